@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * kern.h -- block kernels: sorting and merging of normalised elements.
+ *
+ * Above this layer a record is anything; here it is one of three elements, whose
+ * keys are unsigned integers in native byte order (src/key normalises them):
+ *
+ *   EMI_ELEM_U32   a bare 32-bit key; the key is the whole record
+ *   EMI_ELEM_U64   a bare 64-bit key
+ *   EMI_ELEM_PAIR  a 64-bit key and 64 bits that travel with it: the rest of a
+ *                  small record, or the address of a large one
+ *
+ * When a key does not fit in 64 bits the element's key is a prefix of it, and a
+ * tie function compares the two records that the values point to.  An order that
+ * is only a callback is the same thing with a prefix of no bits: all keys are 0
+ * and everything is a tie.
+ *
+ * Every kernel is stable, so results depend neither on how the input was cut into
+ * runs nor on the number of threads.  The whole domain of every key is legal:
+ * nothing here reserves a sentinel.
+ */
+#ifndef EMI_KERN_H
+#define EMI_KERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum emi_elem { EMI_ELEM_U32, EMI_ELEM_U64, EMI_ELEM_PAIR } emi_elem;
+
+typedef struct emi_pair {
+	uint64_t key;
+	uint64_t val;
+} emi_pair;
+
+/* Full comparison of two records whose prefixes are equal: <0, 0, >0. */
+typedef int (*emi_tie_fn)(void *arg, uint64_t a, uint64_t b);
+
+typedef struct emi_tie {
+	emi_tie_fn fn;          /* NULL: equal prefixes are equal keys */
+	void *arg;
+} emi_tie;
+
+/* A sorted sequence of elements that is in memory: [cur, end). */
+typedef struct emi_window {
+	const void *cur;
+	const void *end;
+} emi_window;
+
+/* One leaf or inner node of a loser tree: a cached key and where it came from. */
+typedef struct emi_loser {
+	uint64_t key;
+	uint32_t src;           /* window, or window | EMI_DRY when it is closed */
+	uint32_t unused;
+} emi_loser;
+
+#define EMI_DRY 0x80000000u     /* set in emi_loser.src: this window has ended */
+#define EMI_NONE 0xffffffffu    /* "no window" */
+
+/*
+ * A merge of k windows in progress.  The caller owns all arrays: win has k
+ * entries, tree emi_merge_tree_bytes(k) bytes.  Order of calls: fill win, start,
+ * then run until it returns with *dry == EMI_NONE and less than cap written.
+ */
+typedef struct emi_merge {
+	uint32_t k;
+	uint32_t leaves;        /* power of two >= k */
+	uint32_t pending;       /* window whose next element the tree lacks, or EMI_NONE */
+	uint32_t live;          /* windows not yet closed */
+	emi_window *win;
+	emi_loser *tree;
+	emi_tie tie;
+} emi_merge;
+
+/* The number of buckets a partition can make, as a power of two. */
+#define EMI_MAX_RADIX_BITS 11
+
+/* The table of block kernels for one element and one instruction set. */
+typedef struct emi_kernels {
+	const char *isa;        /* "scalar", "avx2", "avx512" */
+	size_t elem_bytes;
+
+	/* Bitwise or of (key ^ first key) over n > 0 elements: which key bits differ
+	 * at all.  *order: 1 when the elements are sorted already, -1 when every key is
+	 * strictly smaller than the one before it, 0 otherwise; 1 if n == 1. */
+	uint64_t (*survey)(const void *a, size_t n, int *order);
+
+	/* Count the keys by digit (key >> shift) & (2^bits - 1); adds to count[]. */
+	void (*histogram)(const void *a, size_t n, unsigned shift, unsigned bits, size_t *count);
+
+	/* Move every element to dst[pos[digit]++], in input order.  dst does not overlap a. */
+	void (*scatter)(const void *a, size_t n, unsigned shift, unsigned bits, void *dst, size_t *pos);
+
+	/* Sort a[0..n) in place, stably, by the whole key and then by the tie function.
+	 * tmp has room for n elements and does not overlap a. */
+	void (*sort)(void *a, void *tmp, size_t n, const emi_tie *tie);
+
+	/* Number of elements of the window that come before (key, tie against val); when
+	 * `inclusive', also those equal to it. */
+	size_t (*bound)(const void *a, size_t n, uint64_t key, uint64_t val, int inclusive, const emi_tie *tie);
+
+	/* Build the tree; a window that is empty now counts as closed. */
+	void (*merge_start)(emi_merge *m);
+
+	/*
+	 * The windowed merge.  Write elements in order, ties by (key, tie, window,
+	 * position), to out until cap are written, or a window has become empty, or all
+	 * are closed; return how many were written.  *dry is the window that is empty
+	 * and must be refilled (set win[*dry]) or left empty to close it before the
+	 * next call, or EMI_NONE.
+	 */
+	size_t (*merge_run)(emi_merge *m, void *out, size_t cap, uint32_t *dry);
+} emi_kernels;
+
+/* Bytes of emi_merge.tree for k windows. */
+size_t emi_merge_tree_bytes(uint32_t k);
+
+/* The kernels for an element.  isa: NULL or "auto" for the best this processor
+ * runs, otherwise a name; NULL is returned for a name that is unknown or that
+ * this processor cannot run. */
+const emi_kernels *emi_kernels_for(emi_elem elem, const char *isa);
+
+#endif
