@@ -72,7 +72,7 @@ typedef struct emi_merge {
 } emi_merge;
 
 /* The number of buckets a partition can make, as a power of two. */
-#define EMI_MAX_RADIX_BITS 11
+#define EMI_MAX_RADIX_BITS 9
 
 /* The table of block kernels for one element and one instruction set. */
 typedef struct emi_kernels {

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/**
+ * @file extmem.h  External memory for C: everything.
+ */
+#ifndef EXTMEM_H
+#define EXTMEM_H
+
+#include <extmem/base.h>
+#include <extmem/batch.h>
+#include <extmem/ctx.h>
+#include <extmem/order.h>
+#include <extmem/progress.h>
+#include <extmem/sort.h>
+#include <extmem/status.h>
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/**
+ * @file extmem/ctx.h  The context: budgets, scratch disk, worker threads, log.
+ *
+ * There are no globals: everything hangs from a context, two contexts never meet.  Objects
+ * keep a reference to the context they were made with, so em_ctx_close() and their own
+ * closes may come in any order; the last one releases it.
+ */
+#ifndef EXTMEM_CTX_H
+#define EXTMEM_CTX_H
+
+#include <extmem/status.h>
+#include <extmem/sys/allocator.h>
+
+EM_BEGIN_DECLS
+
+typedef struct em_ctx em_ctx;
+
+/** How urgent a log line is. */
+#define EM_LOG_DEBUG 0
+#define EM_LOG_INFO 1
+#define EM_LOG_WARN 2
+
+/** Takes one line without a newline.  May be called from any thread of the library. */
+typedef void (*em_log_fn)(void *user, int32_t level, const char *line);
+
+/** Direct I/O (O_DIRECT): past the page cache. */
+#define EM_DIRECT_TRY 0 /**< Where it works, else buffered with a logged reason. */
+#define EM_DIRECT_OFF 1 /**< Never. */
+#define EM_DIRECT_ON 2  /**< EM_ERR_NOTSUP where it does not work. */
+
+typedef struct em_ctx_opts {
+	uint32_t size;            /**< sizeof(em_ctx_opts); set by the initialiser. */
+	uint32_t threads;         /**< Threads that compute, the calling one included; 0: one per usable core. */
+	uint64_t memory;          /**< Bytes that all objects may use together; 0: a quarter of the RAM or of the
+	                               cgroup's limit, whichever is less.  More than that exists is logged. */
+	uint32_t fds;             /**< File descriptors that may be open at once; 0: what RLIMIT_NOFILE leaves. */
+	int32_t direct;           /**< EM_DIRECT_TRY, _OFF or _ON, for scratch and files. */
+	const char *const *dirs;  /**< Directories for scratch files, copied; NULL: "/var/tmp".  Today one. */
+	uint32_t ndirs;           /**< Entries of dirs. */
+	uint32_t queue_depth;     /**< Transfers in flight per disk queue; 0: chosen. */
+	const char *backend;      /**< "syscall", "libaio", "memory" (scratch kept in memory, which does not count as such);
+	                               NULL: the best that works here. */
+	const char *isa;          /**< "scalar", "avx2", "avx512"; NULL: the best this processor runs. */
+	const em_allocator *allocator; /**< Copied; NULL: the system's. */
+	em_log_fn log;            /**< NULL: nothing is logged. */
+	void *log_user;
+	em_errinfo *errinfo;      /**< Filled when em_ctx_open() fails; may be NULL. */
+	const struct em_backend *custom; /**< The caller's own I/O backend (extmem/sys/backend.h), in place of `backend'; NULL: none. */
+} em_ctx_opts;
+#define EM_CTX_OPTS_INIT { sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+
+/**
+ * Make a context.  opts may be NULL for the defaults.  Starts no thread and opens no file;
+ * both are made when first needed.
+ *
+ * Returns:
+ *   EM_OK
+ *   EM_ERR_INVAL     out is NULL, opts->size is unknown, an option has no legal value
+ *   EM_ERR_NOTSUP    the backend or instruction set is not built in, or does not run here
+ *   EM_ERR_MEMLIMIT  opts->memory is below em_ctx_min_memory()
+ *   EM_ERR_FDLIMIT   fewer than 4 descriptors may be opened
+ *   EM_ERR_NOMEM     no memory
+ */
+EM_API EM_NODISCARD em_status em_ctx_open(em_ctx **out, const em_ctx_opts *opts);
+
+/** Drop the caller's reference.  NULL is allowed.  Never fails, never writes.  After a fork, in the
+ *  child, it only frees memory. */
+EM_API void em_ctx_close(em_ctx *ctx);
+
+/** Least bytes of memory that a context takes (1 MiB). */
+EM_API uint64_t em_ctx_min_memory(void);
+
+/** The budget in bytes, what is in use now, and the most that was ever in use.  Any thread. */
+EM_API uint64_t em_ctx_memory(const em_ctx *ctx);
+EM_API uint64_t em_ctx_memory_used(const em_ctx *ctx);
+EM_API uint64_t em_ctx_memory_peak(const em_ctx *ctx);
+
+/** Threads that compute, the calling one included.  Any thread. */
+EM_API uint32_t em_ctx_threads(const em_ctx *ctx);
+
+/** The name of the backend and of the instruction set in use; live as long as ctx.  Any thread. */
+EM_API const char *em_ctx_backend(const em_ctx *ctx);
+EM_API const char *em_ctx_isa(const em_ctx *ctx);
+
+EM_END_DECLS
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/**
+ * @file extmem/order.h  Orders: what "sorted" means for records of one size.
+ *
+ * An order is data whenever it can be: a list of key fields, most significant first.  The
+ * library turns them into unsigned integers once per record (key normalisation) and then
+ * compares integers.  An order that only a function can tell works too, and is slow.
+ *
+ * An order is immutable and may be shared between threads and sorters of its context.
+ */
+#ifndef EXTMEM_ORDER_H
+#define EXTMEM_ORDER_H
+
+#include <extmem/ctx.h>
+
+EM_BEGIN_DECLS
+
+/** Types of key fields.  The widths are in bytes. */
+#define EM_KEY_U8 1
+#define EM_KEY_U16 2
+#define EM_KEY_U32 3
+#define EM_KEY_U64 4
+#define EM_KEY_I8 5
+#define EM_KEY_I16 6
+#define EM_KEY_I32 7
+#define EM_KEY_I64 8
+#define EM_KEY_F32 9    /**< IEEE 754 total order: -NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN. */
+#define EM_KEY_F64 10   /**< As EM_KEY_F32. */
+#define EM_KEY_BYTES 11 /**< Bytes as memcmp() compares them; has a width. */
+
+/** Flags of a key field. */
+#define EM_KEY_BIG_ENDIAN 1u /**< Numbers are stored most significant byte first; default: least first. */
+#define EM_KEY_DESCENDING 2u /**< Largest first. */
+
+typedef struct em_key {
+	uint64_t offset; /**< Of the field's first byte in the record. */
+	uint64_t width;  /**< Bytes, for EM_KEY_BYTES only; otherwise 0 or the type's width. */
+	int32_t type;    /**< EM_KEY_... */
+	uint32_t flags;  /**< EM_KEY_BIG_ENDIAN | EM_KEY_DESCENDING */
+} em_key;
+
+typedef struct em_order em_order;
+
+/**
+ * Compare two records: negative, 0, positive as a comes before, with, after b.
+ * EM_CMP_ERROR reports a failure: it counts as "equal", and the call in progress returns
+ * EM_ERR_USER before long.  A function that is inconsistent gives some order of the records, never a
+ * crash or an endless loop.  It is called on the thread that called the library.
+ */
+typedef int (*em_cmp_fn)(const void *a, const void *b, void *user);
+#define EM_CMP_ERROR INT32_MIN
+
+/**
+ * An order by n key fields, most significant first, for records of record_size bytes.
+ * n == 0: all bytes of the record, as memcmp() compares them.  Fields may overlap and leave gaps.
+ *
+ * Returns:
+ *   EM_OK
+ *   EM_ERR_INVAL   out or ctx is NULL, record_size is 0, a type or flag is unknown, a width
+ *                  does not fit its type; the detail names the field by its index
+ *   EM_ERR_RANGE   a field reaches past the end of the record, a record does not fit in memory
+ *   EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FORK
+ *
+ * err may be NULL.
+ */
+EM_API EM_NODISCARD em_status em_order_keys(em_order **out, em_ctx *ctx, uint64_t record_size, const em_key *keys,
+					    uint32_t n, em_errinfo *err);
+
+/**
+ * An order by a comparison function, for records of record_size bytes.  name (copied, may be NULL)
+ * is what files and messages call it.  user_free, when not NULL, is called with user
+ * when the order is released (also when this call fails).
+ *
+ * Returns: EM_OK, EM_ERR_INVAL (out, ctx or cmp is NULL, record_size is 0), EM_ERR_RANGE
+ * (a record does not fit in memory), EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FORK.
+ */
+EM_API EM_NODISCARD em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name,
+					   em_cmp_fn cmp, void *user, void (*user_free)(void *user), em_errinfo *err);
+
+/** Drop the caller's reference; sorters keep their own.  NULL is allowed.  Never fails. */
+EM_API void em_order_close(em_order *order);
+
+/** Size of the records it orders, in bytes.  Any thread. */
+EM_API uint64_t em_order_record_size(const em_order *order);
+
+/** Its name: "u64le@0,i32be@8:r" style for keys, the given one or "" for functions.  Lives as long as the order. */
+EM_API const char *em_order_name(const em_order *order);
+
+/** Compare two records with it: -1, 0, 1.  Any thread for key orders. */
+EM_API int em_order_compare(const em_order *order, const void *a, const void *b);
+
+/**
+ * Parse one key as the command spells it: OFFSET:TYPE[:r], TYPE one of u8 u16 u32 u64 i8 i16
+ * i32 i64 f32 f64 with an optional suffix le (default) or be, or bytesN.
+ *
+ * Returns: EM_OK, EM_ERR_INVAL with a message that names the part that is wrong.
+ */
+EM_API EM_NODISCARD em_status em_key_parse(em_key *out, const char *text, em_errinfo *err);
+
+EM_END_DECLS
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/**
+ * @file extmem/sort.h  Sorting more records than memory holds.
+ *
+ * External merge sort after Dementiev and Sanders, "Asynchronous parallel disk sorting"
+ * (SPAA 2003): runs as long as the memory allows are sorted in it and written to scratch
+ * (section 2.1), then merged, as many at a time as there are buffers for, with blocks
+ * fetched in the order in which their smallest keys say they will be needed (section 2.2).
+ *
+ * With N records, M that fit in memory and B in a block, a sort reads and writes
+ * O(N/B * log_{M/B}(N/M)) blocks: each pass moves everything once in and once out.  Data that
+ * fits in the memory never touches the disk.
+ *
+ * Equal records come out in the order in which they came in (the sort is stable), and the
+ * output does not depend on threads, memory, or block sizes.
+ */
+#ifndef EXTMEM_SORT_H
+#define EXTMEM_SORT_H
+
+#include <extmem/batch.h>
+#include <extmem/order.h>
+#include <extmem/progress.h>
+
+EM_BEGIN_DECLS
+
+/** Flags of a sort. */
+#define EM_SORT_STABLE 1u /**< Promise that equal records keep their order.  (Today they always do.) */
+#define EM_SORT_UNIQUE 2u /**< Of records that compare equal keep the first. */
+
+typedef struct em_sort_opts {
+	uint32_t size;          /**< sizeof(em_sort_opts); set by the initialiser. */
+	uint32_t flags;         /**< EM_SORT_... */
+	uint64_t memory;        /**< Bytes it may use; 0: what the context has left when it is opened. */
+	uint64_t run_records;   /**< Records per run, M in the papers; 0: as many as fit. */
+	uint64_t block_bytes;   /**< Bytes per block, B, a multiple of 4096 that holds a record; 0: chosen. */
+	uint32_t fan_in;        /**< Most runs merged at a time, at least 2; 0: as many as fit. */
+	uint32_t read_buffers;  /**< Blocks for prefetching, beyond one per run; 0: chosen. */
+	uint32_t write_buffers; /**< Blocks for output, at least 2; 0: chosen. */
+	uint32_t reserved;      /**< 0 */
+	em_progress_fn progress; /**< NULL: none. */
+	void *progress_user;
+	em_errinfo *errinfo;    /**< Filled when a call without an object fails; may be NULL. */
+} em_sort_opts;
+#define EM_SORT_OPTS_INIT { sizeof(em_sort_opts), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL }
+
+/** What a sort is going to do; filled by em_sort_plan(). */
+typedef struct em_sort_plan_info {
+	uint32_t size;           /**< sizeof(em_sort_plan_info), set by the caller. */
+	uint32_t fan_in;         /**< Runs merged at a time. */
+	uint64_t memory;         /**< Bytes of memory at most in use. */
+	uint64_t memory_min;     /**< The least that would do for this many records. */
+	uint64_t run_records;    /**< Records per run. */
+	uint64_t runs;           /**< Runs formed; 0: sorted in memory. */
+	uint64_t block_bytes;    /**< Bytes per block. */
+	uint64_t block_records;  /**< Records per block. */
+	uint32_t passes;         /**< Times the data is read and written: 0 in memory, else 1 + merging passes. */
+	uint32_t read_buffers;   /**< Blocks for prefetching beyond one per run. */
+	uint32_t write_buffers;  /**< Blocks for output. */
+	uint32_t threads;        /**< Threads that compute. */
+	uint64_t scratch;        /**< Bytes of scratch space at most in use. */
+	uint64_t bytes_read;     /**< Volume read, input included. */
+	uint64_t bytes_written;  /**< Volume written, output included. */
+} em_sort_plan_info;
+
+/** Time and traffic of one phase. */
+typedef struct em_phase_stats {
+	double seconds;         /**< Wall clock. */
+	double cpu_seconds;     /**< Of the whole process. */
+	double io_wait;         /**< Seconds the calling thread waited for a transfer. */
+	uint64_t bytes_read;    /**< By the library's requests. */
+	uint64_t bytes_written;
+	uint64_t ios_read;      /**< Number of requests. */
+	uint64_t ios_written;
+} em_phase_stats;
+
+/** What a sort has done so far. */
+typedef struct em_sort_stats {
+	uint32_t size;          /**< sizeof(em_sort_stats), set by the caller. */
+	uint32_t passes;        /**< 0: in memory; otherwise 1 + merging passes. */
+	uint64_t records_in;
+	uint64_t records_out;
+	uint64_t runs;          /**< Runs formed. */
+	uint64_t run_records;   /**< Records in the longest run formed. */
+	uint64_t block_bytes;
+	uint32_t fan_in;        /**< Most runs merged at once. */
+	uint32_t threads;
+	uint64_t peak_memory;   /**< Of the context, bytes. */
+	uint64_t peak_scratch;  /**< Bytes. */
+	em_phase_stats phase[EM_PHASES];
+} em_sort_stats;
+
+/**
+ * Say what sorting n records of the order's size would take, without any I/O.
+ * info->size must be set.  n may be an estimate.
+ *
+ * Returns:
+ *   EM_OK
+ *   EM_ERR_INVAL     an argument is NULL, a size is unknown, a forced value is illegal
+ *   EM_ERR_MEMLIMIT  the memory is too small; info->memory_min and the detail name the least
+ */
+EM_API EM_NODISCARD em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_sort_opts *opts,
+					   em_sort_plan_info *info);
+
+typedef struct em_sorter em_sorter;
+
+/**
+ * A sorter: push records in, finish, pull them out.
+ *
+ * Order of calls: open, push..., finish, next... until EM_END, close.  opts may be NULL.
+ * The memory is taken at once.  One thread at a time.
+ *
+ * Returns: EM_OK, EM_ERR_INVAL, EM_ERR_MEMLIMIT (the detail names the least that would do),
+ * EM_ERR_NOMEM, EM_ERR_THREAD, EM_ERR_FORK.
+ */
+EM_API EM_NODISCARD em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order,
+					     const em_sort_opts *opts);
+
+/**
+ * Add n records, which are copied.  When the memory is full this sorts a run and starts writing
+ * it; amortised it costs O(n/B) writes.
+ *
+ * Returns (errors are sticky):
+ *   EM_OK            all were taken
+ *   EM_ERR_STATE     em_sorter_finish() was called before
+ *   EM_ERR_NOSPACE   scratch is full
+ *   EM_ERR_IO, EM_ERR_ACCESS, EM_ERR_NOENT   scratch cannot be made or written; em_sorter_error() tells
+ *   EM_ERR_MEMLIMIT  there are more runs than the memory can describe and merge
+ *   EM_ERR_USER      the comparison function failed
+ *   EM_ERR_CANCELED, EM_ERR_NOMEM, EM_ERR_FORK
+ */
+EM_API EM_NODISCARD em_status em_sorter_push(em_sorter *s, const void *records, uint64_t n);
+
+/**
+ * End the input.  Merges runs until the rest can be merged while it is pulled.
+ * Returns as em_sorter_push().
+ */
+EM_API EM_NODISCARD em_status em_sorter_finish(em_sorter *s);
+
+/**
+ * Lend the next batch of sorted records, valid until the next call on s other than close.
+ * Costs O(n/B) reads.  EM_END and errors are sticky.
+ *
+ * Returns: EM_OK, EM_END, EM_ERR_STATE (not finished), EM_ERR_IO, EM_ERR_CORRUPT, EM_ERR_USER,
+ * EM_ERR_CANCELED, EM_ERR_FORK.
+ */
+EM_API EM_NODISCARD em_status em_sorter_next(em_sorter *s, const em_batch **batch);
+
+/** Stop whatever s is doing: the call in progress, and every later one, returns EM_ERR_CANCELED.  Any thread. */
+EM_API void em_sorter_cancel(em_sorter *s);
+
+/** Copy the detail of the last failure; all zero when there was none. */
+EM_API void em_sorter_error(const em_sorter *s, em_errinfo *err);
+
+/** Fill stats; stats->size must be set.  Returns EM_OK or EM_ERR_INVAL. */
+EM_API EM_NODISCARD em_status em_sorter_stats(const em_sorter *s, em_sort_stats *stats);
+
+/** Release s and its scratch space.  NULL is allowed.  Never fails. */
+EM_API void em_sorter_close(em_sorter *s);
+
+/**
+ * Sort files of binary records into a file.
+ *
+ * inputs name ninputs files whose records are read one file after the other; the size of each
+ * when it is opened is what is sorted, and must be a multiple of the record size.
+ * A name of "-" is standard input; pipes and devices are read to their end.  output may be one of
+ * the inputs.  A regular output file appears complete, at once, or not at all: it is
+ * written without a name and linked when done (where the file system cannot do that, under a temporary
+ * name in the same directory).  A symbolic link is followed, the mode of an existing file kept; pipes and devices
+ * are written directly; "-" is standard output.
+ *
+ * Two passes move 2N in and 2N out.
+ *
+ * Returns: EM_OK or what em_sorter_open(), push, finish and next return; and
+ *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO   an input or the output's directory
+ *   EM_ERR_FORMAT    the size of an input is not a multiple of the record size
+ *   EM_ERR_SHORT     an input became shorter while it was read
+ *   EM_ERR_PIPE      nobody reads the output any more
+ * The detail is in opts->errinfo.  stats may be NULL; otherwise stats->size must be set, and it is
+ * filled also after a failure.
+ */
+EM_API EM_NODISCARD em_status em_sort_files(em_ctx *ctx, const em_order *order, const char *const *inputs,
+					    uint32_t ninputs, const char *output, const em_sort_opts *opts,
+					    em_sort_stats *stats);
+
+EM_END_DECLS
+
+#endif

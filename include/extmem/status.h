@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/**
+ * @file extmem/status.h  Statuses and error detail.
+ *
+ * Every call that can fail returns an em_status: 0 is success, positive values are no
+ * errors (EM_END), negative values are.  Beside it, the object keeps a detail: which
+ * operation on which file at which offset failed with which errno.
+ */
+#ifndef EXTMEM_STATUS_H
+#define EXTMEM_STATUS_H
+
+#include <extmem/base.h>
+
+EM_BEGIN_DECLS
+
+/** Result of a call; one of the values below. */
+typedef int32_t em_status;
+
+enum em_status_value {
+#define EM_STATUS(name, value, text) EM_##name = value,
+#include <extmem/status.def>
+#undef EM_STATUS
+	EM_STATUS_FATAL = -900 /**< At or below: the object allows only close. */
+};
+
+/** Room for a message and for a path in an em_errinfo. */
+#define EM_ERRINFO_TEXT 256
+#define EM_ERRINFO_PATH 256
+
+/**
+ * Detail of a failure, owned by the caller.  Constructors fill the one that their options
+ * name; em_..._error() copies an object's into one.  Filled only on failure.
+ */
+typedef struct em_errinfo {
+	em_status status;    /**< What the call returned. */
+	int32_t sys_errno;   /**< errno of the operating system, or 0. */
+	uint64_t offset;     /**< Byte offset in the file where it happened, or UINT64_MAX. */
+	uint64_t bytes;      /**< Bytes asked for, or (EM_ERR_MEMLIMIT) the least that would do; 0: unknown. */
+	char op[16];         /**< "open", "read", "write", "link", ...; "" when none. */
+	char path[EM_ERRINFO_PATH]; /**< File concerned, cut at the front if long; "" when none. */
+	char text[EM_ERRINFO_TEXT]; /**< One line for people, without a final full stop or newline. */
+} em_errinfo;
+
+/** The text of a status ("no space left for the data"); "unknown status" for others. Static; any thread. */
+EM_API const char *em_status_text(em_status status);
+
+/** The name of a status ("EM_ERR_NOSPACE"), or "EM_?". Static; any thread. */
+EM_API const char *em_status_name(em_status status);
+
+/** Number of statuses in the table, and the i-th of them (EM_ERR_RANGE past the end): for bindings. */
+EM_API uint32_t em_status_count(void);
+EM_API em_status em_status_at(uint32_t i);
+
+EM_END_DECLS
+
+#endif

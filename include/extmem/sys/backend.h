@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/**
+ * @file extmem/sys/backend.h  How bytes get to a disk and back: replaceable at run time.
+ *
+ * A backend is a table of functions that open files and move bytes.  A context is given
+ * one by name (em_ctx_opts.backend) or the caller's own (em_ctx_opts.custom).
+ *
+ * Every backend makes blocking transfers (read, write).  The library gives each file a queue
+ * and a few threads that call them, so a backend of eight short functions is complete.
+ * A backend that can do better offers submit and reap too; then transfers
+ * are handed to it and collected later, mostly by the thread that waits for them.
+ *
+ * What the library does and a backend need not: retrying what was short, interrupted (EINTR) or refused for the
+ * moment (EAGAIN), holding back what exceeds the depth, priorities, statistics, error texts.
+ * Buffer, offset and size of transfers of a direct file are multiples of 4096.
+ *
+ * Functions return 0 or a positive errno unless they say otherwise.  They may be called from any thread of
+ * the library, several at a time, also for one file; except that close comes last, and one thread at a time reaps a file.
+ * They must not call the library.
+ *
+ * This is the extension tier: fields may be added between minor versions until 1.0.
+ */
+#ifndef EXTMEM_SYS_BACKEND_H
+#define EXTMEM_SYS_BACKEND_H
+
+#include <extmem/ctx.h>
+
+EM_BEGIN_DECLS
+
+/** How to open a file: a combination of these. */
+#define EM_OPEN_READ 1u     /**< For reading. */
+#define EM_OPEN_WRITE 2u    /**< For writing, and reading. */
+#define EM_OPEN_TEMP 4u     /**< The path is a directory: make a file in it that has no name and is gone when
+                                 it is closed, for reading and writing. */
+#define EM_OPEN_CREATE 16u  /**< Create it with mode 0600; EEXIST when it is there. */
+#define EM_OPEN_LINKABLE 32u /**< The path is a name to be: make a file without a name, mode 0600, in its directory, that linkat()
+                                 can give the name when it is complete.  Always a file of the real file system, with a
+                                 descriptor; EOPNOTSUPP where that cannot be had. */
+
+/** What open is asked for and what it answers. */
+typedef struct em_backend_open {
+	uint32_t size;       /**< sizeof(em_backend_open), set by the library. */
+	uint32_t flags;      /**< EM_OPEN_... */
+	const char *path;    /**< The file, or the directory of a temporary one. */
+	int32_t want_direct; /**< EM_DIRECT_OFF, _TRY, or _ON: open fails with EOPNOTSUPP where it does not work. */
+	uint32_t depth;      /**< Most transfers that will be in flight through submit. */
+	/* The answer; zero before the call. */
+	void *handle;        /**< What the other functions get. */
+	int32_t direct;      /**< 1: transfers are direct, and aligned. */
+	int32_t async;       /**< 1: use submit and reap for this file. */
+	uint64_t async_from; /**< Use them once so many bytes went through read and write: for backends whose set-up is
+	                          not worth while for a small file. */
+	const char *reason;  /**< Why it is not direct although it should be tried; static; may be NULL. */
+} em_backend_open;
+
+/** One transfer on its way through submit and reap.  All of it is the backend's until reap hands it back. */
+typedef struct em_transfer {
+	void *buf;           /**< Where to or from. */
+	size_t bytes;        /**< More than 0. */
+	uint64_t offset;     /**< In the file. */
+	int64_t result;      /**< Set by the backend: bytes moved (a read at the end of the file: 0), or a negative errno. */
+	int32_t write;       /**< 0: read. */
+	int32_t reserved;
+	void *priv;          /**< For the backend's own use. */
+	void *owner;         /**< The library's: leave it alone. */
+} em_transfer;
+
+typedef struct em_backend {
+	uint32_t size;       /**< sizeof(em_backend). */
+	uint32_t depth;      /**< Transfers in flight per file by default, through submit; 0: 64. */
+	uint32_t threads;    /**< Threads per file that call read and write; 0: chosen by the library. */
+	uint32_t stack;      /**< Bytes of stack they need; 0: 32 KiB. */
+	const char *name;    /**< As em_ctx_backend() tells it. */
+	void *user;          /**< For open. */
+
+	/** Open a file.  On failure nothing is left behind. */
+	int (*open)(void *user, em_backend_open *how);
+	/** Close it.  No transfer is in flight.  forked is 1 in a child of the process that opened it: then only
+	    memory and descriptors may be released, and locks may be held by threads that are no more. */
+	void (*close)(void *handle, int forked);
+	/** Its size in bytes. */
+	int (*get_size)(void *handle, uint64_t *bytes);
+	/** Set its size.  What is added reads as zeros and need not have space allocated. */
+	int (*set_size)(void *handle, uint64_t bytes);
+	/** Allocate space for [offset, offset + bytes), growing the file where it ends before that.  EOPNOTSUPP where this
+	    is not possible, which is no failure.  ENOSPC must leave the size alone.  May be NULL. */
+	int (*reserve)(void *handle, uint64_t offset, uint64_t bytes);
+	/** The file descriptor, or -1.  May be NULL. */
+	int (*fd)(void *handle);
+
+	/** Move up to bytes > 0 between buf and the file at offset.  Returns the bytes moved, which may be fewer; 0 at
+	    the end of the file; or a negative errno. */
+	int64_t (*read)(void *handle, void *buf, size_t bytes, uint64_t offset);
+	int64_t (*write)(void *handle, const void *buf, size_t bytes, uint64_t offset);
+
+	/** Start n > 0 transfers.  Returns how many of them, from the first on, were taken: 1 to n; or a negative errno
+	    when the first was not.  -EAGAIN: not now, wait until others are done.  After any other errno the library uses
+	    read or write for that transfer.  May be NULL. */
+	int (*submit)(void *handle, em_transfer *const *list, uint32_t n);
+	/** Collect up to max transfers that are done, in any order.  Waits up to timeout_ns nanoseconds for the first: 0: not at all,
+	    negative: as long as it takes.  Never called with a timeout other than 0 when nothing is in flight.
+	    Returns how many, 0 after the timeout, or a negative errno (-EINTR: call again).  NULL where submit is. */
+	int (*reap)(void *handle, em_transfer **list, uint32_t max, int64_t timeout_ns);
+} em_backend;
+
+/** The built-in backend of that name, or NULL.  name NULL: the best that works here.  Static; any thread. */
+EM_API const em_backend *em_backend_find(const char *name);
+
+/** Number of built-in backends that work here, and the i-th of them (NULL past the end).  Static; any thread. */
+EM_API uint32_t em_backend_count(void);
+EM_API const em_backend *em_backend_at(uint32_t i);
+
+EM_END_DECLS
+
+#endif

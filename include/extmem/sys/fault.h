@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/**
+ * @file extmem/sys/fault.h  Make input and output fail on purpose, to test what a program does then.
+ *
+ * A fault is a backend that passes everything on to another, counts the operations, and
+ * lets the Nth of them fail.  It sits below the library's retrying: what is injected as short or EINTR is survived,
+ * EIO or ENOSPC comes out as an error.
+ *
+ *     em_fault fault;
+ *     em_ctx_opts opts = EM_CTX_OPTS_INIT;
+ *     em_fault_init(&fault, em_backend_find("syscall"));
+ *     fault.ops = EM_FAULT_WRITE;
+ *     fault.nth = 3;
+ *     fault.sys_errno = ENOSPC;
+ *     opts.custom = em_fault_backend(&fault);
+ *
+ * The struct is the caller's and must outlive the contexts that use it.
+ */
+#ifndef EXTMEM_SYS_FAULT_H
+#define EXTMEM_SYS_FAULT_H
+
+#include <extmem/sys/backend.h>
+
+EM_BEGIN_DECLS
+
+/** Operations, to be combined. */
+#define EM_FAULT_OPEN 1u
+#define EM_FAULT_SIZE 2u    /**< Asking for the size. */
+#define EM_FAULT_RESIZE 4u
+#define EM_FAULT_RESERVE 8u
+#define EM_FAULT_READ 16u
+#define EM_FAULT_WRITE 32u
+#define EM_FAULT_SUBMIT 64u /**< Handing transfers over; the transfers themselves count as reads and writes. */
+#define EM_FAULT_ALL 63u    /**< All but EM_FAULT_SUBMIT. */
+
+typedef struct em_fault {
+	uint32_t size;            /**< sizeof(em_fault); set by em_fault_init(). */
+	uint32_t ops;             /**< Operations that are counted; EM_FAULT_ALL at first. */
+	uint64_t nth;             /**< The first one to fail, from 1; 0 (at first): none. */
+	uint64_t times;           /**< How many fail in a row; 1 at first. */
+	int32_t sys_errno;        /**< The errno it fails with; EIO at first.  0: a transfer is short, others succeed. */
+	int32_t reserved;
+	uint64_t count;           /**< Operations counted so far; atomic, may be reset between calls. */
+	uint64_t injected;        /**< Of these, how many were made to fail; atomic. */
+	const em_backend *inner;  /**< Where everything is passed on to. */
+	em_backend backend;       /**< The fault itself; for em_fault_backend(). */
+} em_fault;
+
+/** Prepare a fault around a backend (NULL: the best that works here). */
+EM_API void em_fault_init(em_fault *fault, const em_backend *inner);
+
+/** The backend to give to a context. */
+EM_API const em_backend *em_fault_backend(const em_fault *fault);
+
+EM_END_DECLS
+
+#endif

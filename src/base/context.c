@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * context.c -- what every layer needs of a context: references, budgets of descriptors, log, fork
+ * check, option structs, clocks.  Contexts are made in src/ctx, which knows backends and kernels; they end here, with the
+ * last reference, whoever held it.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/workers.h"
+
+/* An option struct that claims to be this much larger than ours is not newer but uninitialised. */
+#define MOST_NEWER 4096u
+
+void emi_ctx_ref(em_ctx *ctx)
+{
+	__atomic_add_fetch(&ctx->refs, 1, __ATOMIC_RELAXED);
+}
+
+/* The context is freed through a copy of itself: its memory is counted in it, and its allocator stands in it. */
+static void release(em_ctx *ctx)
+{
+	em_ctx copy;
+
+	emi_workers_stop(ctx);
+	if (!emi_ctx_forked(ctx))
+		pthread_mutex_destroy(&ctx->lock);
+	emi_strfree(ctx, ctx->dir);
+	copy = *ctx;
+	emi_free(&copy, ctx, sizeof(*ctx));
+}
+
+void emi_ctx_unref(em_ctx *ctx)
+{
+	if (__atomic_sub_fetch(&ctx->refs, 1, __ATOMIC_ACQ_REL) == 0)
+		release(ctx);
+}
+
+int emi_ctx_forked(const em_ctx *ctx)
+{
+	return ctx->pid != (int64_t)getpid();
+}
+
+em_status emi_ctx_check(const em_ctx *ctx, em_errinfo *err)
+{
+	if (emi_ctx_forked(ctx))
+		return emi_fail(err, EM_ERR_FORK, "the context was made by process %" PRId64 ", this is its child",
+				ctx->pid);
+	return EM_OK;
+}
+
+void emi_log(const em_ctx *ctx, int32_t level, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	if (ctx->log == NULL)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	ctx->log(ctx->log_user, level, line);
+}
+
+em_status emi_fd_take(em_ctx *ctx, const char *path, em_errinfo *err)
+{
+	uint32_t used = __atomic_load_n(&ctx->fds_used, __ATOMIC_RELAXED);
+
+	do {
+		if (used >= ctx->fds) {
+			emi_fail_io(err, EM_ERR_FDLIMIT, 0, "open", path, EMI_NO_OFFSET, 0);
+			return EM_ERR_FDLIMIT;
+		}
+	} while (!__atomic_compare_exchange_n(&ctx->fds_used, &used, used + 1, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return EM_OK;
+}
+
+void emi_fd_drop(em_ctx *ctx)
+{
+	__atomic_sub_fetch(&ctx->fds_used, 1, __ATOMIC_RELAXED);
+}
+
+em_status emi_opts_copy(void *dst, size_t full, size_t least, const void *src, const char *name, em_errinfo *err)
+{
+	const unsigned char *from = src;
+	uint32_t size = (uint32_t)full;
+	size_t i;
+
+	memset(dst, 0, full);
+	if (src != NULL) {
+		memcpy(&size, src, sizeof(size));
+		if (size < least || size > full + MOST_NEWER)
+			return emi_fail(err, EM_ERR_INVAL, "%s.size is %" PRIu32 ": use the initialiser", name, size);
+		for (i = full; i < size; i++)
+			if (from[i] != 0)
+				return emi_fail(err, EM_ERR_INVAL,
+						"%s has options at byte %" PRIu64 " that this version does not know", name,
+						(uint64_t)i);
+		memcpy(dst, src, size < full ? size : full);
+	}
+	size = (uint32_t)full;
+	memcpy(dst, &size, sizeof(size));
+	return EM_OK;
+}
+
+static double seconds(clockid_t clock)
+{
+	struct timespec t;
+
+	if (clock_gettime(clock, &t) != 0)
+		return 0;
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+double emi_now(void)
+{
+	return seconds(CLOCK_MONOTONIC);
+}
+
+double emi_cpu_now(void)
+{
+	return seconds(CLOCK_PROCESS_CPUTIME_ID);
+}

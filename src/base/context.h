@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * context.h -- what a context consists of, for the layers that hang things from it.
+ */
+#ifndef EMI_CONTEXT_H
+#define EMI_CONTEXT_H
+
+#include <pthread.h>
+
+#include <extmem/ctx.h>
+
+struct emi_pool;                /* base/workers.c */
+struct emi_kernels;             /* not known here */
+struct em_backend;
+struct emi_disk;
+
+struct em_ctx {
+	/* budgets */
+	uint64_t memory;        /* bytes allowed */
+	uint64_t used;          /* bytes in use; atomic */
+	uint64_t peak;          /* most ever in use; atomic */
+	uint32_t fds;           /* descriptors allowed */
+	uint32_t fds_used;      /* atomic */
+	uint32_t refs;          /* the caller's and those of objects; atomic */
+	uint32_t threads;
+
+	em_allocator allocator;
+	em_log_fn log;
+	void *log_user;
+
+	struct emi_pool *pool;  /* NULL until the first emi_workers_start() */
+	pthread_mutex_t lock;   /* guards pool and scratch being made */
+
+	/* choices, made by em_ctx_open() in src/ctx */
+	int64_t pid;            /* of the process that made it: fork detection */
+	int32_t direct;         /* EM_DIRECT_... */
+	uint32_t queue_depth;   /* 0: the backend's own */
+	const struct em_backend *backend;
+	const char *isa;        /* static */
+	char *dir;              /* directory for scratch files, owned */
+
+	struct emi_disk *scratch; /* the scratch disk while anybody uses it; see block/scratch.h */
+	uint32_t scratch_users;
+};
+
+/* Take and drop a reference; the last one releases the context. */
+void emi_ctx_ref(em_ctx *ctx);
+void emi_ctx_unref(em_ctx *ctx);
+
+/* EM_OK, or EM_ERR_FORK with err filled when this process did not make ctx. */
+em_status emi_ctx_check(const em_ctx *ctx, em_errinfo *err);
+
+/* Is this a child of the process that made ctx? */
+int emi_ctx_forked(const em_ctx *ctx);
+
+/* Log a line, printf style, when there is a log. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+void emi_log(const em_ctx *ctx, int32_t level, const char *fmt, ...);
+
+/* Count a descriptor that is about to be opened against the budget: EM_OK or EM_ERR_FDLIMIT; and one closed. */
+em_status emi_fd_take(em_ctx *ctx, const char *path, em_errinfo *err);
+void emi_fd_drop(em_ctx *ctx);
+
+/* Size-first option structs: copy src (any known size; NULL: all defaults) to dst of full bytes, zeroing what an older caller
+ * does not have.  EM_ERR_INVAL when src's size is below least, or when it is above full and the rest is not zero. */
+em_status emi_opts_copy(void *dst, size_t full, size_t least, const void *src, const char *name, em_errinfo *err);
+
+/* Seconds on the monotonic clock, and CPU seconds of the process. */
+double emi_now(void);
+double emi_cpu_now(void);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * error.h -- filling in error detail.
+ *
+ * Functions that can fail take an em_errinfo *err last (NULL is allowed unless they say otherwise)
+ * and fill it only on failure.  The first failure is kept: filling one that already holds a failure
+ * leaves it alone, so the cause is reported and not what followed from it.
+ */
+#ifndef EMI_ERROR_H
+#define EMI_ERROR_H
+
+#include <extmem/status.h>
+
+#if defined(__GNUC__)
+#define EMI_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define EMI_PRINTF(f, a)
+#endif
+
+#define EMI_NO_OFFSET UINT64_MAX
+
+/* Fill err with a status and a message; returns status. */
+em_status emi_fail(em_errinfo *err, em_status status, const char *fmt, ...) EMI_PRINTF(3, 4);
+
+/* Fill err for a failed operation on a file: the status and the text follow from the errno, unless
+ * status is not EM_OK.  path, offset (EMI_NO_OFFSET) and bytes (0) may be unknown.  Returns the status. */
+em_status emi_fail_io(em_errinfo *err, em_status status, int sys_errno, const char *op, const char *path,
+		      uint64_t offset, uint64_t bytes);
+
+/* EM_ERR_MEMLIMIT, naming the least that would do. */
+em_status emi_fail_memory(em_errinfo *err, uint64_t least, const char *fmt, ...) EMI_PRINTF(3, 4);
+
+/* The status that stands for an errno: ENOSPC and EDQUOT are EM_ERR_NOSPACE, ... */
+em_status emi_status_of_errno(int sys_errno);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * memory.h -- counted memory.
+ *
+ * Everything the library allocates is taken from a context and counted against its budget,
+ * in bytes asked for (a buffer: rounded up to whole pages).  Releasing needs the size again, as the count
+ * must go down by the same amount and no header is kept.  Releasing NULL does nothing.  Any thread.
+ */
+#ifndef EMI_MEMORY_H
+#define EMI_MEMORY_H
+
+#include <extmem/ctx.h>
+
+#define EMI_PAGE 4096u          /* alignment of buffers and of direct I/O */
+
+/* bytes of zeroed memory, or NULL with err filled: EM_ERR_MEMLIMIT or EM_ERR_NOMEM.  bytes > 0. */
+void *emi_alloc(em_ctx *ctx, size_t bytes, em_errinfo *err);
+void emi_free(em_ctx *ctx, void *ptr, size_t bytes);
+
+/* The same for n items of a size, with overflow checked. */
+void *emi_alloc_array(em_ctx *ctx, uint64_t n, size_t bytes, em_errinfo *err);
+void emi_free_array(em_ctx *ctx, void *ptr, uint64_t n, size_t bytes);
+
+/* A buffer for transfers: aligned to EMI_PAGE, not zeroed; large ones on huge pages where there are any. */
+void *emi_buffer_alloc(em_ctx *ctx, size_t bytes, em_errinfo *err);
+void emi_buffer_free(em_ctx *ctx, void *ptr, size_t bytes);
+
+/* Count, and no longer count, bytes that are allocated elsewhere, such as thread stacks.  EM_OK or EM_ERR_MEMLIMIT. */
+em_status emi_memory_take(em_ctx *ctx, uint64_t bytes, em_errinfo *err);
+void emi_memory_drop(em_ctx *ctx, uint64_t bytes);
+
+/* a copy of a string */
+char *emi_strdup(em_ctx *ctx, const char *s, em_errinfo *err);
+void emi_strfree(em_ctx *ctx, char *s);
+
+#endif

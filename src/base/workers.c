@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * workers.c -- the threads of a context that compute.
+ *
+ * One queue under one mutex.  Tasks are coarse (milliseconds of sorting or merging), so neither stealing nor
+ * lock-free queues would pay.  A worker sleeps on `work` until there is a task; who waits for a task runs
+ * what is queued and then sleeps on `finished`, which is signalled after every task while somebody sleeps there.
+ *
+ * done is set under the mutex as the last thing anybody does to a task, so its owner may reuse its
+ * storage as soon as emi_task_wait() returns.  Nobody waits inside a task, hence a thread that
+ * helps comes back, and a queue without threads is emptied by those who wait.
+ *
+ * After a fork the child has neither the threads nor a mutex that it may touch: it is in whatever state another thread left
+ * it.  There emi_task_wait() returns at once and stopping only frees memory.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/workers.h"
+
+struct emi_pool {
+	pthread_mutex_t lock;    /* guards everything below */
+	pthread_cond_t work;     /* there is a task, or stop */
+	pthread_cond_t finished; /* a task is done */
+	emi_task *head;          /* queued tasks, oldest first */
+	emi_task *tail;
+	uint32_t sleepers;       /* on finished */
+	int stop;
+	uint32_t started;        /* threads; fixed once the pool is in its context */
+	uint32_t room;           /* entries of threads */
+	pthread_t threads[];
+};
+
+static struct emi_pool *pool_of(const em_ctx *ctx)
+{
+	return __atomic_load_n(&ctx->pool, __ATOMIC_ACQUIRE);
+}
+
+static size_t pool_bytes(uint32_t threads)
+{
+	return sizeof(struct emi_pool) + threads * sizeof(pthread_t);
+}
+
+/* Take the oldest task and run it without the lock, which is held on entry and on return. */
+static void run_oldest(struct emi_pool *pool)
+{
+	emi_task *task = pool->head;
+
+	pool->head = task->next;
+	if (pool->head == NULL)
+		pool->tail = NULL;
+	pthread_mutex_unlock(&pool->lock);
+	task->fn(task->arg);
+	pthread_mutex_lock(&pool->lock);
+	task->done = 1;
+	if (pool->sleepers > 0)
+		pthread_cond_broadcast(&pool->finished);
+}
+
+static void *worker(void *arg)
+{
+	struct emi_pool *pool = arg;
+
+	pthread_mutex_lock(&pool->lock);
+	for (;;) {
+		if (pool->head != NULL)
+			run_oldest(pool);
+		else if (pool->stop)
+			break;
+		else
+			pthread_cond_wait(&pool->work, &pool->lock);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return NULL;
+}
+
+static em_status start_failed(em_errinfo *err, int error)
+{
+	if (error == ENOMEM)
+		return emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot make the worker threads");
+	return emi_fail_io(err, EM_ERR_THREAD, error, "start a thread", NULL, EMI_NO_OFFSET, 0);
+}
+
+static int init_sync(struct emi_pool *pool)
+{
+	int error = pthread_mutex_init(&pool->lock, NULL);
+
+	if (error != 0)
+		return error;
+	error = pthread_cond_init(&pool->work, NULL);
+	if (error != 0)
+		goto no_work;
+	error = pthread_cond_init(&pool->finished, NULL);
+	if (error != 0)
+		goto no_finished;
+	return 0;
+
+no_finished:
+	pthread_cond_destroy(&pool->work);
+no_work:
+	pthread_mutex_destroy(&pool->lock);
+	return error;
+}
+
+static void join_threads(struct emi_pool *pool)
+{
+	uint32_t i;
+
+	pthread_mutex_lock(&pool->lock);
+	pool->stop = 1;
+	pthread_cond_broadcast(&pool->work);
+	pthread_mutex_unlock(&pool->lock);
+	for (i = 0; i < pool->started; i++)
+		pthread_join(pool->threads[i], NULL);
+}
+
+static void destroy_sync(struct emi_pool *pool)
+{
+	pthread_cond_destroy(&pool->finished);
+	pthread_cond_destroy(&pool->work);
+	pthread_mutex_destroy(&pool->lock);
+}
+
+/* What to ask for as a stack: where the system needs much of it for itself (thread-local storage, wide registers), more. */
+static size_t stack_size(void)
+{
+	size_t bytes = (size_t)EMI_STACK_BYTES;
+#ifdef _SC_THREAD_STACK_MIN
+	long least = sysconf(_SC_THREAD_STACK_MIN);
+
+	if (least > 0 && (size_t)least > bytes / 2)
+		bytes = ((size_t)least + bytes / 2 + EMI_PAGE - 1) & ~((size_t)EMI_PAGE - 1);
+#endif
+	return bytes;
+}
+
+/* Start the threads with every signal blocked: they inherit the mask, and this thread gets its own back. */
+static int start_threads(struct emi_pool *pool)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+	int error = pthread_attr_init(&attr);
+
+	if (error != 0)
+		return error;
+	error = pthread_attr_setstacksize(&attr, stack_size());
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	while (error == 0 && pool->started < pool->room) {
+		error = pthread_create(&pool->threads[pool->started], &attr, worker, pool);
+		if (error == 0)
+			pool->started++;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return error;
+}
+
+/* Make the pool; with ctx->lock. */
+static em_status make_pool(em_ctx *ctx, em_errinfo *err)
+{
+	uint32_t room = ctx->threads > 1 ? ctx->threads - 1 : 0;
+	struct emi_pool *pool;
+	em_status st;
+	int error;
+
+	st = emi_memory_take(ctx, room * EMI_STACK_BYTES, err);
+	if (st != EM_OK)
+		return st;
+	pool = emi_alloc(ctx, pool_bytes(room), err);
+	if (pool == NULL) {
+		st = err->status;
+		goto no_pool;
+	}
+	pool->room = room;
+	error = init_sync(pool);
+	if (error != 0) {
+		st = start_failed(err, error);
+		goto no_sync;
+	}
+	error = start_threads(pool);
+	if (error != 0) {
+		st = start_failed(err, error);
+		goto no_threads;
+	}
+	__atomic_store_n(&ctx->pool, pool, __ATOMIC_RELEASE);
+	return EM_OK;
+
+no_threads:
+	join_threads(pool);
+	destroy_sync(pool);
+no_sync:
+	emi_free(ctx, pool, pool_bytes(room));
+no_pool:
+	emi_memory_drop(ctx, room * EMI_STACK_BYTES);
+	return st;
+}
+
+em_status emi_workers_start(em_ctx *ctx, em_errinfo *err)
+{
+	em_errinfo own;
+	em_status st;
+
+	if (err == NULL || err->status < EM_OK) {
+		memset(&own, 0, sizeof(own));
+		err = &own;
+	}
+	st = emi_ctx_check(ctx, err);
+	if (st != EM_OK || pool_of(ctx) != NULL)
+		return st;
+	pthread_mutex_lock(&ctx->lock);
+	if (ctx->pool == NULL)
+		st = make_pool(ctx, err);
+	pthread_mutex_unlock(&ctx->lock);
+	return st;
+}
+
+void emi_workers_stop(em_ctx *ctx)
+{
+	struct emi_pool *pool = ctx->pool;
+	uint32_t room;
+
+	if (pool == NULL)
+		return;
+	if (!emi_ctx_forked(ctx)) {
+		join_threads(pool);
+		destroy_sync(pool);
+	}
+	room = pool->room;
+	ctx->pool = NULL;
+	emi_free(ctx, pool, pool_bytes(room));
+	emi_memory_drop(ctx, room * EMI_STACK_BYTES);
+}
+
+void emi_task_submit(em_ctx *ctx, emi_task *task, void (*fn)(void *arg), void *arg)
+{
+	struct emi_pool *pool = pool_of(ctx);
+
+	task->fn = fn;
+	task->arg = arg;
+	task->next = NULL;
+	task->done = 0;
+	if (pool == NULL) {
+		/* Nobody asked for threads: it is done here and now. */
+		fn(arg);
+		task->done = 1;
+		return;
+	}
+	pthread_mutex_lock(&pool->lock);
+	if (pool->tail != NULL)
+		pool->tail->next = task;
+	else
+		pool->head = task;
+	pool->tail = task;
+	pthread_cond_signal(&pool->work);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+void emi_task_wait(em_ctx *ctx, emi_task *task)
+{
+	struct emi_pool *pool = pool_of(ctx);
+
+	if (pool == NULL || emi_ctx_forked(ctx))
+		return;
+	pthread_mutex_lock(&pool->lock);
+	while (!task->done) {
+		if (pool->head != NULL) {
+			run_oldest(pool);
+		} else {
+			pool->sleepers++;
+			pthread_cond_wait(&pool->finished, &pool->lock);
+			pool->sleepers--;
+		}
+	}
+	pthread_mutex_unlock(&pool->lock);
+}
+
+int emi_task_done(em_ctx *ctx, emi_task *task)
+{
+	struct emi_pool *pool = pool_of(ctx);
+	int done;
+
+	if (pool == NULL || emi_ctx_forked(ctx))
+		return 1;
+	pthread_mutex_lock(&pool->lock);
+	done = task->done;
+	pthread_mutex_unlock(&pool->lock);
+	return done;
+}
+
+/* One share of an emi_parallel(). */
+typedef struct share {
+	emi_task task;
+	void (*fn)(void *arg, uint32_t i);
+	void *arg;
+	uint32_t i;
+} share;
+
+static void run_share(void *arg)
+{
+	const share *s = arg;
+
+	s->fn(s->arg, s->i);
+}
+
+void emi_parallel(em_ctx *ctx, uint32_t n, void (*fn)(void *arg, uint32_t i), void *arg)
+{
+	share shares[EMI_MAX_THREADS];
+	uint32_t i;
+
+	if (n == 0)
+		return;
+	for (i = 0; i + 1 < n; i++) {
+		shares[i].fn = fn;
+		shares[i].arg = arg;
+		shares[i].i = i;
+		emi_task_submit(ctx, &shares[i].task, run_share, &shares[i]);
+	}
+	fn(arg, n - 1);
+	for (i = 0; i + 1 < n; i++)
+		emi_task_wait(ctx, &shares[i].task);
+}

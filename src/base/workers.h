@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * workers.h -- the threads of a context that compute.
+ *
+ * A context has em_ctx_threads() of them, the calling one included: the others are started
+ * when first asked for, have small explicit stacks that are counted as memory, and block all signals.  A
+ * task is a function and its argument in the caller's own storage: submitting cannot fail.
+ * Whoever waits for a task helps: it runs queued tasks meanwhile, so a context of one thread works
+ * the same way, and tasks never wait for other tasks.
+ */
+#ifndef EMI_WORKERS_H
+#define EMI_WORKERS_H
+
+#include <extmem/ctx.h>
+
+/* Most threads of a context, and what the stack of each but the calling one counts in memory. */
+#define EMI_MAX_THREADS 512u
+#define EMI_STACK_BYTES (UINT64_C(256) << 10)
+
+typedef struct emi_task {
+	void (*fn)(void *arg);
+	void *arg;
+	struct emi_task *next;
+	int done;               /* under the pool's lock */
+} emi_task;
+
+/* Start the threads, if they are not running.  EM_OK, EM_ERR_THREAD, EM_ERR_MEMLIMIT, EM_ERR_NOMEM. */
+em_status emi_workers_start(em_ctx *ctx, em_errinfo *err);
+
+/* Queue a task; tasks start in the order in which they were submitted. */
+void emi_task_submit(em_ctx *ctx, emi_task *task, void (*fn)(void *arg), void *arg);
+
+/* Return when the task is done, running it or other tasks meanwhile. */
+void emi_task_wait(em_ctx *ctx, emi_task *task);
+
+/* Is it done?  Never waits. */
+int emi_task_done(em_ctx *ctx, emi_task *task);
+
+/* Run fn(arg, i) for i in [0, n), n <= em_ctx_threads(), each on its own thread where there is one, the last on this;
+ * return when all are done. */
+void emi_parallel(em_ctx *ctx, uint32_t n, void (*fn)(void *arg, uint32_t i), void *arg);
+
+/* Join the threads; when the context is released.  After a fork, in the child, it only frees memory. */
+void emi_workers_stop(em_ctx *ctx);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * disk.h -- disks and block ids.
+ *
+ * A disk is one big file in which blocks of several sizes live side by side.  A block id (BID) names
+ * a block: its disk and its offset.  Blocks that are freed are given out again before the file grows.
+ */
+#ifndef EMI_DISK_H
+#define EMI_DISK_H
+
+#include "io/file.h"
+
+typedef struct emi_disk emi_disk;
+
+typedef struct emi_bid {
+	uint32_t disk;          /* index among the disks of its owner; 0 today */
+	uint32_t reserved;
+	uint64_t offset;        /* bytes */
+} emi_bid;
+
+/* The scratch disk of a context: made in its directory, without a name, when the first user comes, gone with
+ * the last.  Any thread. */
+em_status emi_scratch_acquire(em_ctx *ctx, emi_disk **out, em_errinfo *err);
+void emi_scratch_release(em_ctx *ctx, emi_disk *disk);
+
+/* Bytes of memory that a scratch disk takes when up to bytes are in use on it. */
+uint64_t emi_scratch_memory(const em_ctx *ctx, uint64_t bytes);
+
+/* Allocate a block of bytes, a multiple of EMI_PAGE.  Any thread.  EM_ERR_NOSPACE, EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
+em_status emi_block_alloc(emi_disk *disk, size_t bytes, emi_bid *bid, em_errinfo *err);
+void emi_block_free(emi_disk *disk, emi_bid bid, size_t bytes);
+
+/* Transfer a block; see io/file.h. */
+void emi_block_read(emi_disk *disk, emi_request *rq, void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats);
+void emi_block_write(emi_disk *disk, emi_request *rq, const void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats);
+
+/* Bytes in use now, and the end of the last block there ever was: the size of the file but for what is reserved ahead. */
+uint64_t emi_disk_used(emi_disk *disk);
+uint64_t emi_disk_peak(emi_disk *disk);
+
+#endif

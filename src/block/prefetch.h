@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * prefetch.h -- fetching the blocks of several sequences in the order in which they will be consumed.
+ *
+ * Each sequence says, for one block after the other, where it is and the smallest key in it.  Blocks of
+ * all sequences are requested in the order of those keys, as that is the order in which a merge will come to
+ * need them; with one disk that order is the optimal schedule (Dementiev and Sanders 2003, section 2.4).
+ *
+ * The order is a hint.  Every sequence that has blocks left always owns one buffer that prefetching
+ * for others cannot take, so whatever the hints say, the block that the consumer asks for can be read.
+ */
+#ifndef EMI_PREFETCH_H
+#define EMI_PREFETCH_H
+
+#include "block/disk.h"
+
+typedef struct emi_hint {
+	uint64_t key;           /* smallest in the block */
+	emi_bid bid;
+	size_t bytes;
+} emi_hint;
+
+/* The next block of a sequence.  EM_OK, EM_END, or a failure.  May read. */
+typedef em_status (*emi_hint_fn)(void *arg, uint32_t seq, emi_hint *hint, em_errinfo *err);
+
+typedef struct emi_fetched {
+	char *buf;
+	emi_hint hint;
+	emi_request rq;
+	uint32_t seq;
+	struct emi_fetched *next; /* in a free list, or the next block of the same sequence */
+} emi_fetched;
+
+typedef struct emi_seq emi_seq;
+
+typedef struct emi_prefetch {
+	em_ctx *ctx;
+	emi_disk *disk;
+	emi_io_stats *io;
+	emi_hint_fn fn;
+	void *arg;
+	size_t block_bytes;
+	uint32_t k;
+	uint32_t nbuffers;
+	emi_fetched *buffers;
+	emi_fetched *free;
+	uint32_t nfree;
+	uint32_t bare;          /* sequences with blocks left that have no buffer at all */
+	emi_seq *seq;
+	uint32_t *heap;         /* sequences by (key of next block, index) */
+	uint32_t nheap;
+	uint64_t scramble;      /* for tests: not 0 makes the hints wrong */
+	uint64_t missed;        /* blocks that had to be read on demand */
+} emi_prefetch;
+
+/* k sequences, k + extra buffers of block_bytes.  scramble is 0. */
+em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32_t k, uint32_t extra,
+			    size_t block_bytes, emi_hint_fn fn, void *arg, emi_io_stats *io, uint64_t scramble,
+			    em_errinfo *err);
+void emi_prefetch_close(emi_prefetch *p);
+
+/* Request as many blocks as there are buffers for. */
+em_status emi_prefetch_advance(emi_prefetch *p, em_errinfo *err);
+
+/* Would emi_prefetch_next() find no buffer?  Then the consumer must bring one back first. */
+int emi_prefetch_starved(const emi_prefetch *p, uint32_t seq);
+
+/* The request of the next block of a sequence, to wait for; *out is NULL at the end of the sequence.  The
+ * buffer is the consumer's until it brings it back. */
+em_status emi_prefetch_next(emi_prefetch *p, uint32_t seq, emi_fetched **out, em_errinfo *err);
+
+/* Its request is done and the data was used: the buffer comes back. */
+void emi_prefetch_return(emi_prefetch *p, emi_fetched *f);
+
+#endif

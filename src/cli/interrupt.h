@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * interrupt.h -- ending in good order on SIGINT, SIGTERM and SIGHUP.
+ */
+#ifndef CLI_INTERRUPT_H
+#define CLI_INTERRUPT_H
+
+#include <pthread.h>
+#include <signal.h>
+
+typedef struct interrupt {
+	sigset_t set;           /* the signals waited for */
+	pthread_t thread;
+	int started;
+	int caught;             /* the signal that came, or 0; atomic */
+} interrupt;
+
+/* Block the signals and start waiting for them.  Cannot fail: at worst they kill as they always do. */
+void interrupt_begin(interrupt *in);
+
+/* The signal that came, or 0.  Work under way should then stop and clean up. */
+int interrupt_caught(const interrupt *in);
+
+/* The work has ended, its files are cleaned up: if a signal came, die of it. */
+void interrupt_end(interrupt *in);
+
+/* Die of a signal, as if it had not been blocked; returns if it is ignored. */
+void die_of(int sig);
+
+#endif

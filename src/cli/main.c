@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * main.c -- the command extmem: finds the subcommand and runs it.
+ *
+ * Before anything is opened the three standard descriptors are made sure of: were one of them closed, the
+ * next file opened would take its number, and a message would end up in somebody's data.  What
+ * is put there is /dev/null opened the wrong way round, so using it fails as it should.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <extmem/base.h>
+
+#include "cli/cli.h"
+#include "cli/message.h"
+
+static const char help[] =
+	"Usage: extmem COMMAND [OPTION]... [FILE]...\n"
+	"Work on files that are larger than memory.\n"
+	"\n"
+	"  sort      sort files of binary records\n"
+	"  generate  write records to try it with\n"
+	"  check     tell whether files are sorted; count and checksum their records\n"
+	"\n"
+	"      --help     print this help, or with a COMMAND that command's\n"
+	"      --version  print the version\n"
+	"\n"
+	"Exit status: 0 success, 1 out of order (check), 2 trouble.\n";
+
+/* Returns -1 when a descriptor is closed and cannot be put in place. */
+static int standard_descriptors(void)
+{
+	static const int mode[3] = { O_WRONLY, O_RDONLY, O_RDONLY };
+	int fd;
+
+	for (fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", mode[fd]) != fd)
+			return -1;
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		char full[16];
+		int (*fn)(int argc, char **argv);
+	} command[] = {
+		{ "sort", "extmem sort", cli_sort },
+		{ "generate", "extmem generate", cli_generate },
+		{ "check", "extmem check", cli_check },
+	};
+	char full[sizeof(command[0].full)];
+	size_t i;
+
+	if (argc < 2) {
+		message("extmem", "a command is missing: sort, generate or check; try 'extmem --help'");
+		return CLI_TROUBLE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		fputs(help, stdout);
+		return CLI_OK;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("extmem %s\n", em_version());
+		return CLI_OK;
+	}
+	for (i = 0; i < sizeof(command) / sizeof(command[0]); i++)
+		if (!strcmp(argv[1], command[i].name)) {
+			memcpy(full, command[i].full, sizeof(full));
+			argv[1] = full;
+			return command[i].fn(argc - 1, argv + 1);
+		}
+	message("extmem", "%s: unknown %s; try 'extmem --help'", argv[1], argv[1][0] == '-' ? "option" : "command");
+	return CLI_TROUBLE;
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	if (standard_descriptors())
+		return CLI_TROUBLE;
+	/* A file that reaches RLIMIT_FSIZE is a write error like a full disk, not a core dump. */
+	signal(SIGXFSZ, SIG_IGN);
+
+	status = run(argc, argv);
+
+	/* What was printed counts only once it has arrived. */
+	if (ferror(stdout) | (fclose(stdout) != 0 && errno != EBADF)) {
+		message("extmem", "standard output: %s", strerror(errno));
+		status = CLI_TROUBLE;
+	}
+	return status;
+}

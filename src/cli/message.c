@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * message.c -- error messages.
+ *
+ * A message is put together in memory and written with one call, so that lines of two processes
+ * that share a terminal do not mix, and a file name cannot break the line or drive the terminal.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/message.h"
+
+void message(const char *command, const char *fmt, ...)
+{
+	char line[4096 + 1024];
+	const size_t room = sizeof(line) - 1; /* for the newline */
+	va_list ap;
+	size_t n, i;
+	int r;
+
+	r = snprintf(line, room, "%s: ", command);
+	n = r < 0 ? 0 : (size_t)r;
+	if (n < room) {
+		va_start(ap, fmt);
+		r = vsnprintf(line + n, room - n, fmt, ap);
+		va_end(ap);
+		n += r < 0 ? 0 : (size_t)r;
+	}
+	if (n >= room)
+		n = room - 1;
+	for (i = 0; i < n; i++)
+		if ((unsigned char)line[i] < ' ' || line[i] == 127)
+			line[i] = '?';
+	line[n++] = '\n';
+	fwrite(line, 1, n, stderr);
+}
+
+void message_errno(const char *command, const char *name, int sys_errno)
+{
+	message(command, "%s: %s", name, strerror(sys_errno));
+}
+
+/* Does a text name the file?  It may have cut a long path at the front, so the end decides. */
+static int names(const char *text, const char *path)
+{
+	const size_t n = strlen(path);
+
+	return strstr(text, n > 64 ? path + (n - 64) : path) != NULL;
+}
+
+void message_errinfo(const char *command, em_status status, const em_errinfo *err)
+{
+	const char *text = err->text[0] ? err->text : em_status_text(status);
+
+	if (err->path[0] && !names(text, err->path))
+		message(command, "%s: %s", err->path, text);
+	else
+		message(command, "%s", text);
+}
+
+const char *input_name(const char *path)
+{
+	return strcmp(path, "-") ? path : "standard input";
+}
+
+const char *output_name(const char *path)
+{
+	return path && strcmp(path, "-") ? path : "standard output";
+}

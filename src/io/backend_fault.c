@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * backend_fault.c -- failures on demand.
+ *
+ * Wraps any backend.  Asynchronous transfers that are to fail are never passed on: they go to a list that reap
+ * gives out before it asks the inner backend, so they end like others, after submit has returned.  A short
+ * transfer is passed on with half of its size (whole pages of a direct one); one that cannot be halved is interrupted.
+ *
+ * Settings are read when an operation comes; counting is atomic, so that exactly `times' operations fail however
+ * many threads there are.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <extmem/sys/fault.h>
+
+#include "base/memory.h"
+
+typedef struct fault_file {
+	em_fault *fault;
+	const em_backend *be;
+	void *handle;
+	int direct;
+	pthread_mutex_t lock;
+	em_transfer *failed;    /* to be given out by reap, linked by priv */
+} fault_file;
+
+/* Count an operation; 1 when it is to fail. */
+static int strikes(em_fault *fault, uint32_t op)
+{
+	uint64_t i;
+
+	if (!(fault->ops & op))
+		return 0;
+	i = __atomic_add_fetch(&fault->count, 1, __ATOMIC_RELAXED);
+	if (fault->nth == 0 || i < fault->nth || i - fault->nth >= fault->times)
+		return 0;
+	__atomic_add_fetch(&fault->injected, 1, __ATOMIC_RELAXED);
+	return 1;
+}
+
+/* What a transfer that is to be short moves; 0 when it cannot be. */
+static size_t half(const fault_file *f, size_t bytes)
+{
+	size_t n = bytes / 2;
+
+	return f->direct ? n - n % EMI_PAGE : n;
+}
+
+static int fault_open(void *user, em_backend_open *how)
+{
+	em_fault *fault = user;
+	fault_file *f;
+	int e;
+
+	if (strikes(fault, EM_FAULT_OPEN) && fault->sys_errno)
+		return fault->sys_errno;
+	f = calloc(1, sizeof *f);
+	if (!f)
+		return ENOMEM;
+	f->fault = fault;
+	f->be = fault->inner;
+	e = f->be->open(f->be->user, how);
+	if (e != 0) {
+		free(f);
+		return e;
+	}
+	f->handle = how->handle;
+	f->direct = how->direct != 0;
+	pthread_mutex_init(&f->lock, NULL);
+	how->handle = f;
+	return 0;
+}
+
+static void fault_close(void *handle, int forked)
+{
+	fault_file *f = handle;
+
+	f->be->close(f->handle, forked);
+	if (!forked)
+		pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
+static int fault_get_size(void *handle, uint64_t *bytes)
+{
+	fault_file *f = handle;
+
+	if (strikes(f->fault, EM_FAULT_SIZE) && f->fault->sys_errno)
+		return f->fault->sys_errno;
+	return f->be->get_size(f->handle, bytes);
+}
+
+static int fault_set_size(void *handle, uint64_t bytes)
+{
+	fault_file *f = handle;
+
+	if (strikes(f->fault, EM_FAULT_RESIZE) && f->fault->sys_errno)
+		return f->fault->sys_errno;
+	return f->be->set_size(f->handle, bytes);
+}
+
+static int fault_reserve(void *handle, uint64_t offset, uint64_t bytes)
+{
+	fault_file *f = handle;
+
+	if (strikes(f->fault, EM_FAULT_RESERVE) && f->fault->sys_errno)
+		return f->fault->sys_errno;
+	return f->be->reserve ? f->be->reserve(f->handle, offset, bytes) : EOPNOTSUPP;
+}
+
+static int fault_fd(void *handle)
+{
+	fault_file *f = handle;
+
+	return f->be->fd ? f->be->fd(f->handle) : -1;
+}
+
+/* The fate of a transfer: 0 and the bytes to pass on, or a negative errno. */
+static int fate(fault_file *f, uint32_t op, size_t *bytes)
+{
+	size_t n;
+
+	if (!strikes(f->fault, op))
+		return 0;
+	if (f->fault->sys_errno)
+		return -f->fault->sys_errno;
+	n = half(f, *bytes);
+	if (n == 0)
+		return -EINTR;
+	*bytes = n;
+	return 0;
+}
+
+static int64_t fault_read(void *handle, void *buf, size_t bytes, uint64_t offset)
+{
+	fault_file *f = handle;
+	int e = fate(f, EM_FAULT_READ, &bytes);
+
+	return e ? e : f->be->read(f->handle, buf, bytes, offset);
+}
+
+static int64_t fault_write(void *handle, const void *buf, size_t bytes, uint64_t offset)
+{
+	fault_file *f = handle;
+	int e = fate(f, EM_FAULT_WRITE, &bytes);
+
+	return e ? e : f->be->write(f->handle, buf, bytes, offset);
+}
+
+/* One at a time, so that each has its own fate; batches are the inner backend's concern, not the tests'. */
+static int fault_submit(void *handle, em_transfer *const *list, uint32_t n)
+{
+	fault_file *f = handle;
+	em_transfer *t = list[0];
+	size_t bytes = t->bytes;
+	int e;
+
+	(void)n;
+	if (strikes(f->fault, EM_FAULT_SUBMIT) && f->fault->sys_errno)
+		return -f->fault->sys_errno;
+	e = fate(f, t->write ? EM_FAULT_WRITE : EM_FAULT_READ, &bytes);
+	if (e == 0) {
+		t->bytes = bytes;
+		return f->be->submit(f->handle, list, 1);
+	}
+	t->result = e;
+	pthread_mutex_lock(&f->lock);
+	t->priv = f->failed;
+	f->failed = t;
+	pthread_mutex_unlock(&f->lock);
+	return 1;
+}
+
+static int fault_reap(void *handle, em_transfer **list, uint32_t max, int64_t timeout_ns)
+{
+	fault_file *f = handle;
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&f->lock);
+	for (; n < max && f->failed; n++) {
+		list[n] = f->failed;
+		f->failed = list[n]->priv;
+	}
+	pthread_mutex_unlock(&f->lock);
+	return n > 0 ? (int)n : f->be->reap(f->handle, list, max, timeout_ns);
+}
+
+void em_fault_init(em_fault *fault, const em_backend *inner)
+{
+	em_backend *be = &fault->backend;
+
+	memset(fault, 0, sizeof *fault);
+	fault->size = sizeof *fault;
+	fault->ops = EM_FAULT_ALL;
+	fault->times = 1;
+	fault->sys_errno = EIO;
+	fault->inner = inner ? inner : em_backend_find(NULL);
+	be->size = sizeof *be;
+	be->depth = fault->inner->depth;
+	be->threads = fault->inner->threads;
+	be->stack = fault->inner->stack;
+	be->name = fault->inner->name;
+	be->user = fault;
+	be->open = fault_open;
+	be->close = fault_close;
+	be->get_size = fault_get_size;
+	be->set_size = fault_set_size;
+	be->reserve = fault_reserve;
+	be->fd = fault_fd;
+	be->read = fault_read;
+	be->write = fault_write;
+	be->submit = fault->inner->submit ? fault_submit : NULL;
+	be->reap = fault->inner->reap ? fault_reap : NULL;
+}
+
+const em_backend *em_fault_backend(const em_fault *fault)
+{
+	return &fault->backend;
+}

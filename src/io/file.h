@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * file.h -- files and asynchronous requests.
+ *
+ * A file belongs to a context; the context's backend does its transfers.  A request is one transfer: a struct in the
+ * caller's own storage, so submitting cannot fail for want of memory.  Fill it in with emi_read() or
+ * emi_write(), go on with other work, emi_wait() for it.  What went wrong is kept in the request.
+ *
+ * A transfer is whole or it failed: short transfers, EINTR and EAGAIN are retried inside, a read that meets
+ * the end of the file ends with EM_OK and done < bytes.  With a direct file (emi_file_direct())
+ * buffer, offset and size must be multiples of EMI_PAGE.
+ *
+ * Requests of one file may complete in any order.  Overlapping requests are the caller's mistake.
+ */
+#ifndef EMI_FILE_H
+#define EMI_FILE_H
+
+#include <extmem/ctx.h>
+
+typedef struct em_file em_file;
+
+/* Traffic of somebody's requests; counted atomically when they complete. */
+typedef struct emi_io_stats {
+	uint64_t bytes_read;
+	uint64_t bytes_written;
+	uint64_t ios_read;      /* requests, not retries */
+	uint64_t ios_written;
+	uint64_t wait_ns;       /* time spent in emi_wait() */
+} emi_io_stats;
+
+typedef struct emi_request {
+	em_file *file;
+	void *buf;
+	size_t bytes;
+	uint64_t offset;
+	emi_io_stats *stats;    /* NULL: counted nowhere */
+	size_t done;            /* bytes moved */
+	em_status status;       /* valid once done */
+	int32_t sys_errno;
+	int32_t write;          /* 0: read */
+	int32_t state;          /* EMI_IDLE, EMI_QUEUED, EMI_DONE; under the queue's lock or atomic */
+	struct emi_request *next; /* the queue's */
+	void *priv[4];          /* the backend's */
+} emi_request;
+
+enum { EMI_IDLE = 0, EMI_QUEUED = 1, EMI_DONE = 2 };
+
+/* How to open. */
+#define EMI_OPEN_READ 1u      /* for reading */
+#define EMI_OPEN_WRITE 2u     /* for writing (and reading) */
+#define EMI_OPEN_TEMP 4u      /* path is a directory: make an unnamed file in it that vanishes when closed, for reading and writing */
+#define EMI_OPEN_BUFFERED 8u  /* never direct, whatever the context says */
+#define EMI_OPEN_CREATE 16u   /* create it, exclusively (EM_ERR_EXIST), mode 0600 */
+#define EMI_OPEN_LINKABLE 32u /* path is a name to be: make an unnamed file, mode 0600, in its directory for reading and writing
+                               * (O_TMPFILE without O_EXCL), which the caller may link into place with emi_file_fd().  A file of
+                               * the real file system whatever the backend (memory keeps only EMI_OPEN_TEMP files in memory).
+                               * EM_ERR_NOTSUP also where there is no O_TMPFILE (errno EOPNOTSUPP, EISDIR, EINVAL). */
+
+/* Open a file.  EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_EXIST, EM_ERR_IO, EM_ERR_FDLIMIT, EM_ERR_NOTSUP (direct is "on" and
+ * does not work there), EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
+em_status emi_file_open(em_file **out, em_ctx *ctx, const char *path, unsigned flags, em_errinfo *err);
+
+/* Most bytes of memory that an open file of ctx takes: its queue and the stacks of its threads (paths up to a page). */
+uint64_t emi_file_memory(const em_ctx *ctx);
+
+/* Wait for its requests and close it.  Their results are lost unless emi_wait() was called before.  NULL is allowed.  After a fork, in the child, it only frees memory and the descriptor. */
+void emi_file_close(em_file *f);
+
+/* Bytes in it now. */
+em_status emi_file_size(em_file *f, uint64_t *size, em_errinfo *err);
+
+/* Set its size; growing it does not allocate space. */
+em_status emi_file_resize(em_file *f, uint64_t size, em_errinfo *err);
+
+/* Allocate space for [offset, offset + bytes), which may grow the file.  Where that is not supported
+ * it does nothing and returns EM_OK.  EM_ERR_NOSPACE, EM_ERR_IO. */
+em_status emi_file_reserve(em_file *f, uint64_t offset, uint64_t bytes, em_errinfo *err);
+
+int emi_file_direct(const em_file *f);
+const char *emi_file_path(const em_file *f);
+int emi_file_fd(const em_file *f); /* -1 when the backend has none; for sink.c, which links it into place */
+
+/* Start a transfer.  rq is overwritten; rq, buf and stats must live until it was waited for. */
+void emi_read(em_file *f, emi_request *rq, void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats);
+void emi_write(em_file *f, emi_request *rq, const void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats);
+
+/* Return when it is done, with its status; err is filled with operation, path, offset.  An idle request is done.
+ * After that the request is idle.  May be called by any thread, one per request. */
+em_status emi_wait(emi_request *rq, em_errinfo *err);
+
+/* Is it done (or idle)?  Never waits, leaves the result to emi_wait(). */
+int emi_done(const emi_request *rq);
+
+/* As emi_wait(), but gives up after seconds: 1 when the request is done, 0 when not yet. */
+int emi_wait_for(emi_request *rq, double seconds);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * queue_async.c -- transfers that the backend makes on its own.
+ *
+ * A request takes a slot and is handed over by whoever submits it; the kernel does the rest while everybody computes.
+ * No thread is needed to collect it: the one that waits does that, for all requests of the file.  Reaping is a turn:
+ * one thread at a time has it (`reaping'), other waiters sleep until their request is done or the turn is free.
+ * Only when there are more requests than slots must somebody move them up while everybody computes: then a
+ * worker takes the turn.
+ *
+ * Nobody reaps unless `accepted' says that something is with the backend for certain.  A request whose
+ * submission was refused goes back to the front of its list; when nothing is in flight whose end could be waited for, it
+ * is made with the blocking functions, so there is always progress.
+ *
+ * All functions are called with the queue's lock and drop it for calls of the backend.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <time.h>
+
+#include "io/queue.h"
+
+static emi_slot *slot_of(const em_transfer *t)
+{
+	return t->owner;
+}
+
+static void release(emi_queue *q, emi_slot *slot)
+{
+	slot->rq = NULL;
+	slot->next = q->free;
+	q->free = slot;
+}
+
+/* Move up to EMI_IO_BATCH waiting requests to slots. */
+static uint32_t fill(emi_queue *q, em_transfer **list)
+{
+	uint32_t n = 0;
+
+	while (n < EMI_IO_BATCH && q->free && q->queued > 0) {
+		emi_slot *slot = q->free;
+		emi_request *rq = emi_queue_take(q);
+		em_transfer t = {NULL, 0, 0, 0, 0, 0, NULL, NULL};
+
+		q->free = slot->next;
+		slot->rq = rq;
+		t.buf = rq->buf;
+		t.bytes = rq->bytes;
+		t.offset = rq->offset;
+		t.write = rq->write;
+		t.owner = slot;
+		slot->transfer = t;
+		list[n++] = &slot->transfer;
+	}
+	return n;
+}
+
+/* The backend took none of these: 1 to go on trying. */
+static int refused(em_file *f, em_transfer *const *list, uint32_t n, int e)
+{
+	emi_queue *q = &f->queue;
+	emi_request *first = slot_of(list[0])->rq;
+	int run = e != EAGAIN || q->accepted <= 0;
+	uint32_t i;
+
+	/* It cannot at all: threads can. */
+	if (e != EAGAIN && q->accepted == 0)
+		q->async = q->may_async = 0;
+	for (i = n; i-- > 0;) {
+		emi_slot *slot = slot_of(list[i]);
+
+		if (i > 0 || !run)
+			emi_queue_put_back(q, slot->rq);
+		release(q, slot);
+	}
+	if (run)
+		emi_queue_run(f, first);
+	return run;
+}
+
+void emi_async_pump(em_file *f)
+{
+	emi_queue *q = &f->queue;
+	em_transfer *list[EMI_IO_BATCH];
+	int go_on = 1;
+
+	while (go_on && q->async) {
+		uint32_t n = fill(q, list), sent = 0;
+
+		if (n == 0)
+			break;
+		while (sent < n) {
+			int r;
+
+			pthread_mutex_unlock(&q->lock);
+			do
+				r = f->be->submit(f->handle, list + sent, n - sent);
+			while (r == -EINTR);
+			pthread_mutex_lock(&q->lock);
+			if (r <= 0) {
+				go_on = refused(f, list + sent, n - sent, r < 0 ? -r : EAGAIN);
+				break;
+			}
+			q->accepted += r;
+			sent += (uint32_t)r;
+			/* One who waits for these may now take the turn. */
+			if (q->waiters > 0 && !q->reaping)
+				pthread_cond_broadcast(&q->done);
+		}
+	}
+	if (q->queued > 0 && (!q->async || q->waiters == 0))
+		emi_queue_call_worker(f);
+}
+
+static void reap(em_file *f, int64_t timeout_ns)
+{
+	emi_queue *q = &f->queue;
+	em_transfer *list[EMI_IO_BATCH];
+	struct timespec moment = {0, 1000000};
+	int i, n;
+
+	q->reaping = 1;
+	pthread_mutex_unlock(&q->lock);
+	n = f->be->reap(f->handle, list, EMI_IO_BATCH, timeout_ns);
+	if (n < 0 && n != -EINTR)
+		(void)nanosleep(&moment, NULL);
+	for (i = 0; i < n; i++)
+		emi_request_settle(f, slot_of(list[i])->rq, list[i]->result);
+	pthread_mutex_lock(&q->lock);
+	q->reaping = 0;
+	for (i = 0; i < n; i++) {
+		emi_slot *slot = slot_of(list[i]);
+
+		q->accepted--;
+		emi_queue_complete(f, slot->rq);
+		release(q, slot);
+	}
+	if (q->waiters > 0)
+		pthread_cond_broadcast(&q->done);
+	emi_async_pump(f);
+}
+
+int emi_async_help(em_file *f, int64_t timeout_ns)
+{
+	emi_queue *q = &f->queue;
+
+	if (q->reaping || q->accepted <= 0)
+		return 0;
+	reap(f, timeout_ns);
+	return 1;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * request.c -- one transfer: making it whole, waiting for it, counting it.
+ *
+ * A backend may move less than it was asked to, be interrupted, or have no resources for the moment; a
+ * request hides all three.  The rest of a short transfer is made with the backend's blocking functions, by whatever
+ * thread noticed: short transfers are so rare that nothing faster is worth its code.
+ *
+ * A direct transfer can be continued only where a page begins.  When one ends elsewhere, a read is at
+ * the end of the file or, like a write, is repeated from the beginning of that page.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/queue.h"
+
+/* Attempts in a row that may move nothing. */
+enum { PATIENCE = 1000 };
+
+static int over(emi_request *rq, em_status status, int sys_errno)
+{
+	rq->status = status;
+	rq->sys_errno = sys_errno;
+	return 1;
+}
+
+static int failed(emi_request *rq, int sys_errno)
+{
+	return over(rq, emi_status_of_errno(sys_errno), sys_errno);
+}
+
+static void nap(void)
+{
+	struct timespec t = {0, 1000000};
+
+	(void)nanosleep(&t, NULL);
+}
+
+/* A direct transfer stopped within a page: 1 when it is the file's last. */
+static int at_end(em_file *f, const emi_request *rq)
+{
+	uint64_t size = 0;
+
+	return !rq->write && f->be->get_size(f->handle, &size) == 0 && rq->offset + rq->done >= size;
+}
+
+/* Account for what one attempt moved; 1 when the transfer is over. */
+static int advance(em_file *f, emi_request *rq, int64_t result, unsigned *idle)
+{
+	size_t before = rq->done;
+
+	if (result < 0 && result != -EINTR && result != -EAGAIN)
+		return failed(rq, result < -INT32_MAX ? EIO : (int)-result);
+	if (result == 0 && !rq->write)
+		return over(rq, EM_OK, 0);
+	if (result > 0) {
+		if ((uint64_t)result > rq->bytes - rq->done)
+			return failed(rq, EIO);
+		rq->done += (size_t)result;
+		if (rq->done == rq->bytes || (f->direct && rq->done % EMI_PAGE != 0 && at_end(f, rq)))
+			return over(rq, EM_OK, 0);
+		if (f->direct)
+			rq->done -= rq->done % EMI_PAGE;
+	}
+	if (rq->done > before) {
+		*idle = 0;
+		return 0;
+	}
+	if (++*idle >= PATIENCE)
+		return failed(rq, result < 0 ? (int)-result : EIO);
+	if (result == -EAGAIN)
+		nap();
+	return 0;
+}
+
+static void go_on(em_file *f, emi_request *rq, unsigned idle)
+{
+	int64_t r;
+
+	do {
+		char *at = (char *)rq->buf + rq->done;
+		size_t rest = rq->bytes - rq->done;
+		uint64_t offset = rq->offset + rq->done;
+
+		r = rq->write ? f->be->write(f->handle, at, rest, offset) : f->be->read(f->handle, at, rest, offset);
+	} while (!advance(f, rq, r, &idle));
+}
+
+void emi_request_run(em_file *f, emi_request *rq)
+{
+	go_on(f, rq, 0);
+}
+
+void emi_request_settle(em_file *f, emi_request *rq, int64_t result)
+{
+	unsigned idle = 0;
+
+	if (!advance(f, rq, result, &idle))
+		go_on(f, rq, idle);
+}
+
+static void start(em_file *f, emi_request *rq)
+{
+	rq->done = 0;
+	rq->next = NULL;
+	memset(rq->priv, 0, sizeof rq->priv);
+	if (rq->bytes == 0)
+		over(rq, EM_OK, 0);
+	else if (rq->offset > INT64_MAX || rq->bytes > (uint64_t)INT64_MAX - rq->offset)
+		failed(rq, EFBIG);
+	else if (emi_ctx_forked(f->ctx))
+		over(rq, EM_ERR_FORK, 0);
+	else {
+		__atomic_store_n(&rq->state, EMI_QUEUED, __ATOMIC_RELAXED);
+		emi_queue_submit(f, rq);
+		return;
+	}
+	__atomic_store_n(&rq->state, EMI_DONE, __ATOMIC_RELEASE);
+}
+
+void emi_read(em_file *f, emi_request *rq, void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats)
+{
+	rq->file = f;
+	rq->buf = buf;
+	rq->bytes = bytes;
+	rq->offset = offset;
+	rq->stats = stats;
+	rq->write = 0;
+	start(f, rq);
+}
+
+void emi_write(em_file *f, emi_request *rq, const void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats)
+{
+	/* One field serves both directions; a write never stores through it. */
+	union {
+		const void *from;
+		void *any;
+	} u;
+
+	u.from = buf;
+	rq->file = f;
+	rq->buf = u.any;
+	rq->bytes = bytes;
+	rq->offset = offset;
+	rq->stats = stats;
+	rq->write = 1;
+	start(f, rq);
+}
+
+static int settled(const emi_request *rq)
+{
+	return __atomic_load_n(&rq->state, __ATOMIC_ACQUIRE) != EMI_QUEUED;
+}
+
+/* Wait, and count the time. */
+static int wait_counted(emi_request *rq, double deadline)
+{
+	emi_io_stats *stats = rq->stats;
+	double begin = emi_now(), waited;
+	int is_done = emi_queue_wait(rq->file, rq, deadline);
+
+	waited = emi_now() - begin;
+	if (stats && waited > 0)
+		__atomic_fetch_add(&stats->wait_ns, (uint64_t)(waited * 1e9), __ATOMIC_RELAXED);
+	return is_done;
+}
+
+em_status emi_wait(emi_request *rq, em_errinfo *err)
+{
+	/* The file of an idle request may be gone. */
+	if (__atomic_load_n(&rq->state, __ATOMIC_RELAXED) == EMI_IDLE)
+		return rq->status;
+	if (!settled(rq)) {
+		/* In a child the threads that would finish it do not exist. */
+		if (emi_ctx_forked(rq->file->ctx))
+			return emi_fail(err, EM_ERR_FORK, "%s: the transfer was started by the parent process",
+					rq->file->path);
+		wait_counted(rq, -1.0);
+	}
+	__atomic_store_n(&rq->state, EMI_IDLE, __ATOMIC_RELAXED);
+	if (rq->status != EM_OK)
+		emi_fail_io(err, rq->status, rq->sys_errno, rq->write ? "write" : "read", rq->file->path,
+			    rq->offset + rq->done, rq->bytes);
+	return rq->status;
+}
+
+int emi_done(const emi_request *rq)
+{
+	if (settled(rq))
+		return 1;
+	if (emi_ctx_forked(rq->file->ctx))
+		return 1;
+	emi_queue_poll(rq->file);
+	return settled(rq);
+}
+
+int emi_wait_for(emi_request *rq, double seconds)
+{
+	if (settled(rq))
+		return 1;
+	if (emi_ctx_forked(rq->file->ctx))
+		return 1;
+	return wait_counted(rq, emi_now() + (seconds > 0 ? seconds : 0));
+}

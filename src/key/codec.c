@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * codec.c -- which element a record becomes.
+ *
+ * A record can be made again from its element when the element holds each of its bytes: the key
+ * fields do not overlap and have at most 8 bytes, and what is left has at most 8 too.  All other
+ * records stay where they are and the element refers to them.  Overlapping fields are
+ * not worth a closer look: nobody sorts small records by the same byte twice.
+ *
+ * How a record becomes its element depends on its shape.  The functions for it are chosen here,
+ * once, and run over whole blocks, so nothing is decided record by record:
+ *
+ *   identity   the record is the element
+ *   number     the prefix is 1, 2, 4 or 8 bytes side by side in one or the other byte order,
+ *              which is what nearly everybody has (codec_number.c)
+ *   any        byte by byte (codec_any.c)
+ */
+#include "key/order_impl.h"
+
+static void load_identity(const em_order *o, const void *records, size_t n, void *elems)
+{
+	if (elems != records && n > 0)
+		memcpy(elems, records, n * o->codec.elem_bytes);
+}
+
+static void store_identity(const em_order *o, const void *elems, size_t n, void *records)
+{
+	if (elems != records && n > 0)
+		memcpy(records, elems, n * o->codec.elem_bytes);
+}
+
+/* The width of the key, or SIZE_MAX when it is that or more. */
+static size_t key_width(const em_order *o)
+{
+	size_t width = 0;
+	uint32_t i;
+
+	for (i = 0; i < o->nfields; i++) {
+		if (o->fields[i].width > SIZE_MAX - width)
+			return SIZE_MAX;
+		width += o->fields[i].width;
+	}
+	return width;
+}
+
+/* Does the prefix, which is the whole key, have a byte of the record at this offset? */
+static int in_prefix(const emi_prefix *p, size_t offset)
+{
+	unsigned i;
+
+	for (i = 0; i < p->n; i++) {
+		if (p->at[i] == offset)
+			return 1;
+	}
+	return 0;
+}
+
+/* Collect the bytes of a record of at most 16 that its key does not tell.  Returns 0 when they are too many, which
+ * they also are when the key tells some byte twice. */
+static int find_rest(emi_prefix *p, size_t record_bytes)
+{
+	const size_t rest = record_bytes - p->n;
+	size_t offset;
+
+	for (offset = 0; offset < record_bytes; offset++) {
+		if (in_prefix(p, offset))
+			continue;
+		if (p->nrest == EMI_PREFIX_MAX || p->nrest == rest) {
+			p->nrest = 0;
+			return 0;
+		}
+		p->rest[p->nrest++] = offset;
+	}
+	return 1;
+}
+
+/* Is every byte of the element the byte of the record at the same place? */
+static int is_identity(const emi_prefix *p, const emi_codec *c)
+{
+	unsigned i;
+
+	if (c->ref || c->record_bytes != c->elem_bytes || p->flip != 0 || p->nsigns != 0)
+		return 0;
+	/* Elements of records as large as they are have whole words for key and val; the
+	 * order of the bytes in val is ours to choose, the key's bytes have to be in place. */
+	if (p->n != (c->elem == EMI_ELEM_U32 ? 4 : 8))
+		return 0;
+	for (i = 0; i < p->n; i++) {
+		if (p->at[i] != (EMI_BIG_ENDIAN ? i : p->n - 1 - i))
+			return 0;
+	}
+	return 1;
+}
+
+void emi_codec_choose(em_order *o)
+{
+	const size_t width = key_width(o);
+	emi_prefix *p = &o->prefix;
+	emi_codec *c = &o->codec;
+
+	emi_prefix_make(p, o->fields, o->nfields);
+	memset(c, 0, sizeof(*c));
+	c->record_bytes = o->record_bytes;
+	c->exact = o->cmp == NULL && width <= EMI_PREFIX_MAX;
+	c->ref = !c->exact || c->record_bytes < width || c->record_bytes - width > EMI_PREFIX_MAX ||
+		 !find_rest(p, c->record_bytes);
+	if (c->ref || p->nrest > 0) {
+		c->elem = EMI_ELEM_PAIR;
+		c->elem_bytes = sizeof(emi_pair);
+	} else if (c->record_bytes <= 4) {
+		c->elem = EMI_ELEM_U32;
+		c->elem_bytes = 4;
+	} else {
+		c->elem = EMI_ELEM_U64;
+		c->elem_bytes = 8;
+	}
+	c->identity = is_identity(p, c);
+	if (!emi_codec_number(o, c))
+		emi_codec_any(c);
+	if (c->identity) {
+		c->load = load_identity;
+		c->store = store_identity;
+	}
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * normalise.c -- the types of key fields, one field compared, and the prefix described.
+ *
+ * Everything that depends on a field's type is here; the codec knows only prefixes.
+ */
+#include "key/normalise.h"
+
+typedef struct type_info {
+	const char *name;
+	size_t width;
+	int is_signed;          /* floats too */
+	int is_float;
+} type_info;
+
+static const type_info types[] = {
+	[EM_KEY_U8] = { "u8", 1, 0, 0 },
+	[EM_KEY_U16] = { "u16", 2, 0, 0 },
+	[EM_KEY_U32] = { "u32", 4, 0, 0 },
+	[EM_KEY_U64] = { "u64", 8, 0, 0 },
+	[EM_KEY_I8] = { "i8", 1, 1, 0 },
+	[EM_KEY_I16] = { "i16", 2, 1, 0 },
+	[EM_KEY_I32] = { "i32", 4, 1, 0 },
+	[EM_KEY_I64] = { "i64", 8, 1, 0 },
+	[EM_KEY_F32] = { "f32", 4, 1, 1 },
+	[EM_KEY_F64] = { "f64", 8, 1, 1 },
+	[EM_KEY_BYTES] = { "bytes", 1, 0, 0 },
+};
+
+size_t emi_type_width(int32_t type)
+{
+	return type >= EM_KEY_U8 && type <= EM_KEY_BYTES ? types[type].width : 0;
+}
+
+const char *emi_type_name(int32_t type)
+{
+	return type >= EM_KEY_U8 && type <= EM_KEY_BYTES ? types[type].name : NULL;
+}
+
+/* Is the most significant byte of the field its first? */
+static int first_is_highest(const emi_field *f)
+{
+	return f->type == EM_KEY_BYTES || (f->flags & EM_KEY_BIG_ENDIAN) != 0;
+}
+
+/* A number whose order is the field's, ascending. */
+static uint64_t normalised(const emi_field *f, const unsigned char *record)
+{
+	const type_info *t = &types[f->type];
+	const unsigned width = (unsigned)t->width;
+	const uint64_t sign = (uint64_t)1 << (8 * width - 1);
+	uint64_t v = emi_get(record + f->offset, width, first_is_highest(f) != EMI_BIG_ENDIAN);
+
+	if (t->is_float)
+		v = emi_invert(v, 8 * width - 1, sign - 1);
+	return t->is_signed ? v ^ sign : v;
+}
+
+int emi_field_compare(const emi_field *f, const unsigned char *a, const unsigned char *b)
+{
+	int c;
+
+	if (f->type == EM_KEY_BYTES) {
+		c = memcmp(a + f->offset, b + f->offset, f->width);
+		c = (c > 0) - (c < 0);
+	} else {
+		const uint64_t x = normalised(f, a), y = normalised(f, b);
+
+		c = (x > y) - (x < y);
+	}
+	return (f->flags & EM_KEY_DESCENDING) != 0 ? -c : c;
+}
+
+/* The lowest n bits. */
+static uint64_t ones(unsigned n)
+{
+	return n >= 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1;
+}
+
+/* Add `take' bytes of a field, the most significant ones, to a prefix that will have `total' bytes. */
+static void add_field(emi_prefix *p, const emi_field *f, unsigned take, unsigned total)
+{
+	const type_info *t = &types[f->type];
+	const unsigned low = 8 * (total - p->n - take); /* the lowest bit of what is added */
+	const unsigned sign = low + 8 * take - 1;
+	const uint64_t bits = ones(8 * take) << low;
+	const uint64_t sign_bit = (uint64_t)1 << sign;
+	unsigned i;
+
+	for (i = 0; i < take; i++)
+		p->at[p->n + i] = f->offset + (first_is_highest(f) ? i : f->width - 1 - i);
+	p->n += take;
+	if (t->is_float) {
+		p->sign[p->nsigns].bit = sign;
+		p->sign[p->nsigns].inverts = bits ^ sign_bit;
+		p->nsigns++;
+	}
+	if (t->is_signed)
+		p->flip ^= sign_bit;
+	if ((f->flags & EM_KEY_DESCENDING) != 0)
+		p->flip ^= bits;
+}
+
+void emi_prefix_make(emi_prefix *p, const emi_field *fields, uint32_t n)
+{
+	size_t total = 0;
+	uint32_t i;
+
+	memset(p, 0, sizeof(*p));
+	for (i = 0; i < n && total < EMI_PREFIX_MAX; i++)
+		total += fields[i].width < EMI_PREFIX_MAX - total ? fields[i].width : EMI_PREFIX_MAX - total;
+	for (i = 0; p->n < total; i++) {
+		const size_t room = total - p->n;
+
+		add_field(p, &fields[i], (unsigned)(fields[i].width < room ? fields[i].width : room), (unsigned)total);
+	}
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * order.h -- what the engine knows about an order: how to turn records into elements and back.
+ *
+ * An em_order holds key fields or a function.  Its codec says which element of the kernels
+ * (kern/kern.h) a record becomes:
+ *
+ *   U32, U64   the key fields together are the whole record, of at most 4 or 8 bytes: the
+ *              element is the normalised key and the record can be made from it
+ *   PAIR       the normalised key has at most 8 bytes and at most 8 others remain: they
+ *              travel in val, and the record can be made from both
+ *   REF        anything else: a PAIR whose key is the first 8 bytes of the normalised key
+ *              and whose val is the address of the record
+ *
+ * `exact' says that equal element keys are equal keys; otherwise `tie' compares the rest.
+ * `identity' says that a record is its element, byte for byte: no conversion is needed.
+ *
+ * Key fields that overlap make a record a REF, as it could not be made again from its key.  An order that is
+ * a function is a REF whose keys are all 0 and never exact.
+ *
+ * What a caller has to see to:
+ *
+ *   - records may lie at any address; elements must be aligned for their type; n may be 0;
+ *   - load and store work in place, on exactly the same memory, when elem_bytes == record_bytes; any other
+ *     overlap of records and elements is an error.  A load in place makes no sense for a REF: its values are the
+ *     addresses of the records it would overwrite;
+ *   - with a REF the records stay where they are, unchanged, until their elements were stored, and store must
+ *     not write over them;
+ *   - in elements with less than 8 bytes of key, or of rest, the upper bits are 0;
+ *   - how the rest of a record lies in val is the codec's business.
+ *
+ * Normalisation keeps the order: a field becomes bytes that memcmp() would compare, that is big-endian, sign bit
+ * flipped for signed integers, all bits flipped for negative floats and only the sign for others, all
+ * bits flipped once more if descending; the fields' bytes follow one another and are read as a number.
+ */
+#ifndef EMI_ORDER_H
+#define EMI_ORDER_H
+
+#include <extmem/order.h>
+
+#include "kern/kern.h"
+
+typedef struct emi_codec {
+	emi_elem elem;
+	int ref;                /* val is the record's address */
+	int exact;
+	int identity;
+	size_t record_bytes;
+	size_t elem_bytes;      /* 4, 8 or 16 */
+	/* n records, one behind the other at any alignment, to elements (aligned for their type).  Where
+	 * elem_bytes == record_bytes the two may be the same memory. */
+	void (*load)(const em_order *o, const void *records, size_t n, void *elems);
+	/* n elements back to records; ref: copies from where they point.  The same memory is allowed as above. */
+	void (*store)(const em_order *o, const void *elems, size_t n, void *records);
+	/* The element key of one record (what load would give). */
+	uint64_t (*key)(const em_order *o, const void *record);
+} emi_codec;
+
+/* Can elements take the place of their records, in the same memory? */
+static inline int emi_codec_in_place(const emi_codec *c)
+{
+	return !c->ref && c->elem_bytes == c->record_bytes;
+}
+
+/* The codec of an order; lives as long as the order. */
+const emi_codec *emi_order_codec(const em_order *o);
+
+/* What a sorter keeps for the comparisons it makes: an order's function runs on its caller's thread and its
+ * failure is latched here, not in the order, which others share. */
+typedef struct emi_compare {
+	const em_order *order;
+	int failed;             /* the function returned EM_CMP_ERROR */
+} emi_compare;
+
+/* The tie function of an order for the kernels: fn is NULL when the codec is exact, otherwise it compares two records by
+ * address and cmp is its argument: cmp->order is set here, cmp->failed is the caller's to clear before and to look at
+ * after.  It is written and should be read atomically.  Once it is set the function is not called any more. */
+emi_tie emi_order_tie(const em_order *o, emi_compare *cmp);
+
+/* Is it a function of the caller's, that must run on the calling thread? */
+int emi_order_is_cmp(const em_order *o);
+
+/* Keep a reference; em_order_close() drops it. */
+void emi_order_ref(em_order *o);
+
+em_ctx *emi_order_ctx(const em_order *o);
+
+#endif

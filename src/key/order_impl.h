@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * order_impl.h -- what an em_order consists of; for src/key only.
+ */
+#ifndef EMI_ORDER_IMPL_H
+#define EMI_ORDER_IMPL_H
+
+#include "key/normalise.h"
+#include "key/order.h"
+
+struct em_order {
+	em_ctx *ctx;                    /* a reference is held */
+	uint32_t refs;                  /* atomic */
+	uint32_t nfields;               /* 0: cmp */
+	size_t record_bytes;
+	emi_codec codec;
+	emi_prefix prefix;
+	char *name;
+	em_cmp_fn cmp;                  /* NULL: fields */
+	void *user;
+	void (*user_free)(void *user);
+	emi_field fields[];             /* most significant first; every width is set, so none is 0 */
+};
+
+/* Fill codec and prefix from what the order says about itself. */
+void emi_codec_choose(em_order *o);
+
+/* codec_ref.c: the store of every codec whose elements are references. */
+void emi_store_ref(const em_order *o, const void *elems, size_t n, void *records);
+
+/* codec_any.c: codecs that take any prefix and any rest.  Fills key, load and store according to elem and ref. */
+void emi_codec_any(emi_codec *c);
+
+/* codec_number.c: faster ones for records whose prefix is one number.  Returns 0, with nothing filled, when
+ * this is not such a record; emi_codec_any() takes it then. */
+int emi_codec_number(const em_order *o, emi_codec *c);
+
+#endif

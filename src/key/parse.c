@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * parse.c -- a key as the command spells it: OFFSET:TYPE[:r].
+ *
+ * TYPE is u8 u16 u32 u64 i8 i16 i32 i64 f32 f64, each with an optional le (the default) or be, or bytesN.
+ * Numbers are decimal digits and nothing else.  The message of a failure quotes the key, then names the part that is wrong.
+ */
+#include <inttypes.h>
+
+#include "base/error.h"
+#include "key/normalise.h"
+
+/* As much of a text as a message quotes. */
+#define QUOTED 64
+
+/* Part of the text being parsed. */
+typedef struct span {
+	const char *text;
+	size_t n;
+} span;
+
+/* The part up to the next colon or the end. */
+static span next_part(const char *text)
+{
+	span part = { text, strcspn(text, ":") };
+
+	return part;
+}
+
+static int quoted(span s)
+{
+	return s.n < QUOTED ? (int)s.n : QUOTED;
+}
+
+/* Decimal digits as a number: 0, -1 when they are none or not only digits, 1 when it does not fit. */
+static int parse_number(uint64_t *out, span s)
+{
+	uint64_t v = 0;
+	int big = 0;
+	size_t i;
+
+	if (s.n == 0)
+		return -1;
+	for (i = 0; i < s.n; i++) {
+		const uint64_t digit = (uint64_t)(s.text[i] - '0');
+
+		if (s.text[i] < '0' || s.text[i] > '9')
+			return -1;
+		if (v > (UINT64_MAX - digit) / 10)
+			big = 1;
+		v = v * 10 + digit;
+	}
+	*out = v;
+	return big;
+}
+
+static int equals(span s, const char *word)
+{
+	return s.n == strlen(word) && memcmp(s.text, word, s.n) == 0;
+}
+
+/* A numeric type with or without its byte order.  Returns 0 when it is none. */
+static int parse_numeric(em_key *key, span s)
+{
+	int32_t type;
+
+	if (s.n > 2 && memcmp(s.text + s.n - 2, "le", 2) == 0) {
+		s.n -= 2;
+	} else if (s.n > 2 && memcmp(s.text + s.n - 2, "be", 2) == 0) {
+		s.n -= 2;
+		key->flags |= EM_KEY_BIG_ENDIAN;
+	}
+	for (type = EM_KEY_U8; type < EM_KEY_BYTES; type++) {
+		if (equals(s, emi_type_name(type))) {
+			key->type = type;
+			key->width = emi_type_width(type);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static em_status parse_type(em_key *key, span part, const char *text, em_errinfo *err)
+{
+	const size_t word = strlen("bytes");
+	span digits;
+	int bad;
+
+	if (part.n >= word && memcmp(part.text, "bytes", word) == 0) {
+		digits.text = part.text + word;
+		digits.n = part.n - word;
+		key->type = EM_KEY_BYTES;
+		bad = parse_number(&key->width, digits);
+		if (bad < 0)
+			return emi_fail(err, EM_ERR_INVAL, "key '%.*s': 'bytes' needs a number of bytes, not '%.*s'",
+					QUOTED, text, quoted(digits), digits.text);
+		if (bad > 0)
+			return emi_fail(err, EM_ERR_INVAL, "key '%.*s': the number of bytes is too large", QUOTED, text);
+		if (key->width == 0)
+			return emi_fail(err, EM_ERR_INVAL, "key '%.*s': the number of bytes is 0", QUOTED, text);
+		return EM_OK;
+	}
+	if (part.n == 0)
+		return emi_fail(err, EM_ERR_INVAL, "key '%.*s': the type is missing", QUOTED, text);
+	if (!parse_numeric(key, part))
+		return emi_fail(err, EM_ERR_INVAL, "key '%.*s': unknown type '%.*s'", QUOTED, text, quoted(part), part.text);
+	return EM_OK;
+}
+
+static em_status parse(em_key *key, const char *text, em_errinfo *err)
+{
+	span part = next_part(text);
+	em_status status;
+	int bad;
+
+	if (*text == '\0')
+		return emi_fail(err, EM_ERR_INVAL, "key '': expected OFFSET:TYPE[:r]");
+	bad = parse_number(&key->offset, part);
+	if (bad < 0)
+		return emi_fail(err, EM_ERR_INVAL, "key '%.*s': the offset '%.*s' is not a number", QUOTED, text, quoted(part),
+				part.text);
+	if (bad > 0)
+		return emi_fail(err, EM_ERR_INVAL, "key '%.*s': the offset is too large", QUOTED, text);
+	if (part.text[part.n] == '\0')
+		return emi_fail(err, EM_ERR_INVAL, "key '%.*s': the type is missing", QUOTED, text);
+	part = next_part(part.text + part.n + 1);
+	status = parse_type(key, part, text, err);
+	if (status != EM_OK || part.text[part.n] == '\0')
+		return status;
+	part.text += part.n + 1;
+	part.n = strlen(part.text);
+	if (!equals(part, "r"))
+		return emi_fail(err, EM_ERR_INVAL, "key '%.*s': expected 'r' after the type, not '%.*s'", QUOTED, text,
+				quoted(part), part.text);
+	key->flags |= EM_KEY_DESCENDING;
+	return EM_OK;
+}
+
+em_status em_key_parse(em_key *out, const char *text, em_errinfo *err)
+{
+	em_errinfo detail = { 0 };
+	em_key key = { 0 };
+	em_status status;
+
+	if (out == NULL)
+		status = emi_fail(&detail, EM_ERR_INVAL, "key: out is NULL");
+	else if (text == NULL)
+		status = emi_fail(&detail, EM_ERR_INVAL, "key: text is NULL");
+	else
+		status = parse(&key, text, &detail);
+	if (status == EM_OK)
+		*out = key;
+	else if (err != NULL)
+		*err = detail;
+	return status;
+}

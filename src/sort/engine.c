@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* engine.c -- see engine.h. */
+#include "sort/engine.h"
+
+#include <string.h>
+
+em_status emi_engine_open(emi_engine *e, em_ctx *ctx, const em_order *order, const em_sort_opts *opts,
+			  em_errinfo *err)
+{
+	memset(e, 0, sizeof *e);
+	return emi_job_open(&e->job, ctx, order, opts, err);
+}
+
+void emi_engine_close(emi_engine *e)
+{
+	em_ctx *ctx = e->job.ctx;
+
+	if (ctx == NULL)
+		return;
+	/* Tasks of the merger write to `out' and read buffers of the merger: it goes first. */
+	emi_merger_close(&e->merger);
+	emi_outseq_free(&e->out);
+	emi_run_writer_free(&e->writer);
+	emi_former_free(&e->former);
+	if (e->last != NULL)
+		emi_free(ctx, e->last, e->job.codec->record_bytes);
+	emi_job_close(&e->job);
+	memset(e, 0, sizeof *e);
+}
+
+em_status emi_engine_prepare(emi_engine *e, em_errinfo *err)
+{
+	emi_job *job = &e->job;
+	em_status st = EM_OK;
+
+	if (job->plan.threads > 1)
+		st = emi_workers_start(job->ctx, err);
+	if (st == EM_OK)
+		st = emi_outseq_init(&e->out, job, job->plan.write_buffers, job->plan.block_bytes, err);
+	if (st == EM_OK)
+		st = emi_former_init(&e->former, job, job->plan.run_records, err);
+	if (st == EM_OK && (job->flags & EM_SORT_UNIQUE) != 0) {
+		e->last = emi_alloc(job->ctx, job->codec->record_bytes, err);
+		if (e->last == NULL)
+			st = err->status;
+	}
+	return st;
+}
+
+em_status emi_engine_spill(emi_engine *e, void *records, uint64_t n, em_errinfo *err)
+{
+	emi_job *job = &e->job;
+	emi_dest dest;
+	emi_run run;
+	em_status st = EM_OK;
+
+	if (e->writer.job == NULL)
+		st = emi_run_writer_init(&e->writer, job, err);
+	if (st == EM_OK)
+		st = emi_run_writer_begin(&e->writer, err);
+	if (st != EM_OK)
+		return st;
+	dest = emi_run_dest(&e->writer);
+	emi_outseq_begin(&e->out, &dest, n, job->plan.block_records);
+	st = emi_form_run(&e->former, records, n, &e->out, err);
+	if (st == EM_OK)
+		st = emi_run_writer_finish(&e->writer, &run, err);
+	if (st == EM_OK)
+		st = emi_job_add_run(job, &run, err);
+	return st;
+}
+
+em_status emi_engine_sort_to(emi_engine *e, void *records, uint64_t n, const emi_dest *dest, em_errinfo *err)
+{
+	em_status st;
+
+	emi_outseq_begin(&e->out, dest, n, e->job.plan.block_records);
+	st = emi_form_run(&e->former, records, n, &e->out, err);
+	return st == EM_OK ? emi_outseq_end(&e->out, err) : st;
+}
+
+/* Merge k runs into the sequence that was begun for them. */
+static em_status drive_merge(emi_engine *e, const emi_run *runs, uint32_t k, em_errinfo *err)
+{
+	em_status st = emi_merger_open(&e->merger, &e->job, runs, k, &e->out, err), end;
+
+	while (st == EM_OK)
+		st = emi_merger_step(&e->merger, err);
+	if (st != EM_END)
+		emi_outseq_abort(&e->out, st, err);
+	emi_merger_close(&e->merger);
+	end = emi_outseq_end(&e->out, err);
+	return st == EM_END ? end : st;
+}
+
+static uint64_t records_of(const emi_run *runs, uint64_t k)
+{
+	uint64_t i, n = 0;
+
+	for (i = 0; i < k; i++)
+		n += runs[i].records;
+	return n;
+}
+
+/* Replace k neighbouring runs by the merge of them. */
+static em_status merge_group(emi_engine *e, uint64_t first, uint32_t k, em_errinfo *err)
+{
+	emi_job *job = &e->job;
+	emi_run *runs = job->run + first, run;
+	emi_dest dest;
+	em_status st = emi_run_writer_begin(&e->writer, err);
+	uint32_t i, level = 0;
+
+	if (st != EM_OK)
+		return st;
+	dest = emi_run_dest(&e->writer);
+	emi_outseq_begin(&e->out, &dest, records_of(runs, k), job->plan.block_records);
+	st = drive_merge(e, runs, k, err);
+	if (st == EM_OK)
+		st = emi_run_writer_finish(&e->writer, &run, err);
+	if (st == EM_OK)
+		st = emi_run_writer_end(&e->writer, err);
+	if (st != EM_OK)
+		return st;
+	for (i = 0; i < k; i++)
+		if (runs[i].level > level)
+			level = runs[i].level;
+	run.level = level + 1;
+	runs[0] = run;
+	memmove(runs + 1, runs + k, (size_t)(job->nruns - first - k) * sizeof *runs);
+	job->nruns -= k - 1;
+	return EM_OK;
+}
+
+/* The k neighbours with the fewest records: only neighbours, as equal records keep the order of their runs. */
+static uint64_t smallest_group(const emi_job *job, uint32_t k)
+{
+	uint64_t sum = records_of(job->run, k), best_sum = sum, best = 0, i;
+
+	for (i = k; i < job->nruns; i++) {
+		sum += job->run[i].records - job->run[i - k].records;
+		if (sum < best_sum) {
+			best_sum = sum;
+			best = i - k + 1;
+		}
+	}
+	return best;
+}
+
+em_status emi_engine_reduce(emi_engine *e, em_errinfo *err)
+{
+	emi_job *job = &e->job;
+	em_status st = emi_outseq_end(&e->out, err);
+	uint32_t level = 0;
+	uint64_t i;
+
+	if (st == EM_OK && e->writer.job != NULL)
+		st = emi_run_writer_end(&e->writer, err);
+	emi_former_free(&e->former);
+	emi_plan_merging(&job->plan, &job->plan_input, job->nruns);
+	if (st == EM_OK && job->nruns > job->plan.fan_in)
+		emi_watch_phase(&job->watch, EM_PHASE_MERGE, 0);
+	while (st == EM_OK && job->nruns > job->plan.fan_in) {
+		/* The first merge takes only as many runs as make all later ones full (Knuth, vol. 3, 5.4.9). */
+		uint64_t excess = job->nruns - job->plan.fan_in + 1;
+		uint32_t k = excess < job->plan.fan_in ? (uint32_t)excess : job->plan.fan_in;
+
+		st = merge_group(e, smallest_group(job, k), k, err);
+	}
+	emi_run_writer_free(&e->writer);
+	for (i = 0; i < job->nruns; i++)
+		if (job->run[i].level > level)
+			level = job->run[i].level;
+	job->passes = level + 2;
+	return st;
+}
+
+em_status emi_engine_merge_to(emi_engine *e, const emi_dest *dest, em_errinfo *err)
+{
+	emi_job *job = &e->job;
+	uint64_t total = records_of(job->run, job->nruns);
+
+	emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, total * job->codec->record_bytes);
+	emi_outseq_begin(&e->out, dest, total, job->plan.block_records);
+	return drive_merge(e, job->run, (uint32_t)job->nruns, err);
+}
+
+static em_status lend_block(void *arg, emi_outblock *block, em_errinfo *err)
+{
+	(void)arg;
+	(void)block;
+	(void)err;
+	return EM_OK;
+}
+
+em_status emi_engine_pull_begin(emi_engine *e, void *records, uint64_t n, em_errinfo *err)
+{
+	static const emi_dest lend = { lend_block, NULL, NULL, 1 };
+	emi_job *job = &e->job;
+	const void *elems;
+	em_status st;
+
+	if (records == NULL) {
+		n = records_of(job->run, job->nruns);
+		emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, n * job->codec->record_bytes);
+		emi_outseq_begin(&e->out, &lend, n, job->plan.block_records);
+		return emi_merger_open(&e->merger, job, job->run, (uint32_t)job->nruns, &e->out, err);
+	}
+	st = emi_form_elems(&e->former, records, n, &elems, err);
+	if (st != EM_OK)
+		return st;
+	emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, n * job->codec->record_bytes);
+	e->elems = elems;
+	e->elems_at = 0;
+	e->elems_end = n;
+	return EM_OK;
+}
+
+/* The next batch of what was sorted in memory: made in the first buffer of `out', which is idle. */
+static em_status pull_elems(emi_engine *e)
+{
+	emi_job *job = &e->job;
+	uint64_t n = e->elems_end - e->elems_at;
+
+	if (n == 0)
+		return EM_END;
+	if (n > job->plan.block_records)
+		n = job->plan.block_records;
+	job->codec->store(job->order, e->elems + (size_t)e->elems_at * job->codec->elem_bytes, (size_t)n,
+			  e->out.ring[0].buf.base);
+	e->batch.records = e->out.ring[0].buf.base;
+	e->batch.n = (size_t)n;
+	e->elems_at += n;
+	emi_watch_add(&job->watch, n * job->codec->record_bytes);
+	return EM_OK;
+}
+
+static em_status pull_merged(emi_engine *e, em_errinfo *err)
+{
+	emi_outblock *b;
+
+	if (e->lent)
+		emi_outseq_release(&e->out);
+	e->lent = 0;
+	while ((b = emi_outseq_front(&e->out)) == NULL) {
+		em_status st = emi_merger_step(&e->merger, err);
+
+		if (st != EM_OK)
+			return st;
+	}
+	e->lent = 1;
+	e->batch.records = b->buf.base + b->buf.lead;
+	e->batch.n = b->records;
+	return EM_OK;
+}
+
+static int same_key(emi_engine *e, const char *a, const char *b)
+{
+	const emi_job *job = &e->job;
+
+	if (job->tie.fn != NULL && job->tie.fn(job->tie.arg, (uint64_t)(uintptr_t)a, (uint64_t)(uintptr_t)b) != 0)
+		return 0;
+	return job->codec->key(job->order, a) == job->codec->key(job->order, b);
+}
+
+/* Keep the first of equal records, also of those that continue from the batch before. */
+static void drop_duplicates(emi_engine *e)
+{
+	size_t rb = e->job.codec->record_bytes, i, kept = 0;
+	char *base = (char *)(uintptr_t)e->batch.records;
+	const char *last = e->have_last ? e->last : NULL;
+
+	for (i = 0; i < e->batch.n; i++) {
+		const char *r = base + i * rb;
+
+		if (last != NULL && same_key(e, last, r))
+			continue;
+		if (kept != i)
+			memcpy(base + kept * rb, r, rb);
+		last = base + kept * rb;
+		kept++;
+	}
+	if (kept != 0) {
+		memcpy(e->last, last, rb);
+		e->have_last = 1;
+	}
+	e->batch.n = kept;
+}
+
+em_status emi_engine_pull(emi_engine *e, const em_batch **batch, em_errinfo *err)
+{
+	em_status st;
+
+	do {
+		st = emi_job_check(&e->job, err);
+		if (st == EM_OK)
+			st = e->elems != NULL ? pull_elems(e) : pull_merged(e, err);
+		if (st != EM_OK)
+			return st;
+		if (e->last != NULL)
+			drop_duplicates(e);
+	} while (e->batch.n == 0);
+	e->batch.bytes = e->batch.n * e->job.codec->record_bytes;
+	e->batch.ends = NULL;
+	e->job.records_out += e->batch.n;
+	*batch = &e->batch;
+	return EM_OK;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * form.h -- sorting in memory what fits in it: runs, and inputs that need none.
+ *
+ * The records of an area are turned into elements, surveyed (which key bits differ, are they in order
+ * already), partitioned by their leading key bits into buckets that fit in the cache, and the buckets are sorted one by one
+ * and stored to where the outseq wants them.  All steps use all threads; every step is stable:
+ * each thread partitions a contiguous part of the input, and parts keep their order within a bucket.
+ */
+#ifndef EMI_FORM_H
+#define EMI_FORM_H
+
+#include "sort/job.h"
+#include "sort/outseq.h"
+
+typedef struct emi_former {
+	emi_job *job;
+	uint64_t room;          /* records */
+	void *elems[2];         /* the first is NULL where elements take the place of the records */
+	size_t elems_bytes;
+	size_t *count;          /* threads * 2^EMI_MAX_RADIX_BITS places */
+	size_t *bound;          /* 2^EMI_MAX_RADIX_BITS + 1 beginnings of buckets */
+} emi_former;
+
+/* Memory for up to room records at a time. */
+em_status emi_former_init(emi_former *f, emi_job *job, uint64_t room, em_errinfo *err);
+void emi_former_free(emi_former *f);
+
+/* Sort n > 0 records, which are overwritten, into a sequence that was begun for them.  There must be
+ * EMI_PAGE bytes of room in front of a `records' that is not aligned for its elements. */
+em_status emi_form_run(emi_former *f, void *records, uint64_t n, emi_outseq *q, em_errinfo *err);
+
+/* Sort n > 0 records and leave them as elements, which are valid until the next call. */
+em_status emi_form_elems(emi_former *f, void *records, uint64_t n, const void **elems, em_errinfo *err);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* job.c -- see job.h. */
+#include "sort/job.h"
+
+#include <string.h>
+
+#include "base/workers.h"
+
+#define TICK_CALLS 1024u        /* calls of a caller's comparison between two looks at the clock */
+
+/* A caller's comparison runs for as long as it likes, so this is where a sort by one is watched and stopped. */
+static int watched_tie(void *arg, uint64_t a, uint64_t b)
+{
+	emi_job *job = arg;
+
+	if (++job->compares % TICK_CALLS == 0)
+		emi_tick(&job->watch);
+	if (job->compare.failed || __atomic_load_n(&job->watch.canceled, __ATOMIC_RELAXED))
+		return 0;
+	return job->order_tie.fn(job->order_tie.arg, a, b);
+}
+
+static em_status check_opts(const em_sort_opts *o, em_errinfo *err)
+{
+	if ((o->flags & ~(EM_SORT_STABLE | EM_SORT_UNIQUE)) != 0)
+		return emi_fail(err, EM_ERR_INVAL, "unknown flags 0x%x of a sort", (unsigned)o->flags);
+	if (o->reserved != 0)
+		return emi_fail(err, EM_ERR_INVAL, "reserved field of the sort's options is not 0");
+	return EM_OK;
+}
+
+em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, em_errinfo *err)
+{
+	em_status st;
+
+	memset(job, 0, sizeof *job);
+	if (ctx == NULL || order == NULL)
+		return emi_fail(err, EM_ERR_INVAL, "%s is NULL", ctx == NULL ? "context" : "order");
+	st = emi_ctx_check(ctx, err);
+	if (st == EM_OK)
+		st = emi_opts_copy(&job->opts, sizeof job->opts, 2 * sizeof(uint32_t), opts, "em_sort_opts", err);
+	if (st == EM_OK)
+		st = check_opts(&job->opts, err);
+	if (st == EM_OK && emi_order_ctx(order) != ctx)
+		st = emi_fail(err, EM_ERR_INVAL, "the order belongs to another context");
+	if (st != EM_OK)
+		return st;
+	job->order = (em_order *)(uintptr_t)order;
+	job->codec = emi_order_codec(order);
+	job->kern = emi_kernels_for(job->codec->elem, ctx->isa);
+	if (job->kern == NULL)
+		return emi_fail(err, EM_ERR_NOTSUP, "no kernels for instruction set %s", ctx->isa);
+	job->flags = job->opts.flags;
+	job->compare.order = order;
+	job->order_tie = emi_order_tie(order, &job->compare);
+	job->tie = job->order_tie;
+	if (emi_order_is_cmp(order)) {
+		job->tie.fn = watched_tie;
+		job->tie.arg = job;
+	}
+	emi_watch_init(&job->watch, job->opts.progress, job->opts.progress_user, &job->io);
+	job->ctx = ctx;
+	emi_ctx_ref(ctx);
+	emi_order_ref(job->order);
+	return EM_OK;
+}
+
+/* What a plan is made from. */
+static void plan_input(emi_job *job, uint64_t n, int pushed, uint32_t spare)
+{
+	emi_plan_input *in = &job->plan_input;
+	uint64_t used = em_ctx_memory_used(job->ctx), all = em_ctx_memory(job->ctx);
+
+	memset(in, 0, sizeof *in);
+	in->n = n;
+	in->memory = used < all ? all - used : 0;
+	if (job->opts.memory != 0 && job->opts.memory < in->memory)
+		in->memory = job->opts.memory;
+	in->threads = emi_order_is_cmp(job->order) ? 1 : em_ctx_threads(job->ctx);
+	in->pushed = pushed;
+	in->codec = job->codec;
+	in->run_records = job->opts.run_records;
+	in->block_bytes = job->opts.block_bytes;
+	in->fan_in = job->opts.fan_in;
+	in->read_buffers = job->opts.read_buffers;
+	in->write_buffers = job->opts.write_buffers;
+	in->spare_blocks = spare;
+}
+
+em_status emi_job_plan(emi_job *job, uint64_t n, int pushed, uint32_t spare, em_errinfo *err)
+{
+	em_status st;
+
+	plan_input(job, n, pushed, spare);
+	st = emi_plan_make(&job->plan, &job->plan_input, err);
+	if (st != EM_OK || job->plan.max_runs == 0)
+		return st;
+	job->run = emi_alloc_array(job->ctx, job->plan.max_runs, sizeof *job->run, err);
+	if (job->run == NULL)
+		return err->status;
+	job->runs_room = job->plan.max_runs;
+	return EM_OK;
+}
+
+em_status emi_job_scratch(emi_job *job, em_errinfo *err)
+{
+	return job->scratch != NULL ? EM_OK : emi_scratch_acquire(job->ctx, &job->scratch, err);
+}
+
+em_status emi_job_add_run(emi_job *job, const emi_run *run, em_errinfo *err)
+{
+	if (job->nruns == job->runs_room)
+		return emi_fail_memory(err, job->plan.memory * 2,
+				       "the input has more than %llu runs of %llu records: give the sort more memory",
+				       (unsigned long long)job->runs_room,
+				       (unsigned long long)job->plan.run_records);
+	job->run[job->nruns++] = *run;
+	job->runs_formed++;
+	if (run->records > job->longest_run)
+		job->longest_run = run->records;
+	return EM_OK;
+}
+
+em_status emi_job_check(emi_job *job, em_errinfo *err)
+{
+	em_status st = emi_ctx_check(job->ctx, err);
+
+	if (st != EM_OK)
+		return st;
+	if (__atomic_load_n(&job->compare.failed, __ATOMIC_RELAXED))
+		return emi_fail(err, EM_ERR_USER, "the comparison function reported an error");
+	if (emi_tick(&job->watch) != EM_OK)
+		return emi_fail(err, EM_ERR_CANCELED, "canceled");
+	return EM_OK;
+}
+
+em_status emi_job_result(emi_job *job, em_status status)
+{
+	if (job->status == EM_OK && status < 0) {
+		job->status = status;
+		if (job->err.status == EM_OK)
+			emi_fail(&job->err, status, "%s", em_status_text(status));
+	}
+	return job->status != EM_OK ? job->status : status;
+}
+
+void emi_job_stats(const emi_job *job, em_sort_stats *stats)
+{
+	uint32_t i, size = stats->size;
+	em_sort_stats full;
+	emi_watch now = job->watch;
+
+	emi_watch_settle(&now);
+	memset(&full, 0, sizeof full);
+	full.size = size;
+	full.passes = job->passes;
+	full.records_in = job->records_in;
+	full.records_out = job->records_out;
+	full.runs = job->runs_formed;
+	full.run_records = job->longest_run;
+	full.block_bytes = job->plan.block_bytes;
+	full.fan_in = job->widest_merge;
+	full.threads = job->plan.threads;
+	full.peak_memory = em_ctx_memory_peak(job->ctx);
+	full.peak_scratch = job->scratch != NULL ? emi_disk_peak(job->scratch) : job->peak_scratch;
+	for (i = 0; i < EM_PHASES; i++)
+		full.phase[i] = now.stats[i];
+	memcpy(stats, &full, size < sizeof full ? size : sizeof full);
+}
+
+void emi_job_close(emi_job *job)
+{
+	if (job->ctx == NULL)
+		return;
+	if (job->run != NULL)
+		emi_free_array(job->ctx, job->run, job->runs_room, sizeof *job->run);
+	if (job->scratch != NULL)
+		emi_scratch_release(job->ctx, job->scratch);
+	em_order_close(job->order);
+	emi_ctx_unref(job->ctx);
+	memset(job, 0, sizeof *job);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * job.h -- what all parts of one sort share.
+ *
+ * One thread, the caller's, drives a job; others only run tasks that it hands out.
+ */
+#ifndef EMI_JOB_H
+#define EMI_JOB_H
+
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "block/disk.h"
+#include "key/order.h"
+#include "sort/plan.h"
+#include "sort/run.h"
+#include "sort/watch.h"
+
+typedef struct emi_job {
+	em_ctx *ctx;
+	em_order *order;
+	const emi_codec *codec;
+	const emi_kernels *kern;
+	emi_compare compare;
+	emi_tie order_tie;      /* of the order; fn is NULL when keys are exact */
+	emi_tie tie;            /* the same, watched: see emi_job_open() */
+	uint64_t compares;      /* calls of a caller's function, to tick now and then */
+	uint32_t flags;         /* EM_SORT_... */
+	em_sort_opts opts;
+	emi_plan_input plan_input;
+	emi_plan plan;
+	emi_disk *scratch;      /* NULL until a run is written */
+	emi_io_stats io;
+	emi_watch watch;
+	em_status status;       /* sticky failure, with its detail */
+	em_errinfo err;
+
+	emi_run *run;           /* the runs that there are, in input order */
+	uint64_t nruns;
+	uint64_t runs_room;
+
+	uint64_t records_in;
+	uint64_t records_out;
+	uint64_t runs_formed;
+	uint64_t longest_run;
+	uint32_t passes;
+	uint32_t widest_merge;
+	uint64_t peak_scratch;
+	uint64_t mispredict;    /* for tests: scrambles the predicted order of blocks when not 0 */
+} emi_job;
+
+/* Set up for a context, an order and options (NULL: defaults).  Takes references.  After a failure
+ * nothing is held. */
+em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, em_errinfo *err);
+
+/* Make job->plan.  n: EMI_UNKNOWN when not known.  spare: block buffers that the caller wants for itself. */
+em_status emi_job_plan(emi_job *job, uint64_t n, int pushed, uint32_t spare, em_errinfo *err);
+
+/* The scratch disk, made when it is first asked for. */
+em_status emi_job_scratch(emi_job *job, em_errinfo *err);
+
+/* Append a run to the list. */
+em_status emi_job_add_run(emi_job *job, const emi_run *run, em_errinfo *err);
+
+/* Fork, cancellation, a failed comparison: EM_OK or what is wrong. */
+em_status emi_job_check(emi_job *job, em_errinfo *err);
+
+/* Note how a call ended: the first failure, whose detail is in job->err, is kept and returned ever after. */
+em_status emi_job_result(emi_job *job, em_status status);
+
+void emi_job_stats(const emi_job *job, em_sort_stats *stats);
+void emi_job_close(emi_job *job);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * merge.h -- merging runs from the disk with all threads.
+ *
+ * The calling thread drives: it keeps the blocks of all runs coming in the predicted order (block/prefetch.h),
+ * cuts what is in memory into tasks, and hands them to the workers.  A task is a slice of each run's
+ * front block such that everything in the slices comes before everything behind them; its place in the output is
+ * known, so tasks of one merge run at the same time and write into the output blocks directly.
+ *
+ * The cut: look s records ahead in every run's front block, or to its end; of the records found there the
+ * smallest, by (key, run), is the bound.  The slice of each run are its records up to the bound, which lie
+ * within those s, so a binary search finds the end.  With k runs and s = target / k the slices hold nearly
+ * target records when the keys are mixed, and at least s when they are not.
+ */
+#ifndef EMI_MERGE_H
+#define EMI_MERGE_H
+
+#include "base/workers.h"
+#include "block/prefetch.h"
+#include "sort/outseq.h"
+#include "sort/run_reader.h"
+
+typedef struct emi_merge_task emi_merge_task;
+typedef struct emi_merge_input emi_merge_input;
+
+typedef struct emi_merger {
+	emi_job *job;
+	emi_outseq *q;
+	uint32_t k;
+	emi_run_reader reader;
+	emi_prefetch fetch;
+	emi_merge_input *in;    /* k */
+	emi_merge_task *task;   /* a ring of them */
+	uint32_t ntasks;
+	uint64_t dispatched, retired; /* tasks; numbers of the ring modulo ntasks */
+	uint64_t pos;           /* records dispatched */
+	uint64_t total;
+} emi_merger;
+
+/* Merge k runs into a sequence, which must have been begun for all their records.  Their blocks are
+ * freed as they are read. */
+em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint32_t k, emi_outseq *q,
+			  em_errinfo *err);
+void emi_merger_close(emi_merger *m);
+
+/* Do a bit more of the merge.  EM_OK; EM_END when all is dispatched and done; or a failure.  When the sequence lends its
+ * blocks, call it only while none is waiting to be lent. */
+em_status emi_merger_step(emi_merger *m, em_errinfo *err);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * merge_task.c -- see merge_task.h.
+ *
+ * Where records are elements already, the kernel merges the slices as they are.  Otherwise each
+ * slice gets a window of a few elements, which is filled again when it runs dry: the windows of all
+ * slices together stay in the cache, and memory does not double.
+ */
+#include "sort/merge_task.h"
+
+#include <string.h>
+
+typedef struct emi_merge_task merge_task;
+
+em_status emi_merge_task_init(merge_task *t, emi_job *job, emi_outseq *q, uint32_t k, em_errinfo *err)
+{
+	size_t eb = job->codec->elem_bytes;
+	int ok;
+
+	memset(t, 0, sizeof *t);
+	t->job = job;
+	t->q = q;
+	t->slice = emi_alloc_array(job->ctx, k, sizeof *t->slice, err);
+	t->win = emi_alloc_array(job->ctx, k, sizeof *t->win, err);
+	t->tree = emi_alloc(job->ctx, emi_merge_tree_bytes(k), err);
+	ok = t->slice != NULL && t->win != NULL && t->tree != NULL;
+	if (ok && job->plan.window != 0) {
+		t->elems = emi_alloc_array(job->ctx, (uint64_t)k * job->plan.window, eb, err);
+		ok = t->elems != NULL;
+	}
+	if (ok && !emi_codec_in_place(job->codec)) {
+		t->out = emi_alloc_array(job->ctx, EMI_TASK_OUT, eb, err);
+		ok = t->out != NULL;
+	}
+	if (ok)
+		return EM_OK;
+	emi_merge_task_free(t, k);
+	return err->status;
+}
+
+void emi_merge_task_free(merge_task *t, uint32_t k)
+{
+	em_ctx *ctx;
+	size_t eb;
+
+	if (t->job == NULL)
+		return;
+	ctx = t->job->ctx;
+	eb = t->job->codec->elem_bytes;
+	if (t->out != NULL)
+		emi_free_array(ctx, t->out, EMI_TASK_OUT, eb);
+	if (t->elems != NULL)
+		emi_free_array(ctx, t->elems, (uint64_t)k * t->job->plan.window, eb);
+	if (t->tree != NULL)
+		emi_free(ctx, t->tree, emi_merge_tree_bytes(k));
+	if (t->win != NULL)
+		emi_free_array(ctx, t->win, k, sizeof *t->win);
+	if (t->slice != NULL)
+		emi_free_array(ctx, t->slice, k, sizeof *t->slice);
+	memset(t, 0, sizeof *t);
+}
+
+/* One run alone has all of it: its records are moved as they are. */
+static void copy_slice(merge_task *t)
+{
+	size_t rb = t->job->codec->record_bytes, done = 0;
+
+	while (done < t->n) {
+		size_t n = t->n - done;
+		void *dst = emi_outseq_place(t->q, t->pos + done, &n);
+
+		if (dst == NULL)
+			return;
+		memcpy(dst, t->slice[0].first + done * rb, n * rb);
+		emi_outseq_filled(t->q, t->pos + done, n);
+		done += n;
+	}
+}
+
+/* Fill the conversion window of slice i with its next records; it stays empty at the end of the slice. */
+static void refill(merge_task *t, uint32_t i)
+{
+	const emi_codec *codec = t->job->codec;
+	emi_slice *s = &t->slice[i];
+	size_t n = s->n < t->job->plan.window ? s->n : t->job->plan.window;
+	char *win = t->elems + (size_t)i * t->job->plan.window * codec->elem_bytes;
+
+	if (n != 0)
+		codec->load(t->job->order, s->first, n, win);
+	s->first += n * codec->record_bytes;
+	s->n -= n;
+	t->win[i].cur = win;
+	t->win[i].end = win + n * codec->elem_bytes;
+}
+
+/* Merge the next n elements to out. */
+static void merge_elems(merge_task *t, emi_merge *m, char *out, size_t n)
+{
+	size_t eb = t->job->codec->elem_bytes, got = 0;
+	uint32_t dry;
+
+	while (got < n) {
+		got += t->job->kern->merge_run(m, out + got * eb, n - got, &dry);
+		if (dry != EMI_NONE && t->elems != NULL)
+			refill(t, dry);
+	}
+}
+
+/* Merge the next n records to dst. */
+static void merge_records(merge_task *t, emi_merge *m, char *dst, size_t n)
+{
+	const emi_codec *codec = t->job->codec;
+	size_t done = 0;
+
+	if (codec->identity) {
+		merge_elems(t, m, dst, n);
+		return;
+	}
+	while (done < n) {
+		size_t some = n - done < EMI_TASK_OUT ? n - done : EMI_TASK_OUT;
+		char *to = dst + done * codec->record_bytes, *out = t->out != NULL ? t->out : to;
+
+		merge_elems(t, m, out, some);
+		codec->store(t->job->order, out, some, to);
+		done += some;
+	}
+}
+
+void emi_merge_task_run(void *arg)
+{
+	merge_task *t = arg;
+	size_t rb = t->job->codec->record_bytes, done = 0;
+	emi_merge m;
+	uint32_t i;
+
+	if (t->slices == 1) {
+		copy_slice(t);
+		return;
+	}
+	for (i = 0; i < t->slices; i++) {
+		if (t->elems != NULL) {
+			refill(t, i);
+		} else {
+			t->win[i].cur = t->slice[i].first;
+			t->win[i].end = t->slice[i].first + t->slice[i].n * rb;
+		}
+	}
+	memset(&m, 0, sizeof m);
+	m.k = t->slices;
+	m.win = t->win;
+	m.tree = t->tree;
+	m.tie = t->job->tie;
+	t->job->kern->merge_start(&m);
+	while (done < t->n) {
+		size_t n = t->n - done;
+		char *dst = emi_outseq_place(t->q, t->pos + done, &n);
+
+		if (dst == NULL)
+			return;
+		merge_records(t, &m, dst, n);
+		emi_outseq_filled(t->q, t->pos + done, n);
+		done += n;
+	}
+}

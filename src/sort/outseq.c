@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* outseq.c -- see outseq.h. */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include "sort/outseq.h"
+
+#include <string.h>
+#include <time.h>
+
+#define TICK_NS 100000000L
+
+em_status emi_outseq_init(emi_outseq *q, emi_job *job, uint32_t nring, size_t block_bytes, em_errinfo *err)
+{
+	em_status st = EM_OK;
+	uint32_t i;
+
+	memset(q, 0, sizeof *q);
+	q->job = job;
+	q->buffer_bytes = block_bytes + EMI_PAGE;
+	if (pthread_mutex_init(&q->lock, NULL) != 0)
+		return emi_fail(err, EM_ERR_NOMEM, "cannot make a lock");
+	if (pthread_cond_init(&q->changed, NULL) != 0) {
+		pthread_mutex_destroy(&q->lock);
+		return emi_fail(err, EM_ERR_NOMEM, "cannot make a condition");
+	}
+	q->ring = emi_alloc_array(job->ctx, nring, sizeof *q->ring, err);
+	if (q->ring == NULL) {
+		st = err->status;
+		goto out;
+	}
+	q->nring = nring;
+	for (i = 0; i < nring; i++) {
+		q->ring[i].buf.base = emi_buffer_alloc(job->ctx, q->buffer_bytes, err);
+		if (q->ring[i].buf.base == NULL) {
+			st = err->status;
+			goto out;
+		}
+		/* What lies behind the last record of a block is written too: never what memory held before. */
+		memset(q->ring[i].buf.base, 0, q->buffer_bytes);
+	}
+out:
+	if (st != EM_OK)
+		emi_outseq_free(q);
+	return st;
+}
+
+void emi_outseq_free(emi_outseq *q)
+{
+	uint32_t i;
+
+	if (q->job == NULL)
+		return;
+	for (i = 0; i < q->nring; i++) {
+		if (q->ring[i].buf.base == NULL)
+			continue;
+		if (!emi_ctx_forked(q->job->ctx))
+			emi_wait(&q->ring[i].buf.rq, NULL);
+		emi_buffer_free(q->job->ctx, q->ring[i].buf.base, q->buffer_bytes);
+	}
+	if (q->ring != NULL)
+		emi_free_array(q->job->ctx, q->ring, q->nring, sizeof *q->ring);
+	pthread_cond_destroy(&q->changed);
+	pthread_mutex_destroy(&q->lock);
+	memset(q, 0, sizeof *q);
+}
+
+void emi_outseq_begin(emi_outseq *q, const emi_dest *dest, uint64_t total, size_t cap)
+{
+	uint32_t i;
+
+	q->dest = *dest;
+	q->total = total;
+	q->cap = cap;
+	q->next_acquire = q->next_put = q->released = 0;
+	q->owner = pthread_self();
+	for (i = 0; i < q->nring; i++)
+		if (q->ring[i].state != EMI_OUT_PUT)
+			q->ring[i].state = EMI_OUT_FREE;
+}
+
+static void fail_locked(emi_outseq *q, em_status status, const em_errinfo *err)
+{
+	if (q->status == EM_OK) {
+		q->status = status;
+		if (err != NULL)
+			q->err = *err;
+	}
+	pthread_cond_broadcast(&q->changed);
+}
+
+void emi_outseq_abort(emi_outseq *q, em_status status, const em_errinfo *err)
+{
+	pthread_mutex_lock(&q->lock);
+	fail_locked(q, status, err);
+	pthread_mutex_unlock(&q->lock);
+}
+
+/* Make a buffer that was put free: wait for its transfer without holding the lock. */
+static void reclaim_locked(emi_outseq *q, emi_outblock *b)
+{
+	em_errinfo err;
+	em_status st;
+
+	b->state = EMI_OUT_ACQUIRING;
+	pthread_mutex_unlock(&q->lock);
+	memset(&err, 0, sizeof err);
+	st = pthread_equal(q->owner, pthread_self()) ? emi_watch_wait(&q->job->watch, &b->buf.rq, &err)
+						     : emi_wait(&b->buf.rq, &err);
+	pthread_mutex_lock(&q->lock);
+	b->state = EMI_OUT_FREE;
+	if (st != EM_OK)
+		fail_locked(q, st, &err);
+	pthread_cond_broadcast(&q->changed);
+}
+
+/* Wait until another thread has changed something. */
+static void await_change_locked(emi_outseq *q)
+{
+	struct timespec until;
+	em_errinfo err;
+	em_status st;
+
+	if (!pthread_equal(q->owner, pthread_self())) {
+		pthread_cond_wait(&q->changed, &q->lock);
+		return;
+	}
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += TICK_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	pthread_cond_timedwait(&q->changed, &q->lock, &until);
+	pthread_mutex_unlock(&q->lock);
+	memset(&err, 0, sizeof err);
+	st = emi_tick(&q->job->watch);
+	pthread_mutex_lock(&q->lock);
+	if (st != EM_OK) {
+		emi_fail(&err, st, "canceled");
+		fail_locked(q, st, &err);
+	}
+}
+
+/* Acquire blocks up to and including i. */
+static em_status acquire_locked(emi_outseq *q, uint64_t i)
+{
+	while (q->status == EM_OK && q->next_acquire <= i) {
+		uint64_t index = q->next_acquire;
+		emi_outblock *b = &q->ring[index % q->nring];
+
+		if (b->state == EMI_OUT_PUT && !q->dest.lends) {
+			reclaim_locked(q, b);
+		} else if (b->state != EMI_OUT_FREE) {
+			await_change_locked(q);
+		} else {
+			uint64_t first = index * q->cap;
+
+			q->next_acquire++;
+			b->state = EMI_OUT_FILLING;
+			b->index = index;
+			b->filled = 0;
+			b->records = (size_t)(q->total - first < q->cap ? q->total - first : q->cap);
+			b->buf.len = b->records * q->job->codec->record_bytes;
+			b->buf.lead = q->dest.lead == NULL
+					      ? 0
+					      : q->dest.lead(q->dest.arg, first * q->job->codec->record_bytes);
+		}
+	}
+	return q->status;
+}
+
+void *emi_outseq_place(emi_outseq *q, uint64_t pos, size_t *n)
+{
+	uint64_t index = pos / q->cap;
+	size_t at = (size_t)(pos % q->cap), rest;
+	emi_outblock *b = &q->ring[index % q->nring];
+	em_status st;
+
+	pthread_mutex_lock(&q->lock);
+	st = acquire_locked(q, index);
+	pthread_mutex_unlock(&q->lock);
+	if (st != EM_OK)
+		return NULL;
+	rest = b->records - at;
+	if (*n > rest)
+		*n = rest;
+	return b->buf.base + b->buf.lead + at * q->job->codec->record_bytes;
+}
+
+/* Hand on the blocks that are full, in order. */
+static void put_locked(emi_outseq *q)
+{
+	while (q->status == EM_OK && q->next_put < q->next_acquire) {
+		emi_outblock *b = &q->ring[q->next_put % q->nring];
+		em_errinfo err;
+		em_status st;
+
+		if (b->state != EMI_OUT_FULL)
+			return;
+		memset(&err, 0, sizeof err);
+		st = q->dest.put(q->dest.arg, b, &err);
+		b->state = EMI_OUT_PUT;
+		q->next_put++;
+		if (st != EM_OK)
+			fail_locked(q, st, &err);
+	}
+}
+
+void emi_outseq_filled(emi_outseq *q, uint64_t pos, size_t n)
+{
+	emi_outblock *b = &q->ring[(pos / q->cap) % q->nring];
+
+	pthread_mutex_lock(&q->lock);
+	b->filled += n;
+	if (b->filled == b->records) {
+		b->state = EMI_OUT_FULL;
+		put_locked(q);
+		pthread_cond_broadcast(&q->changed);
+	}
+	pthread_mutex_unlock(&q->lock);
+}
+
+int emi_outseq_room(emi_outseq *q, uint64_t i)
+{
+	int room;
+
+	pthread_mutex_lock(&q->lock);
+	room = !q->dest.lends || i < q->released + q->nring;
+	pthread_mutex_unlock(&q->lock);
+	return room;
+}
+
+emi_outblock *emi_outseq_front(emi_outseq *q)
+{
+	emi_outblock *b = NULL;
+
+	pthread_mutex_lock(&q->lock);
+	if (q->released < q->next_put)
+		b = &q->ring[q->released % q->nring];
+	pthread_mutex_unlock(&q->lock);
+	return b;
+}
+
+void emi_outseq_release(emi_outseq *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->ring[q->released % q->nring].state = EMI_OUT_FREE;
+	q->released++;
+	pthread_cond_broadcast(&q->changed);
+	pthread_mutex_unlock(&q->lock);
+}
+
+em_status emi_outseq_status(emi_outseq *q)
+{
+	em_status st;
+
+	pthread_mutex_lock(&q->lock);
+	st = q->status;
+	pthread_mutex_unlock(&q->lock);
+	return st;
+}
+
+em_status emi_outseq_end(emi_outseq *q, em_errinfo *err)
+{
+	uint32_t i;
+
+	for (i = 0; i < q->nring; i++) {
+		em_errinfo e;
+		em_status st;
+
+		memset(&e, 0, sizeof e);
+		st = emi_watch_wait(&q->job->watch, &q->ring[i].buf.rq, &e);
+		if (st != EM_OK)
+			emi_outseq_abort(q, st, &e);
+		q->ring[i].state = EMI_OUT_FREE;
+	}
+	if (q->status != EM_OK && err != NULL && err->status == EM_OK)
+		*err = q->err;
+	return q->status;
+}

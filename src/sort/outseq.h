@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * outseq.h -- an ordered sequence of output blocks that several threads fill.
+ *
+ * Sorted records leave the engine through a ring of block buffers, whether they go into a run, a
+ * file, or to the caller.  The length of the sequence is known when it begins, so every record has
+ * its place: position p is record p mod cap of block p / cap.  Threads fill pieces of blocks in any
+ * order; a block whose records are all there is handed to the destination, strictly in the order of the
+ * blocks; its buffer is used again when the destination is done with it.
+ *
+ * Buffers are acquired in the order of the blocks by whoever needs one first.  A thread waits only for blocks
+ * that lie before those it wants, which somebody who runs already is filling, so nobody waits for ever.
+ */
+#ifndef EMI_OUTSEQ_H
+#define EMI_OUTSEQ_H
+
+#include <pthread.h>
+
+#include "sort/job.h"
+#include "stream/sink.h"
+
+typedef struct emi_outblock {
+	emi_outbuf buf;         /* base, lead, len, request */
+	uint64_t index;         /* which block of the sequence it holds */
+	size_t records;         /* that it is going to hold */
+	size_t filled;          /* that are there */
+	int state;
+} emi_outblock;
+
+enum { EMI_OUT_FREE, EMI_OUT_ACQUIRING, EMI_OUT_FILLING, EMI_OUT_FULL, EMI_OUT_PUT };
+
+/* Where blocks go.  All are called under the sequence's lock, in order. */
+typedef struct emi_dest {
+	/* Take a block; its request says when the buffer may be used again.  If `lends' is set the
+	 * block stays EMI_OUT_PUT until emi_outseq_release(). */
+	em_status (*put)(void *arg, emi_outblock *block, em_errinfo *err);
+	/* The lead of a block that begins at this byte of the sequence; NULL: 0. */
+	size_t (*lead)(void *arg, uint64_t position);
+	void *arg;
+	int lends;
+} emi_dest;
+
+typedef struct emi_outseq {
+	emi_job *job;
+	emi_dest dest;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	emi_outblock *ring;
+	uint32_t nring;
+	size_t cap;             /* records per block */
+	size_t buffer_bytes;    /* of each buffer */
+	uint64_t total;         /* records in the sequence */
+	uint64_t next_acquire;  /* block that nobody has asked for yet */
+	uint64_t next_put;      /* block that goes to the destination next */
+	uint64_t released;      /* lending: blocks that came back */
+	pthread_t owner;        /* the thread that drives the job: it ticks while it waits */
+	em_status status;       /* of the first failure; detail in err */
+	em_errinfo err;
+} emi_outseq;
+
+/* Allocate nring buffers for blocks of up to block_bytes. */
+em_status emi_outseq_init(emi_outseq *q, emi_job *job, uint32_t nring, size_t block_bytes, em_errinfo *err);
+void emi_outseq_free(emi_outseq *q);
+
+/* Begin a sequence of total records, in blocks of cap, on the thread that drives the job.  Blocks of the
+ * sequence before, which must have been put, may still be on their way; a failure stays. */
+void emi_outseq_begin(emi_outseq *q, const emi_dest *dest, uint64_t total, size_t cap);
+
+/*
+ * The place for records [pos, pos + *n): a pointer to the place of the first, with *n cut to what lies in its
+ * block.  Waits for a buffer.  NULL after a failure.  When they are filled in, say so.
+ */
+void *emi_outseq_place(emi_outseq *q, uint64_t pos, size_t *n);
+void emi_outseq_filled(emi_outseq *q, uint64_t pos, size_t n);
+
+/* Could block i be acquired without waiting for a lent block to come back? */
+int emi_outseq_room(emi_outseq *q, uint64_t i);
+
+/* Lending: the oldest block that is put and not yet released, or NULL; and give it back. */
+emi_outblock *emi_outseq_front(emi_outseq *q);
+void emi_outseq_release(emi_outseq *q);
+
+/* Wait until all that was put is written.  EM_OK or the first failure, with its detail. */
+em_status emi_outseq_end(emi_outseq *q, em_errinfo *err);
+
+/* EM_OK or the first failure. */
+em_status emi_outseq_status(emi_outseq *q);
+
+/* Make every later place fail. */
+void emi_outseq_abort(emi_outseq *q, em_status status, const em_errinfo *err);
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * plan.c -- choosing run size, block size, fan-in and buffers.
+ *
+ * Two phases share one budget, one after the other.  Run formation wants long runs: what is left after the
+ * output buffers is divided by what a record costs (its place in the input areas and in the
+ * element arrays).  Merging wants every run to have a block in memory: what is left after the output
+ * buffers is divided by what a run costs (a block, a directory page, its share of the
+ * conversion windows).  The block size couples both: small blocks let more runs be merged at once but
+ * cost more requests.  So we try block sizes from large to small, and take the one with the least expected
+ * time: passes, times the volume with the slack in blocks, times an allowance for each request.
+ */
+#include "sort/plan.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "sort/run.h"
+#include "stream/source.h"
+
+#define KIB ((uint64_t)1024)
+#define MAX_BLOCK (1024 * KIB)
+#define MIN_BLOCK (8 * KIB)
+#define REQUEST_COST (16 * KIB)         /* what a request costs, in bytes that could have been moved meanwhile */
+#define MAX_FAN_IN 8192u
+#define MIN_PREFETCH 2u
+#define MAX_PREFETCH 32u
+#define MAX_WINDOW 256u
+#define MIN_WINDOW 8u
+#define SEQ_BYTES 512u                  /* bookkeeping per run being merged, beside buffers; generous */
+#define FIXED_BYTES (160 * KIB)         /* structs, request arrays, directory pages being written, slack of areas */
+
+static uint64_t page_up(uint64_t bytes)
+{
+	return (bytes + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+}
+
+static uint64_t min64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint32_t emi_plan_merge_passes(uint64_t runs, uint32_t fan_in)
+{
+	uint32_t passes = 0;
+
+	while (runs > 1) {
+		runs = (runs + fan_in - 1) / fan_in;
+		passes++;
+	}
+	return passes;
+}
+
+/* Bytes of memory per record while runs are formed. */
+static uint64_t record_cost(const emi_plan *p, const emi_plan_input *in)
+{
+	return p->areas * (uint64_t)in->codec->record_bytes + p->elem_arrays * (uint64_t)in->codec->elem_bytes;
+}
+
+/* Bytes that both phases need whatever the number of runs. */
+static uint64_t fixed_cost(const emi_plan *p, const emi_plan_input *in)
+{
+	uint64_t bitmap = in->n == EMI_UNKNOWN ? p->memory / 64
+					       : in->n / (8 * EMI_PAGE) * 3 * (uint64_t)in->codec->record_bytes;
+
+	return FIXED_BYTES + ((uint64_t)p->write_buffers + in->spare_blocks) * (p->block_bytes + 2u * EMI_PAGE) +
+	       p->max_runs * sizeof(emi_run) + bitmap + p->areas * (uint64_t)EMI_SOURCE_SLACK;
+}
+
+/* Bytes per run being merged. */
+static uint64_t run_cost(const emi_plan *p, const emi_plan_input *in)
+{
+	return p->block_bytes + EMI_DIR_BYTES + SEQ_BYTES +
+	       p->tasks * (96u + p->window * (uint64_t)in->codec->elem_bytes);
+}
+
+static uint64_t merge_cost(const emi_plan *p, const emi_plan_input *in, uint64_t k)
+{
+	return fixed_cost(p, in) + k * run_cost(p, in) + (uint64_t)p->read_buffers * p->block_bytes +
+	       p->tasks * MAX_WINDOW * (uint64_t)in->codec->elem_bytes;
+}
+
+static uint64_t form_cost(const emi_plan *p, const emi_plan_input *in, uint64_t records)
+{
+	uint64_t cost = record_cost(p, in);
+
+	return records > (UINT64_MAX / 2) / cost ? UINT64_MAX / 2 : fixed_cost(p, in) + records * cost;
+}
+
+static uint32_t choose_write_buffers(const emi_plan *p, const emi_plan_input *in)
+{
+	uint64_t want = 2 * (uint64_t)p->threads + 4;
+
+	if (in->write_buffers != 0)
+		return in->write_buffers;
+	want = min64(want, p->memory / 8 / p->block_bytes);
+	return want < 3 ? 3 : (uint32_t)want;
+}
+
+/* Everything but the fan-in for a given block size; 0 when it does not fit. */
+static int plan_runs(emi_plan *p, const emi_plan_input *in)
+{
+	int round;
+
+	p->write_buffers = choose_write_buffers(p, in);
+	p->areas = 1;
+	p->max_runs = 0;
+	if (in->n != EMI_UNKNOWN && in->run_records == 0 && form_cost(p, in, in->n) <= p->memory) {
+		p->runs = 0;
+		p->run_records = in->n;
+		return 1;
+	}
+	p->areas = in->pushed ? 1 : 2;
+	p->max_runs = in->n == EMI_UNKNOWN ? p->memory / 64 / sizeof(emi_run) + 16 : 16;
+	for (round = 0; round < 8; round++) {
+		uint64_t need;
+
+		if (in->run_records != 0) {
+			p->run_records = in->run_records;
+			if (in->n != EMI_UNKNOWN)
+				p->run_records = min64(p->run_records, in->n + !in->n);
+		} else if (fixed_cost(p, in) < p->memory) {
+			p->run_records = (p->memory - fixed_cost(p, in)) / record_cost(p, in);
+		} else {
+			return 0;
+		}
+		if (p->run_records == 0)
+			return 0;
+		if (in->n == EMI_UNKNOWN)
+			break;
+		need = in->n / p->run_records + 2;
+		if (need <= p->max_runs)
+			break;
+		p->max_runs = need + need / 8;
+	}
+	p->runs = in->n == EMI_UNKNOWN ? EMI_UNKNOWN : (in->n + p->run_records - 1) / p->run_records;
+	return form_cost(p, in, p->run_records) <= p->memory;
+}
+
+/* The fan-in and the buffers around it for a given block size; 0 when fewer than two runs fit. */
+static int plan_merge(emi_plan *p, const emi_plan_input *in)
+{
+	uint64_t k, wanted = p->runs == EMI_UNKNOWN ? MAX_FAN_IN : p->runs < 2 ? 2 : min64(p->runs, MAX_FAN_IN);
+	uint64_t left;
+
+	p->read_buffers = in->read_buffers != 0 ? in->read_buffers : MIN_PREFETCH;
+	if (in->fan_in != 0)
+		wanted = min64(wanted, in->fan_in);
+	p->window = in->codec->identity ? 0 : MAX_WINDOW;
+	for (;;) {
+		left = merge_cost(p, in, 0) < p->memory ? p->memory - merge_cost(p, in, 0) : 0;
+		k = min64(left / run_cost(p, in), MAX_FAN_IN);
+		if (k >= wanted || p->window <= MIN_WINDOW)
+			break;
+		p->window /= 2;
+	}
+	if (k < 2 || (in->fan_in != 0 && k < min64(in->fan_in, wanted)))
+		return 0;
+	p->fan_in = (uint32_t)min64(k, wanted);
+	if (in->read_buffers == 0) {
+		uint64_t more = (left - p->fan_in * run_cost(p, in)) / p->block_bytes;
+
+		/* The number of runs is a guess when nobody knows n: then prefetching gets its share first. */
+		if (p->runs == EMI_UNKNOWN && in->fan_in == 0 && k > 16) {
+			more = p->fan_in / 4;
+			p->fan_in -= (uint32_t)more;
+		}
+		p->read_buffers += (uint32_t)min64(more, MAX_PREFETCH - MIN_PREFETCH);
+	}
+	return 1;
+}
+
+/* Expected time, in units of one pass over the data with perfect blocks. */
+static double plan_time(const emi_plan *p, const emi_plan_input *in)
+{
+	double slack = (double)p->block_bytes / ((double)p->block_records * (double)in->codec->record_bytes);
+	double request = 1.0 + (double)REQUEST_COST / (double)p->block_bytes;
+	uint64_t runs = p->runs;
+
+	if (runs == 0)
+		return request;
+	if (runs == EMI_UNKNOWN)
+		runs = 64;
+	return (1.0 + emi_plan_merge_passes(runs, p->fan_in)) * slack * request;
+}
+
+static int try_block(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes)
+{
+	uint64_t r = in->codec->record_bytes;
+
+	if (block_bytes < r)
+		return 0;
+	memset(p, 0, sizeof *p);
+	p->memory = in->memory;
+	p->threads = in->threads;
+	p->tasks = p->threads > 1 ? p->threads + 1 : 1;
+	p->block_records = (size_t)(block_bytes / r);
+	p->block_bytes = (size_t)page_up(p->block_records * r);
+	if (in->block_bytes != 0)
+		p->block_bytes = (size_t)in->block_bytes;
+	p->elem_arrays = emi_codec_in_place(in->codec) ? 1 : 2;
+	if (!plan_runs(p, in))
+		return 0;
+	if (p->runs == 0)
+		p->fan_in = 0;
+	else if (!plan_merge(p, in))
+		return 0;
+	p->peak = form_cost(p, in, p->run_records);
+	if (p->runs != 0 && merge_cost(p, in, p->fan_in) > p->peak)
+		p->peak = merge_cost(p, in, p->fan_in);
+	return 1;
+}
+
+void emi_plan_merging(emi_plan *plan, const emi_plan_input *in, uint64_t runs)
+{
+	emi_plan p = *plan;
+
+	/* What held for any number of runs holds for this one; were it not so, the first plan stands. */
+	p.runs = runs;
+	if (plan_merge(&p, in))
+		*plan = p;
+}
+
+static int choose(emi_plan *plan, const emi_plan_input *in)
+{
+	uint64_t r = in->codec->record_bytes, block;
+	emi_plan p;
+	int found = 0;
+
+	if (in->block_bytes != 0)
+		return try_block(plan, in, in->block_bytes);
+	for (block = MAX_BLOCK; block >= MIN_BLOCK; block /= 2) {
+		if (!try_block(&p, in, block))
+			continue;
+		if (!found || plan_time(&p, in) < plan_time(plan, in))
+			*plan = p;
+		found = 1;
+	}
+	/* Records larger than any of these get blocks of their own size. */
+	return found || (r > MIN_BLOCK && try_block(plan, in, page_up(r)));
+}
+
+uint64_t emi_plan_least(const emi_plan_input *in)
+{
+	emi_plan_input t = *in;
+	uint64_t lo = 0, hi = 64 * KIB;
+	emi_plan p;
+
+	for (t.memory = hi; !choose(&p, &t); t.memory = hi) {
+		lo = hi;
+		if (hi > UINT64_MAX / 4)
+			return UINT64_MAX;
+		hi *= 2;
+	}
+	while (hi - lo > 4 * KIB) {
+		t.memory = lo + (hi - lo) / 2;
+		if (choose(&p, &t))
+			hi = t.memory;
+		else
+			lo = t.memory;
+	}
+	return page_up(hi);
+}
+
+static em_status check_forced(const emi_plan_input *in, em_errinfo *err)
+{
+	uint64_t r = in->codec->record_bytes;
+
+	if (in->block_bytes != 0 && in->block_bytes % EMI_PAGE != 0)
+		return emi_fail(err, EM_ERR_INVAL, "block size %llu is not a multiple of %u",
+				(unsigned long long)in->block_bytes, EMI_PAGE);
+	if (in->block_bytes != 0 && in->block_bytes < r)
+		return emi_fail(err, EM_ERR_INVAL, "block size %llu does not hold a record of %llu bytes",
+				(unsigned long long)in->block_bytes, (unsigned long long)r);
+	if (in->block_bytes > (uint64_t)1 << 30)
+		return emi_fail(err, EM_ERR_INVAL, "block size %llu is above 1 GiB",
+				(unsigned long long)in->block_bytes);
+	if (in->fan_in == 1 || in->fan_in > MAX_FAN_IN)
+		return emi_fail(err, EM_ERR_INVAL, "fan-in %u is not between 2 and %u", (unsigned)in->fan_in,
+				MAX_FAN_IN);
+	if (in->write_buffers == 1)
+		return emi_fail(err, EM_ERR_INVAL, "one output buffer is too few");
+	return EM_OK;
+}
+
+em_status emi_plan_make(emi_plan *plan, const emi_plan_input *in, em_errinfo *err)
+{
+	em_status st = check_forced(in, err);
+	uint64_t least;
+
+	if (st != EM_OK)
+		return st;
+	if (choose(plan, in))
+		return EM_OK;
+	least = emi_plan_least(in);
+	return emi_fail_memory(err, least, "%llu bytes of memory are too few for this sort",
+			       (unsigned long long)in->memory);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * plan.h -- choosing run size, block size, fan-in and buffers.
+ */
+#ifndef EMI_PLAN_H
+#define EMI_PLAN_H
+
+#include <extmem/sort.h>
+
+#include "key/order.h"
+
+#define EMI_UNKNOWN UINT64_MAX
+
+/* What is to be sorted, with what. */
+typedef struct emi_plan_input {
+	uint64_t n;             /* records, or EMI_UNKNOWN */
+	uint64_t memory;        /* bytes */
+	uint32_t threads;
+	int pushed;             /* records are pushed: one input area, not two */
+	const emi_codec *codec;
+	uint64_t run_records;   /* forced, or 0; likewise the rest */
+	uint64_t block_bytes;
+	uint32_t fan_in;
+	uint32_t read_buffers;
+	uint32_t write_buffers;
+	uint32_t spare_blocks;  /* block buffers that the caller wants for itself */
+} emi_plan_input;
+
+typedef struct emi_plan {
+	uint64_t memory;        /* the budget it was made for */
+	uint64_t run_records;   /* records per run */
+	uint64_t runs;          /* expected; 0: the data fits in memory; EMI_UNKNOWN */
+	size_t block_bytes;
+	size_t block_records;   /* floor(B / R) */
+	uint32_t fan_in;
+	uint32_t read_buffers;  /* beyond one per run */
+	uint32_t write_buffers;
+	uint32_t threads;       /* 1 for orders that are functions */
+	uint32_t tasks;         /* merge tasks in flight */
+	size_t window;          /* elements per conversion window of a merge; 0: none is needed */
+	uint32_t areas;         /* input areas: 2 when reading overlaps sorting */
+	uint32_t elem_arrays;   /* arrays of elements beside the areas: 1 when sorted in place of the records, else 2 */
+	uint64_t max_runs;      /* room in the list of runs */
+	uint64_t peak;          /* bytes at most in use */
+} emi_plan;
+
+/* Make a plan.  EM_OK; EM_ERR_MEMLIMIT with the least that would do; EM_ERR_INVAL for forced values that are not legal. */
+em_status emi_plan_make(emi_plan *plan, const emi_plan_input *in, em_errinfo *err);
+
+/* Runs were formed and are as many as this: choose fan-in and buffers anew, for the same block size. */
+void emi_plan_merging(emi_plan *plan, const emi_plan_input *in, uint64_t runs);
+
+/* The least memory for which there is a plan. */
+uint64_t emi_plan_least(const emi_plan_input *in);
+
+/* Passes over the data that merge: how often every record is merged at most. */
+uint32_t emi_plan_merge_passes(uint64_t runs, uint32_t fan_in);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * run.h -- sorted runs on the scratch disk.
+ *
+ * A run is a sequence of blocks, each holding floor(B/R) whole records, only the last fewer (and cut
+ * to whole pages).  Where they are and with which key each begins stands in the run's directory: a chain of
+ * pages on the same disk, so that what memory knows of a run does not grow with it.  The keys are what prefetching
+ * predicts from: a block is needed when everything before its first key has been merged.
+ */
+#ifndef EMI_RUN_H
+#define EMI_RUN_H
+
+#include "block/disk.h"
+
+#define EMI_DIR_BYTES 4096u
+#define EMI_DIR_ENTRIES 255u
+#define EMI_DIR_END UINT64_MAX
+
+typedef struct emi_dir_entry {
+	uint64_t key;           /* element key of the block's first record */
+	uint64_t offset;        /* of the block on its disk */
+} emi_dir_entry;
+
+typedef struct emi_dir_page {
+	uint64_t next;          /* offset of the next page, or EMI_DIR_END */
+	uint32_t count;
+	uint32_t reserved;
+	emi_dir_entry entry[EMI_DIR_ENTRIES];
+} emi_dir_page;
+
+typedef struct emi_run {
+	uint64_t records;
+	uint64_t blocks;
+	emi_bid dir;            /* first page of the directory */
+	uint32_t level;         /* merges its records went through */
+	uint32_t reserved;
+} emi_run;
+
+#endif

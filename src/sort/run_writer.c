@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* run_writer.c -- see run_writer.h. */
+#include "sort/run_writer.h"
+
+#include <string.h>
+
+em_status emi_run_writer_init(emi_run_writer *w, emi_job *job, em_errinfo *err)
+{
+	int i;
+
+	memset(w, 0, sizeof *w);
+	w->job = job;
+	for (i = 0; i < 2; i++) {
+		w->page[i] = emi_buffer_alloc(job->ctx, EMI_DIR_BYTES, err);
+		if (w->page[i] == NULL) {
+			emi_run_writer_free(w);
+			return err->status;
+		}
+		memset(w->page[i], 0, EMI_DIR_BYTES);
+	}
+	return EM_OK;
+}
+
+void emi_run_writer_free(emi_run_writer *w)
+{
+	int i;
+
+	for (i = 0; i < 2 && w->job != NULL; i++) {
+		if (w->page[i] == NULL)
+			continue;
+		if (!emi_ctx_forked(w->job->ctx))
+			emi_wait(&w->rq[i], NULL);
+		emi_buffer_free(w->job->ctx, w->page[i], EMI_DIR_BYTES);
+	}
+	memset(w, 0, sizeof *w);
+}
+
+em_status emi_run_writer_begin(emi_run_writer *w, em_errinfo *err)
+{
+	em_status st = emi_job_scratch(w->job, err);
+
+	if (st != EM_OK)
+		return st;
+	st = emi_wait(&w->rq[w->cur], err);
+	if (st != EM_OK)
+		return st;
+	memset(&w->run, 0, sizeof w->run);
+	memset(w->page[w->cur], 0, EMI_DIR_BYTES);
+	st = emi_block_alloc(w->job->scratch, EMI_DIR_BYTES, &w->at, err);
+	w->run.dir = w->at;
+	return st;
+}
+
+/* Send the page that is full on its way, and begin the next one at `next'. */
+static em_status turn_page(emi_run_writer *w, uint64_t next, em_errinfo *err)
+{
+	em_status st;
+
+	w->page[w->cur]->next = next;
+	emi_block_write(w->job->scratch, &w->rq[w->cur], w->page[w->cur], EMI_DIR_BYTES, w->at, &w->job->io);
+	w->cur ^= 1;
+	st = emi_wait(&w->rq[w->cur], err);
+	memset(w->page[w->cur], 0, EMI_DIR_BYTES);
+	return st;
+}
+
+static em_status add_entry(emi_run_writer *w, uint64_t key, emi_bid bid, em_errinfo *err)
+{
+	emi_dir_page *page = w->page[w->cur];
+
+	if (page->count == EMI_DIR_ENTRIES) {
+		emi_bid next;
+		em_status st = emi_block_alloc(w->job->scratch, EMI_DIR_BYTES, &next, err);
+
+		if (st == EM_OK)
+			st = turn_page(w, next.offset, err);
+		if (st != EM_OK)
+			return st;
+		w->at = next;
+		page = w->page[w->cur];
+	}
+	page->entry[page->count].key = key;
+	page->entry[page->count].offset = bid.offset;
+	page->count++;
+	return EM_OK;
+}
+
+static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
+{
+	emi_run_writer *w = arg;
+	emi_job *job = w->job;
+	size_t bytes = (b->buf.len + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+	emi_bid bid;
+	em_status st = emi_block_alloc(job->scratch, bytes, &bid, err);
+
+	if (st != EM_OK)
+		return st;
+	st = add_entry(w, job->codec->key(job->order, b->buf.base), bid, err);
+	if (st != EM_OK)
+		return st;
+	emi_block_write(job->scratch, &b->buf.rq, b->buf.base, bytes, bid, &job->io);
+	w->run.blocks++;
+	w->run.records += b->records;
+	return EM_OK;
+}
+
+emi_dest emi_run_dest(emi_run_writer *w)
+{
+	emi_dest d = { put_block, NULL, w, 0 };
+
+	return d;
+}
+
+em_status emi_run_writer_finish(emi_run_writer *w, emi_run *run, em_errinfo *err)
+{
+	em_status st = turn_page(w, EMI_DIR_END, err);
+
+	*run = w->run;
+	return st;
+}
+
+em_status emi_run_writer_end(emi_run_writer *w, em_errinfo *err)
+{
+	em_status a = emi_watch_wait(&w->job->watch, &w->rq[0], err);
+	em_status b = emi_watch_wait(&w->job->watch, &w->rq[1], err);
+
+	return a != EM_OK ? a : b;
+}

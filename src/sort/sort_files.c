@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * sort_files.c -- em_sort_files(): the engine between a list of files and a file.
+ *
+ * Two input areas take turns: one is being read while the other is sorted and written.  The last merge
+ * writes to the output file directly from its block buffers.  Only where records are dropped on the way
+ * out, or the output is not a file, they are pulled and copied.
+ */
+#include <string.h>
+
+#include "sort/engine.h"
+#include "stream/sink.h"
+#include "stream/source.h"
+
+#define AREAS 2
+#define COPIES 2u               /* buffers for output that is pulled and copied */
+
+typedef struct file_sort {
+	emi_engine e;
+	emi_source *source;
+	emi_sink *sink;
+	uint64_t n;             /* records, or EMI_UNKNOWN */
+	char *area[AREAS];
+	size_t area_bytes;
+	emi_fill fill[AREAS];
+	int copies;             /* the output is pulled and copied */
+	emi_outbuf copy[COPIES];
+	size_t copy_bytes;
+} file_sort;
+
+static em_status tick(void *arg)
+{
+	file_sort *f = arg;
+
+	return emi_tick(&f->e.job.watch);
+}
+
+static em_status put_sink(void *arg, emi_outblock *block, em_errinfo *err)
+{
+	file_sort *f = arg;
+
+	return emi_sink_put(f->sink, &block->buf, err);
+}
+
+static size_t lead_sink(void *arg, uint64_t position)
+{
+	file_sort *f = arg;
+
+	return emi_sink_lead(f->sink, position);
+}
+
+static void free_areas(file_sort *f)
+{
+	int i;
+
+	for (i = 0; i < AREAS; i++) {
+		emi_fill_free(&f->fill[i], f->source);
+		memset(&f->fill[i], 0, sizeof f->fill[i]);
+		if (f->area[i] != NULL)
+			emi_buffer_free(f->e.job.ctx, f->area[i], f->area_bytes);
+		f->area[i] = NULL;
+	}
+}
+
+static em_status make_areas(file_sort *f, em_errinfo *err)
+{
+	emi_job *job = &f->e.job;
+	size_t bytes = (size_t)job->plan.run_records * job->codec->record_bytes;
+	uint32_t i;
+
+	f->area_bytes = bytes + EMI_SOURCE_SLACK;
+	for (i = 0; i < job->plan.areas; i++) {
+		em_status st;
+
+		f->area[i] = emi_buffer_alloc(job->ctx, f->area_bytes, err);
+		if (f->area[i] == NULL)
+			return err->status;
+		st = emi_fill_init(&f->fill[i], f->source, bytes, job->plan.block_bytes, err);
+		if (st != EM_OK)
+			return st;
+	}
+	return EM_OK;
+}
+
+static em_status begin_read(file_sort *f, int i, em_errinfo *err)
+{
+	return emi_source_begin(f->source, &f->fill[i], f->area[i], f->e.job.plan.run_records, err);
+}
+
+static em_status await_read(file_sort *f, int i, em_errinfo *err)
+{
+	em_status st = emi_source_await(f->source, &f->fill[i], tick, f, err);
+
+	if (st == EM_OK)
+		f->e.job.records_in += f->fill[i].records;
+	return st;
+}
+
+/* Copy a batch to the sink. */
+static em_status write_batch(file_sort *f, const em_batch *batch, uint64_t *at, em_errinfo *err)
+{
+	const char *from = batch->records;
+	size_t left = batch->bytes;
+
+	while (left != 0) {
+		emi_outbuf *ob = &f->copy[*at / f->copy_bytes % COPIES];
+		size_t some = left < f->copy_bytes ? left : f->copy_bytes;
+		em_status st = emi_watch_wait(&f->e.job.watch, &ob->rq, err);
+
+		if (st != EM_OK)
+			return st;
+		/* Keep to the grid of whole buffers, so that the two take turns. */
+		if (some > f->copy_bytes - (size_t)(*at % f->copy_bytes))
+			some = f->copy_bytes - (size_t)(*at % f->copy_bytes);
+		ob->lead = emi_sink_lead(f->sink, *at);
+		ob->len = some;
+		memcpy(ob->base + ob->lead, from, some);
+		st = emi_sink_put(f->sink, ob, err);
+		if (st != EM_OK)
+			return st;
+		from += some;
+		left -= some;
+		*at += some;
+	}
+	return EM_OK;
+}
+
+static em_status pull_all(file_sort *f, void *records, uint64_t n, em_errinfo *err)
+{
+	em_status st = emi_engine_pull_begin(&f->e, records, n, err);
+	const em_batch *batch;
+	uint64_t at = 0;
+	uint32_t i;
+
+	while (st == EM_OK) {
+		st = emi_engine_pull(&f->e, &batch, err);
+		if (st == EM_OK)
+			st = write_batch(f, batch, &at, err);
+	}
+	for (i = 0; i < COPIES && st == EM_END; i++) {
+		em_status w = emi_watch_wait(&f->e.job.watch, &f->copy[i].rq, err);
+
+		if (w != EM_OK)
+			st = w;
+	}
+	return st == EM_END ? EM_OK : st;
+}
+
+/* All records are in one area: sort them to the output. */
+static em_status sort_in_memory(file_sort *f, int i, em_errinfo *err)
+{
+	emi_dest dest = { put_sink, lead_sink, f, 0 };
+	uint64_t n = f->fill[i].records;
+	em_status st;
+
+	if (n == 0)
+		return EM_OK;
+	if (f->copies)
+		return pull_all(f, f->fill[i].first, n, err);
+	st = emi_engine_sort_to(&f->e, f->fill[i].first, n, &dest, err);
+	f->e.job.records_out = n;
+	return st;
+}
+
+static em_status merge_runs(file_sort *f, em_errinfo *err)
+{
+	emi_dest dest = { put_sink, lead_sink, f, 0 };
+	em_status st;
+
+	free_areas(f);
+	st = emi_engine_reduce(&f->e, err);
+	if (st != EM_OK)
+		return st;
+	if (f->copies)
+		return pull_all(f, NULL, 0, err);
+	f->e.job.records_out = f->e.job.records_in;
+	return emi_engine_merge_to(&f->e, &dest, err);
+}
+
+/* Form runs, reading one area while the other is sorted. */
+static em_status sort_runs(file_sort *f, em_errinfo *err)
+{
+	em_status st = await_read(f, 0, err);
+	int cur = 0, awaited = 0;
+
+	if (st == EM_OK)
+		st = begin_read(f, 1, err);
+	if (st == EM_OK && f->n == EMI_UNKNOWN) {
+		/* Only the second reading tells whether the first was all. */
+		st = await_read(f, 1, err);
+		awaited = 1;
+		if (st == EM_OK && f->fill[1].records == 0)
+			return sort_in_memory(f, 0, err);
+	}
+	while (st == EM_OK && f->fill[cur].records != 0) {
+		st = emi_engine_spill(&f->e, f->fill[cur].first, f->fill[cur].records, err);
+		if (st == EM_OK)
+			st = begin_read(f, cur, err);
+		cur ^= 1;
+		if (st == EM_OK && !awaited)
+			st = await_read(f, cur, err);
+		awaited = 0;
+	}
+	return st == EM_OK ? merge_runs(f, err) : st;
+}
+
+static em_status make_copies(file_sort *f, em_errinfo *err)
+{
+	uint32_t i;
+
+	f->copies = (f->e.job.flags & EM_SORT_UNIQUE) != 0 || !emi_sink_is_file(f->sink);
+	if (!f->copies)
+		return EM_OK;
+	f->copy_bytes = f->e.job.plan.block_bytes;
+	for (i = 0; i < COPIES; i++) {
+		f->copy[i].base = emi_buffer_alloc(f->e.job.ctx, f->copy_bytes + EMI_PAGE, err);
+		if (f->copy[i].base == NULL)
+			return err->status;
+		memset(f->copy[i].base, 0, f->copy_bytes + EMI_PAGE);
+	}
+	return EM_OK;
+}
+
+static em_status run(file_sort *f, const char *output, em_errinfo *err)
+{
+	emi_job *job = &f->e.job;
+	uint64_t bytes = f->n == EMI_UNKNOWN ? 0 : f->n * job->codec->record_bytes;
+	em_status st = EM_OK;
+
+	/* Threads first: their stacks count, and the plan divides what is left. */
+	if (em_ctx_threads(job->ctx) > 1)
+		st = emi_workers_start(job->ctx, err);
+	if (st == EM_OK)
+		st = emi_sink_open(&f->sink, job->ctx, output, (job->flags & EM_SORT_UNIQUE) != 0 ? 0 : bytes,
+				   &job->io, err);
+	if (st == EM_OK)
+		st = emi_job_plan(job, f->n, 0, COPIES, err);
+	if (st == EM_OK)
+		st = make_copies(f, err);
+	if (st == EM_OK && f->n != 0) {
+		emi_watch_phase(&job->watch, EM_PHASE_RUNS, bytes);
+		st = emi_engine_prepare(&f->e, err);
+		if (st == EM_OK)
+			st = make_areas(f, err);
+		if (st == EM_OK)
+			st = begin_read(f, 0, err);
+		if (st == EM_OK && job->plan.areas == 1) {
+			st = await_read(f, 0, err);
+			if (st == EM_OK)
+				st = sort_in_memory(f, 0, err);
+		} else if (st == EM_OK) {
+			st = sort_runs(f, err);
+		}
+	}
+	if (st == EM_OK)
+		st = emi_sink_commit(f->sink, err);
+	emi_watch_settle(&job->watch);
+	return st;
+}
+
+static void close_files(file_sort *f)
+{
+	em_ctx *ctx = f->e.job.ctx;
+	uint32_t i;
+
+	if (f->source != NULL)
+		free_areas(f);
+	emi_source_close(f->source);
+	f->source = NULL;
+	/* Output buffers of the engine may be on their way to the sink: waiting for them comes first. */
+	for (i = 0; i < COPIES; i++) {
+		if (f->copy[i].base == NULL)
+			continue;
+		emi_wait(&f->copy[i].rq, NULL);
+		emi_buffer_free(ctx, f->copy[i].base, f->copy_bytes + EMI_PAGE);
+	}
+}
+
+em_status em_sort_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
+			const char *output, const em_sort_opts *opts, em_sort_stats *stats)
+{
+	em_errinfo own, *err = opts != NULL && opts->size >= sizeof *opts && opts->errinfo != NULL ? opts->errinfo
+												    : &own;
+	file_sort *f;
+	em_status st;
+
+	memset(err, 0, sizeof *err);
+	if (ctx == NULL || order == NULL || inputs == NULL || ninputs == 0 || output == NULL)
+		return emi_fail(err, EM_ERR_INVAL, "an argument of em_sort_files() is NULL or empty");
+	if (stats != NULL && stats->size < sizeof(uint32_t))
+		return emi_fail(err, EM_ERR_INVAL, "the size of stats is not set");
+	f = emi_alloc(ctx, sizeof *f, err);
+	if (f == NULL)
+		return err->status;
+	st = emi_engine_open(&f->e, ctx, order, opts, err);
+	if (st == EM_OK)
+		st = emi_source_open(&f->source, ctx, inputs, ninputs, em_order_record_size(order), &f->e.job.io, err);
+	if (st == EM_OK) {
+		f->n = emi_source_records(f->source);
+		st = run(f, output, err);
+	}
+	if (stats != NULL && f->e.job.ctx != NULL)
+		emi_job_stats(&f->e.job, stats);
+	if (f->e.job.ctx != NULL) {
+		close_files(f);
+		emi_merger_close(&f->e.merger);
+		emi_outseq_free(&f->e.out);
+		emi_sink_close(f->sink);
+		emi_engine_close(&f->e);
+	}
+	emi_free(ctx, f, sizeof *f);
+	return st;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* sort_plan.c -- em_sort_plan(): what a sort would do, without doing it. */
+#include <string.h>
+
+#include "base/workers.h"
+#include "sort/job.h"
+
+static void describe(const emi_job *job, uint64_t n, em_sort_plan_info *info)
+{
+	const emi_plan *p = &job->plan;
+	uint64_t bytes = n * job->codec->record_bytes, blocks = (n + p->block_records - 1) / p->block_records;
+	uint32_t merges = p->runs == 0 ? 0 : emi_plan_merge_passes(p->runs, p->fan_in);
+
+	info->fan_in = p->fan_in;
+	info->memory = p->peak;
+	info->memory_min = emi_plan_least(&job->plan_input);
+	info->run_records = p->run_records;
+	info->runs = p->runs;
+	info->block_bytes = p->block_bytes;
+	info->block_records = p->block_records;
+	info->passes = p->runs == 0 ? 0 : 1 + (merges == 0 ? 1 : merges);
+	info->read_buffers = p->read_buffers;
+	info->write_buffers = p->write_buffers;
+	info->threads = p->threads;
+	if (p->runs != 0) {
+		/* A merge that does not write the output frees each block before it needs the next: nearly N. */
+		info->scratch = blocks * p->block_bytes + blocks / EMI_DIR_ENTRIES * EMI_DIR_BYTES +
+				p->runs * EMI_DIR_BYTES;
+		if (info->passes > 2)
+			info->scratch += (uint64_t)(p->fan_in + p->read_buffers + p->write_buffers) * p->block_bytes;
+	}
+	info->bytes_read = bytes * (info->passes == 0 ? 1 : info->passes);
+	info->bytes_written = info->bytes_read;
+}
+
+em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_sort_opts *opts,
+		       em_sort_plan_info *info)
+{
+	em_errinfo own, *err = opts != NULL && opts->size >= sizeof *opts && opts->errinfo != NULL ? opts->errinfo
+												    : &own;
+	em_sort_plan_info full;
+	uint32_t size;
+	emi_job job;
+	em_status st;
+
+	memset(err, 0, sizeof *err);
+	if (info == NULL || info->size < sizeof(uint32_t))
+		return emi_fail(err, EM_ERR_INVAL, "info is NULL or has no size");
+	size = info->size < sizeof full ? info->size : (uint32_t)sizeof full;
+	memset(&full, 0, sizeof full);
+	st = emi_job_open(&job, ctx, order, opts, err);
+	if (st != EM_OK)
+		return st;
+	if (n == EMI_UNKNOWN)
+		st = emi_fail(err, EM_ERR_INVAL, "the number of records is too large");
+	if (st == EM_OK && em_ctx_threads(ctx) > 1)
+		st = emi_workers_start(ctx, err);
+	if (st == EM_OK)
+		st = emi_job_plan(&job, n, 0, 0, err);
+	if (st == EM_OK)
+		describe(&job, n, &full);
+	else if (st == EM_ERR_MEMLIMIT)
+		full.memory_min = err->bytes;
+	full.size = info->size;
+	memcpy(info, &full, size);
+	emi_job_close(&job);
+	return st;
+}

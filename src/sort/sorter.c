@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * sorter.c -- em_sorter: records are pushed in and pulled out.
+ *
+ * Pushed records are copied to an area; each time it is full, and more comes, it is spilled as a run.
+ */
+#include <string.h>
+
+#include "sort/engine.h"
+
+struct em_sorter {
+	emi_engine e;
+	char *area;
+	size_t area_bytes;
+	uint64_t n;             /* records in the area */
+	enum { PUSHING, FINISHED, PULLING, ENDED } state;
+};
+
+em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts)
+{
+	em_errinfo own, *err = opts != NULL && opts->size >= sizeof *opts && opts->errinfo != NULL ? opts->errinfo
+												    : &own;
+	em_sorter *s;
+	em_status st;
+
+	memset(err, 0, sizeof *err);
+	if (out == NULL || ctx == NULL)
+		return emi_fail(err, EM_ERR_INVAL, "%s is NULL", out == NULL ? "out" : "context");
+	*out = NULL;
+	s = emi_alloc(ctx, sizeof *s, err);
+	if (s == NULL)
+		return err->status;
+	st = emi_engine_open(&s->e, ctx, order, opts, err);
+	if (st != EM_OK) {
+		emi_free(ctx, s, sizeof *s);
+		return st;
+	}
+	/* Threads first: their stacks count, and the plan divides what is left. */
+	if (em_ctx_threads(ctx) > 1)
+		st = emi_workers_start(ctx, err);
+	if (st == EM_OK)
+		st = emi_job_plan(&s->e.job, EMI_UNKNOWN, 1, 0, err);
+	if (st == EM_OK)
+		st = emi_engine_prepare(&s->e, err);
+	if (st == EM_OK) {
+		s->area_bytes = (size_t)s->e.job.plan.run_records * s->e.job.codec->record_bytes;
+		s->area = emi_buffer_alloc(ctx, s->area_bytes, err);
+		if (s->area == NULL)
+			st = err->status;
+	}
+	if (st != EM_OK) {
+		em_sorter_close(s);
+		return st;
+	}
+	*out = s;
+	return EM_OK;
+}
+
+void em_sorter_close(em_sorter *s)
+{
+	em_ctx *ctx;
+
+	if (s == NULL)
+		return;
+	ctx = s->e.job.ctx;
+	emi_ctx_ref(ctx);
+	if (s->area != NULL)
+		emi_buffer_free(ctx, s->area, s->area_bytes);
+	emi_engine_close(&s->e);
+	emi_free(ctx, s, sizeof *s);
+	emi_ctx_unref(ctx);
+}
+
+static em_status out_of_order(em_sorter *s, const char *what)
+{
+	em_errinfo *err = &s->e.job.err;
+
+	return emi_job_result(&s->e.job, emi_fail(err, EM_ERR_STATE, "%s", what));
+}
+
+em_status em_sorter_push(em_sorter *s, const void *records, uint64_t n)
+{
+	emi_job *job;
+	const char *from = records;
+	em_status st;
+
+	if (s == NULL || (records == NULL && n != 0))
+		return EM_ERR_INVAL;
+	job = &s->e.job;
+	if (job->status != EM_OK)
+		return job->status;
+	if (s->state != PUSHING)
+		return out_of_order(s, "push after finish");
+	st = emi_job_check(job, &job->err);
+	while (st == EM_OK && n != 0) {
+		size_t rb = job->codec->record_bytes;
+		uint64_t room = job->plan.run_records - s->n, some = n < room ? n : room;
+
+		if (room == 0) {
+			st = emi_engine_spill(&s->e, s->area, s->n, &job->err);
+			s->n = 0;
+			continue;
+		}
+		memcpy(s->area + (size_t)s->n * rb, from, (size_t)some * rb);
+		s->n += some;
+		job->records_in += some;
+		from += (size_t)some * rb;
+		n -= some;
+	}
+	return emi_job_result(job, st);
+}
+
+em_status em_sorter_finish(em_sorter *s)
+{
+	emi_job *job;
+	em_status st = EM_OK;
+
+	if (s == NULL)
+		return EM_ERR_INVAL;
+	job = &s->e.job;
+	if (job->status != EM_OK)
+		return job->status;
+	if (s->state != PUSHING)
+		return out_of_order(s, "finish after finish");
+	st = emi_job_check(job, &job->err);
+	s->state = FINISHED;
+	if (st != EM_OK || job->nruns == 0)
+		return emi_job_result(job, st);
+	if (s->n != 0)
+		st = emi_engine_spill(&s->e, s->area, s->n, &job->err);
+	/* On failure transfers may still be on their way to buffers of the engine, but never to the area. */
+	emi_buffer_free(job->ctx, s->area, s->area_bytes);
+	s->area = NULL;
+	if (st == EM_OK)
+		st = emi_engine_reduce(&s->e, &job->err);
+	return emi_job_result(job, st);
+}
+
+em_status em_sorter_next(em_sorter *s, const em_batch **batch)
+{
+	emi_job *job;
+	em_status st = EM_OK;
+
+	if (s == NULL || batch == NULL)
+		return EM_ERR_INVAL;
+	*batch = NULL;
+	job = &s->e.job;
+	if (job->status != EM_OK)
+		return job->status;
+	if (s->state == PUSHING)
+		return out_of_order(s, "next before finish");
+	if (s->state == FINISHED) {
+		if (job->nruns == 0 && s->n == 0)
+			s->state = ENDED;
+		else
+			st = emi_engine_pull_begin(&s->e, job->nruns == 0 ? s->area : NULL, s->n, &job->err);
+	}
+	if (st != EM_OK || s->state == ENDED)
+		return emi_job_result(job, st != EM_OK ? st : EM_END);
+	s->state = PULLING;
+	st = emi_engine_pull(&s->e, batch, &job->err);
+	if (st == EM_END)
+		s->state = ENDED;
+	return emi_job_result(job, st);
+}
+
+void em_sorter_cancel(em_sorter *s)
+{
+	if (s != NULL)
+		__atomic_store_n(&s->e.job.watch.canceled, 1, __ATOMIC_RELAXED);
+}
+
+void em_sorter_error(const em_sorter *s, em_errinfo *err)
+{
+	if (err == NULL)
+		return;
+	memset(err, 0, sizeof *err);
+	if (s != NULL && s->e.job.status != EM_OK)
+		*err = s->e.job.err;
+}
+
+em_status em_sorter_stats(const em_sorter *s, em_sort_stats *stats)
+{
+	if (s == NULL || stats == NULL || stats->size < sizeof(uint32_t))
+		return EM_ERR_INVAL;
+	emi_job_stats(&s->e.job, stats);
+	return EM_OK;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * watch.h -- progress, cancellation, and where the time of a sort goes.
+ *
+ * Long loops on the calling thread call emi_tick() often; it is cheap.  It calls the progress
+ * function when it is due, and says whether the work is to go on.
+ */
+#ifndef EMI_WATCH_H
+#define EMI_WATCH_H
+
+#include <extmem/sort.h>
+
+#include "io/file.h"
+
+typedef struct emi_watch {
+	em_progress_fn fn;
+	void *user;
+	int canceled;           /* atomic: em_sorter_cancel(), or the progress function said so */
+	uint32_t phase;
+	uint64_t done;          /* bytes of this phase, on the calling thread only */
+	uint64_t total;         /* 0: not known */
+	double last;            /* when fn was last called */
+	/* the phase in progress, as it began */
+	double wall0, cpu0;
+	emi_io_stats io0;
+	const emi_io_stats *io; /* the counters of the sort's requests */
+	em_phase_stats stats[EM_PHASES];
+} emi_watch;
+
+void emi_watch_init(emi_watch *w, em_progress_fn fn, void *user, const emi_io_stats *io);
+
+/* Begin a phase; ends the one before.  total in bytes, 0 when not known. */
+void emi_watch_phase(emi_watch *w, uint32_t phase, uint64_t total);
+
+/* Account for the time and traffic up to now. */
+void emi_watch_settle(emi_watch *w);
+
+/* Count bytes as done. */
+void emi_watch_add(emi_watch *w, uint64_t bytes);
+
+/* EM_OK or EM_ERR_CANCELED. */
+em_status emi_tick(emi_watch *w);
+
+/* Wait for a request on the calling thread, ticking meanwhile.  A failure of the tick is returned only
+ * when the request is done: its buffer must not be released earlier. */
+em_status emi_watch_wait(emi_watch *w, emi_request *rq, em_errinfo *err);
+
+#endif

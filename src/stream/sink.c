@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * sink.c -- outputs.
+ *
+ * Whole pages of each buffer are written with one request from where they lie; the bytes behind the last whole page
+ * are kept (`rest') and put in front of the next buffer, which left room for them, or written by the
+ * commit: as a page padded with zeroes, cut off by setting the size, where transfers are direct.
+ *
+ *	put:     base                                       base + lead + len
+ *	         |..rest..|data...............................|
+ *	         |-- whole pages, one request ---------|-rest-|
+ *
+ * The commit does what can fail before the name appears: the last bytes, the size, mode and owner, and closing, where
+ * network file systems report what they found out late.  Only then is the file linked or renamed.  It is not
+ * forced to the disk: a crash of the machine soon after may lose it, as with any other program's output.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
+#include "stream/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "stream/pipe.h"
+#include "stream/target.h"
+
+struct emi_sink {
+	em_ctx *ctx;
+	emi_io_stats *stats;
+	emi_target target;
+	em_file *file;          /* NULL: written through the pipe */
+	emi_pipe pipe;
+	uint64_t pos;           /* bytes put */
+	char *rest;             /* a page; its first pos % EMI_PAGE bytes are not written yet */
+	int committed;
+	em_status status;       /* of the first failure; sticky, detail in err */
+	em_errinfo err;
+};
+
+static em_status tell(const emi_sink *s, em_errinfo *err)
+{
+	if (err != NULL && err->status == EM_OK)
+		*err = s->err;
+	return s->status;
+}
+
+static em_status open_named(emi_sink *s, em_errinfo *err)
+{
+	uint32_t attempt = 0;
+	em_status st;
+
+	for (;;) {
+		em_errinfo one;
+
+		memset(&one, 0, sizeof one);
+		if ((st = emi_target_temp(&s->target, s->ctx, attempt++, err)) != EM_OK)
+			return st;
+		st = emi_file_open(&s->file, s->ctx, s->target.temp, EMI_OPEN_WRITE | EMI_OPEN_CREATE, &one);
+		if (st == EM_OK)
+			return EM_OK;
+		/* Whatever has that name is not ours to remove. */
+		emi_target_untemp(&s->target, s->ctx);
+		s->file = NULL;
+		if (st != EM_ERR_EXIST) {
+			if (err != NULL && err->status == EM_OK)
+				*err = one;
+			return st;
+		}
+	}
+}
+
+/* A file without a name if possible, else with a temporary one. */
+static em_status open_file(emi_sink *s, em_errinfo *err)
+{
+	em_errinfo one;
+	em_status st;
+
+	memset(&one, 0, sizeof one);
+	st = emi_file_open(&s->file, s->ctx, s->target.path, EMI_OPEN_WRITE | EMI_OPEN_LINKABLE, &one);
+	if (st == EM_OK && emi_target_linkable(emi_file_fd(s->file)))
+		return EM_OK;
+	if (st == EM_OK)
+		emi_file_close(s->file);
+	s->file = NULL;
+	if (st != EM_OK && st != EM_ERR_NOTSUP) {
+		if (err != NULL && err->status == EM_OK)
+			*err = one;
+		return st;
+	}
+	emi_log(s->ctx, EM_LOG_INFO, "%s: no unnamed files there, using a temporary name", s->target.path);
+	return open_named(s, err);
+}
+
+em_status emi_sink_open(emi_sink **out, em_ctx *ctx, const char *path, uint64_t bytes, emi_io_stats *stats, em_errinfo *err)
+{
+	em_errinfo scratch;
+	emi_sink *s;
+	em_status st;
+
+	*out = NULL;
+	memset(&scratch, 0, sizeof scratch);
+	if (err == NULL)
+		err = &scratch;
+	if (path == NULL)
+		return emi_fail(err, EM_ERR_INVAL, "an output needs a name");
+	if ((st = emi_ctx_check(ctx, err)) != EM_OK)
+		return st;
+	s = emi_alloc(ctx, sizeof *s, err);
+	if (s == NULL)
+		return err->status;
+	emi_ctx_ref(ctx);
+	s->ctx = ctx;
+	s->stats = stats;
+	s->target.fd = -1;
+	s->rest = emi_buffer_alloc(ctx, EMI_PAGE, err);
+	if (s->rest == NULL) {
+		st = err->status;
+		goto out;
+	}
+	if ((st = emi_target_find(&s->target, ctx, path, err)) != EM_OK)
+		goto out;
+	if (s->target.path == NULL) {
+		s->pipe.fd = s->target.fd;
+		s->pipe.name = s->target.name;
+		s->pipe.stats = stats;
+	} else {
+		if ((st = open_file(s, err)) != EM_OK)
+			goto out;
+		if (bytes > 0)
+			st = emi_file_reserve(s->file, 0, bytes, err);
+	}
+out:
+	if (st == EM_OK)
+		*out = s;
+	else
+		emi_sink_close(s);
+	return st;
+}
+
+int emi_sink_is_file(const emi_sink *s)
+{
+	return s->file != NULL;
+}
+
+size_t emi_sink_lead(const emi_sink *s, uint64_t position)
+{
+	return s->file != NULL ? (size_t)(position % EMI_PAGE) : 0;
+}
+
+static em_status put_stream(emi_sink *s, const emi_outbuf *ob)
+{
+	s->status = emi_pipe_write(&s->pipe, ob->base + ob->lead, ob->len, &s->err);
+	if (s->status == EM_OK)
+		s->pos += ob->len;
+	return s->status;
+}
+
+em_status emi_sink_put(emi_sink *s, emi_outbuf *ob, em_errinfo *err)
+{
+	size_t all, whole;
+
+	memset(&ob->rq, 0, sizeof ob->rq);
+	if (s->status != EM_OK)
+		return tell(s, err);
+	if (s->committed)
+		return emi_fail(err, EM_ERR_STATE, "the output is complete");
+	if (s->file == NULL)
+		return put_stream(s, ob) == EM_OK ? EM_OK : tell(s, err);
+	if (ob->lead != s->pos % EMI_PAGE || (uintptr_t)ob->base % EMI_PAGE != 0)
+		return emi_fail(err, EM_ERR_INVAL, "an output buffer whose place in the page is not that in the file");
+	memcpy(ob->base, s->rest, ob->lead);
+	all = ob->lead + ob->len;
+	whole = all - all % EMI_PAGE;
+	memcpy(s->rest, ob->base + whole, all - whole);
+	if (whole > 0)
+		emi_write(s->file, &ob->rq, ob->base, whole, s->pos - ob->lead, s->stats);
+	s->pos += ob->len;
+	return EM_OK;
+}
+
+/* Write what is left and give the file its size. */
+static em_status write_rest(emi_sink *s)
+{
+	const size_t left = (size_t)(s->pos % EMI_PAGE);
+	size_t bytes = left;
+	emi_request rq;
+	em_status st;
+
+	if (left > 0) {
+		if (emi_file_direct(s->file)) {
+			memset(s->rest + left, 0, EMI_PAGE - left);
+			bytes = EMI_PAGE;
+		}
+		memset(&rq, 0, sizeof rq);
+		emi_write(s->file, &rq, s->rest, bytes, s->pos - left, s->stats);
+		if ((st = emi_wait(&rq, &s->err)) != EM_OK)
+			return st;
+	}
+	return emi_file_resize(s->file, s->pos, &s->err);
+}
+
+/* A duplicate shares what close() has to say, and leaves us the original to link.  With no descriptor to spare we do
+ * without, as close() tells nothing on local file systems. */
+static em_status close_duplicate(emi_sink *s, int fd)
+{
+	const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (copy < 0 || close(copy) == 0 || errno == EINTR)
+		return EM_OK;
+	return emi_fail_io(&s->err, EM_OK, errno, "close", s->target.name, UINT64_MAX, 0);
+}
+
+static em_status commit_file(emi_sink *s)
+{
+	int fd = emi_file_fd(s->file);
+	em_status st;
+
+	if ((st = write_rest(s)) != EM_OK)
+		return st;
+	if (fd >= 0) {
+		if ((st = emi_target_attributes(&s->target, fd, &s->err)) != EM_OK)
+			return st;
+		if ((st = close_duplicate(s, fd)) != EM_OK)
+			return st;
+	}
+	if (s->target.temp != NULL)
+		return emi_target_rename(&s->target, s->ctx, &s->err);
+	return emi_target_link(&s->target, s->ctx, fd, &s->err);
+}
+
+em_status emi_sink_commit(emi_sink *s, em_errinfo *err)
+{
+	if (s->status != EM_OK)
+		return tell(s, err);
+	if (s->committed)
+		return emi_fail(err, EM_ERR_STATE, "the output is complete already");
+	s->status = s->file != NULL ? commit_file(s) : emi_target_close(&s->target, s->ctx, &s->err);
+	if (s->status != EM_OK)
+		return tell(s, err);
+	s->committed = 1;
+	return EM_OK;
+}
+
+void emi_sink_close(emi_sink *s)
+{
+	em_ctx *ctx;
+
+	if (s == NULL)
+		return;
+	ctx = s->ctx;
+	emi_file_close(s->file);
+	emi_target_free(&s->target, ctx);
+	if (s->rest != NULL)
+		emi_buffer_free(ctx, s->rest, EMI_PAGE);
+	emi_free(ctx, s, sizeof *s);
+	emi_ctx_unref(ctx);
+}
