@@ -49,7 +49,8 @@ enum {
 	QUEUE = 16,             /* chunk writes in flight during run formation */
 	OUTS = 6,               /* output blocks of the merge */
 	THREADS = 2,
-	PART_BITS = 8           /* buckets of the parallel partition */
+	PART_BITS = 9,          /* buckets of the parallel partition */
+	SCRATCH = 1 << 20       /* per thread, to sort buckets in: stays in its cache */
 };
 
 static const emi_kernels *kern;
@@ -184,6 +185,7 @@ static int open_direct(const char *dir, const char *name, uint64_t bytes)
 static struct {
 	emi_pair *in, *out;
 	size_t n;
+	emi_pair *scratch[THREADS];
 	size_t pos[THREADS][1 << PART_BITS];
 	size_t end[1 << PART_BITS];     /* of each bucket */
 	uint64_t diff[THREADS];
@@ -212,6 +214,7 @@ static void sort_share(int t)
 	const size_t from = job.n * (size_t)t / THREADS, to = job.n * ((size_t)t + 1) / THREADS;
 	const emi_pair *in = job.in + from;
 	static const emi_tie no_tie;
+	emi_pair *tmp;
 	uint64_t all = 0;
 	int i;
 
@@ -237,7 +240,10 @@ static void sort_share(int t)
 		if (b >= 1 << PART_BITS)
 			break;
 		start = b == 0 ? 0 : job.end[b - 1];
-		kern->sort(job.out + start, job.in + start, job.end[b] - start, &no_tie);
+		tmp = job.scratch[t];
+		if (job.end[b] - start > SCRATCH / 16)
+			tmp = job.in + start;
+		kern->sort(job.out + start, tmp, job.end[b] - start, &no_tie);
 		if (t == 0)
 			reap(0);        /* keep the disk busy */
 	}
@@ -415,7 +421,7 @@ static void merge_runs(char *arena, size_t area, uint32_t runs, int run_fd, int 
 	memset(&m, 0, sizeof m);
 	m.k = runs;
 	m.win = calloc(runs, sizeof *m.win);
-	m.tree = aligned_alloc(64, (emi_merge_tree_bytes(runs) + 63) / 64 * 64);
+	m.tree = malloc(emi_merge_tree_bytes(runs));
 	if (ring < 2 || !src || !req || !bytes || !m.win || !m.tree)
 		die("too many runs for this memory");
 	for (i = 0; i < runs; i++) {
@@ -545,8 +551,8 @@ int main(int argc, char **argv)
 	n_records = size_of(option(argc, argv, "--n", "2^26"));
 	memory = size_of(option(argc, argv, "--mem", "128M"));
 	kern = emi_kernels_for(EMI_ELEM_PAIR, option(argc, argv, "--isa", "auto"));
-	area = memory / 3 / CHUNK * CHUNK;
-	if (kern == NULL || area == 0 || n_records == 0 || n_records % (CHUNK / 16) != 0) {
+	area = (memory - THREADS * SCRATCH) / 3 / CHUNK * CHUNK;
+	if (kern == NULL || memory <= 3 * CHUNK + THREADS * SCRATCH || n_records == 0 || n_records % (CHUNK / 16) != 0) {
 		errno = EINVAL;
 		die("--isa, --mem or --n");
 	}
@@ -554,6 +560,8 @@ int main(int argc, char **argv)
 	if (arena == MAP_FAILED)
 		die("mmap");
 	madvise(arena, memory, MADV_HUGEPAGE);
+	for (rc = 0; rc < THREADS; rc++)
+		job.scratch[rc] = (emi_pair *)(void *)(arena + 3 * area + (size_t)rc * SCRATCH);
 	rc = io_setup(1024, &aio);
 	if (rc != 0) {
 		errno = -rc;

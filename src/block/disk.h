@@ -34,7 +34,8 @@ void emi_block_free(emi_disk *disk, emi_bid bid, size_t bytes);
 void emi_block_read(emi_disk *disk, emi_request *rq, void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats);
 void emi_block_write(emi_disk *disk, emi_request *rq, const void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats);
 
-/* Bytes in use now, and the end of the last block there ever was: the size of the file but for what is reserved ahead. */
+/* Bytes in use now, and the end of the last block there ever was: the size of the file but for what is reserved
+ * ahead. */
 uint64_t emi_disk_used(emi_disk *disk);
 uint64_t emi_disk_peak(emi_disk *disk);
 

@@ -8,9 +8,9 @@
  *
  * The bitmap is a table of pages of bits, so that it grows without being copied: a page of 4 KiB tells of 128 MiB.
  *
- * A search that fails has looked at everything.  So that a disk full of gaps that are too small
- * is not searched for every block, `missing' remembers the least size that was not found; it is forgotten when units are given
- * back that make a gap of that size.
+ * A search that fails has looked at everything.  So that a disk full of gaps that are too small is not searched
+ * for every block, `missing' remembers the least size that was not found; it is forgotten when units are
+ * given back that make a gap of that size.
  */
 #include <string.h>
 

@@ -1,56 +1,69 @@
 # SPDX-License-Identifier: BSL-1.0
-# Completion of the command extmem for bash.
+# Completion of the command extmem for bash.  Needs nothing but bash itself.
 
 _extmem()
 {
-	local cur prev words cword opts
-	_init_completion -s || return
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-}
+	local at=$COMP_CWORD value='' opts=''
 
-	if [[ $cword -eq 1 ]]; then
+	COMPREPLY=()
+	if ((COMP_CWORD == 1)); then
 		COMPREPLY=($(compgen -W 'sort generate check --help --version' -- "$cur"))
 		return
 	fi
 
+	# bash cuts words at '=' and ':': "--direct=o" is three words, and so is "0:u64".
+	if [[ $cur == [=:] ]]; then
+		value=$cur
+		cur=''
+	elif [[ $prev == [=:] ]]; then
+		value=$prev
+		((at--))
+	fi
+	if [[ $value ]]; then
+		prev=${COMP_WORDS[at - 1]}
+		if [[ $value == : ]]; then
+			COMPREPLY=($(compgen -W 'u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 bytes r' -- "$cur"))
+			return
+		fi
+	fi
+
 	case $prev in
 	-o | --output)
-		_filedir
+		compopt -o filenames
+		COMPREPLY=($(compgen -f -- "$cur"))
 		return
 		;;
 	-T | --temporary-directory)
-		_filedir -d
+		compopt -o filenames
+		COMPREPLY=($(compgen -d -- "$cur"))
 		return
 		;;
-	--direct)
-		COMPREPLY=($(compgen -W 'off try on' -- "$cur"))
-		return
-		;;
+	--direct) opts='off try on' ;;
+	--backend) opts='syscall libaio memory' ;;
+	--isa) opts='scalar avx2 avx512' ;;
 	--stats)
-		# Its argument is optional, so it comes behind an equals sign or not at all.
-		if [[ $split == true ]]; then
-			COMPREPLY=($(compgen -W 'json' -- "$cur"))
-			return
-		fi
+		# What is optional comes behind an equals sign.
+		[[ $value ]] && opts='json'
 		;;
-	--backend)
-		COMPREPLY=($(compgen -W 'syscall libaio memory' -- "$cur"))
-		return
-		;;
-	--isa)
-		COMPREPLY=($(compgen -W 'scalar avx2 avx512' -- "$cur"))
-		return
-		;;
-	-k | --key)
-		# Words are cut at colons, so what is completed is the part behind the last.
-		COMPREPLY=($(compgen -W 'u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 bytes r' -- "${cur##*:}"))
-		[[ $cur == *:* || $cur == '' ]] || COMPREPLY=()
-		return
-		;;
-	-S | --buffer-size | --record-size | --records | --seed | --parallel | --batch-size | --run-size | --block-size)
+	-k | --key | -S | --buffer-size | --record-size | --records | --seed | --parallel | --batch-size | --run-size | \
+		--block-size)
 		return
 		;;
 	esac
+	if [[ $opts ]]; then
+		COMPREPLY=($(compgen -W "$opts" -- "$cur"))
+		return
+	fi
 
-	case ${words[1]} in
+	if [[ $cur != -* ]]; then
+		if [[ $command != generate ]]; then
+			compopt -o filenames
+			COMPREPLY=($(compgen -f -- "$cur"))
+		fi
+		return
+	fi
+	case $command in
 	sort)
 		opts='--record-size= --key= --reverse --stable --unique --output= --buffer-size= --temporary-directory=
 			--parallel= --batch-size= --run-size= --block-size= --direct= --backend= --isa= --plan --stats
@@ -62,15 +75,8 @@ _extmem()
 	check)
 		opts='--record-size= --key= --reverse --unique --unsorted --progress --no-progress --help --version'
 		;;
-	*)
-		return
-		;;
 	esac
-
-	if [[ $cur == -* ]]; then
-		COMPREPLY=($(compgen -W "$opts" -- "$cur"))
-		[[ ${COMPREPLY-} == *= ]] && compopt -o nospace
-	elif [[ ${words[1]} != generate ]]; then
-		_filedir
-	fi
-} && complete -F _extmem extmem
+	COMPREPLY=($(compgen -W "$opts" -- "$cur"))
+	[[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+}
+complete -F _extmem extmem

@@ -90,11 +90,8 @@ static int read_options(generate_options *g, int argc, char **argv)
 				return CLI_TROUBLE;
 			break;
 		case 'o':
-			if (g->output) {
-				message(cmd, "-o %s: an output was given already: %s", optarg, g->output);
+			if (option_name(cmd, "-o", optarg, &g->output))
 				return CLI_TROUBLE;
-			}
-			g->output = optarg;
 			break;
 		case OPT_PROGRESS:
 			g->progress = PROGRESS_ALWAYS;

@@ -40,7 +40,7 @@ static void *wait_for_signal(void *arg)
 	const struct timespec grace = { GRACE_SECONDS, 0 };
 	int sig;
 
-	if (sigwait(&in->set, &sig))
+	if (sigwait(&in->set, &sig) || __atomic_load_n(&in->ending, __ATOMIC_ACQUIRE))
 		return NULL;
 	__atomic_store_n(&in->caught, sig, __ATOMIC_RELEASE);
 	sigtimedwait(&in->set, NULL, &grace);
@@ -59,9 +59,11 @@ void interrupt_begin(interrupt *in)
 	sigemptyset(&in->set);
 	/* Signals that the parent had us ignore (nohup, background jobs) stay ignored. */
 	for (i = 0; i < sizeof(sig) / sizeof(sig[0]); i++)
-		if (!sigaction(sig[i], NULL, &sa) && sa.sa_handler != SIG_IGN)
+		if (!sigaction(sig[i], NULL, &sa) && sa.sa_handler != SIG_IGN) {
 			sigaddset(&in->set, sig[i]);
-	if (pthread_attr_init(&attr))
+			in->wake = sig[i];
+		}
+	if (!in->wake || pthread_attr_init(&attr))
 		return;
 	pthread_attr_setstacksize(&attr, STACK_BYTES > PTHREAD_STACK_MIN ? STACK_BYTES : (size_t)PTHREAD_STACK_MIN);
 	pthread_sigmask(SIG_BLOCK, &in->set, NULL);
@@ -80,13 +82,14 @@ void interrupt_end(interrupt *in)
 {
 	if (!in->started)
 		return;
-	/* A signal noted dies here; one that is still pending dies when it is unblocked. */
-	if (interrupt_caught(in))
+	/* The thread is woken by a signal of its own.  One that was noted before is what the process dies of; one that
+	 * comes now stays pending until it is unblocked, or is too late. */
+	__atomic_store_n(&in->ending, 1, __ATOMIC_RELEASE);
+	if (!interrupt_caught(in))
+		pthread_kill(in->thread, in->wake);
+	else
 		die_of(interrupt_caught(in));
-	pthread_cancel(in->thread);
 	pthread_join(in->thread, NULL);
-	if (interrupt_caught(in))
-		die_of(interrupt_caught(in));
 	pthread_sigmask(SIG_UNBLOCK, &in->set, NULL);
 	in->started = 0;
 }

@@ -10,6 +10,8 @@
 
 typedef struct interrupt {
 	sigset_t set;           /* the signals waited for */
+	int wake;               /* one of them, 0: there are none */
+	int ending;             /* the work has ended, the thread is to end; atomic */
 	pthread_t thread;
 	int started;
 	int caught;             /* the signal that came, or 0; atomic */

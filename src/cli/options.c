@@ -43,6 +43,20 @@ int option_size(const char *command, const char *option, const char *text, uint6
 	return read_number(command, option, text, 1, least, most, out);
 }
 
+int option_name(const char *command, const char *option, const char *text, const char **out)
+{
+	if (!*text) {
+		message(command, "%s: the name is empty", option);
+		return -1;
+	}
+	if (*out && strcmp(*out, text)) {
+		message(command, "%s %s: only one is possible, and %s was given before", option, text, *out);
+		return -1;
+	}
+	*out = text;
+	return 0;
+}
+
 int option_word(const char *command, const char *option, const char *text, const char *const *words, uint32_t n,
 		uint32_t *out)
 {

@@ -15,6 +15,9 @@ int option_number(const char *command, const char *option, const char *text, uin
 int option_size(const char *command, const char *option, const char *text, uint64_t least, uint64_t most,
 		uint64_t *out);
 
+/* The name of a file or directory, which may be given once and is not empty; *out is NULL before. */
+int option_name(const char *command, const char *option, const char *text, const char **out);
+
 /* One of n words; *out is its index. */
 int option_word(const char *command, const char *option, const char *text, const char *const *words, uint32_t n,
 		uint32_t *out);

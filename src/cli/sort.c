@@ -158,17 +158,6 @@ static int read_stats(sort_command *sc, const char *text)
 	return 0;
 }
 
-/* An option that may be given once. */
-static int read_once(const char *command, const char *option, const char *text, const char **out)
-{
-	if (*out && strcmp(*out, text)) {
-		message(command, "%s %s: only one is possible, and %s was given before", option, text, *out);
-		return -1;
-	}
-	*out = text;
-	return 0;
-}
-
 /* Take an option that has an argument; -1 when it is wrong. */
 static int read_argument(sort_command *sc, int c, const char *arg)
 {
@@ -180,9 +169,9 @@ static int read_argument(sort_command *sc, int c, const char *arg)
 	case 'k':
 		return key_options_add(&sc->keys, cmd, arg);
 	case 'o':
-		return read_once(cmd, "-o", arg, &sc->output);
+		return option_name(cmd, "-o", arg, &sc->output);
 	case 'T':
-		return read_once(cmd, "-T", arg, &sc->dir);
+		return option_name(cmd, "-T", arg, &sc->dir);
 	case 'S':
 		sc->buffer_size = arg;
 		return option_size(cmd, "-S", arg, 0, UINT64_MAX, &sc->ctx.memory);
@@ -286,20 +275,8 @@ static int watch(void *user, uint32_t phase, uint64_t done, uint64_t total)
 	return interrupt_caught(&sc->interrupt);
 }
 
-/* Say what failed.  Too little memory is told in terms of the option. */
-static void report(const sort_command *sc, em_status st, const em_errinfo *err)
-{
-	char least[SIZE_TEXT];
-
-	if (st == EM_ERR_MEMLIMIT && sc->buffer_size && err->bytes > sc->ctx.memory)
-		message(sc->command, "-S %s: too little memory for this sort, which needs at least %s (%" PRIu64 " bytes)",
-			sc->buffer_size, size_format_exact((err->bytes + 1023) / 1024 * 1024, least), err->bytes);
-	else
-		message_errinfo(sc->command, st, err);
-}
-
-/* Records in all inputs, for the plan; -1 when that cannot be told. */
-static int count_records(const sort_command *sc, uint64_t *records)
+/* Records in all inputs; -1 when that cannot be told, which is said aloud if wanted. */
+static int count_records(const sort_command *sc, int aloud, uint64_t *records)
 {
 	const uint64_t size = sc->keys.record_size;
 	const char *name;
@@ -312,21 +289,83 @@ static int count_records(const sort_command *sc, uint64_t *records)
 		name = input_name(sc->input[i]);
 		failed = strcmp(sc->input[i], "-") ? stat(sc->input[i], &sb) : fstat(STDIN_FILENO, &sb);
 		if (failed) {
-			message_errno(sc->command, name, errno);
+			if (aloud)
+				message_errno(sc->command, name, errno);
 			return -1;
 		}
 		if (!S_ISREG(sb.st_mode)) {
-			message(sc->command, "%s: --plan needs files whose size is known", name);
+			if (aloud)
+				message(sc->command, "%s: --plan needs files whose size is known", name);
 			return -1;
 		}
 		if ((uint64_t)sb.st_size % size) {
-			message(sc->command, "%s: %" PRIu64 " bytes are no multiple of the record size %" PRIu64, name,
-				(uint64_t)sb.st_size, size);
+			if (aloud)
+				message(sc->command, "%s: %" PRIu64 " bytes are no multiple of the record size %" PRIu64, name,
+					(uint64_t)sb.st_size, size);
 			return -1;
 		}
 		*records += (uint64_t)sb.st_size / size;
 	}
 	return 0;
+}
+
+/*
+ * The least -S that does, when `least' bytes were said to do beside what the context takes.  A context of more memory may start
+ * more threads, which need more: so the answer is tried, without any input or output, until it holds.
+ */
+static uint64_t enough_memory(const sort_command *sc, uint64_t least, uint64_t records)
+{
+	const uint64_t round = (uint64_t)64 << 10;
+	em_ctx_opts opts = sc->ctx;
+	em_sort_opts sort = sc->sort;
+	em_sort_plan_info info = { 0 };
+	em_errinfo err = { 0 };
+	uint64_t used = 0;
+	int tries;
+
+	opts.log = NULL;
+	opts.errinfo = NULL;
+	sort.errinfo = &err;
+	info.size = sizeof(info);
+	for (tries = 0; tries < 64; tries++) {
+		em_order *order = NULL;
+		em_ctx *ctx = NULL;
+		em_status st;
+
+		/* What the files of the sort take for themselves is a few KiB, which the rounding covers. */
+		opts.memory = (least + used + round / 4 + round - 1) / round * round;
+		if (em_ctx_open(&ctx, &opts) != EM_OK)
+			break;
+		memset(&err, 0, sizeof(err));
+		st = key_options_order(&sc->keys, sc->command, ctx, &order) ? EM_ERR_NOMEM
+			: em_sort_plan(ctx, order, records, &sort, &info);
+		used = em_ctx_memory_used(ctx);
+		em_order_close(order);
+		em_ctx_close(ctx);
+		if (st != EM_ERR_MEMLIMIT)
+			break;
+		least = err.bytes > least ? err.bytes : least + round;
+	}
+	return opts.memory;
+}
+
+/* Say what failed; too little memory in terms of the option.  ctx may be NULL. */
+static void report(const sort_command *sc, const em_ctx *ctx, em_status st, const em_errinfo *err)
+{
+	uint64_t least = err->bytes, records;
+	char text[SIZE_TEXT];
+
+	if (st != EM_ERR_MEMLIMIT || !sc->buffer_size || !err->bytes) {
+		message_errinfo(sc->command, st, err);
+		return;
+	}
+	if (ctx && count_records(sc, 0, &records))
+		/* Nobody knows how many will come: as many as an input of 64 times the memory has. */
+		records = 64 * sc->ctx.memory / sc->keys.record_size;
+	if (ctx)
+		least = enough_memory(sc, least, records);
+	message(sc->command, "-S %s: too little memory for this sort, which needs at least %s", sc->buffer_size,
+		size_format_exact(least, text));
 }
 
 static int print_plan(sort_command *sc, em_ctx *ctx, const em_order *order, em_errinfo *err)
@@ -336,13 +375,13 @@ static int print_plan(sort_command *sc, em_ctx *ctx, const em_order *order, em_e
 	em_status st;
 
 	info.size = sizeof(info);
-	if (count_records(sc, &records))
+	if (count_records(sc, 1, &records))
 		return CLI_TROUBLE;
 	st = em_sort_plan(ctx, order, records, &sc->sort, &info);
 	if (st != EM_OK) {
 		if (st == EM_ERR_MEMLIMIT && !err->bytes)
 			err->bytes = info.memory_min;
-		report(sc, st, err);
+		report(sc, ctx, st, err);
 		return CLI_TROUBLE;
 	}
 	plan_print(stdout, &info, records, sc->keys.record_size);
@@ -374,7 +413,7 @@ static int sort_files(sort_command *sc, em_ctx *ctx, const em_order *order, em_e
 		die_of(SIGPIPE);
 	if (st != EM_OK) {
 		if (!caught)
-			report(sc, st, err);
+			report(sc, ctx, st, err);
 		return CLI_TROUBLE;
 	}
 	stats_print(stderr, sc->stats, &stats, monotonic_seconds() - start, process_cpu_seconds());
@@ -398,7 +437,7 @@ static int run(sort_command *sc)
 
 	st = em_ctx_open(&ctx, &sc->ctx);
 	if (st != EM_OK) {
-		report(sc, st, &err);
+		report(sc, ctx, st, &err);
 		goto out;
 	}
 	if (key_options_order(&sc->keys, sc->command, ctx, &order))

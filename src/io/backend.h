@@ -10,7 +10,8 @@
 
 #include <extmem/sys/backend.h>
 
-/* The built-in backend of that name that works here, or NULL.  NULL: the best: libaio if the kernel lets us, else syscall. */
+/* The built-in backend of that name that works here, or NULL.  NULL: the best: libaio if the kernel lets us, else
+ * syscall. */
 const em_backend *emi_backend_find(const char *name);
 
 /* Those that work here, best first. */

@@ -35,6 +35,7 @@ typedef struct aio_file {
 	void *base;             /* the syscall backend's handle */
 	uint32_t depth;
 	int made;               /* aio is there; atomic, set under lock */
+	uint32_t handed;        /* batches submitted; atomic: what submit wrote, reap may read */
 	io_context_t aio;
 	pthread_mutex_t lock;
 } aio_file;
@@ -147,6 +148,8 @@ static int aio_submit(void *handle, em_transfer *const *list, uint32_t n)
 		cb[i].data = t;
 		each[i] = &cb[i];
 	}
+	/* The kernel orders the two threads; this says so to those who only see the program. */
+	__atomic_fetch_add(&f->handed, 1, __ATOMIC_RELEASE);
 	return io_submit(f->aio, (long)n, each);
 }
 
@@ -166,6 +169,7 @@ static int aio_reap(void *handle, em_transfer **list, uint32_t max, int64_t time
 		timeout = &t;
 	}
 	n = io_getevents(f->aio, timeout_ns != 0, max < BATCH ? (long)max : BATCH, event, timeout);
+	(void)__atomic_load_n(&f->handed, __ATOMIC_ACQUIRE);
 	for (i = 0; i < n; i++) {
 		list[i] = event[i].data;
 		/* The kernel's result is a signed number in an unsigned field as wide as a pointer. */

@@ -39,11 +39,13 @@ static int has_descriptor(const em_file *f)
 static em_status open_handle(em_file *f, em_backend_open *how, em_errinfo *err)
 {
 	em_status status = emi_fd_take(f->ctx, how->path, err);
-	int e;
+	int e, tries = 0;
 
 	if (status != EM_OK)
 		return status;
-	e = f->be->open(f->be->user, how);
+	do
+		e = f->be->open(f->be->user, how);
+	while (e == EINTR && ++tries < 1000);
 	if (e != 0) {
 		emi_fd_drop(f->ctx);
 		if (e == EOPNOTSUPP && how->want_direct == EM_DIRECT_ON)
@@ -153,12 +155,14 @@ uint64_t emi_file_memory(const em_ctx *ctx)
 em_status emi_file_size(em_file *f, uint64_t *size, em_errinfo *err)
 {
 	em_status status = emi_ctx_check(f->ctx, err);
-	int e;
+	int e, tries = 0;
 
 	if (status != EM_OK)
 		return status;
 	*size = 0;
-	e = f->be->get_size(f->handle, size);
+	do
+		e = f->be->get_size(f->handle, size);
+	while (e == EINTR && ++tries < 1000);
 	return e ? emi_fail_io(err, EM_OK, e, "stat", f->path, EMI_NO_OFFSET, 0) : EM_OK;
 }
 

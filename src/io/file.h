@@ -19,7 +19,8 @@
 
 typedef struct em_file em_file;
 
-/* Traffic of somebody's requests; counted atomically when they complete. */
+/* Traffic of somebody's requests; counted atomically when they complete.  While some are not waited for, read it
+ * atomically too. */
 typedef struct emi_io_stats {
 	uint64_t bytes_read;
 	uint64_t bytes_written;

@@ -3,8 +3,8 @@
  * queue.h -- what a file consists of: its backend's handle and the queue of its requests.
  *
  * Every file has its own queue.  A request is in one of three places: on one of the two lists, with a thread
- * that runs it through the backend's read or write (a worker, or whoever waits for it), or in flight through the backend's submit,
- * occupying a slot.  `lock' guards everything below it; it is never held during a transfer.
+ * that runs it through the backend's read or write (a worker, or whoever waits for it), or in flight through the
+ * backend's submit, occupying a slot.  `lock' guards everything below it; it is never held during a transfer.
  */
 #ifndef EMI_QUEUE_H
 #define EMI_QUEUE_H
@@ -75,7 +75,8 @@ void emi_queue_close(em_file *f, int forked);
 /* Take a request on; it cannot fail. */
 void emi_queue_submit(em_file *f, emi_request *rq);
 
-/* Return when rq is done (NULL: everything is), or at the deadline (in seconds of emi_now(); negative: none); 1 when it is done. */
+/* Return when rq is done (NULL: everything is), or at the deadline (in seconds of emi_now(); negative: none); 1 when
+ * it is done. */
 int emi_queue_wait(em_file *f, emi_request *rq, double deadline);
 
 /* Collect what is done without waiting. */
@@ -100,7 +101,8 @@ int emi_queue_call_worker(em_file *f);
 /* Hand waiting requests to the backend as far as there are slots. */
 void emi_async_pump(em_file *f);
 
-/* Collect what the backend has done, waiting up to timeout_ns for it, and pump; 0 when it is not for this thread to do. */
+/* Collect what the backend has done, waiting up to timeout_ns for it, and pump; 0 when it is not for this thread
+ * to do. */
 int emi_async_help(em_file *f, int64_t timeout_ns);
 
 /* Make a transfer, or what is left of it after its first attempt ended with result, with the backend's read and

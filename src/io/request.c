@@ -208,5 +208,8 @@ int emi_wait_for(emi_request *rq, double seconds)
 		return 1;
 	if (emi_ctx_forked(rq->file->ctx))
 		return 1;
+	/* More than any clock will show, and within what one can represent. */
+	if (seconds > 1e8)
+		seconds = 1e8;
 	return wait_counted(rq, emi_now() + (seconds > 0 ? seconds : 0));
 }

@@ -53,7 +53,7 @@ size_t emi_merge_tree_bytes(uint32_t k)
 
 	while (leaves < k)
 		leaves *= 2;
-	return leaves * sizeof(emi_loser);
+	return leaves * (2 * sizeof(uint64_t) + sizeof(uint32_t));
 }
 
 const emi_kernels *emi_kernels_for(emi_elem elem, const char *isa)

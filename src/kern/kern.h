@@ -46,33 +46,31 @@ typedef struct emi_window {
 	const void *end;
 } emi_window;
 
-/* One leaf or inner node of a loser tree: a cached key and where it came from. */
-typedef struct emi_loser {
-	uint64_t key;
-	uint32_t src;           /* window, or window | EMI_DRY when it is closed */
-	uint32_t unused;
-} emi_loser;
-
-#define EMI_DRY 0x80000000u     /* set in emi_loser.src: this window has ended */
 #define EMI_NONE 0xffffffffu    /* "no window" */
 
 /*
  * A merge of k windows in progress.  The caller owns all arrays: win has k
  * entries, tree emi_merge_tree_bytes(k) bytes.  Order of calls: fill win, start,
- * then run until it returns with *dry == EMI_NONE and less than cap written.
+ * then run until it returns with *dry == EMI_NONE and less than cap written.  A
+ * window that has been closed stays empty.  What is in the tree is up to the kernels.
  */
 typedef struct emi_merge {
 	uint32_t k;
 	uint32_t leaves;        /* power of two >= k */
 	uint32_t pending;       /* window whose next element the tree lacks, or EMI_NONE */
 	uint32_t live;          /* windows not yet closed */
+	uint32_t tail;          /* only the largest keys are left */
 	emi_window *win;
-	emi_loser *tree;
+	void *tree;             /* aligned to 8 */
 	emi_tie tie;
 } emi_merge;
 
-/* The number of buckets a partition can make, as a power of two. */
+/* The number of buckets a partition can make, as a power of two.  More would cost more
+ * than they save: sort() divides large buckets further, for a few ns per element. */
 #define EMI_MAX_RADIX_BITS 9
+
+/* Stack that a kernel may need, apart from what a tie function uses. */
+#define EMI_KERN_STACK ((size_t)112 * 1024)
 
 /* The table of block kernels for one element and one instruction set. */
 typedef struct emi_kernels {
@@ -91,7 +89,8 @@ typedef struct emi_kernels {
 	void (*scatter)(const void *a, size_t n, unsigned shift, unsigned bits, void *dst, size_t *pos);
 
 	/* Sort a[0..n) in place, stably, by the whole key and then by the tie function.
-	 * tmp has room for n elements and does not overlap a. */
+	 * tmp has room for n elements and does not overlap a; it is fastest when it is the
+	 * same for one block after the other, so that it stays in the cache. */
 	void (*sort)(void *a, void *tmp, size_t n, const emi_tie *tie);
 
 	/* Number of elements of the window that come before (key, tie against val); when

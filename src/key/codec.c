@@ -13,7 +13,7 @@
  *   identity   the record is the element
  *   number     the prefix is 1, 2, 4 or 8 bytes side by side in one or the other byte order,
  *              which is what nearly everybody has (codec_number.c)
- *   any        byte by byte (codec_any.c)
+ *   any        piece by piece (codec_any.c)
  */
 #include "key/order_impl.h"
 
@@ -43,13 +43,13 @@ static size_t key_width(const em_order *o)
 	return width;
 }
 
-/* Does the prefix, which is the whole key, have a byte of the record at this offset? */
-static int in_prefix(const emi_prefix *p, size_t offset)
+/* Is the byte of the record at this offset among them? */
+static int has_byte(const emi_bytes *b, size_t offset)
 {
 	unsigned i;
 
-	for (i = 0; i < p->n; i++) {
-		if (p->at[i] == offset)
+	for (i = 0; i < b->n; i++) {
+		if (b->at[i] == offset)
 			return 1;
 	}
 	return 0;
@@ -59,18 +59,20 @@ static int in_prefix(const emi_prefix *p, size_t offset)
  * they also are when the key tells some byte twice. */
 static int find_rest(emi_prefix *p, size_t record_bytes)
 {
-	const size_t rest = record_bytes - p->n;
+	const size_t n = record_bytes - p->key.n;
+	emi_bytes *rest = &p->rest;
 	size_t offset;
 
 	for (offset = 0; offset < record_bytes; offset++) {
-		if (in_prefix(p, offset))
+		if (has_byte(&p->key, offset))
 			continue;
-		if (p->nrest == EMI_PREFIX_MAX || p->nrest == rest) {
-			p->nrest = 0;
+		if (rest->n == n) {
+			rest->n = 0;
 			return 0;
 		}
-		p->rest[p->nrest++] = offset;
+		rest->at[rest->n++] = offset;
 	}
+	emi_bytes_cut(rest);
 	return 1;
 }
 
@@ -79,14 +81,15 @@ static int is_identity(const emi_prefix *p, const emi_codec *c)
 {
 	unsigned i;
 
-	if (c->ref || c->record_bytes != c->elem_bytes || p->flip != 0 || p->nsigns != 0)
+	/* Floats always have something to flip. */
+	if (c->ref || c->record_bytes != c->elem_bytes || p->flip != 0)
 		return 0;
 	/* Elements of records as large as they are have whole words for key and val; the
 	 * order of the bytes in val is ours to choose, the key's bytes have to be in place. */
-	if (p->n != (c->elem == EMI_ELEM_U32 ? 4 : 8))
+	if (p->key.n != (c->elem == EMI_ELEM_U32 ? 4 : 8))
 		return 0;
-	for (i = 0; i < p->n; i++) {
-		if (p->at[i] != (EMI_BIG_ENDIAN ? i : p->n - 1 - i))
+	for (i = 0; i < p->key.n; i++) {
+		if (p->key.at[i] != (EMI_BIG_ENDIAN ? i : p->key.n - 1 - i))
 			return 0;
 	}
 	return 1;
@@ -104,7 +107,7 @@ void emi_codec_choose(em_order *o)
 	c->exact = o->cmp == NULL && width <= EMI_PREFIX_MAX;
 	c->ref = !c->exact || c->record_bytes < width || c->record_bytes - width > EMI_PREFIX_MAX ||
 		 !find_rest(p, c->record_bytes);
-	if (c->ref || p->nrest > 0) {
+	if (c->ref || p->rest.n > 0) {
 		c->elem = EMI_ELEM_PAIR;
 		c->elem_bytes = sizeof(emi_pair);
 	} else if (c->record_bytes <= 4) {

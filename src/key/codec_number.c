@@ -2,7 +2,7 @@
 /*
  * codec_number.c -- codecs for records whose prefix is one number.
  *
- * A prefix is a number when its 1, 2, 4 or 8 bytes lie side by side, upwards (big-endian) or downwards
+ * A prefix is a number when it is one piece, 1, 2, 4 or 8 bytes side by side upwards (big-endian) or downwards
  * (little-endian), and at most its highest bit is a float's sign.  So it covers single fields of every
  * numeric type, the first 8 bytes of a byte string, and neighbours like u32be@0,u32be@4.  Sign and
  * direction are a constant to exclusive-or with and need no functions of their own.
@@ -29,9 +29,7 @@ typedef struct number_codec {
 /* Where in the record the number begins. */
 EMI_INLINE size_t start(const em_order *o)
 {
-	const emi_prefix *p = &o->prefix;
-
-	return p->at[0] < p->at[p->n - 1] ? p->at[0] : p->at[p->n - 1];
+	return o->prefix.key.piece[0].at;
 }
 
 #define N_FN(name) name##_u8
@@ -116,35 +114,21 @@ static const number_codec *const codecs[] = {
 	&codec_f32_swap, &codec_u64, &codec_u64_swap, &codec_f64, &codec_f64_swap,
 };
 
-/* The byte order of a prefix: 1 big-endian, 0 little-endian, -1 neither. */
-static int byte_order(const emi_prefix *p)
-{
-	int up = 1, down = 1;
-	unsigned i;
-
-	for (i = 1; i < p->n; i++) {
-		up = up && p->at[i] == p->at[i - 1] + 1;
-		down = down && p->at[i] + 1 == p->at[i - 1];
-	}
-	if (up && down)
-		return EMI_BIG_ENDIAN;
-	return up ? 1 : down ? 0 : -1;
-}
-
 static const number_codec *find(const emi_prefix *p)
 {
-	const int order = p->n > 0 ? byte_order(p) : -1;
+	const emi_piece *piece = &p->key.piece[0];
 	size_t i;
 
-	if (order < 0)
+	if (p->key.npieces != 1)
 		return NULL;
 	/* A float has to begin at the top and to fill the prefix. */
-	if (p->nsigns > 1 || (p->nsigns == 1 && p->sign[0].inverts != ((uint64_t)1 << (8 * p->n - 1)) - 1))
+	if (p->nsigns > 1 || (p->nsigns == 1 && p->sign[0].inverts != ((uint64_t)1 << (8 * p->key.n - 1)) - 1))
 		return NULL;
 	for (i = 0; i < sizeof(codecs) / sizeof(codecs[0]); i++) {
 		const number_codec *c = codecs[i];
+		const int width = (int)c->width;
 
-		if (c->width == p->n && c->swap == (order != EMI_BIG_ENDIAN) && c->is_float == (p->nsigns == 1))
+		if (piece->kind == (c->swap ? -width : width) && c->is_float == (p->nsigns == 1))
 			return c;
 	}
 	return NULL;
@@ -155,20 +139,20 @@ int emi_codec_number(const em_order *o, emi_codec *c)
 	const emi_prefix *p = &o->prefix;
 	const number_codec *number = find(p);
 	/* The rest is in one piece when the number is at an end of the record. */
-	const int at_end = number != NULL && (start(o) == 0 || start(o) + p->n == o->record_bytes);
+	const int at_end = number != NULL && (start(o) == 0 || start(o) + p->key.n == o->record_bytes);
 
 	if (number == NULL)
 		return 0;
 	if (c->ref) {
 		c->load = number->load_ref;
 		c->store = emi_store_ref;
-	} else if (p->nrest == 0) {
+	} else if (p->rest.n == 0) {
 		c->load = number->load_bare;
 		c->store = number->store_bare;
-	} else if (at_end && p->nrest == 4 && number->load_pair4 != NULL) {
+	} else if (at_end && p->rest.n == 4 && number->load_pair4 != NULL) {
 		c->load = number->load_pair4;
 		c->store = number->store_pair4;
-	} else if (at_end && p->nrest == 8 && number->load_pair8 != NULL) {
+	} else if (at_end && p->rest.n == 8 && number->load_pair8 != NULL) {
 		c->load = number->load_pair8;
 		c->store = number->store_pair8;
 	} else {

@@ -77,19 +77,48 @@ static uint64_t ones(unsigned n)
 	return n >= 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1;
 }
 
+/* How many bytes from the i-th on lie side by side: upwards, or downwards. */
+static unsigned stretch(const emi_bytes *b, unsigned i, int upwards)
+{
+	unsigned n = 1;
+
+	while (i + n < b->n && (upwards ? b->at[i + n] == b->at[i] + n : b->at[i + n] + n == b->at[i]))
+		n++;
+	return n;
+}
+
+void emi_bytes_cut(emi_bytes *b)
+{
+	unsigned i = 0;
+
+	b->npieces = 0;
+	while (i < b->n) {
+		const unsigned up = stretch(b, i, 1), down = stretch(b, i, 0);
+		const int upwards = up >= down;
+		const unsigned n = upwards ? up : down;
+		const unsigned width = n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1;
+		emi_piece *piece = &b->piece[b->npieces++];
+
+		piece->at = upwards ? b->at[i] : b->at[i + width - 1];
+		piece->kind = width > 1 && upwards != EMI_BIG_ENDIAN ? -(int)width : (int)width;
+		piece->shift = 8 * (b->n - i - width);
+		i += width;
+	}
+}
+
 /* Add `take' bytes of a field, the most significant ones, to a prefix that will have `total' bytes. */
 static void add_field(emi_prefix *p, const emi_field *f, unsigned take, unsigned total)
 {
 	const type_info *t = &types[f->type];
-	const unsigned low = 8 * (total - p->n - take); /* the lowest bit of what is added */
+	const unsigned low = 8 * (total - p->key.n - take); /* the lowest bit of what is added */
 	const unsigned sign = low + 8 * take - 1;
 	const uint64_t bits = ones(8 * take) << low;
 	const uint64_t sign_bit = (uint64_t)1 << sign;
 	unsigned i;
 
 	for (i = 0; i < take; i++)
-		p->at[p->n + i] = f->offset + (first_is_highest(f) ? i : f->width - 1 - i);
-	p->n += take;
+		p->key.at[p->key.n + i] = f->offset + (first_is_highest(f) ? i : f->width - 1 - i);
+	p->key.n += take;
 	if (t->is_float) {
 		p->sign[p->nsigns].bit = sign;
 		p->sign[p->nsigns].inverts = bits ^ sign_bit;
@@ -109,9 +138,10 @@ void emi_prefix_make(emi_prefix *p, const emi_field *fields, uint32_t n)
 	memset(p, 0, sizeof(*p));
 	for (i = 0; i < n && total < EMI_PREFIX_MAX; i++)
 		total += fields[i].width < EMI_PREFIX_MAX - total ? fields[i].width : EMI_PREFIX_MAX - total;
-	for (i = 0; p->n < total; i++) {
-		const size_t room = total - p->n;
+	for (i = 0; p->key.n < total; i++) {
+		const size_t room = total - p->key.n;
 
 		add_field(p, &fields[i], (unsigned)(fields[i].width < room ? fields[i].width : room), (unsigned)total);
 	}
+	emi_bytes_cut(&p->key);
 }

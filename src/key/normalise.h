@@ -50,6 +50,21 @@ typedef struct emi_field {
 	uint32_t flags;
 } emi_field;
 
+/* Bytes of a record that can be fetched as one number. */
+typedef struct emi_piece {
+	size_t at;
+	int kind;               /* a width, negative when its byte order is not this machine's */
+	unsigned shift;         /* where in the whole it goes */
+} emi_piece;
+
+/* Up to 8 bytes of a record that make a number, the first the most significant. */
+typedef struct emi_bytes {
+	unsigned n;
+	unsigned npieces;
+	size_t at[EMI_PREFIX_MAX];              /* where each of them is */
+	emi_piece piece[EMI_PREFIX_MAX];        /* the same, in as few pieces as possible */
+} emi_bytes;
+
 /* The sign of a float within the prefix, and the bits that it inverts. */
 typedef struct emi_sign {
 	unsigned bit;
@@ -57,12 +72,10 @@ typedef struct emi_sign {
 } emi_sign;
 
 typedef struct emi_prefix {
-	unsigned n;                     /* bytes of the prefix; 0: all keys are 0 */
-	unsigned nsigns;
-	unsigned nrest;                 /* bytes that travel in val */
-	size_t at[EMI_PREFIX_MAX];      /* where in the record each byte is, most significant first */
-	size_t rest[EMI_PREFIX_MAX];    /* where each byte of val is, most significant first */
+	emi_bytes key;                  /* none: all keys are 0 */
+	emi_bytes rest;                 /* what travels in val */
 	uint64_t flip;                  /* what is inverted whatever the value */
+	unsigned nsigns;
 	emi_sign sign[2];               /* three floats do not begin within 8 bytes */
 } emi_prefix;
 
@@ -72,7 +85,10 @@ size_t emi_type_width(int32_t type);
 /* "u8" ... "f64", "bytes"; NULL for an unknown one.  Static. */
 const char *emi_type_name(int32_t type);
 
-/* Describe the first bytes of the key that n fields make.  nrest is left 0. */
+/* Find the pieces, when n and at are known. */
+void emi_bytes_cut(emi_bytes *b);
+
+/* Describe the first bytes of the key that n fields make.  The rest is left empty. */
 void emi_prefix_make(emi_prefix *p, const emi_field *fields, uint32_t n);
 
 /* Compare two records by one field: -1, 0, 1. */
@@ -130,29 +146,54 @@ EMI_INLINE uint64_t emi_invert(uint64_t v, unsigned bit, uint64_t inverts)
 	return v ^ ((0 - ((v >> bit) & 1)) & inverts);
 }
 
-/* Bytes of a record, wherever they are, as a number, and back. */
-EMI_INLINE uint64_t emi_gather(const unsigned char *record, const size_t *at, unsigned n)
+/* Bytes of a record, wherever they are, as a number, and back.  Every record has the same pieces, so
+ * the processor foresees the branches. */
+EMI_INLINE uint64_t emi_gather(const unsigned char *record, const emi_bytes *b)
 {
 	uint64_t v = 0;
 	unsigned i;
 
-	for (i = 0; i < n; i++)
-		v = v << 8 | record[at[i]];
+	for (i = 0; i < b->npieces; i++) {
+		const unsigned char *p = record + b->piece[i].at;
+		const unsigned shift = b->piece[i].shift;
+
+		switch (b->piece[i].kind) {
+		case 1: v |= emi_get(p, 1, 0) << shift; break;
+		case 2: v |= emi_get(p, 2, 0) << shift; break;
+		case -2: v |= emi_get(p, 2, 1) << shift; break;
+		case 4: v |= emi_get(p, 4, 0) << shift; break;
+		case -4: v |= emi_get(p, 4, 1) << shift; break;
+		case 8: v |= emi_get(p, 8, 0) << shift; break;
+		default: v |= emi_get(p, 8, 1) << shift; break;
+		}
+	}
 	return v;
 }
 
-EMI_INLINE void emi_spread(unsigned char *record, const size_t *at, unsigned n, uint64_t v)
+EMI_INLINE void emi_spread(unsigned char *record, const emi_bytes *b, uint64_t v)
 {
-	while (n > 0) {
-		record[at[--n]] = (unsigned char)v;
-		v >>= 8;
+	unsigned i;
+
+	for (i = 0; i < b->npieces; i++) {
+		unsigned char *p = record + b->piece[i].at;
+		const uint64_t part = v >> b->piece[i].shift;
+
+		switch (b->piece[i].kind) {
+		case 1: emi_put(p, 1, 0, part); break;
+		case 2: emi_put(p, 2, 0, part); break;
+		case -2: emi_put(p, 2, 1, part); break;
+		case 4: emi_put(p, 4, 0, part); break;
+		case -4: emi_put(p, 4, 1, part); break;
+		case 8: emi_put(p, 8, 0, part); break;
+		default: emi_put(p, 8, 1, part); break;
+		}
 	}
 }
 
 /* The prefix of a record's key. */
-EMI_INLINE uint64_t emi_prefix_get(const emi_prefix *p, const unsigned char *record, unsigned n)
+EMI_INLINE uint64_t emi_prefix_get(const emi_prefix *p, const unsigned char *record)
 {
-	uint64_t v = emi_gather(record, p->at, n);
+	uint64_t v = emi_gather(record, &p->key);
 	unsigned i;
 
 	for (i = 0; i < p->nsigns; i++)
@@ -161,14 +202,14 @@ EMI_INLINE uint64_t emi_prefix_get(const emi_prefix *p, const unsigned char *rec
 }
 
 /* The bytes of a record that its key tells. */
-EMI_INLINE void emi_prefix_put(const emi_prefix *p, unsigned char *record, unsigned n, uint64_t key)
+EMI_INLINE void emi_prefix_put(const emi_prefix *p, unsigned char *record, uint64_t key)
 {
 	uint64_t v = key ^ p->flip;
 	unsigned i;
 
 	for (i = 0; i < p->nsigns; i++)
 		v = emi_invert(v, p->sign[i].bit, p->sign[i].inverts);
-	emi_spread(record, p->at, n, v);
+	emi_spread(record, &p->key, v);
 }
 
 #endif

@@ -53,6 +53,11 @@ em_status emi_former_init(emi_former *f, emi_job *job, uint64_t room, em_errinfo
 		f->bound = emi_alloc_array(job->ctx, BUCKETS + 1, sizeof *f->bound, err);
 	if (f->bound == NULL)
 		st = err->status;
+	if (st == EM_OK && job->plan.hot_bytes != 0) {
+		f->hot = emi_buffer_alloc(job->ctx, job->plan.threads * job->plan.hot_bytes, err);
+		if (f->hot == NULL)
+			st = err->status;
+	}
 	for (i = first; i < 2 && st == EM_OK; i++) {
 		f->elems[i] = emi_buffer_alloc(job->ctx, f->elems_bytes, err);
 		if (f->elems[i] == NULL)
@@ -72,6 +77,8 @@ void emi_former_free(emi_former *f)
 	for (i = 0; i < 2; i++)
 		if (f->elems[i] != NULL)
 			emi_buffer_free(f->job->ctx, f->elems[i], f->elems_bytes);
+	if (f->hot != NULL)
+		emi_buffer_free(f->job->ctx, f->hot, f->job->plan.threads * f->job->plan.hot_bytes);
 	if (f->bound != NULL)
 		emi_free_array(f->job->ctx, f->bound, BUCKETS + 1, sizeof *f->bound);
 	if (f->count != NULL)
@@ -210,11 +217,20 @@ static int unit_range(const forming *s, size_t i, uint64_t *lo, uint64_t *hi)
 	return 1;
 }
 
+/* Sort elements [lo, hi), with scratch that is in this thread's cache if they fit in it. */
+static void sort_bucket(forming *s, uint32_t part, uint64_t lo, uint64_t hi)
+{
+	size_t eb = s->kern->elem_bytes, n = (size_t)(hi - lo), hot = s->job->plan.hot_bytes;
+	char *other = s->sorted == s->a ? s->b : s->a;
+	char *tmp = n <= hot / eb ? s->f->hot + part * hot : other + (size_t)lo * eb;
+
+	s->kern->sort(s->sorted + (size_t)lo * eb, tmp, n, &s->job->tie);
+}
+
 /* Step 4: sort the buckets and send them off. */
 static void finish_part(void *arg, uint32_t part)
 {
 	forming *s = arg;
-	size_t eb = s->kern->elem_bytes;
 	int mine = part == s->parts - 1;
 
 	for (;;) {
@@ -226,8 +242,7 @@ static void finish_part(void *arg, uint32_t part)
 		if (lo == hi)
 			continue;
 		if (s->must_sort)
-			s->kern->sort(s->sorted + (size_t)lo * eb, (s->sorted == s->a ? s->b : s->a) + (size_t)lo * eb,
-				      (size_t)(hi - lo), &s->job->tie);
+			sort_bucket(s, part, lo, hi);
 		if (s->q != NULL && !emit(s, lo, hi))
 			return;
 		if (mine)

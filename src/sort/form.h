@@ -18,6 +18,7 @@ typedef struct emi_former {
 	uint64_t room;          /* records */
 	void *elems[2];         /* the first is NULL where elements take the place of the records */
 	size_t elems_bytes;
+	char *hot;              /* scratch for sorting buckets, plan.hot_bytes for each thread: it stays in the cache */
 	size_t *count;          /* threads * 2^EMI_MAX_RADIX_BITS places */
 	size_t *bound;          /* 2^EMI_MAX_RADIX_BITS + 1 beginnings of buckets */
 } emi_former;

@@ -66,32 +66,37 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 }
 
 /* What a plan is made from. */
-static void plan_input(emi_job *job, uint64_t n, int pushed, uint32_t spare)
+static void plan_input(emi_job *job, const emi_needs *needs)
 {
 	emi_plan_input *in = &job->plan_input;
 	uint64_t used = em_ctx_memory_used(job->ctx), all = em_ctx_memory(job->ctx);
 
 	memset(in, 0, sizeof *in);
-	in->n = n;
+	in->n = needs->n;
 	in->memory = used < all ? all - used : 0;
-	if (job->opts.memory != 0 && job->opts.memory < in->memory)
+	in->files_bytes = needs->files * emi_file_memory(job->ctx);
+	in->scratch_bytes = emi_scratch_memory(job->ctx, 0);
+	/* What the caller holds is gone from the context's memory, but counts in the sort's own share. */
+	if (job->opts.memory != 0 && job->opts.memory < in->memory) {
 		in->memory = job->opts.memory;
+		in->files_bytes += needs->held;
+	}
 	in->threads = emi_order_is_cmp(job->order) ? 1 : em_ctx_threads(job->ctx);
-	in->pushed = pushed;
+	in->pushed = needs->pushed;
 	in->codec = job->codec;
 	in->run_records = job->opts.run_records;
 	in->block_bytes = job->opts.block_bytes;
 	in->fan_in = job->opts.fan_in;
 	in->read_buffers = job->opts.read_buffers;
 	in->write_buffers = job->opts.write_buffers;
-	in->spare_blocks = spare;
+	in->spare_blocks = needs->spare;
 }
 
-em_status emi_job_plan(emi_job *job, uint64_t n, int pushed, uint32_t spare, em_errinfo *err)
+em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err)
 {
 	em_status st;
 
-	plan_input(job, n, pushed, spare);
+	plan_input(job, needs);
 	st = emi_plan_make(&job->plan, &job->plan_input, err);
 	if (st != EM_OK || job->plan.max_runs == 0)
 		return st;

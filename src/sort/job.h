@@ -53,8 +53,17 @@ typedef struct emi_job {
  * nothing is held. */
 em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, em_errinfo *err);
 
-/* Make job->plan.  n: EMI_UNKNOWN when not known.  spare: block buffers that the caller wants for itself. */
-em_status emi_job_plan(emi_job *job, uint64_t n, int pushed, uint32_t spare, em_errinfo *err);
+/* What a sort needs beside what is planned for it. */
+typedef struct emi_needs {
+	uint64_t n;             /* records to come, or EMI_UNKNOWN */
+	int pushed;             /* they are pushed, not read from files */
+	uint32_t spare;         /* block buffers that the caller wants for itself */
+	uint32_t files;         /* files that are going to be open at once, the scratch disk not among them */
+	uint64_t held;          /* bytes that the caller took for this sort already */
+} emi_needs;
+
+/* Make job->plan. */
+em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err);
 
 /* The scratch disk, made when it is first asked for. */
 em_status emi_job_scratch(emi_job *job, em_errinfo *err);

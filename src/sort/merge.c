@@ -163,7 +163,8 @@ static void find_bound(const emi_merger *m, size_t s, bound *b)
 		const emi_merge_input *in = &m->in[i];
 		const char *r;
 
-		if (in->left == 0 || (in->left <= s && in->behind == 0))
+		/* The end of a run bounds nothing; unless one record is all that there is sure to be room for. */
+		if (in->left == 0 || (s > 1 && in->left <= s && in->behind == 0))
 			continue;
 		r = in->at + (reach(in, s) - 1) * rb;
 		/* Of equal records that of the first run is the smallest, so a later one must be really before it. */

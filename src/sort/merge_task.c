@@ -100,9 +100,13 @@ static void merge_elems(merge_task *t, emi_merge *m, char *out, size_t n)
 	uint32_t dry;
 
 	while (got < n) {
-		got += t->job->kern->merge_run(m, out + got * eb, n - got, &dry);
+		size_t some = t->job->kern->merge_run(m, out + got * eb, n - got, &dry);
+
+		got += some;
 		if (dry != EMI_NONE && t->elems != NULL)
 			refill(t, dry);
+		else if (dry == EMI_NONE && some == 0)
+			return;         /* cannot be: the windows hold n; but never loop for ever */
 	}
 }
 

@@ -24,12 +24,17 @@
 #define MIN_BLOCK (8 * KIB)
 #define REQUEST_COST (16 * KIB)         /* what a request costs, in bytes that could have been moved meanwhile */
 #define MAX_FAN_IN 8192u
+#define MIN_WRITE 3u
+#define MAX_ROUNDS 200
 #define MIN_PREFETCH 2u
 #define MAX_PREFETCH 32u
 #define MAX_WINDOW 256u
 #define MIN_WINDOW 8u
+#define HOT_BYTES (512 * KIB)           /* about a bucket's size, well within a second-level cache */
+#define HOT_SHARE 32                    /* at most this part of the memory goes to it */
 #define SEQ_BYTES 512u                  /* bookkeeping per run being merged, beside buffers; generous */
-#define FIXED_BYTES (160 * KIB)         /* structs, request arrays, directory pages being written, slack of areas */
+#define FIXED_BYTES (96 * KIB)          /* structs, directory pages being written */
+#define THREAD_BYTES (4 * KIB)          /* counts of buckets, per thread */
 
 static uint64_t page_up(uint64_t bytes)
 {
@@ -64,8 +69,10 @@ static uint64_t fixed_cost(const emi_plan *p, const emi_plan_input *in)
 	uint64_t bitmap = in->n == EMI_UNKNOWN ? p->memory / 64
 					       : in->n / (8 * EMI_PAGE) * 3 * (uint64_t)in->codec->record_bytes;
 
-	return FIXED_BYTES + ((uint64_t)p->write_buffers + in->spare_blocks) * (p->block_bytes + 2u * EMI_PAGE) +
-	       p->max_runs * sizeof(emi_run) + bitmap + p->areas * (uint64_t)EMI_SOURCE_SLACK;
+	return FIXED_BYTES + (uint64_t)p->threads * p->hot_bytes + p->threads * THREAD_BYTES + in->files_bytes +
+	       ((uint64_t)p->write_buffers + in->spare_blocks) * (p->block_bytes + 2u * EMI_PAGE) +
+	       (p->max_runs != 0 ? in->scratch_bytes : 0) + p->max_runs * sizeof(emi_run) + bitmap +
+	       p->areas * (uint64_t)EMI_SOURCE_SLACK;
 }
 
 /* Bytes per run being merged. */
@@ -83,19 +90,35 @@ static uint64_t merge_cost(const emi_plan *p, const emi_plan_input *in, uint64_t
 
 static uint64_t form_cost(const emi_plan *p, const emi_plan_input *in, uint64_t records)
 {
-	uint64_t cost = record_cost(p, in);
+	uint64_t cost = record_cost(p, in), area = records * in->codec->record_bytes, fill = 0;
 
-	return records > (UINT64_MAX / 2) / cost ? UINT64_MAX / 2 : fixed_cost(p, in) + records * cost;
+	if (records > (UINT64_MAX / 4) / cost || area > SIZE_MAX)
+		return UINT64_MAX / 2;
+	if (!in->pushed)
+		fill = p->areas * (uint64_t)emi_fill_memory((size_t)area, p->block_bytes);
+	return fixed_cost(p, in) + records * cost + fill;
 }
 
-static uint32_t choose_write_buffers(const emi_plan *p, const emi_plan_input *in)
+/* The most records that can be formed into a run. */
+static uint64_t most_records(const emi_plan *p, const emi_plan_input *in)
 {
-	uint64_t want = 2 * (uint64_t)p->threads + 4;
+	uint64_t fixed = fixed_cost(p, in), cost = record_cost(p, in), records, over;
 
-	if (in->write_buffers != 0)
-		return in->write_buffers;
-	want = min64(want, p->memory / 8 / p->block_bytes);
-	return want < 3 ? 3 : (uint32_t)want;
+	records = fixed < p->memory ? (p->memory - fixed) / cost : 0;
+	/* Their requests take memory, too, in proportion to them but much less. */
+	while (records != 0 && form_cost(p, in, records) > p->memory) {
+		over = form_cost(p, in, records) - p->memory;
+		records -= min64(records, over / cost + 1);
+	}
+	return records;
+}
+
+/* As many output buffers as are worth having. */
+static uint32_t wanted_write_buffers(const emi_plan *p)
+{
+	uint64_t want = min64(2 * (uint64_t)p->threads + 4, p->memory / 8 / p->block_bytes);
+
+	return want < MIN_WRITE ? MIN_WRITE : (uint32_t)want;
 }
 
 /* Everything but the fan-in for a given block size; 0 when it does not fit. */
@@ -103,7 +126,6 @@ static int plan_runs(emi_plan *p, const emi_plan_input *in)
 {
 	int round;
 
-	p->write_buffers = choose_write_buffers(p, in);
 	p->areas = 1;
 	p->max_runs = 0;
 	if (in->n != EMI_UNKNOWN && in->run_records == 0 && form_cost(p, in, in->n) <= p->memory) {
@@ -113,17 +135,17 @@ static int plan_runs(emi_plan *p, const emi_plan_input *in)
 	}
 	p->areas = in->pushed ? 1 : 2;
 	p->max_runs = in->n == EMI_UNKNOWN ? p->memory / 64 / sizeof(emi_run) + 16 : 16;
-	for (round = 0; round < 8; round++) {
+	/* The list of runs takes memory from the runs, which makes them more.  Going up from too short a list
+	 * step by step ends at the shortest that does. */
+	for (round = 0; round < MAX_ROUNDS; round++) {
 		uint64_t need;
 
 		if (in->run_records != 0) {
 			p->run_records = in->run_records;
 			if (in->n != EMI_UNKNOWN)
 				p->run_records = min64(p->run_records, in->n + !in->n);
-		} else if (fixed_cost(p, in) < p->memory) {
-			p->run_records = (p->memory - fixed_cost(p, in)) / record_cost(p, in);
 		} else {
-			return 0;
+			p->run_records = most_records(p, in);
 		}
 		if (p->run_records == 0)
 			return 0;
@@ -132,8 +154,12 @@ static int plan_runs(emi_plan *p, const emi_plan_input *in)
 		need = in->n / p->run_records + 2;
 		if (need <= p->max_runs)
 			break;
-		p->max_runs = need + need / 8;
+		if (need > p->memory)
+			return 0;
+		p->max_runs = need;
 	}
+	if (round == MAX_ROUNDS)
+		return 0;
 	p->runs = in->n == EMI_UNKNOWN ? EMI_UNKNOWN : (in->n + p->run_records - 1) / p->run_records;
 	return form_cost(p, in, p->run_records) <= p->memory;
 }
@@ -185,12 +211,11 @@ static double plan_time(const emi_plan *p, const emi_plan_input *in)
 	return (1.0 + emi_plan_merge_passes(runs, p->fan_in)) * slack * request;
 }
 
-static int try_block(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes)
+/* A plan with blocks of this size and so many output buffers, if it fits. */
+static int fits(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes, uint32_t write_buffers)
 {
 	uint64_t r = in->codec->record_bytes;
 
-	if (block_bytes < r)
-		return 0;
 	memset(p, 0, sizeof *p);
 	p->memory = in->memory;
 	p->threads = in->threads;
@@ -200,6 +225,9 @@ static int try_block(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes
 	if (in->block_bytes != 0)
 		p->block_bytes = (size_t)in->block_bytes;
 	p->elem_arrays = emi_codec_in_place(in->codec) ? 1 : 2;
+	p->write_buffers = write_buffers;
+	if (p->threads * HOT_BYTES <= p->memory / HOT_SHARE)
+		p->hot_bytes = HOT_BYTES;
 	if (!plan_runs(p, in))
 		return 0;
 	if (p->runs == 0)
@@ -209,6 +237,27 @@ static int try_block(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes
 	p->peak = form_cost(p, in, p->run_records);
 	if (p->runs != 0 && merge_cost(p, in, p->fan_in) > p->peak)
 		p->peak = merge_cost(p, in, p->fan_in);
+	return 1;
+}
+
+static int try_block(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes)
+{
+	uint32_t more;
+	emi_plan q;
+
+	if (block_bytes < in->codec->record_bytes)
+		return 0;
+	if (in->write_buffers != 0)
+		return fits(p, in, block_bytes, in->write_buffers);
+	if (!fits(p, in, block_bytes, MIN_WRITE))
+		return 0;
+	/* More output buffers are good, but not at the price of another pass: so more memory is never worse. */
+	for (more = wanted_write_buffers(p); more > MIN_WRITE; more--) {
+		if (fits(&q, in, block_bytes, more) && plan_time(&q, in) <= plan_time(p, in)) {
+			*p = q;
+			break;
+		}
+	}
 	return 1;
 }
 

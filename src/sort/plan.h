@@ -10,6 +10,7 @@
 #include "key/order.h"
 
 #define EMI_UNKNOWN UINT64_MAX
+#define EMI_PLAN_COPIES 2u      /* spare blocks of a sort of files whose output is pulled and copied */
 
 /* What is to be sorted, with what. */
 typedef struct emi_plan_input {
@@ -24,6 +25,8 @@ typedef struct emi_plan_input {
 	uint32_t read_buffers;
 	uint32_t write_buffers;
 	uint32_t spare_blocks;  /* block buffers that the caller wants for itself */
+	uint64_t files_bytes;   /* memory of its files, the scratch disk not among them */
+	uint64_t scratch_bytes; /* memory of the scratch disk, but for its bitmaps */
 } emi_plan_input;
 
 typedef struct emi_plan {
@@ -38,6 +41,7 @@ typedef struct emi_plan {
 	uint32_t threads;       /* 1 for orders that are functions */
 	uint32_t tasks;         /* merge tasks in flight */
 	size_t window;          /* elements per conversion window of a merge; 0: none is needed */
+	size_t hot_bytes;       /* scratch of each thread for sorting buckets in its cache; 0: none */
 	uint32_t areas;         /* input areas: 2 when reading overlaps sorting */
 	uint32_t elem_arrays;   /* arrays of elements beside the areas: 1 when sorted in place of the records, else 2 */
 	uint64_t max_runs;      /* room in the list of runs */

@@ -13,12 +13,13 @@
 #include "stream/source.h"
 
 #define AREAS 2
-#define COPIES 2u               /* buffers for output that is pulled and copied */
+#define COPIES EMI_PLAN_COPIES
 
 typedef struct file_sort {
 	emi_engine e;
 	emi_source *source;
 	emi_sink *sink;
+	uint32_t ninputs;
 	uint64_t n;             /* records, or EMI_UNKNOWN */
 	char *area[AREAS];
 	size_t area_bytes;
@@ -208,7 +209,6 @@ static em_status make_copies(file_sort *f, em_errinfo *err)
 {
 	uint32_t i;
 
-	f->copies = (f->e.job.flags & EM_SORT_UNIQUE) != 0 || !emi_sink_is_file(f->sink);
 	if (!f->copies)
 		return EM_OK;
 	f->copy_bytes = f->e.job.plan.block_bytes;
@@ -219,6 +219,20 @@ static em_status make_copies(file_sort *f, em_errinfo *err)
 		memset(f->copy[i].base, 0, f->copy_bytes + EMI_PAGE);
 	}
 	return EM_OK;
+}
+
+static em_status plan(file_sort *f, em_errinfo *err)
+{
+	emi_job *job = &f->e.job;
+	emi_needs needs;
+
+	memset(&needs, 0, sizeof needs);
+	needs.n = f->n;
+	needs.spare = f->copies ? COPIES : 0;
+	needs.files = f->ninputs < EMI_SOURCE_OPEN ? f->ninputs : EMI_SOURCE_OPEN;
+	/* The sink is open, and there are a few structs. */
+	needs.held = (emi_sink_is_file(f->sink) ? emi_file_memory(job->ctx) : 0) + sizeof *f + 2u * EMI_PAGE;
+	return emi_job_plan(job, &needs, err);
 }
 
 static em_status run(file_sort *f, const char *output, em_errinfo *err)
@@ -233,8 +247,10 @@ static em_status run(file_sort *f, const char *output, em_errinfo *err)
 	if (st == EM_OK)
 		st = emi_sink_open(&f->sink, job->ctx, output, (job->flags & EM_SORT_UNIQUE) != 0 ? 0 : bytes,
 				   &job->io, err);
-	if (st == EM_OK)
-		st = emi_job_plan(job, f->n, 0, COPIES, err);
+	if (st == EM_OK) {
+		f->copies = (job->flags & EM_SORT_UNIQUE) != 0 || !emi_sink_is_file(f->sink);
+		st = plan(f, err);
+	}
 	if (st == EM_OK)
 		st = make_copies(f, err);
 	if (st == EM_OK && f->n != 0) {
@@ -296,6 +312,7 @@ em_status em_sort_files(em_ctx *ctx, const em_order *order, const char *const *i
 	if (st == EM_OK)
 		st = emi_source_open(&f->source, ctx, inputs, ninputs, em_order_record_size(order), &f->e.job.io, err);
 	if (st == EM_OK) {
+		f->ninputs = ninputs;
 		f->n = emi_source_records(f->source);
 		st = run(f, output, err);
 	}

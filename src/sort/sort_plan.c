@@ -5,6 +5,8 @@
 #include "base/workers.h"
 #include "sort/job.h"
 
+#define MOST_BYTES (UINT64_MAX >> 7)    /* any number of passes over so much can still be counted */
+
 static void describe(const emi_job *job, uint64_t n, em_sort_plan_info *info)
 {
 	const emi_plan *p = &job->plan;
@@ -38,6 +40,7 @@ em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_
 {
 	em_errinfo own, *err = opts != NULL && opts->size >= sizeof *opts && opts->errinfo != NULL ? opts->errinfo
 												    : &own;
+	emi_needs needs = { 0, 0, 0, 0, 0 };
 	em_sort_plan_info full;
 	uint32_t size;
 	emi_job job;
@@ -51,12 +54,16 @@ em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_
 	st = emi_job_open(&job, ctx, order, opts, err);
 	if (st != EM_OK)
 		return st;
-	if (n == EMI_UNKNOWN)
+	if (n > MOST_BYTES / job.codec->record_bytes)
 		st = emi_fail(err, EM_ERR_INVAL, "the number of records is too large");
 	if (st == EM_OK && em_ctx_threads(ctx) > 1)
 		st = emi_workers_start(ctx, err);
+	/* One file to read from at a time, and one to write to. */
+	needs.n = n;
+	needs.spare = (job.flags & EM_SORT_UNIQUE) != 0 ? EMI_PLAN_COPIES : 0;
+	needs.files = 2;
 	if (st == EM_OK)
-		st = emi_job_plan(&job, n, 0, 0, err);
+		st = emi_job_plan(&job, &needs, err);
 	if (st == EM_OK)
 		describe(&job, n, &full);
 	else if (st == EM_ERR_MEMLIMIT)

@@ -20,6 +20,7 @@ em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, co
 {
 	em_errinfo own, *err = opts != NULL && opts->size >= sizeof *opts && opts->errinfo != NULL ? opts->errinfo
 												    : &own;
+	const emi_needs needs = { EMI_UNKNOWN, 1, 0, 0, sizeof(em_sorter) };
 	em_sorter *s;
 	em_status st;
 
@@ -39,7 +40,7 @@ em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, co
 	if (em_ctx_threads(ctx) > 1)
 		st = emi_workers_start(ctx, err);
 	if (st == EM_OK)
-		st = emi_job_plan(&s->e.job, EMI_UNKNOWN, 1, 0, err);
+		st = emi_job_plan(&s->e.job, &needs, err);
 	if (st == EM_OK)
 		st = emi_engine_prepare(&s->e, err);
 	if (st == EM_OK) {
@@ -78,6 +79,14 @@ static em_status out_of_order(em_sorter *s, const char *what)
 	return emi_job_result(&s->e.job, emi_fail(err, EM_ERR_STATE, "%s", what));
 }
 
+/* May s be called at all?  What failed before is told again, and a child of a fork is told so first. */
+static em_status standing(em_sorter *s)
+{
+	emi_job *job = &s->e.job;
+
+	return job->status != EM_OK ? job->status : emi_job_result(job, emi_ctx_check(job->ctx, &job->err));
+}
+
 em_status em_sorter_push(em_sorter *s, const void *records, uint64_t n)
 {
 	emi_job *job;
@@ -87,8 +96,9 @@ em_status em_sorter_push(em_sorter *s, const void *records, uint64_t n)
 	if (s == NULL || (records == NULL && n != 0))
 		return EM_ERR_INVAL;
 	job = &s->e.job;
-	if (job->status != EM_OK)
-		return job->status;
+	st = standing(s);
+	if (st != EM_OK)
+		return st;
 	if (s->state != PUSHING)
 		return out_of_order(s, "push after finish");
 	st = emi_job_check(job, &job->err);
@@ -113,13 +123,14 @@ em_status em_sorter_push(em_sorter *s, const void *records, uint64_t n)
 em_status em_sorter_finish(em_sorter *s)
 {
 	emi_job *job;
-	em_status st = EM_OK;
+	em_status st;
 
 	if (s == NULL)
 		return EM_ERR_INVAL;
 	job = &s->e.job;
-	if (job->status != EM_OK)
-		return job->status;
+	st = standing(s);
+	if (st != EM_OK)
+		return st;
 	if (s->state != PUSHING)
 		return out_of_order(s, "finish after finish");
 	st = emi_job_check(job, &job->err);
@@ -139,14 +150,15 @@ em_status em_sorter_finish(em_sorter *s)
 em_status em_sorter_next(em_sorter *s, const em_batch **batch)
 {
 	emi_job *job;
-	em_status st = EM_OK;
+	em_status st;
 
 	if (s == NULL || batch == NULL)
 		return EM_ERR_INVAL;
 	*batch = NULL;
 	job = &s->e.job;
-	if (job->status != EM_OK)
-		return job->status;
+	st = standing(s);
+	if (st != EM_OK)
+		return st;
 	if (s->state == PUSHING)
 		return out_of_order(s, "next before finish");
 	if (s->state == FINISHED) {

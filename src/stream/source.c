@@ -201,6 +201,7 @@ static em_status place_file(emi_source *s, emi_fill *fill, enum step *step)
 	uint64_t begin = s->pos, end = s->pos + least(in->size - s->pos, room), to, most;
 	uint32_t requests;
 	em_status st;
+	char *at;
 
 	*step = BLOCKED;
 	/* One request is kept for the edge. */
@@ -227,13 +228,11 @@ static em_status place_file(emi_source *s, emi_fill *fill, enum step *step)
 	}
 	piece->first_rq = fill->requests;
 	piece->end = end;
-	submit(s, fill, piece, place_of(fill) - (s->pos - begin), begin, to);
+	at = place_of(fill) - (s->pos - begin);
+	submit(s, fill, piece, at, begin, to);
 	if (to < end) {
-		/* A small file's first part of a page may be all there is: then it is not at the page's beginning. */
-		const uint64_t from = to > s->pos ? to : s->pos;
-
-		piece->edge_to = place_of(fill) + (from - s->pos);
-		piece->edge_bytes = (size_t)(end - from);
+		piece->edge_to = at + (to - begin);
+		piece->edge_bytes = (size_t)(end - to);
 		submit(s, fill, piece, fill->edge, to, to + EMI_PAGE);
 	}
 	piece->slot->refs++;
@@ -364,8 +363,7 @@ static em_status wait_pieces(emi_source *s, emi_fill *fill, emi_ticker *ticker)
 				st = one;
 		}
 		if (piece->edge_to != NULL && st == EM_OK)
-			memcpy(piece->edge_to, fill->edge + (piece->end - piece->edge_bytes) % EMI_PAGE,
-			       piece->edge_bytes);
+			memcpy(piece->edge_to, fill->edge, piece->edge_bytes);
 		slot_drop(s, piece->slot);
 	}
 	fill->pieces = 0;

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* raw_yardstick - memcpy bandwidth and raw O_DIRECT bandwidth (io_uring, QD n): write, read, and
+ * mixed = reading one file while writing another, the ceiling of a sorting pass.
+ * args: --dir D --bytes 4G --block 2M --qd 4 */
+#include "peer_common.h"
+#include <liburing.h>
+
+static void bw(const char *path, uint64_t bytes, uint64_t block, unsigned qd, int wr)
+{
+    struct io_uring ring;
+    peer_mark m;
+    char extra[64];
+    uint64_t issued = 0, done = 0;
+    unsigned i;
+    void **buf = malloc(qd * sizeof *buf);
+    int fd = open(path, (wr ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY) | O_DIRECT, 0600);
+    if (fd < 0 || !buf || io_uring_queue_init(qd, &ring, 0)) peer_die("open/uring");
+    for (i = 0; i < qd; i++) {
+        if (posix_memalign(&buf[i], 4096, block)) peer_die("mem");
+        memset(buf[i], (int)i + 1, block);
+    }
+    phase_begin(&m);
+    for (i = 0; i < qd && issued < bytes; i++, issued += block) {
+        struct io_uring_sqe *s = io_uring_get_sqe(&ring);
+        if (wr) io_uring_prep_write(s, fd, buf[i], (unsigned)block, issued);
+        else io_uring_prep_read(s, fd, buf[i], (unsigned)block, issued);
+        io_uring_sqe_set_data(s, buf[i]);
+    }
+    io_uring_submit(&ring);
+    while (done < bytes) {
+        struct io_uring_cqe *c;
+        void *b;
+        if (io_uring_wait_cqe(&ring, &c)) peer_die("wait");
+        if (c->res != (int)block) peer_die("short io");
+        b = io_uring_cqe_get_data(c);
+        io_uring_cqe_seen(&ring, c);
+        done += block;
+        if (issued < bytes) {
+            struct io_uring_sqe *s = io_uring_get_sqe(&ring);
+            if (wr) io_uring_prep_write(s, fd, b, (unsigned)block, issued);
+            else io_uring_prep_read(s, fd, b, (unsigned)block, issued);
+            io_uring_sqe_set_data(s, b);
+            io_uring_submit(&ring);
+            issued += block;
+        }
+    }
+    snprintf(extra, sizeof extra, "gb_per_s=%.3f qd=%u", (double)bytes / 1e9 / (peer_now() - m.t), qd);
+    phase_end(&m, "raw", "odirect", bytes / block, block, qd * block, wr ? "write" : "read", extra);
+    io_uring_queue_exit(&ring);
+    close(fd);
+    for (i = 0; i < qd; i++) free(buf[i]);
+    free(buf);
+}
+
+/* Read `from` and write `to` at the same time, qd transfers of each in flight. */
+static void mixed(const char *from, const char *to, uint64_t bytes, uint64_t block, unsigned qd)
+{
+    struct io_uring ring;
+    peer_mark m;
+    char extra[64];
+    struct slot { void *buf; int wr; } *slot = calloc(2 * qd, sizeof *slot);
+    uint64_t issued[2] = {0, 0}, done = 0;
+    int fd[2] = {open(from, O_RDONLY | O_DIRECT), open(to, O_WRONLY | O_CREAT | O_TRUNC | O_DIRECT, 0600)};
+    unsigned i;
+    if (fd[0] < 0 || fd[1] < 0 || !slot || io_uring_queue_init(2 * qd, &ring, 0)) peer_die("open/uring");
+    for (i = 0; i < 2 * qd; i++) {
+        if (posix_memalign(&slot[i].buf, 4096, block)) peer_die("mem");
+        memset(slot[i].buf, (int)i + 1, block);
+        slot[i].wr = i & 1;
+    }
+    phase_begin(&m);
+    for (i = 0; i < 2 * qd; i++) {
+        struct io_uring_sqe *q;
+        int w = slot[i].wr;
+        if (issued[w] >= bytes) continue;
+        q = io_uring_get_sqe(&ring);
+        if (w) io_uring_prep_write(q, fd[1], slot[i].buf, (unsigned)block, issued[1]);
+        else io_uring_prep_read(q, fd[0], slot[i].buf, (unsigned)block, issued[0]);
+        io_uring_sqe_set_data(q, &slot[i]);
+        issued[w] += block;
+    }
+    io_uring_submit(&ring);
+    while (done < 2 * bytes) {
+        struct io_uring_cqe *c;
+        struct slot *b;
+        if (io_uring_wait_cqe(&ring, &c)) peer_die("wait");
+        if (c->res != (int)block) peer_die("short io");
+        b = io_uring_cqe_get_data(c);
+        io_uring_cqe_seen(&ring, c);
+        done += block;
+        if (issued[b->wr] < bytes) {
+            struct io_uring_sqe *q = io_uring_get_sqe(&ring);
+            if (b->wr) io_uring_prep_write(q, fd[1], b->buf, (unsigned)block, issued[1]);
+            else io_uring_prep_read(q, fd[0], b->buf, (unsigned)block, issued[0]);
+            io_uring_sqe_set_data(q, b);
+            io_uring_submit(&ring);
+            issued[b->wr] += block;
+        }
+    }
+    snprintf(extra, sizeof extra, "gb_per_s_each=%.3f qd=%u+%u", (double)bytes / 1e9 / (peer_now() - m.t), qd, qd);
+    phase_end(&m, "raw", "odirect", bytes / block, block, 2 * qd * block, "mixed", extra);
+    io_uring_queue_exit(&ring);
+    close(fd[0]);
+    close(fd[1]);
+    for (i = 0; i < 2 * qd; i++) free(slot[i].buf);
+    free(slot);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t bytes = peer_size(peer_arg(argc, argv, "bytes", "4G"));
+    uint64_t block = peer_size(peer_arg(argc, argv, "block", "2M"));
+    unsigned qd = (unsigned)atoi(peer_arg(argc, argv, "qd", "4"));
+    char path[4096], path2[4096], extra[64];
+    peer_mark m;
+    size_t cb = (size_t)1 << 30;
+    char *a = malloc(cb), *b = malloc(cb);
+    int i;
+    memset(a, 1, cb); memset(b, 2, cb);
+    phase_begin(&m);
+    for (i = 0; i < 4; i++) { memcpy(b, a, cb); __asm__ volatile("" ::"r"(b) : "memory"); }
+    snprintf(extra, sizeof extra, "gb_per_s=%.3f", 4.0 * (double)cb / 1e9 / (peer_now() - m.t));
+    phase_end(&m, "raw", "memcpy", 4, cb, 2 * cb, "copy", extra);
+    free(a); free(b);
+    snprintf(path, sizeof path, "%s/raw.%d", peer_tmpdir(argc, argv), (int)getpid());
+    bw(path, bytes, block, qd, 1);
+    bw(path, bytes, block, qd, 0);
+    snprintf(path2, sizeof path2, "%s/raw2.%d", peer_tmpdir(argc, argv), (int)getpid());
+    mixed(path, path2, bytes, block, qd);
+    unlink(path);
+    unlink(path2);
+    return 0;
+}

@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSL-1.0
+# The symbols that the library exports, those in its version script, and those that the public headers declare with EM_API
+# are one and the same list.
+set -eu
+src=${EM_SRCDIR:-$(dirname "$0")/..}
+build=${EM_BUILDDIR:-.}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+LC_ALL=C
+export LC_ALL
+
+# Headers: without comments and newlines, each EM_API is followed by a declaration whose name comes before the first "(".
+find "$src/include" -name '*.h' -exec cat {} + | tr '\n' ' ' |
+	sed -e 's:/\*[^*]*\*\**\([^/*][^*]*\*\**\)*/: :g' -e 's/#define EM_API[^#]*/ /g' |
+	tr ';' '\n' | sed -n 's/^.*EM_API[^(]*[ *]\(em_[a-z0-9_]*\) *(.*$/\1/p' | sort >"$work/headers"
+
+sed -n 's/^[[:space:]]*\(em_[a-z0-9_]*\);.*$/\1/p' "$src/src/libextmem.map" >"$work/map"
+sort -u "$work/map" >"$work/map.sorted"
+
+bad=0
+# same LEFT RIGHT: complain about what stands in one of two lists only.
+same() {
+	if ! diff "$work/$1" "$work/$2" >"$work/diff"; then
+		echo "check-exports: < only in $3, > only in $4:"
+		grep '^[<>]' "$work/diff"
+		bad=1
+	fi
+}
+
+if [ ! -s "$work/headers" ]; then
+	echo "check-exports: no declarations were found in the headers"
+	exit 1
+fi
+same map map.sorted "the version script as it is" "the version script sorted, each symbol once"
+same headers map.sorted "the headers" "the version script"
+
+lib=$build/.libs/libextmem.so
+if [ -e "$lib" ]; then
+	# Names only, without "@@EXTMEM_0"; A is the version node itself.
+	${NM:-nm} -D --defined-only "$lib" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort >"$work/exports"
+	same exports map.sorted "the library" "the version script"
+elif [ -e "$build/libextmem.la" ] && grep -q "^dlname=''" "$build/libextmem.la"; then
+	echo "check-exports: a static library only; headers and version script were compared"
+else
+	echo "check-exports: $lib is missing"
+	bad=1
+fi
+
+echo "check-exports: $(wc -l <"$work/headers") symbols: $([ $bad -eq 0 ] && echo ok || echo FAILED)"
+exit $bad

@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSL-1.0
+# Install, with apt-get, what a task needs and this machine lacks: deps.sh build|test|ci
+# Needs root or sudo only if something is missing.
+set -eu
+
+build="autoconf automake libtool make gcc libc6-dev pkg-config libaio-dev"
+check="$build g++ libcmocka-dev"
+# gcc-12-multilib and not gcc-multilib, which conflicts with the cross compiler.
+ci="$check liburing-dev clang gcc-12-multilib libc6-dev-i386 gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user \
+shellcheck mandoc xz-utils"
+
+case ${1:-} in
+build) wanted=$build ;;
+test) wanted=$check ;;
+ci) wanted=$ci ;;
+*)
+	echo "usage: deps.sh build|test|ci" >&2
+	exit 2
+	;;
+esac
+
+missing=
+for package in $wanted; do
+	dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+	as_root=sudo
+	command -v sudo >/dev/null || {
+		echo "deps.sh: neither root nor sudo; please install:$missing" >&2
+		exit 1
+	}
+fi
+echo "Installing:$missing"
+$as_root apt-get update -qq </dev/null
+# shellcheck disable=SC2086
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing </dev/null

@@ -1,0 +1,122 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSL-1.0
+# Run the tests of keys, kernels and struct layouts as programs of another architecture: foreign-tests.sh i386|s390x
+# i386 has 32 bits, s390x is big-endian and runs under qemu.
+#
+# Builds without autotools in a temporary directory that is removed at the end.  The compilers come from
+# packages, which are installed if they are missing (root or sudo).  CMocka for the other architecture is
+# downloaded through lists of packages of our own and unpacked into that directory: nothing foreign
+# is installed, and the machine's apt and dpkg do not learn of another architecture.
+set -eu
+export LC_ALL=C
+cd "$(dirname "$0")/.."
+
+version=$(gcc -dumpversion 2>/dev/null | cut -d. -f1) || version=
+case ${1:-} in
+i386)
+	# Not gcc-multilib, which conflicts with the cross compiler; without it the headers need to be pointed out.
+	packages="gcc gcc-${version:-12}-multilib libc6-dev-i386"
+	cc="gcc -m32 -I/usr/include/$(gcc -print-multiarch 2>/dev/null || echo x86_64-linux-gnu)"
+	run=
+	;;
+s390x)
+	packages="gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user"
+	cc="s390x-linux-gnu-gcc"
+	run="qemu-s390x -L /usr/s390x-linux-gnu"
+	;;
+*)
+	echo "usage: foreign-tests.sh i386|s390x" >&2
+	exit 2
+	;;
+esac
+arch=$1
+
+missing=
+for package in $packages; do
+	dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+done
+if [ -n "$missing" ]; then
+	as_root=
+	[ "$(id -u)" -eq 0 ] || as_root=sudo
+	echo "Installing:$missing"
+	$as_root apt-get update -qq </dev/null
+	# shellcheck disable=SC2086
+	$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing </dev/null
+fi
+
+tmp=$(mktemp -d "${TMPDIR:-/var/tmp}/extmem-foreign-XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# CMocka, from the same place that this machine gets its packages from.
+sysroot=$tmp/sysroot
+mkdir -p "$tmp/apt/lists/partial" "$tmp/apt/archives/partial" "$sysroot"
+: >"$tmp/apt/status"
+foreign_apt() {
+	apt-get -qq -o APT::Architecture="$arch" -o APT::Architectures="$arch" -o Dir::State="$tmp/apt" \
+		-o Dir::State::status="$tmp/apt/status" -o Dir::Cache="$tmp/apt" -o Acquire::Languages=none \
+		-o APT::Sandbox::User="$(id -un)" "$@" </dev/null
+}
+# A mirror may lack a list that is not needed, of security updates for example: the download decides.
+foreign_apt update || echo "foreign-tests.sh: going on with the lists of packages that could be had" >&2
+(cd "$tmp/apt" && foreign_apt download libcmocka0 libcmocka-dev)
+for package in "$tmp"/apt/*.deb; do
+	dpkg-deb -x "$package" "$sysroot"
+done
+library=$(find "$sysroot/usr/lib" -name 'libcmocka.so')
+[ -n "$library" ] || {
+	echo "foreign-tests.sh: the packages of CMocka for $arch hold no libcmocka.so" >&2
+	exit 1
+}
+library=$(dirname "$library")
+
+cflags="-std=c99 -O2 -g -Wall -Wextra -D_FILE_OFFSET_BITS=64 -Iinclude -Isrc -Itests -isystem $sysroot/usr/include"
+
+# objects FOLDER SOURCE...: compile them into a folder.
+objects() {
+	folder=$tmp/$1
+	shift
+	mkdir -p "$folder"
+	for source in "$@"; do
+		# shellcheck disable=SC2086
+		$cc $cflags -c "$source" -o "$folder/$(basename "$source" .c).o"
+	done
+}
+
+# What is left of src/kern without kernels for instruction sets that are not everywhere.
+objects library src/base/*.c src/key/*.c src/kern/k_scalar.c src/kern/dispatch.c
+objects common tests/common/*.c
+
+failed=0
+for layer in key kern abi; do
+	mkdir -p "$tmp/$layer-common"
+	for source in tests/"$layer"/*.c; do
+		case $source in
+		*/test_*.c) objects "$layer-tests" "$source" ;;
+		*) objects "$layer-common" "$source" ;;
+		esac
+	done
+	for test in "$tmp/$layer-tests"/*.o; do
+		name=$(basename "$test" .o)
+		# shellcheck disable=SC2046
+		$cc -o "$tmp/$name" "$test" $(find "$tmp/$layer-common" "$tmp/common" "$tmp/library" -name '*.o') \
+			-L"$library" -Wl,-rpath,"$library" -lcmocka -lpthread
+		echo "$arch: tests/$layer/$name"
+		# shellcheck disable=SC2086
+		CMOCKA_MESSAGE_OUTPUT=stdout $run "$tmp/$name" >"$tmp/log" 2>&1 || {
+			echo "$name: exit status $?" >>"$tmp/log"
+			failed=$((failed + 1))
+		}
+		cat "$tmp/log"
+		grep -q '^\[==========\].* test(s) run\.' "$tmp/log" || echo "$name: did not run to its end"
+		cat "$tmp/log" >>"$tmp/all"
+	done
+done
+
+# A program that failed without saying which test counts as one.
+good=$(grep -c '^\[       OK \]' "$tmp/all" || true)
+bad=$(grep '^\[  FAILED  \] test_' "$tmp/all" | sort -u | wc -l)
+[ "$failed" -eq 0 ] || [ "$bad" -gt 0 ] || bad=$failed
+echo "$good passed, $bad failed"
+[ "$bad" -eq 0 ] && [ "$good" -gt 0 ]

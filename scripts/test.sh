@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSL-1.0
+# From a fresh clone to passed tests: install what is missing, build in ./build, make check, print what each test said.
+set -eu
+cd "$(dirname "$0")/.."
+jobs=$(nproc 2>/dev/null || echo 1)
+
+scripts/deps.sh test
+[ -x configure ] || ./autogen.sh
+mkdir -p build
+cd build
+[ -e config.status ] || ../configure
+make -j"$jobs"
+status=0
+make -j"$jobs" check || status=$?
+../scripts/show-tests.sh . || status=1
+exit $status

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * test_prefetch.c -- prefetching: blocks are asked for in the order of their keys, and whatever the hints and the
+ * consumer do, the block that is wanted can be had.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <extmem/sys/fault.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "block/prefetch.h"
+#include "common/test.h"
+
+#define BLOCK 4096u
+#define MOST_K 12u
+#define MOST_BLOCKS 40u
+
+/* A block of a sequence, as it was written. */
+typedef struct block {
+	uint64_t key;
+	emi_bid bid;
+} block;
+
+/* Sequences on a scratch disk. */
+typedef struct bench {
+	test_rng rng;
+	test_memory mem;
+	em_fault fault;
+	em_ctx *ctx;
+	emi_disk *disk;
+	emi_io_stats io;
+	uint32_t k;
+	uint32_t blocks[MOST_K];
+	block block[MOST_K][MOST_BLOCKS];
+	uint32_t hinted[MOST_K];  /* told so far */
+	uint32_t taken[MOST_K];   /* by the consumer */
+	uint32_t asked[MOST_K * (MOST_BLOCKS + 1)]; /* sequences in the order in which their hints were asked for */
+	uint32_t nasked;
+	uint32_t fail_after;      /* hints; 0: never */
+} bench;
+
+static em_status hint(void *arg, uint32_t seq, emi_hint *h, em_errinfo *err)
+{
+	bench *b = arg;
+	uint32_t i = b->hinted[seq];
+
+	assert_true(seq < b->k);
+	assert_true(b->nasked < sizeof(b->asked) / sizeof(b->asked[0]));
+	b->asked[b->nasked++] = seq;
+	if (b->fail_after != 0 && b->nasked >= b->fail_after)
+		return emi_fail(err, EM_ERR_CORRUPT, "as ordered");
+	if (i == b->blocks[seq])
+		return EM_END;
+	h->key = b->block[seq][i].key;
+	h->bid = b->block[seq][i].bid;
+	h->bytes = BLOCK;
+	b->hinted[seq]++;
+	return EM_OK;
+}
+
+static void fill_block(uint64_t *words, uint32_t seq, uint32_t i)
+{
+	size_t w;
+
+	for (w = 0; w < BLOCK / sizeof(*words); w++)
+		words[w] = ((uint64_t)seq << 48) + ((uint64_t)i << 32) + w;
+}
+
+/* k sequences of random lengths, or of `blocks' unless that is 0. */
+static void bench_open_of(bench *b, uint32_t k, uint32_t blocks)
+{
+	static uint64_t opened;
+	em_ctx_opts opts = EM_CTX_OPTS_INIT;
+	uint64_t *words;
+	em_errinfo err;
+	uint32_t s, i;
+
+	memset(b, 0, sizeof(*b));
+	memset(&err, 0, sizeof(err));
+	b->rng = test_rng_make(test_seed() + opened++);
+	test_memory_init(&b->mem, 0);
+	em_fault_init(&b->fault, em_backend_find("memory"));
+	opts.memory = 32u << 20;
+	opts.threads = 1;
+	opts.custom = em_fault_backend(&b->fault);
+	opts.allocator = &b->mem.allocator;
+	assert_int_equal(em_ctx_open(&b->ctx, &opts), EM_OK);
+	assert_int_equal(emi_scratch_acquire(b->ctx, &b->disk, &err), EM_OK);
+	words = emi_buffer_alloc(b->ctx, BLOCK, &err);
+	assert_non_null(words);
+	b->k = k;
+	for (s = 0; s < k; s++) {
+		uint64_t key = 0;
+
+		b->blocks[s] = blocks != 0 ? blocks : (uint32_t)test_below(&b->rng, MOST_BLOCKS + 1);
+		for (i = 0; i < b->blocks[s]; i++) {
+			emi_request rq;
+
+			/* Equal keys happen, within a sequence and between them. */
+			key += test_below(&b->rng, 4) * test_below(&b->rng, 100);
+			b->block[s][i].key = key;
+			assert_int_equal(emi_block_alloc(b->disk, BLOCK, &b->block[s][i].bid, &err), EM_OK);
+			fill_block(words, s, i);
+			emi_block_write(b->disk, &rq, words, BLOCK, b->block[s][i].bid, &b->io);
+			assert_int_equal(emi_wait(&rq, &err), EM_OK);
+		}
+	}
+	emi_buffer_free(b->ctx, words, BLOCK);
+	memset(&b->io, 0, sizeof(b->io));
+}
+
+static void bench_open(bench *b, uint32_t k)
+{
+	bench_open_of(b, k, 0);
+}
+
+static void bench_close(bench *b)
+{
+	emi_scratch_release(b->ctx, b->disk);
+	em_ctx_close(b->ctx);
+	test_memory_assert_clean(&b->mem);
+}
+
+/* Begin again from the first blocks. */
+static void rewind_bench(bench *b)
+{
+	memset(b->hinted, 0, sizeof(b->hinted));
+	memset(b->taken, 0, sizeof(b->taken));
+	b->nasked = 0;
+}
+
+static void open_fetch(bench *b, emi_prefetch *p, uint32_t extra, uint64_t scramble)
+{
+	em_errinfo err;
+
+	memset(&err, 0, sizeof(err));
+	rewind_bench(b);
+	if (emi_prefetch_open(p, b->ctx, b->disk, b->k, extra, BLOCK, hint, b, &b->io, scramble, &err) != EM_OK)
+		fail_msg("%s", err.text);
+	assert_int_equal(emi_prefetch_advance(p, &err), EM_OK);
+}
+
+/* The consumer takes the next block of a sequence and looks at it; NULL at its end. */
+static emi_fetched *take(bench *b, emi_prefetch *p, uint32_t seq)
+{
+	uint64_t words[BLOCK / sizeof(uint64_t)];
+	emi_fetched *f = (emi_fetched *)(uintptr_t)1;
+	em_errinfo err;
+	uint32_t i = b->taken[seq];
+
+	memset(&err, 0, sizeof(err));
+	assert_false(emi_prefetch_starved(p, seq));
+	assert_int_equal(emi_prefetch_next(p, seq, &f, &err), EM_OK);
+	if (i == b->blocks[seq]) {
+		assert_null(f);
+		return NULL;
+	}
+	assert_non_null(f);
+	assert_int_equal(emi_wait(&f->rq, &err), EM_OK);
+	assert_int_equal(f->seq, seq);
+	assert_true(f->hint.key == b->block[seq][i].key && f->hint.bid.offset == b->block[seq][i].bid.offset);
+	fill_block(words, seq, i);
+	assert_memory_equal(f->buf, words, BLOCK);
+	b->taken[seq]++;
+	return f;
+}
+
+static void give_back(emi_prefetch *p, emi_fetched *f)
+{
+	em_errinfo err;
+
+	memset(&err, 0, sizeof(err));
+	emi_prefetch_return(p, f);
+	assert_int_equal(emi_prefetch_advance(p, &err), EM_OK);
+}
+
+/* The sequence whose next block has the smallest key, the first of equals; k: there is none. */
+static uint32_t smallest(const bench *b, const uint32_t *at)
+{
+	uint32_t s, best = b->k;
+
+	for (s = 0; s < b->k; s++)
+		if (at[s] < b->blocks[s] &&
+		    (best == b->k || b->block[s][at[s]].key < b->block[best][at[best]].key))
+			best = s;
+	return best;
+}
+
+/* Requests are made in the order in which a merge comes to need the blocks, and it never has to ask itself. */
+static void test_order(void **state)
+{
+	int round;
+
+	(void)state;
+	for (round = 0; round < 40; round++) {
+		uint32_t s, i, at[MOST_K] = { 0 }, total = 0, extra;
+		emi_prefetch p;
+		bench b;
+
+		bench_open(&b, 1 + (uint32_t)round % MOST_K);
+		extra = (uint32_t)test_below(&b.rng, 6);
+		open_fetch(&b, &p, extra, 0);
+		for (s = 0; s < b.k; s++)
+			total += b.blocks[s];
+		/* As many are under way as there are buffers that no other sequence has a right to. */
+		if (extra >= total)
+			assert_int_equal(b.nasked, b.k + total);
+		while ((s = smallest(&b, b.taken)) < b.k)
+			give_back(&p, take(&b, &p, s));
+		for (s = 0; s < b.k; s++)
+			assert_null(take(&b, &p, s));
+		assert_int_equal(p.missed, 0);
+		assert_int_equal(b.io.ios_read, total);
+		/* First one hint of each, then one after each request. */
+		assert_int_equal(b.nasked, b.k + total);
+		for (i = 0; i < total; i++) {
+			s = smallest(&b, at);
+			assert_int_equal(b.asked[b.k + i], s);
+			at[s]++;
+		}
+		emi_prefetch_close(&p);
+		bench_close(&b);
+	}
+}
+
+/* More buffers, more blocks at a time: of two sequences each always has a right to one. */
+static void test_buffers(void **state)
+{
+	uint32_t extra;
+
+	(void)state;
+	for (extra = 0; extra < 10; extra++) {
+		emi_prefetch p;
+		uint32_t i;
+		bench b;
+
+		bench_open_of(&b, 2, 20);
+		/* All of the first sequence comes before all of the second. */
+		for (i = 0; i < b.blocks[1]; i++)
+			b.block[1][i].key += 1000000;
+		open_fetch(&b, &p, extra, 0);
+		/* The last buffer waits for the second sequence.  The next block of each is known in any case. */
+		assert_int_equal(b.hinted[0], extra + 1 + 1);
+		assert_int_equal(b.hinted[1], 1);
+		assert_int_equal(p.nfree, 1);
+		assert_false(emi_prefetch_starved(&p, 1));
+		emi_prefetch_close(&p);
+		bench_close(&b);
+	}
+}
+
+/* Hints that are wrong make it slower, not wrong: with no more than one buffer each, too. */
+static void test_wrong_hints(void **state)
+{
+	uint64_t missed = 0;
+	int round;
+
+	(void)state;
+	for (round = 0; round < 60; round++) {
+		uint32_t s;
+		emi_prefetch p;
+		bench b;
+
+		bench_open(&b, 1 + (uint32_t)round % MOST_K);
+		open_fetch(&b, &p, (uint32_t)round % 4, test_random(&b.rng) | 1);
+		while ((s = smallest(&b, b.taken)) < b.k)
+			give_back(&p, take(&b, &p, s));
+		for (s = 0; s < b.k; s++)
+			assert_null(take(&b, &p, s));
+		missed += p.missed;
+		emi_prefetch_close(&p);
+		bench_close(&b);
+	}
+	/* Otherwise they were not wrong. */
+	assert_true(missed > 0);
+}
+
+/* A consumer that takes blocks from anywhere and keeps several: it starves only while it holds some itself. */
+static void test_holding(void **state)
+{
+	unsigned starved = 0;
+	int round;
+
+	(void)state;
+	for (round = 0; round < 100; round++) {
+		emi_fetched *held[MOST_K + 8];
+		uint32_t nheld = 0, left = 0, s;
+		emi_prefetch p;
+		bench b;
+
+		bench_open(&b, 1 + (uint32_t)round % MOST_K);
+		open_fetch(&b, &p, (uint32_t)test_below(&b.rng, 5), round % 2 ? test_random(&b.rng) | 1 : 0);
+		for (s = 0; s < b.k; s++)
+			left += b.blocks[s];
+		while (left > 0) {
+			s = (uint32_t)test_below(&b.rng, b.k);
+			if (b.taken[s] == b.blocks[s])
+				continue;
+			while (emi_prefetch_starved(&p, s)) {
+				uint32_t i;
+
+				starved++;
+				assert_true(nheld > 0);
+				i = (uint32_t)test_below(&b.rng, nheld);
+				give_back(&p, held[i]);
+				held[i] = held[--nheld];
+			}
+			held[nheld] = take(&b, &p, s);
+			assert_non_null(held[nheld]);
+			nheld++;
+			left--;
+			assert_true(nheld <= p.nbuffers);
+			while (nheld > 0 && test_below(&b.rng, 3) == 0)
+				give_back(&p, held[--nheld]);
+			if (test_below(&b.rng, 200) == 0)
+				break;
+		}
+		/* Closed with blocks in the consumer's hands and others under way. */
+		emi_prefetch_close(&p);
+		bench_close(&b);
+	}
+	assert_true(starved > 0);
+}
+
+/* A hint that cannot be had is told at once, wherever it is asked for. */
+static void test_failing_hint(void **state)
+{
+	uint32_t n;
+
+	(void)state;
+	for (n = 1; n < 60; n++) {
+		em_errinfo err;
+		em_status st;
+		emi_prefetch p;
+		uint32_t s;
+		bench b;
+
+		bench_open(&b, 4);
+		b.fail_after = n;
+		memset(&err, 0, sizeof(err));
+		st = emi_prefetch_open(&p, b.ctx, b.disk, b.k, 2, BLOCK, hint, &b, &b.io, 0, &err);
+		if (n <= 4)
+			assert_int_equal(st, EM_ERR_CORRUPT);
+		if (st == EM_OK) {
+			st = emi_prefetch_advance(&p, &err);
+			while (st == EM_OK && (s = smallest(&b, b.taken)) < b.k) {
+				emi_fetched *f;
+
+				st = emi_prefetch_next(&p, s, &f, &err);
+				if (st != EM_OK)
+					break;
+				assert_int_equal(emi_wait(&f->rq, &err), EM_OK);
+				b.taken[s]++;
+				emi_prefetch_return(&p, f);
+				st = emi_prefetch_advance(&p, &err);
+			}
+			if (b.nasked >= n)
+				assert_int_equal(st, EM_ERR_CORRUPT);
+			emi_prefetch_close(&p);
+		}
+		if (st != EM_OK)
+			assert_string_equal(err.text, "as ordered");
+		bench_close(&b);
+	}
+}
+
+/* A block that cannot be read: its request says so, the others are as they should be. */
+static void test_failing_read(void **state)
+{
+	uint64_t nth;
+
+	(void)state;
+	for (nth = 1; nth <= 12; nth++) {
+		uint32_t s, wrong = 0, right = 0, total = 0;
+		emi_prefetch p;
+		em_errinfo err;
+		bench b;
+
+		bench_open(&b, 3);
+		b.fault.ops = EM_FAULT_READ;
+		b.fault.count = 0;
+		b.fault.nth = nth;
+		open_fetch(&b, &p, 3, 0);
+		for (s = 0; s < b.k; s++)
+			total += b.blocks[s];
+		while ((s = smallest(&b, b.taken)) < b.k) {
+			emi_fetched *f;
+
+			memset(&err, 0, sizeof(err));
+			assert_int_equal(emi_prefetch_next(&p, s, &f, &err), EM_OK);
+			if (emi_wait(&f->rq, &err) == EM_OK) {
+				right++;
+			} else {
+				wrong++;
+				assert_int_equal(err.status, EM_ERR_IO);
+				assert_string_equal(err.op, "read");
+				assert_int_equal(err.sys_errno, EIO);
+			}
+			b.taken[s]++;
+			give_back(&p, f);
+		}
+		assert_int_equal(wrong, nth <= total);
+		assert_int_equal(right, total - wrong);
+		emi_prefetch_close(&p);
+		b.fault.ops = 0;
+		bench_close(&b);
+	}
+}
+
+static void test_out_of_memory(void **state)
+{
+	em_status st = EM_ERR_NOMEM;
+	uint64_t n;
+	bench b;
+
+	(void)state;
+	bench_open(&b, 5);
+	for (n = 1; st != EM_OK; n++) {
+		const uint64_t before = em_ctx_memory_used(b.ctx);
+		emi_prefetch p;
+		em_errinfo err;
+
+		memset(&err, 0, sizeof(err));
+		rewind_bench(&b);
+		b.mem.fail_at = b.mem.calls + n;
+		st = emi_prefetch_open(&p, b.ctx, b.disk, b.k, 3, BLOCK, hint, &b, &b.io, 0, &err);
+		b.mem.fail_at = 0;
+		if (st == EM_OK)
+			emi_prefetch_close(&p);
+		else
+			assert_int_equal(st, EM_ERR_NOMEM);
+		assert_int_equal(em_ctx_memory_used(b.ctx), before);
+	}
+	/* The arrays and each buffer. */
+	assert_true(n > 5 + 3 + 3);
+	bench_close(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_buffers),
+		cmocka_unit_test(test_wrong_hints),
+		cmocka_unit_test(test_holding),
+		cmocka_unit_test(test_failing_hint),
+		cmocka_unit_test(test_failing_read),
+		cmocka_unit_test(test_out_of_memory),
+	};
+
+	return cmocka_run_group_tests_name("prefetch", tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * test_space.c -- units in use against a model with a byte for each.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "block/space.h"
+#include "common/test.h"
+
+enum { UNITS = 200000, BLOCKS = 3000 };
+
+typedef struct model {
+	emi_space space;
+	test_rng rng;
+	unsigned char *used;    /* UNITS */
+	struct {
+		uint64_t unit, n;
+	} block[BLOCKS];
+	unsigned blocks;
+	uint64_t units;         /* in use */
+} model;
+
+static em_ctx *make_ctx(uint64_t memory)
+{
+	em_ctx_opts opts = EM_CTX_OPTS_INIT;
+	em_ctx *ctx = NULL;
+
+	opts.memory = memory;
+	assert_int_equal(em_ctx_open(&ctx, &opts), EM_OK);
+	return ctx;
+}
+
+/* Is there a gap of n units below high? */
+static int has_gap(const model *m, uint64_t n)
+{
+	uint64_t i, run = 0;
+
+	for (i = 0; i < m->space.high; i++) {
+		run = m->used[i] ? 0 : run + 1;
+		if (run >= n)
+			return 1;
+	}
+	return 0;
+}
+
+static void take(model *m, uint64_t n, int check_gaps)
+{
+	uint64_t unit = UINT64_MAX, i, high = m->space.high;
+	int gap = check_gaps ? has_gap(m, n) : -1;
+
+	if (emi_space_reuse(&m->space, n, &unit)) {
+		assert_true(gap != 0);
+		assert_true(unit + n <= high);
+	} else {
+		assert_true(gap != 1);
+		assert_int_equal(emi_space_extend(&m->space, n, &unit, NULL), EM_OK);
+		assert_int_equal(unit, high);
+		assert_int_equal(m->space.high, high + n);
+	}
+	for (i = unit; i < unit + n; i++) {
+		assert_int_equal(m->used[i], 0);
+		m->used[i] = 1;
+	}
+	m->block[m->blocks].unit = unit;
+	m->block[m->blocks++].n = n;
+	m->units += n;
+	assert_int_equal(m->space.used, m->units);
+}
+
+static void give(model *m, unsigned i)
+{
+	emi_space_drop(&m->space, m->block[i].unit, m->block[i].n);
+	memset(m->used + m->block[i].unit, 0, (size_t)m->block[i].n);
+	m->units -= m->block[i].n;
+	m->block[i] = m->block[--m->blocks];
+	assert_int_equal(m->space.used, m->units);
+}
+
+static uint64_t any_size(test_rng *rng)
+{
+	static const uint64_t size[] = {1, 2, 3, 31, 63, 64, 65, 127, 128, 129, 200};
+
+	return size[test_below(rng, sizeof size / sizeof *size)];
+}
+
+/* A gap is found whenever there is one, nothing overlaps, and only then does the disk grow. */
+static void test_model(void **state)
+{
+	em_ctx *ctx = make_ctx((uint64_t)64 << 20);
+	uint64_t before = em_ctx_memory_used(ctx);
+	model *m = calloc(1, sizeof *m);
+	unsigned i, bias;
+
+	(void)state;
+	assert_non_null(m);
+	m->used = calloc(1, UNITS);
+	assert_non_null(m->used);
+	m->rng = test_rng_make(test_seed());
+	emi_space_init(&m->space, ctx);
+	for (i = 0; i < 20000; i++) {
+		bias = i / 2000 % 2 ? 40 : 60;
+		if (m->blocks > 0 && (m->blocks == 400 || test_below(&m->rng, 100) >= bias))
+			give(m, (unsigned)test_below(&m->rng, m->blocks));
+		else
+			take(m, any_size(&m->rng), i % 4 == 0);
+	}
+	while (m->blocks > 0)
+		give(m, m->blocks - 1);
+	assert_true(em_ctx_memory_used(ctx) - before <= emi_space_memory(m->space.high));
+	emi_space_free(&m->space);
+	assert_int_equal(em_ctx_memory_used(ctx), before);
+	free(m->used);
+	free(m);
+	em_ctx_close(ctx);
+}
+
+/* Neighbours that are freed make one gap, across words and pages of the bitmap, whatever the order. */
+static void test_coalesce(void **state)
+{
+	em_ctx *ctx = make_ctx((uint64_t)8 << 20);
+	uint64_t total = 70000, unit = 0, at;
+	emi_space s;
+
+	(void)state;
+	emi_space_init(&s, ctx);
+	assert_int_equal(emi_space_extend(&s, total, &unit, NULL), EM_OK);
+	assert_int_equal(unit, 0);
+	assert_false(emi_space_reuse(&s, 1, &unit));
+	for (at = 0; at < total; at += 2000)
+		emi_space_drop(&s, at, 1000);
+	assert_false(emi_space_reuse(&s, 1001, &unit));
+	for (at = 1000; at < total; at += 2000)
+		emi_space_drop(&s, at, 1000);
+	assert_int_equal(s.used, 0);
+	assert_true(emi_space_reuse(&s, total, &unit));
+	assert_int_equal(unit, 0);
+	/* A failed search is not repeated, but forgotten when it matters. */
+	for (at = 0; at < 100; at += 2)
+		emi_space_drop(&s, at, 1);
+	emi_space_drop(&s, 32766, 4);
+	assert_false(emi_space_reuse(&s, 5, &unit));
+	emi_space_drop(&s, 32770, 1);
+	assert_true(emi_space_reuse(&s, 5, &unit));
+	assert_int_equal(unit, 32766);
+	emi_space_drop(&s, 32767, 4);
+	assert_false(emi_space_reuse(&s, 5, &unit));
+	emi_space_drop(&s, 32766, 1);
+	assert_true(emi_space_reuse(&s, 5, &unit));
+	assert_int_equal(unit, 32766);
+	emi_space_free(&s);
+	em_ctx_close(ctx);
+}
+
+/* The last unit, and a gap that wraps past the cursor. */
+static void test_edges(void **state)
+{
+	em_ctx *ctx = make_ctx((uint64_t)8 << 20);
+	uint64_t unit = 0;
+	emi_space s;
+
+	(void)state;
+	emi_space_init(&s, ctx);
+	assert_int_equal(emi_space_extend(&s, 64, &unit, NULL), EM_OK);
+	emi_space_drop(&s, 63, 1);
+	assert_true(emi_space_reuse(&s, 1, &unit));
+	assert_int_equal(unit, 63);
+	emi_space_drop(&s, 20, 10);
+	assert_true(emi_space_reuse(&s, 5, &unit));
+	assert_int_equal(unit, 20);
+	/* The cursor is now at 25; the gap [15, 30) spans it. */
+	emi_space_drop(&s, 15, 10);
+	assert_true(emi_space_reuse(&s, 15, &unit));
+	assert_int_equal(unit, 15);
+	assert_int_equal(s.high, 64);
+	emi_space_free(&s);
+	em_ctx_close(ctx);
+}
+
+/* Running out of memory leaves the space as it was. */
+static void test_memory_limit(void **state)
+{
+	em_ctx *ctx = make_ctx((uint64_t)1 << 20);
+	em_errinfo err;
+	uint64_t unit = 0, n = 0, used;
+	em_status st = EM_OK;
+	emi_space s;
+
+	(void)state;
+	memset(&err, 0, sizeof err);
+	emi_space_init(&s, ctx);
+	while (st == EM_OK && n++ < 1000)
+		st = emi_space_extend(&s, 32768, &unit, &err);
+	assert_int_equal(st, EM_ERR_MEMLIMIT);
+	used = s.used;
+	assert_int_equal(used, (n - 1) * 32768);
+	assert_int_equal(s.high, used);
+	emi_space_drop(&s, 0, 100);
+	assert_true(emi_space_reuse(&s, 100, &unit));
+	emi_space_free(&s);
+	em_ctx_close(ctx);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_coalesce),
+		cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_memory_limit),
+	};
+
+	return cmocka_run_group_tests_name("block/space", tests, NULL, NULL);
+}

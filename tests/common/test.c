@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * test.c -- what all tests share; see test.h.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test.h"
+
+#define MAGIC UINT64_C(0x7465737420206d65)
+
+/* In front of each block; 16 bytes, so that the block is aligned for any C type. */
+typedef struct header {
+	uint64_t magic;
+	uint64_t bytes;
+} header;
+
+uint64_t test_seed(void)
+{
+	static uint64_t seed;
+	static int known;
+
+	if (!known) {
+		const char *s = getenv("EXTMEM_TEST_SEED");
+
+		if (s != NULL && *s != '\0') {
+			seed = strtoull(s, NULL, 0);
+		} else {
+			struct timespec t;
+
+			clock_gettime(CLOCK_REALTIME, &t);
+			seed = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+			seed ^= (uint64_t)getpid() << 40;
+		}
+		known = 1;
+		fprintf(stderr, "# EXTMEM_TEST_SEED=%" PRIu64 "\n", seed);
+	}
+	return seed;
+}
+
+test_rng test_rng_make(uint64_t seed)
+{
+	test_rng rng;
+
+	rng.state = seed;
+	return rng;
+}
+
+uint64_t test_random(test_rng *rng)
+{
+	uint64_t z;
+
+	rng->state += UINT64_C(0x9e3779b97f4a7c15);
+	z = rng->state;
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+uint64_t test_below(test_rng *rng, uint64_t n)
+{
+	return test_random(rng) % n;
+}
+
+void test_fill(test_rng *rng, void *buf, size_t bytes)
+{
+	unsigned char *p = buf;
+	size_t i;
+
+	for (i = 0; i < bytes; i++)
+		p[i] = (unsigned char)(test_random(rng) >> 56);
+}
+
+static void *memory_alloc(void *user, size_t bytes)
+{
+	test_memory *mem = user;
+	uint64_t call = __atomic_add_fetch(&mem->calls, 1, __ATOMIC_RELAXED);
+	uint64_t now, peak;
+	header *h;
+
+	if (call == mem->fail_at || bytes == 0)
+		return NULL;
+	h = malloc(sizeof(*h) + bytes);
+	if (h == NULL)
+		return NULL;
+	h->magic = MAGIC;
+	h->bytes = bytes;
+	memset(h + 1, 0xa5, bytes);
+	__atomic_add_fetch(&mem->blocks, 1, __ATOMIC_RELAXED);
+	now = __atomic_add_fetch(&mem->bytes, bytes, __ATOMIC_RELAXED);
+	peak = __atomic_load_n(&mem->peak, __ATOMIC_RELAXED);
+	while (now > peak &&
+	       !__atomic_compare_exchange_n(&mem->peak, &peak, now, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	return h + 1;
+}
+
+static void memory_release(void *user, void *ptr, size_t bytes)
+{
+	test_memory *mem = user;
+	header *h = (header *)ptr - 1;
+
+	if (ptr == NULL || h->magic != MAGIC || h->bytes != bytes) {
+		__atomic_add_fetch(&mem->errors, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	h->magic = 0;
+	__atomic_sub_fetch(&mem->blocks, 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&mem->bytes, bytes, __ATOMIC_RELAXED);
+	free(h);
+}
+
+void test_memory_init(test_memory *mem, uint64_t fail_at)
+{
+	memset(mem, 0, sizeof(*mem));
+	mem->allocator.alloc = memory_alloc;
+	mem->allocator.release = memory_release;
+	mem->allocator.user = mem;
+	mem->fail_at = fail_at;
+}
+
+int test_memory_failed(const test_memory *mem)
+{
+	return mem->fail_at != 0 && __atomic_load_n(&mem->calls, __ATOMIC_RELAXED) >= mem->fail_at;
+}
+
+void test_memory_assert_clean(const test_memory *mem)
+{
+	assert_int_equal(__atomic_load_n(&mem->errors, __ATOMIC_RELAXED), 0);
+	assert_int_equal(__atomic_load_n(&mem->blocks, __ATOMIC_RELAXED), 0);
+	assert_int_equal(__atomic_load_n(&mem->bytes, __ATOMIC_RELAXED), 0);
+}
+
+char *test_path(const char *dir, const char *name)
+{
+	size_t n = strlen(dir) + strlen(name) + 2;
+	char *path = malloc(n);
+
+	assert_non_null(path);
+	snprintf(path, n, "%s/%s", dir, name);
+	return path;
+}
+
+char *test_dir_make(void)
+{
+	const char *parents[3];
+	size_t i;
+
+	parents[0] = getenv("TMPDIR");
+	parents[1] = "/var/tmp";
+	parents[2] = ".";
+	for (i = 0; i < 3; i++) {
+		char *path;
+
+		if (parents[i] == NULL || parents[i][0] == '\0')
+			continue;
+		path = test_path(parents[i], "extmem-test-XXXXXX");
+		if (mkdtemp(path) != NULL)
+			return path;
+		free(path);
+	}
+	fail_msg("cannot make a temporary directory");
+	return NULL;
+}
+
+/* The next entry that is not "." or "..", or NULL. */
+static const char *next_name(DIR *d)
+{
+	struct dirent *e;
+
+	while ((e = readdir(d)) != NULL)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			return e->d_name;
+	return NULL;
+}
+
+void test_dir_remove(char *dir)
+{
+	DIR *d = dir == NULL ? NULL : opendir(dir);
+
+	if (d != NULL) {
+		const char *name;
+
+		while ((name = next_name(d)) != NULL) {
+			char *path = test_path(dir, name);
+
+			unlink(path);
+			free(path);
+		}
+		closedir(d);
+		rmdir(dir);
+	}
+	free(dir);
+}
+
+void test_assert_dir_empty(const char *dir, const char *file, int line)
+{
+	DIR *d = opendir(dir);
+	const char *name;
+
+	assert_non_null(d);
+	name = next_name(d);
+	if (name != NULL) {
+		print_error("%s:%d: %s/%s was left behind\n", file, line, dir, name);
+		closedir(d);
+		_fail(file, line);
+	}
+	closedir(d);
+}

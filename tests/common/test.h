@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * test.h -- what all tests share.
+ *
+ * Seeds.  A random test starts with
+ *
+ *	test_rng rng = test_rng_make(test_seed());
+ *
+ * test_seed() is EXTMEM_TEST_SEED where that is set and otherwise drawn from the clock; it is
+ * printed once, so that a failure can be replayed.
+ *
+ * Memory.  test_memory is an allocator for em_ctx_opts.allocator that counts, checks the sizes
+ * given back, fills what it hands out with garbage and fails the Nth allocation:
+ *
+ *	test_memory mem;
+ *	test_memory_init(&mem, 0);              (0: never fail; N: fail the Nth and only that one)
+ *	opts.allocator = &mem.allocator;
+ *	...
+ *	test_memory_assert_clean(&mem);         (everything was released)
+ *
+ * A sweep repeats the work with N = 1, 2, ... until test_memory_failed(&mem) says that N was never
+ * reached.
+ *
+ * Directories.  test_dir_make() makes one under $TMPDIR, /var/tmp or the current directory,
+ * test_dir_remove() removes it and the files in it, assert_dir_empty(path) says that nothing was left behind.
+ */
+#ifndef EM_TEST_H
+#define EM_TEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <extmem/sys/allocator.h>
+
+/* 1 under the thread sanitizer, with which a child of a process with threads can do little. */
+#if defined(__SANITIZE_THREAD__)
+#define TEST_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TEST_TSAN 1
+#endif
+#endif
+#ifndef TEST_TSAN
+#define TEST_TSAN 0
+#endif
+
+/* The seed of this run. */
+uint64_t test_seed(void);
+
+/* splitmix64: any seed will do. */
+typedef struct test_rng {
+	uint64_t state;
+} test_rng;
+
+test_rng test_rng_make(uint64_t seed);
+uint64_t test_random(test_rng *rng);
+/* in [0, n), n > 0 */
+uint64_t test_below(test_rng *rng, uint64_t n);
+void test_fill(test_rng *rng, void *buf, size_t bytes);
+
+/* All fields but allocator are atomic: allocations come from any thread. */
+typedef struct test_memory {
+	em_allocator allocator; /* for em_ctx_opts.allocator */
+	uint64_t fail_at;       /* this allocation fails, counted from 1; 0: none */
+	uint64_t calls;         /* allocations asked for */
+	uint64_t blocks;        /* not yet released */
+	uint64_t bytes;         /* in them */
+	uint64_t peak;          /* most bytes at a time */
+	uint64_t errors;        /* wrong sizes and stray pointers given back */
+} test_memory;
+
+void test_memory_init(test_memory *mem, uint64_t fail_at);
+/* Was the allocation that is to fail reached? */
+int test_memory_failed(const test_memory *mem);
+/* Fail the test when something was not released, or released wrongly. */
+void test_memory_assert_clean(const test_memory *mem);
+
+/* A new directory, as an absolute or relative path; for test_dir_remove(). */
+char *test_dir_make(void);
+/* dir/name, for free(). */
+char *test_path(const char *dir, const char *name);
+/* Remove it with the files in it (no directories), and free the name.  NULL is allowed. */
+void test_dir_remove(char *dir);
+/* Fail the test, naming the file, when something is in the directory. */
+void test_assert_dir_empty(const char *dir, const char *file, int line);
+#define assert_dir_empty(dir) test_assert_dir_empty(dir, __FILE__, __LINE__)
+
+#endif

@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * test_queue.c -- order, threads and waiting, seen from a backend of our own.
+ *
+ * The backend keeps a small file in memory, notes who transfers what in which order, and can hold transfers up at a
+ * gate, so that the tests decide what happens when; nothing depends on time.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "io/io_test.h"
+#include "io/queue.h"
+
+enum { PAGE = 4096, PAGES = 256, LOG = 1024 };
+
+typedef struct gate {
+	em_backend be;
+	pthread_mutex_t lock;
+	pthread_cond_t change;
+	char data[PAGES * PAGE];
+	int closed;             /* transfers of page 0 wait until it is open */
+	unsigned entered;       /* blocking transfers begun */
+	unsigned left;          /* and ended */
+	uint64_t page[LOG];     /* which, in the order of their beginning */
+	pthread_t thread[LOG];
+	int signals;            /* a signal could have reached a thread of the queue */
+	pthread_t caller;
+	/* the asynchronous side */
+	em_transfer *held[LOG];
+	unsigned holds, most_held, taken, room;
+	int refuse;             /* submit fails with this */
+	int broken;             /* the library did what it promised not to */
+	int half;               /* asynchronous transfers move half */
+} gate;
+
+static int gate_open(void *user, em_backend_open *how)
+{
+	gate *g = user;
+
+	how->handle = g;
+	how->async = g->be.submit != NULL;
+	if (how->depth < g->room)
+		g->room = how->depth;
+	return 0;
+}
+
+static void gate_close(void *handle, int forked)
+{
+	gate *g = handle;
+
+	(void)forked;
+	pthread_mutex_lock(&g->lock);
+	if (g->entered != g->left || g->holds)
+		g->broken = 1;
+	pthread_mutex_unlock(&g->lock);
+}
+
+static int gate_size(void *handle, uint64_t *bytes)
+{
+	(void)handle;
+	*bytes = PAGES * PAGE;
+	return 0;
+}
+
+static int gate_resize(void *handle, uint64_t bytes)
+{
+	(void)handle;
+	(void)bytes;
+	return 0;
+}
+
+static void enter(gate *g, uint64_t offset)
+{
+	sigset_t set;
+
+	pthread_mutex_lock(&g->lock);
+	if (!pthread_equal(pthread_self(), g->caller)) {
+		pthread_sigmask(SIG_SETMASK, NULL, &set);
+		if (!sigismember(&set, SIGTERM) || !sigismember(&set, SIGUSR1) || !sigismember(&set, SIGALRM))
+			g->signals = 1;
+	}
+	if (g->entered < LOG) {
+		g->page[g->entered] = offset / PAGE;
+		g->thread[g->entered] = pthread_self();
+	}
+	g->entered++;
+	pthread_cond_broadcast(&g->change);
+	while (g->closed && offset < PAGE)
+		pthread_cond_wait(&g->change, &g->lock);
+	pthread_mutex_unlock(&g->lock);
+}
+
+static void leave(gate *g)
+{
+	pthread_mutex_lock(&g->lock);
+	g->left++;
+	pthread_mutex_unlock(&g->lock);
+}
+
+static int64_t gate_read(void *handle, void *buf, size_t bytes, uint64_t offset)
+{
+	gate *g = handle;
+
+	enter(g, offset);
+	memcpy(buf, g->data + offset, bytes);
+	leave(g);
+	return (int64_t)bytes;
+}
+
+static int64_t gate_write(void *handle, const void *buf, size_t bytes, uint64_t offset)
+{
+	gate *g = handle;
+
+	enter(g, offset);
+	memcpy(g->data + offset, buf, bytes);
+	leave(g);
+	return (int64_t)bytes;
+}
+
+static int gate_submit(void *handle, em_transfer *const *list, uint32_t n)
+{
+	gate *g = handle;
+	uint32_t i;
+
+	pthread_mutex_lock(&g->lock);
+	for (i = 0; i < n && !g->refuse && g->holds < g->room; i++)
+		g->held[g->holds++] = list[i];
+	g->taken += i;
+	if (g->holds > g->most_held)
+		g->most_held = g->holds;
+	pthread_cond_broadcast(&g->change);
+	pthread_mutex_unlock(&g->lock);
+	if (i == 0)
+		return g->refuse ? -g->refuse : -EAGAIN;
+	return (int)i;
+}
+
+/* The last first, so that they come out of order. */
+static int gate_reap(void *handle, em_transfer **list, uint32_t max, int64_t timeout_ns)
+{
+	gate *g = handle;
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&g->lock);
+	if (g->holds == 0 && timeout_ns != 0)
+		g->broken = 1;
+	while (n < max && n < 2 && g->holds > 0) {
+		em_transfer *t = g->held[--g->holds];
+		size_t bytes = g->half ? t->bytes / 2 : t->bytes;
+
+		if (t->write)
+			memcpy(g->data + t->offset, t->buf, bytes);
+		else
+			memcpy(t->buf, g->data + t->offset, bytes);
+		t->result = (int64_t)bytes;
+		list[n++] = t;
+	}
+	pthread_mutex_unlock(&g->lock);
+	return (int)n;
+}
+
+static gate *gate_make(uint32_t threads, int async)
+{
+	gate *g = calloc(1, sizeof *g);
+
+	assert_non_null(g);
+	g->be.size = sizeof g->be;
+	g->be.threads = threads;
+	g->be.name = "gate";
+	g->be.user = g;
+	g->be.open = gate_open;
+	g->be.close = gate_close;
+	g->be.get_size = gate_size;
+	g->be.set_size = gate_resize;
+	g->be.read = gate_read;
+	g->be.write = gate_write;
+	if (async) {
+		g->be.submit = gate_submit;
+		g->be.reap = gate_reap;
+	}
+	g->room = LOG;
+	g->caller = pthread_self();
+	pthread_mutex_init(&g->lock, NULL);
+	pthread_cond_init(&g->change, NULL);
+	return g;
+}
+
+static void gate_free(gate *g)
+{
+	assert_false(g->broken);
+	assert_false(g->signals);
+	pthread_mutex_destroy(&g->lock);
+	pthread_cond_destroy(&g->change);
+	free(g);
+}
+
+static void gate_set(gate *g, int closed)
+{
+	pthread_mutex_lock(&g->lock);
+	g->closed = closed;
+	pthread_cond_broadcast(&g->change);
+	pthread_mutex_unlock(&g->lock);
+}
+
+static void gate_await(gate *g, const unsigned *what, unsigned n)
+{
+	pthread_mutex_lock(&g->lock);
+	while (*what < n)
+		pthread_cond_wait(&g->change, &g->lock);
+	pthread_mutex_unlock(&g->lock);
+}
+
+static em_file *open_gate(gate *g, em_ctx **ctx, uint32_t depth)
+{
+	io_setup setup = {0};
+
+	setup.custom = &g->be;
+	setup.direct = EM_DIRECT_OFF;
+	setup.depth = depth;
+	*ctx = io_ctx(&setup);
+	return io_open(*ctx, "/", EMI_OPEN_TEMP);
+}
+
+static void test_writes_first(void **state)
+{
+	static char buf[5][PAGE];
+	static const uint64_t expect[] = {0, 2, 4, 1, 3};
+	gate *g = gate_make(1, 0);
+	emi_request rq[5];
+	em_ctx *ctx;
+	em_file *f = open_gate(g, &ctx, 0);
+	unsigned i;
+
+	(void)state;
+	memset(rq, 0, sizeof rq);
+	gate_set(g, 1);
+	emi_read(f, &rq[0], buf[0], PAGE, 0, NULL);
+	gate_await(g, &g->entered, 1);
+	emi_read(f, &rq[1], buf[1], PAGE, 1 * PAGE, NULL);
+	emi_write(f, &rq[2], buf[2], PAGE, 2 * PAGE, NULL);
+	emi_read(f, &rq[3], buf[3], PAGE, 3 * PAGE, NULL);
+	emi_write(f, &rq[4], buf[4], PAGE, 4 * PAGE, NULL);
+	/* Still at the gate: nobody else has begun. */
+	assert_false(emi_wait_for(&rq[2], 0.001));
+	assert_false(emi_done(&rq[0]));
+	gate_set(g, 0);
+	for (i = 0; i < 5; i++)
+		while (!emi_wait_for(&rq[i], 10))
+			continue;
+	for (i = 0; i < 5; i++) {
+		assert_int_equal(emi_wait(&rq[i], NULL), EM_OK);
+		assert_int_equal(g->page[i], expect[i]);
+		assert_false(pthread_equal(g->thread[i], pthread_self()));
+	}
+	emi_file_close(f);
+	em_ctx_close(ctx);
+	gate_free(g);
+}
+
+/* Whoever waits for what nobody has begun makes it himself. */
+static void test_waiter_runs(void **state)
+{
+	static char buf[2][PAGE];
+	gate *g = gate_make(1, 0);
+	emi_request rq[2];
+	em_ctx *ctx;
+	em_file *f = open_gate(g, &ctx, 0);
+
+	(void)state;
+	memset(rq, 0, sizeof rq);
+	gate_set(g, 1);
+	emi_read(f, &rq[0], buf[0], PAGE, 0, NULL);
+	gate_await(g, &g->entered, 1);
+	emi_read(f, &rq[1], buf[1], PAGE, PAGE, NULL);
+	assert_int_equal(emi_wait(&rq[1], NULL), EM_OK);
+	assert_int_equal(g->page[1], 1);
+	assert_true(pthread_equal(g->thread[1], pthread_self()));
+	assert_false(emi_done(&rq[0]));
+	gate_set(g, 0);
+	assert_int_equal(emi_wait(&rq[0], NULL), EM_OK);
+	emi_file_close(f);
+	em_ctx_close(ctx);
+	gate_free(g);
+}
+
+/* As many at a time as there are threads. */
+static void test_several_threads(void **state)
+{
+	static char buf[5][PAGE];
+	gate *g = gate_make(3, 0);
+	emi_request rq[5];
+	em_ctx *ctx;
+	em_file *f = open_gate(g, &ctx, 0);
+	unsigned i;
+
+	(void)state;
+	memset(rq, 0, sizeof rq);
+	gate_set(g, 1);
+	for (i = 0; i < 5; i++)
+		emi_read(f, &rq[i], buf[i], 16, i * 16, NULL);
+	gate_await(g, &g->entered, 3);
+	assert_int_equal(f->queue.max_threads, 3);
+	gate_set(g, 0);
+	for (i = 0; i < 5; i++)
+		assert_int_equal(emi_wait(&rq[i], NULL), EM_OK);
+	emi_file_close(f);
+	em_ctx_close(ctx);
+	gate_free(g);
+}
+
+static void *open_later(void *arg)
+{
+	struct timespec t = {0, 20000000};
+
+	nanosleep(&t, NULL);
+	gate_set(arg, 0);
+	return NULL;
+}
+
+/* Closing waits for everything, and the results can still be read. */
+static void test_close_with_pending(void **state)
+{
+	static char buf[10][PAGE];
+	int async;
+
+	(void)state;
+	for (async = 0; async < 2; async++) {
+		gate *g = gate_make(2, async);
+		emi_request rq[10];
+		pthread_t opener;
+		em_ctx *ctx;
+		em_file *f = open_gate(g, &ctx, 4);
+		unsigned i;
+
+		memset(rq, 0, sizeof rq);
+		gate_set(g, 1);
+		for (i = 0; i < 10; i++)
+			emi_write(f, &rq[i], buf[i], PAGE, i * PAGE, NULL);
+		assert_int_equal(pthread_create(&opener, NULL, open_later, g), 0);
+		emi_file_close(f);
+		for (i = 0; i < 10; i++) {
+			assert_true(emi_done(&rq[i]));
+			assert_int_equal(emi_wait(&rq[i], NULL), EM_OK);
+		}
+		pthread_join(opener, NULL);
+		em_ctx_close(ctx);
+		gate_free(g);
+	}
+}
+
+typedef struct user {
+	em_file *f;
+	emi_io_stats *stats;
+	unsigned id;
+	int wrong;
+} user;
+
+enum { USERS = 4, ROUNDS = 300 };
+
+/* Write and read back a page of one's own, over and over, several requests at a time. */
+static void *use(void *arg)
+{
+	user *u = arg;
+	char out[4][512], in[512];
+	emi_request rq[4];
+	unsigned i, k;
+
+	memset(rq, 0, sizeof rq);
+	for (i = 0; i < ROUNDS; i++) {
+		for (k = 0; k < 4; k++) {
+			memset(out[k], (int)(i + k + u->id), sizeof out[k]);
+			emi_write(u->f, &rq[k], out[k], 512, u->id * PAGE + k * 512, u->stats);
+		}
+		for (k = 0; k < 4; k++) {
+			if (k % 2)
+				while (!emi_wait_for(&rq[k], 10))
+					continue;
+			u->wrong |= emi_wait(&rq[k], NULL) != EM_OK;
+		}
+		emi_read(u->f, &rq[0], in, 512, u->id * PAGE + (i % 4) * 512, u->stats);
+		if (i % 2)
+			while (!emi_done(&rq[0]))
+				continue;
+		u->wrong |= emi_wait(&rq[0], NULL) != EM_OK || memcmp(in, out[i % 4], 512) != 0;
+	}
+	return NULL;
+}
+
+static void users_of(gate *g, uint32_t depth)
+{
+	pthread_t thread[USERS];
+	user u[USERS];
+	emi_io_stats stats;
+	em_ctx *ctx;
+	em_file *f = open_gate(g, &ctx, depth);
+	unsigned i;
+
+	memset(&stats, 0, sizeof stats);
+	for (i = 0; i < USERS; i++) {
+		u[i].f = f;
+		u[i].stats = &stats;
+		u[i].id = i;
+		u[i].wrong = 0;
+		assert_int_equal(pthread_create(&thread[i], NULL, use, &u[i]), 0);
+	}
+	for (i = 0; i < USERS; i++) {
+		pthread_join(thread[i], NULL);
+		assert_false(u[i].wrong);
+	}
+	assert_int_equal(stats.ios_written, USERS * ROUNDS * 4);
+	assert_int_equal(stats.ios_read, USERS * ROUNDS);
+	assert_int_equal(stats.bytes_written, USERS * ROUNDS * 4 * 512);
+	assert_int_equal(stats.bytes_read, USERS * ROUNDS * 512);
+	emi_file_close(f);
+	em_ctx_close(ctx);
+	g->signals = 0; /* the users' own threads do not block them */
+	gate_free(g);
+}
+
+/* Any thread may use a file. */
+static void test_many_users(void **state)
+{
+	gate *g;
+
+	(void)state;
+	users_of(gate_make(2, 0), 0);
+	users_of(gate_make(1, 1), 8);
+	users_of(gate_make(1, 1), 1);
+	g = gate_make(1, 1);
+	g->half = 1;
+	users_of(g, 3);
+	g = gate_make(1, 1);
+	g->room = 2;
+	users_of(g, 8);
+}
+
+/* Requests beyond the depth are handed over while nobody waits; never more than the depth at a time. */
+static void test_depth(void **state)
+{
+	static char buf[100][64];
+	gate *g = gate_make(2, 1);
+	emi_request rq[100];
+	em_ctx *ctx;
+	em_file *f = open_gate(g, &ctx, 4);
+	unsigned i;
+
+	(void)state;
+	memset(rq, 0, sizeof rq);
+	for (i = 0; i < 100; i++)
+		emi_read(f, &rq[i], buf[i], 64, i * 64, NULL);
+	gate_await(g, &g->taken, 100);
+	assert_true(g->most_held <= 4);
+	for (i = 0; i < 100; i++)
+		assert_int_equal(emi_wait(&rq[i], NULL), EM_OK);
+	assert_int_equal(g->entered, 0);
+	emi_file_close(f);
+	em_ctx_close(ctx);
+	gate_free(g);
+}
+
+/* Without requests beyond the depth no thread is started: who waits or asks collects. */
+static void test_no_thread_needed(void **state)
+{
+	static char buf[4][64];
+	gate *g = gate_make(2, 1);
+	emi_request rq[4];
+	em_ctx *ctx;
+	em_file *f = open_gate(g, &ctx, 4);
+	unsigned i;
+
+	(void)state;
+	memset(rq, 0, sizeof rq);
+	for (i = 0; i < 4; i++)
+		emi_write(f, &rq[i], buf[i], 64, i * 64, NULL);
+	assert_true(emi_wait_for(&rq[0], 10));
+	while (!emi_done(&rq[1]))
+		continue;
+	for (i = 0; i < 4; i++)
+		assert_int_equal(emi_wait(&rq[i], NULL), EM_OK);
+	assert_int_equal(f->queue.threads, 0);
+	emi_file_close(f);
+	em_ctx_close(ctx);
+	gate_free(g);
+}
+
+/* A backend that never takes anything: the blocking functions do it, for good unless it is only busy. */
+static void test_refused(void **state)
+{
+	static const int why[] = {EAGAIN, EIO, ENOSYS};
+	static char buf[50][64];
+	unsigned k, i;
+
+	(void)state;
+	for (k = 0; k < 3; k++) {
+		gate *g = gate_make(2, 1);
+		emi_request rq[50];
+		em_ctx *ctx;
+		em_file *f = open_gate(g, &ctx, 4);
+
+		memset(rq, 0, sizeof rq);
+		g->refuse = why[k];
+		for (i = 0; i < 50; i++)
+			emi_write(f, &rq[i], buf[i], 64, i * 64, NULL);
+		/* Also when nobody who waits makes them. */
+		for (i = 0; i < 50; i++)
+			while (i % 2 && !emi_wait_for(&rq[i], 10))
+				continue;
+		for (i = 0; i < 50; i++)
+			assert_int_equal(emi_wait(&rq[i], NULL), EM_OK);
+		assert_int_equal(g->taken, 0);
+		assert_int_equal(g->entered, 50);
+		assert_int_equal(f->queue.async, why[k] == EAGAIN);
+		emi_file_close(f);
+		em_ctx_close(ctx);
+		gate_free(g);
+	}
+}
+
+/* In a process that may have no more threads: 0 when all went well. */
+static int without_threads(int async)
+{
+	static char buf[20][64];
+	struct rlimit none = {0, 0};
+	gate *g = gate_make(2, async);
+	emi_request rq[20];
+	em_ctx *ctx;
+	em_file *f = open_gate(g, &ctx, 4);
+	pthread_t thread;
+	int wrong = 0;
+	unsigned i;
+
+	memset(rq, 0, sizeof rq);
+	if (setrlimit(RLIMIT_NPROC, &none) != 0 || (getuid() == 0 && setuid(65534) != 0))
+		return 77;
+	if (pthread_create(&thread, NULL, open_later, g) == 0)
+		return 77;
+	for (i = 0; i < 20; i++)
+		emi_write(f, &rq[i], buf[i], 64, i * 64, NULL);
+	for (i = 0; i < 10; i++)
+		wrong |= emi_wait(&rq[i], NULL) != EM_OK;
+	for (; i < 15; i++)
+		while (!emi_wait_for(&rq[i], 0.01))
+			continue;
+	emi_file_close(f);
+	for (; i < 20; i++)
+		wrong |= rq[i].status != EM_OK || rq[i].state != EMI_DONE;
+	em_ctx_close(ctx);
+	return wrong;
+}
+
+static void test_no_thread_to_be_had(void **state)
+{
+	int async, status = 0;
+
+	(void)state;
+	for (async = 0; async < 2; async++) {
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (pid == 0)
+			_exit(without_threads(async));
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+		if (WEXITSTATUS(status) == 77)
+			skip();
+		assert_int_equal(WEXITSTATUS(status), 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_thread_to_be_had),
+		cmocka_unit_test(test_writes_first),
+		cmocka_unit_test(test_waiter_runs),
+		cmocka_unit_test(test_several_threads),
+		cmocka_unit_test(test_close_with_pending),
+		cmocka_unit_test(test_many_users),
+		cmocka_unit_test(test_depth),
+		cmocka_unit_test(test_no_thread_needed),
+		cmocka_unit_test(test_refused),
+	};
+
+	return cmocka_run_group_tests_name("io/queue", tests, NULL, NULL);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * test_parse.c -- keys as the command spells them: everything that is right, and the message for what is not.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include <extmem/order.h>
+
+static void check_good(const char *text, uint64_t offset, int32_t type, uint64_t width, uint32_t flags)
+{
+	em_errinfo err;
+	em_key key;
+
+	memset(&key, 0xff, sizeof(key));
+	memset(&err, 0x5a, sizeof(err));
+	assert_int_equal(em_key_parse(&key, text, &err), EM_OK);
+	assert_true(key.offset == offset);
+	assert_int_equal(key.type, type);
+	assert_true(key.width == width);
+	assert_int_equal(key.flags, flags);
+	/* Filled only on failure. */
+	assert_int_equal(err.status, 0x5a5a5a5a);
+}
+
+static void check_bad(const char *text, const char *message)
+{
+	em_errinfo err;
+	em_key key, before;
+
+	/* Garbage and older failures in err do not matter. */
+	memset(&err, 0xff, sizeof(err));
+	memset(&key, 0x5a, sizeof(key));
+	before = key;
+	assert_int_equal(em_key_parse(&key, text, &err), EM_ERR_INVAL);
+	assert_string_equal(err.text, message);
+	assert_int_equal(err.status, EM_ERR_INVAL);
+	assert_true(err.offset == UINT64_MAX);
+	assert_memory_equal(&key, &before, sizeof(key));
+	assert_int_equal(em_key_parse(&key, text, NULL), EM_ERR_INVAL);
+}
+
+static void test_all_types(void **state)
+{
+	static const struct {
+		const char *name;
+		int32_t type;
+		uint64_t width;
+	} types[] = {
+		{ "u8", EM_KEY_U8, 1 }, { "u16", EM_KEY_U16, 2 }, { "u32", EM_KEY_U32, 4 }, { "u64", EM_KEY_U64, 8 },
+		{ "i8", EM_KEY_I8, 1 }, { "i16", EM_KEY_I16, 2 }, { "i32", EM_KEY_I32, 4 }, { "i64", EM_KEY_I64, 8 },
+		{ "f32", EM_KEY_F32, 4 }, { "f64", EM_KEY_F64, 8 },
+	};
+	static const struct {
+		const char *text;
+		uint32_t flags;
+	} ends[] = {
+		{ "", 0 }, { "le", 0 }, { "be", EM_KEY_BIG_ENDIAN }, { ":r", EM_KEY_DESCENDING },
+		{ "le:r", EM_KEY_DESCENDING }, { "be:r", EM_KEY_BIG_ENDIAN | EM_KEY_DESCENDING },
+	};
+	char text[64];
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		for (j = 0; j < sizeof(ends) / sizeof(ends[0]); j++) {
+			snprintf(text, sizeof(text), "%u:%s%s", (unsigned)(17 * i), types[i].name, ends[j].text);
+			check_good(text, 17 * i, types[i].type, types[i].width, ends[j].flags);
+		}
+	}
+}
+
+static void test_bytes(void **state)
+{
+	(void)state;
+	check_good("0:bytes10", 0, EM_KEY_BYTES, 10, 0);
+	check_good("90:bytes1:r", 90, EM_KEY_BYTES, 1, EM_KEY_DESCENDING);
+	check_good("0:bytes18446744073709551615", 0, EM_KEY_BYTES, UINT64_MAX, 0);
+}
+
+static void test_offsets(void **state)
+{
+	(void)state;
+	check_good("18446744073709551615:u8", UINT64_MAX, EM_KEY_U8, 1, 0);
+	check_good("007:u8", 7, EM_KEY_U8, 1, 0);
+	check_bad("18446744073709551616:u8", "key '18446744073709551616:u8': the offset is too large");
+	check_bad("99999999999999999999999:u8", "key '99999999999999999999999:u8': the offset is too large");
+	check_bad("", "key '': expected OFFSET:TYPE[:r]");
+	check_bad(":u8", "key ':u8': the offset '' is not a number");
+	check_bad("u8", "key 'u8': the offset 'u8' is not a number");
+	check_bad("-1:u8", "key '-1:u8': the offset '-1' is not a number");
+	check_bad("+1:u8", "key '+1:u8': the offset '+1' is not a number");
+	check_bad(" 1:u8", "key ' 1:u8': the offset ' 1' is not a number");
+	check_bad("1 :u8", "key '1 :u8': the offset '1 ' is not a number");
+	check_bad("0x1:u8", "key '0x1:u8': the offset '0x1' is not a number");
+	check_bad("99999999999999999999x:u8", "key '99999999999999999999x:u8': the offset '99999999999999999999x' is not a number");
+}
+
+static void test_bad_types(void **state)
+{
+	(void)state;
+	check_bad("8", "key '8': the type is missing");
+	check_bad("8:", "key '8:': the type is missing");
+	check_bad("8::r", "key '8::r': the type is missing");
+	check_bad("8:u65", "key '8:u65': unknown type 'u65'");
+	check_bad("8:U64", "key '8:U64': unknown type 'U64'");
+	check_bad("8:u64xe", "key '8:u64xe': unknown type 'u64xe'");
+	check_bad("8:u64bele", "key '8:u64bele': unknown type 'u64bele'");
+	check_bad("8:le", "key '8:le': unknown type 'le'");
+	check_bad("8:be:r", "key '8:be:r': unknown type 'be'");
+	check_bad("8:f16", "key '8:f16': unknown type 'f16'");
+	check_bad("8:r", "key '8:r': unknown type 'r'");
+	check_bad("8:byte4", "key '8:byte4': unknown type 'byte4'");
+	check_bad("8:bytes", "key '8:bytes': 'bytes' needs a number of bytes, not ''");
+	check_bad("8:bytes0", "key '8:bytes0': the number of bytes is 0");
+	check_bad("8:bytes4be", "key '8:bytes4be': 'bytes' needs a number of bytes, not '4be'");
+	check_bad("8:bytes-4", "key '8:bytes-4': 'bytes' needs a number of bytes, not '-4'");
+	check_bad("8:bytes18446744073709551616", "key '8:bytes18446744073709551616': the number of bytes is too large");
+}
+
+static void test_bad_ends(void **state)
+{
+	(void)state;
+	check_bad("8:u64:", "key '8:u64:': expected 'r' after the type, not ''");
+	check_bad("8:u64:R", "key '8:u64:R': expected 'r' after the type, not 'R'");
+	check_bad("8:u64:rr", "key '8:u64:rr': expected 'r' after the type, not 'rr'");
+	check_bad("8:u64:r:r", "key '8:u64:r:r': expected 'r' after the type, not 'r:r'");
+	check_bad("8:bytes3:x", "key '8:bytes3:x': expected 'r' after the type, not 'x'");
+}
+
+/* Long and unprintable texts give a message of one line that fits. */
+static void test_odd_texts(void **state)
+{
+	char text[2000];
+	em_errinfo err;
+	em_key key;
+
+	(void)state;
+	check_bad("1\n2:u8", "key '1?2:u8': the offset '1?2' is not a number");
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	assert_int_equal(em_key_parse(&key, text, &err), EM_ERR_INVAL);
+	assert_non_null(strstr(err.text, " is not a number"));
+	memcpy(text, "8:bytes", 7);
+	assert_int_equal(em_key_parse(&key, text, &err), EM_ERR_INVAL);
+	assert_non_null(strstr(err.text, "needs a number of bytes, not 'xxx"));
+	memcpy(text, "8:u64:x", 7);
+	assert_int_equal(em_key_parse(&key, text, &err), EM_ERR_INVAL);
+	assert_non_null(strstr(err.text, "expected 'r' after the type, not 'xxx"));
+}
+
+static void test_null(void **state)
+{
+	em_errinfo err;
+	em_key key;
+
+	(void)state;
+	assert_int_equal(em_key_parse(NULL, "0:u8", &err), EM_ERR_INVAL);
+	assert_string_equal(err.text, "key: out is NULL");
+	assert_int_equal(em_key_parse(&key, NULL, &err), EM_ERR_INVAL);
+	assert_string_equal(err.text, "key: text is NULL");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_types),
+		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_offsets),
+		cmocka_unit_test(test_bad_types),
+		cmocka_unit_test(test_bad_ends),
+		cmocka_unit_test(test_odd_texts),
+		cmocka_unit_test(test_null),
+	};
+
+	return cmocka_run_group_tests_name("key/parse", tests, NULL, NULL);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * test_form.c -- sorting in memory: sizes at which another way is taken, records at odd addresses, and being stopped.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/workers.h"
+#include "sort/form.h"
+#include "sort/sort_model.h"
+
+#define MOST 150000u
+#define BLOCK 16384u
+
+/* A former, and records to be formed. */
+typedef struct bench {
+	test_rng rng;
+	em_ctx *ctx;
+	em_order *order;
+	sort_shape shape;
+	emi_job job;
+	emi_former f;
+	emi_outseq q;
+	char *area;
+	size_t area_bytes;
+	unsigned char *got;
+	uint64_t records;
+} bench;
+
+static em_status put(void *arg, emi_outblock *block, em_errinfo *err)
+{
+	bench *b = arg;
+
+	(void)err;
+	memcpy(b->got + b->records * b->shape.bytes, block->buf.base, block->buf.len);
+	b->records += block->records;
+	return EM_OK;
+}
+
+static void bench_open(bench *b, const sort_shape *shape, uint32_t threads, const char *isa)
+{
+	em_ctx_opts opts = sort_ctx_opts();
+	const emi_needs needs = { MOST, 0, 0, 0, 0 };
+	em_errinfo err;
+
+	memset(b, 0, sizeof(*b));
+	memset(&err, 0, sizeof(err));
+	b->rng = test_rng_make(test_seed());
+	b->shape = *shape;
+	opts.threads = threads;
+	opts.isa = isa;
+	b->ctx = sort_ctx(&opts);
+	b->order = sort_order(b->ctx, shape);
+	assert_int_equal(emi_job_open(&b->job, b->ctx, b->order, NULL, &err), EM_OK);
+	assert_int_equal(emi_workers_start(b->ctx, &err), EM_OK);
+	assert_int_equal(emi_job_plan(&b->job, &needs, &err), EM_OK);
+	assert_int_equal(emi_former_init(&b->f, &b->job, MOST, &err), EM_OK);
+	assert_int_equal(emi_outseq_init(&b->q, &b->job, 2, BLOCK, &err), EM_OK);
+	b->area_bytes = MOST * shape->bytes + 2 * EMI_PAGE;
+	b->area = emi_buffer_alloc(b->ctx, b->area_bytes, &err);
+	b->got = malloc(MOST * shape->bytes);
+	assert_true(b->area != NULL && b->got != NULL);
+}
+
+static void bench_close(bench *b)
+{
+	emi_buffer_free(b->ctx, b->area, b->area_bytes);
+	free(b->got);
+	emi_outseq_free(&b->q);
+	emi_former_free(&b->f);
+	emi_job_close(&b->job);
+	em_order_close(b->order);
+	em_ctx_close(b->ctx);
+}
+
+/* Form n records that begin `off' bytes behind a page, into blocks and as elements. */
+static void check(bench *b, sort_pattern pattern, uint64_t n, size_t off)
+{
+	const size_t cap = BLOCK / b->shape.bytes;
+	const emi_dest dest = { put, NULL, b, 0 };
+	unsigned char *records = sort_records(&b->rng, &b->shape, pattern, n), *expected;
+	char *at = b->area + EMI_PAGE + off;
+	const void *elems;
+	em_errinfo err;
+	uint64_t m = n;
+
+	memset(&err, 0, sizeof(err));
+	expected = sort_expected(&b->shape, records, &m, 0);
+	memcpy(at, records, (size_t)n * b->shape.bytes);
+	b->records = 0;
+	emi_outseq_begin(&b->q, &dest, n, cap);
+	assert_int_equal(emi_form_run(&b->f, at, n, &b->q, &err), EM_OK);
+	assert_int_equal(emi_outseq_end(&b->q, &err), EM_OK);
+	assert_int_equal(b->records, n);
+	assert_memory_equal(b->got, expected, n * b->shape.bytes);
+
+	memcpy(at, records, (size_t)n * b->shape.bytes);
+	assert_int_equal(emi_form_elems(&b->f, at, n, &elems, &err), EM_OK);
+	b->job.codec->store(b->order, elems, (size_t)n, b->got);
+	assert_memory_equal(b->got, expected, n * b->shape.bytes);
+	free(records);
+	free(expected);
+}
+
+static const sort_shape shapes[] = {
+	{ 4, 1, { { 0, 0, EM_KEY_U32, EM_KEY_DESCENDING } } },
+	{ 8, 1, { { 0, 0, EM_KEY_I64, 0 } } },
+	{ 16, 1, { { 0, 0, EM_KEY_U64, 0 } } },
+	{ 16, 1, { { 8, 0, EM_KEY_F64, EM_KEY_BIG_ENDIAN } } },
+	{ 11, 1, { { 3, 0, EM_KEY_U16, 0 } } },
+	{ 28, 2, { { 20, 0, EM_KEY_U64, 0 }, { 0, 0, EM_KEY_U8, 0 } } },
+};
+#define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
+
+/* A cache's worth, enough for threads, a piece between two looks at the clock: and one more or less. */
+static void test_sizes(void **state)
+{
+	static const uint64_t sizes[] = { 1, 2, 3, 8191, 8192, 8193, 32767, 32768, 32769, 65535, 65536, 65537, 131072,
+					  MOST };
+	size_t s, i;
+
+	(void)state;
+	for (s = 0; s < SHAPES; s++) {
+		bench b;
+
+		bench_open(&b, &shapes[s], 1 + (uint32_t)s % 4, NULL);
+		for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+			check(&b, (sort_pattern)((i + s) % SORT_PATTERNS), sizes[i],
+			      (size_t)test_below(&b.rng, i % 2 ? 64 : EMI_PAGE));
+		bench_close(&b);
+	}
+}
+
+/* All patterns, with all numbers of threads and every instruction set there is. */
+static void test_patterns(void **state)
+{
+	static const char *const isas[] = { "scalar", "avx2", "avx512" };
+	uint32_t threads;
+	size_t s, i;
+	int pattern;
+
+	(void)state;
+	for (s = 0; s < 3; s++) {
+		for (i = 0; i < 3; i++) {
+			for (threads = 1; threads <= 4; threads += 3) {
+				bench b;
+
+				if (emi_kernels_for(EMI_ELEM_U64, isas[i]) == NULL)
+					continue;
+				bench_open(&b, &shapes[s], threads, isas[i]);
+				for (pattern = 0; pattern < SORT_PATTERNS; pattern++)
+					check(&b, (sort_pattern)pattern, 33000 + test_below(&b.rng, 10000),
+					      (size_t)test_below(&b.rng, EMI_PAGE));
+				bench_close(&b);
+			}
+		}
+	}
+}
+
+/* Elements take the place of records, which may begin anywhere in a page: nothing in front of that is touched. */
+static void test_addresses(void **state)
+{
+	size_t s, off;
+
+	(void)state;
+	for (s = 0; s < SHAPES; s++) {
+		bench b;
+
+		bench_open(&b, &shapes[s], 1, NULL);
+		for (off = 0; off <= 33; off++) {
+			/* Moving them to where elements may lie takes less than an element. */
+			memset(b.area, 0x5a, EMI_PAGE);
+			check(&b, SORT_RANDOM, 1 + test_below(&b.rng, 300), off);
+			for (size_t i = 0; i < EMI_PAGE - 8; i++)
+				assert_int_equal((unsigned char)b.area[i], 0x5a);
+		}
+		bench_close(&b);
+	}
+}
+
+/* Canceled before it begins; and progress as far as it came. */
+static void test_cancel(void **state)
+{
+	const sort_shape *shape = &shapes[2];
+	unsigned char *records;
+	const void *elems;
+	em_errinfo err;
+	uint32_t threads;
+	bench b;
+
+	(void)state;
+	for (threads = 1; threads <= 4; threads += 3) {
+		bench_open(&b, shape, threads, NULL);
+		records = sort_records(&b.rng, shape, SORT_RANDOM, MOST);
+		memcpy(b.area, records, MOST * shape->bytes);
+		memset(&err, 0, sizeof(err));
+		assert_int_equal(emi_form_elems(&b.f, b.area, MOST, &elems, &err), EM_OK);
+		assert_int_equal(b.job.watch.done, MOST * shape->bytes);
+		__atomic_store_n(&b.job.watch.canceled, 1, __ATOMIC_RELAXED);
+		memcpy(b.area, records, MOST * shape->bytes);
+		assert_int_equal(emi_form_elems(&b.f, b.area, MOST, &elems, &err), EM_ERR_CANCELED);
+		assert_int_equal(err.status, EM_ERR_CANCELED);
+		assert_int_equal(b.job.watch.done, MOST * shape->bytes);
+		free(records);
+		bench_close(&b);
+	}
+}
+
+/* The sequence fails while several threads are filling it. */
+static em_status refuse(void *arg, emi_outblock *block, em_errinfo *err)
+{
+	uint64_t *left = arg;
+
+	(void)block;
+	return --*left == 0 ? emi_fail(err, EM_ERR_NOSPACE, "as ordered") : EM_OK;
+}
+
+static void test_failing_sequence(void **state)
+{
+	const sort_shape *shape = &shapes[2];
+	uint32_t threads;
+	uint64_t at;
+
+	(void)state;
+	for (threads = 1; threads <= 4; threads++) {
+		for (at = 1; at < 140; at += 37) {
+			uint64_t left = at;
+			const emi_dest dest = { refuse, NULL, &left, 0 };
+			unsigned char *records;
+			em_errinfo err;
+			bench b;
+
+			bench_open(&b, shape, threads, NULL);
+			records = sort_records(&b.rng, shape, at % 2 ? SORT_RANDOM : SORT_SORTED, MOST);
+			memcpy(b.area, records, MOST * shape->bytes);
+			memset(&err, 0, sizeof(err));
+			emi_outseq_begin(&b.q, &dest, MOST, BLOCK / shape->bytes);
+			assert_int_equal(emi_form_run(&b.f, b.area, MOST, &b.q, &err), EM_ERR_NOSPACE);
+			assert_string_equal(err.text, "as ordered");
+			free(records);
+			bench_close(&b);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_failing_sequence),
+	};
+
+	return cmocka_run_group_tests_name("form", tests, NULL, NULL);
+}

@@ -1,0 +1,690 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * test_plan.c -- plans: they fit, they do as they were told, more memory is never worse, and making one touches nothing.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <extmem/sys/fault.h>
+
+#include "sort/plan.h"
+#include "sort/sort_model.h"
+
+#define PAGE 4096u
+
+typedef struct planner {
+	test_rng rng;
+	em_ctx *ctx;
+	em_order *order;
+	emi_plan_input in;
+} planner;
+
+static void planner_open(planner *p)
+{
+	const em_ctx_opts opts = sort_ctx_opts();
+
+	p->rng = test_rng_make(test_seed());
+	p->ctx = sort_ctx(&opts);
+	p->order = NULL;
+}
+
+static void planner_close(planner *p)
+{
+	em_order_close(p->order);
+	em_ctx_close(p->ctx);
+}
+
+/* A number whose magnitude is evenly spread over [lo, hi]. */
+static uint64_t spread(test_rng *rng, uint64_t lo, uint64_t hi)
+{
+	uint64_t x = lo;
+
+	while (x < hi && test_below(rng, 8) != 0)
+		x += 1 + test_below(rng, x + 1);
+	return x < hi ? x : hi;
+}
+
+/* A random record, and what is to be done with it; nothing forced. */
+static void random_input(planner *p)
+{
+	sort_shape shape;
+
+	memset(&shape, 0, sizeof(shape));
+	shape.bytes = (size_t)spread(&p->rng, 1, 100000);
+	shape.keys = 1;
+	shape.key[0].type = EM_KEY_BYTES;
+	shape.key[0].width = 1 + test_below(&p->rng, shape.bytes < 20 ? shape.bytes : 20);
+	em_order_close(p->order);
+	p->order = sort_order(p->ctx, &shape);
+	memset(&p->in, 0, sizeof(p->in));
+	p->in.codec = emi_order_codec(p->order);
+	p->in.n = test_below(&p->rng, 4) == 0 ? EMI_UNKNOWN : spread(&p->rng, 0, (uint64_t)1 << 36);
+	p->in.memory = spread(&p->rng, 200000, (uint64_t)1 << 36);
+	p->in.threads = 1 + (uint32_t)test_below(&p->rng, 8);
+	p->in.pushed = p->in.n == EMI_UNKNOWN && test_below(&p->rng, 2);
+	p->in.spare_blocks = (uint32_t)test_below(&p->rng, 3);
+	p->in.files_bytes = p->in.pushed ? 0 : test_below(&p->rng, 400000);
+	p->in.scratch_bytes = test_below(&p->rng, 200000);
+}
+
+/* What holds of every plan. */
+static void assert_sound(const emi_plan *plan, const emi_plan_input *in)
+{
+	const uint64_t r = in->codec->record_bytes;
+
+	assert_true(plan->peak <= in->memory);
+	assert_true(plan->memory == in->memory);
+	assert_true(plan->block_bytes % PAGE == 0);
+	assert_true(plan->block_records >= 1 && plan->block_records * r <= plan->block_bytes);
+	assert_true(plan->block_records == plan->block_bytes / r || in->block_bytes == 0);
+	assert_true(plan->write_buffers >= 2);
+	assert_true(plan->threads == in->threads);
+	if (plan->runs == 0) {
+		assert_true(in->n != EMI_UNKNOWN && (plan->run_records == in->n || in->n == 0));
+		/* Its records, its elements, and the output. */
+		assert_true(in->n * r + plan->write_buffers * (uint64_t)plan->block_bytes <= in->memory);
+		return;
+	}
+	assert_true(plan->run_records >= 1);
+	assert_true(plan->fan_in >= 2);
+	assert_true(plan->tasks >= 1 && plan->areas >= 1 && plan->areas <= 2);
+	assert_true(plan->areas == 2 || in->pushed);
+	/* Forming: areas, arrays of elements, output. */
+	assert_true(plan->run_records <= in->memory / r);
+	assert_true(plan->run_records *
+				    (plan->areas * r + plan->elem_arrays * (uint64_t)in->codec->elem_bytes) +
+			    plan->write_buffers * (uint64_t)plan->block_bytes + in->files_bytes + in->scratch_bytes <=
+		    in->memory);
+	/* Merging: a block and a page of the directory for each run, prefetching, output. */
+	assert_true(plan->fan_in * (plan->block_bytes + 4096u) +
+			    ((uint64_t)plan->read_buffers + plan->write_buffers) * plan->block_bytes +
+			    in->scratch_bytes <=
+		    in->memory);
+	if (in->n != EMI_UNKNOWN) {
+		assert_true(plan->runs >= in->n / plan->run_records);
+		assert_true(plan->runs * plan->run_records >= in->n);
+		assert_true(plan->max_runs >= plan->runs);
+	}
+}
+
+static void test_random_plans(void **state)
+{
+	unsigned made = 0, refused = 0;
+	planner p;
+	int i;
+
+	(void)state;
+	planner_open(&p);
+	for (i = 0; i < 3000; i++) {
+		em_errinfo err;
+		emi_plan plan;
+		em_status st;
+
+		random_input(&p);
+		memset(&err, 0, sizeof(err));
+		st = emi_plan_make(&plan, &p.in, &err);
+		if (st == EM_OK) {
+			assert_sound(&plan, &p.in);
+			made++;
+			continue;
+		}
+		refused++;
+		assert_int_equal(st, EM_ERR_MEMLIMIT);
+		assert_int_equal(err.status, EM_ERR_MEMLIMIT);
+		assert_true(err.bytes > p.in.memory);
+		assert_int_equal(err.bytes, emi_plan_least(&p.in));
+		p.in.memory = err.bytes;
+		assert_int_equal(emi_plan_make(&plan, &p.in, NULL), EM_OK);
+		assert_sound(&plan, &p.in);
+	}
+	assert_true(made > 500 && refused > 50);
+	planner_close(&p);
+}
+
+/* The least that would do does, a little less does not, and anything above does. */
+static void test_least(void **state)
+{
+	planner p;
+	int i, j;
+
+	(void)state;
+	planner_open(&p);
+	for (i = 0; i < 300; i++) {
+		uint64_t least;
+		emi_plan plan;
+
+		random_input(&p);
+		least = emi_plan_least(&p.in);
+		assert_true(least < UINT64_MAX);
+		p.in.memory = least;
+		assert_int_equal(emi_plan_make(&plan, &p.in, NULL), EM_OK);
+		p.in.memory = least - 3 * PAGE;
+		if (emi_plan_make(&plan, &p.in, NULL) != EM_ERR_MEMLIMIT)
+			fail_msg("%llu records of %llu bytes: %llu bytes do, not only %llu", (unsigned long long)p.in.n,
+				 (unsigned long long)p.in.codec->record_bytes, (unsigned long long)p.in.memory,
+				 (unsigned long long)least);
+		for (j = 0; j < 10; j++) {
+			p.in.memory = least + spread(&p.rng, 0, 4 * least);
+			if (emi_plan_make(&plan, &p.in, NULL) != EM_OK)
+				fail_msg("%llu bytes do, but %llu do not", (unsigned long long)least,
+					 (unsigned long long)p.in.memory);
+		}
+	}
+	planner_close(&p);
+}
+
+static uint32_t passes_of(const emi_plan *plan)
+{
+	return plan->runs == 0 ? 0 : 1 + emi_plan_merge_passes(plan->runs, plan->fan_in);
+}
+
+/* More memory never gives more passes over the data in blocks of the same size. */
+static void test_more_memory(void **state)
+{
+	planner p;
+	int i;
+
+	(void)state;
+	planner_open(&p);
+	for (i = 0; i < 400; i++) {
+		uint64_t memory;
+		uint32_t before = UINT32_MAX;
+		uint64_t with = 0;
+
+		do
+			random_input(&p);
+		while (p.in.n == EMI_UNKNOWN);
+		p.in.block_bytes = (p.in.codec->record_bytes + PAGE) / PAGE * PAGE * (1 + test_below(&p.rng, 10));
+		memory = emi_plan_least(&p.in);
+		while (memory < (uint64_t)1 << 40) {
+			emi_plan plan;
+			uint32_t now;
+
+			p.in.memory = memory;
+			assert_int_equal(emi_plan_make(&plan, &p.in, NULL), EM_OK);
+			now = passes_of(&plan);
+			if (now > before)
+				fail_msg("%llu records of %llu bytes: %u passes with %llu bytes, %u with %llu",
+					 (unsigned long long)p.in.n, (unsigned long long)p.in.codec->record_bytes,
+					 before, (unsigned long long)with, now, (unsigned long long)memory);
+			before = now;
+			with = memory;
+			/* A little, where the numbers of buffers change, or a lot. */
+			memory += test_below(&p.rng, 2) ? 1 + test_below(&p.rng, 10000)
+							: memory / 8 + test_below(&p.rng, memory / 4);
+		}
+	}
+	planner_close(&p);
+}
+
+/* What a plan takes, in passes over the data with perfect blocks: a request costs as much as 16 KiB. */
+static double cost_of(const emi_plan *plan, const emi_plan_input *in)
+{
+	const double slack = (double)plan->block_bytes / (double)(plan->block_records * in->codec->record_bytes);
+	const double request = 1.0 + 16384.0 / (double)plan->block_bytes;
+
+	return plan->runs == 0 ? request : passes_of(plan) * slack * request;
+}
+
+/* Where blocks are chosen, more passes in larger blocks may take less time; but more memory never takes more. */
+static void test_more_memory_is_no_slower(void **state)
+{
+	planner p;
+	int i;
+
+	(void)state;
+	planner_open(&p);
+	for (i = 0; i < 400; i++) {
+		uint64_t memory, with = 0;
+		double before = 1e300;
+
+		do
+			random_input(&p);
+		while (p.in.n == EMI_UNKNOWN);
+		memory = emi_plan_least(&p.in);
+		while (memory < (uint64_t)1 << 40) {
+			emi_plan plan;
+			double now;
+
+			p.in.memory = memory;
+			assert_int_equal(emi_plan_make(&plan, &p.in, NULL), EM_OK);
+			now = cost_of(&plan, &p.in);
+			if (now > before * 1.0001)
+				fail_msg("%llu records of %llu bytes: cost %g with %llu bytes, %g with %llu",
+					 (unsigned long long)p.in.n, (unsigned long long)p.in.codec->record_bytes,
+					 before, (unsigned long long)with, now, (unsigned long long)memory);
+			before = now;
+			with = memory;
+			/* A little, where the numbers of buffers change, or a lot. */
+			memory += test_below(&p.rng, 2) ? 1 + test_below(&p.rng, 10000)
+							: memory / 8 + test_below(&p.rng, memory / 4);
+		}
+	}
+	planner_close(&p);
+}
+
+static void test_merge_passes(void **state)
+{
+	(void)state;
+	assert_int_equal(emi_plan_merge_passes(0, 2), 0);
+	assert_int_equal(emi_plan_merge_passes(1, 2), 0);
+	assert_int_equal(emi_plan_merge_passes(2, 2), 1);
+	assert_int_equal(emi_plan_merge_passes(3, 2), 2);
+	assert_int_equal(emi_plan_merge_passes(4, 2), 2);
+	assert_int_equal(emi_plan_merge_passes(5, 2), 3);
+	assert_int_equal(emi_plan_merge_passes(100, 100), 1);
+	assert_int_equal(emi_plan_merge_passes(101, 100), 2);
+	assert_int_equal(emi_plan_merge_passes(10000, 100), 2);
+	assert_int_equal(emi_plan_merge_passes(10001, 100), 3);
+	assert_int_equal(emi_plan_merge_passes(UINT64_MAX / 2, 2), 63);
+}
+
+static void test_forced(void **state)
+{
+	unsigned made = 0;
+	planner p;
+	int i;
+
+	(void)state;
+	planner_open(&p);
+	for (i = 0; i < 2000; i++) {
+		em_errinfo err;
+		emi_plan plan;
+		em_status st;
+		uint64_t least;
+
+		random_input(&p);
+		if (test_below(&p.rng, 2))
+			p.in.block_bytes = (p.in.codec->record_bytes + PAGE) / PAGE * PAGE *
+					   (1 + test_below(&p.rng, 10));
+		if (test_below(&p.rng, 2))
+			p.in.fan_in = 2 + (uint32_t)test_below(&p.rng, 100);
+		if (test_below(&p.rng, 2))
+			p.in.read_buffers = 1 + (uint32_t)test_below(&p.rng, 20);
+		if (test_below(&p.rng, 2))
+			p.in.write_buffers = 2 + (uint32_t)test_below(&p.rng, 20);
+		if (test_below(&p.rng, 2))
+			p.in.run_records = 1 + spread(&p.rng, 0, 1000000);
+		memset(&err, 0, sizeof(err));
+		st = emi_plan_make(&plan, &p.in, &err);
+		if (st == EM_ERR_MEMLIMIT) {
+			least = err.bytes;
+			assert_true(least > p.in.memory);
+			if (least == UINT64_MAX)
+				continue;
+			p.in.memory = least;
+			st = emi_plan_make(&plan, &p.in, NULL);
+		}
+		assert_int_equal(st, EM_OK);
+		assert_sound(&plan, &p.in);
+		made++;
+		if (p.in.block_bytes != 0)
+			assert_int_equal(plan.block_bytes, p.in.block_bytes);
+		if (p.in.write_buffers != 0)
+			assert_int_equal(plan.write_buffers, p.in.write_buffers);
+		if (plan.runs == 0)
+			continue;
+		if (p.in.read_buffers != 0)
+			assert_int_equal(plan.read_buffers, p.in.read_buffers);
+		if (p.in.run_records != 0)
+			assert_int_equal(plan.run_records, p.in.n < p.in.run_records ? p.in.n + !p.in.n
+										     : p.in.run_records);
+		/* With fewer runs than that, fewer are merged. */
+		if (p.in.fan_in != 0)
+			assert_true(plan.fan_in == p.in.fan_in ||
+				    (plan.fan_in < p.in.fan_in && plan.runs <= plan.fan_in));
+	}
+	assert_true(made > 1000);
+	planner_close(&p);
+}
+
+/* When the runs are known the buffers are shared out again, within the same memory. */
+static void test_merging(void **state)
+{
+	planner p;
+	int i;
+
+	(void)state;
+	planner_open(&p);
+	for (i = 0; i < 2000; i++) {
+		emi_plan plan, before;
+		uint64_t runs;
+
+		random_input(&p);
+		if (emi_plan_make(&plan, &p.in, NULL) != EM_OK || plan.runs == 0)
+			continue;
+		before = plan;
+		runs = 1 + spread(&p.rng, 0, plan.max_runs - 1);
+		emi_plan_merging(&plan, &p.in, runs);
+		assert_int_equal(plan.block_bytes, before.block_bytes);
+		assert_int_equal(plan.write_buffers, before.write_buffers);
+		assert_int_equal(plan.run_records, before.run_records);
+		assert_int_equal(plan.max_runs, before.max_runs);
+		plan.runs = before.runs;
+		assert_sound(&plan, &p.in);
+		assert_true(emi_plan_merge_passes(runs, plan.fan_in) <= emi_plan_merge_passes(runs, before.fan_in));
+	}
+	planner_close(&p);
+}
+
+static void assert_illegal(planner *p, const em_sort_opts *opts, const char *word)
+{
+	em_sort_plan_info info;
+	em_sort_opts o = *opts;
+	em_errinfo err;
+	em_sorter *s;
+
+	memset(&info, 0, sizeof(info));
+	memset(&err, 0, sizeof(err));
+	info.size = sizeof(info);
+	o.errinfo = &err;
+	assert_int_equal(em_sort_plan(p->ctx, p->order, 1000, &o, &info), EM_ERR_INVAL);
+	if (strstr(err.text, word) == NULL)
+		fail_msg("\"%s\" does not mention \"%s\"", err.text, word);
+	assert_int_equal(em_sorter_open(&s, p->ctx, p->order, &o), EM_ERR_INVAL);
+	assert_null(s);
+}
+
+static void test_illegal(void **state)
+{
+	const em_sort_opts none = EM_SORT_OPTS_INIT;
+	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, 5000);
+	em_sort_plan_info info;
+	em_sort_opts opts;
+	planner p;
+
+	(void)state;
+	planner_open(&p);
+	p.order = sort_order(p.ctx, &shape);
+	opts = none;
+	opts.block_bytes = 8193;
+	assert_illegal(&p, &opts, "8193");
+	opts.block_bytes = 4096;
+	assert_illegal(&p, &opts, "4096");
+	opts.block_bytes = ((uint64_t)1 << 30) + PAGE;
+	assert_illegal(&p, &opts, "1 GiB");
+	opts = none;
+	opts.fan_in = 1;
+	assert_illegal(&p, &opts, "fan-in");
+	opts.fan_in = UINT32_MAX;
+	assert_illegal(&p, &opts, "fan-in");
+	opts = none;
+	opts.write_buffers = 1;
+	assert_illegal(&p, &opts, "output buffer");
+	opts = none;
+	opts.flags = 8;
+	assert_illegal(&p, &opts, "flags");
+	opts = none;
+	opts.reserved = 1;
+	assert_illegal(&p, &opts, "reserved");
+	/* The smallest and largest that are legal. */
+	opts = none;
+	opts.block_bytes = 8192;
+	opts.fan_in = 2;
+	opts.write_buffers = 2;
+	opts.read_buffers = 1;
+	opts.run_records = 1;
+	memset(&info, 0, sizeof(info));
+	info.size = sizeof(info);
+	assert_int_equal(em_sort_plan(p.ctx, p.order, 1000, &opts, &info), EM_OK);
+	assert_int_equal(info.passes, 11);
+	assert_int_equal(info.runs, 1000);
+	assert_int_equal(info.fan_in, 2);
+	assert_int_equal(info.block_records, 1);
+	assert_int_equal(em_sort_plan(p.ctx, p.order, 1000, &opts, NULL), EM_ERR_INVAL);
+	info.size = 0;
+	assert_int_equal(em_sort_plan(p.ctx, p.order, 1000, &opts, &info), EM_ERR_INVAL);
+	info.size = sizeof(info);
+	assert_int_equal(em_sort_plan(NULL, p.order, 1000, &opts, &info), EM_ERR_INVAL);
+	assert_int_equal(em_sort_plan(p.ctx, NULL, 1000, &opts, &info), EM_ERR_INVAL);
+	assert_int_equal(em_sort_plan(p.ctx, p.order, UINT64_MAX, NULL, &info), EM_ERR_INVAL);
+	planner_close(&p);
+}
+
+/* A plan for numbers of records far beyond anything is made or refused, but never wrong. */
+static void test_huge(void **state)
+{
+	const uint64_t sizes[] = { ((uint64_t)1 << 32) + 3, (uint64_t)1 << 40, (uint64_t)1 << 48, UINT64_MAX / 2,
+				   UINT64_MAX - 1 };
+	const sort_shape shapes[] = { sort_shape_of(EM_KEY_U8, 0, 0, 1), sort_shape_of(EM_KEY_U64, 0, 0, 16),
+				      sort_shape_of(EM_KEY_U64, 0, 0, 100000) };
+	em_sort_plan_info info;
+	unsigned made = 0;
+	size_t i, j;
+	planner p;
+
+	(void)state;
+	planner_open(&p);
+	for (i = 0; i < 3; i++) {
+		em_order_close(p.order);
+		p.order = sort_order(p.ctx, &shapes[i]);
+		for (j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
+			em_status st;
+
+			memset(&info, 0, sizeof(info));
+			info.size = sizeof(info);
+			st = em_sort_plan(p.ctx, p.order, sizes[j], NULL, &info);
+			if (sizes[j] > (UINT64_MAX >> 7) / shapes[i].bytes) {
+				assert_int_equal(st, EM_ERR_INVAL);
+				continue;
+			}
+			if (st == EM_ERR_MEMLIMIT) {
+				assert_true(info.memory_min > 64u << 20);
+				continue;
+			}
+			assert_int_equal(st, EM_OK);
+			made++;
+			assert_true(info.memory <= 64u << 20);
+			assert_true(info.runs >= sizes[j] / info.run_records);
+			assert_int_equal(info.bytes_read, sizes[j] * shapes[i].bytes * info.passes);
+			assert_true(info.scratch >= sizes[j] * shapes[i].bytes);
+		}
+	}
+	assert_true(made >= 2);
+	planner_close(&p);
+}
+
+/* Saying what would be done does nothing. */
+static void test_no_io(void **state)
+{
+	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, 16);
+	em_ctx_opts opts = sort_ctx_opts();
+	em_sort_plan_info info;
+	uint64_t before;
+	em_fault fault;
+	planner p;
+
+	(void)state;
+	em_fault_init(&fault, NULL);
+	fault.ops = EM_FAULT_ALL | EM_FAULT_SUBMIT;
+	opts.backend = NULL;
+	opts.custom = em_fault_backend(&fault);
+	p.ctx = sort_ctx(&opts);
+	p.order = sort_order(p.ctx, &shape);
+	before = em_ctx_memory_used(p.ctx);
+	memset(&info, 0, sizeof(info));
+	info.size = sizeof(info);
+	assert_int_equal(em_sort_plan(p.ctx, p.order, 100000000, NULL, &info), EM_OK);
+	assert_int_equal(fault.count, 0);
+	assert_int_equal(em_ctx_memory_used(p.ctx), before);
+	assert_true(info.passes >= 2);
+	assert_int_equal(info.bytes_read, info.passes * (uint64_t)1600000000);
+	assert_int_equal(info.bytes_written, info.bytes_read);
+	assert_true(info.scratch >= 1600000000);
+	assert_true(info.memory_min <= info.memory && info.memory <= opts.memory);
+	planner_close(&p);
+}
+
+/* What the plan says of a sort is what the sort then does. */
+static void test_as_planned(void **state)
+{
+	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, 16);
+	const uint64_t n = 250000;
+	em_ctx_opts opts = sort_ctx_opts();
+	em_sort_plan_info info;
+	em_sort_opts so = EM_SORT_OPTS_INIT;
+	em_sort_stats stats;
+	em_errinfo err;
+	char *dir = test_dir_make(), *in = test_path(dir, "in"), *out = test_path(dir, "out");
+	const char *const inputs[] = { in };
+	unsigned char *records;
+	em_order *order;
+	em_ctx *ctx;
+	uint64_t share;
+
+	(void)state;
+	records = sort_records(&(test_rng){ 1 }, &shape, SORT_RANDOM, n);
+	sort_write_file(in, records, (size_t)n * 16);
+	ctx = sort_ctx(&opts);
+	order = sort_order(ctx, &shape);
+	so.errinfo = &err;
+	for (share = 1; share <= 8; share *= 2) {
+		uint64_t before = em_ctx_memory_used(ctx);
+
+		so.memory = share << 20;
+		so.block_bytes = 8192;
+		memset(&info, 0, sizeof(info));
+		info.size = sizeof(info);
+		assert_int_equal(em_sort_plan(ctx, order, n, &so, &info), EM_OK);
+		assert_true(info.memory <= so.memory);
+		memset(&stats, 0, sizeof(stats));
+		stats.size = sizeof(stats);
+		if (em_sort_files(ctx, order, inputs, 1, out, &so, &stats) != EM_OK)
+			fail_msg("%s", err.text);
+		assert_int_equal(stats.passes, info.passes);
+		assert_int_equal(stats.runs, info.runs);
+		assert_int_equal(stats.block_bytes, info.block_bytes);
+		assert_true(stats.peak_scratch <= info.scratch + info.scratch / 50);
+		assert_int_equal(em_ctx_memory_used(ctx), before);
+	}
+	em_order_close(order);
+	em_ctx_close(ctx);
+	test_dir_remove(dir);
+	free(in);
+	free(out);
+	free(records);
+}
+
+/* In the least memory that is named a sort really works; and the least is named by whoever refuses. */
+static void test_least_works(void **state)
+{
+	const size_t bytes[] = { 1, 8, 16, 100, 5000 };
+	static const char *const backends[] = { "memory", "syscall", "libaio" };
+	char *dir = test_dir_make(), *in = test_path(dir, "in"), *out = test_path(dir, "out");
+	const char *const inputs[] = { in };
+	uint32_t threads;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
+		const sort_shape shape = sort_shape_of(EM_KEY_BYTES, bytes[i] < 10 ? bytes[i] : 10, 0, bytes[i]);
+		const uint64_t n = 2000000 / (bytes[i] + 4);
+		test_rng rng = test_rng_make(test_seed());
+		unsigned char *records = sort_records(&rng, &shape, SORT_RANDOM, n), *expected;
+		uint64_t m = n;
+
+		expected = sort_expected(&shape, records, &m, 0);
+		sort_write_file(in, records, (size_t)n * bytes[i]);
+		for (threads = 1; threads <= 8; threads += threads < 3 ? 1 : 5) {
+			em_ctx_opts opts = sort_ctx_opts();
+			em_sort_opts so = EM_SORT_OPTS_INIT;
+			em_errinfo err;
+			em_ctx *ctx;
+			em_order *order;
+			em_sort_stats stats;
+			em_sorter *s;
+			em_status st;
+			uint64_t before;
+			int tries;
+
+			opts.threads = threads;
+			opts.backend = em_backend_find(backends[threads % 3]) != NULL ? backends[threads % 3] : NULL;
+			opts.memory = em_ctx_min_memory();
+			so.errinfo = &err;
+			/* The context's memory is what is too little.  What is missing first is named, so it may take
+			 * some steps; but a sort that has begun never finds too little. */
+			for (tries = 0;; tries++) {
+				ctx = sort_ctx(&opts);
+				order = sort_order(ctx, &shape);
+				memset(&stats, 0, sizeof(stats));
+				stats.size = sizeof(stats);
+				st = em_sort_files(ctx, order, inputs, 1, out, &so, &stats);
+				em_order_close(order);
+				em_ctx_close(ctx);
+				if (st != EM_ERR_MEMLIMIT)
+					break;
+				assert_int_equal(stats.records_in, 0);
+				if (tries == 20)
+					fail_msg("%llu bytes do not do: %s", (unsigned long long)opts.memory, err.text);
+				opts.memory = (err.bytes > opts.memory ? err.bytes : opts.memory) + 65536;
+			}
+			if (st != EM_OK)
+				fail_msg("%s", err.text);
+			sort_assert_file(out, expected, (size_t)n * bytes[i]);
+			/* A share of a large one: the least that is named does, and is not exceeded. */
+			opts.memory = 64u << 20;
+			ctx = sort_ctx(&opts);
+			order = sort_order(ctx, &shape);
+			/* This starts the threads, whose stacks are nobody's share. */
+			so.memory = 1;
+			assert_int_equal(em_sorter_open(&s, ctx, order, &so), EM_ERR_MEMLIMIT);
+			so.memory = err.bytes;
+			before = em_ctx_memory_used(ctx);
+			sort_assert_sorter(ctx, order, &so, &rng, &shape, records, n, expected, n, NULL);
+			assert_true(em_ctx_memory_peak(ctx) - before <= so.memory);
+			em_order_close(order);
+			em_ctx_close(ctx);
+			ctx = sort_ctx(&opts);
+			order = sort_order(ctx, &shape);
+			so.memory = 1;
+			assert_int_equal(em_sort_files(ctx, order, inputs, 1, out, &so, NULL), EM_ERR_MEMLIMIT);
+			so.memory = err.bytes;
+			before = em_ctx_memory_used(ctx);
+			if (em_sort_files(ctx, order, inputs, 1, out, &so, NULL) != EM_OK)
+				fail_msg("%s", err.text);
+			sort_assert_file(out, expected, (size_t)n * bytes[i]);
+			if (em_ctx_memory_peak(ctx) - before > so.memory)
+				fail_msg("%llu bytes were used, not %llu",
+					 (unsigned long long)(em_ctx_memory_peak(ctx) - before),
+					 (unsigned long long)so.memory);
+			em_order_close(order);
+			em_ctx_close(ctx);
+		}
+		free(records);
+		free(expected);
+	}
+	test_dir_remove(dir);
+	free(in);
+	free(out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_random_plans),
+		cmocka_unit_test(test_least),
+		cmocka_unit_test(test_more_memory),
+		cmocka_unit_test(test_more_memory_is_no_slower),
+		cmocka_unit_test(test_merge_passes),
+		cmocka_unit_test(test_forced),
+		cmocka_unit_test(test_merging),
+		cmocka_unit_test(test_illegal),
+		cmocka_unit_test(test_huge),
+		cmocka_unit_test(test_no_io),
+		cmocka_unit_test(test_as_planned),
+		cmocka_unit_test(test_least_works),
+	};
+
+	return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
+}
