@@ -184,6 +184,9 @@ static size_t cut(const emi_merger *m, uint32_t i, size_t s, const bound *b)
 
 	if (b->record == NULL || i == b->run)
 		return hi;
+	/* A single step is the bound alone, even if the order contradicts itself. */
+	if (s == 1)
+		return 0;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -200,7 +203,8 @@ static size_t look_ahead(const emi_merger *m)
 {
 	size_t target = m->q->cap, s = target / m->k;
 
-	/* A task for a sequence that lends must fit in its ring: only one record ahead is sure to give one. */
+	/* A task for a sequence that lends must fit in its ring: with many runs and large records only single steps
+	 * are sure to. */
 	if (s < 2)
 		s = m->q->dest.lends ? 1 : 2;
 	return s;
