@@ -53,6 +53,7 @@ em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint
 				       job->plan.block_bytes, emi_run_hint, &m->reader, &job->io, job->mispredict, err);
 	if (st == EM_OK)
 		st = emi_prefetch_advance(&m->fetch, err);
+	m->reach = q->cap / k > 1 ? q->cap / k : 1;
 	if (k > job->widest_merge)
 		job->widest_merge = k;
 out:
@@ -185,7 +186,7 @@ static size_t cut(const emi_merger *m, uint32_t i, size_t s, const bound *b)
 	if (b->record == NULL || i == b->run)
 		return hi;
 	/* A single step is the bound alone, even if the order contradicts itself. */
-	if (s == 1)
+	if (s == 1 || hi == 0 || !is_before(m, in->at, i, b))
 		return 0;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -198,53 +199,80 @@ static size_t cut(const emi_merger *m, uint32_t i, size_t s, const bound *b)
 	return lo;
 }
 
-/* Records to look ahead in each run. */
-static size_t look_ahead(const emi_merger *m)
+/* Cut with s records of reach in each run: fills the slices of a task, and returns how many records they hold. */
+static size_t cut_all(const emi_merger *m, size_t s, struct emi_merge_task *t)
 {
-	size_t target = m->q->cap, s = target / m->k;
-
-	/* A task for a sequence that lends must fit in its ring: with many runs and large records only single steps
-	 * are sure to. */
-	if (s < 2)
-		s = m->q->dest.lends ? 1 : 2;
-	return s;
-}
-
-static em_status dispatch(emi_merger *m, em_errinfo *err)
-{
-	struct emi_merge_task *t = &m->task[m->dispatched % m->ntasks];
-	size_t rb = m->job->codec->record_bytes, s = look_ahead(m);
-	em_status st;
+	size_t total = 0;
 	uint32_t i;
 	bound b;
 
-	for (i = 0; i < m->k; i++) {
-		st = need_input(m, i, err);
-		if (st != EM_OK)
-			return st;
-	}
 	find_bound(m, s, &b);
 	t->slices = 0;
-	t->n = 0;
-	t->pos = m->pos;
 	for (i = 0; i < m->k; i++) {
-		emi_merge_input *in = &m->in[i];
 		size_t n = cut(m, i, s, &b);
 
 		if (n == 0)
 			continue;
-		t->slice[t->slices].first = in->at;
+		t->slice[t->slices].first = m->in[i].at;
 		t->slice[t->slices].n = n;
 		t->slices++;
-		t->n += n;
-		in->at += n * rb;
-		in->left -= n;
+		total += n;
+	}
+	return total;
+}
+
+/*
+ * Find the next task: about a block of records, never more.  Mixed keys give nearly k * s records; where one run is far
+ * before the others, as in sorted or equal input, only s.  So the reach adapts: it is halved until the cut is small enough, and
+ * doubled for the next one when it was much too small.
+ */
+static size_t find_task(emi_merger *m, struct emi_merge_task *t)
+{
+	size_t target = m->q->cap, n;
+
+	while ((n = cut_all(m, m->reach, t)) > target && m->reach > 1)
+		m->reach /= 2;
+	if (n < target / 2 && m->reach < m->job->plan.block_records)
+		m->reach *= 2;
+	return n;
+}
+
+/* The records of a task leave their runs. */
+static void take_slices(emi_merger *m, struct emi_merge_task *t)
+{
+	size_t rb = m->job->codec->record_bytes;
+	uint32_t i, slice = 0;
+
+	for (i = 0; i < m->k && slice < t->slices; i++) {
+		emi_merge_input *in = &m->in[i];
+
+		if (in->left == 0 || in->at != t->slice[slice].first)
+			continue;
+		in->at += t->slice[slice].n * rb;
+		in->left -= t->slice[slice].n;
+		slice++;
 		if (in->left == 0) {
 			in->block->next = t->used_up;
 			t->used_up = in->block;
 			in->block = NULL;
 		}
 	}
+}
+
+static em_status dispatch(emi_merger *m, em_errinfo *err)
+{
+	struct emi_merge_task *t = &m->task[m->dispatched % m->ntasks];
+	em_status st;
+	uint32_t i;
+
+	for (i = 0; i < m->k; i++) {
+		st = need_input(m, i, err);
+		if (st != EM_OK)
+			return st;
+	}
+	t->n = find_task(m, t);
+	t->pos = m->pos;
+	take_slices(m, t);
 	m->pos += t->n;
 	m->dispatched++;
 	/* A caller's function is only called on the caller's thread: then there is one task, run at once. */
@@ -255,14 +283,11 @@ static em_status dispatch(emi_merger *m, em_errinfo *err)
 	return EM_OK;
 }
 
-/* A new task writes at most this block. */
+/* A new task writes at most this block: it is no larger than one. */
 static uint64_t last_block(const emi_merger *m)
 {
-	uint64_t most = (uint64_t)look_ahead(m) * m->k, end;
+	uint64_t end = m->total - m->pos < m->q->cap ? m->total : m->pos + m->q->cap;
 
-	if (look_ahead(m) == 1)
-		most = 1;
-	end = m->pos + most < m->total ? m->pos + most : m->total;
 	return (end - 1) / m->q->cap;
 }
 

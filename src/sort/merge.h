@@ -10,7 +10,7 @@
  * The cut: look s records ahead in every run's front block, or to its end; of the records found there the
  * smallest, by (key, run), is the bound.  The slice of each run are its records up to the bound, which lie
  * within those s, so a binary search finds the end.  With k runs and s = target / k the slices hold nearly
- * target records when the keys are mixed, and at least s when they are not.
+ * target records when the keys are mixed, and only s when they are not; then s grows.
  */
 #ifndef EMI_MERGE_H
 #define EMI_MERGE_H
@@ -33,6 +33,7 @@ typedef struct emi_merger {
 	emi_merge_task *task;   /* a ring of them */
 	uint32_t ntasks;
 	uint64_t dispatched, retired; /* tasks; numbers of the ring modulo ntasks */
+	size_t reach;           /* records to look ahead in each run for the next cut */
 	uint64_t pos;           /* records dispatched */
 	uint64_t total;
 } emi_merger;

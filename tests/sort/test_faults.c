@@ -28,9 +28,9 @@
 
 #include "sort/sort_model.h"
 
-#define N 2600u
+#define N 1100u
 #define RUN 290u
-#define FAN_IN 3u
+#define FAN_IN 2u
 #define MOST_EVENTS 1000u
 
 /* One sort and what may go wrong with it. */
