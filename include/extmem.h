@@ -7,10 +7,13 @@
 
 #include <extmem/base.h>
 #include <extmem/batch.h>
+#include <extmem/check.h>
 #include <extmem/ctx.h>
+#include <extmem/format.h>
 #include <extmem/order.h>
 #include <extmem/progress.h>
 #include <extmem/sort.h>
+#include <extmem/text.h>
 #include <extmem/status.h>
 
 #endif

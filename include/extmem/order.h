@@ -80,13 +80,14 @@ EM_API EM_NODISCARD em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t
 /** Drop the caller's reference; sorters keep their own.  NULL is allowed.  Never fails. */
 EM_API void em_order_close(em_order *order);
 
-/** Size of the records it orders, in bytes.  Any thread. */
+/** Size of the records it orders, in bytes; 0: records of any length.  Any thread. */
 EM_API uint64_t em_order_record_size(const em_order *order);
 
 /** Its name: "u64le@0,i32be@8:r" style for keys, the given one or "" for functions.  Lives as long as the order. */
 EM_API const char *em_order_name(const em_order *order);
 
-/** Compare two records with it: -1, 0, 1.  Any thread for key orders. */
+/** Compare two records of its size with it: -1, 0, 1.  Any thread for key orders.  Records of any length: see
+ *  em_text_compare(); here they count as equal. */
 EM_API int em_order_compare(const em_order *order, const void *a, const void *b);
 
 /**

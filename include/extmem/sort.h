@@ -18,6 +18,7 @@
 #define EXTMEM_SORT_H
 
 #include <extmem/batch.h>
+#include <extmem/format.h>
 #include <extmem/order.h>
 #include <extmem/progress.h>
 
@@ -40,8 +41,11 @@ typedef struct em_sort_opts {
 	em_progress_fn progress; /**< NULL: none. */
 	void *progress_user;
 	em_errinfo *errinfo;    /**< Filled when a call without an object fails; may be NULL. */
+	const em_format *format; /**< How records of any length stand in files; NULL: lines.  For orders of such records only. */
+	uint64_t header;        /**< Records at the beginning of the first input that are no part of what is
+	                             sorted and stay in front.  For orders of records of any length only. */
 } em_sort_opts;
-#define EM_SORT_OPTS_INIT { sizeof(em_sort_opts), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL }
+#define EM_SORT_OPTS_INIT { sizeof(em_sort_opts), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0 }
 
 /** What a sort is going to do; filled by em_sort_plan(). */
 typedef struct em_sort_plan_info {
@@ -145,6 +149,19 @@ EM_API EM_NODISCARD em_status em_sorter_finish(em_sorter *s);
  */
 EM_API EM_NODISCARD em_status em_sorter_next(em_sorter *s, const em_batch **batch);
 
+/**
+ * Add the records of a batch, which are copied: as em_sorter_push(), for records of one size (ends is NULL) or of any length,
+ * as the order says.  A record of any length has at most em_sorter_longest() bytes.
+ *
+ * Returns as em_sorter_push(), and EM_ERR_INVAL (ends is NULL or not, against what the order says, or does not ascend to bytes)
+ * and EM_ERR_RANGE (a record is too long; the detail tells its number in the batch).
+ */
+EM_API EM_NODISCARD em_status em_sorter_push_batch(em_sorter *s, const em_batch *batch);
+
+/** Bytes of the longest record that s takes: a 32nd of its memory (less what its key takes) for orders of records of any length,
+ *  else the record size. */
+EM_API uint64_t em_sorter_longest(const em_sorter *s);
+
 /** Stop whatever s is doing: the call in progress, and every later one, returns EM_ERR_CANCELED.  Any thread. */
 EM_API void em_sorter_cancel(em_sorter *s);
 
@@ -158,7 +175,9 @@ EM_API EM_NODISCARD em_status em_sorter_stats(const em_sorter *s, em_sort_stats 
 EM_API void em_sorter_close(em_sorter *s);
 
 /**
- * Sort files of binary records into a file.
+ * Sort files of records into a file: binary records of one size, or, with an order of records of any length
+ * (extmem/text.h), lines or whatever opts->format says.  The output has the format of the input; a last line without
+ * its delimiter gets it.
  *
  * inputs name ninputs files whose records are read one file after the other; the size of each
  * when it is opened is what is sorted, and must be a multiple of the record size.
@@ -172,7 +191,8 @@ EM_API void em_sorter_close(em_sorter *s);
  *
  * Returns: EM_OK or what em_sorter_open(), push, finish and next return; and
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO   an input or the output's directory
- *   EM_ERR_FORMAT    the size of an input is not a multiple of the record size
+ *   EM_ERR_FORMAT    the size of an input is not a multiple of the record size; a record of any length is longer than a 32nd of the
+ *                    memory, its key included, or is cut off: the message names file and line
  *   EM_ERR_SHORT     an input became shorter while it was read
  *   EM_ERR_PIPE      nobody reads the output any more
  * The detail is in opts->errinfo.  stats may be NULL; otherwise stats->size must be set, and it is
@@ -181,6 +201,20 @@ EM_API void em_sorter_close(em_sorter *s);
 EM_API EM_NODISCARD em_status em_sort_files(em_ctx *ctx, const em_order *order, const char *const *inputs,
 					    uint32_t ninputs, const char *output, const em_sort_opts *opts,
 					    em_sort_stats *stats);
+
+/**
+ * Merge files that are sorted already into a file.  As em_sort_files(), but each input is taken as it comes, so that of
+ * inputs that are not sorted the output is not either.  Equal records come in the order of the inputs.  At most
+ * opts->fan_in files (0: as many as memory and descriptors allow) are open at a time; more of them are merged in several passes through
+ * scratch space.  For orders of records of any length only.
+ *
+ * One pass moves N in and N out; inputs beyond the fan-in cost further passes over them.
+ *
+ * Returns: as em_sort_files(); EM_ERR_FDLIMIT (fewer than two inputs can be open), EM_ERR_NOTSUP (an order of records of one size).
+ */
+EM_API EM_NODISCARD em_status em_merge_files(em_ctx *ctx, const em_order *order, const char *const *inputs,
+					     uint32_t ninputs, const char *output, const em_sort_opts *opts,
+					     em_sort_stats *stats);
 
 EM_END_DECLS
 

@@ -17,7 +17,8 @@
 typedef struct emi_hint {
 	uint64_t key;           /* smallest in the block */
 	emi_bid bid;
-	size_t bytes;
+	size_t bytes;           /* to be read, whole pages */
+	size_t data;            /* of them mean something; the consumer's */
 } emi_hint;
 
 /* The next block of a sequence.  EM_OK, EM_END, or a failure.  May read. */

@@ -29,7 +29,7 @@ _extmem()
 	fi
 
 	case $prev in
-	-o | --output)
+	-o | --output | --files0-from)
 		compopt -o filenames
 		COMPREPLY=($(compgen -f -- "$cur"))
 		return
@@ -42,12 +42,19 @@ _extmem()
 	--direct) opts='off try on' ;;
 	--backend) opts='syscall libaio memory' ;;
 	--isa) opts='scalar avx2 avx512' ;;
+	--sort) opts='general-numeric human-numeric month numeric version' ;;
+	--lines)
+		[[ $value ]] && opts='text short urls csv csv-quoted'
+		;;
 	--stats)
 		# What is optional comes behind an equals sign.
 		[[ $value ]] && opts='json'
 		;;
-	-k | --key | -S | --buffer-size | --record-size | --records | --seed | --parallel | --batch-size | --run-size | \
-		--block-size)
+	--check)
+		[[ $value ]] && opts='quiet silent diagnose-first'
+		;;
+	-k | --key | -t | --field-separator | --header | -S | --buffer-size | --record-size | --records | --seed | --parallel | \
+		--batch-size | --run-size | --block-size)
 		return
 		;;
 	esac
@@ -63,17 +70,22 @@ _extmem()
 		fi
 		return
 	fi
+	# What says how lines are ordered.
+	local lines='--key= --field-separator= --ignore-leading-blanks --dictionary-order --ignore-case
+		--general-numeric-sort --human-numeric-sort --ignore-nonprinting --month-sort --numeric-sort --version-sort --sort=
+		--reverse --stable --unique --zero-terminated --header= --csv'
 	case $command in
 	sort)
-		opts='--record-size= --key= --reverse --stable --unique --output= --buffer-size= --temporary-directory=
+		opts="$lines --check --merge --debug --files0-from= --record-size= --output= --buffer-size= --temporary-directory=
 			--parallel= --batch-size= --run-size= --block-size= --direct= --backend= --isa= --plan --stats
-			--progress --no-progress --verbose --help --version'
+			--progress --no-progress --verbose --help --version"
 		;;
 	generate)
-		opts='--records= --record-size= --gensort --seed= --output= --progress --no-progress --help --version'
+		opts='--records= --size= --record-size= --gensort --lines --seed= --output= --progress --no-progress --help
+			--version'
 		;;
 	check)
-		opts='--record-size= --key= --reverse --unique --unsorted --progress --no-progress --help --version'
+		opts="$lines --record-size= --unsorted --progress --no-progress --help --version"
 		;;
 	esac
 	COMPREPLY=($(compgen -W "$opts" -- "$cur"))

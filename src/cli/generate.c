@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * generate.c -- extmem generate: writes records to try things with.
+ * generate.c -- extmem generate: writes records and lines to try things with.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -14,6 +14,7 @@
 
 #include "cli/cli.h"
 #include "cli/interrupt.h"
+#include "cli/lines.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -24,14 +25,20 @@
 #define BUFFER_BYTES ((size_t)1 << 20)
 
 static const char help[] =
-	"Usage: extmem generate --records=N (--record-size=N | --gensort) [OPTION]...\n"
-	"Write records with random keys.\n"
+	"Usage: extmem generate (--records=N | --size=SIZE)\n"
+	"                       (--record-size=N | --gensort | --lines[=KIND]) [OPTION]...\n"
+	"Write records or lines with random keys.\n"
 	"\n"
 	"      --records=N       how many\n"
+	"      --size=SIZE       as many as make up SIZE bytes; SIZE takes K M G T (1024),\n"
+	"                        kB MB GB (1000)\n"
 	"      --record-size=N   records of N random bytes; from 16 bytes up the last 8\n"
 	"                        hold the number of the record, little-endian\n"
 	"      --gensort         records of 100 bytes in the manner of the sort benchmark,\n"
 	"                        with a key of 10 random bytes\n"
+	"      --lines[=KIND]    lines of text; KIND: text (default; of --record-size bytes,\n"
+	"                        100 if that is not given), short (of 10 bytes), urls, csv or\n"
+	"                        csv-quoted\n"
 	"      --seed=S          another seed gives other records (default 0)\n"
 	"  -o, --output=FILE     write to FILE instead of standard output\n"
 	"      --progress        show a progress bar even if standard error is no terminal\n"
@@ -39,12 +46,25 @@ static const char help[] =
 	"      --help            print this help\n"
 	"      --version         print the version\n";
 
-enum { OPT_RECORDS = 256, OPT_RECORD_SIZE, OPT_GENSORT, OPT_SEED, OPT_PROGRESS, OPT_NO_PROGRESS, OPT_HELP, OPT_VERSION };
+enum {
+	OPT_RECORDS = 256,
+	OPT_SIZE,
+	OPT_RECORD_SIZE,
+	OPT_GENSORT,
+	OPT_LINES,
+	OPT_SEED,
+	OPT_PROGRESS,
+	OPT_NO_PROGRESS,
+	OPT_HELP,
+	OPT_VERSION
+};
 
 static const struct option long_options[] = {
 	{ "records", required_argument, NULL, OPT_RECORDS },
+	{ "size", required_argument, NULL, OPT_SIZE },
 	{ "record-size", required_argument, NULL, OPT_RECORD_SIZE },
 	{ "gensort", no_argument, NULL, OPT_GENSORT },
+	{ "lines", optional_argument, NULL, OPT_LINES },
 	{ "seed", required_argument, NULL, OPT_SEED },
 	{ "output", required_argument, NULL, 'o' },
 	{ "progress", no_argument, NULL, OPT_PROGRESS },
@@ -57,13 +77,25 @@ static const struct option long_options[] = {
 typedef struct generate_options {
 	const char *command;
 	const char *output;
-	uint64_t records;
-	uint64_t record_size;
+	uint64_t records;       /* at most so many */
+	uint64_t size;          /* and no more than make up so many bytes, or 0 */
+	uint64_t record_size;   /* 0: not all have the same */
 	uint64_t seed;
+	uint32_t kind;          /* LINES_... */
 	int have_records;
+	int have_size;
 	int gensort;
+	int have_lines;
 	int progress;
+	lines lines;
 } generate_options;
+
+static int read_lines(generate_options *g, const char *text)
+{
+	g->have_lines = 1;
+	g->kind = LINES_TEXT;
+	return text ? option_word(g->command, "--lines", text, lines_name, LINES_KINDS, &g->kind) : 0;
+}
 
 /* Returns -1 to go on, otherwise the exit status. */
 static int read_options(generate_options *g, int argc, char **argv)
@@ -78,12 +110,21 @@ static int read_options(generate_options *g, int argc, char **argv)
 				return CLI_TROUBLE;
 			g->have_records = 1;
 			break;
+		case OPT_SIZE:
+			if (option_size(cmd, "--size", optarg, 0, UINT64_MAX, &g->size))
+				return CLI_TROUBLE;
+			g->have_size = 1;
+			break;
 		case OPT_RECORD_SIZE:
 			if (option_size(cmd, "--record-size", optarg, 1, SIZE_MAX / 2, &g->record_size))
 				return CLI_TROUBLE;
 			break;
 		case OPT_GENSORT:
 			g->gensort = 1;
+			break;
+		case OPT_LINES:
+			if (read_lines(g, optarg))
+				return CLI_TROUBLE;
 			break;
 		case OPT_SEED:
 			if (option_number(cmd, "--seed", optarg, 0, UINT64_MAX, &g->seed))
@@ -112,63 +153,138 @@ static int read_options(generate_options *g, int argc, char **argv)
 	return -1;
 }
 
-static int check_options(generate_options *g, int argc, char **argv)
+/* What one record is, and how large. */
+static int check_shape(generate_options *g)
 {
-	if (optind < argc) {
-		message(g->command, "%s: no input files are read; the output is named with -o", argv[optind]);
-		return -1;
-	}
-	if (!g->have_records) {
-		message(g->command, "--records=N is missing");
+	if (g->gensort && g->have_lines) {
+		message(g->command, "--gensort and --lines cannot be combined");
 		return -1;
 	}
 	if (g->gensort && g->record_size && g->record_size != GENSORT_RECORD_SIZE) {
 		message(g->command, "--record-size: --gensort makes records of %d bytes", GENSORT_RECORD_SIZE);
 		return -1;
 	}
-	if (g->gensort)
-		g->record_size = GENSORT_RECORD_SIZE;
-	if (!g->record_size) {
-		message(g->command, "--record-size=N or --gensort is missing");
+	if (g->have_lines && g->kind != LINES_TEXT && g->record_size) {
+		message(g->command, "--record-size: lines have a size that can be chosen only with --lines=text");
 		return -1;
 	}
-	if (g->records > (uint64_t)INT64_MAX / g->record_size) {
-		message(g->command, "--records %" PRIu64 ": no file can hold so many records of %" PRIu64 " bytes",
-			g->records, g->record_size);
+	if (g->gensort)
+		g->record_size = GENSORT_RECORD_SIZE;
+	if (g->have_lines) {
+		lines_init(&g->lines, (int)g->kind, g->seed,
+			   g->record_size ? (size_t)g->record_size : LINES_TEXT_SIZE);
+		g->record_size = g->lines.size;
+		return 0;
+	}
+	if (!g->record_size) {
+		message(g->command, "--record-size=N, --gensort or --lines is missing");
 		return -1;
 	}
 	return 0;
 }
 
+/* How many there will be: after this, records and size are limits that both hold. */
+static int check_volume(generate_options *g)
+{
+	if (g->have_records && g->have_size) {
+		message(g->command, "--records and --size cannot be combined");
+		return -1;
+	}
+	if (!g->have_records && !g->have_size) {
+		message(g->command, "--records=N or --size=SIZE is missing");
+		return -1;
+	}
+	if (g->have_size) {
+		if (g->record_size)
+			g->records = g->size / g->record_size + (g->size % g->record_size != 0);
+		else
+			g->records = g->size; /* no line is shorter than a byte */
+	}
+	if (g->records > (uint64_t)INT64_MAX / (g->record_size ? g->record_size : g->lines.room)) {
+		if (g->have_size)
+			message(g->command, "--size %" PRIu64 ": no file can be so large", g->size);
+		else
+			message(g->command, "--records %" PRIu64 ": no file can hold so many records of %" PRIu64 " bytes",
+				g->records, g->record_size ? g->record_size : (uint64_t)g->lines.room);
+		return -1;
+	}
+	return 0;
+}
+
+static int check_options(generate_options *g, int argc, char **argv)
+{
+	if (optind < argc) {
+		message(g->command, "%s: no input files are read; the output is named with -o", argv[optind]);
+		return -1;
+	}
+	return check_shape(g) || check_volume(g) ? -1 : 0;
+}
+
+/* Make lines from number i on in a buffer; returns how many. */
+static uint64_t fill_lines(const generate_options *g, unsigned char *buf, size_t room, uint64_t i, uint64_t written,
+			   size_t *bytes)
+{
+	const uint64_t first = i, most = g->have_size ? g->size - written : UINT64_MAX;
+	size_t n = 0;
+
+	while (i < g->records && n < most && room - n >= g->lines.room)
+		n += lines_make(&g->lines, buf + n, i++);
+	*bytes = n;
+	return i - first;
+}
+
+/* Make records from number i on in a buffer; returns how many. */
+static uint64_t fill_records(const generate_options *g, unsigned char *buf, size_t room, uint64_t i, size_t *bytes)
+{
+	const size_t size = (size_t)g->record_size;
+	const size_t n = g->records - i < room / size ? (size_t)(g->records - i) : room / size;
+
+	if (g->gensort)
+		records_gensort(buf, g->seed, i, n);
+	else
+		records_random(buf, g->seed, i, n, size);
+	*bytes = n * size;
+	return n;
+}
+
+/* How many bytes there will be, or what it looks like now that i records are written. */
+static uint64_t expected_bytes(const generate_options *g, uint64_t i, uint64_t written)
+{
+	if (g->have_size)
+		return g->size > written ? g->size : written;
+	if (g->record_size)
+		return g->records * g->record_size;
+	return (uint64_t)((double)written / (double)i * (double)g->records);
+}
+
 /* Make and write all records; -1 when it failed or was interrupted. */
 static int write_records(const generate_options *g, output *o, const interrupt *in)
 {
-	const size_t size = (size_t)g->record_size;
-	const size_t most = size < BUFFER_BYTES ? BUFFER_BYTES / size : 1;
+	const size_t least = g->have_lines ? g->lines.room : (size_t)g->record_size;
+	const size_t room = least < BUFFER_BYTES ? BUFFER_BYTES : least;
+	uint64_t i = 0, written = 0;
 	unsigned char *buf;
-	uint64_t i = 0;
 	progress bar;
 	size_t n;
 	int ret = -1;
 
 	progress_open(&bar, g->progress);
-	buf = malloc(most * size);
+	buf = malloc(room);
 	if (!buf) {
 		message_errno(g->command, "--record-size", errno);
 		goto out;
 	}
-	while (i < g->records && !interrupt_caught(in)) {
-		n = g->records - i < most ? (size_t)(g->records - i) : most;
-		if (g->gensort)
-			records_gensort(buf, g->seed, i, n);
+	while (i < g->records && (!g->have_size || written < g->size) && !interrupt_caught(in)) {
+		if (g->have_lines)
+			i += fill_lines(g, buf, room, i, written, &n);
 		else
-			records_random(buf, g->seed, i, n, size);
-		i += n;
-		progress_update(&bar, "generate", i * size, g->records * size);
-		if (output_write(o, buf, n * size))
+			i += fill_records(g, buf, room, i, &n);
+		written += n;
+		progress_update(&bar, "generate", written, expected_bytes(g, i, written));
+		if (output_write(o, buf, n))
 			goto out;
 	}
-	if (i == g->records)
+	if (!interrupt_caught(in))
 		ret = 0;
 out:
 	progress_close(&bar);

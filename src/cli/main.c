@@ -26,14 +26,14 @@ static const char help[] =
 	"Usage: extmem COMMAND [OPTION]... [FILE]...\n"
 	"Work on files that are larger than memory.\n"
 	"\n"
-	"  sort      sort files of binary records\n"
-	"  generate  write records to try it with\n"
-	"  check     tell whether files are sorted; count and checksum their records\n"
+	"  sort      sort files of lines or of binary records\n"
+	"  generate  write lines or records to try it with\n"
+	"  check     tell whether files are sorted; count and checksum their lines or records\n"
 	"\n"
 	"      --help     print this help, or with a COMMAND that command's\n"
 	"      --version  print the version\n"
 	"\n"
-	"Exit status: 0 success, 1 out of order (check), 2 trouble.\n";
+	"Exit status: 0 success, 1 out of order (check, sort -c), 2 trouble.\n";
 
 /* Returns -1 when a descriptor is closed and cannot be put in place. */
 static int standard_descriptors(void)

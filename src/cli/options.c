@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * options.c -- reading the arguments of options, and the options that say what an order is.
+ * options.c -- reading options and their arguments.
  */
-#include <errno.h>
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <inttypes.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/message.h"
 #include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/quote.h"
 #include "cli/size.h"
 
 static int read_number(const char *command, const char *option, const char *text, int units, uint64_t least,
@@ -76,100 +81,175 @@ int option_word(const char *command, const char *option, const char *text, const
 	return -1;
 }
 
-int key_options_add(key_options *ko, const char *command, const char *text)
+/* Blanks as strtoul() skips them. */
+static const char *skip_space(const char *text)
 {
-	em_errinfo err = { 0 };
-	em_status st;
-	em_key *key;
-	const char **list;
-	int ret = -1;
-
-	key = realloc(ko->key, ((size_t)ko->n + 1) * sizeof(*key));
-	if (key)
-		ko->key = key;
-	list = realloc(ko->text, ((size_t)ko->n + 1) * sizeof(*list));
-	if (list)
-		ko->text = list;
-	if (!key || !list) {
-		message_errno(command, "-k", ENOMEM);
-		goto out;
-	}
-
-	st = em_key_parse(&ko->key[ko->n], text, &err);
-	if (st != EM_OK) {
-		/* The library's message may or may not quote the key; ours always does. */
-		message(command, "-k %s: %s", text, err.text[0] ? err.text : em_status_text(st));
-		goto out;
-	}
-	ko->text[ko->n++] = text;
-	ret = 0;
-out:
-	return ret;
+	return text + strspn(text, " \t\n\v\f\r");
 }
 
-int key_options_done(key_options *ko, const char *command)
+int option_count(const char *command, const char *option, const char *text, uint64_t *out)
 {
-	uint32_t i;
+	const char *p = skip_space(text);
+	uint64_t v = 0, digit;
+	int large = 0;
 
-	if (!ko->record_size) {
-		message(command, "text lines are not supported yet; give --record-size=N");
+	if (*p == '+')
+		p++;
+	if (*p < '0' || *p > '9') {
+		message(command, "invalid %s argument '%s'", option, text);
 		return -1;
 	}
-	if (!ko->reverse)
-		return 0;
-	if (!ko->n) {
-		/* Reversing no keys is reversing all bytes, which only a key can say. */
-		ko->key = calloc(1, sizeof(*ko->key));
-		ko->text = calloc(1, sizeof(*ko->text));
-		if (!ko->key || !ko->text) {
-			message_errno(command, "-r", ENOMEM);
-			return -1;
-		}
-		ko->key[0].width = ko->record_size;
-		ko->key[0].type = EM_KEY_BYTES;
-		ko->text[0] = "(all bytes)";
-		ko->n = 1;
+	for (; *p >= '0' && *p <= '9'; p++) {
+		digit = (uint64_t)(*p - '0');
+		large |= v > (UINT64_MAX - digit) / 10;
+		v = v * 10 + digit;
 	}
-	for (i = 0; i < ko->n; i++)
-		ko->key[i].flags ^= EM_KEY_DESCENDING;
+	if (*p) {
+		message(command, "invalid suffix in %s argument '%s'", option, text);
+		return -1;
+	}
+	if (large) {
+		message(command, "%s argument '%s' too large", option, text);
+		return -1;
+	}
+	*out = v;
 	return 0;
 }
 
-int key_options_order(const key_options *ko, const char *command, em_ctx *ctx, em_order **out)
+int option_abbreviated(const char *command, const char *option, const char *text, const char *const *words, uint32_t n,
+		       const char *shown, uint32_t *out)
 {
-	em_errinfo err = { 0 }, one_err = { 0 };
-	em_order *one;
-	em_status st, one_st;
-	uint32_t i;
+	const size_t length = strlen(text);
+	char quoted[QUOTE_TEXT];
+	uint32_t i, found = 0;
 
-	st = em_order_keys(out, ctx, ko->record_size, ko->key, ko->n, &err);
-	if (st == EM_OK)
-		return 0;
-
-	/* Which key is to blame?  The first that does not do on its own. */
-	for (i = 0; i < ko->n; i++) {
-		one = NULL;
-		memset(&one_err, 0, sizeof(one_err));
-		one_st = em_order_keys(&one, ctx, ko->record_size, &ko->key[i], 1, &one_err);
-		em_order_close(one);
-		if (one_st == EM_ERR_RANGE) {
-			message(command, "-k %s: key reaches past the end of the record of %" PRIu64 " bytes",
-				ko->text[i], ko->record_size);
-			return -1;
-		}
-		if (one_st != EM_OK) {
-			message(command, "-k %s: %s", ko->text[i],
-				one_err.text[0] ? one_err.text : em_status_text(one_st));
-			return -1;
-		}
+	for (i = 0; i < n; i++) {
+		if (strncmp(words[i], text, length))
+			continue;
+		*out = i;
+		if (!words[i][length])
+			return 0;
+		found++;
 	}
-	message_errinfo(command, st, &err);
+	if (found == 1)
+		return 0;
+	message(command, "%s argument %s for '%s'", found ? "ambiguous" : "invalid", quote(text, quoted), option);
+	fprintf(stderr, "Valid arguments are:\n%s", shown);
 	return -1;
 }
 
-void key_options_free(key_options *ko)
+/* Go back to the front. */
+static void rewind_reader(option_reader *r)
 {
-	free(ko->key);
-	free(ko->text);
-	memset(ko, 0, sizeof(*ko));
+	r->spelled[0] = '\0';
+	optind = 0; /* not 1: starts afresh in the middle of a word, too */
+}
+
+void option_reader_init(option_reader *r, int argc, char **argv, const char *letters)
+{
+	memset(r, 0, sizeof(*r));
+	r->argc = argc;
+	r->argv = argv;
+	r->letters = letters;
+	rewind_reader(r);
+}
+
+/* Append one list to another; what is too much is a mistake in this program, which its tests would find. */
+static void append(struct option *to, const struct option *from)
+{
+	size_t n = 0;
+
+	while (to[n].name)
+		n++;
+	for (; from && from->name && n + 1 < OPTIONS_MOST; from++)
+		to[n++] = *from;
+}
+
+void option_reader_add(option_reader *r, const struct option *first, const struct option *second)
+{
+	append(r->first, first);
+	append(r->second, second);
+}
+
+/* Does a list have a name that begins with these n characters; 2: one that is the same? */
+static int has_name(const struct option *list, const char *name, size_t n)
+{
+	int found = 0;
+
+	for (; list->name; list++)
+		if (!strncmp(list->name, name, n)) {
+			if (!list->name[n])
+				return 2;
+			found = 1;
+		}
+	return found;
+}
+
+/* The list in which to look up the option that stands at optind. */
+static const struct option *list_for(const option_reader *r)
+{
+	const int at = optind ? optind : 1;
+	const char *name = at < r->argc ? r->argv[at] : "";
+	size_t n;
+	int first;
+
+	if (strncmp(name, "--", 2))
+		return r->first;
+	name += 2;
+	n = strcspn(name, "=");
+	first = has_name(r->first, name, n);
+	return first == 2 || (first && has_name(r->second, name, n) < 2) ? r->first : r->second;
+}
+
+int option_next(option_reader *r)
+{
+	const struct option *list = list_for(r);
+	int index = -1, c;
+
+	c = getopt_long(r->argc, r->argv, r->letters, list, &index);
+	if (index >= 0)
+		snprintf(r->spelled, sizeof(r->spelled), "--%s", list[index].name);
+	else
+		snprintf(r->spelled, sizeof(r->spelled), "-%c", c);
+	return c;
+}
+
+int option_find(option_reader *r, int value)
+{
+	const int old = opterr;
+	int c;
+
+	opterr = 0;
+	do
+		c = option_next(r);
+	while (c != -1 && c != value);
+	opterr = old;
+	rewind_reader(r);
+	return c == value;
+}
+
+const struct option common_long_options[] = {
+	{ "progress", no_argument, NULL, OPTION_PROGRESS },
+	{ "no-progress", no_argument, NULL, OPTION_NO_PROGRESS },
+	{ NULL, 0, NULL, 0 },
+};
+
+int option_common(int c, const char *help, int *progress_mode)
+{
+	switch (c) {
+	case OPTION_PROGRESS:
+		*progress_mode = PROGRESS_ALWAYS;
+		return 0;
+	case OPTION_NO_PROGRESS:
+		*progress_mode = PROGRESS_NEVER;
+		return 0;
+	case OPTION_HELP:
+		fputs(help, stdout);
+		return -1;
+	case OPTION_VERSION:
+		printf("extmem %s\n", em_version());
+		return -1;
+	default:
+		return 1;
+	}
 }

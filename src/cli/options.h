@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * options.h -- reading the arguments of options, and the options that say what an order is.
+ * options.h -- reading options and their arguments.
  *
- * All functions print a message that names the option and return -1 on failure, 0 on success.
+ * All functions that return an int print a message that names the option and return -1 on failure, 0 on success.
  */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
-#include <extmem/order.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <getopt.h>
+
+#include <extmem/base.h>
 
 /* A plain number, or a size with a unit, from least to most. */
 int option_number(const char *command, const char *option, const char *text, uint64_t least, uint64_t most,
@@ -22,24 +27,53 @@ int option_name(const char *command, const char *option, const char *text, const
 int option_word(const char *command, const char *option, const char *text, const char *const *words, uint32_t n,
 		uint32_t *out);
 
-/* The options --record-size, -k and -r, which together make an order. */
-typedef struct key_options {
-	uint64_t record_size;   /* 0: not given */
-	int reverse;            /* -r */
-	uint32_t n;             /* keys given */
-	em_key *key;            /* owned */
-	const char **text;      /* as given; the array is owned */
-} key_options;
+/* A count as the sort utility reads it: blanks and a '+' may stand in front.  option is as it was spelled. */
+int option_count(const char *command, const char *option, const char *text, uint64_t *out);
 
-/* Add what was given with -k. */
-int key_options_add(key_options *ko, const char *command, const char *text);
+/*
+ * One of n words, of which the beginning is enough.  shown lists them for the message, one line each or several in one.
+ * *out is the index.
+ */
+int option_abbreviated(const char *command, const char *option, const char *text, const char *const *words, uint32_t n,
+		       const char *shown, uint32_t *out);
 
-/* All options have been read: apply -r and see that there is a record size. */
-int key_options_done(key_options *ko, const char *command);
+/* Values of long options without a letter that every subcommand has. */
+enum { OPTION_PROGRESS = 256, OPTION_NO_PROGRESS, OPTION_HELP, OPTION_VERSION, OPTION_RECORD_SIZE };
 
-/* Make the order, after key_options_done(). */
-int key_options_order(const key_options *ko, const char *command, em_ctx *ctx, em_order **out);
+/* The first of those of text_options.c, of sort_resources.c, and of a subcommand's own. */
+enum { OPTION_TEXT = 300, OPTION_RESOURCES = 400, OPTION_OTHERS = 500 };
 
-void key_options_free(key_options *ko);
+#define OPTIONS_MOST 64
+
+/*
+ * Reads options in the order in which they stand.  Long ones may be abbreviated.  Where an abbreviation fits options of
+ * both lists, those of the first are meant: they are known from elsewhere, and scripts abbreviate them.
+ */
+typedef struct option_reader {
+	int argc;
+	char **argv;
+	const char *letters;    /* as getopt_long() wants them, beginning with '-' */
+	struct option first[OPTIONS_MOST], second[OPTIONS_MOST];
+	char spelled[40];       /* the option read last, as it was given: "-S", "--buffer-size" */
+} option_reader;
+
+/* letters are getopt_long()'s; the names are lists that end with an entry of zeroes. */
+void option_reader_init(option_reader *r, int argc, char **argv, const char *letters);
+void option_reader_add(option_reader *r, const struct option *first, const struct option *second);
+
+/* Is an option among the arguments?  Nothing is said of mistakes, and reading begins at the front again. */
+int option_find(option_reader *r, int value);
+
+/* The next option, 1 for an operand (in optarg), '?' for what has been complained about, -1 at the end: the rest begins at optind. */
+int option_next(option_reader *r);
+
+/* The long options --progress and --no-progress. */
+extern const struct option common_long_options[];
+
+/*
+ * Take one of these, OPTION_HELP or OPTION_VERSION: 1 when c is none of them, 0 to go on, -1 when --help or --version was answered and that is
+ * all there is to do.
+ */
+int option_common(int c, const char *help, int *progress_mode);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "cli/options.h"
+#include "cli/record_keys.h"
 
 /* The leading bytes of the first key as a number that sorts as they do. */
 typedef struct scan_prefix {

@@ -56,6 +56,64 @@ const char *size_parse(const char *text, int units, uint64_t *out)
 	return NULL;
 }
 
+/* Read the digits at *text; 1 when they are no number that fits. */
+static int read_digits(const char **text, uint64_t *out)
+{
+	uint64_t v = 0, digit;
+	int large = 0;
+
+	for (; **text >= '0' && **text <= '9'; (*text)++) {
+		digit = (uint64_t)(**text - '0');
+		large |= v > (UINT64_MAX - digit) / 10;
+		v = v * 10 + digit;
+	}
+	*out = v;
+	return large;
+}
+
+int size_parse_memory(const char *text, uint64_t *bytes, uint64_t *percent)
+{
+	static const char letter[] = "KMGTPEZY", small[] = "kmgt";
+	const char *at, *p = text + strspn(text, " \t\n\v\f\r");
+	const char *start;
+	uint64_t v;
+	size_t power;
+	int large;
+
+	*percent = *bytes = 0;
+	if (*p == '+')
+		p++;
+	start = p;
+	large = read_digits(&p, &v);
+	at = !*p ? letter : strchr(small, *p) ? letter + (strchr(small, *p) - small) : strchr(letter, *p);
+	if (p == start) {
+		if (!*p || !at)
+			return SIZE_INVALID;
+		v = 1;
+	}
+	if (*p && p[1]) {
+		/* a unit of ours, or none */
+		if (p == start || !unit_factor(p))
+			return SIZE_SUFFIX;
+		return size_parse(start, 1, bytes) ? SIZE_LARGE : SIZE_OK;
+	}
+	if (!at && *p != 'b' && *p != 'B' && *p != '%')
+		return SIZE_SUFFIX;
+	if (large)
+		return SIZE_LARGE;
+	if (*p == '%') {
+		*percent = v;
+		return SIZE_OK;
+	}
+	for (power = at ? (size_t)(at - letter) + 1 : 0; power; power--) {
+		if (v > UINT64_MAX / 1024)
+			return SIZE_LARGE;
+		v *= 1024;
+	}
+	*bytes = v;
+	return SIZE_OK;
+}
+
 const char *size_format(double bytes, char out[SIZE_TEXT])
 {
 	static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };

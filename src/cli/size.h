@@ -18,6 +18,16 @@
  */
 const char *size_parse(const char *text, int units, uint64_t *out);
 
+/* What may be wrong with a size of memory. */
+enum { SIZE_OK, SIZE_INVALID, SIZE_SUFFIX, SIZE_LARGE };
+
+/*
+ * Read a size of memory as the sort utility does: without a unit it is in KiB; b is bytes, K to Y (k, m, g and t,
+ * too) are powers of 1024, each alone meaning one of it, and % is a part of the memory there is.  The units of
+ * size_parse() with more than one letter, and B, are taken, too.  *percent is 0 unless it was one.
+ */
+int size_parse_memory(const char *text, uint64_t *bytes, uint64_t *percent);
+
 /* Write bytes with three digits and a unit of 1024: "1.50 GiB".  Returns out. */
 const char *size_format(double bytes, char out[SIZE_TEXT]);
 

@@ -124,10 +124,14 @@ static void plan_number(FILE *to, const char *name, uint64_t n)
 	fprintf(to, "%-15s %" PRIu64 "\n", name, n);
 }
 
-void plan_print(FILE *to, const em_sort_plan_info *plan, uint64_t records, uint64_t record_size)
+void plan_print(FILE *to, const em_sort_plan_info *plan, uint64_t records, uint64_t record_size, uint64_t guess)
 {
-	plan_number(to, "records:", records);
-	plan_number(to, "record size:", record_size);
+	if (record_size) {
+		plan_number(to, "records:", records);
+		plan_number(to, "record size:", record_size);
+	} else {
+		fprintf(to, "%-15s %" PRIu64 " (estimated, with %" PRIu64 " bytes each)\n", "records:", records, guess);
+	}
 	plan_size(to, "memory:", plan->memory);
 	plan_size(to, "least memory:", plan->memory_min);
 	plan_number(to, "threads:", plan->threads);

@@ -72,7 +72,9 @@ emi_tie emi_order_tie(const em_order *o, emi_compare *cmp)
 		return tie;
 	cmp->order = o;
 	tie.arg = cmp;
-	if (o->cmp != NULL)
+	if (o->text != NULL)
+		tie.fn = emi_tie_vary;
+	else if (o->cmp != NULL)
 		tie.fn = tie_cmp;
 	else if (o->nfields == 1 && (o->fields[0].flags & EM_KEY_DESCENDING) == 0)
 		tie.fn = tie_bytes;     /* a single field of more than 8 bytes is one */

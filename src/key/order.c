@@ -46,8 +46,7 @@ static em_status check_common(em_order **out, const em_ctx *ctx, uint64_t record
 	return EM_OK;
 }
 
-/* An order with room for n fields, holding the references it needs. */
-static em_status make(em_order **out, em_ctx *ctx, uint64_t record_size, uint32_t n, em_errinfo *err)
+em_status emi_order_make(em_order **out, em_ctx *ctx, uint64_t record_size, uint32_t n, em_errinfo *err)
 {
 	const size_t bytes = order_bytes(n);
 	em_order *o;
@@ -136,8 +135,7 @@ static em_status name_fields(em_order *o, em_errinfo *err)
 	return EM_OK;
 }
 
-/* What all constructors do last: hand over the order, or take it back. */
-static em_status leave(em_order **out, em_order *o, em_status status, const em_errinfo *detail, em_errinfo *err)
+em_status emi_order_leave(em_order **out, em_order *o, em_status status, const em_errinfo *detail, em_errinfo *err)
 {
 	if (status != EM_OK) {
 		em_order_close(o);
@@ -169,7 +167,7 @@ em_status em_order_keys(em_order **out, em_ctx *ctx, uint64_t record_size, const
 		keys = &all;
 		n = 1;
 	}
-	status = make(&o, ctx, record_size, n, &detail);
+	status = emi_order_make(&o, ctx, record_size, n, &detail);
 	for (i = 0; status == EM_OK && i < n; i++)
 		status = take_key(&o->fields[i], &keys[i], i, record_size, &detail);
 	if (status == EM_OK)
@@ -177,7 +175,7 @@ em_status em_order_keys(em_order **out, em_ctx *ctx, uint64_t record_size, const
 	if (status == EM_OK)
 		emi_codec_choose(o);
 out:
-	return leave(out, o, status, &detail, err);
+	return emi_order_leave(out, o, status, &detail, err);
 }
 
 em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_cmp_fn cmp, void *user,
@@ -194,7 +192,7 @@ em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const 
 		status = emi_fail(&detail, EM_ERR_INVAL, "order: cmp is NULL");
 		goto out;
 	}
-	status = make(&o, ctx, record_size, 0, &detail);
+	status = emi_order_make(&o, ctx, record_size, 0, &detail);
 	if (status != EM_OK)
 		goto out;
 	o->name = emi_strdup(ctx, name != NULL ? name : "", &detail);
@@ -210,7 +208,7 @@ em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const 
 out:
 	if (status != EM_OK && user_free != NULL)
 		user_free(user);
-	return leave(out, o, status, &detail, err);
+	return emi_order_leave(out, o, status, &detail, err);
 }
 
 void emi_order_ref(em_order *o)
@@ -228,6 +226,7 @@ void em_order_close(em_order *order)
 	if (order->user_free != NULL)
 		order->user_free(order->user);
 	emi_strfree(ctx, order->name);
+	emi_order_free_text(order);
 	emi_free(ctx, order, order_bytes(order->nfields));
 	emi_ctx_unref(ctx);
 }

@@ -7,18 +7,21 @@
 
 #include "key/normalise.h"
 #include "key/order.h"
+#include "key/vary.h"
 
 struct em_order {
 	em_ctx *ctx;                    /* a reference is held */
 	uint32_t refs;                  /* atomic */
-	uint32_t nfields;               /* 0: cmp */
-	size_t record_bytes;
+	uint32_t nfields;               /* 0: cmp or text */
+	size_t record_bytes;            /* 0: records of any length */
 	emi_codec codec;
 	emi_prefix prefix;
 	char *name;
 	em_cmp_fn cmp;                  /* NULL: fields */
 	void *user;
 	void (*user_free)(void *user);
+	emi_text *text;                 /* the keys of records of any length; NULL for others */
+	emi_vary vary;
 	emi_field fields[];             /* most significant first; every width is set, so none is 0 */
 };
 
@@ -34,5 +37,14 @@ void emi_codec_any(emi_codec *c);
 /* codec_number.c: faster ones for records whose prefix is one number.  Returns 0, with nothing filled, when
  * this is not such a record; emi_codec_any() takes it then. */
 int emi_codec_number(const em_order *o, emi_codec *c);
+
+/* order.c: an order with room for n fields, holding the references it needs; and what all constructors do last: hand over
+ * the order, or take it back. */
+em_status emi_order_make(em_order **out, em_ctx *ctx, uint64_t record_size, uint32_t n, em_errinfo *err);
+em_status emi_order_leave(em_order **out, em_order *o, em_status status, const em_errinfo *detail, em_errinfo *err);
+
+/* order_text.c: release the keys; compare two frames by their addresses (arg is an emi_compare). */
+void emi_order_free_text(em_order *o);
+int emi_tie_vary(void *arg, uint64_t a, uint64_t b);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "sort/block_vary.h"
+
 em_status emi_engine_open(emi_engine *e, em_ctx *ctx, const em_order *order, const em_sort_opts *opts,
 			  em_errinfo *err)
 {
@@ -23,7 +25,12 @@ void emi_engine_close(emi_engine *e)
 	emi_run_writer_free(&e->writer);
 	emi_former_free(&e->former);
 	if (e->last != NULL)
-		emi_free(ctx, e->last, e->job.codec->record_bytes);
+		emi_free(ctx, e->last, e->last_bytes);
+	emi_pool_free(&e->pool);
+	if (e->ends != NULL)
+		emi_buffer_free(ctx, e->ends, e->lines_bytes);
+	if (e->lines != NULL)
+		emi_buffer_free(ctx, e->lines, e->lines_bytes);
 	emi_job_close(&e->job);
 	memset(e, 0, sizeof *e);
 }
@@ -40,41 +47,64 @@ em_status emi_engine_prepare(emi_engine *e, em_errinfo *err)
 	if (st == EM_OK)
 		st = emi_former_init(&e->former, job, job->plan.run_records, err);
 	if (st == EM_OK && (job->flags & EM_SORT_UNIQUE) != 0) {
-		e->last = emi_alloc(job->ctx, job->codec->record_bytes, err);
+		e->last_bytes = job->codec->record_bytes;
+		e->last = emi_alloc(job->ctx, e->last_bytes, err);
 		if (e->last == NULL)
 			st = err->status;
 	}
 	return st;
 }
 
-em_status emi_engine_spill(emi_engine *e, void *records, uint64_t n, em_errinfo *err)
+/* Begin the sequence `out' of so many bytes of records; how many there are of any length is not asked. */
+void emi_engine_begin_out(emi_engine *e, const emi_dest *dest, uint64_t bytes)
 {
-	emi_job *job = &e->job;
-	emi_dest dest;
-	emi_run run;
+	const emi_plan *plan = &e->job.plan;
+	const size_t rb = e->job.codec->record_bytes;
+
+	if (rb != 0)
+		emi_outseq_begin(&e->out, dest, bytes / rb, plan->block_records);
+	else
+		emi_outseq_begin(&e->out, dest, 0, dest->text ? plan->block_bytes : emi_block_room(plan->block_bytes));
+}
+
+em_status emi_engine_begin_run(emi_engine *e, uint64_t bytes, em_errinfo *err)
+{
 	em_status st = EM_OK;
+	emi_dest dest;
 
 	if (e->writer.job == NULL)
-		st = emi_run_writer_init(&e->writer, job, err);
+		st = emi_run_writer_init(&e->writer, &e->job, err);
 	if (st == EM_OK)
 		st = emi_run_writer_begin(&e->writer, err);
 	if (st != EM_OK)
 		return st;
 	dest = emi_run_dest(&e->writer);
-	emi_outseq_begin(&e->out, &dest, n, job->plan.block_records);
-	st = emi_form_run(&e->former, records, n, &e->out, err);
+	emi_engine_begin_out(e, &dest, bytes);
+	return EM_OK;
+}
+
+em_status emi_engine_end_run(emi_engine *e, em_errinfo *err)
+{
+	emi_run run;
+	em_status st = emi_run_writer_finish(&e->writer, &run, err);
+
+	return st == EM_OK ? emi_job_add_run(&e->job, &run, e->writer.records, err) : st;
+}
+
+em_status emi_engine_spill(emi_engine *e, void *records, uint64_t n, em_errinfo *err)
+{
+	em_status st = emi_engine_begin_run(e, n * e->job.codec->record_bytes, err);
+
 	if (st == EM_OK)
-		st = emi_run_writer_finish(&e->writer, &run, err);
-	if (st == EM_OK)
-		st = emi_job_add_run(job, &run, err);
-	return st;
+		st = emi_form_run(&e->former, records, n, &e->out, err);
+	return st == EM_OK ? emi_engine_end_run(e, err) : st;
 }
 
 em_status emi_engine_sort_to(emi_engine *e, void *records, uint64_t n, const emi_dest *dest, em_errinfo *err)
 {
 	em_status st;
 
-	emi_outseq_begin(&e->out, dest, n, e->job.plan.block_records);
+	emi_engine_begin_out(e, dest, n * e->job.codec->record_bytes);
 	st = emi_form_run(&e->former, records, n, &e->out, err);
 	return st == EM_OK ? emi_outseq_end(&e->out, err) : st;
 }
@@ -93,12 +123,12 @@ static em_status drive_merge(emi_engine *e, const emi_run *runs, uint32_t k, em_
 	return st == EM_END ? end : st;
 }
 
-static uint64_t records_of(const emi_run *runs, uint64_t k)
+uint64_t emi_engine_bytes(const emi_run *runs, uint64_t k)
 {
 	uint64_t i, n = 0;
 
 	for (i = 0; i < k; i++)
-		n += runs[i].records;
+		n += runs[i].bytes;
 	return n;
 }
 
@@ -107,15 +137,11 @@ static em_status merge_group(emi_engine *e, uint64_t first, uint32_t k, em_errin
 {
 	emi_job *job = &e->job;
 	emi_run *runs = job->run + first, run;
-	emi_dest dest;
-	em_status st = emi_run_writer_begin(&e->writer, err);
+	em_status st = emi_engine_begin_run(e, emi_engine_bytes(runs, k), err);
 	uint32_t i, level = 0;
 
-	if (st != EM_OK)
-		return st;
-	dest = emi_run_dest(&e->writer);
-	emi_outseq_begin(&e->out, &dest, records_of(runs, k), job->plan.block_records);
-	st = drive_merge(e, runs, k, err);
+	if (st == EM_OK)
+		st = drive_merge(e, runs, k, err);
 	if (st == EM_OK)
 		st = emi_run_writer_finish(&e->writer, &run, err);
 	if (st == EM_OK)
@@ -132,13 +158,13 @@ static em_status merge_group(emi_engine *e, uint64_t first, uint32_t k, em_errin
 	return EM_OK;
 }
 
-/* The k neighbours with the fewest records: only neighbours, as equal records keep the order of their runs. */
+/* The k neighbours with the fewest bytes: only neighbours, as equal records keep the order of their runs. */
 static uint64_t smallest_group(const emi_job *job, uint32_t k)
 {
-	uint64_t sum = records_of(job->run, k), best_sum = sum, best = 0, i;
+	uint64_t sum = emi_engine_bytes(job->run, k), best_sum = sum, best = 0, i;
 
 	for (i = k; i < job->nruns; i++) {
-		sum += job->run[i].records - job->run[i - k].records;
+		sum += job->run[i].bytes - job->run[i - k].bytes;
 		if (sum < best_sum) {
 			best_sum = sum;
 			best = i - k + 1;
@@ -157,6 +183,10 @@ em_status emi_engine_reduce(emi_engine *e, em_errinfo *err)
 	if (st == EM_OK && e->writer.job != NULL)
 		st = emi_run_writer_end(&e->writer, err);
 	emi_former_free(&e->former);
+	emi_pool_free(&e->pool);
+	for (i = 0; i < job->nruns; i++)
+		if (job->run[i].longest > job->plan_input.longest)
+			job->plan_input.longest = job->run[i].longest;
 	emi_plan_merging(&job->plan, &job->plan_input, job->nruns);
 	if (st == EM_OK && job->nruns > job->plan.fan_in)
 		emi_watch_phase(&job->watch, EM_PHASE_MERGE, 0);
@@ -178,10 +208,9 @@ em_status emi_engine_reduce(emi_engine *e, em_errinfo *err)
 em_status emi_engine_merge_to(emi_engine *e, const emi_dest *dest, em_errinfo *err)
 {
 	emi_job *job = &e->job;
-	uint64_t total = records_of(job->run, job->nruns);
 
-	emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, total * job->codec->record_bytes);
-	emi_outseq_begin(&e->out, dest, total, job->plan.block_records);
+	emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, emi_engine_bytes(job->run, job->nruns));
+	emi_engine_begin_out(e, dest, emi_engine_bytes(job->run, job->nruns));
 	return drive_merge(e, job->run, (uint32_t)job->nruns, err);
 }
 
@@ -195,15 +224,14 @@ static em_status lend_block(void *arg, emi_outblock *block, em_errinfo *err)
 
 em_status emi_engine_pull_begin(emi_engine *e, void *records, uint64_t n, em_errinfo *err)
 {
-	static const emi_dest lend = { lend_block, NULL, NULL, 1 };
+	static const emi_dest lend = { lend_block, NULL, NULL, 1, 0 };
 	emi_job *job = &e->job;
 	const void *elems;
 	em_status st;
 
 	if (records == NULL) {
-		n = records_of(job->run, job->nruns);
-		emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, n * job->codec->record_bytes);
-		emi_outseq_begin(&e->out, &lend, n, job->plan.block_records);
+		emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, emi_engine_bytes(job->run, job->nruns));
+		emi_engine_begin_out(e, &lend, emi_engine_bytes(job->run, job->nruns));
 		return emi_merger_open(&e->merger, job, job->run, (uint32_t)job->nruns, &e->out, err);
 	}
 	st = emi_form_elems(&e->former, records, n, &elems, err);
@@ -235,20 +263,28 @@ static em_status pull_elems(emi_engine *e)
 	return EM_OK;
 }
 
-static em_status pull_merged(emi_engine *e, em_errinfo *err)
+em_status emi_engine_pull_block(emi_engine *e, const emi_outblock **block, em_errinfo *err)
 {
-	emi_outblock *b;
-
 	if (e->lent)
 		emi_outseq_release(&e->out);
 	e->lent = 0;
-	while ((b = emi_outseq_front(&e->out)) == NULL) {
+	while ((*block = emi_outseq_front(&e->out)) == NULL) {
 		em_status st = emi_merger_step(&e->merger, err);
 
 		if (st != EM_OK)
 			return st;
 	}
 	e->lent = 1;
+	return EM_OK;
+}
+
+static em_status pull_merged(emi_engine *e, em_errinfo *err)
+{
+	const emi_outblock *b;
+	em_status st = emi_engine_pull_block(e, &b, err);
+
+	if (st != EM_OK)
+		return st;
 	e->batch.records = b->buf.base + b->buf.lead;
 	e->batch.n = b->records;
 	return EM_OK;

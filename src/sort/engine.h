@@ -8,12 +8,15 @@
  *   reduce       runs are merged until the rest fits one merge
  *   merge_to     that last merge, into any destination, at once; or
  *   pull_begin, pull   the same, or an area that never was spilled, batch by batch
+ *
+ * Records of any length come from a pool in place of an area; engine_vary.c has what is different for them.
  */
 #ifndef EMI_ENGINE_H
 #define EMI_ENGINE_H
 
 #include "sort/form.h"
 #include "sort/merge.h"
+#include "sort/pool.h"
 #include "sort/run_writer.h"
 
 typedef struct emi_engine {
@@ -27,8 +30,18 @@ typedef struct emi_engine {
 	uint64_t elems_at, elems_end;
 	int lent;               /* a block of `out' is with the caller */
 	char *last;             /* EM_SORT_UNIQUE: the last record that was kept */
+	size_t last_bytes;      /* room in last */
 	int have_last;
 	em_batch batch;
+	/* records of any length */
+	emi_pool pool;
+	const emi_pair *pairs;  /* sorted in memory: elems_at is the next */
+	const unsigned char *frame, *frames_end; /* the next in the block that is lent */
+	char *lines;            /* the records of a batch ... */
+	size_t lines_bytes;
+	uint64_t *ends;         /* ... and where each ends */
+	const unsigned char *held; /* a frame that did not fit in the batch before */
+	em_status lines_status; /* how pulling ended, to be told after the batch that came before */
 } emi_engine;
 
 em_status emi_engine_open(emi_engine *e, em_ctx *ctx, const em_order *order, const em_sort_opts *opts,
@@ -56,5 +69,25 @@ em_status emi_engine_pull_begin(emi_engine *e, void *records, uint64_t n, em_err
 
 /* Lend the next batch.  EM_END at the end. */
 em_status emi_engine_pull(emi_engine *e, const em_batch **batch, em_errinfo *err);
+
+/* Any length: get the memory to form runs, with a pool of so many bytes; batches are going to be pulled, or not. */
+em_status emi_engine_prepare_vary(emi_engine *e, size_t pool_bytes, int batches, em_errinfo *err);
+
+/* Any length: write what is in the pool as a run, and clear it; or send it, all there is, to a destination. */
+em_status emi_engine_spill_pool(emi_engine *e, em_errinfo *err);
+em_status emi_engine_send_pool(emi_engine *e, const emi_dest *dest, em_errinfo *err);
+
+/* Any length: begin to pull what is in the pool, or, if runs were formed, those.  Then pull frames, of which each is valid until the next
+ * call, or batches. */
+em_status emi_engine_pull_vary(emi_engine *e, em_errinfo *err);
+em_status emi_engine_pull_frame(emi_engine *e, const unsigned char **frame, em_errinfo *err);
+em_status emi_engine_pull_lines(emi_engine *e, const em_batch **batch, em_errinfo *err);
+
+/* Shared by both kinds. */
+em_status emi_engine_begin_run(emi_engine *e, uint64_t bytes, em_errinfo *err);
+em_status emi_engine_end_run(emi_engine *e, em_errinfo *err);
+void emi_engine_begin_out(emi_engine *e, const emi_dest *dest, uint64_t bytes);
+em_status emi_engine_pull_block(emi_engine *e, const emi_outblock **block, em_errinfo *err);
+uint64_t emi_engine_bytes(const emi_run *runs, uint64_t k);
 
 #endif

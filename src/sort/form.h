@@ -2,16 +2,15 @@
 /*
  * form.h -- sorting in memory what fits in it: runs, and inputs that need none.
  *
- * The records of an area are turned into elements, surveyed (which key bits differ, are they in order
- * already), partitioned by their leading key bits into buckets that fit in the cache, and the buckets are sorted one by one
- * and stored to where the outseq wants them.  All steps use all threads; every step is stable:
- * each thread partitions a contiguous part of the input, and parts keep their order within a bucket.
+ * The records of an area are turned into elements, partitioned into buckets that fit in the cache (partition.h), and the buckets
+ * are sorted one by one and stored to where the outseq wants them.  All steps use all threads; every step is stable.
  */
 #ifndef EMI_FORM_H
 #define EMI_FORM_H
 
 #include "sort/job.h"
 #include "sort/outseq.h"
+#include "sort/partition.h"
 
 typedef struct emi_former {
 	emi_job *job;
@@ -19,8 +18,7 @@ typedef struct emi_former {
 	void *elems[2];         /* the first is NULL where elements take the place of the records */
 	size_t elems_bytes;
 	char *hot;              /* scratch for sorting buckets, plan.hot_bytes for each thread: it stays in the cache */
-	size_t *count;          /* threads * 2^EMI_MAX_RADIX_BITS places */
-	size_t *bound;          /* 2^EMI_MAX_RADIX_BITS + 1 beginnings of buckets */
+	emi_partition_room buckets;
 } emi_former;
 
 /* Memory for up to room records at a time. */

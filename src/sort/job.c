@@ -2,9 +2,12 @@
 /* job.c -- see job.h. */
 #include "sort/job.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/workers.h"
+#include "sort/plan_vary.h"
+#include "stream/records.h"
 
 #define TICK_CALLS 1024u        /* calls of a caller's comparison between two looks at the clock */
 
@@ -29,6 +32,45 @@ static em_status check_opts(const em_sort_opts *o, em_errinfo *err)
 	return EM_OK;
 }
 
+/* Is it one of the formats that there are? */
+static int legal_format(const em_format *f)
+{
+	if (f->reserved != 0)
+		return 0;
+	if (f->kind == EM_FORMAT_DELIMITED)
+		return f->delimiter <= UINT8_MAX && f->width == 0 && f->flags == 0;
+	return f->kind == EM_FORMAT_PREFIXED && (f->flags & ~EM_FORMAT_BIG_ENDIAN) == 0 &&
+	       (f->width == 1 || f->width == 2 || f->width == 4 || f->width == 8);
+}
+
+static em_status check_format(emi_job *job, em_errinfo *err)
+{
+	const em_format lines = EM_FORMAT_INIT;
+	em_format *f = &job->format;
+	em_status st;
+
+	*f = lines;
+	if (job->opts.format == NULL && job->opts.header == 0)
+		return EM_OK;
+	if (emi_order_vary(job->order) == NULL)
+		return emi_fail(err, EM_ERR_INVAL, "a format or a header of records that have one size");
+	if (job->opts.format == NULL)
+		return EM_OK;
+	st = emi_opts_copy(f, sizeof *f, sizeof *f, job->opts.format, "em_format", err);
+	if (st == EM_OK && !legal_format(f))
+		st = emi_fail(err, EM_ERR_INVAL, "no such format of records: kind %d, delimiter %u, width %u, flags 0x%x",
+			      (int)f->kind, (unsigned)f->delimiter, (unsigned)f->width, (unsigned)f->flags);
+	return st;
+}
+
+em_errinfo *emi_job_errinfo(const em_sort_opts *opts, em_errinfo *own)
+{
+	/* Callers compiled against an older header have fewer options. */
+	const size_t least = offsetof(em_sort_opts, errinfo) + sizeof opts->errinfo;
+
+	return opts != NULL && opts->size >= least && opts->errinfo != NULL ? opts->errinfo : own;
+}
+
 em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, em_errinfo *err)
 {
 	em_status st;
@@ -51,6 +93,9 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 	if (job->kern == NULL)
 		return emi_fail(err, EM_ERR_NOTSUP, "no kernels for instruction set %s", ctx->isa);
 	job->flags = job->opts.flags;
+	st = check_format(job, err);
+	if (st != EM_OK)
+		return st;
 	job->compare.order = order;
 	job->order_tie = emi_order_tie(order, &job->compare);
 	job->tie = job->order_tie;
@@ -66,7 +111,7 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 }
 
 /* What a plan is made from. */
-static void plan_input(emi_job *job, const emi_needs *needs)
+static void plan_input(emi_job *job, const emi_needs *needs, int thrifty)
 {
 	emi_plan_input *in = &job->plan_input;
 	uint64_t used = em_ctx_memory_used(job->ctx), all = em_ctx_memory(job->ctx);
@@ -90,13 +135,18 @@ static void plan_input(emi_job *job, const emi_needs *needs)
 	in->read_buffers = job->opts.read_buffers;
 	in->write_buffers = job->opts.write_buffers;
 	in->spare_blocks = needs->spare;
+	if (emi_order_vary(job->order) != NULL)
+		emi_plan_vary(job, needs, thrifty);
 }
 
 em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err)
 {
 	em_status st;
 
-	plan_input(job, needs);
+	/* A small input of records of any length makes do with little, if options do not ask for more. */
+	plan_input(job, needs, 1);
+	if (emi_plan_make(&job->plan, &job->plan_input, NULL) != EM_OK)
+		plan_input(job, needs, 0);
 	st = emi_plan_make(&job->plan, &job->plan_input, err);
 	if (st != EM_OK || job->plan.max_runs == 0)
 		return st;
@@ -112,7 +162,7 @@ em_status emi_job_scratch(emi_job *job, em_errinfo *err)
 	return job->scratch != NULL ? EM_OK : emi_scratch_acquire(job->ctx, &job->scratch, err);
 }
 
-em_status emi_job_add_run(emi_job *job, const emi_run *run, em_errinfo *err)
+em_status emi_job_add_run(emi_job *job, const emi_run *run, uint64_t records, em_errinfo *err)
 {
 	if (job->nruns == job->runs_room)
 		return emi_fail_memory(err, job->plan.memory * 2,
@@ -121,8 +171,8 @@ em_status emi_job_add_run(emi_job *job, const emi_run *run, em_errinfo *err)
 				       (unsigned long long)job->plan.run_records);
 	job->run[job->nruns++] = *run;
 	job->runs_formed++;
-	if (run->records > job->longest_run)
-		job->longest_run = run->records;
+	if (records > job->longest_run)
+		job->longest_run = records;
 	return EM_OK;
 }
 

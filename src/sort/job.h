@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "block/disk.h"
-#include "key/order.h"
+#include "key/vary.h"
 #include "sort/plan.h"
 #include "sort/run.h"
 #include "sort/watch.h"
@@ -46,12 +46,17 @@ typedef struct emi_job {
 	uint32_t passes;
 	uint32_t widest_merge;
 	uint64_t peak_scratch;
+	em_format format;       /* any length: how records stand in files ... */
+	uint64_t out_extra;     /* ... and what each takes there beside its own bytes */
 	uint64_t mispredict;    /* for tests: scrambles the predicted order of blocks when not 0 */
 } emi_job;
 
 /* Set up for a context, an order and options (NULL: defaults).  Takes references.  After a failure
  * nothing is held. */
 em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, em_errinfo *err);
+
+/* The detail that the options of a call name, or own. */
+em_errinfo *emi_job_errinfo(const em_sort_opts *opts, em_errinfo *own);
 
 /* What a sort needs beside what is planned for it. */
 typedef struct emi_needs {
@@ -60,6 +65,7 @@ typedef struct emi_needs {
 	uint32_t spare;         /* block buffers that the caller wants for itself */
 	uint32_t files;         /* files that are going to be open at once, the scratch disk not among them */
 	uint64_t held;          /* bytes that the caller took for this sort already */
+	uint64_t bytes;         /* any length: of the input in files, or EMI_UNKNOWN */
 } emi_needs;
 
 /* Make job->plan. */
@@ -68,8 +74,8 @@ em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err);
 /* The scratch disk, made when it is first asked for. */
 em_status emi_job_scratch(emi_job *job, em_errinfo *err);
 
-/* Append a run to the list. */
-em_status emi_job_add_run(emi_job *job, const emi_run *run, em_errinfo *err);
+/* Append a run of so many records to the list. */
+em_status emi_job_add_run(emi_job *job, const emi_run *run, uint64_t records, em_errinfo *err);
 
 /* Fork, cancellation, a failed comparison: EM_OK or what is wrong. */
 em_status emi_job_check(emi_job *job, em_errinfo *err);

@@ -6,24 +6,12 @@
 
 #include "sort/merge_task.h"
 
-/* One run: its front block, and what is behind it. */
-struct emi_merge_input {
-	emi_fetched *block;     /* NULL: none in hand */
-	const char *at;         /* next record in it */
-	size_t left;            /* records from there */
-	uint64_t behind;        /* records in blocks not yet in hand */
-};
-
-/* Where a cut is made: right behind this record. */
-typedef struct bound {
-	const char *record;     /* NULL: no bound, everything in hand is before it */
-	uint64_t key;
-	uint32_t run;
-} bound;
+#define LEAST_REACH 64u         /* bytes of any length to look ahead, at least */
 
 em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint32_t k, emi_outseq *q,
 			  em_errinfo *err)
 {
+	size_t block_bytes, rb = job->codec->record_bytes;
 	em_status st;
 	uint32_t i;
 
@@ -31,6 +19,9 @@ em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint
 	m->job = job;
 	m->q = q;
 	m->k = k;
+	m->cutter = rb != 0 ? &emi_cut_fixed : &emi_cut_vary;
+	m->target = rb != 0 ? q->cap * rb : q->cap;
+	m->least = rb != 0 ? rb : LEAST_REACH;
 	m->in = emi_alloc_array(job->ctx, k, sizeof *m->in, err);
 	m->task = emi_alloc_array(job->ctx, job->plan.tasks, sizeof *m->task, err);
 	if (m->in == NULL || m->task == NULL) {
@@ -43,17 +34,20 @@ em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint
 		if (st != EM_OK)
 			goto out;
 	}
+	block_bytes = job->plan.block_bytes;
 	for (i = 0; i < k; i++) {
-		m->in[i].behind = runs[i].records;
-		m->total += runs[i].records;
+		m->in[i].behind = runs[i].blocks;
+		m->total += runs[i].bytes;
+		if (runs[i].longest > block_bytes)
+			block_bytes = (size_t)(runs[i].longest + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 	}
-	st = emi_run_reader_open(&m->reader, job, runs, k, err);
+	st = emi_run_reader_open(&m->reader, job, runs, k, block_bytes, err);
 	if (st == EM_OK)
-		st = emi_prefetch_open(&m->fetch, job->ctx, job->scratch, k, job->plan.read_buffers,
-				       job->plan.block_bytes, emi_run_hint, &m->reader, &job->io, job->mispredict, err);
+		st = emi_prefetch_open(&m->fetch, job->ctx, job->scratch, k, job->plan.read_buffers, block_bytes,
+				       emi_run_hint, &m->reader, &job->io, job->mispredict, err);
 	if (st == EM_OK)
 		st = emi_prefetch_advance(&m->fetch, err);
-	m->reach = q->cap / k > 1 ? q->cap / k : 1;
+	m->reach = m->target / k;
 	if (k > job->widest_merge)
 		job->widest_merge = k;
 out:
@@ -96,7 +90,7 @@ static em_status retire(emi_merger *m, em_errinfo *err)
 		t->used_up = f->next;
 		emi_prefetch_return(&m->fetch, f);
 	}
-	emi_watch_add(&m->job->watch, (uint64_t)t->n * m->job->codec->record_bytes);
+	emi_watch_add(&m->job->watch, t->bytes);
 	return emi_prefetch_advance(&m->fetch, err);
 }
 
@@ -104,7 +98,6 @@ static em_status retire(emi_merger *m, em_errinfo *err)
 static em_status need_input(emi_merger *m, uint32_t i, em_errinfo *err)
 {
 	emi_merge_input *in = &m->in[i];
-	size_t cap = m->job->plan.block_records;
 	em_status st;
 
 	if (in->left != 0 || in->behind == 0)
@@ -125,38 +118,13 @@ static em_status need_input(emi_merger *m, uint32_t i, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	emi_block_free(m->job->scratch, in->block->hint.bid, in->block->hint.bytes);
-	in->at = in->block->buf;
-	in->left = in->behind < cap ? (size_t)in->behind : cap;
-	in->behind -= in->left;
-	return EM_OK;
+	in->behind--;
+	return m->cutter->begin(m->job, in, err);
 }
 
-/* Does record a of run i come before the bound, or is it up to it? */
-static int is_before(const emi_merger *m, const char *a, uint32_t i, const bound *b)
+/* The smallest, over all runs, of the records s bytes ahead.  s == 0: of the front ones. */
+static void find_bound(const emi_merger *m, size_t s, emi_bound *b)
 {
-	const emi_job *job = m->job;
-	uint64_t key = job->codec->key(job->order, a);
-
-	if (key != b->key)
-		return key < b->key;
-	if (job->tie.fn != NULL) {
-		int c = job->tie.fn(job->tie.arg, (uint64_t)(uintptr_t)a, (uint64_t)(uintptr_t)b->record);
-
-		if (c != 0)
-			return c < 0;
-	}
-	return i <= b->run;
-}
-
-static size_t reach(const emi_merge_input *in, size_t s)
-{
-	return in->left < s ? in->left : s;
-}
-
-/* The smallest, over all runs, of the records s ahead. */
-static void find_bound(const emi_merger *m, size_t s, bound *b)
-{
-	size_t rb = m->job->codec->record_bytes;
 	uint32_t i;
 
 	b->record = NULL;
@@ -165,11 +133,11 @@ static void find_bound(const emi_merger *m, size_t s, bound *b)
 		const char *r;
 
 		/* The end of a run bounds nothing; unless one record is all that there is sure to be room for. */
-		if (in->left == 0 || (s > 1 && in->left <= s && in->behind == 0))
+		if (in->left == 0 || (s != 0 && in->left <= s && in->behind == 0))
 			continue;
-		r = in->at + (reach(in, s) - 1) * rb;
+		r = m->cutter->ahead(m->job, in, s);
 		/* Of equal records that of the first run is the smallest, so a later one must be really before it. */
-		if (b->record == NULL || is_before(m, r, UINT32_MAX, b)) {
+		if (b->record == NULL || emi_is_before(m->job, r, UINT32_MAX, b)) {
 			b->record = r;
 			b->key = m->job->codec->key(m->job->order, r);
 			b->run = i;
@@ -177,70 +145,64 @@ static void find_bound(const emi_merger *m, size_t s, bound *b)
 	}
 }
 
-/* How many of the next records of run i belong to the cut. */
-static size_t cut(const emi_merger *m, uint32_t i, size_t s, const bound *b)
+/* The next records of run i that belong to the cut. */
+static emi_slice cut(const emi_merger *m, uint32_t i, size_t s, const emi_bound *b)
 {
 	const emi_merge_input *in = &m->in[i];
-	size_t rb = m->job->codec->record_bytes, lo = 0, hi = reach(in, s);
+	const emi_slice none = { in->at, 0, 0 };
 
-	if (b->record == NULL || i == b->run)
-		return hi;
+	if (in->left == 0)
+		return none;
+	if (b->record == NULL)
+		return m->cutter->rest(m->job, in);
 	/* A single step is the bound alone, even if the order contradicts itself. */
-	if (s == 1 || hi == 0 || !is_before(m, in->at, i, b))
-		return 0;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (is_before(m, in->at + mid * rb, i, b))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	if (i != b->run && (s == 0 || !emi_is_before(m->job, in->at, i, b)))
+		return none;
+	return m->cutter->cut(m->job, in, i, b, m->cutter->ahead(m->job, in, s));
 }
 
-/* Cut with s records of reach in each run: fills the slices of a task, and returns how many records they hold. */
-static size_t cut_all(const emi_merger *m, size_t s, struct emi_merge_task *t)
+/* Cut with s bytes of reach in each run: fills the slices of a task, and returns how many bytes they are going to be. */
+static uint64_t cut_all(const emi_merger *m, size_t s, struct emi_merge_task *t)
 {
-	size_t total = 0;
+	emi_bound b;
 	uint32_t i;
-	bound b;
 
 	find_bound(m, s, &b);
+	t->bound = b.record;
 	t->slices = 0;
+	t->bytes = 0;
+	t->out = 0;
 	for (i = 0; i < m->k; i++) {
-		size_t n = cut(m, i, s, &b);
+		const emi_slice slice = cut(m, i, s, &b);
 
-		if (n == 0)
+		if (slice.bytes == 0)
 			continue;
-		t->slice[t->slices].first = m->in[i].at;
-		t->slice[t->slices].n = n;
-		t->slices++;
-		total += n;
+		t->slice[t->slices++] = slice;
+		t->bytes += slice.bytes;
+		t->out += slice.out;
 	}
-	return total;
+	return m->q->dest.text ? t->out : t->bytes;
 }
 
 /*
- * Find the next task: about a block of records, never more.  Mixed keys give nearly k * s records; where one run is far
- * before the others, as in sorted or equal input, only s.  So the reach adapts: it is halved until the cut is small enough, and
- * doubled for the next one when it was much too small.
+ * Find the next task: about a block of records, and never more, but for a single record that is larger.  Mixed keys give nearly k * s
+ * bytes; where one run is far before the others, as in sorted or equal input, only s.  So the reach adapts: it is halved until the cut
+ * is small enough, and doubled for the next one when it was much too small.
  */
-static size_t find_task(emi_merger *m, struct emi_merge_task *t)
+static uint64_t find_task(emi_merger *m, struct emi_merge_task *t)
 {
-	size_t target = m->q->cap, n;
+	uint64_t size;
 
-	while ((n = cut_all(m, m->reach, t)) > target && m->reach > 1)
-		m->reach /= 2;
-	if (n < target / 2 && m->reach < m->job->plan.block_records)
-		m->reach *= 2;
-	return n;
+	while ((size = cut_all(m, m->reach, t)) > m->target && m->reach != 0)
+		m->reach = m->reach / 2 >= m->least ? m->reach / 2 : 0;
+	if (size < m->target / 2 && m->reach < m->job->plan.block_bytes)
+		m->reach = m->reach != 0 ? m->reach * 2 : m->least;
+	return size;
 }
 
 /* The records of a task leave their runs. */
 static void take_slices(emi_merger *m, struct emi_merge_task *t)
 {
-	size_t rb = m->job->codec->record_bytes;
 	uint32_t i, slice = 0;
 
 	for (i = 0; i < m->k && slice < t->slices; i++) {
@@ -248,8 +210,9 @@ static void take_slices(emi_merger *m, struct emi_merge_task *t)
 
 		if (in->left == 0 || in->at != t->slice[slice].first)
 			continue;
-		in->at += t->slice[slice].n * rb;
-		in->left -= t->slice[slice].n;
+		in->at += t->slice[slice].bytes;
+		in->left -= t->slice[slice].bytes;
+		in->out += t->slice[slice].out;
 		slice++;
 		if (in->left == 0) {
 			in->block->next = t->used_up;
@@ -270,10 +233,15 @@ static em_status dispatch(emi_merger *m, em_errinfo *err)
 		if (st != EM_OK)
 			return st;
 	}
-	t->n = find_task(m, t);
+	/* A block that is too large for the buffers waits for those before it: then so do we, who may lend them. */
+	if (find_task(m, t) > m->target && m->retired < m->dispatched)
+		return retire(m, err);
+	t->index = m->dispatched;
 	t->pos = m->pos;
+	t->out_pos = m->out_pos;
 	take_slices(m, t);
-	m->pos += t->n;
+	m->pos += t->bytes;
+	m->out_pos += m->q->dest.text ? t->out : t->bytes;
 	m->dispatched++;
 	/* A caller's function is only called on the caller's thread: then there is one task, run at once. */
 	if (m->ntasks == 1)
@@ -286,8 +254,11 @@ static em_status dispatch(emi_merger *m, em_errinfo *err)
 /* A new task writes at most this block: it is no larger than one. */
 static uint64_t last_block(const emi_merger *m)
 {
-	uint64_t end = m->total - m->pos < m->q->cap ? m->total : m->pos + m->q->cap;
+	uint64_t rb = m->job->codec->record_bytes, end;
 
+	if (rb == 0)
+		return m->dispatched;
+	end = (m->total - m->pos < m->target ? m->total : m->pos + m->target) / rb;
 	return (end - 1) / m->q->cap;
 }
 

@@ -7,21 +7,21 @@
  * front block such that everything in the slices comes before everything behind them; its place in the output is
  * known, so tasks of one merge run at the same time and write into the output blocks directly.
  *
- * The cut: look s records ahead in every run's front block, or to its end; of the records found there the
+ * The cut: look s bytes ahead in every run's front block, or to its end; of the records found there the
  * smallest, by (key, run), is the bound.  The slice of each run are its records up to the bound, which lie
- * within those s, so a binary search finds the end.  With k runs and s = target / k the slices hold nearly
- * target records when the keys are mixed, and only s when they are not; then s grows.
+ * within those s bytes, so a binary search finds the end.  With k runs and s = target / k the slices hold nearly
+ * target bytes when the keys are mixed, and only s when they are not; then s grows.
  */
 #ifndef EMI_MERGE_H
 #define EMI_MERGE_H
 
 #include "base/workers.h"
 #include "block/prefetch.h"
+#include "sort/merge_cut.h"
 #include "sort/outseq.h"
 #include "sort/run_reader.h"
 
 typedef struct emi_merge_task emi_merge_task;
-typedef struct emi_merge_input emi_merge_input;
 
 typedef struct emi_merger {
 	emi_job *job;
@@ -33,9 +33,13 @@ typedef struct emi_merger {
 	emi_merge_task *task;   /* a ring of them */
 	uint32_t ntasks;
 	uint64_t dispatched, retired; /* tasks; numbers of the ring modulo ntasks */
-	size_t reach;           /* records to look ahead in each run for the next cut */
-	uint64_t pos;           /* records dispatched */
+	const emi_cutter *cutter;
+	size_t target;          /* bytes of a task, at most */
+	size_t reach;           /* bytes to look ahead in each run for the next cut; 0: single steps */
+	size_t least;           /* bytes of a reach that is not 0 */
+	uint64_t pos;           /* bytes dispatched */
 	uint64_t total;
+	uint64_t out_pos;       /* any length: bytes of the blocks dispatched */
 } emi_merger;
 
 /* Merge k runs into a sequence, which must have been begun for all their records.  Their blocks are

@@ -29,8 +29,8 @@ em_status emi_merge_task_init(merge_task *t, emi_job *job, emi_outseq *q, uint32
 		ok = t->elems != NULL;
 	}
 	if (ok && !emi_codec_in_place(job->codec)) {
-		t->out = emi_alloc_array(job->ctx, EMI_TASK_OUT, eb, err);
-		ok = t->out != NULL;
+		t->made = emi_alloc_array(job->ctx, EMI_TASK_OUT, eb, err);
+		ok = t->made != NULL;
 	}
 	if (ok)
 		return EM_OK;
@@ -47,8 +47,8 @@ void emi_merge_task_free(merge_task *t, uint32_t k)
 		return;
 	ctx = t->job->ctx;
 	eb = t->job->codec->elem_bytes;
-	if (t->out != NULL)
-		emi_free_array(ctx, t->out, EMI_TASK_OUT, eb);
+	if (t->made != NULL)
+		emi_free_array(ctx, t->made, EMI_TASK_OUT, eb);
 	if (t->elems != NULL)
 		emi_free_array(ctx, t->elems, (uint64_t)k * t->job->plan.window, eb);
 	if (t->tree != NULL)
@@ -63,16 +63,18 @@ void emi_merge_task_free(merge_task *t, uint32_t k)
 /* One run alone has all of it: its records are moved as they are. */
 static void copy_slice(merge_task *t)
 {
-	size_t rb = t->job->codec->record_bytes, done = 0;
+	const size_t rb = t->job->codec->record_bytes, all = t->bytes / rb;
+	const uint64_t pos = t->pos / rb;
+	size_t done = 0;
 
-	while (done < t->n) {
-		size_t n = t->n - done;
-		void *dst = emi_outseq_place(t->q, t->pos + done, &n);
+	while (done < all) {
+		size_t n = all - done;
+		void *dst = emi_outseq_place(t->q, pos + done, &n);
 
 		if (dst == NULL)
 			return;
 		memcpy(dst, t->slice[0].first + done * rb, n * rb);
-		emi_outseq_filled(t->q, t->pos + done, n);
+		emi_outseq_filled(t->q, pos + done, n);
 		done += n;
 	}
 }
@@ -82,13 +84,13 @@ static void refill(merge_task *t, uint32_t i)
 {
 	const emi_codec *codec = t->job->codec;
 	emi_slice *s = &t->slice[i];
-	size_t n = s->n < t->job->plan.window ? s->n : t->job->plan.window;
+	size_t left = s->bytes / codec->record_bytes, n = left < t->job->plan.window ? left : t->job->plan.window;
 	char *win = t->elems + (size_t)i * t->job->plan.window * codec->elem_bytes;
 
 	if (n != 0)
 		codec->load(t->job->order, s->first, n, win);
 	s->first += n * codec->record_bytes;
-	s->n -= n;
+	s->bytes -= n * codec->record_bytes;
 	t->win[i].cur = win;
 	t->win[i].end = win + n * codec->elem_bytes;
 }
@@ -122,7 +124,7 @@ static void merge_records(merge_task *t, emi_merge *m, char *dst, size_t n)
 	}
 	while (done < n) {
 		size_t some = n - done < EMI_TASK_OUT ? n - done : EMI_TASK_OUT;
-		char *to = dst + done * codec->record_bytes, *out = t->out != NULL ? t->out : to;
+		char *to = dst + done * codec->record_bytes, *out = t->made != NULL ? t->made : to;
 
 		merge_elems(t, m, out, some);
 		codec->store(t->job->order, out, some, to);
@@ -133,10 +135,15 @@ static void merge_records(merge_task *t, emi_merge *m, char *dst, size_t n)
 void emi_merge_task_run(void *arg)
 {
 	merge_task *t = arg;
-	size_t rb = t->job->codec->record_bytes, done = 0;
+	size_t rb = t->job->codec->record_bytes, all, done = 0;
 	emi_merge m;
 	uint32_t i;
 
+	if (rb == 0) {
+		emi_merge_task_run_vary(t);
+		return;
+	}
+	all = t->bytes / rb;
 	if (t->slices == 1) {
 		copy_slice(t);
 		return;
@@ -146,7 +153,7 @@ void emi_merge_task_run(void *arg)
 			refill(t, i);
 		} else {
 			t->win[i].cur = t->slice[i].first;
-			t->win[i].end = t->slice[i].first + t->slice[i].n * rb;
+			t->win[i].end = t->slice[i].first + t->slice[i].bytes;
 		}
 	}
 	memset(&m, 0, sizeof m);
@@ -155,14 +162,14 @@ void emi_merge_task_run(void *arg)
 	m.tree = t->tree;
 	m.tie = t->job->tie;
 	t->job->kern->merge_start(&m);
-	while (done < t->n) {
-		size_t n = t->n - done;
-		char *dst = emi_outseq_place(t->q, t->pos + done, &n);
+	while (done < all) {
+		size_t n = all - done;
+		char *dst = emi_outseq_place(t->q, t->pos / rb + done, &n);
 
 		if (dst == NULL)
 			return;
 		merge_records(t, &m, dst, n);
-		emi_outseq_filled(t->q, t->pos + done, n);
+		emi_outseq_filled(t->q, t->pos / rb + done, n);
 		done += n;
 	}
 }

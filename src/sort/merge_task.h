@@ -6,31 +6,29 @@
 #define EMI_MERGE_TASK_H
 
 #include "base/workers.h"
-#include "block/prefetch.h"
+#include "sort/merge_cut.h"
 #include "sort/outseq.h"
-
-/* Records of one run: n of them, one behind the other. */
-typedef struct emi_slice {
-	const char *first;
-	size_t n;
-} emi_slice;
 
 struct emi_merge_task {
 	emi_task task;
 	emi_job *job;
 	emi_outseq *q;
-	uint64_t pos;           /* of its first record in the sequence */
-	size_t n;               /* records in all slices */
+	uint64_t pos;           /* bytes in the sequence before it */
+	size_t bytes;           /* of all slices */
+	uint64_t out;           /* any length: output bytes of all slices ... */
+	uint64_t out_pos;       /* ... bytes of the blocks before it ... */
+	uint64_t index;         /* ... and the block that it makes */
+	const char *bound;      /* no record of the slices is behind this one; NULL: not known */
 	emi_slice *slice;       /* the slices that are not empty, in the order of the runs */
 	uint32_t slices;
 	emi_window *win;        /* one per slice */
 	void *tree;
 	char *elems;            /* conversion windows, job->plan.window elements per slice; NULL: none is needed */
-	void *out;              /* MAX elements on their way to records; NULL: none is needed */
+	void *made;             /* EMI_TASK_OUT elements on their way to records; NULL: none is needed */
 	emi_fetched *used_up;   /* blocks that nobody needs when this task and those before it are done */
 };
 
-#define EMI_TASK_OUT 256u       /* elements in `out' */
+#define EMI_TASK_OUT 256u
 
 /* Storage for up to k slices. */
 em_status emi_merge_task_init(struct emi_merge_task *t, emi_job *job, emi_outseq *q, uint32_t k, em_errinfo *err);
@@ -38,5 +36,8 @@ void emi_merge_task_free(struct emi_merge_task *t, uint32_t k);
 
 /* Merge the slices; arg is the task. */
 void emi_merge_task_run(void *arg);
+
+/* merge_task_vary.c: the same for records of any length. */
+void emi_merge_task_run_vary(struct emi_merge_task *t);
 
 #endif

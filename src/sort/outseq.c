@@ -37,13 +37,22 @@ em_status emi_outseq_init(emi_outseq *q, emi_job *job, uint32_t nring, size_t bl
 			st = err->status;
 			goto out;
 		}
-		/* What lies behind the last record of a block is written too: never what memory held before. */
-		memset(q->ring[i].buf.base, 0, q->buffer_bytes);
 	}
 out:
 	if (st != EM_OK)
 		emi_outseq_free(q);
 	return st;
+}
+
+/* Give back the buffer that was made for a large block. */
+static void drop_large(emi_outseq *q, emi_outblock *b)
+{
+	if (b->own == NULL)
+		return;
+	emi_buffer_free(q->job->ctx, b->buf.base, b->large_bytes);
+	b->buf.base = b->own;
+	b->own = NULL;
+	q->large--;
 }
 
 void emi_outseq_free(emi_outseq *q)
@@ -57,6 +66,7 @@ void emi_outseq_free(emi_outseq *q)
 			continue;
 		if (!emi_ctx_forked(q->job->ctx))
 			emi_wait(&q->ring[i].buf.rq, NULL);
+		drop_large(q, &q->ring[i]);
 		emi_buffer_free(q->job->ctx, q->ring[i].buf.base, q->buffer_bytes);
 	}
 	if (q->ring != NULL)
@@ -74,10 +84,22 @@ void emi_outseq_begin(emi_outseq *q, const emi_dest *dest, uint64_t total, size_
 	q->total = total;
 	q->cap = cap;
 	q->next_acquire = q->next_put = q->released = 0;
+	q->next_share = q->next_block = q->next_byte = 0;
 	q->owner = pthread_self();
-	for (i = 0; i < q->nring; i++)
+	for (i = 0; i < q->nring; i++) {
+		q->ring[i].turn = i;
 		if (q->ring[i].state != EMI_OUT_PUT)
 			q->ring[i].state = EMI_OUT_FREE;
+	}
+}
+
+/* What lies behind the last record of a block is written too: never what memory held before.  Buffers that are never used are
+ * never touched. */
+static void clean(emi_outseq *q, emi_outblock *b)
+{
+	if (!b->clean)
+		memset(b->buf.base, 0, q->buffer_bytes);
+	b->clean = 1;
 }
 
 static void fail_locked(emi_outseq *q, em_status status, const em_errinfo *err)
@@ -109,6 +131,7 @@ static void reclaim_locked(emi_outseq *q, emi_outblock *b)
 	st = pthread_equal(q->owner, pthread_self()) ? emi_watch_wait(&q->job->watch, &b->buf.rq, &err)
 						     : emi_wait(&b->buf.rq, &err);
 	pthread_mutex_lock(&q->lock);
+	drop_large(q, b);
 	b->state = EMI_OUT_FREE;
 	if (st != EM_OK)
 		fail_locked(q, st, &err);
@@ -158,6 +181,7 @@ static em_status acquire_locked(emi_outseq *q, uint64_t i)
 			uint64_t first = index * q->cap;
 
 			q->next_acquire++;
+			clean(q, b);
 			b->state = EMI_OUT_FILLING;
 			b->index = index;
 			b->filled = 0;
@@ -192,12 +216,12 @@ void *emi_outseq_place(emi_outseq *q, uint64_t pos, size_t *n)
 /* Hand on the blocks that are full, in order. */
 static void put_locked(emi_outseq *q)
 {
-	while (q->status == EM_OK && q->next_put < q->next_acquire) {
+	while (q->status == EM_OK) {
 		emi_outblock *b = &q->ring[q->next_put % q->nring];
 		em_errinfo err;
 		em_status st;
 
-		if (b->state != EMI_OUT_FULL)
+		if (b->state != EMI_OUT_FULL || b->index != q->next_put)
 			return;
 		memset(&err, 0, sizeof err);
 		st = q->dest.put(q->dest.arg, b, &err);
@@ -219,6 +243,109 @@ void emi_outseq_filled(emi_outseq *q, uint64_t pos, size_t n)
 		put_locked(q);
 		pthread_cond_broadcast(&q->changed);
 	}
+	pthread_mutex_unlock(&q->lock);
+}
+
+int emi_outseq_reserve(emi_outseq *q, uint64_t share, uint64_t blocks, uint64_t bytes, uint64_t *first, uint64_t *position)
+{
+	em_status st;
+
+	pthread_mutex_lock(&q->lock);
+	while (q->status == EM_OK && q->next_share != share)
+		await_change_locked(q);
+	*first = q->next_block;
+	*position = q->next_byte;
+	q->next_share++;
+	q->next_block += blocks;
+	q->next_byte += bytes;
+	st = q->status;
+	pthread_cond_broadcast(&q->changed);
+	pthread_mutex_unlock(&q->lock);
+	return st == EM_OK;
+}
+
+/* Some buffer that was made for a large block, whose transfer can be waited for; NULL: none. */
+static emi_outblock *find_large(emi_outseq *q)
+{
+	uint32_t i;
+
+	for (i = 0; i < q->nring; i++)
+		if (q->ring[i].own != NULL && q->ring[i].state == EMI_OUT_PUT && !q->dest.lends)
+			return &q->ring[i];
+	return NULL;
+}
+
+/* Make a buffer for a block that is too large for those of the ring, when it may have one. */
+static int make_large_locked(emi_outseq *q, emi_outblock *b, uint64_t index, size_t bytes)
+{
+	em_errinfo err;
+	char *base;
+
+	while (q->status == EM_OK && (q->next_put != index || q->large != 0)) {
+		emi_outblock *other = q->next_put == index ? find_large(q) : NULL;
+
+		if (other != NULL)
+			reclaim_locked(q, other);
+		else
+			await_change_locked(q);
+	}
+	if (q->status != EM_OK)
+		return 0;
+	memset(&err, 0, sizeof err);
+	b->large_bytes = bytes + EMI_PAGE;
+	base = emi_buffer_alloc(q->job->ctx, b->large_bytes, &err);
+	if (base == NULL) {
+		fail_locked(q, err.status, &err);
+		return 0;
+	}
+	/* What lies in front of the data, and behind it up to a whole page, is written too. */
+	memset(base, 0, EMI_PAGE);
+	memset(base + (b->large_bytes - 2 * EMI_PAGE), 0, 2 * EMI_PAGE);
+	b->own = b->buf.base;
+	b->buf.base = base;
+	q->large++;
+	return 1;
+}
+
+char *emi_outseq_take(emi_outseq *q, uint64_t index, size_t bytes, uint64_t position)
+{
+	emi_outblock *b = &q->ring[index % q->nring];
+	char *at = NULL;
+
+	/* Whole pages, so that a block of a run can be written as it is. */
+	const size_t room = (bytes + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+
+	pthread_mutex_lock(&q->lock);
+	while (q->status == EM_OK && (b->turn != index || b->state != EMI_OUT_FREE)) {
+		if (b->turn == index && b->state == EMI_OUT_PUT && !q->dest.lends)
+			reclaim_locked(q, b);
+		else
+			await_change_locked(q);
+	}
+	if (q->status == EM_OK) {
+		b->state = EMI_OUT_FILLING;
+		b->turn += q->nring;
+		clean(q, b);
+		b->index = index;
+		if (room + EMI_PAGE <= q->buffer_bytes || make_large_locked(q, b, index, room)) {
+			b->buf.len = bytes;
+			b->buf.lead = q->dest.lead == NULL ? 0 : q->dest.lead(q->dest.arg, position);
+			at = b->buf.base + b->buf.lead;
+		}
+	}
+	pthread_mutex_unlock(&q->lock);
+	return at;
+}
+
+void emi_outseq_full(emi_outseq *q, uint64_t index, size_t records)
+{
+	emi_outblock *b = &q->ring[index % q->nring];
+
+	pthread_mutex_lock(&q->lock);
+	b->records = records;
+	b->state = EMI_OUT_FULL;
+	put_locked(q);
+	pthread_cond_broadcast(&q->changed);
 	pthread_mutex_unlock(&q->lock);
 }
 
@@ -246,6 +373,7 @@ emi_outblock *emi_outseq_front(emi_outseq *q)
 void emi_outseq_release(emi_outseq *q)
 {
 	pthread_mutex_lock(&q->lock);
+	drop_large(q, &q->ring[q->released % q->nring]);
 	q->ring[q->released % q->nring].state = EMI_OUT_FREE;
 	q->released++;
 	pthread_cond_broadcast(&q->changed);
@@ -274,6 +402,7 @@ em_status emi_outseq_end(emi_outseq *q, em_errinfo *err)
 		st = emi_watch_wait(&q->job->watch, &q->ring[i].buf.rq, &e);
 		if (st != EM_OK)
 			emi_outseq_abort(q, st, &e);
+		drop_large(q, &q->ring[i]);
 		q->ring[i].state = EMI_OUT_FREE;
 	}
 	if (q->status != EM_OK && err != NULL && err->status == EM_OK)

@@ -10,6 +10,11 @@
  *
  * Buffers are acquired in the order of the blocks by whoever needs one first.  A thread waits only for blocks
  * that lie before those it wants, which somebody who runs already is filling, so nobody waits for ever.
+ *
+ * Records of any length make a sequence whose blocks are filled by one thread each, which says how long its block is.  What
+ * number and position the first block of a thread's share has, is known when all shares before it have been measured: that is
+ * what emi_outseq_reserve() waits for.  A block that is larger than the buffers gets one of its own; there is only
+ * one such at a time, and it waits until all blocks before it were put, so that it cannot be in their way.
  */
 #ifndef EMI_OUTSEQ_H
 #define EMI_OUTSEQ_H
@@ -25,6 +30,10 @@ typedef struct emi_outblock {
 	size_t records;         /* that it is going to hold */
 	size_t filled;          /* that are there */
 	int state;
+	int clean;              /* the buffer holds nothing but zeroes and what was put in it */
+	uint64_t turn;          /* any length: the block that may have this buffer next */
+	char *own;              /* any length: its own buffer while base is a larger one ... */
+	size_t large_bytes;     /* ... of so many bytes */
 } emi_outblock;
 
 enum { EMI_OUT_FREE, EMI_OUT_ACQUIRING, EMI_OUT_FILLING, EMI_OUT_FULL, EMI_OUT_PUT };
@@ -38,6 +47,7 @@ typedef struct emi_dest {
 	size_t (*lead)(void *arg, uint64_t position);
 	void *arg;
 	int lends;
+	int text;               /* any length: blocks hold output bytes, not frames */
 } emi_dest;
 
 typedef struct emi_outseq {
@@ -53,6 +63,10 @@ typedef struct emi_outseq {
 	uint64_t next_acquire;  /* block that nobody has asked for yet */
 	uint64_t next_put;      /* block that goes to the destination next */
 	uint64_t released;      /* lending: blocks that came back */
+	uint32_t large;         /* blocks that have a buffer of their own */
+	uint64_t next_share;    /* any length: the share that may reserve next, and where it begins */
+	uint64_t next_block;
+	uint64_t next_byte;
 	pthread_t owner;        /* the thread that drives the job: it ticks while it waits */
 	em_status status;       /* of the first failure; detail in err */
 	em_errinfo err;
@@ -62,7 +76,7 @@ typedef struct emi_outseq {
 em_status emi_outseq_init(emi_outseq *q, emi_job *job, uint32_t nring, size_t block_bytes, em_errinfo *err);
 void emi_outseq_free(emi_outseq *q);
 
-/* Begin a sequence of total records, in blocks of cap, on the thread that drives the job.  Blocks of the
+/* Begin a sequence of total records (any length: 0), in blocks of cap (any length: bytes), on the thread that drives the job.  Blocks of the
  * sequence before, which must have been put, may still be on their way; a failure stays. */
 void emi_outseq_begin(emi_outseq *q, const emi_dest *dest, uint64_t total, size_t cap);
 
@@ -72,6 +86,15 @@ void emi_outseq_begin(emi_outseq *q, const emi_dest *dest, uint64_t total, size_
  */
 void *emi_outseq_place(emi_outseq *q, uint64_t pos, size_t *n);
 void emi_outseq_filled(emi_outseq *q, uint64_t pos, size_t n);
+
+/* Any length.  Reserve places for a share, the share-th: so many blocks of so many bytes together; *first is the
+ * number of the first block and *position that of its first byte.  Waits for the shares before it.  0 after a failure. */
+int emi_outseq_reserve(emi_outseq *q, uint64_t share, uint64_t blocks, uint64_t bytes, uint64_t *first, uint64_t *position);
+
+/* Any length.  The buffer of block `index', of so many bytes from `position' on; waits for it.  NULL after a failure.  When it is
+ * filled in, say so. */
+char *emi_outseq_take(emi_outseq *q, uint64_t index, size_t bytes, uint64_t position);
+void emi_outseq_full(emi_outseq *q, uint64_t index, size_t records);
 
 /* Could block i be acquired without waiting for a lent block to come back? */
 int emi_outseq_room(emi_outseq *q, uint64_t i);

@@ -25,6 +25,7 @@
 #define REQUEST_COST (16 * KIB)         /* what a request costs, in bytes that could have been moved meanwhile */
 #define MAX_FAN_IN 8192u
 #define MIN_WRITE 3u
+#define MAX_WRITE 64u
 #define MAX_ROUNDS 200
 #define MIN_PREFETCH 2u
 #define MAX_PREFETCH 32u
@@ -75,16 +76,22 @@ static uint64_t fixed_cost(const emi_plan *p, const emi_plan_input *in)
 	       p->areas * (uint64_t)EMI_SOURCE_SLACK;
 }
 
+/* Bytes of a block buffer of a merge. */
+static uint64_t read_bytes(const emi_plan *p, const emi_plan_input *in)
+{
+	return in->longest > p->block_bytes ? page_up(in->longest) : p->block_bytes;
+}
+
 /* Bytes per run being merged. */
 static uint64_t run_cost(const emi_plan *p, const emi_plan_input *in)
 {
-	return p->block_bytes + EMI_DIR_BYTES + SEQ_BYTES +
+	return read_bytes(p, in) + EMI_DIR_BYTES + SEQ_BYTES +
 	       p->tasks * (96u + p->window * (uint64_t)in->codec->elem_bytes);
 }
 
 static uint64_t merge_cost(const emi_plan *p, const emi_plan_input *in, uint64_t k)
 {
-	return fixed_cost(p, in) + k * run_cost(p, in) + (uint64_t)p->read_buffers * p->block_bytes +
+	return fixed_cost(p, in) + k * run_cost(p, in) + (uint64_t)p->read_buffers * read_bytes(p, in) +
 	       p->tasks * MAX_WINDOW * (uint64_t)in->codec->elem_bytes;
 }
 
@@ -114,9 +121,10 @@ static uint64_t most_records(const emi_plan *p, const emi_plan_input *in)
 }
 
 /* As many output buffers as are worth having. */
-static uint32_t wanted_write_buffers(const emi_plan *p)
+static uint32_t wanted_write_buffers(const emi_plan *p, const emi_plan_input *in)
 {
-	uint64_t want = min64(2 * (uint64_t)p->threads + 4, p->memory / 8 / p->block_bytes);
+	uint64_t few = 2 * (uint64_t)p->threads + 4;
+	uint64_t want = min64(in->write_behind ? MAX_WRITE : few, p->memory / 8 / p->block_bytes);
 
 	return want < MIN_WRITE ? MIN_WRITE : (uint32_t)want;
 }
@@ -147,7 +155,7 @@ static int plan_runs(emi_plan *p, const emi_plan_input *in)
 		} else {
 			p->run_records = most_records(p, in);
 		}
-		if (p->run_records == 0)
+		if (p->run_records == 0 || p->run_records < in->min_records)
 			return 0;
 		if (in->n == EMI_UNKNOWN)
 			break;
@@ -185,7 +193,7 @@ static int plan_merge(emi_plan *p, const emi_plan_input *in)
 		return 0;
 	p->fan_in = (uint32_t)min64(k, wanted);
 	if (in->read_buffers == 0) {
-		uint64_t more = (left - p->fan_in * run_cost(p, in)) / p->block_bytes;
+		uint64_t more = (left - p->fan_in * run_cost(p, in)) / read_bytes(p, in);
 
 		/* The number of runs is a guess when nobody knows n: then prefetching gets its share first. */
 		if (p->runs == EMI_UNKNOWN && in->fan_in == 0 && k > 16) {
@@ -207,7 +215,7 @@ static double plan_time(const emi_plan *p, const emi_plan_input *in)
 	if (runs == 0)
 		return request;
 	if (runs == EMI_UNKNOWN)
-		runs = 64;
+		runs = in->expect_runs != 0 ? in->expect_runs : 64;
 	return (1.0 + emi_plan_merge_passes(runs, p->fan_in)) * slack * request;
 }
 
@@ -252,7 +260,7 @@ static int try_block(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes
 	if (!fits(p, in, block_bytes, MIN_WRITE))
 		return 0;
 	/* More output buffers are good, but not at the price of another pass: so more memory is never worse. */
-	for (more = wanted_write_buffers(p); more > MIN_WRITE; more--) {
+	for (more = wanted_write_buffers(p, in); more > MIN_WRITE; more--) {
 		if (fits(&q, in, block_bytes, more) && plan_time(&q, in) <= plan_time(p, in)) {
 			*p = q;
 			break;

@@ -2,9 +2,9 @@
 /*
  * run.h -- sorted runs on the scratch disk.
  *
- * A run is a sequence of blocks, each holding floor(B/R) whole records, only the last fewer (and cut
- * to whole pages).  Where they are and with which key each begins stands in the run's directory: a chain of
- * pages on the same disk, so that what memory knows of a run does not grow with it.  The keys are what prefetching
+ * A run is a sequence of blocks of whole records: floor(B/R) of them, only the last fewer, or as many as fit when they are
+ * of any length (block_vary.h).  Where they are, how long (cut to whole pages) and with which key each begins stands in
+ * the run's directory: a chain of pages on the same disk, so that what memory knows of a run does not grow with it.  The keys are what prefetching
  * predicts from: a block is needed when everything before its first key has been merged.
  */
 #ifndef EMI_RUN_H
@@ -13,12 +13,13 @@
 #include "block/disk.h"
 
 #define EMI_DIR_BYTES 4096u
-#define EMI_DIR_ENTRIES 255u
+#define EMI_DIR_ENTRIES 170u
 #define EMI_DIR_END UINT64_MAX
 
 typedef struct emi_dir_entry {
 	uint64_t key;           /* element key of the block's first record */
 	uint64_t offset;        /* of the block on its disk */
+	uint64_t bytes;         /* of data in it */
 } emi_dir_entry;
 
 typedef struct emi_dir_page {
@@ -29,8 +30,9 @@ typedef struct emi_dir_page {
 } emi_dir_page;
 
 typedef struct emi_run {
-	uint64_t records;
+	uint64_t bytes;         /* of records or frames */
 	uint64_t blocks;
+	uint64_t longest;       /* bytes of data in its largest block */
 	emi_bid dir;            /* first page of the directory */
 	uint32_t level;         /* merges its records went through */
 	uint32_t reserved;

@@ -24,7 +24,8 @@ static em_status check_page(const emi_run_cursor *c, em_errinfo *err)
 			(unsigned long long)c->at);
 }
 
-em_status emi_run_reader_open(emi_run_reader *r, emi_job *job, const emi_run *runs, uint32_t k, em_errinfo *err)
+em_status emi_run_reader_open(emi_run_reader *r, emi_job *job, const emi_run *runs, uint32_t k, size_t block_bytes,
+			      em_errinfo *err)
 {
 	emi_request *rq = NULL;
 	em_status st = EM_OK, waited;
@@ -33,6 +34,7 @@ em_status emi_run_reader_open(emi_run_reader *r, emi_job *job, const emi_run *ru
 	memset(r, 0, sizeof *r);
 	r->job = job;
 	r->k = k;
+	r->block_bytes = block_bytes;
 	r->cursor = emi_alloc_array(job->ctx, k, sizeof *r->cursor, err);
 	if (r->cursor != NULL)
 		rq = emi_alloc_array(job->ctx, k, sizeof *rq, err);
@@ -44,7 +46,6 @@ em_status emi_run_reader_open(emi_run_reader *r, emi_job *job, const emi_run *ru
 		emi_run_cursor *c = &r->cursor[i];
 
 		c->blocks = runs[i].blocks;
-		c->records = runs[i].records;
 		c->page = emi_buffer_alloc(job->ctx, EMI_DIR_BYTES, err);
 		if (c->page == NULL) {
 			st = err->status;
@@ -101,7 +102,7 @@ em_status emi_run_hint(void *arg, uint32_t seq, emi_hint *hint, em_errinfo *err)
 {
 	emi_run_reader *r = arg;
 	emi_run_cursor *c = &r->cursor[seq];
-	uint64_t cap = r->job->plan.block_records, n;
+	const emi_dir_entry *entry;
 
 	if (c->entry == c->page->count) {
 		em_status st = next_page(r, c, err);
@@ -109,14 +110,17 @@ em_status emi_run_hint(void *arg, uint32_t seq, emi_hint *hint, em_errinfo *err)
 		if (st != EM_OK)
 			return st;
 	}
-	n = c->records < cap ? c->records : cap;
-	hint->key = c->page->entry[c->entry].key;
+	entry = &c->page->entry[c->entry];
+	if (entry->bytes == 0 || entry->bytes > r->block_bytes)
+		return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: directory page at %llu",
+				(unsigned long long)c->at);
+	hint->key = entry->key;
 	hint->bid.disk = 0;
 	hint->bid.reserved = 0;
-	hint->bid.offset = c->page->entry[c->entry].offset;
-	hint->bytes = ((size_t)n * r->job->codec->record_bytes + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+	hint->bid.offset = entry->offset;
+	hint->data = (size_t)entry->bytes;
+	hint->bytes = (hint->data + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 	c->entry++;
 	c->blocks--;
-	c->records -= n;
 	return EM_OK;
 }

@@ -15,17 +15,18 @@ typedef struct emi_run_cursor {
 	uint64_t at;            /* where it came from */
 	uint32_t entry;         /* next of the page */
 	uint64_t blocks;        /* not yet told */
-	uint64_t records;       /* in those */
 } emi_run_cursor;
 
 typedef struct emi_run_reader {
 	emi_job *job;
 	uint32_t k;
+	size_t block_bytes;     /* of the largest block */
 	emi_run_cursor *cursor;
 } emi_run_reader;
 
-/* Read the first directory pages of k runs, all at once. */
-em_status emi_run_reader_open(emi_run_reader *r, emi_job *job, const emi_run *runs, uint32_t k, em_errinfo *err);
+/* Read the first directory pages of k runs, whose blocks have at most block_bytes, all at once. */
+em_status emi_run_reader_open(emi_run_reader *r, emi_job *job, const emi_run *runs, uint32_t k, size_t block_bytes,
+			      em_errinfo *err);
 void emi_run_reader_close(emi_run_reader *r);
 
 /* arg is the emi_run_reader.  Pages that were used up are freed on the disk. */

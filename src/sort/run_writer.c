@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "sort/block_vary.h"
+
 em_status emi_run_writer_init(emi_run_writer *w, emi_job *job, em_errinfo *err)
 {
 	int i;
@@ -45,6 +47,7 @@ em_status emi_run_writer_begin(emi_run_writer *w, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	memset(&w->run, 0, sizeof w->run);
+	w->records = 0;
 	memset(w->page[w->cur], 0, EMI_DIR_BYTES);
 	st = emi_block_alloc(w->job->scratch, EMI_DIR_BYTES, &w->at, err);
 	w->run.dir = w->at;
@@ -64,7 +67,7 @@ static em_status turn_page(emi_run_writer *w, uint64_t next, em_errinfo *err)
 	return st;
 }
 
-static em_status add_entry(emi_run_writer *w, uint64_t key, emi_bid bid, em_errinfo *err)
+static em_status add_entry(emi_run_writer *w, uint64_t key, emi_bid bid, size_t bytes, em_errinfo *err)
 {
 	emi_dir_page *page = w->page[w->cur];
 
@@ -81,8 +84,14 @@ static em_status add_entry(emi_run_writer *w, uint64_t key, emi_bid bid, em_erri
 	}
 	page->entry[page->count].key = key;
 	page->entry[page->count].offset = bid.offset;
+	page->entry[page->count].bytes = bytes;
 	page->count++;
 	return EM_OK;
+}
+
+static const void *first_record(const emi_job *job, const char *block)
+{
+	return emi_order_vary(job->order) != NULL ? (const void *)emi_block_first(block) : block;
 }
 
 static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
@@ -95,18 +104,21 @@ static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
 
 	if (st != EM_OK)
 		return st;
-	st = add_entry(w, job->codec->key(job->order, b->buf.base), bid, err);
+	st = add_entry(w, job->codec->key(job->order, first_record(job, b->buf.base)), bid, b->buf.len, err);
 	if (st != EM_OK)
 		return st;
 	emi_block_write(job->scratch, &b->buf.rq, b->buf.base, bytes, bid, &job->io);
 	w->run.blocks++;
-	w->run.records += b->records;
+	w->records += b->records;
+	w->run.bytes += emi_order_vary(job->order) != NULL ? emi_block_frames(b->buf.base) : b->buf.len;
+	if (b->buf.len > w->run.longest)
+		w->run.longest = b->buf.len;
 	return EM_OK;
 }
 
 emi_dest emi_run_dest(emi_run_writer *w)
 {
-	emi_dest d = { put_block, NULL, w, 0 };
+	emi_dest d = { put_block, NULL, w, 0, 0 };
 
 	return d;
 }

@@ -15,6 +15,7 @@ typedef struct emi_run_writer {
 	int cur;
 	emi_bid at;             /* where the page being filled is going to be */
 	emi_run run;            /* being written */
+	uint64_t records;       /* in it */
 } emi_run_writer;
 
 em_status emi_run_writer_init(emi_run_writer *w, emi_job *job, em_errinfo *err);

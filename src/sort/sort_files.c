@@ -8,12 +8,13 @@
  */
 #include <string.h>
 
+#include "sort/copier.h"
 #include "sort/engine.h"
+#include "sort/sort_vary.h"
 #include "stream/sink.h"
 #include "stream/source.h"
 
 #define AREAS 2
-#define COPIES EMI_PLAN_COPIES
 
 typedef struct file_sort {
 	emi_engine e;
@@ -25,8 +26,7 @@ typedef struct file_sort {
 	size_t area_bytes;
 	emi_fill fill[AREAS];
 	int copies;             /* the output is pulled and copied */
-	emi_outbuf copy[COPIES];
-	size_t copy_bytes;
+	emi_copier copier;
 } file_sort;
 
 static em_status tick(void *arg)
@@ -97,60 +97,23 @@ static em_status await_read(file_sort *f, int i, em_errinfo *err)
 	return st;
 }
 
-/* Copy a batch to the sink. */
-static em_status write_batch(file_sort *f, const em_batch *batch, uint64_t *at, em_errinfo *err)
-{
-	const char *from = batch->records;
-	size_t left = batch->bytes;
-
-	while (left != 0) {
-		emi_outbuf *ob = &f->copy[*at / f->copy_bytes % COPIES];
-		size_t some = left < f->copy_bytes ? left : f->copy_bytes;
-		em_status st = emi_watch_wait(&f->e.job.watch, &ob->rq, err);
-
-		if (st != EM_OK)
-			return st;
-		/* Keep to the grid of whole buffers, so that the two take turns. */
-		if (some > f->copy_bytes - (size_t)(*at % f->copy_bytes))
-			some = f->copy_bytes - (size_t)(*at % f->copy_bytes);
-		ob->lead = emi_sink_lead(f->sink, *at);
-		ob->len = some;
-		memcpy(ob->base + ob->lead, from, some);
-		st = emi_sink_put(f->sink, ob, err);
-		if (st != EM_OK)
-			return st;
-		from += some;
-		left -= some;
-		*at += some;
-	}
-	return EM_OK;
-}
-
 static em_status pull_all(file_sort *f, void *records, uint64_t n, em_errinfo *err)
 {
 	em_status st = emi_engine_pull_begin(&f->e, records, n, err);
 	const em_batch *batch;
-	uint64_t at = 0;
-	uint32_t i;
 
 	while (st == EM_OK) {
 		st = emi_engine_pull(&f->e, &batch, err);
 		if (st == EM_OK)
-			st = write_batch(f, batch, &at, err);
+			st = emi_copier_write(&f->copier, batch->records, batch->bytes, err);
 	}
-	for (i = 0; i < COPIES && st == EM_END; i++) {
-		em_status w = emi_watch_wait(&f->e.job.watch, &f->copy[i].rq, err);
-
-		if (w != EM_OK)
-			st = w;
-	}
-	return st == EM_END ? EM_OK : st;
+	return st == EM_END ? emi_copier_flush(&f->copier, err) : st;
 }
 
 /* All records are in one area: sort them to the output. */
 static em_status sort_in_memory(file_sort *f, int i, em_errinfo *err)
 {
-	emi_dest dest = { put_sink, lead_sink, f, 0 };
+	emi_dest dest = { put_sink, lead_sink, f, 0, 0 };
 	uint64_t n = f->fill[i].records;
 	em_status st;
 
@@ -165,7 +128,7 @@ static em_status sort_in_memory(file_sort *f, int i, em_errinfo *err)
 
 static em_status merge_runs(file_sort *f, em_errinfo *err)
 {
-	emi_dest dest = { put_sink, lead_sink, f, 0 };
+	emi_dest dest = { put_sink, lead_sink, f, 0, 0 };
 	em_status st;
 
 	free_areas(f);
@@ -205,22 +168,6 @@ static em_status sort_runs(file_sort *f, em_errinfo *err)
 	return st == EM_OK ? merge_runs(f, err) : st;
 }
 
-static em_status make_copies(file_sort *f, em_errinfo *err)
-{
-	uint32_t i;
-
-	if (!f->copies)
-		return EM_OK;
-	f->copy_bytes = f->e.job.plan.block_bytes;
-	for (i = 0; i < COPIES; i++) {
-		f->copy[i].base = emi_buffer_alloc(f->e.job.ctx, f->copy_bytes + EMI_PAGE, err);
-		if (f->copy[i].base == NULL)
-			return err->status;
-		memset(f->copy[i].base, 0, f->copy_bytes + EMI_PAGE);
-	}
-	return EM_OK;
-}
-
 static em_status plan(file_sort *f, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
@@ -228,7 +175,7 @@ static em_status plan(file_sort *f, em_errinfo *err)
 
 	memset(&needs, 0, sizeof needs);
 	needs.n = f->n;
-	needs.spare = f->copies ? COPIES : 0;
+	needs.spare = f->copies ? EMI_COPIER_BUFFERS : 0;
 	needs.files = f->ninputs < EMI_SOURCE_OPEN ? f->ninputs : EMI_SOURCE_OPEN;
 	/* The sink is open, and there are a few structs. */
 	needs.held = (emi_sink_is_file(f->sink) ? emi_file_memory(job->ctx) : 0) + sizeof *f + 2u * EMI_PAGE;
@@ -251,8 +198,8 @@ static em_status run(file_sort *f, const char *output, em_errinfo *err)
 		f->copies = (job->flags & EM_SORT_UNIQUE) != 0 || !emi_sink_is_file(f->sink);
 		st = plan(f, err);
 	}
-	if (st == EM_OK)
-		st = make_copies(f, err);
+	if (st == EM_OK && f->copies)
+		st = emi_copier_init(&f->copier, job, f->sink, job->plan.block_bytes, err);
 	if (st == EM_OK && f->n != 0) {
 		emi_watch_phase(&job->watch, EM_PHASE_RUNS, bytes);
 		st = emi_engine_prepare(&f->e, err);
@@ -276,27 +223,16 @@ static em_status run(file_sort *f, const char *output, em_errinfo *err)
 
 static void close_files(file_sort *f)
 {
-	em_ctx *ctx = f->e.job.ctx;
-	uint32_t i;
-
 	if (f->source != NULL)
 		free_areas(f);
 	emi_source_close(f->source);
-	f->source = NULL;
-	/* Output buffers of the engine may be on their way to the sink: waiting for them comes first. */
-	for (i = 0; i < COPIES; i++) {
-		if (f->copy[i].base == NULL)
-			continue;
-		emi_wait(&f->copy[i].rq, NULL);
-		emi_buffer_free(ctx, f->copy[i].base, f->copy_bytes + EMI_PAGE);
-	}
+	emi_copier_free(&f->copier);
 }
 
 em_status em_sort_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
 			const char *output, const em_sort_opts *opts, em_sort_stats *stats)
 {
-	em_errinfo own, *err = opts != NULL && opts->size >= sizeof *opts && opts->errinfo != NULL ? opts->errinfo
-												    : &own;
+	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	file_sort *f;
 	em_status st;
 
@@ -305,6 +241,8 @@ em_status em_sort_files(em_ctx *ctx, const em_order *order, const char *const *i
 		return emi_fail(err, EM_ERR_INVAL, "an argument of em_sort_files() is NULL or empty");
 	if (stats != NULL && stats->size < sizeof(uint32_t))
 		return emi_fail(err, EM_ERR_INVAL, "the size of stats is not set");
+	if (emi_order_vary(order) != NULL)
+		return emi_sort_vary(ctx, order, inputs, ninputs, output, opts, stats, err);
 	f = emi_alloc(ctx, sizeof *f, err);
 	if (f == NULL)
 		return err->status;

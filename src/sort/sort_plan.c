@@ -3,14 +3,20 @@
 #include <string.h>
 
 #include "base/workers.h"
-#include "sort/job.h"
+#include "sort/plan_vary.h"
 
 #define MOST_BYTES (UINT64_MAX >> 7)    /* any number of passes over so much can still be counted */
+
+/* Bytes of a record; of any length: what the plan takes them for. */
+static uint64_t record_bytes(const emi_job *job)
+{
+	return job->codec->record_bytes != 0 ? job->codec->record_bytes : EMI_USUAL_RECORD;
+}
 
 static void describe(const emi_job *job, uint64_t n, em_sort_plan_info *info)
 {
 	const emi_plan *p = &job->plan;
-	uint64_t bytes = n * job->codec->record_bytes, blocks = (n + p->block_records - 1) / p->block_records;
+	uint64_t bytes = n * record_bytes(job), blocks = (n + p->block_records - 1) / p->block_records;
 	uint32_t merges = p->runs == 0 ? 0 : emi_plan_merge_passes(p->runs, p->fan_in);
 
 	info->fan_in = p->fan_in;
@@ -38,9 +44,8 @@ static void describe(const emi_job *job, uint64_t n, em_sort_plan_info *info)
 em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_sort_opts *opts,
 		       em_sort_plan_info *info)
 {
-	em_errinfo own, *err = opts != NULL && opts->size >= sizeof *opts && opts->errinfo != NULL ? opts->errinfo
-												    : &own;
-	emi_needs needs = { 0, 0, 0, 0, 0 };
+	em_errinfo own, *err = emi_job_errinfo(opts, &own);
+	emi_needs needs = { 0, 0, 0, 0, 0, 0 };
 	em_sort_plan_info full;
 	uint32_t size;
 	emi_job job;
@@ -54,7 +59,7 @@ em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_
 	st = emi_job_open(&job, ctx, order, opts, err);
 	if (st != EM_OK)
 		return st;
-	if (n > MOST_BYTES / job.codec->record_bytes)
+	if (n > MOST_BYTES / record_bytes(&job))
 		st = emi_fail(err, EM_ERR_INVAL, "the number of records is too large");
 	if (st == EM_OK && em_ctx_threads(ctx) > 1)
 		st = emi_workers_start(ctx, err);
@@ -62,8 +67,15 @@ em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_
 	needs.n = n;
 	needs.spare = (job.flags & EM_SORT_UNIQUE) != 0 ? EMI_PLAN_COPIES : 0;
 	needs.files = 2;
+	needs.bytes = n * record_bytes(&job);
 	if (st == EM_OK)
 		st = emi_job_plan(&job, &needs, err);
+	if (st == EM_OK && job.codec->record_bytes == 0) {
+		/* How many runs there are going to be was left open: it follows from n. */
+		job.plan.runs = n <= job.plan.run_records ? 0 : (n + job.plan.run_records - 1) / job.plan.run_records;
+		if (job.plan.runs != 0)
+			emi_plan_merging(&job.plan, &job.plan_input, job.plan.runs);
+	}
 	if (st == EM_OK)
 		describe(&job, n, &full);
 	else if (st == EM_ERR_MEMLIMIT)

@@ -2,11 +2,13 @@
 /*
  * sorter.c -- em_sorter: records are pushed in and pulled out.
  *
- * Pushed records are copied to an area; each time it is full, and more comes, it is spilled as a run.
+ * Pushed records are copied to an area, or, when they are of any length, to the pool; each time it is full, and more comes, it is
+ * spilled as a run.
  */
 #include <string.h>
 
 #include "sort/engine.h"
+#include "sort/plan_vary.h"
 
 struct em_sorter {
 	emi_engine e;
@@ -16,11 +18,31 @@ struct em_sorter {
 	enum { PUSHING, FINISHED, PULLING, ENDED } state;
 };
 
+static int varied(const em_sorter *s)
+{
+	return emi_order_vary(s->e.job.order) != NULL;
+}
+
+/* The memory for what is pushed. */
+static em_status make_area(em_sorter *s, const emi_needs *needs, em_errinfo *err)
+{
+	emi_job *job = &s->e.job;
+	em_status st;
+
+	if (varied(s))
+		return emi_engine_prepare_vary(&s->e, emi_vary_pool(job, needs), 1, err);
+	st = emi_engine_prepare(&s->e, err);
+	if (st != EM_OK)
+		return st;
+	s->area_bytes = (size_t)job->plan.run_records * job->codec->record_bytes;
+	s->area = emi_buffer_alloc(job->ctx, s->area_bytes, err);
+	return s->area != NULL ? EM_OK : err->status;
+}
+
 em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts)
 {
-	em_errinfo own, *err = opts != NULL && opts->size >= sizeof *opts && opts->errinfo != NULL ? opts->errinfo
-												    : &own;
-	const emi_needs needs = { EMI_UNKNOWN, 1, 0, 0, sizeof(em_sorter) };
+	em_errinfo own, *err = emi_job_errinfo(opts, &own);
+	const emi_needs needs = { EMI_UNKNOWN, 1, 0, 0, sizeof(em_sorter), EMI_UNKNOWN };
 	em_sorter *s;
 	em_status st;
 
@@ -42,13 +64,7 @@ em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, co
 	if (st == EM_OK)
 		st = emi_job_plan(&s->e.job, &needs, err);
 	if (st == EM_OK)
-		st = emi_engine_prepare(&s->e, err);
-	if (st == EM_OK) {
-		s->area_bytes = (size_t)s->e.job.plan.run_records * s->e.job.codec->record_bytes;
-		s->area = emi_buffer_alloc(ctx, s->area_bytes, err);
-		if (s->area == NULL)
-			st = err->status;
-	}
+		st = make_area(s, &needs, err);
 	if (st != EM_OK) {
 		em_sorter_close(s);
 		return st;
@@ -101,6 +117,8 @@ em_status em_sorter_push(em_sorter *s, const void *records, uint64_t n)
 		return st;
 	if (s->state != PUSHING)
 		return out_of_order(s, "push after finish");
+	if (varied(s))
+		return emi_job_result(job, emi_fail(&job->err, EM_ERR_INVAL, "records of any length are pushed in batches"));
 	st = emi_job_check(job, &job->err);
 	while (st == EM_OK && n != 0) {
 		size_t rb = job->codec->record_bytes;
@@ -118,6 +136,87 @@ em_status em_sorter_push(em_sorter *s, const void *records, uint64_t n)
 		n -= some;
 	}
 	return emi_job_result(job, st);
+}
+
+/* Add record i of a batch. */
+static em_status push_record(em_sorter *s, const char *record, size_t n, size_t i)
+{
+	emi_job *job = &s->e.job;
+	size_t need;
+
+	if (emi_pool_add(&s->e.pool, record, n, &need))
+		return EM_OK;
+	if (need > emi_vary_longest(job))
+		return emi_fail(&job->err, EM_ERR_RANGE, "record %llu of the batch: %llu bytes with its key are more than the %llu allowed",
+				(unsigned long long)i, (unsigned long long)need,
+				(unsigned long long)emi_vary_longest(job));
+	if (s->e.pool.n != 0) {
+		const em_status st = emi_engine_spill_pool(&s->e, &job->err);
+
+		if (st != EM_OK)
+			return st;
+		if (emi_pool_add(&s->e.pool, record, n, &need))
+			return EM_OK;
+	}
+	return emi_fail(&job->err, EM_ERR_INTERNAL, "a record of %llu bytes does not fit in memory", (unsigned long long)n);
+}
+
+static em_status check_batch(const em_sorter *s, const em_batch *batch, em_errinfo *err)
+{
+	uint64_t before = 0;
+	size_t i;
+
+	if ((batch->ends != NULL) != varied(s))
+		return emi_fail(err, EM_ERR_INVAL, "the batch %s ends, and the order is of records of %s",
+				batch->ends != NULL ? "has" : "has no", varied(s) ? "any length" : "one size");
+	if (batch->ends == NULL)
+		return batch->bytes == batch->n * s->e.job.codec->record_bytes
+			       ? EM_OK
+			       : emi_fail(err, EM_ERR_INVAL, "the batch has %llu bytes, which are not %llu records",
+					  (unsigned long long)batch->bytes, (unsigned long long)batch->n);
+	for (i = 0; i < batch->n; before = batch->ends[i++])
+		if (batch->ends[i] < before)
+			break;
+	if (i < batch->n || before != batch->bytes)
+		return emi_fail(err, EM_ERR_INVAL, "the ends of the batch do not ascend to its %llu bytes",
+				(unsigned long long)batch->bytes);
+	return EM_OK;
+}
+
+em_status em_sorter_push_batch(em_sorter *s, const em_batch *batch)
+{
+	const char *from;
+	emi_job *job;
+	em_status st;
+	size_t i;
+
+	if (s == NULL || batch == NULL || (batch->records == NULL && batch->bytes != 0) || (batch->n == 0 && batch->bytes != 0))
+		return EM_ERR_INVAL;
+	job = &s->e.job;
+	st = standing(s);
+	if (st != EM_OK || batch->n == 0)
+		return st;
+	if (s->state != PUSHING)
+		return out_of_order(s, "push after finish");
+	st = check_batch(s, batch, &job->err);
+	if (st == EM_OK && batch->ends == NULL)
+		return em_sorter_push(s, batch->records, batch->n);
+	if (st == EM_OK)
+		st = emi_job_check(job, &job->err);
+	from = batch->records;
+	for (i = 0; i < batch->n && st == EM_OK; i++) {
+		const uint64_t begin = i != 0 ? batch->ends[i - 1] : 0;
+
+		st = push_record(s, from + begin, (size_t)(batch->ends[i] - begin), i);
+		if (st == EM_OK)
+			job->records_in++;
+	}
+	return emi_job_result(job, st);
+}
+
+uint64_t em_sorter_longest(const em_sorter *s)
+{
+	return varied(s) ? emi_vary_longest(&s->e.job) - EMI_LENGTH_MAX : s->e.job.codec->record_bytes;
 }
 
 em_status em_sorter_finish(em_sorter *s)
@@ -139,8 +238,11 @@ em_status em_sorter_finish(em_sorter *s)
 		return emi_job_result(job, st);
 	if (s->n != 0)
 		st = emi_engine_spill(&s->e, s->area, s->n, &job->err);
+	else if (s->e.pool.n != 0)
+		st = emi_engine_spill_pool(&s->e, &job->err);
 	/* On failure transfers may still be on their way to buffers of the engine, but never to the area. */
-	emi_buffer_free(job->ctx, s->area, s->area_bytes);
+	if (s->area != NULL)
+		emi_buffer_free(job->ctx, s->area, s->area_bytes);
 	s->area = NULL;
 	if (st == EM_OK)
 		st = emi_engine_reduce(&s->e, &job->err);
@@ -162,7 +264,9 @@ em_status em_sorter_next(em_sorter *s, const em_batch **batch)
 	if (s->state == PUSHING)
 		return out_of_order(s, "next before finish");
 	if (s->state == FINISHED) {
-		if (job->nruns == 0 && s->n == 0)
+		if (varied(s))
+			st = emi_engine_pull_vary(&s->e, &job->err);
+		else if (job->nruns == 0 && s->n == 0)
 			s->state = ENDED;
 		else
 			st = emi_engine_pull_begin(&s->e, job->nruns == 0 ? s->area : NULL, s->n, &job->err);
@@ -170,7 +274,7 @@ em_status em_sorter_next(em_sorter *s, const em_batch **batch)
 	if (st != EM_OK || s->state == ENDED)
 		return emi_job_result(job, st != EM_OK ? st : EM_END);
 	s->state = PULLING;
-	st = emi_engine_pull(&s->e, batch, &job->err);
+	st = varied(s) ? emi_engine_pull_lines(&s->e, batch, &job->err) : emi_engine_pull(&s->e, batch, &job->err);
 	if (st == EM_END)
 		s->state = ENDED;
 	return emi_job_result(job, st);

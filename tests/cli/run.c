@@ -28,7 +28,7 @@
 
 #include "cli/run.h"
 
-#define ARGS_MOST 64
+#define ARGS_MOST 256
 #define CAP_DAC_OVERRIDE_NUMBER 1
 #define CAP_DAC_READ_SEARCH_NUMBER 2
 #define EXEC_FAILED 126
@@ -64,7 +64,7 @@ static void child(const run *r, const run_setup *s, int in, const char *const *a
 	const char *argv[ARGS_MOST + 2];
 	int i, fd;
 
-	argv[0] = getenv("EXTMEM");
+	argv[0] = s->program ? s->program : getenv("EXTMEM");
 	for (i = 0; args[i]; i++)
 		argv[i + 1] = args[i];
 	argv[i + 1] = NULL;
@@ -80,6 +80,8 @@ static void child(const run *r, const run_setup *s, int in, const char *const *a
 	if (s->close_out)
 		close(1);
 	child_limits(s);
+	if (s->dir && chdir(s->dir))
+		_exit(EXEC_FAILED);
 	execv(argv[0], (char *const *)(uintptr_t)argv);
 	_exit(EXEC_FAILED);
 }

@@ -12,6 +12,8 @@
 
 /* How to run it; all zeroes is the usual way. */
 typedef struct run_setup {
+	const char *program;    /* to run in place of the command; NULL: the command */
+	const char *dir;        /* to run it in, NULL: here */
 	const void *in;         /* standard input, as a file; NULL: in_fd, or /dev/null */
 	size_t in_bytes;
 	int in_fd;              /* 0: none */

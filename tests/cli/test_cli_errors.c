@@ -92,8 +92,6 @@ static void test_wrong_options(void **state)
 	expect_trouble(NULL, "command is missing", "--help", NULL);
 	expect_trouble(NULL, "what", "unknown command", "what", NULL);
 	expect_trouble(NULL, "--what", "unknown option", "--what", NULL);
-	expect_trouble(NULL, "extmem sort", "--record-size=N", "sort", f->in, NULL);
-	expect_trouble(NULL, "text lines", "not supported yet", "sort", "-o", f->out, NULL);
 	expect_trouble(NULL, "--what", "unrecognized", SORT, "--what", NULL);
 	expect_trouble(NULL, "extmem sort", "requires an argument", SORT, "-o", NULL);
 	expect_trouble(NULL, "--record-size 0", "at least 1", "sort", "--record-size=0", f->in, NULL);

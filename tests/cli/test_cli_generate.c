@@ -149,6 +149,141 @@ static void test_gensort(void **state)
 	free(s);
 }
 
+static const char *const kinds[] = { "--lines", "--lines=text", "--lines=short", "--lines=urls", "--lines=csv", "--lines=csv-quoted" };
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* What it writes with these arguments; *bytes of it. */
+static char *generate_lines(const char *kind, const char *volume, const char *size, const char *seed, size_t *bytes)
+{
+	char *out;
+	run r;
+
+	run_command(&r, NULL, "generate", kind, volume, "--seed", seed, size, NULL);
+	assert_status(&r, 0);
+	assert_string_equal(r.err, "");
+	*bytes = r.out_bytes;
+	out = r.out;
+	r.out = NULL;
+	run_free(&r);
+	return out;
+}
+
+/* See that all is printing lines of so many bytes; returns how many lines. */
+static size_t count_lines(const char *s, size_t bytes, size_t least, size_t most)
+{
+	size_t i, begin = 0, n = 0;
+
+	for (i = 0; i < bytes; i++) {
+		if (s[i] == '\n') {
+			assert_in_range(i + 1 - begin, least, most);
+			begin = i + 1;
+			n++;
+		} else {
+			assert_in_range((unsigned char)s[i], ' ', '~');
+		}
+	}
+	assert_int_equal(begin, bytes);
+	return n;
+}
+
+static void test_lines(void **state)
+{
+	static const size_t least[KINDS] = { 100, 100, 10, 40, 40, 40 }, most[KINDS] = { 100, 100, 10, 140, 120, 140 };
+	size_t i, few_bytes, many_bytes, other_bytes;
+	char *few, *many, *other;
+
+	(void)state;
+	for (i = 0; i < KINDS; i++) {
+		few = generate_lines(kinds[i], "--records=1000", NULL, "7", &few_bytes);
+		/* more than one buffer */
+		many = generate_lines(kinds[i], "--records=120000", NULL, "7", &many_bytes);
+		other = generate_lines(kinds[i], "--records=1000", NULL, "8", &other_bytes);
+		assert_int_equal(count_lines(few, few_bytes, least[i], most[i]), 1000);
+		assert_int_equal(count_lines(many, many_bytes, least[i], most[i]), 120000);
+		assert_memory_equal(few, many, few_bytes);
+		assert_true(few_bytes != other_bytes || memcmp(few, other, few_bytes));
+		free(few);
+		free(many);
+		free(other);
+	}
+}
+
+/* The files that a seed gives are the same for ever and everywhere. */
+static void test_known_lines(void **state)
+{
+	static const char *const expected[KINDS] = {
+		NULL,
+		"yy2RV*N|;8  00000000000000000000000000000000  AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"
+		"[bIHp3f~Dz  00000000000000000000000000000001  BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB\n"
+		"ia~UeYe;m]  00000000000000000000000000000002  CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC\n",
+		"yy2RV*N|;\n"
+		"[bIHp3f~D\n"
+		"ia~UeYe;m\n",
+		"https://riverweather471.co.uk/2024/images/products/products/443558673205?view=all&s=26644\n"
+		"https://pixelrecipes76.edu/articles/products/category/800163970693\n"
+		"https://m.silverfarm.co.uk/products/products/products/2025/products/products/413271364943\n",
+		"0,Bela Adams,1137995.81,2018-06-20,Dublin,open,1,R395004530729\n"
+		"1,Ivan Ito,3.04,2014-01-14,Lima,paid,10,R539312729528\n"
+		"2,David Evans,24.71,2025-05-22,Paris,open,1,R242899917815\n",
+		"0,Bela Adams,1137995.81,2018-06-20,\"Dublin, Old Town\",paid,1,R395004530729\n"
+		"1,Ivan Ito,3.04,2014-01-14,Lima,paid,1,R539312729528\n"
+		"2,David Evans,24.71,2025-05-22,\"Paris, Old Town\",paid,5,R242899917815\n",
+	};
+	size_t i, bytes;
+	char *s;
+
+	(void)state;
+	for (i = 1; i < KINDS; i++) {
+		s = generate_lines(kinds[i], "--records=3", NULL, "1", &bytes);
+		assert_string_equal(s, expected[i]);
+		free(s);
+	}
+}
+
+static void test_size_of_lines(void **state)
+{
+	static const char *const size[] = { "--record-size=1", "--record-size=2", "--record-size=11", "--record-size=46", "--record-size=47",
+					    "--record-size=48", "--record-size=2M" };
+	static const size_t value[] = { 1, 2, 11, 46, 47, 48, (size_t)2 << 20 };
+	size_t i, bytes;
+	char *s;
+
+	(void)state;
+	for (i = 0; i < sizeof(size) / sizeof(size[0]); i++) {
+		s = generate_lines("--lines", "--records=5", size[i], "0", &bytes);
+		assert_int_equal(bytes, 5 * value[i]);
+		assert_int_equal(count_lines(s, bytes, value[i], value[i]), 5);
+		free(s);
+	}
+}
+
+/* Whole lines, and no more than it takes. */
+static void test_size(void **state)
+{
+	size_t i, bytes, last;
+	char *s;
+
+	(void)state;
+	for (i = 0; i < KINDS; i++) {
+		s = generate_lines(kinds[i], "--size=3M", NULL, "0", &bytes);
+		assert_true(bytes >= (size_t)3 << 20);
+		for (last = bytes - 1; s[last - 1] != '\n'; last--)
+			;
+		assert_true(last < (size_t)3 << 20);
+		count_lines(s, bytes, 10, 140);
+		free(s);
+		s = generate_lines(kinds[i], "--size=0", NULL, "0", &bytes);
+		assert_int_equal(bytes, 0);
+		free(s);
+	}
+	s = generate_lines("--gensort", "--size=1001", NULL, "0", &bytes);
+	assert_int_equal(bytes, 1100);
+	free(s);
+	s = generate_lines("--record-size=16", "--size=1kB", NULL, "0", &bytes);
+	assert_int_equal(bytes, 1008);
+	free(s);
+}
+
 static void test_output_file(void **state)
 {
 	char *dir = test_dir_make(), *out = test_path(dir, "out"), *link = test_path(dir, "link");
@@ -205,6 +340,14 @@ static void test_wrong_options(void **state)
 	expect_trouble(&setup, "--record-size", "at least 1", "generate", "--records=1", "--record-size=0", NULL);
 	expect_trouble(&setup, "--record-size", "unknown unit", "generate", "--records=1", "--record-size=16X", NULL);
 	expect_trouble(&setup, "--record-size", "100 bytes", "generate", "--records=1", "--record-size=16", "--gensort", NULL);
+	expect_trouble(&setup, "--records", "--size", "generate", "--records=1", "--size=16", "--lines", NULL);
+	expect_trouble(&setup, "--size", "no file", "generate", "--size=9223372036854775808", "--lines", NULL);
+	expect_trouble(&setup, "--size", "no file", "generate", "--size=9223372036854775808", "--lines=csv", NULL);
+	expect_trouble(&setup, "--records", "no file", "generate", "--records=9223372036854775807", "--lines=csv", NULL);
+	expect_trouble(&setup, "--size", "unknown unit", "generate", "--size=1X", "--lines", NULL);
+	expect_trouble(&setup, "--lines", "text, short, urls, csv or csv-quoted", "generate", "--records=1", "--lines=words", NULL);
+	expect_trouble(&setup, "--lines", "--gensort", "generate", "--records=1", "--lines", "--gensort", NULL);
+	expect_trouble(&setup, "--record-size", "--lines=text", "generate", "--records=1", "--lines=urls", "--record-size=9", NULL);
 	expect_trouble(&setup, "--seed", "not a number", "generate", "--records=1", "--record-size=16", "--seed=", NULL);
 	expect_trouble(&setup, "file", "no input", "generate", "--records=1", "--record-size=16", "file", NULL);
 	expect_trouble(&setup, "-o", "only one", "generate", "--records=1", "--record-size=16", "-oa", "-ob", NULL);
@@ -309,6 +452,8 @@ int main(void)
 		cmocka_unit_test(test_beginning_is_the_same), cmocka_unit_test(test_known_bytes),
 		cmocka_unit_test(test_numbers),               cmocka_unit_test(test_small_records),
 		cmocka_unit_test(test_gensort),               cmocka_unit_test(test_output_file),
+		cmocka_unit_test(test_lines),                 cmocka_unit_test(test_known_lines),
+		cmocka_unit_test(test_size_of_lines),         cmocka_unit_test(test_size),
 		cmocka_unit_test(test_wrong_options),         cmocka_unit_test(test_closed_pipe),
 		cmocka_unit_test(test_interrupted),
 	};

@@ -50,7 +50,7 @@ static em_status put(void *arg, emi_outblock *block, em_errinfo *err)
 static void bench_open(bench *b, const sort_shape *shape, uint32_t threads, const char *isa)
 {
 	em_ctx_opts opts = sort_ctx_opts();
-	const emi_needs needs = { MOST, 0, 0, 0, 0 };
+	const emi_needs needs = { MOST, 0, 0, 0, 0, 0 };
 	em_errinfo err;
 
 	memset(b, 0, sizeof(*b));
@@ -87,7 +87,7 @@ static void bench_close(bench *b)
 static void check(bench *b, sort_pattern pattern, uint64_t n, size_t off)
 {
 	const size_t cap = BLOCK / b->shape.bytes;
-	const emi_dest dest = { put, NULL, b, 0 };
+	const emi_dest dest = { put, NULL, b, 0, 0 };
 	unsigned char *records = sort_records(&b->rng, &b->shape, pattern, n), *expected;
 	char *at = b->area + EMI_PAGE + off;
 	const void *elems;
@@ -235,7 +235,7 @@ static void test_failing_sequence(void **state)
 	for (threads = 1; threads <= 4; threads++) {
 		for (at = 1; at < 140; at += 37) {
 			uint64_t left = at;
-			const emi_dest dest = { refuse, NULL, &left, 0 };
+			const emi_dest dest = { refuse, NULL, &left, 0, 0 };
 			unsigned char *records;
 			em_errinfo err;
 			bench b;

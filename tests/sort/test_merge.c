@@ -56,7 +56,7 @@ static void bench_open(bench *b, const sort_shape *shape, sort_pattern pattern, 
 {
 	em_sort_opts so = EM_SORT_OPTS_INIT;
 	em_ctx_opts opts = sort_ctx_opts();
-	const emi_needs needs = { EMI_UNKNOWN, 1, 0, 0, 0 };
+	const emi_needs needs = { EMI_UNKNOWN, 1, 0, 0, 0, EMI_UNKNOWN };
 	em_errinfo err;
 	uint64_t m = n;
 
@@ -107,7 +107,7 @@ static em_status put(void *arg, emi_outblock *block, em_errinfo *err)
 /* Merge what there is to a destination, or pull it; *missed: blocks that were not expected so soon. */
 static em_status merge(bench *b, int pull, uint64_t *missed, em_errinfo *err)
 {
-	const emi_dest dest = { put, NULL, b, 0 };
+	const emi_dest dest = { put, NULL, b, 0, 0 };
 	const em_batch *batch;
 	em_status st;
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/**
+ * @file extmem/check.h  Looking whether records of any length are in order.
+ */
+#ifndef EXTMEM_CHECK_H
+#define EXTMEM_CHECK_H
+
+#include <extmem/format.h>
+#include <extmem/order.h>
+#include <extmem/progress.h>
+
+EM_BEGIN_DECLS
+
+/** Flags of a check. */
+#define EM_CHECK_UNIQUE 1u /**< Equal neighbours are out of order, too. */
+#define EM_CHECK_FIRST 2u  /**< Stop at the first disorder. */
+
+typedef struct em_check_opts {
+	uint32_t size;           /**< sizeof(em_check_opts); set by the initialiser. */
+	uint32_t flags;          /**< EM_CHECK_... */
+	const em_format *format; /**< NULL: lines. */
+	uint64_t header;         /**< Records at the beginning of each file that are not looked at. */
+	em_progress_fn progress; /**< NULL: none.  The phase is EM_PHASE_RUNS. */
+	void *progress_user;
+	em_errinfo *errinfo;     /**< Filled when the call fails; may be NULL. */
+} em_check_opts;
+#define EM_CHECK_OPTS_INIT { sizeof(em_check_opts), 0, NULL, 0, NULL, NULL, NULL }
+
+/** What was found. */
+typedef struct em_check_info {
+	uint32_t size;           /**< sizeof(em_check_info), set by the caller. */
+	uint32_t reserved;
+	uint64_t records;        /**< Records looked at. */
+	uint64_t bytes;          /**< Their bytes, delimiters and prefixes not counted. */
+	uint64_t checksum;       /**< Sum of the hashes of the records, which does not depend on their order. */
+	uint64_t duplicates;     /**< Records equal to the one before. */
+	uint64_t disorders;      /**< Records that should have come before the one before (EM_CHECK_UNIQUE: or equal it). */
+	uint64_t first_disorder; /**< Number of the first of them in the file, from 1, header included; 0: none. */
+} em_check_info;
+
+/** Takes the first record that is out of order: n bytes, its number in the file. */
+typedef void (*em_disorder_fn)(void *user, uint64_t number, const void *record, size_t n);
+
+/**
+ * Read a file ("-": standard input) of records of any length and look whether they are in order.  order may be NULL: then
+ * they are only counted.  fn, which may be NULL, is called with the first record that is out of order.
+ * Costs N/B reads, and memory for some buffers and the longest record.
+ *
+ * Returns: EM_OK (also when there is disorder: see info), EM_ERR_INVAL, EM_ERR_NOTSUP (an order of records of one size),
+ * EM_ERR_FORMAT (a record is too long or cut off), EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO, EM_ERR_SHORT,
+ * EM_ERR_CANCELED, EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FDLIMIT, EM_ERR_FORK.
+ */
+EM_API EM_NODISCARD em_status em_check_file(em_ctx *ctx, const em_order *order, const char *path, const em_check_opts *opts,
+					    em_check_info *info, em_disorder_fn fn, void *user);
+
+EM_END_DECLS
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/**
+ * @file extmem/format.h  How records of any length stand in a file.
+ *
+ * Either each record ends with a delimiter, which is one byte and no part of the record, as the lines of a text; or
+ * each is preceded by its length in bytes.
+ */
+#ifndef EXTMEM_FORMAT_H
+#define EXTMEM_FORMAT_H
+
+#include <extmem/base.h>
+
+EM_BEGIN_DECLS
+
+/** Kinds of formats. */
+#define EM_FORMAT_DELIMITED 0 /**< A delimiter ends each record; at the end of a file it may be missing. */
+#define EM_FORMAT_PREFIXED 1  /**< An unsigned number of `width' bytes, the length, precedes each record. */
+
+/** Flags of a format. */
+#define EM_FORMAT_BIG_ENDIAN 1u /**< Prefixes have their most significant byte first; default: least first. */
+
+typedef struct em_format {
+	uint32_t size;      /**< sizeof(em_format); set by the initialiser. */
+	int32_t kind;       /**< EM_FORMAT_DELIMITED or EM_FORMAT_PREFIXED */
+	uint32_t delimiter; /**< 0...255; EM_FORMAT_DELIMITED only. */
+	uint32_t width;     /**< Bytes of a prefix: 1, 2, 4 or 8; EM_FORMAT_PREFIXED only. */
+	uint32_t flags;     /**< EM_FORMAT_BIG_ENDIAN; EM_FORMAT_PREFIXED only. */
+	uint32_t reserved;  /**< 0 */
+} em_format;
+
+/** Lines of text. */
+#define EM_FORMAT_INIT { sizeof(em_format), EM_FORMAT_DELIMITED, '\n', 0, 0, 0 }
+
+EM_END_DECLS
+
+#endif

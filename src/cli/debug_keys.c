@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * debug_keys.c -- marking the keys of the lines that are written to standard output.
+ *
+ * Under each line stands a line for each key, in which '_' is below the characters of the key, and one for the comparison of
+ * whole lines where keys may be equal.  A tab is shown as '>', so that one byte is one column; control characters take none.
+ *
+ * The sort writes to standard output as always, but that is a pipe here, whose other end a thread reads.  So
+ * what is shown is what sorting and merging really give.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/debug_keys.h"
+#include "cli/message.h"
+
+static size_t columns(const char *p, size_t n)
+{
+	size_t i, width = 0;
+
+	for (i = 0; i < n; i++)
+		width += p[i] == '\t' || ((unsigned char)p[i] >= ' ' && p[i] != 127);
+	return width;
+}
+
+static void put_times(char c, size_t n, FILE *out)
+{
+	while (n--)
+		putc(c, out);
+}
+
+/* Mark the part of a line from begin to end. */
+static void put_mark(const char *line, size_t begin, size_t end, FILE *out)
+{
+	const size_t width = columns(line + begin, end - begin);
+
+	put_times(' ', columns(line, begin), out);
+	if (width)
+		put_times('_', width, out);
+	else
+		fputs("^ no match for key", out);
+	putc('\n', out);
+}
+
+static void put_line(const char *line, size_t n, FILE *out)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		putc(line[i] == '\t' ? '>' : line[i], out);
+	putc('\n', out);
+}
+
+static int mark_keys(const debug_keys *d, const char *line, size_t n)
+{
+	const text_options *to = d->text;
+	size_t begin, end;
+	uint32_t i;
+
+	for (i = 0; i < to->n; i++) {
+		if (em_text_find(d->order, i, line, n, &begin, &end) != EM_OK)
+			return -1;
+		put_mark(line, begin, end, d->out);
+	}
+	if (!to->n || !(to->stable || to->unique))
+		put_mark(line, 0, n, d->out);
+	return 0;
+}
+
+/* Read to the end whatever happens, or the writer would wait for ever. */
+static void *mark_lines(void *user)
+{
+	debug_keys *d = user;
+	const int delimiter = d->text->zero ? '\0' : '\n';
+	uint64_t header = d->text->header;
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+
+	errno = 0;
+	while ((n = getdelim(&line, &room, delimiter, d->in)) > 0) {
+		if (d->failed)
+			continue;
+		if (line[n - 1] == delimiter)
+			n--;
+		put_line(line, (size_t)n, d->out);
+		if (header)
+			header--;
+		else if (mark_keys(d, line, (size_t)n))
+			d->failed = EINVAL;
+		if (ferror(d->out))
+			d->failed = errno ? errno : EIO;
+	}
+	if (!d->failed && !feof(d->in))
+		d->failed = errno ? errno : EIO;
+	free(line);
+	return NULL;
+}
+
+int debug_keys_begin(debug_keys *d, const text_options *text, const em_order *order, const char *command)
+{
+	int end[2] = { -1, -1 };
+	int out = -1;
+
+	memset(d, 0, sizeof(*d));
+	d->text = text;
+	d->order = order;
+	d->command = command;
+	d->standard = dup(STDOUT_FILENO);
+	out = dup(STDOUT_FILENO);
+	if (d->standard < 0 || out < 0 || pipe(end))
+		goto fail;
+	d->in = fdopen(end[0], "r");
+	d->out = fdopen(out, "w");
+	if (!d->in || !d->out || dup2(end[1], STDOUT_FILENO) < 0)
+		goto fail;
+	close(end[1]);
+	end[1] = -1;
+	errno = pthread_create(&d->thread, NULL, mark_lines, d);
+	if (!errno)
+		return 0;
+	(void)dup2(d->standard, STDOUT_FILENO);
+fail:
+	message_errno(command, "--debug", errno);
+	if (d->in)
+		fclose(d->in);
+	else if (end[0] >= 0)
+		close(end[0]);
+	if (end[1] >= 0)
+		close(end[1]);
+	if (d->out)
+		fclose(d->out);
+	else if (out >= 0)
+		close(out);
+	if (d->standard >= 0)
+		close(d->standard);
+	return -1;
+}
+
+int debug_keys_end(debug_keys *d)
+{
+	/* This was the last writer: the thread finds the end. */
+	(void)dup2(d->standard, STDOUT_FILENO);
+	close(d->standard);
+	pthread_join(d->thread, NULL);
+	fclose(d->in);
+	if (fclose(d->out) && !d->failed)
+		d->failed = errno;
+	if (!d->failed)
+		return 0;
+	message_errno(d->command, "standard output", d->failed);
+	return -1;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * sort_resources.c -- the options of extmem sort that say what it may use: memory, threads, scratch, transfers.
+ *
+ * Of lines those that the sort utility has are read and their mistakes reported as it does; of binary records as everything else
+ * that it does not have.
+ */
+#include <string.h>
+
+#include "cli/message.h"
+#include "cli/options.h"
+#include "cli/size.h"
+#include "cli/sort_resources.h"
+#include "cli/stats.h"
+
+enum {
+	OPT_PARALLEL = OPTION_RESOURCES,
+	OPT_BATCH_SIZE,
+	OPT_RUN_SIZE,
+	OPT_BLOCK_SIZE,
+	OPT_DIRECT,
+	OPT_BACKEND,
+	OPT_ISA,
+	OPT_STATS
+};
+
+const struct option resource_long_options[] = {
+	{ "batch-size", required_argument, NULL, OPT_BATCH_SIZE },
+	{ "buffer-size", required_argument, NULL, 'S' },
+	{ "parallel", required_argument, NULL, OPT_PARALLEL },
+	{ "temporary-directory", required_argument, NULL, 'T' },
+	{ NULL, 0, NULL, 0 },
+};
+
+const struct option resource_own_long_options[] = {
+	{ "run-size", required_argument, NULL, OPT_RUN_SIZE },
+	{ "block-size", required_argument, NULL, OPT_BLOCK_SIZE },
+	{ "direct", required_argument, NULL, OPT_DIRECT },
+	{ "backend", required_argument, NULL, OPT_BACKEND },
+	{ "isa", required_argument, NULL, OPT_ISA },
+	{ "stats", optional_argument, NULL, OPT_STATS },
+	{ NULL, 0, NULL, 0 },
+};
+
+static int take_direct(sort_options *so, const char *text)
+{
+	static const char *const word[] = { "off", "try", "on" };
+	static const int32_t value[] = { EM_DIRECT_OFF, EM_DIRECT_TRY, EM_DIRECT_ON };
+	uint32_t i;
+
+	if (option_word(so->command, "--direct", text, word, 3, &i))
+		return -1;
+	so->ctx.direct = value[i];
+	return 0;
+}
+
+static int take_stats(sort_options *so, const char *text)
+{
+	static const char *const word[] = { "text", "json" };
+	static const int value[] = { STATS_TEXT, STATS_JSON };
+	uint32_t i = 0;
+
+	if (text && option_word(so->command, "--stats", text, word, 2, &i))
+		return -1;
+	so->stats = value[i];
+	return 0;
+}
+
+/* Those that lines and records have in common: 1 when c is none of them. */
+static int take_common(sort_options *so, int c, const char *arg)
+{
+	const char *cmd = so->command;
+
+	switch (c) {
+	case OPT_RUN_SIZE:
+		return option_number(cmd, "--run-size", arg, 0, UINT64_MAX, &so->sort.run_records);
+	case OPT_BLOCK_SIZE:
+		return option_size(cmd, "--block-size", arg, 0, UINT64_MAX, &so->sort.block_bytes);
+	case OPT_DIRECT:
+		return take_direct(so, arg);
+	case OPT_BACKEND:
+		so->ctx.backend = arg;
+		return 0;
+	case OPT_ISA:
+		so->ctx.isa = arg;
+		return 0;
+	case OPT_STATS:
+		return take_stats(so, arg);
+	default:
+		return 1;
+	}
+}
+
+/* What is read as a number into a field of 32 bits. */
+static int take_u32(const char *command, const char *option, const char *text, uint32_t *out)
+{
+	uint64_t v;
+
+	if (option_number(command, option, text, 0, UINT32_MAX, &v))
+		return -1;
+	*out = (uint32_t)v;
+	return 0;
+}
+
+/* Other sort programs use several directories. */
+static int take_directory(sort_options *so, const char *arg)
+{
+	if (!*arg) {
+		message(so->command, "-T: the name is empty");
+		return -1;
+	}
+	if (!so->dir)
+		so->dir = arg;
+	else if (strcmp(so->dir, arg))
+		message(so->command, "warning: -T %s is not used: all scratch goes to %s", arg, so->dir);
+	return 0;
+}
+
+/* Of several sizes the largest is used. */
+static int take_buffer_size(sort_options *so, const char *option, const char *arg)
+{
+	uint64_t bytes, percent;
+	const int wrong = size_parse_memory(arg, &bytes, &percent);
+
+	if (wrong) {
+		message(so->command,
+			wrong == SIZE_INVALID ? "invalid %s argument '%s'"
+			: wrong == SIZE_SUFFIX ? "invalid suffix in %s argument '%s'"
+					       : "%s argument '%s' too large",
+			option, arg);
+		return -1;
+	}
+	if (percent > so->percent)
+		so->percent = percent;
+	else if (bytes > so->ctx.memory)
+		so->ctx.memory = bytes;
+	else if (so->buffer_size)
+		return 0;
+	so->buffer_size = arg;
+	return 0;
+}
+
+static int take_batch_size(sort_options *so, const char *arg)
+{
+	uint64_t n;
+
+	if (option_count(so->command, "--batch-size", arg, &n))
+		return -1;
+	if (n < 2) {
+		message(so->command, "invalid --batch-size argument '%s'", arg);
+		message(so->command, "minimum --batch-size argument is '2'");
+		return -1;
+	}
+	if (n > UINT32_MAX) {
+		message(so->command, "--batch-size argument '%s' too large", arg);
+		return -1;
+	}
+	so->sort.fan_in = (uint32_t)n;
+	return 0;
+}
+
+static int take_parallel(sort_options *so, const char *arg)
+{
+	uint64_t n;
+
+	if (option_count(so->command, "--parallel", arg, &n))
+		return -1;
+	if (!n) {
+		message(so->command, "number in parallel must be nonzero");
+		return -1;
+	}
+	if (n > UINT32_MAX) {
+		message(so->command, "--parallel argument '%s' too large", arg);
+		return -1;
+	}
+	so->ctx.threads = (uint32_t)n;
+	return 0;
+}
+
+static int take_text(sort_options *so, const char *option, int c, const char *arg)
+{
+	switch (c) {
+	case 'T':
+		return take_directory(so, arg);
+	case 'S':
+		return take_buffer_size(so, option, arg);
+	case OPT_PARALLEL:
+		return take_parallel(so, arg);
+	case OPT_BATCH_SIZE:
+		return take_batch_size(so, arg);
+	default:
+		return 1;
+	}
+}
+
+static int take_binary(sort_options *so, int c, const char *arg)
+{
+	const char *cmd = so->command;
+
+	switch (c) {
+	case 'T':
+		return option_name(cmd, "-T", arg, &so->dir);
+	case 'S':
+		so->buffer_size = arg;
+		return option_size(cmd, "-S", arg, 0, UINT64_MAX, &so->ctx.memory);
+	case OPT_PARALLEL:
+		return take_u32(cmd, "--parallel", arg, &so->ctx.threads);
+	case OPT_BATCH_SIZE:
+		return take_u32(cmd, "--batch-size", arg, &so->sort.fan_in);
+	default:
+		return 1;
+	}
+}
+
+int sort_resources_take(sort_options *so, const char *option, int c, const char *arg)
+{
+	const int ret = take_common(so, c, arg);
+
+	if (ret <= 0)
+		return ret;
+	return so->binary ? take_binary(so, c, arg) : take_text(so, option, c, arg);
+}

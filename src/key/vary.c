@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* vary.c -- see vary.h. */
+#include "key/vary.h"
+
+uint64_t emi_string_common(const emi_vary *v, const emi_frame *a, const emi_frame *b, uint64_t depth)
+{
+	const uint64_t na = emi_string_bytes(v, a), nb = emi_string_bytes(v, b), n = na < nb ? na : nb;
+
+	/* Eight bytes at a time, as far as both have them: what lies behind a string means nothing. */
+	while (depth + 8 <= n && memcmp(a->string + depth, b->string + depth, 8) == 0)
+		depth += 8;
+	while (depth < n && a->string[depth] == b->string[depth])
+		depth++;
+	return depth;
+}
+
+/* Without keys a frame is a length and the record. */
+static size_t make_plain(const unsigned char *record, size_t n, unsigned char *out, size_t room, size_t *need)
+{
+	const size_t bytes = emi_length_bytes(n) + n;
+
+	if (need != NULL)
+		*need = bytes;
+	if (bytes > room)
+		return 0;
+	memcpy(emi_length_put(out, n), record, n);
+	return bytes;
+}
+
+/* The key is written where it belongs if its length takes one byte, which is nearly always so; else it is moved. */
+static size_t make_keyed(const emi_vary *v, const unsigned char *record, size_t n, unsigned char *out, size_t room,
+			 size_t *need)
+{
+	const size_t head = emi_length_bytes(n) + 1;
+	const size_t left = room > head ? room - head : 0;
+	const size_t key = emi_text_key(v->text, record, n, left != 0 ? out + head : out, left);
+	const size_t width = emi_length_bytes(key), bytes = head - 1 + width + key + n;
+	unsigned char *p;
+
+	if (need != NULL)
+		*need = bytes;
+	if (bytes > room)
+		return 0;
+	if (width != 1)
+		memmove(out + head - 1 + width, out + head, key);
+	p = emi_length_put(out, n);
+	p = emi_length_put(p, key);
+	memcpy(p + key, record, n);
+	return bytes;
+}
+
+size_t emi_frame_make(const emi_vary *v, const unsigned char *record, size_t n, unsigned char *out, size_t room, size_t *need)
+{
+	return v->keyed ? make_keyed(v, record, n, out, room, need) : make_plain(record, n, out, room, need);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* copier.c -- see copier.h. */
+#include "sort/copier.h"
+
+#include "base/copy.h"
+
+em_status emi_copier_init(emi_copier *c, emi_job *job, emi_sink *sink, size_t bytes, em_errinfo *err)
+{
+	uint32_t i;
+
+	memset(c, 0, sizeof *c);
+	c->job = job;
+	c->sink = sink;
+	c->bytes = bytes;
+	for (i = 0; i < EMI_COPIER_BUFFERS; i++) {
+		c->buf[i].base = emi_buffer_alloc(job->ctx, bytes + EMI_PAGE, err);
+		if (c->buf[i].base == NULL) {
+			emi_copier_free(c);
+			return err->status;
+		}
+		memset(c->buf[i].base, 0, bytes + EMI_PAGE);
+	}
+	return EM_OK;
+}
+
+void emi_copier_free(emi_copier *c)
+{
+	uint32_t i;
+
+	for (i = 0; i < EMI_COPIER_BUFFERS && c->job != NULL; i++) {
+		if (c->buf[i].base == NULL)
+			continue;
+		emi_wait(&c->buf[i].rq, NULL);
+		emi_buffer_free(c->job->ctx, c->buf[i].base, c->bytes + EMI_PAGE);
+	}
+	memset(c, 0, sizeof *c);
+}
+
+/* Send off the current buffer. */
+static em_status put(emi_copier *c, em_errinfo *err)
+{
+	emi_outbuf *ob = &c->buf[c->cur];
+
+	ob->len = c->filled;
+	c->cur = (c->cur + 1) % EMI_COPIER_BUFFERS;
+	c->filled = 0;
+	return emi_sink_put(c->sink, ob, err);
+}
+
+em_status emi_copier_write(emi_copier *c, const void *data, size_t n, em_errinfo *err)
+{
+	const char *from = data;
+
+	while (n != 0) {
+		emi_outbuf *ob = &c->buf[c->cur];
+		size_t some = n < c->bytes - c->filled ? n : c->bytes - c->filled;
+		em_status st = EM_OK;
+
+		if (c->filled == 0) {
+			st = emi_watch_wait(&c->job->watch, &ob->rq, err);
+			ob->lead = emi_sink_lead(c->sink, c->at);
+		}
+		if (st != EM_OK)
+			return st;
+		emi_copy(ob->base + ob->lead + c->filled, from, some);
+		c->filled += some;
+		c->at += some;
+		from += some;
+		n -= some;
+		if (c->filled == c->bytes)
+			st = put(c, err);
+		if (st != EM_OK)
+			return st;
+	}
+	return EM_OK;
+}
+
+em_status emi_copier_flush(emi_copier *c, em_errinfo *err)
+{
+	em_status st = c->filled != 0 ? put(c, err) : EM_OK;
+	uint32_t i;
+
+	for (i = 0; i < EMI_COPIER_BUFFERS; i++) {
+		em_status w = emi_watch_wait(&c->job->watch, &c->buf[i].rq, err);
+
+		if (st == EM_OK)
+			st = w;
+	}
+	return st;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* engine_vary.c -- the engine's steps for records of any length; see engine.h. */
+#include <string.h>
+
+#include "sort/block_vary.h"
+#include "sort/engine.h"
+#include "sort/plan_vary.h"
+
+#define CHECK_EVERY 4096u       /* frames pulled between two looks at the clock */
+
+em_status emi_engine_prepare_vary(emi_engine *e, size_t pool_bytes, int batches, em_errinfo *err)
+{
+	emi_job *job = &e->job;
+	em_status st = EM_OK;
+
+	if (job->plan.threads > 1)
+		st = emi_workers_start(job->ctx, err);
+	if (st == EM_OK)
+		st = emi_outseq_init(&e->out, job, job->plan.write_buffers, job->plan.block_bytes, err);
+	if (st == EM_OK)
+		st = emi_pool_init(&e->pool, job, pool_bytes, err);
+	if (st != EM_OK || !batches)
+		return st;
+	e->lines_bytes = emi_vary_batch(job);
+	e->lines = emi_buffer_alloc(job->ctx, e->lines_bytes, err);
+	if (e->lines != NULL)
+		e->ends = emi_buffer_alloc(job->ctx, e->lines_bytes, err);
+	return e->ends != NULL ? EM_OK : err->status;
+}
+
+em_status emi_engine_spill_pool(emi_engine *e, em_errinfo *err)
+{
+	em_status st = emi_engine_begin_run(e, 0, err);
+
+	if (st == EM_OK)
+		st = emi_pool_send(&e->pool, &e->out, NULL, err);
+	if (st == EM_OK)
+		st = emi_engine_end_run(e, err);
+	emi_pool_clear(&e->pool);
+	return st;
+}
+
+em_status emi_engine_send_pool(emi_engine *e, const emi_dest *dest, em_errinfo *err)
+{
+	em_status st;
+
+	emi_engine_begin_out(e, dest, 0);
+	st = emi_pool_send(&e->pool, &e->out, NULL, err);
+	return st == EM_OK ? emi_outseq_end(&e->out, err) : st;
+}
+
+em_status emi_engine_pull_vary(emi_engine *e, em_errinfo *err)
+{
+	em_status st;
+
+	if (e->job.nruns != 0)
+		return emi_engine_pull_begin(e, NULL, 0, err);
+	if (e->pool.n == 0)
+		return EM_OK;
+	st = emi_pool_sort(&e->pool, &e->pairs, err);
+	if (st != EM_OK)
+		return st;
+	emi_watch_phase(&e->job.watch, EM_PHASE_OUTPUT, e->pool.out);
+	e->elems_end = e->pool.n;
+	return EM_OK;
+}
+
+/* The next frame, equal ones included. */
+static em_status next_frame(emi_engine *e, const unsigned char **frame, em_errinfo *err)
+{
+	const emi_vary *v = emi_order_vary(e->job.order);
+	const emi_outblock *block;
+	emi_frame f;
+	em_status st = EM_OK;
+
+	if (e->job.nruns == 0) {
+		if (e->elems_at == e->elems_end)
+			return EM_END;
+		if (e->elems_at % CHECK_EVERY == 0)
+			st = emi_job_check(&e->job, err);
+		*frame = (const unsigned char *)(uintptr_t)e->pairs[e->elems_at].val;
+		e->elems_at++;
+		return st;
+	}
+	if (e->frame == e->frames_end) {
+		st = emi_job_check(&e->job, err);
+		if (st == EM_OK)
+			st = emi_engine_pull_block(e, &block, err);
+		if (st != EM_OK)
+			return st;
+		e->frame = emi_block_first(block->buf.base);
+		e->frames_end = e->frame + emi_block_frames(block->buf.base);
+	}
+	*frame = e->frame;
+	f = emi_frame_get(v, e->frame);
+	e->frame = emi_frame_end(&f);
+	return EM_OK;
+}
+
+/* Keep a copy of the frame that was pulled last, to know its equals. */
+static em_status keep_last(emi_engine *e, const unsigned char *frame, size_t bytes, em_errinfo *err)
+{
+	if (bytes > e->last_bytes) {
+		size_t room = bytes < EMI_PAGE / 2 ? EMI_PAGE : bytes + bytes / 2 + 8;
+
+		if (e->last != NULL)
+			emi_free(e->job.ctx, e->last, e->last_bytes);
+		e->last_bytes = 0;
+		/* Growing in steps saves allocations, but the longest records have just their own room. */
+		e->last = emi_alloc(e->job.ctx, room, NULL);
+		if (e->last == NULL) {
+			room = bytes + 8;
+			e->last = emi_alloc(e->job.ctx, room, err);
+		}
+		if (e->last == NULL)
+			return err->status;
+		e->last_bytes = room;
+	}
+	memcpy(e->last, frame, bytes);
+	e->have_last = 1;
+	return EM_OK;
+}
+
+em_status emi_engine_pull_frame(emi_engine *e, const unsigned char **frame, em_errinfo *err)
+{
+	const emi_vary *v = emi_order_vary(e->job.order);
+	em_status st;
+
+	for (;;) {
+		emi_frame f;
+
+		st = next_frame(e, frame, err);
+		if (st != EM_OK)
+			return st;
+		if ((e->job.flags & EM_SORT_UNIQUE) == 0)
+			break;
+		f = emi_frame_get(v, *frame);
+		if (e->have_last) {
+			const emi_frame last = emi_frame_get(v, (const unsigned char *)e->last);
+
+			if (emi_string_compare(v, &last, &f, 0) == 0)
+				continue;
+		}
+		st = keep_last(e, *frame, (size_t)(emi_frame_end(&f) - *frame), err);
+		if (st != EM_OK)
+			return st;
+		break;
+	}
+	e->job.records_out++;
+	return EM_OK;
+}
+
+em_status emi_engine_pull_lines(emi_engine *e, const em_batch **batch, em_errinfo *err)
+{
+	const emi_vary *v = emi_order_vary(e->job.order);
+	const size_t most = e->lines_bytes / sizeof *e->ends;
+	em_status st = e->lines_status;
+	size_t at = 0, n = 0;
+
+	while (st == EM_OK && n < most) {
+		const unsigned char *frame = e->held;
+		emi_frame f;
+
+		e->held = NULL;
+		if (frame == NULL)
+			st = emi_engine_pull_frame(e, &frame, err);
+		if (st != EM_OK)
+			break;
+		f = emi_frame_get(v, frame);
+		if (f.bytes > e->lines_bytes - at) {
+			/* A block goes back before the next one comes: what is left over must be from this one. */
+			e->held = frame;
+			break;
+		}
+		memcpy(e->lines + at, emi_frame_record(&f), (size_t)f.bytes);
+		at += (size_t)f.bytes;
+		e->ends[n++] = at;
+	}
+	e->batch.records = e->lines;
+	if (n == 0 && e->held != NULL) {
+		/* A record that no batch has room for is lent from where it is. */
+		const emi_frame f = emi_frame_get(v, e->held);
+
+		e->batch.records = emi_frame_record(&f);
+		at = (size_t)f.bytes;
+		e->ends[n++] = at;
+		e->held = NULL;
+	}
+	e->lines_status = st;
+	if (n == 0)
+		return st;
+	e->batch.n = n;
+	e->batch.bytes = at;
+	e->batch.ends = e->ends;
+	*batch = &e->batch;
+	emi_watch_add(&e->job.watch, e->job.nruns == 0 ? at : 0);
+	return EM_OK;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * merge_cut.h -- looking ahead in a run's front block, and cutting it at a bound.
+ *
+ * What a merge has to know about how records lie in blocks: there is one of these for records of one size and one for
+ * records of any length.
+ */
+#ifndef EMI_MERGE_CUT_H
+#define EMI_MERGE_CUT_H
+
+#include "block/prefetch.h"
+#include "sort/job.h"
+
+/* One run: its front block, and what is behind it. */
+typedef struct emi_merge_input {
+	emi_fetched *block;     /* NULL: none in hand */
+	const char *at;         /* next record in it */
+	size_t left;            /* bytes of records from there */
+	uint64_t behind;        /* blocks not yet in hand */
+	uint64_t out;           /* any length: output bytes before `at' in the block */
+} emi_merge_input;
+
+/* Records of one run, one behind the other. */
+typedef struct emi_slice {
+	const char *first;
+	size_t bytes;
+	uint64_t out;           /* any length: their output bytes */
+} emi_slice;
+
+/* Where a cut is made: right behind this record. */
+typedef struct emi_bound {
+	const char *record;     /* NULL: no bound, everything in hand is before it */
+	uint64_t key;
+	uint32_t run;
+} emi_bound;
+
+typedef struct emi_cutter {
+	/* A block came: set at, left and out.  EM_ERR_CORRUPT. */
+	em_status (*begin)(const emi_job *job, emi_merge_input *in, em_errinfo *err);
+	/* A record that begins at most s bytes behind the front one, or that itself; the last of the block when that
+	 * is nearer.  There is one. */
+	const char *(*ahead)(const emi_job *job, const emi_merge_input *in, size_t s);
+	/* The next records of run i up to the bound and not behind `last', which ahead() gave.  The front one is. */
+	emi_slice (*cut)(const emi_job *job, const emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last);
+	/* All records that are left in the block. */
+	emi_slice (*rest)(const emi_job *job, const emi_merge_input *in);
+} emi_cutter;
+
+extern const emi_cutter emi_cut_fixed, emi_cut_vary;
+
+/* Does record a of run i come before the bound, or is it up to it? */
+static inline int emi_is_before(const emi_job *job, const char *a, uint32_t i, const emi_bound *b)
+{
+	uint64_t key = job->codec->key(job->order, a);
+
+	if (key != b->key)
+		return key < b->key;
+	if (job->tie.fn != NULL) {
+		int c = job->tie.fn(job->tie.arg, (uint64_t)(uintptr_t)a, (uint64_t)(uintptr_t)b->record);
+
+		if (c != 0)
+			return c < 0;
+	}
+	return i <= b->run;
+}
+
+#endif

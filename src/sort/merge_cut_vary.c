@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* merge_cut_vary.c -- cutting blocks of records of any length: a binary search among the marks, and a few steps from there. */
+#include "sort/block_vary.h"
+#include "sort/merge_cut.h"
+
+static em_status begin(const emi_job *job, emi_merge_input *in, em_errinfo *err)
+{
+	const char *base = in->block->buf;
+
+	(void)job;
+	if (!emi_block_sound(base, in->block->hint.data))
+		return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: block at %llu",
+				(unsigned long long)in->block->hint.bid.offset);
+	in->at = (const char *)emi_block_first(base);
+	in->left = (size_t)emi_block_frames(base);
+	in->out = 0;
+	return EM_OK;
+}
+
+static const char *ahead(const emi_job *job, const emi_merge_input *in, size_t s)
+{
+	const char *base = in->block->buf;
+	const emi_block_mark *mark = emi_block_marks(base);
+	const uint64_t here = (uint64_t)(in->at - base), limit = here + s;
+	uint32_t lo = 0, hi = emi_block_get_head(base)->marks;
+
+	(void)job;
+	/* The last mark up to the limit: the first of the block is always one. */
+	while (hi - lo > 1) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+
+		if (mark[mid].at <= limit)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return mark[lo].at > here ? base + mark[lo].at : in->at;
+}
+
+/* Where the records go on that a search has come to: their place, and the output bytes before it. */
+typedef struct place {
+	const char *at;
+	uint64_t out;
+} place;
+
+static place step(const emi_job *job, const emi_vary *v, place p)
+{
+	const emi_frame f = emi_frame_get(v, (const unsigned char *)p.at);
+	const place next = { (const char *)emi_frame_end(&f), p.out + f.bytes + job->out_extra };
+
+	return next;
+}
+
+/* The last mark behind `from' and not behind `last' whose record is before the bound, or from itself. */
+static place search_marks(const emi_job *job, const emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last)
+{
+	const char *base = in->block->buf;
+	const emi_block_mark *mark = emi_block_marks(base);
+	uint32_t lo = 0, hi = emi_block_get_head(base)->marks;
+	place p = { in->at, in->out };
+
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+		const char *at = base + mark[mid].at;
+
+		if (at <= in->at) {
+			lo = mid + 1;
+		} else if (at <= last && emi_is_before(job, at, i, b)) {
+			p.at = at;
+			p.out = mark[mid].out;
+			lo = mid + 1;
+		} else {
+			hi = mid;
+		}
+	}
+	return p;
+}
+
+/* As search_marks(), for the run that the bound is of: the last mark not behind the bound. */
+static place last_mark(const emi_merge_input *in, const char *last)
+{
+	const char *base = in->block->buf;
+	const emi_block_mark *mark = emi_block_marks(base);
+	uint32_t lo = 0, hi = emi_block_get_head(base)->marks;
+	place p = { in->at, in->out };
+
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+
+		if (base + mark[mid].at <= last)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo != 0 && base + mark[lo - 1].at > in->at) {
+		p.at = base + mark[lo - 1].at;
+		p.out = mark[lo - 1].out;
+	}
+	return p;
+}
+
+static emi_slice cut(const emi_job *job, const emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last)
+{
+	const emi_vary *v = emi_order_vary(job->order);
+	emi_slice s = { in->at, 0, 0 };
+	place p;
+
+	if (i == b->run) {
+		for (p = last_mark(in, last); p.at <= last; p = step(job, v, p))
+			;
+	} else {
+		p = search_marks(job, in, i, b, last);
+		do
+			p = step(job, v, p);
+		while (p.at <= last && emi_is_before(job, p.at, i, b));
+	}
+	s.bytes = (size_t)(p.at - in->at);
+	s.out = p.out - in->out;
+	return s;
+}
+
+static emi_slice rest(const emi_job *job, const emi_merge_input *in)
+{
+	const emi_slice s = { in->at, in->left, emi_block_get_head(in->block->buf)->out - in->out };
+
+	(void)job;
+	return s;
+}
+
+const emi_cutter emi_cut_vary = { begin, ahead, cut, rest };

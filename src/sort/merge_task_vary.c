@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * merge_task_vary.c -- merging slices of records of any length into one block.
+ *
+ * All records of a task lie between the front records of its slices and its bound, so they share what these have in common:
+ * the elements are made of the eight bytes behind that, which nearly always tell.
+ */
+#include <string.h>
+
+#include "sort/block_vary.h"
+#include "sort/merge_task.h"
+#include "stream/records.h"
+
+typedef struct emi_merge_task merge_task;
+
+/* A task at work. */
+typedef struct merging {
+	merge_task *t;
+	const emi_vary *v;
+	uint64_t depth;         /* of the elements' keys */
+	int text;               /* output bytes, not frames */
+	emi_block_builder block;
+	unsigned char *at;      /* where the next output byte goes */
+} merging;
+
+static const unsigned char *frame_at(const emi_pair *e)
+{
+	return (const unsigned char *)(uintptr_t)e->val;
+}
+
+static int tie(void *arg, uint64_t a, uint64_t b)
+{
+	const merging *m = arg;
+	const emi_frame x = emi_frame_get(m->v, (const unsigned char *)(uintptr_t)a);
+	const emi_frame y = emi_frame_get(m->v, (const unsigned char *)(uintptr_t)b);
+
+	return emi_string_compare(m->v, &x, &y, m->depth);
+}
+
+/* What all records of the task have in common. */
+static uint64_t common_depth(const merging *m)
+{
+	const merge_task *t = m->t;
+	uint64_t common = UINT64_MAX;
+	emi_frame bound;
+	uint32_t i;
+
+	if (t->bound == NULL)
+		return 0;
+	bound = emi_frame_get(m->v, (const unsigned char *)t->bound);
+	for (i = 0; i < t->slices && common != 0; i++) {
+		const emi_frame f = emi_frame_get(m->v, (const unsigned char *)t->slice[i].first);
+		const uint64_t c = emi_string_common(m->v, &bound, &f, 0);
+
+		common = c < common ? c : common;
+	}
+	return common;
+}
+
+static void put(merging *m, const unsigned char *frame, const emi_frame *f)
+{
+	const em_format *format = &m->t->job->format;
+
+	if (!m->text) {
+		emi_block_add(&m->block, frame, (size_t)(emi_frame_end(f) - frame), f->bytes + m->t->job->out_extra);
+		return;
+	}
+	m->at = emi_record_prefix(format, m->at, f->bytes);
+	emi_copy(m->at, emi_frame_record(f), (size_t)f->bytes);
+	m->at = emi_record_delimit(format, m->at + f->bytes);
+}
+
+/* One run alone has all of it: its records are moved as they are. */
+static void copy_slice(merging *m)
+{
+	const unsigned char *p = (const unsigned char *)m->t->slice[0].first, *end = p + m->t->slice[0].bytes;
+
+	while (p < end) {
+		const emi_frame f = emi_frame_get(m->v, p);
+
+		put(m, p, &f);
+		p = emi_frame_end(&f);
+	}
+}
+
+/* Fill the window of slice i with its next records; it stays empty at the end of the slice. */
+static void refill(merging *m, uint32_t i)
+{
+	merge_task *t = m->t;
+	emi_slice *s = &t->slice[i];
+	const unsigned char *p = (const unsigned char *)s->first, *end = p + s->bytes;
+	emi_pair *win = (emi_pair *)(void *)t->elems + (size_t)i * t->job->plan.window;
+	size_t n;
+
+	for (n = 0; n < t->job->plan.window && p < end; n++) {
+		const emi_frame f = emi_frame_get(m->v, p);
+
+		win[n].key = emi_string_key(m->v, &f, m->depth);
+		win[n].val = (uintptr_t)p;
+		p = emi_frame_end(&f);
+	}
+	s->first = (const char *)p;
+	s->bytes = (size_t)(end - p);
+	t->win[i].cur = win;
+	t->win[i].end = win + n;
+}
+
+static void merge_slices(merging *m)
+{
+	merge_task *t = m->t;
+	emi_pair *made = t->made;
+	emi_merge k;
+	uint32_t i, dry;
+
+	for (i = 0; i < t->slices; i++)
+		refill(m, i);
+	memset(&k, 0, sizeof k);
+	k.k = t->slices;
+	k.win = t->win;
+	k.tree = t->tree;
+	k.tie.fn = tie;
+	k.tie.arg = m;
+	t->job->kern->merge_start(&k);
+	for (;;) {
+		const size_t n = t->job->kern->merge_run(&k, made, EMI_TASK_OUT, &dry);
+		size_t j;
+
+		for (j = 0; j < n; j++) {
+			const emi_frame f = emi_frame_of(m->v, made + j);
+
+			put(m, frame_at(made + j), &f);
+		}
+		if (dry != EMI_NONE)
+			refill(m, dry);
+		else if (n < EMI_TASK_OUT)
+			return;
+	}
+}
+
+void emi_merge_task_run_vary(merge_task *t)
+{
+	const uint64_t bytes = t->q->dest.text ? t->out : t->bytes;
+	char *base = emi_outseq_take(t->q, t->index, (size_t)(t->q->dest.text ? bytes : emi_block_bytes(bytes)), t->out_pos);
+	merging m;
+
+	if (base == NULL)
+		return;
+	memset(&m, 0, sizeof m);
+	m.t = t;
+	m.v = emi_order_vary(t->job->order);
+	m.text = t->q->dest.text;
+	m.depth = common_depth(&m);
+	m.at = (unsigned char *)base;
+	if (!m.text)
+		emi_block_begin(&m.block, base, bytes);
+	if (t->slices == 1)
+		copy_slice(&m);
+	else
+		merge_slices(&m);
+	if (!m.text)
+		emi_block_end(&m.block);
+	emi_outseq_full(t->q, t->index, m.text ? 0 : m.block.records);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* partition.c -- see partition.h. */
+#include "sort/partition.h"
+
+#include <string.h>
+
+#include "base/workers.h"
+
+#define PIECE 65536u            /* elements handled between two looks at the clock; they stay in the cache */
+#define BUCKET_ELEMS 8192u      /* wanted per bucket */
+#define MIN_PARALLEL 32768u     /* fewer elements than this are not worth waking threads for */
+
+em_status emi_partition_room_init(emi_partition_room *r, emi_job *job, em_errinfo *err)
+{
+	memset(r, 0, sizeof *r);
+	r->ctx = job->ctx;
+	r->threads = job->plan.threads;
+	r->count = emi_alloc_array(r->ctx, r->threads * (uint64_t)EMI_BUCKETS, sizeof *r->count, err);
+	if (r->count != NULL)
+		r->bound = emi_alloc_array(r->ctx, EMI_BUCKETS + 1, sizeof *r->bound, err);
+	if (r->bound != NULL)
+		return EM_OK;
+	emi_partition_room_free(r);
+	return err->status;
+}
+
+void emi_partition_room_free(emi_partition_room *r)
+{
+	if (r->bound != NULL)
+		emi_free_array(r->ctx, r->bound, EMI_BUCKETS + 1, sizeof *r->bound);
+	if (r->count != NULL)
+		emi_free_array(r->ctx, r->count, r->threads * (uint64_t)EMI_BUCKETS, sizeof *r->count);
+	memset(r, 0, sizeof *r);
+}
+
+static uint64_t elem_key(const emi_partition *p, uint64_t i)
+{
+	const char *e = p->a + (size_t)i * p->job->kern->elem_bytes;
+
+	if (p->job->kern->elem_bytes == sizeof(uint32_t))
+		return *(const uint32_t *)(const void *)e;
+	return *(const uint64_t *)(const void *)e;
+}
+
+static uint64_t part_begin(const emi_partition *p, uint32_t part)
+{
+	return p->n / p->parts * part + (part < p->n % p->parts ? part : p->n % p->parts);
+}
+
+int emi_partition_go_on(emi_partition *p, int ticks)
+{
+	if (ticks) {
+		em_status st = emi_tick(&p->job->watch);
+
+		if (st != EM_OK)
+			__atomic_store_n(&p->status, st, __ATOMIC_RELAXED);
+	}
+	return __atomic_load_n(&p->status, __ATOMIC_RELAXED) == EM_OK;
+}
+
+/* Step 1: have the elements, and see what their keys look like. */
+static void survey_part(void *arg, uint32_t part)
+{
+	emi_partition *p = arg;
+	struct emi_survey *v = &p->survey[part];
+	uint64_t i = part_begin(p, part), end = part_begin(p, part + 1);
+	size_t eb = p->job->kern->elem_bytes;
+	int order;
+
+	v->sorted = 1;
+	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += PIECE) {
+		size_t n = end - i < PIECE ? (size_t)(end - i) : PIECE;
+		uint64_t first;
+
+		if (p->load != NULL)
+			p->load(p->load_arg, i, n);
+		first = elem_key(p, i);
+		if (i == part_begin(p, part))
+			v->first = v->last = first;
+		v->diff |= (v->first ^ first) | p->job->kern->survey(p->a + (size_t)i * eb, n, &order);
+		v->sorted &= order == 1 && v->last <= first;
+		v->last = elem_key(p, i + n - 1);
+	}
+}
+
+/* Step 2: how many elements of each part go to each bucket. */
+static void count_part(void *arg, uint32_t part)
+{
+	emi_partition *p = arg;
+	uint64_t i = part_begin(p, part), end = part_begin(p, part + 1);
+	size_t *count = p->room->count + part * EMI_BUCKETS, eb = p->job->kern->elem_bytes;
+
+	memset(count, 0, p->buckets * sizeof *count);
+	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += 16 * PIECE) {
+		size_t n = end - i < 16 * PIECE ? (size_t)(end - i) : 16 * PIECE;
+
+		p->job->kern->histogram(p->a + (size_t)i * eb, n, p->shift, p->bits, count);
+	}
+}
+
+/* Counts become places: the elements of a bucket lie together, those of an earlier part first. */
+static void place_buckets(emi_partition *p)
+{
+	size_t bucket, at = 0;
+	uint32_t part;
+
+	for (bucket = 0; bucket < p->buckets; bucket++) {
+		p->room->bound[bucket] = at;
+		for (part = 0; part < p->parts; part++) {
+			size_t *count = &p->room->count[part * EMI_BUCKETS + bucket], n = *count;
+
+			*count = at;
+			at += n;
+		}
+	}
+	p->room->bound[p->buckets] = at;
+}
+
+/* Step 3: move them there. */
+static void scatter_part(void *arg, uint32_t part)
+{
+	emi_partition *p = arg;
+	uint64_t i = part_begin(p, part), end = part_begin(p, part + 1);
+	size_t *pos = p->room->count + part * EMI_BUCKETS, eb = p->job->kern->elem_bytes;
+
+	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += 16 * PIECE) {
+		size_t n = end - i < 16 * PIECE ? (size_t)(end - i) : 16 * PIECE;
+
+		p->job->kern->scatter(p->a + (size_t)i * eb, n, p->shift, p->bits, p->b, pos);
+	}
+}
+
+static unsigned bits_of(uint64_t x)
+{
+	unsigned n = 0;
+
+	for (; x != 0; x >>= 1)
+		n++;
+	return n;
+}
+
+/* What the surveys say together, and how to go about it. */
+static void choose_method(emi_partition *p)
+{
+	uint64_t diff = 0;
+	uint32_t part;
+	unsigned top;
+	int sorted = 1;
+
+	for (part = 0; part < p->parts; part++) {
+		const struct emi_survey *v = &p->survey[part];
+
+		diff |= v->diff | (v->first ^ p->survey[0].first);
+		sorted &= v->sorted && (part == 0 || p->survey[part - 1].last <= v->first);
+	}
+	p->sorted = p->a;
+	p->must_sort = !sorted || p->ties;
+	top = bits_of(diff);
+	p->bits = bits_of(p->n / BUCKET_ELEMS);
+	if (p->bits > EMI_MAX_RADIX_BITS)
+		p->bits = EMI_MAX_RADIX_BITS;
+	if (p->bits > top)
+		p->bits = top;
+	if (!p->must_sort || p->n < MIN_PARALLEL)
+		p->bits = 0;
+	p->shift = top - p->bits;
+	p->buckets = (size_t)1 << p->bits;
+}
+
+static em_status run_steps(emi_partition *p)
+{
+	em_ctx *ctx = p->job->ctx;
+
+	emi_parallel(ctx, p->parts, survey_part, p);
+	if (p->status != EM_OK)
+		return p->status;
+	choose_method(p);
+	if (p->bits != 0) {
+		emi_parallel(ctx, p->parts, count_part, p);
+		place_buckets(p);
+		emi_parallel(ctx, p->parts, scatter_part, p);
+		p->sorted = p->b;
+	}
+	return p->status;
+}
+
+em_status emi_partition_run(emi_partition *p, em_errinfo *err)
+{
+	em_status st;
+
+	p->parts = p->n < MIN_PARALLEL ? 1 : p->job->plan.threads;
+	p->survey = emi_alloc_array(p->job->ctx, p->parts, sizeof *p->survey, err);
+	if (p->survey == NULL)
+		return err->status;
+	st = run_steps(p);
+	emi_free_array(p->job->ctx, p->survey, p->parts, sizeof *p->survey);
+	return st == EM_OK ? EM_OK : emi_fail(err, st, "canceled");
+}
+
+void emi_partition_bucket(const emi_partition *p, size_t i, uint64_t *lo, uint64_t *hi)
+{
+	*lo = p->bits != 0 ? p->room->bound[i] : 0;
+	*hi = p->bits != 0 ? p->room->bound[i + 1] : p->n;
+}

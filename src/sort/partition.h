@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * partition.h -- the first steps of sorting in memory: elements into buckets that fit in the cache, with all threads.
+ *
+ * Each thread takes a contiguous part of the elements.  They are surveyed (which key bits differ, are they in order
+ * already), counted by the leading bits that differ, and moved, out of place, to where their buckets begin: parts keep
+ * their order within a bucket, so the partition is stable.  Whoever asked then sorts the buckets, one by one.
+ */
+#ifndef EMI_PARTITION_H
+#define EMI_PARTITION_H
+
+#include "sort/job.h"
+
+#define EMI_BUCKETS ((size_t)1 << EMI_MAX_RADIX_BITS)
+
+/* Memory of a partition, kept from one to the next. */
+typedef struct emi_partition_room {
+	em_ctx *ctx;
+	uint32_t threads;
+	size_t *count;          /* threads * EMI_BUCKETS places */
+	size_t *bound;          /* EMI_BUCKETS + 1 beginnings of buckets */
+} emi_partition_room;
+
+typedef struct emi_partition {
+	emi_job *job;
+	emi_partition_room *room;
+	/* Make elements [i, i + n) of what they stand for; NULL: they are there. */
+	void (*load)(void *arg, uint64_t i, size_t n);
+	void *load_arg;
+	char *a;                /* n elements */
+	char *b;                /* as many again */
+	uint64_t n;
+	int ties;               /* equal keys are not equal elements: sorted keys are not enough */
+	/* results */
+	char *sorted;           /* where the buckets are: a or b */
+	int must_sort;          /* 0: a is in order as it is */
+	unsigned shift, bits;   /* of the digit that partitions; bits 0: all is one bucket */
+	size_t buckets;
+	em_status status;       /* atomic; first failure of a tick */
+	uint32_t parts;
+	struct emi_survey {
+		uint64_t first, last, diff;
+		int sorted;
+	} *survey;              /* of each part */
+} emi_partition;
+
+em_status emi_partition_room_init(emi_partition_room *r, emi_job *job, em_errinfo *err);
+void emi_partition_room_free(emi_partition_room *r);
+
+/* Partition: job, room, load, a, b, n > 0 and ties are set, the rest is zero.  EM_ERR_CANCELED, EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
+em_status emi_partition_run(emi_partition *p, em_errinfo *err);
+
+/* Elements [*lo, *hi) of bucket i. */
+void emi_partition_bucket(const emi_partition *p, size_t i, uint64_t *lo, uint64_t *hi);
+
+/* Is the work to go on?  The thread that drives the job ticks. */
+int emi_partition_go_on(emi_partition *p, int ticks);
+
+#endif

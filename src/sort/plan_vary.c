@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* plan_vary.c -- see plan_vary.h. */
+#include "sort/plan_vary.h"
+
+#include "sort/block_vary.h"
+#include "sort/pool_load.h"
+
+#define CHUNK_SHARE 256u        /* a chunk is this part of the memory, within the next two */
+#define CHUNK_LEAST ((size_t)4096)
+#define CHUNK_MOST ((size_t)512 << 10)
+#define SMALL_LEAST ((uint64_t)16 << 20)
+#define SMALL_TIMES 256u        /* memory in proportion to a small input */
+#define BATCH_SHARE 64u
+#define BATCH_MOST ((size_t)64 << 10)
+#define AHEAD_SHARE 3u          /* this part of the memory is for what is read while runs are sorted and written, ... */
+#define AHEAD_LEAST 4u          /* ... at least so many chunks */
+
+/* What the planner takes records for. */
+static const emi_codec usual = { EMI_ELEM_PAIR, 1, 0, 0, EMI_USUAL_RECORD, sizeof(emi_pair), NULL, NULL, NULL };
+
+uint64_t emi_vary_longest(const emi_job *job)
+{
+	return job->plan_input.longest_record;
+}
+
+size_t emi_vary_chunk(const emi_job *job)
+{
+	const uint64_t want = job->plan_input.memory / CHUNK_SHARE / EMI_PAGE * EMI_PAGE;
+
+	return want < CHUNK_LEAST ? CHUNK_LEAST : want > CHUNK_MOST ? CHUNK_MOST : (size_t)want;
+}
+
+size_t emi_vary_batch(const emi_job *job)
+{
+	const uint64_t want = job->plan_input.memory / BATCH_SHARE;
+
+	return want > BATCH_MOST ? BATCH_MOST : (size_t)want / 8 * 8;
+}
+
+void emi_vary_reading(const emi_job *job, uint32_t threads, emi_records_opts *opts)
+{
+	uint64_t ahead;
+
+	memset(opts, 0, sizeof *opts);
+	opts->format = job->format;
+	opts->chunk_bytes = emi_vary_chunk(job);
+	ahead = job->plan_input.memory / AHEAD_SHARE / opts->chunk_bytes;
+	opts->chunks = emi_pool_loader_chunks(threads) + (uint32_t)(ahead < AHEAD_LEAST ? AHEAD_LEAST : ahead);
+	opts->longest = emi_vary_longest(job);
+}
+
+/* Memory beside what is planned: large blocks, and either the way in from files or the batches that are pulled. */
+static uint64_t beside(const emi_job *job, const emi_needs *needs)
+{
+	uint64_t bytes = emi_block_bytes(emi_vary_longest(job)) + (uint64_t)3 * EMI_PAGE;
+	emi_records_opts opts;
+
+	if ((job->flags & EM_SORT_UNIQUE) != 0)
+		bytes += emi_vary_longest(job) + EMI_PAGE;
+	if (needs->pushed)
+		return bytes + 2 * (uint64_t)emi_vary_batch(job) + 2u * EMI_PAGE;
+	emi_vary_reading(job, job->plan_input.threads, &opts);
+	return bytes + emi_records_memory(&opts) + emi_pool_loader_memory(job->plan_input.threads, opts.chunk_bytes);
+}
+
+void emi_plan_vary(emi_job *job, const emi_needs *needs, int thrifty)
+{
+	emi_plan_input *in = &job->plan_input;
+
+	in->longest_record = in->memory / EMI_LONGEST_SHARE;
+	if (thrifty && needs->bytes < in->memory / SMALL_TIMES && in->memory > SMALL_LEAST + needs->bytes * SMALL_TIMES) {
+		in->memory = SMALL_LEAST + needs->bytes * SMALL_TIMES;
+		if (in->longest_record > in->memory / EMI_LONGEST_SHARE * 2)
+			in->longest_record = in->memory / EMI_LONGEST_SHARE * 2;
+	}
+	in->codec = &usual;
+	in->n = EMI_UNKNOWN;
+	in->run_records = 0;
+	in->pushed = 1;
+	in->write_behind = 1;
+	in->min_records = 2 * (in->longest_record + EMI_PAGE) / (EMI_USUAL_RECORD + 2 * sizeof(emi_pair));
+	in->files_bytes += beside(job, needs) + EMI_POOL_SLACK + (EMI_BUCKETS + 2) * sizeof(uint32_t);
+	if (needs->bytes != EMI_UNKNOWN && in->memory != 0)
+		in->expect_runs = needs->bytes / 2 * 3 / in->memory + 1;
+}
+
+size_t emi_vary_pool(const emi_job *job, const emi_needs *needs)
+{
+	const uint64_t planned = job->plan.run_records * (EMI_USUAL_RECORD + 2 * sizeof(emi_pair));
+	const uint64_t each = EMI_LENGTH_MAX + 2 * sizeof(emi_pair), little = (uint64_t)64 << 10;
+
+	/* A small input needs less than is there, even if it is nothing but empty records; keys aside. */
+	if (emi_order_vary(job->order)->keyed || needs->bytes >= planned / each)
+		return (size_t)planned;
+	return (size_t)(needs->bytes * each + little < planned ? needs->bytes * each + little : planned);
+}

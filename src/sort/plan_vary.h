@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * plan_vary.h -- what is different in the plan for records of any length.
+ *
+ * How many records fit in memory is not known before they are read.  So the plan is made for an unknown number of records of a
+ * usual size, from which the pool's size in bytes follows; the merge is planned again when runs are there.  Beside the pool
+ * there are the reader's chunks and the stages between (pool_load.h), and room for two records of the longest
+ * size: one on its way in, one on its way out.
+ */
+#ifndef EMI_PLAN_VARY_H
+#define EMI_PLAN_VARY_H
+
+#include "sort/job.h"
+#include "stream/records.h"
+
+#define EMI_USUAL_RECORD 64u    /* bytes of a frame, to plan with */
+#define EMI_LONGEST_SHARE 32u   /* a record, its key included, takes at most this part of the memory */
+
+/* Complete job->plan_input, whose memory is set.  Thrifty: a small input is given less of it, so that sorting it is quick. */
+void emi_plan_vary(emi_job *job, const emi_needs *needs, int thrifty);
+
+/* Bytes of the longest frame, bytes of a chunk, bytes of the pool, and bytes of a batch that is pulled, once there is a plan. */
+uint64_t emi_vary_longest(const emi_job *job);
+size_t emi_vary_chunk(const emi_job *job);
+size_t emi_vary_pool(const emi_job *job, const emi_needs *needs);
+size_t emi_vary_batch(const emi_job *job);
+
+/* How a reader is to be opened for so many threads. */
+void emi_vary_reading(const emi_job *job, uint32_t threads, emi_records_opts *opts);
+
+#endif

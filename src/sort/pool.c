@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* pool.c -- see pool.h. */
+#include "sort/pool.h"
+
+#include <string.h>
+
+em_status emi_pool_init(emi_pool *p, emi_job *job, size_t bytes, em_errinfo *err)
+{
+	em_status st;
+
+	memset(p, 0, sizeof *p);
+	p->job = job;
+	p->most = job->opts.run_records;
+	p->bytes = (bytes < EMI_PAGE ? EMI_PAGE : bytes) / 16 * 16;
+	st = emi_partition_room_init(&p->buckets, job, err);
+	if (st == EM_OK) {
+		p->base = emi_buffer_alloc(job->ctx, p->bytes, err);
+		if (p->base == NULL)
+			st = err->status;
+	}
+	if (st == EM_OK && job->plan.hot_bytes != 0) {
+		p->hot = emi_buffer_alloc(job->ctx, job->plan.threads * job->plan.hot_bytes, err);
+		if (p->hot == NULL)
+			st = err->status;
+	}
+	if (st == EM_OK)
+		emi_pool_clear(p);
+	else
+		emi_pool_free(p);
+	return st;
+}
+
+void emi_pool_free(emi_pool *p)
+{
+	if (p->job == NULL)
+		return;
+	if (p->hot != NULL)
+		emi_buffer_free(p->job->ctx, p->hot, p->job->plan.threads * p->job->plan.hot_bytes);
+	if (p->base != NULL)
+		emi_buffer_free(p->job->ctx, p->base, p->bytes);
+	if (p->buckets.ctx != NULL)
+		emi_partition_room_free(&p->buckets);
+	memset(p, 0, sizeof *p);
+}
+
+void emi_pool_clear(emi_pool *p)
+{
+	p->low = p->base + (p->bytes - EMI_POOL_SLACK);
+	p->n = p->out = 0;
+	p->first = NULL;
+	p->common = UINT64_MAX;
+}
+
+int emi_pool_grow(emi_pool *p, uint64_t frames, uint64_t n, unsigned char **frame, emi_pair **elem)
+{
+	const uint64_t room = (uint64_t)(p->low - p->base);
+
+	if (p->most != 0 && p->n != 0 && n > p->most - p->n)
+		return 0;
+	if (n > room / (2 * sizeof(emi_pair)) || frames > room || (p->n + n) * 2 * sizeof(emi_pair) + frames > room)
+		return 0;
+	p->low -= (size_t)frames;
+	*frame = (unsigned char *)p->low;
+	*elem = emi_pool_elems(p) + (size_t)p->n;
+	p->n += n;
+	return 1;
+}
+
+void emi_pool_share(emi_pool *p, const unsigned char *frame, uint64_t common)
+{
+	const emi_vary *v = emi_order_vary(p->job->order);
+
+	if (p->first == NULL) {
+		p->first = frame;
+		p->common = common;
+		return;
+	}
+	if (common > p->common)
+		common = p->common;
+	if (common != 0) {
+		const emi_frame a = emi_frame_get(v, p->first), b = emi_frame_get(v, frame);
+		const uint64_t both = emi_string_common(v, &a, &b, 0);
+
+		common = both < common ? both : common;
+	}
+	p->common = common;
+}
+
+int emi_pool_add(emi_pool *p, const void *record, size_t n, size_t *need)
+{
+	const emi_vary *v = emi_order_vary(p->job->order);
+	const uint64_t used = p->n * 2 * sizeof(emi_pair);
+	const size_t gap = (size_t)(p->low - p->base - (ptrdiff_t)used);
+	unsigned char *frame;
+	emi_frame f;
+	emi_pair *e;
+	size_t bytes;
+
+	/* Its length is only known when it is made: so it is made at the low end of the gap, and moved. */
+	if (gap < 2 * sizeof(emi_pair) || (p->most != 0 && p->n == p->most)) {
+		*need = EMI_LENGTH_MAX + n;
+		return 0;
+	}
+	frame = (unsigned char *)p->base + used + 2 * sizeof(emi_pair);
+	bytes = emi_frame_make(v, record, n, frame, gap - 2 * sizeof(emi_pair), need);
+	if (bytes == 0)
+		return 0;
+	memmove(p->low - bytes, frame, bytes);
+	if (!emi_pool_grow(p, bytes, 1, &frame, &e))
+		return 0;
+	f = emi_frame_get(v, frame);
+	e->key = emi_string_key(v, &f, 0);
+	e->val = (uintptr_t)frame;
+	p->out += n + p->job->out_extra;
+	emi_pool_share(p, frame, emi_string_bytes(v, &f));
+	return 1;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * pool.h -- records of any length in memory, until they are a run.
+ *
+ *     elements | (as many again, to sort them) | free | frames
+ *
+ * One piece of memory: elements grow from its front and frames (key/vary.h) from its back, so that it is used well however long
+ * records turn out to be.  An element is the first eight bytes of a record's string and the address of its frame; elements
+ * stand in the order of the input, frames anywhere.
+ */
+#ifndef EMI_POOL_H
+#define EMI_POOL_H
+
+#include "sort/outseq.h"
+#include "sort/partition.h"
+#include "sort/strings.h"
+
+#define EMI_POOL_SLACK 64u      /* bytes behind the last frame that may be read */
+
+typedef struct emi_pool {
+	emi_job *job;
+	char *base;             /* the elements */
+	size_t bytes;
+	char *low;              /* the lowest byte of a frame */
+	uint64_t n;             /* elements */
+	uint64_t most;          /* of them; 0: as many as fit */
+	uint64_t out;           /* output bytes of the records */
+	const unsigned char *first; /* some frame; NULL: none is there */
+	uint64_t common;        /* bytes that all strings are known to have in common */
+	emi_partition_room buckets;
+	char *hot;              /* scratch for sorting buckets, plan.hot_bytes for each thread: it stays in the cache */
+} emi_pool;
+
+em_status emi_pool_init(emi_pool *p, emi_job *job, size_t bytes, em_errinfo *err);
+void emi_pool_free(emi_pool *p);
+
+/* Forget all records. */
+void emi_pool_clear(emi_pool *p);
+
+/* Room for n more records whose frames take so many bytes: where the frames and where the elements go, or 0 when
+ * there is too little.  The caller fills both, and tells what all new strings have in common with emi_pool_share(). */
+int emi_pool_grow(emi_pool *p, uint64_t frames, uint64_t n, unsigned char **frame, emi_pair **elem);
+void emi_pool_share(emi_pool *p, const unsigned char *frame, uint64_t common);
+
+/* Add a record: 1, or 0 when the pool is full; *need is then what its frame takes. */
+int emi_pool_add(emi_pool *p, const void *record, size_t n, size_t *need);
+
+static inline emi_pair *emi_pool_elems(const emi_pool *p)
+{
+	return (emi_pair *)(void *)p->base;
+}
+
+/* form_vary.c: sort what is in the pool, n > 0, into a sequence that was begun; with EM_SORT_UNIQUE only the first of
+ * equal records.  *records is how many were sent off. */
+em_status emi_pool_send(emi_pool *p, emi_outseq *q, uint64_t *records, em_errinfo *err);
+
+/* form_vary.c: sort them and leave the elements, which are valid until the pool is cleared. */
+em_status emi_pool_sort(emi_pool *p, const emi_pair **elems, em_errinfo *err);
+
+#endif

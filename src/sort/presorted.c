@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* presorted.c -- see presorted.h. */
+#include "sort/presorted.h"
+
+#include "sort/plan_vary.h"
+
+#define CHUNKS 2u               /* one is used while the other is being read */
+#define USUAL_RECORD 64u        /* bytes: a window has elements for so much of a chunk, within the next two */
+#define WINDOW_LEAST 64u
+#define WINDOW_MOST 512u
+#define ARENA_SHARE 4u          /* of a chunk, within the next two */
+#define ARENA_LEAST ((size_t)4096)
+#define ARENA_MOST ((size_t)64 << 10)
+#define SLACK 64u               /* bytes behind the last frame that may be read */
+
+static size_t within(size_t x, size_t least, size_t most)
+{
+	return x < least ? least : x > most ? most : x;
+}
+
+void emi_presorted_choose(const emi_job *job, size_t chunk_bytes, emi_presorted_opts *opts)
+{
+	memset(opts, 0, sizeof *opts);
+	opts->chunk_bytes = chunk_bytes;
+	opts->window = within(chunk_bytes / USUAL_RECORD, WINDOW_LEAST, WINDOW_MOST);
+	if (emi_order_vary(job->order)->keyed)
+		opts->arena_bytes = within(chunk_bytes / ARENA_SHARE, ARENA_LEAST, ARENA_MOST) - SLACK;
+	opts->longest = emi_vary_longest(job);
+}
+
+static void reading(const emi_job *job, const emi_presorted_opts *opts, emi_records_opts *r)
+{
+	memset(r, 0, sizeof *r);
+	r->format = job->format;
+	r->chunk_bytes = opts->chunk_bytes;
+	r->chunks = CHUNKS;
+	r->longest = opts->longest;
+}
+
+uint64_t emi_presorted_memory(const emi_job *job, const emi_presorted_opts *opts)
+{
+	emi_records_opts r;
+	uint64_t bytes;
+
+	reading(job, opts, &r);
+	bytes = emi_records_memory(&r);
+	/* Room for a record of the longest size is not what each of many inputs is going to need at a time. */
+	if (opts->longest > opts->chunk_bytes)
+		bytes -= opts->longest;
+	bytes += opts->window * (sizeof(emi_pair) + sizeof(emi_frame));
+	bytes += opts->arena_bytes != 0 ? opts->arena_bytes + SLACK + EMI_PAGE : 0;
+	return bytes + emi_file_memory(job->ctx) + (uint64_t)EMI_PAGE;
+}
+
+em_status emi_presorted_open(emi_presorted *p, emi_job *job, const char *path, const emi_presorted_opts *opts, em_errinfo *err)
+{
+	emi_records_opts r;
+	em_status st;
+
+	memset(p, 0, sizeof *p);
+	p->job = job;
+	p->path = path;
+	p->opts = opts;
+	reading(job, opts, &r);
+	st = emi_records_open(&p->records, job->ctx, &p->path, 1, &r, &job->io, err);
+	if (st != EM_OK)
+		goto out;
+	p->elem = emi_alloc_array(job->ctx, opts->window, sizeof *p->elem, err);
+	if (p->elem != NULL)
+		p->frame = emi_alloc_array(job->ctx, opts->window, sizeof *p->frame, err);
+	if (p->frame != NULL && opts->arena_bytes != 0) {
+		p->arena = emi_buffer_alloc(job->ctx, opts->arena_bytes + SLACK, err);
+		p->arena_bytes = opts->arena_bytes;
+	}
+	if (p->frame == NULL || (opts->arena_bytes != 0 && p->arena == NULL))
+		st = err->status;
+out:
+	if (st != EM_OK)
+		emi_presorted_close(p);
+	return st;
+}
+
+/* The file and all that is needed to read it. */
+static void end(emi_presorted *p)
+{
+	if (p->held)
+		emi_records_release(p->records, &p->chunk, p->taken);
+	p->held = 0;
+	emi_records_close(p->records);
+	p->records = NULL;
+	if (p->arena != NULL)
+		emi_buffer_free(p->job->ctx, p->arena, p->arena_bytes + SLACK);
+	p->arena = NULL;
+	if (p->frame != NULL)
+		emi_free_array(p->job->ctx, p->frame, p->opts->window, sizeof *p->frame);
+	p->frame = NULL;
+	if (p->elem != NULL)
+		emi_free_array(p->job->ctx, p->elem, p->opts->window, sizeof *p->elem);
+	p->elem = NULL;
+}
+
+void emi_presorted_close(emi_presorted *p)
+{
+	if (p->job == NULL)
+		return;
+	end(p);
+	memset(p, 0, sizeof *p);
+}
+
+static em_status tick(void *arg)
+{
+	emi_job *job = arg;
+
+	return emi_tick(&job->watch);
+}
+
+/* Have records in hand.  EM_END when there are no more. */
+static em_status need_chunk(emi_presorted *p, em_errinfo *err)
+{
+	em_status st;
+
+	if (p->records == NULL)
+		return EM_END;
+	if (p->held && p->at != p->end)
+		return EM_OK;
+	if (p->held) {
+		emi_records_release(p->records, &p->chunk, p->taken);
+		p->number += p->taken;
+		p->taken = 0;
+		p->held = 0;
+	}
+	st = emi_records_next(p->records, &p->chunk, tick, p->job, err);
+	if (st == EM_ERR_CANCELED)
+		return emi_fail(err, st, "canceled");
+	if (st != EM_OK)
+		return st;
+	p->held = 1;
+	p->at = p->chunk.data;
+	p->end = p->at + p->chunk.bytes;
+	return EM_OK;
+}
+
+em_status emi_presorted_skip(emi_presorted *p, em_status (*to)(void *arg, const void *data, size_t bytes, em_errinfo *err),
+			     void *arg, em_errinfo *err)
+{
+	em_status st = need_chunk(p, err);
+	const unsigned char *from = p->at;
+	size_t n;
+
+	if (st != EM_OK)
+		return st;
+	emi_record_take(&p->job->format, &p->at, p->end, &n);
+	p->taken++;
+	return to(arg, from, (size_t)(p->at - from), err);
+}
+
+static em_status too_long(const emi_presorted *p, uint64_t bytes, em_errinfo *err)
+{
+	return emi_fail(err, EM_ERR_FORMAT, "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
+			p->path, (unsigned long long)(p->number + p->taken + 1), (unsigned long long)bytes,
+			(unsigned long long)p->opts->longest);
+}
+
+/* An arena of another size, whose contents are lost. */
+static em_status change_arena(emi_presorted *p, size_t bytes, em_errinfo *err)
+{
+	emi_buffer_free(p->job->ctx, p->arena, p->arena_bytes + SLACK);
+	p->arena_bytes = bytes;
+	p->arena = emi_buffer_alloc(p->job->ctx, bytes + SLACK, err);
+	return p->arena != NULL ? EM_OK : err->status;
+}
+
+static size_t take_plain(emi_presorted *p, em_status *st, em_errinfo *err)
+{
+	size_t n;
+
+	for (n = 0; n < p->opts->window && p->at != p->end; n++) {
+		const unsigned char *next = p->at;
+		emi_frame *f = &p->frame[n];
+		size_t bytes;
+
+		f->string = emi_record_take(&p->job->format, &next, p->end, &bytes);
+		f->key_bytes = 0;
+		f->bytes = bytes;
+		if (emi_length_bytes(bytes) + bytes > p->opts->longest) {
+			*st = too_long(p, emi_length_bytes(bytes) + bytes, err);
+			break;
+		}
+		p->at = next;
+		p->taken++;
+	}
+	return n;
+}
+
+static size_t take_keyed(emi_presorted *p, em_status *st, em_errinfo *err)
+{
+	const emi_vary *v = emi_order_vary(p->job->order);
+	size_t n, filled = 0;
+
+	for (n = 0; n < p->opts->window && p->at != p->end; n++) {
+		const unsigned char *next = p->at, *record;
+		size_t bytes, made, need;
+
+		record = emi_record_take(&p->job->format, &next, p->end, &bytes);
+		made = emi_frame_make(v, record, bytes, p->arena + filled, p->arena_bytes - filled, &need);
+		if (made == 0) {
+			if (n != 0)
+				break;
+			/* One that is too long for the arena is a window by itself. */
+			*st = need > p->opts->longest ? too_long(p, need, err) : change_arena(p, need, err);
+			if (*st != EM_OK)
+				break;
+			made = emi_frame_make(v, record, bytes, p->arena, p->arena_bytes, NULL);
+		}
+		p->frame[n] = emi_frame_get(v, p->arena + filled);
+		filled += made;
+		p->at = next;
+		p->taken++;
+	}
+	return n;
+}
+
+em_status emi_presorted_next(emi_presorted *p, emi_window *win, em_errinfo *err)
+{
+	const emi_vary *v = emi_order_vary(p->job->order);
+	em_status st = need_chunk(p, err);
+	size_t i, n;
+
+	win->cur = win->end = NULL;
+	if (st == EM_END) {
+		end(p);
+		return EM_OK;
+	}
+	if (st == EM_OK && p->arena_bytes > p->opts->arena_bytes)
+		st = change_arena(p, p->opts->arena_bytes, err);
+	if (st != EM_OK)
+		return st;
+	n = v->keyed ? take_keyed(p, &st, err) : take_plain(p, &st, err);
+	/* What a window holds was in order before the record that is wrong; that one ends the merge anyway. */
+	if (st != EM_OK)
+		return st;
+	for (i = 0; i < n; i++) {
+		p->elem[i].key = emi_string_key(v, &p->frame[i], 0);
+		p->elem[i].val = (uintptr_t)&p->frame[i];
+	}
+	win->cur = p->elem;
+	win->end = p->elem + n;
+	return EM_OK;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * presorted.h -- a file of records of any length that is sorted already, as one input of a merge.
+ *
+ * Its records are handed out in windows of elements (kern/kern.h).  The value of an element is the address of an emi_frame, whose string
+ * lies where the record was read, if there are no keys, and else in an arena in which key and record stand together.  A window is valid until
+ * the next one is asked for: the merge does that when it has used up all of it.
+ */
+#ifndef EMI_PRESORTED_H
+#define EMI_PRESORTED_H
+
+#include "sort/job.h"
+#include "stream/records.h"
+
+/* What inputs of a merge have in common. */
+typedef struct emi_presorted_opts {
+	size_t chunk_bytes;     /* of each of two buffers */
+	size_t window;          /* elements */
+	size_t arena_bytes;     /* 0 without keys */
+	uint64_t longest;       /* bytes of the longest frame */
+} emi_presorted_opts;
+
+typedef struct emi_presorted {
+	emi_job *job;
+	const emi_presorted_opts *opts;
+	const char *path;
+	emi_records *records;   /* NULL once it has ended */
+	emi_chunk chunk;
+	int held;               /* the chunk is with us */
+	const unsigned char *at, *end; /* what is left of it */
+	uint64_t taken;         /* records taken from it */
+	uint64_t number;        /* records of the file before it */
+	emi_pair *elem;
+	emi_frame *frame;
+	unsigned char *arena;
+	size_t arena_bytes;
+} emi_presorted;
+
+/* Options for inputs with chunks of so many bytes; and the memory of one such input, but for long records. */
+void emi_presorted_choose(const emi_job *job, size_t chunk_bytes, emi_presorted_opts *opts);
+uint64_t emi_presorted_memory(const emi_job *job, const emi_presorted_opts *opts);
+
+/* path and opts must live as long.  After a failure nothing is held.  All zeroes need no closing. */
+em_status emi_presorted_open(emi_presorted *p, emi_job *job, const char *path, const emi_presorted_opts *opts, em_errinfo *err);
+void emi_presorted_close(emi_presorted *p);
+
+/* Before the first window: pass the next record on, with its delimiter or prefix.  EM_END when there is none. */
+em_status emi_presorted_skip(emi_presorted *p, em_status (*to)(void *arg, const void *data, size_t bytes, em_errinfo *err),
+			     void *arg, em_errinfo *err);
+
+/* The next window; at the end of the file it is empty, and the file is closed.  EM_ERR_FORMAT: a record with its key is
+ * longer than the longest; and what emi_records_next() may return. */
+em_status emi_presorted_next(emi_presorted *p, emi_window *win, em_errinfo *err);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * sort_vary.c -- sorting files of records of any length.
+ *
+ * Records are read, framed and put in the pool by all threads (pool_load.h); a full pool becomes a run.  The last merge makes output
+ * bytes in the buffers that are written.  Only where the output is not a file, or equal records are dropped, frames
+ * are pulled and copied.
+ */
+#include "sort/sort_vary.h"
+
+#include <string.h>
+
+#include "sort/copier.h"
+#include "sort/engine.h"
+#include "sort/plan_vary.h"
+#include "sort/pool_load.h"
+#include "stream/input.h"
+
+typedef struct vary_sort {
+	emi_engine e;
+	emi_records *records;
+	emi_sink *sink;
+	emi_pool_loader loader;
+	emi_copier copier;
+	int copies;             /* the output is pulled and copied */
+	uint64_t header_bytes;  /* in front of what is sorted */
+	const char *const *paths;
+	uint32_t npaths;
+} vary_sort;
+
+static em_status put_sink(void *arg, emi_outblock *block, em_errinfo *err)
+{
+	vary_sort *f = arg;
+
+	return emi_sink_put(f->sink, &block->buf, err);
+}
+
+static size_t lead_sink(void *arg, uint64_t position)
+{
+	vary_sort *f = arg;
+
+	return emi_sink_lead(f->sink, f->header_bytes + position);
+}
+
+static em_status keep_header(void *arg, const void *record, size_t n, em_errinfo *err)
+{
+	vary_sort *f = arg;
+
+	return emi_copier_write(&f->copier, record, n, err);
+}
+
+/* Pull frames and copy their records. */
+static em_status pull_all(vary_sort *f, em_errinfo *err)
+{
+	emi_job *job = &f->e.job;
+	em_status st = emi_engine_pull_vary(&f->e, err);
+
+	while (st == EM_OK) {
+		unsigned char edge[8];
+		const unsigned char *frame;
+		emi_frame r;
+
+		st = emi_engine_pull_frame(&f->e, &frame, err);
+		if (st != EM_OK)
+			break;
+		r = emi_frame_get(emi_order_vary(job->order), frame);
+		st = emi_copier_write(&f->copier, edge, (size_t)(emi_record_prefix(&job->format, edge, r.bytes) - edge), err);
+		if (st == EM_OK)
+			st = emi_copier_write(&f->copier, emi_frame_record(&r), (size_t)r.bytes, err);
+		if (st == EM_OK)
+			st = emi_copier_write(&f->copier, edge, (size_t)(emi_record_delimit(&job->format, edge) - edge), err);
+	}
+	return st == EM_END ? emi_copier_flush(&f->copier, err) : st;
+}
+
+static void free_input(vary_sort *f)
+{
+	emi_pool_loader_free(&f->loader);
+	emi_records_close(f->records);
+	f->records = NULL;
+}
+
+/* All records are in the pool, or it and the runs. */
+static em_status put_out(vary_sort *f, em_errinfo *err)
+{
+	const emi_dest dest = { put_sink, lead_sink, f, 0, 1 };
+	emi_engine *e = &f->e;
+	em_status st = EM_OK;
+
+	free_input(f);
+	if (e->job.nruns != 0) {
+		if (e->pool.n != 0)
+			st = emi_engine_spill_pool(e, err);
+		if (st == EM_OK)
+			st = emi_engine_reduce(e, err);
+	}
+	if (st != EM_OK || f->copies)
+		return st == EM_OK ? pull_all(f, err) : st;
+	e->job.records_out = e->job.records_in;
+	if (e->job.nruns != 0)
+		return emi_engine_merge_to(e, &dest, err);
+	return e->pool.n != 0 ? emi_engine_send_pool(e, &dest, err) : EM_OK;
+}
+
+static em_status sort_all(vary_sort *f, em_errinfo *err)
+{
+	em_status st;
+	int full;
+
+	for (;;) {
+		st = emi_pool_load(&f->loader, &full, err);
+		f->e.job.records_in = f->loader.records_in;
+		if (st != EM_OK || !full)
+			break;
+		st = emi_engine_spill_pool(&f->e, err);
+		if (st != EM_OK)
+			break;
+	}
+	if (st == EM_OK && f->loader.skipped) {
+		st = emi_copier_flush(&f->copier, err);
+		f->header_bytes = f->copier.at;
+	}
+	return st == EM_OK ? put_out(f, err) : st;
+}
+
+/* The pool and what fills it. */
+static em_status make_input(vary_sort *f, const emi_needs *needs, em_errinfo *err)
+{
+	emi_job *job = &f->e.job;
+	em_status st = emi_engine_prepare_vary(&f->e, emi_vary_pool(job, needs), 0, err);
+	const uint32_t threads = job->plan.threads;
+	emi_records_opts opts;
+
+	if (st != EM_OK)
+		return st;
+	emi_vary_reading(job, threads, &opts);
+	st = emi_records_open(&f->records, job->ctx, f->paths, f->npaths, &opts, &job->io, err);
+	if (st == EM_OK)
+		st = emi_pool_loader_init(&f->loader, &f->e.pool, f->records, f->paths, opts.chunk_bytes,
+					  emi_vary_longest(job), err);
+	f->loader.skip = job->opts.header;
+	f->loader.skipped_to = keep_header;
+	f->loader.skipped_arg = f;
+	return st;
+}
+
+/* Bytes of the inputs, or EMI_UNKNOWN, found out before there is a plan. */
+static em_status look(vary_sort *f, emi_needs *needs, em_errinfo *err)
+{
+	emi_job *job = &f->e.job;
+	emi_inputs in;
+	em_status st = emi_inputs_init(&in, job->ctx, f->paths, f->npaths, 1, err);
+
+	if (st != EM_OK)
+		return st;
+	needs->bytes = in.bytes;
+	emi_inputs_free(&in, job->ctx);
+	return EM_OK;
+}
+
+/* Bytes of the output, to reserve space for; 0 when that is not known.  A delimiter more at the end of an input does not matter. */
+static uint64_t expected_bytes(const emi_job *job, const emi_needs *needs)
+{
+	return needs->bytes == EMI_UNKNOWN || (job->flags & EM_SORT_UNIQUE) != 0 ? 0 : needs->bytes;
+}
+
+static em_status run(vary_sort *f, const char *output, em_errinfo *err)
+{
+	emi_job *job = &f->e.job;
+	emi_needs needs;
+	em_status st = EM_OK;
+
+	memset(&needs, 0, sizeof needs);
+	/* Threads first: their stacks count, and the plan divides what is left. */
+	if (em_ctx_threads(job->ctx) > 1)
+		st = emi_workers_start(job->ctx, err);
+	if (st == EM_OK)
+		st = look(f, &needs, err);
+	if (st == EM_OK)
+		st = emi_sink_open(&f->sink, job->ctx, output, expected_bytes(job, &needs), &job->io, err);
+	if (st != EM_OK)
+		return st;
+	f->copies = (job->flags & EM_SORT_UNIQUE) != 0 || !emi_sink_is_file(f->sink);
+	needs.n = EMI_UNKNOWN;
+	needs.spare = f->copies || job->opts.header != 0 ? EMI_COPIER_BUFFERS : 0;
+	needs.files = 2;
+	/* The sink is open, and there are a few structs. */
+	needs.held = (emi_sink_is_file(f->sink) ? emi_file_memory(job->ctx) : 0) + sizeof *f + 2u * EMI_PAGE;
+	st = emi_job_plan(job, &needs, err);
+	if (st == EM_OK && needs.spare != 0)
+		st = emi_copier_init(&f->copier, job, f->sink, job->plan.block_bytes, err);
+	if (st == EM_OK)
+		st = make_input(f, &needs, err);
+	if (st == EM_OK) {
+		emi_watch_phase(&job->watch, EM_PHASE_RUNS, needs.bytes == EMI_UNKNOWN ? 0 : needs.bytes);
+		st = sort_all(f, err);
+	}
+	if (st == EM_OK)
+		st = emi_sink_commit(f->sink, err);
+	emi_watch_settle(&job->watch);
+	return st;
+}
+
+em_status emi_sort_vary(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
+			const em_sort_opts *opts, em_sort_stats *stats, em_errinfo *err)
+{
+	vary_sort *f = emi_alloc(ctx, sizeof *f, err);
+	em_status st;
+
+	if (f == NULL)
+		return err->status;
+	f->paths = inputs;
+	f->npaths = ninputs;
+	st = emi_engine_open(&f->e, ctx, order, opts, err);
+	if (st == EM_OK) {
+		f->e.job.out_extra = emi_record_extra(&f->e.job.format);
+		st = run(f, output, err);
+	}
+	if (f->e.job.ctx != NULL) {
+		if (stats != NULL)
+			emi_job_stats(&f->e.job, stats);
+		free_input(f);
+		/* Output buffers of the engine may be on their way to the sink: waiting for them comes first. */
+		emi_merger_close(&f->e.merger);
+		emi_outseq_free(&f->e.out);
+		emi_copier_free(&f->copier);
+		emi_sink_close(f->sink);
+		emi_engine_close(&f->e);
+	}
+	emi_free(ctx, f, sizeof *f);
+	return st;
+}

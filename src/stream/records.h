@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * records.h -- records of any length from a list of files, chunk by chunk.
+ *
+ * The files are read one after the other, ahead of the consumer: regular ones asynchronously with the context's
+ * backend, in requests of about chunk_bytes, pipes, devices and standard input with read() on the calling thread.  They are
+ * opened when they are needed, at most two at a time.
+ *
+ * What the consumer gets are chunks: whole records, complete with their delimiters or prefixes, of one file.  A record that straddles what was
+ * read at a time is put together in front of the rest.  Several chunks may be with the consumer at once; each
+ * has a buffer, and comes back.  A record longer than a buffer gets a larger one of its own for as long as needed.
+ */
+#ifndef EMI_RECORDS_H
+#define EMI_RECORDS_H
+
+#include <string.h>
+
+#include <extmem/format.h>
+
+#include "io/file.h"
+
+typedef struct emi_records emi_records;
+
+typedef struct emi_chunk {
+	const unsigned char *data;
+	size_t bytes;           /* up to the end of the last record; EMI_RECORDS_SLACK more may be read */
+	uint32_t file;          /* index of the file in the list */
+	uint32_t reserved;
+	uint64_t offset;        /* of data in the file */
+	void *priv;             /* the reader's */
+} emi_chunk;
+
+#define EMI_RECORDS_SLACK 64u   /* bytes behind a chunk that may be read (and mean nothing) */
+
+typedef struct emi_records_opts {
+	em_format format;
+	size_t chunk_bytes;     /* wanted per chunk, a multiple of EMI_PAGE */
+	uint32_t chunks;        /* buffers, at least 2: so many chunks less one can be with the consumer */
+	uint32_t reserved;
+	uint64_t longest;       /* bytes of the longest record allowed, delimiter or prefix not counted */
+} emi_records_opts;
+
+/* Look at the inputs ("-" is standard input): sizes are taken now; a regular file is read up to that size, others to their end.
+ * paths must live as long.  EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_INVAL (a directory, a
+ * bad format). */
+em_status emi_records_open(emi_records **out, em_ctx *ctx, const char *const *paths, uint32_t n,
+			   const emi_records_opts *opts, emi_io_stats *stats, em_errinfo *err);
+void emi_records_close(emi_records *r);
+
+/* Bytes in all files together, or UINT64_MAX when a pipe or device is among them. */
+uint64_t emi_records_bytes(const emi_records *r);
+
+/* Most bytes of memory that a reader takes, beside that of emi_file_memory() for each of two files: its buffers, including one for a record of
+ * `longest' bytes. */
+uint64_t emi_records_memory(const emi_records_opts *opts);
+
+/*
+ * The next chunk; it has at least one record.  A last record without a delimiter gets one.  EM_END when there are no more.  Errors are sticky.
+ *   EM_ERR_FORMAT   a record is longer than `longest', a prefix is cut off or promises more than the file has; the message
+ *                   names the file and the line ("FILE:LINE: line is longer than ... bytes") or, with prefixes, the record by its number from 1
+ *   EM_ERR_SHORT    a file ended before its size
+ *   EM_ERR_STATE    all buffers are with the consumer, or a long record (one that is a chunk by itself and longer than the
+ *                   headroom of a buffer) is and there is another one: not sticky; it goes on when all chunks were released
+ *   EM_ERR_IO, ... what opening and reading may return
+ * tick, when not NULL, is called at least five times a second while waiting; what it returns, if not EM_OK, ends the call with that status
+ * (not sticky: nothing is lost, and the next call goes on).
+ */
+em_status emi_records_next(emi_records *r, emi_chunk *chunk, em_status (*tick)(void *arg), void *arg, em_errinfo *err);
+
+/* The chunk is used; it held so many records, which the reader needs to know to number them in messages. */
+void emi_records_release(emi_records *r, emi_chunk *chunk, uint64_t records);
+
+/* Take the next record of a chunk that is not at its end: *at goes behind it and its delimiter; returns the record
+ * itself, of *n bytes. */
+static inline const unsigned char *emi_record_take(const em_format *f, const unsigned char **at, const unsigned char *end,
+						   size_t *n)
+{
+	const unsigned char *p = *at;
+	uint64_t length = 0;
+	uint32_t i;
+
+	if (f->kind == EM_FORMAT_DELIMITED) {
+		const unsigned char *stop = memchr(p, (int)f->delimiter, (size_t)(end - p));
+
+		*n = (size_t)(stop - p);
+		*at = stop + 1;
+		return p;
+	}
+	for (i = 0; i < f->width; i++)
+		length |= (uint64_t)p[i] << 8 * ((f->flags & EM_FORMAT_BIG_ENDIAN) != 0 ? f->width - 1 - i : i);
+	*n = (size_t)length;
+	*at = p + f->width + *n;
+	return p + f->width;
+}
+
+/* Bytes that a record takes beside its own. */
+static inline uint64_t emi_record_extra(const em_format *f)
+{
+	return f->kind == EM_FORMAT_DELIMITED ? 1 : f->width;
+}
+
+/* Write the prefix of a record of n bytes; returns where its bytes go. */
+static inline unsigned char *emi_record_prefix(const em_format *f, unsigned char *p, uint64_t n)
+{
+	uint32_t i;
+
+	if (f->kind == EM_FORMAT_DELIMITED)
+		return p;
+	for (i = 0; i < f->width; i++)
+		p[i] = (unsigned char)(n >> 8 * ((f->flags & EM_FORMAT_BIG_ENDIAN) != 0 ? f->width - 1 - i : i));
+	return p + f->width;
+}
+
+/* Write the delimiter behind a record, if there is one. */
+static inline unsigned char *emi_record_delimit(const em_format *f, unsigned char *p)
+{
+	if (f->kind == EM_FORMAT_DELIMITED)
+		*p++ = (unsigned char)f->delimiter;
+	return p;
+}
+
+#endif

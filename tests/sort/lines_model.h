@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * lines_model.h -- records of any length in memory, for tests of what is done with files of them.
+ *
+ * Each list has its records one behind the other; what is sorted is a list of their numbers, with em_text_compare(), which
+ * has tests of its own.
+ */
+#ifndef EM_LINES_MODEL_H
+#define EM_LINES_MODEL_H
+
+#include <extmem.h>
+
+#include "common/test.h"
+
+typedef struct lines {
+	unsigned char *bytes;
+	size_t filled, room;
+	size_t *end;            /* of each record in bytes */
+	size_t n, n_room;
+} lines;
+
+/* What a record looks like. */
+enum { LINES_ANY, LINES_FEW, LINES_WORDS, LINES_STYLES };
+
+void lines_add(lines *l, const void *record, size_t n);
+void lines_add_random(lines *l, test_rng *rng, int style, size_t n);
+void lines_free(lines *l);
+const unsigned char *lines_at(const lines *l, size_t i, size_t *n);
+
+/* Some orders. */
+#define LINES_ORDERS 6
+em_order *lines_order(em_ctx *ctx, int which);
+
+int lines_compare(const em_order *order, const lines *l, size_t i, size_t j);
+
+/* All records from `first' on, sorted stably (unique: the first of equal ones only). */
+void lines_sort(const em_order *order, lines *l, size_t first, int unique);
+
+/* Formats: 0 lines, 1 ended by NUL, 2...9 prefixed by 1, 2, 4, 8 bytes, least and most significant first. */
+#define LINES_FORMATS 10
+em_format lines_format(int which);
+
+/* Records [first, end) as a file has them, for free(); cut: without the last delimiter. */
+unsigned char *lines_text(const lines *l, size_t first, size_t end, const em_format *f, int cut, size_t *bytes);
+void lines_write(const char *path, const lines *l, size_t first, size_t end, const em_format *f, int cut);
+
+#endif
