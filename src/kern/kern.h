@@ -40,6 +40,14 @@ typedef struct emi_tie {
 	void *arg;
 } emi_tie;
 
+/*
+ * As a tie function, for merging elements whose keys are offset-value codes: they tell where a record differs from the one before it
+ * in its window, and with what (Conner 1977; Graefe and Do, "Offset-value coding in database query processing", EDBT
+ * 2023).  In a tree of losers they may be compared like any keys, as all that meet are relative to the same record.
+ * Only a draw looks at the records; *lose is then the code of the one that comes second, relative to the first.
+ */
+typedef int (*emi_recode_fn)(void *arg, uint64_t a, uint64_t b, uint64_t code, uint64_t *lose);
+
 /* A sorted sequence of elements that is in memory: [cur, end). */
 typedef struct emi_window {
 	const void *cur;
@@ -63,6 +71,7 @@ typedef struct emi_merge {
 	emi_window *win;
 	void *tree;             /* aligned to 8 */
 	emi_tie tie;
+	emi_recode_fn recode;   /* keys are offset-value codes: in place of tie.fn, which must be set, too; else NULL */
 } emi_merge;
 
 /* The number of buckets a partition can make, as a power of two.  More would cost more

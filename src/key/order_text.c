@@ -51,8 +51,10 @@ static em_status check_text(const em_text_key *keys, uint32_t n, const em_text_o
 	em_status st = EM_OK;
 	uint32_t i;
 
-	if ((opts->flags & ~ALL_FLAGS) != 0 || opts->reserved != 0)
+	if ((opts->flags & ~ALL_FLAGS) != 0)
 		return emi_fail(err, EM_ERR_INVAL, "text order: unknown flags 0x%" PRIx32, opts->flags & ~ALL_FLAGS);
+	if (opts->reserved != 0)
+		return emi_fail(err, EM_ERR_INVAL, "text order: reserved is not 0");
 	if (opts->separator > EM_TEXT_BLANKS)
 		return emi_fail(err, EM_ERR_INVAL, "text order: unknown separator 0x%" PRIx32, opts->separator);
 	if ((opts->flags & EM_TEXT_KEYS_ONLY) != 0 && n == 0)
@@ -168,6 +170,8 @@ static unsigned char *frame_of(const em_order *o, const void *record, size_t n, 
 	unsigned char *frame;
 	size_t need;
 
+	if (n == 0)
+		record = "";    /* it may be NULL, from which not even nothing can be copied */
 	emi_frame_make(&o->vary, record, n, NULL, 0, &need);
 	*bytes = need + sizeof(uint64_t);
 	frame = emi_alloc(o->ctx, *bytes, err);

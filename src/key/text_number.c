@@ -16,6 +16,9 @@
  *
  * With -h the number may have a suffix, and one that is not zero is preceded by a byte with the suffix's rank, which is negative
  * for a negative number: all numbers with one suffix come before all with a larger one.
+ *
+ * There are no separators of thousands.  GNU sort 9.1 takes the byte 0x80 for one in the C locale, so that a 1 and a 2 with
+ * it in between are 12; here it ends a number, as every other byte does that is no part of one.
  */
 #include "key/text_sink.h"
 

@@ -23,7 +23,9 @@ static size_t make_plain(const unsigned char *record, size_t n, unsigned char *o
 		*need = bytes;
 	if (bytes > room)
 		return 0;
-	memcpy(emi_length_put(out, n), record, n);
+	out = emi_length_put(out, n);
+	if (n != 0)
+		memcpy(out, record, n);
 	return bytes;
 }
 
@@ -45,7 +47,8 @@ static size_t make_keyed(const emi_vary *v, const unsigned char *record, size_t 
 		memmove(out + head - 1 + width, out + head, key);
 	p = emi_length_put(out, n);
 	p = emi_length_put(p, key);
-	memcpy(p + key, record, n);
+	if (n != 0)
+		memcpy(p + key, record, n);
 	return bytes;
 }
 

@@ -157,6 +157,25 @@ EMI_VARY_INLINE uint64_t emi_string_key(const emi_vary *v, const emi_frame *f, u
 	return f->key_bytes - depth >= 8 ? x : x ^ (~(uint64_t)0 >> (8 * (f->key_bytes - depth)));
 }
 
+#define EMI_WORDS_INLINE 4u     /* so many words are compared before memcmp() is called */
+
+/* memcmp() of n bytes, for strings that mostly differ early. */
+EMI_VARY_INLINE int emi_bytes_compare(const unsigned char *a, const unsigned char *b, uint64_t n)
+{
+	uint64_t x, y, i;
+
+	for (i = 0; i < EMI_WORDS_INLINE && n >= 8; i++) {
+		memcpy(&x, a, 8);
+		memcpy(&y, b, 8);
+		if (x != y)
+			return emi_big_endian(x) < emi_big_endian(y) ? -1 : 1;
+		a += 8;
+		b += 8;
+		n -= 8;
+	}
+	return n != 0 ? memcmp(a, b, (size_t)n) : 0;
+}
+
 /* Compare two strings that are known to agree in their first depth bytes: <0, 0, >0. */
 EMI_VARY_INLINE int emi_string_compare(const emi_vary *v, const emi_frame *a, const emi_frame *b, uint64_t depth)
 {
@@ -167,12 +186,12 @@ EMI_VARY_INLINE int emi_string_compare(const emi_vary *v, const emi_frame *a, co
 	if (depth < a->key_bytes && depth < b->key_bytes) {
 		const uint64_t nk = a->key_bytes < b->key_bytes ? a->key_bytes : b->key_bytes;
 
-		c = memcmp(a->string + depth, b->string + depth, (size_t)(nk - depth));
+		c = emi_bytes_compare(a->string + depth, b->string + depth, nk - depth);
 		if (c != 0)
 			return c;
 		depth = nk;
 	}
-	c = depth < n ? memcmp(a->string + depth, b->string + depth, (size_t)(n - depth)) : 0;
+	c = depth < n ? emi_bytes_compare(a->string + depth, b->string + depth, n - depth) : 0;
 	if (c == 0)
 		c = (na > nb) - (na < nb);
 	return v->reverse ? -c : c;

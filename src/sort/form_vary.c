@@ -3,8 +3,9 @@
  * form_vary.c -- sorting a pool: buckets of strings, sorted one by one and sent off as blocks.
  *
  * All strings of a pool may begin alike, as URLs do; elements are then loaded anew with the bytes behind what they have in
- * common before they are partitioned.  Neighbouring buckets whose records fill about a block are a share of the
- * work.  A thread sorts the buckets of its share, measures the records, reserves places for them behind those of the
+ * common before they are partitioned.  Many of them may, too: a bucket that is too large to be one thread's work is partitioned
+ * again, by the next bits of its keys, and when these are used up by deeper bytes.  Neighbouring buckets whose records
+ * fill about a block are a share of the work.  A thread sorts the buckets of its share, measures the records, reserves places for them behind those of the
  * share before, and fills its blocks, while the records that it has just compared and measured are in its cache.
  */
 #include "base/workers.h"
@@ -14,13 +15,29 @@
 
 #define AHEAD 12u               /* records asked for ahead of time */
 #define WORTH_LOADING 4u        /* bytes in common that are worth loading the elements anew */
+#define LARGE_BUCKET 32768u     /* elements; fewer are not worth being partitioned again */
+#define BUCKETS_PER_THREAD 8u   /* a bucket should not be more than this part of a thread's work */
+#define MOST_ROUNDS 40u         /* of partitioning */
+
+/* Elements [lo, lo + n) that come behind those of the buckets before, in order once they are sorted. */
+typedef struct bucket {
+	emi_pair *a;
+	uint64_t lo, n;
+	uint64_t depth;         /* of their keys */
+} bucket;
 
 typedef struct forming {
 	emi_pool *pool;
 	emi_job *job;
 	const emi_vary *v;
-	emi_partition part;
-	uint64_t depth;         /* of the keys in the elements */
+	emi_pair *a, *b;        /* two arrays of elements */
+	emi_pair *sorted;       /* the one of them that holds all in the end */
+	bucket *bucket;
+	uint32_t buckets;
+	uint64_t large;         /* elements of a bucket that is partitioned again */
+	emi_pair *loading;      /* elements that get new keys ... */
+	uint64_t depth;         /* ... from here */
+	emi_partition check;    /* for looking whether to go on */
 	uint32_t *share;        /* first bucket of each share, and the number of buckets */
 	size_t shares;
 	size_t next;            /* share to be taken next; atomic */
@@ -38,7 +55,7 @@ static void load_deeper(void *arg, uint64_t i, size_t n)
 {
 	forming *s = arg;
 
-	emi_load_strings(s->v, emi_pool_elems(s->pool) + (size_t)i, n, s->depth);
+	emi_load_strings(s->v, s->loading + (size_t)i, n, s->depth);
 }
 
 /* What a record takes in a block. */
@@ -152,36 +169,52 @@ static int send_share(forming *s, size_t share, const emi_pair *e, size_t n)
 	return 1;
 }
 
-/* Sort the buckets of a share; they move together when equal records are dropped.  Returns how many are left. */
-static size_t sort_share(forming *s, uint32_t part, size_t share, emi_pair **elems)
+/* Sort a bucket, to where all end up. */
+static emi_pair *sort_bucket(const forming *s, uint32_t part, const bucket *b)
 {
-	const size_t hot = s->job->plan.hot_bytes / sizeof(emi_pair);
-	emi_pair *sorted = (emi_pair *)(void *)s->part.sorted;
-	emi_pair *other = (emi_pair *)(void *)(s->part.sorted == s->part.a ? s->part.b : s->part.a);
+	const size_t hot = s->job->plan.hot_bytes / sizeof(emi_pair), n = (size_t)b->n;
+	emi_pair *from = b->a + (size_t)b->lo, *to = s->sorted + (size_t)b->lo;
+	emi_pair *other = (b->a == s->a ? s->b : s->a) + (size_t)b->lo;
+
+	emi_sort_strings(s->job->kern, s->v, from,
+			 n <= hot ? (emi_pair *)(void *)(s->pool->hot + part * s->job->plan.hot_bytes) : other, n, b->depth);
+	if (to != from)
+		memcpy(to, from, n * sizeof *to);
+	return to;
+}
+
+/* Sort the buckets of a share; they move together when equal records are dropped.  Returns how many are left. */
+static size_t sort_share(const forming *s, uint32_t part, size_t share, emi_pair **elems)
+{
+	const int unique = (s->job->flags & EM_SORT_UNIQUE) != 0 && s->q != NULL;
 	size_t kept = 0;
-	uint64_t lo, hi;
 	uint32_t i;
 
-	emi_partition_bucket(&s->part, s->share[share], &lo, &hi);
-	*elems = sorted + (size_t)lo;
+	*elems = s->sorted + (size_t)s->bucket[s->share[share]].lo;
 	for (i = s->share[share]; i < s->share[share + 1]; i++) {
-		size_t n;
+		emi_pair *e = sort_bucket(s, part, &s->bucket[i]);
+		size_t n = (size_t)s->bucket[i].n;
 
-		emi_partition_bucket(&s->part, i, &lo, &hi);
-		n = (size_t)(hi - lo);
-		if (n == 0)
-			continue;
-		emi_sort_strings(s->job->kern, s->v, sorted + (size_t)lo,
-				 n <= hot ? (emi_pair *)(void *)(s->pool->hot + part * s->job->plan.hot_bytes)
-					  : other + (size_t)lo,
-				 n, s->depth);
-		if ((s->job->flags & EM_SORT_UNIQUE) != 0 && s->q != NULL) {
-			n = drop_equal(s, sorted + (size_t)lo, n);
-			memmove(*elems + kept, sorted + (size_t)lo, n * sizeof **elems);
+		if (unique) {
+			n = drop_equal(s, e, n);
+			memmove(*elems + kept, e, n * sizeof *e);
 		}
 		kept += n;
 	}
 	return kept;
+}
+
+/* Whoever waits for the share that is not going to be sent must be told. */
+static void give_up(forming *s)
+{
+	const em_status st = __atomic_load_n(&s->check.status, __ATOMIC_RELAXED);
+	em_errinfo err;
+
+	if (s->q == NULL)
+		return;
+	memset(&err, 0, sizeof err);
+	emi_fail(&err, st, "canceled");
+	emi_outseq_abort(s->q, st, &err);
 }
 
 static void finish_part(void *arg, uint32_t part)
@@ -192,8 +225,12 @@ static void finish_part(void *arg, uint32_t part)
 		size_t share = __atomic_fetch_add(&s->next, 1, __ATOMIC_RELAXED), n;
 		emi_pair *e;
 
-		if (share >= s->shares || !emi_partition_go_on(&s->part, part == s->part.parts - 1))
+		if (share >= s->shares)
 			return;
+		if (!emi_partition_go_on(&s->check, part == s->job->plan.threads - 1)) {
+			give_up(s);
+			return;
+		}
 		n = sort_share(s, part, share, &e);
 		if (s->q != NULL && !send_share(s, share, e, n))
 			return;
@@ -203,32 +240,108 @@ static void finish_part(void *arg, uint32_t part)
 /* Neighbouring buckets whose records fill nearly a block are a share. */
 static void make_shares(forming *s)
 {
-	const uint64_t want = s->pool->out == 0 ? s->part.n : s->limit * s->part.n / (s->pool->out + 1) * 15 / 16 + 1;
-	uint64_t lo, hi, n = 0;
+	const uint64_t all = s->pool->n;
+	const uint64_t want = s->pool->out == 0 ? all : s->limit * all / (s->pool->out + 1) * 15 / 16 + 1;
+	uint64_t n = 0;
 	uint32_t i;
 
 	s->shares = 0;
-	for (i = 0; i < s->part.buckets; i++) {
-		emi_partition_bucket(&s->part, i, &lo, &hi);
-		if (s->shares == 0 || (n != 0 && n + (hi - lo) > want)) {
+	for (i = 0; i < s->buckets; i++) {
+		if (s->shares == 0 || n + s->bucket[i].n > want) {
 			s->share[s->shares++] = i;
 			n = 0;
 		}
-		n += hi - lo;
+		n += s->bucket[i].n;
 	}
 	s->share[s->shares] = i;
 }
 
-static em_status sort_shares(forming *s, em_errinfo *err)
+static void add_bucket(forming *s, const bucket *b)
 {
-	em_status st = emi_partition_run(&s->part, err);
+	if (b->n != 0)
+		s->bucket[s->buckets++] = *b;
+}
 
+/* How many bytes the strings of a bucket have in common, of which its keys are known to be eight. */
+static uint64_t common_bytes(const forming *s, const bucket *b)
+{
+	const emi_pair *e = b->a + (size_t)b->lo;
+	const emi_frame first = emi_frame_of(s->v, e);
+	uint64_t common = emi_string_bytes(s->v, &first), i;
+
+	/* Where one ends, zeroes stand for what is behind it, as in the keys. */
+	for (i = 1; i < b->n && common > b->depth + 8; i++) {
+		const emi_frame f = emi_frame_of(s->v, e + i);
+		const uint64_t c = emi_string_common(s->v, &first, &f, b->depth);
+
+		common = c < common ? c : common;
+	}
+	return common < b->depth + 8 ? b->depth + 8 : common;
+}
+
+/* Partition a bucket that is too large, and what is too large of that, and so on. */
+static em_status split(forming *s, bucket b, unsigned round, int load, em_errinfo *err)
+{
+	const uint32_t room = EMI_POOL_BUCKETS - s->buckets;
+	size_t bound[EMI_BUCKETS + 1], i;
+	emi_partition p;
+	em_status st;
+
+	if (round == MOST_ROUNDS || room < 2 * EMI_BUCKETS || (round != 0 && b.n <= s->large)) {
+		add_bucket(s, &b);
+		return EM_OK;
+	}
+	memset(&p, 0, sizeof p);
+	p.job = s->job;
+	p.room = &s->pool->buckets;
+	p.a = (char *)(b.a + (size_t)b.lo);
+	p.b = (char *)((b.a == s->a ? s->b : s->a) + (size_t)b.lo);
+	p.n = b.n;
+	p.ties = 1;
+	if (load) {
+		s->loading = b.a + (size_t)b.lo;
+		s->depth = b.depth;
+		p.load = load_deeper;
+		p.load_arg = s;
+	}
+	st = emi_partition_run(&p, err);
 	if (st != EM_OK)
 		return st;
+	if (p.same && b.n > s->large) {
+		b.depth = common_bytes(s, &b);
+		return split(s, b, round + 1, 1, err);
+	}
+	if (p.bits == 0) {
+		add_bucket(s, &b);
+		return EM_OK;
+	}
+	memcpy(bound, p.room->bound, (p.buckets + 1) * sizeof *bound);
+	for (i = 0; i < p.buckets && st == EM_OK; i++) {
+		const bucket part = { b.a == s->a ? s->b : s->a, b.lo + bound[i], bound[i + 1] - bound[i], b.depth };
+
+		st = split(s, part, round + 1, 0, err);
+	}
+	return st;
+}
+
+static em_status sort_buckets(forming *s, em_errinfo *err)
+{
+	bucket all = { s->a, 0, s->pool->n, 0 };
+	em_status st;
+
+	s->large = s->pool->n / s->job->plan.threads / BUCKETS_PER_THREAD;
+	if (s->large < LARGE_BUCKET)
+		s->large = LARGE_BUCKET;
+	if (s->pool->common >= WORTH_LOADING)
+		all.depth = s->pool->common;
+	st = split(s, all, 0, all.depth != 0, err);
+	if (st != EM_OK)
+		return st;
+	s->sorted = s->buckets == 1 ? s->bucket[0].a : s->b;
 	make_shares(s);
-	emi_parallel(s->job->ctx, s->part.parts, finish_part, s);
-	if (s->part.status != EM_OK)
-		return emi_fail(err, s->part.status, "canceled");
+	emi_parallel(s->job->ctx, s->job->plan.threads, finish_part, s);
+	if (s->check.status != EM_OK)
+		return emi_fail(err, s->check.status, "canceled");
 	if (s->q != NULL && emi_outseq_status(s->q) != EM_OK) {
 		*err = s->q->err;
 		return s->q->status;
@@ -249,26 +362,21 @@ static em_status form(emi_pool *p, emi_outseq *q, uint64_t *records, const emi_p
 	s.v = emi_order_vary(job->order);
 	s.q = q;
 	s.limit = q != NULL && q->dest.text ? block : emi_block_room(block);
-	s.part.job = job;
-	s.part.room = &p->buckets;
-	s.part.a = p->base;
-	s.part.b = p->base + (size_t)p->n * sizeof(emi_pair);
-	s.part.n = p->n;
-	s.part.ties = 1;
-	if (p->common >= WORTH_LOADING) {
-		s.depth = p->common;
-		s.part.load = load_deeper;
-		s.part.load_arg = &s;
-	}
-	s.share = emi_alloc_array(job->ctx, EMI_BUCKETS + 2, sizeof *s.share, err);
-	if (s.share == NULL)
-		return err->status;
-	st = sort_shares(&s, err);
-	emi_free_array(job->ctx, s.share, EMI_BUCKETS + 2, sizeof *s.share);
+	s.check.job = job;
+	s.a = emi_pool_elems(p);
+	s.b = s.a + (size_t)p->n;
+	s.bucket = emi_alloc_array(job->ctx, EMI_POOL_BUCKETS, sizeof *s.bucket, err);
+	if (s.bucket != NULL)
+		s.share = emi_alloc_array(job->ctx, EMI_POOL_BUCKETS + 1, sizeof *s.share, err);
+	st = s.share != NULL ? sort_buckets(&s, err) : err->status;
+	if (s.share != NULL)
+		emi_free_array(job->ctx, s.share, EMI_POOL_BUCKETS + 1, sizeof *s.share);
+	if (s.bucket != NULL)
+		emi_free_array(job->ctx, s.bucket, EMI_POOL_BUCKETS, sizeof *s.bucket);
 	if (st == EM_OK && records != NULL)
 		*records = s.sent;
 	if (st == EM_OK && elems != NULL)
-		*elems = (const emi_pair *)(const void *)s.part.sorted;
+		*elems = s.sorted;
 	return st;
 }
 

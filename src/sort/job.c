@@ -9,6 +9,7 @@
 #include "sort/plan_vary.h"
 #include "stream/records.h"
 
+#define LEAST_STEP ((uint64_t)16 << 10) /* how exactly the least memory is found */
 #define TICK_CALLS 1024u        /* calls of a caller's comparison between two looks at the clock */
 
 /* A caller's comparison runs for as long as it likes, so this is where a sort by one is watched and stopped. */
@@ -110,22 +111,27 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 	return EM_OK;
 }
 
-/* What a plan is made from. */
-static void plan_input(emi_job *job, const emi_needs *needs, int thrifty)
+/* The memory that there is for a sort: the caller's share, or what the context has left. */
+static uint64_t own_memory(const emi_job *job)
+{
+	uint64_t used = em_ctx_memory_used(job->ctx), all = em_ctx_memory(job->ctx), left = used < all ? all - used : 0;
+
+	return job->opts.memory != 0 && job->opts.memory < left ? job->opts.memory : left;
+}
+
+/* What a plan for so much memory is made from. */
+static void plan_input(emi_job *job, const emi_needs *needs, uint64_t memory, int thrifty)
 {
 	emi_plan_input *in = &job->plan_input;
-	uint64_t used = em_ctx_memory_used(job->ctx), all = em_ctx_memory(job->ctx);
 
 	memset(in, 0, sizeof *in);
 	in->n = needs->n;
-	in->memory = used < all ? all - used : 0;
+	in->memory = memory;
 	in->files_bytes = needs->files * emi_file_memory(job->ctx);
 	in->scratch_bytes = emi_scratch_memory(job->ctx, 0);
 	/* What the caller holds is gone from the context's memory, but counts in the sort's own share. */
-	if (job->opts.memory != 0 && job->opts.memory < in->memory) {
-		in->memory = job->opts.memory;
+	if (job->opts.memory != 0)
 		in->files_bytes += needs->held;
-	}
 	in->threads = emi_order_is_cmp(job->order) ? 1 : em_ctx_threads(job->ctx);
 	in->pushed = needs->pushed;
 	in->codec = job->codec;
@@ -139,14 +145,49 @@ static void plan_input(emi_job *job, const emi_needs *needs, int thrifty)
 		emi_plan_vary(job, needs, thrifty);
 }
 
+uint64_t emi_job_least(emi_job *job, const emi_needs *needs)
+{
+	const emi_plan_input kept = job->plan_input;
+	uint64_t lo = 0, hi;
+
+	if (emi_order_vary(job->order) == NULL)
+		return emi_plan_least(&job->plan_input);
+	/* What records of any length need beside the plan grows with the memory, so the whole of it is tried. */
+	for (hi = LEAST_STEP; hi < UINT64_MAX / 4; hi *= 2) {
+		plan_input(job, needs, hi, 0);
+		if (emi_plan_fits(&job->plan_input))
+			break;
+		lo = hi;
+	}
+	while (hi - lo > LEAST_STEP) {
+		const uint64_t middle = lo + (hi - lo) / 2;
+
+		plan_input(job, needs, middle, 0);
+		if (emi_plan_fits(&job->plan_input))
+			hi = middle;
+		else
+			lo = middle;
+	}
+	job->plan_input = kept;
+	return (hi + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+}
+
 em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err)
 {
+	const uint64_t memory = own_memory(job);
 	em_status st;
 
 	/* A small input of records of any length makes do with little, if options do not ask for more. */
-	plan_input(job, needs, 1);
-	if (emi_plan_make(&job->plan, &job->plan_input, NULL) != EM_OK)
-		plan_input(job, needs, 0);
+	plan_input(job, needs, memory, 1);
+	if (job->plan_input.memory < memory && !emi_plan_fits(&job->plan_input))
+		plan_input(job, needs, memory, 0);
+	if (emi_order_vary(job->order) != NULL && !emi_plan_fits(&job->plan_input)) {
+		st = emi_plan_check(&job->plan_input, err);
+		return st != EM_OK ? st
+				   : emi_fail_memory(err, emi_job_least(job, needs),
+						     "%llu bytes of memory are too few for this sort",
+						     (unsigned long long)memory);
+	}
 	st = emi_plan_make(&job->plan, &job->plan_input, err);
 	if (st != EM_OK || job->plan.max_runs == 0)
 		return st;

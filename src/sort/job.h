@@ -68,6 +68,9 @@ typedef struct emi_needs {
 	uint64_t bytes;         /* any length: of the input in files, or EMI_UNKNOWN */
 } emi_needs;
 
+/* The least memory for which there is a plan; after emi_job_plan(). */
+uint64_t emi_job_least(emi_job *job, const emi_needs *needs);
+
 /* Make job->plan. */
 em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err);
 

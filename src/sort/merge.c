@@ -149,7 +149,7 @@ static void find_bound(const emi_merger *m, size_t s, emi_bound *b)
 static emi_slice cut(const emi_merger *m, uint32_t i, size_t s, const emi_bound *b)
 {
 	const emi_merge_input *in = &m->in[i];
-	const emi_slice none = { in->at, 0, 0 };
+	const emi_slice none = { in->at, 0, 0, NULL };
 
 	if (in->left == 0)
 		return none;

@@ -21,7 +21,7 @@ static const char *ahead(const emi_job *job, const emi_merge_input *in, size_t s
 
 static emi_slice slice(const emi_merge_input *in, size_t bytes)
 {
-	emi_slice s = { in->at, bytes, 0 };
+	emi_slice s = { in->at, bytes, 0, NULL };
 
 	return s;
 }

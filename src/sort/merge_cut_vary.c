@@ -102,7 +102,7 @@ static place last_mark(const emi_merge_input *in, const char *last)
 static emi_slice cut(const emi_job *job, const emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last)
 {
 	const emi_vary *v = emi_order_vary(job->order);
-	emi_slice s = { in->at, 0, 0 };
+	emi_slice s = { in->at, 0, 0, NULL };
 	place p;
 
 	if (i == b->run) {
@@ -121,7 +121,7 @@ static emi_slice cut(const emi_job *job, const emi_merge_input *in, uint32_t i, 
 
 static emi_slice rest(const emi_job *job, const emi_merge_input *in)
 {
-	const emi_slice s = { in->at, in->left, emi_block_get_head(in->block->buf)->out - in->out };
+	const emi_slice s = { in->at, in->left, emi_block_get_head(in->block->buf)->out - in->out, NULL };
 
 	(void)job;
 	return s;

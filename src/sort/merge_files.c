@@ -45,8 +45,9 @@ typedef struct merging {
 	uint32_t cap;           /* inputs at a time, at most; 0: as many as fit */
 	uint32_t most;          /* and so many it became */
 	uint64_t bytes;         /* of all inputs, or EMI_UNKNOWN */
-	uint64_t used;          /* memory of the context when the plan was made, and of that what is in the sort's share */
-	uint64_t held;
+	uint64_t memory;        /* that the merge may use; a plan for a small input uses less */
+	uint64_t used;          /* memory of the context that was in use when the plan was made ... */
+	uint64_t held;          /* ... and what of that is in the merge's share */
 } merging;
 
 /* The bytes of a record in a file to the output. */
@@ -191,7 +192,7 @@ static em_status merge_groups(merging *m, uint32_t groups, em_errinfo *err)
 static uint64_t memory_left(const merging *m, int runs)
 {
 	const emi_job *job = &m->e.job;
-	const uint64_t all = job->plan_input.memory, longest = emi_vary_longest(job);
+	const uint64_t all = m->memory, longest = emi_vary_longest(job);
 	uint64_t used = em_ctx_memory_used(job->ctx) - m->used + m->held;
 
 	used += emi_merge_inputs_memory(job, 1) + 2u * EMI_PAGE;
@@ -261,8 +262,8 @@ static em_status merge_all(merging *m, em_errinfo *err)
 	}
 	if (m->npaths > 1 && most < 2)
 		return fds ? emi_fail(err, EM_ERR_FDLIMIT, "fewer than two inputs can be open at a time")
-			   : emi_fail_memory(err, job->plan_input.memory * 2, "%llu bytes of memory are too few for this merge",
-					     (unsigned long long)job->plan_input.memory);
+			   : emi_fail_memory(err, m->memory * 2, "%llu bytes of memory are too few for this merge",
+					     (unsigned long long)m->memory);
 	most = most != 0 ? most : 1;
 	groups = (m->npaths - 1) / most + 1;
 	most = (m->npaths - 1) / groups + 1;
@@ -300,6 +301,20 @@ static em_status look(merging *m, em_errinfo *err)
 	return EM_OK;
 }
 
+/* What the merge may use: all that the context has left, or a part of that, in which what it holds already counts. */
+static void share_memory(merging *m, uint64_t held)
+{
+	const emi_job *job = &m->e.job;
+	const uint64_t all = em_ctx_memory(job->ctx);
+
+	m->used = em_ctx_memory_used(job->ctx);
+	m->memory = m->used < all ? all - m->used : 0;
+	if (job->opts.memory != 0 && job->opts.memory < m->memory) {
+		m->memory = job->opts.memory;
+		m->held = held;
+	}
+}
+
 static em_status run(merging *m, const char *output, em_errinfo *err)
 {
 	emi_job *job = &m->e.job;
@@ -322,9 +337,8 @@ static em_status run(merging *m, const char *output, em_errinfo *err)
 	needs.spare = EMI_COPIER_BUFFERS;
 	/* The sink is open, and there are a few structs. */
 	needs.held = (emi_sink_is_file(m->sink) ? emi_file_memory(job->ctx) : 0) + sizeof *m + 2u * EMI_PAGE;
-	m->used = em_ctx_memory_used(job->ctx);
+	share_memory(m, needs.held);
 	st = emi_job_plan(job, &needs, err);
-	m->held = job->opts.memory != 0 && job->plan_input.memory == job->opts.memory ? needs.held : 0;
 	if (st == EM_OK)
 		st = emi_copier_init(&m->copier, job, m->sink, job->plan.block_bytes, err);
 	if (st == EM_OK)

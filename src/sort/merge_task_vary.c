@@ -2,8 +2,11 @@
 /*
  * merge_task_vary.c -- merging slices of records of any length into one block.
  *
- * All records of a task lie between the front records of its slices and its bound, so they share what these have in common:
- * the elements are made of the eight bytes behind that, which nearly always tell.
+ * Records that follow one another in a run have much in common, and so have all that come out of the merge one after the other.  So
+ * elements are not made of the first bytes of strings, but of offset-value codes (kern/kern.h): where a string differs from the one
+ * before it, and with what.  Bytes that are shared are then compared once, with the neighbour, however many runs there are.  All
+ * records of a task lie between the front records of its slices and its bound, so what these have in common need
+ * not be compared at all.
  */
 #include <string.h>
 
@@ -11,13 +14,15 @@
 #include "sort/merge_task.h"
 #include "stream/records.h"
 
+#define VALUE_BYTES 6u          /* in an offset-value code; the other two are the offset */
+
 typedef struct emi_merge_task merge_task;
 
 /* A task at work. */
 typedef struct merging {
 	merge_task *t;
 	const emi_vary *v;
-	uint64_t depth;         /* of the elements' keys */
+	uint64_t depth;         /* bytes that all strings have in common */
 	int text;               /* output bytes, not frames */
 	emi_block_builder block;
 	unsigned char *at;      /* where the next output byte goes */
@@ -28,13 +33,39 @@ static const unsigned char *frame_at(const emi_pair *e)
 	return (const unsigned char *)(uintptr_t)e->val;
 }
 
-static int tie(void *arg, uint64_t a, uint64_t b)
+/*
+ * The offset-value code of a string that has so many bytes in common with one before it: smaller the more these are, then by what
+ * follows.  Offsets are counted in values, from what all have in common: two codes that are not equal then stand for values that are not.
+ * What does not fit is a draw, which looks at the records.
+ */
+static uint64_t code_at(const merging *m, const emi_frame *f, uint64_t common)
+{
+	const uint64_t values = (common - m->depth) / VALUE_BYTES;
+
+	if (values >= UINT16_MAX)
+		return 0;
+	return (UINT16_MAX - values) << 48 | emi_string_key(m->v, f, m->depth + values * VALUE_BYTES) >> 16;
+}
+
+static int recode(void *arg, uint64_t a, uint64_t b, uint64_t code, uint64_t *lose)
 {
 	const merging *m = arg;
 	const emi_frame x = emi_frame_get(m->v, (const unsigned char *)(uintptr_t)a);
 	const emi_frame y = emi_frame_get(m->v, (const unsigned char *)(uintptr_t)b);
+	const uint64_t agreed = m->depth + (UINT16_MAX - (code >> 48)) * VALUE_BYTES;
+	const uint64_t common = emi_string_common(m->v, &x, &y, agreed);
+	const int c = emi_string_compare(m->v, &x, &y, common);
 
-	return emi_string_compare(m->v, &x, &y, m->depth);
+	*lose = code_at(m, c > 0 ? &x : &y, common);
+	return c;
+}
+
+/* The kernels know by this that there may be draws. */
+static int tie(void *arg, uint64_t a, uint64_t b)
+{
+	uint64_t lose;
+
+	return recode(arg, a, b, (uint64_t)UINT16_MAX << 48, &lose);
 }
 
 /* What all records of the task have in common. */
@@ -90,15 +121,23 @@ static void refill(merging *m, uint32_t i)
 	emi_slice *s = &t->slice[i];
 	const unsigned char *p = (const unsigned char *)s->first, *end = p + s->bytes;
 	emi_pair *win = (emi_pair *)(void *)t->elems + (size_t)i * t->job->plan.window;
+	const unsigned char *before = s->before;
+	emi_frame last = { NULL, 0, 0 };
 	size_t n;
 
+	if (before != NULL)
+		last = emi_frame_get(m->v, before);
 	for (n = 0; n < t->job->plan.window && p < end; n++) {
 		const emi_frame f = emi_frame_get(m->v, p);
+		const uint64_t common = before != NULL ? emi_string_common(m->v, &last, &f, m->depth) : m->depth;
 
-		win[n].key = emi_string_key(m->v, &f, m->depth);
+		win[n].key = code_at(m, &f, common);
 		win[n].val = (uintptr_t)p;
+		before = p;
+		last = f;
 		p = emi_frame_end(&f);
 	}
+	s->before = before;
 	s->first = (const char *)p;
 	s->bytes = (size_t)(end - p);
 	t->win[i].cur = win;
@@ -120,6 +159,7 @@ static void merge_slices(merging *m)
 	k.tree = t->tree;
 	k.tie.fn = tie;
 	k.tie.arg = m;
+	k.recode = recode;
 	t->job->kern->merge_start(&k);
 	for (;;) {
 		const size_t n = t->job->kern->merge_run(&k, made, EMI_TASK_OUT, &dry);

@@ -156,6 +156,7 @@ static void choose_method(emi_partition *p)
 	p->sorted = p->a;
 	p->must_sort = !sorted || p->ties;
 	top = bits_of(diff);
+	p->same = diff == 0;
 	p->bits = bits_of(p->n / BUCKET_ELEMS);
 	if (p->bits > EMI_MAX_RADIX_BITS)
 		p->bits = EMI_MAX_RADIX_BITS;

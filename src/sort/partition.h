@@ -34,6 +34,7 @@ typedef struct emi_partition {
 	/* results */
 	char *sorted;           /* where the buckets are: a or b */
 	int must_sort;          /* 0: a is in order as it is */
+	int same;               /* all keys are equal */
 	unsigned shift, bits;   /* of the digit that partitions; bits 0: all is one bucket */
 	size_t buckets;
 	em_status status;       /* atomic; first failure of a tick */

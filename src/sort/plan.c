@@ -298,6 +298,13 @@ static int choose(emi_plan *plan, const emi_plan_input *in)
 	return found || (r > MIN_BLOCK && try_block(plan, in, page_up(r)));
 }
 
+int emi_plan_fits(const emi_plan_input *in)
+{
+	emi_plan p;
+
+	return choose(&p, in);
+}
+
 uint64_t emi_plan_least(const emi_plan_input *in)
 {
 	emi_plan_input t = *in;
@@ -320,7 +327,7 @@ uint64_t emi_plan_least(const emi_plan_input *in)
 	return page_up(hi);
 }
 
-static em_status check_forced(const emi_plan_input *in, em_errinfo *err)
+em_status emi_plan_check(const emi_plan_input *in, em_errinfo *err)
 {
 	uint64_t r = in->codec->record_bytes;
 
@@ -343,7 +350,7 @@ static em_status check_forced(const emi_plan_input *in, em_errinfo *err)
 
 em_status emi_plan_make(emi_plan *plan, const emi_plan_input *in, em_errinfo *err)
 {
-	em_status st = check_forced(in, err);
+	em_status st = emi_plan_check(in, err);
 	uint64_t least;
 
 	if (st != EM_OK)

@@ -59,6 +59,12 @@ em_status emi_plan_make(emi_plan *plan, const emi_plan_input *in, em_errinfo *er
 /* Runs were formed and are as many as this: choose fan-in and buffers anew, for the same block size. */
 void emi_plan_merging(emi_plan *plan, const emi_plan_input *in, uint64_t runs);
 
+/* Are forced values legal?  EM_ERR_INVAL. */
+em_status emi_plan_check(const emi_plan_input *in, em_errinfo *err);
+
+/* Is there a plan at all?  Says nothing about what is wrong. */
+int emi_plan_fits(const emi_plan_input *in);
+
 /* The least memory for which there is a plan. */
 uint64_t emi_plan_least(const emi_plan_input *in);
 

@@ -10,6 +10,7 @@
 #define CHUNK_MOST ((size_t)512 << 10)
 #define SMALL_LEAST ((uint64_t)16 << 20)
 #define SMALL_TIMES 256u        /* memory in proportion to a small input */
+#define RUNS_SHARE 12u          /* runs may be as many as this when lines are short, for as many bytes as there is memory */
 #define BATCH_SHARE 64u
 #define BATCH_MOST ((size_t)64 << 10)
 #define AHEAD_SHARE 3u          /* this part of the memory is for what is read while runs are sorted and written, ... */
@@ -79,9 +80,9 @@ void emi_plan_vary(emi_job *job, const emi_needs *needs, int thrifty)
 	in->pushed = 1;
 	in->write_behind = 1;
 	in->min_records = 2 * (in->longest_record + EMI_PAGE) / (EMI_USUAL_RECORD + 2 * sizeof(emi_pair));
-	in->files_bytes += beside(job, needs) + EMI_POOL_SLACK + (EMI_BUCKETS + 2) * sizeof(uint32_t);
+	in->files_bytes += beside(job, needs) + EMI_POOL_SLACK + (uint64_t)(EMI_POOL_BUCKETS + 1) * EMI_POOL_BUCKET_BYTES;
 	if (needs->bytes != EMI_UNKNOWN && in->memory != 0)
-		in->expect_runs = needs->bytes / 2 * 3 / in->memory + 1;
+		in->expect_runs = needs->bytes / (in->memory / RUNS_SHARE + 1) + 1;
 }
 
 size_t emi_vary_pool(const emi_job *job, const emi_needs *needs)

@@ -94,15 +94,19 @@ int emi_pool_add(emi_pool *p, const void *record, size_t n, size_t *need)
 	unsigned char *frame;
 	emi_frame f;
 	emi_pair *e;
-	size_t bytes;
+	size_t room, bytes;
 
 	/* Its length is only known when it is made: so it is made at the low end of the gap, and moved. */
 	if (gap < 2 * sizeof(emi_pair) || (p->most != 0 && p->n == p->most)) {
-		*need = EMI_LENGTH_MAX + n;
+		emi_frame_make(v, record, n, NULL, 0, need);
 		return 0;
 	}
 	frame = (unsigned char *)p->base + used + 2 * sizeof(emi_pair);
-	bytes = emi_frame_make(v, record, n, frame, gap - 2 * sizeof(emi_pair), need);
+	room = gap - 2 * sizeof(emi_pair);
+	/* Nothing downstream has room for a longer one. */
+	if (room > p->job->plan_input.longest_record)
+		room = (size_t)p->job->plan_input.longest_record;
+	bytes = emi_frame_make(v, record, n, frame, room, need);
 	if (bytes == 0)
 		return 0;
 	memmove(p->low - bytes, frame, bytes);

@@ -13,7 +13,7 @@ static uint64_t record_bytes(const emi_job *job)
 	return job->codec->record_bytes != 0 ? job->codec->record_bytes : EMI_USUAL_RECORD;
 }
 
-static void describe(const emi_job *job, uint64_t n, em_sort_plan_info *info)
+static void describe(emi_job *job, const emi_needs *needs, uint64_t n, em_sort_plan_info *info)
 {
 	const emi_plan *p = &job->plan;
 	uint64_t bytes = n * record_bytes(job), blocks = (n + p->block_records - 1) / p->block_records;
@@ -21,7 +21,7 @@ static void describe(const emi_job *job, uint64_t n, em_sort_plan_info *info)
 
 	info->fan_in = p->fan_in;
 	info->memory = p->peak;
-	info->memory_min = emi_plan_least(&job->plan_input);
+	info->memory_min = emi_job_least(job, needs);
 	info->run_records = p->run_records;
 	info->runs = p->runs;
 	info->block_bytes = p->block_bytes;
@@ -77,7 +77,7 @@ em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_
 			emi_plan_merging(&job.plan, &job.plan_input, job.plan.runs);
 	}
 	if (st == EM_OK)
-		describe(&job, n, &full);
+		describe(&job, &needs, n, &full);
 	else if (st == EM_ERR_MEMLIMIT)
 		full.memory_min = err->bytes;
 	full.size = info->size;

@@ -146,11 +146,7 @@ static em_status push_record(em_sorter *s, const char *record, size_t n, size_t 
 
 	if (emi_pool_add(&s->e.pool, record, n, &need))
 		return EM_OK;
-	if (need > emi_vary_longest(job))
-		return emi_fail(&job->err, EM_ERR_RANGE, "record %llu of the batch: %llu bytes with its key are more than the %llu allowed",
-				(unsigned long long)i, (unsigned long long)need,
-				(unsigned long long)emi_vary_longest(job));
-	if (s->e.pool.n != 0) {
+	if (need <= emi_vary_longest(job) && s->e.pool.n != 0) {
 		const em_status st = emi_engine_spill_pool(&s->e, &job->err);
 
 		if (st != EM_OK)
@@ -158,6 +154,10 @@ static em_status push_record(em_sorter *s, const char *record, size_t n, size_t 
 		if (emi_pool_add(&s->e.pool, record, n, &need))
 			return EM_OK;
 	}
+	if (need > emi_vary_longest(job))
+		return emi_fail(&job->err, EM_ERR_RANGE, "record %llu of the batch: %llu bytes with its key are more than the %llu allowed",
+				(unsigned long long)i, (unsigned long long)need,
+				(unsigned long long)emi_vary_longest(job));
 	return emi_fail(&job->err, EM_ERR_INTERNAL, "a record of %llu bytes does not fit in memory", (unsigned long long)n);
 }
 
@@ -194,16 +194,19 @@ em_status em_sorter_push_batch(em_sorter *s, const em_batch *batch)
 		return EM_ERR_INVAL;
 	job = &s->e.job;
 	st = standing(s);
-	if (st != EM_OK || batch->n == 0)
+	if (st != EM_OK)
 		return st;
 	if (s->state != PUSHING)
 		return out_of_order(s, "push after finish");
+	if (batch->n == 0)
+		return EM_OK;
 	st = check_batch(s, batch, &job->err);
 	if (st == EM_OK && batch->ends == NULL)
 		return em_sorter_push(s, batch->records, batch->n);
 	if (st == EM_OK)
 		st = emi_job_check(job, &job->err);
-	from = batch->records;
+	/* Records that are all empty need not be anywhere. */
+	from = batch->records != NULL ? batch->records : "";
 	for (i = 0; i < batch->n && st == EM_OK; i++) {
 		const uint64_t begin = i != 0 ? batch->ends[i - 1] : 0;
 

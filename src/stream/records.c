@@ -313,7 +313,7 @@ em_status emi_records_next(emi_records *r, emi_chunk *chunk, em_status (*tick)(v
 				return st;
 		}
 		if ((st = emi_records_wait(r, r->first, &ticker)) != EM_OK)
-			return r->status != EM_OK ? tell(r, err) : st;
+			return r->status != EM_OK ? tell(r, err) : emi_fail(err, st, "%s", em_status_text(st));
 		if (r->joined.state == EMI_RECORDS_QUEUED)
 			given = join(r, r->first, chunk);
 		else

@@ -85,7 +85,7 @@ static void test_blanks(void **state)
 	check(BLANKS, 0, "2,1.3", "a[ b] c");
 	check(BLANKS, 0, "1", "[]");
 	check(BLANKS, 0, "7.7b,9.9b", "[]");
-	check(BLANKS, 0, "2,2", "a\r[] b");
+	check(BLANKS, 0, "2,2", "a\r[ b]");
 }
 
 static void test_separators(void **state)

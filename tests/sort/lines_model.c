@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,65 @@ void lines_add_random(lines *l, test_rng *rng, int style, size_t n)
 			record[i] = (unsigned char)letters[test_below(rng, sizeof(letters) - 1)];
 		lines_add(l, record, bytes > at ? bytes : at);
 	}
+}
+
+void lines_append(lines *l, const lines *from, size_t first, size_t end)
+{
+	for (; first < end; first++) {
+		size_t n;
+		const unsigned char *record = lines_at(from, first, &n);
+
+		lines_add(l, record, n);
+	}
+}
+
+/* Bytes of a record of one kind; i counts records. */
+static size_t make_record(unsigned char *out, test_rng *rng, int pattern, size_t i, size_t most)
+{
+	const uint64_t all = test_below(rng, 4);
+	size_t n, at = 0;
+
+	if (pattern == LINES_MIXED)
+		pattern = (int)test_below(rng, LINES_MIXED);
+	if (pattern == LINES_EMPTY)
+		return 0;
+	if (pattern == LINES_EQUAL || pattern == LINES_ALIKE) {
+		for (; at < (pattern == LINES_ALIKE ? 45u : 20u); at++)
+			out[at] = (unsigned char)("the same\t17 "[at % 12]);
+		if (pattern == LINES_EQUAL)
+			return at;
+	}
+	if (pattern == LINES_SORTED || pattern == LINES_REVERSED) {
+		const size_t number = pattern == LINES_SORTED ? i : (size_t)1000000 - i;
+
+		/* Each twice. */
+		return (size_t)snprintf((char *)out, 64, "%08u %08u", (unsigned)(number / 2), (unsigned)(number / 2));
+	}
+	n = at + (size_t)test_below(rng, test_below(rng, 30) == 0 ? most - at + 1 : 24);
+	for (; at < n; at++)
+		out[at] = (unsigned char)(all == 0 ? test_random(rng) >> 56 : (uint64_t)(unsigned char)" a0\x00\xff-"[test_below(rng, 6)]);
+	return n;
+}
+
+void lines_add_pattern(lines *l, test_rng *rng, int pattern, size_t n, const em_format *f, size_t most)
+{
+	unsigned char *record;
+	size_t i, k, bytes;
+
+	if (most < 128)
+		most = 128;
+	if (f->kind == EM_FORMAT_PREFIXED && f->width == 1 && most > UINT8_MAX)
+		most = UINT8_MAX;
+	record = malloc(most);
+	assert_non_null(record);
+	for (i = 0; i < n; i++) {
+		bytes = make_record(record, rng, pattern, i, most);
+		for (k = 0; k < bytes && f->kind == EM_FORMAT_DELIMITED; k++)
+			if (record[k] == f->delimiter)
+				record[k] ^= 1;
+		lines_add(l, record, bytes);
+	}
+	free(record);
 }
 
 em_order *lines_order(em_ctx *ctx, int which)

@@ -22,7 +22,22 @@ typedef struct lines {
 /* What a record looks like. */
 enum { LINES_ANY, LINES_FEW, LINES_WORDS, LINES_STYLES };
 
+/* How the records of a whole list are. */
+enum {
+	LINES_GARBAGE,          /* any bytes but the delimiter, few different ones, or all */
+	LINES_EMPTY,
+	LINES_EQUAL,
+	LINES_ALIKE,            /* they begin alike, and are longer */
+	LINES_SORTED,
+	LINES_REVERSED,
+	LINES_MIXED,            /* of all kinds, with short, long and very long ones */
+	LINES_PATTERNS
+};
+
 void lines_add(lines *l, const void *record, size_t n);
+void lines_append(lines *l, const lines *from, size_t first, size_t end);
+/* n records of at most `most' bytes without what cannot stand in a format. */
+void lines_add_pattern(lines *l, test_rng *rng, int pattern, size_t n, const em_format *f, size_t most);
 void lines_add_random(lines *l, test_rng *rng, int style, size_t n);
 void lines_free(lines *l);
 const unsigned char *lines_at(const lines *l, size_t i, size_t *n);

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* fault_sweep.c -- see fault_sweep.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <extmem/sys/fault.h>
+
+#include "sort/fault_sweep.h"
+#include "sort/sort_model.h"
+
+#define MOST_EVENTS 1000u
+
+/* One sort and what may go wrong with it. */
+typedef struct trial {
+	const fault_sort *sort;
+	const char *backend;
+	int32_t direct;
+	int pushed;             /* with a sorter; else from file to file */
+	char *dir, *in, *out;
+	em_backend eager;       /* the backend, using asynchronous transfers from the first byte on */
+	test_memory mem;
+	em_fault fault;
+	em_errinfo err;
+	em_sort_stats stats;
+} trial;
+
+static int eager_open(void *user, em_backend_open *how)
+{
+	const em_backend *be = user;
+	int e = be->open(be->user, how);
+
+	how->async_from = 0;
+	return e;
+}
+
+static em_status sort_files(trial *t, em_ctx *ctx, const em_order *order, const em_sort_opts *opts)
+{
+	const char *const inputs[] = { t->in };
+
+	return em_sort_files(ctx, order, inputs, 1, t->out, opts, &t->stats);
+}
+
+/* A batch must be what is expected behind so many bytes and records. */
+static void assert_batch(const fault_sort *sort, const em_batch *batch, size_t at, size_t record)
+{
+	size_t i;
+
+	assert_true(batch->n != 0 && at + batch->bytes <= sort->pulled_bytes && record + batch->n <= sort->records);
+	if (batch->bytes != 0)
+		assert_memory_equal(batch->records, (const unsigned char *)sort->pulled + at, batch->bytes);
+	for (i = 0; sort->ends != NULL && i < batch->n; i++)
+		assert_int_equal(at + batch->ends[i], sort->ends[record + i]);
+}
+
+/* What is pulled must be right as far as it goes. */
+static em_status push_and_pull(trial *t, em_ctx *ctx, const em_order *order, const em_sort_opts *opts)
+{
+	const em_batch *batch;
+	em_errinfo err;
+	em_status st;
+	em_sorter *s;
+	size_t at = 0, record = 0;
+
+	st = em_sorter_open(&s, ctx, order, opts);
+	if (st != EM_OK) {
+		assert_null(s);
+		return st;
+	}
+	st = t->sort->push(s, t->sort);
+	if (st == EM_OK)
+		st = em_sorter_finish(s);
+	while (st == EM_OK) {
+		st = em_sorter_next(s, &batch);
+		if (st != EM_OK)
+			break;
+		assert_batch(t->sort, batch, at, record);
+		at += batch->bytes;
+		record += batch->n;
+	}
+	assert_int_equal(em_sorter_stats(s, &t->stats), EM_OK);
+	if (st == EM_END) {
+		assert_int_equal(at, t->sort->pulled_bytes);
+		assert_int_equal(record, t->sort->records);
+		st = EM_OK;
+	} else {
+		/* The failure stays, and is told. */
+		assert_int_equal(t->sort->push(s, t->sort), st);
+		assert_int_equal(em_sorter_finish(s), st);
+		assert_int_equal(em_sorter_next(s, &batch), st);
+		em_sorter_error(s, &err);
+		t->err = err;
+	}
+	em_sorter_close(s);
+	return st;
+}
+
+/* All of a sort, context and order included. */
+static em_status attempt(trial *t)
+{
+	const char *const dirs[] = { t->dir };
+	em_ctx_opts opts = sort_ctx_opts();
+	em_sort_opts so = t->sort->opts;
+	em_order *order = NULL;
+	em_ctx *ctx;
+	em_status st;
+
+	memset(&t->err, 0, sizeof(t->err));
+	memset(&t->stats, 0, sizeof(t->stats));
+	t->stats.size = sizeof(t->stats);
+	opts.memory = t->sort->memory;
+	opts.allocator = &t->mem.allocator;
+	opts.custom = em_fault_backend(&t->fault);
+	opts.backend = NULL;
+	opts.direct = t->direct;
+	opts.threads = 2;
+	opts.dirs = dirs;
+	opts.ndirs = 1;
+	opts.errinfo = &t->err;
+	st = em_ctx_open(&ctx, &opts);
+	if (st != EM_OK) {
+		assert_null(ctx);
+		return st;
+	}
+	st = t->sort->order(&order, ctx, &t->err);
+	so.errinfo = &t->err;
+	if (st == EM_OK)
+		st = t->pushed ? push_and_pull(t, ctx, order, &so) : sort_files(t, ctx, order, &so);
+	else
+		assert_null(order);
+	em_order_close(order);
+	em_ctx_close(ctx);
+	return st;
+}
+
+/* Only these names are in the directory. */
+static void assert_only(const char *dir, const char *a, const char *b)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+
+	assert_non_null(d);
+	while ((e = readdir(d)) != NULL) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+		    (a != NULL && strcmp(e->d_name, a) == 0) || (b != NULL && strcmp(e->d_name, b) == 0))
+			continue;
+		fail_msg("%s was left behind", e->d_name);
+	}
+	closedir(d);
+}
+
+/* Repeat the sort with what was prepared to go wrong, and look at all that must hold whatever it was. */
+static em_status run(trial *t, int existing)
+{
+	unsigned fds = sort_open_fds();
+	em_status st;
+
+	if (existing)
+		sort_write_file(t->out, "as it was", 9);
+	st = attempt(t);
+	test_memory_assert_clean(&t->mem);
+	assert_int_equal(sort_open_fds(), fds);
+	if (t->pushed)
+		assert_only(t->dir, "in", existing ? "out" : NULL);
+	else
+		assert_only(t->dir, "in", st == EM_OK || existing ? "out" : NULL);
+	if (st == EM_OK && !t->pushed)
+		sort_assert_file(t->out, t->sort->out, t->sort->out_bytes);
+	else if (existing)
+		sort_assert_file(t->out, "as it was", 9);
+	unlink(t->out);
+	assert_int_equal(t->err.status, st);
+	assert_true(st == EM_OK || t->err.text[0] != '\0');
+	return st;
+}
+
+static const char *op_name(uint32_t op)
+{
+	switch (op) {
+	case EM_FAULT_OPEN:
+		return "open";
+	case EM_FAULT_SIZE:
+		return "stat";
+	case EM_FAULT_RESIZE:
+		return "resize";
+	case EM_FAULT_RESERVE:
+		return "reserve";
+	case EM_FAULT_READ:
+		return "read";
+	case EM_FAULT_WRITE:
+		return "write";
+	default:
+		return "submit";
+	}
+}
+
+/* A detail tells what failed, where, and why. */
+static void assert_detail(const trial *t, uint32_t op, int sys_errno)
+{
+	assert_int_equal(t->err.sys_errno, sys_errno);
+	assert_string_equal(t->err.op, op_name(op));
+	if (strstr(t->err.path, t->dir) == NULL)
+		fail_msg("\"%s\" is not in %s", t->err.path, t->dir);
+	if (strstr(t->err.text, op_name(op)) == NULL)
+		fail_msg("\"%s\" does not say \"%s\"", t->err.text, op_name(op));
+	if (op == EM_FAULT_READ || op == EM_FAULT_WRITE) {
+		assert_true(t->err.offset != UINT64_MAX);
+		assert_true(t->err.bytes > 0);
+	}
+}
+
+/* Nothing goes wrong: how many allocations and operations that takes. */
+static void rehearse(trial *t, uint64_t *allocations, uint64_t *operations)
+{
+	test_memory_init(&t->mem, 0);
+	em_fault_init(&t->fault, &t->eager);
+	if (run(t, 0) != EM_OK)
+		fail_msg("%s", t->err.text);
+	/* Two merging passes and the forming of runs. */
+	assert_true(t->stats.runs >= t->sort->runs);
+	assert_true(t->stats.passes >= 3);
+	*allocations = t->mem.calls;
+	*operations = t->fault.count;
+	assert_true(*allocations + *operations <= MOST_EVENTS);
+}
+
+static uint64_t sweep_allocations(trial *t)
+{
+	uint64_t cases;
+
+	for (cases = 0;; cases++) {
+		const uint64_t nth = 1 + cases * t->sort->every;
+		em_status st;
+
+		test_memory_init(&t->mem, nth);
+		em_fault_init(&t->fault, &t->eager);
+		st = run(t, cases % 2 != 0);
+		if (!test_memory_failed(&t->mem)) {
+			assert_int_equal(st, EM_OK);
+			return cases;
+		}
+		if (st != EM_ERR_NOMEM && !(t->sort->spare && st == EM_OK))
+			fail_msg("allocation %u fails: %s, \"%s\"", (unsigned)nth, em_status_name(st), t->err.text);
+	}
+}
+
+/* Let each operation of one kind fail in one way. */
+static uint64_t sweep_operation(trial *t, uint32_t op, int sys_errno)
+{
+	uint64_t cases;
+
+	for (cases = 0;; cases++) {
+		const uint64_t nth = 1 + cases * t->sort->every;
+		em_status st, right = sys_errno == EIO ? EM_ERR_IO : sys_errno == ENOSPC ? EM_ERR_NOSPACE : EM_OK;
+
+		test_memory_init(&t->mem, 0);
+		em_fault_init(&t->fault, &t->eager);
+		t->fault.ops = op;
+		t->fault.nth = nth;
+		t->fault.sys_errno = sys_errno;
+		st = run(t, cases % 2 != 0);
+		if (t->fault.injected == 0) {
+			assert_int_equal(st, EM_OK);
+			return cases;
+		}
+		assert_int_equal(t->fault.injected, 1);
+		/* What cannot be handed over is moved in another way.  Less space than was hoped for may do, and what a
+		 * size was asked for may be found out otherwise. */
+		if (op == EM_FAULT_SUBMIT || (op == EM_FAULT_RESERVE && sys_errno == ENOSPC && st == EM_OK) ||
+		    (op == EM_FAULT_SIZE && st == EM_OK))
+			right = EM_OK;
+		if (st != right)
+			fail_msg("%s: %s %u fails with %s: %s, \"%s\"", t->backend, op_name(op), (unsigned)nth,
+				 sys_errno == 0 ? "less" : strerror(sys_errno), em_status_name(st), t->err.text);
+		if (st != EM_OK)
+			assert_detail(t, op, sys_errno);
+	}
+}
+
+/* From some operation on all of them fail: a disk that is full or gone, a signal that never ends. */
+static uint64_t sweep_for_good(trial *t)
+{
+	static const struct {
+		uint32_t ops;
+		int sys_errno;
+		em_status right;
+	} ways[] = {
+		{ EM_FAULT_WRITE | EM_FAULT_RESERVE, ENOSPC, EM_ERR_NOSPACE },
+		{ EM_FAULT_ALL, EIO, EM_ERR_IO },
+		{ EM_FAULT_READ, EINTR, EM_ERR_IO },
+	};
+	uint64_t nth, cases = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		for (nth = 1;; nth += 7) {
+			em_status st;
+
+			test_memory_init(&t->mem, 0);
+			em_fault_init(&t->fault, &t->eager);
+			t->fault.ops = ways[i].ops;
+			t->fault.nth = nth;
+			t->fault.times = UINT64_MAX;
+			t->fault.sys_errno = ways[i].sys_errno;
+			st = run(t, nth % 2 == 0);
+			if (t->fault.injected == 0)
+				break;
+			cases++;
+			assert_int_equal(st, ways[i].right);
+			assert_int_equal(t->err.sys_errno, ways[i].sys_errno);
+		}
+		assert_true(nth > 1);
+	}
+	return cases;
+}
+
+void fault_sweep(const fault_sort *sort, const char *backend, int32_t direct, int pushed)
+{
+	static const uint32_t ops[] = { EM_FAULT_OPEN,	  EM_FAULT_SIZE, EM_FAULT_RESIZE, EM_FAULT_RESERVE,
+					EM_FAULT_READ, EM_FAULT_WRITE, EM_FAULT_SUBMIT };
+	static const int kinds[] = { EIO, ENOSPC, 0, EINTR };
+	static const char *const kind_names[] = { "EIO", "ENOSPC", "short", "EINTR" };
+	uint64_t allocations, operations, cases, swept[4];
+	const em_backend *be = em_backend_find(backend);
+	size_t i, k;
+	trial t;
+
+	if (be == NULL) {
+		print_message("%s is not here\n", backend);
+		return;
+	}
+	memset(&t, 0, sizeof(t));
+	t.sort = sort;
+	t.backend = backend;
+	t.direct = direct;
+	t.pushed = pushed;
+	t.eager = *be;
+	t.eager.user = (void *)(uintptr_t)be;
+	t.eager.open = eager_open;
+	t.dir = test_dir_make();
+	t.in = test_path(t.dir, "in");
+	t.out = test_path(t.dir, "out");
+	sort_write_file(t.in, sort->in, sort->in_bytes);
+
+	rehearse(&t, &allocations, &operations);
+	cases = sweep_allocations(&t);
+	printf("# %s, %s, %s: %u allocations, %u operations; failed once each: %u allocations;", sort->name,
+	       backend, pushed ? "push and pull" : "file to file", (unsigned)allocations, (unsigned)operations, (unsigned)cases);
+	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		uint64_t most = 0;
+
+		for (k = 0; k < 4; k++) {
+			/* A submission has no other ways to fail. */
+			swept[k] = ops[i] == EM_FAULT_SUBMIT && k % 3 != 0 ? 0 : sweep_operation(&t, ops[i], kinds[k]);
+			cases += swept[k];
+			if (swept[k] > most)
+				most = swept[k];
+		}
+		if (most == 0)
+			continue;
+		printf(" %s", op_name(ops[i]));
+		for (k = 0; k < 4; k++)
+			printf("%s%u %s", k ? ", " : " ", (unsigned)swept[k], kind_names[k]);
+		printf(";");
+	}
+	cases += sweep_for_good(&t);
+	printf(" %u cases\n", (unsigned)cases);
+	fflush(stdout);
+	free(t.in);
+	free(t.out);
+	test_dir_remove(t.dir);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * fault_sweep.h -- a sort in which everything that can fail fails, once each.
+ *
+ * A small sort of several merging passes is repeated: with its first allocation failing, its second, and so on until the
+ * one that is to fail is not reached any more; then the same for every kind of operation on files and every way for it
+ * to fail.  Each time: the right status, a detail that says what happened, no leak of memory or descriptors, nothing left
+ * in the directory, and an existing output as it was, or complete.
+ */
+#ifndef EM_FAULT_SWEEP_H
+#define EM_FAULT_SWEEP_H
+
+#include <extmem.h>
+
+/* What is sorted. */
+typedef struct fault_sort {
+	const char *name;
+	em_status (*order)(em_order **out, em_ctx *ctx, em_errinfo *err);
+	em_status (*push)(em_sorter *s, const struct fault_sort *sort); /* all records, in pieces; or how far that went */
+	uint64_t memory;        /* of the context */
+	em_sort_opts opts;
+	uint64_t runs;          /* formed, at least */
+	int spare;              /* some allocations can be done without */
+	uint32_t every;         /* not everything fails, but only the first of so many in a row; 1 or more */
+	const void *data;       /* for push */
+	const void *in, *out;   /* the files before and after ... */
+	size_t in_bytes, out_bytes;
+	const void *pulled;     /* ... and the records that are pulled, one behind the other ... */
+	size_t pulled_bytes;
+	const size_t *ends;     /* ... and, for records of any length, where each ends */
+	size_t records;
+} fault_sort;
+
+/* With a backend, and file to file, or pushed and pulled. */
+void fault_sweep(const fault_sort *sort, const char *backend, int32_t direct, int pushed);
+
+#endif
