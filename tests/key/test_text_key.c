@@ -394,7 +394,7 @@ static int comma_locale(const char *dir)
 /* The decimal point is '.' whatever the program's locale says. */
 static void test_locale(void **state)
 {
-	char *dir = test_dir_make();
+	char *dir = test_dir_make(), command[512];
 	const int made = comma_locale(dir);
 
 	(void)state;
@@ -406,6 +406,9 @@ static void test_locale(void **state)
 	}
 	setlocale(LC_ALL, "C");
 	unsetenv("LOCPATH");
+	/* A locale is a folder with folders. */
+	snprintf(command, sizeof(command), "rm -rf %s/comma", dir);
+	assert_int_equal(system(command), 0);
 	test_dir_remove(dir);
 	if (!made)
 		skip();
