@@ -159,7 +159,7 @@ EM_API EM_NODISCARD em_status em_sorter_next(em_sorter *s, const em_batch **batc
 EM_API EM_NODISCARD em_status em_sorter_push_batch(em_sorter *s, const em_batch *batch);
 
 /** Bytes of the longest record that s takes: a 32nd of its memory (less what its key takes) for orders of records of any length,
- *  else the record size. */
+ *  else the record size; 0 if s is NULL. */
 EM_API uint64_t em_sorter_longest(const em_sorter *s);
 
 /** Stop whatever s is doing: the call in progress, and every later one, returns EM_ERR_CANCELED.  Any thread. */

@@ -30,9 +30,9 @@ EM_BEGIN_DECLS
 #define EM_TEXT_REVERSE 1u      /**< r: the largest first. */
 #define EM_TEXT_SKIP_START 2u   /**< b at the start: blanks in front of the first field do not count as characters. */
 #define EM_TEXT_SKIP_END 4u     /**< b at the end: likewise for the last field. */
-#define EM_TEXT_DICTIONARY 8u   /**< d: only blanks, letters and digits count.  EM_TEXT_BYTES only. */
+#define EM_TEXT_DICTIONARY 8u   /**< d: only blanks, letters and digits count.  EM_TEXT_BYTES and EM_TEXT_VERSION only. */
 #define EM_TEXT_FOLD 16u        /**< f: small letters count as capital ones. */
-#define EM_TEXT_PRINTING 32u    /**< i: only printing characters count.  EM_TEXT_BYTES only. */
+#define EM_TEXT_PRINTING 32u    /**< i: only printing characters count.  EM_TEXT_BYTES and EM_TEXT_VERSION only. */
 
 typedef struct em_text_key {
 	uint64_t first_field; /**< Field in which the key begins, from 1. */

@@ -219,6 +219,8 @@ em_status em_sorter_push_batch(em_sorter *s, const em_batch *batch)
 
 uint64_t em_sorter_longest(const em_sorter *s)
 {
+	if (s == NULL)
+		return 0;
 	return varied(s) ? emi_vary_longest(&s->e.job) - EMI_LENGTH_MAX : s->e.job.codec->record_bytes;
 }
 
