@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
-# Install, with apt-get, what a task needs and this machine lacks: deps.sh build|test|ci
+# Install, with apt-get, what a task needs and this machine lacks: deps.sh build|test|bench|ci
 # Needs root or sudo only if something is missing.
 set -eu
 
 build="autoconf automake libtool make gcc libc6-dev pkg-config libaio-dev"
 check="$build g++ libcmocka-dev locales"
+bench="$build g++ libstxxl-dev liburing-dev"
 # gcc-12-multilib and not gcc-multilib, which conflicts with the cross compiler.
 ci="$check liburing-dev clang libclang-rt-14-dev gcc-12-multilib libc6-dev-i386 gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user \
 shellcheck mandoc xz-utils"
@@ -13,9 +14,10 @@ shellcheck mandoc xz-utils"
 case ${1:-} in
 build) wanted=$build ;;
 test) wanted=$check ;;
+bench) wanted=$bench ;;
 ci) wanted=$ci ;;
 *)
-	echo "usage: deps.sh build|test|ci" >&2
+	echo "usage: deps.sh build|test|bench|ci" >&2
 	exit 2
 	;;
 esac

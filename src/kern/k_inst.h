@@ -15,7 +15,15 @@
 
 #include "kern/k_tables.h"
 #include "kern/k_util.h"
+#if defined(__AVX512F__) && defined(__AVX512BW__)
+#include "kern/network_avx512.h"
+#define K_NETWORKS 1
+#endif
 
+#if K_NETWORKS
+#define K_NET net_u32
+#define K_NET_MOST (K_NET_REGS * sizeof(__m512i) / sizeof(k_u32))
+#endif
 #define K_FN(name) name##_u32
 #define K_ELEM k_u32
 #define K_KEY uint32_t
@@ -23,8 +31,13 @@
 #define K_HAS_VAL 0
 #include "kern/partition.inc"
 #include "kern/sort.inc"
+#include "kern/merge_radix.inc"
 #include "kern/merge.inc"
 
+#if K_NETWORKS
+#define K_NET net_u64
+#define K_NET_MOST (K_NET_REGS * sizeof(__m512i) / sizeof(k_u64))
+#endif
 #define K_FN(name) name##_u64
 #define K_ELEM k_u64
 #define K_KEY uint64_t
@@ -32,6 +45,7 @@
 #define K_HAS_VAL 0
 #include "kern/partition.inc"
 #include "kern/sort.inc"
+#include "kern/merge_radix.inc"
 #include "kern/merge.inc"
 
 #define K_FN(name) name##_pair
@@ -46,11 +60,11 @@
 
 const emi_kernels K_TABLE[3] = {
 	{ K_ISA, sizeof(k_u32), survey_u32, histogram_u32, scatter_u32, sort_u32, bound_u32,
-	  merge_start_u32, merge_run_u32 },
+	  merge_start_u32, merge_run_u32, mix_u32 },
 	{ K_ISA, sizeof(k_u64), survey_u64, histogram_u64, scatter_u64, sort_u64, bound_u64,
-	  merge_start_u64, merge_run_u64 },
+	  merge_start_u64, merge_run_u64, mix_u64 },
 	{ K_ISA, sizeof(k_pair), survey_pair, histogram_pair, scatter_pair, sort_pair, bound_pair,
-	  merge_start_pair, merge_run_pair },
+	  merge_start_pair, merge_run_pair, NULL },
 };
 
 #endif

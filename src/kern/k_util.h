@@ -29,6 +29,13 @@
 #define K_ALIGN64
 #endif
 
+/* Loops over registers, whose number is a constant.  clang unrolls them by itself. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define K_UNROLL _Pragma("GCC unroll 16")
+#else
+#define K_UNROLL
+#endif
+
 typedef uint32_t K_ALIAS k_u32;
 typedef uint64_t K_ALIAS k_u64;
 typedef struct K_ALIAS k_pair {
@@ -52,9 +59,13 @@ enum {
 	K_BUCKET = 1 << 14,     /* ... into buckets of about this many bytes, if possible, */
 	K_MSD_BITS = 8,         /* ... but no more than 2^this; divides 64 */
 	K_SAMPLE = 256,         /* keys looked at to choose the bits for that */
+	K_NET_WANT = 24,        /* elements wanted per sorting network, at most */
 	K_LOCAL = 60 * 1024,    /* bytes; less is sorted by way of the stack */
 
 	/* Merge. */
+	K_MIX_CACHED = 1 << 15, /* bytes; a mix of this size is in the first-level cache ... */
+	K_MIX_FEW = 64,         /* ... and worth its cut for windows up to these; for more of them it is larger */
+	K_MIX_BITS = 13,        /* of its digit, at most: EMI_MIX is 2^this */
 	K_AHEAD = 128           /* bytes; how far ahead to prefetch in each window */
 };
 
@@ -92,17 +103,29 @@ static inline void *k_local(k_work *w, const void *a)
 	return w->u.local + (((uintptr_t)a - (uintptr_t)w->u.local + 2048) & 4095 & ~(uintptr_t)7);
 }
 
-/* Counts become places. */
-static inline void k_starts(uint32_t *c, size_t n)
+/* Counts become places; returns the largest of them. */
+static inline uint32_t k_starts(uint32_t *c, size_t n)
 {
-	uint32_t sum = 0, t;
+	uint32_t sum = 0, most = 0, t;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
 		t = c[i];
 		c[i] = sum;
 		sum += t;
+		most = t > most ? t : most;
 	}
+	return most;
+}
+
+/* Bits of a digit, `most' at most, that leaves few enough of n elements for a network in each bucket, if they are spread evenly. */
+static inline unsigned k_net_bits(size_t n, unsigned most)
+{
+	unsigned bits = 1;
+
+	while (n >> bits > K_NET_WANT && bits < K_DIGIT_BITS + 1)
+		bits++;
+	return bits < most ? bits : most;
 }
 
 /* Number of the highest bit that is set in x, 0 for x == 0. */

@@ -74,6 +74,21 @@ typedef struct emi_merge {
 	emi_recode_fn recode;   /* keys are offset-value codes: in place of tie.fn, which must be set, too; else NULL */
 } emi_merge;
 
+/*
+ * A merge of k windows of bare keys that are in memory as a whole, some thousand keys at a time.  The caller owns the arrays: win and
+ * taken have k entries.  reach is 0 at first and the kernel's then.
+ */
+typedef struct emi_mix {
+	uint32_t k;             /* 1 to EMI_MIX_MOST */
+	emi_window *win;
+	size_t *taken;
+	size_t reach;
+} emi_mix;
+
+#define EMI_MIX ((size_t)8192)
+#define EMI_MIX_LEAST 4u        /* from so many windows on a mix is faster than a tree, */
+#define EMI_MIX_MOST 256u       /* ... and up to so many */
+
 /* The number of buckets a partition can make, as a power of two.  More would cost more
  * than they save: sort() divides large buckets further, for a few ns per element. */
 #define EMI_MAX_RADIX_BITS 9
@@ -117,6 +132,12 @@ typedef struct emi_kernels {
 	 * next call, or EMI_NONE.
 	 */
 	size_t (*merge_run)(emi_merge *m, void *out, size_t cap, uint32_t *dry);
+
+	/*
+	 * Merge the next keys to out and return how many: EMI_MIX at most, 0 at the end.  out and tmp have room for EMI_MIX keys
+	 * each.  The time does not depend on the number of windows, as merge_run()'s does.  NULL for elements with a value.
+	 */
+	size_t (*mix)(emi_mix *m, void *out, void *tmp);
 } emi_kernels;
 
 /* Bytes of emi_merge.tree for k windows. */

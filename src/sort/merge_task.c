@@ -4,7 +4,7 @@
  *
  * Where records are elements already, the kernel merges the slices as they are.  Otherwise each
  * slice gets a window of a few elements, which is filled again when it runs dry: the windows of all
- * slices together stay in the cache, and memory does not double.
+ * slices together stay in the cache, and memory does not double.  Bare keys of many slices are mixed (merge_task_mix.c).
  */
 #include "sort/merge_task.h"
 
@@ -32,6 +32,11 @@ em_status emi_merge_task_init(merge_task *t, emi_job *job, emi_outseq *q, uint32
 		t->made = emi_alloc_array(job->ctx, EMI_TASK_OUT, eb, err);
 		ok = t->made != NULL;
 	}
+	if (ok && job->plan.mix_bytes != 0) {
+		t->taken = emi_alloc_array(job->ctx, k, sizeof *t->taken, err);
+		t->mixed = emi_alloc(job->ctx, job->plan.mix_bytes, err);
+		ok = t->taken != NULL && t->mixed != NULL;
+	}
 	if (ok)
 		return EM_OK;
 	emi_merge_task_free(t, k);
@@ -47,6 +52,10 @@ void emi_merge_task_free(merge_task *t, uint32_t k)
 		return;
 	ctx = t->job->ctx;
 	eb = t->job->codec->elem_bytes;
+	if (t->mixed != NULL)
+		emi_free(ctx, t->mixed, t->job->plan.mix_bytes);
+	if (t->taken != NULL)
+		emi_free_array(ctx, t->taken, k, sizeof *t->taken);
 	if (t->made != NULL)
 		emi_free_array(ctx, t->made, EMI_TASK_OUT, eb);
 	if (t->elems != NULL)
@@ -146,6 +155,10 @@ void emi_merge_task_run(void *arg)
 	all = t->bytes / rb;
 	if (t->slices == 1) {
 		copy_slice(t);
+		return;
+	}
+	if (t->mixed != NULL && t->slices >= EMI_MIX_LEAST && t->slices <= EMI_MIX_MOST) {
+		emi_merge_task_run_mix(t);
 		return;
 	}
 	for (i = 0; i < t->slices; i++) {

@@ -22,9 +22,11 @@ struct emi_merge_task {
 	emi_slice *slice;       /* the slices that are not empty, in the order of the runs */
 	uint32_t slices;
 	emi_window *win;        /* one per slice */
+	void *mixed;            /* 2 * EMI_MIX elements of a mix */
 	void *tree;
 	char *elems;            /* conversion windows, job->plan.window elements per slice; NULL: none is needed */
 	void *made;             /* EMI_TASK_OUT elements on their way to records; NULL: none is needed */
+	size_t *taken;          /* one per slice, for a mix; NULL: it is a tree that merges, always */
 	emi_fetched *used_up;   /* blocks that nobody needs when this task and those before it are done */
 };
 
@@ -36,6 +38,9 @@ void emi_merge_task_free(struct emi_merge_task *t, uint32_t k);
 
 /* Merge the slices; arg is the task. */
 void emi_merge_task_run(void *arg);
+
+/* merge_task_mix.c: the same for bare keys in place, whose slices may be as many as a mix takes; t->taken is not NULL. */
+void emi_merge_task_run_mix(struct emi_merge_task *t);
 
 /* merge_task_vary.c: the same for records of any length. */
 void emi_merge_task_run_vary(struct emi_merge_task *t);

@@ -86,13 +86,13 @@ static uint64_t read_bytes(const emi_plan *p, const emi_plan_input *in)
 static uint64_t run_cost(const emi_plan *p, const emi_plan_input *in)
 {
 	return read_bytes(p, in) + EMI_DIR_BYTES + SEQ_BYTES +
-	       p->tasks * (96u + p->window * (uint64_t)in->codec->elem_bytes);
+	       p->tasks * (104u + p->window * (uint64_t)in->codec->elem_bytes);
 }
 
 static uint64_t merge_cost(const emi_plan *p, const emi_plan_input *in, uint64_t k)
 {
 	return fixed_cost(p, in) + k * run_cost(p, in) + (uint64_t)p->read_buffers * read_bytes(p, in) +
-	       p->tasks * MAX_WINDOW * (uint64_t)in->codec->elem_bytes;
+	       p->tasks * (MAX_WINDOW * (uint64_t)in->codec->elem_bytes + p->mix_bytes);
 }
 
 static uint64_t form_cost(const emi_plan *p, const emi_plan_input *in, uint64_t records)
@@ -219,6 +219,16 @@ static double plan_time(const emi_plan *p, const emi_plan_input *in)
 	return (1.0 + emi_plan_merge_passes(runs, p->fan_in)) * slack * request;
 }
 
+/* Keys without values can be mixed, and ties have none to compare. */
+static size_t mix_bytes(const emi_plan *p, const emi_plan_input *in)
+{
+	const size_t bytes = 2 * EMI_MIX * in->codec->elem_bytes;
+
+	if (in->codec->elem == EMI_ELEM_PAIR || !emi_codec_in_place(in->codec))
+		return 0;
+	return p->tasks * (uint64_t)bytes <= p->memory / HOT_SHARE ? bytes : 0;
+}
+
 /* A plan with blocks of this size and so many output buffers, if it fits. */
 static int fits(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes, uint32_t write_buffers)
 {
@@ -236,6 +246,7 @@ static int fits(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes, uin
 	p->write_buffers = write_buffers;
 	if (p->threads * HOT_BYTES <= p->memory / HOT_SHARE)
 		p->hot_bytes = HOT_BYTES;
+	p->mix_bytes = mix_bytes(p, in);
 	if (!plan_runs(p, in))
 		return 0;
 	if (p->runs == 0)
