@@ -12,8 +12,11 @@
 #include <extmem/format.h>
 #include <extmem/order.h>
 #include <extmem/progress.h>
+#include <extmem/shuffle.h>
 #include <extmem/sort.h>
 #include <extmem/text.h>
+#include <extmem/top.h>
+#include <extmem/unique.h>
 #include <extmem/status.h>
 
 #endif

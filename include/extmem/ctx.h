@@ -47,8 +47,11 @@ typedef struct em_ctx_opts {
 	void *log_user;
 	em_errinfo *errinfo;      /**< Filled when em_ctx_open() fails; may be NULL. */
 	const struct em_backend *custom; /**< The caller's own I/O backend (extmem/sys/backend.h), in place of `backend'; NULL: none. */
+	uint64_t scratch_max;     /**< Bytes that scratch may take from its file system at any time; 0: as many as there are.
+	                               What needs more fails with EM_ERR_NOSPACE: with sys_errno 0, the directory as path and
+	                               the bytes needed as bytes; before any transfer where that can be known. */
 } em_ctx_opts;
-#define EM_CTX_OPTS_INIT { sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+#define EM_CTX_OPTS_INIT { sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0 }
 
 /**
  * Make a context.  opts may be NULL for the defaults.  Starts no thread and opens no file;

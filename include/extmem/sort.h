@@ -61,7 +61,8 @@ typedef struct em_sort_plan_info {
 	uint32_t read_buffers;   /**< Blocks for prefetching beyond one per run. */
 	uint32_t write_buffers;  /**< Blocks for output. */
 	uint32_t threads;        /**< Threads that compute. */
-	uint64_t scratch;        /**< Bytes of scratch space at most in use. */
+	uint64_t scratch;        /**< Bytes of scratch space at most in use: em_ctx_opts.scratch_max must be as much.  Of records of
+	                              any length an estimate. */
 	uint64_t bytes_read;     /**< Volume read, input included. */
 	uint64_t bytes_written;  /**< Volume written, output included. */
 } em_sort_plan_info;
@@ -89,8 +90,10 @@ typedef struct em_sort_stats {
 	uint32_t fan_in;        /**< Most runs merged at once. */
 	uint32_t threads;
 	uint64_t peak_memory;   /**< Of the context, bytes. */
-	uint64_t peak_scratch;  /**< Bytes. */
+	uint64_t peak_scratch;  /**< Bytes of scratch at most in use, of all sorts of the context. */
 	em_phase_stats phase[EM_PHASES];
+	uint64_t peak_scratch_held; /**< Bytes that the file system had set aside for scratch at most: also what is reserved ahead, and
+	                             what is free and was not given back. */
 } em_sort_stats;
 
 /**
@@ -126,7 +129,7 @@ EM_API EM_NODISCARD em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const
  * Returns (errors are sticky):
  *   EM_OK            all were taken
  *   EM_ERR_STATE     em_sorter_finish() was called before
- *   EM_ERR_NOSPACE   scratch is full
+ *   EM_ERR_NOSPACE   scratch is full, or em_ctx_opts.scratch_max is too little
  *   EM_ERR_IO, EM_ERR_ACCESS, EM_ERR_NOENT   scratch cannot be made or written; em_sorter_error() tells
  *   EM_ERR_MEMLIMIT  there are more runs than the memory can describe and merge
  *   EM_ERR_USER      the comparison function failed
@@ -187,7 +190,8 @@ EM_API void em_sorter_close(em_sorter *s);
  * name in the same directory).  A symbolic link is followed, the mode of an existing file kept; pipes and devices
  * are written directly; "-" is standard output.
  *
- * Two passes move 2N in and 2N out.
+ * Two passes move 2N in and 2N out.  Scratch takes N and some buffers.  It goes back to the file system, where that can take it, while the
+ * last pass writes the output, so that both together take N and at most as much again as the memory.
  *
  * Returns: EM_OK or what em_sorter_open(), push, finish and next return; and
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO   an input or the output's directory
@@ -206,11 +210,11 @@ EM_API EM_NODISCARD em_status em_sort_files(em_ctx *ctx, const em_order *order, 
  * Merge files that are sorted already into a file.  As em_sort_files(), but each input is taken as it comes, so that of
  * inputs that are not sorted the output is not either.  Equal records come in the order of the inputs.  At most
  * opts->fan_in files (0: as many as memory and descriptors allow) are open at a time; more of them are merged in several passes through
- * scratch space.  For orders of records of any length only.
+ * scratch space.
  *
  * One pass moves N in and N out; inputs beyond the fan-in cost further passes over them.
  *
- * Returns: as em_sort_files(); EM_ERR_FDLIMIT (fewer than two inputs can be open), EM_ERR_NOTSUP (an order of records of one size).
+ * Returns: as em_sort_files(); EM_ERR_FDLIMIT (fewer than two inputs can be open).
  */
 EM_API EM_NODISCARD em_status em_merge_files(em_ctx *ctx, const em_order *order, const char *const *inputs,
 					     uint32_t ninputs, const char *output, const em_sort_opts *opts,

@@ -38,6 +38,7 @@ struct em_ctx {
 	const struct em_backend *backend;
 	const char *isa;        /* static */
 	char *dir;              /* directory for scratch files, owned */
+	uint64_t scratch_max;   /* bytes that they may take together; 0: any number */
 
 	struct emi_disk *scratch; /* the scratch disk while anybody uses it; see block/scratch.h */
 	uint32_t scratch_users;

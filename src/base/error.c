@@ -95,6 +95,22 @@ em_status emi_fail_memory(em_errinfo *err, uint64_t least, const char *fmt, ...)
 	return EM_ERR_MEMLIMIT;
 }
 
+em_status emi_fail_scratch(em_errinfo *err, const char *dir, uint64_t most, uint64_t needed)
+{
+	char where[TEXT_PATH];
+
+	if (wanted(err)) {
+		reset(err, EM_ERR_NOSPACE);
+		err->bytes = needed;
+		copy_path(err->path, sizeof(err->path), dir);
+		copy_path(where, sizeof(where), dir);
+		snprintf(err->text, sizeof(err->text), "scratch space in '%s' is limited to %" PRIu64 " bytes, and %" PRIu64
+			 " are needed", where, most, needed);
+		one_line(err->text);
+	}
+	return EM_ERR_NOSPACE;
+}
+
 em_status emi_status_of_errno(int sys_errno)
 {
 	switch (sys_errno) {

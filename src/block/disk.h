@@ -3,7 +3,8 @@
  * disk.h -- disks and block ids.
  *
  * A disk is one big file in which blocks of several sizes live side by side.  A block id (BID) names
- * a block: its disk and its offset.  Blocks that are freed are given out again before the file grows.
+ * a block: its disk and its offset.  Blocks that are freed are given out again before the file grows; or, when nobody is
+ * going to need them, their space goes back to the file system.
  */
 #ifndef EMI_DISK_H
 #define EMI_DISK_H
@@ -26,7 +27,8 @@ void emi_scratch_release(em_ctx *ctx, emi_disk *disk);
 /* Bytes of memory that a scratch disk takes when up to bytes are in use on it. */
 uint64_t emi_scratch_memory(const em_ctx *ctx, uint64_t bytes);
 
-/* Allocate a block of bytes, a multiple of EMI_PAGE.  Any thread.  EM_ERR_NOSPACE, EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
+/* Allocate a block of bytes, a multiple of EMI_PAGE.  Any thread.  EM_ERR_NOSPACE (also when
+ * the context allows no more), EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
 em_status emi_block_alloc(emi_disk *disk, size_t bytes, emi_bid *bid, em_errinfo *err);
 void emi_block_free(emi_disk *disk, emi_bid bid, size_t bytes);
 
@@ -34,9 +36,28 @@ void emi_block_free(emi_disk *disk, emi_bid bid, size_t bytes);
 void emi_block_read(emi_disk *disk, emi_request *rq, void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats);
 void emi_block_write(emi_disk *disk, emi_request *rq, const void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats);
 
-/* Bytes in use now, and the end of the last block there ever was: the size of the file but for what is reserved
- * ahead. */
+/* Gaps between blocks that nobody fills may have so many bytes together; without this call, any number. */
+void emi_disk_slack(emi_disk *disk, uint64_t bytes);
+
+/*
+ * The caller is going to free blocks and not to allocate more: space goes back to the file system.  What is reserved
+ * ahead does at once; of gaps the largest go, whenever blocks of `lag' bytes were freed and more is free than
+ * emi_disk_slack() allows, while others work.  With what is late, less than four times lag, that is what the file has
+ * more than is in use.  A file system that cannot take it back keeps it, which is no failure.  emi_disk_keep() ends
+ * it.
+ */
+void emi_disk_give_back(emi_disk *disk, uint64_t lag);
+void emi_disk_keep(emi_disk *disk);
+
+/* Give all gaps back, however small, and wait until they are: 1 if there were any. */
+int emi_disk_give_all(emi_disk *disk);
+
+/* Bytes in use now, and the most that blocks and the gaps between them ever took. */
 uint64_t emi_disk_used(emi_disk *disk);
 uint64_t emi_disk_peak(emi_disk *disk);
+
+/* Bytes that the file system has set aside for it now, and at most. */
+uint64_t emi_disk_held(emi_disk *disk);
+uint64_t emi_disk_held_peak(emi_disk *disk);
 
 #endif

@@ -11,6 +11,10 @@
  * A search that fails has looked at everything.  So that a disk full of gaps that are too small is not searched
  * for every block, `missing' remembers the least size that was not found; it is forgotten when units are
  * given back that make a gap of that size.
+ *
+ * Gaps may be cut out, when what is in them is given back to the file system: their units are then never found again, and the disk grows at
+ * its end instead.  So whoever gets units may rely on the file system having set them aside.  A page of
+ * which everything was cut out is released, so that a disk that lives long grows in addresses and not in memory.
  */
 #include <string.h>
 
@@ -21,12 +25,23 @@ enum { WORD_BITS = 64, PAGE_WORDS = 512, PAGE_UNITS = WORD_BITS * PAGE_WORDS, FI
 
 static uint64_t *word_of(const emi_space *s, uint64_t unit)
 {
-	return &s->page[unit / PAGE_UNITS][unit % PAGE_UNITS / WORD_BITS];
+	return &s->page[unit / PAGE_UNITS].word[unit % PAGE_UNITS / WORD_BITS];
+}
+
+/* Is unit in a page of which nothing is left?  Then such units end there. */
+static int in_cut_page(const emi_space *s, uint64_t unit)
+{
+	return s->page[unit / PAGE_UNITS].word == NULL;
+}
+
+static uint64_t page_end(uint64_t unit)
+{
+	return (unit / PAGE_UNITS + 1) * PAGE_UNITS;
 }
 
 static int in_use(const emi_space *s, uint64_t unit)
 {
-	return (int)(*word_of(s, unit) >> (unit % WORD_BITS) & 1);
+	return in_cut_page(s, unit) || (*word_of(s, unit) >> (unit % WORD_BITS) & 1) != 0;
 }
 
 /* Set or clear the bits of n units. */
@@ -53,8 +68,13 @@ static uint64_t find(const emi_space *s, uint64_t from, uint64_t to, uint64_t n)
 
 	while (at < to && at - start < n) {
 		unsigned bit = (unsigned)(at % WORD_BITS);
-		uint64_t rest = *word_of(s, at) >> bit;
+		uint64_t rest;
 
+		if (in_cut_page(s, at)) {
+			at = start = page_end(at);
+			continue;
+		}
+		rest = *word_of(s, at) >> bit;
 		if (rest == 0) {
 			at += WORD_BITS - bit;
 			continue;
@@ -99,7 +119,8 @@ void emi_space_free(emi_space *s)
 	uint64_t i;
 
 	for (i = 0; i < s->pages; i++)
-		emi_free(s->ctx, s->page[i], PAGE_WORDS * sizeof(uint64_t));
+		if (s->page[i].word)
+			emi_free(s->ctx, s->page[i].word, PAGE_WORDS * sizeof(uint64_t));
 	if (s->page)
 		emi_free_array(s->ctx, s->page, s->table, sizeof *s->page);
 	emi_space_init(s, s->ctx);
@@ -109,7 +130,7 @@ int emi_space_reuse(emi_space *s, uint64_t n, uint64_t *unit)
 {
 	uint64_t to, at;
 
-	if (n >= s->missing || s->high - s->used < n)
+	if (n >= s->missing || s->high - s->used - s->cut < n)
 		return 0;
 	at = find(s, s->cursor, s->high, n);
 	if (at == s->high) {
@@ -132,7 +153,7 @@ int emi_space_reuse(emi_space *s, uint64_t n, uint64_t *unit)
 static em_status reach(emi_space *s, uint64_t pages, em_errinfo *err)
 {
 	uint64_t n = s->table ? s->table : FIRST_TABLE;
-	uint64_t **table;
+	emi_space_page *table;
 
 	if (pages <= s->table)
 		return EM_OK;
@@ -158,8 +179,9 @@ em_status emi_space_extend(emi_space *s, uint64_t n, uint64_t *unit, em_errinfo 
 	if (status != EM_OK)
 		return status;
 	while (s->pages < pages) {
-		s->page[s->pages] = emi_alloc(s->ctx, PAGE_WORDS * sizeof(uint64_t), err);
-		if (!s->page[s->pages])
+		s->page[s->pages].cut = 0;
+		s->page[s->pages].word = emi_alloc(s->ctx, PAGE_WORDS * sizeof(uint64_t), err);
+		if (!s->page[s->pages].word)
 			return err->status;
 		s->pages++;
 	}
@@ -178,6 +200,102 @@ void emi_space_drop(emi_space *s, uint64_t unit, uint64_t n)
 		s->missing = UINT64_MAX;
 }
 
+/* The first free unit within [from, to), or to. */
+static uint64_t next_free(const emi_space *s, uint64_t from, uint64_t to)
+{
+	while (from < to) {
+		uint64_t rest;
+
+		if (in_cut_page(s, from)) {
+			from = page_end(from);
+			continue;
+		}
+		rest = ~*word_of(s, from) >> (from % WORD_BITS);
+		if (rest != 0) {
+			from += (unsigned)__builtin_ctzll(rest);
+			break;
+		}
+		from += WORD_BITS - from % WORD_BITS;
+	}
+	return from < to ? from : to;
+}
+
+/* The first unit within [from, to) that is not free, or to. */
+static uint64_t next_taken(const emi_space *s, uint64_t from, uint64_t to)
+{
+	while (from < to && !in_cut_page(s, from)) {
+		uint64_t rest = *word_of(s, from) >> (from % WORD_BITS);
+
+		if (rest != 0) {
+			from += (unsigned)__builtin_ctzll(rest);
+			break;
+		}
+		from += WORD_BITS - from % WORD_BITS;
+	}
+	return from < to ? from : to;
+}
+
+/* Units from unit on, at most n, that are in its page. */
+static uint64_t within_page(uint64_t unit, uint64_t n)
+{
+	uint64_t rest = page_end(unit) - unit;
+
+	return n < rest ? n : rest;
+}
+
+/* Count units as cut out, and release pages of which nothing is left. */
+static void note_cut(emi_space *s, uint64_t unit, uint64_t n)
+{
+	while (n > 0) {
+		emi_space_page *p = &s->page[unit / PAGE_UNITS];
+		uint64_t m = within_page(unit, n);
+
+		p->cut += m;
+		if (p->cut == PAGE_UNITS) {
+			emi_free(s->ctx, p->word, PAGE_WORDS * sizeof(uint64_t));
+			p->word = NULL;
+		}
+		unit += m;
+		n -= m;
+	}
+}
+
+uint64_t emi_space_cut(emi_space *s, uint64_t least, uint64_t *unit)
+{
+	uint64_t at, end;
+
+	for (at = next_free(s, s->cutter, s->high); at < s->high; at = next_free(s, end, s->high)) {
+		end = next_taken(s, at, s->high);
+		if (end - at < least)
+			continue;
+		mark(s, at, end - at, 1);
+		note_cut(s, at, end - at);
+		s->cut += end - at;
+		s->cutter = end;
+		*unit = at;
+		return end - at;
+	}
+	s->cutter = 0;
+	return 0;
+}
+
+/* Units of a page that was released stay what they are: they are few, and bringing it back could fail. */
+void emi_space_mend(emi_space *s, uint64_t unit, uint64_t n)
+{
+	while (n > 0) {
+		uint64_t m = within_page(unit, n);
+
+		if (!in_cut_page(s, unit)) {
+			s->page[unit / PAGE_UNITS].cut -= m;
+			s->cut -= m;
+			s->used += m;
+			emi_space_drop(s, unit, m);
+		}
+		unit += m;
+		n -= m;
+	}
+}
+
 uint64_t emi_space_memory(uint64_t units)
 {
 	uint64_t pages = units / PAGE_UNITS + 1, table = FIRST_TABLE;
@@ -185,5 +303,5 @@ uint64_t emi_space_memory(uint64_t units)
 	while (table < pages)
 		table *= 2;
 	/* The old table is there until the new one is filled. */
-	return pages * PAGE_WORDS * sizeof(uint64_t) + (table + table / 2) * sizeof(uint64_t *);
+	return pages * PAGE_WORDS * sizeof(uint64_t) + (table + table / 2) * sizeof(emi_space_page);
 }

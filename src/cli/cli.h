@@ -13,6 +13,10 @@ enum { CLI_OK = 0, CLI_UNSORTED = 1, CLI_TROUBLE = 2 };
 
 /* argv[0] is the full name of the subcommand ("extmem sort"), as messages and getopt_long() print it. */
 int cli_sort(int argc, char **argv);
+int cli_merge(int argc, char **argv);
+int cli_unique(int argc, char **argv);
+int cli_top(int argc, char **argv);
+int cli_shuffle(int argc, char **argv);
 int cli_generate(int argc, char **argv);
 int cli_check(int argc, char **argv);
 

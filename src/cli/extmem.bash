@@ -8,7 +8,7 @@ _extmem()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W 'sort generate check --help --version' -- "$cur"))
+		COMPREPLY=($(compgen -W 'sort merge unique top shuffle generate check --help --version' -- "$cur"))
 		return
 	fi
 
@@ -53,8 +53,11 @@ _extmem()
 	--check)
 		[[ $value ]] && opts='quiet silent diagnose-first'
 		;;
-	-k | --key | -t | --field-separator | --header | -S | --buffer-size | --record-size | --records | --seed | --parallel | \
-		--batch-size | --run-size | --block-size)
+	-n | --count)
+		[[ $command == top || $command == shuffle ]] && return
+		;;
+	-k | --key | -t | --field-separator | --header | --skip | -S | --buffer-size | --record-size | --records | --seed | --parallel | \
+		--min-count | --max-count | --batch-size | --run-size | --block-size | --scratch-max)
 		return
 		;;
 	esac
@@ -74,11 +77,25 @@ _extmem()
 	local lines='--key= --field-separator= --ignore-leading-blanks --dictionary-order --ignore-case
 		--general-numeric-sort --human-numeric-sort --ignore-nonprinting --month-sort --numeric-sort --version-sort --sort=
 		--reverse --stable --unique --zero-terminated --header= --csv'
+	# What sorts has these, too.
+	local sorting="$lines --files0-from= --record-size= --output= --buffer-size= --temporary-directory= --parallel= --batch-size=
+		--run-size= --block-size= --direct= --backend= --isa= --scratch-max= --stats --progress --no-progress --verbose
+		--help --version"
 	case $command in
 	sort)
-		opts="$lines --check --merge --debug --files0-from= --record-size= --output= --buffer-size= --temporary-directory=
-			--parallel= --batch-size= --run-size= --block-size= --direct= --backend= --isa= --plan --stats
-			--progress --no-progress --verbose --help --version"
+		opts="$sorting --check --merge --debug --plan"
+		;;
+	merge)
+		opts=$sorting
+		;;
+	unique)
+		opts="$sorting --count --repeated --min-count= --max-count= --presorted"
+		;;
+	top)
+		opts="$sorting --count= --skip="
+		;;
+	shuffle)
+		opts="--count= --seed= --zero-terminated --header= ${sorting#"$lines "}"
 		;;
 	generate)
 		opts='--records= --size= --record-size= --gensort --lines --seed= --output= --progress --no-progress --help

@@ -27,6 +27,10 @@ static const char help[] =
 	"Work on files that are larger than memory.\n"
 	"\n"
 	"  sort      sort files of lines or of binary records\n"
+	"  merge     merge files that are sorted already\n"
+	"  unique    write each line or record once, or say how often it is there\n"
+	"  top       write the first lines or records of an order\n"
+	"  shuffle   put lines or records into random order\n"
 	"  generate  write lines or records to try it with\n"
 	"  check     tell whether files are sorted; count and checksum their lines or records\n"
 	"\n"
@@ -55,6 +59,10 @@ static int run(int argc, char **argv)
 		int (*fn)(int argc, char **argv);
 	} command[] = {
 		{ "sort", "extmem sort", cli_sort },
+		{ "merge", "extmem merge", cli_merge },
+		{ "unique", "extmem unique", cli_unique },
+		{ "top", "extmem top", cli_top },
+		{ "shuffle", "extmem shuffle", cli_shuffle },
 		{ "generate", "extmem generate", cli_generate },
 		{ "check", "extmem check", cli_check },
 	};
@@ -62,7 +70,7 @@ static int run(int argc, char **argv)
 	size_t i;
 
 	if (argc < 2) {
-		message("extmem", "a command is missing: sort, generate or check; try 'extmem --help'");
+		message("extmem", "a command is missing: sort, merge, unique, top, shuffle, generate or check; try 'extmem --help'");
 		return CLI_TROUBLE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {

@@ -40,8 +40,8 @@ int option_abbreviated(const char *command, const char *option, const char *text
 /* Values of long options without a letter that every subcommand has. */
 enum { OPTION_PROGRESS = 256, OPTION_NO_PROGRESS, OPTION_HELP, OPTION_VERSION, OPTION_RECORD_SIZE };
 
-/* The first of those of text_options.c, of sort_resources.c, and of a subcommand's own. */
-enum { OPTION_TEXT = 300, OPTION_RESOURCES = 400, OPTION_OTHERS = 500 };
+/* The first of those of text_options.c, of sort_resources.c, of a subcommand's own, and of what sort_options.c leaves to one. */
+enum { OPTION_TEXT = 300, OPTION_RESOURCES = 400, OPTION_OTHERS = 500, OPTION_DIALECT = 600 };
 
 #define OPTIONS_MOST 64
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * sort.c -- extmem sort: options in, the library's sort, merge or check, messages and statistics out.
+ * sort.c -- extmem sort and its relatives: options in, the library's sort, merge or check, messages and statistics out.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -19,7 +19,7 @@
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "cli/progress.h"
-#include "cli/sort_options.h"
+#include "cli/sort_command.h"
 #include "cli/sort_plan.h"
 #include "cli/stats.h"
 #include "cli/text_files.h"
@@ -97,6 +97,23 @@ static int check_file(sort_command *sc, em_ctx *ctx, const em_order *order, em_e
 	return status;
 }
 
+static em_status shuffle_files(const sort_options *so, em_ctx *ctx, const char *output, em_sort_stats *stats)
+{
+	em_shuffle_opts opts = EM_SHUFFLE_OPTS_INIT;
+
+	opts.fan_in = so->sort.fan_in;
+	opts.seed = so->seed;
+	opts.count = so->counted ? so->count : 0;
+	opts.run_records = so->sort.run_records;
+	opts.block_bytes = so->sort.block_bytes;
+	opts.format = so->sort.format;
+	opts.header = so->sort.header;
+	opts.progress = so->sort.progress;
+	opts.progress_user = so->sort.progress_user;
+	opts.errinfo = so->sort.errinfo;
+	return em_shuffle_files(ctx, so->binary ? so->keys.record_size : 0, so->input, so->inputs, output, &opts, stats);
+}
+
 static em_status call_library(sort_command *sc, em_ctx *ctx, const em_order *order, em_sort_stats *stats)
 {
 	sort_options *so = &sc->options;
@@ -104,6 +121,14 @@ static em_status call_library(sort_command *sc, em_ctx *ctx, const em_order *ord
 
 	so->sort.progress = watch;
 	so->sort.progress_user = sc;
+	if (so->dialect->kind == UNIQUE_FILES) {
+		so->unique.sort = &so->sort;
+		return em_unique_files(ctx, order, so->input, so->inputs, output, &so->unique, stats);
+	}
+	if (so->dialect->kind == TOP_FILES)
+		return em_top_files(ctx, order, so->input, so->inputs, so->from, so->count, output, &so->sort, stats);
+	if (so->dialect->kind == SHUFFLE_FILES)
+		return shuffle_files(so, ctx, output, stats);
 	if (so->merge)
 		return em_merge_files(ctx, order, so->input, so->inputs, output, &so->sort, stats);
 	return em_sort_files(ctx, order, so->input, so->inputs, output, &so->sort, stats);
@@ -197,15 +222,20 @@ out:
 	return status;
 }
 
-int cli_sort(int argc, char **argv)
+int sort_command_run(const sort_dialect *dialect, int argc, char **argv)
 {
 	sort_command sc;
 	int status;
 
 	memset(&sc, 0, sizeof(sc));
-	status = sort_options_read(&sc.options, argc, argv);
+	status = sort_options_read(&sc.options, dialect, argc, argv);
 	if (status < 0)
 		status = run(&sc);
 	sort_options_free(&sc.options);
 	return status;
+}
+
+int cli_sort(int argc, char **argv)
+{
+	return sort_command_run(&sort_dialect_sort, argc, argv);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * sort_options.c -- the options of extmem sort.
+ * sort_options.c -- the options of extmem sort and its relatives.
  *
  * Lines are sorted as people know it from the sort utility: its options, their spellings and what they say of mistakes.
  * Whether --record-size is among the arguments decides what -k means, so that is looked for first.
@@ -22,28 +22,17 @@
 #include "cli/obsolete_keys.h"
 #include "cli/options.h"
 #include "cli/quote.h"
-#include "cli/sort_help.h"
 #include "cli/sort_options.h"
 #include "cli/sort_resources.h"
 
-enum {
-	OPT_CHECK = OPTION_OTHERS,
-	OPT_COMPRESS_PROGRAM,
-	OPT_DEBUG,
-	OPT_FILES0_FROM,
-	OPT_PLAN,
-	OPT_VERBOSE
-};
+enum { OPT_FILES0_FROM = OPTION_OTHERS, OPT_VERBOSE };
 
-static const char letters[] = "-" TEXT_OPTION_LETTERS RESOURCE_OPTION_LETTERS "cCmo:y:";
+#define LETTERS TEXT_OPTION_LETTERS RESOURCE_OPTION_LETTERS "o:"
+#define LETTERS_MOST 96
 
 /* As the sort utility has them, but for those of text_options.c and sort_resources.c. */
 static const struct option long_options[] = {
-	{ "check", optional_argument, NULL, OPT_CHECK },
-	{ "compress-program", required_argument, NULL, OPT_COMPRESS_PROGRAM },
-	{ "debug", no_argument, NULL, OPT_DEBUG },
 	{ "files0-from", required_argument, NULL, OPT_FILES0_FROM },
-	{ "merge", no_argument, NULL, 'm' },
 	{ "output", required_argument, NULL, 'o' },
 	{ "help", no_argument, NULL, OPTION_HELP },
 	{ "version", no_argument, NULL, OPTION_VERSION },
@@ -52,7 +41,6 @@ static const struct option long_options[] = {
 
 static const struct option own_long_options[] = {
 	{ "record-size", required_argument, NULL, OPTION_RECORD_SIZE },
-	{ "plan", no_argument, NULL, OPT_PLAN },
 	{ "verbose", no_argument, NULL, OPT_VERBOSE },
 	{ NULL, 0, NULL, 0 },
 };
@@ -93,50 +81,13 @@ static int take_output(sort_options *so, const char *arg)
 	return 0;
 }
 
-static int take_check(sort_options *so, int c, const char *arg)
-{
-	static const char *const word[] = { "quiet", "silent", "diagnose-first" };
-	static const char shown[] = "  - 'quiet', 'silent'\n  - 'diagnose-first'\n";
-	uint32_t i = 2;
-
-	if (arg && option_abbreviated(so->command, "--check", arg, word, 3, shown, &i))
-		return -1;
-	if (c == OPT_CHECK)
-		c = i == 2 ? 'c' : 'C';
-	if (so->check && so->check != c) {
-		message(so->command, "options '-cC' are incompatible");
-		return -1;
-	}
-	so->check = c;
-	return 0;
-}
-
-static int take_text(sort_options *so, const option_reader *r, int c, const char *arg)
+static int take_text(sort_options *so, int c, const char *arg)
 {
 	switch (c) {
-	case 'c':
-	case 'C':
-		return take_check(so, c, NULL);
-	case OPT_CHECK:
-		return take_check(so, c, arg);
-	case 'm':
-		so->merge = 1;
-		return 0;
 	case 'o':
 		return take_output(so, arg);
-	case OPT_COMPRESS_PROGRAM:
-		message(so->command, "--compress-program=%s is not supported: scratch is not compressed", arg);
-		return -1;
-	case OPT_DEBUG:
-		so->debug = 1;
-		return 0;
 	case OPT_FILES0_FROM:
 		so->files0_from = arg;
-		return 0;
-	case 'y':
-		/* Long ago a size; means nothing.  What is no number behind it is an operand or option. */
-		if (optind > 0 && arg == r->argv[optind - 1] && arg[strspn(arg, "0123456789")])
-			optind--;
 		return 0;
 	default:
 		return text_options_take(&so->text, so->command, c, arg);
@@ -146,7 +97,8 @@ static int take_text(sort_options *so, const option_reader *r, int c, const char
 /* Take an option.  Returns 0, or -1 to go no further, with *status the exit status. */
 static int take(sort_options *so, const option_reader *r, int c, int *status)
 {
-	const int common = option_common(c, sort_help(), &so->progress_mode);
+	const sort_dialect *dialect = so->dialect;
+	const int common = option_common(c, dialect->help(), &so->progress_mode);
 	int wrong;
 
 	*status = common < 0 ? CLI_OK : CLI_TROUBLE;
@@ -156,18 +108,17 @@ static int take(sort_options *so, const option_reader *r, int c, int *status)
 	case '?':
 		/* getopt_long() has said what is wrong. */
 		return -1;
-	case OPT_PLAN:
-		so->plan = 1;
-		return 0;
 	case OPT_VERBOSE:
 		so->verbose = 1;
 		return 0;
 	default:
 		break;
 	}
-	wrong = sort_resources_take(so, r->spelled, c, optarg);
+	wrong = dialect->take ? dialect->take(so, r, c, optarg) : 1;
 	if (wrong > 0)
-		wrong = so->binary ? take_binary(so, r, c, optarg) : take_text(so, r, c, optarg);
+		wrong = sort_resources_take(so, r->spelled, c, optarg);
+	if (wrong > 0)
+		wrong = so->binary ? take_binary(so, r, c, optarg) : take_text(so, c, optarg);
 	return wrong ? -1 : 0;
 }
 
@@ -199,7 +150,7 @@ static int read_arguments(sort_options *so, option_reader *r)
 			continue;
 		}
 		took = 0;
-		if (!so->binary && optarg[0] == '+')
+		if (!so->binary && so->dialect->obsolete_keys && optarg[0] == '+')
 			took = obsolete_key_take(&so->text, so->command, optarg, optind < r->argc ? r->argv[optind] : NULL,
 						 &anywhere);
 		if (took < 0)
@@ -236,29 +187,11 @@ static int read_names(sort_options *so)
 	return 0;
 }
 
-/* What cannot stand together. */
-static int check_combination(const sort_options *so)
-{
-	char quoted[QUOTE_TEXT];
-
-	if (so->debug && (so->check || so->output)) {
-		message(so->command, "options '-%c --debug' are incompatible", so->check ? so->check : 'o');
-		return -1;
-	}
-	if (so->check && so->inputs > 1) {
-		message(so->command, "extra operand %s not allowed with -%c", quote(so->input[1], quoted), so->check);
-		return -1;
-	}
-	if (so->check && so->output) {
-		message(so->command, "options '-%co' are incompatible", so->check);
-		return -1;
-	}
-	return 0;
-}
-
 static int finish_text(sort_options *so)
 {
-	if (read_names(so) || text_options_done(&so->text, so->command) || check_combination(so))
+	const sort_dialect *dialect = so->dialect;
+
+	if (read_names(so) || text_options_done(&so->text, so->command) || (dialect->finish && dialect->finish(so)))
 		return -1;
 	text_options_format(&so->text, &so->format);
 	so->sort.format = &so->format;
@@ -270,33 +203,48 @@ static int finish_text(sort_options *so)
 	return 0;
 }
 
-int sort_options_read(sort_options *so, int argc, char **argv)
+static int finish_binary(sort_options *so)
+{
+	const sort_dialect *dialect = so->dialect;
+
+	return key_options_done(&so->keys, so->command) || (dialect->finish && dialect->finish(so)) ? -1 : 0;
+}
+
+int sort_options_read(sort_options *so, const sort_dialect *dialect, int argc, char **argv)
 {
 	const em_ctx_opts ctx_opts = EM_CTX_OPTS_INIT;
 	const em_sort_opts sort_opts = EM_SORT_OPTS_INIT;
+	const em_unique_opts unique_opts = EM_UNIQUE_OPTS_INIT;
+	char letters[LETTERS_MOST];
 	option_reader reader;
 	int status;
 
 	memset(so, 0, sizeof(*so));
 	so->command = argv[0];
+	so->dialect = dialect;
+	so->merge = dialect->kind == MERGE_FILES;
 	so->ctx = ctx_opts;
 	so->sort = sort_opts;
+	so->unique = unique_opts;
 	text_options_init(&so->text);
 	so->input = calloc((size_t)argc + 1, sizeof(*so->input));
 	if (!so->input) {
 		message_errno(so->command, "options", ENOMEM);
 		return CLI_TROUBLE;
 	}
+	/* A letter of its own comes first: it is that, whatever it means elsewhere. */
+	snprintf(letters, sizeof(letters), "-%s%s", dialect->letters, LETTERS);
 	option_reader_init(&reader, argc, argv, letters);
 	option_reader_add(&reader, text_long_options, text_own_long_options);
 	option_reader_add(&reader, long_options, own_long_options);
+	option_reader_add(&reader, dialect->known_options, dialect->own_options);
 	option_reader_add(&reader, resource_long_options, resource_own_long_options);
 	option_reader_add(&reader, NULL, common_long_options);
 	so->binary = option_find(&reader, OPTION_RECORD_SIZE);
 	status = read_arguments(so, &reader);
 	if (status >= 0)
 		return status;
-	if (so->binary ? key_options_done(&so->keys, so->command) : finish_text(so))
+	if (so->binary ? finish_binary(so) : finish_text(so))
 		return CLI_TROUBLE;
 	if (!so->inputs)
 		so->input[so->inputs++] = "-";

@@ -1,19 +1,38 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * sort_options.h -- the options of extmem sort: what they are, how they are read, and what they come to.
+ * sort_options.h -- the options of extmem sort and its relatives: what they are, how they are read, and what they come to.
+ *
+ * Commands that sort or merge have most options in common.  What is different is a dialect.
  */
 #ifndef CLI_SORT_OPTIONS_H
 #define CLI_SORT_OPTIONS_H
 
 #include <extmem/ctx.h>
 #include <extmem/sort.h>
+#include <extmem/unique.h>
 
 #include "cli/files0.h"
 #include "cli/record_keys.h"
 #include "cli/text_options.h"
 
-typedef struct sort_options {
+typedef struct sort_options sort_options;
+
+typedef struct sort_dialect {
+	const char *(*help)(void);
+	const char *letters;    /* of its own options, as in getopt_long()'s list */
+	const struct option *known_options; /* its long ones that are known from elsewhere, or NULL */
+	const struct option *own_options;   /* and others, or NULL */
+	/* Takes one of its own options, before all others are tried: 0 taken, 1 it is none, -1 after a message; or NULL. */
+	int (*take)(sort_options *so, const option_reader *r, int c, const char *arg);
+	/* All options have been read: complete and check them, if there is anything to do.  -1 after a message; or NULL. */
+	int (*finish)(sort_options *so);
+	int obsolete_keys;      /* keys may be spelled +POS1 -POS2 */
+	enum { SORT_FILES, MERGE_FILES, UNIQUE_FILES, TOP_FILES, SHUFFLE_FILES } kind;
+} sort_dialect;
+
+struct sort_options {
 	const char *command;
+	const sort_dialect *dialect;
 	int binary;             /* --record-size was given: binary records, not lines */
 	key_options keys;       /* of binary records */
 	text_options text;      /* of lines */
@@ -35,10 +54,15 @@ typedef struct sort_options {
 	int stats;              /* STATS_... */
 	int progress_mode;
 	int verbose;
-} sort_options;
+	uint64_t from, count;   /* TOP_FILES: ranks; SHUFFLE_FILES: how many */
+	int counted;            /* count was given */
+	uint64_t seed;          /* SHUFFLE_FILES ... */
+	int seeded;             /* ... and it was given */
+	em_unique_opts unique;  /* UNIQUE_FILES; `sort' is to be pointed to */
+};
 
 /* Read the arguments.  Returns -1 to go on, otherwise the exit status.  so is to be freed in any case. */
-int sort_options_read(sort_options *so, int argc, char **argv);
+int sort_options_read(sort_options *so, const sort_dialect *dialect, int argc, char **argv);
 
 /* Make the order. */
 int sort_options_order(const sort_options *so, em_ctx *ctx, em_order **out);

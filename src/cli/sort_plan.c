@@ -117,6 +117,10 @@ void sort_report(const sort_options *so, const em_ctx *ctx, em_status st, const 
 		records = 64 * so->ctx.memory / record_bytes(so);
 	if (ctx)
 		least = enough_memory(so, least, records);
+	/* These need more than the sort of which the plan was made. */
+	if (ctx && (so->dialect->kind == TOP_FILES || so->dialect->kind == SHUFFLE_FILES) &&
+	    least < err->bytes + em_ctx_memory_used(ctx))
+		least = (err->bytes + em_ctx_memory_used(ctx) + 65535) / 65536 * 65536;
 	message(so->command, "-S %s: too little memory for this sort, which needs at least %s", so->buffer_size,
 		size_format_exact(least, text));
 }

@@ -21,6 +21,7 @@ enum {
 	OPT_DIRECT,
 	OPT_BACKEND,
 	OPT_ISA,
+	OPT_SCRATCH_MAX,
 	OPT_STATS
 };
 
@@ -38,6 +39,7 @@ const struct option resource_own_long_options[] = {
 	{ "direct", required_argument, NULL, OPT_DIRECT },
 	{ "backend", required_argument, NULL, OPT_BACKEND },
 	{ "isa", required_argument, NULL, OPT_ISA },
+	{ "scratch-max", required_argument, NULL, OPT_SCRATCH_MAX },
 	{ "stats", optional_argument, NULL, OPT_STATS },
 	{ NULL, 0, NULL, 0 },
 };
@@ -84,6 +86,8 @@ static int take_common(sort_options *so, int c, const char *arg)
 	case OPT_ISA:
 		so->ctx.isa = arg;
 		return 0;
+	case OPT_SCRATCH_MAX:
+		return option_size(cmd, "--scratch-max", arg, 0, UINT64_MAX, &so->ctx.scratch_max);
 	case OPT_STATS:
 		return take_stats(so, arg);
 	default:

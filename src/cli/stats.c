@@ -54,9 +54,10 @@ static void print_json(FILE *to, const em_sort_stats *st, double seconds, double
 	fprintf(to, "{\"seconds\": %.6f, \"cpu_seconds\": %.6f, \"bytes_read\": %" PRIu64 ", \"bytes_written\": %" PRIu64
 		", \"ios_read\": %" PRIu64 ", \"ios_written\": %" PRIu64 ", \"io_wait\": %.6f, \"runs\": %" PRIu64
 		", \"passes\": %" PRIu32 ", \"fan_in\": %" PRIu32 ", \"block_size\": %" PRIu64 ", \"threads\": %" PRIu32
-		", \"peak_memory\": %" PRIu64 ", \"peak_scratch\": %" PRIu64 ", \"phases\": [",
+		", \"peak_memory\": %" PRIu64 ", \"peak_scratch\": %" PRIu64 ", \"peak_scratch_held\": %" PRIu64 ", \"phases\": [",
 		seconds, cpu_seconds, sum.bytes_read, sum.bytes_written, sum.ios_read, sum.ios_written, sum.io_wait,
-		st->runs, st->passes, st->fan_in, st->block_bytes, st->threads, st->peak_memory, st->peak_scratch);
+		st->runs, st->passes, st->fan_in, st->block_bytes, st->threads, st->peak_memory, st->peak_scratch,
+		st->peak_scratch_held);
 	for (i = 0; i < EM_PHASES; i++) {
 		const em_phase_stats *p = &st->phase[i];
 
@@ -100,8 +101,12 @@ static void print_text(FILE *to, const em_sort_stats *st, double seconds, double
 			", blocks of %s",
 			st->runs, st->run_records, st->passes, st->fan_in, size_format_exact(st->block_bytes, a));
 	fprintf(to, "; %" PRIu32 " thread%s\n", st->threads, st->threads == 1 ? "" : "s");
-	fprintf(to, "peak memory %s, peak scratch %s\n", size_format((double)st->peak_memory, a),
+	fprintf(to, "peak memory %s, peak scratch %s", size_format((double)st->peak_memory, a),
 		size_format((double)st->peak_scratch, b));
+	/* Space that was reserved ahead, or is free and stayed with the file. */
+	if (st->peak_scratch_held > st->peak_scratch)
+		fprintf(to, " (%s on disk)", size_format((double)st->peak_scratch_held, a));
+	fputc('\n', to);
 }
 
 void stats_print(FILE *to, int how, const em_sort_stats *st, double seconds, double cpu_seconds)

@@ -207,6 +207,7 @@ static em_status open_ctx(em_ctx **out, const em_ctx_opts *opts, em_errinfo *err
 	ctx.pid = (int64_t)getpid();
 	ctx.direct = o.direct;
 	ctx.queue_depth = o.queue_depth;
+	ctx.scratch_max = o.scratch_max;
 	ctx.log = o.log;
 	ctx.log_user = o.log_user;
 	if (o.allocator != NULL)

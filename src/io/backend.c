@@ -2,6 +2,7 @@
 /*
  * backend.c -- which backends there are.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "io/backend.h"
@@ -41,7 +42,7 @@ const em_backend *emi_backend_find(const char *name)
 
 const char *emi_backend_flaw(const em_backend *be)
 {
-	if (be->size != sizeof *be)
+	if (be->size != sizeof *be && be->size != offsetof(em_backend, discard))
 		return "its size is not that of em_backend";
 	if (!be->name)
 		return "it has no name";
@@ -50,6 +51,11 @@ const char *emi_backend_flaw(const em_backend *be)
 	if (!be->submit != !be->reap)
 		return "it has only one of submit and reap";
 	return NULL;
+}
+
+int emi_backend_discards(const em_backend *be)
+{
+	return be->size >= sizeof *be && be->discard != NULL;
 }
 
 const em_backend *em_backend_find(const char *name)

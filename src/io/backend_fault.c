@@ -21,6 +21,7 @@
 #include <extmem/sys/fault.h>
 
 #include "base/memory.h"
+#include "io/backend.h"
 
 typedef struct fault_file {
 	em_fault *fault;
@@ -113,6 +114,15 @@ static int fault_reserve(void *handle, uint64_t offset, uint64_t bytes)
 	if (strikes(f->fault, EM_FAULT_RESERVE) && f->fault->sys_errno)
 		return f->fault->sys_errno;
 	return f->be->reserve ? f->be->reserve(f->handle, offset, bytes) : EOPNOTSUPP;
+}
+
+static int fault_discard(void *handle, uint64_t offset, uint64_t bytes)
+{
+	fault_file *f = handle;
+
+	if (strikes(f->fault, EM_FAULT_DISCARD) && f->fault->sys_errno)
+		return f->fault->sys_errno;
+	return f->be->discard(f->handle, offset, bytes);
 }
 
 static int fault_fd(void *handle)
@@ -218,6 +228,7 @@ void em_fault_init(em_fault *fault, const em_backend *inner)
 	be->write = fault_write;
 	be->submit = fault->inner->submit ? fault_submit : NULL;
 	be->reap = fault->inner->reap ? fault_reap : NULL;
+	be->discard = emi_backend_discards(fault->inner) ? fault_discard : NULL;
 }
 
 const em_backend *em_fault_backend(const em_fault *fault)

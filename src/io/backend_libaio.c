@@ -95,6 +95,11 @@ static int aio_reserve(void *handle, uint64_t offset, uint64_t bytes)
 	return emi_backend_syscall.reserve(base_of(handle), offset, bytes);
 }
 
+static int aio_discard(void *handle, uint64_t offset, uint64_t bytes)
+{
+	return emi_backend_syscall.discard(base_of(handle), offset, bytes);
+}
+
 static int aio_fd(void *handle)
 {
 	return emi_backend_syscall.fd(base_of(handle));
@@ -181,6 +186,7 @@ static int aio_reap(void *handle, em_transfer **list, uint32_t max, int64_t time
 static const em_backend libaio = {
 	sizeof(em_backend), 0, 0, 0, "libaio", NULL,
 	aio_open, aio_close, aio_get_size, aio_set_size, aio_reserve, aio_fd, aio_read, aio_write, aio_submit, aio_reap,
+	aio_discard,
 };
 
 const em_backend *emi_backend_libaio(void)

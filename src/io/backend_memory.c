@@ -6,8 +6,8 @@
  * a temporary file is "disk": it comes from malloc(), not from the context, and does not count against the
  * budget.  A file is a table of chunks that exist once something was written there; the rest reads as zeros.
  *
- * The lock guards table and size; bytes are copied without it, as chunks stay where they are until the file shrinks
- * or is closed, and transfers that overlap are the caller's mistake.
+ * The lock guards table and size; bytes are copied without it, as chunks stay where they are until the file shrinks,
+ * gives them back or is closed, and transfers that overlap are the caller's mistake.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -136,6 +136,26 @@ static int mem_reserve(void *handle, uint64_t offset, uint64_t bytes)
 	return 0;
 }
 
+/* Whole chunks go; what is left of others stays, as nobody reads it. */
+static int mem_discard(void *handle, uint64_t offset, uint64_t bytes)
+{
+	mem_file *f = handle;
+	uint64_t i, end;
+
+	if (f->named)
+		return emi_backend_syscall.discard(f->named, offset, bytes);
+	if (offset > INT64_MAX || bytes > (uint64_t)INT64_MAX - offset)
+		return EFBIG;
+	end = (offset + bytes) / CHUNK;
+	pthread_mutex_lock(&f->lock);
+	for (i = (offset + CHUNK - 1) / CHUNK; i < end && i < f->chunks; i++) {
+		free(f->chunk[i]);
+		f->chunk[i] = NULL;
+	}
+	pthread_mutex_unlock(&f->lock);
+	return 0;
+}
+
 static int mem_fd(void *handle)
 {
 	mem_file *f = handle;
@@ -248,4 +268,5 @@ static int64_t mem_write(void *handle, const void *buf, size_t bytes, uint64_t o
 const em_backend emi_backend_memory = {
 	sizeof(em_backend), 0, 0, 0, "memory", NULL,
 	mem_open, mem_close, mem_get_size, mem_set_size, mem_reserve, mem_fd, mem_read, mem_write, NULL, NULL,
+	mem_discard,
 };

@@ -269,6 +269,20 @@ static int sys_reserve(void *handle, uint64_t offset, uint64_t bytes)
 #endif
 }
 
+static int sys_discard(void *handle, uint64_t offset, uint64_t bytes)
+{
+#if defined(__linux__) && defined(FALLOC_FL_PUNCH_HOLE)
+	if (bytes > INT64_MAX - 1 || !fits(offset) || !fits(offset + bytes))
+		return EFBIG;
+	return fallocate(fd_of(handle), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) == 0 ? 0 : errno;
+#else
+	(void)handle;
+	(void)offset;
+	(void)bytes;
+	return EOPNOTSUPP;
+#endif
+}
+
 static int sys_fd(void *handle)
 {
 	return fd_of(handle);
@@ -297,4 +311,5 @@ static int64_t sys_write(void *handle, const void *buf, size_t bytes, uint64_t o
 const em_backend emi_backend_syscall = {
 	sizeof(em_backend), 0, 0, 0, "syscall", NULL,
 	sys_open, sys_close, sys_get_size, sys_set_size, sys_reserve, sys_fd, sys_read, sys_write, NULL, NULL,
+	sys_discard,
 };

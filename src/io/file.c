@@ -11,6 +11,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/backend.h"
 #include "io/queue.h"
 
 static uint32_t backend_flags(unsigned flags)
@@ -192,6 +193,11 @@ em_status emi_file_reserve(em_file *f, uint64_t offset, uint64_t bytes, em_errin
 	if (e == 0 || e == EOPNOTSUPP || e == ENOTSUP || e == ENOSYS)
 		return EM_OK;
 	return emi_fail_io(err, EM_OK, e, "reserve", f->path, offset, bytes);
+}
+
+int emi_file_discards(const em_file *f)
+{
+	return emi_backend_discards(f->be);
 }
 
 int emi_file_direct(const em_file *f)

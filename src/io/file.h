@@ -38,13 +38,20 @@ typedef struct emi_request {
 	size_t done;            /* bytes moved */
 	em_status status;       /* valid once done */
 	int32_t sys_errno;
-	int32_t write;          /* 0: read */
+	int32_t write;          /* 0: read; EMI_DISCARD: gives space back */
 	int32_t state;          /* EMI_IDLE, EMI_QUEUED, EMI_DONE; under the queue's lock or atomic */
 	struct emi_request *next; /* the queue's */
 	void *priv[4];          /* the backend's */
 } emi_request;
 
 enum { EMI_IDLE = 0, EMI_QUEUED = 1, EMI_DONE = 2 };
+enum { EMI_READ = 0, EMI_WRITE = 1, EMI_DISCARD = 2 };
+
+/* A part of a file. */
+typedef struct emi_extent {
+	uint64_t offset;
+	uint64_t bytes;
+} emi_extent;
 
 /* How to open. */
 #define EMI_OPEN_READ 1u      /* for reading */
@@ -84,6 +91,14 @@ int emi_file_fd(const em_file *f); /* -1 when the backend has none; for sink.c, 
 /* Start a transfer.  rq is overwritten; rq, buf and stats must live until it was waited for. */
 void emi_read(em_file *f, emi_request *rq, void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats);
 void emi_write(em_file *f, emi_request *rq, const void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats);
+
+/* Can space be given back?  (It may turn out that it cannot: EM_ERR_NOTSUP.) */
+int emi_file_discards(const em_file *f);
+
+/* Start giving the space of n > 0 extents back to the file system, in their order; what is in them is lost.  rq and
+ * list must live until it was waited for; rq->done is then how many went, all of them unless it failed.  A worker of
+ * the file does it, beside transfers. */
+void emi_discard(em_file *f, emi_request *rq, const emi_extent *list, size_t n);
 
 /* Return when it is done, with its status; err is filled with operation, path, offset.  An idle request is done.
  * After that the request is idle.  May be called by any thread, one per request. */

@@ -11,6 +11,8 @@
  * are small, and counted when the file is opened, so that starting them cannot exceed the budget.  If none can be started
  * the submitting thread makes the transfer itself: slower, not wrong.
  *
+ * Giving space back is a request, too, and always a worker's: it may take as long as many transfers.
+ *
  * When the backend offers asynchronous transfers and enough was moved to make them worth while, the lists are
  * only for what exceeds the depth; see queue_async.c.  Then waiters collect what is done, and one worker does it when
  * nobody waits and something is on the lists.
@@ -31,9 +33,15 @@
 #include "base/memory.h"
 #include "io/queue.h"
 
+/* How many are on the list of such requests, together with others that are done by the same. */
+static uint32_t *length(emi_queue *q, int32_t kind)
+{
+	return kind == EMI_DISCARD ? &q->chores : &q->queued;
+}
+
 static void append(emi_queue *q, emi_request *rq)
 {
-	int w = rq->write != 0;
+	int32_t w = rq->write;
 
 	rq->next = NULL;
 	if (q->tail[w])
@@ -41,12 +49,12 @@ static void append(emi_queue *q, emi_request *rq)
 	else
 		q->head[w] = rq;
 	q->tail[w] = rq;
-	q->queued++;
+	++*length(q, w);
 }
 
 void emi_queue_put_back(emi_queue *q, emi_request *rq)
 {
-	int w = rq->write != 0;
+	int32_t w = rq->write;
 
 	rq->next = q->head[w];
 	q->head[w] = rq;
@@ -55,9 +63,8 @@ void emi_queue_put_back(emi_queue *q, emi_request *rq)
 	q->queued++;
 }
 
-emi_request *emi_queue_take(emi_queue *q)
+static emi_request *take(emi_queue *q, int32_t w)
 {
-	int w = q->head[1] != NULL;
 	emi_request *rq = q->head[w];
 
 	if (!rq)
@@ -65,13 +72,18 @@ emi_request *emi_queue_take(emi_queue *q)
 	q->head[w] = rq->next;
 	if (!rq->next)
 		q->tail[w] = NULL;
-	q->queued--;
+	--*length(q, w);
 	return rq;
+}
+
+emi_request *emi_queue_take(emi_queue *q)
+{
+	return take(q, q->head[EMI_WRITE] ? EMI_WRITE : EMI_READ);
 }
 
 int emi_queue_unlink(emi_queue *q, emi_request *rq)
 {
-	int w = rq->write != 0;
+	int32_t w = rq->write;
 	emi_request *before = NULL, *at;
 
 	for (at = q->head[w]; at && at != rq; at = at->next)
@@ -84,7 +96,7 @@ int emi_queue_unlink(emi_queue *q, emi_request *rq)
 		q->head[w] = rq->next;
 	if (q->tail[w] == rq)
 		q->tail[w] = before;
-	q->queued--;
+	--*length(q, w);
 	return 1;
 }
 
@@ -124,6 +136,10 @@ static void *worker(void *arg)
 
 	pthread_mutex_lock(&q->lock);
 	while (!q->quit) {
+		if ((rq = take(q, EMI_DISCARD)) != NULL) {
+			emi_queue_run(f, rq);
+			continue;
+		}
 		if (q->async) {
 			if (q->queued > 0 && q->waiters == 0 && emi_async_help(f, -1))
 				continue;
@@ -166,9 +182,9 @@ static int start_thread(pthread_t *thread, em_file *f, size_t stack)
 int emi_queue_call_worker(em_file *f)
 {
 	emi_queue *q = &f->queue;
-	uint32_t wanted = q->async ? 1 : q->queued;
+	uint32_t wanted = (q->async ? q->queued > 0 : q->queued) + q->chores;
 
-	if (q->idle < wanted && q->threads < (q->async ? 1 : q->max_threads) &&
+	if (q->idle < wanted && q->threads < (q->async && !q->chores ? 1 : q->max_threads) &&
 	    start_thread(&q->thread[q->threads], f, q->stack) == 0)
 		q->threads++;
 	if (q->idle > 0)
@@ -183,6 +199,12 @@ void emi_queue_submit(em_file *f, emi_request *rq)
 	pthread_mutex_lock(&q->lock);
 	append(q, rq);
 	q->pending++;
+	if (rq->write == EMI_DISCARD) {
+		if (!emi_queue_call_worker(f) && emi_queue_unlink(q, rq))
+			emi_queue_run(f, rq);
+		pthread_mutex_unlock(&q->lock);
+		return;
+	}
 	if (q->may_async && !q->async && q->volume >= q->async_from)
 		q->async = 1;
 	q->volume += rq->bytes;

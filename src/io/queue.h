@@ -2,7 +2,7 @@
 /*
  * queue.h -- what a file consists of: its backend's handle and the queue of its requests.
  *
- * Every file has its own queue.  A request is in one of three places: on one of the two lists, with a thread
+ * Every file has its own queue.  A request is in one of three places: on one of the lists, with a thread
  * that runs it through the backend's read or write (a worker, or whoever waits for it), or in flight through the
  * backend's submit, occupying a slot.  `lock' guards everything below it; it is never held during a transfer.
  */
@@ -31,8 +31,9 @@ typedef struct emi_queue {
 	pthread_cond_t work;    /* workers wait for something to do */
 	pthread_cond_t done;    /* waiters wait for a request, or for a turn at reaping */
 
-	emi_request *head[2], *tail[2]; /* waiting: reads, writes */
-	uint32_t queued;        /* on these lists */
+	emi_request *head[3], *tail[3]; /* waiting: reads, writes, space to be given back */
+	uint32_t queued;        /* on the first two, transfers */
+	uint32_t chores;        /* on the third */
 	uint32_t pending;       /* not done: on the lists, with a thread, or in flight */
 	uint32_t waiters;       /* threads inside a wait; the file must outlive them */
 
@@ -84,7 +85,7 @@ void emi_queue_poll(em_file *f);
 
 /* The parts of a queue; all are called with the lock held and may drop it meanwhile. */
 
-/* Next request to run, writes first, or NULL; and take a certain one off the lists: 1 when it was there. */
+/* Next transfer to run, writes first, or NULL; and take a certain request off the lists: 1 when it was there. */
 emi_request *emi_queue_take(emi_queue *q);
 int emi_queue_unlink(emi_queue *q, emi_request *rq);
 void emi_queue_put_back(emi_queue *q, emi_request *rq);

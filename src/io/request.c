@@ -94,9 +94,29 @@ static void go_on(em_file *f, emi_request *rq, unsigned idle)
 	} while (!advance(f, rq, r, &idle));
 }
 
+/* Give one extent after the other back. */
+static void discard(em_file *f, emi_request *rq)
+{
+	const emi_extent *list = rq->buf;
+	size_t n = rq->bytes / sizeof *list;
+	int e = 0, tries = 0;
+
+	while (rq->done < n && e == 0) {
+		e = f->be->discard(f->handle, list[rq->done].offset, list[rq->done].bytes);
+		if (e == 0)
+			rq->done++;
+		else if (e == EINTR && ++tries < PATIENCE)
+			e = 0;
+	}
+	(void)(e == 0 ? over(rq, EM_OK, 0) : failed(rq, e));
+}
+
 void emi_request_run(em_file *f, emi_request *rq)
 {
-	go_on(f, rq, 0);
+	if (rq->write == EMI_DISCARD)
+		discard(f, rq);
+	else
+		go_on(f, rq, 0);
 }
 
 void emi_request_settle(em_file *f, emi_request *rq, int64_t result)
@@ -155,6 +175,23 @@ void emi_write(em_file *f, emi_request *rq, const void *buf, size_t bytes, uint6
 	start(f, rq);
 }
 
+void emi_discard(em_file *f, emi_request *rq, const emi_extent *list, size_t n)
+{
+	union {
+		const emi_extent *from;
+		void *any;
+	} u;
+
+	u.from = list;
+	rq->file = f;
+	rq->buf = u.any;
+	rq->bytes = n * sizeof *list;
+	rq->offset = 0;
+	rq->stats = NULL;
+	rq->write = EMI_DISCARD;
+	start(f, rq);
+}
+
 static int settled(const emi_request *rq)
 {
 	return __atomic_load_n(&rq->state, __ATOMIC_ACQUIRE) != EMI_QUEUED;
@@ -186,7 +223,9 @@ em_status emi_wait(emi_request *rq, em_errinfo *err)
 		wait_counted(rq, -1.0);
 	}
 	__atomic_store_n(&rq->state, EMI_IDLE, __ATOMIC_RELAXED);
-	if (rq->status != EM_OK)
+	if (rq->status != EM_OK && rq->write == EMI_DISCARD)
+		emi_fail_io(err, rq->status, rq->sys_errno, "discard", rq->file->path, EMI_NO_OFFSET, 0);
+	else if (rq->status != EM_OK)
 		emi_fail_io(err, rq->status, rq->sys_errno, rq->write ? "write" : "read", rq->file->path,
 			    rq->offset + rq->done, rq->bytes);
 	return rq->status;

@@ -28,12 +28,28 @@ void emi_block_end(emi_block_builder *b)
 	head->marks = b->marks;
 }
 
+/* Do the marks ascend within the frames, as far apart as a builder sets them? */
+static int marks_sound(const emi_block_head *head, const emi_block_mark *mark)
+{
+	uint32_t i;
+
+	if (mark[0].at != sizeof *head || mark[0].out != 0)
+		return 0;
+	for (i = 1; i < head->marks; i++) {
+		/* The last frame's mark may be nearer to the one before it. */
+		const uint64_t apart = i + 1 < head->marks ? EMI_MARK_EVERY : 1;
+
+		if (mark[i].at < mark[i - 1].at + apart || mark[i].out < mark[i - 1].out)
+			return 0;
+	}
+	return mark[i - 1].at < head->end && mark[i - 1].out <= head->out;
+}
+
 int emi_block_sound(const void *base, uint64_t bytes)
 {
 	const emi_block_head *head = emi_block_get_head(base);
 
-	return head->records != 0 && head->marks != 0 && head->end > sizeof *head && head->end < bytes &&
-	       (head->end + 7) / 8 * 8 + head->marks * sizeof(emi_block_mark) <= bytes &&
-	       emi_block_marks(base)[0].at == sizeof *head &&
-	       emi_block_marks(base)[head->marks - 1].at < head->end;
+	return head->records != 0 && head->marks != 0 && head->marks <= head->records && head->end > sizeof *head &&
+	       head->end < bytes && (head->end + 7) / 8 * 8 + head->marks * sizeof(emi_block_mark) <= bytes &&
+	       marks_sound(head, emi_block_marks(base));
 }

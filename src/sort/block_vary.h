@@ -101,7 +101,10 @@ static inline const emi_block_mark *emi_block_marks(const void *base)
 	return (const emi_block_mark *)(const void *)((const char *)base + (emi_block_get_head(base)->end + 7) / 8 * 8);
 }
 
-/* Does it look like a block of at most bytes?  Its head and its first and last mark are looked at, no frame and no other mark. */
+/*
+ * Does it look like a block of at most bytes?  Its head and all its marks are looked at, eight bytes for a KiB of frames; no
+ * frame is, as that would be a walk through the whole block.
+ */
 int emi_block_sound(const void *base, uint64_t bytes);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sort/block_vary.h"
+#include "sort/room.h"
 
 em_status emi_engine_open(emi_engine *e, em_ctx *ctx, const em_order *order, const em_sort_opts *opts,
 			  em_errinfo *err)
@@ -210,6 +211,7 @@ em_status emi_engine_merge_to(emi_engine *e, const emi_dest *dest, em_errinfo *e
 	emi_job *job = &e->job;
 
 	emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, emi_engine_bytes(job->run, job->nruns));
+	emi_room_give_back(job);
 	emi_engine_begin_out(e, dest, emi_engine_bytes(job->run, job->nruns));
 	return drive_merge(e, job->run, (uint32_t)job->nruns, err);
 }
@@ -231,6 +233,7 @@ em_status emi_engine_pull_begin(emi_engine *e, void *records, uint64_t n, em_err
 
 	if (records == NULL) {
 		emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, emi_engine_bytes(job->run, job->nruns));
+		emi_room_give_back(job);
 		emi_engine_begin_out(e, &lend, emi_engine_bytes(job->run, job->nruns));
 		return emi_merger_open(&e->merger, job, job->run, (uint32_t)job->nruns, &e->out, err);
 	}

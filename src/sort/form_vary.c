@@ -279,15 +279,19 @@ static uint64_t common_bytes(const forming *s, const bucket *b)
 	return common < b->depth + 8 ? b->depth + 8 : common;
 }
 
-/* Partition a bucket that is too large, and what is too large of that, and so on. */
+static int may_split(const forming *s, unsigned round)
+{
+	return round < MOST_ROUNDS && EMI_POOL_BUCKETS - s->buckets >= 2 * EMI_BUCKETS;
+}
+
+/* Partition a bucket that is too large, and what is too large of that, and so on.  Its keys are those at its depth, or are to be loaded. */
 static em_status split(forming *s, bucket b, unsigned round, int load, em_errinfo *err)
 {
-	const uint32_t room = EMI_POOL_BUCKETS - s->buckets;
 	size_t bound[EMI_BUCKETS + 1], i;
 	emi_partition p;
 	em_status st;
 
-	if (round == MOST_ROUNDS || room < 2 * EMI_BUCKETS || (round != 0 && b.n <= s->large)) {
+	if (!may_split(s, round) || (round != 0 && b.n <= s->large)) {
 		add_bucket(s, &b);
 		return EM_OK;
 	}
@@ -307,7 +311,8 @@ static em_status split(forming *s, bucket b, unsigned round, int load, em_errinf
 	st = emi_partition_run(&p, err);
 	if (st != EM_OK)
 		return st;
-	if (p.same && b.n > s->large) {
+	/* Otherwise it stays at its depth: nobody would load the keys at another. */
+	if (p.same && b.n > s->large && may_split(s, round + 1)) {
 		b.depth = common_bytes(s, &b);
 		return split(s, b, round + 1, 1, err);
 	}

@@ -179,6 +179,10 @@ em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err)
 
 	/* A small input of records of any length makes do with little, if options do not ask for more. */
 	plan_input(job, needs, memory, 1);
+	/* What cannot be is refused before anything is made of it. */
+	st = emi_plan_check(&job->plan_input, err);
+	if (st != EM_OK)
+		return st;
 	if (job->plan_input.memory < memory && !emi_plan_fits(&job->plan_input))
 		plan_input(job, needs, memory, 0);
 	if (emi_order_vary(job->order) != NULL && !emi_plan_fits(&job->plan_input)) {
@@ -200,7 +204,14 @@ em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err)
 
 em_status emi_job_scratch(emi_job *job, em_errinfo *err)
 {
-	return job->scratch != NULL ? EM_OK : emi_scratch_acquire(job->ctx, &job->scratch, err);
+	em_status st;
+
+	if (job->scratch != NULL)
+		return EM_OK;
+	st = emi_scratch_acquire(job->ctx, &job->scratch, err);
+	if (st == EM_OK)
+		emi_disk_slack(job->scratch, job->plan.memory / EMI_SLACK_SHARE);
+	return st;
 }
 
 em_status emi_job_add_run(emi_job *job, const emi_run *run, uint64_t records, em_errinfo *err)
@@ -259,6 +270,7 @@ void emi_job_stats(const emi_job *job, em_sort_stats *stats)
 	full.threads = job->plan.threads;
 	full.peak_memory = em_ctx_memory_peak(job->ctx);
 	full.peak_scratch = job->scratch != NULL ? emi_disk_peak(job->scratch) : job->peak_scratch;
+	full.peak_scratch_held = job->scratch != NULL ? emi_disk_held_peak(job->scratch) : 0;
 	for (i = 0; i < EM_PHASES; i++)
 		full.phase[i] = now.stats[i];
 	memcpy(stats, &full, size < sizeof full ? size : sizeof full);
@@ -270,6 +282,8 @@ void emi_job_close(emi_job *job)
 		return;
 	if (job->run != NULL)
 		emi_free_array(job->ctx, job->run, job->runs_room, sizeof *job->run);
+	if (job->gives)
+		emi_disk_keep(job->scratch);
 	if (job->scratch != NULL)
 		emi_scratch_release(job->ctx, job->scratch);
 	em_order_close(job->order);

@@ -46,8 +46,10 @@ typedef struct emi_job {
 	uint32_t passes;
 	uint32_t widest_merge;
 	uint64_t peak_scratch;
+	int gives;              /* space of the scratch disk goes back as blocks are freed */
 	em_format format;       /* any length: how records stand in files ... */
 	uint64_t out_extra;     /* ... and what each takes there beside its own bytes */
+	int keeps;              /* the first of equal records is kept until all of them are there: see groups.h */
 	uint64_t mispredict;    /* for tests: scrambles the predicted order of blocks when not 0 */
 } emi_job;
 
@@ -73,6 +75,9 @@ uint64_t emi_job_least(emi_job *job, const emi_needs *needs);
 
 /* Make job->plan. */
 em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err);
+
+/* Gaps on the scratch disk that no block fits in may have this part of the memory. */
+#define EMI_SLACK_SHARE 2u
 
 /* The scratch disk, made when it is first asked for. */
 em_status emi_job_scratch(emi_job *job, em_errinfo *err);

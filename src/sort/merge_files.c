@@ -10,7 +10,7 @@
  * inputs, and so do equal records.
  *
  * Memory: one half of it is for what all inputs need, the other for the records that are too long for that; a
- * record may take a 32nd of all.  Should so many inputs have such records at a time that it is not enough, the merge is begun anew with
+ * record of any length may take a 32nd of all.  Should so many inputs have such records at a time that it is not enough, the merge is begun anew with
  * half as many inputs at a time, if what was read can be read again and what was written can be dropped.
  */
 #include <extmem/sort.h>
@@ -20,13 +20,15 @@
 #include "base/workers.h"
 #include "sort/block_vary.h"
 #include "sort/copier.h"
+#include "sort/files.h"
 #include "sort/merge_inputs.h"
 #include "sort/plan_vary.h"
+#include "sort/record_out.h"
 #include "sort/run_stage.h"
 #include "stream/input.h"
 
-#define CHUNK_LEAST ((size_t)4096)
-#define CHUNK_GOOD ((size_t)16384) /* less than this only so that FEW inputs fit */
+#define CHUNK_LEAST ((size_t)4096)  /* or a record of one size, and ... */
+#define CHUNK_GOOD ((size_t)16384)  /* ... four of them; less than this only so that FEW inputs fit */
 #define CHUNK_MOST ((size_t)512 << 10)
 #define FEW 16u
 
@@ -37,6 +39,7 @@ typedef struct merging {
 	uint32_t streams;       /* of them standard input, which takes no descriptor */
 	emi_sink *sink;
 	emi_copier copier;
+	emi_groups groups;      /* if there are any to be made */
 	uint64_t header_bytes;  /* in front of what is merged */
 	emi_presorted_opts opts;
 	emi_merge_inputs inputs;
@@ -50,39 +53,71 @@ typedef struct merging {
 	uint64_t held;          /* ... and what of that is in the merge's share */
 } merging;
 
-/* The bytes of a record in a file to the output. */
-static em_status copy_record(merging *m, const emi_frame *f, em_errinfo *err)
+static int varied(const merging *m)
 {
-	const em_format *format = &m->e.job.format;
-	unsigned char edge[8];
-	em_status st;
+	return emi_order_vary(m->e.job.order) != NULL;
+}
 
-	st = emi_copier_write(&m->copier, edge, (size_t)(emi_record_prefix(format, edge, f->bytes) - edge), err);
-	if (st == EM_OK)
-		st = emi_copier_write(&m->copier, emi_frame_record(f), (size_t)f->bytes, err);
-	if (st == EM_OK)
-		st = emi_copier_write(&m->copier, edge, (size_t)(emi_record_delimit(format, edge) - edge), err);
+static const emi_frame *frame_of(const emi_pair *elem)
+{
+	return (const emi_frame *)(uintptr_t)elem->val;
+}
+
+/* Records of any length to the output. */
+static em_status put_frames(merging *m, const emi_pair *elem, size_t n, em_errinfo *err)
+{
+	/* Without keys they still lie where they were read, their delimiters behind them. */
+	const int whole = m->e.job.format.kind == EM_FORMAT_DELIMITED && !emi_order_vary(m->e.job.order)->keyed;
+	em_status st = EM_OK;
+	size_t i;
+
+	for (i = 0; st == EM_OK && i < n; i++) {
+		const emi_frame *f = frame_of(&elem[i]);
+
+		st = whole ? emi_copier_write(&m->copier, f->string, (size_t)f->bytes + 1, err)
+			   : emi_record_out(&m->copier, f, err);
+	}
 	return st;
 }
 
-/* A record of an input to the output. */
-static em_status put_output(void *arg, const emi_frame *f, em_errinfo *err)
+/* Records of one size to the output. */
+static em_status put_records(merging *m, const void *elems, size_t n, em_errinfo *err)
 {
-	merging *m = arg;
+	const emi_codec *codec = m->e.job.codec;
+	const char *elem = elems;
+	em_status st = EM_OK;
 
-	m->e.job.records_out++;
-	/* Without keys it still lies where it was read, its delimiter behind it. */
-	if (m->e.job.format.kind == EM_FORMAT_DELIMITED && !emi_order_vary(m->e.job.order)->keyed)
-		return emi_copier_write(&m->copier, f->string, (size_t)f->bytes + 1, err);
-	return copy_record(m, f, err);
+	if (codec->identity)
+		return emi_copier_write(&m->copier, elems, n * codec->record_bytes, err);
+	for (; st == EM_OK && n != 0; n--, elem += codec->elem_bytes)
+		st = emi_elem_out(&m->copier, elem, err);
+	return st;
 }
 
-/* A record of an input to a run. */
-static em_status put_run(void *arg, const emi_frame *f, em_errinfo *err)
+/* Elements of the inputs to the output. */
+static em_status put_output(void *arg, const void *elems, size_t n, em_errinfo *err)
 {
 	merging *m = arg;
 
-	return emi_run_stage_put(&m->stage, f, err);
+	if (m->groups.opts != NULL)
+		return emi_groups_elems(&m->groups, elems, n, err);
+	m->e.job.records_out += n;
+	return varied(m) ? put_frames(m, elems, n, err) : put_records(m, elems, n, err);
+}
+
+/* Elements of the inputs to a run. */
+static em_status put_run(void *arg, const void *elems, size_t n, em_errinfo *err)
+{
+	const emi_pair *elem = elems;
+	merging *m = arg;
+	em_status st = EM_OK;
+	size_t i;
+
+	if (!varied(m))
+		return emi_run_stage_put_elems(&m->stage, elems, n, err);
+	for (i = 0; st == EM_OK && i < n; i++)
+		st = emi_run_stage_put(&m->stage, frame_of(&elem[i]), err);
+	return st;
 }
 
 static em_status to_copier(void *arg, const void *data, size_t n, em_errinfo *err)
@@ -98,7 +133,7 @@ static int is_stdin(const char *path)
 }
 
 /* Merge k inputs from the first on. */
-static em_status merge_some(merging *m, uint32_t first, uint32_t k, emi_put_frame put, em_errinfo *err)
+static em_status merge_some(merging *m, uint32_t first, uint32_t k, emi_put_elems put, em_errinfo *err)
 {
 	uint64_t header = first == 0 ? m->e.job.opts.header : 0;
 	em_status st = EM_OK;
@@ -116,8 +151,8 @@ static em_status merge_some(merging *m, uint32_t first, uint32_t k, emi_put_fram
 	return st == EM_OK || st == EM_END ? emi_merge_inputs_run(&m->inputs, put, m, err) : st;
 }
 
-/* Pull the records of the runs that are left, and copy them. */
-static em_status pull_all(merging *m, em_errinfo *err)
+/* Pull frames of the runs that are left, until EM_END. */
+static em_status pull_frames(merging *m, em_errinfo *err)
 {
 	em_status st = emi_engine_pull_vary(&m->e, err);
 
@@ -129,9 +164,43 @@ static em_status pull_all(merging *m, em_errinfo *err)
 		if (st != EM_OK)
 			break;
 		f = emi_frame_get(emi_order_vary(m->e.job.order), p);
-		st = copy_record(m, &f, err);
+		st = m->groups.opts != NULL ? emi_groups_frame(&m->groups, &f, err) : emi_record_out(&m->copier, &f, err);
 	}
-	return st == EM_END ? emi_copier_flush(&m->copier, err) : st;
+	return st;
+}
+
+/* Likewise records of one size. */
+static em_status pull_records(merging *m, em_errinfo *err)
+{
+	emi_engine *e = &m->e;
+	em_status st = emi_engine_pull_begin(e, NULL, 0, err);
+
+	if (st == EM_OK && (e->job.flags & EM_SORT_UNIQUE) != 0) {
+		e->last_bytes = e->job.codec->record_bytes;
+		e->last = emi_alloc(e->job.ctx, e->last_bytes, err);
+		st = e->last != NULL ? EM_OK : err->status;
+	}
+	while (st == EM_OK) {
+		const em_batch *batch;
+
+		st = emi_engine_pull(e, &batch, err);
+		if (st == EM_OK)
+			st = m->groups.opts != NULL ? emi_groups_records(&m->groups, batch->records, batch->n, err)
+						    : emi_copier_write(&m->copier, batch->records, batch->bytes, err);
+	}
+	return st;
+}
+
+/* Pull the records of the runs that are left, and copy them, or make groups of them. */
+static em_status pull_all(merging *m, em_errinfo *err)
+{
+	em_status st = EM_END;
+
+	if (m->e.job.nruns != 0)
+		st = varied(m) ? pull_frames(m, err) : pull_records(m, err);
+	if (st == EM_END)
+		st = emi_groups_end(&m->groups, err);
+	return st == EM_OK ? emi_copier_flush(&m->copier, err) : st;
 }
 
 static em_status put_sink(void *arg, emi_outblock *block, em_errinfo *err)
@@ -151,13 +220,13 @@ static size_t lead_sink(void *arg, uint64_t position)
 /* All runs are there. */
 static em_status merge_runs(merging *m, em_errinfo *err)
 {
-	const emi_dest dest = { put_sink, lead_sink, m, 0, 1 };
+	const emi_dest dest = { put_sink, lead_sink, m, 0, varied(m) };
 	emi_job *job = &m->e.job;
 	em_status st = emi_engine_reduce(&m->e, err);
 
 	if (st != EM_OK)
 		return st;
-	if ((job->flags & EM_SORT_UNIQUE) != 0 || !emi_sink_is_file(m->sink))
+	if ((job->flags & EM_SORT_UNIQUE) != 0 || m->groups.opts != NULL || !emi_sink_is_file(m->sink))
 		return pull_all(m, err);
 	st = emi_copier_flush(&m->copier, err);
 	if (st != EM_OK)
@@ -192,13 +261,16 @@ static em_status merge_groups(merging *m, uint32_t groups, em_errinfo *err)
 static uint64_t memory_left(const merging *m, int runs)
 {
 	const emi_job *job = &m->e.job;
-	const uint64_t all = m->memory, longest = emi_vary_longest(job);
+	const uint64_t all = m->memory;
 	uint64_t used = em_ctx_memory_used(job->ctx) - m->used + m->held;
 
 	used += emi_merge_inputs_memory(job, 1) + 2u * EMI_PAGE;
+	if (varied(m) && m->groups.opts != NULL)
+		used += emi_keeper_memory(job);
 	if (runs) {
 		used += ((uint64_t)job->plan.write_buffers + 1) * (job->plan.block_bytes + 2u * EMI_PAGE);
-		used += emi_block_bytes(longest) + EMI_PAGE + 2u * EMI_DIR_BYTES;
+		used += 2u * EMI_DIR_BYTES;
+		used += varied(m) ? emi_block_bytes(emi_vary_longest(job)) + EMI_PAGE : emi_keeper_memory(job);
 		used += emi_scratch_memory(job->ctx, 0) + all / 64;
 	}
 	return used < all ? all - used : 0;
@@ -212,6 +284,16 @@ static uint64_t cost(const merging *m, size_t chunk_bytes)
 
 	emi_presorted_choose(job, chunk_bytes, &opts);
 	return emi_presorted_memory(job, &opts) + emi_merge_inputs_memory(job, 3) - emi_merge_inputs_memory(job, 2);
+}
+
+/* Bytes of whole pages: of a chunk that is good with so many records of one size, if there are such records. */
+static size_t chunk_of(const merging *m, size_t usual, size_t records)
+{
+	const size_t bytes = m->e.job.codec->record_bytes, most = SIZE_MAX / 8;
+
+	if (varied(m) || bytes > most || bytes * records <= usual)
+		return usual;
+	return (bytes * records + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 }
 
 /* Inputs that may be open at a time, as descriptors, the caller and memory permit. */
@@ -230,9 +312,9 @@ static uint32_t most_open(const merging *m, int runs, int *fds)
 		most = m->cap;
 	if (most > m->npaths)
 		most = m->npaths;
-	fit = share / cost(m, CHUNK_GOOD);
+	fit = share / cost(m, chunk_of(m, CHUNK_GOOD, 4));
 	if (fit < most && fit < FEW) {
-		fit = share / cost(m, CHUNK_LEAST);
+		fit = share / cost(m, chunk_of(m, CHUNK_LEAST, 1));
 		fit = fit < FEW ? fit : FEW;
 	}
 	return (uint32_t)(fit < most ? fit : most);
@@ -242,11 +324,12 @@ static uint32_t most_open(const merging *m, int runs, int *fds)
 static size_t chunk_for(const merging *m, uint32_t k, int runs)
 {
 	const uint64_t share = memory_left(m, runs) / 2;
+	const size_t least = chunk_of(m, CHUNK_LEAST, 1);
 	size_t chunk;
 
-	for (chunk = CHUNK_MOST; chunk > CHUNK_LEAST && k * cost(m, chunk) > share; chunk /= 2)
+	for (chunk = CHUNK_MOST; chunk > least && k * cost(m, chunk) > share; chunk /= 2)
 		;
-	return chunk;
+	return chunk > least ? chunk : least;
 }
 
 static em_status merge_all(merging *m, em_errinfo *err)
@@ -274,6 +357,8 @@ static em_status merge_all(merging *m, em_errinfo *err)
 	job->passes = 1;
 	if (st == EM_OK && !runs) {
 		st = merge_some(m, 0, m->npaths, put_output, err);
+		if (st == EM_OK)
+			st = emi_groups_end(&m->groups, err);
 		return st == EM_OK ? emi_copier_flush(&m->copier, err) : st;
 	}
 	if (st == EM_OK)
@@ -288,7 +373,7 @@ static em_status look(merging *m, em_errinfo *err)
 {
 	em_ctx *ctx = m->e.job.ctx;
 	emi_inputs in;
-	em_status st = emi_inputs_init(&in, ctx, m->paths, m->npaths, 1, err);
+	em_status st = emi_inputs_init(&in, ctx, m->paths, m->npaths, varied(m) ? 1 : m->e.job.codec->record_bytes, err);
 	uint32_t i;
 
 	if (st != EM_OK)
@@ -337,6 +422,8 @@ static em_status run(merging *m, const char *output, em_errinfo *err)
 	needs.spare = EMI_COPIER_BUFFERS;
 	/* The sink is open, and there are a few structs. */
 	needs.held = (emi_sink_is_file(m->sink) ? emi_file_memory(job->ctx) : 0) + sizeof *m + 2u * EMI_PAGE;
+	if (m->groups.opts != NULL && !varied(m))
+		needs.held += emi_keeper_memory(job);
 	share_memory(m, needs.held);
 	st = emi_job_plan(job, &needs, err);
 	if (st == EM_OK)
@@ -351,7 +438,8 @@ static em_status run(merging *m, const char *output, em_errinfo *err)
 
 /* Merge with up to cap inputs at a time (0: as many as fit).  *again: how many to try when that was too much, or 0. */
 static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
-			 const em_sort_opts *opts, em_sort_stats *stats, uint32_t cap, uint32_t *again, em_errinfo *err)
+			 const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, uint32_t cap, uint32_t *again,
+			 em_errinfo *err)
 {
 	merging *m = emi_alloc(ctx, sizeof *m, err);
 	em_status st;
@@ -363,6 +451,8 @@ static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *
 	m->npaths = ninputs;
 	m->cap = cap;
 	st = emi_engine_open(&m->e, ctx, order, opts, err);
+	if (st == EM_OK && groups != NULL)
+		st = emi_groups_init(&m->groups, &m->e.job, groups, &m->copier, err);
 	if (st == EM_OK) {
 		m->e.job.out_extra = emi_record_extra(&m->e.job.format);
 		st = run(m, output, err);
@@ -373,6 +463,7 @@ static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *
 		*again = m->most / 2 > 2 ? m->most / 2 : 2;
 	emi_run_stage_free(&m->stage);
 	emi_merge_inputs_free(&m->inputs);
+	emi_groups_free(&m->groups);
 	/* Output buffers of the engine may be on their way to the sink: waiting for them comes first. */
 	emi_merger_close(&m->e.merger);
 	emi_outseq_free(&m->e.out);
@@ -383,23 +474,24 @@ static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *
 	return st;
 }
 
+em_status emi_merge_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
+			  const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, em_errinfo *err)
+{
+	uint32_t again = 0;
+	em_status st;
+
+	do {
+		memset(err, 0, sizeof *err);
+		st = attempt(ctx, order, inputs, ninputs, output, opts, stats, groups, again, &again, err);
+	} while (again != 0);
+	return st;
+}
+
 em_status em_merge_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
 			 const em_sort_opts *opts, em_sort_stats *stats)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
-	uint32_t again = 0;
-	em_status st;
+	const em_status st = emi_files_check("em_merge_files", ctx, order, inputs, ninputs, output, stats, err);
 
-	memset(err, 0, sizeof *err);
-	if (ctx == NULL || order == NULL || inputs == NULL || ninputs == 0 || output == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "an argument of em_merge_files() is NULL or empty");
-	if (stats != NULL && stats->size < sizeof(uint32_t))
-		return emi_fail(err, EM_ERR_INVAL, "the size of stats is not set");
-	if (emi_order_vary(order) == NULL)
-		return emi_fail(err, EM_ERR_NOTSUP, "only records of any length are merged from files");
-	do {
-		memset(err, 0, sizeof *err);
-		st = attempt(ctx, order, inputs, ninputs, output, opts, stats, again, &again, err);
-	} while (again != 0);
-	return st;
+	return st == EM_OK ? emi_merge_files(ctx, order, inputs, ninputs, output, opts, stats, NULL, err) : st;
 }

@@ -2,11 +2,9 @@
 /* merge_inputs.c -- see merge_inputs.h. */
 #include "sort/merge_inputs.h"
 
-#include "base/copy.h"
-#include "sort/plan_vary.h"
+#include <string.h>
 
 #define MADE 256u               /* elements merged between two looks at the clock */
-#define SLACK 8u                /* bytes behind a string that may be read */
 
 static size_t tree_bytes(uint32_t most)
 {
@@ -21,13 +19,14 @@ em_status emi_merge_inputs_init(emi_merge_inputs *m, emi_job *job, uint32_t most
 	m->v = emi_order_vary(job->order);
 	m->opts = opts;
 	m->most = most;
+	emi_keeper_init(&m->last, job);
 	m->in = emi_alloc_array(job->ctx, most, sizeof *m->in, err);
 	if (m->in != NULL)
 		m->win = emi_alloc_array(job->ctx, most, sizeof *m->win, err);
 	if (m->win != NULL)
 		m->tree = emi_alloc(job->ctx, tree_bytes(most), err);
 	if (m->tree != NULL)
-		m->made = emi_alloc_array(job->ctx, MADE, sizeof *m->made, err);
+		m->made = emi_alloc_array(job->ctx, MADE, job->codec->elem_bytes, err);
 	if (m->made != NULL)
 		return EM_OK;
 	emi_merge_inputs_free(m);
@@ -37,9 +36,9 @@ em_status emi_merge_inputs_init(emi_merge_inputs *m, emi_job *job, uint32_t most
 uint64_t emi_merge_inputs_memory(const emi_job *job, uint32_t most)
 {
 	const uint64_t each = sizeof(emi_presorted) + sizeof(emi_window);
-	const uint64_t last = (job->flags & EM_SORT_UNIQUE) != 0 ? emi_vary_longest(job) + EMI_PAGE : 0;
+	const uint64_t last = (job->flags & EM_SORT_UNIQUE) != 0 ? emi_keeper_memory(job) : 0;
 
-	return most * each + tree_bytes(most) + MADE * sizeof(emi_pair) + last;
+	return most * each + tree_bytes(most) + MADE * job->codec->elem_bytes + last;
 }
 
 static void close_inputs(emi_merge_inputs *m)
@@ -56,10 +55,9 @@ void emi_merge_inputs_free(emi_merge_inputs *m)
 		return;
 	ctx = m->job->ctx;
 	close_inputs(m);
-	if (m->last_room != NULL)
-		emi_buffer_free(ctx, m->last_room, m->last_bytes + SLACK);
+	emi_keeper_free(&m->last);
 	if (m->made != NULL)
-		emi_free_array(ctx, m->made, MADE, sizeof *m->made);
+		emi_free_array(ctx, m->made, MADE, m->job->codec->elem_bytes);
 	if (m->tree != NULL)
 		emi_free(ctx, m->tree, tree_bytes(m->most));
 	if (m->win != NULL)
@@ -86,56 +84,57 @@ static int tie(void *arg, uint64_t a, uint64_t b)
 	return emi_string_compare(m->v, (const emi_frame *)(uintptr_t)a, (const emi_frame *)(uintptr_t)b, 0);
 }
 
-/* Keep the string of a record, to know its equals. */
-static em_status keep_last(emi_merge_inputs *m, const emi_frame *f, uint64_t key, em_errinfo *err)
+/* Of equal elements leave the first; returns how many are left. */
+static size_t drop_equal(emi_merge_inputs *m, size_t n, em_status *st, em_errinfo *err)
 {
-	em_ctx *ctx = m->job->ctx;
-	const size_t n = (size_t)(f->key_bytes + f->bytes);
+	const size_t elem_bytes = m->job->codec->elem_bytes;
+	char *made = m->made;
+	size_t i, kept = 0;
 
-	if (m->last_room == NULL || n > m->last_bytes) {
-		if (m->last_room != NULL)
-			emi_buffer_free(ctx, m->last_room, m->last_bytes + SLACK);
-		/* Whole pages are what a buffer takes. */
-		m->last_bytes = (n + SLACK + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE - SLACK;
-		m->last_room = emi_buffer_alloc(ctx, m->last_bytes + SLACK, err);
-		if (m->last_room == NULL)
-			return err->status;
+	for (i = 0; i < n; i++) {
+		const char *elem = made + i * elem_bytes;
+
+		if (emi_keeper_same(&m->last, elem))
+			continue;
+		emi_keeper_hold(&m->last, elem);
+		if (kept != i)
+			memcpy(made + kept * elem_bytes, elem, elem_bytes);
+		kept++;
 	}
-	emi_copy(m->last_room, f->string, n);
-	m->last = *f;
-	m->last.string = m->last_room;
-	m->last_key = key;
-	m->have_last = 1;
-	return EM_OK;
+	*st = emi_keeper_settle(&m->last, err);
+	return kept;
+}
+
+/* Bytes that n records take in files. */
+static uint64_t bytes_of(const emi_merge_inputs *m, size_t n)
+{
+	const emi_pair *elem = m->made;
+	uint64_t bytes = 0;
+	size_t i;
+
+	if (m->v == NULL)
+		return (uint64_t)n * m->job->codec->record_bytes;
+	for (i = 0; i < n; i++)
+		bytes += ((const emi_frame *)(uintptr_t)elem[i].val)->bytes + m->job->out_extra;
+	return bytes;
 }
 
 /* Put n elements that were merged. */
-static em_status put_made(emi_merge_inputs *m, size_t n, emi_put_frame put, void *arg, em_errinfo *err)
+static em_status put_made(emi_merge_inputs *m, size_t n, emi_put_elems put, void *arg, em_errinfo *err)
 {
-	const int unique = (m->job->flags & EM_SORT_UNIQUE) != 0;
-	uint64_t bytes = 0;
+	const uint64_t bytes = bytes_of(m, n);
 	em_status st = EM_OK;
-	size_t i;
 
-	for (i = 0; st == EM_OK && i < n; i++) {
-		const emi_frame *f = (const emi_frame *)(uintptr_t)m->made[i].val;
-		const uint64_t key = m->made[i].key;
-
-		bytes += f->bytes + m->job->out_extra;
-		if (unique) {
-			if (m->have_last && m->last_key == key && emi_string_compare(m->v, &m->last, f, 0) == 0)
-				continue;
-			st = keep_last(m, f, key, err);
-		}
-		if (st == EM_OK)
-			st = put(arg, f, err);
-	}
 	m->job->records_in += n;
+	if ((m->job->flags & EM_SORT_UNIQUE) != 0)
+		n = drop_equal(m, n, &st, err);
+	if (st == EM_OK && n != 0)
+		st = put(arg, m->made, n, err);
 	emi_watch_add(&m->job->watch, bytes);
 	return st;
 }
 
-static em_status drive(emi_merge_inputs *m, emi_put_frame put, void *arg, em_errinfo *err)
+static em_status drive(emi_merge_inputs *m, emi_put_elems put, void *arg, em_errinfo *err)
 {
 	emi_merge merge;
 	em_status st = EM_OK;
@@ -149,8 +148,11 @@ static em_status drive(emi_merge_inputs *m, emi_put_frame put, void *arg, em_err
 	merge.k = m->k;
 	merge.win = m->win;
 	merge.tree = m->tree;
-	merge.tie.fn = tie;
-	merge.tie.arg = m;
+	merge.tie = m->job->tie;
+	if (m->v != NULL) {
+		merge.tie.fn = tie;
+		merge.tie.arg = m;
+	}
 	m->job->kern->merge_start(&merge);
 	for (;;) {
 		const size_t n = m->job->kern->merge_run(&merge, m->made, MADE, &dry);
@@ -166,11 +168,11 @@ static em_status drive(emi_merge_inputs *m, emi_put_frame put, void *arg, em_err
 	}
 }
 
-em_status emi_merge_inputs_run(emi_merge_inputs *m, emi_put_frame put, void *arg, em_errinfo *err)
+em_status emi_merge_inputs_run(emi_merge_inputs *m, emi_put_elems put, void *arg, em_errinfo *err)
 {
 	em_status st = m->k != 0 ? drive(m, put, arg, err) : EM_OK;
 
 	close_inputs(m);
-	m->have_last = 0;
+	m->last.have = 0;
 	return st;
 }

@@ -56,7 +56,7 @@ static uint64_t beside(const emi_job *job, const emi_needs *needs)
 	uint64_t bytes = emi_block_bytes(emi_vary_longest(job)) + (uint64_t)3 * EMI_PAGE;
 	emi_records_opts opts;
 
-	if ((job->flags & EM_SORT_UNIQUE) != 0)
+	if ((job->flags & EM_SORT_UNIQUE) != 0 || job->keeps)
 		bytes += emi_vary_longest(job) + EMI_PAGE;
 	if (needs->pushed)
 		return bytes + 2 * (uint64_t)emi_vary_batch(job) + 2u * EMI_PAGE;

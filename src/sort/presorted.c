@@ -5,7 +5,7 @@
 #include "sort/plan_vary.h"
 
 #define CHUNKS 2u               /* one is used while the other is being read */
-#define USUAL_RECORD 64u        /* bytes: a window has elements for so much of a chunk, within the next two */
+#define USUAL_RECORD 64u        /* bytes, of any length: a window has elements for so much of a chunk, within the next two */
 #define WINDOW_LEAST 64u
 #define WINDOW_MOST 512u
 #define ARENA_SHARE 4u          /* of a chunk, within the next two */
@@ -18,10 +18,22 @@ static size_t within(size_t x, size_t least, size_t most)
 	return x < least ? least : x > most ? most : x;
 }
 
+static int varied(const emi_job *job)
+{
+	return emi_order_vary(job->order) != NULL;
+}
+
 void emi_presorted_choose(const emi_job *job, size_t chunk_bytes, emi_presorted_opts *opts)
 {
+	const size_t record_bytes = job->codec->record_bytes;
+
 	memset(opts, 0, sizeof *opts);
 	opts->chunk_bytes = chunk_bytes;
+	if (!varied(job)) {
+		opts->window = within(chunk_bytes / record_bytes, 1, WINDOW_MOST);
+		opts->longest = record_bytes;
+		return;
+	}
 	opts->window = within(chunk_bytes / USUAL_RECORD, WINDOW_LEAST, WINDOW_MOST);
 	if (emi_order_vary(job->order)->keyed)
 		opts->arena_bytes = within(chunk_bytes / ARENA_SHARE, ARENA_LEAST, ARENA_MOST) - SLACK;
@@ -35,6 +47,7 @@ static void reading(const emi_job *job, const emi_presorted_opts *opts, emi_reco
 	r->chunk_bytes = opts->chunk_bytes;
 	r->chunks = CHUNKS;
 	r->longest = opts->longest;
+	r->record_bytes = varied(job) ? 0 : opts->longest;
 }
 
 uint64_t emi_presorted_memory(const emi_job *job, const emi_presorted_opts *opts)
@@ -47,7 +60,7 @@ uint64_t emi_presorted_memory(const emi_job *job, const emi_presorted_opts *opts
 	/* Room for a record of the longest size is not what each of many inputs is going to need at a time. */
 	if (opts->longest > opts->chunk_bytes)
 		bytes -= opts->longest;
-	bytes += opts->window * (sizeof(emi_pair) + sizeof(emi_frame));
+	bytes += opts->window * (job->codec->elem_bytes + (varied(job) ? sizeof(emi_frame) : 0));
 	bytes += opts->arena_bytes != 0 ? opts->arena_bytes + SLACK + EMI_PAGE : 0;
 	return bytes + emi_file_memory(job->ctx) + (uint64_t)EMI_PAGE;
 }
@@ -65,14 +78,14 @@ em_status emi_presorted_open(emi_presorted *p, emi_job *job, const char *path, c
 	st = emi_records_open(&p->records, job->ctx, &p->path, 1, &r, &job->io, err);
 	if (st != EM_OK)
 		goto out;
-	p->elem = emi_alloc_array(job->ctx, opts->window, sizeof *p->elem, err);
-	if (p->elem != NULL)
+	p->elem = emi_alloc_array(job->ctx, opts->window, job->codec->elem_bytes, err);
+	if (p->elem != NULL && varied(job))
 		p->frame = emi_alloc_array(job->ctx, opts->window, sizeof *p->frame, err);
 	if (p->frame != NULL && opts->arena_bytes != 0) {
 		p->arena = emi_buffer_alloc(job->ctx, opts->arena_bytes + SLACK, err);
 		p->arena_bytes = opts->arena_bytes;
 	}
-	if (p->frame == NULL || (opts->arena_bytes != 0 && p->arena == NULL))
+	if (p->elem == NULL || (varied(job) && p->frame == NULL) || (opts->arena_bytes != 0 && p->arena == NULL))
 		st = err->status;
 out:
 	if (st != EM_OK)
@@ -95,7 +108,7 @@ static void end(emi_presorted *p)
 		emi_free_array(p->job->ctx, p->frame, p->opts->window, sizeof *p->frame);
 	p->frame = NULL;
 	if (p->elem != NULL)
-		emi_free_array(p->job->ctx, p->elem, p->opts->window, sizeof *p->elem);
+		emi_free_array(p->job->ctx, p->elem, p->opts->window, p->job->codec->elem_bytes);
 	p->elem = NULL;
 }
 
@@ -220,18 +233,27 @@ static size_t take_keyed(emi_presorted *p, em_status *st, em_errinfo *err)
 	return n;
 }
 
-em_status emi_presorted_next(emi_presorted *p, emi_window *win, em_errinfo *err)
+/* Records of one size. */
+static size_t take_fixed(emi_presorted *p)
+{
+	const emi_codec *codec = p->job->codec;
+	const size_t there = (size_t)(p->end - p->at) / codec->record_bytes, n = there < p->opts->window ? there : p->opts->window;
+
+	codec->load(p->job->order, p->at, n, p->elem);
+	p->at += n * codec->record_bytes;
+	p->taken += n;
+	return n;
+}
+
+/* Records of any length. */
+static em_status take_frames(emi_presorted *p, size_t *taken, em_errinfo *err)
 {
 	const emi_vary *v = emi_order_vary(p->job->order);
-	em_status st = need_chunk(p, err);
+	emi_pair *elem = p->elem;
+	em_status st = EM_OK;
 	size_t i, n;
 
-	win->cur = win->end = NULL;
-	if (st == EM_END) {
-		end(p);
-		return EM_OK;
-	}
-	if (st == EM_OK && p->arena_bytes > p->opts->arena_bytes)
+	if (p->arena_bytes > p->opts->arena_bytes)
 		st = change_arena(p, p->opts->arena_bytes, err);
 	if (st != EM_OK)
 		return st;
@@ -240,10 +262,30 @@ em_status emi_presorted_next(emi_presorted *p, emi_window *win, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	for (i = 0; i < n; i++) {
-		p->elem[i].key = emi_string_key(v, &p->frame[i], 0);
-		p->elem[i].val = (uintptr_t)&p->frame[i];
+		elem[i].key = emi_string_key(v, &p->frame[i], 0);
+		elem[i].val = (uintptr_t)&p->frame[i];
 	}
+	*taken = n;
+	return EM_OK;
+}
+
+em_status emi_presorted_next(emi_presorted *p, emi_window *win, em_errinfo *err)
+{
+	em_status st = need_chunk(p, err);
+	size_t n = 0;
+
+	win->cur = win->end = NULL;
+	if (st == EM_END) {
+		end(p);
+		return EM_OK;
+	}
+	if (st == EM_OK && varied(p->job))
+		st = take_frames(p, &n, err);
+	else if (st == EM_OK)
+		n = take_fixed(p);
+	if (st != EM_OK)
+		return st;
 	win->cur = p->elem;
-	win->end = p->elem + n;
+	win->end = (const char *)p->elem + n * p->job->codec->elem_bytes;
 	return EM_OK;
 }

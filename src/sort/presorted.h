@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * presorted.h -- a file of records of any length that is sorted already, as one input of a merge.
+ * presorted.h -- a file that is sorted already, as one input of a merge.
  *
- * Its records are handed out in windows of elements (kern/kern.h).  The value of an element is the address of an emi_frame, whose string
- * lies where the record was read, if there are no keys, and else in an arena in which key and record stand together.  A window is valid until
- * the next one is asked for: the merge does that when it has used up all of it.
+ * Its records are handed out in windows of elements (kern/kern.h).  Those of one size are what the order's codec makes of them, and if
+ * they are addresses, the records lie where they were read.  Of records of any length the value of an element is the
+ * address of an emi_frame, whose string lies where the record was read, if there are no keys, and else in an arena in which key and
+ * record stand together.  A window is valid until the next one is asked for: the merge does that when it has used up all of it.
  */
 #ifndef EMI_PRESORTED_H
 #define EMI_PRESORTED_H
@@ -17,7 +18,7 @@ typedef struct emi_presorted_opts {
 	size_t chunk_bytes;     /* of each of two buffers */
 	size_t window;          /* elements */
 	size_t arena_bytes;     /* 0 without keys */
-	uint64_t longest;       /* bytes of the longest frame */
+	uint64_t longest;       /* bytes of the longest frame, or of a record of one size */
 } emi_presorted_opts;
 
 typedef struct emi_presorted {
@@ -30,8 +31,8 @@ typedef struct emi_presorted {
 	const unsigned char *at, *end; /* what is left of it */
 	uint64_t taken;         /* records taken from it */
 	uint64_t number;        /* records of the file before it */
-	emi_pair *elem;
-	emi_frame *frame;
+	void *elem;             /* the window */
+	emi_frame *frame;       /* any length: what its elements refer to */
 	unsigned char *arena;
 	size_t arena_bytes;
 } emi_presorted;
@@ -44,7 +45,7 @@ uint64_t emi_presorted_memory(const emi_job *job, const emi_presorted_opts *opts
 em_status emi_presorted_open(emi_presorted *p, emi_job *job, const char *path, const emi_presorted_opts *opts, em_errinfo *err);
 void emi_presorted_close(emi_presorted *p);
 
-/* Before the first window: pass the next record on, with its delimiter or prefix.  EM_END when there is none. */
+/* Any length, before the first window: pass the next record on, with its delimiter or prefix.  EM_END when there is none. */
 em_status emi_presorted_skip(emi_presorted *p, em_status (*to)(void *arg, const void *data, size_t bytes, em_errinfo *err),
 			     void *arg, em_errinfo *err);
 

@@ -10,8 +10,10 @@
 
 em_status emi_run_stage_init(emi_run_stage *s, emi_engine *e, em_errinfo *err)
 {
+	const size_t record_bytes = e->job.codec->record_bytes;
+
 	memset(s, 0, sizeof *s);
-	s->bytes = emi_block_room(e->job.plan.block_bytes);
+	s->bytes = record_bytes != 0 ? e->job.plan.block_records * record_bytes : emi_block_room(e->job.plan.block_bytes);
 	s->base = emi_buffer_alloc(e->job.ctx, s->bytes + SLACK, err);
 	if (s->base == NULL)
 		return err->status;
@@ -35,16 +37,27 @@ static em_status status_of_out(const emi_run_stage *s, em_errinfo *err)
 	return st;
 }
 
+/* Write the records of one size that are staged as a block. */
+static em_status put_records(emi_run_stage *s, em_errinfo *err)
+{
+	char *base = emi_outseq_take(&s->e->out, s->block, s->filled, 0);
+
+	if (base == NULL)
+		return status_of_out(s, err);
+	memcpy(base, s->base, s->filled);
+	emi_outseq_full(&s->e->out, s->block++, s->filled / s->e->job.codec->record_bytes);
+	s->filled = 0;
+	return status_of_out(s, err);
+}
+
 /* Write the frames that are staged as a block. */
-static em_status put_block(emi_run_stage *s, em_errinfo *err)
+static em_status put_frames(emi_run_stage *s, em_errinfo *err)
 {
 	const emi_vary *v = emi_order_vary(s->e->job.order);
 	const unsigned char *p = s->base, *end = p + s->filled;
 	emi_block_builder b;
 	char *base;
 
-	if (s->filled == 0)
-		return EM_OK;
 	base = emi_outseq_take(&s->e->out, s->block, (size_t)emi_block_bytes(s->filled), 0);
 	if (base == NULL)
 		return status_of_out(s, err);
@@ -59,6 +72,26 @@ static em_status put_block(emi_run_stage *s, em_errinfo *err)
 	emi_outseq_full(&s->e->out, s->block++, b.records);
 	s->filled = 0;
 	return status_of_out(s, err);
+}
+
+static em_status put_block(emi_run_stage *s, em_errinfo *err)
+{
+	if (s->filled == 0)
+		return EM_OK;
+	return s->e->job.codec->record_bytes != 0 ? put_records(s, err) : put_frames(s, err);
+}
+
+/* The run begins with its first record. */
+static em_status begin(emi_run_stage *s, em_errinfo *err)
+{
+	em_status st = EM_OK;
+
+	if (s->begun)
+		return EM_OK;
+	st = emi_engine_begin_run(s->e, 0, err);
+	s->begun = st == EM_OK;
+	s->block = 0;
+	return st;
 }
 
 /* A frame that is longer than a block is one by itself. */
@@ -84,16 +117,11 @@ em_status emi_run_stage_put(emi_run_stage *s, const emi_frame *f, em_errinfo *er
 	unsigned char head[2 * EMI_LENGTH_MAX], *h = emi_length_put(head, f->bytes);
 	const size_t string = (size_t)(f->key_bytes + f->bytes);
 	size_t head_bytes;
-	em_status st = EM_OK;
+	em_status st = begin(s, err);
 
 	if (emi_order_vary(s->e->job.order)->keyed)
 		h = emi_length_put(h, f->key_bytes);
 	head_bytes = (size_t)(h - head);
-	if (!s->begun) {
-		st = emi_engine_begin_run(s->e, 0, err);
-		s->begun = st == EM_OK;
-		s->block = 0;
-	}
 	if (st == EM_OK && head_bytes + string > s->bytes - s->filled)
 		st = put_block(s, err);
 	if (st != EM_OK)
@@ -104,6 +132,25 @@ em_status emi_run_stage_put(emi_run_stage *s, const emi_frame *f, em_errinfo *er
 	emi_copy(s->base + s->filled + head_bytes, f->string, string);
 	s->filled += head_bytes + string;
 	return EM_OK;
+}
+
+em_status emi_run_stage_put_elems(emi_run_stage *s, const void *elems, size_t n, em_errinfo *err)
+{
+	const emi_codec *codec = s->e->job.codec;
+	const char *elem = elems;
+	em_status st = begin(s, err);
+
+	while (st == EM_OK && n != 0) {
+		const size_t room = (s->bytes - s->filled) / codec->record_bytes, some = n < room ? n : room;
+
+		codec->store(s->e->job.order, elem, some, s->base + s->filled);
+		s->filled += some * codec->record_bytes;
+		elem += some * codec->elem_bytes;
+		n -= some;
+		if (s->filled == s->bytes)
+			st = put_block(s, err);
+	}
+	return st;
 }
 
 em_status emi_run_stage_end(emi_run_stage *s, em_errinfo *err)

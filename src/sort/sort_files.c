@@ -3,13 +3,15 @@
  * sort_files.c -- em_sort_files(): the engine between a list of files and a file.
  *
  * Two input areas take turns: one is being read while the other is sorted and written.  The last merge
- * writes to the output file directly from its block buffers.  Only where records are dropped on the way
+ * writes to the output file directly from its block buffers.  Only where records are dropped or counted on the way
  * out, or the output is not a file, they are pulled and copied.
  */
 #include <string.h>
 
 #include "sort/copier.h"
 #include "sort/engine.h"
+#include "sort/files.h"
+#include "sort/room.h"
 #include "sort/sort_vary.h"
 #include "stream/sink.h"
 #include "stream/source.h"
@@ -27,6 +29,7 @@ typedef struct file_sort {
 	emi_fill fill[AREAS];
 	int copies;             /* the output is pulled and copied */
 	emi_copier copier;
+	emi_groups groups;      /* if there are any to be made */
 } file_sort;
 
 static em_status tick(void *arg)
@@ -105,9 +108,12 @@ static em_status pull_all(file_sort *f, void *records, uint64_t n, em_errinfo *e
 	while (st == EM_OK) {
 		st = emi_engine_pull(&f->e, &batch, err);
 		if (st == EM_OK)
-			st = emi_copier_write(&f->copier, batch->records, batch->bytes, err);
+			st = f->groups.opts != NULL ? emi_groups_records(&f->groups, batch->records, batch->n, err)
+						    : emi_copier_write(&f->copier, batch->records, batch->bytes, err);
 	}
-	return st == EM_END ? emi_copier_flush(&f->copier, err) : st;
+	if (st == EM_END)
+		st = emi_groups_end(&f->groups, err);
+	return st == EM_OK ? emi_copier_flush(&f->copier, err) : st;
 }
 
 /* All records are in one area: sort them to the output. */
@@ -172,6 +178,7 @@ static em_status plan(file_sort *f, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
 	emi_needs needs;
+	em_status st;
 
 	memset(&needs, 0, sizeof needs);
 	needs.n = f->n;
@@ -179,25 +186,30 @@ static em_status plan(file_sort *f, em_errinfo *err)
 	needs.files = f->ninputs < EMI_SOURCE_OPEN ? f->ninputs : EMI_SOURCE_OPEN;
 	/* The sink is open, and there are a few structs. */
 	needs.held = (emi_sink_is_file(f->sink) ? emi_file_memory(job->ctx) : 0) + sizeof *f + 2u * EMI_PAGE;
-	return emi_job_plan(job, &needs, err);
+	if (f->groups.opts != NULL)
+		needs.held += emi_keeper_memory(job);
+	st = emi_job_plan(job, &needs, err);
+	return st == EM_OK ? emi_room_check(job, &needs, err) : st;
 }
 
 static em_status run(file_sort *f, const char *output, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
 	uint64_t bytes = f->n == EMI_UNKNOWN ? 0 : f->n * job->codec->record_bytes;
+	const int drops = (job->flags & EM_SORT_UNIQUE) != 0 || f->groups.opts != NULL;
 	em_status st = EM_OK;
 
 	/* Threads first: their stacks count, and the plan divides what is left. */
 	if (em_ctx_threads(job->ctx) > 1)
 		st = emi_workers_start(job->ctx, err);
 	if (st == EM_OK)
-		st = emi_sink_open(&f->sink, job->ctx, output, (job->flags & EM_SORT_UNIQUE) != 0 ? 0 : bytes,
-				   &job->io, err);
+		st = emi_sink_open(&f->sink, job->ctx, output, 0, &job->io, err);
 	if (st == EM_OK) {
-		f->copies = (job->flags & EM_SORT_UNIQUE) != 0 || !emi_sink_is_file(f->sink);
+		f->copies = drops || !emi_sink_is_file(f->sink);
 		st = plan(f, err);
 	}
+	if (st == EM_OK)
+		st = emi_room_output(job, f->sink, drops ? 0 : bytes, err);
 	if (st == EM_OK && f->copies)
 		st = emi_copier_init(&f->copier, job, f->sink, job->plan.block_bytes, err);
 	if (st == EM_OK && f->n != 0) {
@@ -226,27 +238,24 @@ static void close_files(file_sort *f)
 	if (f->source != NULL)
 		free_areas(f);
 	emi_source_close(f->source);
+	emi_groups_free(&f->groups);
 	emi_copier_free(&f->copier);
 }
 
-em_status em_sort_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
-			const char *output, const em_sort_opts *opts, em_sort_stats *stats)
+em_status emi_sort_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
+			 const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, em_errinfo *err)
 {
-	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	file_sort *f;
 	em_status st;
 
-	memset(err, 0, sizeof *err);
-	if (ctx == NULL || order == NULL || inputs == NULL || ninputs == 0 || output == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "an argument of em_sort_files() is NULL or empty");
-	if (stats != NULL && stats->size < sizeof(uint32_t))
-		return emi_fail(err, EM_ERR_INVAL, "the size of stats is not set");
 	if (emi_order_vary(order) != NULL)
-		return emi_sort_vary(ctx, order, inputs, ninputs, output, opts, stats, err);
+		return emi_sort_vary(ctx, order, inputs, ninputs, output, opts, stats, groups, err);
 	f = emi_alloc(ctx, sizeof *f, err);
 	if (f == NULL)
 		return err->status;
 	st = emi_engine_open(&f->e, ctx, order, opts, err);
+	if (st == EM_OK && groups != NULL)
+		st = emi_groups_init(&f->groups, &f->e.job, groups, &f->copier, err);
 	if (st == EM_OK)
 		st = emi_source_open(&f->source, ctx, inputs, ninputs, em_order_record_size(order), &f->e.job.io, err);
 	if (st == EM_OK) {
@@ -265,4 +274,13 @@ em_status em_sort_files(em_ctx *ctx, const em_order *order, const char *const *i
 	}
 	emi_free(ctx, f, sizeof *f);
 	return st;
+}
+
+em_status em_sort_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
+			const char *output, const em_sort_opts *opts, em_sort_stats *stats)
+{
+	em_errinfo own, *err = emi_job_errinfo(opts, &own);
+	const em_status st = emi_files_check("em_sort_files", ctx, order, inputs, ninputs, output, stats, err);
+
+	return st == EM_OK ? emi_sort_files(ctx, order, inputs, ninputs, output, opts, stats, NULL, err) : st;
 }

@@ -4,6 +4,7 @@
 
 #include "base/workers.h"
 #include "sort/plan_vary.h"
+#include "sort/room.h"
 
 #define MOST_BYTES (UINT64_MAX >> 7)    /* any number of passes over so much can still be counted */
 
@@ -16,7 +17,7 @@ static uint64_t record_bytes(const emi_job *job)
 static void describe(emi_job *job, const emi_needs *needs, uint64_t n, em_sort_plan_info *info)
 {
 	const emi_plan *p = &job->plan;
-	uint64_t bytes = n * record_bytes(job), blocks = (n + p->block_records - 1) / p->block_records;
+	uint64_t bytes = n * record_bytes(job);
 	uint32_t merges = p->runs == 0 ? 0 : emi_plan_merge_passes(p->runs, p->fan_in);
 
 	info->fan_in = p->fan_in;
@@ -30,13 +31,7 @@ static void describe(emi_job *job, const emi_needs *needs, uint64_t n, em_sort_p
 	info->read_buffers = p->read_buffers;
 	info->write_buffers = p->write_buffers;
 	info->threads = p->threads;
-	if (p->runs != 0) {
-		/* A merge that does not write the output frees each block before it needs the next: nearly N. */
-		info->scratch = blocks * p->block_bytes + blocks / EMI_DIR_ENTRIES * EMI_DIR_BYTES +
-				p->runs * EMI_DIR_BYTES;
-		if (info->passes > 2)
-			info->scratch += (uint64_t)(p->fan_in + p->read_buffers + p->write_buffers) * p->block_bytes;
-	}
+	info->scratch = emi_room_scratch(p, n);
 	info->bytes_read = bytes * (info->passes == 0 ? 1 : info->passes);
 	info->bytes_written = info->bytes_read;
 }

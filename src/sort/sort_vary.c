@@ -3,7 +3,7 @@
  * sort_vary.c -- sorting files of records of any length.
  *
  * Records are read, framed and put in the pool by all threads (pool_load.h); a full pool becomes a run.  The last merge makes output
- * bytes in the buffers that are written.  Only where the output is not a file, or equal records are dropped, frames
+ * bytes in the buffers that are written.  Only where the output is not a file, or equal records are dropped or counted, frames
  * are pulled and copied.
  */
 #include "sort/sort_vary.h"
@@ -14,6 +14,8 @@
 #include "sort/engine.h"
 #include "sort/plan_vary.h"
 #include "sort/pool_load.h"
+#include "sort/record_out.h"
+#include "sort/room.h"
 #include "stream/input.h"
 
 typedef struct vary_sort {
@@ -22,6 +24,7 @@ typedef struct vary_sort {
 	emi_sink *sink;
 	emi_pool_loader loader;
 	emi_copier copier;
+	emi_groups groups;      /* if there are any to be made */
 	int copies;             /* the output is pulled and copied */
 	uint64_t header_bytes;  /* in front of what is sorted */
 	const char *const *paths;
@@ -52,25 +55,21 @@ static em_status keep_header(void *arg, const void *record, size_t n, em_errinfo
 /* Pull frames and copy their records. */
 static em_status pull_all(vary_sort *f, em_errinfo *err)
 {
-	emi_job *job = &f->e.job;
 	em_status st = emi_engine_pull_vary(&f->e, err);
 
 	while (st == EM_OK) {
-		unsigned char edge[8];
 		const unsigned char *frame;
 		emi_frame r;
 
 		st = emi_engine_pull_frame(&f->e, &frame, err);
 		if (st != EM_OK)
 			break;
-		r = emi_frame_get(emi_order_vary(job->order), frame);
-		st = emi_copier_write(&f->copier, edge, (size_t)(emi_record_prefix(&job->format, edge, r.bytes) - edge), err);
-		if (st == EM_OK)
-			st = emi_copier_write(&f->copier, emi_frame_record(&r), (size_t)r.bytes, err);
-		if (st == EM_OK)
-			st = emi_copier_write(&f->copier, edge, (size_t)(emi_record_delimit(&job->format, edge) - edge), err);
+		r = emi_frame_get(emi_order_vary(f->e.job.order), frame);
+		st = f->groups.opts != NULL ? emi_groups_frame(&f->groups, &r, err) : emi_record_out(&f->copier, &r, err);
 	}
-	return st == EM_END ? emi_copier_flush(&f->copier, err) : st;
+	if (st == EM_END)
+		st = emi_groups_end(&f->groups, err);
+	return st == EM_OK ? emi_copier_flush(&f->copier, err) : st;
 }
 
 static void free_input(vary_sort *f)
@@ -161,7 +160,7 @@ static em_status look(vary_sort *f, emi_needs *needs, em_errinfo *err)
 /* Bytes of the output, to reserve space for; 0 when that is not known.  A delimiter more at the end of an input does not matter. */
 static uint64_t expected_bytes(const emi_job *job, const emi_needs *needs)
 {
-	return needs->bytes == EMI_UNKNOWN || (job->flags & EM_SORT_UNIQUE) != 0 ? 0 : needs->bytes;
+	return needs->bytes == EMI_UNKNOWN || (job->flags & EM_SORT_UNIQUE) != 0 || job->keeps ? 0 : needs->bytes;
 }
 
 static em_status run(vary_sort *f, const char *output, em_errinfo *err)
@@ -177,16 +176,20 @@ static em_status run(vary_sort *f, const char *output, em_errinfo *err)
 	if (st == EM_OK)
 		st = look(f, &needs, err);
 	if (st == EM_OK)
-		st = emi_sink_open(&f->sink, job->ctx, output, expected_bytes(job, &needs), &job->io, err);
+		st = emi_sink_open(&f->sink, job->ctx, output, 0, &job->io, err);
 	if (st != EM_OK)
 		return st;
-	f->copies = (job->flags & EM_SORT_UNIQUE) != 0 || !emi_sink_is_file(f->sink);
+	f->copies = (job->flags & EM_SORT_UNIQUE) != 0 || job->keeps || !emi_sink_is_file(f->sink);
 	needs.n = EMI_UNKNOWN;
 	needs.spare = f->copies || job->opts.header != 0 ? EMI_COPIER_BUFFERS : 0;
 	needs.files = 2;
 	/* The sink is open, and there are a few structs. */
 	needs.held = (emi_sink_is_file(f->sink) ? emi_file_memory(job->ctx) : 0) + sizeof *f + 2u * EMI_PAGE;
 	st = emi_job_plan(job, &needs, err);
+	if (st == EM_OK)
+		st = emi_room_check(job, &needs, err);
+	if (st == EM_OK)
+		st = emi_room_output(job, f->sink, expected_bytes(job, &needs), err);
 	if (st == EM_OK && needs.spare != 0)
 		st = emi_copier_init(&f->copier, job, f->sink, job->plan.block_bytes, err);
 	if (st == EM_OK)
@@ -202,7 +205,7 @@ static em_status run(vary_sort *f, const char *output, em_errinfo *err)
 }
 
 em_status emi_sort_vary(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
-			const em_sort_opts *opts, em_sort_stats *stats, em_errinfo *err)
+			const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, em_errinfo *err)
 {
 	vary_sort *f = emi_alloc(ctx, sizeof *f, err);
 	em_status st;
@@ -212,6 +215,8 @@ em_status emi_sort_vary(em_ctx *ctx, const em_order *order, const char *const *i
 	f->paths = inputs;
 	f->npaths = ninputs;
 	st = emi_engine_open(&f->e, ctx, order, opts, err);
+	if (st == EM_OK && groups != NULL)
+		st = emi_groups_init(&f->groups, &f->e.job, groups, &f->copier, err);
 	if (st == EM_OK) {
 		f->e.job.out_extra = emi_record_extra(&f->e.job.format);
 		st = run(f, output, err);
@@ -220,6 +225,7 @@ em_status emi_sort_vary(em_ctx *ctx, const em_order *order, const char *const *i
 		if (stats != NULL)
 			emi_job_stats(&f->e.job, stats);
 		free_input(f);
+		emi_groups_free(&f->groups);
 		/* Output buffers of the engine may be on their way to the sink: waiting for them comes first. */
 		emi_merger_close(&f->e.merger);
 		emi_outseq_free(&f->e.out);

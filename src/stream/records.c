@@ -38,7 +38,9 @@ static uint64_t page_ceil(uint64_t x)
 
 static uint64_t longest_of(const emi_records_opts *opts)
 {
-	return opts->longest < LONGEST_MOST ? opts->longest : LONGEST_MOST;
+	const uint64_t longest = opts->record_bytes != 0 ? opts->record_bytes : opts->longest;
+
+	return longest < LONGEST_MOST ? longest : LONGEST_MOST;
 }
 
 static uint64_t head_of(const emi_records_opts *opts)
@@ -79,10 +81,8 @@ static em_status tell(const emi_records *r, em_errinfo *err)
 	return r->status;
 }
 
-static em_status check_opts(const emi_records_opts *opts, em_errinfo *err)
+static em_status check_format(const em_format *f, em_errinfo *err)
 {
-	const em_format *f = &opts->format;
-
 	if (f->kind != EM_FORMAT_DELIMITED && f->kind != EM_FORMAT_PREFIXED)
 		return emi_fail(err, EM_ERR_INVAL, "%" PRId32 " is no kind of format", f->kind);
 	if (f->kind == EM_FORMAT_DELIMITED && f->delimiter > 255)
@@ -91,6 +91,15 @@ static em_status check_opts(const emi_records_opts *opts, em_errinfo *err)
 		return emi_fail(err, EM_ERR_INVAL, "a prefix has 1, 2, 4 or 8 bytes, not %" PRIu32, f->width);
 	if ((f->flags & ~EM_FORMAT_BIG_ENDIAN) != 0)
 		return emi_fail(err, EM_ERR_INVAL, "a format has unknown flags");
+	return EM_OK;
+}
+
+static em_status check_opts(const emi_records_opts *opts, em_errinfo *err)
+{
+	em_status st = opts->record_bytes == 0 ? check_format(&opts->format, err) : EM_OK;
+
+	if (st != EM_OK)
+		return st;
 	if (opts->chunk_bytes == 0 || opts->chunk_bytes % EMI_PAGE != 0 || opts->chunks < 2)
 		return emi_fail(err, EM_ERR_INVAL, "a reader needs two chunks or more, made of pages");
 	if (opts->chunk_bytes > SIZE_MAX / 2 || area_of(opts) > SIZE_MAX)
@@ -140,10 +149,11 @@ em_status emi_records_open(emi_records **out, em_ctx *ctx, const char *const *pa
 	r->stats = stats;
 	r->format = opts->format;
 	r->longest = longest_of(opts);
+	r->record_bytes = opts->record_bytes;
 	r->chunk_bytes = opts->chunk_bytes;
 	r->head = (size_t)head_of(opts);
 	r->pipe.fd = -1;
-	if ((st = emi_inputs_init(&r->in, ctx, paths, n, 1, err)) != EM_OK ||
+	if ((st = emi_inputs_init(&r->in, ctx, paths, n, r->record_bytes != 0 ? r->record_bytes : 1, err)) != EM_OK ||
 	    (st = take_buffers(r, opts, err)) != EM_OK)
 		goto out;
 	*out = r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * records.h -- records of any length from a list of files, chunk by chunk.
+ * records.h -- records of any length, or of one size, from a list of files, chunk by chunk.
  *
  * The files are read one after the other, ahead of the consumer: regular ones asynchronously with the context's
  * backend, in requests of about chunk_bytes, pipes, devices and standard input with read() on the calling thread.  They are
@@ -38,6 +38,7 @@ typedef struct emi_records_opts {
 	uint32_t chunks;        /* buffers, at least 2: so many chunks less one can be with the consumer */
 	uint32_t reserved;
 	uint64_t longest;       /* bytes of the longest record allowed, delimiter or prefix not counted */
+	uint64_t record_bytes;  /* not 0: records of one size, and neither format nor longest means anything */
 } emi_records_opts;
 
 /* Look at the inputs ("-" is standard input): sizes are taken now; a regular file is read up to that size, others to their end.
@@ -56,7 +57,7 @@ uint64_t emi_records_memory(const emi_records_opts *opts);
 
 /*
  * The next chunk; it has at least one record.  A last record without a delimiter gets one.  EM_END when there are no more.  Errors are sticky.
- *   EM_ERR_FORMAT   a record is longer than `longest', a prefix is cut off or promises more than the file has; the message
+ *   EM_ERR_FORMAT   a record is longer than `longest', a record or prefix is cut off or promises more than the file has; the message
  *                   names the file and the line ("FILE:LINE: line is longer than ... bytes") or, with prefixes, the record by its number from 1
  *   EM_ERR_SHORT    a file ended before its size
  *   EM_ERR_STATE    all buffers are with the consumer, or a long record (one that is a chunk by itself and longer than the
@@ -70,7 +71,7 @@ em_status emi_records_next(emi_records *r, emi_chunk *chunk, em_status (*tick)(v
 /* The chunk is used; it held so many records, which the reader needs to know to number them in messages. */
 void emi_records_release(emi_records *r, emi_chunk *chunk, uint64_t records);
 
-/* Take the next record of a chunk that is not at its end: *at goes behind it and its delimiter; returns the record
+/* Any length.  Take the next record of a chunk that is not at its end: *at goes behind it and its delimiter; returns the record
  * itself, of *n bytes. */
 static inline const unsigned char *emi_record_take(const em_format *f, const unsigned char **at, const unsigned char *end,
 						   size_t *n)

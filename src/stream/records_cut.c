@@ -6,7 +6,7 @@
  * steps that are as long as a line may be: from the beginning of a line, the last delimiter within the `longest' + 1 bytes
  * that follow is looked for from behind.  If there is none, the line is too long.  If there is one, so is no line before it, and
  * the next step begins behind it.  With lines that are short compared to the longest allowed this reads a small part of
- * the chunk.  Prefixes have to be followed one by one.
+ * the chunk.  Prefixes have to be followed one by one.  Records of one size need no looking at all.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -39,6 +39,8 @@ static uint64_t count_records(const emi_records *r, const unsigned char *at, con
 	uint64_t count = 0;
 	size_t n;
 
+	if (r->record_bytes != 0)
+		return (uint64_t)(end - at) / r->record_bytes;
 	for (; at < end; count++)
 		(void)emi_record_take(&r->format, &at, end, &n);
 	return count;
@@ -140,8 +142,21 @@ static em_status cut_prefixed(emi_records *r, emi_records_buffer *b, size_t *end
 	return EM_OK;
 }
 
+/* Of records of one size. */
+static em_status cut_fixed(emi_records *r, emi_records_buffer *b, size_t *end)
+{
+	const uint64_t there = b->to - b->from, rest = there % r->record_bytes;
+
+	if (b->last && rest != 0)
+		return cut_off(r, there / r->record_bytes);
+	*end = b->to - (size_t)rest;
+	return EM_OK;
+}
+
 em_status emi_records_cut(emi_records *r, emi_records_buffer *b, size_t *end)
 {
+	if (r->record_bytes != 0)
+		return cut_fixed(r, b, end);
 	return r->format.kind == EM_FORMAT_DELIMITED ? cut_lines(r, b, end) : cut_prefixed(r, b, end);
 }
 
@@ -149,6 +164,8 @@ uint64_t emi_records_span(const emi_records *r, const emi_records_tail *tail)
 {
 	const uint64_t left = r->in.item[tail->owner->file].size - tail->offset;
 
+	if (r->record_bytes != 0)
+		return r->record_bytes;
 	/* A tail that fits into no headroom has its whole prefix. */
 	if (r->format.kind == EM_FORMAT_PREFIXED)
 		return r->format.width + prefix(r, tail->owner->area + tail->at);
@@ -160,7 +177,7 @@ em_status emi_records_join(emi_records *r, emi_records_buffer *b, int *whole)
 	emi_records_buffer *joined = &r->joined;
 	const unsigned char *from = b->area + b->from;
 	const size_t there = b->to - b->from, room = r->joined_need - joined->to;
-	const int lines = r->format.kind == EM_FORMAT_DELIMITED;
+	const int lines = r->record_bytes == 0 && r->format.kind == EM_FORMAT_DELIMITED;
 	size_t n = there < room ? there : room;
 
 	*whole = 0;

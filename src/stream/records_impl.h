@@ -64,6 +64,7 @@ struct emi_records {
 	emi_inputs in;
 	em_format format;
 	uint64_t longest;
+	uint64_t record_bytes;  /* 0: any length */
 	size_t chunk_bytes;
 	size_t head;            /* bytes of headroom */
 	uint32_t buffers;

@@ -26,6 +26,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/context.h"
@@ -42,6 +43,11 @@ struct emi_sink {
 	emi_pipe pipe;
 	uint64_t pos;           /* bytes put */
 	char *rest;             /* a page; its first pos % EMI_PAGE bytes are not written yet */
+	uint64_t expected;      /* bytes to be reserved in steps, and how many are */
+	uint64_t reserved;
+	uint64_t step;
+	int (*make_room)(void *arg);
+	void *room_arg;
 	int committed;
 	em_status status;       /* of the first failure; sticky, detail in err */
 	em_errinfo err;
@@ -147,6 +153,27 @@ out:
 	return st;
 }
 
+em_status emi_sink_expect(emi_sink *s, uint64_t bytes, uint64_t step, int (*make_room)(void *arg), void *arg, em_errinfo *err)
+{
+	if (s->file == NULL || bytes == 0)
+		return EM_OK;
+	if (step == 0)
+		return emi_file_reserve(s->file, 0, bytes, err);
+	s->expected = bytes;
+	s->step = step;
+	s->make_room = make_room;
+	s->room_arg = arg;
+	return EM_OK;
+}
+
+int emi_sink_is_on(const emi_sink *s, const char *dir)
+{
+	const int fd = s->file != NULL ? emi_file_fd(s->file) : -1;
+	struct stat mine, other;
+
+	return fd >= 0 && fstat(fd, &mine) == 0 && stat(dir, &other) == 0 && mine.st_dev == other.st_dev;
+}
+
 int emi_sink_is_file(const emi_sink *s)
 {
 	return s->file != NULL;
@@ -165,6 +192,43 @@ static em_status put_stream(emi_sink *s, const emi_outbuf *ob)
 	return s->status;
 }
 
+static em_status reserve_to(emi_sink *s, uint64_t end, em_errinfo *err)
+{
+	em_status st;
+
+	memset(err, 0, sizeof *err);
+	st = emi_file_reserve(s->file, s->reserved, end - s->reserved, err);
+	if (st == EM_OK)
+		s->reserved = end;
+	return st;
+}
+
+/* Have space reserved for bytes up to end: a step more than is there, or, if there is not so much left, no more than these. */
+static em_status have_room(emi_sink *s, uint64_t end)
+{
+	uint64_t to;
+	em_errinfo own;
+	em_status st;
+
+	if (end > s->expected)
+		end = s->expected;
+	if (end <= s->reserved)
+		return EM_OK;
+	to = end - s->reserved > s->step ? end : s->reserved + s->step;
+	if (to > s->expected)
+		to = s->expected;
+	st = reserve_to(s, to, &own);
+	if (st == EM_ERR_NOSPACE && s->make_room(s->room_arg))
+		st = reserve_to(s, to, &own);
+	if (st == EM_ERR_NOSPACE && to > end)
+		st = reserve_to(s, end, &own);
+	if (st != EM_OK) {
+		s->status = st;
+		s->err = own;
+	}
+	return st;
+}
+
 em_status emi_sink_put(emi_sink *s, emi_outbuf *ob, em_errinfo *err)
 {
 	size_t all, whole;
@@ -178,6 +242,8 @@ em_status emi_sink_put(emi_sink *s, emi_outbuf *ob, em_errinfo *err)
 		return put_stream(s, ob) == EM_OK ? EM_OK : tell(s, err);
 	if (ob->lead != s->pos % EMI_PAGE || (uintptr_t)ob->base % EMI_PAGE != 0)
 		return emi_fail(err, EM_ERR_INVAL, "an output buffer whose place in the page is not that in the file");
+	if (have_room(s, s->pos + ob->len) != EM_OK)
+		return tell(s, err);
 	memcpy(ob->base, s->rest, ob->lead);
 	all = ob->lead + ob->len;
 	whole = all - all % EMI_PAGE;

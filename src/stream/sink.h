@@ -31,6 +31,14 @@ typedef struct emi_outbuf {
  * EM_ERR_INVAL (a directory). */
 em_status emi_sink_open(emi_sink **out, em_ctx *ctx, const char *path, uint64_t bytes, emi_io_stats *stats, em_errinfo *err);
 
+/* So many bytes are going to be put (0: nobody knows).  Space for them is reserved now; or, if step is not 0, as many
+ * bytes at a time as they are needed.  When there is none for a step, make_room is called, by whoever puts; if it
+ * returns 1 the step is tried again.  Fails as opening does, or the put for which there is no space does. */
+em_status emi_sink_expect(emi_sink *s, uint64_t bytes, uint64_t step, int (*make_room)(void *arg), void *arg, em_errinfo *err);
+
+/* Is it a regular file on the same file system as the directory? */
+int emi_sink_is_on(const emi_sink *s, const char *dir);
+
 /* Is it a regular file, written with requests, and not a pipe or device, written on the calling thread? */
 int emi_sink_is_file(const emi_sink *s);
 

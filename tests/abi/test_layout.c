@@ -66,17 +66,27 @@ static void test_initialisers(void **state)
 {
 	static const em_ctx_opts ctx = EM_CTX_OPTS_INIT;
 	static const em_sort_opts sort = EM_SORT_OPTS_INIT;
+	static const em_unique_opts unique = EM_UNIQUE_OPTS_INIT;
+	static const em_shuffle_opts shuffle = EM_SHUFFLE_OPTS_INIT;
 	const unsigned char *p = (const unsigned char *)&ctx;
 	const unsigned char *q = (const unsigned char *)&sort;
+	const unsigned char *r = (const unsigned char *)&unique;
+	const unsigned char *s = (const unsigned char *)&shuffle;
 	size_t i;
 
 	(void)state;
 	assert_int_equal(ctx.size, sizeof ctx);
 	assert_int_equal(sort.size, sizeof sort);
+	assert_int_equal(unique.size, sizeof unique);
+	assert_int_equal(shuffle.size, sizeof shuffle);
 	for (i = sizeof ctx.size; i < sizeof ctx; i++)
 		assert_int_equal(p[i], 0);
 	for (i = sizeof sort.size; i < sizeof sort; i++)
 		assert_int_equal(q[i], 0);
+	for (i = sizeof unique.size; i < sizeof unique; i++)
+		assert_int_equal(r[i], 0);
+	for (i = sizeof shuffle.size; i < sizeof shuffle; i++)
+		assert_int_equal(s[i], 0);
 }
 
 int main(void)

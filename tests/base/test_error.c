@@ -112,6 +112,24 @@ static void memory_names_the_least(void **state)
 	assert_string_equal(err.text, "too little");
 }
 
+static void scratch_names_the_limit(void **state)
+{
+	em_errinfo err;
+
+	(void)state;
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(emi_fail_scratch(NULL, "/x", 1, 2), EM_ERR_NOSPACE);
+	assert_int_equal(emi_fail_scratch(&err, "/a\nb", 4096, 12288), EM_ERR_NOSPACE);
+	assert_int_equal(err.status, EM_ERR_NOSPACE);
+	assert_int_equal(err.sys_errno, 0);
+	assert_int_equal(err.bytes, 12288);
+	assert_string_equal(err.path, "/a\nb");
+	assert_string_equal(err.text, "scratch space in '/a?b' is limited to 4096 bytes, and 12288 are needed");
+	/* The first failure is kept. */
+	assert_int_equal(emi_fail_scratch(&err, "/c", 1, 2), EM_ERR_NOSPACE);
+	assert_int_equal(err.bytes, 12288);
+}
+
 static void long_path_keeps_its_end(void **state)
 {
 	char path[1000];
@@ -208,6 +226,7 @@ int main(void)
 		cmocka_unit_test(end_gives_way),
 		cmocka_unit_test(io_detail),
 		cmocka_unit_test(memory_names_the_least),
+		cmocka_unit_test(scratch_names_the_limit),
 		cmocka_unit_test(long_path_keeps_its_end),
 		cmocka_unit_test(path_is_cut_between_characters),
 		cmocka_unit_test(text_stays_one_line),

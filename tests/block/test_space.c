@@ -188,6 +188,97 @@ static void test_edges(void **state)
 	em_ctx_close(ctx);
 }
 
+/* What is cut out are the gaps that are large enough, whole, each once; none of it is given out again until it is mended. */
+static void test_cut(void **state)
+{
+	em_ctx *ctx = make_ctx((uint64_t)64 << 20);
+	model *m = calloc(1, sizeof *m);
+	uint64_t unit = 0, n, cut = 0, i, kept[2] = {0, 0}, least = 64;
+	unsigned k;
+
+	(void)state;
+	assert_non_null(m);
+	m->used = calloc(1, UNITS);
+	assert_non_null(m->used);
+	m->rng = test_rng_make(test_seed());
+	emi_space_init(&m->space, ctx);
+	for (k = 0; k < 1200; k++)
+		take(m, any_size(&m->rng), 0);
+	for (k = 0; k < 700; k++)
+		give(m, (unsigned)test_below(&m->rng, m->blocks));
+	while ((n = emi_space_cut(&m->space, least, &unit)) != 0) {
+		assert_true(n >= least && unit + n <= m->space.high);
+		assert_true(unit == 0 || m->used[unit - 1]);
+		assert_true(unit + n == m->space.high || m->used[unit + n]);
+		for (i = unit; i < unit + n; i++) {
+			assert_int_equal(m->used[i], 0);
+			m->used[i] = 2;
+		}
+		cut += n;
+		kept[0] = unit;
+		kept[1] = n;
+	}
+	assert_true(cut > 0);
+	assert_false(has_gap(m, least));
+	assert_int_equal(m->space.cut, cut);
+	assert_int_equal(m->space.used, m->units);
+	/* The search begins again, and finds nothing new. */
+	assert_int_equal(emi_space_cut(&m->space, least, &unit), 0);
+	for (k = 0; k < 500; k++)
+		take(m, any_size(&m->rng), 1);
+	memset(m->used + kept[0], 0, (size_t)kept[1]);
+	emi_space_mend(&m->space, kept[0], kept[1]);
+	assert_int_equal(m->space.cut, cut - kept[1]);
+	assert_int_equal(m->space.used, m->units);
+	n = m->space.high;
+	take(m, kept[1], 1);
+	assert_int_equal(m->space.high, n);
+	emi_space_free(&m->space);
+	free(m->used);
+	free(m);
+	em_ctx_close(ctx);
+}
+
+/* Pages of the bitmap of which nothing is left are released, and the rest goes on working around them. */
+static void test_cut_pages(void **state)
+{
+	enum { PAGE_UNITS = 32768 };
+	em_ctx *ctx = make_ctx((uint64_t)8 << 20);
+	uint64_t unit = 0, used, before = em_ctx_memory_used(ctx);
+	emi_space s;
+
+	(void)state;
+	emi_space_init(&s, ctx);
+	assert_int_equal(emi_space_extend(&s, 4 * PAGE_UNITS, &unit, NULL), EM_OK);
+	used = em_ctx_memory_used(ctx);
+	emi_space_drop(&s, PAGE_UNITS - 10, 2 * PAGE_UNITS + 20);
+	assert_int_equal(emi_space_cut(&s, 1, &unit), 2 * PAGE_UNITS + 20);
+	assert_int_equal(unit, PAGE_UNITS - 10);
+	assert_int_equal(em_ctx_memory_used(ctx), used - 2 * PAGE_UNITS / 8);
+	assert_int_equal(emi_space_cut(&s, 1, &unit), 0);
+	assert_false(emi_space_reuse(&s, 1, &unit));
+	/* Gaps on both sides do not join across what is gone. */
+	emi_space_drop(&s, PAGE_UNITS - 20, 10);
+	emi_space_drop(&s, 3 * PAGE_UNITS + 10, 10);
+	assert_false(emi_space_reuse(&s, 11, &unit));
+	assert_true(emi_space_reuse(&s, 10, &unit));
+	assert_true(emi_space_reuse(&s, 10, &unit));
+	assert_false(emi_space_reuse(&s, 1, &unit));
+	/* Only what is in pages that are still there comes back. */
+	emi_space_mend(&s, PAGE_UNITS - 10, 2 * PAGE_UNITS + 20);
+	assert_int_equal(s.cut, 2 * PAGE_UNITS);
+	assert_true(emi_space_reuse(&s, 10, &unit));
+	assert_int_equal(unit, PAGE_UNITS - 10);
+	assert_true(emi_space_reuse(&s, 10, &unit));
+	assert_int_equal(unit, 3 * PAGE_UNITS);
+	assert_false(emi_space_reuse(&s, 1, &unit));
+	assert_int_equal(emi_space_extend(&s, 5, &unit, NULL), EM_OK);
+	assert_int_equal(unit, 4 * PAGE_UNITS);
+	emi_space_free(&s);
+	assert_int_equal(em_ctx_memory_used(ctx), before);
+	em_ctx_close(ctx);
+}
+
 /* Running out of memory leaves the space as it was. */
 static void test_memory_limit(void **state)
 {
@@ -218,6 +309,8 @@ int main(void)
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_coalesce),
 		cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_cut_pages),
 		cmocka_unit_test(test_memory_limit),
 	};
 

@@ -104,6 +104,8 @@ static void test_wrong_options(void **state)
 	expect_trouble(NULL, "--parallel", "not a number", SORT, "--parallel=two", f->in, NULL);
 	expect_trouble(NULL, "--parallel", "at most", SORT, "--parallel=4294967296", f->in, NULL);
 	expect_trouble(NULL, "--run-size", "not a number", SORT, "--run-size=1K", f->in, NULL);
+	expect_trouble(NULL, "--scratch-max", "unknown unit", SORT, "--scratch-max=1X", f->in, NULL);
+	expect_trouble(NULL, "limited to 8192 bytes", "are needed", SORT, "--scratch-max=8K", "--run-size=100", "--block-size=4096", f->in, NULL);
 	expect_trouble(NULL, "--direct", "off, try or on", SORT, "--direct=maybe", f->in, NULL);
 	expect_trouble(NULL, "--stats", "text or json", SORT, "--stats=xml", f->in, NULL);
 	expect_trouble(NULL, "nosuchbackend", "backend", SORT, "--backend=nosuchbackend", f->in, NULL);

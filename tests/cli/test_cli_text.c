@@ -275,7 +275,7 @@ static void test_disorder(void **state)
 /* What is for lines is refused for records, and the other way round. */
 static void test_records_or_lines(void **state)
 {
-	static const char *const only_lines[] = { "-n", "-b", "-c", "-m", "-z", "-t,", "--csv", "--header=1", "--debug",
+	static const char *const only_lines[] = { "-n", "-b", "-c", "-z", "-t,", "--csv", "--header=1", "--debug",
 						  "--files0-from=in", "--sort=month", "--check" };
 	fixture *f = *state;
 	char *plus = test_path(f->dir, "+1");

@@ -121,7 +121,7 @@ static void add_record(texts *t, uint32_t file, size_t n)
 	for (i = 0; f->kind == EM_FORMAT_PREFIXED && i < f->width; i++) {
 		const uint32_t byte = (f->flags & EM_FORMAT_BIG_ENDIAN) != 0 ? f->width - 1 - i : i;
 
-		add(t, file, byte < 4 ? (unsigned char)(n >> 8 * byte) : 0, 1);
+		add(t, file, (unsigned char)(byte < 4 ? n >> 8 * byte : 0), 1);
 	}
 	add(t, file, (unsigned char)(f->delimiter + 1), n);
 	if (f->kind == EM_FORMAT_DELIMITED)

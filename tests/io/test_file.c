@@ -20,6 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <extmem/sys/fault.h>
+
 #include "base/context.h"
 #include "base/memory.h"
 #include "io/io_test.h"
@@ -276,6 +278,100 @@ static void test_idle_and_empty(void **state)
 	end(&x);
 }
 
+/* Extents go while transfers of the rest are made; the rest stays what it is, and so does the size. */
+static void test_discard(void **state)
+{
+	enum { PIECE = 1 << 18, N = 24 };
+	test_rng rng = test_rng_make(test_seed());
+	char *data = io_buffer(&rng, PIECE), *back = io_buffer(&rng, PIECE);
+	uint32_t b, i;
+
+	(void)state;
+	for (b = 0; b < em_backend_count(); b++) {
+		emi_extent list[N / 2];
+		em_errinfo err = clean();
+		emi_request rq, more[4];
+		uint64_t size = 0;
+		fixture x;
+		em_file *f;
+
+		begin(&x, b, NULL);
+		f = io_open(x.ctx, x.dir, EMI_OPEN_TEMP);
+		assert_true(emi_file_discards(f));
+		for (i = 0; i < N; i++)
+			assert_int_equal(io_write(f, data, PIECE, (uint64_t)i * PIECE, &err), EM_OK);
+		for (i = 0; i < N / 2; i++) {
+			list[i].offset = (uint64_t)(2 * i) * PIECE;
+			list[i].bytes = PIECE;
+		}
+		memset(&rq, 0, sizeof rq);
+		emi_discard(f, &rq, list, N / 2);
+		for (i = 1; i < N; i += 2) {
+			memset(back, 0, PIECE);
+			assert_int_equal(io_read(f, back, PIECE, (uint64_t)i * PIECE, &err), EM_OK);
+			assert_memory_equal(back, data, PIECE);
+		}
+		if (emi_wait(&rq, &err) == EM_OK) {
+			assert_int_equal(rq.done, N / 2);
+			assert_int_equal(io_read(f, back, PIECE, 0, &err), EM_OK);
+			for (i = 0; i < PIECE; i++)
+				assert_int_equal(back[i], 0);
+		} else {
+			assert_int_equal(rq.status, EM_ERR_NOTSUP);
+			assert_string_equal(err.op, "discard");
+		}
+		assert_int_equal(emi_file_size(f, &size, &err), EM_OK);
+		assert_int_equal(size, N * PIECE);
+		/* Several at a time; closing waits for them. */
+		memset(more, 0, sizeof more);
+		for (i = 0; i < 4; i++)
+			emi_discard(f, &more[i], list + i, 1);
+		emi_file_close(f);
+		for (i = 0; i < 4; i++)
+			assert_true(emi_done(&more[i]));
+		end(&x);
+	}
+	free(data);
+	free(back);
+}
+
+/* How many went before one failed is told; an interruption is no failure. */
+static void test_discard_failures(void **state)
+{
+	static const emi_extent list[3] = { { 0, 4096 }, { 8192, 4096 }, { 16384, 4096 } };
+	static const int kinds[] = { EIO, EOPNOTSUPP, EINTR };
+	uint32_t k;
+
+	(void)state;
+	for (k = 0; k < 3; k++) {
+		char *dir = test_dir_make();
+		io_setup setup = {0};
+		em_errinfo err = clean();
+		emi_request rq;
+		em_fault fault;
+		em_ctx *ctx;
+		em_file *f;
+
+		em_fault_init(&fault, em_backend_find("memory"));
+		fault.ops = EM_FAULT_DISCARD;
+		fault.nth = 2;
+		fault.sys_errno = kinds[k];
+		setup.dir = dir;
+		setup.custom = em_fault_backend(&fault);
+		ctx = io_ctx(&setup);
+		f = io_open(ctx, dir, EMI_OPEN_TEMP);
+		memset(&rq, 0, sizeof rq);
+		emi_discard(f, &rq, list, 3);
+		assert_int_equal(emi_wait(&rq, &err), k == 0 ? EM_ERR_IO : k == 1 ? EM_ERR_NOTSUP : EM_OK);
+		assert_int_equal(fault.injected, 1);
+		assert_int_equal(rq.done, k < 2 ? 1 : 3);
+		assert_int_equal(err.sys_errno, k < 2 ? kinds[k] : 0);
+		emi_file_close(f);
+		em_ctx_close(ctx);
+		test_dir_remove(dir);
+	}
+}
+
 static void test_reserve(void **state)
 {
 	uint32_t b;
@@ -507,6 +603,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_named_file),
+		cmocka_unit_test(test_discard),
+		cmocka_unit_test(test_discard_failures),
 		cmocka_unit_test(test_end_of_file),
 		cmocka_unit_test(test_temp_leaves_nothing),
 		cmocka_unit_test(test_open_fails),

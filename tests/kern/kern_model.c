@@ -6,10 +6,29 @@
 
 const char *const model_pattern_names[P_COUNT] = {
 	"random", "equal", "few", "sorted", "reversed", "nearly sorted", "organ pipe", "ends",
-	"low bits", "high bits", "both ends of key", "skewed", "outliers", "zipf", "clusters"
+	"low bits", "high bits", "both ends of key", "skewed", "outliers", "magnitudes", "clusters", "zipf", "one bit",
+	"round robin", "bits reversed"
 };
 
 const char *const model_isas[] = { "scalar", "avx2", "avx512", NULL };
+
+/* Any number, the same for the same number. */
+static uint64_t scramble(uint64_t x)
+{
+	test_rng rng = { x };
+
+	return test_random(&rng);
+}
+
+static uint64_t bits_reversed(uint64_t x, unsigned bits)
+{
+	uint64_t y = 0;
+	unsigned i;
+
+	for (i = 0; i < bits; i++)
+		y |= (x >> i & 1) << (bits - 1 - i);
+	return y;
+}
 
 static uint64_t key_of_pattern(test_rng *rng, model_pattern how, unsigned bits, uint64_t i, uint64_t n)
 {
@@ -38,10 +57,19 @@ static uint64_t key_of_pattern(test_rng *rng, model_pattern how, unsigned bits, 
 		return r % 20 != 0 ? max / 3 : test_random(rng);
 	case P_OUTLIERS:
 		return r % 1000 == 0 ? test_random(rng) : r % (4 * n + 1);
-	case P_ZIPF:
+	case P_MAGNITUDES:
 		return (test_random(rng) & max) >> r % bits;
 	case P_CLUSTERS:
 		return (r % 3 << (bits - 7)) | (test_random(rng) & (max >> bits / 2));
+	case P_ZIPF:
+		/* Ranks up to a million: the logarithm is evenly spread. */
+		return scramble(test_below(rng, (uint64_t)2 << r % 20));
+	case P_ONE_BIT:
+		return scramble(7) ^ (r % 3 != 0 ? (uint64_t)1 << (test_random(rng) % bits) : 0);
+	case P_ROUND_ROBIN:
+		return (i % 512 << (bits - 9)) | (r & 255);
+	case P_BITS_REVERSED:
+		return bits_reversed(i, bits);
 	case P_EQUAL:
 		return 42;
 	default:
@@ -126,6 +154,15 @@ void model_sort(emi_pair *p, emi_pair *tmp, size_t n, emi_tie_fn tie)
 		else
 			tmp[k++] = p[j++];
 	memcpy(p, tmp, n * sizeof *p);
+}
+
+int model_by_all(const void *a, const void *b)
+{
+	const emi_pair *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->val < y->val ? -1 : x->val > y->val;
 }
 
 static int liar_random(void *arg, uint64_t a, uint64_t b)

@@ -29,8 +29,12 @@ typedef enum model_pattern {
 	P_BOTH_ENDS_OF_KEY,     /* four bits at the top, three at the bottom */
 	P_SKEWED,               /* 95% the same */
 	P_OUTLIERS,             /* dense small keys and a few huge ones */
-	P_ZIPF,                 /* magnitudes evenly spread */
+	P_MAGNITUDES,           /* their logarithms are evenly spread */
 	P_CLUSTERS,             /* few top halves, random low halves */
+	P_ZIPF,                 /* a few are very frequent, many are rare */
+	P_ONE_BIT,              /* in one bit from the most frequent: every digit has one full bucket and some that are nearly empty */
+	P_ROUND_ROBIN,          /* each in another bucket than the one before */
+	P_BITS_REVERSED,        /* neighbours are far apart */
 	P_COUNT
 } model_pattern;
 
@@ -51,6 +55,9 @@ int model_tie(void *arg, uint64_t a, uint64_t b);       /* counts calls in *(uin
 
 /* Stable merge sort of p by key and then by tie, unless that is NULL; tmp: as large as p. */
 void model_sort(emi_pair *p, emi_pair *tmp, size_t n, emi_tie_fn tie);
+
+/* For qsort(): by key and rank, then by place, so that no two are equal. */
+int model_by_all(const void *a, const void *b);
 
 /* Tie functions that are no order.  arg: test_rng *, used by the first. */
 #define MODEL_LIARS 4

@@ -51,6 +51,8 @@ static em_status sort_files(trial *t, em_ctx *ctx, const em_order *order, const 
 {
 	const char *const inputs[] = { t->in };
 
+	if (t->sort->files != NULL)
+		return t->sort->files(ctx, order, t->in, t->out, opts, &t->stats);
 	return em_sort_files(ctx, order, inputs, 1, t->out, opts, &t->stats);
 }
 
@@ -202,6 +204,8 @@ static const char *op_name(uint32_t op)
 		return "read";
 	case EM_FAULT_WRITE:
 		return "write";
+	case EM_FAULT_DISCARD:
+		return "discard";
 	default:
 		return "submit";
 	}
@@ -277,9 +281,9 @@ static uint64_t sweep_operation(trial *t, uint32_t op, int sys_errno)
 			return cases;
 		}
 		assert_int_equal(t->fault.injected, 1);
-		/* What cannot be handed over is moved in another way.  Less space than was hoped for may do, and what a
+		/* What cannot be handed over is moved in another way, space that does not go back stays.  Less space than was hoped for may do, and what a
 		 * size was asked for may be found out otherwise. */
-		if (op == EM_FAULT_SUBMIT || (op == EM_FAULT_RESERVE && sys_errno == ENOSPC && st == EM_OK) ||
+		if (op == EM_FAULT_SUBMIT || op == EM_FAULT_DISCARD || (op == EM_FAULT_RESERVE && sys_errno == ENOSPC && st == EM_OK) ||
 		    (op == EM_FAULT_SIZE && st == EM_OK))
 			right = EM_OK;
 		if (st != right)
@@ -330,7 +334,7 @@ static uint64_t sweep_for_good(trial *t)
 void fault_sweep(const fault_sort *sort, const char *backend, int32_t direct, int pushed)
 {
 	static const uint32_t ops[] = { EM_FAULT_OPEN,	  EM_FAULT_SIZE, EM_FAULT_RESIZE, EM_FAULT_RESERVE,
-					EM_FAULT_READ, EM_FAULT_WRITE, EM_FAULT_SUBMIT };
+					EM_FAULT_READ, EM_FAULT_WRITE, EM_FAULT_SUBMIT, EM_FAULT_DISCARD };
 	static const int kinds[] = { EIO, ENOSPC, 0, EINTR };
 	static const char *const kind_names[] = { "EIO", "ENOSPC", "short", "EINTR" };
 	uint64_t allocations, operations, cases, swept[4];

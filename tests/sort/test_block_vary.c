@@ -277,6 +277,52 @@ static void test_damaged(void **state)
 	bench_close(&b);
 }
 
+/* Any mark that is out of line is seen, not only those at the ends; so a search among them stays in the block. */
+static void test_damaged_marks(void **state)
+{
+	emi_block_head *head;
+	emi_block_mark *mark;
+	uint32_t i, k;
+	bench b;
+
+	(void)state;
+	bench_open(&b, 0);
+	fill_lines(&b, 500, LINES_ANY, 60);
+	make_block(&b);
+	head = (emi_block_head *)(void *)b.block;
+	mark = (emi_block_mark *)(void *)(b.block + (head->end + 7) / 8 * 8);
+	assert_true(head->marks >= 6);
+	for (i = 0; i < head->marks; i++) {
+		const emi_block_mark good = mark[i];
+		/* Before the first frame, at the neighbours, nearer to the one before than marks are set, behind the last frame. */
+		const uint32_t ats[] = {
+			0, i == 0 || i + 1 == head->marks ? 1 : mark[i - 1].at + EMI_MARK_EVERY - 1, mark[i != 0 ? i - 1 : 1].at,
+			mark[i + 1 != head->marks ? i + 1 : i - 1].at, (uint32_t)head->end, (uint32_t)b.block_bytes, UINT32_MAX
+		};
+		/* Fewer than before the one before, more than before the next or in all. */
+		const uint32_t outs[] = { i != 0 ? mark[i - 1].out - 1 : 1,
+					  i + 1 != head->marks ? mark[i + 1].out + 1 : (uint32_t)head->out + 1, UINT32_MAX };
+
+		for (k = 0; k < sizeof(ats) / sizeof(ats[0]); k++) {
+			mark[i].at = ats[k];
+			assert_false(emi_block_sound(b.block, b.block_bytes));
+		}
+		mark[i] = good;
+		for (k = 0; k < sizeof(outs) / sizeof(outs[0]); k++) {
+			mark[i].out = outs[k];
+			assert_false(emi_block_sound(b.block, b.block_bytes));
+		}
+		mark[i] = good;
+		assert_true(emi_block_sound(b.block, b.block_bytes));
+	}
+	/* There cannot be more marks than records. */
+	head->records = head->marks - 1;
+	assert_false(emi_block_sound(b.block, b.block_bytes));
+	head->records = head->marks;
+	assert_true(emi_block_sound(b.block, b.block_bytes));
+	bench_close(&b);
+}
+
 static size_t index_of(const bench *b, const char *at)
 {
 	size_t lo = 0, hi = b->n;
@@ -389,6 +435,7 @@ int main(void)
 		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_one),
 		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_damaged_marks),
 		cmocka_unit_test(test_cuts),
 	};
 

@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,6 +23,7 @@
 
 #include <extmem/sys/backend.h>
 
+#include "sort/fd_ends.h"
 #include "sort/sort_model.h"
 
 #define FILES 4u
@@ -159,19 +159,6 @@ static void assert_output(bench *b, const char *path)
 	sort_assert_file(path, b->expected, (size_t)b->expected_n * b->shape.bytes);
 }
 
-static unsigned entries(const char *dir)
-{
-	DIR *d = opendir(dir);
-	const struct dirent *e;
-	unsigned n = 0;
-
-	assert_non_null(d);
-	while ((e = readdir(d)) != NULL)
-		n += e->d_name[0] != '.' || strlen(e->d_name) > 2;
-	closedir(d);
-	return n;
-}
-
 static const sort_shape shapes[] = {
 	{ 16, 1, { { 0, 0, EM_KEY_U64, 0 } } },
 	{ 1, 1, { { 0, 0, EM_KEY_U8, EM_KEY_DESCENDING } } },
@@ -296,57 +283,6 @@ static void test_symlink(void **state)
 	bench_close(&b);
 }
 
-typedef struct pipe_end {
-	int fd;
-	const char *path;       /* opened by feed() when fd < 0 */
-	unsigned char *data;
-	size_t bytes, room;
-} pipe_end;
-
-static void *drain(void *arg)
-{
-	pipe_end *p = arg;
-	ssize_t got;
-
-	while (p->bytes < p->room && (got = read(p->fd, p->data + p->bytes, p->room - p->bytes)) > 0)
-		p->bytes += (size_t)got;
-	return NULL;
-}
-
-static void *feed(void *arg)
-{
-	pipe_end *p = arg;
-	size_t at = 0;
-	ssize_t put;
-
-	if (p->fd < 0)
-		p->fd = open(p->path, O_WRONLY);
-	while (at < p->bytes && (put = write(p->fd, p->data + at, p->bytes - at < 1000 ? p->bytes - at : 1000)) > 0)
-		at += (size_t)put;
-	close(p->fd);
-	return NULL;
-}
-
-/* Let a descriptor be another one for a while. */
-static int replace(int fd, int by)
-{
-	int saved;
-
-	fflush(NULL);
-	saved = dup(fd);
-	assert_true(saved >= 0);
-	assert_true(dup2(by, fd) == fd);
-	close(by);
-	return saved;
-}
-
-static void restore(int fd, int saved)
-{
-	fflush(NULL);
-	assert_true(dup2(saved, fd) == fd);
-	close(saved);
-}
-
 static void test_output_to_pipe(void **state)
 {
 	int round;
@@ -369,12 +305,11 @@ static void test_output_to_pipe(void **state)
 		end.room = (size_t)b.n * b.shape.bytes + 1;
 		end.data = malloc(end.room);
 		assert_non_null(end.data);
-		assert_int_equal(pthread_create(&thread, NULL, drain, &end), 0);
-		saved = replace(STDOUT_FILENO, fds[1]);
+		assert_int_equal(pthread_create(&thread, NULL, pipe_drain, &end), 0);
+		saved = replace_fd(STDOUT_FILENO, fds[1]);
 		st = run(&b, 2, "-");
-		restore(STDOUT_FILENO, saved);
+		restore_fd(STDOUT_FILENO, saved);
 		pthread_join(thread, NULL);
-		close(fds[0]);
 		if (st != EM_OK)
 			fail_msg("%s", b.err.text);
 		assert_int_equal(end.bytes, b.expected_n * b.shape.bytes);
@@ -398,9 +333,9 @@ static void test_closed_pipe(void **state)
 	make_inputs(&b, SORT_RANDOM, 4000, 1);
 	assert_int_equal(pipe(fds), 0);
 	close(fds[0]);
-	saved = replace(STDOUT_FILENO, fds[1]);
+	saved = replace_fd(STDOUT_FILENO, fds[1]);
 	st = run(&b, 1, "-");
-	restore(STDOUT_FILENO, saved);
+	restore_fd(STDOUT_FILENO, saved);
 	assert_int_equal(st, EM_ERR_PIPE);
 	assert_string_equal(b.err.op, "write");
 	bench_close(&b);
@@ -435,10 +370,10 @@ static void test_input_from_pipe(void **state)
 				end.data = b.records;
 				end.bytes = (size_t)b.n * b.shape.bytes;
 				b.busy = 1;
-				assert_int_equal(pthread_create(&thread, NULL, feed, &end), 0);
-				saved = replace(STDIN_FILENO, fds[0]);
+				assert_int_equal(pthread_create(&thread, NULL, pipe_feed, &end), 0);
+				saved = replace_fd(STDIN_FILENO, fds[0]);
 				st = run(&b, 1, b.out);
-				restore(STDIN_FILENO, saved);
+				restore_fd(STDIN_FILENO, saved);
 				pthread_join(thread, NULL);
 				if (st != EM_OK)
 					fail_msg("%s", b.err.text);
@@ -475,7 +410,7 @@ static void test_mixed_inputs(void **state)
 		end.data = b.records + first * 16;
 		end.bytes = (size_t)second * 16;
 		b.busy = 1;
-		assert_int_equal(pthread_create(&thread, NULL, feed, &end), 0);
+		assert_int_equal(pthread_create(&thread, NULL, pipe_feed, &end), 0);
 		run_ok(&b, 3, b.out);
 		pthread_join(thread, NULL);
 		assert_output(&b, b.out);

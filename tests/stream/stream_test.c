@@ -115,3 +115,70 @@ void stream_root_again(void)
 	if (getuid() == 0 && seteuid(0) != 0)
 		fail_msg("cannot become root again");
 }
+
+int stream_fail_reads(stream_work_fn work, void *arg, em_status end, int sys_errno, const char *dir)
+{
+	int failures = 0, done = 0;
+	uint64_t at;
+
+	for (at = 1; !done; at++) {
+		em_fault fault;
+		em_errinfo err;
+		uint64_t before;
+		em_ctx *ctx;
+		em_status st;
+
+		em_fault_init(&fault, NULL);
+		fault.ops = EM_FAULT_OPEN | EM_FAULT_READ;
+		fault.nth = at;
+		fault.sys_errno = sys_errno;
+		ctx = stream_ctx(EM_DIRECT_TRY, NULL, &fault, NULL);
+		assert_non_null(ctx);
+		before = em_ctx_memory_used(ctx);
+		memset(&err, 0, sizeof(err));
+		st = work(arg, ctx, &err);
+		done = fault.injected == 0;
+		if (done || sys_errno == 0) {
+			assert_int_equal(st, end);
+		} else {
+			failures++;
+			assert_int_equal(st, EM_ERR_IO);
+			assert_int_equal(err.sys_errno, sys_errno);
+			assert_true(strncmp(err.path, dir, strlen(dir)) == 0);
+		}
+		assert_int_equal(em_ctx_memory_used(ctx), before);
+		em_ctx_close(ctx);
+	}
+	return failures;
+}
+
+int stream_fail_memory(stream_work_fn work, void *arg, em_status end)
+{
+	int failures = 0, done = 0;
+	uint64_t at;
+
+	for (at = 1; !done; at++) {
+		test_memory mem;
+		em_ctx *ctx;
+
+		test_memory_init(&mem, at);
+		ctx = stream_ctx(EM_DIRECT_TRY, "syscall", NULL, &mem);
+		if (ctx != NULL) {
+			em_errinfo err;
+			em_status st;
+
+			memset(&err, 0, sizeof(err));
+			st = work(arg, ctx, &err);
+			if (st != end) {
+				assert_int_equal(st, EM_ERR_NOMEM);
+				assert_int_equal(err.status, EM_ERR_NOMEM);
+				failures++;
+			}
+			done = !test_memory_failed(&mem);
+			assert_true(!done || st == end);
+			em_ctx_close(ctx);
+		}
+		test_memory_assert_clean(&mem);
+	}
+	return failures;
+}

@@ -31,6 +31,17 @@ typedef struct stream_feeder {
 } stream_feeder;
 void *stream_feed(void *feeder);
 
+/*
+ * Do something with a new context again and again, with an operation failing in each round that did not in those before, until none
+ * fails; and see that it then returns `end', that failures are told as such, and that all memory comes back.  Return how many
+ * rounds failed.
+ */
+typedef em_status (*stream_work_fn)(void *arg, em_ctx *ctx, em_errinfo *err);
+/* Opening and reading files in dir; sys_errno 0: transfers are cut short, which is survived. */
+int stream_fail_reads(stream_work_fn work, void *arg, em_status end, int sys_errno, const char *dir);
+/* Allocations, also those of the context. */
+int stream_fail_memory(stream_work_fn work, void *arg, em_status end);
+
 /* Be somebody who is not root for a while: permissions do not bind root. */
 void stream_not_root(void);
 void stream_root_again(void);

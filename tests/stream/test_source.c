@@ -713,95 +713,68 @@ static void test_behind_a_stream(void **state)
 	test_dir_remove(dir);
 }
 
+/* Files that are read again and again. */
+typedef struct files {
+	char *dir, *paths[FILES_MOST], *data;
+	size_t bytes;
+	uint32_t n;
+} files;
+
+static void files_open(files *f, uint32_t n)
+{
+	test_rng rng = test_rng_make(test_seed());
+
+	f->dir = test_dir_make();
+	f->n = n;
+	f->data = malloc(FILES_MOST * 30000);
+	assert_non_null(f->data);
+	f->bytes = make_files(&rng, f->dir, f->paths, n, 1, f->data);
+}
+
+static void files_close(files *f)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->n; i++)
+		free(f->paths[i]);
+	free(f->data);
+	test_dir_remove(f->dir);
+}
+
+static em_status read_files(void *arg, em_ctx *ctx, em_errinfo *err)
+{
+	const files *f = arg;
+	em_status st;
+	reader r;
+
+	st = reader_open(&r, ctx, (const char *const *)f->paths, f->n, 1, 9999, PAGE);
+	if (st == EM_OK)
+		st = read_all(&r, f->data, f->bytes, 1);
+	*err = r.err;
+	reader_close(&r);
+	return st;
+}
+
 /* Each transfer fails once. */
 static void test_failing_reads(void **state)
 {
-	char *dir = test_dir_make(), *data = malloc(FILES_MOST * 30000), *paths[FILES_MOST];
-	test_rng rng = test_rng_make(test_seed());
-	size_t bytes;
-	uint64_t at, before;
-	int failures = 0, i;
-	const int n = 8;
+	files f;
 
 	(void)state;
-	bytes = make_files(&rng, dir, paths, (uint32_t)n, 1, data);
-	for (at = 1;; at++) {
-		em_fault fault;
-		em_ctx *ctx;
-		em_status st;
-		reader r;
-
-		em_fault_init(&fault, NULL);
-		fault.ops = EM_FAULT_OPEN | EM_FAULT_READ;
-		fault.nth = at;
-		ctx = stream_ctx(EM_DIRECT_TRY, NULL, &fault, NULL);
-		assert_non_null(ctx);
-		before = em_ctx_memory_used(ctx);
-		assert_int_equal(reader_open(&r, ctx, (const char *const *)paths, (uint32_t)n, 1, 9999, PAGE), EM_OK);
-		st = read_all(&r, data, bytes, 1);
-		if (fault.injected > 0) {
-			failures++;
-			assert_int_equal(st, EM_ERR_IO);
-			assert_int_equal(r.err.sys_errno, EIO);
-			assert_true(strncmp(r.err.path, dir, strlen(dir)) == 0);
-		} else {
-			assert_int_equal(st, EM_OK);
-		}
-		reader_close(&r);
-		assert_int_equal(em_ctx_memory_used(ctx), before);
-		em_ctx_close(ctx);
-		if (fault.injected == 0)
-			break;
-	}
-	assert_true(failures > 0);
-	for (i = 0; i < n; i++)
-		free(paths[i]);
-	free(data);
-	test_dir_remove(dir);
+	files_open(&f, 8);
+	assert_true(stream_fail_reads(read_files, &f, EM_OK, EIO, f.dir) > 0);
+	files_close(&f);
 }
 
 /* Each allocation fails once. */
 static void test_failing_memory(void **state)
 {
-	char *dir = test_dir_make(), *data = malloc(FILES_MOST * 30000), *paths[FILES_MOST];
-	test_rng rng = test_rng_make(test_seed());
-	size_t bytes;
-	uint64_t at;
-	int failures = 0, i, done = 0;
-	const int n = 6;
+	files f;
 
 	(void)state;
-	bytes = make_files(&rng, dir, paths, (uint32_t)n, 1, data);
-	for (at = 1; !done; at++) {
-		test_memory mem;
-		em_ctx *ctx;
-
-		test_memory_init(&mem, at);
-		ctx = stream_ctx(EM_DIRECT_TRY, "syscall", NULL, &mem);
-		if (ctx != NULL) {
-			em_status st;
-			reader r;
-
-			st = reader_open(&r, ctx, (const char *const *)paths, (uint32_t)n, 1, 9999, PAGE);
-			if (st == EM_OK)
-				st = read_all(&r, data, bytes, 1);
-			if (st != EM_OK) {
-				assert_int_equal(st, EM_ERR_NOMEM);
-				assert_int_equal(r.err.status, EM_ERR_NOMEM);
-				failures++;
-			}
-			done = !test_memory_failed(&mem);
-			assert_true(!done || st == EM_OK);
-			reader_close(&r);
-			em_ctx_close(ctx);
-		}
-		test_memory_assert_clean(&mem);
-	}
-	assert_true(failures > 5);
-	for (i = 0; i < n; i++)
-		free(paths[i]);
-	free(data);
-	test_dir_remove(dir);
+	files_open(&f, 6);
+	assert_true(stream_fail_memory(read_files, &f, EM_OK) > 5);
+	files_close(&f);
 }
 
 /* What a filling says it takes is what it takes. */

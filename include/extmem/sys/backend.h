@@ -101,6 +101,11 @@ typedef struct em_backend {
 	    negative: as long as it takes.  Never called with a timeout other than 0 when nothing is in flight.
 	    Returns how many, 0 after the timeout, or a negative errno (-EINTR: call again).  NULL where submit is. */
 	int (*reap)(void *handle, em_transfer **list, uint32_t max, int64_t timeout_ns);
+
+	/** Give the space of [offset, offset + bytes) back to the file system.  What was there is not read again before it is written
+	    anew; the size stays.  Other transfers of the file may be in flight.  EOPNOTSUPP where this is not possible, which is no
+	    failure: it is not asked for again.  May be NULL, and left out: a size that ends before it is legal. */
+	int (*discard)(void *handle, uint64_t offset, uint64_t bytes);
 } em_backend;
 
 /** The built-in backend of that name, or NULL.  name NULL: the best that works here.  Static; any thread. */

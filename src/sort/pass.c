@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* pass.c -- see pass.h. */
+#include "sort/pass.h"
+
+#include <string.h>
+
+#include "sort/plan_vary.h"
+#include "stream/input.h"
+
+#define CHUNK_SHARE 128u        /* a chunk is this part of the memory, within the next two */
+#define CHUNK_LEAST ((uint64_t)4096)
+#define CHUNK_MOST ((uint64_t)1 << 20)
+#define AHEAD 2u                /* chunks that are read while others are looked at, at least */
+
+em_status emi_pass_open(emi_pass *p, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k, const em_sort_opts *opts,
+			em_errinfo *err)
+{
+	return emi_top_begin(&p->top, ctx, order, from, k, opts, err);
+}
+
+static size_t chunk_bytes(const emi_pass *p)
+{
+	const uint64_t want = emi_top_memory(&p->top) / CHUNK_SHARE / EMI_PAGE * EMI_PAGE;
+
+	return (size_t)(want < CHUNK_LEAST ? CHUNK_LEAST : want > CHUNK_MOST ? CHUNK_MOST : want);
+}
+
+/* How files are read; what is the longest record is known when there is a plan, and here the most that it can be. */
+static void reading(const emi_pass *p, emi_records_opts *opts)
+{
+	memset(opts, 0, sizeof *opts);
+	opts->format = p->top.e.job.format;
+	opts->chunk_bytes = chunk_bytes(p);
+	opts->chunks = 2 * em_ctx_threads(p->top.e.job.ctx) + AHEAD;
+	opts->longest = emi_top_memory(&p->top) / EMI_LONGEST_SHARE;
+	opts->record_bytes = p->record_bytes;
+}
+
+/* Bytes in all inputs, or EMI_UNKNOWN. */
+static em_status look(const emi_pass *p, uint64_t *bytes, em_errinfo *err)
+{
+	em_ctx *ctx = p->top.e.job.ctx;
+	emi_inputs in;
+	em_status st = emi_inputs_init(&in, ctx, p->paths, p->npaths, p->record_bytes != 0 ? p->record_bytes : 1, err);
+
+	if (st != EM_OK)
+		return st;
+	*bytes = in.bytes;
+	emi_inputs_free(&in, ctx);
+	return EM_OK;
+}
+
+/* Divide the memory and open what is left to be opened. */
+static em_status prepare(emi_pass *p, em_errinfo *err)
+{
+	emi_job *job = &p->top.e.job;
+	emi_records_opts opts;
+	emi_top_use use;
+	em_status st;
+
+	reading(p, &opts);
+	use.taken = sizeof *p + p->taken + (emi_sink_is_file(p->sink) ? emi_file_memory(job->ctx) : 0);
+	use.later = emi_records_memory(&opts) + p->extra + EMI_COPIER_BUFFERS * (opts.chunk_bytes + 2u * EMI_PAGE) +
+		    em_ctx_threads(job->ctx) * sizeof *p->chunk + p->npaths * (uint64_t)EMI_PAGE / 8;
+	use.files = 2;
+	st = emi_top_prepare(&p->top, &use, err);
+	if (st != EM_OK)
+		return st;
+	p->header = job->opts.header;
+	p->chunk = emi_alloc_array(job->ctx, p->top.strands, sizeof *p->chunk, err);
+	if (p->chunk == NULL)
+		return err->status;
+	if (p->record_bytes == 0) {
+		const uint64_t longest = emi_vary_longest(job), less = p->strip != 0 ? p->strip + EMI_LENGTH_MAX : 0;
+
+		opts.longest = longest > less ? longest - less : 0;
+	}
+	st = emi_records_open(&p->records, job->ctx, p->paths, p->npaths, &opts, &job->io, err);
+	return st == EM_OK ? emi_copier_init(&p->copier, job, p->sink, opts.chunk_bytes, err) : st;
+}
+
+static em_status tick(void *arg)
+{
+	return emi_tick(arg);
+}
+
+/* Get a chunk for each strand, if there are so many; one alone as long as there is a header. */
+static em_status fetch(emi_pass *p, uint32_t *n, em_errinfo *err)
+{
+	const uint32_t most = p->convert != NULL || p->header != 0 ? 1 : p->top.strands;
+	emi_watch *watch = &p->top.e.job.watch;
+	em_status st = EM_OK;
+
+	for (*n = 0; *n < most; ++*n) {
+		st = emi_records_next(p->records, &p->chunk[*n], tick, watch, err);
+		/* The reader's one large buffer is with us: the chunk comes when that has gone back. */
+		if (st == EM_ERR_STATE && *n != 0) {
+			memset(err, 0, sizeof *err);
+			return EM_OK;
+		}
+		if (st != EM_OK)
+			break;
+	}
+	return st == EM_END && *n != 0 ? EM_OK : st;
+}
+
+/* The records at the beginning of the first file that only pass through, as far as they are in this chunk. */
+static em_status copy_header(emi_pass *p, const emi_chunk *c, const unsigned char **at, em_errinfo *err)
+{
+	const unsigned char *end = c->data + c->bytes;
+	size_t n;
+
+	if (c->file != 0)
+		p->header = 0;
+	for (p->skipped = 0; p->header != 0 && *at != end; p->header--, p->skipped++)
+		emi_record_take(&p->top.e.job.format, at, end, &n);
+	return *at != c->data ? emi_copier_write(&p->copier, c->data, (size_t)(*at - c->data), err) : EM_OK;
+}
+
+/* The record that is too long for the memory: which is it? */
+static em_status too_long(const emi_pass *p, em_errinfo *err)
+{
+	const em_top *t = &p->top;
+	const uint32_t file = p->chunk[t->long_strand].file;
+	uint64_t number = (file == p->file ? p->number : 0) + p->skipped + t->long_number + 1;
+	uint32_t i;
+
+	for (i = 0; i < t->long_strand; i++)
+		if (p->chunk[i].file == file)
+			number += t->strand[i].number;
+	return emi_fail(err, EM_ERR_FORMAT, "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
+			p->paths[file], (unsigned long long)number, (unsigned long long)t->long_need,
+			(unsigned long long)emi_vary_longest(&t->e.job));
+}
+
+/* A chunk was used up: it goes back. */
+static void retire(emi_pass *p, emi_chunk *c, uint64_t records)
+{
+	if (c->file != p->file) {
+		p->file = c->file;
+		p->number = 0;
+	}
+	p->number += p->skipped + records;
+	p->top.e.job.records_in += records;
+	p->top.read += c->bytes;
+	emi_records_release(p->records, c, p->skipped + records);
+	p->skipped = 0;
+}
+
+/* Take the records of one chunk that are not in its header. */
+static em_status take_converted(emi_pass *p, const unsigned char *at, em_errinfo *err)
+{
+	emi_chunk *c = &p->chunk[0];
+	const size_t bytes = c->bytes - (size_t)(at - c->data);
+	uint64_t records = 0;
+	em_status st = bytes != 0 ? p->convert(p, at, bytes, &records, err) : EM_OK;
+
+	retire(p, c, records);
+	return st;
+}
+
+/* Take the records of n chunks; of a first one only what lies behind its header. */
+static em_status take(emi_pass *p, uint32_t n, em_errinfo *err)
+{
+	em_top *t = &p->top;
+	const unsigned char *at = p->chunk[0].data;
+	em_status st = p->header != 0 ? copy_header(p, &p->chunk[0], &at, err) : EM_OK;
+	uint32_t i;
+
+	if (st == EM_OK && p->convert != NULL)
+		return take_converted(p, at, err);
+	for (i = 0; i < n; i++) {
+		const emi_chunk *c = &p->chunk[i];
+
+		if (p->record_bytes != 0)
+			emi_strand_records(&t->strand[i], c->data, c->bytes / p->record_bytes);
+		else
+			emi_strand_chunk(&t->strand[i], &t->e.job.format, i == 0 ? at : c->data,
+					 i == 0 ? c->bytes - (size_t)(at - c->data) : c->bytes);
+	}
+	if (st == EM_OK)
+		st = emi_top_take(t, n, err);
+	if (st == EM_ERR_RANGE && err->status == EM_OK)
+		st = too_long(p, err);
+	for (i = 0; i < n; i++)
+		retire(p, &p->chunk[i], t->strand[i].number);
+	return st;
+}
+
+/* Read the input to its end. */
+static em_status take_all(emi_pass *p, em_errinfo *err)
+{
+	em_status st;
+	uint32_t n;
+
+	for (;;) {
+		st = fetch(p, &n, err);
+		if (st == EM_OK)
+			st = take(p, n, err);
+		if (st == EM_OK)
+			st = emi_job_check(&p->top.e.job, err);
+		if (st != EM_OK)
+			break;
+	}
+	return st == EM_END ? emi_top_finish(&p->top, err) : st;
+}
+
+/* Write a record of any length. */
+static em_status write_record(emi_pass *p, const char *record, size_t n, em_errinfo *err)
+{
+	const em_format *format = &p->top.e.job.format;
+	unsigned char edge[8];
+	em_status st;
+
+	st = emi_copier_write(&p->copier, edge, (size_t)(emi_record_prefix(format, edge, n) - edge), err);
+	if (st == EM_OK)
+		st = emi_copier_write(&p->copier, record, n, err);
+	return st == EM_OK ? emi_copier_write(&p->copier, edge, (size_t)(emi_record_delimit(format, edge) - edge), err) : st;
+}
+
+static em_status write_batch(emi_pass *p, const em_batch *batch, em_errinfo *err)
+{
+	const char *records = batch->records;
+	const size_t bytes = p->top.e.job.codec->record_bytes;
+	em_status st = EM_OK;
+	size_t i;
+
+	if (batch->ends == NULL && p->strip == 0)
+		return emi_copier_write(&p->copier, records, batch->bytes, err);
+	for (i = 0; i < batch->n && st == EM_OK; i++) {
+		const size_t end = batch->ends != NULL ? (size_t)batch->ends[i] : (i + 1) * bytes;
+		const size_t begin = (i == 0 ? 0 : batch->ends != NULL ? (size_t)batch->ends[i - 1] : i * bytes) + p->strip;
+
+		st = batch->ends != NULL ? write_record(p, records + begin, end - begin, err)
+					 : emi_copier_write(&p->copier, records + begin, end - begin, err);
+	}
+	return st;
+}
+
+/* Pull all that is asked for and write it. */
+static em_status put_all(emi_pass *p, em_errinfo *err)
+{
+	const em_batch *batch;
+	em_status st;
+
+	for (;;) {
+		st = emi_top_lend(&p->top, &batch, err);
+		if (st == EM_OK)
+			st = write_batch(p, batch, err);
+		if (st != EM_OK)
+			break;
+	}
+	return st == EM_END ? emi_copier_flush(&p->copier, err) : st;
+}
+
+em_status emi_pass_run(emi_pass *p, const char *output, em_errinfo *err)
+{
+	emi_job *job = &p->top.e.job;
+	uint64_t bytes = EMI_UNKNOWN;
+	em_status st = look(p, &bytes, err);
+
+	if (st == EM_OK)
+		st = emi_sink_open(&p->sink, job->ctx, output, 0, &job->io, err);
+	if (st == EM_OK)
+		st = prepare(p, err);
+	if (st == EM_OK) {
+		emi_watch_phase(&job->watch, EM_PHASE_RUNS, bytes == EMI_UNKNOWN ? 0 : bytes);
+		st = take_all(p, err);
+	}
+	emi_records_close(p->records);
+	p->records = NULL;
+	if (st == EM_OK)
+		st = put_all(p, err);
+	if (st == EM_OK)
+		st = emi_sink_commit(p->sink, err);
+	emi_watch_settle(&job->watch);
+	return st;
+}
+
+void emi_pass_close(emi_pass *p, em_sort_stats *stats)
+{
+	em_ctx *ctx = p->top.e.job.ctx;
+
+	if (ctx == NULL)
+		return;
+	if (stats != NULL)
+		emi_job_stats(&p->top.e.job, stats);
+	if (p->chunk != NULL)
+		emi_free_array(ctx, p->chunk, p->top.strands, sizeof *p->chunk);
+	emi_copier_free(&p->copier);
+	emi_sink_close(p->sink);
+	emi_top_end(&p->top);
+}

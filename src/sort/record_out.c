@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* record_out.c -- see record_out.h. */
+#include "sort/record_out.h"
+
+#include "stream/records.h"
+
+#define COUNT_BYTES 8u
+#define DIGITS_MOST 20u         /* of a count */
+
+em_status emi_record_out(emi_copier *c, const emi_frame *f, em_errinfo *err)
+{
+	const em_format *format = &c->job->format;
+	unsigned char edge[8];
+	em_status st;
+
+	st = emi_copier_write(c, edge, (size_t)(emi_record_prefix(format, edge, f->bytes) - edge), err);
+	if (st == EM_OK)
+		st = emi_copier_write(c, emi_frame_record(f), (size_t)f->bytes, err);
+	if (st == EM_OK)
+		st = emi_copier_write(c, edge, (size_t)(emi_record_delimit(format, edge) - edge), err);
+	return st;
+}
+
+/* A count as records have it behind them. */
+static void put_count(unsigned char to[COUNT_BYTES], uint64_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < COUNT_BYTES; i++)
+		to[i] = (unsigned char)(count >> 8 * i);
+}
+
+/* A count and a tab, at the end of some room; returns where it begins. */
+static unsigned char *put_decimal(unsigned char *end, uint64_t count)
+{
+	*--end = '\t';
+	do {
+		*--end = (unsigned char)('0' + count % 10);
+		count /= 10;
+	} while (count != 0);
+	return end;
+}
+
+static em_status prefixed_counted(emi_copier *c, const emi_frame *f, uint64_t count, em_errinfo *err)
+{
+	const em_format *format = &c->job->format;
+	const uint64_t bytes = f->bytes + COUNT_BYTES;
+	unsigned char edge[COUNT_BYTES];
+	em_status st;
+
+	if (format->width < 8 && bytes >> 8 * format->width != 0)
+		return emi_fail(err, EM_ERR_RANGE, "%llu bytes of a record and its count are more than a prefix of %u can tell",
+				(unsigned long long)bytes, (unsigned)format->width);
+	st = emi_copier_write(c, edge, (size_t)(emi_record_prefix(format, edge, bytes) - edge), err);
+	if (st == EM_OK)
+		st = emi_copier_write(c, emi_frame_record(f), (size_t)f->bytes, err);
+	put_count(edge, count);
+	return st == EM_OK ? emi_copier_write(c, edge, COUNT_BYTES, err) : st;
+}
+
+em_status emi_record_out_counted(emi_copier *c, const emi_frame *f, uint64_t count, em_errinfo *err)
+{
+	unsigned char room[DIGITS_MOST + 1], *end = room + sizeof room, *begin;
+	em_status st;
+
+	if (c->job->format.kind != EM_FORMAT_DELIMITED)
+		return prefixed_counted(c, f, count, err);
+	begin = put_decimal(end, count);
+	st = emi_copier_write(c, begin, (size_t)(end - begin), err);
+	return st == EM_OK ? emi_record_out(c, f, err) : st;
+}
+
+/* The record that an element refers to, or NULL when it is to be made from it. */
+static const void *record_of(const emi_job *job, const void *elem)
+{
+	return job->codec->ref ? (const void *)(uintptr_t)((const emi_pair *)elem)->val : NULL;
+}
+
+em_status emi_elem_out(emi_copier *c, const void *elem, em_errinfo *err)
+{
+	const emi_codec *codec = c->job->codec;
+	const void *record = record_of(c->job, elem);
+	unsigned char room[sizeof(emi_pair)];
+
+	if (record == NULL) {
+		codec->store(c->job->order, elem, 1, room);
+		record = room;
+	}
+	return emi_copier_write(c, record, codec->record_bytes, err);
+}
+
+em_status emi_elem_out_counted(emi_copier *c, const void *elem, uint64_t count, em_errinfo *err)
+{
+	const emi_codec *codec = c->job->codec;
+	const void *record = record_of(c->job, elem);
+	unsigned char room[sizeof(emi_pair) + COUNT_BYTES];
+	em_status st;
+
+	if (record == NULL) {
+		codec->store(c->job->order, elem, 1, room);
+		put_count(room + codec->record_bytes, count);
+		return emi_copier_write(c, room, codec->record_bytes + COUNT_BYTES, err);
+	}
+	st = emi_copier_write(c, record, codec->record_bytes, err);
+	put_count(room, count);
+	return st == EM_OK ? emi_copier_write(c, room, COUNT_BYTES, err) : st;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * shuffle.c -- em_shuffle_files(): records in random order.
+ *
+ * On its way in each record gets eight bytes in front of it, a number that seed and record number determine; on its way
+ * out it loses them.  In between the records are sorted by these bytes.
+ *
+ * Record number i gets mix(mix(s + i * c) ^ t), s and t made of the seed and c odd.  Each step has an inverse, so no two
+ * records get the same number, and what is sorted by it has no ties.  mix() is the finaliser of splitmix64 (Steele, Lea and
+ * Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014); going through it twice, with t in between, makes
+ * the sequences of two seeds something else than parts of one sequence.
+ */
+#include <extmem/shuffle.h>
+
+#include <stddef.h>
+#include <string.h>
+
+#include <extmem/text.h>
+
+#include "base/copy.h"
+#include "sort/pass.h"
+#include "sort/plan_vary.h"
+
+#define NUMBER_BYTES 8u
+#define STEP UINT64_C(0x9e3779b97f4a7c15)
+#define STAGE_BYTES ((size_t)64 << 10) /* of records with their numbers */
+#define STAGE_RECORDS ((size_t)2048)
+
+typedef struct shuffle {
+	emi_pass pass;
+	em_shuffle_opts opts;
+	uint64_t start, twist;
+	uint64_t next;          /* number of the next record */
+	unsigned char *stage;
+	size_t stage_bytes;
+	uint64_t ends[STAGE_RECORDS];
+} shuffle;
+
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+/* The next record's number, its most significant byte first. */
+static unsigned char *put_number(shuffle *s, unsigned char *to)
+{
+	const uint64_t x = emi_big_endian(mix(mix(s->start + s->next++ * STEP) ^ s->twist));
+
+	memcpy(to, &x, sizeof x);
+	return to + sizeof x;
+}
+
+static em_status convert_fixed(emi_pass *p, const unsigned char *data, size_t bytes, uint64_t *records, em_errinfo *err)
+{
+	shuffle *s = (shuffle *)(void *)p;
+	const size_t each = (size_t)p->record_bytes, most = s->stage_bytes / (each + NUMBER_BYTES);
+	size_t left = bytes / each;
+	em_status st = EM_OK;
+
+	while (left != 0 && st == EM_OK) {
+		const size_t n = left < most ? left : most;
+		unsigned char *to = s->stage;
+		size_t i;
+
+		for (i = 0; i < n; i++, data += each) {
+			to = put_number(s, to);
+			emi_copy(to, data, each);
+			to += each;
+		}
+		emi_strand_records(&p->top.strand[0], s->stage, n);
+		st = emi_top_take(&p->top, 1, err);
+		*records += n;
+		left -= n;
+	}
+	return st;
+}
+
+/* Send what is in the stage. */
+static em_status send(shuffle *s, size_t n, em_errinfo *err)
+{
+	em_batch batch;
+
+	if (n == 0)
+		return EM_OK;
+	batch.records = s->stage;
+	batch.n = n;
+	batch.bytes = (size_t)s->ends[n - 1];
+	batch.ends = s->ends;
+	emi_strand_batch(&s->pass.top.strand[0], &batch, 0, n);
+	return emi_top_take(&s->pass.top, 1, err);
+}
+
+/* Make the stage larger, nothing being in it; the plan knows of the longest record. */
+static em_status grow(shuffle *s, size_t bytes, em_errinfo *err)
+{
+	em_ctx *ctx = s->pass.top.e.job.ctx;
+
+	emi_buffer_free(ctx, s->stage, s->stage_bytes);
+	s->stage = emi_buffer_alloc(ctx, bytes, err);
+	s->stage_bytes = bytes;
+	return s->stage != NULL ? EM_OK : err->status;
+}
+
+static em_status convert_vary(emi_pass *p, const unsigned char *data, size_t bytes, uint64_t *records, em_errinfo *err)
+{
+	shuffle *s = (shuffle *)(void *)p;
+	const unsigned char *at = data, *end = data + bytes;
+	em_status st = EM_OK;
+	size_t n = 0, filled = 0;
+
+	while (at != end) {
+		const unsigned char *record;
+		size_t length;
+
+		record = emi_record_take(&p->top.e.job.format, &at, end, &length);
+		if (n == STAGE_RECORDS || length + NUMBER_BYTES > s->stage_bytes - filled) {
+			st = send(s, n, err);
+			n = filled = 0;
+			if (st == EM_OK && length + NUMBER_BYTES > s->stage_bytes)
+				st = grow(s, length + NUMBER_BYTES, err);
+			if (st != EM_OK)
+				return st;
+		}
+		memcpy(put_number(s, s->stage + filled), record, length);
+		filled += length + NUMBER_BYTES;
+		s->ends[n++] = filled;
+		++*records;
+	}
+	return send(s, n, err);
+}
+
+/* The order of records that have their numbers in front. */
+static em_status make_order(em_order **out, em_ctx *ctx, uint64_t record_size, em_errinfo *err)
+{
+	const em_key key = { 0, 0, EM_KEY_U64, EM_KEY_BIG_ENDIAN };
+
+	if (record_size == 0)
+		return em_order_text(out, ctx, NULL, 0, NULL, err);
+	if (record_size > UINT64_MAX - NUMBER_BYTES)
+		return emi_fail(err, EM_ERR_RANGE, "a record of %llu bytes does not fit in memory", (unsigned long long)record_size);
+	return em_order_keys(out, ctx, record_size + NUMBER_BYTES, &key, 1, err);
+}
+
+static void sort_opts(const em_shuffle_opts *opts, em_sort_opts *sort)
+{
+	const em_sort_opts init = EM_SORT_OPTS_INIT;
+
+	*sort = init;
+	sort->memory = opts->memory;
+	sort->run_records = opts->run_records;
+	sort->block_bytes = opts->block_bytes;
+	sort->fan_in = opts->fan_in;
+	sort->progress = opts->progress;
+	sort->progress_user = opts->progress_user;
+	sort->format = opts->format;
+	sort->header = opts->header;
+}
+
+/* Memory for records with their numbers, one at least. */
+static em_status make_stage(shuffle *s, em_errinfo *err)
+{
+	emi_pass *p = &s->pass;
+	const uint64_t memory = emi_top_memory(&p->top);
+
+	s->stage_bytes = STAGE_BYTES;
+	if (p->record_bytes + NUMBER_BYTES > STAGE_BYTES)
+		s->stage_bytes = (size_t)p->record_bytes + NUMBER_BYTES;
+	p->taken = sizeof *s + s->stage_bytes;
+	p->extra = p->record_bytes == 0 ? memory / EMI_LONGEST_SHARE + 2u * EMI_PAGE : 0;
+	s->stage = emi_buffer_alloc(p->top.e.job.ctx, s->stage_bytes, err);
+	return s->stage != NULL ? EM_OK : err->status;
+}
+
+static em_status run(shuffle *s, em_ctx *ctx, const char *output, em_errinfo *err)
+{
+	emi_pass *p = &s->pass;
+	em_order *order = NULL;
+	em_sort_opts sort;
+	em_status st = make_order(&order, ctx, p->record_bytes, err);
+
+	if (st != EM_OK)
+		return st;
+	if (p->record_bytes != 0 && (s->opts.format != NULL || s->opts.header != 0)) {
+		st = emi_fail(err, EM_ERR_INVAL, "a format or a header of records that have one size");
+		goto out;
+	}
+	sort_opts(&s->opts, &sort);
+	p->convert = p->record_bytes != 0 ? convert_fixed : convert_vary;
+	p->strip = NUMBER_BYTES;
+	s->start = mix(s->opts.seed + STEP);
+	s->twist = mix(s->start ^ UINT64_C(0xd1b54a32d192ed03));
+	st = emi_pass_open(p, ctx, order, 0, s->opts.count != 0 ? s->opts.count : UINT64_MAX, &sort, err);
+	if (st == EM_OK)
+		st = make_stage(s, err);
+	if (st == EM_OK)
+		st = emi_pass_run(p, output, err);
+	if (s->stage != NULL)
+		emi_buffer_free(ctx, s->stage, s->stage_bytes);
+out:
+	em_order_close(order);
+	return st;
+}
+
+em_status em_shuffle_files(em_ctx *ctx, uint64_t record_size, const char *const *inputs, uint32_t ninputs, const char *output,
+			   const em_shuffle_opts *opts, em_sort_stats *stats)
+{
+	em_errinfo own, *err = opts != NULL && opts->size >= sizeof *opts && opts->errinfo != NULL ? opts->errinfo : &own;
+	shuffle *s;
+	em_status st;
+
+	memset(err, 0, sizeof *err);
+	if (ctx == NULL || inputs == NULL || ninputs == 0 || output == NULL)
+		return emi_fail(err, EM_ERR_INVAL, "an argument of em_shuffle_files() is NULL or empty");
+	if (stats != NULL && stats->size < sizeof(uint32_t))
+		return emi_fail(err, EM_ERR_INVAL, "the size of stats is not set");
+	s = emi_alloc(ctx, sizeof *s, err);
+	if (s == NULL)
+		return err->status;
+	s->pass.paths = inputs;
+	s->pass.npaths = ninputs;
+	s->pass.record_bytes = record_size;
+	st = emi_opts_copy(&s->opts, sizeof s->opts, offsetof(em_shuffle_opts, memory), opts, "em_shuffle_opts", err);
+	if (st == EM_OK)
+		st = run(s, ctx, output, err);
+	emi_pass_close(&s->pass, stats);
+	emi_free(ctx, s, sizeof *s);
+	return st;
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* top_core.c -- what an em_top does, for its callers and for those that read files; see top.h. */
+#include "sort/top.h"
+
+#include <string.h>
+
+#include "base/workers.h"
+#include "sort/plan_vary.h"
+
+#define SCRATCH_LEAST ((uint64_t)16 << 10) /* of each strand: EMI_TOP_KEPT elements */
+#define SCRATCH_MOST ((uint64_t)64 << 10)
+#define SCRATCH_SHARE 256u      /* of the memory, for frames that are looked at */
+
+/* While input comes, what was read is what is done, and not what was sorted on the way. */
+static int report(void *user, uint32_t phase, uint64_t done, uint64_t total)
+{
+	em_top *t = user;
+	const em_sort_opts *o = &t->e.job.opts;
+
+	if (phase == EM_PHASE_RUNS)
+		done = total != 0 && t->read > total ? total : t->read;
+	return o->progress(o->progress_user, phase, done, total);
+}
+
+uint64_t emi_top_memory(const em_top *t)
+{
+	const em_ctx *ctx = t->e.job.ctx;
+	const uint64_t used = em_ctx_memory_used(ctx), all = em_ctx_memory(ctx), left = used < all ? all - used : 0;
+	const uint64_t own = t->e.job.opts.memory;
+
+	return own != 0 && own < left ? own : left;
+}
+
+em_status emi_top_begin(em_top *t, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k, const em_sort_opts *opts,
+			em_errinfo *err)
+{
+	em_status st = emi_engine_open(&t->e, ctx, order, opts, err);
+	emi_job *job = &t->e.job;
+
+	if (st != EM_OK)
+		return st;
+	t->from = from;
+	t->k = k;
+	t->need = k == 0 ? 0 : from > UINT64_MAX - k ? UINT64_MAX : from + k;
+	emi_watch_init(&job->watch, job->opts.progress != NULL ? report : NULL, t, &job->io);
+	/* Threads first: their stacks count, and the plan divides what is left. */
+	if (em_ctx_threads(ctx) > 1)
+		st = emi_workers_start(ctx, err);
+	if (st != EM_OK)
+		emi_top_end(t);
+	return st;
+}
+
+static size_t scratch_bytes(const em_top *t)
+{
+	const uint64_t want = emi_top_memory(t) / SCRATCH_SHARE / EMI_PAGE * EMI_PAGE;
+
+	if (!emi_top_varied(t) || want < SCRATCH_LEAST)
+		return (size_t)SCRATCH_LEAST;
+	return (size_t)(want < SCRATCH_MOST ? want : SCRATCH_MOST);
+}
+
+static uint64_t strands_memory(const em_top *t)
+{
+	return (uint64_t)t->strands * (sizeof(emi_strand) + EMI_TOP_KEPT * sizeof(emi_top_kept) + t->strand_scratch) +
+	       3u * EMI_PAGE;
+}
+
+static em_status make_strands(em_top *t, em_errinfo *err)
+{
+	em_ctx *ctx = t->e.job.ctx;
+	uint32_t i;
+
+	t->strand = emi_alloc_array(ctx, t->strands, sizeof *t->strand, err);
+	if (t->strand != NULL)
+		t->kept = emi_alloc_array(ctx, (uint64_t)t->strands * EMI_TOP_KEPT, sizeof *t->kept, err);
+	if (t->kept != NULL)
+		t->scratch = emi_buffer_alloc(ctx, t->strands * t->strand_scratch, err);
+	if (t->scratch == NULL)
+		return err->status;
+	for (i = 0; i < t->strands; i++) {
+		t->strand[i].top = t;
+		t->strand[i].kept = t->kept + (size_t)i * EMI_TOP_KEPT;
+		t->strand[i].scratch = t->scratch + i * t->strand_scratch;
+	}
+	return EM_OK;
+}
+
+/* Divide the memory, of which some is for other things. */
+static em_status plan(em_top *t, emi_needs *needs, const emi_top_use *use, em_errinfo *err)
+{
+	emi_job *job = &t->e.job;
+	const uint64_t own = job->opts.memory;
+	em_status st;
+
+	if (own != 0)
+		job->opts.memory = own > use->taken ? own - use->taken : 1;
+	/* Said aloud, so that what is going to be taken counts. */
+	job->opts.memory = emi_top_memory(t);
+	if (job->opts.memory == 0)
+		job->opts.memory = 1;
+	needs->n = needs->bytes = EMI_UNKNOWN;
+	needs->pushed = 1;
+	needs->files = use->files;
+	needs->held = use->later + strands_memory(t) + job->codec->record_bytes;
+	st = emi_job_plan(job, needs, err);
+	/* What is needed beside the plan grows with the memory, by less than this. */
+	if (st == EM_ERR_MEMLIMIT && err->bytes != 0)
+		err->bytes = (err->bytes + use->taken) / 16 * 17 / EMI_PAGE * EMI_PAGE + EMI_PAGE;
+	return st;
+}
+
+em_status emi_top_prepare(em_top *t, const emi_top_use *use, em_errinfo *err)
+{
+	emi_job *job = &t->e.job;
+	emi_needs needs;
+	em_status st;
+
+	memset(&needs, 0, sizeof needs);
+	t->strands = emi_order_is_cmp(job->order) ? 1 : em_ctx_threads(job->ctx);
+	t->strand_scratch = scratch_bytes(t);
+	st = plan(t, &needs, use, err);
+	if (st == EM_OK)
+		st = make_strands(t, err);
+	if (st != EM_OK)
+		return st;
+	return emi_top_varied(t) ? emi_top_room_vary(t, &needs, err) : emi_top_room_fixed(t, err);
+}
+
+void emi_top_end(em_top *t)
+{
+	em_ctx *ctx = t->e.job.ctx;
+
+	if (ctx == NULL)
+		return;
+	emi_ctx_ref(ctx);
+	if (t->limit != NULL && emi_top_varied(t))
+		emi_buffer_free(ctx, t->limit, t->limit_bytes);
+	else if (t->limit != NULL)
+		emi_free(ctx, t->limit, t->limit_bytes);
+	if (t->scratch != NULL)
+		emi_buffer_free(ctx, t->scratch, t->strands * t->strand_scratch);
+	if (t->kept != NULL)
+		emi_free_array(ctx, t->kept, (uint64_t)t->strands * EMI_TOP_KEPT, sizeof *t->kept);
+	if (t->strand != NULL)
+		emi_free_array(ctx, t->strand, t->strands, sizeof *t->strand);
+	if (t->area != NULL)
+		emi_buffer_free(ctx, t->area, t->area_bytes);
+	emi_engine_close(&t->e);
+	emi_ctx_unref(ctx);
+}
+
+static void begin_strand(emi_strand *s, const void *at)
+{
+	s->at = at;
+	s->format = NULL;
+	s->end = s->base = NULL;
+	s->ends = NULL;
+	s->left = s->number = 0;
+	s->nkept = 0;
+}
+
+void emi_strand_chunk(emi_strand *s, const em_format *format, const unsigned char *data, size_t bytes)
+{
+	begin_strand(s, data);
+	s->format = format;
+	s->end = data + bytes;
+}
+
+void emi_strand_records(emi_strand *s, const void *records, uint64_t n)
+{
+	begin_strand(s, records);
+	s->left = n;
+}
+
+void emi_strand_batch(emi_strand *s, const em_batch *batch, size_t first, size_t n)
+{
+	/* Records that are all empty need not be anywhere. */
+	const unsigned char *base = batch->records != NULL ? batch->records : (const void *)"";
+
+	begin_strand(s, base + (first != 0 ? (size_t)batch->ends[first - 1] : 0));
+	s->base = base;
+	s->ends = batch->ends + first;
+	s->left = n;
+}
+
+static void look(void *arg, uint32_t i)
+{
+	em_top *t = arg;
+	emi_strand *s = &t->strand[i];
+
+	if (emi_top_varied(t))
+		emi_strand_look_vary(s);
+	else
+		emi_strand_look_fixed(s);
+}
+
+/* Add what the first strands kept, in order, up to one that is not finished; *first is that one. */
+static em_status add_kept(em_top *t, uint32_t *first, uint32_t n, em_errinfo *err)
+{
+	em_status st = EM_OK;
+
+	for (; *first < n; ++*first) {
+		emi_strand *s = &t->strand[*first];
+
+		st = emi_top_varied(t) ? emi_top_add_vary(t, s, err) : emi_top_add_fixed(t, s, err);
+		if (st != EM_OK || !emi_strand_finished(s))
+			return st;
+	}
+	return st;
+}
+
+/* Nothing is asked for. */
+static void pass_over(emi_strand *s)
+{
+	if (emi_top_varied(s->top)) {
+		emi_strand_pass_vary(s);
+		return;
+	}
+	s->number += s->left;
+	s->left = 0;
+}
+
+em_status emi_top_take(em_top *t, uint32_t n, em_errinfo *err)
+{
+	emi_job *job = &t->e.job;
+	uint32_t i = 0;
+	em_status st = emi_job_check(job, err);
+
+	for (; t->need == 0 && i < n; i++)
+		pass_over(&t->strand[i]);
+	for (; st == EM_OK && i < n && !t->limited; i += emi_strand_finished(&t->strand[i]) ? 1u : 0u)
+		st = emi_top_varied(t) ? emi_top_add_all_vary(t, &t->strand[i], err) : emi_top_add_all_fixed(t, &t->strand[i], err);
+	while (st == EM_OK && i < n) {
+		if (n - i == 1)
+			look(t, i);
+		else
+			emi_parallel(job->ctx, n, look, t);
+		st = add_kept(t, &i, n, err);
+		if (st == EM_OK)
+			st = emi_job_check(job, err);
+	}
+	return st;
+}
+
+em_status emi_top_finish(em_top *t, em_errinfo *err)
+{
+	emi_job *job = &t->e.job;
+	em_status st = emi_job_check(job, err);
+
+	t->state = EMI_TOP_FINISHED;
+	if (st != EM_OK || job->nruns == 0)
+		return st;
+	if (t->n > t->need)
+		st = emi_top_cut_fixed(t, err);
+	else if (t->e.pool.n > t->need)
+		st = emi_top_cut_vary(t, err);
+	if (st == EM_OK && t->n != 0)
+		st = emi_engine_spill(&t->e, t->area, t->n, err);
+	else if (st == EM_OK && t->e.pool.n != 0)
+		st = emi_engine_spill_pool(&t->e, err);
+	/* On failure transfers may still be on their way to buffers of the engine, but never to the area. */
+	if (t->area != NULL)
+		emi_buffer_free(job->ctx, t->area, t->area_bytes);
+	t->area = NULL;
+	return st == EM_OK ? emi_engine_reduce(&t->e, err) : st;
+}
+
+static em_status begin_pull(em_top *t, em_errinfo *err)
+{
+	if (emi_top_varied(t))
+		return emi_engine_pull_vary(&t->e, err);
+	if (t->e.job.nruns == 0 && t->n == 0)
+		return EM_END;
+	return emi_engine_pull_begin(&t->e, t->e.job.nruns == 0 ? t->area : NULL, t->n, err);
+}
+
+/* Leave out of a batch the records before it that are not asked for, and those behind.  Returns how many are left. */
+static size_t clip(em_top *t, const em_batch *batch)
+{
+	const size_t skip = t->from < batch->n ? (size_t)t->from : batch->n;
+	const size_t n = batch->n - skip < t->k ? batch->n - skip : (size_t)t->k;
+	uint64_t begin, end, *ends;
+	size_t i;
+
+	t->from -= skip;
+	t->k -= n;
+	if (n == 0)
+		return 0;
+	if (batch->ends == NULL) {
+		begin = (uint64_t)skip * t->e.job.codec->record_bytes;
+		end = begin + (uint64_t)n * t->e.job.codec->record_bytes;
+		ends = NULL;
+	} else {
+		/* The ends are the engine's, which makes them anew for each batch. */
+		ends = (uint64_t *)(uintptr_t)batch->ends + skip;
+		begin = skip != 0 ? ends[-1] : 0;
+		end = ends[n - 1];
+		for (i = 0; i < n && begin != 0; i++)
+			ends[i] -= begin;
+	}
+	t->batch.records = (const char *)batch->records + begin;
+	t->batch.n = n;
+	t->batch.bytes = (size_t)(end - begin);
+	t->batch.ends = ends;
+	return n;
+}
+
+em_status emi_top_lend(em_top *t, const em_batch **batch, em_errinfo *err)
+{
+	em_status st = EM_OK;
+	const em_batch *b;
+
+	if (t->state == EMI_TOP_FINISHED) {
+		st = t->k != 0 ? begin_pull(t, err) : EM_END;
+		t->state = EMI_TOP_PULLING;
+	}
+	do {
+		if (st == EM_OK && t->k == 0)
+			st = EM_END;
+		if (st == EM_OK)
+			st = emi_top_varied(t) ? emi_engine_pull_lines(&t->e, &b, err) : emi_engine_pull(&t->e, &b, err);
+		if (st != EM_OK) {
+			t->state = EMI_TOP_ENDED;
+			t->e.job.records_out = t->lent;
+			return st;
+		}
+	} while (clip(t, b) == 0);
+	t->lent += t->batch.n;
+	t->e.job.records_out = t->lent;
+	*batch = &t->batch;
+	return EM_OK;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * unique.c -- em_unique_files(): a sort or a merge whose output is one record of each group of equal ones.
+ *
+ * Where nothing depends on how many records a group has, that is what EM_SORT_UNIQUE does, which drops records as early as
+ * it can.
+ */
+#include <extmem/unique.h>
+
+#include "sort/files.h"
+
+static em_status check_opts(const em_unique_opts *o, em_errinfo *err)
+{
+	if ((o->flags & ~(EM_UNIQUE_COUNT | EM_UNIQUE_PRESORTED)) != 0)
+		return emi_fail(err, EM_ERR_INVAL, "unknown flags 0x%x of a search for groups", (unsigned)o->flags);
+	if (o->max_count != 0 && o->max_count < o->min_count)
+		return emi_fail(err, EM_ERR_INVAL, "no group has at least %llu and at most %llu records",
+				(unsigned long long)o->min_count, (unsigned long long)o->max_count);
+	return EM_OK;
+}
+
+/* The options of the sort, of which callers compiled against an older header have fewer. */
+static em_status sort_opts(em_sort_opts *to, const em_unique_opts *o, em_errinfo *err)
+{
+	const em_sort_opts defaults = EM_SORT_OPTS_INIT;
+
+	*to = defaults;
+	return emi_opts_copy(to, sizeof *to, 2 * sizeof(uint32_t), o->sort, "em_sort_opts", err);
+}
+
+em_status em_unique_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
+			  const em_unique_opts *opts, em_sort_stats *stats)
+{
+	em_unique_opts o = EM_UNIQUE_OPTS_INIT;
+	em_sort_opts sort;
+	emi_group_opts groups;
+	em_errinfo own, *err = &own;
+	const emi_group_opts *wanted = &groups;
+	em_status st;
+
+	st = emi_opts_copy(&o, sizeof o, 2 * sizeof(uint32_t), opts, "em_unique_opts", NULL);
+	if (st != EM_OK)
+		return st;
+	err = emi_job_errinfo(o.sort, &own);
+	st = emi_files_check("em_unique_files", ctx, order, inputs, ninputs, output, stats, err);
+	if (st == EM_OK)
+		st = check_opts(&o, err);
+	if (st == EM_OK)
+		st = sort_opts(&sort, &o, err);
+	if (st != EM_OK)
+		return st;
+	groups.counts = (o.flags & EM_UNIQUE_COUNT) != 0;
+	groups.least = o.min_count > 1 ? o.min_count : 1;
+	groups.most = o.max_count != 0 ? o.max_count : UINT64_MAX;
+	sort.flags &= ~EM_SORT_UNIQUE;
+	if (!groups.counts && groups.least == 1 && groups.most == UINT64_MAX) {
+		sort.flags |= EM_SORT_UNIQUE;
+		wanted = NULL;
+	}
+	return ((o.flags & EM_UNIQUE_PRESORTED) != 0 ? emi_merge_files : emi_sort_files)(ctx, order, inputs, ninputs, output, &sort,
+											   stats, wanted, err);
+}
