@@ -26,7 +26,7 @@
 #define MAX_FAN_IN 8192u
 #define MIN_WRITE 3u
 #define MAX_WRITE 64u
-#define MAX_ROUNDS 200
+#define MAX_ROUNDS 100000          /* where the list of runs just fits, the square root of its length */
 #define MIN_PREFETCH 2u
 #define MAX_PREFETCH 32u
 #define MAX_WINDOW 256u
@@ -229,8 +229,8 @@ static size_t mix_bytes(const emi_plan *p, const emi_plan_input *in)
 	return p->tasks * (uint64_t)bytes <= p->memory / HOT_SHARE ? bytes : 0;
 }
 
-/* A plan with blocks of this size and so many output buffers, if it fits. */
-static int fits(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes, uint32_t write_buffers)
+/* A plan with blocks of this size and so many output buffers, with memory that stays in caches or without, if it fits. */
+static int fits_with(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes, uint32_t write_buffers, int caches)
 {
 	uint64_t r = in->codec->record_bytes;
 
@@ -244,9 +244,10 @@ static int fits(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes, uin
 		p->block_bytes = (size_t)in->block_bytes;
 	p->elem_arrays = emi_codec_in_place(in->codec) ? 1 : 2;
 	p->write_buffers = write_buffers;
-	if (p->threads * HOT_BYTES <= p->memory / HOT_SHARE)
+	if (caches && p->threads * HOT_BYTES <= p->memory / HOT_SHARE)
 		p->hot_bytes = HOT_BYTES;
-	p->mix_bytes = mix_bytes(p, in);
+	if (caches)
+		p->mix_bytes = mix_bytes(p, in);
 	if (!plan_runs(p, in))
 		return 0;
 	if (p->runs == 0)
@@ -256,6 +257,18 @@ static int fits(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes, uin
 	p->peak = form_cost(p, in, p->run_records);
 	if (p->runs != 0 && merge_cost(p, in, p->fan_in) > p->peak)
 		p->peak = merge_cost(p, in, p->fan_in);
+	return 1;
+}
+
+/* What only saves time in caches is not to be the reason why a plan does not fit, or why it needs another pass. */
+static int fits(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes, uint32_t write_buffers)
+{
+	emi_plan q;
+
+	if (!fits_with(p, in, block_bytes, write_buffers, 0))
+		return 0;
+	if (fits_with(&q, in, block_bytes, write_buffers, 1) && plan_time(&q, in) <= plan_time(p, in))
+		*p = q;
 	return 1;
 }
 

@@ -160,10 +160,13 @@ static void test_least(void **state)
 
 	(void)state;
 	planner_open(&p);
-	for (i = 0; i < 300; i++) {
+	for (i = 0; i < 600; i++) {
 		uint64_t least;
 		emi_plan plan;
 
+		/* Of these inputs one has a list of runs that takes hundreds of steps to find its length. */
+		if (i == 300)
+			p.rng = test_rng_make(1775344044488407026u);
 		random_input(&p);
 		least = emi_plan_least(&p.in);
 		assert_true(least < UINT64_MAX);
