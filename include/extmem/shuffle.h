@@ -2,7 +2,7 @@
 /**
  * @file extmem/shuffle.h  Putting records into random order.
  *
- * Each record gets a random number, and they are sorted by it (extmem/sort.h), which makes every order equally likely.  The
+ * Each record gets a random number, and they are sorted by it (extmem/sort.h): no order is preferred, as far as seeds go.  The
  * number is computed from the seed and the record's number in the input, so the same seed gives the same order of so
  * many records, whatever they contain, and whatever the threads, memory, block sizes or machine.  No two records get the same
  * number.
