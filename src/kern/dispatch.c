@@ -47,6 +47,12 @@ static const struct {
 	{ runs_always, emi_kernels_scalar },
 };
 
+int emi_tie_numbers(void *arg, uint64_t a, uint64_t b)
+{
+	(void)arg;
+	return (a > b) - (a < b);
+}
+
 size_t emi_merge_tree_bytes(uint32_t k)
 {
 	size_t leaves = 1;

@@ -40,6 +40,9 @@ typedef struct emi_tie {
 	void *arg;
 } emi_tie;
 
+/* The tie function of elements whose values are numbers, the second halves of their keys: sort() does not call it but sorts by them. */
+int emi_tie_numbers(void *arg, uint64_t a, uint64_t b);
+
 /*
  * As a tie function, for merging elements whose keys are offset-value codes: they tell where a record differs from the one before it
  * in its window, and with what (Conner 1977; Graefe and Do, "Offset-value coding in database query processing", EDBT

@@ -3,7 +3,8 @@
  * codec.c -- which element a record becomes.
  *
  * A record can be made again from its element when the element holds each of its bytes: the key
- * fields do not overlap and have at most 8 bytes, and what is left has at most 8 too.  All other
+ * fields do not overlap and have at most 8 bytes, and what is left has at most 8 too; or when the key is
+ * all of it and has at most 16.  All other
  * records stay where they are and the element refers to them.  Overlapping fields are
  * not worth a closer look: nobody sorts small records by the same byte twice.
  *
@@ -13,6 +14,7 @@
  *   identity   the record is the element
  *   number     the prefix is 1, 2, 4 or 8 bytes side by side in one or the other byte order,
  *              which is what nearly everybody has (codec_number.c)
+ *   wide       keys of 9 to 16 bytes that are the whole record (codec_wide.c)
  *   any        piece by piece (codec_any.c)
  */
 #include "key/order_impl.h"
@@ -76,34 +78,39 @@ static int find_rest(emi_prefix *p, size_t record_bytes)
 	return 1;
 }
 
-/* Is every byte of the element the byte of the record at the same place? */
-static int is_identity(const emi_prefix *p, const emi_codec *c)
+/* Are the bytes of the key those of a number of n bytes, as this machine has it, at this place of the record? */
+static int is_number(const emi_bytes *key, unsigned n, size_t at)
 {
 	unsigned i;
+
+	for (i = 0; i < n && i < key->n; i++) {
+		if (key->at[i] != at + (EMI_BIG_ENDIAN ? i : n - 1 - i))
+			return 0;
+	}
+	return key->n == n;
+}
+
+/* Is every byte of the element the byte of the record at the same place? */
+static int is_identity(const em_order *o, const emi_codec *c)
+{
+	const emi_prefix *p = &o->prefix;
 
 	/* Floats always have something to flip. */
 	if (c->ref || c->record_bytes != c->elem_bytes || p->flip != 0)
 		return 0;
 	/* Elements of records as large as they are have whole words for key and val; the
-	 * order of the bytes in val is ours to choose, the key's bytes have to be in place. */
-	if (p->key.n != (c->elem == EMI_ELEM_U32 ? 4 : 8))
+	 * order of the bytes in val is ours to choose unless they are part of the key. */
+	if (c->low != NULL && (o->low.flip != 0 || !is_number(&o->low.key, 8, 8)))
 		return 0;
-	for (i = 0; i < p->key.n; i++) {
-		if (p->key.at[i] != (EMI_BIG_ENDIAN ? i : p->key.n - 1 - i))
-			return 0;
-	}
-	return 1;
+	return is_number(&p->key, c->elem == EMI_ELEM_U32 ? 4 : 8, 0);
 }
 
-void emi_codec_choose(em_order *o)
+/* The element of a key of at most 8 bytes, or of a record that stays where it is. */
+static void choose_prefix(em_order *o, size_t width)
 {
-	const size_t width = key_width(o);
 	emi_prefix *p = &o->prefix;
 	emi_codec *c = &o->codec;
 
-	emi_prefix_make(p, o->fields, o->nfields);
-	memset(c, 0, sizeof(*c));
-	c->record_bytes = o->record_bytes;
 	c->exact = o->cmp == NULL && width <= EMI_PREFIX_MAX;
 	c->ref = !c->exact || c->record_bytes < width || c->record_bytes - width > EMI_PREFIX_MAX ||
 		 !find_rest(p, c->record_bytes);
@@ -117,9 +124,21 @@ void emi_codec_choose(em_order *o)
 		c->elem = EMI_ELEM_U64;
 		c->elem_bytes = 8;
 	}
-	c->identity = is_identity(p, c);
 	if (!emi_codec_number(o, c))
 		emi_codec_any(c);
+}
+
+void emi_codec_choose(em_order *o)
+{
+	const size_t width = key_width(o);
+	emi_codec *c = &o->codec;
+
+	emi_prefix_make(&o->prefix, o->fields, o->nfields, 0);
+	memset(c, 0, sizeof(*c));
+	c->record_bytes = o->record_bytes;
+	if (!emi_codec_wide(o, width))
+		choose_prefix(o, width);
+	c->identity = is_identity(o, c);
 	if (c->identity) {
 		c->load = load_identity;
 		c->store = store_identity;

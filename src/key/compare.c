@@ -72,7 +72,9 @@ emi_tie emi_order_tie(const em_order *o, emi_compare *cmp)
 		return tie;
 	cmp->order = o;
 	tie.arg = cmp;
-	if (o->text != NULL)
+	if (o->codec.low != NULL)
+		tie.fn = emi_tie_numbers;
+	else if (o->text != NULL)
 		tie.fn = emi_tie_vary;
 	else if (o->cmp != NULL)
 		tie.fn = tie_cmp;

@@ -106,8 +106,8 @@ void emi_bytes_cut(emi_bytes *b)
 	}
 }
 
-/* Add `take' bytes of a field, the most significant ones, to a prefix that will have `total' bytes. */
-static void add_field(emi_prefix *p, const emi_field *f, unsigned take, unsigned total)
+/* Add `take' bytes of a field behind the first `skip' most significant ones to a prefix that will have `total' bytes. */
+static void add_field(emi_prefix *p, const emi_field *f, size_t skip, unsigned take, unsigned total)
 {
 	const type_info *t = &types[f->type];
 	const unsigned low = 8 * (total - p->key.n - take); /* the lowest bit of what is added */
@@ -117,31 +117,52 @@ static void add_field(emi_prefix *p, const emi_field *f, unsigned take, unsigned
 	unsigned i;
 
 	for (i = 0; i < take; i++)
-		p->key.at[p->key.n + i] = f->offset + (first_is_highest(f) ? i : f->width - 1 - i);
+		p->key.at[p->key.n + i] = f->offset + (first_is_highest(f) ? skip + i : f->width - 1 - skip - i);
 	p->key.n += take;
 	if (t->is_float) {
 		p->sign[p->nsigns].bit = sign;
 		p->sign[p->nsigns].inverts = bits ^ sign_bit;
 		p->nsigns++;
 	}
-	if (t->is_signed)
+	if (t->is_signed && skip == 0)
 		p->flip ^= sign_bit;
 	if ((f->flags & EM_KEY_DESCENDING) != 0)
 		p->flip ^= bits;
 }
 
-void emi_prefix_make(emi_prefix *p, const emi_field *fields, uint32_t n)
+/* The first field with a byte of the key from `from' on, which becomes where in the field that is. */
+static uint32_t find_field(const emi_field *fields, uint32_t n, size_t *from)
 {
-	size_t total = 0;
+	uint32_t i;
+
+	for (i = 0; i < n && *from >= fields[i].width; i++)
+		*from -= fields[i].width;
+	return i;
+}
+
+int emi_cuts_float(const emi_field *fields, uint32_t n, size_t from)
+{
+	const uint32_t i = find_field(fields, n, &from);
+
+	return i < n && from != 0 && types[fields[i].type].is_float;
+}
+
+void emi_prefix_make(emi_prefix *p, const emi_field *fields, uint32_t n, size_t from)
+{
+	const uint32_t first = find_field(fields, n, &from);
+	size_t total = 0, skip = from;
 	uint32_t i;
 
 	memset(p, 0, sizeof(*p));
-	for (i = 0; i < n && total < EMI_PREFIX_MAX; i++)
-		total += fields[i].width < EMI_PREFIX_MAX - total ? fields[i].width : EMI_PREFIX_MAX - total;
-	for (i = 0; p->key.n < total; i++) {
-		const size_t room = total - p->key.n;
+	for (i = first; i < n && total < EMI_PREFIX_MAX; i++, skip = 0) {
+		const size_t width = fields[i].width - skip, room = EMI_PREFIX_MAX - total;
 
-		add_field(p, &fields[i], (unsigned)(fields[i].width < room ? fields[i].width : room), (unsigned)total);
+		total += width < room ? width : room;
+	}
+	for (i = first, skip = from; p->key.n < total; i++, skip = 0) {
+		const size_t width = fields[i].width - skip, room = total - p->key.n;
+
+		add_field(p, &fields[i], skip, (unsigned)(width < room ? width : room), (unsigned)total);
 	}
 	emi_bytes_cut(&p->key);
 }

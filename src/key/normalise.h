@@ -14,7 +14,7 @@
  * The second step leaves the sign alone and undoes itself, so the way back is the third step
  * followed by the second.  What a whole record needs in the third step is one exclusive or with a constant.
  *
- * Elements hold the first 8 bytes of this key, its prefix.  An emi_prefix says, without a word
+ * Elements hold the first 8 bytes of this key, its prefix, and some the next 8, too.  An emi_prefix says, without a word
  * about types, which byte of the record each byte of the prefix is: the codec sees from that what
  * a record looks like, and fields that happen to lie side by side are as good as one.
  */
@@ -88,8 +88,12 @@ const char *emi_type_name(int32_t type);
 /* Find the pieces, when n and at are known. */
 void emi_bytes_cut(emi_bytes *b);
 
-/* Describe the first bytes of the key that n fields make.  The rest is left empty. */
-void emi_prefix_make(emi_prefix *p, const emi_field *fields, uint32_t n);
+/* Describe up to 8 bytes of the key that n fields make, from its byte `from' on, where no float may be cut in two: what its sign
+ * inverts would lie behind.  The rest is left empty. */
+void emi_prefix_make(emi_prefix *p, const emi_field *fields, uint32_t n, size_t from);
+
+/* Is a float cut in two there? */
+int emi_cuts_float(const emi_field *fields, uint32_t n, size_t from);
 
 /* Compare two records by one field: -1, 0, 1. */
 int emi_field_compare(const emi_field *f, const unsigned char *a, const unsigned char *b);

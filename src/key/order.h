@@ -9,10 +9,12 @@
  *              element is the normalised key and the record can be made from it
  *   PAIR       the normalised key has at most 8 bytes and at most 8 others remain: they
  *              travel in val, and the record can be made from both
+ *              Also a key of 9 to 16 bytes that is the whole record: its first 8 bytes are the element's key, the
+ *              others are val, which then takes part in comparisons (`low')
  *   REF        anything else: a PAIR whose key is the first 8 bytes of the normalised key
  *              and whose val is the address of the record
  *
- * `exact' says that equal element keys are equal keys; otherwise `tie' compares the rest.
+ * `exact' says that equal element keys are equal keys; otherwise `tie' compares the rest, given the values: addresses for a REF.
  * `identity' says that a record is its element, byte for byte: no conversion is needed.
  *
  * Key fields that overlap make a record a REF, as it could not be made again from its key.  An order that is
@@ -54,7 +56,15 @@ typedef struct emi_codec {
 	void (*store)(const em_order *o, const void *elems, size_t n, void *records);
 	/* The element key of one record (what load would give). */
 	uint64_t (*key)(const em_order *o, const void *record);
+	/* The element value of one record where it is the second half of the key, otherwise NULL. */
+	uint64_t (*low)(const em_order *o, const void *record);
 } emi_codec;
+
+/* What the tie function of an order that is not exact wants to know of a record. */
+static inline uint64_t emi_codec_val(const emi_codec *c, const em_order *o, const void *record)
+{
+	return c->low != NULL ? c->low(o, record) : (uint64_t)(uintptr_t)record;
+}
 
 /* Can elements take the place of their records, in the same memory? */
 static inline int emi_codec_in_place(const emi_codec *c)
@@ -73,7 +83,7 @@ typedef struct emi_compare {
 } emi_compare;
 
 /* The tie function of an order for the kernels: fn is NULL when the codec is exact, otherwise it compares two records by
- * address and cmp is its argument: cmp->order is set here, cmp->failed is the caller's to clear before and to look at
+ * what emi_codec_val() says of them and cmp is its argument: cmp->order is set here, cmp->failed is the caller's to clear before and to look at
  * after.  It is written and should be read atomically.  Once it is set the function is not called any more. */
 emi_tie emi_order_tie(const em_order *o, emi_compare *cmp);
 

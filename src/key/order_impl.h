@@ -16,6 +16,7 @@ struct em_order {
 	size_t record_bytes;            /* 0: records of any length */
 	emi_codec codec;
 	emi_prefix prefix;
+	emi_prefix low;                 /* the key's bytes behind the prefix, where elements hold them, too */
 	char *name;
 	em_cmp_fn cmp;                  /* NULL: fields */
 	void *user;
@@ -33,6 +34,10 @@ void emi_store_ref(const em_order *o, const void *elems, size_t n, void *records
 
 /* codec_any.c: codecs that take any prefix and any rest.  Fills key, load and store according to elem and ref. */
 void emi_codec_any(emi_codec *c);
+
+/* codec_wide.c: keys of 9 to 16 bytes that are the whole record.  Fills codec and `low'; returns 0, with nothing filled, when this is
+ * not such a record. */
+int emi_codec_wide(em_order *o, size_t width);
 
 /* codec_number.c: faster ones for records whose prefix is one number.  Returns 0, with nothing filled, when
  * this is not such a record; emi_codec_any() takes it then. */

@@ -297,9 +297,9 @@ static int same_key(emi_engine *e, const char *a, const char *b)
 {
 	const emi_job *job = &e->job;
 
-	if (job->tie.fn != NULL && job->tie.fn(job->tie.arg, (uint64_t)(uintptr_t)a, (uint64_t)(uintptr_t)b) != 0)
-		return 0;
-	return job->codec->key(job->order, a) == job->codec->key(job->order, b);
+	return job->codec->key(job->order, a) == job->codec->key(job->order, b) &&
+	       (job->tie.fn == NULL || job->tie.fn(job->tie.arg, emi_codec_val(job->codec, job->order, a),
+						   emi_codec_val(job->codec, job->order, b)) == 0);
 }
 
 /* Keep the first of equal records, also of those that continue from the batch before. */

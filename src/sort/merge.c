@@ -140,6 +140,7 @@ static void find_bound(const emi_merger *m, size_t s, emi_bound *b)
 		if (b->record == NULL || emi_is_before(m->job, r, UINT32_MAX, b)) {
 			b->record = r;
 			b->key = m->job->codec->key(m->job->order, r);
+			b->val = emi_codec_val(m->job->codec, m->job->order, r);
 			b->run = i;
 		}
 	}

@@ -32,6 +32,7 @@ typedef struct emi_slice {
 typedef struct emi_bound {
 	const char *record;     /* NULL: no bound, everything in hand is before it */
 	uint64_t key;
+	uint64_t val;           /* for ties */
 	uint32_t run;
 } emi_bound;
 
@@ -57,7 +58,7 @@ static inline int emi_is_before(const emi_job *job, const char *a, uint32_t i, c
 	if (key != b->key)
 		return key < b->key;
 	if (job->tie.fn != NULL) {
-		int c = job->tie.fn(job->tie.arg, (uint64_t)(uintptr_t)a, (uint64_t)(uintptr_t)b->record);
+		int c = job->tie.fn(job->tie.arg, emi_codec_val(job->codec, job->order, a), b->val);
 
 		if (c != 0)
 			return c < 0;

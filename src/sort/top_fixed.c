@@ -91,12 +91,12 @@ static void look_u64(emi_strand *s, size_t n, size_t bytes)
 			keep(s, s->at + i * bytes, s->number + i);
 }
 
-/* Does a record come before another, whose elements have the same key? */
-static int ties_before(const em_top *t, const void *a, const void *b)
+/* Does an element with the limit's key come before the limit? */
+static int ties_before(const em_top *t, uint64_t val)
 {
-	const emi_tie *tie = &t->e.job.tie;
+	const emi_job *job = &t->e.job;
 
-	return tie->fn != NULL && tie->fn(tie->arg, (uint64_t)(uintptr_t)a, (uint64_t)(uintptr_t)b) < 0;
+	return job->tie.fn != NULL && job->tie.fn(job->tie.arg, val, emi_codec_val(job->codec, job->order, t->limit)) < 0;
 }
 
 static void look_pair(emi_strand *s, size_t n, size_t bytes)
@@ -106,10 +106,8 @@ static void look_pair(emi_strand *s, size_t n, size_t bytes)
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		const unsigned char *record = s->at + i * bytes;
-
-		if (e[i].key < limit || (e[i].key == limit && ties_before(s->top, record, s->top->limit)))
-			keep(s, record, s->number + i);
+		if (e[i].key < limit || (e[i].key == limit && ties_before(s->top, e[i].val)))
+			keep(s, s->at + i * bytes, s->number + i);
 	}
 }
 
@@ -147,10 +145,10 @@ static uint64_t elem_key(const em_top *t, const char *elem)
 						    : *(const uint64_t *)(const void *)elem;
 }
 
-/* The record that an element refers to. */
-static const void *referred(const char *elem)
+/* The value of an element that has one. */
+static uint64_t elem_val(const char *elem)
 {
-	return (const void *)(uintptr_t)((const emi_pair *)(const void *)elem)->val;
+	return ((const emi_pair *)(const void *)elem)->val;
 }
 
 /* Of two neighbours in order: are they equal? */
@@ -160,8 +158,7 @@ static int same(const em_top *t, const char *a, const char *b)
 
 	if (elem_key(t, a) != elem_key(t, b))
 		return 0;
-	return tie->fn == NULL ||
-	       tie->fn(tie->arg, (uint64_t)(uintptr_t)referred(a), (uint64_t)(uintptr_t)referred(b)) == 0;
+	return tie->fn == NULL || tie->fn(tie->arg, elem_val(a), elem_val(b)) == 0;
 }
 
 /* Keep the first of equal ones; returns how many are left, no more than are needed. */
@@ -187,10 +184,10 @@ static void set_limit(em_top *t, const char *elem)
 	const uint64_t key = elem_key(t, elem);
 
 	if (t->limited && (key > t->limit_key ||
-			   (key == t->limit_key && !(codec->ref && ties_before(t, referred(elem), t->limit)))))
+			   (key == t->limit_key && !(codec->elem == EMI_ELEM_PAIR && ties_before(t, elem_val(elem))))))
 		return;
 	if (codec->ref)
-		memcpy(t->limit, referred(elem), codec->record_bytes);
+		memcpy(t->limit, (const void *)(uintptr_t)elem_val(elem), codec->record_bytes);
 	else
 		codec->store(t->e.job.order, elem, 1, t->limit);
 	t->limit_key = key;

@@ -104,8 +104,8 @@ static int same(emi_elem elem, const void *a, const emi_pair *p, size_t n)
 	return 1;
 }
 
-/* ranks == 0: no tie function. */
-static void check_sort(const emi_kernels *k, emi_elem elem, size_t n, model_pattern how, size_t ranks)
+/* ranks == 0: no tie function.  numbers: the values are numbers, in place of ranks. */
+static void check_sort_by(const emi_kernels *k, emi_elem elem, size_t n, model_pattern how, size_t ranks, int numbers)
 {
 	emi_pair *p = must_alloc(n, sizeof *p), *t = must_alloc(n, sizeof *t);
 	array a = array_make(k, n), tmp = array_make(k, n);
@@ -118,11 +118,13 @@ static void check_sort(const emi_kernels *k, emi_elem elem, size_t n, model_patt
 		tie.fn = model_tie;
 		tie.arg = &calls;
 		for (i = 0; i < n; i++)
-			p[i].val = model_val(below(ranks), i);
+			p[i].val = numbers ? below(ranks) << below(64) : model_val(below(ranks), i);
 	}
+	if (numbers)
+		tie.fn = emi_tie_numbers;
 	for (i = 0; i < n; i++)
 		model_put(elem, a.a, i, &p[i]);
-	model_sort(p, t, n, ranks && elem == EMI_ELEM_PAIR ? model_tie : NULL);
+	model_sort(p, t, n, elem == EMI_ELEM_PAIR ? tie.fn : NULL);
 	k->sort(a.a, tmp.a, n, &tie);
 	if (!same(elem, a.a, p, n))
 		fail_at(ranks ? "sort with ties" : "sort", k, elem, n, (int)how);
@@ -130,6 +132,11 @@ static void check_sort(const emi_kernels *k, emi_elem elem, size_t n, model_patt
 	free(tmp.base);
 	free(p);
 	free(t);
+}
+
+static void check_sort(const emi_kernels *k, emi_elem elem, size_t n, model_pattern how, size_t ranks)
+{
+	check_sort_by(k, elem, n, how, ranks, 0);
 }
 
 static void sort_body(const emi_kernels *k, emi_elem elem)
@@ -171,6 +178,28 @@ static void test_sort_ties(void **state)
 {
 	(void)state;
 	for_all(sort_ties_body);
+}
+
+/* Keys whose second half is the value: groups of equal first halves of every size. */
+static void sort_numbers_body(const emi_kernels *k, emi_elem elem)
+{
+	static const size_t ranks[] = { 2, 1000, 1u << 30 };
+	size_t i;
+	int how;
+
+	if (elem != EMI_ELEM_PAIR)
+		return;
+	for (i = 0; i < SIZES; i++)
+		for (how = 0; how < P_COUNT; how++)
+			check_sort_by(k, elem, sizes[i], (model_pattern)how, ranks[below(3)], 1);
+	for (how = 0; how < P_COUNT; how++)
+		check_sort_by(k, elem, large_sizes[below(LARGE_SIZES)], (model_pattern)how, ranks[below(3)], 1);
+}
+
+static void test_sort_numbers(void **state)
+{
+	(void)state;
+	for_all(sort_numbers_body);
 }
 
 /* Whatever the tie function says: the keys are in order and nothing is lost. */
@@ -418,6 +447,7 @@ int main(void)
 		cmocka_unit_test(test_partition),
 		cmocka_unit_test(test_sort),
 		cmocka_unit_test(test_sort_ties),
+		cmocka_unit_test(test_sort_numbers),
 		cmocka_unit_test(test_sort_liars),
 		cmocka_unit_test(test_bound),
 	};

@@ -33,7 +33,7 @@ static uint64_t prefix_of(const em_key *key, const unsigned char *record)
 	const emi_field f = field_of(key);
 	emi_prefix p;
 
-	emi_prefix_make(&p, &f, 1);
+	emi_prefix_make(&p, &f, 1, 0);
 	return emi_prefix_get(&p, record);
 }
 
@@ -142,7 +142,7 @@ static void check_values(int32_t type, uint32_t flags)
 	size_t i, j;
 
 	assert_true(n > 0);
-	emi_prefix_make(&p, &f, 1);
+	emi_prefix_make(&p, &f, 1, 0);
 	assert_int_equal(p.key.n, width);
 	for (i = 0; i < n; i++) {
 		memset(a, 0x77, sizeof(a));
@@ -242,7 +242,7 @@ static void test_several_fields(void **state)
 		memcpy(b, a, sizeof(b));
 		b[test_below(&rng, sizeof(b))] ^= (unsigned char)(1u << test_below(&rng, 8));
 		b[test_below(&rng, sizeof(b))] ^= (unsigned char)test_below(&rng, 256);
-		emi_prefix_make(&p, fields, n);
+		emi_prefix_make(&p, fields, n, 0);
 		assert_int_equal(p.key.n, width < 8 ? width : 8);
 		assert_int_equal(p.rest.n, 0);
 		x = emi_prefix_get(&p, a);
@@ -266,12 +266,35 @@ static void test_cut_float(void **state)
 	emi_prefix p;
 
 	(void)state;
-	emi_prefix_make(&p, fields, 2);
+	emi_prefix_make(&p, fields, 2, 0);
 	model_write(&keys[0], record, 0x2a);
 	model_write(&keys[1], record, 0xbff0000000000012u);
 	assert_true(emi_prefix_get(&p, record) == 0x2a400fffffffffffu);
 	model_write(&keys[1], record, 0x3ff0000000001200u);
 	assert_true(emi_prefix_get(&p, record) == 0x2abff00000000012u);
+}
+
+/* The bytes behind the prefix go on where it ends, in whichever field that is. */
+static void test_behind(void **state)
+{
+	const em_key keys[] = { { 0, 0, EM_KEY_I32, 0 }, { 4, 6, EM_KEY_BYTES, EM_KEY_DESCENDING }, { 10, 0, EM_KEY_F32, 0 } };
+	const emi_field fields[] = { field_of(&keys[0]), field_of(&keys[1]), field_of(&keys[2]) };
+	const unsigned char record[14] = { 1, 2, 3, 4, 0xf0, 0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0, 0, 0x80, 0x3f };
+	emi_prefix p;
+
+	(void)state;
+	emi_prefix_make(&p, fields, 3, 0);
+	assert_true(emi_prefix_get(&p, record) == 0x840302010f0e0d0cu);
+	emi_prefix_make(&p, fields, 3, 8);
+	assert_int_equal(p.key.n, 6);
+	assert_true(emi_prefix_get(&p, record) == 0x0b0abf800000u);
+	emi_prefix_make(&p, fields, 3, 14);
+	assert_int_equal(p.key.n, 0);
+	assert_false(emi_cuts_float(fields, 3, 8));
+	assert_false(emi_cuts_float(fields, 3, 10));
+	assert_true(emi_cuts_float(fields, 3, 11));
+	assert_true(emi_cuts_float(fields, 3, 13));
+	assert_false(emi_cuts_float(fields, 3, 14));
 }
 
 static void test_no_fields(void **state)
@@ -280,7 +303,7 @@ static void test_no_fields(void **state)
 	emi_prefix p;
 
 	(void)state;
-	emi_prefix_make(&p, NULL, 0);
+	emi_prefix_make(&p, NULL, 0, 0);
 	assert_int_equal(p.key.n, 0);
 	assert_true(emi_prefix_get(&p, record) == 0);
 }
@@ -295,6 +318,7 @@ int main(void)
 		cmocka_unit_test(test_floats_as_c_has_them),
 		cmocka_unit_test(test_several_fields),
 		cmocka_unit_test(test_cut_float),
+		cmocka_unit_test(test_behind),
 		cmocka_unit_test(test_no_fields),
 	};
 

@@ -118,6 +118,9 @@ static const sort_shape shapes[] = {
 	{ 16, 1, { { 0, 0, EM_KEY_U64, 0 } } },
 	{ 16, 1, { { 8, 0, EM_KEY_F64, EM_KEY_BIG_ENDIAN } } },
 	{ 11, 1, { { 3, 0, EM_KEY_U16, 0 } } },
+	{ 16, 2, { { 0, 0, EM_KEY_U64, 0 }, { 8, 0, EM_KEY_U64, 0 } } },
+	{ 16, 1, { { 0, 16, EM_KEY_BYTES, 0 } } },
+	{ 13, 1, { { 0, 13, EM_KEY_BYTES, 0 } } },
 	{ 28, 2, { { 20, 0, EM_KEY_U64, 0 }, { 0, 0, EM_KEY_U8, 0 } } },
 };
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))

@@ -132,6 +132,7 @@ static const sort_shape shapes[] = {
 	{ 4, 1, { { 0, 0, EM_KEY_U32, 0 } } },
 	{ 100, 1, { { 0, 10, EM_KEY_BYTES, 0 } } },
 	{ 2000, 1, { { 0, 3, EM_KEY_BYTES, 0 } } },
+	{ 16, 1, { { 0, 16, EM_KEY_BYTES, 0 } } },
 };
 
 /* Wrong predictions and as few buffers as there can be: one for each run, none beyond. */

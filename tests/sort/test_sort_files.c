@@ -161,6 +161,8 @@ static void assert_output(bench *b, const char *path)
 
 static const sort_shape shapes[] = {
 	{ 16, 1, { { 0, 0, EM_KEY_U64, 0 } } },
+	{ 16, 1, { { 0, 16, EM_KEY_BYTES, 0 } } },
+	{ 13, 1, { { 0, 13, EM_KEY_BYTES, 0 } } },
 	{ 1, 1, { { 0, 0, EM_KEY_U8, EM_KEY_DESCENDING } } },
 	{ 7, 1, { { 2, 0, EM_KEY_I32, 0 } } },
 	{ 100, 1, { { 0, 10, EM_KEY_BYTES, 0 } } },

@@ -124,7 +124,7 @@ static const ranks some_ranks[] = {
 
 static const sort_shape *shapes(size_t *n)
 {
-	static sort_shape shape[8];
+	static sort_shape shape[9];
 
 	shape[0] = sort_shape_of(EM_KEY_U32, 0, 0, 4);
 	shape[1] = sort_shape_of(EM_KEY_U64, 0, 0, 8);
@@ -134,6 +134,7 @@ static const sort_shape *shapes(size_t *n)
 	shape[5] = sort_shape_of(EM_KEY_F32, 0, 0, 12);
 	shape[6] = sort_shape_of(EM_KEY_BYTES, 10, 0, 100);
 	shape[7] = sort_shape_of(EM_KEY_U64, 0, EM_KEY_DESCENDING, 33);
+	shape[8] = sort_shape_of(EM_KEY_BYTES, 16, 0, 16);
 	*n = 8;
 	return shape;
 }
