@@ -94,6 +94,7 @@ typedef struct em_sort_stats {
 	em_phase_stats phase[EM_PHASES];
 	uint64_t peak_scratch_held; /**< Bytes that the file system had set aside for scratch at most: also what is reserved ahead, and
 	                             what is free and was not given back. */
+	uint64_t kept_records;  /**< Of the last run formed, when it stayed in memory beside the merge, otherwise 0. */
 } em_sort_stats;
 
 /**

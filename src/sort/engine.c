@@ -7,6 +7,8 @@
 #include "sort/block_vary.h"
 #include "sort/room.h"
 
+#define READ_AHEAD 8u           /* blocks that are enough to keep a disk busy */
+
 em_status emi_engine_open(emi_engine *e, em_ctx *ctx, const em_order *order, const em_sort_opts *opts,
 			  em_errinfo *err)
 {
@@ -28,6 +30,8 @@ void emi_engine_close(emi_engine *e)
 	if (e->last != NULL)
 		emi_free(ctx, e->last, e->last_bytes);
 	emi_pool_free(&e->pool);
+	if (e->kept.area != NULL)
+		emi_buffer_free(ctx, e->kept.area, e->kept.area_bytes);
 	if (e->ends != NULL)
 		emi_buffer_free(ctx, e->ends, e->lines_bytes);
 	if (e->lines != NULL)
@@ -101,6 +105,49 @@ em_status emi_engine_spill(emi_engine *e, void *records, uint64_t n, em_errinfo 
 	return st == EM_OK ? emi_engine_end_run(e, err) : st;
 }
 
+/* Runs that are merged at once, when no more are to come. */
+static uint64_t all_runs(const emi_engine *e)
+{
+	return e->job.nruns + (e->kept.area != NULL);
+}
+
+/* Is there memory for it beside the buffers of a merge of all runs, without too few of them being left to read ahead? */
+static int can_keep(const emi_engine *e, size_t bytes)
+{
+	const emi_job *job = &e->job;
+	emi_plan with = job->plan, without = job->plan;
+	uint32_t ahead;
+
+	if (!emi_plan_merging(&without, &job->plan_input, job->nruns + 1, 0) ||
+	    !emi_plan_merging(&with, &job->plan_input, job->nruns + 1, bytes))
+		return 0;
+	ahead = without.read_buffers < READ_AHEAD ? without.read_buffers : READ_AHEAD;
+	return with.fan_in > job->nruns && with.read_buffers >= ahead && with.window == without.window;
+}
+
+em_status emi_engine_keep(emi_engine *e, char *area, char *other, size_t area_bytes, char *records, uint64_t n, char **kept,
+			  em_errinfo *err)
+{
+	emi_job *job = &e->job;
+	char *const to = job->codec->ref ? other : area;
+	char *first;
+	em_status st;
+
+	*kept = NULL;
+	if (to == NULL || job->nruns == 0 || !can_keep(e, area_bytes))
+		return EM_OK;
+	st = emi_form_kept(&e->former, records, n, job->codec->ref ? other : NULL, &first, err);
+	if (st != EM_OK)
+		return st;
+	*kept = e->kept.area = to;
+	e->kept.area_bytes = area_bytes;
+	e->kept.first = first;
+	e->kept.bytes = (size_t)n * job->codec->record_bytes;
+	job->kept_records = n;
+	emi_job_count_run(job, n);
+	return EM_OK;
+}
+
 em_status emi_engine_sort_to(emi_engine *e, void *records, uint64_t n, const emi_dest *dest, em_errinfo *err)
 {
 	em_status st;
@@ -110,10 +157,10 @@ em_status emi_engine_sort_to(emi_engine *e, void *records, uint64_t n, const emi
 	return st == EM_OK ? emi_outseq_end(&e->out, err) : st;
 }
 
-/* Merge k runs into the sequence that was begun for them. */
+/* Merge k runs, and the one that was kept, if any, into the sequence that was begun for them. */
 static em_status drive_merge(emi_engine *e, const emi_run *runs, uint32_t k, em_errinfo *err)
 {
-	em_status st = emi_merger_open(&e->merger, &e->job, runs, k, &e->out, err), end;
+	em_status st = emi_merger_open(&e->merger, &e->job, runs, k, &e->kept, &e->out, err), end;
 
 	while (st == EM_OK)
 		st = emi_merger_step(&e->merger, err);
@@ -124,7 +171,7 @@ static em_status drive_merge(emi_engine *e, const emi_run *runs, uint32_t k, em_
 	return st == EM_END ? end : st;
 }
 
-uint64_t emi_engine_bytes(const emi_run *runs, uint64_t k)
+static uint64_t bytes_of(const emi_run *runs, uint64_t k)
 {
 	uint64_t i, n = 0;
 
@@ -133,12 +180,18 @@ uint64_t emi_engine_bytes(const emi_run *runs, uint64_t k)
 	return n;
 }
 
+/* Bytes of the last merge. */
+static uint64_t all_bytes(const emi_engine *e)
+{
+	return bytes_of(e->job.run, e->job.nruns) + e->kept.bytes;
+}
+
 /* Replace k neighbouring runs by the merge of them. */
 static em_status merge_group(emi_engine *e, uint64_t first, uint32_t k, em_errinfo *err)
 {
 	emi_job *job = &e->job;
 	emi_run *runs = job->run + first, run;
-	em_status st = emi_engine_begin_run(e, emi_engine_bytes(runs, k), err);
+	em_status st = emi_engine_begin_run(e, bytes_of(runs, k), err);
 	uint32_t i, level = 0;
 
 	if (st == EM_OK)
@@ -162,7 +215,7 @@ static em_status merge_group(emi_engine *e, uint64_t first, uint32_t k, em_errin
 /* The k neighbours with the fewest bytes: only neighbours, as equal records keep the order of their runs. */
 static uint64_t smallest_group(const emi_job *job, uint32_t k)
 {
-	uint64_t sum = emi_engine_bytes(job->run, k), best_sum = sum, best = 0, i;
+	uint64_t sum = bytes_of(job->run, k), best_sum = sum, best = 0, i;
 
 	for (i = k; i < job->nruns; i++) {
 		sum += job->run[i].bytes - job->run[i - k].bytes;
@@ -188,7 +241,7 @@ em_status emi_engine_reduce(emi_engine *e, em_errinfo *err)
 	for (i = 0; i < job->nruns; i++)
 		if (job->run[i].longest > job->plan_input.longest)
 			job->plan_input.longest = job->run[i].longest;
-	emi_plan_merging(&job->plan, &job->plan_input, job->nruns);
+	(void)emi_plan_merging(&job->plan, &job->plan_input, all_runs(e), e->kept.area_bytes);
 	if (st == EM_OK && job->nruns > job->plan.fan_in)
 		emi_watch_phase(&job->watch, EM_PHASE_MERGE, 0);
 	while (st == EM_OK && job->nruns > job->plan.fan_in) {
@@ -210,9 +263,9 @@ em_status emi_engine_merge_to(emi_engine *e, const emi_dest *dest, em_errinfo *e
 {
 	emi_job *job = &e->job;
 
-	emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, emi_engine_bytes(job->run, job->nruns));
+	emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, all_bytes(e));
 	emi_room_give_back(job);
-	emi_engine_begin_out(e, dest, emi_engine_bytes(job->run, job->nruns));
+	emi_engine_begin_out(e, dest, all_bytes(e));
 	return drive_merge(e, job->run, (uint32_t)job->nruns, err);
 }
 
@@ -232,10 +285,10 @@ em_status emi_engine_pull_begin(emi_engine *e, void *records, uint64_t n, em_err
 	em_status st;
 
 	if (records == NULL) {
-		emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, emi_engine_bytes(job->run, job->nruns));
+		emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, all_bytes(e));
 		emi_room_give_back(job);
-		emi_engine_begin_out(e, &lend, emi_engine_bytes(job->run, job->nruns));
-		return emi_merger_open(&e->merger, job, job->run, (uint32_t)job->nruns, &e->out, err);
+		emi_engine_begin_out(e, &lend, all_bytes(e));
+		return emi_merger_open(&e->merger, job, job->run, (uint32_t)job->nruns, &e->kept, &e->out, err);
 	}
 	st = emi_form_elems(&e->former, records, n, &elems, err);
 	if (st != EM_OK)

@@ -5,6 +5,7 @@
  * The sorter and the sorting of files are this engine between different sources and sinks:
  *
  *   spill        records of an area become a run on the scratch disk     (any number of times)
+ *   keep         the last ones become a run that stays in memory         (if there is room for it beside the merge)
  *   reduce       runs are merged until the rest fits one merge
  *   merge_to     that last merge, into any destination, at once; or
  *   pull_begin, pull   the same, or an area that never was spilled, batch by batch
@@ -25,6 +26,7 @@ typedef struct emi_engine {
 	emi_run_writer writer;
 	emi_former former;
 	emi_merger merger;
+	emi_kept_run kept;      /* the last run, if it stayed in memory */
 	/* pulling */
 	const char *elems;      /* sorted in memory, or NULL when runs are merged */
 	uint64_t elems_at, elems_end;
@@ -53,6 +55,14 @@ em_status emi_engine_prepare(emi_engine *e, em_errinfo *err);
 
 /* Sort n > 0 records (see emi_form_run()) and write them as a run. */
 em_status emi_engine_spill(emi_engine *e, void *records, uint64_t n, em_errinfo *err);
+
+/*
+ * The last run, of n > 0 records at `records' in `area', when others were spilled: if there is memory for it while all are merged, sort it and
+ * keep it, in its area, or, where elements refer to records, in `other' (NULL: there is none), which has as many bytes.  *kept is the
+ * one of them that is the engine's now, or NULL: then nothing was done, and it has to be spilled.
+ */
+em_status emi_engine_keep(emi_engine *e, char *area, char *other, size_t area_bytes, char *records, uint64_t n, char **kept,
+			  em_errinfo *err);
 
 /* Sort n > 0 records, all there are, into a destination. */
 em_status emi_engine_sort_to(emi_engine *e, void *records, uint64_t n, const emi_dest *dest, em_errinfo *err);
@@ -88,6 +98,5 @@ em_status emi_engine_begin_run(emi_engine *e, uint64_t bytes, em_errinfo *err);
 em_status emi_engine_end_run(emi_engine *e, em_errinfo *err);
 void emi_engine_begin_out(emi_engine *e, const emi_dest *dest, uint64_t bytes);
 em_status emi_engine_pull_block(emi_engine *e, const emi_outblock **block, em_errinfo *err);
-uint64_t emi_engine_bytes(const emi_run *runs, uint64_t k);
 
 #endif

@@ -15,7 +15,8 @@ typedef struct forming {
 	emi_partition part;
 	const char *records;    /* n of them, to be loaded */
 	size_t next;            /* bucket or unit to be taken next; atomic */
-	emi_outseq *q;          /* NULL: leave the elements */
+	emi_outseq *q;          /* where they go, ... */
+	char *room;             /* ... or there; both NULL: the elements are left as they are */
 	uint64_t base;          /* progress before this sort */
 } forming;
 
@@ -71,17 +72,20 @@ static void load_records(void *arg, uint64_t i, size_t n)
 		    s->part.a + (size_t)i * codec->elem_bytes);
 }
 
-/* Store sorted elements [lo, hi) at their places in the sequence. */
+/* Store sorted elements [lo, hi) at their places in the sequence, or the room. */
 static int emit(forming *s, uint64_t lo, uint64_t hi)
 {
+	const emi_codec *codec = s->job->codec;
+
 	while (lo < hi) {
 		size_t n = (size_t)(hi - lo);
-		void *dst = emi_outseq_place(s->q, lo, &n);
+		void *dst = s->room != NULL ? s->room + (size_t)lo * codec->record_bytes : emi_outseq_place(s->q, lo, &n);
 
 		if (dst == NULL)
 			return 0;
-		s->job->codec->store(s->job->order, s->part.sorted + (size_t)lo * s->job->kern->elem_bytes, n, dst);
-		emi_outseq_filled(s->q, lo, n);
+		codec->store(s->job->order, s->part.sorted + (size_t)lo * codec->elem_bytes, n, dst);
+		if (s->room == NULL)
+			emi_outseq_filled(s->q, lo, n);
 		lo += n;
 	}
 	return 1;
@@ -131,7 +135,7 @@ static void finish_part(void *arg, uint32_t part)
 			continue;
 		if (s->part.must_sort)
 			sort_bucket(s, part, lo, hi);
-		if (s->q != NULL && !emit(s, lo, hi))
+		if ((s->q != NULL || s->room != NULL) && !emit(s, lo, hi))
 			return;
 		if (mine)
 			s->job->watch.done = s->base + hi * s->job->codec->record_bytes;
@@ -149,49 +153,70 @@ static char *align_records(const emi_job *job, char *records, uint64_t n)
 	return records - off;
 }
 
-static em_status form(emi_former *f, char *records, uint64_t n, emi_outseq *q, const void **elems, em_errinfo *err)
+static void begin(forming *s, emi_former *f, char *records, uint64_t n)
 {
 	emi_job *job = f->job;
-	forming s;
-	em_status st;
 
-	memset(&s, 0, sizeof s);
-	s.f = f;
-	s.job = job;
-	s.q = q;
-	s.base = job->watch.done;
-	s.part.job = job;
-	s.part.room = &f->buckets;
-	s.part.n = n;
-	s.part.ties = job->tie.fn != NULL;
-	s.part.b = f->elems[1];
-	s.part.a = f->elems[0] == NULL ? align_records(job, records, n) : f->elems[0];
-	s.records = f->elems[0] == NULL ? s.part.a : records;
+	memset(s, 0, sizeof *s);
+	s->f = f;
+	s->job = job;
+	s->base = job->watch.done;
+	s->part.job = job;
+	s->part.room = &f->buckets;
+	s->part.n = n;
+	s->part.ties = job->tie.fn != NULL;
+	s->part.b = f->elems[1];
+	s->part.a = f->elems[0] == NULL ? align_records(job, records, n) : f->elems[0];
+	s->records = f->elems[0] == NULL ? s->part.a : records;
 	if (f->elems[0] != NULL || !job->codec->identity)
-		s.part.load = load_records;
-	s.part.load_arg = &s;
-	st = emi_partition_run(&s.part, err);
+		s->part.load = load_records;
+	s->part.load_arg = s;
+}
+
+static em_status finish(forming *s, em_errinfo *err)
+{
+	emi_job *job = s->job;
+	em_status st = emi_partition_run(&s->part, err);
+
 	if (st != EM_OK)
 		return st;
-	emi_parallel(job->ctx, s.part.parts, finish_part, &s);
-	if (s.part.status != EM_OK)
-		return emi_fail(err, s.part.status, "canceled");
-	if (q != NULL && emi_outseq_status(q) != EM_OK) {
-		*err = q->err;
-		return q->status;
+	emi_parallel(job->ctx, s->part.parts, finish_part, s);
+	if (s->part.status != EM_OK)
+		return emi_fail(err, s->part.status, "canceled");
+	if (s->q != NULL && emi_outseq_status(s->q) != EM_OK) {
+		*err = s->q->err;
+		return s->q->status;
 	}
-	job->watch.done = s.base + n * job->codec->record_bytes;
-	if (elems != NULL)
-		*elems = s.part.sorted;
+	job->watch.done = s->base + s->part.n * job->codec->record_bytes;
 	return emi_job_check(job, err);
 }
 
 em_status emi_form_run(emi_former *f, void *records, uint64_t n, emi_outseq *q, em_errinfo *err)
 {
-	return form(f, records, n, q, NULL, err);
+	forming s;
+
+	begin(&s, f, records, n);
+	s.q = q;
+	return finish(&s, err);
+}
+
+em_status emi_form_kept(emi_former *f, void *records, uint64_t n, char *room, char **first, em_errinfo *err)
+{
+	forming s;
+
+	begin(&s, f, records, n);
+	s.room = room != NULL ? room : s.f->elems[0] == NULL ? s.part.a : records;
+	*first = s.room;
+	return finish(&s, err);
 }
 
 em_status emi_form_elems(emi_former *f, void *records, uint64_t n, const void **elems, em_errinfo *err)
 {
-	return form(f, records, n, NULL, elems, err);
+	forming s;
+	em_status st;
+
+	begin(&s, f, records, n);
+	st = finish(&s, err);
+	*elems = s.part.sorted;
+	return st;
 }

@@ -29,6 +29,10 @@ void emi_former_free(emi_former *f);
  * EMI_PAGE bytes of room in front of a `records' that is not aligned for its elements. */
 em_status emi_form_run(emi_former *f, void *records, uint64_t n, emi_outseq *q, em_errinfo *err);
 
+/* Sort n > 0 records into memory, where they are records again: room for as many, or, if that is NULL and elements do not refer to
+ * records, where they were, as in emi_form_run(), *first. */
+em_status emi_form_kept(emi_former *f, void *records, uint64_t n, char *room, char **first, em_errinfo *err);
+
 /* Sort n > 0 records and leave them as elements, which are valid until the next call. */
 em_status emi_form_elems(emi_former *f, void *records, uint64_t n, const void **elems, em_errinfo *err);
 

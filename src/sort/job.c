@@ -214,6 +214,13 @@ em_status emi_job_scratch(emi_job *job, em_errinfo *err)
 	return st;
 }
 
+void emi_job_count_run(emi_job *job, uint64_t records)
+{
+	job->runs_formed++;
+	if (records > job->longest_run)
+		job->longest_run = records;
+}
+
 em_status emi_job_add_run(emi_job *job, const emi_run *run, uint64_t records, em_errinfo *err)
 {
 	if (job->nruns == job->runs_room)
@@ -222,9 +229,7 @@ em_status emi_job_add_run(emi_job *job, const emi_run *run, uint64_t records, em
 				       (unsigned long long)job->runs_room,
 				       (unsigned long long)job->plan.run_records);
 	job->run[job->nruns++] = *run;
-	job->runs_formed++;
-	if (records > job->longest_run)
-		job->longest_run = records;
+	emi_job_count_run(job, records);
 	return EM_OK;
 }
 
@@ -271,6 +276,7 @@ void emi_job_stats(const emi_job *job, em_sort_stats *stats)
 	full.peak_memory = em_ctx_memory_peak(job->ctx);
 	full.peak_scratch = job->scratch != NULL ? emi_disk_peak(job->scratch) : job->peak_scratch;
 	full.peak_scratch_held = job->scratch != NULL ? emi_disk_held_peak(job->scratch) : 0;
+	full.kept_records = job->kept_records;
 	for (i = 0; i < EM_PHASES; i++)
 		full.phase[i] = now.stats[i];
 	memcpy(stats, &full, size < sizeof full ? size : sizeof full);

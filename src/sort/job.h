@@ -43,6 +43,7 @@ typedef struct emi_job {
 	uint64_t records_out;
 	uint64_t runs_formed;
 	uint64_t longest_run;
+	uint64_t kept_records;  /* of the last run, if it stayed in memory */
 	uint32_t passes;
 	uint32_t widest_merge;
 	uint64_t peak_scratch;
@@ -81,6 +82,9 @@ em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err);
 
 /* The scratch disk, made when it is first asked for. */
 em_status emi_job_scratch(emi_job *job, em_errinfo *err);
+
+/* A run of so many records was formed. */
+void emi_job_count_run(emi_job *job, uint64_t records);
 
 /* Append a run of so many records to the list. */
 em_status emi_job_add_run(emi_job *job, const emi_run *run, uint64_t records, em_errinfo *err);

@@ -8,7 +8,15 @@
 
 #define LEAST_REACH 64u         /* bytes of any length to look ahead, at least */
 
-em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint32_t k, emi_outseq *q,
+/* The run that is in memory is one whose last block came: it has no request and no buffer. */
+static void take_kept(emi_merger *m, emi_merge_input *in, const emi_kept_run *kept)
+{
+	in->at = kept->first;
+	in->left = kept->bytes;
+	m->total += kept->bytes;
+}
+
+em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint32_t k, const emi_kept_run *kept, emi_outseq *q,
 			  em_errinfo *err)
 {
 	size_t block_bytes, rb = job->codec->record_bytes;
@@ -18,11 +26,11 @@ em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint
 	memset(m, 0, sizeof *m);
 	m->job = job;
 	m->q = q;
-	m->k = k;
+	m->k = k + (kept->area != NULL);
 	m->cutter = rb != 0 ? &emi_cut_fixed : &emi_cut_vary;
 	m->target = rb != 0 ? q->cap * rb : q->cap;
 	m->least = rb != 0 ? rb : LEAST_REACH;
-	m->in = emi_alloc_array(job->ctx, k, sizeof *m->in, err);
+	m->in = emi_alloc_array(job->ctx, m->k, sizeof *m->in, err);
 	m->task = emi_alloc_array(job->ctx, job->plan.tasks, sizeof *m->task, err);
 	if (m->in == NULL || m->task == NULL) {
 		st = err->status;
@@ -30,7 +38,7 @@ em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint
 	}
 	m->ntasks = job->plan.tasks;
 	for (i = 0; i < m->ntasks; i++) {
-		st = emi_merge_task_init(&m->task[i], job, q, k, err);
+		st = emi_merge_task_init(&m->task[i], job, q, m->k, err);
 		if (st != EM_OK)
 			goto out;
 	}
@@ -41,15 +49,17 @@ em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint
 		if (runs[i].longest > block_bytes)
 			block_bytes = (size_t)(runs[i].longest + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 	}
+	if (kept->area != NULL)
+		take_kept(m, &m->in[k], kept);
 	st = emi_run_reader_open(&m->reader, job, runs, k, block_bytes, err);
 	if (st == EM_OK)
 		st = emi_prefetch_open(&m->fetch, job->ctx, job->scratch, k, job->plan.read_buffers, block_bytes,
 				       emi_run_hint, &m->reader, &job->io, job->mispredict, err);
 	if (st == EM_OK)
 		st = emi_prefetch_advance(&m->fetch, err);
-	m->reach = m->target / k;
-	if (k > job->widest_merge)
-		job->widest_merge = k;
+	m->reach = m->target / m->k;
+	if (m->k > job->widest_merge)
+		job->widest_merge = m->k;
 out:
 	if (st != EM_OK)
 		emi_merger_close(m);
@@ -215,7 +225,7 @@ static void take_slices(emi_merger *m, struct emi_merge_task *t)
 		in->left -= t->slice[slice].bytes;
 		in->out += t->slice[slice].out;
 		slice++;
-		if (in->left == 0) {
+		if (in->left == 0 && in->block != NULL) {
 			in->block->next = t->used_up;
 			t->used_up = in->block;
 			in->block = NULL;

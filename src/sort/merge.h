@@ -42,9 +42,17 @@ typedef struct emi_merger {
 	uint64_t out_pos;       /* any length: bytes of the blocks dispatched */
 } emi_merger;
 
-/* Merge k runs into a sequence, which must have been begun for all their records.  Their blocks are
- * freed as they are read. */
-em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint32_t k, emi_outseq *q,
+/* A run that never left memory: records of one size, one behind the other. */
+typedef struct emi_kept_run {
+	char *area;             /* what it is in, of area_bytes; NULL: there is none */
+	size_t area_bytes;
+	const char *first;
+	size_t bytes;
+} emi_kept_run;
+
+/* Merge k runs, and behind them the one that was kept, if any, into a sequence, which must have been begun for all their records.
+ * Blocks are freed as they are read. */
+em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint32_t k, const emi_kept_run *kept, emi_outseq *q,
 			  em_errinfo *err);
 void emi_merger_close(emi_merger *m);
 

@@ -293,14 +293,18 @@ static int try_block(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes
 	return 1;
 }
 
-void emi_plan_merging(emi_plan *plan, const emi_plan_input *in, uint64_t runs)
+int emi_plan_merging(emi_plan *plan, const emi_plan_input *in, uint64_t runs, uint64_t kept)
 {
 	emi_plan p = *plan;
 
 	/* What held for any number of runs holds for this one; were it not so, the first plan stands. */
 	p.runs = runs;
-	if (plan_merge(&p, in))
-		*plan = p;
+	p.memory = kept < plan->memory ? plan->memory - kept : 0;
+	if (!plan_merge(&p, in))
+		return 0;
+	p.memory = plan->memory;
+	*plan = p;
+	return 1;
 }
 
 static int choose(emi_plan *plan, const emi_plan_input *in)

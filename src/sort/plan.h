@@ -57,8 +57,9 @@ typedef struct emi_plan {
 /* Make a plan.  EM_OK; EM_ERR_MEMLIMIT with the least that would do; EM_ERR_INVAL for forced values that are not legal. */
 em_status emi_plan_make(emi_plan *plan, const emi_plan_input *in, em_errinfo *err);
 
-/* Runs were formed and are as many as this: choose fan-in and buffers anew, for the same block size. */
-void emi_plan_merging(emi_plan *plan, const emi_plan_input *in, uint64_t runs);
+/* Runs were formed and are as many as this, of which one may hold so many bytes of memory: choose fan-in and buffers anew, for the same
+ * block size.  Returns 0, and the plan stays, if the memory is too little for that. */
+int emi_plan_merging(emi_plan *plan, const emi_plan_input *in, uint64_t runs, uint64_t kept);
 
 /* Are forced values legal?  EM_ERR_INVAL. */
 em_status emi_plan_check(const emi_plan_input *in, em_errinfo *err);

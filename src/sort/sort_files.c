@@ -91,6 +91,14 @@ static em_status begin_read(file_sort *f, int i, em_errinfo *err)
 	return emi_source_begin(f->source, &f->fill[i], f->area[i], f->e.job.plan.run_records, err);
 }
 
+/* The last run may stay in memory.  So it is the first one that gets fewer records if they do not fill all. */
+static em_status begin_first(file_sort *f, em_errinfo *err)
+{
+	const uint64_t most = f->e.job.plan.run_records, odd = f->n % most;
+
+	return emi_source_begin(f->source, &f->fill[0], f->area[0], f->n == EMI_UNKNOWN || odd == 0 ? most : odd, err);
+}
+
 static em_status await_read(file_sort *f, int i, em_errinfo *err)
 {
 	em_status st = emi_source_await(f->source, &f->fill[i], tick, f, err);
@@ -147,6 +155,18 @@ static em_status merge_runs(file_sort *f, em_errinfo *err)
 	return emi_engine_merge_to(&f->e, &dest, err);
 }
 
+/* Nothing comes behind area i: keep its records in memory if possible, and else spill them. */
+static em_status last_run(file_sort *f, int i, em_errinfo *err)
+{
+	const emi_fill *fill = &f->fill[i];
+	char *kept;
+	em_status st = emi_engine_keep(&f->e, f->area[i], f->area[i ^ 1], f->area_bytes, fill->first, fill->records, &kept, err);
+
+	if (kept != NULL)
+		f->area[kept == f->area[i] ? i : i ^ 1] = NULL;
+	return st != EM_OK || kept != NULL ? st : emi_engine_spill(&f->e, fill->first, fill->records, err);
+}
+
 /* Form runs, reading one area while the other is sorted. */
 static em_status sort_runs(file_sort *f, em_errinfo *err)
 {
@@ -163,6 +183,10 @@ static em_status sort_runs(file_sort *f, em_errinfo *err)
 			return sort_in_memory(f, 0, err);
 	}
 	while (st == EM_OK && f->fill[cur].records != 0) {
+		if (f->e.job.records_in == f->n) {
+			st = last_run(f, cur, err);
+			break;
+		}
 		st = emi_engine_spill(&f->e, f->fill[cur].first, f->fill[cur].records, err);
 		if (st == EM_OK)
 			st = begin_read(f, cur, err);
@@ -218,7 +242,7 @@ static em_status run(file_sort *f, const char *output, em_errinfo *err)
 		if (st == EM_OK)
 			st = make_areas(f, err);
 		if (st == EM_OK)
-			st = begin_read(f, 0, err);
+			st = begin_first(f, err);
 		if (st == EM_OK && job->plan.areas == 1) {
 			st = await_read(f, 0, err);
 			if (st == EM_OK)

@@ -69,7 +69,7 @@ em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_
 		/* How many runs there are going to be was left open: it follows from n. */
 		job.plan.runs = n <= job.plan.run_records ? 0 : (n + job.plan.run_records - 1) / job.plan.run_records;
 		if (job.plan.runs != 0)
-			emi_plan_merging(&job.plan, &job.plan_input, job.plan.runs);
+			(void)emi_plan_merging(&job.plan, &job.plan_input, job.plan.runs, 0);
 	}
 	if (st == EM_OK)
 		describe(&job, &needs, n, &full);

@@ -224,6 +224,18 @@ uint64_t em_sorter_longest(const em_sorter *s)
 	return varied(s) ? emi_vary_longest(&s->e.job) - EMI_LENGTH_MAX : s->e.job.codec->record_bytes;
 }
 
+/* The last run. */
+static em_status keep_or_spill(em_sorter *s)
+{
+	emi_job *job = &s->e.job;
+	char *kept;
+	em_status st = emi_engine_keep(&s->e, s->area, NULL, s->area_bytes, s->area, s->n, &kept, &job->err);
+
+	if (kept != NULL)
+		s->area = NULL;
+	return st != EM_OK || kept != NULL ? st : emi_engine_spill(&s->e, s->area, s->n, &job->err);
+}
+
 em_status em_sorter_finish(em_sorter *s)
 {
 	emi_job *job;
@@ -242,7 +254,7 @@ em_status em_sorter_finish(em_sorter *s)
 	if (st != EM_OK || job->nruns == 0)
 		return emi_job_result(job, st);
 	if (s->n != 0)
-		st = emi_engine_spill(&s->e, s->area, s->n, &job->err);
+		st = keep_or_spill(s);
 	else if (s->e.pool.n != 0)
 		st = emi_engine_spill_pool(&s->e, &job->err);
 	/* On failure transfers may still be on their way to buffers of the engine, but never to the area. */

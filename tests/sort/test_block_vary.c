@@ -373,6 +373,7 @@ static void check_cut(bench *b, size_t i, size_t s, size_t k, uint32_t run, uint
 
 	bound.record = (const char *)b->block + b->at[k];
 	bound.key = codec->key(b->order, bound.record);
+	bound.val = emi_codec_val(codec, b->order, bound.record);
 	bound.run = bound_run;
 	got = emi_cut_vary.cut(&b->job, &in, run, &bound, run == bound_run ? (k < li ? bound.record : last) : last);
 	if (run == bound_run) {

@@ -369,7 +369,7 @@ static void test_merging(void **state)
 			continue;
 		before = plan;
 		runs = 1 + spread(&p.rng, 0, plan.max_runs - 1);
-		emi_plan_merging(&plan, &p.in, runs);
+		assert_true(emi_plan_merging(&plan, &p.in, runs, 0));
 		assert_int_equal(plan.block_bytes, before.block_bytes);
 		assert_int_equal(plan.write_buffers, before.write_buffers);
 		assert_int_equal(plan.run_records, before.run_records);

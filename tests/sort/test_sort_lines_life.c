@@ -394,7 +394,7 @@ static void test_bad_inputs(void **state)
 	assert_refused(&b, EM_ERR_FORMAT, 2, "in1: record 1");
 	assert_int_equal(entries(b.dir), 2);
 	/* No such directory; a directory; a full disk. */
-	sort_write_file(b.in[1], "", 0);
+	sort_write_file(b.in[1], "\1\0\0\0x", 5);
 	assert_int_equal(bench_run(&b, 2, "/no/such/directory/out"), EM_ERR_NOENT);
 	assert_int_equal(bench_run(&b, 2, b.dir), EM_ERR_INVAL);
 	if (access("/dev/full", W_OK) == 0)
