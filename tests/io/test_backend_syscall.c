@@ -18,6 +18,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 
 #include "io/backend.h"
 #include "io/io_test.h"
@@ -80,6 +82,26 @@ static void test_traffic(void **state)
 	traffic_in(dir, EM_DIRECT_ON);
 	assert_dir_empty(dir);
 	test_dir_remove(dir);
+}
+
+/* Whatever the kernel pretends: what is in memory has no direct transfers. */
+static void test_no_direct_in_memory(void **state)
+{
+	em_backend_open how = { 0 };
+	struct statfs fs;
+
+	(void)state;
+	if (access("/dev/shm", W_OK) != 0 || statfs("/dev/shm", &fs) != 0 || fs.f_type != TMPFS_MAGIC)
+		skip();
+	how.path = "/dev/shm";
+	how.flags = EM_OPEN_TEMP;
+	how.want_direct = EM_DIRECT_ON;
+	assert_int_equal(emi_backend_syscall.open(NULL, &how), EOPNOTSUPP);
+	how.want_direct = EM_DIRECT_TRY;
+	assert_int_equal(emi_backend_syscall.open(NULL, &how), 0);
+	assert_int_equal(how.direct, 0);
+	assert_non_null(strstr(how.reason, "memory"));
+	emi_backend_syscall.close(how.handle, 0);
 }
 
 static void test_traffic_in_shm(void **state)
@@ -226,6 +248,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_traffic),
 		cmocka_unit_test(test_traffic_in_shm),
+		cmocka_unit_test(test_no_direct_in_memory),
 		cmocka_unit_test(test_buffered_flag),
 		cmocka_unit_test(test_direct_refused),
 		cmocka_unit_test(test_far_offset),
