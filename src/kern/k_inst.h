@@ -48,6 +48,10 @@
 #include "kern/merge_radix.inc"
 #include "kern/merge.inc"
 
+#if K_NETWORKS
+#define K_NET net_pair
+#define K_NET_MOST K_NET_PAIRS
+#endif
 #define K_FN(name) name##_pair
 #define K_ELEM k_pair
 #define K_KEY uint64_t
@@ -56,6 +60,9 @@
 #define K_HAS_VAL 1
 #include "kern/partition.inc"
 #include "kern/sort.inc"
+#if K_NETWORKS
+#include "kern/merge_radix.inc"
+#endif
 #include "kern/merge.inc"
 
 const emi_kernels K_TABLE[3] = {
@@ -64,7 +71,13 @@ const emi_kernels K_TABLE[3] = {
 	{ K_ISA, sizeof(k_u64), survey_u64, histogram_u64, scatter_u64, sort_u64, bound_u64,
 	  merge_start_u64, merge_run_u64, mix_u64 },
 	{ K_ISA, sizeof(k_pair), survey_pair, histogram_pair, scatter_pair, sort_pair, bound_pair,
-	  merge_start_pair, merge_run_pair, NULL },
+	  merge_start_pair, merge_run_pair,
+#if K_NETWORKS
+	  mix_pair
+#else
+	  NULL
+#endif
+	},
 };
 
 #endif

@@ -59,11 +59,11 @@ enum {
 	K_BUCKET = 1 << 14,     /* ... into buckets of about this many bytes, if possible, */
 	K_MSD_BITS = 8,         /* ... but no more than 2^this; divides 64 */
 	K_SAMPLE = 256,         /* keys looked at to choose the bits for that */
-	K_NET_WANT = 24,        /* elements wanted per sorting network, at most */
+	K_NET_WANT = 16,        /* elements wanted per sorting network, at most */
 	K_LOCAL = 60 * 1024,    /* bytes; less is sorted by way of the stack */
 
 	/* Merge. */
-	K_MIX_CACHED = 1 << 15, /* bytes; a mix of this size is in the first-level cache ... */
+	K_MIX_CACHED = 1 << 16, /* bytes; a mix of this size is in the first-level cache ... */
 	K_MIX_FEW = 64,         /* ... and worth its cut for windows up to these; for more of them it is larger */
 	K_MIX_BITS = 13,        /* of its digit, at most: EMI_MIX is 2^this */
 	K_AHEAD = 128           /* bytes; how far ahead to prefetch in each window */

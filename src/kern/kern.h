@@ -78,7 +78,7 @@ typedef struct emi_merge {
 } emi_merge;
 
 /*
- * A merge of k windows of bare keys that are in memory as a whole, some thousand keys at a time.  The caller owns the arrays: win and
+ * A merge of k windows, without ties, that are in memory as a whole, some thousand elements at a time.  The caller owns the arrays: win and
  * taken have k entries.  reach is 0 at first and the kernel's then.
  */
 typedef struct emi_mix {
@@ -137,8 +137,8 @@ typedef struct emi_kernels {
 	size_t (*merge_run)(emi_merge *m, void *out, size_t cap, uint32_t *dry);
 
 	/*
-	 * Merge the next keys to out and return how many: EMI_MIX at most, 0 at the end.  out and tmp have room for EMI_MIX keys
-	 * each.  The time does not depend on the number of windows, as merge_run()'s does.  NULL for elements with a value.
+	 * Merge the next elements to out and return how many: EMI_MIX at most, 0 at the end.  out and tmp have room for EMI_MIX
+	 * each.  The time hardly depends on the number of windows, as merge_run()'s does.  NULL where merge_run() is faster.
 	 */
 	size_t (*mix)(emi_mix *m, void *out, void *tmp);
 } emi_kernels;

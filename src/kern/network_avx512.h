@@ -13,6 +13,8 @@
 #include "kern/k_util.h"
 
 #define K_NET_REGS 8
+#define K_NET_PAIRS 64u         /* pairs that one network sorts: as many as bare keys of 8 bytes, */
+#define K_NET_BITS 58u          /* ... with so many bits of the key above 6 of the place */
 
 /* One register against itself: lane i meets lane idx[i], and the lanes in `high' keep the larger one. */
 static K_INLINE __m512i net_lanes_u64(__m512i v, __m512i idx, __mmask8 high)
@@ -100,5 +102,42 @@ static K_INLINE __m512i net_sort_u32(__m512i v)
 #define N_MAX _mm512_max_epu32
 #define N_MIRROR(v) _mm512_permutexvar_epi32(net_xor_u32(15), v)
 #include "kern/network.inc"
+
+/* The keys of src[0..n), n at most 64, without what all of them have in common, the bits from `shift' on, which is not 0, above
+ * their places; bits that there is no room for are the lowest. */
+static K_INLINE void net_pack(const k_pair *src, uint64_t *packed, size_t n, unsigned shift)
+{
+	const __m512i keys = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0), places = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+	const __m512i room = _mm512_set1_epi64(63);
+	const __m128i up = _mm_cvtsi32_si128((int)(64 - shift));
+	size_t i;
+
+	for (i = 0; i < n; i += 8) {
+		const unsigned left = n - i < 8 ? (unsigned)(n - i) : 8;
+		const __m512i a = _mm512_maskz_loadu_epi64((__mmask8)_bzhi_u32(0xff, 2 * left), src + i);
+		const __m512i b = _mm512_maskz_loadu_epi64((__mmask8)(left > 4 ? _bzhi_u32(0xff, 2 * left - 8) : 0), src + i + 4);
+		const __m512i key = _mm512_sll_epi64(_mm512_permutex2var_epi64(a, keys, b), up);
+		const __m512i place = _mm512_add_epi64(places, _mm512_set1_epi64((long long)i));
+
+		_mm512_store_si512((__m512i *)(void *)(packed + i), _mm512_or_si512(_mm512_andnot_si512(room, key), place));
+	}
+}
+
+/* Sort src[0..n), at most K_NET_PAIRS pairs that differ in the lowest `shift' bits of their keys only, stably into dst, which does not
+ * overlap it.  If those are more than 58, pairs that the others do not tell apart are left in the order they had. */
+static K_INLINE void net_pair(const k_pair *src, k_pair *dst, size_t n, unsigned shift)
+{
+	K_ALIGN64 uint64_t packed[K_NET_PAIRS];
+	size_t i;
+
+	if (shift == 0) {
+		memcpy(dst, src, n * sizeof *src);
+		return;
+	}
+	net_pack(src, packed, n, shift);
+	net_u64((const k_u64 *)packed, (k_u64 *)packed, n);
+	for (i = 0; i < n; i++)
+		dst[i] = src[packed[i] & 63];
+}
 
 #endif

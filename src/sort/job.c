@@ -135,6 +135,7 @@ static void plan_input(emi_job *job, const emi_needs *needs, uint64_t memory, in
 	in->threads = emi_order_is_cmp(job->order) ? 1 : em_ctx_threads(job->ctx);
 	in->pushed = needs->pushed;
 	in->codec = job->codec;
+	in->mixes = job->kern->mix != NULL && job->tie.fn == NULL && emi_codec_in_place(job->codec);
 	in->run_records = job->opts.run_records;
 	in->block_bytes = job->opts.block_bytes;
 	in->fan_in = job->opts.fan_in;

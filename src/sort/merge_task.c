@@ -4,7 +4,7 @@
  *
  * Where records are elements already, the kernel merges the slices as they are.  Otherwise each
  * slice gets a window of a few elements, which is filled again when it runs dry: the windows of all
- * slices together stay in the cache, and memory does not double.  Bare keys of many slices are mixed (merge_task_mix.c).
+ * slices together stay in the cache, and memory does not double.  Many slices without ties are mixed (merge_task_mix.c).
  */
 #include "sort/merge_task.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * merge_task_mix.c -- merging slices of bare keys, a cache full at a time (kern/merge_radix.inc).
+ * merge_task_mix.c -- merging slices without ties, a cache full at a time (kern/merge_radix.inc).
  *
  * Slices are not copied to windows: keys that are not elements already become elements where they are, as nobody
  * else reads what belongs to a task.  What was mixed goes through memory that stays in the cache to its places in the output.

@@ -219,12 +219,11 @@ static double plan_time(const emi_plan *p, const emi_plan_input *in)
 	return (1.0 + emi_plan_merge_passes(runs, p->fan_in)) * slack * request;
 }
 
-/* Keys without values can be mixed, and ties have none to compare. */
 static size_t mix_bytes(const emi_plan *p, const emi_plan_input *in)
 {
 	const size_t bytes = 2 * EMI_MIX * in->codec->elem_bytes;
 
-	if (in->codec->elem == EMI_ELEM_PAIR || !emi_codec_in_place(in->codec))
+	if (!in->mixes)
 		return 0;
 	return p->tasks * (uint64_t)bytes <= p->memory / HOT_SHARE ? bytes : 0;
 }

@@ -18,6 +18,7 @@ typedef struct emi_plan_input {
 	uint64_t memory;        /* bytes */
 	uint32_t threads;
 	int pushed;             /* records are pushed: one input area, not two */
+	int mixes;              /* slices of what is merged are mixed if there is memory for it */
 	const emi_codec *codec;
 	uint64_t run_records;   /* forced, or 0; likewise the rest */
 	uint64_t block_bytes;
@@ -47,7 +48,7 @@ typedef struct emi_plan {
 	uint32_t tasks;         /* merge tasks in flight */
 	size_t window;          /* elements per conversion window of a merge; 0: none is needed */
 	size_t hot_bytes;       /* scratch of each thread for sorting buckets in its cache; 0: none */
-	size_t mix_bytes;       /* memory of each merge task for mixing bare keys; 0: it does not */
+	size_t mix_bytes;       /* memory of each merge task for mixing; 0: it does not */
 	uint32_t areas;         /* input areas: 2 when reading overlaps sorting */
 	uint32_t elem_arrays;   /* arrays of elements beside the areas: 1 when sorted in place of the records, else 2 */
 	uint64_t max_runs;      /* room in the list of runs */

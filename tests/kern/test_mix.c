@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_mix.c -- merging windows of bare keys by their digits: the keys that come out, against all keys sorted by qsort.
+ * test_mix.c -- merging windows by the digits of keys: what comes out, against all elements sorted by qsort.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -20,13 +20,14 @@
 #define MOST 60000u
 #define CANARY 0xa5
 
-static const emi_elem bare[] = { EMI_ELEM_U32, EMI_ELEM_U64 };
+static const emi_elem elems[] = { EMI_ELEM_U32, EMI_ELEM_U64, EMI_ELEM_PAIR };
+#define ELEMS (sizeof elems / sizeof *elems)
 
 typedef struct bench {
 	const emi_kernels *kern;
 	emi_elem elem;
 	emi_pair *p;            /* MOST */
-	uint64_t *model;
+	emi_pair *model;        /* a value is the place among the windows: equal keys keep their order */
 	char *a, *out, *tmp;
 	emi_window win[EMI_MIX_MOST];
 	size_t taken[EMI_MIX_MOST];
@@ -39,9 +40,9 @@ static void bench_open(bench *b, const char *isa, emi_elem elem)
 	b->elem = elem;
 	b->p = malloc(MOST * sizeof *b->p);
 	b->model = malloc(MOST * sizeof *b->model);
-	b->a = malloc(MOST * sizeof(uint64_t));
-	b->out = malloc((EMI_MIX + 1) * sizeof(uint64_t));
-	b->tmp = malloc((EMI_MIX + 1) * sizeof(uint64_t));
+	b->a = malloc(MOST * sizeof(emi_pair));
+	b->out = malloc((EMI_MIX + 1) * sizeof(emi_pair));
+	b->tmp = malloc((EMI_MIX + 1) * sizeof(emi_pair));
 	assert_true(b->p != NULL && b->model != NULL && b->a != NULL && b->out != NULL && b->tmp != NULL);
 }
 
@@ -54,18 +55,6 @@ static void bench_close(bench *b)
 	free(b->tmp);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static uint64_t key_at(const bench *b, const char *a, size_t i)
-{
-	return model_get(b->elem, a, i).key;
-}
-
 /* Windows end at b->end[0..k); sort each, and all. */
 static void make_windows(bench *b, size_t n, uint32_t k)
 {
@@ -76,18 +65,25 @@ static void make_windows(bench *b, size_t n, uint32_t k)
 	for (i = 0; i < n; i++)
 		model_put(b->elem, b->a, i, &b->p[i]);
 	for (i = 0; i < n; i++)
-		b->model[i] = key_at(b, b->a, i);
+		b->model[i] = model_get(b->elem, b->a, i);
 	for (w = 0; w < k; from = b->end[w++]) {
-		qsort(b->model + from, b->end[w] - from, sizeof *b->model, by_value);
+		qsort(b->model + from, b->end[w] - from, sizeof *b->model, model_by_all);
 		for (i = from; i < b->end[w]; i++) {
-			const emi_pair p = { b->model[i], i };
-
-			model_put(b->elem, b->a, i, &p);
+			b->model[i].val = i;
+			model_put(b->elem, b->a, i, &b->model[i]);
 		}
 		b->win[w].cur = b->a + from * eb;
 		b->win[w].end = b->a + b->end[w] * eb;
 	}
-	qsort(b->model, n, sizeof *b->model, by_value);
+	qsort(b->model, n, sizeof *b->model, model_by_all);
+}
+
+/* Is element i of what came out the one that is wanted? */
+static int is(const bench *b, size_t i, const emi_pair *want)
+{
+	const emi_pair got = model_get(b->elem, b->out, i);
+
+	return got.key == want->key && (b->elem != EMI_ELEM_PAIR || got.val == want->val);
 }
 
 static void check(bench *b, size_t n, uint32_t k, const char *what)
@@ -108,12 +104,22 @@ static void check(bench *b, size_t n, uint32_t k, const char *what)
 		if (got > EMI_MIX || got > n - done)
 			fail_msg("%s, %u windows: %zu keys behind %zu of %zu", what, (unsigned)k, got, done, n);
 		for (i = 0; i < got; i++)
-			if (key_at(b, b->out, i) != b->model[done + i])
-				fail_msg("%s, %s, %s, %u windows: key %zu of %zu is wrong", b->kern->isa, model_elem_name(b->elem), what,
+			if (!is(b, i, &b->model[done + i]))
+				fail_msg("%s, %s, %s, %u windows: element %zu of %zu is wrong", b->kern->isa, model_elem_name(b->elem), what,
 					 (unsigned)k, done + i, n);
 		done += got;
 	}
 	assert_int_equal(done, n);
+}
+
+/* Is the instruction set there, and has it a mix of these? */
+static int has_mix(emi_elem elem, const char *isa)
+{
+	const emi_kernels *k = emi_kernels_for(elem, isa);
+
+	if (k != NULL && elem != EMI_ELEM_PAIR)
+		assert_non_null(k->mix);
+	return k != NULL && k->mix != NULL;
 }
 
 /* Every pattern, in windows of any size, some of them empty. */
@@ -126,17 +132,17 @@ static void test_patterns(void **state)
 
 	(void)state;
 	for (isa = 0; model_isas[isa] != NULL; isa++) {
-		for (e = 0; e < 2; e++) {
+		for (e = 0; e < ELEMS; e++) {
 			bench b;
 
-			if (emi_kernels_for(bare[e], model_isas[isa]) == NULL)
+			if (!has_mix(elems[e], model_isas[isa]))
 				continue;
-			bench_open(&b, model_isas[isa], bare[e]);
+			bench_open(&b, model_isas[isa], elems[e]);
 			for (how = 0; how < P_COUNT; how++) {
 				for (i = 0; i < sizeof ks / sizeof *ks; i++) {
 					const size_t n = (size_t)test_below(&rng, test_below(&rng, 4) == 0 ? 50 : 20000);
 
-					model_keys(&rng, (model_pattern)how, bare[e], b.p, n);
+					model_keys(&rng, (model_pattern)how, elems[e], b.p, n);
 					for (w = 0; w < ks[i]; w++)
 						b.end[w] = w + 1 == ks[i] ? n : test_below(&rng, 3) == 0 ? (w == 0 ? 0 : b.end[w - 1]) :
 							   n / ks[i] * (w + 1);
@@ -157,7 +163,7 @@ static void test_apart(void **state)
 
 	(void)state;
 	for (isa = 0; model_isas[isa] != NULL; isa++) {
-		for (e = 0; e < 2; e++) {
+		for (e = 0; e < ELEMS; e++) {
 			for (way = 0; way < 3; way++) {
 				const uint32_t k = 20;
 				const size_t n = MOST;
@@ -165,10 +171,10 @@ static void test_apart(void **state)
 				size_t i;
 				bench b;
 
-				if (emi_kernels_for(bare[e], model_isas[isa]) == NULL)
+				if (!has_mix(elems[e], model_isas[isa]))
 					continue;
-				bench_open(&b, model_isas[isa], bare[e]);
-				model_keys(&rng, P_RANDOM, bare[e], b.p, n);
+				bench_open(&b, model_isas[isa], elems[e]);
+				model_keys(&rng, P_RANDOM, elems[e], b.p, n);
 				for (w = 0; w < k; w++)
 					b.end[w] = way < 2 || w + 1 == k ? n / k * (w + 1) : 10 * ((size_t)w + 1);
 				for (i = 0; way < 2 && i < n; i++) {

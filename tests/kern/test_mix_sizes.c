@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_mix_sizes.c -- merging windows of bare keys that are in memory as a whole, of every instruction set, against qsort(): of every size up to
+ * test_mix_sizes.c -- merging windows by digits that are in memory as a whole, of every instruction set, against qsort(): of every size up to
  * 2000 keys, and of some that take several steps.  Few windows lie each between pages that nobody may touch, many are one
  * array between such pages.
  */
@@ -24,7 +24,7 @@
 typedef struct mixing {
 	test_rng rng;
 	emi_elem elem;
-	size_t bytes;           /* of a key */
+	size_t bytes;           /* of an element */
 	model_pattern how;
 	size_t n;
 	uint32_t k;
@@ -55,7 +55,7 @@ static void mixing_init(mixing *m, emi_elem elem)
 	memset(m, 0, sizeof *m);
 	m->rng = test_rng_make(test_seed());
 	m->elem = elem;
-	m->bytes = elem == EMI_ELEM_U32 ? 4 : 8;
+	m->bytes = elem == EMI_ELEM_U32 ? 4 : elem == EMI_ELEM_U64 ? 8 : sizeof(emi_pair);
 	m->in = malloc(LARGE * sizeof *m->in);
 	m->raw = malloc(LARGE * m->bytes);
 	m->want = malloc(LARGE * m->bytes);
@@ -112,6 +112,9 @@ static void make_input(mixing *m, size_t n)
 	qsort(m->start + 1, m->k, sizeof *m->start, by_size);
 	for (s = 0; s < m->k; s++)
 		qsort(m->in + m->start[s], m->start[s + 1] - m->start[s], sizeof *m->in, model_by_all);
+	/* Values are places among the windows: equal keys keep their order. */
+	for (i = 0; i < n; i++)
+		m->in[i].val = i;
 	for (i = 0; i < n; i++)
 		model_put(m->elem, m->raw, i, &m->in[i]);
 	qsort(m->in, n, sizeof *m->in, model_by_all);
@@ -179,13 +182,14 @@ static void check_all(emi_elem elem)
 		for (i = 0; model_isas[i] != NULL; i++) {
 			const emi_kernels *k = emi_kernels_for(elem, model_isas[i]);
 
-			if (k == NULL)
+			if (k == NULL || k->mix == NULL)
 				continue;
 			check_mix(m, k);
 			tried++;
 		}
 	}
-	assert_true(tried > (int)MOST);
+	/* Pairs are mixed by networks only, which not every instruction set has. */
+	assert_true(elem == EMI_ELEM_PAIR || tried > (int)MOST);
 	mixing_free(m);
 	free(m);
 }
@@ -202,17 +206,10 @@ static void test_u64(void **state)
 	check_all(EMI_ELEM_U64);
 }
 
-/* There is none for elements that have more than a key. */
 static void test_pair(void **state)
 {
-	size_t i;
-
 	(void)state;
-	for (i = 0; model_isas[i] != NULL; i++) {
-		const emi_kernels *k = emi_kernels_for(EMI_ELEM_PAIR, model_isas[i]);
-
-		assert_true(k == NULL || k->mix == NULL);
-	}
+	check_all(EMI_ELEM_PAIR);
 }
 
 int main(void)

@@ -32,6 +32,8 @@ static const struct {
 	{ EM_KEY_I64, EM_KEY_BIG_ENDIAN, 8 },
 	{ EM_KEY_F32, EM_KEY_DESCENDING | EM_KEY_BIG_ENDIAN, 4 },
 	{ EM_KEY_F64, 0, 8 },
+	{ EM_KEY_U64, 0, 16 },
+	{ EM_KEY_I64, EM_KEY_DESCENDING, 16 },
 };
 
 /* Sort N records in so many runs, all merged at once. */
