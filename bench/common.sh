@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034
 #
 # common.sh -- what the measuring scripts share; they read it with `.', after they set `here' to this folder.
 #

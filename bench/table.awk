@@ -2,19 +2,11 @@
 #
 # table.awk -- lines of name=value to a table of medians.
 #
-#   awk -v by="rec threads" -v show="seconds cpu io_wait" -v times="seconds cpu" -f table.awk LOG
+#   awk -v by="rec threads" -v show="seconds cpu io_wait" -v times="seconds cpu" -f median.awk -f table.awk LOG
 #
 # Lines that agree in all of `by' are rounds of one measurement, and become a row with the medians of `show'.  Behind them stands, for
 # each of `times', how many times the value of the first row it is that agrees in all of `by' but the last: the base.
 # Besides what a line has there are cpu (seconds), ns_elem and ns_byte (CPU time), GB (read and written) and ios.
-function median(list,    v, k, i, j, t) {
-	k = split(list, v, " ")
-	for (i = 2; i <= k; i++)
-		for (j = i; j > 1 && v[j] + 0 < v[j - 1] + 0; j--) {
-			t = v[j]; v[j] = v[j - 1]; v[j - 1] = t
-		}
-	return k % 2 ? v[(k + 1) / 2] : (v[k / 2] + v[k / 2 + 1]) / 2
-}
 function number(x) {
 	return x == int(x) ? sprintf("%d", x) : x >= 100 ? sprintf("%.0f", x) : sprintf("%.2f", x)
 }
