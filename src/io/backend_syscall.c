@@ -6,7 +6,8 @@
  *
  * Direct input and output is switched on after opening: a file system that refuses it at open may already have
  * created the file.  Some accept the flag and refuse every transfer, or want a larger alignment than ours;
- * the kernel is asked (statx), or a page is read to see.
+ * the kernel is asked (statx), or a page is read to see.  Files of a tmpfs are memory and nothing else: newer kernels take the flag there
+ * but copy as ever, and do it while a transfer is submitted, on the thread that has better things to do.
  *
  * A temporary file is made by O_TMPFILE; where that does not exist it gets a random name that is
  * removed at once.
@@ -31,6 +32,10 @@
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#endif
 
 #include "base/memory.h"
 #include "io/backend.h"
@@ -78,6 +83,18 @@ static int page_can_be_read(int fd)
 	return n >= 0 || (errno != EINVAL && errno != EOPNOTSUPP);
 }
 
+static int is_memory(int fd)
+{
+#ifdef __linux__
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+#else
+	(void)fd;
+	return 0;
+#endif
+}
+
 /* Switch direct transfers on; NULL, or why not. */
 static const char *go_direct(int fd)
 {
@@ -86,6 +103,8 @@ static const char *go_direct(int fd)
 
 	if (fstat(fd, &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)))
 		return "it is neither a regular file nor a block device";
+	if (is_memory(fd))
+		return "the file system is in memory";
 	flags = fcntl(fd, F_GETFL);
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_DIRECT) != 0)
 		return "the file system has no direct transfers";
