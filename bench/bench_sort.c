@@ -3,7 +3,7 @@
  * bench_sort.c -- sorting with libextmem under the same work as bench/peers/sort_stxxl.
  *
  *	bench_sort [--algo file|stream] [--rec u64|kv16|rec100|u32|dup16] [--pattern NAME] [--n 2^26] [--mem 128M]
- *	           [--dir D] [--threads T] [--block BYTES] [--backend NAME] [--isa NAME] [--direct 0|1|2]
+ *	           [--dir D] [--threads T] [--block BYTES] [--backend NAME] [--depth N] [--isa NAME] [--direct 0|1|2]
  *
  * file: phases fill (write the input), sort (file to file), scan (read and check the output).
  * stream: phases runs (generate and push) and merge (pull and check).  Input, scratch and output are all in D.
@@ -214,6 +214,7 @@ int main(int argc, char **argv)
 	opts.memory = b.mem;
 	opts.threads = (uint32_t)peer_size(peer_arg(argc, argv, "threads", "0"));
 	opts.backend = peer_arg(argc, argv, "backend", NULL);
+	opts.queue_depth = (uint32_t)peer_size(peer_arg(argc, argv, "depth", "0"));
 	opts.isa = peer_arg(argc, argv, "isa", NULL);
 	opts.direct = atoi(peer_arg(argc, argv, "direct", "0"));
 	opts.dirs = &dir;
