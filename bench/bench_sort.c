@@ -10,6 +10,7 @@
  * Patterns are those of patterns.h.  Lines are those of the peers; behind them comes what the sort says of itself: requests,
  * seconds that it waited for transfers, block, runs, passes, fan-in, and of each of its own phases - runs, merge (of runs to
  * runs), output (the last merge) - wall clock, CPU seconds and waiting as runs_s, runs_cpu, runs_wait and so on.
+ * Exits with 2 if the memory is too small, else with 1 if anything fails.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -41,7 +42,7 @@ static void must(const bench *b, em_status st, const char *what)
 	if (st == EM_OK)
 		return;
 	fprintf(stderr, "FAILED: %s: %s %s\n", what, em_status_name(st), b->err.text);
-	exit(1);
+	exit(st == EM_ERR_MEMLIMIT ? 2 : 1);
 }
 
 /* What the sort says of itself. */
