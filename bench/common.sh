@@ -53,7 +53,7 @@ make_dir() {
 }
 
 # sorted LABELS DIR REC BYTES MEM [OPTION...]: a sort of files by bench_sort; its line goes to the log with LABELS (name=value ...) in front.
-# Returns what bench_sort does.
+# It runs under the command $under, if that is set.  Returns what bench_sort does.
 sorted() {
 	labels=$1
 	where=$2
@@ -61,7 +61,8 @@ sorted() {
 	n=$(records_of "$3" "$4")
 	mem=$5
 	shift 5
-	"$bench" --algo file --rec "$rec" --n "$n" --mem "$mem" --dir "$where" "$@" >"$dir/lines" || return $?
+	# shellcheck disable=SC2086
+	${under:-} "$bench" --algo file --rec "$rec" --n "$n" --mem "$mem" --dir "$where" "$@" >"$dir/lines" || return $?
 	sed -n "/ phase=sort /s/^/$labels /p" "$dir/lines" >>"$log"
 	[ -z "${KEEP:-}" ] || cat "$dir/lines"
 }
