@@ -129,7 +129,7 @@ static const struct {
 	{ "runs2003", values_runs2003 },
 };
 
-/* run and block as the sort is going to choose them. */
+/* run and block as the sort is going to have them. */
 static pattern pattern_named(const char *name, uint64_t n, uint64_t run, uint64_t block)
 {
 	pattern p = { NULL, n, run, block };
