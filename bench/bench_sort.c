@@ -2,12 +2,15 @@
 /*
  * bench_sort.c -- sorting with libextmem under the same work as bench/peers/sort_stxxl.
  *
- *	bench_sort [--algo file|stream] [--rec u64|kv16|rec100|u32|dup16] [--n 2^26] [--mem 128M]
- *	           [--dir D] [--threads T] [--backend NAME] [--isa NAME] [--direct 0|1|2]
+ *	bench_sort [--algo file|stream] [--rec u64|kv16|rec100|u32|dup16] [--pattern NAME] [--n 2^26] [--mem 128M]
+ *	           [--dir D] [--threads T] [--block BYTES] [--backend NAME] [--depth N] [--isa NAME] [--direct 0|1|2]
  *
  * file: phases fill (write the input), sort (file to file), scan (read and check the output).
- * stream: phases runs (generate and push) and merge (pull and check).  Lines are those of the
- * peers, with ios_read= ios_written= io_wait= block= disks= behind them.  Generators and checksums are the peers'.
+ * stream: phases runs (generate and push) and merge (pull and check).  Input, scratch and output are all in D.
+ * Patterns are those of patterns.h.  Lines are those of the peers; behind them comes what the sort says of itself: requests,
+ * seconds that it waited for transfers, block, runs, passes, fan-in, and of each of its own phases - runs, merge (of runs to
+ * runs), output (the last merge) - wall clock, CPU seconds and waiting as runs_s, runs_cpu, runs_wait and so on.
+ * Exits with 2 if the memory is too small, else with 1 if anything fails.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -15,112 +18,23 @@
 #include <extmem.h>
 #include <inttypes.h>
 
-#include "peers/peer_common.h"
+#include "pump.h"
+#include "records.h"
 
 enum { CHUNK_RECORDS = 1 << 15 };
 
-typedef struct kind {
-	const char *name;
-	uint32_t bytes;
-	const char *key;
-	void (*gen)(uint64_t i, unsigned char *r);
-	uint64_t (*sum)(const unsigned char *r);
-} kind;
-
-static uint64_t get64(const unsigned char *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof v);
-	return v;
-}
-
-static void put64(unsigned char *p, uint64_t v)
-{
-	memcpy(p, &v, sizeof v);
-}
-
-static void gen_u64(uint64_t i, unsigned char *r)
-{
-	put64(r, peer_mix(i) >> 1 | 1);
-}
-
-static void gen_u32(uint64_t i, unsigned char *r)
-{
-	uint32_t v = (uint32_t)(peer_mix(i) >> 33) + 1u;
-
-	memcpy(r, &v, sizeof v);
-}
-
-static void gen_kv16(uint64_t i, unsigned char *r)
-{
-	put64(r, peer_mix(i) >> 1 | 1);
-	put64(r + 8, i);
-}
-
-static void gen_dup16(uint64_t i, unsigned char *r)
-{
-	put64(r, peer_mix(i) % 1024 + 1);
-	put64(r + 8, i);
-}
-
-static void gen_rec100(uint64_t i, unsigned char *r)
-{
-	uint64_t h = peer_mix(i), g = peer_mix(h ^ i);
-
-	put64(r, __builtin_bswap64(h >> 1 | 1));
-	put64(r + 8, g);
-	put64(r + 16, i);
-	memset(r + 24, (int)('A' + i % 26), 76);
-}
-
-static uint64_t sum_u64(const unsigned char *r)
-{
-	return get64(r);
-}
-
-static uint64_t sum_u32(const unsigned char *r)
-{
-	uint32_t v;
-
-	memcpy(&v, r, sizeof v);
-	return v;
-}
-
-static uint64_t sum_kv16(const unsigned char *r)
-{
-	return get64(r) * 3 + (get64(r + 8) ^ get64(r));
-}
-
-static uint64_t sum_dup16(const unsigned char *r)
-{
-	return peer_mix(get64(r) * 3 ^ get64(r + 8) << 20);
-}
-
-static uint64_t sum_rec100(const unsigned char *r)
-{
-	return get64(r) * 3 + (get64(r + 8) ^ get64(r + 16)) * 5 + get64(r + 92);
-}
-
-static const kind kinds[] = {
-	{ "u64", 8, "0:u64", gen_u64, sum_u64 },
-	{ "u32", 4, "0:u32", gen_u32, sum_u32 },
-	{ "kv16", 16, "0:u64", gen_kv16, sum_kv16 },
-	{ "dup16", 16, "0:u64", gen_dup16, sum_dup16 },
-	{ "rec100", 100, "0:bytes10", gen_rec100, sum_rec100 },
-};
-
 typedef struct bench {
 	const kind *k;
+	pattern p;
 	uint64_t n, mem;
-	char work[32];
+	char work[64];
 	em_ctx *ctx;
 	em_order *order;
+	em_sort_opts opts;
 	em_errinfo err;
 	em_sort_stats stats;
 	uint64_t sum_in, sum_out, count;
-	unsigned char *prev;
-	int have_prev;
+	unsigned char prev[128]; /* the last record of what was looked at before */
 } bench;
 
 static void must(const bench *b, em_status st, const char *what)
@@ -128,141 +42,114 @@ static void must(const bench *b, em_status st, const char *what)
 	if (st == EM_OK)
 		return;
 	fprintf(stderr, "FAILED: %s: %s %s\n", what, em_status_name(st), b->err.text);
-	exit(1);
+	exit(st == EM_ERR_MEMLIMIT ? 2 : 1);
 }
 
-static void report(const bench *b, const peer_mark *m, const char *phase)
+/* What the sort says of itself. */
+static void add_stats(const bench *b, char *extra, size_t size)
 {
 	uint64_t ios_read = 0, ios_written = 0;
 	double wait = 0;
-	char extra[256];
-	int i;
+	size_t at = 0;
+	uint32_t i;
 
 	for (i = 0; i < EM_PHASES; i++) {
-		ios_read += b->stats.phase[i].ios_read;
-		ios_written += b->stats.phase[i].ios_written;
-		wait += b->stats.phase[i].io_wait;
+		const em_phase_stats *s = &b->stats.phase[i];
+		const char *name = em_phase_name(i);
+
+		ios_read += s->ios_read;
+		ios_written += s->ios_written;
+		wait += s->io_wait;
+		at += (size_t)snprintf(extra + at, size - at, "%s_s=%.2f %s_cpu=%.2f %s_wait=%.2f ", name, s->seconds, name,
+				       s->cpu_seconds, name, s->io_wait);
 	}
-	snprintf(extra, sizeof extra,
-		 "ios_read=%" PRIu64 " ios_written=%" PRIu64 " io_wait=%.2f block=%" PRIu64
-		 " disks=1 runs=%" PRIu64 " passes=%u fan_in=%u",
+	snprintf(extra + at, size - at,
+		 "ios_read=%" PRIu64 " ios_written=%" PRIu64 " io_wait=%.2f block=%" PRIu64 " disks=1 runs=%" PRIu64
+		 " passes=%u fan_in=%u threads=%u isa=%s",
 		 ios_read, ios_written, wait, b->stats.block_bytes, b->stats.runs, (unsigned)b->stats.passes,
-		 (unsigned)b->stats.fan_in);
-	phase_end(m, "extmem", b->work, b->n, b->k->bytes, b->mem, phase, extra);
+		 (unsigned)b->stats.fan_in, (unsigned)em_ctx_threads(b->ctx), em_ctx_isa(b->ctx));
 }
 
-/* Records first.. of the generator; their sum is added up. */
-static void generate(bench *b, uint64_t first, size_t n, unsigned char *out)
+static void report(const bench *b, const peer_mark *m, const char *phase, int sorts)
 {
-	size_t i;
+	char extra[768] = "";
 
-	for (i = 0; i < n; i++, out += b->k->bytes) {
-		b->k->gen(first + i, out);
-		b->sum_in += b->k->sum(out);
-	}
+	if (sorts)
+		add_stats(b, extra, sizeof extra);
+	phase_end(m, "extmem", b->work, b->n, b->k->bytes, b->mem, phase, extra);
 }
 
 /* Take records that should go on in order. */
 static void consume(bench *b, const unsigned char *r, size_t n)
 {
-	size_t i, rb = b->k->bytes;
-	const unsigned char *prev = b->have_prev ? b->prev : NULL;
-
-	for (i = 0; i < n; i++, r += rb) {
-		int bad;
-
-		if (prev == NULL)
-			bad = 0;
-		else if (rb == 100)
-			bad = memcmp(prev, r, 10) > 0;
-		else if (rb == 4)
-			bad = sum_u32(prev) > sum_u32(r);
-		else
-			bad = get64(prev) > get64(r);
-		if (bad)
-			peer_die("order");
-		b->sum_out += b->k->sum(r);
-		prev = r;
-	}
-	if (n != 0) {
-		memcpy(b->prev, prev, rb);
-		b->have_prev = 1;
-	}
+	if (n == 0)
+		return;
+	b->sum_out += b->k->look(b->count != 0 ? b->prev : NULL, r, n);
 	b->count += n;
+	memcpy(b->prev, r + (n - 1) * b->k->bytes, b->k->bytes);
 }
 
-/* Direct, in large pieces, so that the page cache does not flatter the phase after it. */
 static void fill(bench *b, const char *path)
 {
-	size_t chunk = (size_t)CHUNK_RECORDS * b->k->bytes, bytes;
-	unsigned char *buf;
 	uint64_t i;
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_DIRECT, 0600);
+	pump p;
 
-	if (fd < 0 || posix_memalign((void **)&buf, 4096, chunk) != 0)
-		peer_die("create input");
-	for (i = 0; i < b->n; i += CHUNK_RECORDS) {
-		size_t n = b->n - i < CHUNK_RECORDS ? (size_t)(b->n - i) : CHUNK_RECORDS;
+	pump_open(&p, path, 1, b->k->bytes);
+	for (i = 0; i < b->n;) {
+		size_t bytes, n;
+		unsigned char *buf = pump_take(&p, &bytes);
 
-		generate(b, i, n, buf);
-		bytes = n * b->k->bytes;
-		if (bytes % 4096 != 0)
-			fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_DIRECT);
-		if (write(fd, buf, bytes) != (ssize_t)bytes)
-			peer_die("write input");
+		n = b->n - i < bytes / b->k->bytes ? (size_t)(b->n - i) : bytes / b->k->bytes;
+		b->sum_in += b->k->make(&b->p, i, n, buf);
+		pump_give(&p, n * b->k->bytes);
+		i += n;
 	}
-	free(buf);
-	if (fsync(fd) != 0 || close(fd) != 0)
-		peer_die("write input");
+	pump_take(&p, &(size_t){ 0 });
+	pump_give(&p, 0);
+	pump_close(&p);
 }
 
 static void scan(bench *b, const char *path)
 {
-	size_t chunk = (size_t)CHUNK_RECORDS * b->k->bytes;
-	unsigned char *buf;
-	ssize_t got;
-	int fd = open(path, O_RDONLY | O_DIRECT);
+	const unsigned char *buf;
+	size_t bytes;
+	pump p;
 
-	if (fd < 0 || posix_memalign((void **)&buf, 4096, chunk) != 0)
-		peer_die("open output");
-	while ((got = read(fd, buf, chunk)) > 0)
-		consume(b, buf, (size_t)got / b->k->bytes);
-	if (got < 0)
-		peer_die("read output");
-	close(fd);
-	free(buf);
+	pump_open(&p, path, 0, b->k->bytes);
+	while (buf = pump_take(&p, &bytes), bytes != 0) {
+		consume(b, buf, bytes / b->k->bytes);
+		pump_give(&p, 0);
+	}
+	pump_close(&p);
 }
 
 static void sort_file(bench *b, const char *dir)
 {
 	char in[4096], out[4096];
 	const char *inputs[1] = { in };
-	em_sort_opts opts = EM_SORT_OPTS_INIT;
 	peer_mark all, m;
 
 	snprintf(in, sizeof in, "%s/bench.%d.in", dir, (int)getpid());
 	snprintf(out, sizeof out, "%s/bench.%d.out", dir, (int)getpid());
-	opts.errinfo = &b->err;
 	phase_begin(&all);
 	m = all;
 	fill(b, in);
-	report(b, &m, "fill");
+	report(b, &m, "fill", 0);
 	peer_drop(in);
 	phase_begin(&m);
-	must(b, em_sort_files(b->ctx, b->order, inputs, 1, out, &opts, &b->stats), "sort");
-	report(b, &m, "sort");
+	must(b, em_sort_files(b->ctx, b->order, inputs, 1, out, &b->opts, &b->stats), "sort");
+	report(b, &m, "sort", 1);
 	peer_drop(out);
 	phase_begin(&m);
 	scan(b, out);
-	report(b, &m, "scan");
-	report(b, &all, "total");
+	report(b, &m, "scan", 0);
+	report(b, &all, "total", 1);
 	unlink(in);
 	unlink(out);
 }
 
 static void sort_stream(bench *b)
 {
-	em_sort_opts opts = EM_SORT_OPTS_INIT;
 	unsigned char *buf = malloc((size_t)CHUNK_RECORDS * b->k->bytes);
 	const em_batch *batch;
 	em_sorter *s;
@@ -270,56 +157,70 @@ static void sort_stream(bench *b)
 	peer_mark all, m;
 	uint64_t i;
 
-	opts.errinfo = &b->err;
 	if (buf == NULL)
 		peer_die("memory");
 	phase_begin(&all);
 	m = all;
-	must(b, em_sorter_open(&s, b->ctx, b->order, &opts), "open");
+	must(b, em_sorter_open(&s, b->ctx, b->order, &b->opts), "open");
 	for (i = 0; i < b->n; i += CHUNK_RECORDS) {
 		size_t n = b->n - i < CHUNK_RECORDS ? (size_t)(b->n - i) : CHUNK_RECORDS;
 
-		generate(b, i, n, buf);
+		b->sum_in += b->k->make(&b->p, i, n, buf);
 		must(b, em_sorter_push(s, buf, n), "push");
 	}
 	must(b, em_sorter_finish(s), "finish");
 	must(b, em_sorter_stats(s, &b->stats), "stats");
-	report(b, &m, "runs");
+	report(b, &m, "runs", 1);
 	phase_begin(&m);
 	while ((st = em_sorter_next(s, &batch)) == EM_OK)
 		consume(b, batch->records, batch->n);
 	if (st != EM_END)
 		must(b, st, "next");
 	must(b, em_sorter_stats(s, &b->stats), "stats");
-	report(b, &m, "merge");
-	report(b, &all, "total");
+	report(b, &m, "merge", 1);
+	report(b, &all, "total", 1);
 	em_sorter_close(s);
 	free(buf);
 }
 
+/* Runs that are to be alike must have a known length: somewhat less than planned surely fits. */
+static void choose_pattern(bench *b, const char *name)
+{
+	em_sort_plan_info plan = { 0 };
+
+	plan.size = sizeof plan;
+	must(b, em_sort_plan(b->ctx, b->order, b->n, &b->opts, &plan), "plan");
+	if (strcmp(name, "runs2003") == 0 && plan.runs != 0) {
+		plan.run_records -= plan.run_records / 16;
+		b->opts.run_records = plan.run_records;
+		b->opts.block_bytes = plan.block_bytes;
+	}
+	b->p = pattern_named(name, b->n, plan.run_records, plan.block_records);
+	if (strcmp(b->k->name, "dup16") == 0 && strcmp(name, "random") != 0)
+		peer_die("dup16 has random keys only");
+	snprintf(b->work, sizeof b->work, strcmp(name, "random") == 0 ? "sort-%s" : "sort-%s-%s", b->k->name, name);
+}
+
 int main(int argc, char **argv)
 {
-	const char *rec = peer_arg(argc, argv, "rec", "kv16"), *dir = peer_tmpdir(argc, argv);
-	const char *algo = peer_arg(argc, argv, "algo", "file");
+	const char *dir = peer_tmpdir(argc, argv);
+	const em_sort_opts sort = EM_SORT_OPTS_INIT;
 	em_ctx_opts opts = EM_CTX_OPTS_INIT;
 	em_key key;
 	bench b;
-	size_t i;
 
 	memset(&b, 0, sizeof b);
-	for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (strcmp(kinds[i].name, rec) == 0)
-			b.k = &kinds[i];
-	if (b.k == NULL)
-		peer_die("--rec");
+	b.k = kind_named(peer_arg(argc, argv, "rec", "kv16"));
 	b.n = peer_size(peer_arg(argc, argv, "n", "2^26"));
 	b.mem = peer_size(peer_arg(argc, argv, "mem", "128M"));
 	b.stats.size = sizeof b.stats;
-	b.prev = malloc(b.k->bytes);
-	snprintf(b.work, sizeof b.work, "sort-%s", rec);
+	b.opts = sort;
+	b.opts.block_bytes = peer_size(peer_arg(argc, argv, "block", "0"));
+	b.opts.errinfo = &b.err;
 	opts.memory = b.mem;
 	opts.threads = (uint32_t)peer_size(peer_arg(argc, argv, "threads", "0"));
 	opts.backend = peer_arg(argc, argv, "backend", NULL);
+	opts.queue_depth = (uint32_t)peer_size(peer_arg(argc, argv, "depth", "0"));
 	opts.isa = peer_arg(argc, argv, "isa", NULL);
 	opts.direct = atoi(peer_arg(argc, argv, "direct", "0"));
 	opts.dirs = &dir;
@@ -328,7 +229,8 @@ int main(int argc, char **argv)
 	must(&b, em_ctx_open(&b.ctx, &opts), "context");
 	must(&b, em_key_parse(&key, b.k->key, &b.err), "key");
 	must(&b, em_order_keys(&b.order, b.ctx, b.k->bytes, &key, 1, &b.err), "order");
-	if (strcmp(algo, "stream") == 0)
+	choose_pattern(&b, peer_arg(argc, argv, "pattern", "random"));
+	if (strcmp(peer_arg(argc, argv, "algo", "file"), "stream") == 0)
 		sort_stream(&b);
 	else
 		sort_file(&b, dir);
@@ -336,6 +238,5 @@ int main(int argc, char **argv)
 		peer_die("checksum");
 	em_order_close(b.order);
 	em_ctx_close(b.ctx);
-	free(b.prev);
 	return 0;
 }

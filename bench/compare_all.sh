@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
 #
-# compare_all.sh -- everything that bench/README.md shows, from nothing: install the peers, build, and run all works.
+# compare_all.sh -- everything that bench/README.md shows, from nothing: install the peers, build, and run all programs.
 #
 #   bench/compare_all.sh [BUILD_DIR]
 #
-# BUILD_DIR (default ./build-bench) is made if it is not there.  As root or with sudo, on Debian.  Environment: SIZE (4G),
-# ROUNDS (3), and what bench/compare takes.
+# BUILD_DIR (default ./build-bench) is made if it is not there.  As root or with sudo, on Debian.  Environment: SIZE (4G), ROUNDS
+# (3), and what the programs take.  With SIZE=4G that is two hours, 50 GB in DIR (blocks and volume sort four times SIZE), and
+# 10 GB of memory (tmpfs); with SIZE=512M and ROUNDS=1 it is ten minutes.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-./build-bench}
@@ -21,7 +22,26 @@ make bench
 for isa in scalar avx2 avx512; do
 	bench/kernels $isa || true
 done
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$here/common.sh"
+size=$(bytes_of "${SIZE:-4G}")
+
+# title COMMAND...: what runs, and then it does.
+title() {
+	printf '\n%s\n' "$*"
+	program=$1
+	shift
+	"$here/$program" "$@"
+}
+
 for work in u32 u64 kv16 rec100 u64-stream text100 text10 url csv; do
-	printf '\n%s\n' "$work"
-	"$here/compare" "$work" "${SIZE:-4G}"
+	title compare "$work" "$size"
 done
+title tmpfs $((size / 2))
+title threads $((size / 2))
+title patterns $((size / 4)) u32 u64 kv16 rec100
+title blocks "$size"
+title volume $((size / 8)) u32 u64 kv16 rec100
+# Once is enough to see the shape.
+export ROUNDS=1
+title blocks $((size * 4)) u64 $((size / 8))

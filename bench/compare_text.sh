@@ -8,8 +8,10 @@
 # said, and there is no limit.  Both outputs of the first round are compared.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$here/common.sh"
 work=$1
-size=${2:-4G}
+bytes=$(bytes_of "${2:-4G}")
 extmem=${EXTMEM:-./extmem}
 peers=${PEERS:-./peers}
 slack=$((64 << 20))
@@ -21,11 +23,6 @@ text10) lines=short key= ;;
 url) lines=urls key= ;;
 csv) lines=csv key='-t, -k3,3n' ;;
 *) echo "compare: unknown work $work" >&2; exit 2 ;;
-esac
-case $size in
-*G) bytes=$((${size%G} << 30)) ;;
-*M) bytes=$((${size%M} << 20)) ;;
-*) bytes=$size ;;
 esac
 mem=$((bytes / 8))
 
@@ -92,7 +89,7 @@ phase() {
 }
 
 round=0
-while [ "$round" -lt "${ROUNDS:-3}" ]; do
+while [ "$round" -lt "$rounds" ]; do
 	phase extmem "$dir/ours" "$extmem" sort
 	[ "$round" -eq 0 ] || rm "$dir/ours"
 	phase gnu_sort "$dir/gnu" "${GNU_SORT:-sort}"
@@ -104,4 +101,4 @@ while [ "$round" -lt "${ROUNDS:-3}" ]; do
 	round=$((round + 1))
 done
 [ -z "${KEEP:-}" ] || cat "$log"
-awk -f "$here/summary.awk" "$log"
+awk -f "$here/median.awk" -f "$here/summary.awk" "$log"
