@@ -14,6 +14,8 @@
  *   number     the prefix is 1, 2, 4 or 8 bytes side by side in one or the other byte order,
  *              which is what nearly everybody has (codec_number.c)
  *   any        piece by piece (codec_any.c)
+ *
+ * Records of an order that has kernels of its own are elements as they are.
  */
 #include "key/order_impl.h"
 
@@ -95,12 +97,47 @@ static int is_identity(const emi_prefix *p, const emi_codec *c)
 	return 1;
 }
 
+static uint64_t key_none(const em_order *o, const void *record)
+{
+	(void)o;
+	(void)record;
+	return 0;
+}
+
+/* What records of this size can be aligned to in an array, up to what C types ask for. */
+static size_t natural_align(size_t record_bytes)
+{
+	const size_t most = 16, align = record_bytes & (0 - record_bytes);
+
+	return align < most ? align : most;
+}
+
+static void choose_own(em_order *o)
+{
+	emi_codec *c = &o->codec;
+
+	memset(c, 0, sizeof(*c));
+	c->elem = EMI_ELEM_OWN;
+	c->identity = 1;
+	c->record_bytes = o->record_bytes;
+	c->elem_bytes = o->record_bytes;
+	c->align = o->cmp != NULL ? natural_align(o->record_bytes) : o->own->record_align;
+	c->mixes = o->own->mix != NULL;
+	c->load = load_identity;
+	c->store = store_identity;
+	c->key = key_none;
+}
+
 void emi_codec_choose(em_order *o)
 {
 	const size_t width = key_width(o);
 	emi_prefix *p = &o->prefix;
 	emi_codec *c = &o->codec;
 
+	if (o->own != NULL) {
+		choose_own(o);
+		return;
+	}
 	emi_prefix_make(p, o->fields, o->nfields);
 	memset(c, 0, sizeof(*c));
 	c->record_bytes = o->record_bytes;
@@ -117,6 +154,8 @@ void emi_codec_choose(em_order *o)
 		c->elem = EMI_ELEM_U64;
 		c->elem_bytes = 8;
 	}
+	c->align = c->elem_bytes < sizeof(uint64_t) ? c->elem_bytes : sizeof(uint64_t);
+	c->mixes = c->elem != EMI_ELEM_PAIR;
 	c->identity = is_identity(p, c);
 	if (!emi_codec_number(o, c))
 		emi_codec_any(c);

@@ -7,6 +7,8 @@
  */
 #include "key/order_impl.h"
 
+#define TICK_CALLS 1024u        /* calls of a caller's function between two looks at the clock */
+
 static int by_fields(const em_order *o, const unsigned char *a, const unsigned char *b)
 {
 	uint32_t i;
@@ -21,9 +23,12 @@ int em_order_compare(const em_order *order, const void *a, const void *b)
 {
 	int c;
 
-	if (order->cmp == NULL)
+	if (order->cmp != NULL)
+		c = order->cmp(a, b, order->user);
+	else if (order->own != NULL)
+		c = order->own->compare(a, b, order->own_arg);
+	else
 		return by_fields(order, a, b);
-	c = order->cmp(a, b, order->user);
 	return c == EM_CMP_ERROR ? 0 : (c > 0) - (c < 0);
 }
 
@@ -49,19 +54,42 @@ static int tie_bytes(void *arg, uint64_t a, uint64_t b)
 	return memcmp(x + f->offset, y + f->offset, f->width);
 }
 
-/* Once the function has failed the sort is lost; calling it again would only delay that. */
-static int tie_cmp(void *arg, uint64_t a, uint64_t b)
+static int equal(const void *a, const void *b, void *user)
 {
-	emi_compare *compare = arg;
+	(void)a;
+	(void)b;
+	(void)user;
+	return 0;
+}
+
+int emi_compare_call(emi_compare *cmp, const void *a, const void *b)
+{
 	int c;
 
-	if (__atomic_load_n(&compare->failed, __ATOMIC_RELAXED))
-		return 0;
-	c = compare->order->cmp(record_of(a), record_of(b), compare->order->user);
+	if (--cmp->calls == 0) {
+		cmp->calls = TICK_CALLS;
+		if (cmp->tick != NULL && cmp->tick(cmp->tick_arg) != 0)
+			cmp->fn = equal;
+	}
+	c = cmp->fn(a, b, cmp->user);
 	if (c != EM_CMP_ERROR)
 		return c;
-	__atomic_store_n(&compare->failed, 1, __ATOMIC_RELAXED);
+	/* Once the function has failed the sort is lost; calling it again would only delay that. */
+	cmp->fn = equal;
+	__atomic_store_n(&cmp->failed, 1, __ATOMIC_RELAXED);
 	return 0;
+}
+
+static int tie_cmp(void *arg, uint64_t a, uint64_t b)
+{
+	return emi_compare_call(arg, record_of(a), record_of(b));
+}
+
+static int tie_own(void *arg, uint64_t a, uint64_t b)
+{
+	const em_order *o = ((const emi_compare *)arg)->order;
+
+	return o->own->compare(record_of(a), record_of(b), o->own_arg);
 }
 
 emi_tie emi_order_tie(const em_order *o, emi_compare *cmp)
@@ -71,11 +99,16 @@ emi_tie emi_order_tie(const em_order *o, emi_compare *cmp)
 	if (o->codec.exact)
 		return tie;
 	cmp->order = o;
+	cmp->fn = o->cmp;
+	cmp->user = o->user;
+	cmp->calls = TICK_CALLS;
 	tie.arg = cmp;
 	if (o->text != NULL)
 		tie.fn = emi_tie_vary;
 	else if (o->cmp != NULL)
 		tie.fn = tie_cmp;
+	else if (o->own != NULL)
+		tie.fn = tie_own;
 	else if (o->nfields == 1 && (o->fields[0].flags & EM_KEY_DESCENDING) == 0)
 		tie.fn = tie_bytes;     /* a single field of more than 8 bytes is one */
 	else

@@ -113,6 +113,34 @@ static void look_pair(emi_strand *s, size_t n, size_t bytes)
 	}
 }
 
+static void look_elems(emi_strand *s, size_t n, size_t bytes)
+{
+	const emi_elem elem = s->top->e.job.codec->elem;
+
+	if (elem == EMI_ELEM_U32)
+		look_u32(s, n, bytes);
+	else if (elem == EMI_ELEM_U64)
+		look_u64(s, n, bytes);
+	else
+		look_pair(s, n, bytes);
+}
+
+/* Records with kernels of their own need their alignment. */
+static void look_own(emi_strand *s, size_t n, size_t bytes)
+{
+	const size_t align = s->top->e.job.codec->align;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const unsigned char *record = s->at + i * bytes;
+
+		if ((uintptr_t)record % align != 0)
+			memcpy(s->scratch, record, bytes);
+		if (ties_before(s->top, (uintptr_t)record % align != 0 ? s->scratch : record, s->top->limit))
+			keep(s, record, s->number + i);
+	}
+}
+
 void emi_strand_look_fixed(emi_strand *s)
 {
 	const emi_job *job = &s->top->e.job;
@@ -123,13 +151,12 @@ void emi_strand_look_fixed(emi_strand *s)
 		const uint64_t room = EMI_TOP_KEPT - s->nkept;
 		const size_t n = (size_t)(s->left < room ? s->left : room);
 
-		job->codec->load(job->order, s->at, n, s->scratch);
-		if (job->codec->elem == EMI_ELEM_U32)
-			look_u32(s, n, bytes);
-		else if (job->codec->elem == EMI_ELEM_U64)
-			look_u64(s, n, bytes);
-		else
-			look_pair(s, n, bytes);
+		if (job->own != NULL) {
+			look_own(s, n, bytes);
+		} else {
+			job->codec->load(job->order, s->at, n, s->scratch);
+			look_elems(s, n, bytes);
+		}
 		s->at += n * bytes;
 		s->number += n;
 		s->left -= n;
@@ -143,14 +170,17 @@ static char *elem_at(const em_top *t, const void *elems, size_t i)
 
 static uint64_t elem_key(const em_top *t, const char *elem)
 {
-	return t->e.job.codec->elem == EMI_ELEM_U32 ? *(const uint32_t *)(const void *)elem
-						    : *(const uint64_t *)(const void *)elem;
+	switch (t->e.job.codec->elem) {
+	case EMI_ELEM_OWN: return 0;
+	case EMI_ELEM_U32: return *(const uint32_t *)(const void *)elem;
+	default: return *(const uint64_t *)(const void *)elem;
+	}
 }
 
-/* The record that an element refers to. */
-static const void *referred(const char *elem)
+/* The record of an element, where that is somewhere. */
+static const void *referred(const em_top *t, const char *elem)
 {
-	return (const void *)(uintptr_t)((const emi_pair *)(const void *)elem)->val;
+	return emi_elem_record(t->e.job.codec, elem);
 }
 
 /* Of two neighbours in order: are they equal? */
@@ -161,7 +191,7 @@ static int same(const em_top *t, const char *a, const char *b)
 	if (elem_key(t, a) != elem_key(t, b))
 		return 0;
 	return tie->fn == NULL ||
-	       tie->fn(tie->arg, (uint64_t)(uintptr_t)referred(a), (uint64_t)(uintptr_t)referred(b)) == 0;
+	       tie->fn(tie->arg, (uint64_t)(uintptr_t)referred(t, a), (uint64_t)(uintptr_t)referred(t, b)) == 0;
 }
 
 /* Keep the first of equal ones; returns how many are left, no more than are needed. */
@@ -187,10 +217,10 @@ static void set_limit(em_top *t, const char *elem)
 	const uint64_t key = elem_key(t, elem);
 
 	if (t->limited && (key > t->limit_key ||
-			   (key == t->limit_key && !(codec->ref && ties_before(t, referred(elem), t->limit)))))
+			   (key == t->limit_key && !ties_before(t, referred(t, elem), t->limit))))
 		return;
 	if (codec->ref)
-		memcpy(t->limit, referred(elem), codec->record_bytes);
+		memcpy(t->limit, referred(t, elem), codec->record_bytes);
 	else
 		codec->store(t->e.job.order, elem, 1, t->limit);
 	t->limit_key = key;

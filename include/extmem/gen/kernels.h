@@ -69,7 +69,7 @@ typedef struct em_splitters {
 /** The functions of an order.  Size first: later versions of the library know what an older table has. */
 typedef struct em_kernels {
 	uint32_t size;         /**< sizeof(em_kernels) */
-	uint32_t record_align; /**< Alignment of records, a power of two, at most 4096; divides record_size. */
+	uint32_t record_align; /**< Alignment of records, a power of two, at most 16; divides record_size. */
 	uint64_t record_size;  /**< Bytes of a record, at most 65536. */
 	const char *name;      /**< What files and messages call the order. */
 
@@ -113,7 +113,7 @@ typedef struct em_kernels {
  * Returns:
  *   EM_OK
  *   EM_ERR_INVAL   out, ctx, kernels, its name or a function other than mix is NULL, the size of the table or of a record is
- *                  wrong, record_align is not a power of two up to 4096 or does not divide record_size
+ *                  wrong, record_align is not a power of two up to 16 or does not divide record_size
  *   EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FORK
  *
  * err may be NULL.
