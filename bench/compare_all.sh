@@ -21,7 +21,7 @@ make bench
 for isa in scalar avx2 avx512; do
 	bench/kernels $isa || true
 done
-for work in u32 u64 kv16 rec100 u64-stream text100 text10 url csv; do
+for work in u32 u64 kv16 rec100 u64-stream u64-gen-stream u64-cmp text100 text10 url csv; do
 	printf '\n%s\n' "$work"
 	"$here/compare" "$work" "${SIZE:-4G}"
 done

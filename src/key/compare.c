@@ -62,22 +62,18 @@ static int equal(const void *a, const void *b, void *user)
 	return 0;
 }
 
-int emi_compare_call(emi_compare *cmp, const void *a, const void *b)
+void emi_compare_tick(emi_compare *cmp)
 {
-	int c;
+	cmp->calls = TICK_CALLS;
+	if (cmp->tick != NULL && cmp->tick(cmp->tick_arg) != 0)
+		cmp->fn = equal;
+}
 
-	if (--cmp->calls == 0) {
-		cmp->calls = TICK_CALLS;
-		if (cmp->tick != NULL && cmp->tick(cmp->tick_arg) != 0)
-			cmp->fn = equal;
-	}
-	c = cmp->fn(a, b, cmp->user);
-	if (c != EM_CMP_ERROR)
-		return c;
-	/* Once the function has failed the sort is lost; calling it again would only delay that. */
+/* The sort is lost then; calling the function again would only delay that. */
+void emi_compare_failed(emi_compare *cmp)
+{
 	cmp->fn = equal;
 	__atomic_store_n(&cmp->failed, 1, __ATOMIC_RELAXED);
-	return 0;
 }
 
 static int tie_cmp(void *arg, uint64_t a, uint64_t b)

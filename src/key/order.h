@@ -82,7 +82,7 @@ const emi_codec *emi_order_codec(const em_order *o);
 typedef struct emi_compare {
 	const em_order *order;
 	int failed;             /* the function returned EM_CMP_ERROR */
-	/* To watch and stop a function that takes its time; NULL: nobody wants to.  Not 0: it is not to be called any more. */
+	/* To watch a function that takes its time, every now and then; NULL: nobody wants to.  Not 0: it is not to be called any more. */
 	int (*tick)(void *arg);
 	void *tick_arg;
 	/* The rest is for src/key. */

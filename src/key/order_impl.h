@@ -48,8 +48,23 @@ em_status emi_order_leave(em_order **out, em_order *o, em_status status, const e
 /* order_cmp.c: the kernels for an order by a function, of records of so many bytes; NULL: there are none. */
 const em_kernels *emi_cmp_kernels(size_t record_bytes);
 
-/* compare.c: call the function of cmp. */
-int emi_compare_call(emi_compare *cmp, const void *a, const void *b);
+/* compare.c: what is to be done every now and then before a function is called, and when it has failed. */
+void emi_compare_tick(emi_compare *cmp);
+void emi_compare_failed(emi_compare *cmp);
+
+/* Call the function of cmp.  Inline, as a sort does little else. */
+EMI_INLINE int emi_compare_call(emi_compare *cmp, const void *a, const void *b)
+{
+	int c;
+
+	if (--cmp->calls == 0)
+		emi_compare_tick(cmp);
+	c = cmp->fn(a, b, cmp->user);
+	if (c != EM_CMP_ERROR)
+		return c;
+	emi_compare_failed(cmp);
+	return 0;
+}
 
 /* order.c: what all constructors look at first. */
 em_status emi_order_check(em_order **out, const em_ctx *ctx, uint64_t record_size, em_errinfo *err);
