@@ -2,8 +2,11 @@
 /*
  * bench_sort.c -- sorting with libextmem under the same work as bench/peers/sort_stxxl.
  *
- *	bench_sort [--algo file|stream] [--rec u64|kv16|rec100|u32|dup16] [--pattern NAME] [--n 2^26] [--mem 128M]
- *	           [--dir D] [--threads T] [--block BYTES] [--backend NAME] [--depth N] [--isa NAME] [--direct 0|1|2]
+ *	bench_sort [--algo file|stream] [--rec u64|kv16|rec100|u32|dup16] [--order keys|gen|cmp] [--pattern NAME]
+ *	           [--n 2^26] [--mem 128M] [--dir D] [--threads T] [--block BYTES] [--backend NAME] [--depth N] [--isa NAME]
+ *	           [--direct 0|1|2]
+ *
+ * Orders: key fields; a comparison inlined by <extmem/gen/order.h>; a function.
  *
  * file: phases fill (write the input), sort (file to file), scan (read and check the output).
  * stream: phases runs (generate and push) and merge (pull and check).  Input, scratch and output are all in D.
@@ -18,10 +21,32 @@
 #include <extmem.h>
 #include <inttypes.h>
 
+#define EM_GEN_NAME by_u64
+#define EM_GEN_RECORD uint64_t
+#define EM_GEN_LESS(a, b) (*(a) < *(b))
+#include <extmem/gen/order.h>
+
+typedef struct pair16 {
+	uint64_t key, payload;
+} pair16;
+
+#define EM_GEN_NAME by_kv16
+#define EM_GEN_RECORD pair16
+#define EM_GEN_LESS(a, b) ((a)->key < (b)->key)
+#include <extmem/gen/order.h>
+
 #include "pump.h"
 #include "records.h"
 
 enum { CHUNK_RECORDS = 1 << 15 };
+
+static int cmp_u64(const void *a, const void *b, void *user)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	(void)user;
+	return (x > y) - (x < y);
+}
 
 typedef struct bench {
 	const kind *k;
@@ -201,12 +226,26 @@ static void choose_pattern(bench *b, const char *name)
 	snprintf(b->work, sizeof b->work, strcmp(name, "random") == 0 ? "sort-%s" : "sort-%s-%s", b->k->name, name);
 }
 
+static em_status make_order(bench *b, const char *how)
+{
+	const int pairs = b->k->bytes == sizeof(pair16);
+	em_key key;
+
+	if (strcmp(how, "keys") != 0 && b->k->bytes != sizeof(uint64_t) && !pairs)
+		peer_die("--order for these records");
+	if (strcmp(how, "gen") == 0)
+		return pairs ? by_kv16_order(&b->order, b->ctx, &b->err) : by_u64_order(&b->order, b->ctx, &b->err);
+	if (strcmp(how, "cmp") == 0)
+		return em_order_cmp(&b->order, b->ctx, b->k->bytes, "cmp_u64", cmp_u64, NULL, NULL, &b->err);
+	must(b, em_key_parse(&key, b->k->key, &b->err), "key");
+	return em_order_keys(&b->order, b->ctx, b->k->bytes, &key, 1, &b->err);
+}
+
 int main(int argc, char **argv)
 {
 	const char *dir = peer_tmpdir(argc, argv);
 	const em_sort_opts sort = EM_SORT_OPTS_INIT;
 	em_ctx_opts opts = EM_CTX_OPTS_INIT;
-	em_key key;
 	bench b;
 
 	memset(&b, 0, sizeof b);
@@ -227,8 +266,7 @@ int main(int argc, char **argv)
 	opts.ndirs = 1;
 	opts.errinfo = &b.err;
 	must(&b, em_ctx_open(&b.ctx, &opts), "context");
-	must(&b, em_key_parse(&key, b.k->key, &b.err), "key");
-	must(&b, em_order_keys(&b.order, b.ctx, b.k->bytes, &key, 1, &b.err), "order");
+	must(&b, make_order(&b, peer_arg(argc, argv, "order", "keys")), "order");
 	choose_pattern(&b, peer_arg(argc, argv, "pattern", "random"));
 	if (strcmp(peer_arg(argc, argv, "algo", "file"), "stream") == 0)
 		sort_stream(&b);

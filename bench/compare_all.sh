@@ -34,7 +34,7 @@ title() {
 	"$here/$program" "$@"
 }
 
-for work in u32 u64 kv16 rec100 u64-stream text100 text10 url csv; do
+for work in u32 u64 kv16 rec100 u64-stream u64-gen-stream u64-cmp text100 text10 url csv; do
 	title compare "$work" "$size"
 done
 title tmpfs $((size / 2))

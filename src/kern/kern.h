@@ -10,6 +10,8 @@
  *   EMI_ELEM_PAIR  a 64-bit key and 64 bits that travel with it: the rest of a
  *                  small record, or the address of a large one
  *
+ * A fourth one has no kernels here, as they come with its order (extmem/gen/kernels.h): EMI_ELEM_OWN, a record as it is.
+ *
  * When a key does not fit in 64 bits the element's key is a prefix of it, and a
  * tie function compares the two records that the values point to.  An order that
  * is only a callback is the same thing with a prefix of no bits: all keys are 0
@@ -25,7 +27,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum emi_elem { EMI_ELEM_U32, EMI_ELEM_U64, EMI_ELEM_PAIR } emi_elem;
+#include <extmem/gen/kernels.h>
+
+typedef enum emi_elem { EMI_ELEM_U32, EMI_ELEM_U64, EMI_ELEM_PAIR, EMI_ELEM_OWN } emi_elem;
 
 typedef struct emi_pair {
 	uint64_t key;
@@ -52,10 +56,7 @@ int emi_tie_numbers(void *arg, uint64_t a, uint64_t b);
 typedef int (*emi_recode_fn)(void *arg, uint64_t a, uint64_t b, uint64_t code, uint64_t *lose);
 
 /* A sorted sequence of elements that is in memory: [cur, end). */
-typedef struct emi_window {
-	const void *cur;
-	const void *end;
-} emi_window;
+typedef em_window emi_window;
 
 #define EMI_NONE 0xffffffffu    /* "no window" */
 
@@ -146,7 +147,7 @@ typedef struct emi_kernels {
 /* Bytes of emi_merge.tree for k windows. */
 size_t emi_merge_tree_bytes(uint32_t k);
 
-/* The kernels for an element.  isa: NULL or "auto" for the best this processor
+/* The kernels for an element other than EMI_ELEM_OWN.  isa: NULL or "auto" for the best this processor
  * runs, otherwise a name; NULL is returned for a name that is unknown or that
  * this processor cannot run. */
 const emi_kernels *emi_kernels_for(emi_elem elem, const char *isa);

@@ -16,6 +16,8 @@
  *              which is what nearly everybody has (codec_number.c)
  *   wide       keys of 9 to 16 bytes that are the whole record (codec_wide.c)
  *   any        piece by piece (codec_any.c)
+ *
+ * Records of an order that has kernels of its own are elements as they are.
  */
 #include "key/order_impl.h"
 
@@ -105,6 +107,36 @@ static int is_identity(const em_order *o, const emi_codec *c)
 	return is_number(&p->key, c->elem == EMI_ELEM_U32 ? 4 : 8, 0);
 }
 
+static uint64_t key_none(const em_order *o, const void *record)
+{
+	(void)o;
+	(void)record;
+	return 0;
+}
+
+/* What records of this size can be aligned to in an array, up to what C types ask for. */
+static size_t natural_align(size_t record_bytes)
+{
+	const size_t most = 16, align = record_bytes & (0 - record_bytes);
+
+	return align < most ? align : most;
+}
+
+static void choose_own(em_order *o)
+{
+	emi_codec *c = &o->codec;
+
+	memset(c, 0, sizeof(*c));
+	c->elem = EMI_ELEM_OWN;
+	c->identity = 1;
+	c->record_bytes = o->record_bytes;
+	c->elem_bytes = o->record_bytes;
+	c->align = o->cmp != NULL ? natural_align(o->record_bytes) : o->own->record_align;
+	c->load = load_identity;
+	c->store = store_identity;
+	c->key = key_none;
+}
+
 /* The element of a key of at most 8 bytes, or of a record that stays where it is. */
 static void choose_prefix(em_order *o, size_t width)
 {
@@ -133,11 +165,16 @@ void emi_codec_choose(em_order *o)
 	const size_t width = key_width(o);
 	emi_codec *c = &o->codec;
 
+	if (o->own != NULL) {
+		choose_own(o);
+		return;
+	}
 	emi_prefix_make(&o->prefix, o->fields, o->nfields, 0);
 	memset(c, 0, sizeof(*c));
 	c->record_bytes = o->record_bytes;
 	if (!emi_codec_wide(o, width))
 		choose_prefix(o, width);
+	c->align = c->elem_bytes < sizeof(uint64_t) ? c->elem_bytes : sizeof(uint64_t);
 	c->identity = is_identity(o, c);
 	if (c->identity) {
 		c->load = load_identity;

@@ -7,6 +7,8 @@
  */
 #include "key/order_impl.h"
 
+#define TICK_CALLS 1024u        /* calls of a caller's function between two looks at the clock */
+
 static int by_fields(const em_order *o, const unsigned char *a, const unsigned char *b)
 {
 	uint32_t i;
@@ -21,9 +23,12 @@ int em_order_compare(const em_order *order, const void *a, const void *b)
 {
 	int c;
 
-	if (order->cmp == NULL)
+	if (order->cmp != NULL)
+		c = order->cmp(a, b, order->user);
+	else if (order->own != NULL)
+		c = order->own->compare(a, b, order->own_arg);
+	else
 		return by_fields(order, a, b);
-	c = order->cmp(a, b, order->user);
 	return c == EM_CMP_ERROR ? 0 : (c > 0) - (c < 0);
 }
 
@@ -49,19 +54,38 @@ static int tie_bytes(void *arg, uint64_t a, uint64_t b)
 	return memcmp(x + f->offset, y + f->offset, f->width);
 }
 
-/* Once the function has failed the sort is lost; calling it again would only delay that. */
+static int equal(const void *a, const void *b, void *user)
+{
+	(void)a;
+	(void)b;
+	(void)user;
+	return 0;
+}
+
+void emi_compare_tick(emi_compare *cmp)
+{
+	cmp->calls = TICK_CALLS;
+	if (cmp->tick != NULL && cmp->tick(cmp->tick_arg) != 0)
+		cmp->fn = equal;
+}
+
+/* The sort is lost then; calling the function again would only delay that. */
+void emi_compare_failed(emi_compare *cmp)
+{
+	cmp->fn = equal;
+	__atomic_store_n(&cmp->failed, 1, __ATOMIC_RELAXED);
+}
+
 static int tie_cmp(void *arg, uint64_t a, uint64_t b)
 {
-	emi_compare *compare = arg;
-	int c;
+	return emi_compare_call(arg, record_of(a), record_of(b));
+}
 
-	if (__atomic_load_n(&compare->failed, __ATOMIC_RELAXED))
-		return 0;
-	c = compare->order->cmp(record_of(a), record_of(b), compare->order->user);
-	if (c != EM_CMP_ERROR)
-		return c;
-	__atomic_store_n(&compare->failed, 1, __ATOMIC_RELAXED);
-	return 0;
+static int tie_own(void *arg, uint64_t a, uint64_t b)
+{
+	const em_order *o = ((const emi_compare *)arg)->order;
+
+	return o->own->compare(record_of(a), record_of(b), o->own_arg);
 }
 
 emi_tie emi_order_tie(const em_order *o, emi_compare *cmp)
@@ -71,6 +95,9 @@ emi_tie emi_order_tie(const em_order *o, emi_compare *cmp)
 	if (o->codec.exact)
 		return tie;
 	cmp->order = o;
+	cmp->fn = o->cmp;
+	cmp->user = o->user;
+	cmp->calls = TICK_CALLS;
 	tie.arg = cmp;
 	if (o->codec.low != NULL)
 		tie.fn = emi_tie_numbers;
@@ -78,6 +105,8 @@ emi_tie emi_order_tie(const em_order *o, emi_compare *cmp)
 		tie.fn = emi_tie_vary;
 	else if (o->cmp != NULL)
 		tie.fn = tie_cmp;
+	else if (o->own != NULL)
+		tie.fn = tie_own;
 	else if (o->nfields == 1 && (o->fields[0].flags & EM_KEY_DESCENDING) == 0)
 		tie.fn = tie_bytes;     /* a single field of more than 8 bytes is one */
 	else

@@ -27,7 +27,7 @@ static size_t order_bytes(uint64_t n)
 	return sizeof(em_order) + (size_t)n * sizeof(emi_field);
 }
 
-static em_status check_common(em_order **out, const em_ctx *ctx, uint64_t record_size, em_errinfo *err)
+em_status emi_order_check(em_order **out, const em_ctx *ctx, uint64_t record_size, em_errinfo *err)
 {
 	em_status status;
 
@@ -156,7 +156,7 @@ em_status em_order_keys(em_order **out, em_ctx *ctx, uint64_t record_size, const
 	em_status status;
 	uint32_t i;
 
-	status = check_common(out, ctx, record_size, &detail);
+	status = emi_order_check(out, ctx, record_size, &detail);
 	if (status != EM_OK)
 		goto out;
 	if (n > 0 && keys == NULL) {
@@ -185,7 +185,7 @@ em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const 
 	em_order *o = NULL;
 	em_status status;
 
-	status = check_common(out, ctx, record_size, &detail);
+	status = emi_order_check(out, ctx, record_size, &detail);
 	if (status != EM_OK)
 		goto out;
 	if (cmp == NULL) {
@@ -202,6 +202,7 @@ em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const 
 	}
 	o->cmp = cmp;
 	o->user = user;
+	o->own = emi_cmp_kernels(o->record_bytes);
 	emi_codec_choose(o);
 	/* Last: until here a failure leaves user to be freed below, by nobody else. */
 	o->user_free = user_free;
@@ -249,6 +250,16 @@ em_ctx *emi_order_ctx(const em_order *o)
 const emi_codec *emi_order_codec(const em_order *o)
 {
 	return &o->codec;
+}
+
+const em_kernels *emi_order_own(const em_order *o)
+{
+	return o->own;
+}
+
+void *emi_order_own_arg(const em_order *o, emi_compare *cmp)
+{
+	return o->cmp != NULL ? cmp : o->own_arg;
 }
 
 int emi_order_is_cmp(const em_order *o)

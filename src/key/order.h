@@ -13,12 +13,14 @@
  *              others are val, which then takes part in comparisons (`low')
  *   REF        anything else: a PAIR whose key is the first 8 bytes of the normalised key
  *              and whose val is the address of the record
+ *   OWN        the order has kernels of its own (extmem/gen/kernels.h): the record itself, with a key of 0.  A function of the caller's, too, for
+ *              records of some small sizes (order_cmp.c)
  *
  * `exact' says that equal element keys are equal keys; otherwise `tie' compares the rest, given the values: addresses for a REF.
  * `identity' says that a record is its element, byte for byte: no conversion is needed.
  *
  * Key fields that overlap make a record a REF, as it could not be made again from its key.  An order that is
- * a function is a REF whose keys are all 0 and never exact.
+ * a function, and has no kernels, is a REF whose keys are all 0 and never exact.
  *
  * What a caller has to see to:
  *
@@ -48,7 +50,7 @@ typedef struct emi_codec {
 	int exact;
 	int identity;
 	size_t record_bytes;
-	size_t elem_bytes;      /* 4, 8 or 16 */
+	size_t elem_bytes;      /* 4, 8 or 16; OWN: record_bytes */
 	/* n records, one behind the other at any alignment, to elements (aligned for their type).  Where
 	 * elem_bytes == record_bytes the two may be the same memory. */
 	void (*load)(const em_order *o, const void *records, size_t n, void *elems);
@@ -58,12 +60,21 @@ typedef struct emi_codec {
 	uint64_t (*key)(const em_order *o, const void *record);
 	/* The element value of one record where it is the second half of the key, otherwise NULL. */
 	uint64_t (*low)(const em_order *o, const void *record);
+	size_t align;           /* of elements */
 } emi_codec;
 
 /* What the tie function of an order that is not exact wants to know of a record. */
 static inline uint64_t emi_codec_val(const emi_codec *c, const em_order *o, const void *record)
 {
 	return c->low != NULL ? c->low(o, record) : (uint64_t)(uintptr_t)record;
+}
+
+/* The record of an element, where that is somewhere; NULL if it has to be made by store(). */
+static inline const void *emi_elem_record(const emi_codec *c, const void *elem)
+{
+	if (c->elem == EMI_ELEM_OWN)
+		return elem;
+	return c->ref ? (const void *)(uintptr_t)((const emi_pair *)elem)->val : NULL;
 }
 
 /* Can elements take the place of their records, in the same memory? */
@@ -80,12 +91,24 @@ const emi_codec *emi_order_codec(const em_order *o);
 typedef struct emi_compare {
 	const em_order *order;
 	int failed;             /* the function returned EM_CMP_ERROR */
+	/* To watch a function that takes its time, every now and then; NULL: nobody wants to.  Not 0: it is not to be called any more. */
+	int (*tick)(void *arg);
+	void *tick_arg;
+	/* The rest is for src/key. */
+	em_cmp_fn fn;           /* the function, or one that always says "equal" */
+	void *user;
+	uint32_t calls;         /* until the next tick */
 } emi_compare;
 
 /* The tie function of an order for the kernels: fn is NULL when the codec is exact, otherwise it compares two records by
- * what emi_codec_val() says of them and cmp is its argument: cmp->order is set here, cmp->failed is the caller's to clear before and to look at
- * after.  It is written and should be read atomically.  Once it is set the function is not called any more. */
+ * what emi_codec_val() says of them and cmp is its argument: cmp->failed, tick and tick_arg are the caller's to clear or to set before, the
+ * rest is set here.  cmp->failed is to be looked at after; it is written and should be read atomically.  Once it is set the function is not
+ * called any more. */
 emi_tie emi_order_tie(const em_order *o, emi_compare *cmp);
+
+/* The kernels of an order whose elements are EMI_ELEM_OWN, otherwise NULL; and their argument, cmp being what emi_order_tie() was given. */
+const em_kernels *emi_order_own(const em_order *o);
+void *emi_order_own_arg(const em_order *o, emi_compare *cmp);
 
 /* Is it a function of the caller's, that must run on the calling thread? */
 int emi_order_is_cmp(const em_order *o);

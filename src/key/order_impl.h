@@ -18,7 +18,9 @@ struct em_order {
 	emi_prefix prefix;
 	emi_prefix low;                 /* the key's bytes behind the prefix, where elements hold them, too */
 	char *name;
-	em_cmp_fn cmp;                  /* NULL: fields */
+	const em_kernels *own;          /* NULL: those of src/kern */
+	void *own_arg;
+	em_cmp_fn cmp;                  /* NULL: fields, or own */
 	void *user;
 	void (*user_free)(void *user);
 	emi_text *text;                 /* the keys of records of any length; NULL for others */
@@ -47,6 +49,30 @@ int emi_codec_number(const em_order *o, emi_codec *c);
  * the order, or take it back. */
 em_status emi_order_make(em_order **out, em_ctx *ctx, uint64_t record_size, uint32_t n, em_errinfo *err);
 em_status emi_order_leave(em_order **out, em_order *o, em_status status, const em_errinfo *detail, em_errinfo *err);
+
+/* order_cmp.c: the kernels for an order by a function, of records of so many bytes; NULL: there are none. */
+const em_kernels *emi_cmp_kernels(size_t record_bytes);
+
+/* compare.c: what is to be done every now and then before a function is called, and when it has failed. */
+void emi_compare_tick(emi_compare *cmp);
+void emi_compare_failed(emi_compare *cmp);
+
+/* Call the function of cmp.  Inline, as a sort does little else. */
+EMI_INLINE int emi_compare_call(emi_compare *cmp, const void *a, const void *b)
+{
+	int c;
+
+	if (--cmp->calls == 0)
+		emi_compare_tick(cmp);
+	c = cmp->fn(a, b, cmp->user);
+	if (c != EM_CMP_ERROR)
+		return c;
+	emi_compare_failed(cmp);
+	return 0;
+}
+
+/* order.c: what all constructors look at first. */
+em_status emi_order_check(em_order **out, const em_ctx *ctx, uint64_t record_size, em_errinfo *err);
 
 /* order_text.c: release the keys; compare two frames by their addresses (arg is an emi_compare). */
 void emi_order_free_text(em_order *o);

@@ -115,6 +115,7 @@ static em_status take_keys(em_order *o, const em_text_key *keys, uint32_t n, con
 	o->codec.elem = EMI_ELEM_PAIR;
 	o->codec.ref = 1;
 	o->codec.elem_bytes = sizeof(emi_pair);
+	o->codec.align = sizeof(uint64_t);
 	o->codec.key = frame_key;
 	return name_order(o, err);
 }

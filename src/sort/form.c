@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/workers.h"
+#include "sort/own.h"
 
 #define UNIT 16384u             /* elements sent off at a time when there is nothing to sort */
 
@@ -43,6 +44,11 @@ em_status emi_former_init(emi_former *f, emi_job *job, uint64_t room, em_errinfo
 		if (f->elems[i] == NULL)
 			st = err->status;
 	}
+	if (st == EM_OK && job->own != NULL) {
+		f->tags = emi_buffer_alloc(job->ctx, (size_t)room * sizeof *f->tags, err);
+		if (f->tags == NULL)
+			st = err->status;
+	}
 	if (st != EM_OK)
 		emi_former_free(f);
 	return st;
@@ -57,6 +63,8 @@ void emi_former_free(emi_former *f)
 	for (i = 0; i < 2; i++)
 		if (f->elems[i] != NULL)
 			emi_buffer_free(f->job->ctx, f->elems[i], f->elems_bytes);
+	if (f->tags != NULL)
+		emi_buffer_free(f->job->ctx, f->tags, (size_t)f->room * sizeof *f->tags);
 	if (f->hot != NULL)
 		emi_buffer_free(f->job->ctx, f->hot, f->job->plan.threads * f->job->plan.hot_bytes);
 	emi_partition_room_free(&f->buckets);
@@ -112,11 +120,11 @@ static int unit_range(const forming *s, size_t i, uint64_t *lo, uint64_t *hi)
 /* Sort elements [lo, hi), with scratch that is in this thread's cache if they fit in it. */
 static void sort_bucket(forming *s, uint32_t part, uint64_t lo, uint64_t hi)
 {
-	size_t eb = s->job->kern->elem_bytes, n = (size_t)(hi - lo), hot = s->job->plan.hot_bytes;
+	size_t eb = s->job->codec->elem_bytes, n = (size_t)(hi - lo), hot = s->job->plan.hot_bytes;
 	char *other = s->part.sorted == s->part.a ? s->part.b : s->part.a;
 	char *tmp = n <= hot / eb ? s->f->hot + part * hot : other + (size_t)lo * eb;
 
-	s->job->kern->sort(s->part.sorted + (size_t)lo * eb, tmp, n, &s->job->tie);
+	emi_job_sort(s->job, s->part.sorted + (size_t)lo * eb, tmp, s->f->tags != NULL ? s->f->tags + lo : NULL, n);
 }
 
 /* Sort the buckets and send them off. */
@@ -145,8 +153,7 @@ static void finish_part(void *arg, uint32_t part)
 /* Elements that take the place of records need their alignment. */
 static char *align_records(const emi_job *job, char *records, uint64_t n)
 {
-	size_t align = job->codec->elem == EMI_ELEM_U32 ? sizeof(uint32_t) : sizeof(uint64_t);
-	size_t off = (uintptr_t)records % align;
+	size_t off = (uintptr_t)records % job->codec->align;
 
 	if (off != 0)
 		memmove(records - off, records, (size_t)n * job->codec->record_bytes);
@@ -165,6 +172,7 @@ static void begin(forming *s, emi_former *f, char *records, uint64_t n)
 	s->part.room = &f->buckets;
 	s->part.n = n;
 	s->part.ties = job->tie.fn != NULL;
+	s->part.tags = f->tags;
 	s->part.b = f->elems[1];
 	s->part.a = f->elems[0] == NULL ? align_records(job, records, n) : f->elems[0];
 	s->records = f->elems[0] == NULL ? s->part.a : records;

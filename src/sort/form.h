@@ -17,6 +17,7 @@ typedef struct emi_former {
 	uint64_t room;          /* records */
 	void *elems[2];         /* the first is NULL where elements take the place of the records */
 	size_t elems_bytes;
+	uint16_t *tags;         /* one for each record, for kernels of the order's own */
 	char *hot;              /* scratch for sorting buckets, plan.hot_bytes for each thread: it stays in the cache */
 	emi_partition_room buckets;
 } emi_former;

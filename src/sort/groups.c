@@ -15,7 +15,7 @@ em_status emi_groups_init(emi_groups *g, emi_job *job, const emi_group_opts *opt
 	emi_keeper_init(&g->first, job);
 	job->keeps = 1;
 	/* How long a record of any length may be follows from the plan. */
-	return g->first.v == NULL && job->codec->ref ? emi_keeper_reserve(&g->first, job->codec->record_bytes, err) : EM_OK;
+	return g->first.v == NULL && (job->codec->ref || job->own != NULL) ? emi_keeper_reserve(&g->first, job->codec->record_bytes, err) : EM_OK;
 }
 
 void emi_groups_free(emi_groups *g)
@@ -36,8 +36,8 @@ static em_status put_group(emi_groups *g, em_errinfo *err)
 	g->written++;
 	if (g->opts->counts)
 		return first->v != NULL ? emi_record_out_counted(g->out, &first->frame, g->count, err)
-					: emi_elem_out_counted(g->out, &first->elem, g->count, err);
-	return first->v != NULL ? emi_record_out(g->out, &first->frame, err) : emi_elem_out(g->out, &first->elem, err);
+					: emi_elem_out_counted(g->out, emi_keeper_elem(first), g->count, err);
+	return first->v != NULL ? emi_record_out(g->out, &first->frame, err) : emi_elem_out(g->out, emi_keeper_elem(first), err);
 }
 
 em_status emi_groups_elems(emi_groups *g, const void *elems, size_t n, em_errinfo *err)
@@ -66,6 +66,8 @@ em_status emi_groups_records(emi_groups *g, const void *records, size_t n, em_er
 	const char *record = records;
 	em_status st = EM_OK;
 
+	if (g->job->own != NULL)
+		return emi_groups_elems(g, records, n, err);
 	while (st == EM_OK && n != 0) {
 		const size_t some = n < EMI_GROUPS_WINDOW ? n : EMI_GROUPS_WINDOW;
 

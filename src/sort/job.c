@@ -10,18 +10,13 @@
 #include "stream/records.h"
 
 #define LEAST_STEP ((uint64_t)16 << 10) /* how exactly the least memory is found */
-#define TICK_CALLS 1024u        /* calls of a caller's comparison between two looks at the clock */
 
 /* A caller's comparison runs for as long as it likes, so this is where a sort by one is watched and stopped. */
-static int watched_tie(void *arg, uint64_t a, uint64_t b)
+static int tick(void *arg)
 {
 	emi_job *job = arg;
 
-	if (++job->compares % TICK_CALLS == 0)
-		emi_tick(&job->watch);
-	if (job->compare.failed || __atomic_load_n(&job->watch.canceled, __ATOMIC_RELAXED))
-		return 0;
-	return job->order_tie.fn(job->order_tie.arg, a, b);
+	return emi_tick(&job->watch) != EM_OK;
 }
 
 static em_status check_opts(const em_sort_opts *o, em_errinfo *err)
@@ -90,20 +85,20 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 		return st;
 	job->order = (em_order *)(uintptr_t)order;
 	job->codec = emi_order_codec(order);
-	job->kern = emi_kernels_for(job->codec->elem, ctx->isa);
-	if (job->kern == NULL)
+	job->own = emi_order_own(order);
+	if (job->own == NULL)
+		job->kern = emi_kernels_for(job->codec->elem, ctx->isa);
+	if (job->own == NULL && job->kern == NULL)
 		return emi_fail(err, EM_ERR_NOTSUP, "no kernels for instruction set %s", ctx->isa);
 	job->flags = job->opts.flags;
 	st = check_format(job, err);
 	if (st != EM_OK)
 		return st;
 	job->compare.order = order;
-	job->order_tie = emi_order_tie(order, &job->compare);
-	job->tie = job->order_tie;
-	if (emi_order_is_cmp(order)) {
-		job->tie.fn = watched_tie;
-		job->tie.arg = job;
-	}
+	job->compare.tick = tick;
+	job->compare.tick_arg = job;
+	job->tie = emi_order_tie(order, &job->compare);
+	job->own_arg = emi_order_own_arg(order, &job->compare);
 	emi_watch_init(&job->watch, job->opts.progress, job->opts.progress_user, &job->io);
 	job->ctx = ctx;
 	emi_ctx_ref(ctx);
@@ -135,7 +130,8 @@ static void plan_input(emi_job *job, const emi_needs *needs, uint64_t memory, in
 	in->threads = emi_order_is_cmp(job->order) ? 1 : em_ctx_threads(job->ctx);
 	in->pushed = needs->pushed;
 	in->codec = job->codec;
-	in->mixes = job->kern->mix != NULL && job->tie.fn == NULL && emi_codec_in_place(job->codec);
+	in->mixes = emi_codec_in_place(job->codec) &&
+		    (job->own != NULL ? job->own->mix != NULL : job->kern->mix != NULL && job->tie.fn == NULL);
 	in->run_records = job->opts.run_records;
 	in->block_bytes = job->opts.block_bytes;
 	in->fan_in = job->opts.fan_in;

@@ -20,11 +20,11 @@ typedef struct emi_job {
 	em_ctx *ctx;
 	em_order *order;
 	const emi_codec *codec;
-	const emi_kernels *kern;
+	const emi_kernels *kern; /* NULL for elements with kernels ... */
+	const em_kernels *own;  /* ... of their own: these, else NULL */
+	void *own_arg;
 	emi_compare compare;
-	emi_tie order_tie;      /* of the order; fn is NULL when keys are exact */
-	emi_tie tie;            /* the same, watched: see emi_job_open() */
-	uint64_t compares;      /* calls of a caller's function, to tick now and then */
+	emi_tie tie;            /* of the order; fn is NULL when keys are exact */
 	uint32_t flags;         /* EM_SORT_... */
 	em_sort_opts opts;
 	emi_plan_input plan_input;

@@ -46,9 +46,14 @@ em_status emi_keeper_reserve(emi_keeper *k, size_t n, em_errinfo *err)
 
 void emi_keeper_hold(emi_keeper *k, const void *elem)
 {
-	emi_copy(&k->elem, elem, k->job->codec->elem_bytes);
+	const void *record = k->v == NULL ? emi_elem_record(k->job->codec, elem) : NULL;
+
+	if (k->job->own != NULL)
+		k->elem.pair.val = (uintptr_t)record;
+	else
+		emi_copy(&k->elem, elem, k->job->codec->elem_bytes);
 	k->have = 1;
-	k->there = k->v == NULL && !k->job->codec->ref;
+	k->there = k->v == NULL && record == NULL;
 	if (k->v == NULL)
 		return;
 	k->frame = *(const emi_frame *)(uintptr_t)k->elem.pair.val;
@@ -88,6 +93,8 @@ int emi_keeper_same(const emi_keeper *k, const void *elem)
 		return k->elem.u32 == *(const uint32_t *)elem;
 	if (codec->elem == EMI_ELEM_U64)
 		return k->elem.u64 == *(const uint64_t *)elem;
+	if (codec->elem == EMI_ELEM_OWN)
+		return k->job->tie.fn(k->job->tie.arg, k->elem.pair.val, (uintptr_t)elem) == 0;
 	if (k->elem.pair.key != pair->key)
 		return 0;
 	if (k->v != NULL)

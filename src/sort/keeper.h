@@ -25,7 +25,7 @@ typedef struct emi_keeper {
 	const emi_vary *v;      /* NULL: records of one size */
 	int have;               /* there is a record */
 	int there;              /* nothing that it needs is the batch's */
-	emi_any_elem elem;
+	emi_any_elem elem;      /* of a record that is its element: a pair with its address */
 	emi_frame frame;        /* any length: what elem refers to */
 	unsigned char *room;    /* for the copy */
 	size_t room_bytes;
@@ -38,6 +38,12 @@ void emi_keeper_free(emi_keeper *k);
 /* Most bytes that it allocates, once there is a plan; and having room for a record of n bytes at once. */
 uint64_t emi_keeper_memory(const emi_job *job);
 em_status emi_keeper_reserve(emi_keeper *k, size_t n, em_errinfo *err);
+
+/* The element of the record that is held. */
+static inline const void *emi_keeper_elem(const emi_keeper *k)
+{
+	return k->job->own != NULL ? (const void *)(uintptr_t)k->elem.pair.val : &k->elem;
+}
 
 /* Hold the record of an element. */
 void emi_keeper_hold(emi_keeper *k, const void *elem);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "sort/own.h"
+
 #define MADE 256u               /* elements merged between two looks at the clock */
 
 static size_t tree_bytes(uint32_t most)
@@ -136,7 +138,8 @@ static em_status put_made(emi_merge_inputs *m, size_t n, emi_put_elems put, void
 
 static em_status drive(emi_merge_inputs *m, emi_put_elems put, void *arg, em_errinfo *err)
 {
-	emi_merge merge;
+	emi_tie ties = m->job->tie;
+	emi_merging merge;
 	em_status st = EM_OK;
 	uint32_t i, dry;
 
@@ -144,18 +147,13 @@ static em_status drive(emi_merge_inputs *m, emi_put_elems put, void *arg, em_err
 		st = emi_presorted_next(&m->in[i], &m->win[i], err);
 	if (st != EM_OK)
 		return st;
-	memset(&merge, 0, sizeof merge);
-	merge.k = m->k;
-	merge.win = m->win;
-	merge.tree = m->tree;
-	merge.tie = m->job->tie;
 	if (m->v != NULL) {
-		merge.tie.fn = tie;
-		merge.tie.arg = m;
+		ties.fn = tie;
+		ties.arg = m;
 	}
-	m->job->kern->merge_start(&merge);
+	emi_merging_start(&merge, m->job, m->k, m->win, m->tree, &ties);
 	for (;;) {
-		const size_t n = m->job->kern->merge_run(&merge, m->made, MADE, &dry);
+		const size_t n = emi_merging_run(&merge, m->made, MADE, &dry);
 
 		/* All of a window is put before the next one takes its place. */
 		st = put_made(m, n, put, arg, err);

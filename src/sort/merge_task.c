@@ -4,11 +4,13 @@
  *
  * Where records are elements already, the kernel merges the slices as they are.  Otherwise each
  * slice gets a window of a few elements, which is filled again when it runs dry: the windows of all
- * slices together stay in the cache, and memory does not double.  Many slices without ties are mixed (merge_task_mix.c).
+ * slices together stay in the cache, and memory does not double.  What can be mixed, is (merge_task_mix.c).
  */
 #include "sort/merge_task.h"
 
 #include <string.h>
+
+#include "sort/own.h"
 
 typedef struct emi_merge_task merge_task;
 
@@ -105,13 +107,13 @@ static void refill(merge_task *t, uint32_t i)
 }
 
 /* Merge the next n elements to out. */
-static void merge_elems(merge_task *t, emi_merge *m, char *out, size_t n)
+static void merge_elems(merge_task *t, emi_merging *m, char *out, size_t n)
 {
 	size_t eb = t->job->codec->elem_bytes, got = 0;
 	uint32_t dry;
 
 	while (got < n) {
-		size_t some = t->job->kern->merge_run(m, out + got * eb, n - got, &dry);
+		size_t some = emi_merging_run(m, out + got * eb, n - got, &dry);
 
 		got += some;
 		if (dry != EMI_NONE && t->elems != NULL)
@@ -122,7 +124,7 @@ static void merge_elems(merge_task *t, emi_merge *m, char *out, size_t n)
 }
 
 /* Merge the next n records to dst. */
-static void merge_records(merge_task *t, emi_merge *m, char *dst, size_t n)
+static void merge_records(merge_task *t, emi_merging *m, char *dst, size_t n)
 {
 	const emi_codec *codec = t->job->codec;
 	size_t done = 0;
@@ -145,7 +147,7 @@ void emi_merge_task_run(void *arg)
 {
 	merge_task *t = arg;
 	size_t rb = t->job->codec->record_bytes, all, done = 0;
-	emi_merge m;
+	emi_merging m;
 	uint32_t i;
 
 	if (rb == 0) {
@@ -157,7 +159,7 @@ void emi_merge_task_run(void *arg)
 		copy_slice(t);
 		return;
 	}
-	if (t->mixed != NULL && t->slices >= EMI_MIX_LEAST && t->slices <= EMI_MIX_MOST) {
+	if (t->mixed != NULL && (t->slices >= EMI_MIX_LEAST || t->job->own != NULL) && t->slices <= EMI_MIX_MOST) {
 		emi_merge_task_run_mix(t);
 		return;
 	}
@@ -169,12 +171,7 @@ void emi_merge_task_run(void *arg)
 			t->win[i].end = t->slice[i].first + t->slice[i].bytes;
 		}
 	}
-	memset(&m, 0, sizeof m);
-	m.k = t->slices;
-	m.win = t->win;
-	m.tree = t->tree;
-	m.tie = t->job->tie;
-	t->job->kern->merge_start(&m);
+	emi_merging_start(&m, t->job, t->slices, t->win, t->tree, &t->job->tie);
 	while (done < all) {
 		size_t n = all - done;
 		char *dst = emi_outseq_place(t->q, t->pos / rb + done, &n);

@@ -22,7 +22,7 @@ struct emi_merge_task {
 	emi_slice *slice;       /* the slices that are not empty, in the order of the runs */
 	uint32_t slices;
 	emi_window *win;        /* one per slice */
-	void *mixed;            /* 2 * EMI_MIX elements of a mix */
+	void *mixed;            /* job->plan.mix_bytes for the elements of a mix; NULL: there is none */
 	void *tree;
 	char *elems;            /* conversion windows, job->plan.window elements per slice; NULL: none is needed */
 	void *made;             /* EMI_TASK_OUT elements on their way to records; NULL: none is needed */

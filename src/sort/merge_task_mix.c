@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * merge_task_mix.c -- merging slices without ties, a cache full at a time (kern/merge_radix.inc).
+ * merge_task_mix.c -- merging slices a cache full at a time: what has no ties (kern/merge_radix.inc), and with kernels of the order's
+ * own (extmem/gen/merge.inc).
  *
  * Slices are not copied to windows: keys that are not elements already become elements where they are, as nobody
  * else reads what belongs to a task.  What was mixed goes through memory that stays in the cache to its places in the output.
@@ -41,24 +42,44 @@ static int put(const struct emi_merge_task *t, const char *elems, uint64_t at, s
 	return 1;
 }
 
-void emi_merge_task_run_mix(struct emi_merge_task *t)
+/* The records of all slices, some at a time, with the kernels of the elements ... */
+static void mix_elems(struct emi_merge_task *t)
 {
 	const emi_codec *codec = t->job->codec;
 	char *const out = t->mixed, *const tmp = out + EMI_MIX * codec->elem_bytes;
+	emi_mix m = { t->slices, t->win, t->taken, 0 };
 	uint64_t at = t->pos / codec->record_bytes;
-	emi_mix m;
-	uint32_t i;
 	size_t n;
+
+	while ((n = t->job->kern->mix(&m, out, tmp)) != 0 && put(t, out, at, n))
+		at += n;
+}
+
+/* ... or of the order. */
+static void mix_own(struct emi_merge_task *t)
+{
+	const emi_job *job = t->job;
+	const size_t room = job->plan.mix_bytes / 2 / job->codec->elem_bytes;
+	char *const out = t->mixed, *const tmp = out + room * job->codec->elem_bytes;
+	em_mix m = { t->slices, 0, t->win, t->taken, 0, room, job->own_arg };
+	uint64_t at = t->pos / job->codec->record_bytes;
+	size_t n;
+
+	while ((n = job->own->mix(&m, out, tmp)) != 0 && put(t, out, at, n))
+		at += n;
+}
+
+void emi_merge_task_run_mix(struct emi_merge_task *t)
+{
+	uint32_t i;
 
 	for (i = 0; i < t->slices; i++) {
 		convert(t, &t->slice[i]);
 		t->win[i].cur = t->slice[i].first;
 		t->win[i].end = t->slice[i].first + t->slice[i].bytes;
 	}
-	m.k = t->slices;
-	m.win = t->win;
-	m.taken = t->taken;
-	m.reach = 0;
-	while ((n = t->job->kern->mix(&m, out, tmp)) != 0 && put(t, out, at, n))
-		at += n;
+	if (t->job->own != NULL)
+		mix_own(t);
+	else
+		mix_elems(t);
 }

@@ -42,9 +42,14 @@ static uint64_t elem_key(const emi_partition *p, uint64_t i)
 	return *(const uint64_t *)(const void *)e;
 }
 
-static uint64_t part_begin(const emi_partition *p, uint32_t part)
+uint64_t emi_partition_begin(const emi_partition *p, uint32_t part)
 {
 	return p->n / p->parts * part + (part < p->n % p->parts ? part : p->n % p->parts);
+}
+
+int emi_partition_small(const emi_partition *p)
+{
+	return p->n < MIN_PARALLEL;
 }
 
 int emi_partition_go_on(emi_partition *p, int ticks)
@@ -63,7 +68,7 @@ static void survey_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
 	struct emi_survey *v = &p->survey[part];
-	uint64_t i = part_begin(p, part), end = part_begin(p, part + 1);
+	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
 	size_t eb = p->job->kern->elem_bytes;
 	int order;
 
@@ -75,7 +80,7 @@ static void survey_part(void *arg, uint32_t part)
 		if (p->load != NULL)
 			p->load(p->load_arg, i, n);
 		first = elem_key(p, i);
-		if (i == part_begin(p, part))
+		if (i == emi_partition_begin(p, part))
 			v->first = v->last = first;
 		v->diff |= (v->first ^ first) | p->job->kern->survey(p->a + (size_t)i * eb, n, &order);
 		v->sorted &= order == 1 && v->last <= first;
@@ -87,7 +92,7 @@ static void survey_part(void *arg, uint32_t part)
 static void count_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
-	uint64_t i = part_begin(p, part), end = part_begin(p, part + 1);
+	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
 	size_t *count = p->room->count + part * EMI_BUCKETS, eb = p->job->kern->elem_bytes;
 
 	memset(count, 0, p->buckets * sizeof *count);
@@ -99,7 +104,7 @@ static void count_part(void *arg, uint32_t part)
 }
 
 /* Counts become places: the elements of a bucket lie together, those of an earlier part first. */
-static void place_buckets(emi_partition *p)
+void emi_partition_place(emi_partition *p)
 {
 	size_t bucket, at = 0;
 	uint32_t part;
@@ -120,7 +125,7 @@ static void place_buckets(emi_partition *p)
 static void scatter_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
-	uint64_t i = part_begin(p, part), end = part_begin(p, part + 1);
+	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
 	size_t *pos = p->room->count + part * EMI_BUCKETS, eb = p->job->kern->elem_bytes;
 
 	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += 16 * PIECE) {
@@ -162,7 +167,7 @@ static void choose_method(emi_partition *p)
 		p->bits = EMI_MAX_RADIX_BITS;
 	if (p->bits > top)
 		p->bits = top;
-	if (!p->must_sort || p->n < MIN_PARALLEL)
+	if (!p->must_sort || emi_partition_small(p))
 		p->bits = 0;
 	p->shift = top - p->bits;
 	p->buckets = (size_t)1 << p->bits;
@@ -172,13 +177,15 @@ static em_status run_steps(emi_partition *p)
 {
 	em_ctx *ctx = p->job->ctx;
 
+	if (p->job->own != NULL)
+		return emi_partition_own(p);
 	emi_parallel(ctx, p->parts, survey_part, p);
 	if (p->status != EM_OK)
 		return p->status;
 	choose_method(p);
 	if (p->bits != 0) {
 		emi_parallel(ctx, p->parts, count_part, p);
-		place_buckets(p);
+		emi_partition_place(p);
 		emi_parallel(ctx, p->parts, scatter_part, p);
 		p->sorted = p->b;
 	}
@@ -189,7 +196,7 @@ em_status emi_partition_run(emi_partition *p, em_errinfo *err)
 {
 	em_status st;
 
-	p->parts = p->n < MIN_PARALLEL ? 1 : p->job->plan.threads;
+	p->parts = emi_partition_small(p) ? 1 : p->job->plan.threads;
 	p->survey = emi_alloc_array(p->job->ctx, p->parts, sizeof *p->survey, err);
 	if (p->survey == NULL)
 		return err->status;

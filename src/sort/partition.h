@@ -5,6 +5,8 @@
  * Each thread takes a contiguous part of the elements.  They are surveyed (which key bits differ, are they in order
  * already), counted by the leading bits that differ, and moved, out of place, to where their buckets begin: parts keep
  * their order within a bucket, so the partition is stable.  Whoever asked then sorts the buckets, one by one.
+ *
+ * Elements that have kernels of their own are told apart by splitters in place of a digit: see partition_own.c.
  */
 #ifndef EMI_PARTITION_H
 #define EMI_PARTITION_H
@@ -30,12 +32,14 @@ typedef struct emi_partition {
 	char *a;                /* n elements */
 	char *b;                /* as many again */
 	uint64_t n;
+	uint16_t *tags;         /* n, for elements with kernels of their own; else NULL */
 	int ties;               /* equal keys are not equal elements: sorted keys are not enough */
 	/* results */
 	char *sorted;           /* where the buckets are: a or b */
 	int must_sort;          /* 0: a is in order as it is */
 	int same;               /* all keys are equal */
 	unsigned shift, bits;   /* of the digit that partitions; bits 0: all is one bucket */
+	em_splitters splitters; /* what partitions elements with kernels of their own */
 	size_t buckets;
 	em_status status;       /* atomic; first failure of a tick */
 	uint32_t parts;
@@ -53,6 +57,14 @@ em_status emi_partition_run(emi_partition *p, em_errinfo *err);
 
 /* Elements [*lo, *hi) of bucket i. */
 void emi_partition_bucket(const emi_partition *p, size_t i, uint64_t *lo, uint64_t *hi);
+
+/* partition.c, for partition_own.c: where a part begins; are there too few elements to be partitioned; counts become places. */
+uint64_t emi_partition_begin(const emi_partition *p, uint32_t part);
+int emi_partition_small(const emi_partition *p);
+void emi_partition_place(emi_partition *p);
+
+/* partition_own.c: all steps, p->survey being there. */
+em_status emi_partition_own(emi_partition *p);
 
 /* Is the work to go on?  The thread that drives the job ticks. */
 int emi_partition_go_on(emi_partition *p, int ticks);

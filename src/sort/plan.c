@@ -32,6 +32,7 @@
 #define MAX_WINDOW 256u
 #define MIN_WINDOW 8u
 #define HOT_BYTES (512 * KIB)           /* about a bucket's size, well within a second-level cache */
+#define LEAST_MIX 1024u                 /* records, with kernels of an order's own */
 #define HOT_SHARE 32                    /* at most this part of the memory goes to it */
 #define SEQ_BYTES 512u                  /* bookkeeping per run being merged, beside buffers; generous */
 #define FIXED_BYTES (96 * KIB)          /* structs, directory pages being written */
@@ -61,7 +62,8 @@ uint32_t emi_plan_merge_passes(uint64_t runs, uint32_t fan_in)
 /* Bytes of memory per record while runs are formed. */
 static uint64_t record_cost(const emi_plan *p, const emi_plan_input *in)
 {
-	return p->areas * (uint64_t)in->codec->record_bytes + p->elem_arrays * (uint64_t)in->codec->elem_bytes;
+	return p->areas * (uint64_t)in->codec->record_bytes + p->elem_arrays * (uint64_t)in->codec->elem_bytes +
+	       (in->codec->elem == EMI_ELEM_OWN ? sizeof(uint16_t) : 0);
 }
 
 /* Bytes that both phases need whatever the number of runs. */
@@ -219,13 +221,17 @@ static double plan_time(const emi_plan *p, const emi_plan_input *in)
 	return (1.0 + emi_plan_merge_passes(runs, p->fan_in)) * slack * request;
 }
 
+/* Kernels of an order's own can mix by smaller pieces, too. */
 static size_t mix_bytes(const emi_plan *p, const emi_plan_input *in)
 {
-	const size_t bytes = 2 * EMI_MIX * in->codec->elem_bytes;
+	const uint64_t most = p->memory / HOT_SHARE / p->tasks;
+	size_t bytes = 2 * EMI_MIX * in->codec->elem_bytes;
 
 	if (!in->mixes)
 		return 0;
-	return p->tasks * (uint64_t)bytes <= p->memory / HOT_SHARE ? bytes : 0;
+	while (in->codec->elem == EMI_ELEM_OWN && bytes > most && bytes > 2 * LEAST_MIX * in->codec->elem_bytes)
+		bytes /= 2;
+	return bytes <= most ? bytes : 0;
 }
 
 /* A plan with blocks of this size and so many output buffers, with memory that stays in caches or without, if it fits. */

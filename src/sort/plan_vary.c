@@ -17,7 +17,7 @@
 #define AHEAD_LEAST 4u          /* ... at least so many chunks */
 
 /* What the planner takes records for. */
-static const emi_codec usual = { EMI_ELEM_PAIR, 1, 0, 0, EMI_USUAL_RECORD, sizeof(emi_pair), NULL, NULL, NULL, NULL };
+static const emi_codec usual = { EMI_ELEM_PAIR, 1, 0, 0, EMI_USUAL_RECORD, sizeof(emi_pair), NULL, NULL, NULL, NULL, sizeof(uint64_t) };
 
 uint64_t emi_vary_longest(const emi_job *job)
 {

@@ -70,16 +70,10 @@ em_status emi_record_out_counted(emi_copier *c, const emi_frame *f, uint64_t cou
 	return st == EM_OK ? emi_record_out(c, f, err) : st;
 }
 
-/* The record that an element refers to, or NULL when it is to be made from it. */
-static const void *record_of(const emi_job *job, const void *elem)
-{
-	return job->codec->ref ? (const void *)(uintptr_t)((const emi_pair *)elem)->val : NULL;
-}
-
 em_status emi_elem_out(emi_copier *c, const void *elem, em_errinfo *err)
 {
 	const emi_codec *codec = c->job->codec;
-	const void *record = record_of(c->job, elem);
+	const void *record = emi_elem_record(codec, elem);
 	unsigned char room[sizeof(emi_pair)];
 
 	if (record == NULL) {
@@ -92,7 +86,7 @@ em_status emi_elem_out(emi_copier *c, const void *elem, em_errinfo *err)
 em_status emi_elem_out_counted(emi_copier *c, const void *elem, uint64_t count, em_errinfo *err)
 {
 	const emi_codec *codec = c->job->codec;
-	const void *record = record_of(c->job, elem);
+	const void *record = emi_elem_record(codec, elem);
 	unsigned char room[sizeof(emi_pair) + COUNT_BYTES];
 	em_status st;
 

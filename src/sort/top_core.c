@@ -55,6 +55,9 @@ static size_t scratch_bytes(const em_top *t)
 {
 	const uint64_t want = emi_top_memory(t) / SCRATCH_SHARE / EMI_PAGE * EMI_PAGE;
 
+	/* A record, where it is its element. */
+	if (t->e.job.own != NULL && t->e.job.codec->elem_bytes > SCRATCH_LEAST)
+		return (t->e.job.codec->elem_bytes + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 	if (!emi_top_varied(t) || want < SCRATCH_LEAST)
 		return (size_t)SCRATCH_LEAST;
 	return (size_t)(want < SCRATCH_MOST ? want : SCRATCH_MOST);

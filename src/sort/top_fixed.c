@@ -111,6 +111,34 @@ static void look_pair(emi_strand *s, size_t n, size_t bytes)
 	}
 }
 
+static void look_elems(emi_strand *s, size_t n, size_t bytes)
+{
+	const emi_elem elem = s->top->e.job.codec->elem;
+
+	if (elem == EMI_ELEM_U32)
+		look_u32(s, n, bytes);
+	else if (elem == EMI_ELEM_U64)
+		look_u64(s, n, bytes);
+	else
+		look_pair(s, n, bytes);
+}
+
+/* Records with kernels of their own need their alignment. */
+static void look_own(emi_strand *s, size_t n, size_t bytes)
+{
+	const size_t align = s->top->e.job.codec->align;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const unsigned char *record = s->at + i * bytes;
+
+		if ((uintptr_t)record % align != 0)
+			memcpy(s->scratch, record, bytes);
+		if (ties_before(s->top, (uint64_t)(uintptr_t)((uintptr_t)record % align != 0 ? s->scratch : record)))
+			keep(s, record, s->number + i);
+	}
+}
+
 void emi_strand_look_fixed(emi_strand *s)
 {
 	const emi_job *job = &s->top->e.job;
@@ -121,13 +149,12 @@ void emi_strand_look_fixed(emi_strand *s)
 		const uint64_t room = EMI_TOP_KEPT - s->nkept;
 		const size_t n = (size_t)(s->left < room ? s->left : room);
 
-		job->codec->load(job->order, s->at, n, s->scratch);
-		if (job->codec->elem == EMI_ELEM_U32)
-			look_u32(s, n, bytes);
-		else if (job->codec->elem == EMI_ELEM_U64)
-			look_u64(s, n, bytes);
-		else
-			look_pair(s, n, bytes);
+		if (job->own != NULL) {
+			look_own(s, n, bytes);
+		} else {
+			job->codec->load(job->order, s->at, n, s->scratch);
+			look_elems(s, n, bytes);
+		}
 		s->at += n * bytes;
 		s->number += n;
 		s->left -= n;
@@ -141,14 +168,17 @@ static char *elem_at(const em_top *t, const void *elems, size_t i)
 
 static uint64_t elem_key(const em_top *t, const char *elem)
 {
-	return t->e.job.codec->elem == EMI_ELEM_U32 ? *(const uint32_t *)(const void *)elem
-						    : *(const uint64_t *)(const void *)elem;
+	switch (t->e.job.codec->elem) {
+	case EMI_ELEM_OWN: return 0;
+	case EMI_ELEM_U32: return *(const uint32_t *)(const void *)elem;
+	default: return *(const uint64_t *)(const void *)elem;
+	}
 }
 
-/* The value of an element that has one. */
-static uint64_t elem_val(const char *elem)
+/* What the tie function wants to know of an element. */
+static uint64_t elem_val(const em_top *t, const char *elem)
 {
-	return ((const emi_pair *)(const void *)elem)->val;
+	return t->e.job.codec->elem == EMI_ELEM_OWN ? (uint64_t)(uintptr_t)elem : ((const emi_pair *)(const void *)elem)->val;
 }
 
 /* Of two neighbours in order: are they equal? */
@@ -158,7 +188,7 @@ static int same(const em_top *t, const char *a, const char *b)
 
 	if (elem_key(t, a) != elem_key(t, b))
 		return 0;
-	return tie->fn == NULL || tie->fn(tie->arg, elem_val(a), elem_val(b)) == 0;
+	return tie->fn == NULL || tie->fn(tie->arg, elem_val(t, a), elem_val(t, b)) == 0;
 }
 
 /* Keep the first of equal ones; returns how many are left, no more than are needed. */
@@ -184,10 +214,10 @@ static void set_limit(em_top *t, const char *elem)
 	const uint64_t key = elem_key(t, elem);
 
 	if (t->limited && (key > t->limit_key ||
-			   (key == t->limit_key && !(codec->elem == EMI_ELEM_PAIR && ties_before(t, elem_val(elem))))))
+			   (key == t->limit_key && (t->e.job.tie.fn == NULL || !ties_before(t, elem_val(t, elem))))))
 		return;
 	if (codec->ref)
-		memcpy(t->limit, (const void *)(uintptr_t)elem_val(elem), codec->record_bytes);
+		memcpy(t->limit, (const void *)(uintptr_t)elem_val(t, elem), codec->record_bytes);
 	else
 		codec->store(t->e.job.order, elem, 1, t->limit);
 	t->limit_key = key;

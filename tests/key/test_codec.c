@@ -61,7 +61,7 @@ static void check_elements(const em_order *o, const em_key *keys, uint32_t nkeys
 			   const void *elems)
 {
 	const emi_codec *c = emi_order_codec(o);
-	emi_compare compare = { NULL, 0 };
+	emi_compare compare = { 0 };
 	const emi_tie tie = emi_order_tie(o, &compare);
 	size_t i, j;
 

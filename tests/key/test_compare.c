@@ -29,7 +29,7 @@ static void test_long_keys(void **state)
 	static const em_key down[] = { { 2, 10, EM_KEY_BYTES, EM_KEY_DESCENDING } };
 	static const em_key several[] = { { 0, 0, EM_KEY_U64, 0 }, { 8, 0, EM_KEY_I16, 0 }, { 10, 0, EM_KEY_U8, 0 } };
 	unsigned char a[12] = { 0 }, b[12] = { 0 };
-	emi_compare compare = { NULL, 0 };
+	emi_compare compare = { 0 };
 	em_order *o;
 	emi_tie tie;
 
@@ -73,7 +73,7 @@ static void test_long_keys(void **state)
 static void test_exact_has_no_tie(void **state)
 {
 	static const em_key key[] = { { 90, 0, EM_KEY_F64, EM_KEY_DESCENDING } };
-	emi_compare compare = { NULL, 0 };
+	emi_compare compare = { 0 };
 	em_order *o = model_order(&ctx, 100, key, 1);
 
 	(void)state;
@@ -114,7 +114,7 @@ static void test_function(void **state)
 	script s = { 0, 0, NULL, NULL };
 	em_order *o = scripted_order(&s, 1);
 	const emi_codec *c = emi_order_codec(o);
-	emi_compare compare = { NULL, 0 };
+	emi_compare compare = { 0 };
 	const emi_tie tie = emi_order_tie(o, &compare);
 	emi_pair elems[3];
 	unsigned char out[3];
@@ -157,7 +157,7 @@ static void test_function_fails(void **state)
 	const unsigned char record = 0;
 	script s = { EM_CMP_ERROR, 0, NULL, NULL };
 	em_order *o = scripted_order(&s, 1);
-	emi_compare one = { NULL, 0 }, other = { NULL, 0 };
+	emi_compare one = { 0 }, other = { 0 };
 	const emi_tie tie = emi_order_tie(o, &one);
 	const emi_tie other_tie = emi_order_tie(o, &other);
 

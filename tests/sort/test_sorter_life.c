@@ -495,7 +495,8 @@ static void test_cancel(void **state)
 		w.at = at;
 		open_sorter(&l);
 		assert_int_equal(whole_life(l.s, l.records, &where), EM_ERR_CANCELED);
-		assert_int_equal(w.calls, at);
+		/* It is called some more times at most. */
+		assert_in_range(w.calls, at, at + 1024);
 		assert_stuck(l.s, EM_ERR_CANCELED);
 		seen |= where[0] == 'p' ? 1u : where[0] == 'f' ? 2u : 4u;
 		em_sorter_close(l.s);

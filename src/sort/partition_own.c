@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * partition_own.c -- the same as partition.c for records that have kernels of their own and no keys.
+ *
+ * In place of a digit it is splitters that tell the buckets: a sample of the records is sorted, and evenly spaced ones of it are taken.  When some of these
+ * are equal, there are many records like that: then there are half as many splitters, and what is equal to one
+ * of them gets a bucket for itself, which is sorted as soon as somebody looks at it.
+ */
+#include "sort/partition.h"
+
+#include <string.h>
+
+#include "base/workers.h"
+#include "kern/tags.h"
+
+#define PIECE 65536u            /* records handled between two looks at the clock */
+#define SAMPLE 16u              /* records of it for each splitter */
+#define BUCKET_BYTES 65536u     /* wanted per bucket */
+#define MIN_BUCKET 64u          /* records */
+
+/* Step 1: are they in order?  Each part looks at the record before its own, too. */
+static void survey_part(void *arg, uint32_t part)
+{
+	emi_partition *p = arg;
+	const emi_job *job = p->job;
+	const size_t rb = job->codec->elem_bytes;
+	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
+
+	p->survey[part].sorted = 1;
+	for (; i < end && p->survey[part].sorted && emi_partition_go_on(p, part == p->parts - 1); i += PIECE) {
+		const uint64_t first = i != 0 ? i - 1 : 0, last = end - i < PIECE ? end : i + PIECE;
+
+		p->survey[part].sorted = job->own->sorted(p->a + (size_t)first * rb, (size_t)(last - first), job->own_arg);
+	}
+}
+
+static unsigned wanted_bits(const emi_partition *p)
+{
+	const size_t fit = BUCKET_BYTES / p->job->codec->elem_bytes, each = fit > MIN_BUCKET ? fit : MIN_BUCKET;
+	unsigned bits = 0;
+
+	while (bits < EMI_MAX_RADIX_BITS && p->n >> (bits + 1) >= each)
+		bits++;
+	return bits;
+}
+
+/* A sorted sample to where the records will go, which is still free; returns how many there are. */
+static size_t take_sample(emi_partition *p, unsigned levels)
+{
+	const size_t rb = p->job->codec->elem_bytes, n = (size_t)SAMPLE << levels;
+	const uint64_t step = p->n / n;
+	uint64_t random = 0x9e3779b97f4a7c15u;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		memcpy(p->b + i * rb, p->a + (size_t)(i * step + (random >> 33) % step) * rb, rb);
+	}
+	p->job->own->sort(p->b, p->b + n * rb, p->tags, n, p->job->own_arg);
+	return n;
+}
+
+/* Splitters from a sorted sample, in order and as a tree, behind the sample.  Returns whether some are equal. */
+static int take_splitters(emi_partition *p, size_t sample, unsigned levels, em_splitters *s)
+{
+	const emi_job *job = p->job;
+	const size_t rb = job->codec->elem_bytes, n = (size_t)1 << levels, each = sample / n;
+	char *sorted = p->b + sample * rb, *tree = sorted + n * rb;
+	size_t i, level;
+	int equal = 0;
+
+	for (i = 0; i + 1 < n; i++) {
+		memcpy(sorted + i * rb, p->b + ((i + 1) * each - 1) * rb, rb);
+		equal |= i != 0 && job->own->compare(sorted + (i - 1) * rb, sorted + i * rb, job->own_arg) == 0;
+	}
+	for (level = 0; level < levels; level++)
+		for (i = 0; i >> level == 0; i++)
+			memcpy(tree + (((size_t)1 << level) + i) * rb, sorted + ((2 * i + 1) * (n >> (level + 1)) - 1) * rb, rb);
+	s->levels = levels;
+	s->equal = equal;
+	s->sorted = sorted;
+	s->tree = tree;
+	return equal;
+}
+
+/* Step 2: to which bucket each record goes, and how many of each part go to each. */
+static void count_part(void *arg, uint32_t part)
+{
+	emi_partition *p = arg;
+	const emi_job *job = p->job;
+	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
+	size_t *count = p->room->count + part * EMI_BUCKETS;
+
+	memset(count, 0, p->buckets * sizeof *count);
+	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += PIECE) {
+		const size_t n = end - i < PIECE ? (size_t)(end - i) : PIECE;
+
+		job->own->classify(p->a + (size_t)i * job->codec->elem_bytes, n, &p->splitters, p->tags + i, job->own_arg);
+		emi_count_tags(p->tags + i, n, count);
+	}
+}
+
+/* Step 3: move them there. */
+static void scatter_part(void *arg, uint32_t part)
+{
+	emi_partition *p = arg;
+	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
+	size_t *pos = p->room->count + part * EMI_BUCKETS, rb = p->job->codec->elem_bytes;
+
+	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += 16 * PIECE) {
+		const size_t n = end - i < 16 * PIECE ? (size_t)(end - i) : 16 * PIECE;
+
+		emi_scatter_tags(p->a + (size_t)i * rb, p->tags + i, n, rb, p->bits, p->b, pos);
+	}
+}
+
+em_status emi_partition_own(emi_partition *p)
+{
+	em_ctx *ctx = p->job->ctx;
+	unsigned levels;
+	uint32_t part;
+	size_t sample;
+
+	emi_parallel(ctx, p->parts, survey_part, p);
+	if (p->status != EM_OK)
+		return p->status;
+	p->sorted = p->a;
+	p->buckets = 1;
+	for (part = 0; part < p->parts; part++)
+		p->must_sort |= !p->survey[part].sorted;
+	levels = emi_partition_small(p) ? 0 : wanted_bits(p);
+	if (!p->must_sort || levels < 2)
+		return EM_OK;
+	sample = take_sample(p, levels);
+	/* Buckets for equal records are as many again. */
+	if (take_splitters(p, sample, levels, &p->splitters) && levels == EMI_MAX_RADIX_BITS)
+		take_splitters(p, sample, --levels, &p->splitters);
+	p->bits = levels + (p->splitters.equal != 0);
+	p->buckets = (size_t)1 << p->bits;
+	emi_parallel(ctx, p->parts, count_part, p);
+	emi_partition_place(p);
+	if (p->status == EM_OK)
+		emi_parallel(ctx, p->parts, scatter_part, p);
+	p->sorted = p->b;
+	return p->status;
+}
