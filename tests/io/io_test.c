@@ -154,7 +154,7 @@ static void end(traffic *t, unsigned i)
 	if (!rq->buf)
 		return;
 	assert_int_equal(rq->done, rq->bytes);
-	if (!rq->write)
+	if (rq->kind == EMI_READ)
 		assert_memory_equal(rq->buf, t->model + rq->offset, rq->bytes);
 }
 
