@@ -111,8 +111,7 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 	return EM_OK;
 }
 
-/* The memory that there is for a sort: the caller's share, or what the context has left. */
-static uint64_t own_memory(const emi_job *job)
+uint64_t emi_job_memory(const emi_job *job)
 {
 	uint64_t used = em_ctx_memory_used(job->ctx), all = em_ctx_memory(job->ctx), left = used < all ? all - used : 0;
 
@@ -174,7 +173,7 @@ uint64_t emi_job_least(emi_job *job, const emi_needs *needs)
 
 em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err)
 {
-	const uint64_t memory = own_memory(job);
+	const uint64_t memory = emi_job_memory(job);
 	em_status st;
 
 	/* A small input of records of any length makes do with little, if options do not ask for more. */

@@ -23,7 +23,7 @@ static size_t page_up(uint64_t n)
 /* All that is asked for fits: plan for so few candidates that they stay in the cache if possible, and for no runs. */
 static void plan_small(em_top *t)
 {
-	emi_job *job = &t->e.job;
+	emi_job *job = &t->front.e.job;
 	const uint64_t each = job->codec->record_bytes + 2 * job->codec->elem_bytes, most = job->plan.run_records;
 	const uint64_t little = LITTLE_BYTES / each < LITTLE_RECORDS ? LITTLE_RECORDS : LITTLE_BYTES / each;
 	emi_plan_input in = job->plan_input;
@@ -45,19 +45,15 @@ static void plan_small(em_top *t)
 
 em_status emi_top_room_fixed(em_top *t, em_errinfo *err)
 {
-	emi_job *job = &t->e.job;
+	emi_job *job = &t->front.e.job;
 	em_status st;
 
 	if (job->opts.run_records == 0 && t->need <= job->plan.run_records / EMI_TOP_SPARE * (EMI_TOP_SPARE - 1))
 		plan_small(t);
-	st = emi_engine_prepare(&t->e, err);
+	st = emi_front_prepare(&t->front, err);
 	if (st != EM_OK)
 		return st;
 	t->room = job->plan.run_records;
-	t->area_bytes = (size_t)t->room * job->codec->record_bytes;
-	t->area = emi_buffer_alloc(job->ctx, t->area_bytes, err);
-	if (t->area == NULL)
-		return err->status;
 	t->limit_bytes = job->codec->record_bytes;
 	t->limit = emi_alloc(job->ctx, t->limit_bytes, err);
 	return t->limit != NULL ? EM_OK : err->status;
@@ -94,7 +90,7 @@ static void look_u64(emi_strand *s, size_t n, size_t bytes)
 /* Does a record come before another, whose elements have the same key? */
 static int ties_before(const em_top *t, const void *a, const void *b)
 {
-	const emi_tie *tie = &t->e.job.tie;
+	const emi_tie *tie = &t->front.e.job.tie;
 
 	return tie->fn != NULL && tie->fn(tie->arg, (uint64_t)(uintptr_t)a, (uint64_t)(uintptr_t)b) < 0;
 }
@@ -115,7 +111,7 @@ static void look_pair(emi_strand *s, size_t n, size_t bytes)
 
 void emi_strand_look_fixed(emi_strand *s)
 {
-	const emi_job *job = &s->top->e.job;
+	const emi_job *job = &s->top->front.e.job;
 	const size_t bytes = job->codec->record_bytes;
 	const uint64_t end = s->number + EMI_TOP_LOOK;
 
@@ -138,12 +134,12 @@ void emi_strand_look_fixed(emi_strand *s)
 
 static char *elem_at(const em_top *t, const void *elems, size_t i)
 {
-	return (char *)(uintptr_t)elems + i * t->e.job.codec->elem_bytes;
+	return (char *)(uintptr_t)elems + i * t->front.e.job.codec->elem_bytes;
 }
 
 static uint64_t elem_key(const em_top *t, const char *elem)
 {
-	return t->e.job.codec->elem == EMI_ELEM_U32 ? *(const uint32_t *)(const void *)elem
+	return t->front.e.job.codec->elem == EMI_ELEM_U32 ? *(const uint32_t *)(const void *)elem
 						    : *(const uint64_t *)(const void *)elem;
 }
 
@@ -156,7 +152,7 @@ static const void *referred(const char *elem)
 /* Of two neighbours in order: are they equal? */
 static int same(const em_top *t, const char *a, const char *b)
 {
-	const emi_tie *tie = &t->e.job.tie;
+	const emi_tie *tie = &t->front.e.job.tie;
 
 	if (elem_key(t, a) != elem_key(t, b))
 		return 0;
@@ -167,7 +163,7 @@ static int same(const em_top *t, const char *a, const char *b)
 /* Keep the first of equal ones; returns how many are left, no more than are needed. */
 static size_t drop_equal(const em_top *t, const void *elems, size_t n)
 {
-	const size_t bytes = t->e.job.codec->elem_bytes;
+	const size_t bytes = t->front.e.job.codec->elem_bytes;
 	size_t i, kept = 1;
 
 	for (i = 1; i < n && kept < t->need; i++) {
@@ -183,7 +179,7 @@ static size_t drop_equal(const em_top *t, const void *elems, size_t n)
 /* The last of those that are needed is the limit, unless a run's was lower. */
 static void set_limit(em_top *t, const char *elem)
 {
-	const emi_codec *codec = t->e.job.codec;
+	const emi_codec *codec = t->front.e.job.codec;
 	const uint64_t key = elem_key(t, elem);
 
 	if (t->limited && (key > t->limit_key ||
@@ -192,7 +188,7 @@ static void set_limit(em_top *t, const char *elem)
 	if (codec->ref)
 		memcpy(t->limit, referred(elem), codec->record_bytes);
 	else
-		codec->store(t->e.job.order, elem, 1, t->limit);
+		codec->store(t->front.e.job.order, elem, 1, t->limit);
 	t->limit_key = key;
 	t->limited = 1;
 }
@@ -204,15 +200,15 @@ void emi_top_by_address(const em_top *t, emi_pair *e, emi_pair *other, size_t n)
 
 	for (i = 0; i < n; i++)
 		e[i].key = e[i].val;
-	t->e.job.kern->sort(e, other, n, &none);
+	t->front.e.job.kern->sort(e, other, n, &none);
 }
 
 /* Move together, in the area, the records of elements that refer to it. */
 static void gather(em_top *t, emi_pair *e, size_t n)
 {
-	const emi_former *f = &t->e.former;
-	const size_t bytes = t->e.job.codec->record_bytes;
-	char *to = t->area;
+	const emi_former *f = &t->front.e.former;
+	const size_t bytes = t->front.e.job.codec->record_bytes;
+	char *to = t->front.area;
 	size_t i;
 
 	emi_top_by_address(t, e, f->elems[0] == (void *)e ? f->elems[1] : f->elems[0], n);
@@ -222,10 +218,10 @@ static void gather(em_top *t, emi_pair *e, size_t n)
 
 em_status emi_top_cut_fixed(em_top *t, em_errinfo *err)
 {
-	emi_job *job = &t->e.job;
+	emi_job *job = &t->front.e.job;
 	const void *elems;
-	em_status st = emi_form_elems(&t->e.former, t->area, t->n, &elems, err);
-	size_t n = (size_t)t->n;
+	em_status st = emi_form_elems(&t->front.e.former, t->front.area, t->front.n, &elems, err);
+	size_t n = (size_t)t->front.n;
 
 	if (st != EM_OK)
 		return st;
@@ -238,8 +234,8 @@ em_status emi_top_cut_fixed(em_top *t, em_errinfo *err)
 	if (job->codec->ref)
 		gather(t, (emi_pair *)(uintptr_t)elems, n);
 	else
-		job->codec->store(job->order, elems, n, t->area);
-	t->n = n;
+		job->codec->store(job->order, elems, n, t->front.area);
+	t->front.n = n;
 	/* A comparison may have failed meanwhile. */
 	return emi_job_check(job, err);
 }
@@ -249,27 +245,25 @@ static em_status make_room(em_top *t, em_errinfo *err)
 {
 	em_status st = EM_OK;
 
-	if (t->n >= t->need || (t->e.job.flags & EM_SORT_UNIQUE) != 0)
+	if (t->front.n >= t->need || (t->front.e.job.flags & EM_SORT_UNIQUE) != 0)
 		st = emi_top_cut_fixed(t, err);
-	if (st == EM_OK && emi_top_crowded(t->n, t->room)) {
-		st = emi_engine_spill(&t->e, t->area, t->n, err);
-		t->n = 0;
-	}
+	if (st == EM_OK && emi_top_crowded(t->front.n, t->room))
+		st = emi_front_spill(&t->front, err);
 	return st;
 }
 
 em_status emi_top_add_fixed(em_top *t, emi_strand *s, em_errinfo *err)
 {
-	const size_t bytes = t->e.job.codec->record_bytes;
+	const size_t bytes = t->front.e.job.codec->record_bytes;
 	em_status st = EM_OK;
 	size_t i;
 
 	for (i = 0; i < s->nkept; i++) {
-		if (t->n == t->room)
+		if (t->front.n == t->room)
 			st = make_room(t, err);
 		if (st != EM_OK)
 			return st;
-		memcpy(t->area + (size_t)t->n++ * bytes, s->kept[i].record, bytes);
+		memcpy(t->front.area + (size_t)t->front.n++ * bytes, s->kept[i].record, bytes);
 	}
 	s->nkept = 0;
 	return EM_OK;
@@ -277,11 +271,11 @@ em_status emi_top_add_fixed(em_top *t, emi_strand *s, em_errinfo *err)
 
 em_status emi_top_add_all_fixed(em_top *t, emi_strand *s, em_errinfo *err)
 {
-	const size_t bytes = t->e.job.codec->record_bytes;
+	const size_t bytes = t->front.e.job.codec->record_bytes;
 	em_status st = EM_OK;
 
 	while (s->left != 0 && !t->limited) {
-		uint64_t n = t->room - t->n;
+		uint64_t n = t->room - t->front.n;
 
 		if (n == 0) {
 			st = make_room(t, err);
@@ -291,8 +285,8 @@ em_status emi_top_add_all_fixed(em_top *t, emi_strand *s, em_errinfo *err)
 		}
 		if (n > s->left)
 			n = s->left;
-		memcpy(t->area + (size_t)t->n * bytes, s->at, (size_t)n * bytes);
-		t->n += n;
+		memcpy(t->front.area + (size_t)t->front.n * bytes, s->at, (size_t)n * bytes);
+		t->front.n += n;
 		s->at += (size_t)n * bytes;
 		s->number += n;
 		s->left -= n;
