@@ -33,17 +33,6 @@ static em_status check_opts(const em_sort_opts *o, em_errinfo *err)
 	return EM_OK;
 }
 
-/* Is it one of the formats that there are? */
-static int legal_format(const em_format *f)
-{
-	if (f->reserved != 0)
-		return 0;
-	if (f->kind == EM_FORMAT_DELIMITED)
-		return f->delimiter <= UINT8_MAX && f->width == 0 && f->flags == 0;
-	return f->kind == EM_FORMAT_PREFIXED && (f->flags & ~EM_FORMAT_BIG_ENDIAN) == 0 &&
-	       (f->width == 1 || f->width == 2 || f->width == 4 || f->width == 8);
-}
-
 static em_status check_format(emi_job *job, em_errinfo *err)
 {
 	const em_format lines = EM_FORMAT_INIT;
@@ -58,10 +47,7 @@ static em_status check_format(emi_job *job, em_errinfo *err)
 	if (job->opts.format == NULL)
 		return EM_OK;
 	st = emi_opts_copy(f, sizeof *f, sizeof *f, job->opts.format, "em_format", err);
-	if (st == EM_OK && !legal_format(f))
-		st = emi_fail(err, EM_ERR_INVAL, "no such format of records: kind %d, delimiter %u, width %u, flags 0x%x",
-			      (int)f->kind, (unsigned)f->delimiter, (unsigned)f->width, (unsigned)f->flags);
-	return st;
+	return st == EM_OK ? emi_format_check(f, err) : st;
 }
 
 em_errinfo *emi_job_errinfo(const em_sort_opts *opts, em_errinfo *own)
