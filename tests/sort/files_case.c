@@ -44,6 +44,14 @@ void case_free(files_case *c)
 	test_dir_remove(c->dir);
 }
 
+void case_close(files_case *c, em_ctx *ctx, em_order *order)
+{
+	case_free(c);
+	em_order_close(order);
+	assert_true(em_ctx_memory_peak(ctx) <= em_ctx_memory(ctx));
+	em_ctx_close(ctx);
+}
+
 const char *case_path(files_case *c)
 {
 	char name[16];
@@ -140,6 +148,29 @@ void case_assert_sorted(files_case *c, const em_order *order)
 	free(expected);
 	assert_int_equal(c->stats.records_in, in);
 	assert_int_equal(c->stats.records_out, out);
+}
+
+void case_merge_somehow(files_case *c, test_rng *rng, em_ctx *ctx, const em_order *order, uint32_t fan_in)
+{
+	const int once = fan_in == 0 || fan_in >= c->n;
+
+	c->opts.flags = test_below(rng, 3) == 0 ? EM_SORT_UNIQUE : 0;
+	c->opts.fan_in = fan_in;
+	c->opts.block_bytes = test_below(rng, 2) != 0 ? 8192 : 0;
+	case_merge_ok(c, ctx, order);
+	case_assert_sorted(c, order);
+	assert_true(c->stats.fan_in <= (once ? c->n : fan_in));
+	assert_true(once ? c->stats.passes == 1 && c->stats.runs == 0 : c->stats.passes > 1);
+}
+
+void case_merge_forty(files_case *c, em_ctx *ctx, const em_order *order)
+{
+	assert_int_equal(c->n, 40);
+	case_merge_ok(c, ctx, order);
+	case_assert_sorted(c, order);
+	/* Other files are open, too. */
+	assert_true(c->stats.fan_in <= 7);
+	assert_int_equal(c->stats.runs, 7);
 }
 
 void case_sweep_memory(files_case *c, const case_memory *how)

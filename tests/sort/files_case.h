@@ -36,6 +36,8 @@ files_case case_make(const sort_shape *shape);
 /* Two inputs, which are not there yet. */
 files_case case_pair(void);
 void case_free(files_case *c);
+/* The same, and what it was run with, which has not used more memory than it has. */
+void case_close(files_case *c, em_ctx *ctx, em_order *order);
 
 /* The path of the next input. */
 const char *case_path(files_case *c);
@@ -53,6 +55,12 @@ void case_begin(files_case *c, const char *paths[CASE_FILES]);
 em_status case_merge(files_case *c, em_ctx *ctx, const em_order *order);
 void case_merge_ok(files_case *c, em_ctx *ctx, const em_order *order);
 void case_assert_sorted(files_case *c, const em_order *order);
+
+/* Merge them with this fan-in (0: any) and other options at random: what comes out is right, in as many passes as that takes. */
+void case_merge_somehow(files_case *c, test_rng *rng, em_ctx *ctx, const em_order *order, uint32_t fan_in);
+
+/* Merge forty inputs in a context with eight descriptors. */
+void case_merge_forty(files_case *c, em_ctx *ctx, const em_order *order);
 
 /* Run something in too little memory and more, up to what suffices: that is enough, and no more is used, or there is a
  * message.  order, and what is expected of an output, are the test's. */

@@ -38,15 +38,8 @@ static void random_case(test_rng *rng, em_ctx *ctx, uint32_t fan_in, int which)
 		lines_add_random(&l, rng, (int)test_below(rng, LINES_STYLES), sizes[test_below(rng, 6)]);
 		case_lines(&c, order, &l, 1, (int)test_below(rng, 2));
 	}
-	c.opts.flags = test_below(rng, 3) == 0 ? EM_SORT_UNIQUE : 0;
-	c.opts.fan_in = fan_in;
-	c.opts.block_bytes = test_below(rng, 2) != 0 ? 8192 : 0;
-	case_merge_ok(&c, ctx, order);
-	case_assert_sorted(&c, order);
-	assert_true(c.stats.fan_in <= (fan_in != 0 && fan_in < n ? fan_in : n));
-	assert_true(fan_in == 0 || fan_in >= n ? c.stats.passes == 1 && c.stats.runs == 0 : c.stats.passes > 1);
-	case_free(&c);
-	em_order_close(order);
+	case_merge_somehow(&c, rng, ctx, order, fan_in);
+	case_close(&c, ctx, order);
 }
 
 static void test_orders(void **state)
@@ -60,8 +53,6 @@ static void test_orders(void **state)
 		em_ctx *ctx = case_ctx(i % 2 == 0 ? 4 * MIB : 64 * MIB, 0, 1 + (uint32_t)i % 3 / 2);
 
 		random_case(&rng, ctx, fan_ins[i % 4], i % LINES_ORDERS);
-		assert_true(em_ctx_memory_peak(ctx) <= em_ctx_memory(ctx));
-		em_ctx_close(ctx);
 	}
 }
 
@@ -89,14 +80,8 @@ static void test_few_descriptors(void **state)
 
 	(void)state;
 	add_some(&c, order, &rng, 40, 50);
-	case_merge_ok(&c, ctx, order);
-	case_assert_sorted(&c, order);
-	/* The output and the scratch file take two. */
-	assert_true(c.stats.fan_in <= 7);
-	assert_int_equal(c.stats.runs, 7);
-	case_free(&c);
-	em_order_close(order);
-	em_ctx_close(ctx);
+	case_merge_forty(&c, ctx, order);
+	case_close(&c, ctx, order);
 	assert_true(sort_open_fds() <= before);
 }
 
@@ -127,9 +112,7 @@ static void test_same_file(void **state)
 	c.out = test_path(c.dir, "in00");
 	case_merge_ok(&c, ctx, order);
 	case_assert_sorted(&c, order);
-	case_free(&c);
-	em_order_close(order);
-	em_ctx_close(ctx);
+	case_close(&c, ctx, order);
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -192,9 +175,7 @@ static void test_unsorted(void **state)
 		free(line);
 		free(got);
 		free(want);
-		case_free(&c);
-		em_order_close(order);
-		em_ctx_close(ctx);
+		case_close(&c, ctx, order);
 	}
 }
 
@@ -245,9 +226,7 @@ static void test_long(void **state)
 			assert_non_null(strstr(c.err.text, c.path[2]));
 			assert_int_equal(access(c.out, F_OK), -1);
 		}
-		case_free(&c);
-		em_order_close(order);
-		em_ctx_close(ctx);
+		case_close(&c, ctx, order);
 	}
 }
 
@@ -277,9 +256,7 @@ static void test_many_long(void **state)
 	/* All at once, which descriptors and short records would permit, was too much. */
 	assert_true(c.stats.fan_in <= 15);
 	assert_true(c.stats.runs >= 2);
-	case_free(&c);
-	em_order_close(order);
-	em_ctx_close(ctx);
+	case_close(&c, ctx, order);
 }
 
 static int cancel_first(void *user, uint32_t phase, uint64_t done, uint64_t total)
@@ -318,9 +295,7 @@ static void test_refused(void **state)
 	c.stats.size = 0;
 	assert_int_equal(em_merge_files(NULL, order, (const char *const[]){ "x" }, 1, c.out, &c.opts, NULL), EM_ERR_INVAL);
 	c.n = 2;
-	case_free(&c);
-	em_order_close(order);
-	em_ctx_close(ctx);
+	case_close(&c, ctx, order);
 }
 
 static em_order *order_of(void *user, em_ctx *ctx)

@@ -62,15 +62,8 @@ static void random_case(test_rng *rng, em_ctx *ctx, uint32_t fan_in, int which)
 
 		case_records(&c, rng, (sort_pattern)test_below(rng, SORT_PATTERNS), records < 400000 / shape.bytes ? records : 9, 1);
 	}
-	c.opts.flags = test_below(rng, 3) == 0 ? EM_SORT_UNIQUE : 0;
-	c.opts.fan_in = fan_in;
-	c.opts.block_bytes = test_below(rng, 2) != 0 ? 8192 : 0;
-	case_merge_ok(&c, ctx, order);
-	case_assert_sorted(&c, order);
-	assert_true(c.stats.fan_in <= (fan_in != 0 && fan_in < n ? fan_in : n));
-	assert_true(fan_in == 0 || fan_in >= n ? c.stats.passes == 1 && c.stats.runs == 0 : c.stats.passes > 1);
-	case_free(&c);
-	em_order_close(order);
+	case_merge_somehow(&c, rng, ctx, order, fan_in);
+	case_close(&c, ctx, order);
 }
 
 static void test_shapes(void **state)
@@ -84,8 +77,6 @@ static void test_shapes(void **state)
 		em_ctx *ctx = case_ctx(i % 2 == 0 ? 4 * MIB : 64 * MIB, 0, 1 + (uint32_t)i % 3 / 2);
 
 		random_case(&rng, ctx, fan_ins[(i / SHAPES) % 4], i % SHAPES);
-		assert_true(em_ctx_memory_peak(ctx) <= em_ctx_memory(ctx));
-		em_ctx_close(ctx);
 	}
 }
 
@@ -103,14 +94,8 @@ static void test_few_descriptors(void **state)
 	(void)state;
 	for (i = 0; i < 40; i++)
 		case_records(&c, &rng, SORT_FEW, 200, 1);
-	case_merge_ok(&c, ctx, order);
-	case_assert_sorted(&c, order);
-	/* The output and the scratch file take two. */
-	assert_true(c.stats.fan_in <= 7);
-	assert_int_equal(c.stats.runs, 7);
-	case_free(&c);
-	em_order_close(order);
-	em_ctx_close(ctx);
+	case_merge_forty(&c, ctx, order);
+	case_close(&c, ctx, order);
 	assert_true(sort_open_fds() <= before);
 }
 
@@ -131,9 +116,7 @@ static void test_same_file(void **state)
 	c.out = test_path(c.dir, "in01");
 	case_merge_ok(&c, ctx, order);
 	case_assert_sorted(&c, order);
-	case_free(&c);
-	em_order_close(order);
-	em_ctx_close(ctx);
+	case_close(&c, ctx, order);
 }
 
 /* Somebody who reads a pipe to its end. */
@@ -192,9 +175,7 @@ static void test_pipe(void **state)
 		assert_int_equal(c.stats.records_out, n);
 		free(expected);
 		free(r.data);
-		case_free(&c);
-		em_order_close(order);
-		em_ctx_close(ctx);
+		case_close(&c, ctx, order);
 	}
 }
 
@@ -233,9 +214,7 @@ static void test_unsorted(void **state)
 		qsort(c.records, (size_t)c.n_records, shape.bytes, by_bytes);
 		assert_memory_equal(got, c.records, bytes);
 		free(got);
-		case_free(&c);
-		em_order_close(order);
-		em_ctx_close(ctx);
+		case_close(&c, ctx, order);
 	}
 }
 
@@ -259,10 +238,7 @@ static void test_large_records(void **state)
 		c.opts.flags = round == 5 ? EM_SORT_UNIQUE : 0;
 		case_merge_ok(&c, ctx, order);
 		case_assert_sorted(&c, order);
-		assert_true(em_ctx_memory_peak(ctx) <= em_ctx_memory(ctx));
-		case_free(&c);
-		em_order_close(order);
-		em_ctx_close(ctx);
+		case_close(&c, ctx, order);
 	}
 }
 
@@ -304,9 +280,7 @@ static void test_refused(void **state)
 	assert_int_equal(case_merge(&c, ctx, order), EM_ERR_FORMAT);
 	assert_non_null(strstr(c.err.text, c.path[1]));
 	assert_int_equal(access(c.out, F_OK), -1);
-	case_free(&c);
-	em_order_close(order);
-	em_ctx_close(ctx);
+	case_close(&c, ctx, order);
 }
 
 static em_order *order_of(void *user, em_ctx *ctx)
