@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "sort/fault_sweep.h"
 #include "sort/lines_model.h"
