@@ -63,7 +63,7 @@ void case_merge_somehow(files_case *c, test_rng *rng, em_ctx *ctx, const em_orde
 void case_merge_forty(files_case *c, em_ctx *ctx, const em_order *order);
 
 /* Run something in too little memory and more, up to what suffices: that is enough, and no more is used, or there is a
- * message.  order, and what is expected of an output, are the test's. */
+ * message.  order, and what is expected of an output, are the test's; run and right NULL: the inputs are merged. */
 typedef struct case_memory {
 	em_order *(*order)(void *user, em_ctx *ctx);
 	em_status (*run)(void *user, em_ctx *ctx, const em_order *order);

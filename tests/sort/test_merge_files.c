@@ -304,23 +304,13 @@ static em_order *order_of(void *user, em_ctx *ctx)
 	return lines_order(ctx, 0);
 }
 
-static em_status merge(void *user, em_ctx *ctx, const em_order *order)
-{
-	return case_merge(user, ctx, order);
-}
-
-static void assert_sorted(void *user, const em_order *order)
-{
-	case_assert_sorted(user, order);
-}
-
 static void test_too_little(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());
 	em_ctx *ctx = case_ctx(16 * MIB, 0, 1);
 	em_order *order = lines_order(ctx, 0);
 	files_case c = case_make(NULL);
-	const case_memory how = { order_of, merge, assert_sorted, &c };
+	const case_memory how = { order_of, NULL, NULL, &c };
 
 	(void)state;
 	add_some(&c, order, &rng, 12, 200);
