@@ -49,23 +49,6 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static int take_binary(check_options *co, const option_reader *r, int c, const char *arg)
-{
-	switch (c) {
-	case 'k':
-		return key_options_add(&co->keys, co->command, arg);
-	case 'r':
-		co->keys.reverse = 1;
-		return 0;
-	case 'u':
-		co->unique = 1;
-		return 0;
-	default:
-		message(co->command, "%s is for lines, not for records of one size (--record-size)", r->spelled);
-		return -1;
-	}
-}
-
 /* Take an option.  Returns 0, or -1 to go no further, with *status the exit status. */
 static int take(check_options *co, const option_reader *r, int c, int *status)
 {
@@ -80,13 +63,15 @@ static int take(check_options *co, const option_reader *r, int c, int *status)
 	case OPT_UNSORTED:
 		co->unsorted = 1;
 		return 0;
-	case OPTION_RECORD_SIZE:
-		return option_size(co->command, "--record-size", optarg, 1, SIZE_MAX / 2, &co->keys.record_size);
 	default:
-		if (co->binary)
-			return take_binary(co, r, c, optarg);
-		return text_options_take(&co->text, co->command, c, optarg) ? -1 : 0;
+		break;
 	}
+	if (!co->binary)
+		return text_options_take(&co->text, co->command, c, optarg) ? -1 : 0;
+	if (c != 'u')
+		return key_options_take(&co->keys, co->command, r, c, optarg);
+	co->unique = 1;
+	return 0;
 }
 
 /* Returns -1 to go on, otherwise the exit status. */

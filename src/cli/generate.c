@@ -47,30 +47,25 @@ static const char help[] =
 	"      --version         print the version\n";
 
 enum {
-	OPT_RECORDS = 256,
+	OPT_RECORDS = OPTION_OTHERS,
 	OPT_SIZE,
-	OPT_RECORD_SIZE,
 	OPT_GENSORT,
 	OPT_LINES,
-	OPT_SEED,
-	OPT_PROGRESS,
-	OPT_NO_PROGRESS,
-	OPT_HELP,
-	OPT_VERSION
+	OPT_SEED
 };
 
 static const struct option long_options[] = {
 	{ "records", required_argument, NULL, OPT_RECORDS },
 	{ "size", required_argument, NULL, OPT_SIZE },
-	{ "record-size", required_argument, NULL, OPT_RECORD_SIZE },
+	{ "record-size", required_argument, NULL, OPTION_RECORD_SIZE },
 	{ "gensort", no_argument, NULL, OPT_GENSORT },
 	{ "lines", optional_argument, NULL, OPT_LINES },
 	{ "seed", required_argument, NULL, OPT_SEED },
 	{ "output", required_argument, NULL, 'o' },
-	{ "progress", no_argument, NULL, OPT_PROGRESS },
-	{ "no-progress", no_argument, NULL, OPT_NO_PROGRESS },
-	{ "help", no_argument, NULL, OPT_HELP },
-	{ "version", no_argument, NULL, OPT_VERSION },
+	{ "progress", no_argument, NULL, OPTION_PROGRESS },
+	{ "no-progress", no_argument, NULL, OPTION_NO_PROGRESS },
+	{ "help", no_argument, NULL, OPTION_HELP },
+	{ "version", no_argument, NULL, OPTION_VERSION },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -97,58 +92,45 @@ static int read_lines(generate_options *g, const char *text)
 	return text ? option_word(g->command, "--lines", text, lines_name, LINES_KINDS, &g->kind) : 0;
 }
 
+static int take(generate_options *g, int c, const char *arg)
+{
+	const char *cmd = g->command;
+
+	switch (c) {
+	case OPT_RECORDS:
+		g->have_records = 1;
+		return option_number(cmd, "--records", arg, 0, UINT64_MAX, &g->records);
+	case OPT_SIZE:
+		g->have_size = 1;
+		return option_size(cmd, "--size", arg, 0, UINT64_MAX, &g->size);
+	case OPTION_RECORD_SIZE:
+		return option_record_size(cmd, arg, &g->record_size);
+	case OPT_GENSORT:
+		g->gensort = 1;
+		return 0;
+	case OPT_LINES:
+		return read_lines(g, arg);
+	case OPT_SEED:
+		return option_number(cmd, "--seed", arg, 0, UINT64_MAX, &g->seed);
+	case 'o':
+		return option_name(cmd, "-o", arg, &g->output);
+	default:
+		/* getopt_long() has said what is wrong. */
+		return -1;
+	}
+}
+
 /* Returns -1 to go on, otherwise the exit status. */
 static int read_options(generate_options *g, int argc, char **argv)
 {
-	const char *cmd = g->command;
-	int c;
+	int c, common;
 
 	while ((c = getopt_long(argc, argv, "o:", long_options, NULL)) != -1) {
-		switch (c) {
-		case OPT_RECORDS:
-			if (option_number(cmd, "--records", optarg, 0, UINT64_MAX, &g->records))
-				return CLI_TROUBLE;
-			g->have_records = 1;
-			break;
-		case OPT_SIZE:
-			if (option_size(cmd, "--size", optarg, 0, UINT64_MAX, &g->size))
-				return CLI_TROUBLE;
-			g->have_size = 1;
-			break;
-		case OPT_RECORD_SIZE:
-			if (option_size(cmd, "--record-size", optarg, 1, SIZE_MAX / 2, &g->record_size))
-				return CLI_TROUBLE;
-			break;
-		case OPT_GENSORT:
-			g->gensort = 1;
-			break;
-		case OPT_LINES:
-			if (read_lines(g, optarg))
-				return CLI_TROUBLE;
-			break;
-		case OPT_SEED:
-			if (option_number(cmd, "--seed", optarg, 0, UINT64_MAX, &g->seed))
-				return CLI_TROUBLE;
-			break;
-		case 'o':
-			if (option_name(cmd, "-o", optarg, &g->output))
-				return CLI_TROUBLE;
-			break;
-		case OPT_PROGRESS:
-			g->progress = PROGRESS_ALWAYS;
-			break;
-		case OPT_NO_PROGRESS:
-			g->progress = PROGRESS_NEVER;
-			break;
-		case OPT_HELP:
-			fputs(help, stdout);
+		common = option_common(c, help, &g->progress);
+		if (common < 0)
 			return CLI_OK;
-		case OPT_VERSION:
-			printf("extmem %s\n", em_version());
-			return CLI_OK;
-		default:
+		if (common > 0 && take(g, c, optarg))
 			return CLI_TROUBLE;
-		}
 	}
 	return -1;
 }

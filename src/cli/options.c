@@ -48,6 +48,11 @@ int option_size(const char *command, const char *option, const char *text, uint6
 	return read_number(command, option, text, 1, least, most, out);
 }
 
+int option_record_size(const char *command, const char *text, uint64_t *out)
+{
+	return option_size(command, "--record-size", text, 1, SIZE_MAX / 2, out);
+}
+
 int option_name(const char *command, const char *option, const char *text, const char **out)
 {
 	if (!*text) {

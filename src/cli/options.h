@@ -20,6 +20,9 @@ int option_number(const char *command, const char *option, const char *text, uin
 int option_size(const char *command, const char *option, const char *text, uint64_t least, uint64_t most,
 		uint64_t *out);
 
+/* The argument of --record-size. */
+int option_record_size(const char *command, const char *text, uint64_t *out);
+
 /* The name of a file or directory, which may be given once and is not empty; *out is NULL before. */
 int option_name(const char *command, const char *option, const char *text, const char **out);
 

@@ -10,7 +10,8 @@
 #include "cli/message.h"
 #include "cli/record_keys.h"
 
-int key_options_add(key_options *ko, const char *command, const char *text)
+/* Add what was given with -k. */
+static int add_key(key_options *ko, const char *command, const char *text)
 {
 	em_errinfo err = { 0 };
 	em_status st;
@@ -39,6 +40,22 @@ int key_options_add(key_options *ko, const char *command, const char *text)
 	ret = 0;
 out:
 	return ret;
+}
+
+int key_options_take(key_options *ko, const char *command, const option_reader *r, int c, const char *arg)
+{
+	switch (c) {
+	case OPTION_RECORD_SIZE:
+		return option_record_size(command, arg, &ko->record_size);
+	case 'k':
+		return add_key(ko, command, arg);
+	case 'r':
+		ko->reverse = 1;
+		return 0;
+	default:
+		message(command, "%s is for lines, not for records of one size (--record-size)", r->spelled);
+		return -1;
+	}
 }
 
 int key_options_done(key_options *ko, const char *command)

@@ -9,6 +9,8 @@
 
 #include <extmem/order.h>
 
+#include "cli/options.h"
+
 /* The options --record-size, -k and -r, which together make an order. */
 typedef struct key_options {
 	uint64_t record_size;   /* 0: not given */
@@ -18,8 +20,8 @@ typedef struct key_options {
 	const char **text;      /* as given; the array is owned */
 } key_options;
 
-/* Add what was given with -k. */
-int key_options_add(key_options *ko, const char *command, const char *text);
+/* Take one of these, its argument being arg.  Others are refused: they are for lines. */
+int key_options_take(key_options *ko, const char *command, const option_reader *r, int c, const char *arg);
 
 /* All options have been read: apply -r. */
 int key_options_done(key_options *ko, const char *command);

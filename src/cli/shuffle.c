@@ -66,16 +66,10 @@ static int orders(const option_reader *r, int c)
 	return (c > 0 && c < 256 && strchr(TEXT_OPTION_LETTERS, c)) || (c >= OPTION_TEXT && c < OPTION_RESOURCES);
 }
 
-static int take_count(sort_options *so, const char *option, const char *arg)
-{
-	so->counted = 1;
-	return option_number(so->command, option, arg, 1, UINT64_MAX, &so->count);
-}
-
 static int take(sort_options *so, const option_reader *r, int c, const char *arg)
 {
 	if (c == OPT_COUNT || (c == 'n' && !strcmp(r->spelled, "-n")))
-		return take_count(so, c == 'n' ? "-n" : "--count", arg);
+		return sort_options_count(so, c == 'n' ? "-n" : "--count", arg, 1);
 	if (c == OPT_SEED) {
 		so->seeded = 1;
 		return option_number(so->command, "--seed", arg, 0, UINT64_MAX, &so->seed);

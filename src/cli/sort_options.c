@@ -47,16 +47,7 @@ static const struct option own_long_options[] = {
 
 static int take_binary(sort_options *so, const option_reader *r, int c, const char *arg)
 {
-	const char *cmd = so->command;
-
 	switch (c) {
-	case OPTION_RECORD_SIZE:
-		return option_size(cmd, "--record-size", arg, 1, SIZE_MAX / 2, &so->keys.record_size);
-	case 'k':
-		return key_options_add(&so->keys, cmd, arg);
-	case 'r':
-		so->keys.reverse = 1;
-		return 0;
 	case 's':
 		so->sort.flags |= EM_SORT_STABLE;
 		return 0;
@@ -64,10 +55,9 @@ static int take_binary(sort_options *so, const option_reader *r, int c, const ch
 		so->sort.flags |= EM_SORT_UNIQUE;
 		return 0;
 	case 'o':
-		return option_name(cmd, "-o", arg, &so->output);
+		return option_name(so->command, "-o", arg, &so->output);
 	default:
-		message(cmd, "%s is for lines, not for records of one size (--record-size)", r->spelled);
-		return -1;
+		return key_options_take(&so->keys, so->command, r, c, arg);
 	}
 }
 
@@ -249,6 +239,12 @@ int sort_options_read(sort_options *so, const sort_dialect *dialect, int argc, c
 	if (!so->inputs)
 		so->input[so->inputs++] = "-";
 	return -1;
+}
+
+int sort_options_count(sort_options *so, const char *option, const char *arg, uint64_t least)
+{
+	so->counted = 1;
+	return option_number(so->command, option, arg, least, UINT64_MAX, &so->count);
 }
 
 int sort_options_order(const sort_options *so, em_ctx *ctx, em_order **out)

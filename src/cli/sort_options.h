@@ -64,6 +64,9 @@ struct sort_options {
 /* Read the arguments.  Returns -1 to go on, otherwise the exit status.  so is to be freed in any case. */
 int sort_options_read(sort_options *so, const sort_dialect *dialect, int argc, char **argv);
 
+/* Take the argument of -n or --count, which is `option': `count' is to be at least so many. */
+int sort_options_count(sort_options *so, const char *option, const char *arg, uint64_t least);
+
 /* Make the order. */
 int sort_options_order(const sort_options *so, em_ctx *ctx, em_order **out);
 

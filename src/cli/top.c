@@ -57,12 +57,6 @@ static const char *top_help(void)
 	return help;
 }
 
-static int take_count(sort_options *so, const char *option, const char *arg)
-{
-	so->counted = 1;
-	return option_number(so->command, option, arg, 0, UINT64_MAX, &so->count);
-}
-
 static int take(sort_options *so, const option_reader *r, int c, const char *arg)
 {
 	switch (c) {
@@ -70,9 +64,9 @@ static int take(sort_options *so, const option_reader *r, int c, const char *arg
 		/* The long option of that value is extmem sort's. */
 		if (strcmp(r->spelled, "-n"))
 			return 1;
-		return take_count(so, "-n", arg);
+		return sort_options_count(so, "-n", arg, 0);
 	case OPT_COUNT:
-		return take_count(so, "--count", arg);
+		return sort_options_count(so, "--count", arg, 0);
 	case OPT_SKIP:
 		return option_number(so->command, "--skip", arg, 0, UINT64_MAX, &so->from);
 	default:

@@ -29,6 +29,9 @@ typedef struct emi_io_stats {
 	uint64_t wait_ns;       /* time spent in emi_wait() */
 } emi_io_stats;
 
+/* What a request does: it transfers, or gives space back. */
+typedef enum emi_request_kind { EMI_READ, EMI_WRITE, EMI_DISCARD, EMI_REQUEST_KINDS } emi_request_kind;
+
 typedef struct emi_request {
 	em_file *file;
 	void *buf;
@@ -38,14 +41,13 @@ typedef struct emi_request {
 	size_t done;            /* bytes moved */
 	em_status status;       /* valid once done */
 	int32_t sys_errno;
-	int32_t write;          /* 0: read; EMI_DISCARD: gives space back */
+	emi_request_kind kind;
 	int32_t state;          /* EMI_IDLE, EMI_QUEUED, EMI_DONE; under the queue's lock or atomic */
 	struct emi_request *next; /* the queue's */
 	void *priv[4];          /* the backend's */
 } emi_request;
 
 enum { EMI_IDLE = 0, EMI_QUEUED = 1, EMI_DONE = 2 };
-enum { EMI_READ = 0, EMI_WRITE = 1, EMI_DISCARD = 2 };
 
 /* A part of a file. */
 typedef struct emi_extent {

@@ -34,45 +34,45 @@
 #include "io/queue.h"
 
 /* How many are on the list of such requests, together with others that are done by the same. */
-static uint32_t *length(emi_queue *q, int32_t kind)
+static uint32_t *length(emi_queue *q, emi_request_kind kind)
 {
 	return kind == EMI_DISCARD ? &q->chores : &q->queued;
 }
 
 static void append(emi_queue *q, emi_request *rq)
 {
-	int32_t w = rq->write;
+	const emi_request_kind kind = rq->kind;
 
 	rq->next = NULL;
-	if (q->tail[w])
-		q->tail[w]->next = rq;
+	if (q->tail[kind])
+		q->tail[kind]->next = rq;
 	else
-		q->head[w] = rq;
-	q->tail[w] = rq;
-	++*length(q, w);
+		q->head[kind] = rq;
+	q->tail[kind] = rq;
+	++*length(q, kind);
 }
 
 void emi_queue_put_back(emi_queue *q, emi_request *rq)
 {
-	int32_t w = rq->write;
+	const emi_request_kind kind = rq->kind;
 
-	rq->next = q->head[w];
-	q->head[w] = rq;
-	if (!q->tail[w])
-		q->tail[w] = rq;
+	rq->next = q->head[kind];
+	q->head[kind] = rq;
+	if (!q->tail[kind])
+		q->tail[kind] = rq;
 	q->queued++;
 }
 
-static emi_request *take(emi_queue *q, int32_t w)
+static emi_request *take(emi_queue *q, emi_request_kind kind)
 {
-	emi_request *rq = q->head[w];
+	emi_request *rq = q->head[kind];
 
 	if (!rq)
 		return NULL;
-	q->head[w] = rq->next;
+	q->head[kind] = rq->next;
 	if (!rq->next)
-		q->tail[w] = NULL;
-	--*length(q, w);
+		q->tail[kind] = NULL;
+	--*length(q, kind);
 	return rq;
 }
 
@@ -83,20 +83,20 @@ emi_request *emi_queue_take(emi_queue *q)
 
 int emi_queue_unlink(emi_queue *q, emi_request *rq)
 {
-	int32_t w = rq->write;
+	const emi_request_kind kind = rq->kind;
 	emi_request *before = NULL, *at;
 
-	for (at = q->head[w]; at && at != rq; at = at->next)
+	for (at = q->head[kind]; at && at != rq; at = at->next)
 		before = at;
 	if (!at)
 		return 0;
 	if (before)
 		before->next = rq->next;
 	else
-		q->head[w] = rq->next;
-	if (q->tail[w] == rq)
-		q->tail[w] = before;
-	--*length(q, w);
+		q->head[kind] = rq->next;
+	if (q->tail[kind] == rq)
+		q->tail[kind] = before;
+	--*length(q, kind);
 	return 1;
 }
 
@@ -106,8 +106,8 @@ static void count(const emi_request *rq)
 
 	if (!s)
 		return;
-	__atomic_fetch_add(rq->write ? &s->ios_written : &s->ios_read, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(rq->write ? &s->bytes_written : &s->bytes_read, rq->done, __ATOMIC_RELAXED);
+	__atomic_fetch_add(rq->kind == EMI_WRITE ? &s->ios_written : &s->ios_read, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(rq->kind == EMI_WRITE ? &s->bytes_written : &s->bytes_read, rq->done, __ATOMIC_RELAXED);
 }
 
 void emi_queue_complete(em_file *f, emi_request *rq)
@@ -199,7 +199,7 @@ void emi_queue_submit(em_file *f, emi_request *rq)
 	pthread_mutex_lock(&q->lock);
 	append(q, rq);
 	q->pending++;
-	if (rq->write == EMI_DISCARD) {
+	if (rq->kind == EMI_DISCARD) {
 		if (!emi_queue_call_worker(f) && emi_queue_unlink(q, rq))
 			emi_queue_run(f, rq);
 		pthread_mutex_unlock(&q->lock);

@@ -31,9 +31,9 @@ typedef struct emi_queue {
 	pthread_cond_t work;    /* workers wait for something to do */
 	pthread_cond_t done;    /* waiters wait for a request, or for a turn at reaping */
 
-	emi_request *head[3], *tail[3]; /* waiting: reads, writes, space to be given back */
-	uint32_t queued;        /* on the first two, transfers */
-	uint32_t chores;        /* on the third */
+	emi_request *head[EMI_REQUEST_KINDS], *tail[EMI_REQUEST_KINDS]; /* waiting, a list for each kind */
+	uint32_t queued;        /* transfers that wait */
+	uint32_t chores;        /* requests to give space back that wait */
 	uint32_t pending;       /* not done: on the lists, with a thread, or in flight */
 	uint32_t waiters;       /* threads inside a wait; the file must outlive them */
 

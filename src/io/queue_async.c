@@ -50,7 +50,7 @@ static uint32_t fill(emi_queue *q, em_transfer **list)
 		t.buf = rq->buf;
 		t.bytes = rq->bytes;
 		t.offset = rq->offset;
-		t.write = rq->write;
+		t.write = rq->kind == EMI_WRITE;
 		t.owner = slot;
 		slot->transfer = t;
 		list[n++] = &slot->transfer;

@@ -49,7 +49,7 @@ static int at_end(em_file *f, const emi_request *rq)
 {
 	uint64_t size = 0;
 
-	return !rq->write && f->be->get_size(f->handle, &size) == 0 && rq->offset + rq->done >= size;
+	return rq->kind == EMI_READ && f->be->get_size(f->handle, &size) == 0 && rq->offset + rq->done >= size;
 }
 
 /* Account for what one attempt moved; 1 when the transfer is over. */
@@ -59,7 +59,7 @@ static int advance(em_file *f, emi_request *rq, int64_t result, unsigned *idle)
 
 	if (result < 0 && result != -EINTR && result != -EAGAIN)
 		return failed(rq, result < -INT32_MAX ? EIO : (int)-result);
-	if (result == 0 && !rq->write)
+	if (result == 0 && rq->kind == EMI_READ)
 		return over(rq, EM_OK, 0);
 	if (result > 0) {
 		if ((uint64_t)result > rq->bytes - rq->done)
@@ -90,7 +90,7 @@ static void go_on(em_file *f, emi_request *rq, unsigned idle)
 		size_t rest = rq->bytes - rq->done;
 		uint64_t offset = rq->offset + rq->done;
 
-		r = rq->write ? f->be->write(f->handle, at, rest, offset) : f->be->read(f->handle, at, rest, offset);
+		r = rq->kind == EMI_WRITE ? f->be->write(f->handle, at, rest, offset) : f->be->read(f->handle, at, rest, offset);
 	} while (!advance(f, rq, r, &idle));
 }
 
@@ -113,7 +113,7 @@ static void discard(em_file *f, emi_request *rq)
 
 void emi_request_run(em_file *f, emi_request *rq)
 {
-	if (rq->write == EMI_DISCARD)
+	if (rq->kind == EMI_DISCARD)
 		discard(f, rq);
 	else
 		go_on(f, rq, 0);
@@ -127,8 +127,20 @@ void emi_request_settle(em_file *f, emi_request *rq, int64_t result)
 		go_on(f, rq, idle);
 }
 
-static void start(em_file *f, emi_request *rq)
+/* Fill rq in, but for what is particular to its kind, and start it. */
+static void start(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes)
 {
+	/* One field serves all kinds; only a read stores through it. */
+	union {
+		const void *from;
+		void *any;
+	} u;
+
+	u.from = buf;
+	rq->file = f;
+	rq->kind = kind;
+	rq->buf = u.any;
+	rq->bytes = bytes;
 	rq->done = 0;
 	rq->next = NULL;
 	memset(rq->priv, 0, sizeof rq->priv);
@@ -148,48 +160,23 @@ static void start(em_file *f, emi_request *rq)
 
 void emi_read(em_file *f, emi_request *rq, void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats)
 {
-	rq->file = f;
-	rq->buf = buf;
-	rq->bytes = bytes;
 	rq->offset = offset;
 	rq->stats = stats;
-	rq->write = 0;
-	start(f, rq);
+	start(f, rq, EMI_READ, buf, bytes);
 }
 
 void emi_write(em_file *f, emi_request *rq, const void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats)
 {
-	/* One field serves both directions; a write never stores through it. */
-	union {
-		const void *from;
-		void *any;
-	} u;
-
-	u.from = buf;
-	rq->file = f;
-	rq->buf = u.any;
-	rq->bytes = bytes;
 	rq->offset = offset;
 	rq->stats = stats;
-	rq->write = 1;
-	start(f, rq);
+	start(f, rq, EMI_WRITE, buf, bytes);
 }
 
 void emi_discard(em_file *f, emi_request *rq, const emi_extent *list, size_t n)
 {
-	union {
-		const emi_extent *from;
-		void *any;
-	} u;
-
-	u.from = list;
-	rq->file = f;
-	rq->buf = u.any;
-	rq->bytes = n * sizeof *list;
 	rq->offset = 0;
 	rq->stats = NULL;
-	rq->write = EMI_DISCARD;
-	start(f, rq);
+	start(f, rq, EMI_DISCARD, list, n * sizeof *list);
 }
 
 static int settled(const emi_request *rq)
@@ -223,10 +210,10 @@ em_status emi_wait(emi_request *rq, em_errinfo *err)
 		wait_counted(rq, -1.0);
 	}
 	__atomic_store_n(&rq->state, EMI_IDLE, __ATOMIC_RELAXED);
-	if (rq->status != EM_OK && rq->write == EMI_DISCARD)
+	if (rq->status != EM_OK && rq->kind == EMI_DISCARD)
 		emi_fail_io(err, rq->status, rq->sys_errno, "discard", rq->file->path, EMI_NO_OFFSET, 0);
 	else if (rq->status != EM_OK)
-		emi_fail_io(err, rq->status, rq->sys_errno, rq->write ? "write" : "read", rq->file->path,
+		emi_fail_io(err, rq->status, rq->sys_errno, rq->kind == EMI_WRITE ? "write" : "read", rq->file->path,
 			    rq->offset + rq->done, rq->bytes);
 	return rq->status;
 }

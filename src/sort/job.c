@@ -28,17 +28,6 @@ static em_status check_opts(const em_sort_opts *o, em_errinfo *err)
 	return EM_OK;
 }
 
-/* Is it one of the formats that there are? */
-static int legal_format(const em_format *f)
-{
-	if (f->reserved != 0)
-		return 0;
-	if (f->kind == EM_FORMAT_DELIMITED)
-		return f->delimiter <= UINT8_MAX && f->width == 0 && f->flags == 0;
-	return f->kind == EM_FORMAT_PREFIXED && (f->flags & ~EM_FORMAT_BIG_ENDIAN) == 0 &&
-	       (f->width == 1 || f->width == 2 || f->width == 4 || f->width == 8);
-}
-
 static em_status check_format(emi_job *job, em_errinfo *err)
 {
 	const em_format lines = EM_FORMAT_INIT;
@@ -53,10 +42,7 @@ static em_status check_format(emi_job *job, em_errinfo *err)
 	if (job->opts.format == NULL)
 		return EM_OK;
 	st = emi_opts_copy(f, sizeof *f, sizeof *f, job->opts.format, "em_format", err);
-	if (st == EM_OK && !legal_format(f))
-		st = emi_fail(err, EM_ERR_INVAL, "no such format of records: kind %d, delimiter %u, width %u, flags 0x%x",
-			      (int)f->kind, (unsigned)f->delimiter, (unsigned)f->width, (unsigned)f->flags);
-	return st;
+	return st == EM_OK ? emi_format_check(f, err) : st;
 }
 
 em_errinfo *emi_job_errinfo(const em_sort_opts *opts, em_errinfo *own)
@@ -106,8 +92,7 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 	return EM_OK;
 }
 
-/* The memory that there is for a sort: the caller's share, or what the context has left. */
-static uint64_t own_memory(const emi_job *job)
+uint64_t emi_job_memory(const emi_job *job)
 {
 	uint64_t used = em_ctx_memory_used(job->ctx), all = em_ctx_memory(job->ctx), left = used < all ? all - used : 0;
 
@@ -171,7 +156,7 @@ uint64_t emi_job_least(emi_job *job, const emi_needs *needs)
 
 em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err)
 {
-	const uint64_t memory = own_memory(job);
+	const uint64_t memory = emi_job_memory(job);
 	em_status st;
 
 	/* A small input of records of any length makes do with little, if options do not ask for more. */

@@ -61,6 +61,9 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 /* The detail that the options of a call name, or own. */
 em_errinfo *emi_job_errinfo(const em_sort_opts *opts, em_errinfo *own);
 
+/* The memory that there is for a job: the caller's share, or what the context has left. */
+uint64_t emi_job_memory(const emi_job *job);
+
 /* What a sort needs beside what is planned for it. */
 typedef struct emi_needs {
 	uint64_t n;             /* records to come, or EMI_UNKNOWN */

@@ -20,7 +20,7 @@ em_status emi_pass_open(emi_pass *p, em_ctx *ctx, const em_order *order, uint64_
 
 static size_t chunk_bytes(const emi_pass *p)
 {
-	const uint64_t want = emi_top_memory(&p->top) / CHUNK_SHARE / EMI_PAGE * EMI_PAGE;
+	const uint64_t want = emi_job_memory(&p->top.front.e.job) / CHUNK_SHARE / EMI_PAGE * EMI_PAGE;
 
 	return (size_t)(want < CHUNK_LEAST ? CHUNK_LEAST : want > CHUNK_MOST ? CHUNK_MOST : want);
 }
@@ -29,17 +29,17 @@ static size_t chunk_bytes(const emi_pass *p)
 static void reading(const emi_pass *p, emi_records_opts *opts)
 {
 	memset(opts, 0, sizeof *opts);
-	opts->format = p->top.e.job.format;
+	opts->format = p->top.front.e.job.format;
 	opts->chunk_bytes = chunk_bytes(p);
-	opts->chunks = 2 * em_ctx_threads(p->top.e.job.ctx) + AHEAD;
-	opts->longest = emi_top_memory(&p->top) / EMI_LONGEST_SHARE;
+	opts->chunks = 2 * em_ctx_threads(p->top.front.e.job.ctx) + AHEAD;
+	opts->longest = emi_job_memory(&p->top.front.e.job) / EMI_LONGEST_SHARE;
 	opts->record_bytes = p->record_bytes;
 }
 
 /* Bytes in all inputs, or EMI_UNKNOWN. */
 static em_status look(const emi_pass *p, uint64_t *bytes, em_errinfo *err)
 {
-	em_ctx *ctx = p->top.e.job.ctx;
+	em_ctx *ctx = p->top.front.e.job.ctx;
 	emi_inputs in;
 	em_status st = emi_inputs_init(&in, ctx, p->paths, p->npaths, p->record_bytes != 0 ? p->record_bytes : 1, err);
 
@@ -53,7 +53,7 @@ static em_status look(const emi_pass *p, uint64_t *bytes, em_errinfo *err)
 /* Divide the memory and open what is left to be opened. */
 static em_status prepare(emi_pass *p, em_errinfo *err)
 {
-	emi_job *job = &p->top.e.job;
+	emi_job *job = &p->top.front.e.job;
 	emi_records_opts opts;
 	emi_top_use use;
 	em_status st;
@@ -88,7 +88,7 @@ static em_status tick(void *arg)
 static em_status fetch(emi_pass *p, uint32_t *n, em_errinfo *err)
 {
 	const uint32_t most = p->convert != NULL || p->header != 0 ? 1 : p->top.strands;
-	emi_watch *watch = &p->top.e.job.watch;
+	emi_watch *watch = &p->top.front.e.job.watch;
 	em_status st = EM_OK;
 
 	for (*n = 0; *n < most; ++*n) {
@@ -113,7 +113,7 @@ static em_status copy_header(emi_pass *p, const emi_chunk *c, const unsigned cha
 	if (c->file != 0)
 		p->header = 0;
 	for (p->skipped = 0; p->header != 0 && *at != end; p->header--, p->skipped++)
-		emi_record_take(&p->top.e.job.format, at, end, &n);
+		emi_record_take(&p->top.front.e.job.format, at, end, &n);
 	return *at != c->data ? emi_copier_write(&p->copier, c->data, (size_t)(*at - c->data), err) : EM_OK;
 }
 
@@ -130,7 +130,7 @@ static em_status too_long(const emi_pass *p, em_errinfo *err)
 			number += t->strand[i].number;
 	return emi_fail(err, EM_ERR_FORMAT, "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
 			p->paths[file], (unsigned long long)number, (unsigned long long)t->long_need,
-			(unsigned long long)emi_vary_longest(&t->e.job));
+			(unsigned long long)emi_vary_longest(&t->front.e.job));
 }
 
 /* A chunk was used up: it goes back. */
@@ -141,7 +141,7 @@ static void retire(emi_pass *p, emi_chunk *c, uint64_t records)
 		p->number = 0;
 	}
 	p->number += p->skipped + records;
-	p->top.e.job.records_in += records;
+	p->top.front.e.job.records_in += records;
 	p->top.read += c->bytes;
 	emi_records_release(p->records, c, p->skipped + records);
 	p->skipped = 0;
@@ -175,7 +175,7 @@ static em_status take(emi_pass *p, uint32_t n, em_errinfo *err)
 		if (p->record_bytes != 0)
 			emi_strand_records(&t->strand[i], c->data, c->bytes / p->record_bytes);
 		else
-			emi_strand_chunk(&t->strand[i], &t->e.job.format, i == 0 ? at : c->data,
+			emi_strand_chunk(&t->strand[i], &t->front.e.job.format, i == 0 ? at : c->data,
 					 i == 0 ? c->bytes - (size_t)(at - c->data) : c->bytes);
 	}
 	if (st == EM_OK)
@@ -198,7 +198,7 @@ static em_status take_all(emi_pass *p, em_errinfo *err)
 		if (st == EM_OK)
 			st = take(p, n, err);
 		if (st == EM_OK)
-			st = emi_job_check(&p->top.e.job, err);
+			st = emi_job_check(&p->top.front.e.job, err);
 		if (st != EM_OK)
 			break;
 	}
@@ -208,7 +208,7 @@ static em_status take_all(emi_pass *p, em_errinfo *err)
 /* Write a record of any length. */
 static em_status write_record(emi_pass *p, const char *record, size_t n, em_errinfo *err)
 {
-	const em_format *format = &p->top.e.job.format;
+	const em_format *format = &p->top.front.e.job.format;
 	unsigned char edge[8];
 	em_status st;
 
@@ -221,7 +221,7 @@ static em_status write_record(emi_pass *p, const char *record, size_t n, em_erri
 static em_status write_batch(emi_pass *p, const em_batch *batch, em_errinfo *err)
 {
 	const char *records = batch->records;
-	const size_t bytes = p->top.e.job.codec->record_bytes;
+	const size_t bytes = p->top.front.e.job.codec->record_bytes;
 	em_status st = EM_OK;
 	size_t i;
 
@@ -255,7 +255,7 @@ static em_status put_all(emi_pass *p, em_errinfo *err)
 
 em_status emi_pass_run(emi_pass *p, const char *output, em_errinfo *err)
 {
-	emi_job *job = &p->top.e.job;
+	emi_job *job = &p->top.front.e.job;
 	uint64_t bytes = EMI_UNKNOWN;
 	em_status st = look(p, &bytes, err);
 
@@ -279,12 +279,12 @@ em_status emi_pass_run(emi_pass *p, const char *output, em_errinfo *err)
 
 void emi_pass_close(emi_pass *p, em_sort_stats *stats)
 {
-	em_ctx *ctx = p->top.e.job.ctx;
+	em_ctx *ctx = p->top.front.e.job.ctx;
 
 	if (ctx == NULL)
 		return;
 	if (stats != NULL)
-		emi_job_stats(&p->top.e.job, stats);
+		emi_job_stats(&p->top.front.e.job, stats);
 	if (p->chunk != NULL)
 		emi_free_array(ctx, p->chunk, p->top.strands, sizeof *p->chunk);
 	emi_copier_free(&p->copier);

@@ -95,7 +95,7 @@ static em_status send(shuffle *s, size_t n, em_errinfo *err)
 /* Make the stage larger, nothing being in it; the plan knows of the longest record. */
 static em_status grow(shuffle *s, size_t bytes, em_errinfo *err)
 {
-	em_ctx *ctx = s->pass.top.e.job.ctx;
+	em_ctx *ctx = s->pass.top.front.e.job.ctx;
 
 	emi_buffer_free(ctx, s->stage, s->stage_bytes);
 	s->stage = emi_buffer_alloc(ctx, bytes, err);
@@ -114,7 +114,7 @@ static em_status convert_vary(emi_pass *p, const unsigned char *data, size_t byt
 		const unsigned char *record;
 		size_t length;
 
-		record = emi_record_take(&p->top.e.job.format, &at, end, &length);
+		record = emi_record_take(&p->top.front.e.job.format, &at, end, &length);
 		if (n == STAGE_RECORDS || length + NUMBER_BYTES > s->stage_bytes - filled) {
 			st = send(s, n, err);
 			n = filled = 0;
@@ -162,14 +162,14 @@ static void sort_opts(const em_shuffle_opts *opts, em_sort_opts *sort)
 static em_status make_stage(shuffle *s, em_errinfo *err)
 {
 	emi_pass *p = &s->pass;
-	const uint64_t memory = emi_top_memory(&p->top);
+	const uint64_t memory = emi_job_memory(&p->top.front.e.job);
 
 	s->stage_bytes = STAGE_BYTES;
 	if (p->record_bytes + NUMBER_BYTES > STAGE_BYTES)
 		s->stage_bytes = (size_t)p->record_bytes + NUMBER_BYTES;
 	p->taken = sizeof *s + s->stage_bytes;
 	p->extra = p->record_bytes == 0 ? memory / EMI_LONGEST_SHARE + 2u * EMI_PAGE : 0;
-	s->stage = emi_buffer_alloc(p->top.e.job.ctx, s->stage_bytes, err);
+	s->stage = emi_buffer_alloc(p->top.front.e.job.ctx, s->stage_bytes, err);
 	return s->stage != NULL ? EM_OK : err->status;
 }
 

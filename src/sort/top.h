@@ -16,7 +16,7 @@
 
 #include <extmem/top.h>
 
-#include "sort/engine.h"
+#include "sort/front.h"
 
 #define EMI_TOP_SPARE 8u        /* a cut is to leave this part of the room, or it comes too often */
 #define EMI_TOP_LOOK ((uint64_t)1 << 18) /* records of one size that are looked at between two ticks ... */
@@ -47,17 +47,13 @@ typedef struct emi_strand {
 } emi_strand;
 
 struct em_top {
-	emi_engine e;
+	emi_front front;        /* candidates are what was pushed */
 	uint64_t from, k;       /* still to be left out, and to be lent */
 	uint64_t need;          /* from + k, as it was; 0: nothing is asked for */
-	enum { EMI_TOP_PUSHING, EMI_TOP_FINISHED, EMI_TOP_PULLING, EMI_TOP_ENDED } state;
 	uint64_t read;          /* bytes of input, for the progress function */
 	uint64_t lent;          /* records */
 	em_batch batch;
 
-	char *area;             /* candidates of one size */
-	size_t area_bytes;
-	uint64_t n;
 	uint64_t room;          /* most candidates */
 
 	int limited;            /* there is a limit: */
@@ -85,15 +81,12 @@ typedef struct emi_top_use {
 	uint32_t files;
 } emi_top_use;
 
-/* em_top_open() in two steps; in between t->e.job is open, and its memory still free.  t is zeroes before, and closed with
+/* em_top_open() in two steps; in between t->front.e.job is open, and its memory still free.  t is zeroes before, and closed with
  * emi_top_end() if the first step was done. */
 em_status emi_top_begin(em_top *t, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k, const em_sort_opts *opts,
 			em_errinfo *err);
 em_status emi_top_prepare(em_top *t, const emi_top_use *use, em_errinfo *err);
 void emi_top_end(em_top *t);
-
-/* Bytes that it may use altogether, after the first step. */
-uint64_t emi_top_memory(const em_top *t);
 
 /* Take all that is in the first n strands, which were begun. */
 em_status emi_top_take(em_top *t, uint32_t n, em_errinfo *err);
@@ -139,12 +132,6 @@ void emi_top_by_address(const em_top *t, emi_pair *e, emi_pair *other, size_t n)
 static inline int emi_top_crowded(uint64_t taken, uint64_t room)
 {
 	return taken > room - room / EMI_TOP_SPARE || taken == room;
-}
-
-/* Are records of any length? */
-static inline int emi_top_varied(const em_top *t)
-{
-	return emi_order_vary(t->e.job.order) != NULL;
 }
 
 static inline int emi_strand_finished(const emi_strand *s)

@@ -15,27 +15,18 @@
 static int report(void *user, uint32_t phase, uint64_t done, uint64_t total)
 {
 	em_top *t = user;
-	const em_sort_opts *o = &t->e.job.opts;
+	const em_sort_opts *o = &t->front.e.job.opts;
 
 	if (phase == EM_PHASE_RUNS)
 		done = total != 0 && t->read > total ? total : t->read;
 	return o->progress(o->progress_user, phase, done, total);
 }
 
-uint64_t emi_top_memory(const em_top *t)
-{
-	const em_ctx *ctx = t->e.job.ctx;
-	const uint64_t used = em_ctx_memory_used(ctx), all = em_ctx_memory(ctx), left = used < all ? all - used : 0;
-	const uint64_t own = t->e.job.opts.memory;
-
-	return own != 0 && own < left ? own : left;
-}
-
 em_status emi_top_begin(em_top *t, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k, const em_sort_opts *opts,
 			em_errinfo *err)
 {
-	em_status st = emi_engine_open(&t->e, ctx, order, opts, err);
-	emi_job *job = &t->e.job;
+	em_status st = emi_engine_open(&t->front.e, ctx, order, opts, err);
+	emi_job *job = &t->front.e.job;
 
 	if (st != EM_OK)
 		return st;
@@ -53,12 +44,12 @@ em_status emi_top_begin(em_top *t, em_ctx *ctx, const em_order *order, uint64_t 
 
 static size_t scratch_bytes(const em_top *t)
 {
-	const uint64_t want = emi_top_memory(t) / SCRATCH_SHARE / EMI_PAGE * EMI_PAGE;
+	const uint64_t want = emi_job_memory(&t->front.e.job) / SCRATCH_SHARE / EMI_PAGE * EMI_PAGE;
 
 	/* A record, where it is its element. */
-	if (t->e.job.own != NULL && t->e.job.codec->elem_bytes > SCRATCH_LEAST)
-		return (t->e.job.codec->elem_bytes + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
-	if (!emi_top_varied(t) || want < SCRATCH_LEAST)
+	if (t->front.e.job.own != NULL && t->front.e.job.codec->elem_bytes > SCRATCH_LEAST)
+		return (t->front.e.job.codec->elem_bytes + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+	if (!emi_front_varied(&t->front) || want < SCRATCH_LEAST)
 		return (size_t)SCRATCH_LEAST;
 	return (size_t)(want < SCRATCH_MOST ? want : SCRATCH_MOST);
 }
@@ -71,7 +62,7 @@ static uint64_t strands_memory(const em_top *t)
 
 static em_status make_strands(em_top *t, em_errinfo *err)
 {
-	em_ctx *ctx = t->e.job.ctx;
+	em_ctx *ctx = t->front.e.job.ctx;
 	uint32_t i;
 
 	t->strand = emi_alloc_array(ctx, t->strands, sizeof *t->strand, err);
@@ -92,14 +83,14 @@ static em_status make_strands(em_top *t, em_errinfo *err)
 /* Divide the memory, of which some is for other things. */
 static em_status plan(em_top *t, emi_needs *needs, const emi_top_use *use, em_errinfo *err)
 {
-	emi_job *job = &t->e.job;
+	emi_job *job = &t->front.e.job;
 	const uint64_t own = job->opts.memory;
 	em_status st;
 
 	if (own != 0)
 		job->opts.memory = own > use->taken ? own - use->taken : 1;
 	/* Said aloud, so that what is going to be taken counts. */
-	job->opts.memory = emi_top_memory(t);
+	job->opts.memory = emi_job_memory(&t->front.e.job);
 	if (job->opts.memory == 0)
 		job->opts.memory = 1;
 	needs->n = needs->bytes = EMI_UNKNOWN;
@@ -115,7 +106,7 @@ static em_status plan(em_top *t, emi_needs *needs, const emi_top_use *use, em_er
 
 em_status emi_top_prepare(em_top *t, const emi_top_use *use, em_errinfo *err)
 {
-	emi_job *job = &t->e.job;
+	emi_job *job = &t->front.e.job;
 	emi_needs needs;
 	em_status st;
 
@@ -127,17 +118,17 @@ em_status emi_top_prepare(em_top *t, const emi_top_use *use, em_errinfo *err)
 		st = make_strands(t, err);
 	if (st != EM_OK)
 		return st;
-	return emi_top_varied(t) ? emi_top_room_vary(t, &needs, err) : emi_top_room_fixed(t, err);
+	return emi_front_varied(&t->front) ? emi_top_room_vary(t, &needs, err) : emi_top_room_fixed(t, err);
 }
 
 void emi_top_end(em_top *t)
 {
-	em_ctx *ctx = t->e.job.ctx;
+	em_ctx *ctx = t->front.e.job.ctx;
 
 	if (ctx == NULL)
 		return;
 	emi_ctx_ref(ctx);
-	if (t->limit != NULL && emi_top_varied(t))
+	if (t->limit != NULL && emi_front_varied(&t->front))
 		emi_buffer_free(ctx, t->limit, t->limit_bytes);
 	else if (t->limit != NULL)
 		emi_free(ctx, t->limit, t->limit_bytes);
@@ -147,9 +138,7 @@ void emi_top_end(em_top *t)
 		emi_free_array(ctx, t->kept, (uint64_t)t->strands * EMI_TOP_KEPT, sizeof *t->kept);
 	if (t->strand != NULL)
 		emi_free_array(ctx, t->strand, t->strands, sizeof *t->strand);
-	if (t->area != NULL)
-		emi_buffer_free(ctx, t->area, t->area_bytes);
-	emi_engine_close(&t->e);
+	emi_front_close(&t->front);
 	emi_ctx_unref(ctx);
 }
 
@@ -192,7 +181,7 @@ static void look(void *arg, uint32_t i)
 	em_top *t = arg;
 	emi_strand *s = &t->strand[i];
 
-	if (emi_top_varied(t))
+	if (emi_front_varied(&t->front))
 		emi_strand_look_vary(s);
 	else
 		emi_strand_look_fixed(s);
@@ -206,7 +195,7 @@ static em_status add_kept(em_top *t, uint32_t *first, uint32_t n, em_errinfo *er
 	for (; *first < n; ++*first) {
 		emi_strand *s = &t->strand[*first];
 
-		st = emi_top_varied(t) ? emi_top_add_vary(t, s, err) : emi_top_add_fixed(t, s, err);
+		st = emi_front_varied(&t->front) ? emi_top_add_vary(t, s, err) : emi_top_add_fixed(t, s, err);
 		if (st != EM_OK || !emi_strand_finished(s))
 			return st;
 	}
@@ -216,7 +205,7 @@ static em_status add_kept(em_top *t, uint32_t *first, uint32_t n, em_errinfo *er
 /* Nothing is asked for. */
 static void pass_over(emi_strand *s)
 {
-	if (emi_top_varied(s->top)) {
+	if (emi_front_varied(&s->top->front)) {
 		emi_strand_pass_vary(s);
 		return;
 	}
@@ -226,14 +215,14 @@ static void pass_over(emi_strand *s)
 
 em_status emi_top_take(em_top *t, uint32_t n, em_errinfo *err)
 {
-	emi_job *job = &t->e.job;
+	emi_job *job = &t->front.e.job;
 	uint32_t i = 0;
 	em_status st = emi_job_check(job, err);
 
 	for (; t->need == 0 && i < n; i++)
 		pass_over(&t->strand[i]);
 	for (; st == EM_OK && i < n && !t->limited; i += emi_strand_finished(&t->strand[i]) ? 1u : 0u)
-		st = emi_top_varied(t) ? emi_top_add_all_vary(t, &t->strand[i], err) : emi_top_add_all_fixed(t, &t->strand[i], err);
+		st = emi_front_varied(&t->front) ? emi_top_add_all_vary(t, &t->strand[i], err) : emi_top_add_all_fixed(t, &t->strand[i], err);
 	while (st == EM_OK && i < n) {
 		if (n - i == 1)
 			look(t, i);
@@ -248,34 +237,17 @@ em_status emi_top_take(em_top *t, uint32_t n, em_errinfo *err)
 
 em_status emi_top_finish(em_top *t, em_errinfo *err)
 {
-	emi_job *job = &t->e.job;
+	emi_job *job = &t->front.e.job;
 	em_status st = emi_job_check(job, err);
 
-	t->state = EMI_TOP_FINISHED;
+	t->front.stage = EMI_FINISHED;
 	if (st != EM_OK || job->nruns == 0)
 		return st;
-	if (t->n > t->need)
+	if (t->front.n > t->need)
 		st = emi_top_cut_fixed(t, err);
-	else if (t->e.pool.n > t->need)
+	else if (t->front.e.pool.n > t->need)
 		st = emi_top_cut_vary(t, err);
-	if (st == EM_OK && t->n != 0)
-		st = emi_engine_spill(&t->e, t->area, t->n, err);
-	else if (st == EM_OK && t->e.pool.n != 0)
-		st = emi_engine_spill_pool(&t->e, err);
-	/* On failure transfers may still be on their way to buffers of the engine, but never to the area. */
-	if (t->area != NULL)
-		emi_buffer_free(job->ctx, t->area, t->area_bytes);
-	t->area = NULL;
-	return st == EM_OK ? emi_engine_reduce(&t->e, err) : st;
-}
-
-static em_status begin_pull(em_top *t, em_errinfo *err)
-{
-	if (emi_top_varied(t))
-		return emi_engine_pull_vary(&t->e, err);
-	if (t->e.job.nruns == 0 && t->n == 0)
-		return EM_END;
-	return emi_engine_pull_begin(&t->e, t->e.job.nruns == 0 ? t->area : NULL, t->n, err);
+	return st == EM_OK ? emi_front_reduce(&t->front, err) : st;
 }
 
 /* Leave out of a batch the records before it that are not asked for, and those behind.  Returns how many are left. */
@@ -291,8 +263,8 @@ static size_t clip(em_top *t, const em_batch *batch)
 	if (n == 0)
 		return 0;
 	if (batch->ends == NULL) {
-		begin = (uint64_t)skip * t->e.job.codec->record_bytes;
-		end = begin + (uint64_t)n * t->e.job.codec->record_bytes;
+		begin = (uint64_t)skip * t->front.e.job.codec->record_bytes;
+		end = begin + (uint64_t)n * t->front.e.job.codec->record_bytes;
 		ends = NULL;
 	} else {
 		/* The ends are the engine's, which makes them anew for each batch. */
@@ -311,26 +283,19 @@ static size_t clip(em_top *t, const em_batch *batch)
 
 em_status emi_top_lend(em_top *t, const em_batch **batch, em_errinfo *err)
 {
-	em_status st = EM_OK;
 	const em_batch *b;
 
-	if (t->state == EMI_TOP_FINISHED) {
-		st = t->k != 0 ? begin_pull(t, err) : EM_END;
-		t->state = EMI_TOP_PULLING;
-	}
 	do {
-		if (st == EM_OK && t->k == 0)
-			st = EM_END;
-		if (st == EM_OK)
-			st = emi_top_varied(t) ? emi_engine_pull_lines(&t->e, &b, err) : emi_engine_pull(&t->e, &b, err);
+		const em_status st = t->k != 0 ? emi_front_pull(&t->front, &b, err) : EM_END;
+
 		if (st != EM_OK) {
-			t->state = EMI_TOP_ENDED;
-			t->e.job.records_out = t->lent;
+			t->front.stage = EMI_ENDED;
+			t->front.e.job.records_out = t->lent;
 			return st;
 		}
 	} while (clip(t, b) == 0);
 	t->lent += t->batch.n;
-	t->e.job.records_out = t->lent;
+	t->front.e.job.records_out = t->lent;
 	*batch = &t->batch;
 	return EM_OK;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /* top_files.c -- em_top_files(): the first records of files into a file. */
-#include <string.h>
-
+#include "sort/files.h"
 #include "sort/pass.h"
 
 em_status em_top_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, uint64_t from, uint64_t k,
@@ -11,11 +10,9 @@ em_status em_top_files(em_ctx *ctx, const em_order *order, const char *const *in
 	emi_pass *p;
 	em_status st;
 
-	memset(err, 0, sizeof *err);
-	if (ctx == NULL || order == NULL || inputs == NULL || ninputs == 0 || output == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "an argument of em_top_files() is NULL or empty");
-	if (stats != NULL && stats->size < sizeof(uint32_t))
-		return emi_fail(err, EM_ERR_INVAL, "the size of stats is not set");
+	st = emi_files_check("em_top_files", ctx, order, inputs, ninputs, output, stats, err);
+	if (st != EM_OK)
+		return st;
 	p = emi_alloc(ctx, sizeof *p, err);
 	if (p == NULL)
 		return err->status;

@@ -23,7 +23,7 @@ static size_t page_up(uint64_t n)
 /* All that is asked for fits: plan for so few candidates that they stay in the cache if possible, and for no runs. */
 static void plan_small(em_top *t)
 {
-	emi_job *job = &t->e.job;
+	emi_job *job = &t->front.e.job;
 	const uint64_t each = job->codec->record_bytes + 2 * job->codec->elem_bytes, most = job->plan.run_records;
 	const uint64_t little = LITTLE_BYTES / each < LITTLE_RECORDS ? LITTLE_RECORDS : LITTLE_BYTES / each;
 	emi_plan_input in = job->plan_input;
@@ -45,19 +45,15 @@ static void plan_small(em_top *t)
 
 em_status emi_top_room_fixed(em_top *t, em_errinfo *err)
 {
-	emi_job *job = &t->e.job;
+	emi_job *job = &t->front.e.job;
 	em_status st;
 
 	if (job->opts.run_records == 0 && t->need <= job->plan.run_records / EMI_TOP_SPARE * (EMI_TOP_SPARE - 1))
 		plan_small(t);
-	st = emi_engine_prepare(&t->e, err);
+	st = emi_front_prepare(&t->front, err);
 	if (st != EM_OK)
 		return st;
 	t->room = job->plan.run_records;
-	t->area_bytes = (size_t)t->room * job->codec->record_bytes;
-	t->area = emi_buffer_alloc(job->ctx, t->area_bytes, err);
-	if (t->area == NULL)
-		return err->status;
 	t->limit_bytes = job->codec->record_bytes;
 	t->limit = emi_alloc(job->ctx, t->limit_bytes, err);
 	return t->limit != NULL ? EM_OK : err->status;
@@ -94,7 +90,7 @@ static void look_u64(emi_strand *s, size_t n, size_t bytes)
 /* Does an element with the limit's key come before the limit? */
 static int ties_before(const em_top *t, uint64_t val)
 {
-	const emi_job *job = &t->e.job;
+	const emi_job *job = &t->front.e.job;
 
 	return job->tie.fn != NULL && job->tie.fn(job->tie.arg, val, emi_codec_val(job->codec, job->order, t->limit)) < 0;
 }
@@ -113,7 +109,7 @@ static void look_pair(emi_strand *s, size_t n, size_t bytes)
 
 static void look_elems(emi_strand *s, size_t n, size_t bytes)
 {
-	const emi_elem elem = s->top->e.job.codec->elem;
+	const emi_elem elem = s->top->front.e.job.codec->elem;
 
 	if (elem == EMI_ELEM_U32)
 		look_u32(s, n, bytes);
@@ -126,7 +122,7 @@ static void look_elems(emi_strand *s, size_t n, size_t bytes)
 /* Records with kernels of their own need their alignment. */
 static void look_own(emi_strand *s, size_t n, size_t bytes)
 {
-	const size_t align = s->top->e.job.codec->align;
+	const size_t align = s->top->front.e.job.codec->align;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
@@ -141,7 +137,7 @@ static void look_own(emi_strand *s, size_t n, size_t bytes)
 
 void emi_strand_look_fixed(emi_strand *s)
 {
-	const emi_job *job = &s->top->e.job;
+	const emi_job *job = &s->top->front.e.job;
 	const size_t bytes = job->codec->record_bytes;
 	const uint64_t end = s->number + EMI_TOP_LOOK;
 
@@ -163,12 +159,12 @@ void emi_strand_look_fixed(emi_strand *s)
 
 static char *elem_at(const em_top *t, const void *elems, size_t i)
 {
-	return (char *)(uintptr_t)elems + i * t->e.job.codec->elem_bytes;
+	return (char *)(uintptr_t)elems + i * t->front.e.job.codec->elem_bytes;
 }
 
 static uint64_t elem_key(const em_top *t, const char *elem)
 {
-	switch (t->e.job.codec->elem) {
+	switch (t->front.e.job.codec->elem) {
 	case EMI_ELEM_OWN: return 0;
 	case EMI_ELEM_U32: return *(const uint32_t *)(const void *)elem;
 	default: return *(const uint64_t *)(const void *)elem;
@@ -178,13 +174,13 @@ static uint64_t elem_key(const em_top *t, const char *elem)
 /* What the tie function wants to know of an element. */
 static uint64_t elem_val(const em_top *t, const char *elem)
 {
-	return t->e.job.codec->elem == EMI_ELEM_OWN ? (uint64_t)(uintptr_t)elem : ((const emi_pair *)(const void *)elem)->val;
+	return t->front.e.job.codec->elem == EMI_ELEM_OWN ? (uint64_t)(uintptr_t)elem : ((const emi_pair *)(const void *)elem)->val;
 }
 
 /* Of two neighbours in order: are they equal? */
 static int same(const em_top *t, const char *a, const char *b)
 {
-	const emi_tie *tie = &t->e.job.tie;
+	const emi_tie *tie = &t->front.e.job.tie;
 
 	if (elem_key(t, a) != elem_key(t, b))
 		return 0;
@@ -194,7 +190,7 @@ static int same(const em_top *t, const char *a, const char *b)
 /* Keep the first of equal ones; returns how many are left, no more than are needed. */
 static size_t drop_equal(const em_top *t, const void *elems, size_t n)
 {
-	const size_t bytes = t->e.job.codec->elem_bytes;
+	const size_t bytes = t->front.e.job.codec->elem_bytes;
 	size_t i, kept = 1;
 
 	for (i = 1; i < n && kept < t->need; i++) {
@@ -210,16 +206,16 @@ static size_t drop_equal(const em_top *t, const void *elems, size_t n)
 /* The last of those that are needed is the limit, unless a run's was lower. */
 static void set_limit(em_top *t, const char *elem)
 {
-	const emi_codec *codec = t->e.job.codec;
+	const emi_codec *codec = t->front.e.job.codec;
 	const uint64_t key = elem_key(t, elem);
 
 	if (t->limited && (key > t->limit_key ||
-			   (key == t->limit_key && (t->e.job.tie.fn == NULL || !ties_before(t, elem_val(t, elem))))))
+			   (key == t->limit_key && (t->front.e.job.tie.fn == NULL || !ties_before(t, elem_val(t, elem))))))
 		return;
 	if (codec->ref)
 		memcpy(t->limit, (const void *)(uintptr_t)elem_val(t, elem), codec->record_bytes);
 	else
-		codec->store(t->e.job.order, elem, 1, t->limit);
+		codec->store(t->front.e.job.order, elem, 1, t->limit);
 	t->limit_key = key;
 	t->limited = 1;
 }
@@ -231,15 +227,15 @@ void emi_top_by_address(const em_top *t, emi_pair *e, emi_pair *other, size_t n)
 
 	for (i = 0; i < n; i++)
 		e[i].key = e[i].val;
-	t->e.job.kern->sort(e, other, n, &none);
+	t->front.e.job.kern->sort(e, other, n, &none);
 }
 
 /* Move together, in the area, the records of elements that refer to it. */
 static void gather(em_top *t, emi_pair *e, size_t n)
 {
-	const emi_former *f = &t->e.former;
-	const size_t bytes = t->e.job.codec->record_bytes;
-	char *to = t->area;
+	const emi_former *f = &t->front.e.former;
+	const size_t bytes = t->front.e.job.codec->record_bytes;
+	char *to = t->front.area;
 	size_t i;
 
 	emi_top_by_address(t, e, f->elems[0] == (void *)e ? f->elems[1] : f->elems[0], n);
@@ -249,10 +245,10 @@ static void gather(em_top *t, emi_pair *e, size_t n)
 
 em_status emi_top_cut_fixed(em_top *t, em_errinfo *err)
 {
-	emi_job *job = &t->e.job;
+	emi_job *job = &t->front.e.job;
 	const void *elems;
-	em_status st = emi_form_elems(&t->e.former, t->area, t->n, &elems, err);
-	size_t n = (size_t)t->n;
+	em_status st = emi_form_elems(&t->front.e.former, t->front.area, t->front.n, &elems, err);
+	size_t n = (size_t)t->front.n;
 
 	if (st != EM_OK)
 		return st;
@@ -265,8 +261,8 @@ em_status emi_top_cut_fixed(em_top *t, em_errinfo *err)
 	if (job->codec->ref)
 		gather(t, (emi_pair *)(uintptr_t)elems, n);
 	else
-		job->codec->store(job->order, elems, n, t->area);
-	t->n = n;
+		job->codec->store(job->order, elems, n, t->front.area);
+	t->front.n = n;
 	/* A comparison may have failed meanwhile. */
 	return emi_job_check(job, err);
 }
@@ -276,27 +272,25 @@ static em_status make_room(em_top *t, em_errinfo *err)
 {
 	em_status st = EM_OK;
 
-	if (t->n >= t->need || (t->e.job.flags & EM_SORT_UNIQUE) != 0)
+	if (t->front.n >= t->need || (t->front.e.job.flags & EM_SORT_UNIQUE) != 0)
 		st = emi_top_cut_fixed(t, err);
-	if (st == EM_OK && emi_top_crowded(t->n, t->room)) {
-		st = emi_engine_spill(&t->e, t->area, t->n, err);
-		t->n = 0;
-	}
+	if (st == EM_OK && emi_top_crowded(t->front.n, t->room))
+		st = emi_front_spill(&t->front, err);
 	return st;
 }
 
 em_status emi_top_add_fixed(em_top *t, emi_strand *s, em_errinfo *err)
 {
-	const size_t bytes = t->e.job.codec->record_bytes;
+	const size_t bytes = t->front.e.job.codec->record_bytes;
 	em_status st = EM_OK;
 	size_t i;
 
 	for (i = 0; i < s->nkept; i++) {
-		if (t->n == t->room)
+		if (t->front.n == t->room)
 			st = make_room(t, err);
 		if (st != EM_OK)
 			return st;
-		memcpy(t->area + (size_t)t->n++ * bytes, s->kept[i].record, bytes);
+		memcpy(t->front.area + (size_t)t->front.n++ * bytes, s->kept[i].record, bytes);
 	}
 	s->nkept = 0;
 	return EM_OK;
@@ -304,11 +298,11 @@ em_status emi_top_add_fixed(em_top *t, emi_strand *s, em_errinfo *err)
 
 em_status emi_top_add_all_fixed(em_top *t, emi_strand *s, em_errinfo *err)
 {
-	const size_t bytes = t->e.job.codec->record_bytes;
+	const size_t bytes = t->front.e.job.codec->record_bytes;
 	em_status st = EM_OK;
 
 	while (s->left != 0 && !t->limited) {
-		uint64_t n = t->room - t->n;
+		uint64_t n = t->room - t->front.n;
 
 		if (n == 0) {
 			st = make_room(t, err);
@@ -318,8 +312,8 @@ em_status emi_top_add_all_fixed(em_top *t, emi_strand *s, em_errinfo *err)
 		}
 		if (n > s->left)
 			n = s->left;
-		memcpy(t->area + (size_t)t->n * bytes, s->at, (size_t)n * bytes);
-		t->n += n;
+		memcpy(t->front.area + (size_t)t->front.n * bytes, s->at, (size_t)n * bytes);
+		t->front.n += n;
 		s->at += (size_t)n * bytes;
 		s->number += n;
 		s->left -= n;

@@ -21,7 +21,7 @@
 /* Bytes for the pool: no more than a small number of records will need, but at least the two longest records. */
 static size_t pool_bytes(const em_top *t, const emi_needs *needs)
 {
-	const emi_job *job = &t->e.job;
+	const emi_job *job = &t->front.e.job;
 	const uint64_t planned = emi_vary_pool(job, needs) - t->limit_bytes;
 	const uint64_t least = 2 * emi_vary_longest(job) + 4u * EMI_PAGE;
 	uint64_t want = t->need > planned / BYTES_EACH ? planned : t->need * BYTES_EACH;
@@ -35,12 +35,12 @@ static size_t pool_bytes(const em_top *t, const emi_needs *needs)
 
 em_status emi_top_room_vary(em_top *t, const emi_needs *needs, em_errinfo *err)
 {
-	emi_job *job = &t->e.job;
+	emi_job *job = &t->front.e.job;
 	em_status st;
 
 	/* The pool has room for two of the longest frames and some pages, so it can spare this. */
 	t->limit_bytes = (size_t)emi_vary_longest(job) + SLACK;
-	st = emi_engine_prepare_vary(&t->e, pool_bytes(t, needs), 1, err);
+	st = emi_engine_prepare_vary(&t->front.e, pool_bytes(t, needs), 1, err);
 	if (st != EM_OK)
 		return st;
 	t->room = t->need > UINT64_MAX / TIMES ? UINT64_MAX : t->need * TIMES;
@@ -76,7 +76,7 @@ void emi_strand_pass_vary(emi_strand *s)
 
 static int before_limit(const em_top *t, const emi_frame *f)
 {
-	const emi_vary *v = emi_order_vary(t->e.job.order);
+	const emi_vary *v = emi_order_vary(t->front.e.job.order);
 	const uint64_t key = emi_string_key(v, f, 0);
 
 	if (key != t->limit_key)
@@ -88,7 +88,7 @@ static int before_limit(const em_top *t, const emi_frame *f)
 static int may_come_before(const emi_strand *s, const unsigned char *record, size_t n)
 {
 	const em_top *t = s->top;
-	const emi_vary *v = emi_order_vary(t->e.job.order);
+	const emi_vary *v = emi_order_vary(t->front.e.job.order);
 	emi_frame f;
 
 	if (!v->keyed && (s->format != NULL || n >= 8)) {
@@ -126,7 +126,7 @@ void emi_strand_look_vary(emi_strand *s)
 /* The last of those that are needed is the limit, unless a run's was lower. */
 static void set_limit(em_top *t, const emi_pair *e)
 {
-	const emi_vary *v = emi_order_vary(t->e.job.order);
+	const emi_vary *v = emi_order_vary(t->front.e.job.order);
 	const unsigned char *frame = (const unsigned char *)(uintptr_t)e->val;
 	const emi_frame f = emi_frame_get(v, frame);
 
@@ -142,7 +142,7 @@ static void set_limit(em_top *t, const emi_pair *e)
 /* Keep the first of equal ones; returns how many are left, no more than are needed. */
 static size_t drop_equal(const em_top *t, emi_pair *e, size_t n)
 {
-	const emi_vary *v = emi_order_vary(t->e.job.order);
+	const emi_vary *v = emi_order_vary(t->front.e.job.order);
 	size_t i, kept = 1;
 
 	for (i = 1; i < n && kept < t->need; i++) {
@@ -157,10 +157,10 @@ static size_t drop_equal(const em_top *t, emi_pair *e, size_t n)
 /* Put a frame that is in the pool, at or below where it is going to be, into the emptied pool. */
 static void put_back(em_top *t, const unsigned char *from)
 {
-	const emi_vary *v = emi_order_vary(t->e.job.order);
+	const emi_vary *v = emi_order_vary(t->front.e.job.order);
 	const emi_frame old = emi_frame_get(v, from);
 	const size_t bytes = (size_t)(emi_frame_end(&old) - from);
-	emi_pool *p = &t->e.pool;
+	emi_pool *p = &t->front.e.pool;
 	unsigned char *frame;
 	emi_frame f;
 	emi_pair *e;
@@ -172,14 +172,14 @@ static void put_back(em_top *t, const unsigned char *from)
 	f = emi_frame_get(v, frame);
 	e->key = emi_string_key(v, &f, 0);
 	e->val = (uintptr_t)frame;
-	p->out += f.bytes + t->e.job.out_extra;
+	p->out += f.bytes + t->front.e.job.out_extra;
 	emi_pool_share(p, frame, emi_string_bytes(v, &f));
 }
 
 em_status emi_top_cut_vary(em_top *t, em_errinfo *err)
 {
-	emi_job *job = &t->e.job;
-	emi_pool *p = &t->e.pool;
+	emi_job *job = &t->front.e.job;
+	emi_pool *p = &t->front.e.pool;
 	size_t n = (size_t)p->n, i;
 	emi_pair *e, *other;
 	const emi_pair *sorted;
@@ -215,21 +215,21 @@ static uint64_t pool_used(const emi_pool *p)
 /* There are enough candidates, or the pool is full. */
 static em_status make_room(em_top *t, int full, em_errinfo *err)
 {
-	emi_pool *p = &t->e.pool;
+	emi_pool *p = &t->front.e.pool;
 	em_status st = EM_OK;
 
-	if (p->n >= t->need || (t->e.job.flags & EM_SORT_UNIQUE) != 0)
+	if (p->n >= t->need || (t->front.e.job.flags & EM_SORT_UNIQUE) != 0)
 		st = emi_top_cut_vary(t, err);
 	if (st == EM_OK && full &&
 	    (emi_top_crowded(pool_used(p), p->bytes) || (p->most != 0 && emi_top_crowded(p->n, p->most))))
-		st = emi_engine_spill_pool(&t->e, err);
+		st = emi_front_spill(&t->front, err);
 	return st;
 }
 
 static em_status add(em_top *t, const emi_strand *s, const unsigned char *record, size_t n, uint64_t number, em_errinfo *err)
 {
-	const uint64_t longest = emi_vary_longest(&t->e.job);
-	emi_pool *p = &t->e.pool;
+	const uint64_t longest = emi_vary_longest(&t->front.e.job);
+	emi_pool *p = &t->front.e.pool;
 	em_status st = EM_OK;
 	size_t need = 0;
 	int tries;
@@ -242,7 +242,7 @@ static em_status add(em_top *t, const emi_strand *s, const unsigned char *record
 		if (need > longest || p->n == 0)
 			break;
 		/* What a cut leaves may still be too much for a long one. */
-		st = tries == 0 ? make_room(t, 1, err) : emi_engine_spill_pool(&t->e, err);
+		st = tries == 0 ? make_room(t, 1, err) : emi_front_spill(&t->front, err);
 	}
 	if (st != EM_OK)
 		return st;

@@ -81,22 +81,29 @@ static em_status tell(const emi_records *r, em_errinfo *err)
 	return r->status;
 }
 
-static em_status check_format(const em_format *f, em_errinfo *err)
+/* A message for a field that has no sense. */
+static em_status bad_format(const char *what, uint32_t value, em_errinfo *err)
+{
+	return emi_fail(err, EM_ERR_INVAL, "no such format of records: %s %" PRIu32, what, value);
+}
+
+em_status emi_format_check(const em_format *f, em_errinfo *err)
 {
 	if (f->kind != EM_FORMAT_DELIMITED && f->kind != EM_FORMAT_PREFIXED)
-		return emi_fail(err, EM_ERR_INVAL, "%" PRId32 " is no kind of format", f->kind);
-	if (f->kind == EM_FORMAT_DELIMITED && f->delimiter > 255)
-		return emi_fail(err, EM_ERR_INVAL, "a delimiter is one byte, not %" PRIu32, f->delimiter);
-	if (f->kind == EM_FORMAT_PREFIXED && f->width != 1 && f->width != 2 && f->width != 4 && f->width != 8)
-		return emi_fail(err, EM_ERR_INVAL, "a prefix has 1, 2, 4 or 8 bytes, not %" PRIu32, f->width);
-	if ((f->flags & ~EM_FORMAT_BIG_ENDIAN) != 0)
-		return emi_fail(err, EM_ERR_INVAL, "a format has unknown flags");
-	return EM_OK;
+		return bad_format("kind", (uint32_t)f->kind, err);
+	if (f->kind == EM_FORMAT_DELIMITED && f->delimiter > UINT8_MAX)
+		return bad_format("delimiter", f->delimiter, err);
+	if (f->kind == EM_FORMAT_DELIMITED ? f->width != 0
+					   : f->width != 1 && f->width != 2 && f->width != 4 && f->width != 8)
+		return bad_format("width of a prefix", f->width, err);
+	if ((f->flags & ~(f->kind == EM_FORMAT_PREFIXED ? EM_FORMAT_BIG_ENDIAN : 0)) != 0)
+		return bad_format("flags", f->flags, err);
+	return f->reserved == 0 ? EM_OK : bad_format("reserved field", f->reserved, err);
 }
 
 static em_status check_opts(const emi_records_opts *opts, em_errinfo *err)
 {
-	em_status st = opts->record_bytes == 0 ? check_format(&opts->format, err) : EM_OK;
+	em_status st = opts->record_bytes == 0 ? emi_format_check(&opts->format, err) : EM_OK;
 
 	if (st != EM_OK)
 		return st;

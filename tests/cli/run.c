@@ -168,17 +168,24 @@ void run_args(run *r, const run_setup *setup, const char *const *args)
 	run_wait(r);
 }
 
-void run_command(run *r, const run_setup *setup, ...)
+/* The arguments up to NULL. */
+static void take_args(const char *args[ARGS_MOST], va_list ap)
 {
-	const char *args[ARGS_MOST];
-	va_list ap;
 	size_t n = 0;
 
-	va_start(ap, setup);
 	do {
 		assert_true(n < ARGS_MOST);
 		args[n] = va_arg(ap, const char *);
 	} while (args[n++]);
+}
+
+void run_command(run *r, const run_setup *setup, ...)
+{
+	const char *args[ARGS_MOST];
+	va_list ap;
+
+	va_start(ap, setup);
+	take_args(args, ap);
 	va_end(ap);
 	run_args(r, setup, args);
 }
@@ -244,14 +251,11 @@ void expect_trouble(const run_setup *setup, const char *a, const char *b, ...)
 	const char *args[ARGS_MOST];
 	const char *newline;
 	va_list ap;
-	size_t n = 0, i;
+	size_t i;
 	run r;
 
 	va_start(ap, b);
-	do {
-		assert_true(n < ARGS_MOST);
-		args[n] = va_arg(ap, const char *);
-	} while (args[n++]);
+	take_args(args, ap);
 	va_end(ap);
 	run_args(&r, setup, args);
 	newline = strchr(r.err, '\n');
@@ -264,6 +268,25 @@ void expect_trouble(const run_setup *setup, const char *a, const char *b, ...)
 	run_free(&r);
 }
 
+void expect_output(const char *in, const char *out, ...)
+{
+	const char *args[ARGS_MOST];
+	run_setup setup = { 0 };
+	va_list ap;
+	run r;
+
+	va_start(ap, out);
+	take_args(args, ap);
+	va_end(ap);
+	setup.in = in;
+	setup.in_bytes = strlen(in);
+	run_args(&r, &setup, args);
+	assert_status(&r, 0);
+	assert_string_equal(r.out, out);
+	assert_string_equal(r.err, "");
+	run_free(&r);
+}
+
 void write_file(const char *path, const void *data, size_t bytes)
 {
 	FILE *f = fopen(path, "wb");
@@ -271,6 +294,11 @@ void write_file(const char *path, const void *data, size_t bytes)
 	assert_non_null(f);
 	assert_int_equal(fwrite(data, 1, bytes, f), bytes);
 	assert_int_equal(fclose(f), 0);
+}
+
+void write_text(const char *path, const char *text)
+{
+	write_file(path, text, strlen(text));
 }
 
 char *read_file(const char *path, size_t *bytes)

@@ -65,8 +65,12 @@ void assert_run_trouble(const run *r, const char *a, const char *b, const char *
 /* Run with the arguments behind b, up to NULL, and see that it ends as assert_trouble() wants it. */
 void expect_trouble(const run_setup *setup, const char *a, const char *b, ...);
 
+/* Run with this input and the arguments behind out, up to NULL, and see that just this comes out. */
+void expect_output(const char *in, const char *out, ...);
+
 /* Whole files. */
 void write_file(const char *path, const void *data, size_t bytes);
+void write_text(const char *path, const char *text);
 char *read_file(const char *path, size_t *bytes);
 void assert_file(const char *path, const void *data, size_t bytes);
 

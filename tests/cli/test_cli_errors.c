@@ -27,6 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/fixture.h"
 #include "cli/run.h"
 #include "common/test.h"
 
@@ -35,47 +36,32 @@
 #define HALF (BYTES / 2 / 4096 * 4096)
 #define LONG_BYTES ((size_t)96 << 20) /* keeps a sort busy for a while */
 
-/* An input, an output that exists and must not change, and a directory for scratch that must be empty in the end. */
-typedef struct fixture {
-	char *dir, *scratch, *in, *out;
-	char *records;
-} fixture;
-
+/* The output exists and must not change, nor may anything be left in the directory for scratch. */
 static const char old[] = "what stood there before";
 
-static int fixture_make(void **state)
+static int setup(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());
-	fixture *f = calloc(1, sizeof(*f));
+	fixture *f;
 
-	assert_non_null(f);
-	f->dir = test_dir_make();
-	f->scratch = test_dir_make();
-	f->in = test_path(f->dir, "in");
-	f->out = test_path(f->dir, "out");
+	fixture_make(state);
+	f = *state;
 	f->records = malloc(BYTES);
 	assert_non_null(f->records);
 	test_fill(&rng, f->records, BYTES);
-	write_file(f->in, f->records, BYTES);
+	write_file(f->in[0], f->records, BYTES);
 	write_file(f->out, old, sizeof(old));
-	*state = f;
 	return 0;
 }
 
-static int fixture_free(void **state)
+/* What was there is there, and nothing else. */
+static int teardown(void **state)
 {
-	fixture *f = *state;
+	const fixture *f = *state;
 
 	assert_file(f->out, old, sizeof(old));
 	assert_int_equal(count_files(f->dir), 2);
-	assert_dir_empty(f->scratch);
-	test_dir_remove(f->dir);
-	test_dir_remove(f->scratch);
-	free(f->in);
-	free(f->out);
-	free(f->records);
-	free(f);
-	return 0;
+	return fixture_free(state);
 }
 
 #define SORT "sort", "--record-size=16", "-k0:u64"
@@ -94,27 +80,27 @@ static void test_wrong_options(void **state)
 	expect_trouble(NULL, "--what", "unknown option", "--what", NULL);
 	expect_trouble(NULL, "--what", "unrecognized", SORT, "--what", NULL);
 	expect_trouble(NULL, "extmem sort", "requires an argument", SORT, "-o", NULL);
-	expect_trouble(NULL, "--record-size 0", "at least 1", "sort", "--record-size=0", f->in, NULL);
-	expect_trouble(NULL, "--record-size 16X", "unknown unit", "sort", "--record-size=16X", f->in, NULL);
-	expect_trouble(NULL, "--record-size", "not a number", "sort", "--record-size=", f->in, NULL);
-	expect_trouble(NULL, "--record-size", "number too large", "sort", "--record-size=18446744073709551616", f->in, NULL);
-	expect_trouble(NULL, "-S", "number too large", SORT, "-S16777216T", f->in, NULL);
-	expect_trouble(NULL, "-S", "unknown unit", SORT, "-S64m", f->in, NULL);
-	expect_trouble(NULL, "-S", "not a number", SORT, "-S-1", f->in, NULL);
-	expect_trouble(NULL, "--parallel", "not a number", SORT, "--parallel=two", f->in, NULL);
-	expect_trouble(NULL, "--parallel", "at most", SORT, "--parallel=4294967296", f->in, NULL);
-	expect_trouble(NULL, "--run-size", "not a number", SORT, "--run-size=1K", f->in, NULL);
-	expect_trouble(NULL, "--scratch-max", "unknown unit", SORT, "--scratch-max=1X", f->in, NULL);
-	expect_trouble(NULL, "limited to 8192 bytes", "are needed", SORT, "--scratch-max=8K", "--run-size=100", "--block-size=4096", f->in, NULL);
-	expect_trouble(NULL, "--direct", "off, try or on", SORT, "--direct=maybe", f->in, NULL);
-	expect_trouble(NULL, "--stats", "text or json", SORT, "--stats=xml", f->in, NULL);
-	expect_trouble(NULL, "nosuchbackend", "backend", SORT, "--backend=nosuchbackend", f->in, NULL);
-	expect_trouble(NULL, "nosuchisa", "", SORT, "--isa=nosuchisa", f->in, NULL);
-	expect_trouble(NULL, "-o", "only one", SORT, "-oa", "-ob", f->in, NULL);
-	expect_trouble(NULL, "fan-in", "1", SORT, "--batch-size=1", f->in, NULL);
-	expect_trouble(NULL, "block size", "4096", SORT, "--block-size=5000", "--run-size=100", f->in, NULL);
+	expect_trouble(NULL, "--record-size 0", "at least 1", "sort", "--record-size=0", f->in[0], NULL);
+	expect_trouble(NULL, "--record-size 16X", "unknown unit", "sort", "--record-size=16X", f->in[0], NULL);
+	expect_trouble(NULL, "--record-size", "not a number", "sort", "--record-size=", f->in[0], NULL);
+	expect_trouble(NULL, "--record-size", "number too large", "sort", "--record-size=18446744073709551616", f->in[0], NULL);
+	expect_trouble(NULL, "-S", "number too large", SORT, "-S16777216T", f->in[0], NULL);
+	expect_trouble(NULL, "-S", "unknown unit", SORT, "-S64m", f->in[0], NULL);
+	expect_trouble(NULL, "-S", "not a number", SORT, "-S-1", f->in[0], NULL);
+	expect_trouble(NULL, "--parallel", "not a number", SORT, "--parallel=two", f->in[0], NULL);
+	expect_trouble(NULL, "--parallel", "at most", SORT, "--parallel=4294967296", f->in[0], NULL);
+	expect_trouble(NULL, "--run-size", "not a number", SORT, "--run-size=1K", f->in[0], NULL);
+	expect_trouble(NULL, "--scratch-max", "unknown unit", SORT, "--scratch-max=1X", f->in[0], NULL);
+	expect_trouble(NULL, "limited to 8192 bytes", "are needed", SORT, "--scratch-max=8K", "--run-size=100", "--block-size=4096", f->in[0], NULL);
+	expect_trouble(NULL, "--direct", "off, try or on", SORT, "--direct=maybe", f->in[0], NULL);
+	expect_trouble(NULL, "--stats", "text or json", SORT, "--stats=xml", f->in[0], NULL);
+	expect_trouble(NULL, "nosuchbackend", "backend", SORT, "--backend=nosuchbackend", f->in[0], NULL);
+	expect_trouble(NULL, "nosuchisa", "", SORT, "--isa=nosuchisa", f->in[0], NULL);
+	expect_trouble(NULL, "-o", "only one", SORT, "-oa", "-ob", f->in[0], NULL);
+	expect_trouble(NULL, "fan-in", "1", SORT, "--batch-size=1", f->in[0], NULL);
+	expect_trouble(NULL, "block size", "4096", SORT, "--block-size=5000", "--run-size=100", f->in[0], NULL);
 	expect_trouble(NULL, "standard input", "--plan", SORT, "--plan", NULL);
-	expect_trouble(NULL, f->in, "record size 7", "sort", "--record-size=7", "--plan", f->in, NULL);
+	expect_trouble(NULL, f->in[0], "record size 7", "sort", "--record-size=7", "--plan", f->in[0], NULL);
 }
 
 static void test_wrong_keys(void **state)
@@ -122,17 +108,17 @@ static void test_wrong_keys(void **state)
 	fixture *f = *state;
 
 	expect_trouble(NULL, "-k 9:u64", "past the end of the record of 16 bytes", "sort", "--record-size=16", "-k0:u8", "-k9:u64",
-		       f->in, NULL);
-	expect_trouble(NULL, "-k 0:bytes17", "past the end", "sort", "--record-size=16", "-k0:bytes17", f->in, NULL);
+		       f->in[0], NULL);
+	expect_trouble(NULL, "-k 0:bytes17", "past the end", "sort", "--record-size=16", "-k0:bytes17", f->in[0], NULL);
 	expect_trouble(NULL, "-k 18446744073709551615:u16", "past the end", "sort", "--record-size=16",
-		       "-k18446744073709551615:u16", f->in, NULL);
-	expect_trouble(NULL, "-k 0:u24", "u24", "sort", "--record-size=16", "-k0:u24", f->in, NULL);
-	expect_trouble(NULL, "-k 0:", "", "sort", "--record-size=16", "-k0:", f->in, NULL);
-	expect_trouble(NULL, "-k 0", "", "sort", "--record-size=16", "-k0", f->in, NULL);
-	expect_trouble(NULL, "-k x:u8", "", "sort", "--record-size=16", "-kx:u8", f->in, NULL);
-	expect_trouble(NULL, "-k 0:u8:x", "", "sort", "--record-size=16", "-k0:u8:x", f->in, NULL);
-	expect_trouble(NULL, "-k 0:bytes0", "", "sort", "--record-size=16", "-k0:bytes0", f->in, NULL);
-	expect_trouble(NULL, "-k 18446744073709551616:u8", "", "sort", "--record-size=16", "-k18446744073709551616:u8", f->in,
+		       "-k18446744073709551615:u16", f->in[0], NULL);
+	expect_trouble(NULL, "-k 0:u24", "u24", "sort", "--record-size=16", "-k0:u24", f->in[0], NULL);
+	expect_trouble(NULL, "-k 0:", "", "sort", "--record-size=16", "-k0:", f->in[0], NULL);
+	expect_trouble(NULL, "-k 0", "", "sort", "--record-size=16", "-k0", f->in[0], NULL);
+	expect_trouble(NULL, "-k x:u8", "", "sort", "--record-size=16", "-kx:u8", f->in[0], NULL);
+	expect_trouble(NULL, "-k 0:u8:x", "", "sort", "--record-size=16", "-k0:u8:x", f->in[0], NULL);
+	expect_trouble(NULL, "-k 0:bytes0", "", "sort", "--record-size=16", "-k0:bytes0", f->in[0], NULL);
+	expect_trouble(NULL, "-k 18446744073709551616:u8", "", "sort", "--record-size=16", "-k18446744073709551616:u8", f->in[0],
 		       NULL);
 }
 
@@ -143,16 +129,16 @@ static void test_too_little_memory(void **state)
 	const char *p;
 	run r;
 
-	expect_trouble(NULL, "-S 100K", "at least 1M", SORT, "-S100K", "-o", f->out, f->in, NULL);
+	expect_trouble(NULL, "-S 100K", "at least 1M", SORT, "-S100K", "-o", f->out, f->in[0], NULL);
 
 	/* What the message says would do does do. */
-	run_command(&r, NULL, SORT, FAN_OF_20, "-S1M", "-T", f->scratch, "-o/dev/null", f->in, NULL);
+	run_command(&r, NULL, SORT, FAN_OF_20, "-S1M", "-T", f->scratch, "-o/dev/null", f->in[0], NULL);
 	assert_status(&r, 2);
 	p = strstr(r.err, "at least ");
 	assert_non_null(p);
 	assert_int_equal(sscanf(p + 9, "%30[0-9KMG]", least + 2), 1);
 	run_free(&r);
-	run_command(&r, NULL, SORT, FAN_OF_20, least, "-T", f->scratch, "-o/dev/null", f->in, NULL);
+	run_command(&r, NULL, SORT, FAN_OF_20, least, "-T", f->scratch, "-o/dev/null", f->in[0], NULL);
 	assert_status(&r, 0);
 	run_free(&r);
 }
@@ -163,9 +149,9 @@ static void test_inputs(void **state)
 	char *none = test_path(f->dir, "none");
 	run_setup setup = { 0 };
 
-	expect_trouble(NULL, none, "No such file", SORT, "-o", f->out, f->in, none, NULL);
-	expect_trouble(NULL, f->dir, "irectory", SORT, "-o", f->out, f->in, f->dir, NULL);
-	expect_trouble(NULL, f->in, "record size 17", "sort", "--record-size=17", "-o", f->out, f->in, NULL);
+	expect_trouble(NULL, none, "No such file", SORT, "-o", f->out, f->in[0], none, NULL);
+	expect_trouble(NULL, f->dir, "irectory", SORT, "-o", f->out, f->in[0], f->dir, NULL);
+	expect_trouble(NULL, f->in[0], "record size 17", "sort", "--record-size=17", "-o", f->out, f->in[0], NULL);
 
 	/* The same of a pipe is known only when it ends. */
 	setup.in_fd = feed_pipe(f->records, BYTES);
@@ -181,8 +167,8 @@ static void test_inputs(void **state)
 	setup.close_in = 0;
 
 	setup.obey_modes = 1;
-	assert_int_equal(chmod(f->in, 0), 0);
-	expect_trouble(&setup, f->in, "Permission denied", SORT, "-o", f->out, f->in, NULL);
+	assert_int_equal(chmod(f->in[0], 0), 0);
+	expect_trouble(&setup, f->in[0], "Permission denied", SORT, "-o", f->out, f->in[0], NULL);
 	free(none);
 }
 
@@ -192,30 +178,30 @@ static void test_outputs(void **state)
 	char *none = test_path(f->dir, "none/out"), *none_dir = test_path(f->dir, "none");
 	run_setup setup = { 0 };
 
-	expect_trouble(NULL, none_dir, "No such file", SORT, "-o", none, f->in, NULL);
-	expect_trouble(NULL, "/dev/null/out", "Not a directory", SORT, "-o", "/dev/null/out", f->in, NULL);
-	expect_trouble(NULL, f->dir, "irectory", SORT, "-o", f->dir, f->in, NULL);
-	expect_trouble(NULL, "-o", "empty", SORT, "-o", "", f->in, NULL);
-	expect_trouble(NULL, "-T", "empty", SORT, "-T", "", f->in, NULL);
+	expect_trouble(NULL, none_dir, "No such file", SORT, "-o", none, f->in[0], NULL);
+	expect_trouble(NULL, "/dev/null/out", "Not a directory", SORT, "-o", "/dev/null/out", f->in[0], NULL);
+	expect_trouble(NULL, f->dir, "irectory", SORT, "-o", f->dir, f->in[0], NULL);
+	expect_trouble(NULL, "-o", "empty", SORT, "-o", "", f->in[0], NULL);
+	expect_trouble(NULL, "-T", "empty", SORT, "-T", "", f->in[0], NULL);
 
 	setup.out_fd = open("/dev/full", O_WRONLY);
-	expect_trouble(&setup, "standard output", "No space left", SORT, f->in, NULL);
+	expect_trouble(&setup, "standard output", "No space left", SORT, f->in[0], NULL);
 	close(setup.out_fd);
 	setup.out_fd = 0;
 	setup.close_out = 1;
-	expect_trouble(&setup, "standard output", "Bad file descriptor", SORT, f->in, NULL);
+	expect_trouble(&setup, "standard output", "Bad file descriptor", SORT, f->in[0], NULL);
 	setup.close_out = 0;
 
 	setup.obey_modes = 1;
 	assert_int_equal(chmod(f->out, 0444), 0);
-	expect_trouble(&setup, f->out, "Permission denied", SORT, "-o", f->out, f->in, NULL);
+	expect_trouble(&setup, f->out, "Permission denied", SORT, "-o", f->out, f->in[0], NULL);
 	assert_int_equal(chmod(f->out, 0644), 0);
 	free(none);
 	free(none_dir);
 
 	none = test_path(f->dir, "new");
 	assert_int_equal(chmod(f->dir, 0555), 0);
-	expect_trouble(&setup, f->dir, "Permission denied", SORT, "-o", none, f->in, NULL);
+	expect_trouble(&setup, f->dir, "Permission denied", SORT, "-o", none, f->in[0], NULL);
 	assert_int_equal(chmod(f->dir, 0755), 0);
 	free(none);
 }
@@ -225,15 +211,15 @@ static void test_scratch(void **state)
 	fixture *f = *state;
 	char *none = test_path(f->dir, "none");
 
-	expect_trouble(NULL, none, "No such file", SORT, EXTERNAL, "-T", none, "-o", f->out, f->in, NULL);
-	expect_trouble(NULL, f->in, "Not a directory", SORT, EXTERNAL, "-T", f->in, "-o", f->out, f->in, NULL);
+	expect_trouble(NULL, none, "No such file", SORT, EXTERNAL, "-T", none, "-o", f->out, f->in[0], NULL);
+	expect_trouble(NULL, f->in[0], "Not a directory", SORT, EXTERNAL, "-T", f->in[0], "-o", f->out, f->in[0], NULL);
 	free(none);
 }
 
 /* A reader that has seen enough ends it without a word. */
 static void closed_pipe(fixture *f, int ignored, int external)
 {
-	const char *const args[] = { SORT, "-T", f->scratch, f->in, external ? "--run-size=20000" : NULL, NULL };
+	const char *const args[] = { SORT, "-T", f->scratch, f->in[0], external ? "--run-size=20000" : NULL, NULL };
 	run_setup setup = { 0 };
 	int fd[2];
 	run r;
@@ -316,7 +302,7 @@ static int wait_for_word(int fd, const char *word)
 /* Interrupted in the phase that the progress bar names.  Returns 0 if the sort was too quick for that. */
 static int interrupt_in_phase(fixture *f, const char *phase, int sig, const char *out)
 {
-	const char *const args[] = { SORT, "-S2M", "--parallel=1", "--progress", "-T", f->scratch, "-o", out, f->in, NULL };
+	const char *const args[] = { SORT, "-S2M", "--parallel=1", "--progress", "-T", f->scratch, "-o", out, f->in[0], NULL };
 	run_setup setup = { 0 };
 	int fd[2], found;
 	run r;
@@ -361,7 +347,7 @@ static void test_interrupted_working(void **state)
 		for (j = 0; j < sizeof(phase) / sizeof(phase[0]); j++)
 			for (;;) {
 				snprintf(records, sizeof(records), "--records=%zu", bytes / 16);
-				run_command(&r, NULL, "generate", records, "--record-size=16", "-o", f->in, NULL);
+				run_command(&r, NULL, "generate", records, "--record-size=16", "-o", f->in[0], NULL);
 				assert_status(&r, 0);
 				run_free(&r);
 				if (interrupt_in_phase(f, phase[j], sig[i], i % 2 ? f->out : new))
@@ -425,13 +411,13 @@ static void test_scratch_full(void **state)
 	run_setup setup = { 0 };
 
 	setup.fsize = HALF;
-	expect_trouble(&setup, f->scratch, "too large", SORT, EXTERNAL, "-T", f->scratch, "-o/dev/null", f->in, NULL);
+	expect_trouble(&setup, f->scratch, "too large", SORT, EXTERNAL, "-T", f->scratch, "-o/dev/null", f->in[0], NULL);
 	if (!mount_small(f->scratch, HALF))
 		return;
-	expect_trouble(NULL, f->scratch, "No space left", SORT, EXTERNAL, "-T", f->scratch, "-o", f->out, f->in, NULL);
-	expect_trouble(NULL, f->scratch, "No space left", SORT, EXTERNAL, "-T", f->scratch, "-o", f->out, f->in,
+	expect_trouble(NULL, f->scratch, "No space left", SORT, EXTERNAL, "-T", f->scratch, "-o", f->out, f->in[0], NULL);
+	expect_trouble(NULL, f->scratch, "No space left", SORT, EXTERNAL, "-T", f->scratch, "-o", f->out, f->in[0],
 		       "--backend=syscall", "--direct=off", NULL);
-	expect_trouble(NULL, f->scratch, "No space left", SORT, EXTERNAL, "-T", f->scratch, "-o", f->out, f->in,
+	expect_trouble(NULL, f->scratch, "No space left", SORT, EXTERNAL, "-T", f->scratch, "-o", f->out, f->in[0],
 		       "--batch-size=2", NULL);
 	assert_dir_empty(f->scratch);
 	assert_int_equal(umount(f->scratch), 0);
@@ -444,19 +430,19 @@ static void test_output_full(void **state)
 	run_setup setup = { 0 };
 
 	setup.fsize = HALF;
-	expect_trouble(&setup, f->out, "too large", SORT, "-o", f->out, f->in, NULL);
-	expect_trouble(&setup, f->out, "too large", SORT, "-u", "-o", f->out, f->in, NULL);
+	expect_trouble(&setup, f->out, "too large", SORT, "-o", f->out, f->in[0], NULL);
+	expect_trouble(&setup, f->out, "too large", SORT, "-u", "-o", f->out, f->in[0], NULL);
 	setup.fsize = BYTES + HALF;
-	expect_trouble(&setup, f->out, "too large", SORT, EXTERNAL, "-T", f->scratch, "-o", f->out, f->in, f->in,
+	expect_trouble(&setup, f->out, "too large", SORT, EXTERNAL, "-T", f->scratch, "-o", f->out, f->in[0], f->in[0],
 		       "--backend=memory", NULL);
 	if (mount_small(f->scratch, HALF)) {
-		expect_trouble(NULL, small, "No space left", SORT, "-o", small, f->in, NULL);
-		expect_trouble(NULL, small, "No space left", SORT, "-u", "-o", small, f->in, NULL);
-		expect_trouble(NULL, small, "No space left", SORT, EXTERNAL, "-T", f->dir, "-o", small, f->in, NULL);
+		expect_trouble(NULL, small, "No space left", SORT, "-o", small, f->in[0], NULL);
+		expect_trouble(NULL, small, "No space left", SORT, "-u", "-o", small, f->in[0], NULL);
+		expect_trouble(NULL, small, "No space left", SORT, EXTERNAL, "-T", f->dir, "-o", small, f->in[0], NULL);
 		assert_dir_empty(f->scratch);
 		/* What stands there stays there. */
 		write_file(small, old, sizeof(old));
-		expect_trouble(NULL, small, "No space left", SORT, EXTERNAL, "-T", f->dir, "-o", small, f->in, NULL);
+		expect_trouble(NULL, small, "No space left", SORT, EXTERNAL, "-T", f->dir, "-o", small, f->in[0], NULL);
 		expect_trouble(NULL, small, "No space left", "generate", "--records=1000000", "--record-size=16", "-o", small,
 			       NULL);
 		assert_file(small, old, sizeof(old));
@@ -470,7 +456,7 @@ static void test_output_full(void **state)
 static void test_shrinking_input(void **state)
 {
 	fixture *f = *state;
-	const char *const args[] = { SORT, EXTERNAL, "--progress", "-T", f->scratch, "-o", f->out, "-", f->in, NULL };
+	const char *const args[] = { SORT, EXTERNAL, "--progress", "-T", f->scratch, "-o", f->out, "-", f->in[0], NULL };
 	run_setup setup = { 0 };
 	int fd[2];
 	run r;
@@ -481,11 +467,11 @@ static void test_shrinking_input(void **state)
 	close(fd[0]);
 	/* The sizes are taken before the first input is read; once most of this is gone they have been. */
 	assert_int_equal(write(fd[1], f->records, BYTES), BYTES);
-	assert_int_equal(truncate(f->in, BYTES / 2), 0);
+	assert_int_equal(truncate(f->in[0], BYTES / 2), 0);
 	close(fd[1]);
 	run_wait(&r);
 	assert_int_equal(r.status, 2);
-	assert_non_null(strstr(r.err, f->in));
+	assert_non_null(strstr(r.err, f->in[0]));
 	assert_non_null(strstr(r.err, "shorter"));
 	run_free(&r);
 }
@@ -493,18 +479,18 @@ static void test_shrinking_input(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_wrong_options, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_wrong_keys, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_too_little_memory, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_inputs, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_outputs, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_scratch, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_closed_pipe, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_interrupted_waiting, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_interrupted_working, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_scratch_full, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_output_full, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_shrinking_input, fixture_make, fixture_free),
+		cmocka_unit_test_setup_teardown(test_wrong_options, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wrong_keys, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_too_little_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_inputs, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_outputs, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_scratch, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_closed_pipe, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interrupted_waiting, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interrupted_working, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_scratch_full, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_output_full, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_shrinking_input, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("cli_errors", tests, setup_group, NULL);

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/fixture.h"
 #include "cli/model.h"
 #include "cli/run.h"
 
@@ -225,40 +226,16 @@ static void make_pairs(size_t n, unsigned char **records, unsigned char **sorted
 	model_sort(&m, *sorted, n, 0);
 }
 
-typedef struct fixture {
-	char *dir, *scratch, *in, *out;
-	unsigned char *records, *sorted;
-	size_t bytes;
-} fixture;
-
-static int fixture_make(void **state)
+/* With pairs in the first input. */
+static int setup(void **state)
 {
-	fixture *f = calloc(1, sizeof(*f));
+	fixture *f;
 
-	assert_non_null(f);
-	f->dir = test_dir_make();
-	f->scratch = test_dir_make();
-	f->in = test_path(f->dir, "in");
-	f->out = test_path(f->dir, "out");
+	fixture_make(state);
+	f = *state;
 	f->bytes = (size_t)16 * 5000;
 	make_pairs(f->bytes / 16, &f->records, &f->sorted);
-	write_file(f->in, f->records, f->bytes);
-	*state = f;
-	return 0;
-}
-
-static int fixture_free(void **state)
-{
-	fixture *f = *state;
-
-	assert_dir_empty(f->scratch);
-	test_dir_remove(f->dir);
-	test_dir_remove(f->scratch);
-	free(f->in);
-	free(f->out);
-	free(f->records);
-	free(f->sorted);
-	free(f);
+	write_file(f->in[0], f->records, f->bytes);
 	return 0;
 }
 
@@ -269,9 +246,9 @@ static void test_output_is_the_input(void **state)
 	fixture *f = *state;
 	run r;
 
-	run_command(&r, NULL, SORT, "-T", f->scratch, "--run-size=700", "--block-size=4096", "-o", f->in, f->in, NULL);
+	run_command(&r, NULL, SORT, "-T", f->scratch, "--run-size=700", "--block-size=4096", "-o", f->in[0], f->in[0], NULL);
 	assert_status(&r, 0);
-	assert_file(f->in, f->sorted, f->bytes);
+	assert_file(f->in[0], f->sorted, f->bytes);
 	assert_int_equal(count_files(f->dir), 1);
 	run_free(&r);
 }
@@ -284,7 +261,7 @@ static void test_output_keeps_mode(void **state)
 
 	write_file(f->out, "old", 3);
 	assert_int_equal(chmod(f->out, 0640), 0);
-	run_command(&r, NULL, SORT, "-o", f->out, f->in, NULL);
+	run_command(&r, NULL, SORT, "-o", f->out, f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_file(f->out, f->sorted, f->bytes);
 	assert_int_equal(stat(f->out, &sb), 0);
@@ -301,7 +278,7 @@ static void test_new_output_obeys_umask(void **state)
 	run r;
 
 	old = umask(027);
-	run_command(&r, NULL, SORT, "-o", f->out, f->in, NULL);
+	run_command(&r, NULL, SORT, "-o", f->out, f->in[0], NULL);
 	umask(old);
 	assert_status(&r, 0);
 	assert_int_equal(stat(f->out, &sb), 0);
@@ -318,12 +295,12 @@ static void test_output_is_a_link(void **state)
 
 	/* to a file that is not there yet, then to one that is; both relative to the link's directory */
 	assert_int_equal(symlink("out", link), 0);
-	run_command(&r, NULL, SORT, "-o", link, f->in, NULL);
+	run_command(&r, NULL, SORT, "-o", link, f->in[0], NULL);
 	assert_status(&r, 0);
 	run_free(&r);
 	assert_file(f->out, f->sorted, f->bytes);
 	write_file(f->out, "old", 3);
-	run_command(&r, NULL, SORT, "-o", link, f->in, NULL);
+	run_command(&r, NULL, SORT, "-o", link, f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_file(f->out, f->sorted, f->bytes);
 	assert_int_equal(lstat(link, &sb), 0);
@@ -339,7 +316,7 @@ static void test_output_is_a_device(void **state)
 	struct stat sb;
 	run r;
 
-	run_command(&r, NULL, SORT, "-o", "/dev/null", f->in, NULL);
+	run_command(&r, NULL, SORT, "-o", "/dev/null", f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_int_equal(stat("/dev/null", &sb), 0);
 	assert_true(S_ISCHR(sb.st_mode));
@@ -354,7 +331,7 @@ static void test_output_is_a_pipe(void **state)
 	size_t have = 0;
 	ssize_t n;
 	int fd;
-	const char *const args[] = { SORT, "-o", fifo, f->in, NULL };
+	const char *const args[] = { SORT, "-o", fifo, f->in[0], NULL };
 	run r;
 
 	assert_non_null(got);
@@ -379,8 +356,8 @@ static void test_few_records(void **state)
 	fixture *f = *state;
 	run r;
 
-	write_file(f->in, "", 0);
-	run_command(&r, NULL, SORT, "-o", f->out, f->in, NULL);
+	write_file(f->in[0], "", 0);
+	run_command(&r, NULL, SORT, "-o", f->out, f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_file(f->out, "", 0);
 	run_free(&r);
@@ -388,12 +365,12 @@ static void test_few_records(void **state)
 	assert_status(&r, 0);
 	assert_int_equal(r.out_bytes, 0);
 	run_free(&r);
-	write_file(f->in, "0123456789abcdef", 16);
-	run_command(&r, NULL, SORT, f->in, NULL);
+	write_file(f->in[0], "0123456789abcdef", 16);
+	run_command(&r, NULL, SORT, f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_string_equal(r.out, "0123456789abcdef");
 	run_free(&r);
-	run_command(&r, NULL, SORT, "/dev/null", f->in, f->in, "-u", NULL);
+	run_command(&r, NULL, SORT, "/dev/null", f->in[0], f->in[0], "-u", NULL);
 	assert_status(&r, 0);
 	assert_string_equal(r.out, "0123456789abcdef");
 	run_free(&r);
@@ -406,7 +383,7 @@ static void test_few_descriptors(void **state)
 	run r;
 
 	setup.nofile = 16;
-	run_command(&r, &setup, SORT, "-T", f->scratch, "--run-size=100", "--block-size=4096", "-o", f->out, f->in, NULL);
+	run_command(&r, &setup, SORT, "-T", f->scratch, "--run-size=100", "--block-size=4096", "-o", f->out, f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_file(f->out, f->sorted, f->bytes);
 	run_free(&r);
@@ -416,8 +393,8 @@ static void test_two_in_one_directory(void **state)
 {
 	fixture *f = *state;
 	char *other = test_path(f->dir, "other");
-	const char *const args[] = { SORT, "-T", f->dir, "--run-size=100", "--block-size=4096", "-o", f->out, f->in, NULL };
-	const char *const args2[] = { SORT, "-T", f->dir, "--run-size=99", "--block-size=4096", "-o", other, f->in, NULL };
+	const char *const args[] = { SORT, "-T", f->dir, "--run-size=100", "--block-size=4096", "-o", f->out, f->in[0], NULL };
+	const char *const args2[] = { SORT, "-T", f->dir, "--run-size=99", "--block-size=4096", "-o", other, f->in[0], NULL };
 	run r, r2;
 
 	run_start(&r, NULL, args);
@@ -448,18 +425,18 @@ static void test_scratch_directory(void **state)
 	snprintf(bad, sizeof(bad), "EXTMEM_TMPDIR=%s", missing);
 	setup.env[0] = tmp;
 	setup.env[1] = bad;
-	run_command(&r, &setup, SORT, "--run-size=100", "-o/dev/null", f->in, NULL);
+	run_command(&r, &setup, SORT, "--run-size=100", "-o/dev/null", f->in[0], NULL);
 	assert_trouble(&r, missing, "No such file");
 	run_free(&r);
-	run_command(&r, &setup, SORT, "--run-size=100", "-T", f->scratch, "-o/dev/null", f->in, NULL);
+	run_command(&r, &setup, SORT, "--run-size=100", "-T", f->scratch, "-o/dev/null", f->in[0], NULL);
 	assert_status(&r, 0);
 	run_free(&r);
 	snprintf(bad, sizeof(bad), "TMPDIR=%s", missing);
-	run_command(&r, &setup, SORT, "--run-size=100", "-o/dev/null", f->in, NULL);
+	run_command(&r, &setup, SORT, "--run-size=100", "-o/dev/null", f->in[0], NULL);
 	assert_int_equal(r.status, 2);
 	run_free(&r);
 	setup.env[0] = em;
-	run_command(&r, &setup, SORT, "--run-size=100", "-o/dev/null", f->in, NULL);
+	run_command(&r, &setup, SORT, "--run-size=100", "-o/dev/null", f->in[0], NULL);
 	assert_status(&r, 0);
 	run_free(&r);
 	free(missing);
@@ -480,7 +457,7 @@ static void test_stats(void **state)
 	run r;
 
 	run_command(&r, NULL, SORT, "-T", f->scratch, "--run-size=1000", "--block-size=4096", "--parallel=2",
-		    "--stats=json", "-o", f->out, f->in, NULL);
+		    "--stats=json", "-o", f->out, f->in[0], NULL);
 	assert_status(&r, 0);
 	p = r.err;
 	assert_int_equal(*p, '{');
@@ -503,7 +480,7 @@ static void test_stats(void **state)
 	assert_int_equal(r.out_bytes, 0);
 	run_free(&r);
 
-	run_command(&r, NULL, SORT, "--stats", "-o", f->out, f->in, NULL);
+	run_command(&r, NULL, SORT, "--stats", "-o", f->out, f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_non_null(strstr(r.err, "5000 records in, 5000 out"));
 	run_free(&r);
@@ -522,7 +499,7 @@ static void test_plan(void **state)
 	fixture *f = *state;
 	run r;
 
-	run_command(&r, NULL, SORT, "--plan", "--run-size=1000", "--block-size=4096", "-o", f->out, f->in, f->in, NULL);
+	run_command(&r, NULL, SORT, "--plan", "--run-size=1000", "--block-size=4096", "-o", f->out, f->in[0], f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_int_equal(plan_value(r.out, "records:"), 10000);
 	assert_int_equal(plan_value(r.out, "runs:"), 10);
@@ -540,10 +517,10 @@ static void test_progress(void **state)
 	run r;
 
 	/* Long enough for a tenth of a second to pass. */
-	run_command(&r, NULL, "generate", "--records=4000000", "--record-size=16", "-o", f->in, NULL);
+	run_command(&r, NULL, "generate", "--records=4000000", "--record-size=16", "-o", f->in[0], NULL);
 	assert_status(&r, 0);
 	run_free(&r);
-	run_command(&r, NULL, SORT, "--progress", "-S2M", "-T", f->scratch, "-o", f->out, f->in, NULL);
+	run_command(&r, NULL, SORT, "--progress", "-S2M", "-T", f->scratch, "-o", f->out, f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_int_equal(r.err[0], '\r');
 	assert_non_null(strstr(r.err, "runs"));
@@ -555,7 +532,7 @@ static void test_progress(void **state)
 	run_free(&r);
 
 	/* No terminal, no bar. */
-	run_command(&r, NULL, SORT, "-T", f->scratch, "-o", f->out, f->in, NULL);
+	run_command(&r, NULL, SORT, "-T", f->scratch, "-o", f->out, f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_string_equal(r.err, "");
 	run_free(&r);
@@ -602,12 +579,12 @@ static void test_memory_limit(void **state)
 	size_t i;
 
 	snprintf(count, sizeof(count), "--records=%zu", n);
-	run_command(&r, NULL, "generate", count, "--record-size=16", "-o", f->in, NULL);
+	run_command(&r, NULL, "generate", count, "--record-size=16", "-o", f->in[0], NULL);
 	assert_status(&r, 0);
 	run_free(&r);
 	for (i = 0; i < sizeof(limit) / sizeof(limit[0]); i++) {
 		snprintf(size, sizeof(size), "-S%uM", limit[i]);
-		run_command(&r, NULL, SORT, "-T", f->scratch, size, "-o", f->out, f->in, NULL);
+		run_command(&r, NULL, SORT, "-T", f->scratch, size, "-o", f->out, f->in[0], NULL);
 		assert_status(&r, 0);
 		if (!SANITIZED)
 			assert_in_range(r.rss, 0, (limit[i] + 16) * MIB);
@@ -623,21 +600,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_like_the_model),
-		cmocka_unit_test_setup_teardown(test_output_is_the_input, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_output_keeps_mode, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_new_output_obeys_umask, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_output_is_a_link, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_output_is_a_device, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_output_is_a_pipe, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_few_records, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_few_descriptors, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_two_in_one_directory, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_scratch_directory, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_stats, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_plan, fixture_make, fixture_free),
-		cmocka_unit_test_setup_teardown(test_progress, fixture_make, fixture_free),
+		cmocka_unit_test_setup_teardown(test_output_is_the_input, setup, fixture_free),
+		cmocka_unit_test_setup_teardown(test_output_keeps_mode, setup, fixture_free),
+		cmocka_unit_test_setup_teardown(test_new_output_obeys_umask, setup, fixture_free),
+		cmocka_unit_test_setup_teardown(test_output_is_a_link, setup, fixture_free),
+		cmocka_unit_test_setup_teardown(test_output_is_a_device, setup, fixture_free),
+		cmocka_unit_test_setup_teardown(test_output_is_a_pipe, setup, fixture_free),
+		cmocka_unit_test_setup_teardown(test_few_records, setup, fixture_free),
+		cmocka_unit_test_setup_teardown(test_few_descriptors, setup, fixture_free),
+		cmocka_unit_test_setup_teardown(test_two_in_one_directory, setup, fixture_free),
+		cmocka_unit_test_setup_teardown(test_scratch_directory, setup, fixture_free),
+		cmocka_unit_test_setup_teardown(test_stats, setup, fixture_free),
+		cmocka_unit_test_setup_teardown(test_plan, setup, fixture_free),
+		cmocka_unit_test_setup_teardown(test_progress, setup, fixture_free),
 		cmocka_unit_test(test_help_and_version),
-		cmocka_unit_test_setup_teardown(test_memory_limit, fixture_make, fixture_free),
+		cmocka_unit_test_setup_teardown(test_memory_limit, setup, fixture_free),
 	};
 
 	return cmocka_run_group_tests_name("cli_sort", tests, run_setup_group, NULL);

@@ -23,73 +23,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/fixture.h"
 #include "cli/gnu.h"
 #include "common/test.h"
-
-typedef struct fixture {
-	char *dir, *in, *out;
-} fixture;
-
-static int fixture_make(void **state)
-{
-	fixture *f = calloc(1, sizeof(*f));
-
-	assert_non_null(f);
-	f->dir = test_dir_make();
-	f->in = test_path(f->dir, "in");
-	f->out = test_path(f->dir, "out");
-	*state = f;
-	return 0;
-}
-
-static int fixture_free(void **state)
-{
-	fixture *f = *state;
-
-	test_dir_remove(f->dir);
-	free(f->in);
-	free(f->out);
-	free(f);
-	return 0;
-}
-
-static void put(const char *path, const char *text)
-{
-	write_file(path, text, strlen(text));
-}
-
-/* Run with this input and these arguments, up to NULL, and see what comes out. */
-static void expect(const char *in, const char *out, ...)
-{
-	const char *args[16];
-	run_setup setup = { 0 };
-	va_list ap;
-	size_t n = 0;
-	run r;
-
-	va_start(ap, out);
-	do {
-		assert_true(n < 16);
-		args[n] = va_arg(ap, const char *);
-	} while (args[n++]);
-	va_end(ap);
-	setup.in = in;
-	setup.in_bytes = strlen(in);
-	run_args(&r, &setup, args);
-	assert_status(&r, 0);
-	assert_string_equal(r.out, out);
-	assert_string_equal(r.err, "");
-	run_free(&r);
-}
 
 static void test_standard_input(void **state)
 {
 	(void)state;
-	expect("b\na\n", "a\nb\n", "sort", NULL);
-	expect("b\na", "a\nb\n", "sort", "-", NULL);
-	expect("", "", "sort", NULL);
-	expect("\n\na", "\n\na\n", "sort", NULL);
-	expect("b\na\n", "b\na\n", "sort", "-r", NULL);
+	expect_output("b\na\n", "a\nb\n", "sort", NULL);
+	expect_output("b\na", "a\nb\n", "sort", "-", NULL);
+	expect_output("", "", "sort", NULL);
+	expect_output("\n\na", "\n\na\n", "sort", NULL);
+	expect_output("b\na\n", "b\na\n", "sort", "-r", NULL);
 }
 
 static void test_several_inputs(void **state)
@@ -97,10 +42,10 @@ static void test_several_inputs(void **state)
 	fixture *f = *state;
 
 	/* A line that ends with its file is a line of its own. */
-	put(f->in, "b");
-	put(f->out, "a\n");
-	expect("c\n", "a\nb\nc\n", "sort", f->in, f->out, "-", NULL);
-	expect("c\n", "a\nb\nc\n", "sort", "-m", f->in, f->out, "-", NULL);
+	write_text(f->in[0], "b");
+	write_text(f->out, "a\n");
+	expect_output("c\n", "a\nb\nc\n", "sort", f->in[0], f->out, "-", NULL);
+	expect_output("c\n", "a\nb\nc\n", "sort", "-m", f->in[0], f->out, "-", NULL);
 }
 
 static void test_output(void **state)
@@ -108,14 +53,14 @@ static void test_output(void **state)
 	fixture *f = *state;
 	struct stat sb;
 
-	put(f->in, "b\na\n");
-	assert_int_equal(chmod(f->in, 0640), 0);
-	expect("", "", "sort", f->in, "-o", f->in, NULL);
-	assert_file(f->in, "a\nb\n", 4);
-	assert_int_equal(stat(f->in, &sb), 0);
+	write_text(f->in[0], "b\na\n");
+	assert_int_equal(chmod(f->in[0], 0640), 0);
+	expect_output("", "", "sort", f->in[0], "-o", f->in[0], NULL);
+	assert_file(f->in[0], "a\nb\n", 4);
+	assert_int_equal(stat(f->in[0], &sb), 0);
 	assert_int_equal(sb.st_mode & 07777, 0640);
-	put(f->out, "0\nz\n");
-	expect("", "", "sort", "-m", f->in, f->out, "-o", f->out, NULL);
+	write_text(f->out, "0\nz\n");
+	expect_output("", "", "sort", "-m", f->in[0], f->out, "-o", f->out, NULL);
 	assert_file(f->out, "0\na\nb\nz\n", 8);
 	assert_int_equal(count_files(f->dir), 2);
 }
@@ -128,8 +73,8 @@ static void test_files0(void **state)
 	run_setup setup = { 0 };
 	run r;
 
-	put(f->in, "b\n");
-	put(f->out, "a\n");
+	write_text(f->in[0], "b\n");
+	write_text(f->out, "a\n");
 	write_file(list, names, sizeof(names));
 	setup.dir = f->dir;
 	run_command(&r, &setup, "sort", "--files0-from=list", NULL);
@@ -159,7 +104,7 @@ static void test_many_names(void **state)
 
 	assert_non_null(names);
 	assert_non_null(expected);
-	put(f->in, "x\n");
+	write_text(f->in[0], "x\n");
 	for (i = 0; i < NAMES; i++) {
 		memcpy(names + i * 3, "in", 3);
 		memcpy(expected + i * 2, "x\n", 3);
@@ -179,18 +124,18 @@ static void test_header(void **state)
 {
 	fixture *f = *state;
 
-	expect("name\nb\na\n", "name\na\nb\n", "sort", "--header=1", NULL);
-	expect("z\ny\nb\na\n", "z\ny\nb\na\n", "sort", "--header=2", "-r", NULL);
-	expect("z\ny", "z\ny\n", "sort", "--header=5", NULL);
-	expect("b\na\n", "a\nb\n", "sort", "--header=0", NULL);
+	expect_output("name\nb\na\n", "name\na\nb\n", "sort", "--header=1", NULL);
+	expect_output("z\ny\nb\na\n", "z\ny\nb\na\n", "sort", "--header=2", "-r", NULL);
+	expect_output("z\ny", "z\ny\n", "sort", "--header=5", NULL);
+	expect_output("b\na\n", "a\nb\n", "sort", "--header=0", NULL);
 	/* equal lines of the header stay */
-	expect("x\nx\nx\nx\n", "x\nx\nx\n", "sort", "--header=2", "-u", NULL);
+	expect_output("x\nx\nx\nx\n", "x\nx\nx\n", "sort", "--header=2", "-u", NULL);
 	/* of the first input only */
-	put(f->in, "h\nc\n");
-	put(f->out, "b\nz\n");
-	expect("", "h\nb\nc\nz\n", "sort", "--header=1", f->in, f->out, NULL);
-	expect("", "h\nb\nc\nz\n", "sort", "-m", "--header=1", f->in, f->out, NULL);
-	expect("z\na\nb\n", "", "sort", "-c", "--header=1", NULL);
+	write_text(f->in[0], "h\nc\n");
+	write_text(f->out, "b\nz\n");
+	expect_output("", "h\nb\nc\nz\n", "sort", "--header=1", f->in[0], f->out, NULL);
+	expect_output("", "h\nb\nc\nz\n", "sort", "-m", "--header=1", f->in[0], f->out, NULL);
+	expect_output("z\na\nb\n", "", "sort", "-c", "--header=1", NULL);
 	expect_trouble(NULL, "--header x", "not a number", "sort", "--header=x", NULL);
 	expect_trouble(NULL, "--header -1", "not a number", "sort", "--header=-1", NULL);
 }
@@ -200,12 +145,12 @@ static void test_csv(void **state)
 	static const char table[] = "id,name\n\"1,5\",b\n2,a\n\"x \"\"y\"\", z\",0\n";
 
 	(void)state;
-	expect(table, "id,name\n\"x \"\"y\"\", z\",0\n2,a\n\"1,5\",b\n", "sort", "--header=1", "--csv", "-k2,2", NULL);
+	expect_output(table, "id,name\n\"x \"\"y\"\", z\",0\n2,a\n\"1,5\",b\n", "sort", "--header=1", "--csv", "-k2,2", NULL);
 	/* without it, the second field begins between the quotes */
-	expect("\"1,5\",b\n\"1,4\",c\n", "\"1,4\",c\n\"1,5\",b\n", "sort", "-t,", "-k2,2", NULL);
-	expect("\"1,5\",b\n\"1,4\",c\n", "\"1,5\",b\n\"1,4\",c\n", "sort", "--csv", "-k2,2", NULL);
-	expect("\"1;5\";b\n\"1;6\";a\n", "\"1;6\";a\n\"1;5\";b\n", "sort", "--csv", "-t;", "-k2,2", NULL);
-	expect("b\na\n", "a\nb\n", "sort", "--csv", NULL);
+	expect_output("\"1,5\",b\n\"1,4\",c\n", "\"1,4\",c\n\"1,5\",b\n", "sort", "-t,", "-k2,2", NULL);
+	expect_output("\"1,5\",b\n\"1,4\",c\n", "\"1,5\",b\n\"1,4\",c\n", "sort", "--csv", "-k2,2", NULL);
+	expect_output("\"1;5\";b\n\"1;6\";a\n", "\"1;6\";a\n\"1;5\";b\n", "sort", "--csv", "-t;", "-k2,2", NULL);
+	expect_output("b\na\n", "a\nb\n", "sort", "--csv", NULL);
 }
 
 static void test_zero_terminated(void **state)
@@ -264,8 +209,8 @@ static void test_disorder(void **state)
 	assert_status(&r, 1);
 	assert_string_equal(r.err, "");
 	run_free(&r);
-	put(f->in, "1\n1\n");
-	run_command(&r, NULL, "sort", "-cu", f->in, NULL);
+	write_text(f->in[0], "1\n1\n");
+	run_command(&r, NULL, "sort", "-cu", f->in[0], NULL);
 	assert_status(&r, 1);
 	assert_non_null(strstr(r.err, "in:2: disorder: 1\n"));
 	assert_string_equal(r.out, "");
@@ -283,17 +228,17 @@ static void test_records_or_lines(void **state)
 	size_t i;
 	run r;
 
-	put(f->in, "ba");
+	write_text(f->in[0], "ba");
 	for (i = 0; i < sizeof(only_lines) / sizeof(only_lines[0]); i++)
-		expect_trouble(NULL, "is for lines", "--record-size", "sort", "--record-size=1", only_lines[i], f->in, NULL);
-	expect_trouble(NULL, "is for lines", "-n ", "check", "-n", "--record-size=1", f->in, NULL);
-	expect("ba", "ab", "sort", "--rec=1", NULL);
-	expect("ba", "ab", "sort", "-k0:u8", "--record-size=1", NULL);
+		expect_trouble(NULL, "is for lines", "--record-size", "sort", "--record-size=1", only_lines[i], f->in[0], NULL);
+	expect_trouble(NULL, "is for lines", "-n ", "check", "-n", "--record-size=1", f->in[0], NULL);
+	expect_output("ba", "ab", "sort", "--rec=1", NULL);
+	expect_output("ba", "ab", "sort", "-k0:u8", "--record-size=1", NULL);
 	/* behind --, and as the argument of another option, it is no option */
 	expect_trouble(NULL, "cannot read: --record-size=1", "", "sort", "--", "--record-size=1", NULL);
 	expect_trouble(NULL, "at start of '--record-size=1'", "", "sort", "-k", "--record-size=1", NULL);
 	/* for records, +1 is a file */
-	put(plus, "dc");
+	write_text(plus, "dc");
 	setup.dir = f->dir;
 	run_command(&r, &setup, "sort", "--record-size=1", "+1", NULL);
 	assert_status(&r, 0);
@@ -324,17 +269,17 @@ static void test_abbreviations(void **state)
 	run r;
 
 	(void)state;
-	expect("c\nb\na\n", "c\na\nb\n", "sort", "--hea=1", NULL);
-	expect("\"1,2\",b\nx,a\n", "x,a\n\"1,2\",b\n", "sort", "--cs", "-k2", NULL);
-	expect("a\nb\n", "b\na\n", "sort", "--re", NULL);
-	expect("ba", "ab", "sort", "--rec=1", NULL);
-	expect("a\nb\n", "a\nb\n", "sort", "--st", NULL);
+	expect_output("c\nb\na\n", "c\na\nb\n", "sort", "--hea=1", NULL);
+	expect_output("\"1,2\",b\nx,a\n", "x,a\n\"1,2\",b\n", "sort", "--cs", "-k2", NULL);
+	expect_output("a\nb\n", "b\na\n", "sort", "--re", NULL);
+	expect_output("ba", "ab", "sort", "--rec=1", NULL);
+	expect_output("a\nb\n", "a\nb\n", "sort", "--st", NULL);
 	run_command(&r, NULL, "sort", "--he", NULL);
 	assert_status(&r, 0);
 	assert_non_null(strstr(r.out, "Usage: extmem sort"));
 	run_free(&r);
 	/* those that fit only options of our own */
-	expect("a\n", "a\n", "sort", "--back=memory", "--is=scalar", NULL);
+	expect_output("a\n", "a\n", "sort", "--back=memory", "--is=scalar", NULL);
 }
 
 static void test_broken_streams(void **state)
@@ -353,13 +298,13 @@ static void test_broken_streams(void **state)
 	memset(&setup, 0, sizeof(setup));
 	setup.out_fd = open("/dev/full", O_WRONLY);
 	assert_true(setup.out_fd >= 0);
-	put(f->in, "a\n");
-	expect_trouble(&setup, "standard output", "No space left", "sort", f->in, NULL);
+	write_text(f->in[0], "a\n");
+	expect_trouble(&setup, "standard output", "No space left", "sort", f->in[0], NULL);
 	close(setup.out_fd);
 
 	/* A reader that has seen enough ends it without a word. */
 	for (i = 0; i < 2; i++) {
-		const char *const args[] = { "sort", how[i], f->in, NULL };
+		const char *const args[] = { "sort", how[i], f->in[0], NULL };
 
 		assert_int_equal(pipe(fd), 0);
 		close(fd[0]);
@@ -405,7 +350,7 @@ static void test_external(void **state)
 	if (!gnu_sort_is_here())
 		return;
 	text = make_lines(&rng, 20000, &bytes);
-	write_file(f->in, text, bytes);
+	write_file(f->in[0], text, bytes);
 	gnu_shell(&g, f->dir, "$SORT -k1,1n -k2r in", 1);
 	assert_status(&g, 0);
 	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
@@ -431,18 +376,18 @@ static void test_plan_and_stats(void **state)
 	run r;
 
 	text = make_lines(&rng, 5000, &bytes);
-	write_file(f->in, text, bytes);
-	run_command(&r, NULL, "sort", "--plan", "-k1n", f->in, NULL);
+	write_file(f->in[0], text, bytes);
+	run_command(&r, NULL, "sort", "--plan", "-k1n", f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_non_null(strstr(r.out, "(estimated, with 64 bytes each)\n"));
 	assert_int_equal(strtoull(r.out + strcspn(r.out, "0123456789"), NULL, 10), (bytes + 63) / 64);
 	run_free(&r);
 	expect_trouble(NULL, "standard input", "--plan", "sort", "--plan", NULL);
-	run_command(&r, NULL, "sort", "--stats", "-o", f->out, f->in, NULL);
+	run_command(&r, NULL, "sort", "--stats", "-o", f->out, f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_non_null(strstr(r.err, "5000 records in, 5000 out"));
 	run_free(&r);
-	run_command(&r, NULL, "sort", "--stats=json", "-o", f->out, f->in, NULL);
+	run_command(&r, NULL, "sort", "--stats=json", "-o", f->out, f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_int_equal(r.err[0], '{');
 	run_free(&r);
@@ -464,8 +409,8 @@ static void test_check(void **state)
 	uint64_t sum;
 	run r;
 
-	put(f->in, "1 a\n2 b\n2 a\n10 c\n");
-	run_command(&r, NULL, "check", "-n", f->in, NULL);
+	write_text(f->in[0], "1 a\n2 b\n2 a\n10 c\n");
+	run_command(&r, NULL, "check", "-n", f->in[0], NULL);
 	assert_status(&r, 1);
 	assert_int_equal(number_of(r.out, "records:", 10), 4);
 	assert_int_equal(number_of(r.out, "out of order:", 10), 1);
@@ -475,25 +420,25 @@ static void test_check(void **state)
 	run_free(&r);
 
 	/* With -s only the keys count. */
-	run_command(&r, NULL, "check", "-ns", f->in, NULL);
+	run_command(&r, NULL, "check", "-ns", f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_int_equal(number_of(r.out, "duplicates:", 10), 1);
 	assert_string_equal(r.err, "");
 	run_free(&r);
-	run_command(&r, NULL, "check", "-nu", f->in, NULL);
+	run_command(&r, NULL, "check", "-nu", f->in[0], NULL);
 	assert_status(&r, 1);
 	assert_non_null(strstr(r.err, "line 3 does not come after the one before it"));
 	run_free(&r);
 
 	/* The checksum stays when lines change places, whatever the order asked for. */
-	put(f->in, "10 c\n2 b\n1 a\n2 a\n");
-	run_command(&r, NULL, "check", "--unsorted", f->in, NULL);
+	write_text(f->in[0], "10 c\n2 b\n1 a\n2 a\n");
+	run_command(&r, NULL, "check", "--unsorted", f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_int_equal(number_of(r.out, "checksum:", 16), sum);
 	assert_null(strstr(r.out, "out of order"));
 	run_free(&r);
-	put(f->in, "10 c\n2 b\n1 a\n2 A\n");
-	run_command(&r, NULL, "check", "--unsorted", f->in, NULL);
+	write_text(f->in[0], "10 c\n2 b\n1 a\n2 A\n");
+	run_command(&r, NULL, "check", "--unsorted", f->in[0], NULL);
 	assert_int_not_equal(number_of(r.out, "checksum:", 16), sum);
 	run_free(&r);
 }
@@ -504,13 +449,13 @@ static void test_check_forms(void **state)
 	run_setup setup = { 0 };
 	run r;
 
-	put(f->in, "head\n\"x,1\",2\n\"a,0\",3\n");
-	run_command(&r, NULL, "check", "--header=1", "--csv", "-k2,2n", f->in, NULL);
+	write_text(f->in[0], "head\n\"x,1\",2\n\"a,0\",3\n");
+	run_command(&r, NULL, "check", "--header=1", "--csv", "-k2,2n", f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_int_equal(number_of(r.out, "records:", 10), 2);
 	run_free(&r);
 	/* Two files: numbers are added, each is looked at on its own. */
-	run_command(&r, NULL, "check", "--header=1", "--csv", "-k2,2n", f->in, f->in, NULL);
+	run_command(&r, NULL, "check", "--header=1", "--csv", "-k2,2n", f->in[0], f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_int_equal(number_of(r.out, "records:", 10), 4);
 	run_free(&r);
@@ -521,7 +466,7 @@ static void test_check_forms(void **state)
 	assert_non_null(strstr(r.err, "standard input: line 2 is out of order"));
 	run_free(&r);
 	expect_trouble(NULL, "No such file", "", "check", f->out, NULL);
-	expect_trouble(NULL, "options '-gn' are incompatible", "", "check", "-gn", f->in, NULL);
+	expect_trouble(NULL, "options '-gn' are incompatible", "", "check", "-gn", f->in[0], NULL);
 }
 
 int main(void)

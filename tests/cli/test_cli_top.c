@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/fixture.h"
 #include "cli/model.h"
 #include "cli/run.h"
 
@@ -23,83 +24,30 @@
 #define RECORDS_MOST 600
 #define SIZE_MOST 40
 
-typedef struct fixture {
-	char *dir, *in, *other, *out;
-} fixture;
-
-static int fixture_make(void **state)
-{
-	fixture *f = calloc(1, sizeof(*f));
-
-	assert_non_null(f);
-	f->dir = test_dir_make();
-	f->in = test_path(f->dir, "in");
-	f->other = test_path(f->dir, "other");
-	f->out = test_path(f->dir, "out");
-	*state = f;
-	return 0;
-}
-
-static int fixture_free(void **state)
-{
-	fixture *f = *state;
-
-	test_dir_remove(f->dir);
-	free(f->in);
-	free(f->other);
-	free(f->out);
-	free(f);
-	return 0;
-}
-
-/* Run with this input and these arguments, up to NULL, and see what comes out. */
-static void expect(const char *in, const char *out, ...)
-{
-	const char *args[16];
-	run_setup setup = { 0 };
-	va_list ap;
-	size_t n = 0;
-	run r;
-
-	va_start(ap, out);
-	do {
-		assert_true(n < 16);
-		args[n] = va_arg(ap, const char *);
-	} while (args[n++]);
-	va_end(ap);
-	setup.in = in;
-	setup.in_bytes = strlen(in);
-	run_args(&r, &setup, args);
-	assert_status(&r, 0);
-	assert_string_equal(r.out, out);
-	assert_string_equal(r.err, "");
-	run_free(&r);
-}
-
 static void test_top_lines(void **state)
 {
 	static const char in[] = "m 5\nb 12\nx 7\na 1\nb 12\nz 3\nc 2\nd 9\ne 10\nf 11\ng 4\nh 6";
 
 	(void)state;
-	expect("", "", "top", NULL);
-	expect(in, "a 1\nb 12\nb 12\nc 2\nd 9\ne 10\nf 11\ng 4\nh 6\nm 5\n", "top", NULL);
-	expect(in, "a 1\nb 12\nb 12\n", "top", "-n", "3", NULL);
-	expect(in, "a 1\nb 12\nb 12\n", "top", "-n3", "-", NULL);
-	expect(in, "a 1\nb 12\nb 12\n", "top", "--count=3", NULL);
-	expect(in, "a 1\nb 12\nc 2\n", "top", "-u", "--count", "3", NULL);
-	expect(in, "c 2\nd 9\n", "top", "-u", "-n", "2", "--skip=2", NULL);
-	expect(in, "", "top", "-n", "0", NULL);
-	expect(in, "", "top", "--skip=100", NULL);
-	expect(in, "z 3\n", "top", "--skip=11", NULL);
-	expect(in, "z 3\nx 7\n", "top", "-r", "-n2", NULL);
-	expect(in, "a 1\nc 2\nz 3\n", "top", "-k2n", "-n3", NULL);
-	expect(in, "b 12\nb 12\nf 11\n", "top", "-k", "2,2nr", "-n", "3", NULL);
-	expect("9\n10\n8\n", "8\n9\n", "top", "--numeric-sort", "-n", "2", NULL);
-	expect("9\n10\n8\n", "8\n9\n", "top", "--sort=numeric", "-n", "2", NULL);
-	expect("head\n9\n10\n8\n", "head\n10\n", "top", "--header=1", "-n", "1", NULL);
-	expect("head\n9\n10\n8\n", "head\n", "top", "--header=1", "-n", "0", NULL);
-	expect("b,2\na,\"1,5\"\n", "a,\"1,5\"\n", "top", "--csv", "-k2", "-n1", NULL);
-	expect("b\na", "a\nb\n", "top", "-n18446744073709551615", "--skip", "0", NULL);
+	expect_output("", "", "top", NULL);
+	expect_output(in, "a 1\nb 12\nb 12\nc 2\nd 9\ne 10\nf 11\ng 4\nh 6\nm 5\n", "top", NULL);
+	expect_output(in, "a 1\nb 12\nb 12\n", "top", "-n", "3", NULL);
+	expect_output(in, "a 1\nb 12\nb 12\n", "top", "-n3", "-", NULL);
+	expect_output(in, "a 1\nb 12\nb 12\n", "top", "--count=3", NULL);
+	expect_output(in, "a 1\nb 12\nc 2\n", "top", "-u", "--count", "3", NULL);
+	expect_output(in, "c 2\nd 9\n", "top", "-u", "-n", "2", "--skip=2", NULL);
+	expect_output(in, "", "top", "-n", "0", NULL);
+	expect_output(in, "", "top", "--skip=100", NULL);
+	expect_output(in, "z 3\n", "top", "--skip=11", NULL);
+	expect_output(in, "z 3\nx 7\n", "top", "-r", "-n2", NULL);
+	expect_output(in, "a 1\nc 2\nz 3\n", "top", "-k2n", "-n3", NULL);
+	expect_output(in, "b 12\nb 12\nf 11\n", "top", "-k", "2,2nr", "-n", "3", NULL);
+	expect_output("9\n10\n8\n", "8\n9\n", "top", "--numeric-sort", "-n", "2", NULL);
+	expect_output("9\n10\n8\n", "8\n9\n", "top", "--sort=numeric", "-n", "2", NULL);
+	expect_output("head\n9\n10\n8\n", "head\n10\n", "top", "--header=1", "-n", "1", NULL);
+	expect_output("head\n9\n10\n8\n", "head\n", "top", "--header=1", "-n", "0", NULL);
+	expect_output("b,2\na,\"1,5\"\n", "a,\"1,5\"\n", "top", "--csv", "-k2", "-n1", NULL);
+	expect_output("b\na", "a\nb\n", "top", "-n18446744073709551615", "--skip", "0", NULL);
 }
 
 /* Records: what extmem sort writes from some rank on, in little memory and with runs, too. */
@@ -124,7 +72,7 @@ static void test_top_records(void **state)
 		assert_non_null(records);
 		model_random(&m, &rng, size);
 		model_records(&rng, records, n, size, test_below(&rng, 2) == 0);
-		write_file(f->in, records, n * size);
+		write_file(f->in[0], records, n * size);
 		snprintf(record_size, sizeof(record_size), "--record-size=%u", (unsigned)size);
 		snprintf(count, sizeof(count), "--count=%u", (unsigned)k);
 		snprintf(skip, sizeof(skip), "--skip=%u", (unsigned)from);
@@ -146,7 +94,7 @@ static void test_top_records(void **state)
 		args[a++] = test_below(&rng, 2) == 0 ? "-S16M" : "--parallel=2";
 		args[a++] = "-o";
 		args[a++] = f->out;
-		args[a++] = f->in;
+		args[a++] = f->in[0];
 		args[a] = NULL;
 		run_args(&r, NULL, args);
 		assert_status(&r, 0);
@@ -185,9 +133,9 @@ static void test_shuffle(void **state)
 
 	for (i = 0; i < 4000; i++)
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%04u\n", (unsigned)i);
-	write_file(f->in, text, at);
+	write_file(f->in[0], text, at);
 	/* All are there; the same seed gives the same order, whatever may be used. */
-	run_command(&r, NULL, "shuffle", "--seed=7", f->in, NULL);
+	run_command(&r, NULL, "shuffle", "--seed=7", f->in[0], NULL);
 	assert_status(&r, 0);
 	sorted = sorted_text(text, at);
 	again = sorted_text(r.out, r.out_bytes);
@@ -195,48 +143,48 @@ static void test_shuffle(void **state)
 	assert_string_not_equal(r.out, text);
 	free(sorted);
 	free(again);
-	run_command(&s, NULL, "shuffle", "--seed", "7", "--run-size=300", "-S", "16M", "--parallel=1", f->in, NULL);
+	run_command(&s, NULL, "shuffle", "--seed", "7", "--run-size=300", "-S", "16M", "--parallel=1", f->in[0], NULL);
 	assert_status(&s, 0);
 	assert_string_equal(r.out, s.out);
 	run_free(&s);
 	/* Records, and a sample, are chosen by the same numbers. */
-	run_command(&s, NULL, "shuffle", "--seed=7", "--record-size=5", f->in, NULL);
+	run_command(&s, NULL, "shuffle", "--seed=7", "--record-size=5", f->in[0], NULL);
 	assert_status(&s, 0);
 	assert_string_equal(r.out, s.out);
 	run_free(&s);
-	run_command(&s, NULL, "shuffle", "--seed=7", "-n", "13", f->in, NULL);
+	run_command(&s, NULL, "shuffle", "--seed=7", "-n", "13", f->in[0], NULL);
 	assert_status(&s, 0);
 	assert_int_equal(s.out_bytes, 13 * 5);
 	assert_memory_equal(r.out, s.out, 13 * 5);
 	run_free(&s);
-	run_command(&s, NULL, "shuffle", "--seed=8", f->in, NULL);
+	run_command(&s, NULL, "shuffle", "--seed=8", f->in[0], NULL);
 	assert_status(&s, 0);
 	assert_string_not_equal(r.out, s.out);
 	run_free(&s);
 	/* In place. */
-	run_command(&s, NULL, "shuffle", "--seed=7", "-o", f->in, f->in, NULL);
+	run_command(&s, NULL, "shuffle", "--seed=7", "-o", f->in[0], f->in[0], NULL);
 	assert_status(&s, 0);
 	run_free(&s);
-	assert_file(f->in, r.out, r.out_bytes);
+	assert_file(f->in[0], r.out, r.out_bytes);
 	run_free(&r);
 	/* Without a seed the order is another one each time, and --verbose tells how to get it again. */
-	run_command(&r, NULL, "shuffle", "--verbose", f->in, NULL);
+	run_command(&r, NULL, "shuffle", "--verbose", f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_non_null(strstr(r.err, "--seed="));
 	strtok(strstr(r.err, "--seed="), "\n");
-	run_command(&s, NULL, "shuffle", strstr(r.err, "--seed="), f->in, NULL);
+	run_command(&s, NULL, "shuffle", strstr(r.err, "--seed="), f->in[0], NULL);
 	assert_status(&s, 0);
 	assert_string_equal(r.out, s.out);
 	run_free(&s);
-	run_command(&s, NULL, "shuffle", f->in, NULL);
+	run_command(&s, NULL, "shuffle", f->in[0], NULL);
 	assert_status(&s, 0);
 	assert_string_not_equal(r.out, s.out);
 	run_free(&s);
 	run_free(&r);
-	expect("head\nx\nx\n", "head\nx\nx\n", "shuffle", "--header=1", NULL);
-	expect("", "", "shuffle", NULL);
-	expect("x", "x\n", "shuffle", NULL);
-	expect("x", "x\n", "shuffle", "-n5", NULL);
+	expect_output("head\nx\nx\n", "head\nx\nx\n", "shuffle", "--header=1", NULL);
+	expect_output("", "", "shuffle", NULL);
+	expect_output("x", "x\n", "shuffle", NULL);
+	expect_output("x", "x\n", "shuffle", "-n5", NULL);
 }
 
 static void test_zero_terminated(void **state)
@@ -264,13 +212,13 @@ static void test_statistics(void **state)
 	const fixture *f = *state;
 	run r;
 
-	write_file(f->in, "b\na\nc\n", 6);
-	run_command(&r, NULL, "top", "-n", "2", "--stats", "-o", f->out, f->in, NULL);
+	write_file(f->in[0], "b\na\nc\n", 6);
+	run_command(&r, NULL, "top", "-n", "2", "--stats", "-o", f->out, f->in[0], NULL);
 	assert_status(&r, 0);
 	if (strstr(r.err, "3 records in, 2 out; sorted in memory") == NULL)
 		fail_msg("%s", r.err);
 	run_free(&r);
-	run_command(&r, NULL, "shuffle", "--stats=json", "-o", f->out, f->in, NULL);
+	run_command(&r, NULL, "shuffle", "--stats=json", "-o", f->out, f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_non_null(strstr(r.err, "\"runs\": 0"));
 	run_free(&r);
@@ -302,8 +250,8 @@ static void test_mistakes(void **state)
 	expect_trouble(NULL, "top", "--seed", "top", "--seed=1", NULL);
 	expect_trouble(NULL, "top", "'m'", "top", "-m", NULL);
 	expect_trouble(NULL, "top", "--plan", "top", "--plan", NULL);
-	expect_trouble(NULL, "top", f->other, "top", f->other, NULL);
-	expect_trouble(NULL, "top", "-t is for lines", "top", "--record-size=4", "-t,", f->other, NULL);
+	expect_trouble(NULL, "top", f->in[1], "top", f->in[1], NULL);
+	expect_trouble(NULL, "top", "-t is for lines", "top", "--record-size=4", "-t,", f->in[1], NULL);
 	expect_trouble(NULL, "shuffle", "-n 0", "shuffle", "-n", "0", NULL);
 	expect_trouble(NULL, "shuffle", "--seed x", "shuffle", "--seed=x", NULL);
 	expect_trouble(NULL, "shuffle", "--skip", "shuffle", "--skip=1", NULL);
@@ -313,12 +261,12 @@ static void test_mistakes(void **state)
 	expect_trouble(NULL, "shuffle", "--csv: the order is random", "shuffle", "--csv", NULL);
 	expect_trouble(NULL, "shuffle", "--numeric-sort: the order", "shuffle", "--numeric-sort", NULL);
 	expect_trouble(NULL, "shuffle", "--sort: the order is random", "shuffle", "--sort=month", NULL);
-	expect_trouble(NULL, "shuffle", f->other, "shuffle", f->other, NULL);
-	write_file(f->in, "12345", 5);
-	expect_trouble(NULL, "shuffle", f->in, "shuffle", "--record-size=4", f->in, NULL);
-	expect_trouble(NULL, "top", f->in, "top", "--record-size=4", f->in, NULL);
-	write_file(f->in, "", 0);
-	expect_trouble(NULL, "top", "-S 1M", "top", "-S", "1M", "--record-size=300000", f->in, NULL);
+	expect_trouble(NULL, "shuffle", f->in[1], "shuffle", f->in[1], NULL);
+	write_file(f->in[0], "12345", 5);
+	expect_trouble(NULL, "shuffle", f->in[0], "shuffle", "--record-size=4", f->in[0], NULL);
+	expect_trouble(NULL, "top", f->in[0], "top", "--record-size=4", f->in[0], NULL);
+	write_file(f->in[0], "", 0);
+	expect_trouble(NULL, "top", "-S 1M", "top", "-S", "1M", "--record-size=300000", f->in[0], NULL);
 }
 
 int main(void)

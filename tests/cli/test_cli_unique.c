@@ -17,105 +17,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/fixture.h"
 #include "cli/model.h"
 #include "cli/run.h"
 
 #define ROUNDS 60
-#define INPUTS 3
 #define RECORDS_MOST 400
 #define SIZE_MOST 40
-
-typedef struct fixture {
-	char *dir, *in[INPUTS], *out;
-} fixture;
-
-static int fixture_make(void **state)
-{
-	fixture *f = calloc(1, sizeof(*f));
-	char name[16];
-	int i;
-
-	assert_non_null(f);
-	f->dir = test_dir_make();
-	for (i = 0; i < INPUTS; i++) {
-		snprintf(name, sizeof(name), "in%d", i);
-		f->in[i] = test_path(f->dir, name);
-	}
-	f->out = test_path(f->dir, "out");
-	*state = f;
-	return 0;
-}
-
-static int fixture_free(void **state)
-{
-	fixture *f = *state;
-	int i;
-
-	test_dir_remove(f->dir);
-	for (i = 0; i < INPUTS; i++)
-		free(f->in[i]);
-	free(f->out);
-	free(f);
-	return 0;
-}
-
-static void put(const char *path, const char *text)
-{
-	write_file(path, text, strlen(text));
-}
-
-/* Run with this input and these arguments, up to NULL, and see what comes out. */
-static void expect(const char *in, const char *out, ...)
-{
-	const char *args[16];
-	run_setup setup = { 0 };
-	va_list ap;
-	size_t n = 0;
-	run r;
-
-	va_start(ap, out);
-	do {
-		assert_true(n < 16);
-		args[n] = va_arg(ap, const char *);
-	} while (args[n++]);
-	va_end(ap);
-	setup.in = in;
-	setup.in_bytes = strlen(in);
-	run_args(&r, &setup, args);
-	assert_status(&r, 0);
-	assert_string_equal(r.out, out);
-	assert_string_equal(r.err, "");
-	run_free(&r);
-}
 
 static void test_choices(void **state)
 {
 	static const char in[] = "b\na\nb\nd\na\nb\nc";
 
 	(void)state;
-	expect("", "", "unique", NULL);
-	expect("", "", "unique", "-c", NULL);
-	expect("x", "1\tx\n", "unique", "-c", NULL);
-	expect(in, "a\nb\nc\nd\n", "unique", NULL);
-	expect(in, "2\ta\n3\tb\n1\tc\n1\td\n", "unique", "-c", NULL);
-	expect(in, "2\ta\n3\tb\n1\tc\n1\td\n", "unique", "--count", "-", NULL);
-	expect(in, "a\nb\n", "unique", "-d", NULL);
-	expect(in, "a\nb\n", "unique", "--repeated", NULL);
-	expect(in, "2\ta\n3\tb\n", "unique", "-cd", NULL);
-	expect(in, "c\nd\n", "unique", "-u", NULL);
-	expect(in, "c\nd\n", "unique", "--unique", NULL);
-	expect(in, "b\n", "unique", "--min-count=3", NULL);
-	expect(in, "a\nc\nd\n", "unique", "--max-count=2", NULL);
-	expect(in, "2\ta\n", "unique", "--min-count=2", "--max-count", "2", "-c", NULL);
+	expect_output("", "", "unique", NULL);
+	expect_output("", "", "unique", "-c", NULL);
+	expect_output("x", "1\tx\n", "unique", "-c", NULL);
+	expect_output(in, "a\nb\nc\nd\n", "unique", NULL);
+	expect_output(in, "2\ta\n3\tb\n1\tc\n1\td\n", "unique", "-c", NULL);
+	expect_output(in, "2\ta\n3\tb\n1\tc\n1\td\n", "unique", "--count", "-", NULL);
+	expect_output(in, "a\nb\n", "unique", "-d", NULL);
+	expect_output(in, "a\nb\n", "unique", "--repeated", NULL);
+	expect_output(in, "2\ta\n3\tb\n", "unique", "-cd", NULL);
+	expect_output(in, "c\nd\n", "unique", "-u", NULL);
+	expect_output(in, "c\nd\n", "unique", "--unique", NULL);
+	expect_output(in, "b\n", "unique", "--min-count=3", NULL);
+	expect_output(in, "a\nc\nd\n", "unique", "--max-count=2", NULL);
+	expect_output(in, "2\ta\n", "unique", "--min-count=2", "--max-count", "2", "-c", NULL);
 	/* All limits hold. */
-	expect(in, "b\n", "unique", "-d", "--min-count=3", NULL);
-	expect(in, "b\n", "unique", "--min-count=3", "-d", NULL);
-	expect(in, "c\nd\n", "unique", "-u", "--max-count=5", NULL);
-	expect(in, "d\nc\nb\na\n", "unique", "-r", NULL);
+	expect_output(in, "b\n", "unique", "-d", "--min-count=3", NULL);
+	expect_output(in, "b\n", "unique", "--min-count=3", "-d", NULL);
+	expect_output(in, "c\nd\n", "unique", "-u", "--max-count=5", NULL);
+	expect_output(in, "d\nc\nb\na\n", "unique", "-r", NULL);
 	/* What is said to be sorted is taken as it comes. */
-	expect("b\nb\na\nb\n", "2\tb\n1\ta\n1\tb\n", "unique", "-c", "--presorted", NULL);
-	expect("b\nb\na\nb\n", "b\n", "unique", "-d", "--presorted", NULL);
-	expect("b\nb\na\nb\n", "b\na\nb\n", "unique", "--presorted", NULL);
+	expect_output("b\nb\na\nb\n", "2\tb\n1\ta\n1\tb\n", "unique", "-c", "--presorted", NULL);
+	expect_output("b\nb\na\nb\n", "b\n", "unique", "-d", "--presorted", NULL);
+	expect_output("b\nb\na\nb\n", "b\na\nb\n", "unique", "--presorted", NULL);
 }
 
 /* Keys decide, and the first of what is equal comes out. */
@@ -123,16 +60,16 @@ static void test_keys(void **state)
 {
 	fixture *f = *state;
 
-	expect("x 2\ny 1\nz 2\n", "1\ty 1\n2\tx 2\n", "unique", "-c", "-k2", NULL);
-	expect("x,10\ny,9\nz,9.0\n", "2\ty,9\n1\tx,10\n", "unique", "-c", "-t,", "-k2n", NULL);
-	expect("B\na\nb\nA\n", "2\ta\n2\tB\n", "unique", "-cf", NULL);
-	expect("a-b\nab\n", "1\ta-b\n1\tab\n", "unique", "-c", NULL);
-	expect("a-b\nab\n", "2\ta-b\n", "unique", "-c", "--dictionary-order", NULL);
-	expect("a-b\nab\n", "2\ta-b\n", "unique", "-c", "-k1d", NULL);
-	expect("head\nb\na\nb\n", "head\n1\ta\n2\tb\n", "unique", "-c", "--header=1", NULL);
-	put(f->in[0], "head\na\nc\n");
-	put(f->in[1], "b\nc\n");
-	expect("", "head\n1\ta\n1\tb\n2\tc\n", "unique", "-c", "--header=1", "--presorted", f->in[0], f->in[1], NULL);
+	expect_output("x 2\ny 1\nz 2\n", "1\ty 1\n2\tx 2\n", "unique", "-c", "-k2", NULL);
+	expect_output("x,10\ny,9\nz,9.0\n", "2\ty,9\n1\tx,10\n", "unique", "-c", "-t,", "-k2n", NULL);
+	expect_output("B\na\nb\nA\n", "2\ta\n2\tB\n", "unique", "-cf", NULL);
+	expect_output("a-b\nab\n", "1\ta-b\n1\tab\n", "unique", "-c", NULL);
+	expect_output("a-b\nab\n", "2\ta-b\n", "unique", "-c", "--dictionary-order", NULL);
+	expect_output("a-b\nab\n", "2\ta-b\n", "unique", "-c", "-k1d", NULL);
+	expect_output("head\nb\na\nb\n", "head\n1\ta\n2\tb\n", "unique", "-c", "--header=1", NULL);
+	write_text(f->in[0], "head\na\nc\n");
+	write_text(f->in[1], "b\nc\n");
+	expect_output("", "head\n1\ta\n1\tb\n2\tc\n", "unique", "-c", "--header=1", "--presorted", f->in[0], f->in[1], NULL);
 }
 
 static void test_records(void **state)
@@ -140,15 +77,15 @@ static void test_records(void **state)
 	static const char counted[] = "a1\2\0\0\0\0\0\0\0b1\1\0\0\0\0\0\0\0";
 	fixture *f = *state;
 
-	put(f->in[0], "b1a1a2");
-	expect("", "a1b1", "unique", "--record-size=2", "-k0:u8", f->in[0], NULL);
-	expect("", "a1", "unique", "--record-size=2", "-k0:u8", "-d", f->in[0], NULL);
-	expect("", "b1a1", "unique", "--record-size=2", "-k0:u8", "-r", f->in[0], NULL);
-	expect("", "a1a2b1", "unique", "--record-size=2", "-u", f->in[0], NULL);
-	expect("", "", "unique", "--record-size=2", "-k0:u8", "-c", "-o", f->out, f->in[0], NULL);
+	write_text(f->in[0], "b1a1a2");
+	expect_output("", "a1b1", "unique", "--record-size=2", "-k0:u8", f->in[0], NULL);
+	expect_output("", "a1", "unique", "--record-size=2", "-k0:u8", "-d", f->in[0], NULL);
+	expect_output("", "b1a1", "unique", "--record-size=2", "-k0:u8", "-r", f->in[0], NULL);
+	expect_output("", "a1a2b1", "unique", "--record-size=2", "-u", f->in[0], NULL);
+	expect_output("", "", "unique", "--record-size=2", "-k0:u8", "-c", "-o", f->out, f->in[0], NULL);
 	assert_file(f->out, counted, sizeof(counted) - 1);
-	put(f->in[0], "a1a2b1");
-	expect("", "", "unique", "--record-size=2", "-k0:u8", "-c", "--presorted", "-o", f->in[0], f->in[0], NULL);
+	write_text(f->in[0], "a1a2b1");
+	expect_output("", "", "unique", "--record-size=2", "-k0:u8", "-c", "--presorted", "-o", f->in[0], f->in[0], NULL);
 	assert_file(f->in[0], counted, sizeof(counted) - 1);
 }
 
@@ -156,19 +93,19 @@ static void test_merge(void **state)
 {
 	fixture *f = *state;
 
-	put(f->in[0], "a\nc");
-	put(f->in[1], "b\nc\nd\n");
-	expect("b\n", "a\nb\nb\nc\nc\nd\n", "merge", f->in[0], f->in[1], "-", NULL);
-	expect("", "a\nb\nc\nd\n", "merge", "-u", f->in[0], f->in[1], NULL);
-	expect("b\na\n", "b\na\n", "merge", NULL);
-	expect("", "", "merge", "-o", f->in[0], "--batch-size=2", f->in[0], f->in[1], f->in[1], NULL);
+	write_text(f->in[0], "a\nc");
+	write_text(f->in[1], "b\nc\nd\n");
+	expect_output("b\n", "a\nb\nb\nc\nc\nd\n", "merge", f->in[0], f->in[1], "-", NULL);
+	expect_output("", "a\nb\nc\nd\n", "merge", "-u", f->in[0], f->in[1], NULL);
+	expect_output("b\na\n", "b\na\n", "merge", NULL);
+	expect_output("", "", "merge", "-o", f->in[0], "--batch-size=2", f->in[0], f->in[1], f->in[1], NULL);
 	assert_file(f->in[0], "a\nb\nb\nc\nc\nc\nd\nd\n", 16);
-	put(f->in[0], "b2a1");
-	put(f->in[1], "b1a2");
-	expect("", "b2b1a1a2", "merge", "--record-size=2", "-k0:u8:r", f->in[0], f->in[1], NULL);
-	expect("", "b2a1", "merge", "--record-size=2", "-k0:u8", "-ru", f->in[0], f->in[1], NULL);
+	write_text(f->in[0], "b2a1");
+	write_text(f->in[1], "b1a2");
+	expect_output("", "b2b1a1a2", "merge", "--record-size=2", "-k0:u8:r", f->in[0], f->in[1], NULL);
+	expect_output("", "b2a1", "merge", "--record-size=2", "-k0:u8", "-ru", f->in[0], f->in[1], NULL);
 	/* The same as extmem sort -m. */
-	expect("", "b2b1a1a2", "sort", "-m", "--record-size=2", "-k0:u8:r", f->in[0], f->in[1], NULL);
+	expect_output("", "b2b1a1a2", "sort", "-m", "--record-size=2", "-k0:u8:r", f->in[0], f->in[1], NULL);
 }
 
 /* The order of a model as options. */
@@ -240,8 +177,8 @@ static void test_random_files(void **state)
 		snprintf(most_text, sizeof(most_text), "--max-count=%zu", most);
 		if (!merge && most != SIZE_MAX)
 			args[a++] = most_text;
-		for (k = 0; k < INPUTS; k++) {
-			const size_t some = k + 1 == INPUTS ? n - at : (size_t)test_below(&rng, n - at + 1);
+		for (k = 0; k < FIXTURE_INPUTS; k++) {
+			const size_t some = k + 1 == FIXTURE_INPUTS ? n - at : (size_t)test_below(&rng, n - at + 1);
 
 			if (merge || presorted)
 				model_sort(&m, records + at * m.size, some, 0);
@@ -267,7 +204,7 @@ static void test_trouble(void **state)
 {
 	fixture *f = *state;
 
-	put(f->in[0], "abc");
+	write_text(f->in[0], "abc");
 	expect_trouble(NULL, "--min-count 0: must be at least 1", "", "unique", "--min-count=0", f->in[0], NULL);
 	expect_trouble(NULL, "--max-count", "", "unique", "--max-count=x", f->in[0], NULL);
 	expect_trouble(NULL, "at least 2 and at most 1", "", "unique", "-du", f->in[0], NULL);

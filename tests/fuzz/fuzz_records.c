@@ -292,8 +292,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	memset(&t, 0, sizeof t);
 	memset(&opts, 0, sizeof opts);
 	format.kind = data[0] % 2 != 0 ? EM_FORMAT_PREFIXED : EM_FORMAT_DELIMITED;
-	format.width = 1u << data[0] / 2 % 4;
-	format.flags = (data[0] & 8) != 0 ? EM_FORMAT_BIG_ENDIAN : 0;
+	if (format.kind == EM_FORMAT_PREFIXED) {
+		format.width = 1u << data[0] / 2 % 4;
+		format.flags = (data[0] & 8) != 0 ? EM_FORMAT_BIG_ENDIAN : 0;
+	}
 	format.delimiter = data[1];
 	opts.format = t.format = format;
 	opts.chunk_bytes = (size_t)4096 * (1 + data[2] % 4);

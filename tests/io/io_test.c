@@ -54,6 +54,21 @@ em_file *io_open(em_ctx *ctx, const char *path, unsigned flags)
 	return f;
 }
 
+void io_assert_not_direct(const char *backend, const char *path, unsigned flags, em_errinfo *err)
+{
+	io_setup setup = {0};
+	em_ctx *ctx;
+	em_file *f;
+
+	memset(err, 0, sizeof *err);
+	setup.backend = backend;
+	setup.direct = EM_DIRECT_ON;
+	ctx = io_ctx(&setup);
+	assert_int_equal(emi_file_open(&f, ctx, path, flags, err), EM_ERR_NOTSUP);
+	assert_null(f);
+	em_ctx_close(ctx);
+}
+
 em_status io_read(em_file *f, void *buf, size_t bytes, uint64_t offset, em_errinfo *err)
 {
 	emi_request rq;
@@ -154,7 +169,7 @@ static void end(traffic *t, unsigned i)
 	if (!rq->buf)
 		return;
 	assert_int_equal(rq->done, rq->bytes);
-	if (!rq->write)
+	if (rq->kind == EMI_READ)
 		assert_memory_equal(rq->buf, t->model + rq->offset, rq->bytes);
 }
 

@@ -30,6 +30,9 @@ em_ctx *io_ctx(const io_setup *setup);
 /* Open a file or fail the test. */
 em_file *io_open(em_ctx *ctx, const char *path, unsigned flags);
 
+/* With direct "on", opening a file fails for want of it; err tells that. */
+void io_assert_not_direct(const char *backend, const char *path, unsigned flags, em_errinfo *err);
+
 /* Random reads and writes in flight together, each checked against a model of the file, until at least volume
  * bytes were moved; all sizes are multiples of 4096 when pages is set. */
 void io_traffic(em_ctx *ctx, em_file *f, uint64_t volume, int pages);

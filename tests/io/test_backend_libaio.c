@@ -155,75 +155,61 @@ static void test_end_of_file(void **state)
 	test_dir_remove(dir);
 }
 
-/* Faults below the retries, on the asynchronous way: all are survived, and EIO is told with its place. */
+/* Traffic through a backend below which so many operations fail, from the nth on: how many did.  Returns whether it was direct. */
+static int faulty_traffic(em_fault *fault, uint32_t ops, uint64_t nth, uint64_t times, int32_t sys_errno)
+{
+	const em_backend *aio = em_backend_find("libaio");
+	char *dir = test_dir_make();
+	io_setup setup = {0};
+	em_ctx *ctx;
+	em_file *f;
+	int direct;
+
+	em_fault_init(fault, aio);
+	fault->ops = ops;
+	fault->nth = nth;
+	fault->times = times;
+	fault->sys_errno = sys_errno;
+	setup.custom = em_fault_backend(fault);
+	ctx = io_ctx(&setup);
+	f = io_open(ctx, dir, EMI_OPEN_TEMP);
+	direct = emi_file_direct(f);
+	io_traffic(ctx, f, ENOUGH, direct);
+	emi_file_close(f);
+	em_ctx_close(ctx);
+	test_dir_remove(dir);
+	return direct;
+}
+
+/* Faults below the retries, on the asynchronous way: all are survived. */
 static void test_faults(void **state)
 {
 	static const int32_t mild[] = {EINTR, EAGAIN, 0};
-	const em_backend *aio = em_backend_find("libaio");
-	char *dir = test_dir_make();
+	em_fault fault;
 	unsigned i;
 
 	(void)state;
-	if (!aio) {
-		test_dir_remove(dir);
+	if (!em_backend_find("libaio"))
 		skip();
-	}
 	for (i = 0; i < 3; i++) {
-		io_setup setup = {0};
-		em_fault fault;
-		em_ctx *ctx;
-		em_file *f;
-
-		em_fault_init(&fault, aio);
-		fault.ops = EM_FAULT_READ | EM_FAULT_WRITE;
-		fault.nth = 150;
-		fault.times = 20;
-		fault.sys_errno = mild[i];
-		setup.custom = em_fault_backend(&fault);
-		ctx = io_ctx(&setup);
-		f = io_open(ctx, dir, EMI_OPEN_TEMP);
-		io_traffic(ctx, f, ENOUGH, emi_file_direct(f));
+		faulty_traffic(&fault, EM_FAULT_READ | EM_FAULT_WRITE, 150, 20, mild[i]);
 		assert_int_equal(fault.injected, 20);
-		emi_file_close(f);
-		em_ctx_close(ctx);
 	}
-	test_dir_remove(dir);
 }
 
 /* Requests that the kernel does not take now are held back, ones that it does not take at all are made by threads. */
 static void test_submit_refused(void **state)
 {
 	static const int32_t why[] = {EAGAIN, EINTR, EINVAL, ENOSYS};
-	const em_backend *aio = em_backend_find("libaio");
-	char *dir = test_dir_make();
+	em_fault fault;
 	unsigned i;
 
 	(void)state;
-	if (!aio) {
-		test_dir_remove(dir);
+	if (!em_backend_find("libaio"))
 		skip();
-	}
-	for (i = 0; i < 4; i++) {
-		io_setup setup = {0};
-		em_fault fault;
-		em_ctx *ctx;
-		em_file *f;
-
-		em_fault_init(&fault, aio);
-		fault.ops = EM_FAULT_SUBMIT;
-		fault.nth = i < 2 ? 20 : 1;
-		fault.times = 60;
-		fault.sys_errno = why[i];
-		setup.custom = em_fault_backend(&fault);
-		ctx = io_ctx(&setup);
-		f = io_open(ctx, dir, EMI_OPEN_TEMP);
-		io_traffic(ctx, f, ENOUGH, emi_file_direct(f));
-		if (emi_file_direct(f))
+	for (i = 0; i < 4; i++)
+		if (faulty_traffic(&fault, EM_FAULT_SUBMIT, i < 2 ? 20 : 1, 60, why[i]))
 			assert_true(fault.injected > 0);
-		emi_file_close(f);
-		em_ctx_close(ctx);
-	}
-	test_dir_remove(dir);
 }
 
 int main(void)

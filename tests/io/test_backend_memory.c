@@ -144,19 +144,10 @@ static void test_named(void **state)
 
 static void test_direct_makes_no_sense(void **state)
 {
-	io_setup setup = {0};
 	em_errinfo err;
-	em_ctx *ctx;
-	em_file *f;
 
 	(void)state;
-	memset(&err, 0, sizeof err);
-	setup.backend = "memory";
-	setup.direct = EM_DIRECT_ON;
-	ctx = io_ctx(&setup);
-	assert_int_equal(emi_file_open(&f, ctx, "/tmp", EMI_OPEN_TEMP, &err), EM_ERR_NOTSUP);
-	assert_null(f);
-	em_ctx_close(ctx);
+	io_assert_not_direct("memory", "/tmp", EMI_OPEN_TEMP, &err);
 }
 
 int main(void)

@@ -28,10 +28,13 @@
 #include "io/io_test.h"
 #include "io/queue.h"
 
-enum { PAGE = 4096, PAGES = 256, LOG = 1024 };
+enum { PAGE = 4096, PAGES = 256, LOG = 1024, REQUESTS = 100 };
 
 typedef struct gate {
 	em_backend be;
+	em_ctx *ctx;
+	em_file *f;             /* NULL once it is closed */
+	emi_request rq[REQUESTS];
 	pthread_mutex_t lock;
 	pthread_cond_t change;
 	char data[PAGES * PAGE];
@@ -202,15 +205,6 @@ static gate *gate_make(uint32_t threads, int async)
 	return g;
 }
 
-static void gate_free(gate *g)
-{
-	assert_false(g->broken);
-	assert_false(g->signals);
-	pthread_mutex_destroy(&g->lock);
-	pthread_cond_destroy(&g->change);
-	free(g);
-}
-
 static void gate_set(gate *g, int closed)
 {
 	pthread_mutex_lock(&g->lock);
@@ -227,15 +221,36 @@ static void gate_await(gate *g, const unsigned *what, unsigned n)
 	pthread_mutex_unlock(&g->lock);
 }
 
-static em_file *open_gate(gate *g, em_ctx **ctx, uint32_t depth)
+static em_file *gate_file(gate *g, uint32_t depth)
 {
 	io_setup setup = {0};
 
 	setup.custom = &g->be;
 	setup.direct = EM_DIRECT_OFF;
 	setup.depth = depth;
-	*ctx = io_ctx(&setup);
-	return io_open(*ctx, "/", EMI_OPEN_TEMP);
+	g->ctx = io_ctx(&setup);
+	g->f = io_open(g->ctx, "/", EMI_OPEN_TEMP);
+	return g->f;
+}
+
+/* The first n requests went well. */
+static void gate_assert_done(gate *g, unsigned n)
+{
+	unsigned i;
+
+	for (i = 0; i < n; i++)
+		assert_int_equal(emi_wait(&g->rq[i], NULL), EM_OK);
+}
+
+static void gate_end(gate *g)
+{
+	emi_file_close(g->f);
+	em_ctx_close(g->ctx);
+	assert_false(g->broken);
+	assert_false(g->signals);
+	pthread_mutex_destroy(&g->lock);
+	pthread_cond_destroy(&g->change);
+	free(g);
 }
 
 static void test_writes_first(void **state)
@@ -243,35 +258,30 @@ static void test_writes_first(void **state)
 	static char buf[5][PAGE];
 	static const uint64_t expect[] = {0, 2, 4, 1, 3};
 	gate *g = gate_make(1, 0);
-	emi_request rq[5];
-	em_ctx *ctx;
-	em_file *f = open_gate(g, &ctx, 0);
+	em_file *f = gate_file(g, 0);
 	unsigned i;
 
 	(void)state;
-	memset(rq, 0, sizeof rq);
 	gate_set(g, 1);
-	emi_read(f, &rq[0], buf[0], PAGE, 0, NULL);
+	emi_read(f, &g->rq[0], buf[0], PAGE, 0, NULL);
 	gate_await(g, &g->entered, 1);
-	emi_read(f, &rq[1], buf[1], PAGE, 1 * PAGE, NULL);
-	emi_write(f, &rq[2], buf[2], PAGE, 2 * PAGE, NULL);
-	emi_read(f, &rq[3], buf[3], PAGE, 3 * PAGE, NULL);
-	emi_write(f, &rq[4], buf[4], PAGE, 4 * PAGE, NULL);
+	emi_read(f, &g->rq[1], buf[1], PAGE, 1 * PAGE, NULL);
+	emi_write(f, &g->rq[2], buf[2], PAGE, 2 * PAGE, NULL);
+	emi_read(f, &g->rq[3], buf[3], PAGE, 3 * PAGE, NULL);
+	emi_write(f, &g->rq[4], buf[4], PAGE, 4 * PAGE, NULL);
 	/* Still at the gate: nobody else has begun. */
-	assert_false(emi_wait_for(&rq[2], 0.001));
-	assert_false(emi_done(&rq[0]));
+	assert_false(emi_wait_for(&g->rq[2], 0.001));
+	assert_false(emi_done(&g->rq[0]));
 	gate_set(g, 0);
 	for (i = 0; i < 5; i++)
-		while (!emi_wait_for(&rq[i], 10))
+		while (!emi_wait_for(&g->rq[i], 10))
 			continue;
 	for (i = 0; i < 5; i++) {
-		assert_int_equal(emi_wait(&rq[i], NULL), EM_OK);
+		assert_int_equal(emi_wait(&g->rq[i], NULL), EM_OK);
 		assert_int_equal(g->page[i], expect[i]);
 		assert_false(pthread_equal(g->thread[i], pthread_self()));
 	}
-	emi_file_close(f);
-	em_ctx_close(ctx);
-	gate_free(g);
+	gate_end(g);
 }
 
 /* Whoever waits for what nobody has begun makes it himself. */
@@ -279,25 +289,20 @@ static void test_waiter_runs(void **state)
 {
 	static char buf[2][PAGE];
 	gate *g = gate_make(1, 0);
-	emi_request rq[2];
-	em_ctx *ctx;
-	em_file *f = open_gate(g, &ctx, 0);
+	em_file *f = gate_file(g, 0);
 
 	(void)state;
-	memset(rq, 0, sizeof rq);
 	gate_set(g, 1);
-	emi_read(f, &rq[0], buf[0], PAGE, 0, NULL);
+	emi_read(f, &g->rq[0], buf[0], PAGE, 0, NULL);
 	gate_await(g, &g->entered, 1);
-	emi_read(f, &rq[1], buf[1], PAGE, PAGE, NULL);
-	assert_int_equal(emi_wait(&rq[1], NULL), EM_OK);
+	emi_read(f, &g->rq[1], buf[1], PAGE, PAGE, NULL);
+	assert_int_equal(emi_wait(&g->rq[1], NULL), EM_OK);
 	assert_int_equal(g->page[1], 1);
 	assert_true(pthread_equal(g->thread[1], pthread_self()));
-	assert_false(emi_done(&rq[0]));
+	assert_false(emi_done(&g->rq[0]));
 	gate_set(g, 0);
-	assert_int_equal(emi_wait(&rq[0], NULL), EM_OK);
-	emi_file_close(f);
-	em_ctx_close(ctx);
-	gate_free(g);
+	assert_int_equal(emi_wait(&g->rq[0], NULL), EM_OK);
+	gate_end(g);
 }
 
 /* As many at a time as there are threads. */
@@ -305,24 +310,18 @@ static void test_several_threads(void **state)
 {
 	static char buf[5][PAGE];
 	gate *g = gate_make(3, 0);
-	emi_request rq[5];
-	em_ctx *ctx;
-	em_file *f = open_gate(g, &ctx, 0);
+	em_file *f = gate_file(g, 0);
 	unsigned i;
 
 	(void)state;
-	memset(rq, 0, sizeof rq);
 	gate_set(g, 1);
 	for (i = 0; i < 5; i++)
-		emi_read(f, &rq[i], buf[i], 16, i * 16, NULL);
+		emi_read(f, &g->rq[i], buf[i], 16, i * 16, NULL);
 	gate_await(g, &g->entered, 3);
 	assert_int_equal(f->queue.max_threads, 3);
 	gate_set(g, 0);
-	for (i = 0; i < 5; i++)
-		assert_int_equal(emi_wait(&rq[i], NULL), EM_OK);
-	emi_file_close(f);
-	em_ctx_close(ctx);
-	gate_free(g);
+	gate_assert_done(g, 5);
+	gate_end(g);
 }
 
 static void *open_later(void *arg)
@@ -343,25 +342,22 @@ static void test_close_with_pending(void **state)
 	(void)state;
 	for (async = 0; async < 2; async++) {
 		gate *g = gate_make(2, async);
-		emi_request rq[10];
 		pthread_t opener;
-		em_ctx *ctx;
-		em_file *f = open_gate(g, &ctx, 4);
+		em_file *f = gate_file(g, 4);
 		unsigned i;
 
-		memset(rq, 0, sizeof rq);
 		gate_set(g, 1);
 		for (i = 0; i < 10; i++)
-			emi_write(f, &rq[i], buf[i], PAGE, i * PAGE, NULL);
+			emi_write(f, &g->rq[i], buf[i], PAGE, i * PAGE, NULL);
 		assert_int_equal(pthread_create(&opener, NULL, open_later, g), 0);
 		emi_file_close(f);
+		g->f = NULL;
 		for (i = 0; i < 10; i++) {
-			assert_true(emi_done(&rq[i]));
-			assert_int_equal(emi_wait(&rq[i], NULL), EM_OK);
+			assert_true(emi_done(&g->rq[i]));
+			assert_int_equal(emi_wait(&g->rq[i], NULL), EM_OK);
 		}
 		pthread_join(opener, NULL);
-		em_ctx_close(ctx);
-		gate_free(g);
+		gate_end(g);
 	}
 }
 
@@ -408,8 +404,7 @@ static void users_of(gate *g, uint32_t depth)
 	pthread_t thread[USERS];
 	user u[USERS];
 	emi_io_stats stats;
-	em_ctx *ctx;
-	em_file *f = open_gate(g, &ctx, depth);
+	em_file *f = gate_file(g, depth);
 	unsigned i;
 
 	memset(&stats, 0, sizeof stats);
@@ -428,10 +423,8 @@ static void users_of(gate *g, uint32_t depth)
 	assert_int_equal(stats.ios_read, USERS * ROUNDS);
 	assert_int_equal(stats.bytes_written, USERS * ROUNDS * 4 * 512);
 	assert_int_equal(stats.bytes_read, USERS * ROUNDS * 512);
-	emi_file_close(f);
-	em_ctx_close(ctx);
 	g->signals = 0; /* the users' own threads do not block them */
-	gate_free(g);
+	gate_end(g);
 }
 
 /* Any thread may use a file. */
@@ -456,23 +449,17 @@ static void test_depth(void **state)
 {
 	static char buf[100][64];
 	gate *g = gate_make(2, 1);
-	emi_request rq[100];
-	em_ctx *ctx;
-	em_file *f = open_gate(g, &ctx, 4);
+	em_file *f = gate_file(g, 4);
 	unsigned i;
 
 	(void)state;
-	memset(rq, 0, sizeof rq);
 	for (i = 0; i < 100; i++)
-		emi_read(f, &rq[i], buf[i], 64, i * 64, NULL);
+		emi_read(f, &g->rq[i], buf[i], 64, i * 64, NULL);
 	gate_await(g, &g->taken, 100);
 	assert_true(g->most_held <= 4);
-	for (i = 0; i < 100; i++)
-		assert_int_equal(emi_wait(&rq[i], NULL), EM_OK);
+	gate_assert_done(g, 100);
 	assert_int_equal(g->entered, 0);
-	emi_file_close(f);
-	em_ctx_close(ctx);
-	gate_free(g);
+	gate_end(g);
 }
 
 /* Without requests beyond the depth no thread is started: who waits or asks collects. */
@@ -480,24 +467,18 @@ static void test_no_thread_needed(void **state)
 {
 	static char buf[4][64];
 	gate *g = gate_make(2, 1);
-	emi_request rq[4];
-	em_ctx *ctx;
-	em_file *f = open_gate(g, &ctx, 4);
+	em_file *f = gate_file(g, 4);
 	unsigned i;
 
 	(void)state;
-	memset(rq, 0, sizeof rq);
 	for (i = 0; i < 4; i++)
-		emi_write(f, &rq[i], buf[i], 64, i * 64, NULL);
-	assert_true(emi_wait_for(&rq[0], 10));
-	while (!emi_done(&rq[1]))
+		emi_write(f, &g->rq[i], buf[i], 64, i * 64, NULL);
+	assert_true(emi_wait_for(&g->rq[0], 10));
+	while (!emi_done(&g->rq[1]))
 		continue;
-	for (i = 0; i < 4; i++)
-		assert_int_equal(emi_wait(&rq[i], NULL), EM_OK);
+	gate_assert_done(g, 4);
 	assert_int_equal(f->queue.threads, 0);
-	emi_file_close(f);
-	em_ctx_close(ctx);
-	gate_free(g);
+	gate_end(g);
 }
 
 /* A backend that never takes anything: the blocking functions do it, for good unless it is only busy. */
@@ -510,26 +491,20 @@ static void test_refused(void **state)
 	(void)state;
 	for (k = 0; k < 3; k++) {
 		gate *g = gate_make(2, 1);
-		emi_request rq[50];
-		em_ctx *ctx;
-		em_file *f = open_gate(g, &ctx, 4);
+		em_file *f = gate_file(g, 4);
 
-		memset(rq, 0, sizeof rq);
 		g->refuse = why[k];
 		for (i = 0; i < 50; i++)
-			emi_write(f, &rq[i], buf[i], 64, i * 64, NULL);
+			emi_write(f, &g->rq[i], buf[i], 64, i * 64, NULL);
 		/* Also when nobody who waits makes them. */
 		for (i = 0; i < 50; i++)
-			while (i % 2 && !emi_wait_for(&rq[i], 10))
+			while (i % 2 && !emi_wait_for(&g->rq[i], 10))
 				continue;
-		for (i = 0; i < 50; i++)
-			assert_int_equal(emi_wait(&rq[i], NULL), EM_OK);
+		gate_assert_done(g, 50);
 		assert_int_equal(g->taken, 0);
 		assert_int_equal(g->entered, 50);
 		assert_int_equal(f->queue.async, why[k] == EAGAIN);
-		emi_file_close(f);
-		em_ctx_close(ctx);
-		gate_free(g);
+		gate_end(g);
 	}
 }
 
@@ -539,29 +514,26 @@ static int without_threads(int async)
 	static char buf[20][64];
 	struct rlimit none = {0, 0};
 	gate *g = gate_make(2, async);
-	emi_request rq[20];
-	em_ctx *ctx;
-	em_file *f = open_gate(g, &ctx, 4);
+	em_file *f = gate_file(g, 4);
 	pthread_t thread;
 	int wrong = 0;
 	unsigned i;
 
-	memset(rq, 0, sizeof rq);
 	if (setrlimit(RLIMIT_NPROC, &none) != 0 || (getuid() == 0 && setuid(65534) != 0))
 		return 77;
 	if (pthread_create(&thread, NULL, open_later, g) == 0)
 		return 77;
 	for (i = 0; i < 20; i++)
-		emi_write(f, &rq[i], buf[i], 64, i * 64, NULL);
+		emi_write(f, &g->rq[i], buf[i], 64, i * 64, NULL);
 	for (i = 0; i < 10; i++)
-		wrong |= emi_wait(&rq[i], NULL) != EM_OK;
+		wrong |= emi_wait(&g->rq[i], NULL) != EM_OK;
 	for (; i < 15; i++)
-		while (!emi_wait_for(&rq[i], 0.01))
+		while (!emi_wait_for(&g->rq[i], 0.01))
 			continue;
 	emi_file_close(f);
 	for (; i < 20; i++)
-		wrong |= rq[i].status != EM_OK || rq[i].state != EMI_DONE;
-	em_ctx_close(ctx);
+		wrong |= g->rq[i].status != EM_OK || g->rq[i].state != EMI_DONE;
+	em_ctx_close(g->ctx);
 	return wrong;
 }
 

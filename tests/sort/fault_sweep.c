@@ -331,6 +331,27 @@ static uint64_t sweep_for_good(trial *t)
 	return cases;
 }
 
+unsigned char *fault_expect(fault_sort *sort)
+{
+	char *dir = test_dir_make(), *in = test_path(dir, "in"), *out = test_path(dir, "out");
+	const em_ctx_opts o = sort_ctx_opts();
+	em_ctx *ctx = sort_ctx(&o);
+	em_order *order;
+	unsigned char *got;
+
+	sort_write_file(in, sort->in, sort->in_bytes);
+	assert_int_equal(sort->order(&order, ctx, NULL), EM_OK);
+	assert_int_equal(sort->files(ctx, order, in, out, &sort->opts, NULL), EM_OK);
+	got = sort_read_file(out, &sort->out_bytes);
+	sort->out = got;
+	em_order_close(order);
+	em_ctx_close(ctx);
+	free(in);
+	free(out);
+	test_dir_remove(dir);
+	return got;
+}
+
 void fault_sweep(const fault_sort *sort, const char *backend, int32_t direct, int pushed)
 {
 	static const uint32_t ops[] = { EM_FAULT_OPEN,	  EM_FAULT_SIZE, EM_FAULT_RESIZE, EM_FAULT_RESERVE,

@@ -34,6 +34,9 @@ typedef struct fault_sort {
 	size_t records;
 } fault_sort;
 
+/* Make `out' what `files' gives when nothing fails (that it is right is tested elsewhere), for free(). */
+unsigned char *fault_expect(fault_sort *sort);
+
 /* With a backend, and file to file, or pushed and pulled. */
 void fault_sweep(const fault_sort *sort, const char *backend, int32_t direct, int pushed);
 

@@ -279,9 +279,11 @@ static void test_refused(void **state)
 	format.kind = 7;
 	assert_int_equal(em_check_file(ctx, order, path, &opts, &info, NULL, NULL), EM_ERR_INVAL);
 	assert_true(err.text[0] != '\0');
+	format.kind = EM_FORMAT_DELIMITED;
+	format.width = 4;
+	assert_int_equal(em_check_file(ctx, order, path, &opts, &info, NULL, NULL), EM_ERR_INVAL);
 	format.kind = EM_FORMAT_PREFIXED;
 	format.delimiter = 0;
-	format.width = 4;
 	/* "b\na\n" as a length is far beyond the file. */
 	assert_int_equal(em_check_file(ctx, order, path, &opts, &info, NULL, NULL), EM_ERR_FORMAT);
 	info.size = 0;

@@ -23,11 +23,19 @@
 #define SEED 5u
 #define BYTES 16u
 
-static em_status make_order(em_order **out, em_ctx *ctx, em_errinfo *err)
+static em_status by_keys(em_order **out, em_ctx *ctx, em_errinfo *err)
 {
 	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, BYTES);
 
 	return em_order_keys(out, ctx, BYTES, shape.key, 1, err);
+}
+
+static em_status by_field(em_order **out, em_ctx *ctx, em_errinfo *err)
+{
+	em_text_key key;
+
+	assert_int_equal(em_text_key_parse(&key, NULL, "1.3", NULL), EM_OK);
+	return em_order_text(out, ctx, &key, 1, NULL, err);
 }
 
 static em_status top(em_ctx *ctx, const em_order *order, const char *in, const char *out, const em_sort_opts *opts,
@@ -41,83 +49,67 @@ static em_status shuffle(em_ctx *ctx, const em_order *order, const char *in, con
 {
 	em_shuffle_opts o = EM_SHUFFLE_OPTS_INIT;
 
-	(void)order;
 	o.seed = SEED;
 	o.run_records = opts->run_records;
 	o.block_bytes = opts->block_bytes;
 	o.fan_in = opts->fan_in;
 	o.errinfo = opts->errinfo;
-	return em_shuffle_files(ctx, BYTES, &in, 1, out, &o, stats);
+	return em_shuffle_files(ctx, em_order_record_size(order), &in, 1, out, &o, stats);
 }
 
-/* What the shuffle gives when nothing fails; that it is right is tested elsewhere.  For free(). */
-static unsigned char *shuffled(const unsigned char *records)
+/* Records, or lines of the same size. */
+static void sweep(const char *backend, int32_t direct, int shuffles, int text)
 {
-	char *dir = test_dir_make(), *in = test_path(dir, "in"), *out = test_path(dir, "out");
-	em_sort_opts opts = EM_SORT_OPTS_INIT;
-	const em_ctx_opts o = sort_ctx_opts();
-	em_ctx *ctx = sort_ctx(&o);
-	unsigned char *got;
-	size_t bytes;
-
-	sort_write_file(in, records, N * BYTES);
-	assert_int_equal(shuffle(ctx, NULL, in, out, &opts, NULL), EM_OK);
-	got = sort_read_file(out, &bytes);
-	assert_int_equal(bytes, N * BYTES);
-	em_ctx_close(ctx);
-	free(in);
-	free(out);
-	test_dir_remove(dir);
-	return got;
-}
-
-static void sweep(const char *backend, int32_t direct, int shuffles)
-{
+	static const char *const names[2][2] = { { "top", "top of lines" }, { "shuffling", "shuffling lines" } };
 	const em_sort_opts none = EM_SORT_OPTS_INIT;
 	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, BYTES);
 	test_rng rng = test_rng_make(test_seed());
 	unsigned char *records = sort_records(&rng, &shape, SORT_RANDOM, N), *expected;
-	uint64_t n = N;
 	fault_sort sort;
+	size_t i;
 
-	expected = shuffles ? shuffled(records) : sort_expected(&shape, records, &n, 0);
+	for (i = 0; text && i < N * BYTES; i++)
+		records[i] = i % BYTES == BYTES - 1 ? '\n' : (unsigned char)(records[i] % 90 + 33);
 	memset(&sort, 0, sizeof(sort));
-	sort.name = shuffles ? "shuffling" : "top";
-	sort.order = make_order;
+	sort.name = names[shuffles][text];
+	sort.order = text ? by_field : by_keys;
 	sort.files = shuffles ? shuffle : top;
 	sort.memory = 16u << 20;
 	sort.opts = none;
 	sort.opts.block_bytes = 4096;
 	sort.opts.run_records = RUN;
 	sort.opts.fan_in = 2;
-	sort.every = 1;
+	sort.every = text ? 3 : 1;
+	sort.spare = text;
 	sort.runs = (N + RUN - 1) / RUN;
 	sort.in = records;
 	sort.in_bytes = N * BYTES;
-	sort.out = expected + (shuffles ? 0 : FROM * BYTES);
-	sort.out_bytes = (shuffles ? N : K) * BYTES;
+	expected = fault_expect(&sort);
+	assert_int_equal(sort.out_bytes, (shuffles ? N : K) * BYTES);
 	fault_sweep(&sort, backend, direct, 0);
 	free(records);
 	free(expected);
 }
 
-static void test_top_syscall(void **state)
+static void test_top(void **state)
 {
 	(void)state;
-	sweep("syscall", EM_DIRECT_OFF, 0);
+	sweep("syscall", EM_DIRECT_OFF, 0, 0);
+	sweep("syscall", EM_DIRECT_OFF, 0, 1);
 }
 
-static void test_shuffle_memory(void **state)
+static void test_shuffle(void **state)
 {
 	(void)state;
-	sweep("memory", EM_DIRECT_OFF, 1);
+	sweep("memory", EM_DIRECT_OFF, 1, 0);
+	sweep("memory", EM_DIRECT_OFF, 1, 1);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_top_syscall),
-		cmocka_unit_test(test_shuffle_memory),
+		cmocka_unit_test(test_top),
+		cmocka_unit_test(test_shuffle),
 	};
 
 	return cmocka_run_group_tests_name("faults_top", tests, NULL, NULL);

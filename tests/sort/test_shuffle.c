@@ -20,52 +20,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <extmem/sys/backend.h>
+#include "sort/files_case.h"
 
-#include "sort/lines_model.h"
-#include "sort/sort_model.h"
-
-#define MIB ((uint64_t)1 << 20)
-
-typedef struct shuffle_case {
-	char *dir, *a, *b, *out;
-	em_errinfo err;
-	em_sort_stats stats;
-} shuffle_case;
-
-static shuffle_case case_make(void)
+/* Shuffle the first input, or both. */
+static em_status case_run(files_case *c, em_ctx *ctx, uint64_t size, uint32_t inputs, const em_shuffle_opts *opts)
 {
-	shuffle_case c;
-
-	memset(&c, 0, sizeof(c));
-	c.dir = test_dir_make();
-	c.a = test_path(c.dir, "a");
-	c.b = test_path(c.dir, "b");
-	c.out = test_path(c.dir, "out");
-	return c;
-}
-
-static void case_free(shuffle_case *c)
-{
-	free(c->a);
-	free(c->b);
-	free(c->out);
-	test_dir_remove(c->dir);
-}
-
-/* Shuffle a, or a and b. */
-static em_status case_run(shuffle_case *c, em_ctx *ctx, uint64_t size, uint32_t inputs, const em_shuffle_opts *opts)
-{
-	const char *const input[] = { c->a, c->b };
+	const char *paths[CASE_FILES];
 	em_shuffle_opts o = *opts;
 
-	memset(&c->err, 0, sizeof(c->err));
-	c->stats.size = sizeof(c->stats);
+	case_begin(c, paths);
 	o.errinfo = &c->err;
-	return em_shuffle_files(ctx, size, input, inputs, c->out, &o, &c->stats);
+	return em_shuffle_files(ctx, size, paths, inputs, c->out, &o, &c->stats);
 }
 
-static void assert_run(shuffle_case *c, em_ctx *ctx, uint64_t size, uint32_t inputs, const em_shuffle_opts *opts)
+static void assert_run(files_case *c, em_ctx *ctx, uint64_t size, uint32_t inputs, const em_shuffle_opts *opts)
 {
 	if (case_run(c, ctx, size, inputs, opts) != EM_OK)
 		fail_msg("%s: %s", em_status_name(c->err.status), c->err.text);
@@ -112,7 +80,7 @@ static unsigned char *numbered(size_t n, size_t size)
 }
 
 /* The order of the n records in the output, which must be all of them; for free(). */
-static uint32_t *order_of(const shuffle_case *c, const unsigned char *records, size_t n, size_t size)
+static uint32_t *order_of(const files_case *c, const unsigned char *records, size_t n, size_t size)
 {
 	uint32_t *order = malloc((n + 1) * sizeof(*order));
 	unsigned char *seen = calloc(1, n + 1), *got;
@@ -151,7 +119,7 @@ static void test_same_order(void **state)
 	};
 	const size_t sizes[] = { 0, 1, 2, 17, 20000 };
 	test_rng rng = test_rng_make(test_seed());
-	shuffle_case c = case_make();
+	files_case c = case_pair();
 	size_t s, w;
 
 	(void)state;
@@ -168,8 +136,8 @@ static void test_same_order(void **state)
 			const size_t split = (size_t)test_below(&rng, n + 1);
 			uint32_t *order;
 
-			sort_write_file(c.a, records, split * way[w].size);
-			sort_write_file(c.b, records + split * way[w].size, (n - split) * way[w].size);
+			sort_write_file(c.path[0], records, split * way[w].size);
+			sort_write_file(c.path[1], records + split * way[w].size, (n - split) * way[w].size);
 			opts.run_records = way[w].run;
 			opts.block_bytes = way[w].run != 0 ? 4096 : 0;
 			opts.fan_in = way[w].fan_in;
@@ -204,11 +172,11 @@ static void test_known_orders(void **state)
 	};
 	em_ctx *ctx = make_ctx(4 * MIB, 1, NULL);
 	unsigned char *records = numbered(10, 4);
-	shuffle_case c = case_make();
+	files_case c = case_pair();
 	size_t i;
 
 	(void)state;
-	sort_write_file(c.a, records, 40);
+	sort_write_file(c.path[0], records, 40);
 	for (i = 0; i < 2; i++) {
 		em_shuffle_opts opts = EM_SHUFFLE_OPTS_INIT;
 		uint32_t *order;
@@ -231,13 +199,13 @@ static void test_sample(void **state)
 	const size_t n = 4000;
 	em_ctx *ctx = make_ctx(8 * MIB, 3, NULL);
 	unsigned char *records = numbered(n, 8), *all;
-	shuffle_case c = case_make();
+	files_case c = case_pair();
 	em_shuffle_opts opts = EM_SHUFFLE_OPTS_INIT;
 	size_t bytes, i;
 
 	(void)state;
 	opts.seed = 99;
-	sort_write_file(c.a, records, n * 8);
+	sort_write_file(c.path[0], records, n * 8);
 	assert_run(&c, ctx, 8, 1, &opts);
 	all = sort_read_file(c.out, &bytes);
 	for (i = 0; i < 2 * sizeof(counts) / sizeof(counts[0]); i++) {
@@ -270,12 +238,12 @@ static void test_all_orders(void **state)
 	em_ctx *ctx = make_ctx(2 * MIB, 1, NULL);
 	unsigned char *records = numbered(4, 4);
 	unsigned count[256] = { 0 }, cell[24];
-	shuffle_case c = case_make();
+	files_case c = case_pair();
 	size_t i, cells = 0;
 	double chi;
 
 	(void)state;
-	sort_write_file(c.a, records, 16);
+	sort_write_file(c.path[0], records, 16);
 	for (i = 0; i < 1200; i++) {
 		em_shuffle_opts opts = EM_SHUFFLE_OPTS_INIT;
 		uint32_t *o;
@@ -308,7 +276,7 @@ static void test_large_order(void **state)
 	em_ctx *ctx = make_ctx(16 * MIB, 2, NULL);
 	unsigned char *records = numbered(n, 8);
 	unsigned count[100] = { 0 };
-	shuffle_case c = case_make();
+	files_case c = case_pair();
 	em_shuffle_opts opts = EM_SHUFFLE_OPTS_INIT;
 	size_t i, neighbours = 0, falls = 0;
 	uint32_t *order;
@@ -316,7 +284,7 @@ static void test_large_order(void **state)
 
 	(void)state;
 	opts.seed = 4711;
-	sort_write_file(c.a, records, n * 8);
+	sort_write_file(c.path[0], records, n * 8);
 	assert_run(&c, ctx, 8, 1, &opts);
 	order = order_of(&c, records, n, 8);
 	for (i = 0; i < n; i++) {
@@ -342,7 +310,7 @@ static void test_large_order(void **state)
 static void test_lines(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());
-	shuffle_case c = case_make();
+	files_case c = case_pair();
 	int which;
 
 	(void)state;
@@ -357,7 +325,7 @@ static void test_lines(void **state)
 		uint32_t *order;
 
 		opts.seed = test_random(&rng);
-		sort_write_file(c.a, records, n * 4);
+		sort_write_file(c.path[0], records, n * 4);
 		assert_run(&c, ctx, 4, 1, &opts);
 		order = order_of(&c, records, n, 4);
 
@@ -371,8 +339,8 @@ static void test_lines(void **state)
 			lines_add(&out, record, length);
 		}
 		split = header + (size_t)test_below(&rng, n + 1);
-		lines_write(c.a, &in, 0, split, &f, 1);
-		lines_write(c.b, &in, split, in.n, &f, 0);
+		lines_write(c.path[0], &in, 0, split, &f, 1);
+		lines_write(c.path[1], &in, split, in.n, &f, 0);
 		opts.format = which % LINES_FORMATS == 0 ? NULL : &f;
 		opts.header = header;
 		opts.run_records = test_below(&rng, 2) == 0 ? 0 : 100;
@@ -397,7 +365,7 @@ static void test_long_lines(void **state)
 	em_ctx *ctx = make_ctx(4 * MIB, 1, NULL);
 	unsigned char *line = malloc(MIB);
 	em_shuffle_opts opts = EM_SHUFFLE_OPTS_INIT;
-	shuffle_case c = case_make();
+	files_case c = case_pair();
 	size_t bytes, i, longest = 100000;
 	lines in = { 0 };
 	unsigned char *got;
@@ -410,15 +378,15 @@ static void test_long_lines(void **state)
 	{
 		const em_format f = lines_format(0);
 
-		lines_write(c.a, &in, 0, in.n, &f, 0);
+		lines_write(c.path[0], &in, 0, in.n, &f, 0);
 	}
 	assert_run(&c, ctx, 0, 1, &opts);
 	got = sort_read_file(c.out, &bytes);
 	assert_int_equal(bytes, in.filled + in.n);
 	free(got);
-	sort_write_file(c.b, line, 200000);
+	sort_write_file(c.path[1], line, 200000);
 	assert_int_equal(case_run(&c, ctx, 0, 2, &opts), EM_ERR_FORMAT);
-	if (strstr(c.err.text, c.b) == NULL)
+	if (strstr(c.err.text, c.path[1]) == NULL)
 		fail_msg("%s", c.err.text);
 	free(line);
 	lines_free(&in);
@@ -433,8 +401,8 @@ static void test_misuse(void **state)
 	const em_format f = lines_format(0);
 	em_format strange = lines_format(0);
 	em_sort_stats stats = { 0 };
-	shuffle_case c = case_make();
-	const char *const in[] = { c.a };
+	files_case c = case_pair();
+	const char *const in[] = { c.path[0] };
 
 	(void)state;
 	assert_int_equal(em_shuffle_files(NULL, 4, in, 1, c.out, NULL, NULL), EM_ERR_INVAL);
@@ -443,7 +411,7 @@ static void test_misuse(void **state)
 	assert_int_equal(em_shuffle_files(ctx, 4, in, 1, NULL, NULL, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_shuffle_files(ctx, 4, in, 1, c.out, NULL, &stats), EM_ERR_INVAL);
 	assert_int_equal(case_run(&c, ctx, 4, 1, &opts), EM_ERR_NOENT);
-	sort_write_file(c.a, "12345", 5);
+	sort_write_file(c.path[0], "12345", 5);
 	assert_int_equal(case_run(&c, ctx, 4, 1, &opts), EM_ERR_FORMAT);
 	assert_int_equal(em_shuffle_files(ctx, 5, in, 1, c.out, NULL, NULL), EM_OK);
 	sort_assert_file(c.out, "12345", 5);
@@ -476,72 +444,6 @@ static void test_misuse(void **state)
 	case_free(&c);
 }
 
-static em_status sweep_once(test_memory *mem, shuffle_case *c, em_errinfo *err, uint64_t size)
-{
-	em_ctx_opts o = sort_ctx_opts();
-	em_shuffle_opts opts = EM_SHUFFLE_OPTS_INIT;
-	const char *const inputs[] = { c->a };
-	em_ctx *ctx;
-	em_status st;
-
-	memset(err, 0, sizeof(*err));
-	o.allocator = &mem->allocator;
-	o.memory = 4 * MIB;
-	o.direct = EM_DIRECT_OFF;
-	o.threads = 2;
-	o.errinfo = err;
-	opts.errinfo = err;
-	opts.run_records = 150;
-	opts.block_bytes = 4096;
-	opts.fan_in = 2;
-	st = em_ctx_open(&ctx, &o);
-	if (st != EM_OK)
-		return st;
-	st = em_shuffle_files(ctx, size, inputs, 1, c->out, &opts, NULL);
-	em_ctx_close(ctx);
-	return st;
-}
-
-/* Every allocation fails once: nothing leaks, nothing is left, and it is told. */
-static void test_allocations(void **state)
-{
-	static const uint64_t sizes[] = { 0, 12 };
-	shuffle_case c = case_make();
-	char text[1000 * 12 + 1];
-	size_t i, s;
-
-	(void)state;
-	for (i = 0; i < 1000; i++)
-		snprintf(text + i * 12, 13, "line %06u\n", (unsigned)i);
-	sort_write_file(c.a, text, sizeof(text) - 1);
-	for (s = 0; s < 2; s++) {
-		const unsigned fds = sort_open_fds();
-		uint64_t nth;
-
-		for (nth = 1;; nth++) {
-			test_memory mem;
-			em_errinfo err;
-			em_status st;
-
-			test_memory_init(&mem, nth);
-			st = sweep_once(&mem, &c, &err, sizes[s]);
-			test_memory_assert_clean(&mem);
-			assert_int_equal(st == EM_OK, access(c.out, F_OK) == 0);
-			unlink(c.out);
-			if (!test_memory_failed(&mem)) {
-				assert_int_equal(st, EM_OK);
-				break;
-			}
-			assert_true(st == EM_ERR_NOMEM || st == EM_OK);
-			if (st != EM_OK)
-				assert_int_equal(err.status, st);
-		}
-		assert_true(nth > 20);
-		assert_int_equal(sort_open_fds(), fds);
-	}
-	case_free(&c);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -553,7 +455,6 @@ int main(void)
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_long_lines),
 		cmocka_unit_test(test_misuse),
-		cmocka_unit_test(test_allocations),
 	};
 
 	return cmocka_run_group_tests_name("shuffle", tests, NULL, NULL);

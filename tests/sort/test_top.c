@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_top.c -- the first records of an order, of one size and of any length, pushed and pulled and from file to file.
+ * test_top.c -- the first records of an order, of one size and of any length, pushed and pulled.
  *
  * What must come out is a part of what a plain stable merge sort of the tests' own gives.
  */
@@ -21,38 +21,7 @@
 #include <unistd.h>
 
 #include "sort/lines_model.h"
-#include "sort/sort_model.h"
-
-#define MIB ((uint64_t)1 << 20)
-#define ALL UINT64_MAX
-
-/* Which ranks are asked for. */
-typedef struct ranks {
-	uint64_t from, k;
-} ranks;
-
-/* The part of n sorted records that is asked for. */
-static void part_of(const ranks *r, uint64_t n, uint64_t *first, uint64_t *end)
-{
-	*first = r->from < n ? r->from : n;
-	*end = r->k < n - *first ? *first + r->k : n;
-}
-
-static em_ctx *make_ctx(uint64_t memory, uint32_t threads)
-{
-	em_ctx_opts o = sort_ctx_opts();
-
-	o.memory = memory;
-	o.threads = threads;
-	o.direct = threads == 2 ? EM_DIRECT_TRY : EM_DIRECT_OFF;
-	return sort_ctx(&o);
-}
-
-static void close_ctx(em_ctx *ctx)
-{
-	assert_true(em_ctx_memory_peak(ctx) <= em_ctx_memory(ctx));
-	em_ctx_close(ctx);
-}
+#include "sort/top_model.h"
 
 /* Pull everything and compare it. */
 static void assert_pull(em_top *t, const unsigned char *expected, size_t bytes, uint64_t n, const size_t *ends)
@@ -93,7 +62,7 @@ static void assert_top(em_ctx *ctx, const em_order *order, const em_sort_opts *o
 	em_top *t;
 
 	o.errinfo = &err;
-	part_of(r, nsorted, &first, &end);
+	top_part(r, nsorted, &first, &end);
 	if (em_top_open(&t, ctx, order, r->from, r->k, &o) != EM_OK)
 		fail_msg("%s", err.text);
 	while (at < n) {
@@ -115,30 +84,6 @@ static void assert_top(em_ctx *ctx, const em_order *order, const em_sort_opts *o
 	em_top_close(t);
 }
 
-static const ranks some_ranks[] = {
-	{ 0, 0 },   { 0, 1 },	 { 0, 10 },  { 0, 500 },   { 0, 2500 },	   { 0, ALL },
-	{ 99, 1 }, { 5998, 1 }, { 700, 30 }, { 5990, 100 }, { 10000, 5 }, { ALL, ALL }, { 3, ALL },
-};
-
-#define RANKS (sizeof(some_ranks) / sizeof(some_ranks[0]))
-
-static const sort_shape *shapes(size_t *n)
-{
-	static sort_shape shape[9];
-
-	shape[0] = sort_shape_of(EM_KEY_U32, 0, 0, 4);
-	shape[1] = sort_shape_of(EM_KEY_U64, 0, 0, 8);
-	shape[2] = sort_shape_of(EM_KEY_I64, 0, EM_KEY_DESCENDING, 8);
-	shape[3] = sort_shape_of(EM_KEY_U64, 0, 0, 16);
-	shape[4] = sort_shape_of(EM_KEY_U16, 0, EM_KEY_BIG_ENDIAN, 9);
-	shape[5] = sort_shape_of(EM_KEY_F32, 0, 0, 12);
-	shape[6] = sort_shape_of(EM_KEY_BYTES, 10, 0, 100);
-	shape[7] = sort_shape_of(EM_KEY_U64, 0, EM_KEY_DESCENDING, 33);
-	shape[8] = sort_shape_of(EM_KEY_BYTES, 16, 0, 16);
-	*n = 8;
-	return shape;
-}
-
 /* Every shape and pattern, some ranks; with candidates that fit, and with ever fewer. */
 static void test_records(void **state)
 {
@@ -149,30 +94,30 @@ static void test_records(void **state)
 	size_t shape_count, s, p, i;
 
 	(void)state;
-	shape = shapes(&shape_count);
+	shape = top_shapes(&shape_count);
 	for (s = 0; s < shape_count; s++) {
 		for (p = 0; p < SORT_PATTERNS; p++) {
 			const uint32_t flags = test_below(&rng, 3) == 0 ? EM_SORT_UNIQUE : 0;
 			unsigned char *records = sort_records(&rng, &shape[s], (sort_pattern)p, n), *sorted;
-			em_ctx *ctx = make_ctx(16 * MIB, 1 + (uint32_t)(p % 2));
+			em_ctx *ctx = top_ctx(16 * MIB, 1 + (uint32_t)(p % 2));
 			em_order *order = sort_order(ctx, &shape[s]);
 			uint64_t nsorted = n;
 
 			sorted = sort_expected(&shape[s], records, &nsorted, flags != 0);
-			for (i = 0; i < RANKS; i++) {
+			for (i = 0; i < TOP_RANKS; i++) {
 				em_sort_opts opts = EM_SORT_OPTS_INIT;
 				em_sort_stats stats;
 
 				opts.flags = flags;
 				opts.run_records = run[test_below(&rng, 3)];
 				opts.block_bytes = opts.run_records != 0 ? 4096 : 0;
-				assert_top(ctx, order, &opts, &rng, &shape[s], records, n, sorted, nsorted, &some_ranks[i],
+				assert_top(ctx, order, &opts, &rng, &shape[s], records, n, sorted, nsorted, &top_ranks[i],
 					   &stats);
-				if (some_ranks[i].k <= 500 && some_ranks[i].from < 100 && opts.run_records != 100)
+				if (top_ranks[i].k <= 500 && top_ranks[i].from < 100 && opts.run_records != 100)
 					assert_int_equal(stats.runs, 0);
 			}
 			em_order_close(order);
-			close_ctx(ctx);
+			top_ctx_close(ctx);
 			free(records);
 			free(sorted);
 		}
@@ -189,7 +134,7 @@ static void test_little_is_written(void **state)
 	uint64_t n = 100000, nsorted = n;
 	unsigned char *records = sort_records(&rng, &shape, SORT_RANDOM, n);
 	unsigned char *sorted = sort_expected(&shape, records, &nsorted, 0);
-	em_ctx *ctx = make_ctx(16 * MIB, 2);
+	em_ctx *ctx = top_ctx(16 * MIB, 2);
 	em_order *order = sort_order(ctx, &shape);
 	em_sort_stats stats;
 
@@ -211,7 +156,7 @@ static void test_little_is_written(void **state)
 	assert_top(ctx, order, &opts, &rng, &shape, records, n, sorted, n, &r, &stats);
 	assert_int_equal(stats.runs, 0);
 	em_order_close(order);
-	close_ctx(ctx);
+	top_ctx_close(ctx);
 	free(records);
 	free(sorted);
 }
@@ -244,7 +189,7 @@ static void test_comparisons(void **state)
 	const ranks r = { 0, 10 };
 	unsigned char *records = sort_records(&rng, &shape, SORT_RANDOM, n);
 	unsigned char *sorted = sort_expected(&shape, records, &nsorted, 0);
-	em_ctx *ctx = make_ctx(64 * MIB, 2);
+	em_ctx *ctx = top_ctx(64 * MIB, 2);
 	counted c = { 0, 0 };
 	em_order *order;
 	em_sort_stats stats;
@@ -256,7 +201,7 @@ static void test_comparisons(void **state)
 	assert_true(c.calls < 2 * n);
 	assert_int_equal(stats.runs, 0);
 	em_order_close(order);
-	close_ctx(ctx);
+	top_ctx_close(ctx);
 	free(records);
 	free(sorted);
 }
@@ -273,7 +218,7 @@ static void test_comparison_fails(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(when) / sizeof(when[0]); i++) {
-		em_ctx *ctx = make_ctx(64 * MIB, 1);
+		em_ctx *ctx = top_ctx(64 * MIB, 1);
 		em_sort_opts opts = EM_SORT_OPTS_INIT;
 		counted c = { 0, when[i] };
 		const em_batch *batch;
@@ -296,7 +241,7 @@ static void test_comparison_fails(void **state)
 		assert_int_equal(err.status, EM_ERR_USER);
 		em_top_close(t);
 		em_order_close(order);
-		close_ctx(ctx);
+		top_ctx_close(ctx);
 	}
 	free(records);
 }
@@ -339,7 +284,7 @@ static void assert_lines(em_ctx *ctx, const em_order *order, const em_sort_opts 
 	em_top *t;
 
 	o.errinfo = &err;
-	part_of(r, sorted->n, &first, &end);
+	top_part(r, sorted->n, &first, &end);
 	if (em_top_open(&t, ctx, order, r->from, r->k, &o) != EM_OK)
 		fail_msg("%s", err.text);
 	while (at < in->n) {
@@ -371,7 +316,7 @@ static const em_format free_format = { sizeof(em_format), EM_FORMAT_PREFIXED, 0,
 /* Lists of every kind in every order. */
 static void test_lines(void **state)
 {
-	static const ranks r[] = { { 0, 0 }, { 0, 1 }, { 0, 20 }, { 0, 600 }, { 5, ALL }, { 333, 1 }, { 800, 300 }, { 5000, 1 } };
+	static const ranks r[] = { { 0, 0 }, { 0, 1 }, { 0, 20 }, { 0, 600 }, { 5, UINT64_MAX }, { 333, 1 }, { 800, 300 }, { 5000, 1 } };
 	test_rng rng = test_rng_make(test_seed());
 	int which, pattern;
 	size_t i;
@@ -379,7 +324,7 @@ static void test_lines(void **state)
 	(void)state;
 	for (which = 0; which < LINES_ORDERS; which++) {
 		for (pattern = 0; pattern < LINES_PATTERNS; pattern++) {
-			em_ctx *ctx = make_ctx(8 * MIB, 1 + (uint32_t)(pattern % 2));
+			em_ctx *ctx = top_ctx(8 * MIB, 1 + (uint32_t)(pattern % 2));
 			em_order *order = lines_order(ctx, which);
 			const uint32_t flags = test_below(&rng, 3) == 0 ? EM_SORT_UNIQUE : 0;
 			lines in = { 0 }, sorted = { 0 };
@@ -398,7 +343,7 @@ static void test_lines(void **state)
 			lines_free(&in);
 			lines_free(&sorted);
 			em_order_close(order);
-			close_ctx(ctx);
+			top_ctx_close(ctx);
 		}
 	}
 }
@@ -408,7 +353,7 @@ static void test_long_lines(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());
 	const ranks r[] = { { 0, 400 }, { 100, 50 } };
-	em_ctx *ctx = make_ctx(4 * MIB, 2);
+	em_ctx *ctx = top_ctx(4 * MIB, 2);
 	em_order *order = lines_order(ctx, 0);
 	lines in = { 0 }, sorted = { 0 };
 	em_sort_opts opts = EM_SORT_OPTS_INIT;
@@ -434,13 +379,13 @@ static void test_long_lines(void **state)
 	lines_free(&in);
 	lines_free(&sorted);
 	em_order_close(order);
-	close_ctx(ctx);
+	top_ctx_close(ctx);
 }
 
 /* What is not allowed, and what is told then. */
 static void test_misuse(void **state)
 {
-	em_ctx *ctx = make_ctx(16 * MIB, 1), *other = make_ctx(16 * MIB, 1);
+	em_ctx *ctx = top_ctx(16 * MIB, 1), *other = top_ctx(16 * MIB, 1);
 	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, 8);
 	em_order *order = sort_order(ctx, &shape), *text = lines_order(ctx, 0);
 	em_sort_opts opts = EM_SORT_OPTS_INIT;
@@ -523,14 +468,14 @@ static void test_misuse(void **state)
 	assert_int_equal(em_top_files(ctx, order, none, 1, 0, 1, "y", NULL, &stats), EM_ERR_INVAL);
 	em_order_close(order);
 	em_order_close(text);
-	close_ctx(ctx);
-	close_ctx(other);
+	top_ctx_close(ctx);
+	top_ctx_close(other);
 }
 
 /* A record that is too long is refused, and told by its number in the batch. */
 static void test_too_long(void **state)
 {
-	em_ctx *ctx = make_ctx(2 * MIB, 2);
+	em_ctx *ctx = top_ctx(2 * MIB, 2);
 	em_order *order = lines_order(ctx, 1);
 	const size_t longest = (size_t)(2 * MIB);
 	unsigned char *record = calloc(1, longest);
@@ -556,341 +501,8 @@ static void test_too_long(void **state)
 		fail_msg("%s", err.text);
 	em_top_close(t);
 	em_order_close(order);
-	close_ctx(ctx);
+	top_ctx_close(ctx);
 	free(record);
-}
-
-/* From file to file. */
-typedef struct file_case {
-	char *dir, *a, *b, *out;
-	em_errinfo err;
-	em_sort_stats stats;
-} file_case;
-
-static file_case case_make(void)
-{
-	file_case c;
-
-	memset(&c, 0, sizeof(c));
-	c.dir = test_dir_make();
-	c.a = test_path(c.dir, "a");
-	c.b = test_path(c.dir, "b");
-	c.out = test_path(c.dir, "out");
-	return c;
-}
-
-static em_status case_run(file_case *c, em_ctx *ctx, const em_order *order, const ranks *r, const em_sort_opts *opts)
-{
-	const char *const inputs[] = { c->a, c->b };
-	em_sort_opts o = *opts;
-
-	memset(&c->err, 0, sizeof(c->err));
-	c->stats.size = sizeof(c->stats);
-	o.errinfo = &c->err;
-	return em_top_files(ctx, order, inputs, 2, r->from, r->k, c->out, &o, &c->stats);
-}
-
-static void case_free(file_case *c)
-{
-	free(c->a);
-	free(c->b);
-	free(c->out);
-	test_dir_remove(c->dir);
-}
-
-static void test_files_of_records(void **state)
-{
-	test_rng rng = test_rng_make(test_seed());
-	file_case c = case_make();
-	const sort_shape *shape;
-	size_t shape_count, s, i;
-
-	(void)state;
-	shape = shapes(&shape_count);
-	for (s = 0; s < shape_count; s++) {
-		const uint64_t n = 6000, split = test_below(&rng, n + 1);
-		const size_t bytes = shape[s].bytes;
-		unsigned char *records = sort_records(&rng, &shape[s], (sort_pattern)test_below(&rng, SORT_PATTERNS), n), *sorted;
-		em_ctx *ctx = make_ctx(8 * MIB, 1 + (uint32_t)(s % 2));
-		em_order *order = sort_order(ctx, &shape[s]);
-		uint64_t nsorted = n, first, end;
-
-		sorted = sort_expected(&shape[s], records, &nsorted, 0);
-		sort_write_file(c.a, records, (size_t)split * bytes);
-		sort_write_file(c.b, records + split * bytes, (size_t)(n - split) * bytes);
-		for (i = 0; i < RANKS; i++) {
-			em_sort_opts opts = EM_SORT_OPTS_INIT;
-
-			opts.run_records = test_below(&rng, 2) == 0 ? 0 : 200;
-			if (case_run(&c, ctx, order, &some_ranks[i], &opts) != EM_OK)
-				fail_msg("%s", c.err.text);
-			part_of(&some_ranks[i], n, &first, &end);
-			sort_assert_file(c.out, sorted + first * bytes, (size_t)(end - first) * bytes);
-			assert_int_equal(c.stats.records_in, n);
-			assert_int_equal(c.stats.records_out, end - first);
-			unlink(c.out);
-		}
-		em_order_close(order);
-		close_ctx(ctx);
-		free(records);
-		free(sorted);
-	}
-	case_free(&c);
-}
-
-static void test_files_of_lines(void **state)
-{
-	test_rng rng = test_rng_make(test_seed());
-	file_case c = case_make();
-	int round;
-
-	(void)state;
-	for (round = 0; round < 60; round++) {
-		const em_format f = lines_format(round % LINES_FORMATS);
-		em_ctx *ctx = make_ctx((4 + test_below(&rng, 8)) * MIB, 1 + (uint32_t)(round % 3));
-		em_order *order = lines_order(ctx, (int)test_below(&rng, LINES_ORDERS));
-		em_sort_opts opts = EM_SORT_OPTS_INIT;
-		lines in = { 0 };
-		ranks r;
-		uint64_t first, end;
-		size_t split, bytes, header;
-		unsigned char *text, *front;
-
-		lines_add_pattern(&in, &rng, (int)test_below(&rng, LINES_PATTERNS), (size_t)test_below(&rng, 3000), &f,
-				  round % LINES_FORMATS == 2 || round % LINES_FORMATS == 6 ? 255 : 30000);
-		split = (size_t)test_below(&rng, in.n + 1);
-		header = test_below(&rng, 2) == 0 || f.kind != EM_FORMAT_DELIMITED ? 0 : (size_t)test_below(&rng, split + 1);
-		lines_write(c.a, &in, 0, split, &f, (int)test_below(&rng, 2));
-		lines_write(c.b, &in, split, in.n, &f, (int)test_below(&rng, 2));
-		opts.format = round % LINES_FORMATS == 0 ? NULL : &f;
-		opts.header = header;
-		opts.flags = test_below(&rng, 3) == 0 ? EM_SORT_UNIQUE : 0;
-		opts.run_records = test_below(&rng, 3) == 0 ? 100 : 0;
-		r.from = test_below(&rng, 2) == 0 ? 0 : test_below(&rng, in.n + 10);
-		r.k = test_below(&rng, test_below(&rng, 2) == 0 ? 30 : in.n + 10);
-		if (case_run(&c, ctx, order, &r, &opts) != EM_OK)
-			fail_msg("%s", c.err.text);
-		assert_int_equal(c.stats.records_in, in.n - header);
-		lines_sort(order, &in, header, opts.flags != 0);
-		part_of(&r, in.n - header, &first, &end);
-		front = lines_text(&in, 0, header, &f, 0, &bytes);
-		text = malloc(in.filled + 9 * in.n + 1);
-		assert_non_null(text);
-		memcpy(text, front, bytes);
-		free(front);
-		front = lines_text(&in, header + (size_t)first, header + (size_t)end, &f, 0, &split);
-		memcpy(text + bytes, front, split);
-		sort_assert_file(c.out, text, bytes + split);
-		assert_int_equal(c.stats.records_out, end - first);
-		free(front);
-		free(text);
-		lines_free(&in);
-		em_order_close(order);
-		close_ctx(ctx);
-	}
-	case_free(&c);
-}
-
-/* Failures of the files, and what is left then. */
-static void test_file_failures(void **state)
-{
-	em_ctx *ctx = make_ctx(4 * MIB, 2);
-	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, 8);
-	em_order *order = sort_order(ctx, &shape), *text;
-	em_sort_opts opts = EM_SORT_OPTS_INIT;
-	em_text_key key;
-	em_format prefixed = lines_format(3);
-	unsigned char *big = malloc(3 * MIB);
-	const ranks r = { 0, 5 };
-	file_case c = case_make();
-
-	(void)state;
-	assert_non_null(big);
-	assert_int_equal(em_text_key_parse(&key, NULL, "1", NULL), EM_OK);
-	assert_int_equal(em_order_text(&text, ctx, &key, 1, NULL, NULL), EM_OK);
-	assert_int_equal(case_run(&c, ctx, order, &r, &opts), EM_ERR_NOENT);
-	assert_non_null(strstr(c.err.path, c.a));
-	sort_write_file(c.a, "1234567812345678", 16);
-	sort_write_file(c.b, "123456781234567", 15);
-	assert_int_equal(case_run(&c, ctx, order, &r, &opts), EM_ERR_FORMAT);
-	if (strstr(c.err.text, c.b) == NULL)
-		fail_msg("%s", c.err.text);
-	opts.header = 1;
-	assert_int_equal(case_run(&c, ctx, order, &r, &opts), EM_ERR_INVAL);
-	opts.header = 0;
-	opts.format = &prefixed;
-	assert_int_equal(case_run(&c, ctx, text, &r, &opts), EM_ERR_FORMAT);
-	opts.format = NULL;
-	/* The line is short enough to be read, but not with its key. */
-	memset(big, 'x', 3 * MIB);
-	big[99] = big[199] = '\n';
-	sort_write_file(c.b, big, 200 + 120000);
-	assert_int_equal(case_run(&c, ctx, text, &r, &opts), EM_ERR_FORMAT);
-	if (strstr(c.err.text, c.b) == NULL || strstr(c.err.text, ":3: line ") == NULL)
-		fail_msg("%s", c.err.text);
-	sort_write_file(c.b, big, 200 + (size_t)MIB);
-	assert_int_equal(case_run(&c, ctx, text, &r, &opts), EM_ERR_FORMAT);
-	if (strstr(c.err.text, c.b) == NULL || strstr(c.err.text, ":3: line ") == NULL)
-		fail_msg("%s", c.err.text);
-	opts.memory = 20000;
-	assert_int_equal(case_run(&c, ctx, text, &r, &opts), EM_ERR_MEMLIMIT);
-	assert_true(c.err.bytes > 20000);
-	opts.memory = 0;
-	assert_int_not_equal(access(c.out, F_OK), 0);
-	free(big);
-	em_order_close(order);
-	em_order_close(text);
-	close_ctx(ctx);
-	case_free(&c);
-}
-
-typedef struct watcher {
-	int slept;
-	unsigned calls;
-	uint64_t done, total;
-} watcher;
-
-/* So slow that the progress function is due. */
-static int compare_slowly(const void *a, const void *b, void *user)
-{
-	const struct timespec while_ = { 0, 250000000 };
-	watcher *w = user;
-
-	if (!w->slept)
-		nanosleep(&while_, NULL);
-	w->slept = 1;
-	return memcmp(a, b, 8);
-}
-
-static int stop(void *user, uint32_t phase, uint64_t done, uint64_t total)
-{
-	watcher *w = user;
-
-	assert_int_equal(phase, EM_PHASE_RUNS);
-	assert_true(done >= w->done && done <= total);
-	w->calls++;
-	w->done = done;
-	w->total = total;
-	return w->slept;
-}
-
-/* A progress function can stop it, and is told what was read of all there is. */
-static void test_stopped(void **state)
-{
-	em_ctx *ctx = make_ctx(16 * MIB, 1);
-	em_sort_opts opts = EM_SORT_OPTS_INIT;
-	const ranks r = { 0, 1000 };
-	unsigned char *zeroes = calloc(4, MIB);
-	file_case c = case_make();
-	watcher w = { 0, 0, 0, 0 };
-	em_order *order;
-
-	(void)state;
-	assert_non_null(zeroes);
-	assert_int_equal(em_order_cmp(&order, ctx, 8, "slow", compare_slowly, &w, NULL, NULL), EM_OK);
-	opts.progress = stop;
-	opts.progress_user = &w;
-	sort_write_file(c.a, zeroes, 4 * MIB);
-	sort_write_file(c.b, zeroes, 8);
-	assert_int_equal(case_run(&c, ctx, order, &r, &opts), EM_ERR_CANCELED);
-	assert_int_equal(c.err.status, EM_ERR_CANCELED);
-	assert_true(w.calls >= 1);
-	assert_int_equal(w.total, 4 * MIB + 8);
-	assert_int_not_equal(access(c.out, F_OK), 0);
-	free(zeroes);
-	em_order_close(order);
-	close_ctx(ctx);
-	case_free(&c);
-}
-
-/* One run of everything, for the sweep; k candidates do not fit, so runs are written. */
-static em_status sweep_once(test_memory *mem, file_case *c, em_errinfo *err, int text)
-{
-	em_ctx_opts o = sort_ctx_opts();
-	const sort_shape shape = sort_shape_of(EM_KEY_BYTES, 10, 0, 20);
-	em_sort_opts opts = EM_SORT_OPTS_INIT;
-	const char *const inputs[] = { c->a, c->b };
-	em_order *order = NULL;
-	em_ctx *ctx;
-	em_status st;
-
-	memset(err, 0, sizeof(*err));
-	o.allocator = &mem->allocator;
-	o.memory = 4 * MIB;
-	o.direct = EM_DIRECT_OFF;
-	o.threads = 2;
-	o.errinfo = err;
-	opts.errinfo = err;
-	opts.run_records = 150;
-	opts.block_bytes = 4096;
-	opts.fan_in = 2;
-	st = em_ctx_open(&ctx, &o);
-	if (st != EM_OK)
-		return st;
-	if (text) {
-		em_text_key key;
-
-		st = em_text_key_parse(&key, NULL, "1.3", err);
-		if (st == EM_OK)
-			st = em_order_text(&order, ctx, &key, 1, NULL, err);
-	} else {
-		st = em_order_keys(&order, ctx, 20, shape.key, 1, err);
-	}
-	if (st == EM_OK)
-		st = em_top_files(ctx, order, inputs, 2, 3, 400, c->out, &opts, NULL);
-	em_order_close(order);
-	em_ctx_close(ctx);
-	return st;
-}
-
-/* Every allocation fails once: nothing leaks, nothing is left, and it is told. */
-static void test_allocations(void **state)
-{
-	const sort_shape shape = sort_shape_of(EM_KEY_BYTES, 10, 0, 20);
-	test_rng rng = test_rng_make(test_seed());
-	unsigned char *records = sort_records(&rng, &shape, SORT_RANDOM, 1000);
-	file_case c = case_make();
-	int text;
-	size_t i;
-
-	(void)state;
-	/* The same bytes are lines, too: of 20 bytes with the delimiter. */
-	for (i = 0; i < 20 * 1000; i++)
-		records[i] = i % 20 == 19 ? '\n' : (unsigned char)(records[i] % 90 + 33);
-	sort_write_file(c.a, records, 20 * 600);
-	sort_write_file(c.b, records + 20 * 600, 20 * 400);
-	for (text = 0; text < 2; text++) {
-		const unsigned fds = sort_open_fds();
-		uint64_t nth;
-
-		for (nth = 0;; nth++) {
-			test_memory mem;
-			em_errinfo err;
-			em_status st;
-
-			test_memory_init(&mem, nth);
-			st = sweep_once(&mem, &c, &err, text);
-			test_memory_assert_clean(&mem);
-			if (nth == 0 || !test_memory_failed(&mem)) {
-				if (st != EM_OK)
-					fail_msg("%s", err.text);
-				unlink(c.out);
-				if (nth != 0)
-					break;
-				continue;
-			}
-			/* A smaller buffer may do instead. */
-			assert_true(st == EM_ERR_NOMEM || st == EM_OK);
-			assert_int_equal(st == EM_OK, access(c.out, F_OK) == 0);
-			if (st != EM_OK)
-				assert_int_equal(err.status, st);
-			unlink(c.out);
-		}
-		assert_true(nth > 20);
-		assert_int_equal(sort_open_fds(), fds);
-	}
-	free(records);
-	case_free(&c);
 }
 
 int main(void)
@@ -904,11 +516,6 @@ int main(void)
 		cmocka_unit_test(test_long_lines),
 		cmocka_unit_test(test_misuse),
 		cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_files_of_records),
-		cmocka_unit_test(test_files_of_lines),
-		cmocka_unit_test(test_file_failures),
-		cmocka_unit_test(test_stopped),
-		cmocka_unit_test(test_allocations),
 	};
 
 	return cmocka_run_group_tests_name("top", tests, NULL, NULL);

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,110 +24,7 @@
 
 #include "base/context.h"
 #include "base/memory.h"
-#include "stream/source.h"
-#include "stream/stream_test.h"
-
-#define PAGE 4096u
-#define FILES_MOST 40
-#define CANARY 64
-
-/* A source with two areas in turn, as a sorter uses it, and what is to come out. */
-typedef struct reader {
-	em_ctx *ctx;
-	emi_source *s;
-	emi_io_stats stats;
-	em_errinfo err;
-	emi_fill fill[2];
-	char *area[2];
-	size_t area_bytes;
-	uint64_t record_bytes, max_records;
-	uint32_t fds_before;
-} reader;
-
-static em_status reader_open(reader *r, em_ctx *ctx, const char *const *paths, uint32_t n, uint64_t record_bytes,
-			     uint64_t max_records, size_t request_bytes)
-{
-	em_status st;
-	int i;
-
-	memset(r, 0, sizeof(*r));
-	r->ctx = ctx;
-	r->fds_before = ctx->fds_used;
-	r->record_bytes = record_bytes;
-	r->max_records = max_records;
-	r->area_bytes = (size_t)(record_bytes * max_records) + EMI_SOURCE_SLACK;
-	st = emi_source_open(&r->s, ctx, paths, n, record_bytes, &r->stats, &r->err);
-	for (i = 0; i < 2 && st == EM_OK; i++) {
-		if (posix_memalign((void **)&r->area[i], PAGE, r->area_bytes + CANARY) != 0)
-			return EM_ERR_NOMEM;
-		memset(r->area[i] + r->area_bytes, 0x5a, CANARY);
-		st = emi_fill_init(&r->fill[i], r->s, r->area_bytes, request_bytes, &r->err);
-	}
-	return st;
-}
-
-static void reader_close(reader *r)
-{
-	int i, j;
-
-	for (i = 0; i < 2; i++) {
-		emi_fill_free(&r->fill[i], r->s);
-		for (j = 0; r->area[i] != NULL && j < CANARY; j++)
-			assert_int_equal(r->area[i][r->area_bytes + (size_t)j], 0x5a);
-		free(r->area[i]);
-	}
-	emi_source_close(r->s);
-	assert_int_equal(r->ctx->fds_used, r->fds_before);
-}
-
-static em_status begin(reader *r, int i)
-{
-	return emi_source_begin(r->s, &r->fill[i], r->area[i], r->max_records, &r->err);
-}
-
-static em_status await(reader *r, int i)
-{
-	return emi_source_await(r->s, &r->fill[i], NULL, NULL, &r->err);
-}
-
-/* Read all of it, `ahead' fillings begun before the one awaited, and compare. */
-static em_status read_all(reader *r, const char *want, size_t bytes, int ahead)
-{
-	const size_t full = (size_t)(r->max_records * r->record_bytes);
-	size_t at = 0;
-	em_status st = begin(r, 0);
-	int i = 0;
-
-	while (st == EM_OK) {
-		emi_fill *fill = &r->fill[i];
-		size_t n;
-
-		if (ahead && (st = begin(r, !i)) != EM_OK)
-			break;
-		if ((st = await(r, i)) != EM_OK)
-			break;
-		n = (size_t)(fill->records * r->record_bytes);
-		/* Areas are full but for the last. */
-		assert_int_equal(n, bytes - at < full ? bytes - at : full);
-		if (n > 0)
-			assert_memory_equal(fill->first, want + at, n);
-		at += n;
-		if (n == 0) {
-			assert_int_equal(at, bytes);
-			/* Nothing is open any more. */
-			assert_int_equal(r->ctx->fds_used, r->fds_before);
-			if (ahead) {
-				assert_int_equal(await(r, !i), EM_OK);
-				assert_int_equal(r->fill[!i].records, 0);
-			}
-			break;
-		}
-		if (!ahead)
-			st = begin(r, !i);
-		i = !i;
-	}
-	return st;
-}
+#include "stream/source_test.h"
 
 /* The backends of this machine that can be named. */
 static const char *const backends[] = { "syscall", "libaio", "memory" };
@@ -194,7 +90,7 @@ static void test_no_input(void **state)
 	(void)state;
 	assert_int_equal(reader_open(&r, ctx, NULL, 0, 8, 100, PAGE), EM_OK);
 	assert_int_equal(emi_source_records(r.s), 0);
-	assert_int_equal(read_all(&r, "", 0, 1), EM_OK);
+	assert_int_equal(reader_read(&r, "", 0, 1), EM_OK);
 	reader_close(&r);
 	em_ctx_close(ctx);
 }
@@ -231,7 +127,7 @@ static void test_sizes(void **state)
 					assert_int_equal(reader_open(&r, ctx, paths, 1, records[k],
 								     1 + 20000 / records[k], 2 * PAGE), EM_OK);
 					assert_int_equal(emi_source_records(r.s), n / records[k]);
-					assert_int_equal(read_all(&r, data, n, (int)(i % 2)), EM_OK);
+					assert_int_equal(reader_read(&r, data, n, (int)(i % 2)), EM_OK);
 					assert_true(r.stats.bytes_read >= n);
 					reader_close(&r);
 				}
@@ -241,29 +137,6 @@ static void test_sizes(void **state)
 	free(data);
 	free(path);
 	test_dir_remove(dir);
-}
-
-/* Make n files of random sizes; their bytes one after the other go to data. */
-static size_t make_files(test_rng *rng, const char *dir, char *paths[], uint32_t n, uint64_t record, char *data)
-{
-	size_t at = 0;
-	uint32_t i;
-
-	for (i = 0; i < n; i++) {
-		static const uint64_t kinds[] = { 1, 300, 5000, 30000 };
-		char name[16];
-		uint64_t bytes = test_below(rng, kinds[test_below(rng, 4)]);
-
-		if (test_below(rng, 3) == 0)
-			bytes = bytes / PAGE * PAGE;
-		bytes -= bytes % record;
-		snprintf(name, sizeof(name), "f%" PRIu32, i);
-		paths[i] = test_path(dir, name);
-		test_fill(rng, data + at, (size_t)bytes);
-		stream_write_file(paths[i], data + at, (size_t)bytes);
-		at += (size_t)bytes;
-	}
-	return at;
 }
 
 static void random_round(test_rng *rng, em_ctx *ctx, const char *dir)
@@ -282,7 +155,7 @@ static void random_round(test_rng *rng, em_ctx *ctx, const char *dir)
 	reader r;
 
 	assert_non_null(data);
-	bytes = make_files(rng, dir, paths, n, record, data);
+	bytes = source_files(rng, dir, paths, n, record, data);
 	memset(&feeder, 0, sizeof(feeder));
 	if (piped < n) { /* one of them becomes a pipe with a name, fed in odd pieces */
 		struct stat sb;
@@ -304,7 +177,7 @@ static void random_round(test_rng *rng, em_ctx *ctx, const char *dir)
 	}
 	assert_int_equal(reader_open(&r, ctx, (const char *const *)paths, n, record, area, request), EM_OK);
 	assert_true(emi_source_records(r.s) == (piped < n ? UINT64_MAX : bytes / record));
-	assert_int_equal(read_all(&r, data, bytes, (int)test_below(rng, 2)), EM_OK);
+	assert_int_equal(reader_read(&r, data, bytes, (int)test_below(rng, 2)), EM_OK);
 	reader_close(&r);
 	if (piped < n)
 		pthread_join(thread, NULL);
@@ -358,7 +231,7 @@ static void test_few_requests(void **state)
 		emi_fill_free(&r.fill[i], r.s);
 		assert_int_equal(emi_fill_init(&r.fill[i], r.s, 2 * PAGE, PAGE, &r.err), EM_OK);
 	}
-	assert_int_equal(read_all(&r, data, 200000, 1), EM_OK);
+	assert_int_equal(reader_read(&r, data, 200000, 1), EM_OK);
 	reader_close(&r);
 	em_ctx_close(ctx);
 	free(data);
@@ -399,7 +272,7 @@ static void test_few_descriptors(void **state)
 	assert_non_null(ctx);
 	for (ahead = 0; ahead < 2; ahead++) {
 		assert_int_equal(reader_open(&r, ctx, (const char *const *)paths, N, 4, 5000, 4 * PAGE), EM_OK);
-		assert_int_equal(read_all(&r, data, bytes, ahead), EM_OK);
+		assert_int_equal(reader_read(&r, data, bytes, ahead), EM_OK);
 		reader_close(&r);
 	}
 	/* One is enough, */
@@ -408,13 +281,13 @@ static void test_few_descriptors(void **state)
 	emi_fd_drop(ctx);
 	for (ahead = 0; ahead < 2; ahead++) {
 		assert_int_equal(reader_open(&r, ctx, (const char *const *)paths, N, 4, 5000, 4 * PAGE), EM_OK);
-		assert_int_equal(read_all(&r, data, bytes, ahead), EM_OK);
+		assert_int_equal(reader_read(&r, data, bytes, ahead), EM_OK);
 		reader_close(&r);
 	}
 	/* but none is not. */
 	assert_int_equal(emi_fd_take(ctx, "taken", NULL), EM_OK);
 	assert_int_equal(reader_open(&r, ctx, (const char *const *)paths, N, 4, 5000, 4 * PAGE), EM_OK);
-	assert_int_equal(read_all(&r, data, bytes, 0), EM_ERR_FDLIMIT);
+	assert_int_equal(reader_read(&r, data, bytes, 0), EM_ERR_FDLIMIT);
 	reader_close(&r);
 	em_ctx_close(ctx);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
@@ -449,26 +322,26 @@ static void test_changed_files(void **state)
 		stream_write_file(b, data + 10000, 20000);
 		assert_int_equal(reader_open(&r, ctx, paths, 2, 1, 12345, PAGE), EM_OK);
 		stream_write_file(b, data + 10000, 50000);
-		assert_int_equal(read_all(&r, data, 30000, 1), EM_OK);
+		assert_int_equal(reader_read(&r, data, 30000, 1), EM_OK);
 		reader_close(&r);
 
 		for (cut = 0; cut < 20000; cut += 1999) {
 			stream_write_file(b, data + 10000, 20000);
 			assert_int_equal(reader_open(&r, ctx, paths, 2, 1, 12345, PAGE), EM_OK);
 			assert_int_equal(truncate(b, (off_t)cut), 0);
-			assert_int_equal(read_all(&r, data, 30000, 1), EM_ERR_SHORT);
+			assert_int_equal(reader_read(&r, data, 30000, 1), EM_ERR_SHORT);
 			assert_int_equal(r.err.status, EM_ERR_SHORT);
 			assert_string_equal(r.err.path, b);
 			assert_true(r.err.offset == cut);
 			/* and stays that way */
-			assert_int_equal(begin(&r, 0), EM_ERR_SHORT);
+			assert_int_equal(reader_begin(&r, 0), EM_ERR_SHORT);
 			reader_close(&r);
 		}
 
 		/* Gone altogether. */
 		assert_int_equal(reader_open(&r, ctx, paths, 1, 1, 12345, PAGE), EM_OK);
 		assert_int_equal(unlink(a), 0);
-		assert_int_equal(read_all(&r, data, 10000, 0), EM_ERR_NOENT);
+		assert_int_equal(reader_read(&r, data, 10000, 0), EM_ERR_NOENT);
 		assert_string_equal(r.err.path, a);
 		reader_close(&r);
 		assert_int_equal(em_ctx_memory_used(ctx), before);
@@ -508,12 +381,12 @@ static void test_stdin_pipe(void **state)
 		assert_int_equal(pthread_create(&thread, NULL, stream_feed, &feeder), 0);
 		assert_int_equal(reader_open(&r, ctx, paths, 2, 3, 33333, PAGE), EM_OK);
 		assert_true(emi_source_records(r.s) == UINT64_MAX);
-		st = bytes % 3 == 0 ? read_all(&r, data, bytes, 1) : EM_OK;
+		st = bytes % 3 == 0 ? reader_read(&r, data, bytes, 1) : EM_OK;
 		if (bytes % 3 != 0) {
 			while (st == EM_OK) {
-				st = begin(&r, 0);
+				st = reader_begin(&r, 0);
 				if (st == EM_OK)
-					st = await(&r, 0);
+					st = reader_await(&r, 0);
 			}
 			assert_int_equal(st, EM_ERR_FORMAT);
 			assert_non_null(strstr(r.err.text, "299998 bytes"));
@@ -551,7 +424,7 @@ static void test_stdin_file(void **state)
 	assert_true(lseek(STDIN_FILENO, 20000, SEEK_SET) == 20000);
 	assert_int_equal(reader_open(&r, ctx, paths, 1, 100, 70, PAGE), EM_OK);
 	assert_int_equal(emi_source_records(r.s), 300);
-	assert_int_equal(read_all(&r, data + 20000, 30000, 1), EM_OK);
+	assert_int_equal(reader_read(&r, data + 20000, 30000, 1), EM_OK);
 	reader_close(&r);
 
 	/* Named twice it is read once. */
@@ -559,15 +432,15 @@ static void test_stdin_file(void **state)
 	assert_true(lseek(STDIN_FILENO, 20000, SEEK_SET) == 20000);
 	assert_int_equal(reader_open(&r, ctx, paths, 2, 100, 70, PAGE), EM_OK);
 	assert_int_equal(emi_source_records(r.s), 300);
-	assert_int_equal(read_all(&r, data + 20000, 30000, 0), EM_OK);
+	assert_int_equal(reader_read(&r, data + 20000, 30000, 0), EM_OK);
 	reader_close(&r);
 
 	/* It shrinks. */
 	assert_true(lseek(STDIN_FILENO, 20000, SEEK_SET) == 20000);
 	assert_int_equal(reader_open(&r, ctx, paths, 1, 100, 7000, PAGE), EM_OK);
 	assert_int_equal(truncate(path, 20100), 0);
-	assert_int_equal(begin(&r, 0), EM_OK);
-	assert_int_equal(await(&r, 0), EM_ERR_SHORT);
+	assert_int_equal(reader_begin(&r, 0), EM_OK);
+	assert_int_equal(reader_await(&r, 0), EM_ERR_SHORT);
 	assert_true(r.err.offset == 100);
 	reader_close(&r);
 	stream_restore_fd(STDIN_FILENO, saved);
@@ -603,7 +476,7 @@ static void test_tick(void **state)
 	saved = stream_replace_fd(STDIN_FILENO, fds[0]);
 	close(fds[0]);
 	assert_int_equal(reader_open(&r, ctx, paths, 1, 2, 1000, PAGE), EM_OK);
-	assert_int_equal(begin(&r, 0), EM_OK);
+	assert_int_equal(reader_begin(&r, 0), EM_OK);
 	assert_int_equal(write(fds[1], "abc", 3), 3);
 	assert_int_equal(emi_source_await(r.s, &r.fill[0], tick, &t, &r.err), EM_ERR_CANCELED);
 	assert_int_equal(t.calls, 2);
@@ -632,15 +505,15 @@ static void test_order_of_calls(void **state)
 	paths[0] = path;
 	paths[1] = "/dev/zero";
 	assert_int_equal(reader_open(&r, ctx, paths, 2, 10, 1000, PAGE), EM_OK);
-	assert_int_equal(await(&r, 0), EM_ERR_STATE);
+	assert_int_equal(reader_await(&r, 0), EM_ERR_STATE);
 	assert_int_equal(emi_source_begin(r.s, &r.fill[0], r.area[0] + 1, 10, NULL), EM_ERR_INVAL);
 	assert_int_equal(emi_source_begin(r.s, &r.fill[0], r.area[0], UINT64_MAX / 2, NULL), EM_ERR_INVAL);
 	assert_int_equal(emi_fill_init(&blank, r.s, 10000, 1000, NULL), EM_ERR_INVAL);
 	memset(&blank, 0, sizeof(blank));
 	emi_fill_free(&blank, r.s);
-	assert_int_equal(begin(&r, 0), EM_OK);
-	assert_int_equal(begin(&r, 0), EM_ERR_STATE);
-	assert_int_equal(await(&r, 0), EM_OK);
+	assert_int_equal(reader_begin(&r, 0), EM_OK);
+	assert_int_equal(reader_begin(&r, 0), EM_ERR_STATE);
+	assert_int_equal(reader_await(&r, 0), EM_OK);
 	/* Left under way: one being read, one in the queue that comes to the device. */
 	r.max_records = 9500;
 	free(r.area[0]);
@@ -650,9 +523,9 @@ static void test_order_of_calls(void **state)
 	assert_int_equal(posix_memalign((void **)&r.area[1], PAGE, r.area_bytes + CANARY), 0);
 	memset(r.area[0] + r.area_bytes, 0x5a, CANARY);
 	memset(r.area[1] + r.area_bytes, 0x5a, CANARY);
-	assert_int_equal(begin(&r, 0), EM_OK);
-	assert_int_equal(begin(&r, 1), EM_OK);
-	assert_int_equal(await(&r, 1), EM_ERR_STATE);
+	assert_int_equal(reader_begin(&r, 0), EM_OK);
+	assert_int_equal(reader_begin(&r, 1), EM_OK);
+	assert_int_equal(reader_await(&r, 1), EM_ERR_STATE);
 	reader_close(&r);
 	assert_int_equal(em_ctx_memory_used(ctx), before);
 	em_ctx_close(ctx);
@@ -680,14 +553,14 @@ static void test_behind_a_stream(void **state)
 	saved = stream_replace_fd(STDIN_FILENO, fds[0]);
 	close(fds[0]);
 	assert_int_equal(reader_open(&r, ctx, paths, 2, 10, 1000, PAGE), EM_OK);
-	assert_int_equal(begin(&r, 0), EM_OK);
-	assert_int_equal(begin(&r, 1), EM_OK);
+	assert_int_equal(reader_begin(&r, 0), EM_OK);
+	assert_int_equal(reader_begin(&r, 1), EM_OK);
 	assert_int_equal(r.fill[0].state, EMI_FILL_BEGUN);
-	assert_int_equal(await(&r, 0), EM_OK);
+	assert_int_equal(reader_await(&r, 0), EM_OK);
 	assert_int_equal(r.fill[0].records, 1000);
 	assert_memory_equal(r.fill[0].first, "0123456789", 10);
 	assert_int_equal(r.fill[1].state, EMI_FILL_PLACED);
-	assert_int_equal(await(&r, 1), EM_OK);
+	assert_int_equal(reader_await(&r, 1), EM_OK);
 	assert_int_equal(r.fill[1].records, 1000);
 	reader_close(&r);
 
@@ -695,14 +568,14 @@ static void test_behind_a_stream(void **state)
 	paths[0] = path;
 	paths[1] = "/dev/zero";
 	assert_int_equal(reader_open(&r, ctx, paths, 2, 10, 10500, PAGE), EM_OK);
-	assert_int_equal(begin(&r, 0), EM_OK);
-	assert_int_equal(begin(&r, 1), EM_OK);
+	assert_int_equal(reader_begin(&r, 0), EM_OK);
+	assert_int_equal(reader_begin(&r, 1), EM_OK);
 	emi_fill_free(&r.fill[1], r.s);
 	assert_int_equal(emi_fill_init(&r.fill[1], r.s, r.area_bytes, PAGE, &r.err), EM_OK);
-	assert_int_equal(await(&r, 0), EM_OK);
+	assert_int_equal(reader_await(&r, 0), EM_OK);
 	assert_int_equal(r.fill[0].records, 10500);
-	assert_int_equal(begin(&r, 1), EM_OK);
-	assert_int_equal(await(&r, 1), EM_OK);
+	assert_int_equal(reader_begin(&r, 1), EM_OK);
+	assert_int_equal(reader_await(&r, 1), EM_OK);
 	assert_int_equal(r.fill[1].records, 10500);
 	reader_close(&r);
 
@@ -711,70 +584,6 @@ static void test_behind_a_stream(void **state)
 	free(data);
 	free(path);
 	test_dir_remove(dir);
-}
-
-/* Files that are read again and again. */
-typedef struct files {
-	char *dir, *paths[FILES_MOST], *data;
-	size_t bytes;
-	uint32_t n;
-} files;
-
-static void files_open(files *f, uint32_t n)
-{
-	test_rng rng = test_rng_make(test_seed());
-
-	f->dir = test_dir_make();
-	f->n = n;
-	f->data = malloc(FILES_MOST * 30000);
-	assert_non_null(f->data);
-	f->bytes = make_files(&rng, f->dir, f->paths, n, 1, f->data);
-}
-
-static void files_close(files *f)
-{
-	uint32_t i;
-
-	for (i = 0; i < f->n; i++)
-		free(f->paths[i]);
-	free(f->data);
-	test_dir_remove(f->dir);
-}
-
-static em_status read_files(void *arg, em_ctx *ctx, em_errinfo *err)
-{
-	const files *f = arg;
-	em_status st;
-	reader r;
-
-	st = reader_open(&r, ctx, (const char *const *)f->paths, f->n, 1, 9999, PAGE);
-	if (st == EM_OK)
-		st = read_all(&r, f->data, f->bytes, 1);
-	*err = r.err;
-	reader_close(&r);
-	return st;
-}
-
-/* Each transfer fails once. */
-static void test_failing_reads(void **state)
-{
-	files f;
-
-	(void)state;
-	files_open(&f, 8);
-	assert_true(stream_fail_reads(read_files, &f, EM_OK, EIO, f.dir) > 0);
-	files_close(&f);
-}
-
-/* Each allocation fails once. */
-static void test_failing_memory(void **state)
-{
-	files f;
-
-	(void)state;
-	files_open(&f, 6);
-	assert_true(stream_fail_memory(read_files, &f, EM_OK) > 5);
-	files_close(&f);
 }
 
 /* What a filling says it takes is what it takes. */
@@ -811,8 +620,6 @@ int main(void)
 		cmocka_unit_test(test_tick),
 		cmocka_unit_test(test_order_of_calls),
 		cmocka_unit_test(test_behind_a_stream),
-		cmocka_unit_test(test_failing_reads),
-		cmocka_unit_test(test_failing_memory),
 		cmocka_unit_test(test_fill_memory),
 	};
 

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * front.h -- an engine whose records are pushed in and pulled out by a caller: what em_sorter and em_top have in common.
+ *
+ * A caller goes from one stage to the next: records are pushed, the input is finished, batches are pulled, there are no more.
+ * emi_front_may_...() tell whether a call may be made at the stage that it is at.  What they return, other than EM_OK, the call
+ * returns; otherwise it does its work and returns that by way of emi_job_result().
+ */
+#ifndef EMI_FRONT_H
+#define EMI_FRONT_H
+
+#include "sort/engine.h"
+
+typedef struct emi_front {
+	emi_engine e;
+	enum { EMI_PUSHING, EMI_FINISHED, EMI_PULLING, EMI_ENDED } stage;
+	char *area;             /* what was pushed, of one size, and not spilled; what is of any length is in the engine's pool */
+	size_t area_bytes;
+	uint64_t n;             /* records in the area */
+} emi_front;
+
+/* Are records of any length? */
+static inline int emi_front_varied(const emi_front *f)
+{
+	return emi_order_vary(f->e.job.order) != NULL;
+}
+
+/* One size: get the area for a run, the plan being made, and what emi_engine_prepare() gets. */
+em_status emi_front_prepare(emi_front *f, em_errinfo *err);
+
+/* Close the engine, too, if it was opened. */
+void emi_front_close(emi_front *f);
+
+/* May the call be made?  f may be NULL, as may what it is given: that is EM_ERR_INVAL, and f is as it was.  What cannot be done at
+ * this stage, or with these records, is kept as any failure is. */
+em_status emi_front_may_push(emi_front *f, const void *records, uint64_t n);
+em_status emi_front_may_push_batch(emi_front *f, const em_batch *batch);
+em_status emi_front_may_finish(emi_front *f);
+/* The same; clears *batch.  EM_END when all was pulled. */
+em_status emi_front_may_next(emi_front *f, const em_batch **batch);
+
+/* Record i of a batch, of which `need' bytes would be in memory, is too long. */
+em_status emi_front_too_long(emi_front *f, uint64_t i, uint64_t need);
+
+/* Write what was pushed, if anything, as a run. */
+em_status emi_front_spill(emi_front *f, em_errinfo *err);
+
+/* The input is at its end and some of it is in runs: what is in the area stays in memory as the last run, if there is room for it while all
+ * are merged. */
+em_status emi_front_keep(emi_front *f, em_errinfo *err);
+
+/* The input is at its end and some of it is in runs: the rest goes there, too, and merging begins. */
+em_status emi_front_reduce(emi_front *f, em_errinfo *err);
+
+/* Lend the next batch of all records, sorted; EM_END at the end.  Goes on to the next stage. */
+em_status emi_front_pull(emi_front *f, const em_batch **batch, em_errinfo *err);
+
+/* The rest of the life of a sorter, or of what resembles one; f may be NULL. */
+void emi_front_cancel(emi_front *f);
+void emi_front_error(const emi_front *f, em_errinfo *err);
+em_status emi_front_stats(const emi_front *f, em_sort_stats *stats);
+
+#endif

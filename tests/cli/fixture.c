@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* fixture.c -- see fixture.h. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "cli/fixture.h"
+#include "common/test.h"
+
+int fixture_make(void **state)
+{
+	static const char *const names[FIXTURE_INPUTS] = { "in", "in1", "in2" };
+	fixture *f = calloc(1, sizeof(*f));
+	int i;
+
+	assert_non_null(f);
+	f->dir = test_dir_make();
+	f->scratch = test_dir_make();
+	for (i = 0; i < FIXTURE_INPUTS; i++)
+		f->in[i] = test_path(f->dir, names[i]);
+	f->out = test_path(f->dir, "out");
+	*state = f;
+	return 0;
+}
+
+int fixture_free(void **state)
+{
+	fixture *f = *state;
+	int i;
+
+	assert_dir_empty(f->scratch);
+	test_dir_remove(f->dir);
+	test_dir_remove(f->scratch);
+	for (i = 0; i < FIXTURE_INPUTS; i++)
+		free(f->in[i]);
+	free(f->out);
+	free(f->records);
+	free(f->sorted);
+	free(f);
+	return 0;
+}
