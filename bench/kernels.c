@@ -85,7 +85,7 @@ static void fill(char *p, size_t bytes)
 static double sort_blocks(const bench *b, size_t block)
 {
 	const size_t total = block < MERGED ? MERGED : block, rounds = block < LARGEST ? ROUNDS : 3;
-	const emi_tie none = { NULL, NULL };
+	const emi_tie none = { NULL, NULL, NULL, 0 };
 	double t[ROUNDS];
 	size_t r, i;
 
@@ -111,7 +111,7 @@ static void windows(bench *b, uint32_t k)
 
 static void make_windows(bench *b, uint32_t k)
 {
-	const emi_tie none = { NULL, NULL };
+	const emi_tie none = { NULL, NULL, NULL, 0 };
 	uint32_t i;
 
 	memcpy(b->a, b->keys, MERGED * b->eb);

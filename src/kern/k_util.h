@@ -52,6 +52,7 @@ enum {
 	K_SMALL = 32,           /* elements; insertion sort up to here */
 	K_FAR = 32,             /* an insertion as far as this is worth a radix sort */
 	K_TIE_SMALL = 6,        /* elements; insertion sort by tie function up to here */
+	K_TIE_DEEPEN = 32,      /* elements; more that are equal are sorted by what follows in their keys */
 	K_DIGIT_BITS = 10,      /* of the digits in cache, at most */
 	K_SPARE_BITS = 2,       /* these have this many bits more than n has */
 	K_ONE_DIGIT = 7,        /* no second digit for this many bits or less */

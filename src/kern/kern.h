@@ -39,9 +39,19 @@ typedef struct emi_pair {
 /* Full comparison of two records whose prefixes are equal: <0, 0, >0. */
 typedef int (*emi_tie_fn)(void *arg, uint64_t a, uint64_t b);
 
+/*
+ * For many elements whose keys are equal prefixes: replace each key by what follows it in the whole one, the eight bytes behind the first
+ * 8 * depth.  Positive: done; 0: nothing follows, they are equal; negative: this cannot be done.  n == 0 only asks.
+ */
+typedef int (*emi_deepen_fn)(void *arg, emi_pair *e, size_t n, unsigned depth);
+
+#define EMI_DEEPEST 8u          /* the most depth there is: beyond it, records are compared */
+
 typedef struct emi_tie {
 	emi_tie_fn fn;          /* NULL: equal prefixes are equal keys */
 	void *arg;
+	emi_deepen_fn deepen;   /* NULL: there is none */
+	unsigned depth;         /* of the keys that elements have now */
 } emi_tie;
 
 /* The tie function of elements whose values are numbers, the second halves of their keys: sort() does not call it but sorts by them. */

@@ -7,6 +7,7 @@
  */
 #include "key/order_impl.h"
 
+#define AHEAD 16u               /* records asked for ahead of time */
 #define TICK_CALLS 1024u        /* calls of a caller's function between two looks at the clock */
 
 static int by_fields(const em_order *o, const unsigned char *a, const unsigned char *b)
@@ -88,9 +89,30 @@ static int tie_own(void *arg, uint64_t a, uint64_t b)
 	return o->own->compare(record_of(a), record_of(b), o->own_arg);
 }
 
+/* The next bytes of each key.  Records are anywhere, so they are asked for ahead of time. */
+static int deepen_fields(void *arg, emi_pair *e, size_t n, unsigned depth)
+{
+	const em_order *o = ((const emi_compare *)arg)->order;
+	const size_t from = (size_t)depth * EMI_PREFIX_MAX;
+	emi_prefix p;
+	size_t i;
+
+	if (emi_cuts_float(o->fields, o->nfields, from))
+		return -1;
+	emi_prefix_make(&p, o->fields, o->nfields, from);
+	if (p.key.n == 0)
+		return 0;
+	for (i = 0; i < n; i++) {
+		if (n - i > AHEAD)
+			__builtin_prefetch((const unsigned char *)record_of(e[i + AHEAD].val) + p.key.at[0]);
+		e[i].key = emi_prefix_get(&p, record_of(e[i].val));
+	}
+	return 1;
+}
+
 emi_tie emi_order_tie(const em_order *o, emi_compare *cmp)
 {
-	emi_tie tie = { NULL, NULL };
+	emi_tie tie = { NULL, NULL, NULL, 0 };
 
 	if (o->codec.exact)
 		return tie;
@@ -107,9 +129,10 @@ emi_tie emi_order_tie(const em_order *o, emi_compare *cmp)
 		tie.fn = tie_cmp;
 	else if (o->own != NULL)
 		tie.fn = tie_own;
-	else if (o->nfields == 1 && (o->fields[0].flags & EM_KEY_DESCENDING) == 0)
-		tie.fn = tie_bytes;     /* a single field of more than 8 bytes is one */
-	else
-		tie.fn = tie_fields;
+	else {
+		/* A single field of more than 8 bytes is one of bytes. */
+		tie.fn = o->nfields == 1 && (o->fields[0].flags & EM_KEY_DESCENDING) == 0 ? tie_bytes : tie_fields;
+		tie.deepen = deepen_fields;
+	}
 	return tie;
 }

@@ -124,7 +124,10 @@ static void sort_bucket(forming *s, uint32_t part, uint64_t lo, uint64_t hi)
 	char *other = s->part.sorted == s->part.a ? s->part.b : s->part.a;
 	char *tmp = n <= hot / eb ? s->f->hot + part * hot : other + (size_t)lo * eb;
 
-	emi_job_sort(s->job, s->part.sorted + (size_t)lo * eb, tmp, s->f->tags != NULL ? s->f->tags + lo : NULL, n);
+	emi_tie tie = s->job->tie;
+
+	tie.depth = s->part.depth;
+	emi_job_sort(s->job, &tie, s->part.sorted + (size_t)lo * eb, tmp, s->f->tags != NULL ? s->f->tags + lo : NULL, n);
 }
 
 /* Sort the buckets and send them off. */
@@ -218,6 +221,16 @@ em_status emi_form_kept(emi_former *f, void *records, uint64_t n, char *room, ch
 	return finish(&s, err);
 }
 
+/* Elements that somebody else looks at have the keys that they should have. */
+static void restore_keys(const forming *s)
+{
+	emi_pair *e = (emi_pair *)(void *)s->part.sorted;
+	uint64_t i;
+
+	for (i = 0; s->part.depth != 0 && i < s->part.n; i++)
+		e[i].key = s->part.common;
+}
+
 em_status emi_form_elems(emi_former *f, void *records, uint64_t n, const void **elems, em_errinfo *err)
 {
 	forming s;
@@ -225,6 +238,7 @@ em_status emi_form_elems(emi_former *f, void *records, uint64_t n, const void **
 
 	begin(&s, f, records, n);
 	st = finish(&s, err);
+	restore_keys(&s);
 	*elems = s.part.sorted;
 	return st;
 }

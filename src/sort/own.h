@@ -7,13 +7,13 @@
 
 #include "sort/job.h"
 
-/* Sort a[0..n), with room for as many elements in tmp, and for as many tags if the kernels are the order's own. */
-static inline void emi_job_sort(emi_job *job, void *a, void *tmp, uint16_t *tags, size_t n)
+/* Sort a[0..n), with room for as many elements in tmp, and for as many tags if the kernels are the order's own.  tie: of the elements. */
+static inline void emi_job_sort(const emi_job *job, const emi_tie *tie, void *a, void *tmp, uint16_t *tags, size_t n)
 {
 	if (job->own != NULL)
 		job->own->sort(a, tmp, tags, n, job->own_arg);
 	else
-		job->kern->sort(a, tmp, n, &job->tie);
+		job->kern->sort(a, tmp, n, tie);
 }
 
 /* A merge of k windows. */

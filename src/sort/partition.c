@@ -79,6 +79,8 @@ static void survey_part(void *arg, uint32_t part)
 
 		if (p->load != NULL)
 			p->load(p->load_arg, i, n);
+		if (p->depth != 0)
+			(void)p->job->tie.deepen(p->job->tie.arg, (emi_pair *)(void *)(p->a + (size_t)i * eb), n, p->depth);
 		first = elem_key(p, i);
 		if (i == emi_partition_begin(p, part))
 			v->first = v->last = first;
@@ -173,16 +175,33 @@ static void choose_method(emi_partition *p)
 	p->buckets = (size_t)1 << p->bits;
 }
 
+/* All keys are equal, and more of them is in the records: the next look is at that. */
+static int go_deeper(emi_partition *p)
+{
+	const emi_tie *tie = &p->job->tie;
+
+	if (!p->same || !p->must_sort || p->load == NULL || tie->deepen == NULL || emi_partition_small(p) || p->depth == EMI_DEEPEST ||
+	    tie->deepen(tie->arg, NULL, 0, p->depth + 1) <= 0)
+		return 0;
+	if (p->depth == 0)
+		p->common = p->survey[0].first;
+	p->depth++;
+	memset(p->survey, 0, p->parts * sizeof *p->survey);
+	return 1;
+}
+
 static em_status run_steps(emi_partition *p)
 {
 	em_ctx *ctx = p->job->ctx;
 
 	if (p->job->own != NULL)
 		return emi_partition_own(p);
-	emi_parallel(ctx, p->parts, survey_part, p);
-	if (p->status != EM_OK)
-		return p->status;
-	choose_method(p);
+	do {
+		emi_parallel(ctx, p->parts, survey_part, p);
+		if (p->status != EM_OK)
+			return p->status;
+		choose_method(p);
+	} while (go_deeper(p));
 	if (p->bits != 0) {
 		emi_parallel(ctx, p->parts, count_part, p);
 		emi_partition_place(p);

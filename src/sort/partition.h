@@ -38,6 +38,8 @@ typedef struct emi_partition {
 	char *sorted;           /* where the buckets are: a or b */
 	int must_sort;          /* 0: a is in order as it is */
 	int same;               /* all keys are equal */
+	unsigned depth;         /* of the keys in the elements (see emi_tie): what comes before them is the same in all records, ... */
+	uint64_t common;        /* ... if the depth is not 0, and begins with this */
 	unsigned shift, bits;   /* of the digit that partitions; bits 0: all is one bucket */
 	em_splitters splitters; /* what partitions elements with kernels of their own */
 	size_t buckets;

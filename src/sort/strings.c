@@ -70,7 +70,7 @@ static void sort_few(const emi_vary *v, emi_pair *a, size_t n, uint64_t depth)
 static void set_ended_apart(const sorting *s, group *g)
 {
 	const emi_vary *v = s->v;
-	const emi_tie none = { NULL, NULL };
+	const emi_tie none = { NULL, NULL, NULL, 0 };
 	size_t i, ended = 0, rest = 0;
 	emi_pair *first;
 
@@ -156,7 +156,7 @@ static void go_deeper(const sorting *s, group *g)
  * that calls are nested only as deep as halving goes, however long the strings. */
 static void sort_group(const sorting *s, group g)
 {
-	const emi_tie none = { NULL, NULL };
+	const emi_tie none = { NULL, NULL, NULL, 0 };
 
 	while (g.n > FEW) {
 		group largest = { NULL, NULL, 0, 0 };

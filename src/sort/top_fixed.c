@@ -222,7 +222,7 @@ static void set_limit(em_top *t, const char *elem)
 
 void emi_top_by_address(const em_top *t, emi_pair *e, emi_pair *other, size_t n)
 {
-	const emi_tie none = { NULL, NULL };
+	const emi_tie none = { NULL, NULL, NULL, 0 };
 	size_t i;
 
 	for (i = 0; i < n; i++)

@@ -110,7 +110,7 @@ static void check_sort_by(const emi_kernels *k, emi_elem elem, size_t n, model_p
 	emi_pair *p = must_alloc(n, sizeof *p), *t = must_alloc(n, sizeof *t);
 	array a = array_make(k, n), tmp = array_make(k, n);
 	uint64_t calls = 0;
-	emi_tie tie = { NULL, NULL };
+	emi_tie tie = { NULL, NULL, NULL, 0 };
 	size_t i;
 
 	model_keys(&rng, how, elem, p, n);
@@ -370,7 +370,7 @@ static void bound_body(const emi_kernels *k, emi_elem elem)
 		emi_pair *p = must_alloc(n, sizeof *p), *t = must_alloc(n, sizeof *t), x;
 		const int with_tie = elem == EMI_ELEM_PAIR && (round & 1);
 		uint64_t calls = 0;
-		emi_tie tie = { NULL, NULL };
+		emi_tie tie = { NULL, NULL, NULL, 0 };
 		array a = array_make(k, n);
 
 		model_keys(&rng, (model_pattern)below(P_COUNT), elem, p, n);

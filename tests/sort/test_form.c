@@ -84,11 +84,11 @@ static void bench_close(bench *b)
 }
 
 /* Form n records that begin `off' bytes behind a page, into blocks and as elements. */
-static void check(bench *b, sort_pattern pattern, uint64_t n, size_t off)
+static void check_records(bench *b, const unsigned char *records, uint64_t n, size_t off)
 {
 	const size_t cap = BLOCK / b->shape.bytes;
 	const emi_dest dest = { put, NULL, b, 0, 0 };
-	unsigned char *records = sort_records(&b->rng, &b->shape, pattern, n), *expected;
+	unsigned char *expected;
 	char *at = b->area + EMI_PAGE + off;
 	const void *elems;
 	em_errinfo err;
@@ -108,8 +108,17 @@ static void check(bench *b, sort_pattern pattern, uint64_t n, size_t off)
 	assert_int_equal(emi_form_elems(&b->f, at, n, &elems, &err), EM_OK);
 	b->job.codec->store(b->order, elems, (size_t)n, b->got);
 	assert_memory_equal(b->got, expected, n * b->shape.bytes);
-	free(records);
+	for (m = 0; b->job.codec->ref && m < n; m++)
+		assert_true(((const emi_pair *)elems)[m].key == b->job.codec->key(b->order, expected + m * b->shape.bytes));
 	free(expected);
+}
+
+static void check(bench *b, sort_pattern pattern, uint64_t n, size_t off)
+{
+	unsigned char *records = sort_records(&b->rng, &b->shape, pattern, n);
+
+	check_records(b, records, n, off);
+	free(records);
 }
 
 static const sort_shape shapes[] = {
@@ -256,12 +265,51 @@ static void test_failing_sequence(void **state)
 	}
 }
 
+/* Keys of which many begin alike, with all bytes that elements hold and more: what follows decides, down to the last byte. */
+static void test_long_keys(void **state)
+{
+	static const sort_shape long_shapes[] = {
+		{ 40, 1, { { 3, 36, EM_KEY_BYTES, 0 } } },
+		{ 100, 1, { { 0, 100, EM_KEY_BYTES, EM_KEY_DESCENDING } } },
+		{ 33, 4, { { 20, 12, EM_KEY_BYTES, 0 }, { 8, 0, EM_KEY_F64, 0 }, { 4, 0, EM_KEY_I32, EM_KEY_DESCENDING }, { 0, 0, EM_KEY_U16, 0 } } },
+	};
+	static const uint64_t sizes[] = { 40, 3000, 50000 }; /* the last is enough for threads and buckets */
+	const size_t kinds = sizeof(long_shapes) / sizeof(long_shapes[0]);
+	size_t s, i, alike, same, record;
+
+	(void)state;
+	for (s = 0; s < kinds; s++) {
+		const size_t rb = long_shapes[s].bytes;
+		bench b;
+
+		bench_open(&b, &long_shapes[s], 1 + (uint32_t)s, NULL);
+		for (i = 0; i < 3; i++) {
+			for (alike = 0; alike <= 28; alike += 7) {
+				unsigned char *records = sort_records(&b.rng, &long_shapes[s], SORT_RANDOM, sizes[i]);
+
+				/* The first bytes of all keys, or one of three kinds of them; the last record is as it was, sometimes. */
+				same = test_below(&b.rng, 2) ? 1 : 3;
+				for (record = 0; record + test_below(&b.rng, 2) < sizes[i]; record++)
+					memmove(records + record * rb + (s == 2 ? 20 : s == 0 ? 3 : 0), records + record % same * rb,
+					       s == 2 && alike > 12 ? 12 : alike);
+				if (s == 2 && alike > 12)
+					for (record = 0; record < sizes[i]; record++)
+						memmove(records + record * rb + 8, records + rb + 8, alike > 21 ? 8 : 0);
+				check_records(&b, records, sizes[i], 0);
+				free(records);
+			}
+		}
+		bench_close(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_patterns),
 		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_long_keys),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_failing_sequence),
 	};
