@@ -215,6 +215,7 @@ static void sort_share(int t)
 	const emi_pair *in = job.in + from;
 	static const emi_tie no_tie;
 	emi_pair *tmp;
+	emi_digit digit = { 0, 0, PART_BITS };
 	uint64_t all = 0;
 	int i;
 
@@ -225,13 +226,15 @@ static void sort_share(int t)
 	for (i = 64 - PART_BITS; i > 0 && (all >> (i + PART_BITS - 1)) == 0; )
 		i--;
 	memset(job.pos[t], 0, sizeof job.pos[t]);
-	kern->histogram(in, to - from, (unsigned)i, PART_BITS, job.pos[t]);
+	digit.base = i + PART_BITS < 64 ? job.in->key >> (i + PART_BITS) << (i + PART_BITS) : 0;
+	digit.shift = (unsigned)i;
+	kern->histogram(in, to - from, &digit, job.pos[t]);
 	if (pthread_barrier_wait(&job.barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
 		start_of_buckets();
 		job.next = 0;
 	}
 	pthread_barrier_wait(&job.barrier);
-	kern->scatter(in, to - from, (unsigned)i, PART_BITS, job.out, job.pos[t]);
+	kern->scatter(in, to - from, &digit, job.out, job.pos[t]);
 	pthread_barrier_wait(&job.barrier);
 	for (;;) {
 		const unsigned b = __atomic_fetch_add(&job.next, 1, __ATOMIC_RELAXED);

@@ -110,6 +110,13 @@ typedef struct emi_mix {
 /* Stack that a kernel may need, apart from what a tie function uses. */
 #define EMI_KERN_STACK ((size_t)112 * 1024)
 
+/* A digit of keys in order, from 0 to 2^bits - 1: how many times 2^shift a key is above the base, as far as that goes. */
+typedef struct emi_digit {
+	uint64_t base;
+	unsigned shift;         /* less than the key has bits */
+	unsigned bits;
+} emi_digit;
+
 /* The table of block kernels for one element and one instruction set. */
 typedef struct emi_kernels {
 	const char *isa;        /* "scalar", "avx2", "avx512" */
@@ -120,11 +127,11 @@ typedef struct emi_kernels {
 	 * strictly smaller than the one before it, 0 otherwise; 1 if n == 1. */
 	uint64_t (*survey)(const void *a, size_t n, int *order);
 
-	/* Count the keys by digit (key >> shift) & (2^bits - 1); adds to count[]. */
-	void (*histogram)(const void *a, size_t n, unsigned shift, unsigned bits, size_t *count);
+	/* Count the keys by digit; adds to count[]. */
+	void (*histogram)(const void *a, size_t n, const emi_digit *digit, size_t *count);
 
 	/* Move every element to dst[pos[digit]++], in input order.  dst does not overlap a. */
-	void (*scatter)(const void *a, size_t n, unsigned shift, unsigned bits, void *dst, size_t *pos);
+	void (*scatter)(const void *a, size_t n, const emi_digit *digit, void *dst, size_t *pos);
 
 	/* Sort a[0..n) in place, stably, by the whole key and then by the tie function.
 	 * tmp has room for n elements and does not overlap a; it is fastest when it is the

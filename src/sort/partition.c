@@ -2,12 +2,15 @@
 /* partition.c -- see partition.h. */
 #include "sort/partition.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/workers.h"
 
 #define PIECE 65536u            /* elements handled between two looks at the clock; they stay in the cache */
 #define BUCKET_ELEMS 8192u      /* wanted per bucket */
+#define SAMPLE 512u             /* keys that tell where most of them are, ... */
+#define OUTSIDE 8u              /* ... which need not be so many of them at either end */
 #define MIN_PARALLEL 32768u     /* fewer elements than this are not worth waking threads for */
 
 em_status emi_partition_room_init(emi_partition_room *r, emi_job *job, em_errinfo *err)
@@ -101,7 +104,7 @@ static void count_part(void *arg, uint32_t part)
 	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += 16 * PIECE) {
 		size_t n = end - i < 16 * PIECE ? (size_t)(end - i) : 16 * PIECE;
 
-		p->job->kern->histogram(p->a + (size_t)i * eb, n, p->shift, p->bits, count);
+		p->job->kern->histogram(p->a + (size_t)i * eb, n, &p->digit, count);
 	}
 }
 
@@ -133,7 +136,7 @@ static void scatter_part(void *arg, uint32_t part)
 	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += 16 * PIECE) {
 		size_t n = end - i < 16 * PIECE ? (size_t)(end - i) : 16 * PIECE;
 
-		p->job->kern->scatter(p->a + (size_t)i * eb, n, p->shift, p->bits, p->b, pos);
+		p->job->kern->scatter(p->a + (size_t)i * eb, n, &p->digit, p->b, pos);
 	}
 }
 
@@ -144,6 +147,37 @@ static unsigned bits_of(uint64_t x)
 	for (; x != 0; x >>= 1)
 		n++;
 	return n;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A few keys far from the others take most of a digit for themselves: then it tells those apart that are between a low one and a high one of a
+ * sample, and what is below or above has a bucket on either side. */
+static void narrow(emi_partition *p, unsigned top)
+{
+	const uint64_t step = p->n / SAMPLE;
+	uint64_t key[SAMPLE], random = 0x9e3779b97f4a7c15u, low, range;
+	unsigned shift = 0;
+	size_t i;
+
+	for (i = 0; i < SAMPLE; i++) {
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		key[i] = elem_key(p, i * step + (random >> 33) % step);
+	}
+	qsort(key, SAMPLE, sizeof *key, by_value);
+	low = key[OUTSIDE];
+	range = key[SAMPLE - 1 - OUTSIDE] - low;
+	if (bits_of(range) + 1 >= top || p->bits < 2)
+		return;
+	while (range >> shift > p->buckets - 3)
+		shift++;
+	p->digit.base = low > (uint64_t)1 << shift ? low - ((uint64_t)1 << shift) : 0;
+	p->digit.shift = shift;
 }
 
 /* What the surveys say together, and how to go about it. */
@@ -171,8 +205,12 @@ static void choose_method(emi_partition *p)
 		p->bits = top;
 	if (!p->must_sort || emi_partition_small(p))
 		p->bits = 0;
-	p->shift = top - p->bits;
 	p->buckets = (size_t)1 << p->bits;
+	p->digit.bits = p->bits;
+	p->digit.shift = top - p->bits;
+	p->digit.base = top < 64 ? p->survey[0].first >> top << top : 0;
+	if (p->bits != 0)
+		narrow(p, top);
 }
 
 /* All keys are equal, and more of them is in the records: the next look is at that. */

@@ -40,7 +40,8 @@ typedef struct emi_partition {
 	int same;               /* all keys are equal */
 	unsigned depth;         /* of the keys in the elements (see emi_tie): what comes before them is the same in all records, ... */
 	uint64_t common;        /* ... if the depth is not 0, and begins with this */
-	unsigned shift, bits;   /* of the digit that partitions; bits 0: all is one bucket */
+	unsigned bits;          /* there are 2^bits buckets; 0: all is one */
+	emi_digit digit;        /* that tells them, if there are keys */
 	em_splitters splitters; /* what partitions elements with kernels of their own */
 	size_t buckets;
 	em_status status;       /* atomic; first failure of a tick */

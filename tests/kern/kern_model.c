@@ -121,6 +121,15 @@ uint64_t model_val(uint64_t rank, uint64_t i)
 	return rank << 32 | i;
 }
 
+size_t model_digit(uint64_t key, const emi_digit *d)
+{
+	uint64_t digit = 0;
+
+	if (key > d->base)
+		digit = (key - d->base) >> d->shift;
+	return digit >> d->bits != 0 ? ((size_t)1 << d->bits) - 1 : (size_t)digit;
+}
+
 int model_tie(void *arg, uint64_t a, uint64_t b)
 {
 	uint64_t *calls = arg;

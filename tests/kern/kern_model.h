@@ -51,6 +51,9 @@ emi_pair model_get(emi_elem elem, const void *a, size_t i);
 
 /* Rank r of record i, and back.  Tie functions that are an order look at the rank only. */
 uint64_t model_val(uint64_t rank, uint64_t i);
+/* The digit of a key (see emi_digit). */
+size_t model_digit(uint64_t key, const emi_digit *d);
+
 int model_tie(void *arg, uint64_t a, uint64_t b);       /* counts calls in *(uint64_t *)arg */
 
 /* Stable merge sort of p by key and then by tie, unless that is NULL; tmp: as large as p. */

@@ -215,18 +215,19 @@ static void check_partition(input *in, unsigned first, unsigned end)
 {
 	const unsigned width = in->elem == EMI_ELEM_U32 ? 32 : 64, bits = (unsigned)below(EMI_MAX_RADIX_BITS + 1);
 	const unsigned shift = below(3) != 0 ? width - (bits != 0 ? bits : 1) : (unsigned)below(width - bits);
+	const emi_digit digit = { in->hi != in->lo && below(2) != 0 ? in->all[in->lo + below(in->hi - in->lo)].key : 0, shift, bits };
 	const size_t n = in->hi - in->lo, buckets = (size_t)1 << bits;
 	size_t begin[((size_t)1 << EMI_MAX_RADIX_BITS) + 1] = { 0 }, at[(size_t)1 << EMI_MAX_RADIX_BITS], i;
 	unsigned j;
 
 	/* The model, in place of what is sorted. */
 	for (i = 0; i < n; i++)
-		begin[(in->all[in->lo + i].key >> shift & (buckets - 1)) + 1]++;
+		begin[model_digit(in->all[in->lo + i].key, &digit) + 1]++;
 	for (i = 0; i < buckets; i++)
 		begin[i + 1] += begin[i];
 	memcpy(at, begin, buckets * sizeof *at);
 	for (i = 0; i < n; i++)
-		model_put(in->elem, in->want, at[in->all[in->lo + i].key >> shift & (buckets - 1)]++, &in->all[in->lo + i]);
+		model_put(in->elem, in->want, at[model_digit(in->all[in->lo + i].key, &digit)]++, &in->all[in->lo + i]);
 
 	for (j = first; j < end; j++) {
 		const emi_kernels *k = in->kern[j];
@@ -237,12 +238,12 @@ static void check_partition(input *in, unsigned first, unsigned end)
 
 		for (i = 0; i < buckets; i++)
 			count[i] = i * 3;
-		k->histogram(a, n, shift, bits, count);
+		k->histogram(a, n, &digit, count);
 		for (i = 0; i < buckets; i++)
 			if (count[i] != i * 3 + (begin[i + 1] - begin[i]))
 				input_fail(in, "histogram", k);
 		memcpy(pos, begin, buckets * sizeof *pos);
-		k->scatter(a, n, shift, bits, dst, pos);
+		k->scatter(a, n, &digit, dst, pos);
 		if (memcmp(dst, in->want, n * in->bytes) != 0 || memcmp(pos, begin + 1, buckets * sizeof *pos) != 0)
 			input_fail(in, "scatter", k);
 		assert_memory_equal(a, in->raw, n * in->bytes);

@@ -282,17 +282,20 @@ static void check_partition(const emi_kernels *k, emi_elem elem, size_t n, model
 	emi_pair *p = must_alloc(n, sizeof *p), *t = must_alloc(n, sizeof *t);
 	size_t *c0 = must_alloc(buckets, sizeof *c0), *c1 = must_alloc(buckets, sizeof *c1), i, sum, x;
 	array a = array_make(k, n), dst = array_make(k, n);
+	emi_digit digit = { 0, shift, bits };
 	const char *second;
 
 	model_keys(&rng, how, elem, p, n);
 	for (i = 0; i < n; i++)
 		model_put(elem, a.a, i, &p[i]);
+	if (n != 0 && below(2) != 0)
+		digit.base = p[below(n)].key;
 	second = (const char *)a.a + half * k->elem_bytes;
 	c0[0] = 5;
-	k->histogram(a.a, half, shift, bits, c0);
+	k->histogram(a.a, half, &digit, c0);
 	assert_true(c0[0] >= 5);
 	c0[0] -= 5;
-	k->histogram(second, n - half, shift, bits, c1);
+	k->histogram(second, n - half, &digit, c1);
 	for (i = 0, sum = 0; i < buckets; i++) {
 		x = c0[i];
 		c0[i] = sum;
@@ -302,11 +305,11 @@ static void check_partition(const emi_kernels *k, emi_elem elem, size_t n, model
 		sum += x;
 	}
 	assert_int_equal(sum, n);
-	k->scatter(second, n - half, shift, bits, dst.a, c1);
-	k->scatter(a.a, half, shift, bits, dst.a, c0);
+	k->scatter(second, n - half, &digit, dst.a, c1);
+	k->scatter(a.a, half, &digit, dst.a, c0);
 	/* The model: a stable sort by the digit. */
 	for (i = 0; i < n; i++) {
-		t[i].key = (p[i].key >> shift) & (buckets - 1);
+		t[i].key = model_digit(p[i].key, &digit);
 		t[i].val = i;
 	}
 	{

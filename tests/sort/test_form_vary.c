@@ -170,16 +170,16 @@ static void meet(crew *c, size_t n)
 	pthread_mutex_unlock(&c->lock);
 }
 
-static void watched_histogram(const void *a, size_t n, unsigned shift, unsigned bits, size_t *count)
+static void watched_histogram(const void *a, size_t n, const emi_digit *digit, size_t *count)
 {
 	meet(&watched.counting, n);
-	watched.real->histogram(a, n, shift, bits, count);
+	watched.real->histogram(a, n, digit, count);
 }
 
-static void watched_scatter(const void *a, size_t n, unsigned shift, unsigned bits, void *dst, size_t *pos)
+static void watched_scatter(const void *a, size_t n, const emi_digit *digit, void *dst, size_t *pos)
 {
 	meet(&watched.scattering, n);
-	watched.real->scatter(a, n, shift, bits, dst, pos);
+	watched.real->scatter(a, n, digit, dst, pos);
 }
 
 static void watched_sort(void *a, void *tmp, size_t n, const emi_tie *tie)
