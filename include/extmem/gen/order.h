@@ -26,6 +26,7 @@
  *
  *   em_status NAME_order(em_order **out, em_ctx *ctx, em_errinfo *err)     see em_order_kernels(), which it calls
  *   const em_kernels NAME_kernels                                          for em_order_kernels(), when there is an arg
+ *   int NAME_less(const EM_GEN_RECORD *a, const EM_GEN_RECORD *b, void *arg)   the comparison
  *
  * The code is ordinary C99, and C++11: a debugger steps through it, and a profiler names its lines.  Compiling with -O2 makes it as
  * fast as it gets; wider instruction sets help little.
