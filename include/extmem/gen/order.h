@@ -76,7 +76,7 @@
 #define EM_GEN_DIRECT 48u
 
 /* Classes of about so many records, and at most 2^EM_GEN_LEVELS of them. */
-#define EM_GEN_CLASS 96u
+#define EM_GEN_CLASS 48u
 #define EM_GEN_LEVELS 9u
 
 /* One word for what is sorted, whatever words it takes, and for references to it; and how it is aligned. */
