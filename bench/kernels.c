@@ -5,7 +5,8 @@
  *   bench/kernels [ISA]
  *
  * For each kind of element: sorting random keys in blocks of different sizes, and merging k sorted windows of 128 Ki
- * elements in all, by the tree and, where there is one, by the mix.  The median of several rounds, in CPU time.
+ * elements in all, by the tree and, where there is one, by the mix.  The median of several rounds, in CPU time.  Then the same for what
+ * <extmem/gen/order.h> generates of a comparison of 64-bit numbers, and of pairs by the first.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -19,12 +20,24 @@
 
 #include "kern/kern.h"
 
+#define EM_GEN_NAME gen_u64
+#define EM_GEN_RECORD uint64_t
+#define EM_GEN_LESS(a, b) (*(a) < *(b))
+#include <extmem/gen/order.h>
+
+#define EM_GEN_NAME gen_pair
+#define EM_GEN_RECORD emi_pair
+#define EM_GEN_LESS(a, b) ((a)->key < (b)->key)
+#include <extmem/gen/order.h>
+
 #define ROUNDS 9
 #define MERGED ((size_t)1 << 17)
 #define LARGEST ((size_t)28 << 20)
 
 typedef struct bench {
 	const emi_kernels *kern;
+	const em_kernels *gen;  /* NULL: kern */
+	uint16_t *tags;
 	size_t eb;
 	char *keys, *a, *b;
 	emi_window win[EMI_MIX_MOST];
@@ -82,10 +95,19 @@ static void fill(char *p, size_t bytes)
 	}
 }
 
+static void sort_block(const bench *b, char *a, size_t n)
+{
+	const emi_tie none = { NULL, NULL, NULL, 0 };
+
+	if (b->gen != NULL)
+		b->gen->sort(a, b->b, b->tags, n, NULL);
+	else
+		b->kern->sort(a, b->b, n, &none);
+}
+
 static double sort_blocks(const bench *b, size_t block)
 {
 	const size_t total = block < MERGED ? MERGED : block, rounds = block < LARGEST ? ROUNDS : 3;
-	const emi_tie none = { NULL, NULL, NULL, 0 };
 	double t[ROUNDS];
 	size_t r, i;
 
@@ -93,7 +115,7 @@ static double sort_blocks(const bench *b, size_t block)
 		memcpy(b->a, b->keys, total * b->eb);
 		t[r] = now();
 		for (i = 0; i + block <= total; i += block)
-			b->kern->sort(b->a + i * b->eb, b->b, block, &none);
+			sort_block(b, b->a + i * b->eb, block);
 		t[r] = (now() - t[r]) / (double)(total / block * block);
 	}
 	return median(t, rounds);
@@ -111,14 +133,13 @@ static void windows(bench *b, uint32_t k)
 
 static void make_windows(bench *b, uint32_t k)
 {
-	const emi_tie none = { NULL, NULL, NULL, 0 };
 	uint32_t i;
 
 	memcpy(b->a, b->keys, MERGED * b->eb);
 	for (i = 0; i < k; i++) {
 		const size_t lo = MERGED * i / k, hi = MERGED * (i + 1) / k;
 
-		b->kern->sort(b->a + lo * b->eb, b->b, hi - lo, &none);
+		sort_block(b, b->a + lo * b->eb, hi - lo);
 	}
 }
 
@@ -129,6 +150,7 @@ static double merge_tree(bench *b, uint32_t k)
 
 	for (r = 0; r < ROUNDS; r++) {
 		emi_merge m;
+		em_merge g = { 0 };
 		size_t done = 0;
 		uint32_t dry;
 
@@ -137,10 +159,17 @@ static double merge_tree(bench *b, uint32_t k)
 		m.k = k;
 		m.win = b->win;
 		m.tree = b->tree;
+		g.k = k;
+		g.win = b->win;
+		g.tree = b->tree;
 		t[r] = now();
-		b->kern->merge_start(&m);
+		if (b->gen != NULL)
+			b->gen->merge_start(&g);
+		else
+			b->kern->merge_start(&m);
 		while (done < MERGED)
-			done += b->kern->merge_run(&m, b->b + done * b->eb, MERGED - done, &dry);
+			done += b->gen != NULL ? b->gen->merge_run(&g, b->b + done * b->eb, MERGED - done, &dry)
+					       : b->kern->merge_run(&m, b->b + done * b->eb, MERGED - done, &dry);
 		t[r] = (now() - t[r]) / (double)MERGED;
 	}
 	return median(t, ROUNDS);
@@ -154,23 +183,40 @@ static double merge_mix(bench *b, uint32_t k)
 
 	for (r = 0; r < ROUNDS; r++) {
 		emi_mix m = { k, b->win, b->taken, 0 };
+		em_mix g = { k, 0, b->win, b->taken, 0, EMI_MIX, NULL };
 
 		windows(b, k);
 		t[r] = now();
-		while (b->kern->mix(&m, out, tmp) != 0)
+		while ((b->gen != NULL ? b->gen->mix(&g, out, tmp) : b->kern->mix(&m, out, tmp)) != 0)
 			;
 		t[r] = (now() - t[r]) / (double)MERGED;
 	}
 	return median(t, ROUNDS);
 }
 
+static void run(bench *b, const char *isa, const char *name)
+{
+	static const size_t blocks[] = { 64, 1024, 8192, (size_t)1 << 17, LARGEST };
+	static const uint32_t ks[] = { 4, 8, 32, 128 };
+	unsigned i;
+
+	for (i = 0; i < sizeof blocks / sizeof *blocks; i++)
+		printf("%-7s %s sort %8zu elements    %6.2f ns\n", isa, name, blocks[i], sort_blocks(b, blocks[i]));
+	for (i = 0; i < sizeof ks / sizeof *ks; i++) {
+		make_windows(b, ks[i]);
+		printf("%-7s %s merge k = %3u, tree %6.2f ns", isa, name, (unsigned)ks[i], merge_tree(b, ks[i]));
+		if (b->gen != NULL || b->kern->mix != NULL)
+			printf(", mix %6.2f ns", merge_mix(b, ks[i]));
+		putchar('\n');
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const names[] = { "u32", "u64", "u64+u64" };
-	static const size_t blocks[] = { 64, 1024, 8192, (size_t)1 << 17, LARGEST };
-	static const uint32_t ks[] = { 4, 8, 32, 128 };
+	static const em_kernels *const gens[] = { &gen_u64_kernels, &gen_pair_kernels };
 	static bench b;
-	unsigned e, i;
+	unsigned e;
 
 	b.keys = must(LARGEST * sizeof(emi_pair));
 	b.a = must(LARGEST * sizeof(emi_pair));
@@ -184,16 +230,15 @@ int main(int argc, char **argv)
 			return 2;
 		}
 		b.eb = b.kern->elem_bytes;
-		for (i = 0; i < sizeof blocks / sizeof *blocks; i++)
-			printf("%-7s %s sort %8zu elements    %6.2f ns\n", b.kern->isa, names[e], blocks[i], sort_blocks(&b, blocks[i]));
-		for (i = 0; i < sizeof ks / sizeof *ks; i++) {
-			make_windows(&b, ks[i]);
-			printf("%-7s %s merge k = %3u, tree %6.2f ns", b.kern->isa, names[e], (unsigned)ks[i], merge_tree(&b, ks[i]));
-			if (b.kern->mix != NULL)
-				printf(", mix %6.2f ns", merge_mix(&b, ks[i]));
-			putchar('\n');
-		}
+		run(&b, b.kern->isa, names[e]);
 	}
+	b.tags = must(LARGEST * sizeof *b.tags);
+	for (e = 0; e < 2; e++) {
+		b.gen = gens[e];
+		b.eb = (size_t)b.gen->record_size;
+		run(&b, "gen", names[e + 1]);
+	}
+	free(b.tags);
 	free(b.keys);
 	free(b.a);
 	free(b.b);

@@ -63,7 +63,7 @@ FNR == 1 {
 /^[ \t]*#[ \t]*include[ \t]*</ {
 	split($0, q, /[<>]/)
 	target = q[2]
-	if (public && target !~ /^extmem\// && target !~ /^(stddef|stdint|limits)\.h$/)
+	if (public && target !~ /^extmem\// && target !~ /^(stddef|stdint|limits|string)\.h$/)
 		complain("a public header includes <" target ">")
 	if (!public && !(layer in os) && target ~ /^(fcntl\.h|unistd\.h|sys\/|linux\/|libaio\.h|liburing\.h)/)
 		complain(layer " must not include <" target ">, which belongs to the operating system")

@@ -4,7 +4,8 @@
  *
  * An order is data whenever it can be: a list of key fields, most significant first.  The
  * library turns them into unsigned integers once per record (key normalisation) and then
- * compares integers.  An order that only a function can tell works too, and is slow.
+ * compares integers.  An order that only code can tell is fast when that code is inlined by a template, <extmem/gen/order.h>; a
+ * function works, too, and is slow.
  *
  * An order is immutable and may be shared between threads and sorters of its context.
  */
@@ -45,7 +46,8 @@ typedef struct em_order em_order;
  * Compare two records: negative, 0, positive as a comes before, with, after b.
  * EM_CMP_ERROR reports a failure: it counts as "equal", and the call in progress returns
  * EM_ERR_USER before long.  A function that is inconsistent gives some order of the records, never a
- * crash or an endless loop.  It is called on the thread that called the library.
+ * crash or an endless loop.  It is called on the thread that called the library.  What a and b point to may be copies, which
+ * are gone after the call.
  */
 typedef int (*em_cmp_fn)(const void *a, const void *b, void *user);
 #define EM_CMP_ERROR INT32_MIN
@@ -67,7 +69,8 @@ EM_API EM_NODISCARD em_status em_order_keys(em_order **out, em_ctx *ctx, uint64_
 					    uint32_t n, em_errinfo *err);
 
 /**
- * An order by a comparison function, for records of record_size bytes.  name (copied, may be NULL)
+ * An order by a comparison function, for records of record_size bytes.  Sorting calls it about log2(n) times for each of n records, on one
+ * thread; fastest are records of 4, 8, 12, 16, 20, 24, 32, 40, 48 and 64 bytes, which are moved and not referred to.  name (copied, may be NULL)
  * is what files and messages call it.  user_free, when not NULL, is called with user
  * when the order is released (also when this call fails).
  *

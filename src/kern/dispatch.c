@@ -67,6 +67,8 @@ const emi_kernels *emi_kernels_for(emi_elem elem, const char *isa)
 	const int any = isa == NULL || strcmp(isa, "auto") == 0;
 	size_t i;
 
+	if (elem == EMI_ELEM_OWN)
+		return NULL;
 	for (i = 0; i < sizeof sets / sizeof sets[0]; i++)
 		if ((any || strcmp(isa, sets[i].table[0].isa) == 0) && sets[i].runs())
 			return &sets[i].table[elem];

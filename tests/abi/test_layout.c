@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <extmem.h>
+#include <extmem/gen/kernels.h>
 #include <extmem/sys/allocator.h>
 #include <extmem/sys/backend.h>
 #include <extmem/sys/fault.h>

@@ -27,6 +27,26 @@ static em_status make_order(em_order **out, em_ctx *ctx, em_errinfo *err)
 	return em_order_keys(out, ctx, BYTES, shape.key, 1, err);
 }
 
+/* The same order, generated. */
+typedef struct record {
+	unsigned char b[BYTES];
+} record;
+
+static uint64_t key_of(const record *r)
+{
+	uint64_t key = 0;
+	unsigned i;
+
+	for (i = 8; i-- > 0; )
+		key = key << 8 | r->b[i];
+	return key;
+}
+
+#define EM_GEN_NAME by_key
+#define EM_GEN_RECORD record
+#define EM_GEN_LESS(a, b) (key_of(a) < key_of(b))
+#include <extmem/gen/order.h>
+
 static em_status push(em_sorter *s, const fault_sort *sort)
 {
 	const unsigned char *records = sort->data;
@@ -38,7 +58,7 @@ static em_status push(em_sorter *s, const fault_sort *sort)
 	return st;
 }
 
-static void sweep(const char *backend, int32_t direct, int pushed)
+static void sweep(const char *backend, int32_t direct, int pushed, int generated)
 {
 	const em_sort_opts none = EM_SORT_OPTS_INIT;
 	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, BYTES);
@@ -50,7 +70,7 @@ static void sweep(const char *backend, int32_t direct, int pushed)
 	expected = sort_expected(&shape, records, &n, 0);
 	memset(&sort, 0, sizeof(sort));
 	sort.name = "records of 16 bytes";
-	sort.order = make_order;
+	sort.order = generated ? by_key_order : make_order;
 	sort.push = push;
 	sort.memory = 64u << 20;
 	sort.opts = none;
@@ -71,37 +91,49 @@ static void sweep(const char *backend, int32_t direct, int pushed)
 static void test_syscall_files(void **state)
 {
 	(void)state;
-	sweep("syscall", EM_DIRECT_OFF, 0);
+	sweep("syscall", EM_DIRECT_OFF, 0, 0);
 }
 
 static void test_libaio_files(void **state)
 {
 	(void)state;
-	sweep("libaio", EM_DIRECT_TRY, 0);
+	sweep("libaio", EM_DIRECT_TRY, 0, 0);
 }
 
 static void test_memory_files(void **state)
 {
 	(void)state;
-	sweep("memory", EM_DIRECT_OFF, 0);
+	sweep("memory", EM_DIRECT_OFF, 0, 0);
 }
 
 static void test_syscall_sorter(void **state)
 {
 	(void)state;
-	sweep("syscall", EM_DIRECT_OFF, 1);
+	sweep("syscall", EM_DIRECT_OFF, 1, 0);
 }
 
 static void test_libaio_sorter(void **state)
 {
 	(void)state;
-	sweep("libaio", EM_DIRECT_TRY, 1);
+	sweep("libaio", EM_DIRECT_TRY, 1, 0);
 }
 
 static void test_memory_sorter(void **state)
 {
 	(void)state;
-	sweep("memory", EM_DIRECT_OFF, 1);
+	sweep("memory", EM_DIRECT_OFF, 1, 0);
+}
+
+static void test_generated_files(void **state)
+{
+	(void)state;
+	sweep("syscall", EM_DIRECT_OFF, 0, 1);
+}
+
+static void test_generated_sorter(void **state)
+{
+	(void)state;
+	sweep("memory", EM_DIRECT_OFF, 1, 1);
 }
 
 int main(void)
@@ -113,6 +145,8 @@ int main(void)
 		cmocka_unit_test(test_syscall_sorter),
 		cmocka_unit_test(test_libaio_sorter),
 		cmocka_unit_test(test_memory_sorter),
+		cmocka_unit_test(test_generated_files),
+		cmocka_unit_test(test_generated_sorter),
 	};
 
 	return cmocka_run_group_tests_name("faults", tests, NULL, NULL);
