@@ -215,7 +215,7 @@ static void sort_share(int t)
 	const emi_pair *in = job.in + from;
 	static const emi_tie no_tie;
 	emi_pair *tmp;
-	emi_digit digit = { 0, 0, PART_BITS };
+	emi_digit digit = { 0, PART_BITS, 0, 0 };
 	uint64_t all = 0;
 	int i;
 
@@ -226,7 +226,6 @@ static void sort_share(int t)
 	for (i = 64 - PART_BITS; i > 0 && (all >> (i + PART_BITS - 1)) == 0; )
 		i--;
 	memset(job.pos[t], 0, sizeof job.pos[t]);
-	digit.base = i + PART_BITS < 64 ? job.in->key >> (i + PART_BITS) << (i + PART_BITS) : 0;
 	digit.shift = (unsigned)i;
 	kern->histogram(in, to - from, &digit, job.pos[t]);
 	if (pthread_barrier_wait(&job.barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {

@@ -85,7 +85,7 @@ typedef struct emi_merge {
 	emi_window *win;
 	void *tree;             /* aligned to 8 */
 	emi_tie tie;
-	emi_recode_fn recode;   /* keys are offset-value codes: in place of tie.fn, which must be set, too; else NULL */
+	emi_recode_fn recode;   /* keys are offset-value codes: in place of tie.fn, with its argument; else NULL */
 } emi_merge;
 
 /*
@@ -110,11 +110,13 @@ typedef struct emi_mix {
 /* Stack that a kernel may need, apart from what a tie function uses. */
 #define EMI_KERN_STACK ((size_t)112 * 1024)
 
-/* A digit of keys in order, from 0 to 2^bits - 1: how many times 2^shift a key is above the base, as far as that goes. */
+/* A digit of keys, from 0 to 2^bits - 1, in their order. */
 typedef struct emi_digit {
-	uint64_t base;
 	unsigned shift;         /* less than the key has bits */
 	unsigned bits;
+	int clamps;             /* 0: it is these bits of the key, and all keys agree in those above them.  1: it is how many times 2^shift a
+				 * key is above the base, and the first or the last one for keys beyond. */
+	uint64_t base;
 } emi_digit;
 
 /* The table of block kernels for one element and one instruction set. */

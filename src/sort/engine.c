@@ -286,7 +286,6 @@ em_status emi_engine_pull_begin(emi_engine *e, void *records, uint64_t n, em_err
 
 	if (records == NULL) {
 		emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, all_bytes(e));
-		emi_room_give_back(job);
 		emi_engine_begin_out(e, &lend, all_bytes(e));
 		return emi_merger_open(&e->merger, job, job->run, (uint32_t)job->nruns, &e->kept, &e->out, err);
 	}
@@ -331,7 +330,7 @@ em_status emi_engine_pull_block(emi_engine *e, const emi_outblock **block, em_er
 			return st;
 	}
 	e->lent = 1;
-	return EM_OK;
+	return emi_merger_feed(&e->merger, err);
 }
 
 static em_status pull_merged(emi_engine *e, em_errinfo *err)

@@ -291,3 +291,24 @@ em_status emi_merger_step(emi_merger *m, em_errinfo *err)
 		return EM_END;
 	return emi_fail(err, EM_ERR_INTERNAL, "a merge waits for itself");
 }
+
+em_status emi_merger_feed(emi_merger *m, em_errinfo *err)
+{
+	em_status st = EM_OK;
+
+	/* Of records of any length nobody knows beforehand how much room a task needs: it may have to wait for the block that is lent. */
+	if (m->ntasks == 1 || m->job->codec->record_bytes == 0 || emi_outseq_status(m->q) != EM_OK)
+		return EM_OK;
+	while (st == EM_OK && m->pos < m->total) {
+		if (m->dispatched - m->retired < m->ntasks) {
+			if (!emi_outseq_room(m->q, last_block(m)))
+				break;
+			st = dispatch(m, err);
+		} else {
+			if (!emi_task_done(m->job->ctx, &m->task[m->retired % m->ntasks].task))
+				break;
+			st = retire(m, err);
+		}
+	}
+	return st;
+}

@@ -60,4 +60,7 @@ void emi_merger_close(emi_merger *m);
  * blocks, call it only while none is waiting to be lent. */
 em_status emi_merger_step(emi_merger *m, em_errinfo *err);
 
+/* Give the other threads what there is room for, without waiting for them: so that they have work while a block is lent. */
+em_status emi_merger_feed(emi_merger *m, em_errinfo *err);
+
 #endif

@@ -24,6 +24,7 @@
 #include "sort/merge_inputs.h"
 #include "sort/plan_vary.h"
 #include "sort/record_out.h"
+#include "sort/room.h"
 #include "sort/run_stage.h"
 #include "stream/input.h"
 
@@ -156,6 +157,7 @@ static em_status pull_frames(merging *m, em_errinfo *err)
 {
 	em_status st = emi_engine_pull_vary(&m->e, err);
 
+	emi_room_give_back(&m->e.job);
 	while (st == EM_OK) {
 		const unsigned char *p;
 		emi_frame f;
@@ -175,6 +177,7 @@ static em_status pull_records(merging *m, em_errinfo *err)
 	emi_engine *e = &m->e;
 	em_status st = emi_engine_pull_begin(e, NULL, 0, err);
 
+	emi_room_give_back(&e->job);
 	if (st == EM_OK && (e->job.flags & EM_SORT_UNIQUE) != 0) {
 		e->last_bytes = e->job.codec->record_bytes;
 		e->last = emi_alloc(e->job.ctx, e->last_bytes, err);

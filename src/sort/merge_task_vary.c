@@ -60,14 +60,6 @@ static int recode(void *arg, uint64_t a, uint64_t b, uint64_t code, uint64_t *lo
 	return c;
 }
 
-/* The kernels know by this that there may be draws. */
-static int tie(void *arg, uint64_t a, uint64_t b)
-{
-	uint64_t lose;
-
-	return recode(arg, a, b, (uint64_t)UINT16_MAX << 48, &lose);
-}
-
 /* What all records of the task have in common. */
 static uint64_t common_depth(const merging *m)
 {
@@ -157,7 +149,6 @@ static void merge_slices(merging *m)
 	k.k = t->slices;
 	k.win = t->win;
 	k.tree = t->tree;
-	k.tie.fn = tie;
 	k.tie.arg = m;
 	k.recode = recode;
 	t->job->kern->merge_start(&k);

@@ -178,6 +178,7 @@ static void narrow(emi_partition *p, unsigned top)
 		shift++;
 	p->digit.base = low > (uint64_t)1 << shift ? low - ((uint64_t)1 << shift) : 0;
 	p->digit.shift = shift;
+	p->digit.clamps = 1;
 }
 
 /* What the surveys say together, and how to go about it. */
@@ -208,7 +209,7 @@ static void choose_method(emi_partition *p)
 	p->buckets = (size_t)1 << p->bits;
 	p->digit.bits = p->bits;
 	p->digit.shift = top - p->bits;
-	p->digit.base = top < 64 ? p->survey[0].first >> top << top : 0;
+	p->digit.clamps = 0;
 	if (p->bits != 0)
 		narrow(p, top);
 }

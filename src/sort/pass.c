@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sort/plan_vary.h"
+#include "sort/room.h"
 #include "stream/input.h"
 
 #define CHUNK_SHARE 128u        /* a chunk is this part of the memory, within the next two */
@@ -243,6 +244,7 @@ static em_status put_all(emi_pass *p, em_errinfo *err)
 	const em_batch *batch;
 	em_status st;
 
+	emi_room_give_back(&p->top.front.e.job);
 	for (;;) {
 		st = emi_top_lend(&p->top, &batch, err);
 		if (st == EM_OK)

@@ -25,7 +25,8 @@ em_status emi_room_check(const emi_job *job, const emi_needs *needs, em_errinfo 
 /* The sink is going to get so many bytes; 0: nobody knows. */
 em_status emi_room_output(emi_job *job, emi_sink *sink, uint64_t bytes, em_errinfo *err);
 
-/* The last merge begins, and nothing is written to scratch any more. */
+/* The last merge begins, and nothing is written to scratch any more; what it writes goes to an output of ours.  Callers who pull may
+ * have none, and holes take time: for them scratch stays as it is. */
 void emi_room_give_back(emi_job *job);
 
 #endif

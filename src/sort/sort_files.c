@@ -113,6 +113,7 @@ static em_status pull_all(file_sort *f, void *records, uint64_t n, em_errinfo *e
 	em_status st = emi_engine_pull_begin(&f->e, records, n, err);
 	const em_batch *batch;
 
+	emi_room_give_back(&f->e.job);
 	while (st == EM_OK) {
 		st = emi_engine_pull(&f->e, &batch, err);
 		if (st == EM_OK)

@@ -57,6 +57,7 @@ static em_status pull_all(vary_sort *f, em_errinfo *err)
 {
 	em_status st = emi_engine_pull_vary(&f->e, err);
 
+	emi_room_give_back(&f->e.job);
 	while (st == EM_OK) {
 		const unsigned char *frame;
 		emi_frame r;

@@ -123,10 +123,10 @@ uint64_t model_val(uint64_t rank, uint64_t i)
 
 size_t model_digit(uint64_t key, const emi_digit *d)
 {
-	uint64_t digit = 0;
+	const uint64_t digit = d->clamps && key < d->base ? 0 : (key - (d->clamps ? d->base : 0)) >> d->shift;
 
-	if (key > d->base)
-		digit = (key - d->base) >> d->shift;
+	if (!d->clamps)
+		return (size_t)digit & (((size_t)1 << d->bits) - 1);
 	return digit >> d->bits != 0 ? ((size_t)1 << d->bits) - 1 : (size_t)digit;
 }
 

@@ -70,13 +70,6 @@ static int recode(void *arg, uint64_t a, uint64_t b, uint64_t code, uint64_t *lo
 	return c;
 }
 
-static int tie(void *arg, uint64_t a, uint64_t b)
-{
-	uint64_t lose;
-
-	return recode(arg, a, b, (uint64_t)DIGITS << 8, &lose);
-}
-
 /* Elements of the next records of a window. */
 static void refill(test_rng *rng, emi_window *win, emi_pair *room, const record *records, size_t *at, size_t n, size_t most)
 {
@@ -129,7 +122,6 @@ static size_t check(test_rng *rng, const emi_kernels *kern, uint32_t k, size_t n
 	m.k = k;
 	m.win = win;
 	m.tree = malloc(emi_merge_tree_bytes(k));
-	m.tie.fn = tie;
 	m.tie.arg = &draws;
 	m.recode = recode;
 	assert_non_null(m.tree);

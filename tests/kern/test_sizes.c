@@ -215,7 +215,7 @@ static void check_partition(input *in, unsigned first, unsigned end)
 {
 	const unsigned width = in->elem == EMI_ELEM_U32 ? 32 : 64, bits = (unsigned)below(EMI_MAX_RADIX_BITS + 1);
 	const unsigned shift = below(3) != 0 ? width - (bits != 0 ? bits : 1) : (unsigned)below(width - bits);
-	const emi_digit digit = { in->hi != in->lo && below(2) != 0 ? in->all[in->lo + below(in->hi - in->lo)].key : 0, shift, bits };
+	const emi_digit digit = { shift, bits, (int)below(2), in->hi != in->lo ? in->all[in->lo + below(in->hi - in->lo)].key : 0 };
 	const size_t n = in->hi - in->lo, buckets = (size_t)1 << bits;
 	size_t begin[((size_t)1 << EMI_MAX_RADIX_BITS) + 1] = { 0 }, at[(size_t)1 << EMI_MAX_RADIX_BITS], i;
 	unsigned j;

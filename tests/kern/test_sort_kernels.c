@@ -282,13 +282,13 @@ static void check_partition(const emi_kernels *k, emi_elem elem, size_t n, model
 	emi_pair *p = must_alloc(n, sizeof *p), *t = must_alloc(n, sizeof *t);
 	size_t *c0 = must_alloc(buckets, sizeof *c0), *c1 = must_alloc(buckets, sizeof *c1), i, sum, x;
 	array a = array_make(k, n), dst = array_make(k, n);
-	emi_digit digit = { 0, shift, bits };
+	emi_digit digit = { shift, bits, (int)below(2), 0 };
 	const char *second;
 
 	model_keys(&rng, how, elem, p, n);
 	for (i = 0; i < n; i++)
 		model_put(elem, a.a, i, &p[i]);
-	if (n != 0 && below(2) != 0)
+	if (n != 0)
 		digit.base = p[below(n)].key;
 	second = (const char *)a.a + half * k->elem_bytes;
 	c0[0] = 5;
