@@ -98,7 +98,8 @@ typedef struct em_sort_stats {
 } em_sort_stats;
 
 /**
- * Say what sorting n records of the order's size would take, without any I/O.
+ * Say what sorting n records of the order's size would take, without any I/O.  It may take less: the last run stays in memory
+ * if there is room for it beside the merge.
  * info->size must be set.  n may be an estimate.
  *
  * Returns:
@@ -146,7 +147,8 @@ EM_API EM_NODISCARD em_status em_sorter_finish(em_sorter *s);
 
 /**
  * Lend the next batch of sorted records, valid until the next call on s other than close.
- * Costs O(n/B) reads.  EM_END and errors are sticky.
+ * Costs O(n/B) reads.  EM_END and errors are sticky.  While the caller looks at the batch other threads go on merging.  Scratch space that
+ * was read is reused but not given back to the file system before s is closed.
  *
  * Returns: EM_OK, EM_END, EM_ERR_STATE (not finished), EM_ERR_IO, EM_ERR_CORRUPT, EM_ERR_USER,
  * EM_ERR_CANCELED, EM_ERR_FORK.
