@@ -85,7 +85,7 @@ objects() {
 }
 
 # What is left of src/kern without kernels for instruction sets that are not everywhere.
-objects library src/base/*.c src/key/*.c src/kern/k_scalar.c src/kern/dispatch.c
+objects library src/base/*.c src/key/*.c src/kern/k_scalar.c src/kern/dispatch.c src/kern/tags.c
 objects common tests/common/*.c
 
 failed=0

@@ -30,7 +30,7 @@ trap 'exit 143' TERM
 {
 	echo "CFLAGS = -std=c99 -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all -D_FILE_OFFSET_BITS=64 -Iinclude -Isrc -Itests -I$tmp"
 	echo 'all:'
-	for source in src/base/*.c src/io/*.c src/key/*.c src/kern/k_scalar.c src/kern/dispatch.c src/ctx/*.c src/block/*.c \
+	for source in src/base/*.c src/io/*.c src/key/*.c src/kern/k_scalar.c src/kern/dispatch.c src/kern/tags.c src/ctx/*.c src/block/*.c \
 		src/stream/*.c src/sort/*.c tests/fuzz/*_model.c; do
 		object=$tmp/$(echo "${source%.c}" | tr / _).o
 		# make expands what begins with a dollar.

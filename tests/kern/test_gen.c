@@ -115,10 +115,16 @@ typedef struct record_kind {
 	size_t align;
 } record_kind;
 
+/* How 64 bits are aligned is the machine's business. */
+struct aligned {
+	char before;
+	uint64_t number;
+};
+
 static const record_kind kinds[] = {
 	{ &by_u32_kernels, make_u32, UINT32_MAX, 4 },
-	{ &by_u64_kernels, make_u64, UINT64_MAX, 8 },
-	{ &by_medium_kernels, make_medium, UINT64_MAX, 8 },
+	{ &by_u64_kernels, make_u64, UINT64_MAX, offsetof(struct aligned, number) },
+	{ &by_medium_kernels, make_medium, UINT64_MAX, offsetof(struct aligned, number) },
 	{ &by_large_kernels, make_large, UINT64_MAX, 1 },
 };
 
