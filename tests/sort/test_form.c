@@ -303,6 +303,35 @@ static void test_long_keys(void **state)
 	}
 }
 
+/* A few keys far from all others, on both sides: the others are still told apart by the buckets. */
+static void test_outliers(void **state)
+{
+	const uint64_t n = 100000;
+	uint32_t threads;
+	uint64_t i, most;
+
+	(void)state;
+	for (threads = 1; threads <= 3; threads++) {
+		unsigned char *records;
+		bench b;
+
+		bench_open(&b, &shapes[2], threads, NULL);
+		records = sort_records(&b.rng, &shapes[2], SORT_RANDOM, n);
+		for (i = 0; i < n; i++)
+			if (i % 1000 != 0)
+				model_write(&shapes[2].key[0], records + i * 16, ((uint64_t)1 << 40) + test_below(&b.rng, 1 << 20));
+			else
+				model_write(&shapes[2].key[0], records + i * 16, i % 2000 != 0 ? UINT64_MAX - i : i);
+		check_records(&b, records, n, 0);
+		for (i = 0, most = 0; b.f.buckets.bound[i] < n; i++)
+			if (b.f.buckets.bound[i + 1] - b.f.buckets.bound[i] > most)
+				most = b.f.buckets.bound[i + 1] - b.f.buckets.bound[i];
+		assert_true(most > 0 && most <= n / 4);
+		free(records);
+		bench_close(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +339,7 @@ int main(void)
 		cmocka_unit_test(test_patterns),
 		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_long_keys),
+		cmocka_unit_test(test_outliers),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_failing_sequence),
 	};
