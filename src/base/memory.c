@@ -106,14 +106,19 @@ void emi_free(em_ctx *ctx, void *ptr, size_t bytes)
 	emi_memory_drop(ctx, bytes);
 }
 
+/* Can n times bytes be addressed? */
+static int addressable(uint64_t n, size_t bytes, em_errinfo *err)
+{
+	if (n <= SIZE_MAX / bytes)
+		return 1;
+	emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot allocate %" PRIu64 " times %" PRIu64 " bytes", n,
+		 (uint64_t)bytes);
+	return 0;
+}
+
 void *emi_alloc_array(em_ctx *ctx, uint64_t n, size_t bytes, em_errinfo *err)
 {
-	if (n > SIZE_MAX / bytes) {
-		emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot allocate %" PRIu64 " times %" PRIu64 " bytes", n,
-			 (uint64_t)bytes);
-		return NULL;
-	}
-	return emi_alloc(ctx, (size_t)n * bytes, err);
+	return addressable(n, bytes, err) ? emi_alloc(ctx, (size_t)n * bytes, err) : NULL;
 }
 
 void emi_free_array(em_ctx *ctx, void *ptr, uint64_t n, size_t bytes)
@@ -217,6 +222,16 @@ void emi_buffer_free(em_ctx *ctx, void *ptr, size_t bytes)
 	else
 		user_buffer_free(ctx, ptr, whole);
 	emi_memory_drop(ctx, whole);
+}
+
+void *emi_buffer_alloc_array(em_ctx *ctx, uint64_t n, size_t bytes, em_errinfo *err)
+{
+	return addressable(n, bytes, err) ? emi_buffer_alloc(ctx, (size_t)n * bytes, err) : NULL;
+}
+
+void emi_buffer_free_array(em_ctx *ctx, void *ptr, uint64_t n, size_t bytes)
+{
+	emi_buffer_free(ctx, ptr, (size_t)n * bytes);
 }
 
 char *emi_strdup(em_ctx *ctx, const char *s, em_errinfo *err)

@@ -25,6 +25,10 @@ void emi_free_array(em_ctx *ctx, void *ptr, uint64_t n, size_t bytes);
 void *emi_buffer_alloc(em_ctx *ctx, size_t bytes, em_errinfo *err);
 void emi_buffer_free(em_ctx *ctx, void *ptr, size_t bytes);
 
+/* n of them side by side, bytes a multiple of EMI_PAGE: blocks that are too small for huge pages each are not together. */
+void *emi_buffer_alloc_array(em_ctx *ctx, uint64_t n, size_t bytes, em_errinfo *err);
+void emi_buffer_free_array(em_ctx *ctx, void *ptr, uint64_t n, size_t bytes);
+
 /* Count, and no longer count, bytes that are allocated elsewhere, such as thread stacks.  EM_OK or EM_ERR_MEMLIMIT. */
 em_status emi_memory_take(em_ctx *ctx, uint64_t bytes, em_errinfo *err);
 void emi_memory_drop(em_ctx *ctx, uint64_t bytes);

@@ -135,12 +135,13 @@ em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32
 		st = err->status;
 		goto out;
 	}
+	p->arena = emi_buffer_alloc_array(ctx, p->nbuffers, block_bytes, err);
+	if (p->arena == NULL) {
+		st = err->status;
+		goto out;
+	}
 	for (i = 0; i < p->nbuffers; i++) {
-		p->buffers[i].buf = emi_buffer_alloc(ctx, block_bytes, err);
-		if (p->buffers[i].buf == NULL) {
-			st = err->status;
-			goto out;
-		}
+		p->buffers[i].buf = p->arena + i * block_bytes;
 		p->buffers[i].next = p->free;
 		p->free = &p->buffers[i];
 		p->nfree++;
@@ -166,12 +167,11 @@ void emi_prefetch_close(emi_prefetch *p)
 	if (p->ctx == NULL)
 		return;
 	for (i = 0; p->buffers != NULL && i < p->nbuffers; i++) {
-		if (p->buffers[i].buf == NULL)
-			continue;
 		if (!emi_ctx_forked(p->ctx))
 			emi_wait(&p->buffers[i].rq, NULL);
-		emi_buffer_free(p->ctx, p->buffers[i].buf, p->block_bytes);
 	}
+	if (p->arena != NULL)
+		emi_buffer_free_array(p->ctx, p->arena, p->nbuffers, p->block_bytes);
 	if (p->heap != NULL)
 		emi_free_array(p->ctx, p->heap, p->k, sizeof *p->heap);
 	if (p->seq != NULL)

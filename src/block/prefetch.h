@@ -44,6 +44,7 @@ typedef struct emi_prefetch {
 	uint32_t k;
 	uint32_t nbuffers;
 	emi_fetched *buffers;
+	char *arena;            /* their memory, side by side: huge pages are for what is large */
 	emi_fetched *free;
 	uint32_t nfree;
 	uint32_t bare;          /* sequences with blocks left that have no buffer at all */

@@ -31,13 +31,13 @@ em_status emi_outseq_init(emi_outseq *q, emi_job *job, uint32_t nring, size_t bl
 		goto out;
 	}
 	q->nring = nring;
-	for (i = 0; i < nring; i++) {
-		q->ring[i].buf.base = emi_buffer_alloc(job->ctx, q->buffer_bytes, err);
-		if (q->ring[i].buf.base == NULL) {
-			st = err->status;
-			goto out;
-		}
+	q->arena = emi_buffer_alloc_array(job->ctx, nring, q->buffer_bytes, err);
+	if (q->arena == NULL) {
+		st = err->status;
+		goto out;
 	}
+	for (i = 0; i < nring; i++)
+		q->ring[i].buf.base = q->arena + i * q->buffer_bytes;
 out:
 	if (st != EM_OK)
 		emi_outseq_free(q);
@@ -62,13 +62,12 @@ void emi_outseq_free(emi_outseq *q)
 	if (q->job == NULL)
 		return;
 	for (i = 0; i < q->nring; i++) {
-		if (q->ring[i].buf.base == NULL)
-			continue;
 		if (!emi_ctx_forked(q->job->ctx))
 			emi_wait(&q->ring[i].buf.rq, NULL);
 		drop_large(q, &q->ring[i]);
-		emi_buffer_free(q->job->ctx, q->ring[i].buf.base, q->buffer_bytes);
 	}
+	if (q->arena != NULL)
+		emi_buffer_free_array(q->job->ctx, q->arena, q->nring, q->buffer_bytes);
 	if (q->ring != NULL)
 		emi_free_array(q->job->ctx, q->ring, q->nring, sizeof *q->ring);
 	pthread_cond_destroy(&q->changed);

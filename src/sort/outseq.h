@@ -57,6 +57,7 @@ typedef struct emi_outseq {
 	pthread_cond_t changed;
 	emi_outblock *ring;
 	uint32_t nring;
+	char *arena;            /* their buffers, side by side */
 	size_t cap;             /* records per block */
 	size_t buffer_bytes;    /* of each buffer */
 	uint64_t total;         /* records in the sequence */

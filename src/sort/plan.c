@@ -22,10 +22,11 @@
 #define KIB ((uint64_t)1024)
 #define MAX_BLOCK (1024 * KIB)
 #define MIN_BLOCK (8 * KIB)
-#define REQUEST_COST (16 * KIB)         /* what a request costs, in bytes that could have been moved meanwhile */
+#define REQUEST_COST (64 * KIB)         /* what a request costs, in bytes that could have been moved meanwhile: measured */
 #define MAX_FAN_IN 8192u
 #define MIN_WRITE 3u
 #define MAX_WRITE 64u
+#define WRITE_BYTES (32 * 1024 * KIB)   /* in flight at most; a disk behind a hypervisor wants many */
 #define MAX_ROUNDS 100000          /* where the list of runs just fits, the square root of its length */
 #define MIN_PREFETCH 2u
 #define MAX_PREFETCH 32u
@@ -125,9 +126,10 @@ static uint64_t most_records(const emi_plan *p, const emi_plan_input *in)
 /* As many output buffers as are worth having. */
 static uint32_t wanted_write_buffers(const emi_plan *p, const emi_plan_input *in)
 {
-	uint64_t few = 2 * (uint64_t)p->threads + 4;
-	uint64_t want = min64(in->write_behind ? MAX_WRITE : few, p->memory / 8 / p->block_bytes);
+	const uint64_t few = 2 * (uint64_t)p->threads + 4, many = WRITE_BYTES / p->block_bytes;
+	uint64_t want = in->write_behind ? MAX_WRITE : few > many ? few : min64(many, MAX_WRITE);
 
+	want = min64(want, p->memory / 8 / p->block_bytes);
 	return want < MIN_WRITE ? MIN_WRITE : (uint32_t)want;
 }
 

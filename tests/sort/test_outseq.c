@@ -380,7 +380,7 @@ static void test_out_of_memory(void **state)
 		memset(&err, 0, sizeof(err));
 		mem.fail_at = mem.calls + n;
 		st = emi_outseq_init(&q, &job, 4, BLOCK, &err);
-		assert_int_equal(st, n <= 5 ? EM_ERR_NOMEM : EM_OK);
+		assert_int_equal(st, n <= 2 ? EM_ERR_NOMEM : EM_OK);
 	}
 	emi_outseq_free(&q);
 	emi_job_close(&job);

@@ -231,11 +231,11 @@ static void test_more_memory(void **state)
 	planner_close(&p);
 }
 
-/* What a plan takes, in passes over the data with perfect blocks: a request costs as much as 16 KiB. */
+/* What a plan takes, in passes over the data with perfect blocks: a request costs as much as 64 KiB. */
 static double cost_of(const emi_plan *plan, const emi_plan_input *in)
 {
 	const double slack = (double)plan->block_bytes / (double)(plan->block_records * in->codec->record_bytes);
-	const double request = 1.0 + 16384.0 / (double)plan->block_bytes;
+	const double request = 1.0 + 65536.0 / (double)plan->block_bytes;
 
 	return plan->runs == 0 ? request : passes_of(plan) * slack * request;
 }
