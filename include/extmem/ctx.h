@@ -29,6 +29,11 @@ typedef void (*em_log_fn)(void *user, int32_t level, const char *line);
 #define EM_DIRECT_OFF 1 /**< Never. */
 #define EM_DIRECT_ON 2  /**< EM_ERR_NOTSUP where it does not work. */
 
+/** Which requests of a disk go first when there are more than it is given at once. */
+#define EM_PRIORITY_WRITE 0 /**< Writes: a buffer is free for the next block sooner. */
+#define EM_PRIORITY_READ 1  /**< Reads. */
+#define EM_PRIORITY_NONE 2  /**< Those submitted first. */
+
 typedef struct em_ctx_opts {
 	uint32_t size;            /**< sizeof(em_ctx_opts); set by the initialiser. */
 	uint32_t threads;         /**< Threads that compute, the calling one included; 0: one per usable core. */
@@ -50,8 +55,10 @@ typedef struct em_ctx_opts {
 	uint64_t scratch_max;     /**< Bytes that scratch may take from its file system at any time; 0: as many as there are.
 	                               What needs more fails with EM_ERR_NOSPACE: with sys_errno 0, the directory as path and
 	                               the bytes needed as bytes; before any transfer where that can be known. */
+	int32_t priority;         /**< EM_PRIORITY_WRITE, _READ or _NONE: which of a disk's requests go first. */
+	int32_t reserved;
 } em_ctx_opts;
-#define EM_CTX_OPTS_INIT { sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0 }
+#define EM_CTX_OPTS_INIT { sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0 }
 
 /**
  * Make a context.  opts may be NULL for the defaults.  Starts no thread and opens no file;

@@ -34,8 +34,11 @@ static void release(em_ctx *ctx)
 	em_ctx copy;
 
 	emi_workers_stop(ctx);
-	if (!emi_ctx_forked(ctx))
+	if (!emi_ctx_forked(ctx)) {
 		pthread_mutex_destroy(&ctx->lock);
+		pthread_mutex_destroy(&ctx->io_lock);
+		pthread_cond_destroy(&ctx->io_done);
+	}
 	emi_strfree(ctx, ctx->dir);
 	copy = *ctx;
 	emi_free(&copy, ctx, sizeof(*ctx));

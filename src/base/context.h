@@ -9,10 +9,13 @@
 
 #include <extmem/ctx.h>
 
+#include "base/meter.h"
+
 struct emi_pool;                /* base/workers.c */
 struct emi_kernels;             /* not known here */
 struct em_backend;
 struct emi_disk;
+struct emi_queue;
 
 struct em_ctx {
 	/* budgets */
@@ -42,6 +45,14 @@ struct em_ctx {
 
 	struct emi_disk *scratch; /* the scratch disk while anybody uses it; see block/scratch.h */
 	uint32_t scratch_users;
+
+	/* input and output, see io/queue.h */
+	pthread_mutex_t io_lock; /* guards the rest; taken last of all locks */
+	pthread_cond_t io_done; /* something that is watched is done */
+	uint32_t io_watchers;   /* threads that wait for any of several requests; atomic */
+	struct emi_queue *queues; /* of the disks that files are open on */
+	emi_meter meter;        /* all files' */
+	int32_t priority;       /* EM_PRIORITY_... */
 };
 
 /* Take and drop a reference; the last one releases the context. */

@@ -63,6 +63,8 @@ static em_status check_opts(const em_ctx_opts *o, em_errinfo *err)
 {
 	if (o->direct != EM_DIRECT_TRY && o->direct != EM_DIRECT_OFF && o->direct != EM_DIRECT_ON)
 		return emi_fail(err, EM_ERR_INVAL, "direct is %" PRId32 ": it must be one of EM_DIRECT_...", o->direct);
+	if (o->priority < EM_PRIORITY_WRITE || o->priority > EM_PRIORITY_NONE)
+		return emi_fail(err, EM_ERR_INVAL, "priority is %" PRId32 ": it must be one of EM_PRIORITY_...", o->priority);
 	if (o->threads > EMI_MAX_THREADS)
 		return emi_fail(err, EM_ERR_INVAL, "threads is %" PRIu32 ": it must not exceed %u", o->threads,
 				EMI_MAX_THREADS);
@@ -148,11 +150,32 @@ static em_status choose_isa(em_ctx *ctx, const char *isa, em_errinfo *err)
 	return EM_OK;
 }
 
+static int make_locks(em_ctx *ctx)
+{
+	pthread_condattr_t attr;
+	int e = pthread_mutex_init(&ctx->lock, NULL);
+
+	if (e != 0)
+		return e;
+	e = pthread_mutex_init(&ctx->io_lock, NULL);
+	if (e != 0)
+		goto no_io_lock;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	e = pthread_cond_init(&ctx->io_done, &attr);
+	pthread_condattr_destroy(&attr);
+	if (e == 0)
+		return 0;
+	pthread_mutex_destroy(&ctx->io_lock);
+no_io_lock:
+	pthread_mutex_destroy(&ctx->lock);
+	return e;
+}
+
 /* Move the context from the local variable to memory of its own. */
 static em_status settle(em_ctx **out, em_ctx *local, const char *dir, em_errinfo *err)
 {
 	em_ctx *ctx;
-	int error;
 
 	local->dir = emi_strdup(local, dir, err);
 	if (local->dir == NULL)
@@ -161,8 +184,7 @@ static em_status settle(em_ctx **out, em_ctx *local, const char *dir, em_errinfo
 	if (ctx == NULL)
 		goto no_ctx;
 	*ctx = *local;
-	error = pthread_mutex_init(&ctx->lock, NULL);
-	if (error != 0) {
+	if (make_locks(ctx) != 0) {
 		emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot make a mutex");
 		goto no_mutex;
 	}
@@ -208,6 +230,7 @@ static em_status open_ctx(em_ctx **out, const em_ctx_opts *opts, em_errinfo *err
 	ctx.direct = o.direct;
 	ctx.queue_depth = o.queue_depth;
 	ctx.scratch_max = o.scratch_max;
+	ctx.priority = o.priority;
 	ctx.log = o.log;
 	ctx.log_user = o.log_user;
 	if (o.allocator != NULL)

@@ -40,22 +40,38 @@ const em_backend *emi_backend_find(const char *name)
 	return NULL;
 }
 
+/* Does a table, which may have been made before there was that function, reach as far as the field that ends there? */
+static int reaches(const em_backend *be, size_t end)
+{
+	return be->size >= end;
+}
+
 const char *emi_backend_flaw(const em_backend *be)
 {
-	if (be->size != sizeof *be && be->size != offsetof(em_backend, discard))
+	if (be->size < offsetof(em_backend, discard) || be->size > sizeof *be || be->size % sizeof be->discard != 0)
 		return "its size is not that of em_backend";
 	if (!be->name)
 		return "it has no name";
 	if (!be->open || !be->close || !be->get_size || !be->set_size || !be->read || !be->write)
 		return "it lacks a function";
-	if (!be->submit != !be->reap)
-		return "it has only one of submit and reap";
+	if (!be->submit != !be->reap || (be->submit && !emi_backend_has_channel(be)))
+		return "it lacks some of submit, reap, open_channel and close_channel";
 	return NULL;
 }
 
 int emi_backend_discards(const em_backend *be)
 {
-	return be->size >= sizeof *be && be->discard != NULL;
+	return reaches(be, offsetof(em_backend, sync)) && be->discard != NULL;
+}
+
+int emi_backend_syncs(const em_backend *be)
+{
+	return reaches(be, offsetof(em_backend, open_channel)) && be->sync != NULL;
+}
+
+int emi_backend_has_channel(const em_backend *be)
+{
+	return reaches(be, sizeof *be) && be->submit && be->reap && be->open_channel && be->close_channel;
 }
 
 const em_backend *em_backend_find(const char *name)

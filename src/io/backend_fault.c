@@ -28,9 +28,15 @@ typedef struct fault_file {
 	const em_backend *be;
 	void *handle;
 	int direct;
+} fault_file;
+
+typedef struct fault_channel {
+	em_fault *fault;
+	const em_backend *be;
+	void *channel;
 	pthread_mutex_t lock;
 	em_transfer *failed;    /* to be given out by reap, linked by priv */
-} fault_file;
+} fault_channel;
 
 /* Count an operation; 1 when it is to fail. */
 static int strikes(em_fault *fault, uint32_t op)
@@ -74,7 +80,6 @@ static int fault_open(void *user, em_backend_open *how)
 	}
 	f->handle = how->handle;
 	f->direct = how->direct != 0;
-	pthread_mutex_init(&f->lock, NULL);
 	how->handle = f;
 	return 0;
 }
@@ -84,8 +89,6 @@ static void fault_close(void *handle, int forked)
 	fault_file *f = handle;
 
 	f->be->close(f->handle, forked);
-	if (!forked)
-		pthread_mutex_destroy(&f->lock);
 	free(f);
 }
 
@@ -164,42 +167,83 @@ static int64_t fault_write(void *handle, const void *buf, size_t bytes, uint64_t
 	return e ? e : f->be->write(f->handle, buf, bytes, offset);
 }
 
-/* One at a time, so that each has its own fate; batches are the inner backend's concern, not the tests'. */
-static int fault_submit(void *handle, em_transfer *const *list, uint32_t n)
+static int fault_sync(void *handle)
 {
 	fault_file *f = handle;
+
+	if (strikes(f->fault, EM_FAULT_SYNC) && f->fault->sys_errno)
+		return f->fault->sys_errno;
+	return f->be->sync(f->handle);
+}
+
+static int fault_open_channel(void *user, uint32_t depth, void **channel)
+{
+	em_fault *fault = user;
+	fault_channel *c = calloc(1, sizeof *c);
+	int e;
+
+	if (!c)
+		return ENOMEM;
+	c->fault = fault;
+	c->be = fault->inner;
+	e = c->be->open_channel(c->be->user, depth, &c->channel);
+	if (e != 0) {
+		free(c);
+		return e;
+	}
+	pthread_mutex_init(&c->lock, NULL);
+	*channel = c;
+	return 0;
+}
+
+static void fault_close_channel(void *channel, int forked)
+{
+	fault_channel *c = channel;
+
+	c->be->close_channel(c->channel, forked);
+	if (!forked)
+		pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+/* One at a time, so that each has its own fate; batches are the inner backend's concern, not the tests'. */
+static int fault_submit(void *channel, em_transfer *const *list, uint32_t n)
+{
+	fault_channel *c = channel;
 	em_transfer *t = list[0];
+	fault_file *f = t->handle;
 	size_t bytes = t->bytes;
 	int e;
 
 	(void)n;
-	if (strikes(f->fault, EM_FAULT_SUBMIT) && f->fault->sys_errno)
-		return -f->fault->sys_errno;
+	if (strikes(c->fault, EM_FAULT_SUBMIT) && c->fault->sys_errno)
+		return -c->fault->sys_errno;
 	e = fate(f, t->write ? EM_FAULT_WRITE : EM_FAULT_READ, &bytes);
 	if (e == 0) {
 		t->bytes = bytes;
-		return f->be->submit(f->handle, list, 1);
+		t->handle = f->handle;
+		return c->be->submit(c->channel, list, 1);
 	}
 	t->result = e;
-	pthread_mutex_lock(&f->lock);
-	t->priv = f->failed;
-	f->failed = t;
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_lock(&c->lock);
+	t->priv = c->failed;
+	c->failed = t;
+	pthread_mutex_unlock(&c->lock);
 	return 1;
 }
 
-static int fault_reap(void *handle, em_transfer **list, uint32_t max, int64_t timeout_ns)
+static int fault_reap(void *channel, em_transfer **list, uint32_t max, int64_t timeout_ns)
 {
-	fault_file *f = handle;
+	fault_channel *c = channel;
 	uint32_t n = 0;
 
-	pthread_mutex_lock(&f->lock);
-	for (; n < max && f->failed; n++) {
-		list[n] = f->failed;
-		f->failed = list[n]->priv;
+	pthread_mutex_lock(&c->lock);
+	for (; n < max && c->failed; n++) {
+		list[n] = c->failed;
+		c->failed = list[n]->priv;
 	}
-	pthread_mutex_unlock(&f->lock);
-	return n > 0 ? (int)n : f->be->reap(f->handle, list, max, timeout_ns);
+	pthread_mutex_unlock(&c->lock);
+	return n > 0 ? (int)n : c->be->reap(c->channel, list, max, timeout_ns);
 }
 
 void em_fault_init(em_fault *fault, const em_backend *inner)
@@ -226,9 +270,14 @@ void em_fault_init(em_fault *fault, const em_backend *inner)
 	be->fd = fault_fd;
 	be->read = fault_read;
 	be->write = fault_write;
-	be->submit = fault->inner->submit ? fault_submit : NULL;
-	be->reap = fault->inner->reap ? fault_reap : NULL;
 	be->discard = emi_backend_discards(fault->inner) ? fault_discard : NULL;
+	be->sync = emi_backend_syncs(fault->inner) ? fault_sync : NULL;
+	if (!emi_backend_has_channel(fault->inner))
+		return;
+	be->submit = fault_submit;
+	be->reap = fault_reap;
+	be->open_channel = fault_open_channel;
+	be->close_channel = fault_close_channel;
 }
 
 const em_backend *em_fault_backend(const em_fault *fault)

@@ -268,5 +268,5 @@ static int64_t mem_write(void *handle, const void *buf, size_t bytes, uint64_t o
 const em_backend emi_backend_memory = {
 	sizeof(em_backend), 0, 0, 0, "memory", NULL,
 	mem_open, mem_close, mem_get_size, mem_set_size, mem_reserve, mem_fd, mem_read, mem_write, NULL, NULL,
-	mem_discard,
+	mem_discard, NULL, NULL, NULL,
 };

@@ -27,6 +27,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
@@ -202,6 +203,8 @@ static int open_named(const em_backend_open *how)
 
 	if (how->flags & EM_OPEN_CREATE)
 		flags |= O_CREAT | O_EXCL;
+	if (how->flags & EM_OPEN_SYNC)
+		flags |= O_DSYNC;
 	return open(how->path, flags, 0600);
 }
 
@@ -214,9 +217,43 @@ static int open_any(const em_backend_open *how)
 	return open_named(how);
 }
 
+static int lock_file(int fd, uint32_t flags)
+{
+	int r;
+
+	do
+		r = flock(fd, (flags & EM_OPEN_WRITE ? LOCK_EX : LOCK_SH) | LOCK_NB);
+	while (r != 0 && errno == EINTR);
+	return r == 0 ? 0 : errno;
+}
+
+/* What tells the disk from others; never 0. */
+static uint64_t disk_of(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return 0;
+	return (uint64_t)(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev) + 1;
+}
+
+/* All that may be refused of a file that is open. */
+static int prepare(int fd, em_backend_open *how)
+{
+	int e = how->flags & EM_OPEN_LOCK ? lock_file(fd, how->flags) : 0;
+
+	if (e == 0 && how->want_direct != EM_DIRECT_OFF) {
+		how->reason = go_direct(fd);
+		how->direct = how->reason == NULL;
+		if (how->want_direct == EM_DIRECT_ON && !how->direct)
+			e = EOPNOTSUPP;
+	}
+	return e;
+}
+
 static int sys_open(void *user, em_backend_open *how)
 {
-	int fd;
+	int fd, e;
 
 	(void)user;
 	do
@@ -224,17 +261,15 @@ static int sys_open(void *user, em_backend_open *how)
 	while (fd < 0 && errno == EINTR);
 	if (fd < 0)
 		return errno;
-	if (how->want_direct != EM_DIRECT_OFF) {
-		how->reason = go_direct(fd);
-		how->direct = how->reason == NULL;
-		if (how->want_direct == EM_DIRECT_ON && !how->direct) {
-			if (how->flags & EM_OPEN_CREATE)
-				(void)unlink(how->path);
-			close(fd);
-			return EOPNOTSUPP;
-		}
+	e = prepare(fd, how);
+	if (e != 0) {
+		if (how->flags & EM_OPEN_CREATE)
+			(void)unlink(how->path);
+		close(fd);
+		return e;
 	}
 	how->handle = handle_of(fd);
+	how->disk = disk_of(fd);
 	return 0;
 }
 
@@ -303,6 +338,11 @@ static int sys_discard(void *handle, uint64_t offset, uint64_t bytes)
 #endif
 }
 
+static int sys_sync(void *handle)
+{
+	return fdatasync(fd_of(handle)) == 0 ? 0 : errno;
+}
+
 static int sys_fd(void *handle)
 {
 	return fd_of(handle);
@@ -331,5 +371,5 @@ static int64_t sys_write(void *handle, const void *buf, size_t bytes, uint64_t o
 const em_backend emi_backend_syscall = {
 	sizeof(em_backend), 0, 0, 0, "syscall", NULL,
 	sys_open, sys_close, sys_get_size, sys_set_size, sys_reserve, sys_fd, sys_read, sys_write, NULL, NULL,
-	sys_discard,
+	sys_discard, sys_sync, NULL, NULL,
 };

@@ -2,7 +2,7 @@
 /*
  * file.c -- opening, closing and measuring files.
  *
- * A file is a handle of its context's backend with a queue in front.  It holds a reference to the context, its
+ * A file is a handle of its context's backend, on the queue of its disk.  It holds a reference to the context, its
  * own memory and one of the context's descriptors, and gives back all three when it is closed.
  */
 #include <errno.h>
@@ -28,6 +28,10 @@ static uint32_t backend_flags(unsigned flags)
 		out |= EM_OPEN_CREATE;
 	if (flags & EMI_OPEN_LINKABLE)
 		out |= EM_OPEN_LINKABLE;
+	if (flags & EMI_OPEN_SYNC)
+		out |= EM_OPEN_SYNC;
+	if (flags & EMI_OPEN_LOCK)
+		out |= EM_OPEN_LOCK;
 	return out;
 }
 
@@ -73,17 +77,37 @@ static void close_handle(em_file *f, int forked)
 		emi_fd_drop(f->ctx);
 }
 
-static void release(em_file *f)
+void emi_file_hold(em_file *f)
+{
+	__atomic_add_fetch(&f->refs, 1, __ATOMIC_RELAXED);
+}
+
+void emi_file_drop(em_file *f)
 {
 	em_ctx *ctx = f->ctx;
 
+	if (__atomic_sub_fetch(&f->refs, 1, __ATOMIC_ACQ_REL) != 0)
+		return;
+	emi_file_free_spares(f);
 	if (f->path)
 		emi_strfree(ctx, f->path);
 	emi_free(ctx, f, sizeof *f);
 	emi_ctx_unref(ctx);
 }
 
-static em_status open_file(em_file **out, em_ctx *ctx, const char *path, unsigned flags, em_errinfo *err)
+/* What is asked of the backend. */
+static void ask(em_backend_open *how, const em_file *f, unsigned flags, int32_t direct)
+{
+	memset(how, 0, sizeof *how);
+	how->size = sizeof *how;
+	how->flags = backend_flags(flags);
+	how->path = f->path;
+	how->want_direct = flags & EMI_OPEN_BUFFERED ? EM_DIRECT_OFF : direct;
+	how->depth = emi_queue_depth(f->ctx, f->be);
+}
+
+static em_status open_file(em_file **out, em_ctx *ctx, const char *path, unsigned flags, int32_t direct, uint32_t queue,
+			   em_errinfo *err)
 {
 	em_backend_open how;
 	em_status status = emi_ctx_check(ctx, err);
@@ -97,21 +121,17 @@ static em_status open_file(em_file **out, em_ctx *ctx, const char *path, unsigne
 	emi_ctx_ref(ctx);
 	f->ctx = ctx;
 	f->be = ctx->backend;
+	f->refs = 1;
 	f->path = emi_strdup(ctx, path, err);
 	if (!f->path) {
 		status = err->status;
 		goto out;
 	}
-	memset(&how, 0, sizeof how);
-	how.size = sizeof how;
-	how.flags = backend_flags(flags);
-	how.path = f->path;
-	how.want_direct = flags & EMI_OPEN_BUFFERED ? EM_DIRECT_OFF : ctx->direct;
-	how.depth = emi_queue_depth(ctx, f->be);
+	ask(&how, f, flags, direct);
 	status = open_handle(f, &how, err);
 	if (status != EM_OK)
 		goto out;
-	status = emi_queue_open(f, &how, err);
+	status = emi_queue_join(f, &how, queue, err);
 	if (status != EM_OK) {
 		close_handle(f, 0);
 		goto out;
@@ -119,21 +139,39 @@ static em_status open_file(em_file **out, em_ctx *ctx, const char *path, unsigne
 	*out = f;
 	return EM_OK;
 out:
-	release(f);
+	emi_file_drop(f);
 	return status;
 }
 
-em_status emi_file_open(em_file **out, em_ctx *ctx, const char *path, unsigned flags, em_errinfo *err)
+em_status emi_file_open_on(em_file **out, em_ctx *ctx, const char *path, unsigned flags, int32_t direct, uint32_t queue,
+			   em_errinfo *err)
 {
 	em_errinfo own;
 	em_status status;
 
 	*out = NULL;
 	memset(&own, 0, sizeof own);
-	status = open_file(out, ctx, path, flags, &own);
+	status = open_file(out, ctx, path, flags, direct, queue, &own);
 	if (status != EM_OK && err && err->status >= EM_OK)
 		*err = own;
 	return status;
+}
+
+em_status emi_file_open(em_file **out, em_ctx *ctx, const char *path, unsigned flags, em_errinfo *err)
+{
+	return emi_file_open_on(out, ctx, path, flags, ctx->direct, 0, err);
+}
+
+static void finish(em_file *f, int forked)
+{
+	close_handle(f, forked);
+	emi_queue_part(f, forked);
+	emi_file_drop(f);
+}
+
+void emi_file_finish(em_file *f)
+{
+	finish(f, 0);
 }
 
 void emi_file_close(em_file *f)
@@ -143,9 +181,35 @@ void emi_file_close(em_file *f)
 	if (!f)
 		return;
 	forked = emi_ctx_forked(f->ctx);
-	emi_queue_close(f, forked);
-	close_handle(f, forked);
-	release(f);
+	if (!forked)
+		emi_queue_wait(f, NULL, -1.0);
+	finish(f, forked);
+}
+
+void emi_file_leave(em_file *f)
+{
+	if (emi_ctx_forked(f->ctx) || !emi_queue_leave(f))
+		emi_file_close(f);
+}
+
+em_status emi_file_sync(em_file *f, em_errinfo *err)
+{
+	em_status status = emi_ctx_check(f->ctx, err);
+	int e, tries = 0;
+
+	if (status != EM_OK || !emi_backend_syncs(f->be))
+		return status;
+	do
+		e = f->be->sync(f->handle);
+	while (e == EINTR && ++tries < 1000);
+	return e ? emi_fail_io(err, EM_OK, e, "sync", f->path, EMI_NO_OFFSET, 0) : EM_OK;
+}
+
+void emi_file_stats(em_file *f, em_io_stats *stats)
+{
+	pthread_mutex_lock(&f->ctx->io_lock);
+	emi_meter_read(&f->meter, emi_now_ns(), stats);
+	pthread_mutex_unlock(&f->ctx->io_lock);
 }
 
 uint64_t emi_file_memory(const em_ctx *ctx)

@@ -8,16 +8,18 @@
  *
  * A transfer is whole or it failed: short transfers, EINTR and EAGAIN are retried inside, a read that meets
  * the end of the file ends with EM_OK and done < bytes.  With a direct file (emi_file_direct())
- * buffer, offset and size must be multiples of EMI_PAGE.
+ * what is not aligned to EMI_PAGE - buffer, offset or size - goes through a buffer of its own, which is slower.
  *
- * Requests of one file may complete in any order.  Overlapping requests are the caller's mistake.
+ * Requests of one file may complete in any order, but for those that have bytes in common, one of them a write: of these, the one
+ * that was submitted first is done before the other begins.
  */
 #ifndef EMI_FILE_H
 #define EMI_FILE_H
 
-#include <extmem/ctx.h>
+#include <extmem/sys/file.h>
 
-typedef struct em_file em_file;
+#include "base/meter.h"
+#include "io/overlap.h"
 
 /* Traffic of somebody's requests; counted atomically when they complete.  While some are not waited for, read it
  * atomically too. */
@@ -32,22 +34,37 @@ typedef struct emi_io_stats {
 /* What a request does: it transfers, or gives space back. */
 typedef enum emi_request_kind { EMI_READ, EMI_WRITE, EMI_DISCARD, EMI_REQUEST_KINDS } emi_request_kind;
 
-typedef struct emi_request {
+typedef struct emi_request emi_request;
+
+/* Called when a request is done, by the thread that found out, with no lock held: status, sys_errno and done are valid, but waiting for it goes on until this
+ * has returned.  It may submit requests, and close their file with emi_file_leave(). */
+typedef void (*emi_request_fn)(emi_request *rq, void *user);
+
+struct emi_request {
 	em_file *file;
 	void *buf;
 	size_t bytes;
 	uint64_t offset;
-	emi_io_stats *stats;    /* NULL: counted nowhere */
+	emi_io_stats *stats;    /* NULL: counted nowhere but in the file */
 	size_t done;            /* bytes moved */
 	em_status status;       /* valid once done */
 	int32_t sys_errno;
 	emi_request_kind kind;
 	int32_t state;          /* EMI_IDLE, EMI_QUEUED, EMI_DONE; under the queue's lock or atomic */
-	struct emi_request *next; /* the queue's */
-	void *priv[4];          /* the backend's */
-} emi_request;
+	emi_request_fn fn;      /* or NULL */
+	void *user;
+	emi_request_fn drop;    /* or NULL: called after the end, when nobody in here knows rq any more; for those that nobody waits for */
+	/* the queue's */
+	emi_range range;        /* bytes of the file that nobody else may touch meanwhile */
+	emi_request *next;      /* in a list */
+	emi_request *waiting;   /* those that wait for this one's end, linked by next */
+	emi_request *blocker;   /* the one that this one waits for */
+	uint64_t begun;         /* when it was handed on */
+	int32_t listed;         /* it is on a list */
+	int32_t watched;        /* EMI_WATCHED: somebody waits for it among others */
+};
 
-enum { EMI_IDLE = 0, EMI_QUEUED = 1, EMI_DONE = 2 };
+enum { EMI_IDLE = 0, EMI_QUEUED = 1, EMI_DONE = 2, EMI_WATCHED = 1 };
 
 /* A part of a file. */
 typedef struct emi_extent {
@@ -65,16 +82,29 @@ typedef struct emi_extent {
                                * (O_TMPFILE without O_EXCL), which the caller may link into place with emi_file_fd().  A file of
                                * the real file system whatever the backend (memory keeps only EMI_OPEN_TEMP files in memory).
                                * EM_ERR_NOTSUP also where there is no O_TMPFILE (errno EOPNOTSUPP, EISDIR, EINVAL). */
+#define EMI_OPEN_SYNC 64u     /* writes are done when they are on the device */
+#define EMI_OPEN_LOCK 128u    /* with a lock: EM_ERR_IO (errno EAGAIN) where somebody else has one */
 
 /* Open a file.  EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_EXIST, EM_ERR_IO, EM_ERR_FDLIMIT, EM_ERR_NOTSUP (direct is "on" and
  * does not work there), EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
 em_status emi_file_open(em_file **out, em_ctx *ctx, const char *path, unsigned flags, em_errinfo *err);
+
+/* The same, with direct instead of the context's, and on the disk queue of that number: 0: that of its disk. */
+em_status emi_file_open_on(em_file **out, em_ctx *ctx, const char *path, unsigned flags, int32_t direct, uint32_t queue,
+			   em_errinfo *err);
 
 /* Most bytes of memory that an open file of ctx takes: its queue and the stacks of its threads (paths up to a page). */
 uint64_t emi_file_memory(const em_ctx *ctx);
 
 /* Wait for its requests and close it.  Their results are lost unless emi_wait() was called before.  NULL is allowed.  After a fork, in the child, it only frees memory and the descriptor. */
 void emi_file_close(em_file *f);
+
+/* The same, but when called from within a request's fn of that file's disk it does not wait: the last request closes the file. */
+void emi_file_leave(em_file *f);
+
+/* A file lives until it was closed and nobody holds it. */
+void emi_file_hold(em_file *f);
+void emi_file_drop(em_file *f);
 
 /* Bytes in it now. */
 em_status emi_file_size(em_file *f, uint64_t *size, em_errinfo *err);
@@ -86,6 +116,12 @@ em_status emi_file_resize(em_file *f, uint64_t size, em_errinfo *err);
  * it does nothing and returns EM_OK.  EM_ERR_NOSPACE, EM_ERR_IO. */
 em_status emi_file_reserve(em_file *f, uint64_t offset, uint64_t bytes, em_errinfo *err);
 
+/* Have what was written so far reach the device. */
+em_status emi_file_sync(em_file *f, em_errinfo *err);
+
+/* What was moved through it. */
+void emi_file_stats(em_file *f, em_io_stats *stats);
+
 int emi_file_direct(const em_file *f);
 const char *emi_file_path(const em_file *f);
 int emi_file_fd(const em_file *f); /* -1 when the backend has none; for sink.c, which links it into place */
@@ -93,6 +129,15 @@ int emi_file_fd(const em_file *f); /* -1 when the backend has none; for sink.c, 
 /* Start a transfer.  rq is overwritten; rq, buf and stats must live until it was waited for. */
 void emi_read(em_file *f, emi_request *rq, void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats);
 void emi_write(em_file *f, emi_request *rq, const void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats);
+
+/* The same for either kind, with functions to be called; drop may be NULL, fn too. */
+void emi_submit(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
+		emi_request_fn fn, emi_request_fn drop, void *user);
+
+/* A transfer by the calling thread: rq is not known to anybody else.  As emi_submit() and emi_wait(), but with nothing that overlaps pending it
+ * is made at once, and no other thread is asked. */
+em_status emi_transfer(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, size_t *done,
+		       em_errinfo *err);
 
 /* Can space be given back?  (It may turn out that it cannot: EM_ERR_NOTSUP.) */
 int emi_file_discards(const em_file *f);
@@ -111,5 +156,12 @@ int emi_done(const emi_request *rq);
 
 /* As emi_wait(), but gives up after seconds: 1 when the request is done, 0 when not yet. */
 int emi_wait_for(emi_request *rq, double seconds);
+
+/* Take it back if nobody has begun it: 1, and it is done with EM_ERR_CANCELED; else 0. */
+int emi_cancel(emi_request *rq);
+
+/* Return when one of n > 0 requests is done, with its index; n after seconds (negative: never).  Of any files of one context.
+ * Its result is left to emi_wait(). */
+uint32_t emi_wait_any(emi_request *const *list, uint32_t n, double seconds);
 
 #endif

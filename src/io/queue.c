@@ -1,103 +1,188 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * queue.c -- the queue of a file: its lists, its workers, and waiting.
+ * queue.c -- the queue of a disk: its lists, its workers, and what happens when a request is done.
  *
  * Requests go to the lists and are taken off by workers, threads that call the backend's read and write.
- * Writes come first: a buffer whose write is delayed is missing where the next block should go, while a read that
+ * By default writes come first: a buffer whose write is delayed is missing where the next block should go, while a read that
  * is needed now is run by the thread that waits for it.  For that is what a waiter does when its request is still
  * on a list: it takes it and runs it.  So a read followed at once by a wait needs no second thread.
  *
- * Workers are started one by one, when there is more to do than idle workers to do it.  Their stacks
- * are small, and counted when the file is opened, so that starting them cannot exceed the budget.  If none can be started
- * the submitting thread makes the transfer itself: slower, not wrong.
+ * A request that has bytes in common with an earlier one, one of them a write, is on no list: it is linked to that one, and looked at again when
+ * that one is done.  It waits for one at a time, always for an earlier one, so nobody waits in a circle.
  *
- * Giving space back is a request, too, and always a worker's: it may take as long as many transfers.
+ * Workers are started one by one, when there is more to do than idle workers to do it.  Their stacks
+ * are small, and counted when the queue is made, so that starting them cannot exceed the budget.  If none can be started
+ * whoever submits or finishes something makes the transfers itself: slower, not wrong.
  *
  * When the backend offers asynchronous transfers and enough was moved to make them worth while, the lists are
  * only for what exceeds the depth; see queue_async.c.  Then waiters collect what is done, and one worker does it when
- * nobody waits and something is on the lists.
+ * nobody waits and there is something on the lists, or something in flight that has a function to be called.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
-#include <string.h>
+#include <stddef.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/context.h"
-#include "base/error.h"
-#include "base/memory.h"
 #include "io/queue.h"
 
-/* How many are on the list of such requests, together with others that are done by the same. */
-static uint32_t *length(emi_queue *q, emi_request_kind kind)
+static unsigned list_of(const emi_request *rq)
 {
-	return kind == EMI_DISCARD ? &q->chores : &q->queued;
+	if (emi_request_is_chore(rq))
+		return EMI_LIST_CHORE;
+	return rq->kind == EMI_WRITE ? EMI_LIST_WRITE : EMI_LIST_READ;
+}
+
+/* How many are on the list, together with others that are done by the same. */
+static uint32_t *length(emi_queue *q, unsigned list)
+{
+	return list == EMI_LIST_CHORE ? &q->chores : &q->queued;
 }
 
 static void append(emi_queue *q, emi_request *rq)
 {
-	const emi_request_kind kind = rq->kind;
+	const unsigned list = list_of(rq);
 
 	rq->next = NULL;
-	if (q->tail[kind])
-		q->tail[kind]->next = rq;
+	if (q->tail[list])
+		q->tail[list]->next = rq;
 	else
-		q->head[kind] = rq;
-	q->tail[kind] = rq;
-	++*length(q, kind);
+		q->head[list] = rq;
+	q->tail[list] = rq;
+	rq->listed = 1;
+	++*length(q, list);
 }
 
-void emi_queue_put_back(emi_queue *q, emi_request *rq)
+static emi_request *take(emi_queue *q, unsigned list)
 {
-	const emi_request_kind kind = rq->kind;
-
-	rq->next = q->head[kind];
-	q->head[kind] = rq;
-	if (!q->tail[kind])
-		q->tail[kind] = rq;
-	q->queued++;
-}
-
-static emi_request *take(emi_queue *q, emi_request_kind kind)
-{
-	emi_request *rq = q->head[kind];
+	emi_request *rq = q->head[list];
 
 	if (!rq)
 		return NULL;
-	q->head[kind] = rq->next;
+	q->head[list] = rq->next;
 	if (!rq->next)
-		q->tail[kind] = NULL;
-	--*length(q, kind);
+		q->tail[list] = NULL;
+	rq->listed = 0;
+	--*length(q, list);
 	return rq;
+}
+
+/* The list whose turn it is. */
+static unsigned first_list(const emi_queue *q)
+{
+	const emi_request *r = q->head[EMI_LIST_READ], *w = q->head[EMI_LIST_WRITE];
+
+	if (!r || !w)
+		return r ? EMI_LIST_READ : EMI_LIST_WRITE;
+	if (q->ctx->priority == EM_PRIORITY_NONE)
+		return r->range.seq < w->range.seq ? EMI_LIST_READ : EMI_LIST_WRITE;
+	return q->ctx->priority == EM_PRIORITY_READ ? EMI_LIST_READ : EMI_LIST_WRITE;
 }
 
 emi_request *emi_queue_take(emi_queue *q)
 {
-	return take(q, q->head[EMI_WRITE] ? EMI_WRITE : EMI_READ);
+	return take(q, first_list(q));
 }
 
-int emi_queue_unlink(emi_queue *q, emi_request *rq)
+emi_request *emi_queue_pick(emi_queue *q, emi_request *rq)
 {
-	const emi_request_kind kind = rq->kind;
-	emi_request *before = NULL, *at;
+	const unsigned list = list_of(rq);
+	emi_request *before = NULL, *at = q->head[list];
 
-	for (at = q->head[kind]; at && at != rq; at = at->next)
+	for (; at != rq; at = at->next)
 		before = at;
-	if (!at)
-		return 0;
 	if (before)
 		before->next = rq->next;
 	else
-		q->head[kind] = rq->next;
-	if (q->tail[kind] == rq)
-		q->tail[kind] = before;
-	--*length(q, kind);
-	return 1;
+		q->head[list] = rq->next;
+	if (q->tail[list] == rq)
+		q->tail[list] = before;
+	rq->listed = 0;
+	--*length(q, list);
+	return rq;
+}
+
+/* Is it counted and timed?  Giving space back is not. */
+static int metered(const emi_request *rq)
+{
+	return rq->kind != EMI_DISCARD;
+}
+
+static void meter_back(emi_queue *q, const emi_request *rq)
+{
+	const int write = rq->kind == EMI_WRITE;
+	const uint64_t now = emi_now_ns();
+
+	pthread_mutex_lock(&q->ctx->io_lock);
+	emi_meter_back(&rq->file->meter, write, now);
+	emi_meter_back(&q->meter, write, now);
+	emi_meter_back(&q->ctx->meter, write, now);
+	pthread_mutex_unlock(&q->ctx->io_lock);
+}
+
+void emi_queue_put_back(emi_queue *q, emi_request *rq)
+{
+	const unsigned list = list_of(rq);
+
+	meter_back(q, rq);
+	rq->begun = 0;
+	rq->next = q->head[list];
+	q->head[list] = rq;
+	if (!q->tail[list])
+		q->tail[list] = rq;
+	rq->listed = 1;
+	++*length(q, list);
+}
+
+void emi_queue_begin(emi_queue *q, emi_request *rq, uint64_t now)
+{
+	const int write = rq->kind == EMI_WRITE;
+
+	rq->begun = now;
+	if (!metered(rq))
+		return;
+	pthread_mutex_lock(&q->ctx->io_lock);
+	emi_meter_begin(&rq->file->meter, write, now);
+	emi_meter_begin(&q->meter, write, now);
+	emi_meter_begin(&q->ctx->meter, write, now);
+	pthread_mutex_unlock(&q->ctx->io_lock);
+}
+
+static void meter_submit(emi_queue *q, emi_request *rq)
+{
+	rq->begun = 0;
+	if (!metered(rq))
+		return;
+	pthread_mutex_lock(&q->ctx->io_lock);
+	emi_meter_submit(&rq->file->meter);
+	emi_meter_submit(&q->meter);
+	emi_meter_submit(&q->ctx->meter);
+	pthread_mutex_unlock(&q->ctx->io_lock);
+}
+
+static void end(emi_meter *m, const emi_request *rq, uint64_t now)
+{
+	if (rq->begun == 0)
+		emi_meter_leave(m);
+	else
+		emi_meter_end(m, rq->kind == EMI_WRITE, rq->done, rq->begun, now);
+}
+
+static void meter_end(emi_queue *q, const emi_request *rq)
+{
+	const uint64_t now = emi_now_ns();
+
+	if (!metered(rq))
+		return;
+	pthread_mutex_lock(&q->ctx->io_lock);
+	end(&rq->file->meter, rq, now);
+	end(&q->meter, rq, now);
+	end(&q->ctx->meter, rq, now);
+	pthread_mutex_unlock(&q->ctx->io_lock);
 }
 
 static void count(const emi_request *rq)
@@ -110,53 +195,174 @@ static void count(const emi_request *rq)
 	__atomic_fetch_add(rq->kind == EMI_WRITE ? &s->bytes_written : &s->bytes_read, rq->done, __ATOMIC_RELAXED);
 }
 
-void emi_queue_complete(em_file *f, emi_request *rq)
+static void call(emi_queue *q, emi_request *rq)
 {
-	count(rq);
-	/* From here on rq may be gone. */
-	__atomic_store_n(&rq->state, EMI_DONE, __ATOMIC_RELEASE);
-	f->queue.pending--;
-	if (f->queue.waiters > 0)
-		pthread_cond_broadcast(&f->queue.done);
+	emi_calling me, **at;
+
+	me.thread = pthread_self();
+	me.next = q->calling;
+	q->calling = &me;
+	pthread_mutex_unlock(&q->lock);
+	rq->fn(rq, rq->user);
+	pthread_mutex_lock(&q->lock);
+	for (at = &q->calling; *at != &me; at = &(*at)->next)
+		continue;
+	*at = me.next;
 }
 
-void emi_queue_run(em_file *f, emi_request *rq)
+static emi_request *request_of(emi_range *r)
 {
-	pthread_mutex_unlock(&f->queue.lock);
-	emi_request_run(f, rq);
-	pthread_mutex_lock(&f->queue.lock);
-	emi_queue_complete(f, rq);
+	return r ? (emi_request *)(void *)((char *)r - offsetof(emi_request, range)) : NULL;
+}
+
+/* Let rq go to the lists, or link it to one that it has to wait for. */
+static void admit(emi_queue *q, emi_request *rq)
+{
+	emi_request *b = rq->kind == EMI_DISCARD ? NULL : request_of(emi_overlap_find(rq->file->ranges, &rq->range));
+
+	rq->blocker = b;
+	if (b) {
+		rq->next = b->waiting;
+		b->waiting = rq;
+	} else {
+		append(q, rq);
+	}
+}
+
+/* Those that waited for rq are looked at again, in the order of their coming. */
+static void unblock(emi_queue *q, emi_request *rq)
+{
+	emi_request *list = rq->waiting, *reversed = NULL, *next;
+
+	for (; list; list = next) {
+		next = list->next;
+		list->next = reversed;
+		reversed = list;
+	}
+	for (; reversed; reversed = next) {
+		next = reversed->next;
+		admit(q, reversed);
+	}
+	rq->waiting = NULL;
+}
+
+/* Wake those that wait for any of several. */
+static void tell_watchers(em_ctx *ctx)
+{
+	if (__atomic_load_n(&ctx->io_watchers, __ATOMIC_SEQ_CST) == 0)
+		return;
+	pthread_mutex_lock(&ctx->io_lock);
+	pthread_cond_broadcast(&ctx->io_done);
+	pthread_mutex_unlock(&ctx->io_lock);
+}
+
+/* f was left, and has no requests. */
+static void bury(emi_queue *q, em_file *f)
+{
+	f->next_left = q->left;
+	q->left = f;
+}
+
+void emi_queue_complete(emi_queue *q, emi_request *rq)
+{
+	em_file *f = rq->file;
+	const emi_request_fn drop = rq->drop;
+
+	count(rq);
+	meter_end(q, rq);
+	if (rq->fn)
+		call(q, rq);
+	if (rq->fn || rq->watched == EMI_WATCHED)
+		q->unattended--;
+	if (rq->kind != EMI_DISCARD)
+		emi_overlap_remove(&f->ranges, &rq->range);
+	unblock(q, rq);
+	/* From here on rq may be gone, unless it has a drop of its own. */
+	__atomic_store_n(&rq->state, EMI_DONE, __ATOMIC_SEQ_CST);
+	if (drop) {
+		pthread_mutex_unlock(&q->lock);
+		drop(rq, rq->user);
+		pthread_mutex_lock(&q->lock);
+	}
+	f->pending--;
+	if (f->left && f->pending == 0)
+		bury(q, f);
+	if (q->waiters > 0)
+		pthread_cond_broadcast(&q->done);
+	tell_watchers(q->ctx);
+}
+
+void emi_queue_run(emi_queue *q, emi_request *rq)
+{
+	emi_queue_begin(q, rq, emi_now_ns());
+	pthread_mutex_unlock(&q->lock);
+	emi_request_run(rq);
+	pthread_mutex_lock(&q->lock);
+	emi_queue_complete(q, rq);
+}
+
+/* Release the lock, and close the files that were left.  The queue may be gone afterwards, unless a worker calls. */
+static void leave(emi_queue *q)
+{
+	em_file *f = q->left, *next;
+
+	q->left = NULL;
+	pthread_mutex_unlock(&q->lock);
+	for (; f; f = next) {
+		next = f->next_left;
+		emi_file_finish(f);
+	}
+}
+
+/* Does a worker have to collect what is in flight? */
+static int wants_reaper(const emi_queue *q)
+{
+	return q->async && (q->queued > 0 || q->unattended > 0) && q->waiters == 0;
+}
+
+/* One thing that there is to do: 0 when there is none. */
+static int work(emi_queue *q)
+{
+	emi_request *rq = take(q, EMI_LIST_CHORE);
+
+	if (!rq && !q->async)
+		rq = emi_queue_take(q);
+	if (!rq)
+		return wants_reaper(q) && emi_async_help(q, -1);
+	emi_queue_run(q, rq);
+	/* What it blocked may be more than this thread can do. */
+	if (q->queued + q->chores > 0)
+		emi_queue_kick(q);
+	return 1;
 }
 
 static void *worker(void *arg)
 {
-	em_file *f = arg;
-	emi_queue *q = &f->queue;
-	emi_request *rq;
+	emi_queue *q = arg;
+	int orphan;
 
 	pthread_mutex_lock(&q->lock);
 	while (!q->quit) {
-		if ((rq = take(q, EMI_DISCARD)) != NULL) {
-			emi_queue_run(f, rq);
-			continue;
+		if (q->left) {
+			leave(q);
+			pthread_mutex_lock(&q->lock);
+		} else if (!work(q)) {
+			q->idle++;
+			pthread_cond_wait(&q->work, &q->lock);
+			q->idle--;
 		}
-		if (q->async) {
-			if (q->queued > 0 && q->waiters == 0 && emi_async_help(f, -1))
-				continue;
-		} else if ((rq = emi_queue_take(q)) != NULL) {
-			emi_queue_run(f, rq);
-			continue;
-		}
-		q->idle++;
-		pthread_cond_wait(&q->work, &q->lock);
-		q->idle--;
 	}
+	orphan = q->orphan && pthread_equal(q->heir, pthread_self());
 	pthread_mutex_unlock(&q->lock);
+	if (orphan) {
+		pthread_detach(pthread_self());
+		emi_queue_free(q, 0);
+	}
 	return NULL;
 }
 
 /* Start a thread that no signal of the program reaches. */
-static int start_thread(pthread_t *thread, em_file *f, size_t stack)
+static int start_thread(pthread_t *thread, emi_queue *q, size_t stack)
 {
 	pthread_attr_t attr;
 	sigset_t all, old;
@@ -171,7 +377,7 @@ static int start_thread(pthread_t *thread, em_file *f, size_t stack)
 	do {
 		e = pthread_attr_setstacksize(&attr, stack);
 		if (e == 0)
-			e = pthread_create(thread, &attr, worker, f);
+			e = pthread_create(thread, &attr, worker, q);
 		stack *= 4;
 	} while (e == EINVAL && stack <= (1u << 20));
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -179,46 +385,149 @@ static int start_thread(pthread_t *thread, em_file *f, size_t stack)
 	return e;
 }
 
-int emi_queue_call_worker(em_file *f)
+int emi_queue_call_worker(emi_queue *q)
 {
-	emi_queue *q = &f->queue;
-	uint32_t wanted = (q->async ? q->queued > 0 : q->queued) + q->chores;
+	uint32_t wanted = (q->async ? (uint32_t)wants_reaper(q) : q->queued) + q->chores;
 
 	if (q->idle < wanted && q->threads < (q->async && !q->chores ? 1 : q->max_threads) &&
-	    start_thread(&q->thread[q->threads], f, q->stack) == 0)
+	    start_thread(&q->thread[q->threads], q, q->stack) == 0)
 		q->threads++;
-	if (q->idle > 0)
+	if (q->idle > 0 && wanted > 0)
 		pthread_cond_signal(&q->work);
 	return q->threads > 0;
 }
 
-void emi_queue_submit(em_file *f, emi_request *rq)
+void emi_queue_kick(emi_queue *q)
 {
-	emi_queue *q = &f->queue;
+	emi_request *rq;
 
-	pthread_mutex_lock(&q->lock);
-	append(q, rq);
-	q->pending++;
-	if (rq->kind == EMI_DISCARD) {
-		if (!emi_queue_call_worker(f) && emi_queue_unlink(q, rq))
-			emi_queue_run(f, rq);
-		pthread_mutex_unlock(&q->lock);
-		return;
-	}
-	if (q->may_async && !q->async && q->volume >= q->async_from)
-		q->async = 1;
-	q->volume += rq->bytes;
 	if (q->async)
-		emi_async_pump(f);
-	else if (!emi_queue_call_worker(f) && emi_queue_unlink(q, rq))
-		emi_queue_run(f, rq);
-	pthread_mutex_unlock(&q->lock);
+		emi_async_pump(q);
+	if (emi_queue_call_worker(q))
+		return;
+	while ((rq = take(q, EMI_LIST_CHORE)) != NULL || (!q->async && (rq = emi_queue_take(q)) != NULL))
+		emi_queue_run(q, rq);
 }
 
-static int finished(const emi_queue *q, const emi_request *rq)
+/* Asynchronous transfers are used from now on, if enough was moved and they can be had. */
+static void consider_async(emi_queue *q)
+{
+	if (!q->may_async || q->async || q->volume < q->async_from)
+		return;
+	if (q->be->open_channel(q->be->user, q->depth, &q->channel) == 0)
+		q->async = 1;
+	else
+		q->may_async = 0;
+}
+
+/* Number a request and count it. */
+static void enlist(emi_queue *q, emi_request *rq)
+{
+	rq->range.seq = ++q->seq;
+	rq->listed = 0;
+	rq->file->pending++;
+	q->unattended += rq->fn != NULL;
+	q->volume += rq->kind == EMI_DISCARD ? 0 : rq->bytes;
+	meter_submit(q, rq);
+}
+
+void emi_queue_submit(emi_request *rq)
+{
+	em_file *f = rq->file;
+	emi_queue *q = f->queue;
+
+	pthread_mutex_lock(&q->lock);
+	consider_async(q);
+	enlist(q, rq);
+	admit(q, rq);
+	if (rq->kind != EMI_DISCARD)
+		emi_overlap_add(&f->ranges, &rq->range);
+	if (rq->listed)
+		emi_queue_kick(q);
+	leave(q);
+}
+
+int emi_queue_run_now(emi_request *rq)
+{
+	em_file *f = rq->file;
+	emi_queue *q = f->queue;
+
+	pthread_mutex_lock(&q->lock);
+	rq->range.seq = q->seq + 1;
+	if (emi_overlap_find(f->ranges, &rq->range)) {
+		pthread_mutex_unlock(&q->lock);
+		return 0;
+	}
+	enlist(q, rq);
+	emi_overlap_add(&f->ranges, &rq->range);
+	emi_queue_run(q, rq);
+	if (q->queued + q->chores > 0)
+		emi_queue_kick(q);
+	leave(q);
+	return 1;
+}
+
+int emi_queue_cancel(emi_request *rq)
+{
+	emi_queue *q = rq->file->queue;
+	emi_request **at;
+	int found = 0;
+
+	pthread_mutex_lock(&q->lock);
+	if (rq->listed) {
+		emi_queue_pick(q, rq);
+		found = 1;
+	} else if (rq->blocker) {
+		for (at = &rq->blocker->waiting; *at != rq; at = &(*at)->next)
+			continue;
+		*at = rq->next;
+		rq->blocker = NULL;
+		found = 1;
+	}
+	if (found) {
+		rq->status = EM_ERR_CANCELED;
+		emi_queue_complete(q, rq);
+		if (q->queued + q->chores > 0)
+			emi_queue_kick(q);
+	}
+	leave(q);
+	return found;
+}
+
+int emi_queue_leave(em_file *f)
+{
+	emi_queue *q = f->queue;
+	const emi_calling *c;
+
+	pthread_mutex_lock(&q->lock);
+	for (c = q->calling; c && !pthread_equal(c->thread, pthread_self()); c = c->next)
+		continue;
+	if (c) {
+		f->left = 1;
+		if (f->pending == 0)
+			bury(q, f);
+	}
+	pthread_mutex_unlock(&q->lock);
+	return c != NULL;
+}
+
+/* What one who waits for rq should run: rq, if nobody has begun.  A wait with a deadline must not get stuck in a
+ * transfer, unless there is nobody else to make it. */
+static emi_request *to_run(emi_queue *q, emi_request *rq, double deadline)
+{
+	const int alone = q->threads == 0 && !q->async;
+
+	if (!rq)
+		return alone ? emi_queue_take(q) : NULL;
+	if (!rq->listed || (deadline >= 0 && !alone))
+		return NULL;
+	return emi_queue_pick(q, rq);
+}
+
+static int finished(const em_file *f, const emi_request *rq)
 {
 	if (!rq)
-		return q->pending == 0;
+		return f->pending == 0;
 	return __atomic_load_n(&rq->state, __ATOMIC_ACQUIRE) != EMI_QUEUED;
 }
 
@@ -236,24 +545,30 @@ static void sleep_until(emi_queue *q, double deadline)
 	pthread_cond_timedwait(&q->done, &q->lock, &t);
 }
 
-/* What one who waits for rq should run: rq, if nobody has begun.  A wait with a deadline must not get stuck in a
- * transfer, unless there is nobody else to make it. */
-static emi_request *to_run(emi_queue *q, emi_request *rq, double deadline)
+static void count_wait(emi_queue *q, const emi_request *rq, uint64_t ns)
 {
-	if (!rq)
-		return q->threads == 0 && !q->async ? emi_queue_take(q) : NULL;
-	return (deadline < 0 || (q->threads == 0 && !q->async)) && emi_queue_unlink(q, rq) ? rq : NULL;
+	const int write = rq->kind == EMI_WRITE;
+
+	if (!metered(rq))
+		return;
+	emi_meter_wait(&rq->file->meter, write, ns);
+	emi_meter_wait(&q->meter, write, ns);
+	emi_meter_wait(&q->ctx->meter, write, ns);
+	if (rq->stats)
+		__atomic_fetch_add(&rq->stats->wait_ns, ns, __ATOMIC_RELAXED);
 }
 
 int emi_queue_wait(em_file *f, emi_request *rq, double deadline)
 {
-	emi_queue *q = &f->queue;
+	emi_queue *q = f->queue;
 	emi_request *mine;
+	uint64_t begin;
 	int is_done;
 
 	pthread_mutex_lock(&q->lock);
+	begin = finished(f, rq) ? 0 : emi_now_ns();
 	q->waiters++;
-	while (!(is_done = finished(q, rq))) {
+	while (!(is_done = finished(f, rq))) {
 		int64_t timeout = -1;
 
 		if (deadline >= 0) {
@@ -264,141 +579,52 @@ int emi_queue_wait(em_file *f, emi_request *rq, double deadline)
 			timeout = (int64_t)(left * 1e9) + 1;
 		}
 		mine = to_run(q, rq, deadline);
-		if (mine)
-			emi_queue_run(f, mine);
-		else if (!emi_async_help(f, timeout))
+		if (mine) {
+			emi_queue_run(q, mine);
+			if (q->queued + q->chores > 0)
+				emi_queue_kick(q);
+		} else if (!emi_async_help(q, timeout)) {
 			sleep_until(q, deadline);
+		}
 	}
 	q->waiters--;
+	if (rq && begin != 0)
+		count_wait(q, rq, emi_now_ns() - begin);
 	if (q->quit)
 		pthread_cond_broadcast(&q->done);
-	else if (q->queued > 0 && q->async && q->waiters == 0)
-		emi_queue_call_worker(f);
-	pthread_mutex_unlock(&q->lock);
+	else if (wants_reaper(q))
+		emi_queue_call_worker(q);
+	leave(q);
 	return is_done;
 }
 
-void emi_queue_poll(em_file *f)
+int emi_queue_watch(emi_request *rq, int on)
 {
-	emi_queue *q = &f->queue;
+	emi_queue *q = rq->file->queue;
+	int attended = 1;
 
 	pthread_mutex_lock(&q->lock);
-	emi_async_help(f, 0);
-	pthread_mutex_unlock(&q->lock);
-}
-
-static size_t stack_size(const em_backend *be)
-{
-	size_t page = EMI_PAGE, least = be->stack ? be->stack : EMI_IO_STACK;
-	long floor = sysconf(_SC_THREAD_STACK_MIN);
-
-	if (floor > 0 && (size_t)floor > least)
-		least = (size_t)floor;
-	return (least + page - 1) / page * page;
-}
-
-/* Workers of a file: fewer when the memory is so small that their stacks matter. */
-static uint32_t most_threads(const em_ctx *ctx, const em_backend *be)
-{
-	uint64_t n = be->threads ? be->threads : EMI_IO_THREADS, fit = ctx->memory / 64 / stack_size(be);
-
-	if (n > fit)
-		n = fit;
-	if (n > EMI_IO_THREADS_MAX)
-		n = EMI_IO_THREADS_MAX;
-	return n ? (uint32_t)n : 1;
-}
-
-uint32_t emi_queue_depth(const em_ctx *ctx, const em_backend *be)
-{
-	uint32_t depth = ctx->queue_depth ? ctx->queue_depth : be->depth ? be->depth : EMI_IO_DEPTH;
-
-	return depth < EMI_IO_DEPTH_MAX ? depth : EMI_IO_DEPTH_MAX;
-}
-
-uint64_t emi_queue_memory(const em_ctx *ctx, const em_backend *be)
-{
-	return (uint64_t)most_threads(ctx, be) * stack_size(be) + (uint64_t)emi_queue_depth(ctx, be) * sizeof(emi_slot);
-}
-
-static em_status make_slots(em_file *f, const em_backend_open *how, em_errinfo *err)
-{
-	emi_queue *q = &f->queue;
-	uint32_t i;
-
-	q->slots = emi_alloc_array(f->ctx, how->depth, sizeof *q->slots, err);
-	if (!q->slots)
-		return err->status;
-	q->depth = how->depth;
-	for (i = 0; i < q->depth; i++) {
-		q->slots[i].next = q->free;
-		q->free = &q->slots[i];
+	if (on) {
+		q->guests++;
+		if (!rq->fn && !finished(rq->file, rq)) {
+			rq->watched = EMI_WATCHED;
+			q->unattended++;
+		}
+		attended = finished(rq->file, rq) || emi_queue_call_worker(q) || !q->async;
+	} else {
+		if (rq->watched == EMI_WATCHED && !finished(rq->file, rq))
+			q->unattended--;
+		rq->watched = 0;
+		if (--q->guests == 0 && q->quit)
+			pthread_cond_broadcast(&q->done);
 	}
-	q->may_async = 1;
-	q->async_from = how->async_from;
-	/* Threads serve only its beginning and what exceeds the depth. */
-	if (q->max_threads > 2)
-		q->max_threads = 2;
-	return EM_OK;
+	leave(q);
+	return attended;
 }
 
-em_status emi_queue_open(em_file *f, const em_backend_open *how, em_errinfo *err)
+void emi_queue_poll(emi_queue *q)
 {
-	emi_queue *q = &f->queue;
-	pthread_condattr_t attr;
-	em_status status;
-
-	q->stack = stack_size(f->be);
-	q->max_threads = most_threads(f->ctx, f->be);
-	if (how->async && f->be->submit && f->be->reap) {
-		status = make_slots(f, how, err);
-		if (status != EM_OK)
-			return status;
-	}
-	/* The stacks come from libc; their size is taken from the budget now, so that starting a thread cannot exceed it. */
-	status = emi_memory_take(f->ctx, (uint64_t)q->max_threads * q->stack, err);
-	if (status != EM_OK) {
-		if (q->slots)
-			emi_free_array(f->ctx, q->slots, q->depth, sizeof *q->slots);
-		return status;
-	}
-	pthread_mutex_init(&q->lock, NULL);
-	pthread_cond_init(&q->work, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&q->done, &attr);
-	pthread_condattr_destroy(&attr);
-	return EM_OK;
-}
-
-/* No request, no waiter and no worker are left behind. */
-static void shut_down(em_file *f)
-{
-	emi_queue *q = &f->queue;
-	uint32_t i;
-
-	emi_queue_wait(f, NULL, -1.0);
 	pthread_mutex_lock(&q->lock);
-	q->quit = 1;
-	while (q->waiters > 0)
-		pthread_cond_wait(&q->done, &q->lock);
-	pthread_cond_broadcast(&q->work);
-	pthread_mutex_unlock(&q->lock);
-	for (i = 0; i < q->threads; i++)
-		pthread_join(q->thread[i], NULL);
-	pthread_mutex_destroy(&q->lock);
-	pthread_cond_destroy(&q->work);
-	pthread_cond_destroy(&q->done);
-}
-
-void emi_queue_close(em_file *f, int forked)
-{
-	emi_queue *q = &f->queue;
-
-	/* In a child the workers do not exist, and the lock may be held by one of them. */
-	if (!forked)
-		shut_down(f);
-	emi_memory_drop(f->ctx, (uint64_t)q->max_threads * q->stack);
-	if (q->slots)
-		emi_free_array(f->ctx, q->slots, q->depth, sizeof *q->slots);
+	emi_async_help(q, 0);
+	leave(q);
 }

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * queue.h -- what a file consists of: its backend's handle and the queue of its requests.
+ * queue.h -- what a file consists of, and the queue of the disk that it is on.
  *
- * Every file has its own queue.  A request is in one of three places: on one of the lists, with a thread
- * that runs it through the backend's read or write (a worker, or whoever waits for it), or in flight through the
- * backend's submit, occupying a slot.  `lock' guards everything below it; it is never held during a transfer.
+ * The files of a context that are on one physical disk share a queue, so that what is asked of the disk at once does not depend on
+ * the number of files.  Files whose transfers are asynchronous have another than those whose are not.  A request is
+ *
+ *	blocked, linked to an earlier one that has bytes in common with it;
+ *	on one of the lists: reads, writes, and chores, which only threads can do (giving space back, transfers that are not aligned);
+ *	with a thread that runs it through the backend's read or write (a worker, or whoever waits for it); or
+ *	in flight through the backend's channel, occupying a slot.
+ *
+ * `lock' guards everything of the queue, and the requests and the tree of ranges of its files; it is never held during a transfer or a call of
+ * the caller's functions.
  */
 #ifndef EMI_QUEUE_H
 #define EMI_QUEUE_H
@@ -12,7 +19,9 @@
 #include <pthread.h>
 
 #include <extmem/sys/backend.h>
+#include <extmem/sys/request.h>
 
+#include "base/context.h"
 #include "io/file.h"
 
 enum { EMI_IO_THREADS = 4, EMI_IO_THREADS_MAX = 16, EMI_IO_DEPTH = 64, EMI_IO_DEPTH_MAX = 4096, EMI_IO_BATCH = 16 };
@@ -26,26 +35,50 @@ typedef struct emi_slot {
 	struct emi_slot *next;  /* in the list of free ones */
 } emi_slot;
 
+/* A thread that is inside a request's fn. */
+typedef struct emi_calling {
+	pthread_t thread;
+	struct emi_calling *next;
+} emi_calling;
+
+enum { EMI_LIST_READ, EMI_LIST_WRITE, EMI_LIST_CHORE, EMI_LISTS };
+
 typedef struct emi_queue {
+	em_ctx *ctx;
+	const em_backend *be;
+	uint64_t disk;          /* what tells it from others; 0: of one file only */
+	uint32_t number;        /* that the caller gave it, or 0 */
+	char *name;             /* the path of the first file */
+	uint32_t files;         /* open on it; under io_lock */
+	struct emi_queue *next; /* of the context; under io_lock */
+	emi_meter meter;        /* under io_lock */
+
 	pthread_mutex_t lock;
 	pthread_cond_t work;    /* workers wait for something to do */
 	pthread_cond_t done;    /* waiters wait for a request, or for a turn at reaping */
 
-	emi_request *head[EMI_REQUEST_KINDS], *tail[EMI_REQUEST_KINDS]; /* waiting, a list for each kind */
-	uint32_t queued;        /* transfers that wait */
-	uint32_t chores;        /* requests to give space back that wait */
-	uint32_t pending;       /* not done: on the lists, with a thread, or in flight */
-	uint32_t waiters;       /* threads inside a wait; the file must outlive them */
+	emi_request *head[EMI_LISTS], *tail[EMI_LISTS];
+	uint32_t queued;        /* transfers on lists */
+	uint32_t chores;        /* chores on their list */
+	uint32_t unattended;    /* not done, and nobody needs to wait for them: they have a function, or are watched among others */
+	uint32_t waiters;       /* threads inside a wait; the queue must outlive them */
+	uint32_t guests;        /* requests that are watched; likewise */
+	uint64_t seq;           /* requests submitted */
+	em_file *left;          /* files without requests that were left, to be closed by whoever notices */
+	emi_calling *calling;
 
 	pthread_t thread[EMI_IO_THREADS_MAX];
 	uint32_t threads, max_threads, idle;
 	size_t stack;           /* bytes of each */
 	int quit;
+	int orphan;             /* a worker closed the last file: it frees the queue when it ends */
+	pthread_t heir;         /* that worker */
 
 	uint64_t volume;        /* bytes asked for so far */
 	uint64_t async_from;    /* where asynchronous transfers begin */
 	int may_async;          /* the backend offers them */
 	int async;              /* and they are in use */
+	void *channel;          /* that is, this is open */
 	int reaping;            /* a thread is in the backend's reap: one at a time */
 	int64_t accepted;       /* taken by submit and not reaped; for a moment below 0, when reaped at once */
 	emi_slot *slots, *free;
@@ -58,8 +91,20 @@ struct em_file {
 	void *handle;
 	char *path;
 	int32_t direct;
-	emi_queue queue;
+	emi_queue *queue;
+	uint32_t refs;          /* atomic */
+	uint32_t pending;       /* requests that are not done */
+	int left;               /* closed by emi_file_leave() */
+	em_file *next_left;
+	emi_range *ranges;      /* of pending transfers */
+	emi_meter meter;        /* under io_lock */
+	em_request *spare;      /* requests to be used again; under io_lock */
+	uint32_t spares;
+	em_errinfo err;         /* of the last public call that failed; under io_lock */
 };
+
+/* Free them. */
+void emi_file_free_spares(em_file *f);
 
 /* Bytes that the queue of a file of be will have in use. */
 uint64_t emi_queue_memory(const em_ctx *ctx, const em_backend *be);
@@ -67,48 +112,85 @@ uint64_t emi_queue_memory(const em_ctx *ctx, const em_backend *be);
 /* Transfers in flight at most. */
 uint32_t emi_queue_depth(const em_ctx *ctx, const em_backend *be);
 
-/* Make the queue of a file just opened; starts no thread, but takes the memory of its threads' stacks. */
-em_status emi_queue_open(em_file *f, const em_backend_open *how, em_errinfo *err);
+/* Put a file just opened on the queue of its disk, which is made with the first; starts no thread, but takes the memory of its threads' stacks. */
+em_status emi_queue_join(em_file *f, const em_backend_open *how, uint32_t number, em_errinfo *err);
 
-/* Wait for everything and release it; in a forked child only release. */
-void emi_queue_close(em_file *f, int forked);
+/* Take a file without requests off; the last one's queue goes with it.  In a forked child it only releases memory. */
+void emi_queue_part(em_file *f, int forked);
+
+/* Release a queue that is no longer the context's. */
+void emi_queue_free(emi_queue *q, int forked);
+
+/* Close a file that has no requests, and was left. */
+void emi_file_finish(em_file *f);
+
+/* If the calling thread is inside a request's fn of this file's queue: have whoever finds the file without requests close it; 0 otherwise. */
+int emi_queue_leave(em_file *f);
 
 /* Take a request on; it cannot fail. */
-void emi_queue_submit(em_file *f, emi_request *rq);
+void emi_queue_submit(emi_request *rq);
 
-/* Return when rq is done (NULL: everything is), or at the deadline (in seconds of emi_now(); negative: none); 1 when
+/* Run a request with the calling thread if nothing overlaps it: 0 when something does. */
+int emi_queue_run_now(emi_request *rq);
+
+/* Take it back: 1 when it was not begun. */
+int emi_queue_cancel(emi_request *rq);
+
+/* Return when rq is done (NULL: everything of f is), or at the deadline (in seconds of emi_now(); negative: none); 1 when
  * it is done. */
 int emi_queue_wait(em_file *f, emi_request *rq, double deadline);
 
+/* Somebody is going to wait for rq otherwise, or stops: then workers see to it that it gets done.  0 when there can be no worker. */
+int emi_queue_watch(emi_request *rq, int on);
+
 /* Collect what is done without waiting. */
-void emi_queue_poll(em_file *f);
+void emi_queue_poll(emi_queue *q);
 
 /* The parts of a queue; all are called with the lock held and may drop it meanwhile. */
 
-/* Next transfer to run, writes first, or NULL; and take a certain request off the lists: 1 when it was there. */
+/* Next transfer to run, or NULL. */
 emi_request *emi_queue_take(emi_queue *q);
-int emi_queue_unlink(emi_queue *q, emi_request *rq);
+
+/* Take rq off the list it is on; it. */
+emi_request *emi_queue_pick(emi_queue *q, emi_request *rq);
+
+/* The backend did not take what was handed to it. */
 void emi_queue_put_back(emi_queue *q, emi_request *rq);
 
 /* Run a request that is on no list with the calling thread. */
-void emi_queue_run(em_file *f, emi_request *rq);
+void emi_queue_run(emi_queue *q, emi_request *rq);
 
-/* It is done: count it, tell those who wait. */
-void emi_queue_complete(em_file *f, emi_request *rq);
+/* It was handed on. */
+void emi_queue_begin(emi_queue *q, emi_request *rq, uint64_t now);
 
-/* Have a worker come, if one can be had: 0 when there is none at all. */
-int emi_queue_call_worker(em_file *f);
+/* It is done: count it, call its function, let those go that it blocked, tell those who wait. */
+void emi_queue_complete(emi_queue *q, emi_request *rq);
+
+/* Have what is on the lists done by somebody, at worst by the calling thread. */
+void emi_queue_kick(emi_queue *q);
+
+/* Have a worker come, if one is needed and can be had: 0 when there is none at all. */
+int emi_queue_call_worker(emi_queue *q);
 
 /* Hand waiting requests to the backend as far as there are slots. */
-void emi_async_pump(em_file *f);
+void emi_async_pump(emi_queue *q);
 
 /* Collect what the backend has done, waiting up to timeout_ns for it, and pump; 0 when it is not for this thread
  * to do. */
-int emi_async_help(em_file *f, int64_t timeout_ns);
+int emi_async_help(emi_queue *q, int64_t timeout_ns);
+
+/* Can the calling thread make this transfer only by itself? */
+int emi_request_is_chore(const emi_request *rq);
 
 /* Make a transfer, or what is left of it after its first attempt ended with result, with the backend's read and
  * write; sets done, status and sys_errno.  Called without the lock. */
-void emi_request_run(em_file *f, emi_request *rq);
-void emi_request_settle(em_file *f, emi_request *rq, int64_t result);
+void emi_request_run(emi_request *rq);
+void emi_request_settle(emi_request *rq, int64_t result);
+
+/* Say in err how it failed. */
+void emi_request_fail(const emi_request *rq, em_errinfo *err);
+
+/* The same of a direct file whose buffer, offset or size is not aligned; see unaligned.c. */
+void emi_request_run_unaligned(emi_request *rq);
 
 #endif

@@ -38,12 +38,13 @@ static void release(emi_queue *q, emi_slot *slot)
 /* Move up to EMI_IO_BATCH waiting requests to slots. */
 static uint32_t fill(emi_queue *q, em_transfer **list)
 {
+	const uint64_t now = q->queued > 0 ? emi_now_ns() : 0;
 	uint32_t n = 0;
 
 	while (n < EMI_IO_BATCH && q->free && q->queued > 0) {
 		emi_slot *slot = q->free;
 		emi_request *rq = emi_queue_take(q);
-		em_transfer t = {NULL, 0, 0, 0, 0, 0, NULL, NULL};
+		em_transfer t = {NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL};
 
 		q->free = slot->next;
 		slot->rq = rq;
@@ -52,16 +53,17 @@ static uint32_t fill(emi_queue *q, em_transfer **list)
 		t.offset = rq->offset;
 		t.write = rq->kind == EMI_WRITE;
 		t.owner = slot;
+		t.handle = rq->file->handle;
 		slot->transfer = t;
 		list[n++] = &slot->transfer;
+		emi_queue_begin(q, rq, now);
 	}
 	return n;
 }
 
 /* The backend took none of these: 1 to go on trying. */
-static int refused(em_file *f, em_transfer *const *list, uint32_t n, int e)
+static int refused(emi_queue *q, em_transfer *const *list, uint32_t n, int e)
 {
-	emi_queue *q = &f->queue;
 	emi_request *first = slot_of(list[0])->rq;
 	int run = e != EAGAIN || q->accepted <= 0;
 	uint32_t i;
@@ -72,18 +74,16 @@ static int refused(em_file *f, em_transfer *const *list, uint32_t n, int e)
 	for (i = n; i-- > 0;) {
 		emi_slot *slot = slot_of(list[i]);
 
-		if (i > 0 || !run)
-			emi_queue_put_back(q, slot->rq);
+		emi_queue_put_back(q, slot->rq);
 		release(q, slot);
 	}
 	if (run)
-		emi_queue_run(f, first);
+		emi_queue_run(q, emi_queue_pick(q, first));
 	return run;
 }
 
-void emi_async_pump(em_file *f)
+void emi_async_pump(emi_queue *q)
 {
-	emi_queue *q = &f->queue;
 	em_transfer *list[EMI_IO_BATCH];
 	int go_on = 1;
 
@@ -97,11 +97,11 @@ void emi_async_pump(em_file *f)
 
 			pthread_mutex_unlock(&q->lock);
 			do
-				r = f->be->submit(f->handle, list + sent, n - sent);
+				r = q->be->submit(q->channel, list + sent, n - sent);
 			while (r == -EINTR);
 			pthread_mutex_lock(&q->lock);
 			if (r <= 0) {
-				go_on = refused(f, list + sent, n - sent, r < 0 ? -r : EAGAIN);
+				go_on = refused(q, list + sent, n - sent, r < 0 ? -r : EAGAIN);
 				break;
 			}
 			q->accepted += r;
@@ -111,44 +111,43 @@ void emi_async_pump(em_file *f)
 				pthread_cond_broadcast(&q->done);
 		}
 	}
-	if (q->queued > 0 && (!q->async || q->waiters == 0))
-		emi_queue_call_worker(f);
 }
 
-static void reap(em_file *f, int64_t timeout_ns)
+static void reap(emi_queue *q, int64_t timeout_ns)
 {
-	emi_queue *q = &f->queue;
 	em_transfer *list[EMI_IO_BATCH];
+	emi_request *done[EMI_IO_BATCH];
 	struct timespec moment = {0, 1000000};
 	int i, n;
 
 	q->reaping = 1;
 	pthread_mutex_unlock(&q->lock);
-	n = f->be->reap(f->handle, list, EMI_IO_BATCH, timeout_ns);
+	n = q->be->reap(q->channel, list, EMI_IO_BATCH, timeout_ns);
 	if (n < 0 && n != -EINTR)
 		(void)nanosleep(&moment, NULL);
 	for (i = 0; i < n; i++)
-		emi_request_settle(f, slot_of(list[i])->rq, list[i]->result);
+		emi_request_settle(slot_of(list[i])->rq, list[i]->result);
 	pthread_mutex_lock(&q->lock);
 	q->reaping = 0;
 	for (i = 0; i < n; i++) {
-		emi_slot *slot = slot_of(list[i]);
-
+		done[i] = slot_of(list[i])->rq;
 		q->accepted--;
-		emi_queue_complete(f, slot->rq);
-		release(q, slot);
+		release(q, slot_of(list[i]));
 	}
+	/* Functions of requests may take long: the disk goes on meanwhile. */
+	emi_async_pump(q);
+	for (i = 0; i < n; i++)
+		emi_queue_complete(q, done[i]);
 	if (q->waiters > 0)
 		pthread_cond_broadcast(&q->done);
-	emi_async_pump(f);
+	if (q->queued + q->chores > 0)
+		emi_queue_kick(q);
 }
 
-int emi_async_help(em_file *f, int64_t timeout_ns)
+int emi_async_help(emi_queue *q, int64_t timeout_ns)
 {
-	emi_queue *q = &f->queue;
-
 	if (q->reaping || q->accepted <= 0)
 		return 0;
-	reap(f, timeout_ns);
+	reap(q, timeout_ns);
 	return 1;
 }

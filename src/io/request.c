@@ -45,7 +45,7 @@ static void nap(void)
 }
 
 /* A direct transfer stopped within a page: 1 when it is the file's last. */
-static int at_end(em_file *f, const emi_request *rq)
+static int at_end(const em_file *f, const emi_request *rq)
 {
 	uint64_t size = 0;
 
@@ -53,7 +53,7 @@ static int at_end(em_file *f, const emi_request *rq)
 }
 
 /* Account for what one attempt moved; 1 when the transfer is over. */
-static int advance(em_file *f, emi_request *rq, int64_t result, unsigned *idle)
+static int advance(const em_file *f, emi_request *rq, int64_t result, unsigned *idle)
 {
 	size_t before = rq->done;
 
@@ -81,7 +81,7 @@ static int advance(em_file *f, emi_request *rq, int64_t result, unsigned *idle)
 	return 0;
 }
 
-static void go_on(em_file *f, emi_request *rq, unsigned idle)
+static void go_on(const em_file *f, emi_request *rq, unsigned idle)
 {
 	int64_t r;
 
@@ -95,7 +95,7 @@ static void go_on(em_file *f, emi_request *rq, unsigned idle)
 }
 
 /* Give one extent after the other back. */
-static void discard(em_file *f, emi_request *rq)
+static void discard(const em_file *f, emi_request *rq)
 {
 	const emi_extent *list = rq->buf;
 	size_t n = rq->bytes / sizeof *list;
@@ -111,24 +111,54 @@ static void discard(em_file *f, emi_request *rq)
 	(void)(e == 0 ? over(rq, EM_OK, 0) : failed(rq, e));
 }
 
-void emi_request_run(em_file *f, emi_request *rq)
+/* Direct transfers are of whole pages. */
+static int is_aligned(const emi_request *rq)
 {
+	return (((uintptr_t)rq->buf | rq->bytes | rq->offset) & (EMI_PAGE - 1)) == 0;
+}
+
+int emi_request_is_chore(const emi_request *rq)
+{
+	return rq->kind == EMI_DISCARD || (rq->file->direct && !is_aligned(rq));
+}
+
+void emi_request_run(emi_request *rq)
+{
+	em_file *f = rq->file;
+
 	if (rq->kind == EMI_DISCARD)
 		discard(f, rq);
+	else if (f->direct && !is_aligned(rq))
+		emi_request_run_unaligned(rq);
 	else
 		go_on(f, rq, 0);
 }
 
-void emi_request_settle(em_file *f, emi_request *rq, int64_t result)
+void emi_request_settle(emi_request *rq, int64_t result)
 {
 	unsigned idle = 0;
 
-	if (!advance(f, rq, result, &idle))
-		go_on(f, rq, idle);
+	if (!advance(rq->file, rq, result, &idle))
+		go_on(rq->file, rq, idle);
 }
 
-/* Fill rq in, but for what is particular to its kind, and start it. */
-static void start(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes)
+/* The bytes of the file that nobody may touch meanwhile.  A write that is not aligned reads and writes whole pages, and may cut off
+ * what it wrote behind the end. */
+static void take_range(emi_request *rq)
+{
+	emi_range *r = &rq->range;
+
+	r->begin = rq->offset;
+	r->end = rq->offset + rq->bytes;
+	r->write = rq->kind == EMI_WRITE;
+	if (r->write && emi_request_is_chore(rq)) {
+		r->begin -= r->begin % EMI_PAGE;
+		r->end = UINT64_MAX;
+	}
+}
+
+/* Fill rq in; 1 when there is something to do, else it is done. */
+static int prepare(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes)
 {
 	/* One field serves all kinds; only a read stores through it. */
 	union {
@@ -142,8 +172,8 @@ static void start(em_file *f, emi_request *rq, emi_request_kind kind, const void
 	rq->buf = u.any;
 	rq->bytes = bytes;
 	rq->done = 0;
-	rq->next = NULL;
-	memset(rq->priv, 0, sizeof rq->priv);
+	rq->next = rq->waiting = rq->blocker = NULL;
+	rq->watched = 0;
 	if (rq->bytes == 0)
 		over(rq, EM_OK, 0);
 	else if (rq->offset > INT64_MAX || rq->bytes > (uint64_t)INT64_MAX - rq->offset)
@@ -152,31 +182,82 @@ static void start(em_file *f, emi_request *rq, emi_request_kind kind, const void
 		over(rq, EM_ERR_FORK, 0);
 	else {
 		__atomic_store_n(&rq->state, EMI_QUEUED, __ATOMIC_RELAXED);
-		emi_queue_submit(f, rq);
-		return;
+		take_range(rq);
+		return 1;
 	}
 	__atomic_store_n(&rq->state, EMI_DONE, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static void start(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes)
+{
+	if (prepare(f, rq, kind, buf, bytes)) {
+		emi_queue_submit(rq);
+	} else {
+		if (rq->fn)
+			rq->fn(rq, rq->user);
+		if (rq->drop)
+			rq->drop(rq, rq->user);
+	}
+}
+
+void emi_submit(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
+		emi_request_fn fn, emi_request_fn drop, void *user)
+{
+	rq->offset = offset;
+	rq->stats = NULL;
+	rq->fn = fn;
+	rq->drop = drop;
+	rq->user = user;
+	start(f, rq, kind, buf, bytes);
+}
+
+static void start_plain(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
+			emi_io_stats *stats)
+{
+	rq->offset = offset;
+	rq->stats = stats;
+	rq->fn = rq->drop = NULL;
+	start(f, rq, kind, buf, bytes);
 }
 
 void emi_read(em_file *f, emi_request *rq, void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats)
 {
-	rq->offset = offset;
-	rq->stats = stats;
-	start(f, rq, EMI_READ, buf, bytes);
+	start_plain(f, rq, EMI_READ, buf, bytes, offset, stats);
 }
 
 void emi_write(em_file *f, emi_request *rq, const void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats)
 {
-	rq->offset = offset;
-	rq->stats = stats;
-	start(f, rq, EMI_WRITE, buf, bytes);
+	start_plain(f, rq, EMI_WRITE, buf, bytes, offset, stats);
 }
 
 void emi_discard(em_file *f, emi_request *rq, const emi_extent *list, size_t n)
 {
-	rq->offset = 0;
-	rq->stats = NULL;
-	start(f, rq, EMI_DISCARD, list, n * sizeof *list);
+	start_plain(f, rq, EMI_DISCARD, list, n * sizeof *list, 0, NULL);
+}
+
+em_status emi_transfer(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, size_t *done,
+		       em_errinfo *err)
+{
+	emi_request rq;
+	em_status status;
+
+	rq.offset = offset;
+	rq.stats = NULL;
+	rq.fn = rq.drop = NULL;
+	if (prepare(f, &rq, kind, buf, bytes) && !emi_queue_run_now(&rq))
+		emi_queue_submit(&rq);
+	status = emi_wait(&rq, err);
+	if (done)
+		*done = rq.done;
+	return status;
+}
+
+int emi_cancel(emi_request *rq)
+{
+	if (__atomic_load_n(&rq->state, __ATOMIC_ACQUIRE) != EMI_QUEUED || emi_ctx_forked(rq->file->ctx))
+		return 0;
+	return emi_queue_cancel(rq);
 }
 
 static int settled(const emi_request *rq)
@@ -184,17 +265,13 @@ static int settled(const emi_request *rq)
 	return __atomic_load_n(&rq->state, __ATOMIC_ACQUIRE) != EMI_QUEUED;
 }
 
-/* Wait, and count the time. */
-static int wait_counted(emi_request *rq, double deadline)
+void emi_request_fail(const emi_request *rq, em_errinfo *err)
 {
-	emi_io_stats *stats = rq->stats;
-	double begin = emi_now(), waited;
-	int is_done = emi_queue_wait(rq->file, rq, deadline);
-
-	waited = emi_now() - begin;
-	if (stats && waited > 0)
-		__atomic_fetch_add(&stats->wait_ns, (uint64_t)(waited * 1e9), __ATOMIC_RELAXED);
-	return is_done;
+	if (rq->kind == EMI_DISCARD)
+		emi_fail_io(err, rq->status, rq->sys_errno, "discard", rq->file->path, EMI_NO_OFFSET, 0);
+	else
+		emi_fail_io(err, rq->status, rq->sys_errno, rq->kind == EMI_WRITE ? "write" : "read", rq->file->path,
+			    rq->offset + rq->done, rq->bytes);
 }
 
 em_status emi_wait(emi_request *rq, em_errinfo *err)
@@ -207,14 +284,11 @@ em_status emi_wait(emi_request *rq, em_errinfo *err)
 		if (emi_ctx_forked(rq->file->ctx))
 			return emi_fail(err, EM_ERR_FORK, "%s: the transfer was started by the parent process",
 					rq->file->path);
-		wait_counted(rq, -1.0);
+		emi_queue_wait(rq->file, rq, -1.0);
 	}
 	__atomic_store_n(&rq->state, EMI_IDLE, __ATOMIC_RELAXED);
-	if (rq->status != EM_OK && rq->kind == EMI_DISCARD)
-		emi_fail_io(err, rq->status, rq->sys_errno, "discard", rq->file->path, EMI_NO_OFFSET, 0);
-	else if (rq->status != EM_OK)
-		emi_fail_io(err, rq->status, rq->sys_errno, rq->kind == EMI_WRITE ? "write" : "read", rq->file->path,
-			    rq->offset + rq->done, rq->bytes);
+	if (rq->status != EM_OK)
+		emi_request_fail(rq, err);
 	return rq->status;
 }
 
@@ -224,7 +298,7 @@ int emi_done(const emi_request *rq)
 		return 1;
 	if (emi_ctx_forked(rq->file->ctx))
 		return 1;
-	emi_queue_poll(rq->file);
+	emi_queue_poll(rq->file->queue);
 	return settled(rq);
 }
 
@@ -237,5 +311,5 @@ int emi_wait_for(emi_request *rq, double seconds)
 	/* More than any clock will show, and within what one can represent. */
 	if (seconds > 1e8)
 		seconds = 1e8;
-	return wait_counted(rq, emi_now() + (seconds > 0 ? seconds : 0));
+	return emi_queue_wait(rq->file, rq, emi_now() + (seconds > 0 ? seconds : 0));
 }

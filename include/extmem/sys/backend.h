@@ -5,9 +5,9 @@
  * A backend is a table of functions that open files and move bytes.  A context is given
  * one by name (em_ctx_opts.backend) or the caller's own (em_ctx_opts.custom).
  *
- * Every backend makes blocking transfers (read, write).  The library gives each file a queue
+ * Every backend makes blocking transfers (read, write).  The library gives each disk a queue
  * and a few threads that call them, so a backend of eight short functions is complete.
- * A backend that can do better offers submit and reap too; then transfers
+ * A backend that can do better offers a channel too, and submit and reap through it; then transfers
  * are handed to it and collected later, mostly by the thread that waits for them.
  *
  * What the library does and a backend need not: retrying what was short, interrupted (EINTR) or refused for the
@@ -15,7 +15,7 @@
  * Buffer, offset and size of transfers of a direct file are multiples of 4096.
  *
  * Functions return 0 or a positive errno unless they say otherwise.  They may be called from any thread of
- * the library, several at a time, also for one file; except that close comes last, and one thread at a time reaps a file.
+ * the library, several at a time, also for one file; except that close comes last, and one thread at a time reaps a channel.
  * They must not call the library.
  *
  * This is the extension tier: fields may be added between minor versions until 1.0.
@@ -36,6 +36,9 @@ EM_BEGIN_DECLS
 #define EM_OPEN_LINKABLE 32u /**< The path is a name to be: make a file without a name, mode 0600, in its directory, that linkat()
                                  can give the name when it is complete.  Always a file of the real file system, with a
                                  descriptor; EOPNOTSUPP where that cannot be had. */
+#define EM_OPEN_SYNC 64u     /**< A write is done when its data is on the device (O_DSYNC). */
+#define EM_OPEN_LOCK 128u    /**< Take an advisory lock that excludes others that ask for one, shared unless it is for writing;
+                                 EAGAIN where somebody has it. */
 
 /** What open is asked for and what it answers. */
 typedef struct em_backend_open {
@@ -51,6 +54,7 @@ typedef struct em_backend_open {
 	uint64_t async_from; /**< Use them once so many bytes went through read and write: for backends whose set-up is
 	                          not worth while for a small file. */
 	const char *reason;  /**< Why it is not direct although it should be tried; static; may be NULL. */
+	uint64_t disk;       /**< What tells the disk it is on from others: files of one disk share a queue.  0: one of its own. */
 } em_backend_open;
 
 /** One transfer on its way through submit and reap.  All of it is the backend's until reap hands it back. */
@@ -63,6 +67,7 @@ typedef struct em_transfer {
 	int32_t reserved;
 	void *priv;          /**< For the backend's own use. */
 	void *owner;         /**< The library's: leave it alone. */
+	void *handle;        /**< The file. */
 } em_transfer;
 
 typedef struct em_backend {
@@ -93,19 +98,28 @@ typedef struct em_backend {
 	int64_t (*read)(void *handle, void *buf, size_t bytes, uint64_t offset);
 	int64_t (*write)(void *handle, const void *buf, size_t bytes, uint64_t offset);
 
-	/** Start n > 0 transfers.  Returns how many of them, from the first on, were taken: 1 to n; or a negative errno
+	/** Start n > 0 transfers, of any files whose answer to open was async.  Returns how many of them, from the first on, were taken: 1 to n; or a negative errno
 	    when the first was not.  -EAGAIN: not now, wait until others are done.  After any other errno the library uses
 	    read or write for that transfer.  May be NULL. */
-	int (*submit)(void *handle, em_transfer *const *list, uint32_t n);
+	int (*submit)(void *channel, em_transfer *const *list, uint32_t n);
 	/** Collect up to max transfers that are done, in any order.  Waits up to timeout_ns nanoseconds for the first: 0: not at all,
 	    negative: as long as it takes.  Never called with a timeout other than 0 when nothing is in flight.
 	    Returns how many, 0 after the timeout, or a negative errno (-EINTR: call again).  NULL where submit is. */
-	int (*reap)(void *handle, em_transfer **list, uint32_t max, int64_t timeout_ns);
+	int (*reap)(void *channel, em_transfer **list, uint32_t max, int64_t timeout_ns);
 
 	/** Give the space of [offset, offset + bytes) back to the file system.  What was there is not read again before it is written
 	    anew; the size stays.  Other transfers of the file may be in flight.  EOPNOTSUPP where this is not possible, which is no
 	    failure: it is not asked for again.  May be NULL, and left out: a size that ends before it is legal. */
 	int (*discard)(void *handle, uint64_t offset, uint64_t bytes);
+
+	/** Have what was written reach the device.  May be NULL: then there is nothing to do. */
+	int (*sync)(void *handle);
+
+	/** Make what takes the transfers of one disk, depth of them at most; when the first is to be submitted.  A failure means that
+	    read and write are used instead.  close_channel comes when the last file of the disk is closed, after it; forked as for
+	    close.  NULL where submit is. */
+	int (*open_channel)(void *user, uint32_t depth, void **channel);
+	void (*close_channel)(void *channel, int forked);
 } em_backend;
 
 /** The built-in backend of that name, or NULL.  name NULL: the best that works here.  Static; any thread. */

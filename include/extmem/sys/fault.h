@@ -32,7 +32,8 @@ EM_BEGIN_DECLS
 #define EM_FAULT_WRITE 32u
 #define EM_FAULT_SUBMIT 64u /**< Handing transfers over; the transfers themselves count as reads and writes. */
 #define EM_FAULT_DISCARD 128u /**< Giving space back, which may fail without anything being wrong. */
-#define EM_FAULT_ALL 63u    /**< All but EM_FAULT_SUBMIT and EM_FAULT_DISCARD. */
+#define EM_FAULT_SYNC 256u
+#define EM_FAULT_ALL 63u    /**< All but the last three. */
 
 typedef struct em_fault {
 	uint32_t size;            /**< sizeof(em_fault); set by em_fault_init(). */

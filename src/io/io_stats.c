@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * io_stats.c -- snapshots of what files, disks and contexts moved.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "io/queue.h"
+
+em_status em_ctx_io_stats(em_ctx *ctx, em_io_stats *stats)
+{
+	em_io_stats all;
+
+	if (!ctx || !stats)
+		return EM_ERR_INVAL;
+	pthread_mutex_lock(&ctx->io_lock);
+	emi_meter_read(&ctx->meter, emi_now_ns(), &all);
+	pthread_mutex_unlock(&ctx->io_lock);
+	return emi_io_stats_give(stats, &all);
+}
+
+em_status em_ctx_disk_stats(em_ctx *ctx, uint32_t i, em_io_stats *stats, char *name, size_t bytes)
+{
+	const emi_queue *q;
+	em_io_stats all;
+
+	if (!ctx || !stats || (bytes > 0 && !name))
+		return EM_ERR_INVAL;
+	pthread_mutex_lock(&ctx->io_lock);
+	for (q = ctx->queues; q && i > 0; q = q->next)
+		i--;
+	if (q) {
+		emi_meter_read(&q->meter, emi_now_ns(), &all);
+		if (bytes > 0)
+			snprintf(name, bytes, "%s", q->name);
+	}
+	pthread_mutex_unlock(&ctx->io_lock);
+	return q ? emi_io_stats_give(stats, &all) : EM_END;
+}
