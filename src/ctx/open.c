@@ -133,6 +133,8 @@ static em_status choose_backend(em_ctx *ctx, const em_ctx_opts *o, em_errinfo *e
 		return EM_OK;
 	}
 	ctx->backend = emi_backend_find(o->backend);
+	if (ctx->backend == NULL && emi_backend_refusal(o->backend) != 0)
+		return emi_fail_refused(err, o->backend, emi_backend_refusal(o->backend));
 	if (ctx->backend == NULL)
 		return emi_fail(err, EM_ERR_NOTSUP, "backend '%s' is not built in or does not run here",
 				o->backend != NULL ? o->backend : "");

@@ -9,10 +9,13 @@
 
 const em_backend *emi_backend_at(uint32_t i)
 {
-	const em_backend *all[3];
+	const em_backend *all[4];
 	uint32_t n = 0;
 
 	all[n] = emi_backend_libaio();
+	if (all[n])
+		n++;
+	all[n] = emi_backend_io_uring();
 	if (all[n])
 		n++;
 	all[n++] = &emi_backend_syscall;
@@ -38,6 +41,11 @@ const em_backend *emi_backend_find(const char *name)
 		if (!name || strcmp(be->name, name) == 0)
 			return be;
 	return NULL;
+}
+
+int emi_backend_refusal(const char *name)
+{
+	return strcmp(name, "io_uring") == 0 ? emi_backend_io_uring_refusal() : 0;
 }
 
 /* Does a table, which may have been made before there was that function, reach as far as the field that ends there? */

@@ -3,7 +3,7 @@
  * backend.h -- the backends that are built in.
  *
  * Internal names of what extmem/sys/backend.h offers, and the tables themselves; a backend that is a variant of
- * another (libaio and memory of syscall) borrows its functions.
+ * another (libaio, io_uring and memory of syscall) borrows its functions.
  */
 #ifndef EMI_BACKEND_H
 #define EMI_BACKEND_H
@@ -11,12 +11,15 @@
 #include <extmem/sys/backend.h>
 
 /* The built-in backend of that name that works here, or NULL.  NULL: the best: libaio if the kernel lets us, else
- * syscall. */
+ * io_uring, else syscall. */
 const em_backend *emi_backend_find(const char *name);
 
 /* Those that work here, best first. */
 uint32_t emi_backend_count(void);
 const em_backend *emi_backend_at(uint32_t i);
+
+/* The errno with which the kernel refuses the built-in backend of that name, 0 if it does not or there is none. */
+int emi_backend_refusal(const char *name);
 
 /* Is a caller's own backend complete?  NULL, or what is wrong with it. */
 const char *emi_backend_flaw(const em_backend *be);
@@ -32,5 +35,7 @@ extern const em_backend emi_backend_memory;
 
 /* NULL where it is not built in, or the kernel refuses it. */
 const em_backend *emi_backend_libaio(void);
+const em_backend *emi_backend_io_uring(void);
+int emi_backend_io_uring_refusal(void);
 
 #endif
