@@ -44,6 +44,8 @@
 
 enum { LEAST_ENTRIES = 8 };
 
+/* A ring of the usual depth takes as much time of the processor as a few transfers (35 us), one of 4096 as a hundred.  It is destroyed by a
+ * thread of the kernel, for which nobody waits. */
 #define ASYNC_FROM ((uint64_t)1 << 20)
 
 /* What one transfer moves at most, as the field for it has 32 bits, and the kernel stops below 2 GiB. */
