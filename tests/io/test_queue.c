@@ -137,6 +137,19 @@ static int64_t gate_write(void *handle, const void *buf, size_t bytes, uint64_t 
 	return (int64_t)bytes;
 }
 
+static int gate_open_channel(void *user, uint32_t depth, void **channel)
+{
+	(void)depth;
+	*channel = user;
+	return 0;
+}
+
+static void gate_close_channel(void *channel, int forked)
+{
+	(void)channel;
+	(void)forked;
+}
+
 static int gate_submit(void *handle, em_transfer *const *list, uint32_t n)
 {
 	gate *g = handle;
@@ -197,6 +210,8 @@ static gate *gate_make(uint32_t threads, int async)
 	if (async) {
 		g->be.submit = gate_submit;
 		g->be.reap = gate_reap;
+		g->be.open_channel = gate_open_channel;
+		g->be.close_channel = gate_close_channel;
 	}
 	g->room = LOG;
 	g->caller = pthread_self();
@@ -318,7 +333,7 @@ static void test_several_threads(void **state)
 	for (i = 0; i < 5; i++)
 		emi_read(f, &g->rq[i], buf[i], 16, i * 16, NULL);
 	gate_await(g, &g->entered, 3);
-	assert_int_equal(f->queue.max_threads, 3);
+	assert_int_equal(f->queue->max_threads, 3);
 	gate_set(g, 0);
 	gate_assert_done(g, 5);
 	gate_end(g);
@@ -477,7 +492,7 @@ static void test_no_thread_needed(void **state)
 	while (!emi_done(&g->rq[1]))
 		continue;
 	gate_assert_done(g, 4);
-	assert_int_equal(f->queue.threads, 0);
+	assert_int_equal(f->queue->threads, 0);
 	gate_end(g);
 }
 
@@ -503,7 +518,7 @@ static void test_refused(void **state)
 		gate_assert_done(g, 50);
 		assert_int_equal(g->taken, 0);
 		assert_int_equal(g->entered, 50);
-		assert_int_equal(f->queue.async, why[k] == EAGAIN);
+		assert_int_equal(f->queue->async, why[k] == EAGAIN);
 		gate_end(g);
 	}
 }

@@ -533,7 +533,7 @@ static void test_no_io(void **state)
 static void test_as_planned(void **state)
 {
 	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, 16);
-	const uint64_t n = 250000;
+	const uint64_t n = 230000;
 	em_ctx_opts opts = sort_ctx_opts();
 	em_sort_plan_info info;
 	em_sort_opts so = EM_SORT_OPTS_INIT;
