@@ -14,8 +14,8 @@
  * call where the page cache has the data, so one thread copies where several could; and gives it to threads of the kernel where it
  * has not, which are no better than ours, and started without limit or account of ours.
  *
- * Transfers belong to the thread that submitted them.  When that ends before them, the kernel gives up those it has not begun and interrupts
- * others: then the library makes them anew.
+ * To the kernel transfers belong to the thread that submitted them.  When that ends before them, some kernels give up those they have
+ * not begun, and interrupt others: then the library makes them anew.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

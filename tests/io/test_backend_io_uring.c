@@ -456,6 +456,42 @@ static void test_limit_by_poll(void **state)
 	in_child(limits_by_poll);
 }
 
+#ifdef IORING_ASYNC_CANCEL_FD_FIXED
+
+/* Have the kernel give up all transfers of the ring, which is the descriptor opened last; 0 where it cannot. */
+static int give_up(void)
+{
+	struct io_uring_sync_cancel_reg all;
+	const int above = dup(0), ring = above - 1;
+	long r;
+
+	close(above);
+	memset(&all, 0, sizeof all);
+	all.flags = IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL;
+	all.timeout.tv_sec = all.timeout.tv_nsec = -1;
+	r = syscall(__NR_io_uring_register, ring, IORING_REGISTER_SYNC_CANCEL, &all, 1);
+	return r >= 0;
+}
+
+/* What the kernel gave up is to be made again, as if it had been interrupted. */
+static void test_given_up(void **state)
+{
+	pipe_case c;
+	int can;
+
+	(void)state;
+	pipe_open(&c);
+	assert_int_equal(c.be->submit(c.channel, c.list, 1), 1);
+	can = give_up();
+	if (!can)
+		pipe_write(&c, "x", 1);
+	assert_int_equal(c.be->reap(c.channel, c.got, 1, -1), 1);
+	assert_int_equal(c.got[0]->result, can ? -EINTR : 1);
+	pipe_close(&c);
+}
+
+#endif
+
 typedef struct reaper {
 	pipe_case *c;
 	int64_t timeout;
@@ -749,6 +785,9 @@ int main(void)
 		cmocka_unit_test(test_bad_offset),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_limit_by_poll),
+#ifdef IORING_ASYNC_CANCEL_FD_FIXED
+		cmocka_unit_test(test_given_up),
+#endif
 		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_submitter_ends),
