@@ -189,18 +189,22 @@ static const em_backend libaio = {
 	aio_discard,
 };
 
-const em_backend *emi_backend_libaio(void)
+const em_backend *emi_backend_libaio(const char **why)
 {
 	io_context_t none = NULL;
 
 	/* A kernel that knows the call finds nothing wrong with it but the number of events. */
-	return io_setup(0, &none) == -EINVAL ? &libaio : NULL;
+	if (io_setup(0, &none) == -EINVAL)
+		return &libaio;
+	*why = "the kernel has no io_setup(), or refuses it";
+	return NULL;
 }
 
 #else
 
-const em_backend *emi_backend_libaio(void)
+const em_backend *emi_backend_libaio(const char **why)
 {
+	*why = "it is not built in";
 	return NULL;
 }
 
