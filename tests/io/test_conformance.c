@@ -355,6 +355,39 @@ static void ends_of(conform_case *c)
 	free(out);
 }
 
+/* Nothing is read that was read before and has changed since: by a resize, a write, or somebody else. */
+static void nothing_stale(conform_case *c)
+{
+	size_t unit = conform_unit(c), n = unit > 1 ? unit : 100, at = unit > 1 ? 4096 : 5000, i;
+	test_rng rng = test_rng_make(test_seed());
+	unsigned char *out = aligned(16384), *in = aligned(16384);
+	int other = c->kind == CONFORM_NAMED ? open(c->path, O_RDWR | O_CLOEXEC) : -1;
+
+	scribble(&rng, out, 16384);
+	assert_int_equal(conform_write(c, out, 16384, 0), 16384);
+	assert_int_equal(conform_read(c, in, n, at), n);
+	assert_memory_equal(in, out + at, n);
+	assert_int_equal(conform_resize(c, at + 10), 0);
+	assert_int_equal(conform_read(c, in, n, at), 10);
+	assert_int_equal(conform_resize(c, 16384), 0);
+	assert_int_equal(conform_read(c, in, n, at), n);
+	assert_memory_equal(in, out + at, 10);
+	for (i = 10; i < n; i++)
+		assert_int_equal(in[i], 0);
+	assert_int_equal(conform_write(c, out, n, at), n);
+	assert_int_equal(conform_read(c, in, n, at), n);
+	assert_memory_equal(in, out, n);
+	if (other >= 0) {
+		scribble(&rng, out, 16384);
+		assert_int_equal(pwrite(other, out, 16384, 0), 16384);
+		assert_int_equal(conform_read(c, in, n, at), n);
+		assert_memory_equal(in, out + at, n);
+		close(other);
+	}
+	free(in);
+	free(out);
+}
+
 /* Another process makes the file shorter and longer: what is read is what there is. */
 static void cut_by_others(conform_case *c)
 {
@@ -495,6 +528,12 @@ static void test_ends(void **state)
 	over_all(ends_of);
 }
 
+static void test_nothing_stale(void **state)
+{
+	(void)state;
+	over_all(nothing_stale);
+}
+
 static void test_cut_by_others(void **state)
 {
 	(void)state;
@@ -534,7 +573,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),  cmocka_unit_test(test_model),   cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_threads), cmocka_unit_test(test_cut_by_others), cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_threads), cmocka_unit_test(test_nothing_stale), cmocka_unit_test(test_cut_by_others),
+		cmocka_unit_test(test_fork),
 	};
 
 	return cmocka_run_group_tests_name("io/conformance", tests, NULL, NULL);
