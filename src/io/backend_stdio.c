@@ -8,9 +8,9 @@
  *
  * The stream's ends are functions of ours (fopencookie) around the syscall backend's transfers, and not the descriptor,
  * for three reasons.  The position belongs to the process: a child made by fork() that exits moves the position of a shared
- * descriptor, or writes its copy of the buffer, under the parent's hands.  A failed write leaves its bytes in the buffer,
- * and C has no way to drop them: they would be written later, over something newer.  And how many
- * bytes of a failed write arrived is only known below the buffer.
+ * descriptor, or writes its copy of the buffer, under the parent's hands.  Some libraries (BSD) keep the bytes of a failed
+ * write, and C has no way to drop them: they would be written later, over something newer.  And how many bytes of a
+ * failed write arrived is only known below the buffer.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -114,7 +114,7 @@ static int stream_seeks(void *cookie, off_t *offset, int whence)
 	return 0;
 }
 
-/* Leave nothing in the buffer.  A position within it would be found there; that of the end has to be asked for. */
+/* Leave nothing in the buffer.  A position within it may be found there; that of the end has to be asked for. */
 static void park(stdio_file *f)
 {
 	f->drop = 1;
