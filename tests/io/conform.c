@@ -223,3 +223,28 @@ int conform_discard(conform_case *c, uint64_t offset, uint64_t bytes)
 	while (e == EINTR);
 	return e;
 }
+
+unsigned char *conform_buffer(size_t bytes)
+{
+	void *p = NULL;
+
+	assert_int_equal(posix_memalign(&p, 4096, bytes), 0);
+	return p;
+}
+
+void conform_scribble(test_rng *rng, unsigned char *p, size_t bytes)
+{
+	uint64_t word = test_random(rng);
+	size_t i;
+
+	for (i = 0; i < bytes; i++)
+		p[i] = (unsigned char)(word >> i % 8 * 8) ^ (unsigned char)(i / 509);
+}
+
+void conform_in_new_dir(conform_fn fn)
+{
+	char *dir = test_dir_make();
+
+	conform_each(dir, fn);
+	test_dir_remove(dir);
+}

@@ -35,6 +35,9 @@ typedef void (*conform_fn)(conform_case *c);
 void conform_each_backend(const char *dir, void (*fn)(const em_backend *be, const char *dir));
 void conform_each(const char *dir, conform_fn fn);
 
+/* conform_each() in a directory that is there only for that. */
+void conform_in_new_dir(conform_fn fn);
+
 /* A case for a file that is there, opened with EM_OPEN_... flags: 1, or 0 where direct transfers are wished for and cannot be had. */
 int conform_open(conform_case *c, const em_backend *be, int32_t want_direct, const char *path, uint32_t flags);
 void conform_close(conform_case *c);
@@ -54,5 +57,9 @@ uint64_t conform_size(conform_case *c);
 int conform_resize(conform_case *c, uint64_t bytes);
 int conform_reserve(conform_case *c, uint64_t offset, uint64_t bytes);
 int conform_discard(conform_case *c, uint64_t offset, uint64_t bytes);
+
+/* A buffer for direct transfers, for free(); and bytes that tell from which transfer they are, and where in it. */
+unsigned char *conform_buffer(size_t bytes);
+void conform_scribble(test_rng *rng, unsigned char *p, size_t bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_conformance.c -- every backend moves bytes as its table promises: against a model of the file, at the file's
- * end, far out, with several threads, and beside others who have the file open.
+ * test_conformance.c -- every backend moves bytes as its table promises: against a model of the file, at the file's end, far
+ * out.  The suite goes on in test_conformance_shared.c, test_conformance_errors.c and test_conformance_device.c.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -15,12 +15,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "io/conform.h"
@@ -41,24 +39,6 @@ typedef struct model {
 
 /* 2^41 bytes are 2^32 sectors; the second is where windows of mapped files meet. */
 static const uint64_t origins[] = { 0, ((uint64_t)3 << 24) - REGION / 2 / 4096 * 4096, ((uint64_t)1 << 41) - 4096 };
-
-static unsigned char *aligned(size_t bytes)
-{
-	void *p = NULL;
-
-	assert_int_equal(posix_memalign(&p, 4096, bytes), 0);
-	return p;
-}
-
-/* Bytes that tell from which transfer they are, and where in it. */
-static void scribble(test_rng *rng, unsigned char *p, size_t bytes)
-{
-	uint64_t word = test_random(rng);
-	size_t i;
-
-	for (i = 0; i < bytes; i++)
-		p[i] = (unsigned char)(word >> i % 8 * 8) ^ (unsigned char)(i / 509);
-}
 
 static size_t random_bytes(test_rng *rng, size_t unit, size_t most)
 {
@@ -110,7 +90,7 @@ static void random_write(model *m)
 
 	if (n == 0)
 		return;
-	scribble(&m->rng, m->buf, n);
+	conform_scribble(&m->rng, m->buf, n);
 	assert_int_equal(conform_write(m->c, m->buf, n, m->origin + at), n);
 	memcpy(m->bytes + at, m->buf, n);
 	memset(m->lost + at, 0, n);
@@ -203,7 +183,7 @@ static void others(model *m)
 	assert_int_equal(st.st_size, m->size);
 	assert_int_equal(pread(m->other, m->buf, n, (off_t)offset), n);
 	check(m, m->buf, at, n);
-	scribble(&m->rng, m->buf, n);
+	conform_scribble(&m->rng, m->buf, n);
 	assert_int_equal(pwrite(m->other, m->buf, n, (off_t)offset), n);
 	memcpy(m->bytes + at, m->buf, n);
 	memset(m->lost + at, 0, n);
@@ -256,7 +236,7 @@ static void steps_at(conform_case *c, uint64_t origin, unsigned steps)
 	m.origin = origin;
 	m.bytes = calloc(1, REGION);
 	m.lost = calloc(1, REGION);
-	m.buf = aligned(REGION + GUARD);
+	m.buf = conform_buffer(REGION + GUARD);
 	m.other = c->kind == CONFORM_NAMED ? open(c->path, O_RDWR | O_CLOEXEC) : -1;
 	assert_non_null(m.bytes);
 	assert_non_null(m.lost);
@@ -331,12 +311,12 @@ static void ends_of(conform_case *c)
 	static const size_t sizes[] = { 0, 1, 4095, 4096, 4097, 8192, MOST + 13 };
 	size_t unit = conform_unit(c), room = 2 * (size_t)MOST, i;
 	test_rng rng = test_rng_make(test_seed());
-	unsigned char *out = aligned(room), *in = aligned(room);
+	unsigned char *out = conform_buffer(room), *in = conform_buffer(room);
 
 	for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		size_t size = sizes[i], up = (size + unit - 1) / unit * unit;
 
-		scribble(&rng, out, up);
+		conform_scribble(&rng, out, up);
 		if (up > 0)
 			assert_int_equal(conform_write(c, out, up, 0), up);
 		assert_int_equal(conform_resize(c, size), 0);
@@ -355,203 +335,16 @@ static void ends_of(conform_case *c)
 	free(out);
 }
 
-/* Nothing is read that was read before and has changed since: by a resize, a write, or somebody else. */
-static void nothing_stale(conform_case *c)
-{
-	size_t unit = conform_unit(c), n = unit > 1 ? unit : 100, at = unit > 1 ? 4096 : 5000, i;
-	test_rng rng = test_rng_make(test_seed());
-	unsigned char *out = aligned(16384), *in = aligned(16384);
-	int other = c->kind == CONFORM_NAMED ? open(c->path, O_RDWR | O_CLOEXEC) : -1;
-
-	scribble(&rng, out, 16384);
-	assert_int_equal(conform_write(c, out, 16384, 0), 16384);
-	assert_int_equal(conform_read(c, in, n, at), n);
-	assert_memory_equal(in, out + at, n);
-	assert_int_equal(conform_resize(c, at + 10), 0);
-	assert_int_equal(conform_read(c, in, n, at), 10);
-	assert_int_equal(conform_resize(c, 16384), 0);
-	assert_int_equal(conform_read(c, in, n, at), n);
-	assert_memory_equal(in, out + at, 10);
-	for (i = 10; i < n; i++)
-		assert_int_equal(in[i], 0);
-	assert_int_equal(conform_write(c, out, n, at), n);
-	assert_int_equal(conform_read(c, in, n, at), n);
-	assert_memory_equal(in, out, n);
-	if (other >= 0) {
-		scribble(&rng, out, 16384);
-		assert_int_equal(pwrite(other, out, 16384, 0), 16384);
-		assert_int_equal(conform_read(c, in, n, at), n);
-		assert_memory_equal(in, out + at, n);
-		close(other);
-	}
-	free(in);
-	free(out);
-}
-
-/* Another process makes the file shorter and longer: what is read is what there is. */
-static void cut_by_others(conform_case *c)
-{
-	size_t whole = 64 << 10;
-	unsigned char *out, *in;
-	test_rng rng = test_rng_make(test_seed());
-
-	if (c->kind != CONFORM_NAMED)
-		return;
-	out = aligned(whole);
-	in = aligned(whole);
-	scribble(&rng, out, whole);
-	assert_int_equal(conform_write(c, out, whole, 0), whole);
-	assert_int_equal(conform_read(c, in, whole, 0), whole);
-	assert_memory_equal(in, out, whole);
-	assert_int_equal(truncate(c->path, 12345), 0);
-	assert_int_equal(conform_size(c), 12345);
-	assert_int_equal(conform_read(c, in, whole, 0), 12345);
-	assert_memory_equal(in, out, 12345);
-	assert_int_equal(conform_read(c, in, 4096, 16384), 0);
-	assert_int_equal(truncate(c->path, 20000), 0);
-	assert_int_equal(conform_read(c, in, whole, 0), 20000);
-	memset(out + 12345, 0, whole - 12345);
-	assert_memory_equal(in, out, 20000);
-	/* A write where the file was cut off. */
-	assert_int_equal(truncate(c->path, 1), 0);
-	assert_int_equal(conform_write(c, out, 8192, 40960), 8192);
-	assert_int_equal(conform_size(c), 49152);
-	assert_int_equal(conform_read(c, in, whole, 0), 49152);
-	assert_memory_equal(in + 40960, out, 8192);
-	free(in);
-	free(out);
-}
-
-enum { THREADS = 6, SHARE = 64, PIECE = 8192 };
-
-typedef struct sharer {
-	conform_case *c;
-	unsigned i;
-	int wrong;
-} sharer;
-
-/* Pieces go round, so that neighbours are written at the same time and the file grows under everybody. */
-static void *share(void *arg)
-{
-	sharer *s = arg;
-	unsigned char *out, *in;
-	void *p = NULL;
-	unsigned k;
-
-	if (posix_memalign(&p, 4096, 2 * PIECE) != 0)
-		return NULL;
-	out = p;
-	in = out + PIECE;
-	s->wrong = 0;
-	for (k = 0; k < SHARE; k++) {
-		uint64_t at = ((uint64_t)k * THREADS + s->i) * PIECE * 37;
-
-		memset(out, (int)(k * THREADS + s->i), PIECE);
-		s->wrong |= conform_write(s->c, out, PIECE, at) != PIECE;
-		s->wrong |= conform_read(s->c, in, PIECE, at) != PIECE || memcmp(in, out, PIECE) != 0;
-	}
-	for (k = 0; k < SHARE; k++) {
-		memset(out, (int)(k * THREADS + s->i), PIECE);
-		s->wrong |= conform_read(s->c, in, PIECE, ((uint64_t)k * THREADS + s->i) * PIECE * 37) != PIECE ||
-			    memcmp(in, out, PIECE) != 0;
-	}
-	free(p);
-	return s;
-}
-
-static void shared(conform_case *c)
-{
-	pthread_t thread[THREADS];
-	sharer s[THREADS];
-	unsigned i;
-	void *r;
-
-	for (i = 0; i < THREADS; i++) {
-		s[i].c = c;
-		s[i].i = i;
-		s[i].wrong = 1;
-		assert_int_equal(pthread_create(&thread[i], NULL, share, &s[i]), 0);
-	}
-	for (i = 0; i < THREADS; i++) {
-		assert_int_equal(pthread_join(thread[i], &r), 0);
-		assert_int_equal(s[i].wrong, 0);
-	}
-	assert_int_equal(conform_size(c), ((uint64_t)SHARE * THREADS - 1) * PIECE * 37 + PIECE);
-}
-
-/* A child that has the file, closes it and exits as programs do leaves the parent's alone. */
-static void forked(conform_case *c)
-{
-	test_rng rng = test_rng_make(test_seed());
-	unsigned char *out = aligned(16384), *in = aligned(16384);
-	int state = -1;
-	pid_t child;
-
-	scribble(&rng, out, 16384);
-	assert_int_equal(conform_write(c, out, 12288, 0), 12288);
-	assert_int_equal(conform_read(c, in, 4096, 4096), 4096);
-	child = fork();
-	assert_true(child >= 0);
-	if (child == 0) {
-		c->be->close(c->handle, 1);
-		_exit(fflush(NULL) == 0 ? 7 : 8);
-	}
-	assert_int_equal(waitpid(child, &state, 0), child);
-	assert_true(WIFEXITED(state) && WEXITSTATUS(state) == 7);
-	assert_int_equal(conform_read(c, in, 4096, 8192), 4096);
-	assert_memory_equal(in, out + 8192, 4096);
-	assert_int_equal(conform_write(c, out, 4096, 12288), 4096);
-	assert_int_equal(conform_read(c, in, 16384, 0), 16384);
-	assert_memory_equal(in, out, 12288);
-	assert_memory_equal(in + 12288, out, 4096);
-	free(in);
-	free(out);
-}
-
-static void over_all(conform_fn fn)
-{
-	char *dir = test_dir_make();
-
-	conform_each(dir, fn);
-	test_dir_remove(dir);
-}
-
 static void test_model(void **state)
 {
 	(void)state;
-	over_all(model_of);
+	conform_in_new_dir(model_of);
 }
 
 static void test_ends(void **state)
 {
 	(void)state;
-	over_all(ends_of);
-}
-
-static void test_nothing_stale(void **state)
-{
-	(void)state;
-	over_all(nothing_stale);
-}
-
-static void test_cut_by_others(void **state)
-{
-	(void)state;
-	over_all(cut_by_others);
-}
-
-static void test_threads(void **state)
-{
-	(void)state;
-	over_all(shared);
-}
-
-static void test_fork(void **state)
-{
-	(void)state;
-	if (TEST_TSAN)
-		skip();
-	over_all(forked);
+	conform_in_new_dir(ends_of);
 }
 
 /* The names, and the question whether they work. */
@@ -572,9 +365,9 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),  cmocka_unit_test(test_model),   cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_threads), cmocka_unit_test(test_nothing_stale), cmocka_unit_test(test_cut_by_others),
-		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_ends),
 	};
 
 	return cmocka_run_group_tests_name("io/conformance", tests, NULL, NULL);

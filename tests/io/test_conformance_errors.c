@@ -164,11 +164,8 @@ static void read_only_of(conform_case *c)
 
 static void test_read_only(void **state)
 {
-	char *dir = test_dir_make();
-
 	(void)state;
-	conform_each(dir, read_only_of);
-	test_dir_remove(dir);
+	conform_in_new_dir(read_only_of);
 }
 
 /* Each piece is told from others. */
