@@ -52,7 +52,7 @@ static const char help[] =
 	"      --run-size=N         records per run\n"
 	"      --block-size=SIZE    bytes per block of scratch\n"
 	"      --direct=off|try|on  bypass the page cache (default try)\n"
-	"      --backend=NAME       do input and output with syscall, libaio or memory\n"
+	"      --backend=NAME       do input and output with libaio, syscall, stdio, mmap or memory\n"
 	"      --isa=NAME           use scalar, avx2 or avx512 code\n"
 	"\n"
 	"      --plan               say what would be done, and do nothing\n"

@@ -2,8 +2,8 @@
 /*
  * backend.h -- the backends that are built in.
  *
- * Internal names of what extmem/sys/backend.h offers, and the tables themselves; a backend that is a variant of
- * another (libaio and memory of syscall) borrows its functions.
+ * Internal names of what extmem/sys/backend.h offers, and the tables themselves; a backend whose files are those of
+ * another (nearly all: of syscall) borrows its functions.
  */
 #ifndef EMI_BACKEND_H
 #define EMI_BACKEND_H
@@ -13,6 +13,10 @@
 /* The built-in backend of that name that works here, or NULL.  NULL: the best: libaio if the kernel lets us, else
  * syscall. */
 const em_backend *emi_backend_find(const char *name);
+
+/* As emi_backend_find() with a name; when it returns NULL, *why tells why that backend does not work here, or is NULL when
+ * there is none of that name. */
+const em_backend *emi_backend_named(const char *name, const char **why);
 
 /* Those that work here, best first. */
 uint32_t emi_backend_count(void);
@@ -28,9 +32,30 @@ int emi_backend_syncs(const em_backend *be);
 int emi_backend_has_channel(const em_backend *be);
 
 extern const em_backend emi_backend_syscall;
+extern const em_backend emi_backend_mmap;
 extern const em_backend emi_backend_memory;
 
-/* NULL where it is not built in, or the kernel refuses it. */
-const em_backend *emi_backend_libaio(void);
+/* NULL and a reason, a static text, where it is not built in or the system refuses it. */
+const em_backend *emi_backend_libaio(const char **why);
+const em_backend *emi_backend_stdio(const char **why);
+
+/*
+ * For backends whose files are the syscall backend's, opened for buffered transfers: a handle points to a struct that
+ * begins with `void *base', the syscall backend's handle.
+ */
+
+/* Open *base as how says.  Direct is refused, or done without, for the given reason, a static text. */
+int emi_base_open(void **base, em_backend_open *how, const char *reason);
+
+/* Undo that when opening fails afterwards: nothing may be left behind. */
+void emi_base_undo(void *base, const em_backend_open *how);
+
+/* Functions for the table. */
+int emi_base_get_size(void *handle, uint64_t *bytes);
+int emi_base_set_size(void *handle, uint64_t bytes);
+int emi_base_reserve(void *handle, uint64_t offset, uint64_t bytes);
+int emi_base_discard(void *handle, uint64_t offset, uint64_t bytes);
+int emi_base_sync(void *handle);
+int emi_base_fd(void *handle);
 
 #endif
