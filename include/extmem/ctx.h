@@ -44,8 +44,15 @@ typedef struct em_ctx_opts {
 	const char *const *dirs;  /**< Directories for scratch files, copied; NULL: "/var/tmp".  Today one. */
 	uint32_t ndirs;           /**< Entries of dirs. */
 	uint32_t queue_depth;     /**< Transfers in flight per disk queue; 0: chosen. */
-	const char *backend;      /**< "syscall", "libaio", "io_uring", "memory" (scratch kept in memory, which does not count
-	                               as such); NULL: the best that works here.  One that the kernel refuses is said to be. */
+	const char *backend;      /**< How bytes are moved; NULL: the best that works here.
+	                               "libaio"   the kernel's asynchronous transfers, for direct files
+	                               "io_uring" the same through rings shared with the kernel, where it lets us
+	                               "syscall"  threads that read and write
+	                               "stdio"    streams of C, one transfer at a time per file; never direct
+	                               "mmap"     copies from and to mapped files; never direct.  The exception to "errors are values":
+	                                          a device that fails, or a file that another process makes shorter, while bytes are
+	                                          copied ends the process by SIGBUS (see extmem/sys/backend.h)
+	                               "memory"   scratch kept in memory, which does not count as such; files as with "syscall" */
 	const char *isa;          /**< "scalar", "avx2", "avx512"; NULL: the best this processor runs. */
 	const em_allocator *allocator; /**< Copied; NULL: the system's. */
 	em_log_fn log;            /**< NULL: nothing is logged. */
@@ -67,7 +74,8 @@ typedef struct em_ctx_opts {
  * Returns:
  *   EM_OK
  *   EM_ERR_INVAL     out is NULL, opts->size is unknown, an option has no legal value
- *   EM_ERR_NOTSUP    the backend or instruction set is not built in, or does not run here
+ *   EM_ERR_NOTSUP    there is no such backend, or it does not work here (the text says why); the instruction set is not built
+ *                    in, or does not run here
  *   EM_ERR_MEMLIMIT  opts->memory is below em_ctx_min_memory()
  *   EM_ERR_FDLIMIT   fewer than 4 descriptors may be opened
  *   EM_ERR_NOMEM     no memory

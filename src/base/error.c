@@ -186,18 +186,3 @@ em_status emi_fail_io(em_errinfo *err, em_status status, int sys_errno, const ch
 	}
 	return status;
 }
-
-em_status emi_fail_refused(em_errinfo *err, const char *what, int sys_errno)
-{
-	char why[128];
-
-	if (wanted(err)) {
-		reset(err, EM_ERR_NOTSUP);
-		err->sys_errno = sys_errno;
-		if (strerror_r(sys_errno, why, sizeof(why)) != 0)
-			snprintf(why, sizeof(why), "errno %d", sys_errno);
-		snprintf(err->text, sizeof(err->text), "%s: refused by the kernel: %s", what, why);
-		one_line(err->text);
-	}
-	return EM_ERR_NOTSUP;
-}

@@ -30,9 +30,6 @@ em_status emi_fail_io(em_errinfo *err, em_status status, int sys_errno, const ch
 /* EM_ERR_NOSPACE: scratch space in a directory may take `most' bytes, and `needed' are. */
 em_status emi_fail_scratch(em_errinfo *err, const char *dir, uint64_t most, uint64_t needed);
 
-/* EM_ERR_NOTSUP: the kernel does not let us use something. */
-em_status emi_fail_refused(em_errinfo *err, const char *what, int sys_errno);
-
 /* EM_ERR_MEMLIMIT, naming the least that would do. */
 em_status emi_fail_memory(em_errinfo *err, uint64_t least, const char *fmt, ...) EMI_PRINTF(3, 4);
 

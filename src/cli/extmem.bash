@@ -40,7 +40,7 @@ _extmem()
 		return
 		;;
 	--direct) opts='off try on' ;;
-	--backend) opts='syscall libaio io_uring memory' ;;
+	--backend) opts='libaio io_uring syscall stdio mmap memory' ;;
 	--isa) opts='scalar avx2 avx512' ;;
 	--sort) opts='general-numeric human-numeric month numeric version' ;;
 	--lines)

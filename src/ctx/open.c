@@ -123,7 +123,7 @@ static em_status choose_fds(em_ctx *ctx, uint32_t asked, em_errinfo *err)
 
 static em_status choose_backend(em_ctx *ctx, const em_ctx_opts *o, em_errinfo *err)
 {
-	const char *flaw;
+	const char *flaw, *why = NULL;
 
 	if (o->custom != NULL) {
 		flaw = emi_backend_flaw(o->custom);
@@ -132,13 +132,12 @@ static em_status choose_backend(em_ctx *ctx, const em_ctx_opts *o, em_errinfo *e
 		ctx->backend = o->custom;
 		return EM_OK;
 	}
-	ctx->backend = emi_backend_find(o->backend);
-	if (ctx->backend == NULL && emi_backend_refusal(o->backend) != 0)
-		return emi_fail_refused(err, o->backend, emi_backend_refusal(o->backend));
-	if (ctx->backend == NULL)
-		return emi_fail(err, EM_ERR_NOTSUP, "backend '%s' is not built in or does not run here",
-				o->backend != NULL ? o->backend : "");
-	return EM_OK;
+	ctx->backend = o->backend != NULL ? emi_backend_named(o->backend, &why) : emi_backend_find(NULL);
+	if (ctx->backend != NULL)
+		return EM_OK;
+	if (why != NULL)
+		return emi_fail(err, EM_ERR_NOTSUP, "backend '%s' does not work here: %s", o->backend, why);
+	return emi_fail(err, EM_ERR_NOTSUP, "there is no backend '%s'", o->backend != NULL ? o->backend : "");
 }
 
 static em_status choose_isa(em_ctx *ctx, const char *isa, em_errinfo *err)

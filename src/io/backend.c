@@ -1,26 +1,50 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
  * backend.c -- which backends there are.
+ *
+ * A backend that works everywhere is named by its table.  One that needs something of the system is asked each time: it
+ * answers with its table, or with the reason why it is of no use here.
  */
 #include <stddef.h>
 #include <string.h>
 
 #include "io/backend.h"
 
+typedef struct known {
+	const char *name;
+	const em_backend *table;                    /* NULL: ask */
+	const em_backend *(*ask)(const char **why); /* NULL and *why: does not work here */
+} known;
+
+/* Best first. */
+static const known all[] = {
+	{ "libaio", NULL, emi_backend_libaio },
+	{ "io_uring", NULL, emi_backend_io_uring },
+	{ "syscall", &emi_backend_syscall, NULL },
+	{ "stdio", NULL, emi_backend_stdio },
+	{ "mmap", &emi_backend_mmap, NULL },
+	{ "memory", &emi_backend_memory, NULL },
+};
+
+enum { KNOWN = sizeof all / sizeof *all };
+
+static const em_backend *get(const known *k, const char **why)
+{
+	return k->table ? k->table : k->ask(why);
+}
+
 const em_backend *emi_backend_at(uint32_t i)
 {
-	const em_backend *all[4];
-	uint32_t n = 0;
+	const em_backend *be;
+	const char *why;
+	uint32_t k;
 
-	all[n] = emi_backend_libaio();
-	if (all[n])
-		n++;
-	all[n] = emi_backend_io_uring();
-	if (all[n])
-		n++;
-	all[n++] = &emi_backend_syscall;
-	all[n++] = &emi_backend_memory;
-	return i < n ? all[i] : NULL;
+	for (k = 0; k < KNOWN; k++) {
+		be = get(&all[k], &why);
+		if (be && i-- == 0)
+			return be;
+	}
+	return NULL;
 }
 
 uint32_t emi_backend_count(void)
@@ -32,20 +56,22 @@ uint32_t emi_backend_count(void)
 	return n;
 }
 
-const em_backend *emi_backend_find(const char *name)
+const em_backend *emi_backend_named(const char *name, const char **why)
 {
-	const em_backend *be;
-	uint32_t i;
+	uint32_t k;
 
-	for (i = 0; (be = emi_backend_at(i)) != NULL; i++)
-		if (!name || strcmp(be->name, name) == 0)
-			return be;
+	*why = NULL;
+	for (k = 0; k < KNOWN; k++)
+		if (strcmp(all[k].name, name) == 0)
+			return get(&all[k], why);
 	return NULL;
 }
 
-int emi_backend_refusal(const char *name)
+const em_backend *emi_backend_find(const char *name)
 {
-	return strcmp(name, "io_uring") == 0 ? emi_backend_io_uring_refusal() : 0;
+	const char *why;
+
+	return name ? emi_backend_named(name, &why) : emi_backend_at(0);
 }
 
 /* Does a table, which may have been made before there was that function, reach as far as the field that ends there? */
@@ -95,4 +121,9 @@ uint32_t em_backend_count(void)
 const em_backend *em_backend_at(uint32_t i)
 {
 	return emi_backend_at(i);
+}
+
+int em_io_backend_supported(const char *name)
+{
+	return name != NULL && emi_backend_find(name) != NULL;
 }

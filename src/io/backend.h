@@ -2,8 +2,8 @@
 /*
  * backend.h -- the backends that are built in.
  *
- * Internal names of what extmem/sys/backend.h offers, and the tables themselves; a backend that is a variant of
- * another (libaio, io_uring and memory of syscall) borrows its functions.
+ * Internal names of what extmem/sys/backend.h offers, and the tables themselves; a backend whose files are those of
+ * another (nearly all: of syscall) borrows its functions.
  */
 #ifndef EMI_BACKEND_H
 #define EMI_BACKEND_H
@@ -14,12 +14,13 @@
  * io_uring, else syscall. */
 const em_backend *emi_backend_find(const char *name);
 
+/* As emi_backend_find() with a name; when it returns NULL, *why tells why that backend does not work here, or is NULL when
+ * there is none of that name. */
+const em_backend *emi_backend_named(const char *name, const char **why);
+
 /* Those that work here, best first. */
 uint32_t emi_backend_count(void);
 const em_backend *emi_backend_at(uint32_t i);
-
-/* The errno with which the kernel refuses the built-in backend of that name, 0 if it does not or there is none. */
-int emi_backend_refusal(const char *name);
 
 /* Is a caller's own backend complete?  NULL, or what is wrong with it. */
 const char *emi_backend_flaw(const em_backend *be);
@@ -31,11 +32,31 @@ int emi_backend_syncs(const em_backend *be);
 int emi_backend_has_channel(const em_backend *be);
 
 extern const em_backend emi_backend_syscall;
+extern const em_backend emi_backend_mmap;
 extern const em_backend emi_backend_memory;
 
-/* NULL where it is not built in, or the kernel refuses it. */
-const em_backend *emi_backend_libaio(void);
-const em_backend *emi_backend_io_uring(void);
-int emi_backend_io_uring_refusal(void);
+/* NULL and a reason, a static text, where it is not built in or the system refuses it. */
+const em_backend *emi_backend_libaio(const char **why);
+const em_backend *emi_backend_io_uring(const char **why);
+const em_backend *emi_backend_stdio(const char **why);
+
+/*
+ * For backends whose files are the syscall backend's, opened for buffered transfers: a handle points to a struct that
+ * begins with `void *base', the syscall backend's handle.
+ */
+
+/* Open *base as how says.  Direct is refused, or done without, for the given reason, a static text. */
+int emi_base_open(void **base, em_backend_open *how, const char *reason);
+
+/* Undo that when opening fails afterwards: nothing may be left behind. */
+void emi_base_undo(void *base, const em_backend_open *how);
+
+/* Functions for the table. */
+int emi_base_get_size(void *handle, uint64_t *bytes);
+int emi_base_set_size(void *handle, uint64_t bytes);
+int emi_base_reserve(void *handle, uint64_t offset, uint64_t bytes);
+int emi_base_discard(void *handle, uint64_t offset, uint64_t bytes);
+int emi_base_sync(void *handle);
+int emi_base_fd(void *handle);
 
 #endif

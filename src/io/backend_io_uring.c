@@ -390,7 +390,7 @@ static int uring_reap(void *channel, em_transfer **list, uint32_t max, int64_t t
 }
 
 static em_backend uring;
-static int refusal;
+static const char *refusal;     /* why it does not work here */
 
 /* All but the channel is the syscall backend's, handles too. */
 static void make_table(void)
@@ -407,31 +407,24 @@ static void make_table(void)
 	/* A kernel that lets us finds nothing wrong with it but the number of entries. */
 	memset(&p, 0, sizeof p);
 	if (syscall(__NR_io_uring_setup, 0, &p) < 0 && errno != EINVAL)
-		refusal = errno;
+		refusal = errno == EPERM ? "refused by the kernel: Operation not permitted" :
+			  errno == ENOSYS ? "refused by the kernel: Function not implemented" : "refused by the kernel";
 }
 
-int emi_backend_io_uring_refusal(void)
+const em_backend *emi_backend_io_uring(const char **why)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, make_table);
-	return refusal;
-}
-
-const em_backend *emi_backend_io_uring(void)
-{
-	return emi_backend_io_uring_refusal() == 0 ? &uring : NULL;
+	*why = refusal;
+	return refusal ? NULL : &uring;
 }
 
 #else
 
-int emi_backend_io_uring_refusal(void)
+const em_backend *emi_backend_io_uring(const char **why)
 {
-	return 0;
-}
-
-const em_backend *emi_backend_io_uring(void)
-{
+	*why = "it is not built in";
 	return NULL;
 }
 

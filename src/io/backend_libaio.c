@@ -133,22 +133,25 @@ static void make_table(void)
 	libaio.close_channel = aio_close_channel;
 }
 
-const em_backend *emi_backend_libaio(void)
+const em_backend *emi_backend_libaio(const char **why)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	io_context_t none = NULL;
 
 	/* A kernel that knows the call finds nothing wrong with it but the number of events. */
-	if (io_setup(0, &none) != -EINVAL)
+	if (io_setup(0, &none) != -EINVAL) {
+		*why = "the kernel has no io_setup(), or refuses it";
 		return NULL;
+	}
 	pthread_once(&once, make_table);
 	return &libaio;
 }
 
 #else
 
-const em_backend *emi_backend_libaio(void)
+const em_backend *emi_backend_libaio(const char **why)
 {
+	*why = "it is not built in";
 	return NULL;
 }
 

@@ -312,10 +312,17 @@ static int sys_set_size(void *handle, uint64_t bytes)
 static int sys_reserve(void *handle, uint64_t offset, uint64_t bytes)
 {
 #ifdef __linux__
+	int fd = fd_of(handle);
+	struct stat st;
+
 	if (bytes > INT64_MAX - 1 || !fits(offset) || !fits(offset + bytes))
 		return EFBIG;
+	/* Some file systems (ext4) are full and have made the file longer by what there was: first space, then size. */
+	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size < offset + bytes &&
+	    fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) != 0)
+		return errno;
 	/* posix_fallocate() would write zeros where the file system cannot reserve. */
-	return fallocate(fd_of(handle), 0, (off_t)offset, (off_t)bytes) == 0 ? 0 : errno;
+	return fallocate(fd, 0, (off_t)offset, (off_t)bytes) == 0 ? 0 : errno;
 #else
 	(void)handle;
 	(void)offset;

@@ -161,36 +161,6 @@ static void test_direct_refused(void **state)
 	em_ctx_close(ctx);
 }
 
-/* Offsets beyond 32 bits reach the file. */
-static void test_far_offset(void **state)
-{
-	char *dir = test_dir_make();
-	test_rng rng = test_rng_make(test_seed());
-	uint64_t far = ((uint64_t)5 << 32) + 8192, size = 0;
-	char *out = io_buffer(&rng, 8192), *in = io_buffer(&rng, 8192);
-	io_setup setup = {0};
-	em_ctx *ctx;
-	em_file *f;
-
-	(void)state;
-	setup.backend = "syscall";
-	ctx = io_ctx(&setup);
-	f = io_open(ctx, dir, EMI_OPEN_TEMP);
-	assert_int_equal(io_write(f, out, 8192, far, NULL), EM_OK);
-	assert_int_equal(emi_file_size(f, &size, NULL), EM_OK);
-	assert_int_equal(size, far + 8192);
-	assert_int_equal(io_read(f, in, 8192, far, NULL), EM_OK);
-	assert_memory_equal(in, out, 8192);
-	assert_int_equal(io_read(f, in, 4096, far - 4096, NULL), EM_OK);
-	memset(out, 0, 4096);
-	assert_memory_equal(in, out, 4096);
-	emi_file_close(f);
-	em_ctx_close(ctx);
-	free(in);
-	free(out);
-	test_dir_remove(dir);
-}
-
 static void test_table(void **state)
 {
 	const em_backend *be = emi_backend_find("syscall");
@@ -246,7 +216,6 @@ int main(void)
 		cmocka_unit_test(test_no_direct_in_memory),
 		cmocka_unit_test(test_buffered_flag),
 		cmocka_unit_test(test_direct_refused),
-		cmocka_unit_test(test_far_offset),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_flaws),
 	};

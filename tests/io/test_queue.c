@@ -571,6 +571,93 @@ static void test_no_thread_to_be_had(void **state)
 	}
 }
 
+/* Which of what waits goes first: reads, or those submitted first. */
+static void test_priorities(void **state)
+{
+	static char buf[5][PAGE];
+	static const uint64_t reads[] = {0, 1, 3, 2, 4}, none[] = {0, 1, 2, 3, 4};
+	int32_t priority;
+	unsigned i;
+
+	(void)state;
+	for (priority = EM_PRIORITY_READ; priority <= EM_PRIORITY_NONE; priority++) {
+		gate *g = gate_make(1, 0);
+		em_file *f = gate_file(g, 0);
+
+		g->ctx->priority = priority;
+		gate_set(g, 1);
+		emi_read(f, &g->rq[0], buf[0], PAGE, 0, NULL);
+		gate_await(g, &g->entered, 1);
+		for (i = 1; i < 5; i++) {
+			if (i % 2)
+				emi_read(f, &g->rq[i], buf[i], PAGE, i * PAGE, NULL);
+			else
+				emi_write(f, &g->rq[i], buf[i], PAGE, i * PAGE, NULL);
+		}
+		gate_set(g, 0);
+		for (i = 0; i < 5; i++)
+			while (!emi_wait_for(&g->rq[i], 10))
+				continue;
+		gate_assert_done(g, 5);
+		for (i = 0; i < 5; i++)
+			assert_int_equal(g->page[i], priority == EM_PRIORITY_READ ? reads[i] : none[i]);
+		gate_end(g);
+	}
+}
+
+static void count_call(emi_request *rq, void *arg)
+{
+	unsigned *calls = arg;
+
+	(void)rq;
+	__atomic_add_fetch(calls, 1, __ATOMIC_RELAXED);
+}
+
+/* What has begun goes on; what waits, on a list or for another, is taken back, and what waited for that goes on. */
+static void test_cancel(void **state)
+{
+	static char buf[5][PAGE];
+	unsigned calls = 0, i;
+	gate *g = gate_make(1, 0);
+	em_file *f = gate_file(g, 0);
+	em_errinfo err;
+
+	(void)state;
+	gate_set(g, 1);
+	emi_write(f, &g->rq[0], buf[0], PAGE, 0, NULL);
+	gate_await(g, &g->entered, 1);
+	memset(buf[1], 1, PAGE);
+	memset(buf[2], 2, PAGE);
+	memset(buf[3], 3, PAGE);
+	emi_submit(f, &g->rq[1], EMI_WRITE, buf[1], PAGE, 0, count_call, NULL, &calls);
+	emi_submit(f, &g->rq[2], EMI_WRITE, buf[2], PAGE, 2 * PAGE, count_call, NULL, &calls);
+	emi_submit(f, &g->rq[3], EMI_WRITE, buf[3], PAGE, 100, count_call, NULL, &calls);
+	emi_submit(f, &g->rq[4], EMI_READ, buf[4], PAGE, 100, count_call, NULL, &calls);
+	assert_false(emi_cancel(&g->rq[0]));
+	assert_true(emi_cancel(&g->rq[1]));
+	assert_true(emi_cancel(&g->rq[2]));
+	assert_false(emi_cancel(&g->rq[2]));
+	assert_int_equal(__atomic_load_n(&calls, __ATOMIC_RELAXED), 2);
+	memset(&err, 0, sizeof err);
+	assert_int_equal(emi_wait(&g->rq[1], &err), EM_ERR_CANCELED);
+	assert_int_equal(err.status, EM_ERR_CANCELED);
+	assert_int_equal(emi_wait(&g->rq[2], NULL), EM_ERR_CANCELED);
+	assert_false(emi_done(&g->rq[3]));
+	gate_set(g, 0);
+	assert_int_equal(emi_wait(&g->rq[4], NULL), EM_OK);
+	assert_int_equal(emi_wait(&g->rq[3], NULL), EM_OK);
+	assert_int_equal(emi_wait(&g->rq[0], NULL), EM_OK);
+	assert_int_equal(calls, 4);
+	assert_false(emi_cancel(&g->rq[0]));
+	for (i = 0; i < PAGE; i++) {
+		assert_int_equal(buf[4][i], 3);
+		assert_int_equal(g->data[i], i < 100 ? 0 : 3);
+		assert_int_equal(g->data[PAGE + i], i < 100 ? 3 : 0);
+		assert_int_equal(g->data[2 * PAGE + i], 0);
+	}
+	gate_end(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -583,6 +670,8 @@ int main(void)
 		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_no_thread_needed),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_priorities),
+		cmocka_unit_test(test_cancel),
 	};
 
 	return cmocka_run_group_tests_name("io/queue", tests, NULL, NULL);

@@ -28,7 +28,7 @@
 
 #define FILES 4u
 
-static const char *const backends[] = { "memory", "syscall", "libaio" };
+static const char *const backends[] = { "memory", "syscall", "libaio", "io_uring", "stdio", "mmap" };
 static const int32_t directs[] = { EM_DIRECT_TRY, EM_DIRECT_OFF };
 
 /* A directory with inputs, and what is to come out of them. */
@@ -680,7 +680,7 @@ static void test_budgets(void **state)
 
 	(void)state;
 	for (round = 0; round < 9; round++) {
-		const char *backend = backends[round % 3];
+		const char *backend = backends[round % 5];
 		em_ctx_opts opts = sort_ctx_opts();
 		const char *dirs[1];
 		uint64_t n;

@@ -20,6 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <extmem/sys/backend.h>
+
 #include "stream/sink_test.h"
 #include "stream/source.h"
 
@@ -36,7 +38,7 @@ static void test_sizes(void **state)
 	static const size_t sizes[] = { 0, 1, 4095, 4096, 4097, 8191, 8192, 8193, 65535, 65536, 65537, 100000 };
 	static const size_t chunks[] = { 1000, 4095, 4096, 4097, 20000 };
 	static const int32_t direct[] = { EM_DIRECT_OFF, EM_DIRECT_TRY };
-	static const char *const backends[] = { "syscall", "libaio", "memory" };
+	static const char *const backends[] = { "syscall", "libaio", "io_uring", "memory", "stdio", "mmap" };
 	char *dir = test_dir_make(), *path = test_path(dir, "out"), *data = sink_make_data(100000);
 	const mode_t mask = umask(0);
 	uint64_t before;
@@ -45,12 +47,12 @@ static void test_sizes(void **state)
 
 	(void)state;
 	umask(027);
-	for (b = 0; b < 3; b++)
+	for (b = 0; b < 5; b++)
 		for (d = 0; d < 2; d++) {
 			em_ctx *ctx = stream_ctx(direct[d], backends[b], NULL, NULL);
 
-			if (ctx == NULL && b == 1)
-				continue; /* libaio is not built in */
+			if (ctx == NULL && em_backend_find(backends[b]) == NULL)
+				continue; /* it is not built in */
 			assert_non_null(ctx);
 			before = em_ctx_memory_used(ctx);
 			for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)

@@ -22,12 +22,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <extmem/sys/backend.h>
+
 #include "base/context.h"
 #include "base/memory.h"
 #include "stream/source_test.h"
 
 /* The backends of this machine that can be named. */
-static const char *const backends[] = { "syscall", "libaio", "memory" };
+static const char *const backends[] = { "syscall", "libaio", "io_uring", "memory", "stdio", "mmap" };
 
 static void test_refused(void **state)
 {
@@ -111,11 +113,11 @@ static void test_sizes(void **state)
 	paths[0] = path;
 	test_fill(&rng, data, 65537);
 	for (d = 0; d < 2; d++)
-		for (b = 0; b < 3; b++) {
+		for (b = 0; b < 5; b++) {
 			em_ctx *ctx = stream_ctx(direct[d], backends[b], NULL, NULL);
 
-			if (ctx == NULL && b == 1)
-				continue; /* libaio is not built in */
+			if (ctx == NULL && em_backend_find(backends[b]) == NULL)
+				continue; /* it is not built in */
 			assert_non_null(ctx);
 			before = em_ctx_memory_used(ctx);
 			for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
@@ -198,7 +200,7 @@ static void test_random_files(void **state)
 	(void)state;
 	for (round = 0; round < 60; round++) {
 		int32_t direct = test_below(&rng, 4) == 0 ? EM_DIRECT_OFF : EM_DIRECT_TRY;
-		em_ctx *ctx = stream_ctx(direct, backends[test_below(&rng, 3)], NULL, NULL);
+		em_ctx *ctx = stream_ctx(direct, backends[test_below(&rng, 6)], NULL, NULL);
 
 		if (ctx == NULL)
 			ctx = stream_ctx(direct, NULL, NULL, NULL);

@@ -18,6 +18,17 @@
  * the library, several at a time, also for one file; except that close comes last, and one thread at a time reaps a channel.
  * They must not call the library.
  *
+ * Built in, best first: "libaio", "syscall" (pread and pwrite), "stdio" (streams of C), "mmap" (mapped files), "memory" (temporary
+ * files in memory, others as syscall's).  stdio and mmap are never direct: with EM_DIRECT_ON they open nothing.
+ *
+ * "mmap" copies between buffers and at most 64 MiB (4 MiB where pointers have 32 bits) of each file that are mapped, which
+ * are page cache and do not count as memory.  A process that touches a mapped page which cannot be had is sent SIGBUS.  Before
+ * it does, this backend asks for the size, allocates space for what is written and has the pages faulted in, and when
+ * one of these fails it reads or writes instead, so that a full disk, a file that was cut short and a device that
+ * fails are errors as with other backends.  Not so when that happens in the moment between the faulting in and the copying, and, before
+ * Linux 5.14 and on other systems, where pages cannot be faulted in without touching them: there a device that
+ * fails, or a full file system in memory on which a hole is read, is SIGBUS.
+ *
  * This is the extension tier: fields may be added between minor versions until 1.0.
  */
 #ifndef EXTMEM_SYS_BACKEND_H
@@ -128,6 +139,10 @@ EM_API const em_backend *em_backend_find(const char *name);
 /** Number of built-in backends that work here, and the i-th of them (NULL past the end).  Static; any thread. */
 EM_API uint32_t em_backend_count(void);
 EM_API const em_backend *em_backend_at(uint32_t i);
+
+/** Is there a built-in backend of that name, and does it work on this machine?  1 or 0; NULL: 0.  May ask the kernel,
+ *  opens nothing.  em_ctx_open() with the name of one that does not work says why.  Any thread. */
+EM_API int em_io_backend_supported(const char *name);
 
 EM_END_DECLS
 

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * conform_fs.c -- small file systems and devices; see conform_fs.h.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <fcntl.h>
+#include <linux/loop.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "io/conform_fs.h"
+
+/* Mounts of this process are its own from now on. */
+static int own_mounts(void)
+{
+	static int done;
+
+	if (!done && unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
+		done = 1;
+	return done;
+}
+
+int conform_tmpfs(const char *dir, uint64_t bytes)
+{
+	char options[40];
+
+	snprintf(options, sizeof options, "size=%llu", (unsigned long long)bytes);
+	return own_mounts() && mount("none", dir, "tmpfs", 0, options) == 0;
+}
+
+void conform_unmount(const char *dir)
+{
+	(void)umount2(dir, MNT_DETACH);
+}
+
+static int make_image(const char *image, uint64_t bytes)
+{
+	int fd = open(image, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* Give the file to a device that is free; somebody else may be faster. */
+static int attach(int file, char path[64])
+{
+	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), fd = -1, tries;
+
+	for (tries = 0; control >= 0 && tries < 20 && fd < 0; tries++) {
+		struct loop_info64 info;
+		int i = ioctl(control, LOOP_CTL_GET_FREE);
+
+		if (i < 0)
+			break;
+		snprintf(path, 64, "/dev/loop%d", i);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd >= 0 && ioctl(fd, LOOP_SET_FD, file) != 0) {
+			close(fd);
+			fd = -1;
+		}
+		memset(&info, 0, sizeof info);
+		info.lo_flags = LO_FLAGS_AUTOCLEAR;
+		if (fd >= 0 && ioctl(fd, LOOP_SET_STATUS64, &info) != 0) {
+			(void)ioctl(fd, LOOP_CLR_FD, 0);
+			close(fd);
+			fd = -1;
+		}
+	}
+	if (control >= 0)
+		close(control);
+	return fd;
+}
+
+int conform_loop(const char *image, uint64_t bytes, char path[64])
+{
+	int file = make_image(image, bytes), fd;
+
+	if (file < 0)
+		return -1;
+	fd = attach(file, path);
+	close(file);
+	return fd;
+}
+
+void conform_loop_close(int fd)
+{
+	close(fd);
+}
+
+static int make_ext4(const char *image)
+{
+	pid_t child = fork();
+	int state = -1;
+
+	if (child == 0) {
+		int null = open("/dev/null", O_RDWR);
+
+		if (null >= 0) {
+			dup2(null, 1);
+			dup2(null, 2);
+		}
+		execlp("mkfs.ext4", "mkfs.ext4", "-q", "-F", "-O", "^has_journal", image, (char *)NULL);
+		_exit(127);
+	}
+	return child > 0 && waitpid(child, &state, 0) == child && WIFEXITED(state) && WEXITSTATUS(state) == 0;
+}
+
+int conform_ext4(const char *image, const char *dir, uint64_t bytes)
+{
+	char path[64];
+	int file = make_image(image, bytes), fd, ok;
+
+	if (file < 0)
+		return 0;
+	close(file);
+	if (!make_ext4(image) || !own_mounts())
+		return 0;
+	fd = conform_loop(image, bytes, path);
+	if (fd < 0)
+		return 0;
+	ok = mount(path, dir, "ext4", 0, NULL) == 0;
+	/* The mount keeps the device. */
+	close(fd);
+	return ok;
+}
