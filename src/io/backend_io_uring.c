@@ -12,7 +12,8 @@
  *
  * Of buffered files transfers are made by threads, as with libaio.  It would work otherwise too, but io_uring makes such a transfer within the
  * call where the page cache has the data, so one thread copies where several could; and gives it to threads of the kernel where it
- * has not, which are no better than ours, and started without limit or account of ours.
+ * has not, which are no better than ours, and started without limit or account of ours.  Reading 4 KiB that are cached took 2.4 to 2.6 us of CPU
+ * time that way, and 1.8 to 2.1 with threads.
  *
  * To the kernel transfers belong to the thread that submitted them.  When that ends before them, some kernels give up those they have
  * not begun, and interrupt others: then the library makes them anew.
