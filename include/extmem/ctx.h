@@ -39,8 +39,8 @@ typedef struct em_ctx_opts {
 	const char *const *dirs;  /**< Directories for scratch files, copied; NULL: "/var/tmp".  Today one. */
 	uint32_t ndirs;           /**< Entries of dirs. */
 	uint32_t queue_depth;     /**< Transfers in flight per disk queue; 0: chosen. */
-	const char *backend;      /**< "syscall", "libaio", "memory" (scratch kept in memory, which does not count as such);
-	                               NULL: the best that works here. */
+	const char *backend;      /**< "syscall", "libaio", "memory" (scratch kept in memory, which does not count as such),
+	                               "simdisk" (the same at the speed of a disk, extmem/sys/simdisk.h); NULL: the best that works here. */
 	const char *isa;          /**< "scalar", "avx2", "avx512"; NULL: the best this processor runs. */
 	const em_allocator *allocator; /**< Copied; NULL: the system's. */
 	em_log_fn log;            /**< NULL: nothing is logged. */

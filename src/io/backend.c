@@ -9,7 +9,7 @@
 
 const em_backend *emi_backend_at(uint32_t i)
 {
-	const em_backend *all[3];
+	const em_backend *all[4];
 	uint32_t n = 0;
 
 	all[n] = emi_backend_libaio();
@@ -17,6 +17,7 @@ const em_backend *emi_backend_at(uint32_t i)
 		n++;
 	all[n++] = &emi_backend_syscall;
 	all[n++] = &emi_backend_memory;
+	all[n++] = &emi_backend_simdisk;
 	return i < n ? all[i] : NULL;
 }
 

@@ -26,6 +26,7 @@ int emi_backend_discards(const em_backend *be);
 
 extern const em_backend emi_backend_syscall;
 extern const em_backend emi_backend_memory;
+extern const em_backend emi_backend_simdisk;
 
 /* NULL where it is not built in, or the kernel refuses it. */
 const em_backend *emi_backend_libaio(void);
