@@ -17,6 +17,7 @@
 #include <extmem/sys/backend.h>
 #include <extmem/sys/fault.h>
 #include <extmem/sys/file.h>
+#include <extmem/sys/simdisk.h>
 
 typedef struct expectation {
 	const char *what;
