@@ -16,6 +16,7 @@
 #include <extmem/sys/allocator.h>
 #include <extmem/sys/backend.h>
 #include <extmem/sys/fault.h>
+#include <extmem/sys/stream.h>
 
 typedef struct expectation {
 	const char *what;
