@@ -10,8 +10,8 @@
  *	         area ............................ area_bytes
  *
  * What is stored into a mapped page for which the disk has no room is a SIGBUS, and not a status.  So a writer has
- * the space allocated before, a megabyte at a time, less when there is not that much; the window that may be written
- * to ends where that does.  Finishing cuts off what was not needed.  Where a file system cannot allocate, zeros
+ * the space allocated before, a megabyte at a time, as that is not cheap, or less when there is not that much; the window that
+ * may be written to ends where that does.  Finishing cuts off what was not needed.  Where a file system cannot allocate, zeros
  * are written.  A reader looks whether the file is still as long as it was before it maps a window.
  */
 #ifndef _GNU_SOURCE
@@ -158,20 +158,33 @@ static size_t within_limit(const emi_stream *s, size_t n)
 	return most < s->element ? s->element : (size_t)(most - most % s->element);
 }
 
-/* Let the part of the window that can be written to be up to n bytes longer, by whole elements. */
-static em_status extend(emi_stream *s, size_t n)
+/* Have space for an element at the position, and for more that come: a step at a time, or what is left of the disk. */
+static em_status reserve(emi_stream *s)
 {
-	const size_t step = STEP > s->element ? STEP - STEP % s->element : s->element;
+	size_t n = within_limit(s, STEP > s->element ? STEP - STEP % s->element : s->element);
 	int e;
 
-	n = within_limit(s, n < step ? n : step);
+	if (s->done >= s->at + s->element)
+		return EM_OK;
 	while ((e = allocate(s, s->at + n)) != 0) {
 		if (n == s->element || (e != ENOSPC && e != EDQUOT && e != EFBIG))
 			return emi_fail_io(&s->err, EM_OK, e, "allocate", s->path, s->at, n);
 		n = n / 2 < s->element ? s->element : n / 2 - n / 2 % s->element;
 	}
+	s->done = s->at + n;
+	return EM_OK;
+}
+
+/* Let the part of the window that can be written to be longer: up to n bytes, as far as there is space. */
+static em_status extend(emi_stream *s, size_t n)
+{
+	em_status status = reserve(s);
+
+	if (status != EM_OK)
+		return status;
+	if (n > s->done - s->at)
+		n = (size_t)(s->done - s->at); /* whole elements: that is what is reserved */
 	s->at += n;
-	s->done = s->at;
 	s->left = n;
 	return EM_OK;
 }
