@@ -31,9 +31,6 @@
 /* What one call moves at most: the limit of Linux, and well within ssize_t. */
 #define MOST ((size_t)1 << 30)
 
-#define DEFAULT_ELEMENT 4u
-#define DEFAULT_BUFFER (64u << 10)
-
 struct em_stream_reader {
 	emi_stream s;
 };
@@ -41,38 +38,6 @@ struct em_stream_reader {
 struct em_stream_writer {
 	emi_stream s;
 };
-
-static const emi_stream_kind *const kinds[] = {
-	&emi_stream_simple, &emi_stream_buffer, &emi_stream_bufferb, &emi_stream_mapping,
-};
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
-
-uint32_t em_stream_kind_find(const char *name)
-{
-	uint32_t i;
-
-	for (i = 0; name != NULL && i < KINDS; i++)
-		if (strcmp(kinds[i]->name, name) == 0)
-			return i + 1;
-	return 0;
-}
-
-const char *em_stream_kind_name(uint32_t kind)
-{
-	return kind >= 1 && kind <= KINDS ? kinds[kind - 1]->name : NULL;
-}
-
-size_t emi_stream_page(void)
-{
-	static size_t page;
-	size_t known = __atomic_load_n(&page, __ATOMIC_RELAXED);
-
-	if (known == 0) {
-		known = (size_t)sysconf(_SC_PAGESIZE);
-		__atomic_store_n(&page, known, __ATOMIC_RELAXED);
-	}
-	return known;
-}
 
 em_status emi_stream_pread(emi_stream *s, void *buf, size_t bytes, uint64_t offset)
 {
@@ -111,79 +76,6 @@ em_status emi_stream_pwrite(emi_stream *s, const void *buf, size_t bytes, uint64
 		s->bytes += (uint64_t)n;
 		put += (size_t)n;
 	}
-	return EM_OK;
-}
-
-/* Fill in what the options leave open; the size of a window in *unit. */
-static em_status read_opts(em_stream_opts *o, const em_stream_opts *opts, uint64_t *unit, em_errinfo *err)
-{
-	em_status status = emi_opts_copy(o, sizeof(*o), 2 * sizeof(uint32_t), opts, "em_stream_opts", err);
-	uint64_t rest;
-
-	if (status != EM_OK)
-		return status;
-	if (o->kind == 0)
-		o->kind = EM_STREAM_BUFFERB;
-	if (o->element_bytes == 0)
-		o->element_bytes = DEFAULT_ELEMENT;
-	if (o->buffer_bytes == 0)
-		o->buffer_bytes = DEFAULT_BUFFER;
-	if (o->kind > KINDS)
-		return emi_fail(err, EM_ERR_INVAL, "em_stream_opts.kind is %" PRIu32 ", and there are %u kinds", o->kind, (unsigned)KINDS);
-	if ((o->flags & ~(EM_STREAM_NEW | EM_STREAM_SYNC)) != 0 || o->reserved != 0)
-		return emi_fail(err, EM_ERR_INVAL, "em_stream_opts.flags is %" PRIu32 ": there are unknown ones", o->flags);
-	if (o->element_bytes > SIZE_MAX / 2)
-		return emi_fail(err, EM_ERR_RANGE, "em_stream_opts.element_bytes is %" PRIu64 ": that cannot be addressed",
-				o->element_bytes);
-	rest = o->buffer_bytes % o->element_bytes;
-	if (kinds[o->kind - 1]->windowed && o->buffer_bytes > SIZE_MAX / 2 - o->element_bytes)
-		return emi_fail(err, EM_ERR_RANGE, "em_stream_opts.buffer_bytes is %" PRIu64 ": that cannot be addressed",
-				o->buffer_bytes);
-	if (rest != 0 && kinds[o->kind - 1]->windowed)
-		o->buffer_bytes += o->element_bytes - rest;
-	*unit = kinds[o->kind - 1]->unit(o->element_bytes, o->buffer_bytes);
-	return EM_OK;
-}
-
-/*
- * Pages of all windows of that many bytes: those of the file, and once more each in which one window ends and the next begins.
- * Of the ends between windows, every (page / gcd)-th lies between two pages.
- */
-static uint64_t window_pages(uint64_t bytes, uint64_t window)
-{
-	const uint64_t page = emi_stream_page();
-	uint64_t a = window, b = page, t, ends;
-
-	if (bytes == 0)
-		return 0;
-	while (b != 0) {
-		t = a % b;
-		a = b;
-		b = t;
-	}
-	ends = (bytes - 1) / window;
-	return bytes / page + (bytes % page != 0) + ends - ends / (page / a);
-}
-
-em_status em_stream_predict(const em_stream_opts *opts, uint64_t n, em_stream_stats *stats)
-{
-	em_stream_opts o;
-	uint64_t unit, bytes;
-	em_status status;
-
-	if (stats == NULL || stats->size < sizeof(*stats))
-		return EM_ERR_INVAL;
-	status = read_opts(&o, opts, &unit, NULL);
-	if (status != EM_OK)
-		return status;
-	if (n > (uint64_t)INT64_MAX / o.element_bytes)
-		return EM_ERR_RANGE;
-	bytes = n * o.element_bytes;
-	stats->kind = o.kind;
-	stats->elements = n;
-	stats->buffer_bytes = unit;
-	stats->ios = bytes / unit + (bytes % unit != 0);
-	stats->bytes = kinds[o.kind - 1]->maps ? window_pages(bytes, unit) * emi_stream_page() : bytes;
 	return EM_OK;
 }
 
@@ -270,14 +162,14 @@ static em_status open_stream(emi_stream **out, em_ctx *ctx, const char *path, co
 
 	if (ctx == NULL || path == NULL)
 		return emi_fail(err, EM_ERR_INVAL, "a stream needs a %s", ctx == NULL ? "context" : "path");
-	if ((status = emi_ctx_check(ctx, err)) != EM_OK || (status = read_opts(&o, opts, &unit, err)) != EM_OK)
+	if ((status = emi_ctx_check(ctx, err)) != EM_OK || (status = emi_stream_opts(&o, opts, &unit, err)) != EM_OK)
 		return status;
 	s = emi_alloc(ctx, sizeof(*s), err);
 	if (s == NULL)
 		return err->status;
 	emi_ctx_ref(ctx);
 	s->ctx = ctx;
-	s->kind = kinds[o.kind - 1];
+	s->kind = emi_stream_kinds[o.kind - 1];
 	s->kind_number = o.kind;
 	s->flags = o.flags;
 	s->writing = writing;

@@ -71,6 +71,12 @@ extern const emi_stream_kind emi_stream_buffer;
 extern const emi_stream_kind emi_stream_bufferb;
 extern const emi_stream_kind emi_stream_mapping;
 
+/* In the order of EM_STREAM_..., of which the first is 1. */
+extern const emi_stream_kind *const emi_stream_kinds[];
+
+/* Check the caller's options and fill in what they leave open; *unit is how many bytes are moved at a time. */
+em_status emi_stream_opts(em_stream_opts *o, const em_stream_opts *opts, uint64_t *unit, em_errinfo *err);
+
 /* Move bytes between memory and the file at offset, all of them, and count that; a failure is kept in s->err. */
 em_status emi_stream_pread(emi_stream *s, void *buf, size_t bytes, uint64_t offset);
 em_status emi_stream_pwrite(emi_stream *s, const void *buf, size_t bytes, uint64_t offset);
