@@ -154,8 +154,8 @@ static int make_plan(bench_options *o)
 		const bench_run *r = &o->plan.run[i];
 
 		if (r->kind == EM_STREAM_SIMPLE && r->n > BENCH_SIMPLE_MOST / r->k) {
-			message(o->command, "%" PRIu32 " streams of %" PRIu64 " elements: a system call for each of more than %" PRIu64
-				" elements only with --force",
+			message(o->command, "%" PRIu32 " streams of %" PRIu64 " elements: a system call for each of more than %"
+				PRIu64 " elements only with --force",
 				r->k, r->n, BENCH_SIMPLE_MOST);
 			return -1;
 		}

@@ -22,7 +22,8 @@ static const char *cache_name(const bench_options *o)
 static const char *cache_text(const bench_options *o)
 {
 	if (o->cold)
-		return "cold: files are synced and dropped from the page cache before they are read, and synced after they are written";
+		return "cold: files are synced and dropped from the page cache before they are read, "
+		       "and synced after they are written";
 	return "warm: what is read was read or written just before, and written is what the page cache takes";
 }
 
@@ -65,9 +66,9 @@ static void print_json(size_t index, const bench_run *r, const bench_result *s)
 
 	if (bench_has_block(r->kind))
 		snprintf(block, sizeof(block), "%" PRIu64, r->block);
-	printf("%s\n {\"op\": \"%s\", \"kind\": \"%s\", \"n\": %" PRIu64 ", \"k\": %" PRIu32 ", \"block\": %s, \"element\": %" PRIu64
-	       ", \"repeat\": %" PRIu32 ", \"median_s\": %.9f, \"min_s\": %.9f, \"max_s\": %.9f, \"cpu_s\": %.6f, \"predicted_ios\": %" PRIu64
-	       ", \"counted_ios\": %" PRIu64 ", \"bytes\": %" PRIu64 "}",
+	printf("%s\n {\"op\": \"%s\", \"kind\": \"%s\", \"n\": %" PRIu64 ", \"k\": %" PRIu32 ", \"block\": %s, \"element\": %"
+	       PRIu64 ", \"repeat\": %" PRIu32 ", \"median_s\": %.9f, \"min_s\": %.9f, \"max_s\": %.9f, \"cpu_s\": %.6f"
+	       ", \"predicted_ios\": %" PRIu64 ", \"counted_ios\": %" PRIu64 ", \"bytes\": %" PRIu64 "}",
 	       index ? "," : "", bench_op_name(r->op), em_stream_kind_name(r->kind), r->n, r->k, block, r->element, r->repeat,
 	       s->median, s->least, s->most, s->cpu, s->predicted, s->counted, s->bytes);
 }

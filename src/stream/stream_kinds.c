@@ -58,7 +58,8 @@ em_status emi_stream_opts(em_stream_opts *o, const em_stream_opts *opts, uint64_
 	if (o->buffer_bytes == 0)
 		o->buffer_bytes = DEFAULT_BUFFER;
 	if (o->kind > KINDS)
-		return emi_fail(err, EM_ERR_INVAL, "em_stream_opts.kind is %" PRIu32 ", and there are %u kinds", o->kind, (unsigned)KINDS);
+		return emi_fail(err, EM_ERR_INVAL, "em_stream_opts.kind is %" PRIu32 ", and there are %u kinds", o->kind,
+				(unsigned)KINDS);
 	if ((o->flags & ~(EM_STREAM_NEW | EM_STREAM_SYNC)) != 0 || o->reserved != 0)
 		return emi_fail(err, EM_ERR_INVAL, "em_stream_opts.flags is %" PRIu32 ": there are unknown ones", o->flags);
 	if (o->element_bytes > SIZE_MAX / 2)

@@ -2,8 +2,8 @@
 /*
  * stream_mapping.c -- streams through windows of the file that are mapped into memory.
  *
- * A window is B' bytes of the file, from a multiple of B' on, mapped with the pages that they lie in: an element, or a window, may begin and
- * end anywhere in a page.
+ * A window is B' bytes of the file, from a multiple of B' on, mapped with the pages that they lie in: an element, or a
+ * window, may begin and end anywhere in a page.
  *
  *	pages    |---------|---------|---------|---------|
  *	window         cur |<------- left -------->|

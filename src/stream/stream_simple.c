@@ -2,7 +2,8 @@
 /*
  * stream_simple.c -- streams with a system call for each element.
  *
- * There is no window and no memory.  Whether this is a child after a fork is not looked at here: that would be a second system call.
+ * There is no window and no memory.  Whether this is a child after a fork is not looked at here: that would be a second
+ * system call.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -41,8 +41,8 @@ static char *parameters_of(const char *out)
 		if (!cache)
 			cache = strstr(line, ",cold,");
 		assert_non_null(cache);
-		assert_int_equal(sscanf(cache + 6, "%lf,%lf,%lf,%lf,%llu,%llu,%llu", &median, &least, &most, &cpu, &predicted, &counted,
-					&bytes), 7);
+		assert_int_equal(sscanf(cache + 6, "%lf,%lf,%lf,%lf,%llu,%llu,%llu", &median, &least, &most, &cpu, &predicted,
+					&counted, &bytes), 7);
 		assert_true(least > 0 && least <= median && median <= most);
 		assert_true(predicted > 0 && predicted == counted);
 		cache[5] = '\n';
@@ -109,7 +109,7 @@ static void test_formats(void **state)
 	(void)state;
 	run_command(&r, NULL, "bench", "io", "--n=100", "--json", "--repeat=1", NULL);
 	assert_status(&r, 0);
-	assert_int_equal(strncmp(r.out, "{\"cache\": \"warm\", \"runs\": [\n {\"op\": \"write\", \"kind\": \"simple\", \"n\": 100,", 60), 0);
+	assert_ptr_equal(strstr(r.out, "{\"cache\": \"warm\", \"runs\": [\n {\"op\": \"write\", \"kind\": \"simple\", \"n\": 100,"), r.out);
 	assert_non_null(strstr(r.out, "\"block\": null"));
 	assert_non_null(strstr(r.out, "\"block\": 65536"));
 	assert_string_equal(r.out + r.out_bytes - 4, "\n]}\n");
@@ -247,7 +247,7 @@ static void test_interrupted(void **state)
 
 	(void)state;
 	{
-		const char *const args[] = { "bench", "io", "--op=write,read", "--kind=bufferb", "--n=10^7", "--k=3", "--repeat=1000", "-T", dir, NULL };
+		const char *const args[] = { "bench", "io", "--kind=bufferb", "--n=10^7", "--k=3", "--repeat=1000", "-T", dir, NULL };
 
 		run_start(&r, NULL, args);
 	}

@@ -118,8 +118,8 @@ EM_API void em_stream_reader_error(const em_stream_reader *r, em_errinfo *err);
 EM_API void em_stream_reader_close(em_stream_reader *r);
 
 /**
- * Open a regular file for writing: made when it is not there, with the mode that umask leaves of 0666, and emptied when it is.  It is complete
- * only after em_stream_writer_finish().  path is copied; opts may be NULL for the defaults.
+ * Open a regular file for writing: made when it is not there, with the mode that umask leaves of 0666, and emptied when it
+ * is.  It is complete only after em_stream_writer_finish().  path is copied; opts may be NULL for the defaults.
  *
  * Returns: as em_stream_reader_open(), without EM_ERR_FORMAT; and EM_ERR_EXIST (EM_STREAM_NEW), EM_ERR_NOSPACE.
  */
