@@ -18,6 +18,7 @@
 #include <extmem/sys/fault.h>
 #include <extmem/sys/file.h>
 #include <extmem/sys/simdisk.h>
+#include <extmem/sys/stream.h>
 
 typedef struct expectation {
 	const char *what;
