@@ -41,6 +41,7 @@ title tmpfs $((size / 2))
 title threads $((size / 2))
 title patterns $((size / 4)) u32 u64 kv16 rec100
 title blocks "$size"
+title fio "$size"
 title volume $((size / 8)) u32 u64 kv16 rec100
 # Once is enough to see the shape.
 export ROUNDS=1

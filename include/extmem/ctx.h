@@ -46,6 +46,7 @@ typedef struct em_ctx_opts {
 	uint32_t queue_depth;     /**< Transfers in flight per disk queue; 0: chosen. */
 	const char *backend;      /**< How bytes are moved; NULL: the best that works here.
 	                               "libaio"   the kernel's asynchronous transfers, for direct files
+	                               "io_uring" the same by rings shared with the kernel, which may refuse them
 	                               "syscall"  threads that read and write
 	                               "stdio"    streams of C, one transfer at a time per file; never direct
 	                               "mmap"     copies from and to mapped files; never direct.  The exception to "errors are values":

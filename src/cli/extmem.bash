@@ -43,7 +43,7 @@ _extmem()
 	--cache) opts='warm cold' ;;
 	--kind) opts='simple buffer bufferb mapping' ;;
 	--op) opts='read write' ;;
-	--backend) opts='libaio syscall stdio mmap memory simdisk' ;;
+	--backend) opts='libaio io_uring syscall stdio mmap memory simdisk' ;;
 	--isa) opts='scalar avx2 avx512' ;;
 	--sort) opts='general-numeric human-numeric month numeric version' ;;
 	--lines)

@@ -19,6 +19,7 @@ typedef struct known {
 /* Best first. */
 static const known all[] = {
 	{ "libaio", NULL, emi_backend_libaio },
+	{ "io_uring", NULL, emi_backend_io_uring },
 	{ "syscall", &emi_backend_syscall, NULL },
 	{ "stdio", NULL, emi_backend_stdio },
 	{ "mmap", &emi_backend_mmap, NULL },

@@ -11,7 +11,7 @@
 #include <extmem/sys/backend.h>
 
 /* The built-in backend of that name that works here, or NULL.  NULL: the best: libaio if the kernel lets us, else
- * syscall. */
+ * io_uring, else syscall. */
 const em_backend *emi_backend_find(const char *name);
 
 /* As emi_backend_find() with a name; when it returns NULL, *why tells why that backend does not work here, or is NULL when
@@ -38,6 +38,7 @@ extern const em_backend emi_backend_simdisk;
 
 /* NULL and a reason, a static text, where it is not built in or the system refuses it. */
 const em_backend *emi_backend_libaio(const char **why);
+const em_backend *emi_backend_io_uring(const char **why);
 const em_backend *emi_backend_stdio(const char **why);
 
 /*

@@ -412,12 +412,19 @@ void emi_queue_kick(emi_queue *q)
 /* Asynchronous transfers are used from now on, if enough was moved and they can be had. */
 static void consider_async(emi_queue *q)
 {
+	int e;
+
 	if (!q->may_async || q->async || q->volume < q->async_from)
 		return;
-	if (q->be->open_channel(q->be->user, q->depth, &q->channel) == 0)
-		q->async = 1;
-	else
-		q->may_async = 0;
+	e = q->be->open_channel(q->be->user, q->depth, &q->channel);
+	q->async = e == 0;
+	if (e == 0)
+		return;
+	q->may_async = 0;
+	/* The file of the request that is about to be submitted keeps the queue. */
+	pthread_mutex_unlock(&q->lock);
+	emi_log(q->ctx, EM_LOG_INFO, "%s: threads make the transfers: %s cannot be used (errno %d)", q->name, q->be->name, e);
+	pthread_mutex_lock(&q->lock);
 }
 
 /* Number a request and count it. */

@@ -100,6 +100,12 @@ static void test_libaio_files(void **state)
 	sweep("libaio", EM_DIRECT_TRY, 0, 0);
 }
 
+static void test_io_uring_files(void **state)
+{
+	(void)state;
+	sweep("io_uring", EM_DIRECT_TRY, 0, 0);
+}
+
 static void test_memory_files(void **state)
 {
 	(void)state;
@@ -116,6 +122,12 @@ static void test_libaio_sorter(void **state)
 {
 	(void)state;
 	sweep("libaio", EM_DIRECT_TRY, 1, 0);
+}
+
+static void test_io_uring_sorter(void **state)
+{
+	(void)state;
+	sweep("io_uring", EM_DIRECT_TRY, 1, 0);
 }
 
 static void test_memory_sorter(void **state)
@@ -141,9 +153,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_syscall_files),
 		cmocka_unit_test(test_libaio_files),
+		cmocka_unit_test(test_io_uring_files),
 		cmocka_unit_test(test_memory_files),
 		cmocka_unit_test(test_syscall_sorter),
 		cmocka_unit_test(test_libaio_sorter),
+		cmocka_unit_test(test_io_uring_sorter),
 		cmocka_unit_test(test_memory_sorter),
 		cmocka_unit_test(test_generated_files),
 		cmocka_unit_test(test_generated_sorter),
