@@ -583,7 +583,7 @@ static void test_as_planned(void **state)
 static void test_least_works(void **state)
 {
 	const size_t bytes[] = { 1, 8, 16, 100, 5000 };
-	static const char *const backends[] = { "memory", "syscall", "libaio", "stdio", "mmap" };
+	static const char *const backends[] = { "memory", "syscall", "libaio", "io_uring", "stdio", "mmap" };
 	char *dir = test_dir_make(), *in = test_path(dir, "in"), *out = test_path(dir, "out");
 	const char *const inputs[] = { in };
 	uint32_t threads;
@@ -612,7 +612,7 @@ static void test_least_works(void **state)
 			int tries;
 
 			opts.threads = threads;
-			opts.backend = em_backend_find(backends[threads % 5]) != NULL ? backends[threads % 5] : NULL;
+			opts.backend = em_backend_find(backends[threads % 6]) != NULL ? backends[threads % 6] : NULL;
 			opts.memory = em_ctx_min_memory();
 			so.errinfo = &err;
 			/* The context's memory is what is too little.  What is missing first is named, so it may take

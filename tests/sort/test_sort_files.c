@@ -28,7 +28,7 @@
 
 #define FILES 4u
 
-static const char *const backends[] = { "memory", "syscall", "libaio", "stdio", "mmap" };
+static const char *const backends[] = { "memory", "syscall", "libaio", "io_uring", "stdio", "mmap" };
 static const int32_t directs[] = { EM_DIRECT_TRY, EM_DIRECT_OFF };
 
 /* A directory with inputs, and what is to come out of them. */

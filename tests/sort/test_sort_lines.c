@@ -23,7 +23,7 @@
 
 #include "sort/lines_bench.h"
 
-static const char *const backends[] = { "memory", "syscall", "libaio", "stdio", "mmap" };
+static const char *const backends[] = { "memory", "syscall", "libaio", "io_uring", "stdio", "mmap" };
 
 static uint64_t input_bytes(const bench *b, unsigned files)
 {
@@ -62,7 +62,7 @@ static void random_case(uint64_t i)
 	b.opts.write_buffers = test_below(&b.rng, 2) ? 0 : 2 + (uint32_t)test_below(&b.rng, 4);
 	b.opts.flags = test_below(&b.rng, 3) == 0 ? EM_SORT_UNIQUE : test_below(&b.rng, 2) ? EM_SORT_STABLE : 0;
 	b.opts.header = test_below(&b.rng, 3) == 0 ? test_below(&b.rng, 6) : 0;
-	backend = backends[test_below(&b.rng, 5)];
+	backend = backends[test_below(&b.rng, 6)];
 	threads = 1 + (uint32_t)test_below(&b.rng, 4);
 	memory = (uint64_t)(8 << test_below(&b.rng, 4)) * MIB;
 	bench_make_inputs(&b, pattern, n, files, 5000);
@@ -148,7 +148,7 @@ static void test_invariance(void **state)
 
 			snprintf(b.what, sizeof(b.what), "pattern %d, %u MiB, %u threads", pattern, (unsigned)memories[i],
 				 (unsigned)threads);
-			bench_enter_with(&b, backends[i % 5], threads, memories[i] * MIB);
+			bench_enter_with(&b, backends[i % 6], threads, memories[i] * MIB);
 			bench_run_ok(&b, 3);
 			assert_true(b.stats.passes >= 4);
 		}
@@ -174,7 +174,7 @@ static void test_budgets(void **state)
 			const uint64_t memory = (3 + threads) * MIB;
 
 			snprintf(b.what, sizeof(b.what), "round %d, %u threads", round, (unsigned)threads);
-			bench_enter_with(&b, backends[threads % 5], threads, memory);
+			bench_enter_with(&b, backends[threads % 6], threads, memory);
 			bench_run_ok(&b, 2);
 			assert_true(b.stats.passes >= 2);
 			assert_true(b.stats.peak_memory <= memory);
@@ -196,7 +196,7 @@ static void test_header(void **state)
 		bench b;
 
 		bench_open(&b, (uint64_t)round, round % LINES_ORDERS, round % 3 == 0 ? 4 : 0);
-		bench_enter_with(&b, backends[round % 5], 1 + (uint32_t)round % 2, 16 * MIB);
+		bench_enter_with(&b, backends[round % 6], 1 + (uint32_t)round % 2, 16 * MIB);
 		b.opts.flags = round % 4 == 1 ? EM_SORT_UNIQUE : 0;
 		b.opts.run_records = round % 4 < 2 ? 0 : 40;
 		for (i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
@@ -229,7 +229,7 @@ static void test_in_place(void **state)
 		bench b;
 
 		bench_open(&b, (uint64_t)round, 2, round % 2);
-		bench_enter_with(&b, backends[round % 5], 2, 16 * MIB);
+		bench_enter_with(&b, backends[round % 6], 2, 16 * MIB);
 		b.opts.run_records = round < 3 ? 0 : 300;
 		b.opts.header = (uint64_t)round % 2;
 		bench_make_inputs(&b, LINES_MIXED, 2000, 2, 500);
@@ -343,7 +343,7 @@ static void test_long(void **state)
 		bench b;
 
 		bench_open(&b, (uint64_t)round, keyed ? 2 : round % 2, round % 8 == 2 ? 4 : 0);
-		bench_enter_with(&b, backends[round % 5], 1 + (uint32_t)round / 2 % 4, 64 * MIB);
+		bench_enter_with(&b, backends[round % 6], 1 + (uint32_t)round / 2 % 4, 64 * MIB);
 		b.opts.memory = 8 * MIB;
 		b.opts.block_bytes = round % 2 == 0 ? 0 : 8192;
 		b.opts.fan_in = round < 8 ? 0 : 2;
@@ -505,7 +505,7 @@ static void test_empty_records(void **state)
 		b.records_out = b.opts.flags != 0 ? 1 : n;
 		b.expected = lines_text(&all, 0, b.records_out, &b.format, 0, &b.bytes);
 		lines_free(&all);
-		bench_enter_with(&b, backends[round % 5], 1 + (uint32_t)round % 2, 5 * MIB);
+		bench_enter_with(&b, backends[round % 6], 1 + (uint32_t)round % 2, 5 * MIB);
 		snprintf(b.what, sizeof(b.what), "round %d", round);
 		bench_run_ok(&b, 1);
 		assert_true(b.stats.runs > 1);

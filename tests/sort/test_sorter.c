@@ -281,7 +281,7 @@ static void test_last_records(void **state)
 static void test_threads_and_kernels(void **state)
 {
 	static const char *const isas[] = { NULL, "scalar", "avx2", "avx512" };
-	static const char *const backends[] = { "memory", "syscall", "libaio", "stdio", "mmap" };
+	static const char *const backends[] = { "memory", "syscall", "libaio", "io_uring", "stdio", "mmap" };
 	const sort_shape some[] = { shapes[0], shapes[1], shapes[2], shapes[5], shapes[6] };
 	test_rng rng = test_rng_make(test_seed());
 	char *dir = test_dir_make();
@@ -305,7 +305,7 @@ static void test_threads_and_kernels(void **state)
 
 				opts.threads = threads;
 				opts.isa = isas[isa];
-				opts.backend = backends[(isa + threads) % 5];
+				opts.backend = backends[(isa + threads) % 6];
 				opts.dirs = dirs;
 				opts.ndirs = 1;
 				if (em_ctx_open(&probe, &opts) != EM_OK)

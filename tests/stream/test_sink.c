@@ -38,7 +38,7 @@ static void test_sizes(void **state)
 	static const size_t sizes[] = { 0, 1, 4095, 4096, 4097, 8191, 8192, 8193, 65535, 65536, 65537, 100000 };
 	static const size_t chunks[] = { 1000, 4095, 4096, 4097, 20000 };
 	static const int32_t direct[] = { EM_DIRECT_OFF, EM_DIRECT_TRY };
-	static const char *const backends[] = { "syscall", "libaio", "memory", "stdio", "mmap" };
+	static const char *const backends[] = { "syscall", "libaio", "io_uring", "memory", "stdio", "mmap" };
 	char *dir = test_dir_make(), *path = test_path(dir, "out"), *data = sink_make_data(100000);
 	const mode_t mask = umask(0);
 	uint64_t before;

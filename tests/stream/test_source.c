@@ -29,7 +29,7 @@
 #include "stream/source_test.h"
 
 /* The backends of this machine that can be named. */
-static const char *const backends[] = { "syscall", "libaio", "memory", "stdio", "mmap" };
+static const char *const backends[] = { "syscall", "libaio", "io_uring", "memory", "stdio", "mmap" };
 
 static void test_refused(void **state)
 {
@@ -200,7 +200,7 @@ static void test_random_files(void **state)
 	(void)state;
 	for (round = 0; round < 60; round++) {
 		int32_t direct = test_below(&rng, 4) == 0 ? EM_DIRECT_OFF : EM_DIRECT_TRY;
-		em_ctx *ctx = stream_ctx(direct, backends[test_below(&rng, 5)], NULL, NULL);
+		em_ctx *ctx = stream_ctx(direct, backends[test_below(&rng, 6)], NULL, NULL);
 
 		if (ctx == NULL)
 			ctx = stream_ctx(direct, NULL, NULL, NULL);
