@@ -10,7 +10,8 @@
  * Then 1 to 8 disks, driven at once through the library's queues, each by a thread that keeps 4 requests of 1 MiB in
  * flight: streams of writes, then random reads.  model is the time in which the busiest disk was busy, wall what the
  * clock says, ratio wall / model; cpu the CPU seconds of the process.  OPTIONS are those of em_simdisk_parse(),
- * "model=120gxp" at first; REQUESTS per disk are 100.
+ * "model=120gxp" at first; REQUESTS per disk are 100.  A ratio above 1.02 says that the cores are busy with something
+ * else.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
