@@ -5,9 +5,11 @@
  * All strings of a pool may begin alike, as URLs do; elements are then loaded anew with the bytes behind what they have in
  * common before they are partitioned.  Many of them may, too: a bucket that is too large to be one thread's work is partitioned
  * again, by the next bits of its keys, and when these are used up by deeper bytes.  Neighbouring buckets whose records
- * fill about a block are a share of the work.  A thread sorts the buckets of its share, measures the records, reserves places for them behind those of the
- * share before, and fills its blocks, while the records that it has just compared and measured are in its cache.
+ * fill about a block are a share of the work.  A thread sorts the buckets of a share and measures the records.  When all shares before it are
+ * measured, too, it has its place, and its blocks are filled: mostly right away, while the records are in the cache; but nobody waits for
+ * a share before his that takes long (base/turns.h).
  */
+#include "base/turns.h"
 #include "base/workers.h"
 #include "sort/block_vary.h"
 #include "sort/pool.h"
@@ -26,6 +28,13 @@ typedef struct bucket {
 	uint64_t depth;         /* of their keys */
 } bucket;
 
+/* Neighbouring buckets. */
+typedef struct share {
+	uint64_t first;         /* bucket */
+	uint64_t n;             /* elements that are left when they are sorted */
+	uint64_t block, byte;   /* how many they fill; then, with their place: the first */
+} share;
+
 typedef struct forming {
 	emi_pool *pool;
 	emi_job *job;
@@ -38,9 +47,10 @@ typedef struct forming {
 	emi_pair *loading;      /* elements that get new keys ... */
 	uint64_t depth;         /* ... from here */
 	emi_partition check;    /* for looking whether to go on */
-	uint32_t *share;        /* first bucket of each share, and the number of buckets */
+	share *share;           /* and an end */
 	size_t shares;
-	size_t next;            /* share to be taken next; atomic */
+	unsigned char *state;   /* of the shares */
+	emi_turns turns;
 	emi_outseq *q;          /* NULL: leave the elements */
 	uint64_t limit;         /* bytes of records in a block */
 	uint64_t sent;          /* records; atomic */
@@ -148,25 +158,16 @@ static int send_block(const forming *s, const emi_pair *e, size_t n, uint64_t by
 	return 1;
 }
 
-static int send_share(forming *s, size_t share, const emi_pair *e, size_t n)
+/* What the records of a share take. */
+static void measure(const forming *s, share *h, const emi_pair *e)
 {
-	uint64_t index, position, bytes, blocks = 0, all = 0;
-	size_t i, end;
+	const size_t n = (size_t)h->n;
+	uint64_t bytes;
+	size_t i;
 
-	for (i = 0; i < n; i = block_end(s, e, i, n, &bytes), all += bytes)
-		blocks++;
-	if (!emi_outseq_reserve(s->q, share, blocks, all, &index, &position))
-		return 0;
-	for (i = 0; i < n; i = end) {
-		/* A share is nearly always one block, which was measured already. */
-		end = blocks == 1 ? n : block_end(s, e, i, n, &bytes);
-		if (!send_block(s, e + i, end - i, bytes, index, position))
-			return 0;
-		index++;
-		position += bytes;
-	}
-	__atomic_fetch_add(&s->sent, n, __ATOMIC_RELAXED);
-	return 1;
+	h->block = h->byte = 0;
+	for (i = 0; i < n; i = block_end(s, e, i, n, &bytes), h->byte += bytes)
+		h->block++;
 }
 
 /* Sort a bucket, to where all end up. */
@@ -183,28 +184,32 @@ static emi_pair *sort_bucket(const forming *s, uint32_t part, const bucket *b)
 	return to;
 }
 
-/* Sort the buckets of a share; they move together when equal records are dropped.  Returns how many are left. */
-static size_t sort_share(const forming *s, uint32_t part, size_t share, emi_pair **elems)
+static emi_pair *elems_of(const forming *s, const share *h)
+{
+	return s->sorted + (size_t)s->bucket[h->first].lo;
+}
+
+/* Sort the buckets of a share; they move together when equal records are dropped. */
+static void sort_share(const forming *s, uint32_t part, share *h)
 {
 	const int unique = (s->job->flags & EM_SORT_UNIQUE) != 0 && s->q != NULL;
-	size_t kept = 0;
-	uint32_t i;
+	emi_pair *all = elems_of(s, h);
+	uint64_t i;
 
-	*elems = s->sorted + (size_t)s->bucket[s->share[share]].lo;
-	for (i = s->share[share]; i < s->share[share + 1]; i++) {
+	h->n = 0;
+	for (i = h->first; i < h[1].first; i++) {
 		emi_pair *e = sort_bucket(s, part, &s->bucket[i]);
 		size_t n = (size_t)s->bucket[i].n;
 
 		if (unique) {
 			n = drop_equal(s, e, n);
-			memmove(*elems + kept, e, n * sizeof *e);
+			memmove(all + (size_t)h->n, e, n * sizeof *e);
 		}
-		kept += n;
+		h->n += n;
 	}
-	return kept;
 }
 
-/* Whoever waits for the share that is not going to be sent must be told. */
+/* Whoever waits for a block of what is not going to be sent must be told. */
 static void give_up(forming *s)
 {
 	const em_status st = __atomic_load_n(&s->check.status, __ATOMIC_RELAXED);
@@ -217,24 +222,69 @@ static void give_up(forming *s)
 	emi_outseq_abort(s->q, st, &err);
 }
 
-static void finish_part(void *arg, uint32_t part)
+static em_status tick(void *arg)
 {
 	forming *s = arg;
 
-	for (;;) {
-		size_t share = __atomic_fetch_add(&s->next, 1, __ATOMIC_RELAXED), n;
-		emi_pair *e;
+	if (emi_partition_go_on(&s->check, 1))
+		return EM_OK;
+	give_up(s);
+	return s->check.status;
+}
 
-		if (share >= s->shares)
-			return;
-		if (!emi_partition_go_on(&s->check, part == s->job->plan.threads - 1)) {
-			give_up(s);
-			return;
-		}
-		n = sort_share(s, part, share, &e);
-		if (s->q != NULL && !send_share(s, share, e, n))
-			return;
+static int prepare(void *arg, uint64_t item, uint32_t part)
+{
+	forming *s = arg;
+	share *h = &s->share[item];
+
+	if (!emi_partition_go_on(&s->check, part == s->job->plan.threads - 1)) {
+		give_up(s);
+		return 0;
 	}
+	sort_share(s, part, h);
+	if (s->q != NULL)
+		measure(s, h, elems_of(s, h));
+	return 1;
+}
+
+static int place(void *arg, uint64_t item)
+{
+	forming *s = arg;
+	share *h = &s->share[item];
+
+	if (s->q == NULL)
+		return EMI_TURN_NEXT;
+	/* Shares come in order, so this does not wait. */
+	return emi_outseq_reserve(s->q, item, h->block, h->byte, &h->block, &h->byte) ? EMI_TURN_NEXT : EMI_TURN_STOP;
+}
+
+/* Fill the blocks of a share. */
+static int finish(void *arg, uint64_t item, uint32_t part)
+{
+	forming *s = arg;
+	const share *h = &s->share[item];
+	const emi_pair *e = elems_of(s, h);
+	const size_t n = (size_t)h->n;
+	uint64_t index = h->block, position = h->byte, bytes;
+	size_t i, end;
+
+	(void)part;
+	for (i = 0; s->q != NULL && i < n; i = end) {
+		end = block_end(s, e, i, n, &bytes);
+		if (!send_block(s, e + i, end - i, bytes, index, position))
+			return 0;
+		index++;
+		position += bytes;
+	}
+	__atomic_fetch_add(&s->sent, n, __ATOMIC_RELAXED);
+	return 1;
+}
+
+static void work(void *arg, uint32_t part)
+{
+	forming *s = arg;
+
+	emi_turns_work(&s->turns, part, part == s->job->plan.threads - 1 ? tick : NULL, s);
 }
 
 /* Neighbouring buckets whose records fill nearly a block are a share. */
@@ -248,12 +298,12 @@ static void make_shares(forming *s)
 	s->shares = 0;
 	for (i = 0; i < s->buckets; i++) {
 		if (s->shares == 0 || n + s->bucket[i].n > want) {
-			s->share[s->shares++] = i;
+			s->share[s->shares++].first = i;
 			n = 0;
 		}
 		n += s->bucket[i].n;
 	}
-	s->share[s->shares] = i;
+	s->share[s->shares].first = i;
 }
 
 static void add_bucket(forming *s, const bucket *b)
@@ -331,6 +381,7 @@ static em_status split(forming *s, bucket b, unsigned round, int load, em_errinf
 
 static em_status sort_buckets(forming *s, em_errinfo *err)
 {
+	static const emi_turns_calls calls = { prepare, place, finish };
 	bucket all = { s->a, 0, s->pool->n, 0 };
 	em_status st;
 
@@ -344,7 +395,12 @@ static em_status sort_buckets(forming *s, em_errinfo *err)
 		return st;
 	s->sorted = s->buckets == 1 ? s->bucket[0].a : s->b;
 	make_shares(s);
-	emi_parallel(s->job->ctx, s->job->plan.threads, finish_part, s);
+	st = emi_turns_init(&s->turns, &calls, s, s->state, EMI_POOL_BUCKETS, err);
+	if (st != EM_OK)
+		return st;
+	emi_turns_add(&s->turns, s->shares);
+	emi_parallel(s->job->ctx, s->job->plan.threads, work, s);
+	emi_turns_free(&s->turns);
 	if (s->check.status != EM_OK)
 		return emi_fail(err, s->check.status, "canceled");
 	if (s->q != NULL && emi_outseq_status(s->q) != EM_OK) {
@@ -373,7 +429,11 @@ static em_status form(emi_pool *p, emi_outseq *q, uint64_t *records, const emi_p
 	s.bucket = emi_alloc_array(job->ctx, EMI_POOL_BUCKETS, sizeof *s.bucket, err);
 	if (s.bucket != NULL)
 		s.share = emi_alloc_array(job->ctx, EMI_POOL_BUCKETS + 1, sizeof *s.share, err);
-	st = s.share != NULL ? sort_buckets(&s, err) : err->status;
+	if (s.share != NULL)
+		s.state = emi_alloc_array(job->ctx, EMI_POOL_BUCKETS, sizeof *s.state, err);
+	st = s.state != NULL ? sort_buckets(&s, err) : err->status;
+	if (s.state != NULL)
+		emi_free_array(job->ctx, s.state, EMI_POOL_BUCKETS, sizeof *s.state);
 	if (s.share != NULL)
 		emi_free_array(job->ctx, s.share, EMI_POOL_BUCKETS + 1, sizeof *s.share);
 	if (s.bucket != NULL)
