@@ -20,6 +20,7 @@
 #define LARGE_BUCKET 32768u     /* elements; fewer are not worth being partitioned again */
 #define BUCKETS_PER_THREAD 8u   /* a bucket should not be more than this part of a thread's work */
 #define MOST_ROUNDS 40u         /* of partitioning */
+#define SAMPLE 16u              /* strings that tell what those of a bucket may have in common */
 
 /* Elements [lo, lo + n) that come behind those of the buckets before, in order once they are sorted. */
 typedef struct bucket {
@@ -30,9 +31,11 @@ typedef struct bucket {
 
 /* Neighbouring buckets. */
 typedef struct share {
-	uint64_t first;         /* bucket */
-	uint64_t n;             /* elements that are left when they are sorted */
-	uint64_t block, byte;   /* how many they fill; then, with their place: the first */
+	uint32_t first;         /* bucket */
+	uint32_t blocks;        /* that its records fill, ... */
+	uint64_t n;             /* ... those that are left when it is sorted, ... */
+	uint64_t bytes;         /* ... and their size */
+	uint64_t block, byte;   /* its place: the first */
 } share;
 
 typedef struct forming {
@@ -45,7 +48,8 @@ typedef struct forming {
 	uint32_t buckets;
 	uint64_t large;         /* elements of a bucket that is partitioned again */
 	emi_pair *loading;      /* elements that get new keys ... */
-	uint64_t depth;         /* ... from here */
+	uint64_t known, depth;  /* ... from this depth, if they are equal up to there: up to `known' they are */
+	uint64_t common;        /* atomic: up to where they are equal, and no further than that */
 	emi_partition check;    /* for looking whether to go on */
 	share *share;           /* and an end */
 	size_t shares;
@@ -61,11 +65,23 @@ static const unsigned char *frame_at(const emi_pair *e)
 	return (const unsigned char *)(uintptr_t)e->val;
 }
 
+static void note_common(forming *s, uint64_t common)
+{
+	uint64_t least = __atomic_load_n(&s->common, __ATOMIC_RELAXED);
+
+	while (common < least &&
+	       !__atomic_compare_exchange_n(&s->common, &least, common, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
 static void load_deeper(void *arg, uint64_t i, size_t n)
 {
 	forming *s = arg;
 
-	emi_load_strings(s->v, s->loading + (size_t)i, n, s->depth);
+	if (s->known == s->depth)
+		emi_load_strings(s->v, s->loading + (size_t)i, n, s->depth);
+	else
+		note_common(s, emi_load_common(s->v, s->loading, s->loading + (size_t)i, n, s->known, s->depth, NULL));
 }
 
 /* What a record takes in a block. */
@@ -165,9 +181,10 @@ static void measure(const forming *s, share *h, const emi_pair *e)
 	uint64_t bytes;
 	size_t i;
 
-	h->block = h->byte = 0;
-	for (i = 0; i < n; i = block_end(s, e, i, n, &bytes), h->byte += bytes)
-		h->block++;
+	h->blocks = 0;
+	h->bytes = 0;
+	for (i = 0; i < n; i = block_end(s, e, i, n, &bytes), h->bytes += bytes)
+		h->blocks++;
 }
 
 /* Sort a bucket, to where all end up. */
@@ -194,7 +211,7 @@ static void sort_share(const forming *s, uint32_t part, share *h)
 {
 	const int unique = (s->job->flags & EM_SORT_UNIQUE) != 0 && s->q != NULL;
 	emi_pair *all = elems_of(s, h);
-	uint64_t i;
+	uint32_t i;
 
 	h->n = 0;
 	for (i = h->first; i < h[1].first; i++) {
@@ -255,7 +272,7 @@ static int place(void *arg, uint64_t item)
 	if (s->q == NULL)
 		return EMI_TURN_NEXT;
 	/* Shares come in order, so this does not wait. */
-	return emi_outseq_reserve(s->q, item, h->block, h->byte, &h->block, &h->byte) ? EMI_TURN_NEXT : EMI_TURN_STOP;
+	return emi_outseq_reserve(s->q, item, h->blocks, h->bytes, &h->block, &h->byte) ? EMI_TURN_NEXT : EMI_TURN_STOP;
 }
 
 /* Fill the blocks of a share. */
@@ -265,12 +282,13 @@ static int finish(void *arg, uint64_t item, uint32_t part)
 	const share *h = &s->share[item];
 	const emi_pair *e = elems_of(s, h);
 	const size_t n = (size_t)h->n;
-	uint64_t index = h->block, position = h->byte, bytes;
+	uint64_t index = h->block, position = h->byte, bytes = h->bytes;
 	size_t i, end;
 
 	(void)part;
 	for (i = 0; s->q != NULL && i < n; i = end) {
-		end = block_end(s, e, i, n, &bytes);
+		/* A share is nearly always one block, which was measured already. */
+		end = h->blocks == 1 ? n : block_end(s, e, i, n, &bytes);
 		if (!send_block(s, e + i, end - i, bytes, index, position))
 			return 0;
 		index++;
@@ -312,21 +330,19 @@ static void add_bucket(forming *s, const bucket *b)
 		s->bucket[s->buckets++] = *b;
 }
 
-/* How many bytes the strings of a bucket have in common, of which its keys are known to be eight. */
-static uint64_t common_bytes(const forming *s, const bucket *b)
+/* How many bytes the strings of a bucket may have in common, of which its keys are known to be eight: what a few of them have. */
+static uint64_t guess_common(const forming *s, const bucket *b)
 {
 	const emi_pair *e = b->a + (size_t)b->lo;
 	const emi_frame first = emi_frame_of(s->v, e);
-	uint64_t common = emi_string_bytes(s->v, &first), i;
+	uint64_t common = UINT64_MAX, i;
 
-	/* Where one ends, zeroes stand for what is behind it, as in the keys. */
-	for (i = 1; i < b->n && common > b->depth + 8; i++) {
-		const emi_frame f = emi_frame_of(s->v, e + i);
-		const uint64_t c = emi_string_common(s->v, &first, &f, b->depth);
+	for (i = 1; i <= SAMPLE; i++) {
+		const emi_frame f = emi_frame_of(s->v, e + (size_t)((b->n - 1) / SAMPLE * i));
 
-		common = c < common ? c : common;
+		common = emi_string_common_within(s->v, &first, &f, b->depth + 8, common);
 	}
-	return common < b->depth + 8 ? b->depth + 8 : common;
+	return common;
 }
 
 static int may_split(const forming *s, unsigned round)
@@ -334,8 +350,38 @@ static int may_split(const forming *s, unsigned round)
 	return round < MOST_ROUNDS && EMI_POOL_BUCKETS - s->buckets >= 2 * EMI_BUCKETS;
 }
 
-/* Partition a bucket that is too large, and what is too large of that, and so on.  Its keys are those at its depth, or are to be loaded. */
-static em_status split(forming *s, bucket b, unsigned round, int load, em_errinfo *err)
+/*
+ * Partition the elements of a bucket.  Their keys are those at its depth; or, to be loaded, those at the depth up to which its strings are
+ * equal, which is `known' or more: its depth is a guess then.  When it was too large, which the loading tells, that is done once more, with the
+ * right one: what was partitioned still is where it was.
+ */
+static em_status partition(forming *s, emi_partition *p, bucket *b, uint64_t known, int load, em_errinfo *err)
+{
+	em_status st;
+
+	memset(p, 0, sizeof *p);
+	p->job = s->job;
+	p->room = &s->pool->buckets;
+	p->a = (char *)(b->a + (size_t)b->lo);
+	p->b = (char *)((b->a == s->a ? s->b : s->a) + (size_t)b->lo);
+	p->n = b->n;
+	p->ties = 1;
+	if (load) {
+		s->loading = b->a + (size_t)b->lo;
+		s->known = known;
+		s->common = s->depth = b->depth;
+		p->load = load_deeper;
+		p->load_arg = s;
+	}
+	st = emi_partition_run(p, err);
+	if (st != EM_OK || !load || s->common == b->depth)
+		return st;
+	b->depth = s->common;
+	return partition(s, p, b, b->depth, 1, err);
+}
+
+/* Partition a bucket that is too large, and what is too large of that, and so on. */
+static em_status split(forming *s, bucket b, unsigned round, uint64_t known, int load, em_errinfo *err)
 {
 	size_t bound[EMI_BUCKETS + 1], i;
 	emi_partition p;
@@ -345,26 +391,14 @@ static em_status split(forming *s, bucket b, unsigned round, int load, em_errinf
 		add_bucket(s, &b);
 		return EM_OK;
 	}
-	memset(&p, 0, sizeof p);
-	p.job = s->job;
-	p.room = &s->pool->buckets;
-	p.a = (char *)(b.a + (size_t)b.lo);
-	p.b = (char *)((b.a == s->a ? s->b : s->a) + (size_t)b.lo);
-	p.n = b.n;
-	p.ties = 1;
-	if (load) {
-		s->loading = b.a + (size_t)b.lo;
-		s->depth = b.depth;
-		p.load = load_deeper;
-		p.load_arg = s;
-	}
-	st = emi_partition_run(&p, err);
+	st = partition(s, &p, &b, known, load, err);
 	if (st != EM_OK)
 		return st;
 	/* Otherwise it stays at its depth: nobody would load the keys at another. */
 	if (p.same && b.n > s->large && may_split(s, round + 1)) {
-		b.depth = common_bytes(s, &b);
-		return split(s, b, round + 1, 1, err);
+		known = b.depth + 8;
+		b.depth = guess_common(s, &b);
+		return split(s, b, round + 1, known, 1, err);
 	}
 	if (p.bits == 0) {
 		add_bucket(s, &b);
@@ -374,7 +408,7 @@ static em_status split(forming *s, bucket b, unsigned round, int load, em_errinf
 	for (i = 0; i < p.buckets && st == EM_OK; i++) {
 		const bucket part = { b.a == s->a ? s->b : s->a, b.lo + bound[i], bound[i + 1] - bound[i], b.depth };
 
-		st = split(s, part, round + 1, 0, err);
+		st = split(s, part, round + 1, b.depth, 0, err);
 	}
 	return st;
 }
@@ -390,7 +424,7 @@ static em_status sort_buckets(forming *s, em_errinfo *err)
 		s->large = LARGE_BUCKET;
 	if (s->pool->common >= WORTH_LOADING)
 		all.depth = s->pool->common;
-	st = split(s, all, 0, all.depth != 0, err);
+	st = split(s, all, 0, all.depth, all.depth != 0, err);
 	if (st != EM_OK)
 		return st;
 	s->sorted = s->buckets == 1 ? s->bucket[0].a : s->b;
