@@ -46,13 +46,14 @@ typedef struct em_ctx_opts {
 	uint32_t queue_depth;     /**< Transfers in flight per disk queue; 0: chosen. */
 	const char *backend;      /**< How bytes are moved; NULL: the best that works here.
 	                               "libaio"   the kernel's asynchronous transfers, for direct files
-	                               "io_uring" the same through rings shared with the kernel, where it lets us
+	                               "io_uring" the same by rings shared with the kernel, which may refuse them
 	                               "syscall"  threads that read and write
 	                               "stdio"    streams of C, one transfer at a time per file; never direct
 	                               "mmap"     copies from and to mapped files; never direct.  The exception to "errors are values":
 	                                          a device that fails, or a file that another process makes shorter, while bytes are
 	                                          copied ends the process by SIGBUS (see extmem/sys/backend.h)
-	                               "memory"   scratch kept in memory, which does not count as such; files as with "syscall" */
+	                               "memory"   scratch kept in memory, which does not count as such; files as with "syscall"
+	                               "simdisk"  the same at the speed of a disk (extmem/sys/simdisk.h) */
 	const char *isa;          /**< "scalar", "avx2", "avx512"; NULL: the best this processor runs. */
 	const em_allocator *allocator; /**< Copied; NULL: the system's. */
 	em_log_fn log;            /**< NULL: nothing is logged. */

@@ -19,5 +19,6 @@ int cli_top(int argc, char **argv);
 int cli_shuffle(int argc, char **argv);
 int cli_generate(int argc, char **argv);
 int cli_check(int argc, char **argv);
+int cli_bench(int argc, char **argv);
 
 #endif

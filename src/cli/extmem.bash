@@ -8,7 +8,7 @@ _extmem()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W 'sort merge unique top shuffle generate check --help --version' -- "$cur"))
+		COMPREPLY=($(compgen -W 'sort merge unique top shuffle generate check bench --help --version' -- "$cur"))
 		return
 	fi
 
@@ -29,18 +29,21 @@ _extmem()
 	fi
 
 	case $prev in
-	-o | --output | --files0-from)
+	-o | --output | --files0-from | --from)
 		compopt -o filenames
 		COMPREPLY=($(compgen -f -- "$cur"))
 		return
 		;;
-	-T | --temporary-directory)
+	-T | --temporary-directory | --dir)
 		compopt -o filenames
 		COMPREPLY=($(compgen -d -- "$cur"))
 		return
 		;;
 	--direct) opts='off try on' ;;
-	--backend) opts='libaio io_uring syscall stdio mmap memory' ;;
+	--cache) opts='warm cold' ;;
+	--kind) opts='simple buffer bufferb mapping' ;;
+	--op) opts='read write' ;;
+	--backend) opts='libaio io_uring syscall stdio mmap memory simdisk' ;;
 	--isa) opts='scalar avx2 avx512' ;;
 	--sort) opts='general-numeric human-numeric month numeric version' ;;
 	--lines)
@@ -57,7 +60,8 @@ _extmem()
 		[[ $command == top || $command == shuffle ]] && return
 		;;
 	-k | --key | -t | --field-separator | --header | --skip | -S | --buffer-size | --record-size | --records | --seed | --parallel | \
-		--min-count | --max-count | --batch-size | --run-size | --block-size | --scratch-max)
+		--min-count | --max-count | --batch-size | --run-size | --block-size | --scratch-max | \
+		--n | --k | --block | --element | --repeat)
 		return
 		;;
 	esac
@@ -67,7 +71,9 @@ _extmem()
 	fi
 
 	if [[ $cur != -* ]]; then
-		if [[ $command != generate ]]; then
+		if [[ $command == bench ]]; then
+			((COMP_CWORD == 2)) && COMPREPLY=($(compgen -W 'io' -- "$cur"))
+		elif [[ $command != generate ]]; then
 			compopt -o filenames
 			COMPREPLY=($(compgen -f -- "$cur"))
 		fi
@@ -103,6 +109,9 @@ _extmem()
 		;;
 	check)
 		opts="$lines --record-size= --unsorted --progress --no-progress --help --version"
+		;;
+	bench)
+		opts='--op= --kind= --n= --k= --block= --element= --repeat= --from= --cache= --dir= --force --csv --json --help --version'
 		;;
 	esac
 	COMPREPLY=($(compgen -W "$opts" -- "$cur"))

@@ -19,6 +19,7 @@
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "cli/scratch_directory.h"
 #include "cli/sort_command.h"
 #include "cli/sort_plan.h"
 #include "cli/stats.h"
@@ -29,21 +30,6 @@ typedef struct sort_command {
 	progress bar;
 	interrupt interrupt;
 } sort_command;
-
-/* Where scratch goes when -T does not say it: the library does not read the environment, so this does. */
-static const char *scratch_directory(void)
-{
-	static const char *const variable[] = { "EXTMEM_TMPDIR", "TMPDIR" };
-	const char *dir;
-	size_t i;
-
-	for (i = 0; i < sizeof(variable) / sizeof(variable[0]); i++) {
-		dir = getenv(variable[i]);
-		if (dir && *dir)
-			return dir;
-	}
-	return "/var/tmp";
-}
 
 /* A line of the library's log.  Comes from any thread, so it goes out in one call. */
 static void print_log(void *user, int32_t level, const char *line)

@@ -24,6 +24,7 @@ static const known all[] = {
 	{ "stdio", NULL, emi_backend_stdio },
 	{ "mmap", &emi_backend_mmap, NULL },
 	{ "memory", &emi_backend_memory, NULL },
+	{ "simdisk", &emi_backend_simdisk, NULL },
 };
 
 enum { KNOWN = sizeof all / sizeof *all };

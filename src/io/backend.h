@@ -34,6 +34,7 @@ int emi_backend_has_channel(const em_backend *be);
 extern const em_backend emi_backend_syscall;
 extern const em_backend emi_backend_mmap;
 extern const em_backend emi_backend_memory;
+extern const em_backend emi_backend_simdisk;
 
 /* NULL and a reason, a static text, where it is not built in or the system refuses it. */
 const em_backend *emi_backend_libaio(const char **why);

@@ -35,6 +35,7 @@
 #include <linux/time_types.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -391,7 +392,7 @@ static int uring_reap(void *channel, em_transfer **list, uint32_t max, int64_t t
 }
 
 static em_backend uring;
-static const char *refusal;     /* why it does not work here */
+static char refusal[128];       /* empty: it works */
 
 /* All but the channel is the syscall backend's, handles too. */
 static void make_table(void)
@@ -408,8 +409,7 @@ static void make_table(void)
 	/* A kernel that lets us finds nothing wrong with it but the number of entries. */
 	memset(&p, 0, sizeof p);
 	if (syscall(__NR_io_uring_setup, 0, &p) < 0 && errno != EINVAL)
-		refusal = errno == EPERM ? "refused by the kernel: Operation not permitted" :
-			  errno == ENOSYS ? "refused by the kernel: Function not implemented" : "refused by the kernel";
+		snprintf(refusal, sizeof refusal, "refused by the kernel: %s", strerror(errno));
 }
 
 const em_backend *emi_backend_io_uring(const char **why)
@@ -418,14 +418,14 @@ const em_backend *emi_backend_io_uring(const char **why)
 
 	pthread_once(&once, make_table);
 	*why = refusal;
-	return refusal ? NULL : &uring;
+	return refusal[0] == '\0' ? &uring : NULL;
 }
 
 #else
 
 const em_backend *emi_backend_io_uring(const char **why)
 {
-	*why = "it is not built in";
+	*why = "it was not built in";
 	return NULL;
 }
 

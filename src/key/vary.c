@@ -2,18 +2,6 @@
 /* vary.c -- see vary.h. */
 #include "key/vary.h"
 
-uint64_t emi_string_common(const emi_vary *v, const emi_frame *a, const emi_frame *b, uint64_t depth)
-{
-	const uint64_t na = emi_string_bytes(v, a), nb = emi_string_bytes(v, b), n = na < nb ? na : nb;
-
-	/* Eight bytes at a time, as far as both have them: what lies behind a string means nothing. */
-	while (depth + 8 <= n && memcmp(a->string + depth, b->string + depth, 8) == 0)
-		depth += 8;
-	while (depth < n && a->string[depth] == b->string[depth])
-		depth++;
-	return depth;
-}
-
 /* Without keys a frame is a length and the record. */
 static size_t make_plain(const unsigned char *record, size_t n, unsigned char *out, size_t room, size_t *need)
 {

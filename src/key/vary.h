@@ -197,8 +197,32 @@ EMI_VARY_INLINE int emi_string_compare(const emi_vary *v, const emi_frame *a, co
 	return v->reverse ? -c : c;
 }
 
-/* How many bytes two strings have in common, at least depth. */
-uint64_t emi_string_common(const emi_vary *v, const emi_frame *a, const emi_frame *b, uint64_t depth);
+/* How many bytes two strings have in common, at least depth and else at most limit. */
+EMI_VARY_INLINE uint64_t emi_string_common_within(const emi_vary *v, const emi_frame *a, const emi_frame *b, uint64_t depth,
+						  uint64_t limit)
+{
+	const uint64_t na = emi_string_bytes(v, a), nb = emi_string_bytes(v, b);
+	uint64_t n = na < nb ? na : nb, x, y;
+
+	n = n < limit ? n : limit;
+	/* Eight bytes at a time, also at the end: what lies behind a string may be read, but means nothing. */
+	for (; depth < n; depth += 8) {
+		memcpy(&x, a->string + depth, 8);
+		memcpy(&y, b->string + depth, 8);
+		if (x != y) {
+			depth += (uint64_t)__builtin_clzll(emi_big_endian(x ^ y)) / 8;
+			return depth < n ? depth : n;
+		}
+		if (n - depth < 8)
+			return n;
+	}
+	return depth;
+}
+
+EMI_VARY_INLINE uint64_t emi_string_common(const emi_vary *v, const emi_frame *a, const emi_frame *b, uint64_t depth)
+{
+	return emi_string_common_within(v, a, b, depth, UINT64_MAX);
+}
 
 /*
  * Make a frame of a record of n bytes at [out, out + room).  Returns its length, or 0 when it does not fit; *need, when not NULL, is then

@@ -5,9 +5,11 @@
  * All strings of a pool may begin alike, as URLs do; elements are then loaded anew with the bytes behind what they have in
  * common before they are partitioned.  Many of them may, too: a bucket that is too large to be one thread's work is partitioned
  * again, by the next bits of its keys, and when these are used up by deeper bytes.  Neighbouring buckets whose records
- * fill about a block are a share of the work.  A thread sorts the buckets of its share, measures the records, reserves places for them behind those of the
- * share before, and fills its blocks, while the records that it has just compared and measured are in its cache.
+ * fill about a block are a share of the work.  A thread sorts the buckets of a share and measures the records.  When all shares before it are
+ * measured, too, it has its place, and its blocks are filled: mostly right away, while the records are in the cache; but nobody waits for
+ * a share before his that takes long (base/turns.h).
  */
+#include "base/turns.h"
 #include "base/workers.h"
 #include "sort/block_vary.h"
 #include "sort/pool.h"
@@ -18,6 +20,7 @@
 #define LARGE_BUCKET 32768u     /* elements; fewer are not worth being partitioned again */
 #define BUCKETS_PER_THREAD 8u   /* a bucket should not be more than this part of a thread's work */
 #define MOST_ROUNDS 40u         /* of partitioning */
+#define SAMPLE 16u              /* strings that tell what those of a bucket may have in common */
 
 /* Elements [lo, lo + n) that come behind those of the buckets before, in order once they are sorted. */
 typedef struct bucket {
@@ -25,6 +28,15 @@ typedef struct bucket {
 	uint64_t lo, n;
 	uint64_t depth;         /* of their keys */
 } bucket;
+
+/* Neighbouring buckets. */
+typedef struct share {
+	uint32_t first;         /* bucket */
+	uint32_t blocks;        /* that its records fill, ... */
+	uint64_t n;             /* ... those that are left when it is sorted, ... */
+	uint64_t bytes;         /* ... and their size */
+	uint64_t block, byte;   /* its place: the first */
+} share;
 
 typedef struct forming {
 	emi_pool *pool;
@@ -36,11 +48,13 @@ typedef struct forming {
 	uint32_t buckets;
 	uint64_t large;         /* elements of a bucket that is partitioned again */
 	emi_pair *loading;      /* elements that get new keys ... */
-	uint64_t depth;         /* ... from here */
+	uint64_t known, depth;  /* ... from this depth, if they are equal up to there: up to `known' they are */
+	uint64_t common;        /* atomic: up to where they are equal, and no further than that */
 	emi_partition check;    /* for looking whether to go on */
-	uint32_t *share;        /* first bucket of each share, and the number of buckets */
+	share *share;           /* and an end */
 	size_t shares;
-	size_t next;            /* share to be taken next; atomic */
+	unsigned char *state;   /* of the shares */
+	emi_turns turns;
 	emi_outseq *q;          /* NULL: leave the elements */
 	uint64_t limit;         /* bytes of records in a block */
 	uint64_t sent;          /* records; atomic */
@@ -51,11 +65,23 @@ static const unsigned char *frame_at(const emi_pair *e)
 	return (const unsigned char *)(uintptr_t)e->val;
 }
 
+static void note_common(forming *s, uint64_t common)
+{
+	uint64_t least = __atomic_load_n(&s->common, __ATOMIC_RELAXED);
+
+	while (common < least &&
+	       !__atomic_compare_exchange_n(&s->common, &least, common, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
 static void load_deeper(void *arg, uint64_t i, size_t n)
 {
 	forming *s = arg;
 
-	emi_load_strings(s->v, s->loading + (size_t)i, n, s->depth);
+	if (s->known == s->depth)
+		emi_load_strings(s->v, s->loading + (size_t)i, n, s->depth);
+	else
+		note_common(s, emi_load_common(s->v, s->loading, s->loading + (size_t)i, n, s->known, s->depth, NULL));
 }
 
 /* What a record takes in a block. */
@@ -148,25 +174,17 @@ static int send_block(const forming *s, const emi_pair *e, size_t n, uint64_t by
 	return 1;
 }
 
-static int send_share(forming *s, size_t share, const emi_pair *e, size_t n)
+/* What the records of a share take. */
+static void measure(const forming *s, share *h, const emi_pair *e)
 {
-	uint64_t index, position, bytes, blocks = 0, all = 0;
-	size_t i, end;
+	const size_t n = (size_t)h->n;
+	uint64_t bytes;
+	size_t i;
 
-	for (i = 0; i < n; i = block_end(s, e, i, n, &bytes), all += bytes)
-		blocks++;
-	if (!emi_outseq_reserve(s->q, share, blocks, all, &index, &position))
-		return 0;
-	for (i = 0; i < n; i = end) {
-		/* A share is nearly always one block, which was measured already. */
-		end = blocks == 1 ? n : block_end(s, e, i, n, &bytes);
-		if (!send_block(s, e + i, end - i, bytes, index, position))
-			return 0;
-		index++;
-		position += bytes;
-	}
-	__atomic_fetch_add(&s->sent, n, __ATOMIC_RELAXED);
-	return 1;
+	h->blocks = 0;
+	h->bytes = 0;
+	for (i = 0; i < n; i = block_end(s, e, i, n, &bytes), h->bytes += bytes)
+		h->blocks++;
 }
 
 /* Sort a bucket, to where all end up. */
@@ -183,28 +201,32 @@ static emi_pair *sort_bucket(const forming *s, uint32_t part, const bucket *b)
 	return to;
 }
 
-/* Sort the buckets of a share; they move together when equal records are dropped.  Returns how many are left. */
-static size_t sort_share(const forming *s, uint32_t part, size_t share, emi_pair **elems)
+static emi_pair *elems_of(const forming *s, const share *h)
+{
+	return s->sorted + (size_t)s->bucket[h->first].lo;
+}
+
+/* Sort the buckets of a share; they move together when equal records are dropped. */
+static void sort_share(const forming *s, uint32_t part, share *h)
 {
 	const int unique = (s->job->flags & EM_SORT_UNIQUE) != 0 && s->q != NULL;
-	size_t kept = 0;
+	emi_pair *all = elems_of(s, h);
 	uint32_t i;
 
-	*elems = s->sorted + (size_t)s->bucket[s->share[share]].lo;
-	for (i = s->share[share]; i < s->share[share + 1]; i++) {
+	h->n = 0;
+	for (i = h->first; i < h[1].first; i++) {
 		emi_pair *e = sort_bucket(s, part, &s->bucket[i]);
 		size_t n = (size_t)s->bucket[i].n;
 
 		if (unique) {
 			n = drop_equal(s, e, n);
-			memmove(*elems + kept, e, n * sizeof *e);
+			memmove(all + (size_t)h->n, e, n * sizeof *e);
 		}
-		kept += n;
+		h->n += n;
 	}
-	return kept;
 }
 
-/* Whoever waits for the share that is not going to be sent must be told. */
+/* Whoever waits for a block of what is not going to be sent must be told. */
 static void give_up(forming *s)
 {
 	const em_status st = __atomic_load_n(&s->check.status, __ATOMIC_RELAXED);
@@ -217,24 +239,70 @@ static void give_up(forming *s)
 	emi_outseq_abort(s->q, st, &err);
 }
 
-static void finish_part(void *arg, uint32_t part)
+static em_status tick(void *arg)
 {
 	forming *s = arg;
 
-	for (;;) {
-		size_t share = __atomic_fetch_add(&s->next, 1, __ATOMIC_RELAXED), n;
-		emi_pair *e;
+	if (emi_partition_go_on(&s->check, 1))
+		return EM_OK;
+	give_up(s);
+	return s->check.status;
+}
 
-		if (share >= s->shares)
-			return;
-		if (!emi_partition_go_on(&s->check, part == s->job->plan.threads - 1)) {
-			give_up(s);
-			return;
-		}
-		n = sort_share(s, part, share, &e);
-		if (s->q != NULL && !send_share(s, share, e, n))
-			return;
+static int prepare(void *arg, uint64_t item, uint32_t part)
+{
+	forming *s = arg;
+	share *h = &s->share[item];
+
+	if (!emi_partition_go_on(&s->check, part == s->job->plan.threads - 1)) {
+		give_up(s);
+		return 0;
 	}
+	sort_share(s, part, h);
+	if (s->q != NULL)
+		measure(s, h, elems_of(s, h));
+	return 1;
+}
+
+static int place(void *arg, uint64_t item)
+{
+	forming *s = arg;
+	share *h = &s->share[item];
+
+	if (s->q == NULL)
+		return EMI_TURN_NEXT;
+	/* Shares come in order, so this does not wait. */
+	return emi_outseq_reserve(s->q, item, h->blocks, h->bytes, &h->block, &h->byte) ? EMI_TURN_NEXT : EMI_TURN_STOP;
+}
+
+/* Fill the blocks of a share. */
+static int finish(void *arg, uint64_t item, uint32_t part)
+{
+	forming *s = arg;
+	const share *h = &s->share[item];
+	const emi_pair *e = elems_of(s, h);
+	const size_t n = (size_t)h->n;
+	uint64_t index = h->block, position = h->byte, bytes = h->bytes;
+	size_t i, end;
+
+	(void)part;
+	for (i = 0; s->q != NULL && i < n; i = end) {
+		/* A share is nearly always one block, which was measured already. */
+		end = h->blocks == 1 ? n : block_end(s, e, i, n, &bytes);
+		if (!send_block(s, e + i, end - i, bytes, index, position))
+			return 0;
+		index++;
+		position += bytes;
+	}
+	__atomic_fetch_add(&s->sent, n, __ATOMIC_RELAXED);
+	return 1;
+}
+
+static void work(void *arg, uint32_t part)
+{
+	forming *s = arg;
+
+	emi_turns_work(&s->turns, part, part == s->job->plan.threads - 1 ? tick : NULL, s);
 }
 
 /* Neighbouring buckets whose records fill nearly a block are a share. */
@@ -248,12 +316,12 @@ static void make_shares(forming *s)
 	s->shares = 0;
 	for (i = 0; i < s->buckets; i++) {
 		if (s->shares == 0 || n + s->bucket[i].n > want) {
-			s->share[s->shares++] = i;
+			s->share[s->shares++].first = i;
 			n = 0;
 		}
 		n += s->bucket[i].n;
 	}
-	s->share[s->shares] = i;
+	s->share[s->shares].first = i;
 }
 
 static void add_bucket(forming *s, const bucket *b)
@@ -262,21 +330,19 @@ static void add_bucket(forming *s, const bucket *b)
 		s->bucket[s->buckets++] = *b;
 }
 
-/* How many bytes the strings of a bucket have in common, of which its keys are known to be eight. */
-static uint64_t common_bytes(const forming *s, const bucket *b)
+/* How many bytes the strings of a bucket may have in common, of which its keys are known to be eight: what a few of them have. */
+static uint64_t guess_common(const forming *s, const bucket *b)
 {
 	const emi_pair *e = b->a + (size_t)b->lo;
 	const emi_frame first = emi_frame_of(s->v, e);
-	uint64_t common = emi_string_bytes(s->v, &first), i;
+	uint64_t common = UINT64_MAX, i;
 
-	/* Where one ends, zeroes stand for what is behind it, as in the keys. */
-	for (i = 1; i < b->n && common > b->depth + 8; i++) {
-		const emi_frame f = emi_frame_of(s->v, e + i);
-		const uint64_t c = emi_string_common(s->v, &first, &f, b->depth);
+	for (i = 1; i <= SAMPLE; i++) {
+		const emi_frame f = emi_frame_of(s->v, e + (size_t)((b->n - 1) / SAMPLE * i));
 
-		common = c < common ? c : common;
+		common = emi_string_common_within(s->v, &first, &f, b->depth + 8, common);
 	}
-	return common < b->depth + 8 ? b->depth + 8 : common;
+	return common;
 }
 
 static int may_split(const forming *s, unsigned round)
@@ -284,8 +350,38 @@ static int may_split(const forming *s, unsigned round)
 	return round < MOST_ROUNDS && EMI_POOL_BUCKETS - s->buckets >= 2 * EMI_BUCKETS;
 }
 
-/* Partition a bucket that is too large, and what is too large of that, and so on.  Its keys are those at its depth, or are to be loaded. */
-static em_status split(forming *s, bucket b, unsigned round, int load, em_errinfo *err)
+/*
+ * Partition the elements of a bucket.  Their keys are those at its depth; or, to be loaded, those at the depth up to which its strings are
+ * equal, which is `known' or more: its depth is a guess then.  When it was too large, which the loading tells, that is done once more, with the
+ * right one: what was partitioned still is where it was.
+ */
+static em_status partition(forming *s, emi_partition *p, bucket *b, uint64_t known, int load, em_errinfo *err)
+{
+	em_status st;
+
+	memset(p, 0, sizeof *p);
+	p->job = s->job;
+	p->room = &s->pool->buckets;
+	p->a = (char *)(b->a + (size_t)b->lo);
+	p->b = (char *)((b->a == s->a ? s->b : s->a) + (size_t)b->lo);
+	p->n = b->n;
+	p->ties = 1;
+	if (load) {
+		s->loading = b->a + (size_t)b->lo;
+		s->known = known;
+		s->common = s->depth = b->depth;
+		p->load = load_deeper;
+		p->load_arg = s;
+	}
+	st = emi_partition_run(p, err);
+	if (st != EM_OK || !load || s->common == b->depth)
+		return st;
+	b->depth = s->common;
+	return partition(s, p, b, b->depth, 1, err);
+}
+
+/* Partition a bucket that is too large, and what is too large of that, and so on. */
+static em_status split(forming *s, bucket b, unsigned round, uint64_t known, int load, em_errinfo *err)
 {
 	size_t bound[EMI_BUCKETS + 1], i;
 	emi_partition p;
@@ -295,26 +391,14 @@ static em_status split(forming *s, bucket b, unsigned round, int load, em_errinf
 		add_bucket(s, &b);
 		return EM_OK;
 	}
-	memset(&p, 0, sizeof p);
-	p.job = s->job;
-	p.room = &s->pool->buckets;
-	p.a = (char *)(b.a + (size_t)b.lo);
-	p.b = (char *)((b.a == s->a ? s->b : s->a) + (size_t)b.lo);
-	p.n = b.n;
-	p.ties = 1;
-	if (load) {
-		s->loading = b.a + (size_t)b.lo;
-		s->depth = b.depth;
-		p.load = load_deeper;
-		p.load_arg = s;
-	}
-	st = emi_partition_run(&p, err);
+	st = partition(s, &p, &b, known, load, err);
 	if (st != EM_OK)
 		return st;
 	/* Otherwise it stays at its depth: nobody would load the keys at another. */
 	if (p.same && b.n > s->large && may_split(s, round + 1)) {
-		b.depth = common_bytes(s, &b);
-		return split(s, b, round + 1, 1, err);
+		known = b.depth + 8;
+		b.depth = guess_common(s, &b);
+		return split(s, b, round + 1, known, 1, err);
 	}
 	if (p.bits == 0) {
 		add_bucket(s, &b);
@@ -324,13 +408,14 @@ static em_status split(forming *s, bucket b, unsigned round, int load, em_errinf
 	for (i = 0; i < p.buckets && st == EM_OK; i++) {
 		const bucket part = { b.a == s->a ? s->b : s->a, b.lo + bound[i], bound[i + 1] - bound[i], b.depth };
 
-		st = split(s, part, round + 1, 0, err);
+		st = split(s, part, round + 1, b.depth, 0, err);
 	}
 	return st;
 }
 
 static em_status sort_buckets(forming *s, em_errinfo *err)
 {
+	static const emi_turns_calls calls = { prepare, place, finish };
 	bucket all = { s->a, 0, s->pool->n, 0 };
 	em_status st;
 
@@ -339,12 +424,17 @@ static em_status sort_buckets(forming *s, em_errinfo *err)
 		s->large = LARGE_BUCKET;
 	if (s->pool->common >= WORTH_LOADING)
 		all.depth = s->pool->common;
-	st = split(s, all, 0, all.depth != 0, err);
+	st = split(s, all, 0, all.depth, all.depth != 0, err);
 	if (st != EM_OK)
 		return st;
 	s->sorted = s->buckets == 1 ? s->bucket[0].a : s->b;
 	make_shares(s);
-	emi_parallel(s->job->ctx, s->job->plan.threads, finish_part, s);
+	st = emi_turns_init(&s->turns, &calls, s, s->state, EMI_POOL_BUCKETS, err);
+	if (st != EM_OK)
+		return st;
+	emi_turns_add(&s->turns, s->shares);
+	emi_parallel(s->job->ctx, s->job->plan.threads, work, s);
+	emi_turns_free(&s->turns);
 	if (s->check.status != EM_OK)
 		return emi_fail(err, s->check.status, "canceled");
 	if (s->q != NULL && emi_outseq_status(s->q) != EM_OK) {
@@ -373,7 +463,11 @@ static em_status form(emi_pool *p, emi_outseq *q, uint64_t *records, const emi_p
 	s.bucket = emi_alloc_array(job->ctx, EMI_POOL_BUCKETS, sizeof *s.bucket, err);
 	if (s.bucket != NULL)
 		s.share = emi_alloc_array(job->ctx, EMI_POOL_BUCKETS + 1, sizeof *s.share, err);
-	st = s.share != NULL ? sort_buckets(&s, err) : err->status;
+	if (s.share != NULL)
+		s.state = emi_alloc_array(job->ctx, EMI_POOL_BUCKETS, sizeof *s.state, err);
+	st = s.state != NULL ? sort_buckets(&s, err) : err->status;
+	if (s.state != NULL)
+		emi_free_array(job->ctx, s.state, EMI_POOL_BUCKETS, sizeof *s.state);
 	if (s.share != NULL)
 		emi_free_array(job->ctx, s.share, EMI_POOL_BUCKETS + 1, sizeof *s.share);
 	if (s.bucket != NULL)

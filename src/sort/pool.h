@@ -16,7 +16,7 @@
 #include "sort/strings.h"
 
 #define EMI_POOL_BUCKETS 2048u  /* most buckets that it is sorted in */
-#define EMI_POOL_BUCKET_BYTES 40u /* memory for each of them */
+#define EMI_POOL_BUCKET_BYTES 80u /* memory for each of them */
 #define EMI_POOL_SLACK 64u      /* bytes behind the last frame that may be read */
 
 typedef struct emi_pool {

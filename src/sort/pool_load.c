@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "base/workers.h"
-
 #define STAGES_PER_THREAD 2u
 #define LEAST_RECORD 8u         /* stages have elements for records of this size; of shorter ones they take fewer bytes */
 
@@ -13,17 +11,17 @@
 struct emi_stage {
 	emi_chunk chunk;
 	const unsigned char *at, *end; /* what is left of it */
-	uint64_t number;        /* records of it that were taken before this filling */
+	uint64_t number;        /* records of it that were taken, this filling included */
+	uint64_t before;        /* of these, what the loader has not counted yet */
 	unsigned char *frames;
 	emi_pair *elems;        /* val: offset of the frame in `frames' */
 	size_t bytes;           /* filled */
 	size_t n;
 	uint64_t out;
+	uint64_t told;          /* output bytes of what has its place in the pool, since somebody was told of progress */
 	uint64_t common;        /* bytes that the strings have in common */
 	size_t need;            /* not 0: the next frame is too long for a stage */
-	int parsed;             /* filled, and not yet in the pool */
-	int placed;             /* has a place in the pool: */
-	unsigned char *frame_to;
+	unsigned char *frame_to; /* where it is to be moved in the pool; NULL: there is nothing to move */
 	emi_pair *elem_to;
 };
 
@@ -46,66 +44,8 @@ uint64_t emi_pool_loader_memory(uint32_t threads, size_t chunk_bytes)
 {
 	return (uint64_t)emi_pool_loader_chunks(threads) *
 	       (sizeof(emi_stage) + frame_room(chunk_bytes) + EMI_POOL_SLACK +
-		elem_room(chunk_bytes) * sizeof(emi_pair) + 2u * EMI_PAGE);
-}
-
-em_status emi_pool_loader_init(emi_pool_loader *l, emi_pool *pool, emi_records *records, const char *const *paths,
-			       size_t chunk_bytes, uint64_t longest, em_errinfo *err)
-{
-	em_ctx *ctx = pool->job->ctx;
-	uint32_t i;
-
-	memset(l, 0, sizeof *l);
-	l->pool = pool;
-	l->records = records;
-	l->paths = paths;
-	l->format = pool->job->format;
-	l->chunk_bytes = chunk_bytes;
-	l->longest = longest;
-	/* A full stage fits in an empty pool. */
-	l->most_bytes = frame_room(chunk_bytes) < pool->bytes / 4 ? frame_room(chunk_bytes) : pool->bytes / 4;
-	l->most_elems = elem_room(chunk_bytes);
-	if (l->most_elems > pool->bytes / 8 / sizeof(emi_pair))
-		l->most_elems = pool->bytes / 8 / sizeof(emi_pair);
-	if (pool->most != 0 && l->most_elems > pool->most)
-		l->most_elems = (size_t)pool->most;
-	l->nstages = emi_pool_loader_chunks(pool->job->plan.threads);
-	l->stage = emi_alloc_array(ctx, l->nstages, sizeof *l->stage, err);
-	for (i = 0; l->stage != NULL && i < l->nstages; i++) {
-		l->stage[i].frames = emi_buffer_alloc(ctx, frame_room(chunk_bytes) + EMI_POOL_SLACK, err);
-		if (l->stage[i].frames != NULL)
-			l->stage[i].elems = emi_buffer_alloc(ctx, elem_room(chunk_bytes) * sizeof(emi_pair), err);
-		if (l->stage[i].elems == NULL)
-			break;
-	}
-	if (l->stage != NULL && i == l->nstages)
-		return EM_OK;
-	emi_pool_loader_free(l);
-	return err->status;
-}
-
-void emi_pool_loader_free(emi_pool_loader *l)
-{
-	em_ctx *ctx;
-	uint32_t i;
-
-	if (l->pool == NULL)
-		return;
-	ctx = l->pool->job->ctx;
-	for (i = 0; l->stage != NULL && i < l->nstages; i++) {
-		if (l->stage[i].elems != NULL)
-			emi_buffer_free(ctx, l->stage[i].elems, elem_room(l->chunk_bytes) * sizeof(emi_pair));
-		if (l->stage[i].frames != NULL)
-			emi_buffer_free(ctx, l->stage[i].frames, frame_room(l->chunk_bytes) + EMI_POOL_SLACK);
-	}
-	if (l->stage != NULL)
-		emi_free_array(ctx, l->stage, l->nstages, sizeof *l->stage);
-	memset(l, 0, sizeof *l);
-}
-
-static emi_stage *stage_at(const emi_pool_loader *l, uint32_t i)
-{
-	return &l->stage[(l->head + i) % l->nstages];
+		elem_room(chunk_bytes) * sizeof(emi_pair) + 2u * EMI_PAGE + 1u) +
+	       threads * (uint64_t)sizeof(emi_task);
 }
 
 /* What the string of a new frame has in common with those before it in the stage.  Eight bytes mostly tell. */
@@ -133,11 +73,9 @@ static void parse(const emi_pool_loader *l, emi_stage *s)
 	const emi_vary *v = emi_order_vary(l->pool->job->order);
 	const size_t room = l->most_bytes, elems = l->most_elems;
 
-	s->number += s->n;
 	s->bytes = s->n = s->need = 0;
 	s->out = 0;
 	s->common = UINT64_MAX;
-	s->parsed = 1;
 	while (s->at != s->end && s->n < elems) {
 		const unsigned char *next = s->at, *record;
 		size_t n, bytes, need;
@@ -161,6 +99,127 @@ static void parse(const emi_pool_loader *l, emi_stage *s)
 	s->out += s->n * l->pool->job->out_extra;
 }
 
+/* A filling of the stage at a place in the ring. */
+static emi_stage *stage_of(const emi_pool_loader *l, uint64_t item)
+{
+	return &l->stage[item % l->nstages];
+}
+
+static int finished(const emi_stage *s)
+{
+	return s->at == s->end;
+}
+
+static int parse_item(void *arg, uint64_t item, uint32_t part)
+{
+	emi_pool_loader *l = arg;
+
+	(void)part;
+	parse(l, stage_of(l, item));
+	return 1;
+}
+
+/* Move a stage to its place. */
+static void move(emi_stage *s)
+{
+	size_t i;
+
+	memcpy(s->frame_to, s->frames, s->bytes);
+	for (i = 0; i < s->n; i++) {
+		s->elem_to[i].key = s->elems[i].key;
+		s->elem_to[i].val = (uintptr_t)s->frame_to + s->elems[i].val;
+	}
+	s->frame_to = NULL;
+}
+
+static int move_item(void *arg, uint64_t item, uint32_t part)
+{
+	emi_stage *s = stage_of(arg, item);
+
+	(void)part;
+	if (s->frame_to != NULL)
+		move(s);
+	return 1;
+}
+
+/* It went into the pool, and what is known of the stage is told to all. */
+static void count(emi_pool_loader *l, emi_stage *s, uint64_t records, uint64_t out)
+{
+	l->records_in += records;
+	l->number += records;
+	s->number += records;
+	s->told += out;
+}
+
+static int stop(emi_pool_loader *l, em_status st)
+{
+	l->status = st;
+	return EMI_TURN_STOP;
+}
+
+/* There is no room in the pool, which is odd when it is empty. */
+static int is_full(emi_pool_loader *l, const char *what)
+{
+	l->full = 1;
+	return stop(l, l->pool->n != 0 ? EM_OK : emi_fail(&l->err, EM_ERR_INTERNAL, "%s does not fit in memory", what));
+}
+
+/* The next record is too long for a stage: make its frame in the pool. */
+static int add_long(emi_pool_loader *l, emi_stage *s)
+{
+	const unsigned char *next = s->at, *record;
+	size_t n, need = s->need;
+
+	if (need > l->longest)
+		return stop(l, emi_fail(&l->err, EM_ERR_FORMAT,
+					"%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
+					l->paths[s->chunk.file], (unsigned long long)l->number + 1, (unsigned long long)need,
+					(unsigned long long)l->longest));
+	record = emi_record_take(&l->format, &next, s->end, &n);
+	if (!emi_pool_add(l->pool, record, n, &need))
+		return is_full(l, "a record");
+	count(l, s, 1, n + l->pool->job->out_extra);
+	s->at = next;
+	return EMI_TURN_NEXT;
+}
+
+/* Find a place for a stage.  The first frame in the pool is there before others are compared with it. */
+static int add_stage(emi_pool_loader *l, emi_stage *s)
+{
+	if (!emi_pool_grow(l->pool, s->bytes, s->n, &s->frame_to, &s->elem_to))
+		return is_full(l, "a chunk");
+	if (l->pool->first == NULL) {
+		const unsigned char *first = s->frame_to;
+
+		move(s);
+		emi_pool_share(l->pool, first, s->common);
+	} else {
+		emi_pool_share(l->pool, s->frames, s->common);
+	}
+	l->pool->out += s->out;
+	count(l, s, s->n, s->out);
+	return EMI_TURN_NEXT;
+}
+
+static int place_item(void *arg, uint64_t item)
+{
+	emi_pool_loader *l = arg;
+	emi_stage *s = stage_of(l, item);
+	int answer = EMI_TURN_NEXT;
+
+	if (s->chunk.file != l->file) {
+		l->file = s->chunk.file;
+		l->number = 0;
+	}
+	l->number += s->before;
+	s->before = 0;
+	if (s->need != 0)
+		answer = add_long(l, s);
+	else if (s->n != 0)
+		answer = add_stage(l, s);
+	return answer == EMI_TURN_NEXT && !finished(s) ? EMI_TURN_AGAIN : answer;
+}
+
 /* Take records of a header out of a chunk that has just come. */
 static em_status take_header(emi_pool_loader *l, emi_stage *s, em_errinfo *err)
 {
@@ -177,171 +236,85 @@ static em_status take_header(emi_pool_loader *l, emi_stage *s, em_errinfo *err)
 		l->skipped = 1;
 		l->skip--;
 		s->number++;
+		s->before++;
 	}
 	return st;
 }
 
-/* Give chunks to the stages that have none. */
-static em_status fetch(emi_pool_loader *l, em_status (*tick)(void *arg), void *arg, em_errinfo *err)
-{
-	em_status st = EM_OK;
-
-	while (l->busy < l->nstages && !l->ended) {
-		emi_stage *s = stage_at(l, l->busy);
-
-		st = emi_records_next(l->records, &s->chunk, tick, arg, err);
-		if (st == EM_END) {
-			l->ended = 1;
-			return EM_OK;
-		}
-		/* The reader's one large buffer is with us: the chunk comes when that has gone back. */
-		if (st == EM_ERR_STATE && l->busy != 0) {
-			memset(err, 0, sizeof *err);
-			return EM_OK;
-		}
-		if (st != EM_OK)
-			return st;
-		s->at = s->chunk.data;
-		s->end = s->chunk.data + s->chunk.bytes;
-		s->number = s->n = 0;
-		s->parsed = s->placed = 0;
-		l->busy++;
-		st = take_header(l, s, err);
-		if (st != EM_OK)
-			return st;
-	}
-	return st;
-}
-
-/* What a task does with every nth stage, each thread with its own. */
-static void parse_some(void *arg, uint32_t part)
+/* What a thread does as long as there is something to do.  It never waits for a chunk, so the threads can be anybody's. */
+static void help(void *arg)
 {
 	emi_pool_loader *l = arg;
-	const uint32_t parts = l->pool->job->plan.threads;
+
+	while (emi_turns_step(&l->turns, 0))
+		;
+}
+
+em_status emi_pool_loader_init(emi_pool_loader *l, emi_pool *pool, emi_records *records, const char *const *paths,
+			       size_t chunk_bytes, uint64_t longest, em_errinfo *err)
+{
+	static const emi_turns_calls calls = { parse_item, place_item, move_item };
+	em_ctx *ctx = pool->job->ctx;
 	uint32_t i;
 
-	for (i = part; i < l->busy; i += parts)
-		if (!stage_at(l, i)->parsed)
-			parse(l, stage_at(l, i));
-}
-
-/* Move a stage to its place. */
-static void move(emi_stage *s)
-{
-	size_t i;
-
-	memcpy(s->frame_to, s->frames, s->bytes);
-	for (i = 0; i < s->n; i++) {
-		s->elem_to[i].key = s->elems[i].key;
-		s->elem_to[i].val = (uintptr_t)s->frame_to + s->elems[i].val;
-	}
-}
-
-static void move_some(void *arg, uint32_t part)
-{
-	emi_pool_loader *l = arg;
-	const uint32_t parts = l->pool->job->plan.threads;
-	uint32_t i;
-
-	for (i = part; i < l->busy; i += parts)
-		if (stage_at(l, i)->placed)
-			move(stage_at(l, i));
-}
-
-static int finished(const emi_stage *s)
-{
-	return s->at == s->end;
-}
-
-/* Find places in the pool, in order, up to a stage whose chunk is not finished.  0: the pool is full. */
-static int place(emi_pool_loader *l)
-{
-	uint32_t i;
-
-	for (i = 0; i < l->busy; i++) {
-		emi_stage *s = stage_at(l, i);
-
-		if (s->n != 0 && !emi_pool_grow(l->pool, s->bytes, s->n, &s->frame_to, &s->elem_to))
-			return 0;
-		s->placed = s->n != 0;
-		if (!finished(s))
+	memset(l, 0, sizeof *l);
+	l->pool = pool;
+	l->records = records;
+	l->paths = paths;
+	l->format = pool->job->format;
+	l->chunk_bytes = chunk_bytes;
+	l->longest = longest;
+	/* A full stage fits in an empty pool. */
+	l->most_bytes = frame_room(chunk_bytes) < pool->bytes / 4 ? frame_room(chunk_bytes) : pool->bytes / 4;
+	l->most_elems = elem_room(chunk_bytes);
+	if (l->most_elems > pool->bytes / 8 / sizeof(emi_pair))
+		l->most_elems = pool->bytes / 8 / sizeof(emi_pair);
+	if (pool->most != 0 && l->most_elems > pool->most)
+		l->most_elems = (size_t)pool->most;
+	l->nstages = emi_pool_loader_chunks(pool->job->plan.threads);
+	l->stage = emi_alloc_array(ctx, l->nstages, sizeof *l->stage, err);
+	for (i = 0; l->stage != NULL && i < l->nstages; i++) {
+		l->stage[i].frames = emi_buffer_alloc(ctx, frame_room(chunk_bytes) + EMI_POOL_SLACK, err);
+		if (l->stage[i].frames != NULL)
+			l->stage[i].elems = emi_buffer_alloc(ctx, elem_room(chunk_bytes) * sizeof(emi_pair), err);
+		if (l->stage[i].elems == NULL)
 			break;
-		s->parsed = 2;
 	}
-	return 1;
+	if (l->stage != NULL && i == l->nstages)
+		l->state = emi_alloc_array(ctx, l->nstages, sizeof *l->state, err);
+	if (l->state != NULL)
+		l->helper = emi_alloc_array(ctx, pool->job->plan.threads, sizeof *l->helper, err);
+	if (l->helper != NULL && emi_turns_init(&l->turns, &calls, l, l->state, l->nstages, err) == EM_OK) {
+		for (i = 0; i < pool->job->plan.threads; i++)
+			l->helper[i].done = 1;
+		return EM_OK;
+	}
+	emi_pool_loader_free(l);
+	return err->status;
 }
 
-/* The first chunk is used up. */
-static void retire(emi_pool_loader *l)
+void emi_pool_loader_free(emi_pool_loader *l)
 {
-	emi_stage *s = stage_at(l, 0);
-
-	emi_records_release(l->records, &s->chunk, s->number + s->n);
-	if (s->chunk.file != l->file) {
-		l->file = s->chunk.file;
-		l->number = 0;
-	}
-	l->number += s->number + s->n;
-	s->placed = s->parsed = 0;
-	l->head = (l->head + 1) % l->nstages;
-	l->busy--;
-}
-
-/* What was moved is in the pool; chunks that are used up go back. */
-static void account(emi_pool_loader *l)
-{
+	em_ctx *ctx;
 	uint32_t i;
 
-	for (i = 0; i < l->busy; i++) {
-		emi_stage *s = stage_at(l, i);
-
-		if (!s->placed)
-			continue;
-		emi_pool_share(l->pool, s->frame_to, s->common);
-		l->pool->out += s->out;
-		l->records_in += s->n;
-		s->placed = 0;
-		if (!finished(s))
-			s->parsed = 0;
+	if (l->pool == NULL)
+		return;
+	ctx = l->pool->job->ctx;
+	emi_turns_free(&l->turns);
+	if (l->helper != NULL)
+		emi_free_array(ctx, l->helper, l->pool->job->plan.threads, sizeof *l->helper);
+	if (l->state != NULL)
+		emi_free_array(ctx, l->state, l->nstages, sizeof *l->state);
+	for (i = 0; l->stage != NULL && i < l->nstages; i++) {
+		if (l->stage[i].elems != NULL)
+			emi_buffer_free(ctx, l->stage[i].elems, elem_room(l->chunk_bytes) * sizeof(emi_pair));
+		if (l->stage[i].frames != NULL)
+			emi_buffer_free(ctx, l->stage[i].frames, frame_room(l->chunk_bytes) + EMI_POOL_SLACK);
 	}
-	while (l->busy != 0 && stage_at(l, 0)->parsed == 2)
-		retire(l);
-}
-
-/* The number in its file of the record that comes next, from 1. */
-static uint64_t next_number(const emi_pool_loader *l)
-{
-	const emi_stage *s = stage_at(l, 0);
-
-	return (s->chunk.file == l->file ? l->number : 0) + s->number + s->n + 1;
-}
-
-/* The next record of the first chunk is too long for a stage: make its frame in the pool. */
-static em_status add_long(emi_pool_loader *l, int *full, em_errinfo *err)
-{
-	emi_stage *s = stage_at(l, 0);
-	const unsigned char *next = s->at, *record;
-	size_t n, need = s->need;
-
-	if (need > l->longest)
-		return emi_fail(err, EM_ERR_FORMAT, "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
-				l->paths[s->chunk.file], (unsigned long long)next_number(l), (unsigned long long)need,
-				(unsigned long long)l->longest);
-	record = emi_record_take(&l->format, &next, s->end, &n);
-	if (!emi_pool_add(l->pool, record, n, &need)) {
-		*full = 1;
-		return l->pool->n != 0 ? EM_OK
-				       : emi_fail(err, EM_ERR_INTERNAL, "a record of %llu bytes does not fit in memory",
-						  (unsigned long long)n);
-	}
-	l->records_in++;
-	s->number++;
-	s->at = next;
-	s->parsed = 0;
-	s->need = 0;
-	if (finished(s))
-		retire(l);
-	return EM_OK;
+	if (l->stage != NULL)
+		emi_free_array(ctx, l->stage, l->nstages, sizeof *l->stage);
+	memset(l, 0, sizeof *l);
 }
 
 static em_status tick(void *arg)
@@ -351,32 +324,102 @@ static em_status tick(void *arg)
 	return emi_tick(&job->watch);
 }
 
-em_status emi_pool_load(emi_pool_loader *l, int *full, em_errinfo *err)
+/* Wake as many threads as there is something to do for. */
+static void call_helpers(emi_pool_loader *l, uint32_t most)
 {
-	emi_job *job = l->pool->job;
-	em_status st;
+	em_ctx *ctx = l->pool->job->ctx;
+	uint32_t i;
 
-	*full = 0;
-	for (;;) {
-		uint64_t before = l->pool->out;
-
-		st = fetch(l, tick, job, err);
-		if (st == EM_OK)
-			st = emi_job_check(job, err);
-		if (st != EM_OK || l->busy == 0)
-			return st;
-		emi_parallel(job->ctx, job->plan.threads, parse_some, l);
-		*full = !place(l);
-		emi_parallel(job->ctx, job->plan.threads, move_some, l);
-		account(l);
-		emi_watch_add(&job->watch, l->pool->out - before);
-		if (*full)
-			return l->pool->n != 0 ? EM_OK
-					       : emi_fail(err, EM_ERR_INTERNAL, "a chunk does not fit in memory");
-		if (l->busy != 0 && stage_at(l, 0)->need != 0) {
-			st = add_long(l, full, err);
-			if (st != EM_OK || *full)
-				return st;
+	for (i = 0; i + 1 < l->pool->job->plan.threads && most > 0; i++) {
+		if (emi_task_done(ctx, &l->helper[i])) {
+			emi_task_submit(ctx, &l->helper[i], help, l);
+			most--;
 		}
 	}
+}
+
+/* Chunks that are used up go back. */
+static void retire(emi_pool_loader *l)
+{
+	while (l->busy != 0 && emi_turns_done(&l->turns, l->head)) {
+		emi_stage *s = stage_of(l, l->head);
+
+		emi_records_release(l->records, &s->chunk, s->number);
+		emi_watch_add(&l->pool->job->watch, s->told);
+		l->head++;
+		l->busy--;
+	}
+}
+
+/* When there are few chunks that nobody took, and a stage for it, fetch another one. */
+static em_status feed(emi_pool_loader *l, int *fed, em_errinfo *err)
+{
+	emi_stage *s = stage_of(l, l->head + l->busy);
+	em_status st;
+
+	*fed = 0;
+	if (l->ended || l->busy == l->nstages || emi_turns_waiting(&l->turns) >= l->pool->job->plan.threads)
+		return EM_OK;
+	st = emi_records_next(l->records, &s->chunk, tick, l->pool->job, err);
+	if (st == EM_END) {
+		l->ended = 1;
+		return EM_OK;
+	}
+	/* The reader's one large buffer is with us: the chunk comes when that has gone back. */
+	if (st == EM_ERR_STATE && l->busy != 0) {
+		memset(err, 0, sizeof *err);
+		return EM_OK;
+	}
+	if (st != EM_OK)
+		return st;
+	s->at = s->chunk.data;
+	s->end = s->chunk.data + s->chunk.bytes;
+	s->number = s->before = s->told = 0;
+	s->frame_to = NULL;
+	st = take_header(l, s, err);
+	if (st != EM_OK)
+		return st;
+	l->busy++;
+	*fed = 1;
+	emi_turns_add(&l->turns, 1);
+	call_helpers(l, 1);
+	return EM_OK;
+}
+
+/* Fetch chunks, and do with them what nobody else does, until the pool is full or all are in it. */
+static em_status load_all(emi_pool_loader *l, em_errinfo *err)
+{
+	for (;;) {
+		const uint64_t seen = emi_turns_seen(&l->turns);
+		em_status st;
+		int fed;
+
+		retire(l);
+		st = emi_job_check(l->pool->job, err);
+		if (st == EM_OK)
+			st = feed(l, &fed, err);
+		if (st != EM_OK || emi_turns_stopped(&l->turns) || (l->ended && l->busy == 0))
+			return st;
+		if (!fed && !emi_turns_step(&l->turns, 0))
+			emi_turns_await(&l->turns, seen);
+	}
+}
+
+em_status emi_pool_load(emi_pool_loader *l, int *full, em_errinfo *err)
+{
+	em_status st;
+	uint32_t i;
+
+	l->full = 0;
+	emi_turns_resume(&l->turns);
+	call_helpers(l, l->busy);
+	st = load_all(l, err);
+	emi_turns_stop(&l->turns);
+	for (i = 0; i + 1 < l->pool->job->plan.threads; i++)
+		emi_task_wait(l->pool->job->ctx, &l->helper[i]);
+	retire(l);
+	*full = l->full;
+	if (l->status != EM_OK)
+		*err = l->err;
+	return l->status != EM_OK ? l->status : st;
 }

@@ -3,12 +3,15 @@
  * pool_load.h -- filling a pool from files, with all threads.
  *
  * Each thread takes a chunk of whole records and turns it into frames and elements in a stage, a piece of memory that stays
- * in its cache.  When a few stages are full, their places in the pool are known - they keep the order of the
- * chunks - and they are moved there.  Keys are normalised here, once for each record.
+ * in its cache.  When all chunks before it have their places in the pool it has its own, and is moved there (base/turns.h).
+ * Keys are normalised here, once for each record.  The calling thread fetches chunks as they are needed, and does the same when it
+ * has some time.
  */
 #ifndef EMI_POOL_LOAD_H
 #define EMI_POOL_LOAD_H
 
+#include "base/turns.h"
+#include "base/workers.h"
 #include "sort/pool.h"
 #include "stream/records.h"
 
@@ -25,12 +28,19 @@ typedef struct emi_pool_loader {
 	size_t most_elems;
 	emi_stage *stage;       /* a ring of them */
 	uint32_t nstages;
-	uint32_t head;          /* the stage whose chunk came first */
-	uint32_t busy;          /* stages from there on that have a chunk */
+	uint64_t head;          /* the chunk that came first, of those that are still with us; they are counted from 0 */
+	uint32_t busy;          /* how many there are: each has a stage */
 	int ended;              /* there are no more chunks */
-	uint32_t file;          /* of the chunk at the head ... */
-	uint64_t number;        /* ... and the records of that file before it */
+	emi_turns turns;        /* chunks are its items */
+	unsigned char *state;   /* of each stage */
+	emi_task *helper;       /* of each thread but the calling one */
+	/* With the lock of the turns: */
+	uint32_t file;          /* whose records came into the pool last ... */
+	uint64_t number;        /* ... and how many of it did, and its header */
 	uint64_t records_in;
+	int full;               /* the pool is */
+	em_status status;       /* why it cannot go on; detail in err */
+	em_errinfo err;
 	uint64_t skip;          /* records at the beginning of the first file that do not go to the pool ... */
 	int skipped;            /* (there were some) */
 	/* ... but, with their delimiters or prefixes, here. */

@@ -23,6 +23,13 @@ EMI_VARY_INLINE void want(const emi_pair *e)
 	__builtin_prefetch((const void *)(uintptr_t)e->val);
 }
 
+/* And the bytes of its string about a depth. */
+EMI_VARY_INLINE void want_at(const emi_pair *e, uint64_t depth)
+{
+	want(e);
+	__builtin_prefetch((const char *)(uintptr_t)e->val + (size_t)depth);
+}
+
 void emi_load_strings(const emi_vary *v, emi_pair *a, size_t n, uint64_t depth)
 {
 	size_t i;
@@ -30,13 +37,35 @@ void emi_load_strings(const emi_vary *v, emi_pair *a, size_t n, uint64_t depth)
 	for (i = 0; i < n; i++) {
 		emi_frame f;
 
-		if (n - i > AHEAD) {
-			want(a + i + AHEAD);
-			__builtin_prefetch((const char *)(uintptr_t)a[i + AHEAD].val + depth);
-		}
+		if (n - i > AHEAD)
+			want_at(a + i + AHEAD, depth);
 		f = emi_frame_of(v, a + i);
 		a[i].key = emi_string_key(v, &f, depth);
 	}
+}
+
+uint64_t emi_load_common(const emi_vary *v, const emi_pair *one, emi_pair *a, size_t n, uint64_t from, uint64_t depth, uint64_t *least)
+{
+	const emi_frame first = emi_frame_of(v, one);
+	uint64_t common = depth, shortest = UINT64_MAX;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		emi_frame f;
+		uint64_t c, bytes;
+
+		if (n - i > AHEAD)
+			want_at(a + i + AHEAD, depth);
+		f = emi_frame_of(v, a + i);
+		bytes = emi_string_bytes(v, &f);
+		c = emi_string_common_within(v, &first, &f, from, depth);
+		a[i].key = emi_string_key(v, &f, depth);
+		common = c < common ? c : common;
+		shortest = bytes < shortest ? bytes : shortest;
+	}
+	if (least != NULL)
+		*least = shortest;
+	return common;
 }
 
 /* Insertion sort by key, then by the strings behind it. */
@@ -106,50 +135,40 @@ static void set_ended_apart(const sorting *s, group *g)
 	g->n = rest;
 }
 
-/* How many bytes all strings of a group have in common, at least its depth. */
-static uint64_t common_bytes(const emi_vary *v, const group *g)
+/* How many bytes all strings of a group may have in common: what a few of them have, of which `from' are known. */
+static uint64_t guess_common(const emi_vary *v, const group *g, uint64_t from)
 {
-	const emi_frame first = emi_frame_of(v, g->a);
-	uint64_t common = emi_string_bytes(v, &first);
-	size_t i;
+	const emi_frame first = emi_frame_of(v, g->a), middle = emi_frame_of(v, g->a + g->n / 2), last = emi_frame_of(v, g->a + g->n - 1);
+	const uint64_t common = emi_string_common(v, &first, &last, from);
 
-	for (i = 1; i < g->n && common > g->depth; i++) {
-		const emi_frame f = emi_frame_of(v, g->a + i);
-		const uint64_t c = emi_string_common(v, &first, &f, g->depth);
-
-		common = c < common ? c : common;
-	}
-	return common;
-}
-
-static int all_equal(const group *g)
-{
-	size_t i;
-
-	for (i = 1; i < g->n; i++)
-		if (g->a[i].key != g->a[0].key)
-			return 0;
-	return 1;
+	return emi_string_common_within(v, &first, &middle, from, common);
 }
 
 /* All keys of the group are equal: load those at the next depth where they may differ. */
 static void go_deeper(const sorting *s, group *g)
 {
-	uint64_t common;
+	const uint64_t from = g->depth + 8, guess = guess_common(s->v, g, from);
+	uint64_t least, common = emi_load_common(s->v, g->a, g->a, g->n, from, guess, &least);
 
-	set_ended_apart(s, g);
-	if (g->n < 2)
-		return;
-	g->depth += 8;
-	emi_load_strings(s->v, g->a, g->n, g->depth);
-	if (!all_equal(g))
-		return;
-	/* Sixteen bytes in a row are shared by all: see how far that goes. */
-	common = common_bytes(s->v, g);
-	if (common > g->depth) {
-		g->depth = common;
-		emi_load_strings(s->v, g->a, g->n, common);
+	if (least <= from) {
+		set_ended_apart(s, g);
+		common = from;
 	}
+	if (common != guess || least <= from)
+		emi_load_strings(s->v, g->a, g->n, common);
+	g->depth = common;
+}
+
+/* Ask for the records of elements [i, end) that are equal to a neighbour; returns where to go on. */
+static size_t want_equal(const group *g, size_t i, size_t end)
+{
+	for (; i < end && i < g->n; i++) {
+		if (g->a[i].key == g->a[i - 1].key) {
+			want_at(g->a + i - 1, g->depth);
+			want_at(g->a + i, g->depth);
+		}
+	}
+	return i;
 }
 
 /* Sort a group whose keys are loaded.  The largest group of equal ones that is left is the next round of the loop, so
@@ -160,12 +179,13 @@ static void sort_group(const sorting *s, group g)
 
 	while (g.n > FEW) {
 		group largest = { NULL, NULL, 0, 0 };
-		size_t i, j;
+		size_t i, j, asked = 1;
 
 		s->kern->sort(g.a, g.tmp, g.n, &none);
 		for (i = 0; i < g.n; i = j) {
 			group next;
 
+			asked = want_equal(&g, asked, i + 2 * AHEAD);
 			for (j = i + 1; j < g.n && g.a[j].key == g.a[i].key; j++)
 				;
 			if (j - i < 2)

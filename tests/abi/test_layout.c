@@ -17,6 +17,8 @@
 #include <extmem/sys/backend.h>
 #include <extmem/sys/fault.h>
 #include <extmem/sys/file.h>
+#include <extmem/sys/simdisk.h>
+#include <extmem/sys/stream.h>
 
 typedef struct expectation {
 	const char *what;

@@ -79,8 +79,8 @@ void conform_each_backend(const char *dir, void (*fn)(const em_backend *be, cons
 	uint32_t i;
 
 	for (i = 0; i < em_backend_count(); i++) {
-		fprintf(stderr, "# %s\n", em_backend_at(i)->name);
-		fn(em_backend_at(i), dir);
+		fprintf(stderr, "# %s\n", io_backend_at(i)->name);
+		fn(io_backend_at(i), dir);
 	}
 }
 
@@ -116,7 +116,7 @@ void conform_each(const char *dir, conform_fn fn)
 	for (b = 0; b < em_backend_count(); b++)
 		for (d = 0; d < 3; d++)
 			for (k = 0; k < CONFORM_KINDS; k++)
-				run_case(em_backend_at(b), direct[d], (conform_kind)k, dir, fn);
+				run_case(io_backend_at(b), direct[d], (conform_kind)k, dir, fn);
 }
 
 size_t conform_unit(const conform_case *c)

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <extmem/sys/simdisk.h>
+
 #include "io/io_test.h"
 
 em_ctx *io_ctx(const io_setup *setup)
@@ -41,6 +43,20 @@ em_ctx *io_ctx(const io_setup *setup)
 	if (em_ctx_open(&ctx, &opts) != EM_OK)
 		fail_msg("em_ctx_open: %s", err.text);
 	return ctx;
+}
+
+const em_backend *io_backend_at(uint32_t i)
+{
+	static em_simdisk quick;
+	const em_backend *be = em_backend_at(i);
+
+	if (!be || strcmp(be->name, "simdisk") != 0)
+		return be;
+	if (quick.size == 0) {
+		assert_int_equal(em_simdisk_init(&quick, NULL, NULL), EM_OK);
+		assert_int_equal(em_simdisk_parse(&quick, "rate=10GB,seek=0s", NULL), EM_OK);
+	}
+	return em_simdisk_backend(&quick);
 }
 
 em_file *io_open(em_ctx *ctx, const char *path, unsigned flags)

@@ -154,7 +154,7 @@ static int kernel_refuses(int e, const char *text)
 	opts.backend = "io_uring";
 	if (em_ctx_open(&ctx, &opts) != EM_ERR_NOTSUP || ctx || err.status != EM_ERR_NOTSUP)
 		return 2;
-	if (strcmp(err.text, text) != 0)
+	if (strstr(err.text, text) == NULL || strstr(err.text, "'io_uring'") == NULL)
 		return 3;
 	/* Nobody else minds. */
 	opts.backend = NULL;
@@ -166,12 +166,12 @@ static int kernel_refuses(int e, const char *text)
 
 static int without_permission(void)
 {
-	return kernel_refuses(EPERM, "backend 'io_uring' does not work here: refused by the kernel: Operation not permitted");
+	return kernel_refuses(EPERM, "refused by the kernel: Operation not permitted");
 }
 
 static int without_call(void)
 {
-	return kernel_refuses(ENOSYS, "backend 'io_uring' does not work here: refused by the kernel: Function not implemented");
+	return kernel_refuses(ENOSYS, "refused by the kernel: Function not implemented");
 }
 
 /* Before this process knows the answer. */

@@ -131,9 +131,9 @@ static void test_device(void **state)
 		assert_int_equal(posix_memalign(&buf, 4096, SIZE), 0);
 		for (b = 0; b < em_backend_count(); b++) {
 			for (d = 0; d < 3; d++)
-				device(em_backend_at(b), direct[d], path, model, buf);
-			traffic(em_backend_at(b), EM_DIRECT_OFF, path);
-			traffic(em_backend_at(b), EM_DIRECT_TRY, path);
+				device(io_backend_at(b), direct[d], path, model, buf);
+			traffic(io_backend_at(b), EM_DIRECT_OFF, path);
+			traffic(io_backend_at(b), EM_DIRECT_TRY, path);
 		}
 		free(buf);
 		free(model);

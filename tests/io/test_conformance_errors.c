@@ -292,10 +292,10 @@ static void fill_all(const char *dir, filling fn)
 		for (d = 0; d < 2; d++)
 			for (k = 0; k < 3; k++) {
 				const char *name = flags[k] == EMI_OPEN_TEMP ? dir : path;
-				em_ctx *ctx = ctx_of(em_backend_at(b), direct[d]);
+				em_ctx *ctx = ctx_of(io_backend_at(b), direct[d]);
 				em_file *f = io_open(ctx, name, flags[k]);
 
-				fprintf(stderr, "# %s, direct %s, kind %u\n", em_backend_at(b)->name, d ? "try" : "off", k);
+				fprintf(stderr, "# %s, direct %s, kind %u\n", io_backend_at(b)->name, d ? "try" : "off", k);
 				if (emi_file_fd(f) >= 0)
 					fn(f, name, buf, in);
 				emi_file_close(f);

@@ -43,7 +43,7 @@ static em_ctx *backend_ctx(uint32_t b, const char *dir, uint32_t depth, int32_t 
 	em_ctx_opts opts = EM_CTX_OPTS_INIT;
 	em_ctx *ctx;
 
-	opts.backend = em_backend_at(b)->name;
+	opts.custom = io_backend_at(b);
 	opts.dirs = &dir;
 	opts.ndirs = 1;
 	opts.queue_depth = depth;

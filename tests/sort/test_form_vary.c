@@ -131,6 +131,45 @@ static void test_alike(void **state)
 	}
 }
 
+/* A few of many strings tell how much all have in common: here that is wrong, as some differ earlier or end. */
+static void test_guessed(void **state)
+{
+	unsigned round;
+
+	(void)state;
+	for (round = 0; round < 6; round++) {
+		unsigned char record[60];
+		size_t i, k;
+		uint64_t records;
+		em_errinfo err;
+		lines sorted;
+		bench b;
+
+		bench_open(&b, 0, 5, 1 + round % 3, NULL);
+		for (i = 0; i < 50000; i++) {
+			const uint64_t which = test_below(&b.rng, 10000);
+			size_t n = sizeof(record);
+
+			memset(record, 'a', n);
+			for (k = 40; k < n; k++)
+				record[k] = (unsigned char)test_below(&b.rng, 256);
+			if (which < 3)
+				record[12 + test_below(&b.rng, 20)] = (unsigned char)test_below(&b.rng, 256);
+			else if (which < 6 && round >= 3)
+				n = 9 + (size_t)test_below(&b.rng, 30);
+			else if (which < 300)
+				record[0] = (unsigned char)test_below(&b.rng, 256);
+			lines_add(&b.in, record, n);
+		}
+		sorted = bench_sorted(&b, 0, b.in.n);
+		bench_add_all(&b);
+		assert_int_equal(bench_send(&b, 1, &records, &err), EM_OK);
+		bench_assert_got(&b, &sorted);
+		lines_free(&sorted);
+		bench_close(&b);
+	}
+}
+
 /*
  * Kernels that see who calls them.  The first call of each thread waits for those of all others: so when all have work at the same
  * time, all are seen, however they are scheduled; and when they have not, the wait is given up and the test fails.
@@ -395,6 +434,7 @@ int main(void)
 		cmocka_unit_test(test_added),
 		cmocka_unit_test(test_unique),
 		cmocka_unit_test(test_alike),
+		cmocka_unit_test(test_guessed),
 		cmocka_unit_test(test_all_threads_work),
 		cmocka_unit_test(test_long_records),
 		cmocka_unit_test(test_giving_up),

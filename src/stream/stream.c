@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * stream.c -- element streams: what all kinds have in common.
+ *
+ * A call takes an element from the window or puts one in; only when that is not possible is the kind asked.  The first failure
+ * stays: it empties the window, so that the next call comes here and finds it.
+ *
+ * A writer takes its memory before it opens the file, so what is there is not emptied for nothing.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "stream/stream_kind.h"
+
+/* What one call moves at most: the limit of Linux, and well within ssize_t. */
+#define MOST ((size_t)1 << 30)
+
+struct em_stream_reader {
+	emi_stream s;
+};
+
+struct em_stream_writer {
+	emi_stream s;
+};
+
+em_status emi_stream_pread(emi_stream *s, void *buf, size_t bytes, uint64_t offset)
+{
+	char *to = buf;
+	size_t got = 0;
+	ssize_t n;
+
+	while (got < bytes) {
+		n = pread(s->fd, to + got, bytes - got < MOST ? bytes - got : MOST, (off_t)(offset + got));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return emi_fail_io(&s->err, EM_OK, errno, "read", s->path, offset + got, bytes - got);
+		if (n == 0)
+			return emi_fail_io(&s->err, EM_ERR_SHORT, 0, "read", s->path, offset + got, bytes - got);
+		s->ios++;
+		s->bytes += (uint64_t)n;
+		got += (size_t)n;
+	}
+	return EM_OK;
+}
+
+em_status emi_stream_pwrite(emi_stream *s, const void *buf, size_t bytes, uint64_t offset)
+{
+	const char *from = buf;
+	size_t put = 0;
+	ssize_t n;
+
+	while (put < bytes) {
+		n = pwrite(s->fd, from + put, bytes - put < MOST ? bytes - put : MOST, (off_t)(offset + put));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return emi_fail_io(&s->err, EM_OK, n < 0 ? errno : EIO, "write", s->path, offset + put, bytes - put);
+		s->ios++;
+		s->bytes += (uint64_t)n;
+		put += (size_t)n;
+	}
+	return EM_OK;
+}
+
+static int open_flags(const emi_stream *s)
+{
+	if (!s->writing)
+		return O_RDONLY;
+	return O_CREAT | (s->kind->maps ? O_RDWR : O_WRONLY) | (s->flags & EM_STREAM_NEW ? O_EXCL : 0);
+}
+
+/* Without waiting for somebody at the other end of a pipe, which is refused. */
+static em_status open_file(emi_stream *s)
+{
+	em_status status = emi_fd_take(s->ctx, s->path, &s->err);
+	struct stat sb;
+
+	if (status != EM_OK)
+		return status;
+	do
+		s->fd = open(s->path, open_flags(s) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+	while (s->fd < 0 && errno == EINTR);
+	if (s->fd < 0) {
+		const int e = errno;
+
+		emi_fd_drop(s->ctx);
+		return emi_fail_io(&s->err, e == EISDIR || e == ENXIO ? EM_ERR_INVAL : EM_OK, e, "open", s->path, EMI_NO_OFFSET, 0);
+	}
+	if (fstat(s->fd, &sb) != 0)
+		return emi_fail_io(&s->err, EM_OK, errno, "stat", s->path, EMI_NO_OFFSET, 0);
+	if (S_ISDIR(sb.st_mode))
+		return emi_fail_io(&s->err, EM_ERR_INVAL, EISDIR, "open", s->path, EMI_NO_OFFSET, 0);
+	if (!S_ISREG(sb.st_mode))
+		return emi_fail(&s->err, EM_ERR_INVAL, "%s: it is no regular file", s->path);
+	if (s->writing)
+		return ftruncate(s->fd, 0) == 0 ? EM_OK
+						: emi_fail_io(&s->err, EM_OK, errno, "resize", s->path, EMI_NO_OFFSET, 0);
+	s->size = (uint64_t)sb.st_size;
+	if (s->size % s->element != 0)
+		return emi_fail(&s->err, EM_ERR_FORMAT, "%s: its %" PRIu64 " bytes are no multiple of the element size %" PRIu64,
+				s->path, s->size, (uint64_t)s->element);
+	return EM_OK;
+}
+
+static void close_file(emi_stream *s)
+{
+	if (s->fd < 0)
+		return;
+	(void)close(s->fd);
+	s->fd = -1;
+	emi_fd_drop(s->ctx);
+}
+
+static em_status set_up(emi_stream *s, const char *path)
+{
+	em_status status;
+
+	s->path = emi_strdup(s->ctx, path, &s->err);
+	if (s->path == NULL)
+		return s->err.status;
+	status = s->writing ? s->kind->open(s) : open_file(s);
+	if (status == EM_OK)
+		status = s->writing ? open_file(s) : s->kind->open(s);
+	return status;
+}
+
+static void release(emi_stream *s)
+{
+	em_ctx *ctx = s->ctx;
+
+	s->kind->close(s);
+	close_file(s);
+	emi_strfree(ctx, s->path);
+	emi_free(ctx, s, sizeof(*s));
+	emi_ctx_unref(ctx);
+}
+
+static em_status open_stream(emi_stream **out, em_ctx *ctx, const char *path, const em_stream_opts *opts, int writing,
+			     em_errinfo *err)
+{
+	em_stream_opts o;
+	uint64_t unit;
+	emi_stream *s;
+	em_status status;
+
+	if (ctx == NULL || path == NULL)
+		return emi_fail(err, EM_ERR_INVAL, "a stream needs a %s", ctx == NULL ? "context" : "path");
+	if ((status = emi_ctx_check(ctx, err)) != EM_OK || (status = emi_stream_opts(&o, opts, &unit, err)) != EM_OK)
+		return status;
+	s = emi_alloc(ctx, sizeof(*s), err);
+	if (s == NULL)
+		return err->status;
+	emi_ctx_ref(ctx);
+	s->ctx = ctx;
+	s->kind = emi_stream_kinds[o.kind - 1];
+	s->kind_number = o.kind;
+	s->flags = o.flags;
+	s->writing = writing;
+	s->element = (size_t)o.element_bytes;
+	s->buffer = (size_t)unit;
+	s->fd = -1;
+	status = set_up(s, path);
+	if (status != EM_OK) {
+		*err = s->err;
+		release(s);
+		return status;
+	}
+	*out = s;
+	return EM_OK;
+}
+
+/* Where to put the detail of a failed open: the caller's place, or none. */
+static em_errinfo *errinfo_of(const em_stream_opts *opts, em_errinfo *own)
+{
+	em_errinfo *err = opts != NULL && opts->size >= sizeof(*opts) && opts->errinfo != NULL ? opts->errinfo : own;
+
+	memset(err, 0, sizeof(*err));
+	return err;
+}
+
+/* The window is empty from now on. */
+static em_status failed(emi_stream *s, em_status status)
+{
+	s->at -= s->left;
+	s->left = 0;
+	emi_fail(&s->err, status, "%s", em_status_text(status)); /* unless it is told already */
+	return status;
+}
+
+static em_status get_stats(const emi_stream *s, em_stream_stats *stats)
+{
+	if (s == NULL || stats == NULL || stats->size < sizeof(*stats))
+		return EM_ERR_INVAL;
+	stats->kind = s->kind_number;
+	stats->elements = (s->at - s->left) / s->element;
+	stats->ios = s->ios;
+	stats->bytes = s->bytes;
+	stats->buffer_bytes = s->buffer;
+	return EM_OK;
+}
+
+static void get_error(const emi_stream *s, em_errinfo *err)
+{
+	if (err == NULL)
+		return;
+	memset(err, 0, sizeof(*err));
+	if (s != NULL && s->err.status < EM_OK)
+		*err = s->err;
+}
+
+em_status em_stream_reader_open(em_stream_reader **out, em_ctx *ctx, const char *path, const em_stream_opts *opts)
+{
+	em_errinfo own, *err = errinfo_of(opts, &own);
+	emi_stream *s = NULL;
+	em_status status;
+
+	if (out == NULL)
+		return emi_fail(err, EM_ERR_INVAL, "there is no place for the stream");
+	status = open_stream(&s, ctx, path, opts, 0, err);
+	*out = (em_stream_reader *)s;
+	return status;
+}
+
+/* The window is used up. */
+static em_status next_slowly(emi_stream *s, void *element)
+{
+	em_status status;
+
+	if (s->err.status < EM_OK)
+		return s->err.status;
+	if (s->at == s->size)
+		return EM_END;
+	status = s->kind->read(s, element);
+	return status == EM_OK ? EM_OK : failed(s, status);
+}
+
+em_status em_stream_reader_next(em_stream_reader *r, void *element)
+{
+	if (r->s.left == 0)
+		return next_slowly(&r->s, element);
+	emi_stream_take(&r->s, element);
+	return EM_OK;
+}
+
+int32_t em_stream_reader_at_end(const em_stream_reader *r)
+{
+	return r->s.at - r->s.left == r->s.size;
+}
+
+uint64_t em_stream_reader_elements(const em_stream_reader *r)
+{
+	return r->s.size / r->s.element;
+}
+
+em_status em_stream_reader_stats(const em_stream_reader *r, em_stream_stats *stats)
+{
+	return get_stats(r != NULL ? &r->s : NULL, stats);
+}
+
+void em_stream_reader_error(const em_stream_reader *r, em_errinfo *err)
+{
+	get_error(r != NULL ? &r->s : NULL, err);
+}
+
+void em_stream_reader_close(em_stream_reader *r)
+{
+	if (r != NULL)
+		release(&r->s);
+}
+
+em_status em_stream_writer_open(em_stream_writer **out, em_ctx *ctx, const char *path, const em_stream_opts *opts)
+{
+	em_errinfo own, *err = errinfo_of(opts, &own);
+	emi_stream *s = NULL;
+	em_status status;
+
+	if (out == NULL)
+		return emi_fail(err, EM_ERR_INVAL, "there is no place for the stream");
+	status = open_stream(&s, ctx, path, opts, 1, err);
+	*out = (em_stream_writer *)s;
+	return status;
+}
+
+static em_status write_slowly(emi_stream *s, const void *element)
+{
+	em_status status;
+
+	if (s->err.status < EM_OK)
+		return s->err.status;
+	if (s->finished)
+		return EM_ERR_STATE;
+	if (s->element > (uint64_t)INT64_MAX - s->at)
+		return failed(s, emi_fail(&s->err, EM_ERR_RANGE, "%s: no file can be so long", s->path));
+	status = s->kind->write(s, element);
+	return status == EM_OK ? EM_OK : failed(s, status);
+}
+
+em_status em_stream_writer_write(em_stream_writer *w, const void *element)
+{
+	if (w->s.left == 0)
+		return write_slowly(&w->s, element);
+	emi_stream_put(&w->s, element);
+	return EM_OK;
+}
+
+/* Bring it to the disk if that is wanted, and let the file system tell what it has not told yet. */
+static em_status settle(emi_stream *s)
+{
+	int e = 0;
+
+	if ((s->flags & EM_STREAM_SYNC) && fdatasync(s->fd) != 0)
+		return emi_fail_io(&s->err, EM_OK, errno, "sync", s->path, EMI_NO_OFFSET, 0);
+	if (close(s->fd) != 0)
+		e = errno;
+	s->fd = -1;
+	emi_fd_drop(s->ctx);
+	return e == 0 || e == EINTR ? EM_OK : emi_fail_io(&s->err, EM_OK, e, "close", s->path, EMI_NO_OFFSET, 0);
+}
+
+em_status em_stream_writer_finish(em_stream_writer *w)
+{
+	emi_stream *s = &w->s;
+	em_status status;
+
+	if (s->err.status < EM_OK || s->finished)
+		return s->err.status;
+	status = emi_ctx_check(s->ctx, &s->err);
+	if (status == EM_OK)
+		status = s->kind->flush(s);
+	if (status == EM_OK)
+		status = settle(s);
+	if (status != EM_OK)
+		return failed(s, status);
+	s->finished = 1;
+	return EM_OK;
+}
+
+em_status em_stream_writer_stats(const em_stream_writer *w, em_stream_stats *stats)
+{
+	return get_stats(w != NULL ? &w->s : NULL, stats);
+}
+
+void em_stream_writer_error(const em_stream_writer *w, em_errinfo *err)
+{
+	get_error(w != NULL ? &w->s : NULL, err);
+}
+
+void em_stream_writer_close(em_stream_writer *w)
+{
+	if (w == NULL)
+		return;
+	if (w->s.fd >= 0 && !emi_ctx_forked(w->s.ctx)) {
+		emi_log(w->s.ctx, EM_LOG_WARN, "%s: the stream was closed unfinished, what was written is discarded", w->s.path);
+		if (ftruncate(w->s.fd, 0) != 0)
+			emi_log(w->s.ctx, EM_LOG_WARN, "%s: cannot empty it", w->s.path);
+	}
+	release(&w->s);
+}
