@@ -2,8 +2,7 @@
 /*
  * test_backend_io_uring.c -- transfers through the rings shared with the kernel.
  *
- * Kernels that refuse some of it, or are older, are this one under a filter of system calls, in a child.  What has to stay in
- * flight for a while is a read of an empty pipe.
+ * Kernels that refuse some of it, or are older, are this one under a filter of system calls, in a child.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -16,16 +15,12 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <linux/filter.h>
 #include <linux/io_uring.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -34,12 +29,11 @@
 #include <extmem/sys/fault.h>
 
 #include "io/io_test.h"
+#include "io/refuse.h"
 
-enum { ENOUGH = 24 << 20, CANNOT = 77 };
+enum { ENOUGH = 24 << 20 };
 
-#define MILLISECOND ((int64_t)1000000)
-
-/* A copy of the backend counts what is submitted, and what is asked for at once; tests run one after the other. */
+/* A copy of the backend counts what is submitted; tests run one after the other. */
 static uint64_t submitted;
 static const em_backend *inner;
 
@@ -94,42 +88,6 @@ static int64_t traffic(uint32_t depth, int32_t direct, em_log_fn log, void *user
 	return count;
 }
 
-/* Run a function in a child: skip when it says that it cannot be, fail when it fails. */
-static void in_child(int (*fn)(void))
-{
-	pid_t pid;
-	int status;
-
-	if (TEST_TSAN)
-		skip();
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0)
-		_exit(fn());
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	if (WEXITSTATUS(status) == CANNOT)
-		skip();
-	assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-/* From now on this process is refused a system call, with that errno, if its argument compares (BPF_JGE, BPF_JSET) with k. */
-static int refuse(int call, unsigned arg, unsigned compare, uint32_t k, int e)
-{
-	const uint32_t low = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 4;
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offsetof(struct seccomp_data, args) + arg * 8) + low),
-		BPF_JUMP(BPF_JMP | compare | BPF_K, k, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)e),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
-}
-
 static int is_listed(void)
 {
 	uint32_t i;
@@ -147,7 +105,7 @@ static int kernel_refuses(int e, const char *text)
 	em_ctx *ctx;
 
 	if (!refuse(__NR_io_uring_setup, 0, BPF_JGE, 0, e))
-		return CANNOT;
+		return CHILD_CANNOT;
 	if (em_backend_find("io_uring") || is_listed())
 		return 1;
 	opts.errinfo = &err;
@@ -178,8 +136,8 @@ static int without_call(void)
 static void test_kernel_refuses(void **state)
 {
 	(void)state;
-	in_child(without_permission);
-	in_child(without_call);
+	run_in_child(without_permission);
+	run_in_child(without_call);
 }
 
 static void count_lines(void *user, int32_t level, const char *line)
@@ -196,27 +154,27 @@ static int without_channel(void)
 	int64_t n;
 
 	if (!em_backend_find("io_uring") || !refuse(__NR_io_uring_setup, 0, BPF_JGE, 1, EPERM))
-		return CANNOT;
+		return CHILD_CANNOT;
 	n = traffic(0, EM_DIRECT_TRY, count_lines, &lines);
-	return n < 0 ? CANNOT : n > 0 ? 1 : lines != 1 ? 2 : 0;
+	return n < 0 ? CHILD_CANNOT : n > 0 ? 1 : lines != 1 ? 2 : 0;
 }
 
 /* It is there, but a ring cannot be made: threads, and a line in the log. */
 static void test_channel_refused(void **state)
 {
 	(void)state;
-	in_child(without_channel);
+	run_in_child(without_channel);
 }
 
 static int enough_went_through(int64_t n)
 {
-	return n < 0 ? CANNOT : n < 100;
+	return n < 0 ? CHILD_CANNOT : n < 100;
 }
 
 static int without_large_rings(void)
 {
 	if (!em_backend_find("io_uring") || !refuse(__NR_io_uring_setup, 0, BPF_JGE, 9, ENOMEM))
-		return CANNOT;
+		return CHILD_CANNOT;
 	return enough_went_through(traffic(64, EM_DIRECT_TRY, NULL, NULL));
 }
 
@@ -225,31 +183,31 @@ static int without_locked_memory(void)
 	const struct rlimit none = {0, 0};
 
 	if (!em_backend_find("io_uring") || setrlimit(RLIMIT_MEMLOCK, &none) != 0)
-		return CANNOT;
+		return CHILD_CANNOT;
 	/* A user whom the limit binds; an old kernel leaves him no ring at all. */
 	if (geteuid() == 0 && setuid(65534) != 0)
-		return CANNOT;
-	return traffic(4096, EM_DIRECT_TRY, NULL, NULL) < 0 ? CANNOT : 0;
+		return CHILD_CANNOT;
+	return traffic(4096, EM_DIRECT_TRY, NULL, NULL) < 0 ? CHILD_CANNOT : 0;
 }
 
 /* The kernel does not grant as many entries as there may be transfers. */
 static void test_small_rings(void **state)
 {
 	(void)state;
-	in_child(without_large_rings);
+	run_in_child(without_large_rings);
 }
 
 static void test_memory_limit(void **state)
 {
 	(void)state;
-	in_child(without_locked_memory);
+	run_in_child(without_locked_memory);
 }
 
 static int old_kernel(void)
 {
 	if (!em_backend_find("io_uring") || !refuse(__NR_io_uring_register, 0, BPF_JGE, 0, EINVAL) ||
 	    !refuse(__NR_io_uring_enter, 3, BPF_JSET, IORING_ENTER_EXT_ARG, EINVAL))
-		return CANNOT;
+		return CHILD_CANNOT;
 	return enough_went_through(traffic(0, EM_DIRECT_TRY, NULL, NULL));
 }
 
@@ -257,7 +215,7 @@ static int old_kernel(void)
 static void test_old_kernel(void **state)
 {
 	(void)state;
-	in_child(old_kernel);
+	run_in_child(old_kernel);
 }
 
 static void test_traffic(void **state)
@@ -310,260 +268,6 @@ static void test_signals(void **state)
 	if (n < 0)
 		skip();
 	assert_true(n > 100);
-}
-
-/* A channel of the table's, and reads of an empty pipe, which stay in flight. */
-enum { PIPE_DEPTH = 2 };
-
-typedef struct pipe_case {
-	const em_backend *be;
-	char *dir, *path;
-	void *file, *channel;
-	em_transfer t[PIPE_DEPTH + 1], *list[PIPE_DEPTH + 1], *got[PIPE_DEPTH + 1];
-	char byte[PIPE_DEPTH + 1];
-} pipe_case;
-
-static void pipe_open(pipe_case *c)
-{
-	em_backend_open how;
-	unsigned i;
-
-	memset(c, 0, sizeof *c);
-	c->be = em_backend_find("io_uring");
-	if (!c->be)
-		skip();
-	c->dir = test_dir_make();
-	c->path = test_path(c->dir, "pipe");
-	assert_int_equal(mkfifo(c->path, 0600), 0);
-	memset(&how, 0, sizeof how);
-	how.size = sizeof how;
-	how.flags = EM_OPEN_WRITE;
-	how.path = c->path;
-	how.want_direct = EM_DIRECT_OFF;
-	how.depth = PIPE_DEPTH;
-	assert_int_equal(c->be->open(c->be->user, &how), 0);
-	c->file = how.handle;
-	assert_int_equal(c->be->open_channel(c->be->user, PIPE_DEPTH, &c->channel), 0);
-	for (i = 0; i <= PIPE_DEPTH; i++) {
-		c->t[i].buf = &c->byte[i];
-		c->t[i].bytes = 1;
-		c->t[i].handle = c->file;
-		c->list[i] = &c->t[i];
-	}
-}
-
-static void pipe_close(pipe_case *c)
-{
-	c->be->close(c->file, 0);
-	c->be->close_channel(c->channel, 0);
-	free(c->path);
-	test_dir_remove(c->dir);
-}
-
-static void pipe_write(const pipe_case *c, const char *bytes, size_t n)
-{
-	assert_int_equal(write(c->be->fd(c->file), bytes, n), n);
-}
-
-/* Transfers beyond the depth are not taken until others were collected. */
-static void test_full(void **state)
-{
-	pipe_case c;
-
-	(void)state;
-	pipe_open(&c);
-	assert_int_equal(c.be->submit(c.channel, c.list, PIPE_DEPTH + 1), PIPE_DEPTH);
-	assert_int_equal(c.be->submit(c.channel, c.list + PIPE_DEPTH, 1), -EAGAIN);
-	pipe_write(&c, "x", 1);
-	assert_int_equal(c.be->reap(c.channel, c.got, PIPE_DEPTH, -1), 1);
-	assert_int_equal(c.got[0]->result, 1);
-	assert_int_equal(*(char *)c.got[0]->buf, 'x');
-	assert_int_equal(c.be->submit(c.channel, c.list + PIPE_DEPTH, 1), 1);
-	assert_int_equal(c.be->submit(c.channel, c.got, 1), -EAGAIN);
-	pipe_write(&c, "yz", 2);
-	assert_int_equal(c.be->reap(c.channel, c.got, 1, -1), 1);
-	assert_int_equal(c.be->reap(c.channel, c.got + 1, PIPE_DEPTH, -1), 1);
-	assert_ptr_not_equal(c.got[0], c.got[1]);
-	assert_int_equal(c.got[0]->result + c.got[1]->result, 2);
-	assert_int_equal(c.be->reap(c.channel, c.got, 1, 0), 0);
-	pipe_close(&c);
-}
-
-/* What cannot be handed over ends the batch, and is refused when it is the first. */
-static void test_bad_offset(void **state)
-{
-	pipe_case c;
-
-	(void)state;
-	pipe_open(&c);
-	c.t[1].offset = UINT64_MAX;
-	assert_int_equal(c.be->submit(c.channel, c.list, 2), 1);
-	assert_int_equal(c.be->submit(c.channel, c.list + 1, 1), -EFBIG);
-	pipe_write(&c, "x", 1);
-	assert_int_equal(c.be->reap(c.channel, c.got, PIPE_DEPTH, -1), 1);
-	assert_ptr_equal(c.got[0], &c.t[0]);
-	pipe_close(&c);
-}
-
-/* Nothing comes before the limit: whatever the kernel, and whoever submitted. */
-static int limits(pipe_case *c)
-{
-	int r;
-
-	if (c->be->submit(c->channel, c->list, 1) != 1 || c->be->reap(c->channel, c->got, 1, 0) != 0)
-		return 1;
-	do
-		r = c->be->reap(c->channel, c->got, 1, 5 * MILLISECOND);
-	while (r == -EINTR);
-	if (r != 0)
-		return 2;
-	if (write(c->be->fd(c->file), "x", 1) != 1)
-		return 3;
-	do
-		r = c->be->reap(c->channel, c->got, 1, 60000 * MILLISECOND);
-	while (r == -EINTR);
-	return r != 1 || c->got[0]->result != 1 || c->byte[0] != 'x' ? 4 : 0;
-}
-
-static void test_limit(void **state)
-{
-	pipe_case c;
-
-	(void)state;
-	pipe_open(&c);
-	assert_int_equal(limits(&c), 0);
-	pipe_close(&c);
-}
-
-static int limits_by_poll(void)
-{
-	pipe_case c;
-	int r;
-
-	if (!em_backend_find("io_uring") || !refuse(__NR_io_uring_enter, 3, BPF_JSET, IORING_ENTER_EXT_ARG, EINVAL))
-		return CANNOT;
-	pipe_open(&c);
-	r = limits(&c);
-	if (r == 0)
-		r = limits(&c);
-	pipe_close(&c);
-	return r;
-}
-
-static void test_limit_by_poll(void **state)
-{
-	(void)state;
-	in_child(limits_by_poll);
-}
-
-#ifdef IORING_ASYNC_CANCEL_FD_FIXED
-
-/* Have the kernel give up all transfers of the ring, which is the descriptor opened last; 0 where it cannot. */
-static int give_up(void)
-{
-	struct io_uring_sync_cancel_reg all;
-	const int above = dup(0), ring = above - 1;
-	long r;
-
-	close(above);
-	memset(&all, 0, sizeof all);
-	all.flags = IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL;
-	all.timeout.tv_sec = all.timeout.tv_nsec = -1;
-	r = syscall(__NR_io_uring_register, ring, IORING_REGISTER_SYNC_CANCEL, &all, 1);
-	return r >= 0;
-}
-
-/* What the kernel gave up is to be made again, as if it had been interrupted. */
-static void test_given_up(void **state)
-{
-	pipe_case c;
-	int can;
-
-	(void)state;
-	pipe_open(&c);
-	assert_int_equal(c.be->submit(c.channel, c.list, 1), 1);
-	can = give_up();
-	if (!can)
-		pipe_write(&c, "x", 1);
-	assert_int_equal(c.be->reap(c.channel, c.got, 1, -1), 1);
-	assert_int_equal(c.got[0]->result, can ? -EINTR : 1);
-	pipe_close(&c);
-}
-
-#endif
-
-typedef struct reaper {
-	pipe_case *c;
-	int64_t timeout;
-	int result, over;
-} reaper;
-
-static void *reap_once(void *arg)
-{
-	reaper *r = arg;
-
-	r->result = r->c->be->reap(r->c->channel, r->c->got, 1, r->timeout);
-	__atomic_store_n(&r->over, 1, __ATOMIC_RELEASE);
-	return NULL;
-}
-
-/* A signal ends a wait, of either kind. */
-static void test_interrupted(void **state)
-{
-	static const int64_t timeout[] = {-1, 600000 * MILLISECOND};
-	struct sigaction act, old;
-	pipe_case c;
-	unsigned i;
-
-	(void)state;
-	pipe_open(&c);
-	memset(&act, 0, sizeof act);
-	act.sa_handler = on_signal;
-	assert_int_equal(sigaction(SIGUSR1, &act, &old), 0);
-	assert_int_equal(c.be->submit(c.channel, c.list, 1), 1);
-	for (i = 0; i < 2; i++) {
-		reaper r = {&c, timeout[i], 0, 0};
-		pthread_t thread;
-
-		assert_int_equal(pthread_create(&thread, NULL, reap_once, &r), 0);
-		/* It may not have begun. */
-		while (!__atomic_load_n(&r.over, __ATOMIC_ACQUIRE)) {
-			pthread_kill(thread, SIGUSR1);
-			usleep(1000);
-		}
-		pthread_join(thread, NULL);
-		assert_int_equal(r.result, -EINTR);
-	}
-	pipe_write(&c, "x", 1);
-	assert_int_equal(c.be->reap(c.channel, c.got, 1, -1), 1);
-	sigaction(SIGUSR1, &old, NULL);
-	pipe_close(&c);
-}
-
-/* A child that closes its copy of a ring leaves the parent's transfers alone. */
-static void test_fork(void **state)
-{
-	pipe_case c;
-	int status;
-	pid_t pid;
-
-	(void)state;
-	pipe_open(&c);
-	assert_int_equal(c.be->submit(c.channel, c.list, 1), 1);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		c.be->close(c.file, 1);
-		c.be->close_channel(c.channel, 1);
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-	assert_int_equal(c.be->reap(c.channel, c.got, 1, 5 * MILLISECOND), 0);
-	pipe_write(&c, "x", 1);
-	assert_int_equal(c.be->reap(c.channel, c.got, 1, -1), 1);
-	assert_int_equal(c.got[0]->result, 1);
-	pipe_close(&c);
 }
 
 /* Requests on a file, many at a time. */
@@ -781,15 +485,6 @@ int main(void)
 		cmocka_unit_test(test_traffic),
 		cmocka_unit_test(test_buffered),
 		cmocka_unit_test(test_signals),
-		cmocka_unit_test(test_full),
-		cmocka_unit_test(test_bad_offset),
-		cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_limit_by_poll),
-#ifdef IORING_ASYNC_CANCEL_FD_FIXED
-		cmocka_unit_test(test_given_up),
-#endif
-		cmocka_unit_test(test_interrupted),
-		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_submitter_ends),
 		cmocka_unit_test(test_fork_in_flight),
 		cmocka_unit_test(test_end_of_file),
