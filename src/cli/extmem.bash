@@ -85,7 +85,7 @@ _extmem()
 		--reverse --stable --unique --zero-terminated --header= --csv'
 	# What sorts has these, too.
 	local sorting="$lines --files0-from= --record-size= --output= --buffer-size= --temporary-directory= --parallel= --batch-size=
-		--run-size= --block-size= --direct= --backend= --isa= --scratch-max= --stats --progress --no-progress --verbose
+		--run-size= --block-size= --direct= --backend= --isa= --scratch-max= --stats --interval= --progress --no-progress --verbose
 		--help --version"
 	case $command in
 	sort)

@@ -16,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/debug_advice.h"
 #include "cli/debug_keys.h"
+#include "cli/disk_table.h"
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "cli/progress.h"
@@ -28,6 +29,7 @@
 typedef struct sort_command {
 	sort_options options;
 	progress bar;
+	disk_table disks;
 	interrupt interrupt;
 } sort_command;
 
@@ -46,13 +48,18 @@ static int watch(void *user, uint32_t phase, uint64_t done, uint64_t total)
 {
 	sort_command *sc = user;
 
+	if (disk_table_due(&sc->disks)) {
+		progress_clear(&sc->bar);
+		disk_table_print(&sc->disks);
+	}
 	progress_update(&sc->bar, sc->options.check ? "check" : em_phase_name(phase), done, total);
 	return interrupt_caught(&sc->interrupt);
 }
 
 /* What follows is done with signals and the progress bar taken care of. */
-static void begin(sort_command *sc)
+static void begin(sort_command *sc, em_ctx *ctx)
 {
+	disk_table_open(&sc->disks, ctx, sc->options.interval);
 	interrupt_begin(&sc->interrupt);
 	progress_open(&sc->bar, sc->options.progress_mode);
 }
@@ -77,7 +84,7 @@ static int check_file(sort_command *sc, em_ctx *ctx, const em_order *order, em_e
 	opts.progress = watch;
 	opts.progress_user = sc;
 	opts.errinfo = err;
-	begin(sc);
+	begin(sc, ctx);
 	status = check_order(&sc->options, ctx, order, &opts, &sc->bar);
 	end(sc);
 	return status;
@@ -130,7 +137,7 @@ static int sort_files(sort_command *sc, em_ctx *ctx, const em_order *order, em_e
 	int caught, failed = 0;
 
 	stats.size = sizeof(stats);
-	begin(sc);
+	begin(sc, ctx);
 	if (so->debug && debug_keys_begin(&marks, &so->text, order, so->command)) {
 		end(sc);
 		return CLI_TROUBLE;

@@ -58,6 +58,8 @@ static const char help[] =
 	"\n"
 	"      --plan               say what would be done, and do nothing\n"
 	"      --stats[=json]       print statistics on standard error\n"
+	"      --interval=SECONDS   every so often print what the disks do: requests and MB in a second,\n"
+	"                           queue length, service times, how busy\n"
 	"      --progress           show a progress bar even if standard error is no terminal\n"
 	"      --no-progress        show none\n"
 	"      --verbose            print what the library logs\n"

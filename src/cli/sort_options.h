@@ -52,6 +52,7 @@ struct sort_options {
 	int debug;
 	int plan;
 	int stats;              /* STATS_... */
+	double interval;        /* seconds between tables of the disks; 0: none */
 	int progress_mode;
 	int verbose;
 	uint64_t from, count;   /* TOP_FILES: ranks; SHUFFLE_FILES: how many */

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "cli/disk_table.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/size.h"
@@ -22,7 +23,8 @@ enum {
 	OPT_BACKEND,
 	OPT_ISA,
 	OPT_SCRATCH_MAX,
-	OPT_STATS
+	OPT_STATS,
+	OPT_INTERVAL
 };
 
 const struct option resource_long_options[] = {
@@ -41,6 +43,7 @@ const struct option resource_own_long_options[] = {
 	{ "isa", required_argument, NULL, OPT_ISA },
 	{ "scratch-max", required_argument, NULL, OPT_SCRATCH_MAX },
 	{ "stats", optional_argument, NULL, OPT_STATS },
+	{ "interval", required_argument, NULL, OPT_INTERVAL },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -90,6 +93,8 @@ static int take_common(sort_options *so, int c, const char *arg)
 		return option_size(cmd, "--scratch-max", arg, 0, UINT64_MAX, &so->ctx.scratch_max);
 	case OPT_STATS:
 		return take_stats(so, arg);
+	case OPT_INTERVAL:
+		return disk_table_interval(cmd, arg, &so->interval);
 	default:
 		return 1;
 	}

@@ -34,7 +34,7 @@ static const char help[] =
 	"                           as in extmem sort\n"
 	"\n"
 	"  -o, --output=FILE        write to FILE, which may be an input, instead of standard output\n"
-	"  -S -T --parallel --batch-size --run-size --block-size --direct --backend --isa --stats --verbose\n"
+	"  -S -T --parallel --batch-size --run-size --block-size --direct --backend --isa --stats --interval --verbose\n"
 	"                           as in extmem sort\n"
 	"      --progress           show a progress bar even if standard error is no terminal\n"
 	"      --no-progress        show none\n"

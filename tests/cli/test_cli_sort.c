@@ -486,6 +486,37 @@ static void test_stats(void **state)
 	run_free(&r);
 }
 
+/* Scratch is a simulated disk, so that it takes longer than a tenth of a second. */
+static void test_interval(void **state)
+{
+	static const char *const wrong[] = { "--interval=0", "--interval=x", "--interval=-1", "--interval=1s", "--interval=", "--interval=nan" };
+	fixture *f = *state;
+	const char *line;
+	size_t i;
+	run r;
+
+	run_command(&r, NULL, "generate", "--records=400000", "--record-size=16", "-o", f->in[0], NULL);
+	assert_status(&r, 0);
+	run_free(&r);
+	run_command(&r, NULL, SORT, "--interval=0.1", "--backend=simdisk", "-S2M", "-T", f->scratch, "-o", f->out, f->in[0], NULL);
+	assert_status(&r, 0);
+	line = strchr(r.err, '\n');
+	assert_non_null(line);
+	assert_memory_equal(r.err, "  time s     r/s     w/s ", 25);
+	assert_memory_equal(line - 4, "disk", 4);
+	assert_true(strtod(line + 1, NULL) >= 0.1);
+	assert_non_null(strstr(line, f->scratch));
+	assert_non_null(strstr(line, "%  /"));
+	run_free(&r);
+
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		run_command(&r, NULL, SORT, wrong[i], f->in[0], NULL);
+		assert_status(&r, 2);
+		assert_non_null(strstr(r.err, "not a number of seconds"));
+		run_free(&r);
+	}
+}
+
 static uint64_t plan_value(const char *plan, const char *name)
 {
 	const char *p = strstr(plan, name);
@@ -611,6 +642,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_two_in_one_directory, setup, fixture_free),
 		cmocka_unit_test_setup_teardown(test_scratch_directory, setup, fixture_free),
 		cmocka_unit_test_setup_teardown(test_stats, setup, fixture_free),
+		cmocka_unit_test_setup_teardown(test_interval, setup, fixture_free),
 		cmocka_unit_test_setup_teardown(test_plan, setup, fixture_free),
 		cmocka_unit_test_setup_teardown(test_progress, setup, fixture_free),
 		cmocka_unit_test(test_help_and_version),
