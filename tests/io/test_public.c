@@ -22,7 +22,7 @@
 
 #include "io/io_test.h"
 
-enum { SPACE = 1 << 18, LONGEST = 9000, MANY = 4000 };
+enum { SPACE = 1 << 18, LONGEST = 9000, MANY = TEST_TSAN ? 1000 : 4000 };
 
 static em_file *temp_file(em_ctx *ctx, const char *dir, uint32_t flags, uint32_t queue)
 {
@@ -297,7 +297,7 @@ static void test_wait_any(void **state)
 /* A hundred thousand at once. */
 static void test_very_many(void **state)
 {
-	enum { LOTS = 100000 };
+	enum { LOTS = TEST_TSAN ? 10000 : 100000 };
 	em_request **rq = calloc(LOTS, sizeof *rq);
 	char *dir = test_dir_make(), *buf = calloc(LOTS, 8);
 	uint32_t b, i;
