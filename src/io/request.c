@@ -172,6 +172,7 @@ static int prepare(em_file *f, emi_request *rq, emi_request_kind kind, const voi
 	rq->buf = u.any;
 	rq->bytes = bytes;
 	rq->done = 0;
+	rq->sys_errno = 0;
 	rq->next = rq->waiting = rq->blocker = NULL;
 	rq->watched = 0;
 	if (rq->bytes == 0)
