@@ -16,16 +16,17 @@ static const char help[] =
 	"Measure this machine.\n"
 	"\n"
 	"  io        streams of elements, read and written in four ways\n"
+	"  blocks    blocks in sequence and at random, by every backend\n"
 	"\n"
 	"      --help     print this help, or with a NAME that benchmark's\n"
 	"      --version  print the version\n";
 
 int cli_bench(int argc, char **argv)
 {
-	char io[] = "extmem bench io";
+	static char io[] = "extmem bench io", blocks[] = "extmem bench blocks";
 
 	if (argc < 2) {
-		message(argv[0], "a name is missing: io; try 'extmem bench --help'");
+		message(argv[0], "a name is missing: io or blocks; try 'extmem bench --help'");
 		return CLI_TROUBLE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
@@ -36,10 +37,14 @@ int cli_bench(int argc, char **argv)
 		printf("extmem %s\n", em_version());
 		return CLI_OK;
 	}
-	if (strcmp(argv[1], "io")) {
-		message(argv[0], "%s: unknown %s; try 'extmem bench --help'", argv[1], argv[1][0] == '-' ? "option" : "benchmark");
-		return CLI_TROUBLE;
+	if (!strcmp(argv[1], "io")) {
+		argv[1] = io;
+		return bench_io(argc - 1, argv + 1);
 	}
-	argv[1] = io;
-	return bench_io(argc - 1, argv + 1);
+	if (!strcmp(argv[1], "blocks")) {
+		argv[1] = blocks;
+		return bench_blocks(argc - 1, argv + 1);
+	}
+	message(argv[0], "%s: unknown %s; try 'extmem bench --help'", argv[1], argv[1][0] == '-' ? "option" : "benchmark");
+	return CLI_TROUBLE;
 }

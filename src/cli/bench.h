@@ -7,5 +7,6 @@
 
 /* argv[0] is its full name, "extmem bench io". */
 int bench_io(int argc, char **argv);
+int bench_blocks(int argc, char **argv);
 
 #endif

@@ -72,7 +72,7 @@ _extmem()
 
 	if [[ $cur != -* ]]; then
 		if [[ $command == bench ]]; then
-			((COMP_CWORD == 2)) && COMPREPLY=($(compgen -W 'io' -- "$cur"))
+			((COMP_CWORD == 2)) && COMPREPLY=($(compgen -W 'io blocks' -- "$cur"))
 		elif [[ $command != generate ]]; then
 			compopt -o filenames
 			COMPREPLY=($(compgen -f -- "$cur"))
@@ -111,7 +111,11 @@ _extmem()
 		opts="$lines --record-size= --unsorted --progress --no-progress --help --version"
 		;;
 	bench)
-		opts='--op= --kind= --n= --k= --block= --element= --repeat= --from= --cache= --dir= --force --csv --json --help --version'
+		if [[ ${COMP_WORDS[2]} == blocks ]]; then
+			opts='--backend= --op= --order= --block= --size= --most= --repeat= --direct= --dir= --csv --json --help --version'
+		else
+			opts='--op= --kind= --n= --k= --block= --element= --repeat= --from= --cache= --dir= --force --csv --json --help --version'
+		fi
 		;;
 	esac
 	COMPREPLY=($(compgen -W "$opts" -- "$cur"))

@@ -260,6 +260,49 @@ static void test_interrupted(void **state)
 	test_dir_remove(dir);
 }
 
+/* Each combination is measured once, in the order of the lists; what is not legal is said to be. */
+static void test_blocks(void **state)
+{
+	static const char *const want[] = {
+		"memory,0,write,sequential,4096,16,2,", "memory,0,write,random,4096,16,2,", "memory,0,read,sequential,4096,16,2,",
+		"memory,0,read,random,4096,16,2,", "memory,0,write,sequential,5000,13,2,", "memory,0,write,random,5000,13,2,",
+		"memory,0,read,sequential,5000,13,2,", "memory,0,read,random,5000,13,2,", "syscall,0,write,sequential,4096,16,2,",
+		NULL
+	};
+	const char *at;
+	size_t i;
+	run r;
+
+	(void)state;
+	run_command(&r, NULL, "bench", "blocks", "--csv", "--backend=memory,syscall", "--block=4K,5000", "--size=64K", "--most=16",
+		    "--repeat=2", "--direct=off", NULL);
+	assert_status(&r, 0);
+	at = r.out;
+	for (i = 0; want[i]; i++) {
+		double median, rate, us, cpu;
+
+		at = strchr(at, '\n');
+		assert_non_null(at);
+		at++;
+		assert_int_equal(strncmp(at, want[i], strlen(want[i])), 0);
+		assert_int_equal(sscanf(at + strlen(want[i]), "%lf,%lf,%lf,%lf\n", &median, &rate, &us, &cpu), 4);
+		assert_true(median > 0 && rate > 0 && us > 0 && cpu >= 0);
+	}
+	run_free(&r);
+	run_command(&r, NULL, "bench", "blocks", "--json", "--backend=simdisk", "--block=32K", "--size=64K", "--repeat=2", "--op=write", NULL);
+	assert_status(&r, 0);
+	assert_non_null(strstr(r.out, "\"order\": \"random\", \"block\": 32768, \"blocks\": 2, "));
+	run_free(&r);
+	expect_trouble(NULL, "--backend", "unknown", "bench", "blocks", "--backend=tape", NULL);
+	expect_trouble(NULL, "--order", "unknown", "bench", "blocks", "--order=backward", NULL);
+	expect_trouble(NULL, "--block", "at least", "bench", "blocks", "--block=0", NULL);
+	expect_trouble(NULL, "--repeat", "1", "bench", "blocks", "--repeat=1", NULL);
+	run_command(&r, NULL, "bench", "blocks", "--dir=/no/such", NULL);
+	assert_int_equal(r.status, 2);
+	assert_non_null(strstr(r.err, "extmem bench blocks: cannot open '/no/such'"));
+	run_free(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,6 +313,7 @@ int main(void)
 		cmocka_unit_test(test_bad_options),
 		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, run_setup_group, NULL);
