@@ -28,6 +28,14 @@ EM_BEGIN_DECLS
 #define EM_SORT_STABLE 1u /**< Promise that equal records keep their order.  (Today they always do.) */
 #define EM_SORT_UNIQUE 2u /**< Of records that compare equal keep the first. */
 
+/** Are blocks of runs compressed, with LZ4, on their way to the scratch space? */
+enum {
+	EM_COMPRESS_AUTO = 0,   /**< Of records of any length those that become half as long or less, if the library was built with LZ4 and there
+	                             is memory for it; of records of one size none. */
+	EM_COMPRESS_NEVER = 1,
+	EM_COMPRESS_ALWAYS = 2  /**< All that become shorter at all: the least scratch space.  EM_ERR_NOTSUP without LZ4. */
+};
+
 typedef struct em_sort_opts {
 	uint32_t size;          /**< sizeof(em_sort_opts); set by the initialiser. */
 	uint32_t flags;         /**< EM_SORT_... */
@@ -37,7 +45,7 @@ typedef struct em_sort_opts {
 	uint32_t fan_in;        /**< Most runs merged at a time, at least 2; 0: as many as fit. */
 	uint32_t read_buffers;  /**< Blocks for prefetching, beyond one per run; 0: chosen. */
 	uint32_t write_buffers; /**< Blocks for output, at least 2; 0: chosen. */
-	uint32_t reserved;      /**< 0 */
+	uint32_t compress;      /**< EM_COMPRESS_... */
 	em_progress_fn progress; /**< NULL: none. */
 	void *progress_user;
 	em_errinfo *errinfo;    /**< Filled when a call without an object fails; may be NULL. */
@@ -95,6 +103,8 @@ typedef struct em_sort_stats {
 	uint64_t peak_scratch_held; /**< Bytes that the file system had set aside for scratch at most: also what is reserved ahead, and
 	                             what is free and was not given back. */
 	uint64_t kept_records;  /**< Of the last run formed, when it stayed in memory beside the merge, otherwise 0. */
+	uint64_t packed_from;   /**< Bytes of blocks of runs that were compressed, ... */
+	uint64_t packed_to;     /**< ... and what they became. */
 } em_sort_stats;
 
 /**
@@ -106,6 +116,7 @@ typedef struct em_sort_stats {
  *   EM_OK
  *   EM_ERR_INVAL     an argument is NULL, a size is unknown, a forced value is illegal
  *   EM_ERR_MEMLIMIT  the memory is too small; info->memory_min and the detail name the least
+ *   EM_ERR_NOTSUP    compression was asked for, and the library was built without it
  */
 EM_API EM_NODISCARD em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_sort_opts *opts,
 					   em_sort_plan_info *info);
@@ -119,7 +130,7 @@ typedef struct em_sorter em_sorter;
  * The memory is taken at once.  One thread at a time.
  *
  * Returns: EM_OK, EM_ERR_INVAL, EM_ERR_MEMLIMIT (the detail names the least that would do),
- * EM_ERR_NOMEM, EM_ERR_THREAD, EM_ERR_FORK.
+ * EM_ERR_NOMEM, EM_ERR_THREAD, EM_ERR_FORK, EM_ERR_NOTSUP (opts->compress).
  */
 EM_API EM_NODISCARD em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order,
 					     const em_sort_opts *opts);

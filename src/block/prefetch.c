@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "base/error.h"
 #include "base/memory.h"
+#include "block/packer.h"
 
 struct emi_seq {
 	emi_hint next;          /* the block to be requested next */
@@ -110,7 +112,7 @@ static em_status request(emi_prefetch *p, uint32_t h, em_errinfo *err)
 }
 
 em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32_t k, uint32_t extra,
-			    size_t block_bytes, emi_hint_fn fn, void *arg, emi_io_stats *io, uint64_t scramble,
+			    size_t block_bytes, int packs, emi_hint_fn fn, void *arg, emi_io_stats *io, uint64_t scramble,
 			    em_errinfo *err)
 {
 	em_status st = EM_OK;
@@ -126,6 +128,7 @@ em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32
 	p->scramble = scramble;
 	p->k = k;
 	p->nbuffers = k + extra;
+	p->spares = packs != 0;
 	p->buffers = emi_alloc_array(ctx, p->nbuffers, sizeof *p->buffers, err);
 	if (p->buffers != NULL)
 		p->seq = emi_alloc_array(ctx, k, sizeof *p->seq, err);
@@ -135,11 +138,13 @@ em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32
 		st = err->status;
 		goto out;
 	}
-	p->arena = emi_buffer_alloc_array(ctx, p->nbuffers, block_bytes, err);
+	p->arena = emi_buffer_alloc_array(ctx, p->nbuffers + p->spares, block_bytes, err);
 	if (p->arena == NULL) {
 		st = err->status;
 		goto out;
 	}
+	if (packs)
+		p->spare = p->arena + p->nbuffers * block_bytes;
 	for (i = 0; i < p->nbuffers; i++) {
 		p->buffers[i].buf = p->arena + i * block_bytes;
 		p->buffers[i].next = p->free;
@@ -171,7 +176,7 @@ void emi_prefetch_close(emi_prefetch *p)
 			emi_wait(&p->buffers[i].rq, NULL);
 	}
 	if (p->arena != NULL)
-		emi_buffer_free_array(p->ctx, p->arena, p->nbuffers, p->block_bytes);
+		emi_buffer_free_array(p->ctx, p->arena, p->nbuffers + p->spares, p->block_bytes);
 	if (p->heap != NULL)
 		emi_free_array(p->ctx, p->heap, p->k, sizeof *p->heap);
 	if (p->seq != NULL)
@@ -219,6 +224,20 @@ em_status emi_prefetch_next(emi_prefetch *p, uint32_t seq, emi_fetched **out, em
 		s->last = NULL;
 	(*out)->next = NULL;
 	s->held++;
+	return EM_OK;
+}
+
+em_status emi_prefetch_unpack(emi_prefetch *p, emi_fetched *f, em_errinfo *err)
+{
+	char *packed = f->buf;
+
+	if (f->hint.packed == 0)
+		return EM_OK;
+	if (p->spare == NULL || !emi_unpack(packed, f->hint.packed, p->spare, f->hint.data))
+		return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: block at %llu",
+				(unsigned long long)f->hint.bid.offset);
+	f->buf = p->spare;
+	p->spare = packed;
 	return EM_OK;
 }
 

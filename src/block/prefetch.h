@@ -19,6 +19,7 @@ typedef struct emi_hint {
 	emi_bid bid;
 	size_t bytes;           /* to be read, whole pages */
 	size_t data;            /* of them mean something; the consumer's */
+	size_t packed;          /* or `data' was packed to so many (packer.h); 0: it was not */
 } emi_hint;
 
 /* The next block of a sequence.  EM_OK, EM_END, or a failure.  May read. */
@@ -45,6 +46,8 @@ typedef struct emi_prefetch {
 	uint32_t nbuffers;
 	emi_fetched *buffers;
 	char *arena;            /* their memory, side by side: huge pages are for what is large */
+	uint32_t spares;        /* buffers beside these, ... */
+	char *spare;            /* ... for unpacking; NULL: there is none */
 	emi_fetched *free;
 	uint32_t nfree;
 	uint32_t bare;          /* sequences with blocks left that have no buffer at all */
@@ -55,9 +58,9 @@ typedef struct emi_prefetch {
 	uint64_t missed;        /* blocks that had to be read on demand */
 } emi_prefetch;
 
-/* k sequences, k + extra buffers of block_bytes.  scramble is 0. */
+/* k sequences, k + extra buffers of block_bytes, and one more if blocks may be packed.  scramble is 0. */
 em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32_t k, uint32_t extra,
-			    size_t block_bytes, emi_hint_fn fn, void *arg, emi_io_stats *io, uint64_t scramble,
+			    size_t block_bytes, int packs, emi_hint_fn fn, void *arg, emi_io_stats *io, uint64_t scramble,
 			    em_errinfo *err);
 void emi_prefetch_close(emi_prefetch *p);
 
@@ -70,6 +73,9 @@ int emi_prefetch_starved(const emi_prefetch *p, uint32_t seq);
 /* The request of the next block of a sequence, to wait for; *out is NULL at the end of the sequence.  The
  * buffer is the consumer's until it brings it back. */
 em_status emi_prefetch_next(emi_prefetch *p, uint32_t seq, emi_fetched **out, em_errinfo *err);
+
+/* Its request is done: unpack what was read, if it was packed.  EM_OK, EM_ERR_CORRUPT. */
+em_status emi_prefetch_unpack(emi_prefetch *p, emi_fetched *f, em_errinfo *err);
 
 /* Its request is done and the data was used: the buffer comes back. */
 void emi_prefetch_return(emi_prefetch *p, emi_fetched *f);

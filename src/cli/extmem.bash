@@ -59,6 +59,9 @@ _extmem()
 	-n | --count)
 		[[ $command == top || $command == shuffle ]] && return
 		;;
+	--scratch-compress)
+		opts='auto never always'
+		;;
 	-k | --key | -t | --field-separator | --header | --skip | -S | --buffer-size | --record-size | --records | --seed | --parallel | \
 		--min-count | --max-count | --batch-size | --run-size | --block-size | --scratch-max | \
 		--n | --k | --block | --element | --repeat)
@@ -85,7 +88,7 @@ _extmem()
 		--reverse --stable --unique --zero-terminated --header= --csv'
 	# What sorts has these, too.
 	local sorting="$lines --files0-from= --record-size= --output= --buffer-size= --temporary-directory= --parallel= --batch-size=
-		--run-size= --block-size= --direct= --backend= --isa= --scratch-max= --stats --interval= --progress --no-progress --verbose
+		--run-size= --block-size= --direct= --backend= --isa= --scratch-compress= --scratch-max= --stats --interval= --progress --no-progress --verbose
 		--help --version"
 	case $command in
 	sort)

@@ -51,7 +51,7 @@ static int take_text(sort_options *so, const option_reader *r, int c, const char
 	case OPT_CHECK:
 		return take_check(so, c, arg);
 	case OPT_COMPRESS_PROGRAM:
-		message(so->command, "--compress-program=%s is not supported: scratch is not compressed", arg);
+		message(so->command, "--compress-program=%s is not supported: see --scratch-compress", arg);
 		return -1;
 	case OPT_DEBUG:
 		so->debug = 1;

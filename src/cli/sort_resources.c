@@ -19,6 +19,7 @@ enum {
 	OPT_BATCH_SIZE,
 	OPT_RUN_SIZE,
 	OPT_BLOCK_SIZE,
+	OPT_COMPRESS,
 	OPT_DIRECT,
 	OPT_BACKEND,
 	OPT_ISA,
@@ -38,6 +39,7 @@ const struct option resource_long_options[] = {
 const struct option resource_own_long_options[] = {
 	{ "run-size", required_argument, NULL, OPT_RUN_SIZE },
 	{ "block-size", required_argument, NULL, OPT_BLOCK_SIZE },
+	{ "scratch-compress", required_argument, NULL, OPT_COMPRESS },
 	{ "direct", required_argument, NULL, OPT_DIRECT },
 	{ "backend", required_argument, NULL, OPT_BACKEND },
 	{ "isa", required_argument, NULL, OPT_ISA },
@@ -57,6 +59,13 @@ static int take_direct(sort_options *so, const char *text)
 		return -1;
 	so->ctx.direct = value[i];
 	return 0;
+}
+
+static int take_compress(sort_options *so, const char *text)
+{
+	static const char *const word[] = { "auto", "never", "always" };
+
+	return option_word(so->command, "--scratch-compress", text, word, 3, &so->sort.compress);
 }
 
 static int take_stats(sort_options *so, const char *text)
@@ -81,6 +90,8 @@ static int take_common(sort_options *so, int c, const char *arg)
 		return option_number(cmd, "--run-size", arg, 0, UINT64_MAX, &so->sort.run_records);
 	case OPT_BLOCK_SIZE:
 		return option_size(cmd, "--block-size", arg, 0, UINT64_MAX, &so->sort.block_bytes);
+	case OPT_COMPRESS:
+		return take_compress(so, arg);
 	case OPT_DIRECT:
 		return take_direct(so, arg);
 	case OPT_BACKEND:

@@ -55,10 +55,10 @@ static void print_json(FILE *to, const em_sort_stats *st, double seconds, double
 		", \"ios_read\": %" PRIu64 ", \"ios_written\": %" PRIu64 ", \"io_wait\": %.6f, \"runs\": %" PRIu64
 		", \"passes\": %" PRIu32 ", \"fan_in\": %" PRIu32 ", \"block_size\": %" PRIu64 ", \"threads\": %" PRIu32
 		", \"peak_memory\": %" PRIu64 ", \"peak_scratch\": %" PRIu64 ", \"peak_scratch_held\": %" PRIu64
-		", \"kept_records\": %" PRIu64 ", \"phases\": [",
+		", \"kept_records\": %" PRIu64 ", \"packed_from\": %" PRIu64 ", \"packed_to\": %" PRIu64 ", \"phases\": [",
 		seconds, cpu_seconds, sum.bytes_read, sum.bytes_written, sum.ios_read, sum.ios_written, sum.io_wait,
 		st->runs, st->passes, st->fan_in, st->block_bytes, st->threads, st->peak_memory, st->peak_scratch,
-		st->peak_scratch_held, st->kept_records);
+		st->peak_scratch_held, st->kept_records, st->packed_from, st->packed_to);
 	for (i = 0; i < EM_PHASES; i++) {
 		const em_phase_stats *p = &st->phase[i];
 
@@ -101,6 +101,9 @@ static void print_text(FILE *to, const em_sort_stats *st, double seconds, double
 		fprintf(to, "%" PRIu64 " runs of up to %" PRIu64 " records, %" PRIu32 " passes, fan-in %" PRIu32
 			", blocks of %s",
 			st->runs, st->run_records, st->passes, st->fan_in, size_format_exact(st->block_bytes, a));
+	if (st->packed_from != 0)
+		fprintf(to, ", %s of them compressed to %s", size_format((double)st->packed_from, a),
+			size_format((double)st->packed_to, b));
 	if (st->kept_records != 0)
 		fprintf(to, ", %" PRIu64 " records kept in memory", st->kept_records);
 	fprintf(to, "; %" PRIu32 " thread%s\n", st->threads, st->threads == 1 ? "" : "s");

@@ -279,7 +279,7 @@ static em_status lend_block(void *arg, emi_outblock *block, em_errinfo *err)
 
 em_status emi_engine_pull_begin(emi_engine *e, void *records, uint64_t n, em_errinfo *err)
 {
-	static const emi_dest lend = { lend_block, NULL, NULL, 1, 0 };
+	static const emi_dest lend = { lend_block, NULL, NULL, 1, 0, NULL };
 	emi_job *job = &e->job;
 	const void *elems;
 	em_status st;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/workers.h"
+#include "block/packer.h"
 #include "sort/plan_vary.h"
 #include "stream/records.h"
 
@@ -23,8 +24,10 @@ static em_status check_opts(const em_sort_opts *o, em_errinfo *err)
 {
 	if ((o->flags & ~(EM_SORT_STABLE | EM_SORT_UNIQUE)) != 0)
 		return emi_fail(err, EM_ERR_INVAL, "unknown flags 0x%x of a sort", (unsigned)o->flags);
-	if (o->reserved != 0)
-		return emi_fail(err, EM_ERR_INVAL, "reserved field of the sort's options is not 0");
+	if (o->compress > EM_COMPRESS_ALWAYS)
+		return emi_fail(err, EM_ERR_INVAL, "unknown way %u to compress runs", (unsigned)o->compress);
+	if (o->compress == EM_COMPRESS_ALWAYS && !emi_packer_supported())
+		return emi_fail(err, EM_ERR_NOTSUP, "runs cannot be compressed: the library was built without LZ4");
 	return EM_OK;
 }
 
@@ -99,6 +102,15 @@ uint64_t emi_job_memory(const emi_job *job)
 	return job->opts.memory != 0 && job->opts.memory < left ? job->opts.memory : left;
 }
 
+/* Are runs compressed?  For records of one size, which take less of the processor than of the disk only on fast disks, the caller must
+ * ask for it. */
+static int packs(const emi_job *job)
+{
+	if (job->opts.compress == EM_COMPRESS_ALWAYS)
+		return 2;
+	return job->opts.compress == EM_COMPRESS_AUTO && emi_order_vary(job->order) != NULL && emi_packer_supported();
+}
+
 /* What a plan for so much memory is made from. */
 static void plan_input(emi_job *job, const emi_needs *needs, uint64_t memory, int thrifty)
 {
@@ -115,6 +127,7 @@ static void plan_input(emi_job *job, const emi_needs *needs, uint64_t memory, in
 	in->threads = emi_order_is_cmp(job->order) ? 1 : em_ctx_threads(job->ctx);
 	in->pushed = needs->pushed;
 	in->codec = job->codec;
+	in->packs = packs(job);
 	in->mixes = emi_codec_in_place(job->codec) &&
 		    (job->own != NULL ? job->own->mix != NULL : job->kern->mix != NULL && job->tie.fn == NULL);
 	in->run_records = job->opts.run_records;
@@ -259,6 +272,8 @@ void emi_job_stats(const emi_job *job, em_sort_stats *stats)
 	full.peak_scratch = job->scratch != NULL ? emi_disk_peak(job->scratch) : job->peak_scratch;
 	full.peak_scratch_held = job->scratch != NULL ? emi_disk_held_peak(job->scratch) : 0;
 	full.kept_records = job->kept_records;
+	full.packed_from = job->packed_from;
+	full.packed_to = job->packed_to;
 	for (i = 0; i < EM_PHASES; i++)
 		full.phase[i] = now.stats[i];
 	memcpy(stats, &full, size < sizeof full ? size : sizeof full);

@@ -47,6 +47,8 @@ typedef struct emi_job {
 	uint32_t passes;
 	uint32_t widest_merge;
 	uint64_t peak_scratch;
+	uint64_t packed_from;   /* bytes of blocks of runs that were packed, ... */
+	uint64_t packed_to;     /* ... and what they became */
 	int gives;              /* space of the scratch disk goes back as blocks are freed */
 	em_format format;       /* any length: how records stand in files ... */
 	uint64_t out_extra;     /* ... and what each takes there beside its own bytes */

@@ -54,7 +54,7 @@ em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint
 	st = emi_run_reader_open(&m->reader, job, runs, k, block_bytes, err);
 	if (st == EM_OK)
 		st = emi_prefetch_open(&m->fetch, job->ctx, job->scratch, k, job->plan.read_buffers, block_bytes,
-				       emi_run_hint, &m->reader, &job->io, job->mispredict, err);
+				       job->plan.packers != 0, emi_run_hint, &m->reader, &job->io, job->mispredict, err);
 	if (st == EM_OK)
 		st = emi_prefetch_advance(&m->fetch, err);
 	m->reach = m->target / m->k;
@@ -129,6 +129,9 @@ static em_status need_input(emi_merger *m, uint32_t i, em_errinfo *err)
 		return st;
 	emi_block_free(m->job->scratch, in->block->hint.bid, in->block->hint.bytes);
 	in->behind--;
+	st = emi_prefetch_unpack(&m->fetch, in->block, err);
+	if (st != EM_OK)
+		return st;
 	return m->cutter->begin(m->job, in, err);
 }
 

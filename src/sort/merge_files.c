@@ -223,7 +223,7 @@ static size_t lead_sink(void *arg, uint64_t position)
 /* All runs are there. */
 static em_status merge_runs(merging *m, em_errinfo *err)
 {
-	const emi_dest dest = { put_sink, lead_sink, m, 0, varied(m) };
+	const emi_dest dest = { put_sink, lead_sink, m, 0, varied(m), NULL };
 	emi_job *job = &m->e.job;
 	em_status st = emi_engine_reduce(&m->e, err);
 

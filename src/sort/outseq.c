@@ -31,13 +31,18 @@ em_status emi_outseq_init(emi_outseq *q, emi_job *job, uint32_t nring, size_t bl
 		goto out;
 	}
 	q->nring = nring;
-	q->arena = emi_buffer_alloc_array(job->ctx, nring, q->buffer_bytes, err);
+	st = emi_packer_init(&q->packer, job->ctx, job->plan.packers, q->buffer_bytes, job->opts.compress == EM_COMPRESS_ALWAYS, err);
+	if (st != EM_OK)
+		goto out;
+	q->arena = emi_buffer_alloc_array(job->ctx, nring + q->packer.n, q->buffer_bytes, err);
 	if (q->arena == NULL) {
 		st = err->status;
 		goto out;
 	}
 	for (i = 0; i < nring; i++)
 		q->ring[i].buf.base = q->arena + i * q->buffer_bytes;
+	for (; i < nring + q->packer.n; i++)
+		emi_packer_give(&q->packer, q->arena + i * q->buffer_bytes);
 out:
 	if (st != EM_OK)
 		emi_outseq_free(q);
@@ -67,7 +72,8 @@ void emi_outseq_free(emi_outseq *q)
 		drop_large(q, &q->ring[i]);
 	}
 	if (q->arena != NULL)
-		emi_buffer_free_array(q->job->ctx, q->arena, q->nring, q->buffer_bytes);
+		emi_buffer_free_array(q->job->ctx, q->arena, q->nring + q->packer.n, q->buffer_bytes);
+	emi_packer_free(&q->packer);
 	if (q->ring != NULL)
 		emi_free_array(q->job->ctx, q->ring, q->nring, sizeof *q->ring);
 	pthread_cond_destroy(&q->changed);
@@ -231,18 +237,25 @@ static void put_locked(emi_outseq *q)
 	}
 }
 
+/* All of a block is there. */
+static void complete(emi_outseq *q, emi_outblock *b)
+{
+	b->packed = 0;
+	if (q->dest.sealed != NULL)
+		q->dest.sealed(q->dest.arg, q, b);
+	pthread_mutex_lock(&q->lock);
+	b->state = EMI_OUT_FULL;
+	put_locked(q);
+	pthread_cond_broadcast(&q->changed);
+	pthread_mutex_unlock(&q->lock);
+}
+
 void emi_outseq_filled(emi_outseq *q, uint64_t pos, size_t n)
 {
 	emi_outblock *b = &q->ring[(pos / q->cap) % q->nring];
 
-	pthread_mutex_lock(&q->lock);
-	b->filled += n;
-	if (b->filled == b->records) {
-		b->state = EMI_OUT_FULL;
-		put_locked(q);
-		pthread_cond_broadcast(&q->changed);
-	}
-	pthread_mutex_unlock(&q->lock);
+	if (__atomic_add_fetch(&b->filled, n, __ATOMIC_ACQ_REL) == b->records)
+		complete(q, b);
 }
 
 int emi_outseq_reserve(emi_outseq *q, uint64_t share, uint64_t blocks, uint64_t bytes, uint64_t *first, uint64_t *position)
@@ -340,12 +353,8 @@ void emi_outseq_full(emi_outseq *q, uint64_t index, size_t records)
 {
 	emi_outblock *b = &q->ring[index % q->nring];
 
-	pthread_mutex_lock(&q->lock);
 	b->records = records;
-	b->state = EMI_OUT_FULL;
-	put_locked(q);
-	pthread_cond_broadcast(&q->changed);
-	pthread_mutex_unlock(&q->lock);
+	complete(q, b);
 }
 
 int emi_outseq_room(emi_outseq *q, uint64_t i)

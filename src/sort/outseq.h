@@ -21,6 +21,7 @@
 
 #include <pthread.h>
 
+#include "block/packer.h"
 #include "sort/job.h"
 #include "stream/sink.h"
 
@@ -29,6 +30,9 @@ typedef struct emi_outblock {
 	uint64_t index;         /* which block of the sequence it holds */
 	size_t records;         /* that it is going to hold */
 	size_t filled;          /* that are there */
+	uint64_t key;           /* the destination's, as the next: the smallest */
+	uint64_t frames;        /* bytes of records or frames, ... */
+	size_t packed;          /* bytes that buf.len were packed to; 0: as they are */
 	int state;
 	int clean;              /* the buffer holds nothing but zeroes and what was put in it */
 	uint64_t turn;          /* any length: the block that may have this buffer next */
@@ -38,7 +42,9 @@ typedef struct emi_outblock {
 
 enum { EMI_OUT_FREE, EMI_OUT_ACQUIRING, EMI_OUT_FILLING, EMI_OUT_FULL, EMI_OUT_PUT };
 
-/* Where blocks go.  All are called under the sequence's lock, in order. */
+struct emi_outseq;
+
+/* Where blocks go.  But for `sealed' all are called under the sequence's lock, in order. */
 typedef struct emi_dest {
 	/* Take a block; its request says when the buffer may be used again.  If `lends' is set the
 	 * block stays EMI_OUT_PUT until emi_outseq_release(). */
@@ -48,6 +54,8 @@ typedef struct emi_dest {
 	void *arg;
 	int lends;
 	int text;               /* any length: blocks hold output bytes, not frames */
+	/* A block is complete: called by the thread that completed it, without the lock, in any order.  NULL: nothing is to be done. */
+	void (*sealed)(void *arg, struct emi_outseq *q, emi_outblock *block);
 } emi_dest;
 
 typedef struct emi_outseq {
@@ -57,7 +65,8 @@ typedef struct emi_outseq {
 	pthread_cond_t changed;
 	emi_outblock *ring;
 	uint32_t nring;
-	char *arena;            /* their buffers, side by side */
+	char *arena;            /* their buffers, and the spare ones for packing, side by side */
+	emi_packer packer;
 	size_t cap;             /* records per block */
 	size_t buffer_bytes;    /* of each buffer */
 	uint64_t total;         /* records in the sequence */

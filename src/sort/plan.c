@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "block/packer.h"
 #include "sort/run.h"
 #include "stream/source.h"
 
@@ -75,6 +76,7 @@ static uint64_t fixed_cost(const emi_plan *p, const emi_plan_input *in)
 
 	return FIXED_BYTES + (uint64_t)p->threads * p->hot_bytes + p->threads * THREAD_BYTES + in->files_bytes +
 	       ((uint64_t)p->write_buffers + in->spare_blocks) * (p->block_bytes + 2u * EMI_PAGE) +
+	       p->packers * (p->block_bytes + EMI_PAGE) + emi_packer_memory(p->packers) +
 	       (p->max_runs != 0 ? in->scratch_bytes : 0) + p->max_runs * sizeof(emi_run) + bitmap +
 	       p->areas * (uint64_t)EMI_SOURCE_SLACK;
 }
@@ -94,7 +96,7 @@ static uint64_t run_cost(const emi_plan *p, const emi_plan_input *in)
 
 static uint64_t merge_cost(const emi_plan *p, const emi_plan_input *in, uint64_t k)
 {
-	return fixed_cost(p, in) + k * run_cost(p, in) + (uint64_t)p->read_buffers * read_bytes(p, in) +
+	return fixed_cost(p, in) + k * run_cost(p, in) + (uint64_t)(p->read_buffers + (p->packers != 0)) * read_bytes(p, in) +
 	       p->tasks * (MAX_WINDOW * (uint64_t)in->codec->elem_bytes + p->mix_bytes);
 }
 
@@ -255,6 +257,8 @@ static int fits_with(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes
 		p->hot_bytes = HOT_BYTES;
 	if (caches)
 		p->mix_bytes = mix_bytes(p, in);
+	if (in->packs == 2 || (in->packs == 1 && caches && p->threads * p->block_bytes <= p->memory / HOT_SHARE))
+		p->packers = p->threads;
 	if (!plan_runs(p, in))
 		return 0;
 	if (p->runs == 0)

@@ -18,6 +18,7 @@ typedef struct emi_plan_input {
 	uint64_t memory;        /* bytes */
 	uint32_t threads;
 	int pushed;             /* records are pushed: one input area, not two */
+	int packs;              /* blocks of runs are packed: 1: if there is memory for it, 2: in any case; 0: not */
 	int mixes;              /* slices of what is merged are mixed if there is memory for it */
 	const emi_codec *codec;
 	uint64_t run_records;   /* forced, or 0; likewise the rest */
@@ -48,6 +49,7 @@ typedef struct emi_plan {
 	uint32_t tasks;         /* merge tasks in flight */
 	size_t window;          /* elements per conversion window of a merge; 0: none is needed */
 	size_t hot_bytes;       /* scratch of each thread for sorting buckets in its cache; 0: none */
+	uint32_t packers;       /* spare buffers for packing blocks of runs; 0: these are not packed */
 	size_t mix_bytes;       /* memory of each merge task for mixing; 0: it does not */
 	uint32_t areas;         /* input areas: 2 when reading overlaps sorting */
 	uint32_t elem_arrays;   /* arrays of elements beside the areas: 1 when sorted in place of the records, else 2 */

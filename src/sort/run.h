@@ -13,19 +13,21 @@
 #include "block/disk.h"
 
 #define EMI_DIR_BYTES 4096u
-#define EMI_DIR_ENTRIES 170u
+#define EMI_DIR_ENTRIES 127u
 #define EMI_DIR_END UINT64_MAX
 
 typedef struct emi_dir_entry {
 	uint64_t key;           /* element key of the block's first record */
 	uint64_t offset;        /* of the block on its disk */
 	uint64_t bytes;         /* of data in it */
+	uint64_t packed;        /* what these were packed to (block/packer.h); 0: they were not */
 } emi_dir_entry;
 
 typedef struct emi_dir_page {
 	uint64_t next;          /* offset of the next page, or EMI_DIR_END */
 	uint32_t count;
 	uint32_t reserved;
+	uint64_t padding[2];
 	emi_dir_entry entry[EMI_DIR_ENTRIES];
 } emi_dir_page;
 

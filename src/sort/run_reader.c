@@ -111,7 +111,7 @@ em_status emi_run_hint(void *arg, uint32_t seq, emi_hint *hint, em_errinfo *err)
 			return st;
 	}
 	entry = &c->page->entry[c->entry];
-	if (entry->bytes == 0 || entry->bytes > r->block_bytes)
+	if (entry->bytes == 0 || entry->bytes > r->block_bytes || entry->packed >= entry->bytes)
 		return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: directory page at %llu",
 				(unsigned long long)c->at);
 	hint->key = entry->key;
@@ -119,7 +119,8 @@ em_status emi_run_hint(void *arg, uint32_t seq, emi_hint *hint, em_errinfo *err)
 	hint->bid.reserved = 0;
 	hint->bid.offset = entry->offset;
 	hint->data = (size_t)entry->bytes;
-	hint->bytes = (hint->data + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+	hint->packed = (size_t)entry->packed;
+	hint->bytes = ((hint->packed != 0 ? hint->packed : hint->data) + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 	c->entry++;
 	c->blocks--;
 	return EM_OK;

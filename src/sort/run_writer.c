@@ -67,7 +67,7 @@ static em_status turn_page(emi_run_writer *w, uint64_t next, em_errinfo *err)
 	return st;
 }
 
-static em_status add_entry(emi_run_writer *w, uint64_t key, emi_bid bid, size_t bytes, em_errinfo *err)
+static em_status add_entry(emi_run_writer *w, const emi_outblock *b, emi_bid bid, em_errinfo *err)
 {
 	emi_dir_page *page = w->page[w->cur];
 
@@ -82,9 +82,10 @@ static em_status add_entry(emi_run_writer *w, uint64_t key, emi_bid bid, size_t 
 		w->at = next;
 		page = w->page[w->cur];
 	}
-	page->entry[page->count].key = key;
+	page->entry[page->count].key = b->key;
 	page->entry[page->count].offset = bid.offset;
-	page->entry[page->count].bytes = bytes;
+	page->entry[page->count].bytes = b->buf.len;
+	page->entry[page->count].packed = b->packed;
 	page->count++;
 	return EM_OK;
 }
@@ -94,23 +95,39 @@ static const void *first_record(const emi_job *job, const char *block)
 	return emi_order_vary(job->order) != NULL ? (const void *)emi_block_first(block) : block;
 }
 
+/* Once a block is packed nobody can look at its records. */
+static void seal_block(void *arg, emi_outseq *q, emi_outblock *b)
+{
+	const emi_run_writer *w = arg;
+	const emi_job *job = w->job;
+
+	b->key = job->codec->key(job->order, first_record(job, b->buf.base));
+	b->frames = emi_order_vary(job->order) != NULL ? emi_block_frames(b->buf.base) : b->buf.len;
+	if (b->own == NULL)
+		b->packed = emi_packer_pack(&q->packer, &b->buf.base, b->buf.len);
+}
+
 static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
 {
 	emi_run_writer *w = arg;
 	emi_job *job = w->job;
-	size_t bytes = (b->buf.len + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+	const size_t data = b->packed != 0 ? b->packed : b->buf.len, bytes = (data + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 	emi_bid bid;
 	em_status st = emi_block_alloc(job->scratch, bytes, &bid, err);
 
 	if (st != EM_OK)
 		return st;
-	st = add_entry(w, job->codec->key(job->order, first_record(job, b->buf.base)), bid, b->buf.len, err);
+	st = add_entry(w, b, bid, err);
 	if (st != EM_OK)
 		return st;
 	emi_block_write(job->scratch, &b->buf.rq, b->buf.base, bytes, bid, &job->io);
 	w->run.blocks++;
 	w->records += b->records;
-	w->run.bytes += emi_order_vary(job->order) != NULL ? emi_block_frames(b->buf.base) : b->buf.len;
+	w->run.bytes += b->frames;
+	if (b->packed != 0) {
+		job->packed_from += b->buf.len;
+		job->packed_to += b->packed;
+	}
 	if (b->buf.len > w->run.longest)
 		w->run.longest = b->buf.len;
 	return EM_OK;
@@ -118,7 +135,7 @@ static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
 
 emi_dest emi_run_dest(emi_run_writer *w)
 {
-	emi_dest d = { put_block, NULL, w, 0, 0 };
+	emi_dest d = { put_block, NULL, w, 0, 0, seal_block };
 
 	return d;
 }

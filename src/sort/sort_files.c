@@ -128,7 +128,7 @@ static em_status pull_all(file_sort *f, void *records, uint64_t n, em_errinfo *e
 /* All records are in one area: sort them to the output. */
 static em_status sort_in_memory(file_sort *f, int i, em_errinfo *err)
 {
-	emi_dest dest = { put_sink, lead_sink, f, 0, 0 };
+	emi_dest dest = { put_sink, lead_sink, f, 0, 0, NULL };
 	uint64_t n = f->fill[i].records;
 	em_status st;
 
@@ -143,7 +143,7 @@ static em_status sort_in_memory(file_sort *f, int i, em_errinfo *err)
 
 static em_status merge_runs(file_sort *f, em_errinfo *err)
 {
-	emi_dest dest = { put_sink, lead_sink, f, 0, 0 };
+	emi_dest dest = { put_sink, lead_sink, f, 0, 0, NULL };
 	em_status st;
 
 	free_areas(f);

@@ -83,7 +83,7 @@ static void free_input(vary_sort *f)
 /* All records are in the pool, or it and the runs. */
 static em_status put_out(vary_sort *f, em_errinfo *err)
 {
-	const emi_dest dest = { put_sink, lead_sink, f, 0, 1 };
+	const emi_dest dest = { put_sink, lead_sink, f, 0, 1, NULL };
 	emi_engine *e = &f->e;
 	em_status st = EM_OK;
 

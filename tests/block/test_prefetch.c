@@ -144,7 +144,7 @@ static void open_fetch(bench *b, emi_prefetch *p, uint32_t extra, uint64_t scram
 
 	memset(&err, 0, sizeof(err));
 	rewind_bench(b);
-	if (emi_prefetch_open(p, b->ctx, b->disk, b->k, extra, BLOCK, hint, b, &b->io, scramble, &err) != EM_OK)
+	if (emi_prefetch_open(p, b->ctx, b->disk, b->k, extra, BLOCK, 0, hint, b, &b->io, scramble, &err) != EM_OK)
 		fail_msg("%s", err.text);
 	assert_int_equal(emi_prefetch_advance(p, &err), EM_OK);
 }
@@ -347,7 +347,7 @@ static void test_failing_hint(void **state)
 		bench_open(&b, 4);
 		b.fail_after = n;
 		memset(&err, 0, sizeof(err));
-		st = emi_prefetch_open(&p, b.ctx, b.disk, b.k, 2, BLOCK, hint, &b, &b.io, 0, &err);
+		st = emi_prefetch_open(&p, b.ctx, b.disk, b.k, 2, BLOCK, 0, hint, &b, &b.io, 0, &err);
 		if (n <= 4)
 			assert_int_equal(st, EM_ERR_CORRUPT);
 		if (st == EM_OK) {
@@ -432,7 +432,7 @@ static void test_out_of_memory(void **state)
 		memset(&err, 0, sizeof(err));
 		rewind_bench(&b);
 		b.mem.fail_at = b.mem.calls + n;
-		st = emi_prefetch_open(&p, b.ctx, b.disk, b.k, 3, BLOCK, hint, &b, &b.io, 0, &err);
+		st = emi_prefetch_open(&p, b.ctx, b.disk, b.k, 3, BLOCK, 0, hint, &b, &b.io, 0, &err);
 		b.mem.fail_at = 0;
 		if (st == EM_OK)
 			emi_prefetch_close(&p);

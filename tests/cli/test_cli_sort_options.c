@@ -185,7 +185,7 @@ static const char reads_as_disorder[] = "exit status 1 would be read as disorder
 static const char no_random[] = "random order is not supported";
 static const char memory_holds[] = "-S is kept to, and not raised";
 static const char more_units[] = "units of --block-size are taken, too";
-static const char no_compression[] = "scratch is not compressed";
+static const char no_compression[] = "--scratch-compress";
 static const char list_order[] = "the options are listed in another order";
 
 static const exception exceptions[] = {
@@ -206,8 +206,8 @@ static const exception exceptions[] = {
 	{ "$SORT -S 64MB in", 0, "", more_units },
 	{ "$SORT -S 64MiB in", 0, "", more_units },
 	{ "$SORT -S 50000kB in", 0, "", more_units },
-	{ "$SORT --compress-program=cat in", 2, "scratch is not compressed", no_compression },
-	{ "$SORT --com=cat in", 2, "scratch is not compressed", no_compression },
+	{ "$SORT --compress-program=cat in", 2, "--scratch-compress", no_compression },
+	{ "$SORT --com=cat in", 2, "--scratch-compress", no_compression },
 	{ "$SORT -T '' in", 2, "-T: the name is empty", "it would be found out only after hours" },
 	{ "$SORT -T . -T /tmp in", 0, "-T /tmp is not used: all scratch goes to .", "there is one directory for scratch" },
 	{ "$SORT --batch-size=99999999999 in", 2, "--batch-size argument '99999999999' too large",

@@ -429,7 +429,7 @@ static void test_illegal(void **state)
 	opts.flags = 8;
 	assert_illegal(&p, &opts, "flags");
 	opts = none;
-	opts.reserved = 1;
+	opts.compress = EM_COMPRESS_ALWAYS + 1;
 	assert_illegal(&p, &opts, "reserved");
 	/* The smallest and largest that are legal. */
 	opts = none;

@@ -359,9 +359,9 @@ static void test_bad_options(void **state)
 	b.opts.flags = 64;
 	assert_refused(&b, EM_ERR_INVAL, 1, "flags");
 	b.opts.flags = 0;
-	b.opts.reserved = 1;
+	b.opts.compress = EM_COMPRESS_ALWAYS + 1;
 	assert_refused(&b, EM_ERR_INVAL, 1, "reserved");
-	b.opts.reserved = 0;
+	b.opts.compress = EM_COMPRESS_AUTO;
 	/* No format is lines. */
 	opts = b.opts;
 	opts.format = NULL;

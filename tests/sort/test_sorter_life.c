@@ -124,9 +124,9 @@ static void test_arguments(void **state)
 	assert_int_equal(em_sorter_open(&s, l.ctx, l.order, &l.opts), EM_ERR_INVAL);
 	assert_int_equal(err.status, EM_ERR_INVAL);
 	l.opts.flags = 0;
-	l.opts.reserved = 1;
+	l.opts.compress = EM_COMPRESS_ALWAYS + 1;
 	assert_int_equal(em_sorter_open(&s, l.ctx, l.order, &l.opts), EM_ERR_INVAL);
-	l.opts.reserved = 0;
+	l.opts.compress = EM_COMPRESS_AUTO;
 	l.opts.size = 3;
 	assert_int_equal(em_sorter_open(&s, l.ctx, l.order, &l.opts), EM_ERR_INVAL);
 	l.opts.size = sizeof(l.opts);
