@@ -20,6 +20,8 @@
 #define LARGE_BUCKET 32768u     /* elements; fewer are not worth being partitioned again */
 #define BUCKETS_PER_THREAD 8u   /* a bucket should not be more than this part of a thread's work */
 #define MOST_ROUNDS 40u         /* of partitioning */
+#define LINE 64u                /* of a cache */
+#define MOST_LINES 4u           /* of a record asked for beside the first */
 #define SAMPLE 16u              /* strings that tell what those of a bucket may have in common */
 
 /* Elements [lo, lo + n) that come behind those of the buckets before, in order once they are sorted. */
@@ -84,13 +86,24 @@ static void load_deeper(void *arg, uint64_t i, size_t n)
 		note_common(s, emi_load_common(s->v, s->loading, s->loading + (size_t)i, n, s->known, s->depth, NULL));
 }
 
+/* A frame whose head has come is going to be copied: ask for what follows. */
+static void ask_for_rest(const unsigned char *frame, size_t bytes)
+{
+	size_t at;
+
+	for (at = LINE; at < bytes && at <= MOST_LINES * LINE; at += LINE)
+		__builtin_prefetch(frame + at);
+}
+
 /* What a record takes in a block. */
 static uint64_t size_of(const forming *s, const emi_pair *e)
 {
 	const unsigned char *frame = frame_at(e);
 	const emi_frame f = emi_frame_get(s->v, frame);
+	const size_t bytes = (size_t)(emi_frame_end(&f) - frame);
 
-	return s->q->dest.text ? f.bytes + s->job->out_extra : (uint64_t)(emi_frame_end(&f) - frame);
+	ask_for_rest(frame, bytes);
+	return s->q->dest.text ? f.bytes + s->job->out_extra : bytes;
 }
 
 /* The end of the block that begins with element i, and its bytes: as many as fit, at least one. */

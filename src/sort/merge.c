@@ -198,19 +198,33 @@ static uint64_t cut_all(const emi_merger *m, size_t s, struct emi_merge_task *t)
 	return m->q->dest.text ? t->out : t->bytes;
 }
 
+/* The reach that would have cut nearly a block, if what is cut grows with it; at most twice or half of what it was. */
+static size_t better_reach(const emi_merger *m, uint64_t size)
+{
+	const double fit = (double)m->target * 15 / 16 / (double)size, most = (double)m->job->plan.block_bytes;
+	const double reach = (double)m->reach * (fit > 2 ? 2 : fit < 0.5 ? 0.5 : fit);
+
+	return (size_t)(reach < most ? reach : most);
+}
+
 /*
  * Find the next task: about a block of records, and never more, but for a single record that is larger.  Mixed keys give nearly k * s
- * bytes; where one run is far before the others, as in sorted or equal input, only s.  So the reach adapts: it is halved until the cut
- * is small enough, and doubled for the next one when it was much too small.
+ * bytes; where one run is far before the others, as in sorted or equal input, only s.  So the reach adapts: it shrinks until the cut
+ * is small enough, and the next one begins with what would have been right for this one.
  */
 static uint64_t find_task(emi_merger *m, struct emi_merge_task *t)
 {
 	uint64_t size;
 
-	while ((size = cut_all(m, m->reach, t)) > m->target && m->reach != 0)
-		m->reach = m->reach / 2 >= m->least ? m->reach / 2 : 0;
-	if (size < m->target / 2 && m->reach < m->job->plan.block_bytes)
-		m->reach = m->reach != 0 ? m->reach * 2 : m->least;
+	while ((size = cut_all(m, m->reach, t)) > m->target && m->reach != 0) {
+		const size_t reach = better_reach(m, size);
+
+		m->reach = reach >= m->least ? reach : 0;
+	}
+	if (m->reach == 0)
+		m->reach = size < m->target / 2 ? m->least : 0;
+	else if (size != 0)
+		m->reach = better_reach(m, size) > m->least ? better_reach(m, size) : m->least;
 	return size;
 }
 
