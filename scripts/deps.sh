@@ -4,7 +4,7 @@
 # Needs root or sudo only if something is missing.
 set -eu
 
-build="autoconf automake libtool make gcc libc6-dev pkg-config libaio-dev"
+build="autoconf automake libtool make gcc libc6-dev pkg-config libaio-dev liblz4-dev"
 check="$build g++ libcmocka-dev locales"
 bench="$build g++ libstxxl-dev liburing-dev fio"
 # gcc-12-multilib and not gcc-multilib, which conflicts with the cross compiler.

@@ -272,7 +272,7 @@ static em_status reserve(emi_disk *d, uint64_t bytes, em_errinfo *err)
 	for (;;) {
 		em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
 
-		status = emi_file_reserve(d->file, d->reserved, end + step - d->reserved, &own);
+		status = emi_file_set_aside(d->file, d->reserved, end + step - d->reserved, &own);
 		if (status == EM_OK) {
 			d->reserved = end + step;
 			if (emi_done(&d->rq))

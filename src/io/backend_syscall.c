@@ -32,13 +32,10 @@
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <linux/magic.h>
-#include <sys/vfs.h>
-#endif
 
 #include "base/memory.h"
 #include "io/backend.h"
+#include "io/memory_fs.h"
 
 /* What one call moves at most: the limit of Linux, and well within ssize_t. */
 #define MOST ((size_t)1 << 30)
@@ -83,20 +80,6 @@ static int page_can_be_read(int fd)
 	return n >= 0 || (errno != EINVAL && errno != EOPNOTSUPP);
 }
 
-/* There is no way past the page cache where files are in nothing else; newer kernels pretend, and then make asynchronous transfers within
- * their submission. */
-static int is_memory(int fd)
-{
-#ifdef __linux__
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
-#else
-	(void)fd;
-	return 0;
-#endif
-}
-
 /* Switch direct transfers on; NULL, or why not. */
 static const char *go_direct(int fd)
 {
@@ -105,7 +88,7 @@ static const char *go_direct(int fd)
 
 	if (fstat(fd, &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)))
 		return "it is neither a regular file nor a block device";
-	if (S_ISREG(st.st_mode) && is_memory(fd))
+	if (S_ISREG(st.st_mode) && emi_on_memory_fs(fd))
 		return "the file system is in memory";
 	flags = fcntl(fd, F_GETFL);
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_DIRECT) != 0)

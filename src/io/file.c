@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/backend.h"
+#include "io/memory_fs.h"
 #include "io/queue.h"
 
 static uint32_t backend_flags(unsigned flags)
@@ -257,6 +258,13 @@ em_status emi_file_reserve(em_file *f, uint64_t offset, uint64_t bytes, em_errin
 	if (e == 0 || e == EOPNOTSUPP || e == ENOTSUP || e == ENOSYS)
 		return EM_OK;
 	return emi_fail_io(err, EM_OK, e, "reserve", f->path, offset, bytes);
+}
+
+em_status emi_file_set_aside(em_file *f, uint64_t offset, uint64_t bytes, em_errinfo *err)
+{
+	const int fd = emi_file_fd(f);
+
+	return fd >= 0 && emi_memory_fs_has(fd, bytes) ? emi_ctx_check(f->ctx, err) : emi_file_reserve(f, offset, bytes, err);
 }
 
 int emi_file_discards(const em_file *f)

@@ -116,6 +116,10 @@ em_status emi_file_resize(em_file *f, uint64_t size, em_errinfo *err);
  * it does nothing and returns EM_OK.  EM_ERR_NOSPACE, EM_ERR_IO. */
 em_status emi_file_reserve(em_file *f, uint64_t offset, uint64_t bytes, em_errinfo *err);
 
+/* The same for what is going to be written, to know early that there is no room: but not in memory that has plenty (memory_fs.h), where that would
+ * take as long as the writing. */
+em_status emi_file_set_aside(em_file *f, uint64_t offset, uint64_t bytes, em_errinfo *err);
+
 /* Have what was written so far reach the device. */
 em_status emi_file_sync(em_file *f, em_errinfo *err);
 

@@ -143,7 +143,7 @@ em_status emi_sink_open(emi_sink **out, em_ctx *ctx, const char *path, uint64_t 
 		if ((st = open_file(s, err)) != EM_OK)
 			goto out;
 		if (bytes > 0)
-			st = emi_file_reserve(s->file, 0, bytes, err);
+			st = emi_file_set_aside(s->file, 0, bytes, err);
 	}
 out:
 	if (st == EM_OK)
@@ -158,7 +158,7 @@ em_status emi_sink_expect(emi_sink *s, uint64_t bytes, uint64_t step, int (*make
 	if (s->file == NULL || bytes == 0)
 		return EM_OK;
 	if (step == 0)
-		return emi_file_reserve(s->file, 0, bytes, err);
+		return emi_file_set_aside(s->file, 0, bytes, err);
 	s->expected = bytes;
 	s->step = step;
 	s->make_room = make_room;
@@ -197,7 +197,7 @@ static em_status reserve_to(emi_sink *s, uint64_t end, em_errinfo *err)
 	em_status st;
 
 	memset(err, 0, sizeof *err);
-	st = emi_file_reserve(s->file, s->reserved, end - s->reserved, err);
+	st = emi_file_set_aside(s->file, s->reserved, end - s->reserved, err);
 	if (st == EM_OK)
 		s->reserved = end;
 	return st;

@@ -63,6 +63,7 @@ static em_status hint(void *arg, uint32_t seq, emi_hint *h, em_errinfo *err)
 	h->key = b->block[seq][i].key;
 	h->bid = b->block[seq][i].bid;
 	h->bytes = BLOCK;
+	h->packed = 0;
 	b->hinted[seq]++;
 	return EM_OK;
 }
@@ -331,6 +332,33 @@ static void test_holding(void **state)
 	assert_true(starved > 0);
 }
 
+/* What does not unpack to what it was is damage, and so is a packed block where none should be. */
+static void test_unpack(void **state)
+{
+	int packs;
+
+	(void)state;
+	for (packs = 0; packs < 2; packs++) {
+		emi_fetched *f;
+		em_errinfo err;
+		emi_prefetch p;
+		bench b;
+
+		bench_open_of(&b, 1, 2);
+		memset(&err, 0, sizeof(err));
+		assert_int_equal(emi_prefetch_open(&p, b.ctx, b.disk, 1, 1, BLOCK, packs, hint, &b, &b.io, 0, &err), EM_OK);
+		f = take(&b, &p, 0);
+		f->hint.data = BLOCK;
+		assert_int_equal(emi_prefetch_unpack(&p, f, &err), EM_OK);
+		f->hint.packed = 100;
+		assert_int_equal(emi_prefetch_unpack(&p, f, &err), EM_ERR_CORRUPT);
+		assert_non_null(strstr(err.text, "damaged"));
+		give_back(&p, f);
+		emi_prefetch_close(&p);
+		bench_close(&b);
+	}
+}
+
 /* A hint that cannot be had is told at once, wherever it is asked for. */
 static void test_failing_hint(void **state)
 {
@@ -452,6 +480,7 @@ int main(void)
 		cmocka_unit_test(test_buffers),
 		cmocka_unit_test(test_wrong_hints),
 		cmocka_unit_test(test_holding),
+		cmocka_unit_test(test_unpack),
 		cmocka_unit_test(test_failing_hint),
 		cmocka_unit_test(test_failing_read),
 		cmocka_unit_test(test_out_of_memory),

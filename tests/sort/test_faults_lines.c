@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "block/packer.h"
 #include "sort/fault_sweep.h"
 #include "sort/lines_model.h"
 #include "sort/sort_model.h"
@@ -59,7 +60,7 @@ static em_status push(em_sorter *s, const fault_sort *sort)
 	return st;
 }
 
-static void sweep(const char *backend, int32_t direct, int pushed, uint32_t flags)
+static void sweep(const char *backend, int32_t direct, int pushed, uint32_t flags, uint32_t compress)
 {
 	const em_sort_opts none = EM_SORT_OPTS_INIT;
 	const em_ctx_opts ctx_opts = sort_ctx_opts();
@@ -94,7 +95,8 @@ static void sweep(const char *backend, int32_t direct, int pushed, uint32_t flag
 	sort.memory = 6u << 20;
 	sort.opts = none;
 	sort.opts.flags = flags;
-	sort.opts.block_bytes = 4096;
+	sort.opts.compress = compress;
+	sort.opts.block_bytes = compress == EM_COMPRESS_NEVER ? 4096 : 16384;
 	sort.opts.run_records = RUN;
 	sort.opts.fan_in = 2;
 	sort.runs = N / RUN;
@@ -119,37 +121,54 @@ static void sweep(const char *backend, int32_t direct, int pushed, uint32_t flag
 static void test_syscall_files(void **state)
 {
 	(void)state;
-	sweep("syscall", EM_DIRECT_OFF, 0, 0);
+	sweep("syscall", EM_DIRECT_OFF, 0, 0, EM_COMPRESS_NEVER);
 }
 
 static void test_libaio_files(void **state)
 {
 	(void)state;
-	sweep("libaio", EM_DIRECT_TRY, 0, 0);
+	sweep("libaio", EM_DIRECT_TRY, 0, 0, EM_COMPRESS_NEVER);
 }
 
 static void test_unique_files(void **state)
 {
 	(void)state;
-	sweep("syscall", EM_DIRECT_OFF, 0, EM_SORT_UNIQUE);
+	sweep("syscall", EM_DIRECT_OFF, 0, EM_SORT_UNIQUE, EM_COMPRESS_NEVER);
 }
 
 static void test_syscall_sorter(void **state)
 {
 	(void)state;
-	sweep("syscall", EM_DIRECT_OFF, 1, 0);
+	sweep("syscall", EM_DIRECT_OFF, 1, 0, EM_COMPRESS_NEVER);
 }
 
 static void test_libaio_sorter(void **state)
 {
 	(void)state;
-	sweep("libaio", EM_DIRECT_TRY, 1, 0);
+	sweep("libaio", EM_DIRECT_TRY, 1, 0, EM_COMPRESS_NEVER);
 }
 
 static void test_unique_sorter(void **state)
 {
 	(void)state;
-	sweep("memory", EM_DIRECT_OFF, 1, EM_SORT_UNIQUE);
+	sweep("memory", EM_DIRECT_OFF, 1, EM_SORT_UNIQUE, EM_COMPRESS_NEVER);
+}
+
+static uint32_t compressed(void)
+{
+	return emi_packer_supported() ? EM_COMPRESS_ALWAYS : EM_COMPRESS_AUTO;
+}
+
+static void test_compressed_files(void **state)
+{
+	(void)state;
+	sweep("syscall", EM_DIRECT_OFF, 0, 0, compressed());
+}
+
+static void test_compressed_sorter(void **state)
+{
+	(void)state;
+	sweep("memory", EM_DIRECT_OFF, 1, 0, compressed());
 }
 
 int main(void)
@@ -158,6 +177,7 @@ int main(void)
 		cmocka_unit_test(test_syscall_files),  cmocka_unit_test(test_libaio_files),
 		cmocka_unit_test(test_unique_files),   cmocka_unit_test(test_syscall_sorter),
 		cmocka_unit_test(test_libaio_sorter),  cmocka_unit_test(test_unique_sorter),
+		cmocka_unit_test(test_compressed_files), cmocka_unit_test(test_compressed_sorter),
 	};
 
 	return cmocka_run_group_tests_name("faults in sorting lines", tests, NULL, NULL);

@@ -87,7 +87,7 @@ static void bench_close(bench *b)
 static void check_records(bench *b, const unsigned char *records, uint64_t n, size_t off)
 {
 	const size_t cap = BLOCK / b->shape.bytes;
-	const emi_dest dest = { put, NULL, b, 0, 0 };
+	const emi_dest dest = { put, NULL, b, 0, 0, NULL };
 	unsigned char *expected;
 	char *at = b->area + EMI_PAGE + off;
 	const void *elems;
@@ -247,7 +247,7 @@ static void test_failing_sequence(void **state)
 	for (threads = 1; threads <= 4; threads++) {
 		for (at = 1; at < 140; at += 37) {
 			uint64_t left = at;
-			const emi_dest dest = { refuse, NULL, &left, 0, 0 };
+			const emi_dest dest = { refuse, NULL, &left, 0, 0, NULL };
 			unsigned char *records;
 			em_errinfo err;
 			bench b;

@@ -107,7 +107,7 @@ static em_status put(void *arg, emi_outblock *block, em_errinfo *err)
 /* Merge what there is to a destination, or pull it; *missed: blocks that were not expected so soon. */
 static em_status merge(bench *b, int pull, uint64_t *missed, em_errinfo *err)
 {
-	const emi_dest dest = { put, NULL, b, 0, 0 };
+	const emi_dest dest = { put, NULL, b, 0, 0, NULL };
 	const em_batch *batch;
 	em_status st;
 

@@ -430,7 +430,7 @@ static void test_illegal(void **state)
 	assert_illegal(&p, &opts, "flags");
 	opts = none;
 	opts.compress = EM_COMPRESS_ALWAYS + 1;
-	assert_illegal(&p, &opts, "reserved");
+	assert_illegal(&p, &opts, "compress");
 	/* The smallest and largest that are legal. */
 	opts = none;
 	opts.block_bytes = 8192;

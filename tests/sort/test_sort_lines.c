@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "block/packer.h"
 #include "sort/lines_bench.h"
 
 static const char *const backends[] = { "memory", "syscall", "libaio", "io_uring", "stdio", "mmap" };
@@ -62,16 +63,17 @@ static void random_case(uint64_t i)
 	b.opts.write_buffers = test_below(&b.rng, 2) ? 0 : 2 + (uint32_t)test_below(&b.rng, 4);
 	b.opts.flags = test_below(&b.rng, 3) == 0 ? EM_SORT_UNIQUE : test_below(&b.rng, 2) ? EM_SORT_STABLE : 0;
 	b.opts.header = test_below(&b.rng, 3) == 0 ? test_below(&b.rng, 6) : 0;
+	b.opts.compress = (uint32_t)test_below(&b.rng, emi_packer_supported() ? 3 : 2);
 	backend = backends[test_below(&b.rng, 6)];
 	threads = 1 + (uint32_t)test_below(&b.rng, 4);
 	memory = (uint64_t)(8 << test_below(&b.rng, 4)) * MIB;
 	bench_make_inputs(&b, pattern, n, files, 5000);
 	snprintf(b.what, sizeof(b.what),
-		 "case %u: %u records of pattern %d, order %d, format %d, unique %d, header %u, runs of %u, blocks of %u, fan-in %u, %u "
-		 "threads, %s, %u MiB",
+		 "case %u: %u records of pattern %d, order %d, format %d, unique %d, header %u, runs of %u, blocks of %u, fan-in %u, "
+		 "compress %u, %u threads, %s, %u MiB",
 		 (unsigned)i, (unsigned)n, pattern, b.which, (int)(i % LINES_FORMATS), b.opts.flags == EM_SORT_UNIQUE,
 		 (unsigned)b.opts.header, (unsigned)b.opts.run_records, (unsigned)b.opts.block_bytes, (unsigned)b.opts.fan_in,
-		 (unsigned)threads, backend, (unsigned)(memory / MIB));
+		 (unsigned)b.opts.compress, (unsigned)threads, backend, (unsigned)(memory / MIB));
 	bench_enter_with(&b, backend, threads, memory);
 	bench_run_ok(&b, files);
 	assert_int_equal(b.stats.threads, threads);
@@ -513,6 +515,48 @@ static void test_empty_records(void **state)
 	}
 }
 
+/* Runs of lines that have much in common are compressed, those of others are not, unless that is asked for or not wanted. */
+static void test_compress(void **state)
+{
+	static const struct {
+		int pattern;
+		uint32_t compress;
+		int packs;
+	} cases[] = {
+		{ LINES_EQUAL, EM_COMPRESS_AUTO, 1 },     { LINES_ALIKE, EM_COMPRESS_AUTO, 1 },
+		{ LINES_EQUAL, EM_COMPRESS_NEVER, 0 },    { LINES_ALIKE, EM_COMPRESS_NEVER, 0 },
+		{ LINES_EQUAL, EM_COMPRESS_ALWAYS, 1 },   { LINES_ALIKE, EM_COMPRESS_ALWAYS, 1 },
+		{ LINES_GARBAGE, EM_COMPRESS_NEVER, 0 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const int packs = cases[i].packs && emi_packer_supported();
+		bench b;
+
+		bench_open(&b, i, 0, 0);
+		b.opts.run_records = 1000;
+		b.opts.block_bytes = 65536;
+		b.opts.fan_in = 2;
+		b.opts.compress = cases[i].compress;
+		snprintf(b.what, sizeof(b.what), "pattern %d, compress %u", cases[i].pattern, (unsigned)cases[i].compress);
+		bench_make_inputs(&b, cases[i].pattern, 5000, 1, 300);
+		bench_enter_with(&b, "memory", 2, 64 * MIB);
+		if (cases[i].compress == EM_COMPRESS_ALWAYS && !packs) {
+			assert_int_equal(bench_run(&b, 1, b.out), EM_ERR_NOTSUP);
+			assert_non_null(strstr(b.err.text, "LZ4"));
+		} else {
+			bench_run_ok(&b, 1);
+			assert_true(packs ? b.stats.packed_from != 0 : b.stats.packed_from == 0);
+			assert_true(b.stats.packed_to < b.stats.packed_from || !packs);
+			if (packs && cases[i].compress == EM_COMPRESS_AUTO)
+				assert_true(b.stats.packed_to <= b.stats.packed_from / 2);
+		}
+		bench_close(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -528,6 +572,7 @@ int main(void)
 		cmocka_unit_test(test_least),
 		cmocka_unit_test(test_any_memory),
 		cmocka_unit_test(test_empty_records),
+		cmocka_unit_test(test_compress),
 	};
 
 	return cmocka_run_group_tests_name("sort_lines", tests, NULL, NULL);

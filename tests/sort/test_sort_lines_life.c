@@ -360,7 +360,7 @@ static void test_bad_options(void **state)
 	assert_refused(&b, EM_ERR_INVAL, 1, "flags");
 	b.opts.flags = 0;
 	b.opts.compress = EM_COMPRESS_ALWAYS + 1;
-	assert_refused(&b, EM_ERR_INVAL, 1, "reserved");
+	assert_refused(&b, EM_ERR_INVAL, 1, "compress");
 	b.opts.compress = EM_COMPRESS_AUTO;
 	/* No format is lines. */
 	opts = b.opts;

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "block/packer.h"
 #include "sort/sort_model.h"
 
 #define BLOCK 4096u
@@ -137,6 +138,8 @@ static void test_random_options(void **state)
 		f.opts.read_buffers = (uint32_t)test_below(&rng, 6);
 		f.opts.write_buffers = test_below(&rng, 2) ? 0 : 2 + (uint32_t)test_below(&rng, 4);
 		f.opts.flags = test_below(&rng, 3) == 0 ? EM_SORT_UNIQUE : EM_SORT_STABLE;
+		if (emi_packer_supported() && test_below(&rng, 2))
+			f.opts.compress = EM_COMPRESS_ALWAYS;
 		check(&f, &rng, (sort_pattern)test_below(&rng, SORT_PATTERNS), test_below(&rng, most), NULL);
 		fixture_close(&f);
 	}
