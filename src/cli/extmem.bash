@@ -63,7 +63,7 @@ _extmem()
 		opts='auto never always'
 		;;
 	-k | --key | -t | --field-separator | --header | --skip | -S | --buffer-size | --record-size | --records | --seed | --parallel | \
-		--min-count | --max-count | --batch-size | --run-size | --block-size | --scratch-max | \
+		--min-count | --max-count | --batch-size | --run-size | --block-size | --read-buffers | --write-buffers | --scratch-max | \
 		--n | --k | --block | --element | --repeat)
 		return
 		;;
@@ -88,7 +88,7 @@ _extmem()
 		--reverse --stable --unique --zero-terminated --header= --csv'
 	# What sorts has these, too.
 	local sorting="$lines --files0-from= --record-size= --output= --buffer-size= --temporary-directory= --parallel= --batch-size=
-		--run-size= --block-size= --direct= --backend= --isa= --scratch-compress= --scratch-max= --stats --interval= --progress --no-progress --verbose
+		--run-size= --block-size= --read-buffers= --write-buffers= --direct= --backend= --isa= --scratch-compress= --scratch-max= --stats --interval= --progress --no-progress --verbose
 		--help --version"
 	case $command in
 	sort)

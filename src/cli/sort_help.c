@@ -51,6 +51,8 @@ static const char help[] =
 	"      --batch-size=N       merge at most N runs at a time\n"
 	"      --run-size=N         records per run\n"
 	"      --block-size=SIZE    bytes per block of scratch\n"
+	"      --read-buffers=N     blocks to read ahead beyond one for each run\n"
+	"      --write-buffers=N    blocks for output, at least 2\n"
 	"      --scratch-compress=auto|never|always\n"
 	"                           compress scratch with LZ4: lines that become half as long (default),\n"
 	"                           nothing, or everything that becomes shorter\n"

@@ -19,6 +19,8 @@ enum {
 	OPT_BATCH_SIZE,
 	OPT_RUN_SIZE,
 	OPT_BLOCK_SIZE,
+	OPT_READ_BUFFERS,
+	OPT_WRITE_BUFFERS,
 	OPT_COMPRESS,
 	OPT_DIRECT,
 	OPT_BACKEND,
@@ -39,6 +41,8 @@ const struct option resource_long_options[] = {
 const struct option resource_own_long_options[] = {
 	{ "run-size", required_argument, NULL, OPT_RUN_SIZE },
 	{ "block-size", required_argument, NULL, OPT_BLOCK_SIZE },
+	{ "read-buffers", required_argument, NULL, OPT_READ_BUFFERS },
+	{ "write-buffers", required_argument, NULL, OPT_WRITE_BUFFERS },
 	{ "scratch-compress", required_argument, NULL, OPT_COMPRESS },
 	{ "direct", required_argument, NULL, OPT_DIRECT },
 	{ "backend", required_argument, NULL, OPT_BACKEND },
@@ -80,6 +84,17 @@ static int take_stats(sort_options *so, const char *text)
 	return 0;
 }
 
+/* What is read as a number into a field of 32 bits. */
+static int take_u32(const char *command, const char *option, const char *text, uint32_t *out)
+{
+	uint64_t v;
+
+	if (option_number(command, option, text, 0, UINT32_MAX, &v))
+		return -1;
+	*out = (uint32_t)v;
+	return 0;
+}
+
 /* Those that lines and records have in common: 1 when c is none of them. */
 static int take_common(sort_options *so, int c, const char *arg)
 {
@@ -90,6 +105,10 @@ static int take_common(sort_options *so, int c, const char *arg)
 		return option_number(cmd, "--run-size", arg, 0, UINT64_MAX, &so->sort.run_records);
 	case OPT_BLOCK_SIZE:
 		return option_size(cmd, "--block-size", arg, 0, UINT64_MAX, &so->sort.block_bytes);
+	case OPT_READ_BUFFERS:
+		return take_u32(cmd, "--read-buffers", arg, &so->sort.read_buffers);
+	case OPT_WRITE_BUFFERS:
+		return take_u32(cmd, "--write-buffers", arg, &so->sort.write_buffers);
 	case OPT_COMPRESS:
 		return take_compress(so, arg);
 	case OPT_DIRECT:
@@ -109,17 +128,6 @@ static int take_common(sort_options *so, int c, const char *arg)
 	default:
 		return 1;
 	}
-}
-
-/* What is read as a number into a field of 32 bits. */
-static int take_u32(const char *command, const char *option, const char *text, uint32_t *out)
-{
-	uint64_t v;
-
-	if (option_number(command, option, text, 0, UINT32_MAX, &v))
-		return -1;
-	*out = (uint32_t)v;
-	return 0;
 }
 
 /* Other sort programs use several directories. */

@@ -125,6 +125,12 @@ static void add_random_options(arguments *a, test_rng *rng, size_t n, size_t siz
 		add(a, "--block-size=%u", (unsigned)((size + 4095) / 4096 * 4096 * (1 + test_below(rng, 2))));
 		if (test_below(rng, 2))
 			add(a, "--batch-size=%u", 2 + (unsigned)test_below(rng, 4));
+		if (test_below(rng, 3) == 0)
+			add(a, "--read-buffers=%u", (unsigned)test_below(rng, 5));
+		if (test_below(rng, 3) == 0)
+			add(a, "--write-buffers=%u", 2 + (unsigned)test_below(rng, 5));
+		if (test_below(rng, 3) == 0)
+			add(a, "--scratch-compress=%s", test_below(rng, 2) ? "auto" : "never");
 	}
 	if (test_below(rng, 4) == 0)
 		add(a, "--backend=%s", backend[test_below(rng, 3)]);
