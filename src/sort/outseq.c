@@ -254,7 +254,10 @@ void emi_outseq_filled(emi_outseq *q, uint64_t pos, size_t n)
 {
 	emi_outblock *b = &q->ring[(pos / q->cap) % q->nring];
 
-	if (__atomic_add_fetch(&b->filled, n, __ATOMIC_ACQ_REL) == b->records)
+	/* Once all are there, the block may be another's. */
+	const size_t records = b->records;
+
+	if (__atomic_add_fetch(&b->filled, n, __ATOMIC_ACQ_REL) == records)
 		complete(q, b);
 }
 
