@@ -130,6 +130,7 @@ typedef struct user {
 	pthread_mutex_t lock;
 	pthread_cond_t change;
 	unsigned called;
+	int failed;             /* a request that told its function */
 } user;
 
 static void called(em_request *rq, void *arg)
@@ -137,7 +138,7 @@ static void called(em_request *rq, void *arg)
 	user *u = arg;
 
 	pthread_mutex_lock(&u->lock);
-	u->wrong |= em_request_status(rq) != EM_OK;
+	u->failed |= em_request_status(rq) != EM_OK;
 	u->called++;
 	pthread_cond_signal(&u->change);
 	pthread_mutex_unlock(&u->lock);
@@ -149,7 +150,7 @@ static void await_calls(user *u, unsigned n)
 	pthread_mutex_lock(&u->lock);
 	while (u->called < n)
 		pthread_cond_wait(&u->change, &u->lock);
-	u->wrong |= u->called != n;
+	u->wrong |= u->called != n || u->failed;
 	u->called = 0;
 	pthread_mutex_unlock(&u->lock);
 }
