@@ -221,7 +221,7 @@ static emi_request *request_of(emi_range *r)
 /* Let rq go to the lists, or link it to one that it has to wait for. */
 static void admit(emi_queue *q, emi_request *rq)
 {
-	emi_request *b = rq->kind == EMI_DISCARD ? NULL : request_of(emi_overlap_find(rq->file->ranges, &rq->range));
+	emi_request *b = rq->kind == EMI_DISCARD ? NULL : request_of(emi_overlap_find(&rq->file->ranges, &rq->range));
 
 	rq->blocker = b;
 	if (b) {
@@ -390,7 +390,7 @@ int emi_queue_run_now(emi_request *rq)
 
 	pthread_mutex_lock(&q->lock);
 	rq->range.seq = q->seq + 1;
-	if (emi_overlap_find(f->ranges, &rq->range)) {
+	if (emi_overlap_find(&f->ranges, &rq->range)) {
 		pthread_mutex_unlock(&q->lock);
 		return 0;
 	}

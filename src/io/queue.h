@@ -105,7 +105,7 @@ struct em_file {
 	uint32_t pending;       /* requests that are not done */
 	int left;               /* closed by emi_file_leave() */
 	em_file *next_left;
-	emi_range *ranges;      /* of pending transfers */
+	emi_overlap ranges;     /* of pending transfers */
 	emi_meter meter;        /* under the queue's lock */
 	em_request *spare;      /* requests to be used again; under io_lock */
 	uint32_t spares;
