@@ -113,7 +113,6 @@ static void put(emi_overlap *o, emi_range *r)
 	r->listed = 0;
 	r->left = r->right = NULL;
 	o->root = add(o->root, r);
-	o->writes += r->write != 0;
 }
 
 static void put_on_list(emi_overlap *o, emi_range *r)
@@ -136,7 +135,6 @@ static void take_off_list(emi_overlap *o, emi_range *r)
 		o->list = r->right;
 }
 
-/* A write has come, which may have to wait for reads, and reads for it. */
 static void put_reads(emi_overlap *o)
 {
 	emi_range *r;
@@ -149,22 +147,18 @@ static void put_reads(emi_overlap *o)
 
 void emi_overlap_add(emi_overlap *o, emi_range *r)
 {
-	if (!r->write && o->writes == 0) {
+	if (r->write)
+		put(o, r);
+	else
 		put_on_list(o, r);
-		return;
-	}
-	put_reads(o);
-	put(o, r);
 }
 
 void emi_overlap_remove(emi_overlap *o, emi_range *r)
 {
-	if (r->listed) {
+	if (r->listed)
 		take_off_list(o, r);
-		return;
-	}
-	o->root = without(o->root, r);
-	o->writes -= r->write != 0;
+	else
+		o->root = without(o->root, r);
 }
 
 static int conflict(const emi_range *a, const emi_range *r)

@@ -3,8 +3,8 @@
  * overlap.h -- which pending transfers of a file touch the same bytes.
  *
  * Of two transfers of which one is a write, and which have bytes in common, the one submitted first has to be complete before the
- * other begins.  The ranges of all pending ones form a tree; a node is part of the transfer, so nothing is allocated.  Reads that came while there
- * was no write are only on a list, as they wait for nothing: many files are only read.  The next write takes them into the tree.
+ * other begins.  The ranges of all pending ones form a tree; a node is part of the transfer, so nothing is allocated.  Reads are only on a
+ * list at first, as it is writes that have to find them, and many files are only read; the next write that looks puts them into the tree.
  */
 #ifndef EMI_OVERLAP_H
 #define EMI_OVERLAP_H
@@ -26,8 +26,7 @@ typedef struct emi_range {
 /* Zeroed: empty. */
 typedef struct emi_overlap {
 	emi_range *root;
-	emi_range *list;        /* reads */
-	uint64_t writes;        /* in the tree */
+	emi_range *list;        /* reads that no write has looked for yet */
 } emi_overlap;
 
 void emi_overlap_add(emi_overlap *o, emi_range *r);
