@@ -207,14 +207,7 @@ em_status emi_file_sync(em_file *f, em_errinfo *err)
 
 void emi_file_stats(em_file *f, em_io_stats *stats)
 {
-	/* In a child the lock may be held by a thread that does not exist. */
-	const int forked = emi_ctx_forked(f->ctx);
-
-	if (!forked)
-		pthread_mutex_lock(&f->queue->lock);
-	emi_meter_read(&f->meter, emi_now_ns(), stats);
-	if (!forked)
-		pthread_mutex_unlock(&f->queue->lock);
+	emi_queue_read_meter(f->queue, &f->meter, stats);
 }
 
 uint64_t emi_file_memory(const em_ctx *ctx)

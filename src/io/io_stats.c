@@ -46,9 +46,7 @@ em_status em_ctx_disk_stats(em_ctx *ctx, uint32_t i, em_io_stats *stats, char *n
 	q = hold(ctx, i, name, bytes);
 	if (!q)
 		return EM_END;
-	pthread_mutex_lock(&q->lock);
-	emi_meter_read(&q->meter, emi_now_ns(), &all);
-	pthread_mutex_unlock(&q->lock);
-	emi_queue_part(q, 0);
+	emi_queue_read_meter(q, &q->meter, &all);
+	emi_queue_part(q, emi_ctx_forked(ctx));
 	return emi_io_stats_give(stats, &all);
 }

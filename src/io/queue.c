@@ -188,6 +188,18 @@ static void meter_end(emi_queue *q, const emi_request *rq, uint64_t now)
 	tally(&q->ctx->meter, rq, now);
 }
 
+void emi_queue_read_meter(emi_queue *q, const emi_meter *m, em_io_stats *stats)
+{
+	/* In a child the lock may be held by a thread that does not exist. */
+	const int forked = emi_ctx_forked(q->ctx);
+
+	if (!forked)
+		pthread_mutex_lock(&q->lock);
+	emi_meter_read(m, emi_now_ns(), stats);
+	if (!forked)
+		pthread_mutex_unlock(&q->lock);
+}
+
 static void count(const emi_request *rq)
 {
 	emi_io_stats *s = rq->stats;

@@ -181,6 +181,9 @@ void emi_queue_begin(emi_queue *q, emi_request *rq, uint64_t now);
 /* It is done: count it, call its function, let those go that it blocked, tell those who wait. */
 void emi_queue_complete(emi_queue *q, emi_request *rq);
 
+/* A snapshot of a meter that is under the queue's lock; called without it. */
+void emi_queue_read_meter(emi_queue *q, const emi_meter *m, em_io_stats *stats);
+
 /* Have what is on the lists done by somebody, at worst by the calling thread. */
 void emi_queue_kick(emi_queue *q);
 

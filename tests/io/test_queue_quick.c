@@ -34,6 +34,7 @@ typedef struct quick {
 	char data[SPACE];
 	unsigned slow;          /* 0: none */
 	unsigned transfers;     /* atomic */
+	int held;               /* giving space back takes until it is 0; atomic */
 } quick;
 
 static int quick_open(void *user, em_backend_open *how)
@@ -89,6 +90,18 @@ static int64_t quick_write(void *handle, const void *buf, size_t bytes, uint64_t
 	return (int64_t)bytes;
 }
 
+static int quick_discard(void *handle, uint64_t offset, uint64_t bytes)
+{
+	const struct timespec t = {0, 1000000};
+	quick *b = handle;
+
+	(void)offset;
+	(void)bytes;
+	while (__atomic_load_n(&b->held, __ATOMIC_ACQUIRE))
+		nanosleep(&t, NULL);
+	return 0;
+}
+
 static em_ctx *quick_ctx(quick *b, uint32_t threads, unsigned slow)
 {
 	io_setup setup = {0};
@@ -104,6 +117,7 @@ static em_ctx *quick_ctx(quick *b, uint32_t threads, unsigned slow)
 	b->be.set_size = quick_resize;
 	b->be.read = quick_read;
 	b->be.write = quick_write;
+	b->be.discard = quick_discard;
 	b->slow = slow;
 	setup.custom = &b->be;
 	setup.direct = EM_DIRECT_OFF;
@@ -263,6 +277,46 @@ static void test_all_ways_of_waiting(void **state)
 	users(&rng, 4, 100);
 }
 
+/* One who gives space back, which may take long, is not one who will make transfers soon. */
+static void test_chore(void **state)
+{
+	static quick b;
+	static char buf[UNIT];
+	const struct timespec t = {0, 20000000};
+	const emi_extent all = {0, SPACE};
+	em_ctx *ctx = quick_ctx(&b, 2, 0);
+	em_file *f = quick_file(ctx, 0);
+	em_request *rq;
+	emi_request discard;
+	unsigned i;
+	user u;
+
+	(void)state;
+	memset(&u, 0, sizeof u);
+	pthread_mutex_init(&u.lock, NULL);
+	pthread_cond_init(&u.change, NULL);
+	/* Until the queue is quick, and the workers are there. */
+	for (i = 0; i < 500; i++) {
+		assert_int_equal(em_file_read_async(f, buf, UNIT, 0, NULL, NULL, &rq), EM_OK);
+		assert_int_equal(em_request_wait(rq), EM_OK);
+		em_request_close(rq);
+	}
+	/* And all of them sleep, as they most likely do after that time. */
+	nanosleep(&t, NULL);
+	__atomic_store_n(&b.held, 1, __ATOMIC_RELEASE);
+	emi_discard(f, &discard, &all, 1);
+	assert_int_equal(em_file_read_async(f, buf, UNIT, 0, called, &u, NULL), EM_OK);
+	await_calls(&u, 1);
+	assert_false(emi_done(&discard));
+	__atomic_store_n(&b.held, 0, __ATOMIC_RELEASE);
+	assert_int_equal(emi_wait(&discard, NULL), EM_OK);
+	assert_false(u.wrong);
+	pthread_mutex_destroy(&u.lock);
+	pthread_cond_destroy(&u.change);
+	em_file_close(f);
+	em_ctx_close(ctx);
+}
+
 /* Closed while a worker naps, or just wakes up. */
 static void test_close(void **state)
 {
@@ -382,6 +436,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_ways_of_waiting),
+		cmocka_unit_test(test_chore),
 		cmocka_unit_test(test_close),
 		cmocka_unit_test(test_statistics),
 	};
