@@ -13,11 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "base/workers.h"
 
 /* An option struct that claims to be this much larger than ours is not newer but uninitialised. */
@@ -52,7 +52,7 @@ void emi_ctx_unref(em_ctx *ctx)
 
 int emi_ctx_forked(const em_ctx *ctx)
 {
-	return ctx->pid != (int64_t)getpid();
+	return ctx->pid != emi_process_id();
 }
 
 em_status emi_ctx_check(const em_ctx *ctx, em_errinfo *err)

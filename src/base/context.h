@@ -47,7 +47,7 @@ struct em_ctx {
 	uint32_t scratch_users;
 
 	/* input and output, see io/queue.h */
-	pthread_mutex_t io_lock; /* guards the rest; taken last of all locks */
+	pthread_mutex_t io_lock; /* guards the rest, but for what is atomic; taken last of all locks */
 	pthread_cond_t io_done; /* something that is watched is done */
 	uint32_t io_watchers;   /* threads that wait for any of several requests; atomic */
 	struct emi_queue *queues; /* of the disks that files are open on */

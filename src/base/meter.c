@@ -21,43 +21,46 @@ uint64_t emi_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static void add(const emi_meter *m, uint64_t *to, uint64_t n)
+{
+	if (m->shared)
+		__atomic_fetch_add(to, n, __ATOMIC_RELAXED);
+	else
+		*to += n;
+}
+
+static void submit_shared(emi_meter *m)
+{
+	const uint32_t queue = __atomic_add_fetch(&m->queue, 1, __ATOMIC_RELAXED);
+	uint32_t most = __atomic_load_n(&m->queue_most, __ATOMIC_RELAXED);
+
+	while (queue > most &&
+	       !__atomic_compare_exchange_n(&m->queue_most, &most, queue, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		continue;
+}
+
 void emi_meter_submit(emi_meter *m)
 {
-	if (++m->queue > m->queue_most)
+	if (m->shared)
+		submit_shared(m);
+	else if (++m->queue > m->queue_most)
 		m->queue_most = m->queue;
 }
 
 void emi_meter_leave(emi_meter *m)
 {
-	m->queue--;
+	if (m->shared)
+		__atomic_fetch_sub(&m->queue, 1, __ATOMIC_RELAXED);
+	else
+		m->queue--;
 }
 
-static void enter(emi_meter *m, int which, uint64_t now)
+void emi_meter_done(emi_meter *m, int write, uint64_t bytes, uint64_t ns)
 {
-	if (m->active[which]++ == 0)
-		m->since[which] = now;
-}
-
-static void leave(emi_meter *m, int which, uint64_t now)
-{
-	if (--m->active[which] == 0)
-		m->busy_ns[which] += now - m->since[which];
-}
-
-void emi_meter_begin(emi_meter *m, int write, uint64_t now)
-{
-	enter(m, write, now);
-	enter(m, EMI_METER_BOTH, now);
-}
-
-void emi_meter_end(emi_meter *m, int write, uint64_t bytes, uint64_t begun, uint64_t now)
-{
-	m->requests[write]++;
-	m->bytes[write] += bytes;
-	m->serial_ns[write] += now - begun;
-	leave(m, write, now);
-	leave(m, EMI_METER_BOTH, now);
-	m->queue--;
+	add(m, &m->requests[write], 1);
+	add(m, &m->bytes[write], bytes);
+	add(m, &m->serial_ns[write], ns);
+	emi_meter_leave(m);
 }
 
 void emi_meter_wait(emi_meter *m, int write, uint64_t ns)
@@ -65,35 +68,69 @@ void emi_meter_wait(emi_meter *m, int write, uint64_t ns)
 	__atomic_fetch_add(&m->wait_ns[write], ns, __ATOMIC_RELAXED);
 }
 
-void emi_meter_back(emi_meter *m, int write, uint64_t now)
+unsigned emi_meter_kinds(int write)
 {
-	leave(m, write, now);
-	leave(m, EMI_METER_BOTH, now);
+	return 1u << write | 1u << EMI_METER_BOTH;
+}
+
+unsigned emi_meter_enter(emi_meter *m, unsigned kinds, uint64_t now)
+{
+	unsigned k, first = 0;
+
+	for (k = 0; k < EMI_METERED; k++)
+		if ((kinds >> k & 1) && m->active[k]++ == 0) {
+			m->since[k] = now;
+			first |= 1u << k;
+		}
+	return first;
+}
+
+/* Nanoseconds between two looks at the clock; those of different threads may come in another order than they were made. */
+static uint64_t between(uint64_t from, uint64_t to)
+{
+	return to > from ? to - from : 0;
+}
+
+unsigned emi_meter_exit(emi_meter *m, unsigned kinds, uint64_t now)
+{
+	unsigned k, last = 0;
+
+	for (k = 0; k < EMI_METERED; k++)
+		if ((kinds >> k & 1) && --m->active[k] == 0) {
+			m->busy_ns[k] += between(m->since[k], now);
+			last |= 1u << k;
+		}
+	return last;
+}
+
+static uint64_t get(const uint64_t *from)
+{
+	return __atomic_load_n(from, __ATOMIC_RELAXED);
 }
 
 static double busy(const emi_meter *m, int which, uint64_t now)
 {
-	return (double)(m->busy_ns[which] + (m->active[which] ? now - m->since[which] : 0)) * 1e-9;
+	return (double)(m->busy_ns[which] + (m->active[which] ? between(m->since[which], now) : 0)) * 1e-9;
 }
 
 static double waited(const emi_meter *m, int which)
 {
-	return (double)__atomic_load_n(&m->wait_ns[which], __ATOMIC_RELAXED) * 1e-9;
+	return (double)get(&m->wait_ns[which]) * 1e-9;
 }
 
 void emi_meter_read(const emi_meter *m, uint64_t now, em_io_stats *stats)
 {
 	memset(stats, 0, sizeof *stats);
 	stats->size = sizeof *stats;
-	stats->queue = m->queue;
-	stats->queue_most = m->queue_most;
+	stats->queue = __atomic_load_n(&m->queue, __ATOMIC_RELAXED);
+	stats->queue_most = __atomic_load_n(&m->queue_most, __ATOMIC_RELAXED);
 	stats->time = (double)now * 1e-9;
-	stats->reads = m->requests[EMI_METER_READ];
-	stats->writes = m->requests[EMI_METER_WRITE];
-	stats->bytes_read = m->bytes[EMI_METER_READ];
-	stats->bytes_written = m->bytes[EMI_METER_WRITE];
-	stats->read_seconds = (double)m->serial_ns[EMI_METER_READ] * 1e-9;
-	stats->write_seconds = (double)m->serial_ns[EMI_METER_WRITE] * 1e-9;
+	stats->reads = get(&m->requests[EMI_METER_READ]);
+	stats->writes = get(&m->requests[EMI_METER_WRITE]);
+	stats->bytes_read = get(&m->bytes[EMI_METER_READ]);
+	stats->bytes_written = get(&m->bytes[EMI_METER_WRITE]);
+	stats->read_seconds = (double)get(&m->serial_ns[EMI_METER_READ]) * 1e-9;
+	stats->write_seconds = (double)get(&m->serial_ns[EMI_METER_WRITE]) * 1e-9;
 	stats->read_busy = busy(m, EMI_METER_READ, now);
 	stats->write_busy = busy(m, EMI_METER_WRITE, now);
 	stats->busy = busy(m, EMI_METER_BOTH, now);

@@ -2,7 +2,11 @@
 /*
  * meter.h -- counting requests and the time they take, for a file, a disk or a context.
  *
- * A meter has no lock: who calls begin, end and read holds one.  Times are nanoseconds of emi_now_ns().
+ * The meters of a file and of its disk have no lock: who calls these functions holds that of the disk's queue, which he has anyway.  That of a context, where
+ * the disks meet, would need one of its own for every request.  So it is shared: counts are atomic, and a disk tells it
+ * only when it begins to be busy and when that is over, which are the functions that need a lock.
+ *
+ * Times are nanoseconds of emi_now_ns().
  */
 #ifndef EMI_METER_H
 #define EMI_METER_H
@@ -12,28 +16,34 @@
 enum { EMI_METER_READ, EMI_METER_WRITE, EMI_METER_BOTH, EMI_METERED };
 
 typedef struct emi_meter {
+	int shared;             /* what is not about being busy is counted by several threads at a time */
 	uint64_t requests[EMI_METER_BOTH];
 	uint64_t bytes[EMI_METER_BOTH];
 	uint64_t serial_ns[EMI_METER_BOTH];
-	uint64_t busy_ns[EMI_METERED];
 	uint64_t wait_ns[EMI_METER_BOTH]; /* atomic */
-	uint32_t active[EMI_METERED];
-	uint64_t since[EMI_METERED];    /* when active became more than 0 */
 	uint32_t queue, queue_most;
+	/* being busy: */
+	uint64_t busy_ns[EMI_METERED];
+	uint64_t since[EMI_METERED];    /* when active became more than 0 */
+	uint32_t active[EMI_METERED];
 } emi_meter;
 
-/* A request was submitted, is handed on, was handed on and is done, is done without that. */
+/* A request was submitted; it is done, after ns nanoseconds; it is done without having been handed on. */
 void emi_meter_submit(emi_meter *m);
-void emi_meter_begin(emi_meter *m, int write, uint64_t now);
-void emi_meter_end(emi_meter *m, int write, uint64_t bytes, uint64_t begun, uint64_t now);
+void emi_meter_done(emi_meter *m, int write, uint64_t bytes, uint64_t ns);
 void emi_meter_leave(emi_meter *m);
-
-/* One that was handed on was refused, and waits again. */
-void emi_meter_back(emi_meter *m, int write, uint64_t now);
 
 /* Somebody waited; without a lock. */
 void emi_meter_wait(emi_meter *m, int write, uint64_t ns);
 
+/* The kinds of being busy that a request is, as bits. */
+unsigned emi_meter_kinds(int write);
+
+/* Something is busy with these kinds, or is no longer: those of them that nothing else was, or is, busy with. */
+unsigned emi_meter_enter(emi_meter *m, unsigned kinds, uint64_t now);
+unsigned emi_meter_exit(emi_meter *m, unsigned kinds, uint64_t now);
+
+/* A snapshot; with the lock. */
 void emi_meter_read(const emi_meter *m, uint64_t now, em_io_stats *stats);
 
 /* Copy to a caller's struct, as far as he knows it: EM_ERR_INVAL when its size is not legal. */

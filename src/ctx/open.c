@@ -24,7 +24,9 @@
 #include "base/budget.h"
 #include "base/context.h"
 #include "base/error.h"
+#include "base/lock.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "base/workers.h"
 #include "io/backend.h"
 #include "io/queue.h"
@@ -158,7 +160,7 @@ static int make_locks(em_ctx *ctx)
 
 	if (e != 0)
 		return e;
-	e = pthread_mutex_init(&ctx->io_lock, NULL);
+	e = emi_lock_init(&ctx->io_lock);
 	if (e != 0)
 		goto no_io_lock;
 	pthread_condattr_init(&attr);
@@ -185,6 +187,7 @@ static em_status settle(em_ctx **out, em_ctx *local, const char *dir, em_errinfo
 	if (ctx == NULL)
 		goto no_ctx;
 	*ctx = *local;
+	ctx->meter.shared = 1;
 	if (make_locks(ctx) != 0) {
 		emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot make a mutex");
 		goto no_mutex;
@@ -227,7 +230,7 @@ static em_status open_ctx(em_ctx **out, const em_ctx_opts *opts, em_errinfo *err
 		return st;
 	memset(&ctx, 0, sizeof(ctx));
 	ctx.refs = 1;
-	ctx.pid = (int64_t)getpid();
+	ctx.pid = emi_process_id();
 	ctx.direct = o.direct;
 	ctx.queue_depth = o.queue_depth;
 	ctx.scratch_max = o.scratch_max;

@@ -43,14 +43,16 @@ const em_backend *emi_backend_stdio(const char **why);
 
 /*
  * For backends whose files are the syscall backend's, opened for buffered transfers: a handle points to a struct that
- * begins with `void *base', the syscall backend's handle.
+ * begins with an emi_base.
  */
+typedef struct emi_base {
+	void *handle;           /* the syscall backend's */
+	int writable;
+} emi_base;
 
-/* Open *base as how says.  Direct is refused, or done without, for the given reason, a static text. */
-int emi_base_open(void **base, em_backend_open *how, const char *reason);
-
-/* Undo that when opening fails afterwards: nothing may be left behind. */
-void emi_base_undo(void *base, const em_backend_open *how);
+/* Open how: make such a struct of so many zeroed bytes, open the file, and have start fill in the rest; when that fails nothing is left behind.
+ * Direct is refused, or done without, for the given reason, a static text.  0 or an errno. */
+int emi_base_open(em_backend_open *how, size_t bytes, const char *reason, int (*start)(void *handle));
 
 /* Functions for the table. */
 int emi_base_get_size(void *handle, uint64_t *bytes);

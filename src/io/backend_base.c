@@ -4,16 +4,19 @@
  */
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "io/backend.h"
 
 static void *base_of(void *handle)
 {
-	return *(void **)handle;
+	const emi_base *f = handle;
+
+	return f->handle;
 }
 
-int emi_base_open(void **base, em_backend_open *how, const char *reason)
+static int open_plain(emi_base *f, em_backend_open *how, const char *reason)
 {
 	em_backend_open plain = *how;
 	int e;
@@ -25,15 +28,33 @@ int emi_base_open(void **base, em_backend_open *how, const char *reason)
 		return EOPNOTSUPP;
 	plain.want_direct = EM_DIRECT_OFF;
 	e = emi_backend_syscall.open(NULL, &plain);
-	*base = plain.handle;
+	f->handle = plain.handle;
+	f->writable = (how->flags & (EM_OPEN_WRITE | EM_OPEN_TEMP | EM_OPEN_LINKABLE)) != 0;
 	return e;
 }
 
-void emi_base_undo(void *base, const em_backend_open *how)
+int emi_base_open(em_backend_open *how, size_t bytes, const char *reason, int (*start)(void *handle))
 {
+	emi_base *f = calloc(1, bytes);
+	int e;
+
+	if (!f)
+		return ENOMEM;
+	e = open_plain(f, how, reason);
+	if (e != 0)
+		goto no_file;
+	e = start(f);
+	if (e != 0)
+		goto no_start;
+	how->handle = f;
+	return 0;
+no_start:
 	if (how->flags & EM_OPEN_CREATE)
 		(void)unlink(how->path);
-	emi_backend_syscall.close(base, 0);
+	emi_backend_syscall.close(f->handle, 0);
+no_file:
+	free(f);
+	return e;
 }
 
 int emi_base_get_size(void *handle, uint64_t *bytes)

@@ -52,8 +52,7 @@ typedef struct window {
 } window;
 
 typedef struct map_file {
-	void *base;             /* the syscall backend's handle; first: see backend.h */
-	int writable;
+	emi_base base;          /* first: see backend.h */
 	int allocates;          /* space must be allocated: not on a device */
 	pthread_rwlock_t size;  /* held shared while copying, alone when the file is made shorter */
 	pthread_mutex_t lock;   /* guards what follows */
@@ -72,7 +71,7 @@ static void unmap(window *w)
 /* Map another part; 0 when that is not possible. */
 static int map(map_file *f, window *w, uint64_t index)
 {
-	int prot = f->writable ? PROT_READ | PROT_WRITE : PROT_READ;
+	int prot = f->base.writable ? PROT_READ | PROT_WRITE : PROT_READ;
 	void *at;
 
 	unmap(w);
@@ -180,13 +179,13 @@ static int64_t map_read(void *handle, void *buf, size_t bytes, uint64_t offset)
 		done += n;
 	}
 	pthread_rwlock_unlock(&f->size);
-	return done > 0 ? (int64_t)done : emi_backend_syscall.read(f->base, buf, bytes, offset);
+	return done > 0 ? (int64_t)done : emi_backend_syscall.read(f->base.handle, buf, bytes, offset);
 }
 
 /* Is there space, now, for everything that is to be written? */
 static int has_room(map_file *f, uint64_t offset, size_t bytes)
 {
-	return f->writable && (!f->allocates || emi_base_reserve(f, offset, bytes) == 0);
+	return f->base.writable && (!f->allocates || emi_base_reserve(f, offset, bytes) == 0);
 }
 
 static int64_t map_write(void *handle, const void *buf, size_t bytes, uint64_t offset)
@@ -204,7 +203,7 @@ static int64_t map_write(void *handle, const void *buf, size_t bytes, uint64_t o
 			done += n;
 		}
 	pthread_rwlock_unlock(&f->size);
-	return done > 0 ? (int64_t)done : emi_backend_syscall.write(f->base, buf, bytes, offset);
+	return done > 0 ? (int64_t)done : emi_backend_syscall.write(f->base.handle, buf, bytes, offset);
 }
 
 static int map_set_size(void *handle, uint64_t bytes)
@@ -236,30 +235,19 @@ no_lock:
 	return e;
 }
 
+static int start(void *handle)
+{
+	map_file *f = handle;
+	struct stat st;
+
+	f->allocates = fstat(emi_base_fd(f), &st) != 0 || !S_ISBLK(st.st_mode);
+	return make_locks(f);
+}
+
 static int map_open(void *user, em_backend_open *how)
 {
-	map_file *f = calloc(1, sizeof *f);
-	struct stat st;
-	int e;
-
 	(void)user;
-	if (!f)
-		return ENOMEM;
-	e = emi_base_open(&f->base, how, "mapped files are in the page cache");
-	if (e != 0)
-		goto no_base;
-	f->writable = (how->flags & (EM_OPEN_WRITE | EM_OPEN_TEMP | EM_OPEN_LINKABLE)) != 0;
-	f->allocates = fstat(emi_base_fd(f), &st) != 0 || !S_ISBLK(st.st_mode);
-	e = make_locks(f);
-	if (e != 0)
-		goto no_locks;
-	how->handle = f;
-	return 0;
-no_locks:
-	emi_base_undo(f->base, how);
-no_base:
-	free(f);
-	return e;
+	return emi_base_open(how, sizeof(map_file), "mapped files are in the page cache", start);
 }
 
 static void map_close(void *handle, int forked)
@@ -274,7 +262,7 @@ static void map_close(void *handle, int forked)
 		pthread_mutex_destroy(&f->lock);
 		pthread_rwlock_destroy(&f->size);
 	}
-	emi_backend_syscall.close(f->base, forked);
+	emi_backend_syscall.close(f->base.handle, forked);
 	free(f);
 }
 

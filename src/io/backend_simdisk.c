@@ -19,16 +19,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "io/backend.h"
 #include "io/disk_model.h"
-#include "io/memory_store.h"
+#include "io/ram_file.h"
 
 /* Threads of a file: enough that one always has the next request in hand. */
 enum { SLEEPERS = 4 };
 
 typedef struct sim_file {
-	void *named;            /* the syscall backend's handle; NULL: simulated */
-	emi_store store;
+	emi_ram ram;            /* where the bytes are; what follows is only for temporary files */
 	em_simdisk *disk;       /* whose counters it has; NULL: nobody's */
 	pthread_mutex_t lock;   /* guards state */
 	emi_disk_state state;
@@ -94,111 +92,62 @@ static int make_disk(sim_file *f, em_simdisk *disk)
 {
 	int e = make_model(&f->model, disk);
 
-	if (e != 0)
-		return e;
 	f->disk = disk;
-	e = emi_store_init(&f->store);
-	if (e != 0)
-		return e;
-	e = pthread_mutex_init(&f->lock, NULL);
-	if (e != 0)
-		emi_store_free(&f->store, 0);
-	return e;
+	return e != 0 ? e : pthread_mutex_init(&f->lock, NULL);
 }
 
 static int sim_open(void *user, em_backend_open *how)
 {
-	sim_file *f;
+	sim_file *f = calloc(1, sizeof *f);
 	int e;
 
-	if (how->flags & EM_OPEN_TEMP)
-		how->reason = "it is simulated in memory";
-	if ((how->flags & EM_OPEN_TEMP) && how->want_direct == EM_DIRECT_ON)
-		return EOPNOTSUPP;
-	f = calloc(1, sizeof *f);
 	if (!f)
 		return ENOMEM;
-	if (how->flags & EM_OPEN_TEMP) {
-		e = make_disk(f, user);
-	} else {
-		e = emi_backend_syscall.open(NULL, how);
-		f->named = how->handle;
-	}
-	if (e != 0) {
-		free(f);
-		return e;
-	}
+	e = emi_ram_open(&f->ram, how, "it is simulated in memory");
+	if (e != 0)
+		goto no_file;
+	e = f->ram.named ? 0 : make_disk(f, user);
+	if (e != 0)
+		goto no_disk;
 	how->handle = f;
 	return 0;
+no_disk:
+	emi_ram_release(&f->ram, 0);
+no_file:
+	free(f);
+	return e;
 }
 
 static void sim_close(void *handle, int forked)
 {
 	sim_file *f = handle;
 
-	if (f->named) {
-		emi_backend_syscall.close(f->named, forked);
-	} else {
-		emi_store_free(&f->store, forked);
-		if (!forked)
-			pthread_mutex_destroy(&f->lock);
-	}
+	if (!f->ram.named && !forked)
+		pthread_mutex_destroy(&f->lock);
+	emi_ram_release(&f->ram, forked);
 	free(f);
 }
 
-static int sim_get_size(void *handle, uint64_t *bytes)
-{
-	sim_file *f = handle;
-
-	if (f->named)
-		return emi_backend_syscall.get_size(f->named, bytes);
-	*bytes = emi_store_size(&f->store);
-	return 0;
-}
-
+/* A simulated disk has an end. */
 static int beyond(const sim_file *f, uint64_t offset, uint64_t bytes)
 {
-	return offset > f->model.capacity || bytes > f->model.capacity - offset;
+	return !f->ram.named && (offset > f->model.capacity || bytes > f->model.capacity - offset);
 }
 
 static int sim_set_size(void *handle, uint64_t bytes)
 {
-	sim_file *f = handle;
-
-	if (f->named)
-		return emi_backend_syscall.set_size(f->named, bytes);
-	return beyond(f, 0, bytes) ? ENOSPC : emi_store_resize(&f->store, bytes);
+	return beyond(handle, 0, bytes) ? ENOSPC : emi_ram_set_size(handle, bytes);
 }
 
 static int sim_reserve(void *handle, uint64_t offset, uint64_t bytes)
 {
-	sim_file *f = handle;
-
-	if (f->named)
-		return emi_backend_syscall.reserve(f->named, offset, bytes);
-	return beyond(f, offset, bytes) ? ENOSPC : emi_store_reserve(&f->store, offset, bytes);
-}
-
-static int sim_discard(void *handle, uint64_t offset, uint64_t bytes)
-{
-	sim_file *f = handle;
-
-	if (f->named)
-		return emi_backend_syscall.discard(f->named, offset, bytes);
-	return emi_store_discard(&f->store, offset, bytes);
-}
-
-static int sim_fd(void *handle)
-{
-	sim_file *f = handle;
-
-	return f->named ? emi_backend_syscall.fd(f->named) : -1;
+	return beyond(handle, offset, bytes) ? ENOSPC : emi_ram_reserve(handle, offset, bytes);
 }
 
 /* How many bytes there are to read. */
 static size_t present(sim_file *f, size_t bytes, uint64_t offset)
 {
-	uint64_t size = emi_store_size(&f->store);
+	uint64_t size = emi_store_size(&f->ram.store);
 
 	if (offset >= size)
 		return 0;
@@ -211,13 +160,13 @@ static int64_t sim_read(void *handle, void *buf, size_t bytes, uint64_t offset)
 	uint64_t done;
 	int64_t n;
 
-	if (f->named)
-		return emi_backend_syscall.read(f->named, buf, bytes, offset);
+	if (f->ram.named)
+		return emi_ram_read(f, buf, bytes, offset);
 	bytes = present(f, bytes, offset);
 	if (bytes == 0)
 		return 0;
 	done = serve(f, offset, bytes, 0);
-	n = emi_store_read(&f->store, buf, bytes, offset);
+	n = emi_ram_read(f, buf, bytes, offset);
 	sleep_until(done);
 	return n;
 }
@@ -228,12 +177,12 @@ static int64_t sim_write(void *handle, const void *buf, size_t bytes, uint64_t o
 	uint64_t done;
 	int64_t n;
 
-	if (f->named)
-		return emi_backend_syscall.write(f->named, buf, bytes, offset);
+	if (f->ram.named)
+		return emi_ram_write(f, buf, bytes, offset);
 	if (beyond(f, offset, bytes))
 		return -ENOSPC;
 	done = serve(f, offset, bytes, 1);
-	n = emi_store_write(&f->store, buf, bytes, offset);
+	n = emi_ram_write(f, buf, bytes, offset);
 	sleep_until(done);
 	return n;
 }
@@ -245,11 +194,12 @@ const em_backend emi_backend_simdisk = {
 	.name = "simdisk",
 	.open = sim_open,
 	.close = sim_close,
-	.get_size = sim_get_size,
+	.get_size = emi_ram_get_size,
 	.set_size = sim_set_size,
 	.reserve = sim_reserve,
-	.fd = sim_fd,
+	.fd = emi_ram_fd,
 	.read = sim_read,
 	.write = sim_write,
-	.discard = sim_discard,
+	.discard = emi_ram_discard,
+	.sync = emi_ram_sync,
 };

@@ -35,9 +35,8 @@
 #include <unistd.h>
 
 typedef struct stdio_file {
-	void *base;             /* the syscall backend's handle; first: see backend.h */
+	emi_base base;          /* first: see backend.h */
 	pid_t owner;
-	int writable;
 	pthread_mutex_t lock;   /* held during a transfer */
 	FILE *stream;
 	uint64_t at;            /* where the stream reads or writes next */
@@ -62,7 +61,7 @@ static ssize_t stream_reads(void *cookie, char *buf, size_t bytes)
 	/* The stream asks for a whole buffer, beyond what there can be. */
 	if (bytes > (uint64_t)INT64_MAX - f->at)
 		bytes = (size_t)((uint64_t)INT64_MAX - f->at);
-	n = emi_backend_syscall.read(f->base, buf, bytes, f->at);
+	n = emi_backend_syscall.read(f->base.handle, buf, bytes, f->at);
 	if (n < 0) {
 		f->error = (int)-n;
 		errno = f->error;
@@ -81,7 +80,7 @@ static ssize_t stream_writes(void *cookie, const char *buf, size_t bytes)
 	if (f->drop || is_strayed(f))
 		return (ssize_t)bytes;
 	while (done < bytes && !f->error) {
-		int64_t n = emi_backend_syscall.write(f->base, buf + done, bytes - done, f->at);
+		int64_t n = emi_backend_syscall.write(f->base.handle, buf + done, bytes - done, f->at);
 
 		if (n <= 0) {
 			f->error = n < 0 ? (int)-n : EIO;
@@ -161,7 +160,7 @@ static int64_t stdio_write(void *handle, const void *buf, size_t bytes, uint64_t
 	stdio_file *f = handle;
 	int64_t n;
 
-	if (!f->writable)
+	if (!f->base.writable)
 		return -EBADF;
 	pthread_mutex_lock(&f->lock);
 	n = begin(f, offset);
@@ -177,44 +176,33 @@ static int64_t stdio_write(void *handle, const void *buf, size_t bytes, uint64_t
 	return n;
 }
 
-static int stdio_open(void *user, em_backend_open *how)
+static int start(void *handle)
 {
 	static const cookie_io_functions_t ends = { stream_reads, stream_writes, stream_seeks, NULL };
-	stdio_file *f = calloc(1, sizeof *f);
+	stdio_file *f = handle;
 	int e;
 
-	(void)user;
-	if (!f)
-		return ENOMEM;
-	e = emi_base_open(&f->base, how, "a stream of C has a buffer");
-	if (e != 0)
-		goto no_base;
 	f->owner = getpid();
-	f->writable = (how->flags & (EM_OPEN_WRITE | EM_OPEN_TEMP | EM_OPEN_LINKABLE)) != 0;
-	f->stream = fopencookie(f, f->writable ? "r+" : "r", ends);
-	if (!f->stream) {
-		e = ENOMEM;
-		goto no_stream;
-	}
+	f->stream = fopencookie(f, f->base.writable ? "r+" : "r", ends);
+	if (!f->stream)
+		return ENOMEM;
 	e = pthread_mutex_init(&f->lock, NULL);
 	if (e != 0)
-		goto no_lock;
-	how->handle = f;
-	return 0;
-no_lock:
-	fclose(f->stream);
-no_stream:
-	emi_base_undo(f->base, how);
-no_base:
-	free(f);
+		fclose(f->stream);
 	return e;
+}
+
+static int stdio_open(void *user, em_backend_open *how)
+{
+	(void)user;
+	return emi_base_open(how, sizeof(stdio_file), "a stream of C has a buffer", start);
 }
 
 static void stdio_close(void *handle, int forked)
 {
 	stdio_file *f = handle;
 
-	emi_backend_syscall.close(f->base, forked);
+	emi_backend_syscall.close(f->base.handle, forked);
 	/* A thread that is no more may hold the stream's lock.  It stays, and with it what its ends look at when the child exits. */
 	if (forked)
 		return;

@@ -166,7 +166,7 @@ em_status emi_file_open(em_file **out, em_ctx *ctx, const char *path, unsigned f
 static void finish(em_file *f, int forked)
 {
 	close_handle(f, forked);
-	emi_queue_part(f, forked);
+	emi_queue_part(f->queue, forked);
 	emi_file_drop(f);
 }
 
@@ -208,9 +208,7 @@ em_status emi_file_sync(em_file *f, em_errinfo *err)
 
 void emi_file_stats(em_file *f, em_io_stats *stats)
 {
-	pthread_mutex_lock(&f->ctx->io_lock);
-	emi_meter_read(&f->meter, emi_now_ns(), stats);
-	pthread_mutex_unlock(&f->ctx->io_lock);
+	emi_queue_read_meter(f->queue, &f->meter, stats);
 }
 
 uint64_t emi_file_memory(const em_ctx *ctx)

@@ -62,6 +62,7 @@ struct emi_request {
 	uint64_t begun;         /* when it was handed on */
 	int32_t listed;         /* it is on a list */
 	int32_t watched;        /* EMI_WATCHED: somebody waits for it among others */
+	int32_t awaited;        /* somebody waits for it */
 };
 
 enum { EMI_IDLE = 0, EMI_QUEUED = 1, EMI_DONE = 2, EMI_WATCHED = 1 };

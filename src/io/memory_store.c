@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "io/memory_store.h"
 
 #define CHUNK ((size_t)1 << 18)
@@ -19,7 +20,7 @@
 int emi_store_init(emi_store *s)
 {
 	memset(s, 0, sizeof *s);
-	return pthread_mutex_init(&s->lock, NULL);
+	return emi_lock_init(&s->lock);
 }
 
 /* Free the chunks from the first'th on. */

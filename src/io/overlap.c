@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * overlap.c -- the tree of pending ranges: a treap by (begin, seq), each node with the largest end below it.
+ * overlap.c -- the tree of pending ranges: a treap by (begin, seq), each node with the largest end below it; and the list of reads that are not in it.
  *
  * A search leaves out what ends before the range begins, what was submitted after it, and for a read what holds no write; so it visits few
  * nodes besides the ones on its way.  It looks at later places first: of many transfers of the same bytes it finds the last submitted, and
@@ -108,15 +108,57 @@ static emi_range *without(emi_range *root, const emi_range *r)
 	return root;
 }
 
-void emi_overlap_add(emi_range **root, emi_range *r)
+static void put(emi_overlap *o, emi_range *r)
 {
+	r->listed = 0;
 	r->left = r->right = NULL;
-	*root = add(*root, r);
+	o->root = add(o->root, r);
 }
 
-void emi_overlap_remove(emi_range **root, emi_range *r)
+static void put_on_list(emi_overlap *o, emi_range *r)
 {
-	*root = without(*root, r);
+	r->listed = 1;
+	r->left = NULL;
+	r->right = o->list;
+	if (o->list)
+		o->list->left = r;
+	o->list = r;
+}
+
+static void take_off_list(emi_overlap *o, emi_range *r)
+{
+	if (r->right)
+		r->right->left = r->left;
+	if (r->left)
+		r->left->right = r->right;
+	else
+		o->list = r->right;
+}
+
+static void put_reads(emi_overlap *o)
+{
+	emi_range *r;
+
+	while ((r = o->list) != NULL) {
+		take_off_list(o, r);
+		put(o, r);
+	}
+}
+
+void emi_overlap_add(emi_overlap *o, emi_range *r)
+{
+	if (r->write)
+		put(o, r);
+	else
+		put_on_list(o, r);
+}
+
+void emi_overlap_remove(emi_overlap *o, emi_range *r)
+{
+	if (r->listed)
+		take_off_list(o, r);
+	else
+		o->root = without(o->root, r);
 }
 
 static int conflict(const emi_range *a, const emi_range *r)
@@ -124,14 +166,21 @@ static int conflict(const emi_range *a, const emi_range *r)
 	return a->seq < r->seq && a->begin < r->end && r->begin < a->end && (a->write || r->write);
 }
 
-emi_range *emi_overlap_find(emi_range *root, const emi_range *r)
+static emi_range *find(emi_range *root, const emi_range *r)
 {
 	emi_range *found;
 
 	if (!root || root->min_seq >= r->seq || (r->write ? root->max_end : root->max_write_end) <= r->begin)
 		return NULL;
-	found = root->begin < r->end ? emi_overlap_find(root->right, r) : NULL;
+	found = root->begin < r->end ? find(root->right, r) : NULL;
 	if (found)
 		return found;
-	return conflict(root, r) ? root : emi_overlap_find(root->left, r);
+	return conflict(root, r) ? root : find(root->left, r);
+}
+
+emi_range *emi_overlap_find(emi_overlap *o, const emi_range *r)
+{
+	if (r->write)
+		put_reads(o);
+	return find(o->root, r);
 }

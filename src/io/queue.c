@@ -1,31 +1,22 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * queue.c -- the queue of a disk: its lists, its workers, and what happens when a request is done.
+ * queue.c -- the queue of a disk: its lists, and what happens when a request is submitted and when it is done.
  *
- * Requests go to the lists and are taken off by workers, threads that call the backend's read and write.
- * By default writes come first: a buffer whose write is delayed is missing where the next block should go, while a read that
- * is needed now is run by the thread that waits for it.  For that is what a waiter does when its request is still
- * on a list: it takes it and runs it.  So a read followed at once by a wait needs no second thread.
+ * Requests go to the lists and are taken off by workers (queue_workers.c) or by threads that wait (queue_wait.c), which call the backend's read and
+ * write.  By default writes come first: a buffer whose write is delayed is missing where the next block should go, while a read that
+ * is needed now is run by the thread that waits for it.
  *
  * A request that has bytes in common with an earlier one, one of them a write, is on no list: it is linked to that one, and looked at again when
  * that one is done.  It waits for one at a time, always for an earlier one, so nobody waits in a circle.
  *
- * Workers are started one by one, when there is more to do than idle workers to do it.  Their stacks
- * are small, and counted when the queue is made, so that starting them cannot exceed the budget.  If none can be started
- * whoever submits or finishes something makes the transfers itself: slower, not wrong.
- *
  * When the backend offers asynchronous transfers and enough was moved to make them worth while, the lists are
- * only for what exceeds the depth; see queue_async.c.  Then waiters collect what is done, and one worker does it when
- * nobody waits and there is something on the lists, or something in flight that has a function to be called.
+ * only for what exceeds the depth; see queue_async.c.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 
-#include <errno.h>
-#include <signal.h>
 #include <stddef.h>
-#include <time.h>
 
 #include "base/context.h"
 #include "io/queue.h"
@@ -88,6 +79,11 @@ emi_request *emi_queue_take(emi_queue *q)
 	return take(q, first_list(q));
 }
 
+emi_request *emi_queue_take_chore(emi_queue *q)
+{
+	return take(q, EMI_LIST_CHORE);
+}
+
 emi_request *emi_queue_pick(emi_queue *q, emi_request *rq)
 {
 	const unsigned list = list_of(rq);
@@ -112,15 +108,33 @@ static int metered(const emi_request *rq)
 	return rq->kind != EMI_DISCARD;
 }
 
-static void meter_back(emi_queue *q, const emi_request *rq)
+/* rq is under way.  The context hears of it only when the disk had nothing to do. */
+static void meter_begin(emi_queue *q, const emi_request *rq, uint64_t now)
 {
-	const int write = rq->kind == EMI_WRITE;
-	const uint64_t now = emi_now_ns();
+	const unsigned kinds = emi_meter_kinds(rq->kind == EMI_WRITE);
+	unsigned first;
 
+	emi_meter_enter(&rq->file->meter, kinds, now);
+	first = emi_meter_enter(&q->meter, kinds, now);
+	if (!first)
+		return;
 	pthread_mutex_lock(&q->ctx->io_lock);
-	emi_meter_back(&rq->file->meter, write, now);
-	emi_meter_back(&q->meter, write, now);
-	emi_meter_back(&q->ctx->meter, write, now);
+	emi_meter_enter(&q->ctx->meter, first, now);
+	pthread_mutex_unlock(&q->ctx->io_lock);
+}
+
+/* It no longer is. */
+static void meter_back(emi_queue *q, const emi_request *rq, uint64_t now)
+{
+	const unsigned kinds = emi_meter_kinds(rq->kind == EMI_WRITE);
+	unsigned last;
+
+	emi_meter_exit(&rq->file->meter, kinds, now);
+	last = emi_meter_exit(&q->meter, kinds, now);
+	if (!last)
+		return;
+	pthread_mutex_lock(&q->ctx->io_lock);
+	emi_meter_exit(&q->ctx->meter, last, now);
 	pthread_mutex_unlock(&q->ctx->io_lock);
 }
 
@@ -128,7 +142,7 @@ void emi_queue_put_back(emi_queue *q, emi_request *rq)
 {
 	const unsigned list = list_of(rq);
 
-	meter_back(q, rq);
+	meter_back(q, rq, emi_now_ns());
 	rq->begun = 0;
 	rq->next = q->head[list];
 	q->head[list] = rq;
@@ -140,16 +154,9 @@ void emi_queue_put_back(emi_queue *q, emi_request *rq)
 
 void emi_queue_begin(emi_queue *q, emi_request *rq, uint64_t now)
 {
-	const int write = rq->kind == EMI_WRITE;
-
 	rq->begun = now;
-	if (!metered(rq))
-		return;
-	pthread_mutex_lock(&q->ctx->io_lock);
-	emi_meter_begin(&rq->file->meter, write, now);
-	emi_meter_begin(&q->meter, write, now);
-	emi_meter_begin(&q->ctx->meter, write, now);
-	pthread_mutex_unlock(&q->ctx->io_lock);
+	if (metered(rq))
+		meter_begin(q, rq, now);
 }
 
 static void meter_submit(emi_queue *q, emi_request *rq)
@@ -157,32 +164,40 @@ static void meter_submit(emi_queue *q, emi_request *rq)
 	rq->begun = 0;
 	if (!metered(rq))
 		return;
-	pthread_mutex_lock(&q->ctx->io_lock);
 	emi_meter_submit(&rq->file->meter);
 	emi_meter_submit(&q->meter);
 	emi_meter_submit(&q->ctx->meter);
-	pthread_mutex_unlock(&q->ctx->io_lock);
 }
 
-static void end(emi_meter *m, const emi_request *rq, uint64_t now)
+static void tally(emi_meter *m, const emi_request *rq, uint64_t now)
 {
 	if (rq->begun == 0)
 		emi_meter_leave(m);
 	else
-		emi_meter_end(m, rq->kind == EMI_WRITE, rq->done, rq->begun, now);
+		emi_meter_done(m, rq->kind == EMI_WRITE, rq->done, now - rq->begun);
 }
 
-static void meter_end(emi_queue *q, const emi_request *rq)
+static void meter_end(emi_queue *q, const emi_request *rq, uint64_t now)
 {
-	const uint64_t now = emi_now_ns();
-
 	if (!metered(rq))
 		return;
-	pthread_mutex_lock(&q->ctx->io_lock);
-	end(&rq->file->meter, rq, now);
-	end(&q->meter, rq, now);
-	end(&q->ctx->meter, rq, now);
-	pthread_mutex_unlock(&q->ctx->io_lock);
+	if (rq->begun != 0)
+		meter_back(q, rq, now);
+	tally(&rq->file->meter, rq, now);
+	tally(&q->meter, rq, now);
+	tally(&q->ctx->meter, rq, now);
+}
+
+void emi_queue_read_meter(emi_queue *q, const emi_meter *m, em_io_stats *stats)
+{
+	/* In a child the lock may be held by a thread that does not exist. */
+	const int forked = emi_ctx_forked(q->ctx);
+
+	if (!forked)
+		pthread_mutex_lock(&q->lock);
+	emi_meter_read(m, emi_now_ns(), stats);
+	if (!forked)
+		pthread_mutex_unlock(&q->lock);
 }
 
 static void count(const emi_request *rq)
@@ -218,7 +233,7 @@ static emi_request *request_of(emi_range *r)
 /* Let rq go to the lists, or link it to one that it has to wait for. */
 static void admit(emi_queue *q, emi_request *rq)
 {
-	emi_request *b = rq->kind == EMI_DISCARD ? NULL : request_of(emi_overlap_find(rq->file->ranges, &rq->range));
+	emi_request *b = rq->kind == EMI_DISCARD ? NULL : request_of(emi_overlap_find(&rq->file->ranges, &rq->range));
 
 	rq->blocker = b;
 	if (b) {
@@ -263,13 +278,14 @@ static void bury(emi_queue *q, em_file *f)
 	q->left = f;
 }
 
-void emi_queue_complete(emi_queue *q, emi_request *rq)
+static void complete(emi_queue *q, emi_request *rq, uint64_t now)
 {
 	em_file *f = rq->file;
 	const emi_request_fn drop = rq->drop;
+	int awaited;
 
 	count(rq);
-	meter_end(q, rq);
+	meter_end(q, rq, now);
 	if (rq->fn)
 		call(q, rq);
 	if (rq->fn || rq->watched == EMI_WATCHED)
@@ -277,6 +293,7 @@ void emi_queue_complete(emi_queue *q, emi_request *rq)
 	if (rq->kind != EMI_DISCARD)
 		emi_overlap_remove(&f->ranges, &rq->range);
 	unblock(q, rq);
+	awaited = rq->awaited;
 	/* From here on rq may be gone, unless it has a drop of its own. */
 	__atomic_store_n(&rq->state, EMI_DONE, __ATOMIC_SEQ_CST);
 	if (drop) {
@@ -287,22 +304,41 @@ void emi_queue_complete(emi_queue *q, emi_request *rq)
 	f->pending--;
 	if (f->left && f->pending == 0)
 		bury(q, f);
-	if (q->waiters > 0)
+	if (awaited || (q->closers > 0 && f->pending == 0))
 		pthread_cond_broadcast(&q->done);
 	tell_watchers(q->ctx);
 }
 
-void emi_queue_run(emi_queue *q, emi_request *rq)
+void emi_queue_complete(emi_queue *q, emi_request *rq)
 {
-	emi_queue_begin(q, rq, emi_now_ns());
-	pthread_mutex_unlock(&q->lock);
-	emi_request_run(rq);
-	pthread_mutex_lock(&q->lock);
-	emi_queue_complete(q, rq);
+	complete(q, rq, emi_now_ns());
 }
 
-/* Release the lock, and close the files that were left.  The queue may be gone afterwards, unless a worker calls. */
-static void leave(emi_queue *q)
+/* A moving average of what transfers take.  One that was held up by something else, like a thread that had to leave its core, does
+ * not count for what it took. */
+static void learn(emi_queue *q, uint64_t ns)
+{
+	if (ns > EMI_IO_SERVICE_NS)
+		ns = EMI_IO_SERVICE_NS;
+	q->service_ns = q->service_ns - q->service_ns / 16 + ns / 16;
+}
+
+void emi_queue_run(emi_queue *q, emi_request *rq)
+{
+	const uint64_t begin = emi_now_ns();
+	uint64_t end;
+
+	emi_queue_begin(q, rq, begin);
+	pthread_mutex_unlock(&q->lock);
+	emi_request_run(rq);
+	end = emi_now_ns();
+	pthread_mutex_lock(&q->lock);
+	if (!emi_request_is_chore(rq))
+		learn(q, end - begin);
+	complete(q, rq, end);
+}
+
+void emi_queue_unlock(emi_queue *q)
 {
 	em_file *f = q->left, *next;
 
@@ -312,101 +348,6 @@ static void leave(emi_queue *q)
 		next = f->next_left;
 		emi_file_finish(f);
 	}
-}
-
-/* Does a worker have to collect what is in flight? */
-static int wants_reaper(const emi_queue *q)
-{
-	return q->async && (q->queued > 0 || q->unattended > 0) && q->waiters == 0;
-}
-
-/* One thing that there is to do: 0 when there is none. */
-static int work(emi_queue *q)
-{
-	emi_request *rq = take(q, EMI_LIST_CHORE);
-
-	if (!rq && !q->async)
-		rq = emi_queue_take(q);
-	if (!rq)
-		return wants_reaper(q) && emi_async_help(q, -1);
-	emi_queue_run(q, rq);
-	/* What it blocked may be more than this thread can do. */
-	if (q->queued + q->chores > 0)
-		emi_queue_kick(q);
-	return 1;
-}
-
-static void *worker(void *arg)
-{
-	emi_queue *q = arg;
-	int orphan;
-
-	pthread_mutex_lock(&q->lock);
-	while (!q->quit) {
-		if (q->left) {
-			leave(q);
-			pthread_mutex_lock(&q->lock);
-		} else if (!work(q)) {
-			q->idle++;
-			pthread_cond_wait(&q->work, &q->lock);
-			q->idle--;
-		}
-	}
-	orphan = q->orphan && pthread_equal(q->heir, pthread_self());
-	pthread_mutex_unlock(&q->lock);
-	if (orphan) {
-		pthread_detach(pthread_self());
-		emi_queue_free(q, 0);
-	}
-	return NULL;
-}
-
-/* Start a thread that no signal of the program reaches. */
-static int start_thread(pthread_t *thread, emi_queue *q, size_t stack)
-{
-	pthread_attr_t attr;
-	sigset_t all, old;
-	int e;
-
-	e = pthread_attr_init(&attr);
-	if (e != 0)
-		return e;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	/* A program with much thread-local storage needs more than we do. */
-	do {
-		e = pthread_attr_setstacksize(&attr, stack);
-		if (e == 0)
-			e = pthread_create(thread, &attr, worker, q);
-		stack *= 4;
-	} while (e == EINVAL && stack <= (1u << 20));
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return e;
-}
-
-int emi_queue_call_worker(emi_queue *q)
-{
-	uint32_t wanted = (q->async ? (uint32_t)wants_reaper(q) : q->queued) + q->chores;
-
-	if (q->idle < wanted && q->threads < (q->async && !q->chores ? 1 : q->max_threads) &&
-	    start_thread(&q->thread[q->threads], q, q->stack) == 0)
-		q->threads++;
-	if (q->idle > 0 && wanted > 0)
-		pthread_cond_signal(&q->work);
-	return q->threads > 0;
-}
-
-void emi_queue_kick(emi_queue *q)
-{
-	emi_request *rq;
-
-	if (q->async)
-		emi_async_pump(q);
-	if (emi_queue_call_worker(q))
-		return;
-	while ((rq = take(q, EMI_LIST_CHORE)) != NULL || (!q->async && (rq = emi_queue_take(q)) != NULL))
-		emi_queue_run(q, rq);
 }
 
 /* Asynchronous transfers are used from now on, if enough was moved and they can be had. */
@@ -451,7 +392,7 @@ void emi_queue_submit(emi_request *rq)
 		emi_overlap_add(&f->ranges, &rq->range);
 	if (rq->listed)
 		emi_queue_kick(q);
-	leave(q);
+	emi_queue_unlock(q);
 }
 
 int emi_queue_run_now(emi_request *rq)
@@ -461,7 +402,7 @@ int emi_queue_run_now(emi_request *rq)
 
 	pthread_mutex_lock(&q->lock);
 	rq->range.seq = q->seq + 1;
-	if (emi_overlap_find(f->ranges, &rq->range)) {
+	if (emi_overlap_find(&f->ranges, &rq->range)) {
 		pthread_mutex_unlock(&q->lock);
 		return 0;
 	}
@@ -470,7 +411,7 @@ int emi_queue_run_now(emi_request *rq)
 	emi_queue_run(q, rq);
 	if (q->queued + q->chores > 0)
 		emi_queue_kick(q);
-	leave(q);
+	emi_queue_unlock(q);
 	return 1;
 }
 
@@ -497,141 +438,32 @@ int emi_queue_cancel(emi_request *rq)
 		if (q->queued + q->chores > 0)
 			emi_queue_kick(q);
 	}
-	leave(q);
+	emi_queue_unlock(q);
 	return found;
+}
+
+int emi_queue_is_calling(const emi_queue *q)
+{
+	const emi_calling *c = q->calling;
+
+	while (c && !pthread_equal(c->thread, pthread_self()))
+		c = c->next;
+	return c != NULL;
 }
 
 int emi_queue_leave(em_file *f)
 {
 	emi_queue *q = f->queue;
-	const emi_calling *c;
+	int inside;
 
 	pthread_mutex_lock(&q->lock);
-	for (c = q->calling; c && !pthread_equal(c->thread, pthread_self()); c = c->next)
-		continue;
-	if (c) {
+	inside = emi_queue_is_calling(q);
+	if (inside) {
 		f->left = 1;
 		if (f->pending == 0)
 			bury(q, f);
 	}
 	pthread_mutex_unlock(&q->lock);
-	return c != NULL;
+	return inside;
 }
 
-/* What one who waits for rq should run: rq, if nobody has begun.  A wait with a deadline must not get stuck in a
- * transfer, unless there is nobody else to make it. */
-static emi_request *to_run(emi_queue *q, emi_request *rq, double deadline)
-{
-	const int alone = q->threads == 0 && !q->async;
-
-	if (!rq)
-		return alone ? emi_queue_take(q) : NULL;
-	if (!rq->listed || (deadline >= 0 && !alone))
-		return NULL;
-	return emi_queue_pick(q, rq);
-}
-
-static int finished(const em_file *f, const emi_request *rq)
-{
-	if (!rq)
-		return f->pending == 0;
-	return __atomic_load_n(&rq->state, __ATOMIC_ACQUIRE) != EMI_QUEUED;
-}
-
-/* Wait for a signal until the deadline. */
-static void sleep_until(emi_queue *q, double deadline)
-{
-	struct timespec t;
-
-	if (deadline < 0) {
-		pthread_cond_wait(&q->done, &q->lock);
-		return;
-	}
-	t.tv_sec = (time_t)deadline;
-	t.tv_nsec = (long)((deadline - (double)t.tv_sec) * 1e9);
-	pthread_cond_timedwait(&q->done, &q->lock, &t);
-}
-
-static void count_wait(emi_queue *q, const emi_request *rq, uint64_t ns)
-{
-	const int write = rq->kind == EMI_WRITE;
-
-	if (!metered(rq))
-		return;
-	emi_meter_wait(&rq->file->meter, write, ns);
-	emi_meter_wait(&q->meter, write, ns);
-	emi_meter_wait(&q->ctx->meter, write, ns);
-	if (rq->stats)
-		__atomic_fetch_add(&rq->stats->wait_ns, ns, __ATOMIC_RELAXED);
-}
-
-int emi_queue_wait(em_file *f, emi_request *rq, double deadline)
-{
-	emi_queue *q = f->queue;
-	emi_request *mine;
-	uint64_t begin;
-	int is_done;
-
-	pthread_mutex_lock(&q->lock);
-	begin = finished(f, rq) ? 0 : emi_now_ns();
-	q->waiters++;
-	while (!(is_done = finished(f, rq))) {
-		int64_t timeout = -1;
-
-		if (deadline >= 0) {
-			double left = deadline - emi_now();
-
-			if (left <= 0)
-				break;
-			timeout = (int64_t)(left * 1e9) + 1;
-		}
-		mine = to_run(q, rq, deadline);
-		if (mine) {
-			emi_queue_run(q, mine);
-			if (q->queued + q->chores > 0)
-				emi_queue_kick(q);
-		} else if (!emi_async_help(q, timeout)) {
-			sleep_until(q, deadline);
-		}
-	}
-	q->waiters--;
-	if (rq && begin != 0)
-		count_wait(q, rq, emi_now_ns() - begin);
-	if (q->quit)
-		pthread_cond_broadcast(&q->done);
-	else if (wants_reaper(q))
-		emi_queue_call_worker(q);
-	leave(q);
-	return is_done;
-}
-
-int emi_queue_watch(emi_request *rq, int on)
-{
-	emi_queue *q = rq->file->queue;
-	int attended = 1;
-
-	pthread_mutex_lock(&q->lock);
-	if (on) {
-		q->guests++;
-		if (!rq->fn && !finished(rq->file, rq)) {
-			rq->watched = EMI_WATCHED;
-			q->unattended++;
-		}
-		attended = finished(rq->file, rq) || emi_queue_call_worker(q) || !q->async;
-	} else {
-		if (rq->watched == EMI_WATCHED && !finished(rq->file, rq))
-			q->unattended--;
-		rq->watched = 0;
-		if (--q->guests == 0 && q->quit)
-			pthread_cond_broadcast(&q->done);
-	}
-	leave(q);
-	return attended;
-}
-
-void emi_queue_poll(emi_queue *q)
-{
-	pthread_mutex_lock(&q->lock);
-	emi_async_help(q, 0);
-	leave(q);
-}

@@ -28,6 +28,9 @@ enum { EMI_IO_THREADS = 4, EMI_IO_THREADS_MAX = 16, EMI_IO_DEPTH = 64, EMI_IO_DE
 
 #define EMI_IO_STACK 32768u
 
+/* What a transfer takes as long as nothing is known, and the most that one counts for. */
+#define EMI_IO_SERVICE_NS 500000u
+
 /* A transfer that was handed to the backend. */
 typedef struct emi_slot {
 	em_transfer transfer;
@@ -49,9 +52,9 @@ typedef struct emi_queue {
 	uint64_t disk;          /* what tells it from others; 0: of one file only */
 	uint32_t number;        /* that the caller gave it, or 0 */
 	char *name;             /* the path of the first file */
-	uint32_t files;         /* open on it; under io_lock */
+	uint32_t files;         /* open on it, and others that hold it; under io_lock */
 	struct emi_queue *next; /* of the context; under io_lock */
-	emi_meter meter;        /* under io_lock */
+	emi_meter meter;
 
 	pthread_mutex_t lock;
 	pthread_cond_t work;    /* workers wait for something to do */
@@ -62,13 +65,19 @@ typedef struct emi_queue {
 	uint32_t chores;        /* chores on their list */
 	uint32_t unattended;    /* not done, and nobody needs to wait for them: they have a function, or are watched among others */
 	uint32_t waiters;       /* threads inside a wait; the queue must outlive them */
+	uint32_t closers;       /* those among them that wait for all of a file */
 	uint32_t guests;        /* requests that are watched; likewise */
 	uint64_t seq;           /* requests submitted */
 	em_file *left;          /* files without requests that were left, to be closed by whoever notices */
 	emi_calling *calling;
 
 	pthread_t thread[EMI_IO_THREADS_MAX];
-	uint32_t threads, max_threads, idle;
+	uint32_t threads, max_threads;
+	uint32_t idle;          /* workers that wait for something to do */
+	uint32_t calls;         /* of those how many were told that there is, and have not come yet */
+	uint32_t choring;       /* workers inside a chore */
+	int napping;            /* one of the idle looks by itself before long */
+	uint64_t service_ns;    /* what a transfer by a thread is expected to take */
 	size_t stack;           /* bytes of each */
 	int quit;
 	int orphan;             /* a worker closed the last file: it frees the queue when it ends */
@@ -96,8 +105,8 @@ struct em_file {
 	uint32_t pending;       /* requests that are not done */
 	int left;               /* closed by emi_file_leave() */
 	em_file *next_left;
-	emi_range *ranges;      /* of pending transfers */
-	emi_meter meter;        /* under io_lock */
+	emi_overlap ranges;     /* of pending transfers */
+	emi_meter meter;        /* under the queue's lock */
 	em_request *spare;      /* requests to be used again; under io_lock */
 	uint32_t spares;
 	em_errinfo err;         /* of the last public call that failed; under io_lock */
@@ -115,8 +124,8 @@ uint32_t emi_queue_depth(const em_ctx *ctx, const em_backend *be);
 /* Put a file just opened on the queue of its disk, which is made with the first; starts no thread, but takes the memory of its threads' stacks. */
 em_status emi_queue_join(em_file *f, const em_backend_open *how, uint32_t number, em_errinfo *err);
 
-/* Take a file without requests off; the last one's queue goes with it.  In a forked child it only releases memory. */
-void emi_queue_part(em_file *f, int forked);
+/* Take a file without requests off, or give back a hold: the queue goes with the last.  In a forked child it only releases memory. */
+void emi_queue_part(emi_queue *q, int forked);
 
 /* Release a queue that is no longer the context's. */
 void emi_queue_free(emi_queue *q, int forked);
@@ -140,6 +149,9 @@ int emi_queue_cancel(emi_request *rq);
  * it is done. */
 int emi_queue_wait(em_file *f, emi_request *rq, double deadline);
 
+/* Somebody waited for rq. */
+void emi_queue_count_wait(const emi_request *rq, uint64_t ns);
+
 /* Somebody is going to wait for rq otherwise, or stops: then workers see to it that it gets done.  0 when there can be no worker. */
 int emi_queue_watch(emi_request *rq, int on);
 
@@ -150,6 +162,9 @@ void emi_queue_poll(emi_queue *q);
 
 /* Next transfer to run, or NULL. */
 emi_request *emi_queue_take(emi_queue *q);
+
+/* Next chore, or NULL. */
+emi_request *emi_queue_take_chore(emi_queue *q);
 
 /* Take rq off the list it is on; it. */
 emi_request *emi_queue_pick(emi_queue *q, emi_request *rq);
@@ -166,11 +181,29 @@ void emi_queue_begin(emi_queue *q, emi_request *rq, uint64_t now);
 /* It is done: count it, call its function, let those go that it blocked, tell those who wait. */
 void emi_queue_complete(emi_queue *q, emi_request *rq);
 
+/* A snapshot of a meter that is under the queue's lock; called without it. */
+void emi_queue_read_meter(emi_queue *q, const emi_meter *m, em_io_stats *stats);
+
 /* Have what is on the lists done by somebody, at worst by the calling thread. */
 void emi_queue_kick(emi_queue *q);
 
-/* Have a worker come, if one is needed and can be had: 0 when there is none at all. */
+/* Have another worker come, if one is worth it and can be had: 0 when there is none at all. */
 int emi_queue_call_worker(emi_queue *q);
+
+/* Does a worker have to collect what is in flight? */
+int emi_queue_wants_reaper(const emi_queue *q);
+
+/* Are transfers done sooner than a thread falls asleep and wakes up? */
+int emi_queue_is_quick(const emi_queue *q);
+
+/* Somebody is going to sleep until others have done something: not by the clock of one who naps. */
+void emi_queue_rouse(emi_queue *q);
+
+/* Is the calling thread inside a request's function? */
+int emi_queue_is_calling(const emi_queue *q);
+
+/* Release the lock, and close the files that were left.  The queue may be gone afterwards, unless a worker calls. */
+void emi_queue_unlock(emi_queue *q);
 
 /* Hand waiting requests to the backend as far as there are slots. */
 void emi_async_pump(emi_queue *q);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/lock.h"
 #include "base/memory.h"
 #include "io/backend.h"
 #include "io/queue.h"
@@ -90,10 +91,10 @@ static void make_locks(emi_queue *q)
 {
 	pthread_condattr_t attr;
 
-	pthread_mutex_init(&q->lock, NULL);
-	pthread_cond_init(&q->work, NULL);
+	emi_lock_init(&q->lock);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&q->work, &attr);
 	pthread_cond_init(&q->done, &attr);
 	pthread_condattr_destroy(&attr);
 }
@@ -117,6 +118,7 @@ static emi_queue *make(const em_file *f, const em_backend_open *how, uint32_t nu
 	q->number = number;
 	q->files = 1;
 	q->stack = stack_size(f->be);
+	q->service_ns = EMI_IO_SERVICE_NS;
 	q->name = emi_strdup(f->ctx, f->path, err);
 	if (!q->name)
 		goto failed;
@@ -240,9 +242,8 @@ static int bequeath(emi_queue *q)
 	return q->orphan;
 }
 
-void emi_queue_part(em_file *f, int forked)
+void emi_queue_part(emi_queue *q, int forked)
 {
-	emi_queue *q = f->queue;
 	em_ctx *ctx = q->ctx;
 	int last;
 

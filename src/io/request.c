@@ -174,7 +174,7 @@ static int prepare(em_file *f, emi_request *rq, emi_request_kind kind, const voi
 	rq->done = 0;
 	rq->sys_errno = 0;
 	rq->next = rq->waiting = rq->blocker = NULL;
-	rq->watched = 0;
+	rq->watched = rq->awaited = 0;
 	if (rq->bytes == 0)
 		over(rq, EM_OK, 0);
 	else if (rq->offset > INT64_MAX || rq->bytes > (uint64_t)INT64_MAX - rq->offset)

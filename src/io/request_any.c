@@ -57,11 +57,22 @@ static uint32_t wait_watching(em_ctx *ctx, emi_request *const *list, uint32_t n,
 	return i;
 }
 
+/* A wait is counted once, for the request that ended it, and when none did for the first. */
+static void count_wait(emi_request *const *list, uint32_t n, uint32_t watched, uint32_t i, uint64_t begin)
+{
+	const uint32_t whose = i < n ? i : 0;
+
+	/* That of one that was done before it could be watched may be gone with its queue. */
+	if (whose < watched)
+		emi_queue_count_wait(list[whose], emi_now_ns() - begin);
+}
+
 uint32_t emi_wait_any(emi_request *const *list, uint32_t n, double seconds)
 {
 	const double deadline = emi_now() + (seconds < 0 || seconds > 1e8 ? 1e8 : seconds);
 	uint32_t i = first_settled(list, n), k;
 	int attended = 1;
+	uint64_t begin;
 	em_ctx *ctx;
 
 	if (i < n)
@@ -69,11 +80,13 @@ uint32_t emi_wait_any(emi_request *const *list, uint32_t n, double seconds)
 	ctx = list[0]->file->ctx;
 	if (emi_ctx_forked(ctx))
 		return n;
+	begin = emi_now_ns();
 	/* Of those that are done by now the queue may be gone. */
 	__atomic_add_fetch(&ctx->io_watchers, 1, __ATOMIC_SEQ_CST);
 	for (k = 0; k < n && !settled(list[k]); k++)
 		attended &= emi_queue_watch(list[k], 1);
 	i = wait_watching(ctx, list, n, deadline, attended);
+	count_wait(list, n, k, i, begin);
 	while (k-- > 0)
 		emi_queue_watch(list[k], 0);
 	__atomic_sub_fetch(&ctx->io_watchers, 1, __ATOMIC_SEQ_CST);

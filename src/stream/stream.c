@@ -195,6 +195,17 @@ static em_errinfo *errinfo_of(const em_stream_opts *opts, em_errinfo *own)
 	return err;
 }
 
+/* The caller may have no place for the stream, but one for the detail. */
+static em_status open_as(emi_stream **s, int wanted, em_ctx *ctx, const char *path, const em_stream_opts *opts, int writing)
+{
+	em_errinfo own, *err = errinfo_of(opts, &own);
+
+	*s = NULL;
+	if (!wanted)
+		return emi_fail(err, EM_ERR_INVAL, "there is no place for the stream");
+	return open_stream(s, ctx, path, opts, writing, err);
+}
+
 /* The window is empty from now on. */
 static em_status failed(emi_stream *s, em_status status)
 {
@@ -227,14 +238,11 @@ static void get_error(const emi_stream *s, em_errinfo *err)
 
 em_status em_stream_reader_open(em_stream_reader **out, em_ctx *ctx, const char *path, const em_stream_opts *opts)
 {
-	em_errinfo own, *err = errinfo_of(opts, &own);
-	emi_stream *s = NULL;
-	em_status status;
+	emi_stream *s;
+	em_status status = open_as(&s, out != NULL, ctx, path, opts, 0);
 
-	if (out == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "there is no place for the stream");
-	status = open_stream(&s, ctx, path, opts, 0, err);
-	*out = (em_stream_reader *)s;
+	if (out != NULL)
+		*out = (em_stream_reader *)s;
 	return status;
 }
 
@@ -287,14 +295,11 @@ void em_stream_reader_close(em_stream_reader *r)
 
 em_status em_stream_writer_open(em_stream_writer **out, em_ctx *ctx, const char *path, const em_stream_opts *opts)
 {
-	em_errinfo own, *err = errinfo_of(opts, &own);
-	emi_stream *s = NULL;
-	em_status status;
+	emi_stream *s;
+	em_status status = open_as(&s, out != NULL, ctx, path, opts, 1);
 
-	if (out == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "there is no place for the stream");
-	status = open_stream(&s, ctx, path, opts, 1, err);
-	*out = (em_stream_writer *)s;
+	if (out != NULL)
+		*out = (em_stream_writer *)s;
 	return status;
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "common/test.h"
 
 #include "base_ctx.h"
@@ -116,6 +117,37 @@ static void logging(void **state)
 	assert_int_equal(l.level, EM_LOG_DEBUG);
 	assert_true(strlen(l.last) > 200);
 	emi_ctx_unref(ctx);
+}
+
+static int knows_itself(void)
+{
+	return emi_process_id() == (int64_t)getpid();
+}
+
+/* In the process, its child and the child's child. */
+static void process_id(void **state)
+{
+	pid_t pid, next;
+	int wrong = 1;
+
+	(void)state;
+	assert_true(knows_itself());
+	assert_true(knows_itself());
+	pid = fork();
+	assert_int_not_equal(pid, -1);
+	if (pid == 0) {
+		if (!knows_itself() || !knows_itself())
+			_exit(1);
+		next = fork();
+		if (next == 0)
+			_exit(!knows_itself());
+		if (next == -1 || waitpid(next, &wrong, 0) != next || wrong != 0 || !knows_itself())
+			_exit(1);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &wrong, 0), pid);
+	assert_int_equal(wrong, 0);
+	assert_true(knows_itself());
 }
 
 static void fork_check(void **state)
@@ -276,6 +308,7 @@ int main(void)
 		cmocka_unit_test(references),
 		cmocka_unit_test(references_from_threads),
 		cmocka_unit_test(logging),
+		cmocka_unit_test(process_id),
 		cmocka_unit_test(fork_check),
 		cmocka_unit_test(descriptors),
 		cmocka_unit_test(options),

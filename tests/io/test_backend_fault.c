@@ -64,7 +64,7 @@ static void test_each_operation(void **state)
 	static const struct {
 		int32_t sys_errno;
 		em_status status;
-	} kind[] = {{EIO, EM_ERR_IO}, {ENOSPC, EM_ERR_NOSPACE}, {EACCES, EM_ERR_ACCESS}, {ENOMEM, EM_ERR_NOMEM},
+	} kind[] = {{EIO, EM_ERR_IO}, {ENOSPC, EM_ERR_NOSPACE}, {EDQUOT, EM_ERR_NOSPACE}, {EACCES, EM_ERR_ACCESS}, {ENOMEM, EM_ERR_NOMEM},
 		    {EMFILE, EM_ERR_FDLIMIT}};
 	char *dir = test_dir_make();
 	test_rng rng = test_rng_make(test_seed());
@@ -90,9 +90,12 @@ static void test_each_operation(void **state)
 				assert_int_equal(err.sys_errno, kind[k].sys_errno);
 				assert_string_equal(err.op, op_name[n]);
 				assert_string_equal(err.path, dir);
+				assert_non_null(strstr(err.text, dir));
+				assert_non_null(strstr(err.text, strerror(kind[k].sys_errno)));
 				if (op_bit[n] & (EM_FAULT_READ | EM_FAULT_WRITE)) {
 					assert_int_equal(err.offset, 4096);
 					assert_int_equal(err.bytes, 4096);
+					assert_non_null(strstr(err.text, "4096 bytes at offset 4096"));
 				}
 				em_ctx_close(ctx);
 			}

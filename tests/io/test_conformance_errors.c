@@ -355,6 +355,33 @@ static void test_limit(void **state)
 	test_dir_remove(dir);
 }
 
+/* What cannot be brought to a device says so, whoever moves its bytes. */
+static void sync_of(const em_backend *be, const char *dir)
+{
+	em_ctx *ctx = ctx_of(be, EM_DIRECT_OFF);
+	em_file *f = io_open(ctx, "/dev/null", EMI_OPEN_WRITE);
+	em_errinfo err;
+
+	memset(&err, 0, sizeof err);
+	assert_int_equal(emi_file_sync(f, &err), EM_ERR_IO);
+	assert_detail(&err, "sync", "/dev/null", EINVAL);
+	emi_file_close(f);
+	f = io_open(ctx, dir, EMI_OPEN_TEMP);
+	assert_int_equal(io_write(f, "abc", 3, 0, NULL), EM_OK);
+	assert_int_equal(emi_file_sync(f, NULL), EM_OK);
+	emi_file_close(f);
+	em_ctx_close(ctx);
+}
+
+static void test_sync(void **state)
+{
+	char *dir = test_dir_make();
+
+	(void)state;
+	conform_each_backend(dir, sync_of);
+	test_dir_remove(dir);
+}
+
 /* One operation of a life: its status. */
 static em_status act(em_file *f, unsigned i, char *buf, em_errinfo *err)
 {
@@ -451,7 +478,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_open_errors), cmocka_unit_test(test_read_directory), cmocka_unit_test(test_read_only),
 		cmocka_unit_test(test_full_tmpfs),  cmocka_unit_test(test_full_ext4),	   cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_sync),	    cmocka_unit_test(test_faults),
 	};
 
 	return cmocka_run_group_tests_name("io/conformance_errors", tests, NULL, NULL);

@@ -25,9 +25,9 @@ static int conflict(const emi_range *a, const emi_range *b)
 }
 
 /* Whatever is found has to be waited for, and nothing is found only if nothing has to. */
-static void check(emi_range *root, emi_range *const *in, unsigned n, const emi_range *r)
+static void check(emi_overlap *o, emi_range *const *in, unsigned n, const emi_range *r)
 {
-	emi_range *found = emi_overlap_find(root, r);
+	emi_range *found = emi_overlap_find(o, r);
 	unsigned i, must = 0;
 
 	for (i = 0; i < n; i++)
@@ -37,25 +37,27 @@ static void check(emi_range *root, emi_range *const *in, unsigned n, const emi_r
 		assert_true(conflict(found, r));
 }
 
-static void random_range(test_rng *rng, emi_range *r, uint64_t space, uint64_t seq)
+static void random_range(test_rng *rng, emi_range *r, uint64_t space, uint64_t one_in, uint64_t seq)
 {
 	memset(r, 0, sizeof *r);
 	r->begin = test_below(rng, space);
 	r->end = test_below(rng, 20) ? r->begin + 1 + test_below(rng, space / 10 + 1) : UINT64_MAX;
-	r->write = test_below(rng, 2) != 0;
+	r->write = test_below(rng, one_in) == 0;
 	r->seq = seq;
 }
 
 static void test_against_list(void **state)
 {
 	static const uint64_t spaces[] = { 1, 4, 100, 1000000, (uint64_t)1 << 62 };
+	static const uint64_t writes[] = { 2, 1000, 20, 1 };    /* one in so many is one */
 	static emi_range pool[MOST];
 	test_rng rng = test_rng_make(test_seed());
 	unsigned s, step;
 
 	(void)state;
 	for (s = 0; s < sizeof spaces / sizeof *spaces; s++) {
-		emi_range *in[MOST], *spare[MOST], *root = NULL, probe;
+		emi_range *in[MOST], *spare[MOST], probe;
+		emi_overlap o = {NULL, NULL};
 		unsigned n = 0, free_ones = MOST, i;
 		uint64_t seq = 0;
 
@@ -65,25 +67,26 @@ static void test_against_list(void **state)
 			if (free_ones > 0 && (n == 0 || test_below(&rng, 100) < 52)) {
 				emi_range *r = spare[--free_ones];
 
-				random_range(&rng, r, spaces[s], ++seq);
-				check(root, in, n, r);
-				emi_overlap_add(&root, r);
+				random_range(&rng, r, spaces[s], writes[step / 1000 % 4], ++seq);
+				check(&o, in, n, r);
+				emi_overlap_add(&o, r);
 				in[n++] = r;
 			} else {
 				i = (unsigned)test_below(&rng, n);
-				emi_overlap_remove(&root, in[i]);
+				emi_overlap_remove(&o, in[i]);
 				spare[free_ones++] = in[i];
 				in[i] = in[--n];
 			}
 			/* One that is in the tree, and one that came before many of them. */
 			if (n > 0)
-				check(root, in, n, in[test_below(&rng, n)]);
-			random_range(&rng, &probe, spaces[s], 1 + test_below(&rng, seq));
-			check(root, in, n, &probe);
+				check(&o, in, n, in[test_below(&rng, n)]);
+			random_range(&rng, &probe, spaces[s], writes[step / 1000 % 4], 1 + test_below(&rng, seq));
+			check(&o, in, n, &probe);
 		}
 		while (n > 0)
-			emi_overlap_remove(&root, in[--n]);
-		assert_null(root);
+			emi_overlap_remove(&o, in[--n]);
+		assert_null(o.root);
+		assert_null(o.list);
 	}
 }
 
@@ -91,7 +94,7 @@ static void test_against_list(void **state)
 static void test_same_bytes(void **state)
 {
 	static emi_range r[MOST];
-	emi_range *root = NULL;
+	emi_overlap o = {NULL, NULL};
 	unsigned i;
 
 	(void)state;
@@ -101,8 +104,8 @@ static void test_same_bytes(void **state)
 		r[i].end = 8192;
 		r[i].write = 1;
 		r[i].seq = i + 1;
-		assert_ptr_equal(emi_overlap_find(root, &r[i]), i > 0 ? &r[i - 1] : NULL);
-		emi_overlap_add(&root, &r[i]);
+		assert_ptr_equal(emi_overlap_find(&o, &r[i]), i > 0 ? &r[i - 1] : NULL);
+		emi_overlap_add(&o, &r[i]);
 	}
 }
 

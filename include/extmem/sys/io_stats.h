@@ -31,7 +31,8 @@ typedef struct em_io_stats {
 	double read_busy;       /**< Busy with at least one read. */
 	double write_busy;
 	double busy;            /**< Busy with either. */
-	double read_wait;       /**< Callers waited for reads: the sum over all of them. */
+	double read_wait;       /**< Callers waited for reads: the sum over all of them.  Who waits for any of several requests waits for the
+	                             one that is done first; when none is, for the first of the list. */
 	double write_wait;
 } em_io_stats;
 #define EM_IO_STATS_INIT { sizeof(em_io_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
