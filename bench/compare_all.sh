@@ -22,6 +22,7 @@ make bench
 for isa in scalar avx2 avx512; do
 	bench/kernels $isa || true
 done
+"$here/vqsort"
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$here/common.sh"
 size=$(bytes_of "${SIZE:-4G}")

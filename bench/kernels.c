@@ -2,16 +2,21 @@
 /*
  * kernels.c -- nanoseconds per element of the block kernels, on one thread.
  *
- *   bench/kernels [ISA]
+ *   bench/kernels [--peer FILE]... [ISA]
  *
  * For each kind of element: sorting random keys in blocks of different sizes, and merging k sorted windows of 128 Ki
  * elements in all, by the tree and, where there is one, by the mix.  The median of several rounds, in CPU time.  Then the same for what
  * <extmem/gen/order.h> generates of a comparison of 64-bit numbers, and of pairs by the first.
+ *
+ * A peer is a shared object with another sort of the same elements: peer_name, and peer_sort_u32, _u64 and _pair (array, elements), of which
+ * it may lack some; peer_pair_key is where in a pair it has the key, if not in front.  Peers take turns with ours in every round, and only sorting is measured; behind each peer's time is how
+ * many times that ours took.  bench/vqsort makes one.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +38,15 @@
 #define ROUNDS 9
 #define MERGED ((size_t)1 << 17)
 #define LARGEST ((size_t)28 << 20)
+#define PEERS 4
+
+typedef void peer_sort(void *a, size_t n);
+
+typedef struct peer {
+	const char *name;
+	peer_sort *sort[3];     /* by kind of element; NULL: there is none */
+	size_t pair_key;        /* bytes in front of the key of a pair */
+} peer;
 
 typedef struct bench {
 	const emi_kernels *kern;
@@ -43,6 +57,8 @@ typedef struct bench {
 	emi_window win[EMI_MIX_MOST];
 	size_t taken[EMI_MIX_MOST];
 	void *tree;
+	peer peers[PEERS];
+	unsigned n_peers;
 } bench;
 
 static double now(void)
@@ -105,20 +121,64 @@ static void sort_block(const bench *b, char *a, size_t n)
 		b->kern->sort(a, b->b, n, &none);
 }
 
-static double sort_blocks(const bench *b, size_t block)
+/* Time to sort all blocks of keys, per element, by ours or, if it is not NULL, by a peer. */
+static double time_sort(const bench *b, peer_sort *by, size_t block, size_t total)
 {
-	const size_t total = block < MERGED ? MERGED : block, rounds = block < LARGEST ? ROUNDS : 3;
-	double t[ROUNDS];
-	size_t r, i;
+	double t;
+	size_t i;
+
+	memcpy(b->a, b->keys, total * b->eb);
+	t = now();
+	for (i = 0; i + block <= total; i += block)
+		if (by != NULL)
+			by(b->a + i * b->eb, block);
+		else
+			sort_block(b, b->a + i * b->eb, block);
+	return (now() - t) / (double)(total / block * block);
+}
+
+/* What is in the first block now has to be in order of the keys at `at' in the elements. */
+static void check_sorted(const bench *b, size_t block, size_t at, const char *who)
+{
+	size_t i;
+
+	for (i = 1; i < block; i++) {
+		const void *x = b->a + (i - 1) * b->eb + at, *y = b->a + i * b->eb + at;
+
+		if (b->eb == sizeof(uint32_t) ? *(const uint32_t *)x > *(const uint32_t *)y : *(const uint64_t *)x > *(const uint64_t *)y) {
+			fprintf(stderr, "kernels: %s did not sort\n", who);
+			exit(1);
+		}
+	}
+}
+
+/* Ours, and behind it the peers that sort elements of this kind. */
+static void sort_blocks(const bench *b, unsigned elem, size_t block)
+{
+	const size_t total = block < MERGED ? MERGED : block;
+	const unsigned rounds = block < LARGEST ? ROUNDS : b->n_peers != 0 ? 5 : 3;
+	double t[ROUNDS], other[PEERS][ROUNDS], ours;
+	unsigned r, i;
 
 	for (r = 0; r < rounds; r++) {
-		memcpy(b->a, b->keys, total * b->eb);
-		t[r] = now();
-		for (i = 0; i + block <= total; i += block)
-			sort_block(b, b->a + i * b->eb, block);
-		t[r] = (now() - t[r]) / (double)(total / block * block);
+		t[r] = time_sort(b, NULL, block, total);
+		check_sorted(b, block, 0, "ours");
+		for (i = 0; i < b->n_peers; i++)
+			if (b->peers[i].sort[elem] != NULL) {
+				other[i][r] = time_sort(b, b->peers[i].sort[elem], block, total);
+				check_sorted(b, block, elem == 2 ? b->peers[i].pair_key : 0, b->peers[i].name);
+			}
 	}
-	return median(t, rounds);
+	ours = median(t, rounds);
+	printf("%6.2f ns", ours);
+	for (i = 0; i < b->n_peers; i++)
+		if (b->peers[i].sort[elem] != NULL) {
+			const double theirs = median(other[i], rounds);
+
+			printf(", %s %6.2f ns (%.2f)", b->peers[i].name, theirs, ours / theirs);
+		}
+	putchar('\n');
+	fflush(stdout);
 }
 
 static void windows(bench *b, uint32_t k)
@@ -194,14 +254,22 @@ static double merge_mix(bench *b, uint32_t k)
 	return median(t, ROUNDS);
 }
 
-static void run(bench *b, const char *isa, const char *name)
+static void run_sorts(const bench *b, const char *isa, const char *name, unsigned elem)
 {
 	static const size_t blocks[] = { 64, 1024, 8192, (size_t)1 << 17, LARGEST };
+	unsigned i;
+
+	for (i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+		printf("%-7s %s sort %8zu elements    ", isa, name, blocks[i]);
+		sort_blocks(b, elem, blocks[i]);
+	}
+}
+
+static void run_merges(bench *b, const char *isa, const char *name)
+{
 	static const uint32_t ks[] = { 4, 8, 32, 128 };
 	unsigned i;
 
-	for (i = 0; i < sizeof blocks / sizeof *blocks; i++)
-		printf("%-7s %s sort %8zu elements    %6.2f ns\n", isa, name, blocks[i], sort_blocks(b, blocks[i]));
 	for (i = 0; i < sizeof ks / sizeof *ks; i++) {
 		make_windows(b, ks[i]);
 		printf("%-7s %s merge k = %3u, tree %6.2f ns", isa, name, (unsigned)ks[i], merge_tree(b, ks[i]));
@@ -211,11 +279,48 @@ static void run(bench *b, const char *isa, const char *name)
 	}
 }
 
+static void load_peer(bench *b, const char *file)
+{
+	static const char *const names[] = { "peer_sort_u32", "peer_sort_u64", "peer_sort_pair" };
+	void *object = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	peer *p = &b->peers[b->n_peers];
+	const size_t *key;
+	unsigned i;
+
+	if (object == NULL || b->n_peers == PEERS) {
+		fprintf(stderr, "kernels: %s\n", object == NULL ? dlerror() : "too many peers");
+		exit(2);
+	}
+	p->name = dlsym(object, "peer_name");
+	if (p->name == NULL)
+		p->name = "peer";
+	for (i = 0; i < 3; i++)
+		*(void **)&p->sort[i] = dlsym(object, names[i]);
+	key = dlsym(object, "peer_pair_key");
+	p->pair_key = key != NULL ? *key : 0;
+	b->n_peers++;
+}
+
+/* Options to b; returns the instruction set, or NULL for the best. */
+static const char *options(bench *b, int argc, char **argv)
+{
+	const char *isa = NULL;
+	int i;
+
+	for (i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--peer") == 0 && i + 1 < argc)
+			load_peer(b, argv[++i]);
+		else
+			isa = argv[i];
+	return isa;
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const names[] = { "u32", "u64", "u64+u64" };
 	static const em_kernels *const gens[] = { &gen_u64_kernels, &gen_pair_kernels };
 	static bench b;
+	const char *isa = options(&b, argc, argv);
 	unsigned e;
 
 	b.keys = must(LARGEST * sizeof(emi_pair));
@@ -224,21 +329,26 @@ int main(int argc, char **argv)
 	b.tree = must(emi_merge_tree_bytes(EMI_MIX_MOST));
 	fill(b.keys, LARGEST * sizeof(emi_pair));
 	for (e = 0; e < 3; e++) {
-		b.kern = emi_kernels_for((emi_elem)e, argc > 1 ? argv[1] : NULL);
+		b.kern = emi_kernels_for((emi_elem)e, isa);
 		if (b.kern == NULL) {
-			fprintf(stderr, "kernels: no instruction set %s here\n", argv[1]);
+			fprintf(stderr, "kernels: no instruction set %s here\n", isa);
 			return 2;
 		}
 		b.eb = b.kern->elem_bytes;
-		run(&b, b.kern->isa, names[e]);
+		run_sorts(&b, b.kern->isa, names[e], e);
+		if (b.n_peers == 0)
+			run_merges(&b, b.kern->isa, names[e]);
 	}
-	b.tags = must(LARGEST * sizeof *b.tags);
-	for (e = 0; e < 2; e++) {
-		b.gen = gens[e];
-		b.eb = (size_t)b.gen->record_size;
-		run(&b, "gen", names[e + 1]);
+	if (b.n_peers == 0) {
+		b.tags = must(LARGEST * sizeof *b.tags);
+		for (e = 0; e < 2; e++) {
+			b.gen = gens[e];
+			b.eb = (size_t)b.gen->record_size;
+			run_sorts(&b, "gen", names[e + 1], e + 1);
+			run_merges(&b, "gen", names[e + 1]);
+		}
+		free(b.tags);
 	}
-	free(b.tags);
 	free(b.keys);
 	free(b.a);
 	free(b.b);

@@ -200,8 +200,8 @@ static void choose_method(emi_partition *p)
 	top = bits_of(diff);
 	p->same = diff == 0;
 	p->bits = bits_of(p->n / BUCKET_ELEMS);
-	if (p->bits > EMI_MAX_RADIX_BITS)
-		p->bits = EMI_MAX_RADIX_BITS;
+	if (p->bits > EMI_BUCKET_BITS)
+		p->bits = EMI_BUCKET_BITS;
 	if (p->bits > top)
 		p->bits = top;
 	if (!p->must_sort || emi_partition_small(p))

@@ -13,7 +13,8 @@
 
 #include "sort/job.h"
 
-#define EMI_BUCKETS ((size_t)1 << EMI_MAX_RADIX_BITS)
+#define EMI_BUCKET_BITS 9u        /* EMI_MAX_RADIX_BITS at most */
+#define EMI_BUCKETS ((size_t)1 << EMI_BUCKET_BITS)
 
 /* Memory of a partition, kept from one to the next. */
 typedef struct emi_partition_room {

@@ -39,7 +39,7 @@ static unsigned wanted_bits(const emi_partition *p)
 	const size_t fit = BUCKET_BYTES / p->job->codec->elem_bytes, each = fit > MIN_BUCKET ? fit : MIN_BUCKET;
 	unsigned bits = 0;
 
-	while (bits < EMI_MAX_RADIX_BITS && p->n >> (bits + 1) >= each)
+	while (bits < EMI_BUCKET_BITS && p->n >> (bits + 1) >= each)
 		bits++;
 	return bits;
 }
@@ -133,7 +133,7 @@ em_status emi_partition_own(emi_partition *p)
 		return EM_OK;
 	sample = take_sample(p, levels);
 	/* Buckets for equal records are as many again. */
-	if (take_splitters(p, sample, levels, &p->splitters) && levels == EMI_MAX_RADIX_BITS)
+	if (take_splitters(p, sample, levels, &p->splitters) && levels == EMI_BUCKET_BITS)
 		take_splitters(p, sample, --levels, &p->splitters);
 	p->bits = levels + (p->splitters.equal != 0);
 	p->buckets = (size_t)1 << p->bits;
