@@ -30,8 +30,8 @@ EM_BEGIN_DECLS
 
 /** Are blocks of runs compressed, with LZ4, on their way to the scratch space? */
 enum {
-	EM_COMPRESS_AUTO = 0,   /**< Of records of any length those that become half as long or less, if the library was built with LZ4 and there
-	                             is memory for it; of records of one size none. */
+	EM_COMPRESS_AUTO = 0,   /**< Of records of any length those that become half as long or less, while the disk is behind, if the library was
+	                             built with LZ4 and there is memory for it; of records of one size none. */
 	EM_COMPRESS_NEVER = 1,
 	EM_COMPRESS_ALWAYS = 2  /**< All that become shorter at all: the least scratch space.  EM_ERR_NOTSUP without LZ4. */
 };

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #define TICK_NS 100000000L
+#define BEHIND 2u               /* writes under way: one keeps the disk busy, another one waits */
 
 em_status emi_outseq_init(emi_outseq *q, emi_job *job, uint32_t nring, size_t block_bytes, em_errinfo *err)
 {
@@ -358,6 +359,17 @@ void emi_outseq_full(emi_outseq *q, uint64_t index, size_t records)
 
 	b->records = records;
 	complete(q, b);
+}
+
+int emi_outseq_is_behind(emi_outseq *q)
+{
+	uint32_t i, writing = 0;
+
+	pthread_mutex_lock(&q->lock);
+	for (i = 0; i < q->nring; i++)
+		writing += q->ring[i].state == EMI_OUT_PUT && !emi_done(&q->ring[i].buf.rq);
+	pthread_mutex_unlock(&q->lock);
+	return writing >= BEHIND;
 }
 
 int emi_outseq_room(emi_outseq *q, uint64_t i)

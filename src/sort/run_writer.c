@@ -103,7 +103,8 @@ static void seal_block(void *arg, emi_outseq *q, emi_outblock *b)
 
 	b->key = job->codec->key(job->order, first_record(job, b->buf.base));
 	b->frames = emi_order_vary(job->order) != NULL ? emi_block_frames(b->buf.base) : b->buf.len;
-	if (b->own == NULL)
+	/* Packing takes time, too: so blocks are only packed while the disk has more to do than we have. */
+	if (b->own == NULL && (job->opts.compress == EM_COMPRESS_ALWAYS || emi_outseq_is_behind(q)))
 		b->packed = emi_packer_pack(&q->packer, &b->buf.base, b->buf.len);
 }
 

@@ -22,6 +22,7 @@
 
 #include <extmem/sys/backend.h>
 
+#include "block/packer.h"
 #include "sort/lines_bench.h"
 
 /* A backend of which the nth transfer does something else, too. */
@@ -257,6 +258,44 @@ static void test_statistics(void **state)
 	bench_close(&b);
 }
 
+/* Each transfer takes a while. */
+static void crawl(hook *h)
+{
+	h->nth = __atomic_load_n(&h->count, __ATOMIC_RELAXED) + 1;
+	usleep(3000);
+}
+
+/* When the disk is behind, lines that have much in common are compressed, and others are not. */
+static void test_behind(void **state)
+{
+	static const int pattern[] = { LINES_ALIKE, LINES_GARBAGE };
+	int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		em_ctx_opts opts = sort_ctx_opts();
+		hook h;
+		bench b;
+
+		hook_init(&h, crawl);
+		h.nth = 1;
+		bench_open(&b, (uint64_t)i, 0, 0);
+		b.opts.run_records = 1500;
+		b.opts.block_bytes = 16384;
+		bench_make_inputs(&b, pattern[i], 6000, 1, 300);
+		opts.backend = NULL;
+		opts.custom = &h.be;
+		opts.direct = EM_DIRECT_OFF;
+		opts.threads = 2;
+		bench_enter(&b, &opts);
+		bench_run_ok(&b, 1);
+		if (pattern[i] == LINES_ALIKE && emi_packer_supported())
+			assert_true(b.stats.packed_from != 0);
+		assert_true(b.stats.packed_to <= b.stats.packed_from / 2);
+		bench_close(&b);
+	}
+}
+
 /* An input becomes shorter while it is read. */
 static void test_shrunk(void **state)
 {
@@ -430,6 +469,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_statistics),
+		cmocka_unit_test(test_behind),
 		cmocka_unit_test(test_shrunk),
 		cmocka_unit_test(test_bad_formats),
 		cmocka_unit_test(test_bad_options),
