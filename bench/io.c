@@ -4,7 +4,8 @@
  *
  *	io [--mode stream|write|read|random|cold|cpu] [--backend NAME] [--file PATH] [--size 4G] [--block BYTES] [--depth N] [--seconds 5] [--direct 0|1|2]
  *
- * stream  phases write and read: the whole file, from front to end, DEPTH (4) blocks (2M) in flight; write and read are modes, too
+ * stream  phases write and read: the whole file, from front to end, DEPTH (4) blocks (2M) in flight, whichever is done starting the next, as fio
+ *         does; write and read are modes, too
  * random  phase read: blocks (4K) at random places of the file, DEPTH (64) in flight, for so many seconds; whoever notices that one is done
  *         starts the next
  * cold    phase read: one block (32K) at a time at random places, each asked of the disk by em_file_read(), for so many seconds
@@ -43,13 +44,14 @@ typedef struct bench {
 	uint64_t done;          /* requests of the phase */
 	pthread_mutex_t lock;   /* for those that requests' functions share: */
 	pthread_cond_t idle;    /* none flies */
-	uint64_t started;       /* requests */
+	uint64_t started, most; /* requests */
+	int write, random;
 	uint32_t flying;
 	em_status status;       /* the first failure */
 	int over;               /* no more are started */
 } bench;
 
-/* A place that one request after the other is read to. */
+/* A place that one request after the other has. */
 typedef struct lane {
 	bench *b;
 	slot *s;
@@ -77,12 +79,9 @@ static void settle(bench *b, slot *s)
 	b->done++;
 }
 
-static void start(bench *b, slot *s, uint64_t offset, int write)
+static void start(bench *b, slot *s, uint64_t offset)
 {
-	if (write)
-		must(b, em_file_write_async(b->f, s->buf, b->block, offset, NULL, NULL, &s->rq), "write");
-	else
-		must(b, em_file_read_async(b->f, s->buf, b->block, offset, NULL, NULL, &s->rq), "read");
+	must(b, em_file_read_async(b->f, s->buf, b->block, offset, NULL, NULL, &s->rq), "read");
 }
 
 static void begin(bench *b)
@@ -104,29 +103,16 @@ static void report(const bench *b, const char *phase)
 	phase_end(&b->mark, "extmem", b->mode, b->done, b->block, em_ctx_memory(b->ctx), phase, extra);
 }
 
-/* The whole file, in order. */
-static void sweep(bench *b, int write)
-{
-	const uint64_t n = b->size / b->block;
-	uint64_t i;
-	uint32_t k;
-
-	begin(b);
-	for (i = 0; i < n; i++) {
-		slot *s = &b->slots[i % b->depth];
-
-		settle(b, s);
-		start(b, s, i * b->block, write);
-	}
-	for (k = 0; k < b->depth; k++)
-		settle(b, &b->slots[(i + k) % b->depth]);
-}
-
-static void read_somewhere(lane *l, em_request_fn fn, uint64_t i)
+/* Start request i of the phase. */
+static void take_off(lane *l, em_request_fn fn, uint64_t i)
 {
 	bench *b = l->b;
+	const uint64_t offset = (b->random ? peer_mix(i) % (b->size / b->block) : i) * b->block;
 
-	must(b, em_file_read_async(b->f, l->s->buf, b->block, peer_mix(i) % (b->size / b->block) * b->block, fn, l, NULL), "read");
+	if (b->write)
+		must(b, em_file_write_async(b->f, l->s->buf, b->block, offset, fn, l, NULL), "write");
+	else
+		must(b, em_file_read_async(b->f, l->s->buf, b->block, offset, fn, l, NULL), "read");
 }
 
 static void go_on(em_request *rq, void *user)
@@ -145,46 +131,61 @@ static void go_on(em_request *rq, void *user)
 		b->status = st;
 		em_request_error(rq, &b->err);
 	}
-	over = b->over || b->status != EM_OK;
-	i = b->started++;
+	over = b->over || b->status != EM_OK || b->started == b->most;
+	i = b->started;
+	b->started += !over;
 	if (over && --b->flying == 0)
 		pthread_cond_signal(&b->idle);
 	pthread_mutex_unlock(&b->lock);
 	if (!over)
-		read_somewhere(l, go_on, i);
+		take_off(l, go_on, i);
 }
 
-/* Random places, by functions of requests, until the time is over. */
-static void scatter(bench *b)
+static void sleep_for(double seconds)
+{
+	struct timespec t;
+
+	t.tv_sec = (time_t)seconds;
+	t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
+	nanosleep(&t, NULL);
+}
+
+/* So many requests, or, if these are UINT64_MAX, until the time is over: whichever is done has its function start the next one. */
+static void fly(bench *b, uint64_t most, int write, int random)
 {
 	lane *lanes = calloc(b->depth, sizeof *lanes);
-	struct timespec t;
+	const uint32_t n = most < b->depth ? (uint32_t)most : b->depth;
 	uint32_t k;
 
 	if (!lanes)
 		peer_die("no memory");
-	t.tv_sec = (time_t)b->seconds;
-	t.tv_nsec = (long)((b->seconds - (double)t.tv_sec) * 1e9);
 	pthread_mutex_init(&b->lock, NULL);
 	pthread_cond_init(&b->idle, NULL);
-	b->started = b->flying = b->depth;
+	b->over = 0;
+	b->most = most;
+	b->write = write;
+	b->random = random;
+	b->started = b->flying = n;
 	begin(b);
-	for (k = 0; k < b->depth; k++) {
+	for (k = 0; k < n; k++) {
 		lanes[k].b = b;
 		lanes[k].s = &b->slots[k];
-		read_somewhere(&lanes[k], go_on, k);
+		take_off(&lanes[k], go_on, k);
 	}
-	nanosleep(&t, NULL);
+	if (most == UINT64_MAX)
+		sleep_for(b->seconds);
 	pthread_mutex_lock(&b->lock);
-	b->over = 1;
+	b->over = most == UINT64_MAX;
 	while (b->flying > 0)
 		pthread_cond_wait(&b->idle, &b->lock);
 	pthread_mutex_unlock(&b->lock);
-	must(b, b->status, "read");
+	must(b, b->status, write ? "write" : "read");
+	pthread_cond_destroy(&b->idle);
+	pthread_mutex_destroy(&b->lock);
 	free(lanes);
 }
 
-/* The same by one thread that submits and waits. */
+/* Random places, by one thread that submits and waits. */
 static void take_turns(bench *b)
 {
 	const uint64_t n = b->size / b->block;
@@ -198,7 +199,7 @@ static void take_turns(bench *b)
 			slot *s = &b->slots[k];
 
 			settle(b, s);
-			start(b, s, peer_mix(i) % n * b->block, 0);
+			start(b, s, peer_mix(i) % n * b->block);
 		}
 	}
 	for (k = 0; k < b->depth; k++)
@@ -285,7 +286,7 @@ static void fill(bench *b)
 	b->block = (uint64_t)1 << 20;
 	b->depth = 4;
 	make_slots(b);
-	sweep(b, 1);
+	fly(b, b->size / b->block, 1, 0);
 	must(b, em_file_sync(b->f), "sync");
 	while (b->depth-- > 0)
 		free(b->slots[b->depth].buf);
@@ -307,19 +308,19 @@ static void run(bench *b)
 		fill(b);
 	make_slots(b);
 	if (writes) {
-		sweep(b, 1);
+		fly(b, b->size / b->block, 1, 0);
 		report(b, "write");
 	}
 	if (is(b, "write"))
 		return;
 	if (both || is(b, "read")) {
-		sweep(b, 0);
+		fly(b, b->size / b->block, 0, 0);
 	} else if (is(b, "cold")) {
 		one_by_one(b);
 	} else if (is(b, "cpu")) {
 		take_turns(b);
 	} else {
-		scatter(b);
+		fly(b, UINT64_MAX, 0, 1);
 	}
 	report(b, "read");
 }
