@@ -108,7 +108,7 @@ typedef struct emi_mix {
 #define EMI_MAX_RADIX_BITS 10
 
 /* Stack that a kernel may need, apart from what a tie function uses. */
-#define EMI_KERN_STACK ((size_t)168 * 1024)
+#define EMI_KERN_STACK ((size_t)104 * 1024)
 
 /* A digit of keys, from 0 to 2^bits - 1, in their order. */
 typedef struct emi_digit {
