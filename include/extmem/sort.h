@@ -33,7 +33,7 @@ enum {
 	EM_COMPRESS_AUTO = 0,   /**< Of records of any length those that become half as long or less, while the disk is behind, if the library was
 	                             built with LZ4 and there is memory for it; of records of one size none. */
 	EM_COMPRESS_NEVER = 1,
-	EM_COMPRESS_ALWAYS = 2  /**< All that become shorter at all: the least scratch space.  EM_ERR_NOTSUP without LZ4. */
+	EM_COMPRESS_ALWAYS = 2  /**< All that become at least 3 % shorter: the least scratch space.  EM_ERR_NOTSUP without LZ4. */
 };
 
 typedef struct em_sort_opts {

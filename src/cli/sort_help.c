@@ -55,7 +55,7 @@ static const char help[] =
 	"      --write-buffers=N    blocks for output, at least 2\n"
 	"      --scratch-compress=auto|never|always\n"
 	"                           compress scratch with LZ4: lines that become half as long, while the\n"
-	"                           disk is behind (default); nothing; or everything that becomes shorter\n"
+	"                           disk is behind (default); nothing; or all that becomes shorter\n"
 	"      --direct=off|try|on  bypass the page cache (default try)\n"
 	"      --backend=NAME       do input and output with libaio, io_uring, syscall, stdio,\n"
 	"                           mmap or memory\n"

@@ -102,8 +102,7 @@ uint64_t emi_job_memory(const emi_job *job)
 	return job->opts.memory != 0 && job->opts.memory < left ? job->opts.memory : left;
 }
 
-/* Are runs compressed?  For records of one size, which take less of the processor than of the disk only on fast disks, the caller must
- * ask for it. */
+/* Are runs compressed?  Sorts of records of one size are mostly short of the processor: there the caller must ask for it. */
 static int packs(const emi_job *job)
 {
 	if (job->opts.compress == EM_COMPRESS_ALWAYS)

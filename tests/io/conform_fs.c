@@ -6,10 +6,17 @@
 #define _GNU_SOURCE
 #endif
 
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
 #include <fcntl.h>
 #include <linux/loop.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -17,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/test.h"
 #include "io/conform_fs.h"
 
 /* Mounts of this process are its own from now on. */
@@ -29,17 +37,12 @@ static int own_mounts(void)
 	return done;
 }
 
-int conform_tmpfs(const char *dir, uint64_t bytes)
+static int mount_tmpfs(const char *dir, uint64_t bytes)
 {
 	char options[40];
 
 	snprintf(options, sizeof options, "size=%llu", (unsigned long long)bytes);
 	return own_mounts() && mount("none", dir, "tmpfs", 0, options) == 0;
-}
-
-void conform_unmount(const char *dir)
-{
-	(void)umount2(dir, MNT_DETACH);
 }
 
 static int make_image(const char *image, uint64_t bytes)
@@ -117,7 +120,7 @@ static int make_ext4(const char *image)
 	return child > 0 && waitpid(child, &state, 0) == child && WIFEXITED(state) && WEXITSTATUS(state) == 0;
 }
 
-int conform_ext4(const char *image, const char *dir, uint64_t bytes)
+static int mount_ext4(const char *image, const char *dir, uint64_t bytes)
 {
 	char path[64];
 	int file = make_image(image, bytes), fd, ok;
@@ -134,4 +137,39 @@ int conform_ext4(const char *image, const char *dir, uint64_t bytes)
 	/* The mount keeps the device. */
 	close(fd);
 	return ok;
+}
+
+static void test_on(int mounted, const char *dir, void (*test)(const char *dir))
+{
+	if (mounted) {
+		test(dir);
+		(void)umount2(dir, MNT_DETACH);
+	}
+}
+
+void conform_on_tmpfs(uint64_t bytes, void (*test)(const char *dir))
+{
+	char *dir = test_dir_make();
+	const int mounted = mount_tmpfs(dir, bytes);
+
+	test_on(mounted, dir, test);
+	test_dir_remove(dir);
+	if (!mounted)
+		skip();
+}
+
+void conform_on_ext4(uint64_t bytes, void (*test)(const char *dir))
+{
+	char *dir = test_dir_make(), *image = test_path(dir, "image"), *on = test_path(dir, "on");
+	int mounted;
+
+	assert_int_equal(mkdir(on, 0700), 0);
+	mounted = mount_ext4(image, on, bytes);
+	test_on(mounted, on, test);
+	assert_int_equal(rmdir(on), 0);
+	free(on);
+	free(image);
+	test_dir_remove(dir);
+	if (!mounted)
+		skip();
 }

@@ -10,13 +10,9 @@
 
 #include <stdint.h>
 
-/* Mount a tmpfs of that many bytes on the directory: 1, or 0 where that is not allowed. */
-int conform_tmpfs(const char *dir, uint64_t bytes);
-
-/* Make an ext4 of that many bytes in the file image, and mount it: 1, or 0 where that cannot be done. */
-int conform_ext4(const char *image, const char *dir, uint64_t bytes);
-
-void conform_unmount(const char *dir);
+/* Run a test on a tmpfs, or an ext4, of that many bytes, in a directory of its own; where that cannot be had the test is skipped. */
+void conform_on_tmpfs(uint64_t bytes, void (*test)(const char *dir));
+void conform_on_ext4(uint64_t bytes, void (*test)(const char *dir));
 
 /* Make a block device of that many bytes in the file image.  A descriptor that keeps it alive and its path, or -1. */
 int conform_loop(const char *image, uint64_t bytes, char path[64]);

@@ -308,40 +308,22 @@ static void fill_all(const char *dir, filling fn)
 	free(path);
 }
 
+static void full_all(const char *dir)
+{
+	fill_all(dir, full);
+}
+
 static void test_full_tmpfs(void **state)
 {
-	char *dir = test_dir_make();
-	int mounted = conform_tmpfs(dir, 1 << 20);
-
 	(void)state;
-	if (mounted) {
-		fill_all(dir, full);
-		conform_unmount(dir);
-	}
-	test_dir_remove(dir);
-	if (!mounted)
-		skip();
+	conform_on_tmpfs(1 << 20, full_all);
 }
 
 /* Unlike tmpfs it can be direct, and takes what there is of what was to be reserved. */
 static void test_full_ext4(void **state)
 {
-	char *dir = test_dir_make(), *image = test_path(dir, "image"), *on = test_path(dir, "on");
-	int mounted;
-
 	(void)state;
-	assert_int_equal(mkdir(on, 0700), 0);
-	mounted = conform_ext4(image, on, 4 << 20);
-	if (mounted) {
-		fill_all(on, full);
-		conform_unmount(on);
-	}
-	assert_int_equal(rmdir(on), 0);
-	free(on);
-	free(image);
-	test_dir_remove(dir);
-	if (!mounted)
-		skip();
+	conform_on_ext4(4 << 20, full_all);
 }
 
 static void test_limit(void **state)

@@ -28,79 +28,73 @@ static uint64_t taken(em_file *f)
 	return (uint64_t)st.st_blocks * 512;
 }
 
+typedef struct bench {
+	em_ctx *ctx;
+	em_file *f;
+	em_errinfo err;
+} bench;
+
+static void bench_open(bench *b, const char *dir)
+{
+	io_setup setup = {0};
+
+	memset(b, 0, sizeof *b);
+	setup.dir = dir;
+	setup.backend = "syscall";
+	b->ctx = io_ctx(&setup);
+	b->f = io_open(b->ctx, dir, EMI_OPEN_TEMP);
+}
+
+static void bench_close(bench *b)
+{
+	emi_file_close(b->f);
+	em_ctx_close(b->ctx);
+}
+
+static void scarce(const char *dir)
+{
+	bench b;
+
+	bench_open(&b, dir);
+	assert_true(emi_on_memory_fs(emi_file_fd(b.f)));
+	/* There is twice as much, and more. */
+	assert_int_equal(emi_file_set_aside(b.f, 0, 400 * KIB, &b.err), EM_OK);
+	assert_int_equal(taken(b.f), 0);
+	/* There is not. */
+	assert_int_equal(emi_file_set_aside(b.f, 0, 600 * KIB, &b.err), EM_OK);
+	assert_int_equal(taken(b.f), 600 * KIB);
+	assert_int_equal(emi_file_set_aside(b.f, 600 * KIB, 100 * KIB, &b.err), EM_OK);
+	assert_int_equal(taken(b.f), 600 * KIB);
+	assert_int_equal(emi_file_set_aside(b.f, 600 * KIB, 600 * KIB, &b.err), EM_ERR_NOSPACE);
+	/* Who asks for it expressly gets it. */
+	assert_int_equal(emi_file_reserve(b.f, 600 * KIB, 100 * KIB, &b.err), EM_OK);
+	assert_int_equal(taken(b.f), 700 * KIB);
+	bench_close(&b);
+}
+
 static void test_scarce(void **state)
 {
-	char *dir = test_dir_make();
-	const int mounted = conform_tmpfs(dir, 1024 * KIB);
-
 	(void)state;
-	if (mounted) {
-		io_setup setup = {0};
-		em_errinfo err;
-		em_ctx *ctx;
-		em_file *f;
+	conform_on_tmpfs(1024 * KIB, scarce);
+}
 
-		memset(&err, 0, sizeof(err));
-		setup.dir = dir;
-		setup.backend = "syscall";
-		ctx = io_ctx(&setup);
-		f = io_open(ctx, dir, EMI_OPEN_TEMP);
-		assert_true(emi_on_memory_fs(emi_file_fd(f)));
-		/* There is twice as much, and more. */
-		assert_int_equal(emi_file_set_aside(f, 0, 400 * KIB, &err), EM_OK);
-		assert_int_equal(taken(f), 0);
-		/* There is not. */
-		assert_int_equal(emi_file_set_aside(f, 0, 600 * KIB, &err), EM_OK);
-		assert_int_equal(taken(f), 600 * KIB);
-		assert_int_equal(emi_file_set_aside(f, 600 * KIB, 100 * KIB, &err), EM_OK);
-		assert_int_equal(taken(f), 600 * KIB);
-		assert_int_equal(emi_file_set_aside(f, 600 * KIB, 600 * KIB, &err), EM_ERR_NOSPACE);
-		/* Who asks for it expressly gets it. */
-		assert_int_equal(emi_file_reserve(f, 600 * KIB, 100 * KIB, &err), EM_OK);
-		assert_int_equal(taken(f), 700 * KIB);
-		emi_file_close(f);
-		em_ctx_close(ctx);
-		conform_unmount(dir);
-	}
-	test_dir_remove(dir);
-	if (!mounted)
-		skip();
+static void disk(const char *dir)
+{
+	bench b;
+
+	bench_open(&b, dir);
+	assert_false(emi_on_memory_fs(emi_file_fd(b.f)));
+	assert_false(emi_memory_fs_has(emi_file_fd(b.f), 1));
+	assert_int_equal(emi_file_set_aside(b.f, 0, 64 * KIB, &b.err), EM_OK);
+	assert_int_equal(taken(b.f), 64 * KIB);
+	bench_close(&b);
 }
 
 /* A disk is not in memory. */
 static void test_disk(void **state)
 {
-	char *dir = test_dir_make(), *image = test_path(dir, "image"), *on = test_path(dir, "on");
-	int mounted;
-
 	(void)state;
-	assert_int_equal(mkdir(on, 0700), 0);
-	mounted = conform_ext4(image, on, 4096 * KIB);
-	if (mounted) {
-		io_setup setup = {0};
-		em_errinfo err;
-		em_ctx *ctx;
-		em_file *f;
-
-		memset(&err, 0, sizeof(err));
-		setup.dir = on;
-		setup.backend = "syscall";
-		ctx = io_ctx(&setup);
-		f = io_open(ctx, on, EMI_OPEN_TEMP);
-		assert_false(emi_on_memory_fs(emi_file_fd(f)));
-		assert_false(emi_memory_fs_has(emi_file_fd(f), 1));
-		assert_int_equal(emi_file_set_aside(f, 0, 64 * KIB, &err), EM_OK);
-		assert_int_equal(taken(f), 64 * KIB);
-		emi_file_close(f);
-		em_ctx_close(ctx);
-		conform_unmount(on);
-	}
-	assert_int_equal(rmdir(on), 0);
-	free(on);
-	free(image);
-	test_dir_remove(dir);
-	if (!mounted)
-		skip();
+	conform_on_ext4(4096 * KIB, disk);
 }
 
 int main(void)
