@@ -22,6 +22,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 
+#include "large_pages.h"
 #include "peers/peer_common.h"
 
 enum { MOST_DEPTH = 4096, PAGE = 4096 };
@@ -39,6 +40,7 @@ typedef struct bench {
 	em_ctx *ctx;
 	em_file *f;
 	slot *slots;
+	unsigned char *arena;   /* their buffers */
 	em_errinfo err;
 	peer_mark mark;
 	uint64_t done;          /* requests of the phase */
@@ -257,24 +259,28 @@ static int open_file(bench *b)
 
 static void make_slots(bench *b)
 {
+	const size_t room = (b->block + PAGE - 1) / PAGE * PAGE;
 	uint64_t i;
 	uint32_t k;
 
 	b->slots = calloc(b->depth, sizeof *b->slots);
-	if (!b->slots)
+	b->arena = large_pages(b->depth * room);
+	if (!b->slots || !b->arena)
 		peer_die("no memory");
 	for (k = 0; k < b->depth; k++) {
-		void *p;
-
-		if (posix_memalign(&p, PAGE, b->block) != 0)
-			peer_die("no memory");
-		b->slots[k].buf = p;
+		b->slots[k].buf = b->arena + k * room;
 		for (i = 0; i < b->block; i += 8) {
 			const uint64_t word = peer_mix(i + k);
 
 			memcpy(b->slots[k].buf + i, &word, 8);
 		}
 	}
+}
+
+static void free_slots(bench *b)
+{
+	free(b->arena);
+	free(b->slots);
 }
 
 /* Fill a file that was not there, in large blocks. */
@@ -288,9 +294,7 @@ static void fill(bench *b)
 	make_slots(b);
 	fly(b, b->size / b->block, 1, 0);
 	must(b, em_file_sync(b->f), "sync");
-	while (b->depth-- > 0)
-		free(b->slots[b->depth].buf);
-	free(b->slots);
+	free_slots(b);
 	b->block = block;
 	b->depth = depth;
 }
@@ -341,7 +345,6 @@ int main(int argc, char **argv)
 {
 	const char *backend = peer_arg(argc, argv, "backend", NULL);
 	int stream, cold, cpu;
-	uint32_t k;
 	bench b;
 
 	memset(&b, 0, sizeof b);
@@ -363,9 +366,7 @@ int main(int argc, char **argv)
 	b.seconds = atof(peer_arg(argc, argv, "seconds", "5"));
 	open_ctx(&b, cpu ? "memory" : backend, (int32_t)number(argc, argv, "direct", 0, 2, EM_DIRECT_TRY));
 	run(&b);
-	for (k = 0; k < b.depth; k++)
-		free(b.slots[k].buf);
-	free(b.slots);
+	free_slots(&b);
 	em_file_close(b.f);
 	em_ctx_close(b.ctx);
 	return 0;

@@ -20,10 +20,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include "kern/kern.h"
+#include "large_pages.h"
 
 #define EM_GEN_NAME gen_u64
 #define EM_GEN_RECORD uint64_t
@@ -82,17 +82,14 @@ static double median(double *t, size_t n)
 	return t[n / 2];
 }
 
-/* In large pages, as the library's own buffers are. */
 static void *must(size_t bytes)
 {
-	const size_t page = (size_t)2 << 20, room = (bytes + page - 1) / page * page;
-	void *p = aligned_alloc(page, room);
+	void *p = large_pages(bytes);
 
 	if (p == NULL) {
 		fputs("kernels: out of memory\n", stderr);
 		exit(1);
 	}
-	(void)madvise(p, room, MADV_HUGEPAGE);
 	memset(p, 1, bytes);
 	return p;
 }

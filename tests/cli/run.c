@@ -36,9 +36,13 @@
 
 static void child_limits(const run_setup *s)
 {
+	/* The test may be in the background, where shells have these ignored. */
+	static const int normal[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 	struct rlimit limit;
 	size_t i;
 
+	for (i = 0; i < sizeof(normal) / sizeof(normal[0]); i++)
+		signal(normal[i], SIG_DFL);
 	if (s->nofile) {
 		limit.rlim_cur = limit.rlim_max = (rlim_t)s->nofile;
 		if (setrlimit(RLIMIT_NOFILE, &limit))

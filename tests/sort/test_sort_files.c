@@ -694,7 +694,7 @@ static void test_budgets(void **state)
 		opts.ndirs = 1;
 		opts.backend = backend_is_here(backend) ? backend : NULL;
 		opts.threads = 1 + (uint32_t)round % 2;
-		opts.memory = (1u << 20) + test_below(&b.rng, 8u << 20);
+		opts.memory = (1u << 20) + test_below(&b.rng, 3u << 20);
 		b.ctx = sort_ctx(&opts);
 		b.order = sort_order(b.ctx, &b.shape);
 		n = opts.memory / b.shape.bytes * (1 + test_below(&b.rng, 20)) / 10;
