@@ -19,6 +19,10 @@
  * submitted first is done, its function has returned, before the other begins.
  *
  * One thread at a time waits for a request; other calls are for any thread.
+ *
+ * Large direct transfers are fastest from memory in large pages (on Linux aligned to 2 MiB, madvise() with MADV_HUGEPAGE), as the library's own
+ * buffers are: each page is looked up on its own, and a disk cuts what has more pieces than it takes at once. With a virtual disk that took 254,
+ * blocks of 2 MiB were twice as fast to read.
  */
 #ifndef EXTMEM_SYS_REQUEST_H
 #define EXTMEM_SYS_REQUEST_H
