@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -139,6 +140,44 @@ static void test_end_of_file(void **state)
 		}
 	free(out);
 	free(in);
+}
+
+/* A temporary file is for its owner alone, and no file is left open in a program that is executed. */
+static void test_private(void **state)
+{
+	uint32_t b;
+
+	(void)state;
+	for (b = 0; b < em_backend_count(); b++) {
+		const mode_t mask = umask(0);
+		io_setup setup = {0};
+		fixture x;
+		char *path;
+		em_file *f[2];
+		int i;
+
+		setup.direct = EM_DIRECT_TRY;
+		begin(&x, b, &setup);
+		path = test_path(x.dir, "named");
+		f[0] = io_open(x.ctx, x.dir, EMI_OPEN_TEMP);
+		f[1] = io_open(x.ctx, path, EMI_OPEN_WRITE | EMI_OPEN_CREATE);
+		umask(mask);
+		for (i = 0; i < 2; i++) {
+			const int fd = emi_file_fd(f[i]);
+			struct stat st;
+
+			/* Without one it is in memory. */
+			if (fd >= 0) {
+				assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+				assert_int_equal(fstat(fd, &st), 0);
+				assert_int_equal(st.st_mode & 07777, 0600);
+			}
+			emi_file_close(f[i]);
+		}
+		assert_int_equal(unlink(path), 0);
+		free(path);
+		end(&x);
+	}
 }
 
 static void test_temp_leaves_nothing(void **state)
@@ -615,6 +654,7 @@ int main(void)
 		cmocka_unit_test(test_discard),
 		cmocka_unit_test(test_discard_failures),
 		cmocka_unit_test(test_end_of_file),
+		cmocka_unit_test(test_private),
 		cmocka_unit_test(test_temp_leaves_nothing),
 		cmocka_unit_test(test_open_fails),
 		cmocka_unit_test(test_transfer_fails),

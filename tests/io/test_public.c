@@ -419,6 +419,45 @@ static void test_stats_text(void **state)
 	assert_int_equal(em_ctx_io_stats(NULL, &a), EM_ERR_INVAL);
 }
 
+/* As many through channels, which are for direct files that move enough. */
+static void test_very_many_direct(void **state)
+{
+	enum { LOTS = TEST_TSAN ? 10000 : 100000, PAGE = 4096 };
+	em_request **rq = calloc(LOTS, sizeof *rq);
+	char *dir = test_dir_make();
+	void *page;
+	uint32_t b, i;
+
+	(void)state;
+	assert_int_equal(posix_memalign(&page, PAGE, PAGE), 0);
+	memset(page, 7, PAGE);
+	for (b = 0; b < em_backend_count(); b++) {
+		em_io_stats stats = EM_IO_STATS_INIT;
+		em_ctx *ctx;
+		em_file *f;
+
+		if (io_backend_at(b)->submit == NULL)
+			continue;
+		ctx = backend_ctx(b, dir, 0, 0);
+		f = temp_file(ctx, dir, 0, 0);
+		for (i = 0; i < LOTS; i++)
+			assert_int_equal(em_file_write_async(f, page, PAGE, (uint64_t)i * PAGE, NULL, NULL, &rq[i]), EM_OK);
+		assert_int_equal(em_request_wait_all(rq, LOTS), EM_OK);
+		for (i = 0; i < LOTS; i++) {
+			assert_int_equal(em_request_moved(rq[i]), PAGE);
+			em_request_close(rq[i]);
+		}
+		assert_int_equal(em_ctx_io_stats(ctx, &stats), EM_OK);
+		assert_int_equal(stats.writes, LOTS);
+		assert_int_equal(stats.queue, 0);
+		em_file_close(f);
+		em_ctx_close(ctx);
+	}
+	free(page);
+	free(rq);
+	test_dir_remove(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -428,6 +467,7 @@ int main(void)
 		cmocka_unit_test(test_closed_file),
 		cmocka_unit_test(test_wait_any),
 		cmocka_unit_test(test_very_many),
+		cmocka_unit_test(test_very_many_direct),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_lock),
 		cmocka_unit_test(test_stats_text),
