@@ -13,7 +13,8 @@ struct emi_seq {
 	emi_hint next;          /* the block to be requested next */
 	int more;               /* there is one */
 	emi_fetched *first, *last; /* requested and not yet taken by the consumer */
-	uint32_t held;          /* taken and not yet brought back */
+	uint32_t buffers;       /* those, and what was taken and not yet brought back */
+	uint32_t place;         /* in the heap, while there is more */
 	uint64_t order;         /* what the heap sorts by */
 };
 
@@ -21,7 +22,7 @@ struct emi_seq {
  * One that has taken all its blocks gets a buffer back when the consumer is done with them. */
 static int is_bare(const emi_seq *s)
 {
-	return s->more && s->first == NULL && s->held == 0;
+	return s->more && s->buffers == 0;
 }
 
 /* May a buffer be taken for it?  nfree >= bare always holds. */
@@ -30,15 +31,34 @@ static int may_take(const emi_prefetch *p, const emi_seq *s)
 	return is_bare(s) ? p->nfree > 0 : p->nfree > p->bare;
 }
 
+/* Where keys do not tell, who has least needs most. */
 static int before(const emi_prefetch *p, uint32_t a, uint32_t b)
 {
-	return p->seq[a].order < p->seq[b].order || (p->seq[a].order == p->seq[b].order && a < b);
+	const emi_seq *s = &p->seq[a], *t = &p->seq[b];
+
+	if (s->order != t->order)
+		return s->order < t->order;
+	return s->buffers < t->buffers || (s->buffers == t->buffers && a < b);
+}
+
+static void put_at(emi_prefetch *p, uint32_t h, uint32_t seq)
+{
+	p->heap[h] = seq;
+	p->seq[seq].place = h;
+}
+
+static void swap(emi_prefetch *p, uint32_t h, uint32_t i)
+{
+	const uint32_t seq = p->heap[h];
+
+	put_at(p, h, p->heap[i]);
+	put_at(p, i, seq);
 }
 
 static void sift_down(emi_prefetch *p, uint32_t i)
 {
 	for (;;) {
-		uint32_t child = 2 * i + 1, t;
+		uint32_t child = 2 * i + 1;
 
 		if (child >= p->nheap)
 			return;
@@ -46,9 +66,7 @@ static void sift_down(emi_prefetch *p, uint32_t i)
 			child++;
 		if (!before(p, p->heap[child], p->heap[i]))
 			return;
-		t = p->heap[i];
-		p->heap[i] = p->heap[child];
-		p->heap[child] = t;
+		swap(p, i, child);
 		i = child;
 	}
 }
@@ -56,10 +74,9 @@ static void sift_down(emi_prefetch *p, uint32_t i)
 static void sift_up(emi_prefetch *p, uint32_t i)
 {
 	while (i > 0 && before(p, p->heap[i], p->heap[(i - 1) / 2])) {
-		uint32_t up = (i - 1) / 2, t = p->heap[i];
+		const uint32_t up = (i - 1) / 2;
 
-		p->heap[i] = p->heap[up];
-		p->heap[up] = t;
+		swap(p, i, up);
 		i = up;
 	}
 }
@@ -80,11 +97,11 @@ static em_status load_hint(emi_prefetch *p, uint32_t i, em_errinfo *err)
 	return st == EM_END ? EM_OK : st;
 }
 
-/* Take a free buffer and request the next block of the sequence at place h of the heap. */
-static em_status request(emi_prefetch *p, uint32_t h, em_errinfo *err)
+/* Take a free buffer and request the next block of sequence i, which has one. */
+static em_status request(emi_prefetch *p, uint32_t i, em_errinfo *err)
 {
-	uint32_t i = p->heap[h];
 	emi_seq *s = &p->seq[i];
+	const uint32_t h = s->place;
 	emi_fetched *f = p->free;
 	em_status st;
 
@@ -99,10 +116,11 @@ static em_status request(emi_prefetch *p, uint32_t h, em_errinfo *err)
 	else
 		s->last->next = f;
 	s->last = f;
+	s->buffers++;
 	emi_block_read(p->disk, &f->rq, f->buf, f->hint.bytes, f->hint.bid, p->io);
 	st = load_hint(p, i, err);
 	if (!s->more) {
-		p->heap[h] = p->heap[--p->nheap];
+		put_at(p, h, p->heap[--p->nheap]);
 		if (h < p->nheap)
 			sift_up(p, h);
 	}
@@ -155,7 +173,7 @@ em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32
 		st = load_hint(p, i, err);
 		if (p->seq[i].more) {
 			p->bare++;
-			p->heap[p->nheap] = i;
+			put_at(p, p->nheap, i);
 			sift_up(p, p->nheap++);
 		}
 	}
@@ -191,7 +209,7 @@ em_status emi_prefetch_advance(emi_prefetch *p, em_errinfo *err)
 	em_status st = EM_OK;
 
 	while (st == EM_OK && p->nheap > 0 && may_take(p, &p->seq[p->heap[0]]))
-		st = request(p, 0, err);
+		st = request(p, p->heap[0], err);
 	return st;
 }
 
@@ -209,12 +227,8 @@ em_status emi_prefetch_next(emi_prefetch *p, uint32_t seq, emi_fetched **out, em
 
 	*out = NULL;
 	if (s->more && s->first == NULL) {
-		uint32_t h = 0;
-
-		while (p->heap[h] != seq)
-			h++;
 		p->missed++;
-		st = request(p, h, err);
+		st = request(p, seq, err);
 	}
 	if (st != EM_OK || s->first == NULL)
 		return st;
@@ -223,7 +237,6 @@ em_status emi_prefetch_next(emi_prefetch *p, uint32_t seq, emi_fetched **out, em
 	if (s->first == NULL)
 		s->last = NULL;
 	(*out)->next = NULL;
-	s->held++;
 	return EM_OK;
 }
 
@@ -248,6 +261,8 @@ void emi_prefetch_return(emi_prefetch *p, emi_fetched *f)
 	f->next = p->free;
 	p->free = f;
 	p->nfree++;
-	s->held--;
+	s->buffers--;
 	p->bare += (uint32_t)is_bare(s);
+	if (s->more)
+		sift_up(p, s->place);
 }

@@ -4,7 +4,8 @@
  *
  * Each sequence says, for one block after the other, where it is and the smallest key in it.  Blocks of
  * all sequences are requested in the order of those keys, as that is the order in which a merge will come to
- * need them; with one disk that order is the optimal schedule (Dementiev and Sanders 2003, section 2.4).
+ * need them; with one disk that order is the optimal schedule (Dementiev and Sanders 2003, section 2.4).  Where keys are equal, as beginnings
+ * of strings may all be, the sequence comes first that has the fewest blocks in memory: so each is ahead, and the one that is used up gets more.
  *
  * The order is a hint.  Every sequence that has blocks left always owns one buffer that prefetching
  * for others cannot take, so whatever the hints say, the block that the consumer asks for can be read.

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #define TICK_NS 100000000L
-#define BEHIND 2u               /* writes under way: one keeps the disk busy, another one waits */
+#define BEHIND 8u               /* writes under way, or half of the buffers: fewer are what a disk works on anyway */
 
 em_status emi_outseq_init(emi_outseq *q, emi_job *job, uint32_t nring, size_t block_bytes, em_errinfo *err)
 {
@@ -363,13 +363,14 @@ void emi_outseq_full(emi_outseq *q, uint64_t index, size_t records)
 
 int emi_outseq_is_behind(emi_outseq *q)
 {
+	const uint32_t many = q->nring / 2 < BEHIND ? (q->nring + 1) / 2 : BEHIND;
 	uint32_t i, writing = 0;
 
 	pthread_mutex_lock(&q->lock);
 	for (i = 0; i < q->nring; i++)
 		writing += q->ring[i].state == EMI_OUT_PUT && !emi_done(&q->ring[i].buf.rq);
 	pthread_mutex_unlock(&q->lock);
-	return writing >= BEHIND;
+	return writing >= many;
 }
 
 int emi_outseq_room(emi_outseq *q, uint64_t i)

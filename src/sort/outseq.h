@@ -106,7 +106,7 @@ int emi_outseq_reserve(emi_outseq *q, uint64_t share, uint64_t blocks, uint64_t 
 char *emi_outseq_take(emi_outseq *q, uint64_t index, size_t bytes, uint64_t position);
 void emi_outseq_full(emi_outseq *q, uint64_t index, size_t records);
 
-/* Is the destination behind: does a block that was put wait for another one that is being written? */
+/* Is the destination behind: are more blocks on their way than it works on at a time? */
 int emi_outseq_is_behind(emi_outseq *q);
 
 /* Could block i be acquired without waiting for a lent block to come back? */

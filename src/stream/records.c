@@ -122,14 +122,13 @@ static em_status take_buffers(emi_records *r, const emi_records_opts *opts, em_e
 	if (r->buffer == NULL)
 		return err->status;
 	r->buffers = opts->chunks;
-	for (i = 0; i < r->buffers; i++) {
-		emi_records_buffer *b = &r->buffer[i];
-
-		b->area_bytes = (size_t)area_of(opts);
-		b->area = emi_buffer_alloc(r->ctx, b->area_bytes, err);
-		if (b->area == NULL)
-			return err->status;
-	}
+	r->area_bytes = (size_t)area_of(opts);
+	/* Side by side: huge pages are for what is large. */
+	r->arena = emi_buffer_alloc_array(r->ctx, r->buffers, r->area_bytes, err);
+	if (r->arena == NULL)
+		return err->status;
+	for (i = 0; i < r->buffers; i++)
+		r->buffer[i].area = r->arena + i * r->area_bytes;
 	return EM_OK;
 }
 
@@ -173,7 +172,7 @@ out:
 static void free_joined(emi_records *r)
 {
 	if (r->joined.area != NULL)
-		emi_buffer_free(r->ctx, r->joined.area, r->joined.area_bytes);
+		emi_buffer_free(r->ctx, r->joined.area, r->joined_bytes);
 	memset(&r->joined, 0, sizeof r->joined);
 }
 
@@ -191,9 +190,8 @@ void emi_records_close(emi_records *r)
 	if (r->pipe.fd >= 0)
 		emi_input_drop(&r->in.item[r->cur], ctx, r->pipe.fd);
 	free_joined(r);
-	for (i = 0; i < r->buffers; i++)
-		if (r->buffer[i].area != NULL)
-			emi_buffer_free(ctx, r->buffer[i].area, r->buffer[i].area_bytes);
+	if (r->arena != NULL)
+		emi_buffer_free_array(ctx, r->arena, r->buffers, r->area_bytes);
 	if (r->buffer != NULL)
 		emi_free_array(ctx, r->buffer, r->buffers, sizeof *r->buffer);
 	emi_inputs_free(&r->in, ctx);
@@ -240,8 +238,8 @@ static em_status begin_joined(emi_records *r, em_errinfo *err)
 						     " bytes does not fit in the memory", span));
 		return tell(r, err);
 	}
-	joined->area_bytes = (size_t)span + 1 + EMI_RECORDS_SLACK;
-	joined->area = emi_buffer_alloc(r->ctx, joined->area_bytes, &r->err);
+	r->joined_bytes = (size_t)span + 1 + EMI_RECORDS_SLACK;
+	joined->area = emi_buffer_alloc(r->ctx, r->joined_bytes, &r->err);
 	if (joined->area == NULL) {
 		(void)emi_records_failed(r, r->err.status);
 		return tell(r, err);

@@ -37,7 +37,6 @@ typedef struct emi_records_slot {
 
 typedef struct emi_records_buffer {
 	unsigned char *area;
-	size_t area_bytes;
 	size_t from, to;        /* what is in it, as offsets in the area; with the consumer: what he has */
 	uint64_t offset;        /* in the file, of what is read */
 	size_t wanted;          /* bytes to read */
@@ -69,7 +68,10 @@ struct emi_records {
 	size_t head;            /* bytes of headroom */
 	uint32_t buffers;
 	emi_records_buffer *buffer;
+	unsigned char *arena;   /* their areas */
+	size_t area_bytes;
 	emi_records_buffer joined; /* the one record that is longer than a headroom; to: bytes so far */
+	size_t joined_bytes;    /* of its area */
 	size_t joined_need;     /* bytes of it, or with delimiters its room but for one */
 	emi_records_buffer *first, *last; /* the queue: in the order of the files */
 	emi_records_tail tail;
