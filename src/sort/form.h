@@ -12,6 +12,8 @@
 #include "sort/outseq.h"
 #include "sort/partition.h"
 
+#define EMI_FORM_LEVELS 4u      /* buckets of so many partitions one in another; with one thread, of one */
+
 typedef struct emi_former {
 	emi_job *job;
 	uint64_t room;          /* records */
@@ -19,7 +21,7 @@ typedef struct emi_former {
 	size_t elems_bytes;
 	uint16_t *tags;         /* one for each record, for kernels of the order's own */
 	char *hot;              /* scratch for sorting buckets, plan.hot_bytes for each thread: it stays in the cache */
-	emi_partition_room buckets;
+	emi_partition_room buckets[EMI_FORM_LEVELS];
 } emi_former;
 
 /* Memory for up to room records at a time. */

@@ -38,7 +38,8 @@
 #define HOT_SHARE 32                    /* at most this part of the memory goes to it */
 #define SEQ_BYTES 512u                  /* bookkeeping per run being merged, beside buffers; generous */
 #define FIXED_BYTES (96 * KIB)          /* structs, directory pages being written */
-#define THREAD_BYTES (4 * KIB)          /* counts of buckets, per thread */
+#define THREAD_BYTES (4 * KIB)          /* counts of buckets, per thread, ... */
+#define LEVELS_BYTES (20 * KIB)         /* ... for partitions within partitions, too, if there are several */
 
 static uint64_t page_up(uint64_t bytes)
 {
@@ -74,7 +75,7 @@ static uint64_t fixed_cost(const emi_plan *p, const emi_plan_input *in)
 	uint64_t bitmap = in->n == EMI_UNKNOWN ? p->memory / 64
 					       : in->n / (8 * EMI_PAGE) * 3 * (uint64_t)in->codec->record_bytes;
 
-	return FIXED_BYTES + (uint64_t)p->threads * p->hot_bytes + p->threads * THREAD_BYTES + in->files_bytes +
+	return FIXED_BYTES + (uint64_t)p->threads * p->hot_bytes + p->threads * (p->threads > 1 ? LEVELS_BYTES : THREAD_BYTES) + in->files_bytes +
 	       ((uint64_t)p->write_buffers + in->spare_blocks) * (p->block_bytes + 2u * EMI_PAGE) +
 	       p->packers * (p->block_bytes + EMI_PAGE) + emi_packer_memory(p->packers) +
 	       (p->max_runs != 0 ? in->scratch_bytes : 0) + p->max_runs * sizeof(emi_run) + bitmap +
