@@ -129,8 +129,8 @@ typedef struct emi_kernels {
 	 * strictly smaller than the one before it, 0 otherwise; 1 if n == 1. */
 	uint64_t (*survey)(const void *a, size_t n, int *order);
 
-	/* Count the keys by digit; adds to count[]. */
-	void (*histogram)(const void *a, size_t n, const emi_digit *digit, size_t *count);
+	/* Count the keys by digit; adds to count[].  Returns which key bits differ, as survey(); 0 if n == 0. */
+	uint64_t (*histogram)(const void *a, size_t n, const emi_digit *digit, size_t *count);
 
 	/* Move every element to dst[pos[digit]++], in input order.  dst does not overlap a. */
 	void (*scatter)(const void *a, size_t n, const emi_digit *digit, void *dst, size_t *pos);

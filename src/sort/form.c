@@ -274,6 +274,8 @@ static void begin(forming *s, emi_former *f, char *records, uint64_t n)
 	s->part.room = &f->buckets[0];
 	s->part.n = n;
 	s->part.ties = job->tie.fn != NULL;
+	/* One run is as another. */
+	s->part.alike = 1;
 	s->part.tags = f->tags;
 	s->part.b = f->elems[1];
 	s->part.a = f->elems[0] == NULL ? align_records(job, records, n) : f->elems[0];

@@ -66,16 +66,32 @@ int emi_partition_go_on(emi_partition *p, int ticks)
 	return __atomic_load_n(&p->status, __ATOMIC_RELAXED) == EM_OK;
 }
 
-/* Step 1: have the elements, and see what their keys look like. */
+/* Look at n elements; of those that are not in order, as most are not, only which bits differ. */
+static uint64_t look(const emi_partition *p, struct emi_survey *v, size_t *count, const void *a, size_t n)
+{
+	uint64_t diff = 0;
+	int order = 0;
+
+	if (v->sorted || !p->counting)
+		diff = p->job->kern->survey(a, n, &order);
+	if (p->counting)
+		diff |= p->job->kern->histogram(a, n, &p->room->last, count);
+	v->sorted &= order == 1;
+	return diff;
+}
+
+/* Step 1: have the elements, and see what their keys look like.  If they are likely to be like the last ones, their digits are counted, too: that saves
+ * step 2 unless they were not. */
 static void survey_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
 	struct emi_survey *v = &p->survey[part];
 	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
-	size_t eb = p->job->kern->elem_bytes;
-	int order;
+	size_t *count = p->room->count + part * EMI_BUCKETS, eb = p->job->kern->elem_bytes;
 
 	v->sorted = 1;
+	if (p->counting)
+		memset(count, 0, sizeof *count << p->room->last.bits);
 	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += PIECE) {
 		size_t n = end - i < PIECE ? (size_t)(end - i) : PIECE;
 		uint64_t first;
@@ -87,8 +103,8 @@ static void survey_part(void *arg, uint32_t part)
 		first = elem_key(p, i);
 		if (i == emi_partition_begin(p, part))
 			v->first = v->last = first;
-		v->diff |= (v->first ^ first) | p->job->kern->survey(p->a + (size_t)i * eb, n, &order);
-		v->sorted &= order == 1 && v->last <= first;
+		v->sorted &= v->last <= first;
+		v->diff |= (v->first ^ first) | look(p, v, count, p->a + (size_t)i * eb, n);
 		v->last = elem_key(p, i + n - 1);
 	}
 }
@@ -229,12 +245,22 @@ static int go_deeper(emi_partition *p)
 	return 1;
 }
 
+/* Were the elements counted by this digit already? */
+static int counted(const emi_partition *p)
+{
+	const emi_digit *last = &p->room->last;
+
+	return p->counting && !p->digit.clamps && p->digit.bits == last->bits && p->digit.shift == last->shift;
+}
+
 static em_status run_steps(emi_partition *p)
 {
 	em_ctx *ctx = p->job->ctx;
 
 	if (p->job->own != NULL)
 		return emi_partition_own(p);
+	/* One that clamps is chosen by a sample, and never the same twice. */
+	p->counting = p->alike && !emi_partition_small(p) && p->room->last.bits != 0 && !p->room->last.clamps;
 	do {
 		emi_parallel(ctx, p->parts, survey_part, p);
 		if (p->status != EM_OK)
@@ -242,7 +268,9 @@ static em_status run_steps(emi_partition *p)
 		choose_method(p);
 	} while (go_deeper(p));
 	if (p->bits != 0) {
-		emi_parallel(ctx, p->parts, count_part, p);
+		if (!counted(p))
+			emi_parallel(ctx, p->parts, count_part, p);
+		p->room->last = p->digit;
 		emi_partition_place(p);
 		emi_parallel(ctx, p->parts, scatter_part, p);
 		p->sorted = p->b;

@@ -22,6 +22,7 @@ typedef struct emi_partition_room {
 	uint32_t threads;
 	size_t *count;          /* threads * EMI_BUCKETS places */
 	size_t *bound;          /* EMI_BUCKETS + 1 beginnings of buckets */
+	emi_digit last;         /* that told the buckets of the last partition; no bits: there was none */
 } emi_partition_room;
 
 typedef struct emi_partition {
@@ -35,6 +36,7 @@ typedef struct emi_partition {
 	uint64_t n;
 	uint16_t *tags;         /* n, for elements with kernels of their own; else NULL */
 	int ties;               /* equal keys are not equal elements: sorted keys are not enough */
+	int alike;              /* keys are likely to be like those of the last partition in this room */
 	/* results */
 	char *sorted;           /* where the buckets are: a or b */
 	int must_sort;          /* 0: a is in order as it is */
@@ -45,6 +47,7 @@ typedef struct emi_partition {
 	emi_digit digit;        /* that tells them, if there are keys */
 	em_splitters splitters; /* what partitions elements with kernels of their own */
 	size_t buckets;
+	int counting;           /* elements are counted by that of the last partition while they are surveyed */
 	em_status status;       /* atomic; first failure of a tick */
 	uint32_t parts;
 	struct emi_survey {

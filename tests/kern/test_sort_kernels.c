@@ -284,6 +284,7 @@ static void check_partition(const emi_kernels *k, emi_elem elem, size_t n, model
 	array a = array_make(k, n), dst = array_make(k, n);
 	emi_digit digit = { shift, bits, (int)below(2), 0 };
 	const char *second;
+	int order;
 
 	model_keys(&rng, how, elem, p, n);
 	for (i = 0; i < n; i++)
@@ -292,7 +293,7 @@ static void check_partition(const emi_kernels *k, emi_elem elem, size_t n, model
 		digit.base = p[below(n)].key;
 	second = (const char *)a.a + half * k->elem_bytes;
 	c0[0] = 5;
-	k->histogram(a.a, half, &digit, c0);
+	assert_true(k->histogram(a.a, half, &digit, c0) == (half != 0 ? k->survey(a.a, half, &order) : 0));
 	assert_true(c0[0] >= 5);
 	c0[0] -= 5;
 	k->histogram(second, n - half, &digit, c1);

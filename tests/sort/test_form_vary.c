@@ -209,10 +209,10 @@ static void meet(crew *c, size_t n)
 	pthread_mutex_unlock(&c->lock);
 }
 
-static void watched_histogram(const void *a, size_t n, const emi_digit *digit, size_t *count)
+static uint64_t watched_histogram(const void *a, size_t n, const emi_digit *digit, size_t *count)
 {
 	meet(&watched.counting, n);
-	watched.real->histogram(a, n, digit, count);
+	return watched.real->histogram(a, n, digit, count);
 }
 
 static void watched_scatter(const void *a, size_t n, const emi_digit *digit, void *dst, size_t *pos)
