@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * block_list.h -- records of one size in a list of blocks.
+ *
+ * Each block holds floor(B/R) records from its beginning on, but for the first, in which `skip' places in front may be empty, and the last, in which places
+ * at the end may.  (A sequence that was written backwards has its gap in front.)  The ids are in counted memory that grows.
+ */
+#ifndef EMI_BLOCK_LIST_H
+#define EMI_BLOCK_LIST_H
+
+#include "block/typed_block.h"
+
+/* Which end of it is first. */
+typedef enum emi_block_order { EMI_FORWARD, EMI_REVERSE } emi_block_order;
+
+typedef struct emi_block_list {
+	emi_bid *bid;
+	uint64_t blocks;
+	uint64_t room;          /* entries of bid */
+	uint64_t records;       /* in all blocks */
+	size_t skip;            /* places in front of the first one; less than a block has */
+} emi_block_list;
+
+/* An empty list is all zero. */
+em_status emi_block_list_add(emi_block_list *l, em_ctx *ctx, emi_bid bid, em_errinfo *err);
+void emi_block_list_reverse(emi_block_list *l);
+
+/* Release the list, not the blocks; it is empty then. */
+void emi_block_list_release(emi_block_list *l, em_ctx *ctx);
+
+/* Free blocks [from, to) on their disk. */
+void emi_block_list_free_blocks(const emi_block_list *l, emi_disk *disk, size_t block_bytes, uint64_t from, uint64_t to);
+
+/* Places up to the last record, empty ones in front included: those of block i begin at i * capacity. */
+static inline uint64_t emi_block_list_end(const emi_block_list *l)
+{
+	return l->skip + l->records;
+}
+
+/* Records in the last of the blocks, of which there is one. */
+static inline size_t emi_block_list_last(const emi_block_list *l, size_t capacity)
+{
+	const uint64_t in = emi_block_list_end(l) - (l->blocks - 1) * capacity;
+
+	return (size_t)(l->blocks == 1 ? in - l->skip : in);
+}
+
+#endif

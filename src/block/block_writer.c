@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * block_writer.c -- see block_writer.h.
+ *
+ * Buffers are a ring.  The one being filled is sent when room is asked for that it does not have, so the last block is never an empty one; then
+ * the next in the ring is waited for, which is the oldest on its way.  `left' is 0 before the first block and after a failure, so that the inline part
+ * comes here.
+ */
+#include "block/block_writer.h"
+
+#include <string.h>
+
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+static em_status sticky(const emi_block_writer *w, em_errinfo *err)
+{
+	if (w->err.status != EM_OK && err != NULL && err->status >= EM_OK)
+		*err = w->err;
+	return w->err.status;
+}
+
+static char *buffer(const emi_block_writer *w, uint32_t i)
+{
+	return emi_block_of_room(&w->layout, w->room, i);
+}
+
+em_status emi_block_writer_open(emi_block_writer *w, em_ctx *ctx, emi_disk *disk, size_t block_bytes, size_t record, uint32_t nbuffers,
+				emi_block_order order, emi_io_stats *io, em_errinfo *err)
+{
+	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+	em_status st;
+	uint32_t i;
+
+	memset(w, 0, sizeof *w);
+	w->ctx = ctx;
+	w->disk = disk;
+	w->io = io;
+	w->order = order;
+	w->nbuffers = nbuffers;
+	st = emi_block_layout_init(&w->layout, block_bytes, record, 0, 0, &own);
+	if (st == EM_OK && nbuffers == 0)
+		st = emi_fail(&own, EM_ERR_INVAL, "a writer without buffers");
+	if (st != EM_OK)
+		goto out;
+	w->step = order == EMI_REVERSE ? -(ptrdiff_t)record : (ptrdiff_t)record;
+	w->rq = emi_alloc_array(ctx, nbuffers, sizeof *w->rq, &own);
+	if (w->rq != NULL)
+		w->room = emi_block_room_alloc(ctx, &w->layout, nbuffers, &own);
+	st = own.status;
+	if (st != EM_OK)
+		goto out;
+	/* What was in that memory before is nobody's business to find on the disk. */
+	for (i = 0; i < nbuffers; i++)
+		memset(buffer(w, i), 0, block_bytes);
+out:
+	if (st != EM_OK) {
+		if (err != NULL && err->status >= EM_OK)
+			*err = own;
+		emi_block_writer_close(w);
+	}
+	return st;
+}
+
+uint64_t emi_block_writer_memory(size_t block_bytes, uint32_t nbuffers)
+{
+	return (uint64_t)nbuffers * (block_bytes + sizeof(emi_request));
+}
+
+/* Keep the first failure; from then on there is no room. */
+static em_status fails(emi_block_writer *w, em_status st, em_errinfo *err)
+{
+	if (w->err.status == EM_OK)
+		w->err.status = st;
+	w->left = 0;
+	return sticky(w, err);
+}
+
+static void send(emi_block_writer *w)
+{
+	emi_block_write(w->disk, &w->rq[w->cur], buffer(w, w->cur), w->layout.bytes, w->list.bid[w->list.blocks - 1], w->io);
+	w->cur = w->cur + 1 < w->nbuffers ? w->cur + 1 : 0;
+}
+
+em_status emi_block_writer_turn(emi_block_writer *w, em_errinfo *err)
+{
+	emi_bid bid;
+	em_status st = w->err.status;
+
+	if (st != EM_OK)
+		return sticky(w, err);
+	if (w->list.blocks > 0)
+		send(w);
+	st = emi_wait(&w->rq[w->cur], &w->err);
+	if (st != EM_OK)
+		return fails(w, st, err);
+	st = emi_block_alloc(w->disk, w->layout.bytes, &bid, &w->err);
+	if (st != EM_OK)
+		return fails(w, st, err);
+	st = emi_block_list_add(&w->list, w->ctx, bid, &w->err);
+	if (st != EM_OK) {
+		emi_block_free(w->disk, bid, w->layout.bytes);
+		return fails(w, st, err);
+	}
+	w->left = w->layout.capacity;
+	w->at = emi_block_record(&w->layout, buffer(w, w->cur), w->order == EMI_REVERSE ? w->left - 1 : 0);
+	return EM_OK;
+}
+
+em_status emi_block_writer_lend(emi_block_writer *w, char **records, size_t *n, em_errinfo *err)
+{
+	const em_status st = w->left == 0 ? emi_block_writer_turn(w, err) : EM_OK;
+
+	*n = w->left;
+	*records = NULL;
+	if (st == EM_OK)
+		*records = w->order == EMI_REVERSE ? buffer(w, w->cur) : w->at;
+	return st;
+}
+
+void emi_block_writer_took(emi_block_writer *w, size_t n)
+{
+	w->at += (ptrdiff_t)n * w->step;
+	w->left -= n;
+}
+
+/* Wait for all; blocks whose writes failed or that nobody is going to know are freed. */
+static em_status end(emi_block_writer *w)
+{
+	em_status st = w->err.status;
+	uint32_t i;
+
+	for (i = 0; w->rq != NULL && i < w->nbuffers; i++) {
+		/* Of an idle request the result is known. */
+		const em_status one = w->rq[i].state == EMI_IDLE ? EM_OK : emi_wait(&w->rq[i], &w->err);
+
+		if (st == EM_OK)
+			st = one;
+	}
+	return st;
+}
+
+static void free_blocks(emi_block_writer *w)
+{
+	emi_block_list_free_blocks(&w->list, w->disk, w->layout.bytes, 0, w->list.blocks);
+	emi_block_list_release(&w->list, w->ctx);
+}
+
+/* Send the last block, unless nothing is in it: its room may have been lent in vain.  Returns the places that are left in what is the last one then. */
+static size_t send_last(emi_block_writer *w)
+{
+	if (w->left < w->layout.capacity) {
+		send(w);
+		return w->left;
+	}
+	emi_block_free(w->disk, w->list.bid[--w->list.blocks], w->layout.bytes);
+	return 0;
+}
+
+em_status emi_block_writer_finish(emi_block_writer *w, emi_block_list *list, em_errinfo *err)
+{
+	size_t left = w->left;
+	em_status st;
+
+	memset(list, 0, sizeof *list);
+	if (w->err.status == EM_OK && w->list.blocks > 0)
+		left = send_last(w);
+	w->left = 0;
+	st = end(w);
+	if (st != EM_OK) {
+		st = fails(w, st, err);
+		free_blocks(w);
+		return st;
+	}
+	*list = w->list;
+	memset(&w->list, 0, sizeof w->list);
+	list->records = list->blocks * w->layout.capacity - left;
+	if (w->order == EMI_REVERSE) {
+		emi_block_list_reverse(list);
+		list->skip = left;
+	}
+	return EM_OK;
+}
+
+void emi_block_writer_close(emi_block_writer *w)
+{
+	if (w->ctx == NULL)
+		return;
+	if (!emi_ctx_forked(w->ctx))
+		(void)end(w);
+	free_blocks(w);
+	emi_block_room_free(w->ctx, &w->layout, w->nbuffers, w->room);
+	emi_free_array(w->ctx, w->rq, w->nbuffers, sizeof *w->rq);
+	memset(w, 0, sizeof *w);
+}

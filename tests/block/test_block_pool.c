@@ -1,0 +1,751 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * test_block_pool.c -- whatever several users do with a pool, a block is what was last written to it, and the disk holds that in the end.
+ *
+ * Writes can be held up at a gate, so that tests decide how far they have come.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include <extmem/sys/fault.h>
+
+#include "base/memory.h"
+#include "block/block_pool.h"
+#include "block/typed_block.h"
+#include "common/test.h"
+
+#define BLOCK 4096u
+#define MOST_BLOCKS 24u
+#define MOST_LENT 8u
+
+/* The memory backend with a gate before its writes. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	int closed;
+	unsigned held;          /* writes that wait at it */
+	unsigned writes;
+	int lags;               /* every other write takes a while */
+	int64_t (*write)(void *handle, const void *buf, size_t bytes, uint64_t offset);
+} gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, 0, NULL};
+
+static int64_t gate_write(void *handle, const void *buf, size_t bytes, uint64_t offset)
+{
+	int lags;
+
+	pthread_mutex_lock(&gate.lock);
+	lags = gate.lags && gate.writes++ % 2 == 0;
+	gate.held++;
+	pthread_cond_broadcast(&gate.changed);
+	while (gate.closed)
+		pthread_cond_wait(&gate.changed, &gate.lock);
+	gate.held--;
+	pthread_mutex_unlock(&gate.lock);
+	if (lags) {
+		const struct timespec t = {0, 20000};
+
+		nanosleep(&t, NULL);
+	}
+	return gate.write(handle, buf, bytes, offset);
+}
+
+static void gate_set(int closed)
+{
+	pthread_mutex_lock(&gate.lock);
+	gate.closed = closed;
+	pthread_cond_broadcast(&gate.changed);
+	pthread_mutex_unlock(&gate.lock);
+}
+
+static void gate_await(unsigned held)
+{
+	pthread_mutex_lock(&gate.lock);
+	while (gate.held < held)
+		pthread_cond_wait(&gate.changed, &gate.lock);
+	pthread_mutex_unlock(&gate.lock);
+}
+
+/* A pool and what its blocks should be. */
+typedef struct bench {
+	test_rng rng;
+	test_memory mem;
+	em_backend slow;
+	em_fault fault;
+	em_ctx *ctx;
+	emi_disk *disk;
+	emi_io_stats io;
+	emi_block_pool pool;
+	char *own;              /* a user's buffer */
+	char *lent[MOST_LENT];
+	uint32_t nlent;
+	emi_bid bid[MOST_BLOCKS];
+	uint64_t version[MOST_BLOCKS]; /* 0: there is no such block */
+	uint64_t versions;
+} bench;
+
+static void bench_open(bench *b, uint32_t nwrite, uint32_t nprefetch)
+{
+	static uint64_t opened;
+	em_ctx_opts opts = EM_CTX_OPTS_INIT;
+	em_errinfo err;
+
+	memset(b, 0, sizeof(*b));
+	memset(&err, 0, sizeof(err));
+	b->rng = test_rng_make(test_seed() + opened++);
+	b->slow = *em_backend_find("memory");
+	b->slow.threads = 1;
+	gate.write = b->slow.write;
+	gate.lags = 0;
+	b->slow.write = gate_write;
+	test_memory_init(&b->mem, 0);
+	em_fault_init(&b->fault, &b->slow);
+	b->fault.ops = 0;
+	opts.memory = 16u << 20;
+	opts.threads = 1;
+	opts.custom = em_fault_backend(&b->fault);
+	opts.allocator = &b->mem.allocator;
+	assert_int_equal(em_ctx_open(&b->ctx, &opts), EM_OK);
+	assert_int_equal(emi_scratch_acquire(b->ctx, &b->disk, &err), EM_OK);
+	b->own = emi_buffer_alloc(b->ctx, BLOCK, &err);
+	assert_non_null(b->own);
+	if (emi_block_pool_open(&b->pool, b->ctx, b->disk, BLOCK, nwrite, nprefetch, &b->io, &err) != EM_OK)
+		fail_msg("%s", err.text);
+}
+
+static void bench_close(bench *b)
+{
+	uint32_t i;
+
+	for (i = 0; i < b->nlent; i++)
+		emi_buffer_free(b->ctx, b->lent[i], BLOCK);
+	emi_block_pool_close(&b->pool);
+	emi_buffer_free(b->ctx, b->own, BLOCK);
+	emi_scratch_release(b->ctx, b->disk);
+	em_ctx_close(b->ctx);
+	test_memory_assert_clean(&b->mem);
+}
+
+/* Contents follow from the block and its version. */
+static void fill(const bench *b, uint32_t i, uint64_t version, char *buf)
+{
+	uint64_t word[BLOCK / sizeof(uint64_t)];
+	size_t w;
+
+	for (w = 0; w < BLOCK / sizeof(*word); w++)
+		word[w] = (b->bid[i].offset << 32) + (version << 12) + w;
+	memcpy(buf, word, BLOCK);
+}
+
+static void check(const bench *b, uint32_t i, const char *buf)
+{
+	char expected[BLOCK];
+
+	fill(b, i, b->version[i], expected);
+	assert_memory_equal(buf, expected, BLOCK);
+}
+
+static void have(bench *b, uint32_t i)
+{
+	if (b->version[i] == 0)
+		assert_int_equal(emi_block_alloc(b->disk, BLOCK, &b->bid[i], NULL), EM_OK);
+	b->version[i] = ++b->versions;
+}
+
+static em_status put(bench *b, uint32_t i, em_errinfo *err)
+{
+	char *buf;
+	em_status st = emi_block_pool_steal(&b->pool, &buf, err);
+
+	if (st != EM_OK) {
+		assert_null(buf);
+		return st;
+	}
+	have(b, i);
+	fill(b, i, b->version[i], buf);
+	return emi_block_pool_write(&b->pool, buf, b->bid[i], err);
+}
+
+static void must_put(bench *b, uint32_t i)
+{
+	em_errinfo err;
+
+	memset(&err, 0, sizeof(err));
+	if (put(b, i, &err) != EM_OK)
+		fail_msg("%s", err.text);
+}
+
+static void get(bench *b, uint32_t i)
+{
+	em_errinfo err;
+
+	memset(&err, 0, sizeof(err));
+	if (emi_block_pool_read(&b->pool, &b->own, b->bid[i], &err) != EM_OK)
+		fail_msg("%s", err.text);
+	check(b, i, b->own);
+}
+
+static void let_go(bench *b, uint32_t i)
+{
+	emi_block_pool_free(&b->pool, b->bid[i]);
+	b->version[i] = 0;
+}
+
+/* Past the pool: what is on the disk. */
+static void check_disk(bench *b)
+{
+	uint64_t used = 0;
+	uint32_t i;
+
+	assert_int_equal(emi_block_pool_flush(&b->pool, NULL), EM_OK);
+	for (i = 0; i < MOST_BLOCKS; i++) {
+		emi_request rq;
+
+		if (b->version[i] == 0)
+			continue;
+		used += BLOCK;
+		emi_block_read(b->disk, &rq, b->own, BLOCK, b->bid[i], NULL);
+		assert_int_equal(emi_wait(&rq, NULL), EM_OK);
+		check(b, i, b->own);
+	}
+	assert_int_equal(emi_disk_used(b->disk), used);
+}
+
+/* Written past the pool, which is told. */
+static void write_elsewhere(bench *b, uint32_t i)
+{
+	emi_request rq;
+
+	emi_block_pool_invalidate(&b->pool, b->bid[i]);
+	b->version[i] = ++b->versions;
+	fill(b, i, b->version[i], b->own);
+	emi_block_write(b->disk, &rq, b->own, BLOCK, b->bid[i], NULL);
+	assert_int_equal(emi_wait(&rq, NULL), EM_OK);
+}
+
+static void borrow(bench *b)
+{
+	const em_status st = emi_block_pool_steal(&b->pool, &b->lent[b->nlent], NULL);
+
+	assert_int_equal(st, b->nlent == b->pool.nwrite ? EM_ERR_INVAL : EM_OK);
+	b->nlent += st == EM_OK;
+}
+
+static void bring_back(bench *b, uint32_t i)
+{
+	char *buf = b->lent[--b->nlent];
+
+	if (test_below(&b->rng, 8) == 0) {
+		emi_block_pool_return(&b->pool, buf);
+		return;
+	}
+	have(b, i);
+	fill(b, i, b->version[i], buf);
+	assert_int_equal(emi_block_pool_write(&b->pool, buf, b->bid[i], NULL), EM_OK);
+}
+
+static void change_size(bench *b)
+{
+	const uint32_t nwrite = (uint32_t)test_below(&b->rng, 7), nprefetch = (uint32_t)test_below(&b->rng, 6);
+	const em_status st = emi_block_pool_resize(&b->pool, nwrite, nprefetch, NULL);
+
+	assert_int_equal(st, nwrite < b->nlent ? EM_ERR_INVAL : EM_OK);
+	if (st == EM_OK)
+		assert_int_equal(b->pool.nslots, nwrite + nprefetch);
+}
+
+/* A buffer changes its owner, and comes back. */
+static void exchange(bench *b)
+{
+	char *buf;
+
+	if (b->nlent == b->pool.nwrite)
+		return;
+	assert_int_equal(emi_block_pool_take(&b->pool, &buf, NULL), EM_OK);
+	memset(buf, 1, BLOCK);
+	assert_int_equal(emi_block_pool_add(&b->pool, buf, NULL), EM_OK);
+}
+
+static void step(bench *b)
+{
+	const uint32_t i = (uint32_t)test_below(&b->rng, MOST_BLOCKS);
+	const int exists = b->version[i] != 0;
+
+	switch (test_below(&b->rng, 40)) {
+	case 0:
+		change_size(b);
+		break;
+	case 1:
+		exchange(b);
+		break;
+	case 2:
+		check_disk(b);
+		break;
+	case 3:
+	case 4:
+		if (exists)
+			write_elsewhere(b, i);
+		break;
+	case 5: case 6: case 7: case 8:
+		if (exists)
+			let_go(b, i);
+		break;
+	case 9: case 10: case 11: case 12: case 13: case 14: case 15:
+		if (b->nlent < MOST_LENT)
+			borrow(b);
+		break;
+	case 16: case 17: case 18: case 19: case 20: case 21: case 22: case 23: case 24:
+		if (b->nlent > 0)
+			bring_back(b, i);
+		break;
+	case 25: case 26: case 27: case 28: case 29: case 30:
+		if (exists)
+			(void)emi_block_pool_hint(&b->pool, b->bid[i]);
+		break;
+	default:
+		if (exists)
+			get(b, i);
+	}
+}
+
+/* Anything in any order. */
+static void test_model(void **state)
+{
+	uint64_t hits = 0, recalled = 0, dropped = 0;
+	int round, n;
+
+	(void)state;
+	for (round = 0; round < 60; round++) {
+		bench b;
+
+		bench_open(&b, (uint32_t)round % 5, (uint32_t)round % 4);
+		gate.lags = round % 2;
+		for (n = 0; n < 500; n++)
+			step(&b);
+		check_disk(&b);
+		assert_true(b.pool.stats.hits + b.pool.stats.recalled <= b.pool.stats.reads);
+		assert_true(b.pool.list[EMI_POOL_FETCHED].n <= b.pool.nprefetch);
+		assert_int_equal(b.pool.list[EMI_POOL_LENT].n, b.nlent);
+		hits += b.pool.stats.hits;
+		recalled += b.pool.stats.recalled;
+		dropped += b.pool.stats.dropped;
+		bench_close(&b);
+	}
+	assert_true(hits > 0 && recalled > 0 && dropped > 0);
+}
+
+/* Nobody waits before all buffers are on their way. */
+static void test_write_behind(void **state)
+{
+	uint32_t n, i;
+
+	(void)state;
+	for (n = 1; n <= 6; n++) {
+		bench b;
+
+		bench_open(&b, n, 0);
+		gate_set(1);
+		for (i = 0; i < n; i++)
+			must_put(&b, i);
+		gate_await(1);
+		assert_int_equal(b.pool.stats.waits, 0);
+		assert_int_equal(b.pool.list[EMI_POOL_WRITING].n, n);
+		gate_set(0);
+		for (; i < MOST_BLOCKS; i++)
+			must_put(&b, i);
+		assert_int_equal(b.pool.stats.writes, MOST_BLOCKS);
+		check_disk(&b);
+		assert_int_equal(b.io.ios_written, MOST_BLOCKS);
+		bench_close(&b);
+	}
+}
+
+/* What is hinted at is read once, ahead. */
+static void test_read_ahead(void **state)
+{
+	uint32_t n, i;
+
+	(void)state;
+	for (n = 0; n <= 6; n++) {
+		bench b;
+
+		bench_open(&b, 1, n);
+		for (i = 0; i < MOST_BLOCKS; i++)
+			must_put(&b, i);
+		/* The last one is still in memory. */
+		check_disk(&b);
+		for (i = 0; i < n; i++)
+			assert_int_equal(emi_block_pool_hint(&b.pool, b.bid[i]), 1);
+		assert_int_equal(emi_block_pool_hint(&b.pool, b.bid[n]), 0);
+		if (n > 0)
+			assert_int_equal(emi_block_pool_hint(&b.pool, b.bid[0]), 1);
+		assert_int_equal(b.pool.stats.hints, n);
+		for (i = 0; i < MOST_BLOCKS; i++) {
+			get(&b, i);
+			if (i + n < MOST_BLOCKS && n > 0)
+				assert_int_equal(emi_block_pool_hint(&b.pool, b.bid[i + n]), 1);
+		}
+		assert_int_equal(b.pool.stats.hits, n > 0 ? MOST_BLOCKS : 0);
+		assert_int_equal(b.io.ios_read, b.pool.stats.hints + b.pool.stats.reads - b.pool.stats.hits - b.pool.stats.recalled);
+		bench_close(&b);
+	}
+}
+
+/* A block that is being written is read from memory, at once and as often as one likes. */
+static void test_read_while_written(void **state)
+{
+	bench b;
+
+	(void)state;
+	bench_open(&b, 2, 1);
+	gate_set(1);
+	must_put(&b, 0);
+	gate_await(1);
+	get(&b, 0);
+	get(&b, 0);
+	/* A later version counts. */
+	must_put(&b, 0);
+	get(&b, 0);
+	assert_int_equal(b.pool.stats.recalled, 3);
+	assert_int_equal(b.pool.stats.waits, 0);
+	gate_set(0);
+	assert_int_equal(emi_block_pool_flush(&b.pool, NULL), EM_OK);
+	/* Its buffer is exchanged now. */
+	get(&b, 0);
+	assert_int_equal(b.pool.stats.recalled, 4);
+	assert_int_equal(b.io.ios_read, 0);
+	get(&b, 0);
+	assert_int_equal(b.io.ios_read, 1);
+	check_disk(&b);
+	bench_close(&b);
+}
+
+/* One that is hinted at while it is written is kept, whatever is written after it. */
+static void test_hint_while_written(void **state)
+{
+	uint32_t i;
+	bench b;
+
+	(void)state;
+	bench_open(&b, 2, 1);
+	gate_set(1);
+	must_put(&b, 0);
+	gate_await(1);
+	assert_int_equal(emi_block_pool_hint(&b.pool, b.bid[0]), 1);
+	gate_set(0);
+	for (i = 1; i < 10; i++)
+		must_put(&b, i);
+	get(&b, 0);
+	assert_int_equal(b.pool.stats.hits, 1);
+	assert_int_equal(b.io.ios_read, 0);
+	check_disk(&b);
+	bench_close(&b);
+}
+
+/* Freed before its write was begun it is never written; freed meanwhile, when it is done. */
+static void test_freed_while_written(void **state)
+{
+	bench b;
+
+	(void)state;
+	bench_open(&b, 3, 1);
+	gate_set(1);
+	must_put(&b, 0);
+	gate_await(1);
+	must_put(&b, 1);
+	must_put(&b, 2);
+	get(&b, 1);
+	let_go(&b, 0);
+	let_go(&b, 1);
+	assert_int_equal(b.pool.stats.dropped, 1);
+	/* The first one still has its place. */
+	assert_int_equal(emi_disk_used(b.disk), 2 * BLOCK);
+	/* And its buffer is not the one that is used next. */
+	must_put(&b, 3);
+	assert_int_equal(b.pool.stats.waits, 0);
+	gate_set(0);
+	check_disk(&b);
+	assert_int_equal(b.pool.stats.writes, 4);
+	bench_close(&b);
+}
+
+/* The pool is told that a block is written elsewhere while it is being written. */
+static void test_invalidated_while_written(void **state)
+{
+	int closed;
+
+	(void)state;
+	for (closed = 0; closed < 2; closed++) {
+		bench b;
+
+		bench_open(&b, 3, 2);
+		must_put(&b, 0);
+		gate_set(closed);
+		must_put(&b, 1);
+		if (closed)
+			gate_await(1);
+		/* Behind the other one, so it can be cancelled. */
+		must_put(&b, 0);
+		if (closed)
+			gate_set(0);
+		write_elsewhere(&b, 0);
+		get(&b, 0);
+		assert_int_equal(emi_block_pool_hint(&b.pool, b.bid[0]), 1);
+		write_elsewhere(&b, 0);
+		get(&b, 0);
+		check_disk(&b);
+		bench_close(&b);
+	}
+}
+
+/* Closed with everything under way, and blocks whose place is to be freed yet. */
+static void test_closed_while_written(void **state)
+{
+	bench b;
+
+	(void)state;
+	bench_open(&b, 3, 2);
+	must_put(&b, 4);
+	must_put(&b, 5);
+	assert_int_equal(emi_block_pool_flush(&b.pool, NULL), EM_OK);
+	borrow(&b);
+	gate_set(1);
+	must_put(&b, 0);
+	gate_await(1);
+	must_put(&b, 1);
+	let_go(&b, 0);
+	(void)emi_block_pool_hint(&b.pool, b.bid[4]);
+	(void)emi_block_pool_hint(&b.pool, b.bid[5]);
+	gate_set(0);
+	emi_block_pool_close(&b.pool);
+	assert_int_equal(emi_disk_used(b.disk), 3 * BLOCK);
+	bench_close(&b);
+}
+
+/* What is asked of a pool that cannot be. */
+static void test_misuse(void **state)
+{
+	char *buf;
+	em_errinfo err;
+	bench b;
+
+	(void)state;
+	bench_open(&b, 1, 1);
+	memset(&err, 0, sizeof(err));
+	have(&b, 0);
+	assert_int_equal(emi_block_pool_write(&b.pool, b.own, b.bid[0], &err), EM_ERR_INVAL);
+	borrow(&b);
+	assert_int_equal(emi_block_pool_steal(&b.pool, &buf, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_block_pool_take(&b.pool, &buf, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_block_pool_resize(&b.pool, 0, 9, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_block_pool_resize(&b.pool, UINT32_MAX, UINT32_MAX, NULL), EM_ERR_INVAL);
+	assert_int_equal(b.pool.nslots, 2);
+	/* A block that was never written, and is not even within the file. */
+	b.bid[1].offset = (uint64_t)1 << 40;
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(emi_block_pool_read(&b.pool, &b.own, b.bid[1], &err), EM_ERR_CORRUPT);
+	assert_non_null(strstr(err.text, "damaged"));
+	assert_int_equal(emi_block_pool_hint(&b.pool, b.bid[1]), 1);
+	assert_int_equal(emi_block_pool_read(&b.pool, &b.own, b.bid[1], NULL), EM_ERR_CORRUPT);
+	emi_block_pool_return(&b.pool, b.lent[--b.nlent]);
+	let_go(&b, 0);
+	assert_int_equal(emi_block_pool_resize(&b.pool, 0, 0, NULL), EM_OK);
+	assert_int_equal(emi_block_pool_flush(&b.pool, NULL), EM_OK);
+	bench_close(&b);
+}
+
+/* Write, hint, and read some blocks. */
+static em_status work(bench *b, em_errinfo *err)
+{
+	em_status st = EM_OK;
+	uint32_t i;
+
+	for (i = 0; i < 10 && st == EM_OK; i++)
+		st = put(b, i, err);
+	if (st == EM_OK)
+		st = emi_block_pool_flush(&b->pool, err);
+	for (i = 0; i < 10 && st == EM_OK; i++) {
+		(void)emi_block_pool_hint(&b->pool, b->bid[(i + 2) % 10]);
+		st = emi_block_pool_read(&b->pool, &b->own, b->bid[i], err);
+		if (st == EM_OK)
+			check(b, i, b->own);
+	}
+	return st;
+}
+
+/* Each write fails once: from when it is noticed everything does. */
+static void test_failing_write(void **state)
+{
+	uint64_t nth;
+
+	(void)state;
+	for (nth = 1; nth <= 11; nth++) {
+		em_errinfo err, again;
+		char *buf;
+		bench b;
+
+		bench_open(&b, 3, 2);
+		b.fault.ops = EM_FAULT_WRITE;
+		b.fault.sys_errno = ENOSPC;
+		b.fault.nth = nth;
+		memset(&err, 0, sizeof(err));
+		memset(&again, 0, sizeof(again));
+		assert_int_equal(work(&b, &err), nth <= 10 ? EM_ERR_NOSPACE : EM_OK);
+		if (nth <= 10) {
+			assert_string_equal(err.op, "write");
+			assert_int_equal(emi_block_pool_flush(&b.pool, &again), EM_ERR_NOSPACE);
+			assert_memory_equal(&err, &again, sizeof(err));
+			assert_int_equal(emi_block_pool_steal(&b.pool, &buf, NULL), EM_ERR_NOSPACE);
+			assert_int_equal(emi_block_pool_read(&b.pool, &b.own, b.bid[0], NULL), EM_ERR_NOSPACE);
+		}
+		b.fault.ops = 0;
+		bench_close(&b);
+	}
+}
+
+/* Each read fails once: whoever reads that block is told, and can read it the next time. */
+static void test_failing_read(void **state)
+{
+	uint64_t nth;
+
+	(void)state;
+	for (nth = 1; nth <= 11; nth++) {
+		uint64_t failed;
+		em_errinfo err;
+		uint32_t i;
+		bench b;
+
+		bench_open(&b, 3, 2);
+		b.fault.ops = EM_FAULT_READ;
+		b.fault.nth = nth;
+		memset(&err, 0, sizeof(err));
+		failed = work(&b, &err) != EM_OK;
+		for (i = 0; i < 10; i++) {
+			/* What was fetched in vain is told only now. */
+			if (emi_block_pool_read(&b.pool, &b.own, b.bid[i], &err) == EM_OK) {
+				check(&b, i, b.own);
+				continue;
+			}
+			failed++;
+			get(&b, i);
+		}
+		assert_int_equal(failed, b.fault.injected);
+		if (nth <= 5)
+			assert_int_equal(failed, 1);
+		if (failed != 0) {
+			assert_int_equal(err.status, EM_ERR_IO);
+			assert_string_equal(err.op, "read");
+		}
+		b.fault.ops = 0;
+		check_disk(&b);
+		bench_close(&b);
+	}
+}
+
+/* Opening, growing and adding take memory, all or none; nothing else does. */
+static void test_out_of_memory(void **state)
+{
+	em_status st = EM_ERR_NOMEM;
+	uint64_t n;
+	uint32_t i;
+	bench b;
+
+	(void)state;
+	bench_open(&b, 0, 0);
+	emi_block_pool_close(&b.pool);
+	for (n = 1; st != EM_OK; n++) {
+		const uint64_t before = em_ctx_memory_used(b.ctx);
+
+		b.mem.fail_at = b.mem.calls + n;
+		st = emi_block_pool_open(&b.pool, b.ctx, b.disk, BLOCK, 2, 1, NULL, NULL);
+		b.mem.fail_at = 0;
+		if (st != EM_OK) {
+			assert_int_equal(st, EM_ERR_NOMEM);
+			assert_int_equal(em_ctx_memory_used(b.ctx), before);
+		} else {
+			assert_int_equal(em_ctx_memory_used(b.ctx), before + emi_block_pool_memory(BLOCK, 2, 1));
+		}
+	}
+	assert_int_equal(n, 1 + 3 * 2 + 1 + 1);
+	for (n = 1, st = EM_ERR_NOMEM; st != EM_OK; n++) {
+		b.mem.fail_at = b.mem.calls + n;
+		st = emi_block_pool_resize(&b.pool, 10, 10, NULL);
+		b.mem.fail_at = 0;
+		assert_int_equal(b.pool.nslots, st == EM_OK ? 20 : 3);
+		assert_int_equal(b.pool.nwrite, st == EM_OK ? 10 : 2);
+		must_put(&b, (uint32_t)n % MOST_BLOCKS);
+		get(&b, (uint32_t)n % MOST_BLOCKS);
+	}
+	b.mem.fail_at = b.mem.calls + 1;
+	assert_int_equal(emi_block_pool_add(&b.pool, b.own, NULL), EM_ERR_NOMEM);
+	assert_int_equal(b.pool.nslots, 20);
+	b.mem.fail_at = 0;
+	n = b.mem.calls;
+	for (i = 0; i < 300; i++) {
+		const uint32_t at = (uint32_t)test_below(&b.rng, MOST_BLOCKS);
+
+		if (b.version[at] != 0) {
+			(void)emi_block_pool_hint(&b.pool, b.bid[at]);
+			get(&b, at);
+		}
+	}
+	assert_int_equal(b.mem.calls, n);
+	check_disk(&b);
+	bench_close(&b);
+}
+
+/* The budget: too little names what would do, and that does. */
+static void test_budget(void **state)
+{
+	em_errinfo err;
+	uint64_t left;
+	bench b;
+	void *rest;
+
+	(void)state;
+	bench_open(&b, 1, 1);
+	left = em_ctx_memory(b.ctx) - em_ctx_memory_used(b.ctx);
+	rest = emi_alloc(b.ctx, (size_t)left - 8 * BLOCK, NULL);
+	assert_non_null(rest);
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(emi_block_pool_resize(&b.pool, 10, 10, &err), EM_ERR_MEMLIMIT);
+	assert_int_equal(b.pool.nslots, 2);
+	must_put(&b, 0);
+	get(&b, 0);
+	assert_int_equal(emi_block_pool_resize(&b.pool, 2, 2, NULL), EM_OK);
+	emi_free(b.ctx, rest, (size_t)left - 8 * BLOCK);
+	check_disk(&b);
+	bench_close(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_write_behind),
+		cmocka_unit_test(test_read_ahead),
+		cmocka_unit_test(test_read_while_written),
+		cmocka_unit_test(test_hint_while_written),
+		cmocka_unit_test(test_freed_while_written),
+		cmocka_unit_test(test_invalidated_while_written),
+		cmocka_unit_test(test_closed_while_written),
+		cmocka_unit_test(test_misuse),
+		cmocka_unit_test(test_failing_write),
+		cmocka_unit_test(test_failing_read),
+		cmocka_unit_test(test_out_of_memory),
+		cmocka_unit_test(test_budget),
+	};
+
+	return cmocka_run_group_tests_name("block_pool", tests, NULL, NULL);
+}

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * test_block_stream.c -- what is written block by block is read in the same order or in the opposite one, however many buffers there are and
+ * however records are asked for; and what fails is told.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include <extmem/sys/fault.h>
+
+#include "base/memory.h"
+#include "block/block_reader.h"
+#include "block/block_writer.h"
+#include "common/test.h"
+
+#define BLOCK 4096u
+#define MOST_RECORD BLOCK
+
+typedef struct bench {
+	test_rng rng;
+	test_memory mem;
+	em_fault fault;
+	em_ctx *ctx;
+	emi_disk *disk;
+	emi_io_stats io;
+	size_t record;
+	size_t capacity;
+	uint32_t nbuffers;
+} bench;
+
+static void bench_open(bench *b, size_t record, uint32_t nbuffers)
+{
+	static uint64_t opened;
+	em_ctx_opts opts = EM_CTX_OPTS_INIT;
+
+	memset(b, 0, sizeof(*b));
+	b->rng = test_rng_make(test_seed() + opened++);
+	b->record = record;
+	b->capacity = BLOCK / record;
+	b->nbuffers = nbuffers;
+	test_memory_init(&b->mem, 0);
+	em_fault_init(&b->fault, em_backend_find("memory"));
+	b->fault.ops = 0;
+	opts.memory = 16u << 20;
+	opts.threads = 1;
+	opts.custom = em_fault_backend(&b->fault);
+	opts.allocator = &b->mem.allocator;
+	assert_int_equal(em_ctx_open(&b->ctx, &opts), EM_OK);
+	assert_int_equal(emi_scratch_acquire(b->ctx, &b->disk, NULL), EM_OK);
+}
+
+static void bench_close(bench *b)
+{
+	b->fault.ops = 0;
+	assert_int_equal(emi_disk_used(b->disk), 0);
+	emi_scratch_release(b->ctx, b->disk);
+	em_ctx_close(b->ctx);
+	test_memory_assert_clean(&b->mem);
+}
+
+/* Record i. */
+static void make(const bench *b, uint64_t i, char *record)
+{
+	size_t k;
+
+	for (k = 0; k < b->record; k++)
+		record[k] = (char)((i * 0x9e3779b97f4a7c15u >> (k % 8 * 8)) + k);
+}
+
+static em_status write_lent(bench *b, emi_block_writer *w, uint64_t *i, uint64_t n, em_errinfo *err)
+{
+	size_t room, k, most;
+	char *records;
+	em_status st = emi_block_writer_lend(w, &records, &room, err);
+
+	if (st != EM_OK) {
+		assert_null(records);
+		assert_int_equal(room, 0);
+		return st;
+	}
+	assert_true(room > 0);
+	most = room < n - *i ? room : (size_t)(n - *i);
+	most = (size_t)test_below(&b->rng, most + 1);
+	for (k = 0; k < most; k++)
+		make(b, *i + k, records + (w->order == EMI_REVERSE ? room - 1 - k : k) * b->record);
+	emi_block_writer_took(w, most);
+	*i += most;
+	return EM_OK;
+}
+
+/* Write n records, one by one or into lent room, as chance will have it. */
+static em_status write_all(bench *b, emi_block_writer *w, uint64_t n, em_errinfo *err)
+{
+	char record[MOST_RECORD];
+	em_status st = EM_OK;
+	uint64_t i = 0;
+
+	while (st == EM_OK && i < n) {
+		if (test_below(&b->rng, 4) == 0) {
+			st = write_lent(b, w, &i, n, err);
+		} else {
+			make(b, i++, record);
+			st = emi_block_writer_put(w, record, err);
+		}
+	}
+	return st;
+}
+
+static em_status write_list(bench *b, emi_block_order order, uint64_t n, emi_block_list *list, em_errinfo *err)
+{
+	emi_block_writer w;
+	em_status st = emi_block_writer_open(&w, b->ctx, b->disk, BLOCK, b->record, b->nbuffers, order, &b->io, err);
+
+	memset(list, 0, sizeof(*list));
+	if (st != EM_OK)
+		return st;
+	st = write_all(b, &w, n, err);
+	if (st == EM_OK)
+		st = emi_block_writer_finish(&w, list, err);
+	if (st != EM_OK) {
+		em_errinfo again;
+		char *records;
+		size_t room;
+
+		/* It stays failed. */
+		memset(&again, 0, sizeof(again));
+		assert_int_equal(emi_block_writer_lend(&w, &records, &room, &again), st);
+		assert_int_equal(again.status, st);
+		assert_int_equal(emi_block_writer_finish(&w, list, NULL), st);
+		assert_null(list->bid);
+	}
+	emi_block_writer_close(&w);
+	return st;
+}
+
+static void check_record(const bench *b, uint64_t i, const char *record)
+{
+	char expected[MOST_RECORD];
+
+	make(b, i, expected);
+	assert_memory_equal(record, expected, b->record);
+}
+
+/* Read a list whose records are numbered from 0 on, or the other way round, and look at each. */
+static em_status read_list(bench *b, const emi_block_list *list, emi_block_order order, int backwards, int frees, em_errinfo *err)
+{
+	const uint64_t n = list->records;
+	em_status st;
+	uint64_t i = 0;
+	emi_block_reader r;
+
+	st = emi_block_reader_open(&r, b->ctx, b->disk, BLOCK, b->record, b->nbuffers, list, order, frees, &b->io, err);
+	if (st != EM_OK)
+		return st;
+	while (st == EM_OK) {
+		const char *records;
+
+		if (test_below(&b->rng, 4) == 0) {
+			size_t k, got;
+
+			st = emi_block_reader_next(&r, &records, &got, err);
+			assert_true((got > 0) == (st == EM_OK));
+			for (k = 0; k < got; k++, i++)
+				check_record(b, backwards ? n - 1 - i : i, records + (order == EMI_REVERSE ? got - 1 - k : k) * b->record);
+		} else {
+			st = emi_block_reader_get(&r, &records, err);
+			if (st == EM_OK) {
+				check_record(b, backwards ? n - 1 - i : i, records);
+				i++;
+			}
+		}
+	}
+	if (st == EM_END)
+		assert_int_equal(i, n);
+	else
+		assert_int_equal(emi_block_reader_turn(&r, NULL), st);
+	emi_block_reader_close(&r);
+	return st;
+}
+
+static void write_and_read(bench *b, uint64_t n)
+{
+	int order;
+
+	for (order = 0; order < 2; order++) {
+		const int backwards = order == EMI_REVERSE;
+		const uint64_t blocks = (n + b->capacity - 1) / b->capacity;
+		emi_block_list list;
+		em_errinfo err;
+
+		memset(&err, 0, sizeof(err));
+		memset(&b->io, 0, sizeof(b->io));
+		if (write_list(b, (emi_block_order)order, n, &list, &err) != EM_OK)
+			fail_msg("%s", err.text);
+		assert_int_equal(list.records, n);
+		assert_int_equal(list.blocks, blocks);
+		assert_int_equal(b->io.ios_written, blocks);
+		assert_int_equal(emi_disk_used(b->disk), blocks * BLOCK);
+		if (blocks > 0) {
+			const size_t partial = (size_t)(n - (blocks - 1) * b->capacity);
+
+			assert_int_equal(emi_block_list_last(&list, b->capacity), backwards && blocks > 1 ? b->capacity : partial);
+			assert_int_equal(list.skip, backwards ? b->capacity - partial : 0);
+		}
+		assert_int_equal(read_list(b, &list, EMI_FORWARD, backwards, 0, &err), EM_END);
+		assert_int_equal(read_list(b, &list, EMI_REVERSE, !backwards, 0, &err), EM_END);
+		assert_int_equal(b->io.ios_read, 2 * blocks);
+		assert_int_equal(emi_disk_used(b->disk), blocks * BLOCK);
+		/* And as it is used up. */
+		if (test_below(&b->rng, 2) == 0)
+			assert_int_equal(read_list(b, &list, EMI_FORWARD, backwards, 1, &err), EM_END);
+		else
+			assert_int_equal(read_list(b, &list, EMI_REVERSE, !backwards, 1, &err), EM_END);
+		assert_int_equal(emi_disk_used(b->disk), 0);
+		emi_block_list_release(&list, b->ctx);
+	}
+}
+
+/* All numbers of records about the edges of blocks, by the size of a record and the number of buffers. */
+static void test_sizes(void **state)
+{
+	static const size_t record[] = {1, 8, 24, 100, 1000, 2049, 4096};
+	static const uint64_t blocks[] = {0, 1, 2, 3, 7, 40};
+	uint32_t nbuffers;
+	size_t r, k;
+
+	(void)state;
+	for (r = 0; r < sizeof(record) / sizeof(*record); r++) {
+		for (nbuffers = 1; nbuffers <= 5; nbuffers++) {
+			bench b;
+
+			bench_open(&b, record[r], nbuffers);
+			for (k = 0; k < (record[r] == 1 ? 3 : sizeof(blocks) / sizeof(*blocks)); k++) {
+				const uint64_t n = blocks[k] * b.capacity;
+
+				write_and_read(&b, n);
+				write_and_read(&b, n + 1);
+				if (n > 0)
+					write_and_read(&b, n - 1);
+			}
+			bench_close(&b);
+		}
+	}
+}
+
+/* Blocks are freed as the reader goes on, and when it is closed. */
+static void test_freeing(void **state)
+{
+	uint32_t stop, nbuffers;
+
+	(void)state;
+	for (nbuffers = 1; nbuffers <= 3; nbuffers++) {
+		for (stop = 0; stop <= 6; stop++) {
+			const emi_block_order order = stop % 2 ? EMI_REVERSE : EMI_FORWARD;
+			emi_block_list list;
+			emi_block_reader r;
+			const char *records;
+			uint32_t i;
+			size_t n;
+			bench b;
+
+			bench_open(&b, 8, nbuffers);
+			assert_int_equal(write_list(&b, EMI_FORWARD, 5 * b.capacity, &list, NULL), EM_OK);
+			assert_int_equal(emi_block_reader_open(&r, b.ctx, b.disk, BLOCK, 8, nbuffers, &list, order, 1, NULL, NULL), EM_OK);
+			for (i = 0; i < stop; i++) {
+				assert_int_equal(emi_block_reader_next(&r, &records, &n, NULL), i < 5 ? EM_OK : EM_END);
+				assert_int_equal(emi_disk_used(b.disk), (5 - i) * BLOCK);
+			}
+			emi_block_reader_close(&r);
+			emi_block_list_release(&list, b.ctx);
+			bench_close(&b);
+		}
+	}
+}
+
+/* A writer that is closed unfinished leaves nothing behind, nor does room that was lent in vain. */
+static void test_unfinished(void **state)
+{
+	uint64_t n;
+
+	(void)state;
+	for (n = 0; n < 30; n++) {
+		emi_block_writer w;
+		emi_block_list list;
+		char *records;
+		size_t room;
+		bench b;
+
+		bench_open(&b, 1000, 1 + (uint32_t)n % 4);
+		assert_int_equal(emi_block_writer_open(&w, b.ctx, b.disk, BLOCK, 1000, b.nbuffers, (emi_block_order)(n % 2), NULL, NULL), EM_OK);
+		assert_int_equal(write_all(&b, &w, n, NULL), EM_OK);
+		emi_block_writer_close(&w);
+		emi_block_writer_close(&w);
+		assert_int_equal(emi_disk_used(b.disk), 0);
+
+		assert_int_equal(emi_block_writer_open(&w, b.ctx, b.disk, BLOCK, 1000, b.nbuffers, (emi_block_order)(n % 2), NULL, NULL), EM_OK);
+		assert_int_equal(write_all(&b, &w, n, NULL), EM_OK);
+		assert_int_equal(emi_block_writer_lend(&w, &records, &room, NULL), EM_OK);
+		assert_int_equal(emi_block_writer_finish(&w, &list, NULL), EM_OK);
+		emi_block_writer_close(&w);
+		assert_int_equal(list.records, n);
+		assert_int_equal(list.blocks, (n + b.capacity - 1) / b.capacity);
+		assert_int_equal(read_list(&b, &list, EMI_FORWARD, n % 2 != 0, 1, NULL), EM_END);
+		emi_block_list_release(&list, b.ctx);
+		bench_close(&b);
+	}
+}
+
+/* Sizes that cannot be. */
+static void test_misuse(void **state)
+{
+	const emi_block_list none = {NULL, 0, 0, 0, 0};
+	emi_block_writer w;
+	emi_block_reader r;
+	bench b;
+
+	(void)state;
+	bench_open(&b, 8, 1);
+	assert_int_equal(emi_block_writer_open(&w, b.ctx, b.disk, BLOCK, 8, 0, EMI_FORWARD, NULL, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_block_writer_open(&w, b.ctx, b.disk, BLOCK, BLOCK + 1, 1, EMI_FORWARD, NULL, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_block_writer_open(&w, b.ctx, b.disk, BLOCK + 8, 8, 1, EMI_FORWARD, NULL, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_block_reader_open(&r, b.ctx, b.disk, BLOCK, 8, 0, &none, EMI_FORWARD, 1, NULL, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_block_reader_open(&r, b.ctx, b.disk, BLOCK, 0, 1, &none, EMI_FORWARD, 1, NULL, NULL), EM_ERR_INVAL);
+	bench_close(&b);
+}
+
+/* A block that lies behind the end of the file. */
+static void test_damage(void **state)
+{
+	emi_bid bid = {0, 0, (uint64_t)1 << 40};
+	emi_block_list list = {NULL, 1, 1, 3, 0};
+	em_errinfo err;
+	bench b;
+
+	(void)state;
+	bench_open(&b, 8, 2);
+	list.bid = &bid;
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(read_list(&b, &list, EMI_FORWARD, 0, 0, &err), EM_ERR_CORRUPT);
+	assert_non_null(strstr(err.text, "damaged"));
+	bench_close(&b);
+}
+
+/* Each write fails once: the writer says so, and leaves no block. */
+static void test_failing_write(void **state)
+{
+	uint64_t nth;
+	uint32_t nbuffers;
+
+	(void)state;
+	for (nbuffers = 1; nbuffers <= 4; nbuffers++) {
+		for (nth = 1; nth <= 11; nth++) {
+			emi_block_list list;
+			em_errinfo err;
+			bench b;
+
+			bench_open(&b, 8, nbuffers);
+			b.fault.ops = EM_FAULT_WRITE;
+			b.fault.sys_errno = ENOSPC;
+			b.fault.nth = nth;
+			memset(&err, 0, sizeof(err));
+			assert_int_equal(write_list(&b, nth % 2 ? EMI_REVERSE : EMI_FORWARD, 9 * b.capacity + 5, &list, &err),
+					 nth <= 10 ? EM_ERR_NOSPACE : EM_OK);
+			if (nth <= 10) {
+				assert_string_equal(err.op, "write");
+				assert_int_equal(err.sys_errno, ENOSPC);
+			} else {
+				assert_int_equal(read_list(&b, &list, EMI_FORWARD, 1, 1, NULL), EM_END);
+				emi_block_list_release(&list, b.ctx);
+			}
+			bench_close(&b);
+		}
+	}
+}
+
+/* Each read fails once: records before that block are right, then the reader says so. */
+static void test_failing_read(void **state)
+{
+	uint64_t nth;
+	uint32_t nbuffers;
+
+	(void)state;
+	for (nbuffers = 1; nbuffers <= 4; nbuffers++) {
+		for (nth = 1; nth <= 11; nth++) {
+			emi_block_list list;
+			em_errinfo err;
+			bench b;
+
+			bench_open(&b, 8, nbuffers);
+			assert_int_equal(write_list(&b, EMI_FORWARD, 9 * b.capacity + 5, &list, NULL), EM_OK);
+			b.fault.ops = EM_FAULT_READ;
+			b.fault.count = 0;
+			b.fault.nth = nth;
+			memset(&err, 0, sizeof(err));
+			assert_int_equal(read_list(&b, &list, nth % 2 ? EMI_REVERSE : EMI_FORWARD, nth % 2 != 0, 1, &err),
+					 nth <= 10 ? EM_ERR_IO : EM_END);
+			if (nth <= 10)
+				assert_string_equal(err.op, "read");
+			emi_block_list_release(&list, b.ctx);
+			bench_close(&b);
+		}
+	}
+}
+
+/* No allocation can fail unnoticed, and none is lost. */
+static void test_out_of_memory(void **state)
+{
+	em_status st = EM_ERR_NOMEM;
+	emi_block_list list;
+	uint64_t n, before;
+	bench b;
+
+	(void)state;
+	bench_open(&b, 100, 3);
+	/* The disk's own memory is there. */
+	assert_int_equal(write_list(&b, EMI_FORWARD, 100 * b.capacity, &list, NULL), EM_OK);
+	emi_block_list_free_blocks(&list, b.disk, BLOCK, 0, list.blocks);
+	emi_block_list_release(&list, b.ctx);
+	before = em_ctx_memory_used(b.ctx);
+	for (n = 1; st != EM_OK; n++) {
+		b.mem.fail_at = b.mem.calls + n;
+		st = write_list(&b, EMI_REVERSE, 100 * b.capacity, &list, NULL);
+		b.mem.fail_at = 0;
+		if (st != EM_OK) {
+			assert_int_equal(st, EM_ERR_NOMEM);
+			assert_int_equal(em_ctx_memory_used(b.ctx), before);
+			assert_int_equal(emi_disk_used(b.disk), 0);
+		}
+	}
+	/* Requests, buffers, and the list, which grew twice. */
+	assert_int_equal(n, 2 + 3 + 1 + 1);
+	before = em_ctx_memory_used(b.ctx);
+	for (n = 1, st = EM_ERR_NOMEM; st != EM_END; n++) {
+		b.mem.fail_at = b.mem.calls + n;
+		st = read_list(&b, &list, EMI_REVERSE, 0, 0, NULL);
+		b.mem.fail_at = 0;
+		assert_int_equal(st, n <= 2 ? EM_ERR_NOMEM : EM_END);
+		assert_int_equal(em_ctx_memory_used(b.ctx), before);
+	}
+	emi_block_list_free_blocks(&list, b.disk, BLOCK, 0, list.blocks);
+	emi_block_list_release(&list, b.ctx);
+	bench_close(&b);
+}
+
+/* The memory that is told beforehand is what it takes, and with less there is none. */
+static void test_budget(void **state)
+{
+	const uint64_t needed = emi_block_writer_memory(BLOCK, 4);
+	const emi_block_list none = {NULL, 0, 0, 0, 0};
+	em_errinfo err;
+	int less;
+
+	(void)state;
+	assert_int_equal(needed, emi_block_reader_memory(BLOCK, 4));
+	for (less = 0; less < 2; less++) {
+		const em_status expected = less ? EM_ERR_MEMLIMIT : EM_OK;
+		emi_block_writer w;
+		emi_block_reader r;
+		uint64_t rest;
+		void *taken;
+		bench b;
+
+		bench_open(&b, 8, 4);
+		rest = em_ctx_memory(b.ctx) - em_ctx_memory_used(b.ctx) - needed + (uint64_t)less;
+		taken = emi_alloc(b.ctx, (size_t)rest, NULL);
+		assert_non_null(taken);
+		memset(&err, 0, sizeof(err));
+		assert_int_equal(emi_block_writer_open(&w, b.ctx, b.disk, BLOCK, 8, 4, EMI_FORWARD, NULL, &err), expected);
+		assert_int_equal(err.status, expected);
+		emi_block_writer_close(&w);
+		assert_int_equal(emi_block_reader_open(&r, b.ctx, b.disk, BLOCK, 8, 4, &none, EMI_FORWARD, 0, NULL, NULL), expected);
+		emi_block_reader_close(&r);
+		emi_free(b.ctx, taken, (size_t)rest);
+		bench_close(&b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_freeing),
+		cmocka_unit_test(test_unfinished),
+		cmocka_unit_test(test_misuse),
+		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_failing_write),
+		cmocka_unit_test(test_failing_read),
+		cmocka_unit_test(test_out_of_memory),
+		cmocka_unit_test(test_budget),
+	};
+
+	return cmocka_run_group_tests_name("block_stream", tests, NULL, NULL);
+}
