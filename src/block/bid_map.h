@@ -35,11 +35,6 @@ static inline uint32_t emi_bid_place(const emi_bid_map *map, emi_bid bid)
 	return (uint32_t)(((bid.offset ^ bid.disk * UINT64_C(0xd6e8feb86659fd93)) * UINT64_C(0x9e3779b97f4a7c15)) >> map->shift);
 }
 
-static inline int emi_bid_same(emi_bid a, emi_bid b)
-{
-	return a.offset == b.offset && a.disk == b.disk;
-}
-
 /* The number of a block, or EMI_NO_ENTRY. */
 static inline uint32_t emi_bid_map_find(const emi_bid_map *map, emi_bid bid)
 {

@@ -221,7 +221,7 @@ static emi_verdict send(void *arg, uint32_t i)
 	emi_cache *c = s->c;
 	const emi_frame *f = &c->frame[i];
 
-	if (c->nwriting == c->batch)
+	if (c->nwriting >= c->batch)
 		return EMI_ENOUGH;
 	if (f->dirty != CLEAN && f->pins == 0 && f->busy == IDLE && !f->failed)
 		write_back(c, i);
@@ -313,7 +313,7 @@ em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opt
 	if (c->link != NULL)
 		c->entry = emi_alloc_array(ctx, emi_bid_map_entries(c->m), sizeof *c->entry, &own);
 	if (c->entry != NULL)
-		c->state = emi_alloc(ctx, policy_of(opts)->bytes(c->m), &own);
+		c->state = emi_alloc_array(ctx, c->policy->bytes(c->m), 1, &own);
 	if (c->state != NULL)
 		c->arena = emi_buffer_alloc_array(ctx, c->m, c->block_bytes, &own);
 	if (c->arena == NULL)
@@ -362,7 +362,7 @@ void emi_cache_close(emi_cache *c)
 	if (c->arena != NULL)
 		emi_buffer_free_array(c->ctx, c->arena, c->m, c->block_bytes);
 	if (c->state != NULL)
-		emi_free(c->ctx, c->state, c->policy->bytes(c->m));
+		emi_free_array(c->ctx, c->state, c->policy->bytes(c->m), 1);
 	if (c->entry != NULL)
 		emi_free_array(c->ctx, c->entry, emi_bid_map_entries(c->m), sizeof *c->entry);
 	if (c->link != NULL)

@@ -58,7 +58,7 @@ typedef struct emi_cache_stats {
 	uint64_t misses;
 	uint64_t reads;         /* blocks read, hints included */
 	uint64_t writes;        /* blocks written */
-	uint64_t write_backs;   /* of them because frames were needed */
+	uint64_t write_backs;   /* begun because frames were needed, or going to be */
 	uint64_t hints;         /* that began a read */
 	uint64_t waits;         /* for a write-back */
 } emi_cache_stats;

@@ -51,7 +51,7 @@ em_status emi_trace_policy(em_ctx *ctx, const emi_access *access, uint64_t n, co
 	*misses = 0;
 	if (st != EM_OK)
 		return st;
-	state = emi_alloc(ctx, policy->bytes(frames), err);
+	state = emi_alloc_array(ctx, policy->bytes(frames), 1, err);
 	if (state != NULL)
 		held = emi_alloc_array(ctx, frames, sizeof *held, err);
 	if (held != NULL)
@@ -89,8 +89,7 @@ em_status emi_trace_policy(em_ctx *ctx, const emi_access *access, uint64_t n, co
 out:
 	emi_free_array(ctx, entry, entries, sizeof *entry);
 	emi_free_array(ctx, held, frames, sizeof *held);
-	if (state != NULL)
-		emi_free(ctx, state, policy->bytes(frames));
+	emi_free_array(ctx, state, policy->bytes(frames), 1);
 	return st;
 }
 

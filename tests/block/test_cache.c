@@ -4,6 +4,9 @@
  *
  * The content of a block follows from its number and its version.
  */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,6 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <extmem/sys/fault.h>
 
@@ -97,7 +101,7 @@ static void transfer(bench *b, uint32_t i, int write)
 }
 
 /* n blocks of version 0 on the disk, and a context; no cache yet. */
-static void bench_open(bench *b, const char *backend, uint32_t n)
+static void bench_open_on(bench *b, const em_backend *backend, uint32_t n)
 {
 	static uint64_t opened;
 	em_ctx_opts opts = EM_CTX_OPTS_INIT;
@@ -106,7 +110,7 @@ static void bench_open(bench *b, const char *backend, uint32_t n)
 	memset(b, 0, sizeof(*b));
 	b->rng = test_rng_make(test_seed() + opened++);
 	test_memory_init(&b->mem, 0);
-	em_fault_init(&b->fault, em_backend_find(backend));
+	em_fault_init(&b->fault, backend);
 	opts.memory = 32u << 20;
 	opts.threads = 1;
 	opts.custom = em_fault_backend(&b->fault);
@@ -123,6 +127,11 @@ static void bench_open(bench *b, const char *backend, uint32_t n)
 	b->opts.disk = b->disk;
 	b->opts.block_bytes = BLOCK;
 	b->opts.io = &b->io;
+}
+
+static void bench_open(bench *b, const char *backend, uint32_t n)
+{
+	bench_open_on(b, em_backend_find(backend), n);
 }
 
 static void open_cache(bench *b, uint32_t frames, const emi_policy *policy)
@@ -300,6 +309,76 @@ static void test_random_calls(void **state)
 				random_calls(&b, sizes[s], k == 0 ? 3000 : 800);
 				bench_close(&b);
 			}
+}
+
+/* A backend whose writes take that long; atomic. */
+static long write_ns;
+
+static int64_t slow_write(void *handle, const void *buf, size_t bytes, uint64_t offset)
+{
+	const struct timespec t = {0, __atomic_load_n(&write_ns, __ATOMIC_RELAXED)};
+
+	if (t.tv_nsec != 0)
+		nanosleep(&t, NULL);
+	return em_backend_find("memory")->write(handle, buf, bytes, offset);
+}
+
+static void slow_open(bench *b, em_backend *slow, uint32_t n, long ns)
+{
+	*slow = *em_backend_find("memory");
+	slow->write = slow_write;
+	__atomic_store_n(&write_ns, 0, __ATOMIC_RELAXED);
+	bench_open_on(b, slow, n);
+	__atomic_store_n(&write_ns, ns, __ATOMIC_RELAXED);
+}
+
+/* The same with writes that are under way for long. */
+static void test_slow_writes(void **state)
+{
+	size_t p;
+
+	(void)state;
+	for (p = 0; p < POLICIES; p++) {
+		em_backend slow;
+		bench b;
+
+		slow_open(&b, &slow, 30, 100000);
+		open_cache(&b, 12, policies[p]);
+		random_calls(&b, 12, 2000);
+		bench_close(&b);
+	}
+}
+
+/* A block on its way to the disk can be read without waiting or reading; who wants to change it waits. */
+static void test_under_way(void **state)
+{
+	emi_cache_stats s;
+	em_backend slow;
+	uint32_t i;
+	bench b;
+
+	(void)state;
+	slow_open(&b, &slow, 6, 30000000);
+	b.opts.batch = 1;
+	open_cache(&b, 4, &emi_policy_lru);
+	for (i = 0; i < 3; i++)
+		change(&b, i, EMI_CACHE_WRITE);
+	use(&b, 3);
+	/* The first one is sent, and the clean one gives its frame. */
+	use(&b, 4);
+	use(&b, 0);
+	emi_cache_stats_get(b.c, &s);
+	assert_int_equal(s.write_backs, 1);
+	assert_int_equal(s.reads, 5);
+	assert_int_equal(s.waits, 0);
+	change(&b, 0, EMI_CACHE_WRITE);
+	change(&b, 0, EMI_CACHE_FRESH);
+	assert_int_equal(emi_cache_dirty(b.c), 3);
+	use(&b, 5);
+	use(&b, 0);
+	assert_int_equal(flush(&b), EM_OK);
+	check_disk(&b);
+	bench_close(&b);
 }
 
 /* What each call counts. */
@@ -722,6 +801,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_calls),
+		cmocka_unit_test(test_slow_writes),
+		cmocka_unit_test(test_under_way),
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_batches),
 		cmocka_unit_test(test_clean_root),
