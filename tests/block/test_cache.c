@@ -381,6 +381,76 @@ static void test_under_way(void **state)
 	bench_close(&b);
 }
 
+/* What turns out to be changed while it is under way is written again. */
+static void test_changed_under_way(void **state)
+{
+	emi_cache_stats s;
+	em_backend slow;
+	uint32_t i;
+	bench b;
+
+	(void)state;
+	slow_open(&b, &slow, 6, 30000000);
+	b.opts.batch = 1;
+	open_cache(&b, 4, &emi_policy_lru);
+	for (i = 0; i < 3; i++)
+		change(&b, i, EMI_CACHE_WRITE);
+	use(&b, 3);
+	use(&b, 4);
+	emi_cache_unpin(b.c, get(&b, 0, EMI_CACHE_READ), 1);
+	assert_int_equal(flush(&b), EM_OK);
+	emi_cache_stats_get(b.c, &s);
+	assert_int_equal(s.writes, 4);
+	check_disk(&b);
+	bench_close(&b);
+}
+
+/* What is pinned is not written ahead. */
+static void test_pinned_stays(void **state)
+{
+	emi_cache_stats s;
+	emi_frame *f;
+	uint32_t i;
+	bench b;
+
+	(void)state;
+	bench_open(&b, "memory", 20);
+	open_cache(&b, 4, &emi_policy_lru);
+	change(&b, 0, EMI_CACHE_WRITE);
+	f = get(&b, 0, EMI_CACHE_WRITE);
+	for (i = 1; i < 20; i++)
+		use(&b, i);
+	emi_cache_stats_get(b.c, &s);
+	assert_int_equal(s.write_backs, 0);
+	emi_cache_unpin(b.c, f, 0);
+	bench_close(&b);
+}
+
+/* A block that was hinted and got once was used once: a scan with hints passes as one without. */
+static void test_hinted_scan(void **state)
+{
+	emi_cache_stats s;
+	uint32_t i, k;
+	bench b;
+
+	(void)state;
+	bench_open(&b, "memory", MOST_BLOCKS);
+	open_cache(&b, 20, &emi_policy_s3fifo);
+	for (k = 0; k < 3; k++)
+		for (i = 0; i < 10; i++)
+			use(&b, i);
+	for (i = 10; i < MOST_BLOCKS; i++) {
+		emi_cache_hint(b.c, b.bid[i]);
+		use(&b, i);
+	}
+	for (i = 0; i < 10; i++)
+		use(&b, i);
+	emi_cache_stats_get(b.c, &s);
+	assert_int_equal(s.misses, 10);
+	assert_int_equal(s.reads, MOST_BLOCKS);
+	bench_close(&b);
+}
+
 /* What each call counts. */
 static void test_counts(void **state)
 {
@@ -691,12 +761,18 @@ static void test_closed_unsaved(void **state)
 static void test_never_written(void **state)
 {
 	static const char zeros[BLOCK];
+	em_backend bare = *em_backend_find("memory");
 	emi_frame *f;
 	bench b;
 
 	(void)state;
-	bench_open(&b, "memory", 2);
+	/* Nothing is set aside, so the file ends behind what was written. */
+	bare.reserve = NULL;
+	bench_open_on(&b, &bare, 2);
 	open_cache(&b, 2, NULL);
+	/* So that a frame is not zeros before. */
+	use(&b, 0);
+	use(&b, 1);
 	assert_int_equal(emi_block_alloc(b.disk, BLOCK, &b.bid[2], &b.err), EM_OK);
 	assert_int_equal(try_get(&b, 2, EMI_CACHE_READ, &f), EM_OK);
 	assert_memory_equal(f->buf, zeros, BLOCK);
@@ -803,6 +879,9 @@ int main(void)
 		cmocka_unit_test(test_random_calls),
 		cmocka_unit_test(test_slow_writes),
 		cmocka_unit_test(test_under_way),
+		cmocka_unit_test(test_changed_under_way),
+		cmocka_unit_test(test_pinned_stays),
+		cmocka_unit_test(test_hinted_scan),
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_batches),
 		cmocka_unit_test(test_clean_root),
