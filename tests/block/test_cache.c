@@ -642,6 +642,9 @@ static void test_failing_reads(void **state)
 		assert_true(wrong <= b.fault.injected);
 		failed += wrong;
 		assert_int_equal(flush(&b), EM_OK);
+		/* No hint is under way any more. */
+		emi_cache_close(b.c);
+		b.c = NULL;
 		b.fault.ops = 0;
 		check_disk(&b);
 		bench_close(&b);
