@@ -158,7 +158,7 @@ static double get_all(emi_cache *c, const emi_bid *bid, uint32_t n, uint64_t get
 	const double begin = peer_now();
 	uint64_t i, x = 88172645463325252u;
 	volatile uint32_t sum = 0;
-	emi_frame *f;
+	emi_cache_frame *f;
 
 	for (i = 0; i < gets; i++) {
 		emi_bid b;
@@ -200,7 +200,7 @@ static void hit_time(em_ctx *ctx, const emi_policy *policy, uint32_t n, uint64_t
 	if (emi_cache_open(&c, ctx, &opts, &err) != EM_OK)
 		peer_die(err.text);
 	for (i = 0; i < n; i++) {
-		emi_frame *f;
+		emi_cache_frame *f;
 
 		if (emi_block_alloc(opts.disk, BLOCK, &bid[i], &err) != EM_OK || emi_cache_get(c, bid[i], EMI_CACHE_FRESH, &f, &err) != EM_OK)
 			peer_die(err.text);

@@ -38,7 +38,7 @@ struct emi_cache {
 	uint32_t batch;         /* writes under way, at most */
 	uint32_t nreading, nwriting, ndirty, nfailed;
 	uint32_t victims;       /* since the last batch */
-	emi_frame *frame;
+	emi_cache_frame *frame;
 	char *arena;
 	emi_link *link;         /* m + LISTS */
 	emi_bid_entry *entry;
@@ -59,7 +59,7 @@ uint64_t emi_cache_memory(const emi_cache_opts *opts)
 {
 	const uint64_t m = opts->frames;
 
-	return sizeof(emi_cache) + m * (sizeof(emi_frame) + opts->block_bytes) + (m + LISTS) * sizeof(emi_link) +
+	return sizeof(emi_cache) + m * (sizeof(emi_cache_frame) + opts->block_bytes) + (m + LISTS) * sizeof(emi_link) +
 	       emi_bid_map_entries(opts->frames) * sizeof(emi_bid_entry) + policy_of(opts)->bytes(opts->frames);
 }
 
@@ -76,7 +76,7 @@ static uint32_t first_of(const emi_cache *c, uint32_t list)
 	return i < c->m ? i : EMI_NO_FRAME;
 }
 
-static void be_clean(emi_cache *c, emi_frame *f)
+static void be_clean(emi_cache *c, emi_cache_frame *f)
 {
 	c->ndirty -= f->dirty != CLEAN;
 	f->dirty = CLEAN;
@@ -84,7 +84,7 @@ static void be_clean(emi_cache *c, emi_frame *f)
 	f->failed = 0;
 }
 
-static void be_dirty(emi_cache *c, emi_frame *f)
+static void be_dirty(emi_cache *c, emi_cache_frame *f)
 {
 	c->ndirty += f->dirty == CLEAN;
 	f->dirty = DIRTY;
@@ -93,7 +93,7 @@ static void be_dirty(emi_cache *c, emi_frame *f)
 /* The block of an idle frame leaves, and the frame is free. */
 static void drop(emi_cache *c, uint32_t i, int victim)
 {
-	emi_frame *f = &c->frame[i];
+	emi_cache_frame *f = &c->frame[i];
 
 	be_clean(c, f);
 	c->policy->left(c->state, i, victim);
@@ -104,7 +104,7 @@ static void drop(emi_cache *c, uint32_t i, int victim)
 /* A block comes to a free frame. */
 static void place(emi_cache *c, uint32_t i, emi_bid bid)
 {
-	emi_frame *f = &c->frame[i];
+	emi_cache_frame *f = &c->frame[i];
 
 	emi_list_remove(c->link, i);
 	f->bid = bid;
@@ -115,7 +115,7 @@ static void place(emi_cache *c, uint32_t i, emi_bid bid)
 
 static void start_read(emi_cache *c, uint32_t i)
 {
-	emi_frame *f = &c->frame[i];
+	emi_cache_frame *f = &c->frame[i];
 
 	f->busy = READING;
 	c->nreading++;
@@ -125,7 +125,7 @@ static void start_read(emi_cache *c, uint32_t i)
 
 static void start_write(emi_cache *c, uint32_t i)
 {
-	emi_frame *f = &c->frame[i];
+	emi_cache_frame *f = &c->frame[i];
 
 	f->busy = WRITING;
 	f->dirty = SENT;
@@ -136,7 +136,7 @@ static void start_write(emi_cache *c, uint32_t i)
 
 static em_status settle_read(emi_cache *c, uint32_t i, em_errinfo *err)
 {
-	emi_frame *f = &c->frame[i];
+	emi_cache_frame *f = &c->frame[i];
 	em_status st = emi_wait(&f->rq, err);
 
 	c->nreading--;
@@ -155,7 +155,7 @@ static em_status settle_read(emi_cache *c, uint32_t i, em_errinfo *err)
 
 static void settle_write(emi_cache *c, uint32_t i)
 {
-	emi_frame *f = &c->frame[i];
+	emi_cache_frame *f = &c->frame[i];
 	em_errinfo own = no_error;
 	em_status st = emi_wait(&f->rq, &own);
 
@@ -204,7 +204,7 @@ static emi_verdict may_go(void *arg, uint32_t i)
 {
 	search *s = arg;
 	emi_cache *c = s->c;
-	const emi_frame *f = &c->frame[i];
+	const emi_cache_frame *f = &c->frame[i];
 
 	if (f->pins != 0 || f->busy == READING || f->failed)
 		return EMI_STAYS;
@@ -219,7 +219,7 @@ static emi_verdict send(void *arg, uint32_t i)
 {
 	search *s = arg;
 	emi_cache *c = s->c;
-	const emi_frame *f = &c->frame[i];
+	const emi_cache_frame *f = &c->frame[i];
 
 	if (c->nwriting >= c->batch)
 		return EMI_ENOUGH;
@@ -375,7 +375,7 @@ void emi_cache_close(emi_cache *c)
 /* A block that is in the cache, or on its way, is to be used.  If it cannot be read it is there no longer. */
 static em_status await_block(emi_cache *c, uint32_t i, emi_cache_mode mode, em_errinfo *err)
 {
-	emi_frame *f = &c->frame[i];
+	emi_cache_frame *f = &c->frame[i];
 
 	if (f->busy == READING)
 		return settle_read(c, i, err);
@@ -387,7 +387,7 @@ static em_status await_block(emi_cache *c, uint32_t i, emi_cache_mode mode, em_e
 	return EM_OK;
 }
 
-static void pin(emi_cache *c, emi_frame *f, emi_cache_mode mode)
+static void pin(emi_cache *c, emi_cache_frame *f, emi_cache_mode mode)
 {
 	f->pins++;
 	f->hinted = 0;
@@ -395,7 +395,7 @@ static void pin(emi_cache *c, emi_frame *f, emi_cache_mode mode)
 		be_dirty(c, f);
 }
 
-static em_status miss(emi_cache *c, emi_bid bid, emi_cache_mode mode, emi_frame **out, em_errinfo *err)
+static em_status miss(emi_cache *c, emi_bid bid, emi_cache_mode mode, emi_cache_frame **out, em_errinfo *err)
 {
 	uint32_t i = EMI_NO_FRAME;
 	em_status st = await_frame(c, &i, err);
@@ -415,10 +415,10 @@ static em_status miss(emi_cache *c, emi_bid bid, emi_cache_mode mode, emi_frame 
 	return EM_OK;
 }
 
-em_status emi_cache_get(emi_cache *c, emi_bid bid, emi_cache_mode mode, emi_frame **out, em_errinfo *err)
+em_status emi_cache_get(emi_cache *c, emi_bid bid, emi_cache_mode mode, emi_cache_frame **out, em_errinfo *err)
 {
 	const uint32_t i = emi_bid_map_find(&c->map, bid);
-	emi_frame *f;
+	emi_cache_frame *f;
 
 	*out = NULL;
 	if (c->trace != NULL) {
@@ -446,7 +446,7 @@ em_status emi_cache_get(emi_cache *c, emi_bid bid, emi_cache_mode mode, emi_fram
 	return EM_OK;
 }
 
-void emi_cache_unpin(emi_cache *c, emi_frame *f, int dirty)
+void emi_cache_unpin(emi_cache *c, emi_cache_frame *f, int dirty)
 {
 	if (dirty)
 		be_dirty(c, f);

@@ -41,7 +41,7 @@ typedef enum emi_cache_mode {
 } emi_cache_mode;
 
 /* A place for a block. */
-typedef struct emi_frame {
+typedef struct emi_cache_frame {
 	char *buf;
 	emi_bid bid;
 	/* the cache's */
@@ -51,7 +51,7 @@ typedef struct emi_frame {
 	uint8_t failed;         /* it could not be written */
 	uint8_t hinted;         /* and not got since */
 	emi_request rq;
-} emi_frame;
+} emi_cache_frame;
 
 typedef struct emi_cache_stats {
 	uint64_t hits;          /* the block was there, or on its way */
@@ -73,10 +73,10 @@ em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opt
 void emi_cache_close(emi_cache *c);
 
 /* Pin a block.  EM_ERR_IO and others of reading it; those of writing others, if no frame is left but theirs; EM_ERR_STATE: all frames are pinned. */
-em_status emi_cache_get(emi_cache *c, emi_bid bid, emi_cache_mode mode, emi_frame **out, em_errinfo *err);
+em_status emi_cache_get(emi_cache *c, emi_bid bid, emi_cache_mode mode, emi_cache_frame **out, em_errinfo *err);
 
 /* Done with it; dirty: it was changed since it was got. */
-void emi_cache_unpin(emi_cache *c, emi_frame *f, int dirty);
+void emi_cache_unpin(emi_cache *c, emi_cache_frame *f, int dirty);
 
 /* It is going to be got: begin to read it if there is a frame that can be had without waiting. */
 void emi_cache_hint(emi_cache *c, emi_bid bid);

@@ -152,9 +152,9 @@ static void bench_close(bench *b)
 }
 
 /* Get block i, which is to succeed, and look at it. */
-static emi_frame *get(bench *b, uint32_t i, emi_cache_mode mode)
+static emi_cache_frame *get(bench *b, uint32_t i, emi_cache_mode mode)
 {
-	emi_frame *f = NULL;
+	emi_cache_frame *f = NULL;
 
 	memset(&b->err, 0, sizeof(b->err));
 	if (emi_cache_get(b->c, b->bid[i], mode, &f, &b->err) != EM_OK)
@@ -166,7 +166,7 @@ static emi_frame *get(bench *b, uint32_t i, emi_cache_mode mode)
 	return f;
 }
 
-static em_status try_get(bench *b, uint32_t i, emi_cache_mode mode, emi_frame **f)
+static em_status try_get(bench *b, uint32_t i, emi_cache_mode mode, emi_cache_frame **f)
 {
 	em_status st;
 
@@ -184,7 +184,7 @@ static void use(bench *b, uint32_t i)
 
 static void change(bench *b, uint32_t i, emi_cache_mode mode)
 {
-	emi_frame *f = get(b, i, mode);
+	emi_cache_frame *f = get(b, i, mode);
 
 	b->version[i]++;
 	fill(b, i, f->buf);
@@ -207,7 +207,7 @@ static void check_disk(bench *b)
 
 /* What a random caller holds. */
 typedef struct pinned {
-	emi_frame *f;
+	emi_cache_frame *f;
 	uint32_t i;
 	int dirty;
 } pinned;
@@ -409,7 +409,7 @@ static void test_changed_under_way(void **state)
 static void test_pinned_stays(void **state)
 {
 	emi_cache_stats s;
-	emi_frame *f;
+	emi_cache_frame *f;
 	uint32_t i;
 	bench b;
 
@@ -544,7 +544,7 @@ static void test_all_pinned(void **state)
 
 	(void)state;
 	for (p = 0; p < POLICIES; p++) {
-		emi_frame *f[6], *none;
+		emi_cache_frame *f[6], *none;
 		char *buf;
 		uint32_t i;
 		bench b;
@@ -578,7 +578,7 @@ static void test_steal(void **state)
 {
 	uint32_t i, n;
 	char *buf[8];
-	emi_frame *none;
+	emi_cache_frame *none;
 	bench b;
 
 	(void)state;
@@ -621,7 +621,7 @@ static void test_failing_reads(void **state)
 		b.fault.nth = nth;
 		for (k = 0; k < 60; k++) {
 			const uint32_t i = (uint32_t)test_below(&b.rng, b.n);
-			emi_frame *f;
+			emi_cache_frame *f;
 
 			if (k % 3 == 0) {
 				emi_cache_hint(b.c, b.bid[i]);
@@ -698,7 +698,7 @@ static void test_broken_disk(void **state)
 	(void)state;
 	for (p = 0; p < POLICIES; p++) {
 		uint32_t i, changed = 0;
-		emi_frame *f;
+		emi_cache_frame *f;
 		bench b;
 
 		bench_open(&b, "memory", 30);
@@ -765,7 +765,7 @@ static void test_never_written(void **state)
 {
 	static const char zeros[BLOCK];
 	em_backend bare = *em_backend_find("memory");
-	emi_frame *f;
+	emi_cache_frame *f;
 	bench b;
 
 	(void)state;
