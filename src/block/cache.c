@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * cache.c -- see cache.h.
+ *
+ * A frame is free, in that list, or stolen, or it has a block: then the map knows it and so does the policy.  Its transfer is in the list of reads or in that of
+ * writes until somebody settles it.
+ *
+ * Writing back.  The policy proposes victims.  Those that are changed are sent on their way, and the first clean one goes.  It must not be far behind, as what is
+ * far behind is what the policy wants to keep: the inner nodes of a tree are clean among changed leaves.  Then it is better to wait for the oldest write.  So that this happens
+ * rarely, every few victims the next ones are looked at, and those that are changed are sent together.
+ */
+#include "block/cache.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "block/bid_map.h"
+#include "block/frame_list.h"
+
+enum { IDLE, READING, WRITING };        /* busy */
+enum { CLEAN, DIRTY, SENT };            /* dirty: SENT is what it is while it is written and nobody changed it */
+enum { FREE, READS, WRITES, LISTS };    /* of frames */
+enum { FRAMES_MOST = 1 << 24, BATCH = 16 };
+
+struct emi_cache {
+	em_ctx *ctx;
+	emi_disk *disk;
+	emi_io_stats *io;
+	const emi_policy *policy;
+	emi_access_fn trace;
+	void *trace_user;
+	uint32_t m;             /* frames there are ... */
+	uint32_t stolen;        /* ... and those that are elsewhere */
+	size_t block_bytes;
+	uint32_t batch;         /* writes under way, at most */
+	uint32_t nreading, nwriting, ndirty, nfailed;
+	uint32_t victims;       /* since the last batch */
+	emi_cache_frame *frame;
+	char *arena;
+	emi_link *link;         /* m + LISTS */
+	emi_bid_entry *entry;
+	emi_bid_map map;
+	void *state;            /* the policy's */
+	emi_cache_stats stats;
+	em_errinfo error;       /* the first of nfailed */
+};
+
+static const em_errinfo no_error = {EM_OK, 0, 0, 0, "", "", ""};
+
+static const emi_policy *policy_of(const emi_cache_opts *opts)
+{
+	return opts->policy != NULL ? opts->policy : &emi_policy_s3fifo;
+}
+
+uint64_t emi_cache_memory(const emi_cache_opts *opts)
+{
+	const uint64_t m = opts->frames;
+
+	return sizeof(emi_cache) + m * (sizeof(emi_cache_frame) + opts->block_bytes) + (m + LISTS) * sizeof(emi_link) +
+	       emi_bid_map_entries(opts->frames) * sizeof(emi_bid_entry) + policy_of(opts)->bytes(opts->frames);
+}
+
+static void move_to(emi_cache *c, uint32_t i, uint32_t list)
+{
+	emi_list_append(c->link, c->m + list, i);
+}
+
+/* The first of a list, or EMI_NO_FRAME. */
+static uint32_t first_of(const emi_cache *c, uint32_t list)
+{
+	const uint32_t i = c->link[c->m + list].next;
+
+	return i < c->m ? i : EMI_NO_FRAME;
+}
+
+static void be_clean(emi_cache *c, emi_cache_frame *f)
+{
+	c->ndirty -= f->dirty != CLEAN;
+	f->dirty = CLEAN;
+	c->nfailed -= f->failed;
+	f->failed = 0;
+}
+
+static void be_dirty(emi_cache *c, emi_cache_frame *f)
+{
+	c->ndirty += f->dirty == CLEAN;
+	f->dirty = DIRTY;
+}
+
+/* The block of an idle frame leaves, and the frame is free. */
+static void drop(emi_cache *c, uint32_t i, int victim)
+{
+	emi_cache_frame *f = &c->frame[i];
+
+	be_clean(c, f);
+	c->policy->left(c->state, i, victim);
+	emi_bid_map_remove(&c->map, f->bid);
+	move_to(c, i, FREE);
+}
+
+/* A block comes to a free frame. */
+static void place(emi_cache *c, uint32_t i, emi_bid bid)
+{
+	emi_cache_frame *f = &c->frame[i];
+
+	emi_list_remove(c->link, i);
+	f->bid = bid;
+	f->hinted = 0;
+	emi_bid_map_add(&c->map, bid, i);
+	c->policy->came(c->state, i, bid);
+}
+
+static void start_read(emi_cache *c, uint32_t i)
+{
+	emi_cache_frame *f = &c->frame[i];
+
+	f->busy = READING;
+	c->nreading++;
+	move_to(c, i, READS);
+	emi_block_read(c->disk, &f->rq, f->buf, c->block_bytes, f->bid, c->io);
+}
+
+static void start_write(emi_cache *c, uint32_t i)
+{
+	emi_cache_frame *f = &c->frame[i];
+
+	f->busy = WRITING;
+	f->dirty = SENT;
+	c->nwriting++;
+	move_to(c, i, WRITES);
+	emi_block_write(c->disk, &f->rq, f->buf, c->block_bytes, f->bid, c->io);
+}
+
+static em_status settle_read(emi_cache *c, uint32_t i, em_errinfo *err)
+{
+	emi_cache_frame *f = &c->frame[i];
+	em_status st = emi_wait(&f->rq, err);
+
+	c->nreading--;
+	emi_list_remove(c->link, i);
+	f->busy = IDLE;
+	if (st != EM_OK) {
+		drop(c, i, 0);
+		return st;
+	}
+	c->stats.reads++;
+	/* Nothing was ever written there. */
+	if (f->rq.done < c->block_bytes)
+		memset(f->buf + f->rq.done, 0, c->block_bytes - f->rq.done);
+	return EM_OK;
+}
+
+static void settle_write(emi_cache *c, uint32_t i)
+{
+	emi_cache_frame *f = &c->frame[i];
+	em_errinfo own = no_error;
+	em_status st = emi_wait(&f->rq, &own);
+
+	c->nwriting--;
+	emi_list_remove(c->link, i);
+	f->busy = IDLE;
+	if (st == EM_OK) {
+		c->stats.writes++;
+		if (f->dirty == SENT)
+			be_clean(c, f);
+		return;
+	}
+	f->dirty = DIRTY;
+	if (st == EM_ERR_CANCELED)
+		return;
+	if (c->nfailed++ == 0)
+		c->error = own;
+	f->failed = 1;
+	emi_log(c->ctx, EM_LOG_WARN, "block at %" PRIu64 " could not be written and stays in memory: %s", f->bid.offset, own.text);
+}
+
+/* What is over, oldest first. */
+static void settle_done(emi_cache *c)
+{
+	uint32_t i;
+
+	while ((i = first_of(c, WRITES)) != EMI_NO_FRAME && emi_done(&c->frame[i].rq))
+		settle_write(c, i);
+	while ((i = first_of(c, READS)) != EMI_NO_FRAME && emi_done(&c->frame[i].rq))
+		settle_read(c, i, NULL);
+}
+
+/* A walk along what is to go. */
+typedef struct search {
+	emi_cache *c;
+	uint32_t changed;       /* looked at */
+} search;
+
+static void write_back(emi_cache *c, uint32_t i)
+{
+	start_write(c, i);
+	c->stats.write_backs++;
+}
+
+static emi_verdict may_go(void *arg, uint32_t i)
+{
+	search *s = arg;
+	emi_cache *c = s->c;
+	const emi_cache_frame *f = &c->frame[i];
+
+	if (f->pins != 0 || f->busy == READING || f->failed)
+		return EMI_STAYS;
+	if (f->dirty == CLEAN)
+		return EMI_GOES;
+	if (f->busy == IDLE && c->nwriting < c->batch)
+		write_back(c, i);
+	return ++s->changed < 4 * c->batch ? EMI_STAYS : EMI_ENOUGH;
+}
+
+static emi_verdict send(void *arg, uint32_t i)
+{
+	search *s = arg;
+	emi_cache *c = s->c;
+	const emi_cache_frame *f = &c->frame[i];
+
+	if (c->nwriting >= c->batch)
+		return EMI_ENOUGH;
+	if (f->dirty != CLEAN && f->pins == 0 && f->busy == IDLE && !f->failed)
+		write_back(c, i);
+	return ++s->changed < c->batch ? EMI_STAYS : EMI_ENOUGH;
+}
+
+/* Send what is changed of those that are going to go next. */
+static void send_ahead(emi_cache *c)
+{
+	search s = {c, 0};
+
+	c->victims = 0;
+	if (c->ndirty > c->nwriting + c->nfailed)
+		c->policy->next(c->state, send, &s);
+}
+
+/* A free frame, which may be had by a victim that can go at once, or EMI_NO_FRAME. */
+static uint32_t free_frame(emi_cache *c)
+{
+	search s = {c, 0};
+	uint32_t i;
+
+	settle_done(c);
+	i = first_of(c, FREE);
+	if (i != EMI_NO_FRAME)
+		return i;
+	i = c->policy->victim(c->state, may_go, &s);
+	if (i >= c->m)
+		i = EMI_NO_FRAME;
+	if (i != EMI_NO_FRAME)
+		drop(c, i, 1);
+	if (s.changed != 0 || ++c->victims > c->batch / 2)
+		send_ahead(c);
+	return i;
+}
+
+static em_status no_frame(const emi_cache *c, em_errinfo *err)
+{
+	if (c->nfailed == 0)
+		return emi_fail(err, EM_ERR_STATE, "all %" PRIu32 " frames of the cache are pinned", c->m - c->stolen);
+	if (err != NULL && err->status >= EM_OK)
+		*err = c->error;
+	return c->error.status;
+}
+
+/* The same, with waiting. */
+static em_status await_frame(emi_cache *c, uint32_t *frame, em_errinfo *err)
+{
+	em_status st = emi_ctx_check(c->ctx, err);
+
+	while (st == EM_OK && (*frame = free_frame(c)) == EMI_NO_FRAME) {
+		if (c->nwriting != 0) {
+			c->stats.waits++;
+			settle_write(c, first_of(c, WRITES));
+		} else if (c->nreading != 0) {
+			settle_read(c, first_of(c, READS), NULL);
+		} else {
+			st = no_frame(c, err);
+		}
+	}
+	return st;
+}
+
+em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opts, em_errinfo *err)
+{
+	em_errinfo own = no_error;
+	emi_cache *c = NULL;
+	uint32_t i, l;
+
+	*out = NULL;
+	if (opts->frames == 0 || opts->frames > FRAMES_MOST || opts->block_bytes == 0 || opts->block_bytes % EMI_PAGE != 0)
+		return emi_fail(err, EM_ERR_RANGE, "a cache of %" PRIu32 " blocks of %" PRIu64 " bytes", opts->frames,
+				(uint64_t)opts->block_bytes);
+	c = emi_alloc(ctx, sizeof *c, &own);
+	if (c == NULL)
+		goto fail;
+	c->ctx = ctx;
+	c->disk = opts->disk;
+	c->io = opts->io;
+	c->policy = policy_of(opts);
+	c->trace = opts->trace;
+	c->trace_user = opts->trace_user;
+	c->m = opts->frames;
+	c->block_bytes = opts->block_bytes;
+	c->batch = opts->batch != 0 ? opts->batch : c->m / 4 < BATCH ? c->m / 4 + (c->m < 4) : BATCH;
+	c->frame = emi_alloc_array(ctx, c->m, sizeof *c->frame, &own);
+	if (c->frame != NULL)
+		c->link = emi_alloc_array(ctx, c->m + LISTS, sizeof *c->link, &own);
+	if (c->link != NULL)
+		c->entry = emi_alloc_array(ctx, emi_bid_map_entries(c->m), sizeof *c->entry, &own);
+	if (c->entry != NULL)
+		c->state = emi_alloc_array(ctx, c->policy->bytes(c->m), 1, &own);
+	if (c->state != NULL)
+		c->arena = emi_buffer_alloc_array(ctx, c->m, c->block_bytes, &own);
+	if (c->arena == NULL)
+		goto fail;
+	emi_bid_map_init(&c->map, c->entry, emi_bid_map_entries(c->m));
+	c->policy->init(c->state, c->m, opts->seed, c->policy->user);
+	for (l = 0; l < LISTS; l++)
+		emi_list_init(c->link, c->m + l);
+	for (i = 0; i < c->m; i++) {
+		c->frame[i].buf = c->arena + i * c->block_bytes;
+		move_to(c, i, FREE);
+	}
+	*out = c;
+	return EM_OK;
+fail:
+	emi_cache_close(c);
+	if (err != NULL && err->status >= EM_OK)
+		*err = own;
+	return own.status;
+}
+
+/* Nothing is under way any more. */
+static void end_transfers(emi_cache *c)
+{
+	uint32_t i;
+
+	for (i = first_of(c, WRITES); i != EMI_NO_FRAME; i = first_of(c, WRITES)) {
+		emi_cancel(&c->frame[i].rq);
+		settle_write(c, i);
+	}
+	for (i = first_of(c, READS); i != EMI_NO_FRAME; i = first_of(c, READS)) {
+		emi_cancel(&c->frame[i].rq);
+		settle_read(c, i, NULL);
+	}
+}
+
+void emi_cache_close(emi_cache *c)
+{
+	if (c == NULL)
+		return;
+	if (c->arena != NULL && !emi_ctx_forked(c->ctx)) {
+		end_transfers(c);
+		if (c->ndirty != 0)
+			emi_log(c->ctx, EM_LOG_WARN, "a cache was closed with %" PRIu32 " changed blocks, which are discarded", c->ndirty);
+	}
+	if (c->arena != NULL)
+		emi_buffer_free_array(c->ctx, c->arena, c->m, c->block_bytes);
+	if (c->state != NULL)
+		emi_free_array(c->ctx, c->state, c->policy->bytes(c->m), 1);
+	if (c->entry != NULL)
+		emi_free_array(c->ctx, c->entry, emi_bid_map_entries(c->m), sizeof *c->entry);
+	if (c->link != NULL)
+		emi_free_array(c->ctx, c->link, c->m + LISTS, sizeof *c->link);
+	if (c->frame != NULL)
+		emi_free_array(c->ctx, c->frame, c->m, sizeof *c->frame);
+	emi_free(c->ctx, c, sizeof *c);
+}
+
+/* A block that is in the cache, or on its way, is to be used.  If it cannot be read it is there no longer. */
+static em_status await_block(emi_cache *c, uint32_t i, emi_cache_mode mode, em_errinfo *err)
+{
+	emi_cache_frame *f = &c->frame[i];
+
+	if (f->busy == READING)
+		return settle_read(c, i, err);
+	if (f->busy == WRITING && mode != EMI_CACHE_READ) {
+		if (!emi_cancel(&f->rq))
+			c->stats.waits++;
+		settle_write(c, i);
+	}
+	return EM_OK;
+}
+
+static void pin(emi_cache *c, emi_cache_frame *f, emi_cache_mode mode)
+{
+	f->pins++;
+	f->hinted = 0;
+	if (mode == EMI_CACHE_FRESH)
+		be_dirty(c, f);
+}
+
+static em_status miss(emi_cache *c, emi_bid bid, emi_cache_mode mode, emi_cache_frame **out, em_errinfo *err)
+{
+	uint32_t i = EMI_NO_FRAME;
+	em_status st = await_frame(c, &i, err);
+
+	c->stats.misses++;
+	if (st != EM_OK)
+		return st;
+	place(c, i, bid);
+	if (mode != EMI_CACHE_FRESH) {
+		start_read(c, i);
+		st = settle_read(c, i, err);
+		if (st != EM_OK)
+			return st;
+	}
+	pin(c, &c->frame[i], mode);
+	*out = &c->frame[i];
+	return EM_OK;
+}
+
+em_status emi_cache_get(emi_cache *c, emi_bid bid, emi_cache_mode mode, emi_cache_frame **out, em_errinfo *err)
+{
+	const uint32_t i = emi_bid_map_find(&c->map, bid);
+	emi_cache_frame *f;
+
+	*out = NULL;
+	if (c->trace != NULL) {
+		const emi_access access = {bid.offset, bid.disk, mode != EMI_CACHE_READ};
+
+		c->trace(c->trace_user, &access);
+	}
+	if (i == EMI_NO_ENTRY)
+		return miss(c, bid, mode, out, err);
+	f = &c->frame[i];
+	if (f->busy != IDLE) {
+		/* What was to be read and is overwritten is no loss. */
+		em_errinfo own = no_error;
+		em_status st = await_block(c, i, mode, mode == EMI_CACHE_FRESH ? &own : err);
+
+		if (st != EM_OK)
+			return mode == EMI_CACHE_FRESH ? miss(c, bid, mode, out, err) : st;
+	}
+	c->stats.hits++;
+	/* A hint is no use. */
+	if (!f->hinted)
+		c->policy->hit(c->state, i);
+	pin(c, f, mode);
+	*out = f;
+	return EM_OK;
+}
+
+void emi_cache_unpin(emi_cache *c, emi_cache_frame *f, int dirty)
+{
+	if (dirty)
+		be_dirty(c, f);
+	f->pins--;
+}
+
+void emi_cache_hint(emi_cache *c, emi_bid bid)
+{
+	uint32_t i;
+
+	/* Half of the frames are enough for what is wanted soon. */
+	if (emi_bid_map_find(&c->map, bid) != EMI_NO_ENTRY || c->nreading >= (c->m - c->stolen) / 2 || emi_ctx_forked(c->ctx))
+		return;
+	i = free_frame(c);
+	if (i == EMI_NO_FRAME)
+		return;
+	place(c, i, bid);
+	c->frame[i].hinted = 1;
+	c->stats.hints++;
+	start_read(c, i);
+}
+
+static void settle_writes(emi_cache *c)
+{
+	uint32_t i;
+
+	while ((i = first_of(c, WRITES)) != EMI_NO_FRAME)
+		settle_write(c, i);
+}
+
+em_status emi_cache_flush(emi_cache *c, em_errinfo *err)
+{
+	em_status st = emi_ctx_check(c->ctx, err);
+	uint32_t i;
+
+	if (st != EM_OK)
+		return st;
+	settle_writes(c);
+	/* What could not be written has another chance. */
+	for (i = 0; i < c->m && c->nfailed != 0; i++) {
+		c->nfailed -= c->frame[i].failed;
+		c->frame[i].failed = 0;
+	}
+	for (i = 0; i < c->m; i++)
+		if (c->frame[i].dirty != CLEAN)
+			start_write(c, i);
+	settle_writes(c);
+	return c->nfailed == 0 ? EM_OK : no_frame(c, err);
+}
+
+em_status emi_cache_invalidate(emi_cache *c, emi_bid bid, em_errinfo *err)
+{
+	em_status st = emi_ctx_check(c->ctx, err);
+	uint32_t i = emi_bid_map_find(&c->map, bid);
+
+	if (st != EM_OK || i == EMI_NO_ENTRY)
+		return st;
+	if (c->frame[i].pins != 0)
+		return emi_fail(err, EM_ERR_STATE, "the block at %" PRIu64 " is pinned", bid.offset);
+	emi_cancel(&c->frame[i].rq);
+	if (c->frame[i].busy == WRITING)
+		settle_write(c, i);
+	/* A read that failed has dropped it. */
+	if (c->frame[i].busy == READING && settle_read(c, i, NULL) != EM_OK)
+		return EM_OK;
+	drop(c, i, 0);
+	return EM_OK;
+}
+
+em_status emi_cache_steal(emi_cache *c, char **buf, em_errinfo *err)
+{
+	uint32_t i = EMI_NO_FRAME;
+	em_status st = await_frame(c, &i, err);
+
+	*buf = NULL;
+	if (st != EM_OK)
+		return st;
+	emi_list_remove(c->link, i);
+	c->stolen++;
+	*buf = c->frame[i].buf;
+	return EM_OK;
+}
+
+void emi_cache_give(emi_cache *c, char *buf)
+{
+	c->stolen--;
+	move_to(c, (uint32_t)((size_t)(buf - c->arena) / c->block_bytes), FREE);
+}
+
+uint32_t emi_cache_frames(const emi_cache *c)
+{
+	return c->m - c->stolen;
+}
+
+uint32_t emi_cache_dirty(const emi_cache *c)
+{
+	return c->ndirty;
+}
+
+void emi_cache_stats_get(const emi_cache *c, emi_cache_stats *stats)
+{
+	*stats = c->stats;
+}
