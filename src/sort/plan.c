@@ -232,18 +232,25 @@ static int plan_merge(emi_plan *p, const emi_plan_input *in)
 	return 1;
 }
 
+/* Passes that write the data to scratch, or the output. */
+static uint32_t planned_passes(const emi_plan *p, const emi_plan_input *in)
+{
+	uint64_t runs = p->runs;
+
+	if (runs == 0)
+		return 0;
+	if (runs == EMI_UNKNOWN)
+		runs = in->expect_runs != 0 ? in->expect_runs : 64;
+	return 1 + emi_plan_merge_passes(runs, p->fan_in);
+}
+
 /* Expected time, in units of one pass over the data with perfect blocks. */
 static double plan_time(const emi_plan *p, const emi_plan_input *in)
 {
 	double slack = (double)p->block_bytes / ((double)p->block_records * (double)in->codec->record_bytes);
 	double request = 1.0 + (double)REQUEST_COST / (double)p->block_bytes;
-	uint64_t runs = p->runs;
 
-	if (runs == 0)
-		return request;
-	if (runs == EMI_UNKNOWN)
-		runs = in->expect_runs != 0 ? in->expect_runs : 64;
-	return (1.0 + emi_plan_merge_passes(runs, p->fan_in)) * slack * request;
+	return p->runs == 0 ? request : planned_passes(p, in) * slack * request;
 }
 
 /* Kernels of an order's own can mix by smaller pieces, too. */
@@ -327,14 +334,23 @@ static int try_block(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes
 
 int emi_plan_merging(emi_plan *plan, const emi_plan_input *in, uint64_t runs, uint64_t kept)
 {
-	emi_plan_input one = *in;
-	emi_plan p = *plan;
+	emi_plan_input single = *in;
+	emi_plan p = *plan, one;
+	int found;
 
-	one.disks = 1;
 	/* What held for any number of runs holds for this one; were it not so, the first plan stands. */
 	p.runs = runs;
 	p.memory = kept < plan->memory ? plan->memory - kept : 0;
-	if (!plan_merge(&p, in) && (in->disks < 2 || !plan_merge(&p, &one)))
+	one = p;
+	single.disks = 1;
+	found = plan_merge(&p, in);
+	/* As in choose(). */
+	if (in->disks > 1 && plan_merge(&one, &single) &&
+	    (!found || emi_plan_merge_passes(runs, one.fan_in) < emi_plan_merge_passes(runs, p.fan_in))) {
+		p = one;
+		found = 1;
+	}
+	if (!found)
 		return 0;
 	p.memory = plan->memory;
 	*plan = p;
@@ -360,14 +376,21 @@ static int choose_for(emi_plan *plan, const emi_plan_input *in)
 	return found || (r > MIN_BLOCK && try_block(plan, in, page_up(r)));
 }
 
+/* Buffers for several disks are not worth another pass. */
 static int choose(emi_plan *plan, const emi_plan_input *in)
 {
 	emi_plan_input one = *in;
+	emi_plan p;
+	int found;
 
-	if (choose_for(plan, in))
-		return 1;
+	if (in->disks < 2)
+		return choose_for(plan, in);
 	one.disks = 1;
-	return in->disks > 1 && choose_for(plan, &one);
+	found = choose_for(&p, &one);
+	if (choose_for(plan, in) && !(found && planned_passes(&p, in) < planned_passes(plan, in)))
+		return 1;
+	*plan = p;
+	return found;
 }
 
 int emi_plan_fits(const emi_plan_input *in)
