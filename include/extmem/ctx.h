@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /**
- * @file extmem/ctx.h  The context: budgets, scratch disk, worker threads, log.
+ * @file extmem/ctx.h  The context: budgets, scratch disks, worker threads, log.
  *
  * There are no globals: everything hangs from a context, two contexts never meet.  Objects
  * keep a reference to the context they were made with, so em_ctx_close() and their own
@@ -41,7 +41,8 @@ typedef struct em_ctx_opts {
 	                               cgroup's limit, whichever is less.  More than that exists is logged. */
 	uint32_t fds;             /**< File descriptors that may be open at once; 0: what RLIMIT_NOFILE leaves. */
 	int32_t direct;           /**< EM_DIRECT_TRY, _OFF or _ON, for scratch and files. */
-	const char *const *dirs;  /**< Directories for scratch files, copied; NULL: "/var/tmp".  Today one. */
+	const char *const *dirs;  /**< Directories for scratch files, copied; NULL: "/var/tmp", unless there are
+	                               disks.  Each is a disk: what is written is spread over all of them. */
 	uint32_t ndirs;           /**< Entries of dirs. */
 	uint32_t queue_depth;     /**< Transfers in flight per disk queue; 0: chosen. */
 	const char *backend;      /**< How bytes are moved; NULL: the best that works here.
@@ -60,13 +61,16 @@ typedef struct em_ctx_opts {
 	void *log_user;
 	em_errinfo *errinfo;      /**< Filled when em_ctx_open() fails; may be NULL. */
 	const struct em_backend *custom; /**< The caller's own I/O backend (extmem/sys/backend.h), in place of `backend'; NULL: none. */
-	uint64_t scratch_max;     /**< Bytes that scratch may take from its file system at any time; 0: as many as there are.
-	                               What needs more fails with EM_ERR_NOSPACE: with sys_errno 0, the directory as path and
+	uint64_t scratch_max;     /**< Bytes that scratch may take on all disks together at any time; 0: as many as there are.
+	                               What needs more fails with EM_ERR_NOSPACE: with sys_errno 0, the first directory or disk as path and
 	                               the bytes needed as bytes; before any transfer where that can be known. */
 	int32_t priority;         /**< EM_PRIORITY_WRITE, _READ or _NONE: which of a disk's requests go first. */
 	int32_t reserved;
+	const struct em_disk_opts *const *disks; /**< Disks for scratch (extmem/disk.h), copied, after those of dirs; NULL: no more than those. */
+	uint32_t ndisks;          /**< Entries of disks; with ndirs at most EM_DISKS_MAX. */
+	uint32_t reserved2;
 } em_ctx_opts;
-#define EM_CTX_OPTS_INIT { sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0 }
+#define EM_CTX_OPTS_INIT { sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0 }
 
 /**
  * Make a context.  opts may be NULL for the defaults.  Starts no thread and opens no file;

@@ -28,6 +28,18 @@ void emi_ctx_ref(em_ctx *ctx)
 	__atomic_add_fetch(&ctx->refs, 1, __ATOMIC_RELAXED);
 }
 
+void emi_ctx_free_disks(em_ctx *ctx, uint32_t paths)
+{
+	uint32_t i;
+
+	if (ctx->disk == NULL)
+		return;
+	for (i = 0; i < paths; i++)
+		emi_strfree(ctx, ctx->disk[i].path);
+	emi_free_array(ctx, ctx->disk, ctx->ndisks, sizeof *ctx->disk);
+	ctx->disk = NULL;
+}
+
 /* The context is freed through a copy of itself: its memory is counted in it, and its allocator stands in it. */
 static void release(em_ctx *ctx)
 {
@@ -40,6 +52,7 @@ static void release(em_ctx *ctx)
 		pthread_cond_destroy(&ctx->io_done);
 	}
 	emi_strfree(ctx, ctx->dir);
+	emi_ctx_free_disks(ctx, ctx->ndisks);
 	copy = *ctx;
 	emi_free(&copy, ctx, sizeof(*ctx));
 }

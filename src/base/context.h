@@ -17,6 +17,18 @@ struct em_backend;
 struct emi_disk;
 struct emi_queue;
 
+/* A scratch disk as it was asked for. */
+typedef struct emi_disk_choice {
+	char *path;             /* owned */
+	uint64_t capacity;      /* bytes; 0: any number */
+	const struct em_backend *backend;
+	int32_t direct;
+	uint32_t queue_depth;   /* 0: the context's */
+	uint32_t flags;         /* EM_DISK_... */
+	int directory;          /* the path can be nothing else */
+	int ours;               /* a file that we made and kept: what is in it is nobody else's; under the context's lock */
+} emi_disk_choice;
+
 struct em_ctx {
 	/* budgets */
 	uint64_t memory;        /* bytes allowed */
@@ -40,10 +52,12 @@ struct em_ctx {
 	uint32_t queue_depth;   /* 0: the backend's own */
 	const struct em_backend *backend;
 	const char *isa;        /* static */
-	char *dir;              /* directory for scratch files, owned */
+	char *dir;              /* directory for scratch files, or the first disk's path; owned */
+	emi_disk_choice *disk;  /* the scratch disks, owned; NULL: one, an unnamed file in dir */
+	uint32_t ndisks;
 	uint64_t scratch_max;   /* bytes that they may take together; 0: any number */
 
-	struct emi_disk *scratch; /* the scratch disk while anybody uses it; see block/scratch.h */
+	struct emi_disk *scratch; /* the scratch disks while anybody uses them; see block/disk.h */
 	uint32_t scratch_users;
 
 	/* input and output, see io/queue.h */
@@ -54,6 +68,9 @@ struct em_ctx {
 	emi_meter meter;        /* all files' */
 	int32_t priority;       /* EM_PRIORITY_... */
 };
+
+/* Free the choice of disks, of which so many have a path. */
+void emi_ctx_free_disks(em_ctx *ctx, uint32_t paths);
 
 /* Take and drop a reference; the last one releases the context. */
 void emi_ctx_ref(em_ctx *ctx);

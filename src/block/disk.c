@@ -1,91 +1,90 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * disk.c -- the scratch disk of a context.
+ * disk.c -- the set of a context's scratch disks.
  *
- * One unnamed file in the context's directory.  Space in it is reserved ahead, in steps in proportion to the
- * disk, so that writes stay within the file, where they are fastest, and a full file system is noticed
- * when a block is allocated, not when its write fails.  A step that does not fit is halved until it does or
- * not even the block fits.
+ * What each disk does is in one_disk.c; here blocks are spread over them.  Who does not say where a block is to be has them go round.  A
+ * disk without room is passed over, so the set is full when all are.
  *
- * A block is looked for among freed ones first (space.c).  The lock guards space and reservation; transfers
- * go straight to the file.
- *
- * Gaps that are too small for any block are no use: when they add up, some go back to the file system.  And who is going to
- * free blocks and allocate none has all space given back (emi_disk_give_back()).  It goes in batches: a file system makes
- * holes only while it lets nobody read, so for each batch the disk falls idle for a moment, and what that costs
- * depends on how many batches there are and not on how much is in one.  Gaps of a batch are cut out of the space before
- * their holes are made, so no block can get there meanwhile, nor later: it is new space that would have to be reserved.
- *
- * A limit of the context's is one on what the file system has set aside.  When it is reached, all gaps are given back
- * before a block is refused.
+ * The disks are opened together, when the first user comes, and closed with the last.  There is no lock here: the set does not change
+ * meanwhile, and each disk has its own.
  */
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <extmem/disk.h>
 
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "block/disk.h"
+#include "block/one_disk.h"
+#include "block/placement.h"
 #include "block/space.h"
 
-#define BATCH 128
-#define PIECE_MOST (((uint64_t)64 << 20) / EMI_UNIT)
+/* Placements number disks in a byte. */
+typedef char disks_are_as_many[EM_DISKS_MAX <= EMI_DISKS_MOST ? 1 : -1];
 
 struct emi_disk {
 	em_ctx *ctx;
-	em_file *file;
-	pthread_mutex_t lock;
-	emi_space space;
-	uint64_t peak;          /* most units that were between the first and the last block, what was cut out aside */
-	uint64_t reserved;      /* bytes of the file that were set aside ... */
-	uint64_t returned;      /* ... and bytes of them that went back */
-	uint64_t held_peak;     /* most of their difference */
-
-	uint32_t givers;        /* users that free blocks and allocate none */
-	int keeps;              /* space cannot go back */
-	uint64_t lag;           /* bytes to be freed before the next batch */
-	uint64_t slack;         /* units that gaps may have that nobody fills */
-	uint64_t piece;         /* units of the smallest gap that went back last time */
-	uint64_t freed;         /* bytes freed since the last batch */
-	int more;               /* that had no room for all gaps */
-	emi_request rq;         /* the batch on its way: gaps that are cut out */
-	size_t gaps;
-	emi_extent gap[BATCH];
+	emi_allowance all;
+	uint32_t n;
+	uint32_t next;          /* where the next block goes that may go anywhere; atomic */
+	emi_one_disk *disk[];
 };
 
-/* Reserve about 3 % of the disk ahead, within these. */
-#define STEP_LEAST ((uint64_t)1 << 20)
-#define STEP_MOST ((uint64_t)64 << 20)
-
-static em_status disk_open(emi_disk **out, em_ctx *ctx, em_errinfo *err)
+static size_t set_bytes(uint32_t n)
 {
-	emi_disk *d = emi_alloc(ctx, sizeof *d, err);
-	em_status status;
-
-	if (!d)
-		return err->status;
-	d->ctx = ctx;
-	status = emi_file_open(&d->file, ctx, ctx->dir, EMI_OPEN_TEMP, err);
-	if (status != EM_OK) {
-		emi_free(ctx, d, sizeof *d);
-		return status;
-	}
-	d->keeps = !emi_file_discards(d->file);
-	d->slack = UINT64_MAX / 2;
-	d->piece = PIECE_MOST;
-	pthread_mutex_init(&d->lock, NULL);
-	emi_space_init(&d->space, ctx);
-	*out = d;
-	return EM_OK;
+	return sizeof(emi_disk) + n * sizeof(emi_one_disk *);
 }
 
-static void disk_close(emi_disk *d, int forked)
+static uint32_t count(const em_ctx *ctx)
 {
-	emi_file_close(d->file);
-	emi_space_free(&d->space);
-	if (!forked)
-		pthread_mutex_destroy(&d->lock);
-	emi_free(d->ctx, d, sizeof *d);
+	return ctx->disk != NULL ? ctx->ndisks : 1;
+}
+
+/* The only disk of a context that was told of none. */
+static emi_disk_choice usual(const em_ctx *ctx)
+{
+	const emi_disk_choice c = { ctx->dir, 0, ctx->backend, ctx->direct, 0, 0, 1, 0 };
+
+	return c;
+}
+
+static void set_close(emi_disk *set, int forked)
+{
+	em_ctx *ctx = set->ctx;
+	uint32_t i;
+
+	for (i = 0; i < set->n; i++)
+		if (set->disk[i] != NULL)
+			emi_one_disk_close(set->disk[i], forked);
+	emi_free(ctx, set, set_bytes(set->n));
+}
+
+static em_status set_open(emi_disk **out, em_ctx *ctx, em_errinfo *err)
+{
+	const uint32_t n = count(ctx);
+	emi_disk *set = emi_alloc(ctx, set_bytes(n), err);
+	em_status status = EM_OK;
+	uint32_t i;
+
+	if (!set)
+		return err->status;
+	set->ctx = ctx;
+	set->all.most = ctx->scratch_max;
+	set->n = n;
+	for (i = 0; i < n && status == EM_OK; i++) {
+		emi_disk_choice one = usual(ctx);
+
+		status = emi_one_disk_open(&set->disk[i], ctx, ctx->disk != NULL ? &ctx->disk[i] : &one, &set->all, err);
+	}
+	if (status != EM_OK)
+		set_close(set, 0);
+	else
+		*out = set;
+	return status;
 }
 
 em_status emi_scratch_acquire(em_ctx *ctx, emi_disk **out, em_errinfo *err)
@@ -98,7 +97,7 @@ em_status emi_scratch_acquire(em_ctx *ctx, emi_disk **out, em_errinfo *err)
 		return status;
 	pthread_mutex_lock(&ctx->lock);
 	if (!ctx->scratch)
-		status = disk_open(&ctx->scratch, ctx, &own);
+		status = set_open(&ctx->scratch, ctx, &own);
 	if (status == EM_OK) {
 		ctx->scratch_users++;
 		*out = ctx->scratch;
@@ -109,11 +108,11 @@ em_status emi_scratch_acquire(em_ctx *ctx, emi_disk **out, em_errinfo *err)
 	return status;
 }
 
-void emi_scratch_release(em_ctx *ctx, emi_disk *disk)
+void emi_scratch_release(em_ctx *ctx, emi_disk *set)
 {
 	int forked = emi_ctx_forked(ctx), last;
 
-	if (!disk)
+	if (!set)
 		return;
 	/* In a child the lock may be held by a thread that is no more; there are no others to fear. */
 	if (!forked)
@@ -121,198 +120,107 @@ void emi_scratch_release(em_ctx *ctx, emi_disk *disk)
 	last = --ctx->scratch_users == 0;
 	if (last)
 		ctx->scratch = NULL;
+	/* A file with a name is closed before somebody opens it again. */
+	if (last && ctx->disk != NULL)
+		set_close(set, forked);
 	if (!forked)
 		pthread_mutex_unlock(&ctx->lock);
-	if (last)
-		disk_close(disk, forked);
+	if (last && ctx->disk == NULL)
+		set_close(set, forked);
 }
 
 uint64_t emi_scratch_memory(const em_ctx *ctx, uint64_t bytes)
 {
-	return sizeof(emi_disk) + emi_file_memory(ctx) + emi_space_memory(bytes / EMI_UNIT + 1);
+	const emi_disk_choice one = usual(ctx);
+	const uint32_t n = count(ctx);
+	uint64_t sum = set_bytes(n);
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		sum += emi_one_disk_memory(ctx, ctx->disk != NULL ? &ctx->disk[i] : &one, bytes / n);
+	return sum;
 }
 
-static uint64_t held(const emi_disk *d)
+uint32_t emi_scratch_disks(const em_ctx *ctx)
 {
-	return d->reserved - d->returned;
+	return count(ctx);
 }
 
-/* A batch has ended.  What did not go is free as before. */
-static void settle(emi_disk *d)
+const char *emi_scratch_path(const em_ctx *ctx, uint32_t disk)
 {
-	size_t i;
+	return ctx->disk != NULL ? ctx->disk[disk].path : ctx->dir;
+}
 
-	if (d->gaps == 0)
-		return;
-	if (emi_wait(&d->rq, NULL) != EM_OK) {
-		emi_log(d->ctx, EM_LOG_INFO, "%s: scratch space that is free stays with the file (errno %d)", d->ctx->dir,
-			(int)d->rq.sys_errno);
-		d->keeps = 1;
+uint64_t emi_scratch_most(const em_ctx *ctx)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < count(ctx); i++) {
+		const uint64_t capacity = ctx->disk != NULL ? ctx->disk[i].capacity : 0;
+
+		if (capacity == 0 || sum > UINT64_MAX - capacity)
+			return ctx->scratch_max;
+		sum += capacity;
 	}
-	for (i = 0; i < d->gaps; i++) {
-		if (i < d->rq.done)
-			d->returned += d->gap[i].bytes;
-		else
-			emi_space_mend(&d->space, d->gap[i].offset / EMI_UNIT, d->gap[i].bytes / EMI_UNIT);
-	}
-	d->gaps = 0;
+	return ctx->scratch_max != 0 && ctx->scratch_max < sum ? ctx->scratch_max : sum;
 }
 
-/* Units that are free and kept. */
-static uint64_t kept(const emi_disk *d)
+uint32_t emi_disk_count(const emi_disk *set)
 {
-	return d->space.high - d->space.used - d->space.cut;
+	return set->n;
 }
 
-/* Put gaps of at least piece units in the batch, until so many units are left. */
-static void collect(emi_disk *d, uint64_t piece, uint64_t left)
+/* Several disks are full: the detail of the first one, and the names of as many as there is room for. */
+static void name_disks(const emi_disk *set, em_errinfo *err)
 {
-	uint64_t n, unit = 0;
+	static const char end[] = ", ...";
+	em_errinfo all = {EM_OK, 0, 0, 0, "", "", ""};
+	char list[sizeof err->text - 64];
+	size_t at = 0;
+	uint32_t i;
 
-	d->space.cutter = 0;
-	while (d->gaps < BATCH && kept(d) > left && (n = emi_space_cut(&d->space, piece, &unit)) != 0) {
-		d->gap[d->gaps].offset = unit * EMI_UNIT;
-		d->gap[d->gaps].bytes = n * EMI_UNIT;
-		d->gaps++;
-	}
-}
+	list[0] = '\0';
+	for (i = 0; i < set->n; i++) {
+		const char *path = emi_file_path(emi_one_disk_file(set->disk[i]));
 
-/* Send a batch on its way, about the largest gaps there are, after which so many units are left.  How large those
- * are is known from last time. */
-static void start_batch(emi_disk *d, uint64_t left)
-{
-	if (kept(d) <= left)
-		return;
-	d->piece = d->piece < PIECE_MOST ? d->piece + d->piece / 3 + 1 : PIECE_MOST;
-	collect(d, d->piece, left);
-	while (d->gaps < BATCH && kept(d) > left && d->piece > 1) {
-		d->piece -= (d->piece + 3) / 4;
-		collect(d, d->piece, left);
-	}
-	d->more = d->gaps == BATCH;
-	if (d->gaps != 0)
-		emi_discard(d->file, &d->rq, d->gap, d->gaps);
-}
-
-/* Give all gaps back, and wait until they are. */
-static void give_all(emi_disk *d)
-{
-	settle(d);
-	while (!d->keeps) {
-		collect(d, 1, 0);
-		if (d->gaps == 0)
+		if (strlen(path) + sizeof end + 4 > sizeof list - at) {
+			memcpy(list + at, end, sizeof end);
 			break;
-		emi_discard(d->file, &d->rq, d->gap, d->gaps);
-		settle(d);
+		}
+		at += (size_t)snprintf(list + at, sizeof list - at, "%s'%s'", i == 0 ? "" : ", ", path);
 	}
+	emi_fail(&all, EM_ERR_NOSPACE, "all %" PRIu32 " scratch disks are full: %s", set->n, list);
+	memcpy(err->text, all.text, sizeof err->text);
 }
 
-/* The disk grows, as no gap is large enough.  If there are too many of that kind, half of what they have goes back. */
-static void thin_out(emi_disk *d)
+/* The disks in their order, beginning with `first', until one has room. */
+static em_status alloc_somewhere(emi_disk *set, uint32_t first, size_t bytes, emi_bid *bid, em_errinfo *err)
 {
-	if (d->givers != 0 || d->keeps || kept(d) <= d->slack || !emi_done(&d->rq))
-		return;
-	settle(d);
-	if (d->keeps)
-		return;
-	start_batch(d, d->slack / 2);
-}
+	em_status status = EM_ERR_NOSPACE;
+	uint32_t i;
 
-/* Give back what is set aside behind the last block. */
-static void give_rest(emi_disk *d)
-{
-	const uint64_t end = d->space.high * EMI_UNIT;
-	emi_extent rest;
-
-	settle(d);
-	if (d->keeps || d->reserved <= end)
-		return;
-	rest.offset = end;
-	rest.bytes = d->reserved - end;
-	emi_discard(d->file, &d->rq, &rest, 1);
-	if (emi_wait(&d->rq, NULL) == EM_OK)
-		d->reserved = end;
-	else
-		d->keeps = 1;
-}
-
-/* May so many bytes more be set aside?  How many may in *room. */
-static em_status allow(emi_disk *d, uint64_t bytes, uint64_t *room, em_errinfo *err)
-{
-	const uint64_t most = d->ctx->scratch_max;
-
-	*room = UINT64_MAX;
-	if (most == 0)
-		return EM_OK;
-	if (held(d) > most || bytes > most - held(d))
-		give_all(d);
-	*room = held(d) < most ? most - held(d) : 0;
-	return bytes <= *room ? EM_OK : emi_fail_scratch(err, d->ctx->dir, most, held(d) + bytes);
-}
-
-/* Set aside at least bytes behind the end of what is in use. */
-static em_status reserve(emi_disk *d, uint64_t bytes, em_errinfo *err)
-{
-	uint64_t end = d->space.high * EMI_UNIT, step = end / 32 / EMI_UNIT * EMI_UNIT, room;
-	em_status status;
-
-	if (end + bytes <= d->reserved)
-		return EM_OK;
-	status = allow(d, end + bytes - d->reserved, &room, err);
-	if (status != EM_OK)
-		return status;
-	if (step < STEP_LEAST)
-		step = STEP_LEAST;
-	if (step > STEP_MOST)
-		step = STEP_MOST;
-	if (end + step > d->reserved && end + step - d->reserved > room)
-		step = (room + d->reserved - end) / EMI_UNIT * EMI_UNIT;
-	if (step < bytes)
-		step = bytes;
-	for (;;) {
+	for (i = 0; i < set->n && status == EM_ERR_NOSPACE; i++) {
 		em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
 
-		status = emi_file_set_aside(d->file, d->reserved, end + step - d->reserved, &own);
-		if (status == EM_OK) {
-			d->reserved = end + step;
-			if (emi_done(&d->rq))
-				settle(d);
-			if (held(d) > d->held_peak)
-				d->held_peak = held(d);
-			return EM_OK;
-		}
-		if (status != EM_ERR_NOSPACE || step == bytes) {
+		bid->disk = (first + i) % set->n;
+		status = emi_one_disk_alloc(set->disk[bid->disk], bytes, &bid->offset, &own);
+		if (status != EM_OK && (i == 0 || status != EM_ERR_NOSPACE))
 			*err = own;
-			return status;
-		}
-		step = step / 2 / EMI_UNIT * EMI_UNIT;
-		if (end + step <= d->reserved || step < bytes)
-			step = bytes;
 	}
-}
-
-static em_status alloc_units(emi_disk *d, uint64_t n, uint64_t *unit, em_errinfo *err)
-{
-	em_status status;
-
-	if (emi_space_reuse(&d->space, n, unit))
-		return EM_OK;
-	if (d->space.high > (INT64_MAX / EMI_UNIT) - n)
-		return emi_fail(err, EM_ERR_NOSPACE, "the scratch disk is as large as a file can be");
-	thin_out(d);
-	status = reserve(d, n * EMI_UNIT, err);
-	if (status == EM_OK)
-		status = emi_space_extend(&d->space, n, unit, err);
-	if (d->space.high - d->space.cut > d->peak)
-		d->peak = d->space.high - d->space.cut;
 	return status;
 }
 
-em_status emi_block_alloc(emi_disk *disk, size_t bytes, emi_bid *bid, em_errinfo *err)
+/* What limits all disks together may be taken by gaps of others than the one that was to grow. */
+static int make_room(emi_disk *set)
+{
+	return set->n > 1 && set->all.most != 0 && emi_disk_give_all(set);
+}
+
+em_status emi_block_alloc_on(emi_disk *set, uint32_t disk, size_t bytes, emi_bid *bid, em_errinfo *err)
 {
 	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
-	em_status status = emi_ctx_check(disk->ctx, err);
-	uint64_t unit = 0;
+	em_status status = emi_ctx_check(set->ctx, err);
 
 	bid->disk = 0;
 	bid->reserved = 0;
@@ -322,129 +230,107 @@ em_status emi_block_alloc(emi_disk *disk, size_t bytes, emi_bid *bid, em_errinfo
 	if (bytes == 0 || bytes % EMI_UNIT != 0)
 		return emi_fail(err, EM_ERR_INVAL, "a block of %" PRIu64 " bytes: it must be a multiple of %u",
 				(uint64_t)bytes, EMI_UNIT);
-	pthread_mutex_lock(&disk->lock);
-	status = alloc_units(disk, bytes / EMI_UNIT, &unit, &own);
-	pthread_mutex_unlock(&disk->lock);
+	status = alloc_somewhere(set, disk, bytes, bid, &own);
+	if (status == EM_ERR_NOSPACE && make_room(set))
+		status = alloc_somewhere(set, disk, bytes, bid, &own);
 	if (status == EM_OK)
-		bid->offset = unit * EMI_UNIT;
-	else if (err && err->status >= EM_OK)
+		return EM_OK;
+	if (status == EM_ERR_NOSPACE && set->n > 1 && set->all.most == 0)
+		name_disks(set, &own);
+	bid->disk = 0;
+	if (err && err->status >= EM_OK)
 		*err = own;
 	return status;
 }
 
-void emi_block_free(emi_disk *disk, emi_bid bid, size_t bytes)
+em_status emi_block_alloc(emi_disk *set, size_t bytes, emi_bid *bid, em_errinfo *err)
+{
+	const uint32_t disk = set->n > 1 ? __atomic_fetch_add(&set->next, 1, __ATOMIC_RELAXED) % set->n : 0;
+
+	return emi_block_alloc_on(set, disk, bytes, bid, err);
+}
+
+void emi_block_free(emi_disk *set, emi_bid bid, size_t bytes)
 {
 	/* In a child nobody will ask for space, and the lock may be held for ever. */
-	if (emi_ctx_forked(disk->ctx))
-		return;
-	pthread_mutex_lock(&disk->lock);
-	emi_space_drop(&disk->space, bid.offset / EMI_UNIT, bytes / EMI_UNIT);
-	disk->freed += bytes;
-	/* A batch that is late is waited for: nobody is to get far ahead of it. */
-	if (disk->givers != 0 && !disk->keeps && (disk->freed >= disk->lag || disk->more) &&
-	    (emi_done(&disk->rq) || disk->freed >= 2 * disk->lag)) {
-		disk->freed = 0;
-		settle(disk);
-		if (!disk->keeps)
-			start_batch(disk, disk->slack);
-	}
-	pthread_mutex_unlock(&disk->lock);
+	if (!emi_ctx_forked(set->ctx))
+		emi_one_disk_free(set->disk[bid.disk], bid.offset, bytes);
 }
 
-void emi_disk_slack(emi_disk *disk, uint64_t bytes)
+void emi_block_read(emi_disk *set, emi_request *rq, void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats)
 {
-	pthread_mutex_lock(&disk->lock);
-	disk->slack = bytes / EMI_UNIT;
-	pthread_mutex_unlock(&disk->lock);
+	emi_read(emi_one_disk_file(set->disk[bid.disk]), rq, buf, bytes, bid.offset, stats);
 }
 
-void emi_disk_give_back(emi_disk *disk, uint64_t lag)
+void emi_block_write(emi_disk *set, emi_request *rq, const void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats)
 {
-	if (emi_ctx_forked(disk->ctx))
-		return;
-	pthread_mutex_lock(&disk->lock);
-	disk->givers++;
-	disk->lag = lag;
-	disk->piece = PIECE_MOST;
-	disk->freed = 0;
-	give_rest(disk);
-	if (!disk->keeps)
-		start_batch(disk, disk->slack);
-	pthread_mutex_unlock(&disk->lock);
+	emi_write(emi_one_disk_file(set->disk[bid.disk]), rq, buf, bytes, bid.offset, stats);
 }
 
-int emi_disk_give_all(emi_disk *disk)
+void emi_disk_slack(emi_disk *set, uint64_t bytes)
 {
-	uint64_t before;
-	int gave;
+	uint32_t i;
 
-	if (emi_ctx_forked(disk->ctx))
-		return 0;
-	pthread_mutex_lock(&disk->lock);
-	before = disk->returned;
-	give_all(disk);
-	gave = disk->returned != before;
-	pthread_mutex_unlock(&disk->lock);
+	for (i = 0; i < set->n; i++)
+		emi_one_disk_slack(set->disk[i], bytes / set->n);
+}
+
+void emi_disk_give_back(emi_disk *set, uint64_t lag)
+{
+	uint32_t i;
+
+	for (i = 0; i < set->n && !emi_ctx_forked(set->ctx); i++)
+		emi_one_disk_give_back(set->disk[i], lag / set->n);
+}
+
+int emi_disk_give_all(emi_disk *set)
+{
+	int gave = 0;
+	uint32_t i;
+
+	for (i = 0; i < set->n && !emi_ctx_forked(set->ctx); i++)
+		gave |= emi_one_disk_give_all(set->disk[i]);
 	return gave;
 }
 
-void emi_disk_keep(emi_disk *disk)
+void emi_disk_keep(emi_disk *set)
 {
-	if (emi_ctx_forked(disk->ctx))
-		return;
-	pthread_mutex_lock(&disk->lock);
-	disk->givers--;
-	pthread_mutex_unlock(&disk->lock);
+	uint32_t i;
+
+	for (i = 0; i < set->n && !emi_ctx_forked(set->ctx); i++)
+		emi_one_disk_keep(set->disk[i]);
 }
 
-void emi_block_read(emi_disk *disk, emi_request *rq, void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats)
+uint64_t emi_disk_used(emi_disk *set)
 {
-	emi_read(disk->file, rq, buf, bytes, bid.offset, stats);
-}
+	uint64_t bytes = 0;
+	uint32_t i;
 
-void emi_block_write(emi_disk *disk, emi_request *rq, const void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats)
-{
-	emi_write(disk->file, rq, buf, bytes, bid.offset, stats);
-}
-
-uint64_t emi_disk_used(emi_disk *disk)
-{
-	uint64_t bytes;
-
-	pthread_mutex_lock(&disk->lock);
-	bytes = disk->space.used * EMI_UNIT;
-	pthread_mutex_unlock(&disk->lock);
+	for (i = 0; i < set->n; i++)
+		bytes += emi_one_disk_used(set->disk[i]);
 	return bytes;
 }
 
-uint64_t emi_disk_peak(emi_disk *disk)
+uint64_t emi_disk_peak(emi_disk *set)
 {
-	uint64_t bytes;
+	uint64_t bytes = 0;
+	uint32_t i;
 
-	pthread_mutex_lock(&disk->lock);
-	bytes = disk->peak * EMI_UNIT;
-	pthread_mutex_unlock(&disk->lock);
+	for (i = 0; i < set->n; i++)
+		bytes += emi_one_disk_peak(set->disk[i]);
 	return bytes;
 }
 
-uint64_t emi_disk_held(emi_disk *disk)
+uint64_t emi_disk_held(emi_disk *set)
 {
-	uint64_t bytes;
+	uint32_t i;
 
-	pthread_mutex_lock(&disk->lock);
-	if (emi_done(&disk->rq))
-		settle(disk);
-	bytes = held(disk);
-	pthread_mutex_unlock(&disk->lock);
-	return bytes;
+	for (i = 0; i < set->n; i++)
+		emi_one_disk_settle(set->disk[i]);
+	return __atomic_load_n(&set->all.held, __ATOMIC_RELAXED);
 }
 
-uint64_t emi_disk_held_peak(emi_disk *disk)
+uint64_t emi_disk_held_peak(emi_disk *set)
 {
-	uint64_t bytes;
-
-	pthread_mutex_lock(&disk->lock);
-	bytes = disk->held_peak;
-	pthread_mutex_unlock(&disk->lock);
-	return bytes;
+	return __atomic_load_n(&set->all.peak, __ATOMIC_RELAXED);
 }

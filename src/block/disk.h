@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * disk.h -- disks and block ids.
+ * disk.h -- the scratch disks of a context, and block ids.
  *
- * A disk is one big file in which blocks of several sizes live side by side.  A block id (BID) names
- * a block: its disk and its offset.  Blocks that are freed are given out again before the file grows; or, when nobody is
+ * Disks are big files in which blocks of several sizes live side by side.  An emi_disk is all those of a context, one or several; a block id
+ * (BID) names a block: which of them it is on, and its offset there.  Blocks that are freed are given out again before the file grows; or, when nobody is
  * going to need them, their space goes back to the file system.
  */
 #ifndef EMI_DISK_H
@@ -14,22 +14,30 @@
 typedef struct emi_disk emi_disk;
 
 typedef struct emi_bid {
-	uint32_t disk;          /* index among the disks of its owner; 0 today */
+	uint32_t disk;          /* index among the disks of its context */
 	uint32_t reserved;
 	uint64_t offset;        /* bytes */
 } emi_bid;
 
-/* The scratch disk of a context: made in its directory, without a name, when the first user comes, gone with
- * the last.  Any thread. */
+/* The scratch disks of a context: opened when the first user comes, gone with the last.  Any thread. */
 em_status emi_scratch_acquire(em_ctx *ctx, emi_disk **out, em_errinfo *err);
 void emi_scratch_release(em_ctx *ctx, emi_disk *disk);
 
-/* Bytes of memory that a scratch disk takes when up to bytes are in use on it. */
+/* Bytes of memory that the scratch disks take when up to bytes are in use on them. */
 uint64_t emi_scratch_memory(const em_ctx *ctx, uint64_t bytes);
 
-/* Allocate a block of bytes, a multiple of EMI_PAGE.  Any thread.  EM_ERR_NOSPACE (also when
+/* How many they are, open or not, and the path of one; the most bytes that they may take together, 0: any number. */
+uint32_t emi_scratch_disks(const em_ctx *ctx);
+const char *emi_scratch_path(const em_ctx *ctx, uint32_t disk);
+uint64_t emi_scratch_most(const em_ctx *ctx);
+uint32_t emi_disk_count(const emi_disk *disk);
+
+/* Allocate a block of bytes, a multiple of EMI_PAGE, on one disk after the other.  Any thread.  EM_ERR_NOSPACE (also when
  * the context allows no more), EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
 em_status emi_block_alloc(emi_disk *disk, size_t bytes, emi_bid *bid, em_errinfo *err);
+
+/* The same on the disk of that index, or on the next one that has room. */
+em_status emi_block_alloc_on(emi_disk *disk, uint32_t index, size_t bytes, emi_bid *bid, em_errinfo *err);
 void emi_block_free(emi_disk *disk, emi_bid bid, size_t bytes);
 
 /* Transfer a block; see io/file.h. */
@@ -52,11 +60,11 @@ void emi_disk_keep(emi_disk *disk);
 /* Give all gaps back, however small, and wait until they are: 1 if there were any. */
 int emi_disk_give_all(emi_disk *disk);
 
-/* Bytes in use now, and the most that blocks and the gaps between them ever took. */
+/* Bytes in use now, and the most that blocks and the gaps between them ever took, summed over disks. */
 uint64_t emi_disk_used(emi_disk *disk);
 uint64_t emi_disk_peak(emi_disk *disk);
 
-/* Bytes that the file system has set aside for it now, and at most. */
+/* Bytes that file systems have set aside for all disks now, and at most. */
 uint64_t emi_disk_held(emi_disk *disk);
 uint64_t emi_disk_held_peak(emi_disk *disk);
 

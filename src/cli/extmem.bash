@@ -29,7 +29,7 @@ _extmem()
 	fi
 
 	case $prev in
-	-o | --output | --files0-from | --from)
+	-o | --output | --files0-from | --from | --disk)
 		compopt -o filenames
 		COMPREPLY=($(compgen -f -- "$cur"))
 		return
@@ -88,7 +88,7 @@ _extmem()
 		--reverse --stable --unique --zero-terminated --header= --csv'
 	# What sorts has these, too.
 	local sorting="$lines --files0-from= --record-size= --output= --buffer-size= --temporary-directory= --parallel= --batch-size=
-		--run-size= --block-size= --read-buffers= --write-buffers= --direct= --backend= --isa= --scratch-compress= --scratch-max= --stats --interval= --progress --no-progress --verbose
+		--run-size= --block-size= --read-buffers= --write-buffers= --direct= --backend= --isa= --scratch-compress= --scratch-max= --disk= --stats --interval= --progress --no-progress --verbose
 		--help --version"
 	case $command in
 	sort)

@@ -20,7 +20,6 @@
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "cli/progress.h"
-#include "cli/scratch_directory.h"
 #include "cli/sort_command.h"
 #include "cli/sort_plan.h"
 #include "cli/stats.h"
@@ -185,11 +184,9 @@ static int run(sort_command *sc)
 	em_status st;
 	int status = CLI_TROUBLE;
 
-	if (!so->dir)
-		so->dir = scratch_directory();
 	apply_percent(so);
-	so->ctx.dirs = &so->dir;
-	so->ctx.ndirs = 1;
+	if (scratch_disks_apply(&so->scratch, so->command, &so->ctx))
+		goto out;
 	so->ctx.log = print_log;
 	so->ctx.log_user = so;
 	so->ctx.errinfo = &err;

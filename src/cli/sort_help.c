@@ -46,6 +46,8 @@ static const char help[] =
 	"                           --record-size)\n"
 	"  -T, --temporary-directory=DIR\n"
 	"                           scratch goes to DIR, not $EXTMEM_TMPDIR, $TMPDIR or /var/tmp\n"
+	"      --disk=PATH[,SIZE[,BACKEND[,OPTION]...]]\n"
+	"                           and to this disk; both may be repeated\n"
 	"      --scratch-max=SIZE   fail rather than have scratch take more than that\n"
 	"      --parallel=N         compute with N threads\n"
 	"      --batch-size=N       merge at most N runs at a time\n"

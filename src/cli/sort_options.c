@@ -258,6 +258,7 @@ void sort_options_free(sort_options *so)
 	key_options_free(&so->keys);
 	text_options_free(&so->text);
 	files0_free(&so->files0);
+	scratch_disks_free(&so->scratch);
 	free(so->input);
 	memset(so, 0, sizeof(*so));
 }

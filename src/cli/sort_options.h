@@ -13,6 +13,7 @@
 
 #include "cli/files0.h"
 #include "cli/record_keys.h"
+#include "cli/scratch_disks.h"
 #include "cli/text_options.h"
 
 typedef struct sort_options sort_options;
@@ -41,7 +42,7 @@ struct sort_options {
 	em_sort_opts sort;
 	const char *buffer_size; /* what -S said, for messages */
 	uint64_t percent;       /* -S was so many percent of the memory; 0: it was not */
-	const char *dir;
+	scratch_disks scratch;
 	const char *output;
 	const char *files0_from;
 	files0 files0;

@@ -25,6 +25,7 @@ enum {
 	OPT_DIRECT,
 	OPT_BACKEND,
 	OPT_ISA,
+	OPT_DISK,
 	OPT_SCRATCH_MAX,
 	OPT_STATS,
 	OPT_INTERVAL
@@ -47,6 +48,7 @@ const struct option resource_own_long_options[] = {
 	{ "direct", required_argument, NULL, OPT_DIRECT },
 	{ "backend", required_argument, NULL, OPT_BACKEND },
 	{ "isa", required_argument, NULL, OPT_ISA },
+	{ "disk", required_argument, NULL, OPT_DISK },
 	{ "scratch-max", required_argument, NULL, OPT_SCRATCH_MAX },
 	{ "stats", optional_argument, NULL, OPT_STATS },
 	{ "interval", required_argument, NULL, OPT_INTERVAL },
@@ -101,6 +103,10 @@ static int take_common(sort_options *so, int c, const char *arg)
 	const char *cmd = so->command;
 
 	switch (c) {
+	case 'T':
+		return scratch_disks_directory(&so->scratch, cmd, arg);
+	case OPT_DISK:
+		return scratch_disks_take(&so->scratch, cmd, arg);
 	case OPT_RUN_SIZE:
 		return option_number(cmd, "--run-size", arg, 0, UINT64_MAX, &so->sort.run_records);
 	case OPT_BLOCK_SIZE:
@@ -128,20 +134,6 @@ static int take_common(sort_options *so, int c, const char *arg)
 	default:
 		return 1;
 	}
-}
-
-/* Other sort programs use several directories. */
-static int take_directory(sort_options *so, const char *arg)
-{
-	if (!*arg) {
-		message(so->command, "-T: the name is empty");
-		return -1;
-	}
-	if (!so->dir)
-		so->dir = arg;
-	else if (strcmp(so->dir, arg))
-		message(so->command, "warning: -T %s is not used: all scratch goes to %s", arg, so->dir);
-	return 0;
 }
 
 /* Of several sizes the largest is used. */
@@ -208,8 +200,6 @@ static int take_parallel(sort_options *so, const char *arg)
 static int take_text(sort_options *so, const char *option, int c, const char *arg)
 {
 	switch (c) {
-	case 'T':
-		return take_directory(so, arg);
 	case 'S':
 		return take_buffer_size(so, option, arg);
 	case OPT_PARALLEL:
@@ -226,8 +216,6 @@ static int take_binary(sort_options *so, int c, const char *arg)
 	const char *cmd = so->command;
 
 	switch (c) {
-	case 'T':
-		return option_name(cmd, "-T", arg, &so->dir);
 	case 'S':
 		so->buffer_size = arg;
 		return option_size(cmd, "-S", arg, 0, UINT64_MAX, &so->ctx.memory);

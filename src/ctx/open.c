@@ -2,8 +2,8 @@
 /*
  * open.c -- making a context.
  *
- * A context is a thin thing: numbers, a choice of backend and instruction set, and a copy of the
- * scratch directory's name.  This file checks what the caller asked for, fills in what he left open, and
+ * A context is a thin thing: numbers, a choice of backend and instruction set, and copies of the
+ * scratch disks' names.  This file checks what the caller asked for, fills in what he left open, and
  * makes it; base/context.c releases it with its last reference.
  *
  * The context is first set up in a local variable, from which its own memory is taken and counted, and
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <extmem/ctx.h>
+#include <extmem/disk.h>
 #include <extmem/sys/backend.h>
 
 #include "base/budget.h"
@@ -51,12 +52,18 @@ static em_errinfo *errinfo_of(const em_ctx_opts *opts)
 
 static em_status check_dirs(const em_ctx_opts *o, em_errinfo *err)
 {
+	uint32_t i;
+
 	if ((o->dirs == NULL) != (o->ndirs == 0))
 		return emi_fail(err, EM_ERR_INVAL, "dirs and ndirs do not match");
-	if (o->ndirs > 1)
-		return emi_fail(err, EM_ERR_INVAL, "ndirs is %" PRIu32 ": only one directory is supported", o->ndirs);
-	if (o->dirs != NULL && (o->dirs[0] == NULL || o->dirs[0][0] == '\0'))
-		return emi_fail(err, EM_ERR_INVAL, "dirs[0] is empty");
+	if ((o->disks == NULL) != (o->ndisks == 0))
+		return emi_fail(err, EM_ERR_INVAL, "disks and ndisks do not match");
+	if (o->ndirs > EM_DISKS_MAX || o->ndisks > EM_DISKS_MAX - o->ndirs)
+		return emi_fail(err, EM_ERR_INVAL, "%" PRIu64 " directories and disks: there may be %u", (uint64_t)o->ndirs + o->ndisks,
+				EM_DISKS_MAX);
+	for (i = 0; i < o->ndirs; i++)
+		if (o->dirs[i] == NULL || o->dirs[i][0] == '\0')
+			return emi_fail(err, EM_ERR_INVAL, "dirs[%" PRIu32 "] is empty", i);
 	return EM_OK;
 }
 
@@ -123,23 +130,86 @@ static em_status choose_fds(em_ctx *ctx, uint32_t asked, em_errinfo *err)
 	return EM_OK;
 }
 
-static em_status choose_backend(em_ctx *ctx, const em_ctx_opts *o, em_errinfo *err)
+static em_status choose_backend(const em_backend **out, const em_backend *custom, const char *name, em_errinfo *err)
 {
 	const char *flaw, *why = NULL;
 
-	if (o->custom != NULL) {
-		flaw = emi_backend_flaw(o->custom);
+	if (custom != NULL) {
+		flaw = emi_backend_flaw(custom);
 		if (flaw != NULL)
 			return emi_fail(err, EM_ERR_INVAL, "the custom backend is incomplete: %s", flaw);
-		ctx->backend = o->custom;
+		*out = custom;
 		return EM_OK;
 	}
-	ctx->backend = o->backend != NULL ? emi_backend_named(o->backend, &why) : emi_backend_find(NULL);
-	if (ctx->backend != NULL)
+	*out = name != NULL ? emi_backend_named(name, &why) : emi_backend_find(NULL);
+	if (*out != NULL)
 		return EM_OK;
 	if (why != NULL)
-		return emi_fail(err, EM_ERR_NOTSUP, "backend '%s' does not work here: %s", o->backend, why);
-	return emi_fail(err, EM_ERR_NOTSUP, "there is no backend '%s'", o->backend != NULL ? o->backend : "");
+		return emi_fail(err, EM_ERR_NOTSUP, "backend '%s' does not work here: %s", name, why);
+	return emi_fail(err, EM_ERR_NOTSUP, "there is no backend '%s'", name != NULL ? name : "");
+}
+
+static em_status check_disk(const em_disk_opts *o, uint32_t i, em_errinfo *err)
+{
+	if (o->path == NULL || o->path[0] == '\0')
+		return emi_fail(err, EM_ERR_INVAL, "disks[%" PRIu32 "] has no path", i);
+	if ((o->flags & ~(EM_DISK_FORCE | EM_DISK_KEEP)) != 0)
+		return emi_fail(err, EM_ERR_INVAL, "disk '%s': unknown flags 0x%" PRIx32, o->path, o->flags);
+	if (o->direct < EM_DIRECT_CONTEXT || o->direct > EM_DIRECT_ON)
+		return emi_fail(err, EM_ERR_INVAL, "disk '%s': direct is %" PRId32 ": it must be one of EM_DIRECT_...", o->path, o->direct);
+	if (o->queue_depth > EMI_IO_DEPTH_MAX)
+		return emi_fail(err, EM_ERR_INVAL, "disk '%s': queue_depth is %" PRIu32 ": it must not exceed %d", o->path, o->queue_depth,
+				EMI_IO_DEPTH_MAX);
+	if (o->custom != NULL && o->backend != NULL)
+		return emi_fail(err, EM_ERR_INVAL, "disk '%s': backend and custom are both given", o->path);
+	return EM_OK;
+}
+
+static em_status choose_disk(em_ctx *ctx, uint32_t i, const em_ctx_opts *opts, em_errinfo *err)
+{
+	emi_disk_choice *c = &ctx->disk[i];
+	em_disk_opts o = EM_DISK_OPTS_INIT;
+	em_status st = EM_OK;
+
+	if (i < opts->ndirs)
+		o.path = opts->dirs[i];
+	else if (opts->disks[i - opts->ndirs] == NULL)
+		st = emi_fail(err, EM_ERR_INVAL, "disks[%" PRIu32 "] is NULL", i - opts->ndirs);
+	else
+		st = emi_opts_copy(&o, sizeof o, sizeof o, opts->disks[i - opts->ndirs], "em_disk_opts", err);
+	if (st == EM_OK)
+		st = check_disk(&o, i - opts->ndirs, err);
+	c->backend = ctx->backend;
+	if (st == EM_OK && (o.custom != NULL || o.backend != NULL))
+		st = choose_backend(&c->backend, o.custom, o.backend, err);
+	if (st != EM_OK)
+		return st;
+	c->capacity = o.capacity;
+	c->direct = o.direct == EM_DIRECT_CONTEXT ? ctx->direct : o.direct;
+	c->queue_depth = o.queue_depth;
+	c->flags = o.flags;
+	c->directory = i < opts->ndirs;
+	c->path = emi_strdup(ctx, o.path, err);
+	return c->path != NULL ? EM_OK : err->status;
+}
+
+/* A single directory needs no list. */
+static em_status choose_disks(em_ctx *ctx, const em_ctx_opts *o, em_errinfo *err)
+{
+	em_status st = EM_OK;
+	uint32_t i;
+
+	if (o->ndisks == 0 && o->ndirs <= 1)
+		return EM_OK;
+	ctx->ndisks = o->ndirs + o->ndisks;
+	ctx->disk = emi_alloc_array(ctx, ctx->ndisks, sizeof *ctx->disk, err);
+	if (ctx->disk == NULL)
+		return err->status;
+	for (i = 0; i < ctx->ndisks && st == EM_OK; i++)
+		st = choose_disk(ctx, i, o, err);
+	if (st != EM_OK)
+		emi_ctx_free_disks(ctx, i - 1);
+	return st;
 }
 
 static em_status choose_isa(em_ctx *ctx, const char *isa, em_errinfo *err)
@@ -176,13 +246,18 @@ no_io_lock:
 }
 
 /* Move the context from the local variable to memory of its own. */
-static em_status settle(em_ctx **out, em_ctx *local, const char *dir, em_errinfo *err)
+static em_status settle(em_ctx **out, em_ctx *local, const em_ctx_opts *o, em_errinfo *err)
 {
+	const char *dir = o->dirs != NULL ? o->dirs[0] : DEFAULT_DIR;
 	em_ctx *ctx;
 
+	if (choose_disks(local, o, err) != EM_OK)
+		return err->status;
+	if (local->disk != NULL)
+		dir = local->disk[0].path;
 	local->dir = emi_strdup(local, dir, err);
 	if (local->dir == NULL)
-		return err->status;
+		goto no_dir;
 	ctx = emi_alloc(local, sizeof(*ctx), err);
 	if (ctx == NULL)
 		goto no_ctx;
@@ -199,6 +274,8 @@ no_mutex:
 	emi_free(local, ctx, sizeof(*ctx));
 no_ctx:
 	emi_strfree(local, local->dir);
+no_dir:
+	emi_ctx_free_disks(local, local->ndisks);
 	return err->status;
 }
 
@@ -211,8 +288,8 @@ static void log_choices(const em_ctx *ctx, uint64_t physical, uint64_t limit)
 		emi_log(ctx, EM_LOG_WARN, "the memory budget of %" PRIu64 " bytes exceeds the control group's limit of %"
 			PRIu64 " bytes", ctx->memory, limit);
 	emi_log(ctx, EM_LOG_DEBUG, "memory %" PRIu64 ", threads %" PRIu32 ", descriptors %" PRIu32
-		", backend %s, instruction set %s, scratch in %s", ctx->memory, ctx->threads, ctx->fds, ctx->backend->name,
-		ctx->isa, ctx->dir);
+		", backend %s, instruction set %s, scratch in %s%s", ctx->memory, ctx->threads, ctx->fds, ctx->backend->name,
+		ctx->isa, ctx->dir, ctx->ndisks > 1 ? " and others" : "");
 }
 
 static em_status open_ctx(em_ctx **out, const em_ctx_opts *opts, em_errinfo *err)
@@ -248,13 +325,13 @@ static em_status open_ctx(em_ctx **out, const em_ctx_opts *opts, em_errinfo *err
 	st = choose_fds(&ctx, o.fds, err);
 	if (st != EM_OK)
 		return st;
-	st = choose_backend(&ctx, &o, err);
+	st = choose_backend(&ctx.backend, o.custom, o.backend, err);
 	if (st != EM_OK)
 		return st;
 	st = choose_isa(&ctx, o.isa, err);
 	if (st != EM_OK)
 		return st;
-	st = settle(out, &ctx, o.dirs != NULL ? o.dirs[0] : DEFAULT_DIR, err);
+	st = settle(out, &ctx, &o, err);
 	if (st != EM_OK)
 		return st;
 	log_choices(*out, physical, limit);

@@ -97,18 +97,17 @@ void emi_file_drop(em_file *f)
 }
 
 /* What is asked of the backend. */
-static void ask(em_backend_open *how, const em_file *f, unsigned flags, int32_t direct)
+static void ask(em_backend_open *how, const em_file *f, const emi_file_how *wanted)
 {
 	memset(how, 0, sizeof *how);
 	how->size = sizeof *how;
-	how->flags = backend_flags(flags);
+	how->flags = backend_flags(wanted->flags);
 	how->path = f->path;
-	how->want_direct = flags & EMI_OPEN_BUFFERED ? EM_DIRECT_OFF : direct;
-	how->depth = emi_queue_depth(f->ctx, f->be);
+	how->want_direct = wanted->flags & EMI_OPEN_BUFFERED ? EM_DIRECT_OFF : wanted->direct;
+	how->depth = emi_queue_depth(f->ctx, f->be, wanted->depth);
 }
 
-static em_status open_file(em_file **out, em_ctx *ctx, const char *path, unsigned flags, int32_t direct, uint32_t queue,
-			   em_errinfo *err)
+static em_status open_file(em_file **out, em_ctx *ctx, const char *path, const emi_file_how *wanted, em_errinfo *err)
 {
 	em_backend_open how;
 	em_status status = emi_ctx_check(ctx, err);
@@ -121,18 +120,18 @@ static em_status open_file(em_file **out, em_ctx *ctx, const char *path, unsigne
 		return err->status;
 	emi_ctx_ref(ctx);
 	f->ctx = ctx;
-	f->be = ctx->backend;
+	f->be = wanted->backend ? wanted->backend : ctx->backend;
 	f->refs = 1;
 	f->path = emi_strdup(ctx, path, err);
 	if (!f->path) {
 		status = err->status;
 		goto out;
 	}
-	ask(&how, f, flags, direct);
+	ask(&how, f, wanted);
 	status = open_handle(f, &how, err);
 	if (status != EM_OK)
 		goto out;
-	status = emi_queue_join(f, &how, queue, err);
+	status = emi_queue_join(f, &how, wanted->queue, err);
 	if (status != EM_OK) {
 		close_handle(f, 0);
 		goto out;
@@ -144,18 +143,25 @@ out:
 	return status;
 }
 
-em_status emi_file_open_on(em_file **out, em_ctx *ctx, const char *path, unsigned flags, int32_t direct, uint32_t queue,
-			   em_errinfo *err)
+em_status emi_file_open_how(em_file **out, em_ctx *ctx, const char *path, const emi_file_how *how, em_errinfo *err)
 {
 	em_errinfo own;
 	em_status status;
 
 	*out = NULL;
 	memset(&own, 0, sizeof own);
-	status = open_file(out, ctx, path, flags, direct, queue, &own);
+	status = open_file(out, ctx, path, how, &own);
 	if (status != EM_OK && err && err->status >= EM_OK)
 		*err = own;
 	return status;
+}
+
+em_status emi_file_open_on(em_file **out, em_ctx *ctx, const char *path, unsigned flags, int32_t direct, uint32_t queue,
+			   em_errinfo *err)
+{
+	const emi_file_how how = { flags, direct, queue, 0, NULL };
+
+	return emi_file_open_how(out, ctx, path, &how, err);
 }
 
 em_status emi_file_open(em_file **out, em_ctx *ctx, const char *path, unsigned flags, em_errinfo *err)
@@ -211,9 +217,16 @@ void emi_file_stats(em_file *f, em_io_stats *stats)
 	emi_queue_read_meter(f->queue, &f->meter, stats);
 }
 
+uint64_t emi_file_memory_how(const em_ctx *ctx, const emi_file_how *how)
+{
+	return sizeof(em_file) + EMI_PAGE + emi_queue_memory(ctx, how->backend ? how->backend : ctx->backend, how->depth);
+}
+
 uint64_t emi_file_memory(const em_ctx *ctx)
 {
-	return sizeof(em_file) + EMI_PAGE + emi_queue_memory(ctx, ctx->backend);
+	const emi_file_how usual = { 0, 0, 0, 0, NULL };
+
+	return emi_file_memory_how(ctx, &usual);
 }
 
 em_status emi_file_size(em_file *f, uint64_t *size, em_errinfo *err)

@@ -94,8 +94,20 @@ em_status emi_file_open(em_file **out, em_ctx *ctx, const char *path, unsigned f
 em_status emi_file_open_on(em_file **out, em_ctx *ctx, const char *path, unsigned flags, int32_t direct, uint32_t queue,
 			   em_errinfo *err);
 
+/* All of it: what is 0 or NULL, but for direct, is as the context has it. */
+typedef struct emi_file_how {
+	unsigned flags;         /* EMI_OPEN_... */
+	int32_t direct;         /* EM_DIRECT_... */
+	uint32_t queue;
+	uint32_t depth;         /* of its queue, where it is the first file on that */
+	const struct em_backend *backend;
+} emi_file_how;
+
+em_status emi_file_open_how(em_file **out, em_ctx *ctx, const char *path, const emi_file_how *how, em_errinfo *err);
+
 /* Most bytes of memory that an open file of ctx takes: its queue and the stacks of its threads (paths up to a page). */
 uint64_t emi_file_memory(const em_ctx *ctx);
+uint64_t emi_file_memory_how(const em_ctx *ctx, const emi_file_how *how);
 
 /* Wait for its requests and close it.  Their results are lost unless emi_wait() was called before.  NULL is allowed.  After a fork, in the child, it only frees memory and the descriptor. */
 void emi_file_close(em_file *f);

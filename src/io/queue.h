@@ -116,10 +116,10 @@ struct em_file {
 void emi_file_free_spares(em_file *f);
 
 /* Bytes that the queue of a file of be will have in use. */
-uint64_t emi_queue_memory(const em_ctx *ctx, const em_backend *be);
+uint64_t emi_queue_memory(const em_ctx *ctx, const em_backend *be, uint32_t depth);
 
 /* Transfers in flight at most. */
-uint32_t emi_queue_depth(const em_ctx *ctx, const em_backend *be);
+uint32_t emi_queue_depth(const em_ctx *ctx, const em_backend *be, uint32_t depth);
 
 /* Put a file just opened on the queue of its disk, which is made with the first; starts no thread, but takes the memory of its threads' stacks. */
 em_status emi_queue_join(em_file *f, const em_backend_open *how, uint32_t number, em_errinfo *err);

@@ -42,17 +42,17 @@ static uint32_t most_threads(const em_ctx *ctx, const em_backend *be)
 	return n ? (uint32_t)n : 1;
 }
 
-uint32_t emi_queue_depth(const em_ctx *ctx, const em_backend *be)
+uint32_t emi_queue_depth(const em_ctx *ctx, const em_backend *be, uint32_t depth)
 {
-	uint32_t depth = ctx->queue_depth ? ctx->queue_depth : be->depth ? be->depth : EMI_IO_DEPTH;
-
+	if (!depth)
+		depth = ctx->queue_depth ? ctx->queue_depth : be->depth ? be->depth : EMI_IO_DEPTH;
 	return depth < EMI_IO_DEPTH_MAX ? depth : EMI_IO_DEPTH_MAX;
 }
 
-uint64_t emi_queue_memory(const em_ctx *ctx, const em_backend *be)
+uint64_t emi_queue_memory(const em_ctx *ctx, const em_backend *be, uint32_t depth)
 {
 	return sizeof(emi_queue) + EMI_PAGE + (uint64_t)most_threads(ctx, be) * stack_size(be) +
-	       (uint64_t)emi_queue_depth(ctx, be) * sizeof(emi_slot);
+	       (uint64_t)emi_queue_depth(ctx, be, depth) * sizeof(emi_slot);
 }
 
 static void release(emi_queue *q)

@@ -120,6 +120,7 @@ static void plan_input(emi_job *job, const emi_needs *needs, uint64_t memory, in
 	in->memory = memory;
 	in->files_bytes = needs->files * emi_file_memory(job->ctx);
 	in->scratch_bytes = emi_scratch_memory(job->ctx, 0);
+	in->disks = emi_scratch_disks(job->ctx);
 	/* What the caller holds is gone from the context's memory, but counts in the sort's own share. */
 	if (job->opts.memory != 0)
 		in->files_bytes += needs->held;

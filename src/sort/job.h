@@ -49,7 +49,7 @@ typedef struct emi_job {
 	uint64_t peak_scratch;
 	uint64_t packed_from;   /* bytes of blocks of runs that were packed, ... */
 	uint64_t packed_to;     /* ... and what they became */
-	int gives;              /* space of the scratch disk goes back as blocks are freed */
+	int gives;              /* space of the scratch disks goes back as blocks are freed */
 	em_format format;       /* any length: how records stand in files ... */
 	uint64_t out_extra;     /* ... and what each takes there beside its own bytes */
 	int keeps;              /* the first of equal records is kept until all of them are there: see groups.h */
@@ -71,7 +71,7 @@ typedef struct emi_needs {
 	uint64_t n;             /* records to come, or EMI_UNKNOWN */
 	int pushed;             /* they are pushed, not read from files */
 	uint32_t spare;         /* block buffers that the caller wants for itself */
-	uint32_t files;         /* files that are going to be open at once, the scratch disk not among them */
+	uint32_t files;         /* files that are going to be open at once, the scratch disks not among them */
 	uint64_t held;          /* bytes that the caller took for this sort already */
 	uint64_t bytes;         /* any length: of the input in files, or EMI_UNKNOWN */
 } emi_needs;
@@ -82,10 +82,10 @@ uint64_t emi_job_least(emi_job *job, const emi_needs *needs);
 /* Make job->plan. */
 em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err);
 
-/* Gaps on the scratch disk that no block fits in may have this part of the memory. */
+/* Gaps on the scratch disks that no block fits in may have this part of the memory. */
 #define EMI_SLACK_SHARE 2u
 
-/* The scratch disk, made when it is first asked for. */
+/* The scratch disks, opened when they are first asked for. */
 em_status emi_job_scratch(emi_job *job, em_errinfo *err);
 
 /* A run of so many records was formed. */

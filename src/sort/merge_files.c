@@ -303,7 +303,7 @@ static size_t chunk_of(const merging *m, size_t usual, size_t records)
 static uint32_t most_open(const merging *m, int runs, int *fds)
 {
 	const emi_job *job = &m->e.job;
-	const uint32_t used = __atomic_load_n(&job->ctx->fds_used, __ATOMIC_RELAXED) + (runs != 0);
+	const uint32_t used = __atomic_load_n(&job->ctx->fds_used, __ATOMIC_RELAXED) + (runs ? emi_scratch_disks(job->ctx) : 0);
 	const uint64_t share = memory_left(m, runs) / 2;
 	uint64_t most = used < job->ctx->fds ? job->ctx->fds - used : 0, fit;
 

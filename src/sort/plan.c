@@ -9,6 +9,9 @@
  * conversion windows).  The block size couples both: small blocks let more runs be merged at once but
  * cost more requests.  So we try block sizes from large to small, and take the one with the least expected
  * time: passes, times the volume with the slack in blocks, times an allowance for each request.
+ *
+ * Several disks want more buffers, so that all of them have something to do.  If there is not memory for that, the plan is that for one disk,
+ * so that nothing is impossible for want of those.
  */
 #include "sort/plan.h"
 
@@ -30,6 +33,8 @@
 #define WRITE_BYTES (32 * 1024 * KIB)   /* in flight at most; a disk behind a hypervisor wants many */
 #define MAX_ROUNDS 100000          /* where the list of runs just fits, the square root of its length */
 #define MIN_PREFETCH 2u
+#define DISK_PREFETCH 3u                /* with several disks: blocks that each has on its way in ... */
+#define DISK_WRITE 2u                   /* ... and out (Dementiev and Sanders 2003, section 5) */
 #define MAX_PREFETCH 32u
 #define MAX_WINDOW 256u
 #define MIN_WINDOW 8u
@@ -126,14 +131,30 @@ static uint64_t most_records(const emi_plan *p, const emi_plan_input *in)
 	return records;
 }
 
+static uint32_t disks(const emi_plan_input *in)
+{
+	return in->disks > 1 ? in->disks : 1;
+}
+
+static uint32_t least_write(const emi_plan_input *in)
+{
+	return in->disks > 1 && DISK_WRITE * in->disks > MIN_WRITE ? DISK_WRITE * in->disks : MIN_WRITE;
+}
+
+static uint32_t least_prefetch(const emi_plan_input *in)
+{
+	return in->disks > 1 ? DISK_PREFETCH * in->disks : MIN_PREFETCH;
+}
+
 /* As many output buffers as are worth having. */
 static uint32_t wanted_write_buffers(const emi_plan *p, const emi_plan_input *in)
 {
-	const uint64_t few = 2 * (uint64_t)p->threads + 4, many = WRITE_BYTES / p->block_bytes;
-	uint64_t want = in->write_behind ? MAX_WRITE : few > many ? few : min64(many, MAX_WRITE);
+	const uint64_t few = 2 * (uint64_t)p->threads + 4, many = disks(in) * (WRITE_BYTES / p->block_bytes);
+	const uint64_t most = disks(in) * (uint64_t)MAX_WRITE;
+	uint64_t want = in->write_behind ? most : few > many ? few : min64(many, most);
 
 	want = min64(want, p->memory / 8 / p->block_bytes);
-	return want < MIN_WRITE ? MIN_WRITE : (uint32_t)want;
+	return want < least_write(in) ? least_write(in) : (uint32_t)want;
 }
 
 /* Everything but the fan-in for a given block size; 0 when it does not fit. */
@@ -185,7 +206,7 @@ static int plan_merge(emi_plan *p, const emi_plan_input *in)
 	uint64_t k, wanted = p->runs == EMI_UNKNOWN ? MAX_FAN_IN : p->runs < 2 ? 2 : min64(p->runs, MAX_FAN_IN);
 	uint64_t left;
 
-	p->read_buffers = in->read_buffers != 0 ? in->read_buffers : MIN_PREFETCH;
+	p->read_buffers = in->read_buffers != 0 ? in->read_buffers : least_prefetch(in);
 	if (in->fan_in != 0)
 		wanted = min64(wanted, in->fan_in);
 	p->window = in->codec->identity ? 0 : MAX_WINDOW;
@@ -207,9 +228,21 @@ static int plan_merge(emi_plan *p, const emi_plan_input *in)
 			more = p->fan_in / 4;
 			p->fan_in -= (uint32_t)more;
 		}
-		p->read_buffers += (uint32_t)min64(more, MAX_PREFETCH - MIN_PREFETCH);
+		p->read_buffers += (uint32_t)min64(more, disks(in) * MAX_PREFETCH - least_prefetch(in));
 	}
 	return 1;
+}
+
+/* Passes that write the data to scratch, or the output. */
+static uint32_t planned_passes(const emi_plan *p, const emi_plan_input *in)
+{
+	uint64_t runs = p->runs;
+
+	if (runs == 0)
+		return 0;
+	if (runs == EMI_UNKNOWN)
+		runs = in->expect_runs != 0 ? in->expect_runs : 64;
+	return 1 + emi_plan_merge_passes(runs, p->fan_in);
 }
 
 /* Expected time, in units of one pass over the data with perfect blocks. */
@@ -217,13 +250,8 @@ static double plan_time(const emi_plan *p, const emi_plan_input *in)
 {
 	double slack = (double)p->block_bytes / ((double)p->block_records * (double)in->codec->record_bytes);
 	double request = 1.0 + (double)REQUEST_COST / (double)p->block_bytes;
-	uint64_t runs = p->runs;
 
-	if (runs == 0)
-		return request;
-	if (runs == EMI_UNKNOWN)
-		runs = in->expect_runs != 0 ? in->expect_runs : 64;
-	return (1.0 + emi_plan_merge_passes(runs, p->fan_in)) * slack * request;
+	return p->runs == 0 ? request : planned_passes(p, in) * slack * request;
 }
 
 /* Kernels of an order's own can mix by smaller pieces, too. */
@@ -293,10 +321,10 @@ static int try_block(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes
 		return 0;
 	if (in->write_buffers != 0)
 		return fits(p, in, block_bytes, in->write_buffers);
-	if (!fits(p, in, block_bytes, MIN_WRITE))
+	if (!fits(p, in, block_bytes, least_write(in)))
 		return 0;
 	/* More output buffers are good, but not at the price of another pass: so more memory is never worse. */
-	for (more = wanted_write_buffers(p, in); more > MIN_WRITE; more--) {
+	for (more = wanted_write_buffers(p, in); more > least_write(in); more--) {
 		if (fits(&q, in, block_bytes, more) && plan_time(&q, in) <= plan_time(p, in)) {
 			*p = q;
 			break;
@@ -307,19 +335,30 @@ static int try_block(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes
 
 int emi_plan_merging(emi_plan *plan, const emi_plan_input *in, uint64_t runs, uint64_t kept)
 {
-	emi_plan p = *plan;
+	emi_plan_input single = *in;
+	emi_plan p = *plan, one;
+	int found;
 
 	/* What held for any number of runs holds for this one; were it not so, the first plan stands. */
 	p.runs = runs;
 	p.memory = kept < plan->memory ? plan->memory - kept : 0;
-	if (!plan_merge(&p, in))
+	one = p;
+	single.disks = 1;
+	found = plan_merge(&p, in);
+	/* As in choose(). */
+	if (in->disks > 1 && plan_merge(&one, &single) &&
+	    (!found || emi_plan_merge_passes(runs, one.fan_in) < emi_plan_merge_passes(runs, p.fan_in))) {
+		p = one;
+		found = 1;
+	}
+	if (!found)
 		return 0;
 	p.memory = plan->memory;
 	*plan = p;
 	return 1;
 }
 
-static int choose(emi_plan *plan, const emi_plan_input *in)
+static int choose_for(emi_plan *plan, const emi_plan_input *in)
 {
 	uint64_t r = in->codec->record_bytes, block;
 	emi_plan p;
@@ -336,6 +375,23 @@ static int choose(emi_plan *plan, const emi_plan_input *in)
 	}
 	/* Records larger than any of these get blocks of their own size. */
 	return found || (r > MIN_BLOCK && try_block(plan, in, page_up(r)));
+}
+
+/* Buffers for several disks are not worth another pass. */
+static int choose(emi_plan *plan, const emi_plan_input *in)
+{
+	emi_plan_input one = *in;
+	emi_plan p;
+	int found;
+
+	if (in->disks < 2)
+		return choose_for(plan, in);
+	one.disks = 1;
+	found = choose_for(&p, &one);
+	if (choose_for(plan, in) && !(found && planned_passes(&p, in) < planned_passes(plan, in)))
+		return 1;
+	*plan = p;
+	return found;
 }
 
 int emi_plan_fits(const emi_plan_input *in)

@@ -32,7 +32,7 @@ uint64_t emi_room_scratch(const emi_plan *plan, uint64_t n)
 
 em_status emi_room_check(const emi_job *job, const emi_needs *needs, em_errinfo *err)
 {
-	const uint64_t most = job->ctx->scratch_max;
+	const uint64_t most = emi_scratch_most(job->ctx);
 	uint64_t least = 0;
 
 	if (most == 0)
@@ -52,12 +52,23 @@ static int make_room(void *arg)
 	return job->gives && emi_disk_give_all(job->scratch);
 }
 
+/* Does the output take its space from where scratch has its? */
+static int shares(const emi_job *job, const emi_sink *sink)
+{
+	uint32_t i;
+
+	for (i = 0; i < emi_scratch_disks(job->ctx); i++)
+		if (emi_sink_is_on(sink, emi_scratch_path(job->ctx, i)))
+			return 1;
+	return 0;
+}
+
 em_status emi_room_output(emi_job *job, emi_sink *sink, uint64_t bytes, em_errinfo *err)
 {
 	uint64_t step = job->plan.memory / STEP_SHARE;
 
 	/* What is sorted in memory needs no scratch; of lines it is not known yet whether they are. */
-	if (job->plan.runs == 0 || !emi_sink_is_on(sink, job->ctx->dir))
+	if (job->plan.runs == 0 || !shares(job, sink))
 		step = 0;
 	else
 		step = step < LAG_LEAST ? LAG_LEAST : step > LAG_MOST ? LAG_MOST : step;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * run.h -- sorted runs on the scratch disk.
+ * run.h -- sorted runs on the scratch disks.
  *
  * A run is a sequence of blocks of whole records: floor(B/R) of them, only the last fewer, or as many as fit when they are
  * of any length (block_vary.h).  Where they are, how long (cut to whole pages) and with which key each begins stands in
- * the run's directory: a chain of pages on the same disk, so that what memory knows of a run does not grow with it.  The keys are what prefetching
+ * the run's directory: a chain of pages on the scratch disks, so that what memory knows of a run does not grow with it.  The keys are what prefetching
  * predicts from: a block is needed when everything before its first key has been merged.
  */
 #ifndef EMI_RUN_H
@@ -20,13 +20,14 @@ typedef struct emi_dir_entry {
 	uint64_t key;           /* element key of the block's first record */
 	uint64_t offset;        /* of the block on its disk */
 	uint64_t bytes;         /* of data in it */
-	uint64_t packed;        /* what these were packed to (block/packer.h); 0: they were not */
+	uint32_t packed;        /* what these were packed to (block/packer.h); 0: they were not */
+	uint32_t disk;          /* that it is on */
 } emi_dir_entry;
 
 typedef struct emi_dir_page {
-	uint64_t next;          /* offset of the next page, or EMI_DIR_END */
+	uint64_t next;          /* offset of the next page, or EMI_DIR_END ... */
 	uint32_t count;
-	uint32_t reserved;
+	uint32_t next_disk;     /* ... and its disk */
 	uint64_t padding[2];
 	emi_dir_entry entry[EMI_DIR_ENTRIES];
 } emi_dir_page;

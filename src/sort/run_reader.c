@@ -4,24 +4,28 @@
 
 #include <string.h>
 
-static void read_page(emi_run_reader *r, emi_run_cursor *c, uint64_t at, emi_request *rq)
+static void read_page(emi_run_reader *r, emi_run_cursor *c, emi_bid at, emi_request *rq)
 {
-	emi_bid bid = { 0, 0, at };
-
 	c->at = at;
 	c->entry = 0;
-	emi_block_read(r->job->scratch, rq, c->page, EMI_DIR_BYTES, bid, &r->job->io);
+	emi_block_read(r->job->scratch, rq, c->page, EMI_DIR_BYTES, at, &r->job->io);
+}
+
+static em_status damaged(const emi_run_cursor *c, em_errinfo *err)
+{
+	return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: directory page at %llu of disk %u",
+			(unsigned long long)c->at.offset, (unsigned)c->at.disk);
 }
 
 /* What was read must be a page: a damaged one must not lead us astray. */
-static em_status check_page(const emi_run_cursor *c, em_errinfo *err)
+static em_status check_page(const emi_run_reader *r, const emi_run_cursor *c, em_errinfo *err)
 {
 	uint64_t expected = c->blocks < EMI_DIR_ENTRIES ? c->blocks : EMI_DIR_ENTRIES;
 
-	if (c->page->count == expected && (c->page->next == EMI_DIR_END) == (c->blocks == expected))
+	if (c->page->count == expected && (c->page->next == EMI_DIR_END) == (c->blocks == expected) &&
+	    c->page->next_disk < r->disks)
 		return EM_OK;
-	return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: directory page at %llu",
-			(unsigned long long)c->at);
+	return damaged(c, err);
 }
 
 em_status emi_run_reader_open(emi_run_reader *r, emi_job *job, const emi_run *runs, uint32_t k, size_t block_bytes,
@@ -35,6 +39,7 @@ em_status emi_run_reader_open(emi_run_reader *r, emi_job *job, const emi_run *ru
 	r->job = job;
 	r->k = k;
 	r->block_bytes = block_bytes;
+	r->disks = emi_scratch_disks(job->ctx);
 	r->cursor = emi_alloc_array(job->ctx, k, sizeof *r->cursor, err);
 	if (r->cursor != NULL)
 		rq = emi_alloc_array(job->ctx, k, sizeof *rq, err);
@@ -51,13 +56,13 @@ em_status emi_run_reader_open(emi_run_reader *r, emi_job *job, const emi_run *ru
 			st = err->status;
 			break;
 		}
-		read_page(r, c, runs[i].dir.offset, &rq[i]);
+		read_page(r, c, runs[i].dir, &rq[i]);
 		sent++;
 	}
 	for (i = 0; i < sent; i++) {
 		waited = emi_watch_wait(&job->watch, &rq[i], err);
 		if (waited == EM_OK)
-			waited = check_page(&r->cursor[i], err);
+			waited = check_page(r, &r->cursor[i], err);
 		if (st == EM_OK)
 			st = waited;
 	}
@@ -85,17 +90,16 @@ void emi_run_reader_close(emi_run_reader *r)
 /* The page is used up: free it, and read the next one if there is one. */
 static em_status next_page(emi_run_reader *r, emi_run_cursor *c, em_errinfo *err)
 {
-	emi_bid old = { 0, 0, c->at };
-	uint64_t next = c->page->next;
+	const emi_bid next = { c->page->next_disk, 0, c->page->next };
 	emi_request rq;
 	em_status st;
 
-	emi_block_free(r->job->scratch, old, EMI_DIR_BYTES);
-	if (next == EMI_DIR_END)
+	emi_block_free(r->job->scratch, c->at, EMI_DIR_BYTES);
+	if (next.offset == EMI_DIR_END)
 		return EM_END;
 	read_page(r, c, next, &rq);
 	st = emi_wait(&rq, err);
-	return st == EM_OK ? check_page(c, err) : st;
+	return st == EM_OK ? check_page(r, c, err) : st;
 }
 
 em_status emi_run_hint(void *arg, uint32_t seq, emi_hint *hint, em_errinfo *err)
@@ -111,15 +115,14 @@ em_status emi_run_hint(void *arg, uint32_t seq, emi_hint *hint, em_errinfo *err)
 			return st;
 	}
 	entry = &c->page->entry[c->entry];
-	if (entry->bytes == 0 || entry->bytes > r->block_bytes || entry->packed >= entry->bytes)
-		return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: directory page at %llu",
-				(unsigned long long)c->at);
+	if (entry->bytes == 0 || entry->bytes > r->block_bytes || entry->packed >= entry->bytes || entry->disk >= r->disks)
+		return damaged(c, err);
 	hint->key = entry->key;
-	hint->bid.disk = 0;
+	hint->bid.disk = entry->disk;
 	hint->bid.reserved = 0;
 	hint->bid.offset = entry->offset;
 	hint->data = (size_t)entry->bytes;
-	hint->packed = (size_t)entry->packed;
+	hint->packed = entry->packed;
 	hint->bytes = ((hint->packed != 0 ? hint->packed : hint->data) + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 	c->entry++;
 	c->blocks--;

@@ -12,7 +12,7 @@
 
 typedef struct emi_run_cursor {
 	emi_dir_page *page;     /* in memory */
-	uint64_t at;            /* where it came from */
+	emi_bid at;             /* where it came from */
 	uint32_t entry;         /* next of the page */
 	uint64_t blocks;        /* not yet told */
 } emi_run_cursor;
@@ -21,6 +21,7 @@ typedef struct emi_run_reader {
 	emi_job *job;
 	uint32_t k;
 	size_t block_bytes;     /* of the largest block */
+	uint32_t disks;
 	emi_run_cursor *cursor;
 } emi_run_reader;
 

@@ -6,6 +6,8 @@
 
 #include "sort/block_vary.h"
 
+#define SEED 1u                 /* of the places of blocks: the same input is spread in the same way */
+
 em_status emi_run_writer_init(emi_run_writer *w, emi_job *job, em_errinfo *err)
 {
 	int i;
@@ -48,6 +50,7 @@ em_status emi_run_writer_begin(emi_run_writer *w, em_errinfo *err)
 		return st;
 	memset(&w->run, 0, sizeof w->run);
 	w->records = 0;
+	emi_placement_init(&w->place, EMI_PLACE_CYCLING, emi_disk_count(w->job->scratch), 0, SEED, w->begun++);
 	memset(w->page[w->cur], 0, EMI_DIR_BYTES);
 	st = emi_block_alloc(w->job->scratch, EMI_DIR_BYTES, &w->at, err);
 	w->run.dir = w->at;
@@ -55,11 +58,12 @@ em_status emi_run_writer_begin(emi_run_writer *w, em_errinfo *err)
 }
 
 /* Send the page that is full on its way, and begin the next one at `next'. */
-static em_status turn_page(emi_run_writer *w, uint64_t next, em_errinfo *err)
+static em_status turn_page(emi_run_writer *w, emi_bid next, em_errinfo *err)
 {
 	em_status st;
 
-	w->page[w->cur]->next = next;
+	w->page[w->cur]->next = next.offset;
+	w->page[w->cur]->next_disk = next.disk;
 	emi_block_write(w->job->scratch, &w->rq[w->cur], w->page[w->cur], EMI_DIR_BYTES, w->at, &w->job->io);
 	w->cur ^= 1;
 	st = emi_wait(&w->rq[w->cur], err);
@@ -76,7 +80,7 @@ static em_status add_entry(emi_run_writer *w, const emi_outblock *b, emi_bid bid
 		em_status st = emi_block_alloc(w->job->scratch, EMI_DIR_BYTES, &next, err);
 
 		if (st == EM_OK)
-			st = turn_page(w, next.offset, err);
+			st = turn_page(w, next, err);
 		if (st != EM_OK)
 			return st;
 		w->at = next;
@@ -85,7 +89,8 @@ static em_status add_entry(emi_run_writer *w, const emi_outblock *b, emi_bid bid
 	page->entry[page->count].key = b->key;
 	page->entry[page->count].offset = bid.offset;
 	page->entry[page->count].bytes = b->buf.len;
-	page->entry[page->count].packed = b->packed;
+	page->entry[page->count].packed = (uint32_t)b->packed;
+	page->entry[page->count].disk = bid.disk;
 	page->count++;
 	return EM_OK;
 }
@@ -114,7 +119,7 @@ static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
 	emi_job *job = w->job;
 	const size_t data = b->packed != 0 ? b->packed : b->buf.len, bytes = (data + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 	emi_bid bid;
-	em_status st = emi_block_alloc(job->scratch, bytes, &bid, err);
+	em_status st = emi_block_alloc_on(job->scratch, emi_placement_disk(&w->place, w->run.blocks), bytes, &bid, err);
 
 	if (st != EM_OK)
 		return st;
@@ -143,7 +148,8 @@ emi_dest emi_run_dest(emi_run_writer *w)
 
 em_status emi_run_writer_finish(emi_run_writer *w, emi_run *run, em_errinfo *err)
 {
-	em_status st = turn_page(w, EMI_DIR_END, err);
+	const emi_bid none = { 0, 0, EMI_DIR_END };
+	em_status st = turn_page(w, none, err);
 
 	*run = w->run;
 	return st;

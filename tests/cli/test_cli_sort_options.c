@@ -209,7 +209,6 @@ static const exception exceptions[] = {
 	{ "$SORT --compress-program=cat in", 2, "--scratch-compress", no_compression },
 	{ "$SORT --com=cat in", 2, "--scratch-compress", no_compression },
 	{ "$SORT -T '' in", 2, "-T: the name is empty", "it would be found out only after hours" },
-	{ "$SORT -T . -T /tmp in", 0, "-T /tmp is not used: all scratch goes to .", "there is one directory for scratch" },
 	{ "$SORT --batch-size=99999999999 in", 2, "--batch-size argument '99999999999' too large",
 	  "runs do not take a descriptor each, so the limit is not that of descriptors" },
 	{ "$SORT --parallel=99999999999999999999999 in", 2, "too large", "a number that is too large is not a lack of memory" },

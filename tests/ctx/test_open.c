@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include <extmem/ctx.h>
+#include <extmem/disk.h>
 #include <extmem/sys/backend.h>
 
 #include "base/budget.h"
@@ -201,6 +202,82 @@ static void bad_numbers(void **state)
 	}
 }
 
+/* Several directories, and disks, all copied. */
+static void takes_disks(void **state)
+{
+	char dir[] = "/some/dir", path[] = "/dev/some";
+	const char *dirs[] = { dir, "/other" };
+	em_disk_opts disk = EM_DISK_OPTS_INIT;
+	const em_disk_opts *disks[] = { &disk };
+	em_ctx_opts opts = EM_CTX_OPTS_INIT;
+	em_ctx *ctx;
+
+	(void)state;
+	opts.dirs = dirs;
+	opts.ndirs = 2;
+	opts.disks = disks;
+	opts.ndisks = 1;
+	opts.direct = EM_DIRECT_OFF;
+	disk.path = path;
+	disk.capacity = 12345;
+	disk.backend = "memory";
+	disk.queue_depth = 7;
+	disk.flags = EM_DISK_FORCE;
+	assert_int_equal(em_ctx_open(&ctx, &opts), EM_OK);
+	memset(dir, 'x', sizeof dir - 1);
+	memset(path, 'x', sizeof path - 1);
+	assert_int_equal(ctx->ndisks, 3);
+	assert_string_equal(ctx->dir, "/some/dir");
+	assert_string_equal(ctx->disk[0].path, "/some/dir");
+	assert_string_equal(ctx->disk[1].path, "/other");
+	assert_string_equal(ctx->disk[2].path, "/dev/some");
+	assert_int_equal(ctx->disk[1].directory, 1);
+	assert_int_equal(ctx->disk[2].directory, 0);
+	assert_int_equal(ctx->disk[2].capacity, 12345);
+	assert_int_equal(ctx->disk[2].direct, EM_DIRECT_OFF);
+	assert_int_equal(ctx->disk[2].queue_depth, 7);
+	assert_int_equal(ctx->disk[2].flags, EM_DISK_FORCE);
+	assert_string_equal(ctx->disk[2].backend->name, "memory");
+	em_ctx_close(ctx);
+}
+
+static void bad_disks(void **state)
+{
+	em_disk_opts disk = EM_DISK_OPTS_INIT;
+	const em_disk_opts *disks[] = { &disk, NULL };
+	em_ctx_opts opts = EM_CTX_OPTS_INIT;
+	em_errinfo err;
+
+	(void)state;
+	opts.ndisks = 1;
+	must_fail(&opts, EM_ERR_INVAL, &err);
+	opts.disks = disks;
+	opts.ndisks = 0;
+	must_fail(&opts, EM_ERR_INVAL, &err);
+	opts.ndisks = 1;
+	must_fail(&opts, EM_ERR_INVAL, &err);
+	assert_non_null(strstr(err.text, "disks[0]"));
+	disk.path = "/tmp";
+	opts.ndisks = 2;
+	must_fail(&opts, EM_ERR_INVAL, &err);
+	assert_non_null(strstr(err.text, "disks[1]"));
+	opts.ndisks = 1;
+	disk.flags = 4;
+	must_fail(&opts, EM_ERR_INVAL, &err);
+	disk.flags = 0;
+	disk.direct = -2;
+	must_fail(&opts, EM_ERR_INVAL, &err);
+	disk.direct = EM_DIRECT_CONTEXT;
+	disk.queue_depth = 4097;
+	must_fail(&opts, EM_ERR_INVAL, &err);
+	disk.queue_depth = 0;
+	disk.backend = "punched cards";
+	must_fail(&opts, EM_ERR_NOTSUP, &err);
+	assert_non_null(strstr(err.text, "punched cards"));
+	disk.size = 4;
+	must_fail(&opts, EM_ERR_INVAL, &err);
+}
+
 static void bad_dirs(void **state)
 {
 	const char *two[] = { "/tmp", "/var/tmp" };
@@ -215,8 +292,12 @@ static void bad_dirs(void **state)
 	opts.dirs = two;
 	opts.ndirs = 0;
 	must_fail(&opts, EM_ERR_INVAL, &err);
+	opts.ndirs = 257;
+	must_fail(&opts, EM_ERR_INVAL, &err);
+	two[1] = "";
 	opts.ndirs = 2;
 	must_fail(&opts, EM_ERR_INVAL, &err);
+	assert_non_null(strstr(err.text, "dirs[1]"));
 	opts.ndirs = 1;
 	opts.dirs = none;
 	must_fail(&opts, EM_ERR_INVAL, &err);
@@ -577,6 +658,8 @@ int main(void)
 		cmocka_unit_test(bad_pointers),
 		cmocka_unit_test(bad_numbers),
 		cmocka_unit_test(bad_dirs),
+		cmocka_unit_test(takes_disks),
+		cmocka_unit_test(bad_disks),
 		cmocka_unit_test(bad_names),
 		cmocka_unit_test(bad_allocator),
 		cmocka_unit_test(too_little_memory),

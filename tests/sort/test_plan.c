@@ -76,6 +76,7 @@ static void random_input(planner *p)
 	p->in.spare_blocks = (uint32_t)test_below(&p->rng, 3);
 	p->in.files_bytes = p->in.pushed ? 0 : test_below(&p->rng, 400000);
 	p->in.scratch_bytes = test_below(&p->rng, 200000);
+	p->in.disks = (uint32_t)test_below(&p->rng, 10);
 }
 
 /* What holds of every plan. */
@@ -255,6 +256,8 @@ static void test_more_memory_is_no_slower(void **state)
 		do
 			random_input(&p);
 		while (p.in.n == EMI_UNKNOWN);
+		/* For several disks, to keep them busy is worth more than large blocks. */
+		p.in.disks = 1;
 		memory = emi_plan_least(&p.in);
 		while (memory < (uint64_t)1 << 40) {
 			emi_plan plan;
@@ -672,6 +675,47 @@ static void test_least_works(void **state)
 	free(out);
 }
 
+/* Several disks have blocks to read ahead and to write, if there is memory for that, and no more passes in any case. */
+static void test_disks(void **state)
+{
+	unsigned i, several = 0;
+	planner p;
+
+	(void)state;
+	planner_open(&p);
+	for (i = 0; i < 300; i++) {
+		emi_plan_input one;
+		emi_plan a, b;
+
+		random_input(&p);
+		p.in.disks = 2 + (uint32_t)test_below(&p.rng, 30);
+		if (i % 3 == 0) {
+			p.in.memory = ((uint64_t)1 << 30) + test_below(&p.rng, (uint64_t)1 << 32);
+			p.in.n = 3 * p.in.memory / p.in.codec->record_bytes;
+		}
+		one = p.in;
+		one.disks = 1;
+		if (!emi_plan_fits(&one)) {
+			assert_false(emi_plan_fits(&p.in));
+			continue;
+		}
+		assert_int_equal(emi_plan_make(&a, &one, NULL), EM_OK);
+		assert_int_equal(emi_plan_make(&b, &p.in, NULL), EM_OK);
+		assert_true(b.peak <= b.memory);
+		if (a.runs == 0)
+			continue;
+		if (a.runs != EMI_UNKNOWN)
+			assert_true(emi_plan_merge_passes(b.runs, b.fan_in) <= emi_plan_merge_passes(a.runs, a.fan_in));
+		if (i % 3 != 0)
+			continue;
+		several++;
+		assert_true(b.read_buffers >= 3 * p.in.disks);
+		assert_true(b.write_buffers >= 2 * p.in.disks);
+	}
+	assert_true(several != 0);
+	planner_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -681,6 +725,7 @@ int main(void)
 		cmocka_unit_test(test_more_memory_is_no_slower),
 		cmocka_unit_test(test_merge_passes),
 		cmocka_unit_test(test_forced),
+		cmocka_unit_test(test_disks),
 		cmocka_unit_test(test_merging),
 		cmocka_unit_test(test_illegal),
 		cmocka_unit_test(test_huge),

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * one_disk.h -- one scratch disk: a file in which blocks of several sizes live side by side.
+ *
+ * The functions do what those of disk.h do for all disks of a context, with blocks known by their offsets.
+ */
+#ifndef EMI_ONE_DISK_H
+#define EMI_ONE_DISK_H
+
+#include "base/context.h"
+#include "io/file.h"
+
+typedef struct emi_one_disk emi_one_disk;
+
+/* What the file systems may set aside for all disks together. */
+typedef struct emi_allowance {
+	uint64_t most;          /* bytes; 0: any number */
+	uint64_t held;          /* bytes that are set aside; atomic */
+	uint64_t peak;          /* most that ever were; atomic */
+} emi_allowance;
+
+em_status emi_one_disk_open(emi_one_disk **out, em_ctx *ctx, emi_disk_choice *choice, emi_allowance *all, em_errinfo *err);
+void emi_one_disk_close(emi_one_disk *d, int forked);
+
+/* Most bytes of memory that it takes, when up to bytes are in use on it. */
+uint64_t emi_one_disk_memory(const em_ctx *ctx, const emi_disk_choice *choice, uint64_t bytes);
+
+em_file *emi_one_disk_file(const emi_one_disk *d);
+
+/* bytes is a multiple of EMI_PAGE. */
+em_status emi_one_disk_alloc(emi_one_disk *d, size_t bytes, uint64_t *offset, em_errinfo *err);
+void emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes);
+
+void emi_one_disk_slack(emi_one_disk *d, uint64_t bytes);
+void emi_one_disk_give_back(emi_one_disk *d, uint64_t lag);
+void emi_one_disk_keep(emi_one_disk *d);
+int emi_one_disk_give_all(emi_one_disk *d);
+
+/* Note what is on its way back and has arrived. */
+void emi_one_disk_settle(emi_one_disk *d);
+
+uint64_t emi_one_disk_used(emi_one_disk *d);
+uint64_t emi_one_disk_peak(emi_one_disk *d);
+
+#endif
