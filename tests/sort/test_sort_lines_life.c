@@ -283,9 +283,9 @@ static void test_behind(void **state)
 		hook_init(&h, crawl);
 		h.each = 1;
 		bench_open(&b, (uint64_t)i, 0, 0);
-		b.opts.run_records = 1500;
+		b.opts.run_records = 6000;
 		b.opts.block_bytes = 16384;
-		bench_make_inputs(&b, pattern[i], 6000, 1, 300);
+		bench_make_inputs(&b, pattern[i], 15000, 1, 300);
 		opts.backend = NULL;
 		opts.custom = &h.be;
 		opts.direct = EM_DIRECT_OFF;
