@@ -226,6 +226,10 @@ EM_API EM_NODISCARD em_status em_sort_files(em_ctx *ctx, const em_order *order, 
  * opts->fan_in files (0: as many as memory and descriptors allow) are open at a time; more of them are merged in several passes through
  * scratch space.
  *
+ * With several threads, regular files that are large enough are divided by keys, and each thread merges a part of all of them; then each
+ * file is open once for each thread, within the same limits.  So it is without EM_SORT_UNIQUE, header and length prefixes, and to a
+ * regular file.  The output is the same, except for inputs that are not sorted.
+ *
  * One pass moves N in and N out; inputs beyond the fan-in cost further passes over them.
  *
  * Returns: as em_sort_files(); EM_ERR_FDLIMIT (fewer than two inputs can be open).

@@ -22,6 +22,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/context.h"
@@ -284,6 +285,40 @@ void emi_task_wait(em_ctx *ctx, emi_task *task)
 		}
 	}
 	pthread_mutex_unlock(&pool->lock);
+}
+
+/* On the clock of a condition, so long from now. */
+static struct timespec time_after(double seconds)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_sec += (time_t)seconds;
+	t.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_sec++;
+		t.tv_nsec -= 1000000000;
+	}
+	return t;
+}
+
+int emi_task_wait_for(em_ctx *ctx, emi_task *task, double seconds)
+{
+	const struct timespec until = time_after(seconds);
+	struct emi_pool *pool = pool_of(ctx);
+	int done, late = 0;
+
+	if (pool == NULL || emi_ctx_forked(ctx))
+		return 1;
+	pthread_mutex_lock(&pool->lock);
+	while (!task->done && !late) {
+		pool->sleepers++;
+		late = pthread_cond_timedwait(&pool->finished, &pool->lock, &until) != 0;
+		pool->sleepers--;
+	}
+	done = task->done;
+	pthread_mutex_unlock(&pool->lock);
+	return done;
 }
 
 int emi_task_done(em_ctx *ctx, emi_task *task)

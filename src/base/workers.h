@@ -33,6 +33,9 @@ void emi_task_submit(em_ctx *ctx, emi_task *task, void (*fn)(void *arg), void *a
 /* Return when the task is done, running it or other tasks meanwhile. */
 void emi_task_wait(em_ctx *ctx, emi_task *task);
 
+/* The same, but gives up after seconds, and runs nothing meanwhile: 1 when the task is done, 0 when not yet. */
+int emi_task_wait_for(em_ctx *ctx, emi_task *task, double seconds);
+
 /* Is it done?  Never waits. */
 int emi_task_done(em_ctx *ctx, emi_task *task);
 

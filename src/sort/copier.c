@@ -23,6 +23,12 @@ em_status emi_copier_init(emi_copier *c, emi_job *job, emi_sink *sink, size_t by
 	return EM_OK;
 }
 
+void emi_copier_to_part(emi_copier *c, emi_sink_part *part)
+{
+	c->part = part;
+	c->at = part->begin;
+}
+
 void emi_copier_free(emi_copier *c)
 {
 	uint32_t i;
@@ -44,7 +50,7 @@ static em_status put(emi_copier *c, em_errinfo *err)
 	ob->len = c->filled;
 	c->cur = (c->cur + 1) % EMI_COPIER_BUFFERS;
 	c->filled = 0;
-	return emi_sink_put(c->sink, ob, err);
+	return c->part != NULL ? emi_sink_part_put(c->part, ob, err) : emi_sink_put(c->sink, ob, err);
 }
 
 em_status emi_copier_write(emi_copier *c, const void *data, size_t n, em_errinfo *err)

@@ -15,14 +15,18 @@
 typedef struct emi_copier {
 	emi_job *job;
 	emi_sink *sink;
+	emi_sink_part *part;    /* not NULL: of that sink, this part */
 	size_t bytes;           /* of each buffer */
 	emi_outbuf buf[EMI_COPIER_BUFFERS];
 	uint32_t cur;
 	size_t filled;          /* bytes in the current one */
-	uint64_t at;            /* bytes written so far */
+	uint64_t at;            /* bytes written so far; in a part: the position in the file */
 } emi_copier;
 
 em_status emi_copier_init(emi_copier *c, emi_job *job, emi_sink *sink, size_t bytes, em_errinfo *err);
+
+/* Before anything is written: write to this part, from its beginning on. */
+void emi_copier_to_part(emi_copier *c, emi_sink_part *part);
 
 /* Waits for what is on its way.  All zeroes need no freeing. */
 void emi_copier_free(emi_copier *c);

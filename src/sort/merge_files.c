@@ -3,7 +3,8 @@
  * merge_files.c -- merging files that are sorted already.
  *
  * As many inputs as may be open at a time are merged straight to the output: each hands out windows of elements (presorted.h), which
- * the kernels merge on the calling thread, and what comes out is copied to the buffers that are written.
+ * the kernels merge on the calling thread, and what comes out is copied to the buffers that are written.  Where files can be divided, and
+ * there are several threads, each does so with a part of the range of keys (merge_parts.h).
  *
  * More inputs than that are divided into groups of neighbours of nearly the same number.  The merge of a group is a run on the scratch
  * disk, made of blocks as the engine makes them, so that the engine does the rest.  Groups come in the order of the
@@ -11,7 +12,8 @@
  *
  * Memory: one half of it is for what all inputs need, the other for the records that are too long for that; a
  * record of any length may take a 32nd of all.  Should so many inputs have such records at a time that it is not enough, the merge is begun anew with
- * half as many inputs at a time, if what was read can be read again and what was written can be dropped.
+ * half as many inputs at a time, if what was read can be read again and what was written can be dropped.  Likewise, when a merge
+ * in parts meets what one thread would tell better, or has the memory for, that one begins anew.
  */
 #include <extmem/sort.h>
 
@@ -22,6 +24,8 @@
 #include "sort/copier.h"
 #include "sort/files.h"
 #include "sort/merge_inputs.h"
+#include "sort/merge_parts.h"
+#include "sort/merge_split.h"
 #include "sort/plan_vary.h"
 #include "sort/record_out.h"
 #include "sort/room.h"
@@ -31,7 +35,9 @@
 #define CHUNK_LEAST ((size_t)4096)  /* or a record of one size, and ... */
 #define CHUNK_GOOD ((size_t)16384)  /* ... four of them; less than this only so that FEW inputs fit */
 #define CHUNK_MOST ((size_t)512 << 10)
+#define CHUNK_PART ((size_t)32768) /* or four records, of an input in a part: with less than that, one thread does it */
 #define FEW 16u
+#define STACKS 16u              /* two inputs get threads only where memory is so many times their stacks */
 
 typedef struct merging {
 	emi_engine e;
@@ -48,6 +54,9 @@ typedef struct merging {
 	int seen_stdin;
 	uint32_t cap;           /* inputs at a time, at most; 0: as many as fit */
 	uint32_t most;          /* and so many it became */
+	int threads;            /* there are some */
+	int alone;              /* it is not to be done in parts */
+	int parts;              /* it was */
 	uint64_t bytes;         /* of all inputs, or EMI_UNKNOWN */
 	uint64_t memory;        /* that the merge may use; a plan for a small input uses less */
 	uint64_t used;          /* memory of the context that was in use when the plan was made ... */
@@ -64,37 +73,6 @@ static const emi_frame *frame_of(const emi_pair *elem)
 	return (const emi_frame *)(uintptr_t)elem->val;
 }
 
-/* Records of any length to the output. */
-static em_status put_frames(merging *m, const emi_pair *elem, size_t n, em_errinfo *err)
-{
-	/* Without keys they still lie where they were read, their delimiters behind them. */
-	const int whole = m->e.job.format.kind == EM_FORMAT_DELIMITED && !emi_order_vary(m->e.job.order)->keyed;
-	em_status st = EM_OK;
-	size_t i;
-
-	for (i = 0; st == EM_OK && i < n; i++) {
-		const emi_frame *f = frame_of(&elem[i]);
-
-		st = whole ? emi_copier_write(&m->copier, f->string, (size_t)f->bytes + 1, err)
-			   : emi_record_out(&m->copier, f, err);
-	}
-	return st;
-}
-
-/* Records of one size to the output. */
-static em_status put_records(merging *m, const void *elems, size_t n, em_errinfo *err)
-{
-	const emi_codec *codec = m->e.job.codec;
-	const char *elem = elems;
-	em_status st = EM_OK;
-
-	if (codec->identity)
-		return emi_copier_write(&m->copier, elems, n * codec->record_bytes, err);
-	for (; st == EM_OK && n != 0; n--, elem += codec->elem_bytes)
-		st = emi_elem_out(&m->copier, elem, err);
-	return st;
-}
-
 /* Elements of the inputs to the output. */
 static em_status put_output(void *arg, const void *elems, size_t n, em_errinfo *err)
 {
@@ -103,7 +81,7 @@ static em_status put_output(void *arg, const void *elems, size_t n, em_errinfo *
 	if (m->groups.opts != NULL)
 		return emi_groups_elems(&m->groups, elems, n, err);
 	m->e.job.records_out += n;
-	return varied(m) ? put_frames(m, elems, n, err) : put_records(m, elems, n, err);
+	return emi_elems_out(&m->copier, elems, n, err);
 }
 
 /* Elements of the inputs to a run. */
@@ -145,7 +123,7 @@ static em_status merge_some(merging *m, uint32_t first, uint32_t k, emi_put_elem
 		if (is_stdin(m->paths[i]) && m->seen_stdin)
 			continue;
 		m->seen_stdin |= is_stdin(m->paths[i]);
-		st = emi_merge_inputs_add(&m->inputs, m->paths[i], err);
+		st = emi_merge_inputs_add(&m->inputs, m->paths[i], NULL, err);
 	}
 	while (st == EM_OK && header-- != 0)
 		st = emi_presorted_skip(&m->inputs.in[0], to_copier, m, err);
@@ -335,6 +313,78 @@ static size_t chunk_for(const merging *m, uint32_t k, int runs)
 	return chunk > least ? chunk : least;
 }
 
+/* Can parts of the files be found, and be merged apart from each other? */
+static int divisible(const merging *m)
+{
+	const emi_job *job = &m->e.job;
+
+	return !m->alone && m->threads && m->npaths > 1 && m->streams == 0 && m->bytes != EMI_UNKNOWN && emi_sink_is_file(m->sink) &&
+	       m->groups.opts == NULL && (job->flags & EM_SORT_UNIQUE) == 0 && job->opts.header == 0 &&
+	       (!varied(m) || job->format.kind == EM_FORMAT_DELIMITED) && m->bytes / m->npaths >= EMI_SPLIT_FILE;
+}
+
+/* How many parts, as the data, descriptors and memory permit; 1: it is not worth it. */
+static uint32_t choose_parts(const merging *m, emi_parts_opts *o)
+{
+	const emi_job *job = &m->e.job;
+	const uint64_t share = memory_left(m, 0) / 2, worth = m->bytes / EMI_SPLIT_PART;
+	const uint64_t fds = (uint64_t)__atomic_load_n(&job->ctx->fds_used, __ATOMIC_RELAXED);
+	const size_t least = chunk_of(m, CHUNK_PART, 4);
+	uint32_t n = job->plan.threads < EMI_SPLIT_MOST ? job->plan.threads : EMI_SPLIT_MOST;
+
+	n = n < worth ? n : (uint32_t)worth;
+	for (; divisible(m) && n > 1; n--) {
+		const uint64_t inputs = (uint64_t)n * m->npaths, rest = emi_merge_parts_memory(job, m->npaths, n);
+		size_t chunk = CHUNK_MOST > least ? CHUNK_MOST : least;
+
+		o->parts = n;
+		o->copier_bytes = job->plan.block_bytes / n / EMI_PAGE * EMI_PAGE;
+		while (chunk > least && rest + inputs * cost(m, chunk) > share)
+			chunk = chunk / 2 > least ? chunk / 2 / EMI_PAGE * EMI_PAGE : least;
+		emi_presorted_choose(job, chunk, &o->input);
+		if (job->opts.fan_in != 0 && inputs > job->opts.fan_in)
+			continue;
+		if (fds + inputs <= job->ctx->fds && o->copier_bytes >= CHUNK_GOOD && rest + inputs * cost(m, chunk) <= share)
+			return n;
+	}
+	return 1;
+}
+
+/* EM_END: it is one thread's. */
+static em_status merge_parts(merging *m, em_errinfo *err)
+{
+	emi_parts_opts opts;
+	em_status st;
+
+	if (choose_parts(m, &opts) < 2)
+		return EM_END;
+	/* Each part has its own. */
+	emi_copier_free(&m->copier);
+	st = emi_merge_parts(&m->e.job, m->sink, m->paths, m->npaths, &opts, err);
+	m->parts = st != EM_END;
+	if (st != EM_END)
+		return st;
+	st = emi_copier_init(&m->copier, &m->e.job, m->sink, m->e.job.plan.block_bytes, err);
+	return st == EM_OK ? EM_END : st;
+}
+
+/* All inputs to the output. */
+static em_status merge_straight(merging *m, em_errinfo *err)
+{
+	em_status st;
+
+	emi_watch_phase(&m->e.job.watch, EM_PHASE_OUTPUT, m->bytes == EMI_UNKNOWN ? 0 : m->bytes);
+	st = merge_parts(m, err);
+	if (st != EM_END)
+		return st;
+	st = emi_merge_inputs_init(&m->inputs, &m->e.job, m->npaths, &m->opts, err);
+	if (st == EM_OK)
+		st = merge_some(m, 0, m->npaths, put_output, err);
+	if (st == EM_OK)
+		st = emi_groups_end(&m->groups, err);
+	return st == EM_OK ? emi_copier_flush(&m->copier, err) : st;
+}
+
 static em_status merge_all(merging *m, em_errinfo *err)
 {
 	emi_job *job = &m->e.job;
@@ -355,15 +405,11 @@ static em_status merge_all(merging *m, em_errinfo *err)
 	most = (m->npaths - 1) / groups + 1;
 	m->most = most;
 	emi_presorted_choose(job, chunk_for(m, most, runs), &m->opts);
-	st = emi_merge_inputs_init(&m->inputs, job, most, &m->opts, err);
-	emi_watch_phase(&job->watch, runs ? EM_PHASE_RUNS : EM_PHASE_OUTPUT, m->bytes == EMI_UNKNOWN ? 0 : m->bytes);
 	job->passes = 1;
-	if (st == EM_OK && !runs) {
-		st = merge_some(m, 0, m->npaths, put_output, err);
-		if (st == EM_OK)
-			st = emi_groups_end(&m->groups, err);
-		return st == EM_OK ? emi_copier_flush(&m->copier, err) : st;
-	}
+	if (!runs)
+		return merge_straight(m, err);
+	st = emi_merge_inputs_init(&m->inputs, job, most, &m->opts, err);
+	emi_watch_phase(&job->watch, EM_PHASE_RUNS, m->bytes == EMI_UNKNOWN ? 0 : m->bytes);
 	if (st == EM_OK)
 		st = emi_outseq_init(&m->e.out, job, job->plan.write_buffers, job->plan.block_bytes, err);
 	if (st == EM_OK)
@@ -403,6 +449,21 @@ static void share_memory(merging *m, uint64_t held)
 	}
 }
 
+/* Threads before the plan: their stacks count, and it divides what is left.  Two inputs have no use for them but in parts. */
+static em_status start_threads(merging *m, em_errinfo *err)
+{
+	em_ctx *ctx = m->e.job.ctx;
+	const uint32_t threads = em_ctx_threads(ctx);
+
+	if (threads < 2 || m->npaths < 2)
+		return EM_OK;
+	if (m->npaths == 2 && (m->bytes < 2 * EMI_SPLIT_PART || emi_order_is_cmp(m->e.job.order) ||
+			       em_ctx_memory(ctx) / STACKS < threads * EMI_STACK_BYTES))
+		return EM_OK;
+	m->threads = 1;
+	return emi_workers_start(ctx, err);
+}
+
 static em_status run(merging *m, const char *output, em_errinfo *err)
 {
 	emi_job *job = &m->e.job;
@@ -410,11 +471,9 @@ static em_status run(merging *m, const char *output, em_errinfo *err)
 	emi_needs needs;
 
 	memset(&needs, 0, sizeof needs);
-	/* Threads first: their stacks count, and the plan divides what is left. */
-	if (em_ctx_threads(job->ctx) > 1 && m->npaths > 2)
-		st = emi_workers_start(job->ctx, err);
+	st = look(m, err);
 	if (st == EM_OK)
-		st = look(m, err);
+		st = start_threads(m, err);
 	if (st == EM_OK)
 		st = emi_sink_open(&m->sink, job->ctx, output, 0, &job->io, err);
 	if (st != EM_OK)
@@ -439,9 +498,29 @@ static em_status run(merging *m, const char *output, em_errinfo *err)
 	return st;
 }
 
-/* Merge with up to cap inputs at a time (0: as many as fit).  *again: how many to try when that was too much, or 0. */
+/* How to try it. */
+typedef struct trial {
+	uint32_t cap;           /* inputs at a time, at most; 0: as many as fit */
+	int alone;              /* on one thread */
+} trial;
+
+/* What to try when that has failed; 0: nothing, that is how it is. */
+static int next_trial(const merging *m, em_status st, trial *t)
+{
+	if (m->parts) {
+		/* Several inputs have many long records at once; or one thread knows a record's number, and which is the first that is wrong. */
+		t->alone = 1;
+		return st == EM_ERR_MEMLIMIT || st == EM_ERR_FORMAT || st == EM_ERR_FDLIMIT;
+	}
+	if (st != EM_ERR_MEMLIMIT || m->most <= 2 || m->bytes == EMI_UNKNOWN || m->streams != 0 || !emi_sink_is_file(m->sink))
+		return 0;
+	t->cap = m->most / 2 > 2 ? m->most / 2 : 2;
+	return 1;
+}
+
+/* *again: it is worth another one, t. */
 static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
-			 const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, uint32_t cap, uint32_t *again,
+			 const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, trial *t, int *again,
 			 em_errinfo *err)
 {
 	merging *m = emi_alloc(ctx, sizeof *m, err);
@@ -452,7 +531,8 @@ static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *
 		return err->status;
 	m->paths = inputs;
 	m->npaths = ninputs;
-	m->cap = cap;
+	m->cap = t->cap;
+	m->alone = t->alone;
 	st = emi_engine_open(&m->e, ctx, order, opts, err);
 	if (st == EM_OK && groups != NULL)
 		st = emi_groups_init(&m->groups, &m->e.job, groups, &m->copier, err);
@@ -462,8 +542,7 @@ static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *
 		if (stats != NULL)
 			emi_job_stats(&m->e.job, stats);
 	}
-	if (st == EM_ERR_MEMLIMIT && m->most > 2 && m->bytes != EMI_UNKNOWN && m->streams == 0 && emi_sink_is_file(m->sink))
-		*again = m->most / 2 > 2 ? m->most / 2 : 2;
+	*again = next_trial(m, st, t);
 	emi_run_stage_free(&m->stage);
 	emi_merge_inputs_free(&m->inputs);
 	emi_groups_free(&m->groups);
@@ -480,13 +559,14 @@ static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *
 em_status emi_merge_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
 			  const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, em_errinfo *err)
 {
-	uint32_t again = 0;
+	trial t = { 0, 0 };
 	em_status st;
+	int again;
 
 	do {
 		memset(err, 0, sizeof *err);
-		st = attempt(ctx, order, inputs, ninputs, output, opts, stats, groups, again, &again, err);
-	} while (again != 0);
+		st = attempt(ctx, order, inputs, ninputs, output, opts, stats, groups, &t, &again, err);
+	} while (again);
 	return st;
 }
 

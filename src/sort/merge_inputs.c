@@ -69,9 +69,9 @@ void emi_merge_inputs_free(emi_merge_inputs *m)
 	memset(m, 0, sizeof *m);
 }
 
-em_status emi_merge_inputs_add(emi_merge_inputs *m, const char *path, em_errinfo *err)
+em_status emi_merge_inputs_add(emi_merge_inputs *m, const char *path, const emi_extent *range, em_errinfo *err)
 {
-	em_status st = emi_presorted_open(&m->in[m->k], m->job, path, m->opts, err);
+	em_status st = emi_presorted_open(&m->in[m->k], m->job, path, range, m->opts, err);
 
 	m->k += st == EM_OK;
 	if (m->k > m->job->widest_merge)

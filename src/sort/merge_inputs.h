@@ -34,8 +34,8 @@ uint64_t emi_merge_inputs_memory(const emi_job *job, uint32_t most);
 /* All zeroes need no freeing. */
 void emi_merge_inputs_free(emi_merge_inputs *m);
 
-/* One input more. */
-em_status emi_merge_inputs_add(emi_merge_inputs *m, const char *path, em_errinfo *err);
+/* One input more, or only a range of it (see presorted.h). */
+em_status emi_merge_inputs_add(emi_merge_inputs *m, const char *path, const emi_extent *range, em_errinfo *err);
 
 /* Merge the inputs and close them.  With EM_SORT_UNIQUE only the first of equal records is put. */
 em_status emi_merge_inputs_run(emi_merge_inputs *m, emi_put_elems put, void *arg, em_errinfo *err);

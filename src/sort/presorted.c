@@ -65,7 +65,8 @@ uint64_t emi_presorted_memory(const emi_job *job, const emi_presorted_opts *opts
 	return bytes + emi_file_memory(job->ctx) + (uint64_t)EMI_PAGE;
 }
 
-em_status emi_presorted_open(emi_presorted *p, emi_job *job, const char *path, const emi_presorted_opts *opts, em_errinfo *err)
+em_status emi_presorted_open(emi_presorted *p, emi_job *job, const char *path, const emi_extent *range,
+			     const emi_presorted_opts *opts, em_errinfo *err)
 {
 	emi_records_opts r;
 	em_status st;
@@ -75,6 +76,8 @@ em_status emi_presorted_open(emi_presorted *p, emi_job *job, const char *path, c
 	p->path = path;
 	p->opts = opts;
 	reading(job, opts, &r);
+	if (range != NULL)
+		r.range = *range;
 	st = emi_records_open(&p->records, job->ctx, &p->path, 1, &r, &job->io, err);
 	if (st != EM_OK)
 		goto out;

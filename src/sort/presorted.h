@@ -41,8 +41,10 @@ typedef struct emi_presorted {
 void emi_presorted_choose(const emi_job *job, size_t chunk_bytes, emi_presorted_opts *opts);
 uint64_t emi_presorted_memory(const emi_job *job, const emi_presorted_opts *opts);
 
-/* path and opts must live as long.  After a failure nothing is held.  All zeroes need no closing. */
-em_status emi_presorted_open(emi_presorted *p, emi_job *job, const char *path, const emi_presorted_opts *opts, em_errinfo *err);
+/* range: of a regular file only these bytes, whole records; then messages number them from its beginning.  NULL: all of it.  path and
+ * opts must live as long.  After a failure nothing is held.  All zeroes need no closing. */
+em_status emi_presorted_open(emi_presorted *p, emi_job *job, const char *path, const emi_extent *range,
+			     const emi_presorted_opts *opts, em_errinfo *err);
 void emi_presorted_close(emi_presorted *p);
 
 /* Any length, before the first window: pass the next record on, with its delimiter or prefix.  EM_END when there is none. */

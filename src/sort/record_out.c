@@ -83,6 +83,37 @@ em_status emi_elem_out(emi_copier *c, const void *elem, em_errinfo *err)
 	return emi_copier_write(c, record, codec->record_bytes, err);
 }
 
+static em_status frames_out(emi_copier *c, const emi_pair *elem, size_t n, em_errinfo *err)
+{
+	const emi_job *job = c->job;
+	/* Without keys they still lie where they were read, their delimiters behind them. */
+	const int whole = job->format.kind == EM_FORMAT_DELIMITED && !emi_order_vary(job->order)->keyed;
+	em_status st = EM_OK;
+	size_t i;
+
+	for (i = 0; st == EM_OK && i < n; i++) {
+		const emi_frame *f = (const emi_frame *)(uintptr_t)elem[i].val;
+
+		st = whole ? emi_copier_write(c, f->string, (size_t)f->bytes + 1, err) : emi_record_out(c, f, err);
+	}
+	return st;
+}
+
+em_status emi_elems_out(emi_copier *c, const void *elems, size_t n, em_errinfo *err)
+{
+	const emi_codec *codec = c->job->codec;
+	const char *elem = elems;
+	em_status st = EM_OK;
+
+	if (emi_order_vary(c->job->order) != NULL)
+		return frames_out(c, elems, n, err);
+	if (codec->identity)
+		return emi_copier_write(c, elems, n * codec->record_bytes, err);
+	for (; st == EM_OK && n != 0; n--, elem += codec->elem_bytes)
+		st = emi_elem_out(c, elem, err);
+	return st;
+}
+
 em_status emi_elem_out_counted(emi_copier *c, const void *elem, uint64_t count, em_errinfo *err)
 {
 	const emi_codec *codec = c->job->codec;

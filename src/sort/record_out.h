@@ -17,4 +17,7 @@ em_status emi_record_out_counted(emi_copier *c, const emi_frame *f, uint64_t cou
 em_status emi_elem_out(emi_copier *c, const void *elem, em_errinfo *err);
 em_status emi_elem_out_counted(emi_copier *c, const void *elem, uint64_t count, em_errinfo *err);
 
+/* The records of n elements that a merge of inputs has put (merge_inputs.h), of one size or of any length. */
+em_status emi_elems_out(emi_copier *c, const void *elems, size_t n, em_errinfo *err);
+
 #endif

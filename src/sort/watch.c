@@ -60,9 +60,11 @@ void emi_watch_phase(emi_watch *w, uint32_t phase, uint64_t total)
 
 void emi_watch_add(emi_watch *w, uint64_t bytes)
 {
-	w->done += bytes;
-	if (w->total != 0 && w->done > w->total)
-		w->done = w->total;
+	uint64_t done = w->done + bytes;
+
+	if (w->total != 0 && done > w->total)
+		done = w->total;
+	__atomic_store_n(&w->done, done, __ATOMIC_RELAXED);
 }
 
 em_status emi_tick(emi_watch *w)

@@ -17,7 +17,7 @@ typedef struct emi_watch {
 	void *user;
 	int canceled;           /* atomic: em_sorter_cancel(), or the progress function said so */
 	uint32_t phase;
-	uint64_t done;          /* bytes of this phase, on the calling thread only */
+	uint64_t done;          /* bytes of this phase, by one thread; others may look: atomic */
 	uint64_t total;         /* 0: not known */
 	double last;            /* when fn was last called */
 	/* the phase in progress, as it began */

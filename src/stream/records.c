@@ -132,6 +132,22 @@ static em_status take_buffers(emi_records *r, const emi_records_opts *opts, em_e
 	return EM_OK;
 }
 
+/* Read a part of a file only, from the page on in which it begins. */
+static em_status set_range(emi_records *r, const emi_extent *range, em_errinfo *err)
+{
+	emi_input *in = r->in.item;
+
+	if (range->bytes == 0)
+		return EM_OK;
+	if (r->in.n != 1 || in->kind != EMI_INPUT_FILE)
+		return emi_fail(err, EM_ERR_INVAL, "a part of what is not one regular file");
+	r->skip = (size_t)(range->offset % EMI_PAGE);
+	r->pos = range->offset - r->skip;
+	in->size = range->offset + range->bytes;
+	r->in.bytes = range->bytes;
+	return EM_OK;
+}
+
 em_status emi_records_open(emi_records **out, em_ctx *ctx, const char *const *paths, uint32_t n,
 			   const emi_records_opts *opts, emi_io_stats *stats, em_errinfo *err)
 {
@@ -160,7 +176,7 @@ em_status emi_records_open(emi_records **out, em_ctx *ctx, const char *const *pa
 	r->head = (size_t)head_of(opts);
 	r->pipe.fd = -1;
 	if ((st = emi_inputs_init(&r->in, ctx, paths, n, r->record_bytes != 0 ? r->record_bytes : 1, err)) != EM_OK ||
-	    (st = take_buffers(r, opts, err)) != EM_OK)
+	    (st = set_range(r, &opts->range, err)) != EM_OK || (st = take_buffers(r, opts, err)) != EM_OK)
 		goto out;
 	*out = r;
 	return EM_OK;

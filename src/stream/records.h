@@ -39,6 +39,7 @@ typedef struct emi_records_opts {
 	uint32_t reserved;
 	uint64_t longest;       /* bytes of the longest record allowed, delimiter or prefix not counted */
 	uint64_t record_bytes;  /* not 0: records of one size, and neither format nor longest means anything */
+	emi_extent range;       /* if it has bytes: of the one file, a regular one, only these, which are whole records */
 } emi_records_opts;
 
 /* Is it one of the formats that there are?  EM_OK or EM_ERR_INVAL. */

@@ -78,6 +78,7 @@ struct emi_records {
 	emi_records_slot slot[EMI_RECORDS_OPEN];
 	uint32_t cur;           /* the cursor, up to where transfers were started: input ... */
 	uint64_t pos;           /* ... and position in it (of streams: bytes read) */
+	size_t skip;            /* bytes of the first page that are before the range */
 	emi_pipe pipe;          /* the stream at the cursor */
 	uint32_t num_file;      /* the file being cut, whose records ... */
 	uint64_t num;           /* ... in released chunks are counted here */

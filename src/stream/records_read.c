@@ -115,8 +115,9 @@ static void enqueue(emi_records *r, emi_records_buffer *b)
 	b->last = left == b->wanted;
 	b->there = 0;
 	b->slot = NULL;
-	b->from = r->head;
+	b->from = r->head + r->skip;
 	b->to = r->head;
+	r->skip = 0;
 	b->next = NULL;
 	b->state = EMI_RECORDS_QUEUED;
 	if (r->first == NULL) {

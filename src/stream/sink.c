@@ -254,6 +254,88 @@ em_status emi_sink_put(emi_sink *s, emi_outbuf *ob, em_errinfo *err)
 	return EM_OK;
 }
 
+em_status emi_sink_part_open(emi_sink_part *p, emi_sink *s, uint64_t begin, em_errinfo *err)
+{
+	memset(p, 0, sizeof *p);
+	p->first = emi_buffer_alloc(s->ctx, 2 * EMI_PAGE, err);
+	if (p->first == NULL)
+		return err->status;
+	memset(p->first, 0, 2 * EMI_PAGE);
+	p->rest = p->first + EMI_PAGE;
+	p->sink = s;
+	p->begin = p->pos = begin;
+	return EM_OK;
+}
+
+void emi_sink_part_close(emi_sink_part *p)
+{
+	if (p->first != NULL)
+		emi_buffer_free(p->sink->ctx, p->first, 2 * EMI_PAGE);
+	memset(p, 0, sizeof *p);
+}
+
+em_status emi_sink_part_put(emi_sink_part *p, emi_outbuf *ob, em_errinfo *err)
+{
+	size_t all, whole, skip = 0;
+
+	memset(&ob->rq, 0, sizeof ob->rq);
+	if (ob->lead != p->pos % EMI_PAGE || (uintptr_t)ob->base % EMI_PAGE != 0)
+		return emi_fail(err, EM_ERR_INVAL, "an output buffer whose place in the page is not that in the file");
+	memcpy(ob->base, p->rest, ob->lead);
+	all = ob->lead + ob->len;
+	whole = all - all % EMI_PAGE;
+	memcpy(p->rest, ob->base + whole, all - whole);
+	if (whole > 0 && !p->whole) {
+		p->whole = 1;
+		if (p->begin % EMI_PAGE != 0) {
+			memcpy(p->first, ob->base, EMI_PAGE);
+			skip = EMI_PAGE;
+		}
+	}
+	if (whole > skip)
+		emi_write(p->sink->file, &ob->rq, ob->base + skip, whole - skip, p->pos - ob->lead + skip, p->sink->stats);
+	p->pos += ob->len;
+	return EM_OK;
+}
+
+/* Put n bytes of the page at the sink's position, and write it when there is all of it. */
+static em_status put_in_page(emi_sink *s, const char *from, size_t n)
+{
+	emi_request rq;
+
+	memcpy(s->rest + s->pos % EMI_PAGE, from, n);
+	s->pos += n;
+	if (n == 0 || s->pos % EMI_PAGE != 0)
+		return EM_OK;
+	memset(&rq, 0, sizeof rq);
+	emi_write(s->file, &rq, s->rest, EMI_PAGE, s->pos - EMI_PAGE, s->stats);
+	s->status = emi_wait(&rq, &s->err);
+	return s->status;
+}
+
+em_status emi_sink_part_join(emi_sink_part *p, em_errinfo *err)
+{
+	const size_t lead = (size_t)(p->begin % EMI_PAGE);
+	emi_sink *s = p->sink;
+	em_status st = EM_OK;
+
+	if (s->status != EM_OK)
+		return tell(s, err);
+	if (s->committed || s->pos != p->begin)
+		return emi_fail(err, EM_ERR_STATE, "a part of the output that does not begin where the one before it ends");
+	if (!p->whole)
+		st = put_in_page(s, p->rest + lead, (size_t)(p->pos - p->begin));
+	else if (lead != 0)
+		st = put_in_page(s, p->first + lead, EMI_PAGE - lead);
+	if (st != EM_OK)
+		return tell(s, err);
+	if (p->whole) {
+		s->pos = p->pos;
+		memcpy(s->rest, p->rest, (size_t)(p->pos % EMI_PAGE));
+	}
+	return EM_OK;
+}
+
 /* Write what is left and give the file its size. */
 static em_status write_rest(emi_sink *s)
 {

@@ -49,6 +49,27 @@ size_t emi_sink_lead(const emi_sink *s, uint64_t position);
  * written.  Buffers are put in the order of their data. */
 em_status emi_sink_put(emi_sink *s, emi_outbuf *ob, em_errinfo *err);
 
+/*
+ * A part of a regular file, from the byte `begin' on, which is written beside others: each part by one thread, several at a time.  Only pages that
+ * are a part's alone are written with its puts.  What it has of others is kept, and written when parts are joined, which is
+ * done in the order of the file by one thread, when all were put and every request was waited for.  The first begins at the sink's
+ * own position, each other one where the one before has ended; then the sink goes on behind the last.
+ */
+typedef struct emi_sink_part {
+	emi_sink *sink;
+	uint64_t begin;
+	uint64_t pos;           /* of what is put next */
+	char *first;            /* the page in which it begins, once `whole', ... */
+	char *rest;             /* ... and the one at pos */
+	int whole;
+} emi_sink_part;
+
+/* EM_ERR_NOMEM, EM_ERR_MEMLIMIT.  Leads are those of emi_sink_lead().  All zeroes need no closing. */
+em_status emi_sink_part_open(emi_sink_part *p, emi_sink *s, uint64_t begin, em_errinfo *err);
+em_status emi_sink_part_put(emi_sink_part *p, emi_outbuf *ob, em_errinfo *err);
+em_status emi_sink_part_join(emi_sink_part *p, em_errinfo *err);
+void emi_sink_part_close(emi_sink_part *p);
+
 /* All data was put and every request waited for: write the last bytes, set size and mode, give it its name. */
 em_status emi_sink_commit(emi_sink *s, em_errinfo *err);
 

@@ -16,6 +16,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -244,6 +245,33 @@ static void waiting_sleeps(void **state)
 	assert_int_equal(g.entered, 2);
 	emi_ctx_unref(ctx);
 	gate_destroy(&g);
+}
+
+static void sleep_and_increment(void *arg)
+{
+	const struct timespec some = { 0, 30000000 };
+
+	nanosleep(&some, NULL);
+	increment_own(arg);
+}
+
+static void waiting_gives_up(void **state)
+{
+	em_ctx *ctx = base_ctx(MEMORY, 2, NULL);
+	uint32_t own = 0, late = 0;
+	emi_task task;
+
+	(void)state;
+	/* There is no pool yet: it is done when it is submitted. */
+	emi_task_submit(ctx, &task, increment_own, &own);
+	assert_true(emi_task_wait_for(ctx, &task, 0));
+	assert_int_equal(emi_workers_start(ctx, NULL), EM_OK);
+	emi_task_submit(ctx, &task, sleep_and_increment, &own);
+	while (!emi_task_wait_for(ctx, &task, 0.002))
+		late++;
+	assert_true(late > 0);
+	assert_int_equal(own, 2);
+	emi_ctx_unref(ctx);
 }
 
 /* Nobody started the threads: tasks run at once. */
@@ -504,6 +532,7 @@ int main(void)
 		cmocka_unit_test(tasks_from_several_threads),
 		cmocka_unit_test(waiting_helps),
 		cmocka_unit_test(waiting_sleeps),
+		cmocka_unit_test(waiting_gives_up),
 		cmocka_unit_test(without_a_pool),
 		cmocka_unit_test(parallel),
 		cmocka_unit_test(parallel_without_a_pool),

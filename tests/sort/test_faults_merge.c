@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
  * test_faults_merge.c -- everything that can fail in a merge of sorted files and in a search for groups of equal records fails, once each:
- * see fault_sweep.h.
+ * see fault_sweep.h.  A merge in parts is among them.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,11 +12,13 @@
 #include <stdlib.h>
 
 #include "sort/fault_sweep.h"
+#include "sort/merge_split.h"
 #include "sort/lines_model.h"
 #include "sort/sort_model.h"
 
 #define N 200u
 #define BYTES 100u
+#define MANY 9000u /* so that parts are worth it */
 #define TIMES 5u /* so often is the one file an input */
 
 static const sort_shape shape = { BYTES, 1, { { 0, 10, EM_KEY_BYTES, 0 } } };
@@ -71,7 +73,7 @@ static em_status count_merging(em_ctx *ctx, const em_order *order, const char *i
 }
 
 /* An input that is in order. */
-static unsigned char *make_input(const fault_sort *sort, size_t *bytes)
+static unsigned char *make_input(const fault_sort *sort, size_t n_records, size_t *bytes)
 {
 	const em_ctx_opts o = sort_ctx_opts();
 	const em_format format = lines_format(0);
@@ -79,19 +81,19 @@ static unsigned char *make_input(const fault_sort *sort, size_t *bytes)
 	unsigned char *records, *in;
 	em_ctx *ctx;
 	em_order *order;
-	uint64_t n = N;
+	uint64_t n = n_records;
 	lines l = { 0 };
 
 	if (sort->order == by_keys) {
-		records = sort_records(&rng, &shape, SORT_FEW, N);
+		records = sort_records(&rng, &shape, SORT_FEW, n);
 		in = sort_expected(&shape, records, &n, 0);
 		free(records);
-		*bytes = N * BYTES;
+		*bytes = n_records * BYTES;
 		return in;
 	}
 	ctx = sort_ctx(&o);
 	assert_int_equal(sort->order(&order, ctx, NULL), EM_OK);
-	lines_add_random(&l, &rng, LINES_ANY, N);
+	lines_add_random(&l, &rng, LINES_ANY, n_records);
 	lines_sort(order, &l, 0, 0);
 	in = lines_text(&l, 0, l.n, &format, 0, bytes);
 	lines_free(&l);
@@ -104,7 +106,7 @@ static void sweep(const fault_sort *what, uint32_t flags, uint32_t every)
 {
 	const em_sort_opts none = EM_SORT_OPTS_INIT;
 	fault_sort sort = *what;
-	unsigned char *in = make_input(what, &sort.in_bytes), *expected;
+	unsigned char *in = make_input(what, N, &sort.in_bytes), *expected;
 
 	sort.in = in;
 	sort.opts = none;
@@ -150,11 +152,43 @@ static void test_count(void **state)
 		sweep(&kinds[i], 0, 4);
 }
 
+static void sweep_parts(const fault_sort *what, size_t records, int32_t direct)
+{
+	const em_sort_opts none = EM_SORT_OPTS_INIT;
+	fault_sort sort = *what;
+	unsigned char *in = make_input(what, records, &sort.in_bytes), *expected;
+
+	assert_true(sort.in_bytes * TIMES >= 2 * EMI_SPLIT_PART);
+	sort.in = in;
+	sort.opts = none;
+	sort.opts.block_bytes = 256u << 10;
+	sort.memory = 16u << 20;
+	sort.straight = 1;
+	sort.spare = 1;
+	expected = fault_expect(&sort);
+	fault_sweep(&sort, "syscall", direct, 0);
+	free(expected);
+	free(in);
+}
+
+static void test_parts(void **state)
+{
+	static const fault_sort records = { .name = "merging in parts", .order = by_keys, .files = merge, .every = 7 };
+	static const fault_sort text = { .name = "merging lines in parts", .order = by_line, .files = merge, .every = 13 };
+	static const fault_sort keyed = { .name = "merging lines by a field in parts", .order = by_field, .files = merge, .every = 13 };
+
+	(void)state;
+	sweep_parts(&records, MANY, EM_DIRECT_OFF);
+	sweep_parts(&text, 10 * MANY, EM_DIRECT_TRY);
+	sweep_parts(&keyed, 10 * MANY, EM_DIRECT_OFF);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_count),
+		cmocka_unit_test(test_parts),
 	};
 
 	return cmocka_run_group_tests_name("faults_merge", tests, NULL, NULL);

@@ -93,7 +93,7 @@ static void test_windows(void **state)
 		lines_add_random(&l, &rng, (int)test_below(&rng, LINES_STYLES), sizes[test_below(&rng, 4)]);
 		lines_write(s.path, &l, 0, l.n, &format, (int)test_below(&rng, 2));
 		before = em_ctx_memory_used(s.ctx);
-		assert_int_equal(emi_presorted_open(&p, &s.job, s.path, &s.opts, &err), EM_OK);
+		assert_int_equal(emi_presorted_open(&p, &s.job, s.path, NULL, &s.opts, &err), EM_OK);
 		for (skip = (size_t)test_below(&rng, 3); at < skip && at < l.n; at++)
 			if (emi_presorted_skip(&p, drop, &skipped, &err) != EM_OK)
 				fail_msg("%s", err.text);
@@ -158,7 +158,7 @@ static void test_long(void **state)
 			lines_add(&l, record, i % 4 == 2 ? longest - 100 : (size_t)i * 10);
 		lines_add(&l, record, longest);
 		lines_write(s.path, &l, 0, l.n, &format, 0);
-		assert_int_equal(emi_presorted_open(&p, &s.job, s.path, &s.opts, &err), EM_OK);
+		assert_int_equal(emi_presorted_open(&p, &s.job, s.path, NULL, &s.opts, &err), EM_OK);
 		while ((st = emi_presorted_next(&p, &win, &err)) == EM_OK && win.cur != win.end) {
 			const emi_pair *e;
 

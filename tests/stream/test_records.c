@@ -357,7 +357,7 @@ static void test_one_long_record(void **state)
 /* What cannot be is refused, and nothing is left. */
 static void test_refused(void **state)
 {
-	static const emi_records_opts good = { EM_FORMAT_INIT, PAGE, 2, 0, 10, 0 };
+	static const emi_records_opts good = { EM_FORMAT_INIT, PAGE, 2, 0, 10, 0, { 0, 0 } };
 	char *dir = test_dir_make(), *none = test_path(dir, "none");
 	em_ctx *ctx = stream_ctx(EM_DIRECT_TRY, NULL, NULL, NULL);
 	const uint64_t before = em_ctx_memory_used(ctx);
@@ -420,7 +420,7 @@ static void test_refused(void **state)
 /* What a reader says it takes is what it takes at most, and not much less. */
 static void test_memory_bound(void **state)
 {
-	emi_records_opts opts = { EM_FORMAT_INIT, 64 * PAGE, 3, 0, 1000000, 0 };
+	emi_records_opts opts = { EM_FORMAT_INIT, 64 * PAGE, 3, 0, 1000000, 0, { 0, 0 } };
 	em_ctx *ctx = stream_ctx(EM_DIRECT_TRY, NULL, NULL, NULL);
 	const uint64_t before = em_ctx_memory_used(ctx);
 	emi_records *r;

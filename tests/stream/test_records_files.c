@@ -114,7 +114,7 @@ static void test_many_files(void **state)
 	open_contexts(ctx);
 	for (k = 0; k < 6; k++) {
 		const uint32_t before = ctx[k] != NULL ? ctx[k]->fds_used : 0;
-		emi_records_opts opts = { EM_FORMAT_INIT, PAGE, 4, 0, 10, 0 };
+		emi_records_opts opts = { EM_FORMAT_INIT, PAGE, 4, 0, 10, 0, { 0, 0 } };
 		uint32_t next = 0;
 		emi_records *r;
 		emi_chunk chunk;
@@ -208,7 +208,7 @@ static void test_fifos(void **state)
 /* Read records of one size: whole ones, and all of them.  Returns how that ended. */
 static em_status read_fixed(em_ctx *ctx, const model *m, size_t record_bytes, size_t chunk_bytes, em_errinfo *err)
 {
-	emi_records_opts opts = { EM_FORMAT_INIT, PAGE, 2, 0, 0, 0 };
+	emi_records_opts opts = { EM_FORMAT_INIT, PAGE, 2, 0, 0, 0, { 0, 0 } };
 	const uint64_t before = em_ctx_memory_used(ctx);
 	uint32_t file = 0;
 	emi_records *r;
@@ -318,7 +318,7 @@ static void test_one_size(void **state)
 static void test_tick(void **state)
 {
 	static const char *const paths[] = { "-" };
-	const emi_records_opts opts = { EM_FORMAT_INIT, PAGE, 2, 0, 10, 0 };
+	const emi_records_opts opts = { EM_FORMAT_INIT, PAGE, 2, 0, 10, 0, { 0, 0 } };
 	em_ctx *ctx = stream_ctx(EM_DIRECT_TRY, NULL, NULL, NULL);
 	int fds[2], saved;
 	ticks t = { 0, 2 };
@@ -349,7 +349,7 @@ static void test_tick(void **state)
 static void test_stdin_file(void **state)
 {
 	static const char *const paths[] = { "-", "-" };
-	const emi_records_opts opts = { EM_FORMAT_INIT, PAGE, 2, 0, 10, 0 };
+	const emi_records_opts opts = { EM_FORMAT_INIT, PAGE, 2, 0, 10, 0, { 0, 0 } };
 	char *dir = test_dir_make(), *path = test_path(dir, "in");
 	em_ctx *ctx = stream_ctx(EM_DIRECT_TRY, NULL, NULL, NULL);
 	emi_records *r;
@@ -395,7 +395,7 @@ static int64_t slow_read(void *handle, void *buf, size_t bytes, uint64_t offset)
 /* A disk that takes its time: the ticker ends the wait for it, and the wait can be taken up again. */
 static void test_tick_on_file(void **state)
 {
-	const emi_records_opts opts = { EM_FORMAT_INIT, PAGE, 2, 0, 10, 0 };
+	const emi_records_opts opts = { EM_FORMAT_INIT, PAGE, 2, 0, 10, 0, { 0, 0 } };
 	char *dir = test_dir_make(), *path = test_path(dir, "in");
 	const char *const paths[] = { path };
 	em_backend slow = *em_backend_find("syscall");

@@ -1,0 +1,674 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * test_merge_parts.c -- merging sorted files on several threads: merge_split.c, merge_parts.c.
+ *
+ * What comes out is the same for every number of threads, and what sorting all records stably gives.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <extmem/sys/fault.h>
+
+#include "key/normalise.h"
+#include "sort/files_case.h"
+#include "sort/job.h"
+#include "sort/merge_split.h"
+#include "sort/plan_vary.h"
+
+typedef struct own {
+	uint64_t key;
+	uint32_t rest[8];
+} own;
+
+#define EM_GEN_NAME by_own
+#define EM_GEN_RECORD own
+#define EM_GEN_LESS(a, b) ((a)->key < (b)->key)
+#include <extmem/gen/order.h>
+
+#define NATIVE (EMI_BIG_ENDIAN ? EM_KEY_BIG_ENDIAN : 0)
+
+#define THREADS (TEST_TSAN ? 2u : 4u)
+#define SLOWER (TEST_TSAN ? 4u : 1u) /* so much less is tried */
+#define MEMORY (32 * MIB)
+#define LINE_USUAL 120u
+
+static em_ctx *open_ctx(uint64_t memory, uint32_t threads, int32_t direct)
+{
+	em_ctx_opts o = sort_ctx_opts();
+
+	o.memory = memory;
+	o.threads = threads;
+	o.direct = direct;
+	return sort_ctx(&o);
+}
+
+static void add_line(lines *l, test_rng *rng, size_t n, unsigned few)
+{
+	unsigned char line[1024], *p = n <= sizeof(line) ? line : malloc(n);
+	size_t i;
+
+	assert_non_null(p);
+	for (i = 0; i < n; i++)
+		p[i] = (unsigned char)(i % 9 == 8 ? ' ' : '0' + (i < few ? test_below(rng, 10) : 3));
+	lines_add(l, p, n);
+	if (p != line)
+		free(p);
+}
+
+/* About so many bytes of lines; one in some hundred is longer, up to `most'. */
+static void add_lines(lines *l, test_rng *rng, size_t bytes, size_t most, unsigned few)
+{
+	size_t sum = 0;
+
+	while (sum < bytes) {
+		size_t n = (size_t)test_below(rng, 2 * LINE_USUAL);
+
+		if (most != 0 && test_below(rng, 500) == 0)
+			n = (size_t)test_below(rng, most);
+		add_line(l, rng, n, few);
+		sum += n + 1;
+	}
+}
+
+enum { BY_SHAPE = -1, OWN = -2 };
+
+/* The order of a case, for each context anew. */
+typedef struct ordering {
+	int lines;              /* the number of an order of lines, or ... */
+	sort_shape shape;
+} ordering;
+
+static em_order *order_of(em_ctx *ctx, const ordering *o)
+{
+	em_order *order;
+
+	if (o->lines == OWN) {
+		assert_int_equal(by_own_order(&order, ctx, NULL), EM_OK);
+		return order;
+	}
+	return o->lines >= 0 ? lines_order(ctx, o->lines) : sort_order(ctx, &o->shape);
+}
+
+/* Merge with every number of threads.  Direct or not takes turns. */
+static void merge_all_ways(files_case *c, const ordering *o, uint64_t memory)
+{
+	unsigned char *want = NULL;
+	size_t bytes = 0;
+	uint32_t threads;
+
+	for (threads = 1; threads <= THREADS; threads++) {
+		em_ctx *ctx = open_ctx(memory, threads, threads % 2 != 0 ? EM_DIRECT_OFF : EM_DIRECT_TRY);
+		em_order *order = order_of(ctx, o);
+
+		case_merge_ok(c, ctx, order);
+		if (want == NULL) {
+			case_assert_sorted(c, order);
+			want = sort_read_file(c->out, &bytes);
+		}
+		sort_assert_file(c->out, want, bytes);
+		assert_int_equal(c->stats.records_in, c->n_records + c->all.n);
+		assert_int_equal(c->stats.records_out, c->n_records + c->all.n);
+		assert_true(c->stats.phase[EM_PHASE_OUTPUT].bytes_read >= bytes - c->n);
+		/* A part need not have something of every file. */
+		assert_true(c->stats.fan_in <= c->n);
+		em_order_close(order);
+		assert_true(em_ctx_memory_peak(ctx) <= em_ctx_memory(ctx));
+		em_ctx_close(ctx);
+	}
+	free(want);
+}
+
+/* How many times files are opened tells whether it is done in parts. */
+static void test_is_used(void **state)
+{
+	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, 32);
+	test_rng rng = test_rng_make(test_seed());
+	files_case c = case_make(&shape);
+	uint64_t opens[3];
+	uint32_t threads;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		case_records(&c, &rng, SORT_RANDOM, 2 * EMI_SPLIT_PART / 32 / 3 + 1, 1);
+	for (threads = 1; threads <= 2; threads++) {
+		em_ctx_opts o = sort_ctx_opts();
+		em_fault fault;
+		em_order *order;
+		em_ctx *ctx;
+
+		em_fault_init(&fault, em_backend_find("syscall"));
+		fault.ops = EM_FAULT_OPEN;
+		o.backend = NULL;
+		o.custom = em_fault_backend(&fault);
+		o.threads = threads;
+		ctx = sort_ctx(&o);
+		order = sort_order(ctx, &shape);
+		case_merge_ok(&c, ctx, order);
+		case_assert_sorted(&c, order);
+		opens[threads] = fault.count;
+		em_order_close(order);
+		em_ctx_close(ctx);
+	}
+	/* For a sample, to be cut, and for each of two parts. */
+	assert_int_equal(opens[2], opens[1] + 9);
+	case_free(&c);
+}
+
+static void test_lines(void **state)
+{
+	test_rng rng = test_rng_make(test_seed());
+	int round;
+
+	(void)state;
+	for (round = 0; round < 2 * LINES_ORDERS; round += (int)SLOWER) {
+		const ordering o = { .lines = round % LINES_ORDERS };
+		const int files = 2 + (int)test_below(&rng, 5);
+		const unsigned few = round < LINES_ORDERS ? 100 : 4;
+		em_ctx *ctx = open_ctx(MEMORY, 1, EM_DIRECT_OFF);
+		em_order *order = order_of(ctx, &o);
+		files_case c = case_make(NULL);
+		int i;
+
+		c.format = lines_format(round % 3 == 2);
+		c.opts.format = &c.format;
+		for (i = 0; i < files; i++) {
+			lines l = { 0 };
+
+			add_lines(&l, &rng, (size_t)(9 * MIB / (unsigned)files), round % 2 != 0 ? 20000 : 0, few);
+			case_lines(&c, order, &l, 1, (int)test_below(&rng, 2));
+		}
+		em_order_close(order);
+		em_ctx_close(ctx);
+		merge_all_ways(&c, &o, MEMORY);
+		case_free(&c);
+	}
+}
+
+/* Lines of nearly the longest that there may be, all kinds of places of which are looked at. */
+static void test_long(void **state)
+{
+	const size_t longest = (size_t)(MEMORY / 32);
+	test_rng rng = test_rng_make(test_seed());
+	int round;
+
+	(void)state;
+	for (round = 0; round < 4; round++) {
+		const ordering o = { .lines = round == 3 ? 4 : 0 };
+		em_ctx *ctx = open_ctx(MEMORY, 1, EM_DIRECT_OFF);
+		em_order *order = order_of(ctx, &o);
+		files_case c = case_make(NULL);
+		int i, k;
+
+		for (i = 0; i < 3; i++) {
+			lines l = { 0 };
+
+			add_lines(&l, &rng, round == 2 ? 3 : 2 * MIB, 0, 100);
+			for (k = 0; k < 2; k++)
+				add_line(&l, &rng, longest * 3 / 4 - (size_t)test_below(&rng, longest / 2), 100);
+			case_lines(&c, order, &l, 1, i == 1);
+		}
+		em_order_close(order);
+		em_ctx_close(ctx);
+		merge_all_ways(&c, &o, MEMORY);
+		case_free(&c);
+	}
+}
+
+/* Records of one size, as every kind of element. */
+static void test_records(void **state)
+{
+	static const struct {
+		int32_t type;
+		size_t width;
+		uint32_t flags;
+		size_t bytes;
+		sort_pattern pattern;
+		int files;
+	} cases[] = {
+		{ EM_KEY_U64, 0, 0, 8, SORT_RANDOM, 5 },
+		{ EM_KEY_U32, 0, 0, 4, SORT_FEW, 2 },
+		{ EM_KEY_I64, 0, EM_KEY_DESCENDING, 16, SORT_RANDOM, 3 },
+		{ EM_KEY_U16, 0, EM_KEY_BIG_ENDIAN, 10, SORT_FEW, 4 },
+		{ EM_KEY_BYTES, 16, 0, 16, SORT_RANDOM, 7 },
+		{ EM_KEY_BYTES, 10, 0, 100, SORT_RANDOM, 9 },
+		{ EM_KEY_BYTES, 10, 0, 100, SORT_EQUAL, 4 },
+		{ EM_KEY_F64, 0, 0, 24, SORT_ENDS, 3 },
+		{ EM_KEY_U8, 0, 0, 333, SORT_FEW, 12 },
+		{ EM_KEY_BYTES, 2500, 0, 3000, SORT_RANDOM, 3 },
+		{ EM_KEY_BYTES, 4099, 0, 5000, SORT_RANDOM, 3 },
+	};
+	test_rng rng = test_rng_make(test_seed());
+	size_t k;
+
+	(void)state;
+	for (k = 0; k < sizeof(cases) / sizeof(cases[0]); k += SLOWER) {
+		const ordering o = { BY_SHAPE, sort_shape_of(cases[k].type, cases[k].width, cases[k].flags, cases[k].bytes) };
+		const uint64_t total = (cases[k].bytes < 10 ? 5 : 9) * MIB / cases[k].bytes;
+		files_case c = case_make(&o.shape);
+		int i;
+
+		for (i = 0; i < cases[k].files; i++)
+			case_records(&c, &rng, cases[k].pattern, total / (unsigned)cases[k].files + test_below(&rng, 100), 1);
+		merge_all_ways(&c, &o, MEMORY);
+		case_free(&c);
+	}
+}
+
+/* An order with kernels of its own; many are equal. */
+static void test_own(void **state)
+{
+	const ordering o = { OWN, { sizeof(own), 1, { { 0, 0, EM_KEY_U64, NATIVE } } } };
+	test_rng rng = test_rng_make(test_seed());
+	int round, i;
+
+	(void)state;
+	for (round = 0; round < 2; round++) {
+		files_case c = case_make(&o.shape);
+
+		for (i = 0; i < 4; i++)
+			case_records(&c, &rng, round == 0 ? SORT_RANDOM : SORT_FEW, 50000 + test_below(&rng, 9000), 1);
+		merge_all_ways(&c, &o, MEMORY);
+		case_free(&c);
+	}
+}
+
+/* Files of which one comes before the other, one that has all, empty ones; equal lines only. */
+static void test_uneven(void **state)
+{
+	test_rng rng = test_rng_make(test_seed());
+	const ordering o = { .lines = 0 };
+	int round;
+
+	(void)state;
+	for (round = 0; round < 4; round++) {
+		em_ctx *ctx = open_ctx(MEMORY, 1, EM_DIRECT_OFF);
+		em_order *order = order_of(ctx, &o);
+		files_case c = case_make(NULL);
+		int i;
+
+		for (i = 0; i < 6; i++) {
+			unsigned char line[LINE_USUAL];
+			lines l = { 0 };
+			size_t n = round == 0 ? 15000 : round == 1 ? (i == 3 ? 80000 : 0) : round == 2 ? (i % 2 ? 25000 : 0) : 14000;
+
+			memset(line, 'x', sizeof(line));
+			while (n-- != 0) {
+				/* Round 0: disjoint; 3: all the same. */
+				if (round == 0)
+					line[0] = (unsigned char)('z' - i);
+				if (round < 3)
+					line[1 + test_below(&rng, 9)] = (unsigned char)('a' + test_below(&rng, 26));
+				lines_add(&l, line, sizeof(line) - (round < 3 ? (size_t)test_below(&rng, 20) : 0));
+			}
+			case_lines(&c, order, &l, 1, i % 2);
+		}
+		em_order_close(order);
+		em_ctx_close(ctx);
+		merge_all_ways(&c, &o, MEMORY);
+		case_free(&c);
+	}
+}
+
+/* What is in no order comes out in some, every record once. */
+static void test_unsorted(void **state)
+{
+	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, 8);
+	test_rng rng = test_rng_make(test_seed());
+	files_case c = case_make(&shape);
+	uint64_t n;
+	unsigned char *want;
+	uint32_t threads;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		case_records(&c, &rng, SORT_RANDOM, 3 * MIB / 8, 0);
+	n = c.n_records;
+	want = sort_expected(&shape, c.records, &n, 0);
+	for (threads = 2; threads <= THREADS; threads++) {
+		em_ctx *ctx = open_ctx(MEMORY, threads, EM_DIRECT_TRY);
+		em_order *order = sort_order(ctx, &shape);
+		unsigned char *got, *in_order;
+		size_t bytes;
+
+		case_merge_ok(&c, ctx, order);
+		got = sort_read_file(c.out, &bytes);
+		assert_int_equal(bytes, n * 8);
+		in_order = sort_expected(&shape, got, &n, 0);
+		assert_memory_equal(in_order, want, bytes);
+		free(in_order);
+		free(got);
+		em_order_close(order);
+		em_ctx_close(ctx);
+	}
+	free(want);
+	case_free(&c);
+}
+
+/* Likewise lines. */
+static void test_unsorted_lines(void **state)
+{
+	test_rng rng = test_rng_make(test_seed());
+	const ordering o = { .lines = 0 };
+	files_case c = case_make(NULL);
+	uint32_t threads;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		lines l = { 0 };
+
+		add_lines(&l, &rng, 3 * MIB, 9000, 100);
+		case_lines(&c, NULL, &l, 0, i == 2);
+	}
+	for (threads = 2; threads <= THREADS; threads++) {
+		em_ctx *ctx = open_ctx(MEMORY, threads, EM_DIRECT_TRY);
+		em_order *order = order_of(ctx, &o);
+		char *paths[2], *sorted = test_path(c.dir, "sorted");
+		em_errinfo err = { 0 };
+		em_sort_opts so = EM_SORT_OPTS_INIT;
+		const char *const in[] = { c.out };
+
+		case_merge_ok(&c, ctx, order);
+		so.errinfo = &err;
+		if (em_sort_files(ctx, order, in, 1, sorted, &so, NULL) != EM_OK)
+			fail_msg("%s", err.text);
+		paths[0] = c.out;
+		c.out = sorted;
+		case_assert_sorted(&c, order);
+		c.out = paths[0];
+		free(sorted);
+		em_order_close(order);
+		em_ctx_close(ctx);
+	}
+	case_free(&c);
+}
+
+/* A share of the memory, from what is too little for parts on, is all that is used. */
+static void test_memory_share(void **state)
+{
+	const uint64_t stacks = (THREADS - 1) * ((uint64_t)256 << 10) + 4096;
+	test_rng rng = test_rng_make(test_seed());
+	const ordering o = { .lines = 2 };
+	em_ctx *ctx = open_ctx(MEMORY, 1, EM_DIRECT_OFF);
+	em_order *order = order_of(ctx, &o);
+	files_case c = case_make(NULL);
+	int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		lines l = { 0 };
+
+		add_lines(&l, &rng, 3 * MIB, 3000, 100);
+		case_lines(&c, order, &l, 1, i == 0);
+	}
+	em_order_close(order);
+	em_ctx_close(ctx);
+	for (c.opts.memory = 2 * MIB; c.opts.memory < MEMORY; c.opts.memory += SLOWER * c.opts.memory / 4) {
+		uint64_t before;
+
+		ctx = open_ctx(2 * MEMORY, THREADS, EM_DIRECT_TRY);
+		order = order_of(ctx, &o);
+		before = em_ctx_memory_used(ctx);
+		case_merge_ok(&c, ctx, order);
+		case_assert_sorted(&c, order);
+		if (em_ctx_memory_peak(ctx) > before + stacks + c.opts.memory)
+			fail_msg("%u bytes of %u", (unsigned)(em_ctx_memory_peak(ctx) - before - stacks), (unsigned)c.opts.memory);
+		em_order_close(order);
+		em_ctx_close(ctx);
+	}
+	case_free(&c);
+}
+
+/* More long lines at a time than there is memory for in parts: one thread does it. */
+static void test_many_long(void **state)
+{
+	const size_t longest = (size_t)(MEMORY / 32);
+	test_rng rng = test_rng_make(test_seed());
+	const ordering o = { .lines = 0 };
+	em_ctx *ctx = open_ctx(MEMORY, 1, EM_DIRECT_OFF);
+	em_order *order = order_of(ctx, &o);
+	files_case c = case_make(NULL);
+	int i, k;
+
+	(void)state;
+	for (i = 0; i < 9; i++) {
+		lines l = { 0 };
+
+		for (k = 0; k < 4; k++)
+			add_line(&l, &rng, longest * 3 / 4, 100);
+		add_lines(&l, &rng, 300000, 0, 100);
+		case_lines(&c, order, &l, 1, 0);
+	}
+	em_order_close(order);
+	em_ctx_close(ctx);
+	merge_all_ways(&c, &o, MEMORY);
+	case_free(&c);
+}
+
+/* A file that is there twice, and is the output. */
+static void test_same_file(void **state)
+{
+	const sort_shape shape = sort_shape_of(EM_KEY_U16, 0, 0, 50);
+	test_rng rng = test_rng_make(test_seed());
+	em_ctx *ctx = open_ctx(MEMORY, 2, EM_DIRECT_TRY);
+	em_order *order = sort_order(ctx, &shape);
+	files_case c = case_make(&shape);
+	size_t bytes;
+
+	(void)state;
+	case_records(&c, &rng, SORT_RANDOM, 60000, 1);
+	bytes = (size_t)c.n_records * 50;
+	c.path[1] = test_path(c.dir, "in00");
+	c.n = 2;
+	c.records = realloc(c.records, 2 * bytes);
+	assert_non_null(c.records);
+	memcpy(c.records + bytes, c.records, bytes);
+	c.n_records *= 2;
+	free(c.out);
+	c.out = test_path(c.dir, "in00");
+	case_merge_ok(&c, ctx, order);
+	case_assert_sorted(&c, order);
+	case_close(&c, ctx, order);
+}
+
+/* A line that is too long is told by file and line, as by one thread. */
+static void test_too_long(void **state)
+{
+	test_rng rng = test_rng_make(test_seed());
+	char text[sizeof(((em_errinfo *)0)->text)] = "";
+	files_case c = case_make(NULL);
+	uint32_t threads;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		lines l = { 0 };
+
+		add_lines(&l, &rng, 3 * MIB, 0, 100);
+		if (i == 1)
+			add_line(&l, &rng, (size_t)(MEMORY / 32) + 100, 1);
+		add_lines(&l, &rng, 1000, 0, 100);
+		case_lines(&c, NULL, &l, 0, 0);
+	}
+	for (threads = 1; threads <= 3; threads++) {
+		em_ctx *ctx = open_ctx(MEMORY, threads, EM_DIRECT_OFF);
+		em_order *order = lines_order(ctx, 0);
+
+		assert_int_equal(case_merge(&c, ctx, order), EM_ERR_FORMAT);
+		assert_non_null(strstr(c.err.text, c.path[1]));
+		/* How long they may be depends on the memory that the threads leave. */
+		*strstr(c.err.text, " is longer") = '\0';
+		if (threads == 1)
+			memcpy(text, c.err.text, sizeof(text));
+		else
+			assert_string_equal(text, c.err.text);
+		assert_int_equal(access(c.out, F_OK), -1);
+		em_order_close(order);
+		em_ctx_close(ctx);
+	}
+	case_free(&c);
+}
+
+typedef struct calls {
+	unsigned n, stop;       /* stop: the call that says so, from 1; 0: none */
+	uint64_t done;
+} calls;
+
+static int count_calls(void *user, uint32_t phase, uint64_t done, uint64_t total)
+{
+	calls *k = user;
+
+	(void)phase;
+	assert_true(total == 0 || done <= total);
+	assert_true(done >= k->done);
+	k->done = done;
+	return ++k->n == k->stop;
+}
+
+static int slow_open(void *user, em_backend_open *how)
+{
+	const em_backend *be = user;
+
+	usleep(60000);
+	return be->open(be->user, how);
+}
+
+/* Progress goes on, and can stop it, whichever call it is. */
+static void test_cancel(void **state)
+{
+	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, 64);
+	test_rng rng = test_rng_make(test_seed());
+	const em_backend *be = em_backend_find("syscall");
+	files_case c = case_make(&shape);
+	unsigned stop = 0, most = 0;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		case_records(&c, &rng, SORT_RANDOM, 2 * MIB / 64, 1);
+	do {
+		const unsigned fds = sort_open_fds();
+		em_ctx_opts o = sort_ctx_opts();
+		em_backend slow = *be;
+		calls k = { 0, stop, 0 };
+		em_order *order;
+		em_status st;
+		em_ctx *ctx;
+
+		slow.user = (void *)(uintptr_t)be;
+		slow.open = slow_open;
+		o.backend = NULL;
+		o.custom = &slow;
+		o.threads = 2;
+		ctx = sort_ctx(&o);
+		order = sort_order(ctx, &shape);
+		c.opts.progress = count_calls;
+		c.opts.progress_user = &k;
+		st = case_merge(&c, ctx, order);
+		if (stop == 0)
+			most = k.n;
+		assert_int_equal(st, k.n >= stop && stop != 0 ? EM_ERR_CANCELED : EM_OK);
+		assert_int_equal(access(c.out, F_OK), st == EM_OK ? 0 : -1);
+		unlink(c.out);
+		em_order_close(order);
+		em_ctx_close(ctx);
+		assert_int_equal(sort_open_fds(), fds);
+	} while (stop++ < most);
+	assert_true(most >= 3);
+	case_free(&c);
+}
+
+/* The parts: of each file they are what it has, in order, cut between records; and about as large as each other. */
+static void test_split(void **state)
+{
+	test_rng rng = test_rng_make(test_seed());
+	int round;
+
+	(void)state;
+	for (round = 0; round < 12; round++) {
+		const uint32_t parts = 2 + (uint32_t)round % 3;
+		em_ctx *ctx = open_ctx(MEMORY, parts, EM_DIRECT_TRY);
+		em_order *order = lines_order(ctx, round % LINES_ORDERS);
+		const char *paths[CASE_FILES];
+		files_case c = case_make(NULL);
+		emi_merge_split s;
+		uint64_t all = 0;
+		emi_needs needs = { 0 };
+		emi_job job;
+		uint32_t f, p;
+
+		for (f = 0; f < 4; f++) {
+			lines l = { 0 };
+
+			add_lines(&l, &rng, f == 2 ? 0 : 200000 + (size_t)test_below(&rng, 300000), round % 2 != 0 ? 5000 : 0, 100);
+			case_lines(&c, order, &l, 1, f % 2 != 0);
+		}
+		case_begin(&c, paths);
+		assert_int_equal(emi_job_open(&job, ctx, order, NULL, &c.err), EM_OK);
+		needs.n = EMI_UNKNOWN;
+		needs.bytes = EMI_UNKNOWN;
+		assert_int_equal(emi_job_plan(&job, &needs, &c.err), EM_OK);
+		assert_int_equal(emi_merge_split_make(&s, &job, paths, c.n, parts, &c.err), EM_OK);
+		for (f = 0; f < c.n; f++) {
+			uint64_t at = 0;
+			unsigned char *text;
+			size_t bytes;
+
+			text = sort_read_file(paths[f], &bytes);
+			for (p = 0; p < parts; p++) {
+				const emi_extent *range = &s.range[p * c.n + f];
+
+				if (bytes != 0)
+					assert_int_equal(range->offset, at);
+				assert_true(at == 0 || at == bytes || text[at - 1] == '\n');
+				at += range->bytes;
+			}
+			assert_int_equal(at, bytes);
+			all += bytes + (bytes != 0 && text[bytes - 1] != '\n');
+			free(text);
+		}
+		assert_int_equal(s.begin[0], 0);
+		assert_int_equal(s.begin[parts], all);
+		for (p = 0; p < parts; p++)
+			assert_true(s.begin[p + 1] - s.begin[p] < all / parts * 3 / 2);
+		emi_merge_split_free(&s);
+		emi_job_close(&job);
+		case_close(&c, ctx, order);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_is_used),
+		cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_same_file),
+		cmocka_unit_test(test_unsorted),
+		cmocka_unit_test(test_unsorted_lines),
+		cmocka_unit_test(test_many_long),
+		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_records),
+		cmocka_unit_test(test_own),
+		cmocka_unit_test(test_uneven),
+		cmocka_unit_test(test_memory_share),
+	};
+
+	return cmocka_run_group_tests_name("merge_parts", tests, NULL, NULL);
+}
