@@ -40,9 +40,14 @@ typedef struct own {
 #define NATIVE (EMI_BIG_ENDIAN ? EM_KEY_BIG_ENDIAN : 0)
 
 #define THREADS (TEST_TSAN ? 2u : 4u)
-#define SLOWER (TEST_TSAN ? 4u : 1u) /* so much less is tried */
 #define MEMORY (32 * MIB)
 #define LINE_USUAL 120u
+
+/* Slow builds try so much less. */
+static unsigned slower(void)
+{
+	return TEST_TSAN ? 16 : getenv("EXTMEM_TEST_SPARSE") != NULL ? 4 : 1;
+}
 
 static em_ctx *open_ctx(uint64_t memory, uint32_t threads, int32_t direct)
 {
@@ -173,7 +178,7 @@ static void test_lines(void **state)
 	int round;
 
 	(void)state;
-	for (round = 0; round < 2 * LINES_ORDERS; round += (int)SLOWER) {
+	for (round = 0; round < 2 * LINES_ORDERS; round += (int)slower()) {
 		const ordering o = { .lines = round % LINES_ORDERS };
 		const int files = 2 + (int)test_below(&rng, 5);
 		const unsigned few = round < LINES_ORDERS ? 100 : 4;
@@ -205,7 +210,7 @@ static void test_long(void **state)
 	int round;
 
 	(void)state;
-	for (round = 0; round < 4; round++) {
+	for (round = 0; round < 4; round += TEST_TSAN ? 3 : 1) {
 		const ordering o = { .lines = round == 3 ? 4 : 0 };
 		em_ctx *ctx = open_ctx(MEMORY, 1, EM_DIRECT_OFF);
 		em_order *order = order_of(ctx, &o);
@@ -254,7 +259,7 @@ static void test_records(void **state)
 	size_t k;
 
 	(void)state;
-	for (k = 0; k < sizeof(cases) / sizeof(cases[0]); k += SLOWER) {
+	for (k = 0; k < sizeof(cases) / sizeof(cases[0]); k += slower()) {
 		const ordering o = { BY_SHAPE, sort_shape_of(cases[k].type, cases[k].width, cases[k].flags, cases[k].bytes) };
 		const uint64_t total = (cases[k].bytes < 10 ? 5 : 9) * MIB / cases[k].bytes;
 		files_case c = case_make(&o.shape);
@@ -293,7 +298,7 @@ static void test_uneven(void **state)
 	int round;
 
 	(void)state;
-	for (round = 0; round < 4; round++) {
+	for (round = 0; round < 4; round += TEST_TSAN ? 3 : 1) {
 		em_ctx *ctx = open_ctx(MEMORY, 1, EM_DIRECT_OFF);
 		em_order *order = order_of(ctx, &o);
 		files_case c = case_make(NULL);
@@ -417,7 +422,7 @@ static void test_memory_share(void **state)
 	}
 	em_order_close(order);
 	em_ctx_close(ctx);
-	for (c.opts.memory = 2 * MIB; c.opts.memory < MEMORY; c.opts.memory += SLOWER * c.opts.memory / 4) {
+	for (c.opts.memory = 2 * MIB; c.opts.memory < MEMORY; c.opts.memory += slower() * c.opts.memory / 4) {
 		uint64_t before;
 
 		ctx = open_ctx(2 * MEMORY, THREADS, EM_DIRECT_TRY);
@@ -599,7 +604,7 @@ static void test_split(void **state)
 	int round;
 
 	(void)state;
-	for (round = 0; round < 12; round++) {
+	for (round = 0; round < 12; round += (int)slower()) {
 		const uint32_t parts = 2 + (uint32_t)round % 3;
 		em_ctx *ctx = open_ctx(MEMORY, parts, EM_DIRECT_TRY);
 		em_order *order = lines_order(ctx, round % LINES_ORDERS);
