@@ -164,6 +164,9 @@ static void sweep_parts(const fault_sort *what, size_t records, int32_t direct)
 	sort.opts.block_bytes = 256u << 10;
 	sort.memory = 16u << 20;
 	sort.straight = 1;
+	/* Each trial merges megabytes. */
+	if (TEST_TSAN)
+		sort.every *= 6;
 	sort.spare = 1;
 	expected = fault_expect(&sort);
 	fault_sweep(&sort, "syscall", direct, 0);
