@@ -132,8 +132,7 @@ static em_status end(emi_block_writer *w)
 	uint32_t i;
 
 	for (i = 0; w->rq != NULL && i < w->nbuffers; i++) {
-		/* Of an idle request the result is known. */
-		const em_status one = w->rq[i].state == EMI_IDLE ? EM_OK : emi_wait(&w->rq[i], &w->err);
+		const em_status one = emi_wait(&w->rq[i], &w->err);
 
 		if (st == EM_OK)
 			st = one;
