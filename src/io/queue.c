@@ -9,6 +9,8 @@
  * A request that has bytes in common with an earlier one, one of them a write, is on no list: it is linked to that one, and looked at again when
  * that one is done.  It waits for one at a time, always for an earlier one, so nobody waits in a circle.
  *
+ * While a file's space is given back, its transfers wait, too, as a file system lets them do anyway: there it would be the thread that submits them.
+ *
  * When the backend offers asynchronous transfers and enough was moved to make them worth while, the lists are
  * only for what exceeds the depth; see queue_async.c.
  */
@@ -233,8 +235,10 @@ static emi_request *request_of(emi_range *r)
 /* Let rq go to the lists, or link it to one that it has to wait for. */
 static void admit(emi_queue *q, emi_request *rq)
 {
-	emi_request *b = rq->kind == EMI_DISCARD ? NULL : request_of(emi_overlap_find(&rq->file->ranges, &rq->range));
+	emi_request *b = NULL;
 
+	if (rq->kind != EMI_DISCARD)
+		b = rq->file->discard ? rq->file->discard : request_of(emi_overlap_find(&rq->file->ranges, &rq->range));
 	rq->blocker = b;
 	if (b) {
 		rq->next = b->waiting;
@@ -329,10 +333,15 @@ void emi_queue_run(emi_queue *q, emi_request *rq)
 	uint64_t end;
 
 	emi_queue_begin(q, rq, begin);
+	if (rq->kind == EMI_DISCARD)
+		rq->file->discard = rq;
 	pthread_mutex_unlock(&q->lock);
 	emi_request_run(rq);
 	end = emi_now_ns();
 	pthread_mutex_lock(&q->lock);
+	/* Of several the last one is kept in mind; those before it end earlier, most likely. */
+	if (rq->file->discard == rq)
+		rq->file->discard = NULL;
 	if (!emi_request_is_chore(rq))
 		learn(q, end - begin);
 	complete(q, rq, end);

@@ -5,7 +5,7 @@
  * The files of a context that are on one physical disk share a queue, so that what is asked of the disk at once does not depend on
  * the number of files.  Files whose transfers are asynchronous have another than those whose are not.  A request is
  *
- *	blocked, linked to an earlier one that has bytes in common with it;
+ *	blocked, linked to an earlier one that has bytes in common with it, or to a discard that is under way;
  *	on one of the lists: reads, writes, and chores, which only threads can do (giving space back, transfers that are not aligned);
  *	with a thread that runs it through the backend's read or write (a worker, or whoever waits for it); or
  *	in flight through the backend's channel, occupying a slot.
@@ -106,6 +106,7 @@ struct em_file {
 	int left;               /* closed by emi_file_leave() */
 	em_file *next_left;
 	emi_overlap ranges;     /* of pending transfers */
+	emi_request *discard;   /* that is under way, or NULL: transfers that come meanwhile wait for it */
 	emi_meter meter;        /* under the queue's lock */
 	em_request *spare;      /* requests to be used again; under io_lock */
 	uint32_t spares;

@@ -137,6 +137,16 @@ static int64_t gate_write(void *handle, const void *buf, size_t bytes, uint64_t 
 	return (int64_t)bytes;
 }
 
+static int gate_discard(void *handle, uint64_t offset, uint64_t bytes)
+{
+	gate *g = handle;
+
+	enter(g, offset);
+	memset(g->data + offset, 0, bytes);
+	leave(g);
+	return 0;
+}
+
 static int gate_open_channel(void *user, uint32_t depth, void **channel)
 {
 	(void)depth;
@@ -207,6 +217,7 @@ static gate *gate_make(uint32_t threads, int async)
 	g->be.set_size = gate_resize;
 	g->be.read = gate_read;
 	g->be.write = gate_write;
+	g->be.discard = gate_discard;
 	if (async) {
 		g->be.submit = gate_submit;
 		g->be.reap = gate_reap;
@@ -658,6 +669,49 @@ static void test_cancel(void **state)
 	gate_end(g);
 }
 
+/* While space is given back, transfers of that file are not begun, but those of others are; then they go on in their order. */
+static void while_discarding(int async)
+{
+	static char buf[5][PAGE];
+	const emi_extent first = {0, PAGE};
+	gate *g = gate_make(2, async);
+	em_file *f = gate_file(g, 0), *other = io_open(g->ctx, "/", EMI_OPEN_TEMP);
+	emi_request discard;
+	unsigned i;
+
+	memset(buf, 0, sizeof buf);
+	memset(buf[0], 1, PAGE);
+	memset(buf[3], 3, PAGE);
+	gate_set(g, 1);
+	emi_discard(f, &discard, &first, 1);
+	gate_await(g, &g->entered, 1);
+	emi_write(f, &g->rq[0], buf[0], PAGE, PAGE, NULL);
+	emi_read(f, &g->rq[1], buf[1], PAGE, PAGE, NULL);
+	emi_read(f, &g->rq[2], buf[2], PAGE, 0, NULL);
+	emi_write(other, &g->rq[3], buf[3], PAGE, 3 * PAGE, NULL);
+	emi_read(f, &g->rq[4], buf[4], PAGE, 3 * PAGE, NULL);
+	assert_int_equal(emi_wait(&g->rq[3], NULL), EM_OK);
+	assert_int_equal(g->taken + g->entered, 2);
+	for (i = 0; i < 3; i++)
+		assert_false(emi_wait_for(&g->rq[i], 0.001));
+	assert_true(emi_cancel(&g->rq[4]));
+	assert_int_equal(emi_wait(&g->rq[4], NULL), EM_ERR_CANCELED);
+	gate_set(g, 0);
+	gate_assert_done(g, 3);
+	assert_int_equal(emi_wait(&discard, NULL), EM_OK);
+	assert_memory_equal(buf[1], buf[0], PAGE);
+	assert_int_equal(buf[2][0], 0);
+	emi_file_close(other);
+	gate_end(g);
+}
+
+static void test_discard(void **state)
+{
+	(void)state;
+	while_discarding(0);
+	while_discarding(1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -672,6 +726,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_priorities),
 		cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_discard),
 	};
 
 	return cmocka_run_group_tests_name("io/queue", tests, NULL, NULL);

@@ -293,7 +293,7 @@ static void test_chore(void **state)
 	const struct timespec t = {0, 20000000};
 	const emi_extent all = {0, SPACE};
 	em_ctx *ctx = quick_ctx(&b, 2, 0);
-	em_file *f = quick_file(ctx, 0);
+	em_file *f = quick_file(ctx, 0), *other = quick_file(ctx, 0);
 	em_request *rq;
 	emi_request discard;
 	unsigned i;
@@ -313,7 +313,7 @@ static void test_chore(void **state)
 	nanosleep(&t, NULL);
 	__atomic_store_n(&b.held, 1, __ATOMIC_RELEASE);
 	emi_discard(f, &discard, &all, 1);
-	assert_int_equal(em_file_read_async(f, buf, UNIT, 0, called, &u, NULL), EM_OK);
+	assert_int_equal(em_file_read_async(other, buf, UNIT, 0, called, &u, NULL), EM_OK);
 	await_calls(&u, 1);
 	assert_false(emi_done(&discard));
 	__atomic_store_n(&b.held, 0, __ATOMIC_RELEASE);
@@ -321,6 +321,7 @@ static void test_chore(void **state)
 	assert_false(u.wrong);
 	pthread_mutex_destroy(&u.lock);
 	pthread_cond_destroy(&u.change);
+	em_file_close(other);
 	em_file_close(f);
 	em_ctx_close(ctx);
 }
