@@ -228,6 +228,7 @@ static em_status split(forming *s, const emi_partition *p, uint64_t at, size_t i
 	part.b = (p->sorted == p->a ? p->b : p->a) + (size_t)lo * eb;
 	part.n = hi - lo;
 	part.ties = p->ties;
+	emi_partition_expect(&part, p);
 	st = emi_partition_run(&part, err);
 	return st == EM_OK ? finish_all(s, &part, at + lo, level, err) : st;
 }

@@ -197,6 +197,29 @@ static void narrow(emi_partition *p, unsigned top)
 	p->digit.clamps = 1;
 }
 
+/* The digit by which to tell n elements apart whose keys differ in the lowest `top' bits. */
+static emi_digit leading(uint64_t n, unsigned top)
+{
+	emi_digit d;
+
+	memset(&d, 0, sizeof d);
+	d.bits = bits_of(n / BUCKET_ELEMS);
+	if (d.bits > EMI_BUCKET_BITS)
+		d.bits = EMI_BUCKET_BITS;
+	if (d.bits > top)
+		d.bits = top;
+	d.shift = top - d.bits;
+	return d;
+}
+
+void emi_partition_expect(emi_partition *p, const emi_partition *of)
+{
+	if (of->bits == 0 || of->digit.clamps)
+		return;
+	p->room->last = leading(p->n, of->digit.shift);
+	p->alike = 1;
+}
+
 /* What the surveys say together, and how to go about it. */
 static void choose_method(emi_partition *p)
 {
@@ -215,17 +238,9 @@ static void choose_method(emi_partition *p)
 	p->must_sort = !sorted || p->ties;
 	top = bits_of(diff);
 	p->same = diff == 0;
-	p->bits = bits_of(p->n / BUCKET_ELEMS);
-	if (p->bits > EMI_BUCKET_BITS)
-		p->bits = EMI_BUCKET_BITS;
-	if (p->bits > top)
-		p->bits = top;
-	if (!p->must_sort || emi_partition_small(p))
-		p->bits = 0;
+	p->digit = leading(p->n, p->must_sort && !emi_partition_small(p) ? top : 0);
+	p->bits = p->digit.bits;
 	p->buckets = (size_t)1 << p->bits;
-	p->digit.bits = p->bits;
-	p->digit.shift = top - p->bits;
-	p->digit.clamps = 0;
 	if (p->bits != 0)
 		narrow(p, top);
 }

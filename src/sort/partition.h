@@ -62,6 +62,9 @@ void emi_partition_room_free(emi_partition_room *r);
 /* Partition: job, room, load, a, b, n > 0 and ties are set, the rest is zero.  EM_ERR_CANCELED, EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
 em_status emi_partition_run(emi_partition *p, em_errinfo *err);
 
+/* What p partitions is a bucket of another partition, whose digit tells in which bits keys may differ: they are counted while they are surveyed. */
+void emi_partition_expect(emi_partition *p, const emi_partition *of);
+
 /* Elements [*lo, *hi) of bucket i. */
 void emi_partition_bucket(const emi_partition *p, size_t i, uint64_t *lo, uint64_t *hi);
 
