@@ -20,11 +20,7 @@
 #include "base/memory.h"
 #include "block/disk.h"
 #include "block/one_disk.h"
-#include "block/placement.h"
 #include "block/space.h"
-
-/* Placements number disks in a byte. */
-typedef char disks_are_as_many[EM_DISKS_MAX <= EMI_DISKS_MOST ? 1 : -1];
 
 struct emi_disk {
 	em_ctx *ctx;
@@ -169,6 +165,11 @@ uint64_t emi_scratch_most(const em_ctx *ctx)
 uint32_t emi_disk_count(const emi_disk *set)
 {
 	return set->n;
+}
+
+em_file *emi_disk_file(const emi_disk *set, uint32_t index)
+{
+	return emi_one_disk_file(set->disk[index]);
 }
 
 /* Several disks are full: the detail of the first one, and the names of as many as there is room for. */

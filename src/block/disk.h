@@ -9,15 +9,13 @@
 #ifndef EMI_DISK_H
 #define EMI_DISK_H
 
+#include <extmem/sys/block.h>
+
 #include "io/file.h"
 
 typedef struct emi_disk emi_disk;
 
-typedef struct emi_bid {
-	uint32_t disk;          /* index among the disks of its context */
-	uint32_t reserved;
-	uint64_t offset;        /* bytes */
-} emi_bid;
+typedef em_bid emi_bid;
 
 /* The scratch disks of a context: opened when the first user comes, gone with the last.  Any thread. */
 em_status emi_scratch_acquire(em_ctx *ctx, emi_disk **out, em_errinfo *err);
@@ -31,6 +29,9 @@ uint32_t emi_scratch_disks(const em_ctx *ctx);
 const char *emi_scratch_path(const em_ctx *ctx, uint32_t disk);
 uint64_t emi_scratch_most(const em_ctx *ctx);
 uint32_t emi_disk_count(const emi_disk *disk);
+
+/* The file that blocks with that index of a disk are in. */
+em_file *emi_disk_file(const emi_disk *disk, uint32_t index);
 
 /* Allocate a block of bytes, a multiple of EMI_PAGE, on one disk after the other.  Any thread.  EM_ERR_NOSPACE (also when
  * the context allows no more), EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
