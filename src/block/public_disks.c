@@ -77,11 +77,10 @@ static em_status check_size(size_t bytes, em_errinfo *err)
 	return emi_fail(err, EM_ERR_INVAL, "a block of %" PRIu64 " bytes: it must be a multiple of %u", (uint64_t)bytes, EM_BLOCK_UNIT);
 }
 
-static em_status check_ids(const em_disks *d, const em_bid *bid, uint64_t n, size_t bytes, em_errinfo *err)
+static em_status check_ids(const em_bid *bid, uint64_t n, size_t bytes, em_errinfo *err)
 {
 	if (bid == NULL && n != 0)
 		return emi_fail(err, EM_ERR_INVAL, "bid is NULL");
-	(void)d;
 	return check_size(bytes, err);
 }
 
@@ -110,7 +109,7 @@ em_status em_bids_alloc(em_disks *d, em_bid *bid, uint64_t n, size_t bytes, cons
 	if (d == NULL)
 		return EM_ERR_INVAL;
 	memset(&err, 0, sizeof err);
-	st = check_ids(d, bid, n, bytes, &err);
+	st = check_ids(bid, n, bytes, &err);
 	if (st == EM_OK && place != NULL && place->disks != em_disks_count(d))
 		st = emi_fail(&err, EM_ERR_INVAL, "a placement on %" PRIu32 " disks: there are %" PRIu32, place->disks, em_disks_count(d));
 	if (st == EM_OK)
@@ -129,15 +128,11 @@ em_status em_bids_free(em_disks *d, const em_bid *bid, uint64_t n, size_t bytes)
 	if (d == NULL)
 		return EM_ERR_INVAL;
 	memset(&err, 0, sizeof err);
-	st = check_ids(d, bid, n, bytes, &err);
-	for (i = 0; i < n && bid != NULL && err.status == EM_OK; i++) {
-		if (em_bid_is_none(bid[i]))
-			continue;
-		st = emi_share_check(&d->share, bid[i], &err);
-		if (st == EM_OK)
+	st = check_ids(bid, n, bytes, &err);
+	for (i = 0; st == EM_OK && i < n; i++)
+		if (!em_bid_is_none(bid[i]) && emi_share_check(&d->share, bid[i], &err) == EM_OK)
 			emi_block_free(d->share.set, bid[i], bytes);
-	}
-	return emi_share_told(&d->share, st, &err);
+	return emi_share_told(&d->share, err.status, &err);
 }
 
 /* The file of a block, or NULL with the detail kept. */
