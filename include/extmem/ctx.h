@@ -34,6 +34,11 @@ typedef void (*em_log_fn)(void *user, int32_t level, const char *line);
 #define EM_PRIORITY_READ 1  /**< Reads. */
 #define EM_PRIORITY_NONE 2  /**< Those submitted first. */
 
+/** Every use of a scratch block is checked: that it is allocated and as long as it is said to be, that it was written before it is read,
+ *  and that only its owner writes and frees it.  That takes a table of all blocks, about 100 bytes for each, and a look-up for every transfer.
+ *  For tests of programs that keep their own data structures in blocks. */
+#define EM_CTX_CHECKED 1u
+
 typedef struct em_ctx_opts {
 	uint32_t size;            /**< sizeof(em_ctx_opts); set by the initialiser. */
 	uint32_t threads;         /**< Threads that compute, the calling one included; 0: one per usable core. */
@@ -68,7 +73,7 @@ typedef struct em_ctx_opts {
 	int32_t reserved;
 	const struct em_disk_opts *const *disks; /**< Disks for scratch (extmem/disk.h), copied, after those of dirs; NULL: no more than those. */
 	uint32_t ndisks;          /**< Entries of disks; with ndirs at most EM_DISKS_MAX. */
-	uint32_t reserved2;
+	uint32_t flags;           /**< EM_CTX_..., combined. */
 } em_ctx_opts;
 #define EM_CTX_OPTS_INIT { sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0 }
 

@@ -14,7 +14,7 @@
 struct emi_pool;                /* base/workers.c */
 struct emi_kernels;             /* not known here */
 struct em_backend;
-struct emi_disk;
+struct emi_disk_set;
 struct emi_queue;
 
 /* A scratch disk as it was asked for. */
@@ -57,7 +57,7 @@ struct em_ctx {
 	uint32_t ndisks;
 	uint64_t scratch_max;   /* bytes that they may take together; 0: any number */
 
-	struct emi_disk *scratch; /* the scratch disks while anybody uses them; see block/disk.h */
+	struct emi_disk_set *scratch; /* the scratch disks while anybody uses them; see block/disk.h */
 	uint32_t scratch_users;
 
 	/* input and output, see io/queue.h */
@@ -67,6 +67,8 @@ struct em_ctx {
 	struct emi_queue *queues; /* of the disks that files are open on */
 	emi_meter meter;        /* all files' */
 	int32_t priority;       /* EM_PRIORITY_... */
+
+	uint32_t flags;         /* EM_CTX_... */
 };
 
 /* Free the choice of disks, of which so many have a path. */

@@ -143,16 +143,13 @@ em_status emi_status_of_errno(int sys_errno)
 }
 
 /* "cannot write 4096 bytes at offset 8192 of '/x/y': Input/output error", or as much of that as is known. */
-static void io_text(em_errinfo *err, const char *path)
+static void io_text(em_errinfo *err, const char *path, const char *why)
 {
 	char where[TEXT_PATH + 2] = "";
 	char amount[28] = "";
 	char at[32] = "";
-	char why[64];
 	const char *of = "";
 
-	if (err->sys_errno == 0 || strerror_r(err->sys_errno, why, sizeof(why)) != 0)
-		snprintf(why, sizeof(why), "%s", em_status_text(err->status));
 	if (err->bytes != 0)
 		snprintf(amount, sizeof(amount), " %" PRIu64 " bytes", err->bytes);
 	if (err->offset != EMI_NO_OFFSET)
@@ -168,21 +165,38 @@ static void io_text(em_errinfo *err, const char *path)
 	one_line(err->text);
 }
 
+static void fill_io(em_errinfo *err, em_status status, const char *why, const char *op, const char *path, uint64_t offset, uint64_t bytes)
+{
+	reset(err, status);
+	err->offset = offset;
+	err->bytes = bytes;
+	if (op != NULL)
+		snprintf(err->op, sizeof(err->op), "%s", op);
+	if (path != NULL)
+		copy_path(err->path, sizeof(err->path), path);
+	io_text(err, path, why);
+}
+
 em_status emi_fail_io(em_errinfo *err, em_status status, int sys_errno, const char *op, const char *path,
 		      uint64_t offset, uint64_t bytes)
 {
+	char why[64];
+
 	if (status == EM_OK)
 		status = emi_status_of_errno(sys_errno);
 	if (wanted(err)) {
-		reset(err, status);
+		if (sys_errno == 0 || strerror_r(sys_errno, why, sizeof(why)) != 0)
+			snprintf(why, sizeof(why), "%s", em_status_text(status));
+		fill_io(err, status, why, op, path, offset, bytes);
 		err->sys_errno = sys_errno;
-		err->offset = offset;
-		err->bytes = bytes;
-		if (op != NULL)
-			snprintf(err->op, sizeof(err->op), "%s", op);
-		if (path != NULL)
-			copy_path(err->path, sizeof(err->path), path);
-		io_text(err, path);
 	}
+	return status;
+}
+
+em_status emi_fail_refused(em_errinfo *err, em_status status, const char *why, const char *op, const char *path, uint64_t offset,
+			   uint64_t bytes)
+{
+	if (wanted(err))
+		fill_io(err, status, why, op, path, offset, bytes);
 	return status;
 }

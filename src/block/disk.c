@@ -2,37 +2,26 @@
 /*
  * disk.c -- the set of a context's scratch disks.
  *
- * What each disk does is in one_disk.c; here blocks are spread over them.  Who does not say where a block is to be has them go round.  A
- * disk without room is passed over, so the set is full when all are.
- *
- * The disks are opened together, when the first user comes, and closed with the last.  There is no lock here: the set does not change
- * meanwhile, and each disk has its own.
+ * What each disk does is in one_disk.c, and what is done with blocks in block_id.c.  The disks are opened together, when the first user
+ * comes, and closed with the last.  There is no lock here: the set does not change meanwhile, and each disk has its own.
  */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <extmem/disk.h>
 
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "block/disk.h"
-#include "block/one_disk.h"
-#include "block/space.h"
+#include "block/disk_set.h"
 
-struct emi_disk {
-	em_ctx *ctx;
-	emi_allowance all;
-	uint32_t n;
-	uint32_t next;          /* where the next block goes that may go anywhere; atomic */
-	emi_one_disk *disk[];
-};
+/* Blocks are rarely smaller where there are so many that it matters. */
+#define SMALL_BLOCK 65536u
 
 static size_t set_bytes(uint32_t n)
 {
-	return sizeof(emi_disk) + n * sizeof(emi_one_disk *);
+	return sizeof(emi_disk_set) + n * sizeof(emi_one_disk *);
 }
 
 static uint32_t count(const em_ctx *ctx)
@@ -48,7 +37,7 @@ static emi_disk_choice usual(const em_ctx *ctx)
 	return c;
 }
 
-static void set_close(emi_disk *set, int forked)
+static void set_close(emi_disk_set *set, int forked)
 {
 	em_ctx *ctx = set->ctx;
 	uint32_t i;
@@ -56,13 +45,14 @@ static void set_close(emi_disk *set, int forked)
 	for (i = 0; i < set->n; i++)
 		if (set->disk[i] != NULL)
 			emi_one_disk_close(set->disk[i], forked);
+	emi_ledger_close(set->ledger, forked);
 	emi_free(ctx, set, set_bytes(set->n));
 }
 
-static em_status set_open(emi_disk **out, em_ctx *ctx, em_errinfo *err)
+static em_status set_open(emi_disk_set **out, em_ctx *ctx, em_errinfo *err)
 {
 	const uint32_t n = count(ctx);
-	emi_disk *set = emi_alloc(ctx, set_bytes(n), err);
+	emi_disk_set *set = emi_alloc(ctx, set_bytes(n), err);
 	em_status status = EM_OK;
 	uint32_t i;
 
@@ -71,6 +61,8 @@ static em_status set_open(emi_disk **out, em_ctx *ctx, em_errinfo *err)
 	set->ctx = ctx;
 	set->all.most = ctx->scratch_max;
 	set->n = n;
+	if ((ctx->flags & EM_CTX_CHECKED) != 0)
+		status = emi_ledger_open(&set->ledger, ctx, err);
 	for (i = 0; i < n && status == EM_OK; i++) {
 		emi_disk_choice one = usual(ctx);
 
@@ -83,6 +75,27 @@ static em_status set_open(emi_disk **out, em_ctx *ctx, em_errinfo *err)
 	return status;
 }
 
+/* Another user of the set; the first one has it opened. */
+static em_status join(emi_disk **out, em_ctx *ctx, em_errinfo *err)
+{
+	emi_disk *d = emi_alloc(ctx, sizeof *d, err);
+	em_status status = EM_OK;
+
+	if (!d)
+		return err->status;
+	if (!ctx->scratch)
+		status = set_open(&ctx->scratch, ctx, err);
+	if (status != EM_OK) {
+		emi_free(ctx, d, sizeof *d);
+		return status;
+	}
+	d->set = ctx->scratch;
+	d->owner = ++d->set->owners;
+	ctx->scratch_users++;
+	*out = d;
+	return EM_OK;
+}
+
 em_status emi_scratch_acquire(em_ctx *ctx, emi_disk **out, em_errinfo *err)
 {
 	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
@@ -92,30 +105,62 @@ em_status emi_scratch_acquire(em_ctx *ctx, emi_disk **out, em_errinfo *err)
 	if (status != EM_OK)
 		return status;
 	pthread_mutex_lock(&ctx->lock);
-	if (!ctx->scratch)
-		status = set_open(&ctx->scratch, ctx, &own);
-	if (status == EM_OK) {
-		ctx->scratch_users++;
-		*out = ctx->scratch;
-	}
+	status = join(out, ctx, &own);
 	pthread_mutex_unlock(&ctx->lock);
 	if (status != EM_OK && err && err->status >= EM_OK)
 		*err = own;
 	return status;
 }
 
-void emi_scratch_release(em_ctx *ctx, emi_disk *set)
+/* Free the blocks of a user that does not want them any more. */
+static void free_all(emi_disk *d)
 {
-	int forked = emi_ctx_forked(ctx), last;
+	uint32_t at = UINT32_MAX;
+	size_t bytes;
+	emi_bid bid;
 
-	if (!set)
+	while (d->set->ledger != NULL && emi_ledger_next_of(d->set->ledger, d->owner, &at, &bid, &bytes))
+		(void)emi_set_free(d->set, d->owner, bid, bytes, NULL);
+}
+
+/* What is to be said of blocks that nobody freed: 0 when there is nothing. */
+static int report(emi_disk_set *set, char *text, size_t room)
+{
+	char owners[160] = "";
+	const uint64_t blocks = __atomic_load_n(&set->all.blocks, __ATOMIC_RELAXED);
+
+	if (blocks == 0 || set->abandoned)
+		return 0;
+	if (set->ledger != NULL)
+		emi_ledger_tell(set->ledger, owners, sizeof owners);
+	snprintf(text, room, "scratch was closed with %" PRIu64 " blocks of %" PRIu64 " bytes together still allocated%s%s%s", blocks,
+		 __atomic_load_n(&set->all.bytes, __ATOMIC_RELAXED), owners[0] != '\0' ? " (" : "", owners, owners[0] != '\0' ? ")" : "");
+	return 1;
+}
+
+void emi_scratch_release(em_ctx *ctx, emi_disk *d)
+{
+	const int forked = emi_ctx_forked(ctx);
+	const int32_t level = (ctx->flags & EM_CTX_CHECKED) != 0 ? EM_LOG_WARN : EM_LOG_INFO;
+	int last, tell = 0;
+	emi_disk_set *set;
+	char text[320];
+
+	if (!d)
 		return;
+	set = d->set;
+	if (d->abandons && !forked)
+		free_all(d);
 	/* In a child the lock may be held by a thread that is no more; there are no others to fear. */
 	if (!forked)
 		pthread_mutex_lock(&ctx->lock);
+	if (d->abandons && set->ledger == NULL)
+		set->abandoned = 1;
 	last = --ctx->scratch_users == 0;
 	if (last)
 		ctx->scratch = NULL;
+	if (last && !forked)
+		tell = report(set, text, sizeof text);
 	/* A file with a name is closed before somebody opens it again. */
 	if (last && ctx->disk != NULL)
 		set_close(set, forked);
@@ -123,17 +168,32 @@ void emi_scratch_release(em_ctx *ctx, emi_disk *set)
 		pthread_mutex_unlock(&ctx->lock);
 	if (last && ctx->disk == NULL)
 		set_close(set, forked);
+	emi_free(ctx, d, sizeof *d);
+	if (tell)
+		emi_log(ctx, level, "%s", text);
+}
+
+uint32_t emi_disk_owner(const emi_disk *d)
+{
+	return d->owner;
+}
+
+void emi_disk_abandon(emi_disk *d)
+{
+	d->abandons = 1;
 }
 
 uint64_t emi_scratch_memory(const em_ctx *ctx, uint64_t bytes)
 {
 	const emi_disk_choice one = usual(ctx);
 	const uint32_t n = count(ctx);
-	uint64_t sum = set_bytes(n);
+	uint64_t sum = set_bytes(n) + sizeof(emi_disk);
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
 		sum += emi_one_disk_memory(ctx, ctx->disk != NULL ? &ctx->disk[i] : &one, bytes / n);
+	if ((ctx->flags & EM_CTX_CHECKED) != 0)
+		sum += emi_ledger_memory(bytes / SMALL_BLOCK + 1);
 	return sum;
 }
 
@@ -162,176 +222,95 @@ uint64_t emi_scratch_most(const em_ctx *ctx)
 	return ctx->scratch_max != 0 && ctx->scratch_max < sum ? ctx->scratch_max : sum;
 }
 
-uint32_t emi_disk_count(const emi_disk *set)
+uint32_t emi_disk_count(const emi_disk *d)
 {
-	return set->n;
+	return d->set->n;
 }
 
-em_file *emi_disk_file(const emi_disk *set, uint32_t index)
-{
-	return emi_one_disk_file(set->disk[index]);
-}
-
-/* Several disks are full: the detail of the first one, and the names of as many as there is room for. */
-static void name_disks(const emi_disk *set, em_errinfo *err)
-{
-	static const char end[] = ", ...";
-	em_errinfo all = {EM_OK, 0, 0, 0, "", "", ""};
-	char list[sizeof err->text - 64];
-	size_t at = 0;
-	uint32_t i;
-
-	list[0] = '\0';
-	for (i = 0; i < set->n; i++) {
-		const char *path = emi_file_path(emi_one_disk_file(set->disk[i]));
-
-		if (strlen(path) + sizeof end + 4 > sizeof list - at) {
-			memcpy(list + at, end, sizeof end);
-			break;
-		}
-		at += (size_t)snprintf(list + at, sizeof list - at, "%s'%s'", i == 0 ? "" : ", ", path);
-	}
-	emi_fail(&all, EM_ERR_NOSPACE, "all %" PRIu32 " scratch disks are full: %s", set->n, list);
-	memcpy(err->text, all.text, sizeof err->text);
-}
-
-/* The disks in their order, beginning with `first', until one has room. */
-static em_status alloc_somewhere(emi_disk *set, uint32_t first, size_t bytes, emi_bid *bid, em_errinfo *err)
-{
-	em_status status = EM_ERR_NOSPACE;
-	uint32_t i;
-
-	for (i = 0; i < set->n && status == EM_ERR_NOSPACE; i++) {
-		em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
-
-		bid->disk = (first + i) % set->n;
-		status = emi_one_disk_alloc(set->disk[bid->disk], bytes, &bid->offset, &own);
-		if (status != EM_OK && (i == 0 || status != EM_ERR_NOSPACE))
-			*err = own;
-	}
-	return status;
-}
-
-/* What limits all disks together may be taken by gaps of others than the one that was to grow. */
-static int make_room(emi_disk *set)
-{
-	return set->n > 1 && set->all.most != 0 && emi_disk_give_all(set);
-}
-
-em_status emi_block_alloc_on(emi_disk *set, uint32_t disk, size_t bytes, emi_bid *bid, em_errinfo *err)
-{
-	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
-	em_status status = emi_ctx_check(set->ctx, err);
-
-	bid->disk = 0;
-	bid->reserved = 0;
-	bid->offset = 0;
-	if (status != EM_OK)
-		return status;
-	if (bytes == 0 || bytes % EMI_UNIT != 0)
-		return emi_fail(err, EM_ERR_INVAL, "a block of %" PRIu64 " bytes: it must be a multiple of %u",
-				(uint64_t)bytes, EMI_UNIT);
-	status = alloc_somewhere(set, disk, bytes, bid, &own);
-	if (status == EM_ERR_NOSPACE && make_room(set))
-		status = alloc_somewhere(set, disk, bytes, bid, &own);
-	if (status == EM_OK)
-		return EM_OK;
-	if (status == EM_ERR_NOSPACE && set->n > 1 && set->all.most == 0)
-		name_disks(set, &own);
-	bid->disk = 0;
-	if (err && err->status >= EM_OK)
-		*err = own;
-	return status;
-}
-
-em_status emi_block_alloc(emi_disk *set, size_t bytes, emi_bid *bid, em_errinfo *err)
-{
-	const uint32_t disk = set->n > 1 ? __atomic_fetch_add(&set->next, 1, __ATOMIC_RELAXED) % set->n : 0;
-
-	return emi_block_alloc_on(set, disk, bytes, bid, err);
-}
-
-void emi_block_free(emi_disk *set, emi_bid bid, size_t bytes)
-{
-	/* In a child nobody will ask for space, and the lock may be held for ever. */
-	if (!emi_ctx_forked(set->ctx))
-		emi_one_disk_free(set->disk[bid.disk], bid.offset, bytes);
-}
-
-void emi_block_read(emi_disk *set, emi_request *rq, void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats)
-{
-	emi_read(emi_one_disk_file(set->disk[bid.disk]), rq, buf, bytes, bid.offset, stats);
-}
-
-void emi_block_write(emi_disk *set, emi_request *rq, const void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats)
-{
-	emi_write(emi_one_disk_file(set->disk[bid.disk]), rq, buf, bytes, bid.offset, stats);
-}
-
-void emi_disk_slack(emi_disk *set, uint64_t bytes)
+void emi_disk_expect(emi_disk *d, uint64_t bytes)
 {
 	uint32_t i;
 
-	for (i = 0; i < set->n; i++)
-		emi_one_disk_slack(set->disk[i], bytes / set->n);
+	for (i = 0; i < d->set->n; i++)
+		emi_one_disk_expect(d->set->disk[i], bytes / d->set->n);
 }
 
-void emi_disk_give_back(emi_disk *set, uint64_t lag)
+void emi_disk_slack(emi_disk *d, uint64_t bytes)
 {
 	uint32_t i;
 
-	for (i = 0; i < set->n && !emi_ctx_forked(set->ctx); i++)
-		emi_one_disk_give_back(set->disk[i], lag / set->n);
+	for (i = 0; i < d->set->n; i++)
+		emi_one_disk_slack(d->set->disk[i], bytes / d->set->n);
 }
 
-int emi_disk_give_all(emi_disk *set)
+void emi_disk_give_back(emi_disk *d, uint64_t lag)
+{
+	uint32_t i;
+
+	for (i = 0; i < d->set->n && !emi_ctx_forked(d->set->ctx); i++)
+		emi_one_disk_give_back(d->set->disk[i], lag / d->set->n);
+}
+
+int emi_disk_give_all(emi_disk *d)
 {
 	int gave = 0;
 	uint32_t i;
 
-	for (i = 0; i < set->n && !emi_ctx_forked(set->ctx); i++)
-		gave |= emi_one_disk_give_all(set->disk[i]);
+	for (i = 0; i < d->set->n && !emi_ctx_forked(d->set->ctx); i++)
+		gave |= emi_one_disk_give_all(d->set->disk[i]);
 	return gave;
 }
 
-void emi_disk_keep(emi_disk *set)
+void emi_disk_keep(emi_disk *d)
 {
 	uint32_t i;
 
-	for (i = 0; i < set->n && !emi_ctx_forked(set->ctx); i++)
-		emi_one_disk_keep(set->disk[i]);
+	for (i = 0; i < d->set->n && !emi_ctx_forked(d->set->ctx); i++)
+		emi_one_disk_keep(d->set->disk[i]);
 }
 
-uint64_t emi_disk_used(emi_disk *set)
+void emi_disk_usage_of(emi_disk *d, uint32_t index, emi_disk_usage *usage)
+{
+	emi_one_disk_usage(d->set->disk[index], usage);
+}
+
+void emi_disk_usage_all(emi_disk *d, emi_disk_usage *usage)
+{
+	const emi_allowance *all = &d->set->all;
+
+	usage->held = emi_disk_held(d);
+	usage->held_peak = __atomic_load_n(&all->peak, __ATOMIC_RELAXED);
+	usage->blocks = __atomic_load_n(&all->blocks, __ATOMIC_RELAXED);
+	usage->blocks_peak = __atomic_load_n(&all->blocks_peak, __ATOMIC_RELAXED);
+	usage->bytes = __atomic_load_n(&all->bytes, __ATOMIC_RELAXED);
+	usage->bytes_peak = __atomic_load_n(&all->bytes_peak, __ATOMIC_RELAXED);
+}
+
+uint64_t emi_disk_used(emi_disk *d)
+{
+	return __atomic_load_n(&d->set->all.bytes, __ATOMIC_RELAXED);
+}
+
+uint64_t emi_disk_peak(emi_disk *d)
 {
 	uint64_t bytes = 0;
 	uint32_t i;
 
-	for (i = 0; i < set->n; i++)
-		bytes += emi_one_disk_used(set->disk[i]);
+	for (i = 0; i < d->set->n; i++)
+		bytes += emi_one_disk_peak(d->set->disk[i]);
 	return bytes;
 }
 
-uint64_t emi_disk_peak(emi_disk *set)
-{
-	uint64_t bytes = 0;
-	uint32_t i;
-
-	for (i = 0; i < set->n; i++)
-		bytes += emi_one_disk_peak(set->disk[i]);
-	return bytes;
-}
-
-uint64_t emi_disk_held(emi_disk *set)
+uint64_t emi_disk_held(emi_disk *d)
 {
 	uint32_t i;
 
-	for (i = 0; i < set->n; i++)
-		emi_one_disk_settle(set->disk[i]);
-	return __atomic_load_n(&set->all.held, __ATOMIC_RELAXED);
+	for (i = 0; i < d->set->n; i++)
+		emi_one_disk_settle(d->set->disk[i]);
+	return __atomic_load_n(&d->set->all.held, __ATOMIC_RELAXED);
 }
 
-uint64_t emi_disk_held_peak(emi_disk *set)
+uint64_t emi_disk_held_peak(emi_disk *d)
 {
-	return __atomic_load_n(&set->all.peak, __ATOMIC_RELAXED);
+	return __atomic_load_n(&d->set->all.peak, __ATOMIC_RELAXED);
 }

@@ -2,9 +2,16 @@
 /*
  * disk.h -- the scratch disks of a context, and block ids.
  *
- * Disks are big files in which blocks of several sizes live side by side.  An emi_disk is all those of a context, one or several; a block id
- * (BID) names a block: which of them it is on, and its offset there.  Blocks that are freed are given out again before the file grows; or, when nobody is
- * going to need them, their space goes back to the file system.
+ * Disks are big files in which blocks of several sizes live side by side.  An emi_disk is a user of all those of a context, one or several; a block id
+ * (BID) names a block: which of them it is on, and its offset there.  Blocks that are freed are given out again before the file grows, and the first gap is
+ * taken that is long enough; what is free at the end, or, when nobody is going to need it, anywhere, goes back to the file system.
+ *
+ * A block belongs to the user that allocated it: everybody may read it, nobody else should write or free it (LEDA-SM's U_ID; Crauser and Mehlhorn
+ * 1998, section 1.2).  Each data structure is a user of its own, or several are one.
+ *
+ * What is plainly wrong about a block id is always noticed: no such disk, an offset where no block can be, space that is not in use when it
+ * is freed.  In a context with EM_CTX_CHECKED everything else is, too (ledger.h): EM_ERR_INVAL when no block of that size is there, EM_ERR_STATE when
+ * it is another user's, or was never written before it is read.
  */
 #ifndef EMI_DISK_H
 #define EMI_DISK_H
@@ -17,9 +24,17 @@ typedef struct emi_disk emi_disk;
 
 typedef em_bid emi_bid;
 
-/* The scratch disks of a context: opened when the first user comes, gone with the last.  Any thread. */
+/* Become a user of the scratch disks of a context, which are opened when the first one comes and gone with the last.  Blocks that are allocated
+ * then are reported to the log: a warning when uses are checked, with whose they are.  Any thread; so may be all that follows, by several at
+ * the same time.  EM_ERR_FORK, what opening a file can fail with. */
 em_status emi_scratch_acquire(em_ctx *ctx, emi_disk **out, em_errinfo *err);
 void emi_scratch_release(em_ctx *ctx, emi_disk *disk);
+
+/* The number of this user, drawn from the set: 1 or more. */
+uint32_t emi_disk_owner(const emi_disk *disk);
+
+/* This user leaves its blocks for good when it is released, which is nothing to report; those that are known (EM_CTX_CHECKED) are freed then. */
+void emi_disk_abandon(emi_disk *disk);
 
 /* Bytes of memory that the scratch disks take when up to bytes are in use on them. */
 uint64_t emi_scratch_memory(const em_ctx *ctx, uint64_t bytes);
@@ -30,20 +45,38 @@ const char *emi_scratch_path(const em_ctx *ctx, uint32_t disk);
 uint64_t emi_scratch_most(const em_ctx *ctx);
 uint32_t emi_disk_count(const emi_disk *disk);
 
-/* The file that blocks with that index of a disk are in. */
-em_file *emi_disk_file(const emi_disk *disk, uint32_t index);
-
-/* Allocate a block of bytes, a multiple of EMI_PAGE, on one disk after the other.  Any thread.  EM_ERR_NOSPACE (also when
- * the context allows no more), EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
+/* Allocate a block of bytes, a multiple of EMI_PAGE, on one disk after the other.  EM_ERR_NOSPACE (also when
+ * the context allows no more), EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_INVAL, EM_ERR_FORK. */
 em_status emi_block_alloc(emi_disk *disk, size_t bytes, emi_bid *bid, em_errinfo *err);
 
-/* The same on the disk of that index, or on the next one that has room. */
+/* The same on the disk of that index (modulo their number), or on the next one that has room. */
 em_status emi_block_alloc_on(emi_disk *disk, uint32_t index, size_t bytes, emi_bid *bid, em_errinfo *err);
-void emi_block_free(emi_disk *disk, emi_bid bid, size_t bytes);
 
-/* Transfer a block; see io/file.h. */
+/* Allocate n blocks of a size, block i on the disk where `place' has block first + i of its sequence, or on the next one that has room; place NULL: one
+ * disk after the other.  All, or none on failure. */
+em_status emi_blocks_alloc(emi_disk *disk, const em_placement *place, uint64_t first, size_t bytes, emi_bid *bid, size_t n, em_errinfo *err);
+
+/* The same, contiguous: one behind the other on one disk, that of the index or the next one that has room. */
+em_status emi_blocks_alloc_row(emi_disk *disk, uint32_t index, size_t bytes, emi_bid *bid, size_t n, em_errinfo *err);
+
+/* Free a block.  Requests for it must be done.  EM_ERR_INVAL: it is no block of that size (plainly, or checked); EM_ERR_STATE: nothing is allocated there; it is
+ * another user's (checked).  Then nothing has changed.  What nobody looks at is not lost: it is logged as a warning.  In a child nothing is
+ * done, as nobody will ask for the space. */
+em_status emi_block_free(emi_disk *disk, emi_bid bid, size_t bytes);
+
+/* Free n blocks of a size, in any order, however they were allocated.  Those that can be are freed, the first failure is returned, and others are
+ * logged. */
+em_status emi_blocks_free(emi_disk *disk, const emi_bid *bid, size_t n, size_t bytes, em_errinfo *err);
+
+/* Transfer a block; see io/file.h.  What is refused ends like a transfer that fails, with EM_ERR_INVAL or EM_ERR_STATE. */
 void emi_block_read(emi_disk *disk, emi_request *rq, void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats);
 void emi_block_write(emi_disk *disk, emi_request *rq, const void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats);
+
+/* The file of a block that may be transferred; else why it may not: EM_ERR_INVAL or EM_ERR_STATE.  A write that may be is noted. */
+em_status emi_block_admit(emi_disk *disk, emi_request_kind kind, emi_bid bid, size_t bytes, em_file **file, const char **why);
+
+/* So many bytes of blocks are still to be allocated: space for them may be set aside in large steps, as they will be needed anyway. */
+void emi_disk_expect(emi_disk *disk, uint64_t bytes);
 
 /* Gaps between blocks that nobody fills may have so many bytes together; without this call, any number. */
 void emi_disk_slack(emi_disk *disk, uint64_t bytes);
@@ -60,6 +93,20 @@ void emi_disk_keep(emi_disk *disk);
 
 /* Give all gaps back, however small, and wait until they are: 1 if there were any. */
 int emi_disk_give_all(emi_disk *disk);
+
+/* What is on disks, by all users, and what file systems have set aside for it. */
+typedef struct emi_disk_usage {
+	uint64_t blocks;        /* in use now ... */
+	uint64_t blocks_peak;   /* ... and at most at a time */
+	uint64_t bytes;         /* in them */
+	uint64_t bytes_peak;
+	uint64_t held;          /* bytes that are set aside now, and at most */
+	uint64_t held_peak;
+} emi_disk_usage;
+
+/* Of one disk, or of all together. */
+void emi_disk_usage_of(emi_disk *disk, uint32_t index, emi_disk_usage *usage);
+void emi_disk_usage_all(emi_disk *disk, emi_disk_usage *usage);
 
 /* Bytes in use now, and the most that blocks and the gaps between them ever took, summed over disks. */
 uint64_t emi_disk_used(emi_disk *disk);

@@ -10,6 +10,10 @@
  * A block is looked for among freed ones first (space.c).  The lock guards space and reservation; transfers
  * go straight to the file.
  *
+ * What is free behind the last block is not needed to keep blocks apart, so it goes back whoever works here; but only when it is much, and a step
+ * stays, so that blocks that come and go at the end have none of it.  It goes with a batch like any other, and whoever needs it meanwhile waits
+ * for that.
+ *
  * Gaps that are too small for any block are no use: when they add up, some go back to the file system.  And who is going to
  * free blocks and allocate none has all space given back (emi_one_disk_give_back()).  It goes in batches: a file system makes
  * holes only while it lets nobody read, so for each batch the disk falls idle for a moment, and what that costs
@@ -40,8 +44,13 @@ struct emi_one_disk {
 	pthread_mutex_t lock;
 	emi_space space;
 	uint64_t peak;          /* most units that were between the first and the last block, what was cut out aside */
+	uint64_t blocks;        /* in use */
+	uint64_t blocks_peak, used_peak; /* most of them, and most units in use */
+	uint64_t held_peak;     /* most bytes that were set aside */
 	uint64_t reserved;      /* bytes of the file that were set aside ... */
 	uint64_t returned;      /* ... and bytes of them that went back */
+	uint64_t leaving;       /* bytes behind those that are going back with the batch, as its last extent */
+	uint64_t expected;      /* bytes that somebody said are still to come */
 
 	uint32_t givers;        /* users that free blocks and allocate none */
 	int keeps;              /* space cannot go back */
@@ -52,16 +61,28 @@ struct emi_one_disk {
 	int more;               /* that had no room for all gaps */
 	emi_request rq;         /* the batch on its way: gaps that are cut out */
 	size_t gaps;
-	emi_extent gap[BATCH];
+	emi_extent gap[BATCH + 1];
 };
 
-/* Reserve about 3 % of the disk ahead, within these. */
+/* Reserve about 3 % of the disk ahead, within these; of what is known to come anyway, as much as that. */
 #define STEP_LEAST ((uint64_t)1 << 20)
 #define STEP_MOST ((uint64_t)64 << 20)
+#define STEP_EXPECTED ((uint64_t)256 << 20)
+
+/* What is free behind the last block goes back when it is more than this, and more than an eighth of the file. */
+#define REST_LEAST ((uint64_t)64 << 20)
 
 static uint64_t held(const emi_one_disk *d)
 {
-	return d->reserved - d->returned;
+	return d->reserved + d->leaving - d->returned;
+}
+
+static void raise_to(uint64_t *peak, uint64_t now)
+{
+	uint64_t before = __atomic_load_n(peak, __ATOMIC_RELAXED);
+
+	while (now > before && !__atomic_compare_exchange_n(peak, &before, now, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		continue;
 }
 
 /* So many bytes have gone back to the file system. */
@@ -128,12 +149,18 @@ static void settle(emi_one_disk *d)
 		d->keeps = 1;
 	}
 	for (i = 0; i < d->gaps; i++) {
-		if (i >= d->rq.done) {
+		if (d->leaving != 0 && i == d->gaps - 1) {
+			if (i < d->rq.done)
+				give_up(d, d->leaving);
+			else
+				d->reserved += d->leaving;
+			d->leaving = 0;
+		} else if (i >= d->rq.done) {
 			emi_space_mend(&d->space, d->gap[i].offset / EMI_UNIT, d->gap[i].bytes / EMI_UNIT);
-			continue;
+		} else {
+			d->returned += d->gap[i].bytes;
+			give_up(d, d->gap[i].bytes);
 		}
-		d->returned += d->gap[i].bytes;
-		give_up(d, d->gap[i].bytes);
 	}
 	d->gaps = 0;
 }
@@ -149,7 +176,6 @@ static void collect(emi_one_disk *d, uint64_t piece, uint64_t left)
 {
 	uint64_t n, unit = 0;
 
-	d->space.cutter = 0;
 	while (d->gaps < BATCH && kept(d) > left && (n = emi_space_cut(&d->space, piece, &unit)) != 0) {
 		d->gap[d->gaps].offset = unit * EMI_UNIT;
 		d->gap[d->gaps].bytes = n * EMI_UNIT;
@@ -157,9 +183,29 @@ static void collect(emi_one_disk *d, uint64_t piece, uint64_t left)
 	}
 }
 
-/* Send a batch on its way, about the largest gaps there are, after which so many units are left.  How large those
+/* Put what is set aside behind the last block in the batch, as its last extent, but for so many bytes. */
+static void collect_rest(emi_one_disk *d, uint64_t ahead)
+{
+	const uint64_t end = d->space.high * EMI_UNIT + ahead;
+
+	if (d->reserved <= end)
+		return;
+	d->leaving = d->reserved - end;
+	d->reserved = end;
+	d->gap[d->gaps].offset = end;
+	d->gap[d->gaps].bytes = d->leaving;
+	d->gaps++;
+}
+
+static void send_batch(emi_one_disk *d)
+{
+	if (d->gaps != 0)
+		emi_discard(d->file, &d->rq, d->gap, d->gaps);
+}
+
+/* Put in a batch about the largest gaps there are, after which so many units are left.  How large those
  * are is known from last time. */
-static void start_batch(emi_one_disk *d, uint64_t left)
+static void fill_batch(emi_one_disk *d, uint64_t left)
 {
 	if (kept(d) <= left)
 		return;
@@ -170,19 +216,18 @@ static void start_batch(emi_one_disk *d, uint64_t left)
 		collect(d, d->piece, left);
 	}
 	d->more = d->gaps == BATCH;
-	if (d->gaps != 0)
-		emi_discard(d->file, &d->rq, d->gap, d->gaps);
 }
 
-/* Give all gaps back, and wait until they are. */
+/* Give everything back that is free, and wait until it is. */
 static void give_all(emi_one_disk *d)
 {
 	settle(d);
 	while (!d->keeps) {
 		collect(d, 1, 0);
+		collect_rest(d, 0);
 		if (d->gaps == 0)
 			break;
-		emi_discard(d->file, &d->rq, d->gap, d->gaps);
+		send_batch(d);
 		settle(d);
 	}
 }
@@ -195,27 +240,8 @@ static void thin_out(emi_one_disk *d)
 	settle(d);
 	if (d->keeps)
 		return;
-	start_batch(d, d->slack / 2);
-}
-
-/* Give back what is set aside behind the last block. */
-static void give_rest(emi_one_disk *d)
-{
-	const uint64_t end = d->space.high * EMI_UNIT;
-	emi_extent rest;
-
-	settle(d);
-	if (d->keeps || d->reserved <= end)
-		return;
-	rest.offset = end;
-	rest.bytes = d->reserved - end;
-	emi_discard(d->file, &d->rq, &rest, 1);
-	if (emi_wait(&d->rq, NULL) != EM_OK) {
-		d->keeps = 1;
-		return;
-	}
-	give_up(d, d->reserved - end);
-	d->reserved = end;
+	fill_batch(d, d->slack / 2);
+	send_batch(d);
 }
 
 /* How many bytes more a limit of `most' leaves, of which so many are taken. */
@@ -254,11 +280,8 @@ static int take(emi_one_disk *d, uint64_t bytes)
 
 static void note_peak(emi_one_disk *d)
 {
-	const uint64_t now = __atomic_load_n(&d->all->held, __ATOMIC_RELAXED);
-	uint64_t peak = __atomic_load_n(&d->all->peak, __ATOMIC_RELAXED);
-
-	while (now > peak && !__atomic_compare_exchange_n(&d->all->peak, &peak, now, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		continue;
+	raise_to(&d->all->peak, __atomic_load_n(&d->all->held, __ATOMIC_RELAXED));
+	raise_to(&d->held_peak, held(d));
 }
 
 /* Have the file system set aside so many bytes more. */
@@ -280,15 +303,22 @@ static em_status set_aside(emi_one_disk *d, uint64_t bytes, em_errinfo *err)
 	return EM_OK;
 }
 
+/* What is reserved ahead when so many bytes are in use. */
+static uint64_t usual_step(uint64_t end)
+{
+	const uint64_t step = end / 32 / EMI_UNIT * EMI_UNIT;
+
+	return step < STEP_LEAST ? STEP_LEAST : step > STEP_MOST ? STEP_MOST : step;
+}
+
 /* How many bytes from `end' on are to be there when at least bytes are wanted and the limits leave so many. */
 static uint64_t wanted_step(const emi_one_disk *d, uint64_t end, uint64_t bytes, uint64_t most)
 {
-	uint64_t step = end / 32 / EMI_UNIT * EMI_UNIT;
+	const uint64_t expected = (d->expected < STEP_EXPECTED ? d->expected : STEP_EXPECTED) / EMI_UNIT * EMI_UNIT;
+	uint64_t step = usual_step(end);
 
-	if (step < STEP_LEAST)
-		step = STEP_LEAST;
-	if (step > STEP_MOST)
-		step = STEP_MOST;
+	if (step < expected)
+		step = expected;
 	if (end + step > d->reserved && end + step - d->reserved > most)
 		step = (most + d->reserved - end) / EMI_UNIT * EMI_UNIT;
 	return step < bytes ? bytes : step;
@@ -300,6 +330,11 @@ static em_status reserve(emi_one_disk *d, uint64_t bytes, em_errinfo *err)
 	const uint64_t end = d->space.high * EMI_UNIT;
 	uint64_t step;
 
+	if (end + bytes <= d->reserved)
+		return EM_OK;
+	/* What is on its way back must have gone before it comes again, or it stays. */
+	if (d->leaving != 0)
+		settle(d);
 	if (end + bytes <= d->reserved)
 		return EM_OK;
 	if (end + bytes - d->reserved > room(d))
@@ -340,30 +375,76 @@ static em_status alloc_units(emi_one_disk *d, uint64_t n, uint64_t *unit, em_err
 	return status;
 }
 
-em_status emi_one_disk_alloc(emi_one_disk *d, size_t bytes, uint64_t *offset, em_errinfo *err)
+static void count_in(emi_one_disk *d, uint64_t bytes, uint64_t n)
+{
+	d->blocks += n;
+	d->expected -= bytes < d->expected ? bytes : d->expected;
+	if (d->blocks > d->blocks_peak)
+		d->blocks_peak = d->blocks;
+	if (d->space.used > d->used_peak)
+		d->used_peak = d->space.used;
+	raise_to(&d->all->blocks_peak, __atomic_add_fetch(&d->all->blocks, n, __ATOMIC_RELAXED));
+	raise_to(&d->all->bytes_peak, __atomic_add_fetch(&d->all->bytes, bytes, __ATOMIC_RELAXED));
+}
+
+em_status emi_one_disk_alloc(emi_one_disk *d, size_t bytes, uint64_t n, uint64_t *offset, em_errinfo *err)
 {
 	uint64_t unit = 0;
 	em_status status;
 
 	pthread_mutex_lock(&d->lock);
-	status = alloc_units(d, bytes / EMI_UNIT, &unit, err);
+	status = alloc_units(d, bytes / EMI_UNIT * n, &unit, err);
+	if (status == EM_OK)
+		count_in(d, bytes * n, n);
 	pthread_mutex_unlock(&d->lock);
 	*offset = unit * EMI_UNIT;
 	return status;
 }
 
-void emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes)
+/* Start giving back what is due after a block was freed.  A batch that is late is waited for: nobody is to get far ahead of it. */
+static void give_due(emi_one_disk *d)
+{
+	const uint64_t end = d->space.high * EMI_UNIT, ahead = d->reserved - end;
+	const int gaps = d->givers != 0 && (d->freed >= d->lag || d->more);
+	const int rest = ahead > REST_LEAST + usual_step(end) && ahead > d->reserved / 8 && d->leaving == 0;
+
+	if (d->keeps || !(gaps || rest) || !(emi_done(&d->rq) || (gaps && d->freed >= 2 * d->lag)))
+		return;
+	settle(d);
+	if (d->keeps)
+		return;
+	if (gaps) {
+		d->freed = 0;
+		fill_batch(d, d->slack);
+	}
+	if (gaps || rest)
+		collect_rest(d, d->givers != 0 ? 0 : usual_step(end));
+	send_batch(d);
+}
+
+em_status emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes, em_errinfo *err)
+{
+	em_status status = EM_OK;
+
+	pthread_mutex_lock(&d->lock);
+	if (!emi_space_in_use(&d->space, offset / EMI_UNIT, bytes / EMI_UNIT)) {
+		status = emi_fail_refused(err, EM_ERR_STATE, "nothing is allocated there", "free", emi_file_path(d->file), offset, bytes);
+	} else {
+		emi_space_drop(&d->space, offset / EMI_UNIT, bytes / EMI_UNIT);
+		d->blocks -= d->blocks != 0;
+		__atomic_sub_fetch(&d->all->blocks, 1, __ATOMIC_RELAXED);
+		__atomic_sub_fetch(&d->all->bytes, bytes, __ATOMIC_RELAXED);
+		d->freed += bytes;
+		give_due(d);
+	}
+	pthread_mutex_unlock(&d->lock);
+	return status;
+}
+
+void emi_one_disk_expect(emi_one_disk *d, uint64_t bytes)
 {
 	pthread_mutex_lock(&d->lock);
-	emi_space_drop(&d->space, offset / EMI_UNIT, bytes / EMI_UNIT);
-	d->freed += bytes;
-	/* A batch that is late is waited for: nobody is to get far ahead of it. */
-	if (d->givers != 0 && !d->keeps && (d->freed >= d->lag || d->more) && (emi_done(&d->rq) || d->freed >= 2 * d->lag)) {
-		d->freed = 0;
-		settle(d);
-		if (!d->keeps)
-			start_batch(d, d->slack);
-	}
+	d->expected = bytes;
 	pthread_mutex_unlock(&d->lock);
 }
 
@@ -381,9 +462,16 @@ void emi_one_disk_give_back(emi_one_disk *d, uint64_t lag)
 	d->lag = lag;
 	d->piece = PIECE_MOST;
 	d->freed = 0;
-	give_rest(d);
-	if (!d->keeps)
-		start_batch(d, d->slack);
+	settle(d);
+	if (!d->keeps) {
+		collect_rest(d, 0);
+		send_batch(d);
+		settle(d);
+	}
+	if (!d->keeps) {
+		fill_batch(d, d->slack);
+		send_batch(d);
+	}
 	pthread_mutex_unlock(&d->lock);
 }
 
@@ -400,9 +488,9 @@ int emi_one_disk_give_all(emi_one_disk *d)
 	int gave;
 
 	pthread_mutex_lock(&d->lock);
-	before = d->returned;
+	before = held(d);
 	give_all(d);
-	gave = d->returned != before;
+	gave = held(d) != before;
 	pthread_mutex_unlock(&d->lock);
 	return gave;
 }
@@ -415,14 +503,18 @@ void emi_one_disk_settle(emi_one_disk *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
-uint64_t emi_one_disk_used(emi_one_disk *d)
+void emi_one_disk_usage(emi_one_disk *d, emi_disk_usage *usage)
 {
-	uint64_t bytes;
-
 	pthread_mutex_lock(&d->lock);
-	bytes = d->space.used * EMI_UNIT;
+	if (emi_done(&d->rq))
+		settle(d);
+	usage->blocks = d->blocks;
+	usage->blocks_peak = d->blocks_peak;
+	usage->bytes = d->space.used * EMI_UNIT;
+	usage->bytes_peak = d->used_peak * EMI_UNIT;
+	usage->held = held(d);
+	usage->held_peak = d->held_peak;
 	pthread_mutex_unlock(&d->lock);
-	return bytes;
 }
 
 uint64_t emi_one_disk_peak(emi_one_disk *d)

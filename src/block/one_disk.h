@@ -8,15 +8,17 @@
 #define EMI_ONE_DISK_H
 
 #include "base/context.h"
-#include "io/file.h"
+#include "block/disk.h"
 
 typedef struct emi_one_disk emi_one_disk;
 
-/* What the file systems may set aside for all disks together. */
+/* What the file systems may set aside for all disks together, and what is on these.  Atomic, but for most. */
 typedef struct emi_allowance {
 	uint64_t most;          /* bytes; 0: any number */
-	uint64_t held;          /* bytes that are set aside; atomic */
-	uint64_t peak;          /* most that ever were; atomic */
+	uint64_t held;          /* bytes that are set aside */
+	uint64_t peak;          /* most that ever were */
+	uint64_t blocks, bytes; /* in use */
+	uint64_t blocks_peak, bytes_peak; /* most that ever were */
 } emi_allowance;
 
 em_status emi_one_disk_open(emi_one_disk **out, em_ctx *ctx, emi_disk_choice *choice, emi_allowance *all, em_errinfo *err);
@@ -27,9 +29,13 @@ uint64_t emi_one_disk_memory(const em_ctx *ctx, const emi_disk_choice *choice, u
 
 em_file *emi_one_disk_file(const emi_one_disk *d);
 
-/* bytes is a multiple of EMI_PAGE. */
-em_status emi_one_disk_alloc(emi_one_disk *d, size_t bytes, uint64_t *offset, em_errinfo *err);
-void emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes);
+/* n > 0 blocks of bytes, a multiple of EMI_PAGE, one behind the other. */
+em_status emi_one_disk_alloc(emi_one_disk *d, size_t bytes, uint64_t n, uint64_t *offset, em_errinfo *err);
+
+/* One block, at a multiple of EMI_PAGE.  EM_ERR_STATE when that is not in use. */
+em_status emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes, em_errinfo *err);
+
+void emi_one_disk_expect(emi_one_disk *d, uint64_t bytes);
 
 void emi_one_disk_slack(emi_one_disk *d, uint64_t bytes);
 void emi_one_disk_give_back(emi_one_disk *d, uint64_t lag);
@@ -39,7 +45,7 @@ int emi_one_disk_give_all(emi_one_disk *d);
 /* Note what is on its way back and has arrived. */
 void emi_one_disk_settle(emi_one_disk *d);
 
-uint64_t emi_one_disk_used(emi_one_disk *d);
+void emi_one_disk_usage(emi_one_disk *d, emi_disk_usage *usage);
 uint64_t emi_one_disk_peak(emi_one_disk *d);
 
 #endif

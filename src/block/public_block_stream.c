@@ -42,9 +42,9 @@ struct em_block_reader {
 	em_batch batch;
 };
 
-static em_block_list *new_list(em_ctx *ctx, size_t block_bytes, size_t record, em_errinfo *err)
+static em_block_list *new_list(em_disks *d, size_t block_bytes, size_t record, em_errinfo *err)
 {
-	em_block_list *l = emi_share_new(ctx, sizeof *l, err);
+	em_block_list *l = emi_share_new(d, sizeof *l, err);
 
 	if (l != NULL) {
 		l->block_bytes = block_bytes;
@@ -94,7 +94,7 @@ static em_status make_list(em_block_list **out, em_disks *d, const em_block_list
 		st = emi_share_check(&d->share, info->bids[i], err);
 	if (st != EM_OK)
 		return st;
-	l = new_list(d->share.ctx, layout.bytes, layout.record, err);
+	l = new_list(d, layout.bytes, layout.record, err);
 	if (l == NULL)
 		return err->status;
 	for (i = 0; st == EM_OK && i < info->blocks; i++)
@@ -178,13 +178,13 @@ static em_status open_writer(em_block_writer **out, em_disks *d, const em_block_
 		st = check_flags(o->flags, EM_BLOCKS_REVERSE, err);
 	if (st != EM_OK)
 		return st;
-	w = emi_share_new(d->share.ctx, sizeof *w, err);
+	w = emi_share_new(d, sizeof *w, err);
 	if (w == NULL)
 		return err->status;
 	st = emi_block_writer_open(&w->writer, w->share.ctx, w->share.set, layout.bytes, layout.record, buffers(&w->share, o->buffers),
 				   order_of(o->flags), NULL, err);
 	if (st == EM_OK) {
-		w->list = new_list(w->share.ctx, layout.bytes, layout.record, err);
+		w->list = new_list(d, layout.bytes, layout.record, err);
 		st = w->list != NULL ? EM_OK : err->status;
 	}
 	if (st != EM_OK)
@@ -356,7 +356,7 @@ static em_status open_reader(em_block_reader **out, em_block_list *l, const em_b
 
 	if (st != EM_OK)
 		return st;
-	r = emi_share_new(l->share.ctx, sizeof *r, err);
+	r = emi_share_new(l->share.disks, sizeof *r, err);
 	if (r == NULL)
 		return err->status;
 	st = take_list(r, l, o->flags, err);

@@ -43,7 +43,7 @@ static em_status open_cache(em_cache **out, em_disks *d, const em_cache_opts *o,
 
 	if (st != EM_OK)
 		return st;
-	c = emi_share_new(d->share.ctx, sizeof *c, err);
+	c = emi_share_new(d, sizeof *c, err);
 	if (c == NULL)
 		return err->status;
 	own.disk = c->share.set;

@@ -10,6 +10,33 @@
 #include "base/memory.h"
 #include "block/share.h"
 
+static em_status open_disks(em_disks **out, em_ctx *ctx, const em_disks_opts *o, em_errinfo *err)
+{
+	em_disks *d;
+	emi_disk *set;
+
+	if (ctx == NULL)
+		return emi_fail(err, EM_ERR_INVAL, "ctx is NULL");
+	if (o->flags & ~EM_DISKS_ABANDON)
+		return emi_fail(err, EM_ERR_INVAL, "flags 0x%x are not known", (unsigned)o->flags);
+	if (emi_scratch_acquire(ctx, &set, err) != EM_OK)
+		return err->status;
+	d = emi_alloc(ctx, sizeof *d, err);
+	if (d == NULL) {
+		emi_scratch_release(ctx, set);
+		return err->status;
+	}
+	if (o->flags & EM_DISKS_ABANDON)
+		emi_disk_abandon(set);
+	emi_ctx_ref(ctx);
+	d->share.disks = d;
+	d->share.ctx = ctx;
+	d->share.set = set;
+	d->users = 1;
+	*out = d;
+	return EM_OK;
+}
+
 em_status em_disks_open(em_disks **out, em_ctx *ctx, const em_disks_opts *opts)
 {
 	em_errinfo err, *theirs = NULL;
@@ -23,12 +50,7 @@ em_status em_disks_open(em_disks **out, em_ctx *ctx, const em_disks_opts *opts)
 	st = emi_opts_copy(&o, sizeof o, sizeof o, opts, "em_disks_opts", &err);
 	if (st == EM_OK) {
 		theirs = o.errinfo;
-		if (ctx == NULL)
-			st = emi_fail(&err, EM_ERR_INVAL, "ctx is NULL");
-		else
-			*out = emi_share_new(ctx, sizeof **out, &err);
-		if (*out == NULL)
-			st = err.status;
+		st = open_disks(out, ctx, &o, &err);
 	}
 	if (st != EM_OK && theirs != NULL)
 		*theirs = err;
@@ -37,8 +59,14 @@ em_status em_disks_open(em_disks **out, em_ctx *ctx, const em_disks_opts *opts)
 
 void em_disks_close(em_disks *d)
 {
-	if (d != NULL)
-		emi_share_free(d, sizeof *d);
+	em_ctx *ctx;
+
+	if (d == NULL || __atomic_sub_fetch(&d->users, 1, __ATOMIC_ACQ_REL) != 0)
+		return;
+	ctx = d->share.ctx;
+	emi_scratch_release(ctx, d->share.set);
+	emi_free(ctx, d, sizeof *d);
+	emi_ctx_unref(ctx);
 }
 
 uint32_t em_disks_count(const em_disks *d)
@@ -46,23 +74,41 @@ uint32_t em_disks_count(const em_disks *d)
 	return d != NULL ? emi_disk_count(d->share.set) : 0;
 }
 
+uint32_t em_disks_owner(const em_disks *d)
+{
+	return d != NULL ? emi_disk_owner(d->share.set) : 0;
+}
+
 const char *em_disks_path(const em_disks *d, uint32_t i)
 {
 	return i < em_disks_count(d) ? emi_scratch_path(d->share.ctx, i) : "";
 }
 
-em_status em_disks_stats_get(em_disks *d, em_disks_stats *stats)
+em_status em_disks_stats_get(em_disks *d, uint32_t disk, em_disks_stats *stats)
 {
 	em_disks_stats s = EM_DISKS_STATS_INIT;
+	emi_disk_usage usage;
 
-	if (d == NULL)
+	if (d == NULL || (disk != EM_DISKS_ALL && disk >= em_disks_count(d)))
 		return EM_ERR_INVAL;
-	s.disks = emi_disk_count(d->share.set);
-	s.bytes = emi_disk_used(d->share.set);
-	s.bytes_peak = emi_disk_peak(d->share.set);
-	s.held = emi_disk_held(d->share.set);
-	s.held_peak = emi_disk_held_peak(d->share.set);
+	if (disk == EM_DISKS_ALL)
+		emi_disk_usage_all(d->share.set, &usage);
+	else
+		emi_disk_usage_of(d->share.set, disk, &usage);
+	s.disks = disk == EM_DISKS_ALL ? em_disks_count(d) : 1;
+	s.blocks = usage.blocks;
+	s.blocks_peak = usage.blocks_peak;
+	s.bytes = usage.bytes;
+	s.bytes_peak = usage.bytes_peak;
+	s.held = usage.held;
+	s.held_peak = usage.held_peak;
 	return emi_opts_give(stats, &s, sizeof s);
+}
+
+void em_disks_expect(em_disks *d, uint64_t bytes)
+{
+	if (d != NULL && !emi_ctx_forked(d->share.ctx))
+		emi_disk_expect(d->share.set, bytes);
 }
 
 const em_errinfo *em_disks_error(const em_disks *d)
@@ -77,34 +123,27 @@ static em_status check_size(size_t bytes, em_errinfo *err)
 	return emi_fail(err, EM_ERR_INVAL, "a block of %" PRIu64 " bytes: it must be a multiple of %u", (uint64_t)bytes, EM_BLOCK_UNIT);
 }
 
-static em_status check_ids(const em_bid *bid, uint64_t n, size_t bytes, em_errinfo *err)
+static em_status check_ids(const em_bid *bid, size_t n, size_t bytes, em_errinfo *err)
 {
 	if (bid == NULL && n != 0)
 		return emi_fail(err, EM_ERR_INVAL, "bid is NULL");
 	return check_size(bytes, err);
 }
 
-static em_status alloc_ids(emi_disk *set, em_bid *bid, uint64_t n, size_t bytes, const em_placement *place, uint64_t first, em_errinfo *err)
+/* What was or was not allocated. */
+static em_status allocated(em_disks *d, em_bid *bid, size_t n, em_status st, const em_errinfo *err)
 {
-	em_status st = EM_OK;
-	uint64_t i;
+	size_t i;
 
-	for (i = 0; i < n && st == EM_OK; i++)
-		st = place != NULL ? emi_block_alloc_on(set, em_placement_disk(place, first + i), bytes, &bid[i], err)
-				   : emi_block_alloc(set, bytes, &bid[i], err);
-	if (st == EM_OK)
-		return EM_OK;
-	/* The last of these is the one that failed. */
-	for (i--; i-- > 0; )
-		emi_block_free(set, bid[i], bytes);
-	return st;
+	for (i = 0; st != EM_OK && bid != NULL && i < n; i++)
+		bid[i] = em_bid_none();
+	return emi_share_told(&d->share, st, err);
 }
 
-em_status em_bids_alloc(em_disks *d, em_bid *bid, uint64_t n, size_t bytes, const em_placement *place, uint64_t first)
+em_status em_bids_alloc(em_disks *d, em_bid *bid, size_t n, size_t bytes, const em_placement *place, uint64_t first)
 {
 	em_errinfo err;
 	em_status st;
-	uint64_t i;
 
 	if (d == NULL)
 		return EM_ERR_INVAL;
@@ -113,17 +152,31 @@ em_status em_bids_alloc(em_disks *d, em_bid *bid, uint64_t n, size_t bytes, cons
 	if (st == EM_OK && place != NULL && place->disks != em_disks_count(d))
 		st = emi_fail(&err, EM_ERR_INVAL, "a placement on %" PRIu32 " disks: there are %" PRIu32, place->disks, em_disks_count(d));
 	if (st == EM_OK)
-		st = alloc_ids(d->share.set, bid, n, bytes, place, first, &err);
-	for (i = 0; st != EM_OK && bid != NULL && i < n; i++)
-		bid[i] = em_bid_none();
-	return emi_share_told(&d->share, st, &err);
+		st = emi_blocks_alloc(d->share.set, place, first, bytes, bid, n, &err);
+	return allocated(d, bid, n, st, &err);
 }
 
-em_status em_bids_free(em_disks *d, const em_bid *bid, uint64_t n, size_t bytes)
+em_status em_bids_alloc_row(em_disks *d, em_bid *bid, size_t n, size_t bytes, uint32_t disk)
 {
 	em_errinfo err;
 	em_status st;
-	uint64_t i;
+
+	if (d == NULL)
+		return EM_ERR_INVAL;
+	memset(&err, 0, sizeof err);
+	st = check_ids(bid, n, bytes, &err);
+	if (st == EM_OK && disk >= em_disks_count(d))
+		st = emi_fail(&err, EM_ERR_INVAL, "there is no disk %" PRIu32 ": there are %" PRIu32, disk, em_disks_count(d));
+	if (st == EM_OK)
+		st = emi_blocks_alloc_row(d->share.set, disk, bytes, bid, n, &err);
+	return allocated(d, bid, n, st, &err);
+}
+
+em_status em_bids_free(em_disks *d, const em_bid *bid, size_t n, size_t bytes)
+{
+	em_errinfo err;
+	em_status st;
+	size_t i;
 
 	if (d == NULL)
 		return EM_ERR_INVAL;
@@ -131,38 +184,50 @@ em_status em_bids_free(em_disks *d, const em_bid *bid, uint64_t n, size_t bytes)
 	st = check_ids(bid, n, bytes, &err);
 	for (i = 0; st == EM_OK && i < n; i++)
 		if (!em_bid_is_none(bid[i]) && emi_share_check(&d->share, bid[i], &err) == EM_OK)
-			emi_block_free(d->share.set, bid[i], bytes);
+			(void)emi_blocks_free(d->share.set, &bid[i], 1, bytes, &err);
 	return emi_share_told(&d->share, err.status, &err);
 }
 
-/* The file of a block, or NULL with the detail kept. */
-static em_file *file_of(em_disks *d, em_bid bid, const void *buf, size_t bytes)
+/* The file of a block that may be transferred, or NULL with the detail kept. */
+static em_status admit(em_disks *d, emi_request_kind kind, em_bid bid, const void *buf, size_t bytes, em_file **file)
 {
 	em_errinfo err;
+	const char *why;
 	em_status st;
 
+	if (d == NULL)
+		return EM_ERR_INVAL;
 	memset(&err, 0, sizeof err);
-	st = buf == NULL || bytes == 0 ? emi_fail(&err, EM_ERR_INVAL, "%s", buf == NULL ? "buf is NULL" : "a block of 0 bytes")
-				       : emi_share_check(&d->share, bid, &err);
-	if (st == EM_OK)
-		return emi_disk_file(d->share.set, bid.disk);
-	emi_share_told(&d->share, st, &err);
-	return NULL;
+	if (buf == NULL || bytes == 0)
+		st = emi_fail(&err, EM_ERR_INVAL, "%s", buf == NULL ? "buf is NULL" : "a block of 0 bytes");
+	else
+		st = emi_share_check(&d->share, bid, &err);
+	if (st == EM_OK) {
+		st = emi_block_admit(d->share.set, kind, bid, bytes, file, &why);
+		if (st != EM_OK)
+			emi_fail_refused(&err, st, why, kind == EMI_READ ? "read" : "write", emi_file_path(*file), bid.offset, bytes);
+	}
+	return emi_share_told(&d->share, st, &err);
 }
 
 em_status em_block_read(em_disks *d, em_bid bid, void *buf, size_t bytes, em_request_fn fn, void *user, em_request **out)
 {
-	em_file *f = d != NULL ? file_of(d, bid, buf, bytes) : NULL;
+	em_file *file;
+	const em_status st = admit(d, EMI_READ, bid, buf, bytes, &file);
 
-	/* Without a file: EM_ERR_INVAL. */
-	return em_file_read_async(f, buf, bytes, bid.offset, fn, user, out);
+	if (out != NULL)
+		*out = NULL;
+	return st == EM_OK ? em_file_read_async(file, buf, bytes, bid.offset, fn, user, out) : st;
 }
 
 em_status em_block_write(em_disks *d, em_bid bid, const void *buf, size_t bytes, em_request_fn fn, void *user, em_request **out)
 {
-	em_file *f = d != NULL ? file_of(d, bid, buf, bytes) : NULL;
+	em_file *file;
+	const em_status st = admit(d, EMI_WRITE, bid, buf, bytes, &file);
 
-	return em_file_write_async(f, buf, bytes, bid.offset, fn, user, out);
+	if (out != NULL)
+		*out = NULL;
+	return st == EM_OK ? em_file_write_async(file, buf, bytes, bid.offset, fn, user, out) : st;
 }
 
 em_status em_block_alloc(void **out, em_ctx *ctx, uint64_t n, size_t bytes, em_errinfo *err)

@@ -26,7 +26,7 @@ static em_status open_pool(em_block_pool **out, em_disks *d, const em_block_pool
 
 	if (o->block_bytes == 0 || o->block_bytes % EM_BLOCK_UNIT != 0 || o->block_bytes > SIZE_MAX)
 		return emi_fail(err, EM_ERR_INVAL, "a pool of blocks of %" PRIu64 " bytes: it must be a multiple of %u", o->block_bytes, EM_BLOCK_UNIT);
-	p = emi_share_new(d->share.ctx, sizeof *p, err);
+	p = emi_share_new(d, sizeof *p, err);
 	if (p == NULL)
 		return err->status;
 	st = emi_block_pool_open(&p->pool, p->share.ctx, p->share.set, (size_t)o->block_bytes, o->write_buffers, o->prefetch_buffers, NULL, err);

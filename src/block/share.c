@@ -9,31 +9,27 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-void *emi_share_new(em_ctx *ctx, size_t bytes, em_errinfo *err)
+void *emi_share_new(em_disks *d, size_t bytes, em_errinfo *err)
 {
-	emi_share *s;
-	emi_disk *set;
+	emi_share *s = NULL;
 
-	if (emi_scratch_acquire(ctx, &set, err) != EM_OK)
+	if (emi_ctx_check(d->share.ctx, err) == EM_OK)
+		s = emi_alloc(d->share.ctx, bytes, err);
+	if (s == NULL)
 		return NULL;
-	s = emi_alloc(ctx, bytes, err);
-	if (s == NULL) {
-		emi_scratch_release(ctx, set);
-		return NULL;
-	}
-	emi_ctx_ref(ctx);
-	s->ctx = ctx;
-	s->set = set;
+	__atomic_add_fetch(&d->users, 1, __ATOMIC_ACQ_REL);
+	s->disks = d;
+	s->ctx = d->share.ctx;
+	s->set = d->share.set;
 	return s;
 }
 
 void emi_share_free(void *object, size_t bytes)
 {
-	const emi_share s = *(emi_share *)object;
+	em_disks *d = ((emi_share *)object)->disks;
 
-	emi_scratch_release(s.ctx, s.set);
-	emi_free(s.ctx, object, bytes);
-	emi_ctx_unref(s.ctx);
+	emi_free(d->share.ctx, object, bytes);
+	em_disks_close(d);
 }
 
 em_status emi_share_told(emi_share *s, em_status status, const em_errinfo *err)

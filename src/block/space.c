@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * space.c -- a bitmap of units, with next fit.
+ * space.c -- a bitmap of units, with first fit.
  *
  * Blocks of several sizes live side by side, so what is kept is units, not blocks: a gap is where enough neighbouring
- * units are free, whoever freed them.  The search goes on where the last one ended (next fit), which keeps blocks that
- * are written together together and makes a search short on average.
+ * units are free, whoever freed them.  The first gap that is long enough is taken, so what is in use stays in front and the end
+ * of the disk becomes free, which is the only space that goes back at no cost for anybody.
  *
- * The bitmap is a table of pages of bits, so that it grows without being copied: a page of 4 KiB tells of 128 MiB.
+ * The bitmap is a table of pages of bits, so that it grows without being copied: a page tells of 128 MiB.  So that the first gap is found
+ * without looking at what is before it, a tree knows for each part of the disk how many units are free in front, in the longest gap, and at the
+ * back; those of two neighbours give those of both.  The leaves are 512 units, in whose bits the rest of the search goes on; the upper part of the
+ * tree is over pages, the lower one within each.  Taking and freeing change one path.  A list of extents would take memory for each of them,
+ * and most where fragmentation is worst; this takes a bit for each unit and a fifth of that for the tree, whatever happens.
  *
- * A search that fails has looked at everything.  So that a disk full of gaps that are too small is not searched
- * for every block, `missing' remembers the least size that was not found; it is forgotten when units are
- * given back that make a gap of that size.
+ * Units from `high' on have their bits set, as if they were in use, so no search finds them; `high' goes down as soon as the units before it
+ * are free.
  *
  * Gaps may be cut out, when what is in them is given back to the file system: their units are then never found again, and the disk grows at
  * its end instead.  So whoever gets units may rely on the file system having set them aside.  A page of
@@ -21,97 +24,260 @@
 #include "base/memory.h"
 #include "block/space.h"
 
-enum { WORD_BITS = 64, PAGE_WORDS = 512, PAGE_UNITS = WORD_BITS * PAGE_WORDS, FIRST_TABLE = 8 };
+enum {
+	WORD_BITS = 64,
+	LEAF_WORDS = 8,
+	LEAF_UNITS = WORD_BITS * LEAF_WORDS,
+	LEAVES = 64,
+	PAGE_WORDS = LEAF_WORDS * LEAVES,
+	PAGE_UNITS = WORD_BITS * PAGE_WORDS,
+	FIRST_TABLE = 8
+};
+
+/* emi_space_gaps of at most PAGE_UNITS. */
+typedef struct small_gaps {
+	uint16_t front, most, back;
+} small_gaps;
+
+struct emi_space_bits {
+	uint64_t word[PAGE_WORDS]; /* a set bit is a unit in use or cut out, or behind the end */
+	small_gaps node[2 * LEAVES]; /* the tree: 1 is the root, LEAVES + i leaf i */
+};
 
 static uint64_t *word_of(const emi_space *s, uint64_t unit)
 {
-	return &s->page[unit / PAGE_UNITS].word[unit % PAGE_UNITS / WORD_BITS];
+	return &s->page[unit / PAGE_UNITS].bits->word[unit % PAGE_UNITS / WORD_BITS];
 }
 
 /* Is unit in a page of which nothing is left?  Then such units end there. */
 static int in_cut_page(const emi_space *s, uint64_t unit)
 {
-	return s->page[unit / PAGE_UNITS].word == NULL;
+	return s->page[unit / PAGE_UNITS].bits == NULL;
 }
 
-static uint64_t page_end(uint64_t unit)
+/* Units from unit on, at most n, that are in its page. */
+static uint64_t within_page(uint64_t unit, uint64_t n)
 {
-	return (unit / PAGE_UNITS + 1) * PAGE_UNITS;
+	const uint64_t rest = PAGE_UNITS - unit % PAGE_UNITS;
+
+	return n < rest ? n : rest;
 }
 
-static int in_use(const emi_space *s, uint64_t unit)
+/* The longest row of set bits. */
+static unsigned longest(uint64_t bits)
 {
-	return in_cut_page(s, unit) || (*word_of(s, unit) >> (unit % WORD_BITS) & 1) != 0;
+	uint64_t row[6], found;
+	unsigned n = 32, k;
+
+	if (bits == UINT64_MAX)
+		return WORD_BITS;
+	/* Bit i of row[k] is set where a row of 2^k begins. */
+	row[0] = bits;
+	for (k = 1; k < 6; k++)
+		row[k] = row[k - 1] & row[k - 1] >> (1u << (k - 1));
+	for (k = 5; k > 0 && row[k] == 0; k--)
+		n /= 2;
+	if (row[k] == 0)
+		return 0;
+	for (found = row[k]; k-- > 0;) {
+		const uint64_t more = found & row[k] >> n;
+
+		if (more != 0) {
+			found = more;
+			n += 1u << k;
+		}
+	}
+	return n;
 }
 
-/* Set or clear the bits of n units. */
-static void mark(emi_space *s, uint64_t unit, uint64_t n, int used)
+static emi_space_gaps gaps_of_word(uint64_t word)
+{
+	emi_space_gaps g = { WORD_BITS, WORD_BITS, WORD_BITS };
+
+	if (word != 0) {
+		g.front = (unsigned)__builtin_ctzll(word);
+		g.most = longest(~word);
+		g.back = (unsigned)__builtin_clzll(word);
+	}
+	return g;
+}
+
+/* Of two neighbours, of an and bn units. */
+static inline emi_space_gaps join(emi_space_gaps a, uint64_t an, emi_space_gaps b, uint64_t bn)
+{
+	const uint64_t between = a.back + b.front;
+	emi_space_gaps g;
+
+	g.front = a.front == an ? an + b.front : a.front;
+	g.back = b.back == bn ? bn + a.back : b.back;
+	g.most = a.most > b.most ? a.most : b.most;
+	if (between > g.most)
+		g.most = between;
+	return g;
+}
+
+static emi_space_gaps widen(small_gaps g)
+{
+	const emi_space_gaps w = { g.front, g.most, g.back };
+
+	return w;
+}
+
+static small_gaps narrow(emi_space_gaps g)
+{
+	const small_gaps n = { (uint16_t)g.front, (uint16_t)g.most, (uint16_t)g.back };
+
+	return n;
+}
+
+static small_gaps gaps_of_leaf(const uint64_t *word)
+{
+	emi_space_gaps g = gaps_of_word(word[0]);
+	unsigned i;
+
+	for (i = 1; i < LEAF_WORDS; i++)
+		g = join(g, i * WORD_BITS, gaps_of_word(word[i]), WORD_BITS);
+	return narrow(g);
+}
+
+/* Bits between two units of a page have changed, the last one included. */
+static void renew_page(emi_space_bits *b, uint64_t first, uint64_t last)
+{
+	uint64_t from = LEAVES + first / LEAF_UNITS, to = LEAVES + last / LEAF_UNITS, units, i;
+
+	for (i = from; i <= to; i++)
+		b->node[i] = gaps_of_leaf(&b->word[(i - LEAVES) * LEAF_WORDS]);
+	for (units = LEAF_UNITS; from > 1; units *= 2) {
+		from /= 2;
+		to /= 2;
+		for (i = from; i <= to; i++)
+			b->node[i] = narrow(join(widen(b->node[2 * i]), units, widen(b->node[2 * i + 1]), units));
+	}
+}
+
+/* Nodes of the tree over pages have changed, of one level and the last one included. */
+static void renew_above(emi_space *s, uint64_t from, uint64_t to)
+{
+	uint64_t units, i;
+
+	for (units = PAGE_UNITS; from > 1; units *= 2) {
+		from /= 2;
+		to /= 2;
+		for (i = from; i <= to; i++)
+			s->gaps[i] = join(s->gaps[2 * i], units, s->gaps[2 * i + 1], units);
+	}
+}
+
+/* Set or clear the bits of n units of a page. */
+static void mark_words(uint64_t *word, uint64_t unit, uint64_t n, int used)
 {
 	while (n > 0) {
-		unsigned bit = (unsigned)(unit % WORD_BITS);
-		unsigned m = n < WORD_BITS - bit ? (unsigned)n : WORD_BITS - bit;
-		uint64_t bits = (m == WORD_BITS ? UINT64_MAX : ((uint64_t)1 << m) - 1) << bit;
+		const unsigned bit = (unsigned)(unit % WORD_BITS);
+		const unsigned m = n < WORD_BITS - bit ? (unsigned)n : WORD_BITS - bit;
+		const uint64_t bits = (m == WORD_BITS ? UINT64_MAX : ((uint64_t)1 << m) - 1) << bit;
 
 		if (used)
-			*word_of(s, unit) |= bits;
+			word[unit / WORD_BITS] |= bits;
 		else
-			*word_of(s, unit) &= ~bits;
+			word[unit / WORD_BITS] &= ~bits;
 		unit += m;
 		n -= m;
 	}
 }
 
-/* First unit of a gap of n units within [from, to), or to. */
-static uint64_t find(const emi_space *s, uint64_t from, uint64_t to, uint64_t n)
+/* Set or clear the bits of n > 0 units. */
+static void mark(emi_space *s, uint64_t unit, uint64_t n, int used)
 {
-	uint64_t at = from, start = from;
+	const uint64_t first = unit / PAGE_UNITS, last = (unit + n - 1) / PAGE_UNITS;
 
-	while (at < to && at - start < n) {
-		unsigned bit = (unsigned)(at % WORD_BITS);
-		uint64_t rest;
+	while (n > 0) {
+		emi_space_bits *b = s->page[unit / PAGE_UNITS].bits;
+		const uint64_t at = unit % PAGE_UNITS, m = within_page(unit, n);
 
-		if (in_cut_page(s, at)) {
-			at = start = page_end(at);
-			continue;
-		}
-		rest = *word_of(s, at) >> bit;
+		mark_words(b->word, at, m, used);
+		renew_page(b, at, at + m - 1);
+		s->gaps[s->table + unit / PAGE_UNITS] = widen(b->node[1]);
+		unit += m;
+		n -= m;
+	}
+	renew_above(s, s->table + first, s->table + last);
+}
+
+/* The first gap of n units in a leaf that has one: how far from its beginning. */
+static uint64_t first_in_leaf(const uint64_t *word, uint64_t n)
+{
+	uint64_t at = 0, start = 0;
+
+	while (at < LEAF_UNITS && at - start < n) {
+		uint64_t rest = word[at / WORD_BITS] >> (at % WORD_BITS);
+
 		if (rest == 0) {
-			at += WORD_BITS - bit;
+			at += WORD_BITS - at % WORD_BITS;
 			continue;
 		}
 		/* Free units up to the first used one, which ends the gap unless it is long enough. */
 		at += (unsigned)__builtin_ctzll(rest);
 		if (at - start >= n)
 			break;
-		rest = ~(*word_of(s, at) >> (at % WORD_BITS));
+		rest = ~(word[at / WORD_BITS] >> (at % WORD_BITS));
 		/* The shift brought in zeros, so rest has a bit set unless all 64 are in use. */
 		at += rest ? (unsigned)__builtin_ctzll(rest) : WORD_BITS;
 		start = at;
 	}
-	return start < to && to - start >= n && at - start >= n ? start : to;
+	return start;
 }
 
-/* Is there now a gap of n units around [unit, unit + length), which was just freed? */
-static int opens_gap(const emi_space *s, uint64_t unit, uint64_t length, uint64_t n)
+static uint64_t first_in_page(const emi_space_bits *b, uint64_t n)
 {
-	uint64_t end = unit + length;
+	uint64_t i = 1, at = 0, units;
 
-	while (length < n && unit > 0 && !in_use(s, unit - 1)) {
-		unit--;
-		length++;
+	for (units = PAGE_UNITS / 2; i < LEAVES; units /= 2) {
+		const small_gaps *child = &b->node[2 * i];
+
+		if (child[0].most < n && (uint64_t)child[0].back + child[1].front >= n)
+			return at + units - child[0].back;
+		i *= 2;
+		if (b->node[i].most < n) {
+			i++;
+			at += units;
+		}
 	}
-	while (length < n && end < s->high && !in_use(s, end)) {
-		end++;
-		length++;
+	return at + first_in_leaf(&b->word[at / WORD_BITS], n);
+}
+
+/* The first gap of n > 0 units, or `high'. */
+static uint64_t first_gap(const emi_space *s, uint64_t n)
+{
+	uint64_t i = 1, at = 0, units;
+
+	if (s->table == 0 || s->gaps[1].most < n)
+		return s->high;
+	for (units = s->table / 2 * PAGE_UNITS; i < s->table; units /= 2) {
+		const emi_space_gaps *child = &s->gaps[2 * i];
+
+		if (child[0].most < n && child[0].back + child[1].front >= n)
+			return at + units - child[0].back;
+		i *= 2;
+		if (s->gaps[i].most < n) {
+			i++;
+			at += units;
+		}
 	}
-	return length >= n;
+	return at + first_in_page(s->page[i - s->table].bits, n);
 }
 
 void emi_space_init(emi_space *s, em_ctx *ctx)
 {
 	memset(s, 0, sizeof *s);
 	s->ctx = ctx;
-	s->missing = 1;
+}
+
+static void free_table(emi_space *s)
+{
+	if (s->page)
+		emi_free_array(s->ctx, s->page, s->table, sizeof *s->page);
+	if (s->gaps)
+		emi_free_array(s->ctx, s->gaps, 2 * s->table, sizeof *s->gaps);
 }
 
 void emi_space_free(emi_space *s)
@@ -119,32 +285,20 @@ void emi_space_free(emi_space *s)
 	uint64_t i;
 
 	for (i = 0; i < s->pages; i++)
-		if (s->page[i].word)
-			emi_free(s->ctx, s->page[i].word, PAGE_WORDS * sizeof(uint64_t));
-	if (s->page)
-		emi_free_array(s->ctx, s->page, s->table, sizeof *s->page);
+		if (s->page[i].bits)
+			emi_free(s->ctx, s->page[i].bits, sizeof *s->page[i].bits);
+	free_table(s);
 	emi_space_init(s, s->ctx);
 }
 
 int emi_space_reuse(emi_space *s, uint64_t n, uint64_t *unit)
 {
-	uint64_t to, at;
+	const uint64_t at = first_gap(s, n);
 
-	if (n >= s->missing || s->high - s->used - s->cut < n)
+	if (at == s->high)
 		return 0;
-	at = find(s, s->cursor, s->high, n);
-	if (at == s->high) {
-		/* From the front, as far as a gap may reach that begins before the cursor. */
-		to = s->high - s->cursor < n ? s->high : s->cursor + n - 1;
-		at = find(s, 0, to, n);
-		if (at == to) {
-			s->missing = n;
-			return 0;
-		}
-	}
 	mark(s, at, n, 1);
 	s->used += n;
-	s->cursor = at + n;
 	*unit = at;
 	return 1;
 }
@@ -152,79 +306,105 @@ int emi_space_reuse(emi_space *s, uint64_t n, uint64_t *unit)
 /* Make the table long enough for pages pages. */
 static em_status reach(emi_space *s, uint64_t pages, em_errinfo *err)
 {
-	uint64_t n = s->table ? s->table : FIRST_TABLE;
-	emi_space_page *table;
+	emi_space grown = *s;
+	uint64_t i;
 
 	if (pages <= s->table)
 		return EM_OK;
-	while (n < pages)
-		n *= 2;
-	table = emi_alloc_array(s->ctx, n, sizeof *table, err);
-	if (!table)
+	if (grown.table == 0)
+		grown.table = FIRST_TABLE;
+	while (grown.table < pages)
+		grown.table *= 2;
+	grown.page = emi_alloc_array(s->ctx, grown.table, sizeof *grown.page, err);
+	if (!grown.page)
 		return err->status;
-	if (s->page) {
-		memcpy(table, s->page, (size_t)s->pages * sizeof *table);
-		emi_free_array(s->ctx, s->page, s->table, sizeof *s->page);
+	grown.gaps = emi_alloc_array(s->ctx, 2 * grown.table, sizeof *grown.gaps, err);
+	if (!grown.gaps) {
+		emi_free_array(s->ctx, grown.page, grown.table, sizeof *grown.page);
+		return err->status;
 	}
-	s->page = table;
-	s->table = n;
+	for (i = 0; i < s->pages; i++) {
+		grown.page[i] = s->page[i];
+		if (s->page[i].bits)
+			grown.gaps[grown.table + i] = s->gaps[s->table + i];
+	}
+	free_table(s);
+	*s = grown;
+	renew_above(s, s->table, 2 * s->table - 1);
 	return EM_OK;
 }
 
 em_status emi_space_extend(emi_space *s, uint64_t n, uint64_t *unit, em_errinfo *err)
 {
-	uint64_t pages = (s->high + n + PAGE_UNITS - 1) / PAGE_UNITS;
+	const uint64_t pages = (s->high + n + PAGE_UNITS - 1) / PAGE_UNITS;
 	em_status status = reach(s, pages, err);
 
 	if (status != EM_OK)
 		return status;
 	while (s->pages < pages) {
-		s->page[s->pages].cut = 0;
-		s->page[s->pages].word = emi_alloc(s->ctx, PAGE_WORDS * sizeof(uint64_t), err);
-		if (!s->page[s->pages].word)
+		emi_space_page *p = &s->page[s->pages];
+
+		p->cut = 0;
+		p->bits = emi_alloc(s->ctx, sizeof *p->bits, err);
+		if (!p->bits)
 			return err->status;
+		memset(p->bits->word, 0xff, sizeof p->bits->word);
 		s->pages++;
 	}
 	*unit = s->high;
-	mark(s, s->high, n, 1);
 	s->high += n;
 	s->used += n;
 	return EM_OK;
 }
 
+int emi_space_in_use(const emi_space *s, uint64_t unit, uint64_t n)
+{
+	if (unit > s->high || n > s->high - unit)
+		return 0;
+	while (n > 0) {
+		const unsigned bit = (unsigned)(unit % WORD_BITS);
+		const unsigned m = n < WORD_BITS - bit ? (unsigned)n : WORD_BITS - bit;
+		const uint64_t bits = (m == WORD_BITS ? UINT64_MAX : ((uint64_t)1 << m) - 1) << bit;
+
+		if (in_cut_page(s, unit) || (*word_of(s, unit) & bits) != bits)
+			return 0;
+		unit += m;
+		n -= m;
+	}
+	return 1;
+}
+
+/* Where the last row of units ends before unit that are not free, or 0. */
+static uint64_t end_of_use(const emi_space *s, uint64_t unit)
+{
+	while (unit > 0 && !in_cut_page(s, unit - 1)) {
+		const unsigned last = (unsigned)((unit - 1) % WORD_BITS);
+		const uint64_t rest = *word_of(s, unit - 1) << (WORD_BITS - 1 - last);
+
+		if (rest != 0)
+			return unit - (unsigned)__builtin_clzll(rest);
+		unit -= last + 1;
+	}
+	return unit;
+}
+
 void emi_space_drop(emi_space *s, uint64_t unit, uint64_t n)
 {
-	mark(s, unit, n, 0);
 	s->used -= n;
-	if (s->missing != UINT64_MAX && opens_gap(s, unit, n, s->missing))
-		s->missing = UINT64_MAX;
-}
-
-/* The first free unit within [from, to), or to. */
-static uint64_t next_free(const emi_space *s, uint64_t from, uint64_t to)
-{
-	while (from < to) {
-		uint64_t rest;
-
-		if (in_cut_page(s, from)) {
-			from = page_end(from);
-			continue;
-		}
-		rest = ~*word_of(s, from) >> (from % WORD_BITS);
-		if (rest != 0) {
-			from += (unsigned)__builtin_ctzll(rest);
-			break;
-		}
-		from += WORD_BITS - from % WORD_BITS;
+	if (unit + n < s->high) {
+		mark(s, unit, n, 0);
+		return;
 	}
-	return from < to ? from : to;
+	s->high = end_of_use(s, unit);
+	if (s->high < unit)
+		mark(s, s->high, unit - s->high, 1);
 }
 
-/* The first unit within [from, to) that is not free, or to. */
-static uint64_t next_taken(const emi_space *s, uint64_t from, uint64_t to)
+/* The first unit within [from, high) that is not free, or high. */
+static uint64_t next_taken(const emi_space *s, uint64_t from)
 {
-	while (from < to && !in_cut_page(s, from)) {
-		uint64_t rest = *word_of(s, from) >> (from % WORD_BITS);
+	while (from < s->high && !in_cut_page(s, from)) {
+		const uint64_t rest = *word_of(s, from) >> (from % WORD_BITS);
 
 		if (rest != 0) {
 			from += (unsigned)__builtin_ctzll(rest);
@@ -232,15 +412,7 @@ static uint64_t next_taken(const emi_space *s, uint64_t from, uint64_t to)
 		}
 		from += WORD_BITS - from % WORD_BITS;
 	}
-	return from < to ? from : to;
-}
-
-/* Units from unit on, at most n, that are in its page. */
-static uint64_t within_page(uint64_t unit, uint64_t n)
-{
-	uint64_t rest = page_end(unit) - unit;
-
-	return n < rest ? n : rest;
+	return from < s->high ? from : s->high;
 }
 
 /* Count units as cut out, and release pages of which nothing is left. */
@@ -248,12 +420,12 @@ static void note_cut(emi_space *s, uint64_t unit, uint64_t n)
 {
 	while (n > 0) {
 		emi_space_page *p = &s->page[unit / PAGE_UNITS];
-		uint64_t m = within_page(unit, n);
+		const uint64_t m = within_page(unit, n);
 
 		p->cut += m;
 		if (p->cut == PAGE_UNITS) {
-			emi_free(s->ctx, p->word, PAGE_WORDS * sizeof(uint64_t));
-			p->word = NULL;
+			emi_free(s->ctx, p->bits, sizeof *p->bits);
+			p->bits = NULL;
 		}
 		unit += m;
 		n -= m;
@@ -262,28 +434,24 @@ static void note_cut(emi_space *s, uint64_t unit, uint64_t n)
 
 uint64_t emi_space_cut(emi_space *s, uint64_t least, uint64_t *unit)
 {
-	uint64_t at, end;
+	const uint64_t at = first_gap(s, least);
+	uint64_t n;
 
-	for (at = next_free(s, s->cutter, s->high); at < s->high; at = next_free(s, end, s->high)) {
-		end = next_taken(s, at, s->high);
-		if (end - at < least)
-			continue;
-		mark(s, at, end - at, 1);
-		note_cut(s, at, end - at);
-		s->cut += end - at;
-		s->cutter = end;
-		*unit = at;
-		return end - at;
-	}
-	s->cutter = 0;
-	return 0;
+	if (at == s->high)
+		return 0;
+	n = next_taken(s, at) - at;
+	mark(s, at, n, 1);
+	note_cut(s, at, n);
+	s->cut += n;
+	*unit = at;
+	return n;
 }
 
 /* Units of a page that was released stay what they are: they are few, and bringing it back could fail. */
 void emi_space_mend(emi_space *s, uint64_t unit, uint64_t n)
 {
 	while (n > 0) {
-		uint64_t m = within_page(unit, n);
+		const uint64_t m = within_page(unit, n);
 
 		if (!in_cut_page(s, unit)) {
 			s->page[unit / PAGE_UNITS].cut -= m;
@@ -303,5 +471,5 @@ uint64_t emi_space_memory(uint64_t units)
 	while (table < pages)
 		table *= 2;
 	/* The old table is there until the new one is filled. */
-	return pages * PAGE_WORDS * sizeof(uint64_t) + (table + table / 2) * sizeof(emi_space_page);
+	return pages * sizeof(emi_space_bits) + (table + table / 2) * (sizeof(emi_space_page) + 2 * sizeof(emi_space_gaps));
 }

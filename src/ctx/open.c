@@ -74,6 +74,8 @@ static em_status check_opts(const em_ctx_opts *o, em_errinfo *err)
 		return emi_fail(err, EM_ERR_INVAL, "direct is %" PRId32 ": it must be one of EM_DIRECT_...", o->direct);
 	if (o->priority < EM_PRIORITY_WRITE || o->priority > EM_PRIORITY_NONE)
 		return emi_fail(err, EM_ERR_INVAL, "priority is %" PRId32 ": it must be one of EM_PRIORITY_...", o->priority);
+	if ((o->flags & ~EM_CTX_CHECKED) != 0)
+		return emi_fail(err, EM_ERR_INVAL, "unknown flags 0x%" PRIx32, o->flags);
 	if (o->threads > EMI_MAX_THREADS)
 		return emi_fail(err, EM_ERR_INVAL, "threads is %" PRIu32 ": it must not exceed %u", o->threads,
 				EMI_MAX_THREADS);
@@ -312,6 +314,7 @@ static em_status open_ctx(em_ctx **out, const em_ctx_opts *opts, em_errinfo *err
 	ctx.queue_depth = o.queue_depth;
 	ctx.scratch_max = o.scratch_max;
 	ctx.priority = o.priority;
+	ctx.flags = o.flags;
 	ctx.log = o.log;
 	ctx.log_user = o.log_user;
 	if (o.allocator != NULL)

@@ -49,6 +49,7 @@ struct emi_request {
 	size_t done;            /* bytes moved */
 	em_status status;       /* valid once done */
 	int32_t sys_errno;
+	const char *why;        /* it was refused by who knows more of the file, or NULL; static */
 	emi_request_kind kind;
 	int32_t state;          /* EMI_IDLE, EMI_QUEUED, EMI_DONE; under the queue's lock or atomic */
 	emi_request_fn fn;      /* or NULL */
@@ -155,6 +156,10 @@ void emi_submit(em_file *f, emi_request *rq, emi_request_kind kind, const void *
  * is made at once, and no other thread is asked. */
 em_status emi_transfer(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, size_t *done,
 		       em_errinfo *err);
+
+/* A transfer that is not to be made, as it would be if it had been started and had failed with that status. */
+void emi_refuse(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, em_status status,
+		const char *why);
 
 /* Can space be given back?  (It may turn out that it cannot: EM_ERR_NOTSUP.) */
 int emi_file_discards(const em_file *f);

@@ -173,6 +173,7 @@ static int prepare(em_file *f, emi_request *rq, emi_request_kind kind, const voi
 	rq->bytes = bytes;
 	rq->done = 0;
 	rq->sys_errno = 0;
+	rq->why = NULL;
 	rq->next = rq->waiting = rq->blocker = NULL;
 	rq->watched = rq->awaited = 0;
 	if (rq->bytes == 0)
@@ -232,6 +233,16 @@ void emi_write(em_file *f, emi_request *rq, const void *buf, size_t bytes, uint6
 	start_plain(f, rq, EMI_WRITE, buf, bytes, offset, stats);
 }
 
+void emi_refuse(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, em_status status,
+		const char *why)
+{
+	/* Of no bytes it never begins. */
+	emi_submit(f, rq, kind, buf, 0, offset, NULL, NULL, NULL);
+	rq->bytes = bytes;
+	rq->why = why;
+	(void)over(rq, status, 0);
+}
+
 void emi_discard(em_file *f, emi_request *rq, const emi_extent *list, size_t n)
 {
 	start_plain(f, rq, EMI_DISCARD, list, n * sizeof *list, 0, NULL);
@@ -268,11 +279,14 @@ static int settled(const emi_request *rq)
 
 void emi_request_fail(const emi_request *rq, em_errinfo *err)
 {
+	const char *op = rq->kind == EMI_WRITE ? "write" : "read", *path = rq->file->path;
+
 	if (rq->kind == EMI_DISCARD)
-		emi_fail_io(err, rq->status, rq->sys_errno, "discard", rq->file->path, EMI_NO_OFFSET, 0);
+		emi_fail_io(err, rq->status, rq->sys_errno, "discard", path, EMI_NO_OFFSET, 0);
+	else if (rq->why)
+		emi_fail_refused(err, rq->status, rq->why, op, path, rq->offset, rq->bytes);
 	else
-		emi_fail_io(err, rq->status, rq->sys_errno, rq->kind == EMI_WRITE ? "write" : "read", rq->file->path,
-			    rq->offset + rq->done, rq->bytes);
+		emi_fail_io(err, rq->status, rq->sys_errno, op, path, rq->offset + rq->done, rq->bytes);
 }
 
 em_status emi_wait(emi_request *rq, em_errinfo *err)

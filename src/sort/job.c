@@ -206,6 +206,8 @@ em_status emi_job_scratch(emi_job *job, em_errinfo *err)
 	st = emi_scratch_acquire(job->ctx, &job->scratch, err);
 	if (st == EM_OK)
 		emi_disk_slack(job->scratch, job->plan.memory / EMI_SLACK_SHARE);
+	if (st == EM_OK && job->expected != 0)
+		emi_disk_expect(job->scratch, job->expected);
 	return st;
 }
 
@@ -287,8 +289,13 @@ void emi_job_close(emi_job *job)
 		emi_free_array(job->ctx, job->run, job->runs_room, sizeof *job->run);
 	if (job->gives)
 		emi_disk_keep(job->scratch);
-	if (job->scratch != NULL)
+	if (job->scratch != NULL) {
+		if (job->expected != 0)
+			emi_disk_expect(job->scratch, 0);
+		/* A sort that failed leaves runs. */
+		emi_disk_abandon(job->scratch);
 		emi_scratch_release(job->ctx, job->scratch);
+	}
 	em_order_close(job->order);
 	emi_ctx_unref(job->ctx);
 	memset(job, 0, sizeof *job);

@@ -50,6 +50,7 @@ typedef struct emi_job {
 	uint64_t packed_from;   /* bytes of blocks of runs that were packed, ... */
 	uint64_t packed_to;     /* ... and what they became */
 	int gives;              /* space of the scratch disks goes back as blocks are freed */
+	uint64_t expected;      /* bytes that runs are going to take on them, or 0 */
 	em_format format;       /* any length: how records stand in files ... */
 	uint64_t out_extra;     /* ... and what each takes there beside its own bytes */
 	int keeps;              /* the first of equal records is kept until all of them are there: see groups.h */

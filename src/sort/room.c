@@ -30,19 +30,18 @@ uint64_t emi_room_scratch(const emi_plan *plan, uint64_t n)
 	return all;
 }
 
-em_status emi_room_check(const emi_job *job, const emi_needs *needs, em_errinfo *err)
+em_status emi_room_check(emi_job *job, const emi_needs *needs, em_errinfo *err)
 {
 	const uint64_t most = emi_scratch_most(job->ctx);
 	uint64_t least = 0;
 
-	if (most == 0)
-		return EM_OK;
 	if (needs->n != EMI_UNKNOWN)
 		least = emi_room_scratch(&job->plan, needs->n);
 	else if (emi_order_vary(job->order) != NULL && needs->bytes != EMI_UNKNOWN && needs->bytes > job->plan.memory)
 		/* Lines are as long in a run as in a file, at least. */
 		least = needs->bytes;
-	return least <= most ? EM_OK : emi_fail_scratch(err, job->ctx->dir, most, least);
+	job->expected = least;
+	return least <= most || most == 0 ? EM_OK : emi_fail_scratch(err, job->ctx->dir, most, least);
 }
 
 static int make_room(void *arg)

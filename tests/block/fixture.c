@@ -21,7 +21,7 @@ static void note(void *user, int32_t level, const char *line)
 	snprintf(f->warning, sizeof f->warning, "%s", line);
 }
 
-void fixture_open_on(fixture *f, const em_backend *const *backends, uint32_t n)
+void fixture_open_with(fixture *f, const em_backend *const *backends, uint32_t n, uint32_t flags)
 {
 	static uint64_t opened;
 	const em_disk_opts one = EM_DISK_OPTS_INIT;
@@ -36,6 +36,7 @@ void fixture_open_on(fixture *f, const em_backend *const *backends, uint32_t n)
 	opts.memory = 32u << 20;
 	opts.threads = 1;
 	opts.allocator = &f->mem.allocator;
+	opts.flags = flags;
 	opts.log = note;
 	opts.log_user = f;
 	for (i = 0; i < n; i++) {
@@ -56,6 +57,11 @@ void fixture_open_on(fixture *f, const em_backend *const *backends, uint32_t n)
 	assert_int_equal(em_ctx_open(&f->ctx, &opts), EM_OK);
 	if (emi_scratch_acquire(f->ctx, &f->disk, &f->err) != EM_OK)
 		fail_msg("%s", f->err.text);
+}
+
+void fixture_open_on(fixture *f, const em_backend *const *backends, uint32_t n)
+{
+	fixture_open_with(f, backends, n, 0);
 }
 
 void fixture_open(fixture *f, const char *name)

@@ -28,6 +28,9 @@ typedef struct fixture {
 /* A context with 32 MiB on n disks of a backend, each with faults of its own: nothing but the context, and the disks open. */
 void fixture_open_on(fixture *f, const em_backend *const *backends, uint32_t n);
 
+/* The same with flags of the context (EM_CTX_...). */
+void fixture_open_with(fixture *f, const em_backend *const *backends, uint32_t n, uint32_t flags);
+
 /* The same on one disk of a backend by its name. */
 void fixture_open(fixture *f, const char *backend);
 

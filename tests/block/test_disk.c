@@ -177,11 +177,13 @@ static void test_shared(void **state)
 	emi_disk *a = acquire(ctx), *b = acquire(ctx);
 
 	(void)state;
-	assert_ptr_equal(a, b);
+	assert_int_not_equal(emi_disk_owner(a), 0);
+	assert_int_not_equal(emi_disk_owner(a), emi_disk_owner(b));
 	assert_dir_empty(dir);
-	assert_true(em_ctx_memory_used(ctx) - used <= emi_scratch_memory(ctx, 0));
+	assert_true(em_ctx_memory_used(ctx) - used <= 2 * emi_scratch_memory(ctx, 0));
+	assert_int_equal(ctx->fds_used, 1);
 	emi_scratch_release(ctx, a);
-	assert_ptr_equal(ctx->scratch, b);
+	assert_non_null(ctx->scratch);
 	emi_scratch_release(ctx, b);
 	assert_null(ctx->scratch);
 	assert_int_equal(em_ctx_memory_used(ctx), used);

@@ -28,13 +28,13 @@
 enum { D = FIXTURE_DISKS, BLOCKS = 60 };
 
 /* The disks are the public object's alone. */
-static em_disks *open_disks(fixture *f, uint32_t n)
+static em_disks *open_checked(fixture *f, uint32_t n, uint32_t flags)
 {
 	const em_backend *memory = em_backend_find("memory"), *backends[D] = {memory, memory, memory};
 	em_disks_opts opts = EM_DISKS_OPTS_INIT;
 	em_disks *d;
 
-	fixture_open_on(f, backends, n);
+	fixture_open_with(f, backends, n, flags);
 	opts.errinfo = &f->err;
 	if (em_disks_open(&d, f->ctx, &opts) != EM_OK)
 		fail_msg("%s", f->err.text);
@@ -43,11 +43,16 @@ static em_disks *open_disks(fixture *f, uint32_t n)
 	return d;
 }
 
+static em_disks *open_disks(fixture *f, uint32_t n)
+{
+	return open_checked(f, n, 0);
+}
+
 static uint64_t used(em_disks *d)
 {
 	em_disks_stats s = EM_DISKS_STATS_INIT;
 
-	assert_int_equal(em_disks_stats_get(d, &s), EM_OK);
+	assert_int_equal(em_disks_stats_get(d, EM_DISKS_ALL, &s), EM_OK);
 	return s.bytes;
 }
 
@@ -75,14 +80,14 @@ static void test_disks(void **state)
 	/* The same disks. */
 	assert_int_equal(em_disks_open(&again, f.ctx, NULL), EM_OK);
 	em_disks_close(d);
-	assert_int_equal(em_disks_stats_get(again, &s), EM_OK);
+	assert_int_equal(em_disks_stats_get(again, EM_DISKS_ALL, &s), EM_OK);
 	assert_int_equal(s.size, sizeof s);
 	assert_int_equal(s.disks, D);
 	assert_int_equal(s.bytes, 0);
 	/* Who knows less of it gets less. */
 	s.size = 8;
 	s.bytes = 77;
-	assert_int_equal(em_disks_stats_get(again, &s), EM_OK);
+	assert_int_equal(em_disks_stats_get(again, EM_DISKS_ALL, &s), EM_OK);
 	assert_int_equal(s.bytes, 77);
 	em_disks_close(again);
 	fixture_close(&f);
@@ -121,7 +126,7 @@ static void test_disks_refused(void **state)
 	assert_int_equal(em_disks_count(NULL), 0);
 	assert_string_equal(em_disks_path(NULL, 0), "");
 	assert_null(em_disks_error(NULL));
-	assert_int_equal(em_disks_stats_get(NULL, &s), EM_ERR_INVAL);
+	assert_int_equal(em_disks_stats_get(NULL, EM_DISKS_ALL, &s), EM_ERR_INVAL);
 }
 
 /* Each allocation of opening may fail, and what is allocated comes back. */
@@ -194,7 +199,7 @@ static void test_ids(void **state)
 	assert_int_equal(em_bids_alloc(d, NULL, 0, BLOCK, NULL, 0), EM_OK);
 	assert_int_equal(em_bids_alloc(d, bid, 7, BLOCK, NULL, 0), EM_OK);
 	assert_int_equal(em_bids_free(d, bid, 7, BLOCK), EM_OK);
-	assert_int_equal(em_disks_stats_get(d, &s), EM_OK);
+	assert_int_equal(em_disks_stats_get(d, EM_DISKS_ALL, &s), EM_OK);
 	assert_true(s.bytes == 0 && s.bytes_peak >= 7 * BLOCK && s.held_peak >= s.bytes_peak);
 	em_disks_close(d);
 	fixture_close(&f);
@@ -235,6 +240,132 @@ static void test_ids_refused(void **state)
 	assert_int_equal(used(d), BLOCK);
 	em_disks_close(d);
 	fixture_close(&f);
+}
+
+/* One behind the other, transferred as one. */
+static void test_rows(void **state)
+{
+	em_disks_stats s = EM_DISKS_STATS_INIT;
+	em_bid row[7], single;
+	char *blocks, copy[7 * BLOCK];
+	em_request *rq;
+	uint32_t i, k;
+	em_disks *d;
+	fixture f;
+	void *room;
+
+	(void)state;
+	d = open_disks(&f, D);
+	assert_int_equal(em_block_alloc(&room, f.ctx, 7, BLOCK, NULL), EM_OK);
+	blocks = room;
+	em_disks_expect(d, 7 * BLOCK * D);
+	em_disks_expect(NULL, 1);
+	for (k = 0; k < D; k++) {
+		assert_int_equal(em_bids_alloc_row(d, &single, 1, EM_BLOCK_UNIT, k), EM_OK);
+		assert_int_equal(em_bids_alloc_row(d, row, 7, BLOCK, k), EM_OK);
+		for (i = 0; i < 7; i++)
+			assert_true(row[i].disk == k && row[i].offset == row[0].offset + i * BLOCK);
+		assert_int_equal(em_disks_stats_get(d, k, &s), EM_OK);
+		assert_int_equal(s.disks, 1);
+		assert_int_equal(s.blocks, 8);
+		assert_int_equal(s.bytes, EM_BLOCK_UNIT + 7 * BLOCK);
+		test_fill(&f.rng, copy, sizeof copy);
+		memcpy(blocks, copy, sizeof copy);
+		assert_int_equal(em_block_write(d, row[0], blocks, 7 * BLOCK, NULL, NULL, &rq), EM_OK);
+		assert_int_equal(em_request_wait(rq), EM_OK);
+		em_request_close(rq);
+		memset(blocks, 0, 7 * BLOCK);
+		assert_int_equal(em_block_read(d, row[4], blocks, BLOCK, NULL, NULL, &rq), EM_OK);
+		assert_int_equal(em_request_wait(rq), EM_OK);
+		em_request_close(rq);
+		assert_memory_equal(blocks, copy + 4 * BLOCK, BLOCK);
+		assert_int_equal(em_bids_free(d, row, 7, BLOCK), EM_OK);
+		assert_int_equal(em_bids_free(d, &single, 1, EM_BLOCK_UNIT), EM_OK);
+	}
+	assert_int_equal(em_disks_stats_get(d, EM_DISKS_ALL, &s), EM_OK);
+	assert_true(s.blocks == 0 && s.blocks_peak == 8 && s.disks == D);
+	assert_int_equal(em_disks_stats_get(d, D, &s), EM_ERR_INVAL);
+	assert_int_equal(em_bids_alloc_row(d, row, 7, BLOCK, D), EM_ERR_INVAL);
+	assert_told(d, EM_ERR_INVAL, "no disk 3");
+	assert_true(em_bid_is_none(row[0]) && em_bid_is_none(row[6]));
+	assert_int_equal(em_bids_alloc_row(d, row, 7, 10, 0), EM_ERR_INVAL);
+	assert_int_equal(em_bids_alloc_row(d, NULL, 7, BLOCK, 0), EM_ERR_INVAL);
+	assert_int_equal(em_bids_alloc_row(NULL, row, 7, BLOCK, 0), EM_ERR_INVAL);
+	em_block_free(f.ctx, room, 7, BLOCK);
+	em_disks_close(d);
+	fixture_close(&f);
+}
+
+/* What is wrong in any context, and what only one that checks knows; what nobody freed is reported. */
+static void test_misused_ids(void **state)
+{
+	em_disks_opts opts = EM_DISKS_OPTS_INIT;
+	em_disks *d, *other;
+	em_bid bid[3], odd;
+	em_request *rq;
+	int checked;
+	fixture f;
+	void *buf;
+
+	(void)state;
+	for (checked = 0; checked < 2; checked++) {
+		d = open_checked(&f, D, checked ? EM_CTX_CHECKED : 0);
+		assert_int_equal(em_block_alloc(&buf, f.ctx, 1, BLOCK, NULL), EM_OK);
+		memset(buf, 3, BLOCK);
+		assert_int_equal(em_disks_open(&other, f.ctx, NULL), EM_OK);
+		assert_int_not_equal(em_disks_owner(d), em_disks_owner(other));
+		assert_int_equal(em_disks_owner(NULL), 0);
+		assert_int_equal(em_bids_alloc(d, bid, 3, BLOCK, NULL, 0), EM_OK);
+		odd = bid[0];
+		odd.offset++;
+		assert_int_equal(em_bids_free(d, &odd, 1, BLOCK), EM_ERR_INVAL);
+		assert_int_equal(em_block_write(d, odd, buf, BLOCK, NULL, NULL, &rq), EM_ERR_INVAL);
+		assert_null(rq);
+		/* Read before it was written, written by another owner, of another size. */
+		assert_int_equal(em_block_read(d, bid[0], buf, BLOCK, NULL, NULL, &rq), checked ? EM_ERR_STATE : EM_OK);
+		assert_int_equal(rq == NULL, checked);
+		if (checked)
+			assert_told(d, EM_ERR_STATE, f.dir[bid[0].disk]);
+		em_request_wait(rq);
+		em_request_close(rq);
+		assert_int_equal(em_block_write(other, bid[0], buf, BLOCK, NULL, NULL, &rq), checked ? EM_ERR_STATE : EM_OK);
+		em_request_wait(rq);
+		em_request_close(rq);
+		assert_int_equal(em_block_write(d, bid[0], buf, BLOCK, NULL, NULL, &rq), EM_OK);
+		em_request_wait(rq);
+		em_request_close(rq);
+		/* Everybody reads. */
+		assert_int_equal(em_block_read(other, bid[0], buf, BLOCK, NULL, NULL, &rq), EM_OK);
+		assert_int_equal(em_request_wait(rq), EM_OK);
+		em_request_close(rq);
+		if (checked) {
+			assert_int_equal(em_block_write(d, bid[0], buf, 3 * BLOCK, NULL, NULL, &rq), EM_ERR_INVAL);
+			assert_int_equal(em_bids_free(other, bid, 1, BLOCK), EM_ERR_STATE);
+			assert_int_equal(em_bids_free(d, bid, 1, 2 * BLOCK), EM_ERR_INVAL);
+		}
+		assert_int_equal(used(d), 3 * BLOCK);
+		assert_int_equal(em_bids_free(d, bid, 1, BLOCK), EM_OK);
+		/* Twice. */
+		assert_int_equal(em_bids_free(d, bid, 1, BLOCK), EM_ERR_STATE);
+		assert_int_equal(em_disks_error(d)->offset, bid[0].offset);
+		assert_int_equal(used(d), 2 * BLOCK);
+		em_block_free(f.ctx, buf, 1, BLOCK);
+		assert_int_equal(f.warned, 0);
+		em_disks_close(other);
+		em_disks_close(d);
+		assert_int_equal(f.warned, checked);
+		if (checked)
+			assert_non_null(strstr(f.warning, "2 blocks of 16384 bytes"));
+		/* Unless that is meant. */
+		opts.flags = EM_DISKS_ABANDON;
+		assert_int_equal(em_disks_open(&d, f.ctx, &opts), EM_OK);
+		assert_int_equal(em_bids_alloc(d, bid, 3, BLOCK, NULL, 0), EM_OK);
+		em_disks_close(d);
+		assert_int_equal(f.warned, checked);
+		opts.flags = 2;
+		assert_int_equal(em_disks_open(&d, f.ctx, &opts), EM_ERR_INVAL);
+		fixture_close(&f);
+	}
 }
 
 /* No room for all of them: then for none. */
@@ -519,6 +650,8 @@ int main(void)
 		cmocka_unit_test(test_disks_without_memory),
 		cmocka_unit_test(test_ids),
 		cmocka_unit_test(test_ids_refused),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_misused_ids),
 		cmocka_unit_test(test_no_space),
 		cmocka_unit_test(test_transfers),
 		cmocka_unit_test(test_transfers_refused),

@@ -796,7 +796,7 @@ static em_status write_records(round_trip *r, em_block_writer *w, uint32_t flags
 static em_block_list *write_list(round_trip *r, uint32_t flags, uint32_t buffers, uint64_t n)
 {
 	em_block_writer *w = open_writer(r, flags, buffers);
-	em_block_list *l;
+	em_block_list *l = NULL;
 
 	if (write_records(r, w, flags, n) != EM_OK || em_block_writer_finish(w, &l) != EM_OK)
 		fail_msg("%s", em_block_writer_error(w)->text);
@@ -840,7 +840,7 @@ static uint64_t used(em_disks *d)
 {
 	em_disks_stats s = EM_DISKS_STATS_INIT;
 
-	assert_int_equal(em_disks_stats_get(d, &s), EM_OK);
+	assert_int_equal(em_disks_stats_get(d, EM_DISKS_ALL, &s), EM_OK);
 	return s.bytes;
 }
 

@@ -64,30 +64,39 @@ static inline int em_bid_is_none(em_bid bid)
 
 typedef struct em_disks em_disks;
 
+/** In em_disks_opts.flags: blocks that are still allocated when they are closed are not reported; those that are known, in a context with EM_CTX_CHECKED, are freed. */
+#define EM_DISKS_ABANDON 1u
+
 typedef struct em_disks_opts {
 	uint32_t size;          /**< sizeof(em_disks_opts); set by the initialiser. */
-	uint32_t reserved;
+	uint32_t flags;         /**< EM_DISKS_..., combined. */
 	em_errinfo *errinfo;    /**< Filled when em_disks_open() fails; may be NULL. */
 } em_disks_opts;
 #define EM_DISKS_OPTS_INIT { sizeof(em_disks_opts), 0, NULL }
 
-/** What blocks take on the disks. */
+/** Of all disks together. */
+#define EM_DISKS_ALL UINT32_MAX
+
+/** What is on disks, by all users, and what file systems have set aside for it. */
 typedef struct em_disks_stats {
 	uint32_t size;          /**< sizeof(em_disks_stats), set by the caller. */
-	uint32_t disks;         /**< How many there are. */
-	uint64_t bytes;         /**< In blocks now, ... */
-	uint64_t bytes_peak;    /**< ... and the most that they and the gaps between them ever took. */
-	uint64_t held;          /**< Set aside by file systems now, ... */
+	uint32_t disks;         /**< How many they are. */
+	uint64_t blocks;        /**< In use now ... */
+	uint64_t blocks_peak;   /**< ... and at most at a time. */
+	uint64_t bytes;         /**< In them now ... */
+	uint64_t bytes_peak;    /**< ... and at most. */
+	uint64_t held;          /**< Set aside by file systems now, in bytes ... */
 	uint64_t held_peak;     /**< ... and at most. */
 } em_disks_stats;
-#define EM_DISKS_STATS_INIT { sizeof(em_disks_stats), 0, 0, 0, 0, 0 }
+#define EM_DISKS_STATS_INIT { sizeof(em_disks_stats), 0, 0, 0, 0, 0, 0, 0 }
 
 /**
- * Open the disks of a context, or take a share in them if they are. opts may be NULL. Several em_disks of a context are the same disks.
+ * Open the disks of a context, or become another user of them if they are. opts may be NULL. Each em_disks is an owner of blocks: it and the objects that are made
+ * on it may write and free what any of them allocated.
  *
  * Returns:
  *   EM_OK
- *   EM_ERR_INVAL     out or ctx is NULL, opts->size is unknown; a path is none of what a disk may be
+ *   EM_ERR_INVAL     out or ctx is NULL, opts->size or a flag is unknown; a path is none of what a disk may be
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_EXIST, EM_ERR_IO  as extmem/disk.h says; the detail names the path
  *   EM_ERR_NOTSUP    direct transfers are demanded and do not work there
  *   EM_ERR_FDLIMIT   the context has no descriptor left
@@ -96,8 +105,12 @@ typedef struct em_disks_stats {
  */
 EM_API EM_NODISCARD em_status em_disks_open(em_disks **out, em_ctx *ctx, const em_disks_opts *opts);
 
-/** Close them. The last user of the disks waits for requests and gives all space back. NULL is allowed. Never fails. */
+/** Close them: when the objects that were made on them are closed, too. The last user waits for requests and gives all space back; blocks that are still allocated then are
+ *  told to the log, as a warning and with their owners in a context with EM_CTX_CHECKED. NULL is allowed. Never fails. */
 EM_API void em_disks_close(em_disks *d);
+
+/** The number of this owner, from 1, as the log tells it; 0 of NULL. Any thread. */
+EM_API uint32_t em_disks_owner(const em_disks *d);
 
 /** How many disks there are: D; 0 of NULL. Any thread. */
 EM_API uint32_t em_disks_count(const em_disks *d);
@@ -105,16 +118,20 @@ EM_API uint32_t em_disks_count(const em_disks *d);
 /** The path of disk i as it was given, "" if there is none; lives as long as d. Any thread. */
 EM_API const char *em_disks_path(const em_disks *d, uint32_t i);
 
-/** What blocks of all users take together. stats->size says how much of it the caller knows. Any thread. EM_OK, EM_ERR_INVAL. */
-EM_API em_status em_disks_stats_get(em_disks *d, em_disks_stats *stats);
+/** What blocks of all users take, on one disk or, with EM_DISKS_ALL, on all. stats->size says how much of it the caller knows. Any thread. EM_OK; EM_ERR_INVAL (NULL, there is
+ *  no such disk, the size). */
+EM_API em_status em_disks_stats_get(em_disks *d, uint32_t disk, em_disks_stats *stats);
+
+/** So many bytes of blocks are still to be allocated: space for them may be set aside in large steps. Any thread. */
+EM_API void em_disks_expect(em_disks *d, uint64_t bytes);
 
 /** Detail of the last call on d that failed, of all threads; lives as long as d. NULL of NULL. */
 EM_API const em_errinfo *em_disks_error(const em_disks *d);
 
 /**
  * Allocate n blocks of bytes, a multiple of EM_BLOCK_UNIT, and fill bid[], of n, with their ids. place, which must be of as many disks as there are, says on which disk each
- * goes: block i of these is block first + i of the sequence. NULL: on one disk after the other. A disk that is full is passed over. All or nothing: after a
- * failure there is none, and bid[] is em_bid_none(). Any thread.
+ * goes: block i of these is block first + i of the sequence. NULL: on one disk after the other. A disk that is full is passed over; on a disk the first gap is taken that is long enough. All or
+ * nothing: after a failure there is none, and bid[] is em_bid_none(). Any thread.
  *
  * Returns:
  *   EM_OK
@@ -125,24 +142,33 @@ EM_API const em_errinfo *em_disks_error(const em_disks *d);
  *   EM_ERR_FORK      the context is the parent process's
  * I/O: none; files grow in large steps.
  */
-EM_API em_status em_bids_alloc(em_disks *d, em_bid *bid, uint64_t n, size_t bytes, const em_placement *place, uint64_t first);
+EM_API em_status em_bids_alloc(em_disks *d, em_bid *bid, size_t n, size_t bytes, const em_placement *place, uint64_t first);
+
+/** The same, contiguous: one behind the other on one disk, that of the number or the next one that has room, so that they may be transferred as one. EM_ERR_INVAL also if there is no such disk. */
+EM_API em_status em_bids_alloc_row(em_disks *d, em_bid *bid, size_t n, size_t bytes, uint32_t disk);
 
 /**
- * Free n blocks of bytes; those that are em_bid_none() are passed over. No request of theirs may be under way. Their space is given out again. Any thread.
+ * Free n blocks of bytes, in any order, however they were allocated; those that are em_bid_none() are passed over. No request of theirs may be under way. Their space is given out again, or, at the end of
+ * a disk, back to the file system. Any thread.
  *
- * Returns EM_OK; EM_ERR_INVAL (an argument is NULL, bytes is 0 or no multiple; a block that cannot be: the disk does not exist, the offset is no multiple of EM_BLOCK_UNIT);
- * then the others were freed. In the child after a fork it does nothing, and returns EM_OK.
+ * Those that can be are freed, the first failure is returned, and others are logged:
+ *   EM_OK
+ *   EM_ERR_INVAL     an argument is NULL, bytes is 0 or no multiple; a block that cannot be: the disk does not exist, the offset is no multiple of EM_BLOCK_UNIT; checked (EM_CTX_CHECKED): no block
+ *                    of that size is there
+ *   EM_ERR_STATE     nothing is allocated there: it was freed before; checked: it is another owner's
+ * In the child after a fork it does nothing, and returns EM_OK.
  */
-EM_API em_status em_bids_free(em_disks *d, const em_bid *bid, uint64_t n, size_t bytes);
+EM_API em_status em_bids_free(em_disks *d, const em_bid *bid, size_t n, size_t bytes);
 
 /**
  * Start reading a block into buf, or writing it from there, which must live until the request is done; best is memory of em_block_alloc(), as other memory costs a copy
  * on direct disks. fn, user and out are those of em_file_read_async() (extmem/sys/request.h), which says what may be done with the request; it may be waited for when d is closed. A
- * part of a block, from its beginning on, is moved if bytes is less than the block has. A block of which nothing was written has any contents, or is shorter than
- * bytes: em_request_moved(). Any thread.
+ * part of a block, from its beginning on, is moved if bytes is less than the block has, and several of a row if it is more. A block of which nothing was written has any contents, or is
+ * shorter than bytes: em_request_moved(). Any thread.
  *
  * Returns EM_OK when the request exists: everything else that may be wrong is told by its status. Otherwise there is none, *out is NULL, fn is not called:
- *   EM_ERR_INVAL     d or buf is NULL, bytes is 0; there is no such disk (em_bid_none(), for example)
+ *   EM_ERR_INVAL     d or buf is NULL, bytes is 0; no block can be there (em_bid_none(), for example); checked (EM_CTX_CHECKED): none of that size is
+ *   EM_ERR_STATE     checked: to be written, it is another owner's; to be read, it was never written
  *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory
  * I/O: one request, ceil(bytes / B) blocks of the disk.
  */

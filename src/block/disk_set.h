@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * disk_set.h -- what the scratch disks of a context consist of.
+ */
+#ifndef EMI_DISK_SET_H
+#define EMI_DISK_SET_H
+
+#include "block/disk.h"
+#include "block/ledger.h"
+#include "block/one_disk.h"
+
+typedef struct emi_disk_set {
+	em_ctx *ctx;
+	emi_allowance all;
+	emi_ledger *ledger;     /* NULL: uses are not checked */
+	uint32_t n;
+	uint32_t next;          /* where the next block goes that may go anywhere; atomic */
+	uint32_t owners;        /* users so far; under the context's lock */
+	int abandoned;          /* nobody knows what blocks are left for; likewise */
+	emi_one_disk *disk[];
+} emi_disk_set;
+
+struct emi_disk {
+	emi_disk_set *set;
+	uint32_t owner;
+	int abandons;
+};
+
+/* Free a block of an owner. */
+em_status emi_set_free(emi_disk_set *set, uint32_t owner, emi_bid bid, size_t bytes, em_errinfo *err);
+
+#endif
