@@ -21,11 +21,12 @@
 #include <stdlib.h>
 
 #include "block/cache.h"
+#include "block/policy.h"
 #include "peers/peer_common.h"
 
 enum { BLOCK = 4096, PATTERNS = 5, POLICIES = 4, FANOUT = 64 };
 
-static const emi_policy *const policies[POLICIES] = {&emi_policy_random, &emi_policy_lru, &emi_policy_clock, &emi_policy_s3fifo};
+static const em_policy *const policies[POLICIES] = {&emi_policy_random, &emi_policy_lru, &emi_policy_clock, &emi_policy_s3fifo};
 static const char *const names[PATTERNS] = {"uniform", "zipf", "scan+zipf", "loop", "B-tree"};
 
 static uint64_t draws;
@@ -49,7 +50,7 @@ static uint64_t scattered(uint64_t i, uint64_t n)
 	return peer_mix(i) % n;
 }
 
-static uint64_t put(emi_access *a, uint64_t at, uint64_t n, uint64_t block)
+static uint64_t put(em_access *a, uint64_t at, uint64_t n, uint64_t block)
 {
 	if (at < n) {
 		a[at].offset = block * BLOCK;
@@ -59,7 +60,7 @@ static uint64_t put(emi_access *a, uint64_t at, uint64_t n, uint64_t block)
 	return at + 1;
 }
 
-static uint64_t btree(emi_access *a, uint64_t at, uint64_t n, uint64_t blocks)
+static uint64_t btree(em_access *a, uint64_t at, uint64_t n, uint64_t blocks)
 {
 	const uint64_t lower = blocks / FANOUT, upper = lower / FANOUT, leaves = blocks - lower - upper - 1;
 	const uint64_t leaf = scattered(zipf(leaves), leaves);
@@ -73,7 +74,7 @@ static uint64_t btree(emi_access *a, uint64_t at, uint64_t n, uint64_t blocks)
 	return at;
 }
 
-static void make(emi_access *a, uint64_t n, uint64_t blocks, int pattern)
+static void make(em_access *a, uint64_t n, uint64_t blocks, int pattern)
 {
 	uint64_t at = 0, i, scan = 0;
 
@@ -120,7 +121,7 @@ static void print_hits(uint64_t misses, uint64_t n)
 static void hit_rates(em_ctx *ctx, uint64_t n, uint64_t blocks)
 {
 	static const uint32_t percent[] = {1, 5, 10, 25};
-	emi_access *a = malloc(n * sizeof *a);
+	em_access *a = malloc(n * sizeof *a);
 	em_errinfo err = {EM_OK, 0, 0, 0, "", "", ""};
 	uint64_t misses;
 	size_t k, p;
@@ -139,11 +140,11 @@ static void hit_rates(em_ctx *ctx, uint64_t n, uint64_t blocks)
 
 			printf("%-9s %6u%%", names[pattern], percent[k]);
 			for (p = 0; p < POLICIES; p++) {
-				if (emi_trace_policy(ctx, a, n, policies[p], 1, frames, &misses, &err) != EM_OK)
+				if (em_trace_policy(ctx, a, n, policies[p], 1, frames, &misses, &err) != EM_OK)
 					peer_die(err.text);
 				print_hits(misses, n);
 			}
-			if (emi_trace_optimum(ctx, a, n, frames, &misses, &err) != EM_OK)
+			if (em_trace_optimum(ctx, a, n, frames, &misses, &err) != EM_OK)
 				peer_die(err.text);
 			print_hits(misses, n);
 			putchar('\n');
@@ -153,7 +154,7 @@ static void hit_rates(em_ctx *ctx, uint64_t n, uint64_t blocks)
 }
 
 /* Seconds of so many gets of n blocks, which the cache has; without one, of the loop alone. */
-static double get_all(emi_cache *c, const emi_bid *bid, uint32_t n, uint64_t gets)
+static double get_all(emi_cache *c, const em_bid *bid, uint32_t n, uint64_t gets)
 {
 	const double begin = peer_now();
 	uint64_t i, x = 88172645463325252u;
@@ -161,7 +162,7 @@ static double get_all(emi_cache *c, const emi_bid *bid, uint32_t n, uint64_t get
 	emi_cache_frame *f;
 
 	for (i = 0; i < gets; i++) {
-		emi_bid b;
+		em_bid b;
 
 		x ^= x << 13;
 		x ^= x >> 7;
@@ -171,7 +172,7 @@ static double get_all(emi_cache *c, const emi_bid *bid, uint32_t n, uint64_t get
 			sum = (uint32_t)b.offset;
 			continue;
 		}
-		if (emi_cache_get(c, b, EMI_CACHE_READ, &f, NULL) != EM_OK)
+		if (emi_cache_get(c, b, EM_CACHE_READ, &f, NULL) != EM_OK)
 			peer_die("a block cannot be got");
 		sum = f->pins;
 		emi_cache_unpin(c, f, 0);
@@ -180,12 +181,12 @@ static double get_all(emi_cache *c, const emi_bid *bid, uint32_t n, uint64_t get
 	return peer_now() - begin;
 }
 
-static void hit_time(em_ctx *ctx, const emi_policy *policy, uint32_t n, uint64_t gets)
+static void hit_time(em_ctx *ctx, const em_policy *policy, uint32_t n, uint64_t gets)
 {
-	emi_bid *bid = malloc(n * sizeof *bid);
+	em_bid *bid = malloc(n * sizeof *bid);
 	em_errinfo err = {EM_OK, 0, 0, 0, "", "", ""};
 	emi_cache_opts opts = {0};
-	emi_cache_stats stats;
+	em_cache_stats stats;
 	emi_cache *c;
 	double loop, all;
 	uint32_t i;
@@ -202,7 +203,7 @@ static void hit_time(em_ctx *ctx, const emi_policy *policy, uint32_t n, uint64_t
 	for (i = 0; i < n; i++) {
 		emi_cache_frame *f;
 
-		if (emi_block_alloc(opts.disk, BLOCK, &bid[i], &err) != EM_OK || emi_cache_get(c, bid[i], EMI_CACHE_FRESH, &f, &err) != EM_OK)
+		if (emi_block_alloc(opts.disk, BLOCK, &bid[i], &err) != EM_OK || emi_cache_get(c, bid[i], EM_CACHE_FRESH, &f, &err) != EM_OK)
 			peer_die(err.text);
 		memset(f->buf, 0, BLOCK);
 		emi_cache_unpin(c, f, 1);

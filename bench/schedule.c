@@ -14,8 +14,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "block/placement.h"
-#include "block/schedule.h"
+#include <extmem/sys/placement.h>
+#include <extmem/sys/schedule.h>
 #include "peers/peer_common.h"
 
 enum { MOST_RUNS = 400, MOST_DISKS = 8, PER_DISK = 3 };
@@ -48,30 +48,30 @@ static double normal(void)
 }
 
 /* The blocks of all runs in the order of their smallest keys, which is that in which they are consumed. */
-static void make(block *b, uint32_t runs, uint32_t length, double records, uint32_t disks, emi_place_kind kind, uint64_t seed)
+static void make(block *b, uint32_t runs, uint32_t length, double records, uint32_t disks, uint32_t kind, uint64_t seed)
 {
-	emi_placement place;
+	em_placement place;
 	uint32_t r, i;
 
 	for (r = 0; r < runs; r++) {
 		double key = 0;
 
-		emi_placement_init(&place, kind, disks, 0, seed, r);
+		em_placement_init(&place, kind, disks, 0, seed, r);
 		for (i = 0; i < length; i++, b++) {
 			b->key = key + 1e-9 * (double)r;
-			b->disk = emi_placement_disk(&place, i);
+			b->disk = em_placement_disk(&place, i);
 			/* So many records further on: the gap between them is as good as exponential. */
 			key += 1 + normal() / sqrt(records);
 		}
 	}
 }
 
-static void measure(uint32_t runs, uint32_t length, double records, uint32_t disks, emi_place_kind kind, const char *name, uint64_t seed)
+static void measure(uint32_t runs, uint32_t length, double records, uint32_t disks, uint32_t kind, const char *name, uint64_t seed)
 {
 	const uint32_t n = runs * length;
 	block *b = malloc(n * sizeof *b);
 	uint32_t *disk = malloc(n * sizeof *disk), *order = malloc(n * sizeof *order), i;
-	uint32_t *room = malloc(EMI_SCHEDULE_ROOM(n, disks) * sizeof *room);
+	uint32_t *room = malloc(EM_SCHEDULE_ROOM(n, disks) * sizeof *room);
 	const double ideal = ceil((double)n / disks);
 	int w;
 
@@ -84,11 +84,11 @@ static void measure(uint32_t runs, uint32_t length, double records, uint32_t dis
 	printf("%5u %5u  %-9s", disks, runs, name);
 	for (w = 0; w < PER_DISK; w++) {
 		const uint32_t buffers = per_disk[w] * disks;
-		const double best = (double)emi_schedule_fetches(disk, n, disks, buffers, order, room);
+		const double best = (double)em_schedule_fetches(disk, n, disks, buffers, order, room);
 
 		for (i = 0; i < n; i++)
 			order[i] = i;
-		printf("  %6.3f %6.3f", best / ideal, (double)emi_schedule_steps(disk, n, disks, buffers, order, room) / ideal);
+		printf("  %6.3f %6.3f", best / ideal, (double)em_schedule_steps(disk, n, disks, buffers, order, room) / ideal);
 	}
 	putchar('\n');
 	free(b);
@@ -100,9 +100,9 @@ static void measure(uint32_t runs, uint32_t length, double records, uint32_t dis
 int main(int argc, char **argv)
 {
 	static const struct {
-		emi_place_kind kind;
+		uint32_t kind;
 		const char *name;
-	} kinds[] = {{EMI_PLACE_CYCLING, "cycling"}, {EMI_PLACE_SIMPLE, "simple"}, {EMI_PLACE_RANDOM, "random"}, {EMI_PLACE_STRIPING, "striping"}};
+	} kinds[] = {{EM_PLACE_CYCLING, "cycling"}, {EM_PLACE_SIMPLE, "simple"}, {EM_PLACE_RANDOM, "random"}, {EM_PLACE_STRIPING, "striping"}};
 	const uint32_t length = (uint32_t)atoi(peer_arg(argc, argv, "length", "200"));
 	const double records = atof(peer_arg(argc, argv, "records", "1000"));
 	const uint64_t seed = (uint64_t)atoll(peer_arg(argc, argv, "seed", "1"));

@@ -130,6 +130,20 @@ em_status emi_opts_copy(void *dst, size_t full, size_t least, const void *src, c
 	return EM_OK;
 }
 
+em_status emi_opts_give(void *theirs, const void *ours, size_t full)
+{
+	uint32_t size = 0;
+
+	if (theirs != NULL)
+		memcpy(&size, theirs, sizeof(size));
+	if (size < sizeof(size) || size > full + MOST_NEWER)
+		return EM_ERR_INVAL;
+	memset(theirs, 0, size);
+	memcpy(theirs, ours, size < full ? size : full);
+	memcpy(theirs, &size, sizeof(size));
+	return EM_OK;
+}
+
 static double seconds(clockid_t clock)
 {
 	struct timespec t;

@@ -98,6 +98,10 @@ void emi_fd_drop(em_ctx *ctx);
  * does not have.  EM_ERR_INVAL when src's size is below least, or when it is above full and the rest is not zero. */
 em_status emi_opts_copy(void *dst, size_t full, size_t least, const void *src, const char *name, em_errinfo *err);
 
+/* The other way round: give a struct of `full' bytes that begins with its size to a caller who says there how much of one he has room for; what he has more is
+ * zeroed.  EM_ERR_INVAL when he has no room for the size, or absurdly much. */
+em_status emi_opts_give(void *theirs, const void *ours, size_t full);
+
 /* Seconds on the monotonic clock, and CPU seconds of the process. */
 double emi_now(void);
 double emi_cpu_now(void);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/context.h"
 #include "base/meter.h"
 
 uint64_t emi_now_ns(void)
@@ -140,14 +141,7 @@ void emi_meter_read(const emi_meter *m, uint64_t now, em_io_stats *stats)
 
 em_status emi_io_stats_give(em_io_stats *theirs, const em_io_stats *ours)
 {
-	const uint32_t size = theirs ? theirs->size : 0;
-
-	if (size < sizeof size || size > 4096)
-		return EM_ERR_INVAL;
-	memset(theirs, 0, size);
-	memcpy(theirs, ours, size < sizeof *ours ? size : sizeof *ours);
-	theirs->size = size;
-	return EM_OK;
+	return emi_opts_give(theirs, ours, sizeof *ours);
 }
 
 void em_io_stats_since(em_io_stats *now, const em_io_stats *before)

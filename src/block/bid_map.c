@@ -20,7 +20,7 @@ void emi_bid_map_init(emi_bid_map *map, emi_bid_entry *entry, uint64_t entries)
 		map->shift--;
 }
 
-void emi_bid_map_add(emi_bid_map *map, emi_bid bid, uint32_t value)
+void emi_bid_map_add(emi_bid_map *map, em_bid bid, uint32_t value)
 {
 	uint32_t i = emi_bid_place(map, bid);
 
@@ -34,12 +34,12 @@ void emi_bid_map_add(emi_bid_map *map, emi_bid bid, uint32_t value)
 /* Where the block of an entry wants to be. */
 static uint32_t home(const emi_bid_map *map, const emi_bid_entry *e)
 {
-	emi_bid bid = {e->disk, 0, e->offset};
+	em_bid bid = {e->disk, 0, e->offset};
 
 	return emi_bid_place(map, bid);
 }
 
-void emi_bid_map_remove(emi_bid_map *map, emi_bid bid)
+void emi_bid_map_remove(emi_bid_map *map, em_bid bid)
 {
 	uint32_t i = emi_bid_place(map, bid), gap;
 

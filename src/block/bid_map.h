@@ -30,13 +30,13 @@ uint64_t emi_bid_map_entries(uint32_t n);
 /* Make an empty map of so many zeroed entries, which are the caller's. */
 void emi_bid_map_init(emi_bid_map *map, emi_bid_entry *entry, uint64_t entries);
 
-static inline uint32_t emi_bid_place(const emi_bid_map *map, emi_bid bid)
+static inline uint32_t emi_bid_place(const emi_bid_map *map, em_bid bid)
 {
 	return (uint32_t)(((bid.offset ^ bid.disk * UINT64_C(0xd6e8feb86659fd93)) * UINT64_C(0x9e3779b97f4a7c15)) >> map->shift);
 }
 
 /* The number of a block, or EMI_NO_ENTRY. */
-static inline uint32_t emi_bid_map_find(const emi_bid_map *map, emi_bid bid)
+static inline uint32_t emi_bid_map_find(const emi_bid_map *map, em_bid bid)
 {
 	uint32_t i = emi_bid_place(map, bid);
 
@@ -49,9 +49,9 @@ static inline uint32_t emi_bid_map_find(const emi_bid_map *map, emi_bid bid)
 }
 
 /* Put in a block that is not there; value is less than EMI_NO_ENTRY. */
-void emi_bid_map_add(emi_bid_map *map, emi_bid bid, uint32_t value);
+void emi_bid_map_add(emi_bid_map *map, em_bid bid, uint32_t value);
 
 /* Take out a block; one that is not there is no matter. */
-void emi_bid_map_remove(emi_bid_map *map, emi_bid bid);
+void emi_bid_map_remove(emi_bid_map *map, em_bid bid);
 
 #endif

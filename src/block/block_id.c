@@ -145,13 +145,13 @@ em_status emi_block_alloc(emi_disk *d, size_t bytes, emi_bid *bid, em_errinfo *e
 	return emi_block_alloc_on(d, next_disk(d->set), bytes, bid, err);
 }
 
-em_status emi_blocks_alloc(emi_disk *d, const emi_placement *place, uint64_t first, size_t bytes, emi_bid *bid, size_t n, em_errinfo *err)
+em_status emi_blocks_alloc(emi_disk *d, const em_placement *place, uint64_t first, size_t bytes, emi_bid *bid, size_t n, em_errinfo *err)
 {
 	em_status status = EM_OK;
 	size_t i;
 
 	for (i = 0; i < n && status == EM_OK; i++) {
-		const uint32_t disk = place != NULL ? emi_placement_disk(place, first + i) : next_disk(d->set);
+		const uint32_t disk = place != NULL ? em_placement_disk(place, first + i) : next_disk(d->set);
 
 		status = emi_block_alloc_on(d, disk, bytes, &bid[i], err);
 	}
@@ -220,34 +220,39 @@ em_status emi_block_free(emi_disk *d, emi_bid bid, size_t bytes)
 }
 
 /* Transfers of a part of a block, or of some blocks of a row, are nobody's business but the ledger's. */
-static em_status check_place(const emi_disk_set *set, emi_bid bid, const char **why)
+em_status emi_block_admit(emi_disk *d, emi_request_kind kind, emi_bid bid, size_t bytes, em_file **file, const char **why)
 {
-	*why = flaw(set, bid, EMI_UNIT);
-	return *why == NULL ? EM_OK : EM_ERR_INVAL;
+	emi_ledger *ledger = d->set->ledger;
+
+	*file = file_of(d->set, bid);
+	*why = flaw(d->set, bid, EMI_UNIT);
+	if (*why != NULL)
+		return EM_ERR_INVAL;
+	if (ledger == NULL || emi_ctx_forked(d->set->ctx))
+		return EM_OK;
+	return kind == EMI_READ ? emi_ledger_read(ledger, bid, bytes, why) : emi_ledger_write(ledger, bid, bytes, d->owner, why);
 }
 
 void emi_block_read(emi_disk *d, emi_request *rq, void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats)
 {
+	em_file *file;
 	const char *why;
-	em_status st = check_place(d->set, bid, &why);
+	const em_status st = emi_block_admit(d, EMI_READ, bid, bytes, &file, &why);
 
-	if (st == EM_OK && d->set->ledger != NULL && !emi_ctx_forked(d->set->ctx))
-		st = emi_ledger_read(d->set->ledger, bid, bytes, &why);
 	if (st == EM_OK)
-		emi_read(file_of(d->set, bid), rq, buf, bytes, bid.offset, stats);
+		emi_read(file, rq, buf, bytes, bid.offset, stats);
 	else
-		emi_refuse(file_of(d->set, bid), rq, EMI_READ, buf, bytes, bid.offset, st, why);
+		emi_refuse(file, rq, EMI_READ, buf, bytes, bid.offset, st, why);
 }
 
 void emi_block_write(emi_disk *d, emi_request *rq, const void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats)
 {
+	em_file *file;
 	const char *why;
-	em_status st = check_place(d->set, bid, &why);
+	const em_status st = emi_block_admit(d, EMI_WRITE, bid, bytes, &file, &why);
 
-	if (st == EM_OK && d->set->ledger != NULL && !emi_ctx_forked(d->set->ctx))
-		st = emi_ledger_write(d->set->ledger, bid, bytes, d->owner, &why);
 	if (st == EM_OK)
-		emi_write(file_of(d->set, bid), rq, buf, bytes, bid.offset, stats);
+		emi_write(file, rq, buf, bytes, bid.offset, stats);
 	else
-		emi_refuse(file_of(d->set, bid), rq, EMI_WRITE, buf, bytes, bid.offset, st, why);
+		emi_refuse(file, rq, EMI_WRITE, buf, bytes, bid.offset, st, why);
 }

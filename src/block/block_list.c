@@ -8,12 +8,12 @@
 
 enum { FIRST_ROOM = 32 };
 
-em_status emi_block_list_add(emi_block_list *l, em_ctx *ctx, emi_bid bid, em_errinfo *err)
+em_status emi_block_list_add(emi_block_list *l, em_ctx *ctx, em_bid bid, em_errinfo *err)
 {
 	if (l->blocks == l->room) {
 		em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
 		const uint64_t room = l->room != 0 ? 2 * l->room : FIRST_ROOM;
-		emi_bid *more = emi_alloc_array(ctx, room, sizeof *more, &own);
+		em_bid *more = emi_alloc_array(ctx, room, sizeof *more, &own);
 
 		if (more == NULL) {
 			if (err != NULL && err->status >= EM_OK)
@@ -35,7 +35,7 @@ void emi_block_list_reverse(emi_block_list *l)
 	uint64_t i;
 
 	for (i = 0; i < l->blocks / 2; i++) {
-		const emi_bid bid = l->bid[i];
+		const em_bid bid = l->bid[i];
 
 		l->bid[i] = l->bid[l->blocks - 1 - i];
 		l->bid[l->blocks - 1 - i] = bid;

@@ -8,13 +8,15 @@
 #ifndef EMI_BLOCK_LIST_H
 #define EMI_BLOCK_LIST_H
 
-#include "block/typed_block.h"
+#include <extmem/sys/typed_block.h>
+
+#include "block/disk.h"
 
 /* Which end of it is first. */
 typedef enum emi_block_order { EMI_FORWARD, EMI_REVERSE } emi_block_order;
 
 typedef struct emi_block_list {
-	emi_bid *bid;
+	em_bid *bid;
 	uint64_t blocks;
 	uint64_t room;          /* entries of bid */
 	uint64_t records;       /* in all blocks */
@@ -22,7 +24,7 @@ typedef struct emi_block_list {
 } emi_block_list;
 
 /* An empty list is all zero. */
-em_status emi_block_list_add(emi_block_list *l, em_ctx *ctx, emi_bid bid, em_errinfo *err);
+em_status emi_block_list_add(emi_block_list *l, em_ctx *ctx, em_bid bid, em_errinfo *err);
 void emi_block_list_reverse(emi_block_list *l);
 
 /* Release the list, not the blocks; it is empty then. */

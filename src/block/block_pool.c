@@ -25,7 +25,6 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "block/typed_block.h"
 
 enum { LEAST_BUCKETS = 8, SLOTS_MOST = 1 << 28 };
 
@@ -33,7 +32,7 @@ struct emi_pool_slot {
 	emi_pool_slot *prev, *next; /* in its list */
 	emi_pool_slot *chain;   /* in its bucket */
 	char *buf;              /* NULL: it is lent */
-	emi_bid bid;            /* of the block, or of the last one */
+	em_bid bid;            /* of the block, or of the last one */
 	emi_request rq;
 	emi_pool_state state;   /* which list */
 	int known;              /* the buffer holds the block, or is going to */
@@ -41,23 +40,23 @@ struct emi_pool_slot {
 	int frees;              /* the block is to be freed when the request is done */
 };
 
-static emi_pool_slot **bucket(const emi_block_pool *p, emi_bid bid)
+static emi_pool_slot **bucket(const emi_block_pool *p, em_bid bid)
 {
 	const uint64_t mixed = (bid.offset / EMI_PAGE + ((uint64_t)bid.disk << 52)) * 0x9e3779b97f4a7c15u;
 
 	return &p->table[(mixed >> 32) & (p->buckets - 1)];
 }
 
-static emi_pool_slot *find(const emi_block_pool *p, emi_bid bid)
+static emi_pool_slot *find(const emi_block_pool *p, em_bid bid)
 {
 	emi_pool_slot *s = *bucket(p, bid);
 
-	while (s != NULL && !emi_bid_equal(s->bid, bid))
+	while (s != NULL && !em_bid_equal(s->bid, bid))
 		s = s->chain;
 	return s;
 }
 
-static void know(emi_block_pool *p, emi_pool_slot *s, emi_bid bid)
+static void know(emi_block_pool *p, emi_pool_slot *s, em_bid bid)
 {
 	emi_pool_slot **b = bucket(p, bid);
 
@@ -197,7 +196,7 @@ static emi_pool_slot *take_free(emi_block_pool *p, int waits)
 }
 
 /* What is known of a block is wrong from now on. */
-static void drop(emi_block_pool *p, emi_bid bid)
+static void drop(emi_block_pool *p, em_bid bid)
 {
 	emi_pool_slot *s = find(p, bid);
 
@@ -210,11 +209,11 @@ static void drop(emi_block_pool *p, emi_bid bid)
 }
 
 /* The last request of a block that was dropped and is still under way, or NULL. */
-static emi_pool_slot *under_way(const emi_block_pool *p, emi_bid bid)
+static emi_pool_slot *under_way(const emi_block_pool *p, em_bid bid)
 {
 	emi_pool_slot *s = p->list[EMI_POOL_FREE].first;
 
-	while (s != NULL && (s->known || !emi_bid_equal(s->bid, bid) || emi_done(&s->rq)))
+	while (s != NULL && (s->known || !em_bid_equal(s->bid, bid) || emi_done(&s->rq)))
 		s = s->next;
 	return s;
 }
@@ -332,7 +331,7 @@ em_status emi_block_pool_resize(emi_block_pool *p, uint32_t nwrite, uint32_t npr
 	em_status st;
 
 	if (nwrite < p->list[EMI_POOL_LENT].n)
-		return emi_fail(err, EM_ERR_INVAL, "%" PRIu32 " buffers of the pool are lent", p->list[EMI_POOL_LENT].n);
+		return emi_fail(err, EM_ERR_STATE, "%" PRIu32 " buffers of the pool are lent", p->list[EMI_POOL_LENT].n);
 	if (nwrite > SLOTS_MOST || nprefetch > SLOTS_MOST)
 		return emi_fail(err, EM_ERR_INVAL, "a pool of more than %d buffers", SLOTS_MOST);
 	st = widen(p, nwrite + nprefetch, &own);
@@ -386,7 +385,7 @@ em_status emi_block_pool_steal(emi_block_pool *p, char **buf, em_errinfo *err)
 
 	*buf = NULL;
 	if (lent->n == p->nwrite)
-		return emi_fail(err, EM_ERR_INVAL, "all %" PRIu32 " buffers for writing are lent", lent->n);
+		return emi_fail(err, EM_ERR_STATE, "all %" PRIu32 " buffers for writing are lent", lent->n);
 	if (writing->n + lent->n == p->nwrite)
 		end_done_writes(p);
 	if (writing->n + lent->n == p->nwrite)
@@ -400,12 +399,12 @@ em_status emi_block_pool_steal(emi_block_pool *p, char **buf, em_errinfo *err)
 	return EM_OK;
 }
 
-em_status emi_block_pool_write(emi_block_pool *p, char *buf, emi_bid bid, em_errinfo *err)
+em_status emi_block_pool_write(emi_block_pool *p, char *buf, em_bid bid, em_errinfo *err)
 {
 	emi_pool_slot *s = p->list[EMI_POOL_LENT].first;
 
 	if (s == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "no buffer of the pool is lent");
+		return emi_fail(err, EM_ERR_STATE, "no buffer of the pool is lent");
 	drop(p, bid);
 	s->buf = buf;
 	know(p, s, bid);
@@ -423,7 +422,7 @@ void emi_block_pool_return(emi_block_pool *p, char *buf)
 	release(p, s);
 }
 
-int emi_block_pool_hint(emi_block_pool *p, emi_bid bid)
+int emi_block_pool_hint(emi_block_pool *p, em_bid bid)
 {
 	emi_pool_slot *s = find(p, bid);
 
@@ -446,7 +445,7 @@ int emi_block_pool_hint(emi_block_pool *p, emi_bid bid)
 }
 
 /* Wait for a read.  Blocks are written as a whole before anybody reads them. */
-static em_status end_read(emi_block_pool *p, emi_request *rq, emi_bid bid, em_errinfo *err)
+static em_status end_read(emi_block_pool *p, emi_request *rq, em_bid bid, em_errinfo *err)
 {
 	em_status st;
 
@@ -457,7 +456,7 @@ static em_status end_read(emi_block_pool *p, emi_request *rq, emi_bid bid, em_er
 	return st;
 }
 
-static em_status read_now(emi_block_pool *p, char *buf, emi_bid bid, em_errinfo *err)
+static em_status read_now(emi_block_pool *p, char *buf, em_bid bid, em_errinfo *err)
 {
 	emi_request rq;
 
@@ -465,7 +464,7 @@ static em_status read_now(emi_block_pool *p, char *buf, emi_bid bid, em_errinfo 
 	return end_read(p, &rq, bid, err);
 }
 
-em_status emi_block_pool_read(emi_block_pool *p, char **buf, emi_bid bid, em_errinfo *err)
+em_status emi_block_pool_read(emi_block_pool *p, char **buf, em_bid bid, em_errinfo *err)
 {
 	emi_pool_slot *s = find(p, bid);
 	char *theirs = *buf;
@@ -497,7 +496,7 @@ em_status emi_block_pool_read(emi_block_pool *p, char **buf, emi_bid bid, em_err
 	return st;
 }
 
-void emi_block_pool_invalidate(emi_block_pool *p, emi_bid bid)
+void emi_block_pool_invalidate(emi_block_pool *p, em_bid bid)
 {
 	emi_pool_slot *s;
 
@@ -508,7 +507,7 @@ void emi_block_pool_invalidate(emi_block_pool *p, emi_bid bid)
 	}
 }
 
-void emi_block_pool_free(emi_block_pool *p, emi_bid bid)
+void emi_block_pool_free(emi_block_pool *p, em_bid bid)
 {
 	emi_pool_slot *s;
 

@@ -63,7 +63,7 @@ void emi_block_pool_close(emi_block_pool *p);
 /* Bytes of memory that a pool takes. */
 uint64_t emi_block_pool_memory(size_t block_bytes, uint32_t nwrite, uint32_t nprefetch);
 
-/* Have other numbers of buffers: what is too much is waited for, what was fetched last forgotten.  nwrite may not be less than are lent: EM_ERR_INVAL.  With
+/* Have other numbers of buffers: what is too much is waited for, what was fetched last forgotten.  nwrite may not be less than are lent: EM_ERR_STATE.  With
  * EM_ERR_MEMLIMIT and EM_ERR_NOMEM all is as before. */
 em_status emi_block_pool_resize(emi_block_pool *p, uint32_t nwrite, uint32_t nprefetch, em_errinfo *err);
 
@@ -72,29 +72,29 @@ em_status emi_block_pool_add(emi_block_pool *p, char *buf, em_errinfo *err);
 em_status emi_block_pool_take(emi_block_pool *p, char **buf, em_errinfo *err);
 
 /*
- * Lend a buffer to be filled.  Waits for the oldest write when all are on their way.  EM_ERR_INVAL when all are lent.
+ * Lend a buffer to be filled.  Waits for the oldest write when all are on their way.  EM_ERR_STATE when all are lent.
  *
  * A write that failed is told by this and all calls below that return a status, from when it is noticed, as the block can no longer be had.
  */
 em_status emi_block_pool_steal(emi_block_pool *p, char **buf, em_errinfo *err);
 
 /* A buffer that was lent, or another one in its place, comes back: to be written to a block, of which earlier contents are forgotten, or just so. */
-em_status emi_block_pool_write(emi_block_pool *p, char *buf, emi_bid bid, em_errinfo *err);
+em_status emi_block_pool_write(emi_block_pool *p, char *buf, em_bid bid, em_errinfo *err);
 void emi_block_pool_return(emi_block_pool *p, char *buf);
 
 /* The block is going to be read: 1 if it is in memory or on its way there, 0 if there is no buffer for it.  Never waits. */
-int emi_block_pool_hint(emi_block_pool *p, emi_bid bid);
+int emi_block_pool_hint(emi_block_pool *p, em_bid bid);
 
 /* Exchange a buffer for one with the block, which may be the same.  A block that could not be fetched is known to nobody afterwards, and the pool is as
  * good as before. */
-em_status emi_block_pool_read(emi_block_pool *p, char **buf, emi_bid bid, em_errinfo *err);
+em_status emi_block_pool_read(emi_block_pool *p, char **buf, em_bid bid, em_errinfo *err);
 
 /* The block is going to be written or freed elsewhere: nothing of it is kept, and nothing is on its way when this returns.  A write that was not begun never
  * is. */
-void emi_block_pool_invalidate(emi_block_pool *p, emi_bid bid);
+void emi_block_pool_invalidate(emi_block_pool *p, em_bid bid);
 
 /* The same, and free the block: at once, or when its write that has begun is done.  Never waits for that. */
-void emi_block_pool_free(emi_block_pool *p, emi_bid bid);
+void emi_block_pool_free(emi_block_pool *p, em_bid bid);
 
 /* Wait until all is written. */
 em_status emi_block_pool_flush(emi_block_pool *p, em_errinfo *err);

@@ -32,7 +32,7 @@ static void ask(emi_block_reader *r)
 	for (; r->asked < r->list->blocks && r->asked - r->taken < r->nbuffers; r->asked++) {
 		const uint32_t b = (uint32_t)(r->asked % r->nbuffers);
 
-		emi_block_read(r->disk, &r->rq[b], emi_block_of_room(&r->layout, r->room, b), r->layout.bytes, r->list->bid[index_of(r, r->asked)],
+		emi_block_read(r->disk, &r->rq[b], em_block_at(&r->layout, r->room, b), r->layout.bytes, r->list->bid[index_of(r, r->asked)],
 			       r->io);
 	}
 }
@@ -50,7 +50,7 @@ em_status emi_block_reader_open(emi_block_reader *r, em_ctx *ctx, emi_disk *disk
 	r->order = order;
 	r->list = list;
 	r->nbuffers = nbuffers;
-	st = emi_block_layout_init(&r->layout, block_bytes, record, 0, 0, &own);
+	st = em_block_layout_init(&r->layout, block_bytes, record, 0, 0, &own);
 	if (st == EM_OK && nbuffers == 0)
 		st = emi_fail(&own, EM_ERR_INVAL, "a reader without buffers");
 	if (st != EM_OK)
@@ -58,7 +58,7 @@ em_status emi_block_reader_open(emi_block_reader *r, em_ctx *ctx, emi_disk *disk
 	r->step = order == EMI_REVERSE ? -(ptrdiff_t)record : (ptrdiff_t)record;
 	r->rq = emi_alloc_array(ctx, nbuffers, sizeof *r->rq, &own);
 	if (r->rq != NULL)
-		r->room = emi_block_room_alloc(ctx, &r->layout, nbuffers, &own);
+		r->room = emi_buffer_alloc_array(ctx, nbuffers, block_bytes, &own);
 	st = own.status;
 out:
 	if (st != EM_OK) {
@@ -94,10 +94,10 @@ static void enter(emi_block_reader *r, uint64_t i)
 	const size_t capacity = r->layout.capacity;
 	const uint64_t at = index_of(r, i), end = emi_block_list_end(r->list) - at * capacity;
 	const size_t from = at == 0 ? r->list->skip : 0, to = end < capacity ? (size_t)end : capacity;
-	char *block = emi_block_of_room(&r->layout, r->room, (size_t)(i % r->nbuffers));
+	char *block = em_block_at(&r->layout, r->room, (size_t)(i % r->nbuffers));
 
 	r->left = to - from;
-	r->at = emi_block_record(&r->layout, block, r->order == EMI_REVERSE ? to - 1 : from);
+	r->at = em_block_record(&r->layout, block, r->order == EMI_REVERSE ? to - 1 : from);
 }
 
 em_status emi_block_reader_turn(emi_block_reader *r, em_errinfo *err)
@@ -150,7 +150,7 @@ void emi_block_reader_close(emi_block_reader *r)
 	}
 	for (; r->frees && r->freed < r->list->blocks; r->freed++)
 		emi_block_free(r->disk, r->list->bid[index_of(r, r->freed)], r->layout.bytes);
-	emi_block_room_free(r->ctx, &r->layout, r->nbuffers, r->room);
+	emi_buffer_free_array(r->ctx, r->room, r->nbuffers, r->layout.bytes);
 	emi_free_array(r->ctx, r->rq, r->nbuffers, sizeof *r->rq);
 	memset(r, 0, sizeof *r);
 }

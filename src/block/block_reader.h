@@ -16,7 +16,7 @@ typedef struct emi_block_reader {
 	em_ctx *ctx;
 	emi_disk *disk;
 	emi_io_stats *io;
-	emi_block_layout layout;
+	em_block_layout layout;
 	emi_block_order order;
 	const emi_block_list *list;
 	int frees;              /* blocks as soon as they were read */

@@ -23,7 +23,7 @@ static em_status sticky(const emi_block_writer *w, em_errinfo *err)
 
 static char *buffer(const emi_block_writer *w, uint32_t i)
 {
-	return emi_block_of_room(&w->layout, w->room, i);
+	return em_block_at(&w->layout, w->room, i);
 }
 
 em_status emi_block_writer_open(emi_block_writer *w, em_ctx *ctx, emi_disk *disk, size_t block_bytes, size_t record, uint32_t nbuffers,
@@ -39,7 +39,7 @@ em_status emi_block_writer_open(emi_block_writer *w, em_ctx *ctx, emi_disk *disk
 	w->io = io;
 	w->order = order;
 	w->nbuffers = nbuffers;
-	st = emi_block_layout_init(&w->layout, block_bytes, record, 0, 0, &own);
+	st = em_block_layout_init(&w->layout, block_bytes, record, 0, 0, &own);
 	if (st == EM_OK && nbuffers == 0)
 		st = emi_fail(&own, EM_ERR_INVAL, "a writer without buffers");
 	if (st != EM_OK)
@@ -47,7 +47,7 @@ em_status emi_block_writer_open(emi_block_writer *w, em_ctx *ctx, emi_disk *disk
 	w->step = order == EMI_REVERSE ? -(ptrdiff_t)record : (ptrdiff_t)record;
 	w->rq = emi_alloc_array(ctx, nbuffers, sizeof *w->rq, &own);
 	if (w->rq != NULL)
-		w->room = emi_block_room_alloc(ctx, &w->layout, nbuffers, &own);
+		w->room = emi_buffer_alloc_array(ctx, nbuffers, block_bytes, &own);
 	st = own.status;
 	if (st != EM_OK)
 		goto out;
@@ -85,7 +85,7 @@ static void send(emi_block_writer *w)
 
 em_status emi_block_writer_turn(emi_block_writer *w, em_errinfo *err)
 {
-	emi_bid bid;
+	em_bid bid;
 	em_status st = w->err.status;
 
 	if (st != EM_OK)
@@ -104,7 +104,7 @@ em_status emi_block_writer_turn(emi_block_writer *w, em_errinfo *err)
 		return fails(w, st, err);
 	}
 	w->left = w->layout.capacity;
-	w->at = emi_block_record(&w->layout, buffer(w, w->cur), w->order == EMI_REVERSE ? w->left - 1 : 0);
+	w->at = em_block_record(&w->layout, buffer(w, w->cur), w->order == EMI_REVERSE ? w->left - 1 : 0);
 	return EM_OK;
 }
 
@@ -189,7 +189,7 @@ void emi_block_writer_close(emi_block_writer *w)
 	if (!emi_ctx_forked(w->ctx))
 		(void)end(w);
 	free_blocks(w);
-	emi_block_room_free(w->ctx, &w->layout, w->nbuffers, w->room);
+	emi_buffer_free_array(w->ctx, w->room, w->nbuffers, w->layout.bytes);
 	emi_free_array(w->ctx, w->rq, w->nbuffers, sizeof *w->rq);
 	memset(w, 0, sizeof *w);
 }

@@ -20,7 +20,7 @@ typedef struct emi_block_writer {
 	em_ctx *ctx;
 	emi_disk *disk;
 	emi_io_stats *io;
-	emi_block_layout layout;
+	em_block_layout layout;
 	emi_block_order order;
 	emi_block_list list;
 	char *room;             /* of the buffers */

@@ -19,6 +19,7 @@
 #include "base/memory.h"
 #include "block/bid_map.h"
 #include "block/frame_list.h"
+#include "block/policy.h"
 
 enum { IDLE, READING, WRITING };        /* busy */
 enum { CLEAN, DIRTY, SENT };            /* dirty: SENT is what it is while it is written and nobody changed it */
@@ -29,8 +30,8 @@ struct emi_cache {
 	em_ctx *ctx;
 	emi_disk *disk;
 	emi_io_stats *io;
-	const emi_policy *policy;
-	emi_access_fn trace;
+	const em_policy *policy;
+	em_access_fn trace;
 	void *trace_user;
 	uint32_t m;             /* frames there are ... */
 	uint32_t stolen;        /* ... and those that are elsewhere */
@@ -38,19 +39,20 @@ struct emi_cache {
 	uint32_t batch;         /* writes under way, at most */
 	uint32_t nreading, nwriting, ndirty, nfailed;
 	uint32_t victims;       /* since the last batch */
+	int astray;             /* the policy named a frame that may not go */
 	emi_cache_frame *frame;
 	char *arena;
 	emi_link *link;         /* m + LISTS */
 	emi_bid_entry *entry;
 	emi_bid_map map;
 	void *state;            /* the policy's */
-	emi_cache_stats stats;
+	em_cache_stats stats;   /* what is counted */
 	em_errinfo error;       /* the first of nfailed */
 };
 
 static const em_errinfo no_error = {EM_OK, 0, 0, 0, "", "", ""};
 
-static const emi_policy *policy_of(const emi_cache_opts *opts)
+static const em_policy *policy_of(const emi_cache_opts *opts)
 {
 	return opts->policy != NULL ? opts->policy : &emi_policy_s3fifo;
 }
@@ -60,7 +62,7 @@ uint64_t emi_cache_memory(const emi_cache_opts *opts)
 	const uint64_t m = opts->frames;
 
 	return sizeof(emi_cache) + m * (sizeof(emi_cache_frame) + opts->block_bytes) + (m + LISTS) * sizeof(emi_link) +
-	       emi_bid_map_entries(opts->frames) * sizeof(emi_bid_entry) + policy_of(opts)->bytes(opts->frames);
+	       emi_bid_map_entries(opts->frames) * sizeof(emi_bid_entry) + emi_policy_bytes(policy_of(opts), opts->frames);
 }
 
 static void move_to(emi_cache *c, uint32_t i, uint32_t list)
@@ -68,12 +70,12 @@ static void move_to(emi_cache *c, uint32_t i, uint32_t list)
 	emi_list_append(c->link, c->m + list, i);
 }
 
-/* The first of a list, or EMI_NO_FRAME. */
+/* The first of a list, or EM_CACHE_NONE. */
 static uint32_t first_of(const emi_cache *c, uint32_t list)
 {
 	const uint32_t i = c->link[c->m + list].next;
 
-	return i < c->m ? i : EMI_NO_FRAME;
+	return i < c->m ? i : EM_CACHE_NONE;
 }
 
 static void be_clean(emi_cache *c, emi_cache_frame *f)
@@ -96,19 +98,21 @@ static void drop(emi_cache *c, uint32_t i, int victim)
 	emi_cache_frame *f = &c->frame[i];
 
 	be_clean(c, f);
+	f->here = 0;
 	c->policy->left(c->state, i, victim);
 	emi_bid_map_remove(&c->map, f->bid);
 	move_to(c, i, FREE);
 }
 
 /* A block comes to a free frame. */
-static void place(emi_cache *c, uint32_t i, emi_bid bid)
+static void place(emi_cache *c, uint32_t i, em_bid bid)
 {
 	emi_cache_frame *f = &c->frame[i];
 
 	emi_list_remove(c->link, i);
 	f->bid = bid;
 	f->hinted = 0;
+	f->here = 1;
 	emi_bid_map_add(&c->map, bid, i);
 	c->policy->came(c->state, i, bid);
 }
@@ -182,9 +186,9 @@ static void settle_done(emi_cache *c)
 {
 	uint32_t i;
 
-	while ((i = first_of(c, WRITES)) != EMI_NO_FRAME && emi_done(&c->frame[i].rq))
+	while ((i = first_of(c, WRITES)) != EM_CACHE_NONE && emi_done(&c->frame[i].rq))
 		settle_write(c, i);
-	while ((i = first_of(c, READS)) != EMI_NO_FRAME && emi_done(&c->frame[i].rq))
+	while ((i = first_of(c, READS)) != EM_CACHE_NONE && emi_done(&c->frame[i].rq))
 		settle_read(c, i, NULL);
 }
 
@@ -192,6 +196,7 @@ static void settle_done(emi_cache *c)
 typedef struct search {
 	emi_cache *c;
 	uint32_t changed;       /* looked at */
+	uint32_t goes;          /* the one that was told so, or EM_CACHE_NONE */
 } search;
 
 static void write_back(emi_cache *c, uint32_t i)
@@ -200,58 +205,63 @@ static void write_back(emi_cache *c, uint32_t i)
 	c->stats.write_backs++;
 }
 
-static emi_verdict may_go(void *arg, uint32_t i)
+static int32_t may_go(void *arg, uint32_t i)
 {
 	search *s = arg;
 	emi_cache *c = s->c;
 	const emi_cache_frame *f = &c->frame[i];
 
-	if (f->pins != 0 || f->busy == READING || f->failed)
-		return EMI_STAYS;
-	if (f->dirty == CLEAN)
-		return EMI_GOES;
+	/* A policy may be the caller's, and wrong. */
+	if (i >= c->m || !f->here || f->pins != 0 || f->busy == READING || f->failed)
+		return EM_CACHE_STAYS;
+	if (f->dirty == CLEAN) {
+		s->goes = i;
+		return EM_CACHE_GOES;
+	}
 	if (f->busy == IDLE && c->nwriting < c->batch)
 		write_back(c, i);
-	return ++s->changed < 4 * c->batch ? EMI_STAYS : EMI_ENOUGH;
+	return ++s->changed < 4 * c->batch ? EM_CACHE_STAYS : EM_CACHE_ENOUGH;
 }
 
-static emi_verdict send(void *arg, uint32_t i)
+static int32_t send(void *arg, uint32_t i)
 {
 	search *s = arg;
 	emi_cache *c = s->c;
 	const emi_cache_frame *f = &c->frame[i];
 
 	if (c->nwriting >= c->batch)
-		return EMI_ENOUGH;
-	if (f->dirty != CLEAN && f->pins == 0 && f->busy == IDLE && !f->failed)
+		return EM_CACHE_ENOUGH;
+	if (i < c->m && f->here && f->dirty != CLEAN && f->pins == 0 && f->busy == IDLE && !f->failed)
 		write_back(c, i);
-	return ++s->changed < c->batch ? EMI_STAYS : EMI_ENOUGH;
+	return ++s->changed < c->batch ? EM_CACHE_STAYS : EM_CACHE_ENOUGH;
 }
 
 /* Send what is changed of those that are going to go next. */
 static void send_ahead(emi_cache *c)
 {
-	search s = {c, 0};
+	search s = {c, 0, EM_CACHE_NONE};
 
 	c->victims = 0;
 	if (c->ndirty > c->nwriting + c->nfailed)
 		c->policy->next(c->state, send, &s);
 }
 
-/* A free frame, which may be had by a victim that can go at once, or EMI_NO_FRAME. */
+/* A free frame, which may be had by a victim that can go at once, or EM_CACHE_NONE. */
 static uint32_t free_frame(emi_cache *c)
 {
-	search s = {c, 0};
+	search s = {c, 0, EM_CACHE_NONE};
 	uint32_t i;
 
 	settle_done(c);
 	i = first_of(c, FREE);
-	if (i != EMI_NO_FRAME)
+	if (i != EM_CACHE_NONE)
 		return i;
 	i = c->policy->victim(c->state, may_go, &s);
-	if (i >= c->m)
-		i = EMI_NO_FRAME;
-	if (i != EMI_NO_FRAME)
+	if (i != EM_CACHE_NONE && i != s.goes) {
+		c->astray = 1;
+		return EM_CACHE_NONE;
+	}
+	if (i != EM_CACHE_NONE)
 		drop(c, i, 1);
 	if (s.changed != 0 || ++c->victims > c->batch / 2)
 		send_ahead(c);
@@ -272,8 +282,11 @@ static em_status await_frame(emi_cache *c, uint32_t *frame, em_errinfo *err)
 {
 	em_status st = emi_ctx_check(c->ctx, err);
 
-	while (st == EM_OK && (*frame = free_frame(c)) == EMI_NO_FRAME) {
-		if (c->nwriting != 0) {
+	while (st == EM_OK && (*frame = free_frame(c)) == EM_CACHE_NONE) {
+		if (c->astray) {
+			c->astray = 0;
+			st = emi_fail(err, EM_ERR_USER, "policy %s proposes a frame that may not go", c->policy->name);
+		} else if (c->nwriting != 0) {
 			c->stats.waits++;
 			settle_write(c, first_of(c, WRITES));
 		} else if (c->nreading != 0) {
@@ -285,6 +298,13 @@ static em_status await_frame(emi_cache *c, uint32_t *frame, em_errinfo *err)
 	return st;
 }
 
+em_status emi_cache_check(const emi_cache_opts *opts, em_errinfo *err)
+{
+	if (opts->frames != 0 && opts->frames <= FRAMES_MOST && opts->block_bytes != 0 && opts->block_bytes % EMI_PAGE == 0)
+		return EM_OK;
+	return emi_fail(err, EM_ERR_RANGE, "a cache of %" PRIu32 " blocks of %" PRIu64 " bytes", opts->frames, (uint64_t)opts->block_bytes);
+}
+
 em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opts, em_errinfo *err)
 {
 	em_errinfo own = no_error;
@@ -292,9 +312,8 @@ em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opt
 	uint32_t i, l;
 
 	*out = NULL;
-	if (opts->frames == 0 || opts->frames > FRAMES_MOST || opts->block_bytes == 0 || opts->block_bytes % EMI_PAGE != 0)
-		return emi_fail(err, EM_ERR_RANGE, "a cache of %" PRIu32 " blocks of %" PRIu64 " bytes", opts->frames,
-				(uint64_t)opts->block_bytes);
+	if (emi_cache_check(opts, err) != EM_OK)
+		return EM_ERR_RANGE;
 	c = emi_alloc(ctx, sizeof *c, &own);
 	if (c == NULL)
 		goto fail;
@@ -313,7 +332,7 @@ em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opt
 	if (c->link != NULL)
 		c->entry = emi_alloc_array(ctx, emi_bid_map_entries(c->m), sizeof *c->entry, &own);
 	if (c->entry != NULL)
-		c->state = emi_alloc_array(ctx, c->policy->bytes(c->m), 1, &own);
+		c->state = emi_alloc_array(ctx, emi_policy_bytes(c->policy, c->m), 1, &own);
 	if (c->state != NULL)
 		c->arena = emi_buffer_alloc_array(ctx, c->m, c->block_bytes, &own);
 	if (c->arena == NULL)
@@ -340,11 +359,11 @@ static void end_transfers(emi_cache *c)
 {
 	uint32_t i;
 
-	for (i = first_of(c, WRITES); i != EMI_NO_FRAME; i = first_of(c, WRITES)) {
+	for (i = first_of(c, WRITES); i != EM_CACHE_NONE; i = first_of(c, WRITES)) {
 		emi_cancel(&c->frame[i].rq);
 		settle_write(c, i);
 	}
-	for (i = first_of(c, READS); i != EMI_NO_FRAME; i = first_of(c, READS)) {
+	for (i = first_of(c, READS); i != EM_CACHE_NONE; i = first_of(c, READS)) {
 		emi_cancel(&c->frame[i].rq);
 		settle_read(c, i, NULL);
 	}
@@ -362,7 +381,7 @@ void emi_cache_close(emi_cache *c)
 	if (c->arena != NULL)
 		emi_buffer_free_array(c->ctx, c->arena, c->m, c->block_bytes);
 	if (c->state != NULL)
-		emi_free_array(c->ctx, c->state, c->policy->bytes(c->m), 1);
+		emi_free_array(c->ctx, c->state, emi_policy_bytes(c->policy, c->m), 1);
 	if (c->entry != NULL)
 		emi_free_array(c->ctx, c->entry, emi_bid_map_entries(c->m), sizeof *c->entry);
 	if (c->link != NULL)
@@ -373,13 +392,13 @@ void emi_cache_close(emi_cache *c)
 }
 
 /* A block that is in the cache, or on its way, is to be used.  If it cannot be read it is there no longer. */
-static em_status await_block(emi_cache *c, uint32_t i, emi_cache_mode mode, em_errinfo *err)
+static em_status await_block(emi_cache *c, uint32_t i, uint32_t mode, em_errinfo *err)
 {
 	emi_cache_frame *f = &c->frame[i];
 
 	if (f->busy == READING)
 		return settle_read(c, i, err);
-	if (f->busy == WRITING && mode != EMI_CACHE_READ) {
+	if (f->busy == WRITING && mode != EM_CACHE_READ) {
 		if (!emi_cancel(&f->rq))
 			c->stats.waits++;
 		settle_write(c, i);
@@ -387,24 +406,24 @@ static em_status await_block(emi_cache *c, uint32_t i, emi_cache_mode mode, em_e
 	return EM_OK;
 }
 
-static void pin(emi_cache *c, emi_cache_frame *f, emi_cache_mode mode)
+static void pin(emi_cache *c, emi_cache_frame *f, uint32_t mode)
 {
 	f->pins++;
 	f->hinted = 0;
-	if (mode == EMI_CACHE_FRESH)
+	if (mode == EM_CACHE_FRESH)
 		be_dirty(c, f);
 }
 
-static em_status miss(emi_cache *c, emi_bid bid, emi_cache_mode mode, emi_cache_frame **out, em_errinfo *err)
+static em_status miss(emi_cache *c, em_bid bid, uint32_t mode, emi_cache_frame **out, em_errinfo *err)
 {
-	uint32_t i = EMI_NO_FRAME;
+	uint32_t i = EM_CACHE_NONE;
 	em_status st = await_frame(c, &i, err);
 
 	c->stats.misses++;
 	if (st != EM_OK)
 		return st;
 	place(c, i, bid);
-	if (mode != EMI_CACHE_FRESH) {
+	if (mode != EM_CACHE_FRESH) {
 		start_read(c, i);
 		st = settle_read(c, i, err);
 		if (st != EM_OK)
@@ -415,14 +434,14 @@ static em_status miss(emi_cache *c, emi_bid bid, emi_cache_mode mode, emi_cache_
 	return EM_OK;
 }
 
-em_status emi_cache_get(emi_cache *c, emi_bid bid, emi_cache_mode mode, emi_cache_frame **out, em_errinfo *err)
+em_status emi_cache_get(emi_cache *c, em_bid bid, uint32_t mode, emi_cache_frame **out, em_errinfo *err)
 {
 	const uint32_t i = emi_bid_map_find(&c->map, bid);
 	emi_cache_frame *f;
 
 	*out = NULL;
 	if (c->trace != NULL) {
-		const emi_access access = {bid.offset, bid.disk, mode != EMI_CACHE_READ};
+		const em_access access = {bid.offset, bid.disk, mode != EM_CACHE_READ};
 
 		c->trace(c->trace_user, &access);
 	}
@@ -432,10 +451,10 @@ em_status emi_cache_get(emi_cache *c, emi_bid bid, emi_cache_mode mode, emi_cach
 	if (f->busy != IDLE) {
 		/* What was to be read and is overwritten is no loss. */
 		em_errinfo own = no_error;
-		em_status st = await_block(c, i, mode, mode == EMI_CACHE_FRESH ? &own : err);
+		em_status st = await_block(c, i, mode, mode == EM_CACHE_FRESH ? &own : err);
 
 		if (st != EM_OK)
-			return mode == EMI_CACHE_FRESH ? miss(c, bid, mode, out, err) : st;
+			return mode == EM_CACHE_FRESH ? miss(c, bid, mode, out, err) : st;
 	}
 	c->stats.hits++;
 	/* A hint is no use. */
@@ -453,7 +472,7 @@ void emi_cache_unpin(emi_cache *c, emi_cache_frame *f, int dirty)
 	f->pins--;
 }
 
-void emi_cache_hint(emi_cache *c, emi_bid bid)
+void emi_cache_hint(emi_cache *c, em_bid bid)
 {
 	uint32_t i;
 
@@ -461,7 +480,7 @@ void emi_cache_hint(emi_cache *c, emi_bid bid)
 	if (emi_bid_map_find(&c->map, bid) != EMI_NO_ENTRY || c->nreading >= (c->m - c->stolen) / 2 || emi_ctx_forked(c->ctx))
 		return;
 	i = free_frame(c);
-	if (i == EMI_NO_FRAME)
+	if (i == EM_CACHE_NONE)
 		return;
 	place(c, i, bid);
 	c->frame[i].hinted = 1;
@@ -473,7 +492,7 @@ static void settle_writes(emi_cache *c)
 {
 	uint32_t i;
 
-	while ((i = first_of(c, WRITES)) != EMI_NO_FRAME)
+	while ((i = first_of(c, WRITES)) != EM_CACHE_NONE)
 		settle_write(c, i);
 }
 
@@ -497,7 +516,7 @@ em_status emi_cache_flush(emi_cache *c, em_errinfo *err)
 	return c->nfailed == 0 ? EM_OK : no_frame(c, err);
 }
 
-em_status emi_cache_invalidate(emi_cache *c, emi_bid bid, em_errinfo *err)
+em_status emi_cache_invalidate(emi_cache *c, em_bid bid, em_errinfo *err)
 {
 	em_status st = emi_ctx_check(c->ctx, err);
 	uint32_t i = emi_bid_map_find(&c->map, bid);
@@ -516,15 +535,23 @@ em_status emi_cache_invalidate(emi_cache *c, emi_bid bid, em_errinfo *err)
 	return EM_OK;
 }
 
+emi_cache_frame *emi_cache_frame_of(emi_cache *c, const void *buf)
+{
+	const size_t at = (size_t)((uintptr_t)buf - (uintptr_t)c->arena), i = at / c->block_bytes;
+
+	return i < c->m && i * c->block_bytes == at ? &c->frame[i] : NULL;
+}
+
 em_status emi_cache_steal(emi_cache *c, char **buf, em_errinfo *err)
 {
-	uint32_t i = EMI_NO_FRAME;
+	uint32_t i = EM_CACHE_NONE;
 	em_status st = await_frame(c, &i, err);
 
 	*buf = NULL;
 	if (st != EM_OK)
 		return st;
 	emi_list_remove(c->link, i);
+	c->frame[i].stolen = 1;
 	c->stolen++;
 	*buf = c->frame[i].buf;
 	return EM_OK;
@@ -532,8 +559,11 @@ em_status emi_cache_steal(emi_cache *c, char **buf, em_errinfo *err)
 
 void emi_cache_give(emi_cache *c, char *buf)
 {
+	const uint32_t i = (uint32_t)((size_t)(buf - c->arena) / c->block_bytes);
+
+	c->frame[i].stolen = 0;
 	c->stolen--;
-	move_to(c, (uint32_t)((size_t)(buf - c->arena) / c->block_bytes), FREE);
+	move_to(c, i, FREE);
 }
 
 uint32_t emi_cache_frames(const emi_cache *c)
@@ -546,7 +576,10 @@ uint32_t emi_cache_dirty(const emi_cache *c)
 	return c->ndirty;
 }
 
-void emi_cache_stats_get(const emi_cache *c, emi_cache_stats *stats)
+void emi_cache_stats_get(const emi_cache *c, em_cache_stats *stats)
 {
 	*stats = c->stats;
+	stats->size = sizeof *stats;
+	stats->frames = emi_cache_frames(c);
+	stats->dirty = c->ndirty;
 }

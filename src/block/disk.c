@@ -16,9 +16,6 @@
 #include "base/memory.h"
 #include "block/disk_set.h"
 
-/* Placements number disks in a byte. */
-typedef char disks_are_as_many[EM_DISKS_MAX <= EMI_DISKS_MOST ? 1 : -1];
-
 /* Blocks are rarely smaller where there are so many that it matters. */
 #define SMALL_BLOCK 65536u
 

@@ -16,16 +16,13 @@
 #ifndef EMI_DISK_H
 #define EMI_DISK_H
 
-#include "block/placement.h"
+#include <extmem/sys/block.h>
+
 #include "io/file.h"
 
 typedef struct emi_disk emi_disk;
 
-typedef struct emi_bid {
-	uint32_t disk;          /* index among the disks of its context, of emi_disk_count() */
-	uint32_t reserved;
-	uint64_t offset;        /* bytes */
-} emi_bid;
+typedef em_bid emi_bid;
 
 /* Become a user of the scratch disks of a context, which are opened when the first one comes and gone with the last.  Blocks that are allocated
  * then are reported to the log: a warning when uses are checked, with whose they are.  Any thread; so may be all that follows, by several at
@@ -57,7 +54,7 @@ em_status emi_block_alloc_on(emi_disk *disk, uint32_t index, size_t bytes, emi_b
 
 /* Allocate n blocks of a size, block i on the disk where `place' has block first + i of its sequence, or on the next one that has room; place NULL: one
  * disk after the other.  All, or none on failure. */
-em_status emi_blocks_alloc(emi_disk *disk, const emi_placement *place, uint64_t first, size_t bytes, emi_bid *bid, size_t n, em_errinfo *err);
+em_status emi_blocks_alloc(emi_disk *disk, const em_placement *place, uint64_t first, size_t bytes, emi_bid *bid, size_t n, em_errinfo *err);
 
 /* The same, contiguous: one behind the other on one disk, that of the index or the next one that has room. */
 em_status emi_blocks_alloc_row(emi_disk *disk, uint32_t index, size_t bytes, emi_bid *bid, size_t n, em_errinfo *err);
@@ -74,6 +71,9 @@ em_status emi_blocks_free(emi_disk *disk, const emi_bid *bid, size_t n, size_t b
 /* Transfer a block; see io/file.h.  What is refused ends like a transfer that fails, with EM_ERR_INVAL or EM_ERR_STATE. */
 void emi_block_read(emi_disk *disk, emi_request *rq, void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats);
 void emi_block_write(emi_disk *disk, emi_request *rq, const void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats);
+
+/* The file of a block that may be transferred; else why it may not: EM_ERR_INVAL or EM_ERR_STATE.  A write that may be is noted. */
+em_status emi_block_admit(emi_disk *disk, emi_request_kind kind, emi_bid bid, size_t bytes, em_file **file, const char **why);
 
 /* So many bytes of blocks are still to be allocated: space for them may be set aside in large steps, as they will be needed anyway. */
 void emi_disk_expect(emi_disk *disk, uint64_t bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* placement.c -- see placement.h. */
-#include "block/placement.h"
+/* placement.c -- see extmem/sys/placement.h. */
+#include <extmem/sys/placement.h>
 
 #include <string.h>
 
@@ -19,7 +19,10 @@ static uint32_t scaled(uint64_t random, uint32_t n)
 	return (uint32_t)((random >> 32) * n >> 32);
 }
 
-static void shuffle(emi_placement *p)
+/* Disks are numbered in a byte. */
+typedef char disks_are_as_many[EM_DISKS_MAX <= 256 ? 1 : -1];
+
+static void shuffle(em_placement *p)
 {
 	uint32_t i;
 
@@ -34,36 +37,52 @@ static void shuffle(emi_placement *p)
 	}
 }
 
-void emi_placement_init(emi_placement *p, emi_place_kind kind, uint32_t disks, uint32_t first, uint64_t seed, uint64_t number)
+static em_status begin(em_placement *p, uint32_t kind, uint32_t disks, uint32_t first, uint64_t seed, uint64_t number)
 {
+	if (p == NULL)
+		return EM_ERR_INVAL;
 	memset(p, 0, sizeof *p);
+	if (disks == 0 || disks > EM_DISKS_MAX || first >= disks)
+		return EM_ERR_RANGE;
 	p->kind = kind;
 	p->disks = disks;
 	p->first = first;
 	p->seed = mixed(mixed(seed) ^ number);
-	if (kind == EMI_PLACE_SIMPLE)
+	if (kind == EM_PLACE_SIMPLE)
 		p->first = scaled(p->seed, disks);
-	if (kind == EMI_PLACE_CYCLING)
+	if (kind == EM_PLACE_CYCLING)
 		shuffle(p);
+	return EM_OK;
 }
 
-void emi_placement_own(emi_placement *p, uint32_t disks, emi_place_fn fn, void *user)
+em_status em_placement_init(em_placement *p, uint32_t kind, uint32_t disks, uint32_t first, uint64_t seed, uint64_t number)
 {
-	emi_placement_init(p, EMI_PLACE_OWN, disks, 0, 0, 0);
-	p->fn = fn;
-	p->user = user;
+	return kind < EM_PLACE_OWN ? begin(p, kind, disks, first, seed, number) : EM_ERR_INVAL;
 }
 
-uint32_t emi_placement_disk(const emi_placement *p, uint64_t i)
+em_status em_placement_own(em_placement *p, uint32_t disks, em_place_fn fn, void *user)
 {
+	const em_status st = fn != NULL ? begin(p, EM_PLACE_OWN, disks, 0, 0, 0) : EM_ERR_INVAL;
+
+	if (st == EM_OK) {
+		p->fn = fn;
+		p->user = user;
+	}
+	return st;
+}
+
+uint32_t em_placement_disk(const em_placement *p, uint64_t i)
+{
+	if (p == NULL || p->disks == 0)
+		return 0;
 	switch (p->kind) {
-	case EMI_PLACE_CYCLING:
+	case EM_PLACE_CYCLING:
 		return p->perm[i % p->disks];
-	case EMI_PLACE_RANDOM:
+	case EM_PLACE_RANDOM:
 		return scaled(mixed(p->seed ^ mixed(i)), p->disks);
-	case EMI_PLACE_SINGLE:
+	case EM_PLACE_SINGLE:
 		return p->first;
-	case EMI_PLACE_OWN:
+	case EM_PLACE_OWN:
 		return p->fn(p->user, i, p->disks) % p->disks;
 	default:
 		return (uint32_t)((i % p->disks + p->first) % p->disks);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* policy.c -- LRU, CLOCK and random; see policy.h. */
-#include "block/frame_list.h"
+/* policy.c -- LRU, CLOCK and random; see extmem/sys/cache.h. */
 #include "block/policy.h"
+
+#include "base/error.h"
+#include "block/frame_list.h"
 
 /* LRU and CLOCK: a list, its first the one to go. */
 typedef struct queue {
@@ -27,7 +29,7 @@ static void queue_init(void *state, uint32_t n, uint64_t seed, void *user)
 	emi_list_init(q->link, n);
 }
 
-static void queue_came(void *state, uint32_t frame, emi_bid bid)
+static void queue_came(void *state, uint32_t frame, em_bid bid)
 {
 	queue *q = state;
 
@@ -36,7 +38,7 @@ static void queue_came(void *state, uint32_t frame, emi_bid bid)
 	emi_list_append(q->link, q->n, frame);
 }
 
-static void queue_left(void *state, uint32_t frame, int victim)
+static void queue_left(void *state, uint32_t frame, int32_t victim)
 {
 	queue *q = state;
 
@@ -44,13 +46,13 @@ static void queue_left(void *state, uint32_t frame, int victim)
 	emi_list_remove(q->link, frame);
 }
 
-static void queue_next(void *state, emi_verdict_fn ask, void *arg)
+static void queue_next(void *state, em_verdict_fn ask, void *arg)
 {
 	const queue *q = state;
 	uint32_t i;
 
 	for (i = q->link[q->n].next; i != q->n; i = q->link[i].next)
-		if (!q->used[i] && ask(arg, i) == EMI_ENOUGH)
+		if (!q->used[i] && ask(arg, i) == EM_CACHE_ENOUGH)
 			return;
 }
 
@@ -62,18 +64,18 @@ static void lru_hit(void *state, uint32_t frame)
 	emi_list_append(q->link, q->n, frame);
 }
 
-static uint32_t lru_victim(void *state, emi_verdict_fn ask, void *arg)
+static uint32_t lru_victim(void *state, em_verdict_fn ask, void *arg)
 {
 	const queue *q = state;
 	uint32_t i;
 
 	for (i = q->link[q->n].next; i != q->n; i = q->link[i].next) {
-		const emi_verdict v = ask(arg, i);
+		const int32_t v = ask(arg, i);
 
-		if (v != EMI_STAYS)
-			return v == EMI_GOES ? i : EMI_NO_FRAME;
+		if (v != EM_CACHE_STAYS)
+			return v == EM_CACHE_GOES ? i : EM_CACHE_NONE;
 	}
-	return EMI_NO_FRAME;
+	return EM_CACHE_NONE;
 }
 
 static void clock_hit(void *state, uint32_t frame)
@@ -84,13 +86,13 @@ static void clock_hit(void *state, uint32_t frame)
 }
 
 /* What was used goes to the end, where it comes by once more; what has to stay keeps its place. */
-static uint32_t clock_victim(void *state, emi_verdict_fn ask, void *arg)
+static uint32_t clock_victim(void *state, em_verdict_fn ask, void *arg)
 {
 	queue *q = state;
 	uint32_t i, next;
 
 	for (i = q->link[q->n].next; i != q->n; i = next) {
-		emi_verdict v;
+		int32_t v;
 
 		next = q->link[i].next;
 		if (q->used[i]) {
@@ -102,14 +104,14 @@ static uint32_t clock_victim(void *state, emi_verdict_fn ask, void *arg)
 			continue;
 		}
 		v = ask(arg, i);
-		if (v != EMI_STAYS)
-			return v == EMI_GOES ? i : EMI_NO_FRAME;
+		if (v != EM_CACHE_STAYS)
+			return v == EM_CACHE_GOES ? i : EM_CACHE_NONE;
 	}
-	return EMI_NO_FRAME;
+	return EM_CACHE_NONE;
 }
 
-const emi_policy emi_policy_lru = {"LRU", queue_bytes, queue_init, queue_came, lru_hit, queue_left, lru_victim, queue_next, NULL};
-const emi_policy emi_policy_clock = {"CLOCK", queue_bytes, queue_init, queue_came, clock_hit, queue_left, clock_victim, queue_next, NULL};
+const em_policy emi_policy_lru = {sizeof(em_policy), 0, "LRU", queue_bytes, queue_init, queue_came, lru_hit, queue_left, lru_victim, queue_next, NULL};
+const em_policy emi_policy_clock = {sizeof(em_policy), 0, "CLOCK", queue_bytes, queue_init, queue_came, clock_hit, queue_left, clock_victim, queue_next, NULL};
 
 /* Random: the frames that have blocks, in any order. */
 typedef struct bag {
@@ -134,7 +136,7 @@ static void bag_init(void *state, uint32_t n, uint64_t seed, void *user)
 	b->place = b->frame + n;
 }
 
-static void bag_came(void *state, uint32_t frame, emi_bid bid)
+static void bag_came(void *state, uint32_t frame, em_bid bid)
 {
 	bag *b = state;
 
@@ -149,7 +151,7 @@ static void bag_hit(void *state, uint32_t frame)
 	(void)frame;
 }
 
-static void bag_left(void *state, uint32_t frame, int victim)
+static void bag_left(void *state, uint32_t frame, int32_t victim)
 {
 	bag *b = state;
 	const uint32_t last = b->frame[--b->n];
@@ -168,25 +170,25 @@ static uint64_t mix(uint64_t x)
 }
 
 /* From a random frame on, so that each is proposed once. */
-static uint32_t propose(const bag *b, emi_verdict_fn ask, void *arg)
+static uint32_t propose(const bag *b, em_verdict_fn ask, void *arg)
 {
 	uint32_t i, at;
 
 	if (b->n == 0)
-		return EMI_NO_FRAME;
+		return EM_CACHE_NONE;
 	at = (uint32_t)(mix(b->random) % b->n);
 	for (i = 0; i < b->n; i++) {
 		const uint32_t frame = b->frame[at];
-		const emi_verdict v = ask(arg, frame);
+		const int32_t v = ask(arg, frame);
 
-		if (v != EMI_STAYS)
-			return v == EMI_GOES ? frame : EMI_NO_FRAME;
+		if (v != EM_CACHE_STAYS)
+			return v == EM_CACHE_GOES ? frame : EM_CACHE_NONE;
 		at = at + 1 == b->n ? 0 : at + 1;
 	}
-	return EMI_NO_FRAME;
+	return EM_CACHE_NONE;
 }
 
-static uint32_t random_victim(void *state, emi_verdict_fn ask, void *arg)
+static uint32_t random_victim(void *state, em_verdict_fn ask, void *arg)
 {
 	bag *b = state;
 
@@ -194,7 +196,7 @@ static uint32_t random_victim(void *state, emi_verdict_fn ask, void *arg)
 	return propose(b, ask, arg);
 }
 
-static void random_next(void *state, emi_verdict_fn ask, void *arg)
+static void random_next(void *state, em_verdict_fn ask, void *arg)
 {
 	bag b = *(const bag *)state;
 
@@ -202,4 +204,37 @@ static void random_next(void *state, emi_verdict_fn ask, void *arg)
 	propose(&b, ask, arg);
 }
 
-const emi_policy emi_policy_random = {"random", bag_bytes, bag_init, bag_came, bag_hit, bag_left, random_victim, random_next, NULL};
+const em_policy emi_policy_random = {sizeof(em_policy), 0, "random", bag_bytes, bag_init, bag_came, bag_hit, bag_left, random_victim, random_next, NULL};
+
+const em_policy *em_policy_lru(void)
+{
+	return &emi_policy_lru;
+}
+
+const em_policy *em_policy_clock(void)
+{
+	return &emi_policy_clock;
+}
+
+const em_policy *em_policy_random(void)
+{
+	return &emi_policy_random;
+}
+
+const em_policy *em_policy_s3fifo(void)
+{
+	return &emi_policy_s3fifo;
+}
+
+em_status emi_policy_choose(const em_policy **policy, em_errinfo *err)
+{
+	const em_policy *p = *policy;
+
+	if (p == NULL)
+		*policy = &emi_policy_s3fifo;
+	else if (p->size < sizeof *p)
+		return emi_fail(err, EM_ERR_INVAL, "em_policy.size is %u", (unsigned)p->size);
+	else if (!p->name || !p->bytes || !p->init || !p->came || !p->hit || !p->left || !p->victim || !p->next)
+		return emi_fail(err, EM_ERR_INVAL, "a policy without name, or without one of its functions");
+	return EM_OK;
+}

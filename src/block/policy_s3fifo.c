@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * policy_s3fifo.c -- S3-FIFO; see policy.h.
+ * policy_s3fifo.c -- S3-FIFO; see extmem/sys/cache.h.
  *
  * Two queues of frames and one of names.  A block that comes goes to the short queue, or to the main one if its name is known.  At the head of the short queue, what was
  * used meanwhile goes on to the main queue, and what was not is a victim whose name is kept.  At the head of the main queue a block has another turn for
@@ -17,8 +17,8 @@ typedef struct s3fifo {
 	uint32_t length[2];     /* of the queues */
 	uint32_t oldest;        /* of the names */
 	emi_link *link;         /* n + 2: frames, the short queue, the main one */
-	emi_bid *bid;           /* of each frame */
-	emi_bid *name;          /* n that left, a ring */
+	em_bid *bid;           /* of each frame */
+	em_bid *name;          /* n that left, a ring */
 	emi_bid_map names;      /* to their places in it */
 	uint8_t *uses;          /* since it came to the end of its queue */
 	uint8_t *queue;         /* the one that it is in */
@@ -28,7 +28,7 @@ enum { SHORT, LONG };
 
 static uint64_t s3fifo_bytes(uint32_t n)
 {
-	return sizeof(s3fifo) + emi_bid_map_entries(n) * sizeof(emi_bid_entry) + 2 * (uint64_t)n * sizeof(emi_bid) +
+	return sizeof(s3fifo) + emi_bid_map_entries(n) * sizeof(emi_bid_entry) + 2 * (uint64_t)n * sizeof(em_bid) +
 	       ((uint64_t)n + 2) * sizeof(emi_link) + 2 * (uint64_t)n;
 }
 
@@ -42,7 +42,7 @@ static void s3fifo_init(void *state, uint32_t n, uint64_t seed, void *user)
 	(void)user;
 	s->n = n;
 	emi_bid_map_init(&s->names, entry, emi_bid_map_entries(n));
-	s->bid = (emi_bid *)(void *)(entry + emi_bid_map_entries(n));
+	s->bid = (em_bid *)(void *)(entry + emi_bid_map_entries(n));
 	s->name = s->bid + n;
 	s->link = (emi_link *)(void *)(s->name + n);
 	s->uses = (uint8_t *)(s->link + n + 2);
@@ -68,7 +68,7 @@ static void take(s3fifo *s, uint32_t frame)
 }
 
 /* Is a name known?  Then it is not any more. */
-static int forget(s3fifo *s, emi_bid bid)
+static int forget(s3fifo *s, em_bid bid)
 {
 	const uint32_t i = emi_bid_map_find(&s->names, bid);
 
@@ -79,7 +79,7 @@ static int forget(s3fifo *s, emi_bid bid)
 	return 1;
 }
 
-static void keep_name(s3fifo *s, emi_bid bid)
+static void keep_name(s3fifo *s, em_bid bid)
 {
 	if (s->name[s->oldest].offset != UINT64_MAX)
 		emi_bid_map_remove(&s->names, s->name[s->oldest]);
@@ -88,7 +88,7 @@ static void keep_name(s3fifo *s, emi_bid bid)
 	s->oldest = s->oldest + 1 == s->n ? 0 : s->oldest + 1;
 }
 
-static void s3fifo_came(void *state, uint32_t frame, emi_bid bid)
+static void s3fifo_came(void *state, uint32_t frame, em_bid bid)
 {
 	s3fifo *s = state;
 
@@ -105,7 +105,7 @@ static void s3fifo_hit(void *state, uint32_t frame)
 		s->uses[frame]++;
 }
 
-static void s3fifo_left(void *state, uint32_t frame, int victim)
+static void s3fifo_left(void *state, uint32_t frame, int32_t victim)
 {
 	s3fifo *s = state;
 
@@ -115,13 +115,13 @@ static void s3fifo_left(void *state, uint32_t frame, int victim)
 }
 
 /* Propose what is in a queue and was not used; what was goes to the end of the main queue, where it comes by again. */
-static emi_verdict propose(s3fifo *s, uint8_t queue, emi_verdict_fn ask, void *arg, uint32_t *frame)
+static int32_t propose(s3fifo *s, uint8_t queue, em_verdict_fn ask, void *arg, uint32_t *frame)
 {
 	const uint32_t head = s->n + queue;
 	uint32_t i, next;
 
 	for (i = s->link[head].next; i != head; i = next) {
-		emi_verdict v;
+		int32_t v;
 
 		next = s->link[i].next;
 		if (s->uses[i] != 0) {
@@ -133,12 +133,12 @@ static emi_verdict propose(s3fifo *s, uint8_t queue, emi_verdict_fn ask, void *a
 			continue;
 		}
 		v = ask(arg, i);
-		if (v != EMI_STAYS) {
+		if (v != EM_CACHE_STAYS) {
 			*frame = i;
 			return v;
 		}
 	}
-	return EMI_STAYS;
+	return EM_CACHE_STAYS;
 }
 
 static uint8_t first_queue(const s3fifo *s)
@@ -146,22 +146,22 @@ static uint8_t first_queue(const s3fifo *s)
 	return s->length[SHORT] > (s->length[SHORT] + s->length[LONG]) / SHARE ? SHORT : LONG;
 }
 
-static uint32_t s3fifo_victim(void *state, emi_verdict_fn ask, void *arg)
+static uint32_t s3fifo_victim(void *state, em_verdict_fn ask, void *arg)
 {
 	s3fifo *s = state;
 	const uint8_t first = first_queue(s);
-	uint32_t frame = EMI_NO_FRAME;
-	emi_verdict v = propose(s, first, ask, arg, &frame);
+	uint32_t frame = EM_CACHE_NONE;
+	int32_t v = propose(s, first, ask, arg, &frame);
 
-	if (v == EMI_STAYS)
+	if (v == EM_CACHE_STAYS)
 		v = propose(s, !first, ask, arg, &frame);
 	/* The short queue may have filled it again. */
-	if (v == EMI_STAYS && first == LONG)
+	if (v == EM_CACHE_STAYS && first == LONG)
 		v = propose(s, LONG, ask, arg, &frame);
-	return v == EMI_GOES ? frame : EMI_NO_FRAME;
+	return v == EM_CACHE_GOES ? frame : EM_CACHE_NONE;
 }
 
-static void s3fifo_next(void *state, emi_verdict_fn ask, void *arg)
+static void s3fifo_next(void *state, em_verdict_fn ask, void *arg)
 {
 	const s3fifo *s = state;
 	uint8_t queue = first_queue(s);
@@ -169,8 +169,8 @@ static void s3fifo_next(void *state, emi_verdict_fn ask, void *arg)
 
 	for (round = 0; round < 2; round++, queue = !queue)
 		for (i = s->link[s->n + queue].next; i < s->n; i = s->link[i].next)
-			if (s->uses[i] == 0 && ask(arg, i) == EMI_ENOUGH)
+			if (s->uses[i] == 0 && ask(arg, i) == EM_CACHE_ENOUGH)
 				return;
 }
 
-const emi_policy emi_policy_s3fifo = {"S3-FIFO", s3fifo_bytes, s3fifo_init, s3fifo_came, s3fifo_hit, s3fifo_left, s3fifo_victim, s3fifo_next, NULL};
+const em_policy emi_policy_s3fifo = {sizeof(em_policy), 0, "S3-FIFO", s3fifo_bytes, s3fifo_init, s3fifo_came, s3fifo_hit, s3fifo_left, s3fifo_victim, s3fifo_next, NULL};

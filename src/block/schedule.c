@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* schedule.c -- see schedule.h. */
-#include "block/schedule.h"
+/* schedule.c -- see extmem/sys/schedule.h. */
+#include <extmem/sys/schedule.h>
 
 #define NONE UINT32_MAX
 
@@ -43,12 +43,25 @@ static uint32_t get(queues *q, uint32_t disk)
 	return block;
 }
 
-uint64_t emi_schedule_fetches(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, uint32_t *order, uint32_t *room)
+static int legal(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, const uint32_t *order, const uint32_t *room)
+{
+	uint32_t i;
+
+	if (disk == NULL || disks == 0 || buffers == 0 || order == NULL || room == NULL)
+		return 0;
+	for (i = 0; i < n && disk[i] < disks; i++)
+		continue;
+	return i == n;
+}
+
+uint64_t em_schedule_fetches(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, uint32_t *order, uint32_t *room)
 {
 	uint32_t left = n, to = n, full = 0, d;
 	uint64_t steps = 0;
 	queues q;
 
+	if (!legal(disk, n, disks, buffers, order, room))
+		return 0;
 	clear(&q, n, disks, room);
 	while (to > 0) {
 		for (; left > 0 && full < buffers; full++) {
@@ -69,6 +82,18 @@ uint64_t emi_schedule_fetches(const uint32_t *disk, uint32_t n, uint32_t disks, 
 	return steps;
 }
 
+/* Is order[] a permutation?  Of the room its first n numbers are used. */
+static int each_once(const uint32_t *order, uint32_t n, uint32_t *room)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		room[i] = NONE;
+	for (i = 0; i < n && order[i] < n && room[order[i]] == NONE; i++)
+		room[order[i]] = i;
+	return i == n;
+}
+
 /* Blocks that were fetched are known by a link to themselves. */
 static uint32_t consume(const queues *q, uint32_t from, uint32_t n)
 {
@@ -77,12 +102,14 @@ static uint32_t consume(const queues *q, uint32_t from, uint32_t n)
 	return from;
 }
 
-uint64_t emi_schedule_steps(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, const uint32_t *order, uint32_t *room)
+uint64_t em_schedule_steps(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, const uint32_t *order, uint32_t *room)
 {
 	uint32_t asked = 0, used = 0, i, d;
 	uint64_t steps = 0;
 	queues q;
 
+	if (!legal(disk, n, disks, buffers, order, room) || !each_once(order, n, room))
+		return 0;
 	clear(&q, n, disks, room);
 	for (i = 0; i < n; i++)
 		q.next[i] = NONE;

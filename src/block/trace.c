@@ -1,57 +1,57 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* trace.c -- see trace.h. */
-#include "block/trace.h"
+/* trace.c -- accesses to a cache, and what they would cost; see extmem/sys/cache.h. */
+#include <extmem/sys/cache.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "block/bid_map.h"
+#include "block/policy.h"
 
-void emi_trace_record(void *user, const emi_access *access)
+void em_trace_record(void *user, const em_access *access)
 {
-	emi_trace *t = user;
+	em_trace *t = user;
 
 	if (t->n < t->most)
 		t->access[t->n] = *access;
 	t->n++;
 }
 
-static emi_bid bid_of(const emi_access *a)
+static em_bid bid_of(const em_access *a)
 {
-	emi_bid bid = {a->disk, 0, a->offset};
+	em_bid bid = {a->disk, 0, a->offset};
 
 	return bid;
 }
 
-static em_status check(uint64_t n, uint32_t frames, em_errinfo *err)
+static em_status check(const em_ctx *ctx, const em_access *access, uint64_t n, uint32_t frames, const uint64_t *misses, em_errinfo *err)
 {
+	if (ctx == NULL || (access == NULL && n != 0) || misses == NULL)
+		return emi_fail(err, EM_ERR_INVAL, "%s is NULL", ctx == NULL ? "ctx" : misses == NULL ? "misses" : "access");
 	if (frames == 0 || frames > 1u << 30 || n >= 1u << 30)
 		return emi_fail(err, EM_ERR_RANGE, "a trace has less than 2^30 accesses, a cache 1 to 2^30 frames");
 	return EM_OK;
 }
 
-static emi_verdict anyone(void *arg, uint32_t frame)
+static int32_t anyone(void *arg, uint32_t frame)
 {
 	(void)arg;
 	(void)frame;
-	return EMI_GOES;
+	return EM_CACHE_GOES;
 }
 
-em_status emi_trace_policy(em_ctx *ctx, const emi_access *access, uint64_t n, const emi_policy *policy, uint64_t seed, uint32_t frames,
-			   uint64_t *misses, em_errinfo *err)
+static em_status replay(em_ctx *ctx, const em_access *access, uint64_t n, const em_policy *policy, uint64_t seed, uint32_t frames,
+			uint64_t *misses, em_errinfo *err)
 {
-	const uint64_t entries = emi_bid_map_entries(frames);
-	em_status st = check(n, frames, err);
+	const uint64_t entries = emi_bid_map_entries(frames), bytes = emi_policy_bytes(policy, frames);
+	em_status st = EM_OK;
 	emi_bid_entry *entry = NULL;
-	emi_bid *held = NULL;
+	em_bid *held = NULL;
 	void *state = NULL;
 	emi_bid_map map;
 	uint32_t used = 0;
 	uint64_t i;
 
-	*misses = 0;
-	if (st != EM_OK)
-		return st;
-	state = emi_alloc_array(ctx, policy->bytes(frames), 1, err);
+	state = emi_alloc_array(ctx, bytes, 1, err);
 	if (state != NULL)
 		held = emi_alloc_array(ctx, frames, sizeof *held, err);
 	if (held != NULL)
@@ -63,7 +63,7 @@ em_status emi_trace_policy(em_ctx *ctx, const emi_access *access, uint64_t n, co
 	emi_bid_map_init(&map, entry, entries);
 	policy->init(state, frames, seed, policy->user);
 	for (i = 0; i < n; i++) {
-		const emi_bid bid = bid_of(&access[i]);
+		const em_bid bid = bid_of(&access[i]);
 		uint32_t f = emi_bid_map_find(&map, bid);
 
 		if (f != EMI_NO_ENTRY) {
@@ -89,8 +89,31 @@ em_status emi_trace_policy(em_ctx *ctx, const emi_access *access, uint64_t n, co
 out:
 	emi_free_array(ctx, entry, entries, sizeof *entry);
 	emi_free_array(ctx, held, frames, sizeof *held);
-	emi_free_array(ctx, state, policy->bytes(frames), 1);
+	emi_free_array(ctx, state, bytes, 1);
 	return st;
+}
+
+/* err may be NULL for callers, but is needed here. */
+static em_status tell(em_status st, const em_errinfo *own, em_errinfo *err)
+{
+	if (st != EM_OK && err != NULL && err->status >= EM_OK)
+		*err = *own;
+	return st;
+}
+
+em_status em_trace_policy(em_ctx *ctx, const em_access *access, uint64_t n, const em_policy *policy, uint64_t seed, uint32_t frames,
+			  uint64_t *misses, em_errinfo *err)
+{
+	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+	em_status st = check(ctx, access, n, frames, misses, &own);
+
+	if (misses != NULL)
+		*misses = 0;
+	if (st == EM_OK)
+		st = emi_policy_choose(&policy, &own);
+	if (st == EM_OK)
+		st = replay(ctx, access, n, policy, seed, frames, misses, &own);
+	return tell(st, &own, err);
 }
 
 /*
@@ -142,7 +165,7 @@ static void sift_up(optimum *o, uint32_t h)
 }
 
 /* Number the blocks, and find the next access to each. */
-static em_status look_ahead(em_ctx *ctx, optimum *o, const emi_access *access, uint32_t n, em_errinfo *err)
+static em_status look_ahead(em_ctx *ctx, optimum *o, const em_access *access, uint32_t n, em_errinfo *err)
 {
 	const uint64_t entries = emi_bid_map_entries(n);
 	emi_bid_entry *entry = emi_alloc_array(ctx, entries, sizeof *entry, err);
@@ -197,16 +220,12 @@ static uint64_t count_misses(optimum *o, uint32_t n, uint32_t frames)
 	return misses;
 }
 
-em_status emi_trace_optimum(em_ctx *ctx, const emi_access *access, uint64_t n, uint32_t frames, uint64_t *misses, em_errinfo *err)
+static em_status optimise(em_ctx *ctx, const em_access *access, uint64_t n, uint32_t frames, uint64_t *misses, em_errinfo *err)
 {
-	em_status st = check(n, frames, err);
-	uint32_t *room;
+	uint32_t *room = emi_alloc_array(ctx, 5 * n, sizeof *room, err);
+	em_status st;
 	optimum o;
 
-	*misses = 0;
-	if (st != EM_OK || n == 0)
-		return st;
-	room = emi_alloc_array(ctx, 5 * n, sizeof *room, err);
 	if (room == NULL)
 		return err->status;
 	o.block = room;
@@ -220,4 +239,16 @@ em_status emi_trace_optimum(em_ctx *ctx, const emi_access *access, uint64_t n, u
 		*misses = count_misses(&o, (uint32_t)n, frames);
 	emi_free_array(ctx, room, 5 * n, sizeof *room);
 	return st;
+}
+
+em_status em_trace_optimum(em_ctx *ctx, const em_access *access, uint64_t n, uint32_t frames, uint64_t *misses, em_errinfo *err)
+{
+	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+	em_status st = check(ctx, access, n, frames, misses, &own);
+
+	if (misses != NULL)
+		*misses = 0;
+	if (st == EM_OK && n > 0)
+		st = optimise(ctx, access, n, frames, misses, &own);
+	return tell(st, &own, err);
 }

@@ -50,7 +50,7 @@ em_status emi_run_writer_begin(emi_run_writer *w, em_errinfo *err)
 		return st;
 	memset(&w->run, 0, sizeof w->run);
 	w->records = 0;
-	emi_placement_init(&w->place, EMI_PLACE_CYCLING, emi_disk_count(w->job->scratch), 0, SEED, w->begun++);
+	em_placement_init(&w->place, EM_PLACE_CYCLING, emi_disk_count(w->job->scratch), 0, SEED, w->begun++);
 	memset(w->page[w->cur], 0, EMI_DIR_BYTES);
 	st = emi_block_alloc(w->job->scratch, EMI_DIR_BYTES, &w->at, err);
 	w->run.dir = w->at;
@@ -119,7 +119,7 @@ static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
 	emi_job *job = w->job;
 	const size_t data = b->packed != 0 ? b->packed : b->buf.len, bytes = (data + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 	emi_bid bid;
-	em_status st = emi_block_alloc_on(job->scratch, emi_placement_disk(&w->place, w->run.blocks), bytes, &bid, err);
+	em_status st = emi_block_alloc_on(job->scratch, em_placement_disk(&w->place, w->run.blocks), bytes, &bid, err);
 
 	if (st != EM_OK)
 		return st;

@@ -5,7 +5,7 @@
 #ifndef EMI_RUN_WRITER_H
 #define EMI_RUN_WRITER_H
 
-#include "block/placement.h"
+#include <extmem/sys/placement.h>
 #include "sort/job.h"
 #include "sort/outseq.h"
 
@@ -17,7 +17,7 @@ typedef struct emi_run_writer {
 	emi_bid at;             /* where the page being filled is going to be */
 	emi_run run;            /* being written */
 	uint64_t begun;         /* runs that were */
-	emi_placement place;    /* of its blocks */
+	em_placement place;    /* of its blocks */
 	uint64_t records;       /* in it */
 } emi_run_writer;
 

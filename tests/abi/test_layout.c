@@ -15,10 +15,16 @@
 #include <extmem/gen/kernels.h>
 #include <extmem/sys/allocator.h>
 #include <extmem/sys/backend.h>
+#include <extmem/sys/block.h>
+#include <extmem/sys/block_stream.h>
+#include <extmem/sys/cache.h>
 #include <extmem/sys/fault.h>
 #include <extmem/sys/file.h>
+#include <extmem/sys/placement.h>
+#include <extmem/sys/pool.h>
 #include <extmem/sys/simdisk.h>
 #include <extmem/sys/stream.h>
+#include <extmem/sys/typed_block.h>
 
 typedef struct expectation {
 	const char *what;

@@ -212,7 +212,7 @@ static void compare(model *m)
 	assert_int_equal(emi_disk_used(m->s.d), m->all.bytes);
 }
 
-static void take(model *m, const emi_placement *place, int look)
+static void take(model *m, const em_placement *place, int look)
 {
 	static const size_t pages[] = {1, 1, 2, 3, 5, 16, 33, 64};
 	group *g = &m->g[m->groups];
@@ -236,7 +236,7 @@ static void take(model *m, const emi_placement *place, int look)
 	} else {
 		assert_int_equal(emi_blocks_alloc(m->s.d, place, first, g->bytes, g->bid, g->n, &err), EM_OK);
 		for (i = 0; i < g->n && place != NULL; i++)
-			assert_int_equal(g->bid[i].disk, emi_placement_disk(place, first + i));
+			assert_int_equal(g->bid[i].disk, em_placement_disk(place, first + i));
 	}
 	for (i = 0; i < g->n; i++) {
 		count(&m->now[g->bid[i].disk], 1, g->bytes);
@@ -277,7 +277,7 @@ static void give(model *m, group *g)
 static void model_of(uint32_t flags, uint64_t steps)
 {
 	model *m = calloc(1, sizeof *m);
-	emi_placement place;
+	em_placement place;
 	uint64_t k;
 	uint32_t i;
 
@@ -285,7 +285,7 @@ static void model_of(uint32_t flags, uint64_t steps)
 	prepare(&m->s, DISKS, flags);
 	start(&m->s);
 	m->rng = test_rng_make(test_seed());
-	emi_placement_init(&place, EMI_PLACE_CYCLING, DISKS, 0, test_seed(), 1);
+	em_placement_init(&place, EM_PLACE_CYCLING, DISKS, 0, test_seed(), 1);
 	for (i = 0; i < DISKS; i++) {
 		m->unit[i] = calloc(1, UNITS);
 		assert_non_null(m->unit[i]);
@@ -553,7 +553,7 @@ static void full(uint32_t flags)
 	em_errinfo err = clean();
 	emi_bid first[4], bid[64];
 	emi_disk_usage before, after;
-	emi_placement place;
+	em_placement place;
 	unsigned i, on[DISKS] = {0, 0, 0};
 	set s;
 
@@ -561,7 +561,7 @@ static void full(uint32_t flags)
 	for (i = 0; i < DISKS; i++)
 		s.disk[i].capacity = (uint64_t)(8 + 8 * i) * PAGE;
 	start(&s);
-	emi_placement_init(&place, EMI_PLACE_STRIPING, DISKS, 0, 1, 1);
+	em_placement_init(&place, EM_PLACE_STRIPING, DISKS, 0, 1, 1);
 	assert_int_equal(emi_blocks_alloc(s.d, &place, 0, PAGE, first, 4, &err), EM_OK);
 	emi_disk_usage_all(s.d, &before);
 	assert_int_equal(emi_blocks_alloc(s.d, &place, 0, PAGE, bid, 45, &err), EM_ERR_NOSPACE);

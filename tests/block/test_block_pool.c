@@ -23,7 +23,6 @@
 
 #include "base/memory.h"
 #include "block/block_pool.h"
-#include "block/typed_block.h"
 #include "common/test.h"
 
 #define BLOCK 4096u
@@ -90,7 +89,7 @@ typedef struct bench {
 	char *own;              /* a user's buffer */
 	char *lent[MOST_LENT];
 	uint32_t nlent;
-	emi_bid bid[MOST_BLOCKS];
+	em_bid bid[MOST_BLOCKS];
 	uint64_t version[MOST_BLOCKS]; /* 0: there is no such block */
 	uint64_t versions;
 } bench;
@@ -238,7 +237,7 @@ static void borrow(bench *b)
 {
 	const em_status st = emi_block_pool_steal(&b->pool, &b->lent[b->nlent], NULL);
 
-	assert_int_equal(st, b->nlent == b->pool.nwrite ? EM_ERR_INVAL : EM_OK);
+	assert_int_equal(st, b->nlent == b->pool.nwrite ? EM_ERR_STATE : EM_OK);
 	b->nlent += st == EM_OK;
 }
 
@@ -260,7 +259,7 @@ static void change_size(bench *b)
 	const uint32_t nwrite = (uint32_t)test_below(&b->rng, 7), nprefetch = (uint32_t)test_below(&b->rng, 6);
 	const em_status st = emi_block_pool_resize(&b->pool, nwrite, nprefetch, NULL);
 
-	assert_int_equal(st, nwrite < b->nlent ? EM_ERR_INVAL : EM_OK);
+	assert_int_equal(st, nwrite < b->nlent ? EM_ERR_STATE : EM_OK);
 	if (st == EM_OK)
 		assert_int_equal(b->pool.nslots, nwrite + nprefetch);
 }
@@ -544,11 +543,11 @@ static void test_misuse(void **state)
 	bench_open(&b, 1, 1);
 	memset(&err, 0, sizeof(err));
 	have(&b, 0);
-	assert_int_equal(emi_block_pool_write(&b.pool, b.own, b.bid[0], &err), EM_ERR_INVAL);
+	assert_int_equal(emi_block_pool_write(&b.pool, b.own, b.bid[0], &err), EM_ERR_STATE);
 	borrow(&b);
-	assert_int_equal(emi_block_pool_steal(&b.pool, &buf, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_pool_take(&b.pool, &buf, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_pool_resize(&b.pool, 0, 9, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_block_pool_steal(&b.pool, &buf, NULL), EM_ERR_STATE);
+	assert_int_equal(emi_block_pool_take(&b.pool, &buf, NULL), EM_ERR_STATE);
+	assert_int_equal(emi_block_pool_resize(&b.pool, 0, 9, NULL), EM_ERR_STATE);
 	assert_int_equal(emi_block_pool_resize(&b.pool, UINT32_MAX, UINT32_MAX, NULL), EM_ERR_INVAL);
 	assert_int_equal(b.pool.nslots, 2);
 	/* A block that was never written, and is not even within the file. */

@@ -333,7 +333,7 @@ static void test_misuse(void **state)
 /* A block that lies behind the end of the file. */
 static void test_damage(void **state)
 {
-	emi_bid bid = {0, 0, (uint64_t)1 << 40};
+	em_bid bid = {0, 0, (uint64_t)1 << 40};
 	emi_block_list list = {NULL, 1, 1, 3, 0};
 	em_errinfo err;
 	bench b;

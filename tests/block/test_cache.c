@@ -23,13 +23,14 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "block/cache.h"
+#include "block/policy.h"
 #include "common/test.h"
 
 #define BLOCK 4096u
 #define WORDS (BLOCK / sizeof(uint64_t))
 #define MOST_BLOCKS 200u
 
-static const emi_policy *const policies[] = {&emi_policy_lru, &emi_policy_clock, &emi_policy_random, &emi_policy_s3fifo, NULL};
+static const em_policy *const policies[] = {&emi_policy_lru, &emi_policy_clock, &emi_policy_random, &emi_policy_s3fifo, NULL};
 enum { POLICIES = sizeof policies / sizeof *policies };
 
 /* Blocks on a scratch disk and a cache of them. */
@@ -45,7 +46,7 @@ typedef struct bench {
 	em_errinfo err;
 	unsigned logged;
 	uint32_t n;
-	emi_bid bid[MOST_BLOCKS];
+	em_bid bid[MOST_BLOCKS];
 	uint64_t version[MOST_BLOCKS];
 } bench;
 
@@ -134,7 +135,7 @@ static void bench_open(bench *b, const char *backend, uint32_t n)
 	bench_open_on(b, em_backend_find(backend), n);
 }
 
-static void open_cache(bench *b, uint32_t frames, const emi_policy *policy)
+static void open_cache(bench *b, uint32_t frames, const em_policy *policy)
 {
 	b->opts.frames = frames;
 	b->opts.policy = policy;
@@ -152,7 +153,7 @@ static void bench_close(bench *b)
 }
 
 /* Get block i, which is to succeed, and look at it. */
-static emi_cache_frame *get(bench *b, uint32_t i, emi_cache_mode mode)
+static emi_cache_frame *get(bench *b, uint32_t i, uint32_t mode)
 {
 	emi_cache_frame *f = NULL;
 
@@ -161,12 +162,12 @@ static emi_cache_frame *get(bench *b, uint32_t i, emi_cache_mode mode)
 		fail_msg("%s", b->err.text);
 	assert_non_null(f);
 	assert_int_equal(f->bid.offset, b->bid[i].offset);
-	if (mode != EMI_CACHE_FRESH)
+	if (mode != EM_CACHE_FRESH)
 		check(b, i, f->buf);
 	return f;
 }
 
-static em_status try_get(bench *b, uint32_t i, emi_cache_mode mode, emi_cache_frame **f)
+static em_status try_get(bench *b, uint32_t i, uint32_t mode, emi_cache_frame **f)
 {
 	em_status st;
 
@@ -179,10 +180,10 @@ static em_status try_get(bench *b, uint32_t i, emi_cache_mode mode, emi_cache_fr
 
 static void use(bench *b, uint32_t i)
 {
-	emi_cache_unpin(b->c, get(b, i, EMI_CACHE_READ), 0);
+	emi_cache_unpin(b->c, get(b, i, EM_CACHE_READ), 0);
 }
 
-static void change(bench *b, uint32_t i, emi_cache_mode mode)
+static void change(bench *b, uint32_t i, uint32_t mode)
 {
 	emi_cache_frame *f = get(b, i, mode);
 
@@ -219,7 +220,7 @@ static void random_calls(bench *b, uint32_t frames, uint32_t calls)
 	uint64_t gets = 0;
 	pinned held[MOST_BLOCKS];
 	char *stolen[MOST_BLOCKS];
-	emi_cache_stats stats;
+	em_cache_stats stats;
 	uint32_t n = 0, nstolen = 0, k, h;
 
 	for (k = 0; k < calls; k++) {
@@ -229,15 +230,15 @@ static void random_calls(bench *b, uint32_t frames, uint32_t calls)
 
 		memset(&b->err, 0, sizeof(b->err));
 		if (what < 60 && n + nstolen < most) {
-			const emi_cache_mode mode = (emi_cache_mode)test_below(&b->rng, 3);
+			const uint32_t mode = (uint32_t)test_below(&b->rng, 3);
 
 			held[n].i = i;
-			held[n].dirty = mode != EMI_CACHE_READ && (mode == EMI_CACHE_FRESH || test_below(&b->rng, 2));
+			held[n].dirty = mode != EM_CACHE_READ && (mode == EM_CACHE_FRESH || test_below(&b->rng, 2));
 			/* Who reads holds what it was. */
 			for (h = 0; h < n; h++)
 				if (held[h].i == i)
 					break;
-			if (h < n && mode == EMI_CACHE_FRESH)
+			if (h < n && mode == EM_CACHE_FRESH)
 				continue;
 			held[n].f = get(b, i, mode);
 			gets++;
@@ -352,7 +353,7 @@ static void test_slow_writes(void **state)
 /* A block on its way to the disk can be read without waiting or reading; who wants to change it waits. */
 static void test_under_way(void **state)
 {
-	emi_cache_stats s;
+	em_cache_stats s;
 	em_backend slow;
 	uint32_t i;
 	bench b;
@@ -362,7 +363,7 @@ static void test_under_way(void **state)
 	b.opts.batch = 1;
 	open_cache(&b, 4, &emi_policy_lru);
 	for (i = 0; i < 3; i++)
-		change(&b, i, EMI_CACHE_WRITE);
+		change(&b, i, EM_CACHE_WRITE);
 	use(&b, 3);
 	/* The first one is sent, and the clean one gives its frame. */
 	use(&b, 4);
@@ -371,8 +372,8 @@ static void test_under_way(void **state)
 	assert_int_equal(s.write_backs, 1);
 	assert_int_equal(s.reads, 5);
 	assert_int_equal(s.waits, 0);
-	change(&b, 0, EMI_CACHE_WRITE);
-	change(&b, 0, EMI_CACHE_FRESH);
+	change(&b, 0, EM_CACHE_WRITE);
+	change(&b, 0, EM_CACHE_FRESH);
 	assert_int_equal(emi_cache_dirty(b.c), 3);
 	use(&b, 5);
 	use(&b, 0);
@@ -384,7 +385,7 @@ static void test_under_way(void **state)
 /* What turns out to be changed while it is under way is written again. */
 static void test_changed_under_way(void **state)
 {
-	emi_cache_stats s;
+	em_cache_stats s;
 	em_backend slow;
 	uint32_t i;
 	bench b;
@@ -394,10 +395,10 @@ static void test_changed_under_way(void **state)
 	b.opts.batch = 1;
 	open_cache(&b, 4, &emi_policy_lru);
 	for (i = 0; i < 3; i++)
-		change(&b, i, EMI_CACHE_WRITE);
+		change(&b, i, EM_CACHE_WRITE);
 	use(&b, 3);
 	use(&b, 4);
-	emi_cache_unpin(b.c, get(&b, 0, EMI_CACHE_READ), 1);
+	emi_cache_unpin(b.c, get(&b, 0, EM_CACHE_READ), 1);
 	assert_int_equal(flush(&b), EM_OK);
 	emi_cache_stats_get(b.c, &s);
 	assert_int_equal(s.writes, 4);
@@ -408,7 +409,7 @@ static void test_changed_under_way(void **state)
 /* What is pinned is not written ahead. */
 static void test_pinned_stays(void **state)
 {
-	emi_cache_stats s;
+	em_cache_stats s;
 	emi_cache_frame *f;
 	uint32_t i;
 	bench b;
@@ -416,8 +417,8 @@ static void test_pinned_stays(void **state)
 	(void)state;
 	bench_open(&b, "memory", 20);
 	open_cache(&b, 4, &emi_policy_lru);
-	change(&b, 0, EMI_CACHE_WRITE);
-	f = get(&b, 0, EMI_CACHE_WRITE);
+	change(&b, 0, EM_CACHE_WRITE);
+	f = get(&b, 0, EM_CACHE_WRITE);
 	for (i = 1; i < 20; i++)
 		use(&b, i);
 	emi_cache_stats_get(b.c, &s);
@@ -429,7 +430,7 @@ static void test_pinned_stays(void **state)
 /* A block that was hinted and got once was used once: a scan with hints passes as one without. */
 static void test_hinted_scan(void **state)
 {
-	emi_cache_stats s;
+	em_cache_stats s;
 	uint32_t i, k;
 	bench b;
 
@@ -454,7 +455,7 @@ static void test_hinted_scan(void **state)
 /* What each call counts. */
 static void test_counts(void **state)
 {
-	emi_cache_stats s;
+	em_cache_stats s;
 	uint32_t i;
 	bench b;
 
@@ -465,10 +466,10 @@ static void test_counts(void **state)
 		use(&b, i);
 	for (i = 0; i < 4; i++)
 		use(&b, i);
-	change(&b, 0, EMI_CACHE_WRITE);
+	change(&b, 0, EM_CACHE_WRITE);
 	assert_int_equal(emi_cache_dirty(b.c), 1);
 	/* Of four frames one is changed; the others go first, or it is written. */
-	change(&b, 4, EMI_CACHE_FRESH);
+	change(&b, 4, EM_CACHE_FRESH);
 	assert_int_equal(flush(&b), EM_OK);
 	emi_cache_stats_get(b.c, &s);
 	assert_int_equal(s.hits, 5);
@@ -495,7 +496,7 @@ static void test_counts(void **state)
 /* The first victim that is changed takes as many along as a batch has; in the end each was written once. */
 static void test_batches(void **state)
 {
-	emi_cache_stats s;
+	em_cache_stats s;
 	uint32_t i;
 	bench b;
 
@@ -503,7 +504,7 @@ static void test_batches(void **state)
 	bench_open(&b, "memory", MOST_BLOCKS);
 	open_cache(&b, 64, &emi_policy_lru);
 	for (i = 0; i < b.n; i++) {
-		change(&b, i, EMI_CACHE_FRESH);
+		change(&b, i, EM_CACHE_FRESH);
 		emi_cache_stats_get(b.c, &s);
 		if (i <= 64)
 			assert_int_equal(s.write_backs, i < 64 ? 0 : 16);
@@ -520,7 +521,7 @@ static void test_batches(void **state)
 /* A clean block that is used all the time stays among changed ones that are not. */
 static void test_clean_root(void **state)
 {
-	emi_cache_stats s;
+	em_cache_stats s;
 	uint32_t i;
 	bench b;
 
@@ -530,7 +531,7 @@ static void test_clean_root(void **state)
 	open_cache(&b, 40, &emi_policy_lru);
 	for (i = 1; i < b.n; i++) {
 		use(&b, 0);
-		change(&b, i, EMI_CACHE_FRESH);
+		change(&b, i, EM_CACHE_FRESH);
 	}
 	emi_cache_stats_get(b.c, &s);
 	assert_int_equal(s.reads, 1);
@@ -552,16 +553,16 @@ static void test_all_pinned(void **state)
 		bench_open(&b, "memory", 10);
 		open_cache(&b, 6, policies[p]);
 		for (i = 0; i < 6; i++)
-			f[i] = get(&b, i, i % 2 ? EMI_CACHE_READ : EMI_CACHE_WRITE);
-		assert_int_equal(try_get(&b, 6, EMI_CACHE_READ, &none), EM_ERR_STATE);
+			f[i] = get(&b, i, i % 2 ? EM_CACHE_READ : EM_CACHE_WRITE);
+		assert_int_equal(try_get(&b, 6, EM_CACHE_READ, &none), EM_ERR_STATE);
 		assert_string_equal(b.err.text, "all 6 frames of the cache are pinned");
-		assert_int_equal(try_get(&b, 6, EMI_CACHE_FRESH, &none), EM_ERR_STATE);
+		assert_int_equal(try_get(&b, 6, EM_CACHE_FRESH, &none), EM_ERR_STATE);
 		assert_int_equal(emi_cache_steal(b.c, &buf, NULL), EM_ERR_STATE);
 		assert_null(buf);
 		emi_cache_hint(b.c, b.bid[7]);
 		assert_int_equal(emi_cache_invalidate(b.c, b.bid[0], NULL), EM_ERR_STATE);
 		/* What is there can be had. */
-		emi_cache_unpin(b.c, get(&b, 3, EMI_CACHE_READ), 0);
+		emi_cache_unpin(b.c, get(&b, 3, EM_CACHE_READ), 0);
 		emi_cache_unpin(b.c, f[2], 1);
 		use(&b, 6);
 		for (i = 0; i < 6; i++)
@@ -585,19 +586,19 @@ static void test_steal(void **state)
 	bench_open(&b, "memory", 20);
 	open_cache(&b, 8, NULL);
 	for (i = 0; i < 20; i++)
-		change(&b, i, EMI_CACHE_WRITE);
+		change(&b, i, EM_CACHE_WRITE);
 	for (n = 0; n < 8; n++) {
 		assert_int_equal(emi_cache_steal(b.c, &buf[n], &b.err), EM_OK);
 		memset(buf[n], 0xee, BLOCK);
 	}
 	assert_int_equal(emi_cache_frames(b.c), 0);
 	assert_int_equal(emi_cache_dirty(b.c), 0);
-	assert_int_equal(try_get(&b, 0, EMI_CACHE_READ, &none), EM_ERR_STATE);
+	assert_int_equal(try_get(&b, 0, EM_CACHE_READ, &none), EM_ERR_STATE);
 	check_disk(&b);
 	while (n > 0) {
 		emi_cache_give(b.c, buf[--n]);
 		for (i = 0; i < 20; i++)
-			change(&b, i, EMI_CACHE_WRITE);
+			change(&b, i, EM_CACHE_WRITE);
 	}
 	/* Closed with one that is elsewhere. */
 	assert_int_equal(emi_cache_steal(b.c, &buf[0], &b.err), EM_OK);
@@ -626,8 +627,8 @@ static void test_failing_reads(void **state)
 			if (k % 3 == 0) {
 				emi_cache_hint(b.c, b.bid[i]);
 			} else if (k % 3 == 1) {
-				change(&b, i, EMI_CACHE_FRESH);
-			} else if (try_get(&b, i, EMI_CACHE_WRITE, &f) == EM_OK) {
+				change(&b, i, EM_CACHE_FRESH);
+			} else if (try_get(&b, i, EM_CACHE_WRITE, &f) == EM_OK) {
 				check(&b, i, f->buf);
 				emi_cache_unpin(b.c, f, 0);
 			} else {
@@ -670,7 +671,7 @@ static void test_failing_writes(void **state)
 		b.fault.count = 0;
 		b.fault.nth = nth;
 		for (k = 0; k < 60; k++)
-			change(&b, (uint32_t)test_below(&b.rng, b.n), k % 2 ? EMI_CACHE_WRITE : EMI_CACHE_FRESH);
+			change(&b, (uint32_t)test_below(&b.rng, b.n), k % 2 ? EM_CACHE_WRITE : EM_CACHE_FRESH);
 		st = flush(&b);
 		/* It was a write of flush's own. */
 		if (st != EM_OK) {
@@ -709,7 +710,7 @@ static void test_broken_disk(void **state)
 		b.fault.times = UINT64_MAX / 2;
 		b.fault.sys_errno = ENOSPC;
 		for (i = 0; i < 30; i++) {
-			if (try_get(&b, i, EMI_CACHE_FRESH, &f) != EM_OK) {
+			if (try_get(&b, i, EM_CACHE_FRESH, &f) != EM_OK) {
 				assert_int_equal(b.err.status, EM_ERR_NOSPACE);
 				assert_string_equal(b.err.op, "write");
 				continue;
@@ -745,7 +746,7 @@ static void test_closed_unsaved(void **state)
 	bench_open(&b, "syscall", 30);
 	open_cache(&b, 8, NULL);
 	for (i = 0; i < 5; i++)
-		change(&b, i, EMI_CACHE_WRITE);
+		change(&b, i, EM_CACHE_WRITE);
 	emi_cache_hint(b.c, b.bid[9]);
 	emi_cache_close(b.c);
 	b.c = NULL;
@@ -777,26 +778,26 @@ static void test_never_written(void **state)
 	use(&b, 0);
 	use(&b, 1);
 	assert_int_equal(emi_block_alloc(b.disk, BLOCK, &b.bid[2], &b.err), EM_OK);
-	assert_int_equal(try_get(&b, 2, EMI_CACHE_READ, &f), EM_OK);
+	assert_int_equal(try_get(&b, 2, EM_CACHE_READ, &f), EM_OK);
 	assert_memory_equal(f->buf, zeros, BLOCK);
 	bench_close(&b);
 }
 
 static void test_trace(void **state)
 {
-	emi_access access[3];
-	emi_trace trace = {access, 3, 0};
+	em_access access[3];
+	em_trace trace = {access, 3, 0};
 	uint32_t i;
 	bench b;
 
 	(void)state;
 	bench_open(&b, "memory", 8);
-	b.opts.trace = emi_trace_record;
+	b.opts.trace = em_trace_record;
 	b.opts.trace_user = &trace;
 	open_cache(&b, 4, NULL);
 	use(&b, 3);
-	change(&b, 5, EMI_CACHE_WRITE);
-	change(&b, 3, EMI_CACHE_FRESH);
+	change(&b, 5, EM_CACHE_WRITE);
+	change(&b, 3, EM_CACHE_FRESH);
 	use(&b, 1);
 	assert_int_equal(trace.n, 4);
 	for (i = 0; i < 3; i++) {
@@ -840,7 +841,7 @@ static void test_memory_of_a_cache(void **state)
 		calls = b.mem.calls;
 		for (i = 0; i < 50; i++) {
 			emi_cache_hint(b.c, b.bid[49 - i]);
-			change(&b, i, EMI_CACHE_WRITE);
+			change(&b, i, EM_CACHE_WRITE);
 		}
 		assert_int_equal(flush(&b), EM_OK);
 		assert_int_equal(b.mem.calls, calls);

@@ -8,17 +8,17 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "block/placement.h"
+#include <extmem/sys/placement.h>
 #include "common/test.h"
 
-static const uint32_t sizes[] = {1, 2, 3, 7, 8, 100, EMI_DISKS_MOST};
+static const uint32_t sizes[] = {1, 2, 3, 7, 8, 100, EM_DISKS_MAX};
 
 #define SIZES (sizeof sizes / sizeof *sizes)
 
 static void test_striping(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());
-	emi_placement p;
+	em_placement p;
 	size_t s;
 	int round;
 
@@ -26,40 +26,40 @@ static void test_striping(void **state)
 	for (s = 0; s < SIZES; s++) {
 		const uint32_t disks = sizes[s], first = (uint32_t)test_below(&rng, disks);
 
-		emi_placement_init(&p, EMI_PLACE_STRIPING, disks, first, 1, 2);
+		em_placement_init(&p, EM_PLACE_STRIPING, disks, first, 1, 2);
 		for (round = 0; round < 100; round++) {
 			const uint64_t i = test_random(&rng);
 
-			assert_int_equal(emi_placement_disk(&p, i), (i % disks + first) % disks);
+			assert_int_equal(em_placement_disk(&p, i), (i % disks + first) % disks);
 		}
-		emi_placement_init(&p, EMI_PLACE_SINGLE, disks, first, 1, 2);
-		assert_int_equal(emi_placement_disk(&p, test_random(&rng)), first);
+		em_placement_init(&p, EM_PLACE_SINGLE, disks, first, 1, 2);
+		assert_int_equal(em_placement_disk(&p, test_random(&rng)), first);
 	}
 }
 
 /* Any D blocks in a row are on D disks, and in the same order again and again. */
 static void test_cycles(void **state)
 {
-	static const emi_place_kind kinds[] = {EMI_PLACE_STRIPING, EMI_PLACE_SIMPLE, EMI_PLACE_CYCLING};
-	emi_placement p, again;
+	static const uint32_t kinds[] = {EM_PLACE_STRIPING, EM_PLACE_SIMPLE, EM_PLACE_CYCLING};
+	em_placement p, again;
 	size_t s, k;
 	uint64_t i;
 
 	(void)state;
 	for (s = 0; s < SIZES; s++) {
 		for (k = 0; k < 3; k++) {
-			char seen[EMI_DISKS_MOST] = {0};
+			char seen[EM_DISKS_MAX] = {0};
 
-			emi_placement_init(&p, kinds[k], sizes[s], 0, 17, 5);
-			emi_placement_init(&again, kinds[k], sizes[s], 0, 17, 5);
+			em_placement_init(&p, kinds[k], sizes[s], 0, 17, 5);
+			em_placement_init(&again, kinds[k], sizes[s], 0, 17, 5);
 			for (i = 0; i < sizes[s]; i++) {
-				const uint32_t d = emi_placement_disk(&p, i);
+				const uint32_t d = em_placement_disk(&p, i);
 
 				assert_in_range(d, 0, sizes[s] - 1);
 				assert_false(seen[d]);
 				seen[d] = 1;
-				assert_int_equal(emi_placement_disk(&p, i + 1000 * (uint64_t)sizes[s]), d);
-				assert_int_equal(emi_placement_disk(&again, i), d);
+				assert_int_equal(em_placement_disk(&p, i + 1000 * (uint64_t)sizes[s]), d);
+				assert_int_equal(em_placement_disk(&again, i), d);
 			}
 		}
 	}
@@ -80,9 +80,9 @@ static void assert_even(const unsigned *count, unsigned n)
 /* The disk of a block is anyone's, for sequences of a fixed seed and for blocks of one sequence. */
 static void test_random_kinds(void **state)
 {
-	static const emi_place_kind kinds[] = {EMI_PLACE_SIMPLE, EMI_PLACE_CYCLING, EMI_PLACE_RANDOM};
+	static const uint32_t kinds[] = {EM_PLACE_SIMPLE, EM_PLACE_CYCLING, EM_PLACE_RANDOM};
 	unsigned count[8], pairs[8], i;
-	emi_placement p;
+	em_placement p;
 	size_t k;
 
 	(void)state;
@@ -92,24 +92,24 @@ static void test_random_kinds(void **state)
 		for (d = 0; d < 8; d++)
 			count[d] = pairs[d] = 0;
 		for (i = 0; i < 8000; i++) {
-			emi_placement_init(&p, kinds[k], 8, 0, 1, i);
-			count[emi_placement_disk(&p, 3)]++;
+			em_placement_init(&p, kinds[k], 8, 0, 1, i);
+			count[em_placement_disk(&p, 3)]++;
 			/* From one block to the next, too, but that simple random ones go round and cycles never stay. */
-			pairs[(emi_placement_disk(&p, 4) + 8 - emi_placement_disk(&p, 3)) % 8]++;
+			pairs[(em_placement_disk(&p, 4) + 8 - em_placement_disk(&p, 3)) % 8]++;
 		}
 		assert_even(count, 8000);
-		if (kinds[k] == EMI_PLACE_SIMPLE)
+		if (kinds[k] == EM_PLACE_SIMPLE)
 			assert_int_equal(pairs[1], 8000);
-		else if (kinds[k] == EMI_PLACE_CYCLING)
+		else if (kinds[k] == EM_PLACE_CYCLING)
 			assert_int_equal(pairs[0], 0);
 		else
 			assert_even(pairs, 8000);
 	}
 	for (i = 0; i < 8; i++)
 		count[i] = 0;
-	emi_placement_init(&p, EMI_PLACE_RANDOM, 8, 0, 1, 0);
+	em_placement_init(&p, EM_PLACE_RANDOM, 8, 0, 1, 0);
 	for (i = 0; i < 8000; i++)
-		count[emi_placement_disk(&p, i)]++;
+		count[em_placement_disk(&p, i)]++;
 	assert_even(count, 8000);
 }
 
@@ -122,13 +122,13 @@ static uint32_t by_square(void *user, uint64_t i, uint32_t disks)
 static void test_own(void **state)
 {
 	uint32_t offset = 2;
-	emi_placement p;
+	em_placement p;
 	uint64_t i;
 
 	(void)state;
-	emi_placement_own(&p, 5, by_square, &offset);
+	em_placement_own(&p, 5, by_square, &offset);
 	for (i = 0; i < 20; i++)
-		assert_int_equal(emi_placement_disk(&p, i), (i * i + 2) % 5);
+		assert_int_equal(em_placement_disk(&p, i), (i * i + 2) % 5);
 }
 
 int main(void)

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "block/placement.h"
-#include "block/schedule.h"
+#include <extmem/sys/placement.h>
+#include <extmem/sys/schedule.h>
 #include "common/test.h"
 
 enum { FEW = 9, MANY = 3000, DISKS = 16 };
@@ -22,7 +22,7 @@ typedef struct problem {
 	uint32_t disk[MANY];
 } problem;
 
-static uint32_t room[EMI_SCHEDULE_ROOM(MANY, DISKS)];
+static uint32_t room[EM_SCHEDULE_ROOM(MANY, DISKS)];
 
 static void draw(problem *p, test_rng *rng, uint32_t most, uint32_t most_disks, uint32_t most_buffers)
 {
@@ -37,12 +37,12 @@ static void draw(problem *p, test_rng *rng, uint32_t most, uint32_t most_disks, 
 
 static uint64_t best(const problem *p, uint32_t *order)
 {
-	return emi_schedule_fetches(p->disk, p->n, p->disks, p->buffers, order, room);
+	return em_schedule_fetches(p->disk, p->n, p->disks, p->buffers, order, room);
 }
 
 static uint64_t steps(const problem *p, const uint32_t *order)
 {
-	return emi_schedule_steps(p->disk, p->n, p->disks, p->buffers, order, room);
+	return em_schedule_steps(p->disk, p->n, p->disks, p->buffers, order, room);
 }
 
 static void naive(const problem *p, uint32_t *order)
@@ -198,15 +198,15 @@ static void test_cycling(void **state)
 
 	(void)state;
 	for (disks = 2; disks <= 8; disks *= 2) {
-		emi_placement place[RUNS];
+		em_placement place[RUNS];
 
 		for (r = 0; r < RUNS; r++)
-			emi_placement_init(&place[r], EMI_PLACE_CYCLING, disks, 0, 1, r);
+			em_placement_init(&place[r], EM_PLACE_CYCLING, disks, 0, 1, r);
 		p.n = RUNS * LENGTH;
 		p.disks = disks;
 		for (i = 0; i < LENGTH; i++)
 			for (r = 0; r < RUNS; r++)
-				p.disk[i * RUNS + (r * 7 + i * 5) % RUNS] = emi_placement_disk(&place[r], i);
+				p.disk[i * RUNS + (r * 7 + i * 5) % RUNS] = em_placement_disk(&place[r], i);
 		p.buffers = 4 * disks;
 		assert_true(best(&p, order) <= p.n / disks * 9 / 8);
 		p.buffers = 8 * disks;

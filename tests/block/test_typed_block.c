@@ -10,18 +10,19 @@
 
 #include <string.h>
 
-#include "base/memory.h"
-#include "block/typed_block.h"
+#include <extmem/sys/typed_block.h>
+
 #include "common/test.h"
 
 /* The same number for the compiler. */
-typedef char four_pages_of_24[EMI_BLOCK_CAPACITY(16384, 24, 2, 12) == (16384 - 32 - 16) / 24 ? 1 : -1];
+typedef char four_pages_of_24[EM_BLOCK_CAPACITY(16384, 24, 2, 12) == (16384 - 32 - 16) / 24 ? 1 : -1];
 
 static void check_layout(size_t bytes, size_t record, uint32_t links, size_t info)
 {
-	emi_block_layout l;
+	em_block_layout l;
 	uint32_t i;
 	char *block;
+	void *room;
 	em_ctx_opts opts = EM_CTX_OPTS_INIT;
 	uint64_t before;
 	em_ctx *ctx;
@@ -29,35 +30,35 @@ static void check_layout(size_t bytes, size_t record, uint32_t links, size_t inf
 	opts.memory = 4u << 20;
 	assert_int_equal(em_ctx_open(&ctx, &opts), EM_OK);
 	before = em_ctx_memory_used(ctx);
-	assert_int_equal(emi_block_layout_init(&l, bytes, record, links, info, NULL), EM_OK);
+	assert_int_equal(em_block_layout_init(&l, bytes, record, links, info, NULL), EM_OK);
 	assert_true(l.capacity >= 1);
-	assert_int_equal(l.capacity, EMI_BLOCK_CAPACITY(bytes, record, links, info));
+	assert_int_equal(l.capacity, EM_BLOCK_CAPACITY(bytes, record, links, info));
 	assert_true(l.capacity * record <= l.links_at);
 	assert_true((l.capacity + 1) * record > l.links_at);
-	assert_int_equal(l.links_at % EMI_BLOCK_ALIGN, 0);
-	assert_int_equal(l.info_at % EMI_BLOCK_ALIGN, 0);
-	assert_true(l.info_at + info <= bytes && l.info_at + info + EMI_BLOCK_ALIGN > bytes);
+	assert_int_equal(l.links_at % EM_BLOCK_ALIGN, 0);
+	assert_int_equal(l.info_at % EM_BLOCK_ALIGN, 0);
+	assert_true(l.info_at + info <= bytes && l.info_at + info + EM_BLOCK_ALIGN > bytes);
 	/* Each part where nothing else is. */
-	block = emi_block_room_alloc(ctx, &l, 3, NULL);
-	assert_non_null(block);
+	assert_int_equal(em_block_alloc(&room, ctx, 3, bytes, NULL), EM_OK);
+	block = room;
 	assert_int_equal(em_ctx_memory_used(ctx), before + 3 * bytes);
 	memset(block, 0, 3 * bytes);
-	block = emi_block_of_room(&l, block, 1);
+	block = em_block_at(&l, block, 1);
 	for (i = 0; i < l.capacity; i++)
-		memset(emi_block_record(&l, block, i), (int)(i % 100 + 1), record);
+		memset(em_block_record(&l, block, i), (int)(i % 100 + 1), record);
 	for (i = 0; i < links; i++) {
-		assert_true(emi_bid_equal(*emi_block_link(&l, block, i), (emi_bid){0, 0, 0}));
-		*emi_block_link(&l, block, i) = emi_bid_none();
+		assert_true(em_bid_equal(*em_block_link(&l, block, i), (em_bid){0, 0, 0}));
+		*em_block_link(&l, block, i) = em_bid_none();
 	}
 	if (info > 0)
-		memset(emi_block_info(&l, block), 0x7f, info);
+		memset(em_block_info(&l, block), 0x7f, info);
 	for (i = 0; i < l.capacity; i++)
-		assert_int_equal(*(char *)emi_block_record(&l, block, i), i % 100 + 1);
+		assert_int_equal(*(char *)em_block_record(&l, block, i), i % 100 + 1);
 	for (i = 0; i < links; i++)
-		assert_true(emi_bid_is_none(*emi_block_link(&l, block, i)));
+		assert_true(em_bid_is_none(*em_block_link(&l, block, i)));
 	assert_int_equal(block[-1], 0);
 	assert_int_equal(block[bytes], 0);
-	emi_block_room_free(ctx, &l, 3, block - bytes);
+	em_block_free(ctx, room, 3, bytes);
 	assert_int_equal(em_ctx_memory_used(ctx), before);
 	em_ctx_close(ctx);
 }
@@ -79,7 +80,7 @@ static void test_layouts(void **state)
 /* Exactly one record, and one byte too many. */
 static void test_limits(void **state)
 {
-	emi_block_layout l;
+	em_block_layout l;
 	em_errinfo err;
 
 	(void)state;
@@ -87,19 +88,19 @@ static void test_limits(void **state)
 	check_layout(4096, 4096 - 16, 1, 0);
 	check_layout(4096, 8, 255, 8);
 	memset(&err, 0, sizeof(err));
-	assert_int_equal(emi_block_layout_init(&l, 4096, 4097, 0, 0, &err), EM_ERR_INVAL);
+	assert_int_equal(em_block_layout_init(&l, 4096, 4097, 0, 0, &err), EM_ERR_INVAL);
 	assert_non_null(strstr(err.text, "no room"));
-	assert_int_equal(emi_block_layout_init(&l, 4096, 4096, 0, 1, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_layout_init(&l, 4096, 4096 - 15, 1, 0, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_layout_init(&l, 4096, 8, 256, 0, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_layout_init(&l, 4096, 8, UINT32_MAX, 0, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_layout_init(&l, 4096, 8, 0, SIZE_MAX, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_layout_init(&l, 4096, SIZE_MAX, 0, 0, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_layout_init(&l, 4096, 0, 0, 0, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_layout_init(&l, 0, 8, 0, 0, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_layout_init(&l, 5000, 8, 0, 0, NULL), EM_ERR_INVAL);
-	assert_false(emi_bid_equal((emi_bid){0, 0, 4096}, (emi_bid){1, 0, 4096}));
-	assert_false(emi_bid_equal((emi_bid){1, 0, 0}, (emi_bid){1, 0, 4096}));
+	assert_int_equal(em_block_layout_init(&l, 4096, 4096, 0, 1, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_block_layout_init(&l, 4096, 4096 - 15, 1, 0, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_block_layout_init(&l, 4096, 8, 256, 0, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_block_layout_init(&l, 4096, 8, UINT32_MAX, 0, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_block_layout_init(&l, 4096, 8, 0, SIZE_MAX, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_block_layout_init(&l, 4096, SIZE_MAX, 0, 0, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_block_layout_init(&l, 4096, 0, 0, 0, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_block_layout_init(&l, 0, 8, 0, 0, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_block_layout_init(&l, 5000, 8, 0, 0, NULL), EM_ERR_INVAL);
+	assert_false(em_bid_equal((em_bid){0, 0, 4096}, (em_bid){1, 0, 4096}));
+	assert_false(em_bid_equal((em_bid){1, 0, 0}, (em_bid){1, 0, 4096}));
 }
 
 int main(void)

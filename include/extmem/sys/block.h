@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/**
+ * @file extmem/sys/block.h  Blocks on the scratch disks of a context: ids, transfers, memory.
+ *
+ * The disks that em_ctx_opts.dirs and .disks name (extmem/disk.h) are what blocks of data structures lie on. A block is known by its id, which says on which disk it
+ * is and where; its size is for the caller to remember. Blocks of several sizes live side by side.
+ *
+ *     em_disks *disks;
+ *     em_bid bid[32];
+ *     void *block;
+ *     em_request *rq;
+ *     em_disks_open(&disks, ctx, NULL);
+ *     em_bids_alloc(disks, bid, 32, 1 << 20, NULL, 0);
+ *     em_block_alloc(&block, ctx, 1, 1 << 20, NULL);
+ *     ... fill it ...
+ *     em_block_write(disks, bid[0], block, 1 << 20, NULL, NULL, &rq);
+ *     ... compute ...
+ *     em_request_wait(rq);
+ *     em_request_close(rq);
+ *
+ * (STXXL's block manager: Dementiev, Kettner and Sanders 2007, section 4; LEDA-SM's ext_memory_manager: Crauser and Mehlhorn 1998, section 1.2.) What is made of these are
+ * pools of buffers (extmem/sys/pool.h), a cache (extmem/sys/cache.h), and readers and writers of records (extmem/sys/block_stream.h).
+ *
+ * The disks of a context are open while anybody uses them: an em_disks, a pool, a cache, a reader, a writer or a list of blocks, or a sort. With the last of them
+ * all blocks are gone.
+ *
+ * This is the extension tier: weaker promises between minor versions until 1.0.
+ */
+#ifndef EXTMEM_SYS_BLOCK_H
+#define EXTMEM_SYS_BLOCK_H
+
+#include <extmem/sys/placement.h>
+#include <extmem/sys/request.h>
+
+EM_BEGIN_DECLS
+
+/** Sizes of blocks are multiples of so many bytes. */
+#define EM_BLOCK_UNIT 4096u
+
+/** A block id. It may be kept in blocks: it has 16 bytes everywhere. */
+typedef struct em_bid {
+	uint32_t disk;          /**< Index among the disks of its context. */
+	uint32_t reserved;      /**< 0 */
+	uint64_t offset;        /**< Bytes. */
+} em_bid;
+
+/** The id of no block, as the end of a list of them. */
+static inline em_bid em_bid_none(void)
+{
+	const em_bid none = {UINT32_MAX, 0, UINT64_MAX};
+
+	return none;
+}
+
+static inline int em_bid_equal(em_bid a, em_bid b)
+{
+	return a.disk == b.disk && a.offset == b.offset;
+}
+
+static inline int em_bid_is_none(em_bid bid)
+{
+	return em_bid_equal(bid, em_bid_none());
+}
+
+typedef struct em_disks em_disks;
+
+/** In em_disks_opts.flags: blocks that are still allocated when they are closed are not reported; those that are known, in a context with EM_CTX_CHECKED, are freed. */
+#define EM_DISKS_ABANDON 1u
+
+typedef struct em_disks_opts {
+	uint32_t size;          /**< sizeof(em_disks_opts); set by the initialiser. */
+	uint32_t flags;         /**< EM_DISKS_..., combined. */
+	em_errinfo *errinfo;    /**< Filled when em_disks_open() fails; may be NULL. */
+} em_disks_opts;
+#define EM_DISKS_OPTS_INIT { sizeof(em_disks_opts), 0, NULL }
+
+/** Of all disks together. */
+#define EM_DISKS_ALL UINT32_MAX
+
+/** What is on disks, by all users, and what file systems have set aside for it. */
+typedef struct em_disks_stats {
+	uint32_t size;          /**< sizeof(em_disks_stats), set by the caller. */
+	uint32_t disks;         /**< How many they are. */
+	uint64_t blocks;        /**< In use now ... */
+	uint64_t blocks_peak;   /**< ... and at most at a time. */
+	uint64_t bytes;         /**< In them now ... */
+	uint64_t bytes_peak;    /**< ... and at most. */
+	uint64_t held;          /**< Set aside by file systems now, in bytes ... */
+	uint64_t held_peak;     /**< ... and at most. */
+} em_disks_stats;
+#define EM_DISKS_STATS_INIT { sizeof(em_disks_stats), 0, 0, 0, 0, 0, 0, 0 }
+
+/**
+ * Open the disks of a context, or become another user of them if they are. opts may be NULL. Each em_disks is an owner of blocks: it and the objects that are made
+ * on it may write and free what any of them allocated.
+ *
+ * Returns:
+ *   EM_OK
+ *   EM_ERR_INVAL     out or ctx is NULL, opts->size or a flag is unknown; a path is none of what a disk may be
+ *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_EXIST, EM_ERR_IO  as extmem/disk.h says; the detail names the path
+ *   EM_ERR_NOTSUP    direct transfers are demanded and do not work there
+ *   EM_ERR_FDLIMIT   the context has no descriptor left
+ *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory
+ *   EM_ERR_FORK      the context is the parent process's
+ */
+EM_API EM_NODISCARD em_status em_disks_open(em_disks **out, em_ctx *ctx, const em_disks_opts *opts);
+
+/** Close them: when the objects that were made on them are closed, too. The last user waits for requests and gives all space back; blocks that are still allocated then are
+ *  told to the log, as a warning and with their owners in a context with EM_CTX_CHECKED. NULL is allowed. Never fails. */
+EM_API void em_disks_close(em_disks *d);
+
+/** The number of this owner, from 1, as the log tells it; 0 of NULL. Any thread. */
+EM_API uint32_t em_disks_owner(const em_disks *d);
+
+/** How many disks there are: D; 0 of NULL. Any thread. */
+EM_API uint32_t em_disks_count(const em_disks *d);
+
+/** The path of disk i as it was given, "" if there is none; lives as long as d. Any thread. */
+EM_API const char *em_disks_path(const em_disks *d, uint32_t i);
+
+/** What blocks of all users take, on one disk or, with EM_DISKS_ALL, on all. stats->size says how much of it the caller knows. Any thread. EM_OK; EM_ERR_INVAL (NULL, there is
+ *  no such disk, the size). */
+EM_API em_status em_disks_stats_get(em_disks *d, uint32_t disk, em_disks_stats *stats);
+
+/** So many bytes of blocks are still to be allocated: space for them may be set aside in large steps. Any thread. */
+EM_API void em_disks_expect(em_disks *d, uint64_t bytes);
+
+/** Detail of the last call on d that failed, of all threads; lives as long as d. NULL of NULL. */
+EM_API const em_errinfo *em_disks_error(const em_disks *d);
+
+/**
+ * Allocate n blocks of bytes, a multiple of EM_BLOCK_UNIT, and fill bid[], of n, with their ids. place, which must be of as many disks as there are, says on which disk each
+ * goes: block i of these is block first + i of the sequence. NULL: on one disk after the other. A disk that is full is passed over; on a disk the first gap is taken that is long enough. All or
+ * nothing: after a failure there is none, and bid[] is em_bid_none(). Any thread.
+ *
+ * Returns:
+ *   EM_OK
+ *   EM_ERR_INVAL     d or bid is NULL, bytes is 0 or no multiple, place is of another number of disks
+ *   EM_ERR_NOSPACE   all disks are full, or the context allows no more (em_ctx_opts.scratch_max)
+ *   EM_ERR_IO        as the system says
+ *   EM_ERR_NOMEM, EM_ERR_MEMLIMIT  no memory for what is to be known of the space
+ *   EM_ERR_FORK      the context is the parent process's
+ * I/O: none; files grow in large steps.
+ */
+EM_API em_status em_bids_alloc(em_disks *d, em_bid *bid, size_t n, size_t bytes, const em_placement *place, uint64_t first);
+
+/** The same, contiguous: one behind the other on one disk, that of the number or the next one that has room, so that they may be transferred as one. EM_ERR_INVAL also if there is no such disk. */
+EM_API em_status em_bids_alloc_row(em_disks *d, em_bid *bid, size_t n, size_t bytes, uint32_t disk);
+
+/**
+ * Free n blocks of bytes, in any order, however they were allocated; those that are em_bid_none() are passed over. No request of theirs may be under way. Their space is given out again, or, at the end of
+ * a disk, back to the file system. Any thread.
+ *
+ * Those that can be are freed, the first failure is returned, and others are logged:
+ *   EM_OK
+ *   EM_ERR_INVAL     an argument is NULL, bytes is 0 or no multiple; a block that cannot be: the disk does not exist, the offset is no multiple of EM_BLOCK_UNIT; checked (EM_CTX_CHECKED): no block
+ *                    of that size is there
+ *   EM_ERR_STATE     nothing is allocated there: it was freed before; checked: it is another owner's
+ * In the child after a fork it does nothing, and returns EM_OK.
+ */
+EM_API em_status em_bids_free(em_disks *d, const em_bid *bid, size_t n, size_t bytes);
+
+/**
+ * Start reading a block into buf, or writing it from there, which must live until the request is done; best is memory of em_block_alloc(), as other memory costs a copy
+ * on direct disks. fn, user and out are those of em_file_read_async() (extmem/sys/request.h), which says what may be done with the request; it may be waited for when d is closed. A
+ * part of a block, from its beginning on, is moved if bytes is less than the block has, and several of a row if it is more. A block of which nothing was written has any contents, or is
+ * shorter than bytes: em_request_moved(). Any thread.
+ *
+ * Returns EM_OK when the request exists: everything else that may be wrong is told by its status. Otherwise there is none, *out is NULL, fn is not called:
+ *   EM_ERR_INVAL     d or buf is NULL, bytes is 0; no block can be there (em_bid_none(), for example); checked (EM_CTX_CHECKED): none of that size is
+ *   EM_ERR_STATE     checked: to be written, it is another owner's; to be read, it was never written
+ *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory
+ * I/O: one request, ceil(bytes / B) blocks of the disk.
+ */
+EM_API em_status em_block_read(em_disks *d, em_bid bid, void *buf, size_t bytes, em_request_fn fn, void *user, em_request **out);
+EM_API em_status em_block_write(em_disks *d, em_bid bid, const void *buf, size_t bytes, em_request_fn fn, void *user, em_request **out);
+
+/**
+ * Memory for n blocks of bytes side by side, for transfers: aligned to EM_BLOCK_UNIT, in large pages where there are any, not zeroed, counted against the
+ * context, which it keeps. For em_block_free(). Any thread.
+ *
+ * Returns EM_OK; EM_ERR_INVAL (out or ctx is NULL, n is 0, bytes is 0 or no multiple of EM_BLOCK_UNIT); EM_ERR_MEMLIMIT; EM_ERR_NOMEM. err may be NULL.
+ */
+EM_API EM_NODISCARD em_status em_block_alloc(void **out, em_ctx *ctx, uint64_t n, size_t bytes, em_errinfo *err);
+
+/** Release it: of the same n and bytes. blocks may be NULL. Any thread. */
+EM_API void em_block_free(em_ctx *ctx, void *blocks, uint64_t n, size_t bytes);
+
+EM_END_DECLS
+
+#endif
