@@ -136,6 +136,7 @@ static void plan_input(emi_job *job, const emi_needs *needs, uint64_t memory, in
 	in->read_buffers = job->opts.read_buffers;
 	in->write_buffers = job->opts.write_buffers;
 	in->spare_blocks = needs->spare;
+	in->form_blocks = needs->form;
 	if (emi_order_vary(job->order) != NULL)
 		emi_plan_vary(job, needs, thrifty);
 }

@@ -106,6 +106,12 @@ static uint64_t merge_cost(const emi_plan *p, const emi_plan_input *in, uint64_t
 	       p->tasks * (MAX_WINDOW * (uint64_t)in->codec->elem_bytes + p->mix_bytes);
 }
 
+/* Bytes that are not for records while runs are formed. */
+static uint64_t form_fixed(const emi_plan *p, const emi_plan_input *in)
+{
+	return fixed_cost(p, in) + in->form_blocks * (uint64_t)(p->block_bytes + 2u * EMI_PAGE);
+}
+
 static uint64_t form_cost(const emi_plan *p, const emi_plan_input *in, uint64_t records)
 {
 	uint64_t cost = record_cost(p, in), area = records * in->codec->record_bytes, fill = 0;
@@ -114,13 +120,13 @@ static uint64_t form_cost(const emi_plan *p, const emi_plan_input *in, uint64_t 
 		return UINT64_MAX / 2;
 	if (!in->pushed)
 		fill = p->areas * (uint64_t)emi_fill_memory((size_t)area, p->block_bytes);
-	return fixed_cost(p, in) + records * cost + fill;
+	return form_fixed(p, in) + records * cost + fill;
 }
 
 /* The most records that can be formed into a run. */
 static uint64_t most_records(const emi_plan *p, const emi_plan_input *in)
 {
-	uint64_t fixed = fixed_cost(p, in), cost = record_cost(p, in), records, over;
+	uint64_t fixed = form_fixed(p, in), cost = record_cost(p, in), records, over;
 
 	records = fixed < p->memory ? (p->memory - fixed) / cost : 0;
 	/* Their requests take memory, too, in proportion to them but much less. */

@@ -28,7 +28,8 @@ typedef struct emi_plan_input {
 	uint32_t write_buffers;
 	uint64_t min_records;   /* that a run must be able to hold */
 	int write_behind;       /* runs go on being written while the next one is read: more output buffers */
-	uint32_t spare_blocks;  /* block buffers that the caller wants for itself */
+	uint32_t spare_blocks;  /* block buffers that the caller wants for itself, ... */
+	uint32_t form_blocks;   /* ... and more of them while runs are formed */
 	uint64_t expect_runs;   /* with n unknown: how many runs may come; 0: nobody knows */
 	uint64_t longest_record; /* any length: bytes of the longest frame that is allowed */
 	uint64_t longest;       /* any length: bytes of data of the largest block, when that is known */

@@ -40,7 +40,7 @@ em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_
 		       em_sort_plan_info *info)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
-	emi_needs needs = { 0, 0, 0, 0, 0, 0 };
+	emi_needs needs = { 0, 0, 0, 0, 0, 0, 0 };
 	em_sort_plan_info full;
 	uint32_t size;
 	emi_job job;
