@@ -4,9 +4,10 @@
  *
  *	disk_sort [--disks 4] [--each 256M] [--record 16] [--mem BYTES] [--block 1M] [--run RECORDS] [--fan-in K]
  *	          [--disk OPTIONS] [--threads 2] [--priority write|read|none] [--pattern NAME] [--check 0|1]
+ *	          [--fetch best|naive] [--place cycling|striping] [--read N] [--prefetch N] [--write N]
  *
  * EACH bytes for each disk, of records of a random key of 64 bits and other bytes, in blocks that go round the disks; MEM is an eighth of all if it is
- * not given.  OPTIONS are those of em_simdisk_parse(), "rate=50MB,seek=0ms" at first: what counts then is whether all disks always have something to do.
+ * not given.  READ, PREFETCH and WRITE buffers, the order of fetching and the placement of runs are those of em_sort_opts.  OPTIONS are those of em_simdisk_parse(), "rate=50MB,seek=0ms" at first: what counts then is whether all disks always have something to do.
  * Patterns are those of patterns.h; runs2003 needs --run.
  *
  * A line for each phase: seconds, bytes that it read and wrote, MBps of both, `of' what all disks can do, in percent, CPU seconds, and `busy', the part of the
@@ -254,6 +255,11 @@ int main(int argc, char **argv)
 		b.opts.memory = each * b.disks / 8;
 	b.opts.run_records = peer_size(peer_arg(argc, argv, "run", "0"));
 	b.opts.fan_in = (uint32_t)peer_size(peer_arg(argc, argv, "fan-in", "0"));
+	b.opts.fetch = strcmp(peer_arg(argc, argv, "fetch", "best"), "naive") == 0 ? EM_FETCH_NAIVE : EM_FETCH_BEST;
+	b.opts.place = strcmp(peer_arg(argc, argv, "place", "cycling"), "striping") == 0 ? EM_PLACE_RUNS_STRIPING : EM_PLACE_RUNS_CYCLING;
+	b.opts.read_buffers = (uint32_t)peer_size(peer_arg(argc, argv, "read", "0"));
+	b.opts.prefetch_buffers = (uint32_t)peer_size(peer_arg(argc, argv, "prefetch", "0"));
+	b.opts.write_buffers = (uint32_t)peer_size(peer_arg(argc, argv, "write", "0"));
 	b.opts.progress = watch;
 	b.opts.progress_user = &b;
 	b.p = pattern_named(peer_arg(argc, argv, "pattern", "random"), b.n, b.opts.run_records, b.block / b.record);

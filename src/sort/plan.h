@@ -36,6 +36,9 @@ typedef struct emi_plan_input {
 	uint64_t files_bytes;   /* memory of its files, the scratch disks not among them */
 	uint64_t scratch_bytes; /* memory of the scratch disks, but for their bitmaps */
 	uint32_t disks;         /* of them; 0 is 1 */
+	int few;                /* several disks get no more buffers than one */
+	int naive;              /* blocks are fetched in the order of their keys */
+	uint32_t prefetch_buffers; /* forced, or 0 */
 } emi_plan_input;
 
 typedef struct emi_plan {
@@ -46,6 +49,7 @@ typedef struct emi_plan {
 	size_t block_records;   /* floor(B / R) */
 	uint32_t fan_in;
 	uint32_t read_buffers;  /* beyond one per run */
+	uint32_t prefetch_buffers; /* that the order of fetching is the best for; 0: it is that of keys */
 	uint32_t write_buffers;
 	uint32_t threads;       /* 1 for orders that are functions */
 	uint32_t tasks;         /* merge tasks in flight */

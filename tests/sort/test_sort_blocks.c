@@ -200,8 +200,11 @@ static void test_model(void **state)
 			f->frees = (int)((disks + i) % 2);
 			f->sort.run_records = 1 + many / (2 + test_below(&f->rng, 7));
 			make_records(f, sizes[i], (sort_pattern)test_below(&f->rng, SORT_PATTERNS), many / 4 + test_below(&f->rng, many));
-			f->sort.memory = (2u << 20) + test_below(&f->rng, 1u << 20);
+			f->sort.memory = (4u << 20) + test_below(&f->rng, 1u << 20);
 			f->sort.fan_in = disks == 3 ? 2 : 0;
+			f->sort.fetch = (uint32_t)test_below(&f->rng, 2);
+			f->sort.place = (uint32_t)test_below(&f->rng, 2);
+			f->sort.prefetch_buffers = (uint32_t)(test_below(&f->rng, 2) * test_below(&f->rng, 20));
 			assert_sorts(f);
 		}
 }
