@@ -3,8 +3,8 @@
  * sort_blocks.c -- see sort_blocks.h.
  *
  * Blocks are read ahead into buffers of their own and pushed from there, as records do not lie one behind the other where a block has room left.  While
- * a run is sorted, the disks fill these buffers and write what was sorted before; both last for about as long as a partition takes, in
- * which nothing else is there to be done.  The last merge puts the blocks of the output, as it puts those of runs.
+ * a run is sorted, the disks fill these buffers and write what was sorted before; that must last as long as a partition takes, in
+ * which nothing else is there for them to do.  The last merge puts the blocks of the output, as it puts those of runs.
  */
 #include "sort/sort_blocks.h"
 
@@ -14,8 +14,9 @@
 #include "block/placement.h"
 #include "sort/front.h"
 
-#define AHEAD 4u                /* blocks of the input that each disk has on its way in ... */
-#define AHEAD_SHARE 8u          /* ... within this part of the memory */
+#define AHEAD_SHARE 8u          /* this part of the memory is for reading ahead: twice what disks do while two threads partition the rest ... */
+#define AHEAD_MOST 4u           /* ... or, where blocks are large, this part, ... */
+#define AHEAD 2u                /* ... if each disk has no more than so many blocks on its way in then */
 #define LIST_BYTES 48u          /* what each block takes in a list that grows */
 
 typedef struct block_sort {
@@ -84,14 +85,26 @@ static em_status write_all(block_sort *s, em_errinfo *err)
 	return st == EM_OK ? emi_engine_merge_to(e, &dest, err) : st;
 }
 
+/* Of a list of so many, with memory for so many others. */
+static uint32_t blocks_ahead(uint64_t blocks, uint64_t memory, uint32_t disks)
+{
+	const uint64_t share = memory / AHEAD_SHARE, most = memory / AHEAD_MOST, few = AHEAD * (uint64_t)disks;
+	uint64_t n = share >= few ? share : few < most ? few : most;
+
+	if (n < 2 || blocks < 2)
+		return 2;
+	if (n > blocks)
+		n = blocks;
+	return (uint32_t)(n < UINT32_MAX / 2 ? n : UINT32_MAX / 2);
+}
+
 /* Divide the memory: what the input is read into, and the list that is to be, beside the sort. */
 static em_status plan(block_sort *s, const emi_block_list *in, em_errinfo *err)
 {
 	emi_job *job = &s->f.e.job;
-	const uint64_t most = emi_job_memory(job) / AHEAD_SHARE / s->block_bytes, ahead = AHEAD * (uint64_t)emi_scratch_disks(job->ctx);
 	emi_needs needs;
 
-	s->ahead = (uint32_t)(ahead < most ? ahead : most < 2 ? 2 : most);
+	s->ahead = blocks_ahead(in->blocks, emi_job_memory(job) / s->block_bytes, emi_scratch_disks(job->ctx));
 	memset(&needs, 0, sizeof needs);
 	needs.n = in->records;
 	needs.pushed = 1;
