@@ -20,9 +20,12 @@ BEGIN {
 	for (i = 1; i <= NF; i++)
 		if ((p = index($i, "=")) > 0)
 			f[substr($i, 1, p - 1)] = substr($i, p + 1)
-	f["cpu"] = f["user"] + f["sys"]
-	f["ns_elem"] = f["cpu"] * 1e9 / f["n"]
-	f["ns_byte"] = f["ns_elem"] / f["recsize"]
+	if (!("cpu" in f))
+		f["cpu"] = f["user"] + f["sys"]
+	if ("n" in f) {
+		f["ns_elem"] = f["cpu"] * 1e9 / f["n"]
+		f["ns_byte"] = f["ns_elem"] / f["recsize"]
+	}
 	f["GB"] = (f["bytes_read"] + f["bytes_written"]) / 1e9
 	f["ios"] = f["ios_read"] + f["ios_written"]
 	row = above = ""

@@ -36,6 +36,18 @@ enum {
 	EM_COMPRESS_ALWAYS = 2  /**< All that become at least 3 % shorter: the least scratch space.  EM_ERR_NOTSUP without LZ4. */
 };
 
+/** In which order are the blocks of runs fetched from several disks?  (Dementiev and Sanders 2003, section 2.4.) */
+enum {
+	EM_FETCH_BEST = 0,      /**< The one that takes the fewest parallel steps with so many buffers: em_sort_opts.prefetch_buffers. */
+	EM_FETCH_NAIVE = 1      /**< That in which they are merged. */
+};
+
+/** On which of several disks do the blocks of runs go?  One disk after the other, beginning ... */
+enum {
+	EM_PLACE_RUNS_CYCLING = 0, /**< ... each time in a random order, which is each run's own: randomised cycling. */
+	EM_PLACE_RUNS_STRIPING = 1 /**< ... with the first, for all runs. */
+};
+
 typedef struct em_sort_opts {
 	uint32_t size;          /**< sizeof(em_sort_opts); set by the initialiser. */
 	uint32_t flags;         /**< EM_SORT_... */
@@ -52,8 +64,13 @@ typedef struct em_sort_opts {
 	const em_format *format; /**< How records of any length stand in files; NULL: lines.  For orders of such records only. */
 	uint64_t header;        /**< Records at the beginning of the first input that are no part of what is
 	                             sorted and stay in front.  For orders of records of any length only. */
+	uint32_t prefetch_buffers; /**< Of the read buffers, those that the order of fetching from several disks is the best for, up to 65536;
+	                             0: two for each disk and three tenths of the others. */
+	uint32_t fetch;         /**< EM_FETCH_... */
+	uint32_t place;         /**< EM_PLACE_RUNS_... */
+	uint32_t reserved;
 } em_sort_opts;
-#define EM_SORT_OPTS_INIT { sizeof(em_sort_opts), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0 }
+#define EM_SORT_OPTS_INIT { sizeof(em_sort_opts), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0 }
 
 /** What a sort is going to do; filled by em_sort_plan(). */
 typedef struct em_sort_plan_info {
@@ -73,6 +90,9 @@ typedef struct em_sort_plan_info {
 	                              any length an estimate. */
 	uint64_t bytes_read;     /**< Volume read, input included. */
 	uint64_t bytes_written;  /**< Volume written, output included. */
+	uint32_t prefetch_buffers; /**< Of the read buffers, those that the order of fetching is the best for; 0: blocks are fetched in the order in which
+	                              they are merged, as from one disk they always are. */
+	uint32_t reserved;
 } em_sort_plan_info;
 
 /** Time and traffic of one phase. */

@@ -4,31 +4,45 @@
 
 #include <string.h>
 
+#include <extmem/sys/schedule.h>
+
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "block/packer.h"
 
+#define WINDOW 4u               /* a window has so many times the blocks that it is ordered for buffers: more hardly make it better */
+
 struct emi_seq {
-	emi_hint next;          /* the block to be requested next */
+	emi_hint next;          /* the first block that is not in the window and was not requested */
 	int more;               /* there is one */
-	emi_fetched *first, *last; /* requested and not yet taken by the consumer */
-	uint32_t buffers;       /* those, and what was taken and not yet brought back */
+	emi_fetched *first;     /* requested and not yet taken by the consumer, in their order, of which some may be left out */
+	uint64_t told;          /* blocks that are or were in the window or requested: the number of `next' */
+	uint64_t taken;         /* by the consumer: the number of the one that it takes next */
+	uint32_t ahead;         /* in the window */
+	uint32_t held;          /* taken and not yet brought back */
+	uint32_t buffers;       /* those, what was requested, and what is in the window */
 	uint32_t place;         /* in the heap, while there is more */
 	uint64_t order;         /* what the heap sorts by */
 };
 
-/* A sequence is bare when it is going to need a buffer and has none at all: one of the free ones is its own.
- * One that has taken all its blocks gets a buffer back when the consumer is done with them. */
-static int is_bare(const emi_seq *s)
+/* Is there a block that the consumer takes next, and was it not requested? */
+static int lacks(const emi_seq *s)
 {
-	return s->more && s->buffers == 0;
+	return (s->more || s->ahead != 0) && (s->first == NULL || s->first->number != s->taken);
 }
 
-/* May a buffer be taken for it?  nfree >= bare always holds. */
-static int may_take(const emi_prefetch *p, const emi_seq *s)
+/* A sequence is bare when it is going to need a buffer and there is none that comes back to it before: one of the free ones is its own.
+ * One that has taken blocks gets a buffer back when the consumer is done with them. */
+static int is_bare(const emi_seq *s)
 {
-	return is_bare(s) ? p->nfree > 0 : p->nfree > p->bare;
+	return s->held == 0 && lacks(s);
+}
+
+/* May a buffer be taken for that block of it?  nfree >= bare always holds. */
+static int may_take(const emi_prefetch *p, const emi_seq *s, uint64_t number)
+{
+	return is_bare(s) && number == s->taken ? p->nfree > 0 : p->nfree > p->bare;
 }
 
 /* Where keys do not tell, who has least needs most. */
@@ -97,27 +111,15 @@ static em_status load_hint(emi_prefetch *p, uint32_t i, em_errinfo *err)
 	return st == EM_END ? EM_OK : st;
 }
 
-/* Take a free buffer and request the next block of sequence i, which has one. */
-static em_status request(emi_prefetch *p, uint32_t i, em_errinfo *err)
+/* The next block of sequence i leaves the heap: it is going to be requested, or in the window. */
+static em_status tell(emi_prefetch *p, uint32_t i, em_errinfo *err)
 {
 	emi_seq *s = &p->seq[i];
 	const uint32_t h = s->place;
-	emi_fetched *f = p->free;
 	em_status st;
 
-	p->free = f->next;
-	p->nfree--;
-	p->bare -= (uint32_t)is_bare(s);
-	f->next = NULL;
-	f->hint = s->next;
-	f->seq = i;
-	if (s->first == NULL)
-		s->first = f;
-	else
-		s->last->next = f;
-	s->last = f;
+	s->told++;
 	s->buffers++;
-	emi_block_read(p->disk, &f->rq, f->buf, f->hint.bytes, f->hint.bid, p->io);
 	st = load_hint(p, i, err);
 	if (!s->more) {
 		put_at(p, h, p->heap[--p->nheap]);
@@ -129,7 +131,185 @@ static em_status request(emi_prefetch *p, uint32_t i, em_errinfo *err)
 	return st;
 }
 
-em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32_t k, uint32_t extra,
+/* Among those requested before it, which are few, the block has its place. */
+static void enqueue(emi_seq *s, emi_fetched *f)
+{
+	emi_fetched **at = &s->first;
+
+	while (*at != NULL && (*at)->number < f->number)
+		at = &(*at)->next;
+	f->next = *at;
+	*at = f;
+}
+
+/* Take a free buffer and request a block. */
+static void request(emi_prefetch *p, uint32_t i, const emi_hint *hint, uint64_t number)
+{
+	emi_fetched *f = p->free;
+
+	p->free = f->next;
+	p->nfree--;
+	f->hint = *hint;
+	f->seq = i;
+	f->number = number;
+	enqueue(&p->seq[i], f);
+	emi_block_read(p->disk, &f->rq, f->buf, f->hint.bytes, f->hint.bid, p->io);
+}
+
+/* Request the next block of sequence i that is neither requested nor in the window. */
+static em_status request_next(emi_prefetch *p, uint32_t i, em_errinfo *err)
+{
+	emi_seq *s = &p->seq[i];
+	em_status st;
+
+	p->bare -= (uint32_t)is_bare(s);
+	request(p, i, &s->next, s->told);
+	st = tell(p, i, err);
+	p->bare += (uint32_t)is_bare(s);
+	return st;
+}
+
+/* Request a block of the window. */
+static void request_ahead(emi_prefetch *p, emi_ahead *a)
+{
+	emi_seq *s = &p->seq[a->seq];
+
+	p->bare -= (uint32_t)is_bare(s);
+	a->asked = 1;
+	p->window.asked++;
+	s->ahead--;
+	request(p, a->seq, &a->hint, a->number);
+	p->bare += (uint32_t)is_bare(s);
+}
+
+/* Those that were requested leave the window. */
+static void compact(emi_fetch_window *w)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < w->n; i++)
+		if (!w->block[i].asked)
+			w->block[n++] = w->block[i];
+	w->n = n;
+}
+
+/* Blocks come to the window as long as it has room. */
+static em_status look_ahead(emi_prefetch *p, em_errinfo *err)
+{
+	emi_fetch_window *w = &p->window;
+	em_status st = EM_OK;
+
+	while (st == EM_OK && p->nheap > 0 && w->n < w->room) {
+		emi_seq *s = &p->seq[p->heap[0]];
+		emi_ahead *a = &w->block[w->n++];
+
+		a->hint = s->next;
+		a->number = s->told;
+		a->seq = p->heap[0];
+		a->asked = 0;
+		s->ahead++;
+		st = tell(p, a->seq, err);
+	}
+	return st;
+}
+
+/* Half of the window was requested: have the rest, and what comes behind it, in the best order. */
+static em_status order_window(emi_prefetch *p, em_errinfo *err)
+{
+	emi_fetch_window *w = &p->window;
+	em_status st;
+	uint32_t i;
+
+	compact(w);
+	st = look_ahead(p, err);
+	for (i = 0; i < w->n; i++)
+		w->disk[i] = w->block[i].hint.bid.disk;
+	em_schedule_fetches(w->disk, w->n, w->disks, w->buffers, w->order, w->scratch);
+	w->at = 0;
+	w->asked = 0;
+	return st;
+}
+
+static em_status advance_window(emi_prefetch *p, em_errinfo *err)
+{
+	emi_fetch_window *w = &p->window;
+
+	for (;;) {
+		emi_ahead *a;
+
+		if (w->at == w->n || (p->nheap > 0 && w->asked >= w->room / 2)) {
+			const em_status st = order_window(p, err);
+
+			if (st != EM_OK || w->n == 0)
+				return st;
+		}
+		a = &w->block[w->order[w->at]];
+		if (!a->asked) {
+			if (!may_take(p, &p->seq[a->seq], a->number))
+				return EM_OK;
+			request_ahead(p, a);
+		}
+		w->at++;
+	}
+}
+
+/* The block that the consumer takes next was not requested: it is the first of its sequence in the window, or not there at all. */
+static em_status request_missing(emi_prefetch *p, uint32_t seq, em_errinfo *err)
+{
+	const emi_seq *s = &p->seq[seq];
+	emi_fetch_window *w = &p->window;
+	uint32_t i;
+
+	for (i = 0; s->ahead != 0 && i < w->n; i++)
+		if (w->block[i].seq == seq && !w->block[i].asked && w->block[i].number == s->taken) {
+			request_ahead(p, &w->block[i]);
+			return EM_OK;
+		}
+	return request_next(p, seq, err);
+}
+
+static uint32_t window_room(uint32_t best)
+{
+	return WINDOW * best;
+}
+
+uint64_t emi_prefetch_window_memory(uint32_t disks, uint32_t best)
+{
+	const uint64_t n = window_room(best);
+
+	return best == 0 || disks < 2 ? 0 : n * (sizeof(emi_ahead) + 2 * sizeof(uint32_t)) + EM_SCHEDULE_ROOM(n, disks) * sizeof(uint32_t);
+}
+
+static em_status window_open(emi_fetch_window *w, em_ctx *ctx, uint32_t disks, uint32_t best, em_errinfo *err)
+{
+	if (best == 0 || disks < 2)
+		return EM_OK;
+	w->disks = disks;
+	w->buffers = best;
+	w->room = window_room(best);
+	w->block = emi_alloc_array(ctx, w->room, sizeof *w->block, err);
+	if (w->block != NULL)
+		w->disk = emi_alloc_array(ctx, w->room, sizeof *w->disk, err);
+	if (w->disk != NULL)
+		w->order = emi_alloc_array(ctx, w->room, sizeof *w->order, err);
+	if (w->order != NULL)
+		w->scratch = emi_alloc_array(ctx, EM_SCHEDULE_ROOM(w->room, disks), sizeof *w->scratch, err);
+	return w->scratch != NULL ? EM_OK : err->status;
+}
+
+static void window_close(emi_fetch_window *w, em_ctx *ctx)
+{
+	if (w->scratch != NULL)
+		emi_free_array(ctx, w->scratch, EM_SCHEDULE_ROOM(w->room, w->disks), sizeof *w->scratch);
+	if (w->order != NULL)
+		emi_free_array(ctx, w->order, w->room, sizeof *w->order);
+	if (w->disk != NULL)
+		emi_free_array(ctx, w->disk, w->room, sizeof *w->disk);
+	if (w->block != NULL)
+		emi_free_array(ctx, w->block, w->room, sizeof *w->block);
+}
+
+em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32_t k, uint32_t extra, uint32_t best,
 			    size_t block_bytes, int packs, emi_hint_fn fn, void *arg, emi_io_stats *io, uint64_t scramble,
 			    em_errinfo *err)
 {
@@ -156,6 +336,9 @@ em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32
 		st = err->status;
 		goto out;
 	}
+	st = window_open(&p->window, ctx, emi_disk_count(disk), best, err);
+	if (st != EM_OK)
+		goto out;
 	p->arena = emi_buffer_alloc_array(ctx, p->nbuffers + p->spares, block_bytes, err);
 	if (p->arena == NULL) {
 		st = err->status;
@@ -195,6 +378,7 @@ void emi_prefetch_close(emi_prefetch *p)
 	}
 	if (p->arena != NULL)
 		emi_buffer_free_array(p->ctx, p->arena, p->nbuffers + p->spares, p->block_bytes);
+	window_close(&p->window, p->ctx);
 	if (p->heap != NULL)
 		emi_free_array(p->ctx, p->heap, p->k, sizeof *p->heap);
 	if (p->seq != NULL)
@@ -208,8 +392,10 @@ em_status emi_prefetch_advance(emi_prefetch *p, em_errinfo *err)
 {
 	em_status st = EM_OK;
 
-	while (st == EM_OK && p->nheap > 0 && may_take(p, &p->seq[p->heap[0]]))
-		st = request(p, p->heap[0], err);
+	if (p->window.buffers != 0)
+		return advance_window(p, err);
+	while (st == EM_OK && p->nheap > 0 && may_take(p, &p->seq[p->heap[0]], p->seq[p->heap[0]].told))
+		st = request_next(p, p->heap[0], err);
 	return st;
 }
 
@@ -217,7 +403,7 @@ int emi_prefetch_starved(const emi_prefetch *p, uint32_t seq)
 {
 	const emi_seq *s = &p->seq[seq];
 
-	return s->more && s->first == NULL && !may_take(p, s);
+	return lacks(s) && !may_take(p, s, s->taken);
 }
 
 em_status emi_prefetch_next(emi_prefetch *p, uint32_t seq, emi_fetched **out, em_errinfo *err)
@@ -226,16 +412,16 @@ em_status emi_prefetch_next(emi_prefetch *p, uint32_t seq, emi_fetched **out, em
 	em_status st = EM_OK;
 
 	*out = NULL;
-	if (s->more && s->first == NULL) {
+	if (lacks(s)) {
 		p->missed++;
-		st = request(p, seq, err);
+		st = request_missing(p, seq, err);
 	}
 	if (st != EM_OK || s->first == NULL)
 		return st;
 	*out = s->first;
 	s->first = s->first->next;
-	if (s->first == NULL)
-		s->last = NULL;
+	s->taken++;
+	s->held++;
 	(*out)->next = NULL;
 	return EM_OK;
 }
@@ -262,6 +448,7 @@ void emi_prefetch_return(emi_prefetch *p, emi_fetched *f)
 	p->free = f;
 	p->nfree++;
 	s->buffers--;
+	s->held--;
 	p->bare += (uint32_t)is_bare(s);
 	if (s->more)
 		sift_up(p, s->place);

@@ -7,6 +7,11 @@
  * need them; with one disk that order is the optimal schedule (Dementiev and Sanders 2003, section 2.4).  Where keys are equal, as beginnings
  * of strings may all be, the sequence comes first that has the fewest blocks in memory: so each is ahead, and the one that is used up gets more.
  *
+ * With several disks that order leaves some of them idle: the next blocks may all be on one disk while the buffers are full.  Then the best order for
+ * them is computed (schedule.h), for a window of the blocks that are next in the order of keys; when half of it was requested, the next are
+ * added and what is left is ordered anew.  That order is for so many buffers as the caller says, fewer than there are: the others make up for a
+ * consumer that does not use blocks at one rate (section 5 there has the shares).
+ *
  * The order is a hint.  Every sequence that has blocks left always owns one buffer that prefetching
  * for others cannot take, so whatever the hints say, the block that the consumer asks for can be read.
  */
@@ -31,10 +36,31 @@ typedef struct emi_fetched {
 	emi_hint hint;
 	emi_request rq;
 	uint32_t seq;
+	uint64_t number;        /* of the block in its sequence */
 	struct emi_fetched *next; /* in a free list, or the next block of the same sequence */
 } emi_fetched;
 
 typedef struct emi_seq emi_seq;
+
+/* A block of the window: known, and not requested. */
+typedef struct emi_ahead {
+	emi_hint hint;
+	uint64_t number;
+	uint32_t seq;
+	int32_t asked;          /* it is out of the window as soon as that is looked at */
+} emi_ahead;
+
+/* What is ahead of the requests, in the order of keys, and in which to request it. */
+typedef struct emi_fetch_window {
+	uint32_t disks;
+	uint32_t buffers;       /* that the order is for; 0: there is no window, and blocks are requested in the order of keys */
+	uint32_t room;          /* entries */
+	uint32_t n;             /* in use, those that were requested among them */
+	uint32_t at;            /* next of order */
+	uint32_t asked;         /* requested since it was ordered */
+	emi_ahead *block;
+	uint32_t *disk, *order, *scratch;
+} emi_fetch_window;
 
 typedef struct emi_prefetch {
 	em_ctx *ctx;
@@ -55,15 +81,20 @@ typedef struct emi_prefetch {
 	emi_seq *seq;
 	uint32_t *heap;         /* sequences by (key of next block, index) */
 	uint32_t nheap;
+	emi_fetch_window window;
 	uint64_t scramble;      /* for tests: not 0 makes the hints wrong */
 	uint64_t missed;        /* blocks that had to be read on demand */
 } emi_prefetch;
 
-/* k sequences, k + extra buffers of block_bytes, and one more if blocks may be packed.  scramble is 0. */
-em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32_t k, uint32_t extra,
+/* k sequences, k + extra buffers of block_bytes, and one more if blocks may be packed.  They are requested in the best order for `best' buffers; 0, or with
+ * one disk: in that of keys.  scramble is 0. */
+em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32_t k, uint32_t extra, uint32_t best,
 			    size_t block_bytes, int packs, emi_hint_fn fn, void *arg, emi_io_stats *io, uint64_t scramble,
 			    em_errinfo *err);
 void emi_prefetch_close(emi_prefetch *p);
+
+/* Bytes of memory that a window takes. */
+uint64_t emi_prefetch_window_memory(uint32_t disks, uint32_t best);
 
 /* Request as many blocks as there are buffers for. */
 em_status emi_prefetch_advance(emi_prefetch *p, em_errinfo *err);

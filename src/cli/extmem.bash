@@ -62,8 +62,14 @@ _extmem()
 	--scratch-compress)
 		opts='auto never always'
 		;;
+	--fetch)
+		opts='best naive'
+		;;
+	--place-runs)
+		opts='cycling striping'
+		;;
 	-k | --key | -t | --field-separator | --header | --skip | -S | --buffer-size | --record-size | --records | --seed | --parallel | \
-		--min-count | --max-count | --batch-size | --run-size | --block-size | --read-buffers | --write-buffers | --scratch-max | \
+		--min-count | --max-count | --batch-size | --run-size | --block-size | --read-buffers | --write-buffers | --prefetch-buffers | --scratch-max | \
 		--n | --k | --block | --element | --repeat)
 		return
 		;;
@@ -88,7 +94,7 @@ _extmem()
 		--reverse --stable --unique --zero-terminated --header= --csv'
 	# What sorts has these, too.
 	local sorting="$lines --files0-from= --record-size= --output= --buffer-size= --temporary-directory= --parallel= --batch-size=
-		--run-size= --block-size= --read-buffers= --write-buffers= --direct= --backend= --isa= --scratch-compress= --scratch-max= --disk= --stats --interval= --progress --no-progress --verbose
+		--run-size= --block-size= --read-buffers= --write-buffers= --prefetch-buffers= --fetch= --place-runs= --direct= --backend= --isa= --scratch-compress= --scratch-max= --disk= --stats --interval= --progress --no-progress --verbose
 		--help --version"
 	case $command in
 	sort)

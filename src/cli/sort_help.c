@@ -4,9 +4,11 @@
  *
  * In several strings: compilers need not take one that is longer than 4095 characters.
  */
+#include <string.h>
+
 #include "cli/sort_help.h"
 
-static const char help[] =
+static const char what[] =
 	"Usage: extmem sort [OPTION]... [FILE]...\n"
 	"  or:  extmem sort [OPTION]... --files0-from=F\n"
 	"Sort the lines of all FILEs together, or of standard input, as sort(1) does in the C locale.\n"
@@ -39,7 +41,9 @@ static const char help[] =
 	"                           with be behind it for big-endian, or bytesN; r: largest first.\n"
 	"                           May be repeated; without it all bytes are compared\n"
 	"  -r, -s, -u, -m           as above\n"
-	"\n"
+	"\n";
+
+static const char how[] =
 	"  -o, --output=FILE        write to FILE, which may be an input, instead of standard output\n"
 	"  -S, --buffer-size=SIZE   use so much memory; SIZE takes K M G T (1024), kB MB GB (1000), b and\n"
 	"                           % of the memory there is; a number alone is KiB (bytes with\n"
@@ -55,6 +59,10 @@ static const char help[] =
 	"      --block-size=SIZE    bytes per block of scratch\n"
 	"      --read-buffers=N     blocks to read ahead beyond one for each run\n"
 	"      --write-buffers=N    blocks for output, at least 2\n"
+	"      --prefetch-buffers=N order reading from several disks for so many of the blocks ahead\n"
+	"      --fetch=best|naive   or read in the order of merging\n"
+	"      --place-runs=cycling|striping\n"
+	"                           how runs are spread over several disks (default cycling)\n"
 	"      --scratch-compress=auto|never|always\n"
 	"                           compress scratch with LZ4: lines that become half as long, while the\n"
 	"                           disk is behind (default); nothing; or all that becomes shorter\n"
@@ -79,5 +87,9 @@ static const char help[] =
 
 const char *sort_help(void)
 {
+	static char help[sizeof what + sizeof how];
+
+	memcpy(help, what, sizeof what - 1);
+	memcpy(help + sizeof what - 1, how, sizeof how);
 	return help;
 }

@@ -21,6 +21,9 @@ enum {
 	OPT_BLOCK_SIZE,
 	OPT_READ_BUFFERS,
 	OPT_WRITE_BUFFERS,
+	OPT_PREFETCH_BUFFERS,
+	OPT_FETCH,
+	OPT_PLACE_RUNS,
 	OPT_COMPRESS,
 	OPT_DIRECT,
 	OPT_BACKEND,
@@ -44,6 +47,9 @@ const struct option resource_own_long_options[] = {
 	{ "block-size", required_argument, NULL, OPT_BLOCK_SIZE },
 	{ "read-buffers", required_argument, NULL, OPT_READ_BUFFERS },
 	{ "write-buffers", required_argument, NULL, OPT_WRITE_BUFFERS },
+	{ "prefetch-buffers", required_argument, NULL, OPT_PREFETCH_BUFFERS },
+	{ "fetch", required_argument, NULL, OPT_FETCH },
+	{ "place-runs", required_argument, NULL, OPT_PLACE_RUNS },
 	{ "scratch-compress", required_argument, NULL, OPT_COMPRESS },
 	{ "direct", required_argument, NULL, OPT_DIRECT },
 	{ "backend", required_argument, NULL, OPT_BACKEND },
@@ -72,6 +78,21 @@ static int take_compress(sort_options *so, const char *text)
 	static const char *const word[] = { "auto", "never", "always" };
 
 	return option_word(so->command, "--scratch-compress", text, word, 3, &so->sort.compress);
+}
+
+/* These are told apart by their numbers, from 0. */
+static int take_fetch(sort_options *so, const char *text)
+{
+	static const char *const word[] = { "best", "naive" };
+
+	return option_word(so->command, "--fetch", text, word, 2, &so->sort.fetch);
+}
+
+static int take_place_runs(sort_options *so, const char *text)
+{
+	static const char *const word[] = { "cycling", "striping" };
+
+	return option_word(so->command, "--place-runs", text, word, 2, &so->sort.place);
 }
 
 static int take_stats(sort_options *so, const char *text)
@@ -115,6 +136,12 @@ static int take_common(sort_options *so, int c, const char *arg)
 		return take_u32(cmd, "--read-buffers", arg, &so->sort.read_buffers);
 	case OPT_WRITE_BUFFERS:
 		return take_u32(cmd, "--write-buffers", arg, &so->sort.write_buffers);
+	case OPT_PREFETCH_BUFFERS:
+		return take_u32(cmd, "--prefetch-buffers", arg, &so->sort.prefetch_buffers);
+	case OPT_FETCH:
+		return take_fetch(so, arg);
+	case OPT_PLACE_RUNS:
+		return take_place_runs(so, arg);
 	case OPT_COMPRESS:
 		return take_compress(so, arg);
 	case OPT_DIRECT:

@@ -153,6 +153,8 @@ void plan_print(FILE *to, const em_sort_plan_info *plan, uint64_t records, uint6
 	plan_size(to, "block size:", plan->block_bytes);
 	plan_number(to, "block records:", plan->block_records);
 	plan_number(to, "read buffers:", plan->read_buffers);
+	if (plan->prefetch_buffers != 0)
+		plan_number(to, "prefetch:", plan->prefetch_buffers);
 	plan_number(to, "write buffers:", plan->write_buffers);
 	plan_size(to, "scratch:", plan->scratch);
 	plan_size(to, "to be read:", plan->bytes_read);

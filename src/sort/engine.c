@@ -264,7 +264,8 @@ em_status emi_engine_merge_to(emi_engine *e, const emi_dest *dest, em_errinfo *e
 	emi_job *job = &e->job;
 
 	emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, all_bytes(e));
-	emi_room_give_back(job);
+	if (!job->reuses)
+		emi_room_give_back(job);
 	emi_engine_begin_out(e, dest, all_bytes(e));
 	return drive_merge(e, job->run, (uint32_t)job->nruns, err);
 }

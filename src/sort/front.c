@@ -129,6 +129,29 @@ em_status emi_front_spill(emi_front *f, em_errinfo *err)
 	return emi_engine_spill(&f->e, f->area, n, err);
 }
 
+em_status emi_front_push(emi_front *f, const void *records, uint64_t n, em_errinfo *err)
+{
+	emi_job *job = &f->e.job;
+	const size_t bytes = job->codec->record_bytes;
+	const char *from = records;
+	em_status st = emi_job_check(job, err);
+
+	while (st == EM_OK && n != 0) {
+		const uint64_t room = job->plan.run_records - f->n, some = n < room ? n : room;
+
+		if (room == 0) {
+			st = emi_front_spill(f, err);
+			continue;
+		}
+		memcpy(f->area + (size_t)f->n * bytes, from, (size_t)some * bytes);
+		f->n += some;
+		job->records_in += some;
+		from += (size_t)some * bytes;
+		n -= some;
+	}
+	return st;
+}
+
 em_status emi_front_keep(emi_front *f, em_errinfo *err)
 {
 	char *kept;

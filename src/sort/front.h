@@ -42,6 +42,9 @@ em_status emi_front_may_next(emi_front *f, const em_batch **batch);
 /* Record i of a batch, of which `need' bytes would be in memory, is too long. */
 em_status emi_front_too_long(emi_front *f, uint64_t i, uint64_t need);
 
+/* One size: copy n records to the area; each time it is full, and more comes, it is spilled. */
+em_status emi_front_push(emi_front *f, const void *records, uint64_t n, em_errinfo *err);
+
 /* Write what was pushed, if anything, as a run. */
 em_status emi_front_spill(emi_front *f, em_errinfo *err);
 

@@ -26,6 +26,10 @@ static em_status check_opts(const em_sort_opts *o, em_errinfo *err)
 		return emi_fail(err, EM_ERR_INVAL, "unknown flags 0x%x of a sort", (unsigned)o->flags);
 	if (o->compress > EM_COMPRESS_ALWAYS)
 		return emi_fail(err, EM_ERR_INVAL, "unknown way %u to compress runs", (unsigned)o->compress);
+	if (o->fetch > EM_FETCH_NAIVE)
+		return emi_fail(err, EM_ERR_INVAL, "unknown order %u of fetching", (unsigned)o->fetch);
+	if (o->place > EM_PLACE_RUNS_STRIPING)
+		return emi_fail(err, EM_ERR_INVAL, "unknown placement %u of runs", (unsigned)o->place);
 	if (o->compress == EM_COMPRESS_ALWAYS && !emi_packer_supported())
 		return emi_fail(err, EM_ERR_NOTSUP, "runs cannot be compressed: the library was built without LZ4");
 	return EM_OK;
@@ -134,8 +138,11 @@ static void plan_input(emi_job *job, const emi_needs *needs, uint64_t memory, in
 	in->block_bytes = job->opts.block_bytes;
 	in->fan_in = job->opts.fan_in;
 	in->read_buffers = job->opts.read_buffers;
+	in->naive = job->opts.fetch == EM_FETCH_NAIVE;
+	in->prefetch_buffers = job->opts.prefetch_buffers;
 	in->write_buffers = job->opts.write_buffers;
 	in->spare_blocks = needs->spare;
+	in->form_blocks = needs->form;
 	if (emi_order_vary(job->order) != NULL)
 		emi_plan_vary(job, needs, thrifty);
 }

@@ -49,6 +49,7 @@ typedef struct emi_job {
 	uint64_t peak_scratch;
 	uint64_t packed_from;   /* bytes of blocks of runs that were packed, ... */
 	uint64_t packed_to;     /* ... and what they became */
+	int reuses;             /* the output takes the scratch that runs leave: nothing goes back to the file system */
 	int gives;              /* space of the scratch disks goes back as blocks are freed */
 	uint64_t expected;      /* bytes that runs are going to take on them, or 0 */
 	em_format format;       /* any length: how records stand in files ... */
@@ -71,10 +72,11 @@ uint64_t emi_job_memory(const emi_job *job);
 typedef struct emi_needs {
 	uint64_t n;             /* records to come, or EMI_UNKNOWN */
 	int pushed;             /* they are pushed, not read from files */
-	uint32_t spare;         /* block buffers that the caller wants for itself */
+	uint32_t spare;         /* block buffers that the caller wants for itself, ... */
 	uint32_t files;         /* files that are going to be open at once, the scratch disks not among them */
 	uint64_t held;          /* bytes that the caller took for this sort already */
 	uint64_t bytes;         /* any length: of the input in files, or EMI_UNKNOWN */
+	uint32_t form;          /* ... and more of them while runs are formed */
 } emi_needs;
 
 /* The least memory for which there is a plan; after emi_job_plan(). */

@@ -53,8 +53,8 @@ em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint
 		take_kept(m, &m->in[k], kept);
 	st = emi_run_reader_open(&m->reader, job, runs, k, block_bytes, err);
 	if (st == EM_OK)
-		st = emi_prefetch_open(&m->fetch, job->ctx, job->scratch, k, job->plan.read_buffers, block_bytes,
-				       job->plan.packers != 0, emi_run_hint, &m->reader, &job->io, job->mispredict, err);
+		st = emi_prefetch_open(&m->fetch, job->ctx, job->scratch, k, job->plan.read_buffers,
+				       job->plan.prefetch_buffers, block_bytes, job->plan.packers != 0, emi_run_hint, &m->reader, &job->io, job->mispredict, err);
 	if (st == EM_OK)
 		st = emi_prefetch_advance(&m->fetch, err);
 	m->reach = m->target / m->k;

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "block/packer.h"
+#include "block/prefetch.h"
 #include "sort/run.h"
 #include "stream/source.h"
 
@@ -36,6 +37,8 @@
 #define DISK_PREFETCH 3u                /* with several disks: blocks that each has on its way in ... */
 #define DISK_WRITE 2u                   /* ... and out (Dementiev and Sanders 2003, section 5) */
 #define MAX_PREFETCH 32u
+#define MAX_ORDERED 65536u              /* buffers that an order of fetching can be forced to be for */
+#define ORDERED(read) ((read) * 3 / 10) /* of what is read ahead this part is for the order, after 2 for each disk (section 5 there, too) */
 #define MAX_WINDOW 256u
 #define MIN_WINDOW 8u
 #define HOT_BYTES (512 * KIB)           /* about a bucket's size, well within a second-level cache */
@@ -100,10 +103,29 @@ static uint64_t run_cost(const emi_plan *p, const emi_plan_input *in)
 	       p->tasks * (104u + p->window * (uint64_t)in->codec->elem_bytes);
 }
 
+/* The buffers that the order of fetching is computed for, of those that read ahead: the others are for a merge that does not use blocks at one rate. */
+static uint32_t ordered(const emi_plan_input *in, uint32_t read_buffers)
+{
+	const uint32_t least = 2 * in->disks;
+
+	if (in->disks < 2 || in->naive)
+		return 0;
+	if (in->prefetch_buffers != 0)
+		return in->prefetch_buffers;
+	return read_buffers <= least ? read_buffers : least + ORDERED(read_buffers - least);
+}
+
 static uint64_t merge_cost(const emi_plan *p, const emi_plan_input *in, uint64_t k)
 {
 	return fixed_cost(p, in) + k * run_cost(p, in) + (uint64_t)(p->read_buffers + (p->packers != 0)) * read_bytes(p, in) +
+	       emi_prefetch_window_memory(in->disks, p->prefetch_buffers) +
 	       p->tasks * (MAX_WINDOW * (uint64_t)in->codec->elem_bytes + p->mix_bytes);
+}
+
+/* Bytes that are not for records while runs are formed. */
+static uint64_t form_fixed(const emi_plan *p, const emi_plan_input *in)
+{
+	return fixed_cost(p, in) + in->form_blocks * (uint64_t)(p->block_bytes + 2u * EMI_PAGE);
 }
 
 static uint64_t form_cost(const emi_plan *p, const emi_plan_input *in, uint64_t records)
@@ -114,13 +136,13 @@ static uint64_t form_cost(const emi_plan *p, const emi_plan_input *in, uint64_t 
 		return UINT64_MAX / 2;
 	if (!in->pushed)
 		fill = p->areas * (uint64_t)emi_fill_memory((size_t)area, p->block_bytes);
-	return fixed_cost(p, in) + records * cost + fill;
+	return form_fixed(p, in) + records * cost + fill;
 }
 
 /* The most records that can be formed into a run. */
 static uint64_t most_records(const emi_plan *p, const emi_plan_input *in)
 {
-	uint64_t fixed = fixed_cost(p, in), cost = record_cost(p, in), records, over;
+	uint64_t fixed = form_fixed(p, in), cost = record_cost(p, in), records, over;
 
 	records = fixed < p->memory ? (p->memory - fixed) / cost : 0;
 	/* Their requests take memory, too, in proportion to them but much less. */
@@ -133,17 +155,17 @@ static uint64_t most_records(const emi_plan *p, const emi_plan_input *in)
 
 static uint32_t disks(const emi_plan_input *in)
 {
-	return in->disks > 1 ? in->disks : 1;
+	return in->disks > 1 && !in->few ? in->disks : 1;
 }
 
 static uint32_t least_write(const emi_plan_input *in)
 {
-	return in->disks > 1 && DISK_WRITE * in->disks > MIN_WRITE ? DISK_WRITE * in->disks : MIN_WRITE;
+	return DISK_WRITE * disks(in) > MIN_WRITE ? DISK_WRITE * disks(in) : MIN_WRITE;
 }
 
 static uint32_t least_prefetch(const emi_plan_input *in)
 {
-	return in->disks > 1 ? DISK_PREFETCH * in->disks : MIN_PREFETCH;
+	return disks(in) > 1 ? DISK_PREFETCH * disks(in) : MIN_PREFETCH;
 }
 
 /* As many output buffers as are worth having. */
@@ -200,6 +222,22 @@ static int plan_runs(emi_plan *p, const emi_plan_input *in)
 	return form_cost(p, in, p->run_records) <= p->memory;
 }
 
+/* Which order blocks are fetched in.  What that takes is a fraction of a buffer or two, which it may have if they are not forced; it is no reason for
+ * another plan. */
+static int plan_window(emi_plan *p, const emi_plan_input *in)
+{
+	for (;;) {
+		p->prefetch_buffers = ordered(in, p->read_buffers);
+		if (merge_cost(p, in, p->fan_in) <= p->memory)
+			return 1;
+		if (in->read_buffers != 0 || p->read_buffers <= least_prefetch(in))
+			break;
+		p->read_buffers--;
+	}
+	p->prefetch_buffers = 0;
+	return in->prefetch_buffers == 0;
+}
+
 /* The fan-in and the buffers around it for a given block size; 0 when fewer than two runs fit. */
 static int plan_merge(emi_plan *p, const emi_plan_input *in)
 {
@@ -207,6 +245,7 @@ static int plan_merge(emi_plan *p, const emi_plan_input *in)
 	uint64_t left;
 
 	p->read_buffers = in->read_buffers != 0 ? in->read_buffers : least_prefetch(in);
+	p->prefetch_buffers = 0;
 	if (in->fan_in != 0)
 		wanted = min64(wanted, in->fan_in);
 	p->window = in->codec->identity ? 0 : MAX_WINDOW;
@@ -230,7 +269,7 @@ static int plan_merge(emi_plan *p, const emi_plan_input *in)
 		}
 		p->read_buffers += (uint32_t)min64(more, disks(in) * MAX_PREFETCH - least_prefetch(in));
 	}
-	return 1;
+	return plan_window(p, in);
 }
 
 /* Passes that write the data to scratch, or the output. */
@@ -343,7 +382,7 @@ int emi_plan_merging(emi_plan *plan, const emi_plan_input *in, uint64_t runs, ui
 	p.runs = runs;
 	p.memory = kept < plan->memory ? plan->memory - kept : 0;
 	one = p;
-	single.disks = 1;
+	single.few = 1;
 	found = plan_merge(&p, in);
 	/* As in choose(). */
 	if (in->disks > 1 && plan_merge(&one, &single) &&
@@ -386,7 +425,7 @@ static int choose(emi_plan *plan, const emi_plan_input *in)
 
 	if (in->disks < 2)
 		return choose_for(plan, in);
-	one.disks = 1;
+	one.few = 1;
 	found = choose_for(&p, &one);
 	if (choose_for(plan, in) && !(found && planned_passes(&p, in) < planned_passes(plan, in)))
 		return 1;
@@ -439,6 +478,8 @@ em_status emi_plan_check(const emi_plan_input *in, em_errinfo *err)
 	if (in->fan_in == 1 || in->fan_in > MAX_FAN_IN)
 		return emi_fail(err, EM_ERR_INVAL, "fan-in %u is not between 2 and %u", (unsigned)in->fan_in,
 				MAX_FAN_IN);
+	if (in->prefetch_buffers > MAX_ORDERED)
+		return emi_fail(err, EM_ERR_INVAL, "%u buffers for prefetching are more than %u", (unsigned)in->prefetch_buffers, MAX_ORDERED);
 	if (in->write_buffers == 1)
 		return emi_fail(err, EM_ERR_INVAL, "one output buffer is too few");
 	return EM_OK;

@@ -28,13 +28,17 @@ typedef struct emi_plan_input {
 	uint32_t write_buffers;
 	uint64_t min_records;   /* that a run must be able to hold */
 	int write_behind;       /* runs go on being written while the next one is read: more output buffers */
-	uint32_t spare_blocks;  /* block buffers that the caller wants for itself */
+	uint32_t spare_blocks;  /* block buffers that the caller wants for itself, ... */
+	uint32_t form_blocks;   /* ... and more of them while runs are formed */
 	uint64_t expect_runs;   /* with n unknown: how many runs may come; 0: nobody knows */
 	uint64_t longest_record; /* any length: bytes of the longest frame that is allowed */
 	uint64_t longest;       /* any length: bytes of data of the largest block, when that is known */
 	uint64_t files_bytes;   /* memory of its files, the scratch disks not among them */
 	uint64_t scratch_bytes; /* memory of the scratch disks, but for their bitmaps */
 	uint32_t disks;         /* of them; 0 is 1 */
+	int few;                /* several disks get no more buffers than one */
+	int naive;              /* blocks are fetched in the order of their keys */
+	uint32_t prefetch_buffers; /* forced, or 0 */
 } emi_plan_input;
 
 typedef struct emi_plan {
@@ -45,6 +49,7 @@ typedef struct emi_plan {
 	size_t block_records;   /* floor(B / R) */
 	uint32_t fan_in;
 	uint32_t read_buffers;  /* beyond one per run */
+	uint32_t prefetch_buffers; /* that the order of fetching is the best for; 0: it is that of keys */
 	uint32_t write_buffers;
 	uint32_t threads;       /* 1 for orders that are functions */
 	uint32_t tasks;         /* merge tasks in flight */

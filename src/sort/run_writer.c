@@ -50,7 +50,8 @@ em_status emi_run_writer_begin(emi_run_writer *w, em_errinfo *err)
 		return st;
 	memset(&w->run, 0, sizeof w->run);
 	w->records = 0;
-	em_placement_init(&w->place, EM_PLACE_CYCLING, emi_disk_count(w->job->scratch), 0, SEED, w->begun++);
+	em_placement_init(&w->place, w->job->opts.place == EM_PLACE_RUNS_STRIPING ? EM_PLACE_STRIPING : EM_PLACE_CYCLING,
+			   emi_disk_count(w->job->scratch), 0, SEED, w->begun++);
 	memset(w->page[w->cur], 0, EMI_DIR_BYTES);
 	st = emi_block_alloc(w->job->scratch, EMI_DIR_BYTES, &w->at, err);
 	w->run.dir = w->at;

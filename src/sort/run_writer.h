@@ -6,6 +6,7 @@
 #define EMI_RUN_WRITER_H
 
 #include <extmem/sys/placement.h>
+
 #include "sort/job.h"
 #include "sort/outseq.h"
 
@@ -17,7 +18,7 @@ typedef struct emi_run_writer {
 	emi_bid at;             /* where the page being filled is going to be */
 	emi_run run;            /* being written */
 	uint64_t begun;         /* runs that were */
-	em_placement place;    /* of its blocks */
+	em_placement place;     /* of its blocks */
 	uint64_t records;       /* in it */
 } emi_run_writer;
 

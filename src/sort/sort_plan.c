@@ -30,6 +30,7 @@ static void describe(emi_job *job, const emi_needs *needs, uint64_t n, em_sort_p
 	info->passes = p->runs == 0 ? 0 : 1 + (merges == 0 ? 1 : merges);
 	info->read_buffers = p->read_buffers;
 	info->write_buffers = p->write_buffers;
+	info->prefetch_buffers = p->prefetch_buffers;
 	info->threads = p->threads;
 	info->scratch = emi_room_scratch(p, n);
 	info->bytes_read = bytes * (info->passes == 0 ? 1 : info->passes);
@@ -40,7 +41,7 @@ em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_
 		       em_sort_plan_info *info)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
-	emi_needs needs = { 0, 0, 0, 0, 0, 0 };
+	emi_needs needs = { 0, 0, 0, 0, 0, 0, 0 };
 	em_sort_plan_info full;
 	uint32_t size;
 	emi_job job;

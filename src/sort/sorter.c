@@ -22,7 +22,7 @@ static emi_front *front_of(em_sorter *s)
 em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
-	const emi_needs needs = { EMI_UNKNOWN, 1, 0, 0, sizeof(em_sorter), EMI_UNKNOWN };
+	const emi_needs needs = { EMI_UNKNOWN, 1, 0, 0, sizeof(em_sorter), EMI_UNKNOWN, 0 };
 	emi_engine *e;
 	em_sorter *s;
 	em_status st;
@@ -70,33 +70,11 @@ void em_sorter_close(em_sorter *s)
 	emi_ctx_unref(ctx);
 }
 
-static em_status push_records(emi_front *f, const char *from, uint64_t n)
-{
-	emi_job *job = &f->e.job;
-	const size_t bytes = job->codec->record_bytes;
-	em_status st = emi_job_check(job, &job->err);
-
-	while (st == EM_OK && n != 0) {
-		const uint64_t room = job->plan.run_records - f->n, some = n < room ? n : room;
-
-		if (room == 0) {
-			st = emi_front_spill(f, &job->err);
-			continue;
-		}
-		memcpy(f->area + (size_t)f->n * bytes, from, (size_t)some * bytes);
-		f->n += some;
-		job->records_in += some;
-		from += (size_t)some * bytes;
-		n -= some;
-	}
-	return st;
-}
-
 em_status em_sorter_push(em_sorter *s, const void *records, uint64_t n)
 {
 	const em_status st = emi_front_may_push(front_of(s), records, n);
 
-	return st == EM_OK ? emi_job_result(&s->front.e.job, push_records(&s->front, records, n)) : st;
+	return st == EM_OK ? emi_job_result(&s->front.e.job, emi_front_push(&s->front, records, n, &s->front.e.job.err)) : st;
 }
 
 /* Add record i of a batch. */
@@ -145,7 +123,7 @@ em_status em_sorter_push_batch(em_sorter *s, const em_batch *batch)
 
 	if (st != EM_OK || batch->n == 0)
 		return st;
-	st = batch->ends == NULL ? push_records(f, batch->records, batch->n) : push_batch(f, batch);
+	st = batch->ends == NULL ? emi_front_push(f, batch->records, batch->n, &f->e.job.err) : push_batch(f, batch);
 	return emi_job_result(&f->e.job, st);
 }
 

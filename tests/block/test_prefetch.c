@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <extmem/disk.h>
 #include <extmem/sys/fault.h>
+#include <extmem/sys/schedule.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -22,6 +24,7 @@
 
 #define BLOCK 4096u
 #define MOST_K 12u
+#define MOST_DISKS 4u
 #define MOST_BLOCKS 40u
 
 /* A block of a sequence, as it was written. */
@@ -38,6 +41,7 @@ typedef struct bench {
 	em_ctx *ctx;
 	emi_disk *disk;
 	emi_io_stats io;
+	uint32_t best;            /* buffers that the order is for; 0: that of keys */
 	uint32_t k;
 	uint32_t blocks[MOST_K];
 	block block[MOST_K][MOST_BLOCKS];
@@ -100,9 +104,11 @@ static void fill_block(uint64_t *words, uint32_t seq, uint32_t i)
 		words[w] = ((uint64_t)seq << 48) + ((uint64_t)i << 32) + w;
 }
 
-/* k sequences of random lengths, or of `blocks' unless that is 0. */
-static void bench_open_of(bench *b, uint32_t k, uint32_t blocks)
+/* k sequences of random lengths, or of `blocks' unless that is 0, on so many disks. */
+static void bench_open_on(bench *b, uint32_t k, uint32_t blocks, uint32_t disks)
 {
+	em_disk_opts plain = EM_DISK_OPTS_INIT;
+	const em_disk_opts *list[MOST_DISKS];
 	static uint64_t opened;
 	em_ctx_opts opts = EM_CTX_OPTS_INIT;
 	uint64_t *words;
@@ -117,6 +123,11 @@ static void bench_open_of(bench *b, uint32_t k, uint32_t blocks)
 	opts.memory = 32u << 20;
 	opts.threads = 1;
 	opts.custom = em_fault_backend(&b->fault);
+	plain.path = "/";
+	for (i = 0; i < disks; i++)
+		list[i] = &plain;
+	opts.disks = list;
+	opts.ndisks = disks;
 	opts.allocator = &b->mem.allocator;
 	assert_int_equal(em_ctx_open(&b->ctx, &opts), EM_OK);
 	assert_int_equal(emi_scratch_acquire(b->ctx, &b->disk, &err), EM_OK);
@@ -133,7 +144,7 @@ static void bench_open_of(bench *b, uint32_t k, uint32_t blocks)
 			/* Equal keys happen, within a sequence and between them. */
 			key += test_below(&b->rng, 4) * test_below(&b->rng, 100);
 			b->block[s][i].key = key;
-			assert_int_equal(emi_block_alloc(b->disk, BLOCK, &b->block[s][i].bid, &err), EM_OK);
+			assert_int_equal(emi_block_alloc_on(b->disk, (uint32_t)test_below(&b->rng, disks), BLOCK, &b->block[s][i].bid, &err), EM_OK);
 			fill_block(words, s, i);
 			emi_block_write(b->disk, &rq, words, BLOCK, b->block[s][i].bid, &b->io);
 			assert_int_equal(emi_wait(&rq, &err), EM_OK);
@@ -141,6 +152,11 @@ static void bench_open_of(bench *b, uint32_t k, uint32_t blocks)
 	}
 	emi_buffer_free(b->ctx, words, BLOCK);
 	memset(&b->io, 0, sizeof(b->io));
+}
+
+static void bench_open_of(bench *b, uint32_t k, uint32_t blocks)
+{
+	bench_open_on(b, k, blocks, 1);
 }
 
 static void bench_open(bench *b, uint32_t k)
@@ -169,7 +185,7 @@ static void open_fetch(bench *b, emi_prefetch *p, uint32_t extra, uint64_t scram
 
 	memset(&err, 0, sizeof(err));
 	rewind_bench(b);
-	if (emi_prefetch_open(p, b->ctx, b->disk, b->k, extra, BLOCK, 0, hint, b, &b->io, scramble, &err) != EM_OK)
+	if (emi_prefetch_open(p, b->ctx, b->disk, b->k, extra, b->best, BLOCK, 0, hint, b, &b->io, scramble, &err) != EM_OK)
 		fail_msg("%s", err.text);
 	assert_int_equal(emi_prefetch_advance(p, &err), EM_OK);
 }
@@ -192,7 +208,8 @@ static emi_fetched *take(bench *b, emi_prefetch *p, uint32_t seq)
 	assert_non_null(f);
 	assert_int_equal(emi_wait(&f->rq, &err), EM_OK);
 	assert_int_equal(f->seq, seq);
-	assert_true(f->hint.key == b->block[seq][i].key && f->hint.bid.offset == b->block[seq][i].bid.offset);
+	assert_true(f->hint.key == b->block[seq][i].key && f->hint.bid.offset == b->block[seq][i].bid.offset &&
+		    f->hint.bid.disk == b->block[seq][i].bid.disk);
 	fill_block(words, seq, i);
 	assert_memory_equal(f->buf, words, BLOCK);
 	b->taken[seq]++;
@@ -247,6 +264,89 @@ static void test_order(void **state)
 		assert_int_equal(p.missed, 0);
 		assert_int_equal(b.io.ios_read, total);
 		assert_int_equal(b.nasked, b.k + total);
+		emi_prefetch_close(&p);
+		bench_close(&b);
+	}
+}
+
+/* The blocks in the order in which a merge comes to need them: the disk of each. */
+static uint32_t consumption(const bench *b, uint32_t *disk)
+{
+	uint32_t at[MOST_K] = { 0 }, n = 0, s;
+
+	while ((s = smallest(b, at)) < b->k)
+		disk[n++] = b->block[s][at[s]++].bid.disk;
+	return n;
+}
+
+/* From several disks: all that is in the window is requested as the schedule says. */
+static void test_best_order(void **state)
+{
+	static uint32_t disk[MOST_K * MOST_BLOCKS], order[MOST_K * MOST_BLOCKS], room[EM_SCHEDULE_ROOM(MOST_K * MOST_BLOCKS, MOST_DISKS)];
+	int round;
+
+	(void)state;
+	for (round = 0; round < 40; round++) {
+		uint32_t n, i, s, disks, seen[MOST_K] = { 0 };
+		emi_prefetch p;
+		bench b;
+
+		disks = 2 + (uint32_t)test_below(&(test_rng){ test_seed() + (uint64_t)round }, MOST_DISKS - 1);
+		bench_open_on(&b, 2 + (uint32_t)round % 8, 1 + (uint32_t)round % 5, disks);
+		/* Different keys, so that there is one order of consumption. */
+		for (s = 0; s < b.k; s++)
+			for (i = 0; i < b.blocks[s]; i++)
+				b.block[s][i].key = (b.block[s][i].key << 20) + i * 256 + s;
+		n = consumption(&b, disk);
+		b.best = 1 + (n - 1) / 4 + (uint32_t)test_below(&b.rng, 8);
+		open_fetch(&b, &p, n, 0);
+		em_schedule_fetches(disk, n, disks, b.best, order, room);
+		/* Buffers were taken from the last to the first. */
+		for (i = 0; i < n; i++) {
+			const emi_fetched *f = &p.buffers[p.nbuffers - 1 - i];
+			uint32_t before = 0, j;
+
+			for (j = 0; j < b.k; j++)
+				for (s = 0; s < b.blocks[j]; s++)
+					before += b.block[j][s].key < f->hint.key;
+			assert_int_equal(before, order[i]);
+			assert_true(f->number < b.blocks[f->seq]);
+			seen[f->seq]++;
+		}
+		while ((s = smallest(&b, b.taken)) < b.k)
+			give_back(&p, take(&b, &p, s));
+		for (s = 0; s < b.k; s++) {
+			assert_int_equal(seen[s], b.blocks[s]);
+			assert_null(take(&b, &p, s));
+		}
+		assert_int_equal(p.missed, 0);
+		emi_prefetch_close(&p);
+		bench_close(&b);
+	}
+}
+
+/* Through many windows; and with enough buffers beyond those that it is ordered for, nobody has to ask. */
+static void test_windows(void **state)
+{
+	int round;
+
+	(void)state;
+	for (round = 0; round < 60; round++) {
+		uint32_t s, total = 0;
+		emi_prefetch p;
+		bench b;
+
+		bench_open_on(&b, 1 + (uint32_t)round % MOST_K, 0, 2 + (uint32_t)round % (MOST_DISKS - 1));
+		b.best = 1 + (uint32_t)test_below(&b.rng, 6);
+		open_fetch(&b, &p, 2 * b.best + (uint32_t)test_below(&b.rng, 4), 0);
+		for (s = 0; s < b.k; s++)
+			total += b.blocks[s];
+		while ((s = smallest(&b, b.taken)) < b.k)
+			give_back(&p, take(&b, &p, s));
+		for (s = 0; s < b.k; s++)
+			assert_null(take(&b, &p, s));
+		assert_int_equal(b.io.ios_read, total);
+		assert_int_equal(p.missed, 0);
 		emi_prefetch_close(&p);
 		bench_close(&b);
 	}
@@ -320,7 +420,8 @@ static void test_wrong_hints(void **state)
 		emi_prefetch p;
 		bench b;
 
-		bench_open(&b, 1 + (uint32_t)round % MOST_K);
+		bench_open_on(&b, 1 + (uint32_t)round % MOST_K, 0, 1 + (uint32_t)round % MOST_DISKS);
+		b.best = (uint32_t)test_below(&b.rng, 9);
 		open_fetch(&b, &p, (uint32_t)round % 4, test_random(&b.rng) | 1);
 		while ((s = smallest(&b, b.taken)) < b.k)
 			give_back(&p, take(&b, &p, s));
@@ -347,7 +448,8 @@ static void test_holding(void **state)
 		emi_prefetch p;
 		bench b;
 
-		bench_open(&b, 1 + (uint32_t)round % MOST_K);
+		bench_open_on(&b, 1 + (uint32_t)round % MOST_K, 0, 1 + (uint32_t)round % MOST_DISKS);
+		b.best = (uint32_t)test_below(&b.rng, 9);
 		open_fetch(&b, &p, (uint32_t)test_below(&b.rng, 5), round % 2 ? test_random(&b.rng) | 1 : 0);
 		for (s = 0; s < b.k; s++)
 			left += b.blocks[s];
@@ -395,7 +497,7 @@ static void test_unpack(void **state)
 
 		bench_open_of(&b, 1, 2);
 		memset(&err, 0, sizeof(err));
-		assert_int_equal(emi_prefetch_open(&p, b.ctx, b.disk, 1, 1, BLOCK, packs, hint, &b, &b.io, 0, &err), EM_OK);
+		assert_int_equal(emi_prefetch_open(&p, b.ctx, b.disk, 1, 1, 0, BLOCK, packs, hint, &b, &b.io, 0, &err), EM_OK);
 		f = take(&b, &p, 0);
 		f->hint.data = BLOCK;
 		assert_int_equal(emi_prefetch_unpack(&p, f, &err), EM_OK);
@@ -421,10 +523,11 @@ static void test_failing_hint(void **state)
 		uint32_t s;
 		bench b;
 
-		bench_open(&b, 4);
+		bench_open_on(&b, 4, 0, 1 + n % MOST_DISKS);
+		b.best = n % 5;
 		b.fail_after = n;
 		memset(&err, 0, sizeof(err));
-		st = emi_prefetch_open(&p, b.ctx, b.disk, b.k, 2, BLOCK, 0, hint, &b, &b.io, 0, &err);
+		st = emi_prefetch_open(&p, b.ctx, b.disk, b.k, 2, b.best, BLOCK, 0, hint, &b, &b.io, 0, &err);
 		if (n <= 4)
 			assert_int_equal(st, EM_ERR_CORRUPT);
 		if (st == EM_OK) {
@@ -462,7 +565,8 @@ static void test_failing_read(void **state)
 		em_errinfo err;
 		bench b;
 
-		bench_open(&b, 3);
+		bench_open_on(&b, 3, 0, 1 + (uint32_t)nth % MOST_DISKS);
+		b.best = (uint32_t)nth % 5;
 		b.fault.ops = EM_FAULT_READ;
 		b.fault.count = 0;
 		b.fault.nth = nth;
@@ -500,7 +604,7 @@ static void test_out_of_memory(void **state)
 	bench b;
 
 	(void)state;
-	bench_open(&b, 5);
+	bench_open_on(&b, 5, 0, 2);
 	for (n = 1; st != EM_OK; n++) {
 		const uint64_t before = em_ctx_memory_used(b.ctx);
 		emi_prefetch p;
@@ -509,7 +613,7 @@ static void test_out_of_memory(void **state)
 		memset(&err, 0, sizeof(err));
 		rewind_bench(&b);
 		b.mem.fail_at = b.mem.calls + n;
-		st = emi_prefetch_open(&p, b.ctx, b.disk, b.k, 3, BLOCK, 0, hint, &b, &b.io, 0, &err);
+		st = emi_prefetch_open(&p, b.ctx, b.disk, b.k, 3, 4, BLOCK, 0, hint, &b, &b.io, 0, &err);
 		b.mem.fail_at = 0;
 		if (st == EM_OK)
 			emi_prefetch_close(&p);
@@ -517,8 +621,8 @@ static void test_out_of_memory(void **state)
 			assert_int_equal(st, EM_ERR_NOMEM);
 		assert_int_equal(em_ctx_memory_used(b.ctx), before);
 	}
-	/* Three arrays and the buffers. */
-	assert_int_equal(n, 4 + 1 + 1);
+	/* Three arrays, four of the window, and the buffers. */
+	assert_int_equal(n, 8 + 1 + 1);
 	bench_close(&b);
 }
 
@@ -526,6 +630,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_best_order),
+		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_equal_keys),
 		cmocka_unit_test(test_buffers),
 		cmocka_unit_test(test_wrong_hints),

@@ -128,6 +128,28 @@ static void test_full(void **state)
 	assert_int_equal(count_files(f->dir), 1);
 }
 
+/* How blocks are fetched and placed changes nothing of what comes out; the plan tells it. */
+static void test_fetching(void **state)
+{
+	fixture *f = *state;
+	char a[400], b[400];
+	run r;
+
+	disk_option(a, sizeof a, f->scratch, "");
+	disk_option(b, sizeof b, f->dir, "");
+	expect_sorted(f, a, b, "--fetch=naive");
+	expect_sorted(f, a, b, "--place-runs=striping");
+	expect_sorted(f, a, b, "--prefetch-buffers=3");
+	run_command(&r, NULL, SORT, EXTERNAL, "--plan", f->in[0], a, b, "--prefetch-buffers=3", NULL);
+	assert_status(&r, 0);
+	assert_non_null(strstr(r.out, "prefetch:       3\n"));
+	run_free(&r);
+	run_command(&r, NULL, SORT, EXTERNAL, "--plan", f->in[0], a, b, "--fetch=naive", NULL);
+	assert_status(&r, 0);
+	assert_null(strstr(r.out, "prefetch:"));
+	run_free(&r);
+}
+
 static void test_errors(void **state)
 {
 	const fixture *f = *state;
@@ -143,6 +165,9 @@ static void test_errors(void **state)
 	expect_trouble(NULL, "--disk rate=5M", "simdisk", SORT, "--disk=/tmp,,,rate=5M", in, NULL);
 	expect_trouble(NULL, "--disk rate=x", "rate", SORT, "--disk=/tmp,,simdisk,rate=x", in, NULL);
 	expect_trouble(NULL, "--disk seek=5", "seek", SORT, "--disk=/tmp,,simdisk,seek=5", in, NULL);
+	expect_trouble(NULL, "--fetch", "best or naive", SORT, "--fetch=fast", in, NULL);
+	expect_trouble(NULL, "--place-runs", "cycling or striping", SORT, "--place-runs=random", in, NULL);
+	expect_trouble(NULL, "buffers for prefetching", "65536", SORT, "--prefetch-buffers=65537", in, NULL);
 	expect_trouble(NULL, "/dev/null", "neither", SORT, EXTERNAL, "--disk=/dev/null", in, NULL);
 	expect_trouble(NULL, "-T", "empty", SORT, "-T", "/tmp", "-T", "", in, NULL);
 }
@@ -153,6 +178,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_disks, setup, fixture_free),
 		cmocka_unit_test_setup_teardown(test_directories, setup, fixture_free),
 		cmocka_unit_test_setup_teardown(test_full, setup, fixture_free),
+		cmocka_unit_test_setup_teardown(test_fetching, setup, fixture_free),
 		cmocka_unit_test_setup_teardown(test_errors, setup, fixture_free),
 	};
 

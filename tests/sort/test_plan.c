@@ -711,8 +711,47 @@ static void test_disks(void **state)
 		several++;
 		assert_true(b.read_buffers >= 3 * p.in.disks);
 		assert_true(b.write_buffers >= 2 * p.in.disks);
+		/* Two for each disk and three tenths of the others. */
+		assert_int_equal(b.prefetch_buffers, 2 * p.in.disks + (b.read_buffers - 2 * p.in.disks) * 3 / 10);
 	}
 	assert_true(several != 0);
+	planner_close(&p);
+}
+
+/* The order in which blocks are fetched, as it is forced. */
+static void test_fetching(void **state)
+{
+	emi_plan plan;
+	em_errinfo err;
+	planner p;
+
+	(void)state;
+	planner_open(&p);
+	random_input(&p);
+	p.in.n = UINT64_C(1) << 34;
+	p.in.memory = UINT64_C(1) << 32;
+	p.in.disks = 4;
+	p.in.prefetch_buffers = 9;
+	assert_int_equal(emi_plan_make(&plan, &p.in, NULL), EM_OK);
+	assert_int_equal(plan.prefetch_buffers, 9);
+	p.in.naive = 1;
+	assert_int_equal(emi_plan_make(&plan, &p.in, NULL), EM_OK);
+	assert_int_equal(plan.prefetch_buffers, 0);
+	p.in.naive = 0;
+	p.in.disks = 1;
+	assert_int_equal(emi_plan_make(&plan, &p.in, NULL), EM_OK);
+	assert_int_equal(plan.prefetch_buffers, 0);
+	p.in.disks = 4;
+	p.in.prefetch_buffers = 65537;
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(emi_plan_make(&plan, &p.in, &err), EM_ERR_INVAL);
+	assert_non_null(strstr(err.text, "65537"));
+	/* What it takes is not there. */
+	p.in.prefetch_buffers = 65536;
+	p.in.memory = 4u << 20;
+	p.in.n = 1000000;
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(emi_plan_make(&plan, &p.in, &err), EM_ERR_MEMLIMIT);
 	planner_close(&p);
 }
 
@@ -720,6 +759,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_plans),
+		cmocka_unit_test(test_fetching),
 		cmocka_unit_test(test_least),
 		cmocka_unit_test(test_more_memory),
 		cmocka_unit_test(test_more_memory_is_no_slower),
