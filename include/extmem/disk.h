@@ -35,7 +35,7 @@ EM_BEGIN_DECLS
 #define EM_DISK_KEEP 2u
 
 /** All of its capacity, which must be given, is set aside when it is opened, or that fails with EM_ERR_NOSPACE; otherwise it grows as it is needed.
- *  A device is always of one size.  Where a file system cannot set space aside, or one in memory has plenty, nothing is. */
+ *  A device is always of one size.  Where a file system cannot set space aside, nothing is. */
 #define EM_DISK_FIXED 4u
 
 /** For em_disk_opts.direct, beside EM_DIRECT_TRY, _OFF and _ON: as em_ctx_opts.direct has it. */

@@ -105,7 +105,8 @@ static void warn(const emi_disk_file *f, em_ctx *ctx, const emi_disk_choice *c)
 {
 	const int fd = emi_file_fd(f->file);
 
-	if (ctx->warned || fd < 0 || !emi_on_memory_fs(fd))
+	/* Names of devices are in memory themselves. */
+	if (ctx->warned || f->fixed || fd < 0 || !emi_on_memory_fs(fd))
 		return;
 	ctx->warned = 1;
 	emi_log(ctx, EM_LOG_WARN, "%s: scratch is on a file system in memory, which it takes beyond what is allowed", c->path);
@@ -120,9 +121,9 @@ em_status emi_disk_file_open(emi_disk_file *f, em_ctx *ctx, emi_disk_choice *cho
 	f->fixed = f->empties = 0;
 	st = open_kind(f, ctx, choice, err);
 	if (st == EM_OK)
-		st = set_aside(f, choice, err);
-	if (st == EM_OK)
 		warn(f, ctx, choice);
+	if (st == EM_OK)
+		st = set_aside(f, choice, err);
 	if (st != EM_OK) {
 		emi_file_close(f->file);
 		f->file = NULL;
