@@ -74,8 +74,10 @@ typedef struct em_ctx_opts {
 	const struct em_disk_opts *const *disks; /**< Disks for scratch (extmem/disk.h), copied, after those of dirs; NULL: no more than those. */
 	uint32_t ndisks;          /**< Entries of disks; with ndirs at most EM_DISKS_MAX. */
 	uint32_t flags;           /**< EM_CTX_..., combined. */
+	uint64_t block_bytes;     /**< Bytes per block of scratch, B, of whatever names none itself: a multiple of 4096, up to 1 GiB; 0: chosen.
+	                               Where a record is larger, memory too small, or it would cost another pass, it is chosen all the same. */
 } em_ctx_opts;
-#define EM_CTX_OPTS_INIT { sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0 }
+#define EM_CTX_OPTS_INIT { sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0, 0 }
 
 /**
  * Make a context.  opts may be NULL for the defaults.  Starts no thread and opens no file;

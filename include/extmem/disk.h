@@ -14,6 +14,8 @@
  *     opts.disks = disks;
  *     opts.ndisks = 2;
  *
+ * A disk on a file system in memory (tmpfs, ramfs) works, but takes memory that counts nowhere: the first one is logged with EM_LOG_WARN.
+ *
  * A disk is opened when scratch is first needed and closed when nobody needs it any more, as often as that happens.  What is wrong with
  * its path is therefore told by what needs scratch (a sort), not by em_ctx_open().
  */
@@ -31,6 +33,10 @@ EM_BEGIN_DECLS
 #define EM_DISK_FORCE 1u
 /** A file with a name, and what is in it, is there when the disk was closed.  No program can read it; it takes space until it is removed. */
 #define EM_DISK_KEEP 2u
+
+/** All of its capacity, which must be given, is set aside when it is opened, or that fails with EM_ERR_NOSPACE; otherwise it grows as it is needed.
+ *  A device is always of one size.  Where a file system cannot set space aside, nothing is. */
+#define EM_DISK_FIXED 4u
 
 /** For em_disk_opts.direct, beside EM_DIRECT_TRY, _OFF and _ON: as em_ctx_opts.direct has it. */
 #define EM_DIRECT_CONTEXT (-1)

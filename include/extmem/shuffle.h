@@ -32,7 +32,8 @@ typedef struct em_shuffle_opts {
 	                              likely to be; 0: all. */
 	uint64_t memory;         /**< Bytes it may use; 0: what the context has left. */
 	uint64_t run_records;    /**< Records per run; 0: as many as fit. */
-	uint64_t block_bytes;    /**< Bytes per block of scratch, a multiple of 4096 that holds a record and 8 bytes; 0: chosen. */
+	uint64_t block_bytes;    /**< Bytes per block of scratch, a multiple of 4096 that holds a record and 8 bytes; 0: em_ctx_opts.block_bytes,
+	                              or chosen. */
 	const em_format *format; /**< How records of any length stand in files; NULL: lines.  Only where the record size is 0. */
 	uint64_t header;         /**< Records at the beginning of the first input that stay in front.  Only where the
 	                              record size is 0. */

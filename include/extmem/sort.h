@@ -53,7 +53,7 @@ typedef struct em_sort_opts {
 	uint32_t flags;         /**< EM_SORT_... */
 	uint64_t memory;        /**< Bytes it may use; 0: what the context has left when it is opened. */
 	uint64_t run_records;   /**< Records per run, M in the papers; 0: as many as fit. */
-	uint64_t block_bytes;   /**< Bytes per block, B, a multiple of 4096 that holds a record; 0: chosen. */
+	uint64_t block_bytes;   /**< Bytes per block, B, a multiple of 4096 that holds a record; 0: em_ctx_opts.block_bytes, or chosen. */
 	uint32_t fan_in;        /**< Most runs merged at a time, at least 2; 0: as many as fit. */
 	uint32_t read_buffers;  /**< Blocks for prefetching, beyond one per run; 0: chosen. */
 	uint32_t write_buffers; /**< Blocks for output, at least 2; 0: chosen. */

@@ -56,6 +56,8 @@ struct em_ctx {
 	emi_disk_choice *disk;  /* the scratch disks, owned; NULL: one, an unnamed file in dir */
 	uint32_t ndisks;
 	uint64_t scratch_max;   /* bytes that they may take together; 0: any number */
+	uint64_t block_bytes;   /* of a block that nobody said a size of; 0: chosen */
+	int warned;             /* it was logged that scratch is in memory; under the lock */
 
 	struct emi_disk_set *scratch; /* the scratch disks while anybody uses them; see block/disk.h */
 	uint32_t scratch_users;

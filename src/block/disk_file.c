@@ -4,6 +4,8 @@
  *
  * A file that we make loses its name as soon as it is open, so nothing is left behind however the process ends.  One that was there keeps its
  * name and its owner; it is locked, so that no two disks are the same file.
+ *
+ * A file system in memory is said aloud, once: there scratch takes what it is to save.
  */
 #include <stdio.h>
 
@@ -11,6 +13,7 @@
 
 #include "base/error.h"
 #include "block/disk_file.h"
+#include "io/memory_fs.h"
 #include "io/path.h"
 
 static emi_file_how how_to(const emi_disk_choice *c, unsigned flags)
@@ -89,6 +92,26 @@ static em_status open_kind(emi_disk_file *f, em_ctx *ctx, emi_disk_choice *c, em
 	}
 }
 
+/* Have all of its space now.  It then is the file's, as a device's is. */
+static em_status set_aside(emi_disk_file *f, const emi_disk_choice *c, em_errinfo *err)
+{
+	if ((c->flags & EM_DISK_FIXED) == 0 || f->fixed)
+		return EM_OK;
+	f->fixed = 1;
+	return emi_file_reserve(f->file, 0, f->capacity, err);
+}
+
+static void warn(const emi_disk_file *f, em_ctx *ctx, const emi_disk_choice *c)
+{
+	const int fd = emi_file_fd(f->file);
+
+	/* Names of devices are in memory themselves. */
+	if (ctx->warned || f->fixed || fd < 0 || !emi_on_memory_fs(fd))
+		return;
+	ctx->warned = 1;
+	emi_log(ctx, EM_LOG_WARN, "%s: scratch is on a file system in memory, which it takes beyond what is allowed", c->path);
+}
+
 em_status emi_disk_file_open(emi_disk_file *f, em_ctx *ctx, emi_disk_choice *choice, em_errinfo *err)
 {
 	em_status st;
@@ -97,6 +120,10 @@ em_status emi_disk_file_open(emi_disk_file *f, em_ctx *ctx, emi_disk_choice *cho
 	f->capacity = choice->capacity;
 	f->fixed = f->empties = 0;
 	st = open_kind(f, ctx, choice, err);
+	if (st == EM_OK)
+		warn(f, ctx, choice);
+	if (st == EM_OK)
+		st = set_aside(f, choice, err);
 	if (st != EM_OK) {
 		emi_file_close(f->file);
 		f->file = NULL;

@@ -18,11 +18,11 @@
 
 #include "cli/bench.h"
 #include "cli/bench_io.h"
+#include "cli/block_pass.h"
 #include "cli/cli.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "cli/random.h"
 #include "cli/scratch_directory.h"
 #include "cli/size.h"
 #include "cli/stats.h"
@@ -203,7 +203,7 @@ static void complete(blocks *b)
 	if (b->sizes.n == 0)
 		(void)bench_list_numbers(&b->sizes, "4K,32K,256K,2M", 1, 1, BLOCK_MOST);
 	if (!b->dir)
-		b->dir = scratch_directory();
+		b->dir = scratch_directory(NULL);
 }
 
 static int failed(const blocks *b, em_file *f)
@@ -231,20 +231,14 @@ static int fill(const blocks *b, em_file *f, char *buf, uint64_t block)
 /* Once through n blocks. */
 static int pass(const blocks *b, em_file *f, char *buf, const trial *t, uint64_t seed)
 {
-	const uint64_t places = b->size / t->block, start = random_start(seed);
-	uint64_t i;
+	const block_pass p = { f, buf, t->block, t->n, b->size / t->block, seed, 1, t->op == BENCH_WRITE, t->order == RANDOM, &b->in };
+	em_errinfo err;
 
-	for (i = 0; i < t->n; i++) {
-		const uint64_t at = (t->order == RANDOM ? random_at(start, i) % places : i) * t->block;
-		const em_status st = t->op == BENCH_WRITE ? em_file_write(f, buf, t->block, at)
-							  : em_file_read(f, buf, t->block, at, NULL);
-
-		if (st != EM_OK)
-			return failed(b, f);
-		if (interrupt_caught(&b->in))
-			return -1;
-	}
-	return 0;
+	if (!block_pass_run(&p, &err))
+		return 0;
+	if (err.status != EM_OK)
+		message_errinfo(b->command, err.status, &err);
+	return -1;
 }
 
 static int compare(const void *a, const void *b)

@@ -227,7 +227,7 @@ int bench_io(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (!o.dir)
-		o.dir = scratch_directory();
+		o.dir = scratch_directory(NULL);
 	status = CLI_TROUBLE;
 	if (!make_plan(&o)) {
 		interrupt_begin(&in);

@@ -33,6 +33,7 @@ static const char help[] =
 	"  shuffle   put lines or records into random order\n"
 	"  generate  write lines or records to try it with\n"
 	"  check     tell whether files are sorted; count and checksum their lines or records\n"
+	"  disks     print the disks that scratch space would go to, and measure them\n"
 	"  bench     measure input and output\n"
 	"\n"
 	"      --help     print this help, or with a COMMAND that command's\n"
@@ -66,13 +67,14 @@ static int run(int argc, char **argv)
 		{ "shuffle", "extmem shuffle", cli_shuffle },
 		{ "generate", "extmem generate", cli_generate },
 		{ "check", "extmem check", cli_check },
+		{ "disks", "extmem disks", cli_disks },
 		{ "bench", "extmem bench", cli_bench },
 	};
 	char full[sizeof(command[0].full)];
 	size_t i;
 
 	if (argc < 2) {
-		message("extmem", "a command is missing: sort, merge, unique, top, shuffle, generate, check or bench; try 'extmem --help'");
+		message("extmem", "a command is missing: sort, merge, unique, top, shuffle, generate, check, disks or bench; try 'extmem --help'");
 		return CLI_TROUBLE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {

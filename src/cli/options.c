@@ -219,18 +219,30 @@ int option_next(option_reader *r)
 	return c;
 }
 
-int option_find(option_reader *r, int value)
+int option_find_last(option_reader *r, const int *values, const char **arg)
 {
 	const int old = opterr;
-	int c;
+	int c, found = 0;
+	size_t i;
 
 	opterr = 0;
-	do
-		c = option_next(r);
-	while (c != -1 && c != value);
+	while ((c = option_next(r)) != -1)
+		for (i = 0; values[i]; i++)
+			if (c == values[i]) {
+				found = c;
+				*arg = optarg;
+			}
 	opterr = old;
 	rewind_reader(r);
-	return c == value;
+	return found;
+}
+
+int option_find(option_reader *r, int value)
+{
+	const int values[] = { value, 0 };
+	const char *unused;
+
+	return option_find_last(r, values, &unused) != 0;
 }
 
 const struct option common_long_options[] = {

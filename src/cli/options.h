@@ -43,8 +43,8 @@ int option_abbreviated(const char *command, const char *option, const char *text
 /* Values of long options without a letter that every subcommand has. */
 enum { OPTION_PROGRESS = 256, OPTION_NO_PROGRESS, OPTION_HELP, OPTION_VERSION, OPTION_RECORD_SIZE };
 
-/* The first of those of text_options.c, of sort_resources.c, of a subcommand's own, and of what sort_options.c leaves to one. */
-enum { OPTION_TEXT = 300, OPTION_RESOURCES = 400, OPTION_OTHERS = 500, OPTION_DIALECT = 600 };
+/* The first of those of text_options.c, of sort_resources.c, of context_options.c, of a subcommand's own, and of what sort_options.c leaves to one. */
+enum { OPTION_TEXT = 300, OPTION_RESOURCES = 400, OPTION_CONTEXT = 450, OPTION_OTHERS = 500, OPTION_DIALECT = 600 };
 
 #define OPTIONS_MOST 64
 
@@ -63,6 +63,9 @@ typedef struct option_reader {
 /* letters are getopt_long()'s; the names are lists that end with an entry of zeroes. */
 void option_reader_init(option_reader *r, int argc, char **argv, const char *letters);
 void option_reader_add(option_reader *r, const struct option *first, const struct option *second);
+
+/* The last among the arguments of some options, a list that ends with 0, and its argument; 0: there is none.  As option_find(). */
+int option_find_last(option_reader *r, const int *values, const char **arg);
 
 /* Is an option among the arguments?  Nothing is said of mistakes, and reading begins at the front again. */
 int option_find(option_reader *r, int value);

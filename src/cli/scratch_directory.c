@@ -6,16 +6,32 @@
 
 #include "cli/scratch_directory.h"
 
-const char *scratch_directory(void)
+static const char *const variable[] = { "EXTMEM_TMPDIR", "TMPDIR" };
+
+static const char *value(size_t i)
 {
-	static const char *const variable[] = { "EXTMEM_TMPDIR", "TMPDIR" };
-	const char *dir;
+	const char *dir = getenv(variable[i]);
+
+	return dir && *dir ? dir : NULL;
+}
+
+const char *scratch_directory(const char **from)
+{
+	const char *name = "default", *dir = "/var/tmp";
 	size_t i;
 
-	for (i = 0; i < sizeof(variable) / sizeof(variable[0]); i++) {
-		dir = getenv(variable[i]);
-		if (dir && *dir)
-			return dir;
-	}
-	return "/var/tmp";
+	for (i = 0; i < sizeof(variable) / sizeof(variable[0]); i++)
+		if (value(i)) {
+			name = variable[i];
+			dir = value(i);
+			break;
+		}
+	if (from)
+		*from = name;
+	return dir;
+}
+
+int scratch_directory_own(void)
+{
+	return value(0) != NULL;
 }

@@ -6,20 +6,25 @@
 
 #include "cli/scratch_disks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <extmem/sys/simdisk.h>
 
+#include "cli/context_options.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/scratch_directory.h"
 
 #define QUEUE_MOST 4096u
+#define PART_ROOM 64
+#define PATH_MOST 4096
 
 struct scratch_disk {
 	em_disk_opts opts;
 	char *text;             /* the argument, cut to pieces */
+	const char *option;     /* that it was given to, for messages */
 	em_simdisk sim;
 	int simulated;
 };
@@ -30,11 +35,25 @@ static int no_memory(const char *command)
 	return -1;
 }
 
+/* Forget what gives way. */
+static void make_way(scratch_disks *s)
+{
+	if (s->yields)
+		scratch_disks_free(s);
+}
+
+void scratch_disks_yield(scratch_disks *s, const char *file)
+{
+	s->yields = 1;
+	s->from = file;
+}
+
 int scratch_disks_directory(scratch_disks *s, const char *command, const char *arg)
 {
 	const char **more;
 	uint32_t i;
 
+	make_way(s);
 	if (!*arg) {
 		message(command, "-T: the name is empty");
 		return -1;
@@ -77,23 +96,26 @@ static char *cut(char *text)
 	return comma + 1;
 }
 
+/* What a part of the argument is called in messages. */
+static const char *part(const scratch_disk *d, const char *name, char out[PART_ROOM])
+{
+	snprintf(out, PART_ROOM, "%s %s", d->option, name);
+	return out;
+}
+
 static int take_direct(scratch_disk *d, const char *command, const char *value)
 {
-	static const char *const word[] = { "off", "try", "on" };
-	static const int32_t direct[] = { EM_DIRECT_OFF, EM_DIRECT_TRY, EM_DIRECT_ON };
-	uint32_t i;
+	char name[PART_ROOM];
 
-	if (option_word(command, "--disk direct", value, word, 3, &i))
-		return -1;
-	d->opts.direct = direct[i];
-	return 0;
+	return context_options_direct(command, part(d, "direct", name), value, &d->opts.direct);
 }
 
 static int take_queue(scratch_disk *d, const char *command, const char *value)
 {
+	char name[PART_ROOM];
 	uint64_t v;
 
-	if (option_number(command, "--disk queue", value, 0, QUEUE_MOST, &v))
+	if (option_number(command, part(d, "queue", name), value, 0, QUEUE_MOST, &v))
 		return -1;
 	d->opts.queue_depth = (uint32_t)v;
 	return 0;
@@ -105,13 +127,13 @@ static int take_simulated(scratch_disk *d, const char *command, const char *opti
 	em_errinfo err = { 0 };
 
 	if (!d->simulated) {
-		message(command, "--disk %s: there is no such option%s", option,
+		message(command, "%s %s: there is no such option%s", d->option, option,
 			strchr(option, '=') ? " of disks that are not simulated (backend simdisk)" : "");
 		return -1;
 	}
 	if (em_simdisk_parse(&d->sim, option, &err) == EM_OK)
 		return 0;
-	message(command, "--disk %s: %s", option, err.text);
+	message(command, "%s %s: %s", d->option, option, err.text);
 	return -1;
 }
 
@@ -121,6 +143,8 @@ static int take_option(scratch_disk *d, const char *command, const char *option)
 		d->opts.flags |= EM_DISK_FORCE;
 	else if (!strcmp(option, "keep"))
 		d->opts.flags |= EM_DISK_KEEP;
+	else if (!strcmp(option, "fixed"))
+		d->opts.flags |= EM_DISK_FIXED;
 	else if (!strncmp(option, "direct=", 7))
 		return take_direct(d, command, option + 7);
 	else if (!strncmp(option, "queue=", 6))
@@ -130,34 +154,61 @@ static int take_option(scratch_disk *d, const char *command, const char *option)
 	return 0;
 }
 
-static void take_backend(scratch_disk *d, const char *name)
+int scratch_disks_backend(const char *command, const char *name)
+{
+	em_ctx_opts opts = EM_CTX_OPTS_INIT;
+	em_errinfo err = { 0 };
+	em_ctx *ctx = NULL;
+	em_status st;
+
+	/* A context, which opens nothing, knows why one does not work. */
+	opts.backend = name;
+	opts.errinfo = &err;
+	st = em_ctx_open(&ctx, &opts);
+	em_ctx_close(ctx);
+	if (st == EM_OK)
+		return 0;
+	message_errinfo(command, st, &err);
+	return -1;
+}
+
+static int take_backend(scratch_disk *d, const char *command, const char *name)
 {
 	d->opts.backend = *name ? name : NULL;
 	d->simulated = !strcmp(name, "simdisk") && em_simdisk_init(&d->sim, NULL, NULL) == EM_OK;
 	if (!d->simulated)
-		return;
+		return *name ? scratch_disks_backend(command, name) : 0;
 	d->opts.backend = NULL;
 	d->opts.custom = em_simdisk_backend(&d->sim);
+	return 0;
 }
 
 static int parse(scratch_disk *d, const char *command, const char *arg)
 {
-	char *at = cut_path(d->text), *next;
+	char *at = cut_path(d->text), *next, name[PART_ROOM];
 	int field, wrong = 0;
 
 	d->opts.path = d->text;
 	if (!*d->text) {
-		message(command, "--disk %s: the path is empty", arg);
+		message(command, "%s %s: the path is empty", d->option, arg);
+		return -1;
+	}
+	if (strlen(d->text) >= PATH_MOST) {
+		message(command, "%s: the path is longer than %d bytes", d->option, PATH_MOST - 1);
 		return -1;
 	}
 	for (field = 0; at && !wrong; at = next, field++) {
 		next = cut(at);
 		if (field == 0)
-			wrong = *at ? option_size(command, "--disk size", at, 0, UINT64_MAX, &d->opts.capacity) : 0;
+			wrong = *at ? option_size(command, part(d, "size", name), at, 0, UINT64_MAX, &d->opts.capacity) : 0;
 		else if (field == 1)
-			take_backend(d, at);
+			wrong = take_backend(d, command, at);
 		else
 			wrong = take_option(d, command, at);
+	}
+	if (!wrong && (d->opts.flags & EM_DISK_FIXED) && !d->opts.capacity) {
+		message(command, "%s %s: what is fixed is a size, which is missing", d->option, arg);
+		return -1;
 	}
 	return wrong;
 }
@@ -178,14 +229,16 @@ static int add(scratch_disks *s, const char *command, scratch_disk *d)
 	return 0;
 }
 
-int scratch_disks_take(scratch_disks *s, const char *command, const char *arg)
+int scratch_disks_take(scratch_disks *s, const char *command, const char *option, const char *arg)
 {
 	static const em_disk_opts none = EM_DISK_OPTS_INIT;
 	scratch_disk *d = calloc(1, sizeof *d);
 
 	if (!d)
 		return no_memory(command);
+	make_way(s);
 	d->opts = none;
+	d->option = option;
 	d->text = strdup(arg);
 	if (!d->text)
 		no_memory(command);
@@ -198,8 +251,18 @@ int scratch_disks_take(scratch_disks *s, const char *command, const char *arg)
 
 int scratch_disks_apply(scratch_disks *s, const char *command, em_ctx_opts *opts)
 {
-	if (!s->dirs && !s->disks && scratch_disks_directory(s, command, scratch_directory()))
-		return -1;
+	const char *from = NULL;
+
+	/* What is there for this command alone counts more than a file, and that more than what is there for all. */
+	if (scratch_directory_own())
+		make_way(s);
+	if (!s->dirs && !s->disks) {
+		if (scratch_disks_directory(s, command, scratch_directory(&from)))
+			return -1;
+		s->from = from;
+	}
+	if (!s->from)
+		s->from = "options";
 	if (s->dirs > EM_DISKS_MAX || s->disks > EM_DISKS_MAX - s->dirs) {
 		message(command, "-T and --disk: there may be %u disks", EM_DISKS_MAX);
 		return -1;

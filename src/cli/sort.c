@@ -37,7 +37,7 @@ static void print_log(void *user, int32_t level, const char *line)
 {
 	const sort_options *so = user;
 
-	if (level >= EM_LOG_WARN)
+	if (level >= EM_LOG_WARN && !so->context.no_warnings)
 		message(so->command, "warning: %s", line);
 	else if (so->verbose)
 		message(so->command, "%s", line);
@@ -159,22 +159,6 @@ static int sort_files(sort_command *sc, em_ctx *ctx, const em_order *order, em_e
 	return failed ? CLI_TROUBLE : CLI_OK;
 }
 
-/* -S in percent of the memory there is, a quarter of which a context takes by default. */
-static void apply_percent(sort_options *so)
-{
-	em_ctx *ctx = NULL;
-	uint64_t whole, bytes;
-
-	if (!so->percent || em_ctx_open(&ctx, NULL) != EM_OK)
-		return;
-	whole = em_ctx_memory(ctx);
-	em_ctx_close(ctx);
-	whole = whole > UINT64_MAX / 4 ? UINT64_MAX : whole * 4;
-	bytes = so->percent > UINT64_MAX / (whole / 100 + 1) ? UINT64_MAX : whole / 100 * so->percent;
-	if (bytes > so->ctx.memory)
-		so->ctx.memory = bytes;
-}
-
 static int run(sort_command *sc)
 {
 	sort_options *so = &sc->options;
@@ -184,15 +168,14 @@ static int run(sort_command *sc)
 	em_status st;
 	int status = CLI_TROUBLE;
 
-	apply_percent(so);
-	if (scratch_disks_apply(&so->scratch, so->command, &so->ctx))
+	if (context_options_apply(&so->context, so->command))
 		goto out;
-	so->ctx.log = print_log;
-	so->ctx.log_user = so;
-	so->ctx.errinfo = &err;
+	so->context.ctx.log = print_log;
+	so->context.ctx.log_user = so;
+	so->context.ctx.errinfo = &err;
 	so->sort.errinfo = &err;
 
-	st = em_ctx_open(&ctx, &so->ctx);
+	st = em_ctx_open(&ctx, &so->context.ctx);
 	if (st != EM_OK) {
 		sort_report(so, ctx, st, &err);
 		goto out;

@@ -27,7 +27,7 @@
 
 enum { OPT_FILES0_FROM = OPTION_OTHERS, OPT_VERBOSE };
 
-#define LETTERS TEXT_OPTION_LETTERS RESOURCE_OPTION_LETTERS "o:"
+#define LETTERS TEXT_OPTION_LETTERS RESOURCE_OPTION_LETTERS CONTEXT_OPTION_LETTERS "o:"
 #define LETTERS_MOST 96
 
 /* As the sort utility has them, but for those of text_options.c and sort_resources.c. */
@@ -105,6 +105,8 @@ static int take(sort_options *so, const option_reader *r, int c, int *status)
 		break;
 	}
 	wrong = dialect->take ? dialect->take(so, r, c, optarg) : 1;
+	if (wrong > 0)
+		wrong = context_options_take(&so->context, so->command, c, optarg);
 	if (wrong > 0)
 		wrong = sort_resources_take(so, r->spelled, c, optarg);
 	if (wrong > 0)
@@ -202,7 +204,6 @@ static int finish_binary(sort_options *so)
 
 int sort_options_read(sort_options *so, const sort_dialect *dialect, int argc, char **argv)
 {
-	const em_ctx_opts ctx_opts = EM_CTX_OPTS_INIT;
 	const em_sort_opts sort_opts = EM_SORT_OPTS_INIT;
 	const em_unique_opts unique_opts = EM_UNIQUE_OPTS_INIT;
 	char letters[LETTERS_MOST];
@@ -213,7 +214,6 @@ int sort_options_read(sort_options *so, const sort_dialect *dialect, int argc, c
 	so->command = argv[0];
 	so->dialect = dialect;
 	so->merge = dialect->kind == MERGE_FILES;
-	so->ctx = ctx_opts;
 	so->sort = sort_opts;
 	so->unique = unique_opts;
 	text_options_init(&so->text);
@@ -229,7 +229,10 @@ int sort_options_read(sort_options *so, const sort_dialect *dialect, int argc, c
 	option_reader_add(&reader, long_options, own_long_options);
 	option_reader_add(&reader, dialect->known_options, dialect->own_options);
 	option_reader_add(&reader, resource_long_options, resource_own_long_options);
+	option_reader_add(&reader, context_long_options, context_own_long_options);
 	option_reader_add(&reader, NULL, common_long_options);
+	if (context_options_init(&so->context, so->command, &reader))
+		return CLI_TROUBLE;
 	so->binary = option_find(&reader, OPTION_RECORD_SIZE);
 	status = read_arguments(so, &reader);
 	if (status >= 0)
@@ -258,7 +261,7 @@ void sort_options_free(sort_options *so)
 	key_options_free(&so->keys);
 	text_options_free(&so->text);
 	files0_free(&so->files0);
-	scratch_disks_free(&so->scratch);
+	context_options_free(&so->context);
 	free(so->input);
 	memset(so, 0, sizeof(*so));
 }

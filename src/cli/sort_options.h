@@ -11,9 +11,9 @@
 #include <extmem/sort.h>
 #include <extmem/unique.h>
 
+#include "cli/context_options.h"
 #include "cli/files0.h"
 #include "cli/record_keys.h"
-#include "cli/scratch_disks.h"
 #include "cli/text_options.h"
 
 typedef struct sort_options sort_options;
@@ -38,11 +38,9 @@ struct sort_options {
 	key_options keys;       /* of binary records */
 	text_options text;      /* of lines */
 	em_format format;       /* of lines; what `sort' points to */
-	em_ctx_opts ctx;
+	context_options context;
 	em_sort_opts sort;
 	const char *buffer_size; /* what -S said, for messages */
-	uint64_t percent;       /* -S was so many percent of the memory; 0: it was not */
-	scratch_disks scratch;
 	const char *output;
 	const char *files0_from;
 	files0 files0;

@@ -70,7 +70,7 @@ static int count_records(const sort_options *so, int aloud, uint64_t *records)
 static uint64_t enough_memory(const sort_options *so, uint64_t least, uint64_t records)
 {
 	const uint64_t round = (uint64_t)64 << 10;
-	em_ctx_opts opts = so->ctx;
+	em_ctx_opts opts = so->context.ctx;
 	em_sort_opts sort = so->sort;
 	em_sort_plan_info info = { 0 };
 	em_errinfo err = { 0 };
@@ -114,7 +114,7 @@ void sort_report(const sort_options *so, const em_ctx *ctx, em_status st, const 
 	}
 	if (ctx && count_records(so, 0, &records))
 		/* Nobody knows how many will come: as many as an input of 64 times the memory has. */
-		records = 64 * so->ctx.memory / record_bytes(so);
+		records = 64 * so->context.ctx.memory / record_bytes(so);
 	if (ctx)
 		least = enough_memory(so, least, records);
 	/* These need more than the sort of which the plan was made. */

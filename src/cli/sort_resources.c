@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * sort_resources.c -- the options of extmem sort that say what it may use: memory, threads, scratch, transfers.
+ * sort_resources.c -- the options of extmem sort that say what it may use, but for those of context_options.c: memory, threads, blocks.
  *
  * Of lines those that the sort utility has are read and their mistakes reported as it does; of binary records as everything else
  * that it does not have.
@@ -25,11 +25,6 @@ enum {
 	OPT_FETCH,
 	OPT_PLACE_RUNS,
 	OPT_COMPRESS,
-	OPT_DIRECT,
-	OPT_BACKEND,
-	OPT_ISA,
-	OPT_DISK,
-	OPT_SCRATCH_MAX,
 	OPT_STATS,
 	OPT_INTERVAL
 };
@@ -38,7 +33,6 @@ const struct option resource_long_options[] = {
 	{ "batch-size", required_argument, NULL, OPT_BATCH_SIZE },
 	{ "buffer-size", required_argument, NULL, 'S' },
 	{ "parallel", required_argument, NULL, OPT_PARALLEL },
-	{ "temporary-directory", required_argument, NULL, 'T' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -51,27 +45,10 @@ const struct option resource_own_long_options[] = {
 	{ "fetch", required_argument, NULL, OPT_FETCH },
 	{ "place-runs", required_argument, NULL, OPT_PLACE_RUNS },
 	{ "scratch-compress", required_argument, NULL, OPT_COMPRESS },
-	{ "direct", required_argument, NULL, OPT_DIRECT },
-	{ "backend", required_argument, NULL, OPT_BACKEND },
-	{ "isa", required_argument, NULL, OPT_ISA },
-	{ "disk", required_argument, NULL, OPT_DISK },
-	{ "scratch-max", required_argument, NULL, OPT_SCRATCH_MAX },
 	{ "stats", optional_argument, NULL, OPT_STATS },
 	{ "interval", required_argument, NULL, OPT_INTERVAL },
 	{ NULL, 0, NULL, 0 },
 };
-
-static int take_direct(sort_options *so, const char *text)
-{
-	static const char *const word[] = { "off", "try", "on" };
-	static const int32_t value[] = { EM_DIRECT_OFF, EM_DIRECT_TRY, EM_DIRECT_ON };
-	uint32_t i;
-
-	if (option_word(so->command, "--direct", text, word, 3, &i))
-		return -1;
-	so->ctx.direct = value[i];
-	return 0;
-}
 
 static int take_compress(sort_options *so, const char *text)
 {
@@ -124,13 +101,11 @@ static int take_common(sort_options *so, int c, const char *arg)
 	const char *cmd = so->command;
 
 	switch (c) {
-	case 'T':
-		return scratch_disks_directory(&so->scratch, cmd, arg);
-	case OPT_DISK:
-		return scratch_disks_take(&so->scratch, cmd, arg);
 	case OPT_RUN_SIZE:
 		return option_number(cmd, "--run-size", arg, 0, UINT64_MAX, &so->sort.run_records);
 	case OPT_BLOCK_SIZE:
+		/* 0 is none, whatever is usual. */
+		so->context.ctx.block_bytes = 0;
 		return option_size(cmd, "--block-size", arg, 0, UINT64_MAX, &so->sort.block_bytes);
 	case OPT_READ_BUFFERS:
 		return take_u32(cmd, "--read-buffers", arg, &so->sort.read_buffers);
@@ -144,16 +119,6 @@ static int take_common(sort_options *so, int c, const char *arg)
 		return take_place_runs(so, arg);
 	case OPT_COMPRESS:
 		return take_compress(so, arg);
-	case OPT_DIRECT:
-		return take_direct(so, arg);
-	case OPT_BACKEND:
-		so->ctx.backend = arg;
-		return 0;
-	case OPT_ISA:
-		so->ctx.isa = arg;
-		return 0;
-	case OPT_SCRATCH_MAX:
-		return option_size(cmd, "--scratch-max", arg, 0, UINT64_MAX, &so->ctx.scratch_max);
 	case OPT_STATS:
 		return take_stats(so, arg);
 	case OPT_INTERVAL:
@@ -161,6 +126,15 @@ static int take_common(sort_options *so, int c, const char *arg)
 	default:
 		return 1;
 	}
+}
+
+/* What was so far is a configuration file's, unless the option was there before. */
+static void forget_memory(sort_options *so)
+{
+	if (so->buffer_size)
+		return;
+	so->context.ctx.memory = 0;
+	so->context.percent = 0;
 }
 
 /* Of several sizes the largest is used. */
@@ -177,10 +151,11 @@ static int take_buffer_size(sort_options *so, const char *option, const char *ar
 			option, arg);
 		return -1;
 	}
-	if (percent > so->percent)
-		so->percent = percent;
-	else if (bytes > so->ctx.memory)
-		so->ctx.memory = bytes;
+	forget_memory(so);
+	if (percent > so->context.percent)
+		so->context.percent = percent;
+	else if (bytes > so->context.ctx.memory)
+		so->context.ctx.memory = bytes;
 	else if (so->buffer_size)
 		return 0;
 	so->buffer_size = arg;
@@ -220,7 +195,7 @@ static int take_parallel(sort_options *so, const char *arg)
 		message(so->command, "--parallel argument '%s' too large", arg);
 		return -1;
 	}
-	so->ctx.threads = (uint32_t)n;
+	so->context.ctx.threads = (uint32_t)n;
 	return 0;
 }
 
@@ -244,10 +219,11 @@ static int take_binary(sort_options *so, int c, const char *arg)
 
 	switch (c) {
 	case 'S':
+		forget_memory(so);
 		so->buffer_size = arg;
-		return option_size(cmd, "-S", arg, 0, UINT64_MAX, &so->ctx.memory);
+		return option_size(cmd, "-S", arg, 0, UINT64_MAX, &so->context.ctx.memory);
 	case OPT_PARALLEL:
-		return take_u32(cmd, "--parallel", arg, &so->ctx.threads);
+		return take_u32(cmd, "--parallel", arg, &so->context.ctx.threads);
 	case OPT_BATCH_SIZE:
 		return take_u32(cmd, "--batch-size", arg, &so->sort.fan_in);
 	default:

@@ -35,6 +35,7 @@
 
 #define MIN_MEMORY (UINT64_C(1) << 20)
 #define MIN_FDS 4u
+#define MOST_BLOCK (UINT64_C(1) << 30)
 #define DEFAULT_DIR "/var/tmp"
 
 /* The first version of the options ended here. */
@@ -86,6 +87,9 @@ static em_status check_opts(const em_ctx_opts *o, em_errinfo *err)
 		return emi_fail(err, EM_ERR_INVAL, "the allocator lacks a function");
 	if (o->custom != NULL && o->backend != NULL)
 		return emi_fail(err, EM_ERR_INVAL, "backend and custom are both given");
+	if (o->block_bytes % EMI_PAGE != 0 || o->block_bytes > MOST_BLOCK)
+		return emi_fail(err, EM_ERR_INVAL, "block_bytes is %" PRIu64 ": it must be a multiple of %u, up to %" PRIu64, o->block_bytes, EMI_PAGE,
+				MOST_BLOCK);
 	return check_dirs(o, err);
 }
 
@@ -155,8 +159,10 @@ static em_status check_disk(const em_disk_opts *o, uint32_t i, em_errinfo *err)
 {
 	if (o->path == NULL || o->path[0] == '\0')
 		return emi_fail(err, EM_ERR_INVAL, "disks[%" PRIu32 "] has no path", i);
-	if ((o->flags & ~(EM_DISK_FORCE | EM_DISK_KEEP)) != 0)
+	if ((o->flags & ~(EM_DISK_FORCE | EM_DISK_KEEP | EM_DISK_FIXED)) != 0)
 		return emi_fail(err, EM_ERR_INVAL, "disk '%s': unknown flags 0x%" PRIx32, o->path, o->flags);
+	if ((o->flags & EM_DISK_FIXED) != 0 && o->capacity == 0)
+		return emi_fail(err, EM_ERR_INVAL, "disk '%s': it is to have a fixed size, but no capacity is given", o->path);
 	if (o->direct < EM_DIRECT_CONTEXT || o->direct > EM_DIRECT_ON)
 		return emi_fail(err, EM_ERR_INVAL, "disk '%s': direct is %" PRId32 ": it must be one of EM_DIRECT_...", o->path, o->direct);
 	if (o->queue_depth > EMI_IO_DEPTH_MAX)
@@ -313,6 +319,7 @@ static em_status open_ctx(em_ctx **out, const em_ctx_opts *opts, em_errinfo *err
 	ctx.direct = o.direct;
 	ctx.queue_depth = o.queue_depth;
 	ctx.scratch_max = o.scratch_max;
+	ctx.block_bytes = o.block_bytes;
 	ctx.priority = o.priority;
 	ctx.flags = o.flags;
 	ctx.log = o.log;

@@ -136,6 +136,7 @@ static void plan_input(emi_job *job, const emi_needs *needs, uint64_t memory, in
 		    (job->own != NULL ? job->own->mix != NULL : job->kern->mix != NULL && job->tie.fn == NULL);
 	in->run_records = job->opts.run_records;
 	in->block_bytes = job->opts.block_bytes;
+	in->usual_block = job->ctx->block_bytes;
 	in->fan_in = job->opts.fan_in;
 	in->read_buffers = job->opts.read_buffers;
 	in->naive = job->opts.fetch == EM_FETCH_NAIVE;

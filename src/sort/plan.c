@@ -397,14 +397,12 @@ int emi_plan_merging(emi_plan *plan, const emi_plan_input *in, uint64_t runs, ui
 	return 1;
 }
 
-static int choose_for(emi_plan *plan, const emi_plan_input *in)
+static int choose_block(emi_plan *plan, const emi_plan_input *in)
 {
 	uint64_t r = in->codec->record_bytes, block;
 	emi_plan p;
 	int found = 0;
 
-	if (in->block_bytes != 0)
-		return try_block(plan, in, in->block_bytes);
 	for (block = MAX_BLOCK; block >= MIN_BLOCK; block /= 2) {
 		if (!try_block(&p, in, block))
 			continue;
@@ -414,6 +412,22 @@ static int choose_for(emi_plan *plan, const emi_plan_input *in)
 	}
 	/* Records larger than any of these get blocks of their own size. */
 	return found || (r > MIN_BLOCK && try_block(plan, in, page_up(r)));
+}
+
+static int choose_for(emi_plan *plan, const emi_plan_input *in)
+{
+	emi_plan_input usual = *in;
+	emi_plan p;
+	int found;
+
+	if (in->block_bytes != 0)
+		return try_block(plan, in, in->block_bytes);
+	found = choose_block(plan, in);
+	usual.block_bytes = in->usual_block;
+	if (in->usual_block == 0 || !try_block(&p, &usual, in->usual_block) || (found && planned_passes(&p, in) > planned_passes(plan, in)))
+		return found;
+	*plan = p;
+	return 1;
 }
 
 /* Buffers for several disks are not worth another pass. */

@@ -26,6 +26,7 @@ typedef struct emi_plan_input {
 	uint32_t fan_in;
 	uint32_t read_buffers;
 	uint32_t write_buffers;
+	uint64_t usual_block;   /* bytes of a block that are wanted, if they can be had for no more passes; 0: any number */
 	uint64_t min_records;   /* that a run must be able to hold */
 	int write_behind;       /* runs go on being written while the next one is read: more output buffers */
 	uint32_t spare_blocks;  /* block buffers that the caller wants for itself, ... */

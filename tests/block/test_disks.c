@@ -24,6 +24,7 @@
 #include "base/memory.h"
 #include "block/disk.h"
 #include "common/test.h"
+#include "io/conform_fs.h"
 
 enum { PAGE = 4096, DISKS = 5, BLOCKS = 400 };
 
@@ -440,6 +441,77 @@ static void test_no_memory(void **state)
 	clear(&s);
 }
 
+/* Disks of a fixed size have all of it from the beginning, unless there is not so much. */
+static void fixed_on_tmpfs(const char *dir)
+{
+	struct stat st;
+	emi_bid bid;
+	set s;
+
+	prepare(&s, 1);
+	free(s.path[0]);
+	s.path[0] = test_path(dir, "disk");
+	s.disk[0].path = s.path[0];
+	s.disk[0].backend = NULL;
+	s.disk[0].flags = EM_DISK_FIXED | EM_DISK_KEEP;
+	s.disk[0].capacity = 150 * PAGE;
+	start(&s);
+	assert_int_equal(stat(s.path[0], &st), 0);
+	assert_int_equal(st.st_size, 150 * PAGE);
+	assert_int_equal((uint64_t)st.st_blocks * 512, 150 * PAGE);
+	assert_int_equal(emi_block_alloc(s.d, 150 * PAGE, &bid, NULL), EM_OK);
+	assert_int_equal(emi_block_alloc(s.d, PAGE, &bid, NULL), EM_ERR_NOSPACE);
+	stop(&s);
+	unlink(s.path[0]);
+	s.disk[0].capacity = 300 * PAGE;
+	start_fails(&s, EM_ERR_NOSPACE, s.path[0]);
+	unlink(s.path[0]);
+	clear(&s);
+}
+
+static void test_fixed(void **state)
+{
+	(void)state;
+	conform_on_tmpfs(256 * PAGE, fixed_on_tmpfs);
+}
+
+static void count_warnings(void *user, int32_t level, const char *line)
+{
+	unsigned *n = user;
+
+	*n += level >= EM_LOG_WARN && strstr(line, "in memory") != NULL;
+}
+
+/* That scratch is in memory is said of the first such disk, once for each context, and not of a backend that says so by its name. */
+static void warn_on_tmpfs(const char *dir)
+{
+	unsigned warnings = 0, i;
+	set s;
+
+	prepare(&s, 3);
+	s.opts.log = count_warnings;
+	s.opts.log_user = &warnings;
+	s.disk[1].path = s.disk[2].path = dir;
+	start(&s);
+	assert_int_equal(warnings, 0);
+	stop(&s);
+	s.disk[1].backend = s.disk[2].backend = NULL;
+	for (i = 1; i <= 2; i++) {
+		start(&s);
+		emi_scratch_release(s.ctx, s.d);
+		assert_int_equal(emi_scratch_acquire(s.ctx, &s.d, NULL), EM_OK);
+		assert_int_equal(warnings, i);
+		stop(&s);
+	}
+	clear(&s);
+}
+
+static void test_warning(void **state)
+{
+	(void)state;
+	conform_on_tmpfs(256 * PAGE, warn_on_tmpfs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -449,6 +521,8 @@ int main(void)
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_fixed),
+		cmocka_unit_test(test_warning),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

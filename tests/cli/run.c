@@ -352,6 +352,9 @@ int run_setup_group(void **state)
 		return -1;
 	}
 	alarm(ALARM_SECONDS);
+	/* What somebody configured for himself is not to matter here. */
+	setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+	setenv("XDG_CONFIG_DIRS", "/nonexistent", 1);
 	signal(SIGPIPE, SIG_IGN);
 	run_command(&r, NULL, "--version", NULL);
 	assert_status(&r, 0);

@@ -77,7 +77,7 @@ void assert_file(const char *path, const void *data, size_t bytes);
 /* Names in a directory, without . and .. */
 unsigned count_files(const char *dir);
 
-/* For main(): is the command there at all? */
+/* For main(): is the command there at all?  From then on it reads no configuration file that a test does not name. */
 int run_setup_group(void **state);
 
 #endif

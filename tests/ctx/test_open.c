@@ -269,8 +269,11 @@ static void bad_disks(void **state)
 	must_fail(&opts, EM_ERR_INVAL, &err);
 	assert_non_null(strstr(err.text, "disks[1]"));
 	opts.ndisks = 1;
-	disk.flags = 4;
+	disk.flags = 8;
 	must_fail(&opts, EM_ERR_INVAL, &err);
+	disk.flags = EM_DISK_FIXED;
+	must_fail(&opts, EM_ERR_INVAL, &err);
+	assert_non_null(strstr(err.text, "no capacity"));
 	disk.flags = 0;
 	disk.direct = -2;
 	must_fail(&opts, EM_ERR_INVAL, &err);
@@ -283,6 +286,35 @@ static void bad_disks(void **state)
 	assert_non_null(strstr(err.text, "punched cards"));
 	disk.size = 4;
 	must_fail(&opts, EM_ERR_INVAL, &err);
+}
+
+/* The block size that is usual. */
+static void block_bytes(void **state)
+{
+	static const uint64_t bad[] = { 1, 4095, 4097, ((uint64_t)1 << 30) + 4096, UINT64_MAX };
+	static const uint64_t good[] = { 0, 4096, 12288, (uint64_t)1 << 30 };
+	em_ctx_opts opts = EM_CTX_OPTS_INIT;
+	em_errinfo err;
+	em_ctx *ctx;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		opts.block_bytes = bad[i];
+		must_fail(&opts, EM_ERR_INVAL, &err);
+		assert_non_null(strstr(err.text, "block_bytes"));
+	}
+	for (i = 0; i < sizeof good / sizeof good[0]; i++) {
+		opts.block_bytes = good[i];
+		assert_int_equal(em_ctx_open(&ctx, &opts), EM_OK);
+		assert_int_equal(ctx->block_bytes, good[i]);
+		em_ctx_close(ctx);
+	}
+	/* Who knows nothing of it gets none. */
+	opts.size = offsetof(em_ctx_opts, block_bytes);
+	assert_int_equal(em_ctx_open(&ctx, &opts), EM_OK);
+	assert_int_equal(ctx->block_bytes, 0);
+	em_ctx_close(ctx);
 }
 
 static void bad_dirs(void **state)
@@ -667,6 +699,7 @@ int main(void)
 		cmocka_unit_test(bad_dirs),
 		cmocka_unit_test(takes_disks),
 		cmocka_unit_test(bad_disks),
+		cmocka_unit_test(block_bytes),
 		cmocka_unit_test(bad_names),
 		cmocka_unit_test(bad_allocator),
 		cmocka_unit_test(too_little_memory),

@@ -97,6 +97,11 @@ int conform_loop(const char *image, uint64_t bytes, char path[64])
 	return fd;
 }
 
+int conform_loop_sectors(int fd, unsigned bytes)
+{
+	return ioctl(fd, LOOP_SET_BLOCK_SIZE, (unsigned long)bytes) == 0;
+}
+
 void conform_loop_close(int fd)
 {
 	close(fd);

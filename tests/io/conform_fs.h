@@ -16,6 +16,8 @@ void conform_on_ext4(uint64_t bytes, void (*test)(const char *dir));
 
 /* Make a block device of that many bytes in the file image.  A descriptor that keeps it alive and its path, or -1. */
 int conform_loop(const char *image, uint64_t bytes, char path[64]);
+/* Have it transfer whole sectors of that many bytes: 1, or 0 where that cannot be. */
+int conform_loop_sectors(int fd, unsigned bytes);
 void conform_loop_close(int fd);
 
 #endif

@@ -280,6 +280,55 @@ static void test_more_memory_is_no_slower(void **state)
 	planner_close(&p);
 }
 
+/* The block size that is usual is taken where it costs no more passes, and one that is forced wins. */
+static void test_usual_block(void **state)
+{
+	unsigned taken = 0, dear = 0, large = 0, i;
+	planner p;
+
+	(void)state;
+	planner_open(&p);
+	for (i = 0; i < 1500; i++) {
+		const uint64_t usual = PAGE * (1 + test_below(&p.rng, test_below(&p.rng, 2) ? 16 : 4096));
+		emi_plan chosen, plan, forced;
+		em_status st;
+
+		random_input(&p);
+		/* With several disks it is chosen twice, for that many and for one. */
+		if (test_below(&p.rng, 4) != 0)
+			p.in.disks = 1;
+		/* With just enough memory for blocks of that size few runs can be merged at a time. */
+		if (i % 4 == 0 && p.in.codec->record_bytes <= usual) {
+			p.in.block_bytes = usual;
+			p.in.memory = emi_plan_least(&p.in);
+			p.in.block_bytes = 0;
+		}
+		st = emi_plan_make(&chosen, &p.in, NULL);
+		p.in.usual_block = usual;
+		if (emi_plan_make(&plan, &p.in, NULL) != EM_OK) {
+			assert_int_equal(st, EM_ERR_MEMLIMIT);
+			continue;
+		}
+		assert_sound(&plan, &p.in);
+		p.in.block_bytes = usual;
+		if (emi_plan_make(&forced, &p.in, NULL) != EM_OK) {
+			assert_int_equal(plan.block_bytes, chosen.block_bytes);
+			large++;
+		} else if (p.in.disks < 2 && p.in.n != EMI_UNKNOWN) {
+			const unsigned more = st == EM_OK && passes_of(&forced) > passes_of(&chosen);
+
+			assert_int_equal(plan.block_bytes, more ? chosen.block_bytes : usual);
+			taken += !more;
+			dear += more;
+		}
+		p.in.block_bytes = (p.in.codec->record_bytes / PAGE + 1) * PAGE;
+		if (emi_plan_make(&forced, &p.in, NULL) == EM_OK)
+			assert_int_equal(forced.block_bytes, p.in.block_bytes);
+	}
+	assert_true(taken > 100 && dear > 0 && large > 10);
+	planner_close(&p);
+}
+
 static void test_merge_passes(void **state)
 {
 	(void)state;
@@ -763,6 +812,7 @@ int main(void)
 		cmocka_unit_test(test_least),
 		cmocka_unit_test(test_more_memory),
 		cmocka_unit_test(test_more_memory_is_no_slower),
+		cmocka_unit_test(test_usual_block),
 		cmocka_unit_test(test_merge_passes),
 		cmocka_unit_test(test_forced),
 		cmocka_unit_test(test_disks),
