@@ -43,17 +43,31 @@ static uint32_t get(queues *q, uint32_t disk)
 	return block;
 }
 
+/* Blocks that are to be fetched. */
+static uint32_t absent(const uint32_t *disk, uint32_t n)
+{
+	uint32_t i, k = 0;
+
+	for (i = 0; i < n; i++)
+		k += disk[i] != EMI_SCHEDULE_PRESENT;
+	return k;
+}
+
 uint64_t emi_schedule_fetches(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, uint32_t *order, uint32_t *room)
 {
-	uint32_t left = n, to = n, full = 0, d;
+	uint32_t left = n, to = absent(disk, n), full = 0, d;
 	uint64_t steps = 0;
 	queues q;
 
 	clear(&q, n, disks, room);
 	while (to > 0) {
+		const uint32_t before = to;
+
+		/* What is in memory already was there before all others: backwards, it stays to the end. */
 		for (; left > 0 && full < buffers; full++) {
 			left--;
-			put(&q, disk[left], left);
+			if (disk[left] != EMI_SCHEDULE_PRESENT)
+				put(&q, disk[left], left);
 		}
 		/* What is written in one step is fetched in one; backwards, like all of it. */
 		for (d = disks; d-- > 0; ) {
@@ -64,7 +78,10 @@ uint64_t emi_schedule_fetches(const uint32_t *disk, uint32_t n, uint32_t disks, 
 			order[--to] = block;
 			full--;
 		}
-		steps++;
+		if (to == before)
+			buffers++;
+		else
+			steps++;
 	}
 	return steps;
 }

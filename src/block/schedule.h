@@ -12,13 +12,17 @@
 
 #include <stdint.h>
 
+/* In place of the disk of a block: it is in memory already, and takes a buffer until it is consumed. */
+#define EMI_SCHEDULE_PRESENT UINT32_MAX
+
 /* Numbers of scratch that a schedule of n blocks on so many disks takes. */
 #define EMI_SCHEDULE_ROOM(n, disks) ((uint64_t)(n) + 2 * (uint64_t)(disks))
 
 /*
  * n blocks are consumed in the order of their numbers; block i is on disk[i], less than `disks'.  Writes to order[] the numbers of the blocks in the
  * order in which to fetch them with so many buffers, at least 1: whenever a buffer is free the next one is requested, and a
- * disk serves its requests in their order.  Returns the parallel steps that takes, each disk moving one block or none in a step.
+ * disk serves its requests in their order.  Blocks that are in memory are left out.  Returns the parallel steps that takes, each disk moving one block or
+ * none in a step.  Buffers that are all taken by blocks in memory are one too few, so then there is one more.
  */
 uint64_t emi_schedule_fetches(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, uint32_t *order, uint32_t *room);
 
