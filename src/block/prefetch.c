@@ -11,7 +11,8 @@
 #include "base/memory.h"
 #include "block/packer.h"
 
-#define WINDOW 4u               /* a window has so many times the blocks that it is ordered for buffers: more hardly make it better */
+#define WINDOW 16u              /* a window has so many times the blocks that it is ordered for buffers, */
+#define ANEW 4u                 /* and is ordered anew when this part of it was requested: what comes after it would have changed the rest (bench/schedule) */
 
 struct emi_seq {
 	emi_hint next;          /* the first block that is not in the window and was not requested */
@@ -182,15 +183,15 @@ static void request_ahead(emi_prefetch *p, emi_ahead *a)
 	p->bare += (uint32_t)is_bare(s);
 }
 
-/* Those that were requested leave the window. */
+/* Those that were requested leave the window, but for what is behind a block that was not: these are going to be in memory for longer. */
 static void compact(emi_fetch_window *w)
 {
-	uint32_t i, n = 0;
+	uint32_t i = 0;
 
-	for (i = 0; i < w->n; i++)
-		if (!w->block[i].asked)
-			w->block[n++] = w->block[i];
-	w->n = n;
+	while (i < w->n && w->block[i].asked)
+		i++;
+	w->n -= i;
+	memmove(w->block, w->block + i, w->n * sizeof *w->block);
 }
 
 /* Blocks come to the window as long as it has room. */
@@ -213,7 +214,7 @@ static em_status look_ahead(emi_prefetch *p, em_errinfo *err)
 	return st;
 }
 
-/* Half of the window was requested: have the rest, and what comes behind it, in the best order. */
+/* Part of the window was requested: have the rest, and what comes behind it, in the best order. */
 static em_status order_window(emi_prefetch *p, em_errinfo *err)
 {
 	emi_fetch_window *w = &p->window;
@@ -222,8 +223,11 @@ static em_status order_window(emi_prefetch *p, em_errinfo *err)
 
 	compact(w);
 	st = look_ahead(p, err);
-	for (i = 0; i < w->n; i++)
-		w->disk[i] = w->block[i].hint.bid.disk;
+	w->ordered = 0;
+	for (i = 0; i < w->n; i++) {
+		w->disk[i] = w->block[i].asked ? EM_SCHEDULE_PRESENT : w->block[i].hint.bid.disk;
+		w->ordered += !w->block[i].asked;
+	}
 	em_schedule_fetches(w->disk, w->n, w->disks, w->buffers, w->order, w->scratch);
 	w->at = 0;
 	w->asked = 0;
@@ -237,10 +241,10 @@ static em_status advance_window(emi_prefetch *p, em_errinfo *err)
 	for (;;) {
 		emi_ahead *a;
 
-		if (w->at == w->n || (p->nheap > 0 && w->asked >= w->room / 2)) {
+		if (w->at == w->ordered || (p->nheap > 0 && w->asked >= w->room / ANEW)) {
 			const em_status st = order_window(p, err);
 
-			if (st != EM_OK || w->n == 0)
+			if (st != EM_OK || w->ordered == 0)
 				return st;
 		}
 		a = &w->block[w->order[w->at]];

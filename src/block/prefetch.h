@@ -8,7 +8,7 @@
  * of strings may all be, the sequence comes first that has the fewest blocks in memory: so each is ahead, and the one that is used up gets more.
  *
  * With several disks that order leaves some of them idle: the next blocks may all be on one disk while the buffers are full.  Then the best order for
- * them is computed (schedule.h), for a window of the blocks that are next in the order of keys; when half of it was requested, the next are
+ * them is computed (schedule.h), for a window of the blocks that are next in the order of keys; when a quarter of it was requested, the next are
  * added and what is left is ordered anew.  That order is for so many buffers as the caller says, fewer than there are: the others make up for a
  * consumer that does not use blocks at one rate (section 5 there has the shares).
  *
@@ -42,12 +42,12 @@ typedef struct emi_fetched {
 
 typedef struct emi_seq emi_seq;
 
-/* A block of the window: known, and not requested. */
+/* A block of the window. */
 typedef struct emi_ahead {
 	emi_hint hint;
 	uint64_t number;
 	uint32_t seq;
-	int32_t asked;          /* it is out of the window as soon as that is looked at */
+	int32_t asked;          /* it was requested, and others before it were not */
 } emi_ahead;
 
 /* What is ahead of the requests, in the order of keys, and in which to request it. */
@@ -55,8 +55,9 @@ typedef struct emi_fetch_window {
 	uint32_t disks;
 	uint32_t buffers;       /* that the order is for; 0: there is no window, and blocks are requested in the order of keys */
 	uint32_t room;          /* entries */
-	uint32_t n;             /* in use, those that were requested among them */
-	uint32_t at;            /* next of order */
+	uint32_t n;             /* in use */
+	uint32_t ordered;       /* entries of order, ... */
+	uint32_t at;            /* ... of which this is the next */
 	uint32_t asked;         /* requested since it was ordered */
 	emi_ahead *block;
 	uint32_t *disk, *order, *scratch;

@@ -43,30 +43,46 @@ static uint32_t get(queues *q, uint32_t disk)
 	return block;
 }
 
-static int legal(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, const uint32_t *order, const uint32_t *room)
+/* May some of the blocks be in memory? */
+static int legal(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, const uint32_t *order, const uint32_t *room, int present)
 {
 	uint32_t i;
 
 	if (disk == NULL || disks == 0 || buffers == 0 || order == NULL || room == NULL)
 		return 0;
-	for (i = 0; i < n && disk[i] < disks; i++)
+	for (i = 0; i < n && (disk[i] < disks || (present && disk[i] == EM_SCHEDULE_PRESENT)); i++)
 		continue;
 	return i == n;
 }
 
+/* Blocks that are to be fetched. */
+static uint32_t absent(const uint32_t *disk, uint32_t n)
+{
+	uint32_t i, k = 0;
+
+	for (i = 0; i < n; i++)
+		k += disk[i] != EM_SCHEDULE_PRESENT;
+	return k;
+}
+
 uint64_t em_schedule_fetches(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, uint32_t *order, uint32_t *room)
 {
-	uint32_t left = n, to = n, full = 0, d;
+	uint32_t left = n, to, full = 0, d;
 	uint64_t steps = 0;
 	queues q;
 
-	if (!legal(disk, n, disks, buffers, order, room))
+	if (!legal(disk, n, disks, buffers, order, room, 1))
 		return 0;
 	clear(&q, n, disks, room);
+	to = absent(disk, n);
 	while (to > 0) {
+		const uint32_t before = to;
+
+		/* What is in memory already was there before all others: backwards, it stays to the end. */
 		for (; left > 0 && full < buffers; full++) {
 			left--;
-			put(&q, disk[left], left);
+			if (disk[left] != EM_SCHEDULE_PRESENT)
+				put(&q, disk[left], left);
 		}
 		/* What is written in one step is fetched in one; backwards, like all of it. */
 		for (d = disks; d-- > 0; ) {
@@ -77,7 +93,10 @@ uint64_t em_schedule_fetches(const uint32_t *disk, uint32_t n, uint32_t disks, u
 			order[--to] = block;
 			full--;
 		}
-		steps++;
+		if (to == before)
+			buffers++;
+		else
+			steps++;
 	}
 	return steps;
 }
@@ -108,7 +127,7 @@ uint64_t em_schedule_steps(const uint32_t *disk, uint32_t n, uint32_t disks, uin
 	uint64_t steps = 0;
 	queues q;
 
-	if (!legal(disk, n, disks, buffers, order, room) || !each_once(order, n, room))
+	if (!legal(disk, n, disks, buffers, order, room, 0) || !each_once(order, n, room))
 		return 0;
 	clear(&q, n, disks, room);
 	for (i = 0; i < n; i++)

@@ -93,6 +93,16 @@ static int is_step(const problem *p, uint32_t set, uint32_t more)
 	return held(set, p->n) + moved <= p->buffers;
 }
 
+/* Blocks that are in memory already. */
+static uint32_t present(const problem *p)
+{
+	uint32_t set = 0, i;
+
+	for (i = 0; i < p->n; i++)
+		set |= (uint32_t)(p->disk[i] == EM_SCHEDULE_PRESENT) << i;
+	return set;
+}
+
 /* The fewest steps of all ways there are: set by set, each being reached by some step from a smaller one. */
 static uint64_t fewest(const problem *p)
 {
@@ -101,8 +111,8 @@ static uint64_t fewest(const problem *p)
 	uint32_t set, more;
 
 	memset(at, 0xff, sizeof at);
-	at[0] = 0;
-	for (set = 0; set < all; set++) {
+	at[present(p)] = 0;
+	for (set = present(p); set < all; set++) {
 		const uint32_t rest = all & ~set;
 
 		if (at[set] == UINT64_MAX)
@@ -128,6 +138,42 @@ static void test_against_all(void **state)
 		assert_permutation(&p, order);
 		assert_int_equal(steps(&p, order), fewest(&p));
 	}
+}
+
+/* Some are in memory: they take buffers until they are consumed, and are not fetched. */
+static void test_present(void **state)
+{
+	test_rng rng = test_rng_make(test_seed());
+	uint32_t order[FEW], i, k, set;
+	unsigned round, some = 0;
+	problem p;
+
+	(void)state;
+	for (round = 0; round < 3000; round++) {
+		uint64_t n;
+
+		draw(&p, &rng, FEW, 3, 6);
+		for (i = 0; i < p.n; i++)
+			if (test_below(&rng, 4) == 0)
+				p.disk[i] = EM_SCHEDULE_PRESENT;
+		set = present(&p);
+		n = best(&p, order);
+		for (i = k = 0; i < p.n; i++)
+			k += p.disk[i] != EM_SCHEDULE_PRESENT;
+		/* All others once. */
+		for (i = 0; i < k; i++) {
+			assert_in_range(order[i], 0, p.n - 1);
+			assert_int_equal(set >> order[i] & 1, 0);
+			set |= 1u << order[i];
+		}
+		assert_int_equal(set, (1u << p.n) - 1);
+		/* Where all buffers are taken by them, there is one more. */
+		if (held(present(&p), p.n) < p.buffers && present(&p) != 0) {
+			assert_int_equal(n, fewest(&p));
+			some++;
+		}
+	}
+	assert_true(some > 100);
 }
 
 static void test_many(void **state)
@@ -218,6 +264,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_against_all),
+		cmocka_unit_test(test_present),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_cycling),

@@ -280,7 +280,7 @@ static void test_lines(void **state)
 
 	(void)state;
 	for (i = 0; i < 84; i++) {
-		em_ctx *ctx = case_ctx(i % 3 != 0 ? 4 * MIB : 32 * MIB, 0, 1 + (uint32_t)i % 2);
+		em_ctx *ctx = case_ctx(i % 3 != 0 ? 5 * MIB : 32 * MIB, 0, 1 + (uint32_t)i % 2);
 		const int presorted = test_below(&rng, 3) == 0;
 		const uint32_t files = 1 + (uint32_t)test_below(&rng, 7);
 		em_order *order = lines_order(ctx, i % LINES_ORDERS);
