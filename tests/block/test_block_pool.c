@@ -313,7 +313,7 @@ static void test_model(void **state)
 	for (round = 0; round < 60; round++) {
 		bench b;
 
-		bench_open(&b, (uint32_t)round % 5, (uint32_t)round % 4);
+		bench_open_disks(&b, 1 + (uint32_t)round / 5 % FIXTURE_DISKS, (uint32_t)round % 5, (uint32_t)round % 4);
 		gate.lags = round % 2;
 		for (n = 0; n < 500; n++)
 			step(&b);
@@ -327,6 +327,58 @@ static void test_model(void **state)
 		bench_close(&b);
 	}
 	assert_true(hits > 0 && recalled > 0 && dropped > 0);
+}
+
+static void await_writes(const em_fault *fault, uint64_t n)
+{
+	const struct timespec t = {0, 100000};
+
+	while (__atomic_load_n(&fault->count, __ATOMIC_RELAXED) < n)
+		nanosleep(&t, NULL);
+}
+
+/* One disk of several stands still: what the others have to do they do, and read while it does. */
+static void test_one_disk_waits(void **state)
+{
+	uint32_t disks, i, k;
+
+	(void)state;
+	for (disks = 2; disks <= FIXTURE_DISKS; disks++) {
+		uint32_t on[FIXTURE_DISKS] = {0};
+		bench b;
+
+		bench_open_disks(&b, disks, MOST_BLOCKS, disks);
+		for (i = 1; i < disks; i++)
+			b.f.fault[i].ops = EM_FAULT_WRITE;
+		gate_set(1);
+		for (i = 0; i < MOST_BLOCKS; i++) {
+			must_put(&b, i);
+			on[b.bid[i].disk]++;
+		}
+		for (i = 0; i < disks; i++)
+			assert_int_equal(on[i], MOST_BLOCKS / disks);
+		gate_await(1);
+		for (i = 1; i < disks; i++)
+			await_writes(&b.f.fault[i], on[i]);
+		/* Twice: when the write has ended the buffer is exchanged, and the block comes from the disk the next time. */
+		for (k = 0; k < 2; k++) {
+			for (i = 0; i < MOST_BLOCKS; i++) {
+				if (b.bid[i].disk == 0)
+					continue;
+				if (k != 0)
+					emi_block_pool_hint(&b.pool, b.bid[i]);
+				get(&b, i);
+			}
+		}
+		/* What waits for it is in memory. */
+		for (i = 0; i < MOST_BLOCKS; i++)
+			if (b.bid[i].disk == 0)
+				get(&b, i);
+		gate_set(0);
+		check_disk(&b);
+		assert_int_equal(b.f.io.ios_written, MOST_BLOCKS);
+		bench_close(&b);
+	}
 }
 
 /* Nobody waits before all buffers are on their way. */
@@ -717,6 +769,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_one_disk_waits),
 		cmocka_unit_test(test_write_behind),
 		cmocka_unit_test(test_read_ahead),
 		cmocka_unit_test(test_read_while_written),

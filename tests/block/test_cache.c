@@ -161,6 +161,38 @@ static void test_slow_writes(void **state)
 	}
 }
 
+/* On several disks, of which the first is slow: whatever is called, and all of them are used. */
+static void test_several_disks(void **state)
+{
+	const em_backend *memory = em_backend_find("memory");
+	uint32_t disks, i;
+	size_t p;
+
+	(void)state;
+	for (disks = 2; disks <= FIXTURE_DISKS; disks++) {
+		for (p = 0; p < POLICIES; p++) {
+			em_backend slow = *memory;
+			const em_backend *backends[FIXTURE_DISKS] = {&slow, memory, memory};
+			uint64_t before[FIXTURE_DISKS];
+			cache_case b;
+
+			slow.write = slow_write;
+			__atomic_store_n(&write_ns, 0, __ATOMIC_RELAXED);
+			cache_case_open_disks(&b, backends, disks, 60);
+			__atomic_store_n(&write_ns, 50000, __ATOMIC_RELAXED);
+			for (i = 0; i < disks; i++) {
+				b.f.fault[i].ops = EM_FAULT_READ | EM_FAULT_WRITE;
+				before[i] = b.f.fault[i].count;
+			}
+			case_open_cache(&b, 16, policies[p]);
+			random_calls(&b, 16, 1500);
+			for (i = 0; i < disks; i++)
+				assert_true(b.f.fault[i].count - before[i] > 100);
+			cache_case_close(&b);
+		}
+	}
+}
+
 /* A block on its way to the disk can be read without waiting or reading; who wants to change it waits. */
 static void test_under_way(void **state)
 {
@@ -446,6 +478,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_calls),
 		cmocka_unit_test(test_slow_writes),
+		cmocka_unit_test(test_several_disks),
 		cmocka_unit_test(test_under_way),
 		cmocka_unit_test(test_changed_under_way),
 		cmocka_unit_test(test_pinned_stays),
