@@ -140,31 +140,54 @@ static small_gaps gaps_of_leaf(const uint64_t *word)
 	return narrow(g);
 }
 
-/* Bits between two units of a page have changed, the last one included. */
-static void renew_page(emi_space_bits *b, uint64_t first, uint64_t last)
+/* Store what a node is now: 0 when that is what it was. */
+static int set_small(small_gaps *node, small_gaps g)
 {
-	uint64_t from = LEAVES + first / LEAF_UNITS, to = LEAVES + last / LEAF_UNITS, units, i;
+	const int same = node->front == g.front && node->most == g.most && node->back == g.back;
 
-	for (i = from; i <= to; i++)
-		b->node[i] = gaps_of_leaf(&b->word[(i - LEAVES) * LEAF_WORDS]);
-	for (units = LEAF_UNITS; from > 1; units *= 2) {
-		from /= 2;
-		to /= 2;
-		for (i = from; i <= to; i++)
-			b->node[i] = narrow(join(widen(b->node[2 * i]), units, widen(b->node[2 * i + 1]), units));
-	}
+	*node = g;
+	return !same;
 }
 
-/* Nodes of the tree over pages have changed, of one level and the last one included. */
-static void renew_above(emi_space *s, uint64_t from, uint64_t to)
+static int set_gaps(emi_space_gaps *node, emi_space_gaps g)
 {
-	uint64_t units, i;
+	const int same = node->front == g.front && node->most == g.most && node->back == g.back;
 
-	for (units = PAGE_UNITS; from > 1; units *= 2) {
+	*node = g;
+	return !same;
+}
+
+/* Bits between two units of a page have changed, the last one included.  Where nothing follows from it for a level, nothing does for those above: 0 when the
+ * root is what it was. */
+static int renew_page(emi_space_bits *b, uint64_t first, uint64_t last)
+{
+	uint64_t from = LEAVES + first / LEAF_UNITS, to = LEAVES + last / LEAF_UNITS, units, i;
+	int changed = 0;
+
+	for (i = from; i <= to; i++)
+		changed |= set_small(&b->node[i], gaps_of_leaf(&b->word[(i - LEAVES) * LEAF_WORDS]));
+	for (units = LEAF_UNITS; from > 1 && changed; units *= 2) {
 		from /= 2;
 		to /= 2;
+		changed = 0;
 		for (i = from; i <= to; i++)
-			s->gaps[i] = join(s->gaps[2 * i], units, s->gaps[2 * i + 1], units);
+			changed |= set_small(&b->node[i], narrow(join(widen(b->node[2 * i]), units, widen(b->node[2 * i + 1]), units)));
+	}
+	return changed;
+}
+
+/* The same for nodes of the tree over pages, of one level. */
+static void renew_above(emi_space *s, uint64_t from, uint64_t to)
+{
+	int changed = 1;
+	uint64_t units, i;
+
+	for (units = PAGE_UNITS; from > 1 && changed; units *= 2) {
+		from /= 2;
+		to /= 2;
+		changed = 0;
+		for (i = from; i <= to; i++)
+			changed |= set_gaps(&s->gaps[i], join(s->gaps[2 * i], units, s->gaps[2 * i + 1], units));
 	}
 }
 
@@ -189,18 +212,20 @@ static void mark_words(uint64_t *word, uint64_t unit, uint64_t n, int used)
 static void mark(emi_space *s, uint64_t unit, uint64_t n, int used)
 {
 	const uint64_t first = unit / PAGE_UNITS, last = (unit + n - 1) / PAGE_UNITS;
+	int changed = 0;
 
 	while (n > 0) {
 		emi_space_bits *b = s->page[unit / PAGE_UNITS].bits;
 		const uint64_t at = unit % PAGE_UNITS, m = within_page(unit, n);
 
 		mark_words(b->word, at, m, used);
-		renew_page(b, at, at + m - 1);
+		changed |= renew_page(b, at, at + m - 1);
 		s->gaps[s->table + unit / PAGE_UNITS] = widen(b->node[1]);
 		unit += m;
 		n -= m;
 	}
-	renew_above(s, s->table + first, s->table + last);
+	if (changed)
+		renew_above(s, s->table + first, s->table + last);
 }
 
 /* The first gap of n units in a leaf that has one: how far from its beginning. */

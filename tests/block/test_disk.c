@@ -531,6 +531,104 @@ static void test_some_go_back(void **state)
 	test_dir_remove(dir);
 }
 
+/* What becomes free at the end goes back when it is much, and not because of blocks that come and go there. */
+static void test_end_goes_back(void **state)
+{
+	enum { N = 400, BYTES = 1 << 20 };
+	char *dir = test_dir_make();
+	em_fault fault;
+	emi_bid bid[N], more[64];
+	uint64_t before;
+	em_ctx *ctx;
+	emi_disk *d;
+	unsigned i, k;
+
+	(void)state;
+	em_fault_init(&fault, em_backend_find("memory"));
+	fault.ops = EM_FAULT_DISCARD | EM_FAULT_RESERVE;
+	ctx = make_ctx(dir, NULL, &fault, NULL);
+	d = acquire(ctx);
+	assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid, N, NULL), EM_OK);
+	assert_true(emi_disk_held(d) >= (uint64_t)N * BYTES);
+	/* A stack of 64 MiB comes and goes: its space is set aside once. */
+	for (k = 0; k < 20; k++) {
+		before = fault.count;
+		for (i = 0; i < 64; i++)
+			assert_int_equal(emi_block_alloc(d, BYTES, &more[i], NULL), EM_OK);
+		while (i-- > 0)
+			assert_int_equal(emi_block_free(d, more[i], BYTES), EM_OK);
+		assert_true(k == 0 || fault.count == before);
+	}
+	/* Space goes back while there is less and less, a few times in all, and what is kept is in proportion. */
+	before = fault.count;
+	for (i = N; i-- > 0;) {
+		unsigned patience = 100000;
+
+		assert_int_equal(emi_block_free(d, bid[i], BYTES), EM_OK);
+		assert_true(emi_disk_held(d) >= emi_disk_used(d));
+		/* It may still be on its way. */
+		while (emi_disk_held(d) > emi_disk_used(d) + emi_disk_used(d) / 7 + (uint64_t)72 * BYTES && patience-- > 0)
+			usleep(100);
+		assert_true(patience > 0);
+	}
+	assert_true(fault.count > before && fault.count <= before + 8);
+	(void)emi_disk_give_all(d);
+	assert_int_equal(emi_disk_held(d), 0);
+	/* It comes again, from the front. */
+	assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid, N, NULL), EM_OK);
+	assert_int_equal(bid[0].offset, 0);
+	assert_int_equal(emi_blocks_free(d, bid + 1, N - 1, BYTES, NULL), EM_OK);
+	/* What cannot go back is still there. */
+	(void)emi_disk_held(d);
+	fault.ops = EM_FAULT_DISCARD;
+	fault.count = fault.injected = 0;
+	fault.nth = 1;
+	fault.times = UINT64_MAX;
+	assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid + 1, N - 1, NULL), EM_OK);
+	assert_int_equal(emi_blocks_free(d, bid + 1, N - 1, BYTES, NULL), EM_OK);
+	assert_int_equal(emi_disk_give_all(d), 0);
+	assert_int_equal(fault.injected, 1);
+	before = emi_disk_held(d);
+	assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid + 1, N - 1, NULL), EM_OK);
+	assert_true(emi_disk_held(d) >= (uint64_t)N * BYTES && emi_disk_held(d) >= before);
+	assert_int_equal(emi_blocks_free(d, bid, N, BYTES, NULL), EM_OK);
+	emi_scratch_release(ctx, d);
+	em_ctx_close(ctx);
+	test_dir_remove(dir);
+}
+
+/* Who says how much is coming has it set aside in few steps, and no more than that. */
+static void test_expected(void **state)
+{
+	enum { N = 300, BYTES = 1 << 20 };
+	char *dir = test_dir_make();
+	uint64_t steps[2];
+	em_fault fault;
+	emi_bid bid;
+	em_ctx *ctx;
+	emi_disk *d;
+	unsigned i, k;
+
+	(void)state;
+	for (k = 0; k < 2; k++) {
+		em_fault_init(&fault, em_backend_find("memory"));
+		fault.ops = EM_FAULT_RESERVE;
+		ctx = make_ctx(dir, NULL, &fault, NULL);
+		d = acquire(ctx);
+		if (k == 1)
+			emi_disk_expect(d, (uint64_t)N * BYTES);
+		for (i = 0; i < N; i++)
+			assert_int_equal(emi_block_alloc(d, BYTES, &bid, NULL), EM_OK);
+		steps[k] = fault.count;
+		if (k == 1)
+			assert_int_equal(emi_disk_held_peak(d), (uint64_t)N * BYTES);
+		emi_scratch_release(ctx, d);
+		em_ctx_close(ctx);
+	}
+	assert_true(steps[1] <= 2 && steps[0] >= 50);
+	test_dir_remove(dir);
+}
+
 /* A limit is never exceeded, and what is free does not count. */
 static void test_limit(void **state)
 {
@@ -703,6 +801,8 @@ int main(void)
 		cmocka_unit_test(test_slack),
 		cmocka_unit_test(test_nothing_goes_back),
 		cmocka_unit_test(test_some_go_back),
+		cmocka_unit_test(test_end_goes_back),
+		cmocka_unit_test(test_expected),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_missing_directory),
 		cmocka_unit_test(test_threads),

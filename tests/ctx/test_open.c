@@ -196,6 +196,13 @@ static void bad_numbers(void **state)
 	{
 		em_ctx_opts opts = EM_CTX_OPTS_INIT;
 
+		opts.flags = EM_CTX_CHECKED | 2;
+		must_fail(&opts, EM_ERR_INVAL, &err);
+		assert_non_null(strstr(err.text, "flags 0x3"));
+	}
+	{
+		em_ctx_opts opts = EM_CTX_OPTS_INIT;
+
 		opts.queue_depth = UINT32_MAX;
 		must_fail(&opts, EM_ERR_INVAL, &err);
 		assert_non_null(strstr(err.text, "queue_depth"));

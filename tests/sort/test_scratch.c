@@ -256,6 +256,7 @@ static em_status sort_it(fixture *f, const em_sort_opts *how, uint32_t threads, 
 	opts.custom = &w.be;
 	opts.direct = threads == 1 ? EM_DIRECT_OFF : EM_DIRECT_TRY;
 	opts.scratch_max = scratch_max;
+	opts.flags = EM_CTX_CHECKED;
 	ctx = sort_ctx(&opts);
 	order = order_of(f, ctx, &f->err);
 	so.errinfo = &f->err;

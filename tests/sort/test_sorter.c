@@ -118,7 +118,7 @@ static void test_sizes(void **state)
 /* Whatever is forced, and whatever the number of buffers, within reason. */
 static void test_random_options(void **state)
 {
-	const em_ctx_opts opts = sort_ctx_opts();
+	em_ctx_opts opts = sort_ctx_opts();
 	test_rng rng = test_rng_make(test_seed());
 	int i;
 
@@ -128,6 +128,8 @@ static void test_random_options(void **state)
 		const uint64_t most = 400000 / (shape->bytes + 20);
 		fixture f;
 
+		/* Is each block of scratch used as it should be? */
+		opts.flags = i % 2 != 0 ? EM_CTX_CHECKED : 0;
 		fixture_open(&f, &opts, shape);
 		if (test_below(&rng, 2))
 			f.opts.block_bytes *= 1 + test_below(&rng, 4);
