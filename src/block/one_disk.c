@@ -431,8 +431,11 @@ em_status emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes, em_e
 		status = emi_fail_refused(err, EM_ERR_STATE, "nothing is allocated there", "free", emi_file_path(d->file), offset, bytes);
 	} else {
 		emi_space_drop(&d->space, offset / EMI_UNIT, bytes / EMI_UNIT);
-		d->blocks -= d->blocks != 0;
-		__atomic_sub_fetch(&d->all->blocks, 1, __ATOMIC_RELAXED);
+		/* What was allocated as one block may be freed as two, where nobody checks that. */
+		if (d->blocks != 0) {
+			d->blocks--;
+			__atomic_sub_fetch(&d->all->blocks, 1, __ATOMIC_RELAXED);
+		}
 		__atomic_sub_fetch(&d->all->bytes, bytes, __ATOMIC_RELAXED);
 		d->freed += bytes;
 		give_due(d);

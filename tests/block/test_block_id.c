@@ -28,21 +28,10 @@
 
 enum { PAGE = 4096, DISKS = 3, UNITS = 1 << 16, GROUPS = 4000, MOST = 8 };
 
-#if defined(__SANITIZE_ADDRESS__)
-#define ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ASAN 1
-#endif
-#endif
-#ifndef ASAN
-#define ASAN 0
-#endif
-
 /* Slow builds try so much less. */
 static unsigned slower(void)
 {
-	return TEST_TSAN ? 20 : getenv("EXTMEM_TEST_SPARSE") != NULL ? 10 : ASAN ? 4 : 1;
+	return TEST_TSAN || getenv("EXTMEM_TEST_SPARSE") != NULL ? 10 : 1;
 }
 
 /* What the log said of blocks: warnings, and the last line. */

@@ -19,11 +19,9 @@
 #include <string.h>
 #include <time.h>
 
-#include <extmem/sys/fault.h>
-
 #include "base/memory.h"
 #include "block/block_pool.h"
-#include "common/test.h"
+#include "block/fixture.h"
 
 #define BLOCK 4096u
 #define MOST_BLOCKS 24u
@@ -78,13 +76,8 @@ static void gate_await(unsigned held)
 
 /* A pool and what its blocks should be. */
 typedef struct bench {
-	test_rng rng;
-	test_memory mem;
+	fixture f;
 	em_backend slow;
-	em_fault fault;
-	em_ctx *ctx;
-	emi_disk *disk;
-	emi_io_stats io;
 	emi_block_pool pool;
 	char *own;              /* a user's buffer */
 	char *lent[MOST_LENT];
@@ -94,33 +87,27 @@ typedef struct bench {
 	uint64_t versions;
 } bench;
 
-static void bench_open(bench *b, uint32_t nwrite, uint32_t nprefetch)
+/* Of several disks the first has the gate. */
+static void bench_open_disks(bench *b, uint32_t disks, uint32_t nwrite, uint32_t nprefetch)
 {
-	static uint64_t opened;
-	em_ctx_opts opts = EM_CTX_OPTS_INIT;
-	em_errinfo err;
+	const em_backend *memory = em_backend_find("memory"), *backends[FIXTURE_DISKS] = {&b->slow, memory, memory};
 
 	memset(b, 0, sizeof(*b));
-	memset(&err, 0, sizeof(err));
-	b->rng = test_rng_make(test_seed() + opened++);
-	b->slow = *em_backend_find("memory");
+	b->slow = *memory;
 	b->slow.threads = 1;
 	gate.write = b->slow.write;
 	gate.lags = 0;
 	b->slow.write = gate_write;
-	test_memory_init(&b->mem, 0);
-	em_fault_init(&b->fault, &b->slow);
-	b->fault.ops = 0;
-	opts.memory = 16u << 20;
-	opts.threads = 1;
-	opts.custom = em_fault_backend(&b->fault);
-	opts.allocator = &b->mem.allocator;
-	assert_int_equal(em_ctx_open(&b->ctx, &opts), EM_OK);
-	assert_int_equal(emi_scratch_acquire(b->ctx, &b->disk, &err), EM_OK);
-	b->own = emi_buffer_alloc(b->ctx, BLOCK, &err);
+	fixture_open_on(&b->f, backends, disks);
+	b->own = emi_buffer_alloc(b->f.ctx, BLOCK, &b->f.err);
 	assert_non_null(b->own);
-	if (emi_block_pool_open(&b->pool, b->ctx, b->disk, BLOCK, nwrite, nprefetch, &b->io, &err) != EM_OK)
-		fail_msg("%s", err.text);
+	if (emi_block_pool_open(&b->pool, b->f.ctx, b->f.disk, BLOCK, nwrite, nprefetch, &b->f.io, &b->f.err) != EM_OK)
+		fail_msg("%s", b->f.err.text);
+}
+
+static void bench_open(bench *b, uint32_t nwrite, uint32_t nprefetch)
+{
+	bench_open_disks(b, 1, nwrite, nprefetch);
 }
 
 static void bench_close(bench *b)
@@ -128,12 +115,10 @@ static void bench_close(bench *b)
 	uint32_t i;
 
 	for (i = 0; i < b->nlent; i++)
-		emi_buffer_free(b->ctx, b->lent[i], BLOCK);
+		emi_buffer_free(b->f.ctx, b->lent[i], BLOCK);
 	emi_block_pool_close(&b->pool);
-	emi_buffer_free(b->ctx, b->own, BLOCK);
-	emi_scratch_release(b->ctx, b->disk);
-	em_ctx_close(b->ctx);
-	test_memory_assert_clean(&b->mem);
+	emi_buffer_free(b->f.ctx, b->own, BLOCK);
+	fixture_close(&b->f);
 }
 
 /* Contents follow from the block and its version. */
@@ -158,7 +143,7 @@ static void check(const bench *b, uint32_t i, const char *buf)
 static void have(bench *b, uint32_t i)
 {
 	if (b->version[i] == 0)
-		assert_int_equal(emi_block_alloc(b->disk, BLOCK, &b->bid[i], NULL), EM_OK);
+		assert_int_equal(emi_block_alloc(b->f.disk, BLOCK, &b->bid[i], NULL), EM_OK);
 	b->version[i] = ++b->versions;
 }
 
@@ -214,11 +199,11 @@ static void check_disk(bench *b)
 		if (b->version[i] == 0)
 			continue;
 		used += BLOCK;
-		emi_block_read(b->disk, &rq, b->own, BLOCK, b->bid[i], NULL);
+		emi_block_read(b->f.disk, &rq, b->own, BLOCK, b->bid[i], NULL);
 		assert_int_equal(emi_wait(&rq, NULL), EM_OK);
 		check(b, i, b->own);
 	}
-	assert_int_equal(emi_disk_used(b->disk), used);
+	assert_int_equal(emi_disk_used(b->f.disk), used);
 }
 
 /* Written past the pool, which is told. */
@@ -229,7 +214,7 @@ static void write_elsewhere(bench *b, uint32_t i)
 	emi_block_pool_invalidate(&b->pool, b->bid[i]);
 	b->version[i] = ++b->versions;
 	fill(b, i, b->version[i], b->own);
-	emi_block_write(b->disk, &rq, b->own, BLOCK, b->bid[i], NULL);
+	emi_block_write(b->f.disk, &rq, b->own, BLOCK, b->bid[i], NULL);
 	assert_int_equal(emi_wait(&rq, NULL), EM_OK);
 }
 
@@ -245,7 +230,7 @@ static void bring_back(bench *b, uint32_t i)
 {
 	char *buf = b->lent[--b->nlent];
 
-	if (test_below(&b->rng, 8) == 0) {
+	if (test_below(&b->f.rng, 8) == 0) {
 		emi_block_pool_return(&b->pool, buf);
 		return;
 	}
@@ -256,7 +241,7 @@ static void bring_back(bench *b, uint32_t i)
 
 static void change_size(bench *b)
 {
-	const uint32_t nwrite = (uint32_t)test_below(&b->rng, 7), nprefetch = (uint32_t)test_below(&b->rng, 6);
+	const uint32_t nwrite = (uint32_t)test_below(&b->f.rng, 7), nprefetch = (uint32_t)test_below(&b->f.rng, 6);
 	const em_status st = emi_block_pool_resize(&b->pool, nwrite, nprefetch, NULL);
 
 	assert_int_equal(st, nwrite < b->nlent ? EM_ERR_STATE : EM_OK);
@@ -278,10 +263,10 @@ static void exchange(bench *b)
 
 static void step(bench *b)
 {
-	const uint32_t i = (uint32_t)test_below(&b->rng, MOST_BLOCKS);
+	const uint32_t i = (uint32_t)test_below(&b->f.rng, MOST_BLOCKS);
 	const int exists = b->version[i] != 0;
 
-	switch (test_below(&b->rng, 40)) {
+	switch (test_below(&b->f.rng, 40)) {
 	case 0:
 		change_size(b);
 		break;
@@ -328,7 +313,7 @@ static void test_model(void **state)
 	for (round = 0; round < 60; round++) {
 		bench b;
 
-		bench_open(&b, (uint32_t)round % 5, (uint32_t)round % 4);
+		bench_open_disks(&b, 1 + (uint32_t)round / 5 % FIXTURE_DISKS, (uint32_t)round % 5, (uint32_t)round % 4);
 		gate.lags = round % 2;
 		for (n = 0; n < 500; n++)
 			step(&b);
@@ -342,6 +327,58 @@ static void test_model(void **state)
 		bench_close(&b);
 	}
 	assert_true(hits > 0 && recalled > 0 && dropped > 0);
+}
+
+static void await_writes(const em_fault *fault, uint64_t n)
+{
+	const struct timespec t = {0, 100000};
+
+	while (__atomic_load_n(&fault->count, __ATOMIC_RELAXED) < n)
+		nanosleep(&t, NULL);
+}
+
+/* One disk of several stands still: what the others have to do they do, and read while it does. */
+static void test_one_disk_waits(void **state)
+{
+	uint32_t disks, i, k;
+
+	(void)state;
+	for (disks = 2; disks <= FIXTURE_DISKS; disks++) {
+		uint32_t on[FIXTURE_DISKS] = {0};
+		bench b;
+
+		bench_open_disks(&b, disks, MOST_BLOCKS, disks);
+		for (i = 1; i < disks; i++)
+			b.f.fault[i].ops = EM_FAULT_WRITE;
+		gate_set(1);
+		for (i = 0; i < MOST_BLOCKS; i++) {
+			must_put(&b, i);
+			on[b.bid[i].disk]++;
+		}
+		for (i = 0; i < disks; i++)
+			assert_int_equal(on[i], MOST_BLOCKS / disks);
+		gate_await(1);
+		for (i = 1; i < disks; i++)
+			await_writes(&b.f.fault[i], on[i]);
+		/* Twice: when the write has ended the buffer is exchanged, and the block comes from the disk the next time. */
+		for (k = 0; k < 2; k++) {
+			for (i = 0; i < MOST_BLOCKS; i++) {
+				if (b.bid[i].disk == 0)
+					continue;
+				if (k != 0)
+					emi_block_pool_hint(&b.pool, b.bid[i]);
+				get(&b, i);
+			}
+		}
+		/* What waits for it is in memory. */
+		for (i = 0; i < MOST_BLOCKS; i++)
+			if (b.bid[i].disk == 0)
+				get(&b, i);
+		gate_set(0);
+		check_disk(&b);
+		assert_int_equal(b.f.io.ios_written, MOST_BLOCKS);
+		bench_close(&b);
+	}
 }
 
 /* Nobody waits before all buffers are on their way. */
@@ -365,7 +402,7 @@ static void test_write_behind(void **state)
 			must_put(&b, i);
 		assert_int_equal(b.pool.stats.writes, MOST_BLOCKS);
 		check_disk(&b);
-		assert_int_equal(b.io.ios_written, MOST_BLOCKS);
+		assert_int_equal(b.f.io.ios_written, MOST_BLOCKS);
 		bench_close(&b);
 	}
 }
@@ -396,7 +433,7 @@ static void test_read_ahead(void **state)
 				assert_int_equal(emi_block_pool_hint(&b.pool, b.bid[i + n]), 1);
 		}
 		assert_int_equal(b.pool.stats.hits, n > 0 ? MOST_BLOCKS : 0);
-		assert_int_equal(b.io.ios_read, b.pool.stats.hints + b.pool.stats.reads - b.pool.stats.hits - b.pool.stats.recalled);
+		assert_int_equal(b.f.io.ios_read, b.pool.stats.hints + b.pool.stats.reads - b.pool.stats.hits - b.pool.stats.recalled);
 		bench_close(&b);
 	}
 }
@@ -423,9 +460,9 @@ static void test_read_while_written(void **state)
 	/* Its buffer is exchanged now. */
 	get(&b, 0);
 	assert_int_equal(b.pool.stats.recalled, 4);
-	assert_int_equal(b.io.ios_read, 0);
+	assert_int_equal(b.f.io.ios_read, 0);
 	get(&b, 0);
-	assert_int_equal(b.io.ios_read, 1);
+	assert_int_equal(b.f.io.ios_read, 1);
 	check_disk(&b);
 	bench_close(&b);
 }
@@ -447,7 +484,7 @@ static void test_hint_while_written(void **state)
 		must_put(&b, i);
 	get(&b, 0);
 	assert_int_equal(b.pool.stats.hits, 1);
-	assert_int_equal(b.io.ios_read, 0);
+	assert_int_equal(b.f.io.ios_read, 0);
 	check_disk(&b);
 	bench_close(&b);
 }
@@ -469,7 +506,7 @@ static void test_freed_while_written(void **state)
 	let_go(&b, 1);
 	assert_int_equal(b.pool.stats.dropped, 1);
 	/* The first one still has its place. */
-	assert_int_equal(emi_disk_used(b.disk), 2 * BLOCK);
+	assert_int_equal(emi_disk_used(b.f.disk), 2 * BLOCK);
 	/* And its buffer is not the one that is used next. */
 	must_put(&b, 3);
 	assert_int_equal(b.pool.stats.waits, 0);
@@ -528,7 +565,7 @@ static void test_closed_while_written(void **state)
 	(void)emi_block_pool_hint(&b.pool, b.bid[5]);
 	gate_set(0);
 	emi_block_pool_close(&b.pool);
-	assert_int_equal(emi_disk_used(b.disk), 3 * BLOCK);
+	assert_int_equal(emi_disk_used(b.f.disk), 3 * BLOCK);
 	bench_close(&b);
 }
 
@@ -595,9 +632,9 @@ static void test_failing_write(void **state)
 		bench b;
 
 		bench_open(&b, 3, 2);
-		b.fault.ops = EM_FAULT_WRITE;
-		b.fault.sys_errno = ENOSPC;
-		b.fault.nth = nth;
+		b.f.fault[0].ops = EM_FAULT_WRITE;
+		b.f.fault[0].sys_errno = ENOSPC;
+		b.f.fault[0].nth = nth;
 		memset(&err, 0, sizeof(err));
 		memset(&again, 0, sizeof(again));
 		assert_int_equal(work(&b, &err), nth <= 10 ? EM_ERR_NOSPACE : EM_OK);
@@ -608,7 +645,7 @@ static void test_failing_write(void **state)
 			assert_int_equal(emi_block_pool_steal(&b.pool, &buf, NULL), EM_ERR_NOSPACE);
 			assert_int_equal(emi_block_pool_read(&b.pool, &b.own, b.bid[0], NULL), EM_ERR_NOSPACE);
 		}
-		b.fault.ops = 0;
+		b.f.fault[0].ops = 0;
 		bench_close(&b);
 	}
 }
@@ -626,8 +663,8 @@ static void test_failing_read(void **state)
 		bench b;
 
 		bench_open(&b, 3, 2);
-		b.fault.ops = EM_FAULT_READ;
-		b.fault.nth = nth;
+		b.f.fault[0].ops = EM_FAULT_READ;
+		b.f.fault[0].nth = nth;
 		memset(&err, 0, sizeof(err));
 		failed = work(&b, &err) != EM_OK;
 		for (i = 0; i < 10; i++) {
@@ -639,14 +676,14 @@ static void test_failing_read(void **state)
 			failed++;
 			get(&b, i);
 		}
-		assert_int_equal(failed, b.fault.injected);
+		assert_int_equal(failed, b.f.fault[0].injected);
 		if (nth <= 5)
 			assert_int_equal(failed, 1);
 		if (failed != 0) {
 			assert_int_equal(err.status, EM_ERR_IO);
 			assert_string_equal(err.op, "read");
 		}
-		b.fault.ops = 0;
+		b.f.fault[0].ops = 0;
 		check_disk(&b);
 		bench_close(&b);
 	}
@@ -664,42 +701,42 @@ static void test_out_of_memory(void **state)
 	bench_open(&b, 0, 0);
 	emi_block_pool_close(&b.pool);
 	for (n = 1; st != EM_OK; n++) {
-		const uint64_t before = em_ctx_memory_used(b.ctx);
+		const uint64_t before = em_ctx_memory_used(b.f.ctx);
 
-		b.mem.fail_at = b.mem.calls + n;
-		st = emi_block_pool_open(&b.pool, b.ctx, b.disk, BLOCK, 2, 1, NULL, NULL);
-		b.mem.fail_at = 0;
+		b.f.mem.fail_at = b.f.mem.calls + n;
+		st = emi_block_pool_open(&b.pool, b.f.ctx, b.f.disk, BLOCK, 2, 1, NULL, NULL);
+		b.f.mem.fail_at = 0;
 		if (st != EM_OK) {
 			assert_int_equal(st, EM_ERR_NOMEM);
-			assert_int_equal(em_ctx_memory_used(b.ctx), before);
+			assert_int_equal(em_ctx_memory_used(b.f.ctx), before);
 		} else {
-			assert_int_equal(em_ctx_memory_used(b.ctx), before + emi_block_pool_memory(BLOCK, 2, 1));
+			assert_int_equal(em_ctx_memory_used(b.f.ctx), before + emi_block_pool_memory(BLOCK, 2, 1));
 		}
 	}
 	assert_int_equal(n, 1 + 3 * 2 + 1 + 1);
 	for (n = 1, st = EM_ERR_NOMEM; st != EM_OK; n++) {
-		b.mem.fail_at = b.mem.calls + n;
+		b.f.mem.fail_at = b.f.mem.calls + n;
 		st = emi_block_pool_resize(&b.pool, 10, 10, NULL);
-		b.mem.fail_at = 0;
+		b.f.mem.fail_at = 0;
 		assert_int_equal(b.pool.nslots, st == EM_OK ? 20 : 3);
 		assert_int_equal(b.pool.nwrite, st == EM_OK ? 10 : 2);
 		must_put(&b, (uint32_t)n % MOST_BLOCKS);
 		get(&b, (uint32_t)n % MOST_BLOCKS);
 	}
-	b.mem.fail_at = b.mem.calls + 1;
+	b.f.mem.fail_at = b.f.mem.calls + 1;
 	assert_int_equal(emi_block_pool_add(&b.pool, b.own, NULL), EM_ERR_NOMEM);
 	assert_int_equal(b.pool.nslots, 20);
-	b.mem.fail_at = 0;
-	n = b.mem.calls;
+	b.f.mem.fail_at = 0;
+	n = b.f.mem.calls;
 	for (i = 0; i < 300; i++) {
-		const uint32_t at = (uint32_t)test_below(&b.rng, MOST_BLOCKS);
+		const uint32_t at = (uint32_t)test_below(&b.f.rng, MOST_BLOCKS);
 
 		if (b.version[at] != 0) {
 			(void)emi_block_pool_hint(&b.pool, b.bid[at]);
 			get(&b, at);
 		}
 	}
-	assert_int_equal(b.mem.calls, n);
+	assert_int_equal(b.f.mem.calls, n);
 	check_disk(&b);
 	bench_close(&b);
 }
@@ -714,8 +751,8 @@ static void test_budget(void **state)
 
 	(void)state;
 	bench_open(&b, 1, 1);
-	left = em_ctx_memory(b.ctx) - em_ctx_memory_used(b.ctx);
-	rest = emi_alloc(b.ctx, (size_t)left - 8 * BLOCK, NULL);
+	left = em_ctx_memory(b.f.ctx) - em_ctx_memory_used(b.f.ctx);
+	rest = emi_alloc(b.f.ctx, (size_t)left - 8 * BLOCK, NULL);
 	assert_non_null(rest);
 	memset(&err, 0, sizeof(err));
 	assert_int_equal(emi_block_pool_resize(&b.pool, 10, 10, &err), EM_ERR_MEMLIMIT);
@@ -723,7 +760,7 @@ static void test_budget(void **state)
 	must_put(&b, 0);
 	get(&b, 0);
 	assert_int_equal(emi_block_pool_resize(&b.pool, 2, 2, NULL), EM_OK);
-	emi_free(b.ctx, rest, (size_t)left - 8 * BLOCK);
+	emi_free(b.f.ctx, rest, (size_t)left - 8 * BLOCK);
 	check_disk(&b);
 	bench_close(&b);
 }
@@ -732,6 +769,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_one_disk_waits),
 		cmocka_unit_test(test_write_behind),
 		cmocka_unit_test(test_read_ahead),
 		cmocka_unit_test(test_read_while_written),

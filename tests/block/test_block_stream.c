@@ -12,23 +12,16 @@
 #include <errno.h>
 #include <string.h>
 
-#include <extmem/sys/fault.h>
-
 #include "base/memory.h"
 #include "block/block_reader.h"
 #include "block/block_writer.h"
-#include "common/test.h"
+#include "block/fixture.h"
 
 #define BLOCK 4096u
 #define MOST_RECORD BLOCK
 
 typedef struct bench {
-	test_rng rng;
-	test_memory mem;
-	em_fault fault;
-	em_ctx *ctx;
-	emi_disk *disk;
-	emi_io_stats io;
+	fixture f;
 	size_t record;
 	size_t capacity;
 	uint32_t nbuffers;
@@ -36,32 +29,17 @@ typedef struct bench {
 
 static void bench_open(bench *b, size_t record, uint32_t nbuffers)
 {
-	static uint64_t opened;
-	em_ctx_opts opts = EM_CTX_OPTS_INIT;
-
-	memset(b, 0, sizeof(*b));
-	b->rng = test_rng_make(test_seed() + opened++);
+	fixture_open(&b->f, "memory");
 	b->record = record;
 	b->capacity = BLOCK / record;
 	b->nbuffers = nbuffers;
-	test_memory_init(&b->mem, 0);
-	em_fault_init(&b->fault, em_backend_find("memory"));
-	b->fault.ops = 0;
-	opts.memory = 16u << 20;
-	opts.threads = 1;
-	opts.custom = em_fault_backend(&b->fault);
-	opts.allocator = &b->mem.allocator;
-	assert_int_equal(em_ctx_open(&b->ctx, &opts), EM_OK);
-	assert_int_equal(emi_scratch_acquire(b->ctx, &b->disk, NULL), EM_OK);
 }
 
 static void bench_close(bench *b)
 {
-	b->fault.ops = 0;
-	assert_int_equal(emi_disk_used(b->disk), 0);
-	emi_scratch_release(b->ctx, b->disk);
-	em_ctx_close(b->ctx);
-	test_memory_assert_clean(&b->mem);
+	b->f.fault[0].ops = 0;
+	assert_int_equal(emi_disk_used(b->f.disk), 0);
+	fixture_close(&b->f);
 }
 
 /* Record i. */
@@ -86,7 +64,7 @@ static em_status write_lent(bench *b, emi_block_writer *w, uint64_t *i, uint64_t
 	}
 	assert_true(room > 0);
 	most = room < n - *i ? room : (size_t)(n - *i);
-	most = (size_t)test_below(&b->rng, most + 1);
+	most = (size_t)test_below(&b->f.rng, most + 1);
 	for (k = 0; k < most; k++)
 		make(b, *i + k, records + (w->order == EMI_REVERSE ? room - 1 - k : k) * b->record);
 	emi_block_writer_took(w, most);
@@ -102,7 +80,7 @@ static em_status write_all(bench *b, emi_block_writer *w, uint64_t n, em_errinfo
 	uint64_t i = 0;
 
 	while (st == EM_OK && i < n) {
-		if (test_below(&b->rng, 4) == 0) {
+		if (test_below(&b->f.rng, 4) == 0) {
 			st = write_lent(b, w, &i, n, err);
 		} else {
 			make(b, i++, record);
@@ -115,7 +93,7 @@ static em_status write_all(bench *b, emi_block_writer *w, uint64_t n, em_errinfo
 static em_status write_list(bench *b, emi_block_order order, uint64_t n, emi_block_list *list, em_errinfo *err)
 {
 	emi_block_writer w;
-	em_status st = emi_block_writer_open(&w, b->ctx, b->disk, BLOCK, b->record, b->nbuffers, order, &b->io, err);
+	em_status st = emi_block_writer_open(&w, b->f.ctx, b->f.disk, BLOCK, b->record, b->nbuffers, order, &b->f.io, err);
 
 	memset(list, 0, sizeof(*list));
 	if (st != EM_OK)
@@ -155,13 +133,13 @@ static em_status read_list(bench *b, const emi_block_list *list, emi_block_order
 	uint64_t i = 0;
 	emi_block_reader r;
 
-	st = emi_block_reader_open(&r, b->ctx, b->disk, BLOCK, b->record, b->nbuffers, list, order, frees, &b->io, err);
+	st = emi_block_reader_open(&r, b->f.ctx, b->f.disk, BLOCK, b->record, b->nbuffers, list, order, frees, &b->f.io, err);
 	if (st != EM_OK)
 		return st;
 	while (st == EM_OK) {
 		const char *records;
 
-		if (test_below(&b->rng, 4) == 0) {
+		if (test_below(&b->f.rng, 4) == 0) {
 			size_t k, got;
 
 			st = emi_block_reader_next(&r, &records, &got, err);
@@ -195,13 +173,13 @@ static void write_and_read(bench *b, uint64_t n)
 		em_errinfo err;
 
 		memset(&err, 0, sizeof(err));
-		memset(&b->io, 0, sizeof(b->io));
+		memset(&b->f.io, 0, sizeof(b->f.io));
 		if (write_list(b, (emi_block_order)order, n, &list, &err) != EM_OK)
 			fail_msg("%s", err.text);
 		assert_int_equal(list.records, n);
 		assert_int_equal(list.blocks, blocks);
-		assert_int_equal(b->io.ios_written, blocks);
-		assert_int_equal(emi_disk_used(b->disk), blocks * BLOCK);
+		assert_int_equal(b->f.io.ios_written, blocks);
+		assert_int_equal(emi_disk_used(b->f.disk), blocks * BLOCK);
 		if (blocks > 0) {
 			const size_t partial = (size_t)(n - (blocks - 1) * b->capacity);
 
@@ -210,15 +188,15 @@ static void write_and_read(bench *b, uint64_t n)
 		}
 		assert_int_equal(read_list(b, &list, EMI_FORWARD, backwards, 0, &err), EM_END);
 		assert_int_equal(read_list(b, &list, EMI_REVERSE, !backwards, 0, &err), EM_END);
-		assert_int_equal(b->io.ios_read, 2 * blocks);
-		assert_int_equal(emi_disk_used(b->disk), blocks * BLOCK);
+		assert_int_equal(b->f.io.ios_read, 2 * blocks);
+		assert_int_equal(emi_disk_used(b->f.disk), blocks * BLOCK);
 		/* And as it is used up. */
-		if (test_below(&b->rng, 2) == 0)
+		if (test_below(&b->f.rng, 2) == 0)
 			assert_int_equal(read_list(b, &list, EMI_FORWARD, backwards, 1, &err), EM_END);
 		else
 			assert_int_equal(read_list(b, &list, EMI_REVERSE, !backwards, 1, &err), EM_END);
-		assert_int_equal(emi_disk_used(b->disk), 0);
-		emi_block_list_release(&list, b->ctx);
+		assert_int_equal(emi_disk_used(b->f.disk), 0);
+		emi_block_list_release(&list, b->f.ctx);
 	}
 }
 
@@ -267,13 +245,13 @@ static void test_freeing(void **state)
 
 			bench_open(&b, 8, nbuffers);
 			assert_int_equal(write_list(&b, EMI_FORWARD, 5 * b.capacity, &list, NULL), EM_OK);
-			assert_int_equal(emi_block_reader_open(&r, b.ctx, b.disk, BLOCK, 8, nbuffers, &list, order, 1, NULL, NULL), EM_OK);
+			assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.f.disk, BLOCK, 8, nbuffers, &list, order, 1, NULL, NULL), EM_OK);
 			for (i = 0; i < stop; i++) {
 				assert_int_equal(emi_block_reader_next(&r, &records, &n, NULL), i < 5 ? EM_OK : EM_END);
-				assert_int_equal(emi_disk_used(b.disk), (5 - i) * BLOCK);
+				assert_int_equal(emi_disk_used(b.f.disk), (5 - i) * BLOCK);
 			}
 			emi_block_reader_close(&r);
-			emi_block_list_release(&list, b.ctx);
+			emi_block_list_release(&list, b.f.ctx);
 			bench_close(&b);
 		}
 	}
@@ -293,13 +271,13 @@ static void test_unfinished(void **state)
 		bench b;
 
 		bench_open(&b, 1000, 1 + (uint32_t)n % 4);
-		assert_int_equal(emi_block_writer_open(&w, b.ctx, b.disk, BLOCK, 1000, b.nbuffers, (emi_block_order)(n % 2), NULL, NULL), EM_OK);
+		assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.f.disk, BLOCK, 1000, b.nbuffers, (emi_block_order)(n % 2), NULL, NULL), EM_OK);
 		assert_int_equal(write_all(&b, &w, n, NULL), EM_OK);
 		emi_block_writer_close(&w);
 		emi_block_writer_close(&w);
-		assert_int_equal(emi_disk_used(b.disk), 0);
+		assert_int_equal(emi_disk_used(b.f.disk), 0);
 
-		assert_int_equal(emi_block_writer_open(&w, b.ctx, b.disk, BLOCK, 1000, b.nbuffers, (emi_block_order)(n % 2), NULL, NULL), EM_OK);
+		assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.f.disk, BLOCK, 1000, b.nbuffers, (emi_block_order)(n % 2), NULL, NULL), EM_OK);
 		assert_int_equal(write_all(&b, &w, n, NULL), EM_OK);
 		assert_int_equal(emi_block_writer_lend(&w, &records, &room, NULL), EM_OK);
 		assert_int_equal(emi_block_writer_finish(&w, &list, NULL), EM_OK);
@@ -307,7 +285,7 @@ static void test_unfinished(void **state)
 		assert_int_equal(list.records, n);
 		assert_int_equal(list.blocks, (n + b.capacity - 1) / b.capacity);
 		assert_int_equal(read_list(&b, &list, EMI_FORWARD, n % 2 != 0, 1, NULL), EM_END);
-		emi_block_list_release(&list, b.ctx);
+		emi_block_list_release(&list, b.f.ctx);
 		bench_close(&b);
 	}
 }
@@ -322,11 +300,11 @@ static void test_misuse(void **state)
 
 	(void)state;
 	bench_open(&b, 8, 1);
-	assert_int_equal(emi_block_writer_open(&w, b.ctx, b.disk, BLOCK, 8, 0, EMI_FORWARD, NULL, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_writer_open(&w, b.ctx, b.disk, BLOCK, BLOCK + 1, 1, EMI_FORWARD, NULL, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_writer_open(&w, b.ctx, b.disk, BLOCK + 8, 8, 1, EMI_FORWARD, NULL, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_reader_open(&r, b.ctx, b.disk, BLOCK, 8, 0, &none, EMI_FORWARD, 1, NULL, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_reader_open(&r, b.ctx, b.disk, BLOCK, 0, 1, &none, EMI_FORWARD, 1, NULL, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.f.disk, BLOCK, 8, 0, EMI_FORWARD, NULL, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.f.disk, BLOCK, BLOCK + 1, 1, EMI_FORWARD, NULL, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.f.disk, BLOCK + 8, 8, 1, EMI_FORWARD, NULL, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.f.disk, BLOCK, 8, 0, &none, EMI_FORWARD, 1, NULL, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.f.disk, BLOCK, 0, 1, &none, EMI_FORWARD, 1, NULL, NULL), EM_ERR_INVAL);
 	bench_close(&b);
 }
 
@@ -361,9 +339,9 @@ static void test_failing_write(void **state)
 			bench b;
 
 			bench_open(&b, 8, nbuffers);
-			b.fault.ops = EM_FAULT_WRITE;
-			b.fault.sys_errno = ENOSPC;
-			b.fault.nth = nth;
+			b.f.fault[0].ops = EM_FAULT_WRITE;
+			b.f.fault[0].sys_errno = ENOSPC;
+			b.f.fault[0].nth = nth;
 			memset(&err, 0, sizeof(err));
 			assert_int_equal(write_list(&b, nth % 2 ? EMI_REVERSE : EMI_FORWARD, 9 * b.capacity + 5, &list, &err),
 					 nth <= 10 ? EM_ERR_NOSPACE : EM_OK);
@@ -372,7 +350,7 @@ static void test_failing_write(void **state)
 				assert_int_equal(err.sys_errno, ENOSPC);
 			} else {
 				assert_int_equal(read_list(&b, &list, EMI_FORWARD, 1, 1, NULL), EM_END);
-				emi_block_list_release(&list, b.ctx);
+				emi_block_list_release(&list, b.f.ctx);
 			}
 			bench_close(&b);
 		}
@@ -394,15 +372,15 @@ static void test_failing_read(void **state)
 
 			bench_open(&b, 8, nbuffers);
 			assert_int_equal(write_list(&b, EMI_FORWARD, 9 * b.capacity + 5, &list, NULL), EM_OK);
-			b.fault.ops = EM_FAULT_READ;
-			b.fault.count = 0;
-			b.fault.nth = nth;
+			b.f.fault[0].ops = EM_FAULT_READ;
+			b.f.fault[0].count = 0;
+			b.f.fault[0].nth = nth;
 			memset(&err, 0, sizeof(err));
 			assert_int_equal(read_list(&b, &list, nth % 2 ? EMI_REVERSE : EMI_FORWARD, nth % 2 != 0, 1, &err),
 					 nth <= 10 ? EM_ERR_IO : EM_END);
 			if (nth <= 10)
 				assert_string_equal(err.op, "read");
-			emi_block_list_release(&list, b.ctx);
+			emi_block_list_release(&list, b.f.ctx);
 			bench_close(&b);
 		}
 	}
@@ -420,31 +398,31 @@ static void test_out_of_memory(void **state)
 	bench_open(&b, 100, 3);
 	/* The disk's own memory is there. */
 	assert_int_equal(write_list(&b, EMI_FORWARD, 100 * b.capacity, &list, NULL), EM_OK);
-	emi_block_list_free_blocks(&list, b.disk, BLOCK, 0, list.blocks);
-	emi_block_list_release(&list, b.ctx);
-	before = em_ctx_memory_used(b.ctx);
+	emi_block_list_free_blocks(&list, b.f.disk, BLOCK, 0, list.blocks);
+	emi_block_list_release(&list, b.f.ctx);
+	before = em_ctx_memory_used(b.f.ctx);
 	for (n = 1; st != EM_OK; n++) {
-		b.mem.fail_at = b.mem.calls + n;
+		b.f.mem.fail_at = b.f.mem.calls + n;
 		st = write_list(&b, EMI_REVERSE, 100 * b.capacity, &list, NULL);
-		b.mem.fail_at = 0;
+		b.f.mem.fail_at = 0;
 		if (st != EM_OK) {
 			assert_int_equal(st, EM_ERR_NOMEM);
-			assert_int_equal(em_ctx_memory_used(b.ctx), before);
-			assert_int_equal(emi_disk_used(b.disk), 0);
+			assert_int_equal(em_ctx_memory_used(b.f.ctx), before);
+			assert_int_equal(emi_disk_used(b.f.disk), 0);
 		}
 	}
 	/* Requests, buffers, and the list, which grew twice. */
 	assert_int_equal(n, 2 + 3 + 1 + 1);
-	before = em_ctx_memory_used(b.ctx);
+	before = em_ctx_memory_used(b.f.ctx);
 	for (n = 1, st = EM_ERR_NOMEM; st != EM_END; n++) {
-		b.mem.fail_at = b.mem.calls + n;
+		b.f.mem.fail_at = b.f.mem.calls + n;
 		st = read_list(&b, &list, EMI_REVERSE, 0, 0, NULL);
-		b.mem.fail_at = 0;
+		b.f.mem.fail_at = 0;
 		assert_int_equal(st, n <= 2 ? EM_ERR_NOMEM : EM_END);
-		assert_int_equal(em_ctx_memory_used(b.ctx), before);
+		assert_int_equal(em_ctx_memory_used(b.f.ctx), before);
 	}
-	emi_block_list_free_blocks(&list, b.disk, BLOCK, 0, list.blocks);
-	emi_block_list_release(&list, b.ctx);
+	emi_block_list_free_blocks(&list, b.f.disk, BLOCK, 0, list.blocks);
+	emi_block_list_release(&list, b.f.ctx);
 	bench_close(&b);
 }
 
@@ -467,16 +445,16 @@ static void test_budget(void **state)
 		bench b;
 
 		bench_open(&b, 8, 4);
-		rest = em_ctx_memory(b.ctx) - em_ctx_memory_used(b.ctx) - needed + (uint64_t)less;
-		taken = emi_alloc(b.ctx, (size_t)rest, NULL);
+		rest = em_ctx_memory(b.f.ctx) - em_ctx_memory_used(b.f.ctx) - needed + (uint64_t)less;
+		taken = emi_alloc(b.f.ctx, (size_t)rest, NULL);
 		assert_non_null(taken);
 		memset(&err, 0, sizeof(err));
-		assert_int_equal(emi_block_writer_open(&w, b.ctx, b.disk, BLOCK, 8, 4, EMI_FORWARD, NULL, &err), expected);
+		assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.f.disk, BLOCK, 8, 4, EMI_FORWARD, NULL, &err), expected);
 		assert_int_equal(err.status, expected);
 		emi_block_writer_close(&w);
-		assert_int_equal(emi_block_reader_open(&r, b.ctx, b.disk, BLOCK, 8, 4, &none, EMI_FORWARD, 0, NULL, NULL), expected);
+		assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.f.disk, BLOCK, 8, 4, &none, EMI_FORWARD, 0, NULL, NULL), expected);
 		emi_block_reader_close(&r);
-		emi_free(b.ctx, taken, (size_t)rest);
+		emi_free(b.f.ctx, taken, (size_t)rest);
 		bench_close(&b);
 	}
 }

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * test_cache_failures.c -- a cache whose disk fails, whose memory does not come, or which is closed too early.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "block/cache_case.h"
+
+/* Every read fails once: whoever wants the block is told, and has it the next time. */
+static void test_failing_reads(void **state)
+{
+	uint64_t nth, failed = 0;
+
+	(void)state;
+	for (nth = 1; nth <= 40; nth++) {
+		uint32_t k, wrong = 0;
+		cache_case b;
+
+		cache_case_open(&b, "memory", 20);
+		case_open_cache(&b, 6, policies[nth % POLICIES]);
+		b.f.fault[0].ops = EM_FAULT_READ;
+		b.f.fault[0].count = 0;
+		b.f.fault[0].nth = nth;
+		for (k = 0; k < 60; k++) {
+			const uint32_t i = (uint32_t)test_below(&b.f.rng, b.n);
+			emi_cache_frame *f;
+
+			if (k % 3 == 0) {
+				emi_cache_hint(b.c, b.bid[i]);
+			} else if (k % 3 == 1) {
+				case_change(&b, i, EM_CACHE_FRESH);
+			} else if (case_try_get(&b, i, EM_CACHE_WRITE, &f) == EM_OK) {
+				case_check(&b, i, f->buf);
+				emi_cache_unpin(b.c, f, 0);
+			} else {
+				wrong++;
+				assert_int_equal(b.f.err.status, EM_ERR_IO);
+				assert_int_equal(b.f.err.sys_errno, EIO);
+				assert_string_equal(b.f.err.op, "read");
+				case_use(&b, i);
+			}
+		}
+		/* A hint that failed may have been for nothing. */
+		assert_true(wrong <= b.f.fault[0].injected);
+		failed += wrong;
+		assert_int_equal(case_flush(&b), EM_OK);
+		/* No hint is under way any more. */
+		emi_cache_close(b.c);
+		b.c = NULL;
+		b.f.fault[0].ops = 0;
+		case_check_disk(&b);
+		cache_case_close(&b);
+	}
+	assert_true(failed > 10);
+}
+
+/* Every write fails once: the block stays, nobody is bothered while there are other frames, and flush writes it. */
+static void test_failing_writes(void **state)
+{
+	uint64_t nth;
+	unsigned logged = 0;
+
+	(void)state;
+	for (nth = 1; nth <= 60; nth++) {
+		uint32_t k;
+		em_status st;
+		cache_case b;
+
+		cache_case_open(&b, "memory", 30);
+		case_open_cache(&b, 8, policies[nth % POLICIES]);
+		b.f.fault[0].ops = EM_FAULT_WRITE;
+		b.f.fault[0].count = 0;
+		b.f.fault[0].nth = nth;
+		for (k = 0; k < 60; k++)
+			case_change(&b, (uint32_t)test_below(&b.f.rng, b.n), k % 2 ? EM_CACHE_WRITE : EM_CACHE_FRESH);
+		st = case_flush(&b);
+		/* It was a write of flush's own. */
+		if (st != EM_OK) {
+			assert_int_equal(st, EM_ERR_IO);
+			assert_string_equal(b.f.err.op, "write");
+			assert_int_equal(b.f.err.sys_errno, EIO);
+			assert_int_equal(emi_cache_dirty(b.c), 1);
+			assert_int_equal(case_flush(&b), EM_OK);
+		}
+		assert_int_equal(b.f.warned, b.f.fault[0].injected);
+		logged += b.f.warned;
+		assert_int_equal(emi_cache_dirty(b.c), 0);
+		b.f.fault[0].ops = 0;
+		case_check_disk(&b);
+		cache_case_close(&b);
+	}
+	assert_true(logged > 20);
+}
+
+/* A disk that takes nothing: frames run out, which is told with the reason; nothing is lost meanwhile. */
+static void test_broken_disk(void **state)
+{
+	size_t p;
+
+	(void)state;
+	for (p = 0; p < POLICIES; p++) {
+		uint32_t i, changed = 0;
+		emi_cache_frame *f;
+		cache_case b;
+
+		cache_case_open(&b, "memory", 30);
+		case_open_cache(&b, 8, policies[p]);
+		b.f.fault[0].ops = EM_FAULT_WRITE;
+		b.f.fault[0].count = 0;
+		b.f.fault[0].nth = 1;
+		b.f.fault[0].times = UINT64_MAX / 2;
+		b.f.fault[0].sys_errno = ENOSPC;
+		for (i = 0; i < 30; i++) {
+			if (case_try_get(&b, i, EM_CACHE_FRESH, &f) != EM_OK) {
+				assert_int_equal(b.f.err.status, EM_ERR_NOSPACE);
+				assert_string_equal(b.f.err.op, "write");
+				continue;
+			}
+			b.version[i]++;
+			case_fill(&b, i, f->buf);
+			emi_cache_unpin(b.c, f, 1);
+			changed++;
+		}
+		assert_int_equal(changed, 8);
+		assert_int_equal(emi_cache_dirty(b.c), 8);
+		assert_int_equal(case_flush(&b), EM_ERR_NOSPACE);
+		assert_int_equal(emi_cache_dirty(b.c), 8);
+		/* One that is given up makes room, and so does one that is there. */
+		assert_int_equal(emi_cache_invalidate(b.c, b.bid[0], &b.f.err), EM_OK);
+		b.version[0]--;
+		case_use(&b, 20);
+		case_use(&b, 21);
+		b.f.fault[0].ops = 0;
+		assert_int_equal(case_flush(&b), EM_OK);
+		case_check_disk(&b);
+		cache_case_close(&b);
+	}
+}
+
+/* What was not flushed is discarded, and that is told. */
+static void test_closed_unsaved(void **state)
+{
+	uint32_t i;
+	cache_case b;
+
+	(void)state;
+	cache_case_open(&b, "syscall", 30);
+	case_open_cache(&b, 8, NULL);
+	for (i = 0; i < 5; i++)
+		case_change(&b, i, EM_CACHE_WRITE);
+	emi_cache_hint(b.c, b.bid[9]);
+	emi_cache_close(b.c);
+	b.c = NULL;
+	assert_int_equal(b.f.warned, 1);
+	memset(b.version, 0, sizeof(b.version));
+	case_check_disk(&b);
+	case_open_cache(&b, 8, NULL);
+	case_use(&b, 1);
+	emi_cache_close(b.c);
+	b.c = NULL;
+	assert_int_equal(b.f.warned, 1);
+	cache_case_close(&b);
+}
+
+/* A block beyond what was written of the file is zeros. */
+static void test_never_written(void **state)
+{
+	static const char zeros[BLOCK];
+	em_backend bare = *em_backend_find("memory");
+	emi_cache_frame *f;
+	cache_case b;
+
+	(void)state;
+	/* Nothing is set aside, so the file ends behind what was written. */
+	bare.reserve = NULL;
+	cache_case_open_on(&b, &bare, 2);
+	case_open_cache(&b, 2, NULL);
+	/* So that a frame is not zeros before. */
+	case_use(&b, 0);
+	case_use(&b, 1);
+	assert_int_equal(emi_block_alloc(b.f.disk, BLOCK, &b.bid[2], &b.f.err), EM_OK);
+	assert_int_equal(case_try_get(&b, 2, EM_CACHE_READ, &f), EM_OK);
+	assert_memory_equal(f->buf, zeros, BLOCK);
+	cache_case_close(&b);
+}
+
+/* All memory is taken by opening: as much as was said; and each allocation may fail. */
+static void test_memory_of_a_cache(void **state)
+{
+	size_t p;
+
+	(void)state;
+	for (p = 0; p < POLICIES; p++) {
+		em_status st = EM_ERR_NOMEM;
+		uint64_t n, before, calls;
+		uint32_t i;
+		cache_case b;
+
+		cache_case_open(&b, "memory", 50);
+		before = em_ctx_memory_used(b.f.ctx);
+		b.opts.frames = 10;
+		b.opts.policy = policies[p];
+		for (n = 1; st != EM_OK; n++) {
+			memset(&b.f.err, 0, sizeof(b.f.err));
+			b.f.mem.fail_at = b.f.mem.calls + n;
+			st = emi_cache_open(&b.c, b.f.ctx, &b.opts, &b.f.err);
+			b.f.mem.fail_at = 0;
+			if (st == EM_OK)
+				break;
+			assert_int_equal(st, EM_ERR_NOMEM);
+			assert_null(b.c);
+			assert_int_equal(em_ctx_memory_used(b.f.ctx), before);
+		}
+		/* The cache, frames, links, the table, the policy's state and blocks. */
+		assert_int_equal(n, 6 + 1);
+		assert_int_equal(em_ctx_memory_used(b.f.ctx), before + emi_cache_memory(&b.opts));
+		calls = b.f.mem.calls;
+		for (i = 0; i < 50; i++) {
+			emi_cache_hint(b.c, b.bid[49 - i]);
+			case_change(&b, i, EM_CACHE_WRITE);
+		}
+		assert_int_equal(case_flush(&b), EM_OK);
+		assert_int_equal(b.f.mem.calls, calls);
+		assert_int_equal(em_ctx_memory_used(b.f.ctx), before + emi_cache_memory(&b.opts));
+		cache_case_close(&b);
+	}
+}
+
+static void test_too_much(void **state)
+{
+	static const struct {
+		uint32_t frames;
+		size_t bytes;
+		em_status status;
+	} bad[] = {{0, BLOCK, EM_ERR_RANGE}, {UINT32_MAX, BLOCK, EM_ERR_RANGE}, {4, 0, EM_ERR_RANGE}, {4, 1000, EM_ERR_RANGE},
+		   {1u << 14, BLOCK, EM_ERR_MEMLIMIT}};
+	size_t k;
+	cache_case b;
+
+	(void)state;
+	cache_case_open(&b, "memory", 1);
+	for (k = 0; k < sizeof bad / sizeof *bad; k++) {
+		const uint64_t before = em_ctx_memory_used(b.f.ctx);
+
+		memset(&b.f.err, 0, sizeof(b.f.err));
+		b.opts.frames = bad[k].frames;
+		b.opts.block_bytes = bad[k].bytes;
+		assert_int_equal(emi_cache_open(&b.c, b.f.ctx, &b.opts, &b.f.err), bad[k].status);
+		assert_null(b.c);
+		assert_int_equal(b.f.err.status, bad[k].status);
+		assert_int_equal(em_ctx_memory_used(b.f.ctx), before);
+	}
+	cache_case_close(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_failing_reads),
+		cmocka_unit_test(test_failing_writes),
+		cmocka_unit_test(test_broken_disk),
+		cmocka_unit_test(test_closed_unsaved),
+		cmocka_unit_test(test_never_written),
+		cmocka_unit_test(test_memory_of_a_cache),
+		cmocka_unit_test(test_too_much),
+	};
+
+	return cmocka_run_group_tests_name("cache failures", tests, NULL, NULL);
+}
