@@ -8,7 +8,7 @@ _extmem()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W 'sort merge unique top shuffle generate check bench --help --version' -- "$cur"))
+		COMPREPLY=($(compgen -W 'sort merge unique top shuffle generate check disks bench --help --version' -- "$cur"))
 		return
 	fi
 
@@ -29,7 +29,7 @@ _extmem()
 	fi
 
 	case $prev in
-	-o | --output | --files0-from | --from | --disk)
+	-o | --output | --files0-from | --from | --disk | --config)
 		compopt -o filenames
 		COMPREPLY=($(compgen -f -- "$cur"))
 		return
@@ -76,7 +76,7 @@ _extmem()
 	if [[ $cur != -* ]]; then
 		if [[ $command == bench ]]; then
 			((COMP_CWORD == 2)) && COMPREPLY=($(compgen -W 'io blocks' -- "$cur"))
-		elif [[ $command != generate ]]; then
+		elif [[ $command != generate && $command != disks ]]; then
 			compopt -o filenames
 			COMPREPLY=($(compgen -f -- "$cur"))
 		fi
@@ -88,7 +88,7 @@ _extmem()
 		--reverse --stable --unique --zero-terminated --header= --csv'
 	# What sorts has these, too.
 	local sorting="$lines --files0-from= --record-size= --output= --buffer-size= --temporary-directory= --parallel= --batch-size=
-		--run-size= --block-size= --read-buffers= --write-buffers= --direct= --backend= --isa= --scratch-compress= --scratch-max= --disk= --stats --interval= --progress --no-progress --verbose
+		--run-size= --block-size= --read-buffers= --write-buffers= --direct= --backend= --isa= --scratch-compress= --scratch-max= --disk= --config= --no-config --stats --interval= --progress --no-progress --verbose --no-warnings
 		--help --version"
 	case $command in
 	sort)
@@ -112,6 +112,9 @@ _extmem()
 		;;
 	check)
 		opts="$lines --record-size= --unsorted --progress --no-progress --help --version"
+		;;
+	disks)
+		opts='--temporary-directory= --disk= --scratch-max= --direct= --backend= --isa= --config= --no-config --measure --csv --json --no-warnings --help --version'
 		;;
 	bench)
 		if [[ ${COMP_WORDS[2]} == blocks ]]; then

@@ -26,6 +26,7 @@ static const char help[] =
 	"  -o, --output=FILE        write to FILE, which may be an input, instead of standard output\n"
 	"      --batch-size=N       merge at most N files at a time\n"
 	"  -S -T --parallel --block-size --direct --backend --isa --stats --interval --verbose\n"
+	"  --disk --scratch-max --config --no-config --no-warnings\n"
 	"                           as in extmem sort\n"
 	"      --progress           show a progress bar even if standard error is no terminal\n"
 	"      --no-progress        show none\n"

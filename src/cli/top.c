@@ -35,6 +35,7 @@ static const char help[] =
 	"\n"
 	"  -o, --output=FILE        write to FILE, which may be an input, instead of standard output\n"
 	"  -S -T --parallel --batch-size --run-size --block-size --direct --backend --isa --stats --interval --verbose\n"
+	"  --disk --scratch-max --config --no-config --no-warnings\n"
 	"                           as in extmem sort\n"
 	"      --progress           show a progress bar even if standard error is no terminal\n"
 	"      --no-progress        show none\n"
