@@ -20,13 +20,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "block/cache.h"
-#include "block/policy.h"
+#include <extmem/sys/cache.h>
+
 #include "peers/peer_common.h"
 
 enum { BLOCK = 4096, PATTERNS = 5, POLICIES = 4, FANOUT = 64 };
 
-static const em_policy *const policies[POLICIES] = {&emi_policy_random, &emi_policy_lru, &emi_policy_clock, &emi_policy_s3fifo};
+static const em_policy *policies[POLICIES];
 static const char *const names[PATTERNS] = {"uniform", "zipf", "scan+zipf", "loop", "B-tree"};
 
 static uint64_t draws;
@@ -154,12 +154,12 @@ static void hit_rates(em_ctx *ctx, uint64_t n, uint64_t blocks)
 }
 
 /* Seconds of so many gets of n blocks, which the cache has; without one, of the loop alone. */
-static double get_all(emi_cache *c, const em_bid *bid, uint32_t n, uint64_t gets)
+static double get_all(em_cache *c, const em_bid *bid, uint32_t n, uint64_t gets)
 {
 	const double begin = peer_now();
 	uint64_t i, x = 88172645463325252u;
 	volatile uint32_t sum = 0;
-	emi_cache_frame *f;
+	void *block;
 
 	for (i = 0; i < gets; i++) {
 		em_bid b;
@@ -172,53 +172,64 @@ static double get_all(emi_cache *c, const em_bid *bid, uint32_t n, uint64_t gets
 			sum = (uint32_t)b.offset;
 			continue;
 		}
-		if (emi_cache_get(c, b, EM_CACHE_READ, &f, NULL) != EM_OK)
+		if (em_cache_get(c, b, EM_CACHE_READ, &block) != EM_OK || em_cache_unpin(c, block, 0) != EM_OK)
 			peer_die("a block cannot be got");
-		sum = f->pins;
-		emi_cache_unpin(c, f, 0);
+		sum = (uint32_t)(uintptr_t)block;
 	}
 	(void)sum;
 	return peer_now() - begin;
+}
+
+/* Fresh blocks of zeros, all of which have room. */
+static void fill(em_cache *c, em_disks *disks, em_bid *bid, uint32_t n)
+{
+	uint32_t i;
+
+	if (em_bids_alloc(disks, bid, n, BLOCK, NULL, 0) != EM_OK)
+		peer_die(em_disks_error(disks)->text);
+	for (i = 0; i < n; i++) {
+		void *block;
+
+		if (em_cache_get(c, bid[i], EM_CACHE_FRESH, &block) != EM_OK)
+			peer_die(em_cache_error(c)->text);
+		memset(block, 0, BLOCK);
+		em_cache_unpin(c, block, 1);
+	}
+	if (em_cache_flush(c) != EM_OK)
+		peer_die(em_cache_error(c)->text);
 }
 
 static void hit_time(em_ctx *ctx, const em_policy *policy, uint32_t n, uint64_t gets)
 {
 	em_bid *bid = malloc(n * sizeof *bid);
 	em_errinfo err = {EM_OK, 0, 0, 0, "", "", ""};
-	emi_cache_opts opts = {0};
-	em_cache_stats stats;
-	emi_cache *c;
+	em_disks_opts disks_opts = EM_DISKS_OPTS_INIT;
+	em_cache_opts opts = EM_CACHE_OPTS_INIT;
+	em_cache_stats stats = EM_CACHE_STATS_INIT;
+	em_disks *disks;
+	em_cache *c;
 	double loop, all;
-	uint32_t i;
 
 	if (!bid)
 		peer_die("no memory");
-	if (emi_scratch_acquire(ctx, &opts.disk, &err) != EM_OK)
+	disks_opts.errinfo = opts.errinfo = &err;
+	disks_opts.flags = EM_DISKS_ABANDON;
+	if (em_disks_open(&disks, ctx, &disks_opts) != EM_OK)
 		peer_die(err.text);
 	opts.frames = n;
 	opts.block_bytes = BLOCK;
 	opts.policy = policy;
-	if (emi_cache_open(&c, ctx, &opts, &err) != EM_OK)
+	if (em_cache_open(&c, disks, &opts) != EM_OK)
 		peer_die(err.text);
-	for (i = 0; i < n; i++) {
-		emi_cache_frame *f;
-
-		if (emi_block_alloc(opts.disk, BLOCK, &bid[i], &err) != EM_OK || emi_cache_get(c, bid[i], EM_CACHE_FRESH, &f, &err) != EM_OK)
-			peer_die(err.text);
-		memset(f->buf, 0, BLOCK);
-		emi_cache_unpin(c, f, 1);
-	}
-	if (emi_cache_flush(c, &err) != EM_OK)
-		peer_die(err.text);
+	fill(c, disks, bid, n);
 	get_all(c, bid, n, gets / 10);
 	loop = get_all(NULL, bid, n, gets);
 	all = get_all(c, bid, n, gets);
-	emi_cache_stats_get(c, &stats);
-	if (stats.misses != n)
+	if (em_cache_stats_get(c, &stats) != EM_OK || stats.misses != n)
 		peer_die("that was not hits only");
 	printf("%-9s %7u  %6.1f\n", policy->name, n, (all - loop) * 1e9 / (double)gets);
-	emi_cache_close(c);
-	emi_scratch_release(ctx, opts.disk);
+	em_cache_close(c);
+	em_disks_close(disks);
 	free(bid);
 }
 
@@ -231,6 +242,10 @@ int main(int argc, char **argv)
 	em_ctx *ctx = open_ctx();
 	size_t p, k;
 
+	policies[0] = em_policy_random();
+	policies[1] = em_policy_lru();
+	policies[2] = em_policy_clock();
+	policies[3] = em_policy_s3fifo();
 	draws = (uint64_t)atoll(peer_arg(argc, argv, "seed", "1")) << 40;
 	if (n == 0 || n > 50000000 || blocks < 10000 || blocks > 100000000 || gets < 10)
 		peer_die("--accesses is from 1 to 50000000, --blocks from 10000 to 100000000, --gets at least 10");
