@@ -41,7 +41,7 @@ static void name_disks(const emi_disk_set *set, em_errinfo *err)
 }
 
 /* n blocks, one behind the other, on the first disk that has room, in their order, beginning with `first'. */
-static em_status alloc_somewhere(emi_disk_set *set, uint32_t first, size_t bytes, uint64_t n, emi_bid *bid, em_errinfo *err)
+static em_status alloc_somewhere(emi_disk_set *set, uint32_t first, size_t bytes, uint64_t n, em_bid *bid, em_errinfo *err)
 {
 	em_status status = EM_ERR_NOSPACE;
 	uint32_t i;
@@ -64,7 +64,7 @@ static int make_room(emi_disk *d)
 }
 
 /* Enter n blocks in the ledger, or none of them. */
-static em_status enter(emi_disk *d, const emi_bid *bid, size_t n, size_t bytes, em_errinfo *err)
+static em_status enter(emi_disk *d, const em_bid *bid, size_t n, size_t bytes, em_errinfo *err)
 {
 	em_status st = EM_OK;
 	const char *why;
@@ -78,14 +78,14 @@ static em_status enter(emi_disk *d, const emi_bid *bid, size_t n, size_t bytes, 
 	return st;
 }
 
-static void clear(emi_bid *bid, size_t n)
+static void clear(em_bid *bid, size_t n)
 {
 	if (n > 0)
 		memset(bid, 0, n * sizeof *bid);
 }
 
 /* The blocks of a row follow from the first. */
-static em_status alloc_row(emi_disk *d, uint32_t index, size_t bytes, emi_bid *bid, size_t n, em_errinfo *err)
+static em_status alloc_row(emi_disk *d, uint32_t index, size_t bytes, em_bid *bid, size_t n, em_errinfo *err)
 {
 	em_status status = alloc_somewhere(d->set, index, bytes, n, bid, err);
 	size_t i;
@@ -107,7 +107,7 @@ static em_status alloc_row(emi_disk *d, uint32_t index, size_t bytes, emi_bid *b
 	return status;
 }
 
-em_status emi_blocks_alloc_row(emi_disk *d, uint32_t index, size_t bytes, emi_bid *bid, size_t n, em_errinfo *err)
+em_status emi_blocks_alloc_row(emi_disk *d, uint32_t index, size_t bytes, em_bid *bid, size_t n, em_errinfo *err)
 {
 	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
 	em_status status = emi_ctx_check(d->set->ctx, err);
@@ -129,7 +129,7 @@ em_status emi_blocks_alloc_row(emi_disk *d, uint32_t index, size_t bytes, emi_bi
 	return status;
 }
 
-em_status emi_block_alloc_on(emi_disk *d, uint32_t index, size_t bytes, emi_bid *bid, em_errinfo *err)
+em_status emi_block_alloc_on(emi_disk *d, uint32_t index, size_t bytes, em_bid *bid, em_errinfo *err)
 {
 	return emi_blocks_alloc_row(d, index, bytes, bid, 1, err);
 }
@@ -140,12 +140,12 @@ static uint32_t next_disk(emi_disk_set *set)
 	return set->n > 1 ? __atomic_fetch_add(&set->next, 1, __ATOMIC_RELAXED) % set->n : 0;
 }
 
-em_status emi_block_alloc(emi_disk *d, size_t bytes, emi_bid *bid, em_errinfo *err)
+em_status emi_block_alloc(emi_disk *d, size_t bytes, em_bid *bid, em_errinfo *err)
 {
 	return emi_block_alloc_on(d, next_disk(d->set), bytes, bid, err);
 }
 
-em_status emi_blocks_alloc(emi_disk *d, const em_placement *place, uint64_t first, size_t bytes, emi_bid *bid, size_t n, em_errinfo *err)
+em_status emi_blocks_alloc(emi_disk *d, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n, em_errinfo *err)
 {
 	em_status status = EM_OK;
 	size_t i;
@@ -164,7 +164,7 @@ em_status emi_blocks_alloc(emi_disk *d, const em_placement *place, uint64_t firs
 }
 
 /* What is wrong about an id that anybody can see, or NULL. */
-static const char *flaw(const emi_disk_set *set, emi_bid bid, size_t bytes)
+static const char *flaw(const emi_disk_set *set, em_bid bid, size_t bytes)
 {
 	if (bid.disk >= set->n)
 		return "its block id has a disk that is not there";
@@ -173,12 +173,12 @@ static const char *flaw(const emi_disk_set *set, emi_bid bid, size_t bytes)
 	return NULL;
 }
 
-static em_file *file_of(const emi_disk_set *set, emi_bid bid)
+static em_file *file_of(const emi_disk_set *set, em_bid bid)
 {
 	return emi_one_disk_file(set->disk[bid.disk < set->n ? bid.disk : 0]);
 }
 
-em_status emi_set_free(emi_disk_set *set, uint32_t owner, emi_bid bid, size_t bytes, em_errinfo *err)
+em_status emi_set_free(emi_disk_set *set, uint32_t owner, em_bid bid, size_t bytes, em_errinfo *err)
 {
 	const char *why = flaw(set, bid, bytes);
 	em_status st = EM_OK;
@@ -192,7 +192,7 @@ em_status emi_set_free(emi_disk_set *set, uint32_t owner, emi_bid bid, size_t by
 	return emi_one_disk_free(set->disk[bid.disk], bid.offset, bytes, err);
 }
 
-em_status emi_blocks_free(emi_disk *d, const emi_bid *bid, size_t n, size_t bytes, em_errinfo *err)
+em_status emi_blocks_free(emi_disk *d, const em_bid *bid, size_t n, size_t bytes, em_errinfo *err)
 {
 	em_status first = EM_OK;
 	size_t i;
@@ -214,13 +214,13 @@ em_status emi_blocks_free(emi_disk *d, const emi_bid *bid, size_t n, size_t byte
 	return first;
 }
 
-em_status emi_block_free(emi_disk *d, emi_bid bid, size_t bytes)
+em_status emi_block_free(emi_disk *d, em_bid bid, size_t bytes)
 {
 	return emi_blocks_free(d, &bid, 1, bytes, NULL);
 }
 
 /* Transfers of a part of a block, or of some blocks of a row, are nobody's business but the ledger's. */
-em_status emi_block_admit(emi_disk *d, emi_request_kind kind, emi_bid bid, size_t bytes, em_file **file, const char **why)
+em_status emi_block_admit(emi_disk *d, emi_request_kind kind, em_bid bid, size_t bytes, em_file **file, const char **why)
 {
 	emi_ledger *ledger = d->set->ledger;
 
@@ -233,7 +233,7 @@ em_status emi_block_admit(emi_disk *d, emi_request_kind kind, emi_bid bid, size_
 	return kind == EMI_READ ? emi_ledger_read(ledger, bid, bytes, why) : emi_ledger_write(ledger, bid, bytes, d->owner, why);
 }
 
-void emi_block_read(emi_disk *d, emi_request *rq, void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats)
+void emi_block_read(emi_disk *d, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *stats)
 {
 	em_file *file;
 	const char *why;
@@ -245,7 +245,7 @@ void emi_block_read(emi_disk *d, emi_request *rq, void *buf, size_t bytes, emi_b
 		emi_refuse(file, rq, EMI_READ, buf, bytes, bid.offset, st, why);
 }
 
-void emi_block_write(emi_disk *d, emi_request *rq, const void *buf, size_t bytes, emi_bid bid, emi_io_stats *stats)
+void emi_block_write(emi_disk *d, emi_request *rq, const void *buf, size_t bytes, em_bid bid, emi_io_stats *stats)
 {
 	em_file *file;
 	const char *why;

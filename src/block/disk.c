@@ -117,7 +117,7 @@ static void free_all(emi_disk *d)
 {
 	uint32_t at = UINT32_MAX;
 	size_t bytes;
-	emi_bid bid;
+	em_bid bid;
 
 	while (d->set->ledger != NULL && emi_ledger_next_of(d->set->ledger, d->owner, &at, &bid, &bytes))
 		(void)emi_set_free(d->set, d->owner, bid, bytes, NULL);

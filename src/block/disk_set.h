@@ -27,6 +27,6 @@ struct emi_disk {
 };
 
 /* Free a block of an owner. */
-em_status emi_set_free(emi_disk_set *set, uint32_t owner, emi_bid bid, size_t bytes, em_errinfo *err);
+em_status emi_set_free(emi_disk_set *set, uint32_t owner, em_bid bid, size_t bytes, em_errinfo *err);
 
 #endif

@@ -19,7 +19,7 @@ enum { FIRST_ROOM = 64 };
 #define ROOM_MOST ((uint32_t)1 << 30)
 
 typedef struct line {
-	emi_bid bid;
+	em_bid bid;
 	size_t bytes;
 	uint32_t owner;
 	int written;
@@ -104,7 +104,7 @@ uint64_t emi_ledger_memory(uint64_t blocks)
 	return sizeof(emi_ledger) + (room + room / 2) * (sizeof(line) + 2 * sizeof(emi_bid_entry));
 }
 
-em_status emi_ledger_enter(emi_ledger *l, emi_bid bid, size_t bytes, uint32_t owner, em_errinfo *err)
+em_status emi_ledger_enter(emi_ledger *l, em_bid bid, size_t bytes, uint32_t owner, em_errinfo *err)
 {
 	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
 	em_status st = EM_OK;
@@ -127,7 +127,7 @@ em_status emi_ledger_enter(emi_ledger *l, emi_bid bid, size_t bytes, uint32_t ow
 }
 
 /* The line of a block of that size, or why there is none. */
-static em_status look_up(const emi_ledger *l, emi_bid bid, size_t bytes, uint32_t *i, const char **why)
+static em_status look_up(const emi_ledger *l, em_bid bid, size_t bytes, uint32_t *i, const char **why)
 {
 	*i = emi_bid_map_find(&l->map, bid);
 	if (*i == EMI_NO_ENTRY) {
@@ -141,7 +141,7 @@ static em_status look_up(const emi_ledger *l, emi_bid bid, size_t bytes, uint32_
 	return EM_OK;
 }
 
-static em_status look_up_own(const emi_ledger *l, emi_bid bid, size_t bytes, uint32_t owner, uint32_t *i, const char **why)
+static em_status look_up_own(const emi_ledger *l, em_bid bid, size_t bytes, uint32_t owner, uint32_t *i, const char **why)
 {
 	const em_status st = look_up(l, bid, bytes, i, why);
 
@@ -151,7 +151,7 @@ static em_status look_up_own(const emi_ledger *l, emi_bid bid, size_t bytes, uin
 	return EM_ERR_STATE;
 }
 
-em_status emi_ledger_strike(emi_ledger *l, emi_bid bid, size_t bytes, uint32_t owner, const char **why)
+em_status emi_ledger_strike(emi_ledger *l, em_bid bid, size_t bytes, uint32_t owner, const char **why)
 {
 	em_status st;
 	uint32_t i;
@@ -170,7 +170,7 @@ em_status emi_ledger_strike(emi_ledger *l, emi_bid bid, size_t bytes, uint32_t o
 	return st;
 }
 
-em_status emi_ledger_write(emi_ledger *l, emi_bid bid, size_t bytes, uint32_t owner, const char **why)
+em_status emi_ledger_write(emi_ledger *l, em_bid bid, size_t bytes, uint32_t owner, const char **why)
 {
 	em_status st;
 	uint32_t i;
@@ -183,7 +183,7 @@ em_status emi_ledger_write(emi_ledger *l, emi_bid bid, size_t bytes, uint32_t ow
 	return st;
 }
 
-em_status emi_ledger_read(emi_ledger *l, emi_bid bid, size_t bytes, const char **why)
+em_status emi_ledger_read(emi_ledger *l, em_bid bid, size_t bytes, const char **why)
 {
 	em_status st;
 	uint32_t i;
@@ -198,7 +198,7 @@ em_status emi_ledger_read(emi_ledger *l, emi_bid bid, size_t bytes, const char *
 	return st;
 }
 
-int emi_ledger_next_of(emi_ledger *l, uint32_t owner, uint32_t *at, emi_bid *bid, size_t *bytes)
+int emi_ledger_next_of(emi_ledger *l, uint32_t owner, uint32_t *at, em_bid *bid, size_t *bytes)
 {
 	int found = 0;
 

@@ -8,7 +8,7 @@
  * of strings may all be, the sequence comes first that has the fewest blocks in memory: so each is ahead, and the one that is used up gets more.
  *
  * With several disks that order leaves some of them idle: the next blocks may all be on one disk while the buffers are full.  Then the best order for
- * them is computed (schedule.h), for a window of the blocks that are next in the order of keys; when a quarter of it was requested, the next are
+ * them is computed (<extmem/sys/schedule.h>), for a window of the blocks that are next in the order of keys; when a quarter of it was requested, the next are
  * added and what is left is ordered anew.  That order is for so many buffers as the caller says, fewer than there are: the others make up for a
  * consumer that does not use blocks at one rate (section 5 there has the shares).
  *
@@ -22,7 +22,7 @@
 
 typedef struct emi_hint {
 	uint64_t key;           /* smallest in the block */
-	emi_bid bid;
+	em_bid bid;
 	size_t bytes;           /* to be read, whole pages */
 	size_t data;            /* of them mean something; the consumer's */
 	size_t packed;          /* or `data' was packed to so many (packer.h); 0: it was not */

@@ -36,7 +36,7 @@ typedef struct emi_run {
 	uint64_t bytes;         /* of records or frames */
 	uint64_t blocks;
 	uint64_t longest;       /* bytes of data in its largest block */
-	emi_bid dir;            /* first page of the directory */
+	em_bid dir;            /* first page of the directory */
 	uint32_t level;         /* merges its records went through */
 	uint32_t reserved;
 } emi_run;

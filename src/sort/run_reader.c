@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void read_page(emi_run_reader *r, emi_run_cursor *c, emi_bid at, emi_request *rq)
+static void read_page(emi_run_reader *r, emi_run_cursor *c, em_bid at, emi_request *rq)
 {
 	c->at = at;
 	c->entry = 0;
@@ -90,7 +90,7 @@ void emi_run_reader_close(emi_run_reader *r)
 /* The page is used up: free it, and read the next one if there is one. */
 static em_status next_page(emi_run_reader *r, emi_run_cursor *c, em_errinfo *err)
 {
-	const emi_bid next = { c->page->next_disk, 0, c->page->next };
+	const em_bid next = { c->page->next_disk, 0, c->page->next };
 	emi_request rq;
 	em_status st;
 

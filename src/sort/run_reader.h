@@ -12,7 +12,7 @@
 
 typedef struct emi_run_cursor {
 	emi_dir_page *page;     /* in memory */
-	emi_bid at;             /* where it came from */
+	em_bid at;             /* where it came from */
 	uint32_t entry;         /* next of the page */
 	uint64_t blocks;        /* not yet told */
 } emi_run_cursor;

@@ -59,7 +59,7 @@ em_status emi_run_writer_begin(emi_run_writer *w, em_errinfo *err)
 }
 
 /* Send the page that is full on its way, and begin the next one at `next'. */
-static em_status turn_page(emi_run_writer *w, emi_bid next, em_errinfo *err)
+static em_status turn_page(emi_run_writer *w, em_bid next, em_errinfo *err)
 {
 	em_status st;
 
@@ -72,12 +72,12 @@ static em_status turn_page(emi_run_writer *w, emi_bid next, em_errinfo *err)
 	return st;
 }
 
-static em_status add_entry(emi_run_writer *w, const emi_outblock *b, emi_bid bid, em_errinfo *err)
+static em_status add_entry(emi_run_writer *w, const emi_outblock *b, em_bid bid, em_errinfo *err)
 {
 	emi_dir_page *page = w->page[w->cur];
 
 	if (page->count == EMI_DIR_ENTRIES) {
-		emi_bid next;
+		em_bid next;
 		em_status st = emi_block_alloc(w->job->scratch, EMI_DIR_BYTES, &next, err);
 
 		if (st == EM_OK)
@@ -119,7 +119,7 @@ static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
 	emi_run_writer *w = arg;
 	emi_job *job = w->job;
 	const size_t data = b->packed != 0 ? b->packed : b->buf.len, bytes = (data + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
-	emi_bid bid;
+	em_bid bid;
 	em_status st = emi_block_alloc_on(job->scratch, em_placement_disk(&w->place, w->run.blocks), bytes, &bid, err);
 
 	if (st != EM_OK)
@@ -149,7 +149,7 @@ emi_dest emi_run_dest(emi_run_writer *w)
 
 em_status emi_run_writer_finish(emi_run_writer *w, emi_run *run, em_errinfo *err)
 {
-	const emi_bid none = { 0, 0, EMI_DIR_END };
+	const em_bid none = { 0, 0, EMI_DIR_END };
 	em_status st = turn_page(w, none, err);
 
 	*run = w->run;

@@ -15,7 +15,7 @@ typedef struct emi_run_writer {
 	emi_dir_page *page[2];  /* one is being filled while the other is on its way to the disk */
 	emi_request rq[2];
 	int cur;
-	emi_bid at;             /* where the page being filled is going to be */
+	em_bid at;             /* where the page being filled is going to be */
 	emi_run run;            /* being written */
 	uint64_t begun;         /* runs that were */
 	em_placement place;     /* of its blocks */

@@ -33,7 +33,7 @@ static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
 {
 	block_sort *s = arg;
 	emi_job *job = &s->f.e.job;
-	emi_bid bid;
+	em_bid bid;
 	em_status st = emi_block_alloc_on(job->scratch, em_placement_disk(&s->place, s->out.blocks), s->block_bytes, &bid, err);
 
 	if (st != EM_OK)

@@ -126,7 +126,7 @@ static void stop(set *s)
 typedef struct group {
 	size_t bytes;
 	unsigned n;
-	emi_bid bid[MOST];
+	em_bid bid[MOST];
 } group;
 
 /* Which units are in use on each disk. */
@@ -295,7 +295,7 @@ static void model_of(uint32_t flags, uint64_t steps)
 	compare(m);
 	/* The ends of all disks are their beginnings again. */
 	for (i = 0; i < DISKS; i++) {
-		emi_bid bid;
+		em_bid bid;
 
 		assert_int_equal(emi_block_alloc_on(m->s.d, i, PAGE, &bid, NULL), EM_OK);
 		assert_int_equal(bid.offset, 0);
@@ -319,7 +319,7 @@ static void test_model_checked(void **state)
 	model_of(EM_CTX_CHECKED, 100000 / slower());
 }
 
-static em_status transfer(emi_disk *d, int write, size_t bytes, emi_bid bid, em_errinfo *err)
+static em_status transfer(emi_disk *d, int write, size_t bytes, em_bid bid, em_errinfo *err)
 {
 	char *buf = calloc(1, 4 * PAGE);
 	emi_request rq;
@@ -339,7 +339,7 @@ static em_status transfer(emi_disk *d, int write, size_t bytes, emi_bid bid, em_
 }
 
 /* It fails, and says what is wrong with which block. */
-static void transfer_fails(emi_disk *d, int write, size_t bytes, emi_bid bid, em_status status, const char *why)
+static void transfer_fails(emi_disk *d, int write, size_t bytes, em_bid bid, em_status status, const char *why)
 {
 	em_errinfo err;
 
@@ -353,7 +353,7 @@ static void transfer_fails(emi_disk *d, int write, size_t bytes, emi_bid bid, em
 }
 
 /* The same; nothing has changed then. */
-static void free_fails(set *s, emi_disk *d, emi_bid bid, size_t bytes, em_status status, const char *why)
+static void free_fails(set *s, emi_disk *d, em_bid bid, size_t bytes, em_status status, const char *why)
 {
 	const unsigned warnings = s->log.warnings;
 	emi_disk_usage before, after;
@@ -375,9 +375,9 @@ static void free_fails(set *s, emi_disk *d, emi_bid bid, size_t bytes, em_status
 	assert_memory_equal(&before, &after, sizeof before);
 }
 
-static emi_bid at(uint32_t disk, uint64_t offset)
+static em_bid at(uint32_t disk, uint64_t offset)
 {
-	const emi_bid bid = { disk, 0, offset };
+	const em_bid bid = { disk, 0, offset };
 
 	return bid;
 }
@@ -387,7 +387,7 @@ static void plain_errors(uint32_t flags)
 {
 	static const char none[] = "is allocated there";
 	em_errinfo err = clean();
-	emi_bid bid[4];
+	em_bid bid[4];
 	unsigned i;
 	set s;
 
@@ -434,7 +434,7 @@ static void test_plain_errors(void **state)
 static void test_checked(void **state)
 {
 	em_errinfo err = clean();
-	emi_bid a, row[3];
+	em_bid a, row[3];
 	emi_disk *other;
 	set s;
 
@@ -481,7 +481,7 @@ static void test_left(void **state)
 	(void)state;
 	for (flags = 0; flags <= EM_CTX_CHECKED; flags += EM_CTX_CHECKED) {
 		em_errinfo err = clean();
-		emi_bid bid[5], mine;
+		em_bid bid[5], mine;
 		emi_disk *second, *third;
 		set s;
 
@@ -518,7 +518,7 @@ static void test_many_owners(void **state)
 {
 	enum { N = 100 };
 	emi_disk *d[N];
-	emi_bid bid;
+	em_bid bid;
 	unsigned i;
 	set s;
 
@@ -540,7 +540,7 @@ static void test_many_owners(void **state)
 static void full(uint32_t flags)
 {
 	em_errinfo err = clean();
-	emi_bid first[4], bid[64];
+	em_bid first[4], bid[64];
 	emi_disk_usage before, after;
 	em_placement place;
 	unsigned i, on[DISKS] = {0, 0, 0};
@@ -593,7 +593,7 @@ static void try_all(set *s, em_status expected)
 {
 	const uint64_t used = em_ctx_memory_used(s->ctx);
 	em_errinfo err = clean();
-	emi_bid bid[70], row[4];
+	em_bid bid[70], row[4];
 	em_status st;
 
 	st = emi_scratch_acquire(s->ctx, &s->d, &err);
@@ -687,7 +687,7 @@ static void *work(void *arg)
 	enum { N = 32 };
 	worker *w = arg;
 	test_rng rng = test_rng_make(w->seed);
-	emi_bid bid[N][2];
+	em_bid bid[N][2];
 	size_t bytes[N] = {0};
 	char *page = emi_buffer_alloc(w->s->ctx, 3 * PAGE, NULL);
 	unsigned k;

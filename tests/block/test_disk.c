@@ -73,7 +73,7 @@ static emi_disk *acquire(em_ctx *ctx)
 enum { BLOCKS = 60 };
 
 typedef struct block {
-	emi_bid bid;
+	em_bid bid;
 	size_t bytes;
 	char *buf;
 	emi_request rq;
@@ -203,7 +203,7 @@ static void test_reuse_before_growth(void **state)
 	em_ctx *ctx = make_ctx(dir, "memory", NULL, NULL);
 	emi_disk *d = acquire(ctx);
 	size_t bytes = 1 << 20;
-	emi_bid bid[64];
+	em_bid bid[64];
 	uint64_t peak;
 	unsigned i;
 
@@ -235,7 +235,7 @@ static void test_sizes_refused(void **state)
 	char *dir = test_dir_make();
 	em_ctx *ctx = make_ctx(dir, "memory", NULL, NULL);
 	emi_disk *d = acquire(ctx);
-	emi_bid bid;
+	em_bid bid;
 	unsigned i;
 
 	(void)state;
@@ -259,7 +259,7 @@ static void test_no_space(void **state)
 	em_fault fault;
 	em_ctx *ctx;
 	emi_disk *d;
-	emi_bid bid;
+	em_bid bid;
 
 	(void)state;
 	em_fault_init(&fault, em_backend_find("memory"));
@@ -303,7 +303,7 @@ static void test_reserved_ahead(void **state)
 	emi_disk *d = acquire(ctx);
 	uint64_t size = 0, used;
 	emi_request rq;
-	emi_bid bid;
+	em_bid bid;
 	char *buf = emi_buffer_alloc(ctx, PAGE, NULL);
 	unsigned i;
 
@@ -328,7 +328,7 @@ static uint64_t allocated(em_ctx *ctx, emi_disk *d)
 {
 	char *page = emi_buffer_alloc(ctx, PAGE, NULL);
 	emi_request rq;
-	emi_bid bid;
+	em_bid bid;
 	struct stat sb;
 
 	memset(&rq, 0, sizeof rq);
@@ -351,7 +351,7 @@ static void test_give_back(void **state)
 	emi_disk *d = acquire(ctx);
 	char *buf = emi_buffer_alloc(ctx, BYTES, NULL);
 	uint64_t full, held, i, peak;
-	emi_bid bid[N], other;
+	em_bid bid[N], other;
 	emi_request rq;
 
 	(void)state;
@@ -419,7 +419,7 @@ static void test_slack(void **state)
 	char *dir = test_dir_make();
 	em_ctx *ctx = make_ctx(dir, "memory", NULL, NULL);
 	emi_disk *d = acquire(ctx);
-	emi_bid bid[N], large;
+	em_bid bid[N], large;
 	uint64_t peak;
 	unsigned i;
 
@@ -454,7 +454,7 @@ static void test_nothing_goes_back(void **state)
 	static const int kinds[] = {EOPNOTSUPP, EIO, ENOSPC};
 	em_backend old = *em_backend_find("memory");
 	em_fault fault;
-	emi_bid bid[N];
+	em_bid bid[N];
 	unsigned i, k;
 
 	(void)state;
@@ -501,7 +501,7 @@ static void test_some_go_back(void **state)
 	enum { N = 64, BYTES = 64 << 10 };
 	char *dir = test_dir_make();
 	em_fault fault;
-	emi_bid bid[N];
+	em_bid bid[N];
 	uint64_t held;
 	em_ctx *ctx;
 	emi_disk *d;
@@ -537,7 +537,7 @@ static void test_end_goes_back(void **state)
 	enum { N = 400, BYTES = 1 << 20 };
 	char *dir = test_dir_make();
 	em_fault fault;
-	emi_bid bid[N], more[64];
+	em_bid bid[N], more[64];
 	uint64_t before;
 	em_ctx *ctx;
 	emi_disk *d;
@@ -604,7 +604,7 @@ static void test_expected(void **state)
 	char *dir = test_dir_make();
 	uint64_t steps[2];
 	em_fault fault;
-	emi_bid bid;
+	em_bid bid;
 	em_ctx *ctx;
 	emi_disk *d;
 	unsigned i, k;
@@ -637,7 +637,7 @@ static void test_limit(void **state)
 	const char *const dirs[] = { dir };
 	em_ctx_opts opts = EM_CTX_OPTS_INIT;
 	em_errinfo err = clean();
-	emi_bid bid[N], large;
+	em_bid bid[N], large;
 	em_ctx *ctx = NULL;
 	emi_disk *d;
 	unsigned i;
@@ -694,7 +694,7 @@ static void test_missing_directory(void **state)
 
 typedef struct taker {
 	emi_disk *d;
-	emi_bid bid[500];
+	em_bid bid[500];
 	int wrong;
 } taker;
 
@@ -760,7 +760,7 @@ static void test_fork(void **state)
 	char *dir = test_dir_make();
 	em_ctx *ctx = make_ctx(dir, NULL, NULL, NULL);
 	emi_disk *d = acquire(ctx), *e = NULL;
-	emi_bid bid;
+	em_bid bid;
 	int status = 0;
 	pid_t pid;
 

@@ -132,7 +132,7 @@ static uint64_t size_of(const char *path)
 }
 
 typedef struct block {
-	emi_bid bid;
+	em_bid bid;
 	uint64_t stamp;         /* 0: there is none */
 } block;
 
@@ -285,7 +285,7 @@ static void test_round_robin(void **state)
 	(void)state;
 	for (n = 1; n <= DISKS; n++) {
 		uint32_t count[DISKS] = { 0 };
-		emi_bid bid;
+		em_bid bid;
 		set s;
 
 		prepare(&s, n);
@@ -304,7 +304,7 @@ static void test_round_robin(void **state)
 /* Full disks are named, and the limit on all of them is one on the sum; gaps on another disk than the one that is to grow count. */
 static void test_full(void **state)
 {
-	emi_bid bid[8], more;
+	em_bid bid[8], more;
 	em_errinfo err;
 	uint32_t i;
 	set s;
@@ -348,7 +348,7 @@ static void test_full(void **state)
 /* What is in a file is not overwritten unless that is wanted; what we made goes, unless it is to stay. */
 static void test_files(void **state)
 {
-	emi_bid bid;
+	em_bid bid;
 	set s;
 
 	(void)state;
@@ -409,7 +409,7 @@ static void test_refused(void **state)
 /* Every allocation fails once. */
 static void test_no_memory(void **state)
 {
-	emi_bid bid;
+	em_bid bid;
 	uint64_t n;
 	set s;
 
@@ -445,7 +445,7 @@ static void test_no_memory(void **state)
 static void fixed_on_tmpfs(const char *dir)
 {
 	struct stat st;
-	emi_bid bid;
+	em_bid bid;
 	set s;
 
 	prepare(&s, 1);

@@ -30,7 +30,7 @@
 /* A block of a sequence, as it was written. */
 typedef struct block {
 	uint64_t key;
-	emi_bid bid;
+	em_bid bid;
 } block;
 
 /* Sequences on a scratch disk. */

@@ -26,7 +26,7 @@ typedef struct bench {
 	uint64_t records, blocks; /* of it */
 	uint64_t fail_at;       /* block whose put fails, from 1; 0: none */
 	emi_disk *disk;         /* where blocks are written, when not NULL */
-	emi_bid *bid;
+	em_bid *bid;
 	uint64_t total, next;   /* records; atomic: those that somebody took to fill */
 	uint64_t seed;
 	unsigned refused;       /* atomic: places that were NULL */

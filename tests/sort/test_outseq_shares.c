@@ -30,7 +30,7 @@ typedef struct vary_bench {
 	uint64_t first[SHARES];
 	size_t bytes[BLOCKS_MOST]; /* of each block */
 	uint64_t position[BLOCKS_MOST];
-	emi_bid bid[BLOCKS_MOST];
+	em_bid bid[BLOCKS_MOST];
 	uint64_t nblocks;
 	uint64_t arrived;
 } vary_bench;
