@@ -26,6 +26,7 @@
 
 #define KIB ((uint64_t)1024)
 #define MAX_BLOCK (1024 * KIB)
+#define MAX_BLOCK_VARY (2048 * KIB)     /* records of any length: a task of a merge ends where one of its blocks does, and is a block that is cut short */
 #define MIN_BLOCK (8 * KIB)
 #define REQUEST_COST (64 * KIB)         /* what a request costs, in bytes that could have been moved meanwhile: measured */
 #define MAX_FAN_IN 8192u
@@ -125,7 +126,7 @@ static uint64_t merge_cost(const emi_plan *p, const emi_plan_input *in, uint64_t
 /* Bytes that are not for records while runs are formed. */
 static uint64_t form_fixed(const emi_plan *p, const emi_plan_input *in)
 {
-	return fixed_cost(p, in) + in->form_blocks * (uint64_t)(p->block_bytes + 2u * EMI_PAGE);
+	return fixed_cost(p, in) + in->form_bytes + in->form_blocks * (uint64_t)(p->block_bytes + 2u * EMI_PAGE);
 }
 
 static uint64_t form_cost(const emi_plan *p, const emi_plan_input *in, uint64_t records)
@@ -403,7 +404,7 @@ static int choose_block(emi_plan *plan, const emi_plan_input *in)
 	emi_plan p;
 	int found = 0;
 
-	for (block = MAX_BLOCK; block >= MIN_BLOCK; block /= 2) {
+	for (block = in->longest_record != 0 ? MAX_BLOCK_VARY : MAX_BLOCK; block >= MIN_BLOCK; block /= 2) {
 		if (!try_block(&p, in, block))
 			continue;
 		if (!found || plan_time(&p, in) < plan_time(plan, in))

@@ -34,7 +34,8 @@ typedef struct emi_plan_input {
 	uint64_t expect_runs;   /* with n unknown: how many runs may come; 0: nobody knows */
 	uint64_t longest_record; /* any length: bytes of the longest frame that is allowed */
 	uint64_t longest;       /* any length: bytes of data of the largest block, when that is known */
-	uint64_t files_bytes;   /* memory of its files, the scratch disks not among them */
+	uint64_t files_bytes;   /* memory of its files, the scratch disks not among them, ... */
+	uint64_t form_bytes;    /* ... and of those that are closed when all runs are formed */
 	uint64_t scratch_bytes; /* memory of the scratch disks, but for their bitmaps */
 	uint32_t disks;         /* of them; 0 is 1 */
 	int few;                /* several disks get no more buffers than one */

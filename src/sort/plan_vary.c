@@ -10,7 +10,7 @@
 #define CHUNK_MOST ((size_t)512 << 10)
 #define SMALL_LEAST ((uint64_t)16 << 20)
 #define SMALL_TIMES 256u        /* memory in proportion to a small input */
-#define RUNS_SHARE 12u          /* runs may be as many as this when lines are short, for as many bytes as there is memory */
+#define RUNS_SHARE 14u          /* runs may be as many as this when lines are of ten bytes, for as many bytes as there is memory */
 #define BATCH_SHARE 64u
 #define BATCH_MOST ((size_t)64 << 10)
 #define AHEAD_SHARE 3u          /* this part of the memory is for what is read while runs are sorted and written, ... */
@@ -50,18 +50,23 @@ void emi_vary_reading(const emi_job *job, uint32_t threads, emi_records_opts *op
 	opts->longest = emi_vary_longest(job);
 }
 
-/* Memory beside what is planned: large blocks, and either the way in from files or the batches that are pulled. */
+/* Memory beside what is planned: large blocks, and the batches that are pulled. */
 static uint64_t beside(const emi_job *job, const emi_needs *needs)
 {
 	uint64_t bytes = emi_block_bytes(emi_vary_longest(job)) + (uint64_t)3 * EMI_PAGE;
-	emi_records_opts opts;
 
 	if ((job->flags & EM_SORT_UNIQUE) != 0 || job->keeps)
 		bytes += emi_vary_longest(job) + EMI_PAGE;
-	if (needs->pushed)
-		return bytes + 2 * (uint64_t)emi_vary_batch(job) + 2u * EMI_PAGE;
+	return needs->pushed ? bytes + 2 * (uint64_t)emi_vary_batch(job) + 2u * EMI_PAGE : bytes;
+}
+
+/* Memory of the way in from files. */
+static uint64_t way_in(const emi_job *job)
+{
+	emi_records_opts opts;
+
 	emi_vary_reading(job, job->plan_input.threads, &opts);
-	return bytes + emi_records_memory(&opts) + emi_pool_loader_memory(job->plan_input.threads, opts.chunk_bytes);
+	return emi_records_memory(&opts) + emi_pool_loader_memory(job->plan_input.threads, opts.chunk_bytes);
 }
 
 void emi_plan_vary(emi_job *job, const emi_needs *needs, int thrifty)
@@ -81,6 +86,8 @@ void emi_plan_vary(emi_job *job, const emi_needs *needs, int thrifty)
 	in->write_behind = 1;
 	in->min_records = 2 * (in->longest_record + EMI_PAGE) / (EMI_USUAL_RECORD + 2 * sizeof(emi_pair));
 	in->files_bytes += beside(job, needs) + EMI_POOL_SLACK + (uint64_t)(EMI_POOL_BUCKETS + 1) * EMI_POOL_BUCKET_BYTES;
+	if (!needs->pushed)
+		in->form_bytes = way_in(job);
 	if (needs->bytes != EMI_UNKNOWN && in->memory != 0)
 		in->expect_runs = needs->bytes / (in->memory / RUNS_SHARE + 1) + 1;
 }

@@ -777,7 +777,7 @@ static void test_fetching(void **state)
 	(void)state;
 	planner_open(&p);
 	random_input(&p);
-	p.in.n = UINT64_C(1) << 34;
+	p.in.n = (UINT64_C(1) << 38) / p.in.codec->record_bytes;
 	p.in.memory = UINT64_C(1) << 32;
 	p.in.disks = 4;
 	p.in.prefetch_buffers = 9;
