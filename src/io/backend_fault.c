@@ -43,7 +43,8 @@ static int strikes(em_fault *fault, uint32_t op)
 {
 	uint64_t i;
 
-	if (!(fault->ops & op))
+	/* With what was set before it, as it may be changed while transfers are under way. */
+	if (!(__atomic_load_n(&fault->ops, __ATOMIC_ACQUIRE) & op))
 		return 0;
 	i = __atomic_add_fetch(&fault->count, 1, __ATOMIC_RELAXED);
 	if (fault->nth == 0 || i < fault->nth || i - fault->nth >= fault->times)

@@ -592,7 +592,7 @@ static void test_failing_read(void **state)
 		assert_int_equal(wrong, nth <= total);
 		assert_int_equal(right, total - wrong);
 		emi_prefetch_close(&p);
-		b.fault.ops = 0;
+		__atomic_store_n(&b.fault.ops, 0, __ATOMIC_RELEASE);
 		bench_close(&b);
 	}
 }

@@ -37,7 +37,8 @@ EM_BEGIN_DECLS
 
 typedef struct em_fault {
 	uint32_t size;            /**< sizeof(em_fault); set by em_fault_init(). */
-	uint32_t ops;             /**< Operations that are counted; EM_FAULT_ALL at first. */
+	uint32_t ops;             /**< Operations that are counted; EM_FAULT_ALL at first.  May be changed while transfers are under way, as by C11's
+	                           *   atomic_store(); the other settings while nothing of ops comes. */
 	uint64_t nth;             /**< The first one to fail, from 1; 0 (at first): none. */
 	uint64_t times;           /**< How many fail in a row; 1 at first. */
 	int32_t sys_errno;        /**< The errno it fails with; EIO at first.  0: a transfer is short, others succeed. */
