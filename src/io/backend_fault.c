@@ -43,11 +43,15 @@ static int strikes(em_fault *fault, uint32_t op)
 {
 	uint64_t i;
 
-	/* With what was set before it, as it may be changed while transfers are under way. */
+	uint64_t nth, times;
+
+	/* em_fault_set() may be at work: its last store is that of ops. */
 	if (!(__atomic_load_n(&fault->ops, __ATOMIC_ACQUIRE) & op))
 		return 0;
+	nth = __atomic_load_n(&fault->nth, __ATOMIC_RELAXED);
+	times = __atomic_load_n(&fault->times, __ATOMIC_RELAXED);
 	i = __atomic_add_fetch(&fault->count, 1, __ATOMIC_RELAXED);
-	if (fault->nth == 0 || i < fault->nth || i - fault->nth >= fault->times)
+	if (nth == 0 || i < nth || i - nth >= times)
 		return 0;
 	__atomic_add_fetch(&fault->injected, 1, __ATOMIC_RELAXED);
 	return 1;
@@ -279,6 +283,15 @@ void em_fault_init(em_fault *fault, const em_backend *inner)
 	be->reap = fault_reap;
 	be->open_channel = fault_open_channel;
 	be->close_channel = fault_close_channel;
+}
+
+void em_fault_set(em_fault *fault, uint32_t ops, uint64_t nth, uint64_t times)
+{
+	__atomic_store_n(&fault->ops, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&fault->nth, nth, __ATOMIC_RELAXED);
+	__atomic_store_n(&fault->times, times, __ATOMIC_RELAXED);
+	__atomic_store_n(&fault->count, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&fault->ops, ops, __ATOMIC_RELEASE);
 }
 
 const em_backend *em_fault_backend(const em_fault *fault)

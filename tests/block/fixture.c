@@ -71,11 +71,6 @@ void fixture_open(fixture *f, const char *name)
 	fixture_open_on(f, &backend, 1);
 }
 
-void fixture_heal(fixture *f, uint32_t disk)
-{
-	__atomic_store_n(&f->fault[disk].ops, 0, __ATOMIC_RELEASE);
-}
-
 void fixture_close(fixture *f)
 {
 	uint32_t i;

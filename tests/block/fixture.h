@@ -34,9 +34,6 @@ void fixture_open_with(fixture *f, const em_backend *const *backends, uint32_t n
 /* The same on one disk of a backend by its name. */
 void fixture_open(fixture *f, const char *backend);
 
-/* Nothing fails on a disk any more, not even what is under way. */
-void fixture_heal(fixture *f, uint32_t disk);
-
 /* Close them, and assert that all memory came back. */
 void fixture_close(fixture *f);
 

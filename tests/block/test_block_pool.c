@@ -645,7 +645,7 @@ static void test_failing_write(void **state)
 			assert_int_equal(emi_block_pool_steal(&b.pool, &buf, NULL), EM_ERR_NOSPACE);
 			assert_int_equal(emi_block_pool_read(&b.pool, &b.own, b.bid[0], NULL), EM_ERR_NOSPACE);
 		}
-		fixture_heal(&b.f, 0);
+		em_fault_set(&b.f.fault[0], 0, 0, 0);
 		bench_close(&b);
 	}
 }
@@ -683,7 +683,7 @@ static void test_failing_read(void **state)
 			assert_int_equal(err.status, EM_ERR_IO);
 			assert_string_equal(err.op, "read");
 		}
-		fixture_heal(&b.f, 0);
+		em_fault_set(&b.f.fault[0], 0, 0, 0);
 		check_disk(&b);
 		bench_close(&b);
 	}

@@ -54,7 +54,7 @@ static void test_failing_reads(void **state)
 		/* No hint is under way any more. */
 		emi_cache_close(b.c);
 		b.c = NULL;
-		fixture_heal(&b.f, 0);
+		em_fault_set(&b.f.fault[0], 0, 0, 0);
 		case_check_disk(&b);
 		cache_case_close(&b);
 	}
@@ -92,7 +92,7 @@ static void test_failing_writes(void **state)
 		assert_int_equal(b.f.warned, b.f.fault[0].injected);
 		logged += b.f.warned;
 		assert_int_equal(emi_cache_dirty(b.c), 0);
-		fixture_heal(&b.f, 0);
+		em_fault_set(&b.f.fault[0], 0, 0, 0);
 		case_check_disk(&b);
 		cache_case_close(&b);
 	}
@@ -137,7 +137,7 @@ static void test_broken_disk(void **state)
 		b.version[0]--;
 		case_use(&b, 20);
 		case_use(&b, 21);
-		fixture_heal(&b.f, 0);
+		em_fault_set(&b.f.fault[0], 0, 0, 0);
 		assert_int_equal(case_flush(&b), EM_OK);
 		case_check_disk(&b);
 		cache_case_close(&b);

@@ -271,8 +271,7 @@ static void test_no_space(void **state)
 	d = acquire(ctx);
 	assert_int_equal(emi_block_alloc(d, PAGE, &bid, &err), EM_OK);
 	assert_int_equal(fault.injected, 3);
-	fault.count = 0;
-	fault.times = UINT64_MAX;
+	em_fault_set(&fault, EM_FAULT_RESERVE, 1, UINT64_MAX);
 	while (emi_block_alloc(d, PAGE, &bid, &err) == EM_OK)
 		continue;
 	assert_int_equal(err.status, EM_ERR_NOSPACE);
@@ -280,13 +279,12 @@ static void test_no_space(void **state)
 	assert_string_equal(err.op, "reserve");
 	assert_string_equal(err.path, dir);
 	assert_int_equal(emi_disk_used(d), emi_disk_peak(d));
-	fault.times = 0;
+	em_fault_set(&fault, 0, 0, 0);
 	assert_int_equal(emi_block_alloc(d, PAGE, &bid, &err), EM_OK);
 	/* Anything but a lack of space is not tried again. */
-	fault.count = 0;
 	fault.injected = 0;
-	fault.times = UINT64_MAX;
 	fault.sys_errno = EIO;
+	em_fault_set(&fault, EM_FAULT_RESERVE, 1, UINT64_MAX);
 	err = clean();
 	assert_int_equal(emi_block_alloc(d, 64 << 20, &bid, &err), EM_ERR_IO);
 	assert_int_equal(fault.injected, 1);
@@ -580,10 +578,7 @@ static void test_end_goes_back(void **state)
 	assert_int_equal(emi_blocks_free(d, bid + 1, N - 1, BYTES, NULL), EM_OK);
 	/* What cannot go back is still there. */
 	(void)emi_disk_held(d);
-	fault.ops = EM_FAULT_DISCARD;
-	fault.count = fault.injected = 0;
-	fault.nth = 1;
-	fault.times = UINT64_MAX;
+	em_fault_set(&fault, EM_FAULT_DISCARD, 1, UINT64_MAX);
 	assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid + 1, N - 1, NULL), EM_OK);
 	assert_int_equal(emi_blocks_free(d, bid + 1, N - 1, BYTES, NULL), EM_OK);
 	assert_int_equal(emi_disk_give_all(d), 0);

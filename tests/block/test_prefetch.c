@@ -592,7 +592,7 @@ static void test_failing_read(void **state)
 		assert_int_equal(wrong, nth <= total);
 		assert_int_equal(right, total - wrong);
 		emi_prefetch_close(&p);
-		__atomic_store_n(&b.fault.ops, 0, __ATOMIC_RELEASE);
+		em_fault_set(&b.fault, 0, 0, 0);
 		bench_close(&b);
 	}
 }

@@ -84,10 +84,7 @@ static uint32_t any(round_trip *r)
 
 static void fail_disk(round_trip *r, uint32_t disk, uint32_t ops)
 {
-	r->f.fault[disk].count = 0;
-	r->f.fault[disk].nth = 1;
-	r->f.fault[disk].times = UINT64_MAX / 2;
-	__atomic_store_n(&r->f.fault[disk].ops, ops, __ATOMIC_RELEASE);
+	em_fault_set(&r->f.fault[disk], ops, 1, UINT64_MAX / 2);
 }
 
 /* The error names the disk. */
@@ -732,7 +729,7 @@ static void test_cache_failing_disk(void **state)
 			change(&r, c, i, EM_CACHE_FRESH);
 		assert_int_equal(em_cache_flush(c), EM_ERR_IO);
 		assert_names(&r, em_cache_error(c), k, "write");
-		fixture_heal(&r.f, k);
+		em_fault_set(&r.f.fault[k], 0, 0, 0);
 		assert_int_equal(em_cache_flush(c), EM_OK);
 		for (i = 0; i < BLOCKS; i++)
 			change(&r, c, i, EM_CACHE_READ);
@@ -1058,7 +1055,7 @@ static void test_streams_failing_disk(void **state)
 		assert_null(l);
 		assert_int_equal(used(r.d), BLOCKS * BLOCK);
 		em_block_writer_close(w);
-		fixture_heal(&r.f, k);
+		em_fault_set(&r.f.fault[k], 0, 0, 0);
 		l = write_list(&r, 0, 0, RECORDS);
 		fail_disk(&r, k, EM_FAULT_READ);
 		assert_int_equal(em_block_reader_open(&reader, l, NULL), EM_OK);

@@ -215,10 +215,8 @@ static void test_failing_write(void **state)
 			memset(&err, 0, sizeof(err));
 			bench_open(&b, 3, 12 * CAP);
 			assert_int_equal(emi_scratch_acquire(b.ctx, &b.disk, &err), EM_OK);
-			b.fault.ops = EM_FAULT_WRITE;
-			b.fault.count = 0;
-			b.fault.nth = nth;
 			b.fault.sys_errno = ENOSPC;
+			em_fault_set(&b.fault, EM_FAULT_WRITE, nth, 1);
 			run_fillers(&b, threads);
 			assert_int_equal(emi_outseq_end(&b.q, &err), EM_ERR_NOSPACE);
 			assert_int_equal(err.sys_errno, ENOSPC);

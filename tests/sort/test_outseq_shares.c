@@ -250,10 +250,8 @@ static void test_shares_failing(void **state)
 				v.b.fail_at = at;
 			} else {
 				assert_int_equal(emi_scratch_acquire(v.b.ctx, &v.b.disk, &err), EM_OK);
-				v.b.fault.ops = EM_FAULT_WRITE;
-				v.b.fault.count = 0;
-				v.b.fault.nth = at;
 				v.b.fault.sys_errno = ENOSPC;
+				em_fault_set(&v.b.fault, EM_FAULT_WRITE, at, 1);
 			}
 			vary_begin(&v);
 			run_sharers(&v, threads);

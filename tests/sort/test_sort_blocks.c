@@ -149,10 +149,9 @@ static em_status sort_list(fixture *f, int striped)
 	f->stats.size = sizeof f->stats;
 	assert_int_equal(emi_scratch_acquire(ctx, &disk, &f->err), EM_OK);
 	assert_int_equal(write_list(f, ctx, disk, &in), EM_OK);
-	f->fault.count = 0;
-	f->fault.nth = f->fail_at;
+	em_fault_set(&f->fault, f->fault.ops, f->fail_at, 1);
 	st = emi_sort_blocks(ctx, order, &in, BLOCK, f->frees, &f->sort, &out, &f->stats, &f->err);
-	f->fault.nth = 0;
+	em_fault_set(&f->fault, f->fault.ops, 0, 1);
 	if (st == EM_OK) {
 		assert_list(f, ctx, disk, &out);
 		if (striped)

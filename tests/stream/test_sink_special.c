@@ -308,10 +308,7 @@ static void test_full_disk(void **state)
 	ctx = stream_ctx(EM_DIRECT_TRY, NULL, &fault, NULL);
 	assert_int_equal(sink_write_out(ctx, path, data, 4000, 4000, 4000, &err), EM_ERR_NOSPACE);
 	assert_int_equal(fault.injected, 1);
-	fault.ops = EM_FAULT_WRITE;
-	fault.nth = 3;
-	fault.times = UINT64_MAX;
-	fault.count = 0;
+	em_fault_set(&fault, EM_FAULT_WRITE, 3, UINT64_MAX);
 	assert_int_equal(sink_write_out(ctx, path, data, 4000000, 40000, 4000000, &err), EM_ERR_NOSPACE);
 	assert_dir_empty(dir);
 	em_ctx_close(ctx);

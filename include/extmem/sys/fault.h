@@ -14,7 +14,8 @@
  *     fault.sys_errno = ENOSPC;
  *     opts.custom = em_fault_backend(&fault);
  *
- * The struct is the caller's and must outlive the contexts that use it.
+ * The struct is the caller's and must outlive the contexts that use it.  Its members may be set while no operation
+ * is under way; em_fault_set() changes them at any time.
  */
 #ifndef EXTMEM_SYS_FAULT_H
 #define EXTMEM_SYS_FAULT_H
@@ -37,8 +38,7 @@ EM_BEGIN_DECLS
 
 typedef struct em_fault {
 	uint32_t size;            /**< sizeof(em_fault); set by em_fault_init(). */
-	uint32_t ops;             /**< Operations that are counted; EM_FAULT_ALL at first.  May be changed while transfers are under way, as by C11's
-	                           *   atomic_store(); the other settings while nothing of ops comes. */
+	uint32_t ops;             /**< Operations that are counted; EM_FAULT_ALL at first. */
 	uint64_t nth;             /**< The first one to fail, from 1; 0 (at first): none. */
 	uint64_t times;           /**< How many fail in a row; 1 at first. */
 	int32_t sys_errno;        /**< The errno it fails with; EIO at first.  0: a transfer is short, others succeed. */
@@ -51,6 +51,13 @@ typedef struct em_fault {
 
 /** Prepare a fault around a backend (NULL: the best that works here). */
 EM_API void em_fault_init(em_fault *fault, const em_backend *inner);
+
+/**
+ * Change what fails from now on, while operations may be under way: of the operations `ops` (0: none, the fault is over), counted from 1
+ * anew, the nth (0: none) and those behind it, `times` in all.  An operation that has begun may still follow the old settings.
+ * May be called by any thread, by one at a time.
+ */
+EM_API void em_fault_set(em_fault *fault, uint32_t ops, uint64_t nth, uint64_t times);
 
 /** The backend to give to a context. */
 EM_API const em_backend *em_fault_backend(const em_fault *fault);
