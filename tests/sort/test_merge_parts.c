@@ -417,7 +417,7 @@ static void test_memory_share(void **state)
 	for (i = 0; i < 3; i++) {
 		lines l = { 0 };
 
-		add_lines(&l, &rng, 3 * MIB, 3000, 100);
+		add_lines(&l, &rng, (TEST_TSAN ? 1 : 3) * MIB, 3000, 100);
 		case_lines(&c, order, &l, 1, i == 0);
 	}
 	em_order_close(order);

@@ -213,7 +213,7 @@ static void test_budget(void **state)
 
 		fixture_open(&f, pattern % LINES_ORDERS, 1 + (uint32_t)pattern % 3, 4 * MIB);
 		f.opts.flags = pattern % 4 == 3 ? EM_SORT_UNIQUE : 0;
-		lines_add_pattern(&l, &rng, pattern, pattern == LINES_MIXED ? 20000 : 120000, &free_format,
+		lines_add_pattern(&l, &rng, pattern, (pattern == LINES_MIXED ? 20000 : 120000) / (TEST_TSAN ? 2 : 1), &free_format,
 				  pattern == LINES_MIXED ? 30000 : 130);
 		check(&f, &rng, &l, &stats);
 		assert_true(stats.runs > 1);
@@ -230,7 +230,7 @@ static void test_long(void **state)
 	int round;
 
 	(void)state;
-	for (round = 0; round < 16; round++) {
+	for (round = 0; round < 16; round += TEST_TSAN ? 3 : 1) {
 		const int keyed = round % 4 == 3;
 		em_sort_stats stats;
 		lines l = { 0 };
@@ -592,7 +592,7 @@ static void test_least(void **state)
 	int round;
 
 	(void)state;
-	for (round = 0; round < 8; round++) {
+	for (round = 0; round < 8; round += TEST_TSAN ? 3 : 1) {
 		em_sort_stats stats;
 		em_sorter *s;
 		lines l = { 0 };
