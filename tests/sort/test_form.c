@@ -170,7 +170,7 @@ static void test_patterns(void **state)
 	(void)state;
 	for (s = 0; s < 3; s++) {
 		for (i = 0; i < 3; i++) {
-			for (threads = 1; threads <= 4; threads += 3) {
+			for (threads = TEST_TSAN ? 4 : 1; threads <= 4; threads += 3) {
 				bench b;
 
 				if (emi_kernels_for(EMI_ELEM_U64, isas[i]) == NULL)
