@@ -19,7 +19,7 @@
  *     em_request_close(rq);
  *
  * (STXXL's block manager: Dementiev, Kettner and Sanders 2007, section 4; LEDA-SM's ext_memory_manager: Crauser and Mehlhorn 1998, section 1.2.) What is made of these are
- * pools of buffers (extmem/sys/pool.h), a cache (extmem/sys/cache.h), and readers and writers of records (extmem/sys/block_stream.h).
+ * pools of buffers (extmem/sys/pool.h), a cache (extmem/sys/cache.h), readers and writers of records (extmem/sys/block_stream.h), and sorting (extmem/sys/sort_blocks.h).
  *
  * The disks of a context are open while anybody uses them: an em_disks, a pool, a cache, a reader, a writer or a list of blocks, or a sort. With the last of them
  * all blocks are gone.
