@@ -615,6 +615,12 @@ static void test_placement_refused(void **state)
 	assert_int_equal(em_placement_own(&p, 3, NULL, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_placement_own(NULL, 3, seven, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_placement_own(&p, 0, seven, NULL), EM_ERR_RANGE);
+	assert_int_equal(em_placement_init(&p, EM_PLACE_INTERLEAVED, 3, 0, 0, 0), EM_ERR_INVAL);
+	assert_int_equal(em_placement_interleaved(NULL, 3, 0, 2), EM_ERR_INVAL);
+	assert_int_equal(em_placement_interleaved(&p, 3, 0, 0), EM_ERR_RANGE);
+	assert_int_equal(em_placement_disk(&p, 5), 0);
+	assert_int_equal(em_placement_interleaved(&p, 3, 3, 2), EM_ERR_RANGE);
+	assert_int_equal(em_placement_interleaved(&p, EM_DISKS_MAX + 1, 0, 2), EM_ERR_RANGE);
 	assert_int_equal(em_placement_own(&p, 3, seven, NULL), EM_OK);
 	assert_int_equal(em_placement_disk(&p, 1), 2);
 	assert_int_equal(em_placement_disk(NULL, 5), 0);
