@@ -43,8 +43,9 @@ void emi_list_let(em_block_list *l)
 	em_block_list_close(l);
 }
 
-em_status emi_list_sizes(uint64_t block_bytes, uint64_t record, em_block_layout *layout, em_errinfo *err)
+em_status emi_list_sizes(const em_disks *d, uint64_t block_bytes, uint64_t record, em_block_layout *layout, em_errinfo *err)
 {
+	block_bytes = emi_share_block_bytes(&d->share, block_bytes);
 	if (block_bytes > SIZE_MAX || record > SIZE_MAX)
 		return emi_fail(err, EM_ERR_INVAL, "blocks of %" PRIu64 " bytes with records of %" PRIu64, block_bytes, record);
 	return em_block_layout_init(layout, (size_t)block_bytes, (size_t)record, 0, 0, err);
@@ -64,7 +65,7 @@ static em_status check_count(const em_block_list_info *i, size_t capacity, em_er
 static em_status make_list(em_block_list **out, em_disks *d, const em_block_list_info *info, em_errinfo *err)
 {
 	em_block_layout layout;
-	em_status st = emi_list_sizes(info->block_bytes, info->record_bytes, &layout, err);
+	em_status st = emi_list_sizes(d, info->block_bytes, info->record_bytes, &layout, err);
 	em_block_list *l;
 	uint64_t i;
 

@@ -51,7 +51,7 @@ static em_status check_flags(uint32_t flags, uint32_t known, em_errinfo *err)
 static em_status open_writer(em_block_writer **out, em_disks *d, const em_block_writer_opts *o, em_errinfo *err)
 {
 	em_block_layout layout;
-	em_status st = emi_list_sizes(o->block_bytes, o->record_bytes, &layout, err);
+	em_status st = emi_list_sizes(d, o->block_bytes, o->record_bytes, &layout, err);
 	em_block_writer *w;
 
 	if (st == EM_OK)

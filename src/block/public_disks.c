@@ -79,6 +79,11 @@ uint32_t em_disks_owner(const em_disks *d)
 	return d != NULL ? emi_disk_owner(d->share.set) : 0;
 }
 
+uint64_t em_disks_block_bytes(const em_disks *d)
+{
+	return d != NULL ? emi_share_block_bytes(&d->share, 0) : 0;
+}
+
 const char *em_disks_path(const em_disks *d, uint32_t i)
 {
 	return i < em_disks_count(d) ? emi_scratch_path(d->share.ctx, i) : "";

@@ -21,15 +21,16 @@ struct em_block_pool {
 
 static em_status open_pool(em_block_pool **out, em_disks *d, const em_block_pool_opts *o, em_errinfo *err)
 {
+	const uint64_t bytes = emi_share_block_bytes(&d->share, o->block_bytes);
 	em_block_pool *p;
 	em_status st;
 
-	if (o->block_bytes == 0 || o->block_bytes % EM_BLOCK_UNIT != 0 || o->block_bytes > SIZE_MAX)
-		return emi_fail(err, EM_ERR_INVAL, "a pool of blocks of %" PRIu64 " bytes: it must be a multiple of %u", o->block_bytes, EM_BLOCK_UNIT);
+	if (bytes % EM_BLOCK_UNIT != 0 || bytes > SIZE_MAX)
+		return emi_fail(err, EM_ERR_INVAL, "a pool of blocks of %" PRIu64 " bytes: it must be a multiple of %u", bytes, EM_BLOCK_UNIT);
 	p = emi_share_new(d, sizeof *p, err);
 	if (p == NULL)
 		return err->status;
-	st = emi_block_pool_open(&p->pool, p->share.ctx, p->share.set, (size_t)o->block_bytes, o->write_buffers, o->prefetch_buffers, NULL, err);
+	st = emi_block_pool_open(&p->pool, p->share.ctx, p->share.set, (size_t)bytes, o->write_buffers, o->prefetch_buffers, NULL, err);
 	if (st != EM_OK)
 		emi_share_free(p, sizeof *p);
 	else

@@ -43,6 +43,13 @@ em_status emi_share_told(emi_share *s, em_status status, const em_errinfo *err)
 	return status;
 }
 
+uint64_t emi_share_block_bytes(const emi_share *s, uint64_t bytes)
+{
+	if (bytes != 0)
+		return bytes;
+	return s->ctx->block_bytes != 0 ? s->ctx->block_bytes : EM_BLOCK_USUAL;
+}
+
 em_status emi_share_check(const emi_share *s, em_bid bid, em_errinfo *err)
 {
 	if (bid.disk < emi_disk_count(s->set))

@@ -31,6 +31,9 @@ void emi_share_free(void *object, size_t bytes);
 /* Keep the detail of a failure; returns the status. */
 em_status emi_share_told(emi_share *s, em_status status, const em_errinfo *err);
 
+/* The size of a block as a caller gave it, or the usual one if it is 0. */
+uint64_t emi_share_block_bytes(const emi_share *s, uint64_t bytes);
+
 /* EM_ERR_INVAL if there is no such disk. */
 em_status emi_share_check(const emi_share *s, em_bid bid, em_errinfo *err);
 

@@ -206,8 +206,9 @@ static void test_pool_refused(void **state)
 	assert_int_equal(em_block_pool_open(NULL, r.d, &opts), EM_ERR_INVAL);
 	assert_int_equal(em_block_pool_open(&no, r.d, NULL), EM_ERR_INVAL);
 	assert_null(no);
+	opts.block_bytes = BLOCK + 1;
 	assert_int_equal(em_block_pool_open(&no, r.d, &opts), EM_ERR_INVAL);
-	assert_non_null(strstr(err.text, "0 bytes"));
+	assert_non_null(strstr(err.text, "4097 bytes"));
 	opts.block_bytes = BLOCK;
 	assert_int_equal(em_block_pool_open(&no, NULL, &opts), EM_ERR_INVAL);
 	opts.write_buffers = UINT32_MAX;
@@ -913,8 +914,9 @@ static void test_streams_refused(void **state)
 	assert_int_equal(em_block_writer_open(&now, r.d, NULL), EM_ERR_INVAL);
 	assert_null(now);
 	assert_int_equal(em_block_writer_open(NULL, r.d, &opts), EM_ERR_INVAL);
+	opts.block_bytes = BLOCK + 1;
 	assert_int_equal(em_block_writer_open(&now, r.d, &opts), EM_ERR_INVAL);
-	assert_non_null(strstr(err.text, "0 bytes"));
+	assert_non_null(strstr(err.text, "4097 bytes"));
 	opts.block_bytes = BLOCK;
 	opts.record_bytes = BLOCK + 1;
 	assert_int_equal(em_block_writer_open(&now, r.d, &opts), EM_ERR_INVAL);

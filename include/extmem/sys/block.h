@@ -37,6 +37,9 @@ EM_BEGIN_DECLS
 /** Sizes of blocks are multiples of so many bytes. */
 #define EM_BLOCK_UNIT 4096u
 
+/** The usual size of a block in a context that was told of none (em_ctx_opts.block_bytes). */
+#define EM_BLOCK_USUAL ((uint64_t)1 << 20)
+
 /** A block id. It may be kept in blocks: it has 16 bytes everywhere. */
 typedef struct em_bid {
 	uint32_t disk;          /**< Index among the disks of its context. */
@@ -114,6 +117,10 @@ EM_API uint32_t em_disks_owner(const em_disks *d);
 
 /** How many disks there are: D; 0 of NULL. Any thread. */
 EM_API uint32_t em_disks_count(const em_disks *d);
+
+/** The usual size of a block on these disks, which pools, caches, and lists and writers of blocks have that name none: em_ctx_opts.block_bytes, or EM_BLOCK_USUAL where that is 0; 0 of NULL. Any
+ *  thread. */
+EM_API uint64_t em_disks_block_bytes(const em_disks *d);
 
 /** The path of disk i as it was given, "" if there is none; lives as long as d. Any thread. */
 EM_API const char *em_disks_path(const em_disks *d, uint32_t i);
