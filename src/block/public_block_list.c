@@ -100,8 +100,7 @@ em_status em_block_list_open(em_block_list **out, em_disks *d, const em_block_li
 	*out = NULL;
 	if (d == NULL || info == NULL)
 		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	st = emi_opts_copy(&i, sizeof i, sizeof i, info, "em_block_list_info", &err);
+	st = emi_share_opts(&i, sizeof i, info, "em_block_list_info", &err);
 	if (st == EM_OK)
 		st = make_list(out, d, &i, &err);
 	return emi_share_told(&d->share, st, &err);

@@ -76,8 +76,8 @@ static em_status open_writer(em_block_writer **out, em_disks *d, const em_block_
 
 em_status em_block_writer_open(em_block_writer **out, em_disks *d, const em_block_writer_opts *opts)
 {
-	em_errinfo err, *theirs = NULL;
 	em_block_writer_opts o;
+	em_errinfo err;
 	em_status st;
 
 	if (out == NULL)
@@ -85,15 +85,10 @@ em_status em_block_writer_open(em_block_writer **out, em_disks *d, const em_bloc
 	*out = NULL;
 	if (opts == NULL)
 		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	st = emi_opts_copy(&o, sizeof o, sizeof o, opts, "em_block_writer_opts", &err);
-	if (st == EM_OK) {
-		theirs = o.errinfo;
+	st = emi_share_opts(&o, sizeof o, opts, "em_block_writer_opts", &err);
+	if (st == EM_OK)
 		st = d != NULL ? open_writer(out, d, &o, &err) : emi_fail(&err, EM_ERR_INVAL, "disks are NULL");
-	}
-	if (st != EM_OK && theirs != NULL)
-		*theirs = err;
-	return st;
+	return emi_share_opened(st, o.errinfo, &err);
 }
 
 /* May it take more? */
@@ -258,22 +253,17 @@ static em_status open_reader(em_block_reader **out, em_block_list *l, const em_b
 
 em_status em_block_reader_open(em_block_reader **out, em_block_list *list, const em_block_reader_opts *opts)
 {
-	em_errinfo err, *theirs = NULL;
 	em_block_reader_opts o;
+	em_errinfo err;
 	em_status st;
 
 	if (out == NULL)
 		return EM_ERR_INVAL;
 	*out = NULL;
-	memset(&err, 0, sizeof err);
-	st = emi_opts_copy(&o, sizeof o, sizeof o, opts, "em_block_reader_opts", &err);
-	if (st == EM_OK) {
-		theirs = o.errinfo;
+	st = emi_share_opts(&o, sizeof o, opts, "em_block_reader_opts", &err);
+	if (st == EM_OK)
 		st = list != NULL ? open_reader(out, list, &o, &err) : emi_fail(&err, EM_ERR_INVAL, "list is NULL");
-	}
-	if (st != EM_OK && theirs != NULL)
-		*theirs = err;
-	return st;
+	return emi_share_opened(st, o.errinfo, &err);
 }
 
 em_status em_block_reader_next(em_block_reader *r, const em_batch **batch)
@@ -287,8 +277,7 @@ em_status em_block_reader_next(em_block_reader *r, const em_batch **batch)
 	*batch = NULL;
 	if (r == NULL)
 		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	st = emi_ctx_check(r->share.ctx, &err);
+	st = emi_share_begin(&r->share, &err);
 	if (st == EM_OK)
 		st = emi_block_reader_next(&r->reader, &records, &r->batch.n, &err);
 	if (st == EM_OK) {

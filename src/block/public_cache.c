@@ -57,8 +57,8 @@ static em_status open_cache(em_cache **out, em_disks *d, const em_cache_opts *o,
 
 em_status em_cache_open(em_cache **out, em_disks *d, const em_cache_opts *opts)
 {
-	em_errinfo err, *theirs = NULL;
 	em_cache_opts o;
+	em_errinfo err;
 	em_status st;
 
 	if (out == NULL)
@@ -66,15 +66,10 @@ em_status em_cache_open(em_cache **out, em_disks *d, const em_cache_opts *opts)
 	*out = NULL;
 	if (opts == NULL)
 		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	st = emi_opts_copy(&o, sizeof o, sizeof o, opts, "em_cache_opts", &err);
-	if (st == EM_OK) {
-		theirs = o.errinfo;
+	st = emi_share_opts(&o, sizeof o, opts, "em_cache_opts", &err);
+	if (st == EM_OK)
 		st = d != NULL ? open_cache(out, d, &o, &err) : emi_fail(&err, EM_ERR_INVAL, "disks are NULL");
-	}
-	if (st != EM_OK && theirs != NULL)
-		*theirs = err;
-	return st;
+	return emi_share_opened(st, o.errinfo, &err);
 }
 
 void em_cache_close(em_cache *c)
