@@ -85,11 +85,12 @@ static em_status push_list(block_sort *s, em_block_list *l, em_errinfo *err)
 {
 	emi_job *job = &s->f.e.job;
 	emi_block_list list = l->list;
+	const uint32_t buffers = list.blocks < s->ahead ? (uint32_t)list.blocks : s->ahead;
 	em_status st;
 
 	if (list.blocks == 0)
 		return EM_OK;
-	st = emi_block_reader_open(&s->in, job->ctx, s->disks, s->block_bytes, l->record, s->ahead, &list, EMI_FORWARD, s->consumes, &job->io, err);
+	st = emi_block_reader_open(&s->in, job->ctx, s->disks, s->block_bytes, l->record, buffers, &list, EMI_FORWARD, s->consumes, &job->io, err);
 	if (st != EM_OK)
 		return st;
 	if (s->consumes)
