@@ -20,12 +20,9 @@
 
 #include <extmem.h>
 #include <extmem/sys/simdisk.h>
+#include <extmem/sys/sort_blocks.h>
 
-#include "base/memory.h"
-#include "block/block_reader.h"
-#include "block/block_writer.h"
 #include "patterns.h"
-#include "sort/sort_blocks.h"
 
 enum { MOST_DISKS = 64, CHUNK = 512 };
 
@@ -37,7 +34,7 @@ typedef struct bench {
 	pattern p;
 	em_ctx *ctx;
 	em_order *order;
-	emi_disk *disk;
+	em_disks *scratch;
 	em_sort_opts opts;
 	em_errinfo err;
 	uint32_t phase;         /* that the disks' counters are in */
@@ -108,7 +105,7 @@ static void open_all(bench *b, const char *options, uint32_t threads, int32_t pr
 	opts.errinfo = &b->err;
 	must(b, em_ctx_open(&b->ctx, &opts), "context");
 	must(b, em_order_keys(&b->order, b->ctx, b->record, &key, 1, &b->err), "order");
-	must(b, emi_scratch_acquire(b->ctx, &b->disk, &b->err), "disks");
+	must(b, em_disks_open(&b->scratch, b->ctx, NULL), "disks");
 }
 
 static uint64_t get64(const char *p)
@@ -148,49 +145,61 @@ static uint64_t make(const bench *b, uint64_t i, size_t n, char *to)
 	return sum;
 }
 
-static uint64_t fill(bench *b, emi_block_list *list)
+static em_block_list *fill(bench *b, uint64_t *sum)
 {
-	uint64_t sum = 0, i;
-	emi_block_writer w;
+	em_block_writer_opts opts = EM_BLOCK_WRITER_OPTS_INIT;
+	em_block_list *list;
+	em_block_writer *w;
+	uint64_t i;
 
-	must(b, emi_block_writer_open(&w, b->ctx, b->disk, b->block, b->record, 4 * b->disks, EMI_FORWARD, NULL, &b->err), "writer");
-	for (i = 0; i < b->n; ) {
+	opts.block_bytes = b->block;
+	opts.record_bytes = b->record;
+	opts.buffers = 4 * b->disks;
+	opts.errinfo = &b->err;
+	must(b, em_block_writer_open(&w, b->scratch, &opts), "writer");
+	for (*sum = i = 0; i < b->n; ) {
 		size_t room;
-		char *to;
+		void *to;
 
-		must(b, emi_block_writer_lend(&w, &to, &room, &b->err), "write");
+		must(b, em_block_writer_lend(w, &to, &room), "write");
 		room = room < CHUNK ? room : CHUNK;
 		room = room < b->n - i ? room : (size_t)(b->n - i);
-		sum += make(b, i, room, to);
-		emi_block_writer_took(&w, room);
+		*sum += make(b, i, room, to);
+		must(b, em_block_writer_took(w, room), "write");
 		i += room;
 	}
-	must(b, emi_block_writer_finish(&w, list, &b->err), "write");
-	emi_block_writer_close(&w);
-	return sum;
+	must(b, em_block_writer_finish(w, &list), "write");
+	em_block_writer_close(w);
+	return list;
 }
 
 /* Sorted, stable, and all there? */
-static void check(bench *b, const emi_block_list *list, uint64_t sum)
+static void check(bench *b, em_block_list *list, uint64_t sum)
 {
+	em_block_reader_opts opts = EM_BLOCK_READER_OPTS_INIT;
 	uint64_t n = 0, last = 0, last_at = 0;
-	emi_block_reader r;
-	const char *record;
+	const em_batch *batch;
+	em_block_reader *r;
 	em_status st;
 
-	must(b, emi_block_reader_open(&r, b->ctx, b->disk, b->block, b->record, 4 * b->disks, list, EMI_FORWARD, 0, NULL, &b->err), "reader");
-	while ((st = emi_block_reader_get(&r, &record, &b->err)) == EM_OK) {
-		const uint64_t key = get64(record), at = b->record >= 16 ? get64(record + b->record - 8) : 0;
+	opts.buffers = 4 * b->disks;
+	opts.errinfo = &b->err;
+	must(b, em_block_reader_open(&r, list, &opts), "reader");
+	while ((st = em_block_reader_next(r, &batch)) == EM_OK) {
+		const char *record = batch->records, *end = record + batch->bytes;
 
-		if (n != 0 && (key < last || (key == last && at < last_at)))
-			peer_die("the output is not sorted");
-		sum -= sum_of(record, b->record);
-		last = key;
-		last_at = at;
-		n++;
+		for (; record < end; record += b->record, n++) {
+			const uint64_t key = get64(record), at = b->record >= 16 ? get64(record + b->record - 8) : 0;
+
+			if (n != 0 && (key < last || (key == last && at < last_at)))
+				peer_die("the output is not sorted");
+			sum -= sum_of(record, b->record);
+			last = key;
+			last_at = at;
+		}
 	}
 	must(b, st == EM_END ? EM_OK : st, "read");
-	emi_block_reader_close(&r);
+	em_block_reader_close(r);
 	if (n != b->n || sum != 0)
 		peer_die("the output is not the input");
 }
@@ -215,8 +224,9 @@ static void report(const bench *b, const em_sort_stats *stats)
 	}
 }
 
-static void sort(bench *b, const emi_block_list *in, emi_block_list *out)
+static em_block_list *sort(bench *b, em_block_list *in)
 {
+	em_block_list *out;
 	em_sort_stats stats;
 	uint32_t i;
 
@@ -224,10 +234,11 @@ static void sort(bench *b, const emi_block_list *in, emi_block_list *out)
 	stats.size = sizeof stats;
 	for (i = 0; i < b->disks; i++)
 		b->begun[i] = b->sim[i].busy_ns;
-	must(b, emi_sort_blocks(b->ctx, b->order, in, b->block, 1, &b->opts, out, &stats, &b->err), "sort");
+	must(b, em_sort_blocks(&out, &in, 1, b->order, EM_BLOCKS_CONSUME, &b->opts, &stats), "sort");
 	count_busy(b);
 	report(b, &stats);
 	fflush(stdout);
+	return out;
 }
 
 static int32_t priority_of(const char *name)
@@ -239,14 +250,14 @@ int main(int argc, char **argv)
 {
 	const uint64_t each = peer_size(peer_arg(argc, argv, "each", "256M"));
 	const em_sort_opts sort_opts = EM_SORT_OPTS_INIT;
-	emi_block_list in, out;
+	em_block_list *in, *out;
 	static bench b;
 	uint64_t sum;
 
 	b.disks = (uint32_t)peer_size(peer_arg(argc, argv, "disks", "4"));
 	b.record = peer_size(peer_arg(argc, argv, "record", "16"));
 	b.block = peer_size(peer_arg(argc, argv, "block", "1M"));
-	if (b.disks < 1 || b.disks > MOST_DISKS || b.record < 8 || b.block % EMI_PAGE != 0 || b.block < b.record)
+	if (b.disks < 1 || b.disks > MOST_DISKS || b.record < 8 || b.block % EM_BLOCK_UNIT != 0 || b.block < b.record)
 		peer_die("--disks is from 1 to 64, --record at least 8, --block a multiple of 4K");
 	b.n = each * b.disks / b.record;
 	b.opts = sort_opts;
@@ -260,6 +271,7 @@ int main(int argc, char **argv)
 	b.opts.read_buffers = (uint32_t)peer_size(peer_arg(argc, argv, "read", "0"));
 	b.opts.prefetch_buffers = (uint32_t)peer_size(peer_arg(argc, argv, "prefetch", "0"));
 	b.opts.write_buffers = (uint32_t)peer_size(peer_arg(argc, argv, "write", "0"));
+	b.opts.errinfo = &b.err;
 	b.opts.progress = watch;
 	b.opts.progress_user = &b;
 	b.p = pattern_named(peer_arg(argc, argv, "pattern", "random"), b.n, b.opts.run_records, b.block / b.record);
@@ -267,14 +279,14 @@ int main(int argc, char **argv)
 		peer_die("runs2003 needs --run");
 	open_all(&b, peer_arg(argc, argv, "disk", ""), (uint32_t)peer_size(peer_arg(argc, argv, "threads", "2")),
 		 priority_of(peer_arg(argc, argv, "priority", "write")), b.opts.memory);
-	sum = fill(&b, &in);
-	sort(&b, &in, &out);
-	emi_block_list_release(&in, b.ctx);
+	in = fill(&b, &sum);
+	out = sort(&b, in);
+	em_block_list_close(in);
 	if (atoi(peer_arg(argc, argv, "check", "1")) != 0)
-		check(&b, &out, sum);
-	emi_block_list_free_blocks(&out, b.disk, b.block, 0, out.blocks);
-	emi_block_list_release(&out, b.ctx);
-	emi_scratch_release(b.ctx, b.disk);
+		check(&b, out, sum);
+	must(&b, em_block_list_free_blocks(out), "free");
+	em_block_list_close(out);
+	em_disks_close(b.scratch);
 	em_order_close(b.order);
 	em_ctx_close(b.ctx);
 	return 0;

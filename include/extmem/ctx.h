@@ -75,7 +75,8 @@ typedef struct em_ctx_opts {
 	uint32_t ndisks;          /**< Entries of disks; with ndirs at most EM_DISKS_MAX. */
 	uint32_t flags;           /**< EM_CTX_..., combined. */
 	uint64_t block_bytes;     /**< Bytes per block of scratch, B, of whatever names none itself: a multiple of 4096, up to 1 GiB; 0: chosen.
-	                               Where a record is larger, memory too small, or it would cost another pass, it is chosen all the same. */
+	                               Where a record is larger, memory too small, or it would cost another pass, sorts choose it all the same;
+	                               what else is made of blocks never does (em_disks_block_bytes()). */
 } em_ctx_opts;
 #define EM_CTX_OPTS_INIT { sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0, 0 }
 

@@ -66,15 +66,16 @@ static int make_room(emi_disk *d)
 /* Enter n blocks in the ledger, or none of them. */
 static em_status enter(emi_disk *d, const em_bid *bid, size_t n, size_t bytes, em_errinfo *err)
 {
+	emi_ledger *ledger = emi_disk_ledger(d);
 	em_status st = EM_OK;
 	const char *why;
 	size_t i;
 
-	for (i = 0; i < n && st == EM_OK && d->set->ledger != NULL; i++)
-		st = emi_ledger_enter(d->set->ledger, bid[i], bytes, d->owner, err);
+	for (i = 0; i < n && st == EM_OK && ledger != NULL; i++)
+		st = emi_ledger_enter(ledger, bid[i], bytes, d->owner, err);
 	if (st != EM_OK)
 		for (i--; i > 0; i--)
-			(void)emi_ledger_strike(d->set->ledger, bid[i - 1], bytes, d->owner, &why);
+			(void)emi_ledger_strike(ledger, bid[i - 1], bytes, d->owner, &why);
 	return st;
 }
 
@@ -157,7 +158,7 @@ em_status emi_blocks_alloc(emi_disk *d, const em_placement *place, uint64_t firs
 	}
 	if (status != EM_OK) {
 		for (i--; i > 0; i--)
-			(void)emi_set_free(d->set, d->owner, bid[i - 1], bytes, NULL);
+			(void)emi_disk_free(d, bid[i - 1], bytes, NULL);
 		clear(bid, n);
 	}
 	return status;
@@ -178,15 +179,17 @@ static em_file *file_of(const emi_disk_set *set, em_bid bid)
 	return emi_one_disk_file(set->disk[bid.disk < set->n ? bid.disk : 0]);
 }
 
-em_status emi_set_free(emi_disk_set *set, uint32_t owner, em_bid bid, size_t bytes, em_errinfo *err)
+em_status emi_disk_free(emi_disk *d, em_bid bid, size_t bytes, em_errinfo *err)
 {
+	const emi_disk_set *set = d->set;
+	emi_ledger *ledger = emi_disk_ledger(d);
 	const char *why = flaw(set, bid, bytes);
 	em_status st = EM_OK;
 
 	if (why != NULL)
 		st = EM_ERR_INVAL;
-	else if (set->ledger != NULL)
-		st = emi_ledger_strike(set->ledger, bid, bytes, owner, &why);
+	else if (ledger != NULL)
+		st = emi_ledger_strike(ledger, bid, bytes, d->owner, &why);
 	if (st != EM_OK)
 		return emi_fail_refused(err, st, why, "free", emi_file_path(file_of(set, bid)), bid.offset, bytes);
 	return emi_one_disk_free(set->disk[bid.disk], bid.offset, bytes, err);
@@ -200,7 +203,7 @@ em_status emi_blocks_free(emi_disk *d, const em_bid *bid, size_t n, size_t bytes
 	/* In a child nobody will ask for space, and the lock may be held for ever. */
 	for (i = 0; i < n && !emi_ctx_forked(d->set->ctx); i++) {
 		em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
-		const em_status st = emi_set_free(d->set, d->owner, bid[i], bytes, &own);
+		const em_status st = emi_disk_free(d, bid[i], bytes, &own);
 
 		if (st == EM_OK)
 			continue;

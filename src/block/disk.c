@@ -119,8 +119,8 @@ static void free_all(emi_disk *d)
 	size_t bytes;
 	em_bid bid;
 
-	while (d->set->ledger != NULL && emi_ledger_next_of(d->set->ledger, d->owner, &at, &bid, &bytes))
-		(void)emi_set_free(d->set, d->owner, bid, bytes, NULL);
+	while (emi_disk_ledger(d) != NULL && emi_ledger_next_of(emi_disk_ledger(d), d->owner, &at, &bid, &bytes))
+		(void)emi_disk_free(d, bid, bytes, NULL);
 }
 
 /* What is to be said of blocks that nobody freed: 0 when there is nothing. */
@@ -154,7 +154,7 @@ void emi_scratch_release(em_ctx *ctx, emi_disk *d)
 	/* In a child the lock may be held by a thread that is no more; there are no others to fear. */
 	if (!forked)
 		pthread_mutex_lock(&ctx->lock);
-	if (d->abandons && set->ledger == NULL)
+	if (d->abandons && emi_disk_ledger(d) == NULL)
 		set->abandoned = 1;
 	last = --ctx->scratch_users == 0;
 	if (last)
@@ -168,6 +168,7 @@ void emi_scratch_release(em_ctx *ctx, emi_disk *d)
 		pthread_mutex_unlock(&ctx->lock);
 	if (last && ctx->disk == NULL)
 		set_close(set, forked);
+	emi_ledger_close(d->own, forked);
 	emi_free(ctx, d, sizeof *d);
 	if (tell)
 		emi_log(ctx, level, "%s", text);
@@ -181,6 +182,16 @@ uint32_t emi_disk_owner(const emi_disk *d)
 void emi_disk_abandon(emi_disk *d)
 {
 	d->abandons = 1;
+}
+
+em_status emi_disk_account(emi_disk *d, em_errinfo *err)
+{
+	return emi_disk_ledger(d) == NULL ? emi_ledger_open(&d->own, d->set->ctx, err) : EM_OK;
+}
+
+uint64_t emi_disk_account_memory(uint64_t blocks)
+{
+	return emi_ledger_memory(blocks);
 }
 
 uint64_t emi_scratch_memory(const em_ctx *ctx, uint64_t bytes)

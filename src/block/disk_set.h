@@ -22,11 +22,18 @@ typedef struct emi_disk_set {
 
 struct emi_disk {
 	emi_disk_set *set;
+	emi_ledger *own;        /* of this user's blocks alone, if the set has none; else NULL */
 	uint32_t owner;
 	int abandons;
 };
 
-/* Free a block of an owner. */
-em_status emi_set_free(emi_disk_set *set, uint32_t owner, em_bid bid, size_t bytes, em_errinfo *err);
+/* Where the blocks of a user are entered, or NULL. */
+static inline emi_ledger *emi_disk_ledger(const emi_disk *d)
+{
+	return d->set->ledger != NULL ? d->set->ledger : d->own;
+}
+
+/* Free a block of a user. */
+em_status emi_disk_free(emi_disk *d, em_bid bid, size_t bytes, em_errinfo *err);
 
 #endif

@@ -71,6 +71,15 @@ em_status em_placement_own(em_placement *p, uint32_t disks, em_place_fn fn, void
 	return st;
 }
 
+em_status em_placement_interleaved(em_placement *p, uint32_t disks, uint32_t first, uint32_t n)
+{
+	const em_status st = begin(p, EM_PLACE_INTERLEAVED, n != 0 ? disks : 0, first, 0, 0);
+
+	if (st == EM_OK)
+		p->lists = n;
+	return st;
+}
+
 uint32_t em_placement_disk(const em_placement *p, uint64_t i)
 {
 	if (p == NULL || p->disks == 0)
@@ -84,6 +93,8 @@ uint32_t em_placement_disk(const em_placement *p, uint64_t i)
 		return p->first;
 	case EM_PLACE_OWN:
 		return p->fn(p->user, i, p->disks) % p->disks;
+	case EM_PLACE_INTERLEAVED:
+		return (uint32_t)((i / p->lists % p->disks + i % p->lists + p->first) % p->disks);
 	default:
 		return (uint32_t)((i % p->disks + p->first) % p->disks);
 	}

@@ -16,16 +16,16 @@ struct em_cache {
 	emi_cache *cache;
 };
 
-/* What is the same in both; the rest is the cache's to check. */
-static em_status translate(const em_cache_opts *o, emi_cache_opts *own, em_errinfo *err)
+/* What is the same in both, with the size of blocks; the rest is the cache's to check. */
+static em_status translate(const em_cache_opts *o, uint64_t block_bytes, emi_cache_opts *own, em_errinfo *err)
 {
 	em_status st;
 
 	memset(own, 0, sizeof *own);
-	if (o->block_bytes > SIZE_MAX)
-		return emi_fail(err, EM_ERR_RANGE, "a cache of blocks of %" PRIu64 " bytes", o->block_bytes);
+	if (block_bytes > SIZE_MAX)
+		return emi_fail(err, EM_ERR_RANGE, "a cache of blocks of %" PRIu64 " bytes", block_bytes);
 	own->frames = o->frames;
-	own->block_bytes = (size_t)o->block_bytes;
+	own->block_bytes = (size_t)block_bytes;
 	own->policy = o->policy;
 	own->seed = o->seed;
 	own->batch = o->batch;
@@ -38,7 +38,7 @@ static em_status translate(const em_cache_opts *o, emi_cache_opts *own, em_errin
 static em_status open_cache(em_cache **out, em_disks *d, const em_cache_opts *o, em_errinfo *err)
 {
 	emi_cache_opts own;
-	em_status st = translate(o, &own, err);
+	em_status st = translate(o, emi_share_block_bytes(&d->share, o->block_bytes), &own, err);
 	em_cache *c;
 
 	if (st != EM_OK)
@@ -57,8 +57,8 @@ static em_status open_cache(em_cache **out, em_disks *d, const em_cache_opts *o,
 
 em_status em_cache_open(em_cache **out, em_disks *d, const em_cache_opts *opts)
 {
-	em_errinfo err, *theirs = NULL;
 	em_cache_opts o;
+	em_errinfo err;
 	em_status st;
 
 	if (out == NULL)
@@ -66,15 +66,10 @@ em_status em_cache_open(em_cache **out, em_disks *d, const em_cache_opts *opts)
 	*out = NULL;
 	if (opts == NULL)
 		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	st = emi_opts_copy(&o, sizeof o, sizeof o, opts, "em_cache_opts", &err);
-	if (st == EM_OK) {
-		theirs = o.errinfo;
+	st = emi_share_opts(&o, sizeof o, opts, "em_cache_opts", &err);
+	if (st == EM_OK)
 		st = d != NULL ? open_cache(out, d, &o, &err) : emi_fail(&err, EM_ERR_INVAL, "disks are NULL");
-	}
-	if (st != EM_OK && theirs != NULL)
-		*theirs = err;
-	return st;
+	return emi_share_opened(st, o.errinfo, &err);
 }
 
 void em_cache_close(em_cache *c)
@@ -90,7 +85,7 @@ uint64_t em_cache_memory(const em_cache_opts *opts)
 	emi_cache_opts own;
 	em_cache_opts o;
 
-	if (opts == NULL || emi_opts_copy(&o, sizeof o, sizeof o, opts, "em_cache_opts", NULL) != EM_OK || translate(&o, &own, NULL) != EM_OK)
+	if (opts == NULL || emi_opts_copy(&o, sizeof o, sizeof o, opts, "em_cache_opts", NULL) != EM_OK || translate(&o, o.block_bytes, &own, NULL) != EM_OK)
 		return 0;
 	return sizeof(em_cache) + emi_cache_memory(&own);
 }

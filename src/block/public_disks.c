@@ -39,22 +39,17 @@ static em_status open_disks(em_disks **out, em_ctx *ctx, const em_disks_opts *o,
 
 em_status em_disks_open(em_disks **out, em_ctx *ctx, const em_disks_opts *opts)
 {
-	em_errinfo err, *theirs = NULL;
 	em_disks_opts o;
+	em_errinfo err;
 	em_status st;
 
 	if (out == NULL)
 		return EM_ERR_INVAL;
 	*out = NULL;
-	memset(&err, 0, sizeof err);
-	st = emi_opts_copy(&o, sizeof o, sizeof o, opts, "em_disks_opts", &err);
-	if (st == EM_OK) {
-		theirs = o.errinfo;
+	st = emi_share_opts(&o, sizeof o, opts, "em_disks_opts", &err);
+	if (st == EM_OK)
 		st = open_disks(out, ctx, &o, &err);
-	}
-	if (st != EM_OK && theirs != NULL)
-		*theirs = err;
-	return st;
+	return emi_share_opened(st, o.errinfo, &err);
 }
 
 void em_disks_close(em_disks *d)
@@ -77,6 +72,11 @@ uint32_t em_disks_count(const em_disks *d)
 uint32_t em_disks_owner(const em_disks *d)
 {
 	return d != NULL ? emi_disk_owner(d->share.set) : 0;
+}
+
+uint64_t em_disks_block_bytes(const em_disks *d)
+{
+	return d != NULL ? emi_share_block_bytes(&d->share, 0) : 0;
 }
 
 const char *em_disks_path(const em_disks *d, uint32_t i)

@@ -21,15 +21,16 @@ struct em_block_pool {
 
 static em_status open_pool(em_block_pool **out, em_disks *d, const em_block_pool_opts *o, em_errinfo *err)
 {
+	const uint64_t bytes = emi_share_block_bytes(&d->share, o->block_bytes);
 	em_block_pool *p;
 	em_status st;
 
-	if (o->block_bytes == 0 || o->block_bytes % EM_BLOCK_UNIT != 0 || o->block_bytes > SIZE_MAX)
-		return emi_fail(err, EM_ERR_INVAL, "a pool of blocks of %" PRIu64 " bytes: it must be a multiple of %u", o->block_bytes, EM_BLOCK_UNIT);
+	if (bytes % EM_BLOCK_UNIT != 0 || bytes > SIZE_MAX)
+		return emi_fail(err, EM_ERR_INVAL, "a pool of blocks of %" PRIu64 " bytes: it must be a multiple of %u", bytes, EM_BLOCK_UNIT);
 	p = emi_share_new(d, sizeof *p, err);
 	if (p == NULL)
 		return err->status;
-	st = emi_block_pool_open(&p->pool, p->share.ctx, p->share.set, (size_t)o->block_bytes, o->write_buffers, o->prefetch_buffers, NULL, err);
+	st = emi_block_pool_open(&p->pool, p->share.ctx, p->share.set, (size_t)bytes, o->write_buffers, o->prefetch_buffers, NULL, err);
 	if (st != EM_OK)
 		emi_share_free(p, sizeof *p);
 	else
@@ -39,8 +40,8 @@ static em_status open_pool(em_block_pool **out, em_disks *d, const em_block_pool
 
 em_status em_block_pool_open(em_block_pool **out, em_disks *d, const em_block_pool_opts *opts)
 {
-	em_errinfo err, *theirs = NULL;
 	em_block_pool_opts o;
+	em_errinfo err;
 	em_status st;
 
 	if (out == NULL)
@@ -48,15 +49,10 @@ em_status em_block_pool_open(em_block_pool **out, em_disks *d, const em_block_po
 	*out = NULL;
 	if (opts == NULL)
 		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	st = emi_opts_copy(&o, sizeof o, sizeof o, opts, "em_block_pool_opts", &err);
-	if (st == EM_OK) {
-		theirs = o.errinfo;
+	st = emi_share_opts(&o, sizeof o, opts, "em_block_pool_opts", &err);
+	if (st == EM_OK)
 		st = d != NULL ? open_pool(out, d, &o, &err) : emi_fail(&err, EM_ERR_INVAL, "disks are NULL");
-	}
-	if (st != EM_OK && theirs != NULL)
-		*theirs = err;
-	return st;
+	return emi_share_opened(st, o.errinfo, &err);
 }
 
 void em_block_pool_close(em_block_pool *p)
@@ -108,8 +104,7 @@ static em_status get(em_block_pool *p, void **buf, em_status (*how)(emi_block_po
 	*buf = NULL;
 	if (p == NULL)
 		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	st = emi_ctx_check(p->share.ctx, &err);
+	st = emi_share_begin(&p->share, &err);
 	if (st == EM_OK)
 		st = how(&p->pool, &got, &err);
 	*buf = got;
@@ -143,10 +138,7 @@ em_status em_block_pool_write(em_block_pool *p, void *buf, em_bid bid)
 
 	if (p == NULL || buf == NULL)
 		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	st = emi_ctx_check(p->share.ctx, &err);
-	if (st == EM_OK)
-		st = emi_share_check(&p->share, bid, &err);
+	st = emi_share_begin_at(&p->share, bid, &err);
 	if (st == EM_OK)
 		st = emi_block_pool_write(&p->pool, buf, bid, &err);
 	return emi_share_told(&p->share, st, &err);
@@ -181,11 +173,8 @@ em_status em_block_pool_read(em_block_pool *p, void **buf, em_bid bid)
 
 	if (p == NULL || buf == NULL || *buf == NULL)
 		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
 	own = *buf;
-	st = emi_ctx_check(p->share.ctx, &err);
-	if (st == EM_OK)
-		st = emi_share_check(&p->share, bid, &err);
+	st = emi_share_begin_at(&p->share, bid, &err);
 	if (st == EM_OK)
 		st = emi_block_pool_read(&p->pool, &own, bid, &err);
 	*buf = own;
@@ -227,8 +216,7 @@ em_status em_block_pool_flush(em_block_pool *p)
 
 	if (p == NULL)
 		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	st = emi_ctx_check(p->share.ctx, &err);
+	st = emi_share_begin(&p->share, &err);
 	if (st == EM_OK)
 		st = emi_block_pool_flush(&p->pool, &err);
 	return emi_share_told(&p->share, st, &err);

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "base/context.h"
 #include "base/error.h"
@@ -32,6 +33,32 @@ void emi_share_free(void *object, size_t bytes)
 	em_disks_close(d);
 }
 
+em_status emi_share_opts(void *own, size_t bytes, const void *opts, const char *name, em_errinfo *err)
+{
+	memset(err, 0, sizeof *err);
+	return emi_opts_copy(own, bytes, bytes, opts, name, err);
+}
+
+em_status emi_share_opened(em_status status, em_errinfo *theirs, const em_errinfo *err)
+{
+	if (status != EM_OK && theirs != NULL)
+		*theirs = *err;
+	return status;
+}
+
+em_status emi_share_begin(const emi_share *s, em_errinfo *err)
+{
+	memset(err, 0, sizeof *err);
+	return emi_ctx_check(s->ctx, err);
+}
+
+em_status emi_share_begin_at(const emi_share *s, em_bid bid, em_errinfo *err)
+{
+	const em_status st = emi_share_begin(s, err);
+
+	return st == EM_OK ? emi_share_check(s, bid, err) : st;
+}
+
 em_status emi_share_told(emi_share *s, em_status status, const em_errinfo *err)
 {
 	/* Disks are used by several threads. */
@@ -41,6 +68,13 @@ em_status emi_share_told(emi_share *s, em_status status, const em_errinfo *err)
 		pthread_mutex_unlock(&s->ctx->io_lock);
 	}
 	return status;
+}
+
+uint64_t emi_share_block_bytes(const emi_share *s, uint64_t bytes)
+{
+	if (bytes != 0)
+		return bytes;
+	return s->ctx->block_bytes != 0 ? s->ctx->block_bytes : EM_BLOCK_USUAL;
 }
 
 em_status emi_share_check(const emi_share *s, em_bid bid, em_errinfo *err)

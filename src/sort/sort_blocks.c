@@ -1,55 +1,67 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * sort_blocks.c -- see sort_blocks.h.
+ * sort_blocks.c -- see extmem/sys/sort_blocks.h.
  *
  * Blocks are read ahead into buffers of their own and pushed from there, as records do not lie one behind the other where a block has room left.  While
  * a run is sorted, the disks fill these buffers and write what was sorted before; that must last as long as a partition takes, in
  * which nothing else is there for them to do.  The last merge puts the blocks of the output, as it puts those of runs.
+ *
+ * Two users of the disks meet here.  Lists belong to the one whose they are, the output too.  Runs are the sort's own, which accounts for their blocks, as
+ * the other one may go on for long after a sort that failed.
  */
-#include "sort/sort_blocks.h"
+#include <extmem/sys/sort_blocks.h>
 
+#include <inttypes.h>
 #include <string.h>
 
-#include <extmem/sys/placement.h>
-
 #include "block/block_reader.h"
+#include "block/public_block_list.h"
 #include "sort/front.h"
 
 #define AHEAD_SHARE 8u          /* this part of the memory is for reading ahead: twice what disks do while two threads partition the rest ... */
 #define AHEAD_MOST 4u           /* ... or, where blocks are large, this part, ... */
 #define AHEAD 2u                /* ... if each disk has no more than so many blocks on its way in then */
 #define LIST_BYTES 48u          /* what each block takes in a list that grows */
+#define RUN_PAGES 8u            /* that many blocks of runs have a page of the directory, or an end that is not full, of their own */
 
 typedef struct block_sort {
 	emi_front f;
-	emi_block_reader in;
-	emi_block_list out;
-	em_placement place;    /* of the blocks of out */
+	em_block_list *const *list;
+	uint32_t nlists;
+	uint32_t held;          /* lists that nobody else may change */
+	int consumes;           /* them */
+	uint64_t n;             /* records in all lists ... */
+	uint64_t blocks;        /* ... and blocks */
+	emi_disk *disks;        /* as their owner has them */
 	size_t block_bytes;
+	emi_block_reader in;
 	uint32_t ahead;         /* buffers of the reader */
+	em_block_list *out;
+	em_placement place;     /* of its blocks */
 } block_sort;
 
 static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
 {
 	block_sort *s = arg;
 	emi_job *job = &s->f.e.job;
+	emi_block_list *out = &s->out->list;
 	em_bid bid;
-	em_status st = emi_block_alloc_on(job->scratch, em_placement_disk(&s->place, s->out.blocks), s->block_bytes, &bid, err);
+	em_status st = emi_block_alloc_on(s->disks, em_placement_disk(&s->place, out->blocks), s->block_bytes, &bid, err);
 
 	if (st != EM_OK)
 		return st;
-	st = emi_block_list_add(&s->out, job->ctx, bid, err);
+	st = emi_block_list_add(out, job->ctx, bid, err);
 	if (st != EM_OK) {
-		emi_block_free(job->scratch, bid, s->block_bytes);
+		emi_block_free(s->disks, bid, s->block_bytes);
 		return st;
 	}
-	s->out.records += b->records;
-	emi_block_write(job->scratch, &b->buf.rq, b->buf.base, s->block_bytes, bid, &job->io);
+	out->records += b->records;
+	emi_block_write(s->disks, &b->buf.rq, b->buf.base, s->block_bytes, bid, &job->io);
 	return EM_OK;
 }
 
-/* Read the input to its end, and form runs of what does not fit. */
-static em_status push_all(block_sort *s, em_errinfo *err)
+/* Read a list to its end, and form runs of what does not fit. */
+static em_status push_records(block_sort *s, em_errinfo *err)
 {
 	emi_job *job = &s->f.e.job;
 	em_status st = EM_OK;
@@ -69,7 +81,38 @@ static em_status push_all(block_sort *s, em_errinfo *err)
 	return st == EM_END ? EM_OK : st;
 }
 
-/* All was pushed; the buffers of the input are the merge's now. */
+static em_status push_list(block_sort *s, em_block_list *l, em_errinfo *err)
+{
+	emi_job *job = &s->f.e.job;
+	emi_block_list list = l->list;
+	const uint32_t buffers = list.blocks < s->ahead ? (uint32_t)list.blocks : s->ahead;
+	em_status st;
+
+	if (list.blocks == 0)
+		return EM_OK;
+	st = emi_block_reader_open(&s->in, job->ctx, s->disks, s->block_bytes, l->record, buffers, &list, EMI_FORWARD, s->consumes, &job->io, err);
+	if (st != EM_OK)
+		return st;
+	if (s->consumes)
+		memset(&l->list, 0, sizeof l->list);
+	st = push_records(s, err);
+	emi_block_reader_close(&s->in);
+	if (s->consumes)
+		emi_block_list_release(&list, job->ctx);
+	return st;
+}
+
+static em_status push_all(block_sort *s, em_errinfo *err)
+{
+	em_status st = EM_OK;
+	uint32_t i;
+
+	for (i = 0; i < s->nlists && st == EM_OK; i++)
+		st = push_list(s, s->list[i], err);
+	return st;
+}
+
+/* All was pushed, and the buffers of the input are the merge's now. */
 static em_status write_all(block_sort *s, em_errinfo *err)
 {
 	const emi_dest dest = { put_block, NULL, s, 0, 0, NULL };
@@ -79,7 +122,6 @@ static em_status write_all(block_sort *s, em_errinfo *err)
 	e->job.records_out = e->job.records_in;
 	if (e->job.nruns == 0)
 		return s->f.n != 0 ? emi_engine_sort_to(e, s->f.area, s->f.n, &dest, err) : EM_OK;
-	emi_block_reader_close(&s->in);
 	st = emi_front_keep(&s->f, err);
 	if (st == EM_OK)
 		st = emi_front_reduce(&s->f, err);
@@ -99,37 +141,23 @@ static uint32_t blocks_ahead(uint64_t blocks, uint64_t memory, uint32_t disks)
 	return (uint32_t)(n < UINT32_MAX / 2 ? n : UINT32_MAX / 2);
 }
 
-/* Divide the memory: what the input is read into, and the list that is to be, beside the sort. */
-static em_status plan(block_sort *s, const emi_block_list *in, em_errinfo *err)
+/* Divide the memory: what the input is read into, the list that is to be, and the blocks of runs, beside the sort. */
+static em_status plan(block_sort *s, em_errinfo *err)
 {
 	emi_job *job = &s->f.e.job;
 	emi_needs needs;
 
-	s->ahead = blocks_ahead(in->blocks, emi_job_memory(job) / s->block_bytes, emi_scratch_disks(job->ctx));
+	s->ahead = blocks_ahead(s->blocks, emi_job_memory(job) / s->block_bytes, emi_scratch_disks(job->ctx));
 	memset(&needs, 0, sizeof needs);
-	needs.n = in->records;
+	needs.n = s->n;
 	needs.pushed = 1;
-	needs.spare = 1 + (uint32_t)(in->blocks * LIST_BYTES / s->block_bytes);
+	needs.spare = 1 + (uint32_t)((s->blocks * LIST_BYTES + emi_disk_account_memory(s->blocks + s->blocks / RUN_PAGES)) / s->block_bytes);
 	needs.form = s->ahead;
 	needs.held = sizeof *s;
 	return emi_job_plan(job, &needs, err);
 }
 
-static em_status check(const block_sort *s, const em_order *order, em_errinfo *err)
-{
-	const em_sort_opts *opts = &s->f.e.job.opts;
-
-	if (emi_order_vary(order) != NULL)
-		return emi_fail(err, EM_ERR_INVAL, "lists of blocks are of records of one size, and the order of any length");
-	if ((opts->flags & EM_SORT_UNIQUE) != 0)
-		return emi_fail(err, EM_ERR_NOTSUP, "a sort of blocks keeps equal records");
-	if (opts->block_bytes != 0 && opts->block_bytes != s->block_bytes)
-		return emi_fail(err, EM_ERR_INVAL, "block size %llu, and the list has blocks of %llu", (unsigned long long)opts->block_bytes,
-				(unsigned long long)s->block_bytes);
-	return EM_OK;
-}
-
-static em_status run(block_sort *s, const emi_block_list *in, int frees, em_errinfo *err)
+static em_status run(block_sort *s, em_errinfo *err)
 {
 	emi_job *job = &s->f.e.job;
 	em_status st = EM_OK;
@@ -140,17 +168,16 @@ static em_status run(block_sort *s, const emi_block_list *in, int frees, em_erri
 	if (em_ctx_threads(job->ctx) > 1)
 		st = emi_workers_start(job->ctx, err);
 	if (st == EM_OK)
-		st = plan(s, in, err);
+		st = plan(s, err);
 	if (st == EM_OK)
 		st = emi_job_scratch(job, err);
+	if (st == EM_OK)
+		st = emi_disk_account(job->scratch, err);
 	if (st != EM_OK)
 		return st;
-	em_placement_init(&s->place, EM_PLACE_STRIPING, emi_disk_count(job->scratch), 0, 0, 0);
-	emi_watch_phase(&job->watch, EM_PHASE_RUNS, in->records * job->codec->record_bytes);
-	st = emi_block_reader_open(&s->in, job->ctx, job->scratch, s->block_bytes, job->codec->record_bytes, s->ahead, in, EMI_FORWARD, frees,
-				   &job->io, err);
-	if (st == EM_OK)
-		st = emi_front_prepare(&s->f, err);
+	em_placement_init(&s->place, EM_PLACE_STRIPING, emi_disk_count(s->disks), 0, 0, 0);
+	emi_watch_phase(&job->watch, EM_PHASE_RUNS, s->n * job->codec->record_bytes);
+	st = emi_front_prepare(&s->f, err);
 	if (st == EM_OK)
 		st = push_all(s, err);
 	if (st == EM_OK)
@@ -159,42 +186,121 @@ static em_status run(block_sort *s, const emi_block_list *in, int frees, em_erri
 	return st;
 }
 
-/* What is under way ends before blocks of the list are freed. */
-static void finish(block_sort *s, em_status st, emi_block_list *out)
+/* Lists that fit together, and that nobody changes meanwhile. */
+static em_status take_lists(block_sort *s, em_errinfo *err)
 {
-	emi_job *job = &s->f.e.job;
+	const em_block_list *first = s->list[0];
+	em_status st = EM_OK;
 
-	emi_block_reader_close(&s->in);
+	for (; s->held < s->nlists && st == EM_OK; s->held += st == EM_OK) {
+		em_block_list *l = s->list[s->held];
+
+		if (l == NULL)
+			st = emi_fail(err, EM_ERR_INVAL, "list %" PRIu32 " is NULL", s->held);
+		else if (l->share.disks != first->share.disks)
+			st = emi_fail(err, EM_ERR_INVAL, "list %" PRIu32 " is on other disks than the first", s->held);
+		else if (l->block_bytes != first->block_bytes || l->record != first->record)
+			st = emi_fail(err, EM_ERR_INVAL, "list %" PRIu32 " has blocks of %" PRIu64 " bytes with records of %" PRIu64 ", the first of %" PRIu64 " with %" PRIu64,
+				      s->held, (uint64_t)l->block_bytes, (uint64_t)l->record, (uint64_t)first->block_bytes, (uint64_t)first->record);
+		else
+			st = emi_list_hold(l, s->consumes, err);
+		if (st == EM_OK) {
+			s->n += l->list.records;
+			s->blocks += l->list.blocks;
+		}
+	}
+	return st;
+}
+
+static em_status check(const block_sort *s, const em_order *order, em_errinfo *err)
+{
+	const emi_job *job = &s->f.e.job;
+	const uint64_t block = job->opts.block_bytes, record = s->list[0]->record;
+
+	if (emi_order_vary(order) != NULL)
+		return emi_fail(err, EM_ERR_INVAL, "lists of blocks are of records of one size, and the order of any length");
+	if (job->codec->record_bytes != record)
+		return emi_fail(err, EM_ERR_INVAL, "lists of records of %" PRIu64 " bytes, and an order of records of %" PRIu64, record,
+				(uint64_t)job->codec->record_bytes);
+	if ((job->flags & EM_SORT_UNIQUE) != 0)
+		return emi_fail(err, EM_ERR_NOTSUP, "a sort of blocks keeps equal records");
+	if (block != 0 && block != s->block_bytes)
+		return emi_fail(err, EM_ERR_INVAL, "block size %" PRIu64 ", and the lists have blocks of %" PRIu64, block, (uint64_t)s->block_bytes);
+	return EM_OK;
+}
+
+/* What is under way ends before blocks of the list are freed. */
+static void finish(block_sort *s, em_status st)
+{
 	emi_merger_close(&s->f.e.merger);
 	emi_outseq_free(&s->f.e.out);
-	if (st == EM_OK) {
-		*out = s->out;
-	} else {
-		emi_block_list_free_blocks(&s->out, job->scratch, s->block_bytes, 0, s->out.blocks);
-		emi_block_list_release(&s->out, job->ctx);
-	}
+	if (st != EM_OK)
+		emi_block_list_free_blocks(&s->out->list, s->disks, s->block_bytes, 0, s->out->list.blocks);
 	emi_front_close(&s->f);
 }
 
-em_status emi_sort_blocks(em_ctx *ctx, const em_order *order, const emi_block_list *in, size_t block_bytes, int frees, const em_sort_opts *opts,
-			  emi_block_list *out, em_sort_stats *stats, em_errinfo *err)
+static em_status sort(block_sort *s, const em_order *order, const em_sort_opts *opts, em_sort_stats *stats, em_errinfo *err)
 {
-	block_sort *s = emi_alloc(ctx, sizeof *s, err);
-	em_status st;
+	em_status st = take_lists(s, err);
 
-	memset(out, 0, sizeof *out);
+	if (st == EM_OK) {
+		s->disks = s->list[0]->share.set;
+		s->block_bytes = s->list[0]->block_bytes;
+		/* Now, so that nothing can fail when all is sorted. */
+		s->out = emi_list_new(s->list[0]->share.disks, s->block_bytes, s->list[0]->record, err);
+		st = s->out != NULL ? emi_engine_open(&s->f.e, s->list[0]->share.ctx, order, opts, err) : err->status;
+	}
+	if (st != EM_OK)
+		return st;
+	st = check(s, order, err);
+	if (st == EM_OK && s->n != 0)
+		st = run(s, err);
+	if (stats != NULL)
+		emi_job_stats(&s->f.e.job, stats);
+	finish(s, st);
+	return st;
+}
+
+static em_status check_arguments(em_block_list *const *lists, uint32_t n, const em_order *order, uint32_t flags, const em_sort_stats *stats, em_errinfo *err)
+{
+	if (lists == NULL || n == 0 || lists[0] == NULL || order == NULL)
+		return emi_fail(err, EM_ERR_INVAL, "an argument of em_sort_blocks() is NULL or empty");
+	if (flags & ~EM_BLOCKS_CONSUME)
+		return emi_fail(err, EM_ERR_INVAL, "flags 0x%x are not known here", (unsigned)flags);
+	if (stats != NULL && stats->size < sizeof(uint32_t))
+		return emi_fail(err, EM_ERR_INVAL, "the size of stats is not set");
+	return EM_OK;
+}
+
+em_status em_sort_blocks(em_block_list **out, em_block_list *const *lists, uint32_t n, const em_order *order, uint32_t flags, const em_sort_opts *opts,
+			 em_sort_stats *stats)
+{
+	em_errinfo own, *err = emi_job_errinfo(opts, &own);
+	block_sort *s;
+	em_status st;
+	em_ctx *ctx;
+
+	if (out == NULL)
+		return EM_ERR_INVAL;
+	*out = NULL;
+	memset(err, 0, sizeof *err);
+	st = check_arguments(lists, n, order, flags, stats, err);
+	if (st != EM_OK)
+		return st;
+	ctx = lists[0]->share.ctx;
+	s = emi_alloc(ctx, sizeof *s, err);
 	if (s == NULL)
 		return err->status;
-	s->block_bytes = block_bytes;
-	st = emi_engine_open(&s->f.e, ctx, order, opts, err);
-	if (st == EM_OK) {
-		st = check(s, order, err);
-		if (st == EM_OK && in->records != 0)
-			st = run(s, in, frees, err);
-		if (stats != NULL)
-			emi_job_stats(&s->f.e.job, stats);
-		finish(s, st, out);
-	}
+	s->list = lists;
+	s->nlists = n;
+	s->consumes = (flags & EM_BLOCKS_CONSUME) != 0;
+	st = sort(s, order, opts, stats, err);
+	if (st == EM_OK)
+		*out = s->out;
+	else
+		em_block_list_close(s->out);
+	while (s->held > 0)
+		emi_list_let(lists[--s->held]);
 	emi_free(ctx, s, sizeof *s);
 	return st;
 }

@@ -513,6 +513,36 @@ static void test_left(void **state)
 	}
 }
 
+/* One user accounts for its blocks: what it leaves goes with it, in any context; what it freed or others have does not, and is told if it stays. */
+static void test_accounted(void **state)
+{
+	em_errinfo err;
+	uint32_t flags;
+
+	(void)state;
+	memset(&err, 0, sizeof err);
+	for (flags = 0; flags <= EM_CTX_CHECKED; flags += EM_CTX_CHECKED) {
+		em_bid bid[200], mine;
+		emi_disk *second;
+		set s;
+
+		prepare(&s, 2, flags);
+		start(&s);
+		second = user(&s);
+		assert_int_equal(emi_disk_account(second, &err), EM_OK);
+		assert_int_equal(emi_block_alloc(s.d, PAGE, &mine, &err), EM_OK);
+		assert_int_equal(emi_blocks_alloc(second, NULL, 0, 2 * PAGE, bid, 200, &err), EM_OK);
+		assert_int_equal(emi_blocks_free(second, bid, 50, 2 * PAGE, &err), EM_OK);
+		assert_int_equal(emi_blocks_free(second, &mine, 1, PAGE, &err), EM_ERR_STATE);
+		assert_int_equal(emi_disk_used(s.d), 301 * PAGE);
+		emi_disk_abandon(second);
+		emi_scratch_release(s.ctx, second);
+		assert_int_equal(emi_disk_used(s.d), PAGE);
+		stop(&s);
+		assert_non_null(strstr(s.log.line, "1 blocks of 4096 bytes"));
+	}
+}
+
 /* So many owners that they are not all named. */
 static void test_many_owners(void **state)
 {
@@ -767,6 +797,7 @@ int main(void)
 		cmocka_unit_test(test_plain_errors),
 		cmocka_unit_test(test_checked),
 		cmocka_unit_test(test_left),
+		cmocka_unit_test(test_accounted),
 		cmocka_unit_test(test_many_owners),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_allocations_fail),

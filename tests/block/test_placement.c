@@ -131,6 +131,37 @@ static void test_own(void **state)
 		assert_int_equal(em_placement_disk(&p, i), (i * i + 2) % 5);
 }
 
+/* Each list is striped from its own disk on, and a block of each together are as even as can be. */
+static void test_interleaved(void **state)
+{
+	test_rng rng = test_rng_make(test_seed());
+	size_t s;
+	int round;
+
+	(void)state;
+	for (s = 0; s < SIZES; s++) {
+		for (round = 0; round < 100; round++) {
+			const uint32_t disks = sizes[s], first = (uint32_t)test_below(&rng, disks);
+			const uint32_t n = round % 2 ? 1 + (uint32_t)test_below(&rng, 40) : disks * (1 + (uint32_t)test_below(&rng, 3));
+			const uint64_t turn = round < 4 ? (uint64_t)round : test_random(&rng) / n - 1;
+			unsigned count[EM_DISKS_MAX] = {0};
+			em_placement p, list;
+			uint32_t j;
+
+			assert_int_equal(em_placement_interleaved(&p, disks, first, n), EM_OK);
+			for (j = 0; j < n; j++) {
+				const uint32_t d = em_placement_disk(&p, turn * n + j);
+
+				assert_int_equal(em_placement_init(&list, EM_PLACE_STRIPING, disks, (first + j) % disks, 0, 0), EM_OK);
+				assert_int_equal(d, em_placement_disk(&list, turn));
+				count[d]++;
+			}
+			for (j = 0; j < disks; j++)
+				assert_in_range(count[j], n / disks, (n + disks - 1) / disks);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +169,7 @@ int main(void)
 		cmocka_unit_test(test_cycles),
 		cmocka_unit_test(test_random_kinds),
 		cmocka_unit_test(test_own),
+		cmocka_unit_test(test_interleaved),
 	};
 
 	return cmocka_run_group_tests_name("block/placement", tests, NULL, NULL);

@@ -19,7 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <extmem/sys/block.h>
+#include <extmem/sys/block_stream.h>
+#include <extmem/sys/cache.h>
+#include <extmem/sys/pool.h>
 #include <extmem/sys/schedule.h>
 
 #include "block/fixture.h"
@@ -445,9 +447,7 @@ static void test_transfers(void **state)
 	for (k = 0; k < D; k++) {
 		em_errinfo err;
 
-		f.fault[k].ops = EM_FAULT_READ;
-		f.fault[k].count = 0;
-		f.fault[k].nth = 1;
+		em_fault_set(&f.fault[k], EM_FAULT_READ, 1, 1);
 		for (i = 0; i < D; i++) {
 			assert_int_equal(em_block_read(d, bid[i], blocks, BLOCK, NULL, NULL, &rq[0]), EM_OK);
 			assert_int_equal(em_request_wait(rq[0]), bid[i].disk == k ? EM_ERR_IO : EM_OK);
@@ -615,6 +615,12 @@ static void test_placement_refused(void **state)
 	assert_int_equal(em_placement_own(&p, 3, NULL, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_placement_own(NULL, 3, seven, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_placement_own(&p, 0, seven, NULL), EM_ERR_RANGE);
+	assert_int_equal(em_placement_init(&p, EM_PLACE_INTERLEAVED, 3, 0, 0, 0), EM_ERR_INVAL);
+	assert_int_equal(em_placement_interleaved(NULL, 3, 0, 2), EM_ERR_INVAL);
+	assert_int_equal(em_placement_interleaved(&p, 3, 0, 0), EM_ERR_RANGE);
+	assert_int_equal(em_placement_disk(&p, 5), 0);
+	assert_int_equal(em_placement_interleaved(&p, 3, 3, 2), EM_ERR_RANGE);
+	assert_int_equal(em_placement_interleaved(&p, EM_DISKS_MAX + 1, 0, 2), EM_ERR_RANGE);
 	assert_int_equal(em_placement_own(&p, 3, seven, NULL), EM_OK);
 	assert_int_equal(em_placement_disk(&p, 1), 2);
 	assert_int_equal(em_placement_disk(NULL, 5), 0);
@@ -642,6 +648,74 @@ static void test_schedule_refused(void **state)
 	assert_int_equal(em_schedule_steps(disk, 4, 2, 2, far, room), 0);
 }
 
+/* The objects that name no size of blocks have the usual one: a block goes through all of them. */
+static void use_usual(em_disks *d, uint64_t bytes)
+{
+	em_block_pool_opts popts = EM_BLOCK_POOL_OPTS_INIT;
+	em_block_writer_opts wopts = EM_BLOCK_WRITER_OPTS_INIT;
+	em_block_list_info info = EM_BLOCK_LIST_INFO_INIT;
+	em_cache_opts copts = EM_CACHE_OPTS_INIT;
+	em_block_list *list, *copy;
+	em_block_writer *w;
+	em_block_pool *p;
+	em_cache *c;
+	void *block;
+	em_bid bid;
+
+	assert_int_equal(em_disks_block_bytes(d), bytes);
+	assert_int_equal(em_bids_alloc(d, &bid, 1, (size_t)bytes, NULL, 0), EM_OK);
+	popts.write_buffers = 1;
+	assert_int_equal(em_block_pool_open(&p, d, &popts), EM_OK);
+	assert_int_equal(em_block_pool_steal(p, &block), EM_OK);
+	memset(block, 0x5a, (size_t)bytes);
+	assert_int_equal(em_block_pool_write(p, block, bid), EM_OK);
+	assert_int_equal(em_block_pool_flush(p), EM_OK);
+	em_block_pool_close(p);
+	copts.frames = 1;
+	assert_int_equal(em_cache_memory(&copts), 0);
+	assert_int_equal(em_cache_open(&c, d, &copts), EM_OK);
+	assert_int_equal(em_cache_get(c, bid, EM_CACHE_READ, &block), EM_OK);
+	assert_int_equal(((const unsigned char *)block)[bytes - 1], 0x5a);
+	em_cache_close(c);
+	wopts.record_bytes = bytes;
+	assert_int_equal(em_block_writer_open(&w, d, &wopts), EM_OK);
+	assert_int_equal(em_block_writer_finish(w, &list), EM_OK);
+	em_block_writer_close(w);
+	assert_int_equal(em_block_list_info_get(list, &info), EM_OK);
+	assert_int_equal(info.block_bytes, bytes);
+	em_block_list_close(list);
+	/* The list frees what has the size that it took for its own. */
+	info.block_bytes = 0;
+	info.records = info.blocks = 1;
+	info.bids = &bid;
+	assert_int_equal(em_block_list_open(&copy, d, &info), EM_OK);
+	assert_int_equal(em_block_list_free_blocks(copy), EM_OK);
+	em_block_list_close(copy);
+	assert_int_equal(used(d), 0);
+	/* No larger one. */
+	wopts.record_bytes = bytes + 1;
+	assert_int_equal(em_block_writer_open(&w, d, &wopts), EM_ERR_INVAL);
+}
+
+static void test_usual_size(void **state)
+{
+	em_ctx_opts opts = EM_CTX_OPTS_INIT;
+	em_ctx *ctx;
+	em_disks *d;
+
+	(void)state;
+	assert_int_equal(em_disks_block_bytes(NULL), 0);
+	opts.backend = "memory";
+	opts.flags = EM_CTX_CHECKED;
+	for (opts.block_bytes = 0; opts.block_bytes <= 3 * BLOCK; opts.block_bytes += 3 * BLOCK) {
+		assert_int_equal(em_ctx_open(&ctx, &opts), EM_OK);
+		assert_int_equal(em_disks_open(&d, ctx, NULL), EM_OK);
+		use_usual(d, opts.block_bytes != 0 ? opts.block_bytes : EM_BLOCK_USUAL);
+		em_disks_close(d);
+		em_ctx_close(ctx);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -657,6 +731,7 @@ int main(void)
 		cmocka_unit_test(test_transfers_refused),
 		cmocka_unit_test(test_memory_of_blocks),
 		cmocka_unit_test(test_any_order),
+		cmocka_unit_test(test_usual_size),
 		cmocka_unit_test(test_placement_refused),
 		cmocka_unit_test(test_schedule_refused),
 #if !TEST_TSAN

@@ -19,7 +19,7 @@
  *     em_request_close(rq);
  *
  * (STXXL's block manager: Dementiev, Kettner and Sanders 2007, section 4; LEDA-SM's ext_memory_manager: Crauser and Mehlhorn 1998, section 1.2.) What is made of these are
- * pools of buffers (extmem/sys/pool.h), a cache (extmem/sys/cache.h), and readers and writers of records (extmem/sys/block_stream.h).
+ * pools of buffers (extmem/sys/pool.h), a cache (extmem/sys/cache.h), readers and writers of records (extmem/sys/block_stream.h), and sorting (extmem/sys/sort_blocks.h).
  *
  * The disks of a context are open while anybody uses them: an em_disks, a pool, a cache, a reader, a writer or a list of blocks, or a sort. With the last of them
  * all blocks are gone.
@@ -36,6 +36,9 @@ EM_BEGIN_DECLS
 
 /** Sizes of blocks are multiples of so many bytes. */
 #define EM_BLOCK_UNIT 4096u
+
+/** The usual size of a block in a context that was told of none (em_ctx_opts.block_bytes). */
+#define EM_BLOCK_USUAL ((uint64_t)1 << 20)
 
 /** A block id. It may be kept in blocks: it has 16 bytes everywhere. */
 typedef struct em_bid {
@@ -114,6 +117,10 @@ EM_API uint32_t em_disks_owner(const em_disks *d);
 
 /** How many disks there are: D; 0 of NULL. Any thread. */
 EM_API uint32_t em_disks_count(const em_disks *d);
+
+/** The usual size of a block on these disks, which pools, caches, and lists and writers of blocks have that name none: em_ctx_opts.block_bytes, or EM_BLOCK_USUAL where that is 0; 0 of NULL. Any
+ *  thread. */
+EM_API uint64_t em_disks_block_bytes(const em_disks *d);
 
 /** The path of disk i as it was given, "" if there is none; lives as long as d. Any thread. */
 EM_API const char *em_disks_path(const em_disks *d, uint32_t i);

@@ -47,7 +47,7 @@ typedef struct em_block_reader em_block_reader;
 typedef struct em_block_list_info {
 	uint32_t size;          /**< sizeof(em_block_list_info), set by the caller. */
 	uint32_t reserved;
-	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT. */
+	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT; 0, for em_block_list_open(): em_disks_block_bytes(). */
 	uint64_t record_bytes;  /**< R, at most B. */
 	uint64_t records;
 	uint64_t skip;          /**< Less than floor(B/R). */
@@ -76,7 +76,7 @@ EM_API em_status em_block_list_info_get(const em_block_list *l, em_block_list_in
 typedef struct em_block_writer_opts {
 	uint32_t size;          /**< sizeof(em_block_writer_opts); set by the initialiser. */
 	uint32_t flags;         /**< EM_BLOCKS_REVERSE, or 0. */
-	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT; there is no default. */
+	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT; 0: em_disks_block_bytes(). */
 	uint64_t record_bytes;  /**< R, 1 to B. */
 	uint32_t buffers;       /**< Blocks of memory; 0: 2 for each disk. */
 	uint32_t reserved;

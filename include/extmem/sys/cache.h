@@ -125,7 +125,7 @@ typedef struct em_cache em_cache;
 typedef struct em_cache_opts {
 	uint32_t size;          /**< sizeof(em_cache_opts); set by the initialiser. */
 	uint32_t frames;        /**< Blocks that have room: m, from 1 to 2^24. */
-	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT; there is no default. */
+	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT; 0: em_disks_block_bytes(). */
 	const em_policy *policy; /**< Must live as long as the cache; NULL: S3-FIFO. */
 	uint64_t seed;          /**< For a policy that draws. */
 	uint32_t batch;         /**< Blocks that are written back at a time; 0: 16, or a quarter of the frames. */
@@ -164,7 +164,7 @@ typedef struct em_cache_stats {
  * Returns:
  *   EM_OK
  *   EM_ERR_INVAL     out, d or opts is NULL, opts->size is unknown, the policy's is, or one of its functions is NULL
- *   EM_ERR_RANGE     frames is not 1 to 2^24, block_bytes is 0 or no multiple of EM_BLOCK_UNIT
+ *   EM_ERR_RANGE     frames is not 1 to 2^24, block_bytes is no multiple of EM_BLOCK_UNIT
  *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory
  *   EM_ERR_FORK      the context is the parent process's
  */
@@ -173,7 +173,7 @@ EM_API EM_NODISCARD em_status em_cache_open(em_cache **out, em_disks *d, const e
 /** Close it; what was changed and not flushed is discarded, and blocks that are pinned are no more. NULL is allowed. */
 EM_API void em_cache_close(em_cache *c);
 
-/** Bytes of memory that a cache takes; 0 if opts is not legal. */
+/** Bytes of memory that a cache takes; 0 if opts is not legal or names no size of blocks. */
 EM_API uint64_t em_cache_memory(const em_cache_opts *opts);
 
 /**

@@ -39,7 +39,7 @@ typedef struct em_block_pool em_block_pool;
 typedef struct em_block_pool_opts {
 	uint32_t size;          /**< sizeof(em_block_pool_opts); set by the initialiser. */
 	uint32_t reserved;
-	uint64_t block_bytes;   /**< Of a block, a multiple of EM_BLOCK_UNIT; there is no default. */
+	uint64_t block_bytes;   /**< Of a block, a multiple of EM_BLOCK_UNIT; 0: em_disks_block_bytes(). */
 	uint32_t write_buffers; /**< Most that are being written or lent. */
 	uint32_t prefetch_buffers; /**< Most that hold what was hinted at.  2D and 3D of D disks are enough to keep them busy. */
 	em_errinfo *errinfo;    /**< Filled when em_block_pool_open() fails; may be NULL. */
@@ -66,7 +66,7 @@ typedef struct em_block_pool_stats {
  *
  * Returns:
  *   EM_OK
- *   EM_ERR_INVAL     out, d or opts is NULL, opts->size is unknown, block_bytes is 0 or no multiple of EM_BLOCK_UNIT, there are more than 2^28 buffers
+ *   EM_ERR_INVAL     out, d or opts is NULL, opts->size is unknown, block_bytes is no multiple of EM_BLOCK_UNIT, there are more than 2^28 buffers
  *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory
  *   EM_ERR_FORK      the context is the parent process's
  */
