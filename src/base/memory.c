@@ -224,6 +224,28 @@ void emi_buffer_free(em_ctx *ctx, void *ptr, size_t bytes)
 	emi_memory_drop(ctx, whole);
 }
 
+size_t emi_buffer_shrunk(const em_ctx *ctx, size_t bytes, size_t left)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t most = left < MAP_FROM ? MAP_FROM : left;
+
+	/* Only what still looks like a mapping is freed as one. */
+	if (!USE_MMAP || !is_system(ctx) || bytes < MAP_FROM || most > SIZE_MAX - page)
+		return bytes;
+	most = (most + page - 1) / page * page;
+	return most < bytes ? most : bytes;
+}
+
+size_t emi_buffer_shrink(em_ctx *ctx, void *ptr, size_t bytes, size_t left)
+{
+	const size_t whole = (bytes + EMI_PAGE - 1) & ~((size_t)EMI_PAGE - 1), now = emi_buffer_shrunk(ctx, bytes, left);
+
+	if (now == bytes || munmap((char *)ptr + now, whole - now) != 0)
+		return bytes;
+	emi_memory_drop(ctx, whole - now);
+	return now;
+}
+
 void *emi_buffer_alloc_array(em_ctx *ctx, uint64_t n, size_t bytes, em_errinfo *err)
 {
 	return addressable(n, bytes, err) ? emi_buffer_alloc(ctx, (size_t)n * bytes, err) : NULL;

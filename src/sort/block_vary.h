@@ -44,6 +44,17 @@ static inline size_t emi_block_room(size_t bytes)
 			     : 0;
 }
 
+/*
+ * Where the block may lie that is the index-th of a run, when as many bytes of frames are in those before it and all stand in one piece of
+ * memory: far enough behind the one before, and less than EMI_BLOCK_APART beside the frames and their marks.  A multiple of 8.
+ */
+#define EMI_BLOCK_APART 56u
+
+static inline uint64_t emi_block_place(uint64_t index, uint64_t position)
+{
+	return index * EMI_BLOCK_APART + (position + position / (EMI_MARK_EVERY / sizeof(emi_block_mark))) / 8 * 8;
+}
+
 /* A block being filled. */
 typedef struct emi_block_builder {
 	unsigned char *base;    /* aligned to 8 */

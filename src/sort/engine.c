@@ -111,15 +111,27 @@ static uint64_t all_runs(const emi_engine *e)
 	return e->job.nruns + (e->kept.area != NULL);
 }
 
+/* What is merged, when the longest records are known. */
+static emi_plan_input merge_input(const emi_job *job)
+{
+	emi_plan_input in = job->plan_input;
+	uint64_t i;
+
+	for (i = 0; i < job->nruns; i++)
+		if (job->run[i].longest > in.longest)
+			in.longest = job->run[i].longest;
+	return in;
+}
+
 /* Is there memory for it beside the buffers of a merge of all runs, without too few of them being left to read ahead? */
-static int can_keep(const emi_engine *e, size_t bytes)
+int emi_engine_can_keep(const emi_engine *e, size_t bytes)
 {
 	const emi_job *job = &e->job;
+	const emi_plan_input in = merge_input(job);
 	emi_plan with = job->plan, without = job->plan;
 	uint32_t ahead;
 
-	if (!emi_plan_merging(&without, &job->plan_input, job->nruns + 1, 0) ||
-	    !emi_plan_merging(&with, &job->plan_input, job->nruns + 1, bytes))
+	if (!emi_plan_merging(&without, &in, job->nruns + 1, 0) || !emi_plan_merging(&with, &in, job->nruns + 1, bytes))
 		return 0;
 	ahead = without.read_buffers < READ_AHEAD ? without.read_buffers : READ_AHEAD;
 	return with.fan_in > job->nruns && with.read_buffers >= ahead && with.window == without.window;
@@ -134,7 +146,7 @@ em_status emi_engine_keep(emi_engine *e, char *area, char *other, size_t area_by
 	em_status st;
 
 	*kept = NULL;
-	if (to == NULL || job->nruns == 0 || !can_keep(e, area_bytes))
+	if (to == NULL || job->nruns == 0 || !emi_engine_can_keep(e, area_bytes))
 		return EM_OK;
 	st = emi_form_kept(&e->former, records, n, job->codec->ref ? other : NULL, &first, err);
 	if (st != EM_OK)
@@ -238,9 +250,7 @@ em_status emi_engine_reduce(emi_engine *e, em_errinfo *err)
 		st = emi_run_writer_end(&e->writer, err);
 	emi_former_free(&e->former);
 	emi_pool_free(&e->pool);
-	for (i = 0; i < job->nruns; i++)
-		if (job->run[i].longest > job->plan_input.longest)
-			job->plan_input.longest = job->run[i].longest;
+	job->plan_input = merge_input(job);
 	(void)emi_plan_merging(&job->plan, &job->plan_input, all_runs(e), e->kept.area_bytes);
 	if (st == EM_OK && job->nruns > job->plan.fan_in)
 		emi_watch_phase(&job->watch, EM_PHASE_MERGE, 0);

@@ -87,6 +87,10 @@ em_status emi_engine_prepare_vary(emi_engine *e, size_t pool_bytes, int batches,
 em_status emi_engine_spill_pool(emi_engine *e, em_errinfo *err);
 em_status emi_engine_send_pool(emi_engine *e, const emi_dest *dest, em_errinfo *err);
 
+/* Any length: what is in the pool is the last run, and nothing is read any more.  If others were spilled, and there is memory for it while it is
+ * formed and while all are merged, sort it and keep it; the pool is gone then.  Otherwise nothing was done, and it has to be spilled. */
+em_status emi_engine_keep_pool(emi_engine *e, em_errinfo *err);
+
 /* Any length: begin to pull what is in the pool, or, if runs were formed, those.  Then pull frames, of which each is valid until the next
  * call, or batches. */
 em_status emi_engine_pull_vary(emi_engine *e, em_errinfo *err);
@@ -94,6 +98,7 @@ em_status emi_engine_pull_frame(emi_engine *e, const unsigned char **frame, em_e
 em_status emi_engine_pull_lines(emi_engine *e, const em_batch **batch, em_errinfo *err);
 
 /* Shared by both kinds. */
+int emi_engine_can_keep(const emi_engine *e, size_t bytes); /* beside a merge of all runs, of which one more may come */
 em_status emi_engine_begin_run(emi_engine *e, uint64_t bytes, em_errinfo *err);
 em_status emi_engine_end_run(emi_engine *e, em_errinfo *err);
 void emi_engine_begin_out(emi_engine *e, const emi_dest *dest, uint64_t bytes);

@@ -40,6 +40,57 @@ em_status emi_engine_spill_pool(emi_engine *e, em_errinfo *err)
 	return st;
 }
 
+/* Memory for the run: what those had who read the input; or what the pool has free between elements and frames, of which what is behind it is given
+ * back when the run is there.  NULL: that is too little, or the merge would need it. */
+static char *stay_room(emi_engine *e, size_t bytes)
+{
+	em_ctx *ctx = e->job.ctx;
+	emi_pool *pool = &e->pool;
+	char *const gap = (char *)(emi_pool_elems(pool) + 2 * (size_t)pool->n);
+
+	if (bytes <= e->job.plan_input.form_bytes && emi_engine_can_keep(e, bytes)) {
+		e->kept.area = emi_buffer_alloc(ctx, bytes, NULL);
+		e->kept.area_bytes = bytes;
+		return e->kept.area;
+	}
+	if (bytes > (size_t)(pool->low - gap) ||
+	    !emi_engine_can_keep(e, emi_buffer_shrunk(ctx, pool->bytes, (size_t)(gap - pool->base) + bytes)))
+		return NULL;
+	return gap;
+}
+
+em_status emi_engine_keep_pool(emi_engine *e, em_errinfo *err)
+{
+	emi_job *job = &e->job;
+	uint64_t records;
+	size_t bytes;
+	em_status st;
+	char *room;
+
+	if (job->nruns == 0 || e->pool.n == 0)
+		return EM_OK;
+	bytes = emi_pool_stay_bytes(&e->pool);
+	room = stay_room(e, bytes);
+	if (room == NULL)
+		return EM_OK;
+	emi_outseq_begin_stay(&e->out, room, bytes, emi_block_room(job->plan.block_bytes));
+	st = emi_pool_send(&e->pool, &e->out, &records, err);
+	if (st != EM_OK)
+		return st;
+	if (e->kept.area == NULL) {
+		e->kept.area = e->pool.base;
+		e->kept.area_bytes = emi_buffer_shrink(job->ctx, e->pool.base, e->pool.bytes, (size_t)(room - e->pool.base) + bytes);
+		e->pool.base = NULL;
+	}
+	emi_pool_free(&e->pool);
+	e->kept.first = room;
+	e->kept.bytes = (size_t)e->out.next_byte;
+	e->kept.blocks = e->out.next_block;
+	job->kept_records = records;
+	emi_job_count_run(job, records);
+	return EM_OK;
+}
+
 em_status emi_engine_send_pool(emi_engine *e, const emi_dest *dest, em_errinfo *err)
 {
 	em_status st;

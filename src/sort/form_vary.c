@@ -497,6 +497,18 @@ em_status emi_pool_send(emi_pool *p, emi_outseq *q, uint64_t *records, em_errinf
 	return form(p, q, records, NULL, err);
 }
 
+/*
+ * Two neighbours among the blocks of a share hold more than one block has room for.  Two neighbours among shares have more records than are wanted for one,
+ * which are half of what would fill a block, or more, if all were of the same size (make_shares()).
+ */
+size_t emi_pool_stay_bytes(const emi_pool *p)
+{
+	const uint64_t frames = (uint64_t)(p->base + (p->bytes - EMI_POOL_SLACK) - p->low), limit = emi_block_room(p->job->plan.block_bytes);
+	const uint64_t blocks = 2 * frames / limit + 4 * (p->out + 1) / limit + 2;
+
+	return (size_t)emi_block_place(blocks < p->n ? blocks : p->n, frames) + EMI_POOL_SLACK;
+}
+
 em_status emi_pool_sort(emi_pool *p, const emi_pair **elems, em_errinfo *err)
 {
 	return form(p, NULL, NULL, elems, err);

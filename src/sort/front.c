@@ -158,7 +158,7 @@ em_status emi_front_keep(emi_front *f, em_errinfo *err)
 	em_status st;
 
 	if (f->n == 0)
-		return EM_OK;
+		return emi_engine_keep_pool(&f->e, err);
 	st = emi_engine_keep(&f->e, f->area, NULL, f->area_bytes, f->area, f->n, &kept, err);
 	if (kept != NULL) {
 		f->area = NULL;

@@ -48,7 +48,7 @@ em_status emi_front_push(emi_front *f, const void *records, uint64_t n, em_errin
 /* Write what was pushed, if anything, as a run. */
 em_status emi_front_spill(emi_front *f, em_errinfo *err);
 
-/* The input is at its end and some of it is in runs: what is in the area stays in memory as the last run, if there is room for it while all
+/* The input is at its end and some of it is in runs: what is in the area or the pool stays in memory as the last run, if there is room for it while all
  * are merged. */
 em_status emi_front_keep(emi_front *f, em_errinfo *err);
 

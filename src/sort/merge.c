@@ -4,16 +4,32 @@
 
 #include <string.h>
 
+#include "sort/block_vary.h"
 #include "sort/merge_task.h"
 
 #define LEAST_REACH 64u         /* bytes of any length to look ahead, at least */
 
-/* The run that is in memory is one whose last block came: it has no request and no buffer. */
+/* The run that is in memory is one whose blocks all came, or whose last one did: it has no request and no buffer. */
 static void take_kept(emi_merger *m, emi_merge_input *in, const emi_kept_run *kept)
 {
+	m->kept = *kept;
+	m->total += kept->bytes;
+	in->behind = kept->blocks;
+	if (kept->blocks != 0)
+		return;
 	in->at = kept->first;
 	in->left = kept->bytes;
-	m->total += kept->bytes;
+}
+
+/* The next block of the run that is in memory. */
+static void next_kept(emi_merger *m, emi_merge_input *in)
+{
+	in->base = m->kept.first + (size_t)emi_block_place(m->kept_block++, m->kept_byte);
+	in->at = (const char *)emi_block_first(in->base);
+	in->left = (size_t)emi_block_frames(in->base);
+	in->out = 0;
+	in->behind--;
+	m->kept_byte += in->left;
 }
 
 em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint32_t k, const emi_kept_run *kept, emi_outseq *q,
@@ -112,6 +128,10 @@ static em_status need_input(emi_merger *m, uint32_t i, em_errinfo *err)
 
 	if (in->left != 0 || in->behind == 0)
 		return EM_OK;
+	if (i == m->reader.k) {
+		next_kept(m, in);
+		return EM_OK;
+	}
 	while (emi_prefetch_starved(&m->fetch, i)) {
 		if (m->retired == m->dispatched)
 			return emi_fail(err, EM_ERR_INTERNAL, "no buffer for run %u", (unsigned)i);

@@ -23,6 +23,15 @@
 
 typedef struct emi_merge_task emi_merge_task;
 
+/* A run that never left memory: records of one size, one behind the other, or blocks (block_vary.h) where emi_block_place() has them. */
+typedef struct emi_kept_run {
+	char *area;             /* what it is in, of area_bytes; NULL: there is none */
+	size_t area_bytes;
+	const char *first;
+	size_t bytes;           /* of records or frames */
+	uint64_t blocks;        /* any length */
+} emi_kept_run;
+
 typedef struct emi_merger {
 	emi_job *job;
 	emi_outseq *q;
@@ -30,6 +39,9 @@ typedef struct emi_merger {
 	emi_run_reader reader;
 	emi_prefetch fetch;
 	emi_merge_input *in;    /* k */
+	emi_kept_run kept;      /* the last of them, if it is in memory */
+	uint64_t kept_block;    /* any length: its next block, ... */
+	uint64_t kept_byte;     /* ... and bytes of frames before that */
 	emi_merge_task *task;   /* a ring of them */
 	uint32_t ntasks;
 	uint64_t dispatched, retired; /* tasks; numbers of the ring modulo ntasks */
@@ -41,14 +53,6 @@ typedef struct emi_merger {
 	uint64_t total;
 	uint64_t out_pos;       /* any length: bytes of the blocks dispatched */
 } emi_merger;
-
-/* A run that never left memory: records of one size, one behind the other. */
-typedef struct emi_kept_run {
-	char *area;             /* what it is in, of area_bytes; NULL: there is none */
-	size_t area_bytes;
-	const char *first;
-	size_t bytes;
-} emi_kept_run;
 
 /* Merge k runs, and behind them the one that was kept, if any, into a sequence, which must have been begun for all their records.
  * Blocks are freed as they are read. */

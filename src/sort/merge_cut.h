@@ -13,7 +13,8 @@
 
 /* One run: its front block, and what is behind it. */
 typedef struct emi_merge_input {
-	emi_fetched *block;     /* NULL: none in hand */
+	emi_fetched *block;     /* NULL: none in hand that was fetched */
+	const char *base;       /* any length: the block in hand */
 	const char *at;         /* next record in it */
 	size_t left;            /* bytes of records from there */
 	uint64_t behind;        /* blocks not yet in hand */

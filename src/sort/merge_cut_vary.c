@@ -11,6 +11,7 @@ static em_status begin(const emi_job *job, emi_merge_input *in, em_errinfo *err)
 	if (!emi_block_sound(base, in->block->hint.data))
 		return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: block at %llu",
 				(unsigned long long)in->block->hint.bid.offset);
+	in->base = base;
 	in->at = (const char *)emi_block_first(base);
 	in->left = (size_t)emi_block_frames(base);
 	in->out = 0;
@@ -19,7 +20,7 @@ static em_status begin(const emi_job *job, emi_merge_input *in, em_errinfo *err)
 
 static const char *ahead(const emi_job *job, const emi_merge_input *in, size_t s)
 {
-	const char *base = in->block->buf;
+	const char *base = in->base;
 	const emi_block_mark *mark = emi_block_marks(base);
 	const uint64_t here = (uint64_t)(in->at - base), limit = here + s;
 	uint32_t lo = 0, hi = emi_block_get_head(base)->marks;
@@ -54,7 +55,7 @@ static place step(const emi_job *job, const emi_vary *v, place p)
 /* The last mark behind `from' and not behind `last' whose record is before the bound, or from itself. */
 static place search_marks(const emi_job *job, const emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last)
 {
-	const char *base = in->block->buf;
+	const char *base = in->base;
 	const emi_block_mark *mark = emi_block_marks(base);
 	uint32_t lo = 0, hi = emi_block_get_head(base)->marks;
 	place p = { in->at, in->out };
@@ -79,7 +80,7 @@ static place search_marks(const emi_job *job, const emi_merge_input *in, uint32_
 /* As search_marks(), for the run that the bound is of: the last mark not behind the bound. */
 static place last_mark(const emi_merge_input *in, const char *last)
 {
-	const char *base = in->block->buf;
+	const char *base = in->base;
 	const emi_block_mark *mark = emi_block_marks(base);
 	uint32_t lo = 0, hi = emi_block_get_head(base)->marks;
 	place p = { in->at, in->out };
@@ -121,7 +122,7 @@ static emi_slice cut(const emi_job *job, const emi_merge_input *in, uint32_t i, 
 
 static emi_slice rest(const emi_job *job, const emi_merge_input *in)
 {
-	const emi_slice s = { in->at, in->left, emi_block_get_head(in->block->buf)->out - in->out, NULL };
+	const emi_slice s = { in->at, in->left, emi_block_get_head(in->base)->out - in->out, NULL };
 
 	(void)job;
 	return s;

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "sort/block_vary.h"
+
 #define TICK_NS 100000000L
 #define BEHIND 8u               /* writes under way, or half of the buffers: fewer are what a disk works on anyway */
 
@@ -91,12 +93,22 @@ void emi_outseq_begin(emi_outseq *q, const emi_dest *dest, uint64_t total, size_
 	q->cap = cap;
 	q->next_acquire = q->next_put = q->released = 0;
 	q->next_share = q->next_block = q->next_byte = 0;
+	q->stay = NULL;
 	q->owner = pthread_self();
 	for (i = 0; i < q->nring; i++) {
 		q->ring[i].turn = i;
 		if (q->ring[i].state != EMI_OUT_PUT)
 			q->ring[i].state = EMI_OUT_FREE;
 	}
+}
+
+void emi_outseq_begin_stay(emi_outseq *q, char *memory, size_t bytes, size_t cap)
+{
+	const emi_dest nowhere = { NULL, NULL, NULL, 0, 0, NULL };
+
+	emi_outseq_begin(q, &nowhere, 0, cap);
+	q->stay = memory;
+	q->stay_bytes = bytes;
 }
 
 /* What lies behind the last record of a block is written too: never what memory held before.  Buffers that are never used are
@@ -323,6 +335,21 @@ static int make_large_locked(emi_outseq *q, emi_outblock *b, uint64_t index, siz
 	return 1;
 }
 
+/* The place of a block that stays. */
+static char *stay_at(emi_outseq *q, uint64_t index, size_t bytes, uint64_t position)
+{
+	const uint64_t at = emi_block_place(index, position);
+	em_errinfo err;
+
+	if (emi_outseq_status(q) != EM_OK)
+		return NULL;
+	if (at <= q->stay_bytes && bytes <= q->stay_bytes - at)
+		return q->stay + (size_t)at;
+	memset(&err, 0, sizeof err);
+	emi_outseq_abort(q, emi_fail(&err, EM_ERR_INTERNAL, "no room for block %llu of a run in memory", (unsigned long long)index), &err);
+	return NULL;
+}
+
 char *emi_outseq_take(emi_outseq *q, uint64_t index, size_t bytes, uint64_t position)
 {
 	emi_outblock *b = &q->ring[index % q->nring];
@@ -331,6 +358,8 @@ char *emi_outseq_take(emi_outseq *q, uint64_t index, size_t bytes, uint64_t posi
 	/* Whole pages, so that a block of a run can be written as it is. */
 	const size_t room = (bytes + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 
+	if (q->stay != NULL)
+		return stay_at(q, index, bytes, position);
 	pthread_mutex_lock(&q->lock);
 	while (q->status == EM_OK && (b->turn != index || b->state != EMI_OUT_FREE)) {
 		if (b->turn == index && b->state == EMI_OUT_PUT && !q->dest.lends)
@@ -357,6 +386,8 @@ void emi_outseq_full(emi_outseq *q, uint64_t index, size_t records)
 {
 	emi_outblock *b = &q->ring[index % q->nring];
 
+	if (q->stay != NULL)
+		return;
 	b->records = records;
 	complete(q, b);
 }

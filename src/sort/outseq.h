@@ -77,6 +77,8 @@ typedef struct emi_outseq {
 	uint64_t next_share;    /* any length: the share that may reserve next, and where it begins */
 	uint64_t next_block;
 	uint64_t next_byte;
+	char *stay;             /* any length: blocks stay in this memory, of stay_bytes; NULL: they go to the destination */
+	size_t stay_bytes;
 	pthread_t owner;        /* the thread that drives the job: it ticks while it waits */
 	em_status status;       /* of the first failure; detail in err */
 	em_errinfo err;
@@ -89,6 +91,9 @@ void emi_outseq_free(emi_outseq *q);
 /* Begin a sequence of total records (any length: 0), in blocks of cap (any length: bytes), on the thread that drives the job.  Blocks of the
  * sequence before, which must have been put, may still be on their way; a failure stays. */
 void emi_outseq_begin(emi_outseq *q, const emi_dest *dest, uint64_t total, size_t cap);
+
+/* Any length: the same, but frames stay in memory, aligned to 8, each block where emi_block_place() has it: no buffer is waited for, nothing is put. */
+void emi_outseq_begin_stay(emi_outseq *q, char *memory, size_t bytes, size_t cap);
 
 /*
  * The place for records [pos, pos + *n): a pointer to the place of the first, with *n cut to what lies in its

@@ -55,7 +55,7 @@ int emi_pool_grow(emi_pool *p, uint64_t frames, uint64_t n, unsigned char **fram
 {
 	const uint64_t room = (uint64_t)(p->low - p->base);
 
-	if (p->most != 0 && p->n != 0 && n > p->most - p->n)
+	if (p->most != 0 && p->n != 0 && (p->n >= p->most || n > p->most - p->n))
 		return 0;
 	if (n > room / (2 * sizeof(emi_pair)) || frames > room || (p->n + n) * 2 * sizeof(emi_pair) + frames > room)
 		return 0;
@@ -97,7 +97,7 @@ int emi_pool_add(emi_pool *p, const void *record, size_t n, size_t *need)
 	size_t room, bytes;
 
 	/* Its length is only known when it is made: so it is made at the low end of the gap, and moved. */
-	if (gap < 2 * sizeof(emi_pair) || (p->most != 0 && p->n == p->most)) {
+	if (gap < 2 * sizeof(emi_pair) || (p->most != 0 && p->n >= p->most)) {
 		emi_frame_make(v, record, n, NULL, 0, need);
 		return 0;
 	}

@@ -25,7 +25,7 @@ typedef struct emi_pool {
 	size_t bytes;
 	char *low;              /* the lowest byte of a frame */
 	uint64_t n;             /* elements */
-	uint64_t most;          /* of them; 0: as many as fit */
+	uint64_t most;          /* of them, but for those that came first at once; 0: as many as fit */
 	uint64_t out;           /* output bytes of the records */
 	const unsigned char *first; /* some frame; NULL: none is there */
 	uint64_t common;        /* bytes that all strings are known to have in common */
@@ -55,6 +55,9 @@ static inline emi_pair *emi_pool_elems(const emi_pool *p)
 /* form_vary.c: sort what is in the pool, n > 0, into a sequence that was begun; with EM_SORT_UNIQUE only the first of
  * equal records.  *records is how many were sent off. */
 em_status emi_pool_send(emi_pool *p, emi_outseq *q, uint64_t *records, em_errinfo *err);
+
+/* form_vary.c: memory that suffices for their run to stay in (emi_outseq_begin_stay()). */
+size_t emi_pool_stay_bytes(const emi_pool *p);
 
 /* form_vary.c: sort them and leave the elements, which are valid until the pool is cleared. */
 em_status emi_pool_sort(emi_pool *p, const emi_pair **elems, em_errinfo *err);

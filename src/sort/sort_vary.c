@@ -2,9 +2,9 @@
 /*
  * sort_vary.c -- sorting files of records of any length.
  *
- * Records are read, framed and put in the pool by all threads (pool_load.h); a full pool becomes a run.  The last merge makes output
- * bytes in the buffers that are written.  Only where the output is not a file, or equal records are dropped or counted, frames
- * are pulled and copied.
+ * Records are read, framed and put in the pool by all threads (pool_load.h); a full pool becomes a run, and the last one may stay in
+ * memory.  The last merge makes output bytes in the buffers that are written.  Only where the output is not a file, or equal records are
+ * dropped or counted, frames are pulled and copied.
  */
 #include "sort/sort_vary.h"
 
@@ -27,6 +27,8 @@ typedef struct vary_sort {
 	emi_groups groups;      /* if there are any to be made */
 	int copies;             /* the output is pulled and copied */
 	uint64_t header_bytes;  /* in front of what is sorted */
+	uint64_t bytes;         /* of the inputs, or EMI_UNKNOWN */
+	uint64_t spilled;       /* of them */
 	const char *const *paths;
 	uint32_t npaths;
 } vary_sort;
@@ -89,7 +91,8 @@ static em_status put_out(vary_sort *f, em_errinfo *err)
 
 	free_input(f);
 	if (e->job.nruns != 0) {
-		if (e->pool.n != 0)
+		st = emi_engine_keep_pool(e, err);
+		if (st == EM_OK && e->pool.n != 0)
 			st = emi_engine_spill_pool(e, err);
 		if (st == EM_OK)
 			st = emi_engine_reduce(e, err);
@@ -102,6 +105,30 @@ static em_status put_out(vary_sort *f, em_errinfo *err)
 	return e->pool.n != 0 ? emi_engine_send_pool(e, &dest, err) : EM_OK;
 }
 
+/*
+ * The pool is full.  The last run may stay in memory, so it is the one before it that gets fewer records when these do not fill all: as many as
+ * leave nearly a pool, or what there is memory for, if lines go on as they are.
+ */
+static void size_next_run(vary_sort *f)
+{
+	emi_job *job = &f->e.job;
+	emi_pool *pool = &f->e.pool;
+	const uint64_t whole = pool->out, stay = emi_pool_stay_bytes(pool), room = job->plan_input.form_bytes;
+	const uint64_t keep = (stay <= room ? whole : (uint64_t)((double)whole * (double)room / (double)stay)) / 16 * 15;
+	const int aimed = pool->most != 0;
+	uint64_t left;
+
+	f->spilled += whole;
+	if (job->opts.run_records != 0)
+		return;
+	pool->most = 0;
+	if (aimed || f->bytes == EMI_UNKNOWN || f->bytes < f->spilled)
+		return;
+	left = f->bytes - f->spilled;
+	if (left > keep + whole / 16 && left < keep + whole && emi_engine_can_keep(&f->e, (size_t)(stay < room ? stay : room)))
+		pool->most = (left - keep) / (whole / pool->n + 1) + 1;
+}
+
 static em_status sort_all(vary_sort *f, em_errinfo *err)
 {
 	em_status st;
@@ -112,6 +139,7 @@ static em_status sort_all(vary_sort *f, em_errinfo *err)
 		f->e.job.records_in = f->loader.records_in;
 		if (st != EM_OK || !full)
 			break;
+		size_next_run(f);
 		st = emi_engine_spill_pool(&f->e, err);
 		if (st != EM_OK)
 			break;
@@ -176,6 +204,7 @@ static em_status run(vary_sort *f, const char *output, em_errinfo *err)
 		st = emi_workers_start(job->ctx, err);
 	if (st == EM_OK)
 		st = look(f, &needs, err);
+	f->bytes = needs.bytes;
 	if (st == EM_OK)
 		st = emi_sink_open(&f->sink, job->ctx, output, 0, &job->io, err);
 	if (st != EM_OK)

@@ -16,6 +16,18 @@
 
 #include "base_ctx.h"
 
+/* Under the address sanitizer buffers come from malloc(). */
+#define SHRINKS 1
+#if defined(__SANITIZE_ADDRESS__)
+#undef SHRINKS
+#define SHRINKS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#undef SHRINKS
+#define SHRINKS 0
+#endif
+#endif
+
 #define MIB ((size_t)1 << 20)
 #define SLOTS 64
 
@@ -114,6 +126,44 @@ static void buffers(void **state)
 	check_buffers(NULL);
 	test_memory_init(&mem, 0);
 	check_buffers(&mem.allocator);
+	test_memory_assert_clean(&mem);
+}
+
+/* The end of a large buffer goes back, and what is in front of it stays; from an allocator of the caller's, and of a small one, nothing does. */
+static void buffers_shrink(void **state)
+{
+	const size_t bytes = 5 * MIB + 1, left = 2 * MIB + 5;
+	em_ctx *ctx = base_ctx(64 * MIB, 1, NULL);
+	const uint64_t base = ctx->used;
+	unsigned char *p = emi_buffer_alloc(ctx, bytes, NULL);
+	size_t now, i;
+	test_memory mem;
+
+	(void)state;
+	assert_non_null(p);
+	for (i = 0; i < left; i++)
+		p[i] = (unsigned char)(i % 251);
+	now = emi_buffer_shrink(ctx, p, bytes, left);
+	assert_int_equal(now, emi_buffer_shrunk(ctx, bytes, left));
+	assert_true(now >= left && (now < left + 65536) == SHRINKS);
+	assert_int_equal(ctx->used, base + (now + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE);
+	for (i = 0; i < left; i++)
+		assert_int_equal(p[i], i % 251);
+	/* No further than to what is still large. */
+	now = emi_buffer_shrink(ctx, p, now, 1);
+	assert_true(now >= MIB && (now < 2 * MIB) == SHRINKS);
+	emi_buffer_free(ctx, p, now);
+	assert_int_equal(ctx->used, base);
+	assert_int_equal(emi_buffer_shrunk(ctx, MIB - 1, 1), MIB - 1);
+	emi_ctx_unref(ctx);
+
+	test_memory_init(&mem, 0);
+	ctx = base_ctx(64 * MIB, 1, &mem.allocator);
+	p = emi_buffer_alloc(ctx, bytes, NULL);
+	assert_non_null(p);
+	assert_int_equal(emi_buffer_shrink(ctx, p, bytes, left), bytes);
+	emi_buffer_free(ctx, p, bytes);
+	emi_ctx_unref(ctx);
 	test_memory_assert_clean(&mem);
 }
 
@@ -424,6 +474,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counting),
 		cmocka_unit_test(buffers),
+		cmocka_unit_test(buffers_shrink),
 		cmocka_unit_test(buffers_of_an_unaligned_allocator),
 		cmocka_unit_test(budget_is_hard),
 		cmocka_unit_test(overflow_is_an_error),

@@ -243,7 +243,8 @@ static void rehearse(trial *t, uint64_t *allocations, uint64_t *operations)
 		fail_msg("%s", t->err.text);
 	/* Two merging passes and the forming of runs. */
 	assert_true(t->stats.runs >= t->sort->runs);
-	assert_true(t->sort->straight ? t->stats.passes == 1 : t->stats.passes >= 3);
+	assert_true(t->sort->straight ? t->stats.passes == 1 : t->sort->kept ? t->stats.passes == 2 : t->stats.passes >= 3);
+	assert_true((t->stats.kept_records != 0) == (t->sort->kept != 0));
 	*allocations = t->mem.calls;
 	*operations = t->fault.count;
 	assert_true(*allocations + *operations <= MOST_EVENTS);

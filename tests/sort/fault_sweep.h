@@ -23,7 +23,8 @@ typedef struct fault_sort {
 	uint64_t memory;        /* of the context */
 	em_sort_opts opts;
 	uint64_t runs;          /* formed, at least */
-	int straight;           /* it is done in one pass; else in three or more */
+	int straight;           /* it is done in one pass, ... */
+	int kept;               /* ... or in two, the last run in memory; else in three or more */
 	int spare;              /* some allocations can be done without */
 	uint32_t every;         /* not everything fails, but only the first of so many in a row; 1 or more */
 	const void *data;       /* for push */

@@ -60,7 +60,7 @@ static em_status push(em_sorter *s, const fault_sort *sort)
 	return st;
 }
 
-static void sweep(const char *backend, int32_t direct, int pushed, uint32_t flags, uint32_t compress)
+static void sweep_runs(const char *backend, int32_t direct, int pushed, uint32_t flags, uint32_t compress, int kept)
 {
 	const em_sort_opts none = EM_SORT_OPTS_INIT;
 	const em_ctx_opts ctx_opts = sort_ctx_opts();
@@ -98,12 +98,13 @@ static void sweep(const char *backend, int32_t direct, int pushed, uint32_t flag
 	sort.opts.compress = compress;
 	sort.opts.block_bytes = compress == EM_COMPRESS_NEVER ? 4096 : 16384;
 	sort.opts.run_records = RUN;
-	sort.opts.fan_in = 2;
+	sort.opts.fan_in = kept ? 0 : 2;
+	sort.kept = kept;
 	sort.runs = N / RUN;
 	/* Setting up this one takes its time, and what it adds is swept with records of one size. */
 	sort.every = strcmp(backend, "libaio") == 0 ? 4 : 1;
-	/* A copy of the last line has room to grow, if there is memory. */
-	sort.spare = flags != 0;
+	/* A copy of the last line has room to grow, and the last run stays in memory, if there is enough. */
+	sort.spare = flags != 0 || kept;
 	sort.data = &in;
 	sort.in = in_text;
 	sort.out = out_text;
@@ -116,6 +117,11 @@ static void sweep(const char *backend, int32_t direct, int pushed, uint32_t flag
 	free(out_text);
 	lines_free(&in);
 	lines_free(&out);
+}
+
+static void sweep(const char *backend, int32_t direct, int pushed, uint32_t flags, uint32_t compress)
+{
+	sweep_runs(backend, direct, pushed, flags, compress, 0);
 }
 
 static void test_syscall_files(void **state)
@@ -171,6 +177,12 @@ static void test_compressed_sorter(void **state)
 	sweep("memory", EM_DIRECT_OFF, 1, 0, compressed());
 }
 
+static void test_kept_files(void **state)
+{
+	(void)state;
+	sweep_runs("syscall", EM_DIRECT_OFF, 0, 0, EM_COMPRESS_NEVER, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +190,7 @@ int main(void)
 		cmocka_unit_test(test_unique_files),   cmocka_unit_test(test_syscall_sorter),
 		cmocka_unit_test(test_libaio_sorter),  cmocka_unit_test(test_unique_sorter),
 		cmocka_unit_test(test_compressed_files), cmocka_unit_test(test_compressed_sorter),
+		cmocka_unit_test(test_kept_files),
 	};
 
 	return cmocka_run_group_tests_name("faults in sorting lines", tests, NULL, NULL);
