@@ -11,8 +11,10 @@
 #include "base/memory.h"
 #include "block/packer.h"
 
-#define WINDOW 16u              /* a window has so many times the blocks that it is ordered for buffers, */
-#define ANEW 4u                 /* and is ordered anew when this part of it was requested: what comes after it would have changed the rest (bench/schedule) */
+#define WINDOW 64u              /* a window has so many times the blocks that it is ordered for buffers: then it is as good as all of them (bench/schedule), ... */
+#define WINDOW_EACH 64u         /* ... but no more than so many of each sequence, as to ask for many takes time before the first is requested, ... */
+#define WINDOW_LEAST 16u        /* ... and no less than so many times the buffers; */
+#define ANEW 4u                 /* and is ordered anew when this part of it was requested: what comes after it would have changed the rest */
 
 struct emi_seq {
 	emi_hint next;          /* the first block that is not in the window and was not requested */
@@ -272,25 +274,28 @@ static em_status request_missing(emi_prefetch *p, uint32_t seq, em_errinfo *err)
 	return request_next(p, seq, err);
 }
 
-static uint32_t window_room(uint32_t best)
+/* Entries, for k sequences. */
+static uint32_t window_room(uint64_t k, uint32_t best)
 {
-	return WINDOW * best;
+	const uint64_t most = WINDOW * (uint64_t)best, each = WINDOW_EACH * k, least = WINDOW_LEAST * (uint64_t)best;
+
+	return (uint32_t)(each > most ? most : each < least ? least : each);
 }
 
-uint64_t emi_prefetch_window_memory(uint32_t disks, uint32_t best)
+uint64_t emi_prefetch_window_memory(uint64_t k, uint32_t disks, uint32_t best)
 {
-	const uint64_t n = window_room(best);
+	const uint64_t n = window_room(k, best);
 
 	return best == 0 || disks < 2 ? 0 : n * (sizeof(emi_ahead) + 2 * sizeof(uint32_t)) + EM_SCHEDULE_ROOM(n, disks) * sizeof(uint32_t);
 }
 
-static em_status window_open(emi_fetch_window *w, em_ctx *ctx, uint32_t disks, uint32_t best, em_errinfo *err)
+static em_status window_open(emi_fetch_window *w, em_ctx *ctx, uint32_t k, uint32_t disks, uint32_t best, em_errinfo *err)
 {
 	if (best == 0 || disks < 2)
 		return EM_OK;
 	w->disks = disks;
 	w->buffers = best;
-	w->room = window_room(best);
+	w->room = window_room(k, best);
 	w->block = emi_alloc_array(ctx, w->room, sizeof *w->block, err);
 	if (w->block != NULL)
 		w->disk = emi_alloc_array(ctx, w->room, sizeof *w->disk, err);
@@ -340,7 +345,7 @@ em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32
 		st = err->status;
 		goto out;
 	}
-	st = window_open(&p->window, ctx, emi_disk_count(disk), best, err);
+	st = window_open(&p->window, ctx, k, emi_disk_count(disk), best, err);
 	if (st != EM_OK)
 		goto out;
 	p->arena = emi_buffer_alloc_array(ctx, p->nbuffers + p->spares, block_bytes, err);

@@ -9,7 +9,7 @@
  *
  * With several disks that order leaves some of them idle: the next blocks may all be on one disk while the buffers are full.  Then the best order for
  * them is computed (<extmem/sys/schedule.h>), for a window of the blocks that are next in the order of keys; when a quarter of it was requested, the next are
- * added and what is left is ordered anew.  That order is for so many buffers as the caller says, fewer than there are: the others make up for a
+ * added and what is left is ordered anew.  What is in a window is a matter of memory and time, not of data: it is ordered as well as all of them would be.  That order is for so many buffers as the caller says, fewer than there are: the others make up for a
  * consumer that does not use blocks at one rate (section 5 there has the shares).
  *
  * The order is a hint.  Every sequence that has blocks left always owns one buffer that prefetching
@@ -94,8 +94,8 @@ em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32
 			    em_errinfo *err);
 void emi_prefetch_close(emi_prefetch *p);
 
-/* Bytes of memory that a window takes. */
-uint64_t emi_prefetch_window_memory(uint32_t disks, uint32_t best);
+/* Bytes of memory that a window for k sequences takes. */
+uint64_t emi_prefetch_window_memory(uint64_t k, uint32_t disks, uint32_t best);
 
 /* Request as many blocks as there are buffers for. */
 em_status emi_prefetch_advance(emi_prefetch *p, em_errinfo *err);

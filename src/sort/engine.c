@@ -169,7 +169,7 @@ em_status emi_engine_sort_to(emi_engine *e, void *records, uint64_t n, const emi
 	return st == EM_OK ? emi_outseq_end(&e->out, err) : st;
 }
 
-/* Merge k runs, and the one that was kept, if any, into the sequence that was begun for them. */
+/* Merge k runs, and the one that was kept, if any, into the sequence that was begun for them; what was put may still be on its way. */
 static em_status drive_merge(emi_engine *e, const emi_run *runs, uint32_t k, em_errinfo *err)
 {
 	em_status st = emi_merger_open(&e->merger, &e->job, runs, k, &e->kept, &e->out, err), end;
@@ -179,8 +179,32 @@ static em_status drive_merge(emi_engine *e, const emi_run *runs, uint32_t k, em_
 	if (st != EM_END)
 		emi_outseq_abort(&e->out, st, err);
 	emi_merger_close(&e->merger);
+	if (st == EM_END && emi_outseq_status(&e->out) == EM_OK)
+		return EM_OK;
 	end = emi_outseq_end(&e->out, err);
 	return st == EM_END ? end : st;
+}
+
+/* Wait until all blocks of all runs are on the disks. */
+static em_status settle(emi_engine *e, em_errinfo *err)
+{
+	em_status st = emi_outseq_end(&e->out, err);
+	uint64_t i;
+
+	if (st == EM_OK && e->writer.job != NULL)
+		st = emi_run_writer_end(&e->writer, err);
+	for (i = 0; i < e->job.nruns; i++)
+		e->job.run[i].coming = 0;
+	return st;
+}
+
+static int any_coming(const emi_run *runs, uint32_t k)
+{
+	uint32_t i;
+
+	for (i = 0; i < k && !runs[i].coming; i++)
+		continue;
+	return i < k;
 }
 
 static uint64_t bytes_of(const emi_run *runs, uint64_t k)
@@ -203,21 +227,26 @@ static em_status merge_group(emi_engine *e, uint64_t first, uint32_t k, em_errin
 {
 	emi_job *job = &e->job;
 	emi_run *runs = job->run + first, run;
-	em_status st = emi_engine_begin_run(e, bytes_of(runs, k), err);
+	em_status st = EM_OK;
 	uint32_t i, level = 0;
 
+	/* While the disks write the end of the merge before they read the beginning of this one, so that they always have something to do; but a large
+	 * block of it is memory that the buffers of this one may need. */
+	if (any_coming(runs, k) || e->out.large != 0)
+		st = settle(e, err);
+	if (st == EM_OK)
+		st = emi_engine_begin_run(e, bytes_of(runs, k), err);
 	if (st == EM_OK)
 		st = drive_merge(e, runs, k, err);
 	if (st == EM_OK)
 		st = emi_run_writer_finish(&e->writer, &run, err);
-	if (st == EM_OK)
-		st = emi_run_writer_end(&e->writer, err);
 	if (st != EM_OK)
 		return st;
 	for (i = 0; i < k; i++)
 		if (runs[i].level > level)
 			level = runs[i].level;
 	run.level = level + 1;
+	run.coming = 1;
 	runs[0] = run;
 	memmove(runs + 1, runs + k, (size_t)(job->nruns - first - k) * sizeof *runs);
 	job->nruns -= k - 1;
@@ -242,12 +271,10 @@ static uint64_t smallest_group(const emi_job *job, uint32_t k)
 em_status emi_engine_reduce(emi_engine *e, em_errinfo *err)
 {
 	emi_job *job = &e->job;
-	em_status st = emi_outseq_end(&e->out, err);
+	em_status st = settle(e, err);
 	uint32_t level = 0;
 	uint64_t i;
 
-	if (st == EM_OK && e->writer.job != NULL)
-		st = emi_run_writer_end(&e->writer, err);
 	emi_former_free(&e->former);
 	emi_pool_free(&e->pool);
 	job->plan_input = merge_input(job);
@@ -261,6 +288,8 @@ em_status emi_engine_reduce(emi_engine *e, em_errinfo *err)
 
 		st = merge_group(e, smallest_group(job, k), k, err);
 	}
+	if (st == EM_OK)
+		st = settle(e, err);
 	emi_run_writer_free(&e->writer);
 	for (i = 0; i < job->nruns; i++)
 		if (job->run[i].level > level)
@@ -272,12 +301,14 @@ em_status emi_engine_reduce(emi_engine *e, em_errinfo *err)
 em_status emi_engine_merge_to(emi_engine *e, const emi_dest *dest, em_errinfo *err)
 {
 	emi_job *job = &e->job;
+	em_status st;
 
 	emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, all_bytes(e));
 	if (!job->reuses)
 		emi_room_give_back(job);
 	emi_engine_begin_out(e, dest, all_bytes(e));
-	return drive_merge(e, job->run, (uint32_t)job->nruns, err);
+	st = drive_merge(e, job->run, (uint32_t)job->nruns, err);
+	return st == EM_OK ? emi_outseq_end(&e->out, err) : st;
 }
 
 static em_status lend_block(void *arg, emi_outblock *block, em_errinfo *err)

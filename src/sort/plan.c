@@ -119,7 +119,7 @@ static uint32_t ordered(const emi_plan_input *in, uint32_t read_buffers)
 static uint64_t merge_cost(const emi_plan *p, const emi_plan_input *in, uint64_t k)
 {
 	return fixed_cost(p, in) + k * run_cost(p, in) + (uint64_t)(p->read_buffers + (p->packers != 0)) * read_bytes(p, in) +
-	       emi_prefetch_window_memory(in->disks, p->prefetch_buffers) +
+	       emi_prefetch_window_memory(k, in->disks, p->prefetch_buffers) +
 	       p->tasks * (MAX_WINDOW * (uint64_t)in->codec->elem_bytes + p->mix_bytes);
 }
 

@@ -38,7 +38,7 @@ typedef struct emi_run {
 	uint64_t longest;       /* bytes of data in its largest block */
 	em_bid dir;            /* first page of the directory */
 	uint32_t level;         /* merges its records went through */
-	uint32_t reserved;
+	uint32_t coming;        /* the end of it may still be on its way to the disks */
 } emi_run;
 
 #endif
