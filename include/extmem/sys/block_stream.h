@@ -18,7 +18,7 @@
  *     em_block_list_close(list);
  *
  * A writer with EM_BLOCKS_REVERSE fills its last block first, and each from its end: who reads the list forwards then sees the records in the opposite
- * order, as when a sequence is made from its last record on.
+ * order, as when a sequence is made from its last record on. Lists are sorted by em_sort_blocks() (extmem/sys/sort_blocks.h).
  *
  * The first failure of a reader or a writer is kept, and told by every call from then on. Objects keep their context and their disks, and a reader its list: they may be
  * closed in any order. One thread per object at a time.

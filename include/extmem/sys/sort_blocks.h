@@ -26,7 +26,7 @@ EM_BEGIN_DECLS
  * same owner, block i is on disk i mod D unless that is full, and it is the caller's to close. Equal records come out in the order in which they came in.
  *
  * flags: EM_BLOCKS_CONSUME, or 0. A list that is consumed is empty from when reading it begins, and its blocks are freed as they are read, whether the sort fails later or not; the lists
- * themselves stay the caller's to close. So sorted in place, disks hold N and a memory full at most; otherwise input, runs and output: up to 3N. The lists must not be closed, consumed or
+ * themselves stay the caller's to close. So sorted in place, disks hold about N and a memory full; otherwise the input is there besides. The lists must not be closed, consumed or
  * freed while they are sorted; other readers may be at them if they are not consumed.
  *
  * opts: as of em_sort_files(); NULL: the defaults. opts->block_bytes must be 0 or the block size of the lists, as runs have blocks of that size, too; EM_SORT_UNIQUE is not supported. Memory
@@ -39,8 +39,8 @@ EM_BEGIN_DECLS
  *   EM_OK
  *   EM_ERR_INVAL     out, lists, one of them or order is NULL; n is 0; a flag, a size or an option is unknown or illegal; lists differ in disks, block size or record size; the order is of records of
  *                    any length or of another size, or of another context; opts->block_bytes is another
- *   EM_ERR_STATE     EM_BLOCKS_CONSUME, and a list has a reader or is named twice; in a context with EM_CTX_CHECKED a block is not what it should be: not allocated, never
- *                    written, or another owner's, which cannot be freed
+ *   EM_ERR_STATE     EM_BLOCKS_CONSUME, and a list has a reader or is named twice; in a context with EM_CTX_CHECKED a block is not what it should be: not allocated, or never
+ *                    written. (Blocks of another owner are read, but not freed, which is logged.)
  *   EM_ERR_NOTSUP    EM_SORT_UNIQUE; opts->compress
  *   EM_ERR_MEMLIMIT  the memory is too little; the detail names the least that would do
  *   EM_ERR_NOSPACE   all disks are full, or em_ctx_opts.scratch_max is too little
