@@ -281,6 +281,16 @@ static uint32_t consumption(const bench *b, uint32_t *disk)
 	return n;
 }
 
+/* So that there is one order of consumption. */
+static void make_keys_differ(bench *b)
+{
+	uint32_t s, i;
+
+	for (s = 0; s < b->k; s++)
+		for (i = 0; i < b->blocks[s]; i++)
+			b->block[s][i].key = (b->block[s][i].key << 20) + i * 256 + s;
+}
+
 /* From several disks: all that is in the window is requested as the schedule says. */
 static void test_best_order(void **state)
 {
@@ -295,10 +305,7 @@ static void test_best_order(void **state)
 
 		disks = 2 + (uint32_t)test_below(&(test_rng){ test_seed() + (uint64_t)round }, MOST_DISKS - 1);
 		bench_open_on(&b, 2 + (uint32_t)round % 8, 1 + (uint32_t)round % 5, disks);
-		/* Different keys, so that there is one order of consumption. */
-		for (s = 0; s < b.k; s++)
-			for (i = 0; i < b.blocks[s]; i++)
-				b.block[s][i].key = (b.block[s][i].key << 20) + i * 256 + s;
+		make_keys_differ(&b);
 		n = consumption(&b, disk);
 		b.best = 1 + (n - 1) / 16 + (uint32_t)test_below(&b.rng, 8);
 		open_fetch(&b, &p, n, 0);
@@ -339,6 +346,7 @@ static void test_windows(void **state)
 		bench b;
 
 		bench_open_on(&b, 1 + (uint32_t)round % MOST_K, 0, 2 + (uint32_t)round % (MOST_DISKS - 1));
+		make_keys_differ(&b);
 		b.best = 1 + (uint32_t)test_below(&b.rng, 6);
 		open_fetch(&b, &p, b.best + (uint32_t)test_below(&b.rng, 4), 0);
 		for (s = 0; s < b.k; s++)
