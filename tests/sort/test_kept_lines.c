@@ -107,7 +107,7 @@ static void test_sizes(void **state)
 
 	(void)state;
 	for (kind = 0; kind < KINDS; kind++)
-		for (i = 0; i < (kind == UNEVEN ? 3 : 2); i++)
+		for (i = 0; i < (TEST_TSAN ? 1 : kind == UNEVEN ? 3 : 2); i++)
 			sort_some(kind, percents[i], 1 + (uint32_t)(i + kind) % 2,
 				  i == 1 && kind != HUGE_ONES && emi_packer_supported() ? EM_COMPRESS_ALWAYS : EM_COMPRESS_NEVER);
 }
@@ -118,7 +118,7 @@ static void test_patterns(void **state)
 	unsigned i;
 
 	(void)state;
-	for (i = 0; i < LINES_PATTERNS * 6; i++) {
+	for (i = 0; i < LINES_PATTERNS * (TEST_TSAN ? 2u : 6u); i++) {
 		bench b;
 
 		bench_open(&b, i, (int)(i % LINES_ORDERS), (int)(i % LINES_FORMATS));
