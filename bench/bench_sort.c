@@ -2,11 +2,11 @@
 /*
  * bench_sort.c -- sorting with libextmem under the same work as bench/peers/sort_stxxl.
  *
- *	bench_sort [--algo file|stream] [--rec u64|kv16|rec100|u32|dup16] [--order keys|gen|cmp] [--pattern NAME]
+ *	bench_sort [--algo file|stream] [--rec u64|kv16|rec100|u32|dup16] [--order keys|fn|gen|cmp] [--pattern NAME]
  *	           [--n 2^26] [--mem 128M] [--dir D] [--threads T] [--block BYTES] [--backend NAME] [--depth N] [--isa NAME]
  *	           [--direct 0|1|2]
  *
- * Orders: key fields; a comparison inlined by <extmem/gen/order.h>; a function.
+ * Orders: key fields; a key that a function computes; a comparison inlined by <extmem/gen/order.h>; a comparison by a function.
  *
  * file: phases fill (write the input), sort (file to file), scan (read and check the output).
  * stream: phases runs (generate and push) and merge (pull and check).  Input, scratch and output are all in D.
@@ -226,6 +226,18 @@ static void choose_pattern(bench *b, const char *name)
 	snprintf(b->work, sizeof b->work, strcmp(name, "random") == 0 ? "sort-%s" : "sort-%s-%s", b->k->name, name);
 }
 
+/* The key of 64 bits that all these records begin with, as a function computes it. */
+static int first_u64(const void *records, size_t n, uint64_t *keys, void *user)
+{
+	const size_t bytes = ((const bench *)user)->k->bytes;
+	const char *record = records;
+	size_t i;
+
+	for (i = 0; i < n; i++, record += bytes)
+		memcpy(&keys[i], record, sizeof keys[i]);
+	return 0;
+}
+
 static em_status make_order(bench *b, const char *how)
 {
 	const int pairs = b->k->bytes == sizeof(pair16);
@@ -235,6 +247,8 @@ static em_status make_order(bench *b, const char *how)
 		peer_die("--order for these records");
 	if (strcmp(how, "gen") == 0)
 		return pairs ? by_kv16_order(&b->order, b->ctx, &b->err) : by_u64_order(&b->order, b->ctx, &b->err);
+	if (strcmp(how, "fn") == 0)
+		return em_order_key_fn(&b->order, b->ctx, b->k->bytes, "first_u64", first_u64, EM_KEY_FN_THREADS, b, NULL, &b->err);
 	if (strcmp(how, "cmp") == 0)
 		return em_order_cmp(&b->order, b->ctx, b->k->bytes, "cmp_u64", cmp_u64, NULL, NULL, &b->err);
 	must(b, em_key_parse(&key, b->k->key, &b->err), "key");

@@ -165,7 +165,7 @@ EM_API EM_NODISCARD em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const
  *   EM_ERR_NOSPACE   scratch is full, or em_ctx_opts.scratch_max is too little
  *   EM_ERR_IO, EM_ERR_ACCESS, EM_ERR_NOENT   scratch cannot be made or written; em_sorter_error() tells
  *   EM_ERR_MEMLIMIT  there are more runs than the memory can describe and merge
- *   EM_ERR_USER      the comparison function failed
+ *   EM_ERR_USER      a function of the order failed: one that compares, or computes keys
  *   EM_ERR_CANCELED, EM_ERR_NOMEM, EM_ERR_FORK
  */
 EM_API EM_NODISCARD em_status em_sorter_push(em_sorter *s, const void *records, uint64_t n);

@@ -16,6 +16,7 @@
  *              which is what nearly everybody has (codec_number.c)
  *   wide       keys of 9 to 16 bytes that are the whole record (codec_wide.c)
  *   any        piece by piece (codec_any.c)
+ *   computed   by a function of the caller's (order_key_fn.c)
  *
  * Records of an order that has kernels of its own are elements as they are.
  */
@@ -169,9 +170,13 @@ void emi_codec_choose(em_order *o)
 		choose_own(o);
 		return;
 	}
-	emi_prefix_make(&o->prefix, o->fields, o->nfields, 0);
 	memset(c, 0, sizeof(*c));
 	c->record_bytes = o->record_bytes;
+	if (o->key_fn != NULL) {
+		emi_codec_key_fn(o, c);
+		return;
+	}
+	emi_prefix_make(&o->prefix, o->fields, o->nfields, 0);
 	if (!emi_codec_wide(o, width))
 		choose_prefix(o, width);
 	c->align = c->elem_bytes < sizeof(uint64_t) ? c->elem_bytes : sizeof(uint64_t);

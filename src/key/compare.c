@@ -20,10 +20,19 @@ static int by_fields(const em_order *o, const unsigned char *a, const unsigned c
 	return c;
 }
 
+static int by_key(const em_order *o, const void *a, const void *b)
+{
+	const uint64_t x = o->codec.key(o, a), y = o->codec.key(o, b);
+
+	return (x > y) - (x < y);
+}
+
 int em_order_compare(const em_order *order, const void *a, const void *b)
 {
 	int c;
 
+	if (order->key_fn != NULL)
+		return by_key(order, a, b);
 	if (order->cmp != NULL)
 		c = order->cmp(a, b, order->user);
 	else if (order->own != NULL)

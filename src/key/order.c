@@ -65,6 +65,16 @@ em_status emi_order_make(em_order **out, em_ctx *ctx, uint64_t record_size, uint
 	return EM_OK;
 }
 
+em_status emi_order_make_named(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_errinfo *err)
+{
+	em_status status = emi_order_make(out, ctx, record_size, 0, err);
+
+	if (status != EM_OK)
+		return status;
+	(*out)->name = emi_strdup(ctx, name != NULL ? name : "", err);
+	return (*out)->name != NULL ? EM_OK : err->status;
+}
+
 /* Check what the caller says about a field, and keep it. */
 static em_status take_key(emi_field *field, const em_key *key, uint32_t i, uint64_t record_size, em_errinfo *err)
 {
@@ -192,14 +202,9 @@ em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const 
 		status = emi_fail(&detail, EM_ERR_INVAL, "order: cmp is NULL");
 		goto out;
 	}
-	status = emi_order_make(&o, ctx, record_size, 0, &detail);
+	status = emi_order_make_named(&o, ctx, record_size, name, &detail);
 	if (status != EM_OK)
 		goto out;
-	o->name = emi_strdup(ctx, name != NULL ? name : "", &detail);
-	if (o->name == NULL) {
-		status = detail.status;
-		goto out;
-	}
 	o->cmp = cmp;
 	o->user = user;
 	o->own = emi_cmp_kernels(o->record_bytes);
@@ -262,7 +267,12 @@ void *emi_order_own_arg(const em_order *o, emi_compare *cmp)
 	return o->cmp != NULL ? cmp : o->own_arg;
 }
 
-int emi_order_is_cmp(const em_order *o)
+int emi_order_on_caller(const em_order *o)
 {
-	return o->cmp != NULL;
+	return o->cmp != NULL || (o->key_fn != NULL && (o->key_flags & EM_KEY_FN_THREADS) == 0);
+}
+
+uint32_t emi_order_key_failures(const em_order *o)
+{
+	return __atomic_load_n(&o->key_failures, __ATOMIC_RELAXED);
 }

@@ -2,7 +2,7 @@
 /*
  * order.h -- what the engine knows about an order: how to turn records into elements and back.
  *
- * An em_order holds key fields or a function.  Its codec says which element of the kernels
+ * An em_order holds key fields, a function that computes keys, or one that compares.  Its codec says which element of the kernels
  * (kern/kern.h) a record becomes:
  *
  *   U32, U64   the key fields together are the whole record, of at most 4 or 8 bytes: the
@@ -19,6 +19,7 @@
  * `exact' says that equal element keys are equal keys; otherwise `tie' compares the rest, given the values: addresses for a REF.
  * `identity' says that a record is its element, byte for byte: no conversion is needed.
  *
+ * A key that a function computes is a PAIR with records of up to 8 bytes, a REF with others; both are exact.
  * Key fields that overlap make a record a REF, as it could not be made again from its key.  An order that is
  * a function, and has no kernels, is a REF whose keys are all 0 and never exact.
  *
@@ -110,8 +111,11 @@ emi_tie emi_order_tie(const em_order *o, emi_compare *cmp);
 const em_kernels *emi_order_own(const em_order *o);
 void *emi_order_own_arg(const em_order *o, emi_compare *cmp);
 
-/* Is it a function of the caller's, that must run on the calling thread? */
-int emi_order_is_cmp(const em_order *o);
+/* Is there a function of the caller's that must run on the calling thread? */
+int emi_order_on_caller(const em_order *o);
+
+/* How often the function that computes keys has failed so far. */
+uint32_t emi_order_key_failures(const em_order *o);
 
 /* Keep a reference; em_order_close() drops it. */
 void emi_order_ref(em_order *o);

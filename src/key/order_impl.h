@@ -12,7 +12,7 @@
 struct em_order {
 	em_ctx *ctx;                    /* a reference is held */
 	uint32_t refs;                  /* atomic */
-	uint32_t nfields;               /* 0: cmp or text */
+	uint32_t nfields;               /* 0: cmp, key_fn, own or text */
 	size_t record_bytes;            /* 0: records of any length */
 	emi_codec codec;
 	emi_prefix prefix;
@@ -20,7 +20,10 @@ struct em_order {
 	char *name;
 	const em_kernels *own;          /* NULL: those of src/kern */
 	void *own_arg;
-	em_cmp_fn cmp;                  /* NULL: fields, or own */
+	em_cmp_fn cmp;                  /* NULL: fields, key_fn, or own */
+	em_key_fn key_fn;
+	uint32_t key_flags;             /* EM_KEY_FN_... */
+	uint32_t key_failures;          /* of key_fn; atomic */
 	void *user;
 	void (*user_free)(void *user);
 	emi_text *text;                 /* the keys of records of any length; NULL for others */
@@ -45,9 +48,13 @@ int emi_codec_wide(em_order *o, size_t width);
  * this is not such a record; emi_codec_any() takes it then. */
 int emi_codec_number(const em_order *o, emi_codec *c);
 
-/* order.c: an order with room for n fields, holding the references it needs; and what all constructors do last: hand over
- * the order, or take it back. */
+/* order_key_fn.c: the codec of keys that are computed. */
+void emi_codec_key_fn(const em_order *o, emi_codec *c);
+
+/* order.c: an order with room for n fields, holding the references it needs; one without fields that has a name (NULL: "");
+ * and what all constructors do last: hand over the order, or take it back. */
 em_status emi_order_make(em_order **out, em_ctx *ctx, uint64_t record_size, uint32_t n, em_errinfo *err);
+em_status emi_order_make_named(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_errinfo *err);
 em_status emi_order_leave(em_order **out, em_order *o, em_status status, const em_errinfo *detail, em_errinfo *err);
 
 /* order_cmp.c: the kernels for an order by a function, of records of so many bytes; NULL: there are none. */

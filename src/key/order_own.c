@@ -46,14 +46,9 @@ em_status em_order_kernels(em_order **out, em_ctx *ctx, const em_kernels *kernel
 	if (status == EM_OK)
 		status = emi_order_check(out, ctx, kernels->record_size, &detail);
 	if (status == EM_OK)
-		status = emi_order_make(&o, ctx, kernels->record_size, 0, &detail);
+		status = emi_order_make_named(&o, ctx, kernels->record_size, kernels->name, &detail);
 	if (status != EM_OK)
 		goto out;
-	o->name = emi_strdup(ctx, kernels->name, &detail);
-	if (o->name == NULL) {
-		status = detail.status;
-		goto out;
-	}
 	o->own = kernels;
 	o->own_arg = arg;
 	emi_codec_choose(o);

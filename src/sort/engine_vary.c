@@ -50,7 +50,7 @@ static char *stay_room(emi_engine *e, size_t bytes)
 
 	if (bytes <= e->job.plan_input.form_bytes && emi_engine_can_keep(e, bytes)) {
 		e->kept.area = emi_buffer_alloc(ctx, bytes, NULL);
-		e->kept.area_bytes = bytes;
+		e->kept.area_bytes = e->kept.area != NULL ? bytes : 0;
 		return e->kept.area;
 	}
 	if (bytes > (size_t)(pool->low - gap) ||

@@ -91,6 +91,7 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 	job->compare.tick = tick;
 	job->compare.tick_arg = job;
 	job->tie = emi_order_tie(order, &job->compare);
+	job->key_failures = emi_order_key_failures(order);
 	job->own_arg = emi_order_own_arg(order, &job->compare);
 	emi_watch_init(&job->watch, job->opts.progress, job->opts.progress_user, &job->io);
 	job->ctx = ctx;
@@ -128,7 +129,7 @@ static void plan_input(emi_job *job, const emi_needs *needs, uint64_t memory, in
 	/* What the caller holds is gone from the context's memory, but counts in the sort's own share. */
 	if (job->opts.memory != 0)
 		in->files_bytes += needs->held;
-	in->threads = emi_order_is_cmp(job->order) ? 1 : em_ctx_threads(job->ctx);
+	in->threads = emi_order_on_caller(job->order) ? 1 : em_ctx_threads(job->ctx);
 	in->pushed = needs->pushed;
 	in->codec = job->codec;
 	in->packs = packs(job);
@@ -246,6 +247,8 @@ em_status emi_job_check(emi_job *job, em_errinfo *err)
 		return st;
 	if (__atomic_load_n(&job->compare.failed, __ATOMIC_RELAXED))
 		return emi_fail(err, EM_ERR_USER, "the comparison function reported an error");
+	if (emi_order_key_failures(job->order) != job->key_failures)
+		return emi_fail(err, EM_ERR_USER, "the function that computes keys reported an error");
 	if (emi_tick(&job->watch) != EM_OK)
 		return emi_fail(err, EM_ERR_CANCELED, "canceled");
 	return EM_OK;

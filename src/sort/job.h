@@ -24,6 +24,7 @@ typedef struct emi_job {
 	const em_kernels *own;  /* ... of their own: these, else NULL */
 	void *own_arg;
 	emi_compare compare;
+	uint32_t key_failures;  /* that there were before */
 	emi_tie tie;            /* of the order; fn is NULL when keys are exact */
 	uint32_t flags;         /* EM_SORT_... */
 	em_sort_opts opts;

@@ -457,7 +457,7 @@ static em_status start_threads(merging *m, em_errinfo *err)
 
 	if (threads < 2 || m->npaths < 2)
 		return EM_OK;
-	if (m->npaths == 2 && (m->bytes < 2 * EMI_SPLIT_PART || emi_order_is_cmp(m->e.job.order) ||
+	if (m->npaths == 2 && (m->bytes < 2 * EMI_SPLIT_PART || emi_order_on_caller(m->e.job.order) ||
 			       em_ctx_memory(ctx) / STACKS < threads * EMI_STACK_BYTES))
 		return EM_OK;
 	m->threads = 1;

@@ -111,7 +111,7 @@ em_status emi_top_prepare(em_top *t, const emi_top_use *use, em_errinfo *err)
 	em_status st;
 
 	memset(&needs, 0, sizeof needs);
-	t->strands = emi_order_is_cmp(job->order) ? 1 : em_ctx_threads(job->ctx);
+	t->strands = emi_order_on_caller(job->order) ? 1 : em_ctx_threads(job->ctx);
 	t->strand_scratch = scratch_bytes(t);
 	st = plan(t, &needs, use, err);
 	if (st == EM_OK)

@@ -78,7 +78,7 @@ static void test_exact_has_no_tie(void **state)
 
 	(void)state;
 	assert_null(emi_order_tie(o, &compare).fn);
-	assert_false(emi_order_is_cmp(o));
+	assert_false(emi_order_on_caller(o));
 	em_order_close(o);
 }
 
@@ -121,7 +121,7 @@ static void test_function(void **state)
 	size_t i;
 
 	(void)state;
-	assert_true(emi_order_is_cmp(o));
+	assert_true(emi_order_on_caller(o));
 	assert_int_equal(c->elem, EMI_ELEM_PAIR);
 	assert_true(c->ref);
 	assert_false(c->exact);

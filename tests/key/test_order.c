@@ -25,7 +25,7 @@ static void check_name(uint64_t record_size, const em_key *keys, uint32_t n, con
 	assert_string_equal(em_order_name(o), name);
 	assert_true(em_order_record_size(o) == record_size);
 	assert_ptr_equal(emi_order_ctx(o), &ctx);
-	assert_false(emi_order_is_cmp(o));
+	assert_false(emi_order_on_caller(o));
 	em_order_close(o);
 }
 
@@ -203,7 +203,7 @@ static void test_function_orders(void **state)
 	name[0] = 'x';
 	assert_string_equal(em_order_name(o), "mine");
 	assert_true(em_order_record_size(o) == 2);
-	assert_true(emi_order_is_cmp(o));
+	assert_true(emi_order_on_caller(o));
 	assert_int_equal(em_order_compare(o, a, b), -1);
 	assert_int_equal(em_order_compare(o, b, a), 1);
 	assert_int_equal(em_order_compare(o, a, a), 0);
@@ -248,6 +248,125 @@ static void test_bad_functions(void **state)
 	check_refused_function(&o, &ctx, 2, NULL, EM_ERR_INVAL, "order: cmp is NULL");
 	snprintf(text, sizeof(text), "order: a record of %" PRIu64 " bytes does not fit in memory", UINT64_MAX);
 	check_refused_function(&o, &ctx, UINT64_MAX, by_first_byte, EM_ERR_RANGE, text);
+}
+
+/* What a function that computes keys was asked, and what it is to say. */
+typedef struct asked {
+	unsigned freed, calls, records;
+	int fails;
+} asked;
+
+static int first_bytes(const void *records, size_t n, uint64_t *keys, void *user)
+{
+	asked *a = user;
+	size_t i;
+
+	a->calls++;
+	a->records += (unsigned)n;
+	for (i = 0; i < n; i++)
+		keys[i] = ((const unsigned char *)records)[3 * i];
+	return a->fails;
+}
+
+static void count_asked_free(void *user)
+{
+	((asked *)user)->freed++;
+}
+
+/* Record i of those below. */
+static void make_record(unsigned char *record, unsigned i)
+{
+	record[0] = (unsigned char)(i * 7);
+	record[1] = (unsigned char)(i >> 8);
+	record[2] = (unsigned char)i;
+}
+
+static void test_key_functions(void **state)
+{
+	enum { N = 1500 };
+	unsigned char records[3 * N], record[3];
+	emi_pair elems[N];
+	asked a = { 0, 0, 0, 0 };
+	em_order *o = NULL;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < N; i++)
+		make_record(records + 3 * i, i);
+	assert_int_equal(em_order_key_fn(&o, &ctx, 3, "first", first_bytes, EM_KEY_FN_THREADS, &a, count_asked_free, NULL), EM_OK);
+	assert_string_equal(em_order_name(o), "first");
+	assert_true(em_order_record_size(o) == 3);
+	assert_false(emi_order_on_caller(o));
+	assert_int_equal(em_order_compare(o, records, records + 3), -1);
+	assert_int_equal(em_order_compare(o, records + 3, records), 1);
+	assert_int_equal(em_order_compare(o, records + 3, records + 3 + 3 * 256), 0);
+	assert_int_equal(a.records, 6);
+	/* Many at a time, each once; and back. */
+	a.calls = a.records = 0;
+	emi_order_codec(o)->load(o, records, N, elems);
+	assert_int_equal(a.records, N);
+	assert_in_range(a.calls, 1, N / 100);
+	for (i = 0; i < N; i++)
+		assert_true(elems[i].key == records[3 * i]);
+	emi_order_codec(o)->load(o, records, 0, elems);
+	assert_int_equal(a.records, N);
+	memset(records, 0, sizeof(records));
+	emi_order_codec(o)->store(o, elems, N, records);
+	for (i = 0; i < N; i++) {
+		make_record(record, i);
+		assert_memory_equal(records + 3 * i, record, 3);
+	}
+	/* Failures are counted, and what has no key has 0. */
+	assert_int_equal(emi_order_key_failures(o), 0);
+	a.fails = 1;
+	assert_int_equal(em_order_compare(o, records, records + 3), 0);
+	assert_int_equal(emi_order_key_failures(o), 2);
+	assert_int_equal(a.freed, 0);
+	em_order_close(o);
+	assert_int_equal(a.freed, 1);
+	/* Without the flag only the caller's thread asks. */
+	assert_int_equal(em_order_key_fn(&o, &ctx, 3, NULL, first_bytes, 0, &a, NULL, NULL), EM_OK);
+	assert_true(emi_order_on_caller(o));
+	assert_string_equal(em_order_name(o), "");
+	em_order_close(o);
+	assert_int_equal(a.freed, 1);
+	model_ctx_assert_clean(&ctx);
+}
+
+static void check_refused_key_function(em_order **out, em_ctx *c, uint64_t record_size, em_key_fn fn, uint32_t flags, em_status status,
+				       const char *text)
+{
+	asked a = { 0, 0, 0, 0 };
+	em_errinfo err;
+
+	memset(&err, 0xff, sizeof(err));
+	if (out != NULL)
+		*out = (em_order *)&ctx;
+	assert_int_equal(em_order_key_fn(out, c, record_size, "x", fn, flags, &a, count_asked_free, &err), status);
+	if (out != NULL)
+		assert_null(*out);
+	assert_string_equal(err.text, text);
+	assert_int_equal(err.status, status);
+	assert_int_equal(a.freed, 1);
+	assert_int_equal(em_order_key_fn(out, c, record_size, "x", fn, flags, &a, NULL, NULL), status);
+	assert_int_equal(a.freed, 1);
+	assert_int_equal(a.calls, 0);
+	model_ctx_assert_clean(&ctx);
+}
+
+static void test_bad_key_functions(void **state)
+{
+	char text[128];
+	em_order *o;
+
+	(void)state;
+	check_refused_key_function(NULL, &ctx, 3, first_bytes, 0, EM_ERR_INVAL, "order: out is NULL");
+	check_refused_key_function(&o, NULL, 3, first_bytes, 0, EM_ERR_INVAL, "order: ctx is NULL");
+	check_refused_key_function(&o, &ctx, 0, first_bytes, 0, EM_ERR_INVAL, "order: record size is 0");
+	check_refused_key_function(&o, &ctx, 3, NULL, 0, EM_ERR_INVAL, "order: fn is NULL");
+	check_refused_key_function(&o, &ctx, 3, first_bytes, 6, EM_ERR_INVAL, "order: unknown flags 0x6");
+	snprintf(text, sizeof(text), "order: a record of %" PRIu64 " bytes does not fit in memory", UINT64_MAX);
+	check_refused_key_function(&o, &ctx, UINT64_MAX, first_bytes, 0, EM_ERR_RANGE, text);
 }
 
 static void test_references(void **state)
@@ -304,6 +423,11 @@ static em_status make_cmp(em_ctx *c, em_order **out, unsigned *freed, em_errinfo
 	return em_order_cmp(out, c, 100, "name", by_first_byte, freed, count_free, err);
 }
 
+static em_status make_key_fn(em_ctx *c, em_order **out, unsigned *freed, em_errinfo *err)
+{
+	return em_order_key_fn(out, c, 100, "name", first_bytes, 0, freed, count_free, err);
+}
+
 typedef em_status make_fn(em_ctx *c, em_order **out, unsigned *freed, em_errinfo *err);
 
 /* Fail the first allocation, then the second, ...; returns how many there are. */
@@ -346,6 +470,7 @@ static void test_allocations_fail(void **state)
 	(void)state;
 	assert_int_equal(sweep(make_keys, 0), 2);
 	assert_int_equal(sweep(make_cmp, 1), 2);
+	assert_int_equal(sweep(make_key_fn, 1), 2);
 }
 
 /* The budget ends at every byte. */
@@ -384,6 +509,7 @@ static void test_budget(void **state)
 	(void)state;
 	check_budget(make_keys, 0);
 	check_budget(make_cmp, 1);
+	check_budget(make_key_fn, 1);
 }
 
 static int setup(void **state)
@@ -410,6 +536,8 @@ int main(void)
 		cmocka_unit_test(test_bad_arguments),
 		cmocka_unit_test(test_function_orders),
 		cmocka_unit_test(test_bad_functions),
+		cmocka_unit_test(test_key_functions),
+		cmocka_unit_test(test_bad_key_functions),
 		cmocka_unit_test(test_references),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_allocations_fail),

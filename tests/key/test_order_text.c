@@ -148,7 +148,7 @@ static void check_name(const char *const *specs, uint32_t n, const em_text_opts 
 	assert_string_equal(em_order_name(o), name);
 	assert_true(em_order_record_size(o) == 0);
 	assert_ptr_equal(emi_order_ctx(o), &ctx);
-	assert_false(emi_order_is_cmp(o));
+	assert_false(emi_order_on_caller(o));
 	assert_int_equal(em_order_compare(o, "a", "b"), 0);
 	assert_non_null(emi_order_vary(o));
 	assert_int_equal(emi_order_vary(o)->keyed, n != 0);

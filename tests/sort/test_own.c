@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* test_own.c -- sorting with orders that have kernels of their own, generated or by a function, against the model. */
+/* test_own.c -- sorting with orders that have code of their own against the model: generated kernels, a function that compares, or one that computes keys. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,25 +54,33 @@ typedef struct large {
 typedef struct own_sort {
 	sort_shape shape;
 	em_status (*make)(em_order **out, em_ctx *ctx, em_errinfo *err);
+	int computes;           /* keys: on the calling thread, or on ALL */
 } own_sort;
 
+enum { CALLER = 1, ALL };
+
 static const own_sort sorts[] = {
-	{ { 4, 1, { { 0, 0, EM_KEY_U32, NATIVE } } }, by_u32_order },
-	{ { 8, 1, { { 0, 0, EM_KEY_U64, NATIVE } } }, by_u64_order },
-	{ { 24, 1, { { 0, 0, EM_KEY_U64, NATIVE } } }, by_medium_order },
-	{ { 100, 1, { { 0, 10, EM_KEY_BYTES, 0 } } }, by_large_order },
-	{ { 4, 1, { { 0, 0, EM_KEY_U32, 0 } } }, NULL },
-	{ { 8, 1, { { 1, 0, EM_KEY_U16, 0 } } }, NULL },
-	{ { 12, 1, { { 0, 0, EM_KEY_U64, 0 } } }, NULL },
-	{ { 16, 1, { { 0, 0, EM_KEY_F64, 0 } } }, NULL },
-	{ { 20, 1, { { 3, 5, EM_KEY_BYTES, 0 } } }, NULL },
-	{ { 24, 1, { { 0, 0, EM_KEY_I64, EM_KEY_DESCENDING } } }, NULL },
-	{ { 32, 1, { { 0, 20, EM_KEY_BYTES, 0 } } }, NULL },
-	{ { 40, 1, { { 7, 0, EM_KEY_U8, 0 } } }, NULL },
-	{ { 48, 1, { { 0, 0, EM_KEY_U32, 0 } } }, NULL },
-	{ { 64, 1, { { 8, 0, EM_KEY_U64, 0 } } }, NULL },
-	{ { 17, 1, { { 0, 0, EM_KEY_U32, 0 } } }, NULL },
-	{ { 100, 1, { { 0, 10, EM_KEY_BYTES, 0 } } }, NULL },
+	{ { 4, 1, { { 0, 0, EM_KEY_U32, NATIVE } } }, by_u32_order, 0 },
+	{ { 8, 1, { { 0, 0, EM_KEY_U64, NATIVE } } }, by_u64_order, 0 },
+	{ { 24, 1, { { 0, 0, EM_KEY_U64, NATIVE } } }, by_medium_order, 0 },
+	{ { 24, 1, { { 3, 7, EM_KEY_BYTES, 0 } } }, NULL, ALL },
+	{ { 100, 1, { { 0, 10, EM_KEY_BYTES, 0 } } }, by_large_order, 0 },
+	{ { 6, 1, { { 1, 4, EM_KEY_BYTES, 0 } } }, NULL, CALLER },
+	{ { 8, 1, { { 0, 8, EM_KEY_BYTES, EM_KEY_DESCENDING } } }, NULL, ALL },
+	{ { 9, 1, { { 0, 1, EM_KEY_BYTES, EM_KEY_DESCENDING } } }, NULL, CALLER },
+	{ { 100, 1, { { 92, 8, EM_KEY_BYTES, 0 } } }, NULL, CALLER },
+	{ { 4, 1, { { 0, 0, EM_KEY_U32, 0 } } }, NULL, 0 },
+	{ { 8, 1, { { 1, 0, EM_KEY_U16, 0 } } }, NULL, 0 },
+	{ { 12, 1, { { 0, 0, EM_KEY_U64, 0 } } }, NULL, 0 },
+	{ { 16, 1, { { 0, 0, EM_KEY_F64, 0 } } }, NULL, 0 },
+	{ { 20, 1, { { 3, 5, EM_KEY_BYTES, 0 } } }, NULL, 0 },
+	{ { 24, 1, { { 0, 0, EM_KEY_I64, EM_KEY_DESCENDING } } }, NULL, 0 },
+	{ { 32, 1, { { 0, 20, EM_KEY_BYTES, 0 } } }, NULL, 0 },
+	{ { 40, 1, { { 7, 0, EM_KEY_U8, 0 } } }, NULL, 0 },
+	{ { 48, 1, { { 0, 0, EM_KEY_U32, 0 } } }, NULL, 0 },
+	{ { 64, 1, { { 8, 0, EM_KEY_U64, 0 } } }, NULL, 0 },
+	{ { 17, 1, { { 0, 0, EM_KEY_U32, 0 } } }, NULL, 0 },
+	{ { 100, 1, { { 0, 10, EM_KEY_BYTES, 0 } } }, NULL, 0 },
 };
 
 #define SORTS (sizeof sorts / sizeof *sorts)
@@ -81,14 +90,39 @@ static int by_shape(const void *a, const void *b, void *user)
 	return sort_compare(user, a, b);
 }
 
+static pthread_t caller;
+
+/* The bytes of the key as a number. */
+static int compute(const void *records, size_t n, uint64_t *keys, void *user)
+{
+	const own_sort *s = user;
+	const em_key *key = &s->shape.key[0];
+	const unsigned char *record = records;
+	size_t i, k;
+
+	if (n == 0 || (s->computes == CALLER && !pthread_equal(pthread_self(), caller)))
+		return 1;
+	for (i = 0; i < n; i++, record += s->shape.bytes) {
+		for (keys[i] = 0, k = 0; k < key->width; k++)
+			keys[i] = keys[i] << 8 | record[key->offset + k];
+		if (key->flags & EM_KEY_DESCENDING)
+			keys[i] = ~keys[i];
+	}
+	return 0;
+}
+
 static em_order *make_order(em_ctx *ctx, const own_sort *s)
 {
 	em_errinfo err = { 0 };
 	em_order *order;
 	em_status st;
 
+	caller = pthread_self();
 	if (s->make != NULL)
 		st = s->make(&order, ctx, &err);
+	else if (s->computes != 0)
+		st = em_order_key_fn(&order, ctx, s->shape.bytes, "computed", compute, s->computes == ALL ? EM_KEY_FN_THREADS : 0,
+				     (void *)(uintptr_t)s, NULL, &err);
 	else
 		st = em_order_cmp(&order, ctx, s->shape.bytes, "by_shape", by_shape, (void *)(uintptr_t)&s->shape, NULL, &err);
 	if (st != EM_OK)
@@ -160,7 +194,7 @@ static void test_threads(void **state)
 
 	(void)state;
 	opts.run_records = 50000;
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < 5; i++)
 		for (threads = 1; threads <= 4; threads++)
 			sort_with(&sorts[i], threads, &opts, SORT_FEW, i < 3 ? 120000 : 60000);
 }
@@ -278,6 +312,92 @@ static void test_top(void **state)
 	}
 }
 
+/* A function that fails at some call, or says something else each time. */
+typedef struct unsound {
+	uint64_t calls, fails_at;
+	test_rng rng;
+} unsound;
+
+static int compute_unsoundly(const void *records, size_t n, uint64_t *keys, void *user)
+{
+	unsound *u = user;
+	size_t i;
+
+	(void)records;
+	if (++u->calls == u->fails_at)
+		return -1;
+	for (i = 0; i < n; i++)
+		keys[i] = test_random(&u->rng) % 1000;
+	return 0;
+}
+
+#define UNSOUND_BYTES 12u
+
+/* Sort n records with it, and add up what comes out: nothing may be lost or come twice. */
+static em_status sort_unsoundly(unsound *u, uint32_t n, uint64_t *sum)
+{
+	em_sort_opts opts = EM_SORT_OPTS_INIT;
+	em_ctx_opts o = sort_ctx_opts();
+	unsigned char record[UNSOUND_BYTES] = { 0 };
+	const em_batch *batch;
+	em_errinfo err;
+	em_order *order;
+	em_sorter *s;
+	em_ctx *ctx;
+	em_status st;
+	uint64_t i;
+
+	o.threads = 2;
+	ctx = sort_ctx(&o);
+	assert_int_equal(em_order_key_fn(&order, ctx, UNSOUND_BYTES, "unsound", compute_unsoundly, 0, u, NULL, NULL), EM_OK);
+	opts.run_records = 700;
+	opts.block_bytes = 4096;
+	*sum = 0;
+	assert_int_equal(em_sorter_open(&s, ctx, order, &opts), EM_OK);
+	for (i = 0, st = EM_OK; i < n && st == EM_OK; i++) {
+		memcpy(record, &i, sizeof i);
+		st = em_sorter_push(s, record, 1);
+	}
+	if (st == EM_OK)
+		st = em_sorter_finish(s);
+	while (st == EM_OK && (st = em_sorter_next(s, &batch)) == EM_OK)
+		for (i = 0; i < batch->n; i++) {
+			uint64_t number;
+
+			memcpy(&number, (const unsigned char *)batch->records + i * UNSOUND_BYTES, sizeof number);
+			*sum += number * number + 1;
+		}
+	if (st < 0) {
+		em_sorter_error(s, &err);
+		assert_int_equal(err.status, EM_ERR_USER);
+		assert_non_null(strstr(err.text, "computes keys"));
+	}
+	em_sorter_close(s);
+	em_order_close(order);
+	em_ctx_close(ctx);
+	return st;
+}
+
+/* Whichever call fails, the sort does. */
+static void test_key_failures(void **state)
+{
+	const uint32_t n = 9000;
+	unsound u = { 0, 0, test_rng_make(test_seed()) };
+	uint64_t all, nth, sum, expected = 0, i;
+
+	(void)state;
+	for (i = 0; i < n; i++)
+		expected += i * i + 1;
+	assert_int_equal(sort_unsoundly(&u, n, &sum), EM_END);
+	assert_true(sum == expected);
+	all = u.calls;
+	for (nth = 1; nth <= all / 2; nth += 1 + all / 40) {
+		u.calls = 0;
+		u.fails_at = nth;
+		assert_int_equal(sort_unsoundly(&u, n, &sum), EM_ERR_USER);
+	}
+}
+
 static void refuse(em_ctx *ctx, const em_kernels *k, const char *text)
 {
 	em_order *order = (em_order *)(uintptr_t)k;
@@ -365,6 +485,7 @@ int main(void)
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_top),
+		cmocka_unit_test(test_key_failures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ EM_BEGIN_DECLS
  *   EM_ERR_NOSPACE   all disks are full, or em_ctx_opts.scratch_max is too little
  *   EM_ERR_IO        as the system says
  *   EM_ERR_CORRUPT   a file ends within a block
- *   EM_ERR_USER      the comparison function failed
+ *   EM_ERR_USER      a function of the order failed: one that compares, or computes keys
  *   EM_ERR_CANCELED  opts->progress said so
  *   EM_ERR_NOMEM, EM_ERR_THREAD, EM_ERR_FORK
  */
