@@ -137,7 +137,7 @@ static const record_kind liars[] = {
 #define KINDS (sizeof kinds / sizeof *kinds)
 #define LIARS (sizeof liars / sizeof *liars)
 
-enum { RANDOM, EQUAL, SORTED, REVERSED, DESCENDING, FEW, MOST_EQUAL, PIPE, ENDS, SAW, PATTERNS };
+enum { RANDOM, EQUAL, SORTED, REVERSED, DESCENDING, FEW, MOST_EQUAL, PIPE, ENDS, SAW, SWAPPED, PATTERNS };
 
 static uint64_t pattern_key(test_rng *rng, int pattern, size_t i, size_t n)
 {
@@ -151,6 +151,7 @@ static uint64_t pattern_key(test_rng *rng, int pattern, size_t i, size_t n)
 	case PIPE: return i < n / 2 ? i : n - i;
 	case ENDS: return test_below(rng, 3) == 0 ? UINT64_MAX : test_below(rng, 2) ? 0 : UINT64_MAX / 2;
 	case SAW: return i % 37;
+	case SWAPPED: return i < n / 2 ? n + i : i;     /* all of one half before all of the other */
 	default: return test_random(rng);
 	}
 }
