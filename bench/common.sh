@@ -52,6 +52,14 @@ make_dir() {
 	: >"$log"
 }
 
+# warm DIR BYTES: of a file system in memory, write so many and remove them; nothing without BYTES.  Memory that the host of a virtual machine took back
+# is slow to touch first, and nobody who is measured is to be the one who does.
+warm() {
+	[ -n "${2:-}" ] || return 0
+	head -c "$2" /dev/zero >"$1/warm"
+	rm -f "$1/warm"
+}
+
 # sorted LABELS DIR REC BYTES MEM [OPTION...]: a sort of files by bench_sort; its line goes to the log with LABELS (name=value ...) in front.
 # It runs under the command $under, if that is set.  Returns what bench_sort does.
 sorted() {
