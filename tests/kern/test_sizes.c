@@ -21,7 +21,7 @@
 #include "kern_model.h"
 
 #define MOST ((size_t)2000)
-#define LARGE_BYTES ((size_t)5 << 18)
+#define LARGE_BYTES ((size_t)7 << 19)
 #define ISAS_MOST 3
 
 static test_rng rng;
