@@ -380,13 +380,17 @@ static int try_block(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes
 
 int emi_plan_merging(emi_plan *plan, const emi_plan_input *in, uint64_t runs, uint64_t kept)
 {
-	emi_plan p = *plan;
+	emi_plan p = *plan, was;
 
 	/* What held for any number of runs holds for this one; were it not so, the first plan stands. */
 	p.runs = runs;
 	p.memory = kept < plan->memory ? plan->memory - kept : 0;
+	was = p;
 	if (!plan_merge(&p, in))
 		return 0;
+	/* Fewer runs have larger windows, which may leave less for several disks. */
+	if (merge_cost(&was, in, was.fan_in) <= was.memory && emi_plan_time(&was, in) < emi_plan_time(&p, in))
+		p = was;
 	p.memory = plan->memory;
 	*plan = p;
 	return 1;
