@@ -8,12 +8,12 @@
  * buffers is divided by what a run costs (a block, a directory page, its share of the
  * conversion windows).  The block size couples both: small blocks let more runs be merged at once but
  * cost more requests.  So we try block sizes from large to small, and take the one with the least expected
- * time: passes, times the volume with the slack in blocks, times an allowance for each request.
+ * time (plan_time.h).
  *
- * Several disks want more buffers, so that all of them have something to do.  If there is not memory for that, the plan is that for one disk,
- * so that nothing is impossible for want of those.
+ * Several disks want more buffers, so that all of them have something to do, and runs want these blocks, too: so several numbers of buffers for
+ * reading ahead and for the output compete by expected time as well.  Among them are always the fewest that do, so nothing is impossible for want of others.
  */
-#include "sort/plan.h"
+#include "sort/plan_time.h"
 
 #include <string.h>
 
@@ -28,16 +28,17 @@
 #define MAX_BLOCK (1024 * KIB)
 #define MAX_BLOCK_VARY (2048 * KIB)     /* records of any length: a task of a merge ends where one of its blocks does, and is a block that is cut short */
 #define MIN_BLOCK (8 * KIB)
-#define REQUEST_COST (64 * KIB)         /* what a request costs, in bytes that could have been moved meanwhile: measured */
 #define MAX_FAN_IN 8192u
 #define MIN_WRITE 3u
 #define MAX_WRITE 64u
 #define WRITE_BYTES (32 * 1024 * KIB)   /* in flight at most; a disk behind a hypervisor wants many */
 #define MAX_ROUNDS 100000          /* where the list of runs just fits, the square root of its length */
 #define MIN_PREFETCH 2u
-#define DISK_PREFETCH 3u                /* with several disks: blocks that each has on its way in ... */
-#define DISK_WRITE 2u                   /* ... and out (Dementiev and Sanders 2003, section 5) */
 #define MAX_PREFETCH 32u
+#define DISK_BUFFERS 4u                 /* with several disks: as many for each to read, and to write, are worth being weighed against others, ... */
+#define STEPS 32u                       /* ... in so many steps to read, ... */
+#define WRITE_STEPS 16u                 /* ... and so many to write */
+#define CLOSE 1.01                      /* an expected time that is not much more */
 #define MAX_ORDERED 65536u              /* buffers that an order of fetching can be forced to be for */
 #define ORDERED(read) ((read) * 3 / 10) /* of what is read ahead this part is for the order, after 2 for each disk (section 5 there, too) */
 #define MAX_WINDOW 256u
@@ -58,17 +59,6 @@ static uint64_t page_up(uint64_t bytes)
 static uint64_t min64(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
-}
-
-uint32_t emi_plan_merge_passes(uint64_t runs, uint32_t fan_in)
-{
-	uint32_t passes = 0;
-
-	while (runs > 1) {
-		runs = (runs + fan_in - 1) / fan_in;
-		passes++;
-	}
-	return passes;
 }
 
 /* Bytes of memory per record while runs are formed. */
@@ -156,17 +146,7 @@ static uint64_t most_records(const emi_plan *p, const emi_plan_input *in)
 
 static uint32_t disks(const emi_plan_input *in)
 {
-	return in->disks > 1 && !in->few ? in->disks : 1;
-}
-
-static uint32_t least_write(const emi_plan_input *in)
-{
-	return DISK_WRITE * disks(in) > MIN_WRITE ? DISK_WRITE * disks(in) : MIN_WRITE;
-}
-
-static uint32_t least_prefetch(const emi_plan_input *in)
-{
-	return disks(in) > 1 ? DISK_PREFETCH * disks(in) : MIN_PREFETCH;
+	return in->disks > 1 ? in->disks : 1;
 }
 
 /* As many output buffers as are worth having. */
@@ -177,7 +157,19 @@ static uint32_t wanted_write_buffers(const emi_plan *p, const emi_plan_input *in
 	uint64_t want = in->write_behind ? most : few > many ? few : min64(many, most);
 
 	want = min64(want, p->memory / 8 / p->block_bytes);
-	return want < least_write(in) ? least_write(in) : (uint32_t)want;
+	return want < MIN_WRITE ? MIN_WRITE : want < 2 * disks(in) ? 2 * disks(in) : (uint32_t)want;
+}
+
+/* The next number of output buffers to be tried after n, which are more than the least: for several disks, not all. */
+static uint32_t fewer_write_buffers(const emi_plan_input *in, uint32_t n)
+{
+	const uint32_t many = DISK_BUFFERS * disks(in), step = (many + WRITE_STEPS - 1) / WRITE_STEPS;
+
+	if (disks(in) == 1)
+		return n - 1;
+	if (n > many)
+		return many;
+	return n > MIN_WRITE + step ? n - step : MIN_WRITE;
 }
 
 /* Everything but the fan-in for a given block size; 0 when it does not fit. */
@@ -231,7 +223,7 @@ static int plan_window(emi_plan *p, const emi_plan_input *in)
 		p->prefetch_buffers = ordered(in, p->read_buffers);
 		if (merge_cost(p, in, p->fan_in) <= p->memory)
 			return 1;
-		if (in->read_buffers != 0 || p->read_buffers <= least_prefetch(in))
+		if (in->read_buffers != 0 || p->read_buffers <= MIN_PREFETCH)
 			break;
 		p->read_buffers--;
 	}
@@ -239,13 +231,13 @@ static int plan_window(emi_plan *p, const emi_plan_input *in)
 	return in->prefetch_buffers == 0;
 }
 
-/* The fan-in and the buffers around it for a given block size; 0 when fewer than two runs fit. */
-static int plan_merge(emi_plan *p, const emi_plan_input *in)
+/* The fan-in and the buffers around it for a given block size, at least so many of them to read ahead; 0 when fewer than two runs fit. */
+static int plan_merge_with(emi_plan *p, const emi_plan_input *in, uint32_t read_buffers)
 {
 	uint64_t k, wanted = p->runs == EMI_UNKNOWN ? MAX_FAN_IN : p->runs < 2 ? 2 : min64(p->runs, MAX_FAN_IN);
 	uint64_t left;
 
-	p->read_buffers = in->read_buffers != 0 ? in->read_buffers : least_prefetch(in);
+	p->read_buffers = read_buffers;
 	p->prefetch_buffers = 0;
 	if (in->fan_in != 0)
 		wanted = min64(wanted, in->fan_in);
@@ -268,30 +260,31 @@ static int plan_merge(emi_plan *p, const emi_plan_input *in)
 			more = p->fan_in / 4;
 			p->fan_in -= (uint32_t)more;
 		}
-		p->read_buffers += (uint32_t)min64(more, disks(in) * MAX_PREFETCH - least_prefetch(in));
+		p->read_buffers += (uint32_t)min64(more, disks(in) * MAX_PREFETCH - p->read_buffers);
 	}
 	return plan_window(p, in);
 }
 
-/* Passes that write the data to scratch, or the output. */
-static uint32_t planned_passes(const emi_plan *p, const emi_plan_input *in)
+/* The same with as many to read ahead as make for the least expected time. */
+static int plan_merge(emi_plan *p, const emi_plan_input *in)
 {
-	uint64_t runs = p->runs;
+	const uint32_t most = DISK_BUFFERS * disks(in), step = (most + STEPS - 1) / STEPS;
+	uint32_t read;
+	emi_plan q;
 
-	if (runs == 0)
+	if (!plan_merge_with(p, in, in->read_buffers != 0 ? in->read_buffers : MIN_PREFETCH))
 		return 0;
-	if (runs == EMI_UNKNOWN)
-		runs = in->expect_runs != 0 ? in->expect_runs : 64;
-	return 1 + emi_plan_merge_passes(runs, p->fan_in);
-}
-
-/* Expected time, in units of one pass over the data with perfect blocks. */
-static double plan_time(const emi_plan *p, const emi_plan_input *in)
-{
-	double slack = (double)p->block_bytes / ((double)p->block_records * (double)in->codec->record_bytes);
-	double request = 1.0 + (double)REQUEST_COST / (double)p->block_bytes;
-
-	return p->runs == 0 ? request : planned_passes(p, in) * slack * request;
+	/* There may be as many without asking for them, and one disk has no use for more than runs leave. */
+	if (in->read_buffers != 0 || disks(in) == 1 || p->read_buffers >= most)
+		return 1;
+	for (read = MIN_PREFETCH + step; read <= most; read += step) {
+		q = *p;
+		if (!plan_merge_with(&q, in, read))
+			break;
+		if (emi_plan_time(&q, in) < emi_plan_time(p, in))
+			*p = q;
+	}
+	return 1;
 }
 
 /* Kernels of an order's own can mix by smaller pieces, too. */
@@ -347,112 +340,103 @@ static int fits(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes, uin
 
 	if (!fits_with(p, in, block_bytes, write_buffers, 0))
 		return 0;
-	if (fits_with(&q, in, block_bytes, write_buffers, 1) && plan_time(&q, in) <= plan_time(p, in))
+	if (fits_with(&q, in, block_bytes, write_buffers, 1) && emi_plan_time(&q, in) <= CLOSE * emi_plan_time(p, in))
 		*p = q;
 	return 1;
 }
 
-static int try_block(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes)
+/* Is q the better one?  If they are as good, the one with more output buffers is. */
+static int better(const emi_plan *q, const emi_plan *p, const emi_plan_input *in)
 {
+	const double a = emi_plan_time(q, in), b = emi_plan_time(p, in);
+
+	return a < b || (a <= b && q->write_buffers > p->write_buffers);
+}
+
+/* With blocks of this size, any plan, or the best one. */
+static int try_block(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes, int any)
+{
+	const uint32_t least = in->write_buffers != 0 ? in->write_buffers : MIN_WRITE;
 	uint32_t more;
 	emi_plan q;
 
 	if (block_bytes < in->codec->record_bytes)
 		return 0;
-	if (in->write_buffers != 0)
-		return fits(p, in, block_bytes, in->write_buffers);
-	if (!fits(p, in, block_bytes, least_write(in)))
+	if (any)
+		return fits_with(p, in, block_bytes, least, 0);
+	if (!fits(p, in, block_bytes, least))
 		return 0;
 	/* More output buffers are good, but not at the price of another pass: so more memory is never worse. */
-	for (more = wanted_write_buffers(p, in); more > least_write(in); more--) {
-		if (fits(&q, in, block_bytes, more) && plan_time(&q, in) <= plan_time(p, in)) {
-			*p = q;
+	for (more = in->write_buffers != 0 ? 0 : wanted_write_buffers(p, in); more > MIN_WRITE; more = fewer_write_buffers(in, more)) {
+		if (!fits(&q, in, block_bytes, more) || !better(&q, p, in))
+			continue;
+		*p = q;
+		/* One disk is no busier with others. */
+		if (disks(in) == 1)
 			break;
-		}
 	}
 	return 1;
 }
 
 int emi_plan_merging(emi_plan *plan, const emi_plan_input *in, uint64_t runs, uint64_t kept)
 {
-	emi_plan_input single = *in;
-	emi_plan p = *plan, one;
-	int found;
+	emi_plan p = *plan, was;
 
 	/* What held for any number of runs holds for this one; were it not so, the first plan stands. */
 	p.runs = runs;
 	p.memory = kept < plan->memory ? plan->memory - kept : 0;
-	one = p;
-	single.few = 1;
-	found = plan_merge(&p, in);
-	/* As in choose(). */
-	if (in->disks > 1 && plan_merge(&one, &single) &&
-	    (!found || emi_plan_merge_passes(runs, one.fan_in) < emi_plan_merge_passes(runs, p.fan_in))) {
-		p = one;
-		found = 1;
-	}
-	if (!found)
+	was = p;
+	if (!plan_merge(&p, in))
 		return 0;
+	/* Fewer runs have larger windows, which may leave less for several disks. */
+	if (merge_cost(&was, in, was.fan_in) <= was.memory && emi_plan_time(&was, in) < emi_plan_time(&p, in))
+		p = was;
 	p.memory = plan->memory;
 	*plan = p;
 	return 1;
 }
 
-static int choose_block(emi_plan *plan, const emi_plan_input *in)
+static int choose_block(emi_plan *plan, const emi_plan_input *in, int any)
 {
 	uint64_t r = in->codec->record_bytes, block;
 	emi_plan p;
 	int found = 0;
 
-	for (block = in->longest_record != 0 ? MAX_BLOCK_VARY : MAX_BLOCK; block >= MIN_BLOCK; block /= 2) {
-		if (!try_block(&p, in, block))
+	for (block = in->longest_record != 0 ? MAX_BLOCK_VARY : MAX_BLOCK; block >= MIN_BLOCK && !(found && any); block /= 2) {
+		if (!try_block(&p, in, block, any))
 			continue;
-		if (!found || plan_time(&p, in) < plan_time(plan, in))
+		if (!found || emi_plan_time(&p, in) < emi_plan_time(plan, in))
 			*plan = p;
 		found = 1;
 	}
 	/* Records larger than any of these get blocks of their own size. */
-	return found || (r > MIN_BLOCK && try_block(plan, in, page_up(r)));
+	return found || (r > MIN_BLOCK && try_block(plan, in, page_up(r), any));
 }
 
-static int choose_for(emi_plan *plan, const emi_plan_input *in)
+/* Any plan there is, or the best one. */
+static int choose(emi_plan *plan, const emi_plan_input *in, int any)
 {
 	emi_plan_input usual = *in;
 	emi_plan p;
 	int found;
 
 	if (in->block_bytes != 0)
-		return try_block(plan, in, in->block_bytes);
-	found = choose_block(plan, in);
+		return try_block(plan, in, in->block_bytes, any);
+	found = choose_block(plan, in, any);
+	if (in->usual_block == 0 || (found && any))
+		return found;
 	usual.block_bytes = in->usual_block;
-	if (in->usual_block == 0 || !try_block(&p, &usual, in->usual_block) || (found && planned_passes(&p, in) > planned_passes(plan, in)))
+	if (!try_block(&p, &usual, in->usual_block, any) || (found && emi_plan_rounds(&p, in) > CLOSE * emi_plan_rounds(plan, in)))
 		return found;
 	*plan = p;
 	return 1;
-}
-
-/* Buffers for several disks are not worth another pass. */
-static int choose(emi_plan *plan, const emi_plan_input *in)
-{
-	emi_plan_input one = *in;
-	emi_plan p;
-	int found;
-
-	if (in->disks < 2)
-		return choose_for(plan, in);
-	one.few = 1;
-	found = choose_for(&p, &one);
-	if (choose_for(plan, in) && !(found && planned_passes(&p, in) < planned_passes(plan, in)))
-		return 1;
-	*plan = p;
-	return found;
 }
 
 int emi_plan_fits(const emi_plan_input *in)
 {
 	emi_plan p;
 
-	return choose(&p, in);
+	return choose(&p, in, 1);
 }
 
 uint64_t emi_plan_least(const emi_plan_input *in)
@@ -461,7 +445,7 @@ uint64_t emi_plan_least(const emi_plan_input *in)
 	uint64_t lo = 0, hi = 64 * KIB;
 	emi_plan p;
 
-	for (t.memory = hi; !choose(&p, &t); t.memory = hi) {
+	for (t.memory = hi; !choose(&p, &t, 1); t.memory = hi) {
 		lo = hi;
 		if (hi > UINT64_MAX / 4)
 			return UINT64_MAX;
@@ -469,7 +453,7 @@ uint64_t emi_plan_least(const emi_plan_input *in)
 	}
 	while (hi - lo > 4 * KIB) {
 		t.memory = lo + (hi - lo) / 2;
-		if (choose(&p, &t))
+		if (choose(&p, &t, 1))
 			hi = t.memory;
 		else
 			lo = t.memory;
@@ -507,7 +491,7 @@ em_status emi_plan_make(emi_plan *plan, const emi_plan_input *in, em_errinfo *er
 
 	if (st != EM_OK)
 		return st;
-	if (choose(plan, in))
+	if (choose(plan, in, 0))
 		return EM_OK;
 	least = emi_plan_least(in);
 	return emi_fail_memory(err, least, "%llu bytes of memory are too few for this sort",

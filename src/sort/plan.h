@@ -38,7 +38,6 @@ typedef struct emi_plan_input {
 	uint64_t form_bytes;    /* ... and of those that are closed when all runs are formed */
 	uint64_t scratch_bytes; /* memory of the scratch disks, but for their bitmaps */
 	uint32_t disks;         /* of them; 0 is 1 */
-	int few;                /* several disks get no more buffers than one */
 	int naive;              /* blocks are fetched in the order of their keys */
 	uint32_t prefetch_buffers; /* forced, or 0 */
 } emi_plan_input;
@@ -80,8 +79,5 @@ int emi_plan_fits(const emi_plan_input *in);
 
 /* The least memory for which there is a plan. */
 uint64_t emi_plan_least(const emi_plan_input *in);
-
-/* Passes over the data that merge: how often every record is merged at most. */
-uint32_t emi_plan_merge_passes(uint64_t runs, uint32_t fan_in);
 
 #endif

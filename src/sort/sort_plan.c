@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/workers.h"
+#include "sort/plan_time.h"
 #include "sort/plan_vary.h"
 #include "sort/room.h"
 
