@@ -21,7 +21,6 @@
 #define AHEAD_SHARE 8u          /* this part of the memory is for reading ahead: twice what disks do while two threads partition the rest ... */
 #define AHEAD_MOST 4u           /* ... or, where blocks are large, this part, ... */
 #define AHEAD 2u                /* ... if each disk has no more than so many blocks on its way in then */
-#define LIST_BYTES 48u          /* what each block takes in a list that grows */
 #define RUN_PAGES 8u            /* that many blocks of runs have a page of the directory, or an end that is not full, of their own */
 
 typedef struct block_sort {
@@ -32,6 +31,7 @@ typedef struct block_sort {
 	int consumes;           /* them */
 	uint64_t n;             /* records in all lists ... */
 	uint64_t blocks;        /* ... and blocks */
+	uint64_t out_blocks;    /* that these records fill */
 	emi_disk *disks;        /* as their owner has them */
 	size_t block_bytes;
 	emi_block_reader in;
@@ -148,10 +148,11 @@ static em_status plan(block_sort *s, em_errinfo *err)
 	emi_needs needs;
 
 	s->ahead = blocks_ahead(s->blocks, emi_job_memory(job) / s->block_bytes, emi_scratch_disks(job->ctx));
+	s->out_blocks = (s->n - 1) / (s->block_bytes / job->codec->record_bytes) + 1;
 	memset(&needs, 0, sizeof needs);
 	needs.n = s->n;
 	needs.pushed = 1;
-	needs.spare = 1 + (uint32_t)((s->blocks * LIST_BYTES + emi_disk_account_memory(s->blocks + s->blocks / RUN_PAGES)) / s->block_bytes);
+	needs.spare = 1 + (uint32_t)((s->out_blocks * sizeof(em_bid) + emi_disk_account_memory(s->blocks + s->blocks / RUN_PAGES)) / s->block_bytes);
 	needs.form = s->ahead;
 	needs.held = sizeof *s;
 	return emi_job_plan(job, &needs, err);
@@ -176,6 +177,10 @@ static em_status run(block_sort *s, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	em_placement_init(&s->place, EM_PLACE_STRIPING, emi_disk_count(s->disks), 0, 0, 0);
+	/* Now, so that it need not grow, and nothing that was sorted is lost for it. */
+	st = emi_block_list_reserve(&s->out->list, job->ctx, s->out_blocks, err);
+	if (st != EM_OK)
+		return st;
 	emi_watch_phase(&job->watch, EM_PHASE_RUNS, s->n * job->codec->record_bytes);
 	st = emi_front_prepare(&s->f, err);
 	if (st == EM_OK)
