@@ -34,6 +34,7 @@ typedef struct block_sort {
 	uint64_t out_blocks;    /* that these records fill */
 	emi_disk *disks;        /* as their owner has them */
 	size_t block_bytes;
+	emi_block_list *all;    /* the lists as they are when reading begins, one behind the other for the reader */
 	emi_block_reader in;
 	uint32_t ahead;         /* buffers of the reader */
 	em_block_list *out;
@@ -60,7 +61,7 @@ static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
 	return EM_OK;
 }
 
-/* Read a list to its end, and form runs of what does not fit. */
+/* Read all lists to their end, and form runs of what does not fit. */
 static em_status push_records(block_sort *s, em_errinfo *err)
 {
 	emi_job *job = &s->f.e.job;
@@ -81,34 +82,23 @@ static em_status push_records(block_sort *s, em_errinfo *err)
 	return st == EM_END ? EM_OK : st;
 }
 
-static em_status push_list(block_sort *s, em_block_list *l, em_errinfo *err)
-{
-	emi_job *job = &s->f.e.job;
-	emi_block_list list = l->list;
-	const uint32_t buffers = list.blocks < s->ahead ? (uint32_t)list.blocks : s->ahead;
-	em_status st;
-
-	if (list.blocks == 0)
-		return EM_OK;
-	st = emi_block_reader_open(&s->in, job->ctx, s->disks, s->block_bytes, l->record, buffers, &list, EMI_FORWARD, s->consumes, &job->io, err);
-	if (st != EM_OK)
-		return st;
-	if (s->consumes)
-		memset(&l->list, 0, sizeof l->list);
-	st = push_records(s, err);
-	emi_block_reader_close(&s->in);
-	if (s->consumes)
-		emi_block_list_release(&list, job->ctx);
-	return st;
-}
-
+/* Lists that are consumed are the reader's from now on. */
 static em_status push_all(block_sort *s, em_errinfo *err)
 {
-	em_status st = EM_OK;
+	emi_job *job = &s->f.e.job;
+	const uint32_t buffers = s->blocks < s->ahead ? (uint32_t)s->blocks : s->ahead;
+	em_status st = emi_block_reader_open(&s->in, job->ctx, s->disks, s->block_bytes, job->codec->record_bytes, buffers, s->all, s->nlists, EMI_FORWARD,
+					     s->consumes, &job->io, err);
 	uint32_t i;
 
-	for (i = 0; i < s->nlists && st == EM_OK; i++)
-		st = push_list(s, s->list[i], err);
+	if (st != EM_OK)
+		return st;
+	for (i = 0; i < s->nlists && s->consumes; i++)
+		memset(&s->list[i]->list, 0, sizeof s->list[i]->list);
+	st = push_records(s, err);
+	emi_block_reader_close(&s->in);
+	for (i = 0; i < s->nlists && s->consumes; i++)
+		emi_block_list_release(&s->all[i], job->ctx);
 	return st;
 }
 
@@ -154,7 +144,7 @@ static em_status plan(block_sort *s, em_errinfo *err)
 	needs.pushed = 1;
 	needs.spare = 1 + (uint32_t)((s->out_blocks * sizeof(em_bid) + emi_disk_account_memory(s->blocks + s->blocks / RUN_PAGES)) / s->block_bytes);
 	needs.form = s->ahead;
-	needs.held = sizeof *s;
+	needs.held = sizeof *s + s->nlists * (uint64_t)sizeof *s->all;
 	return emi_job_plan(job, &needs, err);
 }
 
@@ -210,6 +200,7 @@ static em_status take_lists(block_sort *s, em_errinfo *err)
 		else
 			st = emi_list_hold(l, s->consumes, err);
 		if (st == EM_OK) {
+			s->all[s->held] = l->list;
 			s->n += l->list.records;
 			s->blocks += l->list.blocks;
 		}
@@ -246,8 +237,12 @@ static void finish(block_sort *s, em_status st)
 
 static em_status sort(block_sort *s, const em_order *order, const em_sort_opts *opts, em_sort_stats *stats, em_errinfo *err)
 {
-	em_status st = take_lists(s, err);
+	em_status st;
 
+	s->all = emi_alloc_array(s->list[0]->share.ctx, s->nlists, sizeof *s->all, err);
+	if (s->all == NULL)
+		return err->status;
+	st = take_lists(s, err);
 	if (st == EM_OK) {
 		s->disks = s->list[0]->share.set;
 		s->block_bytes = s->list[0]->block_bytes;
@@ -306,6 +301,7 @@ em_status em_sort_blocks(em_block_list **out, em_block_list *const *lists, uint3
 		em_block_list_close(s->out);
 	while (s->held > 0)
 		emi_list_let(lists[--s->held]);
+	emi_free_array(ctx, s->all, n, sizeof *s->all);
 	emi_free(ctx, s, sizeof *s);
 	return st;
 }
