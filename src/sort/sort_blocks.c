@@ -6,8 +6,7 @@
  * a run is sorted, the disks fill these buffers and write what was sorted before; that must last as long as a partition takes, in
  * which nothing else is there for them to do.  The last merge puts the blocks of the output, as it puts those of runs.
  *
- * Two users of the disks meet here.  Lists belong to the one whose they are, the output too.  Runs are the sort's own, which accounts for their blocks, as
- * the other one may go on for long after a sort that failed.
+ * Two users of the disks meet here.  Lists belong to the one whose they are, the output too.  Runs are the sort's own.
  */
 #include <extmem/sys/sort_blocks.h>
 
@@ -21,7 +20,6 @@
 #define AHEAD_SHARE 8u          /* this part of the memory is for reading ahead: twice what disks do while two threads partition the rest ... */
 #define AHEAD_MOST 4u           /* ... or, where blocks are large, this part, ... */
 #define AHEAD 2u                /* ... if each disk has no more than so many blocks on its way in then */
-#define RUN_PAGES 8u            /* that many blocks of runs have a page of the directory, or an end that is not full, of their own */
 
 typedef struct block_sort {
 	emi_front f;
@@ -142,7 +140,7 @@ static em_status plan(block_sort *s, em_errinfo *err)
 	memset(&needs, 0, sizeof needs);
 	needs.n = s->n;
 	needs.pushed = 1;
-	needs.spare = 1 + (uint32_t)((s->out_blocks * sizeof(em_bid) + emi_disk_account_memory(s->blocks + s->blocks / RUN_PAGES)) / s->block_bytes);
+	needs.spare = 1 + (uint32_t)(s->out_blocks * sizeof(em_bid) / s->block_bytes);
 	needs.form = s->ahead;
 	needs.held = sizeof *s + s->nlists * (uint64_t)sizeof *s->all;
 	return emi_job_plan(job, &needs, err);
@@ -162,8 +160,6 @@ static em_status run(block_sort *s, em_errinfo *err)
 		st = plan(s, err);
 	if (st == EM_OK)
 		st = emi_job_scratch(job, err);
-	if (st == EM_OK)
-		st = emi_disk_account(job->scratch, err);
 	if (st != EM_OK)
 		return st;
 	em_placement_init(&s->place, EM_PLACE_STRIPING, emi_disk_count(s->disks), 0, 0, 0);

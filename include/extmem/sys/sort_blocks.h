@@ -30,7 +30,7 @@ EM_BEGIN_DECLS
  * freed while they are sorted; other readers may be at them if they are not consumed.
  *
  * opts: as of em_sort_files(); NULL: the defaults. opts->block_bytes must be 0 or the block size of the lists, as runs have blocks of that size, too; EM_SORT_UNIQUE is not supported. Memory
- * beside what em_sort_plan() tells: an eighth is for reading ahead (a quarter, where blocks are that large), and up to 320 bytes for each block of input. stats may be NULL; otherwise
+ * beside what em_sort_plan() tells: an eighth is for reading ahead (a quarter, where blocks are that large), and 16 bytes for each block of the output. stats may be NULL; otherwise
  * stats->size must be set, and it is filled also after a failure. The detail of a failure is in opts->errinfo; that of a transfer names file and offset.
  *
  * Two passes over N records of R bytes read 2NR/B blocks and write as many; what fits in memory is read and written once. Lists are read ahead across their ends, as one would be. One thread per list at a time; workers of the context take part.
