@@ -63,14 +63,16 @@ static int make_room(emi_disk *d)
 	return d->set->n > 1 && d->set->all.most != 0 && emi_disk_give_all(d);
 }
 
-/* Enter n blocks in the ledger, or none of them. */
+/* Enter the n blocks of a row in the ledger, or none of them, or in the user's account. */
 static em_status enter(emi_disk *d, const em_bid *bid, size_t n, size_t bytes, em_errinfo *err)
 {
-	emi_ledger *ledger = emi_disk_ledger(d);
+	emi_ledger *ledger = d->set->ledger;
 	em_status st = EM_OK;
 	const char *why;
 	size_t i;
 
+	if (d->own != NULL)
+		return emi_account_enter(d->own, bid[0], n * (uint64_t)bytes, n, err);
 	for (i = 0; i < n && st == EM_OK && ledger != NULL; i++)
 		st = emi_ledger_enter(ledger, bid[i], bytes, d->owner, err);
 	if (st != EM_OK)
@@ -104,7 +106,7 @@ static em_status alloc_row(emi_disk *d, uint32_t index, size_t bytes, em_bid *bi
 	status = enter(d, bid, n, bytes, err);
 	if (status != EM_OK)
 		for (i = 0; i < n; i++)
-			(void)emi_one_disk_free(d->set->disk[bid[i].disk], bid[i].offset, bytes, NULL);
+			(void)emi_one_disk_free(d->set->disk[bid[i].disk], bid[i].offset, bytes, 1, NULL);
 	return status;
 }
 
@@ -182,17 +184,20 @@ static em_file *file_of(const emi_disk_set *set, em_bid bid)
 em_status emi_disk_free(emi_disk *d, em_bid bid, size_t bytes, em_errinfo *err)
 {
 	const emi_disk_set *set = d->set;
-	emi_ledger *ledger = emi_disk_ledger(d);
 	const char *why = flaw(set, bid, bytes);
 	em_status st = EM_OK;
 
 	if (why != NULL)
 		st = EM_ERR_INVAL;
-	else if (ledger != NULL)
-		st = emi_ledger_strike(ledger, bid, bytes, d->owner, &why);
+	else if (set->ledger != NULL)
+		st = emi_ledger_strike(set->ledger, bid, bytes, d->owner, &why);
+	else if (d->own != NULL && !emi_account_strike(d->own, bid, bytes)) {
+		st = EM_ERR_STATE;
+		why = "no block of this user is there";
+	}
 	if (st != EM_OK)
 		return emi_fail_refused(err, st, why, "free", emi_file_path(file_of(set, bid)), bid.offset, bytes);
-	return emi_one_disk_free(set->disk[bid.disk], bid.offset, bytes, err);
+	return emi_one_disk_free(set->disk[bid.disk], bid.offset, bytes, 1, err);
 }
 
 em_status emi_blocks_free(emi_disk *d, const em_bid *bid, size_t n, size_t bytes, em_errinfo *err)

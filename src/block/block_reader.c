@@ -2,7 +2,7 @@
 /*
  * block_reader.c -- see block_reader.h.
  *
- * Buffers are a ring: the i-th block that is read, wherever it is in the list, goes through buffer i mod n.  The next is requested as soon as the caller is done
+ * Buffers are a ring: the i-th block that is read, whichever list it is in and wherever, goes through buffer i mod n.  The next is requested as soon as the caller is done
  * with the block whose buffer it takes.
  */
 #include "block/block_reader.h"
@@ -21,24 +21,54 @@ static em_status sticky(const emi_block_reader *r, em_errinfo *err)
 	return r->err.status;
 }
 
-/* Where the i-th block that is read is in the list. */
-static uint64_t index_of(const emi_block_reader *r, uint64_t i)
+static const emi_block_list *list_of(const emi_block_reader *r, const emi_block_cursor *c)
 {
-	return r->order == EMI_REVERSE ? r->list->blocks - 1 - i : i;
+	return &r->list[r->order == EMI_REVERSE ? r->lists - 1 - c->list : c->list];
+}
+
+/* Where a block is in its list. */
+static uint64_t index_of(const emi_block_reader *r, const emi_block_cursor *c)
+{
+	return r->order == EMI_REVERSE ? list_of(r, c)->blocks - 1 - c->block : c->block;
+}
+
+static em_bid bid_of(const emi_block_reader *r, const emi_block_cursor *c)
+{
+	return list_of(r, c)->bid[index_of(r, c)];
+}
+
+static int at_end(const emi_block_reader *r, const emi_block_cursor *c)
+{
+	return c->list == r->lists;
+}
+
+/* To the next list that has a block, if this one has no more. */
+static void settle(const emi_block_reader *r, emi_block_cursor *c)
+{
+	while (!at_end(r, c) && c->block == list_of(r, c)->blocks) {
+		c->list++;
+		c->block = 0;
+	}
+}
+
+static void advance(const emi_block_reader *r, emi_block_cursor *c)
+{
+	c->n++;
+	c->block++;
+	settle(r, c);
 }
 
 static void ask(emi_block_reader *r)
 {
-	for (; r->asked < r->list->blocks && r->asked - r->taken < r->nbuffers; r->asked++) {
-		const uint32_t b = (uint32_t)(r->asked % r->nbuffers);
+	for (; !at_end(r, &r->asked) && r->asked.n - r->taken.n < r->nbuffers; advance(r, &r->asked)) {
+		const uint32_t b = (uint32_t)(r->asked.n % r->nbuffers);
 
-		emi_block_read(r->disk, &r->rq[b], em_block_at(&r->layout, r->room, b), r->layout.bytes, r->list->bid[index_of(r, r->asked)],
-			       r->io);
+		emi_block_read(r->disk, &r->rq[b], em_block_at(&r->layout, r->room, b), r->layout.bytes, bid_of(r, &r->asked), r->io);
 	}
 }
 
 em_status emi_block_reader_open(emi_block_reader *r, em_ctx *ctx, emi_disk *disk, size_t block_bytes, size_t record, uint32_t nbuffers,
-				const emi_block_list *list, emi_block_order order, int frees, emi_io_stats *io, em_errinfo *err)
+				const emi_block_list *list, uint32_t lists, emi_block_order order, int frees, emi_io_stats *io, em_errinfo *err)
 {
 	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
 	em_status st;
@@ -49,6 +79,7 @@ em_status emi_block_reader_open(emi_block_reader *r, em_ctx *ctx, emi_disk *disk
 	r->io = io;
 	r->order = order;
 	r->list = list;
+	r->lists = lists;
 	r->nbuffers = nbuffers;
 	st = em_block_layout_init(&r->layout, block_bytes, record, 0, 0, &own);
 	if (st == EM_OK && nbuffers == 0)
@@ -68,6 +99,8 @@ out:
 		return st;
 	}
 	r->frees = frees;
+	settle(r, &r->taken);
+	r->asked = r->freed = r->taken;
 	ask(r);
 	return EM_OK;
 }
@@ -80,21 +113,20 @@ uint64_t emi_block_reader_memory(size_t block_bytes, uint32_t nbuffers)
 /* The caller is done with the block it was at. */
 static void leave(emi_block_reader *r)
 {
-	const uint64_t i = r->freed;
-
-	if (!r->frees || i == r->taken)
+	if (!r->frees || r->freed.n == r->taken.n)
 		return;
-	emi_block_free(r->disk, r->list->bid[index_of(r, i)], r->layout.bytes);
-	r->freed++;
+	emi_block_free(r->disk, bid_of(r, &r->freed), r->layout.bytes);
+	advance(r, &r->freed);
 }
 
 /* Have the records of a block that was read. */
-static void enter(emi_block_reader *r, uint64_t i)
+static void enter(emi_block_reader *r, const emi_block_cursor *c)
 {
+	const emi_block_list *l = list_of(r, c);
 	const size_t capacity = r->layout.capacity;
-	const uint64_t at = index_of(r, i), end = emi_block_list_end(r->list) - at * capacity;
-	const size_t from = at == 0 ? r->list->skip : 0, to = end < capacity ? (size_t)end : capacity;
-	char *block = em_block_at(&r->layout, r->room, (size_t)(i % r->nbuffers));
+	const uint64_t at = index_of(r, c), end = emi_block_list_end(l) - at * capacity;
+	const size_t from = at == 0 ? l->skip : 0, to = end < capacity ? (size_t)end : capacity;
+	char *block = em_block_at(&r->layout, r->room, (size_t)(c->n % r->nbuffers));
 
 	r->left = to - from;
 	r->at = em_block_record(&r->layout, block, r->order == EMI_REVERSE ? to - 1 : from);
@@ -102,26 +134,24 @@ static void enter(emi_block_reader *r, uint64_t i)
 
 em_status emi_block_reader_turn(emi_block_reader *r, em_errinfo *err)
 {
-	const uint64_t i = r->taken;
-	emi_request *rq = &r->rq[i % r->nbuffers];
+	emi_request *rq = &r->rq[r->taken.n % r->nbuffers];
 	em_status st = r->err.status;
 
 	if (st != EM_OK)
 		return sticky(r, err);
 	leave(r);
 	ask(r);
-	if (i == r->list->blocks)
+	if (at_end(r, &r->taken))
 		return EM_END;
 	st = emi_wait(rq, &r->err);
 	if (st == EM_OK && rq->done != r->layout.bytes)
-		st = emi_fail(&r->err, EM_ERR_CORRUPT, "scratch space is damaged: block at %" PRIu64 " is cut off",
-			      r->list->bid[index_of(r, i)].offset);
+		st = emi_fail(&r->err, EM_ERR_CORRUPT, "scratch space is damaged: block at %" PRIu64 " is cut off", bid_of(r, &r->taken).offset);
 	if (st != EM_OK) {
 		r->err.status = st;
 		return sticky(r, err);
 	}
-	enter(r, i);
-	r->taken++;
+	enter(r, &r->taken);
+	advance(r, &r->taken);
 	return EM_OK;
 }
 
@@ -148,8 +178,8 @@ void emi_block_reader_close(emi_block_reader *r)
 		if (!emi_ctx_forked(r->ctx))
 			emi_wait(&r->rq[i], NULL);
 	}
-	for (; r->frees && r->freed < r->list->blocks; r->freed++)
-		emi_block_free(r->disk, r->list->bid[index_of(r, r->freed)], r->layout.bytes);
+	for (; r->frees && !at_end(r, &r->freed); advance(r, &r->freed))
+		emi_block_free(r->disk, bid_of(r, &r->freed), r->layout.bytes);
 	emi_buffer_free_array(r->ctx, r->room, r->nbuffers, r->layout.bytes);
 	emi_free_array(r->ctx, r->rq, r->nbuffers, sizeof *r->rq);
 	memset(r, 0, sizeof *r);

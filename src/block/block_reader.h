@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * block_reader.h -- reading the records of a list of blocks one after the other, from its beginning or from its end.
+ * block_reader.h -- reading the records of lists of blocks one after the other, from the beginning or from the end.
  *
  * (STXXL's buf_istream and buf_istream_reverse.)  While the caller is at one block the following are being read: with n buffers, n - 1 of them.  Records are
- * lent, all that are left of a block or one by one; what was lent is valid until the next call.
+ * lent, all that are left of a block or one by one; what was lent is valid until the next call.  Several lists are read as if they were one: where one ends the next is being
+ * read already.
  *
  * The first failure is kept, and told by every call from then on.
  */
@@ -12,6 +13,13 @@
 
 #include "block/block_list.h"
 
+/* A block of those that are read. */
+typedef struct emi_block_cursor {
+	uint64_t n;             /* how many are before it */
+	uint32_t list;          /* its list, and which it is there, both in the order of reading */
+	uint64_t block;
+} emi_block_cursor;
+
 typedef struct emi_block_reader {
 	em_ctx *ctx;
 	emi_disk *disk;
@@ -19,13 +27,14 @@ typedef struct emi_block_reader {
 	em_block_layout layout;
 	emi_block_order order;
 	const emi_block_list *list;
+	uint32_t lists;
 	int frees;              /* blocks as soon as they were read */
 	char *room;             /* of the buffers */
 	emi_request *rq;        /* of each */
 	uint32_t nbuffers;
-	uint64_t asked;         /* blocks requested, ... */
-	uint64_t taken;         /* ... that the caller has got to, ... */
-	uint64_t freed;         /* ... and that were freed */
+	emi_block_cursor asked; /* the next block to be requested, ... */
+	emi_block_cursor taken; /* ... that the caller gets to, ... */
+	emi_block_cursor freed; /* ... and that is freed */
 	size_t left;            /* records of the current one */
 	char *at;               /* the next of them */
 	ptrdiff_t step;         /* from there to the one after that */
@@ -33,12 +42,12 @@ typedef struct emi_block_reader {
 } emi_block_reader;
 
 /*
- * Begin to read a list, which must stay as it is until the reader is closed, through nbuffers >= 1 buffers.  With `frees' its blocks become the reader's: each
- * is freed when the caller goes on to the next, and closing frees those that are left.  io may be NULL.  EM_ERR_INVAL, EM_ERR_MEMLIMIT,
+ * Begin to read so many lists, which must stay as they are until the reader is closed, through nbuffers >= 1 buffers; in reverse the last list comes first.  With `frees' their blocks
+ * become the reader's: each is freed when the caller goes on to the next, and closing frees those that are left.  io may be NULL.  EM_ERR_INVAL, EM_ERR_MEMLIMIT,
  * EM_ERR_NOMEM: then the blocks are still the caller's.
  */
 em_status emi_block_reader_open(emi_block_reader *r, em_ctx *ctx, emi_disk *disk, size_t block_bytes, size_t record, uint32_t nbuffers,
-				const emi_block_list *list, emi_block_order order, int frees, emi_io_stats *io, em_errinfo *err);
+				const emi_block_list *list, uint32_t lists, emi_block_order order, int frees, emi_io_stats *io, em_errinfo *err);
 
 /* Bytes of memory that takes. */
 uint64_t emi_block_reader_memory(size_t block_bytes, uint32_t nbuffers);

@@ -37,7 +37,7 @@ typedef struct emi_block_writer {
 em_status emi_block_writer_open(emi_block_writer *w, em_ctx *ctx, emi_disk *disk, size_t block_bytes, size_t record, uint32_t nbuffers,
 				emi_block_order order, emi_io_stats *io, em_errinfo *err);
 
-/* Bytes of memory that takes, beside the list: that has up to 48 for each block that was written. */
+/* Bytes of memory that takes, beside the list: that has about 34 for each block that was written. */
 uint64_t emi_block_writer_memory(size_t block_bytes, uint32_t nbuffers);
 
 /* Lend room for *n > 0 records, all that the block has left; backwards, its last place is the first to be filled.  Then say how many were. */

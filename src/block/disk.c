@@ -112,15 +112,26 @@ em_status emi_scratch_acquire(em_ctx *ctx, emi_disk **out, em_errinfo *err)
 	return status;
 }
 
-/* Free the blocks of a user that does not want them any more. */
-static void free_all(emi_disk *d)
+static void free_piece(void *arg, em_bid bid, size_t bytes, uint64_t n)
 {
+	const emi_disk *d = arg;
+
+	(void)emi_one_disk_free(d->set->disk[bid.disk], bid.offset, bytes, n, NULL);
+}
+
+/* Free the blocks of a user that does not want them any more, as far as they are known: 0 when some may not be. */
+static int free_all(emi_disk *d)
+{
+	emi_ledger *ledger = d->set->ledger;
 	uint32_t at = UINT32_MAX;
 	size_t bytes;
 	em_bid bid;
 
-	while (emi_disk_ledger(d) != NULL && emi_ledger_next_of(emi_disk_ledger(d), d->owner, &at, &bid, &bytes))
+	while (ledger != NULL && emi_ledger_next_of(ledger, d->owner, &at, &bid, &bytes))
 		(void)emi_disk_free(d, bid, bytes, NULL);
+	if (d->own != NULL)
+		emi_account_empty(d->own, free_piece, d);
+	return ledger != NULL || (d->own != NULL && emi_account_complete(d->own));
 }
 
 /* What is to be said of blocks that nobody freed: 0 when there is nothing. */
@@ -142,7 +153,7 @@ void emi_scratch_release(em_ctx *ctx, emi_disk *d)
 {
 	const int forked = emi_ctx_forked(ctx);
 	const int32_t level = (ctx->flags & EM_CTX_CHECKED) != 0 ? EM_LOG_WARN : EM_LOG_INFO;
-	int last, tell = 0;
+	int last, tell = 0, left = 0;
 	emi_disk_set *set;
 	char text[320];
 
@@ -150,11 +161,11 @@ void emi_scratch_release(em_ctx *ctx, emi_disk *d)
 		return;
 	set = d->set;
 	if (d->abandons && !forked)
-		free_all(d);
+		left = !free_all(d);
 	/* In a child the lock may be held by a thread that is no more; there are no others to fear. */
 	if (!forked)
 		pthread_mutex_lock(&ctx->lock);
-	if (d->abandons && emi_disk_ledger(d) == NULL)
+	if (left)
 		set->abandoned = 1;
 	last = --ctx->scratch_users == 0;
 	if (last)
@@ -168,7 +179,7 @@ void emi_scratch_release(em_ctx *ctx, emi_disk *d)
 		pthread_mutex_unlock(&ctx->lock);
 	if (last && ctx->disk == NULL)
 		set_close(set, forked);
-	emi_ledger_close(d->own, forked);
+	emi_account_close(d->own, forked);
 	emi_free(ctx, d, sizeof *d);
 	if (tell)
 		emi_log(ctx, level, "%s", text);
@@ -186,12 +197,7 @@ void emi_disk_abandon(emi_disk *d)
 
 em_status emi_disk_account(emi_disk *d, em_errinfo *err)
 {
-	return emi_disk_ledger(d) == NULL ? emi_ledger_open(&d->own, d->set->ctx, err) : EM_OK;
-}
-
-uint64_t emi_disk_account_memory(uint64_t blocks)
-{
-	return emi_ledger_memory(blocks);
+	return d->set->ledger == NULL && d->own == NULL ? emi_account_open(&d->own, d->set->ctx, d->set->n, err) : EM_OK;
 }
 
 uint64_t emi_scratch_memory(const em_ctx *ctx, uint64_t bytes)
@@ -205,6 +211,8 @@ uint64_t emi_scratch_memory(const em_ctx *ctx, uint64_t bytes)
 		sum += emi_one_disk_memory(ctx, ctx->disk != NULL ? &ctx->disk[i] : &one, bytes / n);
 	if ((ctx->flags & EM_CTX_CHECKED) != 0)
 		sum += emi_ledger_memory(bytes / SMALL_BLOCK + 1);
+	else
+		sum += emi_account_memory(n, bytes / n);
 	return sum;
 }
 

@@ -34,12 +34,11 @@ uint32_t emi_disk_owner(const emi_disk *disk);
 /* This user leaves its blocks for good when it is released, which is nothing to report; those that are known (EM_CTX_CHECKED, emi_disk_account()) are freed then. */
 void emi_disk_abandon(emi_disk *disk);
 
-/* Know which blocks this user has, before it has any: others may have the disks for long, and should not have what it leaves.  Takes emi_disk_account_memory() at
- * most for so many blocks at a time.  EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
+/* Know which blocks this user has, before it has any: others may have the disks for long, and should not have what it leaves.  That takes a bit for each EMI_PAGE it has;
+ * where a context has no memory left for that, blocks stay unknown.  EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
 em_status emi_disk_account(emi_disk *disk, em_errinfo *err);
-uint64_t emi_disk_account_memory(uint64_t blocks);
 
-/* Bytes of memory that the scratch disks take when up to bytes are in use on them. */
+/* Bytes of memory that the scratch disks take when up to bytes are in use on them, by one user, who accounts for them. */
 uint64_t emi_scratch_memory(const em_ctx *ctx, uint64_t bytes);
 
 /* How many they are, open or not, and the path of one; the most bytes that they may take together, 0: any number. */

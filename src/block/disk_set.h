@@ -5,6 +5,7 @@
 #ifndef EMI_DISK_SET_H
 #define EMI_DISK_SET_H
 
+#include "block/account.h"
 #include "block/disk.h"
 #include "block/ledger.h"
 #include "block/one_disk.h"
@@ -22,16 +23,10 @@ typedef struct emi_disk_set {
 
 struct emi_disk {
 	emi_disk_set *set;
-	emi_ledger *own;        /* of this user's blocks alone, if the set has none; else NULL */
+	emi_account *own;       /* of this user's blocks alone, if the set has no ledger; else NULL */
 	uint32_t owner;
 	int abandons;
 };
-
-/* Where the blocks of a user are entered, or NULL. */
-static inline emi_ledger *emi_disk_ledger(const emi_disk *d)
-{
-	return d->set->ledger != NULL ? d->set->ledger : d->own;
-}
 
 /* Free a block of a user. */
 em_status emi_disk_free(emi_disk *d, em_bid bid, size_t bytes, em_errinfo *err);

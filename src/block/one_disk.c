@@ -422,7 +422,7 @@ static void give_due(emi_one_disk *d)
 	send_batch(d);
 }
 
-em_status emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes, em_errinfo *err)
+em_status emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes, uint64_t n, em_errinfo *err)
 {
 	em_status status = EM_OK;
 
@@ -432,10 +432,10 @@ em_status emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes, em_e
 	} else {
 		emi_space_drop(&d->space, offset / EMI_UNIT, bytes / EMI_UNIT);
 		/* What was allocated as one block may be freed as two, where nobody checks that. */
-		if (d->blocks != 0) {
-			d->blocks--;
-			__atomic_sub_fetch(&d->all->blocks, 1, __ATOMIC_RELAXED);
-		}
+		if (n > d->blocks)
+			n = d->blocks;
+		d->blocks -= n;
+		__atomic_sub_fetch(&d->all->blocks, n, __ATOMIC_RELAXED);
 		__atomic_sub_fetch(&d->all->bytes, bytes, __ATOMIC_RELAXED);
 		d->freed += bytes;
 		give_due(d);

@@ -32,8 +32,8 @@ em_file *emi_one_disk_file(const emi_one_disk *d);
 /* n > 0 blocks of bytes, a multiple of EMI_PAGE, one behind the other. */
 em_status emi_one_disk_alloc(emi_one_disk *d, size_t bytes, uint64_t n, uint64_t *offset, em_errinfo *err);
 
-/* One block, at a multiple of EMI_PAGE.  EM_ERR_STATE when that is not in use. */
-em_status emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes, em_errinfo *err);
+/* Space of blocks, at a multiple of EMI_PAGE, with which n of them are gone.  EM_ERR_STATE when that is not in use. */
+em_status emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes, uint64_t n, em_errinfo *err);
 
 void emi_one_disk_expect(emi_one_disk *d, uint64_t bytes);
 

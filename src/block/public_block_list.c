@@ -78,6 +78,7 @@ static em_status make_list(em_block_list **out, em_disks *d, const em_block_list
 	l = emi_list_new(d, layout.bytes, layout.record, err);
 	if (l == NULL)
 		return err->status;
+	st = emi_block_list_reserve(&l->list, l->share.ctx, info->blocks, err);
 	for (i = 0; st == EM_OK && i < info->blocks; i++)
 		st = emi_block_list_add(&l->list, l->share.ctx, info->bids[i], err);
 	l->list.records = info->records;

@@ -239,7 +239,7 @@ static em_status open_reader(em_block_reader **out, em_block_list *l, const em_b
 	st = take_list(r, l, o->flags, err);
 	if (st == EM_OK)
 		st = emi_block_reader_open(&r->reader, r->share.ctx, r->share.set, l->block_bytes, l->record, buffers(&r->share, o->buffers),
-					   consumes ? &r->own : &l->list, order_of(o->flags), consumes, NULL, err);
+					   consumes ? &r->own : &l->list, 1, order_of(o->flags), consumes, NULL, err);
 	if (st != EM_OK) {
 		memset(&r->own, 0, sizeof r->own);
 		em_block_reader_close(r);

@@ -214,6 +214,8 @@ em_status emi_job_scratch(emi_job *job, em_errinfo *err)
 		return EM_OK;
 	st = emi_scratch_acquire(job->ctx, &job->scratch, err);
 	if (st == EM_OK)
+		st = emi_disk_account(job->scratch, err);
+	if (st == EM_OK)
 		emi_disk_slack(job->scratch, job->plan.memory / EMI_SLACK_SHARE);
 	if (st == EM_OK && job->expected != 0)
 		emi_disk_expect(job->scratch, job->expected);

@@ -89,7 +89,8 @@ em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err);
 /* Gaps on the scratch disks that no block fits in may have this part of the memory. */
 #define EMI_SLACK_SHARE 2u
 
-/* The scratch disks, opened when they are first asked for. */
+/* The scratch disks, opened when they are first asked for.  Runs are the sort's own, which accounts for their blocks: others may have the same disks, and for long after
+ * a sort that failed, or that was closed before its end. */
 em_status emi_job_scratch(emi_job *job, em_errinfo *err);
 
 /* A run of so many records was formed. */

@@ -6,8 +6,7 @@
  * a run is sorted, the disks fill these buffers and write what was sorted before; that must last as long as a partition takes, in
  * which nothing else is there for them to do.  The last merge puts the blocks of the output, as it puts those of runs.
  *
- * Two users of the disks meet here.  Lists belong to the one whose they are, the output too.  Runs are the sort's own, which accounts for their blocks, as
- * the other one may go on for long after a sort that failed.
+ * Two users of the disks meet here.  Lists belong to the one whose they are, the output too.  Runs are the sort's own.
  */
 #include <extmem/sys/sort_blocks.h>
 
@@ -21,8 +20,6 @@
 #define AHEAD_SHARE 8u          /* this part of the memory is for reading ahead: twice what disks do while two threads partition the rest ... */
 #define AHEAD_MOST 4u           /* ... or, where blocks are large, this part, ... */
 #define AHEAD 2u                /* ... if each disk has no more than so many blocks on its way in then */
-#define LIST_BYTES 48u          /* what each block takes in a list that grows */
-#define RUN_PAGES 8u            /* that many blocks of runs have a page of the directory, or an end that is not full, of their own */
 
 typedef struct block_sort {
 	emi_front f;
@@ -32,8 +29,10 @@ typedef struct block_sort {
 	int consumes;           /* them */
 	uint64_t n;             /* records in all lists ... */
 	uint64_t blocks;        /* ... and blocks */
+	uint64_t out_blocks;    /* that these records fill */
 	emi_disk *disks;        /* as their owner has them */
 	size_t block_bytes;
+	emi_block_list *all;    /* the lists as they are when reading begins, one behind the other for the reader */
 	emi_block_reader in;
 	uint32_t ahead;         /* buffers of the reader */
 	em_block_list *out;
@@ -60,7 +59,7 @@ static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
 	return EM_OK;
 }
 
-/* Read a list to its end, and form runs of what does not fit. */
+/* Read all lists to their end, and form runs of what does not fit. */
 static em_status push_records(block_sort *s, em_errinfo *err)
 {
 	emi_job *job = &s->f.e.job;
@@ -81,34 +80,23 @@ static em_status push_records(block_sort *s, em_errinfo *err)
 	return st == EM_END ? EM_OK : st;
 }
 
-static em_status push_list(block_sort *s, em_block_list *l, em_errinfo *err)
-{
-	emi_job *job = &s->f.e.job;
-	emi_block_list list = l->list;
-	const uint32_t buffers = list.blocks < s->ahead ? (uint32_t)list.blocks : s->ahead;
-	em_status st;
-
-	if (list.blocks == 0)
-		return EM_OK;
-	st = emi_block_reader_open(&s->in, job->ctx, s->disks, s->block_bytes, l->record, buffers, &list, EMI_FORWARD, s->consumes, &job->io, err);
-	if (st != EM_OK)
-		return st;
-	if (s->consumes)
-		memset(&l->list, 0, sizeof l->list);
-	st = push_records(s, err);
-	emi_block_reader_close(&s->in);
-	if (s->consumes)
-		emi_block_list_release(&list, job->ctx);
-	return st;
-}
-
+/* Lists that are consumed are the reader's from now on. */
 static em_status push_all(block_sort *s, em_errinfo *err)
 {
-	em_status st = EM_OK;
+	emi_job *job = &s->f.e.job;
+	const uint32_t buffers = s->blocks < s->ahead ? (uint32_t)s->blocks : s->ahead;
+	em_status st = emi_block_reader_open(&s->in, job->ctx, s->disks, s->block_bytes, job->codec->record_bytes, buffers, s->all, s->nlists, EMI_FORWARD,
+					     s->consumes, &job->io, err);
 	uint32_t i;
 
-	for (i = 0; i < s->nlists && st == EM_OK; i++)
-		st = push_list(s, s->list[i], err);
+	if (st != EM_OK)
+		return st;
+	for (i = 0; i < s->nlists && s->consumes; i++)
+		memset(&s->list[i]->list, 0, sizeof s->list[i]->list);
+	st = push_records(s, err);
+	emi_block_reader_close(&s->in);
+	for (i = 0; i < s->nlists && s->consumes; i++)
+		emi_block_list_release(&s->all[i], job->ctx);
 	return st;
 }
 
@@ -148,12 +136,13 @@ static em_status plan(block_sort *s, em_errinfo *err)
 	emi_needs needs;
 
 	s->ahead = blocks_ahead(s->blocks, emi_job_memory(job) / s->block_bytes, emi_scratch_disks(job->ctx));
+	s->out_blocks = (s->n - 1) / (s->block_bytes / job->codec->record_bytes) + 1;
 	memset(&needs, 0, sizeof needs);
 	needs.n = s->n;
 	needs.pushed = 1;
-	needs.spare = 1 + (uint32_t)((s->blocks * LIST_BYTES + emi_disk_account_memory(s->blocks + s->blocks / RUN_PAGES)) / s->block_bytes);
+	needs.spare = 1 + (uint32_t)(s->out_blocks * sizeof(em_bid) / s->block_bytes);
 	needs.form = s->ahead;
-	needs.held = sizeof *s;
+	needs.held = sizeof *s + s->nlists * (uint64_t)sizeof *s->all;
 	return emi_job_plan(job, &needs, err);
 }
 
@@ -171,11 +160,13 @@ static em_status run(block_sort *s, em_errinfo *err)
 		st = plan(s, err);
 	if (st == EM_OK)
 		st = emi_job_scratch(job, err);
-	if (st == EM_OK)
-		st = emi_disk_account(job->scratch, err);
 	if (st != EM_OK)
 		return st;
 	em_placement_init(&s->place, EM_PLACE_STRIPING, emi_disk_count(s->disks), 0, 0, 0);
+	/* Now, so that it need not grow, and nothing that was sorted is lost for it. */
+	st = emi_block_list_reserve(&s->out->list, job->ctx, s->out_blocks, err);
+	if (st != EM_OK)
+		return st;
 	emi_watch_phase(&job->watch, EM_PHASE_RUNS, s->n * job->codec->record_bytes);
 	st = emi_front_prepare(&s->f, err);
 	if (st == EM_OK)
@@ -205,6 +196,7 @@ static em_status take_lists(block_sort *s, em_errinfo *err)
 		else
 			st = emi_list_hold(l, s->consumes, err);
 		if (st == EM_OK) {
+			s->all[s->held] = l->list;
 			s->n += l->list.records;
 			s->blocks += l->list.blocks;
 		}
@@ -241,8 +233,12 @@ static void finish(block_sort *s, em_status st)
 
 static em_status sort(block_sort *s, const em_order *order, const em_sort_opts *opts, em_sort_stats *stats, em_errinfo *err)
 {
-	em_status st = take_lists(s, err);
+	em_status st;
 
+	s->all = emi_alloc_array(s->list[0]->share.ctx, s->nlists, sizeof *s->all, err);
+	if (s->all == NULL)
+		return err->status;
+	st = take_lists(s, err);
 	if (st == EM_OK) {
 		s->disks = s->list[0]->share.set;
 		s->block_bytes = s->list[0]->block_bytes;
@@ -301,6 +297,7 @@ em_status em_sort_blocks(em_block_list **out, em_block_list *const *lists, uint3
 		em_block_list_close(s->out);
 	while (s->held > 0)
 		emi_list_let(lists[--s->held]);
+	emi_free_array(ctx, s->all, n, sizeof *s->all);
 	emi_free(ctx, s, sizeof *s);
 	return st;
 }

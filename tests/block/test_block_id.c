@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_block_id.c -- blocks by their ids: many at once, rows, wrong ids, owners, and what is counted and reported.
+ * test_block_id.c -- blocks by their ids: rows, wrong ids, owners, and what is counted and reported.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -14,309 +14,19 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <extmem/disk.h>
 #include <extmem/sys/fault.h>
 
 #include "base/context.h"
 #include "base/memory.h"
-#include "block/disk.h"
-#include "common/test.h"
-
-enum { PAGE = 4096, DISKS = 3, UNITS = 1 << 16, GROUPS = 4000, MOST = 8 };
+#include "block/scratch_set.h"
 
 /* Slow builds try so much less. */
 static unsigned slower(void)
 {
 	return TEST_TSAN || getenv("EXTMEM_TEST_SPARSE") != NULL ? 10 : 1;
-}
-
-/* What the log said of blocks: warnings, and the last line. */
-typedef struct heard {
-	unsigned warnings;
-	int32_t level;
-	char line[512];
-} heard;
-
-static void hear(void *user, int32_t level, const char *line)
-{
-	heard *h = user;
-
-	if (level < EM_LOG_WARN && strncmp(line, "scratch was closed", 18) != 0)
-		return;
-	h->warnings += level >= EM_LOG_WARN;
-	h->level = level;
-	snprintf(h->line, sizeof h->line, "%s", line);
-}
-
-typedef struct set {
-	char *dir;
-	em_disk_opts disk[DISKS];
-	const em_disk_opts *list[DISKS];
-	em_ctx_opts opts;
-	em_ctx *ctx;
-	emi_disk *d;
-	test_memory mem;
-	heard log;
-} set;
-
-static em_errinfo clean(void)
-{
-	em_errinfo err;
-
-	memset(&err, 0, sizeof err);
-	return err;
-}
-
-/* n disks that are kept in memory, not opened yet. */
-static void prepare(set *s, uint32_t n, uint32_t flags)
-{
-	const em_ctx_opts opts = EM_CTX_OPTS_INIT;
-	const em_disk_opts disk = EM_DISK_OPTS_INIT;
-	uint32_t i;
-
-	memset(s, 0, sizeof *s);
-	s->dir = test_dir_make();
-	for (i = 0; i < n; i++) {
-		s->disk[i] = disk;
-		s->disk[i].path = s->dir;
-		s->disk[i].backend = "memory";
-		s->list[i] = &s->disk[i];
-	}
-	s->opts = opts;
-	s->opts.memory = (uint64_t)64 << 20;
-	s->opts.backend = "syscall";
-	s->opts.disks = s->list;
-	s->opts.ndisks = n;
-	s->opts.allocator = &s->mem.allocator;
-	s->opts.flags = flags;
-	s->opts.log = hear;
-	s->opts.log_user = &s->log;
-	test_memory_init(&s->mem, 0);
-}
-
-static emi_disk *user(set *s)
-{
-	em_errinfo err = clean();
-	emi_disk *d = NULL;
-
-	if (emi_scratch_acquire(s->ctx, &d, &err) != EM_OK)
-		fail_msg("%s", err.text);
-	return d;
-}
-
-static void start(set *s)
-{
-	assert_int_equal(em_ctx_open(&s->ctx, &s->opts), EM_OK);
-	s->d = user(s);
-}
-
-static void stop(set *s)
-{
-	emi_scratch_release(s->ctx, s->d);
-	em_ctx_close(s->ctx);
-	test_memory_assert_clean(&s->mem);
-	test_dir_remove(s->dir);
-}
-
-/* Blocks that were allocated together. */
-typedef struct group {
-	size_t bytes;
-	unsigned n;
-	em_bid bid[MOST];
-} group;
-
-/* Which units are in use on each disk. */
-typedef struct model {
-	set s;
-	test_rng rng;
-	unsigned char *unit[DISKS];
-	group g[GROUPS];
-	unsigned groups;
-	emi_disk_usage now[DISKS], all;
-} model;
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static void count(emi_disk_usage *u, uint64_t blocks, uint64_t bytes)
-{
-	u->blocks += blocks;
-	u->bytes += bytes;
-	u->blocks_peak = larger(u->blocks_peak, u->blocks);
-	u->bytes_peak = larger(u->bytes_peak, u->bytes);
-}
-
-static void fill(model *m, const group *g, int used)
-{
-	static const unsigned char none[64], all[64] = {
-		1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-		1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-	};
-	unsigned i;
-
-	for (i = 0; i < g->n; i++) {
-		const uint64_t at = g->bid[i].offset / PAGE;
-		const size_t n = g->bytes / PAGE;
-
-		assert_true(g->bid[i].disk < DISKS && g->bid[i].offset % PAGE == 0 && at + n <= UNITS);
-		assert_memory_equal(m->unit[g->bid[i].disk] + at, used ? none : all, n);
-		memset(m->unit[g->bid[i].disk] + at, used, n);
-	}
-}
-
-/* The first gap of n units on a disk; where everything ends there is one. */
-static uint64_t gap_of(const model *m, uint32_t disk, uint64_t n)
-{
-	uint64_t i, run = 0;
-
-	for (i = 0; i < UNITS; i++) {
-		run = m->unit[disk][i] ? 0 : run + 1;
-		if (run == n)
-			return i + 1 - n;
-	}
-	return UINT64_MAX;
-}
-
-static void compare(model *m)
-{
-	emi_disk_usage u;
-	uint32_t i;
-
-	for (i = 0; i < DISKS; i++) {
-		emi_disk_usage_of(m->s.d, i, &u);
-		assert_true(u.held >= u.bytes && u.held_peak >= u.bytes_peak);
-		u.held = u.held_peak = 0;
-		assert_memory_equal(&u, &m->now[i], sizeof u);
-	}
-	emi_disk_usage_all(m->s.d, &u);
-	assert_true(u.held >= u.bytes && u.held_peak >= u.bytes_peak);
-	u.held = u.held_peak = 0;
-	assert_memory_equal(&u, &m->all, sizeof u);
-	assert_int_equal(emi_disk_used(m->s.d), m->all.bytes);
-}
-
-static void take(model *m, const em_placement *place, int look)
-{
-	static const size_t pages[] = {1, 1, 2, 3, 5, 16, 33, 64};
-	group *g = &m->g[m->groups];
-	const uint64_t first = test_random(&m->rng);
-	const uint32_t disk = (uint32_t)test_below(&m->rng, DISKS);
-	uint64_t gap = 0;
-	em_errinfo err = clean();
-	unsigned i;
-
-	g->bytes = pages[test_below(&m->rng, sizeof pages / sizeof *pages)] * PAGE;
-	g->n = 1 + (unsigned)test_below(&m->rng, g->bytes < 16 * PAGE ? MOST : 2);
-	if (test_below(&m->rng, 2)) {
-		gap = look ? gap_of(m, disk, g->n * g->bytes / PAGE) : 0;
-		assert_int_equal(emi_blocks_alloc_row(m->s.d, disk, g->bytes, g->bid, g->n, &err), EM_OK);
-		for (i = 0; i < g->n; i++) {
-			assert_int_equal(g->bid[i].disk, disk);
-			assert_int_equal(g->bid[i].offset, g->bid[0].offset + i * g->bytes);
-		}
-		if (look)
-			assert_int_equal(g->bid[0].offset / PAGE, gap);
-	} else {
-		assert_int_equal(emi_blocks_alloc(m->s.d, place, first, g->bytes, g->bid, g->n, &err), EM_OK);
-		for (i = 0; i < g->n && place != NULL; i++)
-			assert_int_equal(g->bid[i].disk, em_placement_disk(place, first + i));
-	}
-	for (i = 0; i < g->n; i++) {
-		count(&m->now[g->bid[i].disk], 1, g->bytes);
-		count(&m->all, 1, g->bytes);
-	}
-	fill(m, g, 1);
-	m->groups++;
-}
-
-/* Free a group, or some of it; now and then what is not there. */
-static void give(model *m, group *g)
-{
-	const unsigned n = test_below(&m->rng, 4) == 0 ? 1 + (unsigned)test_below(&m->rng, g->n) : g->n;
-	em_errinfo err = clean();
-	group gone = *g;
-	unsigned i;
-
-	gone.n = n;
-	memmove(gone.bid, g->bid + g->n - n, n * sizeof *gone.bid);
-	assert_int_equal(emi_blocks_free(m->s.d, gone.bid, n, g->bytes, &err), EM_OK);
-	fill(m, &gone, 0);
-	for (i = 0; i < n; i++) {
-		m->now[gone.bid[i].disk].blocks--;
-		m->now[gone.bid[i].disk].bytes -= g->bytes;
-	}
-	m->all.blocks -= n;
-	m->all.bytes -= n * g->bytes;
-	if (test_below(&m->rng, 64) == 0) {
-		assert_int_equal(emi_blocks_free(m->s.d, gone.bid, 1, g->bytes, &err), EM_ERR_STATE);
-		assert_int_equal(err.status, EM_ERR_STATE);
-	}
-	g->n -= n;
-	if (g->n == 0)
-		*g = m->g[--m->groups];
-}
-
-/* Blocks of several sizes, together or in rows, never overlap; each is where it was asked for, in the first gap; all is counted. */
-static void model_of(uint32_t flags, uint64_t steps)
-{
-	model *m = calloc(1, sizeof *m);
-	em_placement place;
-	uint64_t k;
-	uint32_t i;
-
-	assert_non_null(m);
-	prepare(&m->s, DISKS, flags);
-	start(&m->s);
-	m->rng = test_rng_make(test_seed());
-	em_placement_init(&place, EM_PLACE_CYCLING, DISKS, 0, test_seed(), 1);
-	for (i = 0; i < DISKS; i++) {
-		m->unit[i] = calloc(1, UNITS);
-		assert_non_null(m->unit[i]);
-	}
-	for (k = 0; k < steps; k++) {
-		/* They become many and few in turn. */
-		const unsigned bias = k * 20 / steps % 2 != 0 ? 40 : 56;
-
-		if (m->groups > 0 && (m->groups == GROUPS || test_below(&m->rng, 100) >= bias))
-			give(m, &m->g[test_below(&m->rng, m->groups)]);
-		else
-			take(m, k % 2 == 0 ? &place : NULL, k % 1000 < 2);
-		if (k % 1000 == 0)
-			compare(m);
-	}
-	while (m->groups > 0)
-		give(m, &m->g[m->groups - 1]);
-	compare(m);
-	/* The ends of all disks are their beginnings again. */
-	for (i = 0; i < DISKS; i++) {
-		em_bid bid;
-
-		assert_int_equal(emi_block_alloc_on(m->s.d, i, PAGE, &bid, NULL), EM_OK);
-		assert_int_equal(bid.offset, 0);
-		assert_int_equal(emi_block_free(m->s.d, bid, PAGE), EM_OK);
-		free(m->unit[i]);
-	}
-	stop(&m->s);
-	assert_int_equal(m->s.log.warnings, 0);
-	free(m);
-}
-
-static void test_model(void **state)
-{
-	(void)state;
-	model_of(0, 1000000 / slower());
-}
-
-static void test_model_checked(void **state)
-{
-	(void)state;
-	model_of(EM_CTX_CHECKED, 100000 / slower());
 }
 
 static em_status transfer(emi_disk *d, int write, size_t bytes, em_bid bid, em_errinfo *err)
@@ -391,8 +101,8 @@ static void plain_errors(uint32_t flags)
 	unsigned i;
 	set s;
 
-	prepare(&s, 2, flags);
-	start(&s);
+	set_prepare(&s, 2, flags);
+	set_start(&s);
 	assert_int_equal(emi_blocks_alloc_row(s.d, 0, 2 * PAGE, bid, 4, &err), EM_OK);
 	free_fails(&s, s.d, at(2, 0), 2 * PAGE, EM_ERR_INVAL, "a disk that is not there");
 	free_fails(&s, s.d, at(UINT32_MAX, 0), 2 * PAGE, EM_ERR_INVAL, "a disk that is not there");
@@ -420,7 +130,7 @@ static void plain_errors(uint32_t flags)
 	assert_int_equal(emi_blocks_alloc(s.d, NULL, 0, PAGE + 1, bid, 4, &err), EM_ERR_INVAL);
 	err = clean();
 	assert_int_equal(emi_blocks_alloc_row(s.d, 0, 0, bid, 4, &err), EM_ERR_INVAL);
-	stop(&s);
+	set_stop(&s);
 }
 
 static void test_plain_errors(void **state)
@@ -439,9 +149,9 @@ static void test_checked(void **state)
 	set s;
 
 	(void)state;
-	prepare(&s, 2, EM_CTX_CHECKED);
-	start(&s);
-	other = user(&s);
+	set_prepare(&s, 2, EM_CTX_CHECKED);
+	set_start(&s);
+	other = set_user(&s);
 	assert_int_equal(emi_block_alloc_on(s.d, 1, 2 * PAGE, &a, &err), EM_OK);
 	assert_int_equal(emi_blocks_alloc_row(other, 1, PAGE, row, 3, &err), EM_OK);
 	transfer_fails(s.d, 0, 2 * PAGE, a, EM_ERR_STATE, "nothing was ever written");
@@ -469,7 +179,7 @@ static void test_checked(void **state)
 	assert_int_equal(emi_blocks_free(other, row, 3, PAGE, &err), EM_OK);
 	s.log.line[0] = '\0';
 	emi_scratch_release(s.ctx, other);
-	stop(&s);
+	set_stop(&s);
 	assert_string_equal(s.log.line, "");
 }
 
@@ -485,30 +195,30 @@ static void test_left(void **state)
 		emi_disk *second, *third;
 		set s;
 
-		prepare(&s, 2, flags);
-		start(&s);
-		second = user(&s);
-		third = user(&s);
+		set_prepare(&s, 2, flags);
+		set_start(&s);
+		second = set_user(&s);
+		third = set_user(&s);
 		assert_int_equal(emi_block_alloc(s.d, PAGE, &mine, &err), EM_OK);
 		assert_int_equal(emi_blocks_alloc(third, NULL, 0, 2 * PAGE, bid, 5, &err), EM_OK);
 		emi_scratch_release(s.ctx, third);
 		emi_scratch_release(s.ctx, second);
 		assert_string_equal(s.log.line, "");
-		stop(&s);
+		set_stop(&s);
 		assert_non_null(strstr(s.log.line, "6 blocks of 45056 bytes"));
 		assert_int_equal(s.log.level, flags ? EM_LOG_WARN : EM_LOG_INFO);
 		assert_true((strstr(s.log.line, "(user 1: 1, user 3: 5)") != NULL) == (flags != 0));
 		/* Who said that he would leave some is not asked. */
-		prepare(&s, 2, flags);
-		start(&s);
-		second = user(&s);
+		set_prepare(&s, 2, flags);
+		set_start(&s);
+		second = set_user(&s);
 		assert_int_equal(emi_block_alloc(s.d, PAGE, &mine, &err), EM_OK);
 		assert_int_equal(emi_blocks_alloc(second, NULL, 0, 2 * PAGE, bid, 5, &err), EM_OK);
 		emi_disk_abandon(second);
 		emi_scratch_release(s.ctx, second);
 		assert_int_equal(emi_disk_used(s.d), (flags != 0 ? 1 : 11) * PAGE);
 		assert_int_equal(emi_block_free(s.d, mine, PAGE), EM_OK);
-		stop(&s);
+		set_stop(&s);
 		assert_string_equal(s.log.line, "");
 	}
 }
@@ -526,9 +236,9 @@ static void test_accounted(void **state)
 		emi_disk *second;
 		set s;
 
-		prepare(&s, 2, flags);
-		start(&s);
-		second = user(&s);
+		set_prepare(&s, 2, flags);
+		set_start(&s);
+		second = set_user(&s);
 		assert_int_equal(emi_disk_account(second, &err), EM_OK);
 		assert_int_equal(emi_block_alloc(s.d, PAGE, &mine, &err), EM_OK);
 		assert_int_equal(emi_blocks_alloc(second, NULL, 0, 2 * PAGE, bid, 200, &err), EM_OK);
@@ -538,7 +248,7 @@ static void test_accounted(void **state)
 		emi_disk_abandon(second);
 		emi_scratch_release(s.ctx, second);
 		assert_int_equal(emi_disk_used(s.d), PAGE);
-		stop(&s);
+		set_stop(&s);
 		assert_non_null(strstr(s.log.line, "1 blocks of 4096 bytes"));
 	}
 }
@@ -553,15 +263,15 @@ static void test_many_owners(void **state)
 	set s;
 
 	(void)state;
-	prepare(&s, 1, EM_CTX_CHECKED);
-	start(&s);
+	set_prepare(&s, 1, EM_CTX_CHECKED);
+	set_start(&s);
 	for (i = 0; i < N; i++) {
-		d[i] = user(&s);
+		d[i] = set_user(&s);
 		assert_int_equal(emi_block_alloc(d[i], PAGE, &bid, NULL), EM_OK);
 	}
 	for (i = 0; i < N; i++)
 		emi_scratch_release(s.ctx, d[i]);
-	stop(&s);
+	set_stop(&s);
 	assert_non_null(strstr(s.log.line, "100 blocks of 409600 bytes together still allocated (user 2: 1, user 3: 1, "));
 	assert_non_null(strstr(s.log.line, ", ...)"));
 }
@@ -576,10 +286,10 @@ static void full(uint32_t flags)
 	unsigned i, on[DISKS] = {0, 0, 0};
 	set s;
 
-	prepare(&s, DISKS, flags);
+	set_prepare(&s, DISKS, flags);
 	for (i = 0; i < DISKS; i++)
 		s.disk[i].capacity = (uint64_t)(8 + 8 * i) * PAGE;
-	start(&s);
+	set_start(&s);
 	em_placement_init(&place, EM_PLACE_STRIPING, DISKS, 0, 1, 1);
 	assert_int_equal(emi_blocks_alloc(s.d, &place, 0, PAGE, first, 4, &err), EM_OK);
 	emi_disk_usage_all(s.d, &before);
@@ -607,7 +317,7 @@ static void full(uint32_t flags)
 	err = clean();
 	assert_int_equal(emi_blocks_free(s.d, bid, 20, PAGE, &err), EM_OK);
 	assert_int_equal(emi_blocks_free(s.d, first, 4, PAGE, &err), EM_OK);
-	stop(&s);
+	set_stop(&s);
 	assert_int_equal(s.log.warnings, 0);
 }
 
@@ -656,7 +366,7 @@ static void test_allocations_fail(void **state)
 		for (n = 1, more = 1; more; n++) {
 			set s;
 
-			prepare(&s, 2, flags);
+			set_prepare(&s, 2, flags);
 			assert_int_equal(em_ctx_open(&s.ctx, &s.opts), EM_OK);
 			s.mem.calls = 0;
 			s.mem.fail_at = n;
@@ -689,7 +399,7 @@ static void test_reservations_fail(void **state)
 			fault.nth = nth;
 			fault.times = UINT64_MAX;
 			fault.sys_errno = kinds[k];
-			prepare(&s, 2, EM_CTX_CHECKED);
+			set_prepare(&s, 2, EM_CTX_CHECKED);
 			s.disk[0].backend = s.disk[1].backend = NULL;
 			s.disk[0].custom = s.disk[1].custom = em_fault_backend(&fault);
 			assert_int_equal(em_ctx_open(&s.ctx, &s.opts), EM_OK);
@@ -770,10 +480,10 @@ static void test_threads(void **state)
 		unsigned i;
 		set s;
 
-		prepare(&s, DISKS, flags);
-		start(&s);
+		set_prepare(&s, DISKS, flags);
+		set_start(&s);
 		for (i = 0; i < THREADS; i++) {
-			const worker new = { &s, user(&s), test_seed() + 100 * i, 20000 / slower(), 0 };
+			const worker new = { &s, set_user(&s), test_seed() + 100 * i, 20000 / slower(), 0 };
 
 			w[i] = new;
 			assert_int_equal(pthread_create(&thread[i], NULL, work, &w[i]), 0);
@@ -784,7 +494,7 @@ static void test_threads(void **state)
 			emi_scratch_release(s.ctx, w[i].d);
 		}
 		assert_int_equal(emi_disk_used(s.d), 0);
-		stop(&s);
+		set_stop(&s);
 		assert_string_equal(s.log.line, "");
 	}
 }
@@ -792,8 +502,6 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model),
-		cmocka_unit_test(test_model_checked),
 		cmocka_unit_test(test_plain_errors),
 		cmocka_unit_test(test_checked),
 		cmocka_unit_test(test_left),

@@ -25,6 +25,7 @@ typedef struct bench {
 	size_t record;
 	size_t capacity;
 	uint32_t nbuffers;
+	uint64_t first;         /* number of the first record */
 } bench;
 
 static void bench_open(bench *b, size_t record, uint32_t nbuffers)
@@ -33,6 +34,7 @@ static void bench_open(bench *b, size_t record, uint32_t nbuffers)
 	b->record = record;
 	b->capacity = BLOCK / record;
 	b->nbuffers = nbuffers;
+	b->first = 0;
 }
 
 static void bench_close(bench *b)
@@ -47,6 +49,7 @@ static void make(const bench *b, uint64_t i, char *record)
 {
 	size_t k;
 
+	i += b->first;
 	for (k = 0; k < b->record; k++)
 		record[k] = (char)((i * 0x9e3779b97f4a7c15u >> (k % 8 * 8)) + k);
 }
@@ -133,7 +136,7 @@ static em_status read_list(bench *b, const emi_block_list *list, emi_block_order
 	uint64_t i = 0;
 	emi_block_reader r;
 
-	st = emi_block_reader_open(&r, b->f.ctx, b->f.disk, BLOCK, b->record, b->nbuffers, list, order, frees, &b->f.io, err);
+	st = emi_block_reader_open(&r, b->f.ctx, b->f.disk, BLOCK, b->record, b->nbuffers, list, 1, order, frees, &b->f.io, err);
 	if (st != EM_OK)
 		return st;
 	while (st == EM_OK) {
@@ -245,7 +248,7 @@ static void test_freeing(void **state)
 
 			bench_open(&b, 8, nbuffers);
 			assert_int_equal(write_list(&b, EMI_FORWARD, 5 * b.capacity, &list, NULL), EM_OK);
-			assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.f.disk, BLOCK, 8, nbuffers, &list, order, 1, NULL, NULL), EM_OK);
+			assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.f.disk, BLOCK, 8, nbuffers, &list, 1, order, 1, NULL, NULL), EM_OK);
 			for (i = 0; i < stop; i++) {
 				assert_int_equal(emi_block_reader_next(&r, &records, &n, NULL), i < 5 ? EM_OK : EM_END);
 				assert_int_equal(emi_disk_used(b.f.disk), (5 - i) * BLOCK);
@@ -254,6 +257,85 @@ static void test_freeing(void **state)
 			emi_block_list_release(&list, b.f.ctx);
 			bench_close(&b);
 		}
+	}
+}
+
+#define SEQUENCE 9u
+#define SEQUENCE_BLOCKS 3u
+
+/* Write lists of few blocks, of some none, in either order; which record is where when they are read one after the other from the beginning. */
+static uint64_t write_sequence(bench *b, emi_block_list *list, uint64_t *number)
+{
+	uint64_t all = 0, k;
+	uint32_t i;
+
+	for (i = 0; i < SEQUENCE; i++) {
+		const emi_block_order order = (emi_block_order)test_below(&b->f.rng, 2);
+		const uint64_t n = test_below(&b->f.rng, 3) * test_below(&b->f.rng, SEQUENCE_BLOCKS * b->capacity / 2 + 1);
+
+		b->first = all;
+		assert_int_equal(write_list(b, order, n, &list[i], NULL), EM_OK);
+		for (k = 0; k < n; k++)
+			number[all + k] = order == EMI_REVERSE ? all + n - 1 - k : all + k;
+		all += n;
+	}
+	b->first = 0;
+	return all;
+}
+
+/* Read them, and look at each record.  With n buffers n - 1 blocks are under way whenever there are so many, whichever lists they are of. */
+static void read_sequence(bench *b, const emi_block_list *list, const uint64_t *number, uint64_t all, emi_block_order order, int frees)
+{
+	uint64_t blocks = 0, at = 0;
+	emi_block_reader r;
+	em_status st;
+	uint32_t i;
+
+	for (i = 0; i < SEQUENCE; i++)
+		blocks += list[i].blocks;
+	assert_int_equal(emi_block_reader_open(&r, b->f.ctx, b->f.disk, BLOCK, b->record, b->nbuffers, list, SEQUENCE, order, frees, &b->f.io, NULL), EM_OK);
+	for (;;) {
+		const uint64_t left = blocks - r.taken.n;
+		const char *records;
+		size_t n, k;
+
+		st = emi_block_reader_next(&r, &records, &n, NULL);
+		if (st != EM_OK)
+			break;
+		assert_int_equal(r.asked.n - r.taken.n, left < b->nbuffers ? left - 1 : b->nbuffers - 1);
+		for (k = 0; k < n; k++)
+			check_record(b, number[order == EMI_REVERSE ? all - at - n + k : at + k], records + k * b->record);
+		at += n;
+		if (frees)
+			assert_int_equal(emi_disk_used(b->f.disk), left * BLOCK);
+	}
+	assert_int_equal(st, EM_END);
+	assert_int_equal(at, all);
+	assert_int_equal(r.taken.n, blocks);
+	emi_block_reader_close(&r);
+}
+
+/* Lists that are read one after the other are read as one would be. */
+static void test_sequence(void **state)
+{
+	uint32_t i, round;
+
+	(void)state;
+	for (round = 0; round < 40; round++) {
+		const emi_block_order order = (emi_block_order)(round % 2);
+		uint64_t number[SEQUENCE * (SEQUENCE_BLOCKS + 1) * 4], all;
+		emi_block_list list[SEQUENCE];
+		bench b;
+
+		bench_open(&b, 1000, 1 + round % 7);
+		assert_true(b.capacity == 4);
+		all = write_sequence(&b, list, number);
+		assert_true(all <= sizeof(number) / sizeof(*number));
+		read_sequence(&b, list, number, all, order, 0);
+		read_sequence(&b, list, number, all, order, 1);
+		for (i = 0; i < SEQUENCE; i++)
+			emi_block_list_release(&list[i], b.f.ctx);
+		bench_close(&b);
 	}
 }
 
@@ -303,8 +385,8 @@ static void test_misuse(void **state)
 	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.f.disk, BLOCK, 8, 0, EMI_FORWARD, NULL, NULL), EM_ERR_INVAL);
 	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.f.disk, BLOCK, BLOCK + 1, 1, EMI_FORWARD, NULL, NULL), EM_ERR_INVAL);
 	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.f.disk, BLOCK + 8, 8, 1, EMI_FORWARD, NULL, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.f.disk, BLOCK, 8, 0, &none, EMI_FORWARD, 1, NULL, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.f.disk, BLOCK, 0, 1, &none, EMI_FORWARD, 1, NULL, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.f.disk, BLOCK, 8, 0, &none, 1, EMI_FORWARD, 1, NULL, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.f.disk, BLOCK, 0, 1, &none, 1, EMI_FORWARD, 1, NULL, NULL), EM_ERR_INVAL);
 	bench_close(&b);
 }
 
@@ -452,7 +534,7 @@ static void test_budget(void **state)
 		assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.f.disk, BLOCK, 8, 4, EMI_FORWARD, NULL, &err), expected);
 		assert_int_equal(err.status, expected);
 		emi_block_writer_close(&w);
-		assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.f.disk, BLOCK, 8, 4, &none, EMI_FORWARD, 0, NULL, NULL), expected);
+		assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.f.disk, BLOCK, 8, 4, &none, 1, EMI_FORWARD, 0, NULL, NULL), expected);
 		emi_block_reader_close(&r);
 		emi_free(b.f.ctx, taken, (size_t)rest);
 		bench_close(&b);
@@ -464,6 +546,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_freeing),
+		cmocka_unit_test(test_sequence),
 		cmocka_unit_test(test_unfinished),
 		cmocka_unit_test(test_misuse),
 		cmocka_unit_test(test_damage),

@@ -16,59 +16,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <extmem/sys/fault.h>
-
 #include "base/context.h"
 #include "base/memory.h"
-#include "block/disk.h"
-#include "common/test.h"
-
-enum { PAGE = 4096 };
-
-static em_ctx *make_ctx(const char *dir, const char *backend, const em_fault *fault, test_memory *mem)
-{
-	em_ctx_opts opts = EM_CTX_OPTS_INIT;
-	em_errinfo err;
-	em_ctx *ctx = NULL;
-
-	memset(&err, 0, sizeof err);
-	opts.memory = (uint64_t)64 << 20;
-	opts.dirs = &dir;
-	opts.ndirs = 1;
-	opts.backend = backend;
-	opts.errinfo = &err;
-	if (fault)
-		opts.custom = em_fault_backend(fault);
-	if (mem) {
-		test_memory_init(mem, 0);
-		opts.allocator = &mem->allocator;
-	}
-	if (em_ctx_open(&ctx, &opts) != EM_OK)
-		fail_msg("%s", err.text);
-	return ctx;
-}
-
-static em_errinfo clean(void)
-{
-	em_errinfo err;
-
-	memset(&err, 0, sizeof err);
-	return err;
-}
-
-static emi_disk *acquire(em_ctx *ctx)
-{
-	em_errinfo err = clean();
-	emi_disk *d = NULL;
-
-	if (emi_scratch_acquire(ctx, &d, &err) != EM_OK)
-		fail_msg("%s", err.text);
-	return d;
-}
+#include "block/plain_disk.h"
 
 enum { BLOCKS = 60 };
 
@@ -103,8 +56,8 @@ static void blocks_of(const char *backend)
 	char *dir = test_dir_make();
 	test_rng rng = test_rng_make(test_seed());
 	test_memory mem;
-	em_ctx *ctx = make_ctx(dir, backend, NULL, &mem);
-	emi_disk *d = acquire(ctx);
+	em_ctx *ctx = disk_ctx(dir, backend, NULL, &mem);
+	emi_disk *d = disk_acquire(ctx);
 	block *b = calloc(BLOCKS, sizeof *b);
 	uint64_t used = 0, most = 0;
 	emi_io_stats stats;
@@ -172,9 +125,9 @@ static void test_shared(void **state)
 {
 	char *dir = test_dir_make();
 	test_memory mem;
-	em_ctx *ctx = make_ctx(dir, NULL, NULL, &mem);
+	em_ctx *ctx = disk_ctx(dir, NULL, NULL, &mem);
 	uint64_t used = em_ctx_memory_used(ctx);
-	emi_disk *a = acquire(ctx), *b = acquire(ctx);
+	emi_disk *a = disk_acquire(ctx), *b = disk_acquire(ctx);
 
 	(void)state;
 	assert_int_not_equal(emi_disk_owner(a), 0);
@@ -188,7 +141,7 @@ static void test_shared(void **state)
 	assert_null(ctx->scratch);
 	assert_int_equal(em_ctx_memory_used(ctx), used);
 	assert_int_equal(ctx->fds_used, 0);
-	a = acquire(ctx);
+	a = disk_acquire(ctx);
 	/* The order of closing does not matter. */
 	emi_scratch_release(ctx, a);
 	emi_scratch_release(ctx, NULL);
@@ -200,8 +153,8 @@ static void test_shared(void **state)
 static void test_reuse_before_growth(void **state)
 {
 	char *dir = test_dir_make();
-	em_ctx *ctx = make_ctx(dir, "memory", NULL, NULL);
-	emi_disk *d = acquire(ctx);
+	em_ctx *ctx = disk_ctx(dir, "memory", NULL, NULL);
+	emi_disk *d = disk_acquire(ctx);
 	size_t bytes = 1 << 20;
 	em_bid bid[64];
 	uint64_t peak;
@@ -233,8 +186,8 @@ static void test_sizes_refused(void **state)
 {
 	static const size_t wrong[] = {0, 1, 4095, 4097};
 	char *dir = test_dir_make();
-	em_ctx *ctx = make_ctx(dir, "memory", NULL, NULL);
-	emi_disk *d = acquire(ctx);
+	em_ctx *ctx = disk_ctx(dir, "memory", NULL, NULL);
+	emi_disk *d = disk_acquire(ctx);
 	em_bid bid;
 	unsigned i;
 
@@ -267,8 +220,8 @@ static void test_no_space(void **state)
 	fault.nth = 1;
 	fault.times = 3;
 	fault.sys_errno = ENOSPC;
-	ctx = make_ctx(dir, NULL, &fault, NULL);
-	d = acquire(ctx);
+	ctx = disk_ctx(dir, NULL, &fault, NULL);
+	d = disk_acquire(ctx);
 	assert_int_equal(emi_block_alloc(d, PAGE, &bid, &err), EM_OK);
 	assert_int_equal(fault.injected, 3);
 	em_fault_set(&fault, EM_FAULT_RESERVE, 1, UINT64_MAX);
@@ -297,8 +250,8 @@ static void test_no_space(void **state)
 static void test_reserved_ahead(void **state)
 {
 	char *dir = test_dir_make();
-	em_ctx *ctx = make_ctx(dir, "syscall", NULL, NULL);
-	emi_disk *d = acquire(ctx);
+	em_ctx *ctx = disk_ctx(dir, "syscall", NULL, NULL);
+	emi_disk *d = disk_acquire(ctx);
 	uint64_t size = 0, used;
 	emi_request rq;
 	em_bid bid;
@@ -321,277 +274,6 @@ static void test_reserved_ahead(void **state)
 	test_dir_remove(dir);
 }
 
-/* How many bytes a file of this process that has no name takes up. */
-static uint64_t allocated(em_ctx *ctx, emi_disk *d)
-{
-	char *page = emi_buffer_alloc(ctx, PAGE, NULL);
-	emi_request rq;
-	em_bid bid;
-	struct stat sb;
-
-	memset(&rq, 0, sizeof rq);
-	assert_non_null(page);
-	assert_int_equal(emi_block_alloc(d, PAGE, &bid, NULL), EM_OK);
-	memset(page, 0, PAGE);
-	emi_block_write(d, &rq, page, PAGE, bid, NULL);
-	assert_int_equal(emi_wait(&rq, NULL), EM_OK);
-	assert_int_equal(fstat(emi_file_fd(rq.file), &sb), 0);
-	emi_buffer_free(ctx, page, PAGE);
-	return (uint64_t)sb.st_blocks * 512;
-}
-
-/* Space of blocks that are freed goes back, in batches of gaps that are large enough; what is read is what was written. */
-static void test_give_back(void **state)
-{
-	enum { N = 256, BYTES = 64 << 10 };
-	char *dir = test_dir_make();
-	em_ctx *ctx = make_ctx(dir, "syscall", NULL, NULL);
-	emi_disk *d = acquire(ctx);
-	char *buf = emi_buffer_alloc(ctx, BYTES, NULL);
-	uint64_t full, held, i, peak;
-	em_bid bid[N], other;
-	emi_request rq;
-
-	(void)state;
-	memset(&rq, 0, sizeof rq);
-	for (i = 0; i < N; i++) {
-		assert_int_equal(emi_block_alloc(d, BYTES, &bid[i], NULL), EM_OK);
-		memset(buf, (int)i, BYTES);
-		emi_block_write(d, &rq, buf, BYTES, bid[i], NULL);
-		assert_int_equal(emi_wait(&rq, NULL), EM_OK);
-	}
-	full = allocated(ctx, d);
-	held = emi_disk_held(d);
-	peak = emi_disk_held_peak(d);
-	assert_true(full >= (uint64_t)N * BYTES && held >= (uint64_t)N * BYTES && peak >= held);
-	/* What is reserved ahead goes at once. */
-	emi_disk_slack(d, N / 4 * BYTES);
-	emi_disk_give_back(d, 16 * BYTES);
-	if (emi_disk_held(d) != emi_disk_used(d)) {
-		print_message("this file system makes no holes\n");
-		goto out;
-	}
-	/* What is in small gaps may stay, up to a limit. */
-	for (i = 0; i < N; i += 4)
-		emi_block_free(d, bid[i], BYTES);
-	held = emi_disk_held(d);
-	assert_true(held >= (uint64_t)N * BYTES);
-	for (i = 1; i < N; i += 4) {
-		emi_block_free(d, bid[i], BYTES);
-		/* At most that and four times the lag. */
-		assert_true(emi_disk_held(d) <= emi_disk_used(d) + (4 * 16 + N / 4) * (uint64_t)BYTES);
-	}
-	(void)emi_disk_give_all(d);
-	assert_int_equal(emi_disk_held(d), emi_disk_used(d));
-	assert_true(emi_disk_give_all(d) == 0);
-	assert_true(allocated(ctx, d) <= full - (uint64_t)N * BYTES / 4);
-	/* New blocks are nowhere where holes are, and old ones are what they were. */
-	for (i = 0; i < N / 2; i++) {
-		assert_int_equal(emi_block_alloc(d, BYTES, &other, NULL), EM_OK);
-		assert_true(other.offset >= (uint64_t)N * BYTES);
-	}
-	for (i = 2; i < N; i += 4) {
-		emi_block_read(d, &rq, buf, BYTES, bid[i], NULL);
-		assert_int_equal(emi_wait(&rq, NULL), EM_OK);
-		assert_int_equal((unsigned char)buf[0], i);
-		assert_memory_equal(buf, buf + 1, BYTES - 1);
-	}
-	/* Nobody gives any more. */
-	emi_disk_keep(d);
-	held = emi_disk_held(d);
-	for (i = 2; i < N; i++)
-		if (i % 4 >= 2)
-			emi_block_free(d, bid[i], BYTES);
-	assert_int_equal(emi_disk_held(d), held);
-out:
-	emi_buffer_free(ctx, buf, BYTES);
-	emi_scratch_release(ctx, d);
-	em_ctx_close(ctx);
-	test_dir_remove(dir);
-}
-
-/* Gaps that are of no use go back when there are too many, also while blocks are allocated. */
-static void test_slack(void **state)
-{
-	enum { N = 512, BYTES = 16 << 10 };
-	char *dir = test_dir_make();
-	em_ctx *ctx = make_ctx(dir, "memory", NULL, NULL);
-	emi_disk *d = acquire(ctx);
-	em_bid bid[N], large;
-	uint64_t peak;
-	unsigned i;
-
-	(void)state;
-	for (i = 0; i < N; i++)
-		assert_int_equal(emi_block_alloc(d, BYTES, &bid[i], NULL), EM_OK);
-	for (i = 0; i < N; i += 2)
-		emi_block_free(d, bid[i], BYTES);
-	peak = emi_disk_peak(d);
-	/* Without a limit they stay. */
-	assert_int_equal(emi_block_alloc(d, 2 * BYTES, &large, NULL), EM_OK);
-	assert_int_equal(emi_disk_peak(d), peak + 2 * BYTES);
-	emi_disk_slack(d, N / 4 * BYTES);
-	for (i = 0; i < N / 8; i++)
-		assert_int_equal(emi_block_alloc(d, 2 * BYTES, &large, NULL), EM_OK);
-	(void)emi_disk_held(d);
-	assert_int_equal(emi_disk_peak(d), peak + 2 * BYTES);
-	/* Half of what is allowed is still there for those that fit. */
-	for (i = 0; i < N / 8; i++) {
-		assert_int_equal(emi_block_alloc(d, BYTES, &large, NULL), EM_OK);
-		assert_true(large.offset < (uint64_t)N * BYTES);
-	}
-	emi_scratch_release(ctx, d);
-	em_ctx_close(ctx);
-	test_dir_remove(dir);
-}
-
-/* A file system that takes nothing back is asked once; then gaps are reused as ever. */
-static void test_nothing_goes_back(void **state)
-{
-	enum { N = 64, BYTES = 64 << 10 };
-	static const int kinds[] = {EOPNOTSUPP, EIO, ENOSPC};
-	em_backend old = *em_backend_find("memory");
-	em_fault fault;
-	em_bid bid[N];
-	unsigned i, k;
-
-	(void)state;
-	for (k = 0; k < 4; k++) {
-		char *dir = test_dir_make();
-		uint64_t peak;
-		em_ctx *ctx;
-		emi_disk *d;
-
-		/* One that was made before there was such a thing is never asked. */
-		old.size = offsetof(em_backend, discard);
-		em_fault_init(&fault, k < 3 ? NULL : &old);
-		fault.ops = EM_FAULT_DISCARD;
-		fault.nth = 1;
-		fault.times = UINT64_MAX;
-		fault.sys_errno = k < 3 ? kinds[k] : 0;
-		ctx = make_ctx(dir, NULL, &fault, NULL);
-		d = acquire(ctx);
-		for (i = 0; i < N; i++)
-			assert_int_equal(emi_block_alloc(d, BYTES, &bid[i], NULL), EM_OK);
-		for (i = 0; i < N; i += 2)
-			emi_block_free(d, bid[i], BYTES);
-		peak = emi_disk_peak(d);
-		emi_disk_slack(d, BYTES);
-		emi_disk_give_back(d, BYTES);
-		for (i = 1; i < N; i += 2)
-			emi_block_free(d, bid[i], BYTES);
-		assert_int_equal(emi_disk_give_all(d), 0);
-		assert_int_equal(emi_disk_used(d), 0);
-		assert_int_equal(fault.injected, k < 3);
-		for (i = 0; i < N; i++)
-			assert_int_equal(emi_block_alloc(d, BYTES, &bid[i], NULL), EM_OK);
-		assert_int_equal(emi_disk_peak(d), peak);
-		emi_disk_keep(d);
-		emi_scratch_release(ctx, d);
-		em_ctx_close(ctx);
-		test_dir_remove(dir);
-	}
-}
-
-/* A gap that could not be given back is free again, though some before it went. */
-static void test_some_go_back(void **state)
-{
-	enum { N = 64, BYTES = 64 << 10 };
-	char *dir = test_dir_make();
-	em_fault fault;
-	em_bid bid[N];
-	uint64_t held;
-	em_ctx *ctx;
-	emi_disk *d;
-	unsigned i;
-
-	(void)state;
-	em_fault_init(&fault, em_backend_find("memory"));
-	fault.ops = EM_FAULT_DISCARD;
-	fault.nth = 5;
-	fault.times = UINT64_MAX;
-	ctx = make_ctx(dir, NULL, &fault, NULL);
-	d = acquire(ctx);
-	for (i = 0; i < N; i++)
-		assert_int_equal(emi_block_alloc(d, BYTES, &bid[i], NULL), EM_OK);
-	held = emi_disk_held(d);
-	for (i = 0; i < N; i += 2)
-		emi_block_free(d, bid[i], BYTES);
-	assert_int_equal(emi_disk_give_all(d), 1);
-	assert_int_equal(fault.injected, 1);
-	assert_int_equal(emi_disk_held(d), held - 4 * BYTES);
-	for (i = 8; i < N; i += 2) {
-		assert_int_equal(emi_block_alloc(d, BYTES, &bid[i], NULL), EM_OK);
-		assert_true(bid[i].offset < (uint64_t)N * BYTES && bid[i].offset >= 8 * BYTES);
-	}
-	emi_scratch_release(ctx, d);
-	em_ctx_close(ctx);
-	test_dir_remove(dir);
-}
-
-/* What becomes free at the end goes back when it is much, and not because of blocks that come and go there. */
-static void test_end_goes_back(void **state)
-{
-	enum { N = 400, BYTES = 1 << 20 };
-	char *dir = test_dir_make();
-	em_fault fault;
-	em_bid bid[N], more[64];
-	uint64_t before;
-	em_ctx *ctx;
-	emi_disk *d;
-	unsigned i, k;
-
-	(void)state;
-	em_fault_init(&fault, em_backend_find("memory"));
-	fault.ops = EM_FAULT_DISCARD | EM_FAULT_RESERVE;
-	ctx = make_ctx(dir, NULL, &fault, NULL);
-	d = acquire(ctx);
-	assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid, N, NULL), EM_OK);
-	assert_true(emi_disk_held(d) >= (uint64_t)N * BYTES);
-	/* A stack of 64 MiB comes and goes: its space is set aside once. */
-	for (k = 0; k < 20; k++) {
-		before = fault.count;
-		for (i = 0; i < 64; i++)
-			assert_int_equal(emi_block_alloc(d, BYTES, &more[i], NULL), EM_OK);
-		while (i-- > 0)
-			assert_int_equal(emi_block_free(d, more[i], BYTES), EM_OK);
-		assert_true(k == 0 || fault.count == before);
-	}
-	/* Space goes back while there is less and less, a few times in all, and what is kept is in proportion. */
-	before = fault.count;
-	for (i = N; i-- > 0;) {
-		unsigned patience = 100000;
-
-		assert_int_equal(emi_block_free(d, bid[i], BYTES), EM_OK);
-		assert_true(emi_disk_held(d) >= emi_disk_used(d));
-		/* It may still be on its way. */
-		while (emi_disk_held(d) > emi_disk_used(d) + emi_disk_used(d) / 7 + (uint64_t)72 * BYTES && patience-- > 0)
-			usleep(100);
-		assert_true(patience > 0);
-	}
-	assert_true(fault.count > before && fault.count <= before + 8);
-	(void)emi_disk_give_all(d);
-	assert_int_equal(emi_disk_held(d), 0);
-	/* It comes again, from the front. */
-	assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid, N, NULL), EM_OK);
-	assert_int_equal(bid[0].offset, 0);
-	assert_int_equal(emi_blocks_free(d, bid + 1, N - 1, BYTES, NULL), EM_OK);
-	/* What cannot go back is still there. */
-	(void)emi_disk_held(d);
-	em_fault_set(&fault, EM_FAULT_DISCARD, 1, UINT64_MAX);
-	assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid + 1, N - 1, NULL), EM_OK);
-	assert_int_equal(emi_blocks_free(d, bid + 1, N - 1, BYTES, NULL), EM_OK);
-	assert_int_equal(emi_disk_give_all(d), 0);
-	assert_int_equal(fault.injected, 1);
-	before = emi_disk_held(d);
-	assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid + 1, N - 1, NULL), EM_OK);
-	assert_true(emi_disk_held(d) >= (uint64_t)N * BYTES && emi_disk_held(d) >= before);
-	assert_int_equal(emi_blocks_free(d, bid, N, BYTES, NULL), EM_OK);
-	emi_scratch_release(ctx, d);
-	em_ctx_close(ctx);
-	test_dir_remove(dir);
-}
-
 /* Who says how much is coming has it set aside in few steps, and no more than that. */
 static void test_expected(void **state)
 {
@@ -608,8 +290,8 @@ static void test_expected(void **state)
 	for (k = 0; k < 2; k++) {
 		em_fault_init(&fault, em_backend_find("memory"));
 		fault.ops = EM_FAULT_RESERVE;
-		ctx = make_ctx(dir, NULL, &fault, NULL);
-		d = acquire(ctx);
+		ctx = disk_ctx(dir, NULL, &fault, NULL);
+		d = disk_acquire(ctx);
 		if (k == 1)
 			emi_disk_expect(d, (uint64_t)N * BYTES);
 		for (i = 0; i < N; i++)
@@ -643,7 +325,7 @@ static void test_limit(void **state)
 	opts.ndirs = 1;
 	opts.scratch_max = (uint64_t)N * BYTES + PAGE - 1;
 	assert_int_equal(em_ctx_open(&ctx, &opts), EM_OK);
-	d = acquire(ctx);
+	d = disk_acquire(ctx);
 	for (i = 0; i < N; i++)
 		assert_int_equal(emi_block_alloc(d, BYTES, &bid[i], &err), EM_OK);
 	assert_true(emi_disk_held_peak(d) <= opts.scratch_max);
@@ -670,7 +352,7 @@ static void test_limit(void **state)
 static void test_missing_directory(void **state)
 {
 	char *dir = test_dir_make(), *gone = test_path(dir, "gone");
-	em_ctx *ctx = make_ctx(gone, "syscall", NULL, NULL);
+	em_ctx *ctx = disk_ctx(gone, "syscall", NULL, NULL);
 	em_errinfo err = clean();
 	emi_disk *d = (emi_disk *)&err;
 	uint64_t used = em_ctx_memory_used(ctx);
@@ -719,7 +401,7 @@ static int by_offset(const void *a, const void *b)
 static void test_threads(void **state)
 {
 	char *dir = test_dir_make();
-	em_ctx *ctx = make_ctx(dir, "memory", NULL, NULL);
+	em_ctx *ctx = disk_ctx(dir, "memory", NULL, NULL);
 	taker *t = calloc(3, sizeof *t);
 	uint64_t *span = calloc(1500, 2 * sizeof *span);
 	pthread_t thread[3];
@@ -727,7 +409,7 @@ static void test_threads(void **state)
 
 	(void)state;
 	for (k = 0; k < 3; k++) {
-		t[k].d = acquire(ctx);
+		t[k].d = disk_acquire(ctx);
 		assert_int_equal(pthread_create(&thread[k], NULL, take_and_give, &t[k]), 0);
 	}
 	for (k = 0; k < 3; k++) {
@@ -753,8 +435,8 @@ static void test_threads(void **state)
 static void test_fork(void **state)
 {
 	char *dir = test_dir_make();
-	em_ctx *ctx = make_ctx(dir, NULL, NULL, NULL);
-	emi_disk *d = acquire(ctx), *e = NULL;
+	em_ctx *ctx = disk_ctx(dir, NULL, NULL, NULL);
+	emi_disk *d = disk_acquire(ctx), *e = NULL;
 	em_bid bid;
 	int status = 0;
 	pid_t pid;
@@ -792,11 +474,6 @@ int main(void)
 		cmocka_unit_test(test_sizes_refused),
 		cmocka_unit_test(test_no_space),
 		cmocka_unit_test(test_reserved_ahead),
-		cmocka_unit_test(test_give_back),
-		cmocka_unit_test(test_slack),
-		cmocka_unit_test(test_nothing_goes_back),
-		cmocka_unit_test(test_some_go_back),
-		cmocka_unit_test(test_end_goes_back),
 		cmocka_unit_test(test_expected),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_missing_directory),

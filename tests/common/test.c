@@ -13,16 +13,23 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "test.h"
 
 #define MAGIC UINT64_C(0x7465737420206d65)
+
+/* Of directories, the process comes behind it. */
+#define NAME "extmem-test-"
+#define LEFTOVER_SECONDS 3600
 
 /* In front of each block; 16 bytes, so that the block is aligned for any C type. */
 typedef struct header {
@@ -156,28 +163,6 @@ char *test_path(const char *dir, const char *name)
 	return path;
 }
 
-char *test_dir_make(void)
-{
-	const char *parents[3];
-	size_t i;
-
-	parents[0] = getenv("TMPDIR");
-	parents[1] = "/var/tmp";
-	parents[2] = ".";
-	for (i = 0; i < 3; i++) {
-		char *path;
-
-		if (parents[i] == NULL || parents[i][0] == '\0')
-			continue;
-		path = test_path(parents[i], "extmem-test-XXXXXX");
-		if (mkdtemp(path) != NULL)
-			return path;
-		free(path);
-	}
-	fail_msg("cannot make a temporary directory");
-	return NULL;
-}
-
 /* The next entry that is not "." or "..", or NULL. */
 static const char *next_name(DIR *d)
 {
@@ -206,6 +191,65 @@ void test_dir_remove(char *dir)
 		rmdir(dir);
 	}
 	free(dir);
+}
+
+/* Is that a directory of ours, made by a process that is no more?  Where processes are numbered anew, as in a container, one may only seem to be: so it must be old, too. */
+static int is_leftover(const char *path, const char *name)
+{
+	struct stat sb;
+	char *end;
+	long pid;
+
+	if (strncmp(name, NAME, sizeof(NAME) - 1) != 0)
+		return 0;
+	pid = strtol(name + sizeof(NAME) - 1, &end, 10);
+	return pid > 0 && *end == '-' && kill((pid_t)pid, 0) != 0 && errno == ESRCH && lstat(path, &sb) == 0 && S_ISDIR(sb.st_mode) &&
+	       sb.st_uid == geteuid() && time(NULL) - sb.st_mtime > LEFTOVER_SECONDS;
+}
+
+/* Tests that were killed could not remove what they had made: the next one does, once. */
+static void remove_leftovers(const char *parent)
+{
+	static int done;
+	DIR *d = done ? NULL : opendir(parent);
+	const char *name;
+
+	done = 1;
+	while (d != NULL && (name = next_name(d)) != NULL) {
+		char *path = test_path(parent, name);
+
+		if (is_leftover(path, name))
+			test_dir_remove(path);
+		else
+			free(path);
+	}
+	if (d != NULL)
+		closedir(d);
+}
+
+char *test_dir_make(void)
+{
+	const char *parents[3];
+	char name[64];
+	size_t i;
+
+	parents[0] = getenv("TMPDIR");
+	parents[1] = "/var/tmp";
+	parents[2] = ".";
+	for (i = 0; i < 3; i++) {
+		char *path;
+
+		if (parents[i] == NULL || parents[i][0] == '\0')
+			continue;
+		remove_leftovers(parents[i]);
+		snprintf(name, sizeof(name), NAME "%ld-XXXXXX", (long)getpid());
+		path = test_path(parents[i], name);
+		if (mkdtemp(path) != NULL)
+			return path;
+		free(path);
+	}
+	fail_msg("cannot make a temporary directory");
+	return NULL;
 }
 
 void test_assert_dir_empty(const char *dir, const char *file, int line)

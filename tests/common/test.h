@@ -21,8 +21,9 @@
  * A sweep repeats the work with N = 1, 2, ... until test_memory_failed(&mem) says that N was never
  * reached.
  *
- * Directories.  test_dir_make() makes one under $TMPDIR, /var/tmp or the current directory,
- * test_dir_remove() removes it and the files in it, assert_dir_empty(path) says that nothing was left behind.
+ * Directories.  test_dir_make() makes one under $TMPDIR, /var/tmp or the current directory, whose name has the process
+ * in it: what others left that were killed more than an hour ago is removed first.  test_dir_remove() removes it and the
+ * files in it, assert_dir_empty(path) says that nothing was left behind.
  */
 #ifndef EM_TEST_H
 #define EM_TEST_H

@@ -340,6 +340,39 @@ static void test_in_place(void **state)
 	assert_in_range(f->stats.peak_scratch, f->n * 16, f->n * 16 + (4u << 20));
 }
 
+/* Many lists of few blocks, or of none, are sorted as one would be, consumed or not. */
+static void test_short_lists(void **state)
+{
+	enum { SHORT = 200 };
+	em_block_list *list[SHORT];
+	fixture *f = *state;
+	uint32_t i;
+
+	make_records(f, 16, SORT_RANDOM, 50000);
+	f->sort.run_records = 5000;
+	for (f->frees = 0; f->frees < 2; f->frees++) {
+		uint64_t at = 0;
+
+		f->lists = 0;
+		begin(f);
+		for (i = 0; i < SHORT; i++) {
+			const uint64_t most = i % 5 == 0 ? 0 : (f->n - at) / (SHORT - i) * 2, n = most == 0 ? 0 : test_below(&f->rng, most);
+
+			list[i] = write_list(f, at, i + 1 < SHORT ? at + n : f->n);
+			at += n;
+		}
+		assert_int_equal(em_sort_blocks(&f->out, list, SHORT, f->order, f->frees ? EM_BLOCKS_CONSUME : 0, &f->sort, &f->stats), EM_OK);
+		assert_true(f->stats.runs > 4);
+		assert_output(f, 1);
+		for (i = 0; i < SHORT; i++) {
+			assert_int_equal(info_of(list[i]).blocks != 0, !f->frees && info_of(list[i]).records != 0);
+			drop(list[i]);
+		}
+		end(f);
+		assert_int_equal(f->left, 0);
+	}
+}
+
 static void test_refused(void **state)
 {
 	fixture *f = *state;
@@ -616,6 +649,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_few, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_place, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_patterns, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_short_lists, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_misuse, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_checked, setup, teardown),

@@ -85,7 +85,7 @@ typedef struct em_block_writer_opts {
 #define EM_BLOCK_WRITER_OPTS_INIT { sizeof(em_block_writer_opts), 0, 0, 0, 0, 0, NULL }
 
 /**
- * Open a writer. Takes the memory of its buffers; later up to 48 bytes for each block.
+ * Open a writer. Takes the memory of its buffers; later about 34 bytes for each block.
  *
  * Returns EM_OK; EM_ERR_INVAL (an argument is NULL, opts->size or a flag is unknown, B or R is not legal); EM_ERR_MEMLIMIT, EM_ERR_NOMEM; EM_ERR_FORK.
  */

@@ -54,7 +54,7 @@ EM_API void em_fault_init(em_fault *fault, const em_backend *inner);
 
 /**
  * Change what fails from now on, while operations may be under way: of the operations `ops` (0: none, the fault is over), counted from 1
- * anew, the nth (0: none) and those behind it, `times` in all.  An operation that has begun may still follow the old settings.
+ * anew, the nth (0: none) and those behind it, `times` in all.  An operation that has begun may still follow the old settings.  sys_errno stays what it is, and injected goes on counting.
  * May be called by any thread, by one at a time.
  */
 EM_API void em_fault_set(em_fault *fault, uint32_t ops, uint64_t nth, uint64_t times);

@@ -25,15 +25,15 @@ EM_BEGIN_DECLS
  * Sort the records of n >= 1 lists, one after the other, into a new list. All lists are on one em_disks, and so is the new one: its blocks have the same size and belong to the
  * same owner, block i is on disk i mod D unless that is full, and it is the caller's to close. Equal records come out in the order in which they came in.
  *
- * flags: EM_BLOCKS_CONSUME, or 0. A list that is consumed is empty from when reading it begins, and its blocks are freed as they are read, whether the sort fails later or not; the lists
+ * flags: EM_BLOCKS_CONSUME, or 0. Lists that are consumed are empty, all of them, from when reading begins, and their blocks are freed as they are read, whether the sort fails later or not; the lists
  * themselves stay the caller's to close. So sorted in place, disks hold about N and a memory full; otherwise the input is there besides. The lists must not be closed, consumed or
  * freed while they are sorted; other readers may be at them if they are not consumed.
  *
  * opts: as of em_sort_files(); NULL: the defaults. opts->block_bytes must be 0 or the block size of the lists, as runs have blocks of that size, too; EM_SORT_UNIQUE is not supported. Memory
- * beside what em_sort_plan() tells: an eighth is for reading ahead (a quarter, where blocks are that large), and up to 320 bytes for each block of input. stats may be NULL; otherwise
+ * beside what em_sort_plan() tells: an eighth is for reading ahead (a quarter, where blocks are that large), and 16 bytes for each block of the output. stats may be NULL; otherwise
  * stats->size must be set, and it is filled also after a failure. The detail of a failure is in opts->errinfo; that of a transfer names file and offset.
  *
- * Two passes over N records of R bytes read 2NR/B blocks and write as many; what fits in memory is read and written once. One thread per list at a time; workers of the context take part.
+ * Two passes over N records of R bytes read 2NR/B blocks and write as many; what fits in memory is read and written once. Lists are read ahead across their ends, as one would be. One thread per list at a time; workers of the context take part.
  *
  * Returns (after a failure *out is NULL, and blocks of runs and of the output are freed):
  *   EM_OK
