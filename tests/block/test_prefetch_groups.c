@@ -25,7 +25,7 @@
 #define MOST_DISKS 4u
 #define MOST_BLOCKS 12u
 #define MOST_BUFFERS 32u
-#define ROUNDS (TEST_TSAN ? 60 : 400)
+#define ROUNDS (TEST_TSAN ? 60 : 200)
 
 typedef struct block {
 	uint64_t key;

@@ -193,6 +193,38 @@ static void test_any_lengths(void **state)
 	}
 }
 
+/* A directory that somebody overwrote, of a run that is merged first, or whose merge is only coming. */
+static void test_damaged(void **state)
+{
+	uint32_t which;
+
+	(void)state;
+	for (which = 0; which < 12; which++) {
+		em_sort_opts so = options(3, 6 * CAP);
+		char *page;
+		uint64_t run[12];
+		emi_request rq;
+		em_errinfo err;
+		uint32_t i;
+		bench b;
+
+		memset(&err, 0, sizeof err);
+		for (i = 0; i < 12; i++)
+			run[i] = 6 * CAP;
+		spill(&b, run, 12, &so, SORT_RANDOM, 1);
+		assert_int_equal(emi_run_writer_end(&b.e.writer, &err), EM_OK);
+		page = emi_buffer_alloc(b.ctx, EMI_DIR_BYTES, &err);
+		assert_non_null(page);
+		memset(page, 0, EMI_DIR_BYTES);
+		emi_block_write(b.e.job.scratch, &rq, page, EMI_DIR_BYTES, b.e.job.run[which].dir, NULL);
+		assert_int_equal(emi_wait(&rq, &err), EM_OK);
+		emi_buffer_free(b.ctx, page, EMI_DIR_BYTES);
+		assert_int_equal(emi_engine_reduce(&b.e, &err), EM_ERR_CORRUPT);
+		assert_non_null(strstr(err.text, "damaged"));
+		bench_close(&b);
+	}
+}
+
 /* Orders of all kinds on one disk and several, in the least memory that is said to do, and a bit more. */
 static void test_disks(void **state)
 {
@@ -256,6 +288,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_looks_ahead),
 		cmocka_unit_test(test_any_lengths),
+		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_disks),
 	};
 
