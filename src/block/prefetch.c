@@ -42,16 +42,28 @@ static int is_bare(const emi_seq *s)
 	return s->held == 0 && lacks(s);
 }
 
-/* May a buffer be taken for that block of it?  nfree >= bare always holds. */
-static int may_take(const emi_prefetch *p, const emi_seq *s, uint64_t number)
+/* May a buffer be taken for that block of a sequence?  For the group at hand nfree >= bare always holds.  The coming one takes only what that can do without;
+ * and nbuffers >= buffers + bare always holds for it, so that nfree >= bare will when all others have come back and it is its turn. */
+static int may_take(const emi_prefetch *p, const emi_fetch_group *g, const emi_seq *s, uint64_t number)
 {
-	return is_bare(s) && number == s->taken ? p->nfree > 0 : p->nfree > p->bare;
+	const emi_fetch_group *now = &p->group[p->now];
+	const int own = is_bare(s) && number == s->taken;
+
+	if (g == now)
+		return own ? p->nfree > 0 : p->nfree > g->bare;
+	return p->nfree > now->bare && (own || p->nbuffers - g->buffers > g->bare);
+}
+
+/* A sequence whose hints are being told. */
+static emi_seq *told(const emi_prefetch *p, uint32_t seq)
+{
+	return &p->group[p->last].seq[seq];
 }
 
 /* Where keys do not tell, who has least needs most. */
 static int before(const emi_prefetch *p, uint32_t a, uint32_t b)
 {
-	const emi_seq *s = &p->seq[a], *t = &p->seq[b];
+	const emi_seq *s = told(p, a), *t = told(p, b);
 
 	if (s->order != t->order)
 		return s->order < t->order;
@@ -61,7 +73,7 @@ static int before(const emi_prefetch *p, uint32_t a, uint32_t b)
 static void put_at(emi_prefetch *p, uint32_t h, uint32_t seq)
 {
 	p->heap[h] = seq;
-	p->seq[seq].place = h;
+	told(p, seq)->place = h;
 }
 
 static void swap(emi_prefetch *p, uint32_t h, uint32_t i)
@@ -106,7 +118,7 @@ static uint64_t scrambled(uint64_t key, uint64_t salt)
 /* Ask the sequence for its next block. */
 static em_status load_hint(emi_prefetch *p, uint32_t i, em_errinfo *err)
 {
-	emi_seq *s = &p->seq[i];
+	emi_seq *s = told(p, i);
 	em_status st = p->fn(p->arg, i, &s->next, err);
 
 	s->more = st == EM_OK;
@@ -117,7 +129,7 @@ static em_status load_hint(emi_prefetch *p, uint32_t i, em_errinfo *err)
 /* The next block of sequence i leaves the heap: it is going to be requested, or in the window. */
 static em_status tell(emi_prefetch *p, uint32_t i, em_errinfo *err)
 {
-	emi_seq *s = &p->seq[i];
+	emi_seq *s = told(p, i);
 	const uint32_t h = s->place;
 	em_status st;
 
@@ -145,44 +157,48 @@ static void enqueue(emi_seq *s, emi_fetched *f)
 	*at = f;
 }
 
-/* Take a free buffer and request a block. */
-static void request(emi_prefetch *p, uint32_t i, const emi_hint *hint, uint64_t number)
+/* Take a free buffer and request a block of sequence i of group g. */
+static void request(emi_prefetch *p, uint32_t g, uint32_t i, const emi_hint *hint, uint64_t number)
 {
 	emi_fetched *f = p->free;
 
 	p->free = f->next;
 	p->nfree--;
+	p->group[g].buffers++;
 	f->hint = *hint;
 	f->seq = i;
+	f->group = g;
 	f->number = number;
-	enqueue(&p->seq[i], f);
+	enqueue(&p->group[g].seq[i], f);
 	emi_block_read(p->disk, &f->rq, f->buf, f->hint.bytes, f->hint.bid, p->io);
 }
 
 /* Request the next block of sequence i that is neither requested nor in the window. */
 static em_status request_next(emi_prefetch *p, uint32_t i, em_errinfo *err)
 {
-	emi_seq *s = &p->seq[i];
+	uint32_t *const bare = &p->group[p->last].bare;
+	emi_seq *s = told(p, i);
 	em_status st;
 
-	p->bare -= (uint32_t)is_bare(s);
-	request(p, i, &s->next, s->told);
+	*bare -= (uint32_t)is_bare(s);
+	request(p, p->last, i, &s->next, s->told);
 	st = tell(p, i, err);
-	p->bare += (uint32_t)is_bare(s);
+	*bare += (uint32_t)is_bare(s);
 	return st;
 }
 
 /* Request a block of the window. */
 static void request_ahead(emi_prefetch *p, emi_ahead *a)
 {
-	emi_seq *s = &p->seq[a->seq];
+	emi_fetch_group *g = &p->group[a->group];
+	emi_seq *s = &g->seq[a->seq];
 
-	p->bare -= (uint32_t)is_bare(s);
+	g->bare -= (uint32_t)is_bare(s);
 	a->asked = 1;
 	p->window.asked++;
 	s->ahead--;
-	request(p, a->seq, &a->hint, a->number);
-	p->bare += (uint32_t)is_bare(s);
+	request(p, a->group, a->seq, &a->hint, a->number);
+	g->bare += (uint32_t)is_bare(s);
 }
 
 /* Those that were requested leave the window, but for what is behind a block that was not: these are going to be in memory for longer. */
@@ -203,12 +219,13 @@ static em_status look_ahead(emi_prefetch *p, em_errinfo *err)
 	em_status st = EM_OK;
 
 	while (st == EM_OK && p->nheap > 0 && w->n < w->room) {
-		emi_seq *s = &p->seq[p->heap[0]];
+		emi_seq *s = told(p, p->heap[0]);
 		emi_ahead *a = &w->block[w->n++];
 
 		a->hint = s->next;
 		a->number = s->told;
 		a->seq = p->heap[0];
+		a->group = (uint16_t)p->last;
 		a->asked = 0;
 		s->ahead++;
 		st = tell(p, a->seq, err);
@@ -251,7 +268,9 @@ static em_status advance_window(emi_prefetch *p, em_errinfo *err)
 		}
 		a = &w->block[w->order[w->at]];
 		if (!a->asked) {
-			if (!may_take(p, &p->seq[a->seq], a->number))
+			const emi_fetch_group *g = &p->group[a->group];
+
+			if (!may_take(p, g, &g->seq[a->seq], a->number))
 				return EM_OK;
 			request_ahead(p, a);
 		}
@@ -262,12 +281,12 @@ static em_status advance_window(emi_prefetch *p, em_errinfo *err)
 /* The block that the consumer takes next was not requested: it is the first of its sequence in the window, or not there at all. */
 static em_status request_missing(emi_prefetch *p, uint32_t seq, em_errinfo *err)
 {
-	const emi_seq *s = &p->seq[seq];
+	const emi_seq *s = &p->group[p->now].seq[seq];
 	emi_fetch_window *w = &p->window;
 	uint32_t i;
 
 	for (i = 0; s->ahead != 0 && i < w->n; i++)
-		if (w->block[i].seq == seq && !w->block[i].asked && w->block[i].number == s->taken) {
+		if (w->block[i].group == p->now && w->block[i].seq == seq && !w->block[i].asked && w->block[i].number == s->taken) {
 			request_ahead(p, &w->block[i]);
 			return EM_OK;
 		}
@@ -338,7 +357,7 @@ em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32
 	p->spares = packs != 0;
 	p->buffers = emi_alloc_array(ctx, p->nbuffers, sizeof *p->buffers, err);
 	if (p->buffers != NULL)
-		p->seq = emi_alloc_array(ctx, k, sizeof *p->seq, err);
+		p->seq = emi_alloc_array(ctx, 2 * (uint64_t)k, sizeof *p->seq, err);
 	if (p->seq != NULL)
 		p->heap = emi_alloc_array(ctx, k, sizeof *p->heap, err);
 	if (p->heap == NULL) {
@@ -361,14 +380,8 @@ em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32
 		p->free = &p->buffers[i];
 		p->nfree++;
 	}
-	for (i = 0; i < k && st == EM_OK; i++) {
-		st = load_hint(p, i, err);
-		if (p->seq[i].more) {
-			p->bare++;
-			put_at(p, p->nheap, i);
-			sift_up(p, p->nheap++);
-		}
-	}
+	p->group[0].seq = p->seq;
+	p->group[1].seq = p->seq + k;
 out:
 	if (st != EM_OK)
 		emi_prefetch_close(p);
@@ -391,33 +404,71 @@ void emi_prefetch_close(emi_prefetch *p)
 	if (p->heap != NULL)
 		emi_free_array(p->ctx, p->heap, p->k, sizeof *p->heap);
 	if (p->seq != NULL)
-		emi_free_array(p->ctx, p->seq, p->k, sizeof *p->seq);
+		emi_free_array(p->ctx, p->seq, 2 * (uint64_t)p->k, sizeof *p->seq);
 	if (p->buffers != NULL)
 		emi_free_array(p->ctx, p->buffers, p->nbuffers, sizeof *p->buffers);
 	memset(p, 0, sizeof *p);
 }
 
+int emi_prefetch_told(const emi_prefetch *p)
+{
+	return p->nheap == 0 && p->last == p->now;
+}
+
+em_status emi_prefetch_join(emi_prefetch *p, uint32_t k, em_errinfo *err)
+{
+	emi_fetch_group *g = &p->group[p->now ^ 1];
+	em_status st = EM_OK;
+	uint32_t i;
+
+	p->last = p->now ^ 1;
+	g->k = k;
+	g->bare = g->buffers = 0;
+	memset(g->seq, 0, k * sizeof *g->seq);
+	for (i = 0; i < k && st == EM_OK; i++) {
+		st = load_hint(p, i, err);
+		if (g->seq[i].more) {
+			g->bare++;
+			put_at(p, p->nheap, i);
+			sift_up(p, p->nheap++);
+		}
+	}
+	/* What is left of the window is ordered anew, together with what came. */
+	p->window.at = p->window.ordered = 0;
+	return st;
+}
+
+em_status emi_prefetch_turn(emi_prefetch *p, em_errinfo *err)
+{
+	if (p->last == p->now || p->group[p->now].buffers != 0)
+		return emi_fail(err, EM_ERR_INTERNAL, "a group of sequences is not used up, or none is coming");
+	p->now = p->last;
+	return EM_OK;
+}
+
 em_status emi_prefetch_advance(emi_prefetch *p, em_errinfo *err)
 {
+	const emi_fetch_group *g = &p->group[p->last];
 	em_status st = EM_OK;
 
 	if (p->window.buffers != 0)
 		return advance_window(p, err);
-	while (st == EM_OK && p->nheap > 0 && may_take(p, &p->seq[p->heap[0]], p->seq[p->heap[0]].told))
+	while (st == EM_OK && p->nheap > 0 && may_take(p, g, told(p, p->heap[0]), told(p, p->heap[0])->told))
 		st = request_next(p, p->heap[0], err);
 	return st;
 }
 
 int emi_prefetch_starved(const emi_prefetch *p, uint32_t seq)
 {
-	const emi_seq *s = &p->seq[seq];
+	const emi_fetch_group *g = &p->group[p->now];
+	const emi_seq *s = &g->seq[seq];
 
-	return lacks(s) && !may_take(p, s, s->taken);
+	return lacks(s) && !may_take(p, g, s, s->taken);
 }
 
 em_status emi_prefetch_next(emi_prefetch *p, uint32_t seq, emi_fetched **out, em_errinfo *err)
 {
-	emi_seq *s = &p->seq[seq];
+	emi_seq *s = &p->group[p->now].seq[seq];
 	em_status st = EM_OK;
 
 	*out = NULL;
@@ -451,14 +502,16 @@ em_status emi_prefetch_unpack(emi_prefetch *p, emi_fetched *f, em_errinfo *err)
 
 void emi_prefetch_return(emi_prefetch *p, emi_fetched *f)
 {
-	emi_seq *s = &p->seq[f->seq];
+	emi_fetch_group *g = &p->group[f->group];
+	emi_seq *s = &g->seq[f->seq];
 
 	f->next = p->free;
 	p->free = f;
 	p->nfree++;
+	g->buffers--;
 	s->buffers--;
 	s->held--;
-	p->bare += (uint32_t)is_bare(s);
+	g->bare += (uint32_t)is_bare(s);
 	if (s->more)
 		sift_up(p, s->place);
 }

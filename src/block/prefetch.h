@@ -14,6 +14,14 @@
  *
  * The order is a hint.  Every sequence that has blocks left always owns one buffer that prefetching
  * for others cannot take, so whatever the hints say, the block that the consumer asks for can be read.
+ *
+ * Sequences come in groups, which are consumed one after the other, as the merges of a pass are.  When all hints of the group at hand were told, the next one
+ * joins: its blocks are behind all others in the order of consumption, and are requested with buffers that the group at hand can do without.  So one order goes
+ * through all groups (section 2.4 there: the prediction sequences of a pass are concatenated), and disks have something to read while one ends and the next
+ * begins.  There are never more than two: open, join, turn, and then, again and again, take and return blocks, join, ... turn.
+ *
+ * The coming group owns buffers, too, when its turn comes.  Then all buffers are its own, but for those that its blocks are in already: so of all that there are,
+ * not of those that are free, one must be left for each of its sequences that has none.
  */
 #ifndef EMI_PREFETCH_H
 #define EMI_PREFETCH_H
@@ -28,7 +36,7 @@ typedef struct emi_hint {
 	size_t packed;          /* or `data' was packed to so many (packer.h); 0: it was not */
 } emi_hint;
 
-/* The next block of a sequence.  EM_OK, EM_END, or a failure.  May read. */
+/* The next block of a sequence of the group that joined last.  EM_OK, EM_END, or a failure.  May read. */
 typedef em_status (*emi_hint_fn)(void *arg, uint32_t seq, emi_hint *hint, em_errinfo *err);
 
 typedef struct emi_fetched {
@@ -36,18 +44,27 @@ typedef struct emi_fetched {
 	emi_hint hint;
 	emi_request rq;
 	uint32_t seq;
+	uint32_t group;         /* that this is a sequence of */
 	uint64_t number;        /* of the block in its sequence */
 	struct emi_fetched *next; /* in a free list, or the next block of the same sequence */
 } emi_fetched;
 
 typedef struct emi_seq emi_seq;
 
+typedef struct emi_fetch_group {
+	emi_seq *seq;
+	uint32_t k;
+	uint32_t bare;          /* sequences with blocks left that have no buffer at all */
+	uint32_t buffers;       /* that blocks of it are in, requested or with the consumer */
+} emi_fetch_group;
+
 /* A block of the window. */
 typedef struct emi_ahead {
 	emi_hint hint;
 	uint64_t number;
 	uint32_t seq;
-	int32_t asked;          /* it was requested, and others before it were not */
+	uint16_t group;         /* that this is a sequence of */
+	uint16_t asked;         /* it was requested, and others before it were not */
 } emi_ahead;
 
 /* What is ahead of the requests, in the order of keys, and in which to request it. */
@@ -70,7 +87,7 @@ typedef struct emi_prefetch {
 	emi_hint_fn fn;
 	void *arg;
 	size_t block_bytes;
-	uint32_t k;
+	uint32_t k;             /* sequences of a group, at most */
 	uint32_t nbuffers;
 	emi_fetched *buffers;
 	char *arena;            /* their memory, side by side: huge pages are for what is large */
@@ -78,17 +95,19 @@ typedef struct emi_prefetch {
 	char *spare;            /* ... for unpacking; NULL: there is none */
 	emi_fetched *free;
 	uint32_t nfree;
-	uint32_t bare;          /* sequences with blocks left that have no buffer at all */
-	emi_seq *seq;
-	uint32_t *heap;         /* sequences by (key of next block, index) */
+	emi_seq *seq;           /* k for each group */
+	emi_fetch_group group[2];
+	uint32_t now;           /* the one that is being consumed ... */
+	uint32_t last;          /* ... and the one that joined last, whose hints are being told: that, or the coming one */
+	uint32_t *heap;         /* sequences of that by (key of next block, index) */
 	uint32_t nheap;
 	emi_fetch_window window;
 	uint64_t scramble;      /* for tests: not 0 makes the hints wrong */
 	uint64_t missed;        /* blocks that had to be read on demand */
 } emi_prefetch;
 
-/* k sequences, k + extra buffers of block_bytes, and one more if blocks may be packed.  They are requested in the best order for `best' buffers; 0, or with
- * one disk: in that of keys.  scramble is 0. */
+/* Groups of up to k sequences, k + extra buffers of block_bytes, and one more if blocks may be packed.  They are requested in the best order for `best' buffers; 0, or with
+ * one disk: in that of keys.  scramble is 0.  At first there is a group of no sequences. */
 em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32_t k, uint32_t extra, uint32_t best,
 			    size_t block_bytes, int packs, emi_hint_fn fn, void *arg, emi_io_stats *io, uint64_t scramble,
 			    em_errinfo *err);
@@ -97,10 +116,19 @@ void emi_prefetch_close(emi_prefetch *p);
 /* Bytes of memory that a window for k sequences takes. */
 uint64_t emi_prefetch_window_memory(uint64_t k, uint32_t disks, uint32_t best);
 
+/* May a group join: are all hints of the one at hand told, and is there no other that is coming? */
+int emi_prefetch_told(const emi_prefetch *p);
+
+/* A group of k sequences joins, as it may: hints are its from now on.  After a failure, which is one of the hints', there is nothing but closing. */
+em_status emi_prefetch_join(emi_prefetch *p, uint32_t k, em_errinfo *err);
+
+/* The group that joined is the one at hand.  All blocks of the one before were taken and brought back: EM_ERR_INTERNAL if not. */
+em_status emi_prefetch_turn(emi_prefetch *p, em_errinfo *err);
+
 /* Request as many blocks as there are buffers for. */
 em_status emi_prefetch_advance(emi_prefetch *p, em_errinfo *err);
 
-/* Would emi_prefetch_next() find no buffer?  Then the consumer must bring one back first. */
+/* Would emi_prefetch_next() find no buffer?  Then the consumer must bring one back first.  seq is of the group at hand, here and below. */
 int emi_prefetch_starved(const emi_prefetch *p, uint32_t seq);
 
 /* The request of the next block of a sequence, to wait for; *out is NULL at the end of the sequence.  The

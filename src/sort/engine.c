@@ -22,8 +22,9 @@ void emi_engine_close(emi_engine *e)
 
 	if (ctx == NULL)
 		return;
-	/* Tasks of the merger write to `out' and read buffers of the merger: it goes first. */
+	/* Tasks of the merger write to `out' and read buffers of `fetch': it goes first. */
 	emi_merger_close(&e->merger);
+	emi_run_fetch_close(&e->fetch);
 	emi_outseq_free(&e->out);
 	emi_run_writer_free(&e->writer);
 	emi_former_free(&e->former);
@@ -169,10 +170,22 @@ em_status emi_engine_sort_to(emi_engine *e, void *records, uint64_t n, const emi
 	return st == EM_OK ? emi_outseq_end(&e->out, err) : st;
 }
 
-/* Merge k runs, and the one that was kept, if any, into the sequence that was begun for them; what was put may still be on its way. */
-static em_status drive_merge(emi_engine *e, const emi_run *runs, uint32_t k, em_errinfo *err)
+/* Buffers for merges of up to k of the runs that there are, or of what they become: a block of a merge is no larger than all that it was made of. */
+static em_status open_fetch(emi_engine *e, uint32_t k, em_errinfo *err)
 {
-	em_status st = emi_merger_open(&e->merger, &e->job, runs, k, &e->kept, &e->out, err), end;
+	const emi_job *job = &e->job;
+	uint64_t i, most = job->plan.block_bytes;
+
+	for (i = 0; i < job->nruns; i++)
+		if (job->run[i].longest > most)
+			most = job->run[i].longest;
+	return emi_run_fetch_open(&e->fetch, &e->job, k, (size_t)(most + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE, err);
+}
+
+/* Do the merge that was opened, if it was, into the sequence that was begun for it; what was put may still be on its way. */
+static em_status drive_merge(emi_engine *e, em_status st, em_errinfo *err)
+{
+	em_status end;
 
 	while (st == EM_OK)
 		st = emi_merger_step(&e->merger, err);
@@ -222,37 +235,6 @@ static uint64_t all_bytes(const emi_engine *e)
 	return bytes_of(e->job.run, e->job.nruns) + e->kept.bytes;
 }
 
-/* Replace k neighbouring runs by the merge of them. */
-static em_status merge_group(emi_engine *e, uint64_t first, uint32_t k, em_errinfo *err)
-{
-	emi_job *job = &e->job;
-	emi_run *runs = job->run + first, run;
-	em_status st = EM_OK;
-	uint32_t i, level = 0;
-
-	/* While the disks write the end of the merge before they read the beginning of this one, so that they always have something to do; but a large
-	 * block of it is memory that the buffers of this one may need. */
-	if (any_coming(runs, k) || e->out.large != 0)
-		st = settle(e, err);
-	if (st == EM_OK)
-		st = emi_engine_begin_run(e, bytes_of(runs, k), err);
-	if (st == EM_OK)
-		st = drive_merge(e, runs, k, err);
-	if (st == EM_OK)
-		st = emi_run_writer_finish(&e->writer, &run, err);
-	if (st != EM_OK)
-		return st;
-	for (i = 0; i < k; i++)
-		if (runs[i].level > level)
-			level = runs[i].level;
-	run.level = level + 1;
-	run.coming = 1;
-	runs[0] = run;
-	memmove(runs + 1, runs + k, (size_t)(job->nruns - first - k) * sizeof *runs);
-	job->nruns -= k - 1;
-	return EM_OK;
-}
-
 /* The k neighbours with the fewest bytes: only neighbours, as equal records keep the order of their runs. */
 static uint64_t smallest_group(const emi_job *job, uint32_t k)
 {
@@ -268,6 +250,119 @@ static uint64_t smallest_group(const emi_job *job, uint32_t k)
 	return best;
 }
 
+/* Neighbours that are merged. */
+typedef struct group {
+	uint64_t first;
+	uint32_t k;             /* 0: no more merges are needed before the last one */
+	int expected;           /* their blocks are being read, or are going to be when all of the merge before are */
+} group;
+
+static group next_group(const emi_job *job)
+{
+	/* The first merge takes only as many runs as make all later ones full (Knuth, vol. 3, 5.4.9). */
+	const uint64_t excess = job->nruns - job->plan.fan_in + 1;
+	group g = { 0, 0, 0 };
+
+	if (job->nruns <= job->plan.fan_in)
+		return g;
+	g.k = excess < job->plan.fan_in ? (uint32_t)excess : job->plan.fan_in;
+	g.first = smallest_group(job, g.k);
+	return g;
+}
+
+/* The list of runs is what it will be: one of so many bytes takes the place of those that are being merged. */
+static void replace_runs(emi_job *job, const group *g)
+{
+	emi_run *runs = job->run + g->first, run;
+	uint32_t i;
+
+	memset(&run, 0, sizeof run);
+	run.bytes = bytes_of(runs, g->k);
+	for (i = 0; i < g->k; i++)
+		if (runs[i].level > run.level)
+			run.level = runs[i].level;
+	run.level++;
+	run.coming = 1;
+	runs[0] = run;
+	memmove(runs + 1, runs + g->k, (size_t)(job->nruns - g->first - g->k) * sizeof *runs);
+	job->nruns -= g->k - 1;
+}
+
+/* Look for the merge after the one that has begun.  Runs that are not on the disks yet cannot be read: their merge begins when they are. */
+static group look_ahead(emi_engine *e)
+{
+	group g = next_group(&e->job);
+
+	g.expected = g.k != 0 && !any_coming(e->job.run + g.first, g.k);
+	if (g.expected)
+		emi_run_fetch_expect(&e->fetch, e->job.run + g.first, g.k);
+	return g;
+}
+
+/* The run that merging a group made is there, up to its end, which may still be on its way. */
+static em_status end_merge(emi_engine *e, const group *g, em_errinfo *err)
+{
+	emi_job *job = &e->job;
+	emi_run *at = job->run + g->first, run;
+	em_status st = emi_run_writer_finish(&e->writer, &run, err);
+	uint64_t i;
+
+	if (st != EM_OK)
+		return st;
+	/* It took all output buffers once, and turned a page of the directory: what was in these before is on the disks. */
+	for (i = 0; i < job->nruns && run.blocks >= e->out.nring; i++)
+		job->run[i].coming = 0;
+	run.level = at->level;
+	run.coming = 1;
+	*at = run;
+	return EM_OK;
+}
+
+/* Merge a group, and find the next one.  So that the disks always have something to do, they write the end of this merge while they read the beginning of the next,
+ * and they read that as soon as all of this one is requested. */
+static em_status merge_group(emi_engine *e, group *g, em_errinfo *err)
+{
+	emi_job *job = &e->job;
+	emi_run *runs = job->run + g->first;
+	em_status st = EM_OK;
+	group next = { 0, 0, 0 };
+
+	if (!g->expected) {
+		st = settle(e, err);
+		emi_run_fetch_expect(&e->fetch, runs, g->k);
+	}
+	if (st == EM_OK)
+		st = emi_engine_begin_run(e, bytes_of(runs, g->k), err);
+	if (st != EM_OK)
+		return st;
+	st = emi_merger_open(&e->merger, job, &e->fetch, runs, g->k, &e->kept, &e->out, err);
+	if (st == EM_OK) {
+		replace_runs(job, g);
+		next = look_ahead(e);
+	}
+	st = drive_merge(e, st, err);
+	if (st == EM_OK)
+		st = end_merge(e, g, err);
+	*g = next;
+	return st;
+}
+
+/* All merges but the last one. */
+static em_status merge_groups(emi_engine *e, em_errinfo *err)
+{
+	group g = next_group(&e->job);
+	em_status st;
+
+	emi_watch_phase(&e->job.watch, EM_PHASE_MERGE, 0);
+	/* No later merge has more runs than the first one. */
+	st = open_fetch(e, g.k, err);
+	while (st == EM_OK && g.k != 0)
+		st = merge_group(e, &g, err);
+	if (st == EM_OK)
+		emi_run_fetch_close(&e->fetch);
+	return st;
+}
+
 em_status emi_engine_reduce(emi_engine *e, em_errinfo *err)
 {
 	emi_job *job = &e->job;
@@ -280,14 +375,7 @@ em_status emi_engine_reduce(emi_engine *e, em_errinfo *err)
 	job->plan_input = merge_input(job);
 	(void)emi_plan_merging(&job->plan, &job->plan_input, all_runs(e), e->kept.area_bytes);
 	if (st == EM_OK && job->nruns > job->plan.fan_in)
-		emi_watch_phase(&job->watch, EM_PHASE_MERGE, 0);
-	while (st == EM_OK && job->nruns > job->plan.fan_in) {
-		/* The first merge takes only as many runs as make all later ones full (Knuth, vol. 3, 5.4.9). */
-		uint64_t excess = job->nruns - job->plan.fan_in + 1;
-		uint32_t k = excess < job->plan.fan_in ? (uint32_t)excess : job->plan.fan_in;
-
-		st = merge_group(e, smallest_group(job, k), k, err);
-	}
+		st = merge_groups(e, err);
 	if (st == EM_OK)
 		st = settle(e, err);
 	emi_run_writer_free(&e->writer);
@@ -296,6 +384,19 @@ em_status emi_engine_reduce(emi_engine *e, em_errinfo *err)
 			level = job->run[i].level;
 	job->passes = level + 2;
 	return st;
+}
+
+/* The last merge, of all runs that are left, into the sequence that was begun for it. */
+static em_status open_last(emi_engine *e, em_errinfo *err)
+{
+	emi_job *job = &e->job;
+	const uint32_t k = (uint32_t)job->nruns;
+	em_status st = open_fetch(e, k, err);
+
+	if (st != EM_OK)
+		return st;
+	emi_run_fetch_expect(&e->fetch, job->run, k);
+	return emi_merger_open(&e->merger, job, &e->fetch, job->run, k, &e->kept, &e->out, err);
 }
 
 em_status emi_engine_merge_to(emi_engine *e, const emi_dest *dest, em_errinfo *err)
@@ -307,7 +408,8 @@ em_status emi_engine_merge_to(emi_engine *e, const emi_dest *dest, em_errinfo *e
 	if (!job->reuses)
 		emi_room_give_back(job);
 	emi_engine_begin_out(e, dest, all_bytes(e));
-	st = drive_merge(e, job->run, (uint32_t)job->nruns, err);
+	st = drive_merge(e, open_last(e, err), err);
+	emi_run_fetch_close(&e->fetch);
 	return st == EM_OK ? emi_outseq_end(&e->out, err) : st;
 }
 
@@ -329,7 +431,7 @@ em_status emi_engine_pull_begin(emi_engine *e, void *records, uint64_t n, em_err
 	if (records == NULL) {
 		emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, all_bytes(e));
 		emi_engine_begin_out(e, &lend, all_bytes(e));
-		return emi_merger_open(&e->merger, job, job->run, (uint32_t)job->nruns, &e->kept, &e->out, err);
+		return open_last(e, err);
 	}
 	st = emi_form_elems(&e->former, records, n, &elems, err);
 	if (st != EM_OK)

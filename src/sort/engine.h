@@ -25,6 +25,7 @@ typedef struct emi_engine {
 	emi_outseq out;
 	emi_run_writer writer;
 	emi_former former;
+	emi_run_fetch fetch;    /* for the merger: one for all merges of reduce, another for the last one */
 	emi_merger merger;
 	emi_kept_run kept;      /* the last run, if it stayed in memory */
 	/* pulling */

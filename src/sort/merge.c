@@ -32,15 +32,16 @@ static void next_kept(emi_merger *m, emi_merge_input *in)
 	m->kept_byte += in->left;
 }
 
-em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint32_t k, const emi_kept_run *kept, emi_outseq *q,
-			  em_errinfo *err)
+em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, const emi_run *runs, uint32_t k, const emi_kept_run *kept,
+			  emi_outseq *q, em_errinfo *err)
 {
-	size_t block_bytes, rb = job->codec->record_bytes;
+	const size_t rb = job->codec->record_bytes;
 	em_status st;
 	uint32_t i;
 
 	memset(m, 0, sizeof *m);
 	m->job = job;
+	m->fetch = fetch;
 	m->q = q;
 	m->k = k + (kept->area != NULL);
 	m->cutter = rb != 0 ? &emi_cut_fixed : &emi_cut_vary;
@@ -58,21 +59,13 @@ em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint
 		if (st != EM_OK)
 			goto out;
 	}
-	block_bytes = job->plan.block_bytes;
 	for (i = 0; i < k; i++) {
 		m->in[i].behind = runs[i].blocks;
 		m->total += runs[i].bytes;
-		if (runs[i].longest > block_bytes)
-			block_bytes = (size_t)(runs[i].longest + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 	}
 	if (kept->area != NULL)
 		take_kept(m, &m->in[k], kept);
-	st = emi_run_reader_open(&m->reader, job, runs, k, block_bytes, err);
-	if (st == EM_OK)
-		st = emi_prefetch_open(&m->fetch, job->ctx, job->scratch, k, job->plan.read_buffers,
-				       job->plan.prefetch_buffers, block_bytes, job->plan.packers != 0, emi_run_hint, &m->reader, &job->io, job->mispredict, err);
-	if (st == EM_OK)
-		st = emi_prefetch_advance(&m->fetch, err);
+	st = emi_run_fetch_turn(fetch, err);
 	m->reach = m->target / m->k;
 	if (m->k > job->widest_merge)
 		job->widest_merge = m->k;
@@ -90,8 +83,6 @@ void emi_merger_close(emi_merger *m)
 		return;
 	for (; m->ntasks > 1 && m->retired < m->dispatched && !emi_ctx_forked(m->job->ctx); m->retired++)
 		emi_task_wait(m->job->ctx, &m->task[m->retired % m->ntasks].task);
-	emi_prefetch_close(&m->fetch);
-	emi_run_reader_close(&m->reader);
 	if (m->task != NULL) {
 		for (i = 0; i < m->ntasks; i++)
 			emi_merge_task_free(&m->task[i], m->k);
@@ -114,10 +105,10 @@ static em_status retire(emi_merger *m, em_errinfo *err)
 		emi_fetched *f = t->used_up;
 
 		t->used_up = f->next;
-		emi_prefetch_return(&m->fetch, f);
+		emi_prefetch_return(&m->fetch->blocks, f);
 	}
 	emi_watch_add(&m->job->watch, t->bytes);
-	return emi_prefetch_advance(&m->fetch, err);
+	return emi_run_fetch_advance(m->fetch, err);
 }
 
 /* Have records of run i in hand, unless it has ended. */
@@ -128,18 +119,18 @@ static em_status need_input(emi_merger *m, uint32_t i, em_errinfo *err)
 
 	if (in->left != 0 || in->behind == 0)
 		return EM_OK;
-	if (i == m->reader.k) {
+	if (m->kept.area != NULL && i == m->k - 1) {
 		next_kept(m, in);
 		return EM_OK;
 	}
-	while (emi_prefetch_starved(&m->fetch, i)) {
+	while (emi_prefetch_starved(&m->fetch->blocks, i)) {
 		if (m->retired == m->dispatched)
 			return emi_fail(err, EM_ERR_INTERNAL, "no buffer for run %u", (unsigned)i);
 		st = retire(m, err);
 		if (st != EM_OK)
 			return st;
 	}
-	st = emi_prefetch_next(&m->fetch, i, &in->block, err);
+	st = emi_prefetch_next(&m->fetch->blocks, i, &in->block, err);
 	if (st != EM_OK)
 		return st;
 	if (in->block == NULL)
@@ -149,7 +140,7 @@ static em_status need_input(emi_merger *m, uint32_t i, em_errinfo *err)
 		return st;
 	emi_block_free(m->job->scratch, in->block->hint.bid, in->block->hint.bytes);
 	in->behind--;
-	st = emi_prefetch_unpack(&m->fetch, in->block, err);
+	st = emi_prefetch_unpack(&m->fetch->blocks, in->block, err);
 	if (st != EM_OK)
 		return st;
 	return m->cutter->begin(m->job, in, err);

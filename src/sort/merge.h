@@ -2,7 +2,7 @@
 /*
  * merge.h -- merging runs from the disk with all threads.
  *
- * The calling thread drives: it keeps the blocks of all runs coming in the predicted order (block/prefetch.h),
+ * The calling thread drives: it keeps the blocks of all runs coming in the predicted order (run_fetch.h),
  * cuts what is in memory into tasks, and hands them to the workers.  A task is a slice of each run's
  * front block such that everything in the slices comes before everything behind them; its place in the output is
  * known, so tasks of one merge run at the same time and write into the output blocks directly.
@@ -19,7 +19,7 @@
 #include "block/prefetch.h"
 #include "sort/merge_cut.h"
 #include "sort/outseq.h"
-#include "sort/run_reader.h"
+#include "sort/run_fetch.h"
 
 typedef struct emi_merge_task emi_merge_task;
 
@@ -36,8 +36,7 @@ typedef struct emi_merger {
 	emi_job *job;
 	emi_outseq *q;
 	uint32_t k;
-	emi_run_reader reader;
-	emi_prefetch fetch;
+	emi_run_fetch *fetch;   /* where blocks of runs come from */
 	emi_merge_input *in;    /* k */
 	emi_kept_run kept;      /* the last of them, if it is in memory */
 	uint64_t kept_block;    /* any length: its next block, ... */
@@ -54,10 +53,10 @@ typedef struct emi_merger {
 	uint64_t out_pos;       /* any length: bytes of the blocks dispatched */
 } emi_merger;
 
-/* Merge k runs, and behind them the one that was kept, if any, into a sequence, which must have been begun for all their records.
- * Blocks are freed as they are read. */
-em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_run *runs, uint32_t k, const emi_kept_run *kept, emi_outseq *q,
-			  em_errinfo *err);
+/* Merge k runs, which fetch expects as its next merge, and behind them the one that was kept, if any, into a sequence, which must have been begun for all their
+ * records.  Blocks are freed as they are read.  The list of runs is not needed later. */
+em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, const emi_run *runs, uint32_t k, const emi_kept_run *kept,
+			  emi_outseq *q, em_errinfo *err);
 void emi_merger_close(emi_merger *m);
 
 /* Do a bit more of the merge.  EM_OK; EM_END when all is dispatched and done; or a failure.  When the sequence lends its

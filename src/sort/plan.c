@@ -46,7 +46,7 @@
 #define HOT_BYTES (512 * KIB)           /* about a bucket's size, well within a second-level cache */
 #define LEAST_MIX 1024u                 /* records, with kernels of an order's own */
 #define HOT_SHARE 32                    /* at most this part of the memory goes to it */
-#define SEQ_BYTES 512u                  /* bookkeeping per run being merged, beside buffers; generous */
+#define SEQ_BYTES 864u                  /* bookkeeping per run being merged, beside buffers; generous */
 #define FIXED_BYTES (96 * KIB)          /* structs, directory pages being written */
 #define THREAD_BYTES (4 * KIB)          /* counts of buckets, per thread, ... */
 #define LEVELS_BYTES (20 * KIB)         /* ... for partitions within partitions, too, if there are several */

@@ -28,50 +28,25 @@ static em_status check_page(const emi_run_reader *r, const emi_run_cursor *c, em
 	return damaged(c, err);
 }
 
-em_status emi_run_reader_open(emi_run_reader *r, emi_job *job, const emi_run *runs, uint32_t k, size_t block_bytes,
-			      em_errinfo *err)
+em_status emi_run_reader_open(emi_run_reader *r, emi_job *job, uint32_t k, size_t block_bytes, em_errinfo *err)
 {
-	emi_request *rq = NULL;
-	em_status st = EM_OK, waited;
-	uint32_t i, sent = 0;
+	uint32_t i;
 
 	memset(r, 0, sizeof *r);
 	r->job = job;
-	r->k = k;
+	r->room = k;
 	r->block_bytes = block_bytes;
 	r->disks = emi_scratch_disks(job->ctx);
 	r->cursor = emi_alloc_array(job->ctx, k, sizeof *r->cursor, err);
 	if (r->cursor != NULL)
-		rq = emi_alloc_array(job->ctx, k, sizeof *rq, err);
-	if (rq == NULL) {
-		st = err->status;
-		goto out;
-	}
-	for (i = 0; i < k; i++) {
-		emi_run_cursor *c = &r->cursor[i];
-
-		c->blocks = runs[i].blocks;
-		c->page = emi_buffer_alloc(job->ctx, EMI_DIR_BYTES, err);
-		if (c->page == NULL) {
-			st = err->status;
-			break;
-		}
-		read_page(r, c, runs[i].dir, &rq[i]);
-		sent++;
-	}
-	for (i = 0; i < sent; i++) {
-		waited = emi_watch_wait(&job->watch, &rq[i], err);
-		if (waited == EM_OK)
-			waited = check_page(r, &r->cursor[i], err);
-		if (st == EM_OK)
-			st = waited;
-	}
-out:
-	if (rq != NULL)
-		emi_free_array(job->ctx, rq, k, sizeof *rq);
-	if (st != EM_OK)
+		r->pages = emi_buffer_alloc_array(job->ctx, k, EMI_DIR_BYTES, err);
+	if (r->pages == NULL) {
 		emi_run_reader_close(r);
-	return st;
+		return err->status;
+	}
+	for (i = 0; i < k; i++)
+		r->cursor[i].page = (void *)(r->pages + (size_t)i * EMI_DIR_BYTES);
+	return EM_OK;
 }
 
 void emi_run_reader_close(emi_run_reader *r)
@@ -80,14 +55,65 @@ void emi_run_reader_close(emi_run_reader *r)
 
 	if (r->cursor == NULL)
 		return;
-	for (i = 0; i < r->k; i++)
-		if (r->cursor[i].page != NULL)
-			emi_buffer_free(r->job->ctx, r->cursor[i].page, EMI_DIR_BYTES);
-	emi_free_array(r->job->ctx, r->cursor, r->k, sizeof *r->cursor);
+	for (i = 0; i < r->room && !emi_ctx_forked(r->job->ctx); i++)
+		emi_wait(&r->cursor[i].rq, NULL);
+	if (r->pages != NULL)
+		emi_buffer_free_array(r->job->ctx, r->pages, r->room, EMI_DIR_BYTES);
+	emi_free_array(r->job->ctx, r->cursor, r->room, sizeof *r->cursor);
 	memset(r, 0, sizeof *r);
 }
 
-/* The page is used up: free it, and read the next one if there is one. */
+/* The page of cursor i is free: it is the next merge's, if there is one. */
+static void pass_on(emi_run_reader *r, uint32_t i)
+{
+	emi_run_cursor *c = &r->cursor[i];
+
+	if (r->next == NULL || i >= r->nnext)
+		return;
+	c->coming = 1;
+	c->blocks = r->next[i].blocks;
+	read_page(r, c, r->next[i].dir, &c->rq);
+}
+
+void emi_run_reader_expect(emi_run_reader *r, const emi_run *runs, uint32_t k)
+{
+	uint32_t i;
+
+	r->next = runs;
+	r->nnext = k;
+	r->arrived = 0;
+	for (i = 0; i < k; i++)
+		if (r->cursor[i].blocks == 0)
+			pass_on(r, i);
+}
+
+int emi_run_reader_ready(emi_run_reader *r)
+{
+	if (r->next == NULL)
+		return 0;
+	while (r->arrived < r->nnext && r->cursor[r->arrived].coming && emi_done(&r->cursor[r->arrived].rq))
+		r->arrived++;
+	return r->arrived == r->nnext;
+}
+
+em_status emi_run_reader_turn(emi_run_reader *r, em_errinfo *err)
+{
+	em_status st = EM_OK;
+	uint32_t i;
+
+	for (i = 0; i < r->nnext && st == EM_OK; i++) {
+		emi_run_cursor *c = &r->cursor[i];
+
+		st = emi_watch_wait(&r->job->watch, &c->rq, err);
+		if (st == EM_OK)
+			st = check_page(r, c, err);
+		c->coming = 0;
+	}
+	r->next = NULL;
+	return st;
+}
+
+/* The page is used up: free it, and read the next one. */
 static em_status next_page(emi_run_reader *r, emi_run_cursor *c, em_errinfo *err)
 {
 	const em_bid next = { c->page->next_disk, 0, c->page->next };
@@ -95,8 +121,6 @@ static em_status next_page(emi_run_reader *r, emi_run_cursor *c, em_errinfo *err
 	em_status st;
 
 	emi_block_free(r->job->scratch, c->at, EMI_DIR_BYTES);
-	if (next.offset == EMI_DIR_END)
-		return EM_END;
 	read_page(r, c, next, &rq);
 	st = emi_wait(&rq, err);
 	return st == EM_OK ? check_page(r, c, err) : st;
@@ -108,6 +132,9 @@ em_status emi_run_hint(void *arg, uint32_t seq, emi_hint *hint, em_errinfo *err)
 	emi_run_cursor *c = &r->cursor[seq];
 	const emi_dir_entry *entry;
 
+	/* A run of the next merge may have taken its place. */
+	if (c->blocks == 0 || c->coming)
+		return EM_END;
 	if (c->entry == c->page->count) {
 		em_status st = next_page(r, c, err);
 
@@ -126,5 +153,9 @@ em_status emi_run_hint(void *arg, uint32_t seq, emi_hint *hint, em_errinfo *err)
 	hint->bytes = ((hint->packed != 0 ? hint->packed : hint->data) + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 	c->entry++;
 	c->blocks--;
+	if (c->blocks == 0) {
+		emi_block_free(r->job->scratch, c->at, EMI_DIR_BYTES);
+		pass_on(r, seq);
+	}
 	return EM_OK;
 }

@@ -122,7 +122,7 @@ static em_status merge(bench *b, int pull, uint64_t *missed, em_errinfo *err)
 		assert_true(b->arrived + batch->n <= b->n);
 		memcpy(b->got + b->arrived * b->shape.bytes, batch->records, batch->bytes);
 		b->arrived += batch->n;
-		*missed = b->e.merger.fetch.missed;
+		*missed = b->e.fetch.blocks.missed;
 	}
 	return st == EM_END ? EM_OK : st;
 }

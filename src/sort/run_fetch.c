@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* run_fetch.c -- see run_fetch.h. */
+#include "sort/run_fetch.h"
+
+#include <string.h>
+
+em_status emi_run_fetch_open(emi_run_fetch *f, emi_job *job, uint32_t k, size_t block_bytes, em_errinfo *err)
+{
+	const emi_plan *plan = &job->plan;
+	em_status st;
+
+	memset(f, 0, sizeof *f);
+	f->job = job;
+	st = emi_run_reader_open(&f->reader, job, k, block_bytes, err);
+	if (st == EM_OK)
+		st = emi_prefetch_open(&f->blocks, job->ctx, job->scratch, k, plan->read_buffers, plan->prefetch_buffers, block_bytes,
+				       plan->packers != 0, emi_run_hint, &f->reader, &job->io, job->mispredict, err);
+	if (st != EM_OK)
+		emi_run_fetch_close(f);
+	return st;
+}
+
+void emi_run_fetch_close(emi_run_fetch *f)
+{
+	if (f->job == NULL)
+		return;
+	emi_prefetch_close(&f->blocks);
+	emi_run_reader_close(&f->reader);
+	memset(f, 0, sizeof *f);
+}
+
+void emi_run_fetch_expect(emi_run_fetch *f, const emi_run *runs, uint32_t k)
+{
+	emi_run_reader_expect(&f->reader, runs, k);
+}
+
+/* Waits for the directories if they are not there yet. */
+static em_status join(emi_run_fetch *f, em_errinfo *err)
+{
+	const uint32_t k = f->reader.nnext;
+	em_status st = emi_run_reader_turn(&f->reader, err);
+
+	return st == EM_OK ? emi_prefetch_join(&f->blocks, k, err) : st;
+}
+
+em_status emi_run_fetch_turn(emi_run_fetch *f, em_errinfo *err)
+{
+	em_status st = emi_prefetch_told(&f->blocks) ? join(f, err) : EM_OK;
+
+	if (st == EM_OK)
+		st = emi_prefetch_turn(&f->blocks, err);
+	return st == EM_OK ? emi_run_fetch_advance(f, err) : st;
+}
+
+em_status emi_run_fetch_advance(emi_run_fetch *f, em_errinfo *err)
+{
+	em_status st = emi_prefetch_advance(&f->blocks, err);
+
+	if (st != EM_OK || !emi_prefetch_told(&f->blocks) || !emi_run_reader_ready(&f->reader))
+		return st;
+	st = join(f, err);
+	return st == EM_OK ? emi_prefetch_advance(&f->blocks, err) : st;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * run_fetch.h -- the blocks of the runs that are merged, in one order of fetching for several merges.
+ *
+ * A merge after the other takes blocks of its runs from here: the prefetcher has them in memory, and the directories of the runs tell it which ones are next.
+ * Whoever knows which merge is the next one, and that its runs are on the disks, says so while one is at hand.  When all that that needs is requested, blocks of
+ * the next one are: what they wait for is buffers.
+ *
+ *   open, expect, turn, (expect, take and return all blocks, turn), ... close
+ */
+#ifndef EMI_RUN_FETCH_H
+#define EMI_RUN_FETCH_H
+
+#include "block/prefetch.h"
+#include "sort/run_reader.h"
+
+typedef struct emi_run_fetch {
+	emi_job *job;
+	emi_run_reader reader;
+	emi_prefetch blocks;    /* a run is a sequence, a merge a group of them */
+} emi_run_fetch;
+
+/* Buffers as job->plan has them, for merges of up to k runs whose blocks have up to block_bytes. */
+em_status emi_run_fetch_open(emi_run_fetch *f, emi_job *job, uint32_t k, size_t block_bytes, em_errinfo *err);
+void emi_run_fetch_close(emi_run_fetch *f);
+
+/* The merge after the one at hand has these k runs, all of them on the disks.  They stay where they are until it is at hand. */
+void emi_run_fetch_expect(emi_run_fetch *f, const emi_run *runs, uint32_t k);
+
+/* The merge at hand used all its blocks: the one that was expected is at hand now. */
+em_status emi_run_fetch_turn(emi_run_fetch *f, em_errinfo *err);
+
+/* Buffers came back: request what there are buffers for. */
+em_status emi_run_fetch_advance(emi_run_fetch *f, em_errinfo *err);
+
+#endif
