@@ -216,8 +216,8 @@ static void test_reversed(void **state)
 	size_t s, i;
 
 	(void)state;
-	for (s = 0; s < 3; s++) {
-		for (i = 0; i < 2; i++) {
+	for (s = TEST_TSAN ? 2 : 0; s < 3; s++) {
+		for (i = TEST_TSAN ? 1 : 0; i < 2; i++) {
 			const uint64_t n = sizes[i];
 			unsigned char *records = descending(&turned[s], n, n);
 			bench b;
