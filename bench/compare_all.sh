@@ -6,8 +6,8 @@
 #   bench/compare_all.sh [BUILD_DIR]
 #
 # BUILD_DIR (default ./build-bench) is made if it is not there.  As root or with sudo, on Debian.  Environment: SIZE (4G), ROUNDS
-# (3), and what the programs take.  With SIZE=4G that is two hours, 50 GB in DIR (blocks and volume sort four times SIZE), and
-# 10 GB of memory (tmpfs); with SIZE=512M and ROUNDS=1 it is ten minutes.
+# (3), and what the programs take.  With SIZE=4G that is about three hours, 50 GB in DIR (blocks and volume sort four times SIZE), and
+# 10 GB of memory (tmpfs); with SIZE=512M and ROUNDS=1 it is about twenty minutes.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-./build-bench}
@@ -44,6 +44,14 @@ title patterns $((size / 4)) u32 u64 kv16 rec100
 title blocks "$size"
 title fio "$size"
 title volume $((size / 8)) u32 u64 kv16 rec100
+title merging "$size"
+title disks $((size / 16))
+printf '\nschedule, block_stream, cache, simdisk\n'
+bench/schedule
+bench/block_stream --dir "${DIR:-${TMPDIR:-/var/tmp}}" --size "$size"
+bench/cache
+bench/simdisk
 # Once is enough to see the shape.
 export ROUNDS=1
 title blocks $((size * 4)) u64 $((size / 8))
+title buffers

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /**
- * @file extmem/check.h  Looking whether records of any length are in order.
+ * @file extmem/check.h  Looking whether records are in order.
  */
 #ifndef EXTMEM_CHECK_H
 #define EXTMEM_CHECK_H
@@ -18,8 +18,8 @@ EM_BEGIN_DECLS
 typedef struct em_check_opts {
 	uint32_t size;           /**< sizeof(em_check_opts); set by the initialiser. */
 	uint32_t flags;          /**< EM_CHECK_... */
-	const em_format *format; /**< NULL: lines. */
-	uint64_t header;         /**< Records at the beginning of each file that are not looked at. */
+	const em_format *format; /**< NULL: lines.  For records of any length only. */
+	uint64_t header;         /**< Records at the beginning of each file that are not looked at.  For records of any length only. */
 	em_progress_fn progress; /**< NULL: none.  The phase is EM_PHASE_RUNS. */
 	void *progress_user;
 	em_errinfo *errinfo;     /**< Filled when the call fails; may be NULL. */
@@ -42,13 +42,21 @@ typedef struct em_check_info {
 typedef void (*em_disorder_fn)(void *user, uint64_t number, const void *record, size_t n);
 
 /**
- * Read a file ("-": standard input) of records of any length and look whether they are in order.  order may be NULL: then
- * they are only counted.  fn, which may be NULL, is called with the first record that is out of order.
+ * Read a file ("-": standard input) and look whether its records are in order: records of one size or of any length, as the order says.
+ * order may be NULL: then records of any length are only counted.  fn, which may be NULL, is called with the first record that is out of order, on the caller's
+ * thread.  Records of one size are compared by all threads of the context, unless a function of the order must run on the caller's, or there is no memory
+ * for their stacks.
  * Costs N/B reads, and memory for some buffers and the longest record.
  *
- * Returns: EM_OK (also when there is disorder: see info), EM_ERR_INVAL, EM_ERR_NOTSUP (an order of records of one size),
- * EM_ERR_FORMAT (a record is too long or cut off), EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO, EM_ERR_SHORT,
- * EM_ERR_CANCELED, EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FDLIMIT, EM_ERR_FORK.
+ * Returns:
+ *   EM_OK            also when there is disorder: see info
+ *   EM_ERR_INVAL     ctx, path or info is NULL, a size or a flag is unknown, the order belongs to another context, the format is none of those
+ *                    that there are, or a format or a header was given for records of one size
+ *   EM_ERR_FORMAT    a record is too long or cut off, or bytes are left behind the last record of one size
+ *   EM_ERR_USER      a function of the order failed
+ *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO, EM_ERR_SHORT  the file
+ *   EM_ERR_CANCELED  the progress function said so
+ *   EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FDLIMIT, EM_ERR_FORK
  */
 EM_API EM_NODISCARD em_status em_check_file(em_ctx *ctx, const em_order *order, const char *path, const em_check_opts *opts,
 					    em_check_info *info, em_disorder_fn fn, void *user);

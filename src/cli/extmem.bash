@@ -68,6 +68,9 @@ _extmem()
 	--place-runs)
 		opts='cycling striping'
 		;;
+	--priority)
+		opts='write read none'
+		;;
 	-k | --key | -t | --field-separator | --header | --skip | -S | --buffer-size | --record-size | --records | --seed | --parallel | \
 		--min-count | --max-count | --batch-size | --run-size | --block-size | --read-buffers | --write-buffers | --prefetch-buffers | --scratch-max | \
 		--n | --k | --block | --element | --repeat)
@@ -94,7 +97,7 @@ _extmem()
 		--reverse --stable --unique --zero-terminated --header= --csv'
 	# What sorts has these, too.
 	local sorting="$lines --files0-from= --record-size= --output= --buffer-size= --temporary-directory= --parallel= --batch-size=
-		--run-size= --block-size= --read-buffers= --write-buffers= --prefetch-buffers= --fetch= --place-runs= --direct= --backend= --isa= --scratch-compress= --scratch-max= --disk= --config= --no-config --stats --interval= --progress --no-progress --verbose --no-warnings
+		--run-size= --block-size= --read-buffers= --write-buffers= --prefetch-buffers= --fetch= --place-runs= --priority= --direct= --backend= --isa= --scratch-compress= --scratch-max= --disk= --config= --no-config --stats --interval= --progress --no-progress --verbose --no-warnings
 		--help --version"
 	case $command in
 	sort)

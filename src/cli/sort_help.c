@@ -65,6 +65,8 @@ static const char how[] =
 	"      --fetch=best|naive   or read in the order of merging\n"
 	"      --place-runs=cycling|striping\n"
 	"                           how runs are spread over several disks (default cycling)\n"
+	"      --priority=write|read|none\n"
+	"                           which transfers of a disk go first (default write)\n"
 	"      --scratch-compress=auto|never|always\n"
 	"                           compress with LZ4 what halves while the disk is behind (default);\n"
 	"                           nothing; or all that becomes shorter\n"

@@ -24,6 +24,7 @@ enum {
 	OPT_PREFETCH_BUFFERS,
 	OPT_FETCH,
 	OPT_PLACE_RUNS,
+	OPT_PRIORITY,
 	OPT_COMPRESS,
 	OPT_STATS,
 	OPT_INTERVAL
@@ -44,6 +45,7 @@ const struct option resource_own_long_options[] = {
 	{ "prefetch-buffers", required_argument, NULL, OPT_PREFETCH_BUFFERS },
 	{ "fetch", required_argument, NULL, OPT_FETCH },
 	{ "place-runs", required_argument, NULL, OPT_PLACE_RUNS },
+	{ "priority", required_argument, NULL, OPT_PRIORITY },
 	{ "scratch-compress", required_argument, NULL, OPT_COMPRESS },
 	{ "stats", optional_argument, NULL, OPT_STATS },
 	{ "interval", required_argument, NULL, OPT_INTERVAL },
@@ -70,6 +72,18 @@ static int take_place_runs(sort_options *so, const char *text)
 	static const char *const word[] = { "cycling", "striping" };
 
 	return option_word(so->command, "--place-runs", text, word, 2, &so->sort.place);
+}
+
+static int take_priority(sort_options *so, const char *text)
+{
+	static const char *const word[] = { "write", "read", "none" };
+	static const int32_t value[] = { EM_PRIORITY_WRITE, EM_PRIORITY_READ, EM_PRIORITY_NONE };
+	uint32_t i;
+
+	if (option_word(so->command, "--priority", text, word, 3, &i))
+		return -1;
+	so->context.ctx.priority = value[i];
+	return 0;
 }
 
 static int take_stats(sort_options *so, const char *text)
@@ -117,6 +131,8 @@ static int take_common(sort_options *so, int c, const char *arg)
 		return take_fetch(so, arg);
 	case OPT_PLACE_RUNS:
 		return take_place_runs(so, arg);
+	case OPT_PRIORITY:
+		return take_priority(so, arg);
 	case OPT_COMPRESS:
 		return take_compress(so, arg);
 	case OPT_STATS:

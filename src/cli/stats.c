@@ -65,8 +65,9 @@ static void print_json(FILE *to, const em_sort_stats *st, double seconds, double
 		if (!took_place(p))
 			continue;
 		fprintf(to, "%s{\"name\": \"%s\", \"seconds\": %.6f, \"cpu_seconds\": %.6f, \"bytes_read\": %" PRIu64
-			", \"bytes_written\": %" PRIu64 ", \"io_wait\": %.6f}",
-			between, em_phase_name(i), p->seconds, p->cpu_seconds, p->bytes_read, p->bytes_written, p->io_wait);
+			", \"bytes_written\": %" PRIu64 ", \"ios_read\": %" PRIu64 ", \"ios_written\": %" PRIu64 ", \"io_wait\": %.6f}",
+			between, em_phase_name(i), p->seconds, p->cpu_seconds, p->bytes_read, p->bytes_written, p->ios_read, p->ios_written,
+			p->io_wait);
 		between = ", ";
 	}
 	fputs("]}\n", to);

@@ -5,7 +5,8 @@
  * The file is read chunk by chunk, and each record is compared with the one before: by the first eight bytes of their
  * strings (key/vary.h), and only if those are equal by all of them.  Without keys the string is the record itself, which is looked at
  * where it was read; only the last record of a chunk is copied, as the chunk goes back to the reader.  With keys
- * two frames take turns, one for the record at hand and one for that before.
+ * two frames take turns, one for the record at hand and one for that before.  Chunks of records of one size are looked at by all
+ * threads (sort/check_fixed.h).
  */
 #include <extmem/check.h>
 
@@ -16,6 +17,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "key/vary.h"
+#include "sort/check_fixed.h"
 #include "sort/record_hash.h"
 #include "sort/watch.h"
 #include "stream/records.h"
@@ -35,7 +37,10 @@ typedef struct frame_room {
 
 typedef struct checking {
 	em_ctx *ctx;
-	const emi_vary *v;      /* NULL: records are only counted */
+	const em_order *order;  /* NULL: records are only counted */
+	const emi_vary *v;      /* of records of any length, otherwise NULL */
+	size_t record_bytes;    /* of records of one size, otherwise 0 */
+	emi_check_fixed fixed;  /* looks at those */
 	em_check_opts opts;
 	em_format format;
 	emi_records *records;
@@ -120,6 +125,16 @@ static int compare(const checking *c, const emi_frame *f, uint64_t key)
 	return emi_string_compare(c->v, &c->last, f, 0);
 }
 
+/* It is the first that is out of order, if it was not told yet. */
+static void tell_disorder(checking *c, uint64_t number, const unsigned char *record, size_t n)
+{
+	if (c->info.first_disorder != 0)
+		return;
+	c->info.first_disorder = number;
+	if (c->fn != NULL)
+		c->fn(c->user, number, record, n);
+}
+
 /* EM_END: it is the first that is out of order, and that is all there was to find. */
 static em_status look_at(checking *c, const unsigned char *record, size_t n, em_errinfo *err)
 {
@@ -141,12 +156,32 @@ static em_status look_at(checking *c, const unsigned char *record, size_t n, em_
 	c->info.duplicates += order == 0;
 	if (order == 0 && (c->opts.flags & EM_CHECK_UNIQUE) == 0)
 		return EM_OK;
-	if (c->info.disorders++ == 0) {
-		c->info.first_disorder = c->number;
-		if (c->fn != NULL)
-			c->fn(c->user, c->number, record, n);
-	}
+	c->info.disorders++;
+	tell_disorder(c, c->number, record, n);
 	return (c->opts.flags & EM_CHECK_FIRST) != 0 ? EM_END : EM_OK;
+}
+
+static em_status look_at_fixed(checking *c, const emi_chunk *chunk, em_errinfo *err)
+{
+	const int first = (c->opts.flags & EM_CHECK_FIRST) != 0;
+	size_t n = chunk->bytes / c->record_bytes;
+	emi_check_found found;
+	em_status st;
+
+	st = emi_check_fixed_chunk(&c->fixed, chunk->data, n, first, &found, err);
+	if (st != EM_OK)
+		return st;
+	if (found.disorders != 0)
+		tell_disorder(c, c->number + found.first + 1, chunk->data + found.first * c->record_bytes, c->record_bytes);
+	if (first && found.disorders != 0)
+		n = found.first + 1;
+	c->number += n;
+	c->info.records += n;
+	c->info.bytes += n * c->record_bytes;
+	c->info.checksum += found.checksum;
+	c->info.duplicates += found.duplicates;
+	c->info.disorders += found.disorders;
+	return first && found.disorders != 0 ? EM_END : EM_OK;
 }
 
 static em_status look_at_chunk(checking *c, const emi_chunk *chunk, em_errinfo *err)
@@ -154,6 +189,8 @@ static em_status look_at_chunk(checking *c, const emi_chunk *chunk, em_errinfo *
 	const unsigned char *at = chunk->data, *end = at + chunk->bytes;
 	em_status st = EM_OK;
 
+	if (c->record_bytes != 0)
+		return look_at_fixed(c, chunk, err);
 	while (st == EM_OK && at != end) {
 		const unsigned char *record;
 		size_t n;
@@ -222,11 +259,12 @@ static em_status check_args(checking *c, em_ctx *ctx, const em_order *order, con
 		return emi_fail(err, EM_ERR_INVAL, "unknown flags 0x%x of a check", (unsigned)c->opts.flags);
 	if (order != NULL && emi_order_ctx(order) != ctx)
 		return emi_fail(err, EM_ERR_INVAL, "the order belongs to another context");
-	if (order != NULL) {
-		c->v = emi_order_vary(order);
-		if (c->v == NULL)
-			return emi_fail(err, EM_ERR_NOTSUP, "an order of records of one size");
-	}
+	c->order = order;
+	c->v = order != NULL ? emi_order_vary(order) : NULL;
+	if (order != NULL && c->v == NULL)
+		c->record_bytes = (size_t)em_order_record_size(order);
+	if (c->record_bytes != 0 && (c->opts.format != NULL || c->opts.header != 0))
+		return emi_fail(err, EM_ERR_INVAL, "a format or a header of records that have one size");
 	c->format = lines;
 	if (c->opts.format != NULL)
 		st = emi_opts_copy(&c->format, sizeof c->format, sizeof c->format, c->opts.format, "em_format", err);
@@ -246,13 +284,18 @@ static em_status run(checking *c, const char *path, em_errinfo *err)
 	opts.chunk_bytes = want < CHUNK_LEAST ? CHUNK_LEAST : want > CHUNK_MOST ? CHUNK_MOST : (size_t)want;
 	opts.chunks = CHUNKS;
 	opts.longest = memory / LONGEST_SHARE;
+	opts.record_bytes = c->record_bytes;
 	st = emi_records_open(&c->records, c->ctx, &path, 1, &opts, &c->io, err);
 	if (st == EM_OK) {
 		const uint64_t bytes = emi_records_bytes(c->records);
 
 		emi_watch_init(&c->watch, c->opts.progress, c->opts.progress_user, &c->io);
 		emi_watch_phase(&c->watch, EM_PHASE_RUNS, bytes == UINT64_MAX ? 0 : bytes);
-		st = look_at_all(c, err);
+		if (c->record_bytes != 0)
+			st = emi_check_fixed_open(&c->fixed, c->ctx, c->order, (c->opts.flags & EM_CHECK_UNIQUE) != 0, &c->watch, err);
+		if (st == EM_OK)
+			st = look_at_all(c, err);
+		emi_check_fixed_close(&c->fixed);
 	}
 	emi_records_close(c->records);
 	return st == EM_END ? EM_OK : st;

@@ -228,6 +228,7 @@ static em_status split(forming *s, const emi_partition *p, uint64_t at, size_t i
 	part.b = (p->sorted == p->a ? p->b : p->a) + (size_t)lo * eb;
 	part.n = hi - lo;
 	part.ties = p->ties;
+	part.turns = 1;
 	emi_partition_expect(&part, p);
 	st = emi_partition_run(&part, err);
 	return st == EM_OK ? finish_all(s, &part, at + lo, level, err) : st;
@@ -275,6 +276,7 @@ static void begin(forming *s, emi_former *f, char *records, uint64_t n)
 	s->part.room = &f->buckets[0];
 	s->part.n = n;
 	s->part.ties = job->tie.fn != NULL;
+	s->part.turns = 1;
 	/* One run is as another. */
 	s->part.alike = 1;
 	s->part.tags = f->tags;

@@ -66,17 +66,18 @@ int emi_partition_go_on(emi_partition *p, int ticks)
 	return __atomic_load_n(&p->status, __ATOMIC_RELAXED) == EM_OK;
 }
 
-/* Look at n elements; of those that are not in order, as most are not, only which bits differ. */
+/* Look at n > 0 elements; of those that are not in order, as most are not, only which bits differ. */
 static uint64_t look(const emi_partition *p, struct emi_survey *v, size_t *count, const void *a, size_t n)
 {
 	uint64_t diff = 0;
 	int order = 0;
 
-	if (v->sorted || !p->counting)
+	if (v->sorted || v->reversed || !p->counting)
 		diff = p->job->kern->survey(a, n, &order);
 	if (p->counting)
 		diff |= p->job->kern->histogram(a, n, &p->room->last, count);
 	v->sorted &= order == 1;
+	v->reversed &= order == -1 || n == 1;
 	return diff;
 }
 
@@ -90,6 +91,7 @@ static void survey_part(void *arg, uint32_t part)
 	size_t *count = p->room->count + part * EMI_BUCKETS, eb = p->job->kern->elem_bytes;
 
 	v->sorted = 1;
+	v->reversed = p->turns;
 	if (p->counting)
 		memset(count, 0, sizeof *count << p->room->last.bits);
 	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += PIECE) {
@@ -104,6 +106,7 @@ static void survey_part(void *arg, uint32_t part)
 		if (i == emi_partition_begin(p, part))
 			v->first = v->last = first;
 		v->sorted &= v->last <= first;
+		v->reversed &= i == emi_partition_begin(p, part) || v->last > first;
 		v->diff |= (v->first ^ first) | look(p, v, count, p->a + (size_t)i * eb, n);
 		v->last = elem_key(p, i + n - 1);
 	}
@@ -226,16 +229,19 @@ static void choose_method(emi_partition *p)
 	uint64_t diff = 0;
 	uint32_t part;
 	unsigned top;
-	int sorted = 1;
+	int sorted = 1, reversed = 1;
 
 	for (part = 0; part < p->parts; part++) {
 		const struct emi_survey *v = &p->survey[part];
 
 		diff |= v->diff | (v->first ^ p->survey[0].first);
 		sorted &= v->sorted && (part == 0 || p->survey[part - 1].last <= v->first);
+		reversed &= v->reversed && (part == 0 || p->survey[part - 1].last > v->first);
 	}
 	p->sorted = p->a;
-	p->must_sort = !sorted || p->ties;
+	p->reversed = reversed && p->n > 1;
+	/* Keys of which each is less than the one before have no ties. */
+	p->must_sort = !p->reversed && (!sorted || p->ties);
 	top = bits_of(diff);
 	p->same = diff == 0;
 	p->digit = leading(p->n, p->must_sort && !emi_partition_small(p) ? top : 0);
@@ -243,6 +249,33 @@ static void choose_method(emi_partition *p)
 	p->buckets = (size_t)1 << p->bits;
 	if (p->bits != 0)
 		narrow(p, top);
+}
+
+static inline void exchange(char *lo, char *hi, uint64_t n, const size_t eb)
+{
+	char t[sizeof(emi_pair)];
+
+	for (; n > 0; n--, lo += eb, hi -= eb) {
+		memcpy(t, lo, eb);
+		memcpy(lo, hi, eb);
+		memcpy(hi, t, eb);
+	}
+}
+
+/* Turn the elements around: each part exchanges some of the first half with those of the second that they change places with. */
+static void turn_part(void *arg, uint32_t part)
+{
+	emi_partition *p = arg;
+	const size_t eb = p->job->kern->elem_bytes;
+	const uint64_t each = p->n / 2 / p->parts, from = each * part, n = part == p->parts - 1 ? p->n / 2 - from : each;
+	char *lo = p->a + (size_t)from * eb, *hi = p->a + (size_t)(p->n - 1 - from) * eb;
+
+	if (eb == sizeof(uint32_t))
+		exchange(lo, hi, n, sizeof(uint32_t));
+	else if (eb == sizeof(uint64_t))
+		exchange(lo, hi, n, sizeof(uint64_t));
+	else
+		exchange(lo, hi, n, sizeof(emi_pair));
 }
 
 /* All keys are equal, and more of them is in the records: the next look is at that. */
@@ -282,6 +315,8 @@ static em_status run_steps(emi_partition *p)
 			return p->status;
 		choose_method(p);
 	} while (go_deeper(p));
+	if (p->reversed)
+		emi_parallel(ctx, p->parts, turn_part, p);
 	if (p->bits != 0) {
 		if (!counted(p))
 			emi_parallel(ctx, p->parts, count_part, p);

@@ -3,7 +3,7 @@
  * partition.h -- the first steps of sorting in memory: elements into buckets that fit in the cache, with all threads.
  *
  * Each thread takes a contiguous part of the elements.  They are surveyed (which key bits differ, are they in order
- * already), counted by the leading bits that differ, and moved, out of place, to where their buckets begin: parts keep
+ * already, or in reverse), counted by the leading bits that differ, and moved, out of place, to where their buckets begin: parts keep
  * their order within a bucket, so the partition is stable.  Whoever asked then sorts the buckets, one by one.
  *
  * Elements that have kernels of their own are told apart by splitters in place of a digit: see partition_own.c.
@@ -36,10 +36,12 @@ typedef struct emi_partition {
 	uint64_t n;
 	uint16_t *tags;         /* n, for elements with kernels of their own; else NULL */
 	int ties;               /* equal keys are not equal elements: sorted keys are not enough */
+	int turns;              /* elements of which each has a lesser key than the one before may be turned around: then they are in order, ties or not */
 	int alike;              /* keys are likely to be like those of the last partition in this room */
 	/* results */
 	char *sorted;           /* where the buckets are: a or b */
 	int must_sort;          /* 0: a is in order as it is */
+	int reversed;           /* it is since it was turned around */
 	int same;               /* all keys are equal */
 	unsigned depth;         /* of the keys in the elements (see emi_tie): what comes before them is the same in all records, ... */
 	uint64_t common;        /* ... if the depth is not 0, and begins with this */
@@ -52,7 +54,7 @@ typedef struct emi_partition {
 	uint32_t parts;
 	struct emi_survey {
 		uint64_t first, last, diff;
-		int sorted;
+		int sorted, reversed;
 	} *survey;              /* of each part */
 } emi_partition;
 

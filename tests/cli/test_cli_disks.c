@@ -139,6 +139,8 @@ static void test_fetching(void **state)
 	disk_option(b, sizeof b, f->dir, "");
 	expect_sorted(f, a, b, "--fetch=naive");
 	expect_sorted(f, a, b, "--place-runs=striping");
+	expect_sorted(f, a, b, "--priority=read");
+	expect_sorted(f, a, b, "--priority=none");
 	expect_sorted(f, a, b, "--prefetch-buffers=3");
 	run_command(&r, NULL, SORT, EXTERNAL, "--plan", f->in[0], a, b, "--prefetch-buffers=3", NULL);
 	assert_status(&r, 0);
@@ -167,6 +169,7 @@ static void test_errors(void **state)
 	expect_trouble(NULL, "--disk seek=5", "seek", SORT, "--disk=/tmp,,simdisk,seek=5", in, NULL);
 	expect_trouble(NULL, "--fetch", "best or naive", SORT, "--fetch=fast", in, NULL);
 	expect_trouble(NULL, "--place-runs", "cycling or striping", SORT, "--place-runs=random", in, NULL);
+	expect_trouble(NULL, "--priority", "write, read or none", SORT, "--priority=reads", in, NULL);
 	expect_trouble(NULL, "buffers for prefetching", "65536", SORT, "--prefetch-buffers=65537", in, NULL);
 	expect_trouble(NULL, "/dev/null", "neither", SORT, EXTERNAL, "--disk=/dev/null", in, NULL);
 	expect_trouble(NULL, "-T", "empty", SORT, "-T", "/tmp", "-T", "", in, NULL);

@@ -185,6 +185,57 @@ static void test_patterns(void **state)
 	}
 }
 
+/* Records whose keys are 0, 1, ... from the last one to the first, but for one that is as large as the one before it, if there is one. */
+static unsigned char *descending(const sort_shape *shape, uint64_t n, uint64_t equal)
+{
+	unsigned char *records = calloc((size_t)n, shape->bytes);
+	uint64_t i;
+	size_t k;
+
+	assert_non_null(records);
+	for (i = 0; i < n; i++) {
+		const uint64_t key = n - 1 - i + (i == equal);
+
+		/* Big-endian; the last byte tells records with equal keys apart. */
+		for (k = 0; k < 8; k++)
+			records[(size_t)i * shape->bytes + k] = (unsigned char)(key >> 8 * (7 - k));
+		records[(size_t)(i + 1) * shape->bytes - 1] ^= shape->bytes == 8 ? 0 : (unsigned char)i;
+	}
+	return records;
+}
+
+/* What is in reverse is turned around and not partitioned, also keys of which elements have the beginning only; with two equal keys it would not be stable. */
+static void test_reversed(void **state)
+{
+	static const sort_shape turned[] = {
+		{ 8, 1, { { 0, 0, EM_KEY_U64, EM_KEY_BIG_ENDIAN } } },
+		{ 16, 1, { { 0, 0, EM_KEY_U64, EM_KEY_BIG_ENDIAN } } },
+		{ 28, 1, { { 0, 20, EM_KEY_BYTES, 0 } } },
+	};
+	static const uint64_t sizes[] = { 32768, MOST };
+	size_t s, i;
+
+	(void)state;
+	for (s = TEST_TSAN ? 2 : 0; s < 3; s++) {
+		for (i = TEST_TSAN ? 1 : 0; i < 2; i++) {
+			const uint64_t n = sizes[i];
+			unsigned char *records = descending(&turned[s], n, n);
+			bench b;
+
+			bench_open(&b, &turned[s], 1 + (uint32_t)(s + i) % 4, NULL);
+			check_records(&b, records, n, 0);
+			assert_int_equal(b.f.buckets[0].last.bits, 0);
+			free(records);
+			/* At the end of a piece, or of a part, as well. */
+			records = descending(&turned[s], n, i % 2 ? n / 2 : 1 + test_below(&b.rng, n - 1));
+			check_records(&b, records, n, 0);
+			assert_int_not_equal(b.f.buckets[0].last.bits, 0);
+			free(records);
+			bench_close(&b);
+		}
+	}
+}
+
 /* Elements take the place of records, which may begin anywhere in a page: nothing in front of that is touched. */
 static void test_addresses(void **state)
 {
@@ -379,6 +430,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_reversed),
 		cmocka_unit_test(test_patterns),
 		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_long_keys),
