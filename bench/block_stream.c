@@ -192,7 +192,7 @@ static void get_all(bench *b, emi_disk *disk, const emi_block_list *list, uint64
 	size_t lent = 1;
 	em_status st;
 
-	must(b, emi_block_reader_open(&r, b->ctx, disk, b->block, b->record, b->buffers, list, EMI_FORWARD, 0, &b->io, &b->err), "reader");
+	must(b, emi_block_reader_open(&r, b->ctx, disk, b->block, b->record, b->buffers, list, 1, EMI_FORWARD, 0, &b->io, &b->err), "reader");
 	for (;; i += lent) {
 		st = b->lend ? emi_block_reader_next(&r, &record, &lent, &b->err) : emi_block_reader_get(&r, &record, &b->err);
 		if (st != EM_OK)

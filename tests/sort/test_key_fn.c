@@ -143,19 +143,6 @@ static void test_files(void **state)
 	test_dir_remove(dir);
 }
 
-/* Checking a file is for records of any length. */
-static void test_check(void **state)
-{
-	em_check_info info = { .size = sizeof info };
-	em_check_opts opts = EM_CHECK_OPTS_INIT;
-	fixture *f = *state;
-
-	opts.errinfo = &f->err;
-	assert_int_equal(em_check_file(f->ctx, f->order, "/dev/null", &opts, &info, NULL, NULL), EM_ERR_NOTSUP);
-	assert_int_equal(f->err.status, EM_ERR_NOTSUP);
-	assert_int_equal(f->c.calls, 0);
-}
-
 /* A sort that is open when the function fails, whoever had it called, fails as well, and stays so; one that is opened later does not. */
 static void test_in_turn(void **state)
 {
@@ -251,7 +238,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_files, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_check, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_turn, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_at_once, setup, teardown),
 	};
