@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sort/plan_time.h"
 #include "sort/engine.h"
 #include "sort/sort_model.h"
 
