@@ -34,7 +34,7 @@ typedef void (*em_log_fn)(void *user, int32_t level, const char *line);
 #define EM_PRIORITY_READ 1  /**< Reads. */
 #define EM_PRIORITY_NONE 2  /**< Those submitted first. */
 
-/** Every use of a scratch block is checked: that it is allocated and as long as it is said to be, that it was written before it is read,
+/** Every use of a scratch block is checked for what is not always: that a block is as long as it is said to be,
  *  and that only its owner writes and frees it.  That takes a table of all blocks, about 100 bytes for each, and a look-up for every transfer.
  *  For tests of programs that keep their own data structures in blocks. */
 #define EM_CTX_CHECKED 1u

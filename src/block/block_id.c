@@ -5,8 +5,8 @@
  * What each disk does is in one_disk.c; here blocks are spread over them.  Who does not say where a block is to be has them go round.  A
  * disk without room is passed over, so the set is full when all are.
  *
- * Ids are checked as far as that costs nothing: is there such a disk, can a block be at such an offset, and, by the disk, is
- * space in use that is to be free.  The ledger knows the rest, where there is one.  It is asked before anything is done, so a wrong id changes nothing.
+ * Ids are checked as far as that costs next to nothing: is there such a disk, can a block be at such an offset, and, by the disk, is the space in use, and
+ * was anything written there that is to be read.  The ledger knows the rest, where there is one.  All that is asked before anything is done, so a wrong id changes nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -227,7 +227,7 @@ em_status emi_block_free(emi_disk *d, em_bid bid, size_t bytes)
 	return emi_blocks_free(d, &bid, 1, bytes, NULL);
 }
 
-/* Transfers of a part of a block, or of some blocks of a row, are nobody's business but the ledger's. */
+/* Transfers of a part of a block, or of some blocks of a row, are fine without the ledger. */
 em_status emi_block_admit(emi_disk *d, emi_request_kind kind, em_bid bid, size_t bytes, em_file **file, const char **why)
 {
 	emi_ledger *ledger = d->set->ledger;
@@ -236,8 +236,10 @@ em_status emi_block_admit(emi_disk *d, emi_request_kind kind, em_bid bid, size_t
 	*why = flaw(d->set, bid, EMI_UNIT);
 	if (*why != NULL)
 		return EM_ERR_INVAL;
-	if (ledger == NULL || emi_ctx_forked(d->set->ctx))
+	if (emi_ctx_forked(d->set->ctx))
 		return EM_OK;
+	if (ledger == NULL)
+		return emi_one_disk_admit(d->set->disk[bid.disk], kind, bid.offset, bytes, why);
 	return kind == EMI_READ ? emi_ledger_read(ledger, bid, bytes, why) : emi_ledger_write(ledger, bid, bytes, d->owner, why);
 }
 

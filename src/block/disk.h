@@ -9,9 +9,9 @@
  * A block belongs to the user that allocated it: everybody may read it, nobody else should write or free it (LEDA-SM's U_ID; Crauser and Mehlhorn
  * 1998, section 1.2).  Each data structure is a user of its own, or several are one.
  *
- * What is plainly wrong about a block id is always noticed: no such disk, an offset where no block can be, space that is not in use when it
- * is freed.  In a context with EM_CTX_CHECKED everything else is, too (ledger.h): EM_ERR_INVAL when no block of that size is there, EM_ERR_STATE when
- * it is another user's, or was never written before it is read.
+ * What is plainly wrong about a block id is always noticed: no such disk, an offset where no block can be, space that is not in use (EM_ERR_STATE), a read of what was
+ * never written (EM_ERR_STATE).  In a context with EM_CTX_CHECKED everything else is, too (ledger.h): EM_ERR_INVAL when no block of that size is there, EM_ERR_STATE when
+ * it is another user's.
  */
 #ifndef EMI_DISK_H
 #define EMI_DISK_H

@@ -422,6 +422,23 @@ static void give_due(emi_one_disk *d)
 	send_batch(d);
 }
 
+em_status emi_one_disk_admit(emi_one_disk *d, emi_request_kind kind, uint64_t offset, size_t bytes, const char **why)
+{
+	const uint64_t unit = offset / EMI_UNIT, n = bytes / EMI_UNIT + (bytes % EMI_UNIT != 0);
+	em_status status = EM_OK;
+
+	pthread_mutex_lock(&d->lock);
+	if (kind == EMI_READ ? !emi_space_in_use(&d->space, unit, n) : !emi_space_write(&d->space, unit, n)) {
+		status = EM_ERR_STATE;
+		*why = "no block is allocated there";
+	} else if (kind == EMI_READ && !emi_space_written(&d->space, unit, n)) {
+		status = EM_ERR_STATE;
+		*why = "nothing was ever written to this block";
+	}
+	pthread_mutex_unlock(&d->lock);
+	return status;
+}
+
 em_status emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes, uint64_t n, em_errinfo *err)
 {
 	em_status status = EM_OK;

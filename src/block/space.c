@@ -10,7 +10,8 @@
  * without looking at what is before it, a tree knows for each part of the disk how many units are free in front, in the longest gap, and at the
  * back; those of two neighbours give those of both.  The leaves are 512 units, in whose bits the rest of the search goes on; the upper part of the
  * tree is over pages, the lower one within each.  Taking and freeing change one path.  A list of extents would take memory for each of them,
- * and most where fragmentation is worst; this takes a bit for each unit and a fifth of that for the tree, whatever happens.
+ * and most where fragmentation is worst; this takes a bit for each unit and a fifth of that for the tree, whatever happens.  Another bit tells whether
+ * the unit was written.
  *
  * Units from `high' on have their bits set, as if they were in use, so no search finds them; `high' goes down as soon as the units before it
  * are free.
@@ -41,6 +42,7 @@ typedef struct small_gaps {
 
 struct emi_space_bits {
 	uint64_t word[PAGE_WORDS]; /* a set bit is a unit in use or cut out, or behind the end */
+	uint64_t written[PAGE_WORDS]; /* a set bit is a unit in use that was written */
 	small_gaps node[2 * LEAVES]; /* the tree: 1 is the root, LEAVES + i leaf i */
 };
 
@@ -191,13 +193,22 @@ static void renew_above(emi_space *s, uint64_t from, uint64_t to)
 	}
 }
 
+/* Bits of a word from that of unit on, at most n of them: how many. */
+static unsigned bits_from(uint64_t unit, uint64_t n, uint64_t *bits)
+{
+	const unsigned bit = (unsigned)(unit % WORD_BITS);
+	const unsigned m = n < WORD_BITS - bit ? (unsigned)n : WORD_BITS - bit;
+
+	*bits = (m == WORD_BITS ? UINT64_MAX : ((uint64_t)1 << m) - 1) << bit;
+	return m;
+}
+
 /* Set or clear the bits of n units of a page. */
 static void mark_words(uint64_t *word, uint64_t unit, uint64_t n, int used)
 {
 	while (n > 0) {
-		const unsigned bit = (unsigned)(unit % WORD_BITS);
-		const unsigned m = n < WORD_BITS - bit ? (unsigned)n : WORD_BITS - bit;
-		const uint64_t bits = (m == WORD_BITS ? UINT64_MAX : ((uint64_t)1 << m) - 1) << bit;
+		uint64_t bits;
+		const unsigned m = bits_from(unit, n, &bits);
 
 		if (used)
 			word[unit / WORD_BITS] |= bits;
@@ -387,9 +398,8 @@ int emi_space_in_use(const emi_space *s, uint64_t unit, uint64_t n)
 	if (unit > s->high || n > s->high - unit)
 		return 0;
 	while (n > 0) {
-		const unsigned bit = (unsigned)(unit % WORD_BITS);
-		const unsigned m = n < WORD_BITS - bit ? (unsigned)n : WORD_BITS - bit;
-		const uint64_t bits = (m == WORD_BITS ? UINT64_MAX : ((uint64_t)1 << m) - 1) << bit;
+		uint64_t bits;
+		const unsigned m = bits_from(unit, n, &bits);
 
 		if (in_cut_page(s, unit) || (*word_of(s, unit) & bits) != bits)
 			return 0;
@@ -397,6 +407,40 @@ int emi_space_in_use(const emi_space *s, uint64_t unit, uint64_t n)
 		n -= m;
 	}
 	return 1;
+}
+
+/* Set or clear what tells that n units were written. */
+static void mark_written(emi_space *s, uint64_t unit, uint64_t n, int written)
+{
+	while (n > 0) {
+		const uint64_t m = within_page(unit, n);
+
+		mark_words(s->page[unit / PAGE_UNITS].bits->written, unit % PAGE_UNITS, m, written);
+		unit += m;
+		n -= m;
+	}
+}
+
+int emi_space_write(emi_space *s, uint64_t unit, uint64_t n)
+{
+	if (!emi_space_in_use(s, unit, n))
+		return 0;
+	mark_written(s, unit, n, 1);
+	return 1;
+}
+
+int emi_space_written(const emi_space *s, uint64_t unit, uint64_t n)
+{
+	while (n > 0) {
+		uint64_t bits;
+		const unsigned m = bits_from(unit, n, &bits);
+
+		if ((s->page[unit / PAGE_UNITS].bits->written[unit % PAGE_UNITS / WORD_BITS] & bits) != 0)
+			return 1;
+		unit += m;
+		n -= m;
+	}
+	return 0;
 }
 
 /* Where the last row of units ends before unit that are not free, or 0. */
@@ -416,6 +460,7 @@ static uint64_t end_of_use(const emi_space *s, uint64_t unit)
 void emi_space_drop(emi_space *s, uint64_t unit, uint64_t n)
 {
 	s->used -= n;
+	mark_written(s, unit, n, 0);
 	if (unit + n < s->high) {
 		mark(s, unit, n, 0);
 		return;

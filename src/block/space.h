@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * space.h -- which units of a disk are in use.
+ * space.h -- which units of a disk are in use, and which of them were written.
  */
 #ifndef EMI_SPACE_H
 #define EMI_SPACE_H
@@ -44,6 +44,12 @@ em_status emi_space_extend(emi_space *s, uint64_t n, uint64_t *unit, em_errinfo 
 
 /* Are all of these units in use (or cut out, which can be told for whole pages only)?  Any numbers will do. */
 int emi_space_in_use(const emi_space *s, uint64_t unit, uint64_t n);
+
+/* These units are going to be written: note that, unless not all of them are in use: 0. */
+int emi_space_write(emi_space *s, uint64_t unit, uint64_t n);
+
+/* Was any of these units, all of them in use, written since it was taken? */
+int emi_space_written(const emi_space *s, uint64_t unit, uint64_t n);
 
 /* Give units back; when they were the last ones, high goes down to what is before them. */
 void emi_space_drop(emi_space *s, uint64_t unit, uint64_t n);

@@ -72,7 +72,7 @@ static uint64_t record_cost(const emi_plan *p, const emi_plan_input *in)
 static uint64_t fixed_cost(const emi_plan *p, const emi_plan_input *in)
 {
 	uint64_t bitmap = in->n == EMI_UNKNOWN ? p->memory / 64
-					       : in->n / (8 * EMI_PAGE) * 3 * (uint64_t)in->codec->record_bytes;
+					       : in->n / (8 * EMI_PAGE) * 4 * (uint64_t)in->codec->record_bytes;
 
 	return FIXED_BYTES + (uint64_t)p->threads * p->hot_bytes + p->threads * (p->threads > 1 ? LEVELS_BYTES : THREAD_BYTES) + in->files_bytes +
 	       ((uint64_t)p->write_buffers + in->spare_blocks) * (p->block_bytes + 2u * EMI_PAGE) +

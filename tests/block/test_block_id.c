@@ -114,6 +114,18 @@ static void plain_errors(uint32_t flags)
 	free_fails(&s, s.d, at(1, 0), 2 * PAGE, EM_ERR_STATE, none);
 	transfer_fails(s.d, 0, PAGE, at(2, 0), EM_ERR_INVAL, "a disk that is not there");
 	transfer_fails(s.d, 1, PAGE, at(0, 17), EM_ERR_INVAL, "no block can be there");
+	/* Transfers of what is not there, and reads of what was never written, at least since it was allocated. */
+	transfer_fails(s.d, 0, 2 * PAGE, at(0, 8 * PAGE), EM_ERR_STATE, none);
+	transfer_fails(s.d, 1, 2 * PAGE, at(0, UINT64_MAX - PAGE + 1), EM_ERR_STATE, none);
+	transfer_fails(s.d, 0, 2 * PAGE, bid[1], EM_ERR_STATE, "nothing was ever written");
+	assert_int_equal(transfer(s.d, 1, 2 * PAGE, bid[1], &err), EM_OK);
+	assert_int_equal(transfer(s.d, 0, 2 * PAGE, bid[1], &err), EM_OK);
+	transfer_fails(s.d, 0, 2 * PAGE, bid[2], EM_ERR_STATE, "nothing was ever written");
+	assert_int_equal(emi_block_free(s.d, bid[1], 2 * PAGE), EM_OK);
+	transfer_fails(s.d, 0, 2 * PAGE, bid[1], EM_ERR_STATE, none);
+	transfer_fails(s.d, 1, 2 * PAGE, bid[1], EM_ERR_STATE, none);
+	assert_int_equal(emi_block_alloc_on(s.d, 0, 2 * PAGE, &bid[1], &err), EM_OK);
+	transfer_fails(s.d, 0, 2 * PAGE, bid[1], EM_ERR_STATE, "nothing was ever written");
 	assert_int_equal(emi_block_free(s.d, bid[1], 2 * PAGE), EM_OK);
 	free_fails(&s, s.d, bid[1], 2 * PAGE, EM_ERR_STATE, none);
 	/* Those of many that can be are freed. */
@@ -450,7 +462,7 @@ static void *work(void *arg)
 			emi_block_read(w->d, &rq, page, bytes[i], bid[i][1], NULL);
 			w->wrong |= emi_wait(&rq, NULL) != EM_OK || page[0] != (char)(w->seed + i) || memcmp(page, page + 1, bytes[i] - 1) != 0;
 			emi_block_read(w->d, &rq, page, bytes[i], bid[i][0], NULL);
-			w->wrong |= emi_wait(&rq, NULL) != ((w->s->opts.flags & EM_CTX_CHECKED) != 0 ? EM_ERR_STATE : EM_OK);
+			w->wrong |= emi_wait(&rq, NULL) != EM_ERR_STATE;
 			w->wrong |= emi_blocks_free(w->d, bid[i], 2, bytes[i], NULL) != EM_OK;
 			bytes[i] = 0;
 		}

@@ -79,6 +79,7 @@ static void take(model *m, uint64_t n, int check_gaps)
 		assert_int_equal(m->used[i], 0);
 		m->used[i] = 1;
 	}
+	assert_false(emi_space_written(&m->space, unit, n));
 	m->most = m->most < m->space.high ? m->space.high : m->most;
 	m->block[m->blocks].unit = unit;
 	m->block[m->blocks++].n = n;
@@ -100,6 +101,19 @@ static void give(model *m, unsigned i)
 	while (high > 0 && !m->used[high - 1])
 		high--;
 	assert_int_equal(m->space.high, high);
+}
+
+/* Write a part of a block, which only that tells, and ask about another. */
+static void write_some(model *m, unsigned i)
+{
+	const uint64_t from = test_below(&m->rng, m->block[i].n), n = 1 + test_below(&m->rng, m->block[i].n - from);
+	const uint64_t first = test_below(&m->rng, m->block[i].n), rest = 1 + test_below(&m->rng, m->block[i].n - first);
+	const uint64_t unit = m->block[i].unit;
+
+	assert_true(emi_space_write(&m->space, unit + from, n));
+	memset(m->used + unit + from, 2, (size_t)n);
+	assert_int_equal(emi_space_written(&m->space, unit + first, rest), memchr(m->used + unit + first, 2, (size_t)rest) != NULL);
+	assert_false(emi_space_write(&m->space, m->space.high - 1, 2));
 }
 
 static uint64_t any_size(test_rng *rng)
@@ -129,6 +143,8 @@ static void test_model(void **state)
 			give(m, (unsigned)test_below(&m->rng, m->blocks));
 		else
 			take(m, any_size(&m->rng), i % 4 == 0);
+		if (m->blocks > 0 && i % 2 == 0)
+			write_some(m, (unsigned)test_below(&m->rng, m->blocks));
 	}
 	while (m->blocks > 0)
 		give(m, m->blocks - 1);

@@ -170,12 +170,12 @@ EM_API em_status em_bids_free(em_disks *d, const em_bid *bid, size_t n, size_t b
 /**
  * Start reading a block into buf, or writing it from there, which must live until the request is done; best is memory of em_block_alloc(), as other memory costs a copy
  * on direct disks. fn, user and out are those of em_file_read_async() (extmem/sys/request.h), which says what may be done with the request; it may be waited for when d is closed. A
- * part of a block, from its beginning on, is moved if bytes is less than the block has, and several of a row if it is more. A block of which nothing was written has any contents, or is
- * shorter than bytes: em_request_moved(). Any thread.
+ * part of a block, from its beginning on, is moved if bytes is less than the block has, and several of a row if it is more. What was not written of a block of which something was has any contents, or is
+ * missing: em_request_moved(). Any thread.
  *
  * Returns EM_OK when the request exists: everything else that may be wrong is told by its status. Otherwise there is none, *out is NULL, fn is not called:
  *   EM_ERR_INVAL     d or buf is NULL, bytes is 0; no block can be there (em_bid_none(), for example); checked (EM_CTX_CHECKED): none of that size is
- *   EM_ERR_STATE     checked: to be written, it is another owner's; to be read, it was never written
+ *   EM_ERR_STATE     nothing is allocated there, or not so much; to be read, nothing of it was written since it was allocated; checked: to be written, it is another owner's
  *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory
  * I/O: one request, ceil(bytes / B) blocks of the disk.
  */

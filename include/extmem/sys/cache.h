@@ -177,12 +177,12 @@ EM_API void em_cache_close(em_cache *c);
 EM_API uint64_t em_cache_memory(const em_cache_opts *opts);
 
 /**
- * Pin a block and lend it: *block, of B bytes, aligned to EM_BLOCK_UNIT, is valid until it is unpinned. What was never written of it, behind the end of its disk's file, is zeros.
+ * Pin a block and lend it: *block, of B bytes, aligned to EM_BLOCK_UNIT, is valid until it is unpinned. What was not written of it, behind the end of its disk's file, is zeros.
  *
  * Returns:
  *   EM_OK
  *   EM_ERR_INVAL     an argument is NULL, mode is none of the above, there is no such disk
- *   EM_ERR_STATE     all frames are pinned
+ *   EM_ERR_STATE     all frames are pinned; nothing of the block was ever written, and mode is not EM_CACHE_FRESH
  *   EM_ERR_USER      the caller's policy names a frame that may not go
  *   EM_ERR_IO, ...   reading it failed; or writing others, if no frame is left but theirs: EM_ERR_NOSPACE, ...
  *   EM_ERR_FORK      the context is the parent process's

@@ -39,8 +39,7 @@ EM_BEGIN_DECLS
  *   EM_OK
  *   EM_ERR_INVAL     out, lists, one of them or order is NULL; n is 0; a flag, a size or an option is unknown or illegal; lists differ in disks, block size or record size; the order is of records of
  *                    any length or of another size, or of another context; opts->block_bytes is another
- *   EM_ERR_STATE     EM_BLOCKS_CONSUME, and a list has a reader or is named twice; in a context with EM_CTX_CHECKED a block is not what it should be: not allocated, or never
- *                    written. (Blocks of another owner are read, but not freed, which is logged.)
+ *   EM_ERR_STATE     EM_BLOCKS_CONSUME, and a list has a reader or is named twice; a block of a list was freed, or never written. (Blocks of another owner are read, but not freed, which is logged.)
  *   EM_ERR_NOTSUP    EM_SORT_UNIQUE; opts->compress
  *   EM_ERR_MEMLIMIT  the memory is too little; the detail names the least that would do
  *   EM_ERR_NOSPACE   all disks are full, or em_ctx_opts.scratch_max is too little
