@@ -12,6 +12,9 @@
 em_status emi_sort_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
 			 const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, em_errinfo *err);
 
+/* What a sort takes for itself, beside what is planned for it. */
+uint64_t emi_sort_files_memory(void);
+
 em_status emi_merge_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
 			  const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, em_errinfo *err);
 

@@ -32,6 +32,11 @@ typedef struct file_sort {
 	emi_groups groups;      /* if there are any to be made */
 } file_sort;
 
+uint64_t emi_sort_files_memory(void)
+{
+	return sizeof(file_sort) + 2u * EMI_PAGE;
+}
+
 static em_status tick(void *arg)
 {
 	file_sort *f = arg;
@@ -210,7 +215,7 @@ static em_status plan(file_sort *f, em_errinfo *err)
 	needs.spare = f->copies ? EMI_COPIER_BUFFERS : 0;
 	needs.files = f->ninputs < EMI_SOURCE_OPEN ? f->ninputs : EMI_SOURCE_OPEN;
 	/* The sink is open, and there are a few structs. */
-	needs.held = (emi_sink_is_file(f->sink) ? emi_file_memory(job->ctx) : 0) + sizeof *f + 2u * EMI_PAGE;
+	needs.held = (emi_sink_is_file(f->sink) ? emi_file_memory(job->ctx) : 0) + emi_sort_files_memory();
 	if (f->groups.opts != NULL)
 		needs.held += emi_keeper_memory(job);
 	st = emi_job_plan(job, &needs, err);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/workers.h"
+#include "sort/files.h"
 #include "sort/plan_time.h"
 #include "sort/plan_vary.h"
 #include "sort/room.h"
@@ -64,6 +65,7 @@ em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_
 	needs.n = n;
 	needs.spare = (job.flags & EM_SORT_UNIQUE) != 0 ? EMI_PLAN_COPIES : 0;
 	needs.files = 2;
+	needs.held = emi_sort_files_memory();
 	needs.bytes = n * record_bytes(&job);
 	if (st == EM_OK)
 		st = emi_job_plan(&job, &needs, err);

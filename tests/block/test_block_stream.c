@@ -28,13 +28,18 @@ typedef struct bench {
 	uint64_t first;         /* number of the first record */
 } bench;
 
-static void bench_open(bench *b, size_t record, uint32_t nbuffers)
+static void bench_open_on(bench *b, const em_backend *backend, size_t record, uint32_t nbuffers)
 {
-	fixture_open(&b->f, "memory");
+	fixture_open_on(&b->f, &backend, 1);
 	b->record = record;
 	b->capacity = BLOCK / record;
 	b->nbuffers = nbuffers;
 	b->first = 0;
+}
+
+static void bench_open(bench *b, size_t record, uint32_t nbuffers)
+{
+	bench_open_on(b, em_backend_find("memory"), record, nbuffers);
 }
 
 static void bench_close(bench *b)
@@ -390,20 +395,43 @@ static void test_misuse(void **state)
 	bench_close(&b);
 }
 
-/* A block that lies behind the end of the file. */
-static void test_damage(void **state)
+static void read_fails(bench *b, em_bid bid, em_status st, const char *text)
 {
-	em_bid bid = {0, 0, (uint64_t)1 << 40};
 	emi_block_list list = {NULL, 1, 1, 3, 0};
 	em_errinfo err;
+
+	list.bid = &bid;
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(read_list(b, &list, EMI_FORWARD, 0, 0, &err), st);
+	assert_non_null(strstr(err.text, text));
+}
+
+/* A block that is not there, one that was never written, and one in which the file ends. */
+static void test_damage(void **state)
+{
+	const em_bid none = {0, 0, (uint64_t)1 << 40};
+	em_backend bare = *em_backend_find("memory");
+	const em_backend *backend = &bare;
+	emi_request rq;
+	em_bid bid;
+	char *page;
 	bench b;
 
 	(void)state;
-	bench_open(&b, 8, 2);
-	list.bid = &bid;
-	memset(&err, 0, sizeof(err));
-	assert_int_equal(read_list(&b, &list, EMI_FORWARD, 0, 0, &err), EM_ERR_CORRUPT);
-	assert_non_null(strstr(err.text, "damaged"));
+	/* Nothing is set aside, so the file ends behind what was written. */
+	bare.reserve = NULL;
+	bench_open_on(&b, backend, 8, 2);
+	page = emi_buffer_alloc(b.f.ctx, BLOCK, NULL);
+	memset(page, 0, BLOCK);
+	assert_int_equal(emi_block_alloc(b.f.disk, BLOCK, &bid, NULL), EM_OK);
+	read_fails(&b, none, EM_ERR_STATE, "no block is allocated there");
+	read_fails(&b, bid, EM_ERR_STATE, "nothing was ever written");
+	memset(&rq, 0, sizeof(rq));
+	emi_block_write(b.f.disk, &rq, page, BLOCK / 8, bid, NULL);
+	assert_int_equal(emi_wait(&rq, NULL), EM_OK);
+	read_fails(&b, bid, EM_ERR_CORRUPT, "damaged");
+	assert_int_equal(emi_block_free(b.f.disk, bid, BLOCK), EM_OK);
+	emi_buffer_free(b.f.ctx, page, BLOCK);
 	bench_close(&b);
 }
 

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "block/cache_case.h"
 
 /* Every read fails once: whoever wants the block is told, and has it the next time. */
@@ -169,10 +170,12 @@ static void test_closed_unsaved(void **state)
 	cache_case_close(&b);
 }
 
-/* A block beyond what was written of the file is zeros. */
+/* What was not written of a block behind the end of the file is zeros; all of it is an error. */
 static void test_never_written(void **state)
 {
-	static const char zeros[BLOCK];
+	static char zeros[BLOCK];
+	emi_request rq;
+	char *page;
 	em_backend bare = *em_backend_find("memory");
 	emi_cache_frame *f;
 	cache_case b;
@@ -186,6 +189,15 @@ static void test_never_written(void **state)
 	case_use(&b, 0);
 	case_use(&b, 1);
 	assert_int_equal(emi_block_alloc(b.f.disk, BLOCK, &b.bid[2], &b.f.err), EM_OK);
+	assert_int_equal(case_try_get(&b, 2, EM_CACHE_READ, &f), EM_ERR_STATE);
+	page = emi_buffer_alloc(b.f.ctx, BLOCK, NULL);
+	memset(page, 5, BLOCK / 8);
+	memset(zeros, 5, BLOCK / 8);
+	memset(&rq, 0, sizeof(rq));
+	emi_block_write(b.f.disk, &rq, page, BLOCK / 8, b.bid[2], NULL);
+	assert_int_equal(emi_wait(&rq, NULL), EM_OK);
+	emi_buffer_free(b.f.ctx, page, BLOCK);
+	memset(&b.f.err, 0, sizeof b.f.err);
 	assert_int_equal(case_try_get(&b, 2, EM_CACHE_READ, &f), EM_OK);
 	assert_memory_equal(f->buf, zeros, BLOCK);
 	cache_case_close(&b);

@@ -465,15 +465,17 @@ static void test_transfers(void **state)
 
 static void test_transfers_refused(void **state)
 {
-	const em_bid there = {0, 0, 0}, bad[] = {{D, 0, 0}, {UINT32_MAX, 0, UINT64_MAX}};
-	em_request *rq = (em_request *)&there;
+	const em_bid bad[] = {{D, 0, 0}, {UINT32_MAX, 0, UINT64_MAX}};
 	char buf[4096];
+	em_request *rq = (em_request *)buf;
+	em_bid there;
 	em_disks *d;
 	fixture f;
 	size_t i;
 
 	(void)state;
 	d = open_disks(&f, D);
+	assert_int_equal(em_bids_alloc(d, &there, 1, BLOCK, NULL, 0), EM_OK);
 	assert_int_equal(em_block_read(NULL, there, buf, 100, NULL, NULL, &rq), EM_ERR_INVAL);
 	assert_null(rq);
 	assert_int_equal(em_block_write(NULL, there, buf, 100, NULL, NULL, NULL), EM_ERR_INVAL);
@@ -487,9 +489,10 @@ static void test_transfers_refused(void **state)
 		assert_int_equal(em_block_write(d, bad[i], buf, sizeof buf, NULL, NULL, &rq), EM_ERR_INVAL);
 	}
 	f.mem.fail_at = f.mem.calls + 1;
-	assert_int_equal(em_block_read(d, there, buf, sizeof buf, NULL, NULL, &rq), EM_ERR_NOMEM);
+	assert_int_equal(em_block_write(d, there, buf, sizeof buf, NULL, NULL, &rq), EM_ERR_NOMEM);
 	f.mem.fail_at = 0;
 	assert_null(rq);
+	assert_int_equal(em_bids_free(d, &there, 1, BLOCK), EM_OK);
 	em_disks_close(d);
 	fixture_close(&f);
 }
