@@ -35,9 +35,8 @@
 #define MAX_ROUNDS 100000          /* where the list of runs just fits, the square root of its length */
 #define MIN_PREFETCH 2u
 #define MAX_PREFETCH 32u
-#define DISK_BUFFERS 4u                 /* with several disks: as many for each to read, and to write, are worth being weighed against others, ... */
-#define STEPS 32u                       /* ... in so many steps to read, ... */
-#define WRITE_STEPS 16u                 /* ... and so many to write */
+#define DISK_BUFFERS 8u                 /* with several disks: as many for each to read, and to write, are worth being weighed against others, ... */
+#define STEP(n) ((n) / 8 + 1)           /* ... in such steps: by an eighth */
 #define CLOSE 1.01                      /* an expected time that is not much more */
 #define MAX_ORDERED 65536u              /* buffers that an order of fetching can be forced to be for */
 #define ORDERED(read) ((read) * 3 / 10) /* of what is read ahead this part is for the order, after 2 for each disk (section 5 there, too) */
@@ -163,13 +162,13 @@ static uint32_t wanted_write_buffers(const emi_plan *p, const emi_plan_input *in
 /* The next number of output buffers to be tried after n, which are more than the least: for several disks, not all. */
 static uint32_t fewer_write_buffers(const emi_plan_input *in, uint32_t n)
 {
-	const uint32_t many = DISK_BUFFERS * disks(in), step = (many + WRITE_STEPS - 1) / WRITE_STEPS;
+	const uint32_t many = DISK_BUFFERS * disks(in);
 
 	if (disks(in) == 1)
 		return n - 1;
 	if (n > many)
 		return many;
-	return n > MIN_WRITE + step ? n - step : MIN_WRITE;
+	return n > MIN_WRITE + STEP(n) ? n - STEP(n) : MIN_WRITE;
 }
 
 /* Everything but the fan-in for a given block size; 0 when it does not fit. */
@@ -268,7 +267,7 @@ static int plan_merge_with(emi_plan *p, const emi_plan_input *in, uint32_t read_
 /* The same with as many to read ahead as make for the least expected time. */
 static int plan_merge(emi_plan *p, const emi_plan_input *in)
 {
-	const uint32_t most = DISK_BUFFERS * disks(in), step = (most + STEPS - 1) / STEPS;
+	const uint32_t most = DISK_BUFFERS * disks(in);
 	uint32_t read;
 	emi_plan q;
 
@@ -277,7 +276,7 @@ static int plan_merge(emi_plan *p, const emi_plan_input *in)
 	/* There may be as many without asking for them, and one disk has no use for more than runs leave. */
 	if (in->read_buffers != 0 || disks(in) == 1 || p->read_buffers >= most)
 		return 1;
-	for (read = MIN_PREFETCH + step; read <= most; read += step) {
+	for (read = MIN_PREFETCH + 1; read <= most; read += STEP(read)) {
 		q = *p;
 		if (!plan_merge_with(&q, in, read))
 			break;
