@@ -133,7 +133,8 @@ EM_API EM_NODISCARD em_status em_block_reader_open(em_block_reader **out, em_blo
 /**
  * Lend the next records, all that are left of a block, until the next call; they lie in the order in which they are in the list: backwards, the last is the first.
  *
- * Returns EM_OK; EM_END; EM_ERR_INVAL (an argument is NULL); EM_ERR_IO and others of reading; EM_ERR_CORRUPT (a file ends within a block). *batch is NULL but with EM_OK.
+ * Returns EM_OK; EM_END; EM_ERR_INVAL (an argument is NULL); EM_ERR_STATE (a block was freed, or nothing of it was ever written); EM_ERR_IO and others of reading; EM_ERR_CORRUPT (a file ends
+ * within a block). *batch is NULL but with EM_OK.
  * I/O: one read of B bytes for each block, begun before.
  */
 EM_API em_status em_block_reader_next(em_block_reader *r, const em_batch **batch);

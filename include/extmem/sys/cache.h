@@ -182,7 +182,7 @@ EM_API uint64_t em_cache_memory(const em_cache_opts *opts);
  * Returns:
  *   EM_OK
  *   EM_ERR_INVAL     an argument is NULL, mode is none of the above, there is no such disk
- *   EM_ERR_STATE     all frames are pinned; nothing of the block was ever written, and mode is not EM_CACHE_FRESH
+ *   EM_ERR_STATE     all frames are pinned; no block is allocated there, or nothing of it was ever written, and mode is not EM_CACHE_FRESH
  *   EM_ERR_USER      the caller's policy names a frame that may not go
  *   EM_ERR_IO, ...   reading it failed; or writing others, if no frame is left but theirs: EM_ERR_NOSPACE, ...
  *   EM_ERR_FORK      the context is the parent process's

@@ -117,8 +117,9 @@ EM_API int em_block_pool_hint(em_block_pool *p, em_bid bid);
 /**
  * Exchange a buffer for one with the block, which may be the same. A block that could not be fetched is known to nobody afterwards, and the pool is as good as before.
  *
- * Returns EM_OK; EM_ERR_INVAL (p, buf or *buf is NULL; there is no such disk); EM_ERR_IO and others of reading; EM_ERR_CORRUPT (the file ends within the block: nobody has
- * written it); how a write failed; EM_ERR_FORK. After a failure *buf is as it was, its contents are not.
+ * Returns EM_OK; EM_ERR_INVAL (p, buf or *buf is NULL; there is no such disk); EM_ERR_STATE (no block is
+ * allocated there, or nothing of it was ever written); EM_ERR_IO and others of reading; EM_ERR_CORRUPT (the file ends within the block: nobody
+ * has written all of it); how a write failed; EM_ERR_FORK. After a failure *buf is as it was, its contents are not.
  * I/O: one read of B bytes, or none if it was hinted at or is in memory.
  */
 EM_API em_status em_block_pool_read(em_block_pool *p, void **buf, em_bid bid);
