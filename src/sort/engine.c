@@ -7,7 +7,7 @@
 #include "sort/block_vary.h"
 #include "sort/room.h"
 
-#define READ_AHEAD 8u           /* blocks that are enough to keep a disk busy */
+#define READ_AHEAD 8u           /* blocks that are enough to keep a disk busy, if most runs do not want their next ones at the same time */
 
 em_status emi_engine_open(emi_engine *e, em_ctx *ctx, const em_order *order, const em_sort_opts *opts,
 			  em_errinfo *err)
@@ -73,6 +73,16 @@ void emi_engine_begin_out(emi_engine *e, const emi_dest *dest, uint64_t bytes)
 		emi_outseq_begin(&e->out, dest, 0, dest->text ? plan->block_bytes : emi_block_room(plan->block_bytes));
 }
 
+/* Records of one size that the first block of the next run has fewer: it fills whole pages, as far as records do, so that no space is lost. */
+static size_t short_by(const emi_job *job)
+{
+	const emi_plan *plan = &job->plan;
+	const size_t pages = (size_t)((1 - emi_run_short(job->nruns)) * (double)(plan->block_bytes / EMI_PAGE));
+	const size_t records = pages * EMI_PAGE / job->codec->record_bytes;
+
+	return records != 0 && records < plan->block_records ? plan->block_records - records : 0;
+}
+
 em_status emi_engine_begin_run(emi_engine *e, uint64_t bytes, em_errinfo *err)
 {
 	em_status st = EM_OK;
@@ -86,6 +96,8 @@ em_status emi_engine_begin_run(emi_engine *e, uint64_t bytes, em_errinfo *err)
 		return st;
 	dest = emi_run_dest(&e->writer);
 	emi_engine_begin_out(e, &dest, bytes);
+	if (bytes != 0 && e->job.codec->record_bytes != 0)
+		emi_outseq_begin_short(&e->out, short_by(&e->job));
 	return EM_OK;
 }
 
@@ -130,11 +142,13 @@ int emi_engine_can_keep(const emi_engine *e, size_t bytes)
 	const emi_job *job = &e->job;
 	const emi_plan_input in = merge_input(job);
 	emi_plan with = job->plan, without = job->plan;
-	uint32_t ahead;
+	uint64_t ahead;
 
 	if (!emi_plan_merging(&without, &in, job->nruns + 1, 0) || !emi_plan_merging(&with, &in, job->nruns + 1, bytes))
 		return 0;
-	ahead = without.read_buffers < READ_AHEAD ? without.read_buffers : READ_AHEAD;
+	ahead = READ_AHEAD > job->nruns / 2 ? READ_AHEAD : job->nruns / 2;
+	if (ahead > without.read_buffers)
+		ahead = without.read_buffers;
 	return with.fan_in > job->nruns && with.read_buffers >= ahead && with.window == without.window;
 }
 

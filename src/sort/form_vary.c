@@ -318,17 +318,19 @@ static void work(void *arg, uint32_t part)
 	emi_turns_work(&s->turns, part, part == s->job->plan.threads - 1 ? tick : NULL, s);
 }
 
-/* Neighbouring buckets whose records fill nearly a block are a share. */
+/* Neighbouring buckets whose records fill nearly a block are a share; the first one of a run is as much smaller as its first block is to be (run.h). */
 static void make_shares(forming *s)
 {
 	const uint64_t all = s->pool->n;
-	const uint64_t want = s->pool->out == 0 ? all : s->limit * all / (s->pool->out + 1) * 15 / 16 + 1;
-	uint64_t n = 0;
+	const uint64_t whole = s->pool->out == 0 ? all : s->limit * all / (s->pool->out + 1) * 15 / 16 + 1;
+	uint64_t n = 0, want = (uint64_t)((1 - emi_run_short(s->job->nruns)) * (double)whole) + 1;
 	uint32_t i;
 
 	s->shares = 0;
 	for (i = 0; i < s->buckets; i++) {
 		if (s->shares == 0 || n + s->bucket[i].n > want) {
+			if (s->shares != 0)
+				want = whole;
 			s->share[s->shares++].first = i;
 			n = 0;
 		}
@@ -504,7 +506,7 @@ em_status emi_pool_send(emi_pool *p, emi_outseq *q, uint64_t *records, em_errinf
 size_t emi_pool_stay_bytes(const emi_pool *p)
 {
 	const uint64_t frames = (uint64_t)(p->base + (p->bytes - EMI_POOL_SLACK) - p->low), limit = emi_block_room(p->job->plan.block_bytes);
-	const uint64_t blocks = 2 * frames / limit + 4 * (p->out + 1) / limit + 2;
+	const uint64_t blocks = 2 * frames / limit + 4 * (p->out + 1) / limit + 3;
 
 	return (size_t)emi_block_place(blocks < p->n ? blocks : p->n, frames) + EMI_POOL_SLACK;
 }

@@ -298,7 +298,7 @@ static uint64_t last_block(const emi_merger *m)
 	if (rb == 0)
 		return m->dispatched;
 	end = (m->total - m->pos < m->target ? m->total : m->pos + m->target) / rb;
-	return (end - 1) / m->q->cap;
+	return emi_outseq_block_of(m->q, end - 1);
 }
 
 em_status emi_merger_step(emi_merger *m, em_errinfo *err)

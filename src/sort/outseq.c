@@ -91,6 +91,7 @@ void emi_outseq_begin(emi_outseq *q, const emi_dest *dest, uint64_t total, size_
 	q->dest = *dest;
 	q->total = total;
 	q->cap = cap;
+	q->short_by = 0;
 	q->next_acquire = q->next_put = q->released = 0;
 	q->next_share = q->next_block = q->next_byte = 0;
 	q->stay = NULL;
@@ -100,6 +101,11 @@ void emi_outseq_begin(emi_outseq *q, const emi_dest *dest, uint64_t total, size_
 		if (q->ring[i].state != EMI_OUT_PUT)
 			q->ring[i].state = EMI_OUT_FREE;
 	}
+}
+
+void emi_outseq_begin_short(emi_outseq *q, size_t by)
+{
+	q->short_by = by;
 }
 
 void emi_outseq_begin_stay(emi_outseq *q, char *memory, size_t bytes, size_t cap)
@@ -196,14 +202,15 @@ static em_status acquire_locked(emi_outseq *q, uint64_t i)
 		} else if (b->state != EMI_OUT_FREE) {
 			await_change_locked(q);
 		} else {
-			uint64_t first = index * q->cap;
+			const size_t by = index == 0 ? 0 : q->short_by, cap = index == 0 ? q->cap - q->short_by : q->cap;
+			const uint64_t first = index * q->cap - by;
 
 			q->next_acquire++;
 			clean(q, b);
 			b->state = EMI_OUT_FILLING;
 			b->index = index;
 			b->filled = 0;
-			b->records = (size_t)(q->total - first < q->cap ? q->total - first : q->cap);
+			b->records = (size_t)(q->total - first < cap ? q->total - first : cap);
 			b->buf.len = b->records * q->job->codec->record_bytes;
 			b->buf.lead = q->dest.lead == NULL
 					      ? 0
@@ -215,8 +222,9 @@ static em_status acquire_locked(emi_outseq *q, uint64_t i)
 
 void *emi_outseq_place(emi_outseq *q, uint64_t pos, size_t *n)
 {
-	uint64_t index = pos / q->cap;
-	size_t at = (size_t)(pos % q->cap), rest;
+	const uint64_t index = emi_outseq_block_of(q, pos);
+	const size_t at = (size_t)(index == 0 ? pos : (pos + q->short_by) % q->cap);
+	size_t rest;
 	emi_outblock *b = &q->ring[index % q->nring];
 	em_status st;
 
@@ -265,7 +273,7 @@ static void complete(emi_outseq *q, emi_outblock *b)
 
 void emi_outseq_filled(emi_outseq *q, uint64_t pos, size_t n)
 {
-	emi_outblock *b = &q->ring[(pos / q->cap) % q->nring];
+	emi_outblock *b = &q->ring[emi_outseq_block_of(q, pos) % q->nring];
 
 	/* Once all are there, the block may be another's. */
 	const size_t records = b->records;

@@ -4,7 +4,7 @@
  *
  * Sorted records leave the engine through a ring of block buffers, whether they go into a run, a
  * file, or to the caller.  The length of the sequence is known when it begins, so every record has
- * its place: position p is record p mod cap of block p / cap.  Threads fill pieces of blocks in any
+ * its place: position p is record p mod cap of block p / cap, unless the first block is shorter.  Threads fill pieces of blocks in any
  * order; a block whose records are all there is handed to the destination, strictly in the order of the
  * blocks; its buffer is used again when the destination is done with it.
  *
@@ -67,7 +67,8 @@ typedef struct emi_outseq {
 	uint32_t nring;
 	char *arena;            /* their buffers, and the spare ones for packing, side by side */
 	emi_packer packer;
-	size_t cap;             /* records per block */
+	size_t cap;             /* records per block, ... */
+	size_t short_by;        /* ... of which the first one has so many fewer */
 	size_t buffer_bytes;    /* of each buffer */
 	uint64_t total;         /* records in the sequence */
 	uint64_t next_acquire;  /* block that nobody has asked for yet */
@@ -91,6 +92,15 @@ void emi_outseq_free(emi_outseq *q);
 /* Begin a sequence of total records (any length: 0), in blocks of cap (any length: bytes), on the thread that drives the job.  Blocks of the
  * sequence before, which must have been put, may still be on their way; a failure stays. */
 void emi_outseq_begin(emi_outseq *q, const emi_dest *dest, uint64_t total, size_t cap);
+
+/* One size, before anything else: the first block is to have `by' records fewer, by < cap. */
+void emi_outseq_begin_short(emi_outseq *q, size_t by);
+
+/* The block that position pos is in. */
+static inline uint64_t emi_outseq_block_of(const emi_outseq *q, uint64_t pos)
+{
+	return (pos + q->short_by) / q->cap;
+}
 
 /* Any length: the same, but frames stay in memory, aligned to 8, each block where emi_block_place() has it: no buffer is waited for, nothing is put. */
 void emi_outseq_begin_stay(emi_outseq *q, char *memory, size_t bytes, size_t cap);

@@ -230,6 +230,15 @@ static int plan_window(emi_plan *p, const emi_plan_input *in)
 	return in->prefetch_buffers == 0;
 }
 
+/* Runs are much alike, so that all of them want their next blocks at about the same time: there may be as many buffers for that (Dementiev and
+ * Sanders 2003, section 2.3: k + 3D). */
+static uint32_t most_ahead(const emi_plan *p, const emi_plan_input *in)
+{
+	const uint32_t all = p->fan_in + 3 * disks(in), usual = disks(in) * MAX_PREFETCH;
+
+	return all > usual ? all : usual;
+}
+
 /* The fan-in and the buffers around it for a given block size, at least so many of them to read ahead; 0 when fewer than two runs fit. */
 static int plan_merge_with(emi_plan *p, const emi_plan_input *in, uint32_t read_buffers)
 {
@@ -259,7 +268,7 @@ static int plan_merge_with(emi_plan *p, const emi_plan_input *in, uint32_t read_
 			more = p->fan_in / 4;
 			p->fan_in -= (uint32_t)more;
 		}
-		p->read_buffers += (uint32_t)min64(more, disks(in) * MAX_PREFETCH - p->read_buffers);
+		p->read_buffers += (uint32_t)min64(more, most_ahead(p, in) - p->read_buffers);
 	}
 	return plan_window(p, in);
 }
@@ -344,11 +353,19 @@ static int fits(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes, uin
 	return 1;
 }
 
-/* Is q the better one?  If they are as good, the one with more output buffers is. */
+/* Tasks of a merge keep the blocks that they use up until they are done: if there are no buffers but for these, threads wait for one another. */
+static int is_crowded(const emi_plan *p)
+{
+	return p->tasks > 1 && p->runs != 0 && p->read_buffers < p->tasks + MIN_PREFETCH;
+}
+
+/* Is q the better one?  If they are as good, the one whose threads do not wait is, or that with more output buffers. */
 static int better(const emi_plan *q, const emi_plan *p, const emi_plan_input *in)
 {
 	const double a = emi_plan_time(q, in), b = emi_plan_time(p, in);
 
+	if (a <= b && a >= b && is_crowded(q) != is_crowded(p))
+		return is_crowded(p);
 	return a < b || (a <= b && q->write_buffers > p->write_buffers);
 }
 

@@ -24,8 +24,8 @@ uint64_t emi_room_scratch(const emi_plan *plan, uint64_t n)
 
 	if (plan->runs == 0)
 		return 0;
-	/* The last block of each run and its last page of a directory may be nearly empty. */
-	all = blocks * plan->block_bytes + (blocks / EMI_DIR_ENTRIES + 2 * plan->runs) * EMI_DIR_BYTES;
+	/* The last page of a run, that of its first block and that of its directory may be nearly empty. */
+	all = blocks * plan->block_bytes + (blocks / EMI_DIR_ENTRIES + 3 * plan->runs) * EMI_DIR_BYTES;
 	/* A merge that does not write the output frees each block before it needs the next: nearly N. */
 	if (emi_plan_merge_passes(plan->runs, plan->fan_in) > 1)
 		all += ((uint64_t)plan->fan_in + plan->read_buffers + plan->write_buffers) * plan->block_bytes;

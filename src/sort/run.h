@@ -2,8 +2,9 @@
 /*
  * run.h -- sorted runs on the scratch disks.
  *
- * A run is a sequence of blocks of whole records: floor(B/R) of them, only the last fewer, or as many as fit when they are
- * of any length (block_vary.h).  Where they are, how long (cut to whole pages) and with which key each begins stands in
+ * A run is a sequence of blocks of whole records: floor(B/R) of them, or as many as fit when they are of any length (block_vary.h).  Only the last block has
+ * fewer, and the first, each run's by another part of a block: runs of one input are much alike, and a merge would want the next blocks of all of them at
+ * the same time.  Where they are, how long (cut to whole pages) and with which key each begins stands in
  * the run's directory: a chain of pages on the scratch disks, so that what memory knows of a run does not grow with it.  The keys are what prefetching
  * predicts from: a block is needed when everything before its first key has been merged.
  */
@@ -40,5 +41,11 @@ typedef struct emi_run {
 	uint32_t level;         /* merges its records went through */
 	uint32_t coming;        /* the end of it may still be on its way to the disks */
 } emi_run;
+
+/* The part of a block by which the first block of the i-th run is shorter, less than 1: multiples of the golden ratio are spread evenly, however many they are. */
+static inline double emi_run_short(uint64_t i)
+{
+	return (double)(uint32_t)(i * 0x9e3779b9u) / 4294967296.0;
+}
 
 #endif

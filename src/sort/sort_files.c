@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "base/workers.h"
 #include "sort/copier.h"
 #include "sort/engine.h"
 #include "sort/files.h"
@@ -26,6 +27,8 @@ typedef struct file_sort {
 	uint64_t n;             /* records, or EMI_UNKNOWN */
 	char *area[AREAS];
 	size_t area_bytes;
+	emi_task clear;         /* of the second area, ... */
+	int clears;             /* ... which has begun and was not awaited */
 	emi_fill fill[AREAS];
 	int copies;             /* the output is pulled and copied */
 	emi_copier copier;
@@ -58,10 +61,37 @@ static size_t lead_sink(void *arg, uint64_t position)
 	return emi_sink_lead(f->sink, position);
 }
 
+/* Touch each page of the second area. */
+static void clear_area(void *arg)
+{
+	file_sort *f = arg;
+	size_t i;
+
+	for (i = 0; i < f->area_bytes; i += EMI_PAGE)
+		f->area[1][i] = 0;
+}
+
+/* The system clears pages for whoever touches them first: that is who asks for reading into them, and then nobody computes.  So while the
+ * first area is being read, another thread touches the second one, unless it is not known that it is needed. */
+static void begin_clear(file_sort *f)
+{
+	f->clears = f->area[1] != NULL && f->n != EMI_UNKNOWN && em_ctx_threads(f->e.job.ctx) > 1;
+	if (f->clears)
+		emi_task_submit(f->e.job.ctx, &f->clear, clear_area, f);
+}
+
+static void end_clear(file_sort *f)
+{
+	if (f->clears)
+		emi_task_wait(f->e.job.ctx, &f->clear);
+	f->clears = 0;
+}
+
 static void free_areas(file_sort *f)
 {
 	int i;
 
+	end_clear(f);
 	for (i = 0; i < AREAS; i++) {
 		emi_fill_free(&f->fill[i], f->source);
 		memset(&f->fill[i], 0, sizeof f->fill[i]);
@@ -179,6 +209,7 @@ static em_status sort_runs(file_sort *f, em_errinfo *err)
 	em_status st = await_read(f, 0, err);
 	int cur = 0, awaited = 0;
 
+	end_clear(f);
 	if (st == EM_OK)
 		st = begin_read(f, 1, err);
 	if (st == EM_OK && f->n == EMI_UNKNOWN) {
@@ -247,8 +278,10 @@ static em_status run(file_sort *f, const char *output, em_errinfo *err)
 		st = emi_engine_prepare(&f->e, err);
 		if (st == EM_OK)
 			st = make_areas(f, err);
-		if (st == EM_OK)
+		if (st == EM_OK) {
+			begin_clear(f);
 			st = begin_first(f, err);
+		}
 		if (st == EM_OK && job->plan.areas == 1) {
 			st = await_read(f, 0, err);
 			if (st == EM_OK)

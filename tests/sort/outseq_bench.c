@@ -37,7 +37,8 @@ static em_status put(void *arg, emi_outblock *block, em_errinfo *err)
 	assert_int_equal(block->index, b->blocks);
 	assert_int_equal(block->filled, block->records);
 	assert_int_equal(block->buf.len, block->records * RECORD);
-	b->blocks++;
+	if (b->blocks++ == 0)
+		b->first = block->records;
 	if (b->blocks == b->fail_at)
 		return emi_fail(err, EM_ERR_NOSPACE, "as ordered");
 	memcpy(b->got + b->records * RECORD, block->buf.base + block->buf.lead, block->buf.len);
@@ -79,7 +80,7 @@ void bench_open(bench *b, uint32_t nring, uint64_t total)
 	assert_int_equal(emi_outseq_init(&b->q, &b->job, nring, BLOCK, &err), EM_OK);
 	b->total = total;
 	b->got = calloc((size_t)total + 1, RECORD);
-	b->bid = calloc((size_t)(total / CAP) + 1, sizeof(*b->bid));
+	b->bid = calloc((size_t)(total / CAP) + 2, sizeof(*b->bid));
 	assert_true(b->got != NULL && b->bid != NULL);
 	b->dest.put = put;
 	b->dest.arg = b;

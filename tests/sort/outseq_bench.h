@@ -24,6 +24,7 @@ typedef struct bench {
 	emi_dest dest;
 	unsigned char *got;     /* what arrived */
 	uint64_t records, blocks; /* of it */
+	uint64_t first;         /* records in its first block */
 	uint64_t fail_at;       /* block whose put fails, from 1; 0: none */
 	emi_disk *disk;         /* where blocks are written, when not NULL */
 	em_bid *bid;

@@ -112,7 +112,7 @@ static void test_sizes(void **state)
 				  i == 1 && kind != HUGE_ONES && emi_packer_supported() ? EM_COMPRESS_ALWAYS : EM_COMPRESS_NEVER);
 }
 
-/* Patterns, orders and formats in runs of few records, with a header and without, each record once and all. */
+/* Patterns, orders and formats in runs of few records, with a header of three in each file and without, each record once and all. */
 static void test_patterns(void **state)
 {
 	unsigned i;
@@ -127,7 +127,7 @@ static void test_patterns(void **state)
 		b.opts.flags = i % 4 == 1 ? EM_SORT_UNIQUE : 0;
 		b.opts.header = i % 5 == 2 ? 3 : 0;
 		snprintf(b.what, sizeof(b.what), "case %u", i);
-		bench_make_inputs(&b, (int)(i % LINES_PATTERNS), RUN * 3 + 1 + (size_t)test_below(&b.rng, RUN), 1 + i % FILES, 3000);
+		bench_make_inputs(&b, (int)(i % LINES_PATTERNS), RUN * 3 + 1 + 3 * FILES + (size_t)test_below(&b.rng, RUN), 1 + i % FILES, 3000);
 		bench_enter_with(&b, i % 2 ? "memory" : "libaio", 1 + i % 3, 16 * MIB);
 		bench_run_ok(&b, 1 + i % FILES);
 		assert_true(b.stats.runs > 3);

@@ -27,7 +27,7 @@ static void assert_complete(const bench *b)
 	uint64_t i;
 
 	assert_int_equal(b->records, b->total);
-	assert_int_equal(b->blocks, (b->total + CAP - 1) / CAP);
+	assert_int_equal(b->blocks, (b->total + b->q.short_by + CAP - 1) / CAP);
 	for (i = 0; i < b->total; i++) {
 		outseq_record(record, i);
 		assert_memory_equal(b->got + i * RECORD, record, RECORD);
@@ -111,6 +111,37 @@ static void test_threads(void **state)
 					assert_complete(&b);
 					bench_close(&b);
 				}
+			}
+		}
+	}
+}
+
+/* The first block has fewer records, and the others have as many as always. */
+static void test_short_first_block(void **state)
+{
+	static const uint64_t totals[] = { 1, CAP - 1, CAP, CAP + 1, 3 * CAP, 12 * CAP + 7 };
+	static const size_t by[] = { 1, CAP / 2, CAP - 1 };
+	unsigned threads;
+	size_t i, j;
+
+	(void)state;
+	for (threads = 1; threads <= 3; threads++) {
+		for (i = 0; i < sizeof(totals) / sizeof(totals[0]); i++) {
+			for (j = 0; j < sizeof(by) / sizeof(by[0]); j++) {
+				const uint64_t first = CAP - by[j];
+				em_errinfo err;
+				bench b;
+
+				memset(&err, 0, sizeof(err));
+				bench_open(&b, 3, totals[i]);
+				emi_outseq_begin_short(&b.q, by[j]);
+				assert_int_equal(emi_outseq_block_of(&b.q, first - 1), 0);
+				assert_int_equal(emi_outseq_block_of(&b.q, first), 1);
+				run_fillers(&b, threads);
+				assert_int_equal(emi_outseq_end(&b.q, &err), EM_OK);
+				assert_complete(&b);
+				assert_int_equal(b.first, totals[i] < first ? totals[i] : first);
+				bench_close(&b);
 			}
 		}
 	}
@@ -391,6 +422,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_short_first_block),
 		cmocka_unit_test(test_written),
 		cmocka_unit_test(test_slack),
 		cmocka_unit_test(test_failing_destination),

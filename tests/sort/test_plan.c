@@ -184,6 +184,68 @@ static void test_more_memory_is_no_slower(void **state)
 	planner_close(&p);
 }
 
+/* Threads that merge have blocks to go on with, if that takes no more than fewer output buffers. */
+static void test_not_crowded(void **state)
+{
+	unsigned several = 0;
+	planner p;
+	int i;
+
+	(void)state;
+	planner_open(&p);
+	for (i = 0; i < 1000; i++) {
+		emi_plan plan, fewest;
+
+		do
+			planner_random_input(&p);
+		while (p.in.n == EMI_UNKNOWN);
+		p.in.disks = 1;
+		p.in.threads = 2 + (uint32_t)test_below(&p.rng, 6);
+		p.in.memory = emi_plan_least(&p.in) + planner_spread(&p.rng, 0, (uint64_t)1 << 22);
+		assert_int_equal(emi_plan_make(&plan, &p.in, NULL), EM_OK);
+		if (plan.runs < 2 || plan.read_buffers >= plan.tasks + 2)
+			continue;
+		p.in.block_bytes = plan.block_bytes;
+		p.in.write_buffers = 3;
+		if (emi_plan_make(&fewest, &p.in, NULL) != EM_OK)
+			continue;
+		assert_true(fewest.read_buffers < plan.tasks + 2 || cost_of(&fewest, &p.in) > cost_of(&plan, &p.in));
+		several++;
+	}
+	assert_true(several > 20);
+	planner_close(&p);
+}
+
+/* Runs want their next blocks at about the same time, so if there is memory each has a buffer for its own, and there are three for each disk. */
+static void test_buffers_for_all_runs(void **state)
+{
+	planner p;
+	int i;
+
+	(void)state;
+	planner_open(&p);
+	for (i = 0; i < 50; i++) {
+		emi_plan plan;
+
+		do
+			planner_random_input(&p);
+		while (p.in.codec->record_bytes > 1000);
+		p.in.files_bytes = p.in.scratch_bytes = 0;
+		p.in.spare_blocks = 0;
+		p.in.pushed = 0;
+		p.in.threads = 1 + (uint32_t)test_below(&p.rng, 4);
+		p.in.disks = 1 + (uint32_t)test_below(&p.rng, 4);
+		p.in.memory = (uint64_t)1 << 30;
+		p.in.block_bytes = 64 << 10;
+		p.in.n = 1000000;
+		p.in.run_records = p.in.n / (2 + test_below(&p.rng, 500));
+		assert_int_equal(emi_plan_make(&plan, &p.in, NULL), EM_OK);
+		assert_int_equal(plan.fan_in, plan.runs);
+		assert_true(plan.read_buffers >= plan.runs + 3 * (uint64_t)p.in.disks);
+	}
+	planner_close(&p);
+}
+
 /* The block size that is usual is taken where it costs no more passes, and one that is forced wins. */
 static void test_usual_block(void **state)
 {
@@ -641,6 +703,8 @@ int main(void)
 		cmocka_unit_test(test_least),
 		cmocka_unit_test(test_more_memory),
 		cmocka_unit_test(test_more_memory_is_no_slower),
+		cmocka_unit_test(test_not_crowded),
+		cmocka_unit_test(test_buffers_for_all_runs),
 		cmocka_unit_test(test_usual_block),
 		cmocka_unit_test(test_merge_passes),
 		cmocka_unit_test(test_forced),
