@@ -500,8 +500,8 @@ em_status emi_pool_send(emi_pool *p, emi_outseq *q, uint64_t *records, em_errinf
 }
 
 /*
- * Two neighbours among the blocks of a share hold more than one block has room for.  Two neighbours among shares have more records than are wanted for one,
- * which are half of what would fill a block, or more, if all were of the same size (make_shares()).
+ * Two neighbours among the blocks of a share hold more than one block has room for.  Two neighbours among shares, but for the first one, have more records than are wanted
+ * for one, which are half of what would fill a block, or more, if all were of the same size (make_shares()).
  */
 size_t emi_pool_stay_bytes(const emi_pool *p)
 {

@@ -240,10 +240,11 @@ static void add_line(builder *b, const int *kind, size_t kinds, int separator, i
 		add_long(b);
 }
 
-/* Compare lines of what, the builder, as bytes. */
+/* Compare lines of what, the builder, as bytes.  Where all are empty there is no data. */
 static int compare(const builder *b, const line *x, const line *y)
 {
-	const int order = memcmp(b->data + x->at, b->data + y->at, x->n < y->n ? x->n : y->n);
+	const size_t n = x->n < y->n ? x->n : y->n;
+	const int order = n ? memcmp(b->data + x->at, b->data + y->at, n) : 0;
 
 	return order ? order : x->n < y->n ? -1 : x->n > y->n;
 }
