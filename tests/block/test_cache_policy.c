@@ -424,6 +424,81 @@ static void test_victims(void **state)
 		}
 }
 
+/* Frames in the order in which they were asked about. */
+typedef struct sequence {
+	uint64_t stays;
+	uint32_t n;
+	uint32_t frame[40];
+} sequence;
+
+static int32_t note(void *arg, uint32_t frame)
+{
+	sequence *s = arg;
+
+	s->frame[s->n++] = frame;
+	return (s->stays >> frame & 1) != 0 ? EM_CACHE_STAYS : EM_CACHE_GOES;
+}
+
+/* Those used last come last, whatever has to stay in front of them; up to the one that goes, if one does. */
+static void assert_order(const sequence *s, const uint64_t *used, uint64_t full, int all)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->n; i++) {
+		const uint64_t bit = UINT64_C(1) << s->frame[i];
+
+		assert_true(used[s->frame[i]] != 0 && (i == 0 || used[s->frame[i]] > used[s->frame[i - 1]]));
+		assert_true(all || (s->stays & bit) != 0 || i + 1 == s->n);
+		full &= ~bit;
+	}
+	/* What was not asked about was used after those. */
+	for (i = 0; i < 40; i++)
+		assert_true((full >> i & 1) == 0 || (!all && used[i] > used[s->frame[s->n - 1]]));
+}
+
+static void test_lru_order(void **state)
+{
+	test_rng rng = test_rng_make(test_seed());
+	uint32_t round, k;
+
+	(void)state;
+	for (round = 0; round < 60; round++) {
+		const uint32_t n = 1 + (uint32_t)test_below(&rng, 40), seldom = 2 + (uint32_t)test_below(&rng, 100);
+		void *st = calloc(1, (size_t)emi_policy_lru.bytes(n));
+		uint64_t used[40] = {0}, full = 0;
+
+		assert_non_null(st);
+		emi_policy_lru.init(st, n, 0, NULL);
+		for (k = 1; k < 3000; k++) {
+			const uint32_t f = (uint32_t)test_below(&rng, n);
+			const em_bid bid = {0, 0, 0};
+			sequence s = {test_random(&rng) & test_random(&rng), 0, {0}};
+
+			if (test_below(&rng, seldom) != 0) {
+				if (used[f] == 0)
+					emi_policy_lru.came(st, f, bid);
+				else
+					emi_policy_lru.hit(st, f);
+				used[f] = k;
+				full |= UINT64_C(1) << f;
+				continue;
+			}
+			emi_policy_lru.next(st, note, &s);
+			assert_order(&s, used, full, 1);
+			s.n = 0;
+			if (emi_policy_lru.victim(st, note, &s) < n) {
+				assert_order(&s, used, full, 0);
+				emi_policy_lru.left(st, s.frame[s.n - 1], 1);
+				used[s.frame[s.n - 1]] = 0;
+				full &= ~(UINT64_C(1) << s.frame[s.n - 1]);
+			} else {
+				assert_order(&s, used, full, 1);
+			}
+		}
+		free(st);
+	}
+}
+
 /* A policy of the caller's: what came last goes first. */
 typedef struct stack {
 	uint32_t n;
@@ -585,6 +660,7 @@ int main(void)
 		cmocka_unit_test(test_optimum),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_victims),
+		cmocka_unit_test(test_lru_order),
 		cmocka_unit_test(test_own_policy),
 		cmocka_unit_test(test_out_of_memory),
 	};
