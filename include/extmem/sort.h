@@ -247,8 +247,9 @@ EM_API EM_NODISCARD em_status em_sort_files(em_ctx *ctx, const em_order *order, 
  * scratch space.
  *
  * With several threads, regular files that are large enough are divided by keys, and each thread merges a part of all of them; then each
- * file is open once for each thread, within the same limits.  So it is without EM_SORT_UNIQUE, header and length prefixes, and to a
- * regular file.  The output is the same, except for inputs that are not sorted.
+ * file is open once for each thread, within the same limits.  So it is without header and length prefixes, and to a
+ * regular file; with EM_SORT_UNIQUE there are more and smaller parts, and what comes out of one waits in memory for those before it.  The output is the
+ * same, except for inputs that are not sorted.
  *
  * One pass moves N in and N out; inputs beyond the fan-in cost further passes over them.
  *

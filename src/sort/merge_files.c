@@ -4,7 +4,7 @@
  *
  * As many inputs as may be open at a time are merged straight to the output: each hands out windows of elements (presorted.h), which
  * the kernels merge on the calling thread, and what comes out is copied to the buffers that are written.  Where files can be divided, and
- * there are several threads, each does so with a part of the range of keys (merge_parts.h).
+ * there are several threads, each does so with parts of the range of keys (merge_parts.h).
  *
  * More inputs than that are divided into groups of neighbours of nearly the same number.  The merge of a group is a run on the scratch
  * disk, made of blocks as the engine makes them, so that the engine does the rest.  Groups come in the order of the
@@ -36,6 +36,9 @@
 #define CHUNK_GOOD ((size_t)16384)  /* ... four of them; less than this only so that FEW inputs fit */
 #define CHUNK_MOST ((size_t)512 << 10)
 #define CHUNK_PART ((size_t)32768) /* or four records, of an input in a part: with less than that, one thread does it */
+#define HELD_MOST ((uint64_t)64 << 20) /* of what comes out of a part that waits for its turn */
+#define TURN_FILE ((uint64_t)512 << 10) /* of a file that is cut into such parts, in each */
+#define TURN_MOST 4u            /* times what can be held may such a part be */
 #define FEW 16u
 #define STACKS 16u              /* two inputs get threads only where memory is so many times their stacks */
 
@@ -313,41 +316,80 @@ static size_t chunk_for(const merging *m, uint32_t k, int runs)
 	return chunk > least ? chunk : least;
 }
 
+/* Nobody knows beforehand how much comes out of a part. */
+static int drops(const merging *m)
+{
+	return m->groups.opts != NULL || (m->e.job.flags & EM_SORT_UNIQUE) != 0;
+}
+
 /* Can parts of the files be found, and be merged apart from each other? */
 static int divisible(const merging *m)
 {
 	const emi_job *job = &m->e.job;
 
-	return !m->alone && m->threads && m->npaths > 1 && m->streams == 0 && m->bytes != EMI_UNKNOWN && emi_sink_is_file(m->sink) &&
-	       m->groups.opts == NULL && (job->flags & EM_SORT_UNIQUE) == 0 && job->opts.header == 0 &&
-	       (!varied(m) || job->format.kind == EM_FORMAT_DELIMITED) && m->bytes / m->npaths >= EMI_SPLIT_FILE;
+	return !m->alone && m->threads && m->streams == 0 && m->bytes != EMI_UNKNOWN && emi_sink_is_file(m->sink) &&
+	       job->opts.header == 0 && (!varied(m) || job->format.kind == EM_FORMAT_DELIMITED) && m->bytes / m->npaths >= EMI_SPLIT_FILE;
 }
 
-/* How many parts, as the data, descriptors and memory permit; 1: it is not worth it. */
-static uint32_t choose_parts(const merging *m, emi_parts_opts *o)
+/* Do so many threads have memory and descriptors for their inputs and for what comes out?  Then o is complete but for the parts that take turns. */
+static int choose_buffers(const merging *m, uint32_t n, emi_parts_opts *o)
 {
 	const emi_job *job = &m->e.job;
-	const uint64_t share = memory_left(m, 0) / 2, worth = m->bytes / EMI_SPLIT_PART;
-	const uint64_t fds = (uint64_t)__atomic_load_n(&job->ctx->fds_used, __ATOMIC_RELAXED);
+	const uint64_t share = memory_left(m, 0) / 2, fds = (uint64_t)__atomic_load_n(&job->ctx->fds_used, __ATOMIC_RELAXED);
+	const uint64_t inputs = (uint64_t)n * m->npaths, rest = emi_merge_parts_memory(job, m->npaths, n, drops(m) ? EMI_SPLIT_MOST : n);
+	/* What is held is to have half of it, if chunks need not be small for that. */
+	const uint64_t most = drops(m) ? share / 2 : share;
 	const size_t least = chunk_of(m, CHUNK_PART, 4);
-	uint32_t n = job->plan.threads < EMI_SPLIT_MOST ? job->plan.threads : EMI_SPLIT_MOST;
+	size_t chunk = CHUNK_MOST > least ? CHUNK_MOST : least;
+	uint64_t used;
 
+	while (chunk > least && rest + inputs * cost(m, chunk) > most)
+		chunk = chunk / 2 > least ? chunk / 2 / EMI_PAGE * EMI_PAGE : least;
+	used = rest + inputs * cost(m, chunk);
+	emi_presorted_choose(job, chunk, &o->input);
+	o->threads = o->parts = n;
+	o->copier_bytes = job->plan.block_bytes / n / EMI_PAGE * EMI_PAGE;
+	if (drops(m) && used < share)
+		o->copier_bytes = (size_t)((share - used < n * HELD_MOST ? share - used : n * HELD_MOST) / n / EMI_COPIER_BUFFERS / EMI_PAGE * EMI_PAGE);
+	if (job->opts.fan_in != 0 && inputs > job->opts.fan_in)
+		return 0;
+	return fds + inputs <= job->ctx->fds && o->copier_bytes >= CHUNK_GOOD && used <= share;
+}
+
+/* Parts that take turns: what comes out of one is held, as a rule, and to cut a file is to take less time than to read the part of it.  0: there are none such. */
+static uint32_t choose_turns(const merging *m, const emi_parts_opts *o)
+{
+	const uint64_t held = (uint64_t)o->copier_bytes * EMI_COPIER_BUFFERS, files = m->bytes / m->npaths / TURN_FILE;
+	uint64_t n = m->bytes / held + 1;
+
+	n = n < 2 * o->threads ? 2 * o->threads : n;
+	n = n < files ? n : files;
+	/* Where to cut is found before anything is held. */
+	n = n < o->threads * held / EMI_SPLIT_SAMPLE ? n : o->threads * held / EMI_SPLIT_SAMPLE;
+	n = n < EMI_SPLIT_MOST ? n : EMI_SPLIT_MOST;
+	return n < 2 || m->bytes / n > TURN_MOST * held ? 0 : (uint32_t)n;
+}
+
+/* How it is done in parts, as the data, descriptors and memory permit; 0: it is not worth it. */
+static int choose_parts(merging *m, emi_parts_opts *o)
+{
+	const uint32_t threads = m->e.job.plan.threads;
+	const uint64_t worth = m->bytes / EMI_SPLIT_PART;
+	uint32_t n = threads < EMI_SPLIT_FEW ? threads : EMI_SPLIT_FEW;
+
+	if (!divisible(m))
+		return 0;
+	memset(o, 0, sizeof *o);
 	n = n < worth ? n : (uint32_t)worth;
-	for (; divisible(m) && n > 1; n--) {
-		const uint64_t inputs = (uint64_t)n * m->npaths, rest = emi_merge_parts_memory(job, m->npaths, n);
-		size_t chunk = CHUNK_MOST > least ? CHUNK_MOST : least;
-
-		o->parts = n;
-		o->copier_bytes = job->plan.block_bytes / n / EMI_PAGE * EMI_PAGE;
-		while (chunk > least && rest + inputs * cost(m, chunk) > share)
-			chunk = chunk / 2 > least ? chunk / 2 / EMI_PAGE * EMI_PAGE : least;
-		emi_presorted_choose(job, chunk, &o->input);
-		if (job->opts.fan_in != 0 && inputs > job->opts.fan_in)
-			continue;
-		if (fds + inputs <= job->ctx->fds && o->copier_bytes >= CHUNK_GOOD && rest + inputs * cost(m, chunk) <= share)
-			return n;
-	}
-	return 1;
+	while (n > 1 && !choose_buffers(m, n, o))
+		n--;
+	if (n < 2 || !drops(m))
+		return n > 1;
+	o->turns = &m->copier;
+	o->groups = m->groups.opts;
+	o->parts = choose_turns(m, o);
+	o->threads = n < o->parts ? n : o->parts;
+	return o->parts != 0;
 }
 
 /* EM_END: it is one thread's. */
@@ -356,13 +398,16 @@ static em_status merge_parts(merging *m, em_errinfo *err)
 	emi_parts_opts opts;
 	em_status st;
 
-	if (choose_parts(m, &opts) < 2)
+	if (!choose_parts(m, &opts))
 		return EM_END;
-	/* Each part has its own. */
-	emi_copier_free(&m->copier);
+	/* Each thread has its own. */
+	if (opts.turns == NULL)
+		emi_copier_free(&m->copier);
 	st = emi_merge_parts(&m->e.job, m->sink, m->paths, m->npaths, &opts, err);
 	m->parts = st != EM_END;
-	if (st != EM_END)
+	if (st == EM_OK && opts.turns != NULL)
+		st = emi_copier_flush(&m->copier, err);
+	if (st != EM_END || opts.turns != NULL)
 		return st;
 	st = emi_copier_init(&m->copier, &m->e.job, m->sink, m->e.job.plan.block_bytes, err);
 	return st == EM_OK ? EM_END : st;
@@ -455,9 +500,9 @@ static em_status start_threads(merging *m, em_errinfo *err)
 	em_ctx *ctx = m->e.job.ctx;
 	const uint32_t threads = em_ctx_threads(ctx);
 
-	if (threads < 2 || m->npaths < 2)
+	if (threads < 2 || (m->npaths < 2 && !drops(m)))
 		return EM_OK;
-	if (m->npaths == 2 && (m->bytes < 2 * EMI_SPLIT_PART || emi_order_on_caller(m->e.job.order) ||
+	if (m->npaths <= 2 && (m->bytes < 2 * EMI_SPLIT_PART || emi_order_on_caller(m->e.job.order) ||
 			       em_ctx_memory(ctx) / STACKS < threads * EMI_STACK_BYTES))
 		return EM_OK;
 	m->threads = 1;

@@ -15,9 +15,11 @@
 #include "sort/plan_vary.h"
 #include "stream/input.h"
 
-#define SAMPLES 32u             /* for each part */
+#define SAMPLES 32u             /* for each part, but ... */
+#define FEW_SAMPLES 8u          /* ... for each of many: probing for them is not to take longer than the merge */
 #define ENOUGH 4u               /* are needed, for each part */
-#define STORE ((size_t)256 << 10) /* bytes of all of them */
+#define STORE ((size_t)256 << 10) /* bytes of all of them, or ... */
+#define EACH ((size_t)256)      /* ... so many for each */
 #define PIECE ((size_t)2 * EMI_PAGE) /* read at a time */
 #define SLACK 64u               /* bytes behind a string that may be read */
 #define GOLDEN 0x9e3779b9u      /* multiples of it, modulo 2^32, are spread evenly */
@@ -45,6 +47,7 @@ typedef struct splitting {
 	/* the sample */
 	uint32_t most, n;
 	size_t each;            /* bytes that a record may take */
+	size_t store_bytes;
 	unsigned char *store;
 	emi_frame *frames;
 	char *sample;           /* elements */
@@ -215,17 +218,17 @@ static int at_most(const splitting *c, const void *splitter)
 }
 
 /*
- * The first record from lo on that is greater than the splitter, or the end of the file.
+ * The first record from lo on that is greater than the splitter, or the end of the file.  It is likely not to be farther away than `step'.
  *
  * What is before lo is not greater, what begins at `first' is, and nothing begins in [end, first).
  */
-static em_status bound(splitting *c, const void *splitter, uint64_t lo, uint64_t *cut, em_errinfo *err)
+static em_status bound(splitting *c, const void *splitter, uint64_t lo, uint64_t step, uint64_t *cut, em_errinfo *err)
 {
 	uint64_t end = c->item->size, first = end, begin, next;
 	em_status st;
 
 	while (lo < end) {
-		const uint64_t mid = lo + (end - lo) / 2;
+		const uint64_t half = (end - lo) / 2, mid = lo + (half < step ? half : step);
 		size_t n;
 
 		st = find_begin(c, lo, mid, &begin, err);
@@ -242,6 +245,7 @@ static em_status bound(splitting *c, const void *splitter, uint64_t lo, uint64_t
 			return st;
 		if (at_most(c, splitter)) {
 			lo = next;
+			step = step < UINT64_MAX / 2 ? 2 * step : step;
 		} else {
 			first = begin;
 			end = mid;
@@ -357,7 +361,8 @@ static em_status cut_file(splitting *c, uint32_t f, em_errinfo *err)
 
 		cut = c->item->size;
 		if (p + 1 < s->parts)
-			st = bound(c, c->sample + splitter * c->job->codec->elem_bytes, lo, &cut, err);
+			st = bound(c, c->sample + splitter * c->job->codec->elem_bytes, lo,
+				   2 * (c->item->size / s->parts) + 1, &cut, err);
 		if (st != EM_OK)
 			break;
 		s->range[(size_t)p * s->files + f].offset = lo;
@@ -409,11 +414,14 @@ static em_status begin(splitting *c, em_errinfo *err)
 		c->tie.fn = tie;
 		c->tie.arg = (void *)(uintptr_t)c->v;
 	}
-	c->most = SAMPLES * s->parts;
-	c->each = STORE / c->most - SLACK;
+	c->most = SAMPLES * (s->parts < EMI_SPLIT_FEW ? s->parts : EMI_SPLIT_FEW);
+	if (c->most < FEW_SAMPLES * s->parts)
+		c->most = FEW_SAMPLES * s->parts;
+	c->each = STORE / c->most > EACH + SLACK ? STORE / c->most - SLACK : EACH;
+	c->store_bytes = c->most * (c->each + SLACK);
 	if ((s->range = emi_alloc_array(ctx, (uint64_t)s->parts * s->files, sizeof *s->range, err)) == NULL ||
 	    (s->begin = emi_alloc_array(ctx, s->parts + 1, sizeof *s->begin, err)) == NULL ||
-	    (c->elem = emi_alloc(ctx, elem_bytes, err)) == NULL || (c->store = emi_buffer_alloc(ctx, STORE, err)) == NULL ||
+	    (c->elem = emi_alloc(ctx, elem_bytes, err)) == NULL || (c->store = emi_buffer_alloc(ctx, c->store_bytes, err)) == NULL ||
 	    (c->frames = emi_alloc_array(ctx, c->most, sizeof *c->frames, err)) == NULL ||
 	    (c->sample = emi_alloc_array(ctx, c->most, elem_bytes, err)) == NULL ||
 	    (c->tmp = emi_alloc_array(ctx, c->most, elem_bytes, err)) == NULL ||
@@ -436,7 +444,7 @@ static void end(splitting *c)
 	if (c->elem != NULL)
 		emi_free(ctx, c->elem, elem_bytes);
 	if (c->store != NULL)
-		emi_buffer_free(ctx, c->store, STORE);
+		emi_buffer_free(ctx, c->store, c->store_bytes);
 	if (c->frames != NULL)
 		emi_free_array(ctx, c->frames, c->most, sizeof *c->frames);
 	if (c->sample != NULL)

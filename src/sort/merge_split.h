@@ -14,7 +14,9 @@
 /* So many bytes of a file are worth the search for where to cut it, and so many of all files a part. */
 #define EMI_SPLIT_FILE ((uint64_t)128 << 10)
 #define EMI_SPLIT_PART ((uint64_t)2 << 20)
-#define EMI_SPLIT_MOST 16u      /* parts */
+#define EMI_SPLIT_FEW 16u       /* parts of which each has its thread */
+#define EMI_SPLIT_MOST 1024u    /* parts */
+#define EMI_SPLIT_SAMPLE ((uint64_t)4096) /* bytes of memory that the search takes for each of many parts */
 
 typedef struct emi_merge_split {
 	em_ctx *ctx;

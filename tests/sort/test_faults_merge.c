@@ -152,7 +152,7 @@ static void test_count(void **state)
 		sweep(&kinds[i], 0, 4);
 }
 
-static void sweep_parts(const fault_sort *what, size_t records, int32_t direct)
+static void sweep_parts(const fault_sort *what, uint32_t flags, size_t records, int32_t direct)
 {
 	const em_sort_opts none = EM_SORT_OPTS_INIT;
 	fault_sort sort = *what;
@@ -161,6 +161,7 @@ static void sweep_parts(const fault_sort *what, size_t records, int32_t direct)
 	assert_true(sort.in_bytes * TIMES >= 2 * EMI_SPLIT_PART);
 	sort.in = in;
 	sort.opts = none;
+	sort.opts.flags = flags;
 	sort.opts.block_bytes = 256u << 10;
 	sort.memory = 16u << 20;
 	sort.straight = 1;
@@ -179,13 +180,16 @@ static void test_parts(void **state)
 	static const fault_sort records = { .name = "merging in parts", .order = by_keys, .files = merge, .every = 7 };
 	static const fault_sort text = { .name = "merging lines in parts", .order = by_line, .files = merge, .every = 13 };
 	static const fault_sort keyed = { .name = "merging lines by a field in parts", .order = by_field, .files = merge, .every = 13 };
+	static const fault_sort counting = { .name = "merging in parts, counting", .order = by_keys, .files = count_merging, .every = 13 };
 
 	(void)state;
-	sweep_parts(&records, MANY, EM_DIRECT_OFF);
+	sweep_parts(&records, 0, MANY, EM_DIRECT_OFF);
 	if (TEST_TSAN)
 		return;
-	sweep_parts(&text, 10 * MANY, EM_DIRECT_TRY);
-	sweep_parts(&keyed, 10 * MANY, EM_DIRECT_OFF);
+	sweep_parts(&text, 0, 10 * MANY, EM_DIRECT_TRY);
+	sweep_parts(&keyed, 0, 10 * MANY, EM_DIRECT_OFF);
+	sweep_parts(&text, EM_SORT_UNIQUE, 10 * MANY, EM_DIRECT_OFF);
+	sweep_parts(&counting, 0, MANY, EM_DIRECT_TRY);
 }
 
 int main(void)

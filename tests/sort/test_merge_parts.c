@@ -106,6 +106,54 @@ static em_order *order_of(em_ctx *ctx, const ordering *o)
 	return o->lines >= 0 ? lines_order(ctx, o->lines) : sort_order(ctx, &o->shape);
 }
 
+/* Of equal records one, by every number of threads; or of some groups one, with their sizes, which is what one thread makes of them. */
+static void drop_all_ways(files_case *c, const ordering *o, uint64_t memory)
+{
+	static unsigned calls;
+	const unsigned kind = calls++ % 3;
+	unsigned char *want = NULL;
+	size_t bytes = 0;
+	uint64_t out = 0;
+	uint32_t threads;
+
+	if (TEST_TSAN && calls % 3 == 1)
+		return;
+	c->opts.flags |= EM_SORT_UNIQUE;
+	for (threads = 1; threads <= THREADS; threads++) {
+		em_ctx *ctx = open_ctx(memory, threads, threads % 2 != 0 ? EM_DIRECT_TRY : EM_DIRECT_OFF);
+		em_order *order = order_of(ctx, o);
+
+		if (kind == 0) {
+			case_merge_ok(c, ctx, order);
+		} else {
+			em_unique_opts u = EM_UNIQUE_OPTS_INIT;
+			const char *paths[CASE_FILES];
+
+			case_begin(c, paths);
+			u.sort = &c->opts;
+			u.flags = EM_UNIQUE_PRESORTED | (kind == 1 ? EM_UNIQUE_COUNT : 0);
+			u.min_count = kind == 1 ? 0 : 2;
+			if (em_unique_files(ctx, order, paths, c->n, c->out, &u, &c->stats) != EM_OK)
+				fail_msg("%s", c->err.text);
+		}
+		if (want == NULL) {
+			want = sort_read_file(c->out, &bytes);
+			out = c->stats.records_out;
+		}
+		sort_assert_file(c->out, want, bytes);
+		assert_int_equal(c->stats.records_in, c->n_records + c->all.n);
+		assert_int_equal(c->stats.records_out, out);
+		assert_true(em_ctx_memory_peak(ctx) <= em_ctx_memory(ctx));
+		/* Last, as the model drops, too. */
+		if (kind == 0 && threads == THREADS)
+			case_assert_sorted(c, order);
+		em_order_close(order);
+		em_ctx_close(ctx);
+	}
+	c->opts.flags &= ~EM_SORT_UNIQUE;
+	free(want);
+}
+
 /* Merge with every number of threads.  Direct or not takes turns. */
 static void merge_all_ways(files_case *c, const ordering *o, uint64_t memory)
 {
@@ -133,6 +181,7 @@ static void merge_all_ways(files_case *c, const ordering *o, uint64_t memory)
 		em_ctx_close(ctx);
 	}
 	free(want);
+	drop_all_ways(c, o, memory);
 }
 
 /* How many times files are opened tells whether it is done in parts. */
@@ -141,14 +190,14 @@ static void test_is_used(void **state)
 	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, 32);
 	test_rng rng = test_rng_make(test_seed());
 	files_case c = case_make(&shape);
-	uint64_t opens[3];
-	uint32_t threads;
+	uint64_t opens[2][3];
 	int i;
 
 	(void)state;
 	for (i = 0; i < 3; i++)
 		case_records(&c, &rng, SORT_RANDOM, 2 * EMI_SPLIT_PART / 32 / 3 + 1, 1);
-	for (threads = 1; threads <= 2; threads++) {
+	for (i = 0; i < 4; i++) {
+		const uint32_t threads = 1 + (uint32_t)i / 2, drops = (uint32_t)i % 2;
 		em_ctx_opts o = sort_ctx_opts();
 		em_fault fault;
 		em_order *order;
@@ -161,14 +210,17 @@ static void test_is_used(void **state)
 		o.threads = threads;
 		ctx = sort_ctx(&o);
 		order = sort_order(ctx, &shape);
+		c.opts.flags = drops ? EM_SORT_UNIQUE : 0;
 		case_merge_ok(&c, ctx, order);
 		case_assert_sorted(&c, order);
-		opens[threads] = fault.count;
+		opens[drops][threads] = fault.count;
 		em_order_close(order);
 		em_ctx_close(ctx);
 	}
 	/* For a sample, to be cut, and for each of two parts. */
-	assert_int_equal(opens[2], opens[1] + 9);
+	assert_int_equal(opens[0][2], opens[0][1] + 9);
+	/* Parts that take turns are not fewer. */
+	assert_true(opens[1][2] >= opens[1][1] + 9);
 	case_free(&c);
 }
 
@@ -428,8 +480,10 @@ static void test_memory_share(void **state)
 		ctx = open_ctx(2 * MEMORY, THREADS, EM_DIRECT_TRY);
 		order = order_of(ctx, &o);
 		before = em_ctx_memory_used(ctx);
+		c.opts.flags ^= EM_SORT_UNIQUE;
 		case_merge_ok(&c, ctx, order);
-		case_assert_sorted(&c, order);
+		if ((c.opts.flags & EM_SORT_UNIQUE) == 0)
+			case_assert_sorted(&c, order);
 		if (em_ctx_memory_peak(ctx) > before + stacks + c.opts.memory)
 			fail_msg("%u bytes of %u", (unsigned)(em_ctx_memory_peak(ctx) - before - stacks), (unsigned)c.opts.memory);
 		em_order_close(order);
@@ -552,48 +606,57 @@ static int slow_open(void *user, em_backend_open *how)
 	return be->open(be->user, how);
 }
 
-/* Progress goes on, and can stop it, whichever call it is. */
+/* Progress goes on, and a call of it may stop the merge; 0: none.  Returns how many there were. */
+static unsigned merge_and_stop(files_case *c, unsigned stop)
+{
+	const em_backend *be = em_backend_find("syscall");
+	const unsigned fds = sort_open_fds();
+	em_ctx_opts o = sort_ctx_opts();
+	em_backend slow = *be;
+	calls k = { 0, stop, 0 };
+	em_order *order;
+	em_status st;
+	em_ctx *ctx;
+
+	slow.user = (void *)(uintptr_t)be;
+	slow.open = slow_open;
+	o.backend = NULL;
+	o.custom = &slow;
+	o.threads = 2;
+	ctx = sort_ctx(&o);
+	order = sort_order(ctx, &c->shape);
+	c->opts.progress = count_calls;
+	c->opts.progress_user = &k;
+	st = case_merge(c, ctx, order);
+	assert_int_equal(st, k.n >= stop && stop != 0 ? EM_ERR_CANCELED : EM_OK);
+	assert_int_equal(access(c->out, F_OK), st == EM_OK ? 0 : -1);
+	unlink(c->out);
+	em_order_close(order);
+	em_ctx_close(ctx);
+	assert_int_equal(sort_open_fds(), fds);
+	return k.n;
+}
+
+/* Whichever call it is, with places that are known and in turns. */
 static void test_cancel(void **state)
 {
 	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, 64);
 	test_rng rng = test_rng_make(test_seed());
-	const em_backend *be = em_backend_find("syscall");
 	files_case c = case_make(&shape);
-	unsigned stop = 0, most = 0;
 	int i;
 
 	(void)state;
 	for (i = 0; i < 3; i++)
 		case_records(&c, &rng, SORT_RANDOM, 2 * MIB / 64, 1);
-	do {
-		const unsigned fds = sort_open_fds();
-		em_ctx_opts o = sort_ctx_opts();
-		em_backend slow = *be;
-		calls k = { 0, stop, 0 };
-		em_order *order;
-		em_status st;
-		em_ctx *ctx;
+	for (i = 0; i < 2; i++) {
+		unsigned stop, most;
 
-		slow.user = (void *)(uintptr_t)be;
-		slow.open = slow_open;
-		o.backend = NULL;
-		o.custom = &slow;
-		o.threads = 2;
-		ctx = sort_ctx(&o);
-		order = sort_order(ctx, &shape);
-		c.opts.progress = count_calls;
-		c.opts.progress_user = &k;
-		st = case_merge(&c, ctx, order);
-		if (stop == 0)
-			most = k.n;
-		assert_int_equal(st, k.n >= stop && stop != 0 ? EM_ERR_CANCELED : EM_OK);
-		assert_int_equal(access(c.out, F_OK), st == EM_OK ? 0 : -1);
-		unlink(c.out);
-		em_order_close(order);
-		em_ctx_close(ctx);
-		assert_int_equal(sort_open_fds(), fds);
-	} while (stop++ < most);
-	assert_true(most >= 3);
+		c.opts.flags = i == 0 ? 0 : EM_SORT_UNIQUE;
+		most = merge_and_stop(&c, 0);
+		assert_true(most >= 3);
+		for (stop = 1; stop <= most; stop++)
+			merge_and_stop(&c, stop);
+	}
 	case_free(&c);
 }
 
