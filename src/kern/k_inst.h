@@ -18,11 +18,16 @@
 #if defined(__AVX512F__) && defined(__AVX512BW__)
 #include "kern/network_avx512.h"
 #define K_NETWORKS 1
+#elif defined(__AVX2__)
+#include "kern/network_avx2.h"
+#define K_NETWORKS 1
 #endif
 
 #if K_NETWORKS
 #define K_NET net_u32
-#define K_NET_MOST (K_NET_REGS * sizeof(__m512i) / sizeof(k_u32))
+#define K_NET_MOST (K_NET_REGS * K_NET_BYTES / sizeof(k_u32))
+#define K_NET_WANT 16u
+#define K_NET_MIX 16u
 #endif
 #define K_FN(name) name##_u32
 #define K_ELEM k_u32
@@ -36,7 +41,9 @@
 
 #if K_NETWORKS
 #define K_NET net_u64
-#define K_NET_MOST (K_NET_REGS * sizeof(__m512i) / sizeof(k_u64))
+#define K_NET_MOST (K_NET_REGS * K_NET_BYTES / sizeof(k_u64))
+#define K_NET_WANT (K_NET_BYTES == 64 ? 16u : 6u)
+#define K_NET_MIX 8u
 #endif
 #define K_FN(name) name##_u64
 #define K_ELEM k_u64
@@ -48,9 +55,10 @@
 #include "kern/merge_radix.inc"
 #include "kern/merge.inc"
 
-#if K_NETWORKS
+#if defined(K_NET_PAIRS)
 #define K_NET net_pair
 #define K_NET_MOST K_NET_PAIRS
+#define K_NET_MIX 8u
 #endif
 #define K_FN(name) name##_pair
 #define K_ELEM k_pair
@@ -60,7 +68,7 @@
 #define K_HAS_VAL 1
 #include "kern/partition.inc"
 #include "kern/sort.inc"
-#if K_NETWORKS
+#if defined(K_NET_PAIRS)
 #include "kern/merge_radix.inc"
 #endif
 #include "kern/merge.inc"
@@ -72,7 +80,7 @@ const emi_kernels K_TABLE[3] = {
 	  merge_start_u64, merge_run_u64, mix_u64 },
 	{ K_ISA, sizeof(k_pair), survey_pair, histogram_pair, scatter_pair, sort_pair, bound_pair,
 	  merge_start_pair, merge_run_pair,
-#if K_NETWORKS
+#if defined(K_NET_PAIRS)
 	  mix_pair
 #else
 	  NULL

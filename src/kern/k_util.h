@@ -61,7 +61,6 @@ enum {
 	K_MSD_BITS = 8,         /* ... but no more than 2^this, and the first time 2^EMI_MAX_RADIX_BITS; divides 64 */
 	K_NEAR = 2 << 20,       /* bytes; so much is scattered within a cache, not past it: 4.9 against 6.3 ns per pair of 131072 */
 	K_SAMPLE = 256,         /* keys looked at to choose the bits for that */
-	K_NET_WANT = 16,        /* elements wanted per sorting network in a sort, at most */
 	K_LOCAL = 60 * 1024,    /* bytes; less is sorted by way of the stack */
 
 	/* Merge. */

@@ -13,6 +13,7 @@
 #include "kern/k_util.h"
 
 #define K_NET_REGS 8
+#define K_NET_BYTES 64u         /* of a register */
 #define K_NET_PAIRS 64u         /* pairs that one network sorts: as many as bare keys of 8 bytes, */
 #define K_NET_BITS 58u          /* ... with so many bits of the key above 6 of the place */
 
@@ -83,25 +84,101 @@ static K_INLINE __m512i net_sort_u32(__m512i v)
 	return net_lanes_u32(v, net_xor_u32(1), 0xaaaa);
 }
 
+/* Four registers are put in order, each by itself. */
+static K_INLINE void net_sort4_u64(__m512i *v)
+{
+	int i;
+
+	K_UNROLL
+	for (i = 0; i < 4; i++)
+		v[i] = net_sort_u64(v[i]);
+}
+
+static K_INLINE void net_sort4_u32(__m512i *v)
+{
+	int i;
+
+	K_UNROLL
+	for (i = 0; i < 4; i++)
+		v[i] = net_sort_u32(v[i]);
+}
+
+/* Lane by lane the smaller one into *low. */
+static K_INLINE void net_order_u64(__m512i *low, __m512i *high)
+{
+	const __m512i v = *low;
+
+	*low = _mm512_min_epu64(v, *high);
+	*high = _mm512_max_epu64(v, *high);
+}
+
+static K_INLINE void net_order_u32(__m512i *low, __m512i *high)
+{
+	const __m512i v = *low;
+
+	*low = _mm512_min_epu32(v, *high);
+	*high = _mm512_max_epu32(v, *high);
+}
+
+static K_INLINE __m512i net_mirror_u64(__m512i v)
+{
+	return _mm512_permutexvar_epi64(net_xor_u64(7), v);
+}
+
+static K_INLINE __m512i net_mirror_u32(__m512i v)
+{
+	return _mm512_permutexvar_epi32(net_xor_u32(15), v);
+}
+
+/* The lanes that are there if so many keys are, or all; less than one: none. */
+static K_INLINE unsigned net_have(int left, int lanes)
+{
+	return (1u << (left >= lanes ? lanes : left > 0 ? left : 0)) - 1;
+}
+
+static K_INLINE __m512i net_load_u64(const k_u64 *src, int left)
+{
+	return _mm512_mask_loadu_epi64(_mm512_set1_epi64(-1), (__mmask8)net_have(left, 8), src);
+}
+
+static K_INLINE __m512i net_load_u32(const k_u32 *src, int left)
+{
+	return _mm512_mask_loadu_epi32(_mm512_set1_epi64(-1), (__mmask16)net_have(left, 16), src);
+}
+
+static K_INLINE void net_store_u64(k_u64 *dst, int left, __m512i v)
+{
+	_mm512_mask_storeu_epi64(dst, (__mmask8)net_have(left, 8), v);
+}
+
+static K_INLINE void net_store_u32(k_u32 *dst, int left, __m512i v)
+{
+	_mm512_mask_storeu_epi32(dst, (__mmask16)net_have(left, 16), v);
+}
+
 #define N_FN(name) name##_u64
 #define N_KEY k_u64
-#define N_MASK __mmask8
-#define N_LOAD _mm512_mask_loadu_epi64
-#define N_STORE _mm512_mask_storeu_epi64
-#define N_MIN _mm512_min_epu64
-#define N_MAX _mm512_max_epu64
-#define N_MIRROR(v) _mm512_permutexvar_epi64(net_xor_u64(7), v)
+#define N_VEC __m512i
 #include "kern/network.inc"
 
 #define N_FN(name) name##_u32
 #define N_KEY k_u32
-#define N_MASK __mmask16
-#define N_LOAD _mm512_mask_loadu_epi32
-#define N_STORE _mm512_mask_storeu_epi32
-#define N_MIN _mm512_min_epu32
-#define N_MAX _mm512_max_epu32
-#define N_MIRROR(v) _mm512_permutexvar_epi32(net_xor_u32(15), v)
+#define N_VEC __m512i
 #include "kern/network.inc"
+
+/* Sort src[0..n), at most K_NET_REGS registers full, into dst, which is src or does not overlap it.  Nothing behind dst[n) is touched, though it
+ * could be, up to dst[room). */
+static void net_u64(const k_u64 *src, k_u64 *dst, size_t n, size_t room)
+{
+	(void)room;
+	net_any_u64(src, dst, n);
+}
+
+static void net_u32(const k_u32 *src, k_u32 *dst, size_t n, size_t room)
+{
+	(void)room;
+	net_any_u32(src, dst, n);
+}
 
 /* The keys of src[0..n), n at most 64, without what all of them have in common, the bits from `shift' on, which is not 0, above
  * their places; bits that there is no room for are the lowest. */
@@ -135,7 +212,7 @@ static K_INLINE void net_pair(const k_pair *src, k_pair *dst, size_t n, unsigned
 		return;
 	}
 	net_pack(src, packed, n, shift);
-	net_u64((const k_u64 *)packed, (k_u64 *)packed, n);
+	net_any_u64((const k_u64 *)packed, (k_u64 *)packed, n);
 	for (i = 0; i < n; i++)
 		dst[i] = src[packed[i] & 63];
 }
