@@ -12,11 +12,12 @@
 #include "base/turns.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/condition.h"
+#include "base/context.h"
 #include "base/error.h"
 
-#define TICK_NS 100000000L
+#define TICK 0.1                /* seconds */
 
 enum { NEW, BUSY, READY, DONE };
 
@@ -25,7 +26,7 @@ em_status emi_turns_init(emi_turns *t, const emi_turns_calls *calls, void *arg, 
 	memset(t, 0, sizeof *t);
 	if (pthread_mutex_init(&t->lock, NULL) != 0)
 		return emi_fail(err, EM_ERR_NOMEM, "cannot make a lock");
-	if (pthread_cond_init(&t->changed, NULL) != 0) {
+	if (emi_cond_init(&t->changed) != 0) {
 		pthread_mutex_destroy(&t->lock);
 		return emi_fail(err, EM_ERR_NOMEM, "cannot make a condition");
 	}
@@ -162,18 +163,12 @@ uint64_t emi_turns_seen(emi_turns *t)
 
 void emi_turns_await(emi_turns *t, uint64_t seen)
 {
-	struct timespec until;
+	const double until = emi_now() + TICK;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += TICK_NS;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
 	pthread_mutex_lock(&t->lock);
 	/* One wait is enough: who was woken for nothing looks again. */
 	if (t->changes == seen)
-		pthread_cond_timedwait(&t->changed, &t->lock, &until);
+		emi_cond_wait_until(&t->changed, &t->lock, until);
 	pthread_mutex_unlock(&t->lock);
 }
 

@@ -22,9 +22,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/condition.h"
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -102,7 +102,7 @@ static int init_sync(struct emi_pool *pool)
 	error = pthread_cond_init(&pool->work, NULL);
 	if (error != 0)
 		goto no_work;
-	error = pthread_cond_init(&pool->finished, NULL);
+	error = emi_cond_init(&pool->finished);
 	if (error != 0)
 		goto no_finished;
 	return 0;
@@ -287,24 +287,9 @@ void emi_task_wait(em_ctx *ctx, emi_task *task)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* On the clock of a condition, so long from now. */
-static struct timespec time_after(double seconds)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	t.tv_sec += (time_t)seconds;
-	t.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_sec++;
-		t.tv_nsec -= 1000000000;
-	}
-	return t;
-}
-
 int emi_task_wait_for(em_ctx *ctx, emi_task *task, double seconds)
 {
-	const struct timespec until = time_after(seconds);
+	const double until = emi_now() + seconds;
 	struct emi_pool *pool = pool_of(ctx);
 	int done, late = 0;
 
@@ -313,7 +298,7 @@ int emi_task_wait_for(em_ctx *ctx, emi_task *task, double seconds)
 	pthread_mutex_lock(&pool->lock);
 	while (!task->done && !late) {
 		pool->sleepers++;
-		late = pthread_cond_timedwait(&pool->finished, &pool->lock, &until) != 0;
+		late = emi_cond_wait_until(&pool->finished, &pool->lock, until) != 0;
 		pool->sleepers--;
 	}
 	done = task->done;

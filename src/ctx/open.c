@@ -23,6 +23,7 @@
 #include <extmem/sys/backend.h>
 
 #include "base/budget.h"
+#include "base/condition.h"
 #include "base/context.h"
 #include "base/error.h"
 #include "base/lock.h"
@@ -233,7 +234,6 @@ static em_status choose_isa(em_ctx *ctx, const char *isa, em_errinfo *err)
 
 static int make_locks(em_ctx *ctx)
 {
-	pthread_condattr_t attr;
 	int e = pthread_mutex_init(&ctx->lock, NULL);
 
 	if (e != 0)
@@ -241,10 +241,7 @@ static int make_locks(em_ctx *ctx)
 	e = emi_lock_init(&ctx->io_lock);
 	if (e != 0)
 		goto no_io_lock;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	e = pthread_cond_init(&ctx->io_done, &attr);
-	pthread_condattr_destroy(&attr);
+	e = emi_cond_init(&ctx->io_done);
 	if (e == 0)
 		return 0;
 	pthread_mutex_destroy(&ctx->io_lock);

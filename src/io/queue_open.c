@@ -11,9 +11,9 @@
 
 #include <limits.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/condition.h"
 #include "base/error.h"
 #include "base/lock.h"
 #include "base/memory.h"
@@ -89,14 +89,9 @@ static em_status make_slots(emi_queue *q, const em_backend_open *how, em_errinfo
 
 static void make_locks(emi_queue *q)
 {
-	pthread_condattr_t attr;
-
 	emi_lock_init(&q->lock);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&q->work, &attr);
-	pthread_cond_init(&q->done, &attr);
-	pthread_condattr_destroy(&attr);
+	emi_cond_init(&q->work);
+	emi_cond_init(&q->done);
 }
 
 static int is_async(const em_backend *be, const em_backend_open *how)

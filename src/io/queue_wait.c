@@ -10,8 +10,7 @@
 #define _GNU_SOURCE
 #endif
 
-#include <time.h>
-
+#include "base/condition.h"
 #include "base/context.h"
 #include "io/queue.h"
 
@@ -38,15 +37,10 @@ static int finished(const em_file *f, const emi_request *rq)
 /* Wait for a signal until the deadline. */
 static void sleep_until(emi_queue *q, double deadline)
 {
-	struct timespec t;
-
-	if (deadline < 0) {
+	if (deadline < 0)
 		pthread_cond_wait(&q->done, &q->lock);
-		return;
-	}
-	t.tv_sec = (time_t)deadline;
-	t.tv_nsec = (long)((deadline - (double)t.tv_sec) * 1e9);
-	pthread_cond_timedwait(&q->done, &q->lock, &t);
+	else
+		emi_cond_wait_until(&q->done, &q->lock, deadline);
 }
 
 void emi_queue_count_wait(const emi_request *rq, uint64_t ns)

@@ -25,13 +25,13 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <time.h>
 
+#include "base/condition.h"
 #include "base/context.h"
 #include "io/queue.h"
 
 #define WAKE_NS 100000u         /* from calling a worker until he is of use, and has earned what that costs */
-#define NAP_NS 50000u
+#define NAP 50e-6              /* seconds */
 #define QUICK_NS 20000u         /* transfers that take less are quick */
 
 int emi_queue_wants_reaper(const emi_queue *q)
@@ -79,17 +79,9 @@ int emi_queue_is_quick(const emi_queue *q)
 /* Wait for a moment, or until somebody calls. */
 static void nap(emi_queue *q)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += NAP_NS;
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_nsec -= 1000000000;
-		t.tv_sec++;
-	}
 	q->idle++;
 	q->napping = 1;
-	pthread_cond_timedwait(&q->work, &q->lock, &t);
+	emi_cond_wait_until(&q->work, &q->lock, emi_now() + NAP);
 	q->napping = 0;
 	q->idle--;
 	if (q->calls > 0)

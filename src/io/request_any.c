@@ -9,8 +9,7 @@
 #define _GNU_SOURCE
 #endif
 
-#include <time.h>
-
+#include "base/condition.h"
 #include "io/queue.h"
 
 #define MOMENT 0.001            /* seconds between two looks at queues without workers */
@@ -32,14 +31,10 @@ static uint32_t first_settled(emi_request *const *list, uint32_t n)
 /* Sleep until something is done, or the deadline. */
 static void sleep_until(em_ctx *ctx, emi_request *const *list, uint32_t n, double deadline)
 {
-	struct timespec t;
-
-	t.tv_sec = (time_t)deadline;
-	t.tv_nsec = (long)((deadline - (double)t.tv_sec) * 1e9);
 	pthread_mutex_lock(&ctx->io_lock);
 	/* Whoever finishes one takes the lock before he tells, so nothing is missed between this look and the wait. */
 	if (first_settled(list, n) == n)
-		pthread_cond_timedwait(&ctx->io_done, &ctx->io_lock, &t);
+		emi_cond_wait_until(&ctx->io_done, &ctx->io_lock, deadline);
 	pthread_mutex_unlock(&ctx->io_lock);
 }
 

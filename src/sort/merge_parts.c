@@ -16,8 +16,8 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/condition.h"
 #include "base/workers.h"
 #include "sort/merge_inputs.h"
 #include "sort/merge_split.h"
@@ -131,19 +131,6 @@ static em_status merge_to_place(worker *w, em_errinfo *err)
 	return st;
 }
 
-static struct timespec soon(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	t.tv_nsec += (long)(WAIT * 1e9);
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_nsec -= 1000000000;
-		t.tv_sec++;
-	}
-	return t;
-}
-
 /* Wait until all parts before the one at hand are written. */
 static em_status await_turn(worker *w, em_errinfo *err)
 {
@@ -152,12 +139,10 @@ static em_status await_turn(worker *w, em_errinfo *err)
 	int mine;
 
 	do {
-		const struct timespec until = soon();
-
 		pthread_mutex_lock(&all->lock);
 		mine = all->turn == w->number;
 		if (!mine)
-			pthread_cond_timedwait(&all->changed, &all->lock, &until);
+			emi_cond_wait_until(&all->changed, &all->lock, emi_now() + WAIT);
 		pthread_mutex_unlock(&all->lock);
 		if (!mine)
 			st = emi_job_check(&w->job, err);
@@ -355,7 +340,7 @@ em_status emi_merge_parts(emi_job *job, emi_sink *sink, const char *const *paths
 	all.opts = opts;
 	if (pthread_mutex_init(&all.lock, NULL) != 0)
 		return emi_fail(err, EM_ERR_NOMEM, "cannot make a lock");
-	if (pthread_cond_init(&all.changed, NULL) != 0) {
+	if (emi_cond_init(&all.changed) != 0) {
 		pthread_mutex_destroy(&all.lock);
 		return emi_fail(err, EM_ERR_NOMEM, "cannot make a condition");
 	}

@@ -7,11 +7,11 @@
 #include "sort/outseq.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/condition.h"
 #include "sort/block_vary.h"
 
-#define TICK_NS 100000000L
+#define TICK 0.1                /* seconds */
 #define BEHIND 8u               /* writes under way, or half of the buffers: fewer are what a disk works on anyway */
 
 em_status emi_outseq_init(emi_outseq *q, emi_job *job, uint32_t nring, size_t block_bytes, em_errinfo *err)
@@ -24,7 +24,7 @@ em_status emi_outseq_init(emi_outseq *q, emi_job *job, uint32_t nring, size_t bl
 	q->buffer_bytes = block_bytes + EMI_PAGE;
 	if (pthread_mutex_init(&q->lock, NULL) != 0)
 		return emi_fail(err, EM_ERR_NOMEM, "cannot make a lock");
-	if (pthread_cond_init(&q->changed, NULL) != 0) {
+	if (emi_cond_init(&q->changed) != 0) {
 		pthread_mutex_destroy(&q->lock);
 		return emi_fail(err, EM_ERR_NOMEM, "cannot make a condition");
 	}
@@ -165,7 +165,6 @@ static void reclaim_locked(emi_outseq *q, emi_outblock *b)
 /* Wait until another thread has changed something. */
 static void await_change_locked(emi_outseq *q)
 {
-	struct timespec until;
 	em_errinfo err;
 	em_status st;
 
@@ -173,13 +172,7 @@ static void await_change_locked(emi_outseq *q)
 		pthread_cond_wait(&q->changed, &q->lock);
 		return;
 	}
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += TICK_NS;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
-	pthread_cond_timedwait(&q->changed, &q->lock, &until);
+	emi_cond_wait_until(&q->changed, &q->lock, emi_now() + TICK);
 	pthread_mutex_unlock(&q->lock);
 	memset(&err, 0, sizeof err);
 	st = emi_tick(&q->job->watch);
