@@ -45,6 +45,7 @@
 #define HOT_BYTES (512 * KIB)           /* about a bucket's size, well within a second-level cache */
 #define LEAST_MIX 1024u                 /* records, with kernels of an order's own */
 #define HOT_SHARE 32                    /* at most this part of the memory goes to it */
+#define TASKS_AHEAD 3u                  /* merge tasks beside those that threads are at: the one who cuts them has transfers to begin, too, before it can cut more */
 #define SEQ_BYTES 864u                  /* bookkeeping per run being merged, beside buffers; generous */
 #define FIXED_BYTES (96 * KIB)          /* structs, directory pages being written */
 #define THREAD_BYTES (4 * KIB)          /* counts of buckets, per thread, ... */
@@ -308,8 +309,19 @@ static size_t mix_bytes(const emi_plan *p, const emi_plan_input *in)
 	return bytes <= most ? bytes : 0;
 }
 
-/* A plan with blocks of this size and so many output buffers, with memory that stays in caches or without, if it fits. */
-static int fits_with(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes, uint32_t write_buffers, int caches)
+/* Merge tasks in flight that are worth having: each has about a block of what is read in hand, and memory to mix in, which are to be a small part of all. */
+static uint32_t wanted_tasks(const emi_plan *p, const emi_plan_input *in)
+{
+	const uint64_t block = p->block_bytes, mix = 2 * EMI_MIX * in->codec->elem_bytes;
+	const uint32_t many = p->threads + TASKS_AHEAD;
+
+	if (p->tasks == 1 || many * (block > mix ? block : mix) > p->memory / HOT_SHARE)
+		return p->tasks;
+	return many;
+}
+
+/* A plan with blocks of this size and so many output buffers, with memory that only saves time or without, if it fits. */
+static int fits_with(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes, uint32_t write_buffers, int saves)
 {
 	uint64_t r = in->codec->record_bytes;
 
@@ -323,11 +335,13 @@ static int fits_with(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes
 		p->block_bytes = (size_t)in->block_bytes;
 	p->elem_arrays = emi_codec_in_place(in->codec) ? 1 : 2;
 	p->write_buffers = write_buffers;
-	if (caches && p->threads * HOT_BYTES <= p->memory / HOT_SHARE)
+	if (saves && p->threads * HOT_BYTES <= p->memory / HOT_SHARE)
 		p->hot_bytes = HOT_BYTES;
-	if (caches)
+	if (saves) {
+		p->tasks = wanted_tasks(p, in);
 		p->mix_bytes = mix_bytes(p, in);
-	if (in->packs == 2 || (in->packs == 1 && caches && p->threads * p->block_bytes <= p->memory / HOT_SHARE))
+	}
+	if (in->packs == 2 || (in->packs == 1 && saves && p->threads * p->block_bytes <= p->memory / HOT_SHARE))
 		p->packers = p->threads;
 	if (!plan_runs(p, in))
 		return 0;
@@ -341,7 +355,7 @@ static int fits_with(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes
 	return 1;
 }
 
-/* What only saves time in caches is not to be the reason why a plan does not fit, or why it needs another pass. */
+/* What only saves time is not to be the reason why a plan does not fit, or why it needs another pass. */
 static int fits(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes, uint32_t write_buffers)
 {
 	emi_plan q;

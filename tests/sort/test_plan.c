@@ -246,6 +246,38 @@ static void test_buffers_for_all_runs(void **state)
 	planner_close(&p);
 }
 
+/* Threads have more tasks to go on with where these are a small part of the memory. */
+static void test_tasks(void **state)
+{
+	unsigned many = 0, few = 0;
+	planner p;
+	int i;
+
+	(void)state;
+	planner_open(&p);
+	for (i = 0; i < 1000; i++) {
+		emi_plan plan;
+
+		do
+			planner_random_input(&p);
+		while (p.in.n == EMI_UNKNOWN);
+		p.in.memory = emi_plan_least(&p.in) + test_below(&p.rng, (uint64_t)1 << 30);
+		assert_int_equal(emi_plan_make(&plan, &p.in, NULL), EM_OK);
+		if (plan.threads == 1) {
+			assert_int_equal(plan.tasks, 1);
+		} else if (plan.tasks > plan.threads + 1) {
+			assert_int_equal(plan.tasks, plan.threads + 3);
+			assert_true(plan.tasks * plan.block_bytes <= plan.memory / 32);
+			many++;
+		} else {
+			assert_int_equal(plan.tasks, plan.threads + 1);
+			few++;
+		}
+	}
+	assert_true(many > 20 && few > 20);
+	planner_close(&p);
+}
+
 /* The block size that is usual is taken where it costs no more passes, and one that is forced wins. */
 static void test_usual_block(void **state)
 {
@@ -705,6 +737,7 @@ int main(void)
 		cmocka_unit_test(test_more_memory_is_no_slower),
 		cmocka_unit_test(test_not_crowded),
 		cmocka_unit_test(test_buffers_for_all_runs),
+		cmocka_unit_test(test_tasks),
 		cmocka_unit_test(test_usual_block),
 		cmocka_unit_test(test_merge_passes),
 		cmocka_unit_test(test_forced),
