@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-# summary.awk -- peer= lines to medians by peer and phase, and our ratios to the best peer of each phase.
+# summary.awk -- peer= lines to medians by peer and phase, our ratios to the best peer of each phase, and to what the disk takes for two passes.
 /^peer=/ {
 	split("", f)
 	for (i = 1; i <= NF; i++)
@@ -33,4 +33,6 @@ END {
 	for (p in our_wall)
 		if (p in best_wall && our_wall[p] > 0 && our_cpu[p] > 0)
 			printf "%s: wall %.2f times the best peer's speed, CPU %.2f of the least peer's\n", p, best_wall[p] / our_wall[p], our_cpu[p] / (best_cpu[p] > 0 ? best_cpu[p] : 0.01)
+	if ("raw mixed" in wall && "sort" in our_wall)
+		printf "sort: wall %.2f times 2 mixed\n", our_wall["sort"] / (2 * median(wall["raw mixed"]))
 }
