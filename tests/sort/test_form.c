@@ -148,7 +148,7 @@ static void test_sizes(void **state)
 	size_t s, i;
 
 	(void)state;
-	for (s = 0; s < SHAPES; s++) {
+	for (s = TEST_TSAN ? 1 : 0; s < SHAPES; s += TEST_TSAN ? 2 : 1) {
 		bench b;
 
 		bench_open(&b, &shapes[s], 1 + (uint32_t)s % 4, NULL);
@@ -173,6 +173,9 @@ static void test_patterns(void **state)
 			for (threads = TEST_TSAN ? 4 : 1; threads <= 4; threads += 3) {
 				bench b;
 
+				/* Which kernels they are makes no race. */
+				if (TEST_TSAN && i != s % 2)
+					continue;
 				if (emi_kernels_for(EMI_ELEM_U64, isas[i]) == NULL)
 					continue;
 				bench_open(&b, &shapes[s], threads, isas[i]);

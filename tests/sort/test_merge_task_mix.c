@@ -77,8 +77,13 @@ static void test_mixes(void **state)
 		const sort_shape shape = sort_shape_of(kinds[kind].type, 0, kinds[kind].flags, kinds[kind].bytes);
 
 		for (pattern = 0; pattern < SORT_PATTERNS; pattern++)
-			for (i = 0; i < sizeof runs / sizeof *runs; i++)
-				one_sort(&rng, &shape, (sort_pattern)pattern, runs[i], 1 + (i + kind) % 3, isas[(i + pattern) % 2]);
+			for (i = 0; i < sizeof runs / sizeof *runs; i++) {
+				const uint32_t threads = 1 + (i + kind) % 3;
+
+				/* Races need threads, and few kinds of records. */
+				if (!TEST_TSAN || (threads > 1 && kind % 3 == 0))
+					one_sort(&rng, &shape, (sort_pattern)pattern, runs[i], threads, isas[(i + pattern) % 2]);
+			}
 	}
 }
 
