@@ -17,14 +17,18 @@
 #include "kern/k_util.h"
 #if defined(__AVX512F__) && defined(__AVX512BW__)
 #include "kern/network_avx512.h"
-#define K_NETWORKS 1
+#define K_NET_U32 net_yz32
+#define K_NET_U64 net_yz64
+#define K_NET_BYTES 64u         /* of a register */
 #elif defined(__AVX2__)
 #include "kern/network_avx2.h"
-#define K_NETWORKS 1
+#define K_NET_U32 net_y32
+#define K_NET_U64 net_y64
+#define K_NET_BYTES 32u
 #endif
 
-#if K_NETWORKS
-#define K_NET net_u32
+#if defined(K_NET_U32)
+#define K_NET K_NET_U32
 #define K_NET_MOST (K_NET_REGS * K_NET_BYTES / sizeof(k_u32))
 #define K_NET_WANT 16u
 #define K_NET_MIX 16u
@@ -39,10 +43,10 @@
 #include "kern/merge_radix.inc"
 #include "kern/merge.inc"
 
-#if K_NETWORKS
-#define K_NET net_u64
+#if defined(K_NET_U64)
+#define K_NET K_NET_U64
 #define K_NET_MOST (K_NET_REGS * K_NET_BYTES / sizeof(k_u64))
-#define K_NET_WANT (K_NET_BYTES == 64 ? 16u : 6u)
+#define K_NET_WANT (K_NET_BYTES == 64 ? 8u : 6u)
 #define K_NET_MIX 8u
 #endif
 #define K_FN(name) name##_u64

@@ -10,101 +10,157 @@
 #ifndef EMI_NETWORK_AVX512_H
 #define EMI_NETWORK_AVX512_H
 
-#include "kern/k_util.h"
+#include "kern/network_avx2.h"
 
-#define K_NET_REGS 8
-#define K_NET_BYTES 64u         /* of a register */
+#define K_NET_FEW 64u           /* bytes of keys that are few */
 #define K_NET_PAIRS 64u         /* pairs that one network sorts: as many as bare keys of 8 bytes, */
 #define K_NET_BITS 58u          /* ... with so many bits of the key above 6 of the place */
 
-/* One register against itself: lane i meets lane idx[i], and the lanes in `high' keep the larger one. */
-static K_INLINE __m512i net_lanes_u64(__m512i v, __m512i idx, __mmask8 high)
-{
-	const __m512i w = _mm512_permutexvar_epi64(idx, v);
+/* Lane i and lane i ^ x: w is v in that order, and `high' a constant with a bit for each lane that keeps the larger one. */
+#define NET_KEEP_Z64(v, w, high) _mm512_mask_max_epu64(_mm512_min_epu64(v, w), high, v, w)
+#define NET_KEEP_Z32(v, w, high) _mm512_mask_max_epu32(_mm512_min_epu32(v, w), high, v, w)
 
-	return _mm512_mask_mov_epi64(_mm512_min_epu64(v, w), high, _mm512_max_epu64(v, w));
+/* Within 128 bits lanes move in one cycle, farther in several: so what can be is done there. */
+static K_INLINE __m512i net_xor1_z64(__m512i v)
+{
+	const __m512i w = _mm512_shuffle_epi32(v, (_MM_PERM_ENUM)0x4e);
+
+	return NET_KEEP_Z64(v, w, 0xaa);
 }
 
-static K_INLINE __m512i net_lanes_u32(__m512i v, __m512i idx, __mmask16 high)
+static K_INLINE __m512i net_xor2_z64(__m512i v)
 {
-	const __m512i w = _mm512_permutexvar_epi32(idx, v);
+	const __m512i w = _mm512_permutex_epi64(v, 0x4e);
 
-	return _mm512_mask_mov_epi32(_mm512_min_epu32(v, w), high, _mm512_max_epu32(v, w));
+	return NET_KEEP_Z64(v, w, 0xcc);
 }
 
-/* Lane i and lane i ^ x. */
-static K_INLINE __m512i net_xor_u64(long long x)
+static K_INLINE __m512i net_xor3_z64(__m512i v)
 {
-	return _mm512_xor_si512(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(x));
+	const __m512i w = _mm512_permutex_epi64(v, 0x1b);
+
+	return NET_KEEP_Z64(v, w, 0xcc);
 }
 
-static K_INLINE __m512i net_xor_u32(int x)
+static K_INLINE __m512i net_xor4_z64(__m512i v)
 {
-	return _mm512_xor_si512(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi32(x));
+	const __m512i w = _mm512_shuffle_i64x2(v, v, 0x4e);
+
+	return NET_KEEP_Z64(v, w, 0xf0);
+}
+
+static K_INLINE __m512i net_mirror_z64(__m512i v)
+{
+	return _mm512_permutexvar_epi64(_mm512_set_epi64(0, 1, 2, 3, 4, 5, 6, 7), v);
+}
+
+static K_INLINE __m512i net_xor7_z64(__m512i v)
+{
+	const __m512i w = net_mirror_z64(v);
+
+	return NET_KEEP_Z64(v, w, 0xf0);
+}
+
+static K_INLINE __m512i net_xor1_z32(__m512i v)
+{
+	const __m512i w = _mm512_shuffle_epi32(v, (_MM_PERM_ENUM)0xb1);
+
+	return NET_KEEP_Z32(v, w, 0xaaaa);
+}
+
+static K_INLINE __m512i net_xor2_z32(__m512i v)
+{
+	const __m512i w = _mm512_shuffle_epi32(v, (_MM_PERM_ENUM)0x4e);
+
+	return NET_KEEP_Z32(v, w, 0xcccc);
+}
+
+static K_INLINE __m512i net_xor3_z32(__m512i v)
+{
+	const __m512i w = _mm512_shuffle_epi32(v, (_MM_PERM_ENUM)0x1b);
+
+	return NET_KEEP_Z32(v, w, 0xcccc);
+}
+
+static K_INLINE __m512i net_xor4_z32(__m512i v)
+{
+	const __m512i w = _mm512_permutex_epi64(v, 0x4e);
+
+	return NET_KEEP_Z32(v, w, 0xf0f0);
+}
+
+static K_INLINE __m512i net_xor7_z32(__m512i v)
+{
+	const __m512i w = _mm512_permutex_epi64(_mm512_shuffle_epi32(v, (_MM_PERM_ENUM)0x1b), 0x4e);
+
+	return NET_KEEP_Z32(v, w, 0xf0f0);
+}
+
+static K_INLINE __m512i net_xor8_z32(__m512i v)
+{
+	const __m512i w = _mm512_shuffle_i64x2(v, v, 0x4e);
+
+	return NET_KEEP_Z32(v, w, 0xff00);
+}
+
+static K_INLINE __m512i net_mirror_z32(__m512i v)
+{
+	return _mm512_permutexvar_epi32(_mm512_set_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), v);
+}
+
+static K_INLINE __m512i net_xor15_z32(__m512i v)
+{
+	const __m512i w = net_mirror_z32(v);
+
+	return NET_KEEP_Z32(v, w, 0xff00);
 }
 
 /* A register whose lanes are bitonic is put in order. */
-static K_INLINE __m512i net_merge_u64(__m512i v)
+static K_INLINE __m512i net_merge_z64(__m512i v)
 {
-	v = net_lanes_u64(v, net_xor_u64(4), 0xf0);
-	v = net_lanes_u64(v, net_xor_u64(2), 0xcc);
-	return net_lanes_u64(v, net_xor_u64(1), 0xaa);
+	return net_xor1_z64(net_xor2_z64(net_xor4_z64(v)));
 }
 
-static K_INLINE __m512i net_merge_u32(__m512i v)
+static K_INLINE __m512i net_merge_z32(__m512i v)
 {
-	v = net_lanes_u32(v, net_xor_u32(8), 0xff00);
-	v = net_lanes_u32(v, net_xor_u32(4), 0xf0f0);
-	v = net_lanes_u32(v, net_xor_u32(2), 0xcccc);
-	return net_lanes_u32(v, net_xor_u32(1), 0xaaaa);
+	return net_xor1_z32(net_xor2_z32(net_xor4_z32(net_xor8_z32(v))));
 }
 
 /* A register in any order is put in order. */
-static K_INLINE __m512i net_sort_u64(__m512i v)
+static K_INLINE __m512i net_sort_z64(__m512i v)
 {
-	v = net_lanes_u64(v, net_xor_u64(1), 0xaa);
-	v = net_lanes_u64(v, net_xor_u64(3), 0xcc);
-	v = net_lanes_u64(v, net_xor_u64(1), 0xaa);
-	v = net_lanes_u64(v, net_xor_u64(7), 0xf0);
-	v = net_lanes_u64(v, net_xor_u64(2), 0xcc);
-	return net_lanes_u64(v, net_xor_u64(1), 0xaa);
+	v = net_xor1_z64(net_xor3_z64(net_xor1_z64(v)));
+	return net_xor1_z64(net_xor2_z64(net_xor7_z64(v)));
 }
 
-static K_INLINE __m512i net_sort_u32(__m512i v)
+static K_INLINE __m512i net_sort_z32(__m512i v)
 {
-	v = net_lanes_u32(v, net_xor_u32(1), 0xaaaa);
-	v = net_lanes_u32(v, net_xor_u32(3), 0xcccc);
-	v = net_lanes_u32(v, net_xor_u32(1), 0xaaaa);
-	v = net_lanes_u32(v, net_xor_u32(7), 0xf0f0);
-	v = net_lanes_u32(v, net_xor_u32(2), 0xcccc);
-	v = net_lanes_u32(v, net_xor_u32(1), 0xaaaa);
-	v = net_lanes_u32(v, net_xor_u32(15), 0xff00);
-	v = net_lanes_u32(v, net_xor_u32(4), 0xf0f0);
-	v = net_lanes_u32(v, net_xor_u32(2), 0xcccc);
-	return net_lanes_u32(v, net_xor_u32(1), 0xaaaa);
+	v = net_xor1_z32(net_xor3_z32(net_xor1_z32(v)));
+	v = net_xor1_z32(net_xor2_z32(net_xor7_z32(v)));
+	return net_xor1_z32(net_xor2_z32(net_xor4_z32(net_xor15_z32(v))));
 }
 
 /* Four registers are put in order, each by itself. */
-static K_INLINE void net_sort4_u64(__m512i *v)
+static K_INLINE void net_sort4_z64(__m512i *v)
 {
 	int i;
 
 	K_UNROLL
 	for (i = 0; i < 4; i++)
-		v[i] = net_sort_u64(v[i]);
+		v[i] = net_sort_z64(v[i]);
 }
 
-static K_INLINE void net_sort4_u32(__m512i *v)
+static K_INLINE void net_sort4_z32(__m512i *v)
 {
 	int i;
 
 	K_UNROLL
 	for (i = 0; i < 4; i++)
-		v[i] = net_sort_u32(v[i]);
+		v[i] = net_sort_z32(v[i]);
 }
 
 /* Lane by lane the smaller one into *low. */
-static K_INLINE void net_order_u64(__m512i *low, __m512i *high)
+static K_INLINE void net_order_z64(__m512i *low, __m512i *high)
 {
 	const __m512i v = *low;
 
@@ -112,22 +168,12 @@ static K_INLINE void net_order_u64(__m512i *low, __m512i *high)
 	*high = _mm512_max_epu64(v, *high);
 }
 
-static K_INLINE void net_order_u32(__m512i *low, __m512i *high)
+static K_INLINE void net_order_z32(__m512i *low, __m512i *high)
 {
 	const __m512i v = *low;
 
 	*low = _mm512_min_epu32(v, *high);
 	*high = _mm512_max_epu32(v, *high);
-}
-
-static K_INLINE __m512i net_mirror_u64(__m512i v)
-{
-	return _mm512_permutexvar_epi64(net_xor_u64(7), v);
-}
-
-static K_INLINE __m512i net_mirror_u32(__m512i v)
-{
-	return _mm512_permutexvar_epi32(net_xor_u32(15), v);
 }
 
 /* The lanes that are there if so many keys are, or all; less than one: none. */
@@ -136,48 +182,51 @@ static K_INLINE unsigned net_have(int left, int lanes)
 	return (1u << (left >= lanes ? lanes : left > 0 ? left : 0)) - 1;
 }
 
-static K_INLINE __m512i net_load_u64(const k_u64 *src, int left)
+static K_INLINE __m512i net_load_z64(const k_u64 *src, int left)
 {
 	return _mm512_mask_loadu_epi64(_mm512_set1_epi64(-1), (__mmask8)net_have(left, 8), src);
 }
 
-static K_INLINE __m512i net_load_u32(const k_u32 *src, int left)
+static K_INLINE __m512i net_load_z32(const k_u32 *src, int left)
 {
 	return _mm512_mask_loadu_epi32(_mm512_set1_epi64(-1), (__mmask16)net_have(left, 16), src);
 }
 
-static K_INLINE void net_store_u64(k_u64 *dst, int left, __m512i v)
+static K_INLINE void net_store_z64(k_u64 *dst, __m512i v)
 {
-	_mm512_mask_storeu_epi64(dst, (__mmask8)net_have(left, 8), v);
+	_mm512_storeu_si512((__m512i *)(void *)dst, v);
 }
 
-static K_INLINE void net_store_u32(k_u32 *dst, int left, __m512i v)
+static K_INLINE void net_store_z32(k_u32 *dst, __m512i v)
 {
-	_mm512_mask_storeu_epi32(dst, (__mmask16)net_have(left, 16), v);
+	_mm512_storeu_si512((__m512i *)(void *)dst, v);
 }
 
-#define N_FN(name) name##_u64
+#define N_FN(name) name##_z64
 #define N_KEY k_u64
 #define N_VEC __m512i
 #include "kern/network.inc"
 
-#define N_FN(name) name##_u32
+#define N_FN(name) name##_z32
 #define N_KEY k_u32
 #define N_VEC __m512i
 #include "kern/network.inc"
 
-/* Sort src[0..n), at most K_NET_REGS registers full, into dst, which is src or does not overlap it.  Nothing behind dst[n) is touched, though it
- * could be, up to dst[room). */
-static void net_u64(const k_u64 *src, k_u64 *dst, size_t n, size_t room)
+/* Few keys are sorted in registers of half the width, in which lanes are nearer to each other. */
+static void net_yz64(const k_u64 *src, k_u64 *dst, size_t n, size_t room)
 {
-	(void)room;
-	net_any_u64(src, dst, n);
+	if (n <= K_NET_FEW / sizeof *src)
+		net_y64(src, dst, n, room);
+	else
+		net_z64(src, dst, n, room);
 }
 
-static void net_u32(const k_u32 *src, k_u32 *dst, size_t n, size_t room)
+static void net_yz32(const k_u32 *src, k_u32 *dst, size_t n, size_t room)
 {
-	(void)room;
-	net_any_u32(src, dst, n);
+	if (n <= K_NET_FEW / sizeof *src)
+		net_y32(src, dst, n, room);
+	else
+		net_z32(src, dst, n, room);
 }
 
 /* The keys of src[0..n), n at most 64, without what all of them have in common, the bits from `shift' on, which is not 0, above
@@ -212,7 +261,7 @@ static K_INLINE void net_pair(const k_pair *src, k_pair *dst, size_t n, unsigned
 		return;
 	}
 	net_pack(src, packed, n, shift);
-	net_any_u64((const k_u64 *)packed, (k_u64 *)packed, n);
+	net_yz64((const k_u64 *)packed, (k_u64 *)packed, n, K_NET_PAIRS);
 	for (i = 0; i < n; i++)
 		dst[i] = src[packed[i] & 63];
 }
