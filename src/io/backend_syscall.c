@@ -220,6 +220,14 @@ static uint64_t disk_of(int fd)
 	return (uint64_t)(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev) + 1;
 }
 
+/* Do writes to it get on one at a time?  As far as its file system keeps their order by a lock, which is what those of Linux do. */
+static int takes_one_write(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 /* All that may be refused of a file that is open. */
 static int prepare(int fd, em_backend_open *how)
 {
@@ -253,6 +261,7 @@ static int sys_open(void *user, em_backend_open *how)
 	}
 	how->handle = handle_of(fd);
 	how->disk = disk_of(fd);
+	how->one_write = !how->direct && takes_one_write(fd);
 	return 0;
 }
 

@@ -61,6 +61,7 @@ static em_status open_handle(em_file *f, em_backend_open *how, em_errinfo *err)
 	}
 	f->handle = how->handle;
 	f->direct = how->direct != 0;
+	f->one_write = how->one_write != 0;
 	if (!has_descriptor(f))
 		emi_fd_drop(f->ctx);
 	if (how->want_direct != EM_DIRECT_OFF && !f->direct)

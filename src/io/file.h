@@ -64,6 +64,7 @@ struct emi_request {
 	int32_t listed;         /* it is on a list */
 	int32_t watched;        /* EMI_WATCHED: somebody waits for it among others */
 	int32_t awaited;        /* somebody waits for it */
+	int32_t in_turn;        /* a write to a file that takes one at a time: it is behind the last one */
 };
 
 enum { EMI_IDLE = 0, EMI_QUEUED = 1, EMI_DONE = 2, EMI_WATCHED = 1 };

@@ -9,6 +9,9 @@
  * A request that has bytes in common with an earlier one, one of them a write, is on no list: it is linked to that one, and looked at again when
  * that one is done.  It waits for one at a time, always for an earlier one, so nobody waits in a circle.
  *
+ * The kernel lets one write at a time into a file that is not direct: threads that began several would wait there, spinning for a while, and read nothing
+ * meanwhile.  So each of these is linked to the one before.
+ *
  * While a file's space is given back, its transfers wait, too, as a file system lets them do anyway: there it would be the thread that submits them.
  *
  * When the backend offers asynchronous transfers and enough was moved to make them worth while, the lists are
@@ -232,13 +235,36 @@ static emi_request *request_of(emi_range *r)
 	return r ? (emi_request *)(void *)((char *)r - offsetof(emi_request, range)) : NULL;
 }
 
+/* The write that rq, which is one, comes after: once.  (If that is canceled rq may begin beside the one before, where it only waits in another place.) */
+static emi_request *take_turn(emi_request *rq)
+{
+	em_file *f = rq->file;
+	emi_request *before = f->last_write;
+
+	if (rq->in_turn)
+		return NULL;
+	rq->in_turn = 1;
+	f->last_write = rq;
+	return before;
+}
+
+/* The request that rq has to wait for, or NULL. */
+static emi_request *find_blocker(emi_request *rq)
+{
+	em_file *f = rq->file;
+	emi_request *b;
+
+	if (rq->kind == EMI_DISCARD)
+		return NULL;
+	b = f->discard ? f->discard : request_of(emi_overlap_find(&f->ranges, &rq->range));
+	return b || rq->kind != EMI_WRITE || !f->one_write ? b : take_turn(rq);
+}
+
 /* Let rq go to the lists, or link it to one that it has to wait for. */
 static void admit(emi_queue *q, emi_request *rq)
 {
-	emi_request *b = NULL;
+	emi_request *b = find_blocker(rq);
 
-	if (rq->kind != EMI_DISCARD)
-		b = rq->file->discard ? rq->file->discard : request_of(emi_overlap_find(&rq->file->ranges, &rq->range));
 	rq->blocker = b;
 	if (b) {
 		rq->next = b->waiting;
@@ -296,6 +322,8 @@ static void complete(emi_queue *q, emi_request *rq, uint64_t now)
 		q->unattended--;
 	if (rq->kind != EMI_DISCARD)
 		emi_overlap_remove(&f->ranges, &rq->range);
+	if (f->last_write == rq)
+		f->last_write = NULL;
 	unblock(q, rq);
 	awaited = rq->awaited;
 	/* From here on rq may be gone, unless it has a drop of its own. */
@@ -381,7 +409,7 @@ static void consider_async(emi_queue *q)
 static void enlist(emi_queue *q, emi_request *rq)
 {
 	rq->range.seq = ++q->seq;
-	rq->listed = 0;
+	rq->listed = rq->in_turn = 0;
 	rq->file->pending++;
 	q->unattended += rq->fn != NULL;
 	q->volume += rq->kind == EMI_DISCARD ? 0 : rq->bytes;

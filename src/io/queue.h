@@ -107,6 +107,8 @@ struct em_file {
 	em_file *next_left;
 	emi_overlap ranges;     /* of pending transfers */
 	emi_request *discard;   /* that is under way, or NULL: transfers that come meanwhile wait for it */
+	int one_write;          /* writes get on one at a time: */
+	emi_request *last_write; /* the next one waits for this one, or NULL */
 	emi_meter meter;        /* under the queue's lock */
 	em_request *spare;      /* requests to be used again; under io_lock */
 	uint32_t spares;

@@ -51,6 +51,7 @@ typedef struct gate {
 	int refuse;             /* submit fails with this */
 	int broken;             /* the library did what it promised not to */
 	int half;               /* asynchronous transfers move half */
+	int one_write;          /* writes to a file get on one at a time */
 } gate;
 
 static int gate_open(void *user, em_backend_open *how)
@@ -59,6 +60,7 @@ static int gate_open(void *user, em_backend_open *how)
 
 	how->handle = g;
 	how->async = g->be.submit != NULL;
+	how->one_write = g->one_write;
 	if (how->depth < g->room)
 		g->room = how->depth;
 	return 0;
@@ -348,6 +350,67 @@ static void test_several_threads(void **state)
 	gate_set(g, 0);
 	gate_assert_done(g, 5);
 	gate_end(g);
+}
+
+/* Where writes to a file get on one at a time they are begun like that, in their order; reads, and writes to other files, pass them. */
+static void test_one_write(void **state)
+{
+	static char buf[7][PAGE];
+	static const uint64_t expect[] = {0, 4, 5, 1, 2, 3, 6};
+	gate *g = gate_make(3, 0);
+	em_file *f, *other;
+	unsigned i;
+
+	(void)state;
+	g->one_write = 1;
+	f = gate_file(g, 0);
+	other = io_open(g->ctx, "/", EMI_OPEN_TEMP);
+	gate_set(g, 1);
+	emi_write(f, &g->rq[0], buf[0], PAGE, 0, NULL);
+	gate_await(g, &g->entered, 1);
+	for (i = 1; i < 4; i++)
+		emi_write(f, &g->rq[i], buf[i], PAGE, i * PAGE, NULL);
+	emi_read(f, &g->rq[4], buf[4], PAGE, 4 * PAGE, NULL);
+	assert_int_equal(emi_wait(&g->rq[4], NULL), EM_OK);
+	emi_write(other, &g->rq[5], buf[5], PAGE, 5 * PAGE, NULL);
+	assert_int_equal(emi_wait(&g->rq[5], NULL), EM_OK);
+	emi_write(f, &g->rq[6], buf[6], PAGE / 2, 6 * PAGE, NULL);
+	for (i = 1; i < 4; i++)
+		assert_false(emi_wait_for(&g->rq[i], 0.001));
+	gate_set(g, 0);
+	for (i = 0; i < 7; i++) {
+		assert_int_equal(emi_wait(&g->rq[i], NULL), EM_OK);
+		assert_int_equal(g->page[i], expect[i]);
+	}
+	emi_file_close(other);
+	gate_end(g);
+}
+
+/* One that is canceled meanwhile holds nobody up, be it the last, the next or one between; nor do those that overlap it. */
+static void test_one_write_canceled(void **state)
+{
+	static char buf[REQUESTS][PAGE];
+	unsigned which, i;
+
+	(void)state;
+	for (which = 1; which < 6; which++) {
+		gate *g = gate_make(2, 0);
+		em_file *f;
+
+		g->one_write = 1;
+		f = gate_file(g, 0);
+		gate_set(g, 1);
+		emi_write(f, &g->rq[0], buf[0], PAGE, 0, NULL);
+		gate_await(g, &g->entered, 1);
+		for (i = 1; i < 6; i++)
+			emi_write(f, &g->rq[i], buf[i], PAGE, (i + 1) / 2 * PAGE, NULL);
+		assert_true(emi_cancel(&g->rq[which]));
+		emi_write(f, &g->rq[6], buf[6], PAGE, 6 * PAGE, NULL);
+		gate_set(g, 0);
+		for (i = 0; i < 7; i++)
+			assert_int_equal(emi_wait(&g->rq[i], NULL), i == which ? EM_ERR_CANCELED : EM_OK);
+		gate_end(g);
+	}
 }
 
 static void *open_later(void *arg)
@@ -719,6 +782,8 @@ int main(void)
 		cmocka_unit_test(test_writes_first),
 		cmocka_unit_test(test_waiter_runs),
 		cmocka_unit_test(test_several_threads),
+		cmocka_unit_test(test_one_write),
+		cmocka_unit_test(test_one_write_canceled),
 		cmocka_unit_test(test_close_with_pending),
 		cmocka_unit_test(test_many_users),
 		cmocka_unit_test(test_depth),

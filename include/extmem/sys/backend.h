@@ -66,6 +66,9 @@ typedef struct em_backend_open {
 	                          not worth while for a small file. */
 	const char *reason;  /**< Why it is not direct although it should be tried; static; may be NULL. */
 	uint64_t disk;       /**< What tells the disk it is on from others: files of one disk share a queue.  0: one of its own. */
+	int32_t one_write;   /**< 1: of several writes to the file only one gets on at a time, whoever calls.  They are begun one after the other then, so
+	                          that threads do not wait inside them that could read. */
+	int32_t reserved;
 } em_backend_open;
 
 /** One transfer on its way through submit and reap.  All of it is the backend's until reap hands it back. */
