@@ -262,11 +262,24 @@ static inline void exchange(char *lo, char *hi, uint64_t n, const size_t eb)
 	}
 }
 
+/* The same for elements of any size, as those are that have kernels of their own. */
+static void exchange_large(char *lo, char *hi, uint64_t n, size_t eb)
+{
+	for (; n > 0; n--, lo += eb, hi -= eb) {
+		size_t at, piece;
+
+		for (at = 0; at < eb; at += piece) {
+			piece = eb - at < sizeof(emi_pair) ? eb - at : sizeof(emi_pair);
+			exchange(lo + at, hi + at, 1, piece);
+		}
+	}
+}
+
 /* Turn the elements around: each part exchanges some of the first half with those of the second that they change places with. */
 static void turn_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
-	const size_t eb = p->job->kern->elem_bytes;
+	const size_t eb = p->job->codec->elem_bytes;
 	const uint64_t each = p->n / 2 / p->parts, from = each * part, n = part == p->parts - 1 ? p->n / 2 - from : each;
 	char *lo = p->a + (size_t)from * eb, *hi = p->a + (size_t)(p->n - 1 - from) * eb;
 
@@ -274,8 +287,15 @@ static void turn_part(void *arg, uint32_t part)
 		exchange(lo, hi, n, sizeof(uint32_t));
 	else if (eb == sizeof(uint64_t))
 		exchange(lo, hi, n, sizeof(uint64_t));
-	else
+	else if (eb == sizeof(emi_pair))
 		exchange(lo, hi, n, sizeof(emi_pair));
+	else
+		exchange_large(lo, hi, n, eb);
+}
+
+void emi_partition_turn(emi_partition *p)
+{
+	emi_parallel(p->job->ctx, p->parts, turn_part, p);
 }
 
 /* All keys are equal, and more of them is in the records: the next look is at that. */
@@ -316,7 +336,7 @@ static em_status run_steps(emi_partition *p)
 		choose_method(p);
 	} while (go_deeper(p));
 	if (p->reversed)
-		emi_parallel(ctx, p->parts, turn_part, p);
+		emi_partition_turn(p);
 	if (p->bits != 0) {
 		if (!counted(p))
 			emi_parallel(ctx, p->parts, count_part, p);

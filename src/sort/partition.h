@@ -70,10 +70,11 @@ void emi_partition_expect(emi_partition *p, const emi_partition *of);
 /* Elements [*lo, *hi) of bucket i. */
 void emi_partition_bucket(const emi_partition *p, size_t i, uint64_t *lo, uint64_t *hi);
 
-/* partition.c, for partition_own.c: where a part begins; are there too few elements to be partitioned; counts become places. */
+/* partition.c, for partition_own.c: where a part begins; are there too few elements to be partitioned; counts become places; elements are turned around. */
 uint64_t emi_partition_begin(const emi_partition *p, uint32_t part);
 int emi_partition_small(const emi_partition *p);
 void emi_partition_place(emi_partition *p);
+void emi_partition_turn(emi_partition *p);
 
 /* partition_own.c: all steps, p->survey being there. */
 em_status emi_partition_own(emi_partition *p);

@@ -18,20 +18,50 @@
 #define BUCKET_BYTES 65536u     /* wanted per bucket */
 #define MIN_BUCKET 64u          /* records */
 
-/* Step 1: are they in order?  Each part looks at the record before its own, too. */
+/* Is each of n records less than the one before: are no two neighbours in order? */
+static int descends(const emi_job *job, const char *a, size_t n)
+{
+	const size_t rb = job->codec->elem_bytes;
+
+	for (; n > 1; n--, a += rb)
+		if (job->own->sorted(a, 2, job->own_arg))
+			return 0;
+	return 1;
+}
+
+/* Step 1: are they in order, or in reverse?  Each part looks at the record before its own, too. */
 static void survey_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
+	struct emi_survey *v = &p->survey[part];
 	const emi_job *job = p->job;
 	const size_t rb = job->codec->elem_bytes;
 	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
 
-	p->survey[part].sorted = 1;
-	for (; i < end && p->survey[part].sorted && emi_partition_go_on(p, part == p->parts - 1); i += PIECE) {
+	v->sorted = 1;
+	v->reversed = p->turns;
+	for (; i < end && (v->sorted || v->reversed) && emi_partition_go_on(p, part == p->parts - 1); i += PIECE) {
 		const uint64_t first = i != 0 ? i - 1 : 0, last = end - i < PIECE ? end : i + PIECE;
+		const char *from = p->a + (size_t)first * rb;
+		const size_t n = (size_t)(last - first);
 
-		p->survey[part].sorted = job->own->sorted(p->a + (size_t)first * rb, (size_t)(last - first), job->own_arg);
+		v->sorted = v->sorted && job->own->sorted(from, n, job->own_arg);
+		v->reversed = v->reversed && descends(job, from, n);
 	}
+}
+
+/* What the surveys say together. */
+static void look_at_surveys(emi_partition *p)
+{
+	int sorted = 1, reversed = p->n > 1;
+	uint32_t part;
+
+	for (part = 0; part < p->parts; part++) {
+		sorted &= p->survey[part].sorted;
+		reversed &= p->survey[part].reversed;
+	}
+	p->reversed = reversed;
+	p->must_sort = !sorted && !reversed;
 }
 
 static unsigned wanted_bits(const emi_partition *p)
@@ -118,7 +148,6 @@ em_status emi_partition_own(emi_partition *p)
 {
 	em_ctx *ctx = p->job->ctx;
 	unsigned levels;
-	uint32_t part;
 	size_t sample;
 
 	emi_parallel(ctx, p->parts, survey_part, p);
@@ -126,8 +155,9 @@ em_status emi_partition_own(emi_partition *p)
 		return p->status;
 	p->sorted = p->a;
 	p->buckets = 1;
-	for (part = 0; part < p->parts; part++)
-		p->must_sort |= !p->survey[part].sorted;
+	look_at_surveys(p);
+	if (p->reversed)
+		emi_partition_turn(p);
 	levels = emi_partition_small(p) ? 0 : wanted_bits(p);
 	if (!p->must_sort || levels < 2)
 		return EM_OK;

@@ -167,6 +167,59 @@ static void test_in_memory(void **state)
 		}
 }
 
+static int counting(const void *a, const void *b, void *user)
+{
+	uint64_t x, y;
+
+	(*(uint64_t *)user)++;
+	memcpy(&x, a, sizeof x);
+	memcpy(&y, b, sizeof y);
+	return x < y ? -1 : x > y;
+}
+
+/* What is in reverse is turned around: no more comparisons than it takes to know that, unless two records in the middle are equal. */
+static void test_reversed(void **state)
+{
+	static const size_t sizes[] = { 8, 16, 40, 64 };
+	const uint64_t n = 40000;
+	size_t s, i;
+
+	(void)state;
+	for (s = 0; s < 8; s++) {
+		const int equal = s % 2;
+		const sort_shape shape = { sizes[s / 2], 1, { { 0, 0, EM_KEY_U64, NATIVE } } };
+		em_sort_opts opts = EM_SORT_OPTS_INIT;
+		em_ctx_opts o = sort_ctx_opts();
+		unsigned char *records = calloc((size_t)n, shape.bytes), *expected;
+		test_rng rng = test_rng_make(test_seed());
+		uint64_t all = n, calls = 0;
+		em_errinfo err;
+		em_order *order;
+		em_ctx *ctx;
+
+		assert_non_null(records);
+		for (i = 0; i < n; i++) {
+			const uint64_t key = n - i + (equal && i == n / 2);
+
+			memcpy(records + i * shape.bytes, &key, sizeof key);
+			records[(i + 1) * shape.bytes - 1] ^= shape.bytes == 8 ? 0 : (unsigned char)i;
+		}
+		expected = sort_expected(&shape, records, &all, 0);
+		o.threads = 1;
+		ctx = sort_ctx(&o);
+		if (em_order_cmp(&order, ctx, shape.bytes, "counting", counting, &calls, NULL, &err) != EM_OK)
+			fail_msg("%s", err.text);
+		sort_assert_sorter(ctx, order, &opts, &rng, &shape, records, n, expected, n, NULL);
+		printf("# %u bytes, %s: %u comparisons for %u records\n", (unsigned)shape.bytes, equal ? "two are equal" : "none are",
+		       (unsigned)calls, (unsigned)n);
+		assert_true(equal ? calls > 4 * n : calls < n + 100);
+		em_order_close(order);
+		em_ctx_close(ctx);
+		free(records);
+		free(expected);
+	}
+}
+
 /* In runs, which are merged once or more often, at all widths. */
 static void test_in_runs(void **state)
 {
@@ -481,6 +534,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_in_memory),
+		cmocka_unit_test(test_reversed),
 		cmocka_unit_test(test_in_runs),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_files),
