@@ -2,6 +2,8 @@
 /*
  * form_vary.c -- sorting a pool: buckets of strings, sorted one by one and sent off as blocks.
  *
+ * What is in order already, or in reverse, needs no more than to be cut into buckets.
+ *
  * All strings of a pool may begin alike, as URLs do; elements are then loaded anew with the bytes behind what they have in
  * common before they are partitioned.  Many of them may, too: a bucket that is too large to be one thread's work is partitioned
  * again, by the next bits of its keys, and when these are used up by deeper bytes.  Neighbouring buckets whose records
@@ -13,6 +15,7 @@
 #include "base/workers.h"
 #include "sort/block_vary.h"
 #include "sort/pool.h"
+#include "sort/survey_vary.h"
 #include "stream/records.h"
 
 #define AHEAD 12u               /* records asked for ahead of time */
@@ -22,6 +25,7 @@
 #define MOST_ROUNDS 40u         /* of partitioning */
 #define LINE 64u                /* of a cache */
 #define MOST_LINES 4u           /* of a record asked for beside the first */
+#define LEAST_PIECE 256u        /* elements of a bucket of what is in order */
 #define SAMPLE 16u              /* strings that tell what those of a bucket may have in common */
 
 /* Elements [lo, lo + n) that come behind those of the buckets before, in order once they are sorted. */
@@ -46,6 +50,7 @@ typedef struct forming {
 	const emi_vary *v;
 	emi_pair *a, *b;        /* two arrays of elements */
 	emi_pair *sorted;       /* the one of them that holds all in the end */
+	int in_order;           /* buckets are as they are */
 	bucket *bucket;
 	uint32_t buckets;
 	uint64_t large;         /* elements of a bucket that is partitioned again */
@@ -123,17 +128,21 @@ static size_t block_end(const forming *s, const emi_pair *e, size_t i, size_t n,
 	return i;
 }
 
+static int are_equal(const forming *s, const emi_pair *a, const emi_pair *b)
+{
+	const emi_frame f = emi_frame_of(s->v, a), g = emi_frame_of(s->v, b);
+
+	return emi_string_compare(s->v, &f, &g, 0) == 0;
+}
+
 /* Of equal neighbours only the first stays. */
 static size_t drop_equal(const forming *s, emi_pair *e, size_t n)
 {
 	size_t i, kept = n != 0;
 
-	for (i = 1; i < n; i++) {
-		const emi_frame a = emi_frame_of(s->v, e + kept - 1), b = emi_frame_of(s->v, e + i);
-
-		if (emi_string_compare(s->v, &a, &b, 0) != 0)
+	for (i = 1; i < n; i++)
+		if (!are_equal(s, e + kept - 1, e + i))
 			e[kept++] = e[i];
-	}
 	return kept;
 }
 
@@ -207,6 +216,8 @@ static emi_pair *sort_bucket(const forming *s, uint32_t part, const bucket *b)
 	emi_pair *from = b->a + (size_t)b->lo, *to = s->sorted + (size_t)b->lo;
 	emi_pair *other = (b->a == s->a ? s->b : s->a) + (size_t)b->lo;
 
+	if (s->in_order)
+		return to;
 	emi_sort_strings(s->job->kern, s->v, from,
 			 n <= hot ? (emi_pair *)(void *)(s->pool->hot + part * s->job->plan.hot_bytes) : other, n, b->depth);
 	if (to != from)
@@ -428,21 +439,64 @@ static em_status split(forming *s, bucket b, unsigned round, uint64_t known, int
 	return st;
 }
 
-static em_status sort_buckets(forming *s, em_errinfo *err)
+static void turn_around(emi_pair *e, uint64_t n)
 {
-	static const emi_turns_calls calls = { prepare, place, finish };
+	emi_pair *lo = e, *hi = e + (size_t)n;
+
+	while (lo < --hi) {
+		const emi_pair t = *lo;
+
+		*lo++ = *hi;
+		*hi = t;
+	}
+}
+
+/* Buckets of what is in order.  Equal records are in the same one, where all but the first may be dropped. */
+static void cut(forming *s)
+{
+	const uint64_t n = s->pool->n, most = n / (EMI_POOL_BUCKETS / 2) + 1, each = most > LEAST_PIECE ? most : LEAST_PIECE;
+	bucket b = { s->a, 0, 0, 0 };
+
+	for (; b.lo < n; b.lo += b.n) {
+		b.n = n - b.lo < each ? n - b.lo : each;
+		while (b.lo + b.n < n && are_equal(s, &s->a[b.lo + b.n - 1], &s->a[b.lo + b.n]))
+			b.n++;
+		add_bucket(s, &b);
+	}
+	s->in_order = 1;
+	s->sorted = s->a;
+}
+
+/* Buckets of all elements, each of which has only to be sorted. */
+static em_status make_buckets(forming *s, em_errinfo *err)
+{
+	const int order = emi_survey_strings(s->job, &s->check, s->a, s->pool->n);
 	bucket all = { s->a, 0, s->pool->n, 0 };
 	em_status st;
 
+	if (order == EMI_DESCENDS)
+		turn_around(s->a, s->pool->n);
+	if (order != EMI_UNORDERED) {
+		cut(s);
+		return EM_OK;
+	}
 	s->large = s->pool->n / s->job->plan.threads / BUCKETS_PER_THREAD;
 	if (s->large < LARGE_BUCKET)
 		s->large = LARGE_BUCKET;
 	if (s->pool->common >= WORTH_LOADING)
 		all.depth = s->pool->common;
 	st = split(s, all, 0, all.depth, all.depth != 0, err);
+	s->sorted = s->buckets == 1 ? s->bucket[0].a : s->b;
+	return st;
+}
+
+static em_status sort_buckets(forming *s, em_errinfo *err)
+{
+	static const emi_turns_calls calls = { prepare, place, finish };
+	em_status st = make_buckets(s, err);
+
 	if (st != EM_OK)
 		return st;
-	s->sorted = s->buckets == 1 ? s->bucket[0].a : s->b;
 	make_shares(s);
 	st = emi_turns_init(&s->turns, &calls, s, s->state, EMI_POOL_BUCKETS, err);
 	if (st != EM_OK)

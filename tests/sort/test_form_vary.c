@@ -170,6 +170,92 @@ static void test_guessed(void **state)
 	}
 }
 
+/* Kernels that count how often they are called. */
+static struct counted {
+	const emi_kernels *real;
+	unsigned calls;
+} counted;
+
+static uint64_t counted_survey(const void *a, size_t n, int *order)
+{
+	__atomic_fetch_add(&counted.calls, 1, __ATOMIC_RELAXED);
+	return counted.real->survey(a, n, order);
+}
+
+static void counted_sort(void *a, void *tmp, size_t n, const emi_tie *tie)
+{
+	__atomic_fetch_add(&counted.calls, 1, __ATOMIC_RELAXED);
+	counted.real->sort(a, tmp, n, tie);
+}
+
+/* n random records in order; turned: in reverse, which must be strict to be turned around; moved: but for two neighbours. */
+static lines make_ordered(bench *b, int style, size_t n, int strict, int turned, int moved)
+{
+	lines sorted = { 0 }, made = { 0 };
+	size_t i, at;
+
+	lines_add_random(&sorted, &b->rng, style, n);
+	lines_sort(b->order, &sorted, 0, strict);
+	at = moved && sorted.n > 1 ? (size_t)test_below(&b->rng, sorted.n - 1) : n;
+	for (i = 0; i < sorted.n; i++) {
+		const size_t j = turned ? sorted.n - 1 - i : i, k = j == at || j == at + 1 ? 2 * at + 1 - j : j;
+
+		lines_append(&made, &sorted, k, k + 1);
+	}
+	lines_free(&sorted);
+	return made;
+}
+
+static void check_ordered(int which, unsigned threads, size_t n, int how)
+{
+	const int strict = how & 1, turned = how & 2, moved = how & 4, text = (int)threads % 2;
+	em_sort_opts opts = EM_SORT_OPTS_INIT;
+	emi_kernels kern;
+	uint64_t records;
+	em_errinfo err;
+	lines sorted;
+	bench b;
+
+	opts.flags = how & 8 ? EM_SORT_UNIQUE : 0;
+	bench_open(&b, which, 0, threads, &opts);
+	b.in = make_ordered(&b, LINES_ANY, n, strict, turned, moved);
+	sorted = bench_sorted(&b, 0, b.in.n);
+	bench_add_all(&b);
+	counted.real = b.job.kern;
+	counted.calls = 0;
+	kern = *b.job.kern;
+	kern.survey = counted_survey;
+	kern.sort = counted_sort;
+	b.job.kern = &kern;
+	assert_int_equal(bench_send(&b, text, &records, &err), EM_OK);
+	bench_assert_got(&b, &sorted);
+	if (!moved && (!turned || strict))
+		assert_int_equal(counted.calls, 0);
+	if (moved && strict && b.in.n > 2)
+		assert_int_not_equal(counted.calls, 0);
+	bench_add_all(&b);
+	bench_take_elems(&b);
+	if (opts.flags == 0)
+		bench_assert_got(&b, &sorted);
+	b.job.kern = counted.real;
+	lines_free(&sorted);
+	bench_close(&b);
+}
+
+/* What is in order, or strictly in reverse, is not sorted; two records that are not, or two that are equal, make it sorted. */
+static void test_in_order(void **state)
+{
+	static const size_t counts[] = { 2, 3, 700, 20000 };
+	int which, how;
+	size_t i;
+
+	(void)state;
+	for (which = 0; which < LINES_ORDERS; which++)
+		for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+			for (how = 0; how < 16; how++)
+				check_ordered(which, 1 + (unsigned)(how + which) % 4, counts[i], how);
+}
+
 /*
  * Kernels that see who calls them.  The first call of each thread waits for those of all others: so when all have work at the same
  * time, all are seen, however they are scheduled; and when they have not, the wait is given up and the test fails.
@@ -435,6 +521,7 @@ int main(void)
 		cmocka_unit_test(test_unique),
 		cmocka_unit_test(test_alike),
 		cmocka_unit_test(test_guessed),
+		cmocka_unit_test(test_in_order),
 		cmocka_unit_test(test_all_threads_work),
 		cmocka_unit_test(test_long_records),
 		cmocka_unit_test(test_giving_up),
