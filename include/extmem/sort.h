@@ -48,6 +48,13 @@ enum {
 	EM_PLACE_RUNS_STRIPING = 1 /**< ... with the first, for all runs. */
 };
 
+/** Does the last run stay in memory, beside the merge?  The output is the same. */
+enum {
+	EM_LAST_RUN_AUTO = 0,   /**< If enough memory is left to read the others ahead. */
+	EM_LAST_RUN_WRITTEN = 1, /**< No: it goes to scratch, like the others. */
+	EM_LAST_RUN_KEPT = 2    /**< If all runs can be merged at once beside it, however little is left to read them ahead. */
+};
+
 typedef struct em_sort_opts {
 	uint32_t size;          /**< sizeof(em_sort_opts); set by the initialiser. */
 	uint32_t flags;         /**< EM_SORT_... */
@@ -68,7 +75,7 @@ typedef struct em_sort_opts {
 	                             0: two for each disk and three tenths of the others. */
 	uint32_t fetch;         /**< EM_FETCH_... */
 	uint32_t place;         /**< EM_PLACE_RUNS_... */
-	uint32_t reserved;
+	uint32_t last_run;      /**< EM_LAST_RUN_... */
 } em_sort_opts;
 #define EM_SORT_OPTS_INIT { sizeof(em_sort_opts), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0 }
 

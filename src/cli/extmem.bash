@@ -68,6 +68,9 @@ _extmem()
 	--place-runs)
 		opts='cycling striping'
 		;;
+	--last-run)
+		opts='auto written kept'
+		;;
 	--priority)
 		opts='write read none'
 		;;
@@ -97,7 +100,7 @@ _extmem()
 		--reverse --stable --unique --zero-terminated --header= --csv'
 	# What sorts has these, too.
 	local sorting="$lines --files0-from= --record-size= --output= --buffer-size= --temporary-directory= --parallel= --batch-size=
-		--run-size= --block-size= --read-buffers= --write-buffers= --prefetch-buffers= --fetch= --place-runs= --priority= --direct= --backend= --isa= --scratch-compress= --scratch-max= --disk= --config= --no-config --stats --interval= --progress --no-progress --verbose --no-warnings
+		--run-size= --block-size= --read-buffers= --write-buffers= --prefetch-buffers= --fetch= --place-runs= --last-run= --priority= --direct= --backend= --isa= --scratch-compress= --scratch-max= --disk= --config= --no-config --stats --interval= --progress --no-progress --verbose --no-warnings
 		--help --version"
 	case $command in
 	sort)

@@ -65,6 +65,8 @@ static const char how[] =
 	"      --fetch=best|naive   or read in the order of merging\n"
 	"      --place-runs=cycling|striping\n"
 	"                           how runs are spread over several disks (default cycling)\n"
+	"      --last-run=auto|written|kept\n"
+	"                           keep the last run in memory if there is room (default), or not\n"
 	"      --priority=write|read|none\n"
 	"                           which transfers of a disk go first (default write)\n"
 	"      --scratch-compress=auto|never|always\n"

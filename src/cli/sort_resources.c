@@ -24,6 +24,7 @@ enum {
 	OPT_PREFETCH_BUFFERS,
 	OPT_FETCH,
 	OPT_PLACE_RUNS,
+	OPT_LAST_RUN,
 	OPT_PRIORITY,
 	OPT_COMPRESS,
 	OPT_STATS,
@@ -45,6 +46,7 @@ const struct option resource_own_long_options[] = {
 	{ "prefetch-buffers", required_argument, NULL, OPT_PREFETCH_BUFFERS },
 	{ "fetch", required_argument, NULL, OPT_FETCH },
 	{ "place-runs", required_argument, NULL, OPT_PLACE_RUNS },
+	{ "last-run", required_argument, NULL, OPT_LAST_RUN },
 	{ "priority", required_argument, NULL, OPT_PRIORITY },
 	{ "scratch-compress", required_argument, NULL, OPT_COMPRESS },
 	{ "stats", optional_argument, NULL, OPT_STATS },
@@ -72,6 +74,13 @@ static int take_place_runs(sort_options *so, const char *text)
 	static const char *const word[] = { "cycling", "striping" };
 
 	return option_word(so->command, "--place-runs", text, word, 2, &so->sort.place);
+}
+
+static int take_last_run(sort_options *so, const char *text)
+{
+	static const char *const word[] = { "auto", "written", "kept" };
+
+	return option_word(so->command, "--last-run", text, word, 3, &so->sort.last_run);
 }
 
 static int take_priority(sort_options *so, const char *text)
@@ -131,6 +140,8 @@ static int take_common(sort_options *so, int c, const char *arg)
 		return take_fetch(so, arg);
 	case OPT_PLACE_RUNS:
 		return take_place_runs(so, arg);
+	case OPT_LAST_RUN:
+		return take_last_run(so, arg);
 	case OPT_PRIORITY:
 		return take_priority(so, arg);
 	case OPT_COMPRESS:

@@ -144,8 +144,12 @@ int emi_engine_can_keep(const emi_engine *e, size_t bytes)
 	emi_plan with = job->plan, without = job->plan;
 	uint64_t ahead;
 
+	if (job->opts.last_run == EM_LAST_RUN_WRITTEN)
+		return 0;
 	if (!emi_plan_merging(&without, &in, job->nruns + 1, 0) || !emi_plan_merging(&with, &in, job->nruns + 1, bytes))
 		return 0;
+	if (job->opts.last_run == EM_LAST_RUN_KEPT)
+		return with.fan_in > job->nruns;
 	ahead = READ_AHEAD > job->nruns / 2 ? READ_AHEAD : job->nruns / 2;
 	if (ahead > without.read_buffers)
 		ahead = without.read_buffers;

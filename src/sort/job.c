@@ -30,6 +30,8 @@ static em_status check_opts(const em_sort_opts *o, em_errinfo *err)
 		return emi_fail(err, EM_ERR_INVAL, "unknown order %u of fetching", (unsigned)o->fetch);
 	if (o->place > EM_PLACE_RUNS_STRIPING)
 		return emi_fail(err, EM_ERR_INVAL, "unknown placement %u of runs", (unsigned)o->place);
+	if (o->last_run > EM_LAST_RUN_KEPT)
+		return emi_fail(err, EM_ERR_INVAL, "unknown place %u for the last run", (unsigned)o->last_run);
 	if (o->compress == EM_COMPRESS_ALWAYS && !emi_packer_supported())
 		return emi_fail(err, EM_ERR_NOTSUP, "runs cannot be compressed: the library was built without LZ4");
 	return EM_OK;

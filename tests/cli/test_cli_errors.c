@@ -101,6 +101,7 @@ static void test_wrong_options(void **state)
 	expect_trouble(NULL, "block size", "4096", SORT, "--block-size=5000", "--run-size=100", f->in[0], NULL);
 	expect_trouble(NULL, "one output buffer", "too few", SORT, "--write-buffers=1", f->in[0], NULL);
 	expect_trouble(NULL, "--read-buffers", "", SORT, "--read-buffers=x", f->in[0], NULL);
+	expect_trouble(NULL, "--last-run", "auto, written or kept", SORT, "--last-run=lost", f->in[0], NULL);
 	expect_trouble(NULL, "--scratch-compress", "auto, never or always", SORT, "--scratch-compress=maybe", f->in[0], NULL);
 	expect_trouble(NULL, "standard input", "--plan", SORT, "--plan", NULL);
 	expect_trouble(NULL, f->in[0], "record size 7", "sort", "--record-size=7", "--plan", f->in[0], NULL);

@@ -131,6 +131,8 @@ static void add_random_options(arguments *a, test_rng *rng, size_t n, size_t siz
 			add(a, "--write-buffers=%u", 2 + (unsigned)test_below(rng, 5));
 		if (test_below(rng, 3) == 0)
 			add(a, "--scratch-compress=%s", test_below(rng, 2) ? "auto" : "never");
+		if (test_below(rng, 3) == 0)
+			add(a, "--last-run=%s", test_below(rng, 2) ? "written" : "kept");
 	}
 	if (test_below(rng, 4) == 0)
 		add(a, "--backend=%s", backend[test_below(rng, 3)]);

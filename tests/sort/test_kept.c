@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -79,8 +80,8 @@ static void bench_close(bench *b)
 	free(b->expected);
 }
 
-/* From a file to a file. */
-static void sort_file(bench *b)
+/* From a file to a file, in whatever way. */
+static void sort_somehow(bench *b)
 {
 	const char *inputs[1];
 
@@ -90,6 +91,12 @@ static void sort_file(bench *b)
 		fail_msg("%s", b->err.text);
 	sort_assert_file(b->out, b->expected, (size_t)b->expected_n * b->shape->bytes);
 	assert_int_equal(b->stats.runs, RUNS);
+}
+
+/* In two passes, and the last run is kept. */
+static void sort_file(bench *b)
+{
+	sort_somehow(b);
 	assert_int_equal(b->stats.passes, 2);
 	/* Where the records do not fill all runs, the first one is shorter. */
 	assert_int_equal(b->stats.kept_records, RUN);
@@ -150,16 +157,67 @@ static void test_no_room(void **state)
 	(void)state;
 	bench_open(&b, &shapes[2], SORT_RANDOM, 2, RUN, 0);
 	b.opts.fan_in = 3;
-	sort_write_file(b.in, b.records, (size_t)b.n * 16);
-	{
-		const char *inputs[1];
-
-		inputs[0] = b.in;
-		assert_int_equal(em_sort_files(b.ctx, b.order, inputs, 1, b.out, &b.opts, &b.stats), EM_OK);
-	}
-	sort_assert_file(b.out, b.expected, (size_t)b.n * 16);
+	b.opts.last_run = EM_LAST_RUN_KEPT;
+	sort_somehow(&b);
 	assert_true(b.stats.passes > 2);
 	assert_int_equal(b.stats.kept_records, 0);
+	bench_close(&b);
+}
+
+/* Written though there is room. */
+static void test_forced_out(void **state)
+{
+	size_t s;
+
+	(void)state;
+	for (s = 0; s < SHAPES; s++) {
+		bench b;
+
+		bench_open(&b, &shapes[s], SORT_RANDOM, 2, RUN, 0);
+		b.opts.last_run = EM_LAST_RUN_WRITTEN;
+		sort_somehow(&b);
+		assert_int_equal(b.stats.kept_records, 0);
+		assert_true(written(&b) >= b.n * b.shape->bytes);
+		bench_close(&b);
+	}
+}
+
+/* Kept though there is little left to read ahead: wherever it is kept of itself, and somewhere else, too. */
+static void test_forced_in(void **state)
+{
+	em_sort_plan_info plan = { .size = sizeof plan };
+	uint64_t step, kept = 0, forced = 0;
+	bench b;
+
+	(void)state;
+	bench_open(&b, &shapes[2], SORT_RANDOM, 2, RUN, 0);
+	assert_int_equal(em_sort_plan(b.ctx, b.order, b.n, &b.opts, &plan), EM_OK);
+	for (step = 0; step < 32; step++) {
+		b.opts.memory = plan.memory_min + 65536 + step * 16384;
+		b.opts.last_run = EM_LAST_RUN_AUTO;
+		sort_somehow(&b);
+		kept += b.stats.kept_records != 0;
+		b.opts.last_run = EM_LAST_RUN_KEPT;
+		sort_somehow(&b);
+		forced += b.stats.kept_records != 0;
+		assert_true(forced >= kept);
+	}
+	printf("# kept with %u of %u sizes of the memory, forced with %u\n", (unsigned)kept, (unsigned)step, (unsigned)forced);
+	assert_true(forced > kept && kept > 0);
+	bench_close(&b);
+}
+
+/* There is no other way. */
+static void test_forced_wrongly(void **state)
+{
+	em_sort_plan_info plan = { .size = sizeof plan };
+	bench b;
+
+	(void)state;
+	bench_open(&b, &shapes[2], SORT_RANDOM, 1, RUN, 0);
+	b.opts.last_run = EM_LAST_RUN_KEPT + 1;
+	assert_int_equal(em_sort_plan(b.ctx, b.order, b.n, &b.opts, &plan), EM_ERR_INVAL);
+	assert_non_null(strstr(b.err.text, "last run"));
 	bench_close(&b);
 }
 
@@ -187,6 +245,9 @@ int main(void)
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_pushed),
 		cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_forced_out),
+		cmocka_unit_test(test_forced_in),
+		cmocka_unit_test(test_forced_wrongly),
 		cmocka_unit_test(test_closed_early),
 	};
 
