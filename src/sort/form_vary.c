@@ -128,6 +128,12 @@ static size_t block_end(const forming *s, const emi_pair *e, size_t i, size_t n,
 	return i;
 }
 
+/* Do equal records go, but for the first? */
+static int drops(const forming *s)
+{
+	return (s->job->flags & EM_SORT_UNIQUE) != 0 && s->q != NULL;
+}
+
 static int are_equal(const forming *s, const emi_pair *a, const emi_pair *b)
 {
 	const emi_frame f = emi_frame_of(s->v, a), g = emi_frame_of(s->v, b);
@@ -233,7 +239,6 @@ static emi_pair *elems_of(const forming *s, const share *h)
 /* Sort the buckets of a share; they move together when equal records are dropped. */
 static void sort_share(const forming *s, uint32_t part, share *h)
 {
-	const int unique = (s->job->flags & EM_SORT_UNIQUE) != 0 && s->q != NULL;
 	emi_pair *all = elems_of(s, h);
 	uint32_t i;
 
@@ -242,7 +247,7 @@ static void sort_share(const forming *s, uint32_t part, share *h)
 		emi_pair *e = sort_bucket(s, part, &s->bucket[i]);
 		size_t n = (size_t)s->bucket[i].n;
 
-		if (unique) {
+		if (drops(s)) {
 			n = drop_equal(s, e, n);
 			memmove(all + (size_t)h->n, e, n * sizeof *e);
 		}
@@ -451,7 +456,7 @@ static void turn_around(emi_pair *e, uint64_t n)
 	}
 }
 
-/* Buckets of what is in order.  Equal records are in the same one, where all but the first may be dropped. */
+/* Buckets of what is in order.  Equal records are in the same one if all but the first are to be dropped. */
 static void cut(forming *s)
 {
 	const uint64_t n = s->pool->n, most = n / (EMI_POOL_BUCKETS / 2) + 1, each = most > LEAST_PIECE ? most : LEAST_PIECE;
@@ -459,7 +464,7 @@ static void cut(forming *s)
 
 	for (; b.lo < n; b.lo += b.n) {
 		b.n = n - b.lo < each ? n - b.lo : each;
-		while (b.lo + b.n < n && are_equal(s, &s->a[b.lo + b.n - 1], &s->a[b.lo + b.n]))
+		while (drops(s) && b.lo + b.n < n && are_equal(s, &s->a[b.lo + b.n - 1], &s->a[b.lo + b.n]))
 			b.n++;
 		add_bucket(s, &b);
 	}
