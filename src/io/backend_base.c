@@ -29,6 +29,7 @@ static int open_plain(emi_base *f, em_backend_open *how, const char *reason)
 	plain.want_direct = EM_DIRECT_OFF;
 	e = emi_backend_syscall.open(NULL, &plain);
 	f->handle = plain.handle;
+	how->in_memory = plain.in_memory;
 	f->writable = (how->flags & (EM_OPEN_WRITE | EM_OPEN_TEMP | EM_OPEN_LINKABLE)) != 0;
 	return e;
 }

@@ -35,6 +35,7 @@
 
 #include "base/memory.h"
 #include "io/backend.h"
+#include "io/huge_pages.h"
 #include "io/memory_fs.h"
 
 /* What one call moves at most: the limit of Linux, and well within ssize_t. */
@@ -262,6 +263,7 @@ static int sys_open(void *user, em_backend_open *how)
 	how->handle = handle_of(fd);
 	how->disk = disk_of(fd);
 	how->one_write = !how->direct && takes_one_write(fd);
+	how->in_memory = emi_huge_possible(fd);
 	return 0;
 }
 

@@ -62,6 +62,7 @@ static em_status open_handle(em_file *f, em_backend_open *how, em_errinfo *err)
 	f->handle = how->handle;
 	f->direct = how->direct != 0;
 	f->one_write = how->one_write != 0;
+	f->in_memory = how->in_memory != 0;
 	if (!has_descriptor(f))
 		emi_fd_drop(f->ctx);
 	if (how->want_direct != EM_DIRECT_OFF && !f->direct)
@@ -276,7 +277,11 @@ em_status emi_file_set_aside(em_file *f, uint64_t offset, uint64_t bytes, em_err
 {
 	const int fd = emi_file_fd(f);
 
-	return fd >= 0 && emi_memory_fs_has(fd, bytes) ? emi_ctx_check(f->ctx, err) : emi_file_reserve(f, offset, bytes, err);
+	if (fd < 0 || !emi_memory_fs_has(fd, bytes))
+		return emi_file_reserve(f, offset, bytes, err);
+	if (f->in_memory)
+		emi_huge_expect(&f->huge, offset, bytes);
+	return emi_ctx_check(f->ctx, err);
 }
 
 int emi_file_discards(const em_file *f)

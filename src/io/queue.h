@@ -23,6 +23,7 @@
 
 #include "base/context.h"
 #include "io/file.h"
+#include "io/huge_pages.h"
 
 enum { EMI_IO_THREADS = 4, EMI_IO_THREADS_MAX = 16, EMI_IO_DEPTH = 64, EMI_IO_DEPTH_MAX = 4096, EMI_IO_BATCH = 16 };
 
@@ -109,6 +110,8 @@ struct em_file {
 	emi_request *discard;   /* that is under way, or NULL: transfers that come meanwhile wait for it */
 	int one_write;          /* writes get on one at a time: */
 	emi_request *last_write; /* the next one waits for this one, or NULL */
+	int in_memory;          /* a file of a tmpfs: */
+	emi_huge_pages huge;    /* those that it is going to have */
 	emi_meter meter;        /* under the queue's lock */
 	em_request *spare;      /* requests to be used again; under io_lock */
 	uint32_t spares;

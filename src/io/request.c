@@ -122,6 +122,13 @@ int emi_request_is_chore(const emi_request *rq)
 	return rq->kind == EMI_DISCARD || (rq->file->direct && !is_aligned(rq));
 }
 
+static void transfer(em_file *f, emi_request *rq)
+{
+	if (rq->kind == EMI_WRITE && f->in_memory)
+		emi_huge_make(&f->huge, emi_file_fd(f), rq->offset, rq->bytes);
+	go_on(f, rq, 0);
+}
+
 void emi_request_run(emi_request *rq)
 {
 	em_file *f = rq->file;
@@ -131,7 +138,7 @@ void emi_request_run(emi_request *rq)
 	else if (f->direct && !is_aligned(rq))
 		emi_request_run_unaligned(rq);
 	else
-		go_on(f, rq, 0);
+		transfer(f, rq);
 }
 
 void emi_request_settle(emi_request *rq, int64_t result)

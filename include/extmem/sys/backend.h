@@ -68,7 +68,8 @@ typedef struct em_backend_open {
 	uint64_t disk;       /**< What tells the disk it is on from others: files of one disk share a queue.  0: one of its own. */
 	int32_t one_write;   /**< 1: of several writes to the file only one gets on at a time, whoever calls.  They are begun one after the other then, so
 	                          that threads do not wait inside them that could read. */
-	int32_t reserved;
+	int32_t in_memory;   /**< 1: fd is a file of a tmpfs, and what is written at an offset is there in it, too: then the library may have the kernel
+	                          make huge pages of what is about to be written. */
 } em_backend_open;
 
 /** One transfer on its way through submit and reap.  All of it is the backend's until reap hands it back. */
