@@ -240,10 +240,10 @@ static int first_u64(const void *records, size_t n, uint64_t *keys, void *user)
 
 static em_status make_order(bench *b, const char *how)
 {
-	const int pairs = b->k->bytes == sizeof(pair16);
+	const int pairs = b->k->bytes == sizeof(pair16), keys = strcmp(how, "keys") == 0;
 	em_key key;
 
-	if (strcmp(how, "keys") != 0 && b->k->bytes != sizeof(uint64_t) && !pairs)
+	if (!keys && b->k->bytes != sizeof(uint64_t) && !pairs)
 		peer_die("--order for these records");
 	if (strcmp(how, "gen") == 0)
 		return pairs ? by_kv16_order(&b->order, b->ctx, &b->err) : by_u64_order(&b->order, b->ctx, &b->err);
@@ -251,6 +251,8 @@ static em_status make_order(bench *b, const char *how)
 		return em_order_key_fn(&b->order, b->ctx, b->k->bytes, "first_u64", first_u64, EM_KEY_FN_THREADS, b, NULL, &b->err);
 	if (strcmp(how, "cmp") == 0)
 		return em_order_cmp(&b->order, b->ctx, b->k->bytes, "cmp_u64", cmp_u64, NULL, NULL, &b->err);
+	if (!keys)
+		peer_die("--order");
 	must(b, em_key_parse(&key, b->k->key, &b->err), "key");
 	return em_order_keys(&b->order, b->ctx, b->k->bytes, &key, 1, &b->err);
 }
