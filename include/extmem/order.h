@@ -42,12 +42,15 @@ typedef struct em_key {
 
 typedef struct em_order em_order;
 
+/** A flag of orders by a function: it may be called on several threads of the context at the same time.  Otherwise it is only called on the
+ *  thread that called the library, and that one does all the computing. */
+#define EM_FN_THREADS 1u
+
 /**
  * Compare two records: negative, 0, positive as a comes before, with, after b.
  * EM_CMP_ERROR reports a failure: it counts as "equal", and the call in progress returns
- * EM_ERR_USER before long.  A function that is inconsistent gives some order of the records, never a
- * crash or an endless loop.  It is called on the thread that called the library.  What a and b point to may be copies, which
- * are gone after the call.
+ * EM_ERR_USER before long, with EM_FN_THREADS after the function was perhaps called some more times.  A function that is inconsistent gives
+ * some order of the records, never a crash or an endless loop.  What a and b point to may be copies, which are gone after the call.
  */
 typedef int (*em_cmp_fn)(const void *a, const void *b, void *user);
 #define EM_CMP_ERROR INT32_MIN
@@ -69,16 +72,16 @@ EM_API EM_NODISCARD em_status em_order_keys(em_order **out, em_ctx *ctx, uint64_
 					    uint32_t n, em_errinfo *err);
 
 /**
- * An order by a comparison function, for records of record_size bytes.  Sorting calls it about log2(n) times for each of n records, on one
- * thread; fastest are records of 4, 8, 12, 16, 20, 24, 32, 40, 48 and 64 bytes, which are moved and not referred to.  name (copied, may be NULL)
- * is what files and messages call it.  user_free, when not NULL, is called with user
+ * An order by a comparison function, for records of record_size bytes.  Sorting calls it about log2(n) times for each of n records;
+ * fastest are records of 4, 8, 12, 16, 20, 24, 32, 40, 48 and 64 bytes, which are moved and not referred to.  flags: EM_FN_THREADS, or 0.
+ * name (copied, may be NULL) is what files and messages call it.  user_free, when not NULL, is called with user
  * when the order is released (also when this call fails).
  *
- * Returns: EM_OK, EM_ERR_INVAL (out, ctx or cmp is NULL, record_size is 0), EM_ERR_RANGE
+ * Returns: EM_OK, EM_ERR_INVAL (out, ctx or cmp is NULL, record_size is 0, a flag is unknown), EM_ERR_RANGE
  * (a record does not fit in memory), EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FORK.
  */
-EM_API EM_NODISCARD em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name,
-					   em_cmp_fn cmp, void *user, void (*user_free)(void *user), em_errinfo *err);
+EM_API EM_NODISCARD em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_cmp_fn cmp,
+					   uint32_t flags, void *user, void (*user_free)(void *user), em_errinfo *err);
 
 /**
  * Compute the keys of n >= 1 records, which lie one behind the other at any address: keys[i] is that of the i-th.  Records come in the
@@ -88,14 +91,10 @@ EM_API EM_NODISCARD em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t
  */
 typedef int (*em_key_fn)(const void *records, size_t n, uint64_t *keys, void *user);
 
-/** The function may be called on several threads at the same time.  Otherwise it is only called on the thread that called the library, and
- *  that one does all the computing. */
-#define EM_KEY_FN_THREADS 1u
-
 /**
  * An order by a 64-bit key that a function computes, for records of record_size bytes.  While runs are formed each record's key is asked for
  * once, some hundred at a time, and once more in each merge; besides, single records are asked about: the first of each block, and about log2(M/B)
- * for each block of a run that is merged.  All else is as with a field of a record that is not only the key.  flags: EM_KEY_FN_THREADS, or 0.
+ * for each block of a run that is merged.  All else is as with a field of a record that is not only the key.  flags: EM_FN_THREADS, or 0.
  * name and user_free as of em_order_cmp().
  *
  * A failure of the function concerns all calls in progress that use this order.

@@ -244,6 +244,18 @@ void emi_workers_stop(em_ctx *ctx)
 	emi_memory_drop(ctx, room * EMI_STACK_BYTES);
 }
 
+int emi_in_worker(const em_ctx *ctx)
+{
+	const struct emi_pool *pool = pool_of(ctx);
+	const pthread_t self = pthread_self();
+	uint32_t i;
+
+	for (i = 0; pool != NULL && i < pool->started; i++)
+		if (pthread_equal(self, pool->threads[i]))
+			return 1;
+	return 0;
+}
+
 void emi_task_submit(em_ctx *ctx, emi_task *task, void (*fn)(void *arg), void *arg)
 {
 	struct emi_pool *pool = pool_of(ctx);

@@ -43,6 +43,9 @@ int emi_task_done(em_ctx *ctx, emi_task *task);
  * return when all are done. */
 void emi_parallel(em_ctx *ctx, uint32_t n, void (*fn)(void *arg, uint32_t i), void *arg);
 
+/* Is this one of the context's threads, and not one that called it? */
+int emi_in_worker(const em_ctx *ctx);
+
 /* Join the threads; when the context is released.  After a fork, in the child, it only frees memory. */
 void emi_workers_stop(em_ctx *ctx);
 

@@ -75,14 +75,14 @@ static int equal(const void *a, const void *b, void *user)
 void emi_compare_tick(emi_compare *cmp)
 {
 	cmp->calls = TICK_CALLS;
-	if (cmp->tick != NULL && cmp->tick(cmp->tick_arg) != 0)
-		cmp->fn = equal;
+	if (cmp->tick(cmp->tick_arg) != 0)
+		__atomic_store_n(&cmp->fn, equal, __ATOMIC_RELAXED);
 }
 
 /* The sort is lost then; calling the function again would only delay that. */
 void emi_compare_failed(emi_compare *cmp)
 {
-	cmp->fn = equal;
+	__atomic_store_n(&cmp->fn, equal, __ATOMIC_RELAXED);
 	__atomic_store_n(&cmp->failed, 1, __ATOMIC_RELAXED);
 }
 

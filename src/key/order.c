@@ -46,6 +46,13 @@ em_status emi_order_check(em_order **out, const em_ctx *ctx, uint64_t record_siz
 	return EM_OK;
 }
 
+em_status emi_order_check_flags(uint32_t flags, em_errinfo *err)
+{
+	if ((flags & ~EM_FN_THREADS) != 0)
+		return emi_fail(err, EM_ERR_INVAL, "order: unknown flags 0x%" PRIx32, flags & ~EM_FN_THREADS);
+	return EM_OK;
+}
+
 em_status emi_order_make(em_order **out, em_ctx *ctx, uint64_t record_size, uint32_t n, em_errinfo *err)
 {
 	const size_t bytes = order_bytes(n);
@@ -188,7 +195,7 @@ out:
 	return emi_order_leave(out, o, status, &detail, err);
 }
 
-em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_cmp_fn cmp, void *user,
+em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_cmp_fn cmp, uint32_t flags, void *user,
 		       void (*user_free)(void *user), em_errinfo *err)
 {
 	em_errinfo detail = { 0 };
@@ -202,10 +209,13 @@ em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const 
 		status = emi_fail(&detail, EM_ERR_INVAL, "order: cmp is NULL");
 		goto out;
 	}
-	status = emi_order_make_named(&o, ctx, record_size, name, &detail);
+	status = emi_order_check_flags(flags, &detail);
+	if (status == EM_OK)
+		status = emi_order_make_named(&o, ctx, record_size, name, &detail);
 	if (status != EM_OK)
 		goto out;
 	o->cmp = cmp;
+	o->fn_flags = flags;
 	o->user = user;
 	o->own = emi_cmp_kernels(o->record_bytes);
 	emi_codec_choose(o);
@@ -269,7 +279,7 @@ void *emi_order_own_arg(const em_order *o, emi_compare *cmp)
 
 int emi_order_on_caller(const em_order *o)
 {
-	return o->cmp != NULL || (o->key_fn != NULL && (o->key_flags & EM_KEY_FN_THREADS) == 0);
+	return (o->cmp != NULL || o->key_fn != NULL) && (o->fn_flags & EM_FN_THREADS) == 0;
 }
 
 uint32_t emi_order_key_failures(const em_order *o)

@@ -87,8 +87,8 @@ static inline int emi_codec_in_place(const emi_codec *c)
 /* The codec of an order; lives as long as the order. */
 const emi_codec *emi_order_codec(const em_order *o);
 
-/* What a sorter keeps for the comparisons it makes: an order's function runs on its caller's thread and its
- * failure is latched here, not in the order, which others share. */
+/* What a sorter keeps for the comparisons it makes: the failure of an order's function is latched here, not in the order, which others share.
+ * One thread compares by it at a time if it is watched, else any number. */
 typedef struct emi_compare {
 	const em_order *order;
 	int failed;             /* the function returned EM_CMP_ERROR */

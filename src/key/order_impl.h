@@ -22,7 +22,7 @@ struct em_order {
 	void *own_arg;
 	em_cmp_fn cmp;                  /* NULL: fields, key_fn, or own */
 	em_key_fn key_fn;
-	uint32_t key_flags;             /* EM_KEY_FN_... */
+	uint32_t fn_flags;              /* EM_FN_..., of cmp or key_fn */
 	uint32_t key_failures;          /* of key_fn; atomic */
 	void *user;
 	void (*user_free)(void *user);
@@ -64,22 +64,24 @@ const em_kernels *emi_cmp_kernels(size_t record_bytes);
 void emi_compare_tick(emi_compare *cmp);
 void emi_compare_failed(emi_compare *cmp);
 
-/* Call the function of cmp.  Inline, as a sort does little else. */
+/* Call the function of cmp.  Inline, as a sort does little else.  What is not watched is not written either, so threads that share it do not
+ * wait for one another. */
 EMI_INLINE int emi_compare_call(emi_compare *cmp, const void *a, const void *b)
 {
 	int c;
 
-	if (--cmp->calls == 0)
+	if (cmp->tick != NULL && --cmp->calls == 0)
 		emi_compare_tick(cmp);
-	c = cmp->fn(a, b, cmp->user);
+	c = __atomic_load_n(&cmp->fn, __ATOMIC_RELAXED)(a, b, cmp->user);
 	if (c != EM_CMP_ERROR)
 		return c;
 	emi_compare_failed(cmp);
 	return 0;
 }
 
-/* order.c: what all constructors look at first. */
+/* order.c: what all constructors look at first, and those that take flags. */
 em_status emi_order_check(em_order **out, const em_ctx *ctx, uint64_t record_size, em_errinfo *err);
+em_status emi_order_check_flags(uint32_t flags, em_errinfo *err);
 
 /* order_text.c: release the keys; compare two frames by their addresses (arg is an emi_compare). */
 void emi_order_free_text(em_order *o);

@@ -5,8 +5,6 @@
  * The function is asked for the keys of many records at a time, so that calling it costs little, also from a language where a call takes
  * long.  A record cannot be made again from such a key: one of up to 8 bytes travels with it, others are referred to.
  */
-#include <inttypes.h>
-
 #include "base/error.h"
 #include "key/order_impl.h"
 
@@ -99,13 +97,13 @@ em_status em_order_key_fn(em_order **out, em_ctx *ctx, uint64_t record_size, con
 
 	if (status == EM_OK && fn == NULL)
 		status = emi_fail(&detail, EM_ERR_INVAL, "order: fn is NULL");
-	if (status == EM_OK && (flags & ~EM_KEY_FN_THREADS) != 0)
-		status = emi_fail(&detail, EM_ERR_INVAL, "order: unknown flags 0x%" PRIx32, flags & ~EM_KEY_FN_THREADS);
+	if (status == EM_OK)
+		status = emi_order_check_flags(flags, &detail);
 	if (status == EM_OK)
 		status = emi_order_make_named(&o, ctx, record_size, name, &detail);
 	if (status == EM_OK) {
 		o->key_fn = fn;
-		o->key_flags = flags;
+		o->fn_flags = flags;
 		o->user = user;
 		o->user_free = user_free;
 		emi_codec_choose(o);

@@ -52,10 +52,7 @@ em_status emi_check_fixed_open(emi_check_fixed *c, em_ctx *ctx, const em_order *
 	c->ctx = ctx;
 	c->order = order;
 	c->codec = emi_order_codec(order);
-	c->compare.order = order;
-	c->compare.tick = tick;
-	c->compare.tick_arg = watch;
-	c->tie = emi_order_tie(order, &c->compare);
+	emi_comparing_init(&c->by, order, tick, watch);
 	c->key_failures = emi_order_key_failures(order);
 	c->unique = unique;
 	c->piece = PIECE_BYTES / c->codec->elem_bytes;
@@ -98,14 +95,14 @@ static em_status start_threads(emi_check_fixed *c, em_errinfo *err)
 }
 
 /* How element b compares with a, the one before. */
-static int compare_pairs(const emi_check_fixed *c, const emi_pair *a, const emi_pair *b)
+static int compare_pairs(const emi_tie *tie, const emi_pair *a, const emi_pair *b)
 {
 	if (a->key != b->key)
 		return a->key < b->key ? -1 : 1;
-	return c->tie.fn != NULL ? c->tie.fn(c->tie.arg, a->val, b->val) : 0;
+	return tie->fn != NULL ? tie->fn(tie->arg, a->val, b->val) : 0;
 }
 
-static void look_at_pairs(const emi_check_fixed *c, const emi_pair *e, size_t n, size_t at, emi_check_found *f)
+static void look_at_pairs(const emi_check_fixed *c, const emi_tie *tie, const emi_pair *e, size_t n, size_t at, emi_check_found *f)
 {
 	size_t i;
 
@@ -114,7 +111,7 @@ static void look_at_pairs(const emi_check_fixed *c, const emi_pair *e, size_t n,
 
 		if (e[i - 1].key < e[i].key)
 			continue;
-		order = compare_pairs(c, &e[i - 1], &e[i]);
+		order = compare_pairs(tie, &e[i - 1], &e[i]);
 		f->duplicates += order == 0;
 		if ((order > 0 || (order == 0 && c->unique)) && f->disorders++ == 0)
 			f->first = at + i - 1;
@@ -147,13 +144,13 @@ static inline void look_at_keys(const emi_check_fixed *c, const void *e, size_t 
 }
 
 /* Elements that are records, and have no key. */
-static void look_at_own(const emi_check_fixed *c, const unsigned char *e, size_t n, size_t at, emi_check_found *f)
+static void look_at_own(const emi_check_fixed *c, const emi_tie *tie, const unsigned char *e, size_t n, size_t at, emi_check_found *f)
 {
 	const size_t bytes = c->codec->elem_bytes;
 	size_t i;
 
 	for (i = 1; i <= n; i++, e += bytes) {
-		const int order = c->tie.fn(c->tie.arg, (uint64_t)(uintptr_t)e, (uint64_t)(uintptr_t)(e + bytes));
+		const int order = tie->fn(tie->arg, (uint64_t)(uintptr_t)e, (uint64_t)(uintptr_t)(e + bytes));
 
 		f->duplicates += order == 0;
 		if ((order > 0 || (order == 0 && c->unique)) && f->disorders++ == 0)
@@ -162,7 +159,7 @@ static void look_at_own(const emi_check_fixed *c, const unsigned char *e, size_t
 }
 
 /* e[0] is the one before, e[1] to e[n] are looked at; the first of these is record `at' of the chunk. */
-static void look_at(const emi_check_fixed *c, const void *e, size_t n, size_t at, emi_check_found *f)
+static void look_at(const emi_check_fixed *c, const emi_tie *tie, const void *e, size_t n, size_t at, emi_check_found *f)
 {
 	switch (c->codec->elem) {
 	case EMI_ELEM_U32:
@@ -172,10 +169,10 @@ static void look_at(const emi_check_fixed *c, const void *e, size_t n, size_t at
 		look_at_keys(c, e, n, at, f, sizeof(uint64_t));
 		break;
 	case EMI_ELEM_PAIR:
-		look_at_pairs(c, e, n, at, f);
+		look_at_pairs(c, tie, e, n, at, f);
 		break;
 	default:
-		look_at_own(c, e, n, at, f);
+		look_at_own(c, tie, e, n, at, f);
 		break;
 	}
 }
@@ -187,8 +184,10 @@ static void look_at_part(void *arg, uint32_t part)
 	const size_t begin = (size_t)((uint64_t)c->n * part / c->parts), end = (size_t)((uint64_t)c->n * (part + 1) / c->parts);
 	emi_check_found *f = &c->found[part];
 	unsigned char *e = elems_of(c, part);
+	emi_tie tie = c->by.tie;
 	size_t i, n, has = 1;
 
+	tie.arg = emi_comparing_here(&c->by, tie.arg);
 	memset(f, 0, sizeof *f);
 	if (begin == end)
 		return;
@@ -202,9 +201,9 @@ static void look_at_part(void *arg, uint32_t part)
 		n = end - i < c->piece ? end - i : c->piece;
 		c->codec->load(c->order, c->records + i * bytes, n, e + eb);
 		if (has)
-			look_at(c, e, n, i, f);
+			look_at(c, &tie, e, n, i, f);
 		else if (n > 1)
-			look_at(c, e + eb, n - 1, i + 1, f);
+			look_at(c, &tie, e + eb, n - 1, i + 1, f);
 		has = 1;
 		memmove(e, e + n * eb, eb);
 	}
@@ -252,7 +251,7 @@ em_status emi_check_fixed_chunk(emi_check_fixed *c, const unsigned char *records
 		look_at_parts(c, found->first + 1, found);
 	memcpy(c->before, records + (n - 1) * bytes, bytes);
 	c->has_before = 1;
-	if (__atomic_load_n(&c->compare.failed, __ATOMIC_RELAXED))
+	if (emi_comparing_failed(&c->by))
 		return emi_fail(err, EM_ERR_USER, "the comparison function reported an error");
 	if (emi_order_key_failures(c->order) != c->key_failures)
 		return emi_fail(err, EM_ERR_USER, "the function that computes keys reported an error");

@@ -8,7 +8,7 @@
 #ifndef EMI_CHECK_FIXED_H
 #define EMI_CHECK_FIXED_H
 
-#include "key/order.h"
+#include "sort/comparing.h"
 #include "sort/watch.h"
 
 /* What was found in some records. */
@@ -23,8 +23,7 @@ typedef struct emi_check_fixed {
 	em_ctx *ctx;
 	const em_order *order;
 	const emi_codec *codec;
-	emi_compare compare;
-	emi_tie tie;            /* fn NULL: equal keys are equal records */
+	emi_comparing by;       /* by.tie.fn NULL: equal keys are equal records */
 	uint32_t key_failures;  /* of the order when it began */
 	int unique;             /* equal neighbours are out of order, too */
 	uint32_t threads;       /* 1: nobody was started yet, or nobody can be */

@@ -512,7 +512,7 @@ static int same_key(emi_engine *e, const char *a, const char *b)
 	const emi_job *job = &e->job;
 
 	return job->codec->key(job->order, a) == job->codec->key(job->order, b) &&
-	       (job->tie.fn == NULL || job->tie.fn(job->tie.arg, emi_codec_val(job->codec, job->order, a),
+	       (job->by.tie.fn == NULL || job->by.tie.fn(job->by.tie.arg, emi_codec_val(job->codec, job->order, a),
 						   emi_codec_val(job->codec, job->order, b)) == 0);
 }
 

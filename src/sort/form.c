@@ -153,7 +153,7 @@ static void sort_bucket(forming *s, uint32_t part, uint64_t lo, uint64_t hi)
 	size_t eb = s->job->codec->elem_bytes, n = (size_t)(hi - lo), hot = s->job->plan.hot_bytes;
 	char *other = p->sorted == p->a ? p->b : p->a;
 	char *tmp = n <= hot / eb ? s->f->hot + part * hot : other + (size_t)lo * eb;
-	emi_tie tie = s->job->tie;
+	emi_tie tie = s->job->by.tie;
 
 	tie.depth = s->part.depth;
 	emi_job_sort(s->job, &tie, p->sorted + (size_t)lo * eb, tmp, s->f->tags != NULL ? s->f->tags + lo : NULL, n);
@@ -275,7 +275,7 @@ static void begin(forming *s, emi_former *f, char *records, uint64_t n)
 	s->part.job = job;
 	s->part.room = &f->buckets[0];
 	s->part.n = n;
-	s->part.ties = job->tie.fn != NULL;
+	s->part.ties = job->by.tie.fn != NULL;
 	s->part.turns = 1;
 	/* One run is as another. */
 	s->part.alike = 1;

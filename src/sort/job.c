@@ -62,6 +62,11 @@ em_errinfo *emi_job_errinfo(const em_sort_opts *opts, em_errinfo *own)
 	return opts != NULL && opts->size >= least && opts->errinfo != NULL ? opts->errinfo : own;
 }
 
+void emi_job_compare(emi_job *job)
+{
+	emi_comparing_init(&job->by, job->order, tick, job);
+}
+
 em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, em_errinfo *err)
 {
 	em_status st;
@@ -89,12 +94,8 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 	st = check_format(job, err);
 	if (st != EM_OK)
 		return st;
-	job->compare.order = order;
-	job->compare.tick = tick;
-	job->compare.tick_arg = job;
-	job->tie = emi_order_tie(order, &job->compare);
+	emi_job_compare(job);
 	job->key_failures = emi_order_key_failures(order);
-	job->own_arg = emi_order_own_arg(order, &job->compare);
 	emi_watch_init(&job->watch, job->opts.progress, job->opts.progress_user, &job->io);
 	job->ctx = ctx;
 	emi_ctx_ref(ctx);
@@ -136,7 +137,7 @@ static void plan_input(emi_job *job, const emi_needs *needs, uint64_t memory, in
 	in->codec = job->codec;
 	in->packs = packs(job);
 	in->mixes = emi_codec_in_place(job->codec) &&
-		    (job->own != NULL ? job->own->mix != NULL : job->kern->mix != NULL && job->tie.fn == NULL);
+		    (job->own != NULL ? job->own->mix != NULL : job->kern->mix != NULL && job->by.tie.fn == NULL);
 	in->run_records = job->opts.run_records;
 	in->block_bytes = job->opts.block_bytes;
 	in->usual_block = job->ctx->block_bytes;
@@ -249,7 +250,7 @@ em_status emi_job_check(emi_job *job, em_errinfo *err)
 
 	if (st != EM_OK)
 		return st;
-	if (__atomic_load_n(&job->compare.failed, __ATOMIC_RELAXED))
+	if (emi_comparing_failed(&job->by))
 		return emi_fail(err, EM_ERR_USER, "the comparison function reported an error");
 	if (emi_order_key_failures(job->order) != job->key_failures)
 		return emi_fail(err, EM_ERR_USER, "the function that computes keys reported an error");

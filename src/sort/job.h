@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "block/disk.h"
 #include "key/vary.h"
+#include "sort/comparing.h"
 #include "sort/plan.h"
 #include "sort/run.h"
 #include "sort/watch.h"
@@ -22,10 +23,8 @@ typedef struct emi_job {
 	const emi_codec *codec;
 	const emi_kernels *kern; /* NULL for elements with kernels ... */
 	const em_kernels *own;  /* ... of their own: these, else NULL */
-	void *own_arg;
-	emi_compare compare;
+	emi_comparing by;       /* by.tie.fn is NULL when keys are exact */
 	uint32_t key_failures;  /* that there were before */
-	emi_tie tie;            /* of the order; fn is NULL when keys are exact */
 	uint32_t flags;         /* EM_SORT_... */
 	em_sort_opts opts;
 	emi_plan_input plan_input;
@@ -62,6 +61,9 @@ typedef struct emi_job {
 /* Set up for a context, an order and options (NULL: defaults).  Takes references.  After a failure
  * nothing is held. */
 em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, em_errinfo *err);
+
+/* Begin with no comparison: also for a copy of a job, which has failures and a watch of its own. */
+void emi_job_compare(emi_job *job);
 
 /* The detail that the options of a call name, or own. */
 em_errinfo *emi_job_errinfo(const em_sort_opts *opts, em_errinfo *own);

@@ -94,10 +94,10 @@ int emi_keeper_same(const emi_keeper *k, const void *elem)
 	if (codec->elem == EMI_ELEM_U64)
 		return k->elem.u64 == *(const uint64_t *)elem;
 	if (codec->elem == EMI_ELEM_OWN)
-		return k->job->tie.fn(k->job->tie.arg, k->elem.pair.val, (uintptr_t)elem) == 0;
+		return k->job->by.tie.fn(k->job->by.tie.arg, k->elem.pair.val, (uintptr_t)elem) == 0;
 	if (k->elem.pair.key != pair->key)
 		return 0;
 	if (k->v != NULL)
 		return emi_string_compare(k->v, &k->frame, (const emi_frame *)(uintptr_t)pair->val, 0) == 0;
-	return k->job->tie.fn == NULL || k->job->tie.fn(k->job->tie.arg, k->elem.pair.val, pair->val) == 0;
+	return k->job->by.tie.fn == NULL || k->job->by.tie.fn(k->job->by.tie.arg, k->elem.pair.val, pair->val) == 0;
 }

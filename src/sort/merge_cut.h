@@ -58,8 +58,8 @@ static inline int emi_is_before(const emi_job *job, const char *a, uint32_t i, c
 
 	if (key != b->key)
 		return key < b->key;
-	if (job->tie.fn != NULL) {
-		int c = job->tie.fn(job->tie.arg, emi_codec_val(job->codec, job->order, a), b->val);
+	if (job->by.tie.fn != NULL) {
+		int c = job->by.tie.fn(job->by.tie.arg, emi_codec_val(job->codec, job->order, a), b->val);
 
 		if (c != 0)
 			return c < 0;

@@ -138,7 +138,7 @@ static em_status put_made(emi_merge_inputs *m, size_t n, emi_put_elems put, void
 
 static em_status drive(emi_merge_inputs *m, emi_put_elems put, void *arg, em_errinfo *err)
 {
-	emi_tie ties = m->job->tie;
+	emi_tie ties = m->job->by.tie;
 	emi_merging merge;
 	em_status st = EM_OK;
 	uint32_t i, dry;

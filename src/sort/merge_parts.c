@@ -239,6 +239,7 @@ static em_status begin(parts *all, em_errinfo *err)
 		w->all = all;
 		w->number = i;
 		w->job = *all->job;
+		emi_job_compare(&w->job);
 		w->job.records_in = w->job.records_out = 0;
 		memset(&w->job.io, 0, sizeof w->job.io);
 		watch->done = 0;

@@ -201,7 +201,7 @@ static int at_most(const splitting *c, const void *splitter)
 
 	switch (c->job->codec->elem) {
 	case EMI_ELEM_OWN:
-		return c->job->own->compare(c->elem, splitter, c->job->own_arg) <= 0;
+		return c->job->own->compare(c->elem, splitter, c->job->by.own_arg) <= 0;
 	case EMI_ELEM_U32:
 		key = *(const uint32_t *)splitter;
 		break;
@@ -408,7 +408,7 @@ static em_status begin(splitting *c, em_errinfo *err)
 	emi_merge_split *s = c->s;
 	em_ctx *ctx = c->job->ctx;
 
-	c->tie = c->job->tie;
+	c->tie = c->job->by.tie;
 	if (c->v != NULL) {
 		memset(&c->tie, 0, sizeof c->tie);
 		c->tie.fn = tie;

@@ -171,7 +171,7 @@ void emi_merge_task_run(void *arg)
 			t->win[i].end = t->slice[i].first + t->slice[i].bytes;
 		}
 	}
-	emi_merging_start(&m, t->job, t->slices, t->win, t->tree, &t->job->tie);
+	emi_merging_start(&m, t->job, t->slices, t->win, t->tree, &t->job->by.tie);
 	while (done < all) {
 		size_t n = all - done;
 		char *dst = emi_outseq_place(t->q, t->pos / rb + done, &n);

@@ -58,10 +58,10 @@ static void mix_elems(struct emi_merge_task *t)
 /* ... or of the order. */
 static void mix_own(struct emi_merge_task *t)
 {
-	const emi_job *job = t->job;
+	emi_job *job = t->job;
 	const size_t room = job->plan.mix_bytes / 2 / job->codec->elem_bytes;
 	char *const out = t->mixed, *const tmp = out + room * job->codec->elem_bytes;
-	em_mix m = { t->slices, 0, t->win, t->taken, 0, room, job->own_arg };
+	em_mix m = { t->slices, 0, t->win, t->taken, 0, room, emi_comparing_here(&job->by, job->by.own_arg) };
 	uint64_t at = t->pos / job->codec->record_bytes;
 	size_t n;
 

@@ -8,12 +8,16 @@
 #include "sort/job.h"
 
 /* Sort a[0..n), with room for as many elements in tmp, and for as many tags if the kernels are the order's own.  tie: of the elements. */
-static inline void emi_job_sort(const emi_job *job, const emi_tie *tie, void *a, void *tmp, uint16_t *tags, size_t n)
+static inline void emi_job_sort(emi_job *job, const emi_tie *tie, void *a, void *tmp, uint16_t *tags, size_t n)
 {
-	if (job->own != NULL)
-		job->own->sort(a, tmp, tags, n, job->own_arg);
-	else
-		job->kern->sort(a, tmp, n, tie);
+	emi_tie watched = *tie;
+
+	if (job->own != NULL) {
+		job->own->sort(a, tmp, tags, n, emi_comparing_here(&job->by, job->by.own_arg));
+		return;
+	}
+	watched.arg = emi_comparing_here(&job->by, tie->arg);
+	job->kern->sort(a, tmp, n, &watched);
 }
 
 /* A merge of k windows. */
@@ -24,7 +28,7 @@ typedef struct emi_merging {
 } emi_merging;
 
 /* Begin; tree has emi_merge_tree_bytes(k) bytes.  tie: of the elements. */
-static inline void emi_merging_start(emi_merging *m, const emi_job *job, uint32_t k, emi_window *win, void *tree, const emi_tie *tie)
+static inline void emi_merging_start(emi_merging *m, emi_job *job, uint32_t k, emi_window *win, void *tree, const emi_tie *tie)
 {
 	const emi_merge merge = { 0 };
 	const em_merge own = { 0 };
@@ -36,13 +40,14 @@ static inline void emi_merging_start(emi_merging *m, const emi_job *job, uint32_
 		m->own.k = k;
 		m->own.win = win;
 		m->own.tree = tree;
-		m->own.arg = job->own_arg;
+		m->own.arg = emi_comparing_here(&job->by, job->by.own_arg);
 		job->own->merge_start(&m->own);
 	} else {
 		m->merge.k = k;
 		m->merge.win = win;
 		m->merge.tree = tree;
 		m->merge.tie = *tie;
+		m->merge.tie.arg = emi_comparing_here(&job->by, tie->arg);
 		job->kern->merge_start(&m->merge);
 	}
 }

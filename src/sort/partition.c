@@ -101,7 +101,7 @@ static void survey_part(void *arg, uint32_t part)
 		if (p->load != NULL)
 			p->load(p->load_arg, i, n);
 		if (p->depth != 0)
-			(void)p->job->tie.deepen(p->job->tie.arg, (emi_pair *)(void *)(p->a + (size_t)i * eb), n, p->depth);
+			(void)p->job->by.tie.deepen(p->job->by.tie.arg, (emi_pair *)(void *)(p->a + (size_t)i * eb), n, p->depth);
 		first = elem_key(p, i);
 		if (i == emi_partition_begin(p, part))
 			v->first = v->last = first;
@@ -301,7 +301,7 @@ void emi_partition_turn(emi_partition *p)
 /* All keys are equal, and more of them is in the records: the next look is at that. */
 static int go_deeper(emi_partition *p)
 {
-	const emi_tie *tie = &p->job->tie;
+	const emi_tie *tie = &p->job->by.tie;
 
 	if (!p->same || !p->must_sort || p->load == NULL || tie->deepen == NULL || emi_partition_small(p) || p->depth == EMI_DEEPEST ||
 	    tie->deepen(tie->arg, NULL, 0, p->depth + 1) <= 0)

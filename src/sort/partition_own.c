@@ -19,12 +19,12 @@
 #define MIN_BUCKET 64u          /* records */
 
 /* Is each of n records less than the one before: are no two neighbours in order? */
-static int descends(const emi_job *job, const char *a, size_t n)
+static int descends(const emi_job *job, void *arg, const char *a, size_t n)
 {
 	const size_t rb = job->codec->elem_bytes;
 
 	for (; n > 1; n--, a += rb)
-		if (job->own->sorted(a, 2, job->own_arg))
+		if (job->own->sorted(a, 2, arg))
 			return 0;
 	return 1;
 }
@@ -34,7 +34,8 @@ static void survey_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
 	struct emi_survey *v = &p->survey[part];
-	const emi_job *job = p->job;
+	emi_job *job = p->job;
+	void *own_arg = emi_comparing_here(&job->by, job->by.own_arg);
 	const size_t rb = job->codec->elem_bytes;
 	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
 
@@ -45,8 +46,8 @@ static void survey_part(void *arg, uint32_t part)
 		const char *from = p->a + (size_t)first * rb;
 		const size_t n = (size_t)(last - first);
 
-		v->sorted = v->sorted && job->own->sorted(from, n, job->own_arg);
-		v->reversed = v->reversed && descends(job, from, n);
+		v->sorted = v->sorted && job->own->sorted(from, n, own_arg);
+		v->reversed = v->reversed && descends(job, own_arg, from, n);
 	}
 }
 
@@ -86,7 +87,7 @@ static size_t take_sample(emi_partition *p, unsigned levels)
 		random = random * 6364136223846793005u + 1442695040888963407u;
 		memcpy(p->b + i * rb, p->a + (size_t)(i * step + (random >> 33) % step) * rb, rb);
 	}
-	p->job->own->sort(p->b, p->b + n * rb, p->tags, n, p->job->own_arg);
+	p->job->own->sort(p->b, p->b + n * rb, p->tags, n, emi_comparing_here(&p->job->by, p->job->by.own_arg));
 	return n;
 }
 
@@ -101,7 +102,7 @@ static int take_splitters(emi_partition *p, size_t sample, unsigned levels, em_s
 
 	for (i = 0; i + 1 < n; i++) {
 		memcpy(sorted + i * rb, p->b + ((i + 1) * each - 1) * rb, rb);
-		equal |= i != 0 && job->own->compare(sorted + (i - 1) * rb, sorted + i * rb, job->own_arg) == 0;
+		equal |= i != 0 && job->own->compare(sorted + (i - 1) * rb, sorted + i * rb, job->by.own_arg) == 0;
 	}
 	for (level = 0; level < levels; level++)
 		for (i = 0; i >> level == 0; i++)
@@ -117,7 +118,8 @@ static int take_splitters(emi_partition *p, size_t sample, unsigned levels, em_s
 static void count_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
-	const emi_job *job = p->job;
+	emi_job *job = p->job;
+	void *own_arg = emi_comparing_here(&job->by, job->by.own_arg);
 	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
 	size_t *count = p->room->count + part * EMI_BUCKETS;
 
@@ -125,7 +127,7 @@ static void count_part(void *arg, uint32_t part)
 	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += PIECE) {
 		const size_t n = end - i < PIECE ? (size_t)(end - i) : PIECE;
 
-		job->own->classify(p->a + (size_t)i * job->codec->elem_bytes, n, &p->splitters, p->tags + i, job->own_arg);
+		job->own->classify(p->a + (size_t)i * job->codec->elem_bytes, n, &p->splitters, p->tags + i, own_arg);
 		emi_count_tags(p->tags + i, n, count);
 	}
 }

@@ -92,7 +92,7 @@ static int ties_before(const em_top *t, uint64_t val)
 {
 	const emi_job *job = &t->front.e.job;
 
-	return job->tie.fn != NULL && job->tie.fn(job->tie.arg, val, emi_codec_val(job->codec, job->order, t->limit)) < 0;
+	return job->by.tie.fn != NULL && job->by.tie.fn(job->by.tie.arg, val, emi_codec_val(job->codec, job->order, t->limit)) < 0;
 }
 
 static void look_pair(emi_strand *s, size_t n, size_t bytes)
@@ -180,7 +180,7 @@ static uint64_t elem_val(const em_top *t, const char *elem)
 /* Of two neighbours in order: are they equal? */
 static int same(const em_top *t, const char *a, const char *b)
 {
-	const emi_tie *tie = &t->front.e.job.tie;
+	const emi_tie *tie = &t->front.e.job.by.tie;
 
 	if (elem_key(t, a) != elem_key(t, b))
 		return 0;
@@ -210,7 +210,7 @@ static void set_limit(em_top *t, const char *elem)
 	const uint64_t key = elem_key(t, elem);
 
 	if (t->limited && (key > t->limit_key ||
-			   (key == t->limit_key && (t->front.e.job.tie.fn == NULL || !ties_before(t, elem_val(t, elem))))))
+			   (key == t->limit_key && (t->front.e.job.by.tie.fn == NULL || !ties_before(t, elem_val(t, elem))))))
 		return;
 	if (codec->ref)
 		memcpy(t->limit, (const void *)(uintptr_t)elem_val(t, elem), codec->record_bytes);

@@ -291,10 +291,12 @@ static void without_a_pool(void **state)
 }
 
 typedef struct meeting {
+	em_ctx *ctx;
 	uint32_t n;
 	uint32_t here;          /* atomic */
 	uint32_t calls[4];
 	pthread_t who[4];
+	int worker[4];
 	int together;           /* wait for the others: only right when each has a thread */
 } meeting;
 
@@ -304,6 +306,7 @@ static void meet(void *arg, uint32_t i)
 
 	m->calls[i]++;
 	m->who[i] = pthread_self();
+	m->worker[i] = emi_in_worker(m->ctx);
 	__atomic_add_fetch(&m->here, 1, __ATOMIC_RELEASE);
 	while (m->together && __atomic_load_n(&m->here, __ATOMIC_ACQUIRE) < m->n)
 		sched_yield();
@@ -323,12 +326,14 @@ static void parallel(void **state)
 			meeting m;
 
 			memset(&m, 0, sizeof(m));
+			m.ctx = ctx;
 			m.n = n;
 			m.together = 1;
 			emi_parallel(ctx, n, meet, &m);
 			assert_int_equal(m.here, n);
 			for (i = 0; i < n; i++) {
 				assert_int_equal(m.calls[i], 1);
+				assert_int_equal(m.worker[i], i + 1 < n);
 				for (j = 0; j < i; j++)
 					assert_false(pthread_equal(m.who[i], m.who[j]));
 			}
@@ -346,8 +351,10 @@ static void parallel_without_a_pool(void **state)
 
 	(void)state;
 	memset(&m, 0, sizeof(m));
+	m.ctx = ctx;
 	m.n = 4;
 	emi_parallel(ctx, 4, meet, &m);
+	assert_int_equal(m.worker[0], 0);
 	assert_int_equal(m.here, 4);
 	emi_ctx_unref(ctx);
 }
@@ -368,6 +375,7 @@ static void parallel_of_the_most(void **state)
 		skip();
 	}
 	memset(&m, 0, sizeof(m));
+	m.ctx = ctx;
 	m.n = 4;
 	m.together = 1;
 	emi_parallel(ctx, 4, meet, &m);

@@ -103,7 +103,7 @@ static em_order *scripted_order(script *s, uint64_t record_size)
 {
 	em_order *o = NULL;
 
-	assert_int_equal(em_order_cmp(&o, &ctx, record_size, "scripted", scripted, s, NULL, NULL), EM_OK);
+	assert_int_equal(em_order_cmp(&o, &ctx, record_size, "scripted", scripted, 0, s, NULL, NULL), EM_OK);
 	return o;
 }
 

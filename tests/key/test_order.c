@@ -199,7 +199,7 @@ static void test_function_orders(void **state)
 	em_order *o = NULL;
 
 	(void)state;
-	assert_int_equal(em_order_cmp(&o, &ctx, 2, name, by_first_byte, &freed, count_free, NULL), EM_OK);
+	assert_int_equal(em_order_cmp(&o, &ctx, 2, name, by_first_byte, 0, &freed, count_free, NULL), EM_OK);
 	name[0] = 'x';
 	assert_string_equal(em_order_name(o), "mine");
 	assert_true(em_order_record_size(o) == 2);
@@ -210,13 +210,14 @@ static void test_function_orders(void **state)
 	assert_int_equal(freed, 0);
 	em_order_close(o);
 	assert_int_equal(freed, 1);
-	assert_int_equal(em_order_cmp(&o, &ctx, 2, NULL, by_first_byte, &freed, NULL, NULL), EM_OK);
+	assert_int_equal(em_order_cmp(&o, &ctx, 2, NULL, by_first_byte, EM_FN_THREADS, &freed, NULL, NULL), EM_OK);
 	assert_string_equal(em_order_name(o), "");
+	assert_false(emi_order_on_caller(o));
 	em_order_close(o);
 	assert_int_equal(freed, 1);
 }
 
-static void check_refused_function(em_order **out, em_ctx *c, uint64_t record_size, em_cmp_fn cmp, em_status status,
+static void check_refused_function(em_order **out, em_ctx *c, uint64_t record_size, em_cmp_fn cmp, uint32_t flags, em_status status,
 				   const char *text)
 {
 	unsigned freed = 0;
@@ -225,13 +226,13 @@ static void check_refused_function(em_order **out, em_ctx *c, uint64_t record_si
 	memset(&err, 0xff, sizeof(err));
 	if (out != NULL)
 		*out = (em_order *)&ctx;
-	assert_int_equal(em_order_cmp(out, c, record_size, "x", cmp, &freed, count_free, &err), status);
+	assert_int_equal(em_order_cmp(out, c, record_size, "x", cmp, flags, &freed, count_free, &err), status);
 	if (out != NULL)
 		assert_null(*out);
 	assert_string_equal(err.text, text);
 	assert_int_equal(err.status, status);
 	assert_int_equal(freed, 1);
-	assert_int_equal(em_order_cmp(out, c, record_size, "x", cmp, &freed, NULL, NULL), status);
+	assert_int_equal(em_order_cmp(out, c, record_size, "x", cmp, flags, &freed, NULL, NULL), status);
 	assert_int_equal(freed, 1);
 	model_ctx_assert_clean(&ctx);
 }
@@ -242,12 +243,13 @@ static void test_bad_functions(void **state)
 	char text[128];
 
 	(void)state;
-	check_refused_function(NULL, &ctx, 2, by_first_byte, EM_ERR_INVAL, "order: out is NULL");
-	check_refused_function(&o, NULL, 2, by_first_byte, EM_ERR_INVAL, "order: ctx is NULL");
-	check_refused_function(&o, &ctx, 0, by_first_byte, EM_ERR_INVAL, "order: record size is 0");
-	check_refused_function(&o, &ctx, 2, NULL, EM_ERR_INVAL, "order: cmp is NULL");
+	check_refused_function(NULL, &ctx, 2, by_first_byte, 0, EM_ERR_INVAL, "order: out is NULL");
+	check_refused_function(&o, NULL, 2, by_first_byte, 0, EM_ERR_INVAL, "order: ctx is NULL");
+	check_refused_function(&o, &ctx, 0, by_first_byte, 0, EM_ERR_INVAL, "order: record size is 0");
+	check_refused_function(&o, &ctx, 2, NULL, 0, EM_ERR_INVAL, "order: cmp is NULL");
+	check_refused_function(&o, &ctx, 2, by_first_byte, EM_FN_THREADS | 6, EM_ERR_INVAL, "order: unknown flags 0x6");
 	snprintf(text, sizeof(text), "order: a record of %" PRIu64 " bytes does not fit in memory", UINT64_MAX);
-	check_refused_function(&o, &ctx, UINT64_MAX, by_first_byte, EM_ERR_RANGE, text);
+	check_refused_function(&o, &ctx, UINT64_MAX, by_first_byte, 0, EM_ERR_RANGE, text);
 }
 
 /* What a function that computes keys was asked, and what it is to say. */
@@ -293,7 +295,7 @@ static void test_key_functions(void **state)
 	(void)state;
 	for (i = 0; i < N; i++)
 		make_record(records + 3 * i, i);
-	assert_int_equal(em_order_key_fn(&o, &ctx, 3, "first", first_bytes, EM_KEY_FN_THREADS, &a, count_asked_free, NULL), EM_OK);
+	assert_int_equal(em_order_key_fn(&o, &ctx, 3, "first", first_bytes, EM_FN_THREADS, &a, count_asked_free, NULL), EM_OK);
 	assert_string_equal(em_order_name(o), "first");
 	assert_true(em_order_record_size(o) == 3);
 	assert_false(emi_order_on_caller(o));
@@ -376,7 +378,7 @@ static void test_references(void **state)
 
 	(void)state;
 	em_order_close(NULL);
-	assert_int_equal(em_order_cmp(&o, &ctx, 2, "kept", by_first_byte, &freed, count_free, NULL), EM_OK);
+	assert_int_equal(em_order_cmp(&o, &ctx, 2, "kept", by_first_byte, 0, &freed, count_free, NULL), EM_OK);
 	assert_int_equal(ctx.refs, 2);
 	emi_order_ref(o);
 	emi_order_ref(o);
@@ -403,7 +405,7 @@ static void test_fork(void **state)
 	assert_int_equal(em_order_keys(&other, &ctx, 1, &key, 1, &err), EM_ERR_FORK);
 	assert_null(other);
 	assert_int_equal(err.status, EM_ERR_FORK);
-	assert_int_equal(em_order_cmp(&other, &ctx, 1, NULL, by_first_byte, &freed, count_free, &err), EM_ERR_FORK);
+	assert_int_equal(em_order_cmp(&other, &ctx, 1, NULL, by_first_byte, 0, &freed, count_free, &err), EM_ERR_FORK);
 	assert_int_equal(freed, 1);
 	em_order_close(o);
 	ctx.pid--;
@@ -420,7 +422,7 @@ static em_status make_keys(em_ctx *c, em_order **out, unsigned *freed, em_errinf
 
 static em_status make_cmp(em_ctx *c, em_order **out, unsigned *freed, em_errinfo *err)
 {
-	return em_order_cmp(out, c, 100, "name", by_first_byte, freed, count_free, err);
+	return em_order_cmp(out, c, 100, "name", by_first_byte, 0, freed, count_free, err);
 }
 
 static em_status make_key_fn(em_ctx *c, em_order **out, unsigned *freed, em_errinfo *err)

@@ -244,6 +244,6 @@ em_order *case_order(em_ctx *ctx, sort_shape *shape, int by_function)
 
 	if (!by_function)
 		return sort_order(ctx, shape);
-	assert_int_equal(em_order_cmp(&order, ctx, shape->bytes, "model", compare, shape, NULL, NULL), EM_OK);
+	assert_int_equal(em_order_cmp(&order, ctx, shape->bytes, "model", compare, 0, shape, NULL, NULL), EM_OK);
 	return order;
 }

@@ -35,7 +35,7 @@ typedef struct medium {
 #define EM_GEN_LESS(a, b) ((a)->key < (b)->key)
 #include <extmem/gen/order.h>
 
-enum { BY_KEYS, BY_TEMPLATE, BY_COMPARISON, BY_COMPUTED };
+enum { BY_KEYS, BY_TEMPLATE, BY_COMPARISON, BY_SHARED_COMPARISON, BY_COMPUTED };
 
 /* Records and how their order is made. */
 static const struct {
@@ -54,6 +54,8 @@ static const struct {
 	{ { 24, 1, { { 0, 0, EM_KEY_U64, NATIVE } } }, BY_TEMPLATE },
 	{ { 16, 1, { { 0, 0, EM_KEY_I64, 0 } } }, BY_COMPARISON },
 	{ { 17, 1, { { 5, 0, EM_KEY_U32, 0 } } }, BY_COMPARISON },
+	{ { 16, 1, { { 0, 0, EM_KEY_I64, 0 } } }, BY_SHARED_COMPARISON },
+	{ { 17, 1, { { 5, 0, EM_KEY_U32, 0 } } }, BY_SHARED_COMPARISON },
 	{ { 8, 1, { { 0, 8, EM_KEY_BYTES, 0 } } }, BY_COMPUTED },
 	{ { 40, 1, { { 32, 8, EM_KEY_BYTES, 0 } } }, BY_COMPUTED },
 };
@@ -90,9 +92,11 @@ static em_order *make_order(em_ctx *ctx, size_t i)
 	if (orders[i].how == BY_TEMPLATE)
 		st = by_medium_order(&order, ctx, &err);
 	else if (orders[i].how == BY_COMPARISON)
-		st = em_order_cmp(&order, ctx, s->bytes, "by_shape", by_shape, user, NULL, &err);
+		st = em_order_cmp(&order, ctx, s->bytes, "by_shape", by_shape, 0, user, NULL, &err);
+	else if (orders[i].how == BY_SHARED_COMPARISON)
+		st = em_order_cmp(&order, ctx, s->bytes, "by_shape", by_shape, EM_FN_THREADS, user, NULL, &err);
 	else
-		st = em_order_key_fn(&order, ctx, s->bytes, "computed", compute, EM_KEY_FN_THREADS, user, NULL, &err);
+		st = em_order_key_fn(&order, ctx, s->bytes, "computed", compute, EM_FN_THREADS, user, NULL, &err);
 	if (st != EM_OK)
 		fail_msg("%s", err.text);
 	return order;
@@ -265,19 +269,31 @@ static pthread_t caller;
 static int others;
 
 /* The caller's thread waits for another one to be here, too; it gives up late. */
-static int wait_for_others(const void *records, size_t n, uint64_t *keys, void *user)
+static void wait_for_others(void)
 {
 	const struct timespec nap = { 0, 1000000 };
 	int k;
 
-	(void)records;
-	(void)user;
-	memset(keys, 0, n * sizeof *keys);
 	if (!pthread_equal(pthread_self(), caller))
 		__atomic_store_n(&others, 1, __ATOMIC_RELAXED);
 	for (k = 0; k < 20000 && !__atomic_load_n(&others, __ATOMIC_RELAXED); k++)
 		nanosleep(&nap, NULL);
+}
+
+static int compute_together(const void *records, size_t n, uint64_t *keys, void *user)
+{
+	(void)records;
+	(void)user;
+	memset(keys, 0, n * sizeof *keys);
+	wait_for_others();
 	return 0;
+}
+
+static int compare_together(const void *a, const void *b, void *user)
+{
+	(void)user;
+	wait_for_others();
+	return memcmp(a, b, 16);
 }
 
 /* All threads work, if there is memory for them; otherwise the caller's does alone. */
@@ -286,14 +302,15 @@ static void test_threads(void **state)
 	char *dir = test_dir_make(), *path = test_path(dir, "in");
 	unsigned char *records = calloc(1, MIB);
 	em_check_info info = { 0 };
-	int little;
+	int way;
 
 	(void)state;
 	assert_non_null(records);
 	sort_write_file(path, records, MIB);
 	info.size = sizeof info;
 	caller = pthread_self();
-	for (little = 0; little < 2; little++) {
+	for (way = 0; way < 4; way++) {
+		const int little = way / 2;
 		em_ctx_opts o = sort_ctx_opts();
 		em_order *order;
 		em_ctx *ctx;
@@ -302,7 +319,10 @@ static void test_threads(void **state)
 		o.memory = little ? 8 * MIB : 64 * MIB;
 		others = little;
 		ctx = sort_ctx(&o);
-		assert_int_equal(em_order_key_fn(&order, ctx, 16, "waits", wait_for_others, EM_KEY_FN_THREADS, NULL, NULL, NULL), EM_OK);
+		if (way % 2 != 0)
+			assert_int_equal(em_order_cmp(&order, ctx, 16, "waits", compare_together, EM_FN_THREADS, NULL, NULL, NULL), EM_OK);
+		else
+			assert_int_equal(em_order_key_fn(&order, ctx, 16, "waits", compute_together, EM_FN_THREADS, NULL, NULL, NULL), EM_OK);
 		assert_int_equal(em_check_file(ctx, order, path, NULL, &info, NULL, NULL), EM_OK);
 		assert_int_equal(info.records, MIB / 16);
 		assert_int_equal(info.duplicates, MIB / 16 - 1);
@@ -316,12 +336,12 @@ static void test_threads(void **state)
 }
 
 /* A function that fails after so many records. */
-static size_t good;
+static size_t good;             /* atomic */
 
 static int compare_or_fail(const void *a, const void *b, void *user)
 {
 	(void)user;
-	return good-- == 0 ? EM_CMP_ERROR : memcmp(a, b, 17);
+	return __atomic_sub_fetch(&good, 1, __ATOMIC_RELAXED) == 0 ? EM_CMP_ERROR : memcmp(a, b, 17);
 }
 
 static int compute_or_fail(const void *records, size_t n, uint64_t *keys, void *user)
@@ -344,6 +364,7 @@ static void test_refused(void **state)
 	em_ctx_opts o = sort_ctx_opts();
 	unsigned char *records = calloc(1000, 17);
 	em_check_info info = { 0 };
+	uint32_t flags;
 	em_order *order;
 	em_errinfo err;
 	em_ctx *ctx = sort_ctx(&o);
@@ -365,12 +386,14 @@ static void test_refused(void **state)
 	assert_int_equal(em_check_file(ctx, order, path, &opts, &info, NULL, NULL), EM_OK);
 	em_order_close(order);
 
-	assert_int_equal(em_order_cmp(&order, ctx, 17, "fails", compare_or_fail, NULL, NULL, NULL), EM_OK);
-	good = 500;
-	assert_int_equal(em_check_file(ctx, order, path, &opts, &info, NULL, NULL), EM_ERR_USER);
-	good = SIZE_MAX;
-	assert_int_equal(em_check_file(ctx, order, path, &opts, &info, NULL, NULL), EM_OK);
-	em_order_close(order);
+	for (flags = 0; flags <= EM_FN_THREADS; flags++) {
+		assert_int_equal(em_order_cmp(&order, ctx, 17, "fails", compare_or_fail, flags, NULL, NULL, NULL), EM_OK);
+		good = 500;
+		assert_int_equal(em_check_file(ctx, order, path, &opts, &info, NULL, NULL), EM_ERR_USER);
+		good = SIZE_MAX;
+		assert_int_equal(em_check_file(ctx, order, path, &opts, &info, NULL, NULL), EM_OK);
+		em_order_close(order);
+	}
 	assert_int_equal(em_order_key_fn(&order, ctx, 17, "fails", compute_or_fail, 0, NULL, NULL, NULL), EM_OK);
 	good = 500;
 	assert_int_equal(em_check_file(ctx, order, path, &opts, &info, NULL, NULL), EM_ERR_USER);

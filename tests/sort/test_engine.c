@@ -151,7 +151,7 @@ static void test_one_record_each(void **state)
 		so.write_buffers = 3;
 		sort_assert_sorter(ctx, order, &so, &rng, &shape, records, N, expected, N, NULL);
 		em_order_close(order);
-		assert_int_equal(em_order_cmp(&order, ctx, BYTES, NULL, inconsistent, &calls, NULL, NULL), EM_OK);
+		assert_int_equal(em_order_cmp(&order, ctx, BYTES, NULL, inconsistent, 0, &calls, NULL, NULL), EM_OK);
 		assert_int_equal(em_sorter_open(&sorter, ctx, order, &so), EM_OK);
 		assert_int_equal(em_sorter_push(sorter, records, N), EM_OK);
 		assert_int_equal(em_sorter_finish(sorter), EM_OK);

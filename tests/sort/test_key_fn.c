@@ -65,7 +65,7 @@ static int setup(void **state)
 	f.expected = sort_expected(&f.shape, f.records, &n, 0);
 	opts.threads = 2;
 	f.ctx = sort_ctx(&opts);
-	assert_int_equal(em_order_key_fn(&f.order, f.ctx, BYTES, "first bytes", first_bytes, EM_KEY_FN_THREADS, &f.c, NULL, NULL), EM_OK);
+	assert_int_equal(em_order_key_fn(&f.order, f.ctx, BYTES, "first bytes", first_bytes, EM_FN_THREADS, &f.c, NULL, NULL), EM_OK);
 	f.opts = sort;
 	f.opts.run_records = RUN;
 	f.opts.block_bytes = 4096;

@@ -269,7 +269,7 @@ static void test_refused(void **state)
 	c.opts.fan_in = 1;
 	assert_int_equal(case_merge(&c, ctx, order), EM_ERR_INVAL);
 	c.opts.fan_in = 0;
-	assert_int_equal(em_order_cmp(&failing, ctx, 16, "failing", fail_later, &calls, NULL, NULL), EM_OK);
+	assert_int_equal(em_order_cmp(&failing, ctx, 16, "failing", fail_later, 0, &calls, NULL, NULL), EM_OK);
 	assert_int_equal(case_merge(&c, ctx, failing), EM_ERR_USER);
 	em_order_close(failing);
 	assert_int_equal(access(c.out, F_OK), -1);

@@ -87,7 +87,7 @@ static void add_lines(lines *l, test_rng *rng, size_t bytes, size_t most, unsign
 	}
 }
 
-enum { BY_SHAPE = -1, OWN = -2 };
+enum { BY_SHAPE = -1, OWN = -2, COMPARES = -3 };
 
 /* The order of a case, for each context anew. */
 typedef struct ordering {
@@ -95,10 +95,26 @@ typedef struct ordering {
 	sort_shape shape;
 } ordering;
 
+static int compare_own(const void *a, const void *b, void *user)
+{
+	uint64_t *left = user;
+	uint64_t x, y;
+
+	if (left != NULL && __atomic_fetch_sub(left, 1, __ATOMIC_RELAXED) == 1)
+		return EM_CMP_ERROR;
+	memcpy(&x, a, sizeof x);
+	memcpy(&y, b, sizeof y);
+	return (x > y) - (x < y);
+}
+
 static em_order *order_of(em_ctx *ctx, const ordering *o)
 {
 	em_order *order;
 
+	if (o->lines == COMPARES) {
+		assert_int_equal(em_order_cmp(&order, ctx, sizeof(own), NULL, compare_own, EM_FN_THREADS, NULL, NULL, NULL), EM_OK);
+		return order;
+	}
 	if (o->lines == OWN) {
 		assert_int_equal(by_own_order(&order, ctx, NULL), EM_OK);
 		return order;
@@ -324,22 +340,50 @@ static void test_records(void **state)
 	}
 }
 
-/* An order with kernels of its own; many are equal. */
+/* An order with kernels of its own, or a function; many are equal. */
 static void test_own(void **state)
 {
-	const ordering o = { OWN, { sizeof(own), 1, { { 0, 0, EM_KEY_U64, NATIVE } } } };
 	test_rng rng = test_rng_make(test_seed());
 	int round, i;
 
 	(void)state;
-	for (round = 0; round < 2; round++) {
+	for (round = 0; round < 4; round++) {
+		const ordering o = { round % 2 != 0 ? COMPARES : OWN, { sizeof(own), 1, { { 0, 0, EM_KEY_U64, NATIVE } } } };
 		files_case c = case_make(&o.shape);
 
 		for (i = 0; i < 4; i++)
-			case_records(&c, &rng, round == 0 ? SORT_RANDOM : SORT_FEW, 50000 + test_below(&rng, 9000), 1);
+			case_records(&c, &rng, round < 2 ? SORT_RANDOM : SORT_FEW, 50000 + test_below(&rng, 9000), 1);
 		merge_all_ways(&c, &o, MEMORY);
 		case_free(&c);
 	}
+}
+
+/* A function that fails, on whichever thread. */
+static void test_failing_function(void **state)
+{
+	const sort_shape shape = { sizeof(own), 1, { { 0, 0, EM_KEY_U64, NATIVE } } };
+	test_rng rng = test_rng_make(test_seed());
+	files_case c = case_make(&shape);
+	uint64_t left = UINT64_MAX, all, at;
+	em_ctx *ctx = open_ctx(MEMORY, THREADS, EM_DIRECT_TRY);
+	em_order *order;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 4; i++)
+		case_records(&c, &rng, SORT_RANDOM, 40000, 1);
+	assert_int_equal(em_order_cmp(&order, ctx, sizeof(own), NULL, compare_own, EM_FN_THREADS, &left, NULL, NULL), EM_OK);
+	case_merge_ok(&c, ctx, order);
+	case_assert_sorted(&c, order);
+	unlink(c.out);
+	all = UINT64_MAX - left;
+	for (at = 1; at <= all; at += 1 + all / 20) {
+		left = at;
+		assert_int_equal(case_merge(&c, ctx, order), EM_ERR_USER);
+		assert_non_null(strstr(c.err.text, "comparison"));
+		assert_int_equal(access(c.out, F_OK), -1);
+	}
+	case_close(&c, ctx, order);
 }
 
 /* Files of which one comes before the other, one that has all, empty ones; equal lines only. */
@@ -734,6 +778,7 @@ int main(void)
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_records),
 		cmocka_unit_test(test_own),
+		cmocka_unit_test(test_failing_function),
 		cmocka_unit_test(test_uneven),
 		cmocka_unit_test(test_memory_share),
 	};

@@ -56,7 +56,7 @@ static em_order *observed(bench *b)
 {
 	em_order *order;
 
-	assert_int_equal(em_order_cmp(&order, b->ctx, BYTES, NULL, compare, b, NULL, NULL), EM_OK);
+	assert_int_equal(em_order_cmp(&order, b->ctx, BYTES, NULL, compare, 0, b, NULL, NULL), EM_OK);
 	return order;
 }
 

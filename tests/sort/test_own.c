@@ -54,43 +54,51 @@ typedef struct large {
 typedef struct own_sort {
 	sort_shape shape;
 	em_status (*make)(em_order **out, em_ctx *ctx, em_errinfo *err);
-	int computes;           /* keys: on the calling thread, or on ALL */
+	int computes;           /* the function: keys, and does not compare */
+	uint32_t flags;
 } own_sort;
 
-enum { CALLER = 1, ALL };
-
 static const own_sort sorts[] = {
-	{ { 4, 1, { { 0, 0, EM_KEY_U32, NATIVE } } }, by_u32_order, 0 },
-	{ { 8, 1, { { 0, 0, EM_KEY_U64, NATIVE } } }, by_u64_order, 0 },
-	{ { 24, 1, { { 0, 0, EM_KEY_U64, NATIVE } } }, by_medium_order, 0 },
-	{ { 24, 1, { { 3, 7, EM_KEY_BYTES, 0 } } }, NULL, ALL },
-	{ { 100, 1, { { 0, 10, EM_KEY_BYTES, 0 } } }, by_large_order, 0 },
-	{ { 6, 1, { { 1, 4, EM_KEY_BYTES, 0 } } }, NULL, CALLER },
-	{ { 8, 1, { { 0, 8, EM_KEY_BYTES, EM_KEY_DESCENDING } } }, NULL, ALL },
-	{ { 9, 1, { { 0, 1, EM_KEY_BYTES, EM_KEY_DESCENDING } } }, NULL, CALLER },
-	{ { 100, 1, { { 92, 8, EM_KEY_BYTES, 0 } } }, NULL, CALLER },
-	{ { 4, 1, { { 0, 0, EM_KEY_U32, 0 } } }, NULL, 0 },
-	{ { 8, 1, { { 1, 0, EM_KEY_U16, 0 } } }, NULL, 0 },
-	{ { 12, 1, { { 0, 0, EM_KEY_U64, 0 } } }, NULL, 0 },
-	{ { 16, 1, { { 0, 0, EM_KEY_F64, 0 } } }, NULL, 0 },
-	{ { 20, 1, { { 3, 5, EM_KEY_BYTES, 0 } } }, NULL, 0 },
-	{ { 24, 1, { { 0, 0, EM_KEY_I64, EM_KEY_DESCENDING } } }, NULL, 0 },
-	{ { 32, 1, { { 0, 20, EM_KEY_BYTES, 0 } } }, NULL, 0 },
-	{ { 40, 1, { { 7, 0, EM_KEY_U8, 0 } } }, NULL, 0 },
-	{ { 48, 1, { { 0, 0, EM_KEY_U32, 0 } } }, NULL, 0 },
-	{ { 64, 1, { { 8, 0, EM_KEY_U64, 0 } } }, NULL, 0 },
-	{ { 17, 1, { { 0, 0, EM_KEY_U32, 0 } } }, NULL, 0 },
-	{ { 100, 1, { { 0, 10, EM_KEY_BYTES, 0 } } }, NULL, 0 },
+	{ { 4, 1, { { 0, 0, EM_KEY_U32, NATIVE } } }, by_u32_order, 0, 0 },
+	{ { 8, 1, { { 0, 0, EM_KEY_U64, NATIVE } } }, by_u64_order, 0, 0 },
+	{ { 24, 1, { { 0, 0, EM_KEY_U64, NATIVE } } }, by_medium_order, 0, 0 },
+	{ { 24, 1, { { 3, 7, EM_KEY_BYTES, 0 } } }, NULL, 1, EM_FN_THREADS },
+	{ { 8, 1, { { 0, 0, EM_KEY_I64, NATIVE } } }, NULL, 0, EM_FN_THREADS },
+	{ { 17, 1, { { 3, 5, EM_KEY_BYTES, 0 } } }, NULL, 0, EM_FN_THREADS },
+	{ { 100, 1, { { 0, 10, EM_KEY_BYTES, 0 } } }, by_large_order, 0, 0 },
+	{ { 6, 1, { { 1, 4, EM_KEY_BYTES, 0 } } }, NULL, 1, 0 },
+	{ { 8, 1, { { 0, 8, EM_KEY_BYTES, EM_KEY_DESCENDING } } }, NULL, 1, EM_FN_THREADS },
+	{ { 9, 1, { { 0, 1, EM_KEY_BYTES, EM_KEY_DESCENDING } } }, NULL, 1, 0 },
+	{ { 100, 1, { { 92, 8, EM_KEY_BYTES, 0 } } }, NULL, 1, 0 },
+	{ { 4, 1, { { 0, 0, EM_KEY_U32, 0 } } }, NULL, 0, 0 },
+	{ { 8, 1, { { 1, 0, EM_KEY_U16, 0 } } }, NULL, 0, 0 },
+	{ { 12, 1, { { 0, 0, EM_KEY_U64, 0 } } }, NULL, 0, EM_FN_THREADS },
+	{ { 16, 1, { { 0, 0, EM_KEY_F64, 0 } } }, NULL, 0, 0 },
+	{ { 20, 1, { { 3, 5, EM_KEY_BYTES, 0 } } }, NULL, 0, 0 },
+	{ { 24, 1, { { 0, 0, EM_KEY_I64, EM_KEY_DESCENDING } } }, NULL, 0, EM_FN_THREADS },
+	{ { 32, 1, { { 0, 20, EM_KEY_BYTES, 0 } } }, NULL, 0, 0 },
+	{ { 40, 1, { { 7, 0, EM_KEY_U8, 0 } } }, NULL, 0, 0 },
+	{ { 48, 1, { { 0, 0, EM_KEY_U32, 0 } } }, NULL, 0, 0 },
+	{ { 64, 1, { { 8, 0, EM_KEY_U64, 0 } } }, NULL, 0, EM_FN_THREADS },
+	{ { 17, 1, { { 0, 0, EM_KEY_U32, 0 } } }, NULL, 0, 0 },
+	{ { 100, 1, { { 0, 10, EM_KEY_BYTES, 0 } } }, NULL, 0, EM_FN_THREADS },
 };
 
 #define SORTS (sizeof sorts / sizeof *sorts)
 
-static int by_shape(const void *a, const void *b, void *user)
+static pthread_t caller;
+
+static int may_call(const own_sort *s)
 {
-	return sort_compare(user, a, b);
+	return (s->flags & EM_FN_THREADS) != 0 || pthread_equal(pthread_self(), caller);
 }
 
-static pthread_t caller;
+static int by_shape(const void *a, const void *b, void *user)
+{
+	const own_sort *s = user;
+
+	return may_call(s) ? sort_compare(&s->shape, a, b) : EM_CMP_ERROR;
+}
 
 /* The bytes of the key as a number. */
 static int compute(const void *records, size_t n, uint64_t *keys, void *user)
@@ -100,7 +108,7 @@ static int compute(const void *records, size_t n, uint64_t *keys, void *user)
 	const unsigned char *record = records;
 	size_t i, k;
 
-	if (n == 0 || (s->computes == CALLER && !pthread_equal(pthread_self(), caller)))
+	if (n == 0 || !may_call(s))
 		return 1;
 	for (i = 0; i < n; i++, record += s->shape.bytes) {
 		for (keys[i] = 0, k = 0; k < key->width; k++)
@@ -121,10 +129,9 @@ static em_order *make_order(em_ctx *ctx, const own_sort *s)
 	if (s->make != NULL)
 		st = s->make(&order, ctx, &err);
 	else if (s->computes != 0)
-		st = em_order_key_fn(&order, ctx, s->shape.bytes, "computed", compute, s->computes == ALL ? EM_KEY_FN_THREADS : 0,
-				     (void *)(uintptr_t)s, NULL, &err);
+		st = em_order_key_fn(&order, ctx, s->shape.bytes, "computed", compute, s->flags, (void *)(uintptr_t)s, NULL, &err);
 	else
-		st = em_order_cmp(&order, ctx, s->shape.bytes, "by_shape", by_shape, (void *)(uintptr_t)&s->shape, NULL, &err);
+		st = em_order_cmp(&order, ctx, s->shape.bytes, "by_shape", by_shape, s->flags, (void *)(uintptr_t)s, NULL, &err);
 	if (st != EM_OK)
 		fail_msg("%s", err.text);
 	return order;
@@ -207,7 +214,7 @@ static void test_reversed(void **state)
 		expected = sort_expected(&shape, records, &all, 0);
 		o.threads = 1;
 		ctx = sort_ctx(&o);
-		if (em_order_cmp(&order, ctx, shape.bytes, "counting", counting, &calls, NULL, &err) != EM_OK)
+		if (em_order_cmp(&order, ctx, shape.bytes, "counting", counting, 0, &calls, NULL, &err) != EM_OK)
 			fail_msg("%s", err.text);
 		sort_assert_sorter(ctx, order, &opts, &rng, &shape, records, n, expected, n, NULL);
 		printf("# %u bytes, %s: %u comparisons for %u records\n", (unsigned)shape.bytes, equal ? "two are equal" : "none are",
@@ -247,7 +254,7 @@ static void test_threads(void **state)
 
 	(void)state;
 	opts.run_records = 50000;
-	for (i = 0; i < 5; i++)
+	for (i = 0; i < 7; i++)
 		for (threads = 1; threads <= 4; threads++)
 			sort_with(&sorts[i], threads, &opts, SORT_FEW, i < 3 ? 120000 : 60000);
 }
@@ -367,21 +374,39 @@ static void test_top(void **state)
 
 /* A function that fails at some call, or says something else each time. */
 typedef struct unsound {
-	uint64_t calls, fails_at;
-	test_rng rng;
+	int compares;
+	uint32_t flags;
+	uint64_t calls, fails_at;       /* atomic */
+	uint64_t seed;
 } unsound;
+
+/* Count this call: 0 if it is the one that fails, else what it has at random. */
+static uint64_t next_call(unsound *u)
+{
+	const uint64_t call = __atomic_add_fetch(&u->calls, 1, __ATOMIC_RELAXED);
+	test_rng rng = test_rng_make(u->seed + call);
+
+	return call == u->fails_at ? 0 : 1 + test_random(&rng) / 2;
+}
 
 static int compute_unsoundly(const void *records, size_t n, uint64_t *keys, void *user)
 {
-	unsound *u = user;
+	const uint64_t random = next_call(user);
 	size_t i;
 
 	(void)records;
-	if (++u->calls == u->fails_at)
-		return -1;
 	for (i = 0; i < n; i++)
-		keys[i] = test_random(&u->rng) % 1000;
-	return 0;
+		keys[i] = (random * (2 * i + 1) >> 32) % 1000;
+	return random == 0 ? -1 : 0;
+}
+
+static int compare_unsoundly(const void *a, const void *b, void *user)
+{
+	const uint64_t random = next_call(user);
+
+	(void)a;
+	(void)b;
+	return random == 0 ? EM_CMP_ERROR : (int)(random % 3) - 1;
 }
 
 #define UNSOUND_BYTES 12u
@@ -402,7 +427,10 @@ static em_status sort_unsoundly(unsound *u, uint32_t n, uint64_t *sum)
 
 	o.threads = 2;
 	ctx = sort_ctx(&o);
-	assert_int_equal(em_order_key_fn(&order, ctx, UNSOUND_BYTES, "unsound", compute_unsoundly, 0, u, NULL, NULL), EM_OK);
+	if (u->compares)
+		assert_int_equal(em_order_cmp(&order, ctx, UNSOUND_BYTES, "unsound", compare_unsoundly, u->flags, u, NULL, NULL), EM_OK);
+	else
+		assert_int_equal(em_order_key_fn(&order, ctx, UNSOUND_BYTES, "unsound", compute_unsoundly, u->flags, u, NULL, NULL), EM_OK);
 	opts.run_records = 700;
 	opts.block_bytes = 4096;
 	*sum = 0;
@@ -423,7 +451,7 @@ static em_status sort_unsoundly(unsound *u, uint32_t n, uint64_t *sum)
 	if (st < 0) {
 		em_sorter_error(s, &err);
 		assert_int_equal(err.status, EM_ERR_USER);
-		assert_non_null(strstr(err.text, "computes keys"));
+		assert_non_null(strstr(err.text, u->compares ? "comparison" : "computes keys"));
 	}
 	em_sorter_close(s);
 	em_order_close(order);
@@ -432,22 +460,26 @@ static em_status sort_unsoundly(unsound *u, uint32_t n, uint64_t *sum)
 }
 
 /* Whichever call fails, the sort does. */
-static void test_key_failures(void **state)
+static void test_failures(void **state)
 {
 	const uint32_t n = 9000;
-	unsound u = { 0, 0, test_rng_make(test_seed()) };
 	uint64_t all, nth, sum, expected = 0, i;
+	unsigned way;
 
 	(void)state;
 	for (i = 0; i < n; i++)
 		expected += i * i + 1;
-	assert_int_equal(sort_unsoundly(&u, n, &sum), EM_END);
-	assert_true(sum == expected);
-	all = u.calls;
-	for (nth = 1; nth <= all / 2; nth += 1 + all / 40) {
-		u.calls = 0;
-		u.fails_at = nth;
-		assert_int_equal(sort_unsoundly(&u, n, &sum), EM_ERR_USER);
+	for (way = 0; way < 4; way++) {
+		unsound u = { way % 2 != 0, way / 2 != 0 ? EM_FN_THREADS : 0, 0, 0, test_seed() };
+
+		assert_int_equal(sort_unsoundly(&u, n, &sum), EM_END);
+		assert_true(sum == expected);
+		all = u.calls;
+		for (nth = 1; nth <= all / 2; nth += 1 + all / 40) {
+			u.calls = 0;
+			u.fails_at = nth;
+			assert_int_equal(sort_unsoundly(&u, n, &sum), EM_ERR_USER);
+		}
 	}
 }
 
@@ -539,7 +571,7 @@ int main(void)
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_top),
-		cmocka_unit_test(test_key_failures),
+		cmocka_unit_test(test_failures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -547,7 +547,7 @@ static void test_shrunk(void **state)
 			c.path = b.in[2];
 			c.to = 16 * 1000;
 			c.done = 0;
-			assert_int_equal(em_order_cmp(&b.order, b.ctx, 16, NULL, cut, &c, NULL, NULL), EM_OK);
+			assert_int_equal(em_order_cmp(&b.order, b.ctx, 16, NULL, cut, 0, &c, NULL, NULL), EM_OK);
 			/* Two areas: while the first run is sorted the second is read, in input 0 still. */
 			b.opts.run_records = 500;
 			b.opts.block_bytes = 4096;
@@ -565,72 +565,123 @@ static int give_up(const void *a, const void *b, void *user)
 {
 	uint64_t *left = user;
 
-	if (*left > 0 && --*left == 0)
+	if (__atomic_fetch_sub(left, 1, __ATOMIC_RELAXED) == 1)
 		return EM_CMP_ERROR;
 	return memcmp(a, b, 8);
 }
 
 static void test_failing_function(void **state)
 {
-	uint64_t left, at, all = UINT64_MAX;
+	uint32_t flags;
 	bench b;
 
 	(void)state;
-	bench_open(&b, NULL, EM_DIRECT_TRY, 2, &shapes[0]);
-	make_inputs(&b, SORT_RANDOM, 3000, 1);
-	em_order_close(b.order);
-	assert_int_equal(em_order_cmp(&b.order, b.ctx, 16, NULL, give_up, &left, NULL, NULL), EM_OK);
-	b.opts.run_records = 300;
-	b.opts.fan_in = 4;
-	left = all;
-	run_ok(&b, 1, b.out);
-	all -= left;
-	for (at = 1; at <= all; at += 1 + all / 20) {
-		left = at;
-		assert_untouched(&b, EM_ERR_USER, "comparison", 1);
+	for (flags = 0; flags <= EM_FN_THREADS; flags++) {
+		uint64_t left, at, all = UINT64_MAX;
+
+		bench_open(&b, NULL, EM_DIRECT_TRY, 2, &shapes[0]);
+		make_inputs(&b, SORT_RANDOM, 3000, 1);
+		em_order_close(b.order);
+		assert_int_equal(em_order_cmp(&b.order, b.ctx, 16, NULL, give_up, flags, &left, NULL, NULL), EM_OK);
+		b.opts.run_records = 300;
+		b.opts.fan_in = 4;
+		left = all;
+		run_ok(&b, 1, b.out);
+		all -= left;
+		/* How many calls there are depends a little on which thread comes first. */
+		for (at = 1; at <= all - all / 20; at += 1 + all / 20) {
+			left = at;
+			assert_untouched(&b, EM_ERR_USER, "comparison", 1);
+		}
+		assert_int_equal(entries(b.dir), 1);
+		bench_close(&b);
 	}
-	assert_int_equal(entries(b.dir), 1);
-	bench_close(&b);
 }
+
+/* Who looks on, and says when it is enough. */
+typedef struct viewer {
+	pthread_t caller;
+	uint32_t phase;
+	uint64_t calls;         /* of the comparison; atomic */
+} viewer;
 
 static int stop(void *user, uint32_t phase, uint64_t done, uint64_t total)
 {
+	const viewer *v = user;
+
 	(void)done;
 	(void)total;
-	return phase == *(uint32_t *)user;
+	assert_true(pthread_equal(pthread_self(), v->caller));
+	return phase == v->phase;
 }
 
 /* Now and then a comparison takes longer than progress may be silent. */
 static int dawdle(const void *a, const void *b, void *user)
 {
 	const struct timespec t = { 0, 110000000 };
+	viewer *v = user;
 
-	if (++*(uint64_t *)user % 4000 == 0)
+	if (__atomic_add_fetch(&v->calls, 1, __ATOMIC_RELAXED) % 4000 == 0)
 		nanosleep(&t, NULL);
 	return memcmp(a, b, 8);
 }
 
 static void test_cancel(void **state)
 {
-	uint64_t calls;
-	uint32_t phase;
+	viewer v = { pthread_self(), 0, 0 };
+	uint32_t flags;
 	bench b;
 
 	(void)state;
-	bench_open(&b, NULL, EM_DIRECT_TRY, 1, &shapes[0]);
-	make_inputs(&b, SORT_RANDOM, 3000, 1);
-	em_order_close(b.order);
-	assert_int_equal(em_order_cmp(&b.order, b.ctx, 16, NULL, dawdle, &calls, NULL, NULL), EM_OK);
-	b.opts.run_records = 200;
-	b.opts.fan_in = 4;
-	b.opts.progress = stop;
-	b.opts.progress_user = &phase;
-	for (phase = 0; phase < EM_PHASES; phase++) {
-		calls = 0;
-		assert_untouched(&b, EM_ERR_CANCELED, "canceled", 1);
-		assert_int_equal(entries(b.dir), 1);
+	for (flags = 0; flags <= EM_FN_THREADS; flags++) {
+		bench_open(&b, NULL, EM_DIRECT_TRY, 1 + flags, &shapes[0]);
+		make_inputs(&b, SORT_RANDOM, 3000, 1);
+		em_order_close(b.order);
+		assert_int_equal(em_order_cmp(&b.order, b.ctx, 16, NULL, dawdle, flags, &v, NULL, NULL), EM_OK);
+		b.opts.run_records = 200;
+		b.opts.fan_in = 4;
+		b.opts.progress = stop;
+		b.opts.progress_user = &v;
+		for (v.phase = 0; v.phase < EM_PHASES; v.phase++) {
+			v.calls = 0;
+			assert_untouched(&b, EM_ERR_CANCELED, "canceled", 1);
+			assert_int_equal(entries(b.dir), 1);
+		}
+		bench_close(&b);
 	}
-	bench_close(&b);
+}
+
+/* Each takes so long that progress is asked for within one piece of work, and the rest of that is not compared. */
+static int drag(const void *a, const void *b, void *user)
+{
+	const struct timespec t = { 0, 200000 };
+	viewer *v = user;
+
+	__atomic_add_fetch(&v->calls, 1, __ATOMIC_RELAXED);
+	nanosleep(&t, NULL);
+	return memcmp(a, b, 8);
+}
+
+static void test_cancel_in_a_piece(void **state)
+{
+	viewer v = { pthread_self(), EM_PHASE_RUNS, 0 };
+	uint32_t flags;
+	bench b;
+
+	(void)state;
+	for (flags = 0; flags <= EM_FN_THREADS; flags++) {
+		/* One bucket, some 20,000 comparisons. */
+		bench_open(&b, NULL, EM_DIRECT_TRY, 1 + flags, &shapes[0]);
+		make_inputs(&b, SORT_RANDOM, 2000, 1);
+		em_order_close(b.order);
+		assert_int_equal(em_order_cmp(&b.order, b.ctx, 16, NULL, drag, flags, &v, NULL, NULL), EM_OK);
+		b.opts.progress = stop;
+		b.opts.progress_user = &v;
+		v.calls = 0;
+		assert_untouched(&b, EM_ERR_CANCELED, "canceled", 1);
+		assert_true(v.calls < 10000);
+		bench_close(&b);
+	}
 }
 
 /* Two passes over the data, file to file: twice in, twice out. */
@@ -775,6 +826,7 @@ int main(void)
 		cmocka_unit_test(test_shrunk),
 		cmocka_unit_test(test_failing_function),
 		cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_cancel_in_a_piece),
 		cmocka_unit_test(test_volume),
 		cmocka_unit_test(test_budgets),
 		cmocka_unit_test(test_two_at_once),

@@ -357,7 +357,7 @@ static void test_function(void **state)
 
 			fixture_open(&f, &opts, &shape);
 			em_order_close(f.order);
-			assert_int_equal(em_order_cmp(&f.order, f.ctx, shape.bytes, "by shape", compare_by_shape, &shape,
+			assert_int_equal(em_order_cmp(&f.order, f.ctx, shape.bytes, "by shape", compare_by_shape, 0, &shape,
 						      NULL, NULL),
 					 EM_OK);
 			f.opts.run_records = run;
@@ -416,7 +416,7 @@ static void test_inconsistent_function(void **state)
 		fixture_open(&f, &opts, &shape);
 		em_order_close(f.order);
 		l.rng = rng;
-		assert_int_equal(em_order_cmp(&f.order, f.ctx, shape.bytes, NULL, lie, &l, NULL, NULL), EM_OK);
+		assert_int_equal(em_order_cmp(&f.order, f.ctx, shape.bytes, NULL, lie, 0, &l, NULL, NULL), EM_OK);
 		f.opts.run_records = 200;
 		f.opts.fan_in = 4;
 		assert_int_equal(em_sorter_open(&s, f.ctx, f.order, &f.opts), EM_OK);

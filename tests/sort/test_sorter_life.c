@@ -393,7 +393,7 @@ static void free_user(void *user)
 static void use_function(life *l, em_cmp_fn fn, watcher *w)
 {
 	em_order_close(l->order);
-	assert_int_equal(em_order_cmp(&l->order, l->ctx, 16, "test", fn, w, free_user, NULL), EM_OK);
+	assert_int_equal(em_order_cmp(&l->order, l->ctx, 16, "test", fn, 0, w, free_user, NULL), EM_OK);
 }
 
 /* Push, finish, and pull all; where it ended. */

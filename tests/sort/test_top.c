@@ -195,7 +195,7 @@ static void test_comparisons(void **state)
 	em_sort_stats stats;
 
 	(void)state;
-	assert_int_equal(em_order_cmp(&order, ctx, 24, "counted", compare_counted, &c, NULL, NULL), EM_OK);
+	assert_int_equal(em_order_cmp(&order, ctx, 24, "counted", compare_counted, 0, &c, NULL, NULL), EM_OK);
 	assert_top(ctx, order, &opts, &rng, &shape, records, n, sorted, n, &r, &stats);
 	/* Of the first pool all are sorted. */
 	assert_true(c.calls < 2 * n);
@@ -228,7 +228,7 @@ static void test_comparison_fails(void **state)
 		em_status st;
 
 		opts.run_records = 2000;
-		assert_int_equal(em_order_cmp(&order, ctx, 24, "counted", compare_counted, &c, NULL, NULL), EM_OK);
+		assert_int_equal(em_order_cmp(&order, ctx, 24, "counted", compare_counted, 0, &c, NULL, NULL), EM_OK);
 		assert_int_equal(em_top_open(&t, ctx, order, 0, 100, &opts), EM_OK);
 		st = em_top_push(t, records, n);
 		if (st == EM_OK)

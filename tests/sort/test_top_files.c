@@ -222,7 +222,7 @@ static void test_stopped(void **state)
 
 	(void)state;
 	assert_non_null(zeroes);
-	assert_int_equal(em_order_cmp(&order, ctx, 8, "slow", compare_slowly, &w, NULL, NULL), EM_OK);
+	assert_int_equal(em_order_cmp(&order, ctx, 8, "slow", compare_slowly, 0, &w, NULL, NULL), EM_OK);
 	opts.progress = stop;
 	opts.progress_user = &w;
 	sort_write_file(c.path[0], zeroes, 4 * MIB);

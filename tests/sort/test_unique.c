@@ -533,7 +533,7 @@ static void test_refused(void **state)
 	c.f.opts.flags = 64;
 	assert_int_equal(run(&c, ctx, order), EM_ERR_INVAL);
 	c.f.opts.flags = 0;
-	assert_int_equal(em_order_cmp(&failing, ctx, 16, "failing", fail_later, &calls, NULL, NULL), EM_OK);
+	assert_int_equal(em_order_cmp(&failing, ctx, 16, "failing", fail_later, 0, &calls, NULL, NULL), EM_OK);
 	assert_int_equal(run(&c, ctx, failing), EM_ERR_USER);
 	em_order_close(failing);
 	assert_int_equal(access(c.f.out, F_OK), -1);
