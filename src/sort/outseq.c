@@ -118,20 +118,24 @@ void emi_outseq_begin_stay(emi_outseq *q, char *memory, size_t bytes, size_t cap
 }
 
 /* What lies behind the last record of a block is written too: never what memory held before.  Buffers that are never used are
- * never touched. */
-static void clean(emi_outseq *q, emi_outblock *b)
+ * never touched.  It takes a while, so it is done without the lock. */
+static void clean_locked(emi_outseq *q, emi_outblock *b)
 {
-	if (!b->clean)
-		memset(b->buf.base, 0, q->buffer_bytes);
+	b->state = EMI_OUT_ACQUIRING;
+	pthread_mutex_unlock(&q->lock);
+	memset(b->buf.base, 0, q->buffer_bytes);
+	pthread_mutex_lock(&q->lock);
+	b->state = EMI_OUT_FREE;
 	b->clean = 1;
+	pthread_cond_broadcast(&q->changed);
 }
 
 static void fail_locked(emi_outseq *q, em_status status, const em_errinfo *err)
 {
 	if (q->status == EM_OK) {
-		q->status = status;
 		if (err != NULL)
 			q->err = *err;
+		__atomic_store_n(&q->status, status, __ATOMIC_RELEASE);
 	}
 	pthread_cond_broadcast(&q->changed);
 }
@@ -194,12 +198,12 @@ static em_status acquire_locked(emi_outseq *q, uint64_t i)
 			reclaim_locked(q, b);
 		} else if (b->state != EMI_OUT_FREE) {
 			await_change_locked(q);
+		} else if (!b->clean) {
+			clean_locked(q, b);
 		} else {
 			const size_t by = index == 0 ? 0 : q->short_by, cap = index == 0 ? q->cap - q->short_by : q->cap;
 			const uint64_t first = index * q->cap - by;
 
-			q->next_acquire++;
-			clean(q, b);
 			b->state = EMI_OUT_FILLING;
 			b->index = index;
 			b->filled = 0;
@@ -208,9 +212,24 @@ static em_status acquire_locked(emi_outseq *q, uint64_t i)
 			b->buf.lead = q->dest.lead == NULL
 					      ? 0
 					      : q->dest.lead(q->dest.arg, first * q->job->codec->record_bytes);
+			/* Who sees this needs no lock to see the rest. */
+			__atomic_store_n(&q->next_acquire, index + 1, __ATOMIC_RELEASE);
 		}
 	}
 	return q->status;
+}
+
+/* Most pieces belong to a block that somebody has acquired. */
+static em_status acquire(emi_outseq *q, uint64_t i)
+{
+	em_status st;
+
+	if (i < __atomic_load_n(&q->next_acquire, __ATOMIC_ACQUIRE))
+		return emi_outseq_status(q);
+	pthread_mutex_lock(&q->lock);
+	st = acquire_locked(q, i);
+	pthread_mutex_unlock(&q->lock);
+	return st;
 }
 
 void *emi_outseq_place(emi_outseq *q, uint64_t pos, size_t *n)
@@ -219,12 +238,8 @@ void *emi_outseq_place(emi_outseq *q, uint64_t pos, size_t *n)
 	const size_t at = (size_t)(index == 0 ? pos : (pos + q->short_by) % q->cap);
 	size_t rest;
 	emi_outblock *b = &q->ring[index % q->nring];
-	em_status st;
 
-	pthread_mutex_lock(&q->lock);
-	st = acquire_locked(q, index);
-	pthread_mutex_unlock(&q->lock);
-	if (st != EM_OK)
+	if (acquire(q, index) != EM_OK)
 		return NULL;
 	rest = b->records - at;
 	if (*n > rest)
@@ -232,22 +247,27 @@ void *emi_outseq_place(emi_outseq *q, uint64_t pos, size_t *n)
 	return b->buf.base + b->buf.lead + at * q->job->codec->record_bytes;
 }
 
-/* Hand on the blocks that are full, in order. */
+/* Hand on the blocks that are full, in order, unless somebody does. */
 static void put_locked(emi_outseq *q)
 {
-	while (q->status == EM_OK) {
+	while (!q->putting && q->status == EM_OK) {
 		emi_outblock *b = &q->ring[q->next_put % q->nring];
 		em_errinfo err;
 		em_status st;
 
 		if (b->state != EMI_OUT_FULL || b->index != q->next_put)
 			return;
+		q->putting = 1;
+		pthread_mutex_unlock(&q->lock);
 		memset(&err, 0, sizeof err);
 		st = q->dest.put(q->dest.arg, b, &err);
+		pthread_mutex_lock(&q->lock);
+		q->putting = 0;
 		b->state = EMI_OUT_PUT;
 		q->next_put++;
 		if (st != EM_OK)
 			fail_locked(q, st, &err);
+		pthread_cond_broadcast(&q->changed);
 	}
 }
 
@@ -260,7 +280,6 @@ static void complete(emi_outseq *q, emi_outblock *b)
 	pthread_mutex_lock(&q->lock);
 	b->state = EMI_OUT_FULL;
 	put_locked(q);
-	pthread_cond_broadcast(&q->changed);
 	pthread_mutex_unlock(&q->lock);
 }
 
@@ -362,16 +381,17 @@ char *emi_outseq_take(emi_outseq *q, uint64_t index, size_t bytes, uint64_t posi
 	if (q->stay != NULL)
 		return stay_at(q, index, bytes, position);
 	pthread_mutex_lock(&q->lock);
-	while (q->status == EM_OK && (b->turn != index || b->state != EMI_OUT_FREE)) {
+	while (q->status == EM_OK && (b->turn != index || b->state != EMI_OUT_FREE || !b->clean)) {
 		if (b->turn == index && b->state == EMI_OUT_PUT && !q->dest.lends)
 			reclaim_locked(q, b);
+		else if (b->turn == index && b->state == EMI_OUT_FREE)
+			clean_locked(q, b);
 		else
 			await_change_locked(q);
 	}
 	if (q->status == EM_OK) {
 		b->state = EMI_OUT_FILLING;
 		b->turn += q->nring;
-		clean(q, b);
 		b->index = index;
 		if (room + EMI_PAGE <= q->buffer_bytes || make_large_locked(q, b, index, room)) {
 			b->buf.len = bytes;
@@ -438,12 +458,7 @@ void emi_outseq_release(emi_outseq *q)
 
 em_status emi_outseq_status(emi_outseq *q)
 {
-	em_status st;
-
-	pthread_mutex_lock(&q->lock);
-	st = q->status;
-	pthread_mutex_unlock(&q->lock);
-	return st;
+	return __atomic_load_n(&q->status, __ATOMIC_ACQUIRE);
 }
 
 em_status emi_outseq_end(emi_outseq *q, em_errinfo *err)

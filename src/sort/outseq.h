@@ -11,6 +11,9 @@
  * Buffers are acquired in the order of the blocks by whoever needs one first.  A thread waits only for blocks
  * that lie before those it wants, which somebody who runs already is filling, so nobody waits for ever.
  *
+ * Whoever completes the block that is next hands it on, and those behind it that are complete by then.  To begin a transfer takes as long as
+ * the disk's queue is full, so this is done without the lock, and who completes a block meanwhile leaves it to the one who does it.
+ *
  * Records of any length make a sequence whose blocks are filled by one thread each, which says how long its block is.  What
  * number and position the first block of a thread's share has, is known when all shares before it have been measured: that is
  * what emi_outseq_reserve() waits for.  A block that is larger than the buffers gets one of its own; there is only
@@ -44,12 +47,12 @@ enum { EMI_OUT_FREE, EMI_OUT_ACQUIRING, EMI_OUT_FILLING, EMI_OUT_FULL, EMI_OUT_P
 
 struct emi_outseq;
 
-/* Where blocks go.  But for `sealed' all are called under the sequence's lock, in order. */
+/* Where blocks go. */
 typedef struct emi_dest {
 	/* Take a block; its request says when the buffer may be used again.  If `lends' is set the
-	 * block stays EMI_OUT_PUT until emi_outseq_release(). */
+	 * block stays EMI_OUT_PUT until emi_outseq_release().  Called by one thread at a time, in order. */
 	em_status (*put)(void *arg, emi_outblock *block, em_errinfo *err);
-	/* The lead of a block that begins at this byte of the sequence; NULL: 0. */
+	/* The lead of a block that begins at this byte of the sequence; NULL: 0.  Called under the sequence's lock. */
 	size_t (*lead)(void *arg, uint64_t position);
 	void *arg;
 	int lends;
@@ -71,8 +74,9 @@ typedef struct emi_outseq {
 	size_t short_by;        /* ... of which the first one has so many fewer */
 	size_t buffer_bytes;    /* of each buffer */
 	uint64_t total;         /* records in the sequence */
-	uint64_t next_acquire;  /* block that nobody has asked for yet */
+	uint64_t next_acquire;  /* block that nobody has asked for yet; written under the lock, atomic */
 	uint64_t next_put;      /* block that goes to the destination next */
+	int putting;            /* somebody is handing on blocks */
 	uint64_t released;      /* lending: blocks that came back */
 	uint32_t large;         /* blocks that have a buffer of their own */
 	uint64_t next_share;    /* any length: the share that may reserve next, and where it begins */
@@ -81,7 +85,7 @@ typedef struct emi_outseq {
 	char *stay;             /* any length: blocks stay in this memory, of stay_bytes; NULL: they go to the destination */
 	size_t stay_bytes;
 	pthread_t owner;        /* the thread that drives the job: it ticks while it waits */
-	em_status status;       /* of the first failure; detail in err */
+	em_status status;       /* of the first failure; detail in err; written under the lock, atomic */
 	em_errinfo err;
 } emi_outseq;
 

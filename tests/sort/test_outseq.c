@@ -18,6 +18,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "sort/outseq_bench.h"
 
@@ -340,6 +341,74 @@ static void test_lending_to_another_thread(void **state)
 	bench_close(&b);
 }
 
+/* A destination that does not come back before others have gone on; it gives up late. */
+typedef struct slow_put {
+	em_status (*put)(void *arg, emi_outblock *block, em_errinfo *err);
+	bench *b;
+	unsigned calls, running, most;  /* atomic */
+	int others;                     /* atomic: they have */
+	int gave_up;
+} slow_put;
+
+static em_status put_slowly(void *arg, emi_outblock *block, em_errinfo *err)
+{
+	slow_put *s = arg;
+	const unsigned running = __atomic_add_fetch(&s->running, 1, __ATOMIC_ACQ_REL);
+	const struct timespec nap = { 0, 1000000 };
+	em_status st;
+	int i;
+
+	if (running > s->most)
+		s->most = running;
+	__atomic_add_fetch(&s->calls, 1, __ATOMIC_ACQ_REL);
+	for (i = 0; i < 20000 && !__atomic_load_n(&s->others, __ATOMIC_ACQUIRE); i++)
+		nanosleep(&nap, NULL);
+	s->gave_up |= i == 20000;
+	st = s->put(s->b, block, err);
+	__atomic_sub_fetch(&s->running, 1, __ATOMIC_ACQ_REL);
+	return st;
+}
+
+static void *fill_first(void *arg)
+{
+	fill(arg, 0, CAP);
+	return NULL;
+}
+
+/* While a block is handed on others are filled; all are handed on by one thread at a time. */
+static void test_slow_destination(void **state)
+{
+	const uint64_t total = 4 * CAP;
+	slow_put s = { 0 };
+	pthread_t thread;
+	em_errinfo err;
+	bench b;
+
+	(void)state;
+	memset(&err, 0, sizeof(err));
+	bench_open(&b, 4, total);
+	s.put = b.dest.put;
+	s.b = &b;
+	b.dest.put = put_slowly;
+	b.dest.arg = &s;
+	emi_outseq_begin(&b.q, &b.dest, total, CAP);
+	assert_int_equal(pthread_create(&thread, NULL, fill_first, &b), 0);
+	while (__atomic_load_n(&s.calls, __ATOMIC_ACQUIRE) == 0)
+		sched_yield();
+	/* Two to the end, one in part: nobody waits for anybody. */
+	assert_true(fill(&b, CAP, 3 * CAP + CAP / 2));
+	assert_int_equal(s.calls, 1);
+	__atomic_store_n(&s.others, 1, __ATOMIC_RELEASE);
+	assert_true(fill(&b, 3 * CAP + CAP / 2, total));
+	pthread_join(thread, NULL);
+	assert_int_equal(emi_outseq_end(&b.q, &err), EM_OK);
+	assert_int_equal(s.calls, 4);
+	assert_int_equal(s.most, 1);
+	assert_false(s.gave_up);
+	assert_complete(&b);
+	bench_close(&b);
+}
+
 /* Who waits is woken when the sequence is given up, with the reason of whoever gave it up. */
 static void test_abort(void **state)
 {
@@ -429,6 +498,7 @@ int main(void)
 		cmocka_unit_test(test_failing_write),
 		cmocka_unit_test(test_lending),
 		cmocka_unit_test(test_lending_to_another_thread),
+		cmocka_unit_test(test_slow_destination),
 		cmocka_unit_test(test_abort),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_out_of_memory),

@@ -169,7 +169,7 @@ static void test_in_memory(void **state)
 	for (i = 0; i < SORTS; i++)
 		for (pattern = 0; pattern < SORT_PATTERNS; pattern++) {
 			sort_with(&sorts[i], 1 + (uint32_t)pattern % 4, &opts, (sort_pattern)pattern, 300);
-			if (sorts[i].shape.bytes < 40)
+			if (sorts[i].shape.bytes < 40 && (!TEST_TSAN || (i + (size_t)pattern) % 4 == 1))
 				sort_with(&sorts[i], 1 + (uint32_t)pattern % 4, &opts, (sort_pattern)pattern, 40000);
 		}
 }
@@ -255,7 +255,7 @@ static void test_threads(void **state)
 	(void)state;
 	opts.run_records = 50000;
 	for (i = 0; i < 7; i++)
-		for (threads = 1; threads <= 4; threads++)
+		for (threads = TEST_TSAN ? 3 : 1; threads <= 4; threads++)
 			sort_with(&sorts[i], threads, &opts, SORT_FEW, i < 3 ? 120000 : 60000);
 }
 
