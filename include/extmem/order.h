@@ -114,8 +114,8 @@ EM_API uint64_t em_order_record_size(const em_order *order);
 /** Its name: "u64le@0,i32be@8:r" style for keys, the given one or "" for functions.  Lives as long as the order. */
 EM_API const char *em_order_name(const em_order *order);
 
-/** Compare two records of its size with it: -1, 0, 1.  Any thread for key fields and functions with EM_FN_THREADS.  A function that fails says that they are equal.  Records of any length: see
- *  em_text_compare(); here they count as equal. */
+/** Compare two records of its size with it: -1, 0, 1.  Any thread for key fields and functions with EM_FN_THREADS.  A function that fails says
+ *  that they are equal.  Records of any length: see em_text_compare(); here they count as equal. */
 EM_API int em_order_compare(const em_order *order, const void *a, const void *b);
 
 /**

@@ -513,7 +513,7 @@ static int same_key(emi_engine *e, const char *a, const char *b)
 
 	return job->codec->key(job->order, a) == job->codec->key(job->order, b) &&
 	       (job->by.tie.fn == NULL || job->by.tie.fn(job->by.tie.arg, emi_codec_val(job->codec, job->order, a),
-						   emi_codec_val(job->codec, job->order, b)) == 0);
+							 emi_codec_val(job->codec, job->order, b)) == 0);
 }
 
 /* Keep the first of equal records, also of those that continue from the batch before. */
