@@ -62,7 +62,7 @@ typedef struct emi_job {
  * nothing is held. */
 em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, em_errinfo *err);
 
-/* Begin with no comparison: also for a copy of a job, which has failures and a watch of its own. */
+/* Set up job->by for comparisons: again in a copy of a job, which has failures and a watch of its own. */
 void emi_job_compare(emi_job *job);
 
 /* The detail that the options of a call name, or own. */
