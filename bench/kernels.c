@@ -5,7 +5,7 @@
  *   bench/kernels [--peer FILE]... [ISA]
  *
  * For each kind of element: sorting random keys in blocks of different sizes, and merging k sorted windows of 128 Ki
- * elements in all, by the tree and, where there is one, by the mix.  The median of several rounds, in CPU time.  Then the same for what
+ * elements in all, by the tree and by the mix.  The median of several rounds, in CPU time.  Then the same for what
  * <extmem/gen/order.h> generates of a comparison of 64-bit numbers, and of pairs by the first.
  *
  * A peer is a shared object with another sort of the same elements: peer_name, and peer_sort_u32, _u64 and _pair (array, elements), of which
@@ -264,15 +264,13 @@ static void run_sorts(const bench *b, const char *isa, const char *name, unsigne
 
 static void run_merges(bench *b, const char *isa, const char *name)
 {
-	static const uint32_t ks[] = { 4, 8, 32, 128 };
+	static const uint32_t ks[] = { 2, 4, 8, 32, 128 };
 	unsigned i;
 
 	for (i = 0; i < sizeof ks / sizeof *ks; i++) {
 		make_windows(b, ks[i]);
-		printf("%-7s %s merge k = %3u, tree %6.2f ns", isa, name, (unsigned)ks[i], merge_tree(b, ks[i]));
-		if (b->gen != NULL || b->kern->mix != NULL)
-			printf(", mix %6.2f ns", merge_mix(b, ks[i]));
-		putchar('\n');
+		printf("%-7s %s merge k = %3u, tree %6.2f ns, mix %6.2f ns\n", isa, name, (unsigned)ks[i], merge_tree(b, ks[i]),
+		       merge_mix(b, ks[i]));
 	}
 }
 

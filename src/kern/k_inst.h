@@ -19,19 +19,21 @@
 #include "kern/network_avx512.h"
 #define K_NET_U32 net_yz32
 #define K_NET_U64 net_yz64
-#define K_NET_BYTES 64u         /* of a register */
+#define K_NET_BYTES 64          /* of a register */
 #elif defined(__AVX2__)
 #include "kern/network_avx2.h"
 #define K_NET_U32 net_y32
 #define K_NET_U64 net_y64
-#define K_NET_BYTES 32u
+#define K_NET_BYTES 32
 #endif
 
 #if defined(K_NET_U32)
 #define K_NET K_NET_U32
 #define K_NET_MOST (K_NET_REGS * K_NET_BYTES / sizeof(k_u32))
 #define K_NET_WANT 16u
+#if K_NET_BYTES == 64
 #define K_NET_MIX 16u
+#endif
 #endif
 #define K_FN(name) name##_u32
 #define K_ELEM k_u32
@@ -40,14 +42,20 @@
 #define K_HAS_VAL 0
 #include "kern/partition.inc"
 #include "kern/sort.inc"
+#include "kern/merge_rounds.inc"
+#if defined(K_NET_MIX)
 #include "kern/merge_radix.inc"
+#endif
+#include "kern/merge_mix.inc"
 #include "kern/merge.inc"
 
 #if defined(K_NET_U64)
 #define K_NET K_NET_U64
 #define K_NET_MOST (K_NET_REGS * K_NET_BYTES / sizeof(k_u64))
 #define K_NET_WANT (K_NET_BYTES == 64 ? 8u : 6u)
+#if K_NET_BYTES == 64
 #define K_NET_MIX 8u
+#endif
 #endif
 #define K_FN(name) name##_u64
 #define K_ELEM k_u64
@@ -56,7 +64,11 @@
 #define K_HAS_VAL 0
 #include "kern/partition.inc"
 #include "kern/sort.inc"
+#include "kern/merge_rounds.inc"
+#if defined(K_NET_MIX)
 #include "kern/merge_radix.inc"
+#endif
+#include "kern/merge_mix.inc"
 #include "kern/merge.inc"
 
 #if defined(K_NET_PAIRS)
@@ -72,9 +84,11 @@
 #define K_HAS_VAL 1
 #include "kern/partition.inc"
 #include "kern/sort.inc"
-#if defined(K_NET_PAIRS)
+#include "kern/merge_rounds.inc"
+#if defined(K_NET_MIX)
 #include "kern/merge_radix.inc"
 #endif
+#include "kern/merge_mix.inc"
 #include "kern/merge.inc"
 
 const emi_kernels K_TABLE[3] = {
@@ -83,13 +97,7 @@ const emi_kernels K_TABLE[3] = {
 	{ K_ISA, sizeof(k_u64), survey_u64, histogram_u64, scatter_u64, sort_u64, bound_u64,
 	  merge_start_u64, merge_run_u64, mix_u64 },
 	{ K_ISA, sizeof(k_pair), survey_pair, histogram_pair, scatter_pair, sort_pair, bound_pair,
-	  merge_start_pair, merge_run_pair,
-#if defined(K_NET_PAIRS)
-	  mix_pair
-#else
-	  NULL
-#endif
-	},
+	  merge_start_pair, merge_run_pair, mix_pair },
 };
 
 #endif

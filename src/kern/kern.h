@@ -100,8 +100,7 @@ typedef struct emi_mix {
 } emi_mix;
 
 #define EMI_MIX ((size_t)8192)
-#define EMI_MIX_LEAST 4u        /* from so many windows on a mix is faster than a tree, */
-#define EMI_MIX_MOST 256u       /* ... and up to so many */
+#define EMI_MIX_MOST 256u       /* windows; a tree is faster for more of them */
 
 /* The number of buckets a partition can make, as a power of two.  A scatter to so many costs hardly more than one to a quarter of them,
  * as long as what it collects for them (a line each) is in the second-level cache. */
@@ -158,7 +157,7 @@ typedef struct emi_kernels {
 
 	/*
 	 * Merge the next elements to out and return how many: EMI_MIX at most, 0 at the end.  out and tmp have room for EMI_MIX
-	 * each.  The time hardly depends on the number of windows, as merge_run()'s does.  NULL where merge_run() is faster.
+	 * each; what is behind those that are returned keeps what it has in out.  Faster than merge_run(), which works for windows that are not in memory as a whole, and for ties.
 	 */
 	size_t (*mix)(emi_mix *m, void *out, void *tmp);
 } emi_kernels;

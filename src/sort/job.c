@@ -137,7 +137,7 @@ static void plan_input(emi_job *job, const emi_needs *needs, uint64_t memory, in
 	in->codec = job->codec;
 	in->packs = packs(job);
 	in->mixes = emi_codec_in_place(job->codec) &&
-		    (job->own != NULL ? job->own->mix != NULL : job->kern->mix != NULL && job->by.tie.fn == NULL);
+		    (job->own != NULL ? job->own->mix != NULL : job->by.tie.fn == NULL);
 	in->run_records = job->opts.run_records;
 	in->block_bytes = job->opts.block_bytes;
 	in->usual_block = job->ctx->block_bytes;

@@ -159,7 +159,7 @@ void emi_merge_task_run(void *arg)
 		copy_slice(t);
 		return;
 	}
-	if (t->mixed != NULL && (t->slices >= EMI_MIX_LEAST || t->job->own != NULL) && t->slices <= EMI_MIX_MOST) {
+	if (t->mixed != NULL && t->slices <= EMI_MIX_MOST) {
 		emi_merge_task_run_mix(t);
 		return;
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * merge_task_mix.c -- merging slices a cache full at a time: what has no ties (kern/merge_radix.inc), and with kernels of the order's
+ * merge_task_mix.c -- merging slices a cache full at a time: what has no ties (kern/merge_mix.inc), and with kernels of the order's
  * own (extmem/gen/merge.inc).
  *
  * Slices are not copied to windows: keys that are not elements already become elements where they are, as nobody
- * else reads what belongs to a task.  What was mixed goes through memory that stays in the cache to its places in the output.
+ * else reads what belongs to a task.
  */
 #include "sort/merge_task.h"
 
@@ -42,31 +42,40 @@ static int put(const struct emi_merge_task *t, const char *elems, uint64_t at, s
 	return 1;
 }
 
-/* The records of all slices, some at a time, with the kernels of the elements ... */
-static void mix_elems(struct emi_merge_task *t)
+/* Merge some more, with the kernels of the elements or of the order. */
+static size_t mix_some(const struct emi_merge_task *t, emi_mix *elems, em_mix *own, void *out, void *tmp)
 {
-	const emi_codec *codec = t->job->codec;
-	char *const out = t->mixed, *const tmp = out + EMI_MIX * codec->elem_bytes;
-	emi_mix m = { t->slices, t->win, t->taken, 0 };
-	uint64_t at = t->pos / codec->record_bytes;
-	size_t n;
-
-	while ((n = t->job->kern->mix(&m, out, tmp)) != 0 && put(t, out, at, n))
-		at += n;
+	return t->job->own != NULL ? t->job->own->mix(own, out, tmp) : t->job->kern->mix(elems, out, tmp);
 }
 
-/* ... or of the order. */
-static void mix_own(struct emi_merge_task *t)
+/* The records of all slices.  What is not to be stored in another form goes to its places at once, unless a block ends there. */
+static void mix_slices(struct emi_merge_task *t)
 {
 	emi_job *job = t->job;
-	const size_t room = job->plan.mix_bytes / 2 / job->codec->elem_bytes;
-	char *const out = t->mixed, *const tmp = out + room * job->codec->elem_bytes;
-	em_mix m = { t->slices, 0, t->win, t->taken, 0, room, emi_comparing_here(&job->by, job->by.own_arg) };
-	uint64_t at = t->pos / job->codec->record_bytes;
-	size_t n;
+	const emi_codec *codec = job->codec;
+	const size_t most = job->own != NULL ? job->plan.mix_bytes / 2 / codec->elem_bytes : EMI_MIX;
+	char *const out = t->mixed, *const tmp = out + most * codec->elem_bytes;
+	emi_mix m = { t->slices, t->win, t->taken, 0 };
+	em_mix own = { t->slices, 0, t->win, t->taken, 0, most, emi_comparing_here(&job->by, job->by.own_arg) };
+	uint64_t at = t->pos / codec->record_bytes;
+	const uint64_t end = at + t->bytes / codec->record_bytes;
 
-	while ((n = job->own->mix(&m, out, tmp)) != 0 && put(t, out, at, n))
+	while (at < end) {
+		size_t room = most, n;
+		char *dst = codec->identity ? emi_outseq_place(t->q, at, &room) : NULL;
+
+		if (codec->identity && dst == NULL)
+			return;
+		if (dst != NULL && room == most) {
+			n = mix_some(t, &m, &own, dst, tmp);
+			emi_outseq_filled(t->q, at, n);
+		} else {
+			n = mix_some(t, &m, &own, out, tmp);
+			if (!put(t, out, at, n))
+				return;
+		}
 		at += n;
+	}
 }
 
 void emi_merge_task_run_mix(struct emi_merge_task *t)
@@ -78,8 +87,5 @@ void emi_merge_task_run_mix(struct emi_merge_task *t)
 		t->win[i].cur = t->slice[i].first;
 		t->win[i].end = t->slice[i].first + t->slice[i].bytes;
 	}
-	if (t->job->own != NULL)
-		mix_own(t);
-	else
-		mix_elems(t);
+	mix_slices(t);
 }

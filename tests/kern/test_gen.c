@@ -365,8 +365,15 @@ static size_t mix_all(bed *b, test_rng *rng, em_window *win, uint32_t k)
 	em_mix m = { k, 0, win, taken, 0, room, &b->questions };
 
 	assert_true(out != NULL && tmp != NULL);
-	while ((n = b->kind->kern->mix(&m, out, tmp)) != 0) {
+	for (;;) {
+		size_t i;
+
+		memset(out, 0xa5, room * b->bytes);
+		if ((n = b->kind->kern->mix(&m, out, tmp)) == 0)
+			break;
 		assert_true(n <= room && n <= b->n - done);
+		for (i = n * b->bytes; i < room * b->bytes; i++)
+			assert_int_equal(out[i], 0xa5);
 		memcpy(b->tmp + done * b->bytes, out, n * b->bytes);
 		done += n;
 	}

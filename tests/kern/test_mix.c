@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_mix.c -- merging windows by the digits of keys: what comes out, against all elements sorted by qsort.
+ * test_mix.c -- merging windows some thousand elements at a time: what comes out, against all elements sorted by qsort.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -93,11 +93,15 @@ static void check(bench *b, size_t n, uint32_t k, const char *what)
 	size_t done = 0, got, i;
 
 	for (;;) {
-		memset(b->out + EMI_MIX * eb, CANARY, eb);
+		memset(b->out, CANARY, (EMI_MIX + 1) * eb);
 		memset(b->tmp + EMI_MIX * eb, CANARY, eb);
 		got = b->kern->mix(&m, b->out, b->tmp);
-		for (i = 0; i < eb; i++)
-			if ((unsigned char)b->out[EMI_MIX * eb + i] != CANARY || (unsigned char)b->tmp[EMI_MIX * eb + i] != CANARY)
+		assert_true(got <= EMI_MIX);
+		for (i = got * eb; i < (EMI_MIX + 1) * eb; i++)
+			if ((unsigned char)b->out[i] != CANARY)
+				fail_msg("%s, %u windows: written behind the %zu that came out", what, (unsigned)k, got);
+		for (i = EMI_MIX * eb; i < (EMI_MIX + 1) * eb; i++)
+			if ((unsigned char)b->tmp[i] != CANARY)
 				fail_msg("%s, %u windows: written behind the end", what, (unsigned)k);
 		if (got == 0)
 			break;
@@ -110,16 +114,6 @@ static void check(bench *b, size_t n, uint32_t k, const char *what)
 		done += got;
 	}
 	assert_int_equal(done, n);
-}
-
-/* Is the instruction set there, and has it a mix of these? */
-static int has_mix(emi_elem elem, const char *isa)
-{
-	const emi_kernels *k = emi_kernels_for(elem, isa);
-
-	if (k != NULL && elem != EMI_ELEM_PAIR)
-		assert_non_null(k->mix);
-	return k != NULL && k->mix != NULL;
 }
 
 /* Every pattern, in windows of any size, some of them empty. */
@@ -135,7 +129,7 @@ static void test_patterns(void **state)
 		for (e = 0; e < ELEMS; e++) {
 			bench b;
 
-			if (!has_mix(elems[e], model_isas[isa]))
+			if (emi_kernels_for(elems[e], model_isas[isa]) == NULL)
 				continue;
 			bench_open(&b, model_isas[isa], elems[e]);
 			for (how = 0; how < P_COUNT; how++) {
@@ -165,13 +159,13 @@ static void test_apart(void **state)
 	for (isa = 0; model_isas[isa] != NULL; isa++) {
 		for (e = 0; e < ELEMS; e++) {
 			for (way = 0; way < 3; way++) {
-				const uint32_t k = 20;
+				const uint32_t k = way == 2 ? 3 : 20;
 				const size_t n = MOST;
 				uint32_t w;
 				size_t i;
 				bench b;
 
-				if (!has_mix(elems[e], model_isas[isa]))
+				if (emi_kernels_for(elems[e], model_isas[isa]) == NULL)
 					continue;
 				bench_open(&b, model_isas[isa], elems[e]);
 				model_keys(&rng, P_RANDOM, elems[e], b.p, n);

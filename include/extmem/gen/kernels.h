@@ -98,7 +98,7 @@ typedef struct em_kernels {
 	size_t (*merge_run)(em_merge *m, void *out, size_t cap, uint32_t *dry);
 
 	/** Write the next records of the windows in order, equal ones in the order of their windows, to out; returns how many, 0 at the end.  out
-	 *  and tmp have room for m->room records each.  NULL: there is no such function, and merge_run() does it. */
+	 *  and tmp have room for m->room records each; of out, what is behind those that are returned keeps what it has.  NULL: there is no such function, and merge_run() does it. */
 	size_t (*mix)(em_mix *m, void *out, void *tmp);
 } em_kernels;
 
