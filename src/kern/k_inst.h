@@ -26,6 +26,10 @@
 #define K_NET_U64 net_y64
 #define K_NET_BYTES 32
 #endif
+#if defined(__AVX2__)
+#include "kern/merge_avx2.h"
+#define K_WIDE_MERGE merge_wide
+#endif
 
 #if defined(K_NET_U32)
 #define K_NET K_NET_U32
@@ -48,6 +52,7 @@
 #endif
 #include "kern/merge_mix.inc"
 #include "kern/merge.inc"
+#undef K_WIDE_MERGE
 
 #if defined(K_NET_U64)
 #define K_NET K_NET_U64
