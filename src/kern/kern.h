@@ -100,7 +100,7 @@ typedef struct emi_mix {
 } emi_mix;
 
 #define EMI_MIX ((size_t)8192)
-#define EMI_MIX_MOST 256u       /* windows; a tree is faster for more of them */
+#define EMI_MIX_MOST 256u       /* windows; more of them are left to the tree */
 
 /* The number of buckets a partition can make, as a power of two.  A scatter to so many costs hardly more than one to a quarter of them,
  * as long as what it collects for them (a line each) is in the second-level cache. */

@@ -18,9 +18,9 @@ em_status emi_partition_room_init(emi_partition_room *r, emi_job *job, em_errinf
 	memset(r, 0, sizeof *r);
 	r->ctx = job->ctx;
 	r->threads = job->plan.threads;
-	r->count = emi_alloc_array(r->ctx, r->threads * (uint64_t)EMI_BUCKETS, sizeof *r->count, err);
+	r->count = emi_alloc_array(r->ctx, r->threads * (uint64_t)EMI_MOST_BUCKETS, sizeof *r->count, err);
 	if (r->count != NULL)
-		r->bound = emi_alloc_array(r->ctx, EMI_BUCKETS + 1, sizeof *r->bound, err);
+		r->bound = emi_alloc_array(r->ctx, EMI_MOST_BUCKETS + 1, sizeof *r->bound, err);
 	if (r->bound != NULL)
 		return EM_OK;
 	emi_partition_room_free(r);
@@ -30,9 +30,9 @@ em_status emi_partition_room_init(emi_partition_room *r, emi_job *job, em_errinf
 void emi_partition_room_free(emi_partition_room *r)
 {
 	if (r->bound != NULL)
-		emi_free_array(r->ctx, r->bound, EMI_BUCKETS + 1, sizeof *r->bound);
+		emi_free_array(r->ctx, r->bound, EMI_MOST_BUCKETS + 1, sizeof *r->bound);
 	if (r->count != NULL)
-		emi_free_array(r->ctx, r->count, r->threads * (uint64_t)EMI_BUCKETS, sizeof *r->count);
+		emi_free_array(r->ctx, r->count, r->threads * (uint64_t)EMI_MOST_BUCKETS, sizeof *r->count);
 	memset(r, 0, sizeof *r);
 }
 
@@ -88,7 +88,7 @@ static void survey_part(void *arg, uint32_t part)
 	emi_partition *p = arg;
 	struct emi_survey *v = &p->survey[part];
 	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
-	size_t *count = p->room->count + part * EMI_BUCKETS, eb = p->job->kern->elem_bytes;
+	size_t *count = p->room->count + part * EMI_MOST_BUCKETS, eb = p->job->kern->elem_bytes;
 
 	v->sorted = 1;
 	v->reversed = p->turns;
@@ -117,7 +117,7 @@ static void count_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
 	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
-	size_t *count = p->room->count + part * EMI_BUCKETS, eb = p->job->kern->elem_bytes;
+	size_t *count = p->room->count + part * EMI_MOST_BUCKETS, eb = p->job->kern->elem_bytes;
 
 	memset(count, 0, p->buckets * sizeof *count);
 	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += 16 * PIECE) {
@@ -136,7 +136,7 @@ void emi_partition_place(emi_partition *p)
 	for (bucket = 0; bucket < p->buckets; bucket++) {
 		p->room->bound[bucket] = at;
 		for (part = 0; part < p->parts; part++) {
-			size_t *count = &p->room->count[part * EMI_BUCKETS + bucket], n = *count;
+			size_t *count = &p->room->count[part * EMI_MOST_BUCKETS + bucket], n = *count;
 
 			*count = at;
 			at += n;
@@ -150,7 +150,7 @@ static void scatter_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
 	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
-	size_t *pos = p->room->count + part * EMI_BUCKETS, eb = p->job->kern->elem_bytes;
+	size_t *pos = p->room->count + part * EMI_MOST_BUCKETS, eb = p->job->kern->elem_bytes;
 
 	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += 16 * PIECE) {
 		size_t n = end - i < 16 * PIECE ? (size_t)(end - i) : 16 * PIECE;
@@ -201,14 +201,15 @@ static void narrow(emi_partition *p, unsigned top)
 }
 
 /* The digit by which to tell n elements apart whose keys differ in the lowest `top' bits. */
-static emi_digit leading(uint64_t n, unsigned top)
+static emi_digit leading(const emi_partition *p, uint64_t n, unsigned top)
 {
+	const unsigned most = p->job->codec->elem == EMI_ELEM_PAIR ? EMI_BUCKET_BITS : EMI_BARE_BUCKET_BITS;
 	emi_digit d;
 
 	memset(&d, 0, sizeof d);
 	d.bits = bits_of(n / BUCKET_ELEMS);
-	if (d.bits > EMI_BUCKET_BITS)
-		d.bits = EMI_BUCKET_BITS;
+	if (d.bits > most)
+		d.bits = most;
 	if (d.bits > top)
 		d.bits = top;
 	d.shift = top - d.bits;
@@ -219,7 +220,7 @@ void emi_partition_expect(emi_partition *p, const emi_partition *of)
 {
 	if (of->bits == 0 || of->digit.clamps)
 		return;
-	p->room->last = leading(p->n, of->digit.shift);
+	p->room->last = leading(p, p->n, of->digit.shift);
 	p->alike = 1;
 }
 
@@ -244,7 +245,7 @@ static void choose_method(emi_partition *p)
 	p->must_sort = !p->reversed && (!sorted || p->ties);
 	top = bits_of(diff);
 	p->same = diff == 0;
-	p->digit = leading(p->n, p->must_sort && !emi_partition_small(p) ? top : 0);
+	p->digit = leading(p, p->n, p->must_sort && !emi_partition_small(p) ? top : 0);
 	p->bits = p->digit.bits;
 	p->buckets = (size_t)1 << p->bits;
 	if (p->bits != 0)

@@ -13,15 +13,17 @@
 
 #include "sort/job.h"
 
-#define EMI_BUCKET_BITS 9u        /* EMI_MAX_RADIX_BITS at most */
+#define EMI_BUCKET_BITS 9u        /* of a digit, */
+#define EMI_BARE_BUCKET_BITS 10u  /* ... and for bare keys: half as many buckets of a large run were too large for networks; EMI_MAX_RADIX_BITS at most */
 #define EMI_BUCKETS ((size_t)1 << EMI_BUCKET_BITS)
+#define EMI_MOST_BUCKETS ((size_t)1 << EMI_BARE_BUCKET_BITS)
 
 /* Memory of a partition, kept from one to the next. */
 typedef struct emi_partition_room {
 	em_ctx *ctx;
 	uint32_t threads;
-	size_t *count;          /* threads * EMI_BUCKETS places */
-	size_t *bound;          /* EMI_BUCKETS + 1 beginnings of buckets */
+	size_t *count;          /* threads * EMI_MOST_BUCKETS places */
+	size_t *bound;          /* EMI_MOST_BUCKETS + 1 beginnings of buckets */
 	emi_digit last;         /* that told the buckets of the last partition; no bits: there was none */
 } emi_partition_room;
 

@@ -121,7 +121,7 @@ static void count_part(void *arg, uint32_t part)
 	emi_job *job = p->job;
 	void *own_arg = emi_comparing_here(&job->by, job->by.own_arg);
 	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
-	size_t *count = p->room->count + part * EMI_BUCKETS;
+	size_t *count = p->room->count + part * EMI_MOST_BUCKETS;
 
 	memset(count, 0, p->buckets * sizeof *count);
 	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += PIECE) {
@@ -137,7 +137,7 @@ static void scatter_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
 	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
-	size_t *pos = p->room->count + part * EMI_BUCKETS, rb = p->job->codec->elem_bytes;
+	size_t *pos = p->room->count + part * EMI_MOST_BUCKETS, rb = p->job->codec->elem_bytes;
 
 	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += 16 * PIECE) {
 		const size_t n = end - i < 16 * PIECE ? (size_t)(end - i) : 16 * PIECE;
