@@ -29,10 +29,8 @@ static K_INLINE void wide_store(k_u32 *dst, __m256i v)
 	_mm256_storeu_si256((__m256i *)(void *)dst, v);
 }
 
-static K_INLINE __m256i wide_shuffle(__m256i a, __m256i b, const int how)
-{
-	return _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), how));
-}
+/* Of each half two lanes of a, and two of b; `how' is a constant. */
+#define WIDE_SHUFFLE(a, b, how) _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), how))
 
 /* Two sorted registers become one sequence: *low, *high.  All steps are done for both at once, with lanes gathered where they can be compared. */
 static K_INLINE void wide_merge(__m256i *low, __m256i *high)
@@ -51,8 +49,8 @@ static K_INLINE void wide_merge(__m256i *low, __m256i *high)
 	a = _mm256_min_epu32(c, d);
 	b = _mm256_max_epu32(c, d);
 	/* Neighbours: lanes 0, 4, 2, 6 and 1, 5, 3, 7 of each half. */
-	c = wide_shuffle(a, b, 0x88);
-	d = wide_shuffle(a, b, 0xdd);
+	c = WIDE_SHUFFLE(a, b, 0x88);
+	d = WIDE_SHUFFLE(a, b, 0xdd);
 	a = _mm256_min_epu32(c, d);
 	b = _mm256_max_epu32(c, d);
 	c = _mm256_unpacklo_epi32(a, b);
