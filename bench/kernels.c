@@ -51,7 +51,6 @@ typedef struct peer {
 typedef struct bench {
 	const emi_kernels *kern;
 	const em_kernels *gen;  /* NULL: kern */
-	uint16_t *tags;
 	size_t eb;
 	char *keys, *a, *b;
 	emi_window win[EMI_MIX_MOST];
@@ -113,7 +112,7 @@ static void sort_block(const bench *b, char *a, size_t n)
 	const emi_tie none = { NULL, NULL, NULL, 0 };
 
 	if (b->gen != NULL)
-		b->gen->sort(a, b->b, b->tags, n, NULL);
+		b->gen->sort(a, b->b, n, NULL);
 	else
 		b->kern->sort(a, b->b, n, &none);
 }
@@ -335,14 +334,12 @@ int main(int argc, char **argv)
 			run_merges(&b, b.kern->isa, names[e]);
 	}
 	if (b.n_peers == 0) {
-		b.tags = must(LARGEST * sizeof *b.tags);
 		for (e = 0; e < 2; e++) {
 			b.gen = gens[e];
 			b.eb = (size_t)b.gen->record_size;
 			run_sorts(&b, "gen", names[e + 1], e + 1);
 			run_merges(&b, "gen", names[e + 1]);
 		}
-		free(b.tags);
 	}
 	free(b.keys);
 	free(b.a);

@@ -18,7 +18,7 @@ fi
 
 # lines OBJECT: it has code for a third of the lines of each template, comments and all.
 lines() {
-	for template in sort.inc merge.inc split.inc; do
+	for template in sort.inc merge.inc array.inc; do
 		have=$(readelf --debug-dump=decodedline "$1" 2>/dev/null |
 			awk -v name=$template '$1 ~ name "$" && $2 ~ /^[0-9]+$/ && !seen[$2]++ { n++ } END { print n + 0 }')
 		all=$(wc -l <"$src/include/extmem/gen/$template")

@@ -156,7 +156,7 @@ static void sort_bucket(forming *s, uint32_t part, uint64_t lo, uint64_t hi)
 	emi_tie tie = s->job->by.tie;
 
 	tie.depth = s->part.depth;
-	emi_job_sort(s->job, &tie, p->sorted + (size_t)lo * eb, tmp, s->f->tags != NULL ? s->f->tags + lo : NULL, n);
+	emi_job_sort(s->job, &tie, p->sorted + (size_t)lo * eb, tmp, n);
 }
 
 /* Sort the buckets and send them off. */

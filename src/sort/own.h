@@ -7,13 +7,13 @@
 
 #include "sort/job.h"
 
-/* Sort a[0..n), with room for as many elements in tmp, and for as many tags if the kernels are the order's own.  tie: of the elements. */
-static inline void emi_job_sort(emi_job *job, const emi_tie *tie, void *a, void *tmp, uint16_t *tags, size_t n)
+/* Sort a[0..n), with room for as many elements in tmp.  tie: of the elements. */
+static inline void emi_job_sort(emi_job *job, const emi_tie *tie, void *a, void *tmp, size_t n)
 {
 	emi_tie watched = *tie;
 
 	if (job->own != NULL) {
-		job->own->sort(a, tmp, tags, n, emi_comparing_here(&job->by, job->by.own_arg));
+		job->own->sort(a, tmp, n, emi_comparing_here(&job->by, job->by.own_arg));
 		return;
 	}
 	watched.arg = emi_comparing_here(&job->by, tie->arg);

@@ -87,7 +87,7 @@ static size_t take_sample(emi_partition *p, unsigned levels)
 		random = random * 6364136223846793005u + 1442695040888963407u;
 		memcpy(p->b + i * rb, p->a + (size_t)(i * step + (random >> 33) % step) * rb, rb);
 	}
-	p->job->own->sort(p->b, p->b + n * rb, p->tags, n, emi_comparing_here(&p->job->by, p->job->by.own_arg));
+	p->job->own->sort(p->b, p->b + n * rb, n, emi_comparing_here(&p->job->by, p->job->by.own_arg));
 	return n;
 }
 

@@ -238,7 +238,7 @@ static void sort_one(bed *b, test_rng *rng, int pattern, size_t n)
 	for (i = 1; i < n; i++)
 		in_order &= k->compare(b->rec + (i - 1) * b->bytes, b->rec + i * b->bytes, NULL) <= 0;
 	assert_int_equal(k->sorted(b->rec, n, NULL), in_order);
-	k->sort(b->rec, b->tmp, b->tag, n, NULL);
+	k->sort(b->rec, b->tmp, n, NULL);
 	if (n != 0)
 		assert_memory_equal(b->rec, b->want, n * b->bytes);
 	assert_true(k->sorted(b->rec, n, NULL));
@@ -500,7 +500,7 @@ static void test_lies(void **state)
 		bed_init(&b, &liars[kind], 20000);
 		for (round = 0; round < 300; round++) {
 			bed_fill(&b, &rng, RANDOM, (size_t)test_below(&rng, round % 20 == 0 ? 20000 : round % 3 ? 100 : 1500));
-			k->sort(b.rec, b.tmp, b.tag, b.n, &b.questions);
+			k->sort(b.rec, b.tmp, b.n, &b.questions);
 			assert_same_records(&b, b.rec);
 			bed_check(&b);
 		}
@@ -551,7 +551,7 @@ static uint64_t questions_of(bed *b, test_rng *rng, int pattern, size_t n)
 	uint64_t questions = 0;
 
 	bed_fill(b, rng, pattern, n);
-	by_count_kernels.sort(b->rec, b->tmp, b->tag, n, &questions);
+	by_count_kernels.sort(b->rec, b->tmp, n, &questions);
 	assert_memory_equal(b->rec, b->want, n * b->bytes);
 	return questions;
 }

@@ -79,9 +79,9 @@ typedef struct em_kernels {
 	/** 1 if a[0..n) is in order, otherwise 0; it stops looking where it is not. */
 	int (*sorted)(const void *a, size_t n, void *arg);
 
-	/** Sort a[0..n).  tmp has room for n records, tag for n numbers.  O(n log n) comparisons, O(n) for what is sorted, strictly
-	 *  descending, or all equal. */
-	void (*sort)(void *a, void *tmp, uint16_t *tag, size_t n, void *arg);
+	/** Sort a[0..n).  tmp has room for n records.  O(n log n) comparisons, O(n) for what is sorted, strictly descending, or all
+	 *  equal. */
+	void (*sort)(void *a, void *tmp, size_t n, void *arg);
 
 	/** Set tag[i] to the class of a[i].  Without `equal' that is the number of splitters that are not behind it; with it, twice
 	 *  that, and one less if it is equal to the last of those.  So classes are in order, and tags are less than 2^(levels + 1). */

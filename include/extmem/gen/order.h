@@ -33,8 +33,8 @@
  *
  * Without EM_GEN_NAME nothing is generated.
  *
- * How it sorts: by splitters into classes (gen/split.inc: Frazer and McKellar, "Samplesort", J. ACM 1970; without branches after Sanders and Winkel, "Super
- * scalar sample sort", ESA 2004), and these by merging (gen/sort.inc).  How it merges sorted windows: gen/merge.inc.
+ * How it sorts arrays: gen/sort.inc, by merging two and two.  How it divides them into classes: gen/array.inc.  How it merges sorted windows:
+ * gen/merge.inc.
  */
 #include <string.h>
 
@@ -75,9 +75,8 @@
 /* Larger records are sorted by references, and then moved once. */
 #define EM_GEN_DIRECT 48u
 
-/* Classes of about so many records, and at most 2^EM_GEN_LEVELS of them. */
-#define EM_GEN_CLASS 48u
-#define EM_GEN_LEVELS 9u
+/* So many items, and more, are merged by four strands. */
+#define EM_GEN_STRANDS 128u
 
 /* One word for what is sorted, whatever words it takes, and for references to it; and how it is aligned. */
 typedef EM_GEN_RECORD EM_GEN_FN(type);
@@ -125,7 +124,7 @@ EM_GEN_INLINE void EM_GEN_FN(copy)(EM_GEN_TYPE *to, const EM_GEN_TYPE *from, siz
 #define EM_GEN_BEFORE(a, b) EM_GEN_FN(less)(*(a), *(b), arg)
 #include <extmem/gen/sort.inc>
 
-#include <extmem/gen/split.inc>
+#include <extmem/gen/array.inc>
 #include <extmem/gen/merge.inc>
 
 static EM_GEN_UNUSED const em_kernels EM_GEN_FN(kernels) = {
@@ -156,8 +155,7 @@ static EM_GEN_UNUSED em_status EM_GEN_FN(order)(em_order **out, em_ctx *ctx, em_
 #undef EM_GEN_UNUSED
 #undef EM_GEN_EITHER
 #undef EM_GEN_DIRECT
-#undef EM_GEN_CLASS
-#undef EM_GEN_LEVELS
+#undef EM_GEN_STRANDS
 #undef EM_GEN_NAME
 #undef EM_GEN_TYPE
 #undef EM_GEN_RECORD
