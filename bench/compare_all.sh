@@ -39,6 +39,7 @@ for work in u32 u64 kv16 rec100 u64-stream u64-gen-stream u64-cmp text100 text10
 	title compare "$work" "$size"
 done
 title tmpfs $((size / 2))
+title steps $((size / 4))
 title threads $((size / 2))
 title patterns $((size / 4)) u32 u64 kv16 rec100
 title blocks "$size"

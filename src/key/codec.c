@@ -34,8 +34,7 @@ static void store_identity(const em_order *o, const void *elems, size_t n, void 
 		memcpy(records, elems, n * o->codec.elem_bytes);
 }
 
-/* The width of the key, or SIZE_MAX when it is that or more. */
-static size_t key_width(const em_order *o)
+size_t emi_key_width(const em_order *o)
 {
 	size_t width = 0;
 	uint32_t i;
@@ -163,7 +162,7 @@ static void choose_prefix(em_order *o, size_t width)
 
 void emi_codec_choose(em_order *o)
 {
-	const size_t width = key_width(o);
+	const size_t width = emi_key_width(o);
 	emi_codec *c = &o->codec;
 
 	if (o->own != NULL) {

@@ -34,6 +34,9 @@ struct em_order {
 /* Fill codec and prefix from what the order says about itself. */
 void emi_codec_choose(em_order *o);
 
+/* The bytes of the key that its fields make, or SIZE_MAX when it is that or more. */
+size_t emi_key_width(const em_order *o);
+
 /* codec_ref.c: the store of every codec whose elements are references. */
 void emi_store_ref(const em_order *o, const void *elems, size_t n, void *records);
 

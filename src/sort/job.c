@@ -95,6 +95,7 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 	if (st != EM_OK)
 		return st;
 	emi_job_compare(job);
+	emi_codes_init(&job->codes, order);
 	job->key_failures = emi_order_key_failures(order);
 	emi_watch_init(&job->watch, job->opts.progress, job->opts.progress_user, &job->io);
 	job->ctx = ctx;

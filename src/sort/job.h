@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "block/disk.h"
+#include "key/codes.h"
 #include "key/vary.h"
 #include "sort/comparing.h"
 #include "sort/plan.h"
@@ -24,6 +25,7 @@ typedef struct emi_job {
 	const emi_kernels *kern; /* NULL for elements with kernels ... */
 	const em_kernels *own;  /* ... of their own: these, else NULL */
 	emi_comparing by;       /* by.tie.fn is NULL when keys are exact */
+	emi_codes codes;        /* of longer keys, for merging */
 	uint32_t key_failures;  /* that there were before */
 	uint32_t flags;         /* EM_SORT_... */
 	em_sort_opts opts;

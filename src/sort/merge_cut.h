@@ -26,7 +26,7 @@ typedef struct emi_slice {
 	const char *first;
 	size_t bytes;
 	uint64_t out;           /* any length: their output bytes */
-	const unsigned char *before; /* any length: the record before `first', once some were taken; NULL: none */
+	const unsigned char *before; /* the record before `first', once some were taken; NULL: none.  For offset-value codes */
 } emi_slice;
 
 /* Where a cut is made: right behind this record. */

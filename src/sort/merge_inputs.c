@@ -151,7 +151,7 @@ static em_status drive(emi_merge_inputs *m, emi_put_elems put, void *arg, em_err
 		ties.fn = tie;
 		ties.arg = m;
 	}
-	emi_merging_start(&merge, m->job, m->k, m->win, m->tree, &ties);
+	emi_merging_start(&merge, m->job, m->k, m->win, m->tree, &ties, NULL);
 	for (;;) {
 		const size_t n = emi_merging_run(&merge, m->made, MADE, &dry);
 

@@ -4,7 +4,8 @@
  *
  * Where records are elements already, the kernel merges the slices as they are.  Otherwise each
  * slice gets a window of a few elements, which is filled again when it runs dry: the windows of all
- * slices together stay in the cache, and memory does not double.  What can be mixed, is (merge_task_mix.c).
+ * slices together stay in the cache, and memory does not double.  Elements of longer keys are merged by offset-value
+ * codes (key/codes.h), or by what little their keys differ in.  What can be mixed, is (merge_task_mix.c).
  */
 #include "sort/merge_task.h"
 
@@ -90,6 +91,37 @@ static void copy_slice(merge_task *t)
 	}
 }
 
+/* All records of the task lie between the front ones of its slices and its bound. */
+static int is_alike(const merge_task *t)
+{
+	const emi_codes *codes = &t->job->codes;
+	uint32_t i;
+
+	if (codes->n == 0 || t->bound == NULL)
+		return 0;
+	for (i = 0; i < t->slices; i++)
+		if (!emi_codes_alike(codes, t->slice[i].first, t->bound))
+			return 0;
+	return 1;
+}
+
+/* The next n records of a slice to elements. */
+static void load(merge_task *t, emi_slice *s, size_t n, void *elems)
+{
+	const emi_codec *codec = t->job->codec;
+	const emi_codes *codes = &t->job->codes;
+
+	if (t->alike) {
+		emi_codes_load_last(codes, s->first, n, elems);
+		return;
+	}
+	codec->load(t->job->order, s->first, n, elems);
+	if (codes->n == 0)
+		return;
+	emi_codes_make(codes, elems, n, s->before);
+	s->before = (const unsigned char *)s->first + (n - 1) * codec->record_bytes;
+}
+
 /* Fill the conversion window of slice i with its next records; it stays empty at the end of the slice. */
 static void refill(merge_task *t, uint32_t i)
 {
@@ -99,7 +131,7 @@ static void refill(merge_task *t, uint32_t i)
 	char *win = t->elems + (size_t)i * t->job->plan.window * codec->elem_bytes;
 
 	if (n != 0)
-		codec->load(t->job->order, s->first, n, win);
+		load(t, s, n, win);
 	s->first += n * codec->record_bytes;
 	s->bytes -= n * codec->record_bytes;
 	t->win[i].cur = win;
@@ -143,6 +175,20 @@ static void merge_records(merge_task *t, emi_merging *m, char *dst, size_t n)
 	}
 }
 
+/* The windows of all slices are filled: let their elements play. */
+static void start(merge_task *t, emi_merging *m)
+{
+	emi_job *job = t->job;
+	const emi_tie by_key = { NULL, NULL, NULL, 0 }, by_codes = { NULL, &job->codes, NULL, 0 };
+
+	if (t->alike)
+		emi_merging_start(m, job, t->slices, t->win, t->tree, &by_key, NULL);
+	else if (job->codes.n != 0)
+		emi_merging_start(m, job, t->slices, t->win, t->tree, &by_codes, emi_codes_recode);
+	else
+		emi_merging_start(m, job, t->slices, t->win, t->tree, &job->by.tie, NULL);
+}
+
 void emi_merge_task_run(void *arg)
 {
 	merge_task *t = arg;
@@ -163,6 +209,7 @@ void emi_merge_task_run(void *arg)
 		emi_merge_task_run_mix(t);
 		return;
 	}
+	t->alike = is_alike(t);
 	for (i = 0; i < t->slices; i++) {
 		if (t->elems != NULL) {
 			refill(t, i);
@@ -171,7 +218,7 @@ void emi_merge_task_run(void *arg)
 			t->win[i].end = t->slice[i].first + t->slice[i].bytes;
 		}
 	}
-	emi_merging_start(&m, t->job, t->slices, t->win, t->tree, &t->job->by.tie);
+	start(t, &m);
 	while (done < all) {
 		size_t n = all - done;
 		char *dst = emi_outseq_place(t->q, t->pos / rb + done, &n);

@@ -19,6 +19,7 @@ struct emi_merge_task {
 	uint64_t out_pos;       /* ... bytes of the blocks before it ... */
 	uint64_t index;         /* ... and the block that it makes */
 	const char *bound;      /* no record of the slices is behind this one; NULL: not known */
+	int alike;              /* longer keys: they differ in the last value only (key/codes.h) */
 	emi_slice *slice;       /* the slices that are not empty, in the order of the runs */
 	uint32_t slices;
 	emi_window *win;        /* one per slice */

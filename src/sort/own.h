@@ -27,8 +27,9 @@ typedef struct emi_merging {
 	em_merge own;
 } emi_merging;
 
-/* Begin; tree has emi_merge_tree_bytes(k) bytes.  tie: of the elements. */
-static inline void emi_merging_start(emi_merging *m, emi_job *job, uint32_t k, emi_window *win, void *tree, const emi_tie *tie)
+/* Begin; tree has emi_merge_tree_bytes(k) bytes.  tie: of the elements; recode: if their keys are offset-value codes, else NULL. */
+static inline void emi_merging_start(emi_merging *m, emi_job *job, uint32_t k, emi_window *win, void *tree, const emi_tie *tie,
+				     emi_recode_fn recode)
 {
 	const emi_merge merge = { 0 };
 	const em_merge own = { 0 };
@@ -46,6 +47,7 @@ static inline void emi_merging_start(emi_merging *m, emi_job *job, uint32_t k, e
 		m->merge.k = k;
 		m->merge.win = win;
 		m->merge.tree = tree;
+		m->merge.recode = recode;
 		m->merge.tie = *tie;
 		m->merge.tie.arg = emi_comparing_here(&job->by, tie->arg);
 		job->kern->merge_start(&m->merge);

@@ -20,7 +20,7 @@
 #include "sort/sort_model.h"
 
 const char *const sort_pattern_names[SORT_PATTERNS] = {
-	"random", "all equal", "sorted", "reversed", "organ pipe", "few distinct", "ends of the domain",
+	"random", "all equal", "sorted", "reversed", "organ pipe", "few distinct", "ends of the domain", "begin alike",
 };
 
 static void *need(size_t bytes)
@@ -103,6 +103,24 @@ static void copy_key(const sort_shape *shape, unsigned char *to, const unsigned 
 		memcpy(to + shape->key[i].offset, from + shape->key[i].offset, model_width(&shape->key[i]));
 }
 
+/* The key of one record begins as that of another: byte strings mostly up to one of their last bytes. */
+static void copy_beginning(test_rng *rng, const sort_shape *shape, unsigned char *to, const unsigned char *from)
+{
+	const uint32_t last = shape->keys == 0 ? 0 : (uint32_t)test_below(rng, shape->keys);
+	uint32_t i;
+
+	if (shape->keys == 0)
+		memcpy(to, from, test_below(rng, shape->bytes));
+	for (i = 0; i < shape->keys && i <= last; i++) {
+		const em_key *key = &shape->key[i];
+		size_t width = model_width(key);
+
+		if (i == last && key->type == EM_KEY_BYTES)
+			width -= test_below(rng, 1 + (test_below(rng, 2) != 0 && width > 3 ? 3 : width));
+		memcpy(to + key->offset, from + key->offset, width);
+	}
+}
+
 static void put_end(test_rng *rng, const em_key *key, unsigned char *record)
 {
 	uint64_t values[MODEL_MAX_VALUES];
@@ -152,6 +170,8 @@ unsigned char *sort_records(test_rng *rng, const sort_shape *shape, sort_pattern
 			copy_key(shape, r, records);
 		else if (pattern == SORT_FEW && i >= 5)
 			copy_key(shape, r, records + test_below(rng, 5) * rb);
+		else if (pattern == SORT_ALIKE && i >= 5)
+			copy_beginning(rng, shape, r, records + test_below(rng, 5) * rb);
 		for (k = 0; pattern == SORT_ENDS && k < shape->keys; k++)
 			put_end(rng, &shape->key[k], r);
 	}

@@ -32,6 +32,7 @@ typedef enum sort_pattern {
 	SORT_ORGAN_PIPE,
 	SORT_FEW,               /* five different keys */
 	SORT_ENDS,              /* both ends of the domain, and what is special */
+	SORT_ALIKE,             /* each begins as one of five, up to a field, or a byte of it */
 	SORT_PATTERNS
 } sort_pattern;
 
