@@ -342,4 +342,41 @@ static K_INLINE uint64_t k_last(uint64_t l, uint64_t r, uint64_t of_l, uint64_t 
 #endif
 }
 
+/* The same of bare keys: the smaller one of l and r, or the larger one.  With operands fewer by two, compilers keep all strands in general registers. */
+static K_INLINE uint64_t k_smaller(uint64_t l, uint64_t r, size_t *from_r)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	size_t count = *from_r;
+
+	__asm__("cmp %[l], %[r]\n\t"
+	        "cmovc %[r], %[l]\n\t"
+	        "adc $0, %[count]"
+	        : [l] "+&r"(l), [count] "+&r"(count)
+	        : [r] "r"(r)
+	        : "cc");
+	*from_r = count;
+	return l;
+#else
+	return k_first(l, r, l, r, from_r);
+#endif
+}
+
+static K_INLINE uint64_t k_larger(uint64_t l, uint64_t r, size_t *from_r)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	size_t count = *from_r;
+
+	__asm__("cmp %[l], %[r]\n\t"
+	        "cmovc %[l], %[r]\n\t"
+	        "adc $-1, %[count]"
+	        : [r] "+&r"(r), [count] "+&r"(count)
+	        : [l] "r"(l)
+	        : "cc");
+	*from_r = count;
+	return r;
+#else
+	return k_last(l, r, l, r, from_r);
+#endif
+}
+
 #endif
