@@ -70,6 +70,10 @@ END {
 			functions[phase ": " step ": " sym[i]]++
 	}
 	split("runs output", phases, " ")
+	if (!samples["runs"] || !samples["output"]) {
+		print "steps: no samples of both phases; is the library a shared one, with symbols?" >"/dev/stderr"
+		exit 1
+	}
 	k = split("clearing memory,reading and writing,load,survey,count,scatter,leaf sorts,cut,mix,tree,store,other", steps, ",")
 	printf "%-10s %-20s %8s\n", "rec", "step", "ns"
 	for (p = 1; p <= 2; p++) {

@@ -209,6 +209,42 @@ static void test_wrong_predictions_in_all_passes(void **state)
 	}
 }
 
+/* Longer keys in slices that take several windows each: offset-value codes go on from the last record of the window before. */
+static void test_several_windows(void **state)
+{
+	static const sort_shape longer[] = {
+		{ 24, 1, { { 3, 20, EM_KEY_BYTES, 0 } } },
+		{ 80, 1, { { 0, 72, EM_KEY_BYTES, EM_KEY_DESCENDING } } },
+		{ 25, 3, { { 16, 0, EM_KEY_U32, 0 }, { 4, 12, EM_KEY_BYTES, 0 }, { 0, 0, EM_KEY_I16, 0 } } },
+	};
+	uint32_t threads;
+	int pattern;
+	size_t s;
+
+	(void)state;
+	for (s = 0; s < sizeof longer / sizeof longer[0]; s++) {
+		for (pattern = 0; pattern < SORT_PATTERNS; pattern++) {
+			for (threads = 1; threads <= 2; threads++) {
+				const uint64_t run = 2000, n = 4 * run + 77;
+				uint64_t missed;
+				em_errinfo err;
+				bench b;
+
+				memset(&err, 0, sizeof(err));
+				bench_open(&b, &longer[s], (sort_pattern)pattern, threads, n, run, 8);
+				assert_true(b.e.job.codes.n != 0);
+				assert_int_equal(emi_engine_reduce(&b.e, &err), EM_OK);
+				assert_true(b.e.job.plan.window > 3);
+				b.e.job.plan.window = 3;
+				assert_int_equal(merge(&b, (int)threads - 1, &missed, &err), EM_OK);
+				assert_int_equal(b.arrived, n);
+				assert_memory_equal(b.got, b.expected, n * longer[s].bytes);
+				bench_close(&b);
+			}
+		}
+	}
+}
+
 /* Blocks that a merge has read are used again: the disk hardly grows, and is empty when all is merged. */
 static void test_space(void **state)
 {
@@ -307,6 +343,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wrong_predictions),
 		cmocka_unit_test(test_wrong_predictions_in_all_passes),
+		cmocka_unit_test(test_several_windows),
 		cmocka_unit_test(test_space),
 		cmocka_unit_test(test_long_directories),
 		cmocka_unit_test(test_damaged),
