@@ -32,6 +32,7 @@ typedef struct emi_disk_choice {
 struct em_ctx {
 	/* budgets */
 	uint64_t memory;        /* bytes allowed */
+	int memory_given;       /* the caller said so; otherwise they are an upper bound */
 	uint64_t used;          /* bytes in use; atomic */
 	uint64_t peak;          /* most ever in use; atomic */
 	uint32_t fds;           /* descriptors allowed */

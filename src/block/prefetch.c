@@ -170,6 +170,11 @@ static void request(emi_prefetch *p, uint32_t g, uint32_t i, const emi_hint *hin
 	f->group = g;
 	f->number = number;
 	enqueue(&p->group[g].seq[i], f);
+	if (hint->memory != NULL) {
+		f->own = f->buf;
+		f->buf = hint->memory;
+		return;
+	}
 	emi_block_read(p->disk, &f->rq, f->buf, f->hint.bytes, f->hint.bid, p->io);
 }
 
@@ -364,7 +369,7 @@ em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32
 		st = err->status;
 		goto out;
 	}
-	st = window_open(&p->window, ctx, k, emi_disk_count(disk), best, err);
+	st = window_open(&p->window, ctx, k, emi_scratch_disks(ctx), best, err);
 	if (st != EM_OK)
 		goto out;
 	p->arena = emi_buffer_alloc_array(ctx, p->nbuffers + p->spares, block_bytes, err);
@@ -505,6 +510,9 @@ void emi_prefetch_return(emi_prefetch *p, emi_fetched *f)
 	emi_fetch_group *g = &p->group[f->group];
 	emi_seq *s = &g->seq[f->seq];
 
+	if (f->own != NULL)
+		f->buf = f->own;
+	f->own = NULL;
 	f->next = p->free;
 	p->free = f;
 	p->nfree++;

@@ -99,6 +99,7 @@ static em_status choose_memory(em_ctx *ctx, uint64_t asked, uint64_t physical, u
 {
 	uint64_t there = physical < limit ? physical : limit;
 
+	ctx->memory_given = asked != 0;
 	if (asked == 0) {
 		/* Where neither is known there is still an address space. */
 		asked = (there < SIZE_MAX ? there : SIZE_MAX) / 4;

@@ -7,6 +7,7 @@
 
 #include "base/workers.h"
 #include "block/packer.h"
+#include "sort/plan_memory.h"
 #include "sort/plan_vary.h"
 #include "stream/records.h"
 
@@ -182,7 +183,8 @@ uint64_t emi_job_least(emi_job *job, const emi_needs *needs)
 
 em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err)
 {
-	const uint64_t memory = emi_job_memory(job);
+	const uint64_t most = emi_job_memory(job);
+	uint64_t memory = emi_plan_memory(job, needs, most);
 	em_status st;
 
 	/* A small input of records of any length makes do with little, if options do not ask for more. */
@@ -191,6 +193,10 @@ em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err)
 	st = emi_plan_check(&job->plan_input, err);
 	if (st != EM_OK)
 		return st;
+	while (memory < most && !emi_plan_fits(&job->plan_input)) {
+		memory = memory > most / 2 ? most : 2 * memory;
+		plan_input(job, needs, memory, 1);
+	}
 	if (job->plan_input.memory < memory && !emi_plan_fits(&job->plan_input))
 		plan_input(job, needs, memory, 0);
 	if (emi_order_vary(job->order) != NULL && !emi_plan_fits(&job->plan_input)) {
@@ -203,6 +209,8 @@ em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err)
 	st = emi_plan_make(&job->plan, &job->plan_input, err);
 	if (st != EM_OK || job->plan.max_runs == 0)
 		return st;
+	emi_run_memory_init(&job->memory, job->ctx, most - memory, job->plan.block_bytes,
+			    emi_scratch_disks(job->ctx));
 	job->run = emi_alloc_array(job->ctx, job->plan.max_runs, sizeof *job->run, err);
 	if (job->run == NULL)
 		return err->status;
@@ -304,6 +312,7 @@ void emi_job_close(emi_job *job)
 		return;
 	if (job->run != NULL)
 		emi_free_array(job->ctx, job->run, job->runs_room, sizeof *job->run);
+	emi_run_memory_free(&job->memory);
 	if (job->gives)
 		emi_disk_keep(job->scratch);
 	if (job->scratch != NULL) {

@@ -16,6 +16,7 @@
 #include "sort/comparing.h"
 #include "sort/plan.h"
 #include "sort/run.h"
+#include "sort/run_memory.h"
 #include "sort/watch.h"
 
 typedef struct emi_job {
@@ -32,6 +33,7 @@ typedef struct emi_job {
 	emi_plan_input plan_input;
 	emi_plan plan;
 	emi_disk *scratch;      /* NULL until a run is written */
+	emi_run_memory memory;  /* blocks of runs that are not written */
 	emi_io_stats io;
 	emi_watch watch;
 	em_status status;       /* sticky failure, with its detail */

@@ -138,7 +138,8 @@ static em_status need_input(emi_merger *m, uint32_t i, em_errinfo *err)
 	st = emi_watch_wait(&m->job->watch, &in->block->rq, err);
 	if (st != EM_OK)
 		return st;
-	emi_block_free(m->job->scratch, in->block->hint.bid, in->block->hint.bytes);
+	if (in->block->hint.memory == NULL)
+		emi_block_free(m->job->scratch, in->block->hint.bid, in->block->hint.bytes);
 	in->behind--;
 	st = emi_prefetch_unpack(&m->fetch->blocks, in->block, err);
 	if (st != EM_OK)
