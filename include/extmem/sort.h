@@ -100,6 +100,9 @@ typedef struct em_sort_plan_info {
 	uint32_t prefetch_buffers; /**< Of the read buffers, those that the order of fetching is the best for; 0: blocks are fetched in the order in which
 	                              they are merged, as from one disk they always are. */
 	uint32_t reserved;
+	uint64_t memory_most;    /**< Bytes of memory that may be used.  Where the caller named none they are more than `memory': blocks
+	                              of runs stay in the rest while fresh memory costs less time than writing them, which is measured
+	                              in the run itself; what stays is not written, and needs no scratch space. */
 } em_sort_plan_info;
 
 /** Time and traffic of one phase. */
@@ -132,6 +135,7 @@ typedef struct em_sort_stats {
 	uint64_t kept_records;  /**< Of the last run formed, when it stayed in memory beside the merge, otherwise 0. */
 	uint64_t packed_from;   /**< Bytes of blocks of runs that were compressed, ... */
 	uint64_t packed_to;     /**< ... and what they became. */
+	uint64_t memory_bytes;  /**< Bytes of blocks of runs that stayed in memory, as that was cheaper than writing them. */
 } em_sort_stats;
 
 /**

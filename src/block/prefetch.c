@@ -493,15 +493,16 @@ em_status emi_prefetch_next(emi_prefetch *p, uint32_t seq, emi_fetched **out, em
 
 em_status emi_prefetch_unpack(emi_prefetch *p, emi_fetched *f, em_errinfo *err)
 {
-	char *packed = f->buf;
+	char **const to = f->own != NULL ? &f->own : &p->spare, *packed = f->buf;
 
 	if (f->hint.packed == 0)
 		return EM_OK;
-	if (p->spare == NULL || !emi_unpack(packed, f->hint.packed, p->spare, f->hint.data))
+	if (*to == NULL || !emi_unpack(packed, f->hint.packed, *to, f->hint.data))
 		return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: block at %llu",
 				(unsigned long long)f->hint.bid.offset);
-	f->buf = p->spare;
-	p->spare = packed;
+	f->buf = *to;
+	/* What is in memory stays where it is. */
+	*to = f->own != NULL ? NULL : packed;
 	return EM_OK;
 }
 

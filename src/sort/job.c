@@ -301,6 +301,7 @@ void emi_job_stats(const emi_job *job, em_sort_stats *stats)
 	full.kept_records = job->kept_records;
 	full.packed_from = job->packed_from;
 	full.packed_to = job->packed_to;
+	full.memory_bytes = job->memory.kept;
 	for (i = 0; i < EM_PHASES; i++)
 		full.phase[i] = now.stats[i];
 	memcpy(stats, &full, size < sizeof full ? size : sizeof full);

@@ -84,6 +84,7 @@ typedef struct emi_needs {
 	uint64_t held;          /* bytes that the caller took for this sort already */
 	uint64_t bytes;         /* any length: of the input in files, or EMI_UNKNOWN */
 	uint32_t form;          /* ... and more of them while runs are formed */
+	int all;                /* all of the memory is wanted: it has other uses than forming runs */
 } emi_needs;
 
 /* The least memory for which there is a plan; after emi_job_plan(). */

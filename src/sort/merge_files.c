@@ -526,6 +526,7 @@ static em_status run(merging *m, const char *output, em_errinfo *err)
 	needs.n = EMI_UNKNOWN;
 	needs.bytes = m->bytes;
 	needs.pushed = 1;
+	needs.all = 1;
 	needs.spare = EMI_COPIER_BUFFERS;
 	/* The sink is open, and there are a few structs. */
 	needs.held = (emi_sink_is_file(m->sink) ? emi_file_memory(job->ctx) : 0) + sizeof *m + 2u * EMI_PAGE;

@@ -32,10 +32,12 @@ uint64_t emi_plan_memory(const emi_job *job, const emi_needs *needs, uint64_t me
 	const uint64_t bytes = input_bytes(job, needs);
 	uint64_t enough;
 
-	if (job->ctx->memory_given || job->opts.memory != 0 || job->opts.run_records != 0)
+	if (needs->all || job->ctx->memory_given || job->opts.memory != 0 || job->opts.run_records != 0)
 		return memory;
-	/* sqrt(N * 64 MiB) is sqrt(N / 64 MiB) * 64 MiB; in units of MiB it is exact enough, and nothing overflows. */
+	/* In MiB it is exact enough, and nothing overflows. */
 	enough = root(bytes / MIB * (SCALE / MIB)) * MIB;
 	enough = enough > LEAST ? enough : LEAST;
+	if (job->ctx->enough != 0)
+		enough = job->ctx->enough;
 	return enough < memory ? enough : memory;
 }

@@ -42,6 +42,8 @@ em_status emi_room_check(emi_job *job, const emi_needs *needs, em_errinfo *err)
 	else if (emi_order_vary(job->order) != NULL && needs->bytes != EMI_UNKNOWN && needs->bytes > job->plan.memory)
 		/* Lines are as long in a run as in a file, at least. */
 		least = needs->bytes;
+	/* What stays in memory needs no scratch. */
+	least = least > job->memory.most ? least - job->memory.most : 0;
 	job->expected = least;
 	return least <= most || most == 0 ? EM_OK : emi_fail_scratch(err, job->ctx->dir, most, least);
 }

@@ -110,6 +110,14 @@ void emi_run_memory_sent(emi_run_memory *m, size_t bytes)
 	m->rate.sent += bytes;
 }
 
+uint64_t emi_run_memory_leave(emi_run_memory *m)
+{
+	const uint64_t left = m->most - m->taken;
+
+	m->most = m->taken;
+	return left;
+}
+
 int emi_run_memory_stays(const emi_run_memory *m)
 {
 	return __atomic_load_n(&m->stays, __ATOMIC_RELAXED);

@@ -85,6 +85,9 @@ int emi_run_memory_keep(emi_run_memory *m, char **buffer, size_t data, em_bid *b
 /* Room for a page of EMI_DIR_BYTES.  0: there is none. */
 int emi_run_memory_page(emi_run_memory *m, em_bid *bid);
 
+/* No more blocks stay: the bytes that they would have taken are somebody else's. */
+uint64_t emi_run_memory_leave(emi_run_memory *m);
+
 /* Is the next block likely to stay?  Any thread. */
 int emi_run_memory_stays(const emi_run_memory *m);
 

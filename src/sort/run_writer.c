@@ -130,7 +130,7 @@ static void seal_block(void *arg, emi_outseq *q, emi_outblock *b)
 /* The block may stay in memory: then it has a fresh buffer. */
 static int keep_block(emi_run_writer *w, emi_outblock *b, em_bid *bid)
 {
-	if (b->own != NULL || b->packed != 0 || !emi_run_memory_keep(&w->job->memory, &b->buf.base, b->buf.len, bid))
+	if (b->own != NULL || !emi_run_memory_keep(&w->job->memory, &b->buf.base, b->buf.len, bid))
 		return 0;
 	b->clean = 0;
 	return 1;

@@ -142,6 +142,7 @@ static em_status plan(block_sort *s, em_errinfo *err)
 	needs.pushed = 1;
 	needs.spare = 1 + (uint32_t)(s->out_blocks * sizeof(em_bid) / s->block_bytes);
 	needs.form = s->ahead;
+	needs.all = 1;
 	needs.held = sizeof *s + s->nlists * (uint64_t)sizeof *s->all;
 	return emi_job_plan(job, &needs, err);
 }

@@ -24,6 +24,7 @@ static void describe(emi_job *job, const emi_needs *needs, uint64_t n, em_sort_p
 
 	info->fan_in = p->fan_in;
 	info->memory = p->peak;
+	info->memory_most = emi_job_memory(job);
 	info->memory_min = emi_job_least(job, needs);
 	info->run_records = p->run_records;
 	info->runs = p->runs;
@@ -43,7 +44,7 @@ em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_
 		       em_sort_plan_info *info)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
-	emi_needs needs = { 0, 0, 0, 0, 0, 0, 0 };
+	emi_needs needs = { .n = 0 };
 	em_sort_plan_info full;
 	uint32_t size;
 	emi_job job;
