@@ -311,12 +311,17 @@ static int sys_reserve(void *handle, uint64_t offset, uint64_t bytes)
 
 	if (bytes > INT64_MAX - 1 || !fits(offset) || !fits(offset + bytes))
 		return EFBIG;
-	/* Some file systems (ext4) are full and have made the file longer by what there was: first space, then size. */
-	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size < offset + bytes &&
-	    fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) != 0)
-		return errno;
 	/* posix_fallocate() would write zeros where the file system cannot reserve. */
-	return fallocate(fd, 0, (off_t)offset, (off_t)bytes) == 0 ? 0 : errno;
+	/* Some file systems (ext4) are full and have made the file longer by what there was: first space, then size. */
+	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) != 0)
+		return errno;
+	if (fstat(fd, &st) != 0)
+		return errno;
+	/* Others (XFS) want space for all they are asked for, also where there is some already.  Asked for the last byte they make the
+	 * file longer, and never shorter, as ftruncate() might, if another thread makes it longer at the same time. */
+	if ((uint64_t)st.st_size < offset + bytes && fallocate(fd, 0, (off_t)(offset + bytes - 1), 1) != 0)
+		return errno;
+	return 0;
 #else
 	(void)handle;
 	(void)offset;
