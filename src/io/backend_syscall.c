@@ -153,8 +153,14 @@ static int open_temp(const char *dir)
 	return open_unlinked(dir);
 }
 
+/* Of a file that is made. */
+static mode_t mode_of(uint32_t flags)
+{
+	return flags & EM_OPEN_SHARED ? 0666 : 0600;
+}
+
 /* A file without a name, beside where it is going to have one. */
-static int open_linkable(const char *path)
+static int open_linkable(const char *path, mode_t mode)
 {
 #ifdef O_TMPFILE
 	const char *slash = strrchr(path, '/');
@@ -171,11 +177,12 @@ static int open_linkable(const char *path)
 	else
 		dir[n++] = slash ? '/' : '.';
 	dir[n] = '\0';
-	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
 	if (fd >= 0 || (errno != EISDIR && errno != EINVAL))
 		return fd;
 #else
 	(void)path;
+	(void)mode;
 #endif
 	errno = EOPNOTSUPP;
 	return -1;
@@ -189,7 +196,7 @@ static int open_named(const em_backend_open *how)
 		flags |= O_CREAT | O_EXCL;
 	if (how->flags & EM_OPEN_SYNC)
 		flags |= O_DSYNC;
-	return open(how->path, flags, 0600);
+	return open(how->path, flags, mode_of(how->flags));
 }
 
 static int open_any(const em_backend_open *how)
@@ -197,7 +204,7 @@ static int open_any(const em_backend_open *how)
 	if (how->flags & EM_OPEN_TEMP)
 		return open_temp(how->path);
 	if (how->flags & EM_OPEN_LINKABLE)
-		return open_linkable(how->path);
+		return open_linkable(how->path, mode_of(how->flags));
 	return open_named(how);
 }
 
