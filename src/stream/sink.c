@@ -18,10 +18,14 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
 
 #include "stream/sink.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,6 +35,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "block/disk.h"
+#include "io/free_space.h"
 #include "stream/pipe.h"
 #include "stream/publish.h"
 #include "stream/target.h"
@@ -211,7 +216,7 @@ em_status emi_sink_open(emi_sink **out, em_ctx *ctx, const char *path, uint64_t 
 		if ((st = open_file(s, err)) != EM_OK)
 			goto out;
 		if (bytes > 0)
-			st = emi_file_set_aside(s->file, 0, bytes, err);
+			st = emi_sink_expect(s, bytes, 0, NULL, NULL, err);
 	}
 out:
 	if (st == EM_OK)
@@ -221,12 +226,64 @@ out:
 	return st;
 }
 
+/* Will an open regular file hold so many bytes? */
+static em_status check_room(const emi_sink *s, int fd, uint64_t bytes, em_errinfo *err)
+{
+	uint64_t has, left;
+	struct stat sb;
+
+	if (fd < 0 || fstat(fd, &sb) != 0 || !S_ISREG(sb.st_mode))
+		return EM_OK;
+	has = (uint64_t)sb.st_blocks * 512;
+	left = emi_free_space(fd);
+	return bytes <= has || bytes - has <= left ? EM_OK : emi_fail_room(err, s->target.name, bytes - has, left);
+}
+
+/* Where the next byte that is written goes. */
+static uint64_t position_of(int fd)
+{
+	const int flags = fcntl(fd, F_GETFL);
+	const off_t at = lseek(fd, 0, flags >= 0 && (flags & O_APPEND) ? SEEK_END : SEEK_CUR);
+
+	return at < 0 ? 0 : (uint64_t)at;
+}
+
+em_status emi_sink_check(const emi_sink *s, uint64_t bytes, em_errinfo *err)
+{
+	em_status st;
+
+	if (s->file == NULL)
+		return check_room(s, s->pipe.fd, position_of(s->pipe.fd) + bytes, err);
+	st = check_room(s, emi_file_fd(s->file), bytes, err);
+	/* What is in another file is going to be copied. */
+	return st == EM_OK && s->target.in_place ? check_room(s, s->target.fd, bytes, err) : st;
+}
+
+/* Reserve all of it now. */
+static em_status reserve_all(emi_sink *s, uint64_t bytes, em_errinfo *err)
+{
+	em_errinfo own;
+	em_status st;
+
+	memset(&own, 0, sizeof own);
+	st = emi_file_set_aside(s->file, 0, bytes, &own);
+	if (st == EM_OK)
+		return EM_OK;
+	if (own.sys_errno == ENOSPC && emi_free_space(emi_file_fd(s->file)) != UINT64_MAX)
+		return emi_fail_room(err, s->target.name, bytes, emi_free_space(emi_file_fd(s->file)));
+	if (err != NULL && err->status == EM_OK)
+		*err = own;
+	return st;
+}
+
 em_status emi_sink_expect(emi_sink *s, uint64_t bytes, uint64_t step, int (*make_room)(void *arg), void *arg, em_errinfo *err)
 {
-	if (s->file == NULL || bytes == 0)
-		return EM_OK;
+	em_status st = bytes != 0 ? emi_sink_check(s, bytes, err) : EM_OK;
+
+	if (st != EM_OK || s->file == NULL || bytes == 0)
+		return st;
 	if (step == 0)
-		return emi_file_set_aside(s->file, 0, bytes, err);
+		return reserve_all(s, bytes, err);
 	s->expected = bytes;
 	s->step = step;
 	s->make_room = make_room;

@@ -2,7 +2,7 @@
 /*
  * test_publish.c -- how outputs take their place: on the disk first, with all that the old file had, or within it.
  *
- * What a system does only now and then is done by this program's own rename(), stat(), fchown() and fallocate(), which stand before
+ * What a system does only now and then is done by this program's own rename(), stat(), close() and so on, which stand before
  * the C library's and fail, or do something else first, when a test says so.
  */
 #ifdef HAVE_CONFIG_H
@@ -40,7 +40,7 @@
 
 /* errno with which functions fail; 0: they work. */
 static struct {
-	int rename, fchown, fallocate, stat;
+	int rename, fchown, fallocate, stat, close, fsync;
 	int stats;              /* of so many calls of stat() the last one does it, and those behind it; 0: none */
 	const char *over;       /* what is renamed over the file that is looked at, before that */
 	int elsewhere;          /* stat() finds another file at each name */
@@ -73,6 +73,29 @@ int fchown(int fd, uid_t uid, gid_t gid)
 	real_function("fchown", &real);
 	errno = hook.fchown;
 	return hook.fchown ? -1 : real(fd, uid, gid);
+}
+
+/* The descriptor is gone also when it fails. */
+int close(int fd)
+{
+	int (*real)(int);
+	int r;
+
+	real_function("close", &real);
+	r = real(fd);
+	if (!hook.close)
+		return r;
+	errno = hook.close;
+	return -1;
+}
+
+int fsync(int fd)
+{
+	int (*real)(int);
+
+	real_function("fsync", &real);
+	errno = hook.fsync;
+	return hook.fsync ? -1 : real(fd);
 }
 
 int fallocate(int fd, int mode, off_t offset, off_t bytes)
@@ -509,9 +532,62 @@ static void test_in_place_fails(void **state)
 	assert_int_equal(emi_sink_commit(s, NULL), EM_ERR_IO);
 	emi_sink_close(s);
 	stream_assert_file(second, "old", 3);
+	em_fault_set(&fault, 0, 0, 0);
+	assert_int_equal(emi_sink_open(&s, ctx, path, 0, NULL, NULL), EM_OK);
+	assert_int_equal(sink_put_all(s, data, 100000, 30000, NULL), EM_OK);
+	hook.fsync = EIO;
+	assert_int_equal(emi_sink_commit(s, NULL), EM_ERR_IO);
+	unhook();
+	emi_sink_close(s);
 	assert_int_equal(sink_entries(*state), 2);
 	em_ctx_close(ctx);
 	free(data);
+	free(path);
+	free(second);
+}
+
+/* What close() has to say is heard: of a new file, of one that is replaced, of one that is overwritten, and of a device.  That it was
+ * interrupted is nothing. */
+static void test_close_fails(void **state)
+{
+	static const int why[] = { EIO, ENOSPC, EDQUOT, EINTR };
+	char *path = test_path(*state, "out"), *second = test_path(*state, "second");
+	em_ctx *ctx = stream_ctx(EM_DIRECT_TRY, NULL, NULL, NULL);
+	size_t i;
+	int way;
+
+	for (way = 0; way < 4; way++)
+		for (i = 0; i < sizeof(why) / sizeof(why[0]); i++) {
+			em_errinfo err;
+			em_status st;
+			emi_sink *s;
+
+			if (way > 0)
+				stream_write_file(path, "old", 3);
+			if (way == 2)
+				assert_int_equal(link(path, second), 0);
+			assert_int_equal(emi_sink_open(&s, ctx, way < 3 ? path : "/dev/null", 0, NULL, NULL), EM_OK);
+			assert_int_equal(sink_put_all(s, "new", 3, PAGE, NULL), EM_OK);
+			memset(&err, 0, sizeof(err));
+			hook.close = why[i];
+			st = emi_sink_commit(s, &err);
+			unhook();
+			emi_sink_close(s);
+			if (why[i] == EINTR) {
+				assert_int_equal(st, EM_OK);
+			} else {
+				assert_int_equal(st, why[i] == EIO ? EM_ERR_IO : EM_ERR_NOSPACE);
+				assert_int_equal(err.sys_errno, why[i]);
+				assert_non_null(strstr(err.text, "close"));
+			}
+			if (way < 2 && st != EM_OK && (CAN_REPLACE || way == 0))
+				assert_int_equal(sink_entries(*state), way);
+			if (way == 1 && st != EM_OK && CAN_REPLACE)
+				stream_assert_file(path, "old", 3);
+			unlink(path);
+			unlink(second);
+		}
+	em_ctx_close(ctx);
 	free(path);
 	free(second);
 }
@@ -654,6 +730,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_closed_directory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mounted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_place_fails, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_close_fails, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_look_fails, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_look_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_way_there, setup, teardown),
