@@ -174,6 +174,18 @@ static em_status copy(const emi_target *t, em_file *file, uint64_t bytes, char *
 	return st;
 }
 
+/* Bring what was overwritten to the disk, where it is on one. */
+static em_status sync_there(const emi_target *t, em_errinfo *err)
+{
+	int failed;
+
+	do {
+		failed = fsync(t->fd) == 0 ? 0 : errno;
+	} while (failed == EINTR);
+	errno = failed;
+	return failed == 0 || failed == EINVAL ? EM_OK : fail_name(t, "sync", err);
+}
+
 static em_status copy_in_place(emi_target *t, em_ctx *ctx, em_file *file, uint64_t bytes, em_errinfo *err)
 {
 	size_t room = COPY_MOST;
@@ -191,8 +203,8 @@ static em_status copy_in_place(emi_target *t, em_ctx *ctx, em_file *file, uint64
 	emi_buffer_free(ctx, buf, room);
 	if (st == EM_OK && ftruncate(t->fd, (off_t)bytes) != 0)
 		st = fail_name(t, "truncate", err);
-	if (st == EM_OK && fsync(t->fd) != 0 && errno != EINVAL)
-		st = fail_name(t, "sync", err);
+	if (st == EM_OK)
+		st = sync_there(t, err);
 	/* Network file systems tell only now that they are full. */
 	return st == EM_OK ? emi_target_close(t, ctx, err) : st;
 }

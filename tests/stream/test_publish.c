@@ -44,6 +44,8 @@ static struct {
 	int stats;              /* of so many calls of stat() the last one does it, and those behind it; 0: none */
 	const char *over;       /* what is renamed over the file that is looked at, before that */
 	int elsewhere;          /* stat() finds another file at each name */
+	int interrupts;         /* of calls that open or write each other one is interrupted, and the rest is short */
+	unsigned calls;
 } hook;
 
 static void unhook(void)
@@ -75,6 +77,50 @@ int fchown(int fd, uid_t uid, gid_t gid)
 	return hook.fchown ? -1 : real(fd, uid, gid);
 }
 
+/* Is this one interrupted?  If not, how much it is to do. */
+static int interrupted(size_t *bytes)
+{
+	if (!hook.interrupts)
+		return 0;
+	if (++hook.calls % 2) {
+		errno = EINTR;
+		return 1;
+	}
+	if (*bytes > 1000)
+		*bytes = *bytes / 2 + 1;
+	return 0;
+}
+
+ssize_t write(int fd, const void *buf, size_t bytes)
+{
+	ssize_t (*real)(int, const void *, size_t);
+
+	real_function("write", &real);
+	return interrupted(&bytes) ? -1 : real(fd, buf, bytes);
+}
+
+ssize_t pwrite(int fd, const void *buf, size_t bytes, off_t offset)
+{
+	ssize_t (*real)(int, const void *, size_t, off_t);
+	const int is = interrupted(&bytes);
+
+	real_function(sizeof(long) == sizeof(offset) ? "pwrite" : "pwrite64", &real);
+	return is ? -1 : real(fd, buf, bytes, offset);
+}
+
+int open(const char *path, int flags, ...)
+{
+	size_t none = 0;
+	mode_t mode = 0;
+	va_list ap;
+
+	va_start(ap, flags);
+	if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE)
+		mode = va_arg(ap, mode_t);
+	va_end(ap);
+	return interrupted(&none) ? -1 : openat(AT_FDCWD, path, flags, mode);
+}
+
 /* The descriptor is gone also when it fails. */
 int close(int fd)
 {
@@ -93,7 +139,11 @@ int fsync(int fd)
 {
 	int (*real)(int);
 
+	size_t none = 0;
+
 	real_function("fsync", &real);
+	if (interrupted(&none))
+		return -1;
 	errno = hook.fsync;
 	return hook.fsync ? -1 : real(fd);
 }
@@ -592,6 +642,42 @@ static void test_close_fails(void **state)
 	free(second);
 }
 
+/* Calls that are interrupted, or do less than they were to, are made again: for a new file, one that is replaced, one that is
+ * overwritten, and a device. */
+static void test_interrupted(void **state)
+{
+	char *path = test_path(*state, "out"), *second = test_path(*state, "second"), *data = sink_make_data(300000);
+	static const char *const backends[] = { "syscall", "mmap" };
+	em_errinfo err;
+	em_status st;
+	size_t i;
+	int way;
+
+	for (way = 0; way < 4; way++)
+		for (i = 0; i < 2; i++) {
+			em_ctx *ctx = stream_ctx(EM_DIRECT_OFF, backends[i], NULL, NULL);
+
+			if (way > 0)
+				stream_write_file(path, "old", 3);
+			if (way == 2)
+				assert_int_equal(link(path, second), 0);
+			hook.interrupts = 1;
+			st = sink_write_out(ctx, way < 3 ? path : "/dev/null", data, 300000, 33333, 300000, &err);
+			hook.interrupts = 0;
+			assert_int_equal(st, EM_OK);
+			assert_true(hook.calls > 4);
+			if (way < 3)
+				stream_assert_file(path, data, 300000);
+			unhook();
+			unlink(path);
+			unlink(second);
+			em_ctx_close(ctx);
+		}
+	free(data);
+	free(path);
+	free(second);
+}
+
 /* Looking at what stands there touches nothing, whatever comes of it. */
 static void test_look_fails(void **state)
 {
@@ -731,6 +817,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_mounted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_place_fails, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_close_fails, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interrupted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_look_fails, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_look_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_way_there, setup, teardown),
