@@ -220,6 +220,7 @@ static em_status close_duplicate(const emi_target *t, int fd, em_errinfo *err)
 	return fail_name(t, "close", err);
 }
 
+/* Those are to stay names of it. */
 static int has_other_names(int fd)
 {
 	struct stat sb;

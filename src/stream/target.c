@@ -170,8 +170,7 @@ static em_status take_regular(emi_target *t, em_ctx *ctx, const struct stat *sb,
 		return st;
 	}
 	if (same) {
-		/* Names that it has elsewhere are to stay names of it. */
-		t->in_place = sb->st_nlink > 1 || only_grows(t->path);
+		t->in_place = only_grows(t->path);
 		return EM_OK;
 	}
 	emi_strfree(ctx, t->path);
