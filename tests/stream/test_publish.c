@@ -82,7 +82,7 @@ static int interrupted(size_t *bytes)
 {
 	if (!hook.interrupts)
 		return 0;
-	if (++hook.calls % 2) {
+	if (__atomic_add_fetch(&hook.calls, 1, __ATOMIC_RELAXED) % 2) {
 		errno = EINTR;
 		return 1;
 	}
