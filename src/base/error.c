@@ -118,11 +118,12 @@ em_status emi_fail_room(em_errinfo *err, const char *path, uint64_t needed, uint
 	if (wanted(err)) {
 		reset(err, EM_ERR_NOSPACE);
 		err->sys_errno = ENOSPC;
+		snprintf(err->op, sizeof(err->op), "reserve");
 		err->bytes = needed;
 		copy_path(err->path, sizeof(err->path), path);
 		copy_path(where, sizeof(where), path);
-		snprintf(err->text, sizeof(err->text), "'%s' needs %" PRIu64 " bytes, and %" PRIu64
-			 " are free there: No space left on device", where, needed, left);
+		snprintf(err->text, sizeof(err->text), "cannot reserve %" PRIu64 " bytes for '%s', where %" PRIu64
+			 " are free: No space left on device", needed, where, left);
 		one_line(err->text);
 	}
 	return EM_ERR_NOSPACE;

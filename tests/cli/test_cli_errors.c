@@ -430,7 +430,7 @@ static void test_scratch_full(void **state)
 static void test_output_full(void **state)
 {
 	fixture *f = *state;
-	char *small = test_path(f->scratch, "new"), needs[80];
+	char *small = test_path(f->scratch, "new"), needs[80], left[80];
 	run_setup setup = { 0 };
 
 	setup.fsize = HALF;
@@ -440,7 +440,10 @@ static void test_output_full(void **state)
 	expect_trouble(&setup, f->out, "too large", SORT, EXTERNAL, "-T", f->scratch, "-o", f->out, f->in[0], f->in[0],
 		       "--backend=memory", NULL);
 	if (mount_small(f->scratch, HALF)) {
-		snprintf(needs, sizeof(needs), "needs %zu bytes, and %zu are free", BYTES, HALF);
+		/* What is in between is the file. */
+		snprintf(needs, sizeof(needs), "cannot reserve %zu bytes for '", BYTES);
+		snprintf(left, sizeof(left), "new', where %zu are free", HALF);
+		expect_trouble(NULL, needs, left, SORT, "-o", small, f->in[0], NULL);
 		expect_trouble(NULL, small, needs, SORT, "-o", small, f->in[0], NULL);
 		expect_trouble(NULL, small, needs, SORT, "-m", "--parallel=1", "-o", small, f->in[0], NULL);
 		expect_trouble(NULL, small, needs, "shuffle", "--record-size=16", "-o", small, f->in[0], NULL);

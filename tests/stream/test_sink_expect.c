@@ -232,8 +232,8 @@ static void test_free_space(void **state)
 			} else {
 				assert_int_equal(write_all(&x, all, step), EM_ERR_NOSPACE);
 				assert_string_equal(x.err.path, x.path);
-				snprintf(needed, sizeof needed, "needs %u bytes", CHUNK * CHUNKS);
-				snprintf(left, sizeof left, "and %u are free", (unsigned)(pages - 2) * EMI_PAGE);
+				snprintf(needed, sizeof needed, "reserve %u bytes", CHUNK * CHUNKS);
+				snprintf(left, sizeof left, "where %u are free", (unsigned)(pages - 2) * EMI_PAGE);
 				assert_non_null(strstr(x.err.text, needed));
 				assert_non_null(strstr(x.err.text, left));
 				assert_dir_empty(x.dir);
