@@ -99,6 +99,16 @@ EM_API EM_NODISCARD em_status em_ctx_open(em_ctx **out, const em_ctx_opts *opts)
  *  child, it only frees memory. */
 EM_API void em_ctx_close(em_ctx *ctx);
 
+/**
+ * The process is about to end without closing what is open: remove the files that would be left behind, which are outputs that have a
+ * temporary name until they are complete.  An output that is complete and just taking its place is waited for.  No
+ * other one appears any more: what writes it fails with EM_ERR_CANCELED.  Scratch has no names and needs no removing.
+ *
+ * May be called by any thread at any time while ctx is open, but not by a signal handler: let a thread wait for signals.  NULL is
+ * allowed.  Never fails.
+ */
+EM_API void em_ctx_abandon(em_ctx *ctx);
+
 /** Least bytes of memory that a context takes (1 MiB). */
 EM_API uint64_t em_ctx_min_memory(void);
 

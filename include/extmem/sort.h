@@ -232,8 +232,17 @@ EM_API void em_sorter_close(em_sorter *s);
  * A name of "-" is standard input; pipes and devices are read to their end.  output may be one of
  * the inputs.  A regular output file appears complete, at once, or not at all: it is
  * written without a name and linked when done (where the file system cannot do that, under a temporary
- * name in the same directory).  A symbolic link is followed, the mode of an existing file kept; pipes and devices
+ * name in the same directory; see em_ctx_abandon()).  A symbolic link is followed; pipes and devices
  * are written directly; "-" is standard output.
+ *
+ * The data of a regular output is on the disk (fdatasync) before its name is made or changed.  The name itself is not waited for: after a
+ * crash it stands for what was there before, or for the whole output.  Standard output and scratch are never waited for.
+ *
+ * An existing file is replaced by one with the same owner, mode, access control list and extended attributes.  Where that
+ * cannot be had it is overwritten: when it has several names, when its owner or attributes cannot be given to
+ * another file, when the name cannot be changed (a file that is mounted, a directory that may not be written), or when the
+ * system has no extended attributes as Linux has them.  Then the complete output is copied into it and brought to the disk; the output
+ * until then takes space beside the file, or where scratch is.  A failure before the copying leaves the file as it was.
  *
  * Two passes move 2N in and 2N out.  Scratch takes N and some buffers.  It goes back to the file system, where that can take it, while the
  * last pass writes the output, so that both together take N and at most as much again as the memory.
@@ -242,6 +251,9 @@ EM_API void em_sorter_close(em_sorter *s);
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO   an input or the output's directory
  *   EM_ERR_FORMAT    the size of an input is not a multiple of the record size; a record of any length is longer than a 32nd of the
  *                    memory, its key included, or is cut off: the message names file and line
+ *   EM_ERR_NOSPACE   also: the output does not fit.  Where its size and the free space are known this comes before anything is
+ *                    read, with the output as path, and the bytes that it needs beyond what it has as bytes
+ *   EM_ERR_CANCELED  also: em_ctx_abandon()
  *   EM_ERR_SHORT     an input became shorter while it was read
  *   EM_ERR_PIPE      nobody reads the output any more
  * The detail is in opts->errinfo.  stats may be NULL; otherwise stats->size must be set, and it is

@@ -16,6 +16,7 @@ struct emi_kernels;             /* not known here */
 struct em_backend;
 struct emi_disk_set;
 struct emi_queue;
+struct emi_leftover;            /* base/leftovers.h */
 
 /* A scratch disk as it was asked for. */
 typedef struct emi_disk_choice {
@@ -73,6 +74,10 @@ struct em_ctx {
 	int32_t priority;       /* EM_PRIORITY_... */
 
 	uint32_t flags;         /* EM_CTX_... */
+
+	pthread_mutex_t leftovers_lock; /* see base/leftovers.h; taken before io_lock and never with lock */
+	struct emi_leftover *leftovers;
+	int abandoned;          /* no name may be made any more */
 };
 
 /* Free the choice of disks, of which so many have a path. */

@@ -111,6 +111,24 @@ em_status emi_fail_scratch(em_errinfo *err, const char *dir, uint64_t most, uint
 	return EM_ERR_NOSPACE;
 }
 
+em_status emi_fail_room(em_errinfo *err, const char *path, uint64_t needed, uint64_t left)
+{
+	char where[TEXT_PATH];
+
+	if (wanted(err)) {
+		reset(err, EM_ERR_NOSPACE);
+		err->sys_errno = ENOSPC;
+		snprintf(err->op, sizeof(err->op), "reserve");
+		err->bytes = needed;
+		copy_path(err->path, sizeof(err->path), path);
+		copy_path(where, sizeof(where), path);
+		snprintf(err->text, sizeof(err->text), "cannot reserve %" PRIu64 " bytes for '%s', where %" PRIu64
+			 " are free: No space left on device", needed, where, left);
+		one_line(err->text);
+	}
+	return EM_ERR_NOSPACE;
+}
+
 em_status emi_status_of_errno(int sys_errno)
 {
 	switch (sys_errno) {

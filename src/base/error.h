@@ -34,6 +34,9 @@ em_status emi_fail_refused(em_errinfo *err, em_status status, const char *why, c
 /* EM_ERR_NOSPACE: scratch space in a directory may take `most' bytes, and `needed' are. */
 em_status emi_fail_scratch(em_errinfo *err, const char *dir, uint64_t most, uint64_t needed);
 
+/* EM_ERR_NOSPACE: a file needs so many bytes, and its file system has `left'. */
+em_status emi_fail_room(em_errinfo *err, const char *path, uint64_t needed, uint64_t left);
+
 /* EM_ERR_MEMLIMIT, naming the least that would do. */
 em_status emi_fail_memory(em_errinfo *err, uint64_t least, const char *fmt, ...) EMI_PRINTF(3, 4);
 

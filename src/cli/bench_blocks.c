@@ -396,7 +396,7 @@ int bench_blocks(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	complete(&b);
-	interrupt_begin(&b.in);
+	interrupt_begin(&b.in, NULL);
 	status = run_all(&b) ? CLI_TROUBLE : CLI_OK;
 	interrupt_end(&b.in);
 	return status;

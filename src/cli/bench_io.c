@@ -230,7 +230,7 @@ int bench_io(int argc, char **argv)
 		o.dir = scratch_directory(NULL);
 	status = CLI_TROUBLE;
 	if (!make_plan(&o)) {
-		interrupt_begin(&in);
+		interrupt_begin(&in, NULL);
 		if (!run_all(&o, &in))
 			status = CLI_OK;
 		interrupt_end(&in);

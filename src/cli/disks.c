@@ -168,7 +168,7 @@ int cli_disks(int argc, char **argv)
 	if (!context_options_init(&dc.context, dc.command, &reader))
 		status = read_options(&dc, &reader);
 	if (status < 0) {
-		interrupt_begin(&dc.in);
+		interrupt_begin(&dc.in, NULL);
 		status = run(&dc);
 		em_ctx_close(dc.ctx);
 		interrupt_end(&dc.in);

@@ -17,6 +17,7 @@
 #include "cli/debug_advice.h"
 #include "cli/debug_keys.h"
 #include "cli/disk_table.h"
+#include "cli/full_output.h"
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "cli/progress.h"
@@ -59,7 +60,7 @@ static int watch(void *user, uint32_t phase, uint64_t done, uint64_t total)
 static void begin(sort_command *sc, em_ctx *ctx)
 {
 	disk_table_open(&sc->disks, ctx, sc->options.interval);
-	interrupt_begin(&sc->interrupt);
+	interrupt_begin(&sc->interrupt, ctx);
 	progress_open(&sc->bar, sc->options.progress_mode);
 }
 
@@ -151,7 +152,7 @@ static int sort_files(sort_command *sc, em_ctx *ctx, const em_order *order, em_e
 		 * ignored, in which case a message follows. */
 		die_of(SIGPIPE);
 	if (st != EM_OK) {
-		if (!caught)
+		if (!caught && !full_output_report(so, st, err))
 			sort_report(so, ctx, st, err);
 		return CLI_TROUBLE;
 	}

@@ -243,8 +243,13 @@ static int make_locks(em_ctx *ctx)
 	if (e != 0)
 		goto no_io_lock;
 	e = emi_cond_init(&ctx->io_done);
+	if (e != 0)
+		goto no_io_done;
+	e = pthread_mutex_init(&ctx->leftovers_lock, NULL);
 	if (e == 0)
 		return 0;
+	pthread_cond_destroy(&ctx->io_done);
+no_io_done:
 	pthread_mutex_destroy(&ctx->io_lock);
 no_io_lock:
 	pthread_mutex_destroy(&ctx->lock);

@@ -33,6 +33,8 @@ static uint32_t backend_flags(unsigned flags)
 		out |= EM_OPEN_SYNC;
 	if (flags & EMI_OPEN_LOCK)
 		out |= EM_OPEN_LOCK;
+	if (flags & EMI_OPEN_SHARED)
+		out |= EM_OPEN_SHARED;
 	return out;
 }
 

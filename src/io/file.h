@@ -87,6 +87,7 @@ typedef struct emi_extent {
                                * EM_ERR_NOTSUP also where there is no O_TMPFILE (errno EOPNOTSUPP, EISDIR, EINVAL). */
 #define EMI_OPEN_SYNC 64u     /* writes are done when they are on the device */
 #define EMI_OPEN_LOCK 128u    /* with a lock: EM_ERR_IO (errno EAGAIN) where somebody else has one */
+#define EMI_OPEN_SHARED 512u  /* a file that is made is as those that others make: 0666 less the umask, and not 0600 */
 
 /* Open a file.  EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_EXIST, EM_ERR_IO, EM_ERR_FDLIMIT, EM_ERR_NOTSUP (direct is "on" and
  * does not work there), EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */

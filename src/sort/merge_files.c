@@ -521,6 +521,8 @@ static em_status run(merging *m, const char *output, em_errinfo *err)
 		st = start_threads(m, err);
 	if (st == EM_OK)
 		st = emi_sink_open(&m->sink, job->ctx, output, 0, &job->io, err);
+	if (st == EM_OK && m->bytes != EMI_UNKNOWN && !drops(m))
+		st = emi_sink_check(m->sink, m->bytes, err);
 	if (st != EM_OK)
 		return st;
 	needs.n = EMI_UNKNOWN;

@@ -263,6 +263,9 @@ em_status emi_pass_run(emi_pass *p, const char *output, em_errinfo *err)
 
 	if (st == EM_OK)
 		st = emi_sink_open(&p->sink, job->ctx, output, 0, &job->io, err);
+	/* What is converted is not looked at, and comes out again if all of it is asked for. */
+	if (st == EM_OK && p->convert != NULL && p->top.k == UINT64_MAX && bytes != EMI_UNKNOWN)
+		st = emi_sink_check(p->sink, bytes, err);
 	if (st == EM_OK)
 		st = prepare(p, err);
 	if (st == EM_OK) {

@@ -430,7 +430,7 @@ static void test_scratch_full(void **state)
 static void test_output_full(void **state)
 {
 	fixture *f = *state;
-	char *small = test_path(f->scratch, "new");
+	char *small = test_path(f->scratch, "new"), needs[80], left[80];
 	run_setup setup = { 0 };
 
 	setup.fsize = HALF;
@@ -440,6 +440,19 @@ static void test_output_full(void **state)
 	expect_trouble(&setup, f->out, "too large", SORT, EXTERNAL, "-T", f->scratch, "-o", f->out, f->in[0], f->in[0],
 		       "--backend=memory", NULL);
 	if (mount_small(f->scratch, HALF)) {
+		/* What is in between is the file. */
+		snprintf(needs, sizeof(needs), "cannot reserve %zu bytes for '", BYTES);
+		snprintf(left, sizeof(left), "new', where %zu are free", HALF);
+		expect_trouble(NULL, needs, left, SORT, "-o", small, f->in[0], NULL);
+		expect_trouble(NULL, small, needs, SORT, "-o", small, f->in[0], NULL);
+		expect_trouble(NULL, small, needs, SORT, "-m", "--parallel=1", "-o", small, f->in[0], NULL);
+		expect_trouble(NULL, small, needs, "shuffle", "--record-size=16", "-o", small, f->in[0], NULL);
+		expect_trouble(NULL, small, needs, "sort", "-o", small, f->in[0], NULL);
+		setup.fsize = 0;
+		setup.out_fd = open(small, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		expect_trouble(&setup, "standard output", needs, SORT, EXTERNAL, "-T", f->dir, f->in[0], NULL);
+		close(setup.out_fd);
+		assert_int_equal(unlink(small), 0);
 		expect_trouble(NULL, small, "No space left", SORT, "-o", small, f->in[0], NULL);
 		expect_trouble(NULL, small, "No space left", SORT, "-u", "-o", small, f->in[0], NULL);
 		expect_trouble(NULL, small, "No space left", SORT, EXTERNAL, "-T", f->dir, "-o", small, f->in[0], NULL);
@@ -453,6 +466,41 @@ static void test_output_full(void **state)
 		assert_int_equal(count_files(f->scratch), 1);
 		assert_int_equal(umount(f->scratch), 0);
 	}
+	free(small);
+}
+
+/* A file that is to be sorted in place, on a disk that has no room for it twice: the message says how, and that works. */
+static void test_output_full_hints(void **state)
+{
+	fixture *f = *state;
+	char *small = test_path(f->scratch, "data"), *other = test_path(f->scratch, "other");
+	run_setup setup = { 0 };
+	size_t i;
+	char *now;
+	run r;
+
+	if (mount_small(f->scratch, BYTES + HALF)) {
+		write_file(small, f->records, BYTES);
+		write_file(other, f->records, 5000);
+		expect_trouble(NULL, small, "1<>FILE", SORT, EXTERNAL, "-T", f->dir, "-o", small, small, NULL);
+		expect_trouble(NULL, small, "another file system", SORT, "-u", "-m", "-o", small, small, f->in[0], NULL);
+		expect_trouble(NULL, other, "remove it first", SORT, EXTERNAL, "-T", f->dir, "-o", other, f->in[0], NULL);
+		assert_file(small, f->records, BYTES);
+
+		setup.out_fd = open(small, O_RDWR | O_CLOEXEC);
+		run_command(&r, &setup, SORT, EXTERNAL, "-T", f->dir, small, NULL);
+		close(setup.out_fd);
+		assert_status(&r, 0);
+		run_free(&r);
+		now = read_file(small, &i);
+		assert_int_equal(i, BYTES);
+		free(now);
+		run_command(&r, NULL, "check", "--record-size=16", "-k0:u64", small, NULL);
+		assert_status(&r, 0);
+		run_free(&r);
+		assert_int_equal(umount(f->scratch), 0);
+	}
+	free(other);
 	free(small);
 }
 
@@ -494,6 +542,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_interrupted_working, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_scratch_full, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_output_full, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_output_full_hints, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_shrinking_input, setup, teardown),
 	};
 
