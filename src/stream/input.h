@@ -9,7 +9,7 @@
 
 enum {
 	EMI_INPUT_FILE = 0,     /* regular: read with requests */
-	EMI_INPUT_STREAM = 1    /* pipe, device, standard input: read() */
+	EMI_INPUT_STREAM = 1    /* pipe, device, standard input, a file without a true size: read() */
 };
 
 typedef struct emi_input {

@@ -45,7 +45,8 @@ typedef struct emi_records_opts {
 /* Is it one of the formats that there are?  EM_OK or EM_ERR_INVAL. */
 em_status emi_format_check(const em_format *f, em_errinfo *err);
 
-/* Look at the inputs ("-" is standard input): sizes are taken now; a regular file is read up to that size, others to their end.
+/* Look at the inputs ("-" is standard input): sizes are taken now; a regular file is read up to that size, others, and those
+ * that do not know theirs, to their end.
  * paths must live as long.  EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_INVAL (a directory, a
  * bad format). */
 em_status emi_records_open(emi_records **out, em_ctx *ctx, const char *const *paths, uint32_t n,
