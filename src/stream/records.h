@@ -36,7 +36,7 @@ typedef struct emi_records_opts {
 	em_format format;
 	size_t chunk_bytes;     /* wanted per chunk, a multiple of EMI_PAGE */
 	uint32_t chunks;        /* buffers, at least 2: so many chunks less one can be with the consumer */
-	uint32_t reserved;
+	uint32_t prompt;        /* not 0: of a stream take what is there, however little; if the first input is one, open it at once */
 	uint64_t longest;       /* bytes of the longest record allowed, delimiter or prefix not counted */
 	uint64_t record_bytes;  /* not 0: records of one size, and neither format nor longest means anything */
 	emi_extent range;       /* if it has bytes: of the one file, a regular one, only these, which are whole records */

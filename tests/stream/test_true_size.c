@@ -333,5 +333,5 @@ int main(void)
 		cmocka_unit_test(test_elements),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests_name("true_size", tests, NULL, NULL);
 }
