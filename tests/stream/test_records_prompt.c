@@ -218,6 +218,12 @@ static void test_ends(void **state)
 }
 
 /* Nobody writes yet: that is not the end, neither for a reader that is prompt nor for another.  Somebody who wrote nothing is. */
+static void *feed_later(void *feeder)
+{
+	usleep(100000);
+	return stream_feed(feeder);
+}
+
 static void test_no_writer_yet(void **state)
 {
 	emi_records_opts opts = { EM_FORMAT_INIT, PAGE, 2, 0, 100, 0, { 0, 0 } };
@@ -253,6 +259,24 @@ static void test_no_writer_yet(void **state)
 			assert_int_equal(emi_records_next(r, &chunk, NULL, NULL, NULL), EM_END);
 			emi_records_close(r);
 		}
+
+	/* Likewise without a ticker, when nobody comes for a while. */
+	for (prompt = 0; prompt < 2; prompt++) {
+		stream_feeder feeder = { -1, path, "abc\n", 4, 4, 0 };
+		pthread_t thread;
+		emi_records *r;
+		emi_chunk chunk;
+
+		opts.prompt = prompt;
+		assert_int_equal(emi_records_open(&r, ctx, paths, 1, &opts, NULL, NULL), EM_OK);
+		assert_int_equal(pthread_create(&thread, NULL, feed_later, &feeder), 0);
+		assert_int_equal(emi_records_next(r, &chunk, NULL, NULL, NULL), EM_OK);
+		assert_int_equal(chunk.bytes, 4);
+		emi_records_release(r, &chunk, 1);
+		assert_int_equal(emi_records_next(r, &chunk, NULL, NULL, NULL), EM_END);
+		pthread_join(thread, NULL);
+		emi_records_close(r);
+	}
 	em_ctx_close(ctx);
 	free(path);
 	test_dir_remove(dir);
