@@ -116,11 +116,11 @@ static int take_stats(sort_options *so, const char *text)
 }
 
 /* What is read as a number into a field of 32 bits. */
-static int take_u32(const char *command, const char *option, const char *text, uint32_t *out)
+static int take_u32(const char *command, const char *option, const char *text, uint32_t most, uint32_t *out)
 {
 	uint64_t v;
 
-	if (option_number(command, option, text, 0, UINT32_MAX, &v))
+	if (option_number(command, option, text, 0, most, &v))
 		return -1;
 	*out = (uint32_t)v;
 	return 0;
@@ -140,7 +140,7 @@ static int take_block_size(sort_options *so, const char *arg)
 
 static int take_write_buffers(sort_options *so, const char *arg)
 {
-	if (take_u32(so->command, "--write-buffers", arg, &so->sort.write_buffers))
+	if (take_u32(so->command, "--write-buffers", arg, UINT32_MAX, &so->sort.write_buffers))
 		return -1;
 	if (so->sort.write_buffers != 1)
 		return 0;
@@ -159,15 +159,11 @@ static int take_common(sort_options *so, int c, const char *arg)
 	case OPT_BLOCK_SIZE:
 		return take_block_size(so, arg);
 	case OPT_READ_BUFFERS:
-		return take_u32(cmd, "--read-buffers", arg, &so->sort.read_buffers);
+		return take_u32(cmd, "--read-buffers", arg, UINT32_MAX, &so->sort.read_buffers);
 	case OPT_WRITE_BUFFERS:
 		return take_write_buffers(so, arg);
 	case OPT_PREFETCH_BUFFERS:
-		if (take_u32(cmd, "--prefetch-buffers", arg, &so->sort.prefetch_buffers))
-			return -1;
-		if (so->sort.prefetch_buffers > PREFETCH_MOST)
-			so->sort.prefetch_buffers = PREFETCH_MOST;
-		return 0;
+		return take_u32(cmd, "--prefetch-buffers", arg, PREFETCH_MOST, &so->sort.prefetch_buffers);
 	case OPT_FETCH:
 		return take_fetch(so, arg);
 	case OPT_PLACE_RUNS:

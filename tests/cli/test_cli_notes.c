@@ -152,7 +152,6 @@ static void test_bounds(void **state)
 	expect_output(in, "a\nb\nc\n", "sort", "--batch-size=18446744073709551618", NULL);
 	expect_output(in, "a\nb\nc\n", "sort", "--record-size=2", "--parallel=18446744073709551617", "--batch-size=4294967298", NULL);
 	expect_output(in, "a\nb\nc\n", "sort", "-S", "7E", "--no-warnings", NULL);
-	expect_output(in, "a\nb\nc\n", "sort", "--prefetch-buffers=1000000", NULL);
 }
 
 /* Scratch is compressed if this library can do that, and the output is what it is without. */
