@@ -190,6 +190,7 @@ static char *repeat(const char *lines, size_t count, size_t width, unsigned k)
 typedef struct merge_case {
 	const char *args[6];
 	int once;               /* of equal records one comes out */
+	int header;             /* the first line is one, and equal to the second */
 } merge_case;
 
 static void merge_fifos(producer *t, const merge_case *c, const char *data, size_t count, size_t width, size_t piece,
@@ -234,24 +235,27 @@ static void merge_fifos(producer *t, const merge_case *c, const char *data, size
 static void test_one_producer(void **state)
 {
 	static const merge_case cases[] = {
-		{ { "sort", "-m" }, 0 },
-		{ { "merge" }, 0 },
-		{ { "merge", "-S", "1M" }, 0 },
-		{ { "merge", "-S", "1M", "-k1,1n", "-s" }, 0 },
-		{ { "merge", "-u", "-S", "2M" }, 1 },
-		{ { "sort", "-m", "-u", "--parallel=1" }, 1 },
-		{ { "unique", "--presorted" }, 1 },
-		{ { "merge", "--record-size=8" }, 0 },
-		{ { "merge", "--record-size=8", "-S", "1M", "-k0:bytes8" }, 0 },
-		{ { "merge", "--record-size=8", "-u" }, 1 },
+		{ { "sort", "-m" }, 0, 0 },
+		{ { "merge" }, 0, 0 },
+		{ { "merge", "-S", "1M" }, 0, 0 },
+		{ { "merge", "-S", "1M", "-k1,1n", "-s" }, 0, 0 },
+		{ { "merge", "-u", "-S", "2M" }, 1, 0 },
+		{ { "sort", "-m", "-u", "--parallel=1" }, 1, 0 },
+		{ { "unique", "--presorted" }, 1, 0 },
+		{ { "merge", "--record-size=8" }, 0, 0 },
+		{ { "merge", "--record-size=8", "-S", "1M", "-k0:bytes8" }, 0, 0 },
+		{ { "merge", "--record-size=8", "-u" }, 1, 0 },
+		/* No header is waited for either before all inputs are open. */
+		{ { "merge", "-u", "--header=1" }, 1, 1 },
 	};
 	static const unsigned fifos[] = { 1, 2, 3, MOST };
 	static const size_t counts[] = { 1000, 40000 };
-	char *data = malloc(8 * 40000 + 1);
+	char *all = malloc(8 * 40001 + 1), *data = all + 8;
 	size_t i, k, c;
 
 	(void)state;
-	assert_non_null(data);
+	assert_non_null(all);
+	memcpy(all, "0000000\n", 8);
 	for (i = 0; i < 40000; i++)
 		sprintf(data + 8 * i, "%07u\n", (unsigned)i);
 	for (k = 0; k < COUNT(fifos); k++) {
@@ -260,15 +264,17 @@ static void test_one_producer(void **state)
 		producer_make(&t, fifos[k]);
 		for (i = 0; i < COUNT(cases); i++)
 			for (c = 0; c < COUNT(counts); c++) {
+				const char *lines = cases[i].header ? all : data;
+
 				/* In pieces that end within records; opened in the other order; standard input among them. */
-				merge_fifos(&t, &cases[i], data, counts[c], 8, 4096, 0);
-				merge_fifos(&t, &cases[i], data, counts[c], 8, 1021, 1);
+				merge_fifos(&t, &cases[i], lines, counts[c], 8, 4096, 0);
+				merge_fifos(&t, &cases[i], lines, counts[c], 8, 1021, 1);
 				if (fifos[k] < MOST)
-					merge_fifos(&t, &cases[i], data, counts[c], 8, 8191, 2);
+					merge_fifos(&t, &cases[i], lines, counts[c], 8, 8191, 2);
 			}
 		producer_free(&t);
 	}
-	free(data);
+	free(all);
 }
 
 /* Does it read all its inputs at a time?  The others read one after the other. */
