@@ -229,8 +229,8 @@ EM_API void em_sorter_close(em_sorter *s);
  *
  * inputs name ninputs files whose records are read one file after the other; the size of each
  * when it is opened is what is sorted, and must be a multiple of the record size.
- * A name of "-" is standard input; pipes and devices are read to their end.  output may be one of
- * the inputs.  A regular output file appears complete, at once, or not at all: it is
+ * A name of "-" is standard input; pipes, devices and files that do not know their size (those of
+ * /proc) are read to their end.  output may be one of the inputs.  A regular output file appears complete, at once, or not at all: it is
  * written without a name and linked when done (where the file system cannot do that, under a temporary
  * name in the same directory; see em_ctx_abandon()).  A symbolic link is followed; pipes and devices
  * are written directly; "-" is standard output.

@@ -174,7 +174,7 @@ static int read_options(blocks *b, int argc, char **argv)
 	int c, common, unused = 0;
 
 	while ((c = getopt_long(argc, argv, "T:", long_options, NULL)) != -1) {
-		common = option_common(c, help, &unused);
+		common = option_common(argv[0], c, help, &unused);
 		if (common < 0)
 			return CLI_OK;
 		if (common > 0 && take(b, c, optarg))

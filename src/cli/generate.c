@@ -129,7 +129,7 @@ static int read_options(generate_options *g, int argc, char **argv)
 	int c, common;
 
 	while ((c = getopt_long(argc, argv, "o:", long_options, NULL)) != -1) {
-		common = option_common(c, help, &g->progress);
+		common = option_common(argv[0], c, help, &g->progress);
 		if (common < 0)
 			return CLI_OK;
 		if (common > 0 && take(g, c, optarg))

@@ -36,6 +36,11 @@ void message(const char *command, const char *fmt, ...)
 	fwrite(line, 1, n, stderr);
 }
 
+void message_try_help(const char *command)
+{
+	fprintf(stderr, "Try '%s --help' for more information.\n", command);
+}
+
 void message_errno(const char *command, const char *name, int sys_errno)
 {
 	message(command, "%s: %s", name, strerror(sys_errno));

@@ -70,7 +70,7 @@ static int orders(const option_reader *r, int c)
 static int take(sort_options *so, const option_reader *r, int c, const char *arg)
 {
 	if (c == OPT_COUNT || (c == 'n' && !strcmp(r->spelled, "-n")))
-		return sort_options_count(so, c == 'n' ? "-n" : "--count", arg, 1);
+		return sort_options_count(so, c == 'n' ? "-n" : "--count", arg, 0);
 	if (c == OPT_SEED) {
 		so->seeded = 1;
 		return option_number(so->command, "--seed", arg, 0, UINT64_MAX, &so->seed);
@@ -103,6 +103,7 @@ static int finish(sort_options *so)
 {
 	if (!so->seeded && draw_seed(so))
 		return -1;
+	so->nothing = so->counted && !so->count;
 	if (so->verbose)
 		message(so->command, "--seed=%" PRIu64, so->seed);
 	return 0;

@@ -22,6 +22,7 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/sort_command.h"
+#include "cli/sort_notes.h"
 #include "cli/sort_plan.h"
 #include "cli/stats.h"
 #include "cli/text_files.h"
@@ -114,6 +115,8 @@ static em_status call_library(sort_command *sc, em_ctx *ctx, const em_order *ord
 
 	so->sort.progress = watch;
 	so->sort.progress_user = sc;
+	if (so->nothing)
+		return em_top_files(ctx, order, so->input, so->inputs, 0, 0, output, &so->sort, stats);
 	if (so->dialect->kind == UNIQUE_FILES) {
 		so->unique.sort = &so->sort;
 		return em_unique_files(ctx, order, so->input, so->inputs, output, &so->unique, stats);
@@ -185,6 +188,7 @@ static int run(sort_command *sc)
 		goto out;
 	if (so->debug)
 		debug_advice(&so->text, so->command);
+	sort_notes(so);
 	if (!so->binary && text_files_check(so))
 		goto out;
 	status = so->plan    ? sort_plan(so, ctx, order, &err)

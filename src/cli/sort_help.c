@@ -88,7 +88,8 @@ static const char how[] =
 	"      --version            print the version\n"
 	"\n"
 	"With no FILE, or when FILE is -, read standard input.\n"
-	"Not supported: the collation of locales other than C, -R, --compress-program.\n"
+	"--compress-program=PROG is accepted, and means --scratch-compress=always.\n"
+	"Not supported: the collation of locales other than C, -R.\n"
 	"Exit status: 0 success, 1 out of order (-c, -C), 2 trouble.\n";
 
 const char *sort_help(void)

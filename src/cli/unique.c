@@ -113,11 +113,8 @@ static int take(sort_options *so, const option_reader *r, int c, const char *arg
 
 static int finish(sort_options *so)
 {
-	if (so->unique.max_count && so->unique.max_count < so->unique.min_count) {
-		message(so->command, "nothing is there at least %llu and at most %llu times",
-			(unsigned long long)so->unique.min_count, (unsigned long long)so->unique.max_count);
-		return -1;
-	}
+	/* As -d -u of the uniq utility. */
+	so->nothing = so->unique.max_count && so->unique.max_count < so->unique.min_count;
 	/* What is equal is what has equal keys. */
 	so->text.unique = 1;
 	return 0;

@@ -10,6 +10,9 @@
  * disk, made of blocks as the engine makes them, so that the engine does the rest.  Groups come in the order of the
  * inputs, and so do equal records.
  *
+ * One process may feed several inputs that are pipes.  So all inputs that are merged at a time are open before the first is waited for, and
+ * of a pipe what is there is taken.
+ *
  * Memory: one half of it is for what all inputs need, the other for the records that are too long for that; a
  * record of any length may take a 32nd of all.  Should so many inputs have such records at a time that it is not enough, the merge is begun anew with
  * half as many inputs at a time, if what was read can be read again and what was written can be dropped.  Likewise, when a merge
@@ -47,6 +50,7 @@ typedef struct merging {
 	const char *const *paths;
 	uint32_t npaths;
 	uint32_t streams;       /* of them standard input, which takes no descriptor */
+	uint32_t files;         /* of them regular files, which take memory for requests */
 	emi_sink *sink;
 	emi_copier copier;
 	emi_groups groups;      /* if there are any to be made */
@@ -270,6 +274,14 @@ static uint64_t cost(const merging *m, size_t chunk_bytes)
 	return emi_presorted_memory(job, &opts) + emi_merge_inputs_memory(job, 3) - emi_merge_inputs_memory(job, 2);
 }
 
+/* Inputs with such chunks that have room in a share of memory. */
+static uint64_t fitting(const merging *m, size_t chunk_bytes, uint64_t share)
+{
+	const uint64_t each = cost(m, chunk_bytes), spared = (m->npaths - m->files) * emi_file_memory(m->e.job.ctx);
+
+	return m->npaths * each - spared <= share ? m->npaths : share / each;
+}
+
 /* Bytes of whole pages: of a chunk that is good with so many records of one size, if there are such records. */
 static size_t chunk_of(const merging *m, size_t usual, size_t records)
 {
@@ -296,9 +308,9 @@ static uint32_t most_open(const merging *m, int runs, int *fds)
 		most = m->cap;
 	if (most > m->npaths)
 		most = m->npaths;
-	fit = share / cost(m, chunk_of(m, CHUNK_GOOD, 4));
+	fit = fitting(m, chunk_of(m, CHUNK_GOOD, 4), share);
 	if (fit < most && fit < FEW) {
-		fit = share / cost(m, chunk_of(m, CHUNK_LEAST, 1));
+		fit = fitting(m, chunk_of(m, CHUNK_LEAST, 1), share);
 		fit = fit < FEW ? fit : FEW;
 	}
 	return (uint32_t)(fit < most ? fit : most);
@@ -311,7 +323,7 @@ static size_t chunk_for(const merging *m, uint32_t k, int runs)
 	const size_t least = chunk_of(m, CHUNK_LEAST, 1);
 	size_t chunk;
 
-	for (chunk = CHUNK_MOST; chunk > least && k * cost(m, chunk) > share; chunk /= 2)
+	for (chunk = CHUNK_MOST; chunk > least && fitting(m, chunk, share) < k; chunk /= 2)
 		;
 	return chunk > least ? chunk : least;
 }
@@ -473,10 +485,11 @@ static em_status look(merging *m, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	m->bytes = in.bytes;
+	for (i = 0; i < m->npaths; i++) {
+		m->streams += (uint32_t)is_stdin(m->paths[i]);
+		m->files += in.item[i].kind == EMI_INPUT_FILE;
+	}
 	emi_inputs_free(&in, ctx);
-	for (i = 0; i < m->npaths; i++)
-		if (is_stdin(m->paths[i]))
-			m->streams++;
 	return EM_OK;
 }
 

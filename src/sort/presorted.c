@@ -48,6 +48,8 @@ static void reading(const emi_job *job, const emi_presorted_opts *opts, emi_reco
 	r->chunks = CHUNKS;
 	r->longest = opts->longest;
 	r->record_bytes = varied(job) ? 0 : opts->longest;
+	/* One process may feed several inputs, and wait until all of them take something. */
+	r->prompt = 1;
 }
 
 uint64_t emi_presorted_memory(const emi_job *job, const emi_presorted_opts *opts)

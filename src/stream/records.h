@@ -36,7 +36,7 @@ typedef struct emi_records_opts {
 	em_format format;
 	size_t chunk_bytes;     /* wanted per chunk, a multiple of EMI_PAGE */
 	uint32_t chunks;        /* buffers, at least 2: so many chunks less one can be with the consumer */
-	uint32_t reserved;
+	uint32_t prompt;        /* not 0: of a stream take what is there, however little; if the first input is one, open it at once */
 	uint64_t longest;       /* bytes of the longest record allowed, delimiter or prefix not counted */
 	uint64_t record_bytes;  /* not 0: records of one size, and neither format nor longest means anything */
 	emi_extent range;       /* if it has bytes: of the one file, a regular one, only these, which are whole records */
@@ -45,7 +45,8 @@ typedef struct emi_records_opts {
 /* Is it one of the formats that there are?  EM_OK or EM_ERR_INVAL. */
 em_status emi_format_check(const em_format *f, em_errinfo *err);
 
-/* Look at the inputs ("-" is standard input): sizes are taken now; a regular file is read up to that size, others to their end.
+/* Look at the inputs ("-" is standard input): sizes are taken now; a regular file is read up to that size, others, and those
+ * that do not know theirs, to their end.
  * paths must live as long.  EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_INVAL (a directory, a
  * bad format). */
 em_status emi_records_open(emi_records **out, em_ctx *ctx, const char *const *paths, uint32_t n,

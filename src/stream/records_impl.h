@@ -10,7 +10,8 @@
  *	        ^from                             ^to
  *
  * What is read begins with a page, in memory and in the file, as direct transfers need it.  In front of it there is
- * room for the beginning of a record that the buffer before this one ended with.
+ * room for the beginning of a record that the buffer before this one ended with.  What is read of a stream begins a few bytes behind head,
+ * if that is what keeps records of one size as aligned as they are in the file.
  */
 #ifndef EMI_RECORDS_IMPL_H
 #define EMI_RECORDS_IMPL_H
@@ -40,7 +41,7 @@ typedef struct emi_records_buffer {
 	size_t from, to;        /* what is in it, as offsets in the area; with the consumer: what he has */
 	uint64_t offset;        /* in the file, of what is read */
 	size_t wanted;          /* bytes to read */
-	size_t got;             /* bytes read from a stream so far */
+	size_t got;             /* of a stream, bytes that are there so far */
 	emi_request rq;
 	emi_records_slot *slot; /* NULL: a stream */
 	struct emi_records_buffer *next; /* in the queue */
@@ -79,7 +80,7 @@ struct emi_records {
 	uint32_t cur;           /* the cursor, up to where transfers were started: input ... */
 	uint64_t pos;           /* ... and position in it (of streams: bytes read) */
 	size_t skip;            /* bytes of the first page that are before the range */
-	emi_pipe pipe;          /* the stream at the cursor */
+	emi_pipe pipe;          /* the stream at the cursor; open from the beginning, if it is prompt and the first input */
 	uint32_t num_file;      /* the file being cut, whose records ... */
 	uint64_t num;           /* ... in released chunks are counted here */
 	em_status ahead;        /* of opening the file at the cursor: told when everything before it was given */
@@ -98,6 +99,9 @@ void emi_records_ahead(emi_records *r);
 
 /* Is anything left to be read behind the queue? */
 int emi_records_more(const emi_records *r);
+
+/* Open the stream at the cursor, if it is not open yet.  A failure is kept. */
+em_status emi_records_open_stream(emi_records *r);
 
 /* Put a free buffer into the queue, which is empty, for the stream at the cursor; 0 when there is none. */
 int emi_records_queue_stream(emi_records *r);
