@@ -41,7 +41,8 @@ typedef void (*em_log_fn)(void *user, int32_t level, const char *line);
 
 typedef struct em_ctx_opts {
 	uint32_t size;            /**< sizeof(em_ctx_opts); set by the initialiser. */
-	uint32_t threads;         /**< Threads that compute, the calling one included; 0: one per usable core. */
+	uint32_t threads;         /**< Threads that compute, the calling one included, at most: what is done uses as many as its memory
+	                               feeds; 0: one per usable core. */
 	uint64_t memory;          /**< Bytes that all objects may use together; 0: a quarter of the RAM or of the
 	                               cgroup's limit, whichever is less.  More than that exists is logged. */
 	uint32_t fds;             /**< File descriptors that may be open at once; 0: what RLIMIT_NOFILE leaves. */
@@ -107,7 +108,7 @@ EM_API uint64_t em_ctx_memory(const em_ctx *ctx);
 EM_API uint64_t em_ctx_memory_used(const em_ctx *ctx);
 EM_API uint64_t em_ctx_memory_peak(const em_ctx *ctx);
 
-/** Threads that compute, the calling one included.  Any thread. */
+/** Threads that compute, the calling one included, at most.  Any thread. */
 EM_API uint32_t em_ctx_threads(const em_ctx *ctx);
 
 /** The name of the backend and of the instruction set in use; live as long as ctx.  Any thread. */

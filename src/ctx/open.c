@@ -112,19 +112,12 @@ static em_status choose_memory(em_ctx *ctx, uint64_t asked, uint64_t physical, u
 	return EM_OK;
 }
 
-/* Threads left open: one per core, unless their stacks would take more than an eighth of the memory. */
+/* Threads left open: one per core.  How many of them memory feeds is for those to tell who use them. */
 static void choose_threads(em_ctx *ctx, uint32_t asked)
 {
-	uint64_t most = 1 + ctx->memory / 8 / EMI_STACK_BYTES;
+	const uint32_t cores = asked != 0 ? asked : emi_usable_cores();
 
-	if (asked == 0) {
-		asked = emi_usable_cores();
-		if (asked > EMI_MAX_THREADS)
-			asked = EMI_MAX_THREADS;
-		if (asked > most)
-			asked = (uint32_t)most;
-	}
-	ctx->threads = asked;
+	ctx->threads = cores < EMI_MAX_THREADS ? cores : EMI_MAX_THREADS;
 }
 
 static em_status choose_fds(em_ctx *ctx, uint32_t asked, em_errinfo *err)

@@ -40,7 +40,7 @@
 #define TURN_FILE ((uint64_t)512 << 10) /* of a file that is cut into such parts, in each */
 #define TURN_MOST 4u            /* times what can be held may such a part be */
 #define FEW 16u
-#define STACKS 16u              /* two inputs get threads only where memory is so many times their stacks */
+#define FEWEST 2u
 
 typedef struct merging {
 	emi_engine e;
@@ -57,7 +57,6 @@ typedef struct merging {
 	int seen_stdin;
 	uint32_t cap;           /* inputs at a time, at most; 0: as many as fit */
 	uint32_t most;          /* and so many it became */
-	int threads;            /* there are some */
 	int alone;              /* it is not to be done in parts */
 	int parts;              /* it was */
 	uint64_t bytes;         /* of all inputs, or EMI_UNKNOWN */
@@ -327,7 +326,7 @@ static int divisible(const merging *m)
 {
 	const emi_job *job = &m->e.job;
 
-	return !m->alone && m->threads && m->streams == 0 && m->bytes != EMI_UNKNOWN && emi_sink_is_file(m->sink) &&
+	return !m->alone && m->e.job.plan.threads > 1 && m->streams == 0 && m->bytes != EMI_UNKNOWN && emi_sink_is_file(m->sink) &&
 	       job->opts.header == 0 && (!varied(m) || job->format.kind == EM_FORMAT_DELIMITED) && m->bytes / m->npaths >= EMI_SPLIT_FILE;
 }
 
@@ -443,8 +442,8 @@ static em_status merge_all(merging *m, em_errinfo *err)
 	}
 	if (m->npaths > 1 && most < 2)
 		return fds ? emi_fail(err, EM_ERR_FDLIMIT, "fewer than two inputs can be open at a time")
-			   : emi_fail_memory(err, m->memory * 2, "%llu bytes of memory are too few for this merge",
-					     (unsigned long long)m->memory);
+			   : emi_fail(err, EM_ERR_INTERNAL, "%llu bytes of memory are not what two inputs were planned to have",
+				      (unsigned long long)memory_left(m, runs));
 	most = most != 0 ? most : 1;
 	groups = (m->npaths - 1) / most + 1;
 	most = (m->npaths - 1) / groups + 1;
@@ -480,7 +479,7 @@ static em_status look(merging *m, em_errinfo *err)
 	return EM_OK;
 }
 
-/* What the merge may use: all that the context has left, or a part of that, in which what it holds already counts. */
+/* What the merge may use: all that the context has left, or a part of that, in which what it holds already counts.  After the plan, with its threads. */
 static void share_memory(merging *m, uint64_t held)
 {
 	const emi_job *job = &m->e.job;
@@ -490,49 +489,54 @@ static void share_memory(merging *m, uint64_t held)
 	m->memory = m->used < all ? all - m->used : 0;
 	if (job->opts.memory != 0 && job->opts.memory < m->memory) {
 		m->memory = job->opts.memory;
-		m->held = held;
+		m->held = held + job->runs_room * sizeof *job->run;
 	}
 }
 
-/* Threads before the plan: their stacks count, and it divides what is left.  Two inputs have no use for them but in parts. */
-static em_status start_threads(merging *m, em_errinfo *err)
+/* Threads that the merge has a use for; 0: for as many as there are.  Two inputs have none for them but in parts. */
+static uint32_t useful_threads(const merging *m)
 {
-	em_ctx *ctx = m->e.job.ctx;
-	const uint32_t threads = em_ctx_threads(ctx);
+	if (m->npaths < 2 && !drops(m))
+		return 1;
+	return m->npaths <= 2 && m->bytes < 2 * EMI_SPLIT_PART ? 1 : 0;
+}
 
-	if (threads < 2 || (m->npaths < 2 && !drops(m)))
-		return EM_OK;
-	if (m->npaths <= 2 && (m->bytes < 2 * EMI_SPLIT_PART || emi_order_on_caller(m->e.job.order) ||
-			       em_ctx_memory(ctx) / STACKS < threads * EMI_STACK_BYTES))
-		return EM_OK;
-	m->threads = 1;
-	return emi_workers_start(ctx, err);
+/* Two inputs at a time are the least that there is memory for, in the half that is for inputs; a page for each of their parts, as these are rounded. */
+static void scale(emi_needs *needs, const emi_job *job, uint64_t memory, uint32_t threads)
+{
+	const merging *m = needs->arg;
+
+	(void)memory;
+	(void)threads;
+	needs->later = 2 * FEWEST * (cost(m, chunk_of(m, CHUNK_LEAST, 1)) + 4u * EMI_PAGE) + emi_merge_inputs_memory(job, FEWEST);
 }
 
 static em_status run(merging *m, const char *output, em_errinfo *err)
 {
 	emi_job *job = &m->e.job;
-	em_status st = EM_OK;
+	em_status st = look(m, err);
 	emi_needs needs;
 
 	memset(&needs, 0, sizeof needs);
-	st = look(m, err);
-	if (st == EM_OK)
-		st = start_threads(m, err);
 	if (st == EM_OK)
 		st = emi_sink_open(&m->sink, job->ctx, output, 0, &job->io, err);
 	if (st != EM_OK)
 		return st;
 	needs.n = EMI_UNKNOWN;
 	needs.bytes = m->bytes;
+	needs.threads = useful_threads(m);
 	needs.pushed = 1;
+	needs.scale = scale;
+	needs.arg = m;
 	needs.spare = EMI_COPIER_BUFFERS;
 	/* The sink is open, and there are a few structs. */
 	needs.held = (emi_sink_is_file(m->sink) ? emi_file_memory(job->ctx) : 0) + sizeof *m + 2u * EMI_PAGE;
 	if (m->groups.opts != NULL && !varied(m))
 		needs.held += emi_keeper_memory(job);
-	share_memory(m, needs.held);
 	st = emi_job_plan(job, &needs, err);
+	if (st == EM_OK)
+		st = emi_workers_reach(job->ctx, job->plan.threads, err);
+	share_memory(m, needs.held);
 	if (st == EM_OK)
 		st = emi_copier_init(&m->copier, job, m->sink, job->plan.block_bytes, err);
 	if (st == EM_OK)

@@ -19,22 +19,32 @@ em_status emi_pass_open(emi_pass *p, em_ctx *ctx, const em_order *order, uint64_
 	return emi_top_begin(&p->top, ctx, order, from, k, opts, err);
 }
 
-static size_t chunk_bytes(const emi_pass *p)
+static size_t chunk_bytes(uint64_t memory)
 {
-	const uint64_t want = emi_job_memory(&p->top.front.e.job) / CHUNK_SHARE / EMI_PAGE * EMI_PAGE;
+	const uint64_t want = memory / CHUNK_SHARE / EMI_PAGE * EMI_PAGE;
 
 	return (size_t)(want < CHUNK_LEAST ? CHUNK_LEAST : want > CHUNK_MOST ? CHUNK_MOST : want);
 }
 
 /* How files are read; what is the longest record is known when there is a plan, and here the most that it can be. */
-static void reading(const emi_pass *p, emi_records_opts *opts)
+static void reading(const emi_pass *p, uint64_t memory, uint32_t threads, emi_records_opts *opts)
 {
 	memset(opts, 0, sizeof *opts);
 	opts->format = p->top.front.e.job.format;
-	opts->chunk_bytes = chunk_bytes(p);
-	opts->chunks = 2 * em_ctx_threads(p->top.front.e.job.ctx) + AHEAD;
-	opts->longest = emi_job_memory(&p->top.front.e.job) / EMI_LONGEST_SHARE;
+	opts->chunk_bytes = chunk_bytes(memory);
+	opts->chunks = 2 * threads + AHEAD;
+	opts->longest = memory / EMI_LONGEST_SHARE;
 	opts->record_bytes = p->record_bytes;
+}
+
+static uint64_t later(const void *arg, uint64_t memory, uint32_t threads)
+{
+	const emi_pass *p = arg;
+	emi_records_opts opts;
+
+	reading(p, memory, threads, &opts);
+	return emi_records_memory(&opts) + (p->extra != NULL ? p->extra(p, memory) : 0) +
+	       EMI_COPIER_BUFFERS * (opts.chunk_bytes + 2u * EMI_PAGE) + threads * sizeof *p->chunk + p->npaths * (uint64_t)EMI_PAGE / 8;
 }
 
 /* Bytes in all inputs, or EMI_UNKNOWN. */
@@ -59,14 +69,14 @@ static em_status prepare(emi_pass *p, em_errinfo *err)
 	emi_top_use use;
 	em_status st;
 
-	reading(p, &opts);
 	use.taken = sizeof *p + p->taken + (emi_sink_is_file(p->sink) ? emi_file_memory(job->ctx) : 0);
-	use.later = emi_records_memory(&opts) + p->extra + EMI_COPIER_BUFFERS * (opts.chunk_bytes + 2u * EMI_PAGE) +
-		    em_ctx_threads(job->ctx) * sizeof *p->chunk + p->npaths * (uint64_t)EMI_PAGE / 8;
+	use.later = later;
+	use.arg = p;
 	use.files = 2;
 	st = emi_top_prepare(&p->top, &use, err);
 	if (st != EM_OK)
 		return st;
+	reading(p, job->plan_input.memory, p->top.strands, &opts);
 	p->header = job->opts.header;
 	p->chunk = emi_alloc_array(job->ctx, p->top.strands, sizeof *p->chunk, err);
 	if (p->chunk == NULL)

@@ -5,16 +5,20 @@
 #include "sort/block_vary.h"
 #include "sort/pool_load.h"
 
-#define CHUNK_SHARE 256u        /* a chunk is this part of the memory, within the next two */
-#define CHUNK_LEAST ((size_t)4096)
+#define CHUNK_SHARE 256u        /* a chunk is this part of the memory, or this one divided by the threads, ... */
+#define THREAD_SHARE 72u        /* ... for each has two stages, which take four chunks and a half, ... */
+#define CHUNK_LEAST ((size_t)4096) /* ... within these two */
 #define CHUNK_MOST ((size_t)512 << 10)
+#define CHUNK_GOOD ((uint64_t)16 << 10) /* more threads than few are not worth smaller ones */
+#define FEW_THREADS 3u
 #define SMALL_LEAST ((uint64_t)16 << 20)
 #define SMALL_TIMES 256u        /* memory in proportion to a small input */
 #define RUNS_SHARE 14u          /* runs may be as many as this when lines are of ten bytes, for as many bytes as there is memory */
 #define BATCH_SHARE 64u
 #define BATCH_MOST ((size_t)64 << 10)
 #define AHEAD_SHARE 3u          /* this part of the memory is for what is read while runs are sorted and written, ... */
-#define AHEAD_LEAST 4u          /* ... at least so many chunks */
+#define AHEAD_MOST 2u           /* ... and at most this one, with what chunks take beside their bytes, ... */
+#define AHEAD_LEAST 4u          /* ... but at least so many chunks */
 
 /* What the planner takes records for. */
 static const emi_codec usual = { EMI_ELEM_PAIR, 1, 0, 0, EMI_USUAL_RECORD, sizeof(emi_pair), NULL, NULL, NULL, NULL, sizeof(uint64_t) };
@@ -24,9 +28,17 @@ uint64_t emi_vary_longest(const emi_job *job)
 	return job->plan_input.longest_record;
 }
 
+uint32_t emi_vary_threads(uint64_t memory)
+{
+	const uint64_t most = memory / (THREAD_SHARE * CHUNK_GOOD);
+
+	return most < FEW_THREADS ? FEW_THREADS : most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
 size_t emi_vary_chunk(const emi_job *job)
 {
-	const uint64_t want = job->plan_input.memory / CHUNK_SHARE / EMI_PAGE * EMI_PAGE;
+	const uint64_t each = (uint64_t)THREAD_SHARE * job->plan_input.threads, share = each > CHUNK_SHARE ? each : CHUNK_SHARE;
+	const uint64_t want = job->plan_input.memory / share / EMI_PAGE * EMI_PAGE;
 
 	return want < CHUNK_LEAST ? CHUNK_LEAST : want > CHUNK_MOST ? CHUNK_MOST : (size_t)want;
 }
@@ -38,16 +50,29 @@ size_t emi_vary_batch(const emi_job *job)
 	return want > BATCH_MOST ? BATCH_MOST : (size_t)want / 8 * 8;
 }
 
-void emi_vary_reading(const emi_job *job, uint32_t threads, emi_records_opts *opts)
+/* Bytes of a chunk of a reader with all that it takes. */
+static uint64_t chunk_memory(const emi_records_opts *opts)
 {
-	uint64_t ahead;
+	emi_records_opts one = *opts, none = *opts;
+
+	one.chunks = 1;
+	none.chunks = 0;
+	return emi_records_memory(&one) - emi_records_memory(&none);
+}
+
+void emi_vary_reading(const emi_job *job, emi_records_opts *opts)
+{
+	const uint64_t memory = job->plan_input.memory;
+	uint64_t ahead, most;
 
 	memset(opts, 0, sizeof *opts);
 	opts->format = job->format;
 	opts->chunk_bytes = emi_vary_chunk(job);
-	ahead = job->plan_input.memory / AHEAD_SHARE / opts->chunk_bytes;
-	opts->chunks = emi_pool_loader_chunks(threads) + (uint32_t)(ahead < AHEAD_LEAST ? AHEAD_LEAST : ahead);
 	opts->longest = emi_vary_longest(job);
+	ahead = memory / AHEAD_SHARE / opts->chunk_bytes;
+	most = memory / AHEAD_MOST / chunk_memory(opts);
+	ahead = ahead < most ? ahead : most;
+	opts->chunks = emi_pool_loader_chunks(job->plan_input.threads) + (uint32_t)(ahead < AHEAD_LEAST ? AHEAD_LEAST : ahead);
 }
 
 /* Memory beside what is planned: large blocks, and the batches that are pulled. */
@@ -65,7 +90,7 @@ static uint64_t way_in(const emi_job *job)
 {
 	emi_records_opts opts;
 
-	emi_vary_reading(job, job->plan_input.threads, &opts);
+	emi_vary_reading(job, &opts);
 	return emi_records_memory(&opts) + emi_pool_loader_memory(job->plan_input.threads, opts.chunk_bytes);
 }
 

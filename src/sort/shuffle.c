@@ -158,17 +158,22 @@ static void sort_opts(const em_shuffle_opts *opts, em_sort_opts *sort)
 	sort->header = opts->header;
 }
 
+/* The longest record, with its number. */
+static uint64_t grown_stage(const emi_pass *p, uint64_t memory)
+{
+	return p->record_bytes == 0 ? memory / EMI_LONGEST_SHARE + 2u * EMI_PAGE : 0;
+}
+
 /* Memory for records with their numbers, one at least. */
 static em_status make_stage(shuffle *s, em_errinfo *err)
 {
 	emi_pass *p = &s->pass;
-	const uint64_t memory = emi_job_memory(&p->top.front.e.job);
 
 	s->stage_bytes = STAGE_BYTES;
 	if (p->record_bytes + NUMBER_BYTES > STAGE_BYTES)
 		s->stage_bytes = (size_t)p->record_bytes + NUMBER_BYTES;
 	p->taken = sizeof *s + s->stage_bytes;
-	p->extra = p->record_bytes == 0 ? memory / EMI_LONGEST_SHARE + 2u * EMI_PAGE : 0;
+	p->extra = grown_stage;
 	s->stage = emi_buffer_alloc(p->top.front.e.job.ctx, s->stage_bytes, err);
 	return s->stage != NULL ? EM_OK : err->status;
 }

@@ -156,12 +156,11 @@ static em_status make_input(vary_sort *f, const emi_needs *needs, em_errinfo *er
 {
 	emi_job *job = &f->e.job;
 	em_status st = emi_engine_prepare_vary(&f->e, emi_vary_pool(job, needs), 0, err);
-	const uint32_t threads = job->plan.threads;
 	emi_records_opts opts;
 
 	if (st != EM_OK)
 		return st;
-	emi_vary_reading(job, threads, &opts);
+	emi_vary_reading(job, &opts);
 	st = emi_records_open(&f->records, job->ctx, f->paths, f->npaths, &opts, &job->io, err);
 	if (st == EM_OK)
 		st = emi_pool_loader_init(&f->loader, &f->e.pool, f->records, f->paths, opts.chunk_bytes,
@@ -196,14 +195,10 @@ static em_status run(vary_sort *f, const char *output, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
 	emi_needs needs;
-	em_status st = EM_OK;
+	em_status st;
 
 	memset(&needs, 0, sizeof needs);
-	/* Threads first: their stacks count, and the plan divides what is left. */
-	if (em_ctx_threads(job->ctx) > 1)
-		st = emi_workers_start(job->ctx, err);
-	if (st == EM_OK)
-		st = look(f, &needs, err);
+	st = look(f, &needs, err);
 	f->bytes = needs.bytes;
 	if (st == EM_OK)
 		st = emi_sink_open(&f->sink, job->ctx, output, 0, &job->io, err);

@@ -70,7 +70,7 @@ static em_status put(void *arg, emi_outblock *block, em_errinfo *err)
 
 void bench_open(bench *b, int which, int format, uint32_t threads, const em_sort_opts *opts)
 {
-	const emi_needs needs = { EMI_UNKNOWN, 0, 0, 2, 0, EMI_UNKNOWN, 0 };
+	const emi_needs needs = { .n = EMI_UNKNOWN, .files = 2, .bytes = EMI_UNKNOWN };
 	em_ctx_opts co = sort_ctx_opts();
 	em_sort_opts so = EM_SORT_OPTS_INIT;
 	em_errinfo err;

@@ -56,7 +56,7 @@ static void bench_open(bench *b, const sort_shape *shape, sort_pattern pattern, 
 {
 	em_sort_opts so = EM_SORT_OPTS_INIT;
 	em_ctx_opts opts = sort_ctx_opts();
-	const emi_needs needs = { EMI_UNKNOWN, 1, 0, 0, 0, EMI_UNKNOWN, 0 };
+	const emi_needs needs = { .n = EMI_UNKNOWN, .pushed = 1, .bytes = EMI_UNKNOWN };
 	em_errinfo err;
 	uint64_t m = n;
 
