@@ -115,7 +115,8 @@ static uint64_t job_memory(const emi_job *job, uint32_t threads)
 	const uint64_t used = em_ctx_memory_used(job->ctx) + emi_workers_memory(job->ctx, threads), all = em_ctx_memory(job->ctx);
 	const uint64_t left = used < all ? all - used : 0;
 
-	return job->opts.memory != 0 && job->opts.memory < left ? job->opts.memory : left;
+	/* In whole pages, so that what is rounded elsewhere is not the reason why there is a plan for less. */
+	return (job->opts.memory != 0 && job->opts.memory < left ? job->opts.memory : left) / EMI_PAGE * EMI_PAGE;
 }
 
 /* The most threads that are worth having: what each needs to work with is to be a small part of the memory, too. */
@@ -144,17 +145,19 @@ static void plan_input(emi_job *job, const emi_needs *wanted, uint64_t memory, u
 	emi_plan_input *in = &job->plan_input;
 	emi_needs needs = *wanted;
 
+	memset(in, 0, sizeof *in);
+	in->memory = memory;
+	if (emi_order_vary(job->order) != NULL)
+		in->longest_record = emi_vary_longest_in(job, memory);
 	if (needs.scale != NULL)
 		needs.scale(&needs, job, memory, threads);
-	memset(in, 0, sizeof *in);
 	in->n = needs.n;
-	in->memory = memory;
 	in->files_bytes = needs.files * emi_file_memory(job->ctx) + needs.later;
 	in->scratch_bytes = emi_scratch_memory(job->ctx, 0);
 	in->disks = emi_scratch_disks(job->ctx);
 	/* What the caller holds is gone from the context's memory, but counts in the sort's own share. */
 	if (job->opts.memory != 0)
-		in->files_bytes += needs.held;
+		in->files_bytes += needs.held + needs.open * emi_file_memory(job->ctx);
 	in->threads = threads;
 	in->pushed = needs.pushed;
 	in->codec = job->codec;
@@ -205,10 +208,22 @@ uint64_t emi_job_least(emi_job *job, const emi_needs *needs)
 			lo = middle;
 	}
 	job->plan_input = kept;
-	return hi < UINT64_MAX / 4 ? (hi + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE : UINT64_MAX;
+	return hi < UINT64_MAX / 4 ? hi : UINT64_MAX;
 }
 
-/* Not even one thread has a plan: tell how much memory would do. */
+/* Have the context's memory raised to so many bytes, if it is less and that is allowed. */
+static int raise_memory(emi_job *job, uint64_t bytes)
+{
+	const uint64_t all = em_ctx_memory(job->ctx);
+
+	if (bytes <= all || !emi_memory_raise(job->ctx, bytes))
+		return 0;
+	emi_log(job->ctx, job->ctx->memory_given ? EM_LOG_WARN : EM_LOG_DEBUG, "memory of %llu bytes is too little for this sort: it is %llu bytes",
+		(unsigned long long)all, (unsigned long long)bytes);
+	return 1;
+}
+
+/* Not even one thread has a plan: have the memory raised to what does, or tell how much that is. */
 static em_status too_little(emi_job *job, const emi_needs *needs, em_errinfo *err)
 {
 	const uint64_t memory = job_memory(job, 1), used = em_ctx_memory_used(job->ctx), all = em_ctx_memory(job->ctx);
@@ -216,6 +231,10 @@ static em_status too_little(emi_job *job, const emi_needs *needs, em_errinfo *er
 
 	if (job->opts.memory != 0 && least <= (used < all ? all - used : 0))
 		return emi_fail_memory(err, least, "%llu bytes of memory are too few for this sort", (unsigned long long)memory);
+	/* What a caller named is raised for what is needed in any case, and not for long records. */
+	if (least < UINT64_MAX - used && (job->opts.memory == 0 || least <= job->opts.memory) &&
+	    (job->line == 0 || !job->ctx->memory_given) && raise_memory(job, least + used))
+		return EM_OK;
 	return emi_fail_memory(err, least < UINT64_MAX - used ? least + used : UINT64_MAX,
 			       "%llu bytes of memory, of which %llu are in use, are too few for this sort", (unsigned long long)all,
 			       (unsigned long long)used);
@@ -236,14 +255,16 @@ static int try_threads(emi_job *job, const emi_needs *needs, uint32_t threads, u
 	return 1;
 }
 
-/* As many threads as there is a plan for; *left: the memory that it leaves. */
+/* As many threads as there is a plan for; *left: the memory that it leaves.  Where there is none for a single one, files do with one each, too. */
 static int choose_threads(emi_job *job, const emi_needs *needs, uint64_t *left)
 {
 	uint32_t threads = most_threads(job, needs);
 
 	while (!try_threads(job, needs, threads, left)) {
-		if (threads == 1)
-			return 0;
+		if (threads == 1) {
+			emi_queues_limit(job->ctx, 1);
+			return try_threads(job, needs, 1, left);
+		}
 		threads -= (threads + FEWER_SHARE - 1) / FEWER_SHARE;
 	}
 	return 1;
@@ -259,8 +280,10 @@ em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err)
 	st = emi_plan_check(&job->plan_input, err);
 	if (st != EM_OK)
 		return st;
-	if (!choose_threads(job, needs, &left))
-		return too_little(job, needs, err);
+	while (st == EM_OK && !choose_threads(job, needs, &left))
+		st = too_little(job, needs, err);
+	if (st != EM_OK)
+		return st;
 	st = emi_plan_make(&job->plan, &job->plan_input, err);
 	if (st != EM_OK || job->plan.max_runs == 0)
 		return st;
@@ -295,9 +318,29 @@ void emi_job_count_run(emi_job *job, uint64_t records)
 		job->longest_run = records;
 }
 
+em_status emi_job_more_runs(emi_job *job, em_errinfo *err)
+{
+	const uint64_t room = 2 * job->runs_room, before = em_ctx_memory(job->ctx);
+	emi_run *run;
+
+	/* Merges are to have what the list takes away, where there may be more. */
+	if (raise_memory(job, em_ctx_memory_used(job->ctx) + room * sizeof *run))
+		job->plan.memory += em_ctx_memory(job->ctx) - before;
+	run = emi_alloc_array(job->ctx, room, sizeof *run, err);
+	if (run == NULL)
+		return err->status;
+	memcpy(run, job->run, (size_t)job->nruns * sizeof *run);
+	emi_free_array(job->ctx, job->run, job->runs_room, sizeof *run);
+	job->run = run;
+	job->runs_room = job->plan.max_runs = room;
+	return EM_OK;
+}
+
 em_status emi_job_add_run(emi_job *job, const emi_run *run, uint64_t records, em_errinfo *err)
 {
-	if (job->nruns == job->runs_room)
+	em_errinfo none = { 0 };
+
+	if (job->nruns == job->runs_room && emi_job_more_runs(job, &none) != EM_OK)
 		return emi_fail_memory(err, job->plan.memory * 2,
 				       "the input has more than %llu runs of %llu records: give the sort more memory",
 				       (unsigned long long)job->runs_room,

@@ -56,6 +56,7 @@ typedef struct emi_job {
 	int reuses;             /* the output takes the scratch that runs leave: nothing goes back to the file system */
 	int gives;              /* space of the scratch disks goes back as blocks are freed */
 	uint64_t expected;      /* bytes that runs are going to take on them, or 0 */
+	uint64_t line;          /* any length: bytes of a frame that must be possible, whatever the memory */
 	em_format format;       /* any length: how records stand in files ... */
 	uint64_t out_extra;     /* ... and what each takes there beside its own bytes */
 	int keeps;              /* the first of equal records is kept until all of them are there: see groups.h */
@@ -82,6 +83,7 @@ struct emi_needs {
 	uint64_t held;          /* bytes that the caller took for this sort already */
 	uint64_t bytes;         /* any length: of the input in files, or EMI_UNKNOWN */
 	uint32_t form;          /* ... and more of them while runs are formed */
+	uint32_t open;          /* files that are open already, and the caller's as what he holds is */
 	uint64_t later;         /* bytes that the caller is going to take for this sort */
 	uint32_t threads;       /* no more of them; 0: as many as there are */
 	/* Where what the caller needs depends on the memory that there is, and on the threads: change it to that, needs being a copy.  Or NULL. */
@@ -111,6 +113,9 @@ void emi_job_count_run(emi_job *job, uint64_t records);
 
 /* Append a run of so many records to the list. */
 em_status emi_job_add_run(emi_job *job, const emi_run *run, uint64_t records, em_errinfo *err);
+
+/* Make the list of runs twice as long; merges have as much less memory. */
+em_status emi_job_more_runs(emi_job *job, em_errinfo *err);
 
 /* Fork, cancellation, a failed comparison: EM_OK or what is wrong. */
 em_status emi_job_check(emi_job *job, em_errinfo *err);

@@ -16,12 +16,19 @@
 #define RUNS_SHARE 14u          /* runs may be as many as this when lines are of ten bytes, for as many bytes as there is memory */
 #define BATCH_SHARE 64u
 #define BATCH_MOST ((size_t)64 << 10)
-#define AHEAD_SHARE 3u          /* this part of the memory is for what is read while runs are sorted and written, ... */
-#define AHEAD_MOST 2u           /* ... and at most this one, with what chunks take beside their bytes, ... */
-#define AHEAD_LEAST 4u          /* ... but at least so many chunks */
+#define AHEAD_SHARE 25u         /* of so many parts of the memory these are for what is read while runs are sorted and written, ... */
+#define AHEAD_PARTS 64u
+#define AHEAD_LEAST 4u          /* ... at least for so many chunks */
 
 /* What the planner takes records for. */
 static const emi_codec usual = { EMI_ELEM_PAIR, 1, 0, 0, EMI_USUAL_RECORD, sizeof(emi_pair), NULL, NULL, NULL, NULL, sizeof(uint64_t) };
+
+uint64_t emi_vary_longest_in(const emi_job *job, uint64_t memory)
+{
+	const uint64_t share = memory / EMI_LONGEST_SHARE;
+
+	return share > job->line ? share : job->line;
+}
 
 uint64_t emi_vary_longest(const emi_job *job)
 {
@@ -35,12 +42,18 @@ uint32_t emi_vary_threads(uint64_t memory)
 	return most < FEW_THREADS ? FEW_THREADS : most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
 }
 
-size_t emi_vary_chunk(const emi_job *job)
+/* Bytes that a chunk should have, which need not be whole pages. */
+static uint64_t chunk_wanted(const emi_job *job)
 {
 	const uint64_t each = (uint64_t)THREAD_SHARE * job->plan_input.threads, share = each > CHUNK_SHARE ? each : CHUNK_SHARE;
-	const uint64_t want = job->plan_input.memory / share / EMI_PAGE * EMI_PAGE;
+	const uint64_t want = job->plan_input.memory / share;
 
-	return want < CHUNK_LEAST ? CHUNK_LEAST : want > CHUNK_MOST ? CHUNK_MOST : (size_t)want;
+	return want < CHUNK_LEAST ? CHUNK_LEAST : want > CHUNK_MOST ? CHUNK_MOST : want;
+}
+
+size_t emi_vary_chunk(const emi_job *job)
+{
+	return (size_t)chunk_wanted(job) / EMI_PAGE * EMI_PAGE;
 }
 
 size_t emi_vary_batch(const emi_job *job)
@@ -50,29 +63,36 @@ size_t emi_vary_batch(const emi_job *job)
 	return want > BATCH_MOST ? BATCH_MOST : (size_t)want / 8 * 8;
 }
 
-/* Bytes of a chunk of a reader with all that it takes. */
-static uint64_t chunk_memory(const emi_records_opts *opts)
+/* What chunks of so many bytes take, that are read ahead or are in a stage. */
+static uint64_t chunks_memory(const emi_job *job, uint64_t chunks, uint64_t bytes)
 {
-	emi_records_opts one = *opts, none = *opts;
+	emi_records_opts opts;
 
-	one.chunks = 1;
-	none.chunks = 0;
-	return emi_records_memory(&one) - emi_records_memory(&none);
+	memset(&opts, 0, sizeof opts);
+	opts.longest = emi_vary_longest(job);
+	opts.chunks = (uint32_t)chunks;
+	return emi_records_memory_evenly(&opts, bytes);
+}
+
+/* Memory for what is read ahead. */
+static uint64_t ahead_memory(const emi_job *job)
+{
+	const uint64_t share = job->plan_input.memory / AHEAD_PARTS * AHEAD_SHARE;
+	const uint64_t least = chunks_memory(job, AHEAD_LEAST, chunk_wanted(job)) - chunks_memory(job, 0, 0);
+
+	return share > least ? share : least;
 }
 
 void emi_vary_reading(const emi_job *job, emi_records_opts *opts)
 {
-	const uint64_t memory = job->plan_input.memory;
-	uint64_t ahead, most;
+	const uint64_t bytes = emi_vary_chunk(job);
 
 	memset(opts, 0, sizeof *opts);
 	opts->format = job->format;
-	opts->chunk_bytes = emi_vary_chunk(job);
+	opts->chunk_bytes = (size_t)bytes;
 	opts->longest = emi_vary_longest(job);
-	ahead = memory / AHEAD_SHARE / opts->chunk_bytes;
-	most = memory / AHEAD_MOST / chunk_memory(opts);
-	ahead = ahead < most ? ahead : most;
-	opts->chunks = emi_pool_loader_chunks(job->plan_input.threads) + (uint32_t)(ahead < AHEAD_LEAST ? AHEAD_LEAST : ahead);
+	opts->chunks = emi_pool_loader_chunks(job->plan_input.threads) +
+		       (uint32_t)(ahead_memory(job) / (chunks_memory(job, 1, bytes) - chunks_memory(job, 0, bytes)));
 }
 
 /* Memory beside what is planned: large blocks, and the batches that are pulled. */
@@ -85,25 +105,30 @@ static uint64_t beside(const emi_job *job, const emi_needs *needs)
 	return needs->pushed ? bytes + 2 * (uint64_t)emi_vary_batch(job) + 2u * EMI_PAGE : bytes;
 }
 
-/* Memory of the way in from files. */
+/*
+ * Memory of the way in from files: no less than it takes, and growing evenly with the memory, by less than that.  Were it to jump with the pages
+ * of a chunk, there would be no plan where there is one for less.
+ */
 static uint64_t way_in(const emi_job *job)
 {
-	emi_records_opts opts;
+	const uint32_t threads = job->plan_input.threads;
+	const uint64_t bytes = chunk_wanted(job);
 
-	emi_vary_reading(job, &opts);
-	return emi_records_memory(&opts) + emi_pool_loader_memory(job->plan_input.threads, opts.chunk_bytes);
+	return chunks_memory(job, emi_pool_loader_chunks(threads), bytes) + emi_pool_loader_memory(threads, bytes) + ahead_memory(job);
 }
 
 void emi_plan_vary(emi_job *job, const emi_needs *needs, int thrifty)
 {
 	emi_plan_input *in = &job->plan_input;
 
-	in->longest_record = in->memory / EMI_LONGEST_SHARE;
 	if (thrifty && needs->bytes < in->memory / SMALL_TIMES && in->memory > SMALL_LEAST + needs->bytes * SMALL_TIMES) {
 		in->memory = SMALL_LEAST + needs->bytes * SMALL_TIMES;
-		if (in->longest_record > in->memory / EMI_LONGEST_SHARE * 2)
-			in->longest_record = in->memory / EMI_LONGEST_SHARE * 2;
+		if (in->longest_record > 2 * emi_vary_longest_in(job, in->memory))
+			in->longest_record = 2 * emi_vary_longest_in(job, in->memory);
 	}
+	/* A share of the memory is little enough for a merge not to be planned for it. */
+	if (job->line != 0)
+		in->longest = emi_block_bytes(in->longest_record);
 	in->codec = &usual;
 	in->n = EMI_UNKNOWN;
 	in->run_records = 0;

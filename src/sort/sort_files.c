@@ -246,9 +246,10 @@ static em_status plan(file_sort *f, em_errinfo *err)
 	needs.spare = f->copies ? EMI_COPIER_BUFFERS : 0;
 	needs.files = f->ninputs < EMI_SOURCE_OPEN ? f->ninputs : EMI_SOURCE_OPEN;
 	/* The sink is open, and there are a few structs. */
-	needs.held = (emi_sink_is_file(f->sink) ? emi_file_memory(job->ctx) : 0) + emi_sort_files_memory();
+	needs.open = emi_sink_is_file(f->sink) ? 1 : 0;
+	needs.held = emi_sort_files_memory();
 	if (f->groups.opts != NULL)
-		needs.held += emi_keeper_memory(job);
+		needs.later = emi_keeper_memory(job);
 	st = emi_job_plan(job, &needs, err);
 	return st == EM_OK ? emi_room_check(job, &needs, err) : st;
 }

@@ -81,6 +81,7 @@ typedef struct emi_top_use {
 	uint64_t (*later)(const void *arg, uint64_t memory, uint32_t threads); /* NULL: nothing */
 	const void *arg;
 	uint32_t files;
+	uint32_t open;          /* that are open already */
 } emi_top_use;
 
 /* em_top_open() in two steps; in between t->front.e.job is open, and its memory still free.  t is zeroes before, and closed with

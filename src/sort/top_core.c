@@ -37,19 +37,20 @@ em_status emi_top_begin(em_top *t, em_ctx *ctx, const em_order *order, uint64_t 
 	return EM_OK;
 }
 
-static size_t scratch_bytes(const emi_job *job, uint64_t memory)
+/* Bytes that a strand's scratch should have, which need not be whole pages: so what is counted grows evenly with the memory. */
+static uint64_t scratch_wanted(const emi_job *job, uint64_t memory)
 {
-	const uint64_t want = memory / SCRATCH_SHARE / EMI_PAGE * EMI_PAGE;
+	const uint64_t want = memory / SCRATCH_SHARE;
 
 	/* A record, where it is its element. */
 	if (job->own != NULL && job->codec->elem_bytes > SCRATCH_LEAST)
 		return (job->codec->elem_bytes + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 	if (emi_order_vary(job->order) == NULL || want < SCRATCH_LEAST)
-		return (size_t)SCRATCH_LEAST;
-	return (size_t)(want < SCRATCH_MOST ? want : SCRATCH_MOST);
+		return SCRATCH_LEAST;
+	return want < SCRATCH_MOST ? want : SCRATCH_MOST;
 }
 
-static uint64_t strands_memory(uint32_t strands, size_t scratch)
+static uint64_t strands_memory(uint32_t strands, uint64_t scratch)
 {
 	return (uint64_t)strands * (sizeof(emi_strand) + EMI_TOP_KEPT * sizeof(emi_top_kept) + scratch) + 3u * EMI_PAGE;
 }
@@ -78,7 +79,7 @@ static void scale(emi_needs *needs, const emi_job *job, uint64_t memory, uint32_
 {
 	const emi_top_use *use = needs->arg;
 
-	needs->later = strands_memory(threads, scratch_bytes(job, memory)) + job->codec->record_bytes;
+	needs->later = strands_memory(threads, scratch_wanted(job, memory)) + job->codec->record_bytes;
 	if (use->later != NULL)
 		needs->later += use->later(use->arg, memory, threads);
 }
@@ -94,11 +95,12 @@ em_status emi_top_prepare(em_top *t, const emi_top_use *use, em_errinfo *err)
 	needs.pushed = 1;
 	needs.files = use->files;
 	needs.held = use->taken;
+	needs.open = use->open;
 	needs.scale = scale;
 	needs.arg = (void *)(uintptr_t)use;
 	st = emi_job_plan(job, &needs, err);
 	t->strands = job->plan.threads;
-	t->strand_scratch = scratch_bytes(job, job->plan_input.memory);
+	t->strand_scratch = (size_t)scratch_wanted(job, job->plan_input.memory) / EMI_PAGE * EMI_PAGE;
 	if (st == EM_OK)
 		st = make_strands(t, err);
 	if (st != EM_OK)
