@@ -52,7 +52,7 @@ typedef void (*em_disorder_fn)(void *user, uint64_t number, const void *record, 
  *   EM_OK            also when there is disorder: see info
  *   EM_ERR_INVAL     ctx, path or info is NULL, a size or a flag is unknown, the order belongs to another context, the format is none of those
  *                    that there are, or a format or a header was given for records of one size
- *   EM_ERR_FORMAT    a record is too long or cut off, or bytes are left behind the last record of one size
+ *   EM_ERR_FORMAT    a record is cut off, or too long (bytes is then the memory that would do), or bytes are left behind the last record of one size
  *   EM_ERR_USER      a function of the order failed
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO, EM_ERR_SHORT  the file
  *   EM_ERR_CANCELED  the progress function said so

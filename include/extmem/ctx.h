@@ -39,11 +39,17 @@ typedef void (*em_log_fn)(void *user, int32_t level, const char *line);
  *  For tests of programs that keep their own data structures in blocks. */
 #define EM_CTX_CHECKED 1u
 
+/** Memory that is too little for what is to be done is raised to the least that does, as a line of the log says, as far as the machine and the limits
+ *  of this process allow.  Without it that is EM_ERR_MEMLIMIT. */
+#define EM_CTX_RAISE 2u
+
 typedef struct em_ctx_opts {
 	uint32_t size;            /**< sizeof(em_ctx_opts); set by the initialiser. */
-	uint32_t threads;         /**< Threads that compute, the calling one included; 0: one per usable core. */
+	uint32_t threads;         /**< Threads that compute, the calling one included, at most: what is done uses as many as its memory
+	                               feeds; 0: one per usable core. */
 	uint64_t memory;          /**< Bytes that all objects may use together; 0: a quarter of the RAM or of the
-	                               cgroup's limit, whichever is less.  More than that exists is logged. */
+	                               cgroup's limit, whichever is less, and more where records of files are too long for that.
+	                               More than that exists is logged. */
 	uint32_t fds;             /**< File descriptors that may be open at once; 0: what RLIMIT_NOFILE leaves. */
 	int32_t direct;           /**< EM_DIRECT_TRY, _OFF or _ON, for scratch and files. */
 	const char *const *dirs;  /**< Directories for scratch files, copied; NULL: "/var/tmp", unless there are
@@ -89,7 +95,7 @@ typedef struct em_ctx_opts {
  *   EM_ERR_INVAL     out is NULL, opts->size is unknown, an option has no legal value
  *   EM_ERR_NOTSUP    there is no such backend, or it does not work here (the text says why); the instruction set is not built
  *                    in, or does not run here
- *   EM_ERR_MEMLIMIT  opts->memory is below em_ctx_min_memory()
+ *   EM_ERR_MEMLIMIT  opts->memory is below em_ctx_min_memory(), and not to be raised
  *   EM_ERR_FDLIMIT   fewer than 4 descriptors may be opened
  *   EM_ERR_NOMEM     no memory
  */
@@ -112,12 +118,12 @@ EM_API void em_ctx_abandon(em_ctx *ctx);
 /** Least bytes of memory that a context takes (1 MiB). */
 EM_API uint64_t em_ctx_min_memory(void);
 
-/** The budget in bytes, what is in use now, and the most that was ever in use.  Any thread. */
+/** The budget in bytes, which may have been raised since, what is in use now, and the most that was ever in use.  Any thread. */
 EM_API uint64_t em_ctx_memory(const em_ctx *ctx);
 EM_API uint64_t em_ctx_memory_used(const em_ctx *ctx);
 EM_API uint64_t em_ctx_memory_peak(const em_ctx *ctx);
 
-/** Threads that compute, the calling one included.  Any thread. */
+/** Threads that compute, the calling one included, at most.  Any thread. */
 EM_API uint32_t em_ctx_threads(const em_ctx *ctx);
 
 /** The name of the backend and of the instruction set in use; live as long as ctx.  Any thread. */

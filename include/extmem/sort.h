@@ -249,8 +249,9 @@ EM_API void em_sorter_close(em_sorter *s);
  *
  * Returns: EM_OK or what em_sorter_open(), push, finish and next return; and
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO   an input or the output's directory
- *   EM_ERR_FORMAT    the size of an input is not a multiple of the record size; a record of any length is longer than a 32nd of the
- *                    memory, its key included, or is cut off: the message names file and line
+ *   EM_ERR_FORMAT    the size of an input is not a multiple of the record size; a record of any length is cut off, or too long: what
+ *                    takes more than a 32nd of the memory is, its key included, where a pipe is read, and else what there is
+ *                    no memory for.  The message names file and line, and bytes is the memory that would do (0: unknown)
  *   EM_ERR_NOSPACE   also: the output does not fit.  Where its size and the free space are known this comes before anything is
  *                    read, with the output as path, and the bytes that it needs beyond what it has as bytes
  *   EM_ERR_CANCELED  also: em_ctx_abandon()

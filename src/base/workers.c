@@ -30,6 +30,8 @@
 #include "base/memory.h"
 #include "base/workers.h"
 
+#define STACK_SHARE 8u           /* stacks take at most this part of the memory */
+
 struct emi_pool {
 	pthread_mutex_t lock;    /* guards everything below */
 	pthread_cond_t work;     /* there is a task, or stop */
@@ -38,7 +40,7 @@ struct emi_pool {
 	emi_task *tail;
 	uint32_t sleepers;       /* on finished */
 	int stop;
-	uint32_t started;        /* threads; fixed once the pool is in its context */
+	uint32_t started;        /* threads, never fewer than before; changed with the context's lock, atomic */
 	uint32_t room;           /* entries of threads */
 	pthread_t threads[];
 };
@@ -51,6 +53,26 @@ static struct emi_pool *pool_of(const em_ctx *ctx)
 static size_t pool_bytes(uint32_t threads)
 {
 	return sizeof(struct emi_pool) + threads * sizeof(pthread_t);
+}
+
+/* Threads beside the calling one that a context may have. */
+static uint32_t most_others(const em_ctx *ctx)
+{
+	return ctx->threads > 1 ? ctx->threads - 1 : 0;
+}
+
+static uint32_t started(const struct emi_pool *pool)
+{
+	return pool != NULL ? __atomic_load_n(&pool->started, __ATOMIC_ACQUIRE) : 0;
+}
+
+/* Threads that have to be started so that there are so many with the calling one. */
+static uint32_t missing(const em_ctx *ctx, uint32_t threads)
+{
+	const uint32_t most = most_others(ctx), want = threads == 0 ? 0 : threads - 1 < most ? threads - 1 : most;
+	const uint32_t have = started(pool_of(ctx));
+
+	return want > have ? want - have : 0;
 }
 
 /* Take the oldest task and run it without the lock, which is held on entry and on return. */
@@ -146,8 +168,8 @@ static size_t stack_size(void)
 	return bytes;
 }
 
-/* Start the threads with every signal blocked: they inherit the mask, and this thread gets its own back. */
-static int start_threads(struct emi_pool *pool)
+/* Start n more threads with every signal blocked: they inherit the mask, and this thread gets its own back. */
+static int start_threads(struct emi_pool *pool, uint32_t n)
 {
 	pthread_attr_t attr;
 	sigset_t all, old;
@@ -158,57 +180,56 @@ static int start_threads(struct emi_pool *pool)
 	error = pthread_attr_setstacksize(&attr, stack_size());
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	while (error == 0 && pool->started < pool->room) {
+	for (; error == 0 && n > 0; n--) {
 		error = pthread_create(&pool->threads[pool->started], &attr, worker, pool);
 		if (error == 0)
-			pool->started++;
+			__atomic_store_n(&pool->started, pool->started + 1, __ATOMIC_RELEASE);
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	return error;
 }
 
-/* Make the pool; with ctx->lock. */
+/* Make a pool without threads; with ctx->lock. */
 static em_status make_pool(em_ctx *ctx, em_errinfo *err)
 {
-	uint32_t room = ctx->threads > 1 ? ctx->threads - 1 : 0;
-	struct emi_pool *pool;
-	em_status st;
+	const uint32_t room = most_others(ctx);
+	struct emi_pool *pool = emi_alloc(ctx, pool_bytes(room), err);
 	int error;
 
-	st = emi_memory_take(ctx, room * EMI_STACK_BYTES, err);
-	if (st != EM_OK)
-		return st;
-	pool = emi_alloc(ctx, pool_bytes(room), err);
-	if (pool == NULL) {
-		st = err->status;
-		goto no_pool;
-	}
+	if (pool == NULL)
+		return err->status;
 	pool->room = room;
 	error = init_sync(pool);
 	if (error != 0) {
-		st = start_failed(err, error);
-		goto no_sync;
-	}
-	error = start_threads(pool);
-	if (error != 0) {
-		st = start_failed(err, error);
-		goto no_threads;
+		emi_free(ctx, pool, pool_bytes(room));
+		return start_failed(err, error);
 	}
 	__atomic_store_n(&ctx->pool, pool, __ATOMIC_RELEASE);
 	return EM_OK;
+}
 
-no_threads:
-	join_threads(pool);
-	destroy_sync(pool);
-no_sync:
-	emi_free(ctx, pool, pool_bytes(room));
-no_pool:
-	emi_memory_drop(ctx, room * EMI_STACK_BYTES);
+/* Have the threads that are missing; with ctx->lock.  Those that could be started stay, whatever happens to the others. */
+static em_status add_threads(em_ctx *ctx, uint32_t threads, em_errinfo *err)
+{
+	const uint32_t more = missing(ctx, threads), before = started(ctx->pool);
+	em_status st = emi_memory_take(ctx, more * EMI_STACK_BYTES, err);
+	int error;
+
+	if (st != EM_OK)
+		return st;
+	if (ctx->pool == NULL)
+		st = make_pool(ctx, err);
+	if (st == EM_OK) {
+		error = start_threads(ctx->pool, more);
+		if (error != 0)
+			st = start_failed(err, error);
+	}
+	emi_memory_drop(ctx, (more - (started(ctx->pool) - before)) * EMI_STACK_BYTES);
 	return st;
 }
 
-em_status emi_workers_start(em_ctx *ctx, em_errinfo *err)
+em_status emi_workers_reach(em_ctx *ctx, uint32_t threads, em_errinfo *err)
 {
 	em_errinfo own;
 	em_status st;
@@ -218,19 +239,37 @@ em_status emi_workers_start(em_ctx *ctx, em_errinfo *err)
 		err = &own;
 	}
 	st = emi_ctx_check(ctx, err);
-	if (st != EM_OK || pool_of(ctx) != NULL)
+	if (st != EM_OK || missing(ctx, threads) == 0)
 		return st;
 	pthread_mutex_lock(&ctx->lock);
-	if (ctx->pool == NULL)
-		st = make_pool(ctx, err);
+	st = add_threads(ctx, threads, err);
 	pthread_mutex_unlock(&ctx->lock);
 	return st;
+}
+
+em_status emi_workers_start(em_ctx *ctx, em_errinfo *err)
+{
+	return emi_workers_reach(ctx, em_ctx_threads(ctx), err);
+}
+
+uint32_t emi_workers_fed(const em_ctx *ctx, uint64_t each)
+{
+	const uint64_t most = 1 + em_ctx_memory(ctx) / STACK_SHARE / (EMI_STACK_BYTES + each);
+
+	return most < ctx->threads ? (uint32_t)most : ctx->threads;
+}
+
+uint64_t emi_workers_memory(const em_ctx *ctx, uint32_t threads)
+{
+	const uint32_t more = missing(ctx, threads);
+
+	return more == 0 ? 0 : more * EMI_STACK_BYTES + (pool_of(ctx) == NULL ? pool_bytes(most_others(ctx)) : 0);
 }
 
 void emi_workers_stop(em_ctx *ctx)
 {
 	struct emi_pool *pool = ctx->pool;
-	uint32_t room;
+	uint32_t threads;
 
 	if (pool == NULL)
 		return;
@@ -238,10 +277,10 @@ void emi_workers_stop(em_ctx *ctx)
 		join_threads(pool);
 		destroy_sync(pool);
 	}
-	room = pool->room;
+	threads = pool->started;
 	ctx->pool = NULL;
-	emi_free(ctx, pool, pool_bytes(room));
-	emi_memory_drop(ctx, room * EMI_STACK_BYTES);
+	emi_free(ctx, pool, pool_bytes(pool->room));
+	emi_memory_drop(ctx, threads * EMI_STACK_BYTES);
 }
 
 int emi_in_worker(const em_ctx *ctx)
@@ -250,7 +289,7 @@ int emi_in_worker(const em_ctx *ctx)
 	const pthread_t self = pthread_self();
 	uint32_t i;
 
-	for (i = 0; pool != NULL && i < pool->started; i++)
+	for (i = 0; i < started(pool); i++)
 		if (pthread_equal(self, pool->threads[i]))
 			return 1;
 	return 0;

@@ -156,7 +156,7 @@ static int sort_files(sort_command *sc, em_ctx *ctx, const em_order *order, em_e
 		die_of(SIGPIPE);
 	if (st != EM_OK) {
 		if (!caught && !full_output_report(so, st, err))
-			sort_report(so, ctx, st, err);
+			sort_report(so, st, err);
 		return CLI_TROUBLE;
 	}
 	stats_print(stderr, so->stats, &stats, monotonic_seconds() - start, process_cpu_seconds());
@@ -177,11 +177,12 @@ static int run(sort_command *sc)
 	so->context.ctx.log = print_log;
 	so->context.ctx.log_user = so;
 	so->context.ctx.errinfo = &err;
+	so->context.ctx.flags |= EM_CTX_RAISE;
 	so->sort.errinfo = &err;
 
 	st = em_ctx_open(&ctx, &so->context.ctx);
 	if (st != EM_OK) {
-		sort_report(so, ctx, st, &err);
+		sort_report(so, st, &err);
 		goto out;
 	}
 	if (sort_options_order(so, ctx, &order))

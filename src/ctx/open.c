@@ -35,6 +35,7 @@
 #include "kern/kern.h"
 
 #define MIN_MEMORY (UINT64_C(1) << 20)
+#define LEFT_SHARE 8u           /* this part of what the machine has is never a budget's that is raised */
 #define MIN_FDS 4u
 #define MOST_BLOCK (UINT64_C(1) << 30)
 #define DEFAULT_DIR "/var/tmp"
@@ -76,7 +77,7 @@ static em_status check_opts(const em_ctx_opts *o, em_errinfo *err)
 		return emi_fail(err, EM_ERR_INVAL, "direct is %" PRId32 ": it must be one of EM_DIRECT_...", o->direct);
 	if (o->priority < EM_PRIORITY_WRITE || o->priority > EM_PRIORITY_NONE)
 		return emi_fail(err, EM_ERR_INVAL, "priority is %" PRId32 ": it must be one of EM_PRIORITY_...", o->priority);
-	if ((o->flags & ~EM_CTX_CHECKED) != 0)
+	if ((o->flags & ~(EM_CTX_CHECKED | EM_CTX_RAISE)) != 0)
 		return emi_fail(err, EM_ERR_INVAL, "unknown flags 0x%" PRIx32, o->flags);
 	if (o->threads > EMI_MAX_THREADS)
 		return emi_fail(err, EM_ERR_INVAL, "threads is %" PRIu32 ": it must not exceed %u", o->threads,
@@ -106,25 +107,21 @@ static em_status choose_memory(em_ctx *ctx, uint64_t asked, uint64_t physical, u
 		if (asked < MIN_MEMORY)
 			asked = MIN_MEMORY;
 	}
-	if (asked < MIN_MEMORY)
+	if (asked < MIN_MEMORY && (ctx->flags & EM_CTX_RAISE) == 0)
 		return emi_fail_memory(err, MIN_MEMORY, "memory is %" PRIu64 " bytes", asked);
-	ctx->memory = asked;
+	if (asked < MIN_MEMORY)
+		emi_log(ctx, EM_LOG_WARN, "memory of %" PRIu64 " bytes is too little: it is %" PRIu64 " bytes", asked, MIN_MEMORY);
+	ctx->memory = asked < MIN_MEMORY ? MIN_MEMORY : asked;
+	ctx->memory_most = there / LEFT_SHARE * (LEFT_SHARE - 1);
 	return EM_OK;
 }
 
-/* Threads left open: one per core, unless their stacks would take more than an eighth of the memory. */
+/* Threads left open: one per core.  How many of them memory feeds is for those to tell who use them. */
 static void choose_threads(em_ctx *ctx, uint32_t asked)
 {
-	uint64_t most = 1 + ctx->memory / 8 / EMI_STACK_BYTES;
+	const uint32_t cores = asked != 0 ? asked : emi_usable_cores();
 
-	if (asked == 0) {
-		asked = emi_usable_cores();
-		if (asked > EMI_MAX_THREADS)
-			asked = EMI_MAX_THREADS;
-		if (asked > most)
-			asked = (uint32_t)most;
-	}
-	ctx->threads = asked;
+	ctx->threads = cores < EMI_MAX_THREADS ? cores : EMI_MAX_THREADS;
 }
 
 static em_status choose_fds(em_ctx *ctx, uint32_t asked, em_errinfo *err)
@@ -382,7 +379,7 @@ uint64_t em_ctx_min_memory(void)
 
 uint64_t em_ctx_memory(const em_ctx *ctx)
 {
-	return ctx->memory;
+	return __atomic_load_n(&ctx->memory, __ATOMIC_RELAXED);
 }
 
 uint64_t em_ctx_memory_used(const em_ctx *ctx)

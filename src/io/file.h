@@ -112,6 +112,9 @@ em_status emi_file_open_how(em_file **out, em_ctx *ctx, const char *path, const 
 uint64_t emi_file_memory(const em_ctx *ctx);
 uint64_t emi_file_memory_how(const em_ctx *ctx, const emi_file_how *how);
 
+/* Queues of ctx have no more threads than this from now on, but for those that have begun: memory is too little for more stacks. */
+void emi_queues_limit(em_ctx *ctx, uint32_t threads);
+
 /* Wait for its requests and close it.  Their results are lost unless emi_wait() was called before.  NULL is allowed.  After a fork, in the child, it only frees memory and the descriptor. */
 void emi_file_close(em_file *f);
 

@@ -22,7 +22,8 @@
 #include "sort/watch.h"
 #include "stream/records.h"
 
-#define LONGEST_SHARE 32u       /* a record takes at most this part of the memory */
+#define PLAIN_SHARE 4u          /* a record takes at most this part of the memory: it may have to be put together, and is kept for the next one, ... */
+#define KEYED_SHARE 8u          /* ... or two with their keys, which may be as long as they are */
 #define CHUNK_SHARE 32u         /* and a chunk this one, within the next two */
 #define CHUNK_LEAST ((size_t)4096)
 #define CHUNK_MOST ((size_t)512 << 10)
@@ -276,6 +277,7 @@ static em_status check_args(checking *c, em_ctx *ctx, const em_order *order, con
 static em_status run(checking *c, const char *path, em_errinfo *err)
 {
 	const uint64_t memory = em_ctx_memory(c->ctx), want = memory / CHUNK_SHARE / EMI_PAGE * EMI_PAGE;
+	const uint64_t share = c->v != NULL && c->v->keyed ? KEYED_SHARE : PLAIN_SHARE;
 	emi_records_opts opts;
 	em_status st;
 
@@ -283,7 +285,7 @@ static em_status run(checking *c, const char *path, em_errinfo *err)
 	opts.format = c->format;
 	opts.chunk_bytes = want < CHUNK_LEAST ? CHUNK_LEAST : want > CHUNK_MOST ? CHUNK_MOST : (size_t)want;
 	opts.chunks = CHUNKS;
-	opts.longest = memory / LONGEST_SHARE;
+	opts.longest = memory / share;
 	opts.record_bytes = c->record_bytes;
 	st = emi_records_open(&c->records, c->ctx, &path, 1, &opts, &c->io, err);
 	if (st == EM_OK) {
@@ -298,6 +300,9 @@ static em_status run(checking *c, const char *path, em_errinfo *err)
 		emi_check_fixed_close(&c->fixed);
 	}
 	emi_records_close(c->records);
+	/* From the bytes of a record that is too long to the memory that would do. */
+	if (st == EM_ERR_FORMAT && err->bytes != 0)
+		err->bytes = err->bytes < UINT64_MAX / share - 1 ? (err->bytes + 1) * share : 0;
 	return st == EM_END ? EM_OK : st;
 }
 

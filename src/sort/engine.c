@@ -44,10 +44,8 @@ void emi_engine_close(emi_engine *e)
 em_status emi_engine_prepare(emi_engine *e, em_errinfo *err)
 {
 	emi_job *job = &e->job;
-	em_status st = EM_OK;
+	em_status st = emi_workers_reach(job->ctx, job->plan.threads, err);
 
-	if (job->plan.threads > 1)
-		st = emi_workers_start(job->ctx, err);
 	if (st == EM_OK)
 		st = emi_outseq_init(&e->out, job, job->plan.write_buffers, job->plan.block_bytes, err);
 	if (st == EM_OK)

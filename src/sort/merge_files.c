@@ -33,6 +33,7 @@
 #include "sort/record_out.h"
 #include "sort/room.h"
 #include "sort/run_stage.h"
+#include "sort/trial.h"
 #include "stream/input.h"
 
 #define CHUNK_LEAST ((size_t)4096)  /* or a record of one size, and ... */
@@ -43,7 +44,7 @@
 #define TURN_FILE ((uint64_t)512 << 10) /* of a file that is cut into such parts, in each */
 #define TURN_MOST 4u            /* times what can be held may such a part be */
 #define FEW 16u
-#define STACKS 16u              /* two inputs get threads only where memory is so many times their stacks */
+#define FEWEST 2u
 
 typedef struct merging {
 	emi_engine e;
@@ -61,9 +62,9 @@ typedef struct merging {
 	int seen_stdin;
 	uint32_t cap;           /* inputs at a time, at most; 0: as many as fit */
 	uint32_t most;          /* and so many it became */
-	int threads;            /* there are some */
 	int alone;              /* it is not to be done in parts */
 	int parts;              /* it was */
+	int only_plan;          /* see trial.h */
 	uint64_t bytes;         /* of all inputs, or EMI_UNKNOWN */
 	uint64_t memory;        /* that the merge may use; a plan for a small input uses less */
 	uint64_t used;          /* memory of the context that was in use when the plan was made ... */
@@ -253,7 +254,7 @@ static uint64_t memory_left(const merging *m, int runs)
 	uint64_t used = em_ctx_memory_used(job->ctx) - m->used + m->held;
 
 	used += emi_merge_inputs_memory(job, 1) + 2u * EMI_PAGE;
-	if (varied(m) && m->groups.opts != NULL)
+	if (m->groups.opts != NULL)
 		used += emi_keeper_memory(job);
 	if (runs) {
 		used += ((uint64_t)job->plan.write_buffers + 1) * (job->plan.block_bytes + 2u * EMI_PAGE);
@@ -339,7 +340,7 @@ static int divisible(const merging *m)
 {
 	const emi_job *job = &m->e.job;
 
-	return !m->alone && m->threads && m->streams == 0 && m->bytes != EMI_UNKNOWN && emi_sink_is_file(m->sink) &&
+	return !m->alone && m->e.job.plan.threads > 1 && m->streams == 0 && m->bytes != EMI_UNKNOWN && emi_sink_is_file(m->sink) &&
 	       job->opts.header == 0 && (!varied(m) || job->format.kind == EM_FORMAT_DELIMITED) && m->bytes / m->npaths >= EMI_SPLIT_FILE;
 }
 
@@ -455,8 +456,8 @@ static em_status merge_all(merging *m, em_errinfo *err)
 	}
 	if (m->npaths > 1 && most < 2)
 		return fds ? emi_fail(err, EM_ERR_FDLIMIT, "fewer than two inputs can be open at a time")
-			   : emi_fail_memory(err, m->memory * 2, "%llu bytes of memory are too few for this merge",
-					     (unsigned long long)m->memory);
+			   : emi_fail(err, EM_ERR_INTERNAL, "%llu bytes of memory are not what two inputs were planned to have",
+				      (unsigned long long)memory_left(m, runs));
 	most = most != 0 ? most : 1;
 	groups = (m->npaths - 1) / most + 1;
 	most = (m->npaths - 1) / groups + 1;
@@ -493,7 +494,7 @@ static em_status look(merging *m, em_errinfo *err)
 	return EM_OK;
 }
 
-/* What the merge may use: all that the context has left, or a part of that, in which what it holds already counts. */
+/* What the merge may use: all that the context has left, or a part of that, in which what it holds already counts.  After the plan, with its threads. */
 static void share_memory(merging *m, uint64_t held)
 {
 	const emi_job *job = &m->e.job;
@@ -503,35 +504,37 @@ static void share_memory(merging *m, uint64_t held)
 	m->memory = m->used < all ? all - m->used : 0;
 	if (job->opts.memory != 0 && job->opts.memory < m->memory) {
 		m->memory = job->opts.memory;
-		m->held = held;
+		m->held = held + job->runs_room * sizeof *job->run;
 	}
 }
 
-/* Threads before the plan: their stacks count, and it divides what is left.  Two inputs have no use for them but in parts. */
-static em_status start_threads(merging *m, em_errinfo *err)
+/* Threads that the merge has a use for; 0: for as many as there are.  Two inputs have none for them but in parts. */
+static uint32_t useful_threads(const merging *m)
 {
-	em_ctx *ctx = m->e.job.ctx;
-	const uint32_t threads = em_ctx_threads(ctx);
+	if (m->npaths < 2 && !drops(m))
+		return 1;
+	return m->npaths <= 2 && m->bytes < 2 * EMI_SPLIT_PART ? 1 : 0;
+}
 
-	if (threads < 2 || (m->npaths < 2 && !drops(m)))
-		return EM_OK;
-	if (m->npaths <= 2 && (m->bytes < 2 * EMI_SPLIT_PART || emi_order_on_caller(m->e.job.order) ||
-			       em_ctx_memory(ctx) / STACKS < threads * EMI_STACK_BYTES))
-		return EM_OK;
-	m->threads = 1;
-	return emi_workers_start(ctx, err);
+/* Two inputs at a time are the least that there is memory for, in the half that is for inputs; a page for each of their parts, as these are rounded. */
+static void scale(emi_needs *needs, const emi_job *job, uint64_t memory, uint32_t threads)
+{
+	const merging *m = needs->arg;
+
+	(void)memory;
+	(void)threads;
+	needs->later = 2 * FEWEST * (cost(m, chunk_of(m, CHUNK_LEAST, 1)) + 4u * EMI_PAGE) + emi_merge_inputs_memory(job, FEWEST);
+	if (m->groups.opts != NULL && !varied(m))
+		needs->later += emi_keeper_memory(job);
 }
 
 static em_status run(merging *m, const char *output, em_errinfo *err)
 {
 	emi_job *job = &m->e.job;
-	em_status st = EM_OK;
+	em_status st = look(m, err);
 	emi_needs needs;
 
 	memset(&needs, 0, sizeof needs);
-	st = look(m, err);
-	if (st == EM_OK)
-		st = start_threads(m, err);
 	if (st == EM_OK)
 		st = emi_sink_open(&m->sink, job->ctx, output, 0, &job->io, err);
 	if (st == EM_OK && m->bytes != EMI_UNKNOWN && !drops(m))
@@ -540,15 +543,21 @@ static em_status run(merging *m, const char *output, em_errinfo *err)
 		return st;
 	needs.n = EMI_UNKNOWN;
 	needs.bytes = m->bytes;
+	needs.threads = useful_threads(m);
 	needs.pushed = 1;
 	needs.all = 1;
+	needs.scale = scale;
+	needs.arg = m;
 	needs.spare = EMI_COPIER_BUFFERS;
 	/* The sink is open, and there are a few structs. */
-	needs.held = (emi_sink_is_file(m->sink) ? emi_file_memory(job->ctx) : 0) + sizeof *m + 2u * EMI_PAGE;
-	if (m->groups.opts != NULL && !varied(m))
-		needs.held += emi_keeper_memory(job);
-	share_memory(m, needs.held);
+	needs.open = emi_sink_is_file(m->sink) ? 1 : 0;
+	needs.held = sizeof *m + 2u * EMI_PAGE;
 	st = emi_job_plan(job, &needs, err);
+	if (st == EM_OK && m->only_plan)
+		return emi_trial_told(job, err);
+	if (st == EM_OK)
+		st = emi_workers_reach(job->ctx, job->plan.threads, err);
+	share_memory(m, needs.held + needs.open * emi_file_memory(job->ctx));
 	if (st == EM_OK)
 		st = emi_copier_init(&m->copier, job, m->sink, job->plan.block_bytes, err);
 	if (st == EM_OK)
@@ -563,16 +572,23 @@ static em_status run(merging *m, const char *output, em_errinfo *err)
 typedef struct trial {
 	uint32_t cap;           /* inputs at a time, at most; 0: as many as fit */
 	int alone;              /* on one thread */
+	emi_trial line;
 } trial;
 
 /* What to try when that has failed; 0: nothing, that is how it is. */
-static int next_trial(const merging *m, em_status st, trial *t)
+static int next_trial(const merging *m, em_status st, const em_errinfo *err, trial *t)
 {
+	const int written = !emi_sink_is_file(m->sink) && m->e.job.io.bytes_written != 0;
+
+	t->line.again = 0;
 	if (m->parts) {
 		/* Several inputs have many long records at once; or one thread knows a record's number, and which is the first that is wrong. */
 		t->alone = 1;
 		return st == EM_ERR_MEMLIMIT || st == EM_ERR_FORMAT || st == EM_ERR_FDLIMIT;
 	}
+	emi_trial_next(&t->line, &m->e.job, emi_trial_repeats(m->paths, m->npaths, m->bytes, written), st, err);
+	if (t->line.again)
+		return 1;
 	if (st != EM_ERR_MEMLIMIT || m->most <= 2 || m->bytes == EMI_UNKNOWN || m->streams != 0 || !emi_sink_is_file(m->sink))
 		return 0;
 	t->cap = m->most / 2 > 2 ? m->most / 2 : 2;
@@ -594,16 +610,18 @@ static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *
 	m->npaths = ninputs;
 	m->cap = t->cap;
 	m->alone = t->alone;
+	m->only_plan = t->line.only_plan;
 	st = emi_engine_open(&m->e, ctx, order, opts, err);
 	if (st == EM_OK && groups != NULL)
 		st = emi_groups_init(&m->groups, &m->e.job, groups, &m->copier, err);
 	if (st == EM_OK) {
+		m->e.job.line = t->line.line;
 		m->e.job.out_extra = emi_record_extra(&m->e.job.format);
 		st = run(m, output, err);
 		if (stats != NULL)
 			emi_job_stats(&m->e.job, stats);
 	}
-	*again = next_trial(m, st, t);
+	*again = m->e.job.ctx != NULL && m->sink != NULL && next_trial(m, st, err, t);
 	emi_run_stage_free(&m->stage);
 	emi_merge_inputs_free(&m->inputs);
 	emi_groups_free(&m->groups);
@@ -620,14 +638,23 @@ static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *
 em_status emi_merge_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
 			  const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, em_errinfo *err)
 {
-	trial t = { 0, 0 };
+	trial t = { 0, 0, { 0, 0, 0 } };
+	em_errinfo first = { 0 };
 	em_status st;
 	int again;
 
 	do {
 		memset(err, 0, sizeof *err);
 		st = attempt(ctx, order, inputs, ninputs, output, opts, stats, groups, &t, &again, err);
+		if (t.line.again)
+			first = *err;
 	} while (again);
+	/* Memory for a long record is too much: what was wrong is that record. */
+	if (st == EM_ERR_MEMLIMIT && t.line.line != 0 && first.status != EM_OK) {
+		first.bytes = err->bytes;
+		*err = first;
+		st = EM_ERR_FORMAT;
+	}
 	return st;
 }
 

@@ -19,22 +19,34 @@ em_status emi_pass_open(emi_pass *p, em_ctx *ctx, const em_order *order, uint64_
 	return emi_top_begin(&p->top, ctx, order, from, k, opts, err);
 }
 
-static size_t chunk_bytes(const emi_pass *p)
+/* Bytes that a chunk should have, which need not be whole pages. */
+static uint64_t chunk_wanted(uint64_t memory)
 {
-	const uint64_t want = emi_job_memory(&p->top.front.e.job) / CHUNK_SHARE / EMI_PAGE * EMI_PAGE;
+	const uint64_t want = memory / CHUNK_SHARE;
 
-	return (size_t)(want < CHUNK_LEAST ? CHUNK_LEAST : want > CHUNK_MOST ? CHUNK_MOST : want);
+	return want < CHUNK_LEAST ? CHUNK_LEAST : want > CHUNK_MOST ? CHUNK_MOST : want;
 }
 
 /* How files are read; what is the longest record is known when there is a plan, and here the most that it can be. */
-static void reading(const emi_pass *p, emi_records_opts *opts)
+static void reading(const emi_pass *p, uint64_t memory, uint32_t threads, emi_records_opts *opts)
 {
 	memset(opts, 0, sizeof *opts);
 	opts->format = p->top.front.e.job.format;
-	opts->chunk_bytes = chunk_bytes(p);
-	opts->chunks = 2 * em_ctx_threads(p->top.front.e.job.ctx) + AHEAD;
-	opts->longest = emi_job_memory(&p->top.front.e.job) / EMI_LONGEST_SHARE;
+	opts->chunk_bytes = (size_t)chunk_wanted(memory) / EMI_PAGE * EMI_PAGE;
+	opts->chunks = 2 * threads + AHEAD;
+	opts->longest = emi_vary_longest_in(&p->top.front.e.job, memory);
 	opts->record_bytes = p->record_bytes;
+}
+
+/* It grows evenly with the memory, so that there is a plan wherever there is one for less. */
+static uint64_t later(const void *arg, uint64_t memory, uint32_t threads)
+{
+	const emi_pass *p = arg;
+	emi_records_opts opts;
+
+	reading(p, memory, threads, &opts);
+	return emi_records_memory_evenly(&opts, chunk_wanted(memory)) + (p->extra != NULL ? p->extra(p, memory) : 0) +
+	       EMI_COPIER_BUFFERS * (chunk_wanted(memory) + 2u * EMI_PAGE) + threads * sizeof *p->chunk + p->npaths * (uint64_t)EMI_PAGE / 8;
 }
 
 /* Bytes in all inputs, or EMI_UNKNOWN. */
@@ -59,14 +71,17 @@ static em_status prepare(emi_pass *p, em_errinfo *err)
 	emi_top_use use;
 	em_status st;
 
-	reading(p, &opts);
-	use.taken = sizeof *p + p->taken + (emi_sink_is_file(p->sink) ? emi_file_memory(job->ctx) : 0);
-	use.later = emi_records_memory(&opts) + p->extra + EMI_COPIER_BUFFERS * (opts.chunk_bytes + 2u * EMI_PAGE) +
-		    em_ctx_threads(job->ctx) * sizeof *p->chunk + p->npaths * (uint64_t)EMI_PAGE / 8;
+	use.taken = sizeof *p + p->taken;
+	use.open = emi_sink_is_file(p->sink) ? 1 : 0;
+	use.later = later;
+	use.arg = p;
 	use.files = 2;
 	st = emi_top_prepare(&p->top, &use, err);
 	if (st != EM_OK)
 		return st;
+	if (p->only_plan)
+		return emi_trial_told(job, err);
+	reading(p, job->plan_input.memory, p->top.strands, &opts);
 	p->header = job->opts.header;
 	p->chunk = emi_alloc_array(job->ctx, p->top.strands, sizeof *p->chunk, err);
 	if (p->chunk == NULL)
@@ -129,9 +144,11 @@ static em_status too_long(const emi_pass *p, em_errinfo *err)
 	for (i = 0; i < t->long_strand; i++)
 		if (p->chunk[i].file == file)
 			number += t->strand[i].number;
-	return emi_fail(err, EM_ERR_FORMAT, "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
-			p->paths[file], (unsigned long long)number, (unsigned long long)t->long_need,
-			(unsigned long long)emi_vary_longest(&t->front.e.job));
+	emi_fail(err, EM_ERR_FORMAT, "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
+		 p->paths[file], (unsigned long long)number, (unsigned long long)t->long_need,
+		 (unsigned long long)emi_vary_longest(&t->front.e.job));
+	err->bytes = t->long_need;
+	return EM_ERR_FORMAT;
 }
 
 /* A chunk was used up: it goes back. */
@@ -258,18 +275,17 @@ static em_status put_all(emi_pass *p, em_errinfo *err)
 em_status emi_pass_run(emi_pass *p, const char *output, em_errinfo *err)
 {
 	emi_job *job = &p->top.front.e.job;
-	uint64_t bytes = EMI_UNKNOWN;
-	em_status st = look(p, &bytes, err);
+	em_status st = look(p, &p->bytes, err);
 
 	if (st == EM_OK)
 		st = emi_sink_open(&p->sink, job->ctx, output, 0, &job->io, err);
 	/* What is converted is not looked at, and comes out again if all of it is asked for. */
-	if (st == EM_OK && p->convert != NULL && p->top.k == UINT64_MAX && bytes != EMI_UNKNOWN)
-		st = emi_sink_check(p->sink, bytes, err);
+	if (st == EM_OK && p->convert != NULL && p->top.k == UINT64_MAX && p->bytes != EMI_UNKNOWN)
+		st = emi_sink_check(p->sink, p->bytes, err);
 	if (st == EM_OK)
 		st = prepare(p, err);
 	if (st == EM_OK) {
-		emi_watch_phase(&job->watch, EM_PHASE_RUNS, bytes == EMI_UNKNOWN ? 0 : bytes);
+		emi_watch_phase(&job->watch, EM_PHASE_RUNS, p->bytes == EMI_UNKNOWN ? 0 : p->bytes);
 		st = take_all(p, err);
 	}
 	emi_records_close(p->records);
@@ -280,6 +296,20 @@ em_status emi_pass_run(emi_pass *p, const char *output, em_errinfo *err)
 		st = emi_sink_commit(p->sink, err);
 	emi_watch_settle(&job->watch);
 	return st;
+}
+
+void emi_pass_try(emi_pass *p, const emi_trial *t)
+{
+	p->top.front.e.job.line = t->line;
+	p->only_plan = t->only_plan;
+}
+
+void emi_pass_tried(const emi_pass *p, emi_trial *t, em_status st, const em_errinfo *err)
+{
+	const emi_job *job = &p->top.front.e.job;
+	const int written = job->opts.header != 0 && !(p->sink != NULL && emi_sink_is_file(p->sink));
+
+	emi_trial_next(t, job, emi_trial_repeats(p->paths, p->npaths, p->bytes, written), st, err);
 }
 
 void emi_pass_close(emi_pass *p, em_sort_stats *stats)

@@ -40,11 +40,11 @@ uint32_t emi_pool_loader_chunks(uint32_t threads)
 	return threads * STAGES_PER_THREAD;
 }
 
-uint64_t emi_pool_loader_memory(uint32_t threads, size_t chunk_bytes)
+uint64_t emi_pool_loader_memory(uint32_t threads, uint64_t chunk_bytes)
 {
 	return (uint64_t)emi_pool_loader_chunks(threads) *
-	       (sizeof(emi_stage) + frame_room(chunk_bytes) + EMI_POOL_SLACK +
-		elem_room(chunk_bytes) * sizeof(emi_pair) + 2u * EMI_PAGE + 1u) +
+	       (sizeof(emi_stage) + chunk_bytes + chunk_bytes / 2 + EMI_POOL_SLACK +
+		chunk_bytes * sizeof(emi_pair) / LEAST_RECORD + 2u * EMI_PAGE + 1u) +
 	       threads * (uint64_t)sizeof(emi_task);
 }
 
@@ -170,11 +170,13 @@ static int add_long(emi_pool_loader *l, emi_stage *s)
 	const unsigned char *next = s->at, *record;
 	size_t n, need = s->need;
 
-	if (need > l->longest)
-		return stop(l, emi_fail(&l->err, EM_ERR_FORMAT,
-					"%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
-					l->paths[s->chunk.file], (unsigned long long)l->number + 1, (unsigned long long)need,
-					(unsigned long long)l->longest));
+	if (need > l->longest) {
+		emi_fail(&l->err, EM_ERR_FORMAT, "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
+			 l->paths[s->chunk.file], (unsigned long long)l->number + 1, (unsigned long long)need,
+			 (unsigned long long)l->longest);
+		l->err.bytes = need;
+		return stop(l, EM_ERR_FORMAT);
+	}
 	record = emi_record_take(&l->format, &next, s->end, &n);
 	if (!emi_pool_add(l->pool, record, n, &need))
 		return is_full(l, "a record");

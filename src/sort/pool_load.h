@@ -48,8 +48,8 @@ typedef struct emi_pool_loader {
 	void *skipped_arg;
 } emi_pool_loader;
 
-/* Memory of a loader for so many threads, beside the reader's; and how many chunks it holds at a time. */
-uint64_t emi_pool_loader_memory(uint32_t threads, size_t chunk_bytes);
+/* Memory of a loader for so many threads, beside the reader's, which grows evenly with the bytes of a chunk; and how many chunks it holds at a time. */
+uint64_t emi_pool_loader_memory(uint32_t threads, uint64_t chunk_bytes);
 uint32_t emi_pool_loader_chunks(uint32_t threads);
 
 em_status emi_pool_loader_init(emi_pool_loader *l, emi_pool *pool, emi_records *records, const char *const *paths,

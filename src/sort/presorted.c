@@ -174,9 +174,10 @@ em_status emi_presorted_skip(emi_presorted *p, em_status (*to)(void *arg, const 
 
 static em_status too_long(const emi_presorted *p, uint64_t bytes, em_errinfo *err)
 {
-	return emi_fail(err, EM_ERR_FORMAT, "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
-			p->path, (unsigned long long)(p->number + p->taken + 1), (unsigned long long)bytes,
-			(unsigned long long)p->opts->longest);
+	emi_fail(err, EM_ERR_FORMAT, "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows", p->path,
+		 (unsigned long long)(p->number + p->taken + 1), (unsigned long long)bytes, (unsigned long long)p->opts->longest);
+	err->bytes = bytes;
+	return EM_ERR_FORMAT;
 }
 
 /* An arena of another size, whose contents are lost. */

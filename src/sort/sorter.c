@@ -40,11 +40,7 @@ em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, co
 		emi_free(ctx, s, sizeof *s);
 		return st;
 	}
-	/* Threads first: their stacks count, and the plan divides what is left. */
-	if (em_ctx_threads(ctx) > 1)
-		st = emi_workers_start(ctx, err);
-	if (st == EM_OK)
-		st = emi_job_plan(&e->job, &needs, err);
+	st = emi_job_plan(&e->job, &needs, err);
 	if (st == EM_OK && emi_front_varied(&s->front))
 		st = emi_engine_prepare_vary(e, emi_vary_pool(&e->job, &needs), 1, err);
 	else if (st == EM_OK)

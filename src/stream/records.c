@@ -67,6 +67,13 @@ uint64_t emi_records_memory(const emi_records_opts *opts)
 	return sum + opts->chunks * each;
 }
 
+uint64_t emi_records_memory_evenly(const emi_records_opts *opts, uint64_t chunk_bytes)
+{
+	const uint64_t each = chunk_bytes + chunk_bytes / HEAD_PART + 3u * EMI_PAGE + sizeof(emi_records_buffer);
+
+	return sizeof(emi_records) + longest_of(opts) + AROUND + EMI_RECORDS_SLACK + EMI_PAGE + opts->chunks * each;
+}
+
 em_status emi_records_failed(emi_records *r, em_status st)
 {
 	if (r->status == EM_OK)

@@ -60,6 +60,9 @@ uint64_t emi_records_bytes(const emi_records *r);
  * `longest' bytes. */
 uint64_t emi_records_memory(const emi_records_opts *opts);
 
+/* No less than that, for chunks of so many bytes that need not be whole pages: it grows evenly with these and with the longest record. */
+uint64_t emi_records_memory_evenly(const emi_records_opts *opts, uint64_t chunk_bytes);
+
 /*
  * The next chunk; it has at least one record.  A last record without a delimiter gets one.  EM_END when there are no more.  Errors are sticky.
  *   EM_ERR_FORMAT   a record is longer than `longest', a record or prefix is cut off or promises more than the file has; the message

@@ -20,7 +20,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/error.h"
+
+#define MEASURE_SHARE 8u        /* no line of more than this part of the memory is ever sorted */
 
 static const unsigned char *find_last(const unsigned char *p, unsigned char byte, size_t n)
 {
@@ -64,17 +67,18 @@ static uint64_t number(const emi_records *r, uint64_t before)
 	return n;
 }
 
-static em_status too_long(emi_records *r, uint64_t before)
+/* It has so many bytes, or more. */
+static em_status too_long(emi_records *r, uint64_t before, uint64_t bytes)
 {
 	const char *name = emi_input_name(&r->in.item[r->num_file]);
 	const uint64_t n = number(r, before);
 
 	if (r->format.kind == EM_FORMAT_DELIMITED)
-		return emi_records_failed(r, emi_fail(&r->err, EM_ERR_FORMAT,
-						      "%s:%" PRIu64 ": line is longer than %" PRIu64 " bytes", name, n,
-						      r->longest));
-	return emi_records_failed(r, emi_fail(&r->err, EM_ERR_FORMAT,
-					      "%s: record %" PRIu64 " is longer than %" PRIu64 " bytes", name, n, r->longest));
+		emi_fail(&r->err, EM_ERR_FORMAT, "%s:%" PRIu64 ": line is longer than %" PRIu64 " bytes", name, n, r->longest);
+	else
+		emi_fail(&r->err, EM_ERR_FORMAT, "%s: record %" PRIu64 " is longer than %" PRIu64 " bytes", name, n, r->longest);
+	r->err.bytes = bytes;
+	return emi_records_failed(r, EM_ERR_FORMAT);
 }
 
 static em_status cut_off(emi_records *r, uint64_t before)
@@ -94,6 +98,14 @@ static uint64_t prefix(const emi_records *r, const unsigned char *p)
 	return length;
 }
 
+/* Bytes of a line, as far as they are here. */
+static uint64_t line_bytes(const unsigned char *p, unsigned char delimiter, const unsigned char *stop)
+{
+	const unsigned char *end = memchr(p, delimiter, (size_t)(stop - p));
+
+	return (uint64_t)((end != NULL ? end : stop) - p);
+}
+
 static em_status cut_lines(emi_records *r, emi_records_buffer *b, size_t *end)
 {
 	const unsigned char delimiter = (unsigned char)r->format.delimiter;
@@ -106,7 +118,7 @@ static em_status cut_lines(emi_records *r, emi_records_buffer *b, size_t *end)
 		if (found != NULL)
 			p = found + 1;
 		else if (!all)
-			return too_long(r, count_records(r, begin, p));
+			return too_long(r, count_records(r, begin, p), line_bytes(p, delimiter, stop));
 		if (all)
 			break;
 	}
@@ -128,7 +140,7 @@ static em_status cut_prefixed(emi_records *r, emi_records_buffer *b, size_t *end
 	while (b->to - at >= width) {
 		n = prefix(r, b->area + at);
 		if (n > r->longest)
-			return too_long(r, count_records(r, begin, b->area + at));
+			return too_long(r, count_records(r, begin, b->area + at), n);
 		if (n > b->to - at - width)
 			break;
 		at += width + (size_t)n;
@@ -172,6 +184,19 @@ uint64_t emi_records_span(const emi_records *r, const emi_records_tail *tail)
 	return left < r->longest ? left : r->longest;
 }
 
+/* Go on with a line that is too long, to know its length, unless that is beyond all that this machine could ever do with. */
+static em_status measure(emi_records *r, emi_records_buffer *b)
+{
+	const unsigned char *from = b->area + b->from, *stop = b->area + b->to;
+	const uint64_t n = line_bytes(from, (unsigned char)r->format.delimiter, stop);
+
+	r->over += n;
+	b->from += (size_t)n;
+	if (b->from < b->to || b->last || r->over > r->ctx->memory_most / MEASURE_SHARE)
+		return too_long(r, 0, r->joined.to + r->over);
+	return EM_OK;
+}
+
 em_status emi_records_join(emi_records *r, emi_records_buffer *b, int *whole)
 {
 	emi_records_buffer *joined = &r->joined;
@@ -181,13 +206,15 @@ em_status emi_records_join(emi_records *r, emi_records_buffer *b, int *whole)
 	size_t n = there < room ? there : room;
 
 	*whole = 0;
+	if (r->over != 0)
+		return measure(r, b);
 	if (lines) {
 		/* The delimiter is not counted in what is needed, but has its place. */
 		const size_t most = there > room ? room + 1 : there;
 		const unsigned char *stop = memchr(from, (int)r->format.delimiter, most);
 
 		if (stop == NULL && most > room)
-			return too_long(r, 0);
+			return measure(r, b);
 		n = stop != NULL ? (size_t)(stop - from) + 1 : most;
 		*whole = stop != NULL;
 	}

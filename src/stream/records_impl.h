@@ -74,6 +74,7 @@ struct emi_records {
 	emi_records_buffer joined; /* the one record that is longer than a headroom; to: bytes so far */
 	size_t joined_bytes;    /* of its area */
 	size_t joined_need;     /* bytes of it, or with delimiters its room but for one */
+	uint64_t over;          /* bytes of it that have no room: it is too long, and only measured yet */
 	emi_records_buffer *first, *last; /* the queue: in the order of the files */
 	emi_records_tail tail;
 	emi_records_slot slot[EMI_RECORDS_OPEN];

@@ -186,7 +186,7 @@ typedef struct exception {
 
 static const char reads_as_disorder[] = "exit status 1 would be read as disorder";
 static const char no_random[] = "random order is not supported";
-static const char memory_holds[] = "-S is kept to, and not raised";
+static const char memory_raised[] = "that -S is raised is told";
 static const char more_units[] = "units of --block-size are taken, too";
 static const char list_order[] = "the options are listed in another order";
 
@@ -201,10 +201,10 @@ static const exception exceptions[] = {
 	{ "$SORT --sort=random in", 2, "random order is not supported", no_random },
 	{ "$SORT --random-source=in in", 2, "random order is not supported", no_random },
 	{ "$SORT -k1R in", 2, "random order is not supported", no_random },
-	{ "$SORT -S 1b in", 2, "too little memory", memory_holds },
-	{ "$SORT -S 1 in", 2, "too little memory", memory_holds },
-	{ "$SORT -S K in", 2, "too little memory", memory_holds },
-	{ "$SORT -S +10 in", 2, "too little memory", memory_holds },
+	{ "$SORT -S 1b in", 0, "too little", memory_raised },
+	{ "$SORT -S 1 in", 0, "too little", memory_raised },
+	{ "$SORT -S K in", 0, "too little", memory_raised },
+	{ "$SORT -S +10 in", 0, "too little", memory_raised },
 	{ "$SORT -S 64MB in", 0, "", more_units },
 	{ "$SORT -S 64MiB in", 0, "", more_units },
 	{ "$SORT -S 50000kB in", 0, "", more_units },

@@ -183,14 +183,14 @@ static void test_long(void **state)
 		em_order *order = lines_order(ctx, which);
 		const em_format format = lines_format(0);
 		em_check_opts opts = EM_CHECK_OPTS_INIT;
-		unsigned char *record = malloc(2 * most);
+		unsigned char *record = malloc(9 * most);
 		em_errinfo err;
 		em_check_info info;
 		lines l = { 0 };
 		size_t i;
 
 		assert_non_null(record);
-		memset(record, 'a', 2 * most);
+		memset(record, 'a', 9 * most);
 		for (i = 0; i < 40; i++) {
 			const size_t n = most - 40 + i;
 
@@ -202,7 +202,7 @@ static void test_long(void **state)
 		lines_write(path, &l, 0, l.n, &format, 1);
 		assert_check(ctx, order, path, &l, 0, &format, 0);
 		lines_add(&l, record, 3);
-		lines_add(&l, record, most + 1);
+		lines_add(&l, record, 8 * most + 1);
 		lines_write(path, &l, 0, l.n, &format, 1);
 		opts.errinfo = &err;
 		info.size = sizeof(info);

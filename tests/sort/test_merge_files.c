@@ -189,8 +189,8 @@ static void test_long(void **state)
 	for (round = 0; round < 16; round++) {
 		em_ctx *ctx = case_ctx(4 * MIB, 0, 1);
 		em_order *order = lines_order(ctx, round % 4 == 3 ? 2 : round % 4 == 2 ? 4 : 0);
-		const size_t most = 4 * MIB / 32, over = round < 12 ? 0 : most;
-		unsigned char *record = malloc(2 * most);
+		const size_t most = 4 * MIB / 32, over = round < 12 ? 0 : 8 * most;
+		unsigned char *record = malloc(9 * most);
 		files_case c = case_make(NULL);
 		em_status st;
 		int i;
@@ -198,7 +198,7 @@ static void test_long(void **state)
 		assert_non_null(record);
 		c.format = lines_format(round % 4 == 1 ? 4 : 0);
 		c.opts.format = &c.format;
-		memset(record, 'b', 2 * most);
+		memset(record, 'b', 9 * most);
 		for (i = 0; i < 3; i++) {
 			lines l = { 0 };
 

@@ -384,7 +384,7 @@ static void test_long_lines(void **state)
 	got = sort_read_file(c.out, &bytes);
 	assert_int_equal(bytes, in.filled + in.n);
 	free(got);
-	sort_write_file(c.path[1], line, 200000);
+	sort_write_file(c.path[1], line, MIB);
 	assert_int_equal(case_run(&c, ctx, 0, 2, &opts), EM_ERR_FORMAT);
 	if (strstr(c.err.text, c.path[1]) == NULL)
 		fail_msg("%s", c.err.text);
