@@ -28,6 +28,10 @@ struct emi_disk {
 	int abandons;
 };
 
+/* What is wrong about an id that anybody can see, or NULL; and the file of its disk, at worst of another one. */
+const char *emi_bid_flaw(const emi_disk_set *set, em_bid bid, size_t bytes);
+em_file *emi_bid_file(const emi_disk_set *set, em_bid bid);
+
 /* Free a block of a user. */
 em_status emi_disk_free(emi_disk *d, em_bid bid, size_t bytes, em_errinfo *err);
 
