@@ -180,9 +180,20 @@ em_file *emi_bid_file(const emi_disk_set *set, em_bid bid)
 	return emi_one_disk_file(set->disk[bid.disk < set->n ? bid.disk : 0]);
 }
 
+em_status emi_disk_vacate(emi_disk_set *set, em_bid bid, size_t bytes, uint64_t n, em_errinfo *err)
+{
+	const em_status st = emi_one_disk_free(set->disk[bid.disk], bid.offset, bytes, n, err);
+	emi_move part;
+	int whole;
+
+	while (st == EM_OK && emi_moved_take(&set->moved, bid, bytes, &part, &whole))
+		(void)emi_one_disk_free(set->disk[part.to.disk], part.to.offset, (size_t)part.bytes, (uint64_t)whole, NULL);
+	return st;
+}
+
 em_status emi_disk_free(emi_disk *d, em_bid bid, size_t bytes, em_errinfo *err)
 {
-	const emi_disk_set *set = d->set;
+	emi_disk_set *set = d->set;
 	const char *why = emi_bid_flaw(set, bid, bytes);
 	em_status st = EM_OK;
 
@@ -196,7 +207,7 @@ em_status emi_disk_free(emi_disk *d, em_bid bid, size_t bytes, em_errinfo *err)
 	}
 	if (st != EM_OK)
 		return emi_fail_refused(err, st, why, "free", emi_file_path(emi_bid_file(set, bid)), bid.offset, bytes);
-	return emi_one_disk_free(set->disk[bid.disk], bid.offset, bytes, 1, err);
+	return emi_disk_vacate(set, bid, bytes, 1, err);
 }
 
 em_status emi_blocks_free(emi_disk *d, const em_bid *bid, size_t n, size_t bytes, em_errinfo *err)

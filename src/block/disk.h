@@ -84,8 +84,8 @@ em_status emi_block_admit(emi_disk *disk, emi_request_kind kind, em_bid bid, siz
 /* What a transfer of such a file is to be submitted with by who asked for that: a read then is like emi_block_read_part(). */
 emi_request_calls emi_block_calls(emi_disk *disk);
 
-/* What was read of a block is not what was written: EM_ERR_CORRUPT, with the disk's path and the block's place in it, and why. */
-em_status emi_block_damaged(const emi_disk *disk, em_bid bid, size_t bytes, const char *why, em_errinfo *err);
+/* What was read of a block is not what was written: EM_ERR_CORRUPT, with the disk's path and the block's place in it. */
+em_status emi_block_damaged(const emi_disk *disk, em_bid bid, size_t bytes, em_errinfo *err);
 
 /* So many bytes of blocks are still to be allocated: space for them may be set aside in large steps, as they will be needed anyway. */
 void emi_disk_expect(emi_disk *disk, uint64_t bytes);

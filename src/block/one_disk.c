@@ -441,6 +441,19 @@ em_status emi_one_disk_admit(emi_one_disk *d, emi_request_kind kind, uint64_t of
 	return status;
 }
 
+void emi_one_disk_fill(emi_one_disk *d)
+{
+	uint64_t end;
+
+	pthread_mutex_lock(&d->lock);
+	end = d->space.high * EMI_UNIT;
+	if (!d->at.fixed && d->reserved > end) {
+		give_up(d, d->reserved - end);
+		d->reserved = end;
+	}
+	pthread_mutex_unlock(&d->lock);
+}
+
 int emi_one_disk_wrote(emi_one_disk *d, uint64_t offset, size_t bytes)
 {
 	const uint64_t end = (offset + bytes + EMI_UNIT - 1) / EMI_UNIT;

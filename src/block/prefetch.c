@@ -493,8 +493,7 @@ em_status emi_prefetch_unpack(emi_prefetch *p, emi_fetched *f, em_errinfo *err)
 	if (f->hint.packed == 0)
 		return EM_OK;
 	if (p->spare == NULL || !emi_unpack(packed, f->hint.packed, p->spare, f->hint.data))
-		return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: block at %llu",
-				(unsigned long long)f->hint.bid.offset);
+		return emi_block_damaged(p->disk, f->hint.bid, f->hint.bytes, err);
 	f->buf = p->spare;
 	p->spare = packed;
 	return EM_OK;

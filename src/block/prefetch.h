@@ -34,6 +34,7 @@ typedef struct emi_hint {
 	size_t bytes;           /* to be read, whole pages */
 	size_t data;            /* of them mean something; the consumer's */
 	size_t packed;          /* or `data' was packed to so many (packer.h); 0: it was not */
+	uint32_t sum;           /* of what is to be read; the consumer's */
 } emi_hint;
 
 /* The next block of a sequence of the group that joined last.  EM_OK, EM_END, or a failure.  May read. */

@@ -46,8 +46,8 @@ typedef struct emi_request_calls {
 	emi_request_fn fn;      /* or NULL */
 	emi_request_fn drop;    /* or NULL: called after the end, when nobody in here knows rq any more; for those that nobody waits for */
 	void *user;             /* of both */
-	/* Or NULL.  Called when the transfer is over and nobody knows it yet, by the thread that made or collected it, with no lock held: it may
-	 * change status, why and done, and make transfers of its own with emi_transfer(). */
+	/* Or NULL.  Called when the transfer is over, before anybody hears how, with no lock of the queue held: it may change status, why and done, and make transfers
+	 * of its own with emi_transfer().  By the thread that waits for it; if there is a drop, by the one that made or collected it. */
 	emi_request_fn judge;
 	void *judge_arg;
 	emi_io_stats *stats;    /* NULL: counted nowhere but in the file */
@@ -126,6 +126,9 @@ void emi_file_close(em_file *f);
 
 /* The same, but when called from within a request's fn of that file's disk it does not wait: the last request closes the file. */
 void emi_file_leave(em_file *f);
+
+/* Wait until all of its requests are done, whoever they are of. */
+void emi_file_settle(em_file *f);
 
 /* A file lives until it was closed and nobody holds it. */
 void emi_file_hold(em_file *f);

@@ -136,6 +136,13 @@ static void judge(emi_request *rq)
 		rq->calls.judge(rq, rq->calls.judge_arg);
 }
 
+/* Of one that nobody waits for it is done at once. */
+static void judge_now(emi_request *rq)
+{
+	if (rq->calls.drop)
+		judge(rq);
+}
+
 void emi_request_run(emi_request *rq)
 {
 	em_file *f = rq->file;
@@ -146,7 +153,7 @@ void emi_request_run(emi_request *rq)
 		emi_request_run_unaligned(rq);
 	else
 		transfer(f, rq);
-	judge(rq);
+	judge_now(rq);
 }
 
 void emi_request_settle(emi_request *rq, int64_t result)
@@ -155,7 +162,7 @@ void emi_request_settle(emi_request *rq, int64_t result)
 
 	if (!advance(rq->file, rq, result, &idle))
 		go_on(rq->file, rq, idle);
-	judge(rq);
+	judge_now(rq);
 }
 
 /* The bytes of the file that nobody may touch meanwhile.  A write that is not aligned reads and writes whole pages, and may cut off
@@ -307,6 +314,8 @@ em_status emi_wait(emi_request *rq, em_errinfo *err)
 					rq->file->path);
 		emi_queue_wait(rq->file, rq, -1.0);
 	}
+	if (!rq->calls.drop)
+		judge(rq);
 	__atomic_store_n(&rq->state, EMI_IDLE, __ATOMIC_RELAXED);
 	if (rq->status != EM_OK)
 		emi_request_fail(rq, err);
