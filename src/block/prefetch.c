@@ -498,8 +498,7 @@ em_status emi_prefetch_unpack(emi_prefetch *p, emi_fetched *f, em_errinfo *err)
 	if (f->hint.packed == 0)
 		return EM_OK;
 	if (*to == NULL || !emi_unpack(packed, f->hint.packed, *to, f->hint.data))
-		return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: block at %llu",
-				(unsigned long long)f->hint.bid.offset);
+		return emi_block_damaged(p->disk, f->hint.bid, f->hint.bytes, err);
 	f->buf = *to;
 	/* What is in memory stays where it is. */
 	*to = f->own != NULL ? NULL : packed;

@@ -35,6 +35,7 @@ typedef struct emi_hint {
 	size_t data;            /* of them mean something; the consumer's */
 	size_t packed;          /* or `data' was packed to so many (packer.h); 0: it was not */
 	char *memory;           /* it is here, and nothing is to be read; NULL: it is on a disk */
+	uint32_t sum;           /* of what is to be read; the consumer's */
 } emi_hint;
 
 /* The next block of a sequence of the group that joined last.  EM_OK, EM_END, or a failure.  May read. */

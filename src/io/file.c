@@ -185,6 +185,11 @@ void emi_file_finish(em_file *f)
 	finish(f, 0);
 }
 
+void emi_file_settle(em_file *f)
+{
+	emi_queue_wait(f, NULL, -1.0);
+}
+
 void emi_file_close(em_file *f)
 {
 	int forked;

@@ -61,6 +61,7 @@ em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, con
 	}
 	for (i = 0; i < k; i++) {
 		m->in[i].behind = runs[i].blocks;
+		m->in[i].rest = runs[i].bytes;
 		m->total += runs[i].bytes;
 	}
 	if (kept->area != NULL)
@@ -111,6 +112,24 @@ static em_status retire(emi_merger *m, em_errinfo *err)
 	return emi_run_fetch_advance(m->fetch, err);
 }
 
+/* A block came from a disk: it is not looked into before it was checked. */
+static em_status admit_block(emi_merger *m, emi_merge_input *in, em_errinfo *err)
+{
+	const emi_hint hint = in->block->hint;
+	const size_t bytes = hint.packed != 0 ? hint.packed : hint.data;
+	em_status st = EM_OK;
+
+	if (hint.sum != emi_block_sum(in->block->buf, bytes, (m->job->ctx->flags & EM_CTX_CHECKED) != 0))
+		return emi_block_damaged(m->job->scratch, hint.bid, hint.bytes, err);
+	st = emi_prefetch_unpack(&m->fetch->blocks, in->block, err);
+	if (st != EM_OK)
+		return st;
+	if (!m->cutter->begin(m->job, in) || in->left > in->rest || (in->behind == 0 && in->left != in->rest))
+		return emi_block_damaged(m->job->scratch, hint.bid, hint.bytes, err);
+	in->rest -= in->left;
+	return EM_OK;
+}
+
 /* Have records of run i in hand, unless it has ended. */
 static em_status need_input(emi_merger *m, uint32_t i, em_errinfo *err)
 {
@@ -134,17 +153,14 @@ static em_status need_input(emi_merger *m, uint32_t i, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	if (in->block == NULL)
-		return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: run %u is too short", (unsigned)i);
+		return emi_fail(err, EM_ERR_INTERNAL, "run %u is too short", (unsigned)i);
 	st = emi_watch_wait(&m->job->watch, &in->block->rq, err);
 	if (st != EM_OK)
 		return st;
 	if (in->block->hint.memory == NULL)
 		emi_block_free(m->job->scratch, in->block->hint.bid, in->block->hint.bytes);
 	in->behind--;
-	st = emi_prefetch_unpack(&m->fetch->blocks, in->block, err);
-	if (st != EM_OK)
-		return st;
-	return m->cutter->begin(m->job, in, err);
+	return admit_block(m, in, err);
 }
 
 /* The smallest, over all runs, of the records s bytes ahead.  s == 0: of the front ones. */

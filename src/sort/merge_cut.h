@@ -17,7 +17,8 @@ typedef struct emi_merge_input {
 	const char *base;       /* any length: the block in hand */
 	const char *at;         /* next record in it */
 	size_t left;            /* bytes of records from there */
-	uint64_t behind;        /* blocks not yet in hand */
+	uint64_t behind;        /* blocks not yet in hand, ... */
+	uint64_t rest;          /* ... and bytes of records or frames in them */
 	uint64_t out;           /* any length: output bytes before `at' in the block */
 } emi_merge_input;
 
@@ -38,8 +39,9 @@ typedef struct emi_bound {
 } emi_bound;
 
 typedef struct emi_cutter {
-	/* A block came: set at, left and out.  EM_ERR_CORRUPT. */
-	em_status (*begin)(const emi_job *job, emi_merge_input *in, em_errinfo *err);
+	/* A block came: set at, left and out, unless what is in it cannot be a block: 0.  Whoever looks into it afterwards finds records
+	 * where it is said that there are. */
+	int (*begin)(const emi_job *job, emi_merge_input *in);
 	/* A record that begins at most s bytes behind the front one, or that itself; the last of the block when that
 	 * is nearer.  There is one. */
 	const char *(*ahead)(const emi_job *job, const emi_merge_input *in, size_t s);

@@ -2,14 +2,11 @@
 /* merge_cut_fixed.c -- cutting blocks of records of one size: a binary search. */
 #include "sort/merge_cut.h"
 
-static em_status begin(const emi_job *job, emi_merge_input *in, em_errinfo *err)
+static int begin(const emi_job *job, emi_merge_input *in)
 {
 	in->at = in->block->buf;
 	in->left = in->block->hint.data;
-	if (in->left % job->codec->record_bytes != 0)
-		return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: a block of %llu bytes",
-				(unsigned long long)in->left);
-	return EM_OK;
+	return in->left % job->codec->record_bytes == 0;
 }
 
 static const char *ahead(const emi_job *job, const emi_merge_input *in, size_t s)

@@ -3,19 +3,17 @@
 #include "sort/block_vary.h"
 #include "sort/merge_cut.h"
 
-static em_status begin(const emi_job *job, emi_merge_input *in, em_errinfo *err)
+static int begin(const emi_job *job, emi_merge_input *in)
 {
 	const char *base = in->block->buf;
 
-	(void)job;
-	if (!emi_block_sound(base, in->block->hint.data))
-		return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: block at %llu",
-				(unsigned long long)in->block->hint.bid.offset);
+	if (!emi_block_sound(base, in->block->hint.data, emi_order_vary(job->order), job->out_extra))
+		return 0;
 	in->base = base;
 	in->at = (const char *)emi_block_first(base);
 	in->left = (size_t)emi_block_frames(base);
 	in->out = 0;
-	return EM_OK;
+	return 1;
 }
 
 static const char *ahead(const emi_job *job, const emi_merge_input *in, size_t s)

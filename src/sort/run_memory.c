@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/meter.h"
-#include "sort/run.h"
 
 #define PIECE ((size_t)16 << 20)        /* bytes of a piece, about */
 #define PAGE_PIECE ((size_t)64 << 10)
@@ -180,7 +179,7 @@ static int enter(emi_run_memory *m, char *buffer, em_bid *bid)
 	m->buffer = list;
 	memset(bid, 0, sizeof *bid);
 	bid->disk = EMI_IN_MEMORY;
-	bid->offset = m->n;
+	bid->offset = m->n * EMI_DIR_BYTES;
 	m->buffer[m->n++] = buffer;
 	return 1;
 }
@@ -219,5 +218,5 @@ int emi_run_memory_page(emi_run_memory *m, em_bid *bid)
 
 char *emi_run_memory_at(const emi_run_memory *m, em_bid bid)
 {
-	return bid.disk == EMI_IN_MEMORY && bid.offset < m->n ? m->buffer[bid.offset] : NULL;
+	return bid.disk == EMI_IN_MEMORY && bid.offset / EMI_DIR_BYTES < m->n ? m->buffer[bid.offset / EMI_DIR_BYTES] : NULL;
 }

@@ -13,15 +13,13 @@
  * are written until the disks are behind.  That is tried again from time to time, as a disk may have been slow for a
  * moment only: when fresh memory took several times as long as trying takes.  What is sorted does not depend on it.
  *
- * A block in memory has the id { EMI_IN_MEMORY, number }.  So has a page of a run's directory: where blocks may stay,
+ * A block in memory has an id, too: the disk is EMI_IN_MEMORY.  So has a page of a run's directory: where blocks may stay,
  * all pages do, and disks are not opened before something is written to them.
  */
 #ifndef EMI_RUN_MEMORY_H
 #define EMI_RUN_MEMORY_H
 
-#include "block/disk.h"
-
-#define EMI_IN_MEMORY UINT32_MAX        /* em_bid.disk of what is in memory; the offset is its number */
+#include "sort/run.h"
 
 /* Buffers of one size come from pieces of memory that are large enough for huge pages. */
 typedef struct emi_buffer_row {

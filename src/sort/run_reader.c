@@ -24,10 +24,9 @@ static void free_page(const emi_run_reader *r, const emi_run_cursor *c)
 		emi_block_free(r->job->scratch, c->at, EMI_DIR_BYTES);
 }
 
-static em_status damaged(const emi_run_cursor *c, em_errinfo *err)
+static em_status damaged(const emi_run_reader *r, const emi_run_cursor *c, em_errinfo *err)
 {
-	return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: directory page at %llu of disk %u",
-			(unsigned long long)c->at.offset, (unsigned)c->at.disk);
+	return emi_block_damaged(r->job->scratch, c->at, EMI_DIR_BYTES, err);
 }
 
 /* What was read must be a page: a damaged one must not lead us astray. */
@@ -35,10 +34,16 @@ static em_status check_page(const emi_run_reader *r, const emi_run_cursor *c, em
 {
 	uint64_t expected = c->blocks < EMI_DIR_ENTRIES ? c->blocks : EMI_DIR_ENTRIES;
 
-	if (c->page->count == expected && (c->page->next == EMI_DIR_END) == (c->blocks == expected) &&
+	if (emi_dir_sum(c->page) == c->page->sum && c->page->count == expected && (c->page->next == EMI_DIR_END) == (c->blocks == expected) &&
 	    (c->page->next_disk < r->disks || c->page->next_disk == EMI_IN_MEMORY))
 		return EM_OK;
-	return damaged(c, err);
+	return damaged(r, c, err);
+}
+
+/* Nor must an entry. */
+static int is_sound(const emi_run_reader *r, const emi_dir_entry *e)
+{
+	return e->bytes != 0 && e->bytes <= r->block_bytes && e->packed < e->bytes;
 }
 
 em_status emi_run_reader_open(emi_run_reader *r, emi_job *job, uint32_t k, size_t block_bytes, em_errinfo *err)
@@ -155,19 +160,17 @@ em_status emi_run_hint(void *arg, uint32_t seq, emi_hint *hint, em_errinfo *err)
 			return st;
 	}
 	entry = &c->page->entry[c->entry];
-	hint->key = entry->key;
-	hint->bid.disk = entry->disk;
-	hint->bid.reserved = 0;
-	hint->bid.offset = entry->offset;
+	hint->bid = emi_dir_bid(entry);
 	hint->memory = emi_run_memory_at(&r->job->memory, hint->bid);
-	if (entry->bytes == 0 || entry->bytes > r->block_bytes || entry->packed >= entry->bytes ||
-	    (hint->memory == NULL && entry->disk >= r->disks))
-		return damaged(c, err);
+	if (!is_sound(r, entry) || (hint->memory == NULL && hint->bid.disk >= r->disks))
+		return damaged(r, c, err);
 	/* The order of fetching wants some disk of every block. */
 	if (hint->memory != NULL)
-		hint->bid.disk = (uint32_t)(entry->offset % r->disks);
+		hint->bid.disk = (uint32_t)(hint->bid.offset / EMI_DIR_BYTES % r->disks);
+	hint->key = entry->key;
 	hint->data = (size_t)entry->bytes;
 	hint->packed = entry->packed;
+	hint->sum = entry->sum;
 	hint->bytes = ((hint->packed != 0 ? hint->packed : hint->data) + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 	c->entry++;
 	c->blocks--;

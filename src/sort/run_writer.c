@@ -74,6 +74,7 @@ static em_status turn_page(emi_run_writer *w, em_bid next, em_errinfo *err)
 
 	w->page[w->cur]->next = next.offset;
 	w->page[w->cur]->next_disk = next.disk;
+	w->page[w->cur]->sum = emi_dir_sum(w->page[w->cur]);
 	if (memory != NULL)
 		memcpy(memory, w->page[w->cur], EMI_DIR_BYTES);
 	else
@@ -101,10 +102,10 @@ static em_status add_entry(emi_run_writer *w, const emi_outblock *b, em_bid bid,
 		page = w->page[w->cur];
 	}
 	page->entry[page->count].key = b->key;
-	page->entry[page->count].offset = bid.offset;
+	page->entry[page->count].place = emi_dir_place(bid);
 	page->entry[page->count].bytes = b->buf.len;
 	page->entry[page->count].packed = (uint32_t)b->packed;
-	page->entry[page->count].disk = bid.disk;
+	page->entry[page->count].sum = b->sum;
 	page->count++;
 	return EM_OK;
 }
@@ -125,6 +126,7 @@ static void seal_block(void *arg, emi_outseq *q, emi_outblock *b)
 	/* Packing takes time, too: so blocks are only packed while the disk has more to do than we have. */
 	if (b->own == NULL && !emi_run_memory_stays(&job->memory) && (job->opts.compress == EM_COMPRESS_ALWAYS || emi_outseq_is_behind(q)))
 		b->packed = emi_packer_pack(&q->packer, &b->buf.base, b->buf.len);
+	b->sum = emi_block_sum(b->buf.base, b->packed != 0 ? b->packed : b->buf.len, (job->ctx->flags & EM_CTX_CHECKED) != 0);
 }
 
 /* The block may stay in memory: then it has a fresh buffer. */

@@ -692,6 +692,7 @@ static void test_cancel(void **state)
 {
 	static char buf[5][PAGE];
 	unsigned calls = 0, i;
+	const emi_request_calls told = { count_call, NULL, &calls, NULL, NULL, NULL };
 	gate *g = gate_make(1, 0);
 	em_file *f = gate_file(g, 0);
 	em_errinfo err;
@@ -703,10 +704,10 @@ static void test_cancel(void **state)
 	memset(buf[1], 1, PAGE);
 	memset(buf[2], 2, PAGE);
 	memset(buf[3], 3, PAGE);
-	emi_submit(f, &g->rq[1], EMI_WRITE, buf[1], PAGE, 0, count_call, NULL, &calls);
-	emi_submit(f, &g->rq[2], EMI_WRITE, buf[2], PAGE, 2 * PAGE, count_call, NULL, &calls);
-	emi_submit(f, &g->rq[3], EMI_WRITE, buf[3], PAGE, 100, count_call, NULL, &calls);
-	emi_submit(f, &g->rq[4], EMI_READ, buf[4], PAGE, 100, count_call, NULL, &calls);
+	emi_submit(f, &g->rq[1], EMI_WRITE, buf[1], PAGE, 0, &told);
+	emi_submit(f, &g->rq[2], EMI_WRITE, buf[2], PAGE, 2 * PAGE, &told);
+	emi_submit(f, &g->rq[3], EMI_WRITE, buf[3], PAGE, 100, &told);
+	emi_submit(f, &g->rq[4], EMI_READ, buf[4], PAGE, 100, &told);
 	assert_false(emi_cancel(&g->rq[0]));
 	assert_true(emi_cancel(&g->rq[1]));
 	assert_true(emi_cancel(&g->rq[2]));

@@ -65,7 +65,7 @@ static void test_buffers(void **state)
 	bid[0].disk = 0;
 	assert_null(emi_run_memory_at(&m, bid[0]));
 	bid[0].disk = EMI_IN_MEMORY;
-	bid[0].offset = n;
+	bid[0].offset = n * EMI_DIR_BYTES;
 	assert_null(emi_run_memory_at(&m, bid[0]));
 	assert_int_equal(emi_run_memory_leave(&m), m.most - m.taken);
 	emi_run_memory_free(&m);
