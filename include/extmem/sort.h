@@ -69,8 +69,9 @@ typedef struct em_sort_opts {
 	void *progress_user;
 	em_errinfo *errinfo;    /**< Filled when a call without an object fails; may be NULL. */
 	const em_format *format; /**< How records of any length stand in files; NULL: lines.  For orders of such records only. */
-	uint64_t header;        /**< Records at the beginning of the first input that are no part of what is
-	                             sorted and stay in front.  For orders of records of any length only. */
+	uint64_t header;        /**< Records at the beginning of each input that are no part of what is sorted.  Those of the first
+	                             input that is not empty stay in front, others are left out, and logged as a warning
+	                             (EM_LOG_WARN) if they are not the same.  For orders of records of any length only. */
 	uint32_t prefetch_buffers; /**< Of the read buffers, those that the order of fetching from several disks is the best for, up to 65536;
 	                             0: two for each disk and three tenths of the others. */
 	uint32_t fetch;         /**< EM_FETCH_... */
@@ -237,7 +238,7 @@ EM_API void em_sorter_close(em_sorter *s);
  * Returns: EM_OK or what em_sorter_open(), push, finish and next return; and
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO   an input or the output's directory
  *   EM_ERR_FORMAT    the size of an input is not a multiple of the record size; a record of any length is longer than a 32nd of the
- *                    memory, its key included, or is cut off: the message names file and line
+ *                    memory, its key included, or is cut off, or a quote of a CSV file is never closed: the message names file and line
  *   EM_ERR_SHORT     an input became shorter while it was read
  *   EM_ERR_PIPE      nobody reads the output any more
  * The detail is in opts->errinfo.  stats may be NULL; otherwise stats->size must be set, and it is
@@ -254,8 +255,8 @@ EM_API EM_NODISCARD em_status em_sort_files(em_ctx *ctx, const em_order *order, 
  * scratch space.
  *
  * With several threads, regular files that are large enough are divided by keys, and each thread merges a part of all of them; then each
- * file is open once for each thread, within the same limits.  So it is without header and length prefixes, and to a
- * regular file; with EM_SORT_UNIQUE there are more and smaller parts, and what comes out of one waits in memory for those before it.  The output is the
+ * file is open once for each thread, within the same limits.  So it is of records of one size or lines (not
+ * CSV), without header, and to a regular file; with EM_SORT_UNIQUE there are more and smaller parts, and what comes out of one waits in memory for those before it.  The output is the
  * same, except for inputs that are not sorted.
  *
  * One pass moves N in and N out; inputs beyond the fan-in cost further passes over them.

@@ -46,7 +46,8 @@ typedef struct em_text_key {
 /** Flags of a text order. */
 #define EM_TEXT_KEYS_ONLY 1u    /**< Records whose keys are equal are equal.  Default: they are compared as bytes, last of all. */
 #define EM_TEXT_LAST_REVERSE 2u /**< That last comparison is reversed. */
-#define EM_TEXT_CSV 4u          /**< A separator between double quotes is no separator (RFC 4180); quotes stay in the key. */
+#define EM_TEXT_CSV 4u          /**< A separator between double quotes is no separator, by the rules of EM_FORMAT_CSV, which says the same of
+                                     delimiters; quotes stay in the key. */
 
 /** No separator: a field is a run of blanks and the non-blanks after it. */
 #define EM_TEXT_BLANKS 0x100u
