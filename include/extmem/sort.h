@@ -69,8 +69,9 @@ typedef struct em_sort_opts {
 	void *progress_user;
 	em_errinfo *errinfo;    /**< Filled when a call without an object fails; may be NULL. */
 	const em_format *format; /**< How records of any length stand in files; NULL: lines.  For orders of such records only. */
-	uint64_t header;        /**< Records at the beginning of the first input that are no part of what is
-	                             sorted and stay in front.  For orders of records of any length only. */
+	uint64_t header;        /**< Records at the beginning of each input that are no part of what is sorted.  Those of the first
+	                             input that is not empty stay in front, others are left out, and logged as a warning
+	                             (EM_LOG_WARN) if they are not the same.  For orders of records of any length only. */
 	uint32_t prefetch_buffers; /**< Of the read buffers, those that the order of fetching from several disks is the best for, up to 65536;
 	                             0: two for each disk and three tenths of the others. */
 	uint32_t fetch;         /**< EM_FETCH_... */
@@ -249,8 +250,8 @@ EM_API void em_sorter_close(em_sorter *s);
  *
  * Returns: EM_OK or what em_sorter_open(), push, finish and next return; and
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO   an input or the output's directory
- *   EM_ERR_FORMAT    the size of an input is not a multiple of the record size; a record of any length is cut off, or too long: what
- *                    takes more than a 32nd of the memory is, its key included, where a pipe is read, and else what there is
+ *   EM_ERR_FORMAT    the size of an input is not a multiple of the record size; a record of any length is cut off, a quote of a
+ *                    CSV file is never closed, or a record is too long: what takes more than a 32nd of the memory is, its key included, where a pipe is read, and else what there is
  *                    no memory for.  The message names file and line, and bytes is the memory that would do (0: unknown)
  *   EM_ERR_NOSPACE   also: the output does not fit.  Where its size and the free space are known this comes before anything is
  *                    read, with the output as path, and the bytes that it needs beyond what it has as bytes
@@ -271,8 +272,8 @@ EM_API EM_NODISCARD em_status em_sort_files(em_ctx *ctx, const em_order *order, 
  * scratch space.
  *
  * With several threads, regular files that are large enough are divided by keys, and each thread merges a part of all of them; then each
- * file is open once for each thread, within the same limits.  So it is without header and length prefixes, and to a
- * regular file; with EM_SORT_UNIQUE there are more and smaller parts, and what comes out of one waits in memory for those before it.  The output is the
+ * file is open once for each thread, within the same limits.  So it is of records of one size or lines (not
+ * CSV), without header, and to a regular file; with EM_SORT_UNIQUE there are more and smaller parts, and what comes out of one waits in memory for those before it.  The output is the
  * same, except for inputs that are not sorted.
  *
  * One pass moves N in and N out; inputs beyond the fan-in cost further passes over them.

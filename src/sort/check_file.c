@@ -48,7 +48,7 @@ typedef struct checking {
 	emi_io_stats io;
 	emi_watch watch;
 	uint64_t skip;          /* records of the header that are to come */
-	uint64_t number;        /* of the last record in the file */
+	uint64_t number;        /* what the file had before the chunk at hand, as messages count */
 	frame_room room[2];
 	uint32_t cur;           /* the one for the next frame */
 	emi_frame last;         /* the record before; its key ... */
@@ -126,7 +126,7 @@ static int compare(const checking *c, const emi_frame *f, uint64_t key)
 	return emi_string_compare(c->v, &c->last, f, 0);
 }
 
-/* It is the first that is out of order, if it was not told yet. */
+/* It is out of order: the first one is told. */
 static void tell_disorder(checking *c, uint64_t number, const unsigned char *record, size_t n)
 {
 	if (c->info.first_disorder != 0)
@@ -136,8 +136,9 @@ static void tell_disorder(checking *c, uint64_t number, const unsigned char *rec
 		c->fn(c->user, number, record, n);
 }
 
-/* EM_END: it is the first that is out of order, and that is all there was to find. */
-static em_status look_at(checking *c, const unsigned char *record, size_t n, em_errinfo *err)
+/* A record that begins there in the chunk.  EM_END: it is the first that is out of order, and that is all there was to find. */
+static em_status look_at(checking *c, const emi_chunk *chunk, const unsigned char *begin, const unsigned char *record, size_t n,
+			 em_errinfo *err)
 {
 	em_status st;
 	emi_frame f;
@@ -158,7 +159,8 @@ static em_status look_at(checking *c, const unsigned char *record, size_t n, em_
 	if (order == 0 && (c->opts.flags & EM_CHECK_UNIQUE) == 0)
 		return EM_OK;
 	c->info.disorders++;
-	tell_disorder(c, c->number, record, n);
+	if (c->info.first_disorder == 0)
+		tell_disorder(c, c->number + emi_records_count(&c->format, chunk->data, begin) + 1, record, n);
 	return (c->opts.flags & EM_CHECK_FIRST) != 0 ? EM_END : EM_OK;
 }
 
@@ -176,7 +178,6 @@ static em_status look_at_fixed(checking *c, const emi_chunk *chunk, em_errinfo *
 		tell_disorder(c, c->number + found.first + 1, chunk->data + found.first * c->record_bytes, c->record_bytes);
 	if (first && found.disorders != 0)
 		n = found.first + 1;
-	c->number += n;
 	c->info.records += n;
 	c->info.bytes += n * c->record_bytes;
 	c->info.checksum += found.checksum;
@@ -185,19 +186,23 @@ static em_status look_at_fixed(checking *c, const emi_chunk *chunk, em_errinfo *
 	return first && found.disorders != 0 ? EM_END : EM_OK;
 }
 
-static em_status look_at_chunk(checking *c, const emi_chunk *chunk, em_errinfo *err)
+/* *records: how many it has, at least if that was not all there was to find. */
+static em_status look_at_chunk(checking *c, const emi_chunk *chunk, uint64_t *records, em_errinfo *err)
 {
 	const unsigned char *at = chunk->data, *end = at + chunk->bytes;
 	em_status st = EM_OK;
 
-	if (c->record_bytes != 0)
+	*records = 0;
+	if (c->record_bytes != 0) {
+		*records = chunk->bytes / c->record_bytes;
 		return look_at_fixed(c, chunk, err);
+	}
 	while (st == EM_OK && at != end) {
-		const unsigned char *record;
+		const unsigned char *begin = at, *record;
 		size_t n;
 
 		record = emi_record_take(&c->format, &at, end, &n);
-		c->number++;
+		++*records;
 		if (c->skip != 0) {
 			c->skip--;
 			continue;
@@ -206,7 +211,7 @@ static em_status look_at_chunk(checking *c, const emi_chunk *chunk, em_errinfo *
 		c->info.bytes += n;
 		c->info.checksum += emi_record_hash(record, n);
 		if (c->v != NULL)
-			st = look_at(c, record, n, err);
+			st = look_at(c, chunk, begin, record, n, err);
 	}
 	return st;
 }
@@ -221,8 +226,8 @@ static em_status look_at_all(checking *c, em_errinfo *err)
 	em_status st;
 
 	for (;;) {
-		const uint64_t before = c->number;
 		emi_chunk chunk;
+		uint64_t records;
 
 		st = emi_ctx_check(c->ctx, err);
 		if (st == EM_OK)
@@ -232,10 +237,11 @@ static em_status look_at_all(checking *c, em_errinfo *err)
 		if (st != EM_OK)
 			return st == EM_ERR_CANCELED ? emi_fail(err, st, "canceled") : st;
 		emi_watch_add(&c->watch, chunk.bytes);
-		st = look_at_chunk(c, &chunk, err);
+		st = look_at_chunk(c, &chunk, &records, err);
 		if (st == EM_OK)
 			st = keep_last(c, err);
-		emi_records_release(c->records, &chunk, c->number - before);
+		c->number += emi_chunk_count(&chunk, records);
+		emi_records_release(c->records, &chunk, records);
 		if (st != EM_OK)
 			return st;
 	}

@@ -26,6 +26,7 @@
 #include "sort/block_vary.h"
 #include "sort/copier.h"
 #include "sort/files.h"
+#include "sort/header.h"
 #include "sort/merge_inputs.h"
 #include "sort/merge_parts.h"
 #include "sort/merge_split.h"
@@ -55,6 +56,7 @@ typedef struct merging {
 	emi_sink *sink;
 	emi_copier copier;
 	emi_groups groups;      /* if there are any to be made */
+	emi_header header;
 	uint64_t header_bytes;  /* in front of what is merged */
 	emi_presorted_opts opts;
 	emi_merge_inputs inputs;
@@ -122,7 +124,6 @@ static int is_stdin(const char *path)
 /* Merge k inputs from the first on. */
 static em_status merge_some(merging *m, uint32_t first, uint32_t k, emi_put_elems put, em_errinfo *err)
 {
-	uint64_t header = first == 0 ? m->e.job.opts.header : 0;
 	em_status st = EM_OK;
 	uint32_t i;
 
@@ -132,10 +133,10 @@ static em_status merge_some(merging *m, uint32_t first, uint32_t k, emi_put_elem
 			continue;
 		m->seen_stdin |= is_stdin(m->paths[i]);
 		st = emi_merge_inputs_add(&m->inputs, m->paths[i], NULL, err);
+		if (st == EM_OK)
+			st = emi_presorted_header(&m->inputs.in[m->inputs.k - 1], &m->header, i, err);
 	}
-	while (st == EM_OK && header-- != 0)
-		st = emi_presorted_skip(&m->inputs.in[0], to_copier, m, err);
-	return st == EM_OK || st == EM_END ? emi_merge_inputs_run(&m->inputs, put, m, err) : st;
+	return st == EM_OK ? emi_merge_inputs_run(&m->inputs, put, m, err) : st;
 }
 
 /* Pull frames of the runs that are left, until EM_END. */
@@ -617,6 +618,12 @@ static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *
 	if (st == EM_OK) {
 		m->e.job.line = t->line.line;
 		m->e.job.out_extra = emi_record_extra(&m->e.job.format);
+		m->header.ctx = ctx;
+		m->header.format = &m->e.job.format;
+		m->header.paths = inputs;
+		m->header.records = m->e.job.opts.header;
+		m->header.to = to_copier;
+		m->header.arg = m;
 		st = run(m, output, err);
 		if (stats != NULL)
 			emi_job_stats(&m->e.job, stats);

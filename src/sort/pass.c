@@ -63,6 +63,13 @@ static em_status look(const emi_pass *p, uint64_t *bytes, em_errinfo *err)
 	return EM_OK;
 }
 
+static em_status to_copier(void *arg, const void *data, size_t n, em_errinfo *err)
+{
+	emi_pass *p = arg;
+
+	return emi_copier_write(&p->copier, data, n, err);
+}
+
 /* Divide the memory and open what is left to be opened. */
 static em_status prepare(emi_pass *p, em_errinfo *err)
 {
@@ -82,7 +89,12 @@ static em_status prepare(emi_pass *p, em_errinfo *err)
 	if (p->only_plan)
 		return emi_trial_told(job, err);
 	reading(p, job->plan_input.memory, p->top.strands, &opts);
-	p->header = job->opts.header;
+	p->header.ctx = job->ctx;
+	p->header.format = &job->format;
+	p->header.paths = p->paths;
+	p->header.records = job->opts.header;
+	p->header.to = to_copier;
+	p->header.arg = p;
 	p->chunk = emi_alloc_array(job->ctx, p->top.strands, sizeof *p->chunk, err);
 	if (p->chunk == NULL)
 		return err->status;
@@ -100,15 +112,24 @@ static em_status tick(void *arg)
 	return emi_tick(arg);
 }
 
-/* Get a chunk for each strand, if there are so many; one alone as long as there is a header. */
+/* The next chunk, without what of it is a header. */
+static em_status fetch_one(emi_pass *p, emi_pass_chunk *c, em_errinfo *err)
+{
+	em_status st = emi_records_next(p->records, &c->chunk, tick, &p->top.front.e.job.watch, err);
+
+	c->at = c->chunk.data;
+	c->end = c->chunk.data + c->chunk.bytes;
+	return st == EM_OK ? emi_header_take(&p->header, c->chunk.file, &c->at, c->end, &c->header, err) : st;
+}
+
+/* Get a chunk for each strand, if there are so many. */
 static em_status fetch(emi_pass *p, uint32_t *n, em_errinfo *err)
 {
-	const uint32_t most = p->convert != NULL || p->header != 0 ? 1 : p->top.strands;
-	emi_watch *watch = &p->top.front.e.job.watch;
+	const uint32_t most = p->convert != NULL ? 1 : p->top.strands;
 	em_status st = EM_OK;
 
 	for (*n = 0; *n < most; ++*n) {
-		st = emi_records_next(p->records, &p->chunk[*n], tick, watch, err);
+		st = fetch_one(p, &p->chunk[*n], err);
 		/* The reader's one large buffer is with us: the chunk comes when that has gone back. */
 		if (st == EM_ERR_STATE && *n != 0) {
 			memset(err, 0, sizeof *err);
@@ -120,84 +141,72 @@ static em_status fetch(emi_pass *p, uint32_t *n, em_errinfo *err)
 	return st == EM_END && *n != 0 ? EM_OK : st;
 }
 
-/* The records at the beginning of the first file that only pass through, as far as they are in this chunk. */
-static em_status copy_header(emi_pass *p, const emi_chunk *c, const unsigned char **at, em_errinfo *err)
-{
-	const unsigned char *end = c->data + c->bytes;
-	size_t n;
-
-	if (c->file != 0)
-		p->header = 0;
-	for (p->skipped = 0; p->header != 0 && *at != end; p->header--, p->skipped++)
-		emi_record_take(&p->top.front.e.job.format, at, end, &n);
-	return *at != c->data ? emi_copier_write(&p->copier, c->data, (size_t)(*at - c->data), err) : EM_OK;
-}
-
 /* The record that is too long for the memory: which is it? */
 static em_status too_long(const emi_pass *p, em_errinfo *err)
 {
 	const em_top *t = &p->top;
-	const uint32_t file = p->chunk[t->long_strand].file;
-	uint64_t number = (file == p->file ? p->number : 0) + p->skipped + t->long_number + 1;
+	const em_format *format = &t->front.e.job.format;
+	const emi_pass_chunk *c = &p->chunk[t->long_strand];
+	const unsigned char *at = c->at;
+	uint64_t number = c->chunk.file == p->file ? p->number : 0, n;
 	uint32_t i;
+	size_t bytes;
 
 	for (i = 0; i < t->long_strand; i++)
-		if (p->chunk[i].file == file)
-			number += t->strand[i].number;
+		if (p->chunk[i].chunk.file == c->chunk.file)
+			number += emi_chunk_count(&p->chunk[i].chunk, p->chunk[i].header + t->strand[i].number);
+	for (n = 0; n < t->long_number; n++)
+		emi_record_take(format, &at, c->end, &bytes);
+	number += emi_records_count(format, c->chunk.data, at) + 1;
 	emi_fail(err, EM_ERR_FORMAT, "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
-		 p->paths[file], (unsigned long long)number, (unsigned long long)t->long_need,
+		 p->paths[c->chunk.file], (unsigned long long)number, (unsigned long long)t->long_need,
 		 (unsigned long long)emi_vary_longest(&t->front.e.job));
 	err->bytes = t->long_need;
 	return EM_ERR_FORMAT;
 }
 
-/* A chunk was used up: it goes back. */
-static void retire(emi_pass *p, emi_chunk *c, uint64_t records)
+/* A chunk was used up, with so many records behind its header: it goes back. */
+static void retire(emi_pass *p, emi_pass_chunk *c, uint64_t records)
 {
-	if (c->file != p->file) {
-		p->file = c->file;
+	if (c->chunk.file != p->file) {
+		p->file = c->chunk.file;
 		p->number = 0;
 	}
-	p->number += p->skipped + records;
+	p->number += emi_chunk_count(&c->chunk, c->header + records);
 	p->top.front.e.job.records_in += records;
-	p->top.read += c->bytes;
-	emi_records_release(p->records, c, p->skipped + records);
-	p->skipped = 0;
+	p->top.read += c->chunk.bytes;
+	emi_records_release(p->records, &c->chunk, c->header + records);
 }
 
-/* Take the records of one chunk that are not in its header. */
-static em_status take_converted(emi_pass *p, const unsigned char *at, em_errinfo *err)
+/* Take the records of one chunk. */
+static em_status take_converted(emi_pass *p, em_errinfo *err)
 {
-	emi_chunk *c = &p->chunk[0];
-	const size_t bytes = c->bytes - (size_t)(at - c->data);
+	emi_pass_chunk *c = &p->chunk[0];
 	uint64_t records = 0;
-	em_status st = bytes != 0 ? p->convert(p, at, bytes, &records, err) : EM_OK;
+	em_status st = c->at != c->end ? p->convert(p, c->at, (size_t)(c->end - c->at), &records, err) : EM_OK;
 
 	retire(p, c, records);
 	return st;
 }
 
-/* Take the records of n chunks; of a first one only what lies behind its header. */
+/* Take the records of n chunks. */
 static em_status take(emi_pass *p, uint32_t n, em_errinfo *err)
 {
 	em_top *t = &p->top;
-	const unsigned char *at = p->chunk[0].data;
-	em_status st = p->header != 0 ? copy_header(p, &p->chunk[0], &at, err) : EM_OK;
+	em_status st;
 	uint32_t i;
 
-	if (st == EM_OK && p->convert != NULL)
-		return take_converted(p, at, err);
+	if (p->convert != NULL)
+		return take_converted(p, err);
 	for (i = 0; i < n; i++) {
-		const emi_chunk *c = &p->chunk[i];
+		const emi_pass_chunk *c = &p->chunk[i];
 
 		if (p->record_bytes != 0)
-			emi_strand_records(&t->strand[i], c->data, c->bytes / p->record_bytes);
+			emi_strand_records(&t->strand[i], c->at, c->chunk.bytes / p->record_bytes);
 		else
-			emi_strand_chunk(&t->strand[i], &t->front.e.job.format, i == 0 ? at : c->data,
-					 i == 0 ? c->bytes - (size_t)(at - c->data) : c->bytes);
+			emi_strand_chunk(&t->strand[i], &t->front.e.job.format, c->at, (size_t)(c->end - c->at));
 	}
-	if (st == EM_OK)
-		st = emi_top_take(t, n, err);
+	st = emi_top_take(t, n, err);
 	if (st == EM_ERR_RANGE && err->status == EM_OK)
 		st = too_long(p, err);
 	for (i = 0; i < n; i++)

@@ -9,9 +9,17 @@
 #define EMI_PASS_H
 
 #include "sort/copier.h"
+#include "sort/header.h"
 #include "sort/top.h"
 #include "sort/trial.h"
 #include "stream/records.h"
+
+/* A chunk that is with us. */
+typedef struct emi_pass_chunk {
+	emi_chunk chunk;
+	uint64_t header;        /* records at its beginning that belong to a header */
+	const unsigned char *at, *end; /* the others */
+} emi_pass_chunk;
 
 typedef struct emi_pass {
 	em_top top;
@@ -27,13 +35,12 @@ typedef struct emi_pass {
 	emi_records *records;
 	emi_sink *sink;
 	emi_copier copier;
-	emi_chunk *chunk;       /* one for each strand */
+	emi_pass_chunk *chunk;  /* one for each strand */
 	int only_plan;          /* see trial.h */
 	uint64_t bytes;         /* of all inputs, or EMI_UNKNOWN */
-	uint64_t header;        /* records that are still to be copied to the front ... */
-	uint64_t skipped;       /* ... and those of the chunk at hand that were */
+	emi_header header;
 	uint32_t file;          /* of the last chunk that went back ... */
-	uint64_t number;        /* ... and how many records of it came before now */
+	uint64_t number;        /* ... and what of it came before now, as messages count */
 } emi_pass;
 
 /* Begin, with what is asked for and the order of it (with convert: of what records are converted to).  Paths, record_bytes

@@ -166,7 +166,7 @@ static em_status sort_all(vary_sort *f, em_errinfo *err)
 		if (st != EM_OK)
 			break;
 	}
-	if (st == EM_OK && f->loader.skipped) {
+	if (st == EM_OK && f->loader.header.begun) {
 		st = emi_copier_flush(&f->copier, err);
 		f->header_bytes = f->copier.at;
 	}
@@ -187,9 +187,12 @@ static em_status make_input(vary_sort *f, const emi_needs *needs, em_errinfo *er
 	if (st == EM_OK)
 		st = emi_pool_loader_init(&f->loader, &f->e.pool, f->records, f->paths, opts.chunk_bytes,
 					  emi_vary_longest(job), err);
-	f->loader.skip = job->opts.header;
-	f->loader.skipped_to = keep_header;
-	f->loader.skipped_arg = f;
+	f->loader.header.ctx = job->ctx;
+	f->loader.header.format = &job->format;
+	f->loader.header.paths = f->paths;
+	f->loader.header.records = job->opts.header;
+	f->loader.header.to = keep_header;
+	f->loader.header.arg = f;
 	return st;
 }
 

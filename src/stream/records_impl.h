@@ -75,6 +75,7 @@ struct emi_records {
 	size_t joined_bytes;    /* of its area */
 	size_t joined_need;     /* bytes of it, or with delimiters its room but for one */
 	uint64_t over;          /* bytes of it that have no room: it is too long, and only measured yet */
+	int joined_state;       /* of a CSV file, at the end of these bytes: csv.h */
 	emi_records_buffer *first, *last; /* the queue: in the order of the files */
 	emi_records_tail tail;
 	emi_records_slot slot[EMI_RECORDS_OPEN];
@@ -124,6 +125,9 @@ em_status emi_records_cut(emi_records *r, emi_records_buffer *b, size_t *end);
 
 /* Bytes of the record that begins with the tail, its prefix included and its delimiter not; at most, if not known. */
 uint64_t emi_records_span(const emi_records *r, const emi_records_tail *tail);
+
+/* The joined record is what the tail was so far. */
+void emi_records_join_begin(emi_records *r);
 
 /* Move what belongs to the joined record from the front of the buffer to its end; *whole says whether that is all of it.
  * EM_ERR_FORMAT, kept. */

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "cli/gnu.h"
+#include "common/gnu_version.h"
 #include "common/test.h"
 
 static const char *const environment_lines[] = {
@@ -305,13 +306,13 @@ static int compare_line(const char *dir, const char *line, int messages)
 
 static void compare_lines(const char *const *lines)
 {
-	const int messages = gnu_sort_is_9_1();
+	const int version = gnu_version("sort");
 	char *dir = test_dir_make();
 	unsigned different = 0;
 
-	if (gnu_sort_is_here())
+	if (version)
 		for (; *lines; lines++)
-			different += !compare_line(dir, *lines, messages);
+			different += !compare_line(dir, *lines, version == GNU_9_1);
 	else
 		print_message("# no GNU sort here to compare with\n");
 	test_dir_remove(dir);

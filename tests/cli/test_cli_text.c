@@ -25,6 +25,7 @@
 
 #include "cli/fixture.h"
 #include "cli/gnu.h"
+#include "common/gnu_version.h"
 #include "common/test.h"
 
 static void test_standard_input(void **state)
@@ -347,7 +348,7 @@ static void test_external(void **state)
 	size_t bytes, i;
 	run g, e;
 
-	if (!gnu_sort_is_here())
+	if (!gnu_version("sort"))
 		return;
 	text = make_lines(&rng, 20000, &bytes);
 	write_file(f->in[0], text, bytes);

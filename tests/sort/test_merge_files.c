@@ -36,6 +36,7 @@ static void random_case(test_rng *rng, em_ctx *ctx, uint32_t fan_in, int which)
 		lines l = { 0 };
 
 		lines_add_random(&l, rng, (int)test_below(rng, LINES_STYLES), sizes[test_below(rng, 6)]);
+		lines_quote_some(&l, rng, &c.format);
 		case_lines(&c, order, &l, 1, (int)test_below(rng, 2));
 	}
 	case_merge_somehow(&c, rng, ctx, order, fan_in);

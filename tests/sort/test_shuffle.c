@@ -320,7 +320,7 @@ static void test_lines(void **state)
 		em_ctx *ctx = make_ctx((3 + test_below(&rng, 20)) * MIB, 1 + (uint32_t)test_below(&rng, 2), NULL);
 		unsigned char *records = numbered(n, 4), *text;
 		em_shuffle_opts opts = EM_SHUFFLE_OPTS_INIT;
-		lines in = { 0 }, out = { 0 };
+		lines in = { 0 }, out = { 0 }, other = { 0 };
 		size_t header, split, bytes, i, length;
 		uint32_t *order;
 
@@ -330,6 +330,7 @@ static void test_lines(void **state)
 		order = order_of(&c, records, n, 4);
 
 		header = (size_t)test_below(&rng, 5);
+		/* Each file has the same header. */
 		lines_add_pattern(&in, &rng, (int)test_below(&rng, LINES_PATTERNS), header + n, &f,
 				  f.kind == EM_FORMAT_PREFIXED && f.width == 1 ? 255 : 30000);
 		lines_append(&out, &in, 0, header);
@@ -340,7 +341,10 @@ static void test_lines(void **state)
 		}
 		split = header + (size_t)test_below(&rng, n + 1);
 		lines_write(c.path[0], &in, 0, split, &f, 1);
-		lines_write(c.path[1], &in, split, in.n, &f, 0);
+		lines_append(&other, &in, 0, header);
+		lines_append(&other, &in, split, in.n);
+		lines_write(c.path[1], &other, 0, other.n, &f, 0);
+		lines_free(&other);
 		opts.format = which % LINES_FORMATS == 0 ? NULL : &f;
 		opts.header = header;
 		opts.run_records = test_below(&rng, 2) == 0 ? 0 : 100;
