@@ -25,7 +25,8 @@
 #include "cli/run.h"
 #include "common/test.h"
 
-#define HANG_SECONDS 60
+#define HANG_SECONDS 20
+#define CASE_SECONDS 900        /* when everything fails */
 #define PLACES_MOST 4096u
 #define SEEN_SLOTS (1u << 16)
 #define OLD "what stood there before\n"
@@ -410,6 +411,7 @@ void sweep_run(const sweep_case *c, int all)
 	w.all = all;
 	w.sparse = sparse();
 	make(&w);
+	alarm(CASE_SECONDS);
 	rehearse(&w);
 	for (i = 0; i < w.nplaces; i++)
 		for (k = 0; k < sweep_ways_count; k++)

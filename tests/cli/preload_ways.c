@@ -61,6 +61,7 @@ const sweep_way sweep_ways[] = {
 	{ "write", EINTR, 0, SWEEP_MUST_NOT },
 	{ "write", PRELOAD_SHORT, 0, SWEEP_MUST_NOT },
 	{ "write", PRELOAD_ZERO, 0, SWEEP_MAY },
+	{ "write", PRELOAD_ZERO, 1, SWEEP_MAY },
 	{ "pwrite", EIO, 0, SWEEP_MAY },
 	{ "pwrite", ENOSPC, 1, SWEEP_MAY },
 	{ "pwrite", EINTR, 0, SWEEP_MUST_NOT },

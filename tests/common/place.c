@@ -10,13 +10,11 @@
 #include <execinfo.h>
 #endif
 
-#include "place.h"
+#include "test.h"
 
-#define FRAMES 24
-/* Of them that of this function, and that of who asks. */
-#define OWN 2
-/* Callers further away make no difference: one function that all go through is a place or a few, not one for each way to it. */
-#define DEPTH 6
+#define OWN 1   /* frames of this file */
+/* Callers further away make no difference: what all go through is a few places, not one for each way to it.  Of threads there is less to see. */
+#define DEPTH (TEST_TSAN ? 3 : 6)
 
 int test_place_known(void)
 {
@@ -37,11 +35,11 @@ uint64_t test_place_here(uint32_t kind)
 {
 	uint64_t h = mix(1, kind);
 #ifdef HAVE_BACKTRACE
-	void *frame[FRAMES];
-	const int n = backtrace(frame, FRAMES);
+	void *frame[OWN + DEPTH];
+	const int n = backtrace(frame, OWN + DEPTH);
 	int i;
 
-	for (i = OWN; i < n && i < OWN + DEPTH; i++)
+	for (i = OWN; i < n; i++)
 		h = mix(h, (uintptr_t)frame[i]);
 #endif
 	return h != 0 ? h : 1;
