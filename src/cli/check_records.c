@@ -136,7 +136,9 @@ static int check_file(check *ck, const char *path)
 	} while ((size_t)got == ck->room);
 	/* Records that nobody looked at are not in order. */
 	if (record * size < least)
-		message(ck->options->command, "%s: only %" PRIu64 " bytes could be read: it had %" PRIu64 " when it was opened", name, record * size, least);
+		message(ck->options->command,
+			"%s: only %" PRIu64 " bytes could be read: it had %" PRIu64 " when it was opened", name,
+			record * size, least);
 	else
 		ret = 0;
 out:

@@ -2,15 +2,18 @@
 /*
  * preload.c -- a library for LD_PRELOAD that makes a call of the system fail, be short, or return 0; see preload.h.
  *
- * It stands in front of the C library for the functions below.  Only calls that the command or libextmem make themselves count, not those that the C
- * library makes for its own ends.  Each call has a place: the function, the addresses of the command and the library that it came through, and the kind of
- * file.  The same call of another run has the same place, wherever the files are loaded, and whatever other threads do meanwhile.
+ * It stands in front of the C library for the functions below.  Only calls that the command or libextmem make
+ * themselves count, not those that the C library makes for its own ends.  Each call has a place: the function, the
+ * addresses of the command and the library that it came through, and the kind of file.  The same call of another run
+ * has the same place, wherever the files are loaded, and whatever other threads do meanwhile.
  *
- * A call that is to fail is not made, but for close(), after which the descriptor is gone in any case.  One that is to be short is made with half of its size.
- * Transfers of libaio and io_uring are counted and made shorter when they are handed over.  Failures of libaio are told when its results are collected; those of
- * io_uring come through shared memory, so there the descriptor is made a wrong one.
+ * A call that is to fail is not made, but for close(), after which the descriptor is gone in any case.  One that is
+ * to be short is made with half of its size. Transfers of libaio and io_uring are counted and made shorter when they
+ * are handed over.  Failures of libaio are told when its results are collected; those of io_uring come through shared
+ * memory, so there the descriptor is made a wrong one.
  *
- * Names of functions are those that the files of 64 bits have: the compiler is told so for all of this project, and dlsym() here.
+ * Names of functions are those that the files of 64 bits have: the compiler is told so for all of this project, and
+ * dlsym() here.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -135,7 +138,8 @@ static uint64_t mix(uint64_t h, uint64_t x)
 	return h ^ (h >> 29);
 }
 
-/* What sort of file: s: scratch, o: an output that has no name of its own yet, f: another file, p: anything else, -: none. */
+/* What sort of file: s: scratch, o: an output that has no name of its own yet, f: another file, p: anything else, -:
+ * none. */
 static char kind_of(int fd)
 {
 	static ssize_t (*next)(const char *, char *, size_t);
@@ -206,7 +210,8 @@ static int strikes(const char *call, uint64_t key)
 	return plan.how;
 }
 
-/* What is to come of this call, which returns to the address: 0: it is made; above: the errno that it fails with; else PRELOAD_SHORT or PRELOAD_ZERO. */
+/* What is to come of this call, which returns to the address: 0: it is made; above: the errno that it fails with;
+ * else PRELOAD_SHORT or PRELOAD_ZERO. */
 static int fate(const char *call, int fd, const void *to)
 {
 	const int saved = errno;
@@ -273,8 +278,8 @@ static void __attribute__((destructor)) end(void)
 	fprintf(f, "injected %llu\n", (unsigned long long)injected);
 	for (i = 0; i < PLACES; i++)
 		if (places[i].key)
-			fprintf(f, "%s %c %llx %llu\n", places[i].call, places[i].kind, (unsigned long long)places[i].key,
-				(unsigned long long)places[i].count);
+			fprintf(f, "%s %c %llx %llu\n", places[i].call, places[i].kind,
+				(unsigned long long)places[i].key, (unsigned long long)places[i].count);
 	fclose(f);
 }
 

@@ -2,7 +2,8 @@
 /*
  * preload_cases.c -- see preload_cases.h.
  *
- * Each way of doing input and output is taken by some case, and so is each command that writes a file; sizes are such that scratch has several runs.
+ * Each way of doing input and output is taken by some case, and so is each command that writes a file; sizes are such
+ * that scratch has several runs.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +41,8 @@ static int by_bytes(const void *a, const void *b)
 	return memcmp(a, b, RECORD);
 }
 
-/* Lines whose numbers are of one length, so that either order is that of their bytes; every value may come several times. */
+/* Lines whose numbers are of one length, so that either order is that of their bytes; every value may come several
+ * times. */
 static void make_lines(test_rng *rng)
 {
 	uint32_t *n = malloc(LINES * sizeof(*n)), i;
@@ -110,7 +112,8 @@ static void test_lines(void **state)
 {
 	const sweep_case c = {
 		.name = "sort of lines",
-		.args = { "sort", "-o", "result", "--direct=off", "--backend=syscall", "--parallel=2", QUIET, "input-0", NULL },
+		.args = { "sort", "-o", "result", "--direct=off", "--backend=syscall", "--parallel=2", QUIET,
+			  "input-0", NULL },
 		.output = "result",
 	};
 
@@ -122,7 +125,8 @@ static void test_lines_in_place(void **state)
 {
 	const sweep_case c = {
 		.name = "sort of lines in place",
-		.args = { "sort", "-k1,1", "-o", "input-0", "--direct=off", "--backend=syscall", "--parallel=2", QUIET, LINES_SCRATCH, "input-0", NULL },
+		.args = { "sort", "-k1,1", "-o", "input-0", "--direct=off", "--backend=syscall", "--parallel=2",
+			  QUIET, LINES_SCRATCH, "input-0", NULL },
 		.output = "input-0",
 	};
 
@@ -134,8 +138,8 @@ static void test_lines_passes(void **state)
 {
 	const sweep_case c = {
 		.name = "sort of lines in several passes",
-		.args = { "sort", "-o", "result", "--direct=off", "--backend=syscall", "--parallel=2", "--batch-size=2", "--scratch-compress=always", QUIET,
-			  LINES_SCRATCH, "input-0", NULL },
+		.args = { "sort", "-o", "result", "--direct=off", "--backend=syscall", "--parallel=2",
+			  "--batch-size=2", "--scratch-compress=always", QUIET, LINES_SCRATCH, "input-0", NULL },
 		.output = "result",
 	};
 
@@ -147,7 +151,8 @@ static void test_lines_stdio(void **state)
 {
 	const sweep_case c = {
 		.name = "sort of lines by stdio",
-		.args = { "sort", "-o", "result", "--direct=off", "--backend=stdio", "--parallel=2", QUIET, LINES_SCRATCH, "input-0", NULL },
+		.args = { "sort", "-o", "result", "--direct=off", "--backend=stdio", "--parallel=2", QUIET,
+			  LINES_SCRATCH, "input-0", NULL },
 		.output = "result",
 	};
 
@@ -159,7 +164,8 @@ static void test_lines_mmap(void **state)
 {
 	const sweep_case c = {
 		.name = "sort of lines by mmap",
-		.args = { "sort", "-o", "result", "--direct=off", "--backend=mmap", "--parallel=2", QUIET, LINES_SCRATCH, "input-0", NULL },
+		.args = { "sort", "-o", "result", "--direct=off", "--backend=mmap", "--parallel=2", QUIET,
+			  LINES_SCRATCH, "input-0", NULL },
 		.output = "result",
 	};
 
@@ -171,7 +177,8 @@ static void test_lines_printed(void **state)
 {
 	const sweep_case c = {
 		.name = "sort of lines from standard input to standard output",
-		.args = { "sort", "-s", "-k1,1", "--direct=off", "--backend=syscall", "--parallel=2", QUIET, LINES_SCRATCH, NULL },
+		.args = { "sort", "-s", "-k1,1", "--direct=off", "--backend=syscall", "--parallel=2", QUIET,
+			  LINES_SCRATCH, NULL },
 		.from = SWEEP_STDIN,
 	};
 
@@ -183,7 +190,8 @@ static void test_lines_piped(void **state)
 {
 	const sweep_case c = {
 		.name = "sort of lines from a pipe",
-		.args = { "sort", "-u", "-o", "result", "--direct=off", "--backend=syscall", "--parallel=2", QUIET, LINES_SCRATCH, NULL },
+		.args = { "sort", "-u", "-o", "result", "--direct=off", "--backend=syscall", "--parallel=2", QUIET,
+			  LINES_SCRATCH, NULL },
 		.output = "result",
 		.from = SWEEP_PIPE,
 	};
@@ -196,8 +204,8 @@ static void test_csv(void **state)
 {
 	const sweep_case c = {
 		.name = "sort of CSV",
-		.args = { "sort", "--csv", "--header=1", "-k2,2", "-o", "result", "--direct=off", "--backend=syscall", "--parallel=2", QUIET, LINES_SCRATCH,
-			  "input-0", NULL },
+		.args = { "sort", "--csv", "--header=1", "-k2,2", "-o", "result", "--direct=off", "--backend=syscall",
+			  "--parallel=2", QUIET, LINES_SCRATCH, "input-0", NULL },
 		.output = "result",
 	};
 
@@ -209,7 +217,8 @@ static void test_records(void **state)
 {
 	const sweep_case c = {
 		.name = "sort of records in place",
-		.args = { "sort", "-k0:u64", "-o", "input-0", "--direct=off", "--backend=syscall", "--parallel=2", QUIET, RECORDS_SCRATCH, "input-0", NULL },
+		.args = { "sort", "-k0:u64", "-o", "input-0", "--direct=off", "--backend=syscall", "--parallel=2",
+			  QUIET, RECORDS_SCRATCH, "input-0", NULL },
 		.output = "input-0",
 	};
 
@@ -221,7 +230,8 @@ static void test_records_passes(void **state)
 {
 	const sweep_case c = {
 		.name = "sort of records in several passes by stdio",
-		.args = { "sort", "-o", "result", "--direct=off", "--backend=stdio", "--parallel=2", "--batch-size=2", QUIET, RECORDS_SCRATCH, "input-0", NULL },
+		.args = { "sort", "-o", "result", "--direct=off", "--backend=stdio", "--parallel=2", "--batch-size=2",
+			  QUIET, RECORDS_SCRATCH, "input-0", NULL },
 		.output = "result",
 	};
 
@@ -233,7 +243,8 @@ static void test_records_mmap(void **state)
 {
 	const sweep_case c = {
 		.name = "sort of records by mmap",
-		.args = { "sort", "-o", "result", "--direct=off", "--backend=mmap", "--parallel=2", QUIET, RECORDS_SCRATCH, "input-0", NULL },
+		.args = { "sort", "-o", "result", "--direct=off", "--backend=mmap", "--parallel=2", QUIET,
+			  RECORDS_SCRATCH, "input-0", NULL },
 		.output = "result",
 	};
 
@@ -245,7 +256,8 @@ static void test_records_io_uring(void **state)
 {
 	const sweep_case c = {
 		.name = "sort of records by io_uring",
-		.args = { "sort", "--record-size=16", "-S", "2M", "-o", "result", "--backend=io_uring", "--parallel=2", QUIET, "input-0", NULL },
+		.args = { "sort", "--record-size=16", "-S", "2M", "-o", "result", "--backend=io_uring",
+			  "--parallel=2", QUIET, "input-0", NULL },
 		.output = "result",
 	};
 
@@ -257,7 +269,8 @@ static void test_records_libaio(void **state)
 {
 	const sweep_case c = {
 		.name = "sort of records by libaio",
-		.args = { "sort", "--record-size=16", "-S", "4M", "-o", "result", "--backend=libaio", "--parallel=2", QUIET, "input-0", NULL },
+		.args = { "sort", "--record-size=16", "-S", "4M", "-o", "result", "--backend=libaio", "--parallel=2",
+			  QUIET, "input-0", NULL },
 		.output = "result",
 	};
 
@@ -269,7 +282,8 @@ static void test_merge_lines(void **state)
 {
 	const sweep_case c = {
 		.name = "merge of lines",
-		.args = { "merge", "-o", "result", "--direct=off", "--backend=syscall", "--parallel=2", QUIET, "input-0", "input-1", NULL },
+		.args = { "merge", "-o", "result", "--direct=off", "--backend=syscall", "--parallel=2", QUIET,
+			  "input-0", "input-1", NULL },
 		.in = { sorted_lines, sorted_lines },
 		.bytes = { lines_bytes, lines_bytes },
 		.output = "result",
@@ -283,8 +297,8 @@ static void test_merge_records(void **state)
 {
 	const sweep_case c = {
 		.name = "merge of records over an input",
-		.args = { "merge", "--record-size=16", "-o", "input-0", "--direct=off", "--backend=syscall", "--parallel=2", QUIET, "input-0", "input-1",
-			  NULL },
+		.args = { "merge", "--record-size=16", "-o", "input-0", "--direct=off", "--backend=syscall",
+			  "--parallel=2", QUIET, "input-0", "input-1", NULL },
 		.in = { sorted_records, sorted_records },
 		.bytes = { RECORDS * RECORD, RECORDS * RECORD },
 		.output = "input-0",
@@ -298,7 +312,8 @@ static void test_unique(void **state)
 {
 	const sweep_case c = {
 		.name = "unique -c",
-		.args = { "unique", "-c", "-o", "result", "--direct=off", "--backend=syscall", "--parallel=2", QUIET, LINES_SCRATCH, "input-0", NULL },
+		.args = { "unique", "-c", "-o", "result", "--direct=off", "--backend=syscall", "--parallel=2", QUIET,
+			  LINES_SCRATCH, "input-0", NULL },
 		.output = "result",
 	};
 
@@ -310,7 +325,8 @@ static void test_top(void **state)
 {
 	const sweep_case c = {
 		.name = "top",
-		.args = { "top", "-n", "5000", "-o", "result", "--direct=off", "--backend=syscall", "--parallel=2", QUIET, LINES_SCRATCH, "input-0", NULL },
+		.args = { "top", "-n", "5000", "-o", "result", "--direct=off", "--backend=syscall", "--parallel=2",
+			  QUIET, LINES_SCRATCH, "input-0", NULL },
 		.output = "result",
 	};
 
@@ -322,7 +338,8 @@ static void test_shuffle(void **state)
 {
 	const sweep_case c = {
 		.name = "shuffle",
-		.args = { "shuffle", "--seed=7", "-o", "result", "--direct=off", "--backend=syscall", "--parallel=2", QUIET, LINES_SCRATCH, "input-0", NULL },
+		.args = { "shuffle", "--seed=7", "-o", "result", "--direct=off", "--backend=syscall", "--parallel=2",
+			  QUIET, LINES_SCRATCH, "input-0", NULL },
 		.output = "result",
 	};
 
@@ -334,7 +351,8 @@ static void test_top_records(void **state)
 {
 	const sweep_case c = {
 		.name = "top of records from a pipe to standard output",
-		.args = { "top", "-n", "3000", "--direct=off", "--backend=syscall", "--parallel=2", QUIET, RECORDS_SCRATCH, NULL },
+		.args = { "top", "-n", "3000", "--direct=off", "--backend=syscall", "--parallel=2", QUIET,
+			  RECORDS_SCRATCH, NULL },
 		.from = SWEEP_PIPE,
 	};
 

@@ -115,7 +115,8 @@ static void start(sweep *w, run *r)
 	unlink(w->log);
 	w->setup.in_fd = 0;
 	if (w->c->from != SWEEP_NO_STDIN) {
-		w->setup.in_fd = w->c->from == SWEEP_PIPE ? feed_pipe(w->c->in[0], w->c->bytes[0]) : open(w->input[0], O_RDONLY | O_CLOEXEC);
+		w->setup.in_fd = w->c->from == SWEEP_PIPE ? feed_pipe(w->c->in[0], w->c->bytes[0])
+							  : open(w->input[0], O_RDONLY | O_CLOEXEC);
 		assert_true(w->setup.in_fd > 0);
 	}
 	run_args(r, &w->setup, w->c->args);
@@ -137,7 +138,8 @@ static int read_log(sweep *w, place *places)
 	while (fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "injected %llu", &injected) == 1)
 			continue;
-		if (!places || w->nplaces == PLACES_MOST || sscanf(line, "%23s %c %llx %llu", call, &kind, &key, &count) != 4)
+		if (!places || w->nplaces == PLACES_MOST ||
+		    sscanf(line, "%23s %c %llx %llu", call, &kind, &key, &count) != 4)
 			continue;
 		memcpy(places[w->nplaces].call, call, sizeof(call));
 		places[w->nplaces].kind = kind;
@@ -221,7 +223,10 @@ static void sweep_out(const char *dir, const sweep_case *c)
 /* Does a message help who reads it? */
 static int names_something(const sweep *w, const char *err)
 {
-	static const char *const words[] = { "input-", "result", "'.'", "backend '", "standard ", "/proc/", "/dev/", "-S", "-T", "--", "memory", "thread", "descriptor" };
+	static const char *const words[] = {
+		"input-", "result", "'.'", "standard ", "/proc/", "/dev/", "-S", "-T", "--",
+		"backend '", "memory", "thread", "descriptor",
+	};
 	size_t i;
 
 	if (strncmp(err, "extmem", 6))
@@ -235,7 +240,7 @@ static int names_something(const sweep *w, const char *err)
 /* The inputs and the output: are they as the status says? */
 static const char *files_wrong(const sweep *w, const run *r, int late)
 {
-	int i;
+	int i, same;
 
 	for (i = 0; i < SWEEP_INPUTS; i++)
 		if (w->c->in[i] && (!w->c->output || strcmp(w->c->output, strrchr(w->input[i], '/') + 1)) &&
@@ -250,10 +255,15 @@ static const char *files_wrong(const sweep *w, const run *r, int late)
 	}
 	if (!w->c->output)
 		return NULL;
-	if (!strncmp(w->c->output, "input-", 6) ? !file_is(w->output, w->c->in[0], w->c->bytes[0]) : !file_is(w->output, OLD, sizeof(OLD) - 1))
-		return !file_is(w->output, w->right, w->right_bytes) ? "failed, and the old output is lost" :
-		       late ? NULL : "failed, and the new output is there";
-	return NULL;
+	if (!strncmp(w->c->output, "input-", 6))
+		same = file_is(w->output, w->c->in[0], w->c->bytes[0]);
+	else
+		same = file_is(w->output, OLD, sizeof(OLD) - 1);
+	if (same)
+		return NULL;
+	if (!file_is(w->output, w->right, w->right_bytes))
+		return "failed, and the old output is lost";
+	return late ? NULL : "failed, and the new output is there";
 }
 
 /* NULL, or what was wrong with a run in which something was made to fail. */
@@ -283,17 +293,19 @@ static const char *judge(const sweep *w, const run *r, const sweep_way *way, int
 static void tell(sweep *w, const char *wrong, const run *r, const sweep_way *way, const place *p)
 {
 	const char *left = stray(w->dir, w->c);
+	const char *how = way->how == PRELOAD_SHORT ? "short" : way->how == PRELOAD_ZERO ? "0" : strerror(way->how);
 	int i;
 
 	if (w->failures++ >= TOLD_MOST)
 		return;
-	print_error("%s: %s %c fails with %s%s: %s (status %d, signal %d%s%s): %s\n", w->c->name, p->call, p->kind,
-		    way->how == PRELOAD_SHORT ? "short" : way->how == PRELOAD_ZERO ? "0" : strerror(way->how), way->for_good ? " for good" : "", wrong,
-		    r->status, r->signal, left ? ", left " : "", left ? left : "", r->err);
-	print_error("    %s '%s' EXTMEM_PRELOAD_LOG=log TMPDIR=. %s %s", env_preload, w->env_fail, env_libraries, program);
+	print_error("%s: %s %c fails with %s%s: %s (status %d, signal %d%s%s): %s\n", w->c->name, p->call, p->kind, how,
+		    way->for_good ? " for good" : "", wrong, r->status, r->signal, left ? ", left " : "", left ? left : "",
+		    r->err);
+	print_error("    %s '%s' EXTMEM_PRELOAD_LOG=log TMPDIR=. %s %s", env_preload, w->env_fail, env_libraries,
+		    program);
 	for (i = 0; w->c->args[i]; i++)
 		print_error(" %s", w->c->args[i]);
-	print_error("%s\n", w->c->from == SWEEP_STDIN ? " <input-0" : w->c->from == SWEEP_PIPE ? " (cat input-0 |)" : "");
+	print_error("%s\n", w->c->from == SWEEP_NO_STDIN ? "" : w->c->from == SWEEP_STDIN ? " <input-0" : " (cat input-0 |)");
 }
 
 static void fail_once(sweep *w, const sweep_way *way, const place *p, uint64_t nth)
@@ -302,8 +314,8 @@ static void fail_once(sweep *w, const sweep_way *way, const place *p, uint64_t n
 	int struck;
 	run r;
 
-	snprintf(w->env_fail, sizeof(w->env_fail), "EXTMEM_PRELOAD_FAIL=%s %llx %llu %llu %d", way->call, (unsigned long long)p->key,
-		 (unsigned long long)nth, way->for_good ? ~0ull : 1ull, way->how);
+	snprintf(w->env_fail, sizeof(w->env_fail), "EXTMEM_PRELOAD_FAIL=%s %llx %llu %llu %d", way->call,
+		 (unsigned long long)p->key, (unsigned long long)nth, way->for_good ? ~0ull : 1ull, way->how);
 	start(w, &r);
 	struck = read_log(w, NULL);
 	wrong = judge(w, &r, way, struck);
@@ -332,7 +344,8 @@ static int is_new(uint64_t key)
 	}
 }
 
-/* What stands for this failure among those that were tried: the place, or, in slow builds and most of the time, only the function and the kind of file. */
+/* What stands for this failure among those that were tried: the place, or, in slow builds and most of the time, only
+ * the function and the kind of file. */
 static uint64_t key_of(const sweep *w, const place *p, size_t way, int last)
 {
 	const int coarse = w->sparse > 1 && p->key % w->sparse != 0;

@@ -2,12 +2,12 @@
 /*
  * preload_sweep.h -- a run of the command in which every call of the system fails, once each.
  *
- * The command runs once as it is, with preload.c noting the calls that it makes; then again and again, each time with one of them failing, in each way that it
- * can.  Whatever happens:
+ * The command runs once as it is, with preload.c noting the calls that it makes; then again and again, each time with
+ * one of them failing, in each way that it can.  Whatever happens:
  *
  *	status 0 means that the output is right, byte for byte;
- *	status 2 means that a line on standard error says "extmem" and names a file, an option, or what there was too little of,
- *	and that inputs and an existing output are as they were;
+ *	status 2 means that a line on standard error says "extmem" and names a file, an option, or what there was too
+ *	little of, and that inputs and an existing output are as they were;
  *	nothing is left in the directories; there is no other status, no signal, and no end to wait for in vain.
  *
  * What must be survived, like a transfer that is short or interrupted, ends with 0.
@@ -29,7 +29,7 @@ typedef struct sweep_case {
 	const char *args[SWEEP_ARGS];   /* up to NULL */
 	const void *in[SWEEP_INPUTS];   /* contents */
 	size_t bytes[SWEEP_INPUTS];
-	const char *output;             /* that the arguments name; input-0 in place of itself; NULL: none but standard output */
+	const char *output;             /* that the arguments name; input-0: in place; NULL: standard output */
 	int from;                       /* what is standard input: SWEEP_... */
 } sweep_case;
 
@@ -37,8 +37,9 @@ typedef struct sweep_case {
 int sweep_set_up(void **state);
 
 /*
- * Run it with failures: `all' of them, or, of the calls that were made at one place, the first and the last; and what failed in the same way at the
- * same place in another case before does not again.  Fails at the end when something was wrong, after telling how each can be had again.
+ * Run it with failures: `all' of them, or, of the calls that were made at one place, the first and the last; and what
+ * failed in the same way at the same place in another case before does not again.  Fails at the end when something
+ * was wrong, after telling how each can be had again.
  */
 void sweep_run(const sweep_case *c, int all);
 

@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-/* How the command may end: it may fail, leaving all as it was; or when the output is in its place already; or it must not, and does its work none the less. */
+/* How the command may end: it may fail, leaving all as it was; or when the output is in its place already; or it must
+ * not, and does its work none the less. */
 enum { SWEEP_MAY, SWEEP_LATE, SWEEP_MUST_NOT };
 
 typedef struct sweep_way {

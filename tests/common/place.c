@@ -13,7 +13,8 @@
 #include "test.h"
 
 #define OWN 1   /* frames of this file */
-/* Callers further away make no difference: what all go through is a few places, not one for each way to it.  Of threads there is less to see. */
+/* Callers further away make no difference: what all go through is a few places, not one for each way to it.  Of
+ * threads there is less to see. */
 #define DEPTH (TEST_TSAN ? 3 : 6)
 
 int test_place_known(void)

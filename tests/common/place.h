@@ -2,11 +2,13 @@
 /*
  * place.h -- where in the code something is asked for, and what fails there.
  *
- * A sweep that lets everything fail once is thorough and slow.  One that lets only every so-manyth thing fail passes over places that are reached once.  So
- * things are told apart by their place: the functions that it was asked for through.  A rehearsal counts what is asked for at each place; then, of each
- * place, chosen ones fail, whatever other threads do meanwhile.
+ * A sweep that lets everything fail once is thorough and slow.  One that lets only every so-manyth thing fail passes
+ * over places that are reached once.  So things are told apart by their place: the functions that it was asked for
+ * through.  A rehearsal counts what is asked for at each place; then, of each place, chosen ones fail, whatever other
+ * threads do meanwhile.
  *
- * Where the compiler's library cannot tell who called (there is no backtrace()), all places are one, and a sweep must let everything there fail.
+ * Where the compiler's library cannot tell who called (there is no backtrace()), all places are one, and a sweep must
+ * let everything there fail.
  */
 #ifndef EM_TEST_PLACE_H
 #define EM_TEST_PLACE_H

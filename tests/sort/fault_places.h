@@ -2,9 +2,10 @@
 /*
  * fault_places.h -- a backend that lets an operation fail by the place that asked for it.
  *
- * It stands in front of an em_fault, which does the failing: when the operation comes that is to fail, others wait, and the fault is told that the next one
- * does.  The place of a transfer is where its request was submitted, as far as the linker lets the tests look (--wrap); otherwise, and for what is left of a
- * transfer that was short, where the transfer is made.
+ * It stands in front of an em_fault, which does the failing: when the operation comes that is to fail, others wait,
+ * and the fault is told that the next one does.  The place of a transfer is where its request was submitted, as far
+ * as the linker lets the tests look (--wrap); otherwise, and for what is left of a transfer that was short, where the
+ * transfer is made.
  */
 #ifndef EM_FAULT_PLACES_H
 #define EM_FAULT_PLACES_H

@@ -236,7 +236,8 @@ static void assert_detail(const trial *t, uint32_t op, int sys_errno)
 	}
 }
 
-/* One of so many fails: of long sorts, and of all in slow builds; 1: each one, also where places cannot be told apart. */
+/* One of so many fails: of long sorts, and of all in slow builds; 1: each one, also where places cannot be told
+ * apart. */
 static uint64_t sparse(const trial *t)
 {
 	const char *s = getenv("EXTMEM_TEST_SPARSE");
@@ -290,14 +291,17 @@ static int is_new(uint64_t key)
 	}
 }
 
-/* Is the nth at this place to fail in this way?  Allocations are alike, but the last transfer is often waited for elsewhere. */
+/* Is the nth at this place to fail in this way?  Allocations are alike, but the last transfer is often waited for
+ * elsewhere. */
 static int is_chosen(trial *t, const test_place *p, uint64_t nth, int sys_errno)
 {
 	const uint64_t step = sparse(t), way = (uint64_t)(uint32_t)sys_errno << 1;
 
 	if (t->turn++ % step == 0)
 		return 1;
-	return (nth == 1 && is_new((p->key ^ way << 40) | 1)) || (p->kind != 0 && nth == p->count && is_new((p->key ^ (way + 1) << 40) | 1));
+	if (nth == 1 && is_new((p->key ^ way << 40) | 1))
+		return 1;
+	return p->kind != 0 && nth == p->count && is_new((p->key ^ (way + 1) << 40) | 1);
 }
 
 /* Run with the nth at this place failing; EM_END when it was not reached. */
@@ -324,7 +328,8 @@ static void fail_allocation(trial *t, const test_place *p, uint64_t nth)
 	const em_status st = fail_there(t, p, nth, ENOMEM);
 
 	if (st != EM_END && st != EM_ERR_NOMEM && !(t->sort->spare && st == EM_OK))
-		fail_msg("allocation %u of those at one place fails: %s, \"%s\"", (unsigned)nth, em_status_name(st), t->err.text);
+		fail_msg("allocation %u of those at one place fails: %s, \"%s\"", (unsigned)nth, em_status_name(st),
+			 t->err.text);
 }
 
 static void fail_operation(trial *t, const test_place *p, uint64_t nth, int sys_errno)
@@ -336,14 +341,14 @@ static void fail_operation(trial *t, const test_place *p, uint64_t nth, int sys_
 	if (st == EM_END)
 		return;
 	assert_int_equal(t->fault.injected, 1);
-	/* What cannot be handed over is moved in another way, space that does not go back stays.  Less space than was hoped for may do, and what a
-	 * size was asked for may be found out otherwise. */
-	if (op == EM_FAULT_SUBMIT || op == EM_FAULT_DISCARD || (op == EM_FAULT_RESERVE && sys_errno == ENOSPC && st == EM_OK) ||
-	    (op == EM_FAULT_SIZE && st == EM_OK))
+	/* What cannot be handed over is moved in another way, space that does not go back stays.  Less space than was
+	 * hoped for may do, and what a size was asked for may be found out otherwise. */
+	if (op == EM_FAULT_SUBMIT || op == EM_FAULT_DISCARD || (op == EM_FAULT_SIZE && st == EM_OK) ||
+	    (op == EM_FAULT_RESERVE && sys_errno == ENOSPC && st == EM_OK))
 		right = EM_OK;
 	if (st != right)
-		fail_msg("%s: %s %u of those at one place fails with %s: %s, \"%s\"", t->backend, op_name(op), (unsigned)nth,
-			 sys_errno == 0 ? "less" : strerror(sys_errno), em_status_name(st), t->err.text);
+		fail_msg("%s: %s %u of those at one place fails with %s: %s, \"%s\"", t->backend, op_name(op),
+			 (unsigned)nth, sys_errno == 0 ? "less" : strerror(sys_errno), em_status_name(st), t->err.text);
 	if (st != EM_OK)
 		assert_detail(t, op, sys_errno);
 }
