@@ -61,7 +61,8 @@ typedef struct merging {
 	emi_presorted_opts opts;
 	emi_merge_inputs inputs;
 	emi_run_stage stage;
-	int seen_stdin;
+	int seen_stdin;         /* it is an input, ... */
+	uint32_t first_stdin;   /* ... first as this one */
 	uint32_t cap;           /* inputs at a time, at most; 0: as many as fit */
 	uint32_t most;          /* and so many it became */
 	int alone;              /* it is not to be done in parts */
@@ -121,21 +122,29 @@ static int is_stdin(const char *path)
 	return strcmp(path, "-") == 0;
 }
 
-/* Merge k inputs from the first on. */
+/* Standard input can be read once; the second time it is at its end. */
+static int is_again(merging *m, uint32_t i)
+{
+	if (!is_stdin(m->paths[i]))
+		return 0;
+	if (!m->seen_stdin)
+		m->first_stdin = i;
+	m->seen_stdin = 1;
+	return m->first_stdin != i;
+}
+
+/* Merge k inputs from the first on.  All are open before anything is waited for, as one process may feed them. */
 static em_status merge_some(merging *m, uint32_t first, uint32_t k, emi_put_elems put, em_errinfo *err)
 {
 	em_status st = EM_OK;
-	uint32_t i;
+	uint32_t i, at = 0;
 
-	for (i = first; st == EM_OK && i < first + k; i++) {
-		/* It can be read once; the second time it is at its end. */
-		if (is_stdin(m->paths[i]) && m->seen_stdin)
-			continue;
-		m->seen_stdin |= is_stdin(m->paths[i]);
-		st = emi_merge_inputs_add(&m->inputs, m->paths[i], NULL, err);
-		if (st == EM_OK)
-			st = emi_presorted_header(&m->inputs.in[m->inputs.k - 1], &m->header, i, err);
-	}
+	for (i = first; st == EM_OK && i < first + k; i++)
+		if (!is_again(m, i))
+			st = emi_merge_inputs_add(&m->inputs, m->paths[i], NULL, err);
+	for (i = first; st == EM_OK && i < first + k; i++)
+		if (!is_again(m, i))
+			st = emi_presorted_header(&m->inputs.in[at++], &m->header, i, err);
 	return st == EM_OK ? emi_merge_inputs_run(&m->inputs, put, m, err) : st;
 }
 

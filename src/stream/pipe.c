@@ -143,10 +143,13 @@ static int write_all(emi_pipe *p, const char *buf, size_t bytes)
 	while (bytes > 0) {
 		ssize_t put = write(p->fd, buf, bytes < MOST ? bytes : MOST);
 
-		if (put >= 0) {
+		if (put > 0) {
 			buf += put;
 			bytes -= (size_t)put;
 			p->pos += (size_t)put;
+		} else if (put == 0) {
+			/* It takes nothing and says nothing: it might do so for ever. */
+			return EIO;
 		} else if (errno == EAGAIN) {
 			wait_ready(p->fd, POLLOUT);
 		} else if (errno != EINTR) {

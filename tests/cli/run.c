@@ -61,6 +61,7 @@ static void child_limits(const run_setup *s)
 	for (i = 0; i < sizeof(s->env) / sizeof(s->env[0]) && s->env[i]; i++)
 		putenv((char *)(uintptr_t)s->env[i]);
 	signal(SIGPIPE, s->ignore_pipe ? SIG_IGN : SIG_DFL);
+	alarm(s->seconds);
 }
 
 static void child(const run *r, const run_setup *s, int in, const char *const *args)

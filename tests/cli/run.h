@@ -25,7 +25,8 @@ typedef struct run_setup {
 	uint64_t fsize;         /* RLIMIT_FSIZE, 0: as it is */
 	int obey_modes;         /* file permissions hold for root, too */
 	int ignore_pipe;        /* with SIGPIPE ignored */
-	const char *env[4];     /* NAME=VALUE added, NULL at the end */
+	const char *env[8];     /* NAME=VALUE added, NULL at the end */
+	unsigned seconds;       /* SIGALRM comes after so many; 0: it does not */
 } run_setup;
 
 typedef struct run {
