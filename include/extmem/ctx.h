@@ -41,9 +41,10 @@ typedef void (*em_log_fn)(void *user, int32_t level, const char *line);
 
 typedef struct em_ctx_opts {
 	uint32_t size;            /**< sizeof(em_ctx_opts); set by the initialiser. */
-	uint32_t threads;         /**< Threads that compute, the calling one included; 0: one per usable core. */
-	uint64_t memory;          /**< Bytes that all objects may use together; 0: a quarter of the RAM or of the
-	                               cgroup's limit, whichever is less.  More than that exists is logged. */
+	uint32_t threads;         /**< Threads that compute, the calling one included; 0: one per usable core.  What the system does not let
+	                               us start the others do. */
+	uint64_t memory;          /**< Bytes that all objects may use together; 0: a quarter of the least of the RAM, the limits of the
+	                               cgroup and those above it, and what RLIMIT_AS and RLIMIT_DATA leave.  More than that is logged. */
 	uint32_t fds;             /**< File descriptors that may be open at once; 0: what RLIMIT_NOFILE leaves. */
 	int32_t direct;           /**< EM_DIRECT_TRY, _OFF or _ON, for scratch and files. */
 	const char *const *dirs;  /**< Directories for scratch files, copied; NULL: "/var/tmp", unless there are

@@ -4,11 +4,12 @@
  *
  * One queue under one mutex.  Tasks are coarse (milliseconds of sorting or merging), so neither stealing nor
  * lock-free queues would pay.  A worker sleeps on `work` until there is a task; who waits for a task runs
- * what is queued and then sleeps on `finished`, which is signalled after every task while somebody sleeps there.
+ * what is queued and then sleeps on `finished`, which all who sleep there are told of after every task, as each waits for his own.
  *
- * done is set under the mutex as the last thing anybody does to a task, so its owner may reuse its
+ * `open' is counted down under the mutex as the last thing anybody does to a task, so its owner may reuse its
  * storage as soon as emi_task_wait() returns.  Nobody waits inside a task, hence a thread that
- * helps comes back, and a queue without threads is emptied by those who wait.
+ * helps comes back, and a queue without threads is emptied by those who wait.  So a thread that the system does not let us start
+ * is done without.
  *
  * After a fork the child has neither the threads nor a mutex that it may touch: it is in whatever state another thread left
  * it.  There emi_task_wait() returns at once and stopping only frees memory.
@@ -17,17 +18,15 @@
 #define _GNU_SOURCE
 #endif
 
-#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/condition.h"
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "base/workers.h"
 
 struct emi_pool {
@@ -53,19 +52,20 @@ static size_t pool_bytes(uint32_t threads)
 	return sizeof(struct emi_pool) + threads * sizeof(pthread_t);
 }
 
-/* Take the oldest task and run it without the lock, which is held on entry and on return. */
+/* Take the oldest task and run it, once, without the lock, which is held on entry and on return. */
 static void run_oldest(struct emi_pool *pool)
 {
 	emi_task *task = pool->head;
 
-	pool->head = task->next;
-	if (pool->head == NULL)
-		pool->tail = NULL;
+	if (--task->queued == 0) {
+		pool->head = task->next;
+		if (pool->head == NULL)
+			pool->tail = NULL;
+	}
 	pthread_mutex_unlock(&pool->lock);
 	task->fn(task->arg);
 	pthread_mutex_lock(&pool->lock);
-	task->done = 1;
-	if (pool->sleepers > 0)
+	if (--task->open == 0 && pool->sleepers > 0)
 		pthread_cond_broadcast(&pool->finished);
 }
 
@@ -84,13 +84,6 @@ static void *worker(void *arg)
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return NULL;
-}
-
-static em_status start_failed(em_errinfo *err, int error)
-{
-	if (error == ENOMEM)
-		return emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot make the worker threads");
-	return emi_fail_io(err, EM_ERR_THREAD, error, "start a thread", NULL, EMI_NO_OFFSET, 0);
 }
 
 static int init_sync(struct emi_pool *pool)
@@ -133,48 +126,28 @@ static void destroy_sync(struct emi_pool *pool)
 	pthread_mutex_destroy(&pool->lock);
 }
 
-/* What to ask for as a stack: where the system needs much of it for itself (thread-local storage, wide registers), more. */
-static size_t stack_size(void)
+/* Start as many threads as the system lets us have: the others' work is done by those that there are, at last by who waits for it. */
+static void start_threads(em_ctx *ctx, struct emi_pool *pool, uint32_t wanted)
 {
-	size_t bytes = (size_t)EMI_STACK_BYTES;
-#ifdef _SC_THREAD_STACK_MIN
-	long least = sysconf(_SC_THREAD_STACK_MIN);
+	const size_t stack = emi_thread_stack((size_t)EMI_STACK_BYTES);
+	int error = 0;
 
-	if (least > 0 && (size_t)least > bytes / 2)
-		bytes = ((size_t)least + bytes / 2 + EMI_PAGE - 1) & ~((size_t)EMI_PAGE - 1);
-#endif
-	return bytes;
-}
-
-/* Start the threads with every signal blocked: they inherit the mask, and this thread gets its own back. */
-static int start_threads(struct emi_pool *pool)
-{
-	pthread_attr_t attr;
-	sigset_t all, old;
-	int error = pthread_attr_init(&attr);
-
-	if (error != 0)
-		return error;
-	error = pthread_attr_setstacksize(&attr, stack_size());
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	while (error == 0 && pool->started < pool->room) {
-		error = pthread_create(&pool->threads[pool->started], &attr, worker, pool);
+	while (error == 0 && pool->started < wanted) {
+		error = emi_thread_start(&pool->threads[pool->started], stack, worker, pool);
 		if (error == 0)
 			pool->started++;
 	}
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return error;
+	if (error != 0)
+		emi_log(ctx, EM_LOG_INFO, "%" PRIu32 " of %" PRIu32 " threads could be started (errno %d): they do the work of the others",
+			pool->started + 1, wanted + 1, error);
 }
 
 /* Make the pool; with ctx->lock. */
 static em_status make_pool(em_ctx *ctx, em_errinfo *err)
 {
-	uint32_t room = ctx->threads > 1 ? ctx->threads - 1 : 0;
+	const uint32_t room = ctx->threads > 1 ? ctx->threads - 1 : 0;
 	struct emi_pool *pool;
 	em_status st;
-	int error;
 
 	st = emi_memory_take(ctx, room * EMI_STACK_BYTES, err);
 	if (st != EM_OK)
@@ -185,22 +158,14 @@ static em_status make_pool(em_ctx *ctx, em_errinfo *err)
 		goto no_pool;
 	}
 	pool->room = room;
-	error = init_sync(pool);
-	if (error != 0) {
-		st = start_failed(err, error);
+	if (init_sync(pool) != 0) {
+		st = emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot make a mutex");
 		goto no_sync;
 	}
-	error = start_threads(pool);
-	if (error != 0) {
-		st = start_failed(err, error);
-		goto no_threads;
-	}
+	start_threads(ctx, pool, room);
 	__atomic_store_n(&ctx->pool, pool, __ATOMIC_RELEASE);
 	return EM_OK;
 
-no_threads:
-	join_threads(pool);
-	destroy_sync(pool);
 no_sync:
 	emi_free(ctx, pool, pool_bytes(room));
 no_pool:
@@ -256,28 +221,37 @@ int emi_in_worker(const em_ctx *ctx)
 	return 0;
 }
 
-void emi_task_submit(em_ctx *ctx, emi_task *task, void (*fn)(void *arg), void *arg)
+/* Queue a task that is to be run `times' times, several of them at once. */
+static void submit(em_ctx *ctx, emi_task *task, void (*fn)(void *arg), void *arg, uint32_t times)
 {
 	struct emi_pool *pool = pool_of(ctx);
 
 	task->fn = fn;
 	task->arg = arg;
 	task->next = NULL;
-	task->done = 0;
+	task->queued = task->open = times;
 	if (pool == NULL) {
 		/* Nobody asked for threads: it is done here and now. */
-		fn(arg);
-		task->done = 1;
+		for (; task->open > 0; task->open--)
+			fn(arg);
 		return;
 	}
+	if (times == 0)
+		return;
 	pthread_mutex_lock(&pool->lock);
 	if (pool->tail != NULL)
 		pool->tail->next = task;
 	else
 		pool->head = task;
 	pool->tail = task;
-	pthread_cond_signal(&pool->work);
+	while (times-- > 0)
+		pthread_cond_signal(&pool->work);
 	pthread_mutex_unlock(&pool->lock);
+}
+
+void emi_task_submit(em_ctx *ctx, emi_task *task, void (*fn)(void *arg), void *arg)
+{
+	submit(ctx, task, fn, arg, 1);
 }
 
 void emi_task_wait(em_ctx *ctx, emi_task *task)
@@ -287,7 +261,7 @@ void emi_task_wait(em_ctx *ctx, emi_task *task)
 	if (pool == NULL || emi_ctx_forked(ctx))
 		return;
 	pthread_mutex_lock(&pool->lock);
-	while (!task->done) {
+	while (task->open > 0) {
 		if (pool->head != NULL) {
 			run_oldest(pool);
 		} else {
@@ -308,12 +282,17 @@ int emi_task_wait_for(em_ctx *ctx, emi_task *task, double seconds)
 	if (pool == NULL || emi_ctx_forked(ctx))
 		return 1;
 	pthread_mutex_lock(&pool->lock);
-	while (!task->done && !late) {
+	while (task->open > 0 && !late) {
+		if (pool->started == 0) {
+			/* Nobody else will. */
+			run_oldest(pool);
+			continue;
+		}
 		pool->sleepers++;
 		late = emi_cond_wait_until(&pool->finished, &pool->lock, until) != 0;
 		pool->sleepers--;
 	}
-	done = task->done;
+	done = task->open == 0;
 	pthread_mutex_unlock(&pool->lock);
 	return done;
 }
@@ -326,40 +305,33 @@ int emi_task_done(em_ctx *ctx, emi_task *task)
 	if (pool == NULL || emi_ctx_forked(ctx))
 		return 1;
 	pthread_mutex_lock(&pool->lock);
-	done = task->done;
+	done = task->open == 0;
 	pthread_mutex_unlock(&pool->lock);
 	return done;
 }
 
-/* One share of an emi_parallel(). */
-typedef struct share {
-	emi_task task;
+/* An emi_parallel(). */
+typedef struct shares {
 	void (*fn)(void *arg, uint32_t i);
 	void *arg;
-	uint32_t i;
-} share;
+	uint32_t next;          /* nobody has begun this one; atomic */
+} shares;
 
 static void run_share(void *arg)
 {
-	const share *s = arg;
+	shares *s = arg;
 
-	s->fn(s->arg, s->i);
+	s->fn(s->arg, __atomic_fetch_add(&s->next, 1, __ATOMIC_RELAXED));
 }
 
 void emi_parallel(em_ctx *ctx, uint32_t n, void (*fn)(void *arg, uint32_t i), void *arg)
 {
-	share shares[EMI_MAX_THREADS];
-	uint32_t i;
+	shares s = { fn, arg, 0 };
+	emi_task task;
 
 	if (n == 0)
 		return;
-	for (i = 0; i + 1 < n; i++) {
-		shares[i].fn = fn;
-		shares[i].arg = arg;
-		shares[i].i = i;
-		emi_task_submit(ctx, &shares[i].task, run_share, &shares[i]);
-	}
+	submit(ctx, &task, run_share, &s, n - 1);
 	fn(arg, n - 1);
-	for (i = 0; i + 1 < n; i++)
-		emi_task_wait(ctx, &shares[i].task);
+	emi_task_wait(ctx, &task);
 }
