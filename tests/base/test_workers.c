@@ -409,10 +409,11 @@ static void every_sleeper_is_woken(void **state)
 			s[i].ctx = ctx;
 			gate_init(&s[i].gate);
 			emi_task_submit(ctx, &s[i].task, stand_at_gate, &s[i].gate);
-			/* A worker has it in hands, so who waits sleeps. */
 			wait_entered(&s[i].gate, 1);
-			assert_int_equal(pthread_create(&thread[i], NULL, sleep_for_own, &s[i]), 0);
 		}
+		/* The workers have them in hands, so who waits sleeps. */
+		for (i = 0; i < N; i++)
+			assert_int_equal(pthread_create(&thread[i], NULL, sleep_for_own, &s[i]), 0);
 		/* Not needed for being right, only for catching what is wrong: they fall asleep. */
 		nanosleep(&some, NULL);
 		for (i = 0; i < N; i++) {
