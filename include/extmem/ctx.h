@@ -46,10 +46,11 @@ typedef void (*em_log_fn)(void *user, int32_t level, const char *line);
 typedef struct em_ctx_opts {
 	uint32_t size;            /**< sizeof(em_ctx_opts); set by the initialiser. */
 	uint32_t threads;         /**< Threads that compute, the calling one included, at most: what is done uses as many as its memory
-	                               feeds; 0: one per usable core. */
-	uint64_t memory;          /**< Bytes that all objects may use together; 0: a quarter of the RAM or of the
-	                               cgroup's limit, whichever is less, and more where records of files are too long for that.
-	                               More than that exists is logged. */
+	                               feeds, and as the system lets us start; 0: one per usable core. */
+	uint64_t memory;          /**< Bytes that all objects may use together; 0: a quarter of the least of the RAM, the limits of the
+	                               cgroup and those above it, and what RLIMIT_AS and RLIMIT_DATA leave, and more where records of
+	                               files are too long for that.  A sort takes of that what is worth having (em_sort_plan_info).
+	                               More than there is is logged. */
 	uint32_t fds;             /**< File descriptors that may be open at once; 0: what RLIMIT_NOFILE leaves. */
 	int32_t direct;           /**< EM_DIRECT_TRY, _OFF or _ON, for scratch and files. */
 	const char *const *dirs;  /**< Directories for scratch files, copied; NULL: "/var/tmp", unless there are

@@ -162,7 +162,7 @@ typedef struct em_sorter em_sorter;
  * The memory is taken at once.  One thread at a time.
  *
  * Returns: EM_OK, EM_ERR_INVAL, EM_ERR_MEMLIMIT (the detail names the least that would do),
- * EM_ERR_NOMEM, EM_ERR_THREAD, EM_ERR_FORK, EM_ERR_NOTSUP (opts->compress).
+ * EM_ERR_NOMEM, EM_ERR_FORK, EM_ERR_NOTSUP (opts->compress).
  */
 EM_API EM_NODISCARD em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order,
 					     const em_sort_opts *opts);

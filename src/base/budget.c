@@ -8,7 +8,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sched.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -27,6 +29,73 @@ uint64_t emi_physical_memory(void)
 		return (uint64_t)pages * (uint64_t)page;
 #endif
 	return UINT64_MAX;
+}
+
+/* What the process has in use of its address space, and of that as data; 0 where that is not told. */
+static void memory_in_use(uint64_t *space, uint64_t *data)
+{
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	*space = *data = 0;
+	if (f == NULL)
+		return;
+	/* size resident shared text lib data dt, all in pages */
+	if (fscanf(f, "%" SCNu64 " %*u %*u %*u %*u %" SCNu64, space, data) == 2) {
+		*space *= (uint64_t)sysconf(_SC_PAGESIZE);
+		*data *= (uint64_t)sysconf(_SC_PAGESIZE);
+	} else {
+		*space = *data = 0;
+	}
+	fclose(f);
+}
+
+/* What a limit on a resource is; UINT64_MAX: none. */
+static uint64_t limit_on(int resource)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return (uint64_t)limit.rlim_cur;
+}
+
+static uint64_t left_of(uint64_t limit, uint64_t used)
+{
+	return limit == UINT64_MAX ? limit : limit > used ? limit - used : 0;
+}
+
+static uint64_t address_limit(void)
+{
+#ifdef RLIMIT_AS
+	return limit_on(RLIMIT_AS);
+#else
+	return UINT64_MAX;
+#endif
+}
+
+void emi_memory_bounds(emi_bound bounds[EMI_BOUNDS])
+{
+	uint64_t space, data;
+
+	memory_in_use(&space, &data);
+	bounds[0].bytes = emi_physical_memory();
+	bounds[0].what = "of physical memory";
+	bounds[1].bytes = emi_cgroup_memory("");
+	bounds[1].what = "that the control group's limit allows";
+	bounds[2].bytes = left_of(address_limit(), space);
+	bounds[2].what = "that the limit on the address space (ulimit -v) leaves";
+	bounds[3].bytes = left_of(limit_on(RLIMIT_DATA), data);
+	bounds[3].what = "that the limit on data (ulimit -d) leaves";
+}
+
+const char *emi_memory_rlimit(uint64_t *bytes)
+{
+	const uint64_t space = address_limit(), data = limit_on(RLIMIT_DATA);
+
+	*bytes = space < data ? space : data;
+	if (*bytes == UINT64_MAX)
+		return NULL;
+	return space < data ? "address space (ulimit -v)" : "data (ulimit -d)";
 }
 
 uint32_t emi_usable_cores(void)

@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -84,10 +85,19 @@ void emi_memory_drop(em_ctx *ctx, uint64_t bytes)
 	__atomic_sub_fetch(&ctx->used, bytes, __ATOMIC_RELAXED);
 }
 
+/* The system gave nothing.  When a limit of the process may be why, the message says which. */
 static void *out_of_memory(em_ctx *ctx, size_t bytes, em_errinfo *err)
 {
+	uint64_t limit;
+	const char *what = emi_memory_rlimit(&limit);
+
 	emi_memory_drop(ctx, bytes);
-	emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot allocate %" PRIu64 " bytes", (uint64_t)bytes);
+	if (what != NULL)
+		emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot allocate %" PRIu64 " bytes: em_ctx_opts.memory is %" PRIu64
+			 " bytes, and %s is limited to %" PRIu64, (uint64_t)bytes, ctx->memory, what, limit);
+	else
+		emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot allocate %" PRIu64 " bytes: em_ctx_opts.memory is %" PRIu64 " bytes",
+			 (uint64_t)bytes, ctx->memory);
 	return NULL;
 }
 

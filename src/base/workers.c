@@ -4,11 +4,12 @@
  *
  * One queue under one mutex.  Tasks are coarse (milliseconds of sorting or merging), so neither stealing nor
  * lock-free queues would pay.  A worker sleeps on `work` until there is a task; who waits for a task runs
- * what is queued and then sleeps on `finished`, which is signalled after every task while somebody sleeps there.
+ * what is queued and then sleeps on `finished`, which all who sleep there are told of after every task, as each waits for his own.
  *
- * done is set under the mutex as the last thing anybody does to a task, so its owner may reuse its
+ * `open' is counted down under the mutex as the last thing anybody does to a task, so its owner may reuse its
  * storage as soon as emi_task_wait() returns.  Nobody waits inside a task, hence a thread that
- * helps comes back, and a queue without threads is emptied by those who wait.
+ * helps comes back, and a queue without threads is emptied by those who wait.  So a thread that the system does not let us start
+ * is done without.
  *
  * After a fork the child has neither the threads nor a mutex that it may touch: it is in whatever state another thread left
  * it.  There emi_task_wait() returns at once and stopping only frees memory.
@@ -17,17 +18,15 @@
 #define _GNU_SOURCE
 #endif
 
-#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/condition.h"
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "base/workers.h"
 
 #define STACK_SHARE 8u           /* stacks take at most this part of the memory */
@@ -41,6 +40,7 @@ struct emi_pool {
 	uint32_t sleepers;       /* on finished */
 	int stop;
 	uint32_t started;        /* threads, never fewer than before; changed with the context's lock, atomic */
+	uint32_t refused;        /* the system lets us have no more of them; atomic */
 	uint32_t room;           /* entries of threads */
 	pthread_t threads[];
 };
@@ -70,24 +70,28 @@ static uint32_t started(const struct emi_pool *pool)
 static uint32_t missing(const em_ctx *ctx, uint32_t threads)
 {
 	const uint32_t most = most_others(ctx), want = threads == 0 ? 0 : threads - 1 < most ? threads - 1 : most;
-	const uint32_t have = started(pool_of(ctx));
+	const struct emi_pool *pool = pool_of(ctx);
+	const uint32_t have = started(pool);
 
-	return want > have ? want - have : 0;
+	if (want <= have || (pool != NULL && __atomic_load_n(&pool->refused, __ATOMIC_RELAXED) != 0))
+		return 0;
+	return want - have;
 }
 
-/* Take the oldest task and run it without the lock, which is held on entry and on return. */
+/* Take the oldest task and run it, once, without the lock, which is held on entry and on return. */
 static void run_oldest(struct emi_pool *pool)
 {
 	emi_task *task = pool->head;
 
-	pool->head = task->next;
-	if (pool->head == NULL)
-		pool->tail = NULL;
+	if (--task->queued == 0) {
+		pool->head = task->next;
+		if (pool->head == NULL)
+			pool->tail = NULL;
+	}
 	pthread_mutex_unlock(&pool->lock);
 	task->fn(task->arg);
 	pthread_mutex_lock(&pool->lock);
-	task->done = 1;
-	if (pool->sleepers > 0)
+	if (--task->open == 0 && pool->sleepers > 0)
 		pthread_cond_broadcast(&pool->finished);
 }
 
@@ -106,13 +110,6 @@ static void *worker(void *arg)
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return NULL;
-}
-
-static em_status start_failed(em_errinfo *err, int error)
-{
-	if (error == ENOMEM)
-		return emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot make the worker threads");
-	return emi_fail_io(err, EM_ERR_THREAD, error, "start a thread", NULL, EMI_NO_OFFSET, 0);
 }
 
 static int init_sync(struct emi_pool *pool)
@@ -155,39 +152,23 @@ static void destroy_sync(struct emi_pool *pool)
 	pthread_mutex_destroy(&pool->lock);
 }
 
-/* What to ask for as a stack: where the system needs much of it for itself (thread-local storage, wide registers), more. */
-static size_t stack_size(void)
+/* Start so many more threads, or as many as the system lets us have: the others' work is done by those that there are, at last by who waits for it. */
+static void start_threads(em_ctx *ctx, struct emi_pool *pool, uint32_t wanted)
 {
-	size_t bytes = (size_t)EMI_STACK_BYTES;
-#ifdef _SC_THREAD_STACK_MIN
-	long least = sysconf(_SC_THREAD_STACK_MIN);
+	const size_t stack = emi_thread_stack((size_t)EMI_STACK_BYTES);
+	int error = 0;
 
-	if (least > 0 && (size_t)least > bytes / 2)
-		bytes = ((size_t)least + bytes / 2 + EMI_PAGE - 1) & ~((size_t)EMI_PAGE - 1);
-#endif
-	return bytes;
-}
-
-/* Start n more threads with every signal blocked: they inherit the mask, and this thread gets its own back. */
-static int start_threads(struct emi_pool *pool, uint32_t n)
-{
-	pthread_attr_t attr;
-	sigset_t all, old;
-	int error = pthread_attr_init(&attr);
-
-	if (error != 0)
-		return error;
-	error = pthread_attr_setstacksize(&attr, stack_size());
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	for (; error == 0 && n > 0; n--) {
-		error = pthread_create(&pool->threads[pool->started], &attr, worker, pool);
+	while (error == 0 && wanted > 0) {
+		error = emi_thread_start(&pool->threads[pool->started], stack, worker, pool);
+		wanted--;
 		if (error == 0)
 			__atomic_store_n(&pool->started, pool->started + 1, __ATOMIC_RELEASE);
 	}
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return error;
+	if (error == 0)
+		return;
+	__atomic_store_n(&pool->refused, 1, __ATOMIC_RELAXED);
+	emi_log(ctx, EM_LOG_INFO, "%" PRIu32 " of %" PRIu32 " threads could be started (errno %d): they do the work of the others",
+		pool->started + 1, pool->started + wanted + 2, error);
 }
 
 /* Make a pool without threads; with ctx->lock. */
@@ -195,15 +176,13 @@ static em_status make_pool(em_ctx *ctx, em_errinfo *err)
 {
 	const uint32_t room = most_others(ctx);
 	struct emi_pool *pool = emi_alloc(ctx, pool_bytes(room), err);
-	int error;
 
 	if (pool == NULL)
 		return err->status;
 	pool->room = room;
-	error = init_sync(pool);
-	if (error != 0) {
+	if (init_sync(pool) != 0) {
 		emi_free(ctx, pool, pool_bytes(room));
-		return start_failed(err, error);
+		return emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot make a mutex");
 	}
 	__atomic_store_n(&ctx->pool, pool, __ATOMIC_RELEASE);
 	return EM_OK;
@@ -214,17 +193,13 @@ static em_status add_threads(em_ctx *ctx, uint32_t threads, em_errinfo *err)
 {
 	const uint32_t more = missing(ctx, threads), before = started(ctx->pool);
 	em_status st = emi_memory_take(ctx, more * EMI_STACK_BYTES, err);
-	int error;
 
 	if (st != EM_OK)
 		return st;
 	if (ctx->pool == NULL)
 		st = make_pool(ctx, err);
-	if (st == EM_OK) {
-		error = start_threads(ctx->pool, more);
-		if (error != 0)
-			st = start_failed(err, error);
-	}
+	if (st == EM_OK)
+		start_threads(ctx, ctx->pool, more);
 	emi_memory_drop(ctx, (more - (started(ctx->pool) - before)) * EMI_STACK_BYTES);
 	return st;
 }
@@ -295,28 +270,37 @@ int emi_in_worker(const em_ctx *ctx)
 	return 0;
 }
 
-void emi_task_submit(em_ctx *ctx, emi_task *task, void (*fn)(void *arg), void *arg)
+/* Queue a task that is to be run `times' times, several of them at once. */
+static void submit(em_ctx *ctx, emi_task *task, void (*fn)(void *arg), void *arg, uint32_t times)
 {
 	struct emi_pool *pool = pool_of(ctx);
 
 	task->fn = fn;
 	task->arg = arg;
 	task->next = NULL;
-	task->done = 0;
+	task->queued = task->open = times;
 	if (pool == NULL) {
 		/* Nobody asked for threads: it is done here and now. */
-		fn(arg);
-		task->done = 1;
+		for (; task->open > 0; task->open--)
+			fn(arg);
 		return;
 	}
+	if (times == 0)
+		return;
 	pthread_mutex_lock(&pool->lock);
 	if (pool->tail != NULL)
 		pool->tail->next = task;
 	else
 		pool->head = task;
 	pool->tail = task;
-	pthread_cond_signal(&pool->work);
+	while (times-- > 0)
+		pthread_cond_signal(&pool->work);
 	pthread_mutex_unlock(&pool->lock);
+}
+
+void emi_task_submit(em_ctx *ctx, emi_task *task, void (*fn)(void *arg), void *arg)
+{
+	submit(ctx, task, fn, arg, 1);
 }
 
 void emi_task_wait(em_ctx *ctx, emi_task *task)
@@ -326,7 +310,7 @@ void emi_task_wait(em_ctx *ctx, emi_task *task)
 	if (pool == NULL || emi_ctx_forked(ctx))
 		return;
 	pthread_mutex_lock(&pool->lock);
-	while (!task->done) {
+	while (task->open > 0) {
 		if (pool->head != NULL) {
 			run_oldest(pool);
 		} else {
@@ -347,12 +331,17 @@ int emi_task_wait_for(em_ctx *ctx, emi_task *task, double seconds)
 	if (pool == NULL || emi_ctx_forked(ctx))
 		return 1;
 	pthread_mutex_lock(&pool->lock);
-	while (!task->done && !late) {
+	while (task->open > 0 && !late) {
+		if (pool->started == 0) {
+			/* Nobody else will. */
+			run_oldest(pool);
+			continue;
+		}
 		pool->sleepers++;
 		late = emi_cond_wait_until(&pool->finished, &pool->lock, until) != 0;
 		pool->sleepers--;
 	}
-	done = task->done;
+	done = task->open == 0;
 	pthread_mutex_unlock(&pool->lock);
 	return done;
 }
@@ -365,40 +354,33 @@ int emi_task_done(em_ctx *ctx, emi_task *task)
 	if (pool == NULL || emi_ctx_forked(ctx))
 		return 1;
 	pthread_mutex_lock(&pool->lock);
-	done = task->done;
+	done = task->open == 0;
 	pthread_mutex_unlock(&pool->lock);
 	return done;
 }
 
-/* One share of an emi_parallel(). */
-typedef struct share {
-	emi_task task;
+/* An emi_parallel(). */
+typedef struct shares {
 	void (*fn)(void *arg, uint32_t i);
 	void *arg;
-	uint32_t i;
-} share;
+	uint32_t next;          /* nobody has begun this one; atomic */
+} shares;
 
 static void run_share(void *arg)
 {
-	const share *s = arg;
+	shares *s = arg;
 
-	s->fn(s->arg, s->i);
+	s->fn(s->arg, __atomic_fetch_add(&s->next, 1, __ATOMIC_RELAXED));
 }
 
 void emi_parallel(em_ctx *ctx, uint32_t n, void (*fn)(void *arg, uint32_t i), void *arg)
 {
-	share shares[EMI_MAX_THREADS];
-	uint32_t i;
+	shares s = { fn, arg, 0 };
+	emi_task task;
 
 	if (n == 0)
 		return;
-	for (i = 0; i + 1 < n; i++) {
-		shares[i].fn = fn;
-		shares[i].arg = arg;
-		shares[i].i = i;
-		emi_task_submit(ctx, &shares[i].task, run_share, &shares[i]);
-	}
+	submit(ctx, &task, run_share, &s, n - 1);
 	fn(arg, n - 1);
-	for (i = 0; i + 1 < n; i++)
-		emi_task_wait(ctx, &shares[i].task);
+	emi_task_wait(ctx, &task);
 }

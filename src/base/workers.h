@@ -2,8 +2,8 @@
 /*
  * workers.h -- the threads of a context that compute.
  *
- * A context has em_ctx_threads() of them at most, the calling one included: others are started
- * when so many are asked for, have small explicit stacks that are counted as memory, and block all signals.  A
+ * A context has em_ctx_threads() of them at most, the calling one included.  Others are started when so many are asked for, as far as
+ * the system lets us have them; they have small explicit stacks that are counted as memory, and block all signals.  A
  * task is a function and its argument in the caller's own storage: submitting cannot fail.
  * Whoever waits for a task helps: it runs queued tasks meanwhile, so a context of one thread works
  * the same way, and tasks never wait for other tasks.
@@ -17,15 +17,17 @@
 #define EMI_MAX_THREADS 512u
 #define EMI_STACK_BYTES (UINT64_C(256) << 10)
 
+/* One that is zeroed is done. */
 typedef struct emi_task {
 	void (*fn)(void *arg);
 	void *arg;
 	struct emi_task *next;
-	int done;               /* under the pool's lock */
+	uint32_t queued;        /* times it is still to be begun, and ended; under the pool's lock */
+	uint32_t open;
 } emi_task;
 
-/* Have so many threads, the calling one included, as far as the context may: those that are missing are started.
- * EM_OK, EM_ERR_THREAD, EM_ERR_MEMLIMIT, EM_ERR_NOMEM. */
+/* Have so many threads, the calling one included, as far as the context may: those that are missing are started; fewer, or none, where the
+ * system does not let us have them.  EM_OK, EM_ERR_MEMLIMIT, EM_ERR_NOMEM. */
 em_status emi_workers_reach(em_ctx *ctx, uint32_t threads, em_errinfo *err);
 
 /* Likewise all that the context may have. */
@@ -43,7 +45,7 @@ void emi_task_submit(em_ctx *ctx, emi_task *task, void (*fn)(void *arg), void *a
 /* Return when the task is done, running it or other tasks meanwhile. */
 void emi_task_wait(em_ctx *ctx, emi_task *task);
 
-/* The same, but gives up after seconds, and runs nothing meanwhile: 1 when the task is done, 0 when not yet. */
+/* The same, but gives up after seconds, and runs nothing meanwhile unless there are no threads: 1 when the task is done, 0 when not yet. */
 int emi_task_wait_for(em_ctx *ctx, emi_task *task, double seconds);
 
 /* Is it done?  Never waits. */

@@ -6,7 +6,8 @@
  * whole lines where keys may be equal.  A tab is shown as '>', so that one byte is one column; control characters take none.
  *
  * The sort writes to standard output as always, but that is a pipe here, whose other end a thread reads.  So
- * what is shown is what sorting and merging really give.
+ * what is shown is what sorting and merging really give.  Where no thread can be started it is a temporary file in place of the pipe, which is
+ * read at the end.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -104,6 +105,24 @@ static void *mark_lines(void *user)
 	return NULL;
 }
 
+/* There is no thread: put a temporary file in place of the pipe.  0, or an errno. */
+static int keep_lines(debug_keys *d)
+{
+	FILE *file = tmpfile();
+	int e;
+
+	if (!file)
+		return errno;
+	if (dup2(fileno(file), STDOUT_FILENO) < 0) {
+		e = errno;
+		fclose(file);
+		return e;
+	}
+	fclose(d->in);
+	d->in = file;
+	return 0;
+}
+
 int debug_keys_begin(debug_keys *d, const text_options *text, const em_order *order, const char *command)
 {
 	int end[2] = { -1, -1 };
@@ -123,7 +142,8 @@ int debug_keys_begin(debug_keys *d, const text_options *text, const em_order *or
 		goto fail;
 	close(end[1]);
 	end[1] = -1;
-	errno = pthread_create(&d->thread, NULL, mark_lines, d);
+	d->threaded = !pthread_create(&d->thread, NULL, mark_lines, d);
+	errno = d->threaded ? 0 : keep_lines(d);
 	if (!errno)
 		return 0;
 	(void)dup2(d->standard, STDOUT_FILENO);
@@ -149,7 +169,12 @@ int debug_keys_end(debug_keys *d)
 	/* This was the last writer: the thread finds the end. */
 	(void)dup2(d->standard, STDOUT_FILENO);
 	close(d->standard);
-	pthread_join(d->thread, NULL);
+	if (d->threaded) {
+		pthread_join(d->thread, NULL);
+	} else {
+		rewind(d->in);
+		mark_lines(d);
+	}
 	fclose(d->in);
 	if (fclose(d->out) && !d->failed)
 		d->failed = errno;

@@ -17,6 +17,7 @@ typedef struct debug_keys {
 	int standard;           /* where standard output really goes */
 	FILE *in, *out;         /* lines come in; lines with marks go out */
 	pthread_t thread;
+	int threaded;           /* that was started; otherwise in is a file of what was written */
 	int failed;             /* errno of the first failure of the thread, or 0 */
 } debug_keys;
 

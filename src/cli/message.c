@@ -54,10 +54,24 @@ static int names(const char *text, const char *path)
 	return strstr(text, n > 64 ? path + (n - 64) : path) != NULL;
 }
 
+/* What the library calls by the name of a field has an option here. */
+static void name_option(char *text, const char *field, const char *option)
+{
+	const size_t n = strlen(option);
+	char *at = strstr(text, field);
+
+	if (!at)
+		return;
+	memcpy(at, option, n);
+	memmove(at + n, at + strlen(field), strlen(at + strlen(field)) + 1);
+}
+
 void message_errinfo(const char *command, em_status status, const em_errinfo *err)
 {
-	const char *text = err->text[0] ? err->text : em_status_text(status);
+	char text[EM_ERRINFO_TEXT];
 
+	snprintf(text, sizeof(text), "%s", err->text[0] ? err->text : em_status_text(status));
+	name_option(text, "em_ctx_opts.memory", "-S");
 	if (err->path[0] && !names(text, err->path))
 		message(command, "%s: %s", err->path, text);
 	else

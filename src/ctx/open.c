@@ -95,18 +95,19 @@ static em_status check_opts(const em_ctx_opts *o, em_errinfo *err)
 	return check_dirs(o, err);
 }
 
-/* The budget: what was asked for, or a quarter of what there is. */
-static em_status choose_memory(em_ctx *ctx, uint64_t asked, uint64_t physical, uint64_t limit, em_errinfo *err)
+/* The budget: what was asked for, or a quarter of what there is, as the tightest bound has it. */
+static em_status choose_memory(em_ctx *ctx, uint64_t asked, const emi_bound bounds[EMI_BOUNDS], em_errinfo *err)
 {
-	uint64_t there = physical < limit ? physical : limit;
+	/* Where nothing is known there is still an address space. */
+	uint64_t there = SIZE_MAX;
+	int i;
 
 	ctx->memory_given = asked != 0;
-	if (asked == 0) {
-		/* Where neither is known there is still an address space. */
-		asked = (there < SIZE_MAX ? there : SIZE_MAX) / 4;
-		if (asked < MIN_MEMORY)
-			asked = MIN_MEMORY;
-	}
+	for (i = 0; i < EMI_BOUNDS; i++)
+		if (bounds[i].bytes < there)
+			there = bounds[i].bytes;
+	if (asked == 0)
+		asked = there / 4 < MIN_MEMORY ? MIN_MEMORY : there / 4;
 	if (asked < MIN_MEMORY && (ctx->flags & EM_CTX_RAISE) == 0)
 		return emi_fail_memory(err, MIN_MEMORY, "memory is %" PRIu64 " bytes", asked);
 	if (asked < MIN_MEMORY)
@@ -287,14 +288,14 @@ no_dir:
 	return err->status;
 }
 
-static void log_choices(const em_ctx *ctx, uint64_t physical, uint64_t limit)
+static void log_choices(const em_ctx *ctx, const emi_bound bounds[EMI_BOUNDS])
 {
-	if (ctx->memory > physical)
-		emi_log(ctx, EM_LOG_WARN, "the memory budget of %" PRIu64 " bytes exceeds the %" PRIu64
-			" bytes of physical memory", ctx->memory, physical);
-	if (ctx->memory > limit)
-		emi_log(ctx, EM_LOG_WARN, "the memory budget of %" PRIu64 " bytes exceeds the control group's limit of %"
-			PRIu64 " bytes", ctx->memory, limit);
+	int i;
+
+	for (i = 0; i < EMI_BOUNDS; i++)
+		if (ctx->memory > bounds[i].bytes)
+			emi_log(ctx, EM_LOG_WARN, "the memory budget of %" PRIu64 " bytes exceeds the %" PRIu64 " bytes %s", ctx->memory,
+				bounds[i].bytes, bounds[i].what);
 	emi_log(ctx, EM_LOG_DEBUG, "memory %" PRIu64 ", threads %" PRIu32 ", descriptors %" PRIu32
 		", backend %s, instruction set %s, scratch in %s%s", ctx->memory, ctx->threads, ctx->fds, ctx->backend->name,
 		ctx->isa, ctx->dir, ctx->ndisks > 1 ? " and others" : "");
@@ -302,7 +303,7 @@ static void log_choices(const em_ctx *ctx, uint64_t physical, uint64_t limit)
 
 static em_status open_ctx(em_ctx **out, const em_ctx_opts *opts, em_errinfo *err)
 {
-	uint64_t physical, limit;
+	emi_bound bounds[EMI_BOUNDS];
 	em_ctx_opts o;
 	em_ctx ctx;
 	em_status st;
@@ -326,9 +327,8 @@ static em_status open_ctx(em_ctx **out, const em_ctx_opts *opts, em_errinfo *err
 	ctx.log_user = o.log_user;
 	if (o.allocator != NULL)
 		ctx.allocator = *o.allocator;
-	physical = emi_physical_memory();
-	limit = emi_cgroup_memory("");
-	st = choose_memory(&ctx, o.memory, physical, limit, err);
+	emi_memory_bounds(bounds);
+	st = choose_memory(&ctx, o.memory, bounds, err);
 	if (st != EM_OK)
 		return st;
 	choose_threads(&ctx, o.threads);
@@ -344,7 +344,7 @@ static em_status open_ctx(em_ctx **out, const em_ctx_opts *opts, em_errinfo *err
 	st = settle(out, &ctx, &o, err);
 	if (st != EM_OK)
 		return st;
-	log_choices(*out, physical, limit);
+	log_choices(*out, bounds);
 	return EM_OK;
 }
 

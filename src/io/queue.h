@@ -90,6 +90,7 @@ typedef struct emi_queue {
 	int async;              /* and they are in use */
 	void *channel;          /* that is, this is open */
 	int reaping;            /* a thread is in the backend's reap: one at a time */
+	int alone;              /* there is no worker, and a thread collects in place of one */
 	int64_t accepted;       /* taken by submit and not reaped; for a moment below 0, when reaped at once */
 	emi_slot *slots, *free;
 	uint32_t depth;

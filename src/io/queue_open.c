@@ -11,23 +11,18 @@
 
 #include <limits.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/condition.h"
 #include "base/error.h"
 #include "base/lock.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "io/backend.h"
 #include "io/queue.h"
 
 static size_t stack_size(const em_backend *be)
 {
-	size_t page = EMI_PAGE, least = be->stack ? be->stack : EMI_IO_STACK;
-	long floor = sysconf(_SC_THREAD_STACK_MIN);
-
-	if (floor > 0 && (size_t)floor > least)
-		least = (size_t)floor;
-	return (least + page - 1) / page * page;
+	return emi_thread_stack(be->stack ? be->stack : EMI_IO_STACK);
 }
 
 /* Workers of a queue: fewer when the memory is so small that their stacks matter. */

@@ -4,7 +4,7 @@
  *
  * Workers are started one by one, when there is more to do than those that there are will do soon.  Their stacks
  * are small, and counted when the queue is made, so that starting them cannot exceed the budget.  If none can be started
- * whoever submits or finishes something makes the transfers itself: slower, not wrong.
+ * whoever submits or finishes something makes the transfers itself, or collects those that nobody would wait for: slower, not wrong.
  *
  * To put a thread to sleep and to wake it takes several microseconds of two cores, and it comes some ten later.  That is nothing beside a transfer of a
  * disk, but several times what it takes to copy a small block from memory or the page cache.  So a queue knows what its transfers take, as a
@@ -23,11 +23,9 @@
 #define _GNU_SOURCE
 #endif
 
-#include <errno.h>
-#include <signal.h>
-
 #include "base/condition.h"
 #include "base/context.h"
+#include "base/thread.h"
 #include "io/queue.h"
 
 #define WAKE_NS 100000u         /* from calling a worker until he is of use, and has earned what that costs */
@@ -124,30 +122,6 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-/* Start a thread that no signal of the program reaches. */
-static int start_thread(pthread_t *thread, emi_queue *q, size_t stack)
-{
-	pthread_attr_t attr;
-	sigset_t all, old;
-	int e;
-
-	e = pthread_attr_init(&attr);
-	if (e != 0)
-		return e;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	/* A program with much thread-local storage needs more than we do. */
-	do {
-		e = pthread_attr_setstacksize(&attr, stack);
-		if (e == 0)
-			e = pthread_create(thread, &attr, worker, q);
-		stack *= 4;
-	} while (e == EINVAL && stack <= (1u << 20));
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return e;
-}
-
 /* Is one more worker of use?  Those that are awake take what there is one after the other, so it has to be more than
  * they will have done by the time that another has come. */
 static int wants_worker(const emi_queue *q)
@@ -169,7 +143,7 @@ int emi_queue_call_worker(emi_queue *q)
 		q->calls++;
 		pthread_cond_signal(&q->work);
 	} else if (q->threads < (q->async && !q->chores ? 1 : q->max_threads) &&
-		   start_thread(&q->thread[q->threads], q, q->stack) == 0) {
+		   emi_thread_start(&q->thread[q->threads], q->stack, worker, q) == 0) {
 		q->threads++;
 	}
 	return q->threads > 0;
@@ -193,4 +167,11 @@ void emi_queue_kick(emi_queue *q)
 		return;
 	while ((rq = emi_queue_take_chore(q)) != NULL || (!q->async && (rq = emi_queue_take(q)) != NULL))
 		emi_queue_run(q, rq);
+	/* What it runs may submit and finish more: that comes back here, and is left to this loop. */
+	if (q->alone)
+		return;
+	q->alone = 1;
+	while (emi_queue_wants_reaper(q) && emi_async_help(q, -1))
+		continue;
+	q->alone = 0;
 }

@@ -266,11 +266,8 @@ em_status emi_pool_loader_init(emi_pool_loader *l, emi_pool *pool, emi_records *
 		l->state = emi_alloc_array(ctx, l->nstages, sizeof *l->state, err);
 	if (l->state != NULL)
 		l->helper = emi_alloc_array(ctx, pool->job->plan.threads, sizeof *l->helper, err);
-	if (l->helper != NULL && emi_turns_init(&l->turns, &calls, l, l->state, l->nstages, err) == EM_OK) {
-		for (i = 0; i < pool->job->plan.threads; i++)
-			l->helper[i].done = 1;
+	if (l->helper != NULL && emi_turns_init(&l->turns, &calls, l, l->state, l->nstages, err) == EM_OK)
 		return EM_OK;
-	}
 	emi_pool_loader_free(l);
 	return err->status;
 }

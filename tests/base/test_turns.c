@@ -265,7 +265,6 @@ static void test_added(void **state)
 
 			row_open(&r, ITEMS, room);
 			memset(helper, 0, sizeof(helper));
-			helper[0].done = helper[1].done = 1;
 			while (done < r.items) {
 				const uint64_t seen = emi_turns_seen(&r.turns);
 

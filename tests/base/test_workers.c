@@ -22,6 +22,7 @@
 
 #include "base/memory.h"
 #include "base/workers.h"
+#include "common/scarce.h"
 #include "common/test.h"
 
 #include "base_ctx.h"
@@ -359,25 +360,128 @@ static void parallel_without_a_pool(void **state)
 	emi_ctx_unref(ctx);
 }
 
+/* Each of several threads of the caller's waits for a task of its own, and the first that is done is not the first one's. */
+typedef struct sleeper {
+	em_ctx *ctx;
+	emi_task task;
+	gate gate;
+	uint32_t done;          /* atomic */
+} sleeper;
+
+static void *sleep_for_own(void *arg)
+{
+	sleeper *s = arg;
+
+	emi_task_wait(s->ctx, &s->task);
+	__atomic_store_n(&s->done, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static int waits(const sleeper *s, double seconds)
+{
+	const double until = emi_now() + seconds;
+
+	while (!__atomic_load_n(&s->done, __ATOMIC_ACQUIRE)) {
+		if (emi_now() > until)
+			return 1;
+		sched_yield();
+	}
+	return 0;
+}
+
+/* Whichever order they fall asleep in, each is woken for his own: in all orders of finishing nobody is left behind. */
+static void every_sleeper_is_woken(void **state)
+{
+	enum { N = 3 };
+	static const int order[][N] = { { 0, 1, 2 }, { 2, 1, 0 }, { 1, 2, 0 }, { 1, 0, 2 }, { 0, 2, 1 }, { 2, 0, 1 } };
+	const struct timespec some = { 0, 5000000 };
+	em_ctx *ctx = base_ctx(MEMORY, N + 1, NULL);
+	pthread_t thread[N];
+	sleeper s[N];
+	size_t round;
+	int i;
+
+	(void)state;
+	assert_int_equal(emi_workers_start(ctx, NULL), EM_OK);
+	for (round = 0; round < sizeof order / sizeof order[0]; round++) {
+		memset(s, 0, sizeof s);
+		for (i = 0; i < N; i++) {
+			s[i].ctx = ctx;
+			gate_init(&s[i].gate);
+			emi_task_submit(ctx, &s[i].task, stand_at_gate, &s[i].gate);
+			wait_entered(&s[i].gate, 1);
+		}
+		/* The workers have them in hands, so who waits sleeps. */
+		for (i = 0; i < N; i++)
+			assert_int_equal(pthread_create(&thread[i], NULL, sleep_for_own, &s[i]), 0);
+		/* Not needed for being right, only for catching what is wrong: they fall asleep. */
+		nanosleep(&some, NULL);
+		for (i = 0; i < N; i++) {
+			open_gate(&s[order[round][i]].gate);
+			assert_false(waits(&s[order[round][i]], 20));
+		}
+		for (i = 0; i < N; i++) {
+			pthread_join(thread[i], NULL);
+			gate_destroy(&s[i].gate);
+		}
+	}
+	emi_ctx_unref(ctx);
+}
+
+static void count_share(void *arg, uint32_t i)
+{
+	__atomic_add_fetch((uint32_t *)arg + i, 1, __ATOMIC_RELAXED);
+}
+
+/* What the threads would do that cannot be started is done all the same, and their stacks still count, as the plan has it. */
+static void without_some_threads(void **state)
+{
+	int64_t left;
+
+	(void)state;
+	if (!test_scarce())
+		skip();
+	for (left = 0; left <= 4; left++) {
+		em_ctx *ctx = base_ctx(MEMORY, 5, NULL);
+		const uint64_t base = ctx->used;
+		uint32_t calls[5] = { 0, 0, 0, 0, 0 }, own[20], i;
+		emi_task tasks[20];
+
+		memset(own, 0, sizeof(own));
+		test_threads_left(left);
+		assert_int_equal(emi_workers_start(ctx, NULL), EM_OK);
+		emi_parallel(ctx, 5, count_share, calls);
+		for (i = 0; i < 5; i++)
+			assert_int_equal(calls[i], 1);
+		for (i = 0; i < 20; i++)
+			emi_task_submit(ctx, &tasks[i], increment_own, &own[i]);
+		/* Also who only looks from time to time comes to the end. */
+		for (i = 0; i < 20; i += 2)
+			while (!emi_task_wait_for(ctx, &tasks[i], 0.001))
+				continue;
+		for (i = 0; i < 20; i++) {
+			emi_task_wait(ctx, &tasks[i]);
+			assert_int_equal(own[i], 1);
+		}
+		emi_workers_stop(ctx);
+		assert_int_equal(ctx->used, base);
+		emi_ctx_unref(ctx);
+	}
+	test_threads_left(-1);
+}
+
 /* As many at once as a context may have threads. */
 static void parallel_of_the_most(void **state)
 {
 	em_ctx *ctx = base_ctx(EMI_MAX_THREADS * EMI_STACK_BYTES + MEMORY, EMI_MAX_THREADS, NULL);
 	meeting m;
-	em_errinfo err;
 
 	(void)state;
-	memset(&err, 0, sizeof(err));
-	if (emi_workers_start(ctx, &err) != EM_OK) {
-		/* too many for this machine, or for a sanitizer */
-		assert_true(err.status == EM_ERR_THREAD || err.status == EM_ERR_NOMEM);
-		emi_ctx_unref(ctx);
-		skip();
-	}
+	assert_int_equal(emi_workers_start(ctx, NULL), EM_OK);
 	memset(&m, 0, sizeof(m));
 	m.ctx = ctx;
 	m.n = 4;
-	m.together = 1;
+	/* They may be too many for this machine, or for a sanitizer. */
 	emi_parallel(ctx, 4, meet, &m);
 	assert_int_equal(m.here, 4);
 	emi_ctx_unref(ctx);
@@ -590,6 +694,8 @@ int main(void)
 		cmocka_unit_test(parallel),
 		cmocka_unit_test(parallel_without_a_pool),
 		cmocka_unit_test(parallel_of_the_most),
+		cmocka_unit_test(every_sleeper_is_woken),
+		cmocka_unit_test(without_some_threads),
 		cmocka_unit_test(signals_are_blocked),
 		cmocka_unit_test(stacks_are_counted),
 		cmocka_unit_test(as_many_as_wanted),

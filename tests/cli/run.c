@@ -17,6 +17,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,27 +33,32 @@
 #define CAP_DAC_OVERRIDE_NUMBER 1
 #define CAP_DAC_READ_SEARCH_NUMBER 2
 #define EXEC_FAILED 126
+#define NOBODY 1000000000 /* users from here on have no processes */
 #define ALARM_SECONDS 900 /* nothing here takes that long unless it hangs */
+
+/* Limit a resource, unless value is 0. */
+static void child_limit(int resource, uint64_t value)
+{
+	struct rlimit limit;
+
+	limit.rlim_cur = limit.rlim_max = (rlim_t)value;
+	if (value && setrlimit(resource, &limit))
+		_exit(EXEC_FAILED);
+}
 
 static void child_limits(const run_setup *s)
 {
 	/* The test may be in the background, where shells have these ignored. */
 	static const int normal[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-	struct rlimit limit;
 	size_t i;
 
 	for (i = 0; i < sizeof(normal) / sizeof(normal[0]); i++)
 		signal(normal[i], SIG_DFL);
-	if (s->nofile) {
-		limit.rlim_cur = limit.rlim_max = (rlim_t)s->nofile;
-		if (setrlimit(RLIMIT_NOFILE, &limit))
-			_exit(EXEC_FAILED);
-	}
-	if (s->fsize) {
-		limit.rlim_cur = limit.rlim_max = (rlim_t)s->fsize;
-		if (setrlimit(RLIMIT_FSIZE, &limit))
-			_exit(EXEC_FAILED);
-	}
+	child_limit(RLIMIT_NOFILE, s->nofile);
+	child_limit(RLIMIT_FSIZE, s->fsize);
+	child_limit(RLIMIT_AS, s->space);
+	child_limit(RLIMIT_DATA, s->data);
+	child_limit(RLIMIT_STACK, s->stack);
 	/* Out of the bounding set, root does not get them back by exec. */
 	if (s->obey_modes && !geteuid() &&
 	    (prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE_NUMBER, 0, 0, 0) ||
@@ -62,6 +68,12 @@ static void child_limits(const run_setup *s)
 		putenv((char *)(uintptr_t)s->env[i]);
 	signal(SIGPIPE, s->ignore_pipe ? SIG_IGN : SIG_DFL);
 	alarm(s->seconds);
+	/* Last, as from here on it is nobody.  Root is not limited, and a number of processes is one of those of a user. */
+	if (!s->nproc)
+		return;
+	child_limit(RLIMIT_NPROC, s->nproc);
+	if (!geteuid() && (setgroups(0, NULL) || setuid(NOBODY + (uid_t)getpid() % 4096)))
+		_exit(EXEC_FAILED);
 }
 
 static void child(const run *r, const run_setup *s, int in, const char *const *args)

@@ -23,6 +23,10 @@ typedef struct run_setup {
 	int close_out;
 	uint64_t nofile;        /* RLIMIT_NOFILE, 0: as it is */
 	uint64_t fsize;         /* RLIMIT_FSIZE, 0: as it is */
+	uint64_t space;         /* RLIMIT_AS, 0: as it is */
+	uint64_t data;          /* RLIMIT_DATA, 0: as it is */
+	uint64_t stack;         /* RLIMIT_STACK, 0: as it is */
+	uint64_t nproc;         /* RLIMIT_NPROC, as a user with no other process; 0: as it is */
 	int obey_modes;         /* file permissions hold for root, too */
 	int ignore_pipe;        /* with SIGPIPE ignored */
 	const char *env[8];     /* NAME=VALUE added, NULL at the end */

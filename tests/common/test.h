@@ -47,6 +47,18 @@
 #define TEST_TSAN 0
 #endif
 
+/* 1 under a sanitizer that takes terabytes of addresses: there limits on memory can mean nothing. */
+#if defined(__SANITIZE_ADDRESS__)
+#define TEST_SHADOW 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TEST_SHADOW 1
+#endif
+#endif
+#ifndef TEST_SHADOW
+#define TEST_SHADOW TEST_TSAN
+#endif
+
 /* The seed of this run. */
 uint64_t test_seed(void);
 

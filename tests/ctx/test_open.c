@@ -57,6 +57,7 @@ static void defaults(void **state)
 	em_ctx *ctx;
 
 	(void)state;
+	/* Those of the process are for test_open_limits.c. */
 	there = limit < there ? limit : there;
 	there = SIZE_MAX < there ? SIZE_MAX : there;
 	assert_int_equal(em_ctx_open(&ctx, NULL), EM_OK);

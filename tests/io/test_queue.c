@@ -597,6 +597,12 @@ static void test_refused(void **state)
 	}
 }
 
+static void count_end(emi_request *rq, void *arg)
+{
+	(void)rq;
+	++*(unsigned *)arg;
+}
+
 /* In a process that may have no more threads: 0 when all went well. */
 static int without_threads(int async)
 {
@@ -604,9 +610,9 @@ static int without_threads(int async)
 	struct rlimit none = {0, 0};
 	gate *g = gate_make(2, async);
 	em_file *f = gate_file(g, 4);
+	unsigned i, ended = 0;
 	pthread_t thread;
 	int wrong = 0;
-	unsigned i;
 
 	if (setrlimit(RLIMIT_NPROC, &none) != 0 || (getuid() == 0 && setuid(65534) != 0))
 		return 77;
@@ -619,8 +625,16 @@ static int without_threads(int async)
 	for (; i < 15; i++)
 		while (!emi_wait_for(&g->rq[i], 0.01))
 			continue;
+	for (i = 0; i < 20; i++)
+		wrong |= emi_wait(&g->rq[i], NULL) != EM_OK;
+	/* Nobody waits: more than the backend has room for are done when they have been submitted. */
+	for (i = 0; i < 20; i++)
+		emi_submit(f, &g->rq[i], EMI_WRITE, buf[i], 64, i * 64, count_end, NULL, &ended);
+	wrong |= ended != 20;
+	for (i = 0; i < 20; i++)
+		emi_write(f, &g->rq[i], buf[i], 64, i * 64, NULL);
 	emi_file_close(f);
-	for (; i < 20; i++)
+	for (i = 0; i < 20; i++)
 		wrong |= g->rq[i].status != EM_OK || g->rq[i].state != EMI_DONE;
 	em_ctx_close(g->ctx);
 	return wrong;

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * test_cli_limits.c -- the command where the process is limited: address space, data, stack, number of threads.
+ *
+ * Each limit is tried with each kind of work, which has to give what it gives without one.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/fixture.h"
+#include "cli/run.h"
+#include "common/test.h"
+
+#define LINES 20000
+#define LINE_BYTES 8
+#define MIB ((uint64_t)1 << 20)
+
+/* Arguments behind which the name of a file stands, whose lines are records of 8 bytes too. */
+static const char *const works[][8] = {
+	{ "sort" },
+	{ "sort", "-r", "--parallel=4", "-S16M" },
+	{ "sort", "-k1.3n", "-S6M" },
+	{ "sort", "--debug", "-k1.3,1.5" },
+	{ "sort", "--record-size=8" },
+	{ "sort", "--record-size=8", "-k0:u32le", "-r", "--parallel=4", "-S16M" },
+	{ "sort", "--record-size=8", "-S2M", "--parallel=2", "--backend=syscall" },
+	{ "sort", "--record-size=8", "-S2M", "--parallel=2", "--direct=off" },
+	{ "sort", "-S6M", "--parallel=2", "--backend=stdio" },
+	{ "sort", "-m" },
+	{ "merge", "--record-size=8" },
+	{ "unique", "-c" },
+	{ "unique", "--record-size=8" },
+	{ "top", "-n5" },
+	{ "top", "-n5", "--record-size=8" },
+	{ "shuffle", "--seed=1" },
+	{ "shuffle", "--seed=1", "--record-size=8" },
+	{ "check" },
+	{ "check", "--record-size=8" },
+};
+
+enum { WORKS = sizeof(works) / sizeof(works[0]) };
+
+static void run_work(run *r, const run_setup *setup, size_t work, const char *file)
+{
+	const char *args[10];
+	size_t n = 0;
+
+	while (n < 8 && works[work][n]) {
+		args[n] = works[work][n];
+		n++;
+	}
+	args[n++] = file;
+	args[n] = NULL;
+	run_args(r, setup, args);
+}
+
+static int make_input(void **state)
+{
+	test_rng rng = test_rng_make(1);
+	char *text = malloc(LINES * LINE_BYTES + 1);
+	fixture *f;
+	uint64_t i;
+
+	assert_non_null(text);
+	fixture_make(state);
+	f = *state;
+	for (i = 0; i < LINES; i++)
+		snprintf(text + i * LINE_BYTES, LINE_BYTES + 1, "%07u\n", (unsigned)test_below(&rng, 10000));
+	write_file(f->in[0], text, LINES * LINE_BYTES);
+	free(text);
+	/* Somebody else will read it. */
+	assert_int_equal(chmod(f->dir, 0755), 0);
+	assert_int_equal(chmod(f->in[0], 0644), 0);
+	return 0;
+}
+
+static void all_works(const fixture *f, const run_setup *limited)
+{
+	const run_setup usual = { .program = limited->program, .env = { limited->env[0] } };
+	size_t i;
+
+	for (i = 0; i < WORKS; i++) {
+		run want, got;
+
+		run_work(&want, &usual, i, f->in[0]);
+		run_work(&got, limited, i, f->in[0]);
+		if (got.status != want.status || strcmp(got.err, want.err) || got.out_bytes != want.out_bytes ||
+		    memcmp(got.out, want.out, want.out_bytes)) {
+			print_error("work %zu (%s %s): status %d, signal %d, not %d, %s\n", i, works[i][0], works[i][1] ? works[i][1] : "",
+				    got.status, got.signal, want.status, got.err);
+			fail();
+		}
+		/* An input that is no work has shown nothing. */
+		assert_true(want.status == 0 || strcmp(works[i][0], "check") == 0 || strcmp(works[i][0], "merge") == 0 ||
+			    strcmp(works[i][1], "-m") == 0);
+		run_free(&want);
+		run_free(&got);
+	}
+}
+
+static void test_address_space(void **state)
+{
+	static const uint64_t mib[] = { 1024, 256, 128 };
+	run_setup setup = { 0 };
+	size_t i;
+
+	if (TEST_SHADOW)
+		skip();
+	for (i = 0; i < 3; i++) {
+		setup.space = mib[i] * MIB;
+		all_works(*state, &setup);
+	}
+}
+
+static void test_data(void **state)
+{
+	static const uint64_t mib[] = { 1024, 256, 128 };
+	run_setup setup = { 0 };
+	size_t i;
+
+	if (TEST_SHADOW)
+		skip();
+	for (i = 0; i < 3; i++) {
+		setup.data = mib[i] * MIB;
+		all_works(*state, &setup);
+	}
+}
+
+/* Too large a budget is told of before, and when it fails the message names it and the limit. */
+static void test_message(void **state)
+{
+	fixture *f = *state;
+	run_setup setup = { 0 };
+	run r;
+	int i;
+
+	if (TEST_SHADOW)
+		skip();
+	for (i = 0; i < 2; i++) {
+		setup.space = i == 0 ? 128 * MIB : 0;
+		setup.data = i == 1 ? 128 * MIB : 0;
+		run_command(&r, &setup, "sort", "-S1G", f->in[0], NULL);
+		assert_non_null(strstr(r.err, "warning: the memory budget of 1073741824 bytes exceeds the "));
+		assert_non_null(strstr(r.err, i == 0 ? "bytes that the limit on the address space (ulimit -v) leaves\n" :
+						       "bytes that the limit on data (ulimit -d) leaves\n"));
+		run_free(&r);
+	}
+	/* So little that no plan fits in. */
+	setup.data = MIB;
+	expect_trouble(&setup, "out of memory: cannot allocate ", " bytes: -S is 67108864 bytes, and data (ulimit -d) is limited to 1048576\n",
+		       "sort", "--no-warnings", "-S64M", f->in[0], NULL);
+}
+
+/* Libtool's script in place of the command starts processes of its own. */
+static char *the_command(char **library)
+{
+	const char *build = getenv("EM_BUILDDIR"), *given = getenv("EXTMEM");
+	char *program = NULL;
+
+	*library = NULL;
+	if (build && asprintf(&program, "%s/.libs/extmem", build) > 0 && access(program, X_OK) == 0 &&
+	    asprintf(library, "LD_LIBRARY_PATH=%s/.libs", build) > 0)
+		return program;
+	free(program);
+	return given ? strdup(given) : NULL;
+}
+
+static void test_threads(void **state)
+{
+	run_setup setup = { 0 };
+	fixture *f = *state;
+	char *library, *program = the_command(&library);
+	uint64_t n;
+	run r;
+
+	if (TEST_SHADOW)
+		skip();
+	assert_non_null(program);
+	setup.program = program;
+	setup.env[0] = library ? library : "LC_ALL=C";
+	setup.nproc = 1;
+	run_command(&r, &setup, "sort", f->in[0], NULL);
+	if (r.status == 126 || strstr(r.err, "ermission denied"))
+		skip(); /* nobody else may come here */
+	run_free(&r);
+	for (n = 1; n <= 4; n++) {
+		setup.nproc = n;
+		all_works(*state, &setup);
+	}
+	free(library);
+	free(program);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_address_space, make_input, fixture_free),
+		cmocka_unit_test_setup_teardown(test_data, make_input, fixture_free),
+		cmocka_unit_test_setup_teardown(test_message, make_input, fixture_free),
+		cmocka_unit_test_setup_teardown(test_threads, make_input, fixture_free),
+	};
+
+	return cmocka_run_group_tests_name("cli/limits", tests, run_setup_group, NULL);
+}
