@@ -611,6 +611,7 @@ static int without_threads(int async)
 	gate *g = gate_make(2, async);
 	em_file *f = gate_file(g, 4);
 	unsigned i, ended = 0;
+	const emi_request_calls calls = { .fn = count_end, .user = &ended };
 	pthread_t thread;
 	int wrong = 0;
 
@@ -629,7 +630,7 @@ static int without_threads(int async)
 		wrong |= emi_wait(&g->rq[i], NULL) != EM_OK;
 	/* Nobody waits: more than the backend has room for are done when they have been submitted. */
 	for (i = 0; i < 20; i++)
-		emi_submit(f, &g->rq[i], EMI_WRITE, buf[i], 64, i * 64, count_end, NULL, &ended);
+		emi_submit(f, &g->rq[i], EMI_WRITE, buf[i], 64, i * 64, &calls);
 	wrong |= ended != 20;
 	for (i = 0; i < 20; i++)
 		emi_write(f, &g->rq[i], buf[i], 64, i * 64, NULL);
