@@ -52,13 +52,13 @@ static uint64_t total_size(const char *const *path, uint32_t n)
 	return total;
 }
 
-/* What a file has from here on, as far as that is known. */
+/* What a file has from here on, as far as that is known: one without blocks may only say so, as those of /sys do. */
 static uint64_t size_left(int fd)
 {
 	struct stat sb;
 	off_t at;
 
-	if (fstat(fd, &sb) || !S_ISREG(sb.st_mode))
+	if (fstat(fd, &sb) || !S_ISREG(sb.st_mode) || sb.st_blocks == 0)
 		return 0;
 	at = lseek(fd, 0, SEEK_CUR);
 	return at >= 0 && at < sb.st_size ? (uint64_t)(sb.st_size - at) : 0;

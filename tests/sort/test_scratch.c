@@ -520,6 +520,45 @@ static void test_limit_lines(void **state)
 	tear_down(&f);
 }
 
+/* Lines that fit in memory need no scratch either, however little there may be. */
+static void test_limit_of_lines_in_memory(void **state)
+{
+	const em_sort_opts so = EM_SORT_OPTS_INIT;
+	fixture f;
+
+	(void)state;
+	watch();
+	set_up(&f, 1);
+	f.memory = 64 * MIB;
+	if (sort_it(&f, &so, 2, 16384) != EM_OK)
+		fail_msg("%s", f.err.text);
+	assert_int_equal(f.stats.peak_scratch_held, 0);
+	tear_down(&f);
+}
+
+/* A merge that writes runs has blocks of its inputs and blocks of its output at the same time, and the plan says so. */
+static void test_plan_of_passes(void **state)
+{
+	em_sort_opts so = EM_SORT_OPTS_INIT;
+	uint64_t once;
+	fixture f;
+
+	(void)state;
+	watch();
+	set_up(&f, 0);
+	so.block_bytes = 16 << 10;
+	so.run_records = f.n / 4 + 1;
+	so.fan_in = 4;
+	assert_int_equal(sort_it(&f, &so, 1, 0), EM_OK);
+	assert_int_equal(f.plan.merge_passes, 1);
+	once = f.plan.scratch;
+	so.fan_in = 2;
+	assert_int_equal(sort_it(&f, &so, 1, 0), EM_OK);
+	assert_int_equal(f.plan.merge_passes, 2);
+	assert_true(f.plan.scratch >= once + 2 * so.block_bytes);
+	tear_down(&f);
+}
+
 /* What is sorted in memory needs no scratch. */
 static void test_limit_of_little(void **state)
 {
@@ -602,6 +641,8 @@ int main(void)
 		cmocka_unit_test(test_plans_suffice),
 		cmocka_unit_test(test_limit_lines),
 		cmocka_unit_test(test_limit_of_little),
+		cmocka_unit_test(test_limit_of_lines_in_memory),
+		cmocka_unit_test(test_plan_of_passes),
 		cmocka_unit_test(test_full_disk),
 	};
 

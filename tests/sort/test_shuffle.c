@@ -392,6 +392,11 @@ static void test_long_lines(void **state)
 	assert_int_equal(case_run(&c, ctx, 0, 2, &opts), EM_ERR_FORMAT);
 	if (strstr(c.err.text, c.path[1]) == NULL)
 		fail_msg("%s", c.err.text);
+	/* One as long as may be has the memory that it takes. */
+	longest = (size_t)strtoull(strstr(c.err.text, "longer than ") + 12, NULL, 10);
+	assert_true(longest > 100000 && longest < 200000);
+	sort_write_file(c.path[1], line, longest);
+	assert_run(&c, ctx, 0, 2, &opts);
 	free(line);
 	lines_free(&in);
 	em_ctx_close(ctx);
@@ -431,6 +436,7 @@ static void test_misuse(void **state)
 	assert_int_equal(case_run(&c, ctx, 0, 1, &opts), EM_ERR_INVAL);
 	opts.format = NULL;
 	assert_int_equal(case_run(&c, ctx, UINT64_MAX - 3, 1, &opts), EM_ERR_RANGE);
+	assert_non_null(strstr(c.err.text, "does not fit in memory"));
 	assert_int_equal(case_run(&c, ctx, UINT64_MAX / 2, 1, &opts), EM_ERR_RANGE);
 	opts.block_bytes = 5000;
 	assert_int_equal(case_run(&c, ctx, 5, 1, &opts), EM_ERR_INVAL);
