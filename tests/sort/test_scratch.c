@@ -536,29 +536,6 @@ static void test_limit_of_lines_in_memory(void **state)
 	tear_down(&f);
 }
 
-/* A merge that writes runs has blocks of its inputs and blocks of its output at the same time, and the plan says so. */
-static void test_plan_of_passes(void **state)
-{
-	em_sort_opts so = EM_SORT_OPTS_INIT;
-	uint64_t once;
-	fixture f;
-
-	(void)state;
-	watch();
-	set_up(&f, 0);
-	so.block_bytes = 16 << 10;
-	so.run_records = f.n / 4 + 1;
-	so.fan_in = 4;
-	assert_int_equal(sort_it(&f, &so, 1, 0), EM_OK);
-	assert_int_equal(f.plan.merge_passes, 1);
-	once = f.plan.scratch;
-	so.fan_in = 2;
-	assert_int_equal(sort_it(&f, &so, 1, 0), EM_OK);
-	assert_int_equal(f.plan.merge_passes, 2);
-	assert_true(f.plan.scratch >= once + 2 * so.block_bytes);
-	tear_down(&f);
-}
-
 /* What is sorted in memory needs no scratch. */
 static void test_limit_of_little(void **state)
 {
@@ -642,7 +619,6 @@ int main(void)
 		cmocka_unit_test(test_limit_lines),
 		cmocka_unit_test(test_limit_of_little),
 		cmocka_unit_test(test_limit_of_lines_in_memory),
-		cmocka_unit_test(test_plan_of_passes),
 		cmocka_unit_test(test_full_disk),
 	};
 
