@@ -253,16 +253,13 @@ static em_status joined_open(emi_records *r, uint64_t bytes)
 static em_status measure(emi_records *r, emi_records_buffer *b)
 {
 	const uint64_t n = record_bytes(r, &r->joined_state, b->area + b->from, b->area + b->to);
-	em_status st = EM_OK;
-	int ended;
+	em_status st;
 
 	r->over += n;
 	b->from += (size_t)n;
-	ended = b->from == b->to && b->last;
-	if (b->from == b->to && !ended && r->over <= r->ctx->memory_most / MEASURE_SHARE)
+	if (b->from == b->to && !b->last && r->over <= r->ctx->memory_most / MEASURE_SHARE)
 		return EM_OK;
-	if (r->joined_state == EMI_CSV_QUOTED)
-		st = joined_open(r, ended ? 0 : r->joined.to + r->over);
+	st = joined_open(r, r->joined.to + r->over);
 	return st == EM_OK ? too_long(r, 0, r->joined.to + r->over) : st;
 }
 
