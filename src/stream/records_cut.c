@@ -267,27 +267,27 @@ em_status emi_records_join(emi_records *r, emi_records_buffer *b, int *whole)
 {
 	emi_records_buffer *joined = &r->joined;
 	const unsigned char *from = b->area + b->from, *stop = NULL;
-	const size_t there = b->to - b->from, room = r->joined_need - joined->to;
-	const int lines = r->record_bytes == 0 && emi_format_delimited(&r->format), before = r->joined_state;
-	size_t n = there < room ? there : room;
+	const size_t there = b->to - b->from;
+	const int lines = r->record_bytes == 0 && emi_format_delimited(&r->format);
+	size_t room, n;
 	em_status st;
 
 	*whole = 0;
-	if (r->over != 0)
+	if (joined->to > r->joined_need)
 		return measure(r, b);
+	room = r->joined_need - joined->to;
+	n = there < room ? there : room;
 	if (lines) {
 		/* The delimiter is not counted in what is needed, but has its place. */
 		n = there > room ? room + 1 : there;
 		stop = first_end(r, &r->joined_state, from, from + n);
-		if (stop == NULL && there > room) {
-			r->joined_state = before;
-			return measure(r, b);
-		}
 		n = stop != NULL ? (size_t)(stop - from) : n;
 	}
 	memcpy(joined->area + joined->to, from, n);
 	joined->to += n;
 	b->from += n;
+	if (lines && stop == NULL && there > room)
+		return measure(r, b);
 	*whole = lines ? stop != NULL : joined->to == r->joined_need;
 	if (*whole || !b->last)
 		return EM_OK;
