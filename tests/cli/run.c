@@ -37,7 +37,7 @@
 #define ALARM_SECONDS 900 /* nothing here takes that long unless it hangs */
 
 /* Limit a resource, unless value is 0. */
-static void child_limit(int resource, uint64_t value)
+static void child_limit(unsigned resource, uint64_t value)
 {
 	struct rlimit limit;
 

@@ -64,7 +64,7 @@ static void in_child(int (*fn)(void *arg), void *arg)
 	assert_int_equal(line, 0);
 }
 
-static int limit(int resource, uint64_t bytes)
+static int limit(unsigned resource, uint64_t bytes)
 {
 	struct rlimit r;
 
@@ -96,7 +96,7 @@ static int is_named(const lines *l, const char *what)
 }
 
 typedef struct one_limit {
-	int resource;
+	unsigned resource;
 	const char *what, *short_name;
 } one_limit;
 
