@@ -46,8 +46,8 @@ typedef struct em_ctx_opts {
 	                               cgroup's limit, whichever is less.  More than that exists is logged. */
 	uint32_t fds;             /**< File descriptors that may be open at once; 0: what RLIMIT_NOFILE leaves. */
 	int32_t direct;           /**< EM_DIRECT_TRY, _OFF or _ON, for scratch and files. */
-	const char *const *dirs;  /**< Directories for scratch files, copied; NULL: "/var/tmp", unless there are
-	                               disks.  Each is a disk: what is written is spread over all of them. */
+	const char *const *dirs;  /**< Directories for scratch files, copied; NULL: "/var/tmp", or "/tmp" if only that can be written to, unless
+	                               there are disks.  Each is a disk: what is written is spread over all of them. */
 	uint32_t ndirs;           /**< Entries of dirs. */
 	uint32_t queue_depth;     /**< Transfers in flight per disk queue; 0: chosen. */
 	const char *backend;      /**< How bytes are moved; NULL: the best that works here.

@@ -12,9 +12,9 @@
 #include "block/disk_set.h"
 #include "block/space.h"
 
-#define CUT "scratch space is damaged: the file ends before; nobody else may change it while it is in use"
+#define CUT "it is damaged: the file ends before (nobody else may change it)"
 #define ALL_FULL "it is full, and no other scratch disk has room"
-#define OTHER "scratch space is damaged: this is not what was written; the disk may be failing, or another program uses it"
+#define OTHER "it is damaged: what was written is not there (a failing disk, or another program)"
 
 static uint32_t disk_of(const emi_disk_set *set, const em_file *file)
 {
@@ -163,7 +163,7 @@ emi_request_calls emi_block_calls(emi_disk *d)
 
 em_status emi_block_damaged(const emi_disk *d, em_bid bid, size_t bytes, em_errinfo *err)
 {
-	return emi_fail_refused(err, EM_ERR_CORRUPT, OTHER, "read", emi_file_path(emi_bid_file(d->set, bid)), bid.offset, bytes);
+	return emi_fail_on(err, EM_ERR_CORRUPT, 0, OTHER, "read", "scratch ", emi_file_path(emi_bid_file(d->set, bid)), bid.offset, bytes);
 }
 
 /* Transfers of a part of a block, or of some blocks of a row, are fine without the ledger. */

@@ -45,6 +45,9 @@ uint64_t emi_scratch_memory(const em_ctx *ctx, uint64_t bytes);
 uint32_t emi_scratch_disks(const em_ctx *ctx);
 const char *emi_scratch_path(const em_ctx *ctx, uint32_t disk);
 uint64_t emi_scratch_most(const em_ctx *ctx);
+
+/* Bytes that are free for scratch on all file systems together: 1, or 0 where that is not certain. */
+int emi_scratch_room(em_ctx *ctx, uint64_t *bytes);
 uint32_t emi_disk_count(const emi_disk *disk);
 
 /* Allocate a block of bytes, a multiple of EMI_PAGE, on one disk after the other.  EM_ERR_NOSPACE (also when

@@ -49,14 +49,23 @@ static int names(const char *text, const char *path)
 	return strstr(text, n > 64 ? path + (n - 64) : path) != NULL;
 }
 
+/* Is it scratch that cannot be had?  Where else it could be, the library does not know. */
+static int lacks_scratch(em_status status, const char *text)
+{
+	if (status != EM_ERR_NOSPACE && status != EM_ERR_ACCESS && status != EM_ERR_NOENT && status != EM_ERR_IO && status != EM_ERR_EXIST)
+		return 0;
+	return strncmp(text, "scratch ", 8) == 0 || strstr(text, " scratch '") != NULL || strstr(text, " scratch disks ") != NULL;
+}
+
 void message_errinfo(const char *command, em_status status, const em_errinfo *err)
 {
 	const char *text = err->text[0] ? err->text : em_status_text(status);
+	const char *hint = lacks_scratch(status, text) ? " (-T, --disk or TMPDIR name another place for scratch)" : "";
 
 	if (err->path[0] && !names(text, err->path))
-		message(command, "%s: %s", err->path, text);
+		message(command, "%s: %s%s", err->path, text, hint);
 	else
-		message(command, "%s", text);
+		message(command, "%s%s", text, hint);
 }
 
 const char *input_name(const char *path)

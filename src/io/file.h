@@ -113,6 +113,7 @@ typedef struct emi_file_how {
 	uint32_t queue;
 	uint32_t depth;         /* of its queue, where it is the first file on that */
 	const struct em_backend *backend;
+	const char *noun;       /* what it is, before its name in messages, with a space; static */
 } emi_file_how;
 
 em_status emi_file_open_how(em_file **out, em_ctx *ctx, const char *path, const emi_file_how *how, em_errinfo *err);
