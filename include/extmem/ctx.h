@@ -35,7 +35,8 @@ typedef void (*em_log_fn)(void *user, int32_t level, const char *line);
 #define EM_PRIORITY_NONE 2  /**< Those submitted first. */
 
 /** Every use of a scratch block is checked for what is not always: that a block is as long as it is said to be,
- *  and that only its owner writes and frees it.  That takes a table of all blocks, about 100 bytes for each, and a look-up for every transfer.
+ *  and that only its owner writes and frees it; and that all bytes of runs that sorts read back are those that they
+ * wrote.  That takes a table of all blocks, about 100 bytes for each, and a look-up for every transfer.
  *  For tests of programs that keep their own data structures in blocks. */
 #define EM_CTX_CHECKED 1u
 

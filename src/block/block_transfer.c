@@ -2,9 +2,12 @@
 /*
  * block_transfer.c -- reading and writing blocks by their ids.
  *
- * What is known of ids is asked before a transfer begins.  When it is over, and before anybody hears of it, it is judged here, once for
- * all who read blocks: whoever cut the file short, or has a disk that forgets, must not make a block of zeros of that, or of what was in the
- * buffer before.  And a disk without room is passed over by writing, too, as it is by allocating: what a file system has set aside
+ * What is known of ids is asked before a transfer begins.  When it is over, and before anybody hears of it, it is
+ * judged here, once for
+ * all who read blocks: whoever cut the file short, or has a disk that forgets, must not make a block of zeros of
+ * that, or of what was in the
+ * buffer before.  And a disk without room is passed over by writing, too, as it is by allocating: what a file system
+ * has set aside
  * is not always there (moved.h).
  */
 #include "base/context.h"
@@ -47,7 +50,8 @@ static em_status transfer_part(emi_disk_set *set, const emi_request *rq, const e
 	return st == EM_OK && done < part->bytes ? EM_ERR_CORRUPT : st;
 }
 
-/* Parts of the block that were moved are read or written where they are: what the transfer has made of them means nothing. */
+/* Parts of the block that were moved are read or written where they are: what the transfer has made of them means
+ * nothing. */
 static void follow(emi_disk_set *set, emi_request *rq)
 {
 	em_bid at = { disk_of(set, rq->file), 0, rq->offset };

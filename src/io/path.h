@@ -17,7 +17,8 @@ typedef enum emi_path_kind {
 
 emi_path_kind emi_path_look(const char *path);
 
-/* Bytes that are free where a directory is, and what tells its file system from others: 0 where that is not known, or what is written may take less there. */
+/* Bytes that are free where a directory is, and what tells its file system from others: 0 where that is not known, or
+ * what is written may take less there. */
 int emi_path_room(const char *path, uint64_t *bytes, uint64_t *fs);
 
 /* Remove the name of a file.  0 or an errno. */

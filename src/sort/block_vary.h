@@ -113,7 +113,8 @@ static inline const emi_block_mark *emi_block_marks(const void *base)
 }
 
 /*
- * Is it a block of at most bytes, whose frames follow one another from the first to the end of the last, with marks where they begin?  Each record is said to take
+ * Is it a block of at most bytes, whose frames follow one another from the first to the end of the last, with marks
+ * where they begin?  Each record is said to take
  * so many bytes in a file beside its own.
  */
 int emi_block_sound(const void *base, uint64_t bytes, const emi_vary *v, uint64_t extra);

@@ -39,7 +39,8 @@ typedef struct emi_bound {
 } emi_bound;
 
 typedef struct emi_cutter {
-	/* A block came: set at, left and out, unless what is in it cannot be a block: 0.  Whoever looks into it afterwards finds records
+	/* A block came: set at, left and out, unless what is in it cannot be a block: 0.  Whoever looks into it
+	 * afterwards finds records
 	 * where it is said that there are. */
 	int (*begin)(const emi_job *job, emi_merge_input *in);
 	/* A record that begins at most s bytes behind the front one, or that itself; the last of the block when that

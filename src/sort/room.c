@@ -32,7 +32,8 @@ uint64_t emi_room_scratch(const emi_plan *plan, uint64_t n)
 	return all;
 }
 
-/* Bytes that will be on scratch whatever happens, 0: none.  What fits in memory may stay there, and equal records or packed ones may take less. */
+/* Bytes that will be on scratch whatever happens, 0: none.  What fits in memory may stay there, and equal records or
+ * packed ones may take less. */
 static uint64_t certain(const emi_job *job, const emi_needs *needs)
 {
 	uint64_t bytes = needs->bytes;

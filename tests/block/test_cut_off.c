@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cut_off.c -- scratch files that somebody makes shorter while they are in use: whoever reads what is missing is told so, with path and
+ * test_cut_off.c -- scratch files that somebody makes shorter while they are in use: whoever reads what is missing is
+ * told so, with path and
  * offset, in every backend; what is still there is read as ever.
  */
 #ifndef _GNU_SOURCE

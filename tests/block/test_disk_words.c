@@ -223,7 +223,8 @@ static void test_room(void **state)
 	conform_on_tmpfs(4 * MIB, room_on_tmpfs);
 }
 
-/* Where scratch goes in a process in which /var/tmp, or /tmp too, cannot be written to: 1: /var/tmp, 2: /tmp; 10 more: which cannot be had, and it is said so. */
+/* Where scratch goes in a process in which /var/tmp, or /tmp too, cannot be written to: 1: /var/tmp, 2: /tmp; 10
+ * more: which cannot be had, and it is said so. */
 static int where_it_goes(int broken)
 {
 	em_ctx_opts opts = EM_CTX_OPTS_INIT;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_full_disk.c -- disks that are found to be full when a block is written, after there was room when it was allocated: the block goes elsewhere, and
+ * test_full_disk.c -- disks that are found to be full when a block is written, after there was room when it was
+ * allocated: the block goes elsewhere, and
  * whoever has its id reads, writes and frees it as if nothing had happened.
  */
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_blocking.c -- transfers by the calling thread keep their order with those that are pending: what has bytes in common, one of them a write, waits;
+ * test_blocking.c -- transfers by the calling thread keep their order with those that are pending: what has bytes in
+ * common, one of them a write, waits;
  * the rest does not.
  */
 #ifndef _GNU_SOURCE

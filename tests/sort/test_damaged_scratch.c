@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_damaged_scratch.c -- sorts whose scratch file is cut short or written over between the runs and the merge, in every backend.
+ * test_damaged_scratch.c -- sorts whose scratch file is cut short or written over between the runs and the merge, in
+ * every backend.
  *
- * What happens is an output that is right, as only free space was hit, or EM_ERR_CORRUPT with the path and an offset.  What is missing, and pages of zeros in a
+ * What happens is an output that is right, as only free space was hit, or EM_ERR_CORRUPT with the path and an offset.
+ *  What is missing, and pages of zeros in a
  * block, are noticed always, anything else where uses are checked; and no damage leads astray.
  */
 #ifndef _GNU_SOURCE

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_no_room.c -- sorts of files whose scratch cannot fit are refused before anything is read; those that may fit are not.
+ * test_no_room.c -- sorts of files whose scratch cannot fit are refused before anything is read; those that may fit
+ * are not.
  */
 #include <stdarg.h>
 #include <stddef.h>
