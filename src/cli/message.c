@@ -54,6 +54,9 @@ static int lacks_scratch(em_status status, const char *text)
 {
 	if (status != EM_ERR_NOSPACE && status != EM_ERR_ACCESS && status != EM_ERR_NOENT && status != EM_ERR_IO && status != EM_ERR_EXIST)
 		return 0;
+	/* A limit is one of the user's own. */
+	if (strstr(text, " is limited to ") != NULL)
+		return 0;
 	return strncmp(text, "scratch ", 8) == 0 || strstr(text, " scratch '") != NULL || strstr(text, " scratch disks ") != NULL;
 }
 

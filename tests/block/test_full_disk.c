@@ -154,6 +154,13 @@ static void test_row(void **state)
 		assert_at(&b, bid[0], BLOCK, 'A');
 		emi_disk_usage_of(b.f.disk, 1, &usage);
 		assert_true(usage.bytes == 2 * PAGE);
+		/* All of it goes elsewhere together: what was there of it is forgotten. */
+		em_fault_set(&b.f.fault[0], EM_FAULT_WRITE, 1, UINT64_MAX);
+		assert_int_equal(write_at(&b, bid[0], BLOCK, 'M'), EM_OK);
+		assert_at(&b, bid[0], BLOCK, 'M');
+		assert_at(&b, bid[2], PAGE, 'M' + 2);
+		emi_disk_usage_of(b.f.disk, 1, &usage);
+		assert_int_equal(usage.bytes, BLOCK);
 		for (i = 0; i < PAGES && freed < 2; i++)
 			assert_int_equal(emi_block_free(b.f.disk, bid[freed == 0 ? i : PAGES - 1 - i], PAGE), EM_OK);
 		if (freed == 2)
