@@ -391,7 +391,8 @@ static void test_allocations_fail(void **state)
 	assert_true(n > 10);
 }
 
-/* A row of which some blocks could not be entered is not there at all, and its place is as good as before; one that no file can hold is refused. */
+/* A row of which some blocks could not be entered is not there at all, and its place is as good as before; one that
+ * no file can hold is refused. */
 static void test_rows_fail(void **state)
 {
 	enum { N = 300 };

@@ -357,7 +357,8 @@ static int slow_reserve(void *handle, uint64_t offset, uint64_t bytes)
 	return slow.inner->reserve(handle, offset, bytes);
 }
 
-/* What is on its way back at the end has gone before it is set aside again, or the file system would take what is in use. */
+/* What is on its way back at the end has gone before it is set aside again, or the file system would take what is in
+ * use. */
 static void test_end_comes_again(void **state)
 {
 	enum { N = 300, BYTES = 1 << 20 };

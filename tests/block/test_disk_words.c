@@ -223,6 +223,45 @@ static void test_room(void **state)
 	conform_on_tmpfs(4 * MIB, room_on_tmpfs);
 }
 
+/* A device has what it has, or less if somebody says so. */
+static void test_device(void **state)
+{
+	static const uint64_t pages[] = { 0, 16, 64, 128 };
+	char *dir = test_dir_make(), *image = test_path(dir, "image"), path[64];
+	const int fd = conform_loop(image, 64 * 4096, path);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof pages / sizeof *pages && fd >= 0; i++) {
+		const uint64_t there = pages[i] != 0 && pages[i] < 64 ? pages[i] : 64;
+		em_disk_opts d = disk_at(path);
+		static em_bid bid[65];
+		em_errinfo err;
+		emi_disk *held;
+		em_ctx *ctx;
+
+		memset(&err, 0, sizeof err);
+		d.flags = EM_DISK_FORCE;
+		d.capacity = pages[i] * 4096;
+		ctx = ctx_on(&d, 1, 0);
+		if (emi_scratch_acquire(ctx, &held, &err) != EM_OK)
+			fail_msg("%s", err.text);
+		assert_int_equal(emi_blocks_alloc_row(held, 0, 4096, bid, (size_t)there + 1, &err), EM_ERR_NOSPACE);
+		memset(&err, 0, sizeof err);
+		assert_int_equal(emi_blocks_alloc_row(held, 0, 4096, bid, (size_t)there, &err), EM_OK);
+		assert_int_equal(emi_blocks_free(held, bid, (size_t)there, 4096, &err), EM_OK);
+		emi_scratch_release(ctx, held);
+		em_ctx_close(ctx);
+	}
+	if (fd >= 0)
+		conform_loop_close(fd);
+	unlink(image);
+	free(image);
+	test_dir_remove(dir);
+	if (fd < 0)
+		skip();
+}
+
 /* Where scratch goes in a process in which /var/tmp, or /tmp too, cannot be written to: 1: /var/tmp, 2: /tmp; 10
  * more: which cannot be had, and it is said so. */
 static int where_it_goes(int broken)
@@ -277,6 +316,7 @@ int main(void)
 		cmocka_unit_test(test_only_in_memory),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_device),
 		cmocka_unit_test(test_usual_directory),
 	};
 

@@ -172,6 +172,29 @@ static void test_row(void **state)
 	}
 }
 
+/* What was set aside ahead is not believed any more: the next block goes where there is room, and not by way of
+ * another failure. */
+static void test_not_again(void **state)
+{
+	emi_disk_usage usage;
+	em_bid bid[2];
+	bench b;
+
+	(void)state;
+	assert_true(bench_open(&b, "syscall", 2, 1, 0));
+	assert_int_equal(emi_block_alloc_on(b.f.disk, 0, BLOCK, &bid[0], &b.f.err), EM_OK);
+	emi_disk_usage_of(b.f.disk, 0, &usage);
+	assert_true(usage.held > BLOCK);
+	assert_int_equal(write_at(&b, bid[0], BLOCK, 'a'), EM_OK);
+	emi_disk_usage_of(b.f.disk, 0, &usage);
+	assert_int_equal(usage.held, BLOCK);
+	em_fault_set(&b.f.fault[0], EM_FAULT_RESERVE | EM_FAULT_WRITE, 1, UINT64_MAX);
+	assert_int_equal(emi_block_alloc_on(b.f.disk, 0, BLOCK, &bid[1], &b.f.err), EM_OK);
+	assert_int_equal(bid[1].disk, 1);
+	assert_int_equal(emi_blocks_free(b.f.disk, bid, 2, BLOCK, &b.f.err), EM_OK);
+	bench_close(&b);
+}
+
 /* More blocks than there was room for in the table at first. */
 static void test_many(void **state)
 {
@@ -299,6 +322,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_block),
 		cmocka_unit_test(test_row),
+		cmocka_unit_test(test_not_again),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_all_full),
 		cmocka_unit_test(test_public),

@@ -2,7 +2,7 @@
 /*
  * test_blocking.c -- transfers by the calling thread keep their order with those that are pending: what has bytes in
  * common, one of them a write, waits;
- * the rest does not.
+ * the rest does not.  A write to a part of a page of a direct file has all bytes from there on, as it may cut the file.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -107,7 +107,7 @@ static void *call(void *arg)
 	return NULL;
 }
 
-static em_file *make_file(em_ctx **ctx, const char *dir)
+static em_file *make_file(em_ctx **ctx, const char *dir, int32_t direct)
 {
 	em_ctx_opts opts = EM_CTX_OPTS_INIT;
 	em_file_opts how = EM_FILE_OPTS_INIT;
@@ -122,7 +122,7 @@ static em_file *make_file(em_ctx **ctx, const char *dir)
 	g.be.write = held_write;
 	g.open = 1;
 	opts.custom = &g.be;
-	opts.direct = EM_DIRECT_OFF;
+	opts.direct = direct;
 	assert_int_equal(em_ctx_open(ctx, &opts), EM_OK);
 	how.flags = EM_OPEN_TEMP;
 	assert_int_equal(em_file_open(&f, *ctx, dir, &how), EM_OK);
@@ -184,7 +184,7 @@ static void test_order(void **state)
 	static const uint64_t aparts[] = { 0, 1, PAGE - 1, PAGE, PAGE + 1 };
 	char *dir = test_dir_make();
 	em_ctx *ctx;
-	em_file *f = make_file(&ctx, dir);
+	em_file *f = make_file(&ctx, dir, EM_DIRECT_OFF);
 	int how;
 	size_t i;
 
@@ -200,10 +200,77 @@ static void test_order(void **state)
 	test_dir_remove(dir);
 }
 
+/* The end of a direct file is written through a whole page, what is behind it cut off again: nobody writes there
+ * meanwhile. */
+static void test_cut(void **state)
+{
+	char *dir = test_dir_make();
+	char *page = NULL;
+	em_ctx *ctx;
+	em_file *f = make_file(&ctx, dir, EM_DIRECT_TRY);
+	em_request *rq[2];
+	uint64_t size = 0;
+	void *p;
+	int round;
+
+	(void)state;
+	assert_int_equal(posix_memalign(&p, PAGE, 2 * PAGE), 0);
+	page = p;
+	memset(page, 'x', 2 * PAGE);
+	for (round = 0; round < 3 && em_file_is_direct(f); round++) {
+		assert_int_equal(em_file_resize(f, 0), EM_OK);
+		set_gate(0);
+		assert_int_equal(em_file_write_async(f, page, 100, 0, NULL, NULL, &rq[0]), EM_OK);
+		assert_int_equal(em_file_write_async(f, page + PAGE, PAGE, 2 * PAGE, NULL, NULL, &rq[1]), EM_OK);
+		while (entered() == 0)
+			sched_yield();
+		/* It may come only when somebody wakes up for it. */
+		assert_false(em_request_wait_for(rq[1], 0.02));
+		assert_int_equal(entered(), 1);
+		set_gate(1);
+		assert_int_equal(em_request_wait(rq[1]), EM_OK);
+		assert_int_equal(em_request_wait(rq[0]), EM_OK);
+		em_request_close(rq[0]);
+		em_request_close(rq[1]);
+		assert_int_equal(em_file_size(f, &size), EM_OK);
+		assert_int_equal(size, 3 * PAGE);
+		assert_int_equal(em_file_resize(f, 0), EM_OK);
+		assert_int_equal(em_file_write(f, page, 100, 0), EM_OK);
+		assert_int_equal(em_file_size(f, &size), EM_OK);
+		assert_int_equal(size, 100);
+	}
+	free(page);
+	em_file_close(f);
+	em_ctx_close(ctx);
+	test_dir_remove(dir);
+}
+
+/* What no file can hold goes to no backend. */
+static void test_beyond(void **state)
+{
+	static const uint64_t offsets[] = { INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX - 10, UINT64_MAX };
+	char *dir = test_dir_make(), buf[16] = "";
+	em_ctx *ctx;
+	em_file *f = make_file(&ctx, dir, EM_DIRECT_OFF);
+	size_t i, moved;
+
+	(void)state;
+	for (i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+		assert_int_equal(em_file_write(f, buf, sizeof buf, offsets[i]), EM_ERR_NOSPACE);
+		assert_int_equal(em_file_read(f, buf, sizeof buf, offsets[i], &moved), EM_ERR_NOSPACE);
+	}
+	assert_int_equal(entered(), 0);
+	em_file_close(f);
+	em_ctx_close(ctx);
+	test_dir_remove(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_beyond),
 	};
 
 	return cmocka_run_group_tests_name("blocking", tests, NULL, NULL);
