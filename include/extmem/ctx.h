@@ -35,7 +35,8 @@ typedef void (*em_log_fn)(void *user, int32_t level, const char *line);
 #define EM_PRIORITY_NONE 2  /**< Those submitted first. */
 
 /** Every use of a scratch block is checked for what is not always: that a block is as long as it is said to be,
- *  and that only its owner writes and frees it.  That takes a table of all blocks, about 100 bytes for each, and a look-up for every transfer.
+ *  and that only its owner writes and frees it; and that all bytes of runs that sorts read back are those that they
+ * wrote.  That takes a table of all blocks, about 100 bytes for each, and a look-up for every transfer.
  *  For tests of programs that keep their own data structures in blocks. */
 #define EM_CTX_CHECKED 1u
 
@@ -53,8 +54,8 @@ typedef struct em_ctx_opts {
 	                               More than there is is logged. */
 	uint32_t fds;             /**< File descriptors that may be open at once; 0: what RLIMIT_NOFILE leaves. */
 	int32_t direct;           /**< EM_DIRECT_TRY, _OFF or _ON, for scratch and files. */
-	const char *const *dirs;  /**< Directories for scratch files, copied; NULL: "/var/tmp", unless there are
-	                               disks.  Each is a disk: what is written is spread over all of them. */
+	const char *const *dirs;  /**< Directories for scratch files, copied; NULL: "/var/tmp", or "/tmp" if only that can be written to, unless
+	                               there are disks.  Each is a disk: what is written is spread over all of them. */
 	uint32_t ndirs;           /**< Entries of dirs. */
 	uint32_t queue_depth;     /**< Transfers in flight per disk queue; 0: chosen. */
 	const char *backend;      /**< How bytes are moved; NULL: the best that works here.

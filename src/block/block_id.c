@@ -18,11 +18,11 @@
 #include "block/space.h"
 
 /* Several disks are full: the detail of the first one, and the names of as many as there is room for. */
-static void name_disks(const emi_disk_set *set, em_errinfo *err)
+static void name_disks(const emi_disk_set *set, uint64_t bytes, em_errinfo *err)
 {
 	static const char end[] = ", ...";
 	em_errinfo all = {EM_OK, 0, 0, 0, "", "", ""};
-	char list[sizeof err->text - 64];
+	char list[sizeof err->text - 100];
 	size_t at = 0;
 	uint32_t i;
 
@@ -36,7 +36,7 @@ static void name_disks(const emi_disk_set *set, em_errinfo *err)
 		}
 		at += (size_t)snprintf(list + at, sizeof list - at, "%s'%s'", i == 0 ? "" : ", ", path);
 	}
-	emi_fail(&all, EM_ERR_NOSPACE, "all %" PRIu32 " scratch disks are full: %s", set->n, list);
+	emi_fail(&all, EM_ERR_NOSPACE, "all %" PRIu32 " scratch disks are full, and %" PRIu64 " bytes more are needed: %s", set->n, bytes, list);
 	memcpy(err->text, all.text, sizeof err->text);
 }
 
@@ -96,7 +96,7 @@ static em_status alloc_row(emi_disk *d, uint32_t index, size_t bytes, em_bid *bi
 	if (status == EM_ERR_NOSPACE && make_room(d))
 		status = alloc_somewhere(d->set, index, bytes, n, bid, err);
 	if (status == EM_ERR_NOSPACE && d->set->n > 1 && d->set->all.most == 0)
-		name_disks(d->set, err);
+		name_disks(d->set, n * (uint64_t)bytes, err);
 	if (status != EM_OK)
 		return status;
 	for (i = 1; i < n; i++) {

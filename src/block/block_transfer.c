@@ -2,9 +2,12 @@
 /*
  * block_transfer.c -- reading and writing blocks by their ids.
  *
- * What is known of ids is asked before a transfer begins.  When it is over, and before anybody hears of it, it is judged here, once for
- * all who read blocks: whoever cut the file short, or has a disk that forgets, must not make a block of zeros of that, or of what was in the
- * buffer before.  And a disk without room is passed over by writing, too, as it is by allocating: what a file system has set aside
+ * What is known of ids is asked before a transfer begins.  When it is over, and before anybody hears of it, it is
+ * judged here, once for
+ * all who read blocks: whoever cut the file short, or has a disk that forgets, must not make a block of zeros of
+ * that, or of what was in the
+ * buffer before.  And a disk without room is passed over by writing, too, as it is by allocating: what a file system
+ * has set aside
  * is not always there (moved.h).
  */
 #include "base/context.h"
@@ -12,9 +15,9 @@
 #include "block/disk_set.h"
 #include "block/space.h"
 
-#define CUT "scratch space is damaged: the file ends before; nobody else may change it while it is in use"
+#define CUT "it is damaged: the file ends before (nobody else may change it)"
 #define ALL_FULL "it is full, and no other scratch disk has room"
-#define OTHER "scratch space is damaged: this is not what was written; the disk may be failing, or another program uses it"
+#define OTHER "it is damaged: what was written is not there (a failing disk, or another program)"
 
 static uint32_t disk_of(const emi_disk_set *set, const em_file *file)
 {
@@ -47,7 +50,8 @@ static em_status transfer_part(emi_disk_set *set, const emi_request *rq, const e
 	return st == EM_OK && done < part->bytes ? EM_ERR_CORRUPT : st;
 }
 
-/* Parts of the block that were moved are read or written where they are: what the transfer has made of them means nothing. */
+/* Parts of the block that were moved are read or written where they are: what the transfer has made of them means
+ * nothing. */
 static void follow(emi_disk_set *set, emi_request *rq)
 {
 	em_bid at = { disk_of(set, rq->file), 0, rq->offset };
@@ -163,7 +167,7 @@ emi_request_calls emi_block_calls(emi_disk *d)
 
 em_status emi_block_damaged(const emi_disk *d, em_bid bid, size_t bytes, em_errinfo *err)
 {
-	return emi_fail_refused(err, EM_ERR_CORRUPT, OTHER, "read", emi_file_path(emi_bid_file(d->set, bid)), bid.offset, bytes);
+	return emi_fail_on(err, EM_ERR_CORRUPT, 0, OTHER, "read", "scratch ", emi_file_path(emi_bid_file(d->set, bid)), bid.offset, bytes);
 }
 
 /* Transfers of a part of a block, or of some blocks of a row, are fine without the ledger. */

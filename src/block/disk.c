@@ -15,6 +15,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "block/disk_set.h"
+#include "io/backend.h"
+#include "io/path.h"
 
 /* Blocks are rarely smaller where there are so many that it matters. */
 #define SMALL_BLOCK 65536u
@@ -245,6 +247,39 @@ uint64_t emi_scratch_most(const em_ctx *ctx)
 		sum += capacity;
 	}
 	return ctx->scratch_max != 0 && ctx->scratch_max < sum ? ctx->scratch_max : sum;
+}
+
+/* Is the i-th disk on a file system that an earlier one is on? */
+static int is_counted(const em_ctx *ctx, uint32_t i, uint64_t fs)
+{
+	uint64_t bytes, other;
+	uint32_t k;
+
+	for (k = 0; k < i; k++)
+		if (emi_path_room(emi_scratch_path(ctx, k), &bytes, &other) && other == fs)
+			return 1;
+	return 0;
+}
+
+int emi_scratch_room(em_ctx *ctx, uint64_t *bytes)
+{
+	uint32_t i;
+	int fresh;
+
+	/* What is open has room that is not free. */
+	pthread_mutex_lock(&ctx->lock);
+	fresh = ctx->scratch == NULL;
+	pthread_mutex_unlock(&ctx->lock);
+	*bytes = 0;
+	for (i = 0; i < count(ctx) && fresh; i++) {
+		const em_backend *be = ctx->disk != NULL ? ctx->disk[i].backend : ctx->backend;
+		uint64_t room, fs;
+
+		if (!emi_backend_is_real(be) || !emi_path_room(emi_scratch_path(ctx, i), &room, &fs))
+			return 0;
+		*bytes += is_counted(ctx, i, fs) ? 0 : room;
+	}
+	return fresh;
 }
 
 uint32_t emi_disk_count(const emi_disk *d)

@@ -155,7 +155,8 @@ int emi_moved_take(emi_moved *m, em_bid at, uint64_t bytes, emi_move *part, int 
 	i = find(m, at, bytes, part);
 	if (i != m->n) {
 		*whole = part->bytes == m->move[i].bytes;
-		/* Without memory for what is left in two pieces it stays as it is, which takes space and does no harm: nobody asks for the part any more. */
+		/* Without memory for what is left in two pieces it stays as it is, which takes space and does no
+		 * harm: nobody asks for the part any more. */
 		found = cut_out(m, i, part);
 	}
 	pthread_mutex_unlock(&m->lock);

@@ -2,8 +2,10 @@
 /*
  * moved.h -- blocks that are not where their ids say.
  *
- * A disk may turn out to be full when a block is written, although there was room when it was allocated.  The block then goes to another disk, and its id stays what it is,
- * as others know it already: it stands in a table, which is empty but for such misfortunes.
+ * A disk may turn out to be full when a block is written, although there was room when it was allocated.  The block
+ * then goes to another disk.  Its id stays what it is, as others know it already; where it went stands in a table,
+ * which
+ * is empty but for such misfortunes.
  */
 #ifndef EMI_MOVED_H
 #define EMI_MOVED_H

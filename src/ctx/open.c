@@ -39,6 +39,7 @@
 #define MIN_FDS 4u
 #define MOST_BLOCK (UINT64_C(1) << 30)
 #define DEFAULT_DIR "/var/tmp"
+#define OTHER_DIR "/tmp"        /* where that cannot be written to, as in many containers */
 
 /* The first version of the options ended here. */
 #define LEAST_OPTS offsetof(em_ctx_opts, custom)
@@ -51,6 +52,12 @@ static em_errinfo *errinfo_of(const em_ctx_opts *opts)
 	if (opts == NULL || opts->size < LEAST_OPTS || opts->size > MOST_OPTS)
 		return NULL;
 	return opts->errinfo;
+}
+
+/* Where scratch goes if nobody says. */
+static const char *usual_dir(void)
+{
+	return access(DEFAULT_DIR, W_OK | X_OK) != 0 && access(OTHER_DIR, W_OK | X_OK) == 0 ? OTHER_DIR : DEFAULT_DIR;
 }
 
 static em_status check_dirs(const em_ctx_opts *o, em_errinfo *err)
@@ -257,7 +264,7 @@ no_io_lock:
 /* Move the context from the local variable to memory of its own. */
 static em_status settle(em_ctx **out, em_ctx *local, const em_ctx_opts *o, em_errinfo *err)
 {
-	const char *dir = o->dirs != NULL ? o->dirs[0] : DEFAULT_DIR;
+	const char *dir = o->dirs != NULL ? o->dirs[0] : usual_dir();
 	em_ctx *ctx;
 
 	if (choose_disks(local, o, err) != EM_OK)

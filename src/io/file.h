@@ -46,8 +46,10 @@ typedef struct emi_request_calls {
 	emi_request_fn fn;      /* or NULL */
 	emi_request_fn drop;    /* or NULL: called after the end, when nobody in here knows rq any more; for those that nobody waits for */
 	void *user;             /* of both */
-	/* Or NULL.  Called when the transfer is over, before anybody hears how, with no lock of the queue held: it may change status, why and done, and make transfers
-	 * of its own with emi_transfer().  By the thread that waits for it; if there is a drop, by the one that made or collected it. */
+	/* Or NULL.  Called when the transfer is over, before anybody hears how, with no lock of the queue held: it
+	 * may change status, why and done, and make transfers
+	 * of its own with emi_transfer().  By the thread that waits for it; if there is a drop, by the one that made
+	 * or collected it. */
 	emi_request_fn judge;
 	void *judge_arg;
 	emi_io_stats *stats;    /* NULL: counted nowhere but in the file */
@@ -114,6 +116,7 @@ typedef struct emi_file_how {
 	uint32_t queue;
 	uint32_t depth;         /* of its queue, where it is the first file on that */
 	const struct em_backend *backend;
+	const char *noun;       /* what it is, before its name in messages, with a space; static */
 } emi_file_how;
 
 em_status emi_file_open_how(em_file **out, em_ctx *ctx, const char *path, const emi_file_how *how, em_errinfo *err);

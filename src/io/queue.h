@@ -101,6 +101,7 @@ struct em_file {
 	const em_backend *be;
 	void *handle;
 	char *path;
+	const char *noun;       /* what it is, before its name in messages */
 	int32_t direct;
 	emi_queue *queue;
 	uint32_t refs;          /* atomic */

@@ -292,14 +292,13 @@ static int settled(const emi_request *rq)
 
 void emi_request_fail(const emi_request *rq, em_errinfo *err)
 {
-	const char *op = rq->kind == EMI_WRITE ? "write" : "read", *path = rq->file->path;
+	const em_file *f = rq->file;
+	const char *op = rq->kind == EMI_WRITE ? "write" : "read";
 
 	if (rq->kind == EMI_DISCARD)
-		emi_fail_io(err, rq->status, rq->sys_errno, "discard", path, EMI_NO_OFFSET, 0);
-	else if (rq->why)
-		emi_fail_refused(err, rq->status, rq->why, op, path, rq->offset, rq->bytes);
+		emi_fail_on(err, rq->status, rq->sys_errno, NULL, "discard", f->noun, f->path, EMI_NO_OFFSET, 0);
 	else
-		emi_fail_io(err, rq->status, rq->sys_errno, op, path, rq->offset + rq->done, rq->bytes);
+		emi_fail_on(err, rq->status, rq->sys_errno, rq->why, op, f->noun, f->path, rq->offset + (rq->why ? 0 : rq->done), rq->bytes);
 }
 
 em_status emi_wait(emi_request *rq, em_errinfo *err)

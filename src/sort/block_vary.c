@@ -28,54 +28,38 @@ void emi_block_end(emi_block_builder *b)
 	head->marks = b->marks;
 }
 
-/* Where the frame at p ends, which lies before `end', or NULL: not there.  Eight bytes behind the end may be read. */
-static const unsigned char *frame_end(const emi_vary *v, const unsigned char *p, const unsigned char *end, uint64_t *bytes)
+/* Do the marks ascend within the frames, as far apart as a builder sets them? */
+static int marks_sound(const emi_block_head *head, const emi_block_mark *mark)
 {
-	uint64_t key = 0;
-
-	p = emi_length_get(p, bytes);
-	if (v->keyed) {
-		if (p >= end)
-			return NULL;
-		p = emi_length_get(p, &key);
-	}
-	if (p > end || key > (uint64_t)(end - p) || *bytes > (uint64_t)(end - p) - key)
-		return NULL;
-	return p + key + *bytes;
-}
-
-/* Do the frames fill the block, and marks say where they are, as far apart as a builder sets them? */
-static int frames_sound(const emi_block_head *head, const emi_vary *v, uint64_t extra)
-{
-	const unsigned char *base = (const unsigned char *)head, *p = emi_block_first(head), *end = base + head->end;
-	const emi_block_mark *mark = emi_block_marks(head);
-	uint64_t out = 0, records = 0;
 	uint32_t i;
 
-	for (i = 0; i < head->marks; i++) {
+	if (mark[0].at != sizeof *head || mark[0].out != 0)
+		return 0;
+	for (i = 1; i < head->marks; i++) {
 		/* The last frame's mark may be nearer to the one before it. */
-		const uint64_t apart = i + 2 < head->marks ? EMI_MARK_EVERY : 1, next = i + 1 < head->marks ? mark[i + 1].at : head->end;
+		const uint64_t apart = i + 1 < head->marks ? EMI_MARK_EVERY : 1;
 
-		if (p != base + mark[i].at || mark[i].out != (uint32_t)out || next > head->end || next < mark[i].at + apart)
+		if (mark[i].at < mark[i - 1].at + apart || mark[i].out < mark[i - 1].out)
 			return 0;
-		while (p < base + next) {
-			uint64_t bytes;
-
-			p = frame_end(v, p, end, &bytes);
-			if (p == NULL)
-				return 0;
-			out += bytes + extra;
-			records++;
-		}
 	}
-	return p == end && out == head->out && records == head->records;
+	return mark[i - 1].at < head->end && mark[i - 1].out <= head->out;
 }
 
-int emi_block_sound(const void *base, uint64_t bytes, const emi_vary *v, uint64_t extra)
+/* Are there frames at both ends, the last of which ends where it is said? */
+static int ends_sound(const emi_block_head *head, const emi_block_mark *mark, const emi_vary *v)
+{
+	const unsigned char *base = (const unsigned char *)head, *end = base + head->end;
+	emi_frame f;
+
+	return emi_frame_get_within(v, emi_block_first(head), end, &f) && emi_frame_get_within(v, base + mark[head->marks - 1].at, end, &f) &&
+	       emi_frame_end(&f) == end;
+}
+
+int emi_block_sound(const void *base, uint64_t bytes, const emi_vary *v)
 {
 	const emi_block_head *head = emi_block_get_head(base);
 
 	return head->records != 0 && head->marks != 0 && head->marks <= head->records && head->end > sizeof *head &&
 	       head->end < bytes && (head->end + 7) / 8 * 8 + head->marks * sizeof(emi_block_mark) <= bytes &&
-	       frames_sound(head, v, extra);
+	       marks_sound(head, emi_block_marks(base)) && ends_sound(head, emi_block_marks(base), v);
 }

@@ -120,12 +120,12 @@ static em_status admit_block(emi_merger *m, emi_merge_input *in, em_errinfo *err
 	em_status st = EM_OK;
 
 	if (hint.sum != emi_block_sum(in->block->buf, bytes, (m->job->ctx->flags & EM_CTX_CHECKED) != 0))
-		return emi_block_damaged(m->job->scratch, hint.bid, hint.bytes, err);
+		return emi_merge_damaged(m->job, in->block, err);
 	st = emi_prefetch_unpack(&m->fetch->blocks, in->block, err);
 	if (st != EM_OK)
 		return st;
 	if (!m->cutter->begin(m->job, in) || in->left > in->rest || (in->behind == 0 && in->left != in->rest))
-		return emi_block_damaged(m->job->scratch, hint.bid, hint.bytes, err);
+		return emi_merge_damaged(m->job, in->block, err);
 	in->rest -= in->left;
 	return EM_OK;
 }
@@ -170,7 +170,7 @@ static void find_bound(const emi_merger *m, size_t s, emi_bound *b)
 
 	b->record = NULL;
 	for (i = 0; i < m->k; i++) {
-		const emi_merge_input *in = &m->in[i];
+		emi_merge_input *in = &m->in[i];
 		const char *r;
 
 		/* The end of a run bounds nothing; unless one record is all that there is sure to be room for. */
@@ -190,8 +190,8 @@ static void find_bound(const emi_merger *m, size_t s, emi_bound *b)
 /* The next records of run i that belong to the cut. */
 static emi_slice cut(const emi_merger *m, uint32_t i, size_t s, const emi_bound *b)
 {
-	const emi_merge_input *in = &m->in[i];
-	const emi_slice none = { in->at, 0, 0, NULL };
+	emi_merge_input *in = &m->in[i];
+	const emi_slice none = { in->at, 0, 0, NULL, NULL };
 
 	if (in->left == 0)
 		return none;
@@ -256,6 +256,17 @@ static uint64_t find_task(emi_merger *m, struct emi_merge_task *t)
 	return size;
 }
 
+/* Did anybody come across what cannot be? */
+static em_status check_inputs(const emi_merger *m, em_errinfo *err)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->k; i++)
+		if (m->in[i].damaged)
+			return emi_merge_damaged(m->job, m->in[i].block, err);
+	return EM_OK;
+}
+
 /* The records of a task leave their runs. */
 static void take_slices(emi_merger *m, struct emi_merge_task *t)
 {
@@ -281,6 +292,7 @@ static void take_slices(emi_merger *m, struct emi_merge_task *t)
 static em_status dispatch(emi_merger *m, em_errinfo *err)
 {
 	struct emi_merge_task *t = &m->task[m->dispatched % m->ntasks];
+	uint64_t size;
 	em_status st;
 	uint32_t i;
 
@@ -290,7 +302,11 @@ static em_status dispatch(emi_merger *m, em_errinfo *err)
 			return st;
 	}
 	/* A block that is too large for the buffers waits for those before it: then so do we, who may lend them. */
-	if (find_task(m, t) > m->target && m->retired < m->dispatched)
+	size = find_task(m, t);
+	st = check_inputs(m, err);
+	if (st != EM_OK)
+		return st;
+	if (size > m->target && m->retired < m->dispatched)
 		return retire(m, err);
 	t->index = m->dispatched;
 	t->pos = m->pos;

@@ -9,7 +9,7 @@ static int begin(const emi_job *job, emi_merge_input *in)
 	return in->left % job->codec->record_bytes == 0;
 }
 
-static const char *ahead(const emi_job *job, const emi_merge_input *in, size_t s)
+static const char *ahead(const emi_job *job, emi_merge_input *in, size_t s)
 {
 	size_t rb = job->codec->record_bytes, n = s < in->left ? s / rb : in->left / rb;
 
@@ -18,12 +18,12 @@ static const char *ahead(const emi_job *job, const emi_merge_input *in, size_t s
 
 static emi_slice slice(const emi_merge_input *in, size_t bytes)
 {
-	emi_slice s = { in->at, bytes, 0, NULL };
+	emi_slice s = { in->at, bytes, 0, NULL, in->block };
 
 	return s;
 }
 
-static emi_slice cut(const emi_job *job, const emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last)
+static emi_slice cut(const emi_job *job, emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last)
 {
 	size_t rb = job->codec->record_bytes, lo = 0, hi = (size_t)(last - in->at) / rb + 1;
 

@@ -8,8 +8,9 @@
  * the run's directory: a chain of pages on the scratch disks, so that what memory knows of a run does not grow with it.  The keys are what prefetching
  * predicts from: a block is needed when everything before its first key has been merged.
  *
- * What comes back from a disk is believed only when it was checked.  A page has a sum of itself and of each block.  That is one of the beginnings of the block's pages and
- * of its end, which tells of what is missing or in a wrong place and costs next to nothing; where uses of blocks are checked (EM_CTX_CHECKED) it is one of all bytes.
+ * What comes back from a disk is believed only when it was checked.  A page has a sum of itself and of each block.
+ * That is one of the beginnings of the block's pages and of its end, which tells of what is missing or in a wrong place
+ * and costs next to nothing.  Where uses of blocks are checked (EM_CTX_CHECKED) it is one of all bytes.
  */
 #ifndef EMI_RUN_H
 #define EMI_RUN_H
@@ -77,7 +78,8 @@ static inline uint64_t emi_dir_sum(emi_dir_page *page)
 	return h;
 }
 
-/* That of n bytes of a block, of all of them or of some; what is behind them up to the next multiple of eight may be read. */
+/* That of n bytes of a block, of all of them or of some; what is behind them up to the next multiple of eight may be
+ * read. */
 static inline uint32_t emi_block_sum(const void *block, size_t n, int all)
 {
 	const unsigned char *p = block;

@@ -43,7 +43,7 @@ static em_status check_page(const emi_run_reader *r, const emi_run_cursor *c, em
 /* Nor must an entry. */
 static int is_sound(const emi_run_reader *r, const emi_dir_entry *e)
 {
-	return e->bytes != 0 && e->bytes <= r->block_bytes && e->packed < e->bytes;
+	return e->bytes <= r->block_bytes && e->packed < e->bytes;
 }
 
 em_status emi_run_reader_open(emi_run_reader *r, emi_job *job, uint32_t k, size_t block_bytes, em_errinfo *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_full_disk.c -- disks that are found to be full when a block is written, after there was room when it was allocated: the block goes elsewhere, and
+ * test_full_disk.c -- disks that are found to be full when a block is written, after there was room when it was
+ * allocated: the block goes elsewhere, and
  * whoever has its id reads, writes and frees it as if nothing had happened.
  */
 #include <stdarg.h>
@@ -153,6 +154,13 @@ static void test_row(void **state)
 		assert_at(&b, bid[0], BLOCK, 'A');
 		emi_disk_usage_of(b.f.disk, 1, &usage);
 		assert_true(usage.bytes == 2 * PAGE);
+		/* All of it goes elsewhere together: what was there of it is forgotten. */
+		em_fault_set(&b.f.fault[0], EM_FAULT_WRITE, 1, UINT64_MAX);
+		assert_int_equal(write_at(&b, bid[0], BLOCK, 'M'), EM_OK);
+		assert_at(&b, bid[0], BLOCK, 'M');
+		assert_at(&b, bid[2], PAGE, 'M' + 2);
+		emi_disk_usage_of(b.f.disk, 1, &usage);
+		assert_int_equal(usage.bytes, BLOCK);
 		for (i = 0; i < PAGES && freed < 2; i++)
 			assert_int_equal(emi_block_free(b.f.disk, bid[freed == 0 ? i : PAGES - 1 - i], PAGE), EM_OK);
 		if (freed == 2)
@@ -162,6 +170,29 @@ static void test_row(void **state)
 		assert_int_equal(emi_disk_used(b.f.disk), 0);
 		bench_close(&b);
 	}
+}
+
+/* What was set aside ahead is not believed any more: the next block goes where there is room, and not by way of
+ * another failure. */
+static void test_not_again(void **state)
+{
+	emi_disk_usage usage;
+	em_bid bid[2];
+	bench b;
+
+	(void)state;
+	assert_true(bench_open(&b, "syscall", 2, 1, 0));
+	assert_int_equal(emi_block_alloc_on(b.f.disk, 0, BLOCK, &bid[0], &b.f.err), EM_OK);
+	emi_disk_usage_of(b.f.disk, 0, &usage);
+	assert_true(usage.held > BLOCK);
+	assert_int_equal(write_at(&b, bid[0], BLOCK, 'a'), EM_OK);
+	emi_disk_usage_of(b.f.disk, 0, &usage);
+	assert_int_equal(usage.held, BLOCK);
+	em_fault_set(&b.f.fault[0], EM_FAULT_RESERVE | EM_FAULT_WRITE, 1, UINT64_MAX);
+	assert_int_equal(emi_block_alloc_on(b.f.disk, 0, BLOCK, &bid[1], &b.f.err), EM_OK);
+	assert_int_equal(bid[1].disk, 1);
+	assert_int_equal(emi_blocks_free(b.f.disk, bid, 2, BLOCK, &b.f.err), EM_OK);
+	bench_close(&b);
 }
 
 /* More blocks than there was room for in the table at first. */
@@ -291,6 +322,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_block),
 		cmocka_unit_test(test_row),
+		cmocka_unit_test(test_not_again),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_all_full),
 		cmocka_unit_test(test_public),

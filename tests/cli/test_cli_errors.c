@@ -216,10 +216,18 @@ static void test_outputs(void **state)
 static void test_scratch(void **state)
 {
 	fixture *f = *state;
-	char *none = test_path(f->dir, "none");
+	char *none = test_path(f->dir, "none"), *simulated;
 
 	expect_trouble(NULL, none, "No such file", SORT, EXTERNAL, "-T", none, "-o", f->out, f->in[0], NULL);
 	expect_trouble(NULL, f->in[0], "Not a directory", SORT, EXTERNAL, "-T", f->in[0], "-o", f->out, f->in[0], NULL);
+	/* It is said that scratch is meant, and what names another place for it. */
+	expect_trouble(NULL, "cannot open scratch '", "(-T, --disk or TMPDIR", SORT, EXTERNAL, "-T", none, "-o", f->out, f->in[0], NULL);
+	/* A simulated disk is no file. */
+	simulated = malloc(strlen(none) + 20);
+	assert_non_null(simulated);
+	sprintf(simulated, "--disk=%s,1G,simdisk", none);
+	expect_trouble(NULL, none, "name a directory", SORT, EXTERNAL, simulated, "-o", f->out, f->in[0], NULL);
+	free(simulated);
 	free(none);
 }
 

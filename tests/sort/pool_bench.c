@@ -39,7 +39,7 @@ static void keep_frames(bench *b, const emi_outblock *block)
 	const size_t before = b->filled;
 	uint32_t n = 0;
 
-	assert_true(emi_block_sound(base, block->buf.len, emi_order_vary(b->order), b->job.out_extra));
+	assert_true(emi_block_sound(base, block->buf.len, emi_order_vary(b->order)));
 	for (; at != base + head->end; n++) {
 		const emi_frame f = emi_frame_get(emi_order_vary(b->order), at);
 

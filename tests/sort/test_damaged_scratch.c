@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_damaged_scratch.c -- sorts whose scratch file is cut short or written over between the runs and the merge, in every backend.
+ * test_damaged_scratch.c -- sorts whose scratch file is cut short or written over between the runs and the merge, in
+ * every backend.
  *
- * What happens is an output that is right, as only free space was hit, or EM_ERR_CORRUPT with the path and an offset.  What is missing, and pages of zeros in a
+ * What happens is an output that is right, as only free space was hit, or EM_ERR_CORRUPT with the path and an offset.
+ *  What is missing, and pages of zeros in a
  * block, are noticed always, anything else where uses are checked; and no damage leads astray.
  */
 #ifndef _GNU_SOURCE
@@ -35,7 +37,7 @@ enum { PAGE = 4096, RECORDS = 12000, LINES = 6000 };
 static const char *const backends[] = { "syscall", "libaio", "io_uring", "stdio", "mmap" };
 
 /* How the file is damaged. */
-typedef enum harm { HARM_NONE, HARM_CUT, HARM_CUT_ALL, HARM_HOLE, HARM_NOISE, HARM_BYTE, HARM_SWAP, HARMS } harm;
+typedef enum harm { HARM_NONE, HARM_CUT, HARM_CUT_ALL, HARM_HOLE, HARM_NOISE, HARM_BYTE, HARM_SWAP, HARM_BYTES } harm;
 
 /* A sorter with scratch in a file that has a name. */
 typedef struct bench {
@@ -57,11 +59,12 @@ static int bench_open(bench *b, const char *backend, int checked, int text, int 
 	em_disk_opts disk = EM_DISK_OPTS_INIT;
 	const em_disk_opts *list = &disk;
 	em_sort_opts so = EM_SORT_OPTS_INIT;
+	static uint64_t number;
 	uint64_t n = RECORDS;
 	FILE *f;
 
 	memset(b, 0, sizeof *b);
-	b->rng = test_rng_make(test_seed());
+	b->rng = test_rng_make(test_seed() + number++);
 	b->dir = test_dir_make();
 	b->path = test_path(b->dir, "scratch");
 	f = fopen(b->path, "w");
@@ -166,6 +169,21 @@ static em_status pull(bench *b)
 	return st;
 }
 
+/* Many bytes, but none of those that are always looked at. */
+static void harm_bytes(bench *b, int fd, int64_t size)
+{
+	unsigned char byte;
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		const int64_t at = (int64_t)test_below(&b->rng, (uint64_t)(size / PAGE)) * PAGE + 16 + (int64_t)test_below(&b->rng, PAGE - 16);
+
+		assert_int_equal(pread(fd, &byte, 1, at), 1);
+		byte = test_below(&b->rng, 2) ? 255 : (unsigned char)test_random(&b->rng);
+		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+	}
+}
+
 static void harm_file(bench *b, harm how, int64_t page)
 {
 	static unsigned char junk[PAGE], other[PAGE];
@@ -186,7 +204,9 @@ static void harm_file(bench *b, harm how, int64_t page)
 		assert_int_equal(pwrite(fd, junk, PAGE, 0), PAGE);
 		memcpy(junk, other, PAGE);
 	}
-	if (how == HARM_CUT || how == HARM_CUT_ALL)
+	if (how == HARM_BYTES)
+		harm_bytes(b, fd, sb.st_size);
+	else if (how == HARM_CUT || how == HARM_CUT_ALL)
 		assert_int_equal(ftruncate(fd, how == HARM_CUT ? page * PAGE : 0), 0);
 	else if (how != HARM_NONE)
 		assert_int_equal(pwrite(fd, junk, PAGE, page * PAGE), PAGE);
@@ -223,7 +243,7 @@ static int harmed(const char *backend, int checked, int text, int compress, harm
 			fail_msg("%s: %s", backend, err.text);
 		assert_string_equal(err.path, b.path);
 		assert_true(err.offset % PAGE == 0 && err.bytes != 0);
-		assert_non_null(strstr(err.text, "scratch space is damaged"));
+		assert_true(strstr(err.text, "scratch '") != NULL && strstr(err.text, "damaged") != NULL);
 	}
 	bench_close(&b);
 	return st != EM_END;
@@ -286,6 +306,18 @@ static void test_noise(void **state)
 	try_backends(0, HARM_NOISE, HARM_SWAP);
 }
 
+/* Lines of which any length may be anything. */
+static void test_bytes(void **state)
+{
+	int64_t round;
+	int seen = 0;
+
+	(void)state;
+	for (round = 0; round < 60; round++)
+		seen += harmed("syscall", 0, 1, (int)(round % 4 == 3), HARM_BYTES, round % 2, 2);
+	assert_true(seen > 30);
+}
+
 static void test_checked(void **state)
 {
 	(void)state;
@@ -299,6 +331,7 @@ int main(void)
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_zeros),
 		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_checked),
 	};
 

@@ -323,7 +323,7 @@ static void harm(emi_dir_page *page, emi_run *run, int how)
 		e->bytes = UINT64_C(1) << 40;
 		break;
 	case 8:
-		e->packed = (uint32_t)e->bytes;
+		e->packed = UINT32_MAX;
 		break;
 	case 9:
 		e->place++;
@@ -338,6 +338,12 @@ static void harm(emi_dir_page *page, emi_run *run, int how)
 	case 12:
 		page->padding++;
 		break;
+	case 13:
+		run->bytes += 16;
+		break;
+	case 14:
+		run->bytes -= 16;
+		break;
 	default:
 		e->place += 4096;
 		break;
@@ -350,7 +356,7 @@ static void test_damaged(void **state)
 	int how, pull;
 
 	(void)state;
-	for (how = 0; how < 14; how++) {
+	for (how = 0; how < 16; how++) {
 		for (pull = 0; pull < 2; pull++) {
 			const uint64_t cap = 4096 / 16, run = 300 * cap, n = 2 * run;
 			emi_dir_page *page;
@@ -369,8 +375,9 @@ static void test_damaged(void **state)
 			assert_int_equal(emi_wait(&rq, &err), EM_OK);
 			assert_int_equal(page->count, EMI_DIR_ENTRIES);
 			harm(page, &b.e.job.run[1], how);
-			/* Whoever does not compare the sum must look at what is in the page; the last ones are seen by their sum only. */
-			if (how < 11)
+			/* Whoever does not compare the sum must look at what is in the page; the last ones are seen
+			 * by their sum only. */
+			if (how < 11 || how == 13 || how == 14)
 				page->sum = emi_dir_sum(page);
 			emi_block_write(b.e.job.scratch, &rq, page, EMI_DIR_BYTES, b.e.job.run[1].dir, NULL);
 			assert_int_equal(emi_wait(&rq, &err), EM_OK);
