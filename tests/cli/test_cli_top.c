@@ -261,7 +261,6 @@ static void test_mistakes(void **state)
 	expect_trouble(NULL, "shuffle", "-k: the order is random", "shuffle", "-k1", NULL);
 	expect_trouble(NULL, "shuffle", "-k: the order is random", "shuffle", "--record-size=4", "-k0:u8", NULL);
 	expect_trouble(NULL, "shuffle", "-r: the order is random", "shuffle", "-r", NULL);
-	expect_trouble(NULL, "shuffle", "--csv: the order is random", "shuffle", "--csv", NULL);
 	expect_trouble(NULL, "shuffle", "--numeric-sort: the order", "shuffle", "--numeric-sort", NULL);
 	expect_trouble(NULL, "shuffle", "--sort: the order is random", "shuffle", "--sort=month", NULL);
 	expect_trouble(NULL, "shuffle", f->in[1], "shuffle", f->in[1], NULL);

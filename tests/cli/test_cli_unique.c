@@ -74,7 +74,7 @@ static void test_keys(void **state)
 	expect_output("a-b\nab\n", "2\ta-b\n", "unique", "-c", "-k1d", NULL);
 	expect_output("head\nb\na\nb\n", "head\n1\ta\n2\tb\n", "unique", "-c", "--header=1", NULL);
 	write_text(f->in[0], "head\na\nc\n");
-	write_text(f->in[1], "b\nc\n");
+	write_text(f->in[1], "head\nb\nc\n");
 	expect_output("", "head\n1\ta\n1\tb\n2\tc\n", "unique", "-c", "--header=1", "--presorted", f->in[0], f->in[1], NULL);
 }
 
