@@ -297,7 +297,7 @@ static void test_usual_directory(void **state)
 		skip();
 	for (broken = 0; broken < 3; broken++) {
 		const pid_t pid = fork();
-		int status;
+		int status = 0;
 
 		if (pid == 0)
 			_exit(where_it_goes(broken));
