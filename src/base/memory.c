@@ -50,6 +50,11 @@ static int is_system(const em_ctx *ctx)
 	return ctx->allocator.alloc == NULL;
 }
 
+uint64_t em_ctx_memory(const em_ctx *ctx)
+{
+	return __atomic_load_n(&ctx->memory, __ATOMIC_RELAXED);
+}
+
 em_status emi_memory_take(em_ctx *ctx, uint64_t bytes, em_errinfo *err)
 {
 	const uint64_t all = em_ctx_memory(ctx);

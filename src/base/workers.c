@@ -224,7 +224,7 @@ em_status emi_workers_reach(em_ctx *ctx, uint32_t threads, em_errinfo *err)
 
 em_status emi_workers_start(em_ctx *ctx, em_errinfo *err)
 {
-	return emi_workers_reach(ctx, em_ctx_threads(ctx), err);
+	return emi_workers_reach(ctx, ctx->threads, err);
 }
 
 uint32_t emi_workers_fed(const em_ctx *ctx, uint64_t each)

@@ -384,11 +384,6 @@ uint64_t em_ctx_min_memory(void)
 	return MIN_MEMORY;
 }
 
-uint64_t em_ctx_memory(const em_ctx *ctx)
-{
-	return __atomic_load_n(&ctx->memory, __ATOMIC_RELAXED);
-}
-
 uint64_t em_ctx_memory_used(const em_ctx *ctx)
 {
 	return __atomic_load_n(&ctx->used, __ATOMIC_RELAXED);
