@@ -39,6 +39,7 @@ static void test_buffers(void **state)
 	char *own[1000], *buffer;
 	emi_run_memory m;
 	em_bid bid[1000];
+	uint64_t left;
 	size_t i, n = 0;
 
 	(void)state;
@@ -67,7 +68,8 @@ static void test_buffers(void **state)
 	bid[0].disk = EMI_IN_MEMORY;
 	bid[0].offset = n * EMI_DIR_BYTES;
 	assert_null(emi_run_memory_at(&m, bid[0]));
-	assert_int_equal(emi_run_memory_leave(&m), m.most - m.taken);
+	left = m.most - m.taken;
+	assert_int_equal(emi_run_memory_leave(&m), left);
 	emi_run_memory_free(&m);
 	emi_buffer_free(ctx, own[1], BUFFER);
 	assert_int_equal(em_ctx_memory_used(ctx), before);
