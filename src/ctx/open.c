@@ -112,10 +112,10 @@ static em_status choose_memory(em_ctx *ctx, uint64_t asked, const emi_bound boun
 	return EM_OK;
 }
 
-/* Threads left open: one per core, unless their stacks would take more than an eighth of the memory. */
+/* Threads left open: one per core, unless their stacks and scratch would take more than an eighth of the memory. */
 static void choose_threads(em_ctx *ctx, uint32_t asked)
 {
-	uint64_t most = 1 + ctx->memory / 8 / EMI_STACK_BYTES;
+	uint64_t most = 1 + ctx->memory / 8 / (EMI_STACK_BYTES + EMI_KERN_WORK);
 
 	if (asked == 0) {
 		asked = emi_usable_cores();

@@ -61,7 +61,7 @@ enum {
 	K_MSD_BITS = 8,         /* ... but no more than 2^this, and the first time 2^EMI_MAX_RADIX_BITS; divides 64 */
 	K_NEAR = 2 << 20,       /* bytes; so much is scattered within a cache, not past it: 4.9 against 6.3 ns per pair of 131072 */
 	K_SAMPLE = 256,         /* keys looked at to choose the bits for that */
-	K_LOCAL = 60 * 1024,    /* bytes; less is sorted by way of the stack */
+	K_LOCAL = 60 * 1024,    /* bytes; less is sorted by way of the scratch */
 
 	/* Merge. */
 	K_MIX_CACHED = 1 << 16, /* bytes; a mix of this size, by networks, is in the first-level cache ... */
@@ -80,7 +80,7 @@ typedef struct k_stage {
 } k_stage;
 
 /*
- * Scratch of one sort, on its stack.  msd() keeps the ends of its buckets in pos while it
+ * Scratch of one sort, in EMI_KERN_WORK bytes of the caller's.  msd() keeps the ends of its buckets in pos while it
  * works on them.  Its levels use up K_MSD_BITS bits of the key each, or fewer and then
  * fewer places, so 64 bits never need more than there are; the first level may use more.
  *
@@ -96,6 +96,9 @@ typedef struct k_work {
 	size_t spare_bytes;
 	size_t pos[(1 << EMI_MAX_RADIX_BITS) + ((64 / K_MSD_BITS) << K_MSD_BITS)];
 } k_work;
+
+/* No compiler takes an array of less than one. */
+typedef char k_work_fits[sizeof(k_work) <= EMI_KERN_WORK ? 1 : -1];
 
 /* Some place in room, which is a page larger than what is wanted, half a page away from a. */
 static inline void *k_away(void *room, const void *a)

@@ -225,7 +225,8 @@ static emi_pair *sort_bucket(const forming *s, uint32_t part, const bucket *b)
 	if (s->in_order)
 		return to;
 	emi_sort_strings(s->job->kern, s->v, from,
-			 n <= hot ? (emi_pair *)(void *)(s->pool->hot + part * s->job->plan.hot_bytes) : other, n, b->depth);
+			 n <= hot ? (emi_pair *)(void *)(s->pool->hot + part * s->job->plan.hot_bytes) : other, n, b->depth,
+			 s->pool->work + part * EMI_KERN_WORK);
 	if (to != from)
 		memcpy(to, from, n * sizeof *to);
 	return to;
@@ -397,6 +398,7 @@ static em_status partition(forming *s, emi_partition *p, bucket *b, uint64_t kno
 	p->b = (char *)((b->a == s->a ? s->b : s->a) + (size_t)b->lo);
 	p->n = b->n;
 	p->ties = 1;
+	p->work = s->pool->work;
 	if (load) {
 		s->loading = b->a + (size_t)b->lo;
 		s->known = known;

@@ -182,10 +182,10 @@ static uint64_t counted_survey(const void *a, size_t n, int *order)
 	return counted.real->survey(a, n, order);
 }
 
-static void counted_sort(void *a, void *tmp, size_t n, const emi_tie *tie)
+static void counted_sort(void *a, void *tmp, size_t n, const emi_tie *tie, void *work)
 {
 	__atomic_fetch_add(&counted.calls, 1, __ATOMIC_RELAXED);
-	counted.real->sort(a, tmp, n, tie);
+	counted.real->sort(a, tmp, n, tie, work);
 }
 
 /* n random records in order; turned: in reverse, which must be strict to be turned around; moved: but for two neighbours. */
@@ -301,16 +301,16 @@ static uint64_t watched_histogram(const void *a, size_t n, const emi_digit *digi
 	return watched.real->histogram(a, n, digit, count);
 }
 
-static void watched_scatter(const void *a, size_t n, const emi_digit *digit, void *dst, size_t *pos)
+static void watched_scatter(const void *a, size_t n, const emi_digit *digit, void *dst, size_t *pos, void *work)
 {
 	meet(&watched.scattering, n);
-	watched.real->scatter(a, n, digit, dst, pos);
+	watched.real->scatter(a, n, digit, dst, pos, work);
 }
 
-static void watched_sort(void *a, void *tmp, size_t n, const emi_tie *tie)
+static void watched_sort(void *a, void *tmp, size_t n, const emi_tie *tie, void *work)
 {
 	meet(&watched.sorting, n);
-	watched.real->sort(a, tmp, n, tie);
+	watched.real->sort(a, tmp, n, tie, work);
 }
 
 static void crew_begin(crew *c, unsigned wanted)
