@@ -35,20 +35,27 @@ typedef void (*em_log_fn)(void *user, int32_t level, const char *line);
 #define EM_PRIORITY_NONE 2  /**< Those submitted first. */
 
 /** Every use of a scratch block is checked for what is not always: that a block is as long as it is said to be,
- *  and that only its owner writes and frees it.  That takes a table of all blocks, about 100 bytes for each, and a look-up for every transfer.
+ *  and that only its owner writes and frees it; and that all bytes of runs that sorts read back are those that they
+ * wrote.  That takes a table of all blocks, about 100 bytes for each, and a look-up for every transfer.
  *  For tests of programs that keep their own data structures in blocks. */
 #define EM_CTX_CHECKED 1u
 
+/** Memory that is too little for what is to be done is raised to the least that does, as a line of the log says, as far as the machine and the limits
+ *  of this process allow.  Without it that is EM_ERR_MEMLIMIT. */
+#define EM_CTX_RAISE 2u
+
 typedef struct em_ctx_opts {
 	uint32_t size;            /**< sizeof(em_ctx_opts); set by the initialiser. */
-	uint32_t threads;         /**< Threads that compute, the calling one included; 0: one per usable core.  What the system does not let
-	                               us start the others do. */
+	uint32_t threads;         /**< Threads that compute, the calling one included, at most: what is done uses as many as its memory
+	                               feeds, and as the system lets us start; 0: one per usable core. */
 	uint64_t memory;          /**< Bytes that all objects may use together; 0: a quarter of the least of the RAM, the limits of the
-	                               cgroup and those above it, and what RLIMIT_AS and RLIMIT_DATA leave.  More than that is logged. */
+	                               cgroup and those above it, and what RLIMIT_AS and RLIMIT_DATA leave, and more where records of
+	                               files are too long for that.  A sort takes of that what is worth having (em_sort_plan_info).
+	                               More than there is is logged. */
 	uint32_t fds;             /**< File descriptors that may be open at once; 0: what RLIMIT_NOFILE leaves. */
 	int32_t direct;           /**< EM_DIRECT_TRY, _OFF or _ON, for scratch and files. */
-	const char *const *dirs;  /**< Directories for scratch files, copied; NULL: "/var/tmp", unless there are
-	                               disks.  Each is a disk: what is written is spread over all of them. */
+	const char *const *dirs;  /**< Directories for scratch files, copied; NULL: "/var/tmp", or "/tmp" if only that can be written to, unless
+	                               there are disks.  Each is a disk: what is written is spread over all of them. */
 	uint32_t ndirs;           /**< Entries of dirs. */
 	uint32_t queue_depth;     /**< Transfers in flight per disk queue; 0: chosen. */
 	const char *backend;      /**< How bytes are moved; NULL: the best that works here.
@@ -90,7 +97,7 @@ typedef struct em_ctx_opts {
  *   EM_ERR_INVAL     out is NULL, opts->size is unknown, an option has no legal value
  *   EM_ERR_NOTSUP    there is no such backend, or it does not work here (the text says why); the instruction set is not built
  *                    in, or does not run here
- *   EM_ERR_MEMLIMIT  opts->memory is below em_ctx_min_memory()
+ *   EM_ERR_MEMLIMIT  opts->memory is below em_ctx_min_memory(), and not to be raised
  *   EM_ERR_FDLIMIT   fewer than 4 descriptors may be opened
  *   EM_ERR_NOMEM     no memory
  */
@@ -100,15 +107,25 @@ EM_API EM_NODISCARD em_status em_ctx_open(em_ctx **out, const em_ctx_opts *opts)
  *  child, it only frees memory. */
 EM_API void em_ctx_close(em_ctx *ctx);
 
+/**
+ * The process is about to end without closing what is open: remove the files that would be left behind, which are outputs that have a
+ * temporary name until they are complete.  An output that is complete and just taking its place is waited for.  No
+ * other one appears any more: what writes it fails with EM_ERR_CANCELED.  Scratch has no names and needs no removing.
+ *
+ * May be called by any thread at any time while ctx is open, but not by a signal handler: let a thread wait for signals.  NULL is
+ * allowed.  Never fails.
+ */
+EM_API void em_ctx_abandon(em_ctx *ctx);
+
 /** Least bytes of memory that a context takes (1 MiB). */
 EM_API uint64_t em_ctx_min_memory(void);
 
-/** The budget in bytes, what is in use now, and the most that was ever in use.  Any thread. */
+/** The budget in bytes, which may have been raised since, what is in use now, and the most that was ever in use.  Any thread. */
 EM_API uint64_t em_ctx_memory(const em_ctx *ctx);
 EM_API uint64_t em_ctx_memory_used(const em_ctx *ctx);
 EM_API uint64_t em_ctx_memory_peak(const em_ctx *ctx);
 
-/** Threads that compute, the calling one included.  Any thread. */
+/** Threads that compute, the calling one included, at most.  Any thread. */
 EM_API uint32_t em_ctx_threads(const em_ctx *ctx);
 
 /** The name of the backend and of the instruction set in use; live as long as ctx.  Any thread. */

@@ -4,6 +4,10 @@
  *
  * Either each record ends with a delimiter, which is one byte and no part of the record, as the lines of a text; or
  * each is preceded by its length in bytes.
+ *
+ * In a CSV file (RFC 4180) a record is fields with separators between them.  A field that begins with a double quote goes on
+ * to the quote that closes it: delimiters and separators in between are part of it, and two quotes in a row stand for one and
+ * close nothing.  A quote that is not the first byte of a field is a byte like others.  Records keep their quotes.
  */
 #ifndef EXTMEM_FORMAT_H
 #define EXTMEM_FORMAT_H
@@ -15,17 +19,19 @@ EM_BEGIN_DECLS
 /** Kinds of formats. */
 #define EM_FORMAT_DELIMITED 0 /**< A delimiter ends each record; at the end of a file it may be missing. */
 #define EM_FORMAT_PREFIXED 1  /**< An unsigned number of `width' bytes, the length, precedes each record. */
+#define EM_FORMAT_CSV 2       /**< Delimited, but a delimiter in quotes ends no record.  What numbers records of a file, as
+                                   messages do, then numbers its lines, of which a record may have several. */
 
 /** Flags of a format. */
 #define EM_FORMAT_BIG_ENDIAN 1u /**< Prefixes have their most significant byte first; default: least first. */
 
 typedef struct em_format {
 	uint32_t size;      /**< sizeof(em_format); set by the initialiser. */
-	int32_t kind;       /**< EM_FORMAT_DELIMITED or EM_FORMAT_PREFIXED */
-	uint32_t delimiter; /**< 0...255; EM_FORMAT_DELIMITED only. */
+	int32_t kind;       /**< EM_FORMAT_DELIMITED, ... */
+	uint32_t delimiter; /**< 0...255; not EM_FORMAT_PREFIXED.  In a CSV file no double quote. */
 	uint32_t width;     /**< Bytes of a prefix: 1, 2, 4 or 8; EM_FORMAT_PREFIXED only. */
 	uint32_t flags;     /**< EM_FORMAT_BIG_ENDIAN; EM_FORMAT_PREFIXED only. */
-	uint32_t reserved;  /**< 0 */
+	uint32_t separator; /**< The byte between fields, 0...255, no double quote; EM_FORMAT_CSV only. */
 } em_format;
 
 /** Lines of text. */

@@ -33,7 +33,7 @@ typedef struct em_unique_opts {
  *
  * With EM_UNIQUE_COUNT a record of one size is followed by its count, an unsigned number of 8 bytes, least significant first: the
  * output has records that are 8 bytes longer.  A record between delimiters is preceded by its count in decimal digits and
- * one tab: "3<TAB>line".  A record with a length prefix has its count as its last 8 bytes, least significant first, and the length
+ * one tab: "3<TAB>line" (of a CSV file by one field more, and the separator).  A record with a length prefix has its count as its last 8 bytes, least significant first, and the length
  * includes them.  A header (opts->sort->header) has no counts.
  *
  * With EM_UNIQUE_PRESORTED the inputs are merged, not sorted: one pass without scratch if they can all be open at a time,

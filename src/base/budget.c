@@ -49,14 +49,10 @@ static void memory_in_use(uint64_t *space, uint64_t *data)
 	fclose(f);
 }
 
-/* What a limit on a resource is; UINT64_MAX: none. */
-static uint64_t limit_on(int resource)
+/* What a limit is, if getrlimit() did not fail; UINT64_MAX: none. */
+static uint64_t limit_of(int failed, const struct rlimit *limit)
 {
-	struct rlimit limit;
-
-	if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-		return UINT64_MAX;
-	return (uint64_t)limit.rlim_cur;
+	return failed != 0 || limit->rlim_cur == RLIM_INFINITY ? UINT64_MAX : (uint64_t)limit->rlim_cur;
 }
 
 static uint64_t left_of(uint64_t limit, uint64_t used)
@@ -67,10 +63,19 @@ static uint64_t left_of(uint64_t limit, uint64_t used)
 static uint64_t address_limit(void)
 {
 #ifdef RLIMIT_AS
-	return limit_on(RLIMIT_AS);
+	struct rlimit limit;
+
+	return limit_of(getrlimit(RLIMIT_AS, &limit), &limit);
 #else
 	return UINT64_MAX;
 #endif
+}
+
+static uint64_t data_limit(void)
+{
+	struct rlimit limit;
+
+	return limit_of(getrlimit(RLIMIT_DATA, &limit), &limit);
 }
 
 void emi_memory_bounds(emi_bound bounds[EMI_BOUNDS])
@@ -84,13 +89,13 @@ void emi_memory_bounds(emi_bound bounds[EMI_BOUNDS])
 	bounds[1].what = "that the control group's limit allows";
 	bounds[2].bytes = left_of(address_limit(), space);
 	bounds[2].what = "that the limit on the address space (ulimit -v) leaves";
-	bounds[3].bytes = left_of(limit_on(RLIMIT_DATA), data);
+	bounds[3].bytes = left_of(data_limit(), data);
 	bounds[3].what = "that the limit on data (ulimit -d) leaves";
 }
 
 const char *emi_memory_rlimit(uint64_t *bytes)
 {
-	const uint64_t space = address_limit(), data = limit_on(RLIMIT_DATA);
+	const uint64_t space = address_limit(), data = data_limit();
 
 	*bytes = space < data ? space : data;
 	if (*bytes == UINT64_MAX)

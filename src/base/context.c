@@ -49,6 +49,7 @@ static void release(em_ctx *ctx)
 	if (!emi_ctx_forked(ctx)) {
 		pthread_mutex_destroy(&ctx->lock);
 		pthread_mutex_destroy(&ctx->io_lock);
+		pthread_mutex_destroy(&ctx->leftovers_lock);
 		pthread_cond_destroy(&ctx->io_done);
 	}
 	emi_strfree(ctx, ctx->dir);

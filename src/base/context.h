@@ -16,6 +16,7 @@ struct emi_kernels;             /* not known here */
 struct em_backend;
 struct emi_disk_set;
 struct emi_queue;
+struct emi_leftover;            /* base/leftovers.h */
 
 /* A scratch disk as it was asked for. */
 typedef struct emi_disk_choice {
@@ -31,7 +32,10 @@ typedef struct emi_disk_choice {
 
 struct em_ctx {
 	/* budgets */
-	uint64_t memory;        /* bytes allowed */
+	uint64_t memory;        /* bytes allowed; atomic, and never less than before */
+	uint64_t memory_most;   /* that they might become on this machine, see emi_memory_raise() */
+	int memory_given;       /* the caller said so; otherwise they are an upper bound */
+	uint64_t enough;        /* for tests: bytes that a sort plans with below that bound; 0: it depends on its input */
 	uint64_t used;          /* bytes in use; atomic */
 	uint64_t peak;          /* most ever in use; atomic */
 	uint32_t fds;           /* descriptors allowed */
@@ -67,10 +71,15 @@ struct em_ctx {
 	pthread_cond_t io_done; /* something that is watched is done */
 	uint32_t io_watchers;   /* threads that wait for any of several requests; atomic */
 	struct emi_queue *queues; /* of the disks that files are open on */
+	uint32_t io_threads;    /* most of each queue; 0: a small part of the memory is for their stacks; atomic */
 	emi_meter meter;        /* all files' */
 	int32_t priority;       /* EM_PRIORITY_... */
 
 	uint32_t flags;         /* EM_CTX_... */
+
+	pthread_mutex_t leftovers_lock; /* see base/leftovers.h; taken before io_lock and never with lock */
+	struct emi_leftover *leftovers;
+	int abandoned;          /* no name may be made any more */
 };
 
 /* Free the choice of disks, of which so many have a path. */

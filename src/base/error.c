@@ -111,6 +111,40 @@ em_status emi_fail_scratch(em_errinfo *err, const char *dir, uint64_t most, uint
 	return EM_ERR_NOSPACE;
 }
 
+em_status emi_fail_room(em_errinfo *err, const char *path, uint64_t needed, uint64_t left)
+{
+	char where[TEXT_PATH];
+
+	if (wanted(err)) {
+		reset(err, EM_ERR_NOSPACE);
+		err->sys_errno = ENOSPC;
+		snprintf(err->op, sizeof(err->op), "reserve");
+		err->bytes = needed;
+		copy_path(err->path, sizeof(err->path), path);
+		copy_path(where, sizeof(where), path);
+		snprintf(err->text, sizeof(err->text), "cannot reserve %" PRIu64 " bytes for '%s', where %" PRIu64
+			 " are free: No space left on device", needed, where, left);
+		one_line(err->text);
+	}
+	return EM_ERR_NOSPACE;
+}
+
+em_status emi_fail_no_room(em_errinfo *err, const char *dir, int others, uint64_t room, uint64_t needed)
+{
+	char where[TEXT_PATH];
+
+	if (wanted(err)) {
+		reset(err, EM_ERR_NOSPACE);
+		err->bytes = needed;
+		copy_path(err->path, sizeof(err->path), dir);
+		copy_path(where, sizeof(where), dir);
+		snprintf(err->text, sizeof(err->text), "scratch space in '%s'%s: %" PRIu64 " bytes are free, and at least %" PRIu64 " are needed", where,
+			 others ? " and the others" : "", room, needed);
+		one_line(err->text);
+	}
+	return EM_ERR_NOSPACE;
+}
+
 em_status emi_status_of_errno(int sys_errno)
 {
 	switch (sys_errno) {
@@ -143,7 +177,7 @@ em_status emi_status_of_errno(int sys_errno)
 }
 
 /* "cannot write 4096 bytes at offset 8192 of '/x/y': Input/output error", or as much of that as is known. */
-static void io_text(em_errinfo *err, const char *path, const char *why)
+static void io_text(em_errinfo *err, const char *noun, const char *path, const char *why)
 {
 	char where[TEXT_PATH + 2] = "";
 	char amount[28] = "";
@@ -160,43 +194,42 @@ static void io_text(em_errinfo *err, const char *path, const char *why)
 		strcat(where, "'");
 		of = amount[0] != '\0' || at[0] != '\0' ? " of " : " ";
 	}
-	snprintf(err->text, sizeof(err->text), "cannot %s%s%s%s%s: %s", err->op[0] != '\0' ? err->op : "use", amount, at,
-		 of, where, why);
+	snprintf(err->text, sizeof(err->text), "cannot %s%s%s%s%s%s: %s", err->op[0] != '\0' ? err->op : "use", amount, at,
+		 of, of[0] != '\0' ? noun : "", where, why);
 	one_line(err->text);
 }
 
-static void fill_io(em_errinfo *err, em_status status, const char *why, const char *op, const char *path, uint64_t offset, uint64_t bytes)
+em_status emi_fail_on(em_errinfo *err, em_status status, int sys_errno, const char *why, const char *op, const char *noun, const char *path,
+		      uint64_t offset, uint64_t bytes)
 {
+	char text[64];
+
+	if (status == EM_OK)
+		status = emi_status_of_errno(sys_errno);
+	if (!wanted(err))
+		return status;
+	if (why == NULL && (sys_errno == 0 || strerror_r(sys_errno, text, sizeof(text)) != 0))
+		snprintf(text, sizeof(text), "%s", em_status_text(status));
 	reset(err, status);
+	err->sys_errno = sys_errno;
 	err->offset = offset;
 	err->bytes = bytes;
 	if (op != NULL)
 		snprintf(err->op, sizeof(err->op), "%s", op);
 	if (path != NULL)
 		copy_path(err->path, sizeof(err->path), path);
-	io_text(err, path, why);
+	io_text(err, noun, path, why != NULL ? why : text);
+	return status;
 }
 
 em_status emi_fail_io(em_errinfo *err, em_status status, int sys_errno, const char *op, const char *path,
 		      uint64_t offset, uint64_t bytes)
 {
-	char why[64];
-
-	if (status == EM_OK)
-		status = emi_status_of_errno(sys_errno);
-	if (wanted(err)) {
-		if (sys_errno == 0 || strerror_r(sys_errno, why, sizeof(why)) != 0)
-			snprintf(why, sizeof(why), "%s", em_status_text(status));
-		fill_io(err, status, why, op, path, offset, bytes);
-		err->sys_errno = sys_errno;
-	}
-	return status;
+	return emi_fail_on(err, status, sys_errno, NULL, op, "", path, offset, bytes);
 }
 
 em_status emi_fail_refused(em_errinfo *err, em_status status, const char *why, const char *op, const char *path, uint64_t offset,
 			   uint64_t bytes)
 {
-	if (wanted(err))
-		fill_io(err, status, why, op, path, offset, bytes);
-	return status;
+	return emi_fail_on(err, status, 0, why, op, "", path, offset, bytes);
 }

@@ -22,9 +22,17 @@
 /* Fill err with a status and a message; returns status. */
 em_status emi_fail(em_errinfo *err, em_status status, const char *fmt, ...) EMI_PRINTF(3, 4);
 
+/* Scratch in dir, and elsewhere if there are others, has less room than is needed: EM_ERR_NOSPACE. */
+em_status emi_fail_no_room(em_errinfo *err, const char *dir, int others, uint64_t room, uint64_t needed);
+
 /* Fill err for a failed operation on a file: the status and the text follow from the errno, unless
  * status is not EM_OK.  path, offset (EMI_NO_OFFSET) and bytes (0) may be unknown.  Returns the status. */
 em_status emi_fail_io(em_errinfo *err, em_status status, int sys_errno, const char *op, const char *path,
+		      uint64_t offset, uint64_t bytes);
+
+/* The same of a file that people know by what it is for: `noun' stands before its name.  why: the reason, NULL: that
+ * of the errno. */
+em_status emi_fail_on(em_errinfo *err, em_status status, int sys_errno, const char *why, const char *op, const char *noun, const char *path,
 		      uint64_t offset, uint64_t bytes);
 
 /* The same for one that was refused, for a reason that no errno tells. */
@@ -33,6 +41,9 @@ em_status emi_fail_refused(em_errinfo *err, em_status status, const char *why, c
 
 /* EM_ERR_NOSPACE: scratch space in a directory may take `most' bytes, and `needed' are. */
 em_status emi_fail_scratch(em_errinfo *err, const char *dir, uint64_t most, uint64_t needed);
+
+/* EM_ERR_NOSPACE: a file needs so many bytes, and its file system has `left'. */
+em_status emi_fail_room(em_errinfo *err, const char *path, uint64_t needed, uint64_t left);
 
 /* EM_ERR_MEMLIMIT, naming the least that would do. */
 em_status emi_fail_memory(em_errinfo *err, uint64_t least, const char *fmt, ...) EMI_PRINTF(3, 4);

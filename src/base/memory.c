@@ -50,22 +50,39 @@ static int is_system(const em_ctx *ctx)
 	return ctx->allocator.alloc == NULL;
 }
 
+uint64_t em_ctx_memory(const em_ctx *ctx)
+{
+	return __atomic_load_n(&ctx->memory, __ATOMIC_RELAXED);
+}
+
 em_status emi_memory_take(em_ctx *ctx, uint64_t bytes, em_errinfo *err)
 {
+	const uint64_t all = em_ctx_memory(ctx);
 	uint64_t used = __atomic_load_n(&ctx->used, __ATOMIC_RELAXED);
 	uint64_t peak, now;
 
 	do {
-		if (used > ctx->memory || bytes > ctx->memory - used)
+		if (used > all || bytes > all - used)
 			return emi_fail_memory(err, bytes > UINT64_MAX - used ? UINT64_MAX : used + bytes,
 					       "%" PRIu64 " of the %" PRIu64 " bytes of memory are in use, %" PRIu64
-					       " more are needed", used, ctx->memory, bytes);
+					       " more are needed", used, all, bytes);
 		now = used + bytes;
 	} while (!__atomic_compare_exchange_n(&ctx->used, &used, now, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	peak = __atomic_load_n(&ctx->peak, __ATOMIC_RELAXED);
 	while (peak < now && !__atomic_compare_exchange_n(&ctx->peak, &peak, now, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		continue;
 	return EM_OK;
+}
+
+int emi_memory_raise(em_ctx *ctx, uint64_t bytes)
+{
+	uint64_t all = em_ctx_memory(ctx);
+
+	if (bytes > ctx->memory_most || (ctx->memory_given && (ctx->flags & EM_CTX_RAISE) == 0))
+		return 0;
+	while (all < bytes && !__atomic_compare_exchange_n(&ctx->memory, &all, bytes, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		continue;
+	return 1;
 }
 
 void emi_memory_drop(em_ctx *ctx, uint64_t bytes)

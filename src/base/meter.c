@@ -22,6 +22,17 @@ uint64_t emi_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+uint64_t emi_thread_ns(void)
+{
+#ifdef CLOCK_THREAD_CPUTIME_ID
+	struct timespec t;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0)
+		return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+#endif
+	return emi_now_ns();
+}
+
 static void add(const emi_meter *m, uint64_t *to, uint64_t n)
 {
 	if (m->shared)

@@ -51,4 +51,7 @@ em_status emi_io_stats_give(em_io_stats *theirs, const em_io_stats *ours);
 
 uint64_t emi_now_ns(void);
 
+/* Nanoseconds that the processor worked for this thread; where nobody tells, of any clock. */
+uint64_t emi_thread_ns(void);
+
 #endif

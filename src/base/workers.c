@@ -29,6 +29,8 @@
 #include "base/thread.h"
 #include "base/workers.h"
 
+#define STACK_SHARE 8u           /* stacks take at most this part of the memory */
+
 struct emi_pool {
 	pthread_mutex_t lock;    /* guards everything below */
 	pthread_cond_t work;     /* there is a task, or stop */
@@ -37,7 +39,8 @@ struct emi_pool {
 	emi_task *tail;
 	uint32_t sleepers;       /* on finished */
 	int stop;
-	uint32_t started;        /* threads; fixed once the pool is in its context */
+	uint32_t started;        /* threads, never fewer than before; changed with the context's lock, atomic */
+	uint32_t refused;        /* the system lets us have no more of them; atomic */
 	uint32_t room;           /* entries of threads */
 	pthread_t threads[];
 };
@@ -50,6 +53,29 @@ static struct emi_pool *pool_of(const em_ctx *ctx)
 static size_t pool_bytes(uint32_t threads)
 {
 	return sizeof(struct emi_pool) + threads * sizeof(pthread_t);
+}
+
+/* Threads beside the calling one that a context may have. */
+static uint32_t most_others(const em_ctx *ctx)
+{
+	return ctx->threads > 1 ? ctx->threads - 1 : 0;
+}
+
+static uint32_t started(const struct emi_pool *pool)
+{
+	return pool != NULL ? __atomic_load_n(&pool->started, __ATOMIC_ACQUIRE) : 0;
+}
+
+/* Threads that have to be started so that there are so many with the calling one. */
+static uint32_t missing(const em_ctx *ctx, uint32_t threads)
+{
+	const uint32_t most = most_others(ctx), want = threads == 0 ? 0 : threads - 1 < most ? threads - 1 : most;
+	const struct emi_pool *pool = pool_of(ctx);
+	const uint32_t have = started(pool);
+
+	if (want <= have || (pool != NULL && __atomic_load_n(&pool->refused, __ATOMIC_RELAXED) != 0))
+		return 0;
+	return want - have;
 }
 
 /* Take the oldest task and run it, once, without the lock, which is held on entry and on return. */
@@ -126,54 +152,59 @@ static void destroy_sync(struct emi_pool *pool)
 	pthread_mutex_destroy(&pool->lock);
 }
 
-/* Start as many threads as the system lets us have: the others' work is done by those that there are, at last by who waits for it. */
+/* Start so many more threads, or as many as the system lets us have: the others' work is done by those that there are, at last by who waits for it. */
 static void start_threads(em_ctx *ctx, struct emi_pool *pool, uint32_t wanted)
 {
 	const size_t stack = emi_thread_stack((size_t)EMI_STACK_BYTES);
 	int error = 0;
 
-	while (error == 0 && pool->started < wanted) {
+	while (error == 0 && wanted > 0) {
 		error = emi_thread_start(&pool->threads[pool->started], stack, worker, pool);
+		wanted--;
 		if (error == 0)
-			pool->started++;
+			__atomic_store_n(&pool->started, pool->started + 1, __ATOMIC_RELEASE);
 	}
-	if (error != 0)
-		emi_log(ctx, EM_LOG_INFO, "%" PRIu32 " of %" PRIu32 " threads could be started (errno %d): they do the work of the others",
-			pool->started + 1, wanted + 1, error);
+	if (error == 0)
+		return;
+	__atomic_store_n(&pool->refused, 1, __ATOMIC_RELAXED);
+	emi_log(ctx, EM_LOG_INFO, "%" PRIu32 " of %" PRIu32 " threads could be started (errno %d): they do the work of the others",
+		pool->started + 1, pool->started + wanted + 2, error);
 }
 
-/* Make the pool; with ctx->lock. */
+/* Make a pool without threads; with ctx->lock. */
 static em_status make_pool(em_ctx *ctx, em_errinfo *err)
 {
-	const uint32_t room = ctx->threads > 1 ? ctx->threads - 1 : 0;
-	struct emi_pool *pool;
-	em_status st;
+	const uint32_t room = most_others(ctx);
+	struct emi_pool *pool = emi_alloc(ctx, pool_bytes(room), err);
 
-	st = emi_memory_take(ctx, room * EMI_STACK_BYTES, err);
-	if (st != EM_OK)
-		return st;
-	pool = emi_alloc(ctx, pool_bytes(room), err);
-	if (pool == NULL) {
-		st = err->status;
-		goto no_pool;
-	}
+	if (pool == NULL)
+		return err->status;
 	pool->room = room;
 	if (init_sync(pool) != 0) {
-		st = emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot make a mutex");
-		goto no_sync;
+		emi_free(ctx, pool, pool_bytes(room));
+		return emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot make a mutex");
 	}
-	start_threads(ctx, pool, room);
 	__atomic_store_n(&ctx->pool, pool, __ATOMIC_RELEASE);
 	return EM_OK;
+}
 
-no_sync:
-	emi_free(ctx, pool, pool_bytes(room));
-no_pool:
-	emi_memory_drop(ctx, room * EMI_STACK_BYTES);
+/* Have the threads that are missing; with ctx->lock.  Those that could be started stay, whatever happens to the others. */
+static em_status add_threads(em_ctx *ctx, uint32_t threads, em_errinfo *err)
+{
+	const uint32_t more = missing(ctx, threads), before = started(ctx->pool);
+	em_status st = emi_memory_take(ctx, more * EMI_STACK_BYTES, err);
+
+	if (st != EM_OK)
+		return st;
+	if (ctx->pool == NULL)
+		st = make_pool(ctx, err);
+	if (st == EM_OK)
+		start_threads(ctx, ctx->pool, more);
+	emi_memory_drop(ctx, (more - (started(ctx->pool) - before)) * EMI_STACK_BYTES);
 	return st;
 }
 
-em_status emi_workers_start(em_ctx *ctx, em_errinfo *err)
+em_status emi_workers_reach(em_ctx *ctx, uint32_t threads, em_errinfo *err)
 {
 	em_errinfo own;
 	em_status st;
@@ -183,19 +214,37 @@ em_status emi_workers_start(em_ctx *ctx, em_errinfo *err)
 		err = &own;
 	}
 	st = emi_ctx_check(ctx, err);
-	if (st != EM_OK || pool_of(ctx) != NULL)
+	if (st != EM_OK || missing(ctx, threads) == 0)
 		return st;
 	pthread_mutex_lock(&ctx->lock);
-	if (ctx->pool == NULL)
-		st = make_pool(ctx, err);
+	st = add_threads(ctx, threads, err);
 	pthread_mutex_unlock(&ctx->lock);
 	return st;
+}
+
+em_status emi_workers_start(em_ctx *ctx, em_errinfo *err)
+{
+	return emi_workers_reach(ctx, ctx->threads, err);
+}
+
+uint32_t emi_workers_fed(const em_ctx *ctx, uint64_t each)
+{
+	const uint64_t most = 1 + em_ctx_memory(ctx) / STACK_SHARE / (EMI_STACK_BYTES + each);
+
+	return most < ctx->threads ? (uint32_t)most : ctx->threads;
+}
+
+uint64_t emi_workers_memory(const em_ctx *ctx, uint32_t threads)
+{
+	const uint32_t more = missing(ctx, threads);
+
+	return more == 0 ? 0 : more * EMI_STACK_BYTES + (pool_of(ctx) == NULL ? pool_bytes(most_others(ctx)) : 0);
 }
 
 void emi_workers_stop(em_ctx *ctx)
 {
 	struct emi_pool *pool = ctx->pool;
-	uint32_t room;
+	uint32_t threads;
 
 	if (pool == NULL)
 		return;
@@ -203,10 +252,10 @@ void emi_workers_stop(em_ctx *ctx)
 		join_threads(pool);
 		destroy_sync(pool);
 	}
-	room = pool->room;
+	threads = pool->started;
 	ctx->pool = NULL;
-	emi_free(ctx, pool, pool_bytes(room));
-	emi_memory_drop(ctx, room * EMI_STACK_BYTES);
+	emi_free(ctx, pool, pool_bytes(pool->room));
+	emi_memory_drop(ctx, threads * EMI_STACK_BYTES);
 }
 
 int emi_in_worker(const em_ctx *ctx)
@@ -215,7 +264,7 @@ int emi_in_worker(const em_ctx *ctx)
 	const pthread_t self = pthread_self();
 	uint32_t i;
 
-	for (i = 0; pool != NULL && i < pool->started; i++)
+	for (i = 0; i < started(pool); i++)
 		if (pthread_equal(self, pool->threads[i]))
 			return 1;
 	return 0;

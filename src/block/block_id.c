@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * block_id.c -- blocks by their ids: allocating, freeing, transferring them.
+ * block_id.c -- blocks by their ids: allocating and freeing them.
  *
  * What each disk does is in one_disk.c; here blocks are spread over them.  Who does not say where a block is to be has them go round.  A
  * disk without room is passed over, so the set is full when all are.
@@ -18,11 +18,11 @@
 #include "block/space.h"
 
 /* Several disks are full: the detail of the first one, and the names of as many as there is room for. */
-static void name_disks(const emi_disk_set *set, em_errinfo *err)
+static void name_disks(const emi_disk_set *set, uint64_t bytes, em_errinfo *err)
 {
 	static const char end[] = ", ...";
 	em_errinfo all = {EM_OK, 0, 0, 0, "", "", ""};
-	char list[sizeof err->text - 64];
+	char list[sizeof err->text - 100];
 	size_t at = 0;
 	uint32_t i;
 
@@ -36,7 +36,7 @@ static void name_disks(const emi_disk_set *set, em_errinfo *err)
 		}
 		at += (size_t)snprintf(list + at, sizeof list - at, "%s'%s'", i == 0 ? "" : ", ", path);
 	}
-	emi_fail(&all, EM_ERR_NOSPACE, "all %" PRIu32 " scratch disks are full: %s", set->n, list);
+	emi_fail(&all, EM_ERR_NOSPACE, "all %" PRIu32 " scratch disks are full, and %" PRIu64 " bytes more are needed: %s", set->n, bytes, list);
 	memcpy(err->text, all.text, sizeof err->text);
 }
 
@@ -96,7 +96,7 @@ static em_status alloc_row(emi_disk *d, uint32_t index, size_t bytes, em_bid *bi
 	if (status == EM_ERR_NOSPACE && make_room(d))
 		status = alloc_somewhere(d->set, index, bytes, n, bid, err);
 	if (status == EM_ERR_NOSPACE && d->set->n > 1 && d->set->all.most == 0)
-		name_disks(d->set, err);
+		name_disks(d->set, n * (uint64_t)bytes, err);
 	if (status != EM_OK)
 		return status;
 	for (i = 1; i < n; i++) {
@@ -166,8 +166,7 @@ em_status emi_blocks_alloc(emi_disk *d, const em_placement *place, uint64_t firs
 	return status;
 }
 
-/* What is wrong about an id that anybody can see, or NULL. */
-static const char *flaw(const emi_disk_set *set, em_bid bid, size_t bytes)
+const char *emi_bid_flaw(const emi_disk_set *set, em_bid bid, size_t bytes)
 {
 	if (bid.disk >= set->n)
 		return "its block id has a disk that is not there";
@@ -176,15 +175,26 @@ static const char *flaw(const emi_disk_set *set, em_bid bid, size_t bytes)
 	return NULL;
 }
 
-static em_file *file_of(const emi_disk_set *set, em_bid bid)
+em_file *emi_bid_file(const emi_disk_set *set, em_bid bid)
 {
 	return emi_one_disk_file(set->disk[bid.disk < set->n ? bid.disk : 0]);
 }
 
+em_status emi_disk_vacate(emi_disk_set *set, em_bid bid, size_t bytes, uint64_t n, em_errinfo *err)
+{
+	const em_status st = emi_one_disk_free(set->disk[bid.disk], bid.offset, bytes, n, err);
+	emi_move part;
+	int whole;
+
+	while (st == EM_OK && emi_moved_take(&set->moved, bid, bytes, &part, &whole))
+		(void)emi_one_disk_free(set->disk[part.to.disk], part.to.offset, (size_t)part.bytes, (uint64_t)whole, NULL);
+	return st;
+}
+
 em_status emi_disk_free(emi_disk *d, em_bid bid, size_t bytes, em_errinfo *err)
 {
-	const emi_disk_set *set = d->set;
-	const char *why = flaw(set, bid, bytes);
+	emi_disk_set *set = d->set;
+	const char *why = emi_bid_flaw(set, bid, bytes);
 	em_status st = EM_OK;
 
 	if (why != NULL)
@@ -196,8 +206,8 @@ em_status emi_disk_free(emi_disk *d, em_bid bid, size_t bytes, em_errinfo *err)
 		why = "no block of this user is there";
 	}
 	if (st != EM_OK)
-		return emi_fail_refused(err, st, why, "free", emi_file_path(file_of(set, bid)), bid.offset, bytes);
-	return emi_one_disk_free(set->disk[bid.disk], bid.offset, bytes, 1, err);
+		return emi_fail_refused(err, st, why, "free", emi_file_path(emi_bid_file(set, bid)), bid.offset, bytes);
+	return emi_disk_vacate(set, bid, bytes, 1, err);
 }
 
 em_status emi_blocks_free(emi_disk *d, const em_bid *bid, size_t n, size_t bytes, em_errinfo *err)
@@ -225,44 +235,4 @@ em_status emi_blocks_free(emi_disk *d, const em_bid *bid, size_t n, size_t bytes
 em_status emi_block_free(emi_disk *d, em_bid bid, size_t bytes)
 {
 	return emi_blocks_free(d, &bid, 1, bytes, NULL);
-}
-
-/* Transfers of a part of a block, or of some blocks of a row, are fine without the ledger. */
-em_status emi_block_admit(emi_disk *d, emi_request_kind kind, em_bid bid, size_t bytes, em_file **file, const char **why)
-{
-	emi_ledger *ledger = d->set->ledger;
-
-	*file = file_of(d->set, bid);
-	*why = flaw(d->set, bid, EMI_UNIT);
-	if (*why != NULL)
-		return EM_ERR_INVAL;
-	if (emi_ctx_forked(d->set->ctx))
-		return EM_OK;
-	if (ledger == NULL)
-		return emi_one_disk_admit(d->set->disk[bid.disk], kind, bid.offset, bytes, why);
-	return kind == EMI_READ ? emi_ledger_read(ledger, bid, bytes, why) : emi_ledger_write(ledger, bid, bytes, d->owner, why);
-}
-
-void emi_block_read(emi_disk *d, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *stats)
-{
-	em_file *file;
-	const char *why;
-	const em_status st = emi_block_admit(d, EMI_READ, bid, bytes, &file, &why);
-
-	if (st == EM_OK)
-		emi_read(file, rq, buf, bytes, bid.offset, stats);
-	else
-		emi_refuse(file, rq, EMI_READ, buf, bytes, bid.offset, st, why);
-}
-
-void emi_block_write(emi_disk *d, emi_request *rq, const void *buf, size_t bytes, em_bid bid, emi_io_stats *stats)
-{
-	em_file *file;
-	const char *why;
-	const em_status st = emi_block_admit(d, EMI_WRITE, bid, bytes, &file, &why);
-
-	if (st == EM_OK)
-		emi_write(file, rq, buf, bytes, bid.offset, stats);
-	else
-		emi_refuse(file, rq, EMI_WRITE, buf, bytes, bid.offset, st, why);
 }

@@ -444,16 +444,10 @@ int emi_block_pool_hint(emi_block_pool *p, em_bid bid)
 	return 1;
 }
 
-/* Wait for a read.  Blocks are written as a whole before anybody reads them. */
-static em_status end_read(emi_block_pool *p, emi_request *rq, em_bid bid, em_errinfo *err)
+static em_status end_read(emi_block_pool *p, emi_request *rq, em_errinfo *err)
 {
-	em_status st;
-
 	p->stats.waits += !emi_done(rq);
-	st = emi_wait(rq, err);
-	if (st == EM_OK && rq->done != p->block_bytes)
-		st = emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: block at %" PRIu64 " is cut off", bid.offset);
-	return st;
+	return emi_wait(rq, err);
 }
 
 static em_status read_now(emi_block_pool *p, char *buf, em_bid bid, em_errinfo *err)
@@ -461,7 +455,7 @@ static em_status read_now(emi_block_pool *p, char *buf, em_bid bid, em_errinfo *
 	emi_request rq;
 
 	emi_block_read(p->disk, &rq, buf, p->block_bytes, bid, p->io);
-	return end_read(p, &rq, bid, err);
+	return end_read(p, &rq, err);
 }
 
 em_status emi_block_pool_read(emi_block_pool *p, char **buf, em_bid bid, em_errinfo *err)
@@ -486,7 +480,7 @@ em_status emi_block_pool_read(emi_block_pool *p, char **buf, em_bid bid, em_erri
 		memcpy(theirs, s->buf, p->block_bytes);
 		return EM_OK;
 	}
-	st = end_read(p, &s->rq, bid, err);
+	st = end_read(p, &s->rq, err);
 	if (st == EM_OK) {
 		*buf = s->buf;
 		s->buf = theirs;

@@ -7,7 +7,6 @@
  */
 #include "block/block_reader.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/context.h"
@@ -144,8 +143,6 @@ em_status emi_block_reader_turn(emi_block_reader *r, em_errinfo *err)
 	if (at_end(r, &r->taken))
 		return EM_END;
 	st = emi_wait(rq, &r->err);
-	if (st == EM_OK && rq->done != r->layout.bytes)
-		st = emi_fail(&r->err, EM_ERR_CORRUPT, "scratch space is damaged: block at %" PRIu64 " is cut off", bid_of(r, &r->taken).offset);
 	if (st != EM_OK) {
 		r->err.status = st;
 		return sticky(r, err);

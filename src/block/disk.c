@@ -15,6 +15,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "block/disk_set.h"
+#include "io/backend.h"
+#include "io/path.h"
 
 /* Blocks are rarely smaller where there are so many that it matters. */
 #define SMALL_BLOCK 65536u
@@ -42,10 +44,15 @@ static void set_close(emi_disk_set *set, int forked)
 	em_ctx *ctx = set->ctx;
 	uint32_t i;
 
+	/* What is on its way to one may turn to another. */
+	for (i = 0; i < set->n && !forked; i++)
+		if (set->disk[i] != NULL)
+			emi_file_settle(emi_one_disk_file(set->disk[i]));
 	for (i = 0; i < set->n; i++)
 		if (set->disk[i] != NULL)
 			emi_one_disk_close(set->disk[i], forked);
 	emi_ledger_close(set->ledger, forked);
+	emi_moved_free(&set->moved, forked);
 	emi_free(ctx, set, set_bytes(set->n));
 }
 
@@ -61,7 +68,8 @@ static em_status set_open(emi_disk_set **out, em_ctx *ctx, em_errinfo *err)
 	set->ctx = ctx;
 	set->all.most = ctx->scratch_max;
 	set->n = n;
-	if ((ctx->flags & EM_CTX_CHECKED) != 0)
+	status = emi_moved_init(&set->moved, ctx, n, err);
+	if (status == EM_OK && (ctx->flags & EM_CTX_CHECKED) != 0)
 		status = emi_ledger_open(&set->ledger, ctx, err);
 	for (i = 0; i < n && status == EM_OK; i++) {
 		emi_disk_choice one = usual(ctx);
@@ -114,9 +122,9 @@ em_status emi_scratch_acquire(em_ctx *ctx, emi_disk **out, em_errinfo *err)
 
 static void free_piece(void *arg, em_bid bid, size_t bytes, uint64_t n)
 {
-	const emi_disk *d = arg;
+	emi_disk *d = arg;
 
-	(void)emi_one_disk_free(d->set->disk[bid.disk], bid.offset, bytes, n, NULL);
+	(void)emi_disk_vacate(d->set, bid, bytes, n, NULL);
 }
 
 /* Free the blocks of a user that does not want them any more, as far as they are known: 0 when some may not be. */
@@ -204,7 +212,7 @@ uint64_t emi_scratch_memory(const em_ctx *ctx, uint64_t bytes)
 {
 	const emi_disk_choice one = usual(ctx);
 	const uint32_t n = count(ctx);
-	uint64_t sum = set_bytes(n) + sizeof(emi_disk);
+	uint64_t sum = set_bytes(n) + sizeof(emi_disk) + emi_moved_memory(n);
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
@@ -239,6 +247,39 @@ uint64_t emi_scratch_most(const em_ctx *ctx)
 		sum += capacity;
 	}
 	return ctx->scratch_max != 0 && ctx->scratch_max < sum ? ctx->scratch_max : sum;
+}
+
+/* Is the i-th disk on a file system that an earlier one is on? */
+static int is_counted(const em_ctx *ctx, uint32_t i, uint64_t fs)
+{
+	uint64_t bytes, other;
+	uint32_t k;
+
+	for (k = 0; k < i; k++)
+		if (emi_path_room(emi_scratch_path(ctx, k), &bytes, &other) && other == fs)
+			return 1;
+	return 0;
+}
+
+int emi_scratch_room(em_ctx *ctx, uint64_t *bytes)
+{
+	uint32_t i;
+	int fresh;
+
+	/* What is open has room that is not free. */
+	pthread_mutex_lock(&ctx->lock);
+	fresh = ctx->scratch == NULL;
+	pthread_mutex_unlock(&ctx->lock);
+	*bytes = 0;
+	for (i = 0; i < count(ctx) && fresh; i++) {
+		const em_backend *be = ctx->disk != NULL ? ctx->disk[i].backend : ctx->backend;
+		uint64_t room, fs;
+
+		if (!emi_backend_is_real(be) || !emi_path_room(emi_scratch_path(ctx, i), &room, &fs))
+			return 0;
+		*bytes += is_counted(ctx, i, fs) ? 0 : room;
+	}
+	return fresh;
 }
 
 uint32_t emi_disk_count(const emi_disk *d)

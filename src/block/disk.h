@@ -45,6 +45,9 @@ uint64_t emi_scratch_memory(const em_ctx *ctx, uint64_t bytes);
 uint32_t emi_scratch_disks(const em_ctx *ctx);
 const char *emi_scratch_path(const em_ctx *ctx, uint32_t disk);
 uint64_t emi_scratch_most(const em_ctx *ctx);
+
+/* Bytes that are free for scratch on all file systems together: 1, or 0 where that is not certain. */
+int emi_scratch_room(em_ctx *ctx, uint64_t *bytes);
 uint32_t emi_disk_count(const emi_disk *disk);
 
 /* Allocate a block of bytes, a multiple of EMI_PAGE, on one disk after the other.  EM_ERR_NOSPACE (also when
@@ -70,12 +73,25 @@ em_status emi_block_free(emi_disk *disk, em_bid bid, size_t bytes);
  * logged. */
 em_status emi_blocks_free(emi_disk *disk, const em_bid *bid, size_t n, size_t bytes, em_errinfo *err);
 
-/* Transfer a block; see io/file.h.  What is refused ends like a transfer that fails, with EM_ERR_INVAL or EM_ERR_STATE. */
+/* Transfer a block; see io/file.h.  What is refused ends like a transfer that fails, with EM_ERR_INVAL or
+ * EM_ERR_STATE.  A read brings all that was asked for, or fails
+ * with EM_ERR_CORRUPT. */
 void emi_block_read(emi_disk *disk, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *stats);
 void emi_block_write(emi_disk *disk, emi_request *rq, const void *buf, size_t bytes, em_bid bid, emi_io_stats *stats);
 
+/* A read of a block that may have been written in part: done < bytes if nothing was written to what is missing. */
+void emi_block_read_part(emi_disk *disk, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *stats);
+
 /* The file of a block that may be transferred; else why it may not: EM_ERR_INVAL or EM_ERR_STATE.  A write that may be is noted. */
 em_status emi_block_admit(emi_disk *disk, emi_request_kind kind, em_bid bid, size_t bytes, em_file **file, const char **why);
+
+/* What a transfer of such a file is to be submitted with by who asked for that: a read then is like
+ * emi_block_read_part(). */
+emi_request_calls emi_block_calls(emi_disk *disk);
+
+/* What was read of a block is not what was written: EM_ERR_CORRUPT, with the disk's path and the block's place in it.
+ * */
+em_status emi_block_damaged(const emi_disk *disk, em_bid bid, size_t bytes, em_errinfo *err);
 
 /* So many bytes of blocks are still to be allocated: space for them may be set aside in large steps, as they will be needed anyway. */
 void emi_disk_expect(emi_disk *disk, uint64_t bytes);

@@ -7,18 +7,21 @@
  *
  * A file system in memory is said aloud, once: there scratch takes what it is to save.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <extmem/disk.h>
 
 #include "base/error.h"
 #include "block/disk_file.h"
+#include "io/backend.h"
 #include "io/memory_fs.h"
 #include "io/path.h"
 
 static emi_file_how how_to(const emi_disk_choice *c, unsigned flags)
 {
-	const emi_file_how how = { flags, c->direct, 0, c->queue_depth, c->backend };
+	const emi_file_how how = { flags, c->direct, 0, c->queue_depth, c->backend, "scratch " };
 
 	return how;
 }
@@ -30,10 +33,23 @@ static em_status refuse(em_errinfo *err, em_status status, const char *path, con
 	return status;
 }
 
+/* A file that somebody has locked: the errno tells programs, and means nothing to people. */
+static em_status open_own(emi_disk_file *f, em_ctx *ctx, const emi_disk_choice *c, unsigned flags, em_errinfo *err)
+{
+	const emi_file_how how = how_to(c, flags | EMI_OPEN_LOCK);
+	const em_status st = emi_file_open_how(&f->file, ctx, c->path, &how, err);
+
+	if (st == EM_ERR_IO && err->sys_errno == EAGAIN) {
+		memset(err, 0, sizeof *err);
+		return emi_fail_on(err, st, EAGAIN, "another process uses it, or it was named twice: each needs a file of its own", "open", how.noun, c->path,
+				   EMI_NO_OFFSET, 0);
+	}
+	return st;
+}
+
 static em_status make(emi_disk_file *f, em_ctx *ctx, emi_disk_choice *c, em_errinfo *err)
 {
-	const emi_file_how how = how_to(c, EMI_OPEN_WRITE | EMI_OPEN_CREATE | EMI_OPEN_LOCK);
-	em_status st = emi_file_open_how(&f->file, ctx, c->path, &how, err);
+	const em_status st = open_own(f, ctx, c, EMI_OPEN_WRITE | EMI_OPEN_CREATE, err);
 
 	if (st != EM_OK)
 		return st;
@@ -54,8 +70,7 @@ static void measure_device(emi_disk_file *f, uint64_t size)
 
 static em_status use(emi_disk_file *f, em_ctx *ctx, const emi_disk_choice *c, int device, em_errinfo *err)
 {
-	const emi_file_how how = how_to(c, EMI_OPEN_WRITE | EMI_OPEN_LOCK);
-	em_status st = emi_file_open_how(&f->file, ctx, c->path, &how, err);
+	em_status st = open_own(f, ctx, c, EMI_OPEN_WRITE, err);
 	uint64_t size = 0;
 
 	if (st == EM_OK)
@@ -78,6 +93,9 @@ static em_status open_kind(emi_disk_file *f, em_ctx *ctx, emi_disk_choice *c, em
 	const emi_file_how temp = how_to(c, EMI_OPEN_TEMP);
 	const emi_path_kind kind = c->directory ? EMI_PATH_DIRECTORY : emi_path_look(c->path);
 
+	/* It would be a real one, at its own speed. */
+	if (kind != EMI_PATH_DIRECTORY && emi_backend_in_memory(c->backend))
+		return refuse(err, EM_ERR_INVAL, c->path, "is to be in memory or simulated, which only one in a directory is: name a directory");
 	switch (kind) {
 	case EMI_PATH_DIRECTORY:
 		return emi_file_open_how(&f->file, ctx, c->path, &temp, err);

@@ -8,12 +8,14 @@
 #include "block/account.h"
 #include "block/disk.h"
 #include "block/ledger.h"
+#include "block/moved.h"
 #include "block/one_disk.h"
 
 typedef struct emi_disk_set {
 	em_ctx *ctx;
 	emi_allowance all;
 	emi_ledger *ledger;     /* NULL: uses are not checked */
+	emi_moved moved;
 	uint32_t n;
 	uint32_t next;          /* where the next block goes that may go anywhere; atomic */
 	uint32_t owners;        /* users so far; under the context's lock */
@@ -27,6 +29,13 @@ struct emi_disk {
 	uint32_t owner;
 	int abandons;
 };
+
+/* What is wrong about an id that anybody can see, or NULL; and the file of its disk, at worst of another one. */
+const char *emi_bid_flaw(const emi_disk_set *set, em_bid bid, size_t bytes);
+em_file *emi_bid_file(const emi_disk_set *set, em_bid bid);
+
+/* Free n blocks that take so many bytes together from there on: their space. */
+em_status emi_disk_vacate(emi_disk_set *set, em_bid bid, size_t bytes, uint64_t n, em_errinfo *err);
 
 /* Free a block of a user. */
 em_status emi_disk_free(emi_disk *d, em_bid bid, size_t bytes, em_errinfo *err);

@@ -51,6 +51,7 @@ struct emi_one_disk {
 	uint64_t returned;      /* ... and bytes of them that went back */
 	uint64_t leaving;       /* bytes behind those that are going back with the batch, as its last extent */
 	uint64_t expected;      /* bytes that somebody said are still to come */
+	int ragged;             /* pages were written in part */
 
 	uint32_t givers;        /* users that free blocks and allocate none */
 	int keeps;              /* space cannot go back */
@@ -435,8 +436,36 @@ em_status emi_one_disk_admit(emi_one_disk *d, emi_request_kind kind, uint64_t of
 		status = EM_ERR_STATE;
 		*why = "nothing was ever written to this block";
 	}
+	d->ragged |= kind == EMI_WRITE && bytes % EMI_UNIT != 0;
 	pthread_mutex_unlock(&d->lock);
 	return status;
+}
+
+void emi_one_disk_fill(emi_one_disk *d)
+{
+	uint64_t end;
+
+	pthread_mutex_lock(&d->lock);
+	end = d->space.high * EMI_UNIT;
+	if (!d->at.fixed && d->reserved > end) {
+		give_up(d, d->reserved - end);
+		d->reserved = end;
+	}
+	pthread_mutex_unlock(&d->lock);
+}
+
+int emi_one_disk_wrote(emi_one_disk *d, uint64_t offset, size_t bytes)
+{
+	const uint64_t end = (offset + bytes + EMI_UNIT - 1) / EMI_UNIT;
+	uint64_t first;
+	int wrote;
+
+	pthread_mutex_lock(&d->lock);
+	/* Where pages are written as a whole, one that is there in part was cut. */
+	first = (offset + (d->ragged ? EMI_UNIT - 1 : 0)) / EMI_UNIT;
+	wrote = first < end && emi_space_in_use(&d->space, first, end - first) && emi_space_written(&d->space, first, end - first);
+	pthread_mutex_unlock(&d->lock);
+	return wrote;
 }
 
 em_status emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes, uint64_t n, em_errinfo *err)

@@ -39,6 +39,13 @@ em_status emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes, uint
  * it was written. */
 em_status emi_one_disk_admit(emi_one_disk *d, emi_request_kind kind, uint64_t offset, size_t bytes, const char **why);
 
+/* A write has found that the file system is full: what is not in use was not set aside, whatever that said. */
+void emi_one_disk_fill(emi_one_disk *d);
+
+/* Was anything written that should be there?  Of a page in which that begins this is not known if some were written
+ * in part. */
+int emi_one_disk_wrote(emi_one_disk *d, uint64_t offset, size_t bytes);
+
 void emi_one_disk_expect(emi_one_disk *d, uint64_t bytes);
 
 void emi_one_disk_slack(emi_one_disk *d, uint64_t bytes);

@@ -170,6 +170,11 @@ static void request(emi_prefetch *p, uint32_t g, uint32_t i, const emi_hint *hin
 	f->group = g;
 	f->number = number;
 	enqueue(&p->group[g].seq[i], f);
+	if (hint->memory != NULL) {
+		f->own = f->buf;
+		f->buf = hint->memory;
+		return;
+	}
 	emi_block_read(p->disk, &f->rq, f->buf, f->hint.bytes, f->hint.bid, p->io);
 }
 
@@ -364,7 +369,7 @@ em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32
 		st = err->status;
 		goto out;
 	}
-	st = window_open(&p->window, ctx, k, emi_disk_count(disk), best, err);
+	st = window_open(&p->window, ctx, k, emi_scratch_disks(ctx), best, err);
 	if (st != EM_OK)
 		goto out;
 	p->arena = emi_buffer_alloc_array(ctx, p->nbuffers + p->spares, block_bytes, err);
@@ -488,15 +493,15 @@ em_status emi_prefetch_next(emi_prefetch *p, uint32_t seq, emi_fetched **out, em
 
 em_status emi_prefetch_unpack(emi_prefetch *p, emi_fetched *f, em_errinfo *err)
 {
-	char *packed = f->buf;
+	char **const to = f->own != NULL ? &f->own : &p->spare, *packed = f->buf;
 
 	if (f->hint.packed == 0)
 		return EM_OK;
-	if (p->spare == NULL || !emi_unpack(packed, f->hint.packed, p->spare, f->hint.data))
-		return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: block at %llu",
-				(unsigned long long)f->hint.bid.offset);
-	f->buf = p->spare;
-	p->spare = packed;
+	if (*to == NULL || !emi_unpack(packed, f->hint.packed, *to, f->hint.data))
+		return emi_block_damaged(p->disk, f->hint.bid, f->hint.bytes, err);
+	f->buf = *to;
+	/* What is in memory stays where it is. */
+	*to = f->own != NULL ? NULL : packed;
 	return EM_OK;
 }
 
@@ -505,6 +510,9 @@ void emi_prefetch_return(emi_prefetch *p, emi_fetched *f)
 	emi_fetch_group *g = &p->group[f->group];
 	emi_seq *s = &g->seq[f->seq];
 
+	if (f->own != NULL)
+		f->buf = f->own;
+	f->own = NULL;
 	f->next = p->free;
 	p->free = f;
 	p->nfree++;

@@ -34,6 +34,8 @@ typedef struct emi_hint {
 	size_t bytes;           /* to be read, whole pages */
 	size_t data;            /* of them mean something; the consumer's */
 	size_t packed;          /* or `data' was packed to so many (packer.h); 0: it was not */
+	char *memory;           /* it is here, and nothing is to be read; NULL: it is on a disk */
+	uint32_t sum;           /* of what is to be read; the consumer's */
 } emi_hint;
 
 /* The next block of a sequence of the group that joined last.  EM_OK, EM_END, or a failure.  May read. */
@@ -41,6 +43,7 @@ typedef em_status (*emi_hint_fn)(void *arg, uint32_t seq, emi_hint *hint, em_err
 
 typedef struct emi_fetched {
 	char *buf;
+	char *own;              /* its own buffer, while buf is where a block in memory is; or NULL */
 	emi_hint hint;
 	emi_request rq;
 	uint32_t seq;
@@ -106,7 +109,7 @@ typedef struct emi_prefetch {
 	uint64_t missed;        /* blocks that had to be read on demand */
 } emi_prefetch;
 
-/* Groups of up to k sequences, k + extra buffers of block_bytes, and one more if blocks may be packed.  They are requested in the best order for `best' buffers; 0, or with
+/* Groups of up to k sequences, k + extra buffers of block_bytes, and one more if blocks may be packed.  disk may be NULL while all blocks are in memory.  They are requested in the best order for `best' buffers; 0, or with
  * one disk: in that of keys.  scramble is 0.  At first there is a group of no sequences. */
 em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32_t k, uint32_t extra, uint32_t best,
 			    size_t block_bytes, int packs, emi_hint_fn fn, void *arg, emi_io_stats *io, uint64_t scramble,

@@ -210,24 +210,28 @@ static em_status admit(em_disks *d, emi_request_kind kind, em_bid bid, const voi
 	return emi_share_told(&d->share, st, &err);
 }
 
-em_status em_block_read(em_disks *d, em_bid bid, void *buf, size_t bytes, em_request_fn fn, void *user, em_request **out)
+static em_status start(em_disks *d, emi_request_kind kind, em_bid bid, const void *buf, size_t bytes, em_request_fn fn, void *user, em_request **out)
 {
+	emi_request_calls calls;
 	em_file *file;
-	const em_status st = admit(d, EMI_READ, bid, buf, bytes, &file);
+	const em_status st = admit(d, kind, bid, buf, bytes, &file);
 
 	if (out != NULL)
 		*out = NULL;
-	return st == EM_OK ? em_file_read_async(file, buf, bytes, bid.offset, fn, user, out) : st;
+	if (st != EM_OK)
+		return st;
+	calls = emi_block_calls(d->share.set);
+	return emi_submit_public(file, kind, buf, bytes, bid.offset, &calls, fn, user, out);
+}
+
+em_status em_block_read(em_disks *d, em_bid bid, void *buf, size_t bytes, em_request_fn fn, void *user, em_request **out)
+{
+	return start(d, EMI_READ, bid, buf, bytes, fn, user, out);
 }
 
 em_status em_block_write(em_disks *d, em_bid bid, const void *buf, size_t bytes, em_request_fn fn, void *user, em_request **out)
 {
-	em_file *file;
-	const em_status st = admit(d, EMI_WRITE, bid, buf, bytes, &file);
-
-	if (out != NULL)
-		*out = NULL;
-	return st == EM_OK ? em_file_write_async(file, buf, bytes, bid.offset, fn, user, out) : st;
+	return start(d, EMI_WRITE, bid, buf, bytes, fn, user, out);
 }
 
 em_status em_block_alloc(void **out, em_ctx *ctx, uint64_t n, size_t bytes, em_errinfo *err)

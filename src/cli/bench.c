@@ -26,7 +26,8 @@ int cli_bench(int argc, char **argv)
 	static char io[] = "extmem bench io", blocks[] = "extmem bench blocks";
 
 	if (argc < 2) {
-		message(argv[0], "a name is missing: io or blocks; try 'extmem bench --help'");
+		message(argv[0], "a name is missing: io or blocks");
+		message_try_help(argv[0]);
 		return CLI_TROUBLE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
@@ -45,6 +46,7 @@ int cli_bench(int argc, char **argv)
 		argv[1] = blocks;
 		return bench_blocks(argc - 1, argv + 1);
 	}
-	message(argv[0], "%s: unknown %s; try 'extmem bench --help'", argv[1], argv[1][0] == '-' ? "option" : "benchmark");
+	message(argv[0], "%s: unknown %s", argv[1], argv[1][0] == '-' ? "option" : "benchmark");
+	message_try_help(argv[0]);
 	return CLI_TROUBLE;
 }

@@ -174,7 +174,7 @@ static int read_options(blocks *b, int argc, char **argv)
 	int c, common, unused = 0;
 
 	while ((c = getopt_long(argc, argv, "T:", long_options, NULL)) != -1) {
-		common = option_common(c, help, &unused);
+		common = option_common(argv[0], c, help, &unused);
 		if (common < 0)
 			return CLI_OK;
 		if (common > 0 && take(b, c, optarg))
@@ -396,7 +396,7 @@ int bench_blocks(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	complete(&b);
-	interrupt_begin(&b.in);
+	interrupt_begin(&b.in, NULL);
 	status = run_all(&b) ? CLI_TROUBLE : CLI_OK;
 	interrupt_end(&b.in);
 	return status;

@@ -131,7 +131,7 @@ static int read_options(bench_options *o, int argc, char **argv)
 	int c, common, unused = 0;
 
 	while ((c = getopt_long(argc, argv, "T:", long_options, NULL)) != -1) {
-		common = option_common(c, help, &unused);
+		common = option_common(argv[0], c, help, &unused);
 		if (common < 0)
 			return CLI_OK;
 		if (common > 0 && take(o, c, optarg))
@@ -230,7 +230,7 @@ int bench_io(int argc, char **argv)
 		o.dir = scratch_directory(NULL);
 	status = CLI_TROUBLE;
 	if (!make_plan(&o)) {
-		interrupt_begin(&in);
+		interrupt_begin(&in, NULL);
 		if (!run_all(&o, &in))
 			status = CLI_OK;
 		interrupt_end(&in);

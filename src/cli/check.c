@@ -52,7 +52,7 @@ static const struct option long_options[] = {
 /* Take an option.  Returns 0, or -1 to go no further, with *status the exit status. */
 static int take(check_options *co, const option_reader *r, int c, int *status)
 {
-	const int common = option_common(c, help, &co->progress_mode);
+	const int common = option_common(co->command, c, help, &co->progress_mode);
 
 	*status = common < 0 ? CLI_OK : CLI_TROUBLE;
 	if (common <= 0)

@@ -98,7 +98,7 @@ int check_lines(const check_options *co, check_result *result)
 	}
 	if (text_options_order(&co->text, co->command, ctx, &order))
 		goto out;
-	interrupt_begin(&ck.interrupt);
+	interrupt_begin(&ck.interrupt, NULL);
 	progress_open(&ck.bar, co->progress_mode);
 	ret = 0;
 	for (i = 0; i < co->paths && !ret; i++) {

@@ -52,6 +52,18 @@ static uint64_t total_size(const char *const *path, uint32_t n)
 	return total;
 }
 
+/* What a file has from here on, as far as that is known: one without blocks may only say so, as those of /sys do. */
+static uint64_t size_left(int fd)
+{
+	struct stat sb;
+	off_t at;
+
+	if (fstat(fd, &sb) || !S_ISREG(sb.st_mode) || sb.st_blocks == 0)
+		return 0;
+	at = lseek(fd, 0, SEEK_CUR);
+	return at >= 0 && at < sb.st_size ? (uint64_t)(sb.st_size - at) : 0;
+}
+
 /* Fill buf as far as the file reaches. Returns the bytes, or -1 with errno. */
 static ssize_t read_full(int fd, unsigned char *buf, size_t bytes)
 {
@@ -90,7 +102,7 @@ static int check_file(check *ck, const char *path)
 {
 	const char *name = input_name(path);
 	const size_t size = ck->scan.record_size;
-	uint64_t record = 0;
+	uint64_t record = 0, least;
 	int fd, ret = -1;
 	ssize_t got;
 
@@ -99,6 +111,7 @@ static int check_file(check *ck, const char *path)
 		message_errno(ck->options->command, name, errno);
 		return -1;
 	}
+	least = size_left(fd);
 #ifdef POSIX_FADV_SEQUENTIAL
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 #endif
@@ -121,7 +134,13 @@ static int check_file(check *ck, const char *path)
 		ck->done += (size_t)got;
 		progress_update(&ck->bar, "check", ck->done, ck->total);
 	} while ((size_t)got == ck->room);
-	ret = 0;
+	/* Records that nobody looked at are not in order. */
+	if (record * size < least)
+		message(ck->options->command,
+			"%s: only %" PRIu64 " bytes could be read: it had %" PRIu64 " when it was opened", name,
+			record * size, least);
+	else
+		ret = 0;
 out:
 	if (fd != STDIN_FILENO)
 		close(fd);

@@ -81,7 +81,7 @@ static int read_options(disks_command *dc, option_reader *r)
 	while ((c = option_next(r)) != -1) {
 		if (c == 1)
 			return no_files(dc, optarg);
-		common = option_common(c, help, &unused);
+		common = option_common(dc->command, c, help, &unused);
 		if (common < 0)
 			return CLI_OK;
 		wrong = context_options_take(&dc->context, dc->command, c, optarg);
@@ -168,7 +168,7 @@ int cli_disks(int argc, char **argv)
 	if (!context_options_init(&dc.context, dc.command, &reader))
 		status = read_options(&dc, &reader);
 	if (status < 0) {
-		interrupt_begin(&dc.in);
+		interrupt_begin(&dc.in, NULL);
 		status = run(&dc);
 		em_ctx_close(dc.ctx);
 		interrupt_end(&dc.in);

@@ -116,7 +116,7 @@ _extmem()
 		opts="$sorting --count= --skip="
 		;;
 	shuffle)
-		opts="--count= --seed= --zero-terminated --header= ${sorting#"$lines "}"
+		opts="--count= --seed= --zero-terminated --header= --csv --field-separator= ${sorting#"$lines "}"
 		;;
 	generate)
 		opts='--records= --size= --record-size= --gensort --lines --seed= --output= --progress --no-progress --help

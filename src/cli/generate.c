@@ -9,20 +9,23 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include <extmem/sys/output.h>
 
 #include "cli/cli.h"
 #include "cli/interrupt.h"
 #include "cli/lines.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/records.h"
 
 /* What is made and written at a time: stays in the cache between the two. */
 #define BUFFER_BYTES ((size_t)1 << 20)
+#define MEMORY_BYTES ((uint64_t)16 << 20) /* what the library may use to write it */
 
 static const char help[] =
 	"Usage: extmem generate (--records=N | --size=SIZE)\n"
@@ -126,7 +129,7 @@ static int read_options(generate_options *g, int argc, char **argv)
 	int c, common;
 
 	while ((c = getopt_long(argc, argv, "o:", long_options, NULL)) != -1) {
-		common = option_common(c, help, &g->progress);
+		common = option_common(argv[0], c, help, &g->progress);
 		if (common < 0)
 			return CLI_OK;
 		if (common > 0 && take(g, c, optarg))
@@ -239,8 +242,19 @@ static uint64_t expected_bytes(const generate_options *g, uint64_t i, uint64_t w
 	return (uint64_t)((double)written / (double)i * (double)g->records);
 }
 
+/* Say why it failed.  A reader that has seen enough ends it without a word, unless the parent wants SIGPIPE ignored. */
+static void report(const generate_options *g, const em_output *o)
+{
+	em_errinfo err;
+
+	em_output_error(o, &err);
+	if (err.status == EM_ERR_PIPE)
+		die_of(SIGPIPE);
+	message_errinfo(g->command, err.status, &err);
+}
+
 /* Make and write all records; -1 when it failed or was interrupted. */
-static int write_records(const generate_options *g, output *o, const interrupt *in)
+static int write_records(const generate_options *g, em_output *o, const interrupt *in)
 {
 	const size_t least = g->have_lines ? g->lines.room : (size_t)g->record_size;
 	const size_t room = least < BUFFER_BYTES ? BUFFER_BYTES : least;
@@ -263,8 +277,10 @@ static int write_records(const generate_options *g, output *o, const interrupt *
 			i += fill_records(g, buf, room, i, &n);
 		written += n;
 		progress_update(&bar, "generate", written, expected_bytes(g, i, written));
-		if (output_write(o, buf, n))
+		if (em_output_write(o, buf, n) != EM_OK) {
+			report(g, o);
 			goto out;
+		}
 	}
 	if (!interrupt_caught(in))
 		ret = 0;
@@ -274,11 +290,56 @@ out:
 	return ret;
 }
 
+/* Through the page cache, as what is made is mostly used at once. */
+static em_ctx *open_context(const generate_options *g)
+{
+	em_ctx_opts opts = EM_CTX_OPTS_INIT;
+	em_errinfo err = { 0 };
+	em_ctx *ctx = NULL;
+	em_status st;
+
+	opts.memory = MEMORY_BYTES;
+	opts.threads = 1;
+	opts.direct = EM_DIRECT_OFF;
+	opts.errinfo = &err;
+	st = em_ctx_open(&ctx, &opts);
+	if (st != EM_OK)
+		message_errinfo(g->command, st, &err);
+	return ctx;
+}
+
+static int write_output(const generate_options *g, em_ctx *ctx, const interrupt *in)
+{
+	em_output_opts opts = EM_OUTPUT_OPTS_INIT;
+	em_errinfo err = { 0 };
+	em_output *o;
+	em_status st;
+	int status = CLI_TROUBLE;
+
+	opts.errinfo = &err;
+	st = em_output_open(&o, ctx, g->output ? g->output : "-", &opts);
+	if (st != EM_OK) {
+		/* It may be the directory that is wrong. */
+		if (g->output)
+			snprintf(err.path, sizeof(err.path), "%s", g->output);
+		message_errinfo(g->command, st, &err);
+		return CLI_TROUBLE;
+	}
+	if (!write_records(g, o, in) && !interrupt_caught(in)) {
+		if (em_output_commit(o) == EM_OK)
+			status = CLI_OK;
+		else if (!interrupt_caught(in))
+			report(g, o);
+	}
+	em_output_close(o);
+	return status;
+}
+
 int cli_generate(int argc, char **argv)
 {
 	generate_options g = { 0 };
 	interrupt in;
-	output o;
+	em_ctx *ctx;
 	int status;
 
 	g.command = argv[0];
@@ -288,12 +349,12 @@ int cli_generate(int argc, char **argv)
 	if (check_options(&g, argc, argv))
 		return CLI_TROUBLE;
 
-	status = CLI_TROUBLE;
-	interrupt_begin(&in);
-	if (!output_open(&o, g.command, g.output) && !write_records(&g, &o, &in) && !interrupt_caught(&in) &&
-	    !output_commit(&o))
-		status = CLI_OK;
-	output_close(&o);
+	ctx = open_context(&g);
+	if (!ctx)
+		return CLI_TROUBLE;
+	interrupt_begin(&in, ctx);
+	status = write_output(&g, ctx, &in);
 	interrupt_end(&in);
+	em_ctx_close(ctx);
 	return status;
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * interrupt.c -- ending in good order on SIGINT, SIGTERM and SIGHUP.
+ * interrupt.c -- ending in good order on signals.
  *
  * Most of what is written has no name until it is complete and vanishes with the process, however that ends.
  * But some file systems want a name for every file.  So the signals are blocked and a small thread waits for
  * them: it notes the first, and the work, which looks at interrupt_caught() several times a second, stops,
  * removes its files and calls interrupt_end(), where the process dies of the signal after all, as shells expect.
  * Work that is stuck (reading from a terminal, say) is not waited for: after a second, or when another
- * signal comes, the thread ends the process itself.
+ * signal comes, the thread removes the files that have names, and ends the process itself.
+ *
+ * This is done for all signals that somebody may send to have a process end.  Those that say that it has gone wrong itself kill at
+ * once.  SIGPIPE is among them while there are outputs, of which the library tells when nobody reads them.
  *
  * With a thread instead of a handler nothing needs to be global.
  */
@@ -44,25 +47,48 @@ static void *wait_for_signal(void *arg)
 		return NULL;
 	__atomic_store_n(&in->caught, sig, __ATOMIC_RELEASE);
 	sigtimedwait(&in->set, NULL, &grace);
+	em_ctx_abandon(in->ctx);
 	die_of(sig);
 	return NULL;
 }
 
-void interrupt_begin(interrupt *in)
+/* Wait for a signal, too.  Those that the parent had us ignore (nohup, background jobs) stay ignored, and what has a handler is its. */
+static void add(interrupt *in, int sig)
 {
-	static const int sig[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction sa;
+
+	if (!sigaction(sig, NULL, &sa) && !(sa.sa_flags & SA_SIGINFO) && sa.sa_handler == SIG_DFL) {
+		sigaddset(&in->set, sig);
+		in->wake = sig;
+	}
+}
+
+static void choose_signals(interrupt *in)
+{
+	static const int sig[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2, SIGPROF, SIGVTALRM, SIGXCPU };
+	int i;
+
+	sigemptyset(&in->set);
+#ifdef SIGRTMIN
+	for (i = SIGRTMIN; i <= SIGRTMAX; i++)
+		add(in, i);
+#endif
+#ifdef SIGPOLL
+	add(in, SIGPOLL);
+#endif
+	if (in->ctx)
+		add(in, SIGPIPE);
+	for (i = 0; i < (int)(sizeof(sig) / sizeof(sig[0])); i++)
+		add(in, sig[i]);
+}
+
+void interrupt_begin(interrupt *in, em_ctx *ctx)
+{
 	pthread_attr_t attr;
-	size_t i;
 
 	memset(in, 0, sizeof(*in));
-	sigemptyset(&in->set);
-	/* Signals that the parent had us ignore (nohup, background jobs) stay ignored. */
-	for (i = 0; i < sizeof(sig) / sizeof(sig[0]); i++)
-		if (!sigaction(sig[i], NULL, &sa) && sa.sa_handler != SIG_IGN) {
-			sigaddset(&in->set, sig[i]);
-			in->wake = sig[i];
-		}
+	in->ctx = ctx;
+	choose_signals(in);
 	if (!in->wake || pthread_attr_init(&attr))
 		return;
 	pthread_attr_setstacksize(&attr, STACK_BYTES > PTHREAD_STACK_MIN ? STACK_BYTES : (size_t)PTHREAD_STACK_MIN);

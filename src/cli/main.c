@@ -74,7 +74,8 @@ static int run(int argc, char **argv)
 	size_t i;
 
 	if (argc < 2) {
-		message("extmem", "a command is missing: sort, merge, unique, top, shuffle, generate, check, disks or bench; try 'extmem --help'");
+		message("extmem", "a command is missing: sort, merge, unique, top, shuffle, generate, check, disks or bench");
+		message_try_help("extmem");
 		return CLI_TROUBLE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
@@ -91,8 +92,19 @@ static int run(int argc, char **argv)
 			argv[1] = full;
 			return command[i].fn(argc - 1, argv + 1);
 		}
-	message("extmem", "%s: unknown %s; try 'extmem --help'", argv[1], argv[1][0] == '-' ? "option" : "command");
+	message("extmem", "%s: unknown %s", argv[1], argv[1][0] == '-' ? "option" : "command");
+	message_try_help("extmem");
 	return CLI_TROUBLE;
+}
+
+/* What was printed counts only once it has arrived.  That the descriptor was closed meanwhile is no matter where nothing
+ * was left to print. */
+static int printed(void)
+{
+	if (!ferror(stdout) && !fflush(stdout) && (!fclose(stdout) || errno == EBADF))
+		return 1;
+	message("extmem", "standard output: %s", strerror(errno));
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -106,10 +118,5 @@ int main(int argc, char **argv)
 
 	status = run(argc, argv);
 
-	/* What was printed counts only once it has arrived. */
-	if (ferror(stdout) | (fclose(stdout) != 0 && errno != EBADF)) {
-		message("extmem", "standard output: %s", strerror(errno));
-		status = CLI_TROUBLE;
-	}
-	return status;
+	return printed() ? status : CLI_TROUBLE;
 }

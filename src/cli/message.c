@@ -36,6 +36,11 @@ void message(const char *command, const char *fmt, ...)
 	fwrite(line, 1, n, stderr);
 }
 
+void message_try_help(const char *command)
+{
+	fprintf(stderr, "Try '%s --help' for more information.\n", command);
+}
+
 void message_errno(const char *command, const char *name, int sys_errno)
 {
 	message(command, "%s: %s", name, strerror(sys_errno));
@@ -61,16 +66,29 @@ static void name_option(char *text, const char *field, const char *option)
 	memmove(at + n, at + strlen(field), strlen(at + strlen(field)) + 1);
 }
 
+/* Is it scratch that cannot be had?  Where else it could be, the library does not know. */
+static int lacks_scratch(em_status status, const char *text)
+{
+	if (status != EM_ERR_NOSPACE && status != EM_ERR_ACCESS && status != EM_ERR_NOENT && status != EM_ERR_IO && status != EM_ERR_EXIST)
+		return 0;
+	/* A limit is one of the user's own. */
+	if (strstr(text, " is limited to ") != NULL)
+		return 0;
+	return strncmp(text, "scratch ", 8) == 0 || strstr(text, " scratch '") != NULL || strstr(text, " scratch disks ") != NULL;
+}
+
 void message_errinfo(const char *command, em_status status, const em_errinfo *err)
 {
 	char text[EM_ERRINFO_TEXT];
+	const char *hint;
 
 	snprintf(text, sizeof(text), "%s", err->text[0] ? err->text : em_status_text(status));
 	name_option(text, "em_ctx_opts.memory", "-S");
+	hint = lacks_scratch(status, text) ? " (-T, --disk or TMPDIR name another place for scratch)" : "";
 	if (err->path[0] && !names(text, err->path))
-		message(command, "%s: %s", err->path, text);
+		message(command, "%s: %s%s", err->path, text, hint);
 	else
-		message(command, "%s", text);
+		message(command, "%s%s", text, hint);
 }
 
 const char *input_name(const char *path)

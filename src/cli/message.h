@@ -16,6 +16,9 @@
 /* Print "COMMAND: ..." and a newline.  Control characters become '?', so one message is one line. */
 void message(const char *command, const char *fmt, ...) CLI_PRINTF(2, 3);
 
+/* Behind a message about options: where to read about them. */
+void message_try_help(const char *command);
+
 /* Print "COMMAND: NAME: " and the text of an errno. */
 void message_errno(const char *command, const char *name, int sys_errno);
 

@@ -113,11 +113,7 @@ int option_count(const char *command, const char *option, const char *text, uint
 		message(command, "invalid suffix in %s argument '%s'", option, text);
 		return -1;
 	}
-	if (large) {
-		message(command, "%s argument '%s' too large", option, text);
-		return -1;
-	}
-	*out = v;
+	*out = large ? UINT64_MAX : v;
 	return 0;
 }
 
@@ -140,6 +136,7 @@ int option_abbreviated(const char *command, const char *option, const char *text
 		return 0;
 	message(command, "%s argument %s for '%s'", found ? "ambiguous" : "invalid", quote(text, quoted), option);
 	fprintf(stderr, "Valid arguments are:\n%s", shown);
+	message_try_help(command);
 	return -1;
 }
 
@@ -251,9 +248,13 @@ const struct option common_long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-int option_common(int c, const char *help, int *progress_mode)
+int option_common(const char *command, int c, const char *help, int *progress_mode)
 {
 	switch (c) {
+	case '?':
+		/* getopt_long() has said what is wrong. */
+		message_try_help(command);
+		return 1;
 	case OPTION_PROGRESS:
 		*progress_mode = PROGRESS_ALWAYS;
 		return 0;

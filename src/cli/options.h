@@ -30,7 +30,8 @@ int option_name(const char *command, const char *option, const char *text, const
 int option_word(const char *command, const char *option, const char *text, const char *const *words, uint32_t n,
 		uint32_t *out);
 
-/* A count as the sort utility reads it: blanks and a '+' may stand in front.  option is as it was spelled. */
+/* A count as the sort utility reads it: blanks and a '+' may stand in front.  One that is too large is UINT64_MAX.  option
+ * is as it was spelled. */
 int option_count(const char *command, const char *option, const char *text, uint64_t *out);
 
 /*
@@ -78,8 +79,8 @@ extern const struct option common_long_options[];
 
 /*
  * Take one of these, OPTION_HELP or OPTION_VERSION: 1 when c is none of them, 0 to go on, -1 when --help or --version was answered and that is
- * all there is to do.
+ * all there is to do.  Behind a complaint, '?', it is said where to read about options; that is none of them either.
  */
-int option_common(int c, const char *help, int *progress_mode);
+int option_common(const char *command, int c, const char *help, int *progress_mode);
 
 #endif

@@ -29,7 +29,9 @@ static const char help[] =
 	"      --seed=S             the order that belongs to the number S, always the same for so many lines;\n"
 	"                           without it, another one each time\n"
 	"  -z, --zero-terminated    lines end with NUL, not newline\n"
-	"      --header=N           the first N lines stay in front\n"
+	"      --header=N           the first N lines of each FILE are left out, but those of the first stay in front\n"
+	"      --csv                what is between double quotes ends no field and no line; -t, if nothing else\n"
+	"  -t, --field-separator=C  with --csv: C, not a comma, is between fields\n"
 	"      --files0-from=F      read the files whose names, each ended by NUL, are in F\n"
 	"      --record-size=N      records of N bytes\n"
 	"\n"
@@ -62,7 +64,7 @@ static const char *shuffle_help(void)
 /* Is it one of the options that say how lines are ordered? */
 static int orders(const option_reader *r, int c)
 {
-	if (c == 'z' || !strcmp(r->spelled, "--header"))
+	if (c == 'z' || c == 't' || !strcmp(r->spelled, "--header") || !strcmp(r->spelled, "--csv"))
 		return 0;
 	return (c > 0 && c < 256 && strchr(TEXT_OPTION_LETTERS, c)) || (c >= OPTION_TEXT && c < OPTION_RESOURCES);
 }
@@ -70,7 +72,7 @@ static int orders(const option_reader *r, int c)
 static int take(sort_options *so, const option_reader *r, int c, const char *arg)
 {
 	if (c == OPT_COUNT || (c == 'n' && !strcmp(r->spelled, "-n")))
-		return sort_options_count(so, c == 'n' ? "-n" : "--count", arg, 1);
+		return sort_options_count(so, c == 'n' ? "-n" : "--count", arg, 0);
 	if (c == OPT_SEED) {
 		so->seeded = 1;
 		return option_number(so->command, "--seed", arg, 0, UINT64_MAX, &so->seed);
@@ -101,8 +103,13 @@ static int draw_seed(sort_options *so)
 
 static int finish(sort_options *so)
 {
+	if (so->text.separator >= 0 && !so->text.csv) {
+		message(so->command, "-t: the order is random, and fields matter with --csv only");
+		return -1;
+	}
 	if (!so->seeded && draw_seed(so))
 		return -1;
+	so->nothing = so->counted && !so->count;
 	if (so->verbose)
 		message(so->command, "--seed=%" PRIu64, so->seed);
 	return 0;

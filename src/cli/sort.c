@@ -17,10 +17,12 @@
 #include "cli/debug_advice.h"
 #include "cli/debug_keys.h"
 #include "cli/disk_table.h"
+#include "cli/full_output.h"
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/sort_command.h"
+#include "cli/sort_notes.h"
 #include "cli/sort_plan.h"
 #include "cli/stats.h"
 #include "cli/text_files.h"
@@ -59,7 +61,7 @@ static int watch(void *user, uint32_t phase, uint64_t done, uint64_t total)
 static void begin(sort_command *sc, em_ctx *ctx)
 {
 	disk_table_open(&sc->disks, ctx, sc->options.interval);
-	interrupt_begin(&sc->interrupt);
+	interrupt_begin(&sc->interrupt, ctx);
 	progress_open(&sc->bar, sc->options.progress_mode);
 }
 
@@ -113,6 +115,8 @@ static em_status call_library(sort_command *sc, em_ctx *ctx, const em_order *ord
 
 	so->sort.progress = watch;
 	so->sort.progress_user = sc;
+	if (so->nothing)
+		return em_top_files(ctx, order, so->input, so->inputs, 0, 0, output, &so->sort, stats);
 	if (so->dialect->kind == UNIQUE_FILES) {
 		so->unique.sort = &so->sort;
 		return em_unique_files(ctx, order, so->input, so->inputs, output, &so->unique, stats);
@@ -151,8 +155,8 @@ static int sort_files(sort_command *sc, em_ctx *ctx, const em_order *order, em_e
 		 * ignored, in which case a message follows. */
 		die_of(SIGPIPE);
 	if (st != EM_OK) {
-		if (!caught)
-			sort_report(so, ctx, st, err);
+		if (!caught && !full_output_report(so, st, err))
+			sort_report(so, st, err);
 		return CLI_TROUBLE;
 	}
 	stats_print(stderr, so->stats, &stats, monotonic_seconds() - start, process_cpu_seconds());
@@ -173,17 +177,19 @@ static int run(sort_command *sc)
 	so->context.ctx.log = print_log;
 	so->context.ctx.log_user = so;
 	so->context.ctx.errinfo = &err;
+	so->context.ctx.flags |= EM_CTX_RAISE;
 	so->sort.errinfo = &err;
 
 	st = em_ctx_open(&ctx, &so->context.ctx);
 	if (st != EM_OK) {
-		sort_report(so, ctx, st, &err);
+		sort_report(so, st, &err);
 		goto out;
 	}
 	if (sort_options_order(so, ctx, &order))
 		goto out;
 	if (so->debug)
 		debug_advice(&so->text, so->command);
+	sort_notes(so);
 	if (!so->binary && text_files_check(so))
 		goto out;
 	status = so->plan    ? sort_plan(so, ctx, order, &err)

@@ -2,6 +2,9 @@
 /*
  * sort_dialect.c -- the options of extmem sort that its relatives do not have.
  */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
 #include <string.h>
 
 #include "cli/message.h"
@@ -42,6 +45,27 @@ static int take_check(sort_options *so, int c, const char *arg)
 	return 0;
 }
 
+/* No program is run: scratch is compressed here, if the library can do that and --scratch-compress does not say how. */
+static int take_compress_program(sort_options *so, const char *arg)
+{
+	if (so->compress_program && strcmp(so->compress_program, arg)) {
+		message(so->command, "multiple compress programs specified");
+		return -1;
+	}
+	so->compress_program = arg;
+	return 0;
+}
+
+static void compress_scratch(sort_options *so)
+{
+#ifdef HAVE_LZ4
+	if (so->compress_program && !so->compress_given)
+		so->sort.compress = EM_COMPRESS_ALWAYS;
+#else
+	(void)so;
+#endif
+}
+
 static int take_text(sort_options *so, const option_reader *r, int c, const char *arg)
 {
 	switch (c) {
@@ -51,8 +75,7 @@ static int take_text(sort_options *so, const option_reader *r, int c, const char
 	case OPT_CHECK:
 		return take_check(so, c, arg);
 	case OPT_COMPRESS_PROGRAM:
-		message(so->command, "--compress-program=%s is not supported: see --scratch-compress", arg);
-		return -1;
+		return take_compress_program(so, arg);
 	case OPT_DEBUG:
 		so->debug = 1;
 		return 0;
@@ -79,8 +102,8 @@ static int take(sort_options *so, const option_reader *r, int c, const char *arg
 	return so->binary ? 1 : take_text(so, r, c, arg);
 }
 
-/* What cannot stand together. */
-static int check_combination(sort_options *so)
+/* What cannot stand together; and what is left to do. */
+static int finish(sort_options *so)
 {
 	char quoted[QUOTE_TEXT];
 
@@ -96,9 +119,10 @@ static int check_combination(sort_options *so)
 		message(so->command, "options '-%co' are incompatible", so->check);
 		return -1;
 	}
+	compress_scratch(so);
 	return 0;
 }
 
 const sort_dialect sort_dialect_sort = {
-	sort_help, "cCmy:", known_options, own_options, take, check_combination, 1, SORT_FILES,
+	sort_help, "cCmy:", known_options, own_options, take, finish, 1, SORT_FILES,
 };

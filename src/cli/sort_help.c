@@ -26,8 +26,8 @@ static const char what[] =
 	"  -s, --stable             leave lines with equal keys in the order of the input\n"
 	"  -u, --unique             of lines with equal keys keep the first\n"
 	"  -z, --zero-terminated    lines end with NUL, not newline\n"
-	"      --header=N           the first N lines stay in front\n"
-	"      --csv                a separator between double quotes is none; -t, if nothing else\n"
+	"      --header=N           the first N lines of each FILE are left out, but those of the first stay in front\n"
+	"      --csv                what is between double quotes ends no field and no line; -t, if nothing else\n"
 	"  -c, --check              only say whether the input is sorted, and where not\n"
 	"  -C, --check=quiet        only tell it by the exit status\n"
 	"  -m, --merge              merge files that are sorted already\n"
@@ -88,7 +88,8 @@ static const char how[] =
 	"      --version            print the version\n"
 	"\n"
 	"With no FILE, or when FILE is -, read standard input.\n"
-	"Not supported: the collation of locales other than C, -R, --compress-program.\n"
+	"--compress-program=PROG is accepted, and means --scratch-compress=always.\n"
+	"Not supported: the collation of locales other than C, -R.\n"
 	"Exit status: 0 success, 1 out of order (-c, -C), 2 trouble.\n";
 
 const char *sort_help(void)

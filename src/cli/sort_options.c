@@ -88,7 +88,7 @@ static int take_text(sort_options *so, int c, const char *arg)
 static int take(sort_options *so, const option_reader *r, int c, int *status)
 {
 	const sort_dialect *dialect = so->dialect;
-	const int common = option_common(c, dialect->help(), &so->progress_mode);
+	const int common = option_common(so->command, c, dialect->help(), &so->progress_mode);
 	int wrong;
 
 	*status = common < 0 ? CLI_OK : CLI_TROUBLE;
@@ -164,6 +164,7 @@ static int read_names(sort_options *so)
 	if (so->inputs) {
 		message(so->command, "extra operand %s", quote(so->input[0], quoted));
 		fputs("file operands cannot be combined with --files0-from\n", stderr);
+		message_try_help(so->command);
 		return -1;
 	}
 	if (files0_read(&so->files0, so->command, so->files0_from))

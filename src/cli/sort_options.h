@@ -41,6 +41,10 @@ struct sort_options {
 	context_options context;
 	em_sort_opts sort;
 	const char *buffer_size; /* what -S said, for messages */
+	const char *parallel_beyond; /* what --parallel said, if it is more than there can be */
+	const char *batch_beyond; /* likewise --batch-size */
+	const char *compress_program; /* what --compress-program said */
+	int compress_given;     /* --scratch-compress was given */
 	const char *output;
 	const char *files0_from;
 	files0 files0;
@@ -56,6 +60,7 @@ struct sort_options {
 	int verbose;
 	uint64_t from, count;   /* TOP_FILES: ranks; SHUFFLE_FILES: how many */
 	int counted;            /* count was given */
+	int nothing;            /* no line or record is asked for, only the header */
 	uint64_t seed;          /* SHUFFLE_FILES ... */
 	int seeded;             /* ... and it was given */
 	em_unique_opts unique;  /* UNIQUE_FILES; `sort' is to be pointed to */

@@ -11,6 +11,6 @@
 int sort_plan(const sort_options *so, em_ctx *ctx, const em_order *order, em_errinfo *err);
 
 /* Say what failed; too little memory in terms of the option.  ctx may be NULL. */
-void sort_report(const sort_options *so, const em_ctx *ctx, em_status st, const em_errinfo *err);
+void sort_report(const sort_options *so, em_status st, const em_errinfo *err);
 
 #endif

@@ -31,6 +31,13 @@ enum {
 	OPT_INTERVAL
 };
 
+/* What the library takes at most. */
+#define THREADS_MOST 512u
+#define BATCH_MOST 8192u
+#define PREFETCH_MOST 65536u
+#define BLOCK_MOST ((uint64_t)1 << 30)
+#define PAGE 4096
+
 const struct option resource_long_options[] = {
 	{ "batch-size", required_argument, NULL, OPT_BATCH_SIZE },
 	{ "buffer-size", required_argument, NULL, 'S' },
@@ -58,6 +65,7 @@ static int take_compress(sort_options *so, const char *text)
 {
 	static const char *const word[] = { "auto", "never", "always" };
 
+	so->compress_given = 1;
 	return option_word(so->command, "--scratch-compress", text, word, 3, &so->sort.compress);
 }
 
@@ -108,14 +116,36 @@ static int take_stats(sort_options *so, const char *text)
 }
 
 /* What is read as a number into a field of 32 bits. */
-static int take_u32(const char *command, const char *option, const char *text, uint32_t *out)
+static int take_u32(const char *command, const char *option, const char *text, uint32_t most, uint32_t *out)
 {
 	uint64_t v;
 
-	if (option_number(command, option, text, 0, UINT32_MAX, &v))
+	if (option_number(command, option, text, 0, most, &v))
 		return -1;
 	*out = (uint32_t)v;
 	return 0;
+}
+
+static int take_block_size(sort_options *so, const char *arg)
+{
+	/* 0 is none, whatever is usual. */
+	so->context.ctx.block_bytes = 0;
+	if (option_size(so->command, "--block-size", arg, 0, BLOCK_MOST, &so->sort.block_bytes))
+		return -1;
+	if (so->sort.block_bytes % PAGE == 0)
+		return 0;
+	message(so->command, "--block-size %s: must be a multiple of %d", arg, PAGE);
+	return -1;
+}
+
+static int take_write_buffers(sort_options *so, const char *arg)
+{
+	if (take_u32(so->command, "--write-buffers", arg, UINT32_MAX, &so->sort.write_buffers))
+		return -1;
+	if (so->sort.write_buffers != 1)
+		return 0;
+	message(so->command, "--write-buffers %s: must be at least 2", arg);
+	return -1;
 }
 
 /* Those that lines and records have in common: 1 when c is none of them. */
@@ -127,15 +157,13 @@ static int take_common(sort_options *so, int c, const char *arg)
 	case OPT_RUN_SIZE:
 		return option_number(cmd, "--run-size", arg, 0, UINT64_MAX, &so->sort.run_records);
 	case OPT_BLOCK_SIZE:
-		/* 0 is none, whatever is usual. */
-		so->context.ctx.block_bytes = 0;
-		return option_size(cmd, "--block-size", arg, 0, UINT64_MAX, &so->sort.block_bytes);
+		return take_block_size(so, arg);
 	case OPT_READ_BUFFERS:
-		return take_u32(cmd, "--read-buffers", arg, &so->sort.read_buffers);
+		return take_u32(cmd, "--read-buffers", arg, UINT32_MAX, &so->sort.read_buffers);
 	case OPT_WRITE_BUFFERS:
-		return take_u32(cmd, "--write-buffers", arg, &so->sort.write_buffers);
+		return take_write_buffers(so, arg);
 	case OPT_PREFETCH_BUFFERS:
-		return take_u32(cmd, "--prefetch-buffers", arg, &so->sort.prefetch_buffers);
+		return take_u32(cmd, "--prefetch-buffers", arg, PREFETCH_MOST, &so->sort.prefetch_buffers);
 	case OPT_FETCH:
 		return take_fetch(so, arg);
 	case OPT_PLACE_RUNS:
@@ -162,6 +190,19 @@ static void forget_memory(sort_options *so)
 		return;
 	so->context.ctx.memory = 0;
 	so->context.percent = 0;
+}
+
+/* More than there can be is as much as there can be: a bound is all that was asked for. */
+static void set_parallel(sort_options *so, const char *arg, uint64_t n)
+{
+	so->context.ctx.threads = n < THREADS_MOST ? (uint32_t)n : THREADS_MOST;
+	so->parallel_beyond = n > THREADS_MOST ? arg : NULL;
+}
+
+static void set_batch_size(sort_options *so, const char *arg, uint64_t n)
+{
+	so->sort.fan_in = n < BATCH_MOST ? (uint32_t)n : BATCH_MOST;
+	so->batch_beyond = n > BATCH_MOST ? arg : NULL;
 }
 
 /* Of several sizes the largest is used. */
@@ -200,11 +241,7 @@ static int take_batch_size(sort_options *so, const char *arg)
 		message(so->command, "minimum --batch-size argument is '2'");
 		return -1;
 	}
-	if (n > UINT32_MAX) {
-		message(so->command, "--batch-size argument '%s' too large", arg);
-		return -1;
-	}
-	so->sort.fan_in = (uint32_t)n;
+	set_batch_size(so, arg, n);
 	return 0;
 }
 
@@ -218,11 +255,7 @@ static int take_parallel(sort_options *so, const char *arg)
 		message(so->command, "number in parallel must be nonzero");
 		return -1;
 	}
-	if (n > UINT32_MAX) {
-		message(so->command, "--parallel argument '%s' too large", arg);
-		return -1;
-	}
-	so->context.ctx.threads = (uint32_t)n;
+	set_parallel(so, arg, n);
 	return 0;
 }
 
@@ -240,6 +273,26 @@ static int take_text(sort_options *so, const char *option, int c, const char *ar
 	}
 }
 
+/* 0 is none, whatever is usual. */
+static int take_binary_count(sort_options *so, int c, const char *arg)
+{
+	const char *option = c == OPT_PARALLEL ? "--parallel" : "--batch-size";
+	uint64_t n;
+
+	if (option_count(so->command, option, arg, &n))
+		return -1;
+	if (c == OPT_PARALLEL) {
+		set_parallel(so, arg, n);
+		return 0;
+	}
+	if (n == 1) {
+		message(so->command, "%s %s: must be at least 2", option, arg);
+		return -1;
+	}
+	set_batch_size(so, arg, n);
+	return 0;
+}
+
 static int take_binary(sort_options *so, int c, const char *arg)
 {
 	const char *cmd = so->command;
@@ -250,9 +303,8 @@ static int take_binary(sort_options *so, int c, const char *arg)
 		so->buffer_size = arg;
 		return option_size(cmd, "-S", arg, 0, UINT64_MAX, &so->context.ctx.memory);
 	case OPT_PARALLEL:
-		return take_u32(cmd, "--parallel", arg, &so->context.ctx.threads);
 	case OPT_BATCH_SIZE:
-		return take_u32(cmd, "--batch-size", arg, &so->sort.fan_in);
+		return take_binary_count(so, c, arg);
 	default:
 		return 1;
 	}

@@ -55,10 +55,12 @@ static void print_json(FILE *to, const em_sort_stats *st, double seconds, double
 		", \"ios_read\": %" PRIu64 ", \"ios_written\": %" PRIu64 ", \"io_wait\": %.6f, \"runs\": %" PRIu64
 		", \"passes\": %" PRIu32 ", \"fan_in\": %" PRIu32 ", \"block_size\": %" PRIu64 ", \"threads\": %" PRIu32
 		", \"peak_memory\": %" PRIu64 ", \"peak_scratch\": %" PRIu64 ", \"peak_scratch_held\": %" PRIu64
-		", \"kept_records\": %" PRIu64 ", \"packed_from\": %" PRIu64 ", \"packed_to\": %" PRIu64 ", \"phases\": [",
+		", \"kept_records\": %" PRIu64 ", \"packed_from\": %" PRIu64 ", \"packed_to\": %" PRIu64 ", \"memory_bytes\": %" PRIu64
+		", \"phases\": [",
 		seconds, cpu_seconds, sum.bytes_read, sum.bytes_written, sum.ios_read, sum.ios_written, sum.io_wait,
 		st->runs, st->passes, st->fan_in, st->block_bytes, st->threads, st->peak_memory, st->peak_scratch,
-		st->peak_scratch_held, st->kept_records, st->packed_from, st->packed_to);
+		st->peak_scratch_held, st->kept_records, st->packed_from, st->packed_to,
+		st->memory_bytes);
 	for (i = 0; i < EM_PHASES; i++) {
 		const em_phase_stats *p = &st->phase[i];
 
@@ -107,6 +109,8 @@ static void print_text(FILE *to, const em_sort_stats *st, double seconds, double
 			size_format((double)st->packed_to, b));
 	if (st->kept_records != 0)
 		fprintf(to, ", %" PRIu64 " records kept in memory", st->kept_records);
+	if (st->memory_bytes != 0)
+		fprintf(to, ", %s of runs kept in memory", size_format((double)st->memory_bytes, a));
 	fprintf(to, "; %" PRIu32 " thread%s\n", st->threads, st->threads == 1 ? "" : "s");
 	fprintf(to, "peak memory %s, peak scratch %s", size_format((double)st->peak_memory, a),
 		size_format((double)st->peak_scratch, b));
@@ -145,6 +149,7 @@ void plan_print(FILE *to, const em_sort_plan_info *plan, uint64_t records, uint6
 		fprintf(to, "%-15s %" PRIu64 " (estimated, with %" PRIu64 " bytes each)\n", "records:", records, guess);
 	}
 	plan_size(to, "memory:", plan->memory);
+	plan_size(to, "at most:", plan->memory_most);
 	plan_size(to, "least memory:", plan->memory_min);
 	plan_number(to, "threads:", plan->threads);
 	plan_number(to, "passes:", plan->passes);

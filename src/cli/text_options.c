@@ -276,6 +276,10 @@ int text_options_done(text_options *to, const char *command)
 	}
 	if (to->csv && to->separator < 0)
 		to->separator = ',';
+	if (to->csv && to->separator == '"') {
+		message(command, "-t: with --csv the separator cannot be a double quote");
+		return -1;
+	}
 	return 0;
 }
 
@@ -308,6 +312,10 @@ void text_options_format(const text_options *to, em_format *format)
 	*format = lines;
 	if (to->zero)
 		format->delimiter = '\0';
+	if (to->csv) {
+		format->kind = EM_FORMAT_CSV;
+		format->separator = (uint32_t)to->separator;
+	}
 }
 
 void text_options_free(text_options *to)

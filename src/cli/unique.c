@@ -27,8 +27,8 @@ static const char help[] =
 	"Lines, as in extmem sort:\n"
 	"  -k, --key=KEY  -t, --field-separator=C  -b -f -i -n -g -h -M -V --sort=WORD -r -s -z\n"
 	"      --dictionary-order   (without a letter here; in a key it is d)\n"
-	"      --header=N           the first N lines stay in front\n"
-	"      --csv                a separator between double quotes is none; -t, if nothing else\n"
+	"      --header=N           the first N lines of each FILE are left out, but those of the first stay in front\n"
+	"      --csv                what is between double quotes ends no field and no line; -t, if nothing else\n"
 	"      --files0-from=F      read the files whose names, each ended by NUL, are in F\n"
 	"\n"
 	"Binary records:\n"
@@ -113,11 +113,8 @@ static int take(sort_options *so, const option_reader *r, int c, const char *arg
 
 static int finish(sort_options *so)
 {
-	if (so->unique.max_count && so->unique.max_count < so->unique.min_count) {
-		message(so->command, "nothing is there at least %llu and at most %llu times",
-			(unsigned long long)so->unique.min_count, (unsigned long long)so->unique.max_count);
-		return -1;
-	}
+	/* As -d -u of the uniq utility. */
+	so->nothing = so->unique.max_count && so->unique.max_count < so->unique.min_count;
 	/* What is equal is what has equal keys. */
 	so->text.unique = 1;
 	return 0;

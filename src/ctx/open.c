@@ -35,9 +35,11 @@
 #include "kern/kern.h"
 
 #define MIN_MEMORY (UINT64_C(1) << 20)
+#define LEFT_SHARE 8u           /* this part of what the machine has is never a budget's that is raised */
 #define MIN_FDS 4u
 #define MOST_BLOCK (UINT64_C(1) << 30)
 #define DEFAULT_DIR "/var/tmp"
+#define OTHER_DIR "/tmp"        /* where that cannot be written to, as in many containers */
 
 /* The first version of the options ended here. */
 #define LEAST_OPTS offsetof(em_ctx_opts, custom)
@@ -50,6 +52,12 @@ static em_errinfo *errinfo_of(const em_ctx_opts *opts)
 	if (opts == NULL || opts->size < LEAST_OPTS || opts->size > MOST_OPTS)
 		return NULL;
 	return opts->errinfo;
+}
+
+/* Where scratch goes if nobody says. */
+static const char *usual_dir(void)
+{
+	return access(DEFAULT_DIR, W_OK | X_OK) != 0 && access(OTHER_DIR, W_OK | X_OK) == 0 ? OTHER_DIR : DEFAULT_DIR;
 }
 
 static em_status check_dirs(const em_ctx_opts *o, em_errinfo *err)
@@ -76,7 +84,7 @@ static em_status check_opts(const em_ctx_opts *o, em_errinfo *err)
 		return emi_fail(err, EM_ERR_INVAL, "direct is %" PRId32 ": it must be one of EM_DIRECT_...", o->direct);
 	if (o->priority < EM_PRIORITY_WRITE || o->priority > EM_PRIORITY_NONE)
 		return emi_fail(err, EM_ERR_INVAL, "priority is %" PRId32 ": it must be one of EM_PRIORITY_...", o->priority);
-	if ((o->flags & ~EM_CTX_CHECKED) != 0)
+	if ((o->flags & ~(EM_CTX_CHECKED | EM_CTX_RAISE)) != 0)
 		return emi_fail(err, EM_ERR_INVAL, "unknown flags 0x%" PRIx32, o->flags);
 	if (o->threads > EMI_MAX_THREADS)
 		return emi_fail(err, EM_ERR_INVAL, "threads is %" PRIu32 ": it must not exceed %u", o->threads,
@@ -101,30 +109,27 @@ static em_status choose_memory(em_ctx *ctx, uint64_t asked, const emi_bound boun
 	uint64_t there = SIZE_MAX;
 	int i;
 
+	ctx->memory_given = asked != 0;
 	for (i = 0; i < EMI_BOUNDS; i++)
 		if (bounds[i].bytes < there)
 			there = bounds[i].bytes;
 	if (asked == 0)
 		asked = there / 4 < MIN_MEMORY ? MIN_MEMORY : there / 4;
-	if (asked < MIN_MEMORY)
+	if (asked < MIN_MEMORY && (ctx->flags & EM_CTX_RAISE) == 0)
 		return emi_fail_memory(err, MIN_MEMORY, "memory is %" PRIu64 " bytes", asked);
-	ctx->memory = asked;
+	if (asked < MIN_MEMORY)
+		emi_log(ctx, EM_LOG_WARN, "memory of %" PRIu64 " bytes is too little: it is %" PRIu64 " bytes", asked, MIN_MEMORY);
+	ctx->memory = asked < MIN_MEMORY ? MIN_MEMORY : asked;
+	ctx->memory_most = there / LEFT_SHARE * (LEFT_SHARE - 1);
 	return EM_OK;
 }
 
-/* Threads left open: one per core, unless their stacks and scratch would take more than an eighth of the memory. */
+/* Threads left open: one per core.  How many of them memory feeds is for those to tell who use them. */
 static void choose_threads(em_ctx *ctx, uint32_t asked)
 {
-	uint64_t most = 1 + ctx->memory / 8 / (EMI_STACK_BYTES + EMI_KERN_WORK);
+	const uint32_t cores = asked != 0 ? asked : emi_usable_cores();
 
-	if (asked == 0) {
-		asked = emi_usable_cores();
-		if (asked > EMI_MAX_THREADS)
-			asked = EMI_MAX_THREADS;
-		if (asked > most)
-			asked = (uint32_t)most;
-	}
-	ctx->threads = asked;
+	ctx->threads = cores < EMI_MAX_THREADS ? cores : EMI_MAX_THREADS;
 }
 
 static em_status choose_fds(em_ctx *ctx, uint32_t asked, em_errinfo *err)
@@ -243,8 +248,13 @@ static int make_locks(em_ctx *ctx)
 	if (e != 0)
 		goto no_io_lock;
 	e = emi_cond_init(&ctx->io_done);
+	if (e != 0)
+		goto no_io_done;
+	e = pthread_mutex_init(&ctx->leftovers_lock, NULL);
 	if (e == 0)
 		return 0;
+	pthread_cond_destroy(&ctx->io_done);
+no_io_done:
 	pthread_mutex_destroy(&ctx->io_lock);
 no_io_lock:
 	pthread_mutex_destroy(&ctx->lock);
@@ -254,7 +264,7 @@ no_io_lock:
 /* Move the context from the local variable to memory of its own. */
 static em_status settle(em_ctx **out, em_ctx *local, const em_ctx_opts *o, em_errinfo *err)
 {
-	const char *dir = o->dirs != NULL ? o->dirs[0] : DEFAULT_DIR;
+	const char *dir = o->dirs != NULL ? o->dirs[0] : usual_dir();
 	em_ctx *ctx;
 
 	if (choose_disks(local, o, err) != EM_OK)
@@ -372,11 +382,6 @@ void em_ctx_close(em_ctx *ctx)
 uint64_t em_ctx_min_memory(void)
 {
 	return MIN_MEMORY;
-}
-
-uint64_t em_ctx_memory(const em_ctx *ctx)
-{
-	return ctx->memory;
 }
 
 uint64_t em_ctx_memory_used(const em_ctx *ctx)

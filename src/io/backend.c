@@ -94,6 +94,18 @@ const char *emi_backend_flaw(const em_backend *be)
 	return NULL;
 }
 
+int emi_backend_in_memory(const em_backend *be)
+{
+	return be->open == emi_backend_memory.open || be->open == emi_backend_simdisk.open;
+}
+
+int emi_backend_is_real(const em_backend *be)
+{
+	const char *why;
+
+	return emi_backend_named(be->name, &why) == be && !emi_backend_in_memory(be);
+}
+
 int emi_backend_discards(const em_backend *be)
 {
 	return reaches(be, offsetof(em_backend, sync)) && be->discard != NULL;

@@ -31,6 +31,10 @@ int emi_backend_discards(const em_backend *be);
 int emi_backend_syncs(const em_backend *be);
 int emi_backend_has_channel(const em_backend *be);
 
+/* Are temporary files in memory, and files with names real ones?  Is all of it, as far as we know, in a file system? */
+int emi_backend_in_memory(const em_backend *be);
+int emi_backend_is_real(const em_backend *be);
+
 extern const em_backend emi_backend_syscall;
 extern const em_backend emi_backend_mmap;
 extern const em_backend emi_backend_memory;

@@ -153,8 +153,14 @@ static int open_temp(const char *dir)
 	return open_unlinked(dir);
 }
 
+/* Of a file that is made. */
+static mode_t mode_of(uint32_t flags)
+{
+	return flags & EM_OPEN_SHARED ? 0666 : 0600;
+}
+
 /* A file without a name, beside where it is going to have one. */
-static int open_linkable(const char *path)
+static int open_linkable(const char *path, mode_t mode)
 {
 #ifdef O_TMPFILE
 	const char *slash = strrchr(path, '/');
@@ -171,11 +177,12 @@ static int open_linkable(const char *path)
 	else
 		dir[n++] = slash ? '/' : '.';
 	dir[n] = '\0';
-	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
 	if (fd >= 0 || (errno != EISDIR && errno != EINVAL))
 		return fd;
 #else
 	(void)path;
+	(void)mode;
 #endif
 	errno = EOPNOTSUPP;
 	return -1;
@@ -189,7 +196,7 @@ static int open_named(const em_backend_open *how)
 		flags |= O_CREAT | O_EXCL;
 	if (how->flags & EM_OPEN_SYNC)
 		flags |= O_DSYNC;
-	return open(how->path, flags, 0600);
+	return open(how->path, flags, mode_of(how->flags));
 }
 
 static int open_any(const em_backend_open *how)
@@ -197,7 +204,7 @@ static int open_any(const em_backend_open *how)
 	if (how->flags & EM_OPEN_TEMP)
 		return open_temp(how->path);
 	if (how->flags & EM_OPEN_LINKABLE)
-		return open_linkable(how->path);
+		return open_linkable(how->path, mode_of(how->flags));
 	return open_named(how);
 }
 
@@ -311,12 +318,17 @@ static int sys_reserve(void *handle, uint64_t offset, uint64_t bytes)
 
 	if (bytes > INT64_MAX - 1 || !fits(offset) || !fits(offset + bytes))
 		return EFBIG;
-	/* Some file systems (ext4) are full and have made the file longer by what there was: first space, then size. */
-	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size < offset + bytes &&
-	    fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) != 0)
-		return errno;
 	/* posix_fallocate() would write zeros where the file system cannot reserve. */
-	return fallocate(fd, 0, (off_t)offset, (off_t)bytes) == 0 ? 0 : errno;
+	/* Some file systems (ext4) are full and have made the file longer by what there was: first space, then size. */
+	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) != 0)
+		return errno;
+	if (fstat(fd, &st) != 0)
+		return errno;
+	/* Others (XFS) want space for all they are asked for, also where there is some already.  Asked for the last byte they make the
+	 * file longer, and never shorter, as ftruncate() might, if another thread makes it longer at the same time. */
+	if ((uint64_t)st.st_size < offset + bytes && fallocate(fd, 0, (off_t)(offset + bytes - 1), 1) != 0)
+		return errno;
+	return 0;
 #else
 	(void)handle;
 	(void)offset;

@@ -33,6 +33,8 @@ static uint32_t backend_flags(unsigned flags)
 		out |= EM_OPEN_SYNC;
 	if (flags & EMI_OPEN_LOCK)
 		out |= EM_OPEN_LOCK;
+	if (flags & EMI_OPEN_SHARED)
+		out |= EM_OPEN_SHARED;
 	return out;
 }
 
@@ -57,7 +59,7 @@ static em_status open_handle(em_file *f, em_backend_open *how, em_errinfo *err)
 		if (e == EOPNOTSUPP && how->want_direct == EM_DIRECT_ON)
 			return emi_fail(err, EM_ERR_NOTSUP, "%s: direct input and output do not work here: %s",
 					how->path, how->reason ? how->reason : "the backend cannot do them");
-		return emi_fail_io(err, EM_OK, e, "open", how->path, EMI_NO_OFFSET, 0);
+		return emi_fail_on(err, EM_OK, e, NULL, "open", f->noun, how->path, EMI_NO_OFFSET, 0);
 	}
 	f->handle = how->handle;
 	f->direct = how->direct != 0;
@@ -123,6 +125,7 @@ static em_status open_file(em_file **out, em_ctx *ctx, const char *path, const e
 	emi_ctx_ref(ctx);
 	f->ctx = ctx;
 	f->be = wanted->backend ? wanted->backend : ctx->backend;
+	f->noun = wanted->noun ? wanted->noun : "";
 	f->refs = 1;
 	f->path = emi_strdup(ctx, path, err);
 	if (!f->path) {
@@ -161,7 +164,7 @@ em_status emi_file_open_how(em_file **out, em_ctx *ctx, const char *path, const 
 em_status emi_file_open_on(em_file **out, em_ctx *ctx, const char *path, unsigned flags, int32_t direct, uint32_t queue,
 			   em_errinfo *err)
 {
-	const emi_file_how how = { flags, direct, queue, 0, NULL };
+	const emi_file_how how = { flags, direct, queue, 0, NULL, NULL };
 
 	return emi_file_open_how(out, ctx, path, &how, err);
 }
@@ -181,6 +184,11 @@ static void finish(em_file *f, int forked)
 void emi_file_finish(em_file *f)
 {
 	finish(f, 0);
+}
+
+void emi_file_settle(em_file *f)
+{
+	emi_queue_wait(f, NULL, -1.0);
 }
 
 void emi_file_close(em_file *f)
@@ -211,7 +219,7 @@ em_status emi_file_sync(em_file *f, em_errinfo *err)
 	do
 		e = f->be->sync(f->handle);
 	while (e == EINTR && ++tries < 1000);
-	return e ? emi_fail_io(err, EM_OK, e, "sync", f->path, EMI_NO_OFFSET, 0) : EM_OK;
+	return e ? emi_fail_on(err, EM_OK, e, NULL, "sync", f->noun, f->path, EMI_NO_OFFSET, 0) : EM_OK;
 }
 
 void emi_file_stats(em_file *f, em_io_stats *stats)
@@ -226,7 +234,7 @@ uint64_t emi_file_memory_how(const em_ctx *ctx, const emi_file_how *how)
 
 uint64_t emi_file_memory(const em_ctx *ctx)
 {
-	const emi_file_how usual = { 0, 0, 0, 0, NULL };
+	const emi_file_how usual = { 0, 0, 0, 0, NULL, NULL };
 
 	return emi_file_memory_how(ctx, &usual);
 }
@@ -242,7 +250,7 @@ em_status emi_file_size(em_file *f, uint64_t *size, em_errinfo *err)
 	do
 		e = f->be->get_size(f->handle, size);
 	while (e == EINTR && ++tries < 1000);
-	return e ? emi_fail_io(err, EM_OK, e, "stat", f->path, EMI_NO_OFFSET, 0) : EM_OK;
+	return e ? emi_fail_on(err, EM_OK, e, NULL, "stat", f->noun, f->path, EMI_NO_OFFSET, 0) : EM_OK;
 }
 
 em_status emi_file_resize(em_file *f, uint64_t size, em_errinfo *err)
@@ -255,7 +263,7 @@ em_status emi_file_resize(em_file *f, uint64_t size, em_errinfo *err)
 	do
 		e = f->be->set_size(f->handle, size);
 	while (e == EINTR && ++tries < 1000);
-	return e ? emi_fail_io(err, EM_OK, e, "resize", f->path, size, 0) : EM_OK;
+	return e ? emi_fail_on(err, EM_OK, e, NULL, "resize", f->noun, f->path, size, 0) : EM_OK;
 }
 
 em_status emi_file_reserve(em_file *f, uint64_t offset, uint64_t bytes, em_errinfo *err)
@@ -270,7 +278,7 @@ em_status emi_file_reserve(em_file *f, uint64_t offset, uint64_t bytes, em_errin
 	while (e == EINTR && ++tries < 1000);
 	if (e == 0 || e == EOPNOTSUPP || e == ENOTSUP || e == ENOSYS)
 		return EM_OK;
-	return emi_fail_io(err, EM_OK, e, "reserve", f->path, offset, bytes);
+	return emi_fail_on(err, EM_OK, e, NULL, "reserve", f->noun, f->path, offset, bytes);
 }
 
 em_status emi_file_set_aside(em_file *f, uint64_t offset, uint64_t bytes, em_errinfo *err)

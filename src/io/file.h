@@ -17,6 +17,7 @@
 #define EMI_FILE_H
 
 #include <extmem/sys/file.h>
+#include <extmem/sys/request.h>
 
 #include "base/meter.h"
 #include "io/overlap.h"
@@ -40,21 +41,32 @@ typedef struct emi_request emi_request;
  * has returned.  It may submit requests, and close their file with emi_file_leave(). */
 typedef void (*emi_request_fn)(emi_request *rq, void *user);
 
+/* Who is told of a request's way. */
+typedef struct emi_request_calls {
+	emi_request_fn fn;      /* or NULL */
+	emi_request_fn drop;    /* or NULL: called after the end, when nobody in here knows rq any more; for those that nobody waits for */
+	void *user;             /* of both */
+	/* Or NULL.  Called when the transfer is over, before anybody hears how, with no lock of the queue held: it
+	 * may change status, why and done, and make transfers
+	 * of its own with emi_transfer().  By the thread that waits for it; if there is a drop, by the one that made
+	 * or collected it. */
+	emi_request_fn judge;
+	void *judge_arg;
+	emi_io_stats *stats;    /* NULL: counted nowhere but in the file */
+} emi_request_calls;
+
 struct emi_request {
 	em_file *file;
 	void *buf;
 	size_t bytes;
 	uint64_t offset;
-	emi_io_stats *stats;    /* NULL: counted nowhere but in the file */
+	emi_request_calls calls;
 	size_t done;            /* bytes moved */
 	em_status status;       /* valid once done */
 	int32_t sys_errno;
 	const char *why;        /* it was refused by who knows more of the file, or NULL; static */
 	emi_request_kind kind;
 	int32_t state;          /* EMI_IDLE, EMI_QUEUED, EMI_DONE; under the queue's lock or atomic */
-	emi_request_fn fn;      /* or NULL */
-	void *user;
-	emi_request_fn drop;    /* or NULL: called after the end, when nobody in here knows rq any more; for those that nobody waits for */
 	/* the queue's */
 	emi_range range;        /* bytes of the file that nobody else may touch meanwhile */
 	emi_request *next;      /* in a list */
@@ -87,6 +99,7 @@ typedef struct emi_extent {
                                * EM_ERR_NOTSUP also where there is no O_TMPFILE (errno EOPNOTSUPP, EISDIR, EINVAL). */
 #define EMI_OPEN_SYNC 64u     /* writes are done when they are on the device */
 #define EMI_OPEN_LOCK 128u    /* with a lock: EM_ERR_IO (errno EAGAIN) where somebody else has one */
+#define EMI_OPEN_SHARED 512u  /* a file that is made is as those that others make: 0666 less the umask, and not 0600 */
 
 /* Open a file.  EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_EXIST, EM_ERR_IO, EM_ERR_FDLIMIT, EM_ERR_NOTSUP (direct is "on" and
  * does not work there), EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
@@ -103,6 +116,7 @@ typedef struct emi_file_how {
 	uint32_t queue;
 	uint32_t depth;         /* of its queue, where it is the first file on that */
 	const struct em_backend *backend;
+	const char *noun;       /* what it is, before its name in messages, with a space; static */
 } emi_file_how;
 
 em_status emi_file_open_how(em_file **out, em_ctx *ctx, const char *path, const emi_file_how *how, em_errinfo *err);
@@ -111,11 +125,17 @@ em_status emi_file_open_how(em_file **out, em_ctx *ctx, const char *path, const 
 uint64_t emi_file_memory(const em_ctx *ctx);
 uint64_t emi_file_memory_how(const em_ctx *ctx, const emi_file_how *how);
 
+/* Queues of ctx have no more threads than this from now on, but for those that have begun: memory is too little for more stacks. */
+void emi_queues_limit(em_ctx *ctx, uint32_t threads);
+
 /* Wait for its requests and close it.  Their results are lost unless emi_wait() was called before.  NULL is allowed.  After a fork, in the child, it only frees memory and the descriptor. */
 void emi_file_close(em_file *f);
 
 /* The same, but when called from within a request's fn of that file's disk it does not wait: the last request closes the file. */
 void emi_file_leave(em_file *f);
+
+/* Wait until all of its requests are done, whoever they are of. */
+void emi_file_settle(em_file *f);
 
 /* A file lives until it was closed and nobody holds it. */
 void emi_file_hold(em_file *f);
@@ -149,9 +169,13 @@ int emi_file_fd(const em_file *f); /* -1 when the backend has none; for sink.c, 
 void emi_read(em_file *f, emi_request *rq, void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats);
 void emi_write(em_file *f, emi_request *rq, const void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats);
 
-/* The same for either kind, with functions to be called; drop may be NULL, fn too. */
+/* The same for either kind, with functions to be called. */
 void emi_submit(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
-		emi_request_fn fn, emi_request_fn drop, void *user);
+		const emi_request_calls *calls);
+
+/* The same for a request as callers outside have them: see em_file_read_async(). */
+em_status emi_submit_public(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
+			    const emi_request_calls *calls, em_request_fn fn, void *user, em_request **out);
 
 /* A transfer by the calling thread: rq is not known to anybody else.  As emi_submit() and emi_wait(), but with nothing that overlaps pending it
  * is made at once, and no other thread is asked. */

@@ -19,23 +19,6 @@ em_status em_ctx_io_stats(em_ctx *ctx, em_io_stats *stats)
 	return emi_io_stats_give(stats, &all);
 }
 
-/* The i-th queue, held, and its name. */
-static emi_queue *hold(em_ctx *ctx, uint32_t i, char *name, size_t bytes)
-{
-	emi_queue *q;
-
-	pthread_mutex_lock(&ctx->io_lock);
-	for (q = ctx->queues; q && i > 0; q = q->next)
-		i--;
-	if (q) {
-		q->files++;
-		if (bytes > 0)
-			snprintf(name, bytes, "%s", q->name);
-	}
-	pthread_mutex_unlock(&ctx->io_lock);
-	return q;
-}
-
 em_status em_ctx_disk_stats(em_ctx *ctx, uint32_t i, em_io_stats *stats, char *name, size_t bytes)
 {
 	em_io_stats all;
@@ -43,9 +26,11 @@ em_status em_ctx_disk_stats(em_ctx *ctx, uint32_t i, em_io_stats *stats, char *n
 
 	if (!ctx || !stats || (bytes > 0 && !name))
 		return EM_ERR_INVAL;
-	q = hold(ctx, i, name, bytes);
+	q = emi_queue_hold(ctx, i);
 	if (!q)
 		return EM_END;
+	if (bytes > 0)
+		snprintf(name, bytes, "%s", q->name);
 	emi_queue_read_meter(q, &q->meter, &all);
 	emi_queue_part(q, emi_ctx_forked(ctx));
 	return emi_io_stats_give(stats, &all);

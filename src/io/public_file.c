@@ -10,7 +10,7 @@
 #include "io/queue.h"
 
 #define WAYS (EM_OPEN_READ | EM_OPEN_WRITE | EM_OPEN_TEMP | EM_OPEN_LINKABLE)
-#define KNOWN (WAYS | EM_OPEN_BUFFERED | EM_OPEN_CREATE | EM_OPEN_SYNC | EM_OPEN_LOCK | EM_OPEN_DIRECT)
+#define KNOWN (WAYS | EM_OPEN_BUFFERED | EM_OPEN_CREATE | EM_OPEN_SYNC | EM_OPEN_LOCK | EM_OPEN_SHARED | EM_OPEN_DIRECT)
 
 static em_status open_file(em_file **out, em_ctx *ctx, const char *path, const em_file_opts *o, em_errinfo *err)
 {

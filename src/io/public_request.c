@@ -95,9 +95,10 @@ static void dropped(emi_request *rq, void *user)
 	disown(from(rq));
 }
 
-static em_status submit(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, em_request_fn fn,
-			void *user, em_request **out)
+em_status emi_submit_public(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
+			    const emi_request_calls *calls, em_request_fn fn, void *user, em_request **out)
 {
+	emi_request_calls all = *calls;
 	em_request *r;
 	em_errinfo err;
 
@@ -118,19 +119,23 @@ static em_status submit(em_file *f, emi_request_kind kind, const void *buf, size
 	r->owners = out ? 2 : 1;
 	if (out)
 		*out = r;
-	emi_submit(f, &r->rq, kind, buf, bytes, offset, fn ? ended : NULL, dropped, NULL);
+	all.fn = fn ? ended : NULL;
+	all.drop = dropped;
+	emi_submit(f, &r->rq, kind, buf, bytes, offset, &all);
 	return EM_OK;
 }
 
+static const emi_request_calls no_calls = { NULL, NULL, NULL, NULL, NULL, NULL };
+
 em_status em_file_read_async(em_file *f, void *buf, size_t bytes, uint64_t offset, em_request_fn fn, void *user, em_request **out)
 {
-	return submit(f, EMI_READ, buf, bytes, offset, fn, user, out);
+	return emi_submit_public(f, EMI_READ, buf, bytes, offset, &no_calls, fn, user, out);
 }
 
 em_status em_file_write_async(em_file *f, const void *buf, size_t bytes, uint64_t offset, em_request_fn fn, void *user,
 			      em_request **out)
 {
-	return submit(f, EMI_WRITE, buf, bytes, offset, fn, user, out);
+	return emi_submit_public(f, EMI_WRITE, buf, bytes, offset, &no_calls, fn, user, out);
 }
 
 static int is_over(const em_request *r)

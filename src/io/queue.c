@@ -207,7 +207,7 @@ void emi_queue_read_meter(emi_queue *q, const emi_meter *m, em_io_stats *stats)
 
 static void count(const emi_request *rq)
 {
-	emi_io_stats *s = rq->stats;
+	emi_io_stats *s = rq->calls.stats;
 
 	if (!s)
 		return;
@@ -223,7 +223,7 @@ static void call(emi_queue *q, emi_request *rq)
 	me.next = q->calling;
 	q->calling = &me;
 	pthread_mutex_unlock(&q->lock);
-	rq->fn(rq, rq->user);
+	rq->calls.fn(rq, rq->calls.user);
 	pthread_mutex_lock(&q->lock);
 	for (at = &q->calling; *at != &me; at = &(*at)->next)
 		continue;
@@ -311,14 +311,14 @@ static void bury(emi_queue *q, em_file *f)
 static void complete(emi_queue *q, emi_request *rq, uint64_t now)
 {
 	em_file *f = rq->file;
-	const emi_request_fn drop = rq->drop;
+	const emi_request_fn drop = rq->calls.drop;
 	int awaited;
 
 	count(rq);
 	meter_end(q, rq, now);
-	if (rq->fn)
+	if (rq->calls.fn)
 		call(q, rq);
-	if (rq->fn || rq->watched == EMI_WATCHED)
+	if (rq->calls.fn || rq->watched == EMI_WATCHED)
 		q->unattended--;
 	if (rq->kind != EMI_DISCARD)
 		emi_overlap_remove(&f->ranges, &rq->range);
@@ -330,7 +330,7 @@ static void complete(emi_queue *q, emi_request *rq, uint64_t now)
 	__atomic_store_n(&rq->state, EMI_DONE, __ATOMIC_SEQ_CST);
 	if (drop) {
 		pthread_mutex_unlock(&q->lock);
-		drop(rq, rq->user);
+		drop(rq, rq->calls.user);
 		pthread_mutex_lock(&q->lock);
 	}
 	f->pending--;
@@ -411,7 +411,7 @@ static void enlist(emi_queue *q, emi_request *rq)
 	rq->range.seq = ++q->seq;
 	rq->listed = rq->in_turn = 0;
 	rq->file->pending++;
-	q->unattended += rq->fn != NULL;
+	q->unattended += rq->calls.fn != NULL;
 	q->volume += rq->kind == EMI_DISCARD ? 0 : rq->bytes;
 	meter_submit(q, rq);
 }

@@ -101,6 +101,7 @@ struct em_file {
 	const em_backend *be;
 	void *handle;
 	char *path;
+	const char *noun;       /* what it is, before its name in messages */
 	int32_t direct;
 	emi_queue *queue;
 	uint32_t refs;          /* atomic */
@@ -133,6 +134,9 @@ em_status emi_queue_join(em_file *f, const em_backend_open *how, uint32_t number
 
 /* Take a file without requests off, or give back a hold: the queue goes with the last.  In a forked child it only releases memory. */
 void emi_queue_part(emi_queue *q, int forked);
+
+/* Hold the i-th queue of a context; NULL: there are not so many. */
+emi_queue *emi_queue_hold(em_ctx *ctx, uint32_t i);
 
 /* Release a queue that is no longer the context's. */
 void emi_queue_free(emi_queue *q, int forked);

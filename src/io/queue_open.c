@@ -28,7 +28,8 @@ static size_t stack_size(const em_backend *be)
 /* Workers of a queue: fewer when the memory is so small that their stacks matter. */
 static uint32_t most_threads(const em_ctx *ctx, const em_backend *be)
 {
-	uint64_t n = be->threads ? be->threads : EMI_IO_THREADS, fit = ctx->memory / 64 / stack_size(be);
+	const uint32_t limit = __atomic_load_n(&ctx->io_threads, __ATOMIC_RELAXED);
+	uint64_t n = be->threads ? be->threads : EMI_IO_THREADS, fit = limit ? limit : ctx->memory / 64 / stack_size(be);
 
 	if (n > fit)
 		n = fit;
@@ -246,4 +247,43 @@ void emi_queue_part(emi_queue *q, int forked)
 		pthread_mutex_unlock(&ctx->io_lock);
 	if (last && (forked || !bequeath(q)))
 		emi_queue_free(q, forked);
+}
+
+emi_queue *emi_queue_hold(em_ctx *ctx, uint32_t i)
+{
+	emi_queue *q;
+
+	pthread_mutex_lock(&ctx->io_lock);
+	for (q = ctx->queues; q && i > 0; q = q->next)
+		i--;
+	if (q)
+		q->files++;
+	pthread_mutex_unlock(&ctx->io_lock);
+	return q;
+}
+
+/* Stacks that were set aside for threads that did not start go back. */
+static void limit(emi_queue *q, uint32_t threads)
+{
+	uint32_t most;
+
+	pthread_mutex_lock(&q->lock);
+	most = q->threads > threads ? q->threads : threads;
+	if (q->max_threads > most) {
+		emi_memory_drop(q->ctx, (uint64_t)(q->max_threads - most) * q->stack);
+		q->max_threads = most;
+	}
+	pthread_mutex_unlock(&q->lock);
+}
+
+void emi_queues_limit(em_ctx *ctx, uint32_t threads)
+{
+	uint32_t i;
+	emi_queue *q;
+
+	__atomic_store_n(&ctx->io_threads, threads, __ATOMIC_RELAXED);
+	for (i = 0; (q = emi_queue_hold(ctx, i)) != NULL; i++) {
+		limit(q, threads);
+		emi_queue_part(q, 0);
+	}
 }

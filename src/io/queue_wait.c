@@ -53,8 +53,8 @@ void emi_queue_count_wait(const emi_request *rq, uint64_t ns)
 	emi_meter_wait(&rq->file->meter, write, ns);
 	emi_meter_wait(&q->meter, write, ns);
 	emi_meter_wait(&q->ctx->meter, write, ns);
-	if (rq->stats)
-		__atomic_fetch_add(&rq->stats->wait_ns, ns, __ATOMIC_RELAXED);
+	if (rq->calls.stats)
+		__atomic_fetch_add(&rq->calls.stats->wait_ns, ns, __ATOMIC_RELAXED);
 }
 
 int emi_queue_wait(em_file *f, emi_request *rq, double deadline)
@@ -114,7 +114,7 @@ int emi_queue_watch(emi_request *rq, int on)
 	pthread_mutex_lock(&q->lock);
 	if (on) {
 		q->guests++;
-		if (!rq->fn && !finished(rq->file, rq)) {
+		if (!rq->calls.fn && !finished(rq->file, rq)) {
 			rq->watched = EMI_WATCHED;
 			q->unattended++;
 		}

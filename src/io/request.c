@@ -129,6 +129,20 @@ static void transfer(em_file *f, emi_request *rq)
 	go_on(f, rq, 0);
 }
 
+/* It is over: before anybody hears of it, whoever knows what it was for has a say. */
+static void judge(emi_request *rq)
+{
+	if (rq->calls.judge)
+		rq->calls.judge(rq, rq->calls.judge_arg);
+}
+
+/* Of one that nobody waits for it is done at once. */
+static void judge_now(emi_request *rq)
+{
+	if (rq->calls.drop)
+		judge(rq);
+}
+
 void emi_request_run(emi_request *rq)
 {
 	em_file *f = rq->file;
@@ -139,6 +153,7 @@ void emi_request_run(emi_request *rq)
 		emi_request_run_unaligned(rq);
 	else
 		transfer(f, rq);
+	judge_now(rq);
 }
 
 void emi_request_settle(emi_request *rq, int64_t result)
@@ -147,6 +162,7 @@ void emi_request_settle(emi_request *rq, int64_t result)
 
 	if (!advance(rq->file, rq, result, &idle))
 		go_on(rq->file, rq, idle);
+	judge_now(rq);
 }
 
 /* The bytes of the file that nobody may touch meanwhile.  A write that is not aligned reads and writes whole pages, and may cut off
@@ -198,53 +214,44 @@ static int prepare(em_file *f, emi_request *rq, emi_request_kind kind, const voi
 	return 0;
 }
 
-static void start(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes)
+void emi_submit(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
+		const emi_request_calls *calls)
 {
+	rq->offset = offset;
+	rq->calls = *calls;
 	if (prepare(f, rq, kind, buf, bytes)) {
 		emi_queue_submit(rq);
 	} else {
-		if (rq->fn)
-			rq->fn(rq, rq->user);
-		if (rq->drop)
-			rq->drop(rq, rq->user);
+		if (rq->calls.fn)
+			rq->calls.fn(rq, rq->calls.user);
+		if (rq->calls.drop)
+			rq->calls.drop(rq, rq->calls.user);
 	}
 }
 
-void emi_submit(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
-		emi_request_fn fn, emi_request_fn drop, void *user)
+static void submit_plain(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
+			 emi_io_stats *stats)
 {
-	rq->offset = offset;
-	rq->stats = NULL;
-	rq->fn = fn;
-	rq->drop = drop;
-	rq->user = user;
-	start(f, rq, kind, buf, bytes);
-}
+	const emi_request_calls calls = { NULL, NULL, NULL, NULL, NULL, stats };
 
-static void start_plain(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
-			emi_io_stats *stats)
-{
-	rq->offset = offset;
-	rq->stats = stats;
-	rq->fn = rq->drop = NULL;
-	start(f, rq, kind, buf, bytes);
+	emi_submit(f, rq, kind, buf, bytes, offset, &calls);
 }
 
 void emi_read(em_file *f, emi_request *rq, void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats)
 {
-	start_plain(f, rq, EMI_READ, buf, bytes, offset, stats);
+	submit_plain(f, rq, EMI_READ, buf, bytes, offset, stats);
 }
 
 void emi_write(em_file *f, emi_request *rq, const void *buf, size_t bytes, uint64_t offset, emi_io_stats *stats)
 {
-	start_plain(f, rq, EMI_WRITE, buf, bytes, offset, stats);
+	submit_plain(f, rq, EMI_WRITE, buf, bytes, offset, stats);
 }
 
 void emi_refuse(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, em_status status,
 		const char *why)
 {
 	/* Of no bytes it never begins. */
-	emi_submit(f, rq, kind, buf, 0, offset, NULL, NULL, NULL);
+	submit_plain(f, rq, kind, buf, 0, offset, NULL);
 	rq->bytes = bytes;
 	rq->why = why;
 	(void)over(rq, status, 0);
@@ -252,7 +259,7 @@ void emi_refuse(em_file *f, emi_request *rq, emi_request_kind kind, const void *
 
 void emi_discard(em_file *f, emi_request *rq, const emi_extent *list, size_t n)
 {
-	start_plain(f, rq, EMI_DISCARD, list, n * sizeof *list, 0, NULL);
+	submit_plain(f, rq, EMI_DISCARD, list, n * sizeof *list, 0, NULL);
 }
 
 em_status emi_transfer(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, size_t *done,
@@ -262,8 +269,7 @@ em_status emi_transfer(em_file *f, emi_request_kind kind, const void *buf, size_
 	em_status status;
 
 	rq.offset = offset;
-	rq.stats = NULL;
-	rq.fn = rq.drop = NULL;
+	memset(&rq.calls, 0, sizeof rq.calls);
 	if (prepare(f, &rq, kind, buf, bytes) && !emi_queue_run_now(&rq))
 		emi_queue_submit(&rq);
 	status = emi_wait(&rq, err);
@@ -286,14 +292,13 @@ static int settled(const emi_request *rq)
 
 void emi_request_fail(const emi_request *rq, em_errinfo *err)
 {
-	const char *op = rq->kind == EMI_WRITE ? "write" : "read", *path = rq->file->path;
+	const em_file *f = rq->file;
+	const char *op = rq->kind == EMI_WRITE ? "write" : "read";
 
 	if (rq->kind == EMI_DISCARD)
-		emi_fail_io(err, rq->status, rq->sys_errno, "discard", path, EMI_NO_OFFSET, 0);
-	else if (rq->why)
-		emi_fail_refused(err, rq->status, rq->why, op, path, rq->offset, rq->bytes);
+		emi_fail_on(err, rq->status, rq->sys_errno, NULL, "discard", f->noun, f->path, EMI_NO_OFFSET, 0);
 	else
-		emi_fail_io(err, rq->status, rq->sys_errno, op, path, rq->offset + rq->done, rq->bytes);
+		emi_fail_on(err, rq->status, rq->sys_errno, rq->why, op, f->noun, f->path, rq->offset + (rq->why ? 0 : rq->done), rq->bytes);
 }
 
 em_status emi_wait(emi_request *rq, em_errinfo *err)
@@ -308,6 +313,8 @@ em_status emi_wait(emi_request *rq, em_errinfo *err)
 					rq->file->path);
 		emi_queue_wait(rq->file, rq, -1.0);
 	}
+	if (!rq->calls.drop)
+		judge(rq);
 	__atomic_store_n(&rq->state, EMI_IDLE, __ATOMIC_RELAXED);
 	if (rq->status != EM_OK)
 		emi_request_fail(rq, err);

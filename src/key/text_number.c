@@ -18,7 +18,7 @@
  * for a negative number: all numbers with one suffix come before all with a larger one.
  *
  * There are no separators of thousands.  GNU sort 9.1 takes the byte 0x80 for one in the C locale, so that a 1 and a 2 with
- * it in between are 12; here it ends a number, as every other byte does that is no part of one.
+ * it in between are 12; here, as in later ones, it ends a number, as every other byte does that is no part of one.
  */
 #include "key/text_sink.h"
 
@@ -140,6 +140,8 @@ static unsigned suffix_rank(const number *x, const unsigned char *end, uint32_t 
 	case 'E': return 6;
 	case 'Z': return 7;
 	case 'Y': return 8;
+	case 'R': return 9;
+	case 'Q': return 10;
 	default: return 0;
 	}
 }

@@ -104,6 +104,21 @@ EMI_VARY_INLINE emi_frame emi_frame_get(const emi_vary *v, const unsigned char *
 	return f;
 }
 
+/* The same of bytes that were on a disk, at p < end: 0 if there is no frame that ends there or before.  Eight bytes
+ * behind the end may be read. */
+EMI_VARY_INLINE int emi_frame_get_within(const emi_vary *v, const unsigned char *p, const unsigned char *end, emi_frame *f)
+{
+	p = emi_length_get(p, &f->bytes);
+	f->key_bytes = 0;
+	if (v->keyed) {
+		if (p >= end)
+			return 0;
+		p = emi_length_get(p, &f->key_bytes);
+	}
+	f->string = p;
+	return p <= end && f->key_bytes <= (uint64_t)(end - p) && f->bytes <= (uint64_t)(end - p) - f->key_bytes;
+}
+
 /* The frame whose address is the value of an element. */
 EMI_VARY_INLINE emi_frame emi_frame_of(const emi_vary *v, const emi_pair *e)
 {

@@ -45,11 +45,21 @@ static int marks_sound(const emi_block_head *head, const emi_block_mark *mark)
 	return mark[i - 1].at < head->end && mark[i - 1].out <= head->out;
 }
 
-int emi_block_sound(const void *base, uint64_t bytes)
+/* Are there frames at both ends, the last of which ends where it is said? */
+static int ends_sound(const emi_block_head *head, const emi_block_mark *mark, const emi_vary *v)
+{
+	const unsigned char *base = (const unsigned char *)head, *end = base + head->end;
+	emi_frame f;
+
+	return emi_frame_get_within(v, emi_block_first(head), end, &f) && emi_frame_get_within(v, base + mark[head->marks - 1].at, end, &f) &&
+	       emi_frame_end(&f) == end;
+}
+
+int emi_block_sound(const void *base, uint64_t bytes, const emi_vary *v)
 {
 	const emi_block_head *head = emi_block_get_head(base);
 
 	return head->records != 0 && head->marks != 0 && head->marks <= head->records && head->end > sizeof *head &&
 	       head->end < bytes && (head->end + 7) / 8 * 8 + head->marks * sizeof(emi_block_mark) <= bytes &&
-	       marks_sound(head, emi_block_marks(base));
+	       marks_sound(head, emi_block_marks(base)) && ends_sound(head, emi_block_marks(base), v);
 }

@@ -22,7 +22,8 @@
 #include "sort/watch.h"
 #include "stream/records.h"
 
-#define LONGEST_SHARE 32u       /* a record takes at most this part of the memory */
+#define PLAIN_SHARE 4u          /* a record takes at most this part of the memory: it may have to be put together, and is kept for the next one, ... */
+#define KEYED_SHARE 8u          /* ... or two with their keys, which may be as long as they are */
 #define CHUNK_SHARE 32u         /* and a chunk this one, within the next two */
 #define CHUNK_LEAST ((size_t)4096)
 #define CHUNK_MOST ((size_t)512 << 10)
@@ -47,7 +48,7 @@ typedef struct checking {
 	emi_io_stats io;
 	emi_watch watch;
 	uint64_t skip;          /* records of the header that are to come */
-	uint64_t number;        /* of the last record in the file */
+	uint64_t number;        /* what the file had before the chunk at hand, as messages count */
 	frame_room room[2];
 	uint32_t cur;           /* the one for the next frame */
 	emi_frame last;         /* the record before; its key ... */
@@ -125,7 +126,7 @@ static int compare(const checking *c, const emi_frame *f, uint64_t key)
 	return emi_string_compare(c->v, &c->last, f, 0);
 }
 
-/* It is the first that is out of order, if it was not told yet. */
+/* It is out of order: the first one is told. */
 static void tell_disorder(checking *c, uint64_t number, const unsigned char *record, size_t n)
 {
 	if (c->info.first_disorder != 0)
@@ -135,8 +136,9 @@ static void tell_disorder(checking *c, uint64_t number, const unsigned char *rec
 		c->fn(c->user, number, record, n);
 }
 
-/* EM_END: it is the first that is out of order, and that is all there was to find. */
-static em_status look_at(checking *c, const unsigned char *record, size_t n, em_errinfo *err)
+/* A record that begins there in the chunk.  EM_END: it is the first that is out of order, and that is all there was to find. */
+static em_status look_at(checking *c, const emi_chunk *chunk, const unsigned char *begin, const unsigned char *record, size_t n,
+			 em_errinfo *err)
 {
 	em_status st;
 	emi_frame f;
@@ -157,7 +159,8 @@ static em_status look_at(checking *c, const unsigned char *record, size_t n, em_
 	if (order == 0 && (c->opts.flags & EM_CHECK_UNIQUE) == 0)
 		return EM_OK;
 	c->info.disorders++;
-	tell_disorder(c, c->number, record, n);
+	if (c->info.first_disorder == 0)
+		tell_disorder(c, c->number + emi_records_count(&c->format, chunk->data, begin) + 1, record, n);
 	return (c->opts.flags & EM_CHECK_FIRST) != 0 ? EM_END : EM_OK;
 }
 
@@ -175,7 +178,6 @@ static em_status look_at_fixed(checking *c, const emi_chunk *chunk, em_errinfo *
 		tell_disorder(c, c->number + found.first + 1, chunk->data + found.first * c->record_bytes, c->record_bytes);
 	if (first && found.disorders != 0)
 		n = found.first + 1;
-	c->number += n;
 	c->info.records += n;
 	c->info.bytes += n * c->record_bytes;
 	c->info.checksum += found.checksum;
@@ -184,19 +186,23 @@ static em_status look_at_fixed(checking *c, const emi_chunk *chunk, em_errinfo *
 	return first && found.disorders != 0 ? EM_END : EM_OK;
 }
 
-static em_status look_at_chunk(checking *c, const emi_chunk *chunk, em_errinfo *err)
+/* *records: how many it has, at least if that was not all there was to find. */
+static em_status look_at_chunk(checking *c, const emi_chunk *chunk, uint64_t *records, em_errinfo *err)
 {
 	const unsigned char *at = chunk->data, *end = at + chunk->bytes;
 	em_status st = EM_OK;
 
-	if (c->record_bytes != 0)
+	*records = 0;
+	if (c->record_bytes != 0) {
+		*records = chunk->bytes / c->record_bytes;
 		return look_at_fixed(c, chunk, err);
+	}
 	while (st == EM_OK && at != end) {
-		const unsigned char *record;
+		const unsigned char *begin = at, *record;
 		size_t n;
 
 		record = emi_record_take(&c->format, &at, end, &n);
-		c->number++;
+		++*records;
 		if (c->skip != 0) {
 			c->skip--;
 			continue;
@@ -205,7 +211,7 @@ static em_status look_at_chunk(checking *c, const emi_chunk *chunk, em_errinfo *
 		c->info.bytes += n;
 		c->info.checksum += emi_record_hash(record, n);
 		if (c->v != NULL)
-			st = look_at(c, record, n, err);
+			st = look_at(c, chunk, begin, record, n, err);
 	}
 	return st;
 }
@@ -220,8 +226,8 @@ static em_status look_at_all(checking *c, em_errinfo *err)
 	em_status st;
 
 	for (;;) {
-		const uint64_t before = c->number;
 		emi_chunk chunk;
+		uint64_t records;
 
 		st = emi_ctx_check(c->ctx, err);
 		if (st == EM_OK)
@@ -231,10 +237,11 @@ static em_status look_at_all(checking *c, em_errinfo *err)
 		if (st != EM_OK)
 			return st == EM_ERR_CANCELED ? emi_fail(err, st, "canceled") : st;
 		emi_watch_add(&c->watch, chunk.bytes);
-		st = look_at_chunk(c, &chunk, err);
+		st = look_at_chunk(c, &chunk, &records, err);
 		if (st == EM_OK)
 			st = keep_last(c, err);
-		emi_records_release(c->records, &chunk, c->number - before);
+		c->number += emi_chunk_count(&chunk, records);
+		emi_records_release(c->records, &chunk, records);
 		if (st != EM_OK)
 			return st;
 	}
@@ -276,6 +283,7 @@ static em_status check_args(checking *c, em_ctx *ctx, const em_order *order, con
 static em_status run(checking *c, const char *path, em_errinfo *err)
 {
 	const uint64_t memory = em_ctx_memory(c->ctx), want = memory / CHUNK_SHARE / EMI_PAGE * EMI_PAGE;
+	const uint64_t share = c->v != NULL && c->v->keyed ? KEYED_SHARE : PLAIN_SHARE;
 	emi_records_opts opts;
 	em_status st;
 
@@ -283,7 +291,7 @@ static em_status run(checking *c, const char *path, em_errinfo *err)
 	opts.format = c->format;
 	opts.chunk_bytes = want < CHUNK_LEAST ? CHUNK_LEAST : want > CHUNK_MOST ? CHUNK_MOST : (size_t)want;
 	opts.chunks = CHUNKS;
-	opts.longest = memory / LONGEST_SHARE;
+	opts.longest = memory / share;
 	opts.record_bytes = c->record_bytes;
 	st = emi_records_open(&c->records, c->ctx, &path, 1, &opts, &c->io, err);
 	if (st == EM_OK) {
@@ -298,6 +306,9 @@ static em_status run(checking *c, const char *path, em_errinfo *err)
 		emi_check_fixed_close(&c->fixed);
 	}
 	emi_records_close(c->records);
+	/* From the bytes of a record that is too long to the memory that would do. */
+	if (st == EM_ERR_FORMAT && err->bytes != 0)
+		err->bytes = err->bytes < UINT64_MAX / share - 1 ? (err->bytes + 1) * share : 0;
 	return st == EM_END ? EM_OK : st;
 }
 

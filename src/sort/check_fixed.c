@@ -81,12 +81,12 @@ void emi_check_fixed_close(emi_check_fixed *c)
 /* Other threads save time and nothing else: without memory for them this one does all. */
 static em_status start_threads(emi_check_fixed *c, em_errinfo *err)
 {
-	const uint32_t threads = em_ctx_threads(c->ctx);
+	const uint32_t threads = emi_workers_fed(c->ctx, (c->piece + 1) * c->codec->elem_bytes);
 	em_errinfo own;
 
 	c->asked = 1;
 	memset(&own, 0, sizeof own);
-	if (threads == 1 || emi_order_on_caller(c->order) || emi_workers_start(c->ctx, &own) != EM_OK)
+	if (threads == 1 || emi_order_on_caller(c->order) || emi_workers_reach(c->ctx, threads, &own) != EM_OK)
 		return EM_OK;
 	free_elems(c);
 	if (alloc_elems(c, threads, &own) == EM_OK)

@@ -44,10 +44,8 @@ void emi_engine_close(emi_engine *e)
 em_status emi_engine_prepare(emi_engine *e, em_errinfo *err)
 {
 	emi_job *job = &e->job;
-	em_status st = EM_OK;
+	em_status st = emi_workers_reach(job->ctx, job->plan.threads, err);
 
-	if (job->plan.threads > 1)
-		st = emi_workers_start(job->ctx, err);
 	if (st == EM_OK)
 		st = emi_outseq_init(&e->out, job, job->plan.write_buffers, job->plan.block_bytes, err);
 	if (st == EM_OK)
@@ -381,6 +379,26 @@ static em_status merge_groups(emi_engine *e, em_errinfo *err)
 	return st;
 }
 
+/* Plan the merges: with memory that nobody planned with, and no block stays in, if that saves passes. */
+static void plan_merges(emi_engine *e)
+{
+	emi_job *job = &e->job;
+	emi_plan_input in = job->plan_input;
+	emi_plan with = job->plan;
+	uint64_t more;
+
+	(void)emi_plan_merging(&job->plan, &job->plan_input, all_runs(e), e->kept.area_bytes);
+	if (all_runs(e) <= job->plan.fan_in)
+		return;
+	more = emi_run_memory_leave(&job->memory);
+	in.memory += more;
+	with.memory += more;
+	if (!emi_plan_merging(&with, &in, all_runs(e), e->kept.area_bytes))
+		return;
+	job->plan = with;
+	job->plan_input = in;
+}
+
 em_status emi_engine_reduce(emi_engine *e, em_errinfo *err)
 {
 	emi_job *job = &e->job;
@@ -391,7 +409,7 @@ em_status emi_engine_reduce(emi_engine *e, em_errinfo *err)
 	emi_former_free(&e->former);
 	emi_pool_free(&e->pool);
 	job->plan_input = merge_input(job);
-	(void)emi_plan_merging(&job->plan, &job->plan_input, all_runs(e), e->kept.area_bytes);
+	plan_merges(e);
 	if (st == EM_OK && job->nruns > job->plan.fan_in)
 		st = merge_groups(e, err);
 	if (st == EM_OK)

@@ -11,10 +11,8 @@
 em_status emi_engine_prepare_vary(emi_engine *e, size_t pool_bytes, int batches, em_errinfo *err)
 {
 	emi_job *job = &e->job;
-	em_status st = EM_OK;
+	em_status st = emi_workers_reach(job->ctx, job->plan.threads, err);
 
-	if (job->plan.threads > 1)
-		st = emi_workers_start(job->ctx, err);
 	if (st == EM_OK)
 		st = emi_outseq_init(&e->out, job, job->plan.write_buffers, job->plan.block_bytes, err);
 	if (st == EM_OK)

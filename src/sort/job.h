@@ -16,6 +16,7 @@
 #include "sort/comparing.h"
 #include "sort/plan.h"
 #include "sort/run.h"
+#include "sort/run_memory.h"
 #include "sort/watch.h"
 
 typedef struct emi_job {
@@ -32,6 +33,7 @@ typedef struct emi_job {
 	emi_plan_input plan_input;
 	emi_plan plan;
 	emi_disk *scratch;      /* NULL until a run is written */
+	emi_run_memory memory;  /* blocks of runs that are not written */
 	emi_io_stats io;
 	emi_watch watch;
 	em_status status;       /* sticky failure, with its detail */
@@ -54,6 +56,7 @@ typedef struct emi_job {
 	int reuses;             /* the output takes the scratch that runs leave: nothing goes back to the file system */
 	int gives;              /* space of the scratch disks goes back as blocks are freed */
 	uint64_t expected;      /* bytes that runs are going to take on them, or 0 */
+	uint64_t line;          /* any length: bytes of a frame that must be possible, whatever the memory */
 	em_format format;       /* any length: how records stand in files ... */
 	uint64_t out_extra;     /* ... and what each takes there beside its own bytes */
 	int keeps;              /* the first of equal records is kept until all of them are there: see groups.h */
@@ -70,11 +73,9 @@ void emi_job_compare(emi_job *job);
 /* The detail that the options of a call name, or own. */
 em_errinfo *emi_job_errinfo(const em_sort_opts *opts, em_errinfo *own);
 
-/* The memory that there is for a job: the caller's share, or what the context has left. */
-uint64_t emi_job_memory(const emi_job *job);
-
 /* What a sort needs beside what is planned for it. */
-typedef struct emi_needs {
+typedef struct emi_needs emi_needs;
+struct emi_needs {
 	uint64_t n;             /* records to come, or EMI_UNKNOWN */
 	int pushed;             /* they are pushed, not read from files */
 	uint32_t spare;         /* block buffers that the caller wants for itself, ... */
@@ -82,12 +83,23 @@ typedef struct emi_needs {
 	uint64_t held;          /* bytes that the caller took for this sort already */
 	uint64_t bytes;         /* any length: of the input in files, or EMI_UNKNOWN */
 	uint32_t form;          /* ... and more of them while runs are formed */
-} emi_needs;
+	int all;                /* all of the memory is wanted: it has other uses than forming runs */
+	uint32_t open;          /* files that are open already, and the caller's as what he holds is */
+	uint64_t later;         /* bytes that the caller is going to take for this sort */
+	uint32_t threads;       /* no more of them; 0: as many as there are */
+	/* Where what the caller needs depends on the memory that there is, and on the threads: change it to that, needs being a copy.  Or NULL. */
+	void (*scale)(emi_needs *needs, const emi_job *job, uint64_t memory, uint32_t threads);
+	void *arg;              /* of scale */
+};
 
-/* The least memory for which there is a plan; after emi_job_plan(). */
+/* The least memory for which there is a plan, with one thread; after emi_job_plan(). */
 uint64_t emi_job_least(emi_job *job, const emi_needs *needs);
 
-/* Make job->plan. */
+/*
+ * Make job->plan.  The context's threads are an upper bound: a job uses as many as its memory feeds, their stacks being a part of that; they are
+ * started by whoever begins to work.
+ * EM_ERR_MEMLIMIT names the memory that would do: the context's, or the job's own share where that is what is too little.
+ */
 em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err);
 
 /* Gaps on the scratch disks that no block fits in may have this part of the memory. */
@@ -102,6 +114,9 @@ void emi_job_count_run(emi_job *job, uint64_t records);
 
 /* Append a run of so many records to the list. */
 em_status emi_job_add_run(emi_job *job, const emi_run *run, uint64_t records, em_errinfo *err);
+
+/* Make the list of runs twice as long; merges have as much less memory. */
+em_status emi_job_more_runs(emi_job *job, em_errinfo *err);
 
 /* Fork, cancellation, a failed comparison: EM_OK or what is wrong. */
 em_status emi_job_check(emi_job *job, em_errinfo *err);

@@ -61,6 +61,7 @@ em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, con
 	}
 	for (i = 0; i < k; i++) {
 		m->in[i].behind = runs[i].blocks;
+		m->in[i].rest = runs[i].bytes;
 		m->total += runs[i].bytes;
 	}
 	if (kept->area != NULL)
@@ -111,6 +112,24 @@ static em_status retire(emi_merger *m, em_errinfo *err)
 	return emi_run_fetch_advance(m->fetch, err);
 }
 
+/* A block came from a disk: it is not looked into before it was checked. */
+static em_status admit_block(emi_merger *m, emi_merge_input *in, em_errinfo *err)
+{
+	const emi_hint hint = in->block->hint;
+	const size_t bytes = hint.packed != 0 ? hint.packed : hint.data;
+	em_status st = EM_OK;
+
+	if (hint.sum != emi_block_sum(in->block->buf, bytes, (m->job->ctx->flags & EM_CTX_CHECKED) != 0))
+		return emi_merge_damaged(m->job, in->block, err);
+	st = emi_prefetch_unpack(&m->fetch->blocks, in->block, err);
+	if (st != EM_OK)
+		return st;
+	if (!m->cutter->begin(m->job, in) || in->left > in->rest || (in->behind == 0 && in->left != in->rest))
+		return emi_merge_damaged(m->job, in->block, err);
+	in->rest -= in->left;
+	return EM_OK;
+}
+
 /* Have records of run i in hand, unless it has ended. */
 static em_status need_input(emi_merger *m, uint32_t i, em_errinfo *err)
 {
@@ -134,16 +153,14 @@ static em_status need_input(emi_merger *m, uint32_t i, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	if (in->block == NULL)
-		return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: run %u is too short", (unsigned)i);
+		return emi_fail(err, EM_ERR_INTERNAL, "run %u is too short", (unsigned)i);
 	st = emi_watch_wait(&m->job->watch, &in->block->rq, err);
 	if (st != EM_OK)
 		return st;
-	emi_block_free(m->job->scratch, in->block->hint.bid, in->block->hint.bytes);
+	if (in->block->hint.memory == NULL)
+		emi_block_free(m->job->scratch, in->block->hint.bid, in->block->hint.bytes);
 	in->behind--;
-	st = emi_prefetch_unpack(&m->fetch->blocks, in->block, err);
-	if (st != EM_OK)
-		return st;
-	return m->cutter->begin(m->job, in, err);
+	return admit_block(m, in, err);
 }
 
 /* The smallest, over all runs, of the records s bytes ahead.  s == 0: of the front ones. */
@@ -153,7 +170,7 @@ static void find_bound(const emi_merger *m, size_t s, emi_bound *b)
 
 	b->record = NULL;
 	for (i = 0; i < m->k; i++) {
-		const emi_merge_input *in = &m->in[i];
+		emi_merge_input *in = &m->in[i];
 		const char *r;
 
 		/* The end of a run bounds nothing; unless one record is all that there is sure to be room for. */
@@ -173,8 +190,8 @@ static void find_bound(const emi_merger *m, size_t s, emi_bound *b)
 /* The next records of run i that belong to the cut. */
 static emi_slice cut(const emi_merger *m, uint32_t i, size_t s, const emi_bound *b)
 {
-	const emi_merge_input *in = &m->in[i];
-	const emi_slice none = { in->at, 0, 0, NULL };
+	emi_merge_input *in = &m->in[i];
+	const emi_slice none = { in->at, 0, 0, NULL, NULL };
 
 	if (in->left == 0)
 		return none;
@@ -239,6 +256,17 @@ static uint64_t find_task(emi_merger *m, struct emi_merge_task *t)
 	return size;
 }
 
+/* Did anybody come across what cannot be? */
+static em_status check_inputs(const emi_merger *m, em_errinfo *err)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->k; i++)
+		if (m->in[i].damaged)
+			return emi_merge_damaged(m->job, m->in[i].block, err);
+	return EM_OK;
+}
+
 /* The records of a task leave their runs. */
 static void take_slices(emi_merger *m, struct emi_merge_task *t)
 {
@@ -264,6 +292,7 @@ static void take_slices(emi_merger *m, struct emi_merge_task *t)
 static em_status dispatch(emi_merger *m, em_errinfo *err)
 {
 	struct emi_merge_task *t = &m->task[m->dispatched % m->ntasks];
+	uint64_t size;
 	em_status st;
 	uint32_t i;
 
@@ -273,7 +302,11 @@ static em_status dispatch(emi_merger *m, em_errinfo *err)
 			return st;
 	}
 	/* A block that is too large for the buffers waits for those before it: then so do we, who may lend them. */
-	if (find_task(m, t) > m->target && m->retired < m->dispatched)
+	size = find_task(m, t);
+	st = check_inputs(m, err);
+	if (st != EM_OK)
+		return st;
+	if (size > m->target && m->retired < m->dispatched)
 		return retire(m, err);
 	t->index = m->dispatched;
 	t->pos = m->pos;

@@ -17,8 +17,10 @@ typedef struct emi_merge_input {
 	const char *base;       /* any length: the block in hand */
 	const char *at;         /* next record in it */
 	size_t left;            /* bytes of records from there */
-	uint64_t behind;        /* blocks not yet in hand */
+	uint64_t behind;        /* blocks not yet in hand, ... */
+	uint64_t rest;          /* ... and bytes of records or frames in them */
 	uint64_t out;           /* any length: output bytes before `at' in the block */
+	int damaged;            /* any length: something was found in it that cannot be; what was cut then means nothing */
 } emi_merge_input;
 
 /* Records of one run, one behind the other. */
@@ -27,6 +29,7 @@ typedef struct emi_slice {
 	size_t bytes;
 	uint64_t out;           /* any length: their output bytes */
 	const unsigned char *before; /* the record before `first', once some were taken; NULL: none.  For offset-value codes */
+	const emi_fetched *block; /* that they came in from a disk, or NULL */
 } emi_slice;
 
 /* Where a cut is made: right behind this record. */
@@ -38,13 +41,15 @@ typedef struct emi_bound {
 } emi_bound;
 
 typedef struct emi_cutter {
-	/* A block came: set at, left and out.  EM_ERR_CORRUPT. */
-	em_status (*begin)(const emi_job *job, emi_merge_input *in, em_errinfo *err);
+	/* A block came: set at, left and out, unless what is in it cannot be a block: 0.  A record that the functions
+	 * below
+	 * give, and the one that the input is at afterwards, is where it should be, or the input is damaged. */
+	int (*begin)(const emi_job *job, emi_merge_input *in);
 	/* A record that begins at most s bytes behind the front one, or that itself; the last of the block when that
 	 * is nearer.  There is one. */
-	const char *(*ahead)(const emi_job *job, const emi_merge_input *in, size_t s);
+	const char *(*ahead)(const emi_job *job, emi_merge_input *in, size_t s);
 	/* The next records of run i up to the bound and not behind `last', which ahead() gave.  The front one is. */
-	emi_slice (*cut)(const emi_job *job, const emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last);
+	emi_slice (*cut)(const emi_job *job, emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last);
 	/* All records that are left in the block. */
 	emi_slice (*rest)(const emi_job *job, const emi_merge_input *in);
 } emi_cutter;

@@ -2,17 +2,14 @@
 /* merge_cut_fixed.c -- cutting blocks of records of one size: a binary search. */
 #include "sort/merge_cut.h"
 
-static em_status begin(const emi_job *job, emi_merge_input *in, em_errinfo *err)
+static int begin(const emi_job *job, emi_merge_input *in)
 {
 	in->at = in->block->buf;
 	in->left = in->block->hint.data;
-	if (in->left % job->codec->record_bytes != 0)
-		return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: a block of %llu bytes",
-				(unsigned long long)in->left);
-	return EM_OK;
+	return in->left % job->codec->record_bytes == 0;
 }
 
-static const char *ahead(const emi_job *job, const emi_merge_input *in, size_t s)
+static const char *ahead(const emi_job *job, emi_merge_input *in, size_t s)
 {
 	size_t rb = job->codec->record_bytes, n = s < in->left ? s / rb : in->left / rb;
 
@@ -21,12 +18,12 @@ static const char *ahead(const emi_job *job, const emi_merge_input *in, size_t s
 
 static emi_slice slice(const emi_merge_input *in, size_t bytes)
 {
-	emi_slice s = { in->at, bytes, 0, NULL };
+	emi_slice s = { in->at, bytes, 0, NULL, in->block };
 
 	return s;
 }
 
-static emi_slice cut(const emi_job *job, const emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last)
+static emi_slice cut(const emi_job *job, emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last)
 {
 	size_t rb = job->codec->record_bytes, lo = 0, hi = (size_t)(last - in->at) / rb + 1;
 

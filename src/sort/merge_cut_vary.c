@@ -3,29 +3,39 @@
 #include "sort/block_vary.h"
 #include "sort/merge_cut.h"
 
-static em_status begin(const emi_job *job, emi_merge_input *in, em_errinfo *err)
+static int begin(const emi_job *job, emi_merge_input *in)
 {
 	const char *base = in->block->buf;
 
-	(void)job;
-	if (!emi_block_sound(base, in->block->hint.data))
-		return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: block at %llu",
-				(unsigned long long)in->block->hint.bid.offset);
+	if (!emi_block_sound(base, in->block->hint.data, emi_order_vary(job->order)))
+		return 0;
 	in->base = base;
 	in->at = (const char *)emi_block_first(base);
 	in->left = (size_t)emi_block_frames(base);
 	in->out = 0;
-	return EM_OK;
+	in->damaged = 0;
+	return 1;
 }
 
-static const char *ahead(const emi_job *job, const emi_merge_input *in, size_t s)
+/* Is there a frame at that place of the block? */
+static int has_frame(const emi_job *job, emi_merge_input *in, const char *at)
+{
+	const unsigned char *end = (const unsigned char *)in->base + emi_block_get_head(in->base)->end;
+	emi_frame f;
+
+	if (emi_frame_get_within(emi_order_vary(job->order), (const unsigned char *)at, end, &f))
+		return 1;
+	in->damaged = 1;
+	return 0;
+}
+
+static const char *ahead(const emi_job *job, emi_merge_input *in, size_t s)
 {
 	const char *base = in->base;
 	const emi_block_mark *mark = emi_block_marks(base);
 	const uint64_t here = (uint64_t)(in->at - base), limit = here + s;
 	uint32_t lo = 0, hi = emi_block_get_head(base)->marks;
 
-	(void)job;
 	/* The last mark up to the limit: the first of the block is always one. */
 	while (hi - lo > 1) {
 		const uint32_t mid = lo + (hi - lo) / 2;
@@ -35,7 +45,7 @@ static const char *ahead(const emi_job *job, const emi_merge_input *in, size_t s
 		else
 			hi = mid;
 	}
-	return mark[lo].at > here ? base + mark[lo].at : in->at;
+	return mark[lo].at > here && has_frame(job, in, base + mark[lo].at) ? base + mark[lo].at : in->at;
 }
 
 /* Where the records go on that a search has come to: their place, and the output bytes before it. */
@@ -44,16 +54,18 @@ typedef struct place {
 	uint64_t out;
 } place;
 
-static place step(const emi_job *job, const emi_vary *v, place p)
+/* From a frame to the one behind it, or to the end of the block: 0 if there is neither. */
+static int step(const emi_job *job, emi_merge_input *in, const emi_vary *v, place *p)
 {
-	const emi_frame f = emi_frame_get(v, (const unsigned char *)p.at);
-	const place next = { (const char *)emi_frame_end(&f), p.out + f.bytes + job->out_extra };
+	const emi_frame f = emi_frame_get(v, (const unsigned char *)p->at);
 
-	return next;
+	p->at = (const char *)emi_frame_end(&f);
+	p->out += f.bytes + job->out_extra;
+	return p->at == in->at + in->left || has_frame(job, in, p->at);
 }
 
 /* The last mark behind `from' and not behind `last' whose record is before the bound, or from itself. */
-static place search_marks(const emi_job *job, const emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last)
+static place search_marks(const emi_job *job, emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last)
 {
 	const char *base = in->base;
 	const emi_block_mark *mark = emi_block_marks(base);
@@ -66,7 +78,7 @@ static place search_marks(const emi_job *job, const emi_merge_input *in, uint32_
 
 		if (at <= in->at) {
 			lo = mid + 1;
-		} else if (at <= last && emi_is_before(job, at, i, b)) {
+		} else if (at <= last && has_frame(job, in, at) && emi_is_before(job, at, i, b)) {
 			p.at = at;
 			p.out = mark[mid].out;
 			lo = mid + 1;
@@ -78,7 +90,7 @@ static place search_marks(const emi_job *job, const emi_merge_input *in, uint32_
 }
 
 /* As search_marks(), for the run that the bound is of: the last mark not behind the bound. */
-static place last_mark(const emi_merge_input *in, const char *last)
+static place last_mark(const emi_job *job, emi_merge_input *in, const char *last)
 {
 	const char *base = in->base;
 	const emi_block_mark *mark = emi_block_marks(base);
@@ -93,28 +105,31 @@ static place last_mark(const emi_merge_input *in, const char *last)
 		else
 			hi = mid;
 	}
-	if (lo != 0 && base + mark[lo - 1].at > in->at) {
+	if (lo != 0 && base + mark[lo - 1].at > in->at && has_frame(job, in, base + mark[lo - 1].at)) {
 		p.at = base + mark[lo - 1].at;
 		p.out = mark[lo - 1].out;
 	}
 	return p;
 }
 
-static emi_slice cut(const emi_job *job, const emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last)
+static emi_slice cut(const emi_job *job, emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last)
 {
 	const emi_vary *v = emi_order_vary(job->order);
-	emi_slice s = { in->at, 0, 0, NULL };
+	emi_slice s = { in->at, 0, 0, NULL, in->block };
 	place p;
 
 	if (i == b->run) {
-		for (p = last_mark(in, last); p.at <= last; p = step(job, v, p))
+		p = last_mark(job, in, last);
+		while (p.at <= last && step(job, in, v, &p))
 			;
 	} else {
 		p = search_marks(job, in, i, b, last);
-		do
-			p = step(job, v, p);
-		while (p.at <= last && emi_is_before(job, p.at, i, b));
+		while (step(job, in, v, &p) && p.at <= last && emi_is_before(job, p.at, i, b))
+			;
 	}
+	/* What marks say of the output must be what the frames before them take. */
+	if (p.out < in->out || p.out > emi_block_get_head(in->base)->out)
+		in->damaged = 1;
 	s.bytes = (size_t)(p.at - in->at);
 	s.out = p.out - in->out;
 	return s;
@@ -122,7 +137,7 @@ static emi_slice cut(const emi_job *job, const emi_merge_input *in, uint32_t i, 
 
 static emi_slice rest(const emi_job *job, const emi_merge_input *in)
 {
-	const emi_slice s = { in->at, in->left, emi_block_get_head(in->base)->out - in->out, NULL };
+	const emi_slice s = { in->at, in->left, emi_block_get_head(in->base)->out - in->out, NULL, in->block };
 
 	(void)job;
 	return s;

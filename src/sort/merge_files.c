@@ -10,6 +10,9 @@
  * disk, made of blocks as the engine makes them, so that the engine does the rest.  Groups come in the order of the
  * inputs, and so do equal records.
  *
+ * One process may feed several inputs that are pipes.  So all inputs that are merged at a time are open before the first is waited for, and
+ * of a pipe what is there is taken.
+ *
  * Memory: one half of it is for what all inputs need, the other for the records that are too long for that; a
  * record of any length may take a 32nd of all.  Should so many inputs have such records at a time that it is not enough, the merge is begun anew with
  * half as many inputs at a time, if what was read can be read again and what was written can be dropped.  Likewise, when a merge
@@ -23,6 +26,7 @@
 #include "sort/block_vary.h"
 #include "sort/copier.h"
 #include "sort/files.h"
+#include "sort/header.h"
 #include "sort/merge_inputs.h"
 #include "sort/merge_parts.h"
 #include "sort/merge_split.h"
@@ -30,6 +34,7 @@
 #include "sort/record_out.h"
 #include "sort/room.h"
 #include "sort/run_stage.h"
+#include "sort/trial.h"
 #include "stream/input.h"
 
 #define CHUNK_LEAST ((size_t)4096)  /* or a record of one size, and ... */
@@ -40,26 +45,29 @@
 #define TURN_FILE ((uint64_t)512 << 10) /* of a file that is cut into such parts, in each */
 #define TURN_MOST 4u            /* times what can be held may such a part be */
 #define FEW 16u
-#define STACKS 16u              /* two inputs get threads only where memory is so many times their stacks */
+#define FEWEST 2u
 
 typedef struct merging {
 	emi_engine e;
 	const char *const *paths;
 	uint32_t npaths;
 	uint32_t streams;       /* of them standard input, which takes no descriptor */
+	uint32_t files;         /* of them regular files, which take memory for requests */
 	emi_sink *sink;
 	emi_copier copier;
 	emi_groups groups;      /* if there are any to be made */
+	emi_header header;
 	uint64_t header_bytes;  /* in front of what is merged */
 	emi_presorted_opts opts;
 	emi_merge_inputs inputs;
 	emi_run_stage stage;
-	int seen_stdin;
+	int seen_stdin;         /* it is an input, ... */
+	uint32_t first_stdin;   /* ... first as this one */
 	uint32_t cap;           /* inputs at a time, at most; 0: as many as fit */
 	uint32_t most;          /* and so many it became */
-	int threads;            /* there are some */
 	int alone;              /* it is not to be done in parts */
 	int parts;              /* it was */
+	int only_plan;          /* see trial.h */
 	uint64_t bytes;         /* of all inputs, or EMI_UNKNOWN */
 	uint64_t memory;        /* that the merge may use; a plan for a small input uses less */
 	uint64_t used;          /* memory of the context that was in use when the plan was made ... */
@@ -114,23 +122,30 @@ static int is_stdin(const char *path)
 	return strcmp(path, "-") == 0;
 }
 
-/* Merge k inputs from the first on. */
+/* Standard input can be read once; the second time it is at its end. */
+static int is_again(merging *m, uint32_t i)
+{
+	if (!is_stdin(m->paths[i]))
+		return 0;
+	if (!m->seen_stdin)
+		m->first_stdin = i;
+	m->seen_stdin = 1;
+	return m->first_stdin != i;
+}
+
+/* Merge k inputs from the first on.  All are open before anything is waited for, as one process may feed them. */
 static em_status merge_some(merging *m, uint32_t first, uint32_t k, emi_put_elems put, em_errinfo *err)
 {
-	uint64_t header = first == 0 ? m->e.job.opts.header : 0;
 	em_status st = EM_OK;
-	uint32_t i;
+	uint32_t i, at = 0;
 
-	for (i = first; st == EM_OK && i < first + k; i++) {
-		/* It can be read once; the second time it is at its end. */
-		if (is_stdin(m->paths[i]) && m->seen_stdin)
-			continue;
-		m->seen_stdin |= is_stdin(m->paths[i]);
-		st = emi_merge_inputs_add(&m->inputs, m->paths[i], NULL, err);
-	}
-	while (st == EM_OK && header-- != 0)
-		st = emi_presorted_skip(&m->inputs.in[0], to_copier, m, err);
-	return st == EM_OK || st == EM_END ? emi_merge_inputs_run(&m->inputs, put, m, err) : st;
+	for (i = first; st == EM_OK && i < first + k; i++)
+		if (!is_again(m, i))
+			st = emi_merge_inputs_add(&m->inputs, m->paths[i], NULL, err);
+	for (i = first; st == EM_OK && i < first + k; i++)
+		if (!is_again(m, i))
+			st = emi_presorted_header(&m->inputs.in[at++], &m->header, i, err);
+	return st == EM_OK ? emi_merge_inputs_run(&m->inputs, put, m, err) : st;
 }
 
 /* Pull frames of the runs that are left, until EM_END. */
@@ -249,7 +264,7 @@ static uint64_t memory_left(const merging *m, int runs)
 	uint64_t used = em_ctx_memory_used(job->ctx) - m->used + m->held;
 
 	used += emi_merge_inputs_memory(job, 1) + 2u * EMI_PAGE;
-	if (varied(m) && m->groups.opts != NULL)
+	if (m->groups.opts != NULL)
 		used += emi_keeper_memory(job);
 	if (runs) {
 		used += ((uint64_t)job->plan.write_buffers + 1) * (job->plan.block_bytes + 2u * EMI_PAGE);
@@ -268,6 +283,14 @@ static uint64_t cost(const merging *m, size_t chunk_bytes)
 
 	emi_presorted_choose(job, chunk_bytes, &opts);
 	return emi_presorted_memory(job, &opts) + emi_merge_inputs_memory(job, 3) - emi_merge_inputs_memory(job, 2);
+}
+
+/* Inputs with such chunks that have room in a share of memory. */
+static uint64_t fitting(const merging *m, size_t chunk_bytes, uint64_t share)
+{
+	const uint64_t each = cost(m, chunk_bytes), spared = (m->npaths - m->files) * emi_file_memory(m->e.job.ctx);
+
+	return m->npaths * each - spared <= share ? m->npaths : share / each;
 }
 
 /* Bytes of whole pages: of a chunk that is good with so many records of one size, if there are such records. */
@@ -296,9 +319,9 @@ static uint32_t most_open(const merging *m, int runs, int *fds)
 		most = m->cap;
 	if (most > m->npaths)
 		most = m->npaths;
-	fit = share / cost(m, chunk_of(m, CHUNK_GOOD, 4));
+	fit = fitting(m, chunk_of(m, CHUNK_GOOD, 4), share);
 	if (fit < most && fit < FEW) {
-		fit = share / cost(m, chunk_of(m, CHUNK_LEAST, 1));
+		fit = fitting(m, chunk_of(m, CHUNK_LEAST, 1), share);
 		fit = fit < FEW ? fit : FEW;
 	}
 	return (uint32_t)(fit < most ? fit : most);
@@ -311,7 +334,7 @@ static size_t chunk_for(const merging *m, uint32_t k, int runs)
 	const size_t least = chunk_of(m, CHUNK_LEAST, 1);
 	size_t chunk;
 
-	for (chunk = CHUNK_MOST; chunk > least && k * cost(m, chunk) > share; chunk /= 2)
+	for (chunk = CHUNK_MOST; chunk > least && fitting(m, chunk, share) < k; chunk /= 2)
 		;
 	return chunk > least ? chunk : least;
 }
@@ -327,7 +350,7 @@ static int divisible(const merging *m)
 {
 	const emi_job *job = &m->e.job;
 
-	return !m->alone && m->threads && m->streams == 0 && m->bytes != EMI_UNKNOWN && emi_sink_is_file(m->sink) &&
+	return !m->alone && m->e.job.plan.threads > 1 && m->streams == 0 && m->bytes != EMI_UNKNOWN && emi_sink_is_file(m->sink) &&
 	       job->opts.header == 0 && (!varied(m) || job->format.kind == EM_FORMAT_DELIMITED) && m->bytes / m->npaths >= EMI_SPLIT_FILE;
 }
 
@@ -443,8 +466,8 @@ static em_status merge_all(merging *m, em_errinfo *err)
 	}
 	if (m->npaths > 1 && most < 2)
 		return fds ? emi_fail(err, EM_ERR_FDLIMIT, "fewer than two inputs can be open at a time")
-			   : emi_fail_memory(err, m->memory * 2, "%llu bytes of memory are too few for this merge",
-					     (unsigned long long)m->memory);
+			   : emi_fail(err, EM_ERR_INTERNAL, "%llu bytes of memory are not what two inputs were planned to have",
+				      (unsigned long long)memory_left(m, runs));
 	most = most != 0 ? most : 1;
 	groups = (m->npaths - 1) / most + 1;
 	most = (m->npaths - 1) / groups + 1;
@@ -473,14 +496,15 @@ static em_status look(merging *m, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	m->bytes = in.bytes;
+	for (i = 0; i < m->npaths; i++) {
+		m->streams += (uint32_t)is_stdin(m->paths[i]);
+		m->files += in.item[i].kind == EMI_INPUT_FILE;
+	}
 	emi_inputs_free(&in, ctx);
-	for (i = 0; i < m->npaths; i++)
-		if (is_stdin(m->paths[i]))
-			m->streams++;
 	return EM_OK;
 }
 
-/* What the merge may use: all that the context has left, or a part of that, in which what it holds already counts. */
+/* What the merge may use: all that the context has left, or a part of that, in which what it holds already counts.  After the plan, with its threads. */
 static void share_memory(merging *m, uint64_t held)
 {
 	const emi_job *job = &m->e.job;
@@ -490,49 +514,60 @@ static void share_memory(merging *m, uint64_t held)
 	m->memory = m->used < all ? all - m->used : 0;
 	if (job->opts.memory != 0 && job->opts.memory < m->memory) {
 		m->memory = job->opts.memory;
-		m->held = held;
+		m->held = held + job->runs_room * sizeof *job->run;
 	}
 }
 
-/* Threads before the plan: their stacks count, and it divides what is left.  Two inputs have no use for them but in parts. */
-static em_status start_threads(merging *m, em_errinfo *err)
+/* Threads that the merge has a use for; 0: for as many as there are.  Two inputs have none for them but in parts. */
+static uint32_t useful_threads(const merging *m)
 {
-	em_ctx *ctx = m->e.job.ctx;
-	const uint32_t threads = em_ctx_threads(ctx);
+	if (m->npaths < 2 && !drops(m))
+		return 1;
+	return m->npaths <= 2 && m->bytes < 2 * EMI_SPLIT_PART ? 1 : 0;
+}
 
-	if (threads < 2 || (m->npaths < 2 && !drops(m)))
-		return EM_OK;
-	if (m->npaths <= 2 && (m->bytes < 2 * EMI_SPLIT_PART || emi_order_on_caller(m->e.job.order) ||
-			       em_ctx_memory(ctx) / STACKS < threads * EMI_STACK_BYTES))
-		return EM_OK;
-	m->threads = 1;
-	return emi_workers_start(ctx, err);
+/* Two inputs at a time are the least that there is memory for, in the half that is for inputs; a page for each of their parts, as these are rounded. */
+static void scale(emi_needs *needs, const emi_job *job, uint64_t memory, uint32_t threads)
+{
+	const merging *m = needs->arg;
+
+	(void)memory;
+	(void)threads;
+	needs->later = 2 * FEWEST * (cost(m, chunk_of(m, CHUNK_LEAST, 1)) + 4u * EMI_PAGE) + emi_merge_inputs_memory(job, FEWEST);
+	if (m->groups.opts != NULL && !varied(m))
+		needs->later += emi_keeper_memory(job);
 }
 
 static em_status run(merging *m, const char *output, em_errinfo *err)
 {
 	emi_job *job = &m->e.job;
-	em_status st = EM_OK;
+	em_status st = look(m, err);
 	emi_needs needs;
 
 	memset(&needs, 0, sizeof needs);
-	st = look(m, err);
-	if (st == EM_OK)
-		st = start_threads(m, err);
 	if (st == EM_OK)
 		st = emi_sink_open(&m->sink, job->ctx, output, 0, &job->io, err);
+	if (st == EM_OK && m->bytes != EMI_UNKNOWN && !drops(m))
+		st = emi_sink_check(m->sink, m->bytes, err);
 	if (st != EM_OK)
 		return st;
 	needs.n = EMI_UNKNOWN;
 	needs.bytes = m->bytes;
+	needs.threads = useful_threads(m);
 	needs.pushed = 1;
+	needs.all = 1;
+	needs.scale = scale;
+	needs.arg = m;
 	needs.spare = EMI_COPIER_BUFFERS;
 	/* The sink is open, and there are a few structs. */
-	needs.held = (emi_sink_is_file(m->sink) ? emi_file_memory(job->ctx) : 0) + sizeof *m + 2u * EMI_PAGE;
-	if (m->groups.opts != NULL && !varied(m))
-		needs.held += emi_keeper_memory(job);
-	share_memory(m, needs.held);
+	needs.open = emi_sink_is_file(m->sink) ? 1 : 0;
+	needs.held = sizeof *m + 2u * EMI_PAGE;
 	st = emi_job_plan(job, &needs, err);
+	if (st == EM_OK && m->only_plan)
+		return emi_trial_told(job, err);
+	if (st == EM_OK)
+		st = emi_workers_reach(job->ctx, job->plan.threads, err);
+	share_memory(m, needs.held + needs.open * emi_file_memory(job->ctx));
 	if (st == EM_OK)
 		st = emi_copier_init(&m->copier, job, m->sink, job->plan.block_bytes, err);
 	if (st == EM_OK)
@@ -547,16 +582,23 @@ static em_status run(merging *m, const char *output, em_errinfo *err)
 typedef struct trial {
 	uint32_t cap;           /* inputs at a time, at most; 0: as many as fit */
 	int alone;              /* on one thread */
+	emi_trial line;
 } trial;
 
 /* What to try when that has failed; 0: nothing, that is how it is. */
-static int next_trial(const merging *m, em_status st, trial *t)
+static int next_trial(const merging *m, em_status st, const em_errinfo *err, trial *t)
 {
+	const int written = !emi_sink_is_file(m->sink) && m->e.job.io.bytes_written != 0;
+
+	t->line.again = 0;
 	if (m->parts) {
 		/* Several inputs have many long records at once; or one thread knows a record's number, and which is the first that is wrong. */
 		t->alone = 1;
 		return st == EM_ERR_MEMLIMIT || st == EM_ERR_FORMAT || st == EM_ERR_FDLIMIT;
 	}
+	emi_trial_next(&t->line, &m->e.job, emi_trial_repeats(m->paths, m->npaths, m->bytes, written), st, err);
+	if (t->line.again)
+		return 1;
 	if (st != EM_ERR_MEMLIMIT || m->most <= 2 || m->bytes == EMI_UNKNOWN || m->streams != 0 || !emi_sink_is_file(m->sink))
 		return 0;
 	t->cap = m->most / 2 > 2 ? m->most / 2 : 2;
@@ -578,16 +620,24 @@ static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *
 	m->npaths = ninputs;
 	m->cap = t->cap;
 	m->alone = t->alone;
+	m->only_plan = t->line.only_plan;
 	st = emi_engine_open(&m->e, ctx, order, opts, err);
 	if (st == EM_OK && groups != NULL)
 		st = emi_groups_init(&m->groups, &m->e.job, groups, &m->copier, err);
 	if (st == EM_OK) {
+		m->e.job.line = t->line.line;
 		m->e.job.out_extra = emi_record_extra(&m->e.job.format);
+		m->header.ctx = ctx;
+		m->header.format = &m->e.job.format;
+		m->header.paths = inputs;
+		m->header.records = m->e.job.opts.header;
+		m->header.to = to_copier;
+		m->header.arg = m;
 		st = run(m, output, err);
 		if (stats != NULL)
 			emi_job_stats(&m->e.job, stats);
 	}
-	*again = next_trial(m, st, t);
+	*again = m->e.job.ctx != NULL && m->sink != NULL && next_trial(m, st, err, t);
 	emi_run_stage_free(&m->stage);
 	emi_merge_inputs_free(&m->inputs);
 	emi_groups_free(&m->groups);
@@ -604,14 +654,23 @@ static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *
 em_status emi_merge_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
 			  const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, em_errinfo *err)
 {
-	trial t = { 0, 0 };
+	trial t = { 0, 0, { 0, 0, 0 } };
+	em_errinfo first = { 0 };
 	em_status st;
 	int again;
 
 	do {
 		memset(err, 0, sizeof *err);
 		st = attempt(ctx, order, inputs, ninputs, output, opts, stats, groups, &t, &again, err);
+		if (t.line.again)
+			first = *err;
 	} while (again);
+	/* Memory for a long record is too much: what was wrong is that record. */
+	if (st == EM_ERR_MEMLIMIT && t.line.line != 0 && first.status != EM_OK) {
+		first.bytes = err->bytes;
+		*err = first;
+		st = EM_ERR_FORMAT;
+	}
 	return st;
 }
 

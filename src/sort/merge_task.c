@@ -72,6 +72,13 @@ void emi_merge_task_free(merge_task *t, uint32_t k)
 	memset(t, 0, sizeof *t);
 }
 
+em_status emi_merge_damaged(const emi_job *job, const emi_fetched *block, em_errinfo *err)
+{
+	if (block == NULL)
+		return emi_fail(err, EM_ERR_INTERNAL, "a run that is in memory is damaged");
+	return emi_block_damaged(job->scratch, block->hint.bid, block->hint.bytes, err);
+}
+
 /* One run alone has all of it: its records are moved as they are. */
 static void copy_slice(merge_task *t)
 {

@@ -37,6 +37,9 @@ struct emi_merge_task {
 em_status emi_merge_task_init(struct emi_merge_task *t, emi_job *job, emi_outseq *q, uint32_t k, em_errinfo *err);
 void emi_merge_task_free(struct emi_merge_task *t, uint32_t k);
 
+/* What was in a block, which is NULL if it never was on a disk, cannot be: EM_ERR_CORRUPT. */
+em_status emi_merge_damaged(const emi_job *job, const emi_fetched *block, em_errinfo *err);
+
 /* Merge the slices; arg is the task. */
 void emi_merge_task_run(void *arg);
 

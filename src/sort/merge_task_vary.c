@@ -26,6 +26,7 @@ typedef struct merging {
 	int text;               /* output bytes, not frames */
 	emi_block_builder block;
 	unsigned char *at;      /* where the next output byte goes */
+	int damaged;            /* a slice has frames that cannot be: the output has failed */
 } merging;
 
 static const unsigned char *frame_at(const emi_pair *e)
@@ -93,14 +94,46 @@ static void put(merging *m, const unsigned char *frame, const emi_frame *f)
 	m->at = emi_record_delimit(format, m->at + f->bytes);
 }
 
+/* The next frame of a slice from a disk, which must end within it, ... */
+static int next_frame(const merging *m, const emi_slice *s, const unsigned char *p, emi_frame *f)
+{
+	return emi_frame_get_within(m->v, p, (const unsigned char *)s->first + s->bytes, f);
+}
+
+/* ... and has taken so many bytes of the output, of which all are to be in the end. */
+static int take_out(emi_slice *s, uint64_t out, int ended)
+{
+	if (out > s->out || (ended && out != s->out))
+		return 0;
+	s->out -= out;
+	return 1;
+}
+
+/* Nothing that comes of the slice can be put anywhere. */
+static void give_up(merging *m, emi_slice *s)
+{
+	em_errinfo err;
+	em_status st;
+
+	memset(&err, 0, sizeof err);
+	st = emi_merge_damaged(m->t->job, s->block, &err);
+	emi_outseq_abort(m->t->q, st, &err);
+	m->damaged = 1;
+	s->bytes = 0;
+}
+
 /* One run alone has all of it: its records are moved as they are. */
 static void copy_slice(merging *m)
 {
-	const unsigned char *p = (const unsigned char *)m->t->slice[0].first, *end = p + m->t->slice[0].bytes;
+	emi_slice *s = &m->t->slice[0];
+	const unsigned char *p = (const unsigned char *)s->first, *end = p + s->bytes;
+	emi_frame f;
 
 	while (p < end) {
-		const emi_frame f = emi_frame_get(m->v, p);
-
+		if (!next_frame(m, s, p, &f) || !take_out(s, f.bytes + m->t->job->out_extra, emi_frame_end(&f) == end)) {
+			give_up(m, s);
+			return;
+		}
 		put(m, p, &f);
 		p = emi_frame_end(&f);
 	}
@@ -114,25 +147,36 @@ static void refill(merging *m, uint32_t i)
 	const unsigned char *p = (const unsigned char *)s->first, *end = p + s->bytes;
 	emi_pair *win = (emi_pair *)(void *)t->elems + (size_t)i * t->job->plan.window;
 	const unsigned char *before = s->before;
-	emi_frame last = { NULL, 0, 0 };
+	emi_frame last = { NULL, 0, 0 }, f;
+	uint64_t out = 0;
+	int sound = 1;
 	size_t n;
 
 	if (before != NULL)
 		last = emi_frame_get(m->v, before);
 	for (n = 0; n < t->job->plan.window && p < end; n++) {
-		const emi_frame f = emi_frame_get(m->v, p);
-		const uint64_t common = before != NULL ? emi_string_common(m->v, &last, &f, m->depth) : m->depth;
+		uint64_t common;
 
+		sound = next_frame(m, s, p, &f);
+		if (!sound)
+			break;
+		common = before != NULL ? emi_string_common(m->v, &last, &f, m->depth) : m->depth;
 		win[n].key = code_at(m, &f, common);
 		win[n].val = (uintptr_t)p;
 		before = p;
 		last = f;
 		p = emi_frame_end(&f);
+		out += f.bytes + t->job->out_extra;
+	}
+	t->win[i].cur = win;
+	t->win[i].end = win;
+	if (!sound || !take_out(s, out, p == end)) {
+		give_up(m, s);
+		return;
 	}
 	s->before = before;
 	s->first = (const char *)p;
 	s->bytes = (size_t)(end - p);
-	t->win[i].cur = win;
 	t->win[i].end = win + n;
 }
 
@@ -143,8 +187,10 @@ static void merge_slices(merging *m)
 	emi_merge k;
 	uint32_t i, dry;
 
-	for (i = 0; i < t->slices; i++)
+	for (i = 0; i < t->slices && !m->damaged; i++)
 		refill(m, i);
+	if (m->damaged)
+		return;
 	memset(&k, 0, sizeof k);
 	k.k = t->slices;
 	k.win = t->win;
@@ -163,7 +209,7 @@ static void merge_slices(merging *m)
 		}
 		if (dry != EMI_NONE)
 			refill(m, dry);
-		else if (n < EMI_TASK_OUT)
+		if (m->damaged || (dry == EMI_NONE && n < EMI_TASK_OUT))
 			return;
 	}
 }
@@ -188,6 +234,8 @@ void emi_merge_task_run_vary(merge_task *t)
 		copy_slice(&m);
 	else
 		merge_slices(&m);
+	if (m.damaged)
+		return;
 	if (!m.text)
 		emi_block_end(&m.block);
 	emi_outseq_full(t->q, t->index, m.text ? 0 : m.block.records);

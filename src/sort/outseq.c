@@ -121,10 +121,17 @@ void emi_outseq_begin_stay(emi_outseq *q, char *memory, size_t bytes, size_t cap
  * never touched.  It takes a while, so it is done without the lock. */
 static void clean_locked(emi_outseq *q, emi_outblock *b)
 {
+	emi_run_memory *memory = &q->job->memory;
+	uint64_t begin = 0;
+
 	b->state = EMI_OUT_ACQUIRING;
 	pthread_mutex_unlock(&q->lock);
+	if (memory->most != 0)
+		begin = emi_thread_ns();
 	memset(b->buf.base, 0, q->buffer_bytes);
 	pthread_mutex_lock(&q->lock);
+	if (memory->most != 0)
+		emi_run_memory_measured(memory, q->buffer_bytes, emi_thread_ns() - begin);
 	b->state = EMI_OUT_FREE;
 	b->clean = 1;
 	pthread_cond_broadcast(&q->changed);

@@ -36,6 +36,7 @@ typedef struct emi_outblock {
 	uint64_t key;           /* the destination's, as the next: the smallest */
 	uint64_t frames;        /* bytes of records or frames, ... */
 	size_t packed;          /* bytes that buf.len were packed to; 0: as they are */
+	uint32_t sum;           /* the destination's, of these or those */
 	int state;
 	int clean;              /* the buffer holds nothing but zeroes and what was put in it */
 	uint64_t turn;          /* any length: the block that may have this buffer next */

@@ -19,22 +19,34 @@ em_status emi_pass_open(emi_pass *p, em_ctx *ctx, const em_order *order, uint64_
 	return emi_top_begin(&p->top, ctx, order, from, k, opts, err);
 }
 
-static size_t chunk_bytes(const emi_pass *p)
+/* Bytes that a chunk should have, which need not be whole pages. */
+static uint64_t chunk_wanted(uint64_t memory)
 {
-	const uint64_t want = emi_job_memory(&p->top.front.e.job) / CHUNK_SHARE / EMI_PAGE * EMI_PAGE;
+	const uint64_t want = memory / CHUNK_SHARE;
 
-	return (size_t)(want < CHUNK_LEAST ? CHUNK_LEAST : want > CHUNK_MOST ? CHUNK_MOST : want);
+	return want < CHUNK_LEAST ? CHUNK_LEAST : want > CHUNK_MOST ? CHUNK_MOST : want;
 }
 
 /* How files are read; what is the longest record is known when there is a plan, and here the most that it can be. */
-static void reading(const emi_pass *p, emi_records_opts *opts)
+static void reading(const emi_pass *p, uint64_t memory, uint32_t threads, emi_records_opts *opts)
 {
 	memset(opts, 0, sizeof *opts);
 	opts->format = p->top.front.e.job.format;
-	opts->chunk_bytes = chunk_bytes(p);
-	opts->chunks = 2 * em_ctx_threads(p->top.front.e.job.ctx) + AHEAD;
-	opts->longest = emi_job_memory(&p->top.front.e.job) / EMI_LONGEST_SHARE;
+	opts->chunk_bytes = (size_t)chunk_wanted(memory) / EMI_PAGE * EMI_PAGE;
+	opts->chunks = 2 * threads + AHEAD;
+	opts->longest = emi_vary_longest_in(&p->top.front.e.job, memory);
 	opts->record_bytes = p->record_bytes;
+}
+
+/* It grows evenly with the memory, so that there is a plan wherever there is one for less. */
+static uint64_t later(const void *arg, uint64_t memory, uint32_t threads)
+{
+	const emi_pass *p = arg;
+	emi_records_opts opts;
+
+	reading(p, memory, threads, &opts);
+	return emi_records_memory_evenly(&opts, chunk_wanted(memory)) + (p->extra != NULL ? p->extra(p, memory) : 0) +
+	       EMI_COPIER_BUFFERS * (chunk_wanted(memory) + 2u * EMI_PAGE) + threads * sizeof *p->chunk + p->npaths * (uint64_t)EMI_PAGE / 8;
 }
 
 /* Bytes in all inputs, or EMI_UNKNOWN. */
@@ -51,6 +63,13 @@ static em_status look(const emi_pass *p, uint64_t *bytes, em_errinfo *err)
 	return EM_OK;
 }
 
+static em_status to_copier(void *arg, const void *data, size_t n, em_errinfo *err)
+{
+	emi_pass *p = arg;
+
+	return emi_copier_write(&p->copier, data, n, err);
+}
+
 /* Divide the memory and open what is left to be opened. */
 static em_status prepare(emi_pass *p, em_errinfo *err)
 {
@@ -59,15 +78,23 @@ static em_status prepare(emi_pass *p, em_errinfo *err)
 	emi_top_use use;
 	em_status st;
 
-	reading(p, &opts);
-	use.taken = sizeof *p + p->taken + (emi_sink_is_file(p->sink) ? emi_file_memory(job->ctx) : 0);
-	use.later = emi_records_memory(&opts) + p->extra + EMI_COPIER_BUFFERS * (opts.chunk_bytes + 2u * EMI_PAGE) +
-		    em_ctx_threads(job->ctx) * sizeof *p->chunk + p->npaths * (uint64_t)EMI_PAGE / 8;
+	use.taken = sizeof *p + p->taken;
+	use.open = emi_sink_is_file(p->sink) ? 1 : 0;
+	use.later = later;
+	use.arg = p;
 	use.files = 2;
 	st = emi_top_prepare(&p->top, &use, err);
 	if (st != EM_OK)
 		return st;
-	p->header = job->opts.header;
+	if (p->only_plan)
+		return emi_trial_told(job, err);
+	reading(p, job->plan_input.memory, p->top.strands, &opts);
+	p->header.ctx = job->ctx;
+	p->header.format = &job->format;
+	p->header.paths = p->paths;
+	p->header.records = job->opts.header;
+	p->header.to = to_copier;
+	p->header.arg = p;
 	p->chunk = emi_alloc_array(job->ctx, p->top.strands, sizeof *p->chunk, err);
 	if (p->chunk == NULL)
 		return err->status;
@@ -85,15 +112,24 @@ static em_status tick(void *arg)
 	return emi_tick(arg);
 }
 
-/* Get a chunk for each strand, if there are so many; one alone as long as there is a header. */
+/* The next chunk, without what of it is a header. */
+static em_status fetch_one(emi_pass *p, emi_pass_chunk *c, em_errinfo *err)
+{
+	em_status st = emi_records_next(p->records, &c->chunk, tick, &p->top.front.e.job.watch, err);
+
+	c->at = c->chunk.data;
+	c->end = c->chunk.data + c->chunk.bytes;
+	return st == EM_OK ? emi_header_take(&p->header, c->chunk.file, &c->at, c->end, &c->header, err) : st;
+}
+
+/* Get a chunk for each strand, if there are so many. */
 static em_status fetch(emi_pass *p, uint32_t *n, em_errinfo *err)
 {
-	const uint32_t most = p->convert != NULL || p->header != 0 ? 1 : p->top.strands;
-	emi_watch *watch = &p->top.front.e.job.watch;
+	const uint32_t most = p->convert != NULL ? 1 : p->top.strands;
 	em_status st = EM_OK;
 
 	for (*n = 0; *n < most; ++*n) {
-		st = emi_records_next(p->records, &p->chunk[*n], tick, watch, err);
+		st = fetch_one(p, &p->chunk[*n], err);
 		/* The reader's one large buffer is with us: the chunk comes when that has gone back. */
 		if (st == EM_ERR_STATE && *n != 0) {
 			memset(err, 0, sizeof *err);
@@ -105,82 +141,72 @@ static em_status fetch(emi_pass *p, uint32_t *n, em_errinfo *err)
 	return st == EM_END && *n != 0 ? EM_OK : st;
 }
 
-/* The records at the beginning of the first file that only pass through, as far as they are in this chunk. */
-static em_status copy_header(emi_pass *p, const emi_chunk *c, const unsigned char **at, em_errinfo *err)
-{
-	const unsigned char *end = c->data + c->bytes;
-	size_t n;
-
-	if (c->file != 0)
-		p->header = 0;
-	for (p->skipped = 0; p->header != 0 && *at != end; p->header--, p->skipped++)
-		emi_record_take(&p->top.front.e.job.format, at, end, &n);
-	return *at != c->data ? emi_copier_write(&p->copier, c->data, (size_t)(*at - c->data), err) : EM_OK;
-}
-
 /* The record that is too long for the memory: which is it? */
 static em_status too_long(const emi_pass *p, em_errinfo *err)
 {
 	const em_top *t = &p->top;
-	const uint32_t file = p->chunk[t->long_strand].file;
-	uint64_t number = (file == p->file ? p->number : 0) + p->skipped + t->long_number + 1;
+	const em_format *format = &t->front.e.job.format;
+	const emi_pass_chunk *c = &p->chunk[t->long_strand];
+	const unsigned char *at = c->at;
+	uint64_t number = c->chunk.file == p->file ? p->number : 0, n;
 	uint32_t i;
+	size_t bytes;
 
 	for (i = 0; i < t->long_strand; i++)
-		if (p->chunk[i].file == file)
-			number += t->strand[i].number;
-	return emi_fail(err, EM_ERR_FORMAT, "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
-			p->paths[file], (unsigned long long)number, (unsigned long long)t->long_need,
-			(unsigned long long)emi_vary_longest(&t->front.e.job));
+		if (p->chunk[i].chunk.file == c->chunk.file)
+			number += emi_chunk_count(&p->chunk[i].chunk, p->chunk[i].header + t->strand[i].number);
+	for (n = 0; n < t->long_number; n++)
+		emi_record_take(format, &at, c->end, &bytes);
+	number += emi_records_count(format, c->chunk.data, at) + 1;
+	emi_fail(err, EM_ERR_FORMAT, "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
+		 p->paths[c->chunk.file], (unsigned long long)number, (unsigned long long)t->long_need,
+		 (unsigned long long)emi_vary_longest(&t->front.e.job));
+	err->bytes = t->long_need;
+	return EM_ERR_FORMAT;
 }
 
-/* A chunk was used up: it goes back. */
-static void retire(emi_pass *p, emi_chunk *c, uint64_t records)
+/* A chunk was used up, with so many records behind its header: it goes back. */
+static void retire(emi_pass *p, emi_pass_chunk *c, uint64_t records)
 {
-	if (c->file != p->file) {
-		p->file = c->file;
+	if (c->chunk.file != p->file) {
+		p->file = c->chunk.file;
 		p->number = 0;
 	}
-	p->number += p->skipped + records;
+	p->number += emi_chunk_count(&c->chunk, c->header + records);
 	p->top.front.e.job.records_in += records;
-	p->top.read += c->bytes;
-	emi_records_release(p->records, c, p->skipped + records);
-	p->skipped = 0;
+	p->top.read += c->chunk.bytes;
+	emi_records_release(p->records, &c->chunk, c->header + records);
 }
 
-/* Take the records of one chunk that are not in its header. */
-static em_status take_converted(emi_pass *p, const unsigned char *at, em_errinfo *err)
+/* Take the records of one chunk. */
+static em_status take_converted(emi_pass *p, em_errinfo *err)
 {
-	emi_chunk *c = &p->chunk[0];
-	const size_t bytes = c->bytes - (size_t)(at - c->data);
+	emi_pass_chunk *c = &p->chunk[0];
 	uint64_t records = 0;
-	em_status st = bytes != 0 ? p->convert(p, at, bytes, &records, err) : EM_OK;
+	em_status st = c->at != c->end ? p->convert(p, c->at, (size_t)(c->end - c->at), &records, err) : EM_OK;
 
 	retire(p, c, records);
 	return st;
 }
 
-/* Take the records of n chunks; of a first one only what lies behind its header. */
+/* Take the records of n chunks. */
 static em_status take(emi_pass *p, uint32_t n, em_errinfo *err)
 {
 	em_top *t = &p->top;
-	const unsigned char *at = p->chunk[0].data;
-	em_status st = p->header != 0 ? copy_header(p, &p->chunk[0], &at, err) : EM_OK;
+	em_status st;
 	uint32_t i;
 
-	if (st == EM_OK && p->convert != NULL)
-		return take_converted(p, at, err);
+	if (p->convert != NULL)
+		return take_converted(p, err);
 	for (i = 0; i < n; i++) {
-		const emi_chunk *c = &p->chunk[i];
+		const emi_pass_chunk *c = &p->chunk[i];
 
 		if (p->record_bytes != 0)
-			emi_strand_records(&t->strand[i], c->data, c->bytes / p->record_bytes);
+			emi_strand_records(&t->strand[i], c->at, c->chunk.bytes / p->record_bytes);
 		else
-			emi_strand_chunk(&t->strand[i], &t->front.e.job.format, i == 0 ? at : c->data,
-					 i == 0 ? c->bytes - (size_t)(at - c->data) : c->bytes);
+			emi_strand_chunk(&t->strand[i], &t->front.e.job.format, c->at, (size_t)(c->end - c->at));
 	}
-	if (st == EM_OK)
-		st = emi_top_take(t, n, err);
+	st = emi_top_take(t, n, err);
 	if (st == EM_ERR_RANGE && err->status == EM_OK)
 		st = too_long(p, err);
 	for (i = 0; i < n; i++)
@@ -258,15 +284,17 @@ static em_status put_all(emi_pass *p, em_errinfo *err)
 em_status emi_pass_run(emi_pass *p, const char *output, em_errinfo *err)
 {
 	emi_job *job = &p->top.front.e.job;
-	uint64_t bytes = EMI_UNKNOWN;
-	em_status st = look(p, &bytes, err);
+	em_status st = look(p, &p->bytes, err);
 
 	if (st == EM_OK)
 		st = emi_sink_open(&p->sink, job->ctx, output, 0, &job->io, err);
+	/* What is converted is not looked at, and comes out again if all of it is asked for. */
+	if (st == EM_OK && p->convert != NULL && p->top.k == UINT64_MAX && p->bytes != EMI_UNKNOWN)
+		st = emi_sink_check(p->sink, p->bytes, err);
 	if (st == EM_OK)
 		st = prepare(p, err);
 	if (st == EM_OK) {
-		emi_watch_phase(&job->watch, EM_PHASE_RUNS, bytes == EMI_UNKNOWN ? 0 : bytes);
+		emi_watch_phase(&job->watch, EM_PHASE_RUNS, p->bytes == EMI_UNKNOWN ? 0 : p->bytes);
 		st = take_all(p, err);
 	}
 	emi_records_close(p->records);
@@ -277,6 +305,20 @@ em_status emi_pass_run(emi_pass *p, const char *output, em_errinfo *err)
 		st = emi_sink_commit(p->sink, err);
 	emi_watch_settle(&job->watch);
 	return st;
+}
+
+void emi_pass_try(emi_pass *p, const emi_trial *t)
+{
+	p->top.front.e.job.line = t->line;
+	p->only_plan = t->only_plan;
+}
+
+void emi_pass_tried(const emi_pass *p, emi_trial *t, em_status st, const em_errinfo *err)
+{
+	const emi_job *job = &p->top.front.e.job;
+	const int written = job->opts.header != 0 && !(p->sink != NULL && emi_sink_is_file(p->sink));
+
+	emi_trial_next(t, job, emi_trial_repeats(p->paths, p->npaths, p->bytes, written), st, err);
 }
 
 void emi_pass_close(emi_pass *p, em_sort_stats *stats)

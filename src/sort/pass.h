@@ -9,8 +9,17 @@
 #define EMI_PASS_H
 
 #include "sort/copier.h"
+#include "sort/header.h"
 #include "sort/top.h"
+#include "sort/trial.h"
 #include "stream/records.h"
+
+/* A chunk that is with us. */
+typedef struct emi_pass_chunk {
+	emi_chunk chunk;
+	uint64_t header;        /* records at its beginning that belong to a header */
+	const unsigned char *at, *end; /* the others */
+} emi_pass_chunk;
 
 typedef struct emi_pass {
 	em_top top;
@@ -21,15 +30,17 @@ typedef struct emi_pass {
 	 * delimiters or prefixes, and tell their number.  NULL: they are not. */
 	em_status (*convert)(struct emi_pass *p, const unsigned char *data, size_t bytes, uint64_t *records, em_errinfo *err);
 	size_t strip;           /* so many bytes of each record stay behind on its way out */
-	uint64_t taken, extra;  /* bytes of memory that convert has taken, and is going to take */
+	uint64_t taken;         /* bytes of memory that convert has taken, ... */
+	uint64_t (*extra)(const struct emi_pass *p, uint64_t memory); /* ... and that it is going to take of so much; NULL: none */
 	emi_records *records;
 	emi_sink *sink;
 	emi_copier copier;
-	emi_chunk *chunk;       /* one for each strand */
-	uint64_t header;        /* records that are still to be copied to the front ... */
-	uint64_t skipped;       /* ... and those of the chunk at hand that were */
+	emi_pass_chunk *chunk;  /* one for each strand */
+	int only_plan;          /* see trial.h */
+	uint64_t bytes;         /* of all inputs, or EMI_UNKNOWN */
+	emi_header header;
 	uint32_t file;          /* of the last chunk that went back ... */
-	uint64_t number;        /* ... and how many records of it came before now */
+	uint64_t number;        /* ... and what of it came before now, as messages count */
 } emi_pass;
 
 /* Begin, with what is asked for and the order of it (with convert: of what records are converted to).  Paths, record_bytes
@@ -37,6 +48,10 @@ typedef struct emi_pass {
 em_status emi_pass_open(emi_pass *p, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k, const em_sort_opts *opts,
 			em_errinfo *err);
 em_status emi_pass_run(emi_pass *p, const char *output, em_errinfo *err);
+
+/* How it was tried, behind opening it; and what is to be tried when it was run. */
+void emi_pass_try(emi_pass *p, const emi_trial *t);
+void emi_pass_tried(const emi_pass *p, emi_trial *t, em_status st, const em_errinfo *err);
 
 /* Fills stats unless it is NULL. */
 void emi_pass_close(emi_pass *p, em_sort_stats *stats);

@@ -5,30 +5,55 @@
 #include "sort/block_vary.h"
 #include "sort/pool_load.h"
 
-#define CHUNK_SHARE 256u        /* a chunk is this part of the memory, within the next two */
-#define CHUNK_LEAST ((size_t)4096)
+#define CHUNK_SHARE 256u        /* a chunk is this part of the memory, or this one divided by the threads, ... */
+#define THREAD_SHARE 72u        /* ... for each has two stages, which take four chunks and a half, ... */
+#define CHUNK_LEAST ((size_t)4096) /* ... within these two */
 #define CHUNK_MOST ((size_t)512 << 10)
+#define CHUNK_GOOD ((uint64_t)16 << 10) /* more threads than few are not worth smaller ones */
+#define FEW_THREADS 3u
 #define SMALL_LEAST ((uint64_t)16 << 20)
 #define SMALL_TIMES 256u        /* memory in proportion to a small input */
 #define RUNS_SHARE 14u          /* runs may be as many as this when lines are of ten bytes, for as many bytes as there is memory */
 #define BATCH_SHARE 64u
 #define BATCH_MOST ((size_t)64 << 10)
-#define AHEAD_SHARE 3u          /* this part of the memory is for what is read while runs are sorted and written, ... */
-#define AHEAD_LEAST 4u          /* ... at least so many chunks */
+#define AHEAD_SHARE 25u         /* of so many parts of the memory these are for what is read while runs are sorted and written, ... */
+#define AHEAD_PARTS 64u
+#define AHEAD_LEAST 4u          /* ... at least for so many chunks */
 
 /* What the planner takes records for. */
 static const emi_codec usual = { EMI_ELEM_PAIR, 1, 0, 0, EMI_USUAL_RECORD, sizeof(emi_pair), NULL, NULL, NULL, NULL, sizeof(uint64_t) };
+
+uint64_t emi_vary_longest_in(const emi_job *job, uint64_t memory)
+{
+	const uint64_t share = memory / EMI_LONGEST_SHARE;
+
+	return share > job->line ? share : job->line;
+}
 
 uint64_t emi_vary_longest(const emi_job *job)
 {
 	return job->plan_input.longest_record;
 }
 
+uint32_t emi_vary_threads(uint64_t memory)
+{
+	const uint64_t most = memory / (THREAD_SHARE * CHUNK_GOOD);
+
+	return most < FEW_THREADS ? FEW_THREADS : most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
+/* Bytes that a chunk should have, which need not be whole pages. */
+static uint64_t chunk_wanted(const emi_job *job)
+{
+	const uint64_t each = (uint64_t)THREAD_SHARE * job->plan_input.threads, share = each > CHUNK_SHARE ? each : CHUNK_SHARE;
+	const uint64_t want = job->plan_input.memory / share;
+
+	return want < CHUNK_LEAST ? CHUNK_LEAST : want > CHUNK_MOST ? CHUNK_MOST : want;
+}
+
 size_t emi_vary_chunk(const emi_job *job)
 {
-	const uint64_t want = job->plan_input.memory / CHUNK_SHARE / EMI_PAGE * EMI_PAGE;
-
-	return want < CHUNK_LEAST ? CHUNK_LEAST : want > CHUNK_MOST ? CHUNK_MOST : (size_t)want;
+	return (size_t)chunk_wanted(job) / EMI_PAGE * EMI_PAGE;
 }
 
 size_t emi_vary_batch(const emi_job *job)
@@ -38,16 +63,36 @@ size_t emi_vary_batch(const emi_job *job)
 	return want > BATCH_MOST ? BATCH_MOST : (size_t)want / 8 * 8;
 }
 
-void emi_vary_reading(const emi_job *job, uint32_t threads, emi_records_opts *opts)
+/* What chunks of so many bytes take, that are read ahead or are in a stage. */
+static uint64_t chunks_memory(const emi_job *job, uint64_t chunks, uint64_t bytes)
 {
-	uint64_t ahead;
+	emi_records_opts opts;
+
+	memset(&opts, 0, sizeof opts);
+	opts.longest = emi_vary_longest(job);
+	opts.chunks = (uint32_t)chunks;
+	return emi_records_memory_evenly(&opts, bytes);
+}
+
+/* Memory for what is read ahead. */
+static uint64_t ahead_memory(const emi_job *job)
+{
+	const uint64_t share = job->plan_input.memory / AHEAD_PARTS * AHEAD_SHARE;
+	const uint64_t least = chunks_memory(job, AHEAD_LEAST, chunk_wanted(job)) - chunks_memory(job, 0, 0);
+
+	return share > least ? share : least;
+}
+
+void emi_vary_reading(const emi_job *job, emi_records_opts *opts)
+{
+	const uint64_t bytes = emi_vary_chunk(job);
 
 	memset(opts, 0, sizeof *opts);
 	opts->format = job->format;
-	opts->chunk_bytes = emi_vary_chunk(job);
-	ahead = job->plan_input.memory / AHEAD_SHARE / opts->chunk_bytes;
-	opts->chunks = emi_pool_loader_chunks(threads) + (uint32_t)(ahead < AHEAD_LEAST ? AHEAD_LEAST : ahead);
+	opts->chunk_bytes = (size_t)bytes;
 	opts->longest = emi_vary_longest(job);
+	opts->chunks = emi_pool_loader_chunks(job->plan_input.threads) +
+		       (uint32_t)(ahead_memory(job) / (chunks_memory(job, 1, bytes) - chunks_memory(job, 0, bytes)));
 }
 
 /* Memory beside what is planned: large blocks, and the batches that are pulled. */
@@ -60,25 +105,30 @@ static uint64_t beside(const emi_job *job, const emi_needs *needs)
 	return needs->pushed ? bytes + 2 * (uint64_t)emi_vary_batch(job) + 2u * EMI_PAGE : bytes;
 }
 
-/* Memory of the way in from files. */
+/*
+ * Memory of the way in from files: no less than it takes, and growing evenly with the memory, by less than that.  Were it to jump with the pages
+ * of a chunk, there would be no plan where there is one for less.
+ */
 static uint64_t way_in(const emi_job *job)
 {
-	emi_records_opts opts;
+	const uint32_t threads = job->plan_input.threads;
+	const uint64_t bytes = chunk_wanted(job);
 
-	emi_vary_reading(job, job->plan_input.threads, &opts);
-	return emi_records_memory(&opts) + emi_pool_loader_memory(job->plan_input.threads, opts.chunk_bytes);
+	return chunks_memory(job, emi_pool_loader_chunks(threads), bytes) + emi_pool_loader_memory(threads, bytes) + ahead_memory(job);
 }
 
 void emi_plan_vary(emi_job *job, const emi_needs *needs, int thrifty)
 {
 	emi_plan_input *in = &job->plan_input;
 
-	in->longest_record = in->memory / EMI_LONGEST_SHARE;
 	if (thrifty && needs->bytes < in->memory / SMALL_TIMES && in->memory > SMALL_LEAST + needs->bytes * SMALL_TIMES) {
 		in->memory = SMALL_LEAST + needs->bytes * SMALL_TIMES;
-		if (in->longest_record > in->memory / EMI_LONGEST_SHARE * 2)
-			in->longest_record = in->memory / EMI_LONGEST_SHARE * 2;
+		if (in->longest_record > 2 * emi_vary_longest_in(job, in->memory))
+			in->longest_record = 2 * emi_vary_longest_in(job, in->memory);
 	}
+	/* A share of the memory is little enough for a merge not to be planned for it. */
+	if (job->line != 0)
+		in->longest = emi_block_bytes(in->longest_record);
 	in->codec = &usual;
 	in->n = EMI_UNKNOWN;
 	in->run_records = 0;

@@ -19,13 +19,19 @@
 /* Complete job->plan_input, whose memory is set.  Thrifty: a small input is given less of it, so that sorting it is quick. */
 void emi_plan_vary(emi_job *job, const emi_needs *needs, int thrifty);
 
+/* The most threads that so much memory feeds. */
+uint32_t emi_vary_threads(uint64_t memory);
+
+/* Bytes of the longest frame with so much memory. */
+uint64_t emi_vary_longest_in(const emi_job *job, uint64_t memory);
+
 /* Bytes of the longest frame, bytes of a chunk, bytes of the pool, and bytes of a batch that is pulled, once there is a plan. */
 uint64_t emi_vary_longest(const emi_job *job);
 size_t emi_vary_chunk(const emi_job *job);
 size_t emi_vary_pool(const emi_job *job, const emi_needs *needs);
 size_t emi_vary_batch(const emi_job *job);
 
-/* How a reader is to be opened for so many threads. */
-void emi_vary_reading(const emi_job *job, uint32_t threads, emi_records_opts *opts);
+/* How a reader is to be opened. */
+void emi_vary_reading(const emi_job *job, emi_records_opts *opts);
 
 #endif

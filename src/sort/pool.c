@@ -11,13 +11,9 @@ em_status emi_pool_init(emi_pool *p, emi_job *job, size_t bytes, em_errinfo *err
 	memset(p, 0, sizeof *p);
 	p->job = job;
 	p->most = job->opts.run_records;
-	p->bytes = (bytes < EMI_PAGE ? EMI_PAGE : bytes) / 16 * 16;
 	st = emi_partition_room_init(&p->buckets, job, err);
-	if (st == EM_OK) {
-		p->base = emi_buffer_alloc(job->ctx, p->bytes, err);
-		if (p->base == NULL)
-			st = err->status;
-	}
+	if (st == EM_OK)
+		st = emi_pool_take(p, bytes, err);
 	if (st == EM_OK && job->plan.hot_bytes != 0) {
 		p->hot = emi_buffer_alloc(job->ctx, job->plan.threads * job->plan.hot_bytes, err);
 		if (p->hot == NULL)
@@ -28,9 +24,7 @@ em_status emi_pool_init(emi_pool *p, emi_job *job, size_t bytes, em_errinfo *err
 		if (p->work == NULL)
 			st = err->status;
 	}
-	if (st == EM_OK)
-		emi_pool_clear(p);
-	else
+	if (st != EM_OK)
 		emi_pool_free(p);
 	return st;
 }
@@ -48,6 +42,22 @@ void emi_pool_free(emi_pool *p)
 	if (p->buckets.ctx != NULL)
 		emi_partition_room_free(&p->buckets);
 	memset(p, 0, sizeof *p);
+}
+
+void emi_pool_let(emi_pool *p)
+{
+	emi_buffer_free(p->job->ctx, p->base, p->bytes);
+	p->base = NULL;
+}
+
+em_status emi_pool_take(emi_pool *p, size_t bytes, em_errinfo *err)
+{
+	p->bytes = (bytes < EMI_PAGE ? EMI_PAGE : bytes) / 16 * 16;
+	p->base = emi_buffer_alloc(p->job->ctx, p->bytes, err);
+	if (p->base == NULL)
+		return err->status;
+	emi_pool_clear(p);
+	return EM_OK;
 }
 
 void emi_pool_clear(emi_pool *p)

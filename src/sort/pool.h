@@ -37,6 +37,10 @@ typedef struct emi_pool {
 em_status emi_pool_init(emi_pool *p, emi_job *job, size_t bytes, em_errinfo *err);
 void emi_pool_free(emi_pool *p);
 
+/* Give up its memory, when it is empty, and take so much again. */
+void emi_pool_let(emi_pool *p);
+em_status emi_pool_take(emi_pool *p, size_t bytes, em_errinfo *err);
+
 /* Forget all records. */
 void emi_pool_clear(emi_pool *p);
 

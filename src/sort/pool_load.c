@@ -12,7 +12,6 @@ struct emi_stage {
 	emi_chunk chunk;
 	const unsigned char *at, *end; /* what is left of it */
 	uint64_t number;        /* records of it that were taken, this filling included */
-	uint64_t before;        /* of these, what the loader has not counted yet */
 	unsigned char *frames;
 	emi_pair *elems;        /* val: offset of the frame in `frames' */
 	size_t bytes;           /* filled */
@@ -40,11 +39,11 @@ uint32_t emi_pool_loader_chunks(uint32_t threads)
 	return threads * STAGES_PER_THREAD;
 }
 
-uint64_t emi_pool_loader_memory(uint32_t threads, size_t chunk_bytes)
+uint64_t emi_pool_loader_memory(uint32_t threads, uint64_t chunk_bytes)
 {
 	return (uint64_t)emi_pool_loader_chunks(threads) *
-	       (sizeof(emi_stage) + frame_room(chunk_bytes) + EMI_POOL_SLACK +
-		elem_room(chunk_bytes) * sizeof(emi_pair) + 2u * EMI_PAGE + 1u) +
+	       (sizeof(emi_stage) + chunk_bytes + chunk_bytes / 2 + EMI_POOL_SLACK +
+		chunk_bytes * sizeof(emi_pair) / LEAST_RECORD + 2u * EMI_PAGE + 1u) +
 	       threads * (uint64_t)sizeof(emi_task);
 }
 
@@ -146,7 +145,6 @@ static int move_item(void *arg, uint64_t item, uint32_t part)
 static void count(emi_pool_loader *l, emi_stage *s, uint64_t records, uint64_t out)
 {
 	l->records_in += records;
-	l->number += records;
 	s->number += records;
 	s->told += out;
 }
@@ -168,13 +166,16 @@ static int is_full(emi_pool_loader *l, const char *what)
 static int add_long(emi_pool_loader *l, emi_stage *s)
 {
 	const unsigned char *next = s->at, *record;
+	const uint64_t number = l->number + emi_records_count(&l->format, s->chunk.data, s->at) + 1;
 	size_t n, need = s->need;
 
-	if (need > l->longest)
-		return stop(l, emi_fail(&l->err, EM_ERR_FORMAT,
-					"%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
-					l->paths[s->chunk.file], (unsigned long long)l->number + 1, (unsigned long long)need,
-					(unsigned long long)l->longest));
+	if (need > l->longest) {
+		emi_fail(&l->err, EM_ERR_FORMAT, "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
+			 l->paths[s->chunk.file], (unsigned long long)number, (unsigned long long)need,
+			 (unsigned long long)l->longest);
+		l->err.bytes = need;
+		return stop(l, EM_ERR_FORMAT);
+	}
 	record = emi_record_take(&l->format, &next, s->end, &n);
 	if (!emi_pool_add(l->pool, record, n, &need))
 		return is_full(l, "a record");
@@ -211,34 +212,15 @@ static int place_item(void *arg, uint64_t item)
 		l->file = s->chunk.file;
 		l->number = 0;
 	}
-	l->number += s->before;
-	s->before = 0;
 	if (s->need != 0)
 		answer = add_long(l, s);
 	else if (s->n != 0)
 		answer = add_stage(l, s);
-	return answer == EMI_TURN_NEXT && !finished(s) ? EMI_TURN_AGAIN : answer;
-}
-
-/* Take records of a header out of a chunk that has just come. */
-static em_status take_header(emi_pool_loader *l, emi_stage *s, em_errinfo *err)
-{
-	em_status st = EM_OK;
-
-	if (s->chunk.file != 0)
-		l->skip = 0;
-	while (st == EM_OK && l->skip != 0 && !(s->at == s->end)) {
-		const unsigned char *from = s->at;
-		size_t n;
-
-		emi_record_take(&l->format, &s->at, s->end, &n);
-		st = l->skipped_to(l->skipped_arg, from, (size_t)(s->at - from), err);
-		l->skipped = 1;
-		l->skip--;
-		s->number++;
-		s->before++;
-	}
-	return st;
+	if (answer == EMI_TURN_NEXT && !finished(s))
+		return EMI_TURN_AGAIN;
+	if (answer == EMI_TURN_NEXT)
+		l->number += emi_chunk_count(&s->chunk, s->number);
+	return answer;
 }
 
 /* What a thread does as long as there is something to do.  It never waits for a chunk, so the threads can be anybody's. */
@@ -371,9 +353,9 @@ static em_status feed(emi_pool_loader *l, int *fed, em_errinfo *err)
 		return st;
 	s->at = s->chunk.data;
 	s->end = s->chunk.data + s->chunk.bytes;
-	s->number = s->before = s->told = 0;
+	s->number = s->told = 0;
 	s->frame_to = NULL;
-	st = take_header(l, s, err);
+	st = emi_header_take(&l->header, s->chunk.file, &s->at, s->end, &s->number, err);
 	if (st != EM_OK)
 		return st;
 	l->busy++;

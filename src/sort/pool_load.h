@@ -12,6 +12,7 @@
 
 #include "base/turns.h"
 #include "base/workers.h"
+#include "sort/header.h"
 #include "sort/pool.h"
 #include "stream/records.h"
 
@@ -36,20 +37,16 @@ typedef struct emi_pool_loader {
 	emi_task *helper;       /* of each thread but the calling one */
 	/* With the lock of the turns: */
 	uint32_t file;          /* whose records came into the pool last ... */
-	uint64_t number;        /* ... and how many of it did, and its header */
+	uint64_t number;        /* ... and what its chunks that are in the pool as a whole had, as messages count */
 	uint64_t records_in;
 	int full;               /* the pool is */
 	em_status status;       /* why it cannot go on; detail in err */
 	em_errinfo err;
-	uint64_t skip;          /* records at the beginning of the first file that do not go to the pool ... */
-	int skipped;            /* (there were some) */
-	/* ... but, with their delimiters or prefixes, here. */
-	em_status (*skipped_to)(void *arg, const void *data, size_t bytes, em_errinfo *err);
-	void *skipped_arg;
+	emi_header header;      /* what does not go to the pool; set by the caller after emi_pool_loader_init() */
 } emi_pool_loader;
 
-/* Memory of a loader for so many threads, beside the reader's; and how many chunks it holds at a time. */
-uint64_t emi_pool_loader_memory(uint32_t threads, size_t chunk_bytes);
+/* Memory of a loader for so many threads, beside the reader's, which grows evenly with the bytes of a chunk; and how many chunks it holds at a time. */
+uint64_t emi_pool_loader_memory(uint32_t threads, uint64_t chunk_bytes);
 uint32_t emi_pool_loader_chunks(uint32_t threads);
 
 em_status emi_pool_loader_init(emi_pool_loader *l, emi_pool *pool, emi_records *records, const char *const *paths,

@@ -48,6 +48,8 @@ static void reading(const emi_job *job, const emi_presorted_opts *opts, emi_reco
 	r->chunks = CHUNKS;
 	r->longest = opts->longest;
 	r->record_bytes = varied(job) ? 0 : opts->longest;
+	/* One process may feed several inputs, and wait until all of them take something. */
+	r->prompt = 1;
 }
 
 uint64_t emi_presorted_memory(const emi_job *job, const emi_presorted_opts *opts)
@@ -140,8 +142,8 @@ static em_status need_chunk(emi_presorted *p, em_errinfo *err)
 	if (p->held && p->at != p->end)
 		return EM_OK;
 	if (p->held) {
+		p->number += emi_chunk_count(&p->chunk, p->taken);
 		emi_records_release(p->records, &p->chunk, p->taken);
-		p->number += p->taken;
 		p->taken = 0;
 		p->held = 0;
 	}
@@ -156,25 +158,30 @@ static em_status need_chunk(emi_presorted *p, em_errinfo *err)
 	return EM_OK;
 }
 
-em_status emi_presorted_skip(emi_presorted *p, em_status (*to)(void *arg, const void *data, size_t bytes, em_errinfo *err),
-			     void *arg, em_errinfo *err)
+em_status emi_presorted_header(emi_presorted *p, emi_header *h, uint32_t file, em_errinfo *err)
 {
-	em_status st = need_chunk(p, err);
-	const unsigned char *from = p->at;
-	size_t n;
+	em_status st = EM_OK;
 
-	if (st != EM_OK)
-		return st;
-	emi_record_take(&p->job->format, &p->at, p->end, &n);
-	p->taken++;
-	return to(arg, from, (size_t)(p->at - from), err);
+	while (st == EM_OK && h->records != 0 && (h->left != 0 || !h->begun || h->file != file)) {
+		uint64_t records;
+
+		st = need_chunk(p, err);
+		if (st == EM_OK)
+			st = emi_header_take(h, file, &p->at, p->end, &records, err);
+		if (st == EM_OK)
+			p->taken += records;
+	}
+	return st == EM_END ? EM_OK : st;
 }
 
 static em_status too_long(const emi_presorted *p, uint64_t bytes, em_errinfo *err)
 {
-	return emi_fail(err, EM_ERR_FORMAT, "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
-			p->path, (unsigned long long)(p->number + p->taken + 1), (unsigned long long)bytes,
-			(unsigned long long)p->opts->longest);
+	const uint64_t number = p->number + emi_records_count(&p->job->format, p->chunk.data, p->at) + 1;
+
+	emi_fail(err, EM_ERR_FORMAT, "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows", p->path,
+		 (unsigned long long)number, (unsigned long long)bytes, (unsigned long long)p->opts->longest);
+	err->bytes = bytes;
+	return EM_ERR_FORMAT;
 }
 
 /* An arena of another size, whose contents are lost. */

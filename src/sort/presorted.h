@@ -10,6 +10,7 @@
 #ifndef EMI_PRESORTED_H
 #define EMI_PRESORTED_H
 
+#include "sort/header.h"
 #include "sort/job.h"
 #include "stream/records.h"
 
@@ -30,7 +31,7 @@ typedef struct emi_presorted {
 	int held;               /* the chunk is with us */
 	const unsigned char *at, *end; /* what is left of it */
 	uint64_t taken;         /* records taken from it */
-	uint64_t number;        /* records of the file before it */
+	uint64_t number;        /* what the file had before it, as messages count */
 	void *elem;             /* the window */
 	emi_frame *frame;       /* any length: what its elements refer to */
 	unsigned char *arena;
@@ -47,9 +48,8 @@ em_status emi_presorted_open(emi_presorted *p, emi_job *job, const char *path, c
 			     const emi_presorted_opts *opts, em_errinfo *err);
 void emi_presorted_close(emi_presorted *p);
 
-/* Any length, before the first window: pass the next record on, with its delimiter or prefix.  EM_END when there is none. */
-em_status emi_presorted_skip(emi_presorted *p, em_status (*to)(void *arg, const void *data, size_t bytes, em_errinfo *err),
-			     void *arg, em_errinfo *err);
+/* Any length, before the first window: take the header, this being the file of that index. */
+em_status emi_presorted_header(emi_presorted *p, emi_header *h, uint32_t file, em_errinfo *err);
 
 /* The next window; at the end of the file it is empty, and the file is closed.  EM_ERR_FORMAT: a record with its key is
  * longer than the longest; and what emi_records_next() may return. */

@@ -30,10 +30,10 @@ static void put_count(unsigned char to[COUNT_BYTES], uint64_t count)
 		to[i] = (unsigned char)(count >> 8 * i);
 }
 
-/* A count and a tab, at the end of some room; returns where it begins. */
-static unsigned char *put_decimal(unsigned char *end, uint64_t count)
+/* A count and what separates it from the record, at the end of some room; returns where it begins. */
+static unsigned char *put_decimal(unsigned char *end, uint64_t count, unsigned char separator)
 {
-	*--end = '\t';
+	*--end = separator;
 	do {
 		*--end = (unsigned char)('0' + count % 10);
 		count /= 10;
@@ -63,9 +63,9 @@ em_status emi_record_out_counted(emi_copier *c, const emi_frame *f, uint64_t cou
 	unsigned char room[DIGITS_MOST + 1], *end = room + sizeof room, *begin;
 	em_status st;
 
-	if (c->job->format.kind != EM_FORMAT_DELIMITED)
+	if (!emi_format_delimited(&c->job->format))
 		return prefixed_counted(c, f, count, err);
-	begin = put_decimal(end, count);
+	begin = put_decimal(end, count, c->job->format.kind == EM_FORMAT_CSV ? (unsigned char)c->job->format.separator : '\t');
 	st = emi_copier_write(c, begin, (size_t)(end - begin), err);
 	return st == EM_OK ? emi_record_out(c, f, err) : st;
 }
@@ -87,7 +87,7 @@ static em_status frames_out(emi_copier *c, const emi_pair *elem, size_t n, em_er
 {
 	const emi_job *job = c->job;
 	/* Without keys they still lie where they were read, their delimiters behind them. */
-	const int whole = job->format.kind == EM_FORMAT_DELIMITED && !emi_order_vary(job->order)->keyed;
+	const int whole = emi_format_delimited(&job->format) && !emi_order_vary(job->order)->keyed;
 	em_status st = EM_OK;
 	size_t i;
 

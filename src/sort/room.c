@@ -32,6 +32,30 @@ uint64_t emi_room_scratch(const emi_plan *plan, uint64_t n)
 	return all;
 }
 
+/* Bytes that will be on scratch whatever happens, 0: none.  What fits in memory may stay there, and equal records or
+ * packed ones may take less. */
+static uint64_t certain(const emi_job *job, const emi_needs *needs)
+{
+	uint64_t bytes = needs->bytes;
+
+	if (job->codec->record_bytes != 0)
+		bytes = needs->n != EMI_UNKNOWN && needs->n <= UINT64_MAX / job->codec->record_bytes ? needs->n * job->codec->record_bytes : EMI_UNKNOWN;
+	if (bytes == EMI_UNKNOWN || bytes <= job->ctx->memory || (job->flags & EM_SORT_UNIQUE) != 0 || job->keeps || job->plan.packers != 0)
+		return 0;
+	return bytes - job->ctx->memory;
+}
+
+/* Is it clear now that file systems have no room for that?  Otherwise it turns out when they are full. */
+static em_status check_free(const emi_job *job, const emi_needs *needs, em_errinfo *err)
+{
+	const uint64_t least = certain(job, needs);
+	uint64_t room;
+
+	if (least == 0 || !emi_scratch_room(job->ctx, &room) || least <= room)
+		return EM_OK;
+	return emi_fail_no_room(err, emi_scratch_path(job->ctx, 0), emi_scratch_disks(job->ctx) > 1, room, least);
+}
+
 em_status emi_room_check(emi_job *job, const emi_needs *needs, em_errinfo *err)
 {
 	const uint64_t most = emi_scratch_most(job->ctx);
@@ -42,8 +66,12 @@ em_status emi_room_check(emi_job *job, const emi_needs *needs, em_errinfo *err)
 	else if (emi_order_vary(job->order) != NULL && needs->bytes != EMI_UNKNOWN && needs->bytes > job->plan.memory)
 		/* Lines are as long in a run as in a file, at least. */
 		least = needs->bytes;
+	/* What stays in memory needs no scratch. */
+	least = least > job->memory.most ? least - job->memory.most : 0;
 	job->expected = least;
-	return least <= most || most == 0 ? EM_OK : emi_fail_scratch(err, job->ctx->dir, most, least);
+	if (least > most && most != 0)
+		return emi_fail_scratch(err, job->ctx->dir, most, least);
+	return check_free(job, needs, err);
 }
 
 static int make_room(void *arg)

@@ -6,15 +6,27 @@
 
 static void read_page(emi_run_reader *r, emi_run_cursor *c, em_bid at, emi_request *rq)
 {
+	const char *memory = emi_run_memory_at(&r->job->memory, at);
+
 	c->at = at;
 	c->entry = 0;
-	emi_block_read(r->job->scratch, rq, c->page, EMI_DIR_BYTES, at, &r->job->io);
+	memset(rq, 0, sizeof *rq);
+	if (memory != NULL)
+		memcpy(c->page, memory, EMI_DIR_BYTES);
+	else
+		emi_block_read(r->job->scratch, rq, c->page, EMI_DIR_BYTES, at, &r->job->io);
 }
 
-static em_status damaged(const emi_run_cursor *c, em_errinfo *err)
+/* In memory pages stay where they are. */
+static void free_page(const emi_run_reader *r, const emi_run_cursor *c)
 {
-	return emi_fail(err, EM_ERR_CORRUPT, "scratch space is damaged: directory page at %llu of disk %u",
-			(unsigned long long)c->at.offset, (unsigned)c->at.disk);
+	if (c->at.disk != EMI_IN_MEMORY)
+		emi_block_free(r->job->scratch, c->at, EMI_DIR_BYTES);
+}
+
+static em_status damaged(const emi_run_reader *r, const emi_run_cursor *c, em_errinfo *err)
+{
+	return emi_block_damaged(r->job->scratch, c->at, EMI_DIR_BYTES, err);
 }
 
 /* What was read must be a page: a damaged one must not lead us astray. */
@@ -22,10 +34,16 @@ static em_status check_page(const emi_run_reader *r, const emi_run_cursor *c, em
 {
 	uint64_t expected = c->blocks < EMI_DIR_ENTRIES ? c->blocks : EMI_DIR_ENTRIES;
 
-	if (c->page->count == expected && (c->page->next == EMI_DIR_END) == (c->blocks == expected) &&
-	    c->page->next_disk < r->disks)
+	if (emi_dir_sum(c->page) == c->page->sum && c->page->count == expected && (c->page->next == EMI_DIR_END) == (c->blocks == expected) &&
+	    (c->page->next_disk < r->disks || c->page->next_disk == EMI_IN_MEMORY))
 		return EM_OK;
-	return damaged(c, err);
+	return damaged(r, c, err);
+}
+
+/* Nor must an entry. */
+static int is_sound(const emi_run_reader *r, const emi_dir_entry *e)
+{
+	return e->bytes <= r->block_bytes && e->packed < e->bytes;
 }
 
 em_status emi_run_reader_open(emi_run_reader *r, emi_job *job, uint32_t k, size_t block_bytes, em_errinfo *err)
@@ -120,7 +138,7 @@ static em_status next_page(emi_run_reader *r, emi_run_cursor *c, em_errinfo *err
 	emi_request rq;
 	em_status st;
 
-	emi_block_free(r->job->scratch, c->at, EMI_DIR_BYTES);
+	free_page(r, c);
 	read_page(r, c, next, &rq);
 	st = emi_wait(&rq, err);
 	return st == EM_OK ? check_page(r, c, err) : st;
@@ -142,19 +160,22 @@ em_status emi_run_hint(void *arg, uint32_t seq, emi_hint *hint, em_errinfo *err)
 			return st;
 	}
 	entry = &c->page->entry[c->entry];
-	if (entry->bytes == 0 || entry->bytes > r->block_bytes || entry->packed >= entry->bytes || entry->disk >= r->disks)
-		return damaged(c, err);
+	hint->bid = emi_dir_bid(entry);
+	hint->memory = emi_run_memory_at(&r->job->memory, hint->bid);
+	if (!is_sound(r, entry) || (hint->memory == NULL && hint->bid.disk >= r->disks))
+		return damaged(r, c, err);
+	/* The order of fetching wants some disk of every block. */
+	if (hint->memory != NULL)
+		hint->bid.disk = (uint32_t)(hint->bid.offset / EMI_DIR_BYTES % r->disks);
 	hint->key = entry->key;
-	hint->bid.disk = entry->disk;
-	hint->bid.reserved = 0;
-	hint->bid.offset = entry->offset;
 	hint->data = (size_t)entry->bytes;
 	hint->packed = entry->packed;
+	hint->sum = entry->sum;
 	hint->bytes = ((hint->packed != 0 ? hint->packed : hint->data) + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 	c->entry++;
 	c->blocks--;
 	if (c->blocks == 0) {
-		emi_block_free(r->job->scratch, c->at, EMI_DIR_BYTES);
+		free_page(r, c);
 		pass_on(r, seq);
 	}
 	return EM_OK;

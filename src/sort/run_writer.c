@@ -39,21 +39,29 @@ void emi_run_writer_free(emi_run_writer *w)
 	memset(w, 0, sizeof *w);
 }
 
+/* A page of the directory: in memory, if blocks may be there. */
+static em_status alloc_page(emi_run_writer *w, em_bid *bid, em_errinfo *err)
+{
+	em_status st;
+
+	if (emi_run_memory_page(&w->job->memory, bid))
+		return EM_OK;
+	st = emi_job_scratch(w->job, err);
+	return st == EM_OK ? emi_block_alloc(w->job->scratch, EMI_DIR_BYTES, bid, err) : st;
+}
+
 em_status emi_run_writer_begin(emi_run_writer *w, em_errinfo *err)
 {
-	em_status st = emi_job_scratch(w->job, err);
+	em_status st = emi_wait(&w->rq[w->cur], err);
 
-	if (st != EM_OK)
-		return st;
-	st = emi_wait(&w->rq[w->cur], err);
 	if (st != EM_OK)
 		return st;
 	memset(&w->run, 0, sizeof w->run);
 	w->records = 0;
 	em_placement_init(&w->place, w->job->opts.place == EM_PLACE_RUNS_STRIPING ? EM_PLACE_STRIPING : EM_PLACE_CYCLING,
-			   emi_disk_count(w->job->scratch), 0, SEED, w->begun++);
+			   emi_scratch_disks(w->job->ctx), 0, SEED, w->begun++);
 	memset(w->page[w->cur], 0, EMI_DIR_BYTES);
-	st = emi_block_alloc(w->job->scratch, EMI_DIR_BYTES, &w->at, err);
+	st = alloc_page(w, &w->at, err);
 	w->run.dir = w->at;
 	return st;
 }
@@ -61,11 +69,17 @@ em_status emi_run_writer_begin(emi_run_writer *w, em_errinfo *err)
 /* Send the page that is full on its way, and begin the next one at `next'. */
 static em_status turn_page(emi_run_writer *w, em_bid next, em_errinfo *err)
 {
+	char *memory = emi_run_memory_at(&w->job->memory, w->at);
 	em_status st;
 
 	w->page[w->cur]->next = next.offset;
 	w->page[w->cur]->next_disk = next.disk;
-	emi_block_write(w->job->scratch, &w->rq[w->cur], w->page[w->cur], EMI_DIR_BYTES, w->at, &w->job->io);
+	w->page[w->cur]->sum = emi_dir_sum(w->page[w->cur]);
+	if (memory != NULL)
+		memcpy(memory, w->page[w->cur], EMI_DIR_BYTES);
+	else
+		emi_block_write(w->job->scratch, &w->rq[w->cur], w->page[w->cur], EMI_DIR_BYTES, w->at,
+				&w->job->io);
 	w->cur ^= 1;
 	st = emi_wait(&w->rq[w->cur], err);
 	memset(w->page[w->cur], 0, EMI_DIR_BYTES);
@@ -78,7 +92,7 @@ static em_status add_entry(emi_run_writer *w, const emi_outblock *b, em_bid bid,
 
 	if (page->count == EMI_DIR_ENTRIES) {
 		em_bid next;
-		em_status st = emi_block_alloc(w->job->scratch, EMI_DIR_BYTES, &next, err);
+		em_status st = alloc_page(w, &next, err);
 
 		if (st == EM_OK)
 			st = turn_page(w, next, err);
@@ -88,10 +102,10 @@ static em_status add_entry(emi_run_writer *w, const emi_outblock *b, em_bid bid,
 		page = w->page[w->cur];
 	}
 	page->entry[page->count].key = b->key;
-	page->entry[page->count].offset = bid.offset;
+	page->entry[page->count].place = emi_dir_place(bid);
 	page->entry[page->count].bytes = b->buf.len;
 	page->entry[page->count].packed = (uint32_t)b->packed;
-	page->entry[page->count].disk = bid.disk;
+	page->entry[page->count].sum = b->sum;
 	page->count++;
 	return EM_OK;
 }
@@ -110,8 +124,48 @@ static void seal_block(void *arg, emi_outseq *q, emi_outblock *b)
 	b->key = job->codec->key(job->order, first_record(job, b->buf.base));
 	b->frames = emi_order_vary(job->order) != NULL ? emi_block_frames(b->buf.base) : b->buf.len;
 	/* Packing takes time, too: so blocks are only packed while the disk has more to do than we have. */
-	if (b->own == NULL && (job->opts.compress == EM_COMPRESS_ALWAYS || emi_outseq_is_behind(q)))
+	if (b->own == NULL && !emi_run_memory_stays(&job->memory) && (job->opts.compress == EM_COMPRESS_ALWAYS || emi_outseq_is_behind(q)))
 		b->packed = emi_packer_pack(&q->packer, &b->buf.base, b->buf.len);
+	b->sum = emi_block_sum(b->buf.base, b->packed != 0 ? b->packed : b->buf.len, (job->ctx->flags & EM_CTX_CHECKED) != 0);
+}
+
+/* The block may stay in memory: then it has a fresh buffer. */
+static int keep_block(emi_run_writer *w, emi_outblock *b, em_bid *bid)
+{
+	if (b->own != NULL || !emi_run_memory_keep(&w->job->memory, &b->buf.base, b->buf.len, bid))
+		return 0;
+	b->clean = 0;
+	return 1;
+}
+
+static em_status alloc_on_disk(emi_run_writer *w, size_t bytes, em_bid *bid, em_errinfo *err)
+{
+	emi_job *job = w->job;
+	em_status st = emi_job_scratch(job, err);
+
+	return st == EM_OK ? emi_block_alloc_on(job->scratch, em_placement_disk(&w->place, w->run.blocks), bytes, bid, err) : st;
+}
+
+/* Where the block is going to be: in memory if that is cheaper, or if there is no other place. */
+static em_status place_block(emi_run_writer *w, emi_outblock *b, size_t bytes, em_bid *bid, em_errinfo *err)
+{
+	emi_run_memory *memory = &w->job->memory;
+	em_errinfo why;
+	em_status st;
+
+	if (emi_run_memory_wants(memory, bytes, __atomic_load_n(&w->job->io.bytes_written, __ATOMIC_RELAXED)) && keep_block(w, b, bid))
+		return EM_OK;
+	memset(&why, 0, sizeof why);
+	st = alloc_on_disk(w, bytes, bid, &why);
+	if (st == EM_OK) {
+		emi_run_memory_sent(memory, bytes);
+		return EM_OK;
+	}
+	memory->no_disks = 1;
+	if (keep_block(w, b, bid))
+		return EM_OK;
+	*err = why;
+	return st;
 }
 
 static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
@@ -119,15 +173,16 @@ static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
 	emi_run_writer *w = arg;
 	emi_job *job = w->job;
 	const size_t data = b->packed != 0 ? b->packed : b->buf.len, bytes = (data + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+	const char *base = b->buf.base;
 	em_bid bid;
-	em_status st = emi_block_alloc_on(job->scratch, em_placement_disk(&w->place, w->run.blocks), bytes, &bid, err);
+	em_status st = place_block(w, b, bytes, &bid, err);
 
+	if (st == EM_OK)
+		st = add_entry(w, b, bid, err);
 	if (st != EM_OK)
 		return st;
-	st = add_entry(w, b, bid, err);
-	if (st != EM_OK)
-		return st;
-	emi_block_write(job->scratch, &b->buf.rq, b->buf.base, bytes, bid, &job->io);
+	if (bid.disk != EMI_IN_MEMORY)
+		emi_block_write(job->scratch, &b->buf.rq, base, bytes, bid, &job->io);
 	w->run.blocks++;
 	w->records += b->records;
 	w->run.bytes += b->frames;

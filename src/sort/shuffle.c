@@ -158,22 +158,27 @@ static void sort_opts(const em_shuffle_opts *opts, em_sort_opts *sort)
 	sort->header = opts->header;
 }
 
+/* The longest record, with its number. */
+static uint64_t grown_stage(const emi_pass *p, uint64_t memory)
+{
+	return p->record_bytes == 0 ? emi_vary_longest_in(&p->top.front.e.job, memory) + 2u * EMI_PAGE : 0;
+}
+
 /* Memory for records with their numbers, one at least. */
 static em_status make_stage(shuffle *s, em_errinfo *err)
 {
 	emi_pass *p = &s->pass;
-	const uint64_t memory = emi_job_memory(&p->top.front.e.job);
 
 	s->stage_bytes = STAGE_BYTES;
 	if (p->record_bytes + NUMBER_BYTES > STAGE_BYTES)
 		s->stage_bytes = (size_t)p->record_bytes + NUMBER_BYTES;
 	p->taken = sizeof *s + s->stage_bytes;
-	p->extra = p->record_bytes == 0 ? memory / EMI_LONGEST_SHARE + 2u * EMI_PAGE : 0;
+	p->extra = grown_stage;
 	s->stage = emi_buffer_alloc(p->top.front.e.job.ctx, s->stage_bytes, err);
 	return s->stage != NULL ? EM_OK : err->status;
 }
 
-static em_status run(shuffle *s, em_ctx *ctx, const char *output, em_errinfo *err)
+static em_status run(shuffle *s, em_ctx *ctx, const char *output, emi_trial *t, em_errinfo *err)
 {
 	emi_pass *p = &s->pass;
 	em_order *order = NULL;
@@ -192,10 +197,14 @@ static em_status run(shuffle *s, em_ctx *ctx, const char *output, em_errinfo *er
 	s->start = mix(s->opts.seed + STEP);
 	s->twist = mix(s->start ^ UINT64_C(0xd1b54a32d192ed03));
 	st = emi_pass_open(p, ctx, order, 0, s->opts.count != 0 ? s->opts.count : UINT64_MAX, &sort, err);
-	if (st == EM_OK)
+	if (st == EM_OK) {
+		emi_pass_try(p, t);
 		st = make_stage(s, err);
-	if (st == EM_OK)
+	}
+	if (st == EM_OK) {
 		st = emi_pass_run(p, output, err);
+		emi_pass_tried(p, t, st, err);
+	}
 	if (s->stage != NULL)
 		emi_buffer_free(ctx, s->stage, s->stage_bytes);
 out:
@@ -203,28 +212,46 @@ out:
 	return st;
 }
 
+typedef struct call {
+	em_ctx *ctx;
+	uint64_t record_size;
+	const char *const *inputs;
+	uint32_t ninputs;
+	const char *output;
+	const em_shuffle_opts *opts;
+	em_sort_stats *stats;
+} call;
+
+static em_status attempt(void *arg, emi_trial *t, em_errinfo *err)
+{
+	const call *c = arg;
+	shuffle *s = emi_alloc(c->ctx, sizeof *s, err);
+	em_status st;
+
+	t->again = 0;
+	if (s == NULL)
+		return err->status;
+	s->pass.paths = c->inputs;
+	s->pass.npaths = c->ninputs;
+	s->pass.record_bytes = c->record_size;
+	st = emi_opts_copy(&s->opts, sizeof s->opts, offsetof(em_shuffle_opts, memory), c->opts, "em_shuffle_opts", err);
+	if (st == EM_OK)
+		st = run(s, c->ctx, c->output, t, err);
+	emi_pass_close(&s->pass, s->pass.only_plan ? NULL : c->stats);
+	emi_free(c->ctx, s, sizeof *s);
+	return st;
+}
+
 em_status em_shuffle_files(em_ctx *ctx, uint64_t record_size, const char *const *inputs, uint32_t ninputs, const char *output,
 			   const em_shuffle_opts *opts, em_sort_stats *stats)
 {
 	em_errinfo own, *err = opts != NULL && opts->size >= sizeof *opts && opts->errinfo != NULL ? opts->errinfo : &own;
-	shuffle *s;
-	em_status st;
+	call c = { ctx, record_size, inputs, ninputs, output, opts, stats };
 
 	memset(err, 0, sizeof *err);
 	if (ctx == NULL || inputs == NULL || ninputs == 0 || output == NULL)
 		return emi_fail(err, EM_ERR_INVAL, "an argument of em_shuffle_files() is NULL or empty");
 	if (stats != NULL && stats->size < sizeof(uint32_t))
 		return emi_fail(err, EM_ERR_INVAL, "the size of stats is not set");
-	s = emi_alloc(ctx, sizeof *s, err);
-	if (s == NULL)
-		return err->status;
-	s->pass.paths = inputs;
-	s->pass.npaths = ninputs;
-	s->pass.record_bytes = record_size;
-	st = emi_opts_copy(&s->opts, sizeof s->opts, offsetof(em_shuffle_opts, memory), opts, "em_shuffle_opts", err);
-	if (st == EM_OK)
-		st = run(s, ctx, output, err);
-	emi_pass_close(&s->pass, stats);
-	emi_free(ctx, s, sizeof *s);
-	return st;
+	return emi_trials(attempt, &c, err);
 }

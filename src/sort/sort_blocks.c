@@ -129,35 +129,46 @@ static uint32_t blocks_ahead(uint64_t blocks, uint64_t memory, uint32_t disks)
 	return (uint32_t)(n < UINT32_MAX / 2 ? n : UINT32_MAX / 2);
 }
 
+static uint32_t ahead_of(const block_sort *s, const emi_job *job, uint64_t memory)
+{
+	return blocks_ahead(s->blocks, memory / s->block_bytes, emi_scratch_disks(job->ctx));
+}
+
+static void scale(emi_needs *needs, const emi_job *job, uint64_t memory, uint32_t threads)
+{
+	(void)threads;
+	needs->form = ahead_of(needs->arg, job, memory);
+}
+
 /* Divide the memory: what the input is read into, the list that is to be, and the blocks of runs, beside the sort. */
 static em_status plan(block_sort *s, em_errinfo *err)
 {
 	emi_job *job = &s->f.e.job;
 	emi_needs needs;
+	em_status st;
 
-	s->ahead = blocks_ahead(s->blocks, emi_job_memory(job) / s->block_bytes, emi_scratch_disks(job->ctx));
 	s->out_blocks = (s->n - 1) / (s->block_bytes / job->codec->record_bytes) + 1;
 	memset(&needs, 0, sizeof needs);
 	needs.n = s->n;
 	needs.pushed = 1;
 	needs.spare = 1 + (uint32_t)(s->out_blocks * sizeof(em_bid) / s->block_bytes);
-	needs.form = s->ahead;
+	needs.all = 1;
+	needs.scale = scale;
+	needs.arg = s;
 	needs.held = sizeof *s + s->nlists * (uint64_t)sizeof *s->all;
-	return emi_job_plan(job, &needs, err);
+	st = emi_job_plan(job, &needs, err);
+	s->ahead = ahead_of(s, job, job->plan_input.memory);
+	return st;
 }
 
 static em_status run(block_sort *s, em_errinfo *err)
 {
 	emi_job *job = &s->f.e.job;
-	em_status st = EM_OK;
+	em_status st;
 
 	job->opts.block_bytes = s->block_bytes;
 	job->reuses = 1;
-	/* Threads first: their stacks count, and the plan divides what is left. */
-	if (em_ctx_threads(job->ctx) > 1)
-		st = emi_workers_start(job->ctx, err);
-	if (st == EM_OK)
-		st = plan(s, err);
+	st = plan(s, err);
 	if (st == EM_OK)
 		st = emi_job_scratch(job, err);
 	if (st != EM_OK)

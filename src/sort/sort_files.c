@@ -75,7 +75,7 @@ static void clear_area(void *arg)
  * first area is being read, another thread touches the second one, unless it is not known that it is needed. */
 static void begin_clear(file_sort *f)
 {
-	f->clears = f->area[1] != NULL && f->n != EMI_UNKNOWN && em_ctx_threads(f->e.job.ctx) > 1;
+	f->clears = f->area[1] != NULL && f->n != EMI_UNKNOWN && f->e.job.plan.threads > 1;
 	if (f->clears)
 		emi_task_submit(f->e.job.ctx, &f->clear, clear_area, f);
 }
@@ -246,9 +246,10 @@ static em_status plan(file_sort *f, em_errinfo *err)
 	needs.spare = f->copies ? EMI_COPIER_BUFFERS : 0;
 	needs.files = f->ninputs < EMI_SOURCE_OPEN ? f->ninputs : EMI_SOURCE_OPEN;
 	/* The sink is open, and there are a few structs. */
-	needs.held = (emi_sink_is_file(f->sink) ? emi_file_memory(job->ctx) : 0) + emi_sort_files_memory();
+	needs.open = emi_sink_is_file(f->sink) ? 1 : 0;
+	needs.held = emi_sort_files_memory();
 	if (f->groups.opts != NULL)
-		needs.held += emi_keeper_memory(job);
+		needs.later = emi_keeper_memory(job);
 	st = emi_job_plan(job, &needs, err);
 	return st == EM_OK ? emi_room_check(job, &needs, err) : st;
 }
@@ -258,13 +259,7 @@ static em_status run(file_sort *f, const char *output, em_errinfo *err)
 	emi_job *job = &f->e.job;
 	uint64_t bytes = f->n == EMI_UNKNOWN ? 0 : f->n * job->codec->record_bytes;
 	const int drops = (job->flags & EM_SORT_UNIQUE) != 0 || f->groups.opts != NULL;
-	em_status st = EM_OK;
-
-	/* Threads first: their stacks count, and the plan divides what is left. */
-	if (em_ctx_threads(job->ctx) > 1)
-		st = emi_workers_start(job->ctx, err);
-	if (st == EM_OK)
-		st = emi_sink_open(&f->sink, job->ctx, output, 0, &job->io, err);
+	em_status st = emi_sink_open(&f->sink, job->ctx, output, 0, &job->io, err);
 	if (st == EM_OK) {
 		f->copies = drops || !emi_sink_is_file(f->sink);
 		st = plan(f, err);

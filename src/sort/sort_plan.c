@@ -2,7 +2,6 @@
 /* sort_plan.c -- em_sort_plan(): what a sort would do, without doing it. */
 #include <string.h>
 
-#include "base/workers.h"
 #include "sort/files.h"
 #include "sort/plan_time.h"
 #include "sort/plan_vary.h"
@@ -24,6 +23,7 @@ static void describe(emi_job *job, const emi_needs *needs, uint64_t n, em_sort_p
 
 	info->fan_in = p->fan_in;
 	info->memory = p->peak;
+	info->memory_most = p->memory + job->memory.most;
 	info->memory_min = emi_job_least(job, needs);
 	info->run_records = p->run_records;
 	info->runs = p->runs;
@@ -43,13 +43,14 @@ em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_
 		       em_sort_plan_info *info)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
-	emi_needs needs = { 0, 0, 0, 0, 0, 0, 0 };
+	emi_needs needs;
 	em_sort_plan_info full;
 	uint32_t size;
 	emi_job job;
 	em_status st;
 
 	memset(err, 0, sizeof *err);
+	memset(&needs, 0, sizeof needs);
 	if (info == NULL || info->size < sizeof(uint32_t))
 		return emi_fail(err, EM_ERR_INVAL, "info is NULL or has no size");
 	size = info->size < sizeof full ? info->size : (uint32_t)sizeof full;
@@ -59,8 +60,6 @@ em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_
 		return st;
 	if (n > MOST_BYTES / record_bytes(&job))
 		st = emi_fail(err, EM_ERR_INVAL, "the number of records is too large");
-	if (st == EM_OK && em_ctx_threads(ctx) > 1)
-		st = emi_workers_start(ctx, err);
 	/* One file to read from at a time, and one to write to. */
 	needs.n = n;
 	needs.spare = (job.flags & EM_SORT_UNIQUE) != 0 ? EMI_PLAN_COPIES : 0;

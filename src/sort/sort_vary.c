@@ -16,6 +16,7 @@
 #include "sort/pool_load.h"
 #include "sort/record_out.h"
 #include "sort/room.h"
+#include "sort/trial.h"
 #include "stream/input.h"
 
 typedef struct vary_sort {
@@ -28,6 +29,7 @@ typedef struct vary_sort {
 	int copies;             /* the output is pulled and copied */
 	uint64_t header_bytes;  /* in front of what is sorted */
 	uint64_t bytes;         /* of the inputs, or EMI_UNKNOWN */
+	int only_plan;          /* tell what it takes and do nothing */
 	uint64_t spilled;       /* of them */
 	const char *const *paths;
 	uint32_t npaths;
@@ -129,6 +131,24 @@ static void size_next_run(vary_sort *f)
 		pool->most = (left - keep) / (whole / pool->n + 1) + 1;
 }
 
+/* The list of runs is full: it grows at the expense of the runs, as long as the pool has room for the longest records and what comes from a stage. */
+static em_status list_more_runs(vary_sort *f, em_errinfo *err)
+{
+	emi_job *job = &f->e.job;
+	emi_pool *pool = &f->e.pool;
+	const uint64_t less = job->runs_room * sizeof *job->run + EMI_PAGE, longest = 2 * (emi_vary_longest(job) + EMI_PAGE);
+	const uint64_t stage = 2 * (f->loader.most_bytes + f->loader.most_elems * 2 * sizeof(emi_pair)) + EMI_POOL_SLACK;
+	const size_t bytes = pool->bytes;
+	em_status st;
+
+	/* Who adds another run tells that the list is full. */
+	if (bytes < less + (longest > stage ? longest : stage))
+		return EM_OK;
+	emi_pool_let(pool);
+	st = emi_job_more_runs(job, err);
+	return st == EM_OK ? emi_pool_take(pool, bytes - (size_t)less, err) : st;
+}
+
 static em_status sort_all(vary_sort *f, em_errinfo *err)
 {
 	em_status st;
@@ -141,10 +161,12 @@ static em_status sort_all(vary_sort *f, em_errinfo *err)
 			break;
 		size_next_run(f);
 		st = emi_engine_spill_pool(&f->e, err);
+		if (st == EM_OK && f->e.job.nruns == f->e.job.runs_room)
+			st = list_more_runs(f, err);
 		if (st != EM_OK)
 			break;
 	}
-	if (st == EM_OK && f->loader.skipped) {
+	if (st == EM_OK && f->loader.header.begun) {
 		st = emi_copier_flush(&f->copier, err);
 		f->header_bytes = f->copier.at;
 	}
@@ -156,19 +178,21 @@ static em_status make_input(vary_sort *f, const emi_needs *needs, em_errinfo *er
 {
 	emi_job *job = &f->e.job;
 	em_status st = emi_engine_prepare_vary(&f->e, emi_vary_pool(job, needs), 0, err);
-	const uint32_t threads = job->plan.threads;
 	emi_records_opts opts;
 
 	if (st != EM_OK)
 		return st;
-	emi_vary_reading(job, threads, &opts);
+	emi_vary_reading(job, &opts);
 	st = emi_records_open(&f->records, job->ctx, f->paths, f->npaths, &opts, &job->io, err);
 	if (st == EM_OK)
 		st = emi_pool_loader_init(&f->loader, &f->e.pool, f->records, f->paths, opts.chunk_bytes,
 					  emi_vary_longest(job), err);
-	f->loader.skip = job->opts.header;
-	f->loader.skipped_to = keep_header;
-	f->loader.skipped_arg = f;
+	f->loader.header.ctx = job->ctx;
+	f->loader.header.format = &job->format;
+	f->loader.header.paths = f->paths;
+	f->loader.header.records = job->opts.header;
+	f->loader.header.to = keep_header;
+	f->loader.header.arg = f;
 	return st;
 }
 
@@ -196,14 +220,10 @@ static em_status run(vary_sort *f, const char *output, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
 	emi_needs needs;
-	em_status st = EM_OK;
+	em_status st;
 
 	memset(&needs, 0, sizeof needs);
-	/* Threads first: their stacks count, and the plan divides what is left. */
-	if (em_ctx_threads(job->ctx) > 1)
-		st = emi_workers_start(job->ctx, err);
-	if (st == EM_OK)
-		st = look(f, &needs, err);
+	st = look(f, &needs, err);
 	f->bytes = needs.bytes;
 	if (st == EM_OK)
 		st = emi_sink_open(&f->sink, job->ctx, output, 0, &job->io, err);
@@ -214,8 +234,11 @@ static em_status run(vary_sort *f, const char *output, em_errinfo *err)
 	needs.spare = f->copies || job->opts.header != 0 ? EMI_COPIER_BUFFERS : 0;
 	needs.files = 2;
 	/* The sink is open, and there are a few structs. */
-	needs.held = (emi_sink_is_file(f->sink) ? emi_file_memory(job->ctx) : 0) + sizeof *f + 2u * EMI_PAGE;
+	needs.open = emi_sink_is_file(f->sink) ? 1 : 0;
+	needs.held = sizeof *f + 2u * EMI_PAGE;
 	st = emi_job_plan(job, &needs, err);
+	if (st == EM_OK && f->only_plan)
+		return emi_trial_told(job, err);
 	if (st == EM_OK)
 		st = emi_room_check(job, &needs, err);
 	if (st == EM_OK)
@@ -234,26 +257,45 @@ static em_status run(vary_sort *f, const char *output, em_errinfo *err)
 	return st;
 }
 
-em_status emi_sort_vary(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
-			const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, em_errinfo *err)
+/* A call. */
+typedef struct call {
+	em_ctx *ctx;
+	const em_order *order;
+	const char *const *inputs;
+	uint32_t ninputs;
+	const char *output;
+	const em_sort_opts *opts;
+	em_sort_stats *stats;
+	const emi_group_opts *groups;
+} call;
+
+static em_status attempt(void *arg, emi_trial *t, em_errinfo *err)
 {
-	vary_sort *f = emi_alloc(ctx, sizeof *f, err);
+	const call *c = arg;
+	vary_sort *f = emi_alloc(c->ctx, sizeof *f, err);
 	em_status st;
 
+	t->again = 0;
 	if (f == NULL)
 		return err->status;
-	f->paths = inputs;
-	f->npaths = ninputs;
-	st = emi_engine_open(&f->e, ctx, order, opts, err);
-	if (st == EM_OK && groups != NULL)
-		st = emi_groups_init(&f->groups, &f->e.job, groups, &f->copier, err);
+	f->paths = c->inputs;
+	f->npaths = c->ninputs;
+	f->only_plan = t->only_plan;
+	st = emi_engine_open(&f->e, c->ctx, c->order, c->opts, err);
+	if (st == EM_OK && c->groups != NULL)
+		st = emi_groups_init(&f->groups, &f->e.job, c->groups, &f->copier, err);
 	if (st == EM_OK) {
-		f->e.job.out_extra = emi_record_extra(&f->e.job.format);
-		st = run(f, output, err);
+		emi_job *job = &f->e.job;
+
+		job->line = t->line;
+		job->out_extra = emi_record_extra(&job->format);
+		st = run(f, c->output, err);
+		emi_trial_next(t, job, emi_trial_repeats(f->paths, f->npaths, f->bytes, job->opts.header != 0 && !emi_sink_is_file(f->sink)),
+			       st, err);
 	}
 	if (f->e.job.ctx != NULL) {
-		if (stats != NULL)
-			emi_job_stats(&f->e.job, stats);
+		if (c->stats != NULL && !f->only_plan)
+			emi_job_stats(&f->e.job, c->stats);
 		free_input(f);
 		emi_groups_free(&f->groups);
 		/* Output buffers of the engine may be on their way to the sink: waiting for them comes first. */
@@ -263,6 +305,14 @@ em_status emi_sort_vary(em_ctx *ctx, const em_order *order, const char *const *i
 		emi_sink_close(f->sink);
 		emi_engine_close(&f->e);
 	}
-	emi_free(ctx, f, sizeof *f);
+	emi_free(c->ctx, f, sizeof *f);
 	return st;
+}
+
+em_status emi_sort_vary(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
+			const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, em_errinfo *err)
+{
+	call c = { ctx, order, inputs, ninputs, output, opts, stats, groups };
+
+	return emi_trials(attempt, &c, err);
 }

@@ -22,7 +22,7 @@ static emi_front *front_of(em_sorter *s)
 em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
-	const emi_needs needs = { EMI_UNKNOWN, 1, 0, 0, sizeof(em_sorter), EMI_UNKNOWN, 0 };
+	const emi_needs needs = { .n = EMI_UNKNOWN, .pushed = 1, .held = sizeof(em_sorter), .bytes = EMI_UNKNOWN };
 	emi_engine *e;
 	em_sorter *s;
 	em_status st;
@@ -40,11 +40,7 @@ em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, co
 		emi_free(ctx, s, sizeof *s);
 		return st;
 	}
-	/* Threads first: their stacks count, and the plan divides what is left. */
-	if (em_ctx_threads(ctx) > 1)
-		st = emi_workers_start(ctx, err);
-	if (st == EM_OK)
-		st = emi_job_plan(&e->job, &needs, err);
+	st = emi_job_plan(&e->job, &needs, err);
 	if (st == EM_OK && emi_front_varied(&s->front))
 		st = emi_engine_prepare_vary(e, emi_vary_pool(&e->job, &needs), 1, err);
 	else if (st == EM_OK)

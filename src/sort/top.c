@@ -18,7 +18,7 @@ static emi_front *front_of(em_top *t)
 em_status em_top_open(em_top **out, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k, const em_sort_opts *opts)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
-	const emi_top_use use = { sizeof(em_top), 0, 0 };
+	const emi_top_use use = { sizeof(em_top), NULL, NULL, 0, 0 };
 	em_top *t;
 	em_status st;
 

@@ -34,30 +34,25 @@ em_status emi_top_begin(em_top *t, em_ctx *ctx, const em_order *order, uint64_t 
 	t->k = k;
 	t->need = k == 0 ? 0 : from > UINT64_MAX - k ? UINT64_MAX : from + k;
 	emi_watch_init(&job->watch, job->opts.progress != NULL ? report : NULL, t, &job->io);
-	/* Threads first: their stacks count, and the plan divides what is left. */
-	if (em_ctx_threads(ctx) > 1)
-		st = emi_workers_start(ctx, err);
-	if (st != EM_OK)
-		emi_top_end(t);
-	return st;
+	return EM_OK;
 }
 
-static size_t scratch_bytes(const em_top *t)
+/* Bytes that a strand's scratch should have, which need not be whole pages: so what is counted grows evenly with the memory. */
+static uint64_t scratch_wanted(const emi_job *job, uint64_t memory)
 {
-	const uint64_t want = emi_job_memory(&t->front.e.job) / SCRATCH_SHARE / EMI_PAGE * EMI_PAGE;
+	const uint64_t want = memory / SCRATCH_SHARE;
 
 	/* A record, where it is its element. */
-	if (t->front.e.job.own != NULL && t->front.e.job.codec->elem_bytes > SCRATCH_LEAST)
-		return (t->front.e.job.codec->elem_bytes + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
-	if (!emi_front_varied(&t->front) || want < SCRATCH_LEAST)
-		return (size_t)SCRATCH_LEAST;
-	return (size_t)(want < SCRATCH_MOST ? want : SCRATCH_MOST);
+	if (job->own != NULL && job->codec->elem_bytes > SCRATCH_LEAST)
+		return (job->codec->elem_bytes + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+	if (emi_order_vary(job->order) == NULL || want < SCRATCH_LEAST)
+		return SCRATCH_LEAST;
+	return want < SCRATCH_MOST ? want : SCRATCH_MOST;
 }
 
-static uint64_t strands_memory(const em_top *t)
+static uint64_t strands_memory(uint32_t strands, uint64_t scratch)
 {
-	return (uint64_t)t->strands * (sizeof(emi_strand) + EMI_TOP_KEPT * sizeof(emi_top_kept) + t->strand_scratch) +
-	       3u * EMI_PAGE;
+	return (uint64_t)strands * (sizeof(emi_strand) + EMI_TOP_KEPT * sizeof(emi_top_kept) + scratch) + 3u * EMI_PAGE;
 }
 
 static em_status make_strands(em_top *t, em_errinfo *err)
@@ -80,28 +75,13 @@ static em_status make_strands(em_top *t, em_errinfo *err)
 	return EM_OK;
 }
 
-/* Divide the memory, of which some is for other things. */
-static em_status plan(em_top *t, emi_needs *needs, const emi_top_use *use, em_errinfo *err)
+static void scale(emi_needs *needs, const emi_job *job, uint64_t memory, uint32_t threads)
 {
-	emi_job *job = &t->front.e.job;
-	const uint64_t own = job->opts.memory;
-	em_status st;
+	const emi_top_use *use = needs->arg;
 
-	if (own != 0)
-		job->opts.memory = own > use->taken ? own - use->taken : 1;
-	/* Said aloud, so that what is going to be taken counts. */
-	job->opts.memory = emi_job_memory(&t->front.e.job);
-	if (job->opts.memory == 0)
-		job->opts.memory = 1;
-	needs->n = needs->bytes = EMI_UNKNOWN;
-	needs->pushed = 1;
-	needs->files = use->files;
-	needs->held = use->later + strands_memory(t) + job->codec->record_bytes;
-	st = emi_job_plan(job, needs, err);
-	/* What is needed beside the plan grows with the memory, by less than this. */
-	if (st == EM_ERR_MEMLIMIT && err->bytes != 0)
-		err->bytes = (err->bytes + use->taken) / 16 * 17 / EMI_PAGE * EMI_PAGE + EMI_PAGE;
-	return st;
+	needs->later = strands_memory(threads, scratch_wanted(job, memory)) + job->codec->record_bytes;
+	if (use->later != NULL)
+		needs->later += use->later(use->arg, memory, threads);
 }
 
 em_status emi_top_prepare(em_top *t, const emi_top_use *use, em_errinfo *err)
@@ -111,9 +91,16 @@ em_status emi_top_prepare(em_top *t, const emi_top_use *use, em_errinfo *err)
 	em_status st;
 
 	memset(&needs, 0, sizeof needs);
-	t->strands = emi_order_on_caller(job->order) ? 1 : em_ctx_threads(job->ctx);
-	t->strand_scratch = scratch_bytes(t);
-	st = plan(t, &needs, use, err);
+	needs.n = needs.bytes = EMI_UNKNOWN;
+	needs.pushed = 1;
+	needs.files = use->files;
+	needs.held = use->taken;
+	needs.open = use->open;
+	needs.scale = scale;
+	needs.arg = (void *)(uintptr_t)use;
+	st = emi_job_plan(job, &needs, err);
+	t->strands = job->plan.threads;
+	t->strand_scratch = (size_t)scratch_wanted(job, job->plan_input.memory) / EMI_PAGE * EMI_PAGE;
 	if (st == EM_OK)
 		st = make_strands(t, err);
 	if (st != EM_OK)

@@ -3,8 +3,10 @@
  * input.c -- looking at input files.
  *
  * What is sorted is what was there when the sort began: sizes are taken here, once.  A file that grows later is read
- * up to that size, one that shrinks is an error when it is read.  Nothing is opened here, so thousands of
+ * up to that size, one that shrinks is an error when it is read.  Nothing stays open here, so thousands of
  * files cost no descriptors, but whatever can be wrong with them is said before any work is done.
+ *
+ * A file without a true size (true_size.h) is a stream: it is read to its end, like a pipe.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -28,6 +30,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "stream/true_size.h"
 
 static int is_stdin(const char *path)
 {
@@ -79,10 +82,28 @@ static uint64_t left_of_stdin(uint64_t size)
 	return (uint64_t)at < size ? size - (uint64_t)at : 0;
 }
 
-static em_status look(emi_input *in, uint64_t record_bytes, em_errinfo *err)
+/* Has it as many bytes as it says? */
+static em_status size_is_true(const emi_input *in, em_ctx *ctx, const struct stat *sb, int *is, em_errinfo *err)
+{
+	em_status st;
+	int fd;
+
+	*is = emi_size_stored(in->path, STDIN_FILENO, sb);
+	if (!*is || sb->st_size != 0)
+		return EM_OK;
+	if ((st = emi_input_fd(in, ctx, &fd, err)) != EM_OK)
+		return st;
+	*is = emi_reads_nothing(fd);
+	emi_input_drop(in, ctx, fd);
+	return EM_OK;
+}
+
+static em_status look(emi_input *in, em_ctx *ctx, uint64_t record_bytes, em_errinfo *err)
 {
 	const char *name = emi_input_name(in);
+	int is_true = 0;
 	struct stat sb;
+	em_status st;
 
 	if ((in->path != NULL ? stat(in->path, &sb) : fstat(STDIN_FILENO, &sb)) != 0)
 		return emi_fail_io(err, EM_OK, errno, "open", name, UINT64_MAX, 0);
@@ -90,7 +111,9 @@ static em_status look(emi_input *in, uint64_t record_bytes, em_errinfo *err)
 		return emi_fail_io(err, EM_ERR_INVAL, EISDIR, "open", name, UINT64_MAX, 0);
 	if (in->path != NULL && faccessat(AT_FDCWD, in->path, R_OK, AT_EACCESS) != 0)
 		return emi_fail_io(err, EM_OK, errno, "open", name, UINT64_MAX, 0);
-	if (!S_ISREG(sb.st_mode)) {
+	if (S_ISREG(sb.st_mode) && (st = size_is_true(in, ctx, &sb, &is_true, err)) != EM_OK)
+		return st;
+	if (!is_true) {
 		in->kind = EMI_INPUT_STREAM;
 		in->size = UINT64_MAX;
 		return EM_OK;
@@ -136,7 +159,7 @@ em_status emi_inputs_init(emi_inputs *in, em_ctx *ctx, const char *const *paths,
 			continue;
 		}
 		seen_stdin |= item->path == NULL;
-		if ((st = look(item, record_bytes, err)) != EM_OK)
+		if ((st = look(item, ctx, record_bytes, err)) != EM_OK)
 			goto out;
 		if (item->size == UINT64_MAX || in->bytes == UINT64_MAX) {
 			in->bytes = UINT64_MAX;
@@ -171,8 +194,9 @@ em_status emi_input_fd(const emi_input *in, em_ctx *ctx, int *fd, em_errinfo *er
 		return EM_OK;
 	if ((st = emi_fd_take(ctx, in->path, err)) != EM_OK)
 		return st;
+	/* A FIFO that nobody writes to yet is waited for where it is read, so the order in which both sides open several does not matter. */
 	do {
-		*fd = open(in->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		*fd = open(in->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	} while (*fd < 0 && errno == EINTR);
 	if (*fd >= 0)
 		return EM_OK;

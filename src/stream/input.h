@@ -9,7 +9,7 @@
 
 enum {
 	EMI_INPUT_FILE = 0,     /* regular: read with requests */
-	EMI_INPUT_STREAM = 1    /* pipe, device, standard input: read() */
+	EMI_INPUT_STREAM = 1    /* pipe, device, standard input, a file without a true size: read() */
 };
 
 typedef struct emi_input {
@@ -35,7 +35,7 @@ void emi_inputs_free(emi_inputs *in, em_ctx *ctx);
 /* What to call it in a message. */
 const char *emi_input_name(const emi_input *in);
 
-/* A descriptor to read() a stream from, and giving it back. */
+/* A descriptor to read() a stream from, which does not wait, and giving it back. */
 em_status emi_input_fd(const emi_input *in, em_ctx *ctx, int *fd, em_errinfo *err);
 void emi_input_drop(const emi_input *in, em_ctx *ctx, int fd);
 

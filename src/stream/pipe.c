@@ -8,7 +8,9 @@
  * restored.  SIGPIPE is sent to the thread that wrote, so no other thread can be hit meanwhile.  One that was pending
  * before is not ours and is left alone.
  *
- * Descriptors that we were given may be non-blocking (a terminal shared with another program): EAGAIN means poll().
+ * Descriptors may be non-blocking, our own and those that we were given (a terminal shared with another program): EAGAIN means poll().
+ * A FIFO that was opened without waiting for a writer is at its end only when one came and went; until then read() returns 0,
+ * too, but poll() knows: so it is asked before each read.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -74,14 +76,15 @@ static void wait_ready(int fd, short events)
 	(void)poll(&pfd, 1, (int)(TICK * 1000));
 }
 
-static int readable(int fd)
+/* Wait until there is something to read, or its end; or for a tick's time, if somebody wants to be called. */
+static int readable(int fd, int watched)
 {
 	struct pollfd pfd;
 
 	pfd.fd = fd;
 	pfd.events = POLLIN;
 	pfd.revents = 0;
-	return poll(&pfd, 1, (int)(TICK * 1000)) > 0;
+	return poll(&pfd, 1, watched ? (int)(TICK * 1000) : -1) > 0;
 }
 
 static void count(emi_pipe *p, int is_write, size_t bytes, double since)
@@ -109,14 +112,18 @@ em_status emi_pipe_read(emi_pipe *p, void *buf, size_t bytes, size_t *done, emi_
 
 		if ((st = emi_ticker_run(ticker)) != EM_OK)
 			break;
-		if (watched && !readable(p->fd))
+		if (!readable(p->fd, watched))
 			continue;
 		got = read(p->fd, (char *)buf + *done, want < MOST ? want : MOST);
-		if (got == 0)
+		if (got == 0) {
+			p->ended = 1;
 			break;
+		}
 		if (got > 0) {
 			*done += (size_t)got;
 			p->pos += (size_t)got;
+			if (p->prompt)
+				break;
 			continue;
 		}
 		if (errno == EAGAIN) {
@@ -136,10 +143,13 @@ static int write_all(emi_pipe *p, const char *buf, size_t bytes)
 	while (bytes > 0) {
 		ssize_t put = write(p->fd, buf, bytes < MOST ? bytes : MOST);
 
-		if (put >= 0) {
+		if (put > 0) {
 			buf += put;
 			bytes -= (size_t)put;
 			p->pos += (size_t)put;
+		} else if (put == 0) {
+			/* It takes nothing and says nothing: it might do so for ever. */
+			return EIO;
 		} else if (errno == EAGAIN) {
 			wait_ready(p->fd, POLLOUT);
 		} else if (errno != EINTR) {

@@ -67,6 +67,13 @@ uint64_t emi_records_memory(const emi_records_opts *opts)
 	return sum + opts->chunks * each;
 }
 
+uint64_t emi_records_memory_evenly(const emi_records_opts *opts, uint64_t chunk_bytes)
+{
+	const uint64_t each = chunk_bytes + chunk_bytes / HEAD_PART + 3u * EMI_PAGE + sizeof(emi_records_buffer);
+
+	return sizeof(emi_records) + longest_of(opts) + AROUND + EMI_RECORDS_SLACK + EMI_PAGE + opts->chunks * each;
+}
+
 em_status emi_records_failed(emi_records *r, em_status st)
 {
 	if (r->status == EM_OK)
@@ -89,16 +96,18 @@ static em_status bad_format(const char *what, uint32_t value, em_errinfo *err)
 
 em_status emi_format_check(const em_format *f, em_errinfo *err)
 {
-	if (f->kind != EM_FORMAT_DELIMITED && f->kind != EM_FORMAT_PREFIXED)
+	if (f->kind != EM_FORMAT_DELIMITED && f->kind != EM_FORMAT_PREFIXED && f->kind != EM_FORMAT_CSV)
 		return bad_format("kind", (uint32_t)f->kind, err);
-	if (f->kind == EM_FORMAT_DELIMITED && f->delimiter > UINT8_MAX)
+	if (emi_format_delimited(f) && (f->delimiter > UINT8_MAX || (f->kind == EM_FORMAT_CSV && f->delimiter == '"')))
 		return bad_format("delimiter", f->delimiter, err);
-	if (f->kind == EM_FORMAT_DELIMITED ? f->width != 0
-					   : f->width != 1 && f->width != 2 && f->width != 4 && f->width != 8)
+	if (emi_format_delimited(f) ? f->width != 0
+				    : f->width != 1 && f->width != 2 && f->width != 4 && f->width != 8)
 		return bad_format("width of a prefix", f->width, err);
 	if ((f->flags & ~(f->kind == EM_FORMAT_PREFIXED ? EM_FORMAT_BIG_ENDIAN : 0)) != 0)
 		return bad_format("flags", f->flags, err);
-	return f->reserved == 0 ? EM_OK : bad_format("reserved field", f->reserved, err);
+	if (f->kind == EM_FORMAT_CSV ? f->separator > UINT8_MAX || f->separator == '"' : f->separator != 0)
+		return bad_format("separator", f->separator, err);
+	return EM_OK;
 }
 
 static em_status check_opts(const emi_records_opts *opts, em_errinfo *err)
@@ -175,9 +184,14 @@ em_status emi_records_open(emi_records **out, em_ctx *ctx, const char *const *pa
 	r->chunk_bytes = opts->chunk_bytes;
 	r->head = (size_t)head_of(opts);
 	r->pipe.fd = -1;
+	r->pipe.prompt = opts->prompt != 0;
 	if ((st = emi_inputs_init(&r->in, ctx, paths, n, r->record_bytes != 0 ? r->record_bytes : 1, err)) != EM_OK ||
 	    (st = set_range(r, &opts->range, err)) != EM_OK || (st = take_buffers(r, opts, err)) != EM_OK)
 		goto out;
+	if (opts->prompt && n > 0 && r->in.item->kind == EMI_INPUT_STREAM && (st = emi_records_open_stream(r)) != EM_OK) {
+		*err = r->err;
+		goto out;
+	}
 	*out = r;
 	return EM_OK;
 out:
@@ -221,7 +235,7 @@ uint64_t emi_records_bytes(const emi_records *r)
 }
 
 /* The consumer gets a buffer. */
-static void give(emi_records_buffer *b, uint64_t offset, emi_chunk *chunk)
+static void give(emi_records *r, emi_records_buffer *b, uint64_t offset, emi_chunk *chunk)
 {
 	memset(chunk, 0, sizeof *chunk);
 	b->state = EMI_RECORDS_OUT;
@@ -229,6 +243,8 @@ static void give(emi_records_buffer *b, uint64_t offset, emi_chunk *chunk)
 	chunk->bytes = b->to - b->from;
 	chunk->file = b->file;
 	chunk->offset = offset;
+	if (r->format.kind == EM_FORMAT_CSV && r->record_bytes == 0)
+		chunk->lines = emi_records_count(&r->format, chunk->data, chunk->data + chunk->bytes);
 	chunk->priv = b;
 }
 
@@ -267,6 +283,7 @@ static em_status begin_joined(emi_records *r, em_errinfo *err)
 	joined->from = 0;
 	joined->to = r->tail.bytes;
 	memcpy(joined->area, owner->area + r->tail.at, r->tail.bytes);
+	emi_records_join_begin(r);
 	if (owner->state == EMI_RECORDS_KEPT)
 		owner->state = EMI_RECORDS_FREE;
 	memset(&r->tail, 0, sizeof r->tail);
@@ -285,7 +302,7 @@ static int join(emi_records *r, emi_records_buffer *b, emi_chunk *chunk)
 		b->state = EMI_RECORDS_FREE;
 	}
 	if (whole)
-		give(&r->joined, r->joined.offset, chunk);
+		give(r, &r->joined, r->joined.offset, chunk);
 	return whole;
 }
 
@@ -301,7 +318,7 @@ static int cut(emi_records *r, emi_records_buffer *b, emi_chunk *chunk)
 	emi_records_keep_tail(r, b, end);
 	b->to = end;
 	if (b->from < end) {
-		give(b, b->offset + b->from - r->head, chunk);
+		give(r, b, b->offset + b->from - r->head, chunk);
 		return 1;
 	}
 	b->state = r->tail.bytes > r->head ? EMI_RECORDS_KEPT : EMI_RECORDS_FREE;
@@ -362,7 +379,7 @@ void emi_records_release(emi_records *r, emi_chunk *chunk, uint64_t records)
 	if (b == NULL)
 		return;
 	if (b->file == r->num_file)
-		r->num += records;
+		r->num += emi_chunk_count(chunk, records);
 	chunk->data = NULL;
 	chunk->bytes = 0;
 	chunk->priv = NULL;

@@ -7,43 +7,49 @@
  * that follow is looked for from behind.  If there is none, the line is too long.  If there is one, so is no line before it, and
  * the next step begins behind it.  With lines that are short compared to the longest allowed this reads a small part of
  * the chunk.  Prefixes have to be followed one by one.  Records of one size need no looking at all.
+ *
+ * In a CSV file the last delimiter that ends a record is found from the front, past what is quoted (csv.h); the steps are the same.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-
 #include "stream/records_impl.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/error.h"
+#include "stream/bytes_last.h"
+#include "stream/csv.h"
 
-static const unsigned char *find_last(const unsigned char *p, unsigned char byte, size_t n)
-{
-#ifdef __GLIBC__
-	return memrchr(p, byte, n);
-#else
-	while (n > 0)
-		if (p[--n] == byte)
-			return p + n;
-	return NULL;
-#endif
-}
+#define MEASURE_SHARE 8u        /* no line of more than this part of the memory is ever sorted */
 
-static uint64_t count_records(const emi_records *r, const unsigned char *at, const unsigned char *end)
+uint64_t emi_records_count(const em_format *f, const unsigned char *at, const unsigned char *end)
 {
 	uint64_t count = 0;
 	size_t n;
 
-	if (r->record_bytes != 0)
-		return (uint64_t)(end - at) / r->record_bytes;
+	if (f->kind == EM_FORMAT_CSV)
+		return emi_csv_lines(f, at, end);
 	for (; at < end; count++)
-		(void)emi_record_take(&r->format, &at, end, &n);
+		(void)emi_record_take(f, &at, end, &n);
 	return count;
+}
+
+const unsigned char *emi_record_take_csv(const em_format *f, const unsigned char **at, const unsigned char *end, size_t *n)
+{
+	const unsigned char *p = *at;
+	int state = EMI_CSV_START;
+
+	*at = emi_csv_first(f, &state, p, end);
+	*n = (size_t)(*at - p) - 1;
+	return p;
+}
+
+static uint64_t count_records(const emi_records *r, const unsigned char *at, const unsigned char *end)
+{
+	return r->record_bytes != 0 ? (uint64_t)(end - at) / r->record_bytes : emi_records_count(&r->format, at, end);
 }
 
 static uint64_t count_given(const emi_records *r, const emi_records_buffer *b)
@@ -53,7 +59,7 @@ static uint64_t count_given(const emi_records *r, const emi_records_buffer *b)
 	return count_records(r, b->area + b->from, b->area + b->to);
 }
 
-/* The number of the record behind those of the file that were given and `before' more. */
+/* The number of the record, or line of a CSV file, behind those of the file that were given and `before' more. */
 static uint64_t number(const emi_records *r, uint64_t before)
 {
 	uint64_t n = r->num + before + 1 + count_given(r, &r->joined);
@@ -64,17 +70,34 @@ static uint64_t number(const emi_records *r, uint64_t before)
 	return n;
 }
 
-static em_status too_long(emi_records *r, uint64_t before)
+/* It has so many bytes, or more. */
+static em_status too_long(emi_records *r, uint64_t before, uint64_t bytes)
 {
 	const char *name = emi_input_name(&r->in.item[r->num_file]);
 	const uint64_t n = number(r, before);
 
-	if (r->format.kind == EM_FORMAT_DELIMITED)
-		return emi_records_failed(r, emi_fail(&r->err, EM_ERR_FORMAT,
-						      "%s:%" PRIu64 ": line is longer than %" PRIu64 " bytes", name, n,
-						      r->longest));
-	return emi_records_failed(r, emi_fail(&r->err, EM_ERR_FORMAT,
-					      "%s: record %" PRIu64 " is longer than %" PRIu64 " bytes", name, n, r->longest));
+	if (emi_format_delimited(&r->format))
+		emi_fail(&r->err, EM_ERR_FORMAT, "%s:%" PRIu64 ": line is longer than %" PRIu64 " bytes", name, n, r->longest);
+	else
+		emi_fail(&r->err, EM_ERR_FORMAT, "%s: record %" PRIu64 " is longer than %" PRIu64 " bytes", name, n, r->longest);
+	r->err.bytes = bytes;
+	return emi_records_failed(r, EM_ERR_FORMAT);
+}
+
+/* Nothing closes a quote, in a record of a CSV file that begins so many lines behind what was given: up to the end of the file, or, if bytes is
+ * not 0, in so many that it has or more, which are too many. */
+static em_status quote_open(emi_records *r, uint64_t before, const unsigned char *record, const unsigned char *open, uint64_t bytes)
+{
+	const char *name = emi_input_name(&r->in.item[r->num_file]);
+	const uint64_t line = number(r, before + emi_csv_lines(&r->format, record, open));
+
+	if (bytes == 0)
+		return emi_records_failed(r, emi_fail(&r->err, EM_ERR_FORMAT, "%s:%" PRIu64 ": a quote is opened here and never closed",
+						      name, line));
+	emi_fail(&r->err, EM_ERR_FORMAT, "%s:%" PRIu64 ": a quote is opened here and not closed within the %" PRIu64
+		 " bytes that a record may have", name, line, r->longest);
+	r->err.bytes = bytes;
+	return emi_records_failed(r, EM_ERR_FORMAT);
 }
 
 static em_status cut_off(emi_records *r, uint64_t before)
@@ -94,24 +117,61 @@ static uint64_t prefix(const emi_records *r, const unsigned char *p)
 	return length;
 }
 
+/* Behind the first record that ends in [p, end), where *state (csv.h) is that at p, or NULL. */
+static const unsigned char *first_end(const emi_records *r, int *state, const unsigned char *p, const unsigned char *end)
+{
+	const unsigned char *found;
+
+	if (r->format.kind == EM_FORMAT_CSV)
+		return emi_csv_first(&r->format, state, p, end);
+	found = memchr(p, (int)r->format.delimiter, (size_t)(end - p));
+	return found != NULL ? found + 1 : NULL;
+}
+
+/* Bytes of the record that begins at p, as far as they are here. */
+static uint64_t record_bytes(const emi_records *r, int *state, const unsigned char *p, const unsigned char *stop)
+{
+	const unsigned char *end = first_end(r, state, p, stop);
+
+	return (uint64_t)(end != NULL ? end - 1 - p : stop - p);
+}
+
+/* Behind the last record that ends in [p, end), or NULL; *open is a quote of a CSV file that is open at the end. */
+static const unsigned char *last_end(const emi_records *r, const unsigned char *p, const unsigned char *end,
+				     const unsigned char **open)
+{
+	const unsigned char *found;
+
+	*open = NULL;
+	if (r->format.kind == EM_FORMAT_CSV)
+		return emi_csv_last(&r->format, p, end, open);
+	found = emi_bytes_last(p, (unsigned char)r->format.delimiter, (size_t)(end - p));
+	return found != NULL ? found + 1 : NULL;
+}
+
+/* Records with delimiters. */
 static em_status cut_lines(emi_records *r, emi_records_buffer *b, size_t *end)
 {
-	const unsigned char delimiter = (unsigned char)r->format.delimiter;
-	const unsigned char *begin = b->area + b->from, *p = begin, *stop = b->area + b->to;
+	const unsigned char *begin = b->area + b->from, *p = begin, *stop = b->area + b->to, *open = NULL;
+	int state = EMI_CSV_START;
 
 	while (p < stop) {
 		const int all = (uint64_t)(stop - p) <= r->longest;
-		const unsigned char *found = find_last(p, delimiter, all ? (size_t)(stop - p) : (size_t)r->longest + 1);
+		const unsigned char *found = last_end(r, p, all ? stop : p + (size_t)r->longest + 1, &open);
 
+		if (found == NULL && !all && open != NULL)
+			return quote_open(r, count_records(r, begin, p), p, open, record_bytes(r, &state, p, stop));
+		if (found == NULL && !all)
+			return too_long(r, count_records(r, begin, p), record_bytes(r, &state, p, stop));
 		if (found != NULL)
-			p = found + 1;
-		else if (!all)
-			return too_long(r, count_records(r, begin, p));
+			p = found;
 		if (all)
 			break;
 	}
+	if (p < stop && b->last && open != NULL)
+		return quote_open(r, count_records(r, begin, p), p, open, 0);
 	if (p < stop && b->last) {
-		b->area[b->to++] = delimiter;
+		b->area[b->to++] = (unsigned char)r->format.delimiter;
 		p = stop + 1;
 	}
 	*end = (size_t)(p - b->area);
@@ -128,7 +188,7 @@ static em_status cut_prefixed(emi_records *r, emi_records_buffer *b, size_t *end
 	while (b->to - at >= width) {
 		n = prefix(r, b->area + at);
 		if (n > r->longest)
-			return too_long(r, count_records(r, begin, b->area + at));
+			return too_long(r, count_records(r, begin, b->area + at), n);
 		if (n > b->to - at - width)
 			break;
 		at += width + (size_t)n;
@@ -157,7 +217,7 @@ em_status emi_records_cut(emi_records *r, emi_records_buffer *b, size_t *end)
 {
 	if (r->record_bytes != 0)
 		return cut_fixed(r, b, end);
-	return r->format.kind == EM_FORMAT_DELIMITED ? cut_lines(r, b, end) : cut_prefixed(r, b, end);
+	return emi_format_delimited(&r->format) ? cut_lines(r, b, end) : cut_prefixed(r, b, end);
 }
 
 uint64_t emi_records_span(const emi_records *r, const emi_records_tail *tail)
@@ -172,34 +232,70 @@ uint64_t emi_records_span(const emi_records *r, const emi_records_tail *tail)
 	return left < r->longest ? left : r->longest;
 }
 
+void emi_records_join_begin(emi_records *r)
+{
+	r->joined_state = EMI_CSV_START;
+	if (r->format.kind == EM_FORMAT_CSV)
+		(void)emi_csv_first(&r->format, &r->joined_state, r->joined.area, r->joined.area + r->joined.to);
+}
+
+/* The file ended within the joined record, or, if bytes is not 0, that has so many or more: is there a quote open? */
+static em_status joined_open(emi_records *r, uint64_t bytes)
+{
+	const unsigned char *begin = r->joined.area, *open = NULL;
+
+	if (r->format.kind == EM_FORMAT_CSV)
+		(void)emi_csv_last(&r->format, begin, begin + r->joined.to, &open);
+	return open != NULL ? quote_open(r, 0, begin, open, bytes) : EM_OK;
+}
+
+/* Go on with a record that is too long, to know its length, unless that is beyond all that this machine could ever do with. */
+static em_status measure(emi_records *r, emi_records_buffer *b)
+{
+	const uint64_t n = record_bytes(r, &r->joined_state, b->area + b->from, b->area + b->to);
+	em_status st;
+
+	r->over += n;
+	b->from += (size_t)n;
+	if (b->from == b->to && !b->last && r->over <= r->ctx->memory_most / MEASURE_SHARE)
+		return EM_OK;
+	st = joined_open(r, r->joined.to + r->over);
+	return st == EM_OK ? too_long(r, 0, r->joined.to + r->over) : st;
+}
+
 em_status emi_records_join(emi_records *r, emi_records_buffer *b, int *whole)
 {
 	emi_records_buffer *joined = &r->joined;
-	const unsigned char *from = b->area + b->from;
-	const size_t there = b->to - b->from, room = r->joined_need - joined->to;
-	const int lines = r->record_bytes == 0 && r->format.kind == EM_FORMAT_DELIMITED;
-	size_t n = there < room ? there : room;
+	const unsigned char *from = b->area + b->from, *stop = NULL;
+	const size_t there = b->to - b->from;
+	const int lines = r->record_bytes == 0 && emi_format_delimited(&r->format);
+	size_t room, n;
+	em_status st;
 
 	*whole = 0;
+	if (joined->to > r->joined_need)
+		return measure(r, b);
+	room = r->joined_need - joined->to;
+	n = there < room ? there : room;
 	if (lines) {
 		/* The delimiter is not counted in what is needed, but has its place. */
-		const size_t most = there > room ? room + 1 : there;
-		const unsigned char *stop = memchr(from, (int)r->format.delimiter, most);
-
-		if (stop == NULL && most > room)
-			return too_long(r, 0);
-		n = stop != NULL ? (size_t)(stop - from) + 1 : most;
-		*whole = stop != NULL;
+		n = there > room ? room + 1 : there;
+		stop = first_end(r, &r->joined_state, from, from + n);
+		n = stop != NULL ? (size_t)(stop - from) : n;
 	}
 	memcpy(joined->area + joined->to, from, n);
 	joined->to += n;
 	b->from += n;
-	if (!lines)
-		*whole = joined->to == r->joined_need;
+	if (lines && stop == NULL && there > room)
+		return measure(r, b);
+	*whole = lines ? stop != NULL : joined->to == r->joined_need;
 	if (*whole || !b->last)
 		return EM_OK;
 	if (!lines)
 		return cut_off(r, 0);
+	st = joined_open(r, 0);
+	if (st != EM_OK)
+		return st;
 	joined->area[joined->to++] = (unsigned char)r->format.delimiter;
 	*whole = 1;
 	return EM_OK;

@@ -10,7 +10,8 @@
  *	        ^from                             ^to
  *
  * What is read begins with a page, in memory and in the file, as direct transfers need it.  In front of it there is
- * room for the beginning of a record that the buffer before this one ended with.
+ * room for the beginning of a record that the buffer before this one ended with.  What is read of a stream begins a few bytes behind head,
+ * if that is what keeps records of one size as aligned as they are in the file.
  */
 #ifndef EMI_RECORDS_IMPL_H
 #define EMI_RECORDS_IMPL_H
@@ -40,7 +41,7 @@ typedef struct emi_records_buffer {
 	size_t from, to;        /* what is in it, as offsets in the area; with the consumer: what he has */
 	uint64_t offset;        /* in the file, of what is read */
 	size_t wanted;          /* bytes to read */
-	size_t got;             /* bytes read from a stream so far */
+	size_t got;             /* of a stream, bytes that are there so far */
 	emi_request rq;
 	emi_records_slot *slot; /* NULL: a stream */
 	struct emi_records_buffer *next; /* in the queue */
@@ -73,13 +74,15 @@ struct emi_records {
 	emi_records_buffer joined; /* the one record that is longer than a headroom; to: bytes so far */
 	size_t joined_bytes;    /* of its area */
 	size_t joined_need;     /* bytes of it, or with delimiters its room but for one */
+	uint64_t over;          /* bytes of it that have no room: it is too long, and only measured yet */
+	int joined_state;       /* of a CSV file, at the end of these bytes: csv.h */
 	emi_records_buffer *first, *last; /* the queue: in the order of the files */
 	emi_records_tail tail;
 	emi_records_slot slot[EMI_RECORDS_OPEN];
 	uint32_t cur;           /* the cursor, up to where transfers were started: input ... */
 	uint64_t pos;           /* ... and position in it (of streams: bytes read) */
 	size_t skip;            /* bytes of the first page that are before the range */
-	emi_pipe pipe;          /* the stream at the cursor */
+	emi_pipe pipe;          /* the stream at the cursor; open from the beginning, if it is prompt and the first input */
 	uint32_t num_file;      /* the file being cut, whose records ... */
 	uint64_t num;           /* ... in released chunks are counted here */
 	em_status ahead;        /* of opening the file at the cursor: told when everything before it was given */
@@ -98,6 +101,9 @@ void emi_records_ahead(emi_records *r);
 
 /* Is anything left to be read behind the queue? */
 int emi_records_more(const emi_records *r);
+
+/* Open the stream at the cursor, if it is not open yet.  A failure is kept. */
+em_status emi_records_open_stream(emi_records *r);
 
 /* Put a free buffer into the queue, which is empty, for the stream at the cursor; 0 when there is none. */
 int emi_records_queue_stream(emi_records *r);
@@ -119,6 +125,9 @@ em_status emi_records_cut(emi_records *r, emi_records_buffer *b, size_t *end);
 
 /* Bytes of the record that begins with the tail, its prefix included and its delimiter not; at most, if not known. */
 uint64_t emi_records_span(const emi_records *r, const emi_records_tail *tail);
+
+/* The joined record is what the tail was so far. */
+void emi_records_join_begin(emi_records *r);
 
 /* Move what belongs to the joined record from the front of the buffer to its end; *whole says whether that is all of it.
  * EM_ERR_FORMAT, kept. */

@@ -23,6 +23,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+/* Records of one size may be arrays of structs to their consumer. */
+#define ALIGNED 8u
+
 static emi_records_buffer *free_buffer(emi_records *r)
 {
 	uint32_t i;
@@ -106,16 +109,18 @@ static void place_tail(emi_records *r, emi_records_buffer *b)
 /* The buffer gets what is at the cursor. */
 static void enqueue(emi_records *r, emi_records_buffer *b)
 {
-	const uint64_t left = r->in.item[r->cur].size - r->pos;
+	const emi_input *in = &r->in.item[r->cur];
+	const size_t odd = in->kind == EMI_INPUT_STREAM ? (size_t)(r->pos % ALIGNED) : 0;
+	const uint64_t left = in->size - (r->pos - odd);
 
 	b->file = r->cur;
-	b->offset = r->pos;
+	b->offset = r->pos - odd;
 	b->wanted = left < r->chunk_bytes ? (size_t)left : r->chunk_bytes;
-	b->got = 0;
+	b->got = odd;
 	b->last = left == b->wanted;
 	b->there = 0;
 	b->slot = NULL;
-	b->from = r->head + r->skip;
+	b->from = r->head + odd + r->skip;
 	b->to = r->head;
 	r->skip = 0;
 	b->next = NULL;
@@ -178,6 +183,25 @@ int emi_records_queue_stream(emi_records *r)
 	return 1;
 }
 
+em_status emi_records_open_stream(emi_records *r)
+{
+	emi_input *in = &r->in.item[r->cur];
+	em_status st;
+
+	if (r->pipe.fd >= 0)
+		return EM_OK;
+	st = emi_input_fd(in, r->ctx, &r->pipe.fd, &r->err);
+	if (st != EM_OK) {
+		r->pipe.fd = -1;
+		return emi_records_failed(r, st);
+	}
+	r->pipe.name = emi_input_name(in);
+	r->pipe.pos = 0;
+	r->pipe.stats = r->stats;
+	r->pipe.ended = 0;
+	return EM_OK;
+}
+
 static em_status too_short(emi_records *r, const emi_records_buffer *b, size_t done)
 {
 	return emi_records_failed(r, emi_fail_io(&r->err, EM_ERR_SHORT, 0, "read", emi_input_name(&r->in.item[b->file]),
@@ -209,18 +233,11 @@ static em_status wait_file(emi_records *r, emi_records_buffer *b, emi_ticker *ti
 static em_status wait_stream(emi_records *r, emi_records_buffer *b, emi_ticker *ticker)
 {
 	emi_input *in = &r->in.item[b->file];
-	em_status st;
+	em_status st = emi_records_open_stream(r);
 	size_t done;
 
-	if (r->pipe.fd < 0) {
-		if ((st = emi_input_fd(in, r->ctx, &r->pipe.fd, &r->err)) != EM_OK) {
-			r->pipe.fd = -1;
-			return emi_records_failed(r, st);
-		}
-		r->pipe.name = emi_input_name(in);
-		r->pipe.pos = 0;
-		r->pipe.stats = r->stats;
-	}
+	if (st != EM_OK)
+		return st;
 	st = emi_pipe_read(&r->pipe, b->area + r->head + b->got, b->wanted - b->got, &done, ticker, &r->err);
 	b->got += done;
 	r->pos += done;
@@ -228,12 +245,11 @@ static em_status wait_stream(emi_records *r, emi_records_buffer *b, emi_ticker *
 		return st == ticker->status ? st : emi_records_failed(r, st);
 	b->there = 1;
 	b->to = r->head + b->got;
-	if (b->got == b->wanted)
-		return EM_OK;
-	if (in->size != UINT64_MAX)
+	if (r->pipe.ended && in->size != UINT64_MAX)
 		return too_short(r, b, b->got);
-	in->size = r->pos;
-	b->last = 1;
+	if (r->pipe.ended)
+		in->size = r->pos;
+	b->last = r->pos == in->size;
 	return EM_OK;
 }
 

@@ -10,9 +10,7 @@
  *	         |..rest..|data...............................|
  *	         |-- whole pages, one request ---------|-rest-|
  *
- * The commit does what can fail before the name appears: the last bytes, the size, mode and owner, and closing, where
- * network file systems report what they found out late.  Only then is the file linked or renamed.  It is not
- * forced to the disk: a crash of the machine soon after may lose it, as with any other program's output.
+ * The commit writes the last bytes, sets the size, and has the file published: publish.h.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -20,11 +18,15 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
 
 #include "stream/sink.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,8 +34,15 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "block/disk.h"
+#include "io/free_space.h"
 #include "stream/pipe.h"
+#include "stream/publish.h"
 #include "stream/target.h"
+
+#ifndef PATH_MAX
+#define PATH_MAX 4096
+#endif
 
 struct emi_sink {
 	em_ctx *ctx;
@@ -60,7 +69,14 @@ static em_status tell(const emi_sink *s, em_errinfo *err)
 	return s->status;
 }
 
-static em_status open_named(emi_sink *s, em_errinfo *err)
+/* What is going to be the file of a new name is made as other programs make theirs; what replaces one is nobody's before it has its permissions. */
+static unsigned making(const emi_sink *s)
+{
+	return EMI_OPEN_WRITE | (s->target.fd < 0 ? EMI_OPEN_SHARED : 0);
+}
+
+/* Under the leftovers' lock. */
+static em_status make_named(emi_sink *s, em_errinfo *err)
 {
 	uint32_t attempt = 0;
 	em_status st;
@@ -71,9 +87,11 @@ static em_status open_named(emi_sink *s, em_errinfo *err)
 		memset(&one, 0, sizeof one);
 		if ((st = emi_target_temp(&s->target, s->ctx, attempt++, err)) != EM_OK)
 			return st;
-		st = emi_file_open(&s->file, s->ctx, s->target.temp, EMI_OPEN_WRITE | EMI_OPEN_CREATE, &one);
-		if (st == EM_OK)
+		st = emi_file_open(&s->file, s->ctx, s->target.temp, making(s) | EMI_OPEN_CREATE, &one);
+		if (st == EM_OK) {
+			emi_target_made(&s->target, s->ctx);
 			return EM_OK;
+		}
 		/* Whatever has that name is not ours to remove. */
 		emi_target_untemp(&s->target, s->ctx);
 		s->file = NULL;
@@ -85,26 +103,81 @@ static em_status open_named(emi_sink *s, em_errinfo *err)
 	}
 }
 
+static em_status open_named(emi_sink *s, em_errinfo *err)
+{
+	em_status st = emi_leftovers_lock(s->ctx, err);
+
+	if (st != EM_OK)
+		return st;
+	st = make_named(s, err);
+	emi_leftovers_unlock(s->ctx);
+	return st;
+}
+
 /* A file without a name if possible, else with a temporary one. */
-static em_status open_file(emi_sink *s, em_errinfo *err)
+static em_status open_beside(emi_sink *s, em_errinfo *err)
 {
 	em_errinfo one;
 	em_status st;
 
 	memset(&one, 0, sizeof one);
-	st = emi_file_open(&s->file, s->ctx, s->target.path, EMI_OPEN_WRITE | EMI_OPEN_LINKABLE, &one);
-	if (st == EM_OK && emi_target_linkable(emi_file_fd(s->file)))
+	st = emi_file_open(&s->file, s->ctx, s->target.path, making(s) | EMI_OPEN_LINKABLE, &one);
+	if (st == EM_OK && emi_publish_linkable(emi_file_fd(s->file)))
 		return EM_OK;
 	if (st == EM_OK)
 		emi_file_close(s->file);
 	s->file = NULL;
 	if (st != EM_OK && st != EM_ERR_NOTSUP) {
-		if (err != NULL && err->status == EM_OK)
+		if (err->status == EM_OK)
 			*err = one;
 		return st;
 	}
 	emi_log(s->ctx, EM_LOG_INFO, "%s: no unnamed files there, using a temporary name", s->target.path);
 	return open_named(s, err);
+}
+
+static int open_temp(emi_sink *s, const char *dir)
+{
+	return emi_file_open(&s->file, s->ctx, dir, EMI_OPEN_WRITE | EMI_OPEN_TEMP, NULL) == EM_OK;
+}
+
+/* What is copied in the end may lie anywhere: beside the file, or with the scratch. */
+static em_status open_to_copy(emi_sink *s, em_errinfo *err)
+{
+	char dir[PATH_MAX];
+	const char *path = s->target.path;
+	uint32_t i;
+
+	if (path != NULL && strlen(path) < sizeof dir) {
+		memcpy(dir, path, strlen(path) + 1);
+		*(strrchr(dir, '/') + 1) = '\0';
+		if (open_temp(s, dir))
+			return EM_OK;
+	}
+	for (i = 0; i < emi_scratch_disks(s->ctx); i++)
+		if (open_temp(s, emi_scratch_path(s->ctx, i)))
+			return EM_OK;
+	/* It says once more why not. */
+	return emi_file_open(&s->file, s->ctx, emi_scratch_path(s->ctx, 0), EMI_OPEN_WRITE | EMI_OPEN_TEMP, err);
+}
+
+static em_status open_file(emi_sink *s, em_errinfo *err)
+{
+	em_errinfo one;
+	em_status st = EM_OK;
+
+	memset(&one, 0, sizeof one);
+	if (!s->target.in_place) {
+		st = open_beside(s, &one);
+		/* The file may be written, but no other one may be made there. */
+		s->target.in_place = s->target.fd >= 0 &&
+				     (one.sys_errno == EACCES || one.sys_errno == EPERM || one.sys_errno == EROFS);
+	}
+	if (s->target.in_place)
+		return open_to_copy(s, err);
+	if (st != EM_OK && err->status == EM_OK)
+		*err = one;
+	return st;
 }
 
 em_status emi_sink_open(emi_sink **out, em_ctx *ctx, const char *path, uint64_t bytes, emi_io_stats *stats, em_errinfo *err)
@@ -135,7 +208,7 @@ em_status emi_sink_open(emi_sink **out, em_ctx *ctx, const char *path, uint64_t 
 	}
 	if ((st = emi_target_find(&s->target, ctx, path, err)) != EM_OK)
 		goto out;
-	if (s->target.path == NULL) {
+	if (!s->target.regular) {
 		s->pipe.fd = s->target.fd;
 		s->pipe.name = s->target.name;
 		s->pipe.stats = stats;
@@ -143,7 +216,7 @@ em_status emi_sink_open(emi_sink **out, em_ctx *ctx, const char *path, uint64_t 
 		if ((st = open_file(s, err)) != EM_OK)
 			goto out;
 		if (bytes > 0)
-			st = emi_file_set_aside(s->file, 0, bytes, err);
+			st = emi_sink_expect(s, bytes, 0, NULL, NULL, err);
 	}
 out:
 	if (st == EM_OK)
@@ -153,12 +226,64 @@ out:
 	return st;
 }
 
+/* Will an open regular file hold so many bytes? */
+static em_status check_room(const emi_sink *s, int fd, uint64_t bytes, em_errinfo *err)
+{
+	uint64_t has, left;
+	struct stat sb;
+
+	if (fd < 0 || fstat(fd, &sb) != 0 || !S_ISREG(sb.st_mode))
+		return EM_OK;
+	has = (uint64_t)sb.st_blocks * 512;
+	left = emi_free_space(fd);
+	return bytes <= has || bytes - has <= left ? EM_OK : emi_fail_room(err, s->target.name, bytes - has, left);
+}
+
+/* Where the next byte that is written goes. */
+static uint64_t position_of(int fd)
+{
+	const int flags = fcntl(fd, F_GETFL);
+	const off_t at = lseek(fd, 0, flags >= 0 && (flags & O_APPEND) ? SEEK_END : SEEK_CUR);
+
+	return at < 0 ? 0 : (uint64_t)at;
+}
+
+em_status emi_sink_check(const emi_sink *s, uint64_t bytes, em_errinfo *err)
+{
+	em_status st;
+
+	if (s->file == NULL)
+		return check_room(s, s->pipe.fd, position_of(s->pipe.fd) + bytes, err);
+	st = check_room(s, emi_file_fd(s->file), bytes, err);
+	/* What is in another file is going to be copied. */
+	return st == EM_OK && s->target.in_place ? check_room(s, s->target.fd, bytes, err) : st;
+}
+
+/* Reserve all of it now. */
+static em_status reserve_all(emi_sink *s, uint64_t bytes, em_errinfo *err)
+{
+	em_errinfo own;
+	em_status st;
+
+	memset(&own, 0, sizeof own);
+	st = emi_file_set_aside(s->file, 0, bytes, &own);
+	if (st == EM_OK)
+		return EM_OK;
+	if (own.sys_errno == ENOSPC && emi_free_space(emi_file_fd(s->file)) != UINT64_MAX)
+		return emi_fail_room(err, s->target.name, bytes, emi_free_space(emi_file_fd(s->file)));
+	if (err != NULL && err->status == EM_OK)
+		*err = own;
+	return st;
+}
+
 em_status emi_sink_expect(emi_sink *s, uint64_t bytes, uint64_t step, int (*make_room)(void *arg), void *arg, em_errinfo *err)
 {
-	if (s->file == NULL || bytes == 0)
-		return EM_OK;
+	em_status st = bytes != 0 ? emi_sink_check(s, bytes, err) : EM_OK;
+
+	if (st != EM_OK || s->file == NULL || bytes == 0)
+		return st;
 	if (step == 0)
-		return emi_file_set_aside(s->file, 0, bytes, err);
+		return reserve_all(s, bytes, err);
 	s->expected = bytes;
 	s->step = step;
 	s->make_room = make_room;
@@ -357,33 +482,11 @@ static em_status write_rest(emi_sink *s)
 	return emi_file_resize(s->file, s->pos, &s->err);
 }
 
-/* A duplicate shares what close() has to say, and leaves us the original to link.  With no descriptor to spare we do
- * without, as close() tells nothing on local file systems. */
-static em_status close_duplicate(emi_sink *s, int fd)
-{
-	const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-
-	if (copy < 0 || close(copy) == 0 || errno == EINTR)
-		return EM_OK;
-	return emi_fail_io(&s->err, EM_OK, errno, "close", s->target.name, UINT64_MAX, 0);
-}
-
 static em_status commit_file(emi_sink *s)
 {
-	int fd = emi_file_fd(s->file);
-	em_status st;
+	em_status st = write_rest(s);
 
-	if ((st = write_rest(s)) != EM_OK)
-		return st;
-	if (fd >= 0) {
-		if ((st = emi_target_attributes(&s->target, fd, &s->err)) != EM_OK)
-			return st;
-		if ((st = close_duplicate(s, fd)) != EM_OK)
-			return st;
-	}
-	if (s->target.temp != NULL)
-		return emi_target_rename(&s->target, s->ctx, &s->err);
-	return emi_target_link(&s->target, s->ctx, fd, &s->err);
+	return st == EM_OK ? emi_publish(&s->target, s->ctx, s->file, s->pos, &s->err) : st;
 }
 
 em_status emi_sink_commit(emi_sink *s, em_errinfo *err)

@@ -47,7 +47,7 @@ enum {
 };
 
 /* Look at the inputs: sizes are taken now.  EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_FORMAT (the message names the file, its size and
- * the record size), EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_INVAL (a directory). */
+ * the record size), EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FDLIMIT, EM_ERR_INVAL (a directory). */
 em_status emi_source_open(emi_source **out, em_ctx *ctx, const char *const *paths, uint32_t n, uint64_t record_bytes,
 			  emi_io_stats *stats, em_errinfo *err);
 void emi_source_close(emi_source *s);

@@ -27,6 +27,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "stream/stream_kind.h"
+#include "stream/true_size.h"
 
 /* What one call moves at most: the limit of Linux, and well within ssize_t. */
 #define MOST ((size_t)1 << 30)
@@ -112,6 +113,8 @@ static em_status open_file(emi_stream *s)
 	if (s->writing)
 		return ftruncate(s->fd, 0) == 0 ? EM_OK
 						: emi_fail_io(&s->err, EM_OK, errno, "resize", s->path, EMI_NO_OFFSET, 0);
+	if (!emi_size_stored(NULL, s->fd, &sb) || (sb.st_size == 0 && !emi_reads_nothing(s->fd)))
+		return emi_fail(&s->err, EM_ERR_INVAL, "%s: it does not know its size: read a copy of it", s->path);
 	s->size = (uint64_t)sb.st_size;
 	if (s->size % s->element != 0)
 		return emi_fail(&s->err, EM_ERR_FORMAT, "%s: its %" PRIu64 " bytes are no multiple of the element size %" PRIu64,

@@ -4,16 +4,16 @@
  *
  * What stands at the name is opened for writing, as any program that writes there in place would: so permissions, directories,
  * read-only file systems and busy programs give the errors they always give, and a pipe waits
- * for its reader.  A regular file is closed again, as it is going to be replaced, not overwritten: its other
- * hard links keep the old contents, and its access control list and extended attributes are not carried over.
+ * for its reader.  A regular file stays open, untouched, until the output is complete: then it tells which owner, permissions and
+ * attributes the new file gets, or, where it cannot be replaced, takes the contents (publish.h).
  *
  * The path is made absolute and freed of symbolic links at once, so that neither a chdir() nor a link changed
  * meanwhile sends the output elsewhere than where the temporary file lies.  A link that points nowhere
- * gets its target made.  /proc/self/fd/N may lead to a file that the name it shows does not stand
- * for (one that was removed); then the file itself is truncated and written directly.
+ * gets its target made.
  *
- * linkat() refuses to replace a file, so over an existing one the new one is linked to a random name
- * first and renamed.  The random name need not be secret: linkat() and O_EXCL refuse one that is taken, and the next is tried.
+ * Somebody may rename another file to the path between opening and looking: then it is opened again.  But /proc/self/fd/N
+ * and its like lead to files for which the path that they show does not stand, as they were removed, or are in another
+ * name space.  These can only be written in place.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -46,6 +46,7 @@
 #endif
 
 #define LINKS_MOST 40           /* as the kernel */
+#define LOOKS_MOST 20           /* that one name leads elsewhere each time is no accident */
 #define NAMES_MOST 100u         /* random names to try */
 #define TEMP_LETTERS 6
 /* A name has up to 255 bytes; the dots, the letters and "tmp" take 12. */
@@ -54,27 +55,6 @@
 static em_status fail_path(em_errinfo *err, em_status st, const char *op, const char *path)
 {
 	return emi_fail_io(err, st, errno, op, path, UINT64_MAX, 0);
-}
-
-/* The mask of the process.  umask() would have to change it to tell it, for all threads. */
-static mode_t current_umask(void)
-{
-	const mode_t usual = 022;
-	char text[512], *line;
-	ssize_t n;
-	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return usual;
-	n = read(fd, text, sizeof text - 1);
-	(void)close(fd);
-	if (n <= 0)
-		return usual;
-	text[n] = '\0';
-	line = strstr(text, "\nUmask:");
-	if (line == NULL)
-		return usual;
-	return (mode_t)strtoul(line + 7, NULL, 8) & 0777u;
 }
 
 /* Replace a path that is a symbolic link by what it points to, until it is none.  path has PATH_MAX bytes. */
@@ -142,31 +122,95 @@ static em_status resolve(emi_target *t, em_ctx *ctx, em_errinfo *err)
 	return t->path != NULL ? EM_OK : err->status;
 }
 
-/* The name leads to an open regular file: is that what its path stands for? */
-static em_status take_regular(emi_target *t, em_ctx *ctx, const struct stat *sb, em_errinfo *err)
+/* The name leads to an open file: does the path?  1, 0, or -1 when the path cannot be looked at. */
+static int same_file(const char *path, const struct stat *sb)
 {
 	struct stat now;
-	em_status st = resolve(t, ctx, err);
 
+	if (stat(path, &now) == 0)
+		return now.st_dev == sb->st_dev && now.st_ino == sb->st_ino;
+	return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
+}
+
+/* Can names in the directory of the path only be added?  Then a temporary one could not be removed. */
+static int only_grows(const char *path)
+{
+#if defined(__linux__) && defined(STATX_ATTR_APPEND)
+	char dir[PATH_MAX + NAME_MAX + 2];
+	struct statx x;
+
+	snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(path, '/') - path + 1), path);
+	return statx(AT_FDCWD, dir, AT_NO_AUTOMOUNT, STATX_TYPE, &x) == 0 && (x.stx_attributes & STATX_ATTR_APPEND) != 0;
+#else
+	(void)path;
+	return 0;
+#endif
+}
+
+/* The open file is a regular one.  *again: the name leads elsewhere by now. */
+static em_status take_regular(emi_target *t, em_ctx *ctx, const struct stat *sb, int last, int *again, em_errinfo *err)
+{
+	em_errinfo own;
+	em_status st;
+	int same = 0;
+
+	t->regular = 1;
+	t->in_place = 1;
+	if (sb->st_nlink == 0)
+		return EM_OK;
+	memset(&own, 0, sizeof own);
+	st = resolve(t, ctx, &own);
+	if (st == EM_OK)
+		same = same_file(t->path, sb);
+	if (st == EM_OK && same < 0)
+		st = fail_path(&own, EM_OK, "stat", t->path);
+	if (st != EM_OK && st != EM_ERR_NOENT) {
+		if (err != NULL && err->status == EM_OK)
+			*err = own;
+		return st;
+	}
+	if (same) {
+		t->in_place = only_grows(t->path);
+		return EM_OK;
+	}
+	emi_strfree(ctx, t->path);
+	t->path = NULL;
+	*again = !last;
+	return EM_OK;
+}
+
+/* Open what is there and look at it.  *again: it has changed meanwhile. */
+static em_status look(emi_target *t, em_ctx *ctx, int last, int *again, em_errinfo *err)
+{
+	struct stat sb;
+	em_status st = emi_fd_take(ctx, t->name, err);
+
+	*again = 0;
 	if (st != EM_OK)
 		return st;
-	if (stat(t->path, &now) != 0 || now.st_dev != sb->st_dev || now.st_ino != sb->st_ino) {
-		emi_strfree(ctx, t->path);
-		t->path = NULL;
-		return ftruncate(t->fd, 0) == 0 ? EM_OK : fail_path(err, EM_OK, "truncate", t->name);
+	do {
+		t->fd = open(t->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	} while (t->fd < 0 && errno == EINTR);
+	if (t->fd < 0) {
+		const int failed = errno;
+
+		emi_fd_drop(ctx);
+		errno = failed;
+		if (errno != ENOENT)
+			return fail_path(err, errno == EISDIR ? EM_ERR_INVAL : EM_OK, "open", t->name);
+		t->regular = 1;
+		return resolve(t, ctx, err);
 	}
-	t->exists = 1;
-	t->mode = (uint32_t)sb->st_mode & 07777u;
-	t->uid = (uint32_t)sb->st_uid;
-	t->gid = (uint32_t)sb->st_gid;
-	return emi_target_close(t, ctx, err);
+	if (fstat(t->fd, &sb) != 0)
+		return fail_path(err, EM_OK, "stat", t->name);
+	return S_ISREG(sb.st_mode) ? take_regular(t, ctx, &sb, last, again, err) : EM_OK;
 }
 
 em_status emi_target_find(emi_target *t, em_ctx *ctx, const char *name, em_errinfo *err)
 {
 	em_errinfo scratch;
-	struct stat sb;
 	em_status st;
+	int i, again = 1;
 
 	memset(&scratch, 0, sizeof scratch);
 	if (err == NULL)
@@ -180,26 +224,11 @@ em_status emi_target_find(emi_target *t, em_ctx *ctx, const char *name, em_errin
 		t->fd = STDOUT_FILENO;
 		return EM_OK;
 	}
-	if ((st = emi_fd_take(ctx, name, err)) != EM_OK)
-		goto out;
-	do {
-		t->fd = open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	} while (t->fd < 0 && errno == EINTR);
-	if (t->fd < 0) {
-		emi_fd_drop(ctx);
-		if (errno != ENOENT) {
-			st = fail_path(err, errno == EISDIR ? EM_ERR_INVAL : EM_OK, "open", name);
-			goto out;
-		}
-		t->mode = 0666u & ~(uint32_t)current_umask();
-		st = resolve(t, ctx, err);
-		goto out;
+	for (i = 1, st = EM_OK; st == EM_OK && again; i++) {
+		st = emi_target_close(t, ctx, err);
+		if (st == EM_OK)
+			st = look(t, ctx, i == LOOKS_MOST, &again, err);
 	}
-	if (fstat(t->fd, &sb) != 0)
-		st = fail_path(err, EM_OK, "open", name);
-	else if (S_ISREG(sb.st_mode))
-		st = take_regular(t, ctx, &sb, err);
-out:
 	if (st != EM_OK)
 		emi_target_free(t, ctx);
 	return st;
@@ -221,18 +250,23 @@ em_status emi_target_close(emi_target *t, em_ctx *ctx, em_errinfo *err)
 void emi_target_free(emi_target *t, em_ctx *ctx)
 {
 	(void)emi_target_close(t, ctx, NULL);
-	/* The child of a fork must not take the parent's file away. */
-	if (t->temp != NULL && !emi_ctx_forked(ctx))
-		(void)unlink(t->temp);
-	emi_target_untemp(t, ctx);
+	emi_leftover_unlink(ctx, &t->leftover);
+	emi_strfree(ctx, t->temp);
 	emi_strfree(ctx, t->path);
 	emi_strfree(ctx, t->name);
 	memset(t, 0, sizeof *t);
 	t->fd = -1;
 }
 
+void emi_target_made(emi_target *t, em_ctx *ctx)
+{
+	emi_leftover_add(ctx, &t->leftover, t->temp);
+}
+
 void emi_target_untemp(emi_target *t, em_ctx *ctx)
 {
+	if (t->leftover.path != NULL)
+		emi_leftover_remove(ctx, &t->leftover);
 	emi_strfree(ctx, t->temp);
 	t->temp = NULL;
 }
@@ -267,75 +301,4 @@ em_status emi_target_temp(emi_target *t, em_ctx *ctx, uint32_t attempt, em_errin
 	snprintf(name, sizeof name, "%.*s.%.*s.%s.tmp", (int)(base - t->path), t->path, TEMP_STEM, base, word);
 	t->temp = emi_strdup(ctx, name, err);
 	return t->temp != NULL ? EM_OK : err->status;
-}
-
-static void proc_name(char name[32], int fd)
-{
-	snprintf(name, 32, "/proc/self/fd/%d", fd);
-}
-
-int emi_target_linkable(int fd)
-{
-	char name[32];
-
-	proc_name(name, fd);
-	return fd >= 0 && access(name, F_OK) == 0;
-}
-
-em_status emi_target_attributes(const emi_target *t, int fd, em_errinfo *err)
-{
-	uint32_t mode = t->mode;
-	struct stat sb;
-
-	if (fstat(fd, &sb) != 0)
-		return fail_path(err, EM_OK, "stat", t->name);
-	if (t->exists && ((uint32_t)sb.st_uid != t->uid || (uint32_t)sb.st_gid != t->gid)) {
-		/* Not everybody may give files away; the group alone is allowed more often.  Before fchmod(), as
-		 * a change of owner takes the set-id bits away, which belong to the old owner only. */
-		if (fchown(fd, (uid_t)t->uid, (gid_t)t->gid) != 0) {
-			mode &= 01777u;
-			/* A group that it was not meant for may do what everybody may. */
-			if (fchown(fd, (uid_t)-1, (gid_t)t->gid) != 0)
-				mode &= ~070u | (mode & 07u) << 3;
-		}
-	}
-	return fchmod(fd, (mode_t)mode) == 0 ? EM_OK : fail_path(err, EM_OK, "chmod", t->name);
-}
-
-em_status emi_target_rename(emi_target *t, em_ctx *ctx, em_errinfo *err)
-{
-	if (rename(t->temp, t->path) != 0)
-		return fail_path(err, EM_OK, "rename", t->path);
-	emi_target_untemp(t, ctx);
-	return EM_OK;
-}
-
-/* 0 or an errno */
-static int link_as(int fd, const char *path)
-{
-	char name[32];
-
-	/* Linking by AT_EMPTY_PATH would need a capability; this way needs none. */
-	proc_name(name, fd);
-	return linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
-}
-
-em_status emi_target_link(emi_target *t, em_ctx *ctx, int fd, em_errinfo *err)
-{
-	uint32_t attempt = 0;
-	int failed = t->exists ? EEXIST : link_as(fd, t->path);
-	em_status st;
-
-	if (failed == 0)
-		return EM_OK;
-	while (failed == EEXIST) {
-		if ((st = emi_target_temp(t, ctx, attempt++, err)) != EM_OK)
-			return st;
-		failed = link_as(fd, t->temp);
-		if (failed == 0)
-			return emi_target_rename(t, ctx, err);
-		/* It is not ours. */
-		emi_target_untemp(t, ctx);
-	}
-	return emi_fail_io(err, EM_OK, failed, "link", t->path, UINT64_MAX, 0);
 }

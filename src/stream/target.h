@@ -7,19 +7,21 @@
 
 #include <extmem/ctx.h>
 
+#include "base/leftovers.h"
+
 typedef struct emi_target {
 	char *name;             /* as the caller said it, for messages */
-	char *path;             /* absolute, no symbolic link itself; NULL: not a regular file, written through fd */
+	char *path;             /* absolute, no symbolic link itself; NULL: no name leads there, or none that matters */
+	int fd;                 /* what stands there, open for writing; -1: nothing yet */
+	int regular;            /* a regular file is there or is to be made: it is not written through fd before all is known */
+	int in_place;           /* it cannot be replaced: what is written goes into it when it is complete */
 	char *temp;             /* the temporary name while there is one */
-	int fd;                 /* -1: none */
-	int exists;             /* there is a regular file: mode, uid and gid are its */
-	uint32_t mode;          /* permissions of the output */
-	uint32_t uid, gid;
+	emi_leftover leftover;  /* ... which is on this list */
 } emi_target;
 
 /*
- * Find out what the name stands for.  What is no regular file (a pipe, a device) is opened for writing;
- * its descriptor is counted and emi_target_free() closes it.  "-" is standard output.
+ * Find out what the name stands for, and open it for writing if it is there; the descriptor is counted and emi_target_free() closes
+ * it.  Nothing is written or made shorter.  "-" is standard output.
  * EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_INVAL (a directory), EM_ERR_IO, EM_ERR_FDLIMIT, EM_ERR_NOMEM, EM_ERR_MEMLIMIT.
  * t is all zeroes, with fd -1, on failure.
  */
@@ -34,17 +36,8 @@ em_status emi_target_close(emi_target *t, em_ctx *ctx, em_errinfo *err);
 /* Choose a temporary name beside the path (attempt: 0, 1, ... while names are taken). */
 em_status emi_target_temp(emi_target *t, em_ctx *ctx, uint32_t attempt, em_errinfo *err);
 
-/* The file is gone from, or never was at, the temporary name. */
+/* Under the leftovers' lock: the file is there, under the temporary name.  It is gone from, or never was at it. */
+void emi_target_made(emi_target *t, em_ctx *ctx);
 void emi_target_untemp(emi_target *t, em_ctx *ctx);
-
-/* Can an unnamed file with this descriptor be given a name?  (Is there a /proc?) */
-int emi_target_linkable(int fd);
-
-/* Give an open file mode and owner. */
-em_status emi_target_attributes(const emi_target *t, int fd, em_errinfo *err);
-
-/* Put an unnamed file, or the one that has the temporary name, at the path; what stood there is replaced at once. */
-em_status emi_target_link(emi_target *t, em_ctx *ctx, int fd, em_errinfo *err);
-em_status emi_target_rename(emi_target *t, em_ctx *ctx, em_errinfo *err);
 
 #endif

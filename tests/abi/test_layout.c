@@ -23,6 +23,7 @@
 #include <extmem/sys/placement.h>
 #include <extmem/sys/pool.h>
 #include <extmem/sys/simdisk.h>
+#include <extmem/sys/output.h>
 #include <extmem/sys/stream.h>
 #include <extmem/sys/typed_block.h>
 

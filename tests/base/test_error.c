@@ -130,6 +130,22 @@ static void scratch_names_the_limit(void **state)
 	assert_int_equal(err.bytes, 12288);
 }
 
+static void room_names_both_numbers(void **state)
+{
+	em_errinfo err;
+
+	(void)state;
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(emi_fail_room(NULL, "/x", 2, 1), EM_ERR_NOSPACE);
+	assert_int_equal(emi_fail_room(&err, "/a\nb", 12288, 4096), EM_ERR_NOSPACE);
+	assert_int_equal(err.status, EM_ERR_NOSPACE);
+	assert_int_equal(err.sys_errno, ENOSPC);
+	assert_int_equal(err.bytes, 12288);
+	assert_string_equal(err.op, "reserve");
+	assert_string_equal(err.path, "/a\nb");
+	assert_string_equal(err.text, "cannot reserve 12288 bytes for '/a?b', where 4096 are free: No space left on device");
+}
+
 static void long_path_keeps_its_end(void **state)
 {
 	char path[1000];
@@ -227,6 +243,7 @@ int main(void)
 		cmocka_unit_test(io_detail),
 		cmocka_unit_test(memory_names_the_least),
 		cmocka_unit_test(scratch_names_the_limit),
+		cmocka_unit_test(room_names_both_numbers),
 		cmocka_unit_test(long_path_keeps_its_end),
 		cmocka_unit_test(path_is_cut_between_characters),
 		cmocka_unit_test(text_stays_one_line),

@@ -562,6 +562,51 @@ static void stacks_are_counted(void **state)
 	emi_ctx_unref(ctx);
 }
 
+/* Threads come as they are asked for: never more than the context may have, and never fewer than there were. */
+static void as_many_as_wanted(void **state)
+{
+	em_ctx *ctx = base_ctx(MEMORY, 4, NULL);
+	const uint32_t want[] = { 0, 1, 2, 2, 1, 4, 3, 100 }, have[] = { 0, 0, 1, 1, 1, 3, 3, 3 };
+	uint64_t base = ctx->used;
+	meeting m;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		const uint64_t before = ctx->used, told = emi_workers_memory(ctx, want[i]);
+
+		assert_int_equal(emi_workers_reach(ctx, want[i], NULL), EM_OK);
+		assert_int_equal(ctx->used - before, told);
+		assert_int_equal((ctx->used - base) / EMI_STACK_BYTES, have[i]);
+		memset(&m, 0, sizeof(m));
+		m.ctx = ctx;
+		m.n = have[i] + 1;
+		m.together = 1;
+		emi_parallel(ctx, m.n, meet, &m);
+		assert_int_equal(m.here, m.n);
+	}
+	emi_ctx_unref(ctx);
+}
+
+/* No more than a small part of the memory goes to stacks, and to what each thread needs. */
+static void few_threads_for_little_memory(void **state)
+{
+	static const uint64_t memory[] = { 1, 2, 16, 1024 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(memory) / sizeof(memory[0]); i++) {
+		em_ctx *ctx = base_ctx(memory[i] << 20, EMI_MAX_THREADS, NULL);
+		const uint32_t n = emi_workers_fed(ctx, 0), few = emi_workers_fed(ctx, 1 << 20);
+
+		assert_true(n >= 1 && n <= EMI_MAX_THREADS && few >= 1 && few <= n);
+		assert_true((n - 1) * EMI_STACK_BYTES <= (memory[i] << 20) / 8);
+		assert_true((few - 1) * (EMI_STACK_BYTES + (1 << 20)) <= (memory[i] << 20) / 8);
+		assert_true(n == EMI_MAX_THREADS || n * EMI_STACK_BYTES > (memory[i] << 20) / 8);
+		emi_ctx_unref(ctx);
+	}
+}
+
 static void allocation_fails(void **state)
 {
 	test_memory mem;
@@ -653,6 +698,8 @@ int main(void)
 		cmocka_unit_test(without_some_threads),
 		cmocka_unit_test(signals_are_blocked),
 		cmocka_unit_test(stacks_are_counted),
+		cmocka_unit_test(as_many_as_wanted),
+		cmocka_unit_test(few_threads_for_little_memory),
 		cmocka_unit_test(allocation_fails),
 		cmocka_unit_test(fork_with_busy_workers),
 	};

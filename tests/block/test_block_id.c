@@ -391,6 +391,41 @@ static void test_allocations_fail(void **state)
 	assert_true(n > 10);
 }
 
+/* A row of which some blocks could not be entered is not there at all, and its place is as good as before; one that
+ * no file can hold is refused. */
+static void test_rows_fail(void **state)
+{
+	enum { N = 300 };
+	static em_bid bid[N];
+	em_errinfo err;
+	uint64_t n;
+	int more = 1;
+
+	(void)state;
+	for (n = 1; more; n++) {
+		em_status st;
+		set s;
+
+		err = clean();
+		set_prepare(&s, 1, EM_CTX_CHECKED);
+		set_start(&s);
+		s.mem.fail_at = s.mem.calls + n;
+		st = emi_blocks_alloc_row(s.d, 0, PAGE, bid, N, &err);
+		more = test_memory_failed(&s.mem);
+		assert_int_equal(st, more ? EM_ERR_NOMEM : EM_OK);
+		assert_int_equal(emi_disk_used(s.d), more ? 0 : (uint64_t)N * PAGE);
+		if (more)
+			assert_int_equal(emi_blocks_alloc_row(s.d, 0, PAGE, bid, N, &err), EM_OK);
+		assert_int_equal(emi_blocks_free(s.d, bid, N, PAGE, &err), EM_OK);
+		assert_int_equal(emi_block_alloc(s.d, 2 * PAGE, bid, &err), EM_OK);
+		assert_int_equal(emi_blocks_free(s.d, bid, 1, 2 * PAGE, &err), EM_OK);
+		if (sizeof(size_t) > 4)
+			assert_int_equal(emi_blocks_alloc_row(s.d, 0, (size_t)((uint64_t)1 << 62), bid, 4, &err), EM_ERR_NOSPACE);
+		set_stop(&s);
+	}
+	assert_true(n > 2);
+}
+
 /* The same for space that cannot be set aside, each time it is asked for. */
 static void test_reservations_fail(void **state)
 {
@@ -521,6 +556,7 @@ int main(void)
 		cmocka_unit_test(test_many_owners),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_allocations_fail),
+		cmocka_unit_test(test_rows_fail),
 		cmocka_unit_test(test_reservations_fail),
 		cmocka_unit_test(test_threads),
 	};

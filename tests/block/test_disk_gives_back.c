@@ -293,6 +293,105 @@ static void test_end_goes_back(void **state)
 	test_dir_remove(dir);
 }
 
+/* What was refused is not held, by a disk and by all together. */
+static void test_refused(void **state)
+{
+	enum { N = 8, BYTES = 1 << 20 };
+	char *dir = test_dir_make();
+	em_fault fault;
+	uint64_t held;
+	em_bid bid[N];
+	em_ctx *ctx;
+	emi_disk *d;
+	unsigned i;
+
+	(void)state;
+	em_fault_init(&fault, em_backend_find("memory"));
+	fault.sys_errno = ENOSPC;
+	fault.ops = 0;
+	ctx = disk_ctx(dir, NULL, &fault, NULL);
+	d = disk_acquire(ctx);
+	assert_int_equal(emi_block_alloc(d, BYTES, &bid[0], NULL), EM_OK);
+	held = emi_disk_held(d);
+	em_fault_set(&fault, EM_FAULT_RESERVE, 1, UINT64_MAX);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid + 1, N - 1, NULL), EM_ERR_NOSPACE);
+	assert_true(fault.injected >= 3);
+	assert_int_equal(emi_disk_held(d), held);
+	em_fault_set(&fault, 0, 0, 0);
+	assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid + 1, N - 1, NULL), EM_OK);
+	assert_int_equal(emi_blocks_free(d, bid, N, BYTES, NULL), EM_OK);
+	(void)emi_disk_give_all(d);
+	assert_int_equal(emi_disk_held(d), 0);
+	emi_scratch_release(ctx, d);
+	em_ctx_close(ctx);
+	test_dir_remove(dir);
+}
+
+/* A backend whose discards take until space is asked for again, or a while. */
+static struct {
+	em_backend be;
+	const em_backend *inner;
+	int discarding;         /* atomic */
+	int together;           /* space was asked for meanwhile; atomic */
+	int discards;
+} slow;
+
+static int slow_discard(void *handle, uint64_t offset, uint64_t bytes)
+{
+	int i, e;
+
+	__atomic_add_fetch(&slow.discards, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&slow.discarding, 1, __ATOMIC_SEQ_CST);
+	for (i = 0; i < 200 && !__atomic_load_n(&slow.together, __ATOMIC_SEQ_CST); i++)
+		usleep(100);
+	e = slow.inner->discard(handle, offset, bytes);
+	__atomic_store_n(&slow.discarding, 0, __ATOMIC_SEQ_CST);
+	return e;
+}
+
+static int slow_reserve(void *handle, uint64_t offset, uint64_t bytes)
+{
+	if (__atomic_load_n(&slow.discarding, __ATOMIC_SEQ_CST))
+		__atomic_store_n(&slow.together, 1, __ATOMIC_SEQ_CST);
+	return slow.inner->reserve(handle, offset, bytes);
+}
+
+/* What is on its way back at the end has gone before it is set aside again, or the file system would take what is in
+ * use. */
+static void test_end_comes_again(void **state)
+{
+	enum { N = 300, BYTES = 1 << 20 };
+	char *dir = test_dir_make();
+	em_ctx_opts opts = EM_CTX_OPTS_INIT;
+	const char *dirs = dir;
+	em_bid bid[N];
+	em_ctx *ctx;
+	emi_disk *d;
+	int round;
+
+	(void)state;
+	memset(&slow, 0, sizeof slow);
+	slow.inner = em_backend_find("memory");
+	slow.be = *slow.inner;
+	slow.be.discard = slow_discard;
+	slow.be.reserve = slow_reserve;
+	opts.custom = &slow.be;
+	opts.dirs = &dirs;
+	opts.ndirs = 1;
+	assert_int_equal(em_ctx_open(&ctx, &opts), EM_OK);
+	d = disk_acquire(ctx);
+	for (round = 0; round < 3; round++) {
+		assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid, N, NULL), EM_OK);
+		assert_int_equal(emi_blocks_free(d, bid, N, BYTES, NULL), EM_OK);
+	}
+	assert_true(slow.discards > 0);
+	assert_int_equal(slow.together, 0);
+	emi_scratch_release(ctx, d);
+	em_ctx_close(ctx);
+	test_dir_remove(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +400,8 @@ int main(void)
 		cmocka_unit_test(test_nothing_goes_back),
 		cmocka_unit_test(test_some_go_back),
 		cmocka_unit_test(test_end_goes_back),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_end_comes_again),
 	};
 
 	return cmocka_run_group_tests_name("block/disk_gives_back", tests, NULL, NULL);

@@ -20,29 +20,6 @@
 
 #define SHELL "/bin/sh"
 
-static int version_has(const char *words)
-{
-	run_setup setup = { 0 };
-	run r;
-	int found;
-
-	setup.program = SHELL;
-	run_command(&r, &setup, "-c", "sort --version", NULL);
-	found = !r.status && strstr(r.out, words);
-	run_free(&r);
-	return found;
-}
-
-int gnu_sort_is_here(void)
-{
-	return version_has("(GNU coreutils)");
-}
-
-int gnu_sort_is_9_1(void)
-{
-	return version_has("(GNU coreutils) 9.1\n");
-}
-
 void gnu_shell(run *r, const char *dir, const char *line, int gnu)
 {
 	static const char head[] = "SORT=", tail[] = " sort";

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * gnu.h -- the sort utility of this machine, to compare with, where it is GNU's.
+ * gnu.h -- the sort utility of this machine, to compare with, where it is GNU's (common/gnu_version.h).
  */
 #ifndef CLI_GNU_H
 #define CLI_GNU_H
 
 #include "cli/run.h"
-
-/* Is it GNU's, and of the version whose messages are compared? */
-int gnu_sort_is_here(void);
-int gnu_sort_is_9_1(void);
 
 /*
  * Run a line of the shell in a directory, in the C locale, with standard input empty.  $SORT in it is `extmem sort', or

@@ -37,7 +37,7 @@
 #define ALARM_SECONDS 900 /* nothing here takes that long unless it hangs */
 
 /* Limit a resource, unless value is 0. */
-static void child_limit(int resource, uint64_t value)
+static void child_limit(unsigned resource, uint64_t value)
 {
 	struct rlimit limit;
 
@@ -67,6 +67,7 @@ static void child_limits(const run_setup *s)
 	for (i = 0; i < sizeof(s->env) / sizeof(s->env[0]) && s->env[i]; i++)
 		putenv((char *)(uintptr_t)s->env[i]);
 	signal(SIGPIPE, s->ignore_pipe ? SIG_IGN : SIG_DFL);
+	alarm(s->seconds);
 	/* Last, as from here on it is nobody.  Root is not limited, and a number of processes is one of those of a user. */
 	if (!s->nproc)
 		return;
@@ -250,12 +251,22 @@ void assert_run(const run *r, int status, const char *file, int line)
 	_fail(file, line);
 }
 
+/* Is it one line, behind which it may stand where to read about options? */
+static int is_one_line(const char *text)
+{
+	const char *newline = strchr(text, '\n');
+
+	if (!newline)
+		return 0;
+	if (!strncmp(newline + 1, "Try 'extmem", 11))
+		newline = strchr(newline + 1, '\n');
+	return newline && !newline[1];
+}
+
 void assert_run_trouble(const run *r, const char *a, const char *b, const char *file, int line)
 {
-	const char *newline = strchr(r->err, '\n');
-
 	assert_run(r, 2, file, line);
-	if (!strncmp(r->err, "extmem", 6) && newline && !newline[1] && strstr(r->err, a) && strstr(r->err, b) &&
+	if (!strncmp(r->err, "extmem", 6) && is_one_line(r->err) && strstr(r->err, a) && strstr(r->err, b) &&
 	    !r->out_bytes)
 		return;
 	print_error("not one line with '%s' and '%s', or something on standard output: %s\n", a, b, r->err);
@@ -265,7 +276,6 @@ void assert_run_trouble(const run *r, const char *a, const char *b, const char *
 void expect_trouble(const run_setup *setup, const char *a, const char *b, ...)
 {
 	const char *args[ARGS_MOST];
-	const char *newline;
 	va_list ap;
 	size_t i;
 	run r;
@@ -274,8 +284,7 @@ void expect_trouble(const run_setup *setup, const char *a, const char *b, ...)
 	take_args(args, ap);
 	va_end(ap);
 	run_args(&r, setup, args);
-	newline = strchr(r.err, '\n');
-	if (r.status != 2 || !newline || newline[1] || !strstr(r.err, a) || !strstr(r.err, b)) {
+	if (r.status != 2 || !is_one_line(r.err) || !strstr(r.err, a) || !strstr(r.err, b)) {
 		for (i = 0; args[i]; i++)
 			print_error("%s ", args[i]);
 		print_error("\n");

@@ -381,7 +381,7 @@ static void expect_capacity(const run_setup *setup, unsigned capacity)
 	run_free(&r);
 }
 
-static void test_places(void **state)
+static void test_config_places(void **state)
 {
 	const config *c = *state;
 	char config_home[OPTION + 32], dirs[4 * OPTION], home[OPTION + 32], tmpdir[OPTION];
@@ -540,7 +540,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wrong_lines, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_last_one, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_places, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_config_places, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_random_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_warnings, setup, teardown),
 	};

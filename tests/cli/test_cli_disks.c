@@ -170,7 +170,7 @@ static void test_errors(void **state)
 	expect_trouble(NULL, "--fetch", "best or naive", SORT, "--fetch=fast", in, NULL);
 	expect_trouble(NULL, "--place-runs", "cycling or striping", SORT, "--place-runs=random", in, NULL);
 	expect_trouble(NULL, "--priority", "write, read or none", SORT, "--priority=reads", in, NULL);
-	expect_trouble(NULL, "buffers for prefetching", "65536", SORT, "--prefetch-buffers=65537", in, NULL);
+	expect_trouble(NULL, "--prefetch-buffers 65537", "at most 65536", SORT, "--prefetch-buffers=65537", in, NULL);
 	expect_trouble(NULL, "/dev/null", "neither", SORT, EXTERNAL, "--disk=/dev/null", in, NULL);
 	expect_trouble(NULL, "-T", "empty", SORT, "-T", "/tmp", "-T", "", in, NULL);
 }

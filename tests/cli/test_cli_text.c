@@ -25,6 +25,7 @@
 
 #include "cli/fixture.h"
 #include "cli/gnu.h"
+#include "common/gnu_version.h"
 #include "common/test.h"
 
 static void test_standard_input(void **state)
@@ -130,9 +131,9 @@ static void test_header(void **state)
 	expect_output("b\na\n", "a\nb\n", "sort", "--header=0", NULL);
 	/* equal lines of the header stay */
 	expect_output("x\nx\nx\nx\n", "x\nx\nx\n", "sort", "--header=2", "-u", NULL);
-	/* of the first input only */
+	/* each input has one, and the first one's is written */
 	write_text(f->in[0], "h\nc\n");
-	write_text(f->out, "b\nz\n");
+	write_text(f->out, "h\nb\nz\n");
 	expect_output("", "h\nb\nc\nz\n", "sort", "--header=1", f->in[0], f->out, NULL);
 	expect_output("", "h\nb\nc\nz\n", "sort", "-m", "--header=1", f->in[0], f->out, NULL);
 	expect_output("z\na\nb\n", "", "sort", "-c", "--header=1", NULL);
@@ -151,6 +152,31 @@ static void test_csv(void **state)
 	expect_output("\"1,5\",b\n\"1,4\",c\n", "\"1,5\",b\n\"1,4\",c\n", "sort", "--csv", "-k2,2", NULL);
 	expect_output("\"1;5\";b\n\"1;6\";a\n", "\"1;6\";a\n\"1;5\";b\n", "sort", "--csv", "-t;", "-k2,2", NULL);
 	expect_output("b\na\n", "a\nb\n", "sort", "--csv", NULL);
+}
+
+/* What is in quotes ends no record, whatever is done with it; a quote in the middle of a field is a byte like others. */
+static void test_csv_newlines(void **state)
+{
+	static const char table[] = "id,\"the\nname\"\n2,\"x\n9,y\"\n1,z\n", body[] = "2,\"x\n9,y\"\n1,z\n";
+	static const char sorted[] = "id,\"the\nname\"\n1,z\n2,\"x\n9,y\"\n";
+	fixture *f = *state;
+
+	expect_output(table, sorted, "sort", "--csv", "--header=1", "-k1,1", NULL);
+	expect_output(table, table, "sort", "--csv", "--header=1", "-k2,2", NULL);
+	expect_output(body, "1,z\n2,\"x\n9,y\"\n", "sort", "--csv", "--run-size=1", NULL);
+	write_text(f->in[0], table);
+	write_text(f->out, sorted);
+	expect_output("", "id,\"the\nname\"\n1,z\n1,z\n2,\"x\n9,y\"\n2,\"x\n9,y\"\n", "sort", "--csv", "--header=1", f->in[0], f->out, NULL);
+	expect_output("", "id,\"the\nname\"\n1,z\n2,\"x\n9,y\"\n", "unique", "--csv", "--header=1", f->in[0], f->out, NULL);
+	expect_output("", "id,\"the\nname\"\n1,z\n1,z\n2,\"x\n9,y\"\n2,\"x\n9,y\"\n", "merge", "--csv", "--header=1", f->out, f->out, NULL);
+	expect_output("", "id,\"the\nname\"\n1,z\n", "top", "--csv", "--header=1", "-n1", f->in[0], NULL);
+	expect_output("", "", "sort", "-c", "--csv", "--header=1", f->out, NULL);
+	expect_output("h\n\"x\ny\"\n", "h\n\"x\ny\"\n", "shuffle", "--csv", "--header=1", NULL);
+	expect_output("b\"\na\n", "a\nb\"\n", "sort", "--csv", NULL);
+	write_text(f->in[1], "a,b\n1,\"two\nthree\"\n4,\"five\n6\n");
+	expect_trouble(NULL, ":4: ", "a quote is opened here and never closed", "sort", "--csv", "-k1,1", f->in[1], NULL);
+	expect_trouble(NULL, ":4: ", "a quote is opened here and never closed", "unique", "--csv", f->in[1], NULL);
+	expect_trouble(NULL, ":4: ", "a quote is opened here and never closed", "check", "--csv", f->in[1], NULL);
 }
 
 static void test_zero_terminated(void **state)
@@ -347,7 +373,7 @@ static void test_external(void **state)
 	size_t bytes, i;
 	run g, e;
 
-	if (!gnu_sort_is_here())
+	if (!gnu_version("sort"))
 		return;
 	text = make_lines(&rng, 20000, &bytes);
 	write_file(f->in[0], text, bytes);
@@ -479,6 +505,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many_names, fixture_make, fixture_free),
 		cmocka_unit_test_setup_teardown(test_header, fixture_make, fixture_free),
 		cmocka_unit_test(test_csv),
+		cmocka_unit_test_setup_teardown(test_csv_newlines, fixture_make, fixture_free),
 		cmocka_unit_test(test_zero_terminated),
 		cmocka_unit_test(test_debug),
 		cmocka_unit_test_setup_teardown(test_disorder, fixture_make, fixture_free),

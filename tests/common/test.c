@@ -100,6 +100,8 @@ static void *memory_alloc(void *user, size_t bytes)
 	uint64_t now, peak;
 	header *h;
 
+	if (mem->places != NULL && test_place_reach(mem->places, test_place_here(0), 0))
+		return NULL;
 	if (call == mem->fail_at || bytes == 0)
 		return NULL;
 	h = malloc(sizeof(*h) + bytes);

@@ -19,7 +19,7 @@
  *	test_memory_assert_clean(&mem);         (everything was released)
  *
  * A sweep repeats the work with N = 1, 2, ... until test_memory_failed(&mem) says that N was never
- * reached.
+ * reached.  Where that takes too long, it lets allocations fail by their place: see place.h.
  *
  * Directories.  test_dir_make() makes one under $TMPDIR, /var/tmp or the current directory, whose name has the process
  * in it: what others left that were killed more than an hour ago is removed first.  test_dir_remove() removes it and the
@@ -32,6 +32,8 @@
 #include <stdint.h>
 
 #include <extmem/sys/allocator.h>
+
+#include "common/place.h"
 
 /* 1 under the thread sanitizer, with which a child of a process with threads can do little. */
 #if defined(__SANITIZE_THREAD__)
@@ -75,6 +77,7 @@ void test_fill(test_rng *rng, void *buf, size_t bytes);
 typedef struct test_memory {
 	em_allocator allocator; /* for em_ctx_opts.allocator */
 	uint64_t fail_at;       /* this allocation fails, counted from 1; 0: none */
+	test_places *places;    /* or the one that these say; NULL: none; set after test_memory_init() */
 	uint64_t calls;         /* allocations asked for */
 	uint64_t blocks;        /* not yet released */
 	uint64_t bytes;         /* in them */

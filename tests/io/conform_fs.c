@@ -107,10 +107,12 @@ void conform_loop_close(int fd)
 	close(fd);
 }
 
-static int make_ext4(const char *image)
+/* Make a file system in the image by the usual command, whose last argument it is. */
+static int make_fs(const char *const *args, const char *image)
 {
+	const char *argv[8];
 	pid_t child = fork();
-	int state = -1;
+	int state = -1, n;
 
 	if (child == 0) {
 		int null = open("/dev/null", O_RDWR);
@@ -119,13 +121,17 @@ static int make_ext4(const char *image)
 			dup2(null, 1);
 			dup2(null, 2);
 		}
-		execlp("mkfs.ext4", "mkfs.ext4", "-q", "-F", "-O", "^has_journal", image, (char *)NULL);
+		for (n = 0; args[n] != NULL; n++)
+			argv[n] = args[n];
+		argv[n] = image;
+		argv[n + 1] = NULL;
+		execvp(argv[0], (char *const *)(uintptr_t)argv);
 		_exit(127);
 	}
 	return child > 0 && waitpid(child, &state, 0) == child && WIFEXITED(state) && WEXITSTATUS(state) == 0;
 }
 
-static int mount_ext4(const char *image, const char *dir, uint64_t bytes)
+static int mount_image(const char *type, const char *const *make, const char *image, const char *dir, uint64_t bytes)
 {
 	char path[64];
 	int file = make_image(image, bytes), fd, ok;
@@ -133,12 +139,12 @@ static int mount_ext4(const char *image, const char *dir, uint64_t bytes)
 	if (file < 0)
 		return 0;
 	close(file);
-	if (!make_ext4(image) || !own_mounts())
+	if (!make_fs(make, image) || !own_mounts())
 		return 0;
 	fd = conform_loop(image, bytes, path);
 	if (fd < 0)
 		return 0;
-	ok = mount(path, dir, "ext4", 0, NULL) == 0;
+	ok = mount(path, dir, type, 0, NULL) == 0;
 	/* The mount keeps the device. */
 	close(fd);
 	return ok;
@@ -163,18 +169,32 @@ void conform_on_tmpfs(uint64_t bytes, void (*test)(const char *dir))
 		skip();
 }
 
-void conform_on_ext4(uint64_t bytes, void (*test)(const char *dir))
+static int on_image(const char *type, const char *const *make, uint64_t bytes, void (*test)(const char *dir))
 {
 	char *dir = test_dir_make(), *image = test_path(dir, "image"), *on = test_path(dir, "on");
 	int mounted;
 
 	assert_int_equal(mkdir(on, 0700), 0);
-	mounted = mount_ext4(image, on, bytes);
+	mounted = mount_image(type, make, image, on, bytes);
 	test_on(mounted, on, test);
 	assert_int_equal(rmdir(on), 0);
 	free(on);
 	free(image);
 	test_dir_remove(dir);
-	if (!mounted)
+	return mounted;
+}
+
+void conform_on_ext4(uint64_t bytes, void (*test)(const char *dir))
+{
+	static const char *const make[] = {"mkfs.ext4", "-q", "-F", "-O", "^has_journal", NULL};
+
+	if (!on_image("ext4", make, bytes, test))
 		skip();
+}
+
+int conform_on_xfs(uint64_t bytes, void (*test)(const char *dir))
+{
+	static const char *const make[] = {"mkfs.xfs", "-q", "-f", NULL};
+
+	return on_image("xfs", make, bytes, test);
 }

@@ -13,6 +13,8 @@
 /* Run a test on a tmpfs, or an ext4, of that many bytes, in a directory of its own; where that cannot be had the test is skipped. */
 void conform_on_tmpfs(uint64_t bytes, void (*test)(const char *dir));
 void conform_on_ext4(uint64_t bytes, void (*test)(const char *dir));
+/* The same on an XFS of at least 300 MiB, which not every kernel has: 0 where that cannot be had. */
+int conform_on_xfs(uint64_t bytes, void (*test)(const char *dir));
 
 /* Make a block device of that many bytes in the file image.  A descriptor that keeps it alive and its path, or -1. */
 int conform_loop(const char *image, uint64_t bytes, char path[64]);

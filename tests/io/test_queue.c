@@ -611,6 +611,7 @@ static int without_threads(int async)
 	gate *g = gate_make(2, async);
 	em_file *f = gate_file(g, 4);
 	unsigned i, ended = 0;
+	const emi_request_calls calls = { .fn = count_end, .user = &ended };
 	pthread_t thread;
 	int wrong = 0;
 
@@ -629,7 +630,7 @@ static int without_threads(int async)
 		wrong |= emi_wait(&g->rq[i], NULL) != EM_OK;
 	/* Nobody waits: more than the backend has room for are done when they have been submitted. */
 	for (i = 0; i < 20; i++)
-		emi_submit(f, &g->rq[i], EMI_WRITE, buf[i], 64, i * 64, count_end, NULL, &ended);
+		emi_submit(f, &g->rq[i], EMI_WRITE, buf[i], 64, i * 64, &calls);
 	wrong |= ended != 20;
 	for (i = 0; i < 20; i++)
 		emi_write(f, &g->rq[i], buf[i], 64, i * 64, NULL);
@@ -706,6 +707,7 @@ static void test_cancel(void **state)
 {
 	static char buf[5][PAGE];
 	unsigned calls = 0, i;
+	const emi_request_calls told = { count_call, NULL, &calls, NULL, NULL, NULL };
 	gate *g = gate_make(1, 0);
 	em_file *f = gate_file(g, 0);
 	em_errinfo err;
@@ -717,10 +719,10 @@ static void test_cancel(void **state)
 	memset(buf[1], 1, PAGE);
 	memset(buf[2], 2, PAGE);
 	memset(buf[3], 3, PAGE);
-	emi_submit(f, &g->rq[1], EMI_WRITE, buf[1], PAGE, 0, count_call, NULL, &calls);
-	emi_submit(f, &g->rq[2], EMI_WRITE, buf[2], PAGE, 2 * PAGE, count_call, NULL, &calls);
-	emi_submit(f, &g->rq[3], EMI_WRITE, buf[3], PAGE, 100, count_call, NULL, &calls);
-	emi_submit(f, &g->rq[4], EMI_READ, buf[4], PAGE, 100, count_call, NULL, &calls);
+	emi_submit(f, &g->rq[1], EMI_WRITE, buf[1], PAGE, 0, &told);
+	emi_submit(f, &g->rq[2], EMI_WRITE, buf[2], PAGE, 2 * PAGE, &told);
+	emi_submit(f, &g->rq[3], EMI_WRITE, buf[3], PAGE, 100, &told);
+	emi_submit(f, &g->rq[4], EMI_READ, buf[4], PAGE, 100, &told);
 	assert_false(emi_cancel(&g->rq[0]));
 	assert_true(emi_cancel(&g->rq[1]));
 	assert_true(emi_cancel(&g->rq[2]));

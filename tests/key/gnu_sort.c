@@ -21,19 +21,6 @@
 
 extern char **environ;
 
-int gnu_sort_found(void)
-{
-	FILE *f = popen("sort --version 2>/dev/null", "r");
-	char line[128] = "";
-	int found;
-
-	if (f == NULL)
-		return 0;
-	found = fgets(line, sizeof(line), f) != NULL && strstr(line, "GNU coreutils") != NULL;
-	pclose(f);
-	return found;
-}
-
 int gnu_sort(char *const argv[], const char *errors)
 {
 	posix_spawn_file_actions_t actions;

@@ -2,8 +2,9 @@
 /*
  * test_text_key_gnu.c -- normalised keys of random texts, of which GNU sort must think the same, in room that may be too small.
  *
- * Of what GNU sort 9.1 does, two things are left out of the comparison: the order of NaNs among each other, which depends on bytes
- * that nobody sets, and the byte 0x80 in numbers, which it takes for a separator of thousands.
+ * Of what GNU sort 9.1 does, some things are left out of the comparison: the order of NaNs among each other, which depends on bytes
+ * that nobody sets; the byte 0x80 in numbers, which it takes for a separator of thousands; and what is otherwise from 9.2 on, which
+ * are the suffixes R and Q, and names that are nothing but a suffix.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/gnu_version.h"
 #include "gnu_sort.h"
 #include "text_key_model.h"
 
@@ -128,6 +130,7 @@ typedef struct setup {
 	char spec[KEYS_MAX][48];        /* -k... */
 	const alphabet *alphabet[KEYS_MAX];
 	int delimiter;
+	int version;                    /* of GNU sort */
 } setup;
 
 /* Up to three keys of a kind, or of any when it is KINDS. */
@@ -140,6 +143,7 @@ static void random_setup(test_rng *rng, size_t kind, text *t, setup *s)
 	memset(s, 0, sizeof(*s));
 	memset(t, 0, sizeof(*t));
 	s->t = t;
+	s->version = GNU_9_2;
 	s->delimiter = test_below(rng, 3) == 0 ? '\0' : '\n';
 	for (i = 0; i < keys; i++) {
 		s->alphabet[i] = &alphabets[kind < KINDS ? kind : test_below(rng, KINDS)];
@@ -160,6 +164,24 @@ static int has_kind(const setup *s, char letter)
 	return 0;
 }
 
+/* Names that begin with a '.' may be nothing but a suffix: let them begin otherwise. */
+static void avoid_suffixes(const setup *s, unsigned char *p, size_t n)
+{
+	size_t begin, end;
+	uint32_t k;
+
+	for (k = 0; k < s->t->text.n; k++) {
+		if (s->t->text.key[k].kind != EM_TEXT_VERSION)
+			continue;
+		emi_text_find(&s->t->text, &s->t->text.key[k], p, n, &begin, &end);
+		/* What does not print may not count. */
+		while (begin < end && (p[begin] < ' ' || p[begin] > '~'))
+			begin++;
+		if (begin < end && p[begin] == '.')
+			p[begin] = 'c';
+	}
+}
+
 /* Replace what GNU sort reads as nobody could mean. */
 static void avoid(const setup *s, unsigned char *p, size_t n)
 {
@@ -171,9 +193,13 @@ static void avoid(const setup *s, unsigned char *p, size_t n)
 			p[i] = 1;
 		if (number && p[i] == 0x80)
 			p[i] = 0x81;
+		if (s->version < GNU_9_2 && has_kind(s, 'h') && ((p[i] | 0x20) == 'r' || (p[i] | 0x20) == 'q'))
+			p[i] = 'i';
 		if (general && i >= 2 && (p[i] | 0x20) == 'n' && (p[i - 1] | 0x20) == 'a' && (p[i - 2] | 0x20) == 'n')
 			p[i] = 'b';
 	}
+	if (s->version < GNU_9_2)
+		avoid_suffixes(s, p, n);
 }
 
 static void random_item(test_rng *rng, const setup *s, size_t place, item *x)
@@ -279,6 +305,7 @@ static void check_sorted(const setup *s, const item *x, size_t n, const char *so
 static void check_as_gnu(size_t kind, int rounds)
 {
 	enum { RECORDS = 200 };
+	const int version = gnu_version("sort");
 	test_rng rng = test_rng_make(test_seed() + kind);
 	char *const dir = test_dir_make(), *const in = test_path(dir, "in"), *const out = test_path(dir, "out");
 	item x[RECORDS];
@@ -289,6 +316,7 @@ static void check_as_gnu(size_t kind, int rounds)
 
 	for (; rounds > 0; rounds--) {
 		random_setup(&rng, kind, &t, &s);
+		s.version = version;
 		n = 1 + (size_t)test_below(&rng, RECORDS);
 		for (i = 0; i < n; i++)
 			random_item(&rng, &s, i, &x[i]);
@@ -333,7 +361,7 @@ static int same_long_double(void)
 static void test_gnu_bytes(void **state)
 {
 	(void)state;
-	if (!gnu_sort_found())
+	if (!gnu_version("sort"))
 		skip();
 	check_as_gnu(0, ROUNDS);
 }
@@ -341,7 +369,7 @@ static void test_gnu_bytes(void **state)
 static void test_gnu_numeric(void **state)
 {
 	(void)state;
-	if (!gnu_sort_found())
+	if (!gnu_version("sort"))
 		skip();
 	check_as_gnu(1, ROUNDS);
 }
@@ -349,7 +377,7 @@ static void test_gnu_numeric(void **state)
 static void test_gnu_human(void **state)
 {
 	(void)state;
-	if (!gnu_sort_found())
+	if (!gnu_version("sort"))
 		skip();
 	check_as_gnu(2, ROUNDS);
 }
@@ -357,7 +385,7 @@ static void test_gnu_human(void **state)
 static void test_gnu_general(void **state)
 {
 	(void)state;
-	if (!gnu_sort_found() || !same_long_double())
+	if (!gnu_version("sort") || !same_long_double())
 		skip();
 	check_as_gnu(3, ROUNDS);
 }
@@ -365,7 +393,7 @@ static void test_gnu_general(void **state)
 static void test_gnu_month(void **state)
 {
 	(void)state;
-	if (!gnu_sort_found())
+	if (!gnu_version("sort"))
 		skip();
 	check_as_gnu(4, ROUNDS / 2);
 }
@@ -373,7 +401,7 @@ static void test_gnu_month(void **state)
 static void test_gnu_version(void **state)
 {
 	(void)state;
-	if (!gnu_sort_found())
+	if (!gnu_version("sort"))
 		skip();
 	check_as_gnu(5, ROUNDS);
 }
@@ -381,7 +409,7 @@ static void test_gnu_version(void **state)
 static void test_gnu_mixed(void **state)
 {
 	(void)state;
-	if (!gnu_sort_found() || !same_long_double())
+	if (!gnu_version("sort") || !same_long_double())
 		skip();
 	check_as_gnu(KINDS, 2 * ROUNDS);
 }

@@ -15,6 +15,7 @@
 
 #include <extmem/text.h>
 
+#include "common/gnu_version.h"
 #include "common/test.h"
 #include "gnu_sort.h"
 
@@ -189,7 +190,7 @@ static void test_as_gnu(void **state)
 	int i, status, good = 0, bad = 0;
 
 	(void)state;
-	if (!gnu_sort_found())
+	if (!gnu_version("sort"))
 		skip();
 	dir = test_dir_make();
 	errors = test_path(dir, "errors");

@@ -19,10 +19,13 @@
 
 #include <extmem/sys/fault.h>
 
+#include "sort/fault_places.h"
 #include "sort/fault_sweep.h"
 #include "sort/sort_model.h"
 
 #define MOST_EVENTS 1000u
+#define SEEN (1u << 16)
+#define ATTEMPTS 3              /* threads may go another way, and never come by */
 
 /* One sort and what may go wrong with it. */
 typedef struct trial {
@@ -34,9 +37,16 @@ typedef struct trial {
 	em_backend eager;       /* the backend, using asynchronous transfers from the first byte on */
 	test_memory mem;
 	em_fault fault;
+	test_places places;     /* reached in this run ... */
+	test_places known;      /* ... and in the rehearsal */
+	uint64_t turn;          /* what could fail and was looked at */
+	uint64_t cases;         /* what did fail */
 	em_errinfo err;
 	em_sort_stats stats;
 } trial;
+
+/* What failed as the first or the last at a place, in one way: keys, 0 is free. */
+static uint64_t seen[SEEN];
 
 static int eager_open(void *user, em_backend_open *how)
 {
@@ -125,7 +135,7 @@ static em_status attempt(trial *t)
 	t->stats.size = sizeof(t->stats);
 	opts.memory = t->sort->memory;
 	opts.allocator = &t->mem.allocator;
-	opts.custom = em_fault_backend(&t->fault);
+	opts.custom = fault_places_backend();
 	opts.backend = NULL;
 	opts.direct = t->direct;
 	opts.threads = 2;
@@ -226,81 +236,146 @@ static void assert_detail(const trial *t, uint32_t op, int sys_errno)
 	}
 }
 
-/* Slow builds let fewer things fail: EXTMEM_TEST_SPARSE times as many in a row do not. */
-static uint64_t sparse(void)
+/* One of so many fails: of long sorts, and of all in slow builds; 1: each one, also where places cannot be told
+ * apart. */
+static uint64_t sparse(const trial *t)
 {
 	const char *s = getenv("EXTMEM_TEST_SPARSE");
 
-	return s != NULL && atoi(s) > 1 ? (uint64_t)atoi(s) : 1;
+	if (!test_place_known())
+		return 1;
+	return t->sort->every * (s != NULL && atoi(s) > 1 ? (uint64_t)atoi(s) : 1);
+}
+
+/* The nth thing at this place is going to fail; key 0: nothing is. */
+static void prepare(trial *t, uint64_t key, uint64_t nth, int sys_errno)
+{
+	test_memory_init(&t->mem, 0);
+	t->mem.places = &t->places;
+	em_fault_init(&t->fault, &t->eager);
+	t->fault.sys_errno = sys_errno;
+	fault_places_set(&t->fault, &t->places);
+	test_place_begin(&t->places, key, nth);
 }
 
 /* Nothing goes wrong: how many allocations and operations that takes. */
 static void rehearse(trial *t, uint64_t *allocations, uint64_t *operations)
 {
-	test_memory_init(&t->mem, 0);
-	em_fault_init(&t->fault, &t->eager);
+	prepare(t, 0, 0, 0);
 	if (run(t, 0) != EM_OK)
 		fail_msg("%s", t->err.text);
 	/* Two merging passes and the forming of runs. */
 	assert_true(t->stats.runs >= t->sort->runs);
 	assert_true(t->sort->straight ? t->stats.passes == 1 : t->sort->kept ? t->stats.passes == 2 : t->stats.passes >= 3);
 	assert_true((t->stats.kept_records != 0) == (t->sort->kept != 0));
+	t->known = t->places;
 	*allocations = t->mem.calls;
-	*operations = t->fault.count;
-	assert_true(*allocations + *operations <= MOST_EVENTS);
+	*operations = t->known.reached - t->mem.calls;
+	assert_true(t->known.reached <= MOST_EVENTS);
 }
 
-static uint64_t sweep_allocations(trial *t)
+/* Is it the first time?  From then on it is not. */
+static int is_new(uint64_t key)
 {
-	uint64_t cases;
+	uint64_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 48;
 
-	for (cases = 0;; cases++) {
-		const uint64_t nth = 1 + cases * t->sort->every * sparse();
-		em_status st;
+	for (;; i++) {
+		uint64_t *slot = &seen[i % SEEN];
 
-		test_memory_init(&t->mem, nth);
-		em_fault_init(&t->fault, &t->eager);
-		st = run(t, cases % 2 != 0);
-		if (!test_memory_failed(&t->mem)) {
-			assert_int_equal(st, EM_OK);
-			return cases;
+		if (*slot == key)
+			return 0;
+		if (*slot == 0) {
+			*slot = key;
+			return 1;
 		}
-		if (st != EM_ERR_NOMEM && !(t->sort->spare && st == EM_OK))
-			fail_msg("allocation %u fails: %s, \"%s\"", (unsigned)nth, em_status_name(st), t->err.text);
 	}
 }
 
-/* Let each operation of one kind fail in one way. */
-static uint64_t sweep_operation(trial *t, uint32_t op, int sys_errno)
+/* Is the nth at this place to fail in this way?  Allocations are alike, but the last transfer is often waited for
+ * elsewhere. */
+static int is_chosen(trial *t, const test_place *p, uint64_t nth, int sys_errno)
 {
-	uint64_t cases;
+	const uint64_t step = sparse(t), way = (uint64_t)(uint32_t)sys_errno << 1;
 
-	for (cases = 0;; cases++) {
-		const uint64_t nth = 1 + cases * t->sort->every * sparse();
-		em_status st, right = sys_errno == EIO ? EM_ERR_IO : sys_errno == ENOSPC ? EM_ERR_NOSPACE : EM_OK;
+	if (t->turn++ % step == 0)
+		return 1;
+	if (nth == 1 && is_new((p->key ^ way << 40) | 1))
+		return 1;
+	return p->kind != 0 && nth == p->count && is_new((p->key ^ (way + 1) << 40) | 1);
+}
 
-		test_memory_init(&t->mem, 0);
-		em_fault_init(&t->fault, &t->eager);
-		t->fault.ops = op;
-		t->fault.nth = nth;
-		t->fault.sys_errno = sys_errno;
-		st = run(t, cases % 2 != 0);
-		if (t->fault.injected == 0) {
-			assert_int_equal(st, EM_OK);
-			return cases;
+/* Run with the nth at this place failing; EM_END when it was not reached. */
+static em_status fail_there(trial *t, const test_place *p, uint64_t nth, int sys_errno)
+{
+	em_status st;
+	int i;
+
+	for (i = 0; i < ATTEMPTS; i++) {
+		prepare(t, p->key, nth, sys_errno);
+		st = run(t, t->cases % 2 != 0);
+		if (t->places.failed != 0) {
+			t->cases++;
+			return st;
 		}
-		assert_int_equal(t->fault.injected, 1);
-		/* What cannot be handed over is moved in another way, space that does not go back stays.  Less space than was hoped for may do, and what a
-		 * size was asked for may be found out otherwise. */
-		if (op == EM_FAULT_SUBMIT || op == EM_FAULT_DISCARD || (op == EM_FAULT_RESERVE && sys_errno == ENOSPC && st == EM_OK) ||
-		    (op == EM_FAULT_SIZE && st == EM_OK))
-			right = EM_OK;
-		if (st != right)
-			fail_msg("%s: %s %u fails with %s: %s, \"%s\"", t->backend, op_name(op), (unsigned)nth,
-				 sys_errno == 0 ? "less" : strerror(sys_errno), em_status_name(st), t->err.text);
 		if (st != EM_OK)
-			assert_detail(t, op, sys_errno);
+			fail_msg("nothing failed: %s, \"%s\"", em_status_name(st), t->err.text);
 	}
+	return EM_END;
+}
+
+static void fail_allocation(trial *t, const test_place *p, uint64_t nth)
+{
+	const em_status st = fail_there(t, p, nth, ENOMEM);
+
+	if (st != EM_END && st != EM_ERR_NOMEM && !(t->sort->spare && st == EM_OK))
+		fail_msg("allocation %u of those at one place fails: %s, \"%s\"", (unsigned)nth, em_status_name(st),
+			 t->err.text);
+}
+
+static void fail_operation(trial *t, const test_place *p, uint64_t nth, int sys_errno)
+{
+	const uint32_t op = p->kind;
+	em_status right = sys_errno == EIO ? EM_ERR_IO : sys_errno == ENOSPC ? EM_ERR_NOSPACE : EM_OK;
+	const em_status st = fail_there(t, p, nth, sys_errno);
+
+	if (st == EM_END)
+		return;
+	assert_int_equal(t->fault.injected, 1);
+	/* What cannot be handed over is moved in another way, space that does not go back stays.  Less space than was
+	 * hoped for may do, and what a size was asked for may be found out otherwise. */
+	if (op == EM_FAULT_SUBMIT || op == EM_FAULT_DISCARD || (op == EM_FAULT_SIZE && st == EM_OK) ||
+	    (op == EM_FAULT_RESERVE && sys_errno == ENOSPC && st == EM_OK))
+		right = EM_OK;
+	if (st != right)
+		fail_msg("%s: %s %u of those at one place fails with %s: %s, \"%s\"", t->backend, op_name(op),
+			 (unsigned)nth, sys_errno == 0 ? "less" : strerror(sys_errno), em_status_name(st), t->err.text);
+	if (st != EM_OK)
+		assert_detail(t, op, sys_errno);
+}
+
+/* Let what is of one kind fail in one way, and tell how much did. */
+static uint64_t sweep_kind(trial *t, uint32_t kind, int sys_errno)
+{
+	const uint64_t cases = t->cases;
+	uint64_t nth;
+	size_t i;
+
+	t->turn = 0;
+	for (i = 0; i < TEST_PLACES; i++) {
+		const test_place *p = &t->known.place[i];
+
+		if (p->key == 0 || p->kind != kind)
+			continue;
+		for (nth = 1; nth <= p->count; nth++) {
+			if (!is_chosen(t, p, nth, sys_errno))
+				continue;
+			if (kind == 0)
+				fail_allocation(t, p, nth);
+			else
+				fail_operation(t, p, nth, sys_errno);
+		}
+	}
+	return t->cases - cases;
 }
 
 /* From some operation on all of them fail: a disk that is full or gone, a signal that never ends. */
@@ -322,12 +397,11 @@ static uint64_t sweep_for_good(trial *t)
 		for (nth = 1;; nth += 7) {
 			em_status st;
 
-			test_memory_init(&t->mem, 0);
-			em_fault_init(&t->fault, &t->eager);
+			prepare(t, 0, 0, ways[i].sys_errno);
+			fault_places_set(&t->fault, NULL);
 			t->fault.ops = ways[i].ops;
 			t->fault.nth = nth;
 			t->fault.times = UINT64_MAX;
-			t->fault.sys_errno = ways[i].sys_errno;
 			st = run(t, nth % 2 == 0);
 			if (t->fault.injected == 0)
 				break;
@@ -390,7 +464,7 @@ void fault_sweep(const fault_sort *sort, const char *backend, int32_t direct, in
 	sort_write_file(t.in, sort->in, sort->in_bytes);
 
 	rehearse(&t, &allocations, &operations);
-	cases = sweep_allocations(&t);
+	cases = sweep_kind(&t, 0, ENOMEM);
 	printf("# %s, %s, %s: %u allocations, %u operations; failed once each: %u allocations;", sort->name,
 	       backend, pushed ? "push and pull" : "file to file", (unsigned)allocations, (unsigned)operations, (unsigned)cases);
 	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
@@ -398,7 +472,7 @@ void fault_sweep(const fault_sort *sort, const char *backend, int32_t direct, in
 
 		for (k = 0; k < 4; k++) {
 			/* A submission has no other ways to fail. */
-			swept[k] = ops[i] == EM_FAULT_SUBMIT && k % 3 != 0 ? 0 : sweep_operation(&t, ops[i], kinds[k]);
+			swept[k] = ops[i] == EM_FAULT_SUBMIT && k % 3 != 0 ? 0 : sweep_kind(&t, ops[i], kinds[k]);
 			cases += swept[k];
 			if (swept[k] > most)
 				most = swept[k];

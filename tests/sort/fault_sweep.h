@@ -2,10 +2,12 @@
 /*
  * fault_sweep.h -- a sort in which everything that can fail fails, once each.
  *
- * A small sort of several merging passes is repeated: with its first allocation failing, its second, and so on until the
- * one that is to fail is not reached any more; then the same for every kind of operation on files and every way for it
- * to fail.  Each time: the right status, a detail that says what happened, no leak of memory or descriptors, nothing left
- * in the directory, and an existing output as it was, or complete.
+ * A small sort of several merging passes is repeated, each time with another allocation failing; then the same for
+ * every kind of operation on files and every way for it to fail.  Slow builds (EXTMEM_TEST_SPARSE) and long sorts let
+ * one of so many fail, but at each place in the code (place.h) the first, and the last transfer, in any case, unless
+ * they did so in an earlier sweep of the same program.  Each time: the right status, a detail that says what
+ * happened, no leak of memory or descriptors, nothing left in the directory, and an existing output as it was, or
+ * complete.
  */
 #ifndef EM_FAULT_SWEEP_H
 #define EM_FAULT_SWEEP_H
@@ -26,7 +28,7 @@ typedef struct fault_sort {
 	int straight;           /* it is done in one pass, ... */
 	int kept;               /* ... or in two, the last run in memory; else in three or more */
 	int spare;              /* some allocations can be done without */
-	uint32_t every;         /* not everything fails, but only the first of so many in a row; 1 or more */
+	uint32_t every;         /* beside what fails at each place in any case, one of so many fails; 1: all */
 	const void *data;       /* for push */
 	const void *in, *out;   /* the files before and after ... */
 	size_t in_bytes, out_bytes;

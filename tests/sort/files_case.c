@@ -92,13 +92,10 @@ void case_records(files_case *c, test_rng *rng, sort_pattern pattern, uint64_t n
 
 void case_lines(files_case *c, const em_order *order, lines *l, int sorted, int cut)
 {
-	const size_t header = c->n != 0 ? 0 : c->opts.header < l->n ? (size_t)c->opts.header : l->n;
-
 	if (sorted)
-		lines_sort(order, l, header, 0);
+		lines_sort(order, l, c->opts.header < l->n ? (size_t)c->opts.header : l->n, 0);
 	lines_write(case_path(c), l, 0, l->n, &c->format, cut);
-	c->header += header;
-	lines_append(&c->all, l, 0, l->n);
+	lines_add_file(&c->all, &c->header, l, 0, l->n, c->opts.header);
 	lines_free(l);
 }
 

@@ -107,17 +107,18 @@ void bench_expect(bench *b, const lines *all, size_t header)
 void bench_write_inputs(bench *b, lines *all, unsigned files)
 {
 	size_t at = 0, header = 0;
+	lines sorted = { 0 };
 	unsigned i;
 
 	for (i = 0; i < files; i++) {
 		const size_t some = i + 1 == files ? all->n - at : (size_t)test_below(&b->rng, all->n - at + 1);
 
 		lines_write(b->in[i], all, at, at + some, &b->format, (int)test_below(&b->rng, 2));
-		if (i == 0)
-			header = b->opts.header < some ? (size_t)b->opts.header : some;
+		lines_add_file(&sorted, &header, all, at, at + some, b->opts.header);
 		at += some;
 	}
-	bench_expect(b, all, header);
+	bench_expect(b, &sorted, header);
+	lines_free(&sorted);
 	lines_free(all);
 }
 

@@ -119,9 +119,11 @@ void lines_add_pattern(lines *l, test_rng *rng, int pattern, size_t n, const em_
 	assert_non_null(record);
 	for (i = 0; i < n; i++) {
 		bytes = make_record(record, rng, pattern, i, most);
-		for (k = 0; k < bytes && f->kind == EM_FORMAT_DELIMITED; k++)
-			if (record[k] == f->delimiter)
+		for (k = 0; k < bytes && f->kind != EM_FORMAT_PREFIXED; k++)
+			if (record[k] == f->delimiter || (f->kind == EM_FORMAT_CSV && record[k] == '"'))
 				record[k] ^= 1;
+		if (pattern == LINES_GARBAGE || pattern == LINES_MIXED)
+			lines_quote(record, bytes, rng, f);
 		lines_add(l, record, bytes);
 	}
 	free(record);
@@ -204,7 +206,11 @@ em_format lines_format(int which)
 
 	if (which == 1)
 		f.delimiter = 0;
-	if (which >= 2) {
+	if (which >= 10) {
+		f.kind = EM_FORMAT_CSV;
+		f.delimiter = which == 10 ? '\n' : 0;
+		f.separator = which == 10 ? ',' : 'a';
+	} else if (which >= 2) {
 		f.kind = EM_FORMAT_PREFIXED;
 		f.delimiter = 0;
 		f.width = 1u << (which - 2) % 4;
@@ -228,14 +234,71 @@ unsigned char *lines_text(const lines *l, size_t first, size_t end, const em_for
 				*p++ = (unsigned char)((uint64_t)n >> 8 * (f->flags != 0 ? f->width - 1 - w : w));
 		memcpy(p, record, n);
 		p += n;
-		if (f->kind == EM_FORMAT_DELIMITED)
+		if (f->kind != EM_FORMAT_PREFIXED)
 			*p++ = (unsigned char)f->delimiter;
 	}
 	/* An empty last record needs its delimiter to be there at all. */
-	if (cut && f->kind == EM_FORMAT_DELIMITED && end > first && l->end[end - 1] != (end > 1 ? l->end[end - 2] : 0))
+	if (cut && f->kind != EM_FORMAT_PREFIXED && end > first && l->end[end - 1] != (end > 1 ? l->end[end - 2] : 0))
 		p--;
 	*bytes = (size_t)(p - text);
 	return text;
+}
+
+void lines_quote(unsigned char *record, size_t n, test_rng *rng, const em_format *f)
+{
+	size_t from = 0, i;
+
+	if (f->kind != EM_FORMAT_CSV || n < 2 || test_below(rng, 2) == 0)
+		return;
+	/* The first field is all of it, or the second one begins somewhere, or a quote stands where it is none. */
+	if (n > 3 && test_below(rng, 2) == 0) {
+		from = 1 + (size_t)test_below(rng, n - 2);
+		record[from - 1] = (unsigned char)f->separator;
+	}
+	if (n - from < 2 || test_below(rng, 4) == 0) {
+		if (from != 0)
+			record[from - 1] = 'x';
+		record[n - 1] = n > 1 && record[n - 2] != f->separator ? '"' : 'x';
+		return;
+	}
+	record[from] = record[n - 1] = '"';
+	for (i = from + 1; i + 1 < n; i++) {
+		if (test_below(rng, 3) == 0)
+			record[i] = (unsigned char)(test_below(rng, 2) == 0 ? f->delimiter : f->separator);
+		else if (i + 2 < n && test_below(rng, 8) == 0)
+			record[i] = record[i + 1] = '"', i++;
+	}
+}
+
+void lines_quote_some(lines *l, test_rng *rng, const em_format *f)
+{
+	size_t i;
+
+	for (i = 0; i < l->n; i++) {
+		const size_t begin = i != 0 ? l->end[i - 1] : 0;
+
+		lines_quote(l->bytes + begin, l->end[i] - begin, rng, f);
+	}
+}
+
+uint64_t lines_number(const lines *l, size_t first, size_t i, const em_format *f)
+{
+	const size_t begin = first != 0 ? l->end[first - 1] : 0, end = i != 0 ? l->end[i - 1] : 0;
+	uint64_t number = i - first + 1;
+	size_t k;
+
+	for (k = begin; f->kind == EM_FORMAT_CSV && k < end; k++)
+		number += l->bytes[k] == f->delimiter;
+	return number;
+}
+
+void lines_add_file(lines *all, size_t *header_records, const lines *l, size_t first, size_t end, uint64_t header)
+{
+	const size_t skip = header < end - first ? (size_t)header : end - first;
+
+	if (all->n == 0)
+		*header_records = skip;
+	lines_append(all, l, all->n == 0 ? first : first + skip, end);
 }
 
 void lines_write(const char *path, const lines *l, size_t first, size_t end, const em_format *f, int cut)

@@ -39,7 +39,7 @@ static void keep_frames(bench *b, const emi_outblock *block)
 	const size_t before = b->filled;
 	uint32_t n = 0;
 
-	assert_true(emi_block_sound(base, block->buf.len));
+	assert_true(emi_block_sound(base, block->buf.len, emi_order_vary(b->order)));
 	for (; at != base + head->end; n++) {
 		const emi_frame f = emi_frame_get(emi_order_vary(b->order), at);
 
@@ -70,7 +70,7 @@ static em_status put(void *arg, emi_outblock *block, em_errinfo *err)
 
 void bench_open(bench *b, int which, int format, uint32_t threads, const em_sort_opts *opts)
 {
-	const emi_needs needs = { EMI_UNKNOWN, 0, 0, 2, 0, EMI_UNKNOWN, 0 };
+	const emi_needs needs = { .n = EMI_UNKNOWN, .files = 2, .bytes = EMI_UNKNOWN };
 	em_ctx_opts co = sort_ctx_opts();
 	em_sort_opts so = EM_SORT_OPTS_INIT;
 	em_errinfo err;

@@ -50,7 +50,7 @@ static em_status put(void *arg, emi_outblock *block, em_errinfo *err)
 static void bench_open(bench *b, const sort_shape *shape, uint32_t threads, const char *isa)
 {
 	em_ctx_opts opts = sort_ctx_opts();
-	const emi_needs needs = { MOST, 0, 0, 0, 0, 0, 0 };
+	const emi_needs needs = { .n = MOST };
 	em_errinfo err;
 
 	memset(b, 0, sizeof(*b));

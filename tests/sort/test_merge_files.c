@@ -36,6 +36,7 @@ static void random_case(test_rng *rng, em_ctx *ctx, uint32_t fan_in, int which)
 		lines l = { 0 };
 
 		lines_add_random(&l, rng, (int)test_below(rng, LINES_STYLES), sizes[test_below(rng, 6)]);
+		lines_quote_some(&l, rng, &c.format);
 		case_lines(&c, order, &l, 1, (int)test_below(rng, 2));
 	}
 	case_merge_somehow(&c, rng, ctx, order, fan_in);
@@ -189,8 +190,8 @@ static void test_long(void **state)
 	for (round = 0; round < 16; round++) {
 		em_ctx *ctx = case_ctx(4 * MIB, 0, 1);
 		em_order *order = lines_order(ctx, round % 4 == 3 ? 2 : round % 4 == 2 ? 4 : 0);
-		const size_t most = 4 * MIB / 32, over = round < 12 ? 0 : most;
-		unsigned char *record = malloc(2 * most);
+		const size_t most = 4 * MIB / 32, over = round < 12 ? 0 : 8 * most;
+		unsigned char *record = malloc(9 * most);
 		files_case c = case_make(NULL);
 		em_status st;
 		int i;
@@ -198,7 +199,7 @@ static void test_long(void **state)
 		assert_non_null(record);
 		c.format = lines_format(round % 4 == 1 ? 4 : 0);
 		c.opts.format = &c.format;
-		memset(record, 'b', 2 * most);
+		memset(record, 'b', 9 * most);
 		for (i = 0; i < 3; i++) {
 			lines l = { 0 };
 

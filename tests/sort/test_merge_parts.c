@@ -603,7 +603,7 @@ static void test_too_long(void **state)
 
 		add_lines(&l, &rng, 3 * MIB, 0, 100);
 		if (i == 1)
-			add_line(&l, &rng, (size_t)(MEMORY / 32) + 100, 1);
+			add_line(&l, &rng, (size_t)(MEMORY / 4), 1);
 		add_lines(&l, &rng, 1000, 0, 100);
 		case_lines(&c, NULL, &l, 0, 0);
 	}

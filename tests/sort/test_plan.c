@@ -18,6 +18,7 @@
 
 #include <extmem/sys/fault.h>
 
+#include "base/workers.h"
 #include "sort/plan_case.h"
 #include "sort/plan_time.h"
 
@@ -695,7 +696,8 @@ static void test_least_works(void **state)
 			opts.memory = 64u << 20;
 			ctx = sort_ctx(&opts);
 			order = sort_order(ctx, &shape);
-			/* This starts the threads, whose stacks are nobody's share. */
+			/* Stacks of threads are nobody's share. */
+			assert_int_equal(emi_workers_start(ctx, NULL), EM_OK);
 			so.memory = 1;
 			assert_int_equal(em_sorter_open(&s, ctx, order, &so), EM_ERR_MEMLIMIT);
 			so.memory = err.bytes;
@@ -706,6 +708,7 @@ static void test_least_works(void **state)
 			em_ctx_close(ctx);
 			ctx = sort_ctx(&opts);
 			order = sort_order(ctx, &shape);
+			assert_int_equal(emi_workers_start(ctx, NULL), EM_OK);
 			so.memory = 1;
 			assert_int_equal(em_sort_files(ctx, order, inputs, 1, out, &so, NULL), EM_ERR_MEMLIMIT);
 			so.memory = err.bytes;

@@ -116,7 +116,7 @@ static void test_common(void **state)
 
 static void test_out_of_memory(void **state)
 {
-	const emi_needs needs = { EMI_UNKNOWN, 0, 0, 2, 0, EMI_UNKNOWN, 0 };
+	const emi_needs needs = { .n = EMI_UNKNOWN, .files = 2, .bytes = EMI_UNKNOWN };
 	em_ctx_opts co = sort_ctx_opts();
 	em_status st = EM_ERR_NOMEM;
 	em_errinfo err;

@@ -49,9 +49,12 @@ static em_status load(bench *b, const char *const *paths, uint32_t n, uint64_t l
 	opts.longest = (uint64_t)1 << 20;
 	assert_int_equal(emi_records_open(&r, b->ctx, paths, n, &opts, &b->job.io, err), EM_OK);
 	assert_int_equal(emi_pool_loader_init(&l, &b->pool, r, paths, CHUNK, longest, err), EM_OK);
-	l.skip = skip;
-	l.skipped_to = keep_header;
-	l.skipped_arg = b;
+	l.header.ctx = b->ctx;
+	l.header.format = &b->format;
+	l.header.paths = paths;
+	l.header.records = skip;
+	l.header.to = keep_header;
+	l.header.arg = b;
 	do {
 		uint64_t records;
 		em_errinfo e;
@@ -95,7 +98,8 @@ static void test_loaded(void **state)
 			char *dir = test_dir_make(), *path[3];
 			unsigned char *record = calloc(1, 40000);
 			const char *paths[3];
-			size_t i, bound[4], n;
+			size_t i, bound[4], n, header = 0;
+			lines loaded = { 0 };
 			em_errinfo err;
 			bench b;
 
@@ -119,7 +123,11 @@ static void test_loaded(void **state)
 				path[i] = test_path(dir, i == 0 ? "a" : i == 1 ? "b" : "c");
 				paths[i] = path[i];
 				lines_write(path[i], &b.in, bound[i], bound[i + 1], &b.format, 0);
+				lines_add_file(&loaded, &header, &b.in, bound[i], bound[i + 1], skip);
 			}
+			lines_free(&b.in);
+			b.in = loaded;
+			assert_int_equal(header, skip);
 			assert_int_equal(load(&b, paths, 3, (uint64_t)1 << 17, skip, &err), EM_OK);
 			assert_true(b.header.n == skip);
 			if (skip != 0) {

@@ -78,9 +78,10 @@ static void test_windows(void **state)
 	for (i = 0; i < 60; i++) {
 		const em_format format = lines_format((int)test_below(&rng, LINES_FORMATS));
 		static const size_t sizes[] = { 0, 1, 100, 3000 };
-		size_t at = 0, n, skipped = 0, skip;
+		size_t at, n, skipped = 0;
 		emi_window win;
 		emi_presorted p;
+		emi_header h = { 0 };
 		em_errinfo err;
 		uint64_t before;
 		setup s;
@@ -91,15 +92,20 @@ static void test_windows(void **state)
 		setup_open(&s, LONGEST, i % LINES_ORDERS, &format);
 		v = emi_order_vary(s.order);
 		lines_add_random(&l, &rng, (int)test_below(&rng, LINES_STYLES), sizes[test_below(&rng, 4)]);
+		lines_quote_some(&l, &rng, &format);
 		lines_write(s.path, &l, 0, l.n, &format, (int)test_below(&rng, 2));
 		before = em_ctx_memory_used(s.ctx);
 		assert_int_equal(emi_presorted_open(&p, &s.job, s.path, NULL, &s.opts, &err), EM_OK);
-		for (skip = (size_t)test_below(&rng, 3); at < skip && at < l.n; at++)
-			if (emi_presorted_skip(&p, drop, &skipped, &err) != EM_OK)
-				fail_msg("%s", err.text);
-		if (at < skip)
-			assert_int_equal(emi_presorted_skip(&p, drop, &skipped, &err), EM_END);
-		assert_true(at == 0 || skipped >= at);
+		h.ctx = s.ctx;
+		h.format = &format;
+		h.paths = (const char *const *)&s.path;
+		h.records = test_below(&rng, 3);
+		h.to = drop;
+		h.arg = &skipped;
+		if (emi_presorted_header(&p, &h, 0, &err) != EM_OK)
+			fail_msg("%s", err.text);
+		at = h.records < l.n ? (size_t)h.records : l.n;
+		assert_true(skipped >= at);
 		for (;;) {
 			const emi_pair *e;
 

@@ -520,6 +520,22 @@ static void test_limit_lines(void **state)
 	tear_down(&f);
 }
 
+/* Lines that fit in memory need no scratch either, however little there may be. */
+static void test_limit_of_lines_in_memory(void **state)
+{
+	const em_sort_opts so = EM_SORT_OPTS_INIT;
+	fixture f;
+
+	(void)state;
+	watch();
+	set_up(&f, 1);
+	f.memory = 64 * MIB;
+	if (sort_it(&f, &so, 2, 16384) != EM_OK)
+		fail_msg("%s", f.err.text);
+	assert_int_equal(f.stats.peak_scratch_held, 0);
+	tear_down(&f);
+}
+
 /* What is sorted in memory needs no scratch. */
 static void test_limit_of_little(void **state)
 {
@@ -602,6 +618,7 @@ int main(void)
 		cmocka_unit_test(test_plans_suffice),
 		cmocka_unit_test(test_limit_lines),
 		cmocka_unit_test(test_limit_of_little),
+		cmocka_unit_test(test_limit_of_lines_in_memory),
 		cmocka_unit_test(test_full_disk),
 	};
 

@@ -320,7 +320,7 @@ static void test_lines(void **state)
 		em_ctx *ctx = make_ctx((3 + test_below(&rng, 20)) * MIB, 1 + (uint32_t)test_below(&rng, 2), NULL);
 		unsigned char *records = numbered(n, 4), *text;
 		em_shuffle_opts opts = EM_SHUFFLE_OPTS_INIT;
-		lines in = { 0 }, out = { 0 };
+		lines in = { 0 }, out = { 0 }, other = { 0 };
 		size_t header, split, bytes, i, length;
 		uint32_t *order;
 
@@ -330,6 +330,7 @@ static void test_lines(void **state)
 		order = order_of(&c, records, n, 4);
 
 		header = (size_t)test_below(&rng, 5);
+		/* Each file has the same header. */
 		lines_add_pattern(&in, &rng, (int)test_below(&rng, LINES_PATTERNS), header + n, &f,
 				  f.kind == EM_FORMAT_PREFIXED && f.width == 1 ? 255 : 30000);
 		lines_append(&out, &in, 0, header);
@@ -340,7 +341,10 @@ static void test_lines(void **state)
 		}
 		split = header + (size_t)test_below(&rng, n + 1);
 		lines_write(c.path[0], &in, 0, split, &f, 1);
-		lines_write(c.path[1], &in, split, in.n, &f, 0);
+		lines_append(&other, &in, 0, header);
+		lines_append(&other, &in, split, in.n);
+		lines_write(c.path[1], &other, 0, other.n, &f, 0);
+		lines_free(&other);
 		opts.format = which % LINES_FORMATS == 0 ? NULL : &f;
 		opts.header = header;
 		opts.run_records = test_below(&rng, 2) == 0 ? 0 : 100;
@@ -384,10 +388,15 @@ static void test_long_lines(void **state)
 	got = sort_read_file(c.out, &bytes);
 	assert_int_equal(bytes, in.filled + in.n);
 	free(got);
-	sort_write_file(c.path[1], line, 200000);
+	sort_write_file(c.path[1], line, MIB);
 	assert_int_equal(case_run(&c, ctx, 0, 2, &opts), EM_ERR_FORMAT);
 	if (strstr(c.err.text, c.path[1]) == NULL)
 		fail_msg("%s", c.err.text);
+	/* One as long as may be has the memory that it takes. */
+	longest = (size_t)strtoull(strstr(c.err.text, "longer than ") + 12, NULL, 10);
+	assert_true(longest > 100000 && longest < 200000);
+	sort_write_file(c.path[1], line, longest);
+	assert_run(&c, ctx, 0, 2, &opts);
 	free(line);
 	lines_free(&in);
 	em_ctx_close(ctx);
@@ -427,6 +436,7 @@ static void test_misuse(void **state)
 	assert_int_equal(case_run(&c, ctx, 0, 1, &opts), EM_ERR_INVAL);
 	opts.format = NULL;
 	assert_int_equal(case_run(&c, ctx, UINT64_MAX - 3, 1, &opts), EM_ERR_RANGE);
+	assert_non_null(strstr(c.err.text, "does not fit in memory"));
 	assert_int_equal(case_run(&c, ctx, UINT64_MAX / 2, 1, &opts), EM_ERR_RANGE);
 	opts.block_bytes = 5000;
 	assert_int_equal(case_run(&c, ctx, 5, 1, &opts), EM_ERR_INVAL);

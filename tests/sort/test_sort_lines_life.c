@@ -352,7 +352,14 @@ static void assert_refused(bench *b, em_status expected, unsigned files, const c
 static void test_bad_formats(void **state)
 {
 	static const em_format bad[] = {
-		{ sizeof(em_format), 2, 0, 0, 0, 0 },
+		{ sizeof(em_format), 3, 0, 0, 0, 0 },
+		{ sizeof(em_format), EM_FORMAT_CSV, '"', 0, 0, ',' },
+		{ sizeof(em_format), EM_FORMAT_CSV, '\n', 0, 0, '"' },
+		{ sizeof(em_format), EM_FORMAT_CSV, '\n', 0, 0, 256 },
+		{ sizeof(em_format), EM_FORMAT_CSV, 256, 0, 0, ',' },
+		{ sizeof(em_format), EM_FORMAT_CSV, '\n', 4, 0, ',' },
+		{ sizeof(em_format), EM_FORMAT_CSV, '\n', 0, EM_FORMAT_BIG_ENDIAN, ',' },
+		{ sizeof(em_format), EM_FORMAT_DELIMITED, '\n', 0, 0, ',' },
 		{ sizeof(em_format), -1, 0, 0, 0, 0 },
 		{ sizeof(em_format), EM_FORMAT_DELIMITED, 256, 0, 0, 0 },
 		{ sizeof(em_format), EM_FORMAT_DELIMITED, '\n', 4, 0, 0 },

@@ -85,7 +85,7 @@ static void test_files_of_lines(void **state)
 		em_ctx *ctx = top_ctx((4 + test_below(&rng, 8)) * MIB, 1 + (uint32_t)(round % 3));
 		em_order *order = lines_order(ctx, (int)test_below(&rng, LINES_ORDERS));
 		em_sort_opts opts = EM_SORT_OPTS_INIT;
-		lines in = { 0 };
+		lines in = { 0 }, all = { 0 };
 		ranks r;
 		uint64_t first, end;
 		size_t split, bytes, header;
@@ -94,11 +94,15 @@ static void test_files_of_lines(void **state)
 		lines_add_pattern(&in, &rng, (int)test_below(&rng, LINES_PATTERNS), (size_t)test_below(&rng, 3000), &f,
 				  round % LINES_FORMATS == 2 || round % LINES_FORMATS == 6 ? 255 : 30000);
 		split = (size_t)test_below(&rng, in.n + 1);
-		header = test_below(&rng, 2) == 0 || f.kind != EM_FORMAT_DELIMITED ? 0 : (size_t)test_below(&rng, split + 1);
+		header = test_below(&rng, 2) == 0 || f.kind == EM_FORMAT_PREFIXED ? 0 : (size_t)test_below(&rng, split + 1);
 		lines_write(c.path[0], &in, 0, split, &f, (int)test_below(&rng, 2));
 		lines_write(c.path[1], &in, split, in.n, &f, (int)test_below(&rng, 2));
 		opts.format = round % LINES_FORMATS == 0 ? NULL : &f;
 		opts.header = header;
+		lines_add_file(&all, &header, &in, 0, split, opts.header);
+		lines_add_file(&all, &header, &in, split, in.n, opts.header);
+		lines_free(&in);
+		in = all;
 		opts.flags = test_below(&rng, 3) == 0 ? EM_SORT_UNIQUE : 0;
 		opts.run_records = test_below(&rng, 3) == 0 ? 100 : 0;
 		r.from = test_below(&rng, 2) == 0 ? 0 : test_below(&rng, in.n + 10);

@@ -112,7 +112,8 @@ static void append_record(const em_format *f, const unsigned char *record, size_
 		return;
 	}
 	if (counted)
-		append(out, text, (size_t)snprintf(text, sizeof(text), "%" PRIu64 "\t", count));
+		append(out, text, (size_t)snprintf(text, sizeof(text), "%" PRIu64 "%c", count,
+						   f->kind == EM_FORMAT_CSV ? (int)f->separator : '\t'));
 	append(out, record, n);
 	append(out, &delimiter, 1);
 }
@@ -299,6 +300,7 @@ static void test_lines(void **state)
 			lines l = { 0 };
 
 			lines_add_random(&l, &rng, (int)test_below(&rng, LINES_STYLES), sizes[test_below(&rng, 6)]);
+			lines_quote_some(&l, &rng, &c.f.format);
 			case_lines(&c.f, order, &l, presorted, (int)test_below(&rng, 2));
 		}
 		run_somehow(&c, &rng, ctx, order, presorted, &t);

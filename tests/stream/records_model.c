@@ -59,15 +59,75 @@ static uint64_t get_prefix(const em_format *f, const unsigned char *p)
 	return length;
 }
 
+em_format csv_by(unsigned char delimiter, unsigned char separator)
+{
+	em_format f = lines_by(delimiter);
+
+	f.kind = EM_FORMAT_CSV;
+	f.separator = separator;
+	return f;
+}
+
+/* Bytes of the record at p, up to its delimiter or the end; *open is where the quote is that is open there, or SIZE_MAX. */
+static size_t model_csv(const em_format *f, const unsigned char *p, size_t left, size_t *open)
+{
+	int quoted = 0, begins = 1;
+	size_t i;
+
+	*open = SIZE_MAX;
+	for (i = 0; i < left; i++) {
+		if (quoted) {
+			if (p[i] == '"' && i + 1 < left && p[i + 1] == '"')
+				i++;
+			else
+				quoted = p[i] != '"';
+			begins = 0;
+		} else if (p[i] == f->delimiter) {
+			break;
+		} else {
+			quoted = begins && p[i] == '"';
+			*open = quoted ? i : *open;
+			begins = p[i] == f->separator;
+		}
+	}
+	if (!quoted)
+		*open = SIZE_MAX;
+	return i;
+}
+
+/* Is a record of a CSV file too long, or its quote open?  Then *number is the line to be told of. */
+static int model_csv_bad(model *m, const unsigned char *p, size_t left, size_t length, uint64_t *number)
+{
+	size_t open, i;
+
+	if (length <= m->longest && length < left)
+		return 0;
+	/* No more is looked at than may be. */
+	(void)model_csv(&m->format, p, length <= m->longest ? left : (size_t)m->longest + 1, &open);
+	m->bad_open = open != SIZE_MAX;
+	m->bad_short = length <= m->longest;
+	for (i = 0; open != SIZE_MAX && i < open; i++)
+		*number += p[i] == m->format.delimiter;
+	return m->bad_open || length > m->longest;
+}
+
 /* Find the first thing wrong with a file: 1 when there is any. */
 static int model_judge_file(model *m, uint32_t file)
 {
 	const unsigned char *p = m->data[file];
-	size_t left = m->bytes[file];
+	size_t left = m->bytes[file], i, open;
 	uint64_t number = 1, length = 0;
 
 	for (; left > 0; number++) {
-		if (m->format.kind == EM_FORMAT_DELIMITED) {
+		if (m->format.kind == EM_FORMAT_CSV) {
+			length = model_csv(&m->format, p, left, &open);
+			if (model_csv_bad(m, p, left, (size_t)length, &number))
+				break;
+			for (i = 0; i < length; i++)
+				number += p[i] == m->format.delimiter;
+			m->ended[file] = length < left;
+			length += length < left;
+		} else if (m->format.kind == EM_FORMAT_DELIMITED) {
 			for (length = 0; length < left && p[length] != m->format.delimiter; length++)
 				;
 			if (length > m->longest)
@@ -93,7 +153,7 @@ static int model_judge_file(model *m, uint32_t file)
 
 void model_judge(model *m)
 {
-	m->bad_short = 0;
+	m->bad_short = m->bad_open = 0;
 	for (m->bad_file = 0; m->bad_file < m->n; m->bad_file++)
 		if (model_judge_file(m, m->bad_file))
 			break;
@@ -103,7 +163,7 @@ size_t whole_bytes(const model *m, uint32_t file)
 {
 	const size_t n = m->bytes[file];
 
-	return n + (m->format.kind == EM_FORMAT_DELIMITED && n > 0 && m->data[file][n - 1] != m->format.delimiter);
+	return n + (m->format.kind != EM_FORMAT_PREFIXED && n > 0 && (m->format.kind == EM_FORMAT_CSV ? !m->ended[file] : m->data[file][n - 1] != m->format.delimiter));
 }
 
 void model_free(model *m)
@@ -176,9 +236,9 @@ static uint64_t check_chunk(const consumer *c, const emi_chunk *chunk)
 	if (there < chunk->bytes) {
 		assert_int_equal(there + 1, chunk->bytes);
 		assert_int_equal(chunk->data[there], m->format.delimiter);
-		assert_int_equal(m->format.kind, EM_FORMAT_DELIMITED);
+		assert_int_not_equal(m->format.kind, EM_FORMAT_PREFIXED);
 		assert_int_equal(chunk->offset + chunk->bytes, whole_bytes(m, chunk->file));
-	} else if (m->format.kind == EM_FORMAT_DELIMITED) {
+	} else if (m->format.kind != EM_FORMAT_PREFIXED) {
 		assert_int_equal(end[-1], m->format.delimiter);
 	}
 	for (; at < end; records++) {
@@ -306,7 +366,12 @@ void consumer_check_outcome(consumer *c, em_status st)
 	}
 	assert_int_equal(c->file, m->bad_file);
 	name = strcmp(m->path[m->bad_file], "-") == 0 ? "standard input" : m->path[m->bad_file];
-	if (m->format.kind == EM_FORMAT_DELIMITED)
+	if (m->bad_open && m->bad_short)
+		snprintf(want, sizeof(want), "%s:%" PRIu64 ": a quote is opened here and never closed", name, m->bad_number);
+	else if (m->bad_open)
+		snprintf(want, sizeof(want), "%s:%" PRIu64 ": a quote is opened here and not closed within the %" PRIu64
+			 " bytes that a record may have", name, m->bad_number, m->longest);
+	else if (m->format.kind != EM_FORMAT_PREFIXED)
 		snprintf(want, sizeof(want), "%s:%" PRIu64 ": line is longer than %" PRIu64 " bytes", name, m->bad_number,
 			 m->longest);
 	else if (m->bad_short)
@@ -364,6 +429,10 @@ static size_t put_record(test_rng *rng, const em_format *f, unsigned char *p, si
 	for (i = 0; i < n; i++)
 		if (p[i] == f->delimiter)
 			p[i] ^= 1;
+	/* Quotes may go on into the next record, so that both are one. */
+	for (i = 0; f->kind == EM_FORMAT_CSV && i < n; i++)
+		if (test_below(rng, n < 30 ? 6 : n) == 0)
+			p[i] = (unsigned char)(i != 0 && test_below(rng, 2) ? f->separator : '"');
 	p[n] = (unsigned char)f->delimiter;
 	return n + 1;
 }

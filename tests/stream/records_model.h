@@ -23,8 +23,10 @@ typedef struct model {
 	unsigned char *data[FILES_MOST];
 	size_t bytes[FILES_MOST];
 	uint32_t bad_file;      /* n: nothing is wrong */
-	uint64_t bad_number;    /* of the record, from 1 */
+	uint64_t bad_number;    /* of the record, or line of a CSV file, from 1 */
 	int bad_short;          /* it is cut off, not too long */
+	int bad_open;           /* a quote is open there */
+	int ended[FILES_MOST];  /* of CSV files: the last record has its delimiter */
 } model;
 
 /* A consumer that keeps up to `hold' chunks and gives them back in any order. */
@@ -59,6 +61,7 @@ typedef struct ticks {
 /* Formats. */
 em_format lines_by(unsigned char delimiter);
 em_format prefixed(uint32_t width, uint32_t flags);
+em_format csv_by(unsigned char delimiter, unsigned char separator);
 /* Write a length as the format does. */
 void put_prefix(const em_format *f, unsigned char *p, uint64_t length);
 

@@ -23,6 +23,8 @@ static em_format random_format(test_rng *rng)
 {
 	static const unsigned char delimiters[] = { '\n', 0, 'x', 255 };
 
+	if (test_below(rng, 3) == 0)
+		return test_below(rng, 2) ? csv_by('\n', ',') : csv_by(0, 'x');
 	if (test_below(rng, 2))
 		return lines_by(delimiters[test_below(rng, 4)]);
 	return prefixed(1u << test_below(rng, 4), (uint32_t)test_below(rng, 2));
@@ -75,7 +77,7 @@ static void random_file(test_rng *rng, model *m, const char *dir, size_t chunk)
 	for (i = 0; i < n; i++)
 		length[i] = random_length(rng, chunk, m->longest);
 	data = make_records(rng, &m->format, length, n, &bytes);
-	if (bytes > 0 && test_below(rng, m->format.kind == EM_FORMAT_DELIMITED ? 3 : 20) == 0)
+	if (bytes > 0 && test_below(rng, m->format.kind != EM_FORMAT_PREFIXED ? 3 : 20) == 0)
 		bytes -= 1 + (size_t)test_below(rng, bytes < 20 ? bytes : 20);
 	model_add(m, dir, data, bytes);
 }

@@ -3,6 +3,9 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,8 +14,14 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include <extmem/sys/fault.h>
 
@@ -177,11 +186,114 @@ static void test_no_space(void **state)
 	tear_down(&x);
 }
 
+/* What file systems say here, if it is not 0: how many blocks of a page are free, and that there are as many. */
+static struct {
+	uint64_t blocks;
+	long type;
+} said;
+
+int fstatfs(int fd, struct statfs *fs)
+{
+	(void)fd;
+	memset(fs, 0, sizeof *fs);
+	if (said.blocks == 0) {
+		errno = ENOSYS;
+		return -1;
+	}
+	fs->f_bsize = EMI_PAGE;
+	fs->f_type = (__typeof__(fs->f_type))said.type;
+	fs->f_blocks = fs->f_bavail = fs->f_bfree = (__typeof__(fs->f_bfree))said.blocks;
+	return 0;
+}
+
+/* What cannot fit is refused before anything is put, with both numbers; where the numbers mean nothing nothing is. */
+static void test_free_space(void **state)
+{
+	static const long types[] = { EXT4_SUPER_MAGIC, TMPFS_MAGIC, 0x2fc12fc1, NFS_SUPER_MAGIC };
+	const uint64_t all = CHUNK * CHUNKS, pages = all / EMI_PAGE + 1;
+	char needed[64], left[64];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof types / sizeof types[0]; i++) {
+		uint64_t step;
+
+		for (step = 0; step <= CHUNK; step += CHUNK) {
+			fixture x;
+
+			said.type = types[i];
+			said.blocks = pages;
+			set_up(&x, 0, 0);
+			assert_int_equal(write_all(&x, all, step), EM_OK);
+			assert_int_equal(unlink(x.path), 0);
+			said.blocks = pages - 2;
+			if (i >= 2) {
+				assert_int_equal(write_all(&x, all, step), EM_OK);
+			} else {
+				assert_int_equal(write_all(&x, all, step), EM_ERR_NOSPACE);
+				assert_string_equal(x.err.path, x.path);
+				snprintf(needed, sizeof needed, "reserve %u bytes", CHUNK * CHUNKS);
+				snprintf(left, sizeof left, "where %u are free", (unsigned)(pages - 2) * EMI_PAGE);
+				assert_non_null(strstr(x.err.text, needed));
+				assert_non_null(strstr(x.err.text, left));
+				assert_dir_empty(x.dir);
+			}
+			said.blocks = 0;
+			tear_down(&x);
+		}
+	}
+}
+
+/* The same of a regular file to which standard output leads, where what it has already counts. */
+static void test_free_space_stdout(void **state)
+{
+	const uint64_t pages = 16;
+	fixture x;
+	int fd, saved, i;
+
+	(void)state;
+	set_up(&x, 0, 0);
+	fd = open(x.path, O_RDWR | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	said.type = EXT4_SUPER_MAGIC;
+	said.blocks = pages;
+	saved = stream_replace_fd(STDOUT_FILENO, fd);
+	for (i = 0; i < 3; i++) {
+		em_status room = EM_OK, none = EM_OK;
+		emi_sink *s;
+		struct stat sb;
+		uint64_t most = pages * EMI_PAGE;
+
+		/* Empty; with something, to be overwritten; and behind that. */
+		if (i == 1)
+			assert_int_equal(pwrite(fd, x.data, 9 * EMI_PAGE, 0), 9 * EMI_PAGE);
+		if (i == 2)
+			assert_int_equal(lseek(fd, 0, SEEK_END), 9 * EMI_PAGE);
+		assert_int_equal(fstat(fd, &sb), 0);
+		most += (uint64_t)sb.st_blocks * 512 - (i == 2 ? 9 * EMI_PAGE : 0);
+		if (emi_sink_open(&s, x.ctx, "-", 0, NULL, NULL) == EM_OK) {
+			room = emi_sink_expect(s, most, CHUNK, make_room, &x, NULL);
+			none = emi_sink_expect(s, most + 1, CHUNK, make_room, &x, NULL);
+		}
+		emi_sink_close(s);
+		if (room != EM_OK || none != EM_ERR_NOSPACE) {
+			stream_restore_fd(STDOUT_FILENO, saved);
+			fail_msg("%d: %d %d", i, room, none);
+		}
+	}
+	stream_restore_fd(STDOUT_FILENO, saved);
+	said.blocks = 0;
+	close(fd);
+	tear_down(&x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_no_space),
+		cmocka_unit_test(test_free_space),
+		cmocka_unit_test(test_free_space_stdout),
 	};
 
 	return cmocka_run_group_tests_name("stream/sink_expect", tests, NULL, NULL);

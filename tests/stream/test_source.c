@@ -286,10 +286,13 @@ static void test_few_descriptors(void **state)
 		assert_int_equal(reader_read(&r, data, bytes, ahead), EM_OK);
 		reader_close(&r);
 	}
-	/* but none is not. */
+	/* but none is not: neither to see whether one of them is empty, nor to read one that is not. */
 	assert_int_equal(emi_fd_take(ctx, "taken", NULL), EM_OK);
-	assert_int_equal(reader_open(&r, ctx, (const char *const *)paths, N, 4, 5000, 4 * PAGE), EM_OK);
-	assert_int_equal(reader_read(&r, data, bytes, 0), EM_ERR_FDLIMIT);
+	assert_int_equal(reader_open(&r, ctx, (const char *const *)paths, N, 4, 5000, 4 * PAGE), EM_ERR_FDLIMIT);
+	reader_close(&r);
+	stream_write_file(paths[0], data, 40);
+	assert_int_equal(reader_open(&r, ctx, (const char *const *)paths, 1, 4, 5000, 4 * PAGE), EM_OK);
+	assert_int_equal(reader_read(&r, data, 40, 0), EM_ERR_FDLIMIT);
 	reader_close(&r);
 	em_ctx_close(ctx);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);

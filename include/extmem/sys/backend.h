@@ -50,6 +50,8 @@ EM_BEGIN_DECLS
 #define EM_OPEN_SYNC 64u     /**< A write is done when its data is on the device (O_DSYNC). */
 #define EM_OPEN_LOCK 128u    /**< Take an advisory lock that excludes others that ask for one, shared unless it is for writing;
                                  EAGAIN where somebody has it. */
+#define EM_OPEN_SHARED 512u  /**< A file that is made gets the mode 0666, less what umask says or as the directory's default access
+                                 control list has it, and not 0600. */
 
 /** What open is asked for and what it answers. */
 typedef struct em_backend_open {

@@ -177,6 +177,8 @@ EM_API em_status em_bids_free(em_disks *d, const em_bid *bid, size_t n, size_t b
  *   EM_ERR_INVAL     d or buf is NULL, bytes is 0; no block can be there (em_bid_none(), for example); checked (EM_CTX_CHECKED): none of that size is
  *   EM_ERR_STATE     nothing is allocated there, or not so much; to be read, nothing of it was written since it was allocated; checked: to be written, it is another owner's
  *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory
+ * The status of a request for what was written and is not there any more, as somebody else made the file shorter, is
+ * EM_ERR_CORRUPT.
  * I/O: one request, ceil(bytes / B) blocks of the disk.
  */
 EM_API em_status em_block_read(em_disks *d, em_bid bid, void *buf, size_t bytes, em_request_fn fn, void *user, em_request **out);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* plan_memory.c -- see plan_memory.h. */
+#include "sort/plan_memory.h"
+
+#define MIB ((uint64_t)1 << 20)
+#define SCALE (64 * MIB)
+#define LEAST (128 * MIB)
+#define USUAL ((uint64_t)1 << 30)       /* bytes to be sorted, when nobody knows */
+
+/* The integer square root, rounded down. */
+static uint64_t root(uint64_t square)
+{
+	uint64_t r = 0, bit = (uint64_t)1 << 31;
+
+	for (; bit != 0; bit /= 2)
+		if ((r + bit) * (r + bit) <= square)
+			r += bit;
+	return r;
+}
+
+static uint64_t input_bytes(const emi_job *job, const emi_needs *needs)
+{
+	const uint64_t size = job->codec->record_bytes;
+
+	if (needs->n == EMI_UNKNOWN || size == 0)
+		return needs->bytes != EMI_UNKNOWN && needs->bytes != 0 ? needs->bytes : USUAL;
+	return needs->n < UINT64_MAX / size ? needs->n * size : UINT64_MAX;
+}
+
+uint64_t emi_plan_memory(const emi_job *job, const emi_needs *needs, uint64_t memory)
+{
+	const uint64_t bytes = input_bytes(job, needs);
+	uint64_t enough;
+
+	if (needs->all || job->ctx->memory_given || job->opts.memory != 0 || job->opts.run_records != 0)
+		return memory;
+	/* In MiB it is exact enough, and nothing overflows. */
+	enough = root(bytes / MIB * (SCALE / MIB)) * MIB;
+	enough = enough > LEAST ? enough : LEAST;
+	if (job->ctx->enough != 0)
+		enough = job->ctx->enough;
+	return enough < memory ? enough : memory;
+}

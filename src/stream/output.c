@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * output.c -- outputs for everybody (extmem/sys/output.h): a sink with a ring of buffers of its own.
+ *
+ * One buffer is filled while the others are on their way to the disk.
+ */
+#include <string.h>
+
+#include <extmem/sys/output.h>
+
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "stream/sink.h"
+
+#define BUFFERS 3
+#define BUFFER_MOST ((size_t)512 << 10)
+#define MEMORY_SHARE 8u         /* of the context's, for all of them */
+
+struct em_output {
+	em_ctx *ctx;
+	emi_sink *sink;
+	emi_outbuf buf[BUFFERS];
+	size_t room;            /* bytes of data that each takes */
+	uint32_t cur;           /* the one being filled */
+	uint64_t at;            /* bytes of all that was written, the current buffer's included */
+	int committed;
+	em_errinfo err;         /* of the first failure, which stays */
+};
+
+static em_status make_buffers(em_output *o, em_errinfo *err)
+{
+	const uint64_t share = em_ctx_memory(o->ctx) / MEMORY_SHARE / BUFFERS;
+	uint32_t i;
+
+	o->room = share < BUFFER_MOST ? (size_t)share / EMI_PAGE * EMI_PAGE : BUFFER_MOST;
+	for (i = 0; i < BUFFERS; i++) {
+		o->buf[i].base = emi_buffer_alloc(o->ctx, o->room + EMI_PAGE, err);
+		if (o->buf[i].base == NULL)
+			return err->status;
+	}
+	return EM_OK;
+}
+
+static em_status open_output(em_output **out, em_ctx *ctx, const char *path, const em_output_opts *opts, em_errinfo *err)
+{
+	em_status st;
+	em_output *o;
+
+	if (ctx == NULL || path == NULL)
+		return emi_fail(err, EM_ERR_INVAL, "%s is NULL", ctx != NULL ? "path" : "ctx");
+	if ((st = emi_ctx_check(ctx, err)) != EM_OK)
+		return st;
+	o = emi_alloc(ctx, sizeof *o, err);
+	if (o == NULL)
+		return err->status;
+	emi_ctx_ref(ctx);
+	o->ctx = ctx;
+	st = make_buffers(o, err);
+	if (st == EM_OK)
+		st = emi_sink_open(&o->sink, ctx, path, opts->bytes, NULL, err);
+	if (st == EM_OK)
+		*out = o;
+	else
+		em_output_close(o);
+	return st;
+}
+
+em_status em_output_open(em_output **out, em_ctx *ctx, const char *path, const em_output_opts *opts)
+{
+	const em_output_opts plain = EM_OUTPUT_OPTS_INIT;
+	em_output_opts o;
+	em_errinfo err;
+	em_status st;
+
+	if (out == NULL)
+		return EM_ERR_INVAL;
+	*out = NULL;
+	memset(&err, 0, sizeof err);
+	memset(&o, 0, sizeof o);
+	st = emi_opts_copy(&o, sizeof o, sizeof o, opts != NULL ? opts : &plain, "em_output_opts", &err);
+	if (st == EM_OK)
+		st = open_output(out, ctx, path, &o, &err);
+	if (st != EM_OK && o.errinfo != NULL)
+		*o.errinfo = err;
+	return st;
+}
+
+/* Send off the current buffer and have the next one free. */
+static em_status put(em_output *o)
+{
+	emi_outbuf *ob = &o->buf[o->cur];
+	em_status st = emi_sink_put(o->sink, ob, &o->err);
+
+	ob->len = 0;
+	o->cur = (o->cur + 1) % BUFFERS;
+	return st == EM_OK ? emi_wait(&o->buf[o->cur].rq, &o->err) : st;
+}
+
+/* The status of the first failure, or EM_OK. */
+static em_status failed(const em_output *o)
+{
+	return o->err.status < EM_OK ? o->err.status : EM_OK;
+}
+
+em_status em_output_write(em_output *o, const void *data, size_t bytes)
+{
+	const char *from = data;
+	em_status st;
+
+	if (o == NULL || (data == NULL && bytes != 0))
+		return EM_ERR_INVAL;
+	st = failed(o);
+	if (st == EM_OK && o->committed)
+		return EM_ERR_STATE;
+	if (st == EM_OK)
+		st = emi_ctx_check(o->ctx, &o->err);
+	while (st == EM_OK && bytes != 0) {
+		emi_outbuf *ob = &o->buf[o->cur];
+		const size_t n = bytes < o->room - ob->len ? bytes : o->room - ob->len;
+
+		if (ob->len == 0)
+			ob->lead = emi_sink_lead(o->sink, o->at);
+		memcpy(ob->base + ob->lead + ob->len, from, n);
+		ob->len += n;
+		o->at += n;
+		from += n;
+		bytes -= n;
+		if (ob->len == o->room)
+			st = put(o);
+	}
+	return st;
+}
+
+em_status em_output_commit(em_output *o)
+{
+	em_status st;
+	uint32_t i;
+
+	if (o == NULL)
+		return EM_ERR_INVAL;
+	st = failed(o);
+	if (st == EM_OK)
+		st = emi_ctx_check(o->ctx, &o->err);
+	if (st == EM_OK && o->buf[o->cur].len != 0)
+		st = put(o);
+	for (i = 0; i < BUFFERS && st == EM_OK; i++)
+		st = emi_wait(&o->buf[i].rq, &o->err);
+	if (st == EM_OK)
+		st = emi_sink_commit(o->sink, &o->err);
+	o->committed = st == EM_OK;
+	return st;
+}
+
+void em_output_error(const em_output *o, em_errinfo *err)
+{
+	if (err == NULL)
+		return;
+	if (o != NULL)
+		*err = o->err;
+	else
+		memset(err, 0, sizeof *err);
+}
+
+void em_output_close(em_output *o)
+{
+	em_ctx *ctx;
+	uint32_t i;
+
+	if (o == NULL)
+		return;
+	ctx = o->ctx;
+	for (i = 0; i < BUFFERS; i++) {
+		if (!emi_ctx_forked(ctx))
+			(void)emi_wait(&o->buf[i].rq, NULL);
+		if (o->buf[i].base != NULL)
+			emi_buffer_free(ctx, o->buf[i].base, o->room + EMI_PAGE);
+	}
+	emi_sink_close(o->sink);
+	emi_free(ctx, o, sizeof *o);
+	emi_ctx_unref(ctx);
+}
