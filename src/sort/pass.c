@@ -117,8 +117,9 @@ static em_status fetch_one(emi_pass *p, emi_pass_chunk *c, em_errinfo *err)
 {
 	em_status st = emi_records_next(p->records, &c->chunk, tick, &p->top.front.e.job.watch, err);
 
-	c->at = c->chunk.data;
-	c->end = c->chunk.data + c->chunk.bytes;
+	c->at = c->end = c->chunk.data;
+	if (c->chunk.bytes != 0)
+		c->end += c->chunk.bytes;
 	return st == EM_OK ? emi_header_take(&p->header, c->chunk.file, &c->at, c->end, &c->header, err) : st;
 }
 

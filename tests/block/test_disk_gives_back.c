@@ -334,7 +334,7 @@ static struct {
 	const em_backend *inner;
 	int discarding;         /* atomic */
 	int together;           /* space was asked for meanwhile; atomic */
-	int discards;
+	int discards;           /* atomic */
 } slow;
 
 static int slow_discard(void *handle, uint64_t offset, uint64_t bytes)
@@ -385,8 +385,8 @@ static void test_end_comes_again(void **state)
 		assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid, N, NULL), EM_OK);
 		assert_int_equal(emi_blocks_free(d, bid, N, BYTES, NULL), EM_OK);
 	}
-	assert_true(slow.discards > 0);
-	assert_int_equal(slow.together, 0);
+	assert_true(__atomic_load_n(&slow.discards, __ATOMIC_RELAXED) > 0);
+	assert_int_equal(__atomic_load_n(&slow.together, __ATOMIC_SEQ_CST), 0);
 	emi_scratch_release(ctx, d);
 	em_ctx_close(ctx);
 	test_dir_remove(dir);

@@ -196,11 +196,12 @@ static int nobody_may_run(const char *program)
 static void test_threads(void **state)
 {
 	run_setup setup = { 0 };
-	char *library, *program = the_command(&library);
+	char *library, *program;
 	uint64_t n;
 
 	if (TEST_SHADOW)
 		skip();
+	program = the_command(&library);
 	assert_non_null(program);
 	if (!nobody_may_run(program)) {
 		free(library);

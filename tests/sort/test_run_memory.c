@@ -39,6 +39,7 @@ static void test_buffers(void **state)
 	char *own[1000], *buffer;
 	emi_run_memory m;
 	em_bid bid[1000];
+	uint64_t left;
 	size_t i, n = 0;
 
 	(void)state;
@@ -67,7 +68,8 @@ static void test_buffers(void **state)
 	bid[0].disk = EMI_IN_MEMORY;
 	bid[0].offset = n * EMI_DIR_BYTES;
 	assert_null(emi_run_memory_at(&m, bid[0]));
-	assert_int_equal(emi_run_memory_leave(&m), m.most - m.taken);
+	left = m.most - m.taken;
+	assert_int_equal(emi_run_memory_leave(&m), left);
 	emi_run_memory_free(&m);
 	emi_buffer_free(ctx, own[1], BUFFER);
 	assert_int_equal(em_ctx_memory_used(ctx), before);
@@ -282,7 +284,7 @@ static void test_records(void **state)
 
 	(void)state;
 	for (s = 0; s < SHAPES; s++)
-		for (p = 0; p < SORT_PATTERNS; p++) {
+		for (p = 0; p < SORT_PATTERNS; p += TEST_TSAN ? 3 : 1) {
 			const int way = (p + (int)s) % WAYS;
 			char *dir = test_dir_make();
 			const char *dirs[3];
