@@ -108,7 +108,7 @@ typedef struct emi_mix {
 
 /* Scratch of a thread for sort() and scatter(), which need too much of it for a stack; aligned as buffers are.  What is in it means nothing before and
  * after a call; best it is the same one for each call of a thread. */
-#define EMI_KERN_WORK ((size_t)104 * 1024)
+#define EMI_KERN_WORK ((size_t)92 * 1024)
 
 /* A digit of keys, from 0 to 2^bits - 1, in their order. */
 typedef struct emi_digit {
