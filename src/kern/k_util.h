@@ -94,8 +94,8 @@ typedef struct k_scratch {
 } k_scratch;
 
 /*
- * And the rest of it, on the stack: a compiler knows that no element is there.  Digits of 64 pairs took 5.8 ns per element in the scratch of the
- * caller, and 4.7 here.
+ * And the rest of it, on the stack: a compiler knows that no element is there.  64 pairs took 5.8 ns per element with
+ * digits in the scratch of the caller, and 4.7 with them here.
  *
  * msd() keeps the ends of its buckets in large->pos while it works on them.  Its levels use up K_MSD_BITS bits of the key
  * each, or fewer and then fewer places, so 64 bits never need more than there are; the first level may use more.

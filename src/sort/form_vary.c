@@ -378,8 +378,8 @@ static uint64_t guess_common(const forming *s, const bucket *b)
 	return common;
 }
 
-/* Is there room for the buckets of one more?  Each partition leaves at most EMI_BUCKETS more, added or waiting, so neither end of the array reaches
- * the other. */
+/* Is there room for the buckets of one more?  Each partition leaves at most EMI_BUCKETS more, added or waiting, so neither
+ * end of the array reaches the other. */
 static int may_split(const forming *s, unsigned round)
 {
 	return round < MOST_ROUNDS && EMI_POOL_BUCKETS - s->buckets - s->waiting >= 2 * EMI_BUCKETS;

@@ -171,8 +171,8 @@ static void test_guessed(void **state)
 }
 
 /*
- * Nearly all keys begin with nine zero bits, the others with any, and so on: each partition leaves one bucket that is partitioned again, and hundreds that
- * wait for it.  There are more of them than a pool has buckets, unless those that wait are counted.
+ * Nearly all keys begin with nine zero bits, the others with any, and so on.  Each partition leaves one bucket that is
+ * partitioned again, and hundreds that wait.  They are more than a pool has buckets, unless those that wait are counted.
  */
 static void test_many_wait(void **state)
 {
