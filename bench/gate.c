@@ -186,6 +186,7 @@ static struct {
 	emi_pair *in, *out;
 	size_t n;
 	emi_pair *scratch[THREADS];
+	void *work[THREADS];
 	size_t pos[THREADS][1 << PART_BITS];
 	size_t end[1 << PART_BITS];     /* of each bucket */
 	uint64_t diff[THREADS];
@@ -233,7 +234,7 @@ static void sort_share(int t)
 		job.next = 0;
 	}
 	pthread_barrier_wait(&job.barrier);
-	kern->scatter(in, to - from, &digit, job.out, job.pos[t]);
+	kern->scatter(in, to - from, &digit, job.out, job.pos[t], job.work[t]);
 	pthread_barrier_wait(&job.barrier);
 	for (;;) {
 		const unsigned b = __atomic_fetch_add(&job.next, 1, __ATOMIC_RELAXED);
@@ -245,7 +246,7 @@ static void sort_share(int t)
 		tmp = job.scratch[t];
 		if (job.end[b] - start > SCRATCH / 16)
 			tmp = job.in + start;
-		kern->sort(job.out + start, tmp, job.end[b] - start, &no_tie);
+		kern->sort(job.out + start, tmp, job.end[b] - start, &no_tie, job.work[t]);
 		if (t == 0)
 			reap(0);        /* keep the disk busy */
 	}
@@ -562,8 +563,11 @@ int main(int argc, char **argv)
 	if (arena == MAP_FAILED)
 		die("mmap");
 	madvise(arena, memory, MADV_HUGEPAGE);
-	for (rc = 0; rc < THREADS; rc++)
+	for (rc = 0; rc < THREADS; rc++) {
 		job.scratch[rc] = (emi_pair *)(void *)(arena + 3 * area + (size_t)rc * SCRATCH);
+		if (posix_memalign(&job.work[rc], 4096, EMI_KERN_WORK) != 0)
+			die("posix_memalign");
+	}
 	rc = io_setup(1024, &aio);
 	if (rc != 0) {
 		errno = -rc;

@@ -56,6 +56,7 @@ typedef struct bench {
 	emi_window win[EMI_MIX_MOST];
 	size_t taken[EMI_MIX_MOST];
 	void *tree;
+	void *work;             /* scratch of kernels */
 	peer peers[PEERS];
 	unsigned n_peers;
 } bench;
@@ -114,7 +115,7 @@ static void sort_block(const bench *b, char *a, size_t n)
 	if (b->gen != NULL)
 		b->gen->sort(a, b->b, n, NULL);
 	else
-		b->kern->sort(a, b->b, n, &none);
+		b->kern->sort(a, b->b, n, &none, b->work);
 }
 
 /* Time to sort all blocks of keys, per element, by ours or, if it is not NULL, by a peer. */
@@ -321,6 +322,7 @@ int main(int argc, char **argv)
 	b.a = must(LARGEST * sizeof(emi_pair));
 	b.b = must(LARGEST * sizeof(emi_pair));
 	b.tree = must(emi_merge_tree_bytes(EMI_MIX_MOST));
+	b.work = must(EMI_KERN_WORK);
 	fill(b.keys, LARGEST * sizeof(emi_pair));
 	for (e = 0; e < 3; e++) {
 		b.kern = emi_kernels_for((emi_elem)e, isa);

@@ -5,6 +5,9 @@
  * There are no globals: everything hangs from a context, two contexts never meet.  Objects
  * keep a reference to the context they were made with, so em_ctx_close() and their own
  * closes may come in any order; the last one releases it.
+ *
+ * A thread that calls the library needs 64 KiB of stack, and what functions of the caller's use that it calls.  Threads that the
+ * library starts have stacks of their own, which count as memory of the context.
  */
 #ifndef EXTMEM_CTX_H
 #define EXTMEM_CTX_H

@@ -15,7 +15,7 @@
 
 /* Most threads of a context, and what the stack of each but the calling one counts in memory. */
 #define EMI_MAX_THREADS 512u
-#define EMI_STACK_BYTES (UINT64_C(256) << 10)
+#define EMI_STACK_BYTES (UINT64_C(128) << 10)
 
 /* One that is zeroed is done. */
 typedef struct emi_task {

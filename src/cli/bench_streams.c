@@ -47,6 +47,7 @@ typedef struct round_of {
 	em_stream_opts opts;
 	em_stream_stats total;  /* of all streams of one repetition */
 	char *element;
+	double *seconds;        /* of each repetition, and as many of the processor: too many for a stack */
 	any_stream *stream;     /* readers or writers */
 	uint32_t open;          /* how many of them */
 } round_of;
@@ -330,7 +331,7 @@ static double median(double *v, size_t n)
 
 static int measure(round_of *r, bench_result *result)
 {
-	double wall[BENCH_REPEAT_MOST], cpu[BENCH_REPEAT_MOST];
+	double *const wall = r->seconds, *const cpu = wall + r->run->repeat;
 	const uint32_t skip = r->run->repeat > 1;
 	uint32_t i, n = 0;
 
@@ -378,11 +379,13 @@ int bench_streams(const bench_options *o, em_ctx *ctx, bench_files *files, const
 	result->predicted = predicted.ios * run->k;
 	r.element = malloc((size_t)run->element);
 	r.stream = calloc(run->k, sizeof(*r.stream));
-	if (!r.element || !r.stream)
+	r.seconds = calloc(run->repeat, 2 * sizeof(*r.seconds));
+	if (!r.element || !r.stream || !r.seconds)
 		message_errno(o->command, "--element", ENOMEM);
 	else if (!open_files(files, o, run->k) && (run->op == BENCH_WRITE || !prepare(&r)))
 		ret = measure(&r, result);
 	free(r.element);
 	free(r.stream);
+	free(r.seconds);
 	return ret;
 }

@@ -106,8 +106,9 @@ typedef struct emi_mix {
  * as long as what it collects for them (a line each) is in the second-level cache. */
 #define EMI_MAX_RADIX_BITS 10
 
-/* Stack that a kernel may need, apart from what a tie function uses. */
-#define EMI_KERN_STACK ((size_t)104 * 1024)
+/* Scratch of a thread for sort() and scatter(), which need too much of it for a stack; aligned as buffers are.  What is in it means nothing before and
+ * after a call; best it is the same one for each call of a thread. */
+#define EMI_KERN_WORK ((size_t)92 * 1024)
 
 /* A digit of keys, from 0 to 2^bits - 1, in their order. */
 typedef struct emi_digit {
@@ -131,13 +132,13 @@ typedef struct emi_kernels {
 	/* Count the keys by digit; adds to count[].  Returns which key bits differ, as survey(); 0 if n == 0. */
 	uint64_t (*histogram)(const void *a, size_t n, const emi_digit *digit, size_t *count);
 
-	/* Move every element to dst[pos[digit]++], in input order.  dst does not overlap a. */
-	void (*scatter)(const void *a, size_t n, const emi_digit *digit, void *dst, size_t *pos);
+	/* Move every element to dst[pos[digit]++], in input order.  dst does not overlap a.  work: EMI_KERN_WORK bytes. */
+	void (*scatter)(const void *a, size_t n, const emi_digit *digit, void *dst, size_t *pos, void *work);
 
 	/* Sort a[0..n) in place, stably, by the whole key and then by the tie function.
 	 * tmp has room for n elements and does not overlap a; it is fastest when it is the
-	 * same for one block after the other, so that it stays in the cache. */
-	void (*sort)(void *a, void *tmp, size_t n, const emi_tie *tie);
+	 * same for one block after the other, so that it stays in the cache.  work: EMI_KERN_WORK bytes. */
+	void (*sort)(void *a, void *tmp, size_t n, const emi_tie *tie, void *work);
 
 	/* Number of elements of the window that come before (key, tie against val); when
 	 * `inclusive', also those equal to it. */

@@ -37,16 +37,14 @@ static K_INLINE void scatter_any(const char *a, const uint16_t *tag, size_t n, c
 		memcpy(dst + bytes * pos[tag[i]]++, a + bytes * i, bytes);
 }
 
-void emi_scatter_tags(const void *a, const uint16_t *tag, size_t n, size_t record_bytes, unsigned bits, void *dst, size_t *pos)
+void emi_scatter_tags(const void *a, const uint16_t *tag, size_t n, size_t record_bytes, unsigned bits, void *dst, size_t *pos, void *work)
 {
-	/* One for all of them: a compiler that inlines them may want as much for each, and a worker's stack is small. */
-	k_stage stage;
 
 	switch (record_bytes) {
-	case 4: scatter_4(a, tag, n, bits, dst, pos, &stage); break;
-	case 8: scatter_8(a, tag, n, bits, dst, pos, &stage); break;
-	case 16: scatter_16(a, tag, n, bits, dst, pos, &stage); break;
-	case 32: scatter_32(a, tag, n, bits, dst, pos, &stage); break;
+	case 4: scatter_4(a, tag, n, bits, dst, pos, work); break;
+	case 8: scatter_8(a, tag, n, bits, dst, pos, work); break;
+	case 16: scatter_16(a, tag, n, bits, dst, pos, work); break;
+	case 32: scatter_32(a, tag, n, bits, dst, pos, work); break;
 	case 12: scatter_any(a, tag, n, 12, dst, pos); break;
 	case 24: scatter_any(a, tag, n, 24, dst, pos); break;
 	case 40: scatter_any(a, tag, n, 40, dst, pos); break;

@@ -55,6 +55,11 @@ em_status emi_former_init(emi_former *f, emi_job *job, uint64_t room, em_errinfo
 		if (f->hot == NULL)
 			st = err->status;
 	}
+	if (st == EM_OK) {
+		f->work = emi_buffer_alloc(job->ctx, job->plan.threads * EMI_KERN_WORK, err);
+		if (f->work == NULL)
+			st = err->status;
+	}
 	for (i = first; i < 2 && st == EM_OK; i++) {
 		f->elems[i] = emi_buffer_alloc(job->ctx, f->elems_bytes, err);
 		if (f->elems[i] == NULL)
@@ -81,6 +86,8 @@ void emi_former_free(emi_former *f)
 			emi_buffer_free(f->job->ctx, f->elems[i], f->elems_bytes);
 	if (f->tags != NULL)
 		emi_buffer_free(f->job->ctx, f->tags, (size_t)f->room * sizeof *f->tags);
+	if (f->work != NULL)
+		emi_buffer_free(f->job->ctx, f->work, f->job->plan.threads * EMI_KERN_WORK);
 	if (f->hot != NULL)
 		emi_buffer_free(f->job->ctx, f->hot, f->job->plan.threads * f->job->plan.hot_bytes);
 	for (i = 0; i < EMI_FORM_LEVELS; i++)
@@ -156,7 +163,7 @@ static void sort_bucket(forming *s, uint32_t part, uint64_t lo, uint64_t hi)
 	emi_tie tie = s->job->by.tie;
 
 	tie.depth = s->part.depth;
-	emi_job_sort(s->job, &tie, p->sorted + (size_t)lo * eb, tmp, n);
+	emi_job_sort(s->job, &tie, p->sorted + (size_t)lo * eb, tmp, n, s->f->work + part * EMI_KERN_WORK);
 }
 
 /* Sort the buckets and send them off. */
@@ -229,6 +236,7 @@ static em_status split(forming *s, const emi_partition *p, uint64_t at, size_t i
 	part.n = hi - lo;
 	part.ties = p->ties;
 	part.turns = 1;
+	part.work = s->f->work;
 	emi_partition_expect(&part, p);
 	st = emi_partition_run(&part, err);
 	return st == EM_OK ? finish_all(s, &part, at + lo, level, err) : st;
@@ -280,6 +288,7 @@ static void begin(forming *s, emi_former *f, char *records, uint64_t n)
 	/* One run is as another. */
 	s->part.alike = 1;
 	s->part.tags = f->tags;
+	s->part.work = f->work;
 	s->part.b = f->elems[1];
 	s->part.a = f->elems[0] == NULL ? align_records(job, records, n) : f->elems[0];
 	s->records = f->elems[0] == NULL ? s->part.a : records;

@@ -21,6 +21,7 @@ typedef struct emi_former {
 	size_t elems_bytes;
 	uint16_t *tags;         /* one for each record, for kernels of the order's own */
 	char *hot;              /* scratch for sorting buckets, plan.hot_bytes for each thread: it stays in the cache */
+	char *work;             /* scratch of kernels, EMI_KERN_WORK bytes for each thread */
 	emi_partition_room buckets[EMI_FORM_LEVELS];
 } emi_former;
 

@@ -53,6 +53,7 @@ typedef struct forming {
 	int in_order;           /* buckets are as they are */
 	bucket *bucket;
 	uint32_t buckets;
+	uint32_t waiting;       /* buckets that are to be looked at, at the end of the array */
 	uint64_t large;         /* elements of a bucket that is partitioned again */
 	emi_pair *loading;      /* elements that get new keys ... */
 	uint64_t known, depth;  /* ... from this depth, if they are equal up to there: up to `known' they are */
@@ -225,7 +226,8 @@ static emi_pair *sort_bucket(const forming *s, uint32_t part, const bucket *b)
 	if (s->in_order)
 		return to;
 	emi_sort_strings(s->job->kern, s->v, from,
-			 n <= hot ? (emi_pair *)(void *)(s->pool->hot + part * s->job->plan.hot_bytes) : other, n, b->depth);
+			 n <= hot ? (emi_pair *)(void *)(s->pool->hot + part * s->job->plan.hot_bytes) : other, n, b->depth,
+			 s->pool->work + part * EMI_KERN_WORK);
 	if (to != from)
 		memcpy(to, from, n * sizeof *to);
 	return to;
@@ -376,9 +378,23 @@ static uint64_t guess_common(const forming *s, const bucket *b)
 	return common;
 }
 
+/* Is there room for the buckets of one more?  Each partition leaves at most EMI_BUCKETS more, added or waiting, so neither
+ * end of the array reaches the other. */
 static int may_split(const forming *s, unsigned round)
 {
-	return round < MOST_ROUNDS && EMI_POOL_BUCKETS - s->buckets >= 2 * EMI_BUCKETS;
+	return round < MOST_ROUNDS && EMI_POOL_BUCKETS - s->buckets - s->waiting >= 2 * EMI_BUCKETS;
+}
+
+/* Those that wait to be looked at, the first on top, stand at the end of the array, and in states how many partitions they went through. */
+static void push_bucket(forming *s, const bucket *b, unsigned round)
+{
+	const size_t at = EMI_POOL_BUCKETS - 1 - s->waiting;
+
+	if (b->n == 0)
+		return;
+	s->bucket[at] = *b;
+	s->state[at] = (unsigned char)round;
+	s->waiting++;
 }
 
 /*
@@ -397,6 +413,7 @@ static em_status partition(forming *s, emi_partition *p, bucket *b, uint64_t kno
 	p->b = (char *)((b->a == s->a ? s->b : s->a) + (size_t)b->lo);
 	p->n = b->n;
 	p->ties = 1;
+	p->work = s->pool->work;
 	if (load) {
 		s->loading = b->a + (size_t)b->lo;
 		s->known = known;
@@ -411,35 +428,58 @@ static em_status partition(forming *s, emi_partition *p, bucket *b, uint64_t kno
 	return partition(s, p, b, b->depth, 1, err);
 }
 
-/* Partition a bucket that is too large, and what is too large of that, and so on. */
-static em_status split(forming *s, bucket b, unsigned round, uint64_t known, int load, em_errinfo *err)
+/* Partition a bucket, whose parts wait then; or add it, when that is of no use.  Of a large one whose keys are all equal those at
+ * a larger depth are partitioned. */
+static em_status split(forming *s, bucket b, unsigned round, int load, em_errinfo *err)
 {
-	size_t bound[EMI_BUCKETS + 1], i;
+	uint64_t known = b.depth;
 	emi_partition p;
 	em_status st;
+	size_t i;
 
-	if (!may_split(s, round) || (round != 0 && b.n <= s->large)) {
-		add_bucket(s, &b);
-		return EM_OK;
-	}
-	st = partition(s, &p, &b, known, load, err);
-	if (st != EM_OK)
-		return st;
-	/* Otherwise it stays at its depth: nobody would load the keys at another. */
-	if (p.same && b.n > s->large && may_split(s, round + 1)) {
+	for (;;) {
+		st = partition(s, &p, &b, known, load, err);
+		if (st != EM_OK)
+			return st;
+		round++;
+		/* Otherwise it stays at its depth: nobody would load the keys at another. */
+		if (!p.same || b.n <= s->large || !may_split(s, round))
+			break;
 		known = b.depth + 8;
 		b.depth = guess_common(s, &b);
-		return split(s, b, round + 1, known, 1, err);
+		load = 1;
 	}
 	if (p.bits == 0) {
 		add_bucket(s, &b);
 		return EM_OK;
 	}
-	memcpy(bound, p.room->bound, (p.buckets + 1) * sizeof *bound);
-	for (i = 0; i < p.buckets && st == EM_OK; i++) {
-		const bucket part = { b.a == s->a ? s->b : s->a, b.lo + bound[i], bound[i + 1] - bound[i], b.depth };
+	for (i = p.buckets; i-- > 0;) {
+		bucket part = { b.a == s->a ? s->b : s->a, 0, 0, b.depth };
+		uint64_t hi;
 
-		st = split(s, part, round + 1, b.depth, 0, err);
+		emi_partition_bucket(&p, i, &part.lo, &hi);
+		part.n = hi - part.lo;
+		part.lo += b.lo;
+		push_bucket(s, &part, round);
+	}
+	return EM_OK;
+}
+
+/* Partition all elements, and what is too large of that, and so on.  No call is nested in another, however deep that goes. */
+static em_status split_all(forming *s, const bucket *all, em_errinfo *err)
+{
+	em_status st = split(s, *all, 0, all->depth != 0, err);
+
+	while (s->waiting != 0 && st == EM_OK) {
+		const size_t at = EMI_POOL_BUCKETS - s->waiting;
+		const bucket b = s->bucket[at];
+		const unsigned round = s->state[at];
+
+		s->waiting--;
+		if (b.n > s->large && may_split(s, round))
+			st = split(s, b, round, 0, err);
+		else
+			add_bucket(s, &b);
 	}
 	return st;
 }
@@ -490,7 +530,7 @@ static em_status make_buckets(forming *s, em_errinfo *err)
 		s->large = LARGE_BUCKET;
 	if (s->pool->common >= WORTH_LOADING)
 		all.depth = s->pool->common;
-	st = split(s, all, 0, all.depth, all.depth != 0, err);
+	st = split_all(s, &all, err);
 	s->sorted = s->buckets == 1 ? s->bucket[0].a : s->b;
 	return st;
 }

@@ -52,6 +52,7 @@ typedef struct splitting {
 	emi_frame *frames;
 	char *sample;           /* elements */
 	void *tmp;
+	void *work;
 } splitting;
 
 static int tie(void *arg, uint64_t a, uint64_t b)
@@ -340,7 +341,7 @@ static em_status take_sample(splitting *c, em_errinfo *err)
 	if (st == EM_OK && c->n < ENOUGH * c->s->parts)
 		st = EM_END;
 	if (st == EM_OK)
-		emi_job_sort(c->job, &c->tie, c->sample, c->tmp, c->n);
+		emi_job_sort(c->job, &c->tie, c->sample, c->tmp, c->n, c->work);
 	return st;
 }
 
@@ -423,7 +424,8 @@ static em_status begin(splitting *c, em_errinfo *err)
 	    (c->elem = emi_alloc(ctx, elem_bytes, err)) == NULL || (c->store = emi_buffer_alloc(ctx, c->store_bytes, err)) == NULL ||
 	    (c->frames = emi_alloc_array(ctx, c->most, sizeof *c->frames, err)) == NULL ||
 	    (c->sample = emi_alloc_array(ctx, c->most, elem_bytes, err)) == NULL ||
-	    (c->tmp = emi_alloc_array(ctx, c->most, elem_bytes, err)) == NULL)
+	    (c->tmp = emi_alloc_array(ctx, c->most, elem_bytes, err)) == NULL ||
+	    (c->work = emi_buffer_alloc(ctx, EMI_KERN_WORK, err)) == NULL)
 		return err->status;
 	return EM_OK;
 }
@@ -449,6 +451,8 @@ static void end(splitting *c)
 		emi_free_array(ctx, c->sample, c->most, elem_bytes);
 	if (c->tmp != NULL)
 		emi_free_array(ctx, c->tmp, c->most, elem_bytes);
+	if (c->work != NULL)
+		emi_buffer_free(ctx, c->work, EMI_KERN_WORK);
 }
 
 em_status emi_merge_split_make(emi_merge_split *s, emi_job *job, const char *const *paths, uint32_t files, uint32_t parts,

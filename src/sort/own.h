@@ -7,8 +7,8 @@
 
 #include "sort/job.h"
 
-/* Sort a[0..n), with room for as many elements in tmp.  tie: of the elements. */
-static inline void emi_job_sort(emi_job *job, const emi_tie *tie, void *a, void *tmp, size_t n)
+/* Sort a[0..n), with room for as many elements in tmp, and EMI_KERN_WORK bytes of scratch.  tie: of the elements. */
+static inline void emi_job_sort(emi_job *job, const emi_tie *tie, void *a, void *tmp, size_t n, void *work)
 {
 	emi_tie watched = *tie;
 
@@ -17,7 +17,7 @@ static inline void emi_job_sort(emi_job *job, const emi_tie *tie, void *a, void 
 		return;
 	}
 	watched.arg = emi_comparing_here(&job->by, tie->arg);
-	job->kern->sort(a, tmp, n, &watched);
+	job->kern->sort(a, tmp, n, &watched, work);
 }
 
 /* A merge of k windows. */

@@ -155,7 +155,7 @@ static void scatter_part(void *arg, uint32_t part)
 	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += 16 * PIECE) {
 		size_t n = end - i < 16 * PIECE ? (size_t)(end - i) : 16 * PIECE;
 
-		p->job->kern->scatter(p->a + (size_t)i * eb, n, &p->digit, p->b, pos);
+		p->job->kern->scatter(p->a + (size_t)i * eb, n, &p->digit, p->b, pos, p->work + part * EMI_KERN_WORK);
 	}
 }
 

@@ -37,6 +37,7 @@ typedef struct emi_partition {
 	char *b;                /* as many again */
 	uint64_t n;
 	uint16_t *tags;         /* n, for elements with kernels of their own; else NULL */
+	char *work;             /* EMI_KERN_WORK bytes for each thread */
 	int ties;               /* equal keys are not equal elements: sorted keys are not enough */
 	int turns;              /* elements of which each has a lesser key than the one before may be turned around: then they are in order, ties or not */
 	int alike;              /* keys are likely to be like those of the last partition in this room */
@@ -63,7 +64,7 @@ typedef struct emi_partition {
 em_status emi_partition_room_init(emi_partition_room *r, emi_job *job, em_errinfo *err);
 void emi_partition_room_free(emi_partition_room *r);
 
-/* Partition: job, room, load, a, b, n > 0 and ties are set, the rest is zero.  EM_ERR_CANCELED, EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
+/* Partition: job, room, load, a, b, n > 0, work and ties are set, the rest is zero.  EM_ERR_CANCELED, EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
 em_status emi_partition_run(emi_partition *p, em_errinfo *err);
 
 /* What p partitions is a bucket of another partition, whose digit tells in which bits keys may differ: they are counted while they are surveyed. */

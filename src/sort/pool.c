@@ -19,6 +19,11 @@ em_status emi_pool_init(emi_pool *p, emi_job *job, size_t bytes, em_errinfo *err
 		if (p->hot == NULL)
 			st = err->status;
 	}
+	if (st == EM_OK) {
+		p->work = emi_buffer_alloc(job->ctx, job->plan.threads * EMI_KERN_WORK, err);
+		if (p->work == NULL)
+			st = err->status;
+	}
 	if (st != EM_OK)
 		emi_pool_free(p);
 	return st;
@@ -28,6 +33,8 @@ void emi_pool_free(emi_pool *p)
 {
 	if (p->job == NULL)
 		return;
+	if (p->work != NULL)
+		emi_buffer_free(p->job->ctx, p->work, p->job->plan.threads * EMI_KERN_WORK);
 	if (p->hot != NULL)
 		emi_buffer_free(p->job->ctx, p->hot, p->job->plan.threads * p->job->plan.hot_bytes);
 	if (p->base != NULL)

@@ -31,6 +31,7 @@ typedef struct emi_pool {
 	uint64_t common;        /* bytes that all strings are known to have in common */
 	emi_partition_room buckets;
 	char *hot;              /* scratch for sorting buckets, plan.hot_bytes for each thread: it stays in the cache */
+	char *work;             /* scratch of kernels, EMI_KERN_WORK bytes for each thread */
 } emi_pool;
 
 em_status emi_pool_init(emi_pool *p, emi_job *job, size_t bytes, em_errinfo *err);

@@ -8,6 +8,7 @@
 typedef struct sorting {
 	const emi_kernels *kern;
 	const emi_vary *v;
+	void *work;             /* scratch of kernels */
 } sorting;
 
 /* Some elements, and room for as many. */
@@ -127,7 +128,7 @@ static void set_ended_apart(const sorting *s, group *g)
 		first = g->a + rest;
 	}
 	memcpy(first, g->tmp, ended * sizeof *first);
-	s->kern->sort(first, g->tmp, ended, &none);
+	s->kern->sort(first, g->tmp, ended, &none, s->work);
 	if (!v->reverse) {
 		g->a += ended;
 		g->tmp += ended;
@@ -181,7 +182,7 @@ static void sort_group(const sorting *s, group g)
 		group largest = { NULL, NULL, 0, 0 };
 		size_t i, j, asked = 1;
 
-		s->kern->sort(g.a, g.tmp, g.n, &none);
+		s->kern->sort(g.a, g.tmp, g.n, &none, s->work);
 		for (i = 0; i < g.n; i = j) {
 			group next;
 
@@ -217,9 +218,9 @@ static void sort_group(const sorting *s, group g)
 	sort_few(s->v, g.a, g.n, g.depth);
 }
 
-void emi_sort_strings(const emi_kernels *kern, const emi_vary *v, emi_pair *a, emi_pair *tmp, size_t n, uint64_t depth)
+void emi_sort_strings(const emi_kernels *kern, const emi_vary *v, emi_pair *a, emi_pair *tmp, size_t n, uint64_t depth, void *work)
 {
-	const sorting s = { kern, v };
+	const sorting s = { kern, v, work };
 	const group g = { a, tmp, n, depth };
 
 	sort_group(&s, g);

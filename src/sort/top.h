@@ -129,7 +129,7 @@ em_status emi_top_cut_fixed(em_top *t, em_errinfo *err);
 em_status emi_top_cut_vary(em_top *t, em_errinfo *err);
 
 /* Sort the elements of pairs by their values, which are addresses; other has room for as many. */
-void emi_top_by_address(const em_top *t, emi_pair *e, emi_pair *other, size_t n);
+void emi_top_by_address(const em_top *t, emi_pair *e, emi_pair *other, size_t n, void *work);
 
 /* Are candidates to be written as a run, so many units of room being taken? */
 static inline int emi_top_crowded(uint64_t taken, uint64_t room)

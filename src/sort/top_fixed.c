@@ -220,14 +220,14 @@ static void set_limit(em_top *t, const char *elem)
 	t->limited = 1;
 }
 
-void emi_top_by_address(const em_top *t, emi_pair *e, emi_pair *other, size_t n)
+void emi_top_by_address(const em_top *t, emi_pair *e, emi_pair *other, size_t n, void *work)
 {
 	const emi_tie none = { NULL, NULL, NULL, 0 };
 	size_t i;
 
 	for (i = 0; i < n; i++)
 		e[i].key = e[i].val;
-	t->front.e.job.kern->sort(e, other, n, &none);
+	t->front.e.job.kern->sort(e, other, n, &none, work);
 }
 
 /* Move together, in the area, the records of elements that refer to it. */
@@ -238,7 +238,7 @@ static void gather(em_top *t, emi_pair *e, size_t n)
 	char *to = t->front.area;
 	size_t i;
 
-	emi_top_by_address(t, e, f->elems[0] == (void *)e ? f->elems[1] : f->elems[0], n);
+	emi_top_by_address(t, e, f->elems[0] == (void *)e ? f->elems[1] : f->elems[0], n, f->work);
 	for (i = 0; i < n; i++, to += bytes)
 		memmove(to, (const void *)(uintptr_t)e[i].val, bytes);
 }

@@ -195,7 +195,7 @@ em_status emi_top_cut_vary(em_top *t, em_errinfo *err)
 		n = (size_t)t->need;
 		set_limit(t, &e[n - 1]);
 	}
-	emi_top_by_address(t, e, other, n);
+	emi_top_by_address(t, e, other, n, p->work);
 	/* The addresses go where the elements do not grow into them. */
 	other = emi_pool_elems(p) + n;
 	if (e != other)

@@ -141,6 +141,42 @@ static void test_data(void **state)
 	}
 }
 
+/* Libtool's script in place of the command starts processes of its own. */
+static char *the_command(char **library)
+{
+	const char *build = getenv("EM_BUILDDIR"), *given = getenv("EXTMEM");
+	char *program = NULL;
+
+	*library = NULL;
+	if (build && asprintf(&program, "%s/.libs/extmem", build) > 0 && access(program, X_OK) == 0 &&
+	    asprintf(library, "LD_LIBRARY_PATH=%s/.libs", build) > 0)
+		return program;
+	free(program);
+	return given ? strdup(given) : NULL;
+}
+
+/* The main thread has such a stack, and threads that are started as much by default. */
+static void test_stack(void **state)
+{
+	static const uint64_t kib[] = { 128, 64 };
+	run_setup setup = { 0 };
+	char *library, *program;
+	size_t i;
+
+	if (TEST_SHADOW)
+		skip();
+	program = the_command(&library);
+	assert_non_null(program);
+	setup.program = program;
+	setup.env[0] = library ? library : "LC_ALL=C";
+	for (i = 0; i < 2; i++) {
+		setup.stack = kib[i] << 10;
+		all_works(*state, &setup);
+	}
+	free(library);
+	free(program);
+}
+
 /* Too large a budget is told of before, and when it fails the message names it and the limit. */
 static void test_message(void **state)
 {
@@ -164,20 +200,6 @@ static void test_message(void **state)
 	setup.data = MIB;
 	expect_trouble(&setup, "out of memory: cannot allocate ", " bytes: -S is 67108864 bytes, and data (ulimit -d) is limited to 1048576\n",
 		       "sort", "--no-warnings", "-S64M", f->in[0], NULL);
-}
-
-/* Libtool's script in place of the command starts processes of its own. */
-static char *the_command(char **library)
-{
-	const char *build = getenv("EM_BUILDDIR"), *given = getenv("EXTMEM");
-	char *program = NULL;
-
-	*library = NULL;
-	if (build && asprintf(&program, "%s/.libs/extmem", build) > 0 && access(program, X_OK) == 0 &&
-	    asprintf(library, "LD_LIBRARY_PATH=%s/.libs", build) > 0)
-		return program;
-	free(program);
-	return given ? strdup(given) : NULL;
 }
 
 /* May a user that has no rights use the program?  Not where it was built in a directory of somebody's own. */
@@ -224,6 +246,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_address_space, make_input, fixture_free),
 		cmocka_unit_test_setup_teardown(test_data, make_input, fixture_free),
+		cmocka_unit_test_setup_teardown(test_stack, make_input, fixture_free),
 		cmocka_unit_test_setup_teardown(test_message, make_input, fixture_free),
 		cmocka_unit_test_setup_teardown(test_threads, make_input, fixture_free),
 	};

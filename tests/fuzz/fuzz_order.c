@@ -13,6 +13,10 @@
  * A field-by-field comparison, the order's own, that of normalised keys and the order in which the kernels put
  * elements are to be the same; and records can be made again from their elements.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,10 +138,10 @@ static void check_sort(const records *r, const em_order *order, void *elems)
 	emi_compare compare = { 0 };
 	const emi_tie tie = emi_order_tie(order, &compare);
 	unsigned char *out = malloc(r->n * r->bytes + 1), *want = malloc(r->n * r->bytes + 1);
-	void *tmp = malloc(r->n * c->elem_bytes + 1);
+	void *tmp = malloc(r->n * c->elem_bytes + 1), *work = NULL;
 	size_t i, j;
 
-	CHECK(out && want && tmp);
+	CHECK(out && want && tmp && posix_memalign(&work, 4096, EMI_KERN_WORK) == 0);
 	if (r->n != 0)
 		c->store(order, elems, r->n, out);
 	CHECK(memcmp(out, r->data, r->n * r->bytes) == 0);
@@ -146,7 +150,8 @@ static void check_sort(const records *r, const em_order *order, void *elems)
 			memcpy(want + j * r->bytes, want + (j - 1) * r->bytes, r->bytes);
 		memcpy(want + j * r->bytes, record_at(r, i), r->bytes);
 	}
-	kern->sort(elems, tmp, r->n, &tie);
+	kern->sort(elems, tmp, r->n, &tie, work);
+	free(work);
 	if (r->n != 0)
 		c->store(order, elems, r->n, out);
 	CHECK(memcmp(out, want, r->n * r->bytes) == 0);

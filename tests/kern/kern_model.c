@@ -2,6 +2,7 @@
 /* kern_model.c -- what the tests of the block kernels compare against; see kern_model.h. */
 #include "kern_model.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *const model_pattern_names[P_COUNT] = {
@@ -215,4 +216,19 @@ int model_is_sorted_permutation(emi_elem elem, const void *a, const emi_pair *p,
 		last = e.key;
 	}
 	return 1;
+}
+
+void *model_work(void)
+{
+	enum { GUARD = 64, BYTE = 0xa5 };
+	static __attribute__((aligned(4096))) unsigned char room[EMI_KERN_WORK + GUARD];
+	static int used;
+	size_t i;
+
+	for (i = 0; used && i < GUARD; i++)
+		if (room[EMI_KERN_WORK + i] != BYTE)
+			abort();
+	memset(used ? room + EMI_KERN_WORK - 256 : room, BYTE, used ? 256 : sizeof room);
+	used = 1;
+	return room;
 }

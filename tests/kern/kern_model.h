@@ -66,6 +66,9 @@ int model_by_all(const void *a, const void *b);
 #define MODEL_LIARS 4
 extern const emi_tie_fn model_liars[MODEL_LIARS];
 
+/* Scratch for kernels, with garbage in it; nothing was written behind the one of the last call. */
+void *model_work(void);
+
 /* Are the keys of a[0..n) in order, and is it a rearrangement of p?  marks: n zeroes.  Expects
  * p[i].val's low half to be i. */
 int model_is_sorted_permutation(emi_elem elem, const void *a, const emi_pair *p, size_t n, unsigned char *marks);

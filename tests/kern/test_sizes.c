@@ -188,7 +188,7 @@ static void check_sort(input *in, const emi_kernels *k)
 	const size_t n = in->hi - in->lo;
 	void *a = take_input(in), *tmp = guard_take(&in->tmp, n * in->bytes, any_place(), in->skew);
 
-	k->sort(a, tmp, n, &in->tie);
+	k->sort(a, tmp, n, &in->tie, model_work());
 	if (memcmp(a, in->want, n * in->bytes) != 0)
 		input_fail(in, "sort", k);
 	guard_check(&in->a);
@@ -243,7 +243,7 @@ static void check_partition(input *in, unsigned first, unsigned end)
 			if (count[i] != i * 3 + (begin[i + 1] - begin[i]))
 				input_fail(in, "histogram", k);
 		memcpy(pos, begin, buckets * sizeof *pos);
-		k->scatter(a, n, &digit, dst, pos);
+		k->scatter(a, n, &digit, dst, pos, model_work());
 		if (memcmp(dst, in->want, n * in->bytes) != 0 || memcmp(pos, begin + 1, buckets * sizeof *pos) != 0)
 			input_fail(in, "scatter", k);
 		assert_memory_equal(a, in->raw, n * in->bytes);

@@ -125,7 +125,7 @@ static void check_sort_by(const emi_kernels *k, emi_elem elem, size_t n, model_p
 	for (i = 0; i < n; i++)
 		model_put(elem, a.a, i, &p[i]);
 	model_sort(p, t, n, elem == EMI_ELEM_PAIR ? tie.fn : NULL);
-	k->sort(a.a, tmp.a, n, &tie);
+	k->sort(a.a, tmp.a, n, &tie, model_work());
 	if (!same(elem, a.a, p, n))
 		fail_at(ranks ? "sort with ties" : "sort", k, elem, n, (int)how);
 	free(a.base);
@@ -224,7 +224,7 @@ static void sort_liars_body(const emi_kernels *k, emi_elem elem)
 				model_keys(&rng, (model_pattern)how, elem, p, n);
 				for (j = 0; j < n; j++)
 					model_put(elem, a.a, j, &p[j]);
-				k->sort(a.a, tmp.a, n, &tie);
+				k->sort(a.a, tmp.a, n, &tie, model_work());
 				if (!model_is_sorted_permutation(elem, a.a, p, n, marks))
 					fail_at("sort with an inconsistent tie function", k, elem, n, how);
 				free(a.base);
@@ -306,8 +306,8 @@ static void check_partition(const emi_kernels *k, emi_elem elem, size_t n, model
 		sum += x;
 	}
 	assert_int_equal(sum, n);
-	k->scatter(second, n - half, &digit, dst.a, c1);
-	k->scatter(a.a, half, &digit, dst.a, c0);
+	k->scatter(second, n - half, &digit, dst.a, c1, model_work());
+	k->scatter(a.a, half, &digit, dst.a, c0, model_work());
 	/* The model: a stable sort by the digit. */
 	for (i = 0; i < n; i++) {
 		t[i].key = model_digit(p[i].key, &digit);

@@ -68,7 +68,7 @@ static em_status put(void *arg, emi_outblock *block, em_errinfo *err)
 	return EM_OK;
 }
 
-void bench_open(bench *b, int which, int format, uint32_t threads, const em_sort_opts *opts)
+void bench_open_in(bench *b, int which, int format, uint32_t threads, const em_sort_opts *opts, uint64_t memory)
 {
 	const emi_needs needs = { .n = EMI_UNKNOWN, .files = 2, .bytes = EMI_UNKNOWN };
 	em_ctx_opts co = sort_ctx_opts();
@@ -84,6 +84,8 @@ void bench_open(bench *b, int which, int format, uint32_t threads, const em_sort
 	so.format = &b->format;
 	so.block_bytes = 16384;
 	co.threads = threads;
+	if (memory != 0)
+		co.memory = memory;
 	b->ctx = sort_ctx(&co);
 	b->order = lines_order(b->ctx, which);
 	assert_int_equal(emi_job_open(&b->job, b->ctx, b->order, &so, &err), EM_OK);
@@ -95,6 +97,11 @@ void bench_open(bench *b, int which, int format, uint32_t threads, const em_sort
 	assert_int_equal(emi_outseq_init(&b->q, &b->job, 3, b->job.plan.block_bytes, &err), EM_OK);
 	b->dest.put = put;
 	b->dest.arg = b;
+}
+
+void bench_open(bench *b, int which, int format, uint32_t threads, const em_sort_opts *opts)
+{
+	bench_open_in(b, which, format, threads, opts, 0);
 }
 
 void bench_close(bench *b)

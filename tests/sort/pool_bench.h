@@ -33,6 +33,9 @@ typedef struct bench {
 void bench_open(bench *b, int which, int format, uint32_t threads, const em_sort_opts *opts);
 void bench_close(bench *b);
 
+/* The same with memory other than the usual, unless it is 0. */
+void bench_open_in(bench *b, int which, int format, uint32_t threads, const em_sort_opts *opts, uint64_t memory);
+
 /* A pool of another size. */
 void bench_resize(bench *b, size_t bytes);
 

@@ -170,6 +170,51 @@ static void test_guessed(void **state)
 	}
 }
 
+/*
+ * Nearly all keys begin with nine zero bits, the others with any, and so on.  Each partition leaves one bucket that is
+ * partitioned again, and hundreds that wait.  They are more than a pool has buckets, unless those that wait are counted.
+ */
+static void test_many_wait(void **state)
+{
+	enum { RECORDS = 2600000, DIGIT = 9, MEMORY = 512 << 20, POOL = 192 << 20 };
+	uint64_t last = 0, i;
+	const emi_pair *e;
+	em_errinfo err;
+	bench b;
+
+	(void)state;
+	bench_open_in(&b, 0, 5, 1, NULL, MEMORY);
+	bench_resize(&b, POOL);
+	for (i = 0; i < RECORDS; i++) {
+		uint64_t key = 0;
+		unsigned char record[8];
+		size_t need;
+		int k;
+
+		for (k = 64 - DIGIT; k >= 0 && test_below(&b.rng, 16) != 0; k -= DIGIT)
+			;
+		if (k >= 0)
+			key = (1 + test_below(&b.rng, (1 << DIGIT) - 1)) << k | test_below(&b.rng, (uint64_t)1 << k);
+		for (k = 0; k < 8; k++)
+			record[k] = (unsigned char)(key >> (56 - 8 * k));
+		assert_true(emi_pool_add(&b.pool, record, sizeof(record), &need));
+	}
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(emi_pool_sort(&b.pool, &e, &err), EM_OK);
+	for (i = 0; i < RECORDS; i++) {
+		const emi_frame f = emi_frame_of(emi_order_vary(b.order), &e[i]);
+		const unsigned char *r = emi_frame_record(&f);
+		uint64_t key = 0;
+		int k;
+
+		for (k = 0; k < 8; k++)
+			key = key << 8 | r[k];
+		assert_true(key >= last);
+		last = key;
+	}
+	bench_close(&b);
+}
+
 /* Kernels that count how often they are called. */
 static struct counted {
 	const emi_kernels *real;
@@ -182,10 +227,10 @@ static uint64_t counted_survey(const void *a, size_t n, int *order)
 	return counted.real->survey(a, n, order);
 }
 
-static void counted_sort(void *a, void *tmp, size_t n, const emi_tie *tie)
+static void counted_sort(void *a, void *tmp, size_t n, const emi_tie *tie, void *work)
 {
 	__atomic_fetch_add(&counted.calls, 1, __ATOMIC_RELAXED);
-	counted.real->sort(a, tmp, n, tie);
+	counted.real->sort(a, tmp, n, tie, work);
 }
 
 /* n random records in order; turned: in reverse, which must be strict to be turned around; moved: but for two neighbours. */
@@ -301,16 +346,16 @@ static uint64_t watched_histogram(const void *a, size_t n, const emi_digit *digi
 	return watched.real->histogram(a, n, digit, count);
 }
 
-static void watched_scatter(const void *a, size_t n, const emi_digit *digit, void *dst, size_t *pos)
+static void watched_scatter(const void *a, size_t n, const emi_digit *digit, void *dst, size_t *pos, void *work)
 {
 	meet(&watched.scattering, n);
-	watched.real->scatter(a, n, digit, dst, pos);
+	watched.real->scatter(a, n, digit, dst, pos, work);
 }
 
-static void watched_sort(void *a, void *tmp, size_t n, const emi_tie *tie)
+static void watched_sort(void *a, void *tmp, size_t n, const emi_tie *tie, void *work)
 {
 	meet(&watched.sorting, n);
-	watched.real->sort(a, tmp, n, tie);
+	watched.real->sort(a, tmp, n, tie, work);
 }
 
 static void crew_begin(crew *c, unsigned wanted)
@@ -521,6 +566,7 @@ int main(void)
 		cmocka_unit_test(test_unique),
 		cmocka_unit_test(test_alike),
 		cmocka_unit_test(test_guessed),
+		cmocka_unit_test(test_many_wait),
 		cmocka_unit_test(test_in_order),
 		cmocka_unit_test(test_all_threads_work),
 		cmocka_unit_test(test_long_records),

@@ -193,7 +193,7 @@ static void test_forced_in(void **state)
 	bench_open(&b, &shapes[2], SORT_RANDOM, 2, RUN, 0);
 	assert_int_equal(em_sort_plan(b.ctx, b.order, b.n, &b.opts, &plan), EM_OK);
 	for (step = 0; step < 32; step++) {
-		b.opts.memory = plan.memory_min + 65536 + step * 16384;
+		b.opts.memory = plan.memory_min + 65536 + step * 32768;
 		b.opts.last_run = EM_LAST_RUN_AUTO;
 		sort_somehow(&b);
 		kept += b.stats.kept_records != 0;

@@ -3,6 +3,10 @@
  * test_strings.c -- sorting strings against a plain stable merge sort: alike for long, beginnings of one another, few
  * or all equal, with keys and reversed, with each instruction set.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -126,6 +130,7 @@ static void model_sort(const bench *b, size_t *a, size_t *tmp, size_t n)
 static void check_from(bench *b, uint64_t depth)
 {
 	emi_pair *a = need(b->n * sizeof(*a)), *tmp = need(b->n * sizeof(*tmp));
+	void *work = NULL;
 	size_t i;
 
 	for (i = 0; i < b->n; i++) {
@@ -141,7 +146,9 @@ static void check_from(bench *b, uint64_t depth)
 		assert_true(a[i].key == emi_string_key(&b->v, &f, depth));
 		assert_true(a[i].val == (uintptr_t)(b->mem + b->at[i]));
 	}
-	emi_sort_strings(b->kern, &b->v, a, tmp, b->n, depth);
+	assert_int_equal(posix_memalign(&work, 4096, EMI_KERN_WORK), 0);
+	emi_sort_strings(b->kern, &b->v, a, tmp, b->n, depth, work);
+	free(work);
 	for (i = 0; i < b->n; i++)
 		assert_true(a[i].val == (uintptr_t)(b->mem + b->at[b->model[i]]));
 	free(a);
