@@ -3,12 +3,13 @@
  * block_transfer.c -- reading and writing blocks by their ids.
  *
  * What is known of ids is asked before a transfer begins.  When it is over, and before anybody hears of it, it is
- * judged here, once for
- * all who read blocks: whoever cut the file short, or has a disk that forgets, must not make a block of zeros of
- * that, or of what was in the
- * buffer before.  And a disk without room is passed over by writing, too, as it is by allocating: what a file system
- * has set aside
- * is not always there (moved.h).
+ * judged here, once for all who read blocks.  Whoever cut the file short, or has a disk that forgets, must not make a
+ * block of zeros of that, or of what was in the buffer before.  And a disk without room is passed over by writing, too,
+ * as it is by allocating: what a file system has set aside is not always there (moved.h).
+ *
+ * Transfers of callers outside are judged by whoever collects them.  That takes the locks of disks and of the queue, and
+ * may wait for other transfers.  So nobody collects, or runs what others asked for, while he has the lock of a disk
+ * (emi_wait_alone()), and a thread gives up its turn at collecting before it judges (queue_async.c).
  */
 #include "base/context.h"
 #include "base/error.h"

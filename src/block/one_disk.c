@@ -8,7 +8,8 @@
  * not even the block fits.
  *
  * A block is looked for among freed ones first (space.c).  The lock guards space and reservation; transfers
- * go straight to the file.
+ * go straight to the file.  Who has it waits for the batch at most, and collects nothing of others meanwhile: who
+ * collects a write that had no room finds another place for its block, and needs the locks of disks (block_transfer.c).
  *
  * What is free behind the last block is not needed to keep blocks apart, so it goes back whoever works here; but only when it is much, and a step
  * stays, so that blocks that come and go at the end have none of it.  It goes with a batch like any other, and whoever needs it meanwhile waits
@@ -61,6 +62,7 @@ struct emi_one_disk {
 	uint64_t freed;         /* bytes freed since the last batch */
 	int more;               /* that had no room for all gaps */
 	emi_request rq;         /* the batch on its way: gaps that are cut out */
+	int sent;               /* a batch was put on the file's queue, and nobody was told */
 	size_t gaps;
 	emi_extent gap[BATCH + 1];
 };
@@ -132,6 +134,17 @@ uint64_t emi_one_disk_memory(const em_ctx *ctx, const emi_disk_choice *choice, u
 	return sizeof(emi_one_disk) + emi_disk_file_memory(ctx, choice) + emi_space_memory(bytes / EMI_UNIT + 1);
 }
 
+/* Release the lock.  Now the queue may go on, also with what others asked of it. */
+static void leave(emi_one_disk *d)
+{
+	const int sent = d->sent;
+
+	d->sent = 0;
+	pthread_mutex_unlock(&d->lock);
+	if (sent)
+		emi_file_go_on(d->file);
+}
+
 em_file *emi_one_disk_file(const emi_one_disk *d)
 {
 	return d->file;
@@ -144,7 +157,7 @@ static void settle(emi_one_disk *d)
 
 	if (d->gaps == 0)
 		return;
-	if (emi_wait(&d->rq, NULL) != EM_OK) {
+	if (emi_wait_alone(&d->rq, NULL) != EM_OK) {
 		emi_log(d->ctx, EM_LOG_INFO, "%s: scratch space that is free stays with the file (errno %d)", emi_file_path(d->file),
 			(int)d->rq.sys_errno);
 		d->keeps = 1;
@@ -200,8 +213,10 @@ static void collect_rest(emi_one_disk *d, uint64_t ahead)
 
 static void send_batch(emi_one_disk *d)
 {
-	if (d->gaps != 0)
-		emi_discard(d->file, &d->rq, d->gap, d->gaps);
+	if (d->gaps == 0)
+		return;
+	emi_discard_later(d->file, &d->rq, d->gap, d->gaps);
+	d->sent = !emi_is_over(&d->rq);
 }
 
 /* Put in a batch about the largest gaps there are, after which so many units are left.  How large those
@@ -236,7 +251,7 @@ static void give_all(emi_one_disk *d)
 /* The disk grows, as no gap is large enough.  If there are too many of that kind, half of what they have goes back. */
 static void thin_out(emi_one_disk *d)
 {
-	if (d->givers != 0 || d->keeps || kept(d) <= d->slack || !emi_done(&d->rq))
+	if (d->givers != 0 || d->keeps || kept(d) <= d->slack || !emi_is_over(&d->rq))
 		return;
 	settle(d);
 	if (d->keeps)
@@ -298,7 +313,7 @@ static em_status set_aside(emi_one_disk *d, uint64_t bytes, em_errinfo *err)
 		return status;
 	}
 	d->reserved += bytes;
-	if (emi_done(&d->rq))
+	if (emi_is_over(&d->rq))
 		settle(d);
 	note_peak(d);
 	return EM_OK;
@@ -397,7 +412,7 @@ em_status emi_one_disk_alloc(emi_one_disk *d, size_t bytes, uint64_t n, uint64_t
 	status = alloc_units(d, bytes / EMI_UNIT * n, &unit, err);
 	if (status == EM_OK)
 		count_in(d, bytes * n, n);
-	pthread_mutex_unlock(&d->lock);
+	leave(d);
 	*offset = unit * EMI_UNIT;
 	return status;
 }
@@ -409,7 +424,7 @@ static void give_due(emi_one_disk *d)
 	const int gaps = d->givers != 0 && (d->freed >= d->lag || d->more);
 	const int rest = ahead > REST_LEAST + usual_step(end) && ahead > d->reserved / 8 && d->leaving == 0;
 
-	if (d->keeps || !(gaps || rest) || !(emi_done(&d->rq) || (gaps && d->freed >= 2 * d->lag)))
+	if (d->keeps || !(gaps || rest) || !(emi_is_over(&d->rq) || (gaps && d->freed >= 2 * d->lag)))
 		return;
 	settle(d);
 	if (d->keeps)
@@ -437,7 +452,7 @@ em_status emi_one_disk_admit(emi_one_disk *d, emi_request_kind kind, uint64_t of
 		*why = "nothing was ever written to this block";
 	}
 	d->ragged |= kind == EMI_WRITE && bytes % EMI_UNIT != 0;
-	pthread_mutex_unlock(&d->lock);
+	leave(d);
 	return status;
 }
 
@@ -451,7 +466,7 @@ void emi_one_disk_fill(emi_one_disk *d)
 		give_up(d, d->reserved - end);
 		d->reserved = end;
 	}
-	pthread_mutex_unlock(&d->lock);
+	leave(d);
 }
 
 int emi_one_disk_wrote(emi_one_disk *d, uint64_t offset, size_t bytes)
@@ -464,7 +479,7 @@ int emi_one_disk_wrote(emi_one_disk *d, uint64_t offset, size_t bytes)
 	/* Where pages are written as a whole, one that is there in part was cut. */
 	first = (offset + (d->ragged ? EMI_UNIT - 1 : 0)) / EMI_UNIT;
 	wrote = first < end && emi_space_in_use(&d->space, first, end - first) && emi_space_written(&d->space, first, end - first);
-	pthread_mutex_unlock(&d->lock);
+	leave(d);
 	return wrote;
 }
 
@@ -486,7 +501,7 @@ em_status emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes, uint
 		d->freed += bytes;
 		give_due(d);
 	}
-	pthread_mutex_unlock(&d->lock);
+	leave(d);
 	return status;
 }
 
@@ -494,14 +509,14 @@ void emi_one_disk_expect(emi_one_disk *d, uint64_t bytes)
 {
 	pthread_mutex_lock(&d->lock);
 	d->expected = bytes;
-	pthread_mutex_unlock(&d->lock);
+	leave(d);
 }
 
 void emi_one_disk_slack(emi_one_disk *d, uint64_t bytes)
 {
 	pthread_mutex_lock(&d->lock);
 	d->slack = bytes / EMI_UNIT;
-	pthread_mutex_unlock(&d->lock);
+	leave(d);
 }
 
 void emi_one_disk_give_back(emi_one_disk *d, uint64_t lag)
@@ -521,14 +536,14 @@ void emi_one_disk_give_back(emi_one_disk *d, uint64_t lag)
 		fill_batch(d, d->slack);
 		send_batch(d);
 	}
-	pthread_mutex_unlock(&d->lock);
+	leave(d);
 }
 
 void emi_one_disk_keep(emi_one_disk *d)
 {
 	pthread_mutex_lock(&d->lock);
 	d->givers--;
-	pthread_mutex_unlock(&d->lock);
+	leave(d);
 }
 
 int emi_one_disk_give_all(emi_one_disk *d)
@@ -540,22 +555,22 @@ int emi_one_disk_give_all(emi_one_disk *d)
 	before = held(d);
 	give_all(d);
 	gave = held(d) != before;
-	pthread_mutex_unlock(&d->lock);
+	leave(d);
 	return gave;
 }
 
 void emi_one_disk_settle(emi_one_disk *d)
 {
 	pthread_mutex_lock(&d->lock);
-	if (emi_done(&d->rq))
+	if (emi_is_over(&d->rq))
 		settle(d);
-	pthread_mutex_unlock(&d->lock);
+	leave(d);
 }
 
 void emi_one_disk_usage(emi_one_disk *d, emi_disk_usage *usage)
 {
 	pthread_mutex_lock(&d->lock);
-	if (emi_done(&d->rq))
+	if (emi_is_over(&d->rq))
 		settle(d);
 	usage->blocks = d->blocks;
 	usage->blocks_peak = d->blocks_peak;
@@ -563,7 +578,7 @@ void emi_one_disk_usage(emi_one_disk *d, emi_disk_usage *usage)
 	usage->bytes_peak = d->used_peak * EMI_UNIT;
 	usage->held = held(d);
 	usage->held_peak = d->held_peak;
-	pthread_mutex_unlock(&d->lock);
+	leave(d);
 }
 
 uint64_t emi_one_disk_peak(emi_one_disk *d)
@@ -572,6 +587,6 @@ uint64_t emi_one_disk_peak(emi_one_disk *d)
 
 	pthread_mutex_lock(&d->lock);
 	bytes = d->peak * EMI_UNIT;
-	pthread_mutex_unlock(&d->lock);
+	leave(d);
 	return bytes;
 }

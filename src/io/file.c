@@ -191,6 +191,11 @@ void emi_file_settle(em_file *f)
 	emi_queue_wait(f, NULL, -1.0);
 }
 
+void emi_file_go_on(em_file *f)
+{
+	emi_queue_go_on(f->queue);
+}
+
 void emi_file_close(em_file *f)
 {
 	int forked;

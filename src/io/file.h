@@ -194,6 +194,16 @@ int emi_file_discards(const em_file *f);
  * the file does it, beside transfers. */
 void emi_discard(em_file *f, emi_request *rq, const emi_extent *list, size_t n);
 
+/* For those who hold a lock that who judges a transfer, or a function of a request, may need.  Nothing of others is run or
+ * collected by the calling thread: emi_discard() that begins when somebody waits for it or the queue goes on, emi_wait() of such
+ * a request, and emi_done(). */
+void emi_discard_later(em_file *f, emi_request *rq, const emi_extent *list, size_t n);
+em_status emi_wait_alone(emi_request *rq, em_errinfo *err);
+int emi_is_over(const emi_request *rq);
+
+/* Without such a lock: have the queue of the file go on. */
+void emi_file_go_on(em_file *f);
+
 /* Return when it is done, with its status; err is filled with operation, path, offset.  An idle request is done.
  * After that the request is idle.  May be called by any thread, one per request. */
 em_status emi_wait(emi_request *rq, em_errinfo *err);

@@ -432,6 +432,24 @@ void emi_queue_submit(emi_request *rq)
 	emi_queue_unlock(q);
 }
 
+void emi_queue_list(emi_request *rq)
+{
+	emi_queue *q = rq->file->queue;
+
+	pthread_mutex_lock(&q->lock);
+	enlist(q, rq);
+	admit(q, rq);
+	pthread_mutex_unlock(&q->lock);
+}
+
+void emi_queue_go_on(emi_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	if (q->queued + q->chores > 0)
+		emi_queue_kick(q);
+	emi_queue_unlock(q);
+}
+
 int emi_queue_run_now(emi_request *rq)
 {
 	em_file *f = rq->file;

@@ -150,6 +150,10 @@ int emi_queue_leave(em_file *f);
 /* Take a request on; it cannot fail. */
 void emi_queue_submit(emi_request *rq);
 
+/* The same of one that waits for nothing, and neither it nor another one is begun: the queue goes on with emi_queue_go_on(). */
+void emi_queue_list(emi_request *rq);
+void emi_queue_go_on(emi_queue *q);
+
 /* Run a request with the calling thread if nothing overlaps it: 0 when something does. */
 int emi_queue_run_now(emi_request *rq);
 
@@ -159,6 +163,9 @@ int emi_queue_cancel(emi_request *rq);
 /* Return when rq is done (NULL: everything of f is), or at the deadline (in seconds of emi_now(); negative: none); 1 when
  * it is done. */
 int emi_queue_wait(em_file *f, emi_request *rq, double deadline);
+
+/* Return when rq is done, having run nothing but rq and collected nothing. */
+void emi_queue_wait_alone(emi_request *rq);
 
 /* Somebody waited for rq. */
 void emi_queue_count_wait(const emi_request *rq, uint64_t ns);

@@ -117,6 +117,7 @@ static void reap(emi_queue *q, int64_t timeout_ns)
 {
 	em_transfer *list[EMI_IO_BATCH];
 	emi_request *done[EMI_IO_BATCH];
+	int64_t result[EMI_IO_BATCH];
 	struct timespec moment = {0, 1000000};
 	int i, n;
 
@@ -125,17 +126,20 @@ static void reap(emi_queue *q, int64_t timeout_ns)
 	n = q->be->reap(q->channel, list, EMI_IO_BATCH, timeout_ns);
 	if (n < 0 && n != -EINTR)
 		(void)nanosleep(&moment, NULL);
-	for (i = 0; i < n; i++)
-		emi_request_settle(slot_of(list[i])->rq, list[i]->result);
 	pthread_mutex_lock(&q->lock);
 	q->reaping = 0;
 	for (i = 0; i < n; i++) {
 		done[i] = slot_of(list[i])->rq;
+		result[i] = list[i]->result;
 		q->accepted--;
 		release(q, slot_of(list[i]));
 	}
-	/* Functions of requests may take long: the disk goes on meanwhile. */
+	/* What is done with requests may take long, or wait for others: the disk goes on meanwhile, and the turn is free. */
 	emi_async_pump(q);
+	pthread_mutex_unlock(&q->lock);
+	for (i = 0; i < n; i++)
+		emi_request_settle(done[i], result[i]);
+	pthread_mutex_lock(&q->lock);
 	for (i = 0; i < n; i++)
 		emi_queue_complete(q, done[i]);
 	if (q->waiters > 0)

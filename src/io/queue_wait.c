@@ -22,6 +22,9 @@ static emi_request *to_run(emi_queue *q, emi_request *rq, double deadline)
 
 	if (deadline >= 0 && !alone)
 		return NULL;
+	/* Or what it comes behind: those who would run that may all be waiting like this one. */
+	while (rq && rq->blocker)
+		rq = rq->blocker;
 	if (rq && rq->listed)
 		return emi_queue_pick(q, rq);
 	return alone || (emi_queue_is_quick(q) && !emi_queue_is_calling(q)) ? emi_queue_take(q) : NULL;
@@ -104,6 +107,22 @@ int emi_queue_wait(em_file *f, emi_request *rq, double deadline)
 		emi_queue_call_worker(q);
 	emi_queue_unlock(q);
 	return is_done;
+}
+
+void emi_queue_wait_alone(emi_request *rq)
+{
+	emi_queue *q = rq->file->queue;
+
+	pthread_mutex_lock(&q->lock);
+	/* It is no waiter who would collect: others do.  Its file keeps the queue. */
+	rq->awaited = 1;
+	while (!finished(rq->file, rq)) {
+		if (rq->listed)
+			emi_queue_run(q, emi_queue_pick(q, rq));
+		else
+			pthread_cond_wait(&q->done, &q->lock);
+	}
+	pthread_mutex_unlock(&q->lock);
 }
 
 int emi_queue_watch(emi_request *rq, int on)

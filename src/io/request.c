@@ -262,6 +262,14 @@ void emi_discard(em_file *f, emi_request *rq, const emi_extent *list, size_t n)
 	submit_plain(f, rq, EMI_DISCARD, list, n * sizeof *list, 0, NULL);
 }
 
+void emi_discard_later(em_file *f, emi_request *rq, const emi_extent *list, size_t n)
+{
+	rq->offset = 0;
+	memset(&rq->calls, 0, sizeof rq->calls);
+	if (prepare(f, rq, EMI_DISCARD, list, n * sizeof *list))
+		emi_queue_list(rq);
+}
+
 em_status emi_transfer(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, size_t *done,
 		       em_errinfo *err)
 {
@@ -301,7 +309,7 @@ void emi_request_fail(const emi_request *rq, em_errinfo *err)
 		emi_fail_on(err, rq->status, rq->sys_errno, rq->why, op, f->noun, f->path, rq->offset + (rq->why ? 0 : rq->done), rq->bytes);
 }
 
-em_status emi_wait(emi_request *rq, em_errinfo *err)
+static em_status await(emi_request *rq, int alone, em_errinfo *err)
 {
 	/* The file of an idle request may be gone. */
 	if (__atomic_load_n(&rq->state, __ATOMIC_RELAXED) == EMI_IDLE)
@@ -311,7 +319,10 @@ em_status emi_wait(emi_request *rq, em_errinfo *err)
 		if (emi_ctx_forked(rq->file->ctx))
 			return emi_fail(err, EM_ERR_FORK, "%s: the transfer was started by the parent process",
 					rq->file->path);
-		emi_queue_wait(rq->file, rq, -1.0);
+		if (alone)
+			emi_queue_wait_alone(rq);
+		else
+			emi_queue_wait(rq->file, rq, -1.0);
 	}
 	if (!rq->calls.drop)
 		judge(rq);
@@ -321,11 +332,24 @@ em_status emi_wait(emi_request *rq, em_errinfo *err)
 	return rq->status;
 }
 
+em_status emi_wait(emi_request *rq, em_errinfo *err)
+{
+	return await(rq, 0, err);
+}
+
+em_status emi_wait_alone(emi_request *rq, em_errinfo *err)
+{
+	return await(rq, 1, err);
+}
+
+int emi_is_over(const emi_request *rq)
+{
+	return settled(rq) || emi_ctx_forked(rq->file->ctx);
+}
+
 int emi_done(const emi_request *rq)
 {
-	if (settled(rq))
-		return 1;
-	if (emi_ctx_forked(rq->file->ctx))
+	if (emi_is_over(rq))
 		return 1;
 	emi_queue_poll(rq->file->queue);
 	return settled(rq);

@@ -536,6 +536,47 @@ static void test_limit_of_lines_in_memory(void **state)
 	tear_down(&f);
 }
 
+/* The plan of a sort in eight runs with that fan-in.  As much scratch suffices, and a byte less is told before anything is read. */
+static uint64_t planned_with(fixture *f, uint32_t fan_in, uint32_t merge_passes)
+{
+	em_sort_opts so = EM_SORT_OPTS_INIT;
+	uint64_t planned;
+
+	so.block_bytes = 16 << 10;
+	so.run_records = f->n / 8 + 1;
+	so.fan_in = fan_in;
+	if (sort_it(f, &so, 1, 0) != EM_OK)
+		fail_msg("%s", f->err.text);
+	planned = f->plan.scratch;
+	assert_int_equal(f->plan.runs, 8);
+	assert_int_equal(f->plan.passes, 1 + merge_passes);
+	if (sort_it(f, &so, 1, planned) != EM_OK)
+		fail_msg("%s", f->err.text);
+	assert_true(f->stats.peak_scratch_held <= planned);
+	watch();
+	assert_int_equal(sort_it(f, &so, 1, planned - 1), EM_ERR_NOSPACE);
+	assert_int_equal(w.reads, 0);
+	assert_int_equal(f->err.bytes, planned);
+	return planned;
+}
+
+/* A merge that writes runs has blocks of its inputs and blocks of its output at the same time, and the plan says so. */
+static void test_plan_of_passes(void **state)
+{
+	uint64_t once;
+	fixture f;
+
+	(void)state;
+	watch();
+	set_up(&f, 0);
+	/* A run needs more memory than its records take. */
+	f.memory = 4 * MIB;
+	once = planned_with(&f, 8, 1);
+	assert_true(planned_with(&f, 4, 2) >= once + (4 + 1) * (16 << 10));
+	assert_true(planned_with(&f, 2, 3) >= once + (2 + 1) * (16 << 10));
+	tear_down(&f);
+}
+
 /* What is sorted in memory needs no scratch. */
 static void test_limit_of_little(void **state)
 {
@@ -619,6 +660,7 @@ int main(void)
 		cmocka_unit_test(test_limit_lines),
 		cmocka_unit_test(test_limit_of_little),
 		cmocka_unit_test(test_limit_of_lines_in_memory),
+		cmocka_unit_test(test_plan_of_passes),
 		cmocka_unit_test(test_full_disk),
 	};
 
