@@ -28,8 +28,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Buffers from here on are mappings of their own; below, malloc() is cheaper. */
-#define MAP_FROM ((size_t)1 << 20)
+/* Buffers from here on are mappings of their own.  malloc() is cheaper, but keeps what is released, and a sort may have no other
+ * use for that. */
+#define MAP_FROM ((size_t)1 << 17)
 /* The size of a huge page, and of the smallest buffer that can hold one. */
 #define HUGE_PAGE ((size_t)2 << 20)
 

@@ -9,7 +9,10 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "common/test.h"
@@ -29,6 +32,7 @@
 #endif
 
 #define MIB ((size_t)1 << 20)
+#define LARGE (MIB / 8)         /* buffers from here on can shrink */
 #define SLOTS 64
 
 static int is_zero(const unsigned char *p, size_t n)
@@ -151,10 +155,10 @@ static void buffers_shrink(void **state)
 		assert_int_equal(p[i], i % 251);
 	/* No further than to what is still large. */
 	now = emi_buffer_shrink(ctx, p, now, 1);
-	assert_true(now >= MIB && (now < 2 * MIB) == SHRINKS);
+	assert_true(now >= LARGE && (now < 2 * LARGE) == SHRINKS);
 	emi_buffer_free(ctx, p, now);
 	assert_int_equal(ctx->used, base);
-	assert_int_equal(emi_buffer_shrunk(ctx, MIB - 1, 1), MIB - 1);
+	assert_int_equal(emi_buffer_shrunk(ctx, LARGE - 1, 1), LARGE - 1);
 	emi_ctx_unref(ctx);
 
 	test_memory_init(&mem, 0);
@@ -227,6 +231,53 @@ static void buffers_of_an_unaligned_allocator(void **state)
 }
 
 /* The budget can be used to its last byte and not beyond, and the detail names what would have done. */
+/* Bytes of the process that are resident. */
+static size_t resident(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	unsigned long size, pages = 0;
+
+	if (f == NULL)
+		skip();
+	if (fscanf(f, "%lu %lu", &size, &pages) != 2)
+		pages = 0;
+	fclose(f);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/*
+ * What is no longer counted is no longer resident.  A program that frees a large block teaches malloc() to keep such blocks, and a
+ * small one at the end of the heap keeps it from giving back what is in front.
+ */
+static void freed_buffers_go_back(void **state)
+{
+	em_ctx *ctx = base_ctx(64 * MIB, 1, NULL);
+	const size_t bytes = MIB / 4;
+	void *buf[SLOTS], *block, *end;
+	size_t i, was;
+
+	(void)state;
+	if (!SHRINKS)
+		skip();
+	block = malloc(8 * MIB);
+	assert_non_null(block);
+	memset(block, 1, 8 * MIB);
+	free(block);
+	was = resident();
+	for (i = 0; i < SLOTS; i++) {
+		buf[i] = emi_buffer_alloc(ctx, bytes, NULL);
+		assert_non_null(buf[i]);
+		memset(buf[i], 1, bytes);
+	}
+	end = malloc(1000);
+	assert_true(resident() - was >= SLOTS * bytes / 2);
+	for (i = 0; i < SLOTS; i++)
+		emi_buffer_free(ctx, buf[i], bytes);
+	assert_true(resident() < was + MIB);
+	free(end);
+	emi_ctx_unref(ctx);
+}
+
 static void budget_is_hard(void **state)
 {
 	em_ctx *ctx = base_ctx(MIB, 1, NULL);
@@ -476,6 +527,7 @@ int main(void)
 		cmocka_unit_test(buffers),
 		cmocka_unit_test(buffers_shrink),
 		cmocka_unit_test(buffers_of_an_unaligned_allocator),
+		cmocka_unit_test(freed_buffers_go_back),
 		cmocka_unit_test(budget_is_hard),
 		cmocka_unit_test(overflow_is_an_error),
 		cmocka_unit_test(take_and_drop),

@@ -21,8 +21,8 @@
  * Built in, best first: "libaio", "syscall" (pread and pwrite), "stdio" (streams of C), "mmap" (mapped files), "memory" (temporary
  * files in memory, others as syscall's).  stdio and mmap are never direct: with EM_DIRECT_ON they open nothing.
  *
- * "mmap" copies between buffers and at most 64 MiB (4 MiB where pointers have 32 bits) of each file that are mapped, which
- * are page cache and do not count as memory.  A process that touches a mapped page which cannot be had is sent SIGBUS.  Before
+ * "mmap" copies between buffers and mapped parts of a file.  Of each transfer at most 256 KiB are mapped at once, only while they
+ * are copied.  They are page cache and do not count as memory.  A process that touches a mapped page which cannot be had is sent SIGBUS.  Before
  * it does, this backend asks for the size, allocates space for what is written and has the pages faulted in, and when
  * one of these fails it reads or writes instead, so that a full disk, a file that was cut short and a device that
  * fails are errors as with other backends.  Not so when that happens in the moment between the faulting in and the copying, and, before
