@@ -290,7 +290,7 @@ static void check_ordered(int which, unsigned threads, size_t n, int how)
 /* What is in order, or strictly in reverse, is not sorted; two records that are not, or two that are equal, make it sorted. */
 static void test_in_order(void **state)
 {
-	static const size_t counts[] = { 2, 3, 700, 20000 };
+	static const size_t counts[] = { 2, 3, 700, 6000 };
 	int which, how;
 	size_t i;
 
