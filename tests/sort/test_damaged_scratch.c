@@ -153,7 +153,7 @@ static void take(bench *b, const em_batch *batch)
 
 		assert_int_equal(batch->ends[i] - from, n);
 		assert_memory_equal((const char *)batch->records + from, record, n);
-		from = batch->ends[i];
+		from = (size_t)batch->ends[i];
 	}
 }
 
