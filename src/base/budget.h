@@ -18,11 +18,12 @@ typedef struct emi_bound {
 
 enum { EMI_BOUNDS = 4 };
 
-/* All that there are: physical memory, control groups (see below), and the limits of the process on its address space and its data, less what is in use of
- * them already. */
+/* All that there are: physical memory, control groups (see below), and the limits of the process on its address space
+ * and its data, less what is in use of them already. */
 void emi_memory_bounds(emi_bound bounds[EMI_BOUNDS]);
 
-/* A limit of the process that allocating may have met, the least of those that are set: its name and value.  NULL: none is set. */
+/* A limit of the process that allocating may have met, the least of those that are set: its name and value.
+ * NULL: none is set. */
 const char *emi_memory_rlimit(uint64_t *bytes);
 
 /* The memory limit of the control group of this process (version 1 or 2) or of one above it, whichever is least; UINT64_MAX: none.

@@ -138,8 +138,9 @@ em_status emi_fail_no_room(em_errinfo *err, const char *dir, int others, uint64_
 		err->bytes = needed;
 		copy_path(err->path, sizeof(err->path), dir);
 		copy_path(where, sizeof(where), dir);
-		snprintf(err->text, sizeof(err->text), "scratch space in '%s'%s: %" PRIu64 " bytes are free, and at least %" PRIu64 " are needed", where,
-			 others ? " and the others" : "", room, needed);
+		snprintf(err->text, sizeof(err->text),
+			 "scratch space in '%s'%s: %" PRIu64 " bytes are free, and at least %" PRIu64 " are needed",
+			 where, others ? " and the others" : "", room, needed);
 		one_line(err->text);
 	}
 	return EM_ERR_NOSPACE;
@@ -194,13 +195,13 @@ static void io_text(em_errinfo *err, const char *noun, const char *path, const c
 		strcat(where, "'");
 		of = amount[0] != '\0' || at[0] != '\0' ? " of " : " ";
 	}
-	snprintf(err->text, sizeof(err->text), "cannot %s%s%s%s%s%s: %s", err->op[0] != '\0' ? err->op : "use", amount, at,
-		 of, of[0] != '\0' ? noun : "", where, why);
+	snprintf(err->text, sizeof(err->text), "cannot %s%s%s%s%s%s: %s", err->op[0] != '\0' ? err->op : "use", amount,
+		 at, of, of[0] != '\0' ? noun : "", where, why);
 	one_line(err->text);
 }
 
-em_status emi_fail_on(em_errinfo *err, em_status status, int sys_errno, const char *why, const char *op, const char *noun, const char *path,
-		      uint64_t offset, uint64_t bytes)
+em_status emi_fail_on(em_errinfo *err, em_status status, int sys_errno, const char *why, const char *op,
+		      const char *noun, const char *path, uint64_t offset, uint64_t bytes)
 {
 	char text[64];
 

@@ -32,8 +32,8 @@ em_status emi_fail_io(em_errinfo *err, em_status status, int sys_errno, const ch
 
 /* The same of a file that people know by what it is for: `noun' stands before its name.  why: the reason, NULL: that
  * of the errno. */
-em_status emi_fail_on(em_errinfo *err, em_status status, int sys_errno, const char *why, const char *op, const char *noun, const char *path,
-		      uint64_t offset, uint64_t bytes);
+em_status emi_fail_on(em_errinfo *err, em_status status, int sys_errno, const char *why, const char *op,
+		      const char *noun, const char *path, uint64_t offset, uint64_t bytes);
 
 /* The same for one that was refused, for a reason that no errno tells. */
 em_status emi_fail_refused(em_errinfo *err, em_status status, const char *why, const char *op, const char *path, uint64_t offset,

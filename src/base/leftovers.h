@@ -2,9 +2,9 @@
 /*
  * leftovers.h -- names of files that must not outlive the process.
  *
- * A file that has a name before it is complete is on its context's list.  Whoever ends the process without waiting for the work
- * (em_ctx_abandon()) removes those names first.  A lock is held while a name is made, changed or removed, so that none
- * is missed, and while an output takes its place: ending waits for that.
+ * A file that has a name before it is complete is on its context's list.  Whoever ends the process without waiting for
+ * the work (em_ctx_abandon()) removes those names first.  A lock is held while a name is made, changed or removed, so
+ * that none is missed, and while an output takes its place: ending waits for that.
  */
 #ifndef EMI_LEFTOVERS_H
 #define EMI_LEFTOVERS_H
@@ -24,7 +24,8 @@ void emi_leftovers_unlock(em_ctx *ctx);
 void emi_leftover_add(em_ctx *ctx, emi_leftover *l, char *path);
 void emi_leftover_remove(em_ctx *ctx, emi_leftover *l);
 
-/* Remove the file, take it off the list.  Nothing happens if there is none, and a child of a fork leaves its parent's file alone. */
+/* Remove the file, take it off the list.  Nothing happens if there is none, and a child of a fork leaves its parent's
+ * file alone. */
 void emi_leftover_unlink(em_ctx *ctx, emi_leftover *l);
 
 #endif

@@ -28,8 +28,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Buffers from here on are mappings of their own.  malloc() is cheaper, but keeps what is released, and a sort may have no other
- * use for that. */
+/* Buffers from here on are mappings of their own.  malloc() is cheaper, but keeps what is released, and a sort may have
+ * no other use for that. */
 #define MAP_FROM ((size_t)1 << 17)
 /* The size of a huge page, and of the smallest buffer that can hold one. */
 #define HUGE_PAGE ((size_t)2 << 20)
@@ -81,7 +81,8 @@ int emi_memory_raise(em_ctx *ctx, uint64_t bytes)
 
 	if (bytes > ctx->memory_most || (ctx->memory_given && (ctx->flags & EM_CTX_RAISE) == 0))
 		return 0;
-	while (all < bytes && !__atomic_compare_exchange_n(&ctx->memory, &all, bytes, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while (all < bytes &&
+	       !__atomic_compare_exchange_n(&ctx->memory, &all, bytes, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		continue;
 	return 1;
 }
@@ -99,11 +100,11 @@ static void *out_of_memory(em_ctx *ctx, size_t bytes, em_errinfo *err)
 
 	emi_memory_drop(ctx, bytes);
 	if (what != NULL)
-		emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot allocate %" PRIu64 " bytes: em_ctx_opts.memory is %" PRIu64
-			 " bytes, and %s is limited to %" PRIu64, (uint64_t)bytes, ctx->memory, what, limit);
+		emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot allocate %" PRIu64 " bytes: em_ctx_opts.memory is "
+			 "%" PRIu64 " bytes, and %s is limited to %" PRIu64, (uint64_t)bytes, ctx->memory, what, limit);
 	else
-		emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot allocate %" PRIu64 " bytes: em_ctx_opts.memory is %" PRIu64 " bytes",
-			 (uint64_t)bytes, ctx->memory);
+		emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot allocate %" PRIu64 " bytes: em_ctx_opts.memory is "
+			 "%" PRIu64 " bytes", (uint64_t)bytes, ctx->memory);
 	return NULL;
 }
 

@@ -36,7 +36,8 @@ void emi_buffer_free_array(em_ctx *ctx, void *ptr, uint64_t n, size_t bytes);
 
 /* Count, and no longer count, bytes that are allocated elsewhere, such as thread stacks.  EM_OK or EM_ERR_MEMLIMIT. */
 em_status emi_memory_take(em_ctx *ctx, uint64_t bytes, em_errinfo *err);
-/* Allow so many bytes from now on, if what the caller of em_ctx_open() wanted and what the machine has permit that: are they allowed now? */
+/* Allow so many bytes from now on, if what the caller of em_ctx_open() wanted and what the machine has permit that: are
+ * they allowed now? */
 int emi_memory_raise(em_ctx *ctx, uint64_t bytes);
 
 void emi_memory_drop(em_ctx *ctx, uint64_t bytes);

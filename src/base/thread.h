@@ -8,8 +8,8 @@
 #include <pthread.h>
 #include <stddef.h>
 
-/* What to ask for as a stack of at least so many bytes: more where the system needs much of it for itself (thread-local storage,
- * wide registers), and whole pages. */
+/* What to ask for as a stack of at least so many bytes: more where the system needs much of it for itself (thread-local
+ * storage, wide registers), and whole pages. */
 size_t emi_thread_stack(size_t least);
 
 /* Start a thread that no signal of the program reaches.  0, or an errno; whoever asked does without it then. */

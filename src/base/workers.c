@@ -4,12 +4,13 @@
  *
  * One queue under one mutex.  Tasks are coarse (milliseconds of sorting or merging), so neither stealing nor
  * lock-free queues would pay.  A worker sleeps on `work` until there is a task; who waits for a task runs
- * what is queued and then sleeps on `finished`, which all who sleep there are told of after every task, as each waits for his own.
+ * what is queued and then sleeps on `finished`.  All who sleep there are told of it after every task, as each waits for
+ * his own.
  *
  * `open' is counted down under the mutex as the last thing anybody does to a task, so its owner may reuse its
  * storage as soon as emi_task_wait() returns.  Nobody waits inside a task, hence a thread that
- * helps comes back, and a queue without threads is emptied by those who wait.  So a thread that the system does not let us start
- * is done without.
+ * helps comes back, and a queue without threads is emptied by those who wait.  So a thread that the system does not
+ * let us start is done without.
  *
  * After a fork the child has neither the threads nor a mutex that it may touch: it is in whatever state another thread left
  * it.  There emi_task_wait() returns at once and stopping only frees memory.
@@ -152,7 +153,8 @@ static void destroy_sync(struct emi_pool *pool)
 	pthread_mutex_destroy(&pool->lock);
 }
 
-/* Start so many more threads, or as many as the system lets us have: the others' work is done by those that there are, at last by who waits for it. */
+/* Start so many more threads, or as many as the system lets us have: the others' work is done by those that there are,
+ * at last by who waits for it. */
 static void start_threads(em_ctx *ctx, struct emi_pool *pool, uint32_t wanted)
 {
 	const size_t stack = emi_thread_stack((size_t)EMI_STACK_BYTES);
@@ -167,7 +169,8 @@ static void start_threads(em_ctx *ctx, struct emi_pool *pool, uint32_t wanted)
 	if (error == 0)
 		return;
 	__atomic_store_n(&pool->refused, 1, __ATOMIC_RELAXED);
-	emi_log(ctx, EM_LOG_INFO, "%" PRIu32 " of %" PRIu32 " threads could be started (errno %d): they do the work of the others",
+	emi_log(ctx, EM_LOG_INFO,
+		"%" PRIu32 " of %" PRIu32 " threads could be started (errno %d): they do the work of the others",
 		pool->started + 1, pool->started + wanted + 2, error);
 }
 
@@ -188,7 +191,8 @@ static em_status make_pool(em_ctx *ctx, em_errinfo *err)
 	return EM_OK;
 }
 
-/* Have the threads that are missing; with ctx->lock.  Those that could be started stay, whatever happens to the others. */
+/* Have the threads that are missing; with ctx->lock.  Those that could be started stay, whatever happens to the
+ * others. */
 static em_status add_threads(em_ctx *ctx, uint32_t threads, em_errinfo *err)
 {
 	const uint32_t more = missing(ctx, threads), before = started(ctx->pool);

@@ -2,9 +2,9 @@
 /*
  * workers.h -- the threads of a context that compute.
  *
- * A context has em_ctx_threads() of them at most, the calling one included.  Others are started when so many are asked for, as far as
- * the system lets us have them; they have small explicit stacks that are counted as memory, and block all signals.  A
- * task is a function and its argument in the caller's own storage: submitting cannot fail.
+ * A context has em_ctx_threads() of them at most, the calling one included.  Others are started when so many are asked
+ * for, as far as the system lets us have them; they have small explicit stacks that are counted as memory, and block
+ * all signals.  A task is a function and its argument in the caller's own storage: submitting cannot fail.
  * Whoever waits for a task helps: it runs queued tasks meanwhile, so a context of one thread works
  * the same way, and tasks never wait for other tasks.
  */
@@ -26,14 +26,15 @@ typedef struct emi_task {
 	uint32_t open;
 } emi_task;
 
-/* Have so many threads, the calling one included, as far as the context may: those that are missing are started; fewer, or none, where the
- * system does not let us have them.  EM_OK, EM_ERR_MEMLIMIT, EM_ERR_NOMEM. */
+/* Have so many threads, the calling one included, as far as the context may: those that are missing are started; fewer,
+ * or none, where the system does not let us have them.  EM_OK, EM_ERR_MEMLIMIT, EM_ERR_NOMEM. */
 em_status emi_workers_reach(em_ctx *ctx, uint32_t threads, em_errinfo *err);
 
 /* Likewise all that the context may have. */
 em_status emi_workers_start(em_ctx *ctx, em_errinfo *err);
 
-/* The most threads of the context, the calling one included, whose stacks are a small part of its memory, with so many bytes that each needs. */
+/* The most threads of the context, the calling one included, whose stacks are a small part of its memory, with so many
+ * bytes that each needs. */
 uint32_t emi_workers_fed(const em_ctx *ctx, uint64_t each);
 
 /* Bytes of memory that emi_workers_reach() would take. */
@@ -45,7 +46,8 @@ void emi_task_submit(em_ctx *ctx, emi_task *task, void (*fn)(void *arg), void *a
 /* Return when the task is done, running it or other tasks meanwhile. */
 void emi_task_wait(em_ctx *ctx, emi_task *task);
 
-/* The same, but gives up after seconds, and runs nothing meanwhile unless there are no threads: 1 when the task is done, 0 when not yet. */
+/* The same, but gives up after seconds, and runs nothing meanwhile unless there are no threads: 1 when the task is
+ * done, 0 when not yet. */
 int emi_task_wait_for(em_ctx *ctx, emi_task *task, double seconds);
 
 /* Is it done?  Never waits. */

@@ -36,7 +36,9 @@ static void name_disks(const emi_disk_set *set, uint64_t bytes, em_errinfo *err)
 		}
 		at += (size_t)snprintf(list + at, sizeof list - at, "%s'%s'", i == 0 ? "" : ", ", path);
 	}
-	emi_fail(&all, EM_ERR_NOSPACE, "all %" PRIu32 " scratch disks are full, and %" PRIu64 " bytes more are needed: %s", set->n, bytes, list);
+	emi_fail(&all, EM_ERR_NOSPACE,
+		 "all %" PRIu32 " scratch disks are full, and %" PRIu64 " bytes more are needed: %s", set->n, bytes,
+		 list);
 	memcpy(err->text, all.text, sizeof err->text);
 }
 
@@ -187,7 +189,8 @@ em_status emi_disk_vacate(emi_disk_set *set, em_bid bid, size_t bytes, uint64_t 
 	int whole;
 
 	while (st == EM_OK && emi_moved_take(&set->moved, bid, bytes, &part, &whole))
-		(void)emi_one_disk_free(set->disk[part.to.disk], part.to.offset, (size_t)part.bytes, (uint64_t)whole, NULL);
+		(void)emi_one_disk_free(set->disk[part.to.disk], part.to.offset, (size_t)part.bytes, (uint64_t)whole,
+					NULL);
 	return st;
 }
 

@@ -7,8 +7,8 @@
  * block of zeros of that, or of what was in the buffer before.  And a disk without room is passed over by writing, too,
  * as it is by allocating: what a file system has set aside is not always there (moved.h).
  *
- * Transfers of callers outside are judged by whoever collects them.  That takes the locks of disks and of the queue, and
- * may wait for other transfers.  So nobody collects, or runs what others asked for, while he has the lock of a disk
+ * Transfers of callers outside are judged by whoever collects them.  That takes the locks of disks and of the queue,
+ * and may wait for other transfers.  So nobody collects, or runs what others asked for, while he has the lock of a disk
  * (emi_wait_alone()), and a thread gives up its turn at collecting before it judges (queue_async.c).
  */
 #include "base/context.h"
@@ -45,8 +45,8 @@ static em_status transfer_part(emi_disk_set *set, const emi_request *rq, const e
 {
 	const uint64_t at = part->from.offset - rq->offset;
 	size_t done;
-	const em_status st = emi_transfer(emi_one_disk_file(set->disk[part->to.disk]), rq->kind, (char *)rq->buf + at, (size_t)part->bytes,
-					  part->to.offset, &done, err);
+	const em_status st = emi_transfer(emi_one_disk_file(set->disk[part->to.disk]), rq->kind, (char *)rq->buf + at,
+					  (size_t)part->bytes, part->to.offset, &done, err);
 
 	return st == EM_OK && done < part->bytes ? EM_ERR_CORRUPT : st;
 }
@@ -87,7 +87,8 @@ static void forget(emi_disk_set *set, em_bid at, uint64_t bytes)
 	int whole;
 
 	while (emi_moved_take(&set->moved, at, bytes, &part, &whole))
-		(void)emi_one_disk_free(set->disk[part.to.disk], part.to.offset, (size_t)part.bytes, (uint64_t)whole, NULL);
+		(void)emi_one_disk_free(set->disk[part.to.disk], part.to.offset, (size_t)part.bytes, (uint64_t)whole,
+					NULL);
 }
 
 /* Write the block to that disk, which is another one than its own: EM_ERR_NOSPACE if that has no room either. */
@@ -102,7 +103,8 @@ static em_status place_on(emi_disk_set *set, const emi_request *rq, uint32_t dis
 	move->to.disk = disk;
 	st = emi_one_disk_admit(set->disk[disk], EMI_WRITE, move->to.offset, rq->bytes, &why);
 	if (st == EM_OK)
-		st = emi_transfer(emi_one_disk_file(set->disk[disk]), EMI_WRITE, rq->buf, rq->bytes, move->to.offset, &done, NULL);
+		st = emi_transfer(emi_one_disk_file(set->disk[disk]), EMI_WRITE, rq->buf, rq->bytes, move->to.offset,
+				  &done, NULL);
 	if (st == EM_OK && !emi_moved_add(&set->moved, move))
 		st = EM_ERR_NOSPACE;
 	if (st != EM_OK)
@@ -155,7 +157,8 @@ static void judge_part(emi_request *rq, void *arg)
 	emi_disk_set *set = arg;
 
 	find_place(set, rq);
-	if (is_short(rq) && emi_one_disk_wrote(set->disk[disk_of(set, rq->file)], rq->offset + rq->done, rq->bytes - rq->done))
+	if (is_short(rq) &&
+	    emi_one_disk_wrote(set->disk[disk_of(set, rq->file)], rq->offset + rq->done, rq->bytes - rq->done))
 		cut_off(rq);
 }
 
@@ -168,11 +171,13 @@ emi_request_calls emi_block_calls(emi_disk *d)
 
 em_status emi_block_damaged(const emi_disk *d, em_bid bid, size_t bytes, em_errinfo *err)
 {
-	return emi_fail_on(err, EM_ERR_CORRUPT, 0, OTHER, "read", "scratch ", emi_file_path(emi_bid_file(d->set, bid)), bid.offset, bytes);
+	return emi_fail_on(err, EM_ERR_CORRUPT, 0, OTHER, "read", "scratch ", emi_file_path(emi_bid_file(d->set, bid)),
+			   bid.offset, bytes);
 }
 
 /* Transfers of a part of a block, or of some blocks of a row, are fine without the ledger. */
-em_status emi_block_admit(emi_disk *d, emi_request_kind kind, em_bid bid, size_t bytes, em_file **file, const char **why)
+em_status emi_block_admit(emi_disk *d, emi_request_kind kind, em_bid bid, size_t bytes, em_file **file,
+			  const char **why)
 {
 	emi_ledger *ledger = d->set->ledger;
 	em_status st = EM_OK;
@@ -184,12 +189,13 @@ em_status emi_block_admit(emi_disk *d, emi_request_kind kind, em_bid bid, size_t
 	if (emi_ctx_forked(d->set->ctx))
 		return EM_OK;
 	if (ledger != NULL)
-		st = kind == EMI_READ ? emi_ledger_read(ledger, bid, bytes, why) : emi_ledger_write(ledger, bid, bytes, d->owner, why);
+		st = kind == EMI_READ ? emi_ledger_read(ledger, bid, bytes, why)
+				      : emi_ledger_write(ledger, bid, bytes, d->owner, why);
 	return st == EM_OK ? emi_one_disk_admit(d->set->disk[bid.disk], kind, bid.offset, bytes, why) : st;
 }
 
-static void transfer(emi_disk *d, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, em_bid bid, emi_request_fn judge,
-		     emi_io_stats *stats)
+static void transfer(emi_disk *d, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, em_bid bid,
+		     emi_request_fn judge, emi_io_stats *stats)
 {
 	const emi_request_calls calls = { NULL, NULL, NULL, judge, d->set, stats };
 	em_file *file;

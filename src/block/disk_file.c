@@ -41,8 +41,9 @@ static em_status open_own(emi_disk_file *f, em_ctx *ctx, const emi_disk_choice *
 
 	if (st == EM_ERR_IO && err->sys_errno == EAGAIN) {
 		memset(err, 0, sizeof *err);
-		return emi_fail_on(err, st, EAGAIN, "another process uses it, or it was named twice: each needs a file of its own", "open", how.noun, c->path,
-				   EMI_NO_OFFSET, 0);
+		return emi_fail_on(err, st, EAGAIN,
+				   "another process uses it, or it was named twice: each needs a file of its own",
+				   "open", how.noun, c->path, EMI_NO_OFFSET, 0);
 	}
 	return st;
 }
@@ -95,7 +96,8 @@ static em_status open_kind(emi_disk_file *f, em_ctx *ctx, emi_disk_choice *c, em
 
 	/* It would be a real one, at its own speed. */
 	if (kind != EMI_PATH_DIRECTORY && emi_backend_in_memory(c->backend))
-		return refuse(err, EM_ERR_INVAL, c->path, "is to be in memory or simulated, which only one in a directory is: name a directory");
+		return refuse(err, EM_ERR_INVAL, c->path,
+			      "is to be in memory or simulated, which only one in a directory is: name a directory");
 	switch (kind) {
 	case EMI_PATH_DIRECTORY:
 		return emi_file_open_how(&f->file, ctx, c->path, &temp, err);

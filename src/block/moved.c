@@ -125,7 +125,8 @@ int emi_moved_find(emi_moved *m, em_bid at, uint64_t bytes, emi_move *part)
 /* Cut a part out of the i-th: what is before it stays there, what is behind it comes next. */
 static int cut_out(emi_moved *m, uint32_t i, const emi_move *part)
 {
-	const uint64_t front = part->from.offset - m->move[i].from.offset, back = m->move[i].bytes - front - part->bytes;
+	const uint64_t front = part->from.offset - m->move[i].from.offset;
+	const uint64_t back = m->move[i].bytes - front - part->bytes;
 	emi_move rest = m->move[i];
 
 	rest.from.offset += front + part->bytes;

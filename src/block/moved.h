@@ -4,8 +4,7 @@
  *
  * A disk may turn out to be full when a block is written, although there was room when it was allocated.  The block
  * then goes to another disk.  Its id stays what it is, as others know it already; where it went stands in a table,
- * which
- * is empty but for such misfortunes.
+ * which is empty but for such misfortunes.
  */
 #ifndef EMI_MOVED_H
 #define EMI_MOVED_H

@@ -478,7 +478,8 @@ int emi_one_disk_wrote(emi_one_disk *d, uint64_t offset, size_t bytes)
 	pthread_mutex_lock(&d->lock);
 	/* Where pages are written as a whole, one that is there in part was cut. */
 	first = (offset + (d->ragged ? EMI_UNIT - 1 : 0)) / EMI_UNIT;
-	wrote = first < end && emi_space_in_use(&d->space, first, end - first) && emi_space_written(&d->space, first, end - first);
+	wrote = first < end && emi_space_in_use(&d->space, first, end - first) &&
+		emi_space_written(&d->space, first, end - first);
 	leave(d);
 	return wrote;
 }

@@ -109,8 +109,9 @@ typedef struct emi_prefetch {
 	uint64_t missed;        /* blocks that had to be read on demand */
 } emi_prefetch;
 
-/* Groups of up to k sequences, k + extra buffers of block_bytes, and one more if blocks may be packed.  disk may be NULL while all blocks are in memory.  They are requested in the best order for `best' buffers; 0, or with
- * one disk: in that of keys.  scramble is 0.  At first there is a group of no sequences. */
+/* Groups of up to k sequences, k + extra buffers of block_bytes, and one more if blocks may be packed.  disk may be
+ * NULL while all blocks are in memory.  They are requested in the best order for `best' buffers; 0, or with one disk:
+ * in that of keys.  scramble is 0.  At first there is a group of no sequences. */
 em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32_t k, uint32_t extra, uint32_t best,
 			    size_t block_bytes, int packs, emi_hint_fn fn, void *arg, emi_io_stats *io, uint64_t scramble,
 			    em_errinfo *err);

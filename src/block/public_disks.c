@@ -210,7 +210,8 @@ static em_status admit(em_disks *d, emi_request_kind kind, em_bid bid, const voi
 	return emi_share_told(&d->share, st, &err);
 }
 
-static em_status start(em_disks *d, emi_request_kind kind, em_bid bid, const void *buf, size_t bytes, em_request_fn fn, void *user, em_request **out)
+static em_status start(em_disks *d, emi_request_kind kind, em_bid bid, const void *buf, size_t bytes, em_request_fn fn,
+		       void *user, em_request **out)
 {
 	emi_request_calls calls;
 	em_file *file;
@@ -224,12 +225,14 @@ static em_status start(em_disks *d, emi_request_kind kind, em_bid bid, const voi
 	return emi_submit_public(file, kind, buf, bytes, bid.offset, &calls, fn, user, out);
 }
 
-em_status em_block_read(em_disks *d, em_bid bid, void *buf, size_t bytes, em_request_fn fn, void *user, em_request **out)
+em_status em_block_read(em_disks *d, em_bid bid, void *buf, size_t bytes, em_request_fn fn, void *user,
+			em_request **out)
 {
 	return start(d, EMI_READ, bid, buf, bytes, fn, user, out);
 }
 
-em_status em_block_write(em_disks *d, em_bid bid, const void *buf, size_t bytes, em_request_fn fn, void *user, em_request **out)
+em_status em_block_write(em_disks *d, em_bid bid, const void *buf, size_t bytes, em_request_fn fn, void *user,
+			 em_request **out)
 {
 	return start(d, EMI_WRITE, bid, buf, bytes, fn, user, out);
 }

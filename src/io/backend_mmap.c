@@ -2,8 +2,8 @@
 /*
  * backend_mmap.c -- transfers are copies from and to mapped parts of the file.
  *
- * A part is mapped only while it is copied, at most PIECE bytes at once.  So the pages that are resident for a file are those
- * that are being copied, whatever its size and whatever was copied before.
+ * A part is mapped only while it is copied, at most PIECE bytes at once.  So the pages that are resident for a file are
+ * those that are being copied, whatever its size and whatever was copied before.
  *
  * A process that touches a mapped page which cannot be had gets SIGBUS, for the reasons that make read() and write() fail:
  * the file ends before it, the disk is full, the device is broken.  So before bytes are copied,
@@ -82,7 +82,8 @@ static int map(map_file *f, uint64_t offset, size_t n, int writing, piece *p)
 
 	p->first = (size_t)(offset % page);
 	p->bytes = (p->first + n + page - 1) / page * page;
-	at = mmap(NULL, p->bytes, writing ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, emi_base_fd(f), (off_t)(offset - p->first));
+	at = mmap(NULL, p->bytes, writing ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, emi_base_fd(f),
+		  (off_t)(offset - p->first));
 	if (at == MAP_FAILED)
 		return 0;
 	p->at = at;
@@ -92,8 +93,8 @@ static int map(map_file *f, uint64_t offset, size_t n, int writing, piece *p)
 	return 0;
 }
 
-/* Map up to bytes from offset on: how many of them can be copied.  0: none, at the file's end or for a reason that read() or
- * write() knows. */
+/* Map up to bytes from offset on: how many of them can be copied.  0: none, at the file's end or for a reason that
+ * read() or write() knows. */
 static size_t reach(map_file *f, uint64_t offset, size_t bytes, int writing, piece *p)
 {
 	uint64_t size;

@@ -324,8 +324,9 @@ static int sys_reserve(void *handle, uint64_t offset, uint64_t bytes)
 		return errno;
 	if (fstat(fd, &st) != 0)
 		return errno;
-	/* Others (XFS) want space for all they are asked for, also where there is some already.  Asked for the last byte they make the
-	 * file longer, and never shorter, as ftruncate() might, if another thread makes it longer at the same time. */
+	/* Others (XFS) want space for all they are asked for, also where there is some already.  Asked for the last
+	 * byte they make the file longer, and never shorter, as ftruncate() might, if another thread makes it longer at
+	 * the same time. */
 	if ((uint64_t)st.st_size < offset + bytes && fallocate(fd, 0, (off_t)(offset + bytes - 1), 1) != 0)
 		return errno;
 	return 0;

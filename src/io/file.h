@@ -44,7 +44,8 @@ typedef void (*emi_request_fn)(emi_request *rq, void *user);
 /* Who is told of a request's way. */
 typedef struct emi_request_calls {
 	emi_request_fn fn;      /* or NULL */
-	emi_request_fn drop;    /* or NULL: called after the end, when nobody in here knows rq any more; for those that nobody waits for */
+	emi_request_fn drop;    /* or NULL: called after the end, when nobody in here knows rq any more; for those that
+	                           nobody waits for */
 	void *user;             /* of both */
 	/* Or NULL.  Called when the transfer is over, before anybody hears how, with no lock of the queue held: it
 	 * may change status, why and done, and make transfers
@@ -125,7 +126,8 @@ em_status emi_file_open_how(em_file **out, em_ctx *ctx, const char *path, const 
 uint64_t emi_file_memory(const em_ctx *ctx);
 uint64_t emi_file_memory_how(const em_ctx *ctx, const emi_file_how *how);
 
-/* Queues of ctx have no more threads than this from now on, but for those that have begun: memory is too little for more stacks. */
+/* Queues of ctx have no more threads than this from now on, but for those that have begun: memory is too little for
+ * more stacks. */
 void emi_queues_limit(em_ctx *ctx, uint32_t threads);
 
 /* Wait for its requests and close it.  Their results are lost unless emi_wait() was called before.  NULL is allowed.  After a fork, in the child, it only frees memory and the descriptor. */
@@ -194,9 +196,9 @@ int emi_file_discards(const em_file *f);
  * the file does it, beside transfers. */
 void emi_discard(em_file *f, emi_request *rq, const emi_extent *list, size_t n);
 
-/* For those who hold a lock that who judges a transfer, or a function of a request, may need.  Nothing of others is run or
- * collected by the calling thread: emi_discard() that begins when somebody waits for it or the queue goes on, emi_wait() of such
- * a request, and emi_done(). */
+/* For those who hold a lock that who judges a transfer, or a function of a request, may need.  Nothing of others is run
+ * or collected by the calling thread: emi_discard() that begins when somebody waits for it or the queue goes on,
+ * emi_wait() of such a request, and emi_done(). */
 void emi_discard_later(em_file *f, emi_request *rq, const emi_extent *list, size_t n);
 em_status emi_wait_alone(emi_request *rq, em_errinfo *err);
 int emi_is_over(const emi_request *rq);

@@ -25,7 +25,9 @@ int emi_path_room(const char *path, uint64_t *bytes, uint64_t *fs)
 	struct statfs s;
 	struct stat st;
 
-	if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode) || statfs(path, &s) != 0 || !IS_PLAIN(s.f_type) || s.f_blocks == 0)
+	if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode) || statfs(path, &s) != 0)
+		return 0;
+	if (!IS_PLAIN(s.f_type) || s.f_blocks == 0)
 		return 0;
 	*bytes = (uint64_t)s.f_bfree * (uint64_t)s.f_bsize;
 	*fs = (uint64_t)st.st_dev;

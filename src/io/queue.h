@@ -150,7 +150,8 @@ int emi_queue_leave(em_file *f);
 /* Take a request on; it cannot fail. */
 void emi_queue_submit(emi_request *rq);
 
-/* The same of one that waits for nothing, and neither it nor another one is begun: the queue goes on with emi_queue_go_on(). */
+/* The same of one that waits for nothing, and neither it nor another one is begun: the queue goes on with
+ * emi_queue_go_on(). */
 void emi_queue_list(emi_request *rq);
 void emi_queue_go_on(emi_queue *q);
 

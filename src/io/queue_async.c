@@ -134,7 +134,8 @@ static void reap(emi_queue *q, int64_t timeout_ns)
 		q->accepted--;
 		release(q, slot_of(list[i]));
 	}
-	/* What is done with requests may take long, or wait for others: the disk goes on meanwhile, and the turn is free. */
+	/* What is done with requests may take long, or wait for others: the disk goes on meanwhile, and the turn is
+	 * free. */
 	emi_async_pump(q);
 	pthread_mutex_unlock(&q->lock);
 	for (i = 0; i < n; i++)

@@ -29,7 +29,8 @@ static size_t stack_size(const em_backend *be)
 static uint32_t most_threads(const em_ctx *ctx, const em_backend *be)
 {
 	const uint32_t limit = __atomic_load_n(&ctx->io_threads, __ATOMIC_RELAXED);
-	uint64_t n = be->threads ? be->threads : EMI_IO_THREADS, fit = limit ? limit : ctx->memory / 64 / stack_size(be);
+	const uint64_t fit = limit ? limit : ctx->memory / 64 / stack_size(be);
+	uint64_t n = be->threads ? be->threads : EMI_IO_THREADS;
 
 	if (n > fit)
 		n = fit;

@@ -4,7 +4,8 @@
  *
  * Workers are started one by one, when there is more to do than those that there are will do soon.  Their stacks
  * are small, and counted when the queue is made, so that starting them cannot exceed the budget.  If none can be started
- * whoever submits or finishes something makes the transfers itself, or collects those that nobody would wait for: slower, not wrong.
+ * whoever submits or finishes something makes the transfers itself, or collects those that nobody would wait for:
+ * slower, not wrong.
  *
  * To put a thread to sleep and to wake it takes several microseconds of two cores, and it comes some ten later.  That is nothing beside a transfer of a
  * disk, but several times what it takes to copy a small block from memory or the page cache.  So a queue knows what its transfers take, as a

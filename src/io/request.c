@@ -229,8 +229,8 @@ void emi_submit(em_file *f, emi_request *rq, emi_request_kind kind, const void *
 	}
 }
 
-static void submit_plain(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
-			 emi_io_stats *stats)
+static void submit_plain(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes,
+			 uint64_t offset, emi_io_stats *stats)
 {
 	const emi_request_calls calls = { NULL, NULL, NULL, NULL, NULL, stats };
 
@@ -306,7 +306,8 @@ void emi_request_fail(const emi_request *rq, em_errinfo *err)
 	if (rq->kind == EMI_DISCARD)
 		emi_fail_on(err, rq->status, rq->sys_errno, NULL, "discard", f->noun, f->path, EMI_NO_OFFSET, 0);
 	else
-		emi_fail_on(err, rq->status, rq->sys_errno, rq->why, op, f->noun, f->path, rq->offset + (rq->why ? 0 : rq->done), rq->bytes);
+		emi_fail_on(err, rq->status, rq->sys_errno, rq->why, op, f->noun, f->path,
+			    rq->offset + (rq->why ? 0 : rq->done), rq->bytes);
 }
 
 static em_status await(emi_request *rq, int alone, em_errinfo *err)

@@ -420,7 +420,8 @@ static void test_rows_fail(void **state)
 		assert_int_equal(emi_block_alloc(s.d, 2 * PAGE, bid, &err), EM_OK);
 		assert_int_equal(emi_blocks_free(s.d, bid, 1, 2 * PAGE, &err), EM_OK);
 		if (sizeof(size_t) > 4)
-			assert_int_equal(emi_blocks_alloc_row(s.d, 0, (size_t)((uint64_t)1 << 62), bid, 4, &err), EM_ERR_NOSPACE);
+			assert_int_equal(emi_blocks_alloc_row(s.d, 0, (size_t)((uint64_t)1 << 62), bid, 4, &err),
+					 EM_ERR_NOSPACE);
 		set_stop(&s);
 	}
 	assert_true(n > 2);

@@ -284,7 +284,8 @@ static void test_table(void **state)
 	fixture_open(&f, "memory");
 	assert_int_equal(emi_moved_init(&m, f.ctx, 2, &f.err), EM_OK);
 	for (round = 0; round < 20000; round++) {
-		const uint64_t from = test_below(&rng, SPACE), n = 1 + test_below(&rng, SPACE - from < 9 ? SPACE - from : 9);
+		const uint64_t from = test_below(&rng, SPACE);
+		const uint64_t n = 1 + test_below(&rng, SPACE - from < 9 ? SPACE - from : 9);
 		em_bid at = { (uint32_t)test_below(&rng, 2), 0, from * PAGE };
 		const int add = test_below(&rng, 2) == 0;
 		uint64_t i, taken = 0, there = 0;
@@ -305,10 +306,13 @@ static void test_table(void **state)
 			continue;
 		}
 		while (!add && emi_moved_take(&m, at, n * PAGE, &part, &whole)) {
-			assert_true(part.from.offset >= at.offset && part.from.offset + part.bytes <= at.offset + n * PAGE);
+			const uint64_t first = part.from.offset / PAGE;
+
+			assert_true(part.from.offset >= at.offset);
+			assert_true(part.from.offset + part.bytes <= at.offset + n * PAGE);
 			for (i = 0; i < part.bytes / PAGE; i++, taken++) {
-				assert_int_equal(where[at.disk][part.from.offset / PAGE + i], part.to.offset + i * PAGE);
-				where[at.disk][part.from.offset / PAGE + i] = 0;
+				assert_int_equal(where[at.disk][first + i], part.to.offset + i * PAGE);
+				where[at.disk][first + i] = 0;
 			}
 		}
 		assert_true(add || taken == there);

@@ -2,11 +2,11 @@
 /*
  * test_full_disk_waits.c -- a write finds its disk full, and is noticed by a thread that waits for something else.
  *
- * Whoever collects a transfer of a caller outside finds another place for its block.  That takes the locks of disks, and it may
- * wait.  So nobody may collect with such a lock, and nobody may find a place while others cannot collect.
+ * Whoever collects a transfer of a caller outside finds another place for its block.  That takes the locks of disks,
+ * and it may wait.  So nobody may collect with such a lock, and nobody may find a place while others cannot collect.
  *
- * A backend makes its transfers at once when they are submitted, and tells of them when it is asked.  It can be slow in what
- * threads do.  A test that hangs is ended by an alarm.
+ * A backend makes its transfers at once when they are submitted, and tells of them when it is asked.  It can be slow in
+ * what threads do.  A test that hangs is ended by an alarm.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -109,7 +109,8 @@ static int late_submit(void *channel, em_transfer *const *list, uint32_t n)
 
 	(void)channel;
 	(void)n;
-	t->result = t->write ? write_at(t->handle, t->buf, t->bytes, t->offset) : w.inner->read(t->handle, t->buf, t->bytes, t->offset);
+	t->result = t->write ? write_at(t->handle, t->buf, t->bytes, t->offset)
+			     : w.inner->read(t->handle, t->buf, t->bytes, t->offset);
 	pthread_mutex_lock(&w.lock);
 	assert_true(w.n < ROOM);
 	w.done[w.n++] = t;

@@ -103,7 +103,8 @@ static void *call(void *arg)
 	caller *c = arg;
 	size_t moved;
 
-	c->status = c->write ? em_file_write(c->f, c->buf, PAGE, c->offset) : em_file_read(c->f, c->buf, PAGE, c->offset, &moved);
+	c->status = c->write ? em_file_write(c->f, c->buf, PAGE, c->offset)
+			     : em_file_read(c->f, c->buf, PAGE, c->offset, &moved);
 	return NULL;
 }
 
@@ -175,8 +176,11 @@ static void meet(em_file *f, int first_writes, int second_writes, uint64_t apart
 	for (i = 0; i < PAGE && !first_writes; i++)
 		assert_int_equal(buf[i], 'o');
 	assert_int_equal(em_file_read(f, old, sizeof old, 0, &i), EM_OK);
-	for (i = 0; i < sizeof old; i++)
-		assert_int_equal(old[i], second_writes && i >= apart && i < apart + PAGE ? '2' : first_writes && i < PAGE ? '1' : 'o');
+	for (i = 0; i < sizeof old; i++) {
+		const int first = first_writes && i < PAGE, second = second_writes && i >= apart && i < apart + PAGE;
+
+		assert_int_equal(old[i], second ? '2' : first ? '1' : 'o');
+	}
 }
 
 static void test_order(void **state)

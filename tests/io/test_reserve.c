@@ -2,9 +2,9 @@
 /*
  * test_reserve.c -- space that is reserved is asked for once.
  *
- * Some file systems (XFS) must have as much free as they are asked for, whatever the file has already.  One is played here: this
- * program's fallocate() stands before the C library's, notes what is asked for, and refuses what it would.  Where
- * the kernel has XFS it is tried, too.
+ * Some file systems (XFS) must have as much free as they are asked for, whatever the file has already.  One is played
+ * here: this program's fallocate() stands before the C library's, notes what is asked for, and refuses what it would.
+ * Where the kernel has XFS it is tried, too.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

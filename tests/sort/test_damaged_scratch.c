@@ -30,6 +30,7 @@
 #include "block/packer.h"
 #include "common/test.h"
 #include "sort/lines_model.h"
+#include "sort/run.h"
 #include "sort/sort_model.h"
 
 enum { PAGE = 4096, RECORDS = 12000, LINES = 6000 };
@@ -152,7 +153,7 @@ static void take(bench *b, const em_batch *batch)
 
 		assert_int_equal(batch->ends[i] - from, n);
 		assert_memory_equal((const char *)batch->records + from, record, n);
-		from = batch->ends[i];
+		from = (size_t)batch->ends[i];
 	}
 }
 
@@ -324,6 +325,98 @@ static void test_checked(void **state)
 	try_backends(1, HARM_CUT, HARM_SWAP);
 }
 
+enum lie {
+	LIE_LONGER, LIE_HUGE, LIE_EMPTY, LIE_PACKED, LIE_PACKED_HUGE, LIE_DISK, LIE_MORE, LIE_FEWER, LIE_NEXT,
+	LIE_NEXT_DISK, LIES
+};
+
+/* What cannot be, in a page of a directory or in one of its entries. */
+static void tell_lie(emi_dir_page *page, emi_dir_entry *e, int lie)
+{
+	switch (lie) {
+	case LIE_LONGER:
+		e->bytes = 2 * PAGE + 1;
+		break;
+	case LIE_HUGE:
+		e->bytes = UINT64_MAX - PAGE;
+		break;
+	case LIE_EMPTY:
+		e->bytes = 0;
+		break;
+	case LIE_PACKED:
+		e->packed = (uint32_t)e->bytes;
+		break;
+	case LIE_PACKED_HUGE:
+		e->packed = UINT32_MAX;
+		break;
+	case LIE_DISK:
+		e->place |= 1;
+		break;
+	case LIE_MORE:
+		page->count++;
+		break;
+	case LIE_FEWER:
+		page->count--;
+		break;
+	case LIE_NEXT:
+		page->next = page->next == EMI_DIR_END ? 0 : EMI_DIR_END;
+		break;
+	default:
+		page->next_disk = 1;
+	}
+	page->sum = emi_dir_sum(page);
+}
+
+/* In all pages of directories, whose sums are right: how many there are. */
+static unsigned tell_lies(bench *b, int lie)
+{
+	static emi_dir_page page;
+	const int fd = open(b->path, O_RDWR);
+	const int64_t pages = pages_of(b);
+	unsigned found = 0;
+	int64_t i;
+
+	assert_true(fd >= 0);
+	for (i = 0; i < pages; i++) {
+		assert_int_equal(pread(fd, &page, PAGE, i * PAGE), PAGE);
+		if (page.count == 0 || page.count > EMI_DIR_ENTRIES || page.sum != emi_dir_sum(&page))
+			continue;
+		tell_lie(&page, &page.entry[test_below(&b->rng, page.count)], lie);
+		assert_int_equal(pwrite(fd, &page, PAGE, i * PAGE), PAGE);
+		found++;
+	}
+	close(fd);
+	return found;
+}
+
+/* Sums are no proof: a directory that says what cannot be is noticed in any case, and before it is believed. */
+static void test_lies(void **state)
+{
+	int lie, text, checked;
+
+	(void)state;
+	for (lie = 0; lie < LIES; lie++) {
+		for (text = 0; text < 2; text++) {
+			for (checked = 0; checked < 2; checked++) {
+				em_errinfo err;
+				bench b;
+
+				assert_true(bench_open(&b, "syscall", checked, text, text));
+				b.any = 1;
+				push(&b);
+				assert_true(tell_lies(&b, lie) >= 8);
+				if (pull(&b) != EM_ERR_CORRUPT)
+					fail_msg("lie %d is not noticed", lie);
+				em_sorter_error(b.s, &err);
+				assert_string_equal(err.path, b.path);
+				assert_int_equal(err.bytes, EMI_DIR_BYTES);
+				assert_non_null(strstr(err.text, "damaged"));
+				bench_close(&b);
+			}
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -332,6 +425,7 @@ int main(void)
 		cmocka_unit_test(test_zeros),
 		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_checked),
 	};
 

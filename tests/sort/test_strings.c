@@ -299,6 +299,64 @@ static void test_long_staircase(void **state)
 	}
 }
 
+/* Kernels that see how much of the stack is in use when they are called. */
+static struct {
+	const emi_kernels *real;
+	uintptr_t lowest, highest;
+} stack;
+
+static void watched_sort(void *a, void *tmp, size_t n, const emi_tie *tie, void *work)
+{
+	const uintptr_t at = (uintptr_t)__builtin_frame_address(0);
+
+	stack.lowest = at < stack.lowest ? at : stack.lowest;
+	stack.highest = at > stack.highest ? at : stack.highest;
+	stack.real->sort(a, tmp, n, tie, work);
+}
+
+/* The largest group of equal keys is no nested call: not where it comes first, last, or between others, at each of many
+ * depths. */
+static void test_nesting(void **state)
+{
+	enum { STEPS = 120, SIDE = 20, ENOUGH = 6144 };
+	static const char *const sides[] = { "a", "z", "az", "aaz", "azz" };
+	size_t which;
+
+	(void)state;
+	for (which = 0; which < COUNT(sides); which++) {
+		unsigned char record[8 * STEPS + 9];
+		emi_kernels kern;
+		size_t step, i, k;
+		bench b;
+
+		bench_open(&b, 0, 0, "scalar");
+		memset(record, 'm', sizeof(record));
+		for (step = 0; step < STEPS; step++) {
+			unsigned char *at = record + 8 * step;
+
+			for (k = 0; sides[which][k] != '\0'; k++) {
+				memset(at, sides[which][k], 8);
+				at[7] = (unsigned char)k;
+				for (i = 0; i < SIDE; i++) {
+					at[8] = (unsigned char)(SIDE - i);
+					add(&b, record, 8 * step + 9);
+				}
+			}
+			memset(at, 'm', 9);
+		}
+		stack.real = b.kern;
+		stack.lowest = UINTPTR_MAX;
+		stack.highest = 0;
+		kern = *b.kern;
+		kern.sort = watched_sort;
+		b.kern = &kern;
+		check(&b);
+		if (stack.highest - stack.lowest > ENOUGH)
+			fail_msg("%s: %u bytes of stack", sides[which], (unsigned)(stack.highest - stack.lowest));
+		bench_close(&b);
+	}
+}
+
 static void equal_and_in_order(bench *b)
 {
 	unsigned char record[24];
@@ -393,6 +451,7 @@ int main(void)
 		cmocka_unit_test(test_random_ones),
 		cmocka_unit_test(test_staircases),
 		cmocka_unit_test(test_long_staircase),
+		cmocka_unit_test(test_nesting),
 		cmocka_unit_test(test_equal_and_in_order),
 		cmocka_unit_test(test_depths),
 		cmocka_unit_test(test_long_ones),

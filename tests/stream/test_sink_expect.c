@@ -43,6 +43,39 @@ typedef struct fixture {
 	int gives;              /* it is made */
 } fixture;
 
+/* A backend that sees what is reserved: one piece behind the other, and no more than there is. */
+static struct {
+	em_backend be;
+	const em_backend *inner;
+	uint64_t end;           /* of what is reserved */
+	uint64_t most;          /* that can be; 0: any number */
+	uint64_t refused;
+	unsigned apart;         /* reservations that did not begin at the end */
+} spaces;
+
+static int seen_reserve(void *handle, uint64_t offset, uint64_t bytes)
+{
+	int e;
+
+	spaces.apart += offset != spaces.end;
+	if (spaces.most != 0 && offset + bytes > spaces.most) {
+		spaces.refused++;
+		return ENOSPC;
+	}
+	e = spaces.inner->reserve(handle, offset, bytes);
+	if (e == 0)
+		spaces.end = offset + bytes;
+	return e;
+}
+
+static void spaces_init(void)
+{
+	memset(&spaces, 0, sizeof spaces);
+	spaces.inner = em_backend_find("syscall");
+	spaces.be = *spaces.inner;
+	spaces.be.reserve = seen_reserve;
+}
+
 static void set_up(fixture *x, uint64_t nth, uint64_t times)
 {
 	size_t i;
@@ -55,7 +88,8 @@ static void set_up(fixture *x, uint64_t nth, uint64_t times)
 	for (i = 0; i < CHUNK * CHUNKS; i++)
 		x->data[i] = (char)(i * 31 >> 3);
 	assert_int_equal(posix_memalign((void **)&x->base, EMI_PAGE, CHUNK + 2 * EMI_PAGE), 0);
-	em_fault_init(&x->fault, em_backend_find("syscall"));
+	spaces_init();
+	em_fault_init(&x->fault, &spaces.be);
 	x->fault.ops = EM_FAULT_RESERVE;
 	x->fault.nth = nth;
 	x->fault.times = times;
@@ -119,17 +153,19 @@ static em_status write_all(fixture *x, uint64_t bytes, uint64_t step)
 static void test_steps(void **state)
 {
 	static const struct {
-		uint64_t bytes, step, count;
+		uint64_t bytes, step, count, end;
 	} ways[] = {
-		{ CHUNK * CHUNKS, 0, 1 },
-		{ 0, 0, 0 },
-		{ 0, CHUNK, 0 },
-		{ CHUNK * CHUNKS, CHUNK, CHUNKS },
-		{ CHUNK * CHUNKS, 3 * CHUNK, CHUNKS / 3 },
-		{ CHUNK * CHUNKS, 1, CHUNKS },
-		{ CHUNK * CHUNKS, UINT64_MAX / 4, 1 },
-		{ 2 * CHUNK + 5, CHUNK, 3 },
-		{ 2 * CHUNK * CHUNKS, CHUNK * CHUNKS, 1 },
+		{ CHUNK * CHUNKS, 0, 1, CHUNK * CHUNKS },
+		{ 0, 0, 0, 0 },
+		{ 0, CHUNK, 0, 0 },
+		{ CHUNK * CHUNKS, CHUNK, CHUNKS, CHUNK * CHUNKS },
+		{ CHUNK * CHUNKS, 3 * CHUNK, CHUNKS / 3, CHUNK * CHUNKS },
+		{ CHUNK * CHUNKS, 7 * CHUNK, 5, CHUNK * CHUNKS },
+		{ CHUNK * CHUNKS, 1, CHUNKS, CHUNK * CHUNKS },
+		{ CHUNK * CHUNKS, UINT64_MAX / 4, 1, CHUNK * CHUNKS },
+		{ 2 * CHUNK + 5, CHUNK, 3, 2 * CHUNK + 5 },
+		{ 2 * CHUNK * CHUNKS, CHUNK * CHUNKS, 1, CHUNK * CHUNKS },
+		{ 2 * CHUNK * CHUNKS, 7 * CHUNK, 5, 35 * CHUNK },
 	};
 	size_t i;
 
@@ -141,6 +177,8 @@ static void test_steps(void **state)
 		assert_int_equal(write_all(&x, ways[i].bytes, ways[i].step), EM_OK);
 		assert_int_equal(x.fault.count, ways[i].count);
 		assert_int_equal(x.asked, 0);
+		assert_int_equal(spaces.end, ways[i].end);
+		assert_int_equal(spaces.apart, 0);
 		tear_down(&x);
 	}
 }
@@ -184,6 +222,35 @@ static void test_no_space(void **state)
 	assert_int_equal(write_all(&x, CHUNK * CHUNKS, CHUNK), EM_ERR_IO);
 	assert_int_equal(x.asked, 0);
 	tear_down(&x);
+}
+
+/* A file system that has room for what is put, and not for a step more, suffices; a byte less does not. */
+static void test_just_enough(void **state)
+{
+	static const uint64_t steps[] = { CHUNK + 1, 2 * CHUNK, 7 * CHUNK, 29 * CHUNK, 2 * CHUNK * CHUNKS };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+		fixture x;
+
+		set_up(&x, 0, 0);
+		spaces.most = CHUNK * CHUNKS;
+		assert_int_equal(write_all(&x, 2 * CHUNK * CHUNKS, steps[i]), EM_OK);
+		assert_int_equal(spaces.end, CHUNK * CHUNKS);
+		assert_int_equal(spaces.apart, 0);
+		/* Two steps fill the file just so. */
+		assert_int_equal(spaces.refused != 0, steps[i] != 2 * CHUNK);
+		assert_int_equal(x.asked, spaces.refused);
+		tear_down(&x);
+
+		set_up(&x, 0, 0);
+		spaces.most = CHUNK * CHUNKS - 1;
+		assert_int_equal(write_all(&x, 2 * CHUNK * CHUNKS, steps[i]), EM_ERR_NOSPACE);
+		assert_true(spaces.end >= (CHUNKS - 1) * CHUNK);
+		assert_string_equal(x.err.op, "reserve");
+		tear_down(&x);
+	}
 }
 
 /* What file systems say here, if it is not 0: how many blocks of a page are free, and that there are as many. */
@@ -292,6 +359,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_no_space),
+		cmocka_unit_test(test_just_enough),
 		cmocka_unit_test(test_free_space),
 		cmocka_unit_test(test_free_space_stdout),
 	};
