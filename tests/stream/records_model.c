@@ -415,6 +415,19 @@ void close_contexts(em_ctx *ctx[6])
 			em_ctx_close(ctx[i]);
 }
 
+/* Make n bytes a field in quotes, with a delimiter somewhere. */
+static void put_in_quotes(test_rng *rng, const em_format *f, unsigned char *p, size_t n)
+{
+	size_t i;
+
+	for (i = 1; i + 1 < n; i++)
+		if (p[i] == '"')
+			p[i] ^= 1;
+	if (n > 2)
+		p[1 + (size_t)test_below(rng, n - 2)] = (unsigned char)f->delimiter;
+	p[0] = p[n - 1] = '"';
+}
+
 /* Write a record of n bytes at p; returns the bytes that take. */
 static size_t put_record(test_rng *rng, const em_format *f, unsigned char *p, size_t n)
 {
@@ -433,6 +446,8 @@ static size_t put_record(test_rng *rng, const em_format *f, unsigned char *p, si
 	for (i = 0; f->kind == EM_FORMAT_CSV && i < n; i++)
 		if (test_below(rng, n < 30 ? 6 : n) == 0)
 			p[i] = (unsigned char)(i != 0 && test_below(rng, 2) ? f->separator : '"');
+	if (f->kind == EM_FORMAT_CSV && n > 1 && test_below(rng, 3) == 0)
+		put_in_quotes(rng, f, p, n);
 	p[n] = (unsigned char)f->delimiter;
 	return n + 1;
 }
