@@ -4,6 +4,7 @@
  *
  * Under each line stands a line for each key, in which '_' is below the characters of the key, and one for the comparison of
  * whole lines where keys may be equal.  A tab is shown as '>', so that one byte is one column; control characters take none.
+ * A newline in quotes of CSV is shown as a tab is, so that a record is one line.
  *
  * The sort writes to standard output as always, but that is a pipe here, whose other end a thread reads.  So
  * what is shown is what sorting and merging really give.  Where no thread can be started it is a temporary file in place of the pipe, which is
@@ -21,6 +22,7 @@
 
 #include "cli/debug_keys.h"
 #include "cli/message.h"
+#include "cli/record_reader.h"
 
 static size_t columns(const char *p, size_t n)
 {
@@ -75,33 +77,44 @@ static int mark_keys(const debug_keys *d, const char *line, size_t n)
 	return 0;
 }
 
+/* Newlines of CSV are in quotes, where a tab is as good for all keys. */
+static void hide_newlines(const debug_keys *d, record_reader *r)
+{
+	size_t i;
+
+	for (i = 0; d->text->csv && !d->text->zero && i < r->bytes; i++)
+		if (r->record[i] == '\n')
+			r->record[i] = '\t';
+}
+
 /* Read to the end whatever happens, or the writer would wait for ever. */
 static void *mark_lines(void *user)
 {
 	debug_keys *d = user;
-	const int delimiter = d->text->zero ? '\0' : '\n';
 	uint64_t header = d->text->header;
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t n;
+	record_reader r = { 0 };
+	int found;
 
+	r.text = d->text;
+	r.in = d->in;
 	errno = 0;
-	while ((n = getdelim(&line, &room, delimiter, d->in)) > 0) {
+	while ((found = record_reader_next(&r)) != 0) {
+		if (found < 0 && !d->failed)
+			d->failed = ENOMEM;
 		if (d->failed)
 			continue;
-		if (line[n - 1] == delimiter)
-			n--;
-		put_line(line, (size_t)n, d->out);
+		hide_newlines(d, &r);
+		put_line(r.record, r.bytes, d->out);
 		if (header)
 			header--;
-		else if (mark_keys(d, line, (size_t)n))
+		else if (mark_keys(d, r.record, r.bytes))
 			d->failed = EINVAL;
 		if (ferror(d->out))
 			d->failed = errno ? errno : EIO;
 	}
 	if (!d->failed && !feof(d->in))
 		d->failed = errno ? errno : EIO;
-	free(line);
+	record_reader_free(&r);
 	return NULL;
 }
 
