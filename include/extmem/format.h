@@ -5,9 +5,11 @@
  * Either each record ends with a delimiter, which is one byte and no part of the record, as the lines of a text; or
  * each is preceded by its length in bytes.
  *
- * In a CSV file (RFC 4180) a record is fields with separators between them.  A field that begins with a double quote goes on
- * to the quote that closes it: delimiters and separators in between are part of it, and two quotes in a row stand for one and
- * close nothing.  A quote that is not the first byte of a field is a byte like others.  Records keep their quotes.
+ * In a CSV file (RFC 4180) a record is fields with separators between them.  A field that begins with a double quote
+ * goes on to the quote that closes it: delimiters and separators in between are part of it, and two quotes in a row
+ * stand for one and close nothing.  A quote that is not the first byte of a field is a byte like others.  Records keep
+ * their quotes. A record, as the first of a file, may begin with a byte order mark of UTF-8, which it keeps.  A quote
+ * behind that is the first byte of a field.
  */
 #ifndef EXTMEM_FORMAT_H
 #define EXTMEM_FORMAT_H

@@ -14,6 +14,7 @@ import random
 import subprocess
 import sys
 
+MARK = b'\xef\xbb\xbf'
 BYTES = ['a', 'b', 'Z', '0', '7', ' ', ',', ';', '"', '\n', '\r\n', '\r', '\t', 'ä', 'xyz']
 
 
@@ -35,13 +36,15 @@ def spelled(rng, field, separator):
 class File:
     """Fields and bytes of records, which begin with the header."""
 
-    def __init__(self, rng, separator, width, records, header, ending):
+    def __init__(self, rng, separator, width, records, header, ending, mark):
         self.rows = header + [[text(rng) for _ in range(width)] for _ in range(records)]
         self.raw = []
         for row in self.rows:
             raw = separator.join(spelled(rng, field, separator) for field in row)
             # A line without anything in it has no fields for the csv module.
             self.raw.append(((raw or '""') + ending + '\n').encode())
+        if self.raw and mark:
+            self.raw[0] = MARK + self.raw[0]
 
     def bytes(self, cut):
         data = b''.join(self.raw)
@@ -49,14 +52,15 @@ class File:
 
 
 def read_csv(data, separator):
-    return list(csv.reader(io.StringIO(data.decode(), newline=''), delimiter=separator))
+    """The fields of records, of which any may have been the first of a file, with a mark."""
+    return list(csv.reader(io.StringIO(data.replace(MARK, b'').decode(), newline=''), delimiter=separator))
 
 
 def key_bytes(raw, separator, field):
-    """The bytes of a field, its quotes included; the last one has the carriage return."""
+    """The bytes of a field, its quotes and a byte order mark included; the last one has the carriage return."""
     data, at, fields = raw[:-1], 0, []
     while True:
-        end = at
+        end = len(MARK) if at == 0 and data.startswith(MARK) else at
         if data[end:end + 1] == b'"':
             end += 1
             while data[end:end + 1] != b'"' or data[end + 1:end + 2] == b'"':
@@ -96,7 +100,7 @@ def one_case(extmem, rng, directory):
     width, headers, files = rng.randrange(1, 5), rng.randrange(3), rng.randrange(1, 4)
     header = [[text(rng) for _ in range(width)] for _ in range(headers)]
     most = 3000 if rng.random() < .1 else 30
-    inputs = [File(rng, separator, width, rng.randrange(most), header, ending) for _ in range(files)]
+    inputs = [File(rng, separator, width, rng.randrange(most), header, ending, rng.random() < .3) for _ in range(files)]
     field, command = rng.randrange(width), rng.choice(['sort', 'sort', 'merge', 'unique', 'top', 'shuffle'])
 
     def key(raw):

@@ -25,6 +25,8 @@
 #include "common/test.h"
 
 #define PYTHON "/usr/bin/python3"
+/* A byte order mark. */
+#define MARK "\xEF\xBB\xBF"
 
 static void test_random_files(void **state)
 {
@@ -71,6 +73,43 @@ static void test_forms(void **state)
 	run_free(&r);
 	expect_trouble(NULL, "-t", "double quote", "sort", "--csv", "-t\"", NULL);
 	expect_trouble(NULL, "-t", "--csv", "shuffle", "-t,", NULL);
+}
+
+/* A byte order mark in front of a quote, in files and from a pipe.  It stays in its line, wherever that goes. */
+static void test_marks(void **state)
+{
+	static const char first[] = MARK "\"a\nz\",\"b\"\n3,\"c\n\"\n1,d\n";
+	static const char second[] = MARK "\"a\nz\",\"b\"\n2,e\n";
+	static const char *const commands[] = { "sort", "merge", "unique", "top" };
+	fixture *f = *state;
+	run_setup setup = { 0 };
+	size_t i;
+	run r;
+
+	write_text(f->in[0], second);
+	setup.in = first;
+	setup.in_bytes = sizeof(first) - 1;
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		run_command(&r, &setup, commands[i], "--csv", "--header=1", "-k1,1r", f->in[0], "-", NULL);
+		assert_status(&r, 0);
+		assert_string_equal(r.out, MARK "\"a\nz\",\"b\"\n3,\"c\n\"\n2,e\n1,d\n");
+		assert_string_equal(r.err, "");
+		run_free(&r);
+	}
+	run_command(&r, &setup, "shuffle", "--csv", "--header=1", "-", f->in[0], NULL);
+	assert_status(&r, 0);
+	assert_int_equal(r.out_bytes, strlen(first) + strlen("2,e\n"));
+	assert_memory_equal(r.out, first, strlen(MARK "\"a\nz\",\"b\"\n"));
+	run_free(&r);
+	run_command(&r, &setup, "check", "--csv", "--header=1", "-k1,1r", NULL);
+	assert_status(&r, 0);
+	assert_non_null(strstr(r.out, "records:      2\n"));
+	run_free(&r);
+	expect_output(first, "1,d\n3,\"c\n\"\n" MARK "\"a\nz\",\"b\"\n", "sort", "--csv", NULL);
+	expect_output("1,d\n3,\"c\n\"\n" MARK "\"a\nz\",\"b\"\n", "", "sort", "-c", "--csv", NULL);
+	expect_output(MARK "\"x\n,\",b\n" MARK "\"y\n,\",a\n", MARK "\"y\n,\",a\n" MARK "\"x\n,\",b\n", "sort", "--csv",
+		      "-k2,2", NULL);
+	expect_output("b," MARK "\"x\na,1\"\n", "a,1\"\nb," MARK "\"x\n", "sort", "--csv", NULL);
 }
 
 /* The line of a quote that is never closed, in a file that is not the first, behind a header; and of a record that is out of
@@ -157,6 +196,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_random_files, fixture_make, fixture_free),
 		cmocka_unit_test(test_forms),
+		cmocka_unit_test_setup_teardown(test_marks, fixture_make, fixture_free),
 		cmocka_unit_test_setup_teardown(test_lines_of_messages, fixture_make, fixture_free),
 		cmocka_unit_test_setup_teardown(test_headers_that_differ, fixture_make, fixture_free),
 		cmocka_unit_test(test_debug),
