@@ -87,33 +87,43 @@ static void hide_newlines(const debug_keys *d, record_reader *r)
 			r->record[i] = '\t';
 }
 
-/* Read to the end whatever happens, or the writer would wait for ever. */
+/* 0, or an errno. */
+static int mark_record(const debug_keys *d, record_reader *r, uint64_t *header)
+{
+	hide_newlines(d, r);
+	errno = 0;
+	put_line(r->record, r->bytes, d->out);
+	if (*header)
+		--*header;
+	else if (mark_keys(d, r->record, r->bytes))
+		return EINVAL;
+	return !ferror(d->out) ? 0 : errno ? errno : EIO;
+}
+
+/* Nothing more is to be shown, but the writer would wait for ever if nobody read what it writes. */
+static void read_rest(FILE *in)
+{
+	char rest[4096];
+
+	while (fread(rest, 1, sizeof(rest), in))
+		;
+}
+
 static void *mark_lines(void *user)
 {
 	debug_keys *d = user;
 	uint64_t header = d->text->header;
 	record_reader r = { 0 };
-	int found;
+	int found = 0;
 
-	r.text = d->text;
+	text_options_format(d->text, &r.format);
 	r.in = d->in;
-	errno = 0;
-	while ((found = record_reader_next(&r)) != 0) {
-		if (found < 0 && !d->failed)
-			d->failed = ENOMEM;
-		if (d->failed)
-			continue;
-		hide_newlines(d, &r);
-		put_line(r.record, r.bytes, d->out);
-		if (header)
-			header--;
-		else if (mark_keys(d, r.record, r.bytes))
-			d->failed = EINVAL;
-		if (ferror(d->out))
-			d->failed = errno ? errno : EIO;
-	}
-	if (!d->failed && !feof(d->in))
-		d->failed = errno ? errno : EIO;
+	while (!d->failed && (found = record_reader_next(&r)) > 0)
+		d->failed = mark_record(d, &r, &header);
+	if (found < 0)
+		d->failed = r.failed;
+	if (d->failed)
+		read_rest(d->in);
 	record_reader_free(&r);
 	return NULL;
 }

@@ -4,10 +4,17 @@
 #define _GNU_SOURCE
 #endif
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/record_reader.h"
+
+static int fail(record_reader *r, int e)
+{
+	r->failed = e;
+	return -1;
+}
 
 static int add_line(record_reader *r, size_t n)
 {
@@ -16,7 +23,7 @@ static int add_line(record_reader *r, size_t n)
 		char *more = realloc(r->record, room);
 
 		if (!more)
-			return -1;
+			return fail(r, ENOMEM);
 		r->record = more;
 		r->room = room;
 	}
@@ -25,40 +32,37 @@ static int add_line(record_reader *r, size_t n)
 	return 0;
 }
 
-/* A quote opens where a field begins, and behind another one that closed: two in a row close nothing. */
-static int ends_in_quotes(const record_reader *r)
+/* A line of the record; 1: it goes on, 0: it ends here, at the end of the stream at the latest. */
+static int read_line(record_reader *r, uint32_t *state)
 {
-	int quoted = 0, opens = 1;
-	size_t i;
+	ssize_t n;
+	size_t end;
 
-	for (i = 0; r->text->csv && i < r->bytes; i++) {
-		const unsigned char c = (unsigned char)r->record[i];
-
-		if (quoted) {
-			quoted = c != '"';
-			opens = !quoted;
-		} else {
-			quoted = c == '"' && opens;
-			opens = c == r->text->separator;
-		}
-	}
-	return quoted;
+	errno = 0;
+	n = getdelim(&r->line, &r->line_room, (int)r->format.delimiter, r->in);
+	if (n < 0)
+		return feof(r->in) ? 0 : fail(r, errno ? errno : EIO);
+	if (add_line(r, (size_t)n))
+		return -1;
+	return em_record_end(&r->format, state, r->line, (size_t)n, &end) == EM_END;
 }
 
 int record_reader_next(record_reader *r)
 {
-	const int delimiter = r->text->zero ? '\0' : '\n';
-	ssize_t n;
+	uint32_t state = 0;
+	int more;
 
+	if (r->failed)
+		return -1;
 	r->bytes = 0;
-	do {
-		n = getdelim(&r->line, &r->line_room, delimiter, r->in);
-		if (n > 0 && add_line(r, (size_t)n))
-			return -1;
-	} while (n > 0 && ends_in_quotes(r));
+	do
+		more = read_line(r, &state);
+	while (more > 0);
+	if (more < 0)
+		return -1;
 	if (!r->bytes)
 		return 0;
-	if (r->record[r->bytes - 1] == delimiter)
+	if ((unsigned char)r->record[r->bytes - 1] == r->format.delimiter)
 		r->bytes--;
 	return 1;
 }

@@ -26,6 +26,8 @@ enum {
 	EMI_CSV_QUOTE = 6       /* behind a quote in quotes: it was the last one unless another follows */
 };
 
+#define EMI_CSV_MOST EMI_CSV_QUOTE
+
 /* Behind the first delimiter that ends a record; NULL: there is none, and *state is that at the end. */
 const unsigned char *emi_csv_first(const em_format *f, int *state, const unsigned char *p, const unsigned char *end);
 
