@@ -74,9 +74,9 @@ def key_bytes(raw, separator, field):
         at = end + 1
 
 
-def run(args, stdin):
+def run(args, stdin, status=0):
     p = subprocess.run(args, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-    assert p.returncode == 0, (args, p.returncode, p.stderr)
+    assert p.returncode == status, (args, p.returncode, p.stderr)
     return p.stdout
 
 
@@ -95,52 +95,120 @@ def write_inputs(rng, inputs, directory):
     return paths, stdin
 
 
-def one_case(extmem, rng, directory):
-    separator, ending = rng.choice([',', ',', ';', '\t']), rng.choice(['', '', '\r'])
-    width, headers, files = rng.randrange(1, 5), rng.randrange(3), rng.randrange(1, 4)
-    header = [[text(rng) for _ in range(width)] for _ in range(headers)]
-    most = 3000 if rng.random() < .1 else 30
-    inputs = [File(rng, separator, width, rng.randrange(most), header, ending, rng.random() < .3) for _ in range(files)]
-    field, command = rng.randrange(width), rng.choice(['sort', 'sort', 'merge', 'unique', 'top', 'shuffle'])
+class Case:
+    """Files and options, by which there are one or two keys, each up or down."""
 
-    def key(raw):
-        return key_bytes(raw, separator, field)
+    def __init__(self, extmem, rng, directory):
+        self.rng, self.directory = rng, directory
+        self.separator, self.zero = rng.choice([',', ',', ';', '\t']), rng.random() < .2
+        width, self.headers = rng.randrange(1, 5), rng.randrange(3)
+        self.inputs = self.make_inputs(width, rng.choice(['', '', '\r']))
+        self.fields = [(rng.randrange(width), rng.random() < .3) for _ in range(rng.choice([1, 1, 2]))]
+        self.options = ['--csv', '-t', self.separator, '--header=%d' % self.headers]
+        self.options += ['-z'] if self.zero else []
+        self.extmem = extmem
 
-    for f in inputs:
-        # Headers are spelled alike.
-        f.raw[:headers] = inputs[0].raw[:headers]
-        assert read_csv(b''.join(f.raw), separator) == f.rows, f.rows
-        if command == 'merge':
-            f.raw[headers:] = sorted(f.raw[headers:], key=key)
-    paths, stdin = write_inputs(rng, inputs, directory)
-    args = [extmem, command, '--csv', '-t', separator, '--no-config', '--header=%d' % headers]
-    if command == 'shuffle':
-        args += ['--seed=%d' % rng.randrange(1000)]
-    else:
-        args += ['-s', '-k', '%d,%d' % (field + 1, field + 1)]
-        args += rng.choice([[], ['--parallel=1'], ['--parallel=2', '--run-size=%d' % rng.randrange(2, 50)]])
-    args += ['-n', '7'] if command == 'top' else []
-    got = run(args + paths, stdin)
-    front = b''.join(inputs[0].raw[:headers])
-    assert got.startswith(front), (args, got, front)
-    got = got[len(front):]
-    wanted = sorted((raw for f in inputs for raw in f.raw[headers:]), key=key)
-    if command == 'unique':
-        wanted = [r for i, r in enumerate(wanted) if i == 0 or key(wanted[i - 1]) != key(r)]
-    elif command == 'top':
-        wanted = wanted[:7]
-    elif command == 'shuffle':
-        # Any order, but records as a whole.
-        assert sorted(read_csv(got, separator)) == sorted(row for f in inputs for row in f.rows[headers:]), (args, got)
-        return
-    assert got == b''.join(wanted), (args, got, wanted)
+    def make_inputs(self, width, ending):
+        rng = self.rng
+        header = [[text(rng) for _ in range(width)] for _ in range(self.headers)]
+        most = 3000 if rng.random() < .1 else 30
+        inputs = [File(rng, self.separator, width, rng.randrange(most), header, ending, rng.random() < .3)
+                  for _ in range(rng.randrange(1, 4))]
+        for f in inputs:
+            # Headers are spelled alike.
+            f.raw[:self.headers] = inputs[0].raw[:self.headers]
+            assert read_csv(b''.join(f.raw), self.separator) == f.rows, f.rows
+        for f in inputs if self.zero else []:
+            f.raw = [raw[:-1] + b'\0' for raw in f.raw]
+        return inputs
+
+    def keys(self):
+        args = ['-s']
+        for field, down in self.fields:
+            args += ['-k', '%d,%d%s' % (field + 1, field + 1, 'r' if down else '')]
+        return args
+
+    def key(self, raw):
+        return [key_bytes(raw, self.separator, field) for field, _ in self.fields]
+
+    def sorted(self, records):
+        """From the last key to the first, as sorted() is stable, also in reverse."""
+        for field, down in reversed(self.fields):
+            records = sorted(records, key=lambda raw, f=field: key_bytes(raw, self.separator, f), reverse=down)
+        return records
+
+    def distinct(self, records):
+        return [r for i, r in enumerate(records) if i == 0 or self.key(records[i - 1]) != self.key(r)]
+
+    def data(self):
+        return [raw for f in self.inputs for raw in f.raw[self.headers:]]
+
+    def call(self, command, args, status=0):
+        paths, stdin = write_inputs(self.rng, self.inputs, self.directory)
+        args = args if command == 'check' else args + ['--no-config']
+        return run([self.extmem, command] + self.options + args + paths, stdin, status)
+
+    def expect(self, command, args, wanted):
+        """What comes out is the header, and these records."""
+        got = self.call(command, args)
+        wanted = b''.join(self.inputs[0].raw[:self.headers] + wanted)
+        assert got == wanted, (command, self.options, args, got, wanted)
+
+    def memory(self):
+        return self.rng.choice([[], ['--parallel=1'], ['--parallel=2', '--run-size=%d' % self.rng.randrange(2, 50)]])
+
+    def sort(self):
+        self.expect('sort', self.keys() + self.memory(), self.sorted(self.data()))
+
+    def sort_unique(self):
+        self.expect('sort', ['-u'] + self.keys() + self.memory(), self.distinct(self.sorted(self.data())))
+
+    def unique(self):
+        self.expect('unique', self.keys() + self.memory(), self.distinct(self.sorted(self.data())))
+
+    def top(self):
+        self.expect('top', self.keys() + self.memory() + ['-n', '7'], self.sorted(self.data())[:7])
+
+    def merge(self):
+        for f in self.inputs:
+            f.raw[self.headers:] = self.sorted(f.raw[self.headers:])
+        self.expect('merge', self.keys() + self.memory(), self.sorted(self.data()))
+
+    def shuffle(self):
+        """Any order, but records as a whole."""
+        got = self.call('shuffle', ['--seed=%d' % self.rng.randrange(1000)])
+        front = b''.join(self.inputs[0].raw[:self.headers])
+        assert got.startswith(front), (self.options, got)
+        got = got[len(front):]
+        if not self.zero:
+            rows = [row for f in self.inputs for row in f.rows[self.headers:]]
+            assert sorted(read_csv(got, self.separator)) == sorted(rows), (self.options, got)
+        else:
+            assert sorted(got.split(b'\0')[:-1]) == sorted(raw[:-1] for raw in self.data()), (self.options, got)
+
+    def check(self):
+        """Of one file: in order, and, if two of it can be exchanged so that it is not, out of order."""
+        f = self.inputs[0]
+        self.inputs = [f]
+        f.raw[self.headers:] = records = self.sorted(f.raw[self.headers:])
+        command, args = self.rng.choice([('check', []), ('sort', ['-c']), ('sort', ['-C'])])
+        self.call(command, args + self.keys())
+        pairs = [i for i in range(len(records) - 1) if self.key(records[i]) != self.key(records[i + 1])]
+        if pairs:
+            at = self.headers + self.rng.choice(pairs)
+            f.raw[at:at + 2] = [f.raw[at + 1], f.raw[at]]
+            self.call(command, args + self.keys(), 1)
+
+
+COMMANDS = [Case.sort, Case.sort, Case.sort_unique, Case.unique, Case.top, Case.merge, Case.shuffle, Case.check]
 
 
 def main():
     extmem, seed, cases, directory = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
     for case in range(cases):
         try:
-            one_case(extmem, random.Random('%d %d' % (seed, case)), directory)
+            rng = random.Random('%d %d' % (seed, case))
+            rng.choice(COMMANDS)(Case(extmem, rng, directory))
         except (AssertionError, UnicodeDecodeError, csv.Error) as e:
             print('EXTMEM_TEST_SEED=%d, case %d: %s' % (seed, case, str(e)[:3000]), file=sys.stderr)
             return 1
