@@ -175,20 +175,70 @@ static void test_headers_that_differ(void **state)
 	expect_warning("k,v\na,2\nb,1\n", "", args);
 }
 
+/* What --debug shows of an input, sorted by its second field. */
+static void expect_marked(const char *in, size_t bytes, const char *out, size_t out_bytes, const char *option)
+{
+	run_setup setup = { 0 };
+	run r;
+
+	setup.in = in;
+	setup.in_bytes = bytes;
+	run_command(&r, &setup, "sort", "--csv", "--debug", "-k2,2", option, NULL);
+	assert_status(&r, 0);
+	assert_int_equal(r.out_bytes, out_bytes);
+	assert_memory_equal(r.out, out, out_bytes);
+	run_free(&r);
+}
+
 /* A record is shown as one line, its newlines as tabs are, and all marks are below it. */
 static void test_debug(void **state)
 {
 	static const char in[] = "id,\"the\nname\"\n2,\"x\ny\"\n1,\"\"\"\n\"\n";
-	run_setup setup = { 0 };
-	run r;
+	static const char out[] = "id,\"the>name\"\n1,\"\"\">\"\n  _____\n_______\n2,\"x>y\"\n  _____\n_______\n";
+	/* The carriage returns are in the key, and take no column. */
+	static const char crlf[] = "2,\"x\r\ny\"\r\n1,a\r\n";
+	static const char crlf_out[] = "2,\"x\r>y\"\r\n  _____\n_______\n1,a\r\n  _\n___\n";
+	/* Newlines and NUL in quotes are bytes of a record, which a NUL ends. */
+	static const char nul[] = "2,\"x\0\ny\"\0001,a\n\0";
+	static const char nul_out[] = "2,\"x\0\ny\"\n  ____\n______\n1,a\n\n  _\n___\n";
+	static const char mark[] = MARK "\"\n\",2\n" MARK "\"\n,\",1\n";
+	static const char mark_out[] = MARK "\">,\",1\n        _\n_________\n" MARK "\">\",2\n       _\n________\n";
 
 	(void)state;
-	setup.in = in;
-	setup.in_bytes = sizeof(in) - 1;
-	run_command(&r, &setup, "sort", "--csv", "--debug", "--header=1", "-k2,2", NULL);
-	assert_status(&r, 0);
-	assert_string_equal(r.out, "id,\"the>name\"\n1,\"\"\">\"\n  _____\n_______\n2,\"x>y\"\n  _____\n_______\n");
-	run_free(&r);
+	expect_marked(in, sizeof(in) - 1, out, sizeof(out) - 1, "--header=1");
+	expect_marked(crlf, sizeof(crlf) - 1, crlf_out, sizeof(crlf_out) - 1, "--header=0");
+	expect_marked(nul, sizeof(nul) - 1, nul_out, sizeof(nul_out) - 1, "-z");
+	expect_marked(mark, sizeof(mark) - 1, mark_out, sizeof(mark_out) - 1, "--header=0");
+}
+
+/* A record of many lines, each longer than what is read at once, and one behind it. */
+static void test_debug_long(void **state)
+{
+	enum { LINES = 5, BYTES = 20000 };
+	const size_t n = LINES * (BYTES + 1) + 2;
+	char *in = malloc(n + 8), *out = malloc(3 * n + 64), *p;
+	size_t i;
+
+	(void)state;
+	assert_non_null(in);
+	assert_non_null(out);
+	memcpy(in, "b,\"", 3);
+	memset(in + 3, 'x', n - 2);
+	for (i = 1; i <= LINES; i++)
+		in[3 + i * (BYTES + 1) - 1] = '\n';
+	memcpy(in + n + 1, "\"\na,\n", 5);
+	p = out + sprintf(out, "a,\n  ^ no match for key\n__\n");
+	for (i = 0; i < n + 2; i++)
+		*p++ = in[i] == '\n' ? '>' : in[i];
+	*p++ = '\n';
+	p += sprintf(p, "  ");
+	memset(p, '_', n);
+	p[n] = '\n';
+	memset(p + n + 1, '_', n + 2);
+	p[2 * n + 3] = '\n';
+	expect_marked(in, n + 6, out, (size_t)(p + 2 * n + 4 - out), "--header=0");
+	free(in);
+	free(out);
 }
 
 int main(void)
@@ -200,6 +250,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_lines_of_messages, fixture_make, fixture_free),
 		cmocka_unit_test_setup_teardown(test_headers_that_differ, fixture_make, fixture_free),
 		cmocka_unit_test(test_debug),
+		cmocka_unit_test(test_debug_long),
 	};
 
 	return cmocka_run_group_tests_name("cli_csv", tests, run_setup_group, NULL);
