@@ -43,8 +43,9 @@ typedef void (*em_log_fn)(void *user, int32_t level, const char *line);
  *  For tests of programs that keep their own data structures in blocks. */
 #define EM_CTX_CHECKED 1u
 
-/** Memory that is too little for what is to be done is raised to the least that does, as a line of the log says, as far as the machine and the limits
- *  of this process allow.  Without it that is EM_ERR_MEMLIMIT. */
+/** Memory that is too little for what is to be done is raised to the least that does, as far as the machine and the
+ *  limits of this process allow.  A line of the log says so when a sort, merge or the like begins that needs it.
+ *  Without it that is EM_ERR_MEMLIMIT. */
 #define EM_CTX_RAISE 2u
 
 typedef struct em_ctx_opts {

@@ -5,14 +5,19 @@
  * Either each record ends with a delimiter, which is one byte and no part of the record, as the lines of a text; or
  * each is preceded by its length in bytes.
  *
- * In a CSV file (RFC 4180) a record is fields with separators between them.  A field that begins with a double quote goes on
- * to the quote that closes it: delimiters and separators in between are part of it, and two quotes in a row stand for one and
- * close nothing.  A quote that is not the first byte of a field is a byte like others.  Records keep their quotes.
+ * In a CSV file (RFC 4180) a record is fields with separators between them.  A field that begins with a double quote
+ * goes on to the quote that closes it: delimiters and separators in between are part of it, and two quotes in a row
+ * stand for one and close nothing.  A quote that is not the first byte of a field is a byte like others.  Records keep
+ * their quotes.  A record, as the first of a file, may begin with a byte order mark of UTF-8, which it keeps.  A quote
+ * behind that is the first byte of a field.
  */
 #ifndef EXTMEM_FORMAT_H
 #define EXTMEM_FORMAT_H
 
+#include <stddef.h>
+
 #include <extmem/base.h>
+#include <extmem/status.h>
 
 EM_BEGIN_DECLS
 
@@ -36,6 +41,18 @@ typedef struct em_format {
 
 /** Lines of text. */
 #define EM_FORMAT_INIT { sizeof(em_format), EM_FORMAT_DELIMITED, '\n', 0, 0, 0 }
+
+/**
+ * Where the record that begins at data ends, in n bytes: *end is the number of those up to and with its delimiter.
+ * If it does not end there, look for its end in the bytes that follow, with *state as it was left.
+ *
+ * @param state  0 where a record begins; it is 0 again when the end is found, and has no other meaning
+ *
+ * Returns: EM_OK, EM_END (the record does not end in these bytes; *end is left alone), EM_ERR_INVAL (an argument is NULL,
+ * the format is none, or has prefixes, *state is none).  Any thread.
+ */
+EM_API EM_NODISCARD em_status em_record_end(const em_format *format, uint32_t *state, const void *data, size_t n,
+					    size_t *end);
 
 EM_END_DECLS
 

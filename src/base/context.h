@@ -35,6 +35,7 @@ struct em_ctx {
 	uint64_t memory;        /* bytes allowed; atomic, and never less than before */
 	uint64_t memory_most;   /* that they might become on this machine, see emi_memory_raise() */
 	int memory_given;       /* the caller said so; otherwise they are an upper bound */
+	uint64_t memory_named;  /* what the caller said, too little for any context, until that is told; or 0; atomic */
 	uint64_t enough;        /* for tests: bytes that a sort plans with below that bound; 0: its input decides */
 	uint64_t used;          /* bytes in use; atomic */
 	uint64_t peak;          /* most ever in use; atomic */

@@ -4,6 +4,7 @@
  *
  * Under each line stands a line for each key, in which '_' is below the characters of the key, and one for the comparison of
  * whole lines where keys may be equal.  A tab is shown as '>', so that one byte is one column; control characters take none.
+ * A newline in quotes of CSV is shown as a tab is, so that a record is one line.
  *
  * The sort writes to standard output as always, but that is a pipe here, whose other end a thread reads.  So
  * what is shown is what sorting and merging really give.  Where no thread can be started it is a temporary file in place of the pipe, which is
@@ -21,6 +22,7 @@
 
 #include "cli/debug_keys.h"
 #include "cli/message.h"
+#include "cli/record_reader.h"
 
 static size_t columns(const char *p, size_t n)
 {
@@ -75,33 +77,54 @@ static int mark_keys(const debug_keys *d, const char *line, size_t n)
 	return 0;
 }
 
-/* Read to the end whatever happens, or the writer would wait for ever. */
+/* Newlines of CSV are in quotes, where a tab is as good for all keys. */
+static void hide_newlines(const debug_keys *d, record_reader *r)
+{
+	size_t i;
+
+	for (i = 0; d->text->csv && !d->text->zero && i < r->bytes; i++)
+		if (r->record[i] == '\n')
+			r->record[i] = '\t';
+}
+
+/* 0, or an errno. */
+static int mark_record(const debug_keys *d, record_reader *r, uint64_t *header)
+{
+	hide_newlines(d, r);
+	errno = 0;
+	put_line(r->record, r->bytes, d->out);
+	if (*header)
+		--*header;
+	else if (mark_keys(d, r->record, r->bytes))
+		return EINVAL;
+	return !ferror(d->out) ? 0 : errno ? errno : EIO;
+}
+
+/* Nothing more is to be shown, but the writer would wait for ever if nobody read what it writes. */
+static void read_rest(FILE *in)
+{
+	char rest[4096];
+
+	while (fread(rest, 1, sizeof(rest), in))
+		;
+}
+
 static void *mark_lines(void *user)
 {
 	debug_keys *d = user;
-	const int delimiter = d->text->zero ? '\0' : '\n';
 	uint64_t header = d->text->header;
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t n;
+	record_reader r = { 0 };
+	int found = 0;
 
-	errno = 0;
-	while ((n = getdelim(&line, &room, delimiter, d->in)) > 0) {
-		if (d->failed)
-			continue;
-		if (line[n - 1] == delimiter)
-			n--;
-		put_line(line, (size_t)n, d->out);
-		if (header)
-			header--;
-		else if (mark_keys(d, line, (size_t)n))
-			d->failed = EINVAL;
-		if (ferror(d->out))
-			d->failed = errno ? errno : EIO;
-	}
-	if (!d->failed && !feof(d->in))
-		d->failed = errno ? errno : EIO;
-	free(line);
+	text_options_format(d->text, &r.format);
+	r.in = d->in;
+	while (!d->failed && (found = record_reader_next(&r)) > 0)
+		d->failed = mark_record(d, &r, &header);
+	if (found < 0)
+		d->failed = r.failed;
+	if (d->failed)
+		read_rest(d->in);
+	record_reader_free(&r);
 	return NULL;
 }
 

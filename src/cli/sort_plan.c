@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -27,6 +28,17 @@
 static uint64_t record_bytes(const sort_options *so)
 {
 	return so->binary ? so->keys.record_size : LINE_BYTES;
+}
+
+/* A file whose content is made when it is read, as those of /proc, has no blocks, and neither has its file system. */
+static int size_known(const char *path, const struct stat *sb)
+{
+	const int in = !strcmp(path, "-");
+	struct statvfs fs;
+
+	if (!S_ISREG(sb->st_mode) || sb->st_blocks)
+		return S_ISREG(sb->st_mode);
+	return (in ? fstatvfs(STDIN_FILENO, &fs) : statvfs(path, &fs)) || fs.f_blocks;
 }
 
 /* Records in all inputs; -1 when that cannot be told, which is said aloud. */
@@ -46,7 +58,7 @@ static int count_records(const sort_options *so, uint64_t *records)
 			message_errno(so->command, name, errno);
 			return -1;
 		}
-		if (!S_ISREG(sb.st_mode)) {
+		if (!size_known(so->input[i], &sb)) {
 			message(so->command, "%s: --plan needs files whose size is known", name);
 			return -1;
 		}

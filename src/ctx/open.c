@@ -117,8 +117,8 @@ static em_status choose_memory(em_ctx *ctx, uint64_t asked, const emi_bound boun
 		asked = there / 4 < MIN_MEMORY ? MIN_MEMORY : there / 4;
 	if (asked < MIN_MEMORY && (ctx->flags & EM_CTX_RAISE) == 0)
 		return emi_fail_memory(err, MIN_MEMORY, "memory is %" PRIu64 " bytes", asked);
-	if (asked < MIN_MEMORY)
-		emi_log(ctx, EM_LOG_WARN, "memory of %" PRIu64 " bytes is too little: it is %" PRIu64 " bytes", asked, MIN_MEMORY);
+	/* It is told with what is needed for what is done first, see emi_job_plan(). */
+	ctx->memory_named = asked < MIN_MEMORY ? asked : 0;
 	ctx->memory = asked < MIN_MEMORY ? MIN_MEMORY : asked;
 	ctx->memory_most = there / LEFT_SHARE * (LEFT_SHARE - 1);
 	return EM_OK;

@@ -7,14 +7,16 @@
  * behind its blanks where they are to be skipped, and the count may go on into the following fields, but not past the
  * record's end.  A key that ends before it begins is empty, at its beginning.
  *
- * With EM_TEXT_CSV a field that begins with a double quote goes on at least to the quote that closes it; two in a row stand for
- * one and close nothing.  A quote anywhere else is a byte like others, so that 5" is what it looks like.
+ * With EM_TEXT_CSV a field that begins with a double quote goes on at least to the quote that closes it; two in a row
+ * stand for one and close nothing.  A quote anywhere else is a byte like others, so that 5" is what it looks like.  A
+ * byte order mark in front of a record is passed over to see whether its first field has quotes.
  *
  * Of a number or a month what is reported is the part that is read as one; what is written as key is made from all of it.
  *
  * The keys of an order are mostly in ascending fields.  Each leaves the place of the last field it saw, and the next goes
  * on from there.
  */
+#include "key/bom.h"
 #include "key/text_sink.h"
 
 /* Short fields are the rule: calling memchr() takes longer than looking at their few bytes. */
@@ -62,6 +64,25 @@ static size_t skip_nonblanks(const unsigned char *p, size_t at, size_t n)
 	return at;
 }
 
+/* Behind the byte order mark of a record that begins with one, or 0. */
+static size_t skip_mark(const unsigned char *p, size_t n, unsigned char separator)
+{
+	unsigned i;
+
+	for (i = 0; i < EMI_BOM_BYTES; i++)
+		if (i == n || !emi_bom_byte(i, p[i], separator))
+			return 0;
+	return EMI_BOM_BYTES;
+}
+
+/* Where plain bytes of the field that begins at a place begin, which may have quotes in front of them. */
+static size_t skip_quotes(const unsigned char *p, size_t at, size_t n, unsigned char separator)
+{
+	const size_t quote = at == 0 ? skip_mark(p, n, separator) : at;
+
+	return quote < n && p[quote] == '"' && separator != '"' ? skip_quoted(p, quote + 1, n) : at;
+}
+
 /* Where the field that begins at a place ends. */
 static size_t field_end(const emi_text *t, const unsigned char *p, size_t at, size_t n)
 {
@@ -69,8 +90,8 @@ static size_t field_end(const emi_text *t, const unsigned char *p, size_t at, si
 
 	if (t->separator == EM_TEXT_BLANKS)
 		return skip_nonblanks(p, emi_text_skip_blanks(p, at, n), n);
-	if ((t->flags & EM_TEXT_CSV) != 0 && at < n && p[at] == '"' && separator != '"')
-		at = skip_quoted(p, at + 1, n);
+	if ((t->flags & EM_TEXT_CSV) != 0)
+		at = skip_quotes(p, at, n, separator);
 	return find_byte(p, at, n, separator);
 }
 

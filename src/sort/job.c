@@ -214,6 +214,19 @@ uint64_t emi_job_least(emi_job *job, const emi_needs *needs)
 	return hi < UINT64_MAX / 4 ? hi : UINT64_MAX;
 }
 
+/* Tell what the context's memory is now, in place of what it was, or of what the caller named if that was never told. */
+static void tell_memory(emi_job *job, uint64_t was)
+{
+	const uint64_t named = __atomic_exchange_n(&job->ctx->memory_named, 0, __ATOMIC_RELAXED);
+
+	if (named != 0)
+		was = named;
+	if (was < em_ctx_memory(job->ctx))
+		emi_log(job->ctx, job->ctx->memory_given ? EM_LOG_WARN : EM_LOG_DEBUG,
+			"memory of %llu bytes is too little for this sort: it is %llu bytes", (unsigned long long)was,
+			(unsigned long long)em_ctx_memory(job->ctx));
+}
+
 /* Have the context's memory raised to so many bytes, if it is less and that is allowed. */
 static int raise_memory(emi_job *job, uint64_t bytes)
 {
@@ -221,8 +234,7 @@ static int raise_memory(emi_job *job, uint64_t bytes)
 
 	if (bytes <= all || !emi_memory_raise(job->ctx, bytes))
 		return 0;
-	emi_log(job->ctx, job->ctx->memory_given ? EM_LOG_WARN : EM_LOG_DEBUG, "memory of %llu bytes is too little for this sort: it is %llu bytes",
-		(unsigned long long)all, (unsigned long long)bytes);
+	tell_memory(job, all);
 	return 1;
 }
 
@@ -287,6 +299,7 @@ em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err)
 		st = too_little(job, needs, err);
 	if (st != EM_OK)
 		return st;
+	tell_memory(job, em_ctx_memory(job->ctx));
 	st = emi_plan_make(&job->plan, &job->plan_input, err);
 	if (st != EM_OK || job->plan.max_runs == 0)
 		return st;

@@ -257,8 +257,6 @@ static void freed_buffers_go_back(void **state)
 	size_t i, was;
 
 	(void)state;
-	if (!SHRINKS)
-		skip();
 	block = malloc(8 * MIB);
 	assert_non_null(block);
 	memset(block, 1, 8 * MIB);
@@ -273,7 +271,7 @@ static void freed_buffers_go_back(void **state)
 	assert_true(resident() - was >= SLOTS * bytes / 2);
 	for (i = 0; i < SLOTS; i++)
 		emi_buffer_free(ctx, buf[i], bytes);
-	assert_true(resident() < was + MIB);
+	assert_true(!SHRINKS || resident() < was + MIB);
 	free(end);
 	emi_ctx_unref(ctx);
 }

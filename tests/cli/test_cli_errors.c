@@ -150,6 +150,31 @@ static void test_too_little_memory(void **state)
 	run_free(&r);
 }
 
+/* It is told once, with what was asked for and what it is in the end. */
+static void test_memory_told_once(void **state)
+{
+	static const char *const commands[] = { "sort", "merge", "unique", "top", "shuffle" };
+	unsigned long long is;
+	size_t i;
+	run r;
+
+	(void)state;
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		const char *line;
+
+		run_command(&r, NULL, commands[i], "-S10", NULL);
+		assert_status(&r, 0);
+		line = strstr(r.err, "warning: memory of 10240 bytes is too little");
+		assert_non_null(line);
+		assert_ptr_equal(strchr(r.err, '\n'), r.err + strlen(r.err) - 1);
+		line = strstr(line, "it is ");
+		assert_non_null(line);
+		assert_int_equal(sscanf(line, "it is %llu bytes", &is), 1);
+		assert_true(is >= 1048576);
+		run_free(&r);
+	}
+}
+
 static void test_inputs(void **state)
 {
 	fixture *f = *state;
@@ -545,6 +570,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wrong_options, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_keys, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_too_little_memory, setup, teardown),
+		cmocka_unit_test(test_memory_told_once),
 		cmocka_unit_test_setup_teardown(test_inputs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_outputs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_scratch, setup, teardown),

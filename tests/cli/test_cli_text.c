@@ -409,6 +409,9 @@ static void test_plan_and_stats(void **state)
 	assert_int_equal(strtoull(r.out + strcspn(r.out, "0123456789"), NULL, 10), (bytes + 63) / 64);
 	run_free(&r);
 	expect_trouble(NULL, "standard input", "--plan", "sort", "--plan", NULL);
+	/* Files whose content is made when it is read do not say how much that is. */
+	expect_trouble(NULL, "/proc/self/maps", "--plan needs files whose size is known", "sort", "--plan",
+		       "/proc/self/maps", NULL);
 	run_command(&r, NULL, "sort", "--stats", "-o", f->out, f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_non_null(strstr(r.err, "5000 records in, 5000 out"));

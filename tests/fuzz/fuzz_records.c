@@ -5,12 +5,12 @@
  * The input is a header, which chooses format, sizes and kinds of files, and then a program that writes the files, as fuzzers like
  * inputs that are shorter than a chunk:
  *
- *	byte 0     kind, width and order of prefixes
+ *	byte 0     kind, width and order of prefixes, separator of CSV
  *	byte 1     delimiter
  *	byte 2     pages of a chunk, chunks, chunks that the consumer keeps
  *	byte 3-4   longest record
  *	byte 5     how many files, which of them are pipes
- *	then       steps of two or three bytes: a byte, a run of bytes, a record of a length, the next file
+ *	then       steps of two bytes: a byte, of CSV three that matter, a run of bytes, a record, the next file
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -57,10 +57,74 @@ typedef struct splitter {
 	const texts *t;
 	uint32_t file;
 	size_t at;
-	uint64_t number;        /* records of this file so far */
+	uint64_t number;        /* records, or lines of CSV, of this file in front of what is next, or wrong */
 } splitter;
 
-typedef enum found { RECORD, END, TOO_LONG, CUT_OFF } found;
+typedef enum found { RECORD, END, TOO_LONG, CUT_OFF, OPEN, OPEN_LONG } found;
+
+static const unsigned char mark[] = { 0xEF, 0xBB, 0xBF };
+
+static int begins_with_mark(const em_format *f, const unsigned char *p, size_t left)
+{
+	return left >= sizeof mark && memcmp(p, mark, sizeof mark) == 0 &&
+	       memchr(mark, (int)f->separator, sizeof mark) == NULL &&
+	       memchr(mark, (int)f->delimiter, sizeof mark) == NULL;
+}
+
+/* Bytes of the record of CSV at p, up to its delimiter or the end; *open: the quote that is open there, or SIZE_MAX. */
+static size_t csv_bytes(const em_format *f, const unsigned char *p, size_t left, size_t *open)
+{
+	size_t i = begins_with_mark(f, p, left) ? sizeof mark : 0;
+	int begins = 1;
+
+	for (*open = SIZE_MAX; i < left; i++) {
+		if (*open != SIZE_MAX) {
+			if (p[i] == '"' && i + 1 < left && p[i + 1] == '"')
+				i++;
+			else if (p[i] == '"')
+				*open = SIZE_MAX;
+			begins = 0;
+		} else if (p[i] == f->delimiter) {
+			break;
+		} else {
+			*open = begins && p[i] == '"' ? i : SIZE_MAX;
+			begins = p[i] == f->separator;
+		}
+	}
+	return i;
+}
+
+static uint64_t lines_in(const em_format *f, const unsigned char *p, size_t n)
+{
+	uint64_t lines = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		lines += p[i] == f->delimiter;
+	return lines;
+}
+
+/* As below, of CSV. */
+static found split_csv(splitter *s, const unsigned char *p, size_t left, size_t *n)
+{
+	const em_format *f = &s->t->format;
+	const uint64_t longest = s->t->longest;
+	size_t open;
+
+	*n = csv_bytes(f, p, left, &open);
+	/* No more is looked at than may be. */
+	if (*n > longest)
+		(void)csv_bytes(f, p, (size_t)longest + 1, &open);
+	if (open != SIZE_MAX) {
+		s->number += lines_in(f, p, open);
+		return *n > longest ? OPEN_LONG : OPEN;
+	}
+	if (*n > longest)
+		return TOO_LONG;
+	s->at += *n + (*n < left);
+	s->number += lines_in(f, p, *n) + 1;
+	return RECORD;
+}
 
 /* The next record; stays where it is at the end and at what is wrong. */
 static found split(splitter *s, const unsigned char **record, size_t *n)
@@ -79,6 +143,10 @@ static found split(splitter *s, const unsigned char **record, size_t *n)
 		return END;
 	p = s->t->data[s->file] + s->at;
 	left = s->t->bytes[s->file] - s->at;
+	if (f->kind == EM_FORMAT_CSV) {
+		*record = p;
+		return split_csv(s, p, left, n);
+	}
 	if (f->kind == EM_FORMAT_DELIMITED) {
 		while (length < left && p[length] != f->delimiter)
 			length++;
@@ -124,8 +192,22 @@ static void add_record(texts *t, uint32_t file, size_t n)
 		add(t, file, (unsigned char)(byte < 4 ? n >> 8 * byte : 0), 1);
 	}
 	add(t, file, (unsigned char)(f->delimiter + 1), n);
-	if (f->kind == EM_FORMAT_DELIMITED)
+	if (f->kind != EM_FORMAT_PREFIXED)
 		add(t, file, (unsigned char)f->delimiter, 1);
+}
+
+/* One of what matters in CSV. */
+static void add_csv(texts *t, uint32_t file, unsigned which)
+{
+	const unsigned char separator = (unsigned char)t->format.separator;
+	const unsigned char delimiter = (unsigned char)t->format.delimiter;
+	const unsigned char byte[] = { '"', '"', '"', separator, delimiter, 'a' };
+	size_t i;
+
+	if (which < sizeof byte)
+		add(t, file, byte[which], 1);
+	for (i = 0; which >= sizeof byte && i < sizeof mark; i++)
+		add(t, file, mark[i], 1);
 }
 
 static void write_texts(texts *t, const uint8_t *p, const uint8_t *end)
@@ -155,7 +237,13 @@ static void write_texts(texts *t, const uint8_t *p, const uint8_t *end)
 				file++;
 			break;
 		default:
-			add(t, file, arg, 1);
+			if (t->format.kind != EM_FORMAT_CSV) {
+				add(t, file, arg, 1);
+				break;
+			}
+			add_csv(t, file, arg % 8u);
+			add_csv(t, file, arg / 8u % 8u);
+			add_csv(t, file, arg / 64u);
 		}
 	}
 }
@@ -223,6 +311,12 @@ static void check_end(const texts *t, em_status st, const em_errinfo *err, split
 	if (f == CUT_OFF)
 		snprintf(want, sizeof want, "%s: record %" PRIu64 " is cut off by the end of the file", t->path[s->file],
 			 s->number + 1);
+	else if (f == OPEN)
+		snprintf(want, sizeof want, "%s:%" PRIu64 ": a quote is opened here and never closed", t->path[s->file],
+			 s->number + 1);
+	else if (f == OPEN_LONG)
+		snprintf(want, sizeof want, "%s:%" PRIu64 ": a quote is opened here and not closed within the %" PRIu64
+			 " bytes that a record may have", t->path[s->file], s->number + 1, t->longest);
 	else if (t->format.kind == EM_FORMAT_PREFIXED)
 		snprintf(want, sizeof want, "%s: record %" PRIu64 " is longer than %" PRIu64 " bytes", t->path[s->file],
 			 s->number + 1, t->longest);
@@ -297,6 +391,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		format.flags = (data[0] & 8) != 0 ? EM_FORMAT_BIG_ENDIAN : 0;
 	}
 	format.delimiter = data[1];
+	if (format.kind == EM_FORMAT_DELIMITED && (data[0] & 16) != 0 && format.delimiter != '"') {
+		format.kind = EM_FORMAT_CSV;
+		format.separator = data[0] / 2u % 8u != 0 ? ',' : mark[data[0] / 32u % 3u];
+	}
 	opts.format = t.format = format;
 	opts.chunk_bytes = (size_t)4096 * (1 + data[2] % 4);
 	opts.chunks = 2 + data[2] / 4 % 3;

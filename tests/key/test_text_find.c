@@ -131,6 +131,13 @@ static void test_csv(void **state)
 	check(',', EM_TEXT_CSV, "3,3", "a,\"\n,\",[x]");
 	check(',', EM_TEXT_CSV, "2.2,2.4", "a,\"[b,c]\",d");
 	check('"', EM_TEXT_CSV, "2,2", "a\"[b]\"c");
+	/* A byte order mark is in front of what opens a field, but only where the record begins. */
+	check(',', EM_TEXT_CSV, "1,1", "[\xEF\xBB\xBF\"a,b\"],c");
+	check(',', EM_TEXT_CSV, "2,2", "\xEF\xBB\xBF\"a,b\",[c],d");
+	check(',', EM_TEXT_CSV, "2,2", "a,[\xEF\xBB\xBF\"b],c\"");
+	check(',', EM_TEXT_CSV, "2,2", "\xEF\xBB\"a,[b\"],c");
+	check(0xBB, EM_TEXT_CSV, "2,2", "\xEF\xBB[\xBF\"a]\xBB\"b");
+	check(',', 0, "2,2", "\xEF\xBB\xBF\"a,[b\"],c");
 }
 
 /* What is reported of a number is the number. */

@@ -255,12 +255,13 @@ static void test_lines(void **state)
 		files_case c = case_make(NULL);
 		int i;
 
-		c.format = lines_format(round % 3 == 2);
+		c.format = lines_format(round % 4 == 3 ? 10 : round % 3 == 2);
 		c.opts.format = &c.format;
 		for (i = 0; i < files; i++) {
 			lines l = { 0 };
 
 			add_lines(&l, &rng, (size_t)(9 * MIB / (unsigned)files), round % 2 != 0 ? 20000 : 0, few);
+			lines_quote_some(&l, &rng, &c.format);
 			case_lines(&c, order, &l, 1, (int)test_below(&rng, 2));
 		}
 		em_order_close(order);

@@ -68,14 +68,23 @@ em_format csv_by(unsigned char delimiter, unsigned char separator)
 	return f;
 }
 
+static const unsigned char mark[] = { 0xEF, 0xBB, 0xBF };
+
+/* May records begin with a byte order mark? */
+static int has_marks(const em_format *f)
+{
+	return memchr(mark, (int)f->delimiter, sizeof(mark)) == NULL &&
+	       memchr(mark, (int)f->separator, sizeof(mark)) == NULL;
+}
+
 /* Bytes of the record at p, up to its delimiter or the end; *open is where the quote is that is open there, or SIZE_MAX. */
 static size_t model_csv(const em_format *f, const unsigned char *p, size_t left, size_t *open)
 {
 	int quoted = 0, begins = 1;
-	size_t i;
+	size_t i = left >= sizeof(mark) && has_marks(f) && memcmp(p, mark, sizeof(mark)) == 0 ? sizeof(mark) : 0;
 
 	*open = SIZE_MAX;
-	for (i = 0; i < left; i++) {
+	for (; i < left; i++) {
 		if (quoted) {
 			if (p[i] == '"' && i + 1 < left && p[i + 1] == '"')
 				i++;
@@ -415,6 +424,19 @@ void close_contexts(em_ctx *ctx[6])
 			em_ctx_close(ctx[i]);
 }
 
+/* Make n bytes a field in quotes, with a delimiter somewhere. */
+static void put_in_quotes(test_rng *rng, const em_format *f, unsigned char *p, size_t n)
+{
+	size_t i;
+
+	for (i = 1; i + 1 < n; i++)
+		if (p[i] == '"')
+			p[i] ^= 1;
+	if (n > 2)
+		p[1 + (size_t)test_below(rng, n - 2)] = (unsigned char)f->delimiter;
+	p[0] = p[n - 1] = '"';
+}
+
 /* Write a record of n bytes at p; returns the bytes that take. */
 static size_t put_record(test_rng *rng, const em_format *f, unsigned char *p, size_t n)
 {
@@ -433,6 +455,10 @@ static size_t put_record(test_rng *rng, const em_format *f, unsigned char *p, si
 	for (i = 0; f->kind == EM_FORMAT_CSV && i < n; i++)
 		if (test_below(rng, n < 30 ? 6 : n) == 0)
 			p[i] = (unsigned char)(i != 0 && test_below(rng, 2) ? f->separator : '"');
+	i = f->kind == EM_FORMAT_CSV && has_marks(f) && n > sizeof(mark) && test_below(rng, 4) == 0 ? sizeof(mark) : 0;
+	memcpy(p, mark, i);
+	if (f->kind == EM_FORMAT_CSV && n - i > 1 && test_below(rng, 3) == 0)
+		put_in_quotes(rng, f, p + i, n - i);
 	p[n] = (unsigned char)f->delimiter;
 	return n + 1;
 }

@@ -25,7 +25,10 @@ static const em_format comma = { sizeof(em_format), EM_FORMAT_CSV, '\n', 0, 0, '
 static const em_format nul = { sizeof(em_format), EM_FORMAT_CSV, '\0', 0, 0, '\t' };
 /* Each record is one field. */
 static const em_format same = { sizeof(em_format), EM_FORMAT_CSV, '\n', 0, 0, '\n' };
-static const em_format *const formats[] = { &comma, &nul, &same };
+/* What looks like a byte order mark has separators, or delimiters, in it. */
+static const em_format in_mark = { sizeof(em_format), EM_FORMAT_CSV, 0xBF, 0, 0, 0xBB };
+static const em_format *const formats[] = { &comma, &nul, &in_mark, &same };
+static const unsigned char mark[] = { 0xEF, 0xBB, 0xBF };
 
 /* What is known of n bytes. */
 typedef struct facts {
@@ -36,23 +39,33 @@ typedef struct facts {
 	size_t open;            /* where the quote is that is open at the end; SIZE_MAX: none is */
 } facts;
 
+/* Does a record that begins at i begin with a byte order mark? */
+static int is_mark(const em_format *f, const unsigned char *p, size_t i, size_t n)
+{
+	return f != &in_mark && n - i >= sizeof(mark) && memcmp(p + i, mark, sizeof(mark)) == 0;
+}
+
 static void look(const em_format *f, const unsigned char *p, size_t n, facts *x)
 {
 	enum { START, PLAIN, QUOTED, QUOTE } state = START;
-	size_t i, open = 0;
+	size_t i, open = 0, begin = 0;
 
 	memset(x, 0, sizeof(*x));
 	x->fields = 1;
 	for (i = 0; i < n; i++) {
 		const unsigned c = p[i];
 
+		if (i == begin && is_mark(f, p, i, n)) {
+			i += sizeof(mark) - 1;
+			continue;
+		}
 		if (state == QUOTED) {
 			state = c == '"' ? QUOTE : QUOTED;
 		} else if (c == '"' && (state == START || state == QUOTE)) {
 			open = state == START ? i : open;
 			state = QUOTED;
 		} else if (c == f->delimiter) {
-			x->end[x->records++] = i + 1;
+			x->end[x->records++] = begin = i + 1;
 			state = START;
 		} else if (c == f->separator) {
 			if (x->records == 0)
@@ -75,8 +88,15 @@ static unsigned char *random_text(test_rng *rng, const em_format *f, size_t *n)
 	*n = (size_t)test_below(rng, test_below(rng, 2) ? 12 : MOST);
 	p = malloc(*n != 0 ? *n : 1);
 	assert_non_null(p);
-	for (i = 0; i < *n; i++)
+	for (i = 0; i < *n; i++) {
+		const int begins = i == 0 || p[i - 1] == f->delimiter;
+
 		p[i] = (unsigned char)bytes[test_below(rng, test_below(rng, 3) ? sizeof(bytes) : 2)];
+		if (*n - i > sizeof(mark) && test_below(rng, begins ? 3 : 20) == 0) {
+			memcpy(p + i, mark, sizeof(mark));
+			i += sizeof(mark) - (test_below(rng, 8) ? 1 : 2);
+		}
+	}
 	return p;
 }
 
@@ -105,7 +125,7 @@ static void test_ends(void **state)
 
 	(void)state;
 	for (round = 0; round < 100000; round++) {
-		const em_format *f = formats[round % 3];
+		const em_format *f = formats[round % 4];
 		const unsigned char *open = NULL, *last, *at;
 		size_t n, i, bytes;
 		unsigned char *p = random_text(&rng, f, &n);
@@ -139,7 +159,7 @@ static void test_fields(void **state)
 
 	(void)state;
 	for (round = 0; round < 50000; round++) {
-		const em_format *f = formats[round % 2];
+		const em_format *f = formats[round % 3];
 		size_t n, i, begin, end;
 		unsigned char *p = random_text(&rng, f, &n);
 		em_text_key key = { 1, 1, 1, 0, EM_TEXT_BYTES, 0 };
