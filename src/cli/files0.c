@@ -58,6 +58,7 @@ static int split(files0 *f, const char *command, const char *path, size_t bytes)
 		return -1;
 	}
 	f->name = calloc(n, sizeof(*f->name));
+	f->memory = bytes + n * sizeof(*f->name);
 	if (!f->name) {
 		message_errno(command, path, ENOMEM);
 		return -1;

@@ -11,6 +11,7 @@ typedef struct files0 {
 	char *text;             /* all names; owned */
 	const char **name;      /* owned */
 	size_t n;
+	size_t memory;          /* bytes that both take */
 } files0;
 
 /* Read the list from a file, "-" being standard input.  Prints a message and returns -1 on failure. */

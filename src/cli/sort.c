@@ -163,6 +163,14 @@ static int sort_files(sort_command *sc, em_ctx *ctx, const em_order *order, em_e
 	return failed ? CLI_TROUBLE : CLI_OK;
 }
 
+/* The names of a list are in memory already, and count in what -S allows: as far as that leaves half of it. */
+static void count_names(sort_options *so)
+{
+	uint64_t *memory = &so->context.ctx.memory;
+
+	*memory -= so->files0.memory < *memory / 2 ? so->files0.memory : *memory / 2;
+}
+
 static int run(sort_command *sc)
 {
 	sort_options *so = &sc->options;
@@ -174,6 +182,7 @@ static int run(sort_command *sc)
 
 	if (context_options_apply(&so->context, so->command))
 		goto out;
+	count_names(so);
 	so->context.ctx.log = print_log;
 	so->context.ctx.log_user = so;
 	so->context.ctx.errinfo = &err;

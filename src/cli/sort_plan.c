@@ -73,13 +73,21 @@ static int count_records(const sort_options *so, uint64_t *records)
 	return 0;
 }
 
+/* What -S has to be for a context to have so much: names are in memory, too. */
+static uint64_t beside_names(const sort_options *so, uint64_t bytes)
+{
+	const uint64_t sum = bytes + so->files0.memory;
+
+	return sum < UINT64_MAX - UNIT ? (sum + UNIT - 1) / UNIT * UNIT : UINT64_MAX;
+}
+
 void sort_report(const sort_options *so, em_status st, const em_errinfo *err)
 {
 	char text[SIZE_TEXT];
 
 	if (st == EM_ERR_FORMAT && err->bytes) {
 		/* A line that is too long for the memory. */
-		message(so->command, "%s: use -S %s or more", err->text, size_format_exact((err->bytes + UNIT - 1) / UNIT * UNIT, text));
+		message(so->command, "%s: use -S %s or more", err->text, size_format_exact(beside_names(so, err->bytes), text));
 		return;
 	}
 	if (st != EM_ERR_MEMLIMIT || !so->buffer_size || !err->bytes) {
@@ -87,7 +95,7 @@ void sort_report(const sort_options *so, em_status st, const em_errinfo *err)
 		return;
 	}
 	message(so->command, "-S %s: too little memory for this sort, which needs at least %s", so->buffer_size,
-		size_format_exact((err->bytes + UNIT - 1) / UNIT * UNIT, text));
+		size_format_exact(beside_names(so, err->bytes), text));
 }
 
 int sort_plan(const sort_options *so, em_ctx *ctx, const em_order *order, em_errinfo *err)
@@ -104,6 +112,7 @@ int sort_plan(const sort_options *so, em_ctx *ctx, const em_order *order, em_err
 		sort_report(so, st, err);
 		return CLI_TROUBLE;
 	}
+	info.memory_min = beside_names(so, info.memory_min);
 	plan_print(stdout, &info, records, so->binary ? so->keys.record_size : 0, LINE_BYTES);
 	return CLI_OK;
 }

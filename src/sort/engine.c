@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sort/block_vary.h"
+#include "sort/plan_vary.h"
 #include "sort/room.h"
 
 #define READ_AHEAD 8u           /* blocks that are enough to keep a disk busy, if most runs do not want their next ones at the same time */
@@ -131,6 +132,7 @@ static emi_plan_input merge_input(const emi_job *job)
 	for (i = 0; i < job->nruns; i++)
 		if (job->run[i].longest > in.longest)
 			in.longest = job->run[i].longest;
+	emi_plan_vary_merging(job, &in);
 	return in;
 }
 
@@ -387,10 +389,9 @@ static void plan_merges(emi_engine *e)
 	emi_plan with = job->plan;
 	uint64_t more;
 
-	(void)emi_plan_merging(&job->plan, &job->plan_input, all_runs(e), e->kept.area_bytes);
-	if (all_runs(e) <= job->plan.fan_in)
+	if (emi_plan_merging(&job->plan, &job->plan_input, all_runs(e), e->kept.area_bytes) && all_runs(e) <= job->plan.fan_in)
 		return;
-	more = emi_run_memory_leave(&job->memory);
+	more = emi_run_memory_leave(&job->memory) + emi_vary_left(job);
 	in.memory += more;
 	with.memory += more;
 	if (!emi_plan_merging(&with, &in, all_runs(e), e->kept.area_bytes))

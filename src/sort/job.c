@@ -301,6 +301,8 @@ em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err)
 		return st;
 	tell_memory(job, em_ctx_memory(job->ctx));
 	st = emi_plan_make(&job->plan, &job->plan_input, err);
+	if (st == EM_OK && needs->once && emi_order_vary(job->order) != NULL)
+		left -= emi_vary_beyond(job, left);
 	if (st != EM_OK || job->plan.max_runs == 0)
 		return st;
 	emi_run_memory_init(&job->memory, job->ctx, left, job->plan.block_bytes, emi_scratch_disks(job->ctx));

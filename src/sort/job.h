@@ -57,6 +57,7 @@ typedef struct emi_job {
 	int gives;              /* space of the scratch disks goes back as blocks are freed */
 	uint64_t expected;      /* bytes that runs are going to take on them, or 0 */
 	uint64_t line;          /* any length: bytes of a frame that must be possible, whatever the memory */
+	uint64_t beyond;        /* any length: bytes of the longest frame that memory is kept for beyond the plan, or 0 */
 	em_format format;       /* any length: how records stand in files ... */
 	uint64_t out_extra;     /* ... and what each takes there beside its own bytes */
 	int keeps;              /* the first of equal records is kept until all of them are there: see groups.h */
@@ -87,6 +88,7 @@ struct emi_needs {
 	uint32_t open;          /* files that are open already, and the caller's as what he holds is */
 	uint64_t later;         /* bytes that the caller is going to take for this sort */
 	uint32_t threads;       /* no more of them; 0: as many as there are */
+	int once;               /* any length: records cannot be read again with memory for a long one: emi_vary_beyond() */
 	/* Where what the caller needs depends on the memory that there is, and on the threads: change it to that, needs being a copy.  Or NULL. */
 	void (*scale)(emi_needs *needs, const emi_job *job, uint64_t memory, uint32_t threads);
 	void *arg;              /* of scale */

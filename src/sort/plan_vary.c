@@ -16,6 +16,7 @@
 #define RUNS_SHARE 14u          /* runs may be as many as this when lines are of ten bytes, for as many bytes as there is memory */
 #define BATCH_SHARE 64u
 #define BATCH_MOST ((size_t)64 << 10)
+#define BEYOND_TIMES 10u        /* a merge of two runs has their blocks, two more, one to unpack, one for the output, copies */
 #define AHEAD_SHARE 25u         /* of so many parts of the memory these are for what is read while runs are sorted and written, ... */
 #define AHEAD_PARTS 64u
 #define AHEAD_LEAST 4u          /* ... at least for so many chunks */
@@ -32,7 +33,18 @@ uint64_t emi_vary_longest_in(const emi_job *job, uint64_t memory)
 
 uint64_t emi_vary_longest(const emi_job *job)
 {
-	return job->plan_input.longest_record;
+	return job->beyond != 0 ? job->beyond : job->plan_input.longest_record;
+}
+
+uint64_t emi_vary_beyond(emi_job *job, uint64_t left)
+{
+	const uint64_t share = (job->plan.memory + left) / EMI_LONGEST_SHARE, part = left / BEYOND_TIMES;
+	const uint64_t most = part < share ? part : share;
+
+	if (most <= job->plan_input.longest_record)
+		return 0;
+	job->beyond = most;
+	return most * BEYOND_TIMES;
 }
 
 uint32_t emi_vary_threads(uint64_t memory)
@@ -40,6 +52,11 @@ uint32_t emi_vary_threads(uint64_t memory)
 	const uint64_t most = memory / (THREAD_SHARE * CHUNK_GOOD);
 
 	return most < FEW_THREADS ? FEW_THREADS : most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
+uint64_t emi_vary_left(const emi_job *job)
+{
+	return job->beyond * BEYOND_TIMES;
 }
 
 /* Bytes that a chunk should have, which need not be whole pages. */
@@ -69,7 +86,7 @@ static uint64_t chunks_memory(const emi_job *job, uint64_t chunks, uint64_t byte
 	emi_records_opts opts;
 
 	memset(&opts, 0, sizeof opts);
-	opts.longest = emi_vary_longest(job);
+	opts.longest = job->plan_input.longest_record;
 	opts.chunks = (uint32_t)chunks;
 	return emi_records_memory_evenly(&opts, bytes);
 }
@@ -95,13 +112,19 @@ void emi_vary_reading(const emi_job *job, emi_records_opts *opts)
 		       (uint32_t)(ahead_memory(job) / (chunks_memory(job, 1, bytes) - chunks_memory(job, 0, bytes)));
 }
 
+/* Memory for what has one frame, of so many bytes: a block on the way out, and a copy that equal ones are known by. */
+static uint64_t single(const emi_job *job, uint64_t longest)
+{
+	const uint64_t bytes = emi_block_bytes(longest) + (uint64_t)3 * EMI_PAGE;
+
+	return (job->flags & EM_SORT_UNIQUE) != 0 || job->keeps ? bytes + longest + EMI_PAGE : bytes;
+}
+
 /* Memory beside what is planned: large blocks, and the batches that are pulled. */
 static uint64_t beside(const emi_job *job, const emi_needs *needs)
 {
-	uint64_t bytes = emi_block_bytes(emi_vary_longest(job)) + (uint64_t)3 * EMI_PAGE;
+	const uint64_t bytes = single(job, job->plan_input.longest_record);
 
-	if ((job->flags & EM_SORT_UNIQUE) != 0 || job->keeps)
-		bytes += emi_vary_longest(job) + EMI_PAGE;
 	return needs->pushed ? bytes + 2 * (uint64_t)emi_vary_batch(job) + 2u * EMI_PAGE : bytes;
 }
 
@@ -115,6 +138,14 @@ static uint64_t way_in(const emi_job *job)
 	const uint64_t bytes = chunk_wanted(job);
 
 	return chunks_memory(job, emi_pool_loader_chunks(threads), bytes) + emi_pool_loader_memory(threads, bytes) + ahead_memory(job);
+}
+
+void emi_plan_vary_merging(const emi_job *job, emi_plan_input *in)
+{
+	if (in->longest_record == 0 || in->longest <= job->plan.block_bytes || in->longest <= emi_block_bytes(in->longest_record))
+		return;
+	in->files_bytes += single(job, in->longest) - single(job, in->longest_record);
+	in->longest_record = in->longest;
 }
 
 void emi_plan_vary(emi_job *job, const emi_needs *needs, int thrifty)

@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+#include "sort/plan_vary.h"
+
+#define REACH_TIMES 4u          /* a pool for a long frame has room for so many, if it has to be another one */
+
 em_status emi_pool_init(emi_pool *p, emi_job *job, size_t bytes, em_errinfo *err)
 {
 	em_status st;
@@ -58,6 +62,16 @@ em_status emi_pool_take(emi_pool *p, size_t bytes, em_errinfo *err)
 		return err->status;
 	emi_pool_clear(p);
 	return EM_OK;
+}
+
+em_status emi_pool_reach(emi_pool *p, size_t frame, em_errinfo *err)
+{
+	const size_t least = frame + 2 * sizeof(emi_pair) + EMI_POOL_SLACK + 16;
+
+	if (p->bytes >= least)
+		return EM_OK;
+	emi_pool_let(p);
+	return emi_pool_take(p, least < SIZE_MAX / REACH_TIMES ? least * REACH_TIMES : least, err);
 }
 
 void emi_pool_clear(emi_pool *p)
@@ -121,8 +135,8 @@ int emi_pool_add(emi_pool *p, const void *record, size_t n, size_t *need)
 	frame = (unsigned char *)p->base + used + 2 * sizeof(emi_pair);
 	room = gap - 2 * sizeof(emi_pair);
 	/* Nothing downstream has room for a longer one. */
-	if (room > p->job->plan_input.longest_record)
-		room = (size_t)p->job->plan_input.longest_record;
+	if (room > emi_vary_longest(p->job))
+		room = (size_t)emi_vary_longest(p->job);
 	bytes = emi_frame_make(v, record, n, frame, room, need);
 	if (bytes == 0)
 		return 0;

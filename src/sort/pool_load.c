@@ -155,11 +155,19 @@ static int stop(emi_pool_loader *l, em_status st)
 	return EMI_TURN_STOP;
 }
 
-/* There is no room in the pool, which is odd when it is empty. */
-static int is_full(emi_pool_loader *l, const char *what)
+/* There is no room in the pool for a frame of so many bytes. */
+static int is_full_for(emi_pool_loader *l, size_t need)
 {
 	l->full = 1;
-	return stop(l, l->pool->n != 0 ? EM_OK : emi_fail(&l->err, EM_ERR_INTERNAL, "%s does not fit in memory", what));
+	l->need = need;
+	return stop(l, EM_OK);
+}
+
+/* Nor is there for a stage, which is odd when it is empty. */
+static int is_full(emi_pool_loader *l)
+{
+	l->full = 1;
+	return stop(l, l->pool->n != 0 ? EM_OK : emi_fail(&l->err, EM_ERR_INTERNAL, "a chunk does not fit in memory"));
 }
 
 /* The next record is too long for a stage: make its frame in the pool. */
@@ -178,7 +186,7 @@ static int add_long(emi_pool_loader *l, emi_stage *s)
 	}
 	record = emi_record_take(&l->format, &next, s->end, &n);
 	if (!emi_pool_add(l->pool, record, n, &need))
-		return is_full(l, "a record");
+		return is_full_for(l, need);
 	count(l, s, 1, n + l->pool->job->out_extra);
 	s->at = next;
 	return EMI_TURN_NEXT;
@@ -188,7 +196,7 @@ static int add_long(emi_pool_loader *l, emi_stage *s)
 static int add_stage(emi_pool_loader *l, emi_stage *s)
 {
 	if (!emi_pool_grow(l->pool, s->bytes, s->n, &s->frame_to, &s->elem_to))
-		return is_full(l, "a chunk");
+		return is_full(l);
 	if (l->pool->first == NULL) {
 		const unsigned char *first = s->frame_to;
 
@@ -390,6 +398,7 @@ em_status emi_pool_load(emi_pool_loader *l, int *full, em_errinfo *err)
 	uint32_t i;
 
 	l->full = 0;
+	l->need = 0;
 	emi_turns_resume(&l->turns);
 	call_helpers(l, l->busy);
 	st = load_all(l, err);

@@ -40,6 +40,7 @@ typedef struct emi_pool_loader {
 	uint64_t number;        /* ... and what its chunks that are in the pool as a whole had, as messages count */
 	uint64_t records_in;
 	int full;               /* the pool is */
+	size_t need;            /* bytes of the frame that it is too full for, if that is a long one, or 0 */
 	em_status status;       /* why it cannot go on; detail in err */
 	em_errinfo err;
 	emi_header header;      /* what does not go to the pool; set by the caller after emi_pool_loader_init() */

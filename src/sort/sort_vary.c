@@ -3,8 +3,10 @@
  * sort_vary.c -- sorting files of records of any length.
  *
  * Records are read, framed and put in the pool by all threads (pool_load.h); a full pool becomes a run, and the last one may stay in
- * memory.  The last merge makes output bytes in the buffers that are written.  Only where the output is not a file, or equal records are
- * dropped or counted, frames are pulled and copied.
+ * memory.  A pool that is too small for a long record becomes a run, and another one is taken.
+ *
+ * The last merge makes output bytes in the buffers that are written.  Only where the output is not a file, or equal records
+ * are dropped or counted, frames are pulled and copied.
  */
 #include "sort/sort_vary.h"
 
@@ -136,7 +138,7 @@ static em_status list_more_runs(vary_sort *f, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
 	emi_pool *pool = &f->e.pool;
-	const uint64_t less = job->runs_room * sizeof *job->run + EMI_PAGE, longest = 2 * (emi_vary_longest(job) + EMI_PAGE);
+	const uint64_t less = job->runs_room * sizeof *job->run + EMI_PAGE, longest = 2 * (job->plan_input.longest_record + EMI_PAGE);
 	const uint64_t stage = 2 * (f->loader.most_bytes + f->loader.most_elems * 2 * sizeof(emi_pair)) + EMI_POOL_SLACK;
 	const size_t bytes = pool->bytes;
 	em_status st;
@@ -149,6 +151,16 @@ static em_status list_more_runs(vary_sort *f, em_errinfo *err)
 	return st == EM_OK ? emi_pool_take(pool, bytes - (size_t)less, err) : st;
 }
 
+/* The pool is full, and becomes a run. */
+static em_status end_run(vary_sort *f, em_errinfo *err)
+{
+	em_status st;
+
+	size_next_run(f);
+	st = emi_engine_spill_pool(&f->e, err);
+	return st == EM_OK && f->e.job.nruns == f->e.job.runs_room ? list_more_runs(f, err) : st;
+}
+
 static em_status sort_all(vary_sort *f, em_errinfo *err)
 {
 	em_status st;
@@ -159,10 +171,10 @@ static em_status sort_all(vary_sort *f, em_errinfo *err)
 		f->e.job.records_in = f->loader.records_in;
 		if (st != EM_OK || !full)
 			break;
-		size_next_run(f);
-		st = emi_engine_spill_pool(&f->e, err);
-		if (st == EM_OK && f->e.job.nruns == f->e.job.runs_room)
-			st = list_more_runs(f, err);
+		if (f->e.pool.n != 0)
+			st = end_run(f, err);
+		if (st == EM_OK)
+			st = emi_pool_reach(&f->e.pool, f->loader.need, err);
 		if (st != EM_OK)
 			break;
 	}
@@ -216,6 +228,12 @@ static uint64_t expected_bytes(const emi_job *job, const emi_needs *needs)
 	return needs->bytes == EMI_UNKNOWN || (job->flags & EM_SORT_UNIQUE) != 0 || job->keeps ? 0 : needs->bytes;
 }
 
+/* Can all be read again when a record turns out to be too long? */
+static int repeats(const vary_sort *f)
+{
+	return emi_trial_repeats(f->paths, f->npaths, f->bytes, f->e.job.opts.header != 0 && !emi_sink_is_file(f->sink));
+}
+
 static em_status run(vary_sort *f, const char *output, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
@@ -236,6 +254,7 @@ static em_status run(vary_sort *f, const char *output, em_errinfo *err)
 	/* The sink is open, and there are a few structs. */
 	needs.open = emi_sink_is_file(f->sink) ? 1 : 0;
 	needs.held = sizeof *f + 2u * EMI_PAGE;
+	needs.once = !repeats(f);
 	st = emi_job_plan(job, &needs, err);
 	if (st == EM_OK && f->only_plan)
 		return emi_trial_told(job, err);
@@ -290,8 +309,7 @@ static em_status attempt(void *arg, emi_trial *t, em_errinfo *err)
 		job->line = t->line;
 		job->out_extra = emi_record_extra(&job->format);
 		st = run(f, c->output, err);
-		emi_trial_next(t, job, emi_trial_repeats(f->paths, f->npaths, f->bytes, job->opts.header != 0 && !emi_sink_is_file(f->sink)),
-			       st, err);
+		emi_trial_next(t, job, repeats(f), st, err);
 	}
 	if (f->e.job.ctx != NULL) {
 		if (c->stats != NULL && !f->only_plan)

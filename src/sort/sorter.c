@@ -22,7 +22,7 @@ static emi_front *front_of(em_sorter *s)
 em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
-	const emi_needs needs = { .n = EMI_UNKNOWN, .pushed = 1, .held = sizeof(em_sorter), .bytes = EMI_UNKNOWN };
+	const emi_needs needs = { .n = EMI_UNKNOWN, .pushed = 1, .held = sizeof(em_sorter), .bytes = EMI_UNKNOWN, .once = 1 };
 	emi_engine *e;
 	em_sorter *s;
 	em_status st;
@@ -78,20 +78,18 @@ static em_status push_record(emi_front *f, const char *record, size_t n, size_t 
 {
 	emi_job *job = &f->e.job;
 	emi_pool *pool = &f->e.pool;
+	em_status st;
 	size_t need;
 
 	if (emi_pool_add(pool, record, n, &need))
 		return EM_OK;
-	if (need <= emi_vary_longest(job) && pool->n != 0) {
-		const em_status st = emi_front_spill(f, &job->err);
-
-		if (st != EM_OK)
-			return st;
-		if (emi_pool_add(pool, record, n, &need))
-			return EM_OK;
-	}
 	if (need > emi_vary_longest(job))
 		return emi_front_too_long(f, i, need);
+	st = emi_front_spill(f, &job->err);
+	if (st == EM_OK)
+		st = emi_pool_reach(pool, need, &job->err);
+	if (st != EM_OK || emi_pool_add(pool, record, n, &need))
+		return st;
 	return emi_fail(&job->err, EM_ERR_INTERNAL, "a record of %llu bytes does not fit in memory", (unsigned long long)n);
 }
 

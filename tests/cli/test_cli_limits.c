@@ -202,6 +202,75 @@ static void test_message(void **state)
 		       "sort", "--no-warnings", "-S64M", f->in[0], NULL);
 }
 
+/* What --plan or a message says behind some words. */
+static uint64_t number_behind(const char *text, const char *words)
+{
+	const char *at = strstr(text, words);
+
+	if (!at)
+		fail_msg("\"%s\" is not in: %s", words, text);
+	return strtoull(at + strlen(words), NULL, 10);
+}
+
+/* A list of n names of the input that are 200 bytes long each. */
+static void write_names(const char *path, const char *input, size_t n)
+{
+	char name[200];
+	size_t bytes = sizeof(name) - 1 - strlen(input), i;
+	FILE *f = fopen(path, "wb");
+
+	assert_non_null(f);
+	memset(name, '/', sizeof(name));
+	memcpy(name + bytes, input, strlen(input) + 1);
+	for (i = 0; i < n; i++)
+		assert_int_equal(fwrite(name, sizeof(name), 1, f), 1);
+	fclose(f);
+}
+
+/* The names in a list count in what -S allows, and in the memory that is said to do. */
+static void test_names(void **state)
+{
+	static const size_t count = 20000, bytes = 20000 * (200 + sizeof(char *));
+	fixture *f = *state;
+	char list[512], size[32];
+	uint64_t least, few;
+	run r;
+
+	assert_true((size_t)snprintf(list, sizeof(list), "--files0-from=%s", f->in[1]) < sizeof(list));
+	write_names(f->in[1], f->in[0], count);
+	run_command(&r, NULL, "sort", "--plan", "-S16M", list, NULL);
+	assert_status(&r, 0);
+	assert_true(number_behind(r.out, "at most:") <= 16 * MIB - bytes);
+	least = number_behind(r.out, "least memory:");
+	run_free(&r);
+	write_names(f->in[1], f->in[0], 1);
+	run_command(&r, NULL, "sort", "--plan", "-S16M", list, NULL);
+	assert_true(number_behind(r.out, "at most:") > 15 * MIB);
+	few = number_behind(r.out, "least memory:");
+	assert_true(least > few + bytes / 2 && least < few + 2 * bytes);
+	run_free(&r);
+	write_names(f->in[1], f->in[0], count);
+	snprintf(size, sizeof(size), "-S%llub", (unsigned long long)least);
+	run_command(&r, NULL, "sort", "--plan", size, list, NULL);
+	assert_status(&r, 0);
+	assert_string_equal(r.err, "");
+	run_free(&r);
+}
+
+/* Libtool's script in place of the command starts processes of its own. */
+static char *the_command(char **library)
+{
+	const char *build = getenv("EM_BUILDDIR"), *given = getenv("EXTMEM");
+	char *program = NULL;
+
+	*library = NULL;
+	if (build && asprintf(&program, "%s/.libs/extmem", build) > 0 && access(program, X_OK) == 0 &&
+	    asprintf(library, "LD_LIBRARY_PATH=%s/.libs", build) > 0)
+		return program;
+	free(program);
+	return given ? strdup(given) : NULL;
+}
+
 /* May a user that has no rights use the program?  Not where it was built in a directory of somebody's own. */
 static int nobody_may_run(const char *program)
 {
@@ -248,6 +317,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_data, make_input, fixture_free),
 		cmocka_unit_test_setup_teardown(test_stack, make_input, fixture_free),
 		cmocka_unit_test_setup_teardown(test_message, make_input, fixture_free),
+		cmocka_unit_test_setup_teardown(test_names, make_input, fixture_free),
 		cmocka_unit_test_setup_teardown(test_threads, make_input, fixture_free),
 	};
 
