@@ -257,19 +257,6 @@ static void test_names(void **state)
 	run_free(&r);
 }
 
-/* Libtool's script in place of the command starts processes of its own. */
-static char *the_command(char **library)
-{
-	const char *build = getenv("EM_BUILDDIR"), *given = getenv("EXTMEM");
-	char *program = NULL;
-
-	*library = NULL;
-	if (build && asprintf(&program, "%s/.libs/extmem", build) > 0 && access(program, X_OK) == 0 &&
-	    asprintf(library, "LD_LIBRARY_PATH=%s/.libs", build) > 0)
-		return program;
-	free(program);
-	return given ? strdup(given) : NULL;
-}
 
 /* May a user that has no rights use the program?  Not where it was built in a directory of somebody's own. */
 static int nobody_may_run(const char *program)
