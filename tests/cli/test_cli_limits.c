@@ -257,7 +257,6 @@ static void test_names(void **state)
 	run_free(&r);
 }
 
-
 /* May a user that has no rights use the program?  Not where it was built in a directory of somebody's own. */
 static int nobody_may_run(const char *program)
 {
