@@ -101,6 +101,44 @@ static void test_size_unknown(void **state)
 		skip();
 }
 
+/* Standard input begins where its offset is, which may be behind the end; what other files have is added to that. */
+static void test_offset(void **state)
+{
+	static const struct {
+		off_t offset;
+		const char *lines, *both;
+	} cases[] = {
+		{ 0, "a\nb\nc\n", "a\na\nb\nb\nc\nc\n" }, { 2, "a\nb\n", "a\na\nb\nb\nc\n" }, { 6, "", "a\nb\nc\n" },
+		{ 4096, "", "a\nb\nc\n" }, { (off_t)1 << 40, "", "a\nb\nc\n" },
+	};
+	static const char *const commands[][2] = { { "sort", NULL }, { "sort", "--record-size=2" } };
+	fixture *f = *state;
+	size_t i, k;
+	run r;
+
+	write_text(f->in[0], "c\nb\na\n");
+	write_text(f->in[1], "a\nb\nc\n");
+	for (i = 0; i < COUNT(cases); i++) {
+		run_setup setup = { 0 };
+
+		setup.in_fd = open(f->in[0], O_RDONLY | O_CLOEXEC);
+		assert_true(setup.in_fd > 0);
+		for (k = 0; k < COUNT(commands); k++) {
+			assert_true(lseek(setup.in_fd, cases[i].offset, SEEK_SET) == cases[i].offset);
+			run_command(&r, &setup, commands[k][0], "-", commands[k][1], NULL);
+			assert_status(&r, 0);
+			assert_string_equal(r.out, cases[i].lines);
+			run_free(&r);
+			assert_true(lseek(setup.in_fd, cases[i].offset, SEEK_SET) == cases[i].offset);
+			run_command(&r, &setup, commands[k][0], "-", f->in[1], commands[k][1], NULL);
+			assert_status(&r, 0);
+			assert_string_equal(r.out, cases[i].both);
+			run_free(&r);
+		}
+		close(setup.in_fd);
+	}
+}
+
 /* A process that writes the same to several FIFOs, piece by piece in turn, as tee does, and waits where one of them is full. */
 typedef struct producer {
 	char *dir, *path[MOST];
@@ -385,6 +423,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_size_unknown),
+		cmocka_unit_test_setup_teardown(test_offset, fixture_make, fixture_free),
 		cmocka_unit_test(test_one_producer),
 		cmocka_unit_test_setup_teardown(test_shrinks, fixture_make, fixture_free),
 		cmocka_unit_test_setup_teardown(test_grows, fixture_make, fixture_free),

@@ -141,6 +141,68 @@ static void test_header(void **state)
 	expect_trouble(NULL, "--header -1", "not a number", "sort", "--header=-1", NULL);
 }
 
+/* Numbers from 0 to n - 1 with leading zeroes, a line each: in order, or any other. */
+static char *make_numbers(size_t n, int in_order)
+{
+	char *lines = malloc(n * 8 + 1);
+	size_t i, k, number;
+
+	assert_non_null(lines);
+	for (i = 0; i < n; i++) {
+		number = in_order ? i : i * 7919 % n;
+		for (k = 7; k-- > 0; number /= 10)
+			lines[i * 8 + k] = (char)('0' + number % 10);
+		lines[i * 8 + 7] = '\n';
+	}
+	lines[n * 8] = '\0';
+	return lines;
+}
+
+/* More runs than memory was planned for: a line each, or a pipe that has eight times the least memory. */
+static void test_many_runs(void **state)
+{
+	static const struct {
+		size_t n;
+		const char *option;
+	} cases[] = { { 3000, "--run-size=1" }, { 1000000, "-S1M" } };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *in = make_numbers(cases[i].n, 0), *expected = make_numbers(cases[i].n, 1);
+		run_setup setup = { 0 };
+		run r;
+
+		setup.in_fd = feed_pipe(in, cases[i].n * 8);
+		run_command(&r, &setup, "sort", cases[i].option, NULL);
+		close(setup.in_fd);
+		assert_status(&r, 0);
+		assert_true(strcmp(r.out, expected) == 0);
+		run_free(&r);
+		free(in);
+		free(expected);
+	}
+}
+
+/* A first file that has nothing but a part of the header ends it for itself, not for the others. */
+static void test_short_header(void **state)
+{
+	static const char *const commands[] = { "sort", "merge", "unique", "top", "shuffle" };
+	fixture *f = *state;
+	size_t i;
+	run r;
+
+	write_text(f->in[0], "h\n");
+	write_text(f->out, "h\ni\nb\n");
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		run_command(&r, NULL, commands[i], "--header=2", f->in[0], f->out, NULL);
+		assert_status(&r, 0);
+		assert_string_equal(r.out, "h\nb\n");
+		assert_non_null(strstr(r.err, "its header is left out, although it is not that of "));
+		run_free(&r);
+	}
+}
+
 static void test_csv(void **state)
 {
 	static const char table[] = "id,name\n\"1,5\",b\n2,a\n\"x \"\"y\"\", z\",0\n";
@@ -507,6 +569,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_files0, fixture_make, fixture_free),
 		cmocka_unit_test_setup_teardown(test_many_names, fixture_make, fixture_free),
 		cmocka_unit_test_setup_teardown(test_header, fixture_make, fixture_free),
+		cmocka_unit_test_setup_teardown(test_short_header, fixture_make, fixture_free),
+		cmocka_unit_test(test_many_runs),
 		cmocka_unit_test(test_csv),
 		cmocka_unit_test_setup_teardown(test_csv_newlines, fixture_make, fixture_free),
 		cmocka_unit_test(test_zero_terminated),
