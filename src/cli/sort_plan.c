@@ -41,11 +41,21 @@ static int size_known(const char *path, const struct stat *sb)
 	return (in ? fstatvfs(STDIN_FILENO, &fs) : statvfs(path, &fs)) || fs.f_blocks;
 }
 
+/* What is to be sorted of a file: of standard input, what is behind its offset. */
+static uint64_t bytes_left(const char *path, const struct stat *sb)
+{
+	const off_t at = strcmp(path, "-") ? 0 : lseek(STDIN_FILENO, 0, SEEK_CUR);
+
+	if (at <= 0)
+		return (uint64_t)sb->st_size;
+	return at < sb->st_size ? (uint64_t)(sb->st_size - at) : 0;
+}
+
 /* Records in all inputs; -1 when that cannot be told, which is said aloud. */
 static int count_records(const sort_options *so, uint64_t *records)
 {
 	const uint64_t size = record_bytes(so);
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, left;
 	const char *name;
 	struct stat sb;
 	uint32_t i;
@@ -62,12 +72,13 @@ static int count_records(const sort_options *so, uint64_t *records)
 			message(so->command, "%s: --plan needs files whose size is known", name);
 			return -1;
 		}
-		if (so->binary && (uint64_t)sb.st_size % size) {
+		left = bytes_left(so->input[i], &sb);
+		if (so->binary && left % size) {
 			message(so->command, "%s: %" PRIu64 " bytes are no multiple of the record size %" PRIu64, name,
-				(uint64_t)sb.st_size, size);
+				left, size);
 			return -1;
 		}
-		bytes += (uint64_t)sb.st_size;
+		bytes += left;
 	}
 	*records = bytes / size + (bytes % size != 0);
 	return 0;

@@ -139,6 +139,32 @@ static void test_offset(void **state)
 	}
 }
 
+/* So --plan is for what is left. */
+static void test_plan_offset(void **state)
+{
+	static const struct {
+		off_t offset;
+		const char *records;
+	} cases[] = { { 0, "records:        5\n" }, { 2, "records:        4\n" }, { 6, "records:        2\n" }, { 9, "records:        2\n" } };
+	fixture *f = *state;
+	run_setup setup = { 0 };
+	size_t i;
+	run r;
+
+	write_text(f->in[0], "c\nb\na\n");
+	write_text(f->in[1], "a\nb\n");
+	setup.in_fd = open(f->in[0], O_RDONLY | O_CLOEXEC);
+	assert_true(setup.in_fd > 0);
+	for (i = 0; i < COUNT(cases); i++) {
+		assert_true(lseek(setup.in_fd, cases[i].offset, SEEK_SET) == cases[i].offset);
+		run_command(&r, &setup, "sort", "--plan", "--record-size=2", "-", f->in[1], NULL);
+		assert_status(&r, 0);
+		assert_non_null(strstr(r.out, cases[i].records));
+		run_free(&r);
+	}
+	close(setup.in_fd);
+}
+
 /* A process that writes the same to several FIFOs, piece by piece in turn, as tee does, and waits where one of them is full. */
 typedef struct producer {
 	char *dir, *path[MOST];
@@ -424,6 +450,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_size_unknown),
 		cmocka_unit_test_setup_teardown(test_offset, fixture_make, fixture_free),
+		cmocka_unit_test_setup_teardown(test_plan_offset, fixture_make, fixture_free),
 		cmocka_unit_test(test_one_producer),
 		cmocka_unit_test_setup_teardown(test_shrinks, fixture_make, fixture_free),
 		cmocka_unit_test_setup_teardown(test_grows, fixture_make, fixture_free),
