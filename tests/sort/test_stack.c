@@ -209,7 +209,7 @@ static void with_kernels(const place *p, const char *isa, uint32_t threads)
 	em_ctx_close(w.ctx);
 }
 
-static void test_all(void **state)
+static void test_small_stacks(void **state)
 {
 	static const char *const isas[] = { "scalar", "avx2", "avx512" };
 	place p;
@@ -237,7 +237,7 @@ static void test_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_small_stacks),
 	};
 
 	return cmocka_run_group_tests_name("sort/stack", tests, NULL, NULL);
