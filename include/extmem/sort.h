@@ -104,7 +104,7 @@ typedef struct em_sort_plan_info {
 	uint32_t reserved;
 	uint64_t memory_most;    /**< Bytes of memory that may be used.  Where the caller named none they are more than
 	                              `memory': blocks of runs stay in the rest while fresh memory costs less time than
-	                              writing them, which is measured in the run itself; what stays is not written, and
+	                              writing them, which is measured in the run itself.  What stays is not written, and
 	                              needs no scratch space. */
 } em_sort_plan_info;
 
@@ -279,8 +279,8 @@ EM_API EM_NODISCARD em_status em_sort_files(em_ctx *ctx, const em_order *order, 
  *
  * With several threads, regular files that are large enough are divided by keys, and each thread merges a part of all of them; then each
  * file is open once for each thread, within the same limits.  So it is of records of one size or lines (not
- * CSV), without header, and to a regular file; with EM_SORT_UNIQUE there are more and smaller parts, and what comes out
- * of one waits in memory for those before it.  The output is the same, except for inputs that are not sorted.
+ * CSV), without header, and to a regular file.  With EM_SORT_UNIQUE there are more and smaller parts, and what comes
+ * out of one waits in memory for those before it.  The output is the same, except for inputs that are not sorted.
  *
  * One pass moves N in and N out; inputs beyond the fan-in cost further passes over them.
  *

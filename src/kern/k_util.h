@@ -99,7 +99,7 @@ typedef struct k_scratch {
  * digits in the scratch of the caller, and 4.7 with them here.
  *
  * msd() keeps the ends of its buckets in large->pos while it works on them.  Its levels use up K_MSD_BITS bits of the
- * key each, or fewer and then fewer places, so 64 bits never need more than there are; the first level may use more.
+ * key each, or fewer and then fewer places, so 64 bits never need more than there are.  The first level may use more.
  *
  * local, spare: see k_local().
  */

@@ -102,7 +102,7 @@ uint64_t emi_job_least(emi_job *job, const emi_needs *needs);
 
 /*
  * Make job->plan.  The context's threads are an upper bound: a job uses as many as its memory feeds, their stacks being
- * a part of that; they are started by whoever begins to work.
+ * a part of that.  They are started by whoever begins to work.
  * EM_ERR_MEMLIMIT names the memory that would do: the context's, or the job's own share where that is what is too
  * little.
  */

@@ -69,7 +69,7 @@ static em_status tell(const emi_sink *s, em_errinfo *err)
 	return s->status;
 }
 
-/* What is going to be the file of a new name is made as other programs make theirs; what replaces one is nobody's
+/* What is going to be the file of a new name is made as other programs make theirs.  What replaces one is nobody's
  * before it has its permissions. */
 static unsigned making(const emi_sink *s)
 {
