@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# memory.awk -- what bench/memory measured, as a table: medians of seconds for each -S, without -S, and that by the best.
+# memory.awk -- what bench/memory measured, as a table: medians of seconds for each -S, without -S, and that by the
+# best.
 {
 	split("", f)
 	for (i = 1; i <= NF; i++)

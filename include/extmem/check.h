@@ -35,8 +35,8 @@ typedef struct em_check_info {
 	uint64_t checksum;       /**< Sum of the hashes of the records, which does not depend on their order. */
 	uint64_t duplicates;     /**< Records equal to the one before. */
 	uint64_t disorders;      /**< Records that should have come before the one before (EM_CHECK_UNIQUE: or equal it). */
-	uint64_t first_disorder; /**< Number of the first of them in the file, from 1, header included, or its first line in a CSV
-	                              file; 0: none. */
+	uint64_t first_disorder; /**< Number of the first of them in the file, from 1, header included, or its first
+	                              line in a CSV file; 0: none. */
 } em_check_info;
 
 /** Takes the first record that is out of order: n bytes, its number in the file (first_disorder). */
@@ -53,8 +53,8 @@ typedef void (*em_disorder_fn)(void *user, uint64_t number, const void *record, 
  *   EM_OK            also when there is disorder: see info
  *   EM_ERR_INVAL     ctx, path or info is NULL, a size or a flag is unknown, the order belongs to another context, the format is none of those
  *                    that there are, or a format or a header was given for records of one size
- *   EM_ERR_FORMAT    a record is cut off, or too long (bytes is then the memory that would do), a quote of a CSV file is never closed, or
- *                    bytes are left behind the last record of one size
+ *   EM_ERR_FORMAT    a record is cut off, or too long (bytes is then the memory that would do), a quote of a CSV file
+ *                    is never closed, or bytes are left behind the last record of one size
  *   EM_ERR_USER      a function of the order failed
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO, EM_ERR_SHORT  the file
  *   EM_ERR_CANCELED  the progress function said so

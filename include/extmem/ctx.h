@@ -6,8 +6,8 @@
  * keep a reference to the context they were made with, so em_ctx_close() and their own
  * closes may come in any order; the last one releases it.
  *
- * A thread that calls the library needs 64 KiB of stack, and what functions of the caller's use that it calls.  Threads that the
- * library starts have stacks of their own, which count as memory of the context.
+ * A thread that calls the library needs 64 KiB of stack, and what functions of the caller's use that it calls.  Threads
+ * that the library starts have stacks of their own, which count as memory of the context.
  */
 #ifndef EXTMEM_CTX_H
 #define EXTMEM_CTX_H
@@ -50,16 +50,18 @@ typedef void (*em_log_fn)(void *user, int32_t level, const char *line);
 
 typedef struct em_ctx_opts {
 	uint32_t size;            /**< sizeof(em_ctx_opts); set by the initialiser. */
-	uint32_t threads;         /**< Threads that compute, the calling one included, at most: what is done uses as many as its memory
-	                               feeds, and as the system lets us start; 0: one per usable core. */
-	uint64_t memory;          /**< Bytes that all objects may use together; 0: a quarter of the least of the RAM, the limits of the
-	                               cgroup and those above it, and what RLIMIT_AS and RLIMIT_DATA leave, and more where records of
-	                               files are too long for that.  A sort takes of that what is worth having (em_sort_plan_info).
-	                               More than there is is logged. */
+	uint32_t threads;         /**< Threads that compute, the calling one included, at most: what is done uses as
+	                               many as its memory feeds, and as the system lets us start; 0: one per usable
+	                               core. */
+	uint64_t memory;          /**< Bytes that all objects may use together; 0: a quarter of the least of the RAM,
+	                               the limits of the cgroup and those above it, and what RLIMIT_AS and RLIMIT_DATA
+	                               leave, and more where records of files are too long for that.  A sort takes of
+	                               that what is worth having (em_sort_plan_info).  More than there is is logged. */
 	uint32_t fds;             /**< File descriptors that may be open at once; 0: what RLIMIT_NOFILE leaves. */
 	int32_t direct;           /**< EM_DIRECT_TRY, _OFF or _ON, for scratch and files. */
-	const char *const *dirs;  /**< Directories for scratch files, copied; NULL: "/var/tmp", or "/tmp" if only that can be written to, unless
-	                               there are disks.  Each is a disk: what is written is spread over all of them. */
+	const char *const *dirs;  /**< Directories for scratch files, copied; NULL: "/var/tmp", or "/tmp" if only that
+	                               can be written to, unless there are disks.  Each is a disk: what is written is
+	                               spread over all of them. */
 	uint32_t ndirs;           /**< Entries of dirs. */
 	uint32_t queue_depth;     /**< Transfers in flight per disk queue; 0: chosen. */
 	const char *backend;      /**< How bytes are moved; NULL: the best that works here.
@@ -112,19 +114,21 @@ EM_API EM_NODISCARD em_status em_ctx_open(em_ctx **out, const em_ctx_opts *opts)
 EM_API void em_ctx_close(em_ctx *ctx);
 
 /**
- * The process is about to end without closing what is open: remove the files that would be left behind, which are outputs that have a
- * temporary name until they are complete.  An output that is complete and just taking its place is waited for.  No
- * other one appears any more: what writes it fails with EM_ERR_CANCELED.  Scratch has no names and needs no removing.
+ * The process is about to end without closing what is open: remove the files that would be left behind, which are
+ * outputs that have a temporary name until they are complete.  An output that is complete and just taking its place is
+ * waited for.  No other one appears any more: what writes it fails with EM_ERR_CANCELED.  Scratch has no names and
+ * needs no removing.
  *
- * May be called by any thread at any time while ctx is open, but not by a signal handler: let a thread wait for signals.  NULL is
- * allowed.  Never fails.
+ * May be called by any thread at any time while ctx is open, but not by a signal handler: let a thread wait for
+ * signals.  NULL is allowed.  Never fails.
  */
 EM_API void em_ctx_abandon(em_ctx *ctx);
 
 /** Least bytes of memory that a context takes (1 MiB). */
 EM_API uint64_t em_ctx_min_memory(void);
 
-/** The budget in bytes, which may have been raised since, what is in use now, and the most that was ever in use.  Any thread. */
+/** The budget in bytes, which may have been raised since, what is in use now, and the most that was ever in use.  Any
+ * thread. */
 EM_API uint64_t em_ctx_memory(const em_ctx *ctx);
 EM_API uint64_t em_ctx_memory_used(const em_ctx *ctx);
 EM_API uint64_t em_ctx_memory_peak(const em_ctx *ctx);

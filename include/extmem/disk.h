@@ -45,8 +45,8 @@ typedef struct em_disk_opts {
 	uint32_t size;            /**< sizeof(em_disk_opts); set by the initialiser. */
 	uint32_t flags;           /**< EM_DISK_..., combined. */
 	const char *path;         /**< What the disk is, copied:
-	                               a directory      an unnamed file in it; with the backends "memory" and "simdisk" one in memory, and
-	                                                they have no other disks: EM_ERR_INVAL
+	                               a directory      an unnamed file in it; with the backends "memory" and "simdisk"
+	                                                one in memory, and they have no other disks: EM_ERR_INVAL
 	                               a regular file   that file, which must be empty or EM_DISK_FORCE be given; nobody else may use it
 	                                                meanwhile; it is emptied before, and after unless EM_DISK_KEEP is given
 	                               a block device   that device, from its first byte on; EM_DISK_FORCE must be given

@@ -24,8 +24,8 @@ EM_BEGIN_DECLS
 /** Kinds of formats. */
 #define EM_FORMAT_DELIMITED 0 /**< A delimiter ends each record; at the end of a file it may be missing. */
 #define EM_FORMAT_PREFIXED 1  /**< An unsigned number of `width' bytes, the length, precedes each record. */
-#define EM_FORMAT_CSV 2       /**< Delimited, but a delimiter in quotes ends no record.  What numbers records of a file, as
-                                   messages do, then numbers its lines, of which a record may have several. */
+#define EM_FORMAT_CSV 2       /**< Delimited, but a delimiter in quotes ends no record.  What numbers records of a file,
+                                   as messages do, then numbers its lines, of which a record may have several. */
 
 /** Flags of a format. */
 #define EM_FORMAT_BIG_ENDIAN 1u /**< Prefixes have their most significant byte first; default: least first. */
@@ -48,8 +48,8 @@ typedef struct em_format {
  *
  * @param state  0 where a record begins; it is 0 again when the end is found, and has no other meaning
  *
- * Returns: EM_OK, EM_END (the record does not end in these bytes; *end is left alone), EM_ERR_INVAL (an argument is NULL,
- * the format is none, or has prefixes, *state is none).  Any thread.
+ * Returns: EM_OK, EM_END (the record does not end in these bytes; *end is left alone), EM_ERR_INVAL (an argument is
+ * NULL, the format is none, or has prefixes, *state is none).  Any thread.
  */
 EM_API EM_NODISCARD em_status em_record_end(const em_format *format, uint32_t *state, const void *data, size_t n,
 					    size_t *end);

@@ -69,9 +69,10 @@ typedef struct em_sort_opts {
 	void *progress_user;
 	em_errinfo *errinfo;    /**< Filled when a call without an object fails; may be NULL. */
 	const em_format *format; /**< How records of any length stand in files; NULL: lines.  For orders of such records only. */
-	uint64_t header;        /**< Records at the beginning of each input that are no part of what is sorted.  Those of the first
-	                             input that is not empty stay in front, others are left out, and logged as a warning
-	                             (EM_LOG_WARN) if they are not the same.  For orders of records of any length only. */
+	uint64_t header;        /**< Records at the beginning of each input that are no part of what is sorted.  Those
+	                             of the first input that is not empty stay in front, others are left out, and logged
+	                             as a warning (EM_LOG_WARN) if they are not the same.  For orders of records of any
+	                             length only. */
 	uint32_t prefetch_buffers; /**< Of the read buffers, those that the order of fetching from several disks is the best for, up to 65536;
 	                             0: two for each disk and three tenths of the others. */
 	uint32_t fetch;         /**< EM_FETCH_... */
@@ -101,9 +102,10 @@ typedef struct em_sort_plan_info {
 	uint32_t prefetch_buffers; /**< Of the read buffers, those that the order of fetching is the best for; 0: blocks are fetched in the order in which
 	                              they are merged, as from one disk they always are. */
 	uint32_t reserved;
-	uint64_t memory_most;    /**< Bytes of memory that may be used.  Where the caller named none they are more than `memory': blocks
-	                              of runs stay in the rest while fresh memory costs less time than writing them, which is measured
-	                              in the run itself; what stays is not written, and needs no scratch space. */
+	uint64_t memory_most;    /**< Bytes of memory that may be used.  Where the caller named none they are more than
+	                              `memory': blocks of runs stay in the rest while fresh memory costs less time than
+	                              writing them, which is measured in the run itself.  What stays is not written, and
+	                              needs no scratch space. */
 } em_sort_plan_info;
 
 /** Time and traffic of one phase. */
@@ -136,7 +138,8 @@ typedef struct em_sort_stats {
 	uint64_t kept_records;  /**< Of the last run formed, when it stayed in memory beside the merge, otherwise 0. */
 	uint64_t packed_from;   /**< Bytes of blocks of runs that were compressed, ... */
 	uint64_t packed_to;     /**< ... and what they became. */
-	uint64_t memory_bytes;  /**< Bytes of blocks of runs that stayed in memory, as that was cheaper than writing them. */
+	uint64_t memory_bytes;  /**< Bytes of blocks of runs that stayed in memory, as that was cheaper than writing
+	                             them. */
 } em_sort_stats;
 
 /**
@@ -231,30 +234,33 @@ EM_API void em_sorter_close(em_sorter *s);
  * inputs name ninputs files whose records are read one file after the other; the size of each
  * when it is opened is what is sorted, and must be a multiple of the record size.
  * A name of "-" is standard input; pipes, devices and files that do not know their size (those of
- * /proc) are read to their end.  output may be one of the inputs.  A regular output file appears complete, at once, or not at all: it is
- * written without a name and linked when done (where the file system cannot do that, under a temporary
- * name in the same directory; see em_ctx_abandon()).  A symbolic link is followed; pipes and devices
+ * /proc) are read to their end.  output may be one of the inputs.  A regular output file appears complete, at once, or
+ * not at all: it is written without a name and linked when done (where the file system cannot do that, under a
+ * temporary name in the same directory; see em_ctx_abandon()).  A symbolic link is followed; pipes and devices
  * are written directly; "-" is standard output.
  *
- * The data of a regular output is on the disk (fdatasync) before its name is made or changed.  The name itself is not waited for: after a
- * crash it stands for what was there before, or for the whole output.  Standard output and scratch are never waited for.
+ * The data of a regular output is on the disk (fdatasync) before its name is made or changed.  The name itself is not
+ * waited for: after a crash it stands for what was there before, or for the whole output.  Standard output and scratch
+ * are never waited for.
  *
- * An existing file is replaced by one with the same owner, mode, access control list and extended attributes.  Where that
- * cannot be had it is overwritten: when it has several names, when its owner or attributes cannot be given to
- * another file, when the name cannot be changed (a file that is mounted, a directory that may not be written), or when the
- * system has no extended attributes as Linux has them.  Then the complete output is copied into it and brought to the disk; the output
- * until then takes space beside the file, or where scratch is.  A failure before the copying leaves the file as it was.
+ * An existing file is replaced by one with the same owner, mode, access control list and extended attributes.  Where
+ * that cannot be had it is overwritten: when it has several names, when its owner or attributes cannot be given to
+ * another file, when the name cannot be changed (a file that is mounted, a directory that may not be written), or when
+ * the system has no extended attributes as Linux has them.  Then the complete output is copied into it and brought to
+ * the disk; the output until then takes space beside the file, or where scratch is.  A failure before the copying
+ * leaves the file as it was.
  *
  * Two passes move 2N in and 2N out.  Scratch takes N and some buffers.  It goes back to the file system, where that can take it, while the
  * last pass writes the output, so that both together take N and at most as much again as the memory.
  *
  * Returns: EM_OK or what em_sorter_open(), push, finish and next return; and
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO   an input or the output's directory
- *   EM_ERR_FORMAT    the size of an input is not a multiple of the record size; a record of any length is cut off, a quote of a
- *                    CSV file is never closed, or a record is too long: what takes more than a 32nd of the memory is, its key included, where a pipe is read, and else what there is
- *                    no memory for.  The message names file and line, and bytes is the memory that would do (0: unknown)
- *   EM_ERR_NOSPACE   also: the output does not fit.  Where its size and the free space are known this comes before anything is
- *                    read, with the output as path, and the bytes that it needs beyond what it has as bytes
+ *   EM_ERR_FORMAT    the size of an input is not a multiple of the record size; a record of any length is cut off, a
+ *                    quote of a CSV file is never closed, or a record is too long: what takes more than a 32nd of the
+ *                    memory is, its key included, where a pipe is read, and else what there is no memory for.  The
+ *                    message names file and line, and bytes is the memory that would do (0: unknown)
+ *   EM_ERR_NOSPACE   also: the output does not fit.  Where its size and the free space are known this comes before
+ *                    anything is read, with the output as path, and the bytes that it needs beyond what it has as bytes
  *   EM_ERR_CANCELED  also: em_ctx_abandon()
  *   EM_ERR_SHORT     an input became shorter while it was read
  *   EM_ERR_PIPE      nobody reads the output any more
@@ -273,8 +279,8 @@ EM_API EM_NODISCARD em_status em_sort_files(em_ctx *ctx, const em_order *order, 
  *
  * With several threads, regular files that are large enough are divided by keys, and each thread merges a part of all of them; then each
  * file is open once for each thread, within the same limits.  So it is of records of one size or lines (not
- * CSV), without header, and to a regular file; with EM_SORT_UNIQUE there are more and smaller parts, and what comes out of one waits in memory for those before it.  The output is the
- * same, except for inputs that are not sorted.
+ * CSV), without header, and to a regular file.  With EM_SORT_UNIQUE there are more and smaller parts, and what comes
+ * out of one waits in memory for those before it.  The output is the same, except for inputs that are not sorted.
  *
  * One pass moves N in and N out; inputs beyond the fan-in cost further passes over them.
  *

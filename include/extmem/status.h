@@ -35,8 +35,8 @@ typedef struct em_errinfo {
 	em_status status;    /**< What the call returned. */
 	int32_t sys_errno;   /**< errno of the operating system, or 0. */
 	uint64_t offset;     /**< Byte offset in the file where it happened, or UINT64_MAX. */
-	uint64_t bytes;      /**< Bytes asked for, or (EM_ERR_MEMLIMIT, a record that is too long) memory of the context that would do, or of the
-	                          share of it where that is what is too little; 0: unknown. */
+	uint64_t bytes;      /**< Bytes asked for, or (EM_ERR_MEMLIMIT, a record that is too long) memory of the context
+	                          that would do, or of the share of it where that is what is too little; 0: unknown. */
 	char op[16];         /**< "open", "read", "write", "link", ...; "" when none. */
 	char path[EM_ERRINFO_PATH]; /**< File concerned, cut at the front if long; "" when none. */
 	char text[EM_ERRINFO_TEXT]; /**< One line for people, without a final full stop or newline. */

@@ -22,7 +22,8 @@ EM_BEGIN_DECLS
 #define EM_TEXT_BYTES 0   /**< As memcmp(), a shorter key before a longer one that begins with it. */
 #define EM_TEXT_NUMERIC 1 /**< -n: blanks, '-', digits, '.', digits; of any length; no number is 0. */
 #define EM_TEXT_GENERAL 2 /**< -g: what strtold() reads; no number < NaN < -inf < ... < +inf. */
-#define EM_TEXT_HUMAN 3   /**< -h: by sign, then by suffix (none, K or k, M, G, T, P, E, Z, Y, R, Q), then by the number. */
+#define EM_TEXT_HUMAN 3   /**< -h: by sign, then by suffix (none, K or k, M, G, T, P, E, Z, Y, R, Q), then by the
+                               number. */
 #define EM_TEXT_MONTH 4   /**< -M: blanks, then the first three letters; anything else < JAN < ... < DEC. */
 #define EM_TEXT_VERSION 5 /**< -V: as the names of versions of files. */
 
@@ -46,8 +47,8 @@ typedef struct em_text_key {
 /** Flags of a text order. */
 #define EM_TEXT_KEYS_ONLY 1u    /**< Records whose keys are equal are equal.  Default: they are compared as bytes, last of all. */
 #define EM_TEXT_LAST_REVERSE 2u /**< That last comparison is reversed. */
-#define EM_TEXT_CSV 4u          /**< A separator between double quotes is no separator, by the rules of EM_FORMAT_CSV, which says the same of
-                                     delimiters; quotes stay in the key. */
+#define EM_TEXT_CSV 4u          /**< A separator between double quotes is no separator, by the rules of EM_FORMAT_CSV,
+                                     which says the same of delimiters; quotes stay in the key. */
 
 /** No separator: a field is a run of blanks and the non-blanks after it. */
 #define EM_TEXT_BLANKS 0x100u

@@ -33,8 +33,9 @@ typedef struct em_unique_opts {
  *
  * With EM_UNIQUE_COUNT a record of one size is followed by its count, an unsigned number of 8 bytes, least significant first: the
  * output has records that are 8 bytes longer.  A record between delimiters is preceded by its count in decimal digits and
- * one tab: "3<TAB>line" (of a CSV file by one field more, and the separator).  A record with a length prefix has its count as its last 8 bytes, least significant first, and the length
- * includes them.  A header (opts->sort->header) has no counts.
+ * one tab: "3<TAB>line" (of a CSV file by one field more, and the separator).  A record with a length prefix has its
+ * count as its last 8 bytes, least significant first, and the length includes them.  A header (opts->sort->header) has
+ * no counts.
  *
  * With EM_UNIQUE_PRESORTED the inputs are merged, not sorted: one pass without scratch if they can all be open at a time,
  * N/B reads and as many writes as the output has blocks.  Of inputs that are not in order neighbours that are equal are a group,

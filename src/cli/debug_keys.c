@@ -7,8 +7,8 @@
  * A newline in quotes of CSV is shown as a tab is, so that a record is one line.
  *
  * The sort writes to standard output as always, but that is a pipe here, whose other end a thread reads.  So
- * what is shown is what sorting and merging really give.  Where no thread can be started it is a temporary file in place of the pipe, which is
- * read at the end.
+ * what is shown is what sorting and merging really give.  Where no thread can be started it is a temporary file in
+ * place of the pipe, which is read at the end.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

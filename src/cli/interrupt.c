@@ -9,8 +9,9 @@
  * Work that is stuck (reading from a terminal, say) is not waited for: after a second, or when another
  * signal comes, the thread removes the files that have names, and ends the process itself.
  *
- * This is done for all signals that somebody may send to have a process end.  Those that say that it has gone wrong itself kill at
- * once.  SIGPIPE is among them while there are outputs, of which the library tells when nobody reads them.
+ * This is done for all signals that somebody may send to have a process end.  Those that say that it has gone wrong
+ * itself kill at once.  SIGPIPE is among them while there are outputs, of which the library tells when nobody reads
+ * them.
  *
  * With a thread instead of a handler nothing needs to be global.
  */
@@ -52,7 +53,8 @@ static void *wait_for_signal(void *arg)
 	return NULL;
 }
 
-/* Wait for a signal, too.  Those that the parent had us ignore (nohup, background jobs) stay ignored, and what has a handler is its. */
+/* Wait for a signal, too.  Those that the parent had us ignore (nohup, background jobs) stay ignored, and what has a
+ * handler is its. */
 static void add(interrupt *in, int sig)
 {
 	struct sigaction sa;
@@ -65,7 +67,8 @@ static void add(interrupt *in, int sig)
 
 static void choose_signals(interrupt *in)
 {
-	static const int sig[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2, SIGPROF, SIGVTALRM, SIGXCPU };
+	static const int sig[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2, SIGPROF, SIGVTALRM,
+				   SIGXCPU };
 	int i;
 
 	sigemptyset(&in->set);

@@ -20,8 +20,8 @@ typedef struct interrupt {
 	int caught;             /* the signal that came, or 0; atomic */
 } interrupt;
 
-/* Block the signals and start waiting for them.  Outputs are written in ctx, which lives until interrupt_end(); NULL: none are.
- * Cannot fail: at worst they kill as they always do. */
+/* Block the signals and start waiting for them.  Outputs are written in ctx, which lives until interrupt_end(); NULL:
+ * none are.  Cannot fail: at worst they kill as they always do. */
 void interrupt_begin(interrupt *in, em_ctx *ctx);
 
 /* The signal that came, or 0.  Work under way should then stop and clean up. */

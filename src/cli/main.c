@@ -74,7 +74,8 @@ static int run(int argc, char **argv)
 	size_t i;
 
 	if (argc < 2) {
-		message("extmem", "a command is missing: sort, merge, unique, top, shuffle, generate, check, disks or bench");
+		message("extmem",
+			"a command is missing: sort, merge, unique, top, shuffle, generate, check, disks or bench");
 		message_try_help("extmem");
 		return CLI_TROUBLE;
 	}
@@ -97,8 +98,8 @@ static int run(int argc, char **argv)
 	return CLI_TROUBLE;
 }
 
-/* What was printed counts only once it has arrived.  That the descriptor was closed meanwhile is no matter where nothing
- * was left to print. */
+/* What was printed counts only once it has arrived.  That the descriptor was closed meanwhile is no matter where
+ * nothing was left to print. */
 static int printed(void)
 {
 	if (!ferror(stdout) && !fflush(stdout) && (!fclose(stdout) || errno == EBADF))

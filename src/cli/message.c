@@ -69,12 +69,14 @@ static void name_option(char *text, const char *field, const char *option)
 /* Is it scratch that cannot be had?  Where else it could be, the library does not know. */
 static int lacks_scratch(em_status status, const char *text)
 {
-	if (status != EM_ERR_NOSPACE && status != EM_ERR_ACCESS && status != EM_ERR_NOENT && status != EM_ERR_IO && status != EM_ERR_EXIST)
+	if (status != EM_ERR_NOSPACE && status != EM_ERR_ACCESS && status != EM_ERR_NOENT && status != EM_ERR_IO &&
+	    status != EM_ERR_EXIST)
 		return 0;
 	/* A limit is one of the user's own. */
 	if (strstr(text, " is limited to ") != NULL)
 		return 0;
-	return strncmp(text, "scratch ", 8) == 0 || strstr(text, " scratch '") != NULL || strstr(text, " scratch disks ") != NULL;
+	return strncmp(text, "scratch ", 8) == 0 || strstr(text, " scratch '") != NULL ||
+	       strstr(text, " scratch disks ") != NULL;
 }
 
 void message_errinfo(const char *command, em_status status, const em_errinfo *err)

@@ -30,8 +30,8 @@ int option_name(const char *command, const char *option, const char *text, const
 int option_word(const char *command, const char *option, const char *text, const char *const *words, uint32_t n,
 		uint32_t *out);
 
-/* A count as the sort utility reads it: blanks and a '+' may stand in front.  One that is too large is UINT64_MAX.  option
- * is as it was spelled. */
+/* A count as the sort utility reads it: blanks and a '+' may stand in front.  One that is too large is UINT64_MAX.
+ * option is as it was spelled. */
 int option_count(const char *command, const char *option, const char *text, uint64_t *out);
 
 /*

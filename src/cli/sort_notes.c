@@ -39,8 +39,8 @@ static void note_locale(const sort_options *so)
 
 	if (so->binary || so->dialect->kind == SHUFFLE_FILES || !variable || by_bytes(getenv(variable)))
 		return;
-	message(so->command, "note: the order is that of bytes, not of %s=%s; comm, join and look want LC_ALL=C for it", variable,
-		getenv(variable));
+	message(so->command, "note: the order is that of bytes, not of %s=%s; comm, join and look want LC_ALL=C for it",
+		variable, getenv(variable));
 }
 
 void sort_notes(const sort_options *so)
@@ -55,7 +55,9 @@ void sort_notes(const sort_options *so)
 		message(so->command, "note: --parallel=%s: there are %u threads at most", so->parallel_beyond,
 			(unsigned)so->context.ctx.threads);
 	if (so->batch_beyond)
-		message(so->command, "note: --batch-size=%s: at most %u are merged at a time", so->batch_beyond, (unsigned)so->sort.fan_in);
+		message(so->command, "note: --batch-size=%s: at most %u are merged at a time", so->batch_beyond,
+			(unsigned)so->sort.fan_in);
 	if (so->compress_program)
-		message(so->command, "note: --compress-program=%s is not run: see --scratch-compress", so->compress_program);
+		message(so->command, "note: --compress-program=%s is not run: see --scratch-compress",
+			so->compress_program);
 }

@@ -98,7 +98,8 @@ void sort_report(const sort_options *so, em_status st, const em_errinfo *err)
 
 	if (st == EM_ERR_FORMAT && err->bytes) {
 		/* A line that is too long for the memory. */
-		message(so->command, "%s: use -S %s or more", err->text, size_format_exact(beside_names(so, err->bytes), text));
+		message(so->command, "%s: use -S %s or more", err->text,
+			size_format_exact(beside_names(so, err->bytes), text));
 		return;
 	}
 	if (st != EM_ERR_MEMLIMIT || !so->buffer_size || !err->bytes) {

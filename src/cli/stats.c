@@ -55,12 +55,11 @@ static void print_json(FILE *to, const em_sort_stats *st, double seconds, double
 		", \"ios_read\": %" PRIu64 ", \"ios_written\": %" PRIu64 ", \"io_wait\": %.6f, \"runs\": %" PRIu64
 		", \"passes\": %" PRIu32 ", \"fan_in\": %" PRIu32 ", \"block_size\": %" PRIu64 ", \"threads\": %" PRIu32
 		", \"peak_memory\": %" PRIu64 ", \"peak_scratch\": %" PRIu64 ", \"peak_scratch_held\": %" PRIu64
-		", \"kept_records\": %" PRIu64 ", \"packed_from\": %" PRIu64 ", \"packed_to\": %" PRIu64 ", \"memory_bytes\": %" PRIu64
-		", \"phases\": [",
+		", \"kept_records\": %" PRIu64 ", \"packed_from\": %" PRIu64 ", \"packed_to\": %" PRIu64
+		", \"memory_bytes\": %" PRIu64 ", \"phases\": [",
 		seconds, cpu_seconds, sum.bytes_read, sum.bytes_written, sum.ios_read, sum.ios_written, sum.io_wait,
 		st->runs, st->passes, st->fan_in, st->block_bytes, st->threads, st->peak_memory, st->peak_scratch,
-		st->peak_scratch_held, st->kept_records, st->packed_from, st->packed_to,
-		st->memory_bytes);
+		st->peak_scratch_held, st->kept_records, st->packed_from, st->packed_to, st->memory_bytes);
 	for (i = 0; i < EM_PHASES; i++) {
 		const em_phase_stats *p = &st->phase[i];
 

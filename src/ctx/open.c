@@ -301,7 +301,8 @@ static void log_choices(const em_ctx *ctx, const emi_bound bounds[EMI_BOUNDS])
 
 	for (i = 0; i < EMI_BOUNDS; i++)
 		if (ctx->memory > bounds[i].bytes)
-			emi_log(ctx, EM_LOG_WARN, "the memory budget of %" PRIu64 " bytes exceeds the %" PRIu64 " bytes %s", ctx->memory,
+			emi_log(ctx, EM_LOG_WARN,
+				"the memory budget of %" PRIu64 " bytes exceeds the %" PRIu64 " bytes %s", ctx->memory,
 				bounds[i].bytes, bounds[i].what);
 	emi_log(ctx, EM_LOG_DEBUG, "memory %" PRIu64 ", threads %" PRIu32 ", descriptors %" PRIu32
 		", backend %s, instruction set %s, scratch in %s%s", ctx->memory, ctx->threads, ctx->fds, ctx->backend->name,

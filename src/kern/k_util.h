@@ -19,7 +19,8 @@
 
 #include "kern/kern.h"
 
-/* Without optimisation each call that is inlined has a part of the frame of its own, and frames are too large for a small stack. */
+/* Without optimisation each call that is inlined has a part of the frame of its own, and frames are too large for a
+ * small stack. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__)
 #define K_INLINE inline __attribute__((always_inline))
 #else
@@ -97,8 +98,8 @@ typedef struct k_scratch {
  * And the rest of it, on the stack: a compiler knows that no element is there.  64 pairs took 5.8 ns per element with
  * digits in the scratch of the caller, and 4.7 with them here.
  *
- * msd() keeps the ends of its buckets in large->pos while it works on them.  Its levels use up K_MSD_BITS bits of the key
- * each, or fewer and then fewer places, so 64 bits never need more than there are; the first level may use more.
+ * msd() keeps the ends of its buckets in large->pos while it works on them.  Its levels use up K_MSD_BITS bits of the
+ * key each, or fewer and then fewer places, so 64 bits never need more than there are.  The first level may use more.
  *
  * local, spare: see k_local().
  */

@@ -106,8 +106,8 @@ typedef struct emi_mix {
  * as long as what it collects for them (a line each) is in the second-level cache. */
 #define EMI_MAX_RADIX_BITS 10
 
-/* Scratch of a thread for sort() and scatter(), which need too much of it for a stack; aligned as buffers are.  What is in it means nothing before and
- * after a call; best it is the same one for each call of a thread. */
+/* Scratch of a thread for sort() and scatter(), which need too much of it for a stack; aligned as buffers are.  What is
+ * in it means nothing before and after a call; best it is the same one for each call of a thread. */
 #define EMI_KERN_WORK ((size_t)92 * 1024)
 
 /* A digit of keys, from 0 to 2^bits - 1, in their order. */
@@ -132,7 +132,8 @@ typedef struct emi_kernels {
 	/* Count the keys by digit; adds to count[].  Returns which key bits differ, as survey(); 0 if n == 0. */
 	uint64_t (*histogram)(const void *a, size_t n, const emi_digit *digit, size_t *count);
 
-	/* Move every element to dst[pos[digit]++], in input order.  dst does not overlap a.  work: EMI_KERN_WORK bytes. */
+	/* Move every element to dst[pos[digit]++], in input order.  dst does not overlap a.  work: EMI_KERN_WORK
+	 * bytes. */
 	void (*scatter)(const void *a, size_t n, const emi_digit *digit, void *dst, size_t *pos, void *work);
 
 	/* Sort a[0..n) in place, stably, by the whole key and then by the tie function.

@@ -37,7 +37,8 @@ static K_INLINE void scatter_any(const char *a, const uint16_t *tag, size_t n, c
 		memcpy(dst + bytes * pos[tag[i]]++, a + bytes * i, bytes);
 }
 
-void emi_scatter_tags(const void *a, const uint16_t *tag, size_t n, size_t record_bytes, unsigned bits, void *dst, size_t *pos, void *work)
+void emi_scatter_tags(const void *a, const uint16_t *tag, size_t n, size_t record_bytes, unsigned bits, void *dst,
+		      size_t *pos, void *work)
 {
 
 	switch (record_bytes) {

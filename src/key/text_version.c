@@ -3,9 +3,9 @@
  * text_version.c -- keys that compare as names of versions of files: 9 before 10, 1.0~rc1 before 1.0, .hidden first.
  *
  * The empty name comes first, then ".", "..", the others that begin with '.', and the rest: a byte says which.  Then names compare
- * without their suffixes (".tar.gz": any number of '.', a letter or '~', letters, digits and '~', but never all of a name, so that ".a" has none
- * and ".a.b" has ".b"), and if these are equal, as a whole.  GNU sort does so from 9.2 on; in 9.1 a suffix may be all there is, which puts ".a"
- * before ".1".
+ * without their suffixes (".tar.gz": any number of '.', a letter or '~', letters, digits and '~', but never all of a
+ * name, so that ".a" has none and ".a.b" has ".b"), and if these are equal, as a whole.  GNU sort does so from 9.2 on;
+ * in 9.1 a suffix may be all there is, which puts ".a" before ".1".
  *
  * A name is a run of bytes that are no digits, perhaps empty, a number, another run, another number, and so on.  Runs compare by
  * byte: '~', then the end of the run, then letters, then all other bytes.  Numbers compare by value, and a number

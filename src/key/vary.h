@@ -106,7 +106,8 @@ EMI_VARY_INLINE emi_frame emi_frame_get(const emi_vary *v, const unsigned char *
 
 /* The same of bytes that were on a disk, at p < end: 0 if there is no frame that ends there or before.  Eight bytes
  * behind the end may be read. */
-EMI_VARY_INLINE int emi_frame_get_within(const emi_vary *v, const unsigned char *p, const unsigned char *end, emi_frame *f)
+EMI_VARY_INLINE int emi_frame_get_within(const emi_vary *v, const unsigned char *p, const unsigned char *end,
+					 emi_frame *f)
 {
 	p = emi_length_get(p, &f->bytes);
 	f->key_bytes = 0;

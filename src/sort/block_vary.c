@@ -51,8 +51,8 @@ static int ends_sound(const emi_block_head *head, const emi_block_mark *mark, co
 	const unsigned char *base = (const unsigned char *)head, *end = base + head->end;
 	emi_frame f;
 
-	return emi_frame_get_within(v, emi_block_first(head), end, &f) && emi_frame_get_within(v, base + mark[head->marks - 1].at, end, &f) &&
-	       emi_frame_end(&f) == end;
+	return emi_frame_get_within(v, emi_block_first(head), end, &f) &&
+	       emi_frame_get_within(v, base + mark[head->marks - 1].at, end, &f) && emi_frame_end(&f) == end;
 }
 
 int emi_block_sound(const void *base, uint64_t bytes, const emi_vary *v)

@@ -22,7 +22,8 @@
 #include "sort/watch.h"
 #include "stream/records.h"
 
-#define PLAIN_SHARE 4u          /* a record takes at most this part of the memory: it may have to be put together, and is kept for the next one, ... */
+#define PLAIN_SHARE 4u          /* a record takes at most this part of the memory: it may have to be put together, and
+                                   is kept for the next one, ... */
 #define KEYED_SHARE 8u          /* ... or two with their keys, which may be as long as they are */
 #define CHUNK_SHARE 32u         /* and a chunk this one, within the next two */
 #define CHUNK_LEAST ((size_t)4096)
@@ -136,9 +137,10 @@ static void tell_disorder(checking *c, uint64_t number, const unsigned char *rec
 		c->fn(c->user, number, record, n);
 }
 
-/* A record that begins there in the chunk.  EM_END: it is the first that is out of order, and that is all there was to find. */
-static em_status look_at(checking *c, const emi_chunk *chunk, const unsigned char *begin, const unsigned char *record, size_t n,
-			 em_errinfo *err)
+/* A record that begins there in the chunk.  EM_END: it is the first that is out of order, and that is all there was to
+ * find. */
+static em_status look_at(checking *c, const emi_chunk *chunk, const unsigned char *begin, const unsigned char *record,
+			 size_t n, em_errinfo *err)
 {
 	em_status st;
 	emi_frame f;

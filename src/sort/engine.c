@@ -389,7 +389,8 @@ static void plan_merges(emi_engine *e)
 	emi_plan with = job->plan;
 	uint64_t more;
 
-	if (emi_plan_merging(&job->plan, &job->plan_input, all_runs(e), e->kept.area_bytes) && all_runs(e) <= job->plan.fan_in)
+	if (emi_plan_merging(&job->plan, &job->plan_input, all_runs(e), e->kept.area_bytes) &&
+	    all_runs(e) <= job->plan.fan_in)
 		return;
 	more = emi_run_memory_leave(&job->memory) + emi_vary_left(job);
 	in.memory += more;

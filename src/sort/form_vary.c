@@ -226,8 +226,8 @@ static emi_pair *sort_bucket(const forming *s, uint32_t part, const bucket *b)
 	if (s->in_order)
 		return to;
 	emi_sort_strings(s->job->kern, s->v, from,
-			 n <= hot ? (emi_pair *)(void *)(s->pool->hot + part * s->job->plan.hot_bytes) : other, n, b->depth,
-			 s->pool->work + part * EMI_KERN_WORK);
+			 n <= hot ? (emi_pair *)(void *)(s->pool->hot + part * s->job->plan.hot_bytes) : other, n,
+			 b->depth, s->pool->work + part * EMI_KERN_WORK);
 	if (to != from)
 		memcpy(to, from, n * sizeof *to);
 	return to;
@@ -378,14 +378,15 @@ static uint64_t guess_common(const forming *s, const bucket *b)
 	return common;
 }
 
-/* Is there room for the buckets of one more?  Each partition leaves at most EMI_BUCKETS more, added or waiting, so neither
- * end of the array reaches the other. */
+/* Is there room for the buckets of one more?  Each partition leaves at most EMI_BUCKETS more, added or waiting, so
+ * neither end of the array reaches the other. */
 static int may_split(const forming *s, unsigned round)
 {
 	return round < MOST_ROUNDS && EMI_POOL_BUCKETS - s->buckets - s->waiting >= 2 * EMI_BUCKETS;
 }
 
-/* Those that wait to be looked at, the first on top, stand at the end of the array, and in states how many partitions they went through. */
+/* Those that wait to be looked at, the first on top, stand at the end of the array, and in states how many partitions
+ * they went through. */
 static void push_bucket(forming *s, const bucket *b, unsigned round)
 {
 	const size_t at = EMI_POOL_BUCKETS - 1 - s->waiting;
@@ -428,8 +429,8 @@ static em_status partition(forming *s, emi_partition *p, bucket *b, uint64_t kno
 	return partition(s, p, b, b->depth, 1, err);
 }
 
-/* Partition a bucket, whose parts wait then; or add it, when that is of no use.  Of a large one whose keys are all equal those at
- * a larger depth are partitioned. */
+/* Partition a bucket, whose parts wait then; or add it, when that is of no use.  Of a large one whose keys are all
+ * equal those at a larger depth are partitioned. */
 static em_status split(forming *s, bucket b, unsigned round, int load, em_errinfo *err)
 {
 	uint64_t known = b.depth;
@@ -465,7 +466,8 @@ static em_status split(forming *s, bucket b, unsigned round, int load, em_errinf
 	return EM_OK;
 }
 
-/* Partition all elements, and what is too large of that, and so on.  No call is nested in another, however deep that goes. */
+/* Partition all elements, and what is too large of that, and so on.  No call is nested in another, however deep that
+ * goes. */
 static em_status split_all(forming *s, const bucket *all, em_errinfo *err)
 {
 	em_status st = split(s, *all, 0, all->depth != 0, err);

@@ -25,12 +25,12 @@ static const char *name_of(const emi_header *h, uint32_t file)
 static void compare(emi_header *h)
 {
 	if (h->hash != h->first_hash)
-		emi_log(h->ctx, EM_LOG_WARN, "%s: its header is left out, although it is not that of %s", name_of(h, h->file),
-			name_of(h, h->first));
+		emi_log(h->ctx, EM_LOG_WARN, "%s: its header is left out, although it is not that of %s",
+			name_of(h, h->file), name_of(h, h->first));
 }
 
-em_status emi_header_take(emi_header *h, uint32_t file, const unsigned char **at, const unsigned char *end, uint64_t *records,
-			  em_errinfo *err)
+em_status emi_header_take(emi_header *h, uint32_t file, const unsigned char **at, const unsigned char *end,
+			  uint64_t *records, em_errinfo *err)
 {
 	em_status st = EM_OK;
 

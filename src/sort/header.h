@@ -2,8 +2,8 @@
 /*
  * header.h -- the records at the beginning of each file that are no part of what is sorted.
  *
- * Those of the first file that has any go to the front of the output.  Those of the others are left out.  If they are not
- * the same there is a warning in the log: they may be data of a file that has no header.
+ * Those of the first file that has any go to the front of the output.  Those of the others are left out.  If they are
+ * not the same there is a warning in the log: they may be data of a file that has no header.
  */
 #ifndef EMI_HEADER_H
 #define EMI_HEADER_H
@@ -28,10 +28,10 @@ typedef struct emi_header {
 	uint64_t hash;          /* ... and a hash of what came */
 } emi_header;
 
-/* Take what of a header is at the beginning of [*at, end), whole records of a file, and say how many these are.  What follows
- * of a file is to come before other files, and files in their order.  Of records of one size, and without a header, there is
- * nothing to take: all zeroes will do. */
-em_status emi_header_take(emi_header *h, uint32_t file, const unsigned char **at, const unsigned char *end, uint64_t *records,
-			  em_errinfo *err);
+/* Take what of a header is at the beginning of [*at, end), whole records of a file, and say how many these are.  What
+ * follows of a file is to come before other files, and files in their order.  Of records of one size, and without a
+ * header, there is nothing to take: all zeroes will do. */
+em_status emi_header_take(emi_header *h, uint32_t file, const unsigned char **at, const unsigned char *end,
+			  uint64_t *records, em_errinfo *err);
 
 #endif

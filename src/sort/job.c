@@ -109,10 +109,12 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 	return EM_OK;
 }
 
-/* The memory that there is for a job with so many threads: the caller's share, or what the context has left beside those that are not there yet. */
+/* The memory that there is for a job with so many threads: the caller's share, or what the context has left beside
+ * those that are not there yet. */
 static uint64_t job_memory(const emi_job *job, uint32_t threads)
 {
-	const uint64_t used = em_ctx_memory_used(job->ctx) + emi_workers_memory(job->ctx, threads), all = em_ctx_memory(job->ctx);
+	const uint64_t used = em_ctx_memory_used(job->ctx) + emi_workers_memory(job->ctx, threads),
+		       all = em_ctx_memory(job->ctx);
 	const uint64_t left = used < all ? all - used : 0;
 
 	/* In whole pages, so that what is rounded elsewhere is not the reason why there is a plan for less. */
@@ -123,7 +125,8 @@ static uint64_t job_memory(const emi_job *job, uint32_t threads)
 static uint32_t most_threads(const emi_job *job, const emi_needs *needs)
 {
 	const uint64_t memory = emi_plan_memory(job, needs, job_memory(job, 1));
-	const uint64_t fed = emi_order_vary(job->order) != NULL ? emi_vary_threads(memory) : FEW_THREADS + memory / THREAD_SHARE;
+	const uint64_t fed = emi_order_vary(job->order) != NULL ? emi_vary_threads(memory)
+								: FEW_THREADS + memory / THREAD_SHARE;
 	uint32_t most = emi_order_on_caller(job->order) ? 1 : emi_workers_fed(job->ctx, 0);
 
 	if (needs->threads != 0 && needs->threads < most)
@@ -214,7 +217,8 @@ uint64_t emi_job_least(emi_job *job, const emi_needs *needs)
 	return hi < UINT64_MAX / 4 ? hi : UINT64_MAX;
 }
 
-/* Tell what the context's memory is now, in place of what it was, or of what the caller named if that was never told. */
+/* Tell what the context's memory is now, in place of what it was, or of what the caller named if that was never
+ * told. */
 static void tell_memory(emi_job *job, uint64_t was)
 {
 	const uint64_t named = __atomic_exchange_n(&job->ctx->memory_named, 0, __ATOMIC_RELAXED);
@@ -245,14 +249,15 @@ static em_status too_little(emi_job *job, const emi_needs *needs, em_errinfo *er
 	const uint64_t least = emi_job_least(job, needs);
 
 	if (job->opts.memory != 0 && least <= (used < all ? all - used : 0))
-		return emi_fail_memory(err, least, "%llu bytes of memory are too few for this sort", (unsigned long long)memory);
+		return emi_fail_memory(err, least, "%llu bytes of memory are too few for this sort",
+				       (unsigned long long)memory);
 	/* What a caller named is raised for what is needed in any case, and not for long records. */
 	if (least < UINT64_MAX - used && (job->opts.memory == 0 || least <= job->opts.memory) &&
 	    (job->line == 0 || !job->ctx->memory_given) && raise_memory(job, least + used))
 		return EM_OK;
 	return emi_fail_memory(err, least < UINT64_MAX - used ? least + used : UINT64_MAX,
-			       "%llu bytes of memory, of which %llu are in use, are too few for this sort", (unsigned long long)all,
-			       (unsigned long long)used);
+			       "%llu bytes of memory, of which %llu are in use, are too few for this sort",
+			       (unsigned long long)all, (unsigned long long)used);
 }
 
 /* Is there a plan for so many threads?  In moderate memory if that does, and else in more. */
@@ -270,7 +275,8 @@ static int try_threads(emi_job *job, const emi_needs *needs, uint32_t threads, u
 	return 1;
 }
 
-/* As many threads as there is a plan for; *left: the memory that it leaves.  Where there is none for a single one, files do with one each, too. */
+/* As many threads as there is a plan for; *left: the memory that it leaves.  Where there is none for a single one,
+ * files do with one each, too. */
 static int choose_threads(emi_job *job, const emi_needs *needs, uint64_t *left)
 {
 	uint32_t threads = most_threads(job, needs);

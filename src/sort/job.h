@@ -57,7 +57,8 @@ typedef struct emi_job {
 	int gives;              /* space of the scratch disks goes back as blocks are freed */
 	uint64_t expected;      /* bytes that runs are going to take on them, or 0 */
 	uint64_t line;          /* any length: bytes of a frame that must be possible, whatever the memory */
-	uint64_t beyond;        /* any length: bytes of the longest frame that memory is kept for beyond the plan, or 0 */
+	uint64_t beyond;        /* any length: bytes of the longest frame that memory is kept for beyond the plan, or
+	                           0 */
 	em_format format;       /* any length: how records stand in files ... */
 	uint64_t out_extra;     /* ... and what each takes there beside its own bytes */
 	int keeps;              /* the first of equal records is kept until all of them are there: see groups.h */
@@ -88,8 +89,10 @@ struct emi_needs {
 	uint32_t open;          /* files that are open already, and the caller's as what he holds is */
 	uint64_t later;         /* bytes that the caller is going to take for this sort */
 	uint32_t threads;       /* no more of them; 0: as many as there are */
-	int once;               /* any length: records cannot be read again with memory for a long one: emi_vary_beyond() */
-	/* Where what the caller needs depends on the memory that there is, and on the threads: change it to that, needs being a copy.  Or NULL. */
+	int once;               /* any length: records cannot be read again with memory for a long one:
+	                           emi_vary_beyond() */
+	/* Where what the caller needs depends on the memory that there is, and on the threads: change it to that, needs
+	 * being a copy.  Or NULL. */
 	void (*scale)(emi_needs *needs, const emi_job *job, uint64_t memory, uint32_t threads);
 	void *arg;              /* of scale */
 };
@@ -98,9 +101,10 @@ struct emi_needs {
 uint64_t emi_job_least(emi_job *job, const emi_needs *needs);
 
 /*
- * Make job->plan.  The context's threads are an upper bound: a job uses as many as its memory feeds, their stacks being a part of that; they are
- * started by whoever begins to work.
- * EM_ERR_MEMLIMIT names the memory that would do: the context's, or the job's own share where that is what is too little.
+ * Make job->plan.  The context's threads are an upper bound: a job uses as many as its memory feeds, their stacks being
+ * a part of that.  They are started by whoever begins to work.
+ * EM_ERR_MEMLIMIT names the memory that would do: the context's, or the job's own share where that is what is too
+ * little.
  */
 em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err);
 

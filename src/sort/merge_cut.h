@@ -20,7 +20,8 @@ typedef struct emi_merge_input {
 	uint64_t behind;        /* blocks not yet in hand, ... */
 	uint64_t rest;          /* ... and bytes of records or frames in them */
 	uint64_t out;           /* any length: output bytes before `at' in the block */
-	int damaged;            /* any length: something was found in it that cannot be; what was cut then means nothing */
+	int damaged;            /* any length: something was found in it that cannot be; what was cut then means
+	                           nothing */
 } emi_merge_input;
 
 /* Records of one run, one behind the other. */

@@ -10,8 +10,8 @@
  * disk, made of blocks as the engine makes them, so that the engine does the rest.  Groups come in the order of the
  * inputs, and so do equal records.
  *
- * One process may feed several inputs that are pipes.  So all inputs that are merged at a time are open before the first is waited for, and
- * of a pipe what is there is taken.
+ * One process may feed several inputs that are pipes.  So all inputs that are merged at a time are open before the
+ * first is waited for, and of a pipe what is there is taken.
  *
  * Memory: one half of it is for what all inputs need, the other for the records that are too long for that; a
  * record of any length may take a 32nd of all.  Should so many inputs have such records at a time that it is not enough, the merge is begun anew with
@@ -350,8 +350,9 @@ static int divisible(const merging *m)
 {
 	const emi_job *job = &m->e.job;
 
-	return !m->alone && m->e.job.plan.threads > 1 && m->streams == 0 && m->bytes != EMI_UNKNOWN && emi_sink_is_file(m->sink) &&
-	       job->opts.header == 0 && (!varied(m) || job->format.kind == EM_FORMAT_DELIMITED) && m->bytes / m->npaths >= EMI_SPLIT_FILE;
+	return !m->alone && m->e.job.plan.threads > 1 && m->streams == 0 && m->bytes != EMI_UNKNOWN &&
+	       emi_sink_is_file(m->sink) && job->opts.header == 0 &&
+	       (!varied(m) || job->format.kind == EM_FORMAT_DELIMITED) && m->bytes / m->npaths >= EMI_SPLIT_FILE;
 }
 
 /* Do so many threads have memory and descriptors for their inputs and for what comes out?  Then o is complete but for the parts that take turns. */
@@ -466,7 +467,8 @@ static em_status merge_all(merging *m, em_errinfo *err)
 	}
 	if (m->npaths > 1 && most < 2)
 		return fds ? emi_fail(err, EM_ERR_FDLIMIT, "fewer than two inputs can be open at a time")
-			   : emi_fail(err, EM_ERR_INTERNAL, "%llu bytes of memory are not what two inputs were planned to have",
+			   : emi_fail(err, EM_ERR_INTERNAL,
+				      "%llu bytes of memory are not what two inputs were planned to have",
 				      (unsigned long long)memory_left(m, runs));
 	most = most != 0 ? most : 1;
 	groups = (m->npaths - 1) / most + 1;
@@ -504,7 +506,8 @@ static em_status look(merging *m, em_errinfo *err)
 	return EM_OK;
 }
 
-/* What the merge may use: all that the context has left, or a part of that, in which what it holds already counts.  After the plan, with its threads. */
+/* What the merge may use: all that the context has left, or a part of that, in which what it holds already counts.
+ * After the plan, with its threads. */
 static void share_memory(merging *m, uint64_t held)
 {
 	const emi_job *job = &m->e.job;
@@ -526,14 +529,16 @@ static uint32_t useful_threads(const merging *m)
 	return m->npaths <= 2 && m->bytes < 2 * EMI_SPLIT_PART ? 1 : 0;
 }
 
-/* Two inputs at a time are the least that there is memory for, in the half that is for inputs; a page for each of their parts, as these are rounded. */
+/* Two inputs at a time are the least that there is memory for, in the half that is for inputs; a page for each of their
+ * parts, as these are rounded. */
 static void scale(emi_needs *needs, const emi_job *job, uint64_t memory, uint32_t threads)
 {
 	const merging *m = needs->arg;
 
 	(void)memory;
 	(void)threads;
-	needs->later = 2 * FEWEST * (cost(m, chunk_of(m, CHUNK_LEAST, 1)) + 4u * EMI_PAGE) + emi_merge_inputs_memory(job, FEWEST);
+	needs->later = 2 * FEWEST * (cost(m, chunk_of(m, CHUNK_LEAST, 1)) + 4u * EMI_PAGE) +
+		       emi_merge_inputs_memory(job, FEWEST);
 	if (m->groups.opts != NULL && !varied(m))
 		needs->later += emi_keeper_memory(job);
 }

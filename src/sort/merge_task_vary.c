@@ -130,7 +130,8 @@ static void copy_slice(merging *m)
 	emi_frame f;
 
 	while (p < end) {
-		if (!next_frame(m, s, p, &f) || !take_out(s, f.bytes + m->t->job->out_extra, emi_frame_end(&f) == end)) {
+		if (!next_frame(m, s, p, &f) ||
+		    !take_out(s, f.bytes + m->t->job->out_extra, emi_frame_end(&f) == end)) {
 			give_up(m, s);
 			return;
 		}

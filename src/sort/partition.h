@@ -64,7 +64,8 @@ typedef struct emi_partition {
 em_status emi_partition_room_init(emi_partition_room *r, emi_job *job, em_errinfo *err);
 void emi_partition_room_free(emi_partition_room *r);
 
-/* Partition: job, room, load, a, b, n > 0, work and ties are set, the rest is zero.  EM_ERR_CANCELED, EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
+/* Partition: job, room, load, a, b, n > 0, work and ties are set, the rest is zero.  EM_ERR_CANCELED, EM_ERR_NOMEM,
+ * EM_ERR_MEMLIMIT. */
 em_status emi_partition_run(emi_partition *p, em_errinfo *err);
 
 /* What p partitions is a bucket of another partition, whose digit tells in which bits keys may differ: they are counted while they are surveyed. */

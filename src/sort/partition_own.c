@@ -142,7 +142,8 @@ static void scatter_part(void *arg, uint32_t part)
 	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += 16 * PIECE) {
 		const size_t n = end - i < 16 * PIECE ? (size_t)(end - i) : 16 * PIECE;
 
-		emi_scatter_tags(p->a + (size_t)i * rb, p->tags + i, n, rb, p->bits, p->b, pos, p->work + part * EMI_KERN_WORK);
+		emi_scatter_tags(p->a + (size_t)i * rb, p->tags + i, n, rb, p->bits, p->b, pos,
+				 p->work + part * EMI_KERN_WORK);
 	}
 }
 

@@ -46,7 +46,8 @@ static uint64_t later(const void *arg, uint64_t memory, uint32_t threads)
 
 	reading(p, memory, threads, &opts);
 	return emi_records_memory_evenly(&opts, chunk_wanted(memory)) + (p->extra != NULL ? p->extra(p, memory) : 0) +
-	       EMI_COPIER_BUFFERS * (chunk_wanted(memory) + 2u * EMI_PAGE) + threads * sizeof *p->chunk + p->npaths * (uint64_t)EMI_PAGE / 8;
+	       EMI_COPIER_BUFFERS * (chunk_wanted(memory) + 2u * EMI_PAGE) + threads * sizeof *p->chunk +
+	       p->npaths * (uint64_t)EMI_PAGE / 8;
 }
 
 /* Bytes in all inputs, or EMI_UNKNOWN. */
@@ -159,7 +160,8 @@ static em_status too_long(const emi_pass *p, em_errinfo *err)
 	for (n = 0; n < t->long_number; n++)
 		emi_record_take(format, &at, c->end, &bytes);
 	number += emi_records_count(format, c->chunk.data, at) + 1;
-	emi_fail(err, EM_ERR_FORMAT, "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
+	emi_fail(err, EM_ERR_FORMAT,
+		 "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
 		 p->paths[c->chunk.file], (unsigned long long)number, (unsigned long long)t->long_need,
 		 (unsigned long long)emi_vary_longest(&t->front.e.job));
 	err->bytes = t->long_need;

@@ -31,7 +31,8 @@ typedef struct emi_pass {
 	em_status (*convert)(struct emi_pass *p, const unsigned char *data, size_t bytes, uint64_t *records, em_errinfo *err);
 	size_t strip;           /* so many bytes of each record stay behind on its way out */
 	uint64_t taken;         /* bytes of memory that convert has taken, ... */
-	uint64_t (*extra)(const struct emi_pass *p, uint64_t memory); /* ... and that it is going to take of so much; NULL: none */
+	uint64_t (*extra)(const struct emi_pass *p, uint64_t memory); /* ... and that it is going to take of so much;
+	                                                                 NULL: none */
 	emi_records *records;
 	emi_sink *sink;
 	emi_copier copier;

@@ -74,7 +74,8 @@ static uint64_t fixed_cost(const emi_plan *p, const emi_plan_input *in)
 	uint64_t bitmap = in->n == EMI_UNKNOWN ? p->memory / 64
 					       : in->n / (8 * EMI_PAGE) * 4 * (uint64_t)in->codec->record_bytes;
 
-	return FIXED_BYTES + p->threads * (p->hot_bytes + (uint64_t)EMI_KERN_WORK) + p->threads * (p->threads > 1 ? LEVELS_BYTES : THREAD_BYTES) + in->files_bytes +
+	return FIXED_BYTES + p->threads * (p->hot_bytes + (uint64_t)EMI_KERN_WORK) +
+	       p->threads * (p->threads > 1 ? LEVELS_BYTES : THREAD_BYTES) + in->files_bytes +
 	       ((uint64_t)p->write_buffers + in->spare_blocks) * (p->block_bytes + 2u * EMI_PAGE) +
 	       p->packers * (p->block_bytes + EMI_PAGE) + emi_packer_memory(p->packers) +
 	       (p->max_runs != 0 ? in->scratch_bytes : 0) + p->max_runs * sizeof(emi_run) + bitmap +

@@ -16,8 +16,10 @@
 #define RUNS_SHARE 14u          /* runs may be as many as this when lines are of ten bytes, for as many bytes as there is memory */
 #define BATCH_SHARE 64u
 #define BATCH_MOST ((size_t)64 << 10)
-#define BEYOND_TIMES 10u        /* a merge of two runs has their blocks, two more, one to unpack, one for the output, copies */
-#define AHEAD_SHARE 25u         /* of so many parts of the memory these are for what is read while runs are sorted and written, ... */
+#define BEYOND_TIMES 10u        /* a merge of two runs has their blocks, two more, one to unpack, one for the output,
+                                   copies */
+#define AHEAD_SHARE 25u         /* of so many parts of the memory these are for what is read while runs are sorted and
+                                   written, ... */
 #define AHEAD_PARTS 64u
 #define AHEAD_LEAST 4u          /* ... at least for so many chunks */
 
@@ -62,7 +64,8 @@ uint64_t emi_vary_left(const emi_job *job)
 /* Bytes that a chunk should have, which need not be whole pages. */
 static uint64_t chunk_wanted(const emi_job *job)
 {
-	const uint64_t each = (uint64_t)THREAD_SHARE * job->plan_input.threads, share = each > CHUNK_SHARE ? each : CHUNK_SHARE;
+	const uint64_t each = (uint64_t)THREAD_SHARE * job->plan_input.threads,
+		       share = each > CHUNK_SHARE ? each : CHUNK_SHARE;
 	const uint64_t want = job->plan_input.memory / share;
 
 	return want < CHUNK_LEAST ? CHUNK_LEAST : want > CHUNK_MOST ? CHUNK_MOST : want;
@@ -129,20 +132,22 @@ static uint64_t beside(const emi_job *job, const emi_needs *needs)
 }
 
 /*
- * Memory of the way in from files: no less than it takes, and growing evenly with the memory, by less than that.  Were it to jump with the pages
- * of a chunk, there would be no plan where there is one for less.
+ * Memory of the way in from files: no less than it takes, and growing evenly with the memory, by less than that.  Were
+ * it to jump with the pages of a chunk, there would be no plan where there is one for less.
  */
 static uint64_t way_in(const emi_job *job)
 {
 	const uint32_t threads = job->plan_input.threads;
 	const uint64_t bytes = chunk_wanted(job);
 
-	return chunks_memory(job, emi_pool_loader_chunks(threads), bytes) + emi_pool_loader_memory(threads, bytes) + ahead_memory(job);
+	return chunks_memory(job, emi_pool_loader_chunks(threads), bytes) + emi_pool_loader_memory(threads, bytes) +
+	       ahead_memory(job);
 }
 
 void emi_plan_vary_merging(const emi_job *job, emi_plan_input *in)
 {
-	if (in->longest_record == 0 || in->longest <= job->plan.block_bytes || in->longest <= emi_block_bytes(in->longest_record))
+	if (in->longest_record == 0 || in->longest <= job->plan.block_bytes ||
+	    in->longest <= emi_block_bytes(in->longest_record))
 		return;
 	in->files_bytes += single(job, in->longest) - single(job, in->longest_record);
 	in->longest_record = in->longest;

@@ -19,7 +19,8 @@
 /* Complete job->plan_input, whose memory is set.  Thrifty: a small input is given less of it, so that sorting it is quick. */
 void emi_plan_vary(emi_job *job, const emi_needs *needs, int thrifty);
 
-/* For a merge in->longest is known now.  Where it is of a frame beyond the plan, what is beside the buffers grows to that. */
+/* For a merge in->longest is known now.  Where it is of a frame beyond the plan, what is beside the buffers grows to
+ * that. */
 void emi_plan_vary_merging(const emi_job *job, emi_plan_input *in);
 
 /* The most threads that so much memory feeds. */
@@ -29,11 +30,11 @@ uint32_t emi_vary_threads(uint64_t memory);
 uint64_t emi_vary_longest_in(const emi_job *job, uint64_t memory);
 
 /*
- * Records come only once, and there is a plan that leaves so many bytes.  Some of these are kept for frames that are longer
- * than the plan has room for, up to the share that they may take of all.  Returns how many bytes.
+ * Records come only once, and there is a plan that leaves so many bytes.  Some of these are kept for frames that are
+ * longer than the plan has room for, up to the share that they may take of all.  Returns how many bytes.
  *
- * They suffice for what is as large as such a frame.  While runs are formed that is its record on the way in, a pool for a
- * few (emi_pool_reach()), and a block on the way out.  Then it is what the least merge takes.
+ * They suffice for what is as large as such a frame.  While runs are formed that is its record on the way in, a pool
+ * for a few (emi_pool_reach()), and a block on the way out.  Then it is what the least merge takes.
  */
 uint64_t emi_vary_beyond(emi_job *job, uint64_t left);
 

@@ -41,7 +41,8 @@ void emi_pool_free(emi_pool *p);
 void emi_pool_let(emi_pool *p);
 em_status emi_pool_take(emi_pool *p, size_t bytes, em_errinfo *err);
 
-/* When it is empty, have room for a frame of so many bytes.  Where it has too little, it takes more memory, and keeps it. */
+/* When it is empty, have room for a frame of so many bytes.  Where it has too little, it takes more memory, and keeps
+ * it. */
 em_status emi_pool_reach(emi_pool *p, size_t frame, em_errinfo *err);
 
 /* Forget all records. */

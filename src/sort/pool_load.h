@@ -46,7 +46,8 @@ typedef struct emi_pool_loader {
 	emi_header header;      /* what does not go to the pool; set by the caller after emi_pool_loader_init() */
 } emi_pool_loader;
 
-/* Memory of a loader for so many threads, beside the reader's, which grows evenly with the bytes of a chunk; and how many chunks it holds at a time. */
+/* Memory of a loader for so many threads, beside the reader's, which grows evenly with the bytes of a chunk; and how
+ * many chunks it holds at a time. */
 uint64_t emi_pool_loader_memory(uint32_t threads, uint64_t chunk_bytes);
 uint32_t emi_pool_loader_chunks(uint32_t threads);
 

@@ -178,7 +178,8 @@ static em_status too_long(const emi_presorted *p, uint64_t bytes, em_errinfo *er
 {
 	const uint64_t number = p->number + emi_records_count(&p->job->format, p->chunk.data, p->at) + 1;
 
-	emi_fail(err, EM_ERR_FORMAT, "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows", p->path,
+	emi_fail(err, EM_ERR_FORMAT,
+		 "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows", p->path,
 		 (unsigned long long)number, (unsigned long long)bytes, (unsigned long long)p->opts->longest);
 	err->bytes = bytes;
 	return EM_ERR_FORMAT;

@@ -65,7 +65,8 @@ em_status emi_record_out_counted(emi_copier *c, const emi_frame *f, uint64_t cou
 
 	if (!emi_format_delimited(&c->job->format))
 		return prefixed_counted(c, f, count, err);
-	begin = put_decimal(end, count, c->job->format.kind == EM_FORMAT_CSV ? (unsigned char)c->job->format.separator : '\t');
+	begin = put_decimal(end, count,
+			    c->job->format.kind == EM_FORMAT_CSV ? (unsigned char)c->job->format.separator : '\t');
 	st = emi_copier_write(c, begin, (size_t)(end - begin), err);
 	return st == EM_OK ? emi_record_out(c, f, err) : st;
 }

@@ -39,8 +39,11 @@ static uint64_t certain(const emi_job *job, const emi_needs *needs)
 	uint64_t bytes = needs->bytes;
 
 	if (job->codec->record_bytes != 0)
-		bytes = needs->n != EMI_UNKNOWN && needs->n <= UINT64_MAX / job->codec->record_bytes ? needs->n * job->codec->record_bytes : EMI_UNKNOWN;
-	if (bytes == EMI_UNKNOWN || bytes <= job->ctx->memory || (job->flags & EM_SORT_UNIQUE) != 0 || job->keeps || job->plan.packers != 0)
+		bytes = needs->n != EMI_UNKNOWN && needs->n <= UINT64_MAX / job->codec->record_bytes
+				? needs->n * job->codec->record_bytes
+				: EMI_UNKNOWN;
+	if (bytes == EMI_UNKNOWN || bytes <= job->ctx->memory || (job->flags & EM_SORT_UNIQUE) != 0 || job->keeps ||
+	    job->plan.packers != 0)
 		return 0;
 	return bytes - job->ctx->memory;
 }

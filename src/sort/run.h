@@ -23,7 +23,8 @@
 #define EMI_DIR_BYTES 4096u
 #define EMI_DIR_ENTRIES 127u
 #define EMI_DIR_END UINT64_MAX
-#define EMI_IN_MEMORY (EMI_DIR_BYTES - 1)       /* em_bid.disk of what is in memory; the offset is its number times EMI_DIR_BYTES */
+#define EMI_IN_MEMORY (EMI_DIR_BYTES - 1)       /* em_bid.disk of what is in memory; the offset is its number times
+                                                   EMI_DIR_BYTES */
 
 typedef struct emi_dir_entry {
 	uint64_t key;           /* element key of the block's first record */

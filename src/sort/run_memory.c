@@ -11,7 +11,8 @@
 #define PIECE ((size_t)16 << 20)        /* bytes of a piece, about */
 #define PAGE_PIECE ((size_t)64 << 10)
 #define DEEP 8u                         /* blocks under way for each disk: more do not make it faster */
-#define AGAIN 8                         /* times what trying to write takes are spent on memory before it is tried again */
+#define AGAIN 8                         /* times what trying to write takes are spent on memory before it is tried
+                                           again */
 #define WEIGHT 0.125                    /* of what a buffer cost, against those before */
 #define LEAST_ROOM 64u                  /* entries of a list */
 
@@ -64,7 +65,8 @@ static void measure_writing(emi_run_memory *m, uint64_t written)
 	r->done = written;
 }
 
-/* Nanoseconds for a byte that is written while many are under way; 0: not known.  What is under way is taken to be half done. */
+/* Nanoseconds for a byte that is written while many are under way; 0: not known.  What is under way is taken to be half
+ * done. */
 static double write_cost(const emi_run_memory *m)
 {
 	return (double)m->rate.deep_ns / ((double)m->rate.deep_bytes + (double)m->blocks.bytes / 2);
@@ -218,5 +220,6 @@ int emi_run_memory_page(emi_run_memory *m, em_bid *bid)
 
 char *emi_run_memory_at(const emi_run_memory *m, em_bid bid)
 {
-	return bid.disk == EMI_IN_MEMORY && bid.offset / EMI_DIR_BYTES < m->n ? m->buffer[bid.offset / EMI_DIR_BYTES] : NULL;
+	return bid.disk == EMI_IN_MEMORY && bid.offset / EMI_DIR_BYTES < m->n ? m->buffer[bid.offset / EMI_DIR_BYTES]
+									      : NULL;
 }

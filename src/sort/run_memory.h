@@ -4,17 +4,18 @@
  *
  * A sort may have more memory than it needs for forming runs and merging them.  It is worth having only where it saves
  * time: fresh memory costs as much as a fast disk on a host that takes it back, and nearly nothing elsewhere.  So runs
- * are formed in moderate areas, and each block that is complete either goes to the disks or stays where it is.  Then its
- * buffer changes hands, and the ring of output buffers gets a fresh one.
+ * are formed in moderate areas, and each block that is complete either goes to the disks or stays where it is.  Then
+ * its buffer changes hands, and the ring of output buffers gets a fresh one.
  *
- * The rule: a block stays while a fresh buffer costs less time than writing a block.  Both costs are measured in the run
- * itself.  Fresh memory is measured whenever a buffer is cleaned for its first use, by the processor's time.  Writing is
- * measured while several writes are under way for each disk, as otherwise it costs nobody any time.  So at first blocks
- * are written until the disks are behind.  That is tried again from time to time, as a disk may have been slow for a
- * moment only: when fresh memory took several times as long as trying takes.  What is sorted does not depend on it.
+ * The rule: a block stays while a fresh buffer costs less time than writing a block.  Both costs are measured in the
+ * run itself.  Fresh memory is measured whenever a buffer is cleaned for its first use, by the processor's time.
+ * Writing is measured while several writes are under way for each disk, as otherwise it costs nobody any time.  So at
+ * first blocks are written until the disks are behind.  That is tried again from time to time, as a disk may have been
+ * slow for a moment only: when fresh memory took several times as long as trying takes.  What is sorted does not depend
+ * on it.
  *
- * A block in memory has an id, too: the disk is EMI_IN_MEMORY.  So has a page of a run's directory: where blocks may stay,
- * all pages do, and disks are not opened before something is written to them.
+ * A block in memory has an id, too: the disk is EMI_IN_MEMORY.  So has a page of a run's directory: where blocks may
+ * stay, all pages do, and disks are not opened before something is written to them.
  */
 #ifndef EMI_RUN_MEMORY_H
 #define EMI_RUN_MEMORY_H
@@ -70,14 +71,15 @@ void emi_run_memory_free(emi_run_memory *m);
 /* A buffer of so many bytes was used for the first time, which took so many nanoseconds.  One thread at a time. */
 void emi_run_memory_measured(emi_run_memory *m, size_t bytes, uint64_t ns);
 
-/* Should the next block of so many bytes stay?  written: bytes of those before that are on the disks.  Here and below: one
- * thread at a time. */
+/* Should the next block of so many bytes stay?  written: bytes of those before that are on the disks.  Here and below:
+ * one thread at a time. */
 int emi_run_memory_wants(emi_run_memory *m, size_t bytes, uint64_t written);
 
 /* It goes to the disks. */
 void emi_run_memory_sent(emi_run_memory *m, size_t bytes);
 
-/* A block stays: its buffer changes hands, and *buffer is a fresh one.  0: there is no room, and nothing has changed. */
+/* A block stays: its buffer changes hands, and *buffer is a fresh one.  0: there is no room, and nothing has
+ * changed. */
 int emi_run_memory_keep(emi_run_memory *m, char **buffer, size_t data, em_bid *bid);
 
 /* Room for a page of EMI_DIR_BYTES.  0: there is none. */

@@ -34,7 +34,8 @@ static em_status check_page(const emi_run_reader *r, const emi_run_cursor *c, em
 {
 	uint64_t expected = c->blocks < EMI_DIR_ENTRIES ? c->blocks : EMI_DIR_ENTRIES;
 
-	if (emi_dir_sum(c->page) == c->page->sum && c->page->count == expected && (c->page->next == EMI_DIR_END) == (c->blocks == expected) &&
+	if (emi_dir_sum(c->page) == c->page->sum && c->page->count == expected &&
+	    (c->page->next == EMI_DIR_END) == (c->blocks == expected) &&
 	    (c->page->next_disk < r->disks || c->page->next_disk == EMI_IN_MEMORY))
 		return EM_OK;
 	return damaged(r, c, err);

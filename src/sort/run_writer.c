@@ -124,9 +124,11 @@ static void seal_block(void *arg, emi_outseq *q, emi_outblock *b)
 	b->key = job->codec->key(job->order, first_record(job, b->buf.base));
 	b->frames = emi_order_vary(job->order) != NULL ? emi_block_frames(b->buf.base) : b->buf.len;
 	/* Packing takes time, too: so blocks are only packed while the disk has more to do than we have. */
-	if (b->own == NULL && !emi_run_memory_stays(&job->memory) && (job->opts.compress == EM_COMPRESS_ALWAYS || emi_outseq_is_behind(q)))
+	if (b->own == NULL && !emi_run_memory_stays(&job->memory) &&
+	    (job->opts.compress == EM_COMPRESS_ALWAYS || emi_outseq_is_behind(q)))
 		b->packed = emi_packer_pack(&q->packer, &b->buf.base, b->buf.len);
-	b->sum = emi_block_sum(b->buf.base, b->packed != 0 ? b->packed : b->buf.len, (job->ctx->flags & EM_CTX_CHECKED) != 0);
+	b->sum = emi_block_sum(b->buf.base, b->packed != 0 ? b->packed : b->buf.len,
+			       (job->ctx->flags & EM_CTX_CHECKED) != 0);
 }
 
 /* The block may stay in memory: then it has a fresh buffer. */
@@ -143,7 +145,9 @@ static em_status alloc_on_disk(emi_run_writer *w, size_t bytes, em_bid *bid, em_
 	emi_job *job = w->job;
 	em_status st = emi_job_scratch(job, err);
 
-	return st == EM_OK ? emi_block_alloc_on(job->scratch, em_placement_disk(&w->place, w->run.blocks), bytes, bid, err) : st;
+	return st == EM_OK ? emi_block_alloc_on(job->scratch, em_placement_disk(&w->place, w->run.blocks), bytes, bid,
+						err)
+			   : st;
 }
 
 /* Where the block is going to be: in memory if that is cheaper, or if there is no other place. */
@@ -153,7 +157,8 @@ static em_status place_block(emi_run_writer *w, emi_outblock *b, size_t bytes, e
 	em_errinfo why;
 	em_status st;
 
-	if (emi_run_memory_wants(memory, bytes, __atomic_load_n(&w->job->io.bytes_written, __ATOMIC_RELAXED)) && keep_block(w, b, bid))
+	if (emi_run_memory_wants(memory, bytes, __atomic_load_n(&w->job->io.bytes_written, __ATOMIC_RELAXED)) &&
+	    keep_block(w, b, bid))
 		return EM_OK;
 	memset(&why, 0, sizeof why);
 	st = alloc_on_disk(w, bytes, bid, &why);

@@ -234,7 +234,8 @@ static em_status attempt(void *arg, emi_trial *t, em_errinfo *err)
 	s->pass.paths = c->inputs;
 	s->pass.npaths = c->ninputs;
 	s->pass.record_bytes = c->record_size;
-	st = emi_opts_copy(&s->opts, sizeof s->opts, offsetof(em_shuffle_opts, memory), c->opts, "em_shuffle_opts", err);
+	st = emi_opts_copy(&s->opts, sizeof s->opts, offsetof(em_shuffle_opts, memory), c->opts, "em_shuffle_opts",
+			   err);
 	if (st == EM_OK)
 		st = run(s, c->ctx, c->output, t, err);
 	emi_pass_close(&s->pass, s->pass.only_plan ? NULL : c->stats);

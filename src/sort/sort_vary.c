@@ -5,8 +5,8 @@
  * Records are read, framed and put in the pool by all threads (pool_load.h); a full pool becomes a run, and the last one may stay in
  * memory.  A pool that is too small for a long record becomes a run, and another one is taken.
  *
- * The last merge makes output bytes in the buffers that are written.  Only where the output is not a file, or equal records
- * are dropped or counted, frames are pulled and copied.
+ * The last merge makes output bytes in the buffers that are written.  Only where the output is not a file, or equal
+ * records are dropped or counted, frames are pulled and copied.
  */
 #include "sort/sort_vary.h"
 
@@ -133,13 +133,16 @@ static void size_next_run(vary_sort *f)
 		pool->most = (left - keep) / (whole / pool->n + 1) + 1;
 }
 
-/* The list of runs is full: it grows at the expense of the runs, as long as the pool has room for the longest records and what comes from a stage. */
+/* The list of runs is full: it grows at the expense of the runs, as long as the pool has room for the longest records
+ * and what comes from a stage. */
 static em_status list_more_runs(vary_sort *f, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
 	emi_pool *pool = &f->e.pool;
-	const uint64_t less = job->runs_room * sizeof *job->run + EMI_PAGE, longest = 2 * (job->plan_input.longest_record + EMI_PAGE);
-	const uint64_t stage = 2 * (f->loader.most_bytes + f->loader.most_elems * 2 * sizeof(emi_pair)) + EMI_POOL_SLACK;
+	const uint64_t less = job->runs_room * sizeof *job->run + EMI_PAGE,
+		       longest = 2 * (job->plan_input.longest_record + EMI_PAGE);
+	const uint64_t stage = 2 * (f->loader.most_bytes + f->loader.most_elems * 2 * sizeof(emi_pair)) +
+			       EMI_POOL_SLACK;
 	const size_t bytes = pool->bytes;
 	em_status st;
 
@@ -231,7 +234,8 @@ static uint64_t expected_bytes(const emi_job *job, const emi_needs *needs)
 /* Can all be read again when a record turns out to be too long? */
 static int repeats(const vary_sort *f)
 {
-	return emi_trial_repeats(f->paths, f->npaths, f->bytes, f->e.job.opts.header != 0 && !emi_sink_is_file(f->sink));
+	return emi_trial_repeats(f->paths, f->npaths, f->bytes,
+				 f->e.job.opts.header != 0 && !emi_sink_is_file(f->sink));
 }
 
 static em_status run(vary_sort *f, const char *output, em_errinfo *err)
@@ -327,8 +331,9 @@ static em_status attempt(void *arg, emi_trial *t, em_errinfo *err)
 	return st;
 }
 
-em_status emi_sort_vary(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
-			const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, em_errinfo *err)
+em_status emi_sort_vary(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
+			const char *output, const em_sort_opts *opts, em_sort_stats *stats,
+			const emi_group_opts *groups, em_errinfo *err)
 {
 	call c = { ctx, order, inputs, ninputs, output, opts, stats, groups };
 

@@ -22,7 +22,8 @@ static emi_front *front_of(em_sorter *s)
 em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
-	const emi_needs needs = { .n = EMI_UNKNOWN, .pushed = 1, .held = sizeof(em_sorter), .bytes = EMI_UNKNOWN, .once = 1 };
+	const emi_needs needs = { .n = EMI_UNKNOWN, .pushed = 1, .held = sizeof(em_sorter), .bytes = EMI_UNKNOWN,
+				  .once = 1 };
 	emi_engine *e;
 	em_sorter *s;
 	em_status st;

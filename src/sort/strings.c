@@ -218,7 +218,8 @@ static void sort_group(const sorting *s, group g)
 	sort_few(s->v, g.a, g.n, g.depth);
 }
 
-void emi_sort_strings(const emi_kernels *kern, const emi_vary *v, emi_pair *a, emi_pair *tmp, size_t n, uint64_t depth, void *work)
+void emi_sort_strings(const emi_kernels *kern, const emi_vary *v, emi_pair *a, emi_pair *tmp, size_t n, uint64_t depth,
+		      void *work)
 {
 	const sorting s = { kern, v, work };
 	const group g = { a, tmp, n, depth };

@@ -14,8 +14,10 @@
 #include "key/vary.h"
 
 /* Sort a[0..n), stably, by their strings: val is the address of a frame, key the eight bytes of its string at `depth', up to
- * which all strings are equal.  tmp has room for n elements; work: EMI_KERN_WORK bytes.  Keys mean nothing afterwards. */
-void emi_sort_strings(const emi_kernels *kern, const emi_vary *v, emi_pair *a, emi_pair *tmp, size_t n, uint64_t depth, void *work);
+ * which all strings are equal.  tmp has room for n elements; work: EMI_KERN_WORK bytes.  Keys mean nothing
+ * afterwards. */
+void emi_sort_strings(const emi_kernels *kern, const emi_vary *v, emi_pair *a, emi_pair *tmp, size_t n, uint64_t depth,
+		      void *work);
 
 /* Set the keys of a[0..n) to the eight bytes of their strings at a depth. */
 void emi_load_strings(const emi_vary *v, emi_pair *a, size_t n, uint64_t depth);

@@ -74,8 +74,8 @@ struct em_top {
 	uint64_t long_need;
 };
 
-/* Bytes that whoever reads files for it has taken, and is going to take with so much memory and so many threads, beside what is planned; and how
- * many files are open at once. */
+/* Bytes that whoever reads files for it has taken, and is going to take with so much memory and so many threads, beside
+ * what is planned; and how many files are open at once. */
 typedef struct emi_top_use {
 	uint64_t taken;
 	uint64_t (*later)(const void *arg, uint64_t memory, uint32_t threads); /* NULL: nothing */

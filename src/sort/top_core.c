@@ -37,7 +37,8 @@ em_status emi_top_begin(em_top *t, em_ctx *ctx, const em_order *order, uint64_t 
 	return EM_OK;
 }
 
-/* Bytes that a strand's scratch should have, which need not be whole pages: so what is counted grows evenly with the memory. */
+/* Bytes that a strand's scratch should have, which need not be whole pages: so what is counted grows evenly with the
+ * memory. */
 static uint64_t scratch_wanted(const emi_job *job, uint64_t memory)
 {
 	const uint64_t want = memory / SCRATCH_SHARE;

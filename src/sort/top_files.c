@@ -37,8 +37,8 @@ static em_status attempt(void *arg, emi_trial *t, em_errinfo *err)
 	return st;
 }
 
-em_status em_top_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, uint64_t from, uint64_t k,
-		       const char *output, const em_sort_opts *opts, em_sort_stats *stats)
+em_status em_top_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, uint64_t from,
+		       uint64_t k, const char *output, const em_sort_opts *opts, em_sort_stats *stats)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	call c = { ctx, order, inputs, ninputs, from, k, output, opts, stats };

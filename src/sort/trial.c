@@ -24,7 +24,8 @@ void emi_trial_next(emi_trial *t, const emi_job *job, int repeats, em_status st,
 	const uint64_t bytes = err->bytes + 2 * EMI_LENGTH_MAX;
 
 	t->again = 0;
-	if (st != EM_ERR_FORMAT || err->bytes == 0 || t->only_plan || v == NULL || err->bytes > UINT64_MAX / 256 || bytes <= t->line)
+	if (st != EM_ERR_FORMAT || err->bytes == 0 || t->only_plan || v == NULL || err->bytes > UINT64_MAX / 256 ||
+	    bytes <= t->line)
 		return;
 	/* Most keys are no longer than their records; of those that are it is known when they are made. */
 	t->line = (v->keyed ? 2 : 1) * bytes;
@@ -36,7 +37,8 @@ em_status emi_trial_told(const emi_job *job, em_errinfo *err)
 {
 	const uint64_t bytes = em_ctx_memory_used(job->ctx) + job->line * EMI_LONGEST_SHARE + EMI_PAGE;
 
-	return emi_fail_memory(err, bytes / (STACKS - 1) * STACKS + STACKS, "a record must be a small part of the memory");
+	return emi_fail_memory(err, bytes / (STACKS - 1) * STACKS + STACKS,
+			       "a record must be a small part of the memory");
 }
 
 em_status emi_trials(em_status (*attempt)(void *arg, emi_trial *t, em_errinfo *err), void *arg, em_errinfo *err)

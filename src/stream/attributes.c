@@ -2,12 +2,13 @@
 /*
  * attributes.c -- see attributes.h.
  *
- * An access control list is an extended attribute for whoever does not interpret it.  It has to be copied, or there must be
- * none: in a file that has one the permissions of the group are the most that anybody named in it gets, and taken for the group's
- * own they may be more than the group had.  A new file may have inherited one from its directory, which goes.
+ * An access control list is an extended attribute for whoever does not interpret it.  It has to be copied, or there
+ * must be none: in a file that has one the permissions of the group are the most that anybody named in it gets, and
+ * taken for the group's own they may be more than the group had.  A new file may have inherited one from its directory,
+ * which goes.
  *
- * Owner first: whoever gives a file away loses set-id bits.  The permissions last, as the list changes them.  Where the system has
- * no such functions nobody knows what a file has, and nothing is copied.
+ * Owner first: whoever gives a file away loses set-id bits.  The permissions last, as the list changes them.  Where the
+ * system has no such functions nobody knows what a file has, and nothing is copied.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -71,7 +72,8 @@ static int read_bytes(em_ctx *ctx, int fd, const char *name, bytes *b)
 /* Is it one of the file's contents, which are others now? */
 static int of_contents(const char *name)
 {
-	return strcmp(name, "security.capability") == 0 || strcmp(name, "security.ima") == 0 || strcmp(name, "security.evm") == 0;
+	return strcmp(name, "security.capability") == 0 || strcmp(name, "security.ima") == 0 ||
+	       strcmp(name, "security.evm") == 0;
 }
 
 static int copy_one(em_ctx *ctx, int from, int to, const char *name)
@@ -84,7 +86,8 @@ static int copy_one(em_ctx *ctx, int from, int to, const char *name)
 	if (!read_bytes(ctx, from, name, &want))
 		return 0;
 	/* Who may not set one (a security label) may have been given the right one. */
-	done = read_bytes(ctx, to, name, &have) && have.n == want.n && (want.n == 0 || memcmp(have.data, want.data, want.n) == 0);
+	done = read_bytes(ctx, to, name, &have) && have.n == want.n &&
+	       (want.n == 0 || memcmp(have.data, want.data, want.n) == 0);
 	drop(ctx, &have);
 	if (!done)
 		done = fsetxattr(to, name, want.n != 0 ? want.data : "", want.n, 0) == 0;
@@ -144,7 +147,8 @@ int emi_attributes_copy(em_ctx *ctx, int from, int to)
 	if (!copy_extended(ctx, from, to) || fchmod(to, old.st_mode & 07777) != 0)
 		return 0;
 	/* Some bits are taken away without a word. */
-	return fstat(to, &new) == 0 && new.st_mode == old.st_mode && new.st_uid == old.st_uid && new.st_gid == old.st_gid;
+	return fstat(to, &new) == 0 && new.st_mode == old.st_mode && new.st_uid == old.st_uid &&
+	       new.st_gid == old.st_gid;
 }
 
 #else

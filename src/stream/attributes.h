@@ -8,8 +8,8 @@
 #include <extmem/ctx.h>
 
 /*
- * Give the open file `to' all that the open file `from' has.  1, or 0 when something cannot be had: then nobody should be given
- * `to' in place of `from'.  At no time does anybody have more rights than with `from'.
+ * Give the open file `to' all that the open file `from' has.  1, or 0 when something cannot be had: then nobody should
+ * be given `to' in place of `from'.  At no time does anybody have more rights than with `from'.
  *
  * Not copied is what belongs to the contents: capabilities of a program, and signatures.
  */

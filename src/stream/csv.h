@@ -3,8 +3,8 @@
  * csv.h -- where the records of a CSV file end (EM_FORMAT_CSV).
  *
  * A field that begins with a double quote goes on to the quote that closes it, and two in a row stand for one and close
- * nothing.  What is in between, delimiters too, belongs to the field.  A quote anywhere else is a byte like others.  Fields
- * of keys are found by the same rules (key/text_find.c).  A record may begin with a byte order mark (key/bom.h).
+ * nothing.  What is in between, delimiters too, belongs to the field.  A quote anywhere else is a byte like others.
+ * Fields of keys are found by the same rules (key/text_find.c).  A record may begin with a byte order mark (key/bom.h).
  *
  * Whether a delimiter ends a record depends on all that is before it in the record.  So looking always starts at the
  * beginning of one, and can be interrupted: a state says how it goes on.
@@ -31,8 +31,8 @@ enum {
 /* Behind the first delimiter that ends a record; NULL: there is none, and *state is that at the end. */
 const unsigned char *emi_csv_first(const em_format *f, int *state, const unsigned char *p, const unsigned char *end);
 
-/* Behind the last delimiter that ends a record, p being where one begins; NULL: there is none.  *open is the quote that is
- * open at the end, or NULL. */
+/* Behind the last delimiter that ends a record, p being where one begins; NULL: there is none.  *open is the quote that
+ * is open at the end, or NULL. */
 const unsigned char *emi_csv_last(const em_format *f, const unsigned char *p, const unsigned char *end,
 				  const unsigned char **open);
 

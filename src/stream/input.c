@@ -194,7 +194,8 @@ em_status emi_input_fd(const emi_input *in, em_ctx *ctx, int *fd, em_errinfo *er
 		return EM_OK;
 	if ((st = emi_fd_take(ctx, in->path, err)) != EM_OK)
 		return st;
-	/* A FIFO that nobody writes to yet is waited for where it is read, so the order in which both sides open several does not matter. */
+	/* A FIFO that nobody writes to yet is waited for where it is read, so the order in which both sides open
+	 * several does not matter. */
 	do {
 		*fd = open(in->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	} while (*fd < 0 && errno == EINTR);

@@ -42,7 +42,8 @@ static em_status make_buffers(em_output *o, em_errinfo *err)
 	return EM_OK;
 }
 
-static em_status open_output(em_output **out, em_ctx *ctx, const char *path, const em_output_opts *opts, em_errinfo *err)
+static em_status open_output(em_output **out, em_ctx *ctx, const char *path, const em_output_opts *opts,
+			     em_errinfo *err)
 {
 	em_status st;
 	em_output *o;

@@ -8,9 +8,9 @@
  * restored.  SIGPIPE is sent to the thread that wrote, so no other thread can be hit meanwhile.  One that was pending
  * before is not ours and is left alone.
  *
- * Descriptors may be non-blocking, our own and those that we were given (a terminal shared with another program): EAGAIN means poll().
- * A FIFO that was opened without waiting for a writer is at its end only when one came and went; until then read() returns 0,
- * too, but poll() knows: so it is asked before each read.
+ * Descriptors may be non-blocking, our own and those that we were given (a terminal shared with another program):
+ * EAGAIN means poll().  A FIFO that was opened without waiting for a writer is at its end only when one came and went.
+ * Until then read() returns 0, too, but poll() knows: so it is asked before each read.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -33,8 +33,8 @@ typedef struct emi_pipe {
 	int ended;              /* a read met the end */
 } emi_pipe;
 
-/* Read until bytes are there (prompt: some of them) or the input ends; *done tells.  EM_ERR_IO and the like; or the ticker's status: then
- * what was read is in *done, too. */
+/* Read until bytes are there (prompt: some of them) or the input ends; *done tells.  EM_ERR_IO and the like; or the
+ * ticker's status: then what was read is in *done, too. */
 em_status emi_pipe_read(emi_pipe *p, void *buf, size_t bytes, size_t *done, emi_ticker *ticker, em_errinfo *err);
 
 /* Write all of it.  EM_ERR_PIPE when nobody reads (never a signal), EM_ERR_NOSPACE, EM_ERR_IO. */

@@ -3,13 +3,14 @@
  * publish.c -- see publish.h.
  *
  * A file that is there is replaced: by linking the new one to a random name and renaming it, as linkat() refuses to
- * replace.  The random name need not be secret: linkat() and O_EXCL refuse one that is taken, and the next is tried.  First the
- * new file gets what the old one has (attributes.h), and its data is brought to the disk: a file system may well
- * write the new name first, and after a crash there would be neither the old data nor the new.
+ * replace.  The random name need not be secret: linkat() and O_EXCL refuse one that is taken, and the next is tried.
+ * First the new file gets what the old one has (attributes.h), and its data is brought to the disk: a file system may
+ * well write the new name first, and after a crash there would be neither the old data nor the new.
  *
- * Some files cannot be replaced: they have other names, too, their owner or attributes cannot be given to another file, something
- * is mounted there, or names in the directory may not be changed.  Then the new contents are copied into the old file.  That is not
- * done at once, so it begins when there is space for them, and whoever wants to end the process waits for its end.
+ * Some files cannot be replaced: they have other names, too, their owner or attributes cannot be given to another file,
+ * something is mounted there, or names in the directory may not be changed.  Then the new contents are copied into the
+ * old file.  That is not done at once, so it begins when there is space for them, and whoever wants to end the process
+ * waits for its end.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -111,8 +112,8 @@ static int may_copy(const emi_target *t, const em_errinfo *err)
 	struct stat sb;
 
 	/* One that somebody else has replaced meanwhile is nobody's output. */
-	return (e == EBUSY || e == EPERM || e == EACCES || e == EXDEV || e == EROFS) && t->fd >= 0 && fstat(t->fd, &sb) == 0 &&
-	       sb.st_nlink > 0;
+	return (e == EBUSY || e == EPERM || e == EACCES || e == EXDEV || e == EROFS) && t->fd >= 0 &&
+	       fstat(t->fd, &sb) == 0 && sb.st_nlink > 0;
 }
 
 /* Have space for what the file is going to be longer: a full disk is to be noticed before anything is overwritten. */
@@ -133,7 +134,8 @@ static em_status make_longer(const emi_target *t, uint64_t bytes, em_errinfo *er
 		return EM_OK;
 	/* What there was of it goes back. */
 	(void)!ftruncate(t->fd, sb.st_size);
-	return emi_fail_io(err, EM_OK, failed, "overwrite", t->name, (uint64_t)sb.st_size, bytes - (uint64_t)sb.st_size);
+	return emi_fail_io(err, EM_OK, failed, "overwrite", t->name, (uint64_t)sb.st_size,
+			   bytes - (uint64_t)sb.st_size);
 #else
 	(void)t;
 	(void)bytes;

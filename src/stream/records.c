@@ -188,7 +188,8 @@ em_status emi_records_open(emi_records **out, em_ctx *ctx, const char *const *pa
 	if ((st = emi_inputs_init(&r->in, ctx, paths, n, r->record_bytes != 0 ? r->record_bytes : 1, err)) != EM_OK ||
 	    (st = set_range(r, &opts->range, err)) != EM_OK || (st = take_buffers(r, opts, err)) != EM_OK)
 		goto out;
-	if (opts->prompt && n > 0 && r->in.item->kind == EMI_INPUT_STREAM && (st = emi_records_open_stream(r)) != EM_OK) {
+	if (opts->prompt && n > 0 && r->in.item->kind == EMI_INPUT_STREAM &&
+	    (st = emi_records_open_stream(r)) != EM_OK) {
 		*err = r->err;
 		goto out;
 	}

@@ -37,7 +37,8 @@ typedef struct emi_records_opts {
 	em_format format;
 	size_t chunk_bytes;     /* wanted per chunk, a multiple of EMI_PAGE */
 	uint32_t chunks;        /* buffers, at least 2: so many chunks less one can be with the consumer */
-	uint32_t prompt;        /* not 0: of a stream take what is there, however little; if the first input is one, open it at once */
+	uint32_t prompt;        /* not 0: of a stream take what is there, however little; if the first input is one,
+	                           open it at once */
 	uint64_t longest;       /* bytes of the longest record allowed, delimiter or prefix not counted */
 	uint64_t record_bytes;  /* not 0: records of one size, and neither format nor longest means anything */
 	emi_extent range;       /* if it has bytes: of the one file, a regular one, only these, which are whole records */
@@ -46,8 +47,8 @@ typedef struct emi_records_opts {
 /* Is it one of the formats that there are?  EM_OK or EM_ERR_INVAL. */
 em_status emi_format_check(const em_format *f, em_errinfo *err);
 
-/* Look at the inputs ("-" is standard input): sizes are taken now; a regular file is read up to that size, others, and those
- * that do not know theirs, to their end.
+/* Look at the inputs ("-" is standard input): sizes are taken now; a regular file is read up to that size, others, and
+ * those that do not know theirs, to their end.
  * paths must live as long.  EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_INVAL (a directory, a
  * bad format). */
 em_status emi_records_open(emi_records **out, em_ctx *ctx, const char *const *paths, uint32_t n,
@@ -61,14 +62,16 @@ uint64_t emi_records_bytes(const emi_records *r);
  * `longest' bytes. */
 uint64_t emi_records_memory(const emi_records_opts *opts);
 
-/* No less than that, for chunks of so many bytes that need not be whole pages: it grows evenly with these and with the longest record. */
+/* No less than that, for chunks of so many bytes that need not be whole pages: it grows evenly with these and with the
+ * longest record. */
 uint64_t emi_records_memory_evenly(const emi_records_opts *opts, uint64_t chunk_bytes);
 
 /*
  * The next chunk; it has at least one record.  A last record without a delimiter gets one.  EM_END when there are no more.  Errors are sticky.
  *   EM_ERR_FORMAT   a record is longer than `longest', a record or prefix is cut off or promises more than the file has; the message
- *                   names the file and the line ("FILE:LINE: line is longer than ... bytes") or, with prefixes, the record by its number from 1;
- *                   a quote of a CSV file is open at its end: the message names the line where it was opened
+ *                   names the file and the line ("FILE:LINE: line is longer than ... bytes") or, with prefixes, the
+ *                   record by its number from 1; a quote of a CSV file is open at its end: the message names the line
+ *                   where it was opened
  *   EM_ERR_SHORT    a file ended before its size
  *   EM_ERR_STATE    all buffers are with the consumer, or a long record (one that is a chunk by itself and longer than the
  *                   headroom of a buffer) is and there is another one: not sticky; it goes on when all chunks were released
@@ -81,7 +84,8 @@ em_status emi_records_next(emi_records *r, emi_chunk *chunk, em_status (*tick)(v
 /* The chunk is used; it held so many records, which the reader needs to know to number them in messages. */
 void emi_records_release(emi_records *r, emi_chunk *chunk, uint64_t records);
 
-/* Any length.  What messages number up to a place behind the beginning of a record: records, or the lines of a CSV file. */
+/* Any length.  What messages number up to a place behind the beginning of a record: records, or the lines of a CSV
+ * file. */
 uint64_t emi_records_count(const em_format *f, const unsigned char *at, const unsigned char *end);
 
 /* The same of a chunk that has so many records. */
@@ -97,7 +101,8 @@ static inline int emi_format_delimited(const em_format *f)
 }
 
 /* The next record of a CSV file. */
-const unsigned char *emi_record_take_csv(const em_format *f, const unsigned char **at, const unsigned char *end, size_t *n);
+const unsigned char *emi_record_take_csv(const em_format *f, const unsigned char **at, const unsigned char *end,
+					 size_t *n);
 
 /* Any length.  Take the next record of a chunk that is not at its end: *at goes behind it and its delimiter; returns the record
  * itself, of *n bytes. */

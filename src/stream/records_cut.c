@@ -8,7 +8,8 @@
  * the next step begins behind it.  With lines that are short compared to the longest allowed this reads a small part of
  * the chunk.  Prefixes have to be followed one by one.  Records of one size need no looking at all.
  *
- * In a CSV file the last delimiter that ends a record is found from the front, past what is quoted (csv.h); the steps are the same.
+ * In a CSV file the last delimiter that ends a record is found from the front, past what is quoted (csv.h); the steps
+ * are the same.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -37,7 +38,8 @@ uint64_t emi_records_count(const em_format *f, const unsigned char *at, const un
 	return count;
 }
 
-const unsigned char *emi_record_take_csv(const em_format *f, const unsigned char **at, const unsigned char *end, size_t *n)
+const unsigned char *emi_record_take_csv(const em_format *f, const unsigned char **at, const unsigned char *end,
+					 size_t *n)
 {
 	const unsigned char *p = *at;
 	int state = EMI_CSV_START;
@@ -77,23 +79,27 @@ static em_status too_long(emi_records *r, uint64_t before, uint64_t bytes)
 	const uint64_t n = number(r, before);
 
 	if (emi_format_delimited(&r->format))
-		emi_fail(&r->err, EM_ERR_FORMAT, "%s:%" PRIu64 ": line is longer than %" PRIu64 " bytes", name, n, r->longest);
+		emi_fail(&r->err, EM_ERR_FORMAT, "%s:%" PRIu64 ": line is longer than %" PRIu64 " bytes", name, n,
+			 r->longest);
 	else
-		emi_fail(&r->err, EM_ERR_FORMAT, "%s: record %" PRIu64 " is longer than %" PRIu64 " bytes", name, n, r->longest);
+		emi_fail(&r->err, EM_ERR_FORMAT, "%s: record %" PRIu64 " is longer than %" PRIu64 " bytes", name, n,
+			 r->longest);
 	r->err.bytes = bytes;
 	return emi_records_failed(r, EM_ERR_FORMAT);
 }
 
-/* Nothing closes a quote, in a record of a CSV file that begins so many lines behind what was given: up to the end of the file, or, if bytes is
- * not 0, in so many that it has or more, which are too many. */
-static em_status quote_open(emi_records *r, uint64_t before, const unsigned char *record, const unsigned char *open, uint64_t bytes)
+/* Nothing closes a quote, in a record of a CSV file that begins so many lines behind what was given: up to the end of
+ * the file, or, if bytes is not 0, in so many that it has or more, which are too many. */
+static em_status quote_open(emi_records *r, uint64_t before, const unsigned char *record, const unsigned char *open,
+			    uint64_t bytes)
 {
 	const char *name = emi_input_name(&r->in.item[r->num_file]);
 	const uint64_t line = number(r, before + emi_csv_lines(&r->format, record, open));
 
 	if (bytes == 0)
-		return emi_records_failed(r, emi_fail(&r->err, EM_ERR_FORMAT, "%s:%" PRIu64 ": a quote is opened here and never closed",
-						      name, line));
+		return emi_records_failed(r, emi_fail(&r->err, EM_ERR_FORMAT,
+						      "%s:%" PRIu64 ": a quote is opened here and never closed", name,
+						      line));
 	emi_fail(&r->err, EM_ERR_FORMAT, "%s:%" PRIu64 ": a quote is opened here and not closed within the %" PRIu64
 		 " bytes that a record may have", name, line, r->longest);
 	r->err.bytes = bytes;
@@ -118,7 +124,8 @@ static uint64_t prefix(const emi_records *r, const unsigned char *p)
 }
 
 /* Behind the first record that ends in [p, end), where *state (csv.h) is that at p, or NULL. */
-static const unsigned char *first_end(const emi_records *r, int *state, const unsigned char *p, const unsigned char *end)
+static const unsigned char *first_end(const emi_records *r, int *state, const unsigned char *p,
+				      const unsigned char *end)
 {
 	const unsigned char *found;
 
@@ -249,7 +256,8 @@ static em_status joined_open(emi_records *r, uint64_t bytes)
 	return open != NULL ? quote_open(r, 0, begin, open, bytes) : EM_OK;
 }
 
-/* Go on with a record that is too long, to know its length, unless that is beyond all that this machine could ever do with. */
+/* Go on with a record that is too long, to know its length, unless that is beyond all that this machine could ever do
+ * with. */
 static em_status measure(emi_records *r, emi_records_buffer *b)
 {
 	const uint64_t n = record_bytes(r, &r->joined_state, b->area + b->from, b->area + b->to);

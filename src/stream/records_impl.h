@@ -10,8 +10,8 @@
  *	        ^from                             ^to
  *
  * What is read begins with a page, in memory and in the file, as direct transfers need it.  In front of it there is
- * room for the beginning of a record that the buffer before this one ended with.  What is read of a stream begins a few bytes behind head,
- * if that is what keeps records of one size as aligned as they are in the file.
+ * room for the beginning of a record that the buffer before this one ended with.  What is read of a stream begins a few
+ * bytes behind head, if that is what keeps records of one size as aligned as they are in the file.
  */
 #ifndef EMI_RECORDS_IMPL_H
 #define EMI_RECORDS_IMPL_H
@@ -82,7 +82,8 @@ struct emi_records {
 	uint32_t cur;           /* the cursor, up to where transfers were started: input ... */
 	uint64_t pos;           /* ... and position in it (of streams: bytes read) */
 	size_t skip;            /* bytes of the first page that are before the range */
-	emi_pipe pipe;          /* the stream at the cursor; open from the beginning, if it is prompt and the first input */
+	emi_pipe pipe;          /* the stream at the cursor; open from the beginning, if it is prompt and the first
+	                           input */
 	uint32_t num_file;      /* the file being cut, whose records ... */
 	uint64_t num;           /* ... in released chunks are counted here */
 	em_status ahead;        /* of opening the file at the cursor: told when everything before it was given */

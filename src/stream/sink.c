@@ -69,7 +69,8 @@ static em_status tell(const emi_sink *s, em_errinfo *err)
 	return s->status;
 }
 
-/* What is going to be the file of a new name is made as other programs make theirs; what replaces one is nobody's before it has its permissions. */
+/* What is going to be the file of a new name is made as other programs make theirs.  What replaces one is nobody's
+ * before it has its permissions. */
 static unsigned making(const emi_sink *s)
 {
 	return EMI_OPEN_WRITE | (s->target.fd < 0 ? EMI_OPEN_SHARED : 0);
@@ -276,7 +277,8 @@ static em_status reserve_all(emi_sink *s, uint64_t bytes, em_errinfo *err)
 	return st;
 }
 
-em_status emi_sink_expect(emi_sink *s, uint64_t bytes, uint64_t step, int (*make_room)(void *arg), void *arg, em_errinfo *err)
+em_status emi_sink_expect(emi_sink *s, uint64_t bytes, uint64_t step, int (*make_room)(void *arg), void *arg,
+			  em_errinfo *err)
 {
 	em_status st = bytes != 0 ? emi_sink_check(s, bytes, err) : EM_OK;
 

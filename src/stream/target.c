@@ -4,16 +4,16 @@
  *
  * What stands at the name is opened for writing, as any program that writes there in place would: so permissions, directories,
  * read-only file systems and busy programs give the errors they always give, and a pipe waits
- * for its reader.  A regular file stays open, untouched, until the output is complete: then it tells which owner, permissions and
- * attributes the new file gets, or, where it cannot be replaced, takes the contents (publish.h).
+ * for its reader.  A regular file stays open, untouched, until the output is complete: then it tells which owner,
+ * permissions and attributes the new file gets, or, where it cannot be replaced, takes the contents (publish.h).
  *
  * The path is made absolute and freed of symbolic links at once, so that neither a chdir() nor a link changed
  * meanwhile sends the output elsewhere than where the temporary file lies.  A link that points nowhere
  * gets its target made.
  *
- * Somebody may rename another file to the path between opening and looking: then it is opened again.  But /proc/self/fd/N
- * and its like lead to files for which the path that they show does not stand, as they were removed, or are in another
- * name space.  These can only be written in place.
+ * Somebody may rename another file to the path between opening and looking: then it is opened again.  But
+ * /proc/self/fd/N and its like lead to files for which the path that they show does not stand, as they were removed, or
+ * are in another name space.  These can only be written in place.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -140,7 +140,8 @@ static int only_grows(const char *path)
 	struct statx x;
 
 	snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(path, '/') - path + 1), path);
-	return statx(AT_FDCWD, dir, AT_NO_AUTOMOUNT, STATX_TYPE, &x) == 0 && (x.stx_attributes & STATX_ATTR_APPEND) != 0;
+	return statx(AT_FDCWD, dir, AT_NO_AUTOMOUNT, STATX_TYPE, &x) == 0 &&
+	       (x.stx_attributes & STATX_ATTR_APPEND) != 0;
 #else
 	(void)path;
 	return 0;

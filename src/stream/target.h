@@ -13,15 +13,16 @@ typedef struct emi_target {
 	char *name;             /* as the caller said it, for messages */
 	char *path;             /* absolute, no symbolic link itself; NULL: no name leads there, or none that matters */
 	int fd;                 /* what stands there, open for writing; -1: nothing yet */
-	int regular;            /* a regular file is there or is to be made: it is not written through fd before all is known */
+	int regular;            /* a regular file is there or is to be made: it is not written through fd before all is
+	                           known */
 	int in_place;           /* it cannot be replaced: what is written goes into it when it is complete */
 	char *temp;             /* the temporary name while there is one */
 	emi_leftover leftover;  /* ... which is on this list */
 } emi_target;
 
 /*
- * Find out what the name stands for, and open it for writing if it is there; the descriptor is counted and emi_target_free() closes
- * it.  Nothing is written or made shorter.  "-" is standard output.
+ * Find out what the name stands for, and open it for writing if it is there; the descriptor is counted and
+ * emi_target_free() closes it.  Nothing is written or made shorter.  "-" is standard output.
  * EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_INVAL (a directory), EM_ERR_IO, EM_ERR_FDLIMIT, EM_ERR_NOMEM, EM_ERR_MEMLIMIT.
  * t is all zeroes, with fd -1, on failure.
  */

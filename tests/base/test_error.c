@@ -143,7 +143,8 @@ static void room_names_both_numbers(void **state)
 	assert_int_equal(err.bytes, 12288);
 	assert_string_equal(err.op, "reserve");
 	assert_string_equal(err.path, "/a\nb");
-	assert_string_equal(err.text, "cannot reserve 12288 bytes for '/a?b', where 4096 are free: No space left on device");
+	assert_string_equal(err.text,
+			    "cannot reserve 12288 bytes for '/a?b', where 4096 are free: No space left on device");
 }
 
 static void long_path_keeps_its_end(void **state)

@@ -246,8 +246,8 @@ static size_t resident(void)
 }
 
 /*
- * What is no longer counted is no longer resident.  A program that frees a large block teaches malloc() to keep such blocks, and a
- * small one at the end of the heap keeps it from giving back what is in front.
+ * What is no longer counted is no longer resident.  A program that frees a large block teaches malloc() to keep such
+ * blocks, and a small one at the end of the heap keeps it from giving back what is in front.
  */
 static void freed_buffers_go_back(void **state)
 {

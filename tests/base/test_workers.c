@@ -360,7 +360,8 @@ static void parallel_without_a_pool(void **state)
 	emi_ctx_unref(ctx);
 }
 
-/* Each of several threads of the caller's waits for a task of its own, and the first that is done is not the first one's. */
+/* Each of several threads of the caller's waits for a task of its own, and the first that is done is not the first
+ * one's. */
 typedef struct sleeper {
 	em_ctx *ctx;
 	emi_task task;
@@ -433,7 +434,8 @@ static void count_share(void *arg, uint32_t i)
 	__atomic_add_fetch((uint32_t *)arg + i, 1, __ATOMIC_RELAXED);
 }
 
-/* What the threads would do that cannot be started is done all the same, and their stacks still count, as the plan has it. */
+/* What the threads would do that cannot be started is done all the same, and their stacks still count, as the plan has
+ * it. */
 static void without_some_threads(void **state)
 {
 	int64_t left;

@@ -4,8 +4,9 @@
 
 csv_cases.py EXTMEM SEED CASES DIRECTORY
 
-A file is made record by record, so that the bytes of each are known.  What the csv module reads from it must be the fields
-that were written, and what comes out must be the records in the order that sorted() gives them, each with its bytes.
+A file is made record by record, so that the bytes of each are known.  What the csv module reads from it must be the
+fields that were written, and what comes out must be the records in the order that sorted() gives them, each with its
+bytes.
 """
 import csv
 import io

@@ -299,13 +299,14 @@ static void tell(sweep *w, const char *wrong, const run *r, const sweep_way *way
 	if (w->failures++ >= TOLD_MOST)
 		return;
 	print_error("%s: %s %c fails with %s%s: %s (status %d, signal %d%s%s): %s\n", w->c->name, p->call, p->kind, how,
-		    way->for_good ? " for good" : "", wrong, r->status, r->signal, left ? ", left " : "", left ? left : "",
-		    r->err);
+		    way->for_good ? " for good" : "", wrong, r->status, r->signal, left ? ", left " : "",
+		    left ? left : "", r->err);
 	print_error("    %s '%s' EXTMEM_PRELOAD_LOG=log TMPDIR=. %s %s", env_preload, w->env_fail, env_libraries,
 		    program);
 	for (i = 0; w->c->args[i]; i++)
 		print_error(" %s", w->c->args[i]);
-	print_error("%s\n", w->c->from == SWEEP_NO_STDIN ? "" : w->c->from == SWEEP_STDIN ? " <input-0" : " (cat input-0 |)");
+	print_error("%s\n", w->c->from == SWEEP_NO_STDIN ? "" : w->c->from == SWEEP_STDIN ? " <input-0"
+											  : " (cat input-0 |)");
 }
 
 static void fail_once(sweep *w, const sweep_way *way, const place *p, uint64_t nth)

@@ -68,7 +68,8 @@ static void child_limits(const run_setup *s)
 		putenv((char *)(uintptr_t)s->env[i]);
 	signal(SIGPIPE, s->ignore_pipe ? SIG_IGN : SIG_DFL);
 	alarm(s->seconds);
-	/* Last, as from here on it is nobody.  Root is not limited, and a number of processes is one of those of a user. */
+	/* Last, as from here on it is nobody.  Root is not limited, and a number of processes is one of those of a
+	 * user. */
 	if (!s->nproc)
 		return;
 	child_limit(RLIMIT_NPROC, s->nproc);

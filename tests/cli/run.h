@@ -63,8 +63,8 @@ int feed_pipe(const void *data, size_t bytes);
 void assert_run(const run *r, int status, const char *file, int line);
 #define assert_status(r, status) assert_run(r, status, __FILE__, __LINE__)
 
-/* Fail unless it exited with 2 and printed exactly one line, on standard error, that begins with "extmem" and has these words
- * in it.  Behind it may stand where to read about options. */
+/* Fail unless it exited with 2 and printed exactly one line, on standard error, that begins with "extmem" and has these
+ * words in it.  Behind it may stand where to read about options. */
 void assert_run_trouble(const run *r, const char *a, const char *b, const char *file, int line);
 #define assert_trouble(r, a, b) assert_run_trouble(r, a, b, __FILE__, __LINE__)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cli_csv.c -- CSV through the command: random files against Python's csv module, headers that differ, forms of lines, --debug.
+ * test_cli_csv.c -- CSV through the command: random files against Python's csv module, headers that differ, forms of
+ * lines, --debug.
  *
  *     EXTMEM_TEST_CASES   random cases, default 150
  */
@@ -58,7 +59,8 @@ static void test_forms(void **state)
 
 	(void)state;
 	expect_output("b,\"x\r\ny\"\r\na,1\r\n", "a,1\r\nb,\"x\r\ny\"\r\n", "sort", "--csv", NULL);
-	expect_output("b;\"x\ny\";\"a;\n\"\na;1;2\n", "a;1;2\nb;\"x\ny\";\"a;\n\"\n", "sort", "--csv", "-t;", "-k1,1", NULL);
+	expect_output("b;\"x\ny\";\"a;\n\"\na;1;2\n", "a;1;2\nb;\"x\ny\";\"a;\n\"\n", "sort", "--csv", "-t;", "-k1,1",
+		      NULL);
 	expect_output("b,5\",\"\"\"\n\"\"\"\na,6\"\n", "a,6\"\nb,5\",\"\"\"\n\"\"\"\n", "sort", "--csv", NULL);
 	expect_output("b,\"1\"x\",\na,\n", "a,\nb,\"1\"x\",\n", "sort", "--csv", NULL);
 	expect_output("b,\"x\ny\"\na,1\nb,\"x\ny\"\n", "1,a,1\n2,b,\"x\ny\"\n", "unique", "--csv", "-c", NULL);
@@ -112,8 +114,8 @@ static void test_marks(void **state)
 	expect_output("b," MARK "\"x\na,1\"\n", "a,1\"\nb," MARK "\"x\n", "sort", "--csv", NULL);
 }
 
-/* The line of a quote that is never closed, in a file that is not the first, behind a header; and of a record that is out of
- * order. */
+/* The line of a quote that is never closed, in a file that is not the first, behind a header; and of a record that is
+ * out of order. */
 static void test_lines_of_messages(void **state)
 {
 	static const char good[] = "h,\"1\n2\n3\"\na,\"4\n5\"\n", bad[] = "h,\"1\n2\n3\"\na,\"4\n5\"\nb,\"6\"\"\n,\n";
@@ -127,8 +129,8 @@ static void test_lines_of_messages(void **state)
 	write_text(f->in[1], bad);
 	snprintf(where, sizeof(where), "%s:6: ", f->in[1]);
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		expect_trouble(NULL, where, "a quote is opened here and never closed", commands[i], "--csv", "--header=1",
-			       f->in[0], f->in[1], NULL);
+		expect_trouble(NULL, where, "a quote is opened here and never closed", commands[i], "--csv",
+			       "--header=1", f->in[0], f->in[1], NULL);
 	expect_trouble(NULL, where, "a quote is opened here and never closed", "check", "--csv", f->in[1], NULL);
 	write_text(f->in[2], "h,\"1\n2\n3\"\nb,\"4\n5\"\na,6\n");
 	snprintf(where, sizeof(where), "extmem sort: %s:6: disorder: a,6\n", f->in[2]);
@@ -160,8 +162,8 @@ static void test_headers_that_differ(void **state)
 	write_text(f->in[0], "k,v\nb,1\n");
 	write_text(f->in[1], "K,v\na,2\n");
 	write_text(f->in[2], "");
-	snprintf(warning, sizeof(warning), "warning: %s: its header is left out, although it is not that of %s\n", f->in[1],
-		 f->in[0]);
+	snprintf(warning, sizeof(warning), "warning: %s: its header is left out, although it is not that of %s\n",
+		 f->in[1], f->in[0]);
 	expect_warning("k,v\na,2\nb,1\n", warning, args);
 	args[0] = "merge";
 	expect_warning("k,v\na,2\nb,1\n", warning, args);

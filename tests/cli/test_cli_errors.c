@@ -135,7 +135,8 @@ static void test_too_little_memory(void **state)
 	run r;
 
 	/* What no machine has. */
-	expect_trouble(NULL, "-S 2M", "at least ", SORT, "-S2M", "--block-size=1G", "--write-buffers=4000", "-o", f->out, f->in[0], NULL);
+	expect_trouble(NULL, "-S 2M", "at least ", SORT, "-S2M", "--block-size=1G", "--write-buffers=4000", "-o",
+		       f->out, f->in[0], NULL);
 
 	/* What is too little is raised to what does, and that is told. */
 	run_command(&r, NULL, SORT, FAN_OF_20, "-S1M", "-T", f->scratch, "-o/dev/null", f->in[0], NULL);
@@ -246,7 +247,8 @@ static void test_scratch(void **state)
 	expect_trouble(NULL, none, "No such file", SORT, EXTERNAL, "-T", none, "-o", f->out, f->in[0], NULL);
 	expect_trouble(NULL, f->in[0], "Not a directory", SORT, EXTERNAL, "-T", f->in[0], "-o", f->out, f->in[0], NULL);
 	/* It is said that scratch is meant, and what names another place for it. */
-	expect_trouble(NULL, "cannot open scratch '", "(-T, --disk or TMPDIR", SORT, EXTERNAL, "-T", none, "-o", f->out, f->in[0], NULL);
+	expect_trouble(NULL, "cannot open scratch '", "(-T, --disk or TMPDIR", SORT, EXTERNAL, "-T", none, "-o", f->out,
+		       f->in[0], NULL);
 	/* A simulated disk is no file. */
 	simulated = malloc(strlen(none) + 20);
 	assert_non_null(simulated);
@@ -505,7 +507,8 @@ static void test_output_full(void **state)
 	free(small);
 }
 
-/* A file that is to be sorted in place, on a disk that has no room for it twice: the message says how, and that works. */
+/* A file that is to be sorted in place, on a disk that has no room for it twice: the message says how, and that
+ * works. */
 static void test_output_full_hints(void **state)
 {
 	fixture *f = *state;
@@ -519,8 +522,10 @@ static void test_output_full_hints(void **state)
 		write_file(small, f->records, BYTES);
 		write_file(other, f->records, 5000);
 		expect_trouble(NULL, small, "1<>FILE", SORT, EXTERNAL, "-T", f->dir, "-o", small, small, NULL);
-		expect_trouble(NULL, small, "another file system", SORT, "-u", "-m", "-o", small, small, f->in[0], NULL);
-		expect_trouble(NULL, other, "remove it first", SORT, EXTERNAL, "-T", f->dir, "-o", other, f->in[0], NULL);
+		expect_trouble(NULL, small, "another file system", SORT, "-u", "-m", "-o", small, small, f->in[0],
+			       NULL);
+		expect_trouble(NULL, other, "remove it first", SORT, EXTERNAL, "-T", f->dir, "-o", other, f->in[0],
+			       NULL);
 		assert_file(small, f->records, BYTES);
 
 		setup.out_fd = open(small, O_RDWR | O_CLOEXEC);

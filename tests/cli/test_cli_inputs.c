@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cli_inputs.c -- inputs that are no plain files, or do not stay what they were: of a size that nobody knows, FIFOs
- * that one process feeds, files that change while they are read.
+ * test_cli_inputs.c -- inputs that are no plain files, or do not stay what they were: of a size that nobody knows,
+ * FIFOs that one process feeds, files that change while they are read.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -34,11 +34,12 @@
 /* Arguments, then the file. */
 static const char *const readers[][5] = {
 	{ "sort" }, { "sort", "-r", "-k1,1" }, { "sort", "-u" }, { "sort", "-m" }, { "merge" },
-	{ "unique" }, { "unique", "-c" }, { "top", "-n", "1000" }, { "shuffle", "--seed=1" }, { "shuffle", "--seed=1", "-n", "3" }, { "sort", "--csv", "-k2" },
-	{ "sort", "--record-size=1" }, { "unique", "--record-size=1", "-c" }, { "top", "--record-size=1", "-n", "100" },
+	{ "unique" }, { "unique", "-c" }, { "top", "-n", "1000" }, { "shuffle", "--seed=1" },
+	{ "shuffle", "--seed=1", "-n", "3" }, { "sort", "--csv", "-k2" }, { "sort", "--record-size=1" },
+	{ "unique", "--record-size=1", "-c" }, { "top", "--record-size=1", "-n", "100" },
 	{ "merge", "--record-size=1" }, { "shuffle", "--seed=1", "--record-size=1" },
-	{ "sort", "--parallel=1", "--backend=syscall" },
-	{ "sort", "--header=2" }, { "check", "--unsorted" }, { "check", "--unsorted", "--record-size=1" },
+	{ "sort", "--parallel=1", "--backend=syscall" }, { "sort", "--header=2" }, { "check", "--unsorted" },
+	{ "check", "--unsorted", "--record-size=1" },
 };
 
 /* The i-th of the readers with these files behind it. */
@@ -91,7 +92,8 @@ static void test_size_unknown(void **state)
 			assert_status(&named, 0);
 			assert_status(&stdin_of, 0);
 			if (strcmp(named.out, want.out) || strcmp(stdin_of.out, want.out))
-				fail_msg("%s %s: %s or %s, not %s", readers[i][0], files[k], named.out, stdin_of.out, want.out);
+				fail_msg("%s %s: %s or %s, not %s", readers[i][0], files[k], named.out, stdin_of.out,
+					 want.out);
 			run_free(&want);
 			run_free(&named);
 			run_free(&stdin_of);
@@ -145,7 +147,8 @@ static void test_plan_offset(void **state)
 	static const struct {
 		off_t offset;
 		const char *records;
-	} cases[] = { { 0, "records:        5\n" }, { 2, "records:        4\n" }, { 6, "records:        2\n" }, { 9, "records:        2\n" } };
+	} cases[] = { { 0, "records:        5\n" }, { 2, "records:        4\n" }, { 6, "records:        2\n" },
+		      { 9, "records:        2\n" } };
 	fixture *f = *state;
 	run_setup setup = { 0 };
 	size_t i;
@@ -165,7 +168,8 @@ static void test_plan_offset(void **state)
 	close(setup.in_fd);
 }
 
-/* A process that writes the same to several FIFOs, piece by piece in turn, as tee does, and waits where one of them is full. */
+/* A process that writes the same to several FIFOs, piece by piece in turn, as tee does, and waits where one of them is
+ * full. */
 typedef struct producer {
 	char *dir, *path[MOST];
 	unsigned n;
@@ -295,7 +299,8 @@ static void merge_fifos(producer *t, const merge_case *c, const char *data, size
 	free(want);
 }
 
-/* One process feeds all inputs of a merge: it never comes to an end that waits for more of one than the process writes to it. */
+/* One process feeds all inputs of a merge: it never comes to an end that waits for more of one than the process writes
+ * to it. */
 static void test_one_producer(void **state)
 {
 	static const merge_case cases[] = {
@@ -330,7 +335,8 @@ static void test_one_producer(void **state)
 			for (c = 0; c < COUNT(counts); c++) {
 				const char *lines = cases[i].header ? all : data;
 
-				/* In pieces that end within records; opened in the other order; standard input among them. */
+				/* In pieces that end within records; opened in the other order; standard input among
+				 * them. */
 				merge_fifos(&t, &cases[i], lines, counts[c], 8, 4096, 0);
 				merge_fifos(&t, &cases[i], lines, counts[c], 8, 1021, 1);
 				if (fifos[k] < MOST)
@@ -348,9 +354,9 @@ static int merges(const char *const reader[])
 }
 
 /*
- * A file that became shorter after it was looked at is an error in every command, and nothing comes out.  The other input, a
- * FIFO, holds the command up, in front of the file or, where all are open at a time, behind it, of which only the beginning
- * is read ahead.
+ * A file that became shorter after it was looked at is an error in every command, and nothing comes out.  The other
+ * input, a FIFO, holds the command up, in front of the file or, where all are open at a time, behind it, of which only
+ * the beginning is read ahead.
  */
 static void test_shrinks(void **state)
 {

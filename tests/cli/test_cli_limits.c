@@ -101,13 +101,13 @@ static void all_works(const fixture *f, const run_setup *limited)
 		run_work(&got, limited, i, f->in[0]);
 		if (got.status != want.status || strcmp(got.err, want.err) || got.out_bytes != want.out_bytes ||
 		    memcmp(got.out, want.out, want.out_bytes)) {
-			print_error("work %zu (%s %s): status %d, signal %d, not %d, %s\n", i, works[i][0], works[i][1] ? works[i][1] : "",
-				    got.status, got.signal, want.status, got.err);
+			print_error("work %zu (%s %s): status %d, signal %d, not %d, %s\n", i, works[i][0],
+				    works[i][1] ? works[i][1] : "", got.status, got.signal, want.status, got.err);
 			fail();
 		}
 		/* An input that is no work has shown nothing. */
-		assert_true(want.status == 0 || strcmp(works[i][0], "check") == 0 || strcmp(works[i][0], "merge") == 0 ||
-			    strcmp(works[i][1], "-m") == 0);
+		assert_true(want.status == 0 || strcmp(works[i][0], "check") == 0 ||
+			    strcmp(works[i][0], "merge") == 0 || strcmp(works[i][1], "-m") == 0);
 		run_free(&want);
 		run_free(&got);
 	}
@@ -192,14 +192,15 @@ static void test_message(void **state)
 		setup.data = i == 1 ? 128 * MIB : 0;
 		run_command(&r, &setup, "sort", "-S1G", f->in[0], NULL);
 		assert_non_null(strstr(r.err, "warning: the memory budget of 1073741824 bytes exceeds the "));
-		assert_non_null(strstr(r.err, i == 0 ? "bytes that the limit on the address space (ulimit -v) leaves\n" :
-						       "bytes that the limit on data (ulimit -d) leaves\n"));
+		assert_non_null(strstr(r.err, i == 0 ? "bytes that the limit on the address space (ulimit -v) leaves\n"
+						     : "bytes that the limit on data (ulimit -d) leaves\n"));
 		run_free(&r);
 	}
 	/* So little that no plan fits in. */
 	setup.data = MIB;
-	expect_trouble(&setup, "out of memory: cannot allocate ", " bytes: -S is 67108864 bytes, and data (ulimit -d) is limited to 1048576\n",
-		       "sort", "--no-warnings", "-S64M", f->in[0], NULL);
+	expect_trouble(&setup, "out of memory: cannot allocate ",
+		       " bytes: -S is 67108864 bytes, and data (ulimit -d) is limited to 1048576\n", "sort",
+		       "--no-warnings", "-S64M", f->in[0], NULL);
 }
 
 /* What --plan or a message says behind some words. */
@@ -265,7 +266,8 @@ static int nobody_may_run(const char *program)
 
 	assert_true(pid >= 0);
 	if (pid == 0)
-		_exit((geteuid() == 0 && (setgroups(0, NULL) != 0 || setuid(65534) != 0)) || access(program, R_OK | X_OK) != 0);
+		_exit((geteuid() == 0 && (setgroups(0, NULL) != 0 || setuid(65534) != 0)) ||
+		      access(program, R_OK | X_OK) != 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cli_notes.c -- what the command says beside its results: notes for people, where to read about options, and help that does not arrive.
+ * test_cli_notes.c -- what the command says beside its results: notes for people, where to read about options, and help
+ * that does not arrive.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -131,9 +132,11 @@ static void test_locale(void **state)
 /* What is asked for is more than there is, or done in another way. */
 static void test_bounds(void **state)
 {
-	static const char *const args[] = { "sort", "--no-progress", "--batch-size=8193", "--compress-program=lz4c", NULL };
+	static const char *const args[] = { "sort", "--no-progress", "--batch-size=8193", "--compress-program=lz4c",
+					    NULL };
 	static const char *const threads[] = { "sort", "--no-progress", "--record-size=2", "--parallel=513", NULL };
-	static const char *const most[] = { "sort", "--no-progress", "--record-size=2", "--parallel=512", "--batch-size=8192", NULL };
+	static const char *const most[] = { "sort", "--no-progress", "--record-size=2", "--parallel=512",
+					    "--batch-size=8192", NULL };
 	static const char in[] = "c\nb\na\n";
 	char said[ROOM];
 
@@ -150,7 +153,8 @@ static void test_bounds(void **state)
 	assert_string_equal(said, "");
 
 	expect_output(in, "a\nb\nc\n", "sort", "--batch-size=18446744073709551618", NULL);
-	expect_output(in, "a\nb\nc\n", "sort", "--record-size=2", "--parallel=18446744073709551617", "--batch-size=4294967298", NULL);
+	expect_output(in, "a\nb\nc\n", "sort", "--record-size=2", "--parallel=18446744073709551617",
+		      "--batch-size=4294967298", NULL);
 	expect_output(in, "a\nb\nc\n", "sort", "-S", "7E", "--no-warnings", NULL);
 }
 
@@ -166,7 +170,8 @@ static void test_compress_program(void **state)
 	for (i = 0; i < 300000; i++)
 		sprintf(text + 8 * (size_t)i, "%07u\n", (i * 7919u) % 300000u);
 	write_file(f->in[0], text, 8 * 300000);
-	run_command(&r, NULL, "sort", "-S", "8M", "-T", f->scratch, "--run-size=50000", "--compress-program=no-such-program", f->in[0], NULL);
+	run_command(&r, NULL, "sort", "-S", "8M", "-T", f->scratch, "--run-size=50000",
+		    "--compress-program=no-such-program", f->in[0], NULL);
 	assert_status(&r, 0);
 	assert_string_equal(r.err, "");
 	run_command(&s, NULL, "sort", f->in[0], NULL);
@@ -178,7 +183,8 @@ static void test_compress_program(void **state)
 	/* What --scratch-compress says holds, wherever it stands. */
 	expect_output("b\na\n", "a\nb\n", "sort", "--scratch-compress=never", "--compress-program=gzip", NULL);
 	expect_output("b\na\n", "a\nb\n", "sort", "--compress-program=gzip", "--scratch-compress=never", NULL);
-	expect_trouble(NULL, "multiple compress programs", "", "sort", "--compress-program=a", "--compress-program=b", f->in[0], NULL);
+	expect_trouble(NULL, "multiple compress programs", "", "sort", "--compress-program=a", "--compress-program=b",
+		       f->in[0], NULL);
 	free(text);
 }
 
@@ -224,8 +230,8 @@ static void test_lost(void **state)
 {
 	static const char *const commands[][3] = {
 		{ "--help" }, { "sort", "--help" }, { "merge", "--help" }, { "unique", "--help" }, { "top", "--help" },
-		{ "shuffle", "--help" }, { "generate", "--help" }, { "check", "--help" }, { "disks", "--help" }, { "bench", "--help" },
-		{ "bench", "io", "--help" },
+		{ "shuffle", "--help" }, { "generate", "--help" }, { "check", "--help" }, { "disks", "--help" },
+		{ "bench", "--help" }, { "bench", "io", "--help" },
 	};
 	fixture *f = *state;
 	size_t i, k, full;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cli_signals.c -- a signal that ends the command leaves nothing behind, also where files must have names from the start.
+ * test_cli_signals.c -- a signal that ends the command leaves nothing behind, also where files must have names from the
+ * start.
  *
- * Such a file system is had by a filter in front of the kernel that refuses unnamed files: this program, called with the
- * command's arguments behind a word, puts it there and becomes the command.
+ * Such a file system is had by a filter in front of the kernel that refuses unnamed files: this program, called with
+ * the command's arguments behind a word, puts it there and becomes the command.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -73,7 +74,8 @@ static int setup(void **state)
 	return 0;
 }
 
-/* The output's temporary name is there: begin; send the signal so many times; and see that it is gone, and what stood there is not. */
+/* The output's temporary name is there: begin; send the signal so many times; and see that it is gone, and what stood
+ * there is not. */
 static void end_it(const fixture *f, const char *const *args, int sig, int times)
 {
 	run_setup how = { 0 };
@@ -109,11 +111,12 @@ static void end_it(const fixture *f, const char *const *args, int sig, int times
 
 static void test_each_signal(void **state)
 {
-	const int sig[] = { SIGHUP, SIGINT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2, SIGPOLL, SIGPROF, SIGVTALRM, SIGXCPU, SIGPIPE,
-			    SIGQUIT, SIGRTMIN, SIGRTMAX };
+	const int sig[] = { SIGHUP, SIGINT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2, SIGPOLL, SIGPROF, SIGVTALRM, SIGXCPU,
+			    SIGPIPE, SIGQUIT, SIGRTMIN, SIGRTMAX };
 	const fixture *f = *state;
 	const char *const sort[] = { FILTERED, "sort", "-S8M", "-T", f->scratch, "-o", f->out, "-", NULL };
-	const char *const generate[] = { FILTERED, "generate", "--records=1000000000000", "--record-size=1", "-o", f->out, NULL };
+	const char *const generate[] = { FILTERED, "generate", "--records=1000000000000", "--record-size=1", "-o",
+					 f->out, NULL };
 	size_t i;
 
 	if (!can_filter()) {

@@ -454,10 +454,12 @@ static void test_scratch_directory(void **state)
 static void test_stats(void **state)
 {
 	static const char *const key[] = { "seconds", "cpu_seconds", "bytes_read", "bytes_written", "ios_read", "ios_written",
-					   "io_wait", "runs", "passes", "fan_in", "block_size", "threads", "peak_memory",
-					   "peak_scratch", "peak_scratch_held", "kept_records", "packed_from", "packed_to", "memory_bytes", "phases", "name", "seconds", "cpu_seconds", "bytes_read",
-					   "bytes_written", "ios_read", "ios_written", "io_wait", "name", "seconds", "cpu_seconds", "bytes_read",
-					   "bytes_written", "ios_read", "ios_written", "io_wait" };
+					   "io_wait", "runs", "passes", "fan_in", "block_size", "threads",
+					   "peak_memory", "peak_scratch", "peak_scratch_held", "kept_records",
+					   "packed_from", "packed_to", "memory_bytes", "phases", "name", "seconds",
+					   "cpu_seconds", "bytes_read", "bytes_written", "ios_read", "ios_written",
+					   "io_wait", "name", "seconds", "cpu_seconds", "bytes_read", "bytes_written",
+					   "ios_read", "ios_written", "io_wait" };
 	fixture *f = *state;
 	const char *p;
 	char quoted[40];

@@ -216,7 +216,8 @@ static void test_csv(void **state)
 	expect_output("b\na\n", "a\nb\n", "sort", "--csv", NULL);
 }
 
-/* What is in quotes ends no record, whatever is done with it; a quote in the middle of a field is a byte like others. */
+/* What is in quotes ends no record, whatever is done with it; a quote in the middle of a field is a byte like
+ * others. */
 static void test_csv_newlines(void **state)
 {
 	static const char table[] = "id,\"the\nname\"\n2,\"x\n9,y\"\n1,z\n", body[] = "2,\"x\n9,y\"\n1,z\n";
@@ -228,15 +229,19 @@ static void test_csv_newlines(void **state)
 	expect_output(body, "1,z\n2,\"x\n9,y\"\n", "sort", "--csv", "--run-size=1", NULL);
 	write_text(f->in[0], table);
 	write_text(f->out, sorted);
-	expect_output("", "id,\"the\nname\"\n1,z\n1,z\n2,\"x\n9,y\"\n2,\"x\n9,y\"\n", "sort", "--csv", "--header=1", f->in[0], f->out, NULL);
-	expect_output("", "id,\"the\nname\"\n1,z\n2,\"x\n9,y\"\n", "unique", "--csv", "--header=1", f->in[0], f->out, NULL);
-	expect_output("", "id,\"the\nname\"\n1,z\n1,z\n2,\"x\n9,y\"\n2,\"x\n9,y\"\n", "merge", "--csv", "--header=1", f->out, f->out, NULL);
+	expect_output("", "id,\"the\nname\"\n1,z\n1,z\n2,\"x\n9,y\"\n2,\"x\n9,y\"\n", "sort", "--csv", "--header=1",
+		      f->in[0], f->out, NULL);
+	expect_output("", "id,\"the\nname\"\n1,z\n2,\"x\n9,y\"\n", "unique", "--csv", "--header=1", f->in[0], f->out,
+		      NULL);
+	expect_output("", "id,\"the\nname\"\n1,z\n1,z\n2,\"x\n9,y\"\n2,\"x\n9,y\"\n", "merge", "--csv", "--header=1",
+		      f->out, f->out, NULL);
 	expect_output("", "id,\"the\nname\"\n1,z\n", "top", "--csv", "--header=1", "-n1", f->in[0], NULL);
 	expect_output("", "", "sort", "-c", "--csv", "--header=1", f->out, NULL);
 	expect_output("h\n\"x\ny\"\n", "h\n\"x\ny\"\n", "shuffle", "--csv", "--header=1", NULL);
 	expect_output("b\"\na\n", "a\nb\"\n", "sort", "--csv", NULL);
 	write_text(f->in[1], "a,b\n1,\"two\nthree\"\n4,\"five\n6\n");
-	expect_trouble(NULL, ":4: ", "a quote is opened here and never closed", "sort", "--csv", "-k1,1", f->in[1], NULL);
+	expect_trouble(NULL, ":4: ", "a quote is opened here and never closed", "sort", "--csv", "-k1,1", f->in[1],
+		       NULL);
 	expect_trouble(NULL, ":4: ", "a quote is opened here and never closed", "unique", "--csv", f->in[1], NULL);
 	expect_trouble(NULL, ":4: ", "a quote is opened here and never closed", "check", "--csv", f->in[1], NULL);
 }

@@ -268,7 +268,8 @@ static void test_mistakes(void **state)
 	expect_trouble(NULL, "shuffle", f->in[0], "shuffle", "--record-size=4", f->in[0], NULL);
 	expect_trouble(NULL, "top", f->in[0], "top", "--record-size=4", f->in[0], NULL);
 	write_file(f->in[0], "", 0);
-	expect_trouble(NULL, "top", "-S 1M", "top", "-S", "1M", "--record-size=300000", "--write-buffers=4000", "--block-size=1G", f->in[0], NULL);
+	expect_trouble(NULL, "top", "-S 1M", "top", "-S", "1M", "--record-size=300000", "--write-buffers=4000",
+		       "--block-size=1G", f->in[0], NULL);
 }
 
 int main(void)

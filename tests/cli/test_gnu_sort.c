@@ -251,7 +251,8 @@ static void avoid_news(const sort_case *c, gnu_text *t)
 		if (c->human && (strchr("rRqQ", *p) && *p))
 			*p = 'i';
 		/* What is behind it may not count, so that more than that would have to be looked at. */
-		if (c->versions && *p == '.' && i + 1 < t->bytes && p[1] != c->delimiter && !(p[1] >= '0' && p[1] <= '9'))
+		if (c->versions && *p == '.' && i + 1 < t->bytes && p[1] != c->delimiter &&
+		    !(p[1] >= '0' && p[1] <= '9'))
 			*p = '-';
 	}
 }

@@ -2,8 +2,8 @@
 /*
  * scarce.h -- a machine with few threads, or many processors, for the tests that say so.
  *
- * A program that has scarce.c among its sources starts threads and counts processors through the functions there, which come
- * before the system's.  Where that cannot be done test_scarce() is 0, and what needs it is skipped.
+ * A program that has scarce.c among its sources starts threads and counts processors through the functions there, which
+ * come before the system's.  Where that cannot be done test_scarce() is 0, and what needs it is skipped.
  */
 #ifndef EM_TEST_SCARCE_H
 #define EM_TEST_SCARCE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_open_limits.c -- making contexts where the process is limited: address space, data, a control group, many processors.
+ * test_open_limits.c -- making contexts where the process is limited: address space, data, a control group, many
+ * processors.
  *
  * Limits cannot be taken back, so each case runs in a child, which ends with the number of the line that was wrong.
  */
@@ -238,7 +239,8 @@ static int own_group(char *dir, size_t room)
 
 		line[strcspn(line, "\n")] = '\0';
 		if (path != NULL)
-			found = snprintf(dir, room, "/sys/fs/cgroup/memory%s/extmem-test-%ld", path + 8, (long)getppid()) < (int)room;
+			found = snprintf(dir, room, "/sys/fs/cgroup/memory%s/extmem-test-%ld", path + 8,
+					 (long)getppid()) < (int)room;
 	}
 	if (f != NULL)
 		fclose(f);
@@ -259,7 +261,8 @@ static int put(const char *dir, const char *name, const char *text)
 	return fclose(f) == 0 && ok;
 }
 
-/* In a group of 2 GiB within one of 1 GiB, on 64 processors: the limit that holds is the least, and threads have room. */
+/* In a group of 2 GiB within one of 1 GiB, on 64 processors: the limit that holds is the least, and threads have
+ * room. */
 static int many_processors(void *arg)
 {
 	char outer[512], inner[560], id[32];
@@ -271,7 +274,8 @@ static int many_processors(void *arg)
 	if (!own_group(outer, sizeof outer))
 		return CANNOT;
 	snprintf(inner, sizeof inner, "%s/inner", outer);
-	joined = put(outer, "memory.limit_in_bytes", "1G") && mkdir(inner, 0700) == 0 && put(inner, "memory.limit_in_bytes", "2G");
+	joined = put(outer, "memory.limit_in_bytes", "1G") && mkdir(inner, 0700) == 0 &&
+		 put(inner, "memory.limit_in_bytes", "2G");
 	/* Groups can be removed when nobody is in them. */
 	pid = joined ? fork() : -1;
 	if (pid == 0) {

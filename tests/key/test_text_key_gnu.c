@@ -2,9 +2,9 @@
 /*
  * test_text_key_gnu.c -- normalised keys of random texts, of which GNU sort must think the same, in room that may be too small.
  *
- * Of what GNU sort 9.1 does, some things are left out of the comparison: the order of NaNs among each other, which depends on bytes
- * that nobody sets; the byte 0x80 in numbers, which it takes for a separator of thousands; and what is otherwise from 9.2 on, which
- * are the suffixes R and Q, and names that are nothing but a suffix.
+ * Of what GNU sort 9.1 does, some things are left out of the comparison: the order of NaNs among each other, which
+ * depends on bytes that nobody sets; the byte 0x80 in numbers, which it takes for a separator of thousands; and what is
+ * otherwise from 9.2 on, which are the suffixes R and Q, and names that are nothing but a suffix.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

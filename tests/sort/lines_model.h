@@ -51,7 +51,8 @@ int lines_compare(const em_order *order, const lines *l, size_t i, size_t j);
 /* All records from `first' on, sorted stably (unique: the first of equal ones only). */
 void lines_sort(const em_order *order, lines *l, size_t first, int unique);
 
-/* Formats: 0 lines, 1 ended by NUL, 2...9 prefixed by 1, 2, 4, 8 bytes, least and most significant first, 10 and 11 CSV. */
+/* Formats: 0 lines, 1 ended by NUL, 2...9 prefixed by 1, 2, 4, 8 bytes, least and most significant first, 10 and 11
+ * CSV. */
 #define LINES_FORMATS 12
 em_format lines_format(int which);
 
@@ -60,11 +61,12 @@ void lines_quote(unsigned char *record, size_t n, test_rng *rng, const em_format
 /* The same of about half of the records of a list, if the format is CSV; others stay as they are. */
 void lines_quote_some(lines *l, test_rng *rng, const em_format *f);
 
-/* What messages call record i of a file that begins with `first': the record's number from 1, or its line in a CSV file. */
+/* What messages call record i of a file that begins with `first': the record's number from 1, or its line in a CSV
+ * file. */
 uint64_t lines_number(const lines *l, size_t first, size_t i, const em_format *f);
 
-/* Records [first, end) are a file whose first `header' are a header: what is sorted of it, behind what files before it had, and how many of all records
- * are now the header of the first file that has any. */
+/* Records [first, end) are a file whose first `header' are a header: what is sorted of it, behind what files before it
+ * had, and how many of all records are now the header of the first file that has any. */
 void lines_add_file(lines *all, size_t *header_records, const lines *l, size_t first, size_t end, uint64_t header);
 
 /* Records [first, end) as a file has them, for free(); cut: without the last delimiter. */

@@ -79,8 +79,8 @@ static void note(void *user, uint64_t number, const void *record, size_t n)
 }
 
 /* What must be found; *first is the first record that is out of order. */
-static em_check_info expect(const em_order *order, const lines *l, size_t header, const em_format *format, uint32_t flags,
-			    size_t *first)
+static em_check_info expect(const em_order *order, const lines *l, size_t header, const em_format *format,
+			    uint32_t flags, size_t *first)
 {
 	em_check_info x;
 	size_t i, n;

@@ -177,7 +177,8 @@ static void harm_bytes(bench *b, int fd, int64_t size)
 	int i;
 
 	for (i = 0; i < 200; i++) {
-		const int64_t at = (int64_t)test_below(&b->rng, (uint64_t)(size / PAGE)) * PAGE + 16 + (int64_t)test_below(&b->rng, PAGE - 16);
+		const int64_t at = (int64_t)test_below(&b->rng, (uint64_t)(size / PAGE)) * PAGE + 16 +
+				   (int64_t)test_below(&b->rng, PAGE - 16);
 
 		assert_int_equal(pread(fd, &byte, 1, at), 1);
 		byte = test_below(&b->rng, 2) ? 255 : (unsigned char)test_random(&b->rng);
@@ -264,7 +265,8 @@ static void try_backends(int checked, harm first, harm last)
 				int seen = 0;
 
 				for (share = 0; share <= shares; share++) {
-					const int noticed = harmed(backends[i], checked, text, compress, (harm)how, share, shares);
+					const int noticed = harmed(backends[i], checked, text, compress, (harm)how,
+								   share, shares);
 
 					if (noticed < 0)
 						goto next;

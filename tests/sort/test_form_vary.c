@@ -172,7 +172,8 @@ static void test_guessed(void **state)
 
 /*
  * Nearly all keys begin with nine zero bits, the others with any, and so on.  Each partition leaves one bucket that is
- * partitioned again, and hundreds that wait.  They are more than a pool has buckets, unless those that wait are counted.
+ * partitioned again, and hundreds that wait.  They are more than a pool has buckets, unless those that wait are
+ * counted.
  */
 static void test_many_wait(void **state)
 {

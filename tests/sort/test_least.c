@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_least.c -- the least memory of whatever sorts: it does not grow with the number of threads, who is refused is told it, it does, less does not, and
- * more always does.
+ * test_least.c -- the least memory of whatever sorts: it does not grow with the number of threads, who is refused is
+ * told it, it does, less does not, and more always does.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,8 @@
 
 enum { SORT, PUSH, UNIQUE, COUNT, TOP, SHUFFLE, MERGE_TWO, MERGE_ALL, OPERATIONS };
 
-static const char *const names[OPERATIONS] = { "sort", "push", "unique", "count", "top", "shuffle", "merge of two", "merge" };
+static const char *const names[OPERATIONS] = { "sort", "push", "unique", "count", "top", "shuffle", "merge of two",
+					       "merge" };
 
 /* What is done. */
 typedef struct work {
@@ -124,7 +125,8 @@ static em_status push(em_ctx *ctx, const em_order *order, const work *w, const e
 
 static em_status run_in(em_ctx *ctx, const place *p, const work *w, em_errinfo *err)
 {
-	const sort_shape shape = sort_shape_of(EM_KEY_BYTES, w->record_bytes < 10 ? w->record_bytes : 10, 0, w->record_bytes);
+	const sort_shape shape = sort_shape_of(EM_KEY_BYTES, w->record_bytes < 10 ? w->record_bytes : 10, 0,
+					       w->record_bytes);
 	em_order *order = w->record_bytes != 0 ? sort_order(ctx, &shape) : lines_order(ctx, w->order);
 	const char *const in[1] = { p->in };
 	const char *const *sorted = (const char *const *)p->sorted;
@@ -170,8 +172,8 @@ static em_status run(const place *p, const work *w, uint64_t memory, uint32_t th
 	ctx = sort_ctx(&opts);
 	st = run_in(ctx, p, w, err);
 	if (st != EM_OK && st != EM_ERR_MEMLIMIT)
-		fail_msg("%s of %zu bytes in %llu bytes with %u threads: %s", names[w->what], w->record_bytes, (unsigned long long)memory,
-			 (unsigned)threads, err->text);
+		fail_msg("%s of %zu bytes in %llu bytes with %u threads: %s", names[w->what], w->record_bytes,
+			 (unsigned long long)memory, (unsigned)threads, err->text);
 	assert_true(em_ctx_memory_peak(ctx) <= memory);
 	em_ctx_close(ctx);
 	return st;
@@ -179,9 +181,10 @@ static em_status run(const place *p, const work *w, uint64_t memory, uint32_t th
 
 static void tell(const work *w, uint64_t memory, uint32_t threads, const char *what, const em_errinfo *err)
 {
-	fail_msg("%s of %zu bytes, order %d, blocks of %llu, flags %u, fan-in %u, in %llu bytes with %u threads: %s: %s", names[w->what], w->record_bytes,
-		 w->order, (unsigned long long)w->opts.block_bytes, (unsigned)w->opts.flags, (unsigned)w->opts.fan_in, (unsigned long long)memory,
-		 (unsigned)threads, what, err->text);
+	fail_msg("%s of %zu bytes, order %d, blocks of %llu, flags %u, fan-in %u, in %llu bytes with %u threads: %s: "
+		 "%s", names[w->what], w->record_bytes, w->order, (unsigned long long)w->opts.block_bytes,
+		 (unsigned)w->opts.flags, (unsigned)w->opts.fan_in, (unsigned long long)memory, (unsigned)threads, what,
+		 err->text);
 }
 
 /* The least memory, as who is refused is told; FROM: nobody is.  It does, and less does not. */
@@ -254,8 +257,8 @@ static void test_context(void **state)
 		least = least_of(&p, &w, 1);
 		refused += least != FROM;
 		if (least_of(&p, &w, threads) != least)
-			fail_msg("%s of %zu bytes needs %llu bytes with one thread, not with %u", names[w.what], w.record_bytes,
-				 (unsigned long long)least, (unsigned)threads);
+			fail_msg("%s of %zu bytes needs %llu bytes with one thread, not with %u", names[w.what],
+				 w.record_bytes, (unsigned long long)least, (unsigned)threads);
 		for (j = 0; j < 4; j++) {
 			memory = least + test_below(&rng, least) * (1 + test_below(&rng, 8));
 			if (run(&p, &w, memory, test_below(&rng, 2) ? 1 : threads, &err) != EM_OK)

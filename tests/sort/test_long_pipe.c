@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_long_pipe.c -- records that come once, from a pipe or pushed, and are longer than those that a sort plans for in a part of the default
- * memory: the rest of that memory is for them.
+ * test_long_pipe.c -- records that come once, from a pipe or pushed, and are longer than those that a sort plans for in
+ * a part of the default memory: the rest of that memory is for them.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

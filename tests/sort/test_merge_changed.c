@@ -2,8 +2,8 @@
 /*
  * test_merge_changed.c -- an input that is written anew while it is merged.
  *
- * It keeps its size, so that nobody misses anything in it; but its lines are other ones, and the parts of it that threads merge do not
- * end with lines any more.
+ * It keeps its size, so that nobody misses anything in it.  But its lines are other ones, and the parts of it that
+ * threads merge do not end with lines any more.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -654,14 +654,15 @@ static em_ctx *roomy(const em_ctx_opts *opts)
 static void assert_used(const em_ctx *ctx, uint64_t before, const em_sort_opts *so)
 {
 	if (em_ctx_memory_peak(ctx) - before > so->memory)
-		fail_msg("%llu bytes were used, not %llu, compress %d", (unsigned long long)(em_ctx_memory_peak(ctx) - before),
-			 (unsigned long long)so->memory, (int)so->compress);
+		fail_msg("%llu bytes were used, not %llu, compress %d",
+			 (unsigned long long)(em_ctx_memory_peak(ctx) - before), (unsigned long long)so->memory,
+			 (int)so->compress);
 }
 
-/* A share of a large one: the least that is named does, and is not exceeded.  Each sort has a context of its own: a peak never
- * goes down. */
-static void assert_share_pushed(const sort_shape *shape, const unsigned char *records, uint64_t n, const unsigned char *expected,
-				const em_ctx_opts *opts, const em_sort_opts *how)
+/* A share of a large one: the least that is named does, and is not exceeded.  Each sort has a context of its own: a
+ * peak never goes down. */
+static void assert_share_pushed(const sort_shape *shape, const unsigned char *records, uint64_t n,
+				const unsigned char *expected, const em_ctx_opts *opts, const em_sort_opts *how)
 {
 	test_rng rng = test_rng_make(test_seed());
 	em_sort_opts so = *how;
@@ -682,8 +683,9 @@ static void assert_share_pushed(const sort_shape *shape, const unsigned char *re
 	em_ctx_close(ctx);
 }
 
-static void assert_share_files(const sort_shape *shape, const char *const *inputs, const char *out, const unsigned char *expected,
-			       size_t bytes, const em_ctx_opts *opts, const em_sort_opts *how)
+static void assert_share_files(const sort_shape *shape, const char *const *inputs, const char *out,
+			       const unsigned char *expected, size_t bytes, const em_ctx_opts *opts,
+			       const em_sort_opts *how)
 {
 	em_sort_opts so = *how;
 	em_ctx *ctx = roomy(opts);

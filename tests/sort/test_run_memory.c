@@ -152,7 +152,8 @@ static void test_no_disks(void **state)
 	em_ctx_close(ctx);
 }
 
-/* What has been measured is forgotten when memory has cost several times as much as trying again, so blocks are written again. */
+/* What has been measured is forgotten when memory has cost several times as much as trying again, so blocks are written
+ * again. */
 static void test_tried_again(void **state)
 {
 	em_ctx_opts co = sort_ctx_opts();
@@ -235,7 +236,8 @@ static void sort_both(fixed *f, const sort_shape *shape, sort_pattern pattern, i
 {
 	test_rng rng = test_rng_make(test_seed());
 	uint64_t n = 4 * MIB / shape->bytes, expected_n = n;
-	unsigned char *records = sort_records(&rng, shape, pattern, n), *expected = sort_expected(shape, records, &expected_n, unique);
+	unsigned char *records = sort_records(&rng, shape, pattern, n),
+		      *expected = sort_expected(shape, records, &expected_n, unique);
 	char *in = test_path(dir, "in"), *out = test_path(dir, "out");
 	const char *inputs[1];
 
@@ -291,7 +293,8 @@ static void test_records(void **state)
 			fixed f;
 
 			dirs[0] = dirs[1] = dirs[2] = dir;
-			fixed_open(&f, &shapes[s], modest_ctx(way, 1 + (uint32_t)(p / 3) % 3, 24 * MIB, dirs, p % 2 != 0 ? 3 : 1));
+			fixed_open(&f, &shapes[s],
+				   modest_ctx(way, 1 + (uint32_t)(p / 3) % 3, 24 * MIB, dirs, p % 2 != 0 ? 3 : 1));
 			sort_both(&f, &shapes[s], (sort_pattern)p, way, p % 4 == 0, dir);
 			fixed_close(&f);
 			assert_dir_empty(dir);

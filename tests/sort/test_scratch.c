@@ -536,7 +536,8 @@ static void test_limit_of_lines_in_memory(void **state)
 	tear_down(&f);
 }
 
-/* The plan of a sort in eight runs with that fan-in.  As much scratch suffices, and a byte less is told before anything is read. */
+/* The plan of a sort in eight runs with that fan-in.  As much scratch suffices, and a byte less is told before anything
+ * is read. */
 static uint64_t planned_with(fixture *f, uint32_t fan_in, uint32_t merge_passes)
 {
 	em_sort_opts so = EM_SORT_OPTS_INIT;

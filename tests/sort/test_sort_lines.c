@@ -399,7 +399,8 @@ static void test_too_long(void **state)
 		lines_add_pattern(&all, &b.rng, LINES_GARBAGE, 20, &b.format, 130);
 		lines_write(b.in[0], &all, 0, first, &b.format, 1);
 		lines_write(b.in[1], &all, first, all.n, &b.format, 0);
-		snprintf(where, sizeof(where), b.format.kind == EM_FORMAT_PREFIXED ? "%s: record %u " : "%s:%u:", b.in[1],
+		snprintf(where, sizeof(where),
+			 b.format.kind == EM_FORMAT_PREFIXED ? "%s: record %u " : "%s:%u:", b.in[1],
 			 (unsigned)lines_number(&all, first, before, &b.format));
 		lines_free(&all);
 		sort_write_file(b.out, "as it was", 9);
@@ -412,7 +413,8 @@ static void test_too_long(void **state)
 		assert_true(b.err.bytes > 8 * MIB && b.err.bytes < 64 * MIB);
 		b.opts.memory = b.err.bytes;
 		if (bench_run(&b, 2, b.out) != EM_OK)
-			fail_msg("round %d: %llu bytes do not do: %s", round, (unsigned long long)b.opts.memory, b.err.text);
+			fail_msg("round %d: %llu bytes do not do: %s", round, (unsigned long long)b.opts.memory,
+				 b.err.text);
 		bench_close(&b);
 	}
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_stack.c -- a thread with the least stack that the manual names does each kind of work, with each instruction set and some threads more.
+ * test_stack.c -- a thread with the least stack that the manual names does each kind of work, with each instruction set
+ * and some threads more.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -196,7 +197,8 @@ static void with_kernels(const place *p, const char *isa, uint32_t threads)
 		run_all(&w, "records");
 		em_order_close(w.order);
 	}
-	assert_int_equal(em_order_cmp(&w.order, w.ctx, RECORD, "bytes", by_bytes, EM_FN_THREADS, NULL, NULL, NULL), EM_OK);
+	assert_int_equal(em_order_cmp(&w.order, w.ctx, RECORD, "bytes", by_bytes, EM_FN_THREADS, NULL, NULL, NULL),
+			 EM_OK);
 	run_all(&w, "own comparison");
 	em_order_close(w.order);
 	w.record_bytes = 0;

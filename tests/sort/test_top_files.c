@@ -94,7 +94,8 @@ static void test_files_of_lines(void **state)
 		lines_add_pattern(&in, &rng, (int)test_below(&rng, LINES_PATTERNS), (size_t)test_below(&rng, 3000), &f,
 				  round % LINES_FORMATS == 2 || round % LINES_FORMATS == 6 ? 255 : 30000);
 		split = (size_t)test_below(&rng, in.n + 1);
-		header = test_below(&rng, 2) == 0 || f.kind == EM_FORMAT_PREFIXED ? 0 : (size_t)test_below(&rng, split + 1);
+		header = test_below(&rng, 2) == 0 || f.kind == EM_FORMAT_PREFIXED ? 0
+										  : (size_t)test_below(&rng, split + 1);
 		lines_write(c.path[0], &in, 0, split, &f, (int)test_below(&rng, 2));
 		lines_write(c.path[1], &in, split, in.n, &f, (int)test_below(&rng, 2));
 		opts.format = round % LINES_FORMATS == 0 ? NULL : &f;

@@ -77,7 +77,8 @@ static int has_marks(const em_format *f)
 	       memchr(mark, (int)f->separator, sizeof(mark)) == NULL;
 }
 
-/* Bytes of the record at p, up to its delimiter or the end; *open is where the quote is that is open there, or SIZE_MAX. */
+/* Bytes of the record at p, up to its delimiter or the end; *open is where the quote is that is open there, or
+ * SIZE_MAX. */
 static size_t model_csv(const em_format *f, const unsigned char *p, size_t left, size_t *open)
 {
 	int quoted = 0, begins = 1;
@@ -172,7 +173,8 @@ size_t whole_bytes(const model *m, uint32_t file)
 {
 	const size_t n = m->bytes[file];
 
-	return n + (m->format.kind != EM_FORMAT_PREFIXED && n > 0 && (m->format.kind == EM_FORMAT_CSV ? !m->ended[file] : m->data[file][n - 1] != m->format.delimiter));
+	return n + (m->format.kind != EM_FORMAT_PREFIXED && n > 0 &&
+		    (m->format.kind == EM_FORMAT_CSV ? !m->ended[file] : m->data[file][n - 1] != m->format.delimiter));
 }
 
 void model_free(model *m)
@@ -376,7 +378,8 @@ void consumer_check_outcome(consumer *c, em_status st)
 	assert_int_equal(c->file, m->bad_file);
 	name = strcmp(m->path[m->bad_file], "-") == 0 ? "standard input" : m->path[m->bad_file];
 	if (m->bad_open && m->bad_short)
-		snprintf(want, sizeof(want), "%s:%" PRIu64 ": a quote is opened here and never closed", name, m->bad_number);
+		snprintf(want, sizeof(want), "%s:%" PRIu64 ": a quote is opened here and never closed", name,
+			 m->bad_number);
 	else if (m->bad_open)
 		snprintf(want, sizeof(want), "%s:%" PRIu64 ": a quote is opened here and not closed within the %" PRIu64
 			 " bytes that a record may have", name, m->bad_number, m->longest);

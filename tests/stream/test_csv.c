@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_csv.c -- where the records of a CSV file end, against an automaton that looks at one byte at a time; and fields of keys end where
- * the same automaton says.
+ * test_csv.c -- where the records of a CSV file end, against an automaton that looks at one byte at a time; and fields
+ * of keys end where the same automaton says.
  */
 #include <stdarg.h>
 #include <stddef.h>

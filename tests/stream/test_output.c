@@ -124,7 +124,8 @@ static void test_misuse(void **state)
 /* Every operation fails once: told, and nothing is left; or it is interrupted or short, and nobody notices. */
 static void test_failures(void **state)
 {
-	static const uint32_t ops[] = { EM_FAULT_OPEN, EM_FAULT_RESIZE, EM_FAULT_RESERVE, EM_FAULT_WRITE, EM_FAULT_SYNC };
+	static const uint32_t ops[] = { EM_FAULT_OPEN, EM_FAULT_RESIZE, EM_FAULT_RESERVE, EM_FAULT_WRITE,
+					EM_FAULT_SYNC };
 	static const int32_t why[] = { EIO, ENOSPC, EINTR, 0 };
 	char *dir = test_dir_make(), *path = test_path(dir, "out"), *data = sink_make_data(BYTES);
 	int failures = 0;

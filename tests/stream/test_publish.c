@@ -2,8 +2,8 @@
 /*
  * test_publish.c -- how outputs take their place: on the disk first, with all that the old file had, or within it.
  *
- * What a system does only now and then is done by this program's own rename(), stat(), close() and so on, which stand before
- * the C library's and fail, or do something else first, when a test says so.
+ * What a system does only now and then is done by this program's own rename(), stat(), close() and so on, which stand
+ * before the C library's and fail, or do something else first, when a test says so.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -250,7 +250,8 @@ static void test_synced_first(void **state)
 				fault.sys_errno = EIO;
 				em_fault_set(&fault, EM_FAULT_SYNC, 1, UINT64_MAX);
 				if (CAN_REPLACE || !existing) {
-					assert_int_equal(sink_write_out(ctx, path, "newest", 6, PAGE, 6, &err), EM_ERR_IO);
+					assert_int_equal(sink_write_out(ctx, path, "newest", 6, PAGE, 6, &err),
+							 EM_ERR_IO);
 					assert_non_null(strstr(err.text, "sync"));
 					if (existing)
 						stream_assert_file(path, "newer", 5);
@@ -262,7 +263,8 @@ static void test_synced_first(void **state)
 	free(path);
 }
 
-/* An access control list as the kernel takes it: what the owner, one more user, the group, all of them, and others may. */
+/* An access control list as the kernel takes it: what the owner, one more user, the group, all of them, and others
+ * may. */
 static size_t make_acl(unsigned char *to, int user, int named, int group, int mask, int other)
 {
 	static const unsigned tag[] = { 1, 2, 4, 16, 32 };
@@ -326,7 +328,8 @@ static void test_attributes(void **state)
 	free(path);
 }
 
-/* A directory gives new files a list: one that takes the place of an old one must not have it, and one that is new must, as others. */
+/* A directory gives new files a list: one that takes the place of an old one must not have it, and one that is new
+ * must, as others. */
 static void test_inherited(void **state)
 {
 	char *path = test_path(*state, "out"), *other = test_path(*state, "other");
@@ -548,13 +551,15 @@ static void test_mounted(void **state)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
 	if (WEXITSTATUS(status) == 100)
-		print_message("# nothing can be mounted here: a file that is mounted is tested with a rename() that fails only\n");
+		print_message("# nothing can be mounted here: a file that is mounted is tested with a rename() that "
+			      "fails only\n");
 	else
 		assert_int_equal(WEXITSTATUS(status), 0);
 	free(data);
 }
 
-/* In place, a disk without room for the longer file, a failing read and a failing sync: told, and the first leaves what there was. */
+/* In place, a disk without room for the longer file, a failing read and a failing sync: told, and the first leaves what
+ * there was. */
 static void test_in_place_fails(void **state)
 {
 	char *path = test_path(*state, "out"), *second = test_path(*state, "second"), *data = sink_make_data(100000);
@@ -599,8 +604,8 @@ static void test_in_place_fails(void **state)
 	free(second);
 }
 
-/* What close() has to say is heard: of a new file, of one that is replaced, of one that is overwritten, and of a device.  That it was
- * interrupted is nothing. */
+/* What close() has to say is heard: of a new file, of one that is replaced, of one that is overwritten, and of a
+ * device.  That it was interrupted is nothing. */
 static void test_close_fails(void **state)
 {
 	static const int why[] = { EIO, ENOSPC, EDQUOT, EINTR };
@@ -645,8 +650,8 @@ static void test_close_fails(void **state)
 	free(second);
 }
 
-/* Calls that are interrupted, or do less than they were to, are made again: for a new file, one that is replaced, one that is
- * overwritten, and a device. */
+/* Calls that are interrupted, or do less than they were to, are made again: for a new file, one that is replaced, one
+ * that is overwritten, and a device. */
 static void test_interrupted(void **state)
 {
 	char *path = test_path(*state, "out"), *second = test_path(*state, "second"), *data = sink_make_data(300000);
@@ -704,8 +709,8 @@ static void test_look_fails(void **state)
 	free(path);
 }
 
-/* Somebody renames another file to the name between opening and looking: that one is the output then, and the first one, which has another
- * name, is nobody's to write. */
+/* Somebody renames another file to the name between opening and looking: that one is the output then, and the first
+ * one, which has another name, is nobody's to write. */
 static void test_look_again(void **state)
 {
 	char *path = test_path(*state, "out"), *kept = test_path(*state, "kept"), *other = test_path(*state, "other");
@@ -730,7 +735,8 @@ static void test_look_again(void **state)
 	free(other);
 }
 
-/* The path that a name shows does not stand for the file it leads to: the contents go into it, once they are complete. */
+/* The path that a name shows does not stand for the file it leads to: the contents go into it, once they are
+ * complete. */
 static void test_no_way_there(void **state)
 {
 	char *path = test_path(*state, "out"), *gone = test_path(*state, "gone"), name[64], got[16];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_records_prompt.c -- readers that take what is there: nobody has to write more, or to close a pipe, to have a record read that
- * was written; and FIFOs that nobody writes to yet.
+ * test_records_prompt.c -- readers that take what is there: nobody has to write more, or to close a pipe, to have a
+ * record read that was written; and FIFOs that nobody writes to yet.
  *
- * Most of it happens on one thread, which writes to a pipe and reads from it: a reader that waited for more would wait for ever.  So a
- * ticker ends such a wait, and the test fails.
+ * Most of it happens on one thread, which writes to a pipe and reads from it: a reader that waited for more would wait
+ * for ever.  So a ticker ends such a wait, and the test fails.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -101,7 +101,8 @@ static void read_up_to(fifo *f, size_t end)
 }
 
 /* Pieces that end anywhere: after each, all records that are whole come out.  end[i] is where the i-th record ends. */
-static void in_pieces(test_rng *rng, em_ctx *ctx, const emi_records_opts *opts, const unsigned char *data, const size_t *end, size_t n)
+static void in_pieces(test_rng *rng, em_ctx *ctx, const emi_records_opts *opts, const unsigned char *data,
+		      const size_t *end, size_t n)
 {
 	size_t i = 0;
 	fifo f;
@@ -138,7 +139,8 @@ static void test_pieces(void **state)
 
 	(void)state;
 	for (round = 0; round < 40; round++) {
-		const em_format formats[] = { lines_by('\n'), lines_by(0), prefixed(2, 0), prefixed(4, EM_FORMAT_BIG_ENDIAN) };
+		const em_format formats[] = { lines_by('\n'), lines_by(0), prefixed(2, 0),
+					      prefixed(4, EM_FORMAT_BIG_ENDIAN) };
 		emi_records_opts opts = { EM_FORMAT_INIT, PAGE, 2, 1, LONG, 0, { 0, 0 } };
 		unsigned char *data;
 		size_t bytes;
@@ -217,7 +219,8 @@ static void test_ends(void **state)
 	em_ctx_close(ctx);
 }
 
-/* Nobody writes yet: that is not the end, neither for a reader that is prompt nor for another.  Somebody who wrote nothing is. */
+/* Nobody writes yet: that is not the end, neither for a reader that is prompt nor for another.  Somebody who wrote
+ * nothing is. */
 static void *feed_later(void *feeder)
 {
 	usleep(100000);

@@ -162,8 +162,8 @@ static void test_existing(void **state)
 	test_dir_remove(dir);
 }
 
-/* One who is not root cannot make a file of another's: so the contents of the one that is there change, and set-id bits go, as they always
- * do when somebody writes. */
+/* One who is not root cannot make a file of another's: so the contents of the one that is there change, and set-id bits
+ * go, as they always do when somebody writes. */
 static void test_owner_kept(void **state)
 {
 	char *dir = test_dir_make(), *path = test_path(dir, "out");

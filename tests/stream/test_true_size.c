@@ -68,8 +68,8 @@ int statvfs(const char *restrict path, struct statvfs *restrict fs)
 	return ret;
 }
 
-static void read_source(em_ctx *ctx, const char *const *paths, uint32_t n, uint64_t record, const char *want, size_t bytes,
-			em_status end)
+static void read_source(em_ctx *ctx, const char *const *paths, uint32_t n, uint64_t record, const char *want,
+			size_t bytes, em_status end)
 {
 	int ahead;
 
@@ -233,8 +233,9 @@ static ssize_t read_plainly(const char *path, char *got, size_t most)
 /* Those of this machine; they also come as standard input. */
 static void test_of_the_system(void **state)
 {
-	static const char *const files[] = { "/proc/filesystems", "/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled",
-					     "/sys/kernel/uevent_seqnum", "/sys/devices/system/cpu/online" };
+	static const char *const files[] = { "/proc/filesystems", "/proc/version",
+					     "/sys/kernel/mm/transparent_hugepage/enabled", "/sys/kernel/uevent_seqnum",
+					     "/sys/devices/system/cpu/online" };
 	char *want = malloc(LONGEST), *got = malloc(3 * LONGEST);
 	em_ctx *ctx = stream_ctx(EM_DIRECT_TRY, NULL, NULL, NULL);
 	size_t i, bytes, seen = 0;

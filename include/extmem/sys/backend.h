@@ -21,13 +21,14 @@
  * Built in, best first: "libaio", "syscall" (pread and pwrite), "stdio" (streams of C), "mmap" (mapped files), "memory" (temporary
  * files in memory, others as syscall's).  stdio and mmap are never direct: with EM_DIRECT_ON they open nothing.
  *
- * "mmap" copies between buffers and mapped parts of a file.  Of each transfer at most 256 KiB are mapped at once, only while they
- * are copied.  They are page cache and do not count as memory.  A process that touches a mapped page which cannot be had is sent SIGBUS.  Before
- * it does, this backend asks for the size, allocates space for what is written and has the pages faulted in, and when
- * one of these fails it reads or writes instead, so that a full disk, a file that was cut short and a device that
- * fails are errors as with other backends.  Not so when that happens in the moment between the faulting in and the copying, and, before
- * Linux 5.14 and on other systems, where pages cannot be faulted in without touching them: there a device that
- * fails, or a full file system in memory on which a hole is read, is SIGBUS.
+ * "mmap" copies between buffers and mapped parts of a file.  Of each transfer at most 256 KiB are mapped at once, only
+ * while they are copied.  They are page cache and do not count as memory.  A process that touches a mapped page which
+ * cannot be had is sent SIGBUS.  Before it does, this backend asks for the size, allocates space for what is written
+ * and has the pages faulted in, and when one of these fails it reads or writes instead, so that a full disk, a file
+ * that was cut short and a device that fails are errors as with other backends.  Not so when that happens in the moment
+ * between the faulting in and the copying, and, before Linux 5.14 and on other systems, where pages cannot be faulted
+ * in without touching them: there a device that fails, or a full file system in memory on which a hole is read, is
+ * SIGBUS.
  *
  * This is the extension tier: fields may be added between minor versions until 1.0.
  */
@@ -50,8 +51,8 @@ EM_BEGIN_DECLS
 #define EM_OPEN_SYNC 64u     /**< A write is done when its data is on the device (O_DSYNC). */
 #define EM_OPEN_LOCK 128u    /**< Take an advisory lock that excludes others that ask for one, shared unless it is for writing;
                                  EAGAIN where somebody has it. */
-#define EM_OPEN_SHARED 512u  /**< A file that is made gets the mode 0666, less what umask says or as the directory's default access
-                                 control list has it, and not 0600. */
+#define EM_OPEN_SHARED 512u  /**< A file that is made gets the mode 0666, less what umask says or as the directory's
+                                 default access control list has it, and not 0600. */
 
 /** What open is asked for and what it answers. */
 typedef struct em_backend_open {

@@ -33,8 +33,8 @@ typedef struct em_output_opts {
 #define EM_OUTPUT_OPTS_INIT { sizeof(em_output_opts), 0, 0, NULL }
 
 /**
- * Begin an output.  "-" is standard output; what is no regular file is written directly, by the calling thread.  opts may be NULL.
- * Takes 2 MiB of the context's memory at most, and an eighth of it.
+ * Begin an output.  "-" is standard output; what is no regular file is written directly, by the calling thread.  opts
+ * may be NULL.  Takes 2 MiB of the context's memory at most, and an eighth of it.
  *
  * Returns:
  *   EM_OK
@@ -43,13 +43,14 @@ typedef struct em_output_opts {
  *   EM_ERR_NOSPACE   opts->bytes do not fit
  *   EM_ERR_FDLIMIT, EM_ERR_MEMLIMIT, EM_ERR_NOMEM, EM_ERR_FORK; EM_ERR_CANCELED (em_ctx_abandon())
  */
-EM_API EM_NODISCARD em_status em_output_open(em_output **out, em_ctx *ctx, const char *path, const em_output_opts *opts);
+EM_API EM_NODISCARD em_status em_output_open(em_output **out, em_ctx *ctx, const char *path,
+					     const em_output_opts *opts);
 
 /**
  * Append bytes, which are copied.  They may be written later, so a failure may be that of bytes before.
  *
- * Returns: EM_OK; EM_ERR_NOSPACE, EM_ERR_IO, EM_ERR_PIPE (nobody reads it any more; never a signal), EM_ERR_FORK: these stay;
- * EM_ERR_INVAL (o or data is NULL); EM_ERR_STATE (after the commit).
+ * Returns: EM_OK; EM_ERR_NOSPACE, EM_ERR_IO, EM_ERR_PIPE (nobody reads it any more; never a signal), EM_ERR_FORK: these
+ * stay; EM_ERR_INVAL (o or data is NULL); EM_ERR_STATE (after the commit).
  */
 EM_API EM_NODISCARD em_status em_output_write(em_output *o, const void *data, size_t bytes);
 
@@ -63,7 +64,8 @@ EM_API EM_NODISCARD em_status em_output_commit(em_output *o);
 /** Copy the detail of the first failure; all zero when there was none. */
 EM_API void em_output_error(const em_output *o, em_errinfo *err);
 
-/** Release o.  Without a commit nothing of a regular file remains, and one that was there is untouched.  NULL is allowed.  Never fails. */
+/** Release o.  Without a commit nothing of a regular file remains, and one that was there is untouched.  NULL is
+ * allowed.  Never fails. */
 EM_API void em_output_close(em_output *o);
 
 EM_END_DECLS

@@ -86,8 +86,8 @@ EM_API EM_NODISCARD em_status em_stream_predict(const em_stream_opts *opts, uint
  *
  * Returns:
  *   EM_OK
- *   EM_ERR_INVAL     out, ctx or path is NULL, an option has no legal value, or path is no regular file, or one that does not know its size
- *                    (those of /proc)
+ *   EM_ERR_INVAL     out, ctx or path is NULL, an option has no legal value, or path is no regular file, or one that
+ *                    does not know its size (those of /proc)
  *   EM_ERR_RANGE     a window of that size cannot be addressed
  *   EM_ERR_FORMAT    the size of the file is no multiple of that of an element; the message names both
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO     the file
