@@ -111,11 +111,12 @@ static int bench_open(bench *b, const char *backend, int32_t direct)
 
 static void bench_close(bench *b)
 {
-	if (b->buf != NULL)
+	if (b->ctx != NULL) {
 		emi_buffer_free(b->ctx, b->buf, BLOCK);
-	emi_scratch_release(b->ctx, b->d);
-	em_disks_close(b->disks);
-	em_ctx_close(b->ctx);
+		emi_scratch_release(b->ctx, b->d);
+		em_disks_close(b->disks);
+		em_ctx_close(b->ctx);
+	}
 	free(b->path);
 	test_dir_remove(b->dir);
 }
