@@ -790,6 +790,7 @@ int getrlimit(__rlimit_resource_t what, struct rlimit *limit)
 	return fails("getrlimit", NO_FD, HERE) ? -1 : next(what, limit);
 }
 
+#if defined(HAVE_LIBAIO) || defined(HAVE_LINUX_IO_URING_H)
 /* What a direct transfer moves that is to be short, or to move nothing; a page cannot be halved. */
 static size_t less(int how, size_t bytes)
 {
@@ -797,6 +798,7 @@ static size_t less(int how, size_t bytes)
 
 	return how == PRELOAD_ZERO ? 0 : half ? half : bytes;
 }
+#endif
 
 #ifdef HAVE_LIBAIO
 
