@@ -94,13 +94,7 @@ static void put(merging *m, const unsigned char *frame, const emi_frame *f)
 	m->at = emi_record_delimit(format, m->at + f->bytes);
 }
 
-/* The next frame of a slice from a disk, which must end within it, ... */
-static int next_frame(const merging *m, const emi_slice *s, const unsigned char *p, emi_frame *f)
-{
-	return emi_frame_get_within(m->v, p, (const unsigned char *)s->first + s->bytes, f);
-}
-
-/* ... and has taken so many bytes of the output, of which all are to be in the end. */
+/* Frames of a slice are so many bytes of the output, of which all are to be in the end: 0 if they are not. */
 static int take_out(emi_slice *s, uint64_t out, int ended)
 {
 	if (out > s->out || (ended && out != s->out))
@@ -130,7 +124,7 @@ static void copy_slice(merging *m)
 	emi_frame f;
 
 	while (p < end) {
-		if (!next_frame(m, s, p, &f) ||
+		if (!emi_frame_get_within(m->v, p, end, &f) ||
 		    !take_out(s, f.bytes + m->t->job->out_extra, emi_frame_end(&f) == end)) {
 			give_up(m, s);
 			return;
@@ -148,17 +142,18 @@ static void refill(merging *m, uint32_t i)
 	const unsigned char *p = (const unsigned char *)s->first, *end = p + s->bytes;
 	emi_pair *win = (emi_pair *)(void *)t->elems + (size_t)i * t->job->plan.window;
 	const unsigned char *before = s->before;
+	const size_t window = t->job->plan.window;
 	emi_frame last = { NULL, 0, 0 }, f;
-	uint64_t out = 0;
+	uint64_t bytes = 0;
 	int sound = 1;
 	size_t n;
 
 	if (before != NULL)
 		last = emi_frame_get(m->v, before);
-	for (n = 0; n < t->job->plan.window && p < end; n++) {
+	for (n = 0; n < window && p < end; n++) {
 		uint64_t common;
 
-		sound = next_frame(m, s, p, &f);
+		sound = emi_frame_get_within(m->v, p, end, &f);
 		if (!sound)
 			break;
 		common = before != NULL ? emi_string_common(m->v, &last, &f, m->depth) : m->depth;
@@ -167,11 +162,11 @@ static void refill(merging *m, uint32_t i)
 		before = p;
 		last = f;
 		p = emi_frame_end(&f);
-		out += f.bytes + t->job->out_extra;
+		bytes += f.bytes;
 	}
 	t->win[i].cur = win;
 	t->win[i].end = win;
-	if (!sound || !take_out(s, out, p == end)) {
+	if (!sound || !take_out(s, bytes + n * t->job->out_extra, p == end)) {
 		give_up(m, s);
 		return;
 	}
