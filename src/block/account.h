@@ -14,8 +14,8 @@ typedef struct emi_account emi_account;
 em_status emi_account_open(emi_account **out, em_ctx *ctx, uint32_t disks, em_errinfo *err);
 void emi_account_close(emi_account *a, int forked);
 
-/* Most bytes of memory when it has so many bytes in one piece on each of the disks. */
-uint64_t emi_account_memory(uint32_t disks, uint64_t bytes);
+/* Most bytes of memory when it has so many bytes on each of the disks, in pieces with so many ends. */
+uint64_t emi_account_memory(uint32_t disks, uint64_t bytes, uint64_t ends);
 
 /* n blocks were allocated, one behind the other, of so many bytes together.  EM_ERR_NOMEM; where only the context's memory is spent they are not entered, and the account
  * is not complete. */

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "block/disk_set.h"
+#include "block/space.h"
 #include "io/backend.h"
 #include "io/path.h"
 
@@ -220,8 +221,16 @@ uint64_t emi_scratch_memory(const em_ctx *ctx, uint64_t bytes)
 	if ((ctx->flags & EM_CTX_CHECKED) != 0)
 		sum += emi_ledger_memory(bytes / SMALL_BLOCK + 1);
 	else
-		sum += emi_account_memory(n, bytes / n);
+		sum += emi_account_memory(n, bytes / n, UINT64_MAX);
 	return sum;
+}
+
+uint64_t emi_scratch_bits(uint32_t disks, uint64_t bytes, uint64_t ends)
+{
+	const uint64_t each = bytes / disks;
+
+	return disks * (emi_space_memory_of(each / EMI_UNIT + 1, ends) - emi_space_memory_of(1, ends)) +
+	       emi_account_memory(disks, each, ends) - emi_account_memory(disks, 0, ends);
 }
 
 uint32_t emi_scratch_disks(const em_ctx *ctx)

@@ -6,19 +6,23 @@
  * units are free, whoever freed them.  The first gap that is long enough is taken, so what is in use stays in front and the end
  * of the disk becomes free, which is the only space that goes back at no cost for anybody.
  *
- * The bitmap is a table of pages of bits, so that it grows without being copied: a page tells of 128 MiB.  So that the first gap is found
- * without looking at what is before it, a tree knows for each part of the disk how many units are free in front, in the longest gap, and at the
- * back; those of two neighbours give those of both.  The leaves are 512 units, in whose bits the rest of the search goes on; the upper part of the
- * tree is over pages, the lower one within each.  Taking and freeing change one path.  A list of extents would take memory for each of them,
- * and most where fragmentation is worst; this takes a bit for each unit and a fifth of that for the tree, whatever happens.  Another bit tells whether
- * the unit was written.
+ * The bitmap is a table of pages of bits, so that it grows without being copied: a page tells of 128 MiB.  A tree knows
+ * for each part of the disk how many units are free in front, in the longest gap, and at the back; those of two
+ * neighbours give those of both.  So the first gap is found without looking at what is before it.  The leaves are 512
+ * units, in whose bits the rest of the search goes on; the upper part of the tree is over pages, the lower one within
+ * each.  Taking and freeing change one path.  Another bit tells whether the unit was written.
+ *
+ * A page whose units are alike has no bits: all are free, all are in use and were written, or all are cut out.  What is
+ * written from one end to the other and freed in that order, as runs are, has bits only where it begins and ends, so a
+ * disk of terabytes takes little memory.  A list of extents would do as well there, but takes memory for each of them,
+ * and most where fragmentation is worst; this takes two bits and a fifth of one for each unit, whatever happens.
  *
  * Units from `high' on have their bits set, as if they were in use, so no search finds them; `high' goes down as soon as the units before it
  * are free.
  *
  * Gaps may be cut out, when what is in them is given back to the file system: their units are then never found again, and the disk grows at
  * its end instead.  So whoever gets units may rely on the file system having set them aside.  A page of
- * which everything was cut out is released, so that a disk that lives long grows in addresses and not in memory.
+ * which everything was cut out has no bits, so that a disk that lives long grows in addresses and not in memory.
  */
 #include <string.h>
 
@@ -44,17 +48,34 @@ struct emi_space_bits {
 	uint64_t word[PAGE_WORDS]; /* a set bit is a unit in use or cut out, or behind the end */
 	uint64_t written[PAGE_WORDS]; /* a set bit is a unit in use that was written */
 	small_gaps node[2 * LEAVES]; /* the tree: 1 is the root, LEAVES + i leaf i */
+	unsigned units_written;
 };
 
-static uint64_t *word_of(const emi_space *s, uint64_t unit)
+/* The bits that tell what is in use about unit's word. */
+static uint64_t word_of(const emi_space *s, uint64_t unit)
 {
-	return &s->page[unit / PAGE_UNITS].bits->word[unit % PAGE_UNITS / WORD_BITS];
+	const emi_space_page *p = &s->page[unit / PAGE_UNITS];
+
+	if (p->bits == NULL)
+		return p->alike == EMI_SPACE_FREE ? 0 : UINT64_MAX;
+	return p->bits->word[unit % PAGE_UNITS / WORD_BITS];
+}
+
+static uint64_t written_word_of(const emi_space *s, uint64_t unit)
+{
+	const emi_space_page *p = &s->page[unit / PAGE_UNITS];
+
+	if (p->bits == NULL)
+		return p->alike == EMI_SPACE_WRITTEN ? UINT64_MAX : 0;
+	return p->bits->written[unit % PAGE_UNITS / WORD_BITS];
 }
 
 /* Is unit in a page of which nothing is left?  Then such units end there. */
 static int in_cut_page(const emi_space *s, uint64_t unit)
 {
-	return s->page[unit / PAGE_UNITS].bits == NULL;
+	const emi_space_page *p = &s->page[unit / PAGE_UNITS];
+
+	return p->bits == NULL && p->alike == EMI_SPACE_CUT;
 }
 
 /* Units from unit on, at most n, that are in its page. */
@@ -203,40 +224,159 @@ static unsigned bits_from(uint64_t unit, uint64_t n, uint64_t *bits)
 	return m;
 }
 
-/* Set or clear the bits of n units of a page. */
-static void mark_words(uint64_t *word, uint64_t unit, uint64_t n, int used)
+/* Set or clear the bits of n units of a page: how many of them were the other way. */
+static unsigned mark_words(uint64_t *word, uint64_t unit, uint64_t n, int set)
 {
+	unsigned changed = 0;
+
 	while (n > 0) {
 		uint64_t bits;
 		const unsigned m = bits_from(unit, n, &bits);
+		uint64_t *w = &word[unit / WORD_BITS];
 
-		if (used)
-			word[unit / WORD_BITS] |= bits;
-		else
-			word[unit / WORD_BITS] &= ~bits;
+		changed += (unsigned)__builtin_popcountll((set ? ~*w : *w) & bits);
+		*w = set ? *w | bits : *w & ~bits;
 		unit += m;
 		n -= m;
 	}
+	return changed;
 }
 
-/* Set or clear the bits of n > 0 units. */
-static void mark(emi_space *s, uint64_t unit, uint64_t n, int used)
+/* The same of what tells that units were written. */
+static void mark_written(emi_space_bits *b, uint64_t unit, uint64_t n, int written)
+{
+	const unsigned changed = mark_words(b->written, unit, n, written);
+
+	b->units_written += written ? changed : 0 - changed;
+}
+
+/* The units of page i are alike from now on. */
+static void make_alike(emi_space *s, uint64_t i, emi_space_alike alike)
+{
+	const uint64_t gap = alike == EMI_SPACE_FREE ? PAGE_UNITS : 0;
+	const emi_space_gaps g = { gap, gap, gap };
+	emi_space_page *p = &s->page[i];
+
+	if (s->spare == NULL)
+		s->spare = p->bits;
+	else if (p->bits != NULL)
+		emi_free(s->ctx, p->bits, sizeof *p->bits);
+	p->bits = NULL;
+	p->alike = alike;
+	p->dropped = 0;
+	s->gaps[s->table + i] = g;
+}
+
+/* Bits for a page that is going to be in use, the spare ones if there are any. */
+static emi_space_bits *take_bits(emi_space *s, em_errinfo *err)
+{
+	emi_space_bits *b = s->spare;
+
+	s->spare = NULL;
+	return b != NULL ? b : emi_alloc(s->ctx, sizeof *b, err);
+}
+
+/* Bits for one of which some units become free.  The spare ones are for the next page, if there are others. */
+static emi_space_bits *bits_to_free(emi_space *s)
+{
+	return s->pages == 1 ? take_bits(s, NULL) : emi_alloc(s->ctx, sizeof(emi_space_bits), NULL);
+}
+
+/* All units of the bits are alike: free, or in use and written, or in use and not written. */
+static void set_all(emi_space_bits *b, int used, int written)
+{
+	uint64_t units = PAGE_UNITS, i, from;
+
+	memset(b->word, used ? 0xff : 0, sizeof b->word);
+	memset(b->written, written ? 0xff : 0, sizeof b->written);
+	b->units_written = written ? PAGE_UNITS : 0;
+	for (from = 1; from <= LEAVES; from *= 2, units /= 2) {
+		const uint16_t gap = (uint16_t)(used ? 0 : units);
+		const small_gaps g = { gap, gap, gap };
+
+		for (i = from; i < 2 * from; i++)
+			b->node[i] = g;
+	}
+}
+
+/* The tree over pages follows from the gaps of these pages. */
+static void renew_pages(emi_space *s, uint64_t first, uint64_t last)
+{
+	renew_above(s, s->table + first, s->table + last);
+}
+
+/* Set the bits of n > 0 units.  Pages without bits that are free have no gaps then: the caller tells what they are. */
+static void mark_used(emi_space *s, uint64_t unit, uint64_t n)
+{
+	static const emi_space_gaps none = { 0, 0, 0 };
+	const uint64_t first = unit / PAGE_UNITS, last = (unit + n - 1) / PAGE_UNITS;
+	int changed = 0;
+
+	while (n > 0) {
+		const uint64_t i = unit / PAGE_UNITS, at = unit % PAGE_UNITS, m = within_page(unit, n);
+		emi_space_bits *b = s->page[i].bits;
+
+		if (b != NULL) {
+			mark_words(b->word, at, m, 1);
+			changed |= renew_page(b, at, at + m - 1);
+		} else {
+			changed = 1;
+		}
+		s->gaps[s->table + i] = b != NULL ? widen(b->node[1]) : none;
+		unit += m;
+		n -= m;
+	}
+	if (changed)
+		renew_pages(s, first, last);
+}
+
+/* n units of page i become free, which are not all it has, or it has bits: 1 if its gaps may have changed. */
+static int free_some(emi_space *s, uint64_t i, uint64_t at, uint64_t n)
+{
+	emi_space_page *p = &s->page[i];
+	int changed;
+
+	if (p->bits == NULL && p->dropped == 0) {
+		p->bits = bits_to_free(s);
+		if (p->bits != NULL)
+			set_all(p->bits, 1, 1);
+	}
+	if (p->bits == NULL) {
+		p->dropped += (uint32_t)n;
+		if (p->dropped < PAGE_UNITS)
+			return 0;
+		make_alike(s, i, EMI_SPACE_FREE);
+		return 1;
+	}
+	mark_written(p->bits, at, n, 0);
+	mark_words(p->bits->word, at, n, 0);
+	changed = renew_page(p->bits, at, at + n - 1);
+	s->gaps[s->table + i] = widen(p->bits->node[1]);
+	if (p->bits->node[1].most == PAGE_UNITS)
+		make_alike(s, i, EMI_SPACE_FREE);
+	return changed;
+}
+
+/* Clear the bits of n > 0 units, all of which are in use or behind the end. */
+static void mark_free(emi_space *s, uint64_t unit, uint64_t n)
 {
 	const uint64_t first = unit / PAGE_UNITS, last = (unit + n - 1) / PAGE_UNITS;
 	int changed = 0;
 
 	while (n > 0) {
-		emi_space_bits *b = s->page[unit / PAGE_UNITS].bits;
-		const uint64_t at = unit % PAGE_UNITS, m = within_page(unit, n);
+		const uint64_t i = unit / PAGE_UNITS, m = within_page(unit, n);
 
-		mark_words(b->word, at, m, used);
-		changed |= renew_page(b, at, at + m - 1);
-		s->gaps[s->table + unit / PAGE_UNITS] = widen(b->node[1]);
+		if (m == PAGE_UNITS) {
+			make_alike(s, i, EMI_SPACE_FREE);
+			changed = 1;
+		} else {
+			changed |= free_some(s, i, unit % PAGE_UNITS, m);
+		}
 		unit += m;
 		n -= m;
 	}
 	if (changed)
-		renew_above(s, s->table + first, s->table + last);
+		renew_pages(s, first, last);
 }
 
 /* The first gap of n units in a leaf that has one: how far from its beginning. */
@@ -299,7 +439,8 @@ static uint64_t first_gap(const emi_space *s, uint64_t n)
 			at += units;
 		}
 	}
-	return at + first_in_page(s->page[i - s->table].bits, n);
+	/* A page without bits that has a gap is one. */
+	return s->page[i - s->table].bits != NULL ? at + first_in_page(s->page[i - s->table].bits, n) : at;
 }
 
 void emi_space_init(emi_space *s, em_ctx *ctx)
@@ -321,19 +462,37 @@ void emi_space_free(emi_space *s)
 	uint64_t i;
 
 	for (i = 0; i < s->pages; i++)
-		if (s->page[i].bits)
-			emi_free(s->ctx, s->page[i].bits, sizeof *s->page[i].bits);
+		emi_free(s->ctx, s->page[i].bits, sizeof *s->page[i].bits);
+	emi_free(s->ctx, s->spare, sizeof *s->spare);
 	free_table(s);
 	emi_space_init(s, s->ctx);
+}
+
+/* Pages that are free as a whole get bits, as n units from unit on are going to be taken: 0 if there is no memory. */
+static int have_bits(emi_space *s, uint64_t unit, uint64_t n)
+{
+	uint64_t i;
+
+	for (i = unit / PAGE_UNITS; i <= (unit + n - 1) / PAGE_UNITS; i++) {
+		emi_space_page *p = &s->page[i];
+
+		if (p->bits != NULL)
+			continue;
+		p->bits = take_bits(s, NULL);
+		if (p->bits == NULL)
+			return 0;
+		set_all(p->bits, 0, 0);
+	}
+	return 1;
 }
 
 int emi_space_reuse(emi_space *s, uint64_t n, uint64_t *unit)
 {
 	const uint64_t at = first_gap(s, n);
 
-	if (at == s->high)
+	if (at == s->high || !have_bits(s, at, n))
 		return 0;
-	mark(s, at, n, 1);
+	mark_used(s, at, n);
 	s->used += n;
 	*unit = at;
 	return 1;
@@ -361,8 +520,7 @@ static em_status reach(emi_space *s, uint64_t pages, em_errinfo *err)
 	}
 	for (i = 0; i < s->pages; i++) {
 		grown.page[i] = s->page[i];
-		if (s->page[i].bits)
-			grown.gaps[grown.table + i] = s->gaps[s->table + i];
+		grown.gaps[grown.table + i] = s->gaps[s->table + i];
 	}
 	free_table(s);
 	*s = grown;
@@ -380,11 +538,11 @@ em_status emi_space_extend(emi_space *s, uint64_t n, uint64_t *unit, em_errinfo 
 	while (s->pages < pages) {
 		emi_space_page *p = &s->page[s->pages];
 
-		p->cut = 0;
-		p->bits = emi_alloc(s->ctx, sizeof *p->bits, err);
+		memset(p, 0, sizeof *p);
+		p->bits = take_bits(s, err);
 		if (!p->bits)
 			return err->status;
-		memset(p->bits->word, 0xff, sizeof p->bits->word);
+		set_all(p->bits, 1, 0);
 		s->pages++;
 	}
 	*unit = s->high;
@@ -401,7 +559,7 @@ int emi_space_in_use(const emi_space *s, uint64_t unit, uint64_t n)
 		uint64_t bits;
 		const unsigned m = bits_from(unit, n, &bits);
 
-		if (in_cut_page(s, unit) || (*word_of(s, unit) & bits) != bits)
+		if (in_cut_page(s, unit) || (word_of(s, unit) & bits) != bits)
 			return 0;
 		unit += m;
 		n -= m;
@@ -409,23 +567,22 @@ int emi_space_in_use(const emi_space *s, uint64_t unit, uint64_t n)
 	return 1;
 }
 
-/* Set or clear what tells that n units were written. */
-static void mark_written(emi_space *s, uint64_t unit, uint64_t n, int written)
-{
-	while (n > 0) {
-		const uint64_t m = within_page(unit, n);
-
-		mark_words(s->page[unit / PAGE_UNITS].bits->written, unit % PAGE_UNITS, m, written);
-		unit += m;
-		n -= m;
-	}
-}
-
 int emi_space_write(emi_space *s, uint64_t unit, uint64_t n)
 {
 	if (!emi_space_in_use(s, unit, n))
 		return 0;
-	mark_written(s, unit, n, 1);
+	while (n > 0) {
+		const uint64_t m = within_page(unit, n);
+		emi_space_bits *b = s->page[unit / PAGE_UNITS].bits;
+
+		if (b != NULL) {
+			mark_written(b, unit % PAGE_UNITS, m, 1);
+			if (b->units_written == PAGE_UNITS)
+				make_alike(s, unit / PAGE_UNITS, EMI_SPACE_WRITTEN);
+		}
+		unit += m;
+		n -= m;
+	}
 	return 1;
 }
 
@@ -435,7 +592,7 @@ int emi_space_written(const emi_space *s, uint64_t unit, uint64_t n)
 		uint64_t bits;
 		const unsigned m = bits_from(unit, n, &bits);
 
-		if ((s->page[unit / PAGE_UNITS].bits->written[unit % PAGE_UNITS / WORD_BITS] & bits) != 0)
+		if ((written_word_of(s, unit) & bits) != 0)
 			return 1;
 		unit += m;
 		n -= m;
@@ -448,7 +605,7 @@ static uint64_t end_of_use(const emi_space *s, uint64_t unit)
 {
 	while (unit > 0 && !in_cut_page(s, unit - 1)) {
 		const unsigned last = (unsigned)((unit - 1) % WORD_BITS);
-		const uint64_t rest = *word_of(s, unit - 1) << (WORD_BITS - 1 - last);
+		const uint64_t rest = word_of(s, unit - 1) << (WORD_BITS - 1 - last);
 
 		if (rest != 0)
 			return unit - (unsigned)__builtin_clzll(rest);
@@ -457,24 +614,31 @@ static uint64_t end_of_use(const emi_space *s, uint64_t unit)
 	return unit;
 }
 
+/* Nothing is told of pages behind the end. */
+static void trim(emi_space *s)
+{
+	while (s->pages > (s->high + PAGE_UNITS - 1) / PAGE_UNITS)
+		make_alike(s, --s->pages, EMI_SPACE_CUT);
+}
+
 void emi_space_drop(emi_space *s, uint64_t unit, uint64_t n)
 {
+	const uint64_t high = s->high;
+
 	s->used -= n;
-	mark_written(s, unit, n, 0);
-	if (unit + n < s->high) {
-		mark(s, unit, n, 0);
+	mark_free(s, unit, n);
+	s->high = end_of_use(s, high);
+	if (s->high == high)
 		return;
-	}
-	s->high = end_of_use(s, unit);
-	if (s->high < unit)
-		mark(s, s->high, unit - s->high, 1);
+	mark_used(s, s->high, high - s->high);
+	trim(s);
 }
 
 /* The first unit within [from, high) that is not free, or high. */
 static uint64_t next_taken(const emi_space *s, uint64_t from)
 {
 	while (from < s->high && !in_cut_page(s, from)) {
-		const uint64_t rest = *word_of(s, from) >> (from % WORD_BITS);
+		const uint64_t rest = word_of(s, from) >> (from % WORD_BITS);
 
 		if (rest != 0) {
 			from += (unsigned)__builtin_ctzll(rest);
@@ -492,11 +656,9 @@ static void note_cut(emi_space *s, uint64_t unit, uint64_t n)
 		emi_space_page *p = &s->page[unit / PAGE_UNITS];
 		const uint64_t m = within_page(unit, n);
 
-		p->cut += m;
-		if (p->cut == PAGE_UNITS) {
-			emi_free(s->ctx, p->bits, sizeof *p->bits);
-			p->bits = NULL;
-		}
+		p->cut += (uint32_t)m;
+		if (p->cut == PAGE_UNITS)
+			make_alike(s, unit / PAGE_UNITS, EMI_SPACE_CUT);
 		unit += m;
 		n -= m;
 	}
@@ -510,7 +672,7 @@ uint64_t emi_space_cut(emi_space *s, uint64_t least, uint64_t *unit)
 	if (at == s->high)
 		return 0;
 	n = next_taken(s, at) - at;
-	mark(s, at, n, 1);
+	mark_used(s, at, n);
 	note_cut(s, at, n);
 	s->cut += n;
 	*unit = at;
@@ -524,7 +686,7 @@ void emi_space_mend(emi_space *s, uint64_t unit, uint64_t n)
 		const uint64_t m = within_page(unit, n);
 
 		if (!in_cut_page(s, unit)) {
-			s->page[unit / PAGE_UNITS].cut -= m;
+			s->page[unit / PAGE_UNITS].cut -= (uint32_t)m;
 			s->cut -= m;
 			s->used += m;
 			emi_space_drop(s, unit, m);
@@ -534,12 +696,19 @@ void emi_space_mend(emi_space *s, uint64_t unit, uint64_t n)
 	}
 }
 
-uint64_t emi_space_memory(uint64_t units)
+uint64_t emi_space_memory_of(uint64_t units, uint64_t ends)
 {
-	uint64_t pages = units / PAGE_UNITS + 1, table = FIRST_TABLE;
+	const uint64_t pages = units / PAGE_UNITS + 1, with_bits = (ends < pages ? ends : pages) + (pages > 1);
+	uint64_t table = FIRST_TABLE;
 
 	while (table < pages)
 		table *= 2;
 	/* The old table is there until the new one is filled. */
-	return pages * sizeof(emi_space_bits) + (table + table / 2) * (sizeof(emi_space_page) + 2 * sizeof(emi_space_gaps));
+	return with_bits * sizeof(emi_space_bits) +
+	       (table + table / 2) * (sizeof(emi_space_page) + 2 * sizeof(emi_space_gaps));
+}
+
+uint64_t emi_space_memory(uint64_t units)
+{
+	return emi_space_memory_of(units, UINT64_MAX);
 }

@@ -29,6 +29,8 @@
 #define MAX_BLOCK_VARY (2048 * KIB)     /* records of any length: a task of a merge ends where one of its blocks does, and is a block that is cut short */
 #define MIN_BLOCK (8 * KIB)
 #define MAX_FAN_IN 8192u
+#define RUN_ENDS 3u             /* of what is in use: where a run is freed, where its directory is, where another begins */
+#define FEW_ENDS 4u             /* ... and of what is being written */
 #define MIN_WRITE 3u
 #define MAX_WRITE 64u
 #define WRITE_BYTES (32 * 1024 * KIB)   /* in flight at most; a disk behind a hypervisor wants many */
@@ -68,17 +70,29 @@ static uint64_t record_cost(const emi_plan *p, const emi_plan_input *in)
 	       (in->codec->elem == EMI_ELEM_OWN ? sizeof(uint16_t) : 0);
 }
 
+static uint32_t disks(const emi_plan_input *in)
+{
+	return in->disks > 1 ? in->disks : 1;
+}
+
+/* Bytes for telling which space of the scratch disks is in use, while k runs are merged. */
+static uint64_t bits_cost(const emi_plan *p, const emi_plan_input *in, uint64_t k)
+{
+	if (p->max_runs == 0)
+		return 0;
+	if (in->n == EMI_UNKNOWN)
+		return p->memory / 64;
+	return emi_scratch_bits(disks(in), in->n * (uint64_t)in->codec->record_bytes, FEW_ENDS + k * RUN_ENDS);
+}
+
 /* Bytes that both phases need whatever the number of runs. */
 static uint64_t fixed_cost(const emi_plan *p, const emi_plan_input *in)
 {
-	uint64_t bitmap = in->n == EMI_UNKNOWN ? p->memory / 64
-					       : in->n / (8 * EMI_PAGE) * 4 * (uint64_t)in->codec->record_bytes;
-
 	return FIXED_BYTES + p->threads * (p->hot_bytes + (uint64_t)EMI_KERN_WORK) +
 	       p->threads * (p->threads > 1 ? LEVELS_BYTES : THREAD_BYTES) + in->files_bytes +
 	       ((uint64_t)p->write_buffers + in->spare_blocks) * (p->block_bytes + 2u * EMI_PAGE) +
 	       p->packers * (p->block_bytes + EMI_PAGE) + emi_packer_memory(p->packers) +
-	       (p->max_runs != 0 ? in->scratch_bytes : 0) + p->max_runs * sizeof(emi_run) + bitmap +
+	       (p->max_runs != 0 ? in->scratch_bytes : 0) + p->max_runs * sizeof(emi_run) +
 	       p->areas * (uint64_t)EMI_SOURCE_SLACK;
 }
 
@@ -109,7 +123,8 @@ static uint32_t ordered(const emi_plan_input *in, uint32_t read_buffers)
 
 static uint64_t merge_cost(const emi_plan *p, const emi_plan_input *in, uint64_t k)
 {
-	return fixed_cost(p, in) + k * run_cost(p, in) + (uint64_t)(p->read_buffers + (p->packers != 0)) * read_bytes(p, in) +
+	return fixed_cost(p, in) + bits_cost(p, in, k) + k * run_cost(p, in) +
+	       (uint64_t)(p->read_buffers + (p->packers != 0)) * read_bytes(p, in) +
 	       emi_prefetch_window_memory(k, in->disks, p->prefetch_buffers) +
 	       p->tasks * (MAX_WINDOW * (uint64_t)in->codec->elem_bytes + p->mix_bytes);
 }
@@ -117,7 +132,8 @@ static uint64_t merge_cost(const emi_plan *p, const emi_plan_input *in, uint64_t
 /* Bytes that are not for records while runs are formed. */
 static uint64_t form_fixed(const emi_plan *p, const emi_plan_input *in)
 {
-	return fixed_cost(p, in) + in->form_bytes + in->form_blocks * (uint64_t)(p->block_bytes + 2u * EMI_PAGE);
+	return fixed_cost(p, in) + bits_cost(p, in, 0) + in->form_bytes +
+	       in->form_blocks * (uint64_t)(p->block_bytes + 2u * EMI_PAGE);
 }
 
 static uint64_t form_cost(const emi_plan *p, const emi_plan_input *in, uint64_t records)
@@ -143,11 +159,6 @@ static uint64_t most_records(const emi_plan *p, const emi_plan_input *in)
 		records -= min64(records, over / cost + 1);
 	}
 	return records;
-}
-
-static uint32_t disks(const emi_plan_input *in)
-{
-	return in->disks > 1 ? in->disks : 1;
 }
 
 /* As many output buffers as are worth having. */
@@ -241,11 +252,21 @@ static uint32_t most_ahead(const emi_plan *p, const emi_plan_input *in)
 	return all > usual ? all : usual;
 }
 
+/* The most runs that can be merged.  Space takes memory for each of them, or, where there is little, for all of it. */
+static uint64_t most_runs(const emi_plan *p, const emi_plan_input *in)
+{
+	const uint64_t least = merge_cost(p, in, 0), left = least < p->memory ? p->memory - least : 0;
+	const uint64_t bits = bits_cost(p, in, 0);
+	const uint64_t each = bits_cost(p, in, 1) - bits, all = bits_cost(p, in, MAX_FAN_IN) - bits;
+	const uint64_t a = left / (run_cost(p, in) + each), b = left > all ? (left - all) / run_cost(p, in) : 0;
+
+	return min64(a > b ? a : b, MAX_FAN_IN);
+}
+
 /* The fan-in and the buffers around it for a given block size, at least so many of them to read ahead; 0 when fewer than two runs fit. */
 static int plan_merge_with(emi_plan *p, const emi_plan_input *in, uint32_t read_buffers)
 {
 	uint64_t k, wanted = p->runs == EMI_UNKNOWN ? MAX_FAN_IN : p->runs < 2 ? 2 : min64(p->runs, MAX_FAN_IN);
-	uint64_t left;
 
 	p->read_buffers = read_buffers;
 	p->prefetch_buffers = 0;
@@ -253,8 +274,7 @@ static int plan_merge_with(emi_plan *p, const emi_plan_input *in, uint32_t read_
 		wanted = min64(wanted, in->fan_in);
 	p->window = in->codec->identity ? 0 : MAX_WINDOW;
 	for (;;) {
-		left = merge_cost(p, in, 0) < p->memory ? p->memory - merge_cost(p, in, 0) : 0;
-		k = min64(left / run_cost(p, in), MAX_FAN_IN);
+		k = most_runs(p, in);
 		if (k >= wanted || p->window <= MIN_WINDOW)
 			break;
 		p->window /= 2;
@@ -263,7 +283,7 @@ static int plan_merge_with(emi_plan *p, const emi_plan_input *in, uint32_t read_
 		return 0;
 	p->fan_in = (uint32_t)min64(k, wanted);
 	if (in->read_buffers == 0) {
-		uint64_t more = (left - p->fan_in * run_cost(p, in)) / read_bytes(p, in);
+		uint64_t more = (p->memory - merge_cost(p, in, p->fan_in)) / read_bytes(p, in);
 
 		/* The number of runs is a guess when nobody knows n: then prefetching gets its share first. */
 		if (p->runs == EMI_UNKNOWN && in->fan_in == 0 && k > 16) {

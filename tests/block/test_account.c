@@ -28,6 +28,7 @@ typedef struct model {
 		uint64_t unit, n;
 	} block[BLOCKS];
 	unsigned blocks, counted;
+	uint64_t left;          /* units that are still to be handed out */
 } model;
 
 static void model_open(model *m, uint64_t memory)
@@ -101,6 +102,17 @@ static void piece(void *arg, em_bid bid, size_t bytes, uint64_t n)
 	m->counted += (unsigned)n;
 }
 
+/* A piece of the second half of test_ends(), behind the leaf that left. */
+static void piece_behind(void *arg, em_bid bid, size_t bytes, uint64_t n)
+{
+	model *m = arg;
+
+	(void)n;
+	assert_int_equal(bid.disk, 1);
+	assert_true(bid.offset / EMI_UNIT >= 51 * 4096);
+	m->left -= bytes / EMI_UNIT;
+}
+
 static void test_model(void **state)
 {
 	static model m;
@@ -117,7 +129,7 @@ static void test_model(void **state)
 			else
 				strike(&m);
 		}
-		assert_true(em_ctx_memory_used(m.ctx) - before <= emi_account_memory(DISKS, (uint64_t)UNITS * EMI_UNIT));
+		assert_true(em_ctx_memory_used(m.ctx) - before <= emi_account_memory(DISKS, (uint64_t)UNITS * EMI_UNIT, UINT64_MAX));
 		m.counted = 0;
 		emi_account_empty(m.account, piece, &m);
 		assert_int_equal(m.counted, m.blocks);
@@ -145,6 +157,40 @@ static void test_memory_goes(void **state)
 			least = em_ctx_memory_used(m.ctx);
 		assert_int_equal(em_ctx_memory_used(m.ctx), least);
 	}
+	model_close(&m);
+}
+
+/* What is one behind the other takes memory for its ends.  Where that is missing, units leave the account: none may be
+ * freed that is not the user's. */
+static void test_ends(void **state)
+{
+	const uint64_t piece_units = 64, end = 100 * 4096;
+	static model m;
+	uint64_t before, unit;
+	size_t rest;
+	void *taken;
+
+	(void)state;
+	model_open(&m, 1u << 20);
+	before = em_ctx_memory_used(m.ctx) - emi_account_memory(DISKS, 0, 0);
+	for (unit = 0; unit < end; unit += piece_units)
+		assert_int_equal(emi_account_enter(m.account, at(1, unit), piece_units * EMI_UNIT, 1, NULL), EM_OK);
+	for (unit = 0; unit < end / 2; unit += piece_units) {
+		assert_true(emi_account_strike(m.account, at(1, unit), piece_units * EMI_UNIT));
+		assert_false(emi_account_strike(m.account, at(1, unit), piece_units * EMI_UNIT));
+		assert_true(em_ctx_memory_used(m.ctx) - before <= emi_account_memory(DISKS, end * EMI_UNIT, 2));
+	}
+	assert_true(emi_account_complete(m.account));
+	rest = (size_t)(em_ctx_memory(m.ctx) - em_ctx_memory_used(m.ctx));
+	taken = emi_alloc(m.ctx, rest, NULL);
+	assert_non_null(taken);
+	assert_true(emi_account_strike(m.account, at(1, unit + 64), EMI_UNIT));
+	assert_false(emi_account_complete(m.account));
+	emi_free(m.ctx, taken, rest);
+	/* All but that leaf is handed out. */
+	m.left = end / 2 - 4096;
+	emi_account_empty(m.account, piece_behind, &m);
+	assert_int_equal(m.left, 0);
 	model_close(&m);
 }
 
@@ -196,6 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_memory_goes),
+		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_memory_fails),
 	};
 

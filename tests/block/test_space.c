@@ -156,6 +156,145 @@ static void test_model(void **state)
 	em_ctx_close(ctx);
 }
 
+enum { PAGE = 32768, PIECE = 256, LENGTH = 40 * PAGE };
+
+/* Take and write all of a space, one piece behind the other. */
+static void fill(emi_space *s, uint64_t units)
+{
+	uint64_t at, unit = 0;
+
+	for (at = 0; at < units; at += PIECE) {
+		assert_int_equal(emi_space_extend(s, PIECE, &unit, NULL), EM_OK);
+		assert_int_equal(unit, at);
+		assert_true(emi_space_write(s, unit, PIECE));
+	}
+}
+
+/* What is written and freed from one end to the other takes memory for its ends only, and is found to be what it is. */
+static void test_ends(void **state)
+{
+	em_ctx *ctx = make_ctx((uint64_t)8 << 20);
+	const uint64_t before = em_ctx_memory_used(ctx), most = before + emi_space_memory_of(LENGTH, 2);
+	uint64_t at, unit = 0;
+	emi_space s;
+
+	(void)state;
+	emi_space_init(&s, ctx);
+	fill(&s, LENGTH);
+	assert_true(em_ctx_memory_used(ctx) <= most);
+	assert_true(emi_space_in_use(&s, 0, LENGTH));
+	assert_false(emi_space_in_use(&s, 0, LENGTH + 1));
+	assert_true(emi_space_written(&s, PAGE - 1, 1));
+	assert_false(emi_space_reuse(&s, 1, &unit));
+	/* From the beginning of the second half on, but for the last page. */
+	for (at = LENGTH / 2; at < LENGTH - PAGE; at += PIECE) {
+		emi_space_drop(&s, at, PIECE);
+		assert_false(emi_space_in_use(&s, at, 1));
+		assert_true(emi_space_in_use(&s, at + PIECE, 1));
+		assert_true(em_ctx_memory_used(ctx) <= most);
+	}
+	assert_int_equal(s.high, LENGTH);
+	assert_int_equal(s.used, LENGTH / 2 + PAGE);
+	/* The gap is one, and what is taken of it was not written. */
+	assert_false(emi_space_reuse(&s, LENGTH / 2 - PAGE + 1, &unit));
+	assert_true(emi_space_reuse(&s, PAGE + 1, &unit));
+	assert_int_equal(unit, LENGTH / 2);
+	assert_false(emi_space_written(&s, unit, PAGE + 1));
+	assert_true(emi_space_in_use(&s, unit, PAGE + 1));
+	assert_false(emi_space_in_use(&s, unit, PAGE + 2));
+	emi_space_drop(&s, unit, PAGE + 1);
+	assert_int_equal(emi_space_cut(&s, 1, &unit), LENGTH / 2 - PAGE);
+	assert_int_equal(unit, LENGTH / 2);
+	assert_false(emi_space_reuse(&s, 1, &unit));
+	emi_space_drop(&s, LENGTH - PAGE, PAGE);
+	/* What was cut out stays. */
+	assert_int_equal(s.high, LENGTH - PAGE);
+	/* From the end. */
+	for (at = LENGTH / 2; at > 0; at -= PIECE)
+		emi_space_drop(&s, at - PIECE, PIECE);
+	assert_int_equal(s.used, 0);
+	assert_true(emi_space_reuse(&s, LENGTH / 2, &unit));
+	assert_int_equal(unit, 0);
+	emi_space_free(&s);
+	assert_int_equal(em_ctx_memory_used(ctx), before);
+	em_ctx_close(ctx);
+}
+
+/* Pieces are taken, written as a whole, and freed at random, so that pages become alike and cease to be. */
+static void test_model_alike(void **state)
+{
+	em_ctx *ctx = make_ctx((uint64_t)64 << 20);
+	const uint64_t before = em_ctx_memory_used(ctx);
+	model *m = calloc(1, sizeof *m);
+	unsigned i;
+
+	(void)state;
+	assert_non_null(m);
+	m->used = calloc(1, UNITS);
+	assert_non_null(m->used);
+	m->rng = test_rng_make(test_seed());
+	emi_space_init(&m->space, ctx);
+	for (i = 0; i < 3000; i++) {
+		const int grows = m->blocks < 20 || (m->units < 100000 && test_below(&m->rng, 100) < (i / 500 % 2 ? 35 : 75));
+
+		if (grows) {
+			take(m, 1 + test_below(&m->rng, 4000), i % 16 == 0);
+			if (test_below(&m->rng, 8) != 0)
+				assert_true(emi_space_write(&m->space, m->block[m->blocks - 1].unit, m->block[m->blocks - 1].n));
+			memset(m->used + m->block[m->blocks - 1].unit, 2, (size_t)m->block[m->blocks - 1].n);
+		} else {
+			give(m, (unsigned)test_below(&m->rng, m->blocks));
+		}
+	}
+	assert_true(em_ctx_memory_used(ctx) - before <= emi_space_memory(m->most));
+	while (m->blocks > 0)
+		give(m, m->blocks - 1);
+	assert_int_equal(m->space.high, 0);
+	emi_space_free(&m->space);
+	assert_int_equal(em_ctx_memory_used(ctx), before);
+	free(m->used);
+	free(m);
+	em_ctx_close(ctx);
+}
+
+/* Without memory units are freed all the same: a page is given out again when all of it is back.  The disk still grows
+ * by a page. */
+static void test_drop_without_memory(void **state)
+{
+	em_ctx *ctx = make_ctx((uint64_t)8 << 20);
+	uint64_t unit = 0, at;
+	emi_space s;
+	size_t rest;
+	void *taken;
+
+	(void)state;
+	emi_space_init(&s, ctx);
+	fill(&s, 4 * PAGE);
+	rest = (size_t)(em_ctx_memory(ctx) - em_ctx_memory_used(ctx));
+	taken = emi_alloc(ctx, rest, NULL);
+	assert_non_null(taken);
+	for (at = PAGE; at < 2 * PAGE - PIECE; at += PIECE)
+		emi_space_drop(&s, at, PIECE);
+	assert_int_equal(s.used, 3 * PAGE + PIECE);
+	assert_false(emi_space_reuse(&s, 1, &unit));
+	emi_space_drop(&s, at, PIECE);
+	assert_int_equal(s.used, 3 * PAGE);
+	assert_true(emi_space_reuse(&s, PAGE, &unit));
+	assert_int_equal(unit, PAGE);
+	emi_space_drop(&s, unit, PAGE);
+	/* At the end, too. */
+	emi_space_drop(&s, 4 * PAGE - PIECE, PIECE);
+	assert_int_equal(s.high, 4 * PAGE);
+	assert_int_equal(emi_space_extend(&s, PIECE, &unit, NULL), EM_OK);
+	assert_int_equal(unit, 4 * PAGE);
+	emi_free(ctx, taken, rest);
+	emi_space_drop(&s, unit, PIECE);
+	emi_space_drop(&s, 3 * PAGE, PAGE - PIECE);
+	assert_int_equal(s.high, 3 * PAGE);
+	emi_space_free(&s);
+	em_ctx_close(ctx);
+}
+
 /* Neighbours that are freed make one gap, across words and pages of the bitmap, whatever the order. */
 static void test_coalesce(void **state)
 {
@@ -359,6 +498,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_model_alike),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_drop_without_memory),
 		cmocka_unit_test(test_coalesce),
 		cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_cut),

@@ -19,6 +19,7 @@
 #include <extmem/sys/fault.h>
 
 #include "base/workers.h"
+#include "block/disk.h"
 #include "block/packer.h"
 #include "sort/plan_case.h"
 #include "sort/plan_time.h"
@@ -556,6 +557,30 @@ static void test_huge(void **state)
 	planner_close(&p);
 }
 
+/* Telling which space is in use takes a small part of the memory that is enough for the sort of a tebibyte. */
+static void test_bits(void **state)
+{
+	const uint64_t mib = (uint64_t)1 << 20, tib = mib << 20;
+	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, 16);
+	em_sort_opts opts = EM_SORT_OPTS_INIT;
+	em_sort_plan_info info;
+	uint32_t k, disks;
+	planner p;
+
+	(void)state;
+	for (disks = 1; disks <= 8; disks *= 2)
+		for (k = 1; k < 200; k *= 3)
+			assert_true(emi_scratch_bits(disks, tib, 3 * k) <= 4 * mib + disks * k * (uint64_t)32768);
+	assert_true(emi_scratch_bits(1, tib, UINT64_MAX) > 100 * mib);
+	planner_open(&p);
+	p.order = sort_order(p.ctx, &shape);
+	opts.memory = 16 * mib;
+	memset(&info, 0, sizeof(info));
+	info.size = sizeof(info);
+	assert_int_equal(em_sort_plan(p.ctx, p.order, tib / 16, &opts, &info), EM_OK);
+	planner_close(&p);
+}
+
 /* Saying what would be done does nothing. */
 static void test_no_io(void **state)
 {
@@ -793,6 +818,7 @@ int main(void)
 		cmocka_unit_test(test_merging),
 		cmocka_unit_test(test_illegal),
 		cmocka_unit_test(test_huge),
+		cmocka_unit_test(test_bits),
 		cmocka_unit_test(test_no_io),
 		cmocka_unit_test(test_as_planned),
 		cmocka_unit_test(test_least_works),
