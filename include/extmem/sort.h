@@ -210,8 +210,12 @@ EM_API EM_NODISCARD em_status em_sorter_next(em_sorter *s, const em_batch **batc
  */
 EM_API EM_NODISCARD em_status em_sorter_push_batch(em_sorter *s, const em_batch *batch);
 
-/** Bytes of the longest record that s takes: a 32nd of its memory (less what its key takes) for orders of records of any length,
- *  else the record size; 0 if s is NULL. */
+/**
+ * Bytes of the longest record that s takes.  For orders of records of any length that is a 32nd of its memory, less what
+ * its key takes; where neither em_ctx_opts.memory nor em_sort_opts.memory is given, about a tenth of what the machine has
+ * beyond the context's memory, if that is more.  Such a record is the reason to take more memory than
+ * em_ctx_memory().  For other orders it is the record size.  0 if s is NULL.
+ */
 EM_API uint64_t em_sorter_longest(const em_sorter *s);
 
 /** Stop whatever s is doing: the call in progress, and every later one, returns EM_ERR_CANCELED.  Any thread. */
@@ -256,8 +260,8 @@ EM_API void em_sorter_close(em_sorter *s);
  * Returns: EM_OK or what em_sorter_open(), push, finish and next return; and
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO   an input or the output's directory
  *   EM_ERR_FORMAT    the size of an input is not a multiple of the record size; a record of any length is cut off, a
- *                    quote of a CSV file is never closed, or a record is too long: what takes more than a 32nd of the
- *                    memory is, its key included, where a pipe is read, and else what there is no memory for.  The
+ *                    quote of a CSV file is never closed, or a record is too long: what there is no memory for is, its
+ *                    key included, and of a given memory, where a pipe is read, what takes more than a 32nd.  The
  *                    message names file and line, and bytes is the memory that would do (0: unknown)
  *   EM_ERR_NOSPACE   also: the output does not fit.  Where its size and the free space are known this comes before
  *                    anything is read, with the output as path, and the bytes that it needs beyond what it has as bytes

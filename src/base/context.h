@@ -34,6 +34,7 @@ struct em_ctx {
 	/* budgets */
 	uint64_t memory;        /* bytes allowed; atomic, and never less than before */
 	uint64_t memory_most;   /* that they might become on this machine, see emi_memory_raise() */
+	uint32_t lifted;        /* by so many as much may be taken, see emi_memory_lift(); atomic */
 	int memory_given;       /* the caller said so; otherwise they are an upper bound */
 	uint64_t memory_named;  /* what the caller said, too little for any context, until that is told; or 0; atomic */
 	uint64_t enough;        /* for tests: bytes that a sort plans with below that bound; 0: its input decides */

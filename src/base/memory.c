@@ -56,9 +56,19 @@ uint64_t em_ctx_memory(const em_ctx *ctx)
 	return __atomic_load_n(&ctx->memory, __ATOMIC_RELAXED);
 }
 
+/* The most that may be taken now. */
+static uint64_t most_taken(const em_ctx *ctx)
+{
+	const uint64_t memory = em_ctx_memory(ctx);
+
+	if (__atomic_load_n(&ctx->lifted, __ATOMIC_RELAXED) == 0 || ctx->memory_most < memory)
+		return memory;
+	return ctx->memory_most;
+}
+
 em_status emi_memory_take(em_ctx *ctx, uint64_t bytes, em_errinfo *err)
 {
-	const uint64_t all = em_ctx_memory(ctx);
+	const uint64_t all = most_taken(ctx);
 	uint64_t used = __atomic_load_n(&ctx->used, __ATOMIC_RELAXED);
 	uint64_t peak, now;
 
@@ -85,6 +95,21 @@ int emi_memory_raise(em_ctx *ctx, uint64_t bytes)
 	       !__atomic_compare_exchange_n(&ctx->memory, &all, bytes, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		continue;
 	return 1;
+}
+
+uint64_t emi_memory_lift(em_ctx *ctx)
+{
+	const uint64_t memory = em_ctx_memory(ctx);
+
+	if (ctx->memory_given || ctx->memory_most <= memory)
+		return 0;
+	__atomic_add_fetch(&ctx->lifted, 1, __ATOMIC_RELAXED);
+	return ctx->memory_most - memory;
+}
+
+void emi_memory_lower(em_ctx *ctx)
+{
+	__atomic_sub_fetch(&ctx->lifted, 1, __ATOMIC_RELAXED);
 }
 
 void emi_memory_drop(em_ctx *ctx, uint64_t bytes)

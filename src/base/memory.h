@@ -42,6 +42,12 @@ int emi_memory_raise(em_ctx *ctx, uint64_t bytes);
 
 void emi_memory_drop(em_ctx *ctx, uint64_t bytes);
 
+/* As much may be taken as the machine has, where nobody named a size, until emi_memory_lower(): returns how many bytes
+ * more than the context's memory that is, or 0 if none, and then there is nothing to lower.  What the context's memory
+ * is said to be stays. */
+uint64_t emi_memory_lift(em_ctx *ctx);
+void emi_memory_lower(em_ctx *ctx);
+
 /* a copy of a string */
 char *emi_strdup(em_ctx *ctx, const char *s, em_errinfo *err);
 void emi_strfree(em_ctx *ctx, char *s);

@@ -435,6 +435,8 @@ void emi_job_close(emi_job *job)
 	if (job->run != NULL)
 		emi_free_array(job->ctx, job->run, job->runs_room, sizeof *job->run);
 	emi_run_memory_free(&job->memory);
+	if (job->lifted)
+		emi_memory_lower(job->ctx);
 	if (job->gives)
 		emi_disk_keep(job->scratch);
 	if (job->scratch != NULL) {

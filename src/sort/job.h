@@ -57,8 +57,9 @@ typedef struct emi_job {
 	int gives;              /* space of the scratch disks goes back as blocks are freed */
 	uint64_t expected;      /* bytes that runs are going to take on them, or 0 */
 	uint64_t line;          /* any length: bytes of a frame that must be possible, whatever the memory */
-	uint64_t beyond;        /* any length: bytes of the longest frame that memory is kept for beyond the plan, or
-	                           0 */
+	uint64_t beyond;        /* any length: bytes of the longest frame that there is memory for beyond the plan, or
+	                           0: ... */
+	int lifted;             /* ... as much as the machine has (emi_memory_lift()), not what was kept for it */
 	em_format format;       /* any length: how records stand in files ... */
 	uint64_t out_extra;     /* ... and what each takes there beside its own bytes */
 	int keeps;              /* the first of equal records is kept until all of them are there: see groups.h */

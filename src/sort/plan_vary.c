@@ -41,12 +41,22 @@ uint64_t emi_vary_longest(const emi_job *job)
 uint64_t emi_vary_beyond(emi_job *job, uint64_t left)
 {
 	const uint64_t share = (job->plan.memory + left) / EMI_LONGEST_SHARE, part = left / BEYOND_TIMES;
-	const uint64_t most = part < share ? part : share;
+	const uint64_t kept = part < share ? part : share;
+	const uint64_t beyond = job->opts.memory == 0 ? emi_memory_lift(job->ctx) : 0;
+	const uint64_t longest = job->plan_input.longest_record;
 
-	if (most <= job->plan_input.longest_record)
+	job->lifted = beyond != 0;
+	if (beyond / BEYOND_TIMES >= kept && beyond / BEYOND_TIMES > longest) {
+		job->beyond = beyond / BEYOND_TIMES;
 		return 0;
-	job->beyond = most;
-	return most * BEYOND_TIMES;
+	}
+	if (job->lifted)
+		emi_memory_lower(job->ctx);
+	job->lifted = 0;
+	if (kept <= longest)
+		return 0;
+	job->beyond = kept;
+	return kept * BEYOND_TIMES;
 }
 
 uint32_t emi_vary_threads(uint64_t memory)
@@ -58,7 +68,14 @@ uint32_t emi_vary_threads(uint64_t memory)
 
 uint64_t emi_vary_left(const emi_job *job)
 {
-	return job->beyond * BEYOND_TIMES;
+	const uint64_t longest = job->plan_input.longest;
+
+	if (!job->lifted)
+		return job->beyond * BEYOND_TIMES;
+	/* Frames that a block has room for are what merges are planned for. */
+	if (longest <= job->plan.block_bytes)
+		return 0;
+	return (longest < job->beyond ? longest : job->beyond) * BEYOND_TIMES;
 }
 
 /* Bytes that a chunk should have, which need not be whole pages. */

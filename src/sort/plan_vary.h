@@ -30,15 +30,16 @@ uint32_t emi_vary_threads(uint64_t memory);
 uint64_t emi_vary_longest_in(const emi_job *job, uint64_t memory);
 
 /*
- * Records come only once, and there is a plan that leaves so many bytes.  Some of these are kept for frames that are
- * longer than the plan has room for, up to the share that they may take of all.  Returns how many bytes.
+ * Records come only once, and there is a plan that leaves so many bytes.  What the machine has beyond the context's
+ * memory is for frames that are longer than the plan has room for, where nobody named a size.  Where that is little,
+ * some of the bytes that are left are kept for them, up to the share that they may take of all.  Returns how many.
  *
- * They suffice for what is as large as such a frame.  While runs are formed that is its record on the way in, a pool
+ * Either suffices for what is as large as such a frame.  While runs are formed that is its record on the way in, a pool
  * for a few (emi_pool_reach()), and a block on the way out.  Then it is what the least merge takes.
  */
 uint64_t emi_vary_beyond(emi_job *job, uint64_t left);
 
-/* Bytes that were kept so, and are free for merges when the pool is gone. */
+/* Bytes of that which merges may take when the pool is gone, and job->plan_input is for them. */
 uint64_t emi_vary_left(const emi_job *job);
 
 /* Bytes of the longest frame, bytes of a chunk, bytes of the pool, and bytes of a batch that is pulled, once there is a plan. */

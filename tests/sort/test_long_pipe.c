@@ -113,6 +113,44 @@ static void test_pipe(void **state)
 	}
 }
 
+/* Where the machine has more than the default, that is for records of a tenth of it; else it is as if it were not there. */
+static void test_machine(void **state)
+{
+	const size_t most = 7 * MEMORY / 10 - 64;
+	int round;
+
+	(void)state;
+	for (round = 0; round < 4; round++) {
+		lines l = { 0 };
+		unsigned i;
+		bench b;
+
+		bench_open(&b, (uint64_t)round, 0, 0);
+		enter_default(&b, 1 + (uint32_t)round % 3);
+		b.ctx->memory_most = 8 * MEMORY;
+		lines_add_pattern(&l, &b.rng, LINES_MIXED, 20000, &b.format, 600);
+		for (i = 0; i < 5; i++) {
+			add_long(&b, &l, i % 2 == 0 ? most : most / 3);
+			lines_add_pattern(&l, &b.rng, LINES_MIXED, 200, &b.format, 600);
+		}
+		bench_expect(&b, &l, 0);
+		snprintf(b.what, sizeof(b.what), "round %d", round);
+		if (round % 2 == 1)
+			b.opts.memory = MEMORY;
+		if (sort_pipe(&b, &l) == EM_OK)
+			bench_assert_output(&b, b.out);
+		else
+			assert_int_equal(round % 2, 1);
+		/* A share that the caller named is all there is. */
+		assert_int_equal(b.err.status, round % 2 == 1 ? EM_ERR_FORMAT : EM_OK);
+		assert_true(b.stats.peak_memory <= (round % 2 == 1 ? 1u : 8u) * MEMORY);
+		assert_int_equal(em_ctx_memory(b.ctx), MEMORY);
+		assert_int_equal(b.ctx->lifted, 0);
+		lines_free(&l);
+		bench_close(&b);
+	}
+}
+
 /* A record that is longer than that is named, and with the memory that is told it is sorted. */
 static void test_too_long(void **state)
 {
@@ -202,6 +240,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pipe),
+		cmocka_unit_test(test_machine),
 		cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_pushed),
 	};
