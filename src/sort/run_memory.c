@@ -14,6 +14,7 @@
 #define AGAIN 8                         /* times what trying to write takes are spent on memory before it is tried
                                            again */
 #define WEIGHT 0.125                    /* of what a buffer cost, against those before */
+#define DEARER 2.0                      /* what memory costs keeps a processor from sorting; a disk has others' time, too */
 #define LEAST_ROOM 64u                  /* entries of a list */
 
 void emi_run_memory_init(emi_run_memory *m, em_ctx *ctx, uint64_t most, size_t block_bytes, uint32_t disks)
@@ -76,7 +77,7 @@ static int is_cheaper(const emi_run_memory *m, double fresh)
 {
 	if (m->blocks.left == 0 && m->most - m->taken < m->blocks.bytes)
 		return 0;
-	return m->no_disks || fresh < write_cost(m);
+	return m->no_disks || DEARER * fresh < write_cost(m);
 }
 
 /* How things were some time ago is no longer worth knowing. */

@@ -7,8 +7,9 @@
  * are formed in moderate areas, and each block that is complete either goes to the disks or stays where it is.  Then
  * its buffer changes hands, and the ring of output buffers gets a fresh one.
  *
- * The rule: a block stays while a fresh buffer costs less time than writing a block.  Both costs are measured in the
- * run itself.  Fresh memory is measured whenever a buffer is cleaned for its first use, by the processor's time.
+ * The rule: a block stays while a fresh buffer costs less than half the time of writing a block.  Half, because fresh
+ * memory takes the time of a thread that would sort, and a disk that is slow for a moment only is not worth that.  Both
+ * costs are measured in the run itself.  Fresh memory is measured whenever a buffer is cleaned for its first use, by the processor's time.
  * Writing is measured while several writes are under way for each disk, as otherwise it costs nobody any time.  So at
  * first blocks are written until the disks are behind.  That is tried again from time to time, as a disk may have been
  * slow for a moment only: when fresh memory took several times as long as trying takes.  What is sorted does not depend
