@@ -211,9 +211,9 @@ EM_API EM_NODISCARD em_status em_sorter_next(em_sorter *s, const em_batch **batc
 EM_API EM_NODISCARD em_status em_sorter_push_batch(em_sorter *s, const em_batch *batch);
 
 /**
- * Bytes of the longest record that s takes.  For orders of records of any length that is a 32nd of its memory, less what
- * its key takes; where neither em_ctx_opts.memory nor em_sort_opts.memory is given, about a tenth of what the machine has
- * beyond the context's memory, if that is more.  Such a record is the reason to take more memory than
+ * Bytes of the longest record that s takes.  For orders of records of any length that is a 32nd of its memory, less
+ * what its key takes.  Where neither em_ctx_opts.memory nor em_sort_opts.memory is given, it is about a tenth of what
+ * the machine has beyond the context's memory, if that is more.  Such a record is the reason to take more memory than
  * em_ctx_memory().  For other orders it is the record size.  0 if s is NULL.
  */
 EM_API uint64_t em_sorter_longest(const em_sorter *s);

@@ -141,7 +141,8 @@ static em_status have_leaves(emi_account *a, disk_account *d, uint64_t first, ui
 	return st;
 }
 
-/* The same of leaves with units to be taken from the account.  Those for which there is no memory leave it as a whole. */
+/* The same of leaves with units to be taken from the account.  Those for which there is no memory leave it as a
+ * whole. */
 static void have_bits(emi_account *a, disk_account *d, uint64_t first, uint64_t last)
 {
 	uint64_t i;

@@ -73,8 +73,8 @@ uint64_t emi_space_cut(emi_space *s, uint64_t least, uint64_t *unit);
 void emi_space_mend(emi_space *s, uint64_t unit, uint64_t n);
 
 /*
- * Bytes of memory for a space of that many units, whatever happens; and at most, when what is in use is written, and has
- * so many ends: units beside which there are others that are free, or not yet written.
+ * Bytes of memory for a space of that many units, whatever happens; and at most, when what is in use is written, and
+ * has so many ends: units beside which there are others that are free, or not yet written.
  */
 uint64_t emi_space_memory(uint64_t units);
 uint64_t emi_space_memory_of(uint64_t units, uint64_t ends);

@@ -29,8 +29,8 @@
 #define MAX_BLOCK_VARY (2048 * KIB)     /* records of any length: a task of a merge ends where one of its blocks does, and is a block that is cut short */
 #define MIN_BLOCK (8 * KIB)
 #define MAX_FAN_IN 8192u
-#define RUN_ENDS 3u             /* of what is in use: where a run is freed, where its directory is, where another begins */
-#define FEW_ENDS 4u             /* ... and of what is being written */
+#define RUN_ENDS 3u             /* of what is in use: where a run is freed, its directory is, and another begins; */
+#define FEW_ENDS 4u             /* of what is being written */
 #define MIN_WRITE 3u
 #define MAX_WRITE 64u
 #define WRITE_BYTES (32 * 1024 * KIB)   /* in flight at most; a disk behind a hypervisor wants many */

@@ -14,7 +14,7 @@
 #define AGAIN 8                         /* times what trying to write takes are spent on memory before it is tried
                                            again */
 #define WEIGHT 0.125                    /* of what a buffer cost, against those before */
-#define DEARER 2.0                      /* what memory costs keeps a processor from sorting; a disk has others' time, too */
+#define DEARER 2.0                      /* what memory costs keeps a processor from sorting */
 #define LEAST_ROOM 64u                  /* entries of a list */
 
 void emi_run_memory_init(emi_run_memory *m, em_ctx *ctx, uint64_t most, size_t block_bytes, uint32_t disks)

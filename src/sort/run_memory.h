@@ -9,11 +9,11 @@
  *
  * The rule: a block stays while a fresh buffer costs less than half the time of writing a block.  Half, because fresh
  * memory takes the time of a thread that would sort, and a disk that is slow for a moment only is not worth that.  Both
- * costs are measured in the run itself.  Fresh memory is measured whenever a buffer is cleaned for its first use, by the processor's time.
- * Writing is measured while several writes are under way for each disk, as otherwise it costs nobody any time.  So at
- * first blocks are written until the disks are behind.  That is tried again from time to time, as a disk may have been
- * slow for a moment only: when fresh memory took several times as long as trying takes.  What is sorted does not depend
- * on it.
+ * costs are measured in the run itself.  Fresh memory is measured whenever a buffer is cleaned for its first use, by
+ * the processor's time.  Writing is measured while several writes are under way for each disk, as otherwise it costs
+ * nobody any time.  So at first blocks are written until the disks are behind.  That is tried again from time to time,
+ * as a disk may have been slow for a moment only: when fresh memory took several times as long as trying takes.  What
+ * is sorted does not depend on it.
  *
  * A block in memory has an id, too: the disk is EMI_IN_MEMORY.  So has a page of a run's directory: where blocks may
  * stay, all pages do, and disks are not opened before something is written to them.

@@ -129,7 +129,8 @@ static void test_model(void **state)
 			else
 				strike(&m);
 		}
-		assert_true(em_ctx_memory_used(m.ctx) - before <= emi_account_memory(DISKS, (uint64_t)UNITS * EMI_UNIT, UINT64_MAX));
+		assert_true(em_ctx_memory_used(m.ctx) - before <=
+			    emi_account_memory(DISKS, (uint64_t)UNITS * EMI_UNIT, UINT64_MAX));
 		m.counted = 0;
 		emi_account_empty(m.account, piece, &m);
 		assert_int_equal(m.counted, m.blocks);

@@ -220,6 +220,17 @@ static void test_ends(void **state)
 	em_ctx_close(ctx);
 }
 
+/* Write all of the block that was taken last, or, now and then, nothing. */
+static void write_last(model *m)
+{
+	const uint64_t unit = m->block[m->blocks - 1].unit, n = m->block[m->blocks - 1].n;
+	const int writes = test_below(&m->rng, 8) != 0;
+
+	if (writes)
+		assert_true(emi_space_write(&m->space, unit, n));
+	assert_int_equal(emi_space_written(&m->space, unit, n), writes);
+}
+
 /* Pieces are taken, written as a whole, and freed at random, so that pages become alike and cease to be. */
 static void test_model_alike(void **state)
 {
@@ -235,13 +246,11 @@ static void test_model_alike(void **state)
 	m->rng = test_rng_make(test_seed());
 	emi_space_init(&m->space, ctx);
 	for (i = 0; i < 3000; i++) {
-		const int grows = m->blocks < 20 || (m->units < 100000 && test_below(&m->rng, 100) < (i / 500 % 2 ? 35 : 75));
+		const uint64_t grows = i / 500 % 2 ? 35 : 75;
 
-		if (grows) {
+		if (m->blocks < 20 || (m->units < 100000 && test_below(&m->rng, 100) < grows)) {
 			take(m, 1 + test_below(&m->rng, 4000), i % 16 == 0);
-			if (test_below(&m->rng, 8) != 0)
-				assert_true(emi_space_write(&m->space, m->block[m->blocks - 1].unit, m->block[m->blocks - 1].n));
-			memset(m->used + m->block[m->blocks - 1].unit, 2, (size_t)m->block[m->blocks - 1].n);
+			write_last(m);
 		} else {
 			give(m, (unsigned)test_below(&m->rng, m->blocks));
 		}

@@ -113,7 +113,7 @@ static void test_pipe(void **state)
 	}
 }
 
-/* Where the machine has more than the default, that is for records of a tenth of it; else it is as if it were not there. */
+/* What the machine has beyond the default is for records of a tenth of it, unless the caller named a share. */
 static void test_machine(void **state)
 {
 	const size_t most = 7 * MEMORY / 10 - 64;
