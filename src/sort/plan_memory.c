@@ -3,8 +3,10 @@
 #include "sort/plan_memory.h"
 
 #define MIB ((uint64_t)1 << 20)
-#define SCALE (64 * MIB)
-#define LEAST (128 * MIB)
+#define SCALE (16 * MIB)
+#define SCALE_VARY (64 * MIB)           /* records of any length: runs are shorter, and blocks longer */
+#define LEAST (64 * MIB)
+#define WHOLE (128 * MIB)               /* of input a third of this, all can be sorted in it */
 #define USUAL ((uint64_t)1 << 30)       /* bytes to be sorted, when nobody knows */
 
 /* The integer square root, rounded down. */
@@ -30,13 +32,15 @@ static uint64_t input_bytes(const emi_job *job, const emi_needs *needs)
 uint64_t emi_plan_memory(const emi_job *job, const emi_needs *needs, uint64_t memory)
 {
 	const uint64_t bytes = input_bytes(job, needs);
-	uint64_t enough;
+	const int vary = emi_order_vary(job->order) != NULL;
+	uint64_t enough, least;
 
 	if (needs->all || job->ctx->memory_given || job->opts.memory != 0 || job->opts.run_records != 0)
 		return memory;
 	/* In MiB it is exact enough, and nothing overflows. */
-	enough = root(bytes / MIB * (SCALE / MIB)) * MIB;
-	enough = enough > LEAST ? enough : LEAST;
+	enough = root(bytes / MIB * ((vary ? SCALE_VARY : SCALE) / MIB)) * MIB;
+	least = bytes <= WHOLE / 3 || vary ? WHOLE : LEAST;
+	enough = enough > least ? enough : least;
 	if (job->ctx->enough != 0)
 		enough = job->ctx->enough;
 	return enough < memory ? enough : memory;

@@ -4,11 +4,11 @@
  *
  * Memory that a caller names is used, and so is all there is where runs of some size are forced.  The default is an
  * upper bound: more memory makes longer runs, which saves passes, but fresh memory costs time, and data that fit in it
- * are read, sorted and written one after the other.  So a sort of N bytes plans with M = sqrt(N * 64 MiB), between 128
- * MiB and the bound: 256 MiB for 1 GiB, 1 GiB for 16 GiB, and its N/M runs grow as M does, which one merge has memory
- * for.  When nobody knows N, it is taken to be 1 GiB.  What is above M is for blocks of runs that stay in memory
- * (run_memory.h), and for the last merge, if that saves a pass.  A part of it is kept for long records that come only
- * once (plan_vary.h).
+ * are read, sorted and written one after the other.  So a sort of N bytes plans with M = sqrt(N * 16 MiB), between 64
+ * MiB and the bound: 128 MiB for 1 GiB, 512 MiB for 16 GiB, and its N/M runs grow as M does, which one merge has memory
+ * for.  Records of any length have shorter runs and longer blocks: there it is sqrt(N * 64 MiB), and at least 128 MiB,
+ * as it is for so little input that all is sorted in memory.  When nobody knows N, it is taken to be 1 GiB.  What is
+ * above M is for blocks of runs that stay in memory (run_memory.h), and for the last merge, if that saves a pass.
  */
 #ifndef EMI_PLAN_MEMORY_H
 #define EMI_PLAN_MEMORY_H

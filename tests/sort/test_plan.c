@@ -574,7 +574,7 @@ static void test_bits(void **state)
 	assert_true(emi_scratch_bits(1, tib, UINT64_MAX) > 100 * mib);
 	planner_open(&p);
 	p.order = sort_order(p.ctx, &shape);
-	opts.memory = 16 * mib;
+	opts.memory = 32 * mib;
 	memset(&info, 0, sizeof(info));
 	info.size = sizeof(info);
 	assert_int_equal(em_sort_plan(p.ctx, p.order, tib / 16, &opts, &info), EM_OK);
