@@ -97,17 +97,6 @@ struct emi_needs {
 	void *arg;              /* of scale */
 };
 
-/* The least memory for which there is a plan, with one thread; after emi_job_plan(). */
-uint64_t emi_job_least(emi_job *job, const emi_needs *needs);
-
-/*
- * Make job->plan.  The context's threads are an upper bound: a job uses as many as its memory feeds, their stacks being
- * a part of that.  They are started by whoever begins to work.
- * EM_ERR_MEMLIMIT names the memory that would do: the context's, or the job's own share where that is what is too
- * little.
- */
-em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err);
-
 /* Gaps on the scratch disks that no block fits in may have this part of the memory. */
 #define EMI_SLACK_SHARE 2u
 

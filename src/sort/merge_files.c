@@ -30,6 +30,7 @@
 #include "sort/merge_inputs.h"
 #include "sort/merge_parts.h"
 #include "sort/merge_split.h"
+#include "sort/plan_job.h"
 #include "sort/plan_vary.h"
 #include "sort/record_out.h"
 #include "sort/room.h"

@@ -16,6 +16,7 @@
 #include "block/block_reader.h"
 #include "block/public_block_list.h"
 #include "sort/front.h"
+#include "sort/plan_job.h"
 
 #define AHEAD_SHARE 8u          /* this part of the memory is for reading ahead: twice what disks do while two threads partition the rest ... */
 #define AHEAD_MOST 4u           /* ... or, where blocks are large, this part, ... */

@@ -12,6 +12,7 @@
 #include "sort/copier.h"
 #include "sort/engine.h"
 #include "sort/files.h"
+#include "sort/plan_job.h"
 #include "sort/room.h"
 #include "sort/sort_vary.h"
 #include "stream/sink.h"

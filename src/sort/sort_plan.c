@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sort/files.h"
+#include "sort/plan_job.h"
 #include "sort/plan_time.h"
 #include "sort/plan_vary.h"
 #include "sort/room.h"

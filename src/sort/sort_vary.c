@@ -14,6 +14,7 @@
 
 #include "sort/copier.h"
 #include "sort/engine.h"
+#include "sort/plan_job.h"
 #include "sort/plan_vary.h"
 #include "sort/pool_load.h"
 #include "sort/record_out.h"

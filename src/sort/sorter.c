@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sort/front.h"
+#include "sort/plan_job.h"
 #include "sort/plan_vary.h"
 
 struct em_sorter {

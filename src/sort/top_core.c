@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/workers.h"
+#include "sort/plan_job.h"
 #include "sort/plan_vary.h"
 
 #define SCRATCH_LEAST ((uint64_t)16 << 10) /* of each strand: EMI_TOP_KEPT elements */

@@ -17,6 +17,7 @@
 
 #include "base/workers.h"
 #include "sort/form.h"
+#include "sort/plan_job.h"
 #include "sort/sort_model.h"
 
 #define MOST 133000u

@@ -18,6 +18,7 @@
 
 #include "base/workers.h"
 #include "sort/engine.h"
+#include "sort/plan_job.h"
 #include "sort/sort_model.h"
 
 /* An engine whose records were spilled as runs. */
