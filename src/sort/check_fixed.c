@@ -39,11 +39,6 @@ static em_status alloc_elems(emi_check_fixed *c, uint32_t threads, em_errinfo *e
 	return err->status;
 }
 
-static int tick(void *arg)
-{
-	return emi_tick(arg) != EM_OK;
-}
-
 em_status emi_check_fixed_open(emi_check_fixed *c, em_ctx *ctx, const em_order *order, int unique, emi_watch *watch, em_errinfo *err)
 {
 	em_status st;
@@ -52,7 +47,7 @@ em_status emi_check_fixed_open(emi_check_fixed *c, em_ctx *ctx, const em_order *
 	c->ctx = ctx;
 	c->order = order;
 	c->codec = emi_order_codec(order);
-	emi_comparing_init(&c->by, order, tick, watch);
+	emi_comparing_init(&c->by, order, emi_watch_tick, watch);
 	c->key_failures = emi_order_key_failures(order);
 	c->unique = unique;
 	c->piece = PIECE_BYTES / c->codec->elem_bytes;

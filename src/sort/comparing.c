@@ -6,7 +6,7 @@
 
 #include "base/workers.h"
 
-void emi_comparing_init(emi_comparing *c, const em_order *order, int (*tick)(void *arg), void *tick_arg)
+void emi_comparing_init(emi_comparing *c, const em_order *order, em_status (*tick)(void *arg), void *tick_arg)
 {
 	emi_compare *all = emi_order_on_caller(order) ? &c->watched : &c->shared;
 

@@ -19,7 +19,7 @@ typedef struct emi_comparing {
 } emi_comparing;
 
 /* tick: see emi_compare. */
-void emi_comparing_init(emi_comparing *c, const em_order *order, int (*tick)(void *arg), void *tick_arg);
+void emi_comparing_init(emi_comparing *c, const em_order *order, em_status (*tick)(void *arg), void *tick_arg);
 
 /* What to take for tie.arg, or own_arg, where much is going to be compared on this thread. */
 void *emi_comparing_here(emi_comparing *c, void *arg);

@@ -9,14 +9,6 @@
 #include "sort/plan_memory.h"
 #include "stream/records.h"
 
-/* A caller's comparison runs for as long as it likes, so this is where a sort by one is watched and stopped. */
-static int tick(void *arg)
-{
-	emi_job *job = arg;
-
-	return emi_tick(&job->watch) != EM_OK;
-}
-
 static em_status check_opts(const em_sort_opts *o, em_errinfo *err)
 {
 	if ((o->flags & ~(EM_SORT_STABLE | EM_SORT_UNIQUE)) != 0)
@@ -61,7 +53,8 @@ em_errinfo *emi_job_errinfo(const em_sort_opts *opts, em_errinfo *own)
 
 void emi_job_compare(emi_job *job)
 {
-	emi_comparing_init(&job->by, job->order, tick, job);
+	/* A caller's comparison runs for as long as it likes: a sort by one is watched and stopped there. */
+	emi_comparing_init(&job->by, job->order, emi_watch_tick, &job->watch);
 }
 
 em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, em_errinfo *err)

@@ -108,15 +108,10 @@ static em_status prepare(emi_pass *p, em_errinfo *err)
 	return st == EM_OK ? emi_copier_init(&p->copier, job, p->sink, opts.chunk_bytes, err) : st;
 }
 
-static em_status tick(void *arg)
-{
-	return emi_tick(arg);
-}
-
 /* The next chunk, without what of it is a header. */
 static em_status fetch_one(emi_pass *p, emi_pass_chunk *c, em_errinfo *err)
 {
-	em_status st = emi_records_next(p->records, &c->chunk, tick, &p->top.front.e.job.watch, err);
+	em_status st = emi_records_next(p->records, &c->chunk, emi_watch_tick, &p->top.front.e.job.watch, err);
 
 	c->at = c->end = c->chunk.data;
 	if (c->chunk.bytes != 0)

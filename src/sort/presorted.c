@@ -125,13 +125,6 @@ void emi_presorted_close(emi_presorted *p)
 	memset(p, 0, sizeof *p);
 }
 
-static em_status tick(void *arg)
-{
-	emi_job *job = arg;
-
-	return emi_tick(&job->watch);
-}
-
 /* Have records in hand.  EM_END when there are no more. */
 static em_status need_chunk(emi_presorted *p, em_errinfo *err)
 {
@@ -147,7 +140,7 @@ static em_status need_chunk(emi_presorted *p, em_errinfo *err)
 		p->taken = 0;
 		p->held = 0;
 	}
-	st = emi_records_next(p->records, &p->chunk, tick, p->job, err);
+	st = emi_records_next(p->records, &p->chunk, emi_watch_tick, &p->job->watch, err);
 	if (st == EM_ERR_CANCELED)
 		return emi_fail(err, st, "canceled");
 	if (st != EM_OK)

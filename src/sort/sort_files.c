@@ -41,13 +41,6 @@ uint64_t emi_sort_files_memory(void)
 	return sizeof(file_sort) + 2u * EMI_PAGE;
 }
 
-static em_status tick(void *arg)
-{
-	file_sort *f = arg;
-
-	return emi_tick(&f->e.job.watch);
-}
-
 static em_status put_sink(void *arg, emi_outblock *block, em_errinfo *err)
 {
 	file_sort *f = arg;
@@ -137,7 +130,7 @@ static em_status begin_first(file_sort *f, em_errinfo *err)
 
 static em_status await_read(file_sort *f, int i, em_errinfo *err)
 {
-	em_status st = emi_source_await(f->source, &f->fill[i], tick, f, err);
+	em_status st = emi_source_await(f->source, &f->fill[i], emi_watch_tick, &f->e.job.watch, err);
 
 	if (st == EM_OK)
 		f->e.job.records_in += f->fill[i].records;
