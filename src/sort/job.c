@@ -26,7 +26,7 @@ static em_status check_opts(const em_sort_opts *o, em_errinfo *err)
 	return EM_OK;
 }
 
-static em_status check_format(emi_job *job, em_errinfo *err)
+static em_status check_format(emi_job *job, const em_order *order, em_errinfo *err)
 {
 	const em_format lines = EM_FORMAT_INIT;
 	em_format *f = &job->format;
@@ -35,7 +35,7 @@ static em_status check_format(emi_job *job, em_errinfo *err)
 	*f = lines;
 	if (job->opts.format == NULL && job->opts.header == 0)
 		return EM_OK;
-	if (emi_order_vary(job->order) == NULL)
+	if (emi_order_vary(order) == NULL)
 		return emi_fail(err, EM_ERR_INVAL, "a format or a header of records that have one size");
 	if (job->opts.format == NULL)
 		return EM_OK;
@@ -49,12 +49,6 @@ em_errinfo *emi_job_errinfo(const em_sort_opts *opts, em_errinfo *own)
 	const size_t least = offsetof(em_sort_opts, errinfo) + sizeof opts->errinfo;
 
 	return opts != NULL && opts->size >= least && opts->errinfo != NULL ? opts->errinfo : own;
-}
-
-void emi_job_compare(emi_job *job)
-{
-	/* A caller's comparison runs for as long as it likes: a sort by one is watched and stopped there. */
-	emi_comparing_init(&job->by, job->order, emi_watch_tick, &job->watch);
 }
 
 em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, em_errinfo *err)
@@ -71,27 +65,27 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 		st = check_opts(&job->opts, err);
 	if (st == EM_OK && emi_order_ctx(order) != ctx)
 		st = emi_fail(err, EM_ERR_INVAL, "the order belongs to another context");
+	if (st == EM_OK)
+		st = check_format(job, order, err);
+	/* A caller's comparison runs for as long as it likes: a sort by one is watched and stopped there. */
+	if (st == EM_OK)
+		st = emi_collation_open(&job->by, order, emi_watch_tick, &job->watch, err);
 	if (st != EM_OK)
 		return st;
-	job->order = (em_order *)(uintptr_t)order;
-	job->codec = emi_order_codec(order);
-	job->own = emi_order_own(order);
-	if (job->own == NULL)
-		job->kern = emi_kernels_for(job->codec->elem, ctx->isa);
-	if (job->own == NULL && job->kern == NULL)
-		return emi_fail(err, EM_ERR_NOTSUP, "no kernels for instruction set %s", ctx->isa);
 	job->flags = job->opts.flags;
-	st = check_format(job, err);
-	if (st != EM_OK)
-		return st;
-	emi_job_compare(job);
-	emi_codes_init(&job->codes, order);
-	job->key_failures = emi_order_key_failures(order);
 	emi_watch_init(&job->watch, job->opts.progress, job->opts.progress_user, &job->io);
 	job->ctx = ctx;
 	emi_ctx_ref(ctx);
-	emi_order_ref(job->order);
 	return EM_OK;
+}
+
+void emi_job_view(emi_job *view, const emi_job *job)
+{
+	*view = *job;
+	emi_collation_watch(&view->by, emi_watch_tick, &view->watch);
+	view->records_in = view->records_out = 0;
+	memset(&view->io, 0, sizeof view->io);
+	view->watch.done = 0;
 }
 
 em_status emi_job_scratch(emi_job *job, em_errinfo *err)
@@ -155,10 +149,9 @@ em_status emi_job_check(emi_job *job, em_errinfo *err)
 
 	if (st != EM_OK)
 		return st;
-	if (emi_comparing_failed(&job->by))
-		return emi_fail(err, EM_ERR_USER, "the comparison function reported an error");
-	if (emi_order_key_failures(job->order) != job->key_failures)
-		return emi_fail(err, EM_ERR_USER, "the function that computes keys reported an error");
+	st = emi_collation_check(&job->by, err);
+	if (st != EM_OK)
+		return st;
 	if (emi_tick(&job->watch) != EM_OK)
 		return emi_fail(err, EM_ERR_CANCELED, "canceled");
 	return EM_OK;
@@ -219,7 +212,7 @@ void emi_job_close(emi_job *job)
 		emi_disk_abandon(job->scratch);
 		emi_scratch_release(job->ctx, job->scratch);
 	}
-	em_order_close(job->order);
+	emi_collation_close(&job->by);
 	emi_ctx_unref(job->ctx);
 	memset(job, 0, sizeof *job);
 }

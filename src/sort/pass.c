@@ -246,7 +246,7 @@ static em_status write_record(emi_pass *p, const char *record, size_t n, em_erri
 static em_status write_batch(emi_pass *p, const em_batch *batch, em_errinfo *err)
 {
 	const char *records = batch->records;
-	const size_t bytes = p->top.front.e.job.codec->record_bytes;
+	const size_t bytes = p->top.front.e.job.by.codec->record_bytes;
 	em_status st = EM_OK;
 	size_t i;
 

@@ -31,9 +31,8 @@ static uint64_t job_memory(const emi_job *job, uint32_t threads)
 static uint32_t most_threads(const emi_job *job, const emi_needs *needs)
 {
 	const uint64_t memory = emi_plan_memory(job, needs, job_memory(job, 1));
-	const uint64_t fed = emi_order_vary(job->order) != NULL ? emi_vary_threads(memory)
-								: FEW_THREADS + memory / THREAD_SHARE;
-	uint32_t most = emi_order_on_caller(job->order) ? 1 : emi_workers_fed(job->ctx, 0);
+	const uint64_t fed = job->by.vary != NULL ? emi_vary_threads(memory) : FEW_THREADS + memory / THREAD_SHARE;
+	uint32_t most = emi_order_on_caller(job->by.order) ? 1 : emi_workers_fed(job->ctx, 0);
 
 	if (needs->threads != 0 && needs->threads < most)
 		most = needs->threads;
@@ -45,7 +44,7 @@ static int packs(const emi_job *job)
 {
 	if (job->opts.compress == EM_COMPRESS_ALWAYS)
 		return 2;
-	return job->opts.compress == EM_COMPRESS_AUTO && emi_order_vary(job->order) != NULL && emi_packer_supported();
+	return job->opts.compress == EM_COMPRESS_AUTO && job->by.vary != NULL && emi_packer_supported();
 }
 
 /* What a plan for so much memory and so many threads is made from. */
@@ -56,7 +55,7 @@ static void plan_input(emi_job *job, const emi_needs *wanted, uint64_t memory, u
 
 	memset(in, 0, sizeof *in);
 	in->memory = memory;
-	if (emi_order_vary(job->order) != NULL)
+	if (job->by.vary != NULL)
 		in->longest_record = emi_vary_longest_in(job, memory);
 	if (needs.scale != NULL)
 		needs.scale(&needs, job, memory, threads);
@@ -64,7 +63,7 @@ static void plan_input(emi_job *job, const emi_needs *wanted, uint64_t memory, u
 	in->files_bytes = needs.files * emi_file_memory(job->ctx) + needs.later;
 	/* The last record that went out, which the next one is compared with. */
 	if ((job->flags & EM_SORT_UNIQUE) != 0)
-		in->files_bytes += job->codec->record_bytes;
+		in->files_bytes += job->by.codec->record_bytes;
 	in->scratch_bytes = emi_scratch_memory(job->ctx, 0);
 	in->disks = emi_scratch_disks(job->ctx);
 	/* What the caller holds is gone from the context's memory, but counts in the sort's own share. */
@@ -72,10 +71,9 @@ static void plan_input(emi_job *job, const emi_needs *wanted, uint64_t memory, u
 		in->files_bytes += needs.held + needs.open * emi_file_memory(job->ctx);
 	in->threads = threads;
 	in->pushed = needs.pushed;
-	in->codec = job->codec;
+	in->codec = job->by.codec;
 	in->packs = packs(job);
-	in->mixes = emi_codec_in_place(job->codec) &&
-		    (job->own != NULL ? job->own->mix != NULL : job->by.tie.fn == NULL);
+	in->mixes = emi_collation_mixes(&job->by);
 	in->run_records = job->opts.run_records;
 	in->block_bytes = job->opts.block_bytes;
 	in->usual_block = job->ctx->block_bytes;
@@ -86,7 +84,7 @@ static void plan_input(emi_job *job, const emi_needs *wanted, uint64_t memory, u
 	in->write_buffers = job->opts.write_buffers;
 	in->spare_blocks = needs.spare;
 	in->form_blocks = needs.form;
-	if (emi_order_vary(job->order) != NULL)
+	if (job->by.vary != NULL)
 		emi_plan_vary(job, &needs, thrifty);
 }
 
@@ -188,7 +186,7 @@ em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err)
 		return st;
 	emi_plan_tell(job->ctx, em_ctx_memory(job->ctx));
 	st = emi_plan_make(&job->plan, &job->plan_input, err);
-	if (st == EM_OK && needs->once && emi_order_vary(job->order) != NULL)
+	if (st == EM_OK && needs->once && job->by.vary != NULL)
 		left -= emi_vary_beyond(job, left);
 	if (st != EM_OK || job->plan.max_runs == 0)
 		return st;

@@ -20,7 +20,7 @@ static uint64_t root(uint64_t square)
 
 static uint64_t input_bytes(const emi_job *job, const emi_needs *needs)
 {
-	const uint64_t size = job->codec->record_bytes;
+	const uint64_t size = job->by.codec->record_bytes;
 
 	if (needs->n == EMI_UNKNOWN || size == 0)
 		return needs->bytes != EMI_UNKNOWN && needs->bytes != 0 ? needs->bytes : USUAL;

@@ -69,7 +69,7 @@ static void note_common(const emi_vary *v, emi_stage *s, const emi_frame *f, uin
 /* Turn records of the chunk into frames until the stage is full or the chunk empty. */
 static void parse(const emi_pool_loader *l, emi_stage *s)
 {
-	const emi_vary *v = emi_order_vary(l->pool->job->order);
+	const emi_vary *v = l->pool->job->by.vary;
 	const size_t room = l->most_bytes, elems = l->most_elems;
 
 	s->bytes = s->n = s->need = 0;

@@ -98,7 +98,7 @@ static void free_areas(file_sort *f)
 static em_status make_areas(file_sort *f, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
-	size_t bytes = (size_t)job->plan.run_records * job->codec->record_bytes;
+	size_t bytes = (size_t)job->plan.run_records * job->by.codec->record_bytes;
 	uint32_t i;
 
 	f->area_bytes = bytes + EMI_SOURCE_SLACK;
@@ -243,7 +243,7 @@ static em_status plan(file_sort *f, em_errinfo *err)
 	needs.open = emi_sink_is_file(f->sink) ? 1 : 0;
 	needs.held = emi_sort_files_memory();
 	if (f->groups.opts != NULL)
-		needs.later = emi_keeper_memory(job);
+		needs.later = emi_keeper_memory(job->by.codec->record_bytes);
 	st = emi_job_plan(job, &needs, err);
 	return st == EM_OK ? emi_room_check(job, &needs, err) : st;
 }
@@ -251,7 +251,7 @@ static em_status plan(file_sort *f, em_errinfo *err)
 static em_status run(file_sort *f, const char *output, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
-	uint64_t bytes = f->n == EMI_UNKNOWN ? 0 : f->n * job->codec->record_bytes;
+	uint64_t bytes = f->n == EMI_UNKNOWN ? 0 : f->n * job->by.codec->record_bytes;
 	const int drops = (job->flags & EM_SORT_UNIQUE) != 0 || f->groups.opts != NULL;
 	em_status st = emi_sink_open(&f->sink, job->ctx, output, 0, &job->io, err);
 	if (st == EM_OK) {
