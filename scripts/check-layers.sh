@@ -16,7 +16,7 @@ BEGIN {
 	may["base"] = "base"
 	may["io"] = "base io"
 	may["key"] = "base key kern/kern.h"
-	may["kern"] = "base key kern"
+	may["kern"] = "kern"
 	may["ctx"] = "base io key kern ctx"
 	may["block"] = "base io block"
 	may["stream"] = "base io key block stream"

@@ -75,7 +75,7 @@ static int equal(const void *a, const void *b, void *user)
 void emi_compare_tick(emi_compare *cmp)
 {
 	cmp->calls = TICK_CALLS;
-	if (cmp->tick(cmp->tick_arg) != 0)
+	if (cmp->tick(cmp->tick_arg) != EM_OK)
 		__atomic_store_n(&cmp->fn, equal, __ATOMIC_RELAXED);
 }
 

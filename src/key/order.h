@@ -92,8 +92,9 @@ const emi_codec *emi_order_codec(const em_order *o);
 typedef struct emi_compare {
 	const em_order *order;
 	int failed;             /* the function returned EM_CMP_ERROR */
-	/* To watch a function that takes its time, every now and then; NULL: nobody wants to.  Not 0: it is not to be called any more. */
-	int (*tick)(void *arg);
+	/* To watch a function that takes its time, now and then; NULL: nobody wants to.  Not EM_OK: it is not to be
+	 * called any more. */
+	em_status (*tick)(void *arg);
 	void *tick_arg;
 	/* The rest is for src/key. */
 	em_cmp_fn fn;           /* the function, or one that always says "equal" */

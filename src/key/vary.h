@@ -240,6 +240,14 @@ EMI_VARY_INLINE uint64_t emi_string_common(const emi_vary *v, const emi_frame *a
 	return emi_string_common_within(v, a, b, depth, UINT64_MAX);
 }
 
+/* An element whose value is the address of a frame that was taken apart. */
+EMI_VARY_INLINE emi_pair emi_frame_elem(const emi_vary *v, const emi_frame *f)
+{
+	const emi_pair e = { .key = emi_string_key(v, f, 0), .val = (uintptr_t)f };
+
+	return e;
+}
+
 /*
  * Make a frame of a record of n bytes at [out, out + room).  Returns its length, or 0 when it does not fit; *need, when not NULL, is then
  * a size that does.

@@ -218,11 +218,6 @@ static em_status look_at_chunk(checking *c, const emi_chunk *chunk, uint64_t *re
 	return st;
 }
 
-static em_status tick(void *arg)
-{
-	return emi_tick(arg);
-}
-
 static em_status look_at_all(checking *c, em_errinfo *err)
 {
 	em_status st;
@@ -233,9 +228,9 @@ static em_status look_at_all(checking *c, em_errinfo *err)
 
 		st = emi_ctx_check(c->ctx, err);
 		if (st == EM_OK)
-			st = tick(&c->watch);
+			st = emi_tick(&c->watch);
 		if (st == EM_OK)
-			st = emi_records_next(c->records, &chunk, tick, &c->watch, err);
+			st = emi_records_next(c->records, &chunk, emi_watch_tick, &c->watch, err);
 		if (st != EM_OK)
 			return st == EM_ERR_CANCELED ? emi_fail(err, st, "canceled") : st;
 		emi_watch_add(&c->watch, chunk.bytes);

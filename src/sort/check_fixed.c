@@ -14,13 +14,13 @@
 
 static unsigned char *elems_of(const emi_check_fixed *c, uint32_t part)
 {
-	return c->elem + part * (c->piece + 1) * c->codec->elem_bytes;
+	return c->elem + part * (c->piece + 1) * c->by.codec->elem_bytes;
 }
 
 static void free_elems(emi_check_fixed *c)
 {
 	if (c->elem != NULL)
-		emi_buffer_free(c->ctx, c->elem, c->threads * (c->piece + 1) * c->codec->elem_bytes);
+		emi_buffer_free(c->ctx, c->elem, c->threads * (c->piece + 1) * c->by.codec->elem_bytes);
 	if (c->found != NULL)
 		emi_free_array(c->ctx, c->found, c->threads, sizeof *c->found);
 	c->elem = NULL;
@@ -30,7 +30,7 @@ static void free_elems(emi_check_fixed *c)
 static em_status alloc_elems(emi_check_fixed *c, uint32_t threads, em_errinfo *err)
 {
 	c->threads = threads;
-	c->elem = emi_buffer_alloc(c->ctx, threads * (c->piece + 1) * c->codec->elem_bytes, err);
+	c->elem = emi_buffer_alloc(c->ctx, threads * (c->piece + 1) * c->by.codec->elem_bytes, err);
 	if (c->elem != NULL)
 		c->found = emi_alloc_array(c->ctx, threads, sizeof *c->found, err);
 	if (c->found != NULL)
@@ -39,28 +39,22 @@ static em_status alloc_elems(emi_check_fixed *c, uint32_t threads, em_errinfo *e
 	return err->status;
 }
 
-static int tick(void *arg)
-{
-	return emi_tick(arg) != EM_OK;
-}
-
 em_status emi_check_fixed_open(emi_check_fixed *c, em_ctx *ctx, const em_order *order, int unique, emi_watch *watch, em_errinfo *err)
 {
 	em_status st;
 
 	memset(c, 0, sizeof *c);
+	st = emi_collation_open(&c->by, order, emi_watch_tick, watch, err);
+	if (st != EM_OK)
+		return st;
 	c->ctx = ctx;
-	c->order = order;
-	c->codec = emi_order_codec(order);
-	emi_comparing_init(&c->by, order, tick, watch);
-	c->key_failures = emi_order_key_failures(order);
 	c->unique = unique;
-	c->piece = PIECE_BYTES / c->codec->elem_bytes;
+	c->piece = PIECE_BYTES / c->by.codec->elem_bytes;
 	if (c->piece == 0)
 		c->piece = 1;
 	st = alloc_elems(c, 1, err);
 	if (st == EM_OK)
-		c->before = emi_alloc(ctx, c->codec->record_bytes, err);
+		c->before = emi_alloc(ctx, c->by.codec->record_bytes, err);
 	if (st == EM_OK && c->before == NULL)
 		st = err->status;
 	if (st != EM_OK)
@@ -74,32 +68,25 @@ void emi_check_fixed_close(emi_check_fixed *c)
 		return;
 	free_elems(c);
 	if (c->before != NULL)
-		emi_free(c->ctx, c->before, c->codec->record_bytes);
+		emi_free(c->ctx, c->before, c->by.codec->record_bytes);
+	emi_collation_close(&c->by);
 	memset(c, 0, sizeof *c);
 }
 
 /* Other threads save time and nothing else: without memory for them this one does all. */
 static em_status start_threads(emi_check_fixed *c, em_errinfo *err)
 {
-	const uint32_t threads = emi_workers_fed(c->ctx, (c->piece + 1) * c->codec->elem_bytes);
+	const uint32_t threads = emi_workers_fed(c->ctx, (c->piece + 1) * c->by.codec->elem_bytes);
 	em_errinfo own;
 
 	c->asked = 1;
 	memset(&own, 0, sizeof own);
-	if (threads == 1 || emi_order_on_caller(c->order) || emi_workers_reach(c->ctx, threads, &own) != EM_OK)
+	if (threads == 1 || emi_order_on_caller(c->by.order) || emi_workers_reach(c->ctx, threads, &own) != EM_OK)
 		return EM_OK;
 	free_elems(c);
 	if (alloc_elems(c, threads, &own) == EM_OK)
 		return EM_OK;
 	return alloc_elems(c, 1, err);
-}
-
-/* How element b compares with a, the one before. */
-static int compare_pairs(const emi_tie *tie, const emi_pair *a, const emi_pair *b)
-{
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	return tie->fn != NULL ? tie->fn(tie->arg, a->val, b->val) : 0;
 }
 
 static void look_at_pairs(const emi_check_fixed *c, const emi_tie *tie, const emi_pair *e, size_t n, size_t at, emi_check_found *f)
@@ -111,7 +98,7 @@ static void look_at_pairs(const emi_check_fixed *c, const emi_tie *tie, const em
 
 		if (e[i - 1].key < e[i].key)
 			continue;
-		order = compare_pairs(tie, &e[i - 1], &e[i]);
+		order = emi_pair_compare(tie, &e[i - 1], &e[i]);
 		f->duplicates += order == 0;
 		if ((order > 0 || (order == 0 && c->unique)) && f->disorders++ == 0)
 			f->first = at + i - 1;
@@ -146,7 +133,7 @@ static inline void look_at_keys(const emi_check_fixed *c, const void *e, size_t 
 /* Elements that are records, and have no key. */
 static void look_at_own(const emi_check_fixed *c, const emi_tie *tie, const unsigned char *e, size_t n, size_t at, emi_check_found *f)
 {
-	const size_t bytes = c->codec->elem_bytes;
+	const size_t bytes = c->by.codec->elem_bytes;
 	size_t i;
 
 	for (i = 1; i <= n; i++, e += bytes) {
@@ -161,7 +148,7 @@ static void look_at_own(const emi_check_fixed *c, const emi_tie *tie, const unsi
 /* e[0] is the one before, e[1] to e[n] are looked at; the first of these is record `at' of the chunk. */
 static void look_at(const emi_check_fixed *c, const emi_tie *tie, const void *e, size_t n, size_t at, emi_check_found *f)
 {
-	switch (c->codec->elem) {
+	switch (c->by.codec->elem) {
 	case EMI_ELEM_U32:
 		look_at_keys(c, e, n, at, f, sizeof(uint32_t));
 		break;
@@ -180,26 +167,26 @@ static void look_at(const emi_check_fixed *c, const emi_tie *tie, const void *e,
 static void look_at_part(void *arg, uint32_t part)
 {
 	emi_check_fixed *c = arg;
-	const size_t bytes = c->codec->record_bytes, eb = c->codec->elem_bytes;
+	const size_t bytes = c->by.codec->record_bytes, eb = c->by.codec->elem_bytes;
 	const size_t begin = (size_t)((uint64_t)c->n * part / c->parts), end = (size_t)((uint64_t)c->n * (part + 1) / c->parts);
 	emi_check_found *f = &c->found[part];
 	unsigned char *e = elems_of(c, part);
 	emi_tie tie = c->by.tie;
 	size_t i, n, has = 1;
 
-	tie.arg = emi_comparing_here(&c->by, tie.arg);
+	tie.arg = emi_collation_here(&c->by, tie.arg);
 	memset(f, 0, sizeof *f);
 	if (begin == end)
 		return;
 	if (begin != 0)
-		c->codec->load(c->order, c->records + (begin - 1) * bytes, 1, e);
+		emi_collation_load(&c->by, c->records + (begin - 1) * bytes, 1, e);
 	else if (c->has_before)
-		c->codec->load(c->order, c->before, 1, e);
+		emi_collation_load(&c->by, c->before, 1, e);
 	else
 		has = 0;
 	for (i = begin; i < end; i += n) {
 		n = end - i < c->piece ? end - i : c->piece;
-		c->codec->load(c->order, c->records + i * bytes, n, e + eb);
+		emi_collation_load(&c->by, c->records + i * bytes, n, e + eb);
 		if (has)
 			look_at(c, &tie, e, n, i, f);
 		else if (n > 1)
@@ -214,7 +201,7 @@ static void look_at_part(void *arg, uint32_t part)
 /* A function that runs on the caller's thread only has no other part than this. */
 static void look_at_parts(emi_check_fixed *c, size_t n, emi_check_found *sum)
 {
-	const size_t worth = n * c->codec->record_bytes / PART_LEAST;
+	const size_t worth = n * c->by.codec->record_bytes / PART_LEAST;
 	uint32_t i;
 
 	c->n = n;
@@ -237,7 +224,7 @@ static void look_at_parts(emi_check_fixed *c, size_t n, emi_check_found *sum)
 
 em_status emi_check_fixed_chunk(emi_check_fixed *c, const unsigned char *records, size_t n, int first, emi_check_found *found, em_errinfo *err)
 {
-	const size_t bytes = c->codec->record_bytes;
+	const size_t bytes = c->by.codec->record_bytes;
 	em_status st;
 
 	if (!c->asked && n * bytes >= 2 * PART_LEAST) {
@@ -251,9 +238,5 @@ em_status emi_check_fixed_chunk(emi_check_fixed *c, const unsigned char *records
 		look_at_parts(c, found->first + 1, found);
 	memcpy(c->before, records + (n - 1) * bytes, bytes);
 	c->has_before = 1;
-	if (emi_comparing_failed(&c->by))
-		return emi_fail(err, EM_ERR_USER, "the comparison function reported an error");
-	if (emi_order_key_failures(c->order) != c->key_failures)
-		return emi_fail(err, EM_ERR_USER, "the function that computes keys reported an error");
-	return EM_OK;
+	return emi_collation_check(&c->by, err);
 }

@@ -8,7 +8,7 @@
 #ifndef EMI_CHECK_FIXED_H
 #define EMI_CHECK_FIXED_H
 
-#include "sort/comparing.h"
+#include "key/collation.h"
 #include "sort/watch.h"
 
 /* What was found in some records. */
@@ -21,10 +21,7 @@ typedef struct emi_check_found {
 
 typedef struct emi_check_fixed {
 	em_ctx *ctx;
-	const em_order *order;
-	const emi_codec *codec;
-	emi_comparing by;       /* by.tie.fn NULL: equal keys are equal records */
-	uint32_t key_failures;  /* of the order when it began */
+	emi_collation by;
 	int unique;             /* equal neighbours are out of order, too */
 	uint32_t threads;       /* 1: nobody was started yet, or nobody can be */
 	int asked;              /* for more threads, once */

@@ -52,7 +52,7 @@ em_status emi_engine_prepare(emi_engine *e, em_errinfo *err)
 	if (st == EM_OK)
 		st = emi_former_init(&e->former, job, job->plan.run_records, err);
 	if (st == EM_OK && (job->flags & EM_SORT_UNIQUE) != 0) {
-		e->last_bytes = job->codec->record_bytes;
+		e->last_bytes = job->by.codec->record_bytes;
 		e->last = emi_alloc(job->ctx, e->last_bytes, err);
 		if (e->last == NULL)
 			st = err->status;
@@ -64,7 +64,7 @@ em_status emi_engine_prepare(emi_engine *e, em_errinfo *err)
 void emi_engine_begin_out(emi_engine *e, const emi_dest *dest, uint64_t bytes)
 {
 	const emi_plan *plan = &e->job.plan;
-	const size_t rb = e->job.codec->record_bytes;
+	const size_t rb = e->job.by.codec->record_bytes;
 
 	if (rb != 0)
 		emi_outseq_begin(&e->out, dest, bytes / rb, plan->block_records);
@@ -77,7 +77,7 @@ static size_t short_by(const emi_job *job)
 {
 	const emi_plan *plan = &job->plan;
 	const size_t pages = (size_t)((1 - emi_run_short(job->nruns)) * (double)(plan->block_bytes / EMI_PAGE));
-	const size_t records = pages * EMI_PAGE / job->codec->record_bytes;
+	const size_t records = pages * EMI_PAGE / job->by.codec->record_bytes;
 
 	return records != 0 && records < plan->block_records ? plan->block_records - records : 0;
 }
@@ -95,7 +95,7 @@ em_status emi_engine_begin_run(emi_engine *e, uint64_t bytes, em_errinfo *err)
 		return st;
 	dest = emi_run_dest(&e->writer);
 	emi_engine_begin_out(e, &dest, bytes);
-	if (bytes != 0 && e->job.codec->record_bytes != 0)
+	if (bytes != 0 && e->job.by.codec->record_bytes != 0)
 		emi_outseq_begin_short(&e->out, short_by(&e->job));
 	return EM_OK;
 }
@@ -110,7 +110,7 @@ em_status emi_engine_end_run(emi_engine *e, em_errinfo *err)
 
 em_status emi_engine_spill(emi_engine *e, void *records, uint64_t n, em_errinfo *err)
 {
-	em_status st = emi_engine_begin_run(e, n * e->job.codec->record_bytes, err);
+	em_status st = emi_engine_begin_run(e, n * e->job.by.codec->record_bytes, err);
 
 	if (st == EM_OK)
 		st = emi_form_run(&e->former, records, n, &e->out, err);
@@ -160,20 +160,20 @@ em_status emi_engine_keep(emi_engine *e, char *area, char *other, size_t area_by
 			  em_errinfo *err)
 {
 	emi_job *job = &e->job;
-	char *const to = job->codec->ref ? other : area;
+	char *const to = job->by.codec->ref ? other : area;
 	char *first;
 	em_status st;
 
 	*kept = NULL;
 	if (to == NULL || job->nruns == 0 || !emi_engine_can_keep(e, area_bytes))
 		return EM_OK;
-	st = emi_form_kept(&e->former, records, n, job->codec->ref ? other : NULL, &first, err);
+	st = emi_form_kept(&e->former, records, n, job->by.codec->ref ? other : NULL, &first, err);
 	if (st != EM_OK)
 		return st;
 	*kept = e->kept.area = to;
 	e->kept.area_bytes = area_bytes;
 	e->kept.first = first;
-	e->kept.bytes = (size_t)n * job->codec->record_bytes;
+	e->kept.bytes = (size_t)n * job->by.codec->record_bytes;
 	job->kept_records = n;
 	emi_job_count_run(job, n);
 	return EM_OK;
@@ -183,7 +183,7 @@ em_status emi_engine_sort_to(emi_engine *e, void *records, uint64_t n, const emi
 {
 	em_status st;
 
-	emi_engine_begin_out(e, dest, n * e->job.codec->record_bytes);
+	emi_engine_begin_out(e, dest, n * e->job.by.codec->record_bytes);
 	st = emi_form_run(&e->former, records, n, &e->out, err);
 	return st == EM_OK ? emi_outseq_end(&e->out, err) : st;
 }
@@ -474,7 +474,7 @@ em_status emi_engine_pull_begin(emi_engine *e, void *records, uint64_t n, em_err
 	st = emi_form_elems(&e->former, records, n, &elems, err);
 	if (st != EM_OK)
 		return st;
-	emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, n * job->codec->record_bytes);
+	emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, n * job->by.codec->record_bytes);
 	e->elems = elems;
 	e->elems_at = 0;
 	e->elems_end = n;
@@ -491,12 +491,12 @@ static em_status pull_elems(emi_engine *e)
 		return EM_END;
 	if (n > job->plan.block_records)
 		n = job->plan.block_records;
-	job->codec->store(job->order, e->elems + (size_t)e->elems_at * job->codec->elem_bytes, (size_t)n,
-			  e->out.ring[0].buf.base);
+	emi_collation_store(&job->by, e->elems + (size_t)e->elems_at * job->by.codec->elem_bytes, (size_t)n,
+			    e->out.ring[0].buf.base);
 	e->batch.records = e->out.ring[0].buf.base;
 	e->batch.n = (size_t)n;
 	e->elems_at += n;
-	emi_watch_add(&job->watch, n * job->codec->record_bytes);
+	emi_watch_add(&job->watch, n * job->by.codec->record_bytes);
 	return EM_OK;
 }
 
@@ -527,26 +527,17 @@ static em_status pull_merged(emi_engine *e, em_errinfo *err)
 	return EM_OK;
 }
 
-static int same_key(emi_engine *e, const char *a, const char *b)
-{
-	const emi_job *job = &e->job;
-
-	return job->codec->key(job->order, a) == job->codec->key(job->order, b) &&
-	       (job->by.tie.fn == NULL || job->by.tie.fn(job->by.tie.arg, emi_codec_val(job->codec, job->order, a),
-							 emi_codec_val(job->codec, job->order, b)) == 0);
-}
-
 /* Keep the first of equal records, also of those that continue from the batch before. */
 static void drop_duplicates(emi_engine *e)
 {
-	size_t rb = e->job.codec->record_bytes, i, kept = 0;
+	size_t rb = e->job.by.codec->record_bytes, i, kept = 0;
 	char *base = (char *)(uintptr_t)e->batch.records;
 	const char *last = e->have_last ? e->last : NULL;
 
 	for (i = 0; i < e->batch.n; i++) {
 		const char *r = base + i * rb;
 
-		if (last != NULL && same_key(e, last, r))
+		if (last != NULL && emi_collation_compare(&e->job.by, last, r) == 0)
 			continue;
 		if (kept != i)
 			memcpy(base + kept * rb, r, rb);
@@ -573,7 +564,7 @@ em_status emi_engine_pull(emi_engine *e, const em_batch **batch, em_errinfo *err
 		if (e->last != NULL)
 			drop_duplicates(e);
 	} while (e->batch.n == 0);
-	e->batch.bytes = e->batch.n * e->job.codec->record_bytes;
+	e->batch.bytes = e->batch.n * e->job.by.codec->record_bytes;
 	e->batch.ends = NULL;
 	e->job.records_out += e->batch.n;
 	*batch = &e->batch;

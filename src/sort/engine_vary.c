@@ -117,7 +117,7 @@ em_status emi_engine_pull_vary(emi_engine *e, em_errinfo *err)
 /* The next frame, equal ones included. */
 static em_status next_frame(emi_engine *e, const unsigned char **frame, em_errinfo *err)
 {
-	const emi_vary *v = emi_order_vary(e->job.order);
+	const emi_vary *v = e->job.by.vary;
 	const emi_outblock *block;
 	emi_frame f;
 	em_status st = EM_OK;
@@ -172,7 +172,7 @@ static em_status keep_last(emi_engine *e, const unsigned char *frame, size_t byt
 
 em_status emi_engine_pull_frame(emi_engine *e, const unsigned char **frame, em_errinfo *err)
 {
-	const emi_vary *v = emi_order_vary(e->job.order);
+	const emi_vary *v = e->job.by.vary;
 	em_status st;
 
 	for (;;) {
@@ -201,7 +201,7 @@ em_status emi_engine_pull_frame(emi_engine *e, const unsigned char **frame, em_e
 
 em_status emi_engine_pull_lines(emi_engine *e, const em_batch **batch, em_errinfo *err)
 {
-	const emi_vary *v = emi_order_vary(e->job.order);
+	const emi_vary *v = e->job.by.vary;
 	const size_t most = e->lines_bytes / sizeof *e->ends;
 	em_status st = e->lines_status;
 	size_t at = 0, n = 0;

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/workers.h"
-#include "sort/own.h"
 
 #define UNIT 16384u             /* elements sent off at a time when there is nothing to sort */
 #define LARGE_BUCKET 32768u     /* elements; fewer are not worth being partitioned again */
@@ -38,7 +37,7 @@ static uint32_t levels(const emi_job *job)
 
 em_status emi_former_init(emi_former *f, emi_job *job, uint64_t room, em_errinfo *err)
 {
-	size_t eb = job->codec->elem_bytes;
+	size_t eb = job->by.codec->elem_bytes;
 	uint32_t i, first = job->plan.elem_arrays == 1 ? 1 : 0;
 	em_status st = EM_OK;
 
@@ -65,7 +64,7 @@ em_status emi_former_init(emi_former *f, emi_job *job, uint64_t room, em_errinfo
 		if (f->elems[i] == NULL)
 			st = err->status;
 	}
-	if (st == EM_OK && job->own != NULL) {
+	if (st == EM_OK && job->by.own != NULL) {
 		f->tags = emi_buffer_alloc(job->ctx, (size_t)room * sizeof *f->tags, err);
 		if (f->tags == NULL)
 			st = err->status;
@@ -99,16 +98,16 @@ void emi_former_free(emi_former *f)
 static void load_records(void *arg, uint64_t i, size_t n)
 {
 	forming *s = arg;
-	const emi_codec *codec = s->job->codec;
+	const emi_codec *codec = s->job->by.codec;
 
-	codec->load(s->job->order, s->records + (size_t)i * codec->record_bytes, n,
-		    s->part.a + (size_t)i * codec->elem_bytes);
+	emi_collation_load(&s->job->by, s->records + (size_t)i * codec->record_bytes, n,
+			   s->part.a + (size_t)i * codec->elem_bytes);
 }
 
 /* Store sorted elements [lo, hi) of what is being finished at their places in the sequence, or the room. */
 static int emit(forming *s, uint64_t lo, uint64_t hi)
 {
-	const emi_codec *codec = s->job->codec;
+	const emi_codec *codec = s->job->by.codec;
 
 	while (lo < hi) {
 		const char *from = s->now->sorted + (size_t)lo * codec->elem_bytes;
@@ -117,7 +116,7 @@ static int emit(forming *s, uint64_t lo, uint64_t hi)
 
 		if (dst == NULL)
 			return 0;
-		codec->store(s->job->order, from, n, dst);
+		emi_collation_store(&s->job->by, from, n, dst);
 		if (s->room == NULL)
 			emi_outseq_filled(s->q, s->at + lo, n);
 		lo += n;
@@ -128,7 +127,7 @@ static int emit(forming *s, uint64_t lo, uint64_t hi)
 /* Sorted elements [lo, hi) are left where all are in the end. */
 static void leave(const forming *s, uint64_t lo, uint64_t hi)
 {
-	const size_t eb = s->job->codec->elem_bytes;
+	const size_t eb = s->job->by.codec->elem_bytes;
 	const char *from = s->now->sorted + (size_t)lo * eb;
 	char *to = s->part.sorted + (size_t)(s->at + lo) * eb;
 
@@ -157,13 +156,13 @@ static void unit_range(const emi_partition *p, size_t i, uint64_t *lo, uint64_t 
 static void sort_bucket(forming *s, uint32_t part, uint64_t lo, uint64_t hi)
 {
 	const emi_partition *p = s->now;
-	size_t eb = s->job->codec->elem_bytes, n = (size_t)(hi - lo), hot = s->job->plan.hot_bytes;
+	size_t eb = s->job->by.codec->elem_bytes, n = (size_t)(hi - lo), hot = s->job->plan.hot_bytes;
 	char *other = p->sorted == p->a ? p->b : p->a;
 	char *tmp = n <= hot / eb ? s->f->hot + part * hot : other + (size_t)lo * eb;
 	emi_tie tie = s->job->by.tie;
 
 	tie.depth = s->part.depth;
-	emi_job_sort(s->job, &tie, p->sorted + (size_t)lo * eb, tmp, n, s->f->work + part * EMI_KERN_WORK);
+	emi_collation_sort(&s->job->by, &tie, p->sorted + (size_t)lo * eb, tmp, n, s->f->work + part * EMI_KERN_WORK);
 }
 
 /* Sort the buckets and send them off. */
@@ -188,7 +187,7 @@ static void finish_part(void *arg, uint32_t part)
 		else if (!emit(s, lo, hi))
 			return;
 		if (mine)
-			s->job->watch.done = s->base + (s->at + hi) * s->job->codec->record_bytes;
+			s->job->watch.done = s->base + (s->at + hi) * s->job->by.codec->record_bytes;
 	}
 }
 
@@ -213,7 +212,7 @@ static em_status finish_buckets(forming *s, emi_partition *p, uint64_t at, size_
 /* Is a bucket more than one thread should have?  Splitters, which elements with kernels of their own are told apart by, see to it that none is. */
 static int is_large(const forming *s, uint32_t level, uint64_t n)
 {
-	return level + 1 < levels(s->job) && s->job->own == NULL && n > LARGE_BUCKET &&
+	return level + 1 < levels(s->job) && s->job->by.own == NULL && n > LARGE_BUCKET &&
 	       n > s->part.n / s->job->plan.threads / BUCKETS_PER_THREAD;
 }
 
@@ -222,7 +221,7 @@ static em_status finish_all(forming *s, emi_partition *p, uint64_t at, uint32_t 
 /* Partition bucket i of p, and finish it. */
 static em_status split(forming *s, const emi_partition *p, uint64_t at, size_t i, uint32_t level, em_errinfo *err)
 {
-	const size_t eb = s->job->codec->elem_bytes;
+	const size_t eb = s->job->by.codec->elem_bytes;
 	emi_partition part;
 	uint64_t lo, hi;
 	em_status st;
@@ -265,10 +264,10 @@ static em_status finish_all(forming *s, emi_partition *p, uint64_t at, uint32_t 
 /* Elements that take the place of records need their alignment. */
 static char *align_records(const emi_job *job, char *records, uint64_t n)
 {
-	size_t off = (uintptr_t)records % job->codec->align;
+	size_t off = (uintptr_t)records % job->by.codec->align;
 
 	if (off != 0)
-		memmove(records - off, records, (size_t)n * job->codec->record_bytes);
+		memmove(records - off, records, (size_t)n * job->by.codec->record_bytes);
 	return records - off;
 }
 
@@ -292,7 +291,7 @@ static void begin(forming *s, emi_former *f, char *records, uint64_t n)
 	s->part.b = f->elems[1];
 	s->part.a = f->elems[0] == NULL ? align_records(job, records, n) : f->elems[0];
 	s->records = f->elems[0] == NULL ? s->part.a : records;
-	if (f->elems[0] != NULL || !job->codec->identity)
+	if (f->elems[0] != NULL || !job->by.codec->identity)
 		s->part.load = load_records;
 	s->part.load_arg = s;
 }
@@ -307,7 +306,7 @@ static em_status finish(forming *s, em_errinfo *err)
 	st = finish_all(s, &s->part, 0, 0, err);
 	if (st != EM_OK)
 		return st;
-	job->watch.done = s->base + s->part.n * job->codec->record_bytes;
+	job->watch.done = s->base + s->part.n * job->by.codec->record_bytes;
 	return emi_job_check(job, err);
 }
 

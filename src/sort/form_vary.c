@@ -225,7 +225,7 @@ static emi_pair *sort_bucket(const forming *s, uint32_t part, const bucket *b)
 
 	if (s->in_order)
 		return to;
-	emi_sort_strings(s->job->kern, s->v, from,
+	emi_sort_strings(s->job->by.kern, s->v, from,
 			 n <= hot ? (emi_pair *)(void *)(s->pool->hot + part * s->job->plan.hot_bytes) : other, n,
 			 b->depth, s->pool->work + part * EMI_KERN_WORK);
 	if (to != from)
@@ -570,7 +570,7 @@ static em_status form(emi_pool *p, emi_outseq *q, uint64_t *records, const emi_p
 	memset(&s, 0, sizeof s);
 	s.pool = p;
 	s.job = job;
-	s.v = emi_order_vary(job->order);
+	s.v = job->by.vary;
 	s.q = q;
 	s.limit = q != NULL && q->dest.text ? block : emi_block_room(block);
 	s.check.job = job;

@@ -13,7 +13,7 @@ em_status emi_front_prepare(emi_front *f, em_errinfo *err)
 
 	if (st != EM_OK)
 		return st;
-	f->area_bytes = (size_t)job->plan.run_records * job->codec->record_bytes;
+	f->area_bytes = (size_t)job->plan.run_records * job->by.codec->record_bytes;
 	f->area = emi_buffer_alloc(job->ctx, f->area_bytes, err);
 	return f->area != NULL ? EM_OK : err->status;
 }
@@ -72,7 +72,7 @@ static em_status check_batch(const emi_front *f, const em_batch *batch, em_errin
 		return emi_fail(err, EM_ERR_INVAL, "the batch %s ends, and the order is of records of %s",
 				batch->ends != NULL ? "has" : "has no", varied ? "any length" : "one size");
 	if (batch->ends == NULL)
-		return batch->bytes == batch->n * f->e.job.codec->record_bytes
+		return batch->bytes == batch->n * f->e.job.by.codec->record_bytes
 			       ? EM_OK
 			       : emi_fail(err, EM_ERR_INVAL, "the batch has %llu bytes, which are not %llu records",
 					  (unsigned long long)batch->bytes, (unsigned long long)batch->n);
@@ -132,7 +132,7 @@ em_status emi_front_spill(emi_front *f, em_errinfo *err)
 em_status emi_front_push(emi_front *f, const void *records, uint64_t n, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
-	const size_t bytes = job->codec->record_bytes;
+	const size_t bytes = job->by.codec->record_bytes;
 	const char *from = records;
 	em_status st = emi_job_check(job, err);
 

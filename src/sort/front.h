@@ -22,7 +22,7 @@ typedef struct emi_front {
 /* Are records of any length? */
 static inline int emi_front_varied(const emi_front *f)
 {
-	return emi_order_vary(f->e.job.order) != NULL;
+	return f->e.job.by.vary != NULL;
 }
 
 /* One size: get the area for a run, the plan being made, and what emi_engine_prepare() gets. */

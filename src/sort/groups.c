@@ -12,10 +12,12 @@ em_status emi_groups_init(emi_groups *g, emi_job *job, const emi_group_opts *opt
 	g->job = job;
 	g->opts = opts;
 	g->out = out;
-	emi_keeper_init(&g->first, job);
+	emi_keeper_init(&g->first, &job->by);
 	job->keeps = 1;
 	/* How long a record of any length may be follows from the plan. */
-	return g->first.v == NULL && (job->codec->ref || job->own != NULL) ? emi_keeper_reserve(&g->first, job->codec->record_bytes, err) : EM_OK;
+	return g->first.v == NULL && (job->by.codec->ref || job->by.own != NULL)
+		       ? emi_keeper_reserve(&g->first, job->by.codec->record_bytes, err)
+		       : EM_OK;
 }
 
 void emi_groups_free(emi_groups *g)
@@ -42,7 +44,7 @@ static em_status put_group(emi_groups *g, em_errinfo *err)
 
 em_status emi_groups_elems(emi_groups *g, const void *elems, size_t n, em_errinfo *err)
 {
-	const size_t elem_bytes = g->job->codec->elem_bytes;
+	const size_t elem_bytes = g->job->by.codec->elem_bytes;
 	const char *elem = elems;
 	em_status st = EM_OK;
 
@@ -62,16 +64,16 @@ em_status emi_groups_elems(emi_groups *g, const void *elems, size_t n, em_errinf
 
 em_status emi_groups_records(emi_groups *g, const void *records, size_t n, em_errinfo *err)
 {
-	const emi_codec *codec = g->job->codec;
+	const emi_codec *codec = g->job->by.codec;
 	const char *record = records;
 	em_status st = EM_OK;
 
-	if (g->job->own != NULL)
+	if (g->job->by.own != NULL)
 		return emi_groups_elems(g, records, n, err);
 	while (st == EM_OK && n != 0) {
 		const size_t some = n < EMI_GROUPS_WINDOW ? n : EMI_GROUPS_WINDOW;
 
-		codec->load(g->job->order, record, some, g->window);
+		emi_collation_load(&g->job->by, record, some, g->window);
 		st = emi_groups_elems(g, g->window, some, err);
 		record += some * codec->record_bytes;
 		n -= some;
@@ -81,10 +83,8 @@ em_status emi_groups_records(emi_groups *g, const void *records, size_t n, em_er
 
 em_status emi_groups_frame(emi_groups *g, const emi_frame *f, em_errinfo *err)
 {
-	emi_pair elem;
+	const emi_pair elem = emi_frame_elem(g->job->by.vary, f);
 
-	elem.key = emi_string_key(emi_order_vary(g->job->order), f, 0);
-	elem.val = (uintptr_t)f;
 	return emi_groups_elems(g, &elem, 1, err);
 }
 

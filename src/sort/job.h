@@ -11,9 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "block/disk.h"
-#include "key/codes.h"
-#include "key/vary.h"
-#include "sort/comparing.h"
+#include "key/collation.h"
 #include "sort/plan.h"
 #include "sort/run.h"
 #include "sort/run_memory.h"
@@ -21,13 +19,7 @@
 
 typedef struct emi_job {
 	em_ctx *ctx;
-	em_order *order;
-	const emi_codec *codec;
-	const emi_kernels *kern; /* NULL for elements with kernels ... */
-	const em_kernels *own;  /* ... of their own: these, else NULL */
-	emi_comparing by;       /* by.tie.fn is NULL when keys are exact */
-	emi_codes codes;        /* of longer keys, for merging */
-	uint32_t key_failures;  /* that there were before */
+	emi_collation by;       /* what records are sorted by */
 	uint32_t flags;         /* EM_SORT_... */
 	em_sort_opts opts;
 	emi_plan_input plan_input;
@@ -70,8 +62,8 @@ typedef struct emi_job {
  * nothing is held. */
 em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, em_errinfo *err);
 
-/* Set up job->by for comparisons: again in a copy of a job, which has failures and a watch of its own. */
-void emi_job_compare(emi_job *job);
+/* A copy of a job for another thread, with counters and failures of its own.  It is not closed. */
+void emi_job_view(emi_job *view, const emi_job *job);
 
 /* The detail that the options of a call name, or own. */
 em_errinfo *emi_job_errinfo(const em_sort_opts *opts, em_errinfo *own);
@@ -97,17 +89,6 @@ struct emi_needs {
 	void (*scale)(emi_needs *needs, const emi_job *job, uint64_t memory, uint32_t threads);
 	void *arg;              /* of scale */
 };
-
-/* The least memory for which there is a plan, with one thread; after emi_job_plan(). */
-uint64_t emi_job_least(emi_job *job, const emi_needs *needs);
-
-/*
- * Make job->plan.  The context's threads are an upper bound: a job uses as many as its memory feeds, their stacks being
- * a part of that.  They are started by whoever begins to work.
- * EM_ERR_MEMLIMIT names the memory that would do: the context's, or the job's own share where that is what is too
- * little.
- */
-em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err);
 
 /* Gaps on the scratch disks that no block fits in may have this part of the memory. */
 #define EMI_SLACK_SHARE 2u

@@ -5,34 +5,32 @@
 #include <string.h>
 
 #include "base/copy.h"
-#include "sort/plan_vary.h"
+#include "base/memory.h"
 
 #define SLACK 8u                /* bytes behind a string that may be read */
 
-void emi_keeper_init(emi_keeper *k, emi_job *job)
+void emi_keeper_init(emi_keeper *k, const emi_collation *by)
 {
 	memset(k, 0, sizeof *k);
-	k->job = job;
-	k->v = emi_order_vary(job->order);
+	k->by = by;
+	k->v = by->vary;
 }
 
 void emi_keeper_free(emi_keeper *k)
 {
 	if (k->room != NULL)
-		emi_buffer_free(k->job->ctx, k->room, k->room_bytes + SLACK);
+		emi_buffer_free(emi_order_ctx(k->by->order), k->room, k->room_bytes + SLACK);
 	memset(k, 0, sizeof *k);
 }
 
-uint64_t emi_keeper_memory(const emi_job *job)
+uint64_t emi_keeper_memory(uint64_t longest)
 {
-	const size_t record_bytes = job->codec->record_bytes;
-
-	return (record_bytes != 0 ? record_bytes : emi_vary_longest(job)) + SLACK + EMI_PAGE;
+	return longest + SLACK + EMI_PAGE;
 }
 
 em_status emi_keeper_reserve(emi_keeper *k, size_t n, em_errinfo *err)
 {
-	em_ctx *ctx = k->job->ctx;
+	em_ctx *ctx = emi_order_ctx(k->by->order);
 
 	if (k->room != NULL && n <= k->room_bytes)
 		return EM_OK;
@@ -46,12 +44,12 @@ em_status emi_keeper_reserve(emi_keeper *k, size_t n, em_errinfo *err)
 
 void emi_keeper_hold(emi_keeper *k, const void *elem)
 {
-	const void *record = k->v == NULL ? emi_elem_record(k->job->codec, elem) : NULL;
+	const void *record = k->v == NULL ? emi_elem_record(k->by->codec, elem) : NULL;
 
-	if (k->job->own != NULL)
+	if (k->by->own != NULL)
 		k->elem.pair.val = (uintptr_t)record;
 	else
-		emi_copy(&k->elem, elem, k->job->codec->elem_bytes);
+		emi_copy(&k->elem, elem, k->by->codec->elem_bytes);
 	k->have = 1;
 	k->there = k->v == NULL && record == NULL;
 	if (k->v == NULL)
@@ -69,7 +67,7 @@ em_status emi_keeper_settle(emi_keeper *k, em_errinfo *err)
 	if (!k->have || k->there)
 		return EM_OK;
 	from = k->v != NULL ? (const void *)k->frame.string : (const void *)(uintptr_t)k->elem.pair.val;
-	n = k->v != NULL ? (size_t)(k->frame.key_bytes + k->frame.bytes) : k->job->codec->record_bytes;
+	n = k->v != NULL ? (size_t)(k->frame.key_bytes + k->frame.bytes) : k->by->codec->record_bytes;
 	st = emi_keeper_reserve(k, n, err);
 	if (st != EM_OK)
 		return st;
@@ -84,20 +82,12 @@ em_status emi_keeper_settle(emi_keeper *k, em_errinfo *err)
 
 int emi_keeper_same(const emi_keeper *k, const void *elem)
 {
-	const emi_codec *codec = k->job->codec;
 	const emi_pair *pair = elem;
 
 	if (!k->have)
 		return 0;
-	if (codec->elem == EMI_ELEM_U32)
-		return k->elem.u32 == *(const uint32_t *)elem;
-	if (codec->elem == EMI_ELEM_U64)
-		return k->elem.u64 == *(const uint64_t *)elem;
-	if (codec->elem == EMI_ELEM_OWN)
-		return k->job->by.tie.fn(k->job->by.tie.arg, k->elem.pair.val, (uintptr_t)elem) == 0;
-	if (k->elem.pair.key != pair->key)
-		return 0;
-	if (k->v != NULL)
-		return emi_string_compare(k->v, &k->frame, (const emi_frame *)(uintptr_t)pair->val, 0) == 0;
-	return k->job->by.tie.fn == NULL || k->job->by.tie.fn(k->job->by.tie.arg, k->elem.pair.val, pair->val) == 0;
+	if (k->v == NULL)
+		return emi_elem_compare(k->by, &k->by->tie, emi_keeper_elem(k), elem) == 0;
+	return k->elem.pair.key == pair->key &&
+	       emi_string_compare(k->v, &k->frame, (const emi_frame *)(uintptr_t)pair->val, 0) == 0;
 }

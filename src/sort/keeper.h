@@ -11,7 +11,7 @@
 #ifndef EMI_KEEPER_H
 #define EMI_KEEPER_H
 
-#include "sort/job.h"
+#include "key/collation.h"
 
 /* An element of any kind. */
 typedef union emi_any_elem {
@@ -21,7 +21,7 @@ typedef union emi_any_elem {
 } emi_any_elem;
 
 typedef struct emi_keeper {
-	emi_job *job;
+	const emi_collation *by;
 	const emi_vary *v;      /* NULL: records of one size */
 	int have;               /* there is a record */
 	int there;              /* nothing that it needs is the batch's */
@@ -31,18 +31,18 @@ typedef struct emi_keeper {
 	size_t room_bytes;
 } emi_keeper;
 
-void emi_keeper_init(emi_keeper *k, emi_job *job);
+void emi_keeper_init(emi_keeper *k, const emi_collation *by);
 /* All zeroes need no freeing. */
 void emi_keeper_free(emi_keeper *k);
 
-/* Most bytes that it allocates, once there is a plan; and having room for a record of n bytes at once. */
-uint64_t emi_keeper_memory(const emi_job *job);
+/* Most bytes that it allocates when the longest record has so many; and having room for a record of n bytes at once. */
+uint64_t emi_keeper_memory(uint64_t longest);
 em_status emi_keeper_reserve(emi_keeper *k, size_t n, em_errinfo *err);
 
 /* The element of the record that is held. */
 static inline const void *emi_keeper_elem(const emi_keeper *k)
 {
-	return k->job->own != NULL ? (const void *)(uintptr_t)k->elem.pair.val : &k->elem;
+	return k->by->own != NULL ? (const void *)(uintptr_t)k->elem.pair.val : &k->elem;
 }
 
 /* Hold the record of an element. */

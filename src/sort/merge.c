@@ -35,7 +35,7 @@ static void next_kept(emi_merger *m, emi_merge_input *in)
 em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, const emi_run *runs, uint32_t k, const emi_kept_run *kept,
 			  emi_outseq *q, em_errinfo *err)
 {
-	const size_t rb = job->codec->record_bytes;
+	const size_t rb = job->by.codec->record_bytes;
 	em_status st;
 	uint32_t i;
 
@@ -66,6 +66,8 @@ em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, con
 	}
 	if (kept->area != NULL)
 		take_kept(m, &m->in[k], kept);
+	for (i = 0; i < m->k; i++)
+		m->in[i].out_extra = (uint32_t)job->out_extra;
 	st = emi_run_fetch_turn(fetch, err);
 	m->reach = m->target / m->k;
 	if (m->k > job->widest_merge)
@@ -124,7 +126,7 @@ static em_status admit_block(emi_merger *m, emi_merge_input *in, em_errinfo *err
 	st = emi_prefetch_unpack(&m->fetch->blocks, in->block, err);
 	if (st != EM_OK)
 		return st;
-	if (!m->cutter->begin(m->job, in) || in->left > in->rest || (in->behind == 0 && in->left != in->rest))
+	if (!m->cutter->begin(&m->job->by, in) || in->left > in->rest || (in->behind == 0 && in->left != in->rest))
 		return emi_merge_damaged(m->job, in->block, err);
 	in->rest -= in->left;
 	return EM_OK;
@@ -176,12 +178,12 @@ static void find_bound(const emi_merger *m, size_t s, emi_bound *b)
 		/* The end of a run bounds nothing; unless one record is all that there is sure to be room for. */
 		if (in->left == 0 || (s != 0 && in->left <= s && in->behind == 0))
 			continue;
-		r = m->cutter->ahead(m->job, in, s);
+		r = m->cutter->ahead(&m->job->by, in, s);
 		/* Of equal records that of the first run is the smallest, so a later one must be really before it. */
-		if (b->record == NULL || emi_is_before(m->job, r, UINT32_MAX, b)) {
+		if (b->record == NULL || emi_is_before(&m->job->by, r, UINT32_MAX, b)) {
 			b->record = r;
-			b->key = m->job->codec->key(m->job->order, r);
-			b->val = emi_codec_val(m->job->codec, m->job->order, r);
+			b->key = emi_collation_key(&m->job->by, r);
+			b->val = emi_collation_val(&m->job->by, r);
 			b->run = i;
 		}
 	}
@@ -196,11 +198,11 @@ static emi_slice cut(const emi_merger *m, uint32_t i, size_t s, const emi_bound 
 	if (in->left == 0)
 		return none;
 	if (b->record == NULL)
-		return m->cutter->rest(m->job, in);
+		return m->cutter->rest(&m->job->by, in);
 	/* A single step is the bound alone, even if the order contradicts itself. */
-	if (i != b->run && (s == 0 || !emi_is_before(m->job, in->at, i, b)))
+	if (i != b->run && (s == 0 || !emi_is_before(&m->job->by, in->at, i, b)))
 		return none;
-	return m->cutter->cut(m->job, in, i, b, m->cutter->ahead(m->job, in, s));
+	return m->cutter->cut(&m->job->by, in, i, b, m->cutter->ahead(&m->job->by, in, s));
 }
 
 /* Cut with s bytes of reach in each run: fills the slices of a task, and returns how many bytes they are going to be. */
@@ -326,7 +328,7 @@ static em_status dispatch(emi_merger *m, em_errinfo *err)
 /* A new task writes at most this block: it is no larger than one. */
 static uint64_t last_block(const emi_merger *m)
 {
-	uint64_t rb = m->job->codec->record_bytes, end;
+	uint64_t rb = m->job->by.codec->record_bytes, end;
 
 	if (rb == 0)
 		return m->dispatched;
@@ -358,7 +360,7 @@ em_status emi_merger_feed(emi_merger *m, em_errinfo *err)
 	em_status st = EM_OK;
 
 	/* Of records of any length nobody knows beforehand how much room a task needs: it may have to wait for the block that is lent. */
-	if (m->ntasks == 1 || m->job->codec->record_bytes == 0 || emi_outseq_status(m->q) != EM_OK)
+	if (m->ntasks == 1 || m->job->by.codec->record_bytes == 0 || emi_outseq_status(m->q) != EM_OK)
 		return EM_OK;
 	while (st == EM_OK && m->pos < m->total) {
 		if (m->dispatched - m->retired < m->ntasks) {

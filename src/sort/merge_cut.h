@@ -9,7 +9,7 @@
 #define EMI_MERGE_CUT_H
 
 #include "block/prefetch.h"
-#include "sort/job.h"
+#include "key/collation.h"
 
 /* One run: its front block, and what is behind it. */
 typedef struct emi_merge_input {
@@ -20,6 +20,7 @@ typedef struct emi_merge_input {
 	uint64_t behind;        /* blocks not yet in hand, ... */
 	uint64_t rest;          /* ... and bytes of records or frames in them */
 	uint64_t out;           /* any length: output bytes before `at' in the block */
+	uint32_t out_extra;     /* any length: output bytes of each record beside its own */
 	int damaged;            /* any length: something was found in it that cannot be; what was cut then means
 	                           nothing */
 } emi_merge_input;
@@ -45,32 +46,25 @@ typedef struct emi_cutter {
 	/* A block came: set at, left and out, unless what is in it cannot be a block: 0.  A record that the functions
 	 * below
 	 * give, and the one that the input is at afterwards, is where it should be, or the input is damaged. */
-	int (*begin)(const emi_job *job, emi_merge_input *in);
+	int (*begin)(const emi_collation *by, emi_merge_input *in);
 	/* A record that begins at most s bytes behind the front one, or that itself; the last of the block when that
 	 * is nearer.  There is one. */
-	const char *(*ahead)(const emi_job *job, emi_merge_input *in, size_t s);
+	const char *(*ahead)(const emi_collation *by, emi_merge_input *in, size_t s);
 	/* The next records of run i up to the bound and not behind `last', which ahead() gave.  The front one is. */
-	emi_slice (*cut)(const emi_job *job, emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last);
+	emi_slice (*cut)(const emi_collation *by, emi_merge_input *in, uint32_t i, const emi_bound *b,
+			 const char *last);
 	/* All records that are left in the block. */
-	emi_slice (*rest)(const emi_job *job, const emi_merge_input *in);
+	emi_slice (*rest)(const emi_collation *by, const emi_merge_input *in);
 } emi_cutter;
 
 extern const emi_cutter emi_cut_fixed, emi_cut_vary;
 
 /* Does record a of run i come before the bound, or is it up to it? */
-static inline int emi_is_before(const emi_job *job, const char *a, uint32_t i, const emi_bound *b)
+static inline int emi_is_before(const emi_collation *by, const char *a, uint32_t i, const emi_bound *b)
 {
-	uint64_t key = job->codec->key(job->order, a);
+	const int c = emi_collation_compare_to(by, a, b->key, b->val);
 
-	if (key != b->key)
-		return key < b->key;
-	if (job->by.tie.fn != NULL) {
-		int c = job->by.tie.fn(job->by.tie.arg, emi_codec_val(job->codec, job->order, a), b->val);
-
-		if (c != 0)
-			return c < 0;
-	}
-	return i <= b->run;
+	return c != 0 ? c < 0 : i <= b->run;
 }
 
 #endif

@@ -3,11 +3,11 @@
 #include "sort/block_vary.h"
 #include "sort/merge_cut.h"
 
-static int begin(const emi_job *job, emi_merge_input *in)
+static int begin(const emi_collation *by, emi_merge_input *in)
 {
 	const char *base = in->block->buf;
 
-	if (!emi_block_sound(base, in->block->hint.data, emi_order_vary(job->order)))
+	if (!emi_block_sound(base, in->block->hint.data, by->vary))
 		return 0;
 	in->base = base;
 	in->at = (const char *)emi_block_first(base);
@@ -18,18 +18,18 @@ static int begin(const emi_job *job, emi_merge_input *in)
 }
 
 /* Is there a frame at that place of the block? */
-static int has_frame(const emi_job *job, emi_merge_input *in, const char *at)
+static int has_frame(const emi_collation *by, emi_merge_input *in, const char *at)
 {
 	const unsigned char *end = (const unsigned char *)in->base + emi_block_get_head(in->base)->end;
 	emi_frame f;
 
-	if (emi_frame_get_within(emi_order_vary(job->order), (const unsigned char *)at, end, &f))
+	if (emi_frame_get_within(by->vary, (const unsigned char *)at, end, &f))
 		return 1;
 	in->damaged = 1;
 	return 0;
 }
 
-static const char *ahead(const emi_job *job, emi_merge_input *in, size_t s)
+static const char *ahead(const emi_collation *by, emi_merge_input *in, size_t s)
 {
 	const char *base = in->base;
 	const emi_block_mark *mark = emi_block_marks(base);
@@ -45,7 +45,7 @@ static const char *ahead(const emi_job *job, emi_merge_input *in, size_t s)
 		else
 			hi = mid;
 	}
-	return mark[lo].at > here && has_frame(job, in, base + mark[lo].at) ? base + mark[lo].at : in->at;
+	return mark[lo].at > here && has_frame(by, in, base + mark[lo].at) ? base + mark[lo].at : in->at;
 }
 
 /* Where the records go on that a search has come to: their place, and the output bytes before it. */
@@ -55,17 +55,18 @@ typedef struct place {
 } place;
 
 /* From a frame to the one behind it, or to the end of the block: 0 if there is neither. */
-static int step(const emi_job *job, emi_merge_input *in, const emi_vary *v, place *p)
+static int step(const emi_collation *by, emi_merge_input *in, const emi_vary *v, place *p)
 {
 	const emi_frame f = emi_frame_get(v, (const unsigned char *)p->at);
 
 	p->at = (const char *)emi_frame_end(&f);
-	p->out += f.bytes + job->out_extra;
-	return p->at == in->at + in->left || has_frame(job, in, p->at);
+	p->out += f.bytes + in->out_extra;
+	return p->at == in->at + in->left || has_frame(by, in, p->at);
 }
 
 /* The last mark behind `from' and not behind `last' whose record is before the bound, or from itself. */
-static place search_marks(const emi_job *job, emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last)
+static place search_marks(const emi_collation *by, emi_merge_input *in, uint32_t i, const emi_bound *b,
+			  const char *last)
 {
 	const char *base = in->base;
 	const emi_block_mark *mark = emi_block_marks(base);
@@ -78,7 +79,7 @@ static place search_marks(const emi_job *job, emi_merge_input *in, uint32_t i, c
 
 		if (at <= in->at) {
 			lo = mid + 1;
-		} else if (at <= last && has_frame(job, in, at) && emi_is_before(job, at, i, b)) {
+		} else if (at <= last && has_frame(by, in, at) && emi_is_before(by, at, i, b)) {
 			p.at = at;
 			p.out = mark[mid].out;
 			lo = mid + 1;
@@ -90,7 +91,7 @@ static place search_marks(const emi_job *job, emi_merge_input *in, uint32_t i, c
 }
 
 /* As search_marks(), for the run that the bound is of: the last mark not behind the bound. */
-static place last_mark(const emi_job *job, emi_merge_input *in, const char *last)
+static place last_mark(const emi_collation *by, emi_merge_input *in, const char *last)
 {
 	const char *base = in->base;
 	const emi_block_mark *mark = emi_block_marks(base);
@@ -105,26 +106,26 @@ static place last_mark(const emi_job *job, emi_merge_input *in, const char *last
 		else
 			hi = mid;
 	}
-	if (lo != 0 && base + mark[lo - 1].at > in->at && has_frame(job, in, base + mark[lo - 1].at)) {
+	if (lo != 0 && base + mark[lo - 1].at > in->at && has_frame(by, in, base + mark[lo - 1].at)) {
 		p.at = base + mark[lo - 1].at;
 		p.out = mark[lo - 1].out;
 	}
 	return p;
 }
 
-static emi_slice cut(const emi_job *job, emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last)
+static emi_slice cut(const emi_collation *by, emi_merge_input *in, uint32_t i, const emi_bound *b, const char *last)
 {
-	const emi_vary *v = emi_order_vary(job->order);
+	const emi_vary *v = by->vary;
 	emi_slice s = { in->at, 0, 0, NULL, in->block };
 	place p;
 
 	if (i == b->run) {
-		p = last_mark(job, in, last);
-		while (p.at <= last && step(job, in, v, &p))
+		p = last_mark(by, in, last);
+		while (p.at <= last && step(by, in, v, &p))
 			;
 	} else {
-		p = search_marks(job, in, i, b, last);
-		while (step(job, in, v, &p) && p.at <= last && emi_is_before(job, p.at, i, b))
+		p = search_marks(by, in, i, b, last);
+		while (step(by, in, v, &p) && p.at <= last && emi_is_before(by, p.at, i, b))
 			;
 	}
 	/* What marks say of the output must be what the frames before them take. */
@@ -135,11 +136,11 @@ static emi_slice cut(const emi_job *job, emi_merge_input *in, uint32_t i, const 
 	return s;
 }
 
-static emi_slice rest(const emi_job *job, const emi_merge_input *in)
+static emi_slice rest(const emi_collation *by, const emi_merge_input *in)
 {
 	const emi_slice s = { in->at, in->left, emi_block_get_head(in->base)->out - in->out, NULL, in->block };
 
-	(void)job;
+	(void)by;
 	return s;
 }
 

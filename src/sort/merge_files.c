@@ -30,6 +30,7 @@
 #include "sort/merge_inputs.h"
 #include "sort/merge_parts.h"
 #include "sort/merge_split.h"
+#include "sort/plan_job.h"
 #include "sort/plan_vary.h"
 #include "sort/record_out.h"
 #include "sort/room.h"
@@ -76,7 +77,7 @@ typedef struct merging {
 
 static int varied(const merging *m)
 {
-	return emi_order_vary(m->e.job.order) != NULL;
+	return m->e.job.by.vary != NULL;
 }
 
 static const emi_frame *frame_of(const emi_pair *elem)
@@ -161,7 +162,7 @@ static em_status pull_frames(merging *m, em_errinfo *err)
 		st = emi_engine_pull_frame(&m->e, &p, err);
 		if (st != EM_OK)
 			break;
-		f = emi_frame_get(emi_order_vary(m->e.job.order), p);
+		f = emi_frame_get(m->e.job.by.vary, p);
 		st = m->groups.opts != NULL ? emi_groups_frame(&m->groups, &f, err) : emi_record_out(&m->copier, &f, err);
 	}
 	return st;
@@ -175,7 +176,7 @@ static em_status pull_records(merging *m, em_errinfo *err)
 
 	emi_room_give_back(&e->job);
 	if (st == EM_OK && (e->job.flags & EM_SORT_UNIQUE) != 0) {
-		e->last_bytes = e->job.codec->record_bytes;
+		e->last_bytes = e->job.by.codec->record_bytes;
 		e->last = emi_alloc(e->job.ctx, e->last_bytes, err);
 		st = e->last != NULL ? EM_OK : err->status;
 	}
@@ -260,16 +261,16 @@ static em_status merge_groups(merging *m, uint32_t groups, em_errinfo *err)
 static uint64_t memory_left(const merging *m, int runs)
 {
 	const emi_job *job = &m->e.job;
-	const uint64_t all = m->memory;
+	const uint64_t all = m->memory, longest = emi_longest_record(job);
 	uint64_t used = em_ctx_memory_used(job->ctx) - m->used + m->held;
 
 	used += emi_merge_inputs_memory(job, 1) + 2u * EMI_PAGE;
 	if (m->groups.opts != NULL)
-		used += emi_keeper_memory(job);
+		used += emi_keeper_memory(longest);
 	if (runs) {
 		used += ((uint64_t)job->plan.write_buffers + 1) * (job->plan.block_bytes + 2u * EMI_PAGE);
 		used += 2u * EMI_DIR_BYTES;
-		used += varied(m) ? emi_block_bytes(emi_vary_longest(job)) + EMI_PAGE : emi_keeper_memory(job);
+		used += varied(m) ? emi_block_bytes(longest) + EMI_PAGE : emi_keeper_memory(longest);
 		used += emi_scratch_memory(job->ctx, 0) + all / 64;
 	}
 	return used < all ? all - used : 0;
@@ -296,7 +297,7 @@ static uint64_t fitting(const merging *m, size_t chunk_bytes, uint64_t share)
 /* Bytes of whole pages: of a chunk that is good with so many records of one size, if there are such records. */
 static size_t chunk_of(const merging *m, size_t usual, size_t records)
 {
-	const size_t bytes = m->e.job.codec->record_bytes, most = SIZE_MAX / 8;
+	const size_t bytes = m->e.job.by.codec->record_bytes, most = SIZE_MAX / 8;
 
 	if (varied(m) || bytes > most || bytes * records <= usual)
 		return usual;
@@ -492,7 +493,8 @@ static em_status look(merging *m, em_errinfo *err)
 {
 	em_ctx *ctx = m->e.job.ctx;
 	emi_inputs in;
-	em_status st = emi_inputs_init(&in, ctx, m->paths, m->npaths, varied(m) ? 1 : m->e.job.codec->record_bytes, err);
+	em_status st = emi_inputs_init(&in, ctx, m->paths, m->npaths,
+				       varied(m) ? 1 : m->e.job.by.codec->record_bytes, err);
 	uint32_t i;
 
 	if (st != EM_OK)
@@ -540,7 +542,7 @@ static void scale(emi_needs *needs, const emi_job *job, uint64_t memory, uint32_
 	needs->later = 2 * FEWEST * (cost(m, chunk_of(m, CHUNK_LEAST, 1)) + 4u * EMI_PAGE) +
 		       emi_merge_inputs_memory(job, FEWEST);
 	if (m->groups.opts != NULL && !varied(m))
-		needs->later += emi_keeper_memory(job);
+		needs->later += emi_keeper_memory(job->by.codec->record_bytes);
 }
 
 static em_status run(merging *m, const char *output, em_errinfo *err)

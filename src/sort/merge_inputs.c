@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "sort/own.h"
+#include "sort/plan_vary.h"
 
 #define MADE 256u               /* elements merged between two looks at the clock */
 
@@ -18,17 +18,16 @@ em_status emi_merge_inputs_init(emi_merge_inputs *m, emi_job *job, uint32_t most
 {
 	memset(m, 0, sizeof *m);
 	m->job = job;
-	m->v = emi_order_vary(job->order);
 	m->opts = opts;
 	m->most = most;
-	emi_keeper_init(&m->last, job);
+	emi_keeper_init(&m->last, &job->by);
 	m->in = emi_alloc_array(job->ctx, most, sizeof *m->in, err);
 	if (m->in != NULL)
 		m->win = emi_alloc_array(job->ctx, most, sizeof *m->win, err);
 	if (m->win != NULL)
 		m->tree = emi_alloc(job->ctx, tree_bytes(most), err);
 	if (m->tree != NULL)
-		m->made = emi_alloc_array(job->ctx, MADE, job->codec->elem_bytes, err);
+		m->made = emi_alloc_array(job->ctx, MADE, job->by.codec->elem_bytes, err);
 	if (m->made != NULL)
 		return EM_OK;
 	emi_merge_inputs_free(m);
@@ -38,9 +37,9 @@ em_status emi_merge_inputs_init(emi_merge_inputs *m, emi_job *job, uint32_t most
 uint64_t emi_merge_inputs_memory(const emi_job *job, uint32_t most)
 {
 	const uint64_t each = sizeof(emi_presorted) + sizeof(emi_window);
-	const uint64_t last = (job->flags & EM_SORT_UNIQUE) != 0 ? emi_keeper_memory(job) : 0;
+	const uint64_t last = (job->flags & EM_SORT_UNIQUE) != 0 ? emi_keeper_memory(emi_longest_record(job)) : 0;
 
-	return most * each + tree_bytes(most) + MADE * job->codec->elem_bytes + last;
+	return most * each + tree_bytes(most) + MADE * job->by.codec->elem_bytes + last;
 }
 
 static void close_inputs(emi_merge_inputs *m)
@@ -59,7 +58,7 @@ void emi_merge_inputs_free(emi_merge_inputs *m)
 	close_inputs(m);
 	emi_keeper_free(&m->last);
 	if (m->made != NULL)
-		emi_free_array(ctx, m->made, MADE, m->job->codec->elem_bytes);
+		emi_free_array(ctx, m->made, MADE, m->job->by.codec->elem_bytes);
 	if (m->tree != NULL)
 		emi_free(ctx, m->tree, tree_bytes(m->most));
 	if (m->win != NULL)
@@ -79,17 +78,10 @@ em_status emi_merge_inputs_add(emi_merge_inputs *m, const char *path, const emi_
 	return st;
 }
 
-static int tie(void *arg, uint64_t a, uint64_t b)
-{
-	const emi_merge_inputs *m = arg;
-
-	return emi_string_compare(m->v, (const emi_frame *)(uintptr_t)a, (const emi_frame *)(uintptr_t)b, 0);
-}
-
 /* Of equal elements leave the first; returns how many are left. */
 static size_t drop_equal(emi_merge_inputs *m, size_t n, em_status *st, em_errinfo *err)
 {
-	const size_t elem_bytes = m->job->codec->elem_bytes;
+	const size_t elem_bytes = m->job->by.codec->elem_bytes;
 	char *made = m->made;
 	size_t i, kept = 0;
 
@@ -114,8 +106,8 @@ static uint64_t bytes_of(const emi_merge_inputs *m, size_t n)
 	uint64_t bytes = 0;
 	size_t i;
 
-	if (m->v == NULL)
-		return (uint64_t)n * m->job->codec->record_bytes;
+	if (m->job->by.vary == NULL)
+		return (uint64_t)n * m->job->by.codec->record_bytes;
 	for (i = 0; i < n; i++)
 		bytes += ((const emi_frame *)(uintptr_t)elem[i].val)->bytes + m->job->out_extra;
 	return bytes;
@@ -138,7 +130,7 @@ static em_status put_made(emi_merge_inputs *m, size_t n, emi_put_elems put, void
 
 static em_status drive(emi_merge_inputs *m, emi_put_elems put, void *arg, em_errinfo *err)
 {
-	emi_tie ties = m->job->by.tie;
+	const emi_tie tie = emi_collation_frames(&m->job->by);
 	emi_merging merge;
 	em_status st = EM_OK;
 	uint32_t i, dry;
@@ -147,11 +139,7 @@ static em_status drive(emi_merge_inputs *m, emi_put_elems put, void *arg, em_err
 		st = emi_presorted_next(&m->in[i], &m->win[i], err);
 	if (st != EM_OK)
 		return st;
-	if (m->v != NULL) {
-		ties.fn = tie;
-		ties.arg = m;
-	}
-	emi_merging_start(&merge, m->job, m->k, m->win, m->tree, &ties, NULL);
+	emi_merging_start(&merge, &m->job->by, m->k, m->win, m->tree, &tie, NULL);
 	for (;;) {
 		const size_t n = emi_merging_run(&merge, m->made, MADE, &dry);
 

@@ -12,7 +12,6 @@
 
 typedef struct emi_merge_inputs {
 	emi_job *job;
-	const emi_vary *v;      /* NULL: records of one size */
 	const emi_presorted_opts *opts;
 	uint32_t most;          /* inputs at a time */
 	uint32_t k;             /* that are open */

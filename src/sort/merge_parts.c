@@ -21,6 +21,7 @@
 #include "base/workers.h"
 #include "sort/merge_inputs.h"
 #include "sort/merge_split.h"
+#include "sort/plan_vary.h"
 #include "sort/record_out.h"
 
 #define WAIT 0.1                /* seconds between two looks at the clock */
@@ -55,7 +56,8 @@ typedef struct parts {
 uint64_t emi_merge_parts_memory(const emi_job *job, uint32_t files, uint32_t threads, uint32_t n)
 {
 	const uint64_t pages = 2 + 2 * (uint64_t)EMI_COPIER_BUFFERS;
-	const uint64_t each = sizeof(worker) + emi_merge_inputs_memory(job, files) + pages * EMI_PAGE + (job->keeps ? emi_keeper_memory(job) : 0);
+	const uint64_t first = job->keeps ? emi_keeper_memory(emi_longest_record(job)) : 0;
+	const uint64_t each = sizeof(worker) + emi_merge_inputs_memory(job, files) + pages * EMI_PAGE + first;
 
 	return threads * each + n * (files * sizeof(emi_extent) + sizeof(uint64_t));
 }
@@ -238,11 +240,7 @@ static em_status begin(parts *all, em_errinfo *err)
 
 		w->all = all;
 		w->number = i;
-		w->job = *all->job;
-		emi_job_compare(&w->job);
-		w->job.records_in = w->job.records_out = 0;
-		memset(&w->job.io, 0, sizeof w->job.io);
-		watch->done = 0;
+		emi_job_view(&w->job, all->job);
 		watch->fn = i + 1 == n && watch->fn != NULL ? progress : NULL;
 		watch->user = all;
 		if (all->opts->turns == NULL)

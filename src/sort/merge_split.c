@@ -11,7 +11,6 @@
 
 #include <string.h>
 
-#include "sort/own.h"
 #include "sort/plan_vary.h"
 #include "stream/input.h"
 
@@ -54,11 +53,6 @@ typedef struct splitting {
 	void *tmp;
 	void *work;
 } splitting;
-
-static int tie(void *arg, uint64_t a, uint64_t b)
-{
-	return emi_string_compare(arg, (const emi_frame *)(uintptr_t)a, (const emi_frame *)(uintptr_t)b, 0);
-}
 
 static uint64_t page_ceil(uint64_t x)
 {
@@ -133,7 +127,7 @@ static em_status find_end(splitting *c, uint64_t at, uint64_t *end, em_errinfo *
 /* The first record that begins at a place or behind it, lo being the beginning of one that is not behind the place. */
 static em_status find_begin(splitting *c, uint64_t lo, uint64_t at, uint64_t *begin, em_errinfo *err)
 {
-	const uint64_t bytes = c->job->codec->record_bytes;
+	const uint64_t bytes = c->job->by.codec->record_bytes;
 
 	*begin = lo;
 	if (at == lo)
@@ -150,7 +144,7 @@ static em_status record_at(splitting *c, uint64_t at, size_t *n, uint64_t *next,
 	em_status st;
 
 	if (c->v == NULL) {
-		*n = c->job->codec->record_bytes;
+		*n = c->job->by.codec->record_bytes;
 		*next = at + *n;
 		return fetch(c, at, *n, err);
 	}
@@ -161,14 +155,6 @@ static em_status record_at(splitting *c, uint64_t at, size_t *n, uint64_t *next,
 	return emi_length_bytes(*n) + *n > c->longest ? EM_END : EM_OK;
 }
 
-static void load_frame(const splitting *c, const emi_frame *f, void *elem)
-{
-	emi_pair *pair = elem;
-
-	pair->key = emi_string_key(c->v, f, 0);
-	pair->val = (uintptr_t)f;
-}
-
 /* Make the record in the room, which begins there, c->elem. */
 static em_status load(splitting *c, uint64_t at, size_t n, em_errinfo *err)
 {
@@ -177,7 +163,7 @@ static em_status load(splitting *c, uint64_t at, size_t n, em_errinfo *err)
 	size_t need = PIECE;
 
 	if (c->v == NULL) {
-		c->job->codec->load(c->job->order, record, 1, c->elem);
+		emi_collation_load(&c->job->by, record, 1, c->elem);
 		return EM_OK;
 	}
 	c->frame.string = record;
@@ -189,32 +175,8 @@ static em_status load(splitting *c, uint64_t at, size_t n, em_errinfo *err)
 	if (st == EM_OK && c->v->keyed)
 		c->frame = emi_frame_get(c->v, c->arena);
 	if (st == EM_OK)
-		load_frame(c, &c->frame, c->elem);
+		*(emi_pair *)c->elem = emi_frame_elem(c->v, &c->frame);
 	return st;
-}
-
-/* Is the record that was loaded not greater than a splitter? */
-static int at_most(const splitting *c, const void *splitter)
-{
-	const emi_pair *pair = splitter;
-	uint64_t key, val = 0;
-
-	switch (c->job->codec->elem) {
-	case EMI_ELEM_OWN:
-		return c->job->own->compare(c->elem, splitter, c->job->by.own_arg) <= 0;
-	case EMI_ELEM_U32:
-		key = *(const uint32_t *)splitter;
-		break;
-	case EMI_ELEM_U64:
-		key = *(const uint64_t *)splitter;
-		break;
-	case EMI_ELEM_PAIR:
-	default:
-		key = pair->key;
-		val = pair->val;
-		break;
-	}
-	return c->job->kern->bound(c->elem, 1, key, val, 1, &c->tie) == 1;
 }
 
 /*
@@ -243,7 +205,7 @@ static em_status bound(splitting *c, const void *splitter, uint64_t lo, uint64_t
 			st = load(c, begin, n, err);
 		if (st != EM_OK)
 			return st;
-		if (at_most(c, splitter)) {
+		if (emi_elem_compare(&c->job->by, &c->tie, c->elem, splitter) <= 0) {
 			lo = next;
 			step = step < UINT64_MAX / 2 ? 2 * step : step;
 		} else {
@@ -259,7 +221,7 @@ static em_status bound(splitting *c, const void *splitter, uint64_t lo, uint64_t
 static em_status take(splitting *c, uint64_t at, em_errinfo *err)
 {
 	unsigned char *to = c->store + c->n * (c->each + SLACK);
-	char *elem = c->sample + c->n * c->job->codec->elem_bytes;
+	char *elem = c->sample + c->n * c->job->by.codec->elem_bytes;
 	emi_frame *f = &c->frames[c->n];
 	const unsigned char *record;
 	uint64_t next;
@@ -280,9 +242,9 @@ static em_status take(splitting *c, uint64_t at, em_errinfo *err)
 		f->bytes = n;
 	}
 	if (c->v != NULL)
-		load_frame(c, f, elem);
+		*(emi_pair *)(void *)elem = emi_frame_elem(c->v, f);
 	else
-		c->job->codec->load(c->job->order, to, 1, elem);
+		emi_collation_load(&c->job->by, to, 1, elem);
 	c->n++;
 	return EM_OK;
 }
@@ -341,7 +303,7 @@ static em_status take_sample(splitting *c, em_errinfo *err)
 	if (st == EM_OK && c->n < ENOUGH * c->s->parts)
 		st = EM_END;
 	if (st == EM_OK)
-		emi_job_sort(c->job, &c->tie, c->sample, c->tmp, c->n, c->work);
+		emi_collation_sort(&c->job->by, &c->tie, c->sample, c->tmp, c->n, c->work);
 	return st;
 }
 
@@ -361,7 +323,7 @@ static em_status cut_file(splitting *c, uint32_t f, em_errinfo *err)
 
 		cut = c->item->size;
 		if (p + 1 < s->parts)
-			st = bound(c, c->sample + splitter * c->job->codec->elem_bytes, lo,
+			st = bound(c, c->sample + splitter * c->job->by.codec->elem_bytes, lo,
 				   2 * (c->item->size / s->parts) + 1, &cut, err);
 		if (st != EM_OK)
 			break;
@@ -393,7 +355,7 @@ static em_status cut_files(splitting *c, em_errinfo *err)
 static em_status look(splitting *c, const char *const *paths, em_errinfo *err)
 {
 	em_status st = emi_inputs_init(&c->in, c->job->ctx, paths, c->s->files,
-				       c->v != NULL ? 1 : c->job->codec->record_bytes, err);
+				       c->v != NULL ? 1 : c->job->by.codec->record_bytes, err);
 	uint32_t i;
 
 	for (i = 0; st == EM_OK && i < c->in.n; i++)
@@ -404,16 +366,11 @@ static em_status look(splitting *c, const char *const *paths, em_errinfo *err)
 
 static em_status begin(splitting *c, em_errinfo *err)
 {
-	const size_t elem_bytes = c->job->codec->elem_bytes;
+	const size_t elem_bytes = c->job->by.codec->elem_bytes;
 	emi_merge_split *s = c->s;
 	em_ctx *ctx = c->job->ctx;
 
-	c->tie = c->job->by.tie;
-	if (c->v != NULL) {
-		memset(&c->tie, 0, sizeof c->tie);
-		c->tie.fn = tie;
-		c->tie.arg = (void *)(uintptr_t)c->v;
-	}
+	c->tie = emi_collation_frames(&c->job->by);
 	c->most = SAMPLES * (s->parts < EMI_SPLIT_FEW ? s->parts : EMI_SPLIT_FEW);
 	if (c->most < FEW_SAMPLES * s->parts)
 		c->most = FEW_SAMPLES * s->parts;
@@ -432,7 +389,7 @@ static em_status begin(splitting *c, em_errinfo *err)
 
 static void end(splitting *c)
 {
-	const size_t elem_bytes = c->job->codec->elem_bytes;
+	const size_t elem_bytes = c->job->by.codec->elem_bytes;
 	em_ctx *ctx = c->job->ctx;
 
 	close_file(c);
@@ -468,8 +425,8 @@ em_status emi_merge_split_make(emi_merge_split *s, emi_job *job, const char *con
 	memset(&c, 0, sizeof c);
 	c.s = s;
 	c.job = job;
-	c.v = emi_order_vary(job->order);
-	c.longest = c.v != NULL ? emi_vary_longest(job) : job->codec->record_bytes;
+	c.v = job->by.vary;
+	c.longest = emi_longest_record(job);
 	st = begin(&c, err);
 	if (st == EM_OK)
 		st = look(&c, paths, err);

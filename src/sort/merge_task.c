@@ -11,13 +11,11 @@
 
 #include <string.h>
 
-#include "sort/own.h"
-
 typedef struct emi_merge_task merge_task;
 
 em_status emi_merge_task_init(merge_task *t, emi_job *job, emi_outseq *q, uint32_t k, em_errinfo *err)
 {
-	size_t eb = job->codec->elem_bytes;
+	size_t eb = job->by.codec->elem_bytes;
 	int ok;
 
 	memset(t, 0, sizeof *t);
@@ -31,7 +29,7 @@ em_status emi_merge_task_init(merge_task *t, emi_job *job, emi_outseq *q, uint32
 		t->elems = emi_alloc_array(job->ctx, (uint64_t)k * job->plan.window, eb, err);
 		ok = t->elems != NULL;
 	}
-	if (ok && !emi_codec_in_place(job->codec)) {
+	if (ok && !emi_codec_in_place(job->by.codec)) {
 		t->made = emi_alloc_array(job->ctx, EMI_TASK_OUT, eb, err);
 		ok = t->made != NULL;
 	}
@@ -54,7 +52,7 @@ void emi_merge_task_free(merge_task *t, uint32_t k)
 	if (t->job == NULL)
 		return;
 	ctx = t->job->ctx;
-	eb = t->job->codec->elem_bytes;
+	eb = t->job->by.codec->elem_bytes;
 	if (t->mixed != NULL)
 		emi_free(ctx, t->mixed, t->job->plan.mix_bytes);
 	if (t->taken != NULL)
@@ -82,7 +80,7 @@ em_status emi_merge_damaged(const emi_job *job, const emi_fetched *block, em_err
 /* One run alone has all of it: its records are moved as they are. */
 static void copy_slice(merge_task *t)
 {
-	const size_t rb = t->job->codec->record_bytes, all = t->bytes / rb;
+	const size_t rb = t->job->by.codec->record_bytes, all = t->bytes / rb;
 	const uint64_t pos = t->pos / rb;
 	size_t done = 0;
 
@@ -101,7 +99,7 @@ static void copy_slice(merge_task *t)
 /* All records of the task lie between the front ones of its slices and its bound. */
 static int is_alike(const merge_task *t)
 {
-	const emi_codes *codes = &t->job->codes;
+	const emi_codes *codes = &t->job->by.codes;
 	uint32_t i;
 
 	if (codes->n == 0 || t->bound == NULL)
@@ -115,14 +113,14 @@ static int is_alike(const merge_task *t)
 /* The next n records of a slice to elements. */
 static void load(merge_task *t, emi_slice *s, size_t n, void *elems)
 {
-	const emi_codec *codec = t->job->codec;
-	const emi_codes *codes = &t->job->codes;
+	const emi_codec *codec = t->job->by.codec;
+	const emi_codes *codes = &t->job->by.codes;
 
 	if (t->alike) {
 		emi_codes_load_last(codes, s->first, n, elems);
 		return;
 	}
-	codec->load(t->job->order, s->first, n, elems);
+	emi_collation_load(&t->job->by, s->first, n, elems);
 	if (codes->n == 0)
 		return;
 	emi_codes_make(codes, elems, n, s->before);
@@ -132,7 +130,7 @@ static void load(merge_task *t, emi_slice *s, size_t n, void *elems)
 /* Fill the conversion window of slice i with its next records; it stays empty at the end of the slice. */
 static void refill(merge_task *t, uint32_t i)
 {
-	const emi_codec *codec = t->job->codec;
+	const emi_codec *codec = t->job->by.codec;
 	emi_slice *s = &t->slice[i];
 	size_t left = s->bytes / codec->record_bytes, n = left < t->job->plan.window ? left : t->job->plan.window;
 	char *win = t->elems + (size_t)i * t->job->plan.window * codec->elem_bytes;
@@ -148,7 +146,7 @@ static void refill(merge_task *t, uint32_t i)
 /* Merge the next n elements to out. */
 static void merge_elems(merge_task *t, emi_merging *m, char *out, size_t n)
 {
-	size_t eb = t->job->codec->elem_bytes, got = 0;
+	size_t eb = t->job->by.codec->elem_bytes, got = 0;
 	uint32_t dry;
 
 	while (got < n) {
@@ -165,7 +163,7 @@ static void merge_elems(merge_task *t, emi_merging *m, char *out, size_t n)
 /* Merge the next n records to dst. */
 static void merge_records(merge_task *t, emi_merging *m, char *dst, size_t n)
 {
-	const emi_codec *codec = t->job->codec;
+	const emi_codec *codec = t->job->by.codec;
 	size_t done = 0;
 
 	if (codec->identity) {
@@ -177,7 +175,7 @@ static void merge_records(merge_task *t, emi_merging *m, char *dst, size_t n)
 		char *to = dst + done * codec->record_bytes, *out = t->made != NULL ? t->made : to;
 
 		merge_elems(t, m, out, some);
-		codec->store(t->job->order, out, some, to);
+		emi_collation_store(&t->job->by, out, some, to);
 		done += some;
 	}
 }
@@ -186,20 +184,20 @@ static void merge_records(merge_task *t, emi_merging *m, char *dst, size_t n)
 static void start(merge_task *t, emi_merging *m)
 {
 	emi_job *job = t->job;
-	const emi_tie by_key = { NULL, NULL, NULL, 0 }, by_codes = { NULL, &job->codes, NULL, 0 };
+	const emi_tie by_key = { NULL, NULL, NULL, 0 }, by_codes = { NULL, &job->by.codes, NULL, 0 };
 
 	if (t->alike)
-		emi_merging_start(m, job, t->slices, t->win, t->tree, &by_key, NULL);
-	else if (job->codes.n != 0)
-		emi_merging_start(m, job, t->slices, t->win, t->tree, &by_codes, emi_codes_recode);
+		emi_merging_start(m, &job->by, t->slices, t->win, t->tree, &by_key, NULL);
+	else if (job->by.codes.n != 0)
+		emi_merging_start(m, &job->by, t->slices, t->win, t->tree, &by_codes, emi_codes_recode);
 	else
-		emi_merging_start(m, job, t->slices, t->win, t->tree, &job->by.tie, NULL);
+		emi_merging_start(m, &job->by, t->slices, t->win, t->tree, &job->by.tie, NULL);
 }
 
 void emi_merge_task_run(void *arg)
 {
 	merge_task *t = arg;
-	size_t rb = t->job->codec->record_bytes, all, done = 0;
+	size_t rb = t->job->by.codec->record_bytes, all, done = 0;
 	emi_merging m;
 	uint32_t i;
 

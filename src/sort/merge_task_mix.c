@@ -13,16 +13,16 @@
 /* Records of the slice become elements. */
 static void convert(const struct emi_merge_task *t, const emi_slice *s)
 {
-	const emi_codec *codec = t->job->codec;
+	const emi_codec *codec = t->job->by.codec;
 
 	if (!codec->identity)
-		codec->load(t->job->order, s->first, s->bytes / codec->record_bytes, (char *)(uintptr_t)s->first);
+		emi_collation_load(&t->job->by, s->first, s->bytes / codec->record_bytes, (char *)(uintptr_t)s->first);
 }
 
 /* n elements go to place `at' and behind; 0: the output has failed. */
 static int put(const struct emi_merge_task *t, const char *elems, uint64_t at, size_t n)
 {
-	const emi_codec *codec = t->job->codec;
+	const emi_codec *codec = t->job->by.codec;
 
 	while (n != 0) {
 		size_t some = n;
@@ -33,7 +33,7 @@ static int put(const struct emi_merge_task *t, const char *elems, uint64_t at, s
 		if (codec->identity)
 			memcpy(dst, elems, some * codec->elem_bytes);
 		else
-			codec->store(t->job->order, elems, some, dst);
+			emi_collation_store(&t->job->by, elems, some, dst);
 		emi_outseq_filled(t->q, at, some);
 		elems += some * codec->elem_bytes;
 		at += some;
@@ -42,24 +42,18 @@ static int put(const struct emi_merge_task *t, const char *elems, uint64_t at, s
 	return 1;
 }
 
-/* Merge some more, with the kernels of the elements or of the order. */
-static size_t mix_some(const struct emi_merge_task *t, emi_mix *elems, em_mix *own, void *out, void *tmp)
-{
-	return t->job->own != NULL ? t->job->own->mix(own, out, tmp) : t->job->kern->mix(elems, out, tmp);
-}
-
 /* The records of all slices.  What is not to be stored in another form goes to its places at once, unless a block ends there. */
 static void mix_slices(struct emi_merge_task *t)
 {
 	emi_job *job = t->job;
-	const emi_codec *codec = job->codec;
-	const size_t most = job->own != NULL ? job->plan.mix_bytes / 2 / codec->elem_bytes : EMI_MIX;
+	const emi_codec *codec = job->by.codec;
+	const size_t most = job->by.own != NULL ? job->plan.mix_bytes / 2 / codec->elem_bytes : EMI_MIX;
 	char *const out = t->mixed, *const tmp = out + most * codec->elem_bytes;
-	emi_mix m = { t->slices, t->win, t->taken, 0 };
-	em_mix own = { t->slices, 0, t->win, t->taken, 0, most, emi_comparing_here(&job->by, job->by.own_arg) };
 	uint64_t at = t->pos / codec->record_bytes;
 	const uint64_t end = at + t->bytes / codec->record_bytes;
+	emi_mixing m;
 
+	emi_mixing_start(&m, &job->by, t->slices, t->win, t->taken, most);
 	while (at < end) {
 		size_t room = most, n;
 		char *dst = codec->identity ? emi_outseq_place(t->q, at, &room) : NULL;
@@ -67,10 +61,10 @@ static void mix_slices(struct emi_merge_task *t)
 		if (codec->identity && dst == NULL)
 			return;
 		if (dst != NULL && room == most) {
-			n = mix_some(t, &m, &own, dst, tmp);
+			n = emi_mixing_run(&m, dst, tmp);
 			emi_outseq_filled(t->q, at, n);
 		} else {
-			n = mix_some(t, &m, &own, out, tmp);
+			n = emi_mixing_run(&m, out, tmp);
 			if (!put(t, out, at, n))
 				return;
 		}

@@ -179,23 +179,18 @@ static void refill(merging *m, uint32_t i)
 static void merge_slices(merging *m)
 {
 	merge_task *t = m->t;
+	const emi_tie tie = { NULL, m, NULL, 0 };
 	emi_pair *made = t->made;
-	emi_merge k;
+	emi_merging k;
 	uint32_t i, dry;
 
 	for (i = 0; i < t->slices && !m->damaged; i++)
 		refill(m, i);
 	if (m->damaged)
 		return;
-	memset(&k, 0, sizeof k);
-	k.k = t->slices;
-	k.win = t->win;
-	k.tree = t->tree;
-	k.tie.arg = m;
-	k.recode = recode;
-	t->job->kern->merge_start(&k);
+	emi_merging_start(&k, &t->job->by, t->slices, t->win, t->tree, &tie, recode);
 	for (;;) {
-		const size_t n = t->job->kern->merge_run(&k, made, EMI_TASK_OUT, &dry);
+		const size_t n = emi_merging_run(&k, made, EMI_TASK_OUT, &dry);
 		size_t j;
 
 		for (j = 0; j < n; j++) {
@@ -220,7 +215,7 @@ void emi_merge_task_run_vary(merge_task *t)
 		return;
 	memset(&m, 0, sizeof m);
 	m.t = t;
-	m.v = emi_order_vary(t->job->order);
+	m.v = t->job->by.vary;
 	m.text = t->q->dest.text;
 	m.depth = common_depth(&m);
 	m.at = (unsigned char *)base;

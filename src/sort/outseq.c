@@ -215,10 +215,10 @@ static em_status acquire_locked(emi_outseq *q, uint64_t i)
 			b->index = index;
 			b->filled = 0;
 			b->records = (size_t)(q->total - first < cap ? q->total - first : cap);
-			b->buf.len = b->records * q->job->codec->record_bytes;
+			b->buf.len = b->records * q->job->by.codec->record_bytes;
 			b->buf.lead = q->dest.lead == NULL
 					      ? 0
-					      : q->dest.lead(q->dest.arg, first * q->job->codec->record_bytes);
+					      : q->dest.lead(q->dest.arg, first * q->job->by.codec->record_bytes);
 			/* Who sees this needs no lock to see the rest. */
 			__atomic_store_n(&q->next_acquire, index + 1, __ATOMIC_RELEASE);
 		}
@@ -251,7 +251,7 @@ void *emi_outseq_place(emi_outseq *q, uint64_t pos, size_t *n)
 	rest = b->records - at;
 	if (*n > rest)
 		*n = rest;
-	return b->buf.base + b->buf.lead + at * q->job->codec->record_bytes;
+	return b->buf.base + b->buf.lead + at * q->job->by.codec->record_bytes;
 }
 
 /* Hand on the blocks that are full, in order, unless somebody does. */

@@ -38,9 +38,9 @@ void emi_partition_room_free(emi_partition_room *r)
 
 static uint64_t elem_key(const emi_partition *p, uint64_t i)
 {
-	const char *e = p->a + (size_t)i * p->job->kern->elem_bytes;
+	const char *e = p->a + (size_t)i * p->job->by.kern->elem_bytes;
 
-	if (p->job->kern->elem_bytes == sizeof(uint32_t))
+	if (p->job->by.kern->elem_bytes == sizeof(uint32_t))
 		return *(const uint32_t *)(const void *)e;
 	return *(const uint64_t *)(const void *)e;
 }
@@ -73,9 +73,9 @@ static uint64_t look(const emi_partition *p, struct emi_survey *v, size_t *count
 	int order = 0;
 
 	if (v->sorted || v->reversed || !p->counting)
-		diff = p->job->kern->survey(a, n, &order);
+		diff = p->job->by.kern->survey(a, n, &order);
 	if (p->counting)
-		diff |= p->job->kern->histogram(a, n, &p->room->last, count);
+		diff |= p->job->by.kern->histogram(a, n, &p->room->last, count);
 	v->sorted &= order == 1;
 	v->reversed &= order == -1 || n == 1;
 	return diff;
@@ -86,9 +86,10 @@ static uint64_t look(const emi_partition *p, struct emi_survey *v, size_t *count
 static void survey_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
+	const emi_tie *tie = &p->job->by.tie;
 	struct emi_survey *v = &p->survey[part];
 	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
-	size_t *count = p->room->count + part * EMI_MOST_BUCKETS, eb = p->job->kern->elem_bytes;
+	size_t *count = p->room->count + part * EMI_MOST_BUCKETS, eb = p->job->by.kern->elem_bytes;
 
 	v->sorted = 1;
 	v->reversed = p->turns;
@@ -101,7 +102,7 @@ static void survey_part(void *arg, uint32_t part)
 		if (p->load != NULL)
 			p->load(p->load_arg, i, n);
 		if (p->depth != 0)
-			(void)p->job->by.tie.deepen(p->job->by.tie.arg, (emi_pair *)(void *)(p->a + (size_t)i * eb), n, p->depth);
+			(void)tie->deepen(tie->arg, (emi_pair *)(void *)(p->a + (size_t)i * eb), n, p->depth);
 		first = elem_key(p, i);
 		if (i == emi_partition_begin(p, part))
 			v->first = v->last = first;
@@ -117,13 +118,13 @@ static void count_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
 	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
-	size_t *count = p->room->count + part * EMI_MOST_BUCKETS, eb = p->job->kern->elem_bytes;
+	size_t *count = p->room->count + part * EMI_MOST_BUCKETS, eb = p->job->by.kern->elem_bytes;
 
 	memset(count, 0, p->buckets * sizeof *count);
 	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += 16 * PIECE) {
 		size_t n = end - i < 16 * PIECE ? (size_t)(end - i) : 16 * PIECE;
 
-		p->job->kern->histogram(p->a + (size_t)i * eb, n, &p->digit, count);
+		p->job->by.kern->histogram(p->a + (size_t)i * eb, n, &p->digit, count);
 	}
 }
 
@@ -150,12 +151,13 @@ static void scatter_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
 	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
-	size_t *pos = p->room->count + part * EMI_MOST_BUCKETS, eb = p->job->kern->elem_bytes;
+	size_t *pos = p->room->count + part * EMI_MOST_BUCKETS, eb = p->job->by.kern->elem_bytes;
 
 	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += 16 * PIECE) {
 		size_t n = end - i < 16 * PIECE ? (size_t)(end - i) : 16 * PIECE;
 
-		p->job->kern->scatter(p->a + (size_t)i * eb, n, &p->digit, p->b, pos, p->work + part * EMI_KERN_WORK);
+		p->job->by.kern->scatter(p->a + (size_t)i * eb, n, &p->digit, p->b, pos,
+					 p->work + part * EMI_KERN_WORK);
 	}
 }
 
@@ -203,7 +205,7 @@ static void narrow(emi_partition *p, unsigned top)
 /* The digit by which to tell n elements apart whose keys differ in the lowest `top' bits. */
 static emi_digit leading(const emi_partition *p, uint64_t n, unsigned top)
 {
-	const unsigned most = p->job->codec->elem == EMI_ELEM_PAIR ? EMI_BUCKET_BITS : EMI_BARE_BUCKET_BITS;
+	const unsigned most = p->job->by.codec->elem == EMI_ELEM_PAIR ? EMI_BUCKET_BITS : EMI_BARE_BUCKET_BITS;
 	emi_digit d;
 
 	memset(&d, 0, sizeof d);
@@ -280,7 +282,7 @@ static void exchange_large(char *lo, char *hi, uint64_t n, size_t eb)
 static void turn_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
-	const size_t eb = p->job->codec->elem_bytes;
+	const size_t eb = p->job->by.codec->elem_bytes;
 	const uint64_t each = p->n / 2 / p->parts, from = each * part, n = part == p->parts - 1 ? p->n / 2 - from : each;
 	char *lo = p->a + (size_t)from * eb, *hi = p->a + (size_t)(p->n - 1 - from) * eb;
 
@@ -326,7 +328,7 @@ static em_status run_steps(emi_partition *p)
 {
 	em_ctx *ctx = p->job->ctx;
 
-	if (p->job->own != NULL)
+	if (p->job->by.own != NULL)
 		return emi_partition_own(p);
 	/* One that clamps is chosen by a sample, and never the same twice. */
 	p->counting = p->alike && !emi_partition_small(p) && p->room->last.bits != 0 && !p->room->last.clamps;

@@ -21,10 +21,10 @@
 /* Is each of n records less than the one before: are no two neighbours in order? */
 static int descends(const emi_job *job, void *arg, const char *a, size_t n)
 {
-	const size_t rb = job->codec->elem_bytes;
+	const size_t rb = job->by.codec->elem_bytes;
 
 	for (; n > 1; n--, a += rb)
-		if (job->own->sorted(a, 2, arg))
+		if (job->by.own->sorted(a, 2, arg))
 			return 0;
 	return 1;
 }
@@ -35,8 +35,8 @@ static void survey_part(void *arg, uint32_t part)
 	emi_partition *p = arg;
 	struct emi_survey *v = &p->survey[part];
 	emi_job *job = p->job;
-	void *own_arg = emi_comparing_here(&job->by, job->by.own_arg);
-	const size_t rb = job->codec->elem_bytes;
+	void *own_arg = emi_collation_here(&job->by, job->by.own_arg);
+	const size_t rb = job->by.codec->elem_bytes;
 	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
 
 	v->sorted = 1;
@@ -46,7 +46,7 @@ static void survey_part(void *arg, uint32_t part)
 		const char *from = p->a + (size_t)first * rb;
 		const size_t n = (size_t)(last - first);
 
-		v->sorted = v->sorted && job->own->sorted(from, n, own_arg);
+		v->sorted = v->sorted && job->by.own->sorted(from, n, own_arg);
 		v->reversed = v->reversed && descends(job, own_arg, from, n);
 	}
 }
@@ -67,7 +67,7 @@ static void look_at_surveys(emi_partition *p)
 
 static unsigned wanted_bits(const emi_partition *p)
 {
-	const size_t fit = BUCKET_BYTES / p->job->codec->elem_bytes, each = fit > MIN_BUCKET ? fit : MIN_BUCKET;
+	const size_t fit = BUCKET_BYTES / p->job->by.codec->elem_bytes, each = fit > MIN_BUCKET ? fit : MIN_BUCKET;
 	unsigned bits = 0;
 
 	while (bits < EMI_BUCKET_BITS && p->n >> (bits + 1) >= each)
@@ -78,7 +78,7 @@ static unsigned wanted_bits(const emi_partition *p)
 /* A sorted sample to where the records will go, which is still free; returns how many there are. */
 static size_t take_sample(emi_partition *p, unsigned levels)
 {
-	const size_t rb = p->job->codec->elem_bytes, n = (size_t)SAMPLE << levels;
+	const size_t rb = p->job->by.codec->elem_bytes, n = (size_t)SAMPLE << levels;
 	const uint64_t step = p->n / n;
 	uint64_t random = 0x9e3779b97f4a7c15u;
 	size_t i;
@@ -87,7 +87,7 @@ static size_t take_sample(emi_partition *p, unsigned levels)
 		random = random * 6364136223846793005u + 1442695040888963407u;
 		memcpy(p->b + i * rb, p->a + (size_t)(i * step + (random >> 33) % step) * rb, rb);
 	}
-	p->job->own->sort(p->b, p->b + n * rb, n, emi_comparing_here(&p->job->by, p->job->by.own_arg));
+	p->job->by.own->sort(p->b, p->b + n * rb, n, emi_collation_here(&p->job->by, p->job->by.own_arg));
 	return n;
 }
 
@@ -95,14 +95,14 @@ static size_t take_sample(emi_partition *p, unsigned levels)
 static int take_splitters(emi_partition *p, size_t sample, unsigned levels, em_splitters *s)
 {
 	const emi_job *job = p->job;
-	const size_t rb = job->codec->elem_bytes, n = (size_t)1 << levels, each = sample / n;
+	const size_t rb = job->by.codec->elem_bytes, n = (size_t)1 << levels, each = sample / n;
 	char *sorted = p->b + sample * rb, *tree = sorted + n * rb;
 	size_t i, level;
 	int equal = 0;
 
 	for (i = 0; i + 1 < n; i++) {
 		memcpy(sorted + i * rb, p->b + ((i + 1) * each - 1) * rb, rb);
-		equal |= i != 0 && job->own->compare(sorted + (i - 1) * rb, sorted + i * rb, job->by.own_arg) == 0;
+		equal |= i != 0 && job->by.own->compare(sorted + (i - 1) * rb, sorted + i * rb, job->by.own_arg) == 0;
 	}
 	for (level = 0; level < levels; level++)
 		for (i = 0; i >> level == 0; i++)
@@ -119,7 +119,7 @@ static void count_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
 	emi_job *job = p->job;
-	void *own_arg = emi_comparing_here(&job->by, job->by.own_arg);
+	void *own_arg = emi_collation_here(&job->by, job->by.own_arg);
 	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
 	size_t *count = p->room->count + part * EMI_MOST_BUCKETS;
 
@@ -127,7 +127,8 @@ static void count_part(void *arg, uint32_t part)
 	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += PIECE) {
 		const size_t n = end - i < PIECE ? (size_t)(end - i) : PIECE;
 
-		job->own->classify(p->a + (size_t)i * job->codec->elem_bytes, n, &p->splitters, p->tags + i, own_arg);
+		job->by.own->classify(p->a + (size_t)i * job->by.codec->elem_bytes, n, &p->splitters, p->tags + i,
+				      own_arg);
 		emi_count_tags(p->tags + i, n, count);
 	}
 }
@@ -137,7 +138,7 @@ static void scatter_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
 	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
-	size_t *pos = p->room->count + part * EMI_MOST_BUCKETS, rb = p->job->codec->elem_bytes;
+	size_t *pos = p->room->count + part * EMI_MOST_BUCKETS, rb = p->job->by.codec->elem_bytes;
 
 	for (; i < end && emi_partition_go_on(p, part == p->parts - 1); i += 16 * PIECE) {
 		const size_t n = end - i < 16 * PIECE ? (size_t)(end - i) : 16 * PIECE;

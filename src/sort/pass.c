@@ -108,15 +108,10 @@ static em_status prepare(emi_pass *p, em_errinfo *err)
 	return st == EM_OK ? emi_copier_init(&p->copier, job, p->sink, opts.chunk_bytes, err) : st;
 }
 
-static em_status tick(void *arg)
-{
-	return emi_tick(arg);
-}
-
 /* The next chunk, without what of it is a header. */
 static em_status fetch_one(emi_pass *p, emi_pass_chunk *c, em_errinfo *err)
 {
-	em_status st = emi_records_next(p->records, &c->chunk, tick, &p->top.front.e.job.watch, err);
+	em_status st = emi_records_next(p->records, &c->chunk, emi_watch_tick, &p->top.front.e.job.watch, err);
 
 	c->at = c->end = c->chunk.data;
 	if (c->chunk.bytes != 0)
@@ -251,7 +246,7 @@ static em_status write_record(emi_pass *p, const char *record, size_t n, em_erri
 static em_status write_batch(emi_pass *p, const em_batch *batch, em_errinfo *err)
 {
 	const char *records = batch->records;
-	const size_t bytes = p->top.front.e.job.codec->record_bytes;
+	const size_t bytes = p->top.front.e.job.by.codec->record_bytes;
 	em_status st = EM_OK;
 	size_t i;
 

@@ -22,7 +22,7 @@ static uint64_t root(uint64_t square)
 
 static uint64_t input_bytes(const emi_job *job, const emi_needs *needs)
 {
-	const uint64_t size = job->codec->record_bytes;
+	const uint64_t size = job->by.codec->record_bytes;
 
 	if (needs->n == EMI_UNKNOWN || size == 0)
 		return needs->bytes != EMI_UNKNOWN && needs->bytes != 0 ? needs->bytes : USUAL;
@@ -44,4 +44,26 @@ uint64_t emi_plan_memory(const emi_job *job, const emi_needs *needs, uint64_t me
 	if (job->ctx->enough != 0)
 		enough = job->ctx->enough;
 	return enough < memory ? enough : memory;
+}
+
+void emi_plan_tell(em_ctx *ctx, uint64_t was)
+{
+	const uint64_t named = __atomic_exchange_n(&ctx->memory_named, 0, __ATOMIC_RELAXED);
+
+	if (named != 0)
+		was = named;
+	if (was < em_ctx_memory(ctx))
+		emi_log(ctx, ctx->memory_given ? EM_LOG_WARN : EM_LOG_DEBUG,
+			"memory of %llu bytes is too little for this sort: it is %llu bytes", (unsigned long long)was,
+			(unsigned long long)em_ctx_memory(ctx));
+}
+
+int emi_plan_raise(em_ctx *ctx, uint64_t bytes)
+{
+	const uint64_t all = em_ctx_memory(ctx);
+
+	if (bytes <= all || !emi_memory_raise(ctx, bytes))
+		return 0;
+	emi_plan_tell(ctx, all);
+	return 1;
 }

@@ -18,4 +18,10 @@
 /* Bytes to plan with, of `memory' that the job may have. */
 uint64_t emi_plan_memory(const emi_job *job, const emi_needs *needs, uint64_t memory);
 
+/* Have a context's memory raised to so many bytes, if it is less and that is allowed. */
+int emi_plan_raise(em_ctx *ctx, uint64_t bytes);
+
+/* Tell what a context's memory is now, in place of what it was, or of what the caller named if that was never told. */
+void emi_plan_tell(em_ctx *ctx, uint64_t was);
+
 #endif

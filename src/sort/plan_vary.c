@@ -38,6 +38,11 @@ uint64_t emi_vary_longest(const emi_job *job)
 	return job->beyond != 0 ? job->beyond : job->plan_input.longest_record;
 }
 
+uint64_t emi_longest_record(const emi_job *job)
+{
+	return job->by.vary != NULL ? emi_vary_longest(job) : job->by.codec->record_bytes;
+}
+
 uint64_t emi_vary_beyond(emi_job *job, uint64_t left)
 {
 	const uint64_t share = (job->plan.memory + left) / EMI_LONGEST_SHARE, part = left / BEYOND_TIMES;
@@ -201,7 +206,7 @@ size_t emi_vary_pool(const emi_job *job, const emi_needs *needs)
 	const uint64_t each = EMI_LENGTH_MAX + 2 * sizeof(emi_pair), little = (uint64_t)64 << 10;
 
 	/* A small input needs less than is there, even if it is nothing but empty records; keys aside. */
-	if (emi_order_vary(job->order)->keyed || needs->bytes >= planned / each)
+	if (job->by.vary->keyed || needs->bytes >= planned / each)
 		return (size_t)planned;
 	return (size_t)(needs->bytes * each + little < planned ? needs->bytes * each + little : planned);
 }

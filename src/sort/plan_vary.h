@@ -48,6 +48,9 @@ size_t emi_vary_chunk(const emi_job *job);
 size_t emi_vary_pool(const emi_job *job, const emi_needs *needs);
 size_t emi_vary_batch(const emi_job *job);
 
+/* Bytes of the longest record, of one size or, as a frame, of any length, once there is a plan. */
+uint64_t emi_longest_record(const emi_job *job);
+
 /* How a reader is to be opened. */
 void emi_vary_reading(const emi_job *job, emi_records_opts *opts);
 

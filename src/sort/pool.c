@@ -99,7 +99,7 @@ int emi_pool_grow(emi_pool *p, uint64_t frames, uint64_t n, unsigned char **fram
 
 void emi_pool_share(emi_pool *p, const unsigned char *frame, uint64_t common)
 {
-	const emi_vary *v = emi_order_vary(p->job->order);
+	const emi_vary *v = p->job->by.vary;
 
 	if (p->first == NULL) {
 		p->first = frame;
@@ -119,7 +119,7 @@ void emi_pool_share(emi_pool *p, const unsigned char *frame, uint64_t common)
 
 int emi_pool_add(emi_pool *p, const void *record, size_t n, size_t *need)
 {
-	const emi_vary *v = emi_order_vary(p->job->order);
+	const emi_vary *v = p->job->by.vary;
 	const uint64_t used = p->n * 2 * sizeof(emi_pair);
 	const size_t gap = (size_t)(p->low - p->base - (ptrdiff_t)used);
 	unsigned char *frame;

@@ -69,7 +69,7 @@ static void note_common(const emi_vary *v, emi_stage *s, const emi_frame *f, uin
 /* Turn records of the chunk into frames until the stage is full or the chunk empty. */
 static void parse(const emi_pool_loader *l, emi_stage *s)
 {
-	const emi_vary *v = emi_order_vary(l->pool->job->order);
+	const emi_vary *v = l->pool->job->by.vary;
 	const size_t room = l->most_bytes, elems = l->most_elems;
 
 	s->bytes = s->n = s->need = 0;
@@ -305,13 +305,6 @@ void emi_pool_loader_free(emi_pool_loader *l)
 	memset(l, 0, sizeof *l);
 }
 
-static em_status tick(void *arg)
-{
-	emi_job *job = arg;
-
-	return emi_tick(&job->watch);
-}
-
 /* Wake as many threads as there is something to do for. */
 static void call_helpers(emi_pool_loader *l, uint32_t most)
 {
@@ -348,7 +341,7 @@ static em_status feed(emi_pool_loader *l, int *fed, em_errinfo *err)
 	*fed = 0;
 	if (l->ended || l->busy == l->nstages || emi_turns_waiting(&l->turns) >= l->pool->job->plan.threads)
 		return EM_OK;
-	st = emi_records_next(l->records, &s->chunk, tick, l->pool->job, err);
+	st = emi_records_next(l->records, &s->chunk, emi_watch_tick, &l->pool->job->watch, err);
 	if (st == EM_END) {
 		l->ended = 1;
 		return EM_OK;

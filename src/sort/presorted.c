@@ -18,26 +18,18 @@ static size_t within(size_t x, size_t least, size_t most)
 	return x < least ? least : x > most ? most : x;
 }
 
-static int varied(const emi_job *job)
-{
-	return emi_order_vary(job->order) != NULL;
-}
-
 void emi_presorted_choose(const emi_job *job, size_t chunk_bytes, emi_presorted_opts *opts)
 {
-	const size_t record_bytes = job->codec->record_bytes;
-
 	memset(opts, 0, sizeof *opts);
 	opts->chunk_bytes = chunk_bytes;
-	if (!varied(job)) {
-		opts->window = within(chunk_bytes / record_bytes, 1, WINDOW_MOST);
-		opts->longest = record_bytes;
+	opts->longest = emi_longest_record(job);
+	if (job->by.vary == NULL) {
+		opts->window = within(chunk_bytes / job->by.codec->record_bytes, 1, WINDOW_MOST);
 		return;
 	}
 	opts->window = within(chunk_bytes / USUAL_RECORD, WINDOW_LEAST, WINDOW_MOST);
-	if (emi_order_vary(job->order)->keyed)
+	if (job->by.vary->keyed)
 		opts->arena_bytes = within(chunk_bytes / ARENA_SHARE, ARENA_LEAST, ARENA_MOST) - SLACK;
-	opts->longest = emi_vary_longest(job);
 }
 
 static void reading(const emi_job *job, const emi_presorted_opts *opts, emi_records_opts *r)
@@ -47,7 +39,7 @@ static void reading(const emi_job *job, const emi_presorted_opts *opts, emi_reco
 	r->chunk_bytes = opts->chunk_bytes;
 	r->chunks = CHUNKS;
 	r->longest = opts->longest;
-	r->record_bytes = varied(job) ? 0 : opts->longest;
+	r->record_bytes = job->by.vary != NULL ? 0 : opts->longest;
 	/* One process may feed several inputs, and wait until all of them take something. */
 	r->prompt = 1;
 }
@@ -62,7 +54,7 @@ uint64_t emi_presorted_memory(const emi_job *job, const emi_presorted_opts *opts
 	/* Room for a record of the longest size is not what each of many inputs is going to need at a time. */
 	if (opts->longest > opts->chunk_bytes)
 		bytes -= opts->longest;
-	bytes += opts->window * (job->codec->elem_bytes + (varied(job) ? sizeof(emi_frame) : 0));
+	bytes += opts->window * (job->by.codec->elem_bytes + (job->by.vary != NULL ? sizeof(emi_frame) : 0));
 	bytes += opts->arena_bytes != 0 ? opts->arena_bytes + SLACK + EMI_PAGE : 0;
 	return bytes + emi_file_memory(job->ctx) + (uint64_t)EMI_PAGE;
 }
@@ -83,14 +75,15 @@ em_status emi_presorted_open(emi_presorted *p, emi_job *job, const char *path, c
 	st = emi_records_open(&p->records, job->ctx, &p->path, 1, &r, &job->io, err);
 	if (st != EM_OK)
 		goto out;
-	p->elem = emi_alloc_array(job->ctx, opts->window, job->codec->elem_bytes, err);
-	if (p->elem != NULL && varied(job))
+	p->elem = emi_alloc_array(job->ctx, opts->window, job->by.codec->elem_bytes, err);
+	if (p->elem != NULL && job->by.vary != NULL)
 		p->frame = emi_alloc_array(job->ctx, opts->window, sizeof *p->frame, err);
 	if (p->frame != NULL && opts->arena_bytes != 0) {
 		p->arena = emi_buffer_alloc(job->ctx, opts->arena_bytes + SLACK, err);
 		p->arena_bytes = opts->arena_bytes;
 	}
-	if (p->elem == NULL || (varied(job) && p->frame == NULL) || (opts->arena_bytes != 0 && p->arena == NULL))
+	if (p->elem == NULL || (job->by.vary != NULL && p->frame == NULL) ||
+	    (opts->arena_bytes != 0 && p->arena == NULL))
 		st = err->status;
 out:
 	if (st != EM_OK)
@@ -113,7 +106,7 @@ static void end(emi_presorted *p)
 		emi_free_array(p->job->ctx, p->frame, p->opts->window, sizeof *p->frame);
 	p->frame = NULL;
 	if (p->elem != NULL)
-		emi_free_array(p->job->ctx, p->elem, p->opts->window, p->job->codec->elem_bytes);
+		emi_free_array(p->job->ctx, p->elem, p->opts->window, p->job->by.codec->elem_bytes);
 	p->elem = NULL;
 }
 
@@ -123,13 +116,6 @@ void emi_presorted_close(emi_presorted *p)
 		return;
 	end(p);
 	memset(p, 0, sizeof *p);
-}
-
-static em_status tick(void *arg)
-{
-	emi_job *job = arg;
-
-	return emi_tick(&job->watch);
 }
 
 /* Have records in hand.  EM_END when there are no more. */
@@ -147,7 +133,7 @@ static em_status need_chunk(emi_presorted *p, em_errinfo *err)
 		p->taken = 0;
 		p->held = 0;
 	}
-	st = emi_records_next(p->records, &p->chunk, tick, p->job, err);
+	st = emi_records_next(p->records, &p->chunk, emi_watch_tick, &p->job->watch, err);
 	if (st == EM_ERR_CANCELED)
 		return emi_fail(err, st, "canceled");
 	if (st != EM_OK)
@@ -218,7 +204,7 @@ static size_t take_plain(emi_presorted *p, em_status *st, em_errinfo *err)
 
 static size_t take_keyed(emi_presorted *p, em_status *st, em_errinfo *err)
 {
-	const emi_vary *v = emi_order_vary(p->job->order);
+	const emi_vary *v = p->job->by.vary;
 	size_t n, filled = 0;
 
 	for (n = 0; n < p->opts->window && p->at != p->end; n++) {
@@ -247,10 +233,10 @@ static size_t take_keyed(emi_presorted *p, em_status *st, em_errinfo *err)
 /* Records of one size. */
 static size_t take_fixed(emi_presorted *p)
 {
-	const emi_codec *codec = p->job->codec;
+	const emi_codec *codec = p->job->by.codec;
 	const size_t there = (size_t)(p->end - p->at) / codec->record_bytes, n = there < p->opts->window ? there : p->opts->window;
 
-	codec->load(p->job->order, p->at, n, p->elem);
+	emi_collation_load(&p->job->by, p->at, n, p->elem);
 	p->at += n * codec->record_bytes;
 	p->taken += n;
 	return n;
@@ -259,7 +245,7 @@ static size_t take_fixed(emi_presorted *p)
 /* Records of any length. */
 static em_status take_frames(emi_presorted *p, size_t *taken, em_errinfo *err)
 {
-	const emi_vary *v = emi_order_vary(p->job->order);
+	const emi_vary *v = p->job->by.vary;
 	emi_pair *elem = p->elem;
 	em_status st = EM_OK;
 	size_t i, n;
@@ -272,10 +258,8 @@ static em_status take_frames(emi_presorted *p, size_t *taken, em_errinfo *err)
 	/* What a window holds was in order before the record that is wrong; that one ends the merge anyway. */
 	if (st != EM_OK)
 		return st;
-	for (i = 0; i < n; i++) {
-		elem[i].key = emi_string_key(v, &p->frame[i], 0);
-		elem[i].val = (uintptr_t)&p->frame[i];
-	}
+	for (i = 0; i < n; i++)
+		elem[i] = emi_frame_elem(v, &p->frame[i]);
 	*taken = n;
 	return EM_OK;
 }
@@ -290,13 +274,13 @@ em_status emi_presorted_next(emi_presorted *p, emi_window *win, em_errinfo *err)
 		end(p);
 		return EM_OK;
 	}
-	if (st == EM_OK && varied(p->job))
+	if (st == EM_OK && p->job->by.vary != NULL)
 		st = take_frames(p, &n, err);
 	else if (st == EM_OK)
 		n = take_fixed(p);
 	if (st != EM_OK)
 		return st;
 	win->cur = p->elem;
-	win->end = (const char *)p->elem + n * p->job->codec->elem_bytes;
+	win->end = (const char *)p->elem + n * p->job->by.codec->elem_bytes;
 	return EM_OK;
 }

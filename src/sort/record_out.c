@@ -73,12 +73,12 @@ em_status emi_record_out_counted(emi_copier *c, const emi_frame *f, uint64_t cou
 
 em_status emi_elem_out(emi_copier *c, const void *elem, em_errinfo *err)
 {
-	const emi_codec *codec = c->job->codec;
+	const emi_codec *codec = c->job->by.codec;
 	const void *record = emi_elem_record(codec, elem);
 	unsigned char room[sizeof(emi_pair)];
 
 	if (record == NULL) {
-		codec->store(c->job->order, elem, 1, room);
+		emi_collation_store(&c->job->by, elem, 1, room);
 		record = room;
 	}
 	return emi_copier_write(c, record, codec->record_bytes, err);
@@ -88,7 +88,7 @@ static em_status frames_out(emi_copier *c, const emi_pair *elem, size_t n, em_er
 {
 	const emi_job *job = c->job;
 	/* Without keys they still lie where they were read, their delimiters behind them. */
-	const int whole = emi_format_delimited(&job->format) && !emi_order_vary(job->order)->keyed;
+	const int whole = emi_format_delimited(&job->format) && !job->by.vary->keyed;
 	em_status st = EM_OK;
 	size_t i;
 
@@ -102,11 +102,11 @@ static em_status frames_out(emi_copier *c, const emi_pair *elem, size_t n, em_er
 
 em_status emi_elems_out(emi_copier *c, const void *elems, size_t n, em_errinfo *err)
 {
-	const emi_codec *codec = c->job->codec;
+	const emi_codec *codec = c->job->by.codec;
 	const char *elem = elems;
 	em_status st = EM_OK;
 
-	if (emi_order_vary(c->job->order) != NULL)
+	if (c->job->by.vary != NULL)
 		return frames_out(c, elems, n, err);
 	if (codec->identity)
 		return emi_copier_write(c, elems, n * codec->record_bytes, err);
@@ -117,13 +117,13 @@ em_status emi_elems_out(emi_copier *c, const void *elems, size_t n, em_errinfo *
 
 em_status emi_elem_out_counted(emi_copier *c, const void *elem, uint64_t count, em_errinfo *err)
 {
-	const emi_codec *codec = c->job->codec;
+	const emi_codec *codec = c->job->by.codec;
 	const void *record = emi_elem_record(codec, elem);
 	unsigned char room[sizeof(emi_pair) + COUNT_BYTES];
 	em_status st;
 
 	if (record == NULL) {
-		codec->store(c->job->order, elem, 1, room);
+		emi_collation_store(&c->job->by, elem, 1, room);
 		put_count(room + codec->record_bytes, count);
 		return emi_copier_write(c, room, codec->record_bytes + COUNT_BYTES, err);
 	}

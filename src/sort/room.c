@@ -38,9 +38,9 @@ static uint64_t certain(const emi_job *job, const emi_needs *needs)
 {
 	uint64_t bytes = needs->bytes;
 
-	if (job->codec->record_bytes != 0)
-		bytes = needs->n != EMI_UNKNOWN && needs->n <= UINT64_MAX / job->codec->record_bytes
-				? needs->n * job->codec->record_bytes
+	if (job->by.codec->record_bytes != 0)
+		bytes = needs->n != EMI_UNKNOWN && needs->n <= UINT64_MAX / job->by.codec->record_bytes
+				? needs->n * job->by.codec->record_bytes
 				: EMI_UNKNOWN;
 	if (bytes == EMI_UNKNOWN || bytes <= job->ctx->memory || (job->flags & EM_SORT_UNIQUE) != 0 || job->keeps ||
 	    job->plan.packers != 0)
@@ -66,7 +66,7 @@ em_status emi_room_check(emi_job *job, const emi_needs *needs, em_errinfo *err)
 
 	if (needs->n != EMI_UNKNOWN)
 		least = emi_room_scratch(&job->plan, needs->n);
-	else if (emi_order_vary(job->order) != NULL && needs->bytes != EMI_UNKNOWN && needs->bytes > job->plan.memory)
+	else if (job->by.vary != NULL && needs->bytes != EMI_UNKNOWN && needs->bytes > job->plan.memory)
 		/* Lines are as long in a run as in a file, at least. */
 		least = needs->bytes;
 	/* What stays in memory needs no scratch. */

@@ -10,7 +10,7 @@
 
 em_status emi_run_stage_init(emi_run_stage *s, emi_engine *e, em_errinfo *err)
 {
-	const size_t record_bytes = e->job.codec->record_bytes;
+	const size_t record_bytes = e->job.by.codec->record_bytes;
 
 	memset(s, 0, sizeof *s);
 	s->bytes = record_bytes != 0 ? e->job.plan.block_records * record_bytes : emi_block_room(e->job.plan.block_bytes);
@@ -45,7 +45,7 @@ static em_status put_records(emi_run_stage *s, em_errinfo *err)
 	if (base == NULL)
 		return status_of_out(s, err);
 	memcpy(base, s->base, s->filled);
-	emi_outseq_full(&s->e->out, s->block++, s->filled / s->e->job.codec->record_bytes);
+	emi_outseq_full(&s->e->out, s->block++, s->filled / s->e->job.by.codec->record_bytes);
 	s->filled = 0;
 	return status_of_out(s, err);
 }
@@ -53,7 +53,7 @@ static em_status put_records(emi_run_stage *s, em_errinfo *err)
 /* Write the frames that are staged as a block. */
 static em_status put_frames(emi_run_stage *s, em_errinfo *err)
 {
-	const emi_vary *v = emi_order_vary(s->e->job.order);
+	const emi_vary *v = s->e->job.by.vary;
 	const unsigned char *p = s->base, *end = p + s->filled;
 	emi_block_builder b;
 	char *base;
@@ -78,7 +78,7 @@ static em_status put_block(emi_run_stage *s, em_errinfo *err)
 {
 	if (s->filled == 0)
 		return EM_OK;
-	return s->e->job.codec->record_bytes != 0 ? put_records(s, err) : put_frames(s, err);
+	return s->e->job.by.codec->record_bytes != 0 ? put_records(s, err) : put_frames(s, err);
 }
 
 /* The run begins with its first record. */
@@ -119,7 +119,7 @@ em_status emi_run_stage_put(emi_run_stage *s, const emi_frame *f, em_errinfo *er
 	size_t head_bytes;
 	em_status st = begin(s, err);
 
-	if (emi_order_vary(s->e->job.order)->keyed)
+	if (s->e->job.by.vary->keyed)
 		h = emi_length_put(h, f->key_bytes);
 	head_bytes = (size_t)(h - head);
 	if (st == EM_OK && head_bytes + string > s->bytes - s->filled)
@@ -136,14 +136,14 @@ em_status emi_run_stage_put(emi_run_stage *s, const emi_frame *f, em_errinfo *er
 
 em_status emi_run_stage_put_elems(emi_run_stage *s, const void *elems, size_t n, em_errinfo *err)
 {
-	const emi_codec *codec = s->e->job.codec;
+	const emi_codec *codec = s->e->job.by.codec;
 	const char *elem = elems;
 	em_status st = begin(s, err);
 
 	while (st == EM_OK && n != 0) {
 		const size_t room = (s->bytes - s->filled) / codec->record_bytes, some = n < room ? n : room;
 
-		codec->store(s->e->job.order, elem, some, s->base + s->filled);
+		emi_collation_store(&s->e->job.by, elem, some, s->base + s->filled);
 		s->filled += some * codec->record_bytes;
 		elem += some * codec->elem_bytes;
 		n -= some;

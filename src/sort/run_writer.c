@@ -112,7 +112,7 @@ static em_status add_entry(emi_run_writer *w, const emi_outblock *b, em_bid bid,
 
 static const void *first_record(const emi_job *job, const char *block)
 {
-	return emi_order_vary(job->order) != NULL ? (const void *)emi_block_first(block) : block;
+	return job->by.vary != NULL ? (const void *)emi_block_first(block) : block;
 }
 
 /* Once a block is packed nobody can look at its records. */
@@ -121,8 +121,8 @@ static void seal_block(void *arg, emi_outseq *q, emi_outblock *b)
 	const emi_run_writer *w = arg;
 	const emi_job *job = w->job;
 
-	b->key = job->codec->key(job->order, first_record(job, b->buf.base));
-	b->frames = emi_order_vary(job->order) != NULL ? emi_block_frames(b->buf.base) : b->buf.len;
+	b->key = job->by.codec->key(job->by.order, first_record(job, b->buf.base));
+	b->frames = job->by.vary != NULL ? emi_block_frames(b->buf.base) : b->buf.len;
 	/* Packing takes time, too: so blocks are only packed while the disk has more to do than we have. */
 	if (b->own == NULL && !emi_run_memory_stays(&job->memory) &&
 	    (job->opts.compress == EM_COMPRESS_ALWAYS || emi_outseq_is_behind(q)))

@@ -16,6 +16,7 @@
 #include "block/block_reader.h"
 #include "block/public_block_list.h"
 #include "sort/front.h"
+#include "sort/plan_job.h"
 
 #define AHEAD_SHARE 8u          /* this part of the memory is for reading ahead: twice what disks do while two threads partition the rest ... */
 #define AHEAD_MOST 4u           /* ... or, where blocks are large, this part, ... */
@@ -75,7 +76,7 @@ static em_status push_records(block_sort *s, em_errinfo *err)
 		if (st == EM_OK)
 			st = emi_front_push(&s->f, records, n, err);
 		if (st == EM_OK)
-			emi_watch_add(&job->watch, n * job->codec->record_bytes);
+			emi_watch_add(&job->watch, n * job->by.codec->record_bytes);
 	}
 	return st == EM_END ? EM_OK : st;
 }
@@ -85,7 +86,7 @@ static em_status push_all(block_sort *s, em_errinfo *err)
 {
 	emi_job *job = &s->f.e.job;
 	const uint32_t buffers = s->blocks < s->ahead ? (uint32_t)s->blocks : s->ahead;
-	em_status st = emi_block_reader_open(&s->in, job->ctx, s->disks, s->block_bytes, job->codec->record_bytes, buffers, s->all, s->nlists, EMI_FORWARD,
+	em_status st = emi_block_reader_open(&s->in, job->ctx, s->disks, s->block_bytes, job->by.codec->record_bytes, buffers, s->all, s->nlists, EMI_FORWARD,
 					     s->consumes, &job->io, err);
 	uint32_t i;
 
@@ -147,7 +148,7 @@ static em_status plan(block_sort *s, em_errinfo *err)
 	emi_needs needs;
 	em_status st;
 
-	s->out_blocks = (s->n - 1) / (s->block_bytes / job->codec->record_bytes) + 1;
+	s->out_blocks = (s->n - 1) / (s->block_bytes / job->by.codec->record_bytes) + 1;
 	memset(&needs, 0, sizeof needs);
 	needs.n = s->n;
 	needs.pushed = 1;
@@ -178,7 +179,7 @@ static em_status run(block_sort *s, em_errinfo *err)
 	st = emi_block_list_reserve(&s->out->list, job->ctx, s->out_blocks, err);
 	if (st != EM_OK)
 		return st;
-	emi_watch_phase(&job->watch, EM_PHASE_RUNS, s->n * job->codec->record_bytes);
+	emi_watch_phase(&job->watch, EM_PHASE_RUNS, s->n * job->by.codec->record_bytes);
 	st = emi_front_prepare(&s->f, err);
 	if (st == EM_OK)
 		st = push_all(s, err);
@@ -222,9 +223,9 @@ static em_status check(const block_sort *s, const em_order *order, em_errinfo *e
 
 	if (emi_order_vary(order) != NULL)
 		return emi_fail(err, EM_ERR_INVAL, "lists of blocks are of records of one size, and the order of any length");
-	if (job->codec->record_bytes != record)
+	if (job->by.codec->record_bytes != record)
 		return emi_fail(err, EM_ERR_INVAL, "lists of records of %" PRIu64 " bytes, and an order of records of %" PRIu64, record,
-				(uint64_t)job->codec->record_bytes);
+				(uint64_t)job->by.codec->record_bytes);
 	if ((job->flags & EM_SORT_UNIQUE) != 0)
 		return emi_fail(err, EM_ERR_NOTSUP, "a sort of blocks keeps equal records");
 	if (block != 0 && block != s->block_bytes)

@@ -12,6 +12,7 @@
 #include "sort/copier.h"
 #include "sort/engine.h"
 #include "sort/files.h"
+#include "sort/plan_job.h"
 #include "sort/room.h"
 #include "sort/sort_vary.h"
 #include "stream/sink.h"
@@ -38,13 +39,6 @@ typedef struct file_sort {
 uint64_t emi_sort_files_memory(void)
 {
 	return sizeof(file_sort) + 2u * EMI_PAGE;
-}
-
-static em_status tick(void *arg)
-{
-	file_sort *f = arg;
-
-	return emi_tick(&f->e.job.watch);
 }
 
 static em_status put_sink(void *arg, emi_outblock *block, em_errinfo *err)
@@ -104,7 +98,7 @@ static void free_areas(file_sort *f)
 static em_status make_areas(file_sort *f, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
-	size_t bytes = (size_t)job->plan.run_records * job->codec->record_bytes;
+	size_t bytes = (size_t)job->plan.run_records * job->by.codec->record_bytes;
 	uint32_t i;
 
 	f->area_bytes = bytes + EMI_SOURCE_SLACK;
@@ -136,7 +130,7 @@ static em_status begin_first(file_sort *f, em_errinfo *err)
 
 static em_status await_read(file_sort *f, int i, em_errinfo *err)
 {
-	em_status st = emi_source_await(f->source, &f->fill[i], tick, f, err);
+	em_status st = emi_source_await(f->source, &f->fill[i], emi_watch_tick, &f->e.job.watch, err);
 
 	if (st == EM_OK)
 		f->e.job.records_in += f->fill[i].records;
@@ -249,7 +243,7 @@ static em_status plan(file_sort *f, em_errinfo *err)
 	needs.open = emi_sink_is_file(f->sink) ? 1 : 0;
 	needs.held = emi_sort_files_memory();
 	if (f->groups.opts != NULL)
-		needs.later = emi_keeper_memory(job);
+		needs.later = emi_keeper_memory(job->by.codec->record_bytes);
 	st = emi_job_plan(job, &needs, err);
 	return st == EM_OK ? emi_room_check(job, &needs, err) : st;
 }
@@ -257,7 +251,7 @@ static em_status plan(file_sort *f, em_errinfo *err)
 static em_status run(file_sort *f, const char *output, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
-	uint64_t bytes = f->n == EMI_UNKNOWN ? 0 : f->n * job->codec->record_bytes;
+	uint64_t bytes = f->n == EMI_UNKNOWN ? 0 : f->n * job->by.codec->record_bytes;
 	const int drops = (job->flags & EM_SORT_UNIQUE) != 0 || f->groups.opts != NULL;
 	em_status st = emi_sink_open(&f->sink, job->ctx, output, 0, &job->io, err);
 	if (st == EM_OK) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sort/files.h"
+#include "sort/plan_job.h"
 #include "sort/plan_time.h"
 #include "sort/plan_vary.h"
 #include "sort/room.h"
@@ -12,7 +13,7 @@
 /* Bytes of a record; of any length: what the plan takes them for. */
 static uint64_t record_bytes(const emi_job *job)
 {
-	return job->codec->record_bytes != 0 ? job->codec->record_bytes : EMI_USUAL_RECORD;
+	return job->by.codec->record_bytes != 0 ? job->by.codec->record_bytes : EMI_USUAL_RECORD;
 }
 
 static void describe(emi_job *job, const emi_needs *needs, uint64_t n, em_sort_plan_info *info)
@@ -68,7 +69,7 @@ em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_
 	needs.bytes = n * record_bytes(&job);
 	if (st == EM_OK)
 		st = emi_job_plan(&job, &needs, err);
-	if (st == EM_OK && job.codec->record_bytes == 0) {
+	if (st == EM_OK && job.by.codec->record_bytes == 0) {
 		/* How many runs there are going to be was left open: it follows from n. */
 		job.plan.runs = n <= job.plan.run_records ? 0 : (n + job.plan.run_records - 1) / job.plan.run_records;
 		if (job.plan.runs != 0)

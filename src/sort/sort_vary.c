@@ -14,6 +14,7 @@
 
 #include "sort/copier.h"
 #include "sort/engine.h"
+#include "sort/plan_job.h"
 #include "sort/plan_vary.h"
 #include "sort/pool_load.h"
 #include "sort/record_out.h"
@@ -71,7 +72,7 @@ static em_status pull_all(vary_sort *f, em_errinfo *err)
 		st = emi_engine_pull_frame(&f->e, &frame, err);
 		if (st != EM_OK)
 			break;
-		r = emi_frame_get(emi_order_vary(f->e.job.order), frame);
+		r = emi_frame_get(f->e.job.by.vary, frame);
 		st = f->groups.opts != NULL ? emi_groups_frame(&f->groups, &r, err) : emi_record_out(&f->copier, &r, err);
 	}
 	if (st == EM_END)

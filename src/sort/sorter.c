@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sort/front.h"
+#include "sort/plan_job.h"
 #include "sort/plan_vary.h"
 
 struct em_sorter {
@@ -129,7 +130,7 @@ uint64_t em_sorter_longest(const em_sorter *s)
 	if (s == NULL)
 		return 0;
 	job = &s->front.e.job;
-	return emi_front_varied(&s->front) ? emi_vary_longest(job) - EMI_LENGTH_MAX : job->codec->record_bytes;
+	return emi_front_varied(&s->front) ? emi_vary_longest(job) - EMI_LENGTH_MAX : job->by.codec->record_bytes;
 }
 
 em_status em_sorter_finish(em_sorter *s)

@@ -61,7 +61,7 @@ static void survey_part(void *arg, uint32_t part)
 
 int emi_survey_strings(const emi_job *job, emi_partition *check, const emi_pair *e, uint64_t n)
 {
-	survey s = { emi_order_vary(job->order), check, e, n - 1, job->plan.threads, 1, n > 1 };
+	survey s = { job->by.vary, check, e, n - 1, job->plan.threads, 1, n > 1 };
 
 	/* Most inputs are neither, and the first few tell. */
 	look(&s, e, n - 1 < 16 ? (size_t)(n - 1) : 16);

@@ -68,7 +68,7 @@ static em_status push_records(em_top *t, const char *from, uint64_t n)
 {
 	const uint64_t part = part_of(t, n);
 	emi_job *job = &t->front.e.job;
-	const size_t bytes = job->codec->record_bytes;
+	const size_t bytes = job->by.codec->record_bytes;
 	uint32_t i;
 
 	job->records_in += n;

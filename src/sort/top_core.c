@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/workers.h"
+#include "sort/plan_job.h"
 #include "sort/plan_vary.h"
 
 #define SCRATCH_LEAST ((uint64_t)16 << 10) /* of each strand: EMI_TOP_KEPT elements */
@@ -44,9 +45,9 @@ static uint64_t scratch_wanted(const emi_job *job, uint64_t memory)
 	const uint64_t want = memory / SCRATCH_SHARE;
 
 	/* A record, where it is its element. */
-	if (job->own != NULL && job->codec->elem_bytes > SCRATCH_LEAST)
-		return (job->codec->elem_bytes + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
-	if (emi_order_vary(job->order) == NULL || want < SCRATCH_LEAST)
+	if (job->by.own != NULL && job->by.codec->elem_bytes > SCRATCH_LEAST)
+		return (job->by.codec->elem_bytes + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+	if (job->by.vary == NULL || want < SCRATCH_LEAST)
 		return SCRATCH_LEAST;
 	return want < SCRATCH_MOST ? want : SCRATCH_MOST;
 }
@@ -80,7 +81,7 @@ static void scale(emi_needs *needs, const emi_job *job, uint64_t memory, uint32_
 {
 	const emi_top_use *use = needs->arg;
 
-	needs->later = strands_memory(threads, scratch_wanted(job, memory)) + job->codec->record_bytes;
+	needs->later = strands_memory(threads, scratch_wanted(job, memory)) + job->by.codec->record_bytes;
 	if (use->later != NULL)
 		needs->later += use->later(use->arg, memory, threads);
 }
@@ -251,8 +252,8 @@ static size_t clip(em_top *t, const em_batch *batch)
 	if (n == 0)
 		return 0;
 	if (batch->ends == NULL) {
-		begin = (uint64_t)skip * t->front.e.job.codec->record_bytes;
-		end = begin + (uint64_t)n * t->front.e.job.codec->record_bytes;
+		begin = (uint64_t)skip * t->front.e.job.by.codec->record_bytes;
+		end = begin + (uint64_t)n * t->front.e.job.by.codec->record_bytes;
 		ends = NULL;
 	} else {
 		/* The ends are the engine's, which makes them anew for each batch. */

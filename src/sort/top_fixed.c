@@ -24,7 +24,8 @@ static size_t page_up(uint64_t n)
 static void plan_small(em_top *t)
 {
 	emi_job *job = &t->front.e.job;
-	const uint64_t each = job->codec->record_bytes + 2 * job->codec->elem_bytes, most = job->plan.run_records;
+	const size_t record = job->by.codec->record_bytes;
+	const uint64_t each = record + 2 * job->by.codec->elem_bytes, most = job->plan.run_records;
 	const uint64_t little = LITTLE_BYTES / each < LITTLE_RECORDS ? LITTLE_RECORDS : LITTLE_BYTES / each;
 	emi_plan_input in = job->plan_input;
 	emi_plan plan;
@@ -33,7 +34,7 @@ static void plan_small(em_top *t)
 	if (in.n < little)
 		in.n = little < most ? little : most;
 	if (in.block_bytes == 0)
-		in.block_bytes = BLOCK_BYTES > job->codec->record_bytes ? BLOCK_BYTES : page_up(job->codec->record_bytes);
+		in.block_bytes = BLOCK_BYTES > record ? BLOCK_BYTES : page_up(record);
 	if (emi_plan_make(&plan, &in, NULL) != EM_OK || plan.runs != 0)
 		return;
 	job->plan = plan;
@@ -54,7 +55,7 @@ em_status emi_top_room_fixed(em_top *t, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	t->room = job->plan.run_records;
-	t->limit_bytes = job->codec->record_bytes;
+	t->limit_bytes = job->by.codec->record_bytes;
 	t->limit = emi_alloc(job->ctx, t->limit_bytes, err);
 	return t->limit != NULL ? EM_OK : err->status;
 }
@@ -90,9 +91,9 @@ static void look_u64(emi_strand *s, size_t n, size_t bytes)
 /* Does an element with the limit's key come before the limit? */
 static int ties_before(const em_top *t, uint64_t val)
 {
-	const emi_job *job = &t->front.e.job;
+	const emi_collation *by = &t->front.e.job.by;
 
-	return job->by.tie.fn != NULL && job->by.tie.fn(job->by.tie.arg, val, emi_codec_val(job->codec, job->order, t->limit)) < 0;
+	return by->tie.fn != NULL && by->tie.fn(by->tie.arg, val, emi_collation_val(by, t->limit)) < 0;
 }
 
 static void look_pair(emi_strand *s, size_t n, size_t bytes)
@@ -109,7 +110,7 @@ static void look_pair(emi_strand *s, size_t n, size_t bytes)
 
 static void look_elems(emi_strand *s, size_t n, size_t bytes)
 {
-	const emi_elem elem = s->top->front.e.job.codec->elem;
+	const emi_elem elem = s->top->front.e.job.by.codec->elem;
 
 	if (elem == EMI_ELEM_U32)
 		look_u32(s, n, bytes);
@@ -122,7 +123,7 @@ static void look_elems(emi_strand *s, size_t n, size_t bytes)
 /* Records with kernels of their own need their alignment. */
 static void look_own(emi_strand *s, size_t n, size_t bytes)
 {
-	const size_t align = s->top->front.e.job.codec->align;
+	const size_t align = s->top->front.e.job.by.codec->align;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
@@ -138,17 +139,17 @@ static void look_own(emi_strand *s, size_t n, size_t bytes)
 void emi_strand_look_fixed(emi_strand *s)
 {
 	const emi_job *job = &s->top->front.e.job;
-	const size_t bytes = job->codec->record_bytes;
+	const size_t bytes = job->by.codec->record_bytes;
 	const uint64_t end = s->number + EMI_TOP_LOOK;
 
 	while (s->left != 0 && s->nkept < EMI_TOP_KEPT && s->number < end) {
 		const uint64_t room = EMI_TOP_KEPT - s->nkept;
 		const size_t n = (size_t)(s->left < room ? s->left : room);
 
-		if (job->own != NULL) {
+		if (job->by.own != NULL) {
 			look_own(s, n, bytes);
 		} else {
-			job->codec->load(job->order, s->at, n, s->scratch);
+			emi_collation_load(&job->by, s->at, n, s->scratch);
 			look_elems(s, n, bytes);
 		}
 		s->at += n * bytes;
@@ -159,12 +160,12 @@ void emi_strand_look_fixed(emi_strand *s)
 
 static char *elem_at(const em_top *t, const void *elems, size_t i)
 {
-	return (char *)(uintptr_t)elems + i * t->front.e.job.codec->elem_bytes;
+	return (char *)(uintptr_t)elems + i * t->front.e.job.by.codec->elem_bytes;
 }
 
 static uint64_t elem_key(const em_top *t, const char *elem)
 {
-	switch (t->front.e.job.codec->elem) {
+	switch (t->front.e.job.by.codec->elem) {
 	case EMI_ELEM_OWN: return 0;
 	case EMI_ELEM_U32: return *(const uint32_t *)(const void *)elem;
 	default: return *(const uint64_t *)(const void *)elem;
@@ -174,27 +175,18 @@ static uint64_t elem_key(const em_top *t, const char *elem)
 /* What the tie function wants to know of an element. */
 static uint64_t elem_val(const em_top *t, const char *elem)
 {
-	return t->front.e.job.codec->elem == EMI_ELEM_OWN ? (uint64_t)(uintptr_t)elem : ((const emi_pair *)(const void *)elem)->val;
-}
-
-/* Of two neighbours in order: are they equal? */
-static int same(const em_top *t, const char *a, const char *b)
-{
-	const emi_tie *tie = &t->front.e.job.by.tie;
-
-	if (elem_key(t, a) != elem_key(t, b))
-		return 0;
-	return tie->fn == NULL || tie->fn(tie->arg, elem_val(t, a), elem_val(t, b)) == 0;
+	return t->front.e.job.by.own != NULL ? (uint64_t)(uintptr_t)elem : ((const emi_pair *)(const void *)elem)->val;
 }
 
 /* Keep the first of equal ones; returns how many are left, no more than are needed. */
 static size_t drop_equal(const em_top *t, const void *elems, size_t n)
 {
-	const size_t bytes = t->front.e.job.codec->elem_bytes;
+	const emi_collation *by = &t->front.e.job.by;
+	const size_t bytes = by->codec->elem_bytes;
 	size_t i, kept = 1;
 
 	for (i = 1; i < n && kept < t->need; i++) {
-		if (same(t, elem_at(t, elems, kept - 1), elem_at(t, elems, i)))
+		if (emi_elem_compare(by, &by->tie, elem_at(t, elems, kept - 1), elem_at(t, elems, i)) == 0)
 			continue;
 		if (kept != i)
 			memcpy(elem_at(t, elems, kept), elem_at(t, elems, i), bytes);
@@ -206,16 +198,16 @@ static size_t drop_equal(const em_top *t, const void *elems, size_t n)
 /* The last of those that are needed is the limit, unless a run's was lower. */
 static void set_limit(em_top *t, const char *elem)
 {
-	const emi_codec *codec = t->front.e.job.codec;
+	const emi_collation *by = &t->front.e.job.by;
 	const uint64_t key = elem_key(t, elem);
 
 	if (t->limited && (key > t->limit_key ||
-			   (key == t->limit_key && (t->front.e.job.by.tie.fn == NULL || !ties_before(t, elem_val(t, elem))))))
+			   (key == t->limit_key && (by->tie.fn == NULL || !ties_before(t, elem_val(t, elem))))))
 		return;
-	if (codec->ref)
-		memcpy(t->limit, (const void *)(uintptr_t)elem_val(t, elem), codec->record_bytes);
+	if (by->codec->ref)
+		memcpy(t->limit, (const void *)(uintptr_t)elem_val(t, elem), by->codec->record_bytes);
 	else
-		codec->store(t->front.e.job.order, elem, 1, t->limit);
+		emi_collation_store(by, elem, 1, t->limit);
 	t->limit_key = key;
 	t->limited = 1;
 }
@@ -227,14 +219,14 @@ void emi_top_by_address(const em_top *t, emi_pair *e, emi_pair *other, size_t n,
 
 	for (i = 0; i < n; i++)
 		e[i].key = e[i].val;
-	t->front.e.job.kern->sort(e, other, n, &none, work);
+	t->front.e.job.by.kern->sort(e, other, n, &none, work);
 }
 
 /* Move together, in the area, the records of elements that refer to it. */
 static void gather(em_top *t, emi_pair *e, size_t n)
 {
 	const emi_former *f = &t->front.e.former;
-	const size_t bytes = t->front.e.job.codec->record_bytes;
+	const size_t bytes = t->front.e.job.by.codec->record_bytes;
 	char *to = t->front.area;
 	size_t i;
 
@@ -258,10 +250,10 @@ em_status emi_top_cut_fixed(em_top *t, em_errinfo *err)
 		n = (size_t)t->need;
 		set_limit(t, elem_at(t, elems, n - 1));
 	}
-	if (job->codec->ref)
+	if (job->by.codec->ref)
 		gather(t, (emi_pair *)(uintptr_t)elems, n);
 	else
-		job->codec->store(job->order, elems, n, t->front.area);
+		emi_collation_store(&job->by, elems, n, t->front.area);
 	t->front.n = n;
 	/* A comparison may have failed meanwhile. */
 	return emi_job_check(job, err);
@@ -281,7 +273,7 @@ static em_status make_room(em_top *t, em_errinfo *err)
 
 em_status emi_top_add_fixed(em_top *t, emi_strand *s, em_errinfo *err)
 {
-	const size_t bytes = t->front.e.job.codec->record_bytes;
+	const size_t bytes = t->front.e.job.by.codec->record_bytes;
 	em_status st = EM_OK;
 	size_t i;
 
@@ -298,7 +290,7 @@ em_status emi_top_add_fixed(em_top *t, emi_strand *s, em_errinfo *err)
 
 em_status emi_top_add_all_fixed(em_top *t, emi_strand *s, em_errinfo *err)
 {
-	const size_t bytes = t->front.e.job.codec->record_bytes;
+	const size_t bytes = t->front.e.job.by.codec->record_bytes;
 	em_status st = EM_OK;
 
 	while (s->left != 0 && !t->limited) {

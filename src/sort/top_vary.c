@@ -76,7 +76,7 @@ void emi_strand_pass_vary(emi_strand *s)
 
 static int before_limit(const em_top *t, const emi_frame *f)
 {
-	const emi_vary *v = emi_order_vary(t->front.e.job.order);
+	const emi_vary *v = t->front.e.job.by.vary;
 	const uint64_t key = emi_string_key(v, f, 0);
 
 	if (key != t->limit_key)
@@ -88,7 +88,7 @@ static int before_limit(const em_top *t, const emi_frame *f)
 static int may_come_before(const emi_strand *s, const unsigned char *record, size_t n)
 {
 	const em_top *t = s->top;
-	const emi_vary *v = emi_order_vary(t->front.e.job.order);
+	const emi_vary *v = t->front.e.job.by.vary;
 	emi_frame f;
 
 	if (!v->keyed && (s->format != NULL || n >= 8)) {
@@ -126,7 +126,7 @@ void emi_strand_look_vary(emi_strand *s)
 /* The last of those that are needed is the limit, unless a run's was lower. */
 static void set_limit(em_top *t, const emi_pair *e)
 {
-	const emi_vary *v = emi_order_vary(t->front.e.job.order);
+	const emi_vary *v = t->front.e.job.by.vary;
 	const unsigned char *frame = (const unsigned char *)(uintptr_t)e->val;
 	const emi_frame f = emi_frame_get(v, frame);
 
@@ -142,7 +142,7 @@ static void set_limit(em_top *t, const emi_pair *e)
 /* Keep the first of equal ones; returns how many are left, no more than are needed. */
 static size_t drop_equal(const em_top *t, emi_pair *e, size_t n)
 {
-	const emi_vary *v = emi_order_vary(t->front.e.job.order);
+	const emi_vary *v = t->front.e.job.by.vary;
 	size_t i, kept = 1;
 
 	for (i = 1; i < n && kept < t->need; i++) {
@@ -157,7 +157,7 @@ static size_t drop_equal(const em_top *t, emi_pair *e, size_t n)
 /* Put a frame that is in the pool, at or below where it is going to be, into the emptied pool. */
 static void put_back(em_top *t, const unsigned char *from)
 {
-	const emi_vary *v = emi_order_vary(t->front.e.job.order);
+	const emi_vary *v = t->front.e.job.by.vary;
 	const emi_frame old = emi_frame_get(v, from);
 	const size_t bytes = (size_t)(emi_frame_end(&old) - from);
 	emi_pool *p = &t->front.e.pool;

@@ -19,7 +19,7 @@ int emi_trial_repeats(const char *const *paths, uint32_t n, uint64_t bytes, int 
 
 void emi_trial_next(emi_trial *t, const emi_job *job, int repeats, em_status st, const em_errinfo *err)
 {
-	const emi_vary *v = emi_order_vary(job->order);
+	const emi_vary *v = job->by.vary;
 	/* A frame has the lengths of key and record, too. */
 	const uint64_t bytes = err->bytes + 2 * EMI_LENGTH_MAX;
 

@@ -84,6 +84,11 @@ em_status emi_tick(emi_watch *w)
 	return __atomic_load_n(&w->canceled, __ATOMIC_RELAXED) ? EM_ERR_CANCELED : EM_OK;
 }
 
+em_status emi_watch_tick(void *watch)
+{
+	return emi_tick(watch);
+}
+
 em_status emi_watch_wait(emi_watch *w, emi_request *rq, em_errinfo *err)
 {
 	em_status st = EM_OK, io;

@@ -38,8 +38,9 @@ void emi_watch_settle(emi_watch *w);
 /* Count bytes as done. */
 void emi_watch_add(emi_watch *w, uint64_t bytes);
 
-/* EM_OK or EM_ERR_CANCELED. */
+/* EM_OK or EM_ERR_CANCELED; and the same for those who take any function to be called while they wait or work. */
 em_status emi_tick(emi_watch *w);
+em_status emi_watch_tick(void *watch);
 
 /* Wait for a request on the calling thread, ticking meanwhile.  A failure of the tick is returned only
  * when the request is done: its buffer must not be released earlier. */

@@ -11,6 +11,7 @@
 
 #include "base/workers.h"
 #include "sort/block_vary.h"
+#include "sort/plan_job.h"
 #include "sort/pool_bench.h"
 #include "sort/sort_model.h"
 #include "stream/records.h"

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "sort/block_vary.h"
+#include "sort/job.h"
 #include "sort/lines_model.h"
 #include "sort/merge_cut.h"
 #include "sort/sort_model.h"
@@ -269,9 +270,9 @@ static void test_damaged(void **state)
 	/* A merge asks. */
 	memset(&in, 0, sizeof(in));
 	in.block = &b.fetched;
-	assert_false(emi_cut_vary.begin(&b.job, &in));
+	assert_false(emi_cut_vary.begin(&b.job.by, &in));
 	mark[head->marks - 1] = kept;
-	assert_true(emi_cut_vary.begin(&b.job, &in));
+	assert_true(emi_cut_vary.begin(&b.job.by, &in));
 	assert_ptr_equal(in.at, b.block + sizeof(*head));
 	assert_true(in.left == b.frames_bytes && in.out == 0);
 	bench_close(&b);
@@ -399,7 +400,6 @@ static size_t index_of(const bench *b, const char *at)
 /* Make a cut from record i on, with a reach of s bytes, at a bound that is record k of this run or one like it of another. */
 static void check_cut(bench *b, size_t i, size_t s, size_t k, uint32_t run, uint32_t bound_run)
 {
-	const emi_codec *codec = b->job.codec;
 	emi_merge_input in;
 	emi_bound bound;
 	em_errinfo err;
@@ -410,15 +410,16 @@ static void check_cut(bench *b, size_t i, size_t s, size_t k, uint32_t run, uint
 	memset(&in, 0, sizeof(in));
 	memset(&err, 0, sizeof(err));
 	in.block = &b->fetched;
-	assert_true(emi_cut_vary.begin(&b->job, &in));
+	in.out_extra = (uint32_t)b->job.out_extra;
+	assert_true(emi_cut_vary.begin(&b->job.by, &in));
 	in.at = (const char *)b->block + b->at[i];
 	in.left = b->end[b->n - 1] - b->at[i];
 	in.out = b->out[i];
-	got = emi_cut_vary.rest(&b->job, &in);
+	got = emi_cut_vary.rest(&b->job.by, &in);
 	assert_ptr_equal(got.first, in.at);
 	assert_true(got.bytes == in.left && got.out == b->out[b->n] - b->out[i]);
 
-	last = emi_cut_vary.ahead(&b->job, &in, s);
+	last = emi_cut_vary.ahead(&b->job.by, &in, s);
 	li = index_of(b, last);
 	assert_true(li >= i && (li == i || b->at[li] - b->at[i] <= s));
 	/* It is the last of the block when that is near enough, and not much nearer than it might be. */
@@ -429,10 +430,10 @@ static void check_cut(bench *b, size_t i, size_t s, size_t k, uint32_t run, uint
 			assert_true(b->at[end] < b->at[li] + EMI_MARK_EVERY || b->at[end] < b->at[i] + EMI_MARK_EVERY);
 
 	bound.record = (const char *)b->block + b->at[k];
-	bound.key = codec->key(b->order, bound.record);
-	bound.val = emi_codec_val(codec, b->order, bound.record);
+	bound.key = emi_collation_key(&b->job.by, bound.record);
+	bound.val = emi_collation_val(&b->job.by, bound.record);
 	bound.run = bound_run;
-	got = emi_cut_vary.cut(&b->job, &in, run, &bound, run == bound_run ? (k < li ? bound.record : last) : last);
+	got = emi_cut_vary.cut(&b->job.by, &in, run, &bound, run == bound_run ? (k < li ? bound.record : last) : last);
 	if (run == bound_run) {
 		end = (k < li ? k : li) + 1;
 	} else {

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "sort/engine.h"
+#include "sort/plan_job.h"
 #include "sort/sort_model.h"
 
 #define RUN 1500u

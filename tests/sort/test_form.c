@@ -17,6 +17,7 @@
 
 #include "base/workers.h"
 #include "sort/form.h"
+#include "sort/plan_job.h"
 #include "sort/sort_model.h"
 
 #define MOST 133000u
@@ -107,15 +108,17 @@ static void check_records(bench *b, const unsigned char *records, uint64_t n, si
 
 	memcpy(at, records, (size_t)n * b->shape.bytes);
 	memset(b->got, 0, (size_t)n * b->shape.bytes);
-	assert_int_equal(emi_form_kept(&b->f, at, n, b->job.codec->ref ? (char *)b->got : NULL, &first, &err), EM_OK);
+	assert_int_equal(emi_form_kept(&b->f, at, n, b->job.by.codec->ref ? (char *)b->got : NULL, &first, &err),
+			 EM_OK);
 	assert_memory_equal(first, expected, n * b->shape.bytes);
 
 	memcpy(at, records, (size_t)n * b->shape.bytes);
 	assert_int_equal(emi_form_elems(&b->f, at, n, &elems, &err), EM_OK);
-	b->job.codec->store(b->order, elems, (size_t)n, b->got);
+	b->job.by.codec->store(b->order, elems, (size_t)n, b->got);
 	assert_memory_equal(b->got, expected, n * b->shape.bytes);
-	for (m = 0; b->job.codec->ref && m < n; m++)
-		assert_true(((const emi_pair *)elems)[m].key == b->job.codec->key(b->order, expected + m * b->shape.bytes));
+	for (m = 0; b->job.by.codec->ref && m < n; m++)
+		assert_true(((const emi_pair *)elems)[m].key ==
+			    emi_collation_key(&b->job.by, expected + m * b->shape.bytes));
 	free(expected);
 }
 

@@ -267,12 +267,12 @@ static void check_ordered(int which, unsigned threads, size_t n, int how)
 	b.in = make_ordered(&b, LINES_ANY, n, strict, turned, moved);
 	sorted = bench_sorted(&b, 0, b.in.n);
 	bench_add_all(&b);
-	counted.real = b.job.kern;
+	counted.real = b.job.by.kern;
 	counted.calls = 0;
-	kern = *b.job.kern;
+	kern = *b.job.by.kern;
 	kern.survey = counted_survey;
 	kern.sort = counted_sort;
-	b.job.kern = &kern;
+	b.job.by.kern = &kern;
 	assert_int_equal(bench_send(&b, text, &records, &err), EM_OK);
 	bench_assert_got(&b, &sorted);
 	if (!moved && (!turned || strict))
@@ -283,7 +283,7 @@ static void check_ordered(int which, unsigned threads, size_t n, int how)
 	bench_take_elems(&b);
 	if (opts.flags == 0)
 		bench_assert_got(&b, &sorted);
-	b.job.kern = counted.real;
+	b.job.by.kern = counted.real;
 	lines_free(&sorted);
 	bench_close(&b);
 }
@@ -413,17 +413,17 @@ static void test_all_threads_work(void **state)
 		add_urls(&b, 160000);
 		sorted = bench_sorted(&b, 0, b.in.n);
 		bench_add_all(&b);
-		watched.real = b.job.kern;
+		watched.real = b.job.by.kern;
 		crew_begin(&watched.counting, threads);
 		crew_begin(&watched.scattering, threads);
 		crew_begin(&watched.sorting, threads);
-		kern = *b.job.kern;
+		kern = *b.job.by.kern;
 		kern.histogram = watched_histogram;
 		kern.scatter = watched_scatter;
 		kern.sort = watched_sort;
-		b.job.kern = &kern;
+		b.job.by.kern = &kern;
 		assert_int_equal(bench_send(&b, 1, &records, &err), EM_OK);
-		b.job.kern = watched.real;
+		b.job.by.kern = watched.real;
 		assert_true(records == b.in.n);
 		bench_assert_got(&b, &sorted);
 		crew_end(&watched.counting, b.in.n);

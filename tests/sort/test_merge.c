@@ -18,6 +18,7 @@
 
 #include "base/workers.h"
 #include "sort/engine.h"
+#include "sort/plan_job.h"
 #include "sort/sort_model.h"
 
 /* An engine whose records were spilled as runs. */
@@ -232,7 +233,7 @@ static void test_several_windows(void **state)
 
 				memset(&err, 0, sizeof(err));
 				bench_open(&b, &longer[s], (sort_pattern)pattern, threads, n, run, 8);
-				assert_true(b.e.job.codes.n != 0);
+				assert_true(b.e.job.by.codes.n != 0);
 				assert_int_equal(emi_engine_reduce(&b.e, &err), EM_OK);
 				assert_true(b.e.job.plan.window > 3);
 				b.e.job.plan.window = 3;

@@ -25,6 +25,7 @@
 #include "sort/files_case.h"
 #include "sort/job.h"
 #include "sort/merge_split.h"
+#include "sort/plan_job.h"
 #include "sort/plan_vary.h"
 
 typedef struct own {

@@ -14,6 +14,7 @@
 
 #include "sort/plan_time.h"
 #include "sort/engine.h"
+#include "sort/plan_job.h"
 #include "sort/sort_model.h"
 
 enum { BYTES = 16, BLOCK = 4096, CAP = BLOCK / BYTES, DISKS = 8 };

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "sort/plan_job.h"
 #include "sort/pool_bench.h"
 #include "sort/sort_model.h"
 
