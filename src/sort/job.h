@@ -10,6 +10,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "block/disk.h"
 #include "key/codes.h"
 #include "key/vary.h"
