@@ -73,20 +73,20 @@ static void must(const bench *b, em_status st, const char *what)
 /* What the sort says of itself. */
 static void add_stats(const bench *b, char *extra, size_t size)
 {
+	em_phase_stats s = EM_PHASE_STATS_INIT;
 	uint64_t ios_read = 0, ios_written = 0;
 	double wait = 0;
 	size_t at = 0;
 	uint32_t i;
 
-	for (i = 0; i < EM_PHASES; i++) {
-		const em_phase_stats *s = &b->stats.phase[i];
+	for (i = 0; em_sort_stats_phase(&b->stats, i, &s) == EM_OK; i++) {
 		const char *name = em_phase_name(i);
 
-		ios_read += s->ios_read;
-		ios_written += s->ios_written;
-		wait += s->io_wait;
-		at += (size_t)snprintf(extra + at, size - at, "%s_s=%.2f %s_cpu=%.2f %s_wait=%.2f ", name, s->seconds, name,
-				       s->cpu_seconds, name, s->io_wait);
+		ios_read += s.ios_read;
+		ios_written += s.ios_written;
+		wait += s.io_wait;
+		at += (size_t)snprintf(extra + at, size - at, "%s_s=%.2f %s_cpu=%.2f %s_wait=%.2f ", name, s.seconds,
+				       name, s.cpu_seconds, name, s.io_wait);
 	}
 	snprintf(extra + at, size - at,
 		 "ios_read=%" PRIu64 " ios_written=%" PRIu64 " io_wait=%.2f block=%" PRIu64 " disks=1 runs=%" PRIu64
@@ -211,9 +211,8 @@ static void sort_stream(bench *b)
 /* Runs that are to be alike must have a known length: somewhat less than planned surely fits. */
 static void choose_pattern(bench *b, const char *name)
 {
-	em_sort_plan_info plan = { 0 };
+	em_sort_plan_info plan = EM_SORT_PLAN_INFO_INIT;
 
-	plan.size = sizeof plan;
 	must(b, em_sort_plan(b->ctx, b->order, b->n, &b->opts, &plan), "plan");
 	if (strcmp(name, "runs2003") == 0 && plan.runs != 0) {
 		plan.run_records -= plan.run_records / 16;

@@ -122,7 +122,7 @@ static void hit_rates(em_ctx *ctx, uint64_t n, uint64_t blocks)
 {
 	static const uint32_t percent[] = {1, 5, 10, 25};
 	em_access *a = malloc(n * sizeof *a);
-	em_errinfo err = {EM_OK, 0, 0, 0, "", "", ""};
+	em_errinfo err = EM_ERRINFO_INIT;
 	uint64_t misses;
 	size_t k, p;
 	int pattern;
@@ -210,7 +210,7 @@ static int by_size(const void *a, const void *b)
 static void hit_time(em_ctx *ctx, const em_policy *policy, uint32_t n, uint64_t gets)
 {
 	em_bid *bid = malloc(n * sizeof *bid);
-	em_errinfo err = {EM_OK, 0, 0, 0, "", "", ""};
+	em_errinfo err = EM_ERRINFO_INIT;
 	em_disks_opts disks_opts = EM_DISKS_OPTS_INIT;
 	em_cache_opts opts = EM_CACHE_OPTS_INIT;
 	em_cache_stats stats = EM_CACHE_STATS_INIT;

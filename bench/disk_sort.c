@@ -24,7 +24,7 @@
 
 #include "patterns.h"
 
-enum { MOST_DISKS = 64, CHUNK = 512 };
+enum { MOST_DISKS = 64, CHUNK = 512, PHASES = EM_PHASE_OUTPUT + 1 };
 
 typedef struct bench {
 	uint32_t disks;
@@ -39,7 +39,7 @@ typedef struct bench {
 	em_errinfo err;
 	uint32_t phase;         /* that the disks' counters are in */
 	uint64_t begun[MOST_DISKS]; /* busy_ns when it began */
-	double busy[EM_PHASES], least[EM_PHASES]; /* seconds */
+	double busy[PHASES], least[PHASES]; /* seconds */
 } bench;
 
 static void must(const bench *b, em_status st, const char *what)
@@ -81,14 +81,14 @@ static int watch(void *user, uint32_t phase, uint64_t done, uint64_t total)
 static void open_all(bench *b, const char *options, uint32_t threads, int32_t priority, uint64_t mem)
 {
 	static const em_disk_opts plain = EM_DISK_OPTS_INIT;
-	const em_key key = {0, 0, EM_KEY_U64, 0};
+	const em_key key = {0, 0, EM_KEY_U64, 0, {0}};
 	em_disk_opts disk[MOST_DISKS];
 	const em_disk_opts *list[MOST_DISKS];
 	em_ctx_opts opts = EM_CTX_OPTS_INIT;
 	uint32_t i;
 
 	for (i = 0; i < b->disks; i++) {
-		must(b, em_simdisk_init(&b->sim[i], NULL, &b->err), "simdisk");
+		must(b, em_simdisk_init(&b->sim[i], sizeof b->sim[i], NULL, &b->err), "simdisk");
 		must(b, em_simdisk_parse(&b->sim[i], "rate=50MB,seek=0ms", &b->err), "simdisk");
 		must(b, em_simdisk_parse(&b->sim[i], options, &b->err), "--disk");
 		disk[i] = plain;
@@ -207,10 +207,11 @@ static void check(bench *b, em_block_list *list, uint64_t sum)
 static void report(const bench *b, const em_sort_stats *stats)
 {
 	const double most = (double)b->sim[0].rate_outer * b->disks;
+	em_phase_stats phase = EM_PHASE_STATS_INIT;
 	uint32_t i;
 
-	for (i = 0; i < EM_PHASES; i++) {
-		const em_phase_stats *p = &stats->phase[i];
+	for (i = 0; i < PHASES && em_sort_stats_phase(stats, i, &phase) == EM_OK; i++) {
+		const em_phase_stats *p = &phase;
 		const double bytes = (double)(p->bytes_read + p->bytes_written);
 
 		if (p->seconds <= 0)
@@ -227,11 +228,9 @@ static void report(const bench *b, const em_sort_stats *stats)
 static em_block_list *sort(bench *b, em_block_list *in)
 {
 	em_block_list *out;
-	em_sort_stats stats;
+	em_sort_stats stats = EM_SORT_STATS_INIT;
 	uint32_t i;
 
-	memset(&stats, 0, sizeof stats);
-	stats.size = sizeof stats;
 	for (i = 0; i < b->disks; i++)
 		b->begun[i] = b->sim[i].busy_ns;
 	must(b, em_sort_blocks(&out, &in, 1, b->order, EM_BLOCKS_CONSUME, &b->opts, &stats), "sort");

@@ -131,7 +131,8 @@ static void open_disk(driver *d, const char *options)
 	opts.memory = 64 * MIB;
 	opts.errinfo = &err;
 	opts.custom = em_simdisk_backend(&d->disk);
-	if (em_simdisk_init(&d->disk, "120gxp", &err) != EM_OK || em_simdisk_parse(&d->disk, options, &err) != EM_OK ||
+	if (em_simdisk_init(&d->disk, sizeof d->disk, "120gxp", &err) != EM_OK ||
+	    em_simdisk_parse(&d->disk, options, &err) != EM_OK ||
 	    em_ctx_open(&d->ctx, &opts) != EM_OK || emi_file_open(&d->file, d->ctx, "/", EMI_OPEN_TEMP, &err) != EM_OK ||
 	    emi_file_resize(d->file, extent_of(&d->disk), &err) != EM_OK)
 		die(&err);
@@ -192,7 +193,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < 3; i++) {
 		em_simdisk p;
 
-		if (em_simdisk_init(&p, models[i], NULL) == EM_OK)
+		if (em_simdisk_init(&p, sizeof p, models[i], NULL) == EM_OK)
 			print_rates(models[i], &p);
 	}
 	for (n = 1; n <= DISKS; n++) {

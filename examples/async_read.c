@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 	unsigned char *block[2] = { malloc(BLOCK), malloc(BLOCK) };
 	em_file_opts opts = EM_FILE_OPTS_INIT;
 	uint64_t sum = 0, bytes = 0;
-	em_errinfo err = { 0 };
+	em_errinfo err = EM_ERRINFO_INIT;
 	em_ctx *ctx = NULL;
 	em_file *f = NULL;
 	em_status s;

@@ -144,7 +144,7 @@ int main(int argc, char **argv)
 {
 	em_ctx_opts opts = EM_CTX_OPTS_INIT;
 	em_disks_opts disks_opts = EM_DISKS_OPTS_INIT;
-	em_errinfo err = { 0 };
+	em_errinfo err = EM_ERRINFO_INIT;
 	em_disks *disks = NULL;
 	em_ctx *ctx = NULL;
 	em_status s;

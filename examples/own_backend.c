@@ -85,7 +85,7 @@ static int64_t hide_write(void *handle, const void *buf, size_t bytes, uint64_t 
 
 static em_status sort_numbers(em_ctx *ctx, uint64_t *in_order)
 {
-	const em_key key = { 0, 0, EM_KEY_U64, 0 };
+	const em_key key = { 0, 0, EM_KEY_U64, 0, { 0 } };
 	em_sorter *sorter = NULL;
 	em_order *order = NULL;
 	const em_batch *batch;
@@ -120,15 +120,14 @@ static em_status sort_numbers(em_ctx *ctx, uint64_t *in_order)
 
 int main(void)
 {
-	em_backend hide = { 0 };
+	em_backend hide = EM_BACKEND_INIT;
 	em_ctx_opts opts = EM_CTX_OPTS_INIT;
 	em_ctx *ctx = NULL;
 	uint64_t in_order = 0;
-	em_errinfo err = { 0 };
+	em_errinfo err = EM_ERRINFO_INIT;
 	em_status s;
 
 	base = em_backend_find("syscall");
-	hide.size = sizeof hide;
 	hide.name = "hide";
 	hide.open = hide_open;
 	hide.close = hide_close;

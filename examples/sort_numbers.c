@@ -48,10 +48,10 @@ int main(void)
 {
 	em_ctx_opts ctx_opts = EM_CTX_OPTS_INIT;
 	em_sort_opts sort_opts = EM_SORT_OPTS_INIT;
-	em_errinfo err = { 0 };
+	em_errinfo err = EM_ERRINFO_INIT;
 	const uint16_t one = 1;
 	/* Our own numbers have this machine's byte order. */
-	const em_key key = { 0, 0, EM_KEY_U64, *(const uint8_t *)&one == 1 ? 0 : EM_KEY_BIG_ENDIAN };
+	const em_key key = { 0, 0, EM_KEY_U64, *(const uint8_t *)&one == 1 ? 0 : EM_KEY_BIG_ENDIAN, { 0 } };
 	em_ctx *ctx;
 	em_order *order;
 	em_sorter *sorter;

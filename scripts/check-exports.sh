@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
 # The symbols that the library exports, those in its version script, and those that the public headers declare with EM_API
-# are one and the same list.
+# are one and the same list, in each of the two tiers: the extension tier is what headers in sys/ and gen/ declare.
 set -eu
 src=${EM_SRCDIR:-$(dirname "$0")/..}
 build=${EM_BUILDDIR:-.}
@@ -10,12 +10,21 @@ trap 'rm -rf "$work"' EXIT
 LC_ALL=C
 export LC_ALL
 
-# Headers: without comments and newlines, each EM_API is followed by a declaration whose name comes before the first "(".
-find "$src/include" -name '*.h' -exec cat {} + | tr '\n' ' ' |
-	sed -e 's:/\*[^*]*\*\**\([^/*][^*]*\*\**\)*/: :g' -e 's/#define EM_API[^#]*/ /g' |
-	tr ';' '\n' | sed -n 's/^.*EM_API[^(]*[ *]\(em_[a-z0-9_]*\) *(.*$/\1/p' | sort >"$work/headers"
+# declared NODE HEADER...: without comments and newlines, each EM_API is followed by a declaration whose name comes
+# before the first "(".
+declared() {
+	node=$1
+	shift
+	cat "$@" | tr '\n' ' ' |
+		sed -e 's:/\*[^*]*\*\**\([^/*][^*]*\*\**\)*/: :g' -e 's/#define EM_API[^#]*/ /g' |
+		tr ';' '\n' | sed -n "s/^.*EM_API[^(]*[ *]\(em_[a-z0-9_]*\) *(.*\$/$node \1/p"
+}
+{
+	declared EXTMEM_0 "$src"/include/*.h "$src"/include/extmem/*.h
+	declared EXTMEM_SYS_0_1 "$src"/include/extmem/sys/*.h "$src"/include/extmem/gen/*.h
+} | sort >"$work/headers"
 
-sed -n 's/^[[:space:]]*\(em_[a-z0-9_]*\);.*$/\1/p' "$src/src/libextmem.map" >"$work/map"
+awk '$2 == "{" { node = $1 } /^\t[a-z0-9_]+;$/ { sub(/;/, ""); print node, $1 }' "$src/src/libextmem.map" >"$work/map"
 sort -u "$work/map" >"$work/map.sorted"
 
 bad=0
@@ -37,8 +46,9 @@ same headers map.sorted "the headers" "the version script"
 
 lib=$build/.libs/libextmem.so
 if [ -e "$lib" ]; then
-	# Names only, without "@@EXTMEM_0"; A is the version node itself.
-	${NM:-nm} -D --defined-only "$lib" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort >"$work/exports"
+	# A is a version node itself.
+	${NM:-nm} -D --defined-only "$lib" | awk '$2 != "A" { split($3, s, "@@"); print s[2], s[1] }' |
+		sort >"$work/exports"
 	same exports map.sorted "the library" "the version script"
 elif [ -e "$build/libextmem.la" ] && grep -q "^dlname=''" "$build/libextmem.la"; then
 	echo "check-exports: a static library only; headers and version script were compared"

@@ -93,6 +93,8 @@ for layer in key kern abi; do
 	mkdir -p "$tmp/$layer-common"
 	for source in tests/"$layer"/*.c; do
 		case $source in
+		# It needs all of the library.
+		*/test_first.c) ;;
 		*/test_*.c) objects "$layer-tests" "$source" ;;
 		*) objects "$layer-common" "$source" ;;
 		esac

@@ -9,10 +9,28 @@
  * - The receiver comes first, also `em_thing **out` of a constructor; other outputs come last.
  *   What a constructor returns through `**out` is the caller's to close; `*out` is NULL
  *   when the call failed.  What a function lends is the library's.
- * - Option structs begin with their size: set it with the initialiser (EM_..._INIT).
- *   A field that is zero means "the default".  Fields are only ever appended.
+ * - Structs that the caller makes begin with their size: set it with the initialiser (EM_..._INIT).
+ *   A field of options that is zero means "the default", unless it says otherwise.
  * - One thread per object at a time; objects of one context are independent.
  * - The library never prints, exits, aborts, or reads the environment.
+ *
+ * How structs grow, so that a program runs with every later library, compiled once against any header:
+ *
+ * - What the caller makes, or makes room for, begins with `uint32_t size'.  Fields are only ever appended.  A size that
+ *   is less than that in the first release is EM_ERR_VERSION: the struct was made without its initialiser.  Fields that
+ *   an older program does not have are the default; what it has no room for is not told.  Fields that a newer program
+ *   has and this library does not know must be zero, or that is EM_ERR_VERSION, too.
+ *   Options that have no size tell no place for the detail of the failure, unless the size is 0: then they were zeroed
+ *   in place of being initialised.
+ * - What stands in arrays (em_key, em_text_key), or may be filled as it is found (em_errinfo, em_placement,
+ *   em_block_layout), has no size.  It has reserved fields instead, which the initialiser sets to zero, and which must
+ *   be so: later versions give them names.
+ * - What the library lends (em_batch, em_transfer, em_backend_open, what generated kernels get) may be longer than the
+ *   program knows: look at it where it is, and copy fields, not structs.
+ * - em_bid, em_access, em_trace and em_window never change.
+ *
+ * Headers in extmem/sys and extmem/gen are the extension tier.  Before 1.0 it may change between minor versions, in
+ * more ways than by growth; its functions have a symbol version of their own (EXTMEM_SYS_0_1), which then changes, too.
  */
 #ifndef EXTMEM_BASE_H
 #define EXTMEM_BASE_H

@@ -3,7 +3,8 @@
  * @file extmem/batch.h  Batches: how records cross the boundary of the library.
  *
  * Whatever iterates lends batches, not records.  A batch belongs to the object that lent
- * it and is valid until the next call on that object, other than close.
+ * it and is valid until the next call on that object, other than close.  Later versions may append fields to it (see
+ * extmem/base.h).
  */
 #ifndef EXTMEM_BATCH_H
 #define EXTMEM_BATCH_H

@@ -18,17 +18,17 @@ EM_BEGIN_DECLS
 typedef struct em_check_opts {
 	uint32_t size;           /**< sizeof(em_check_opts); set by the initialiser. */
 	uint32_t flags;          /**< EM_CHECK_... */
-	const em_format *format; /**< NULL: lines.  For records of any length only. */
 	uint64_t header;         /**< Records at the beginning of each file that are not looked at.  For records of any length only. */
+	const em_format *format; /**< NULL: lines.  For records of any length only. */
 	em_progress_fn progress; /**< NULL: none.  The phase is EM_PHASE_RUNS. */
 	void *progress_user;
 	em_errinfo *errinfo;     /**< Filled when the call fails; may be NULL. */
 } em_check_opts;
-#define EM_CHECK_OPTS_INIT { sizeof(em_check_opts), 0, NULL, 0, NULL, NULL, NULL }
+#define EM_CHECK_OPTS_INIT { sizeof(em_check_opts), 0, 0, NULL, NULL, NULL, NULL }
 
 /** What was found. */
 typedef struct em_check_info {
-	uint32_t size;           /**< sizeof(em_check_info), set by the caller. */
+	uint32_t size;           /**< sizeof(em_check_info); set by the initialiser. */
 	uint32_t reserved;
 	uint64_t records;        /**< Records looked at. */
 	uint64_t bytes;          /**< Their bytes, delimiters and prefixes not counted. */
@@ -38,6 +38,7 @@ typedef struct em_check_info {
 	uint64_t first_disorder; /**< Number of the first of them in the file, from 1, header included, or its first
 	                              line in a CSV file; 0: none. */
 } em_check_info;
+#define EM_CHECK_INFO_INIT { sizeof(em_check_info), 0, 0, 0, 0, 0, 0, 0 }
 
 /** Takes the first record that is out of order: n bytes, its number in the file (first_disorder). */
 typedef void (*em_disorder_fn)(void *user, uint64_t number, const void *record, size_t n);
@@ -51,8 +52,9 @@ typedef void (*em_disorder_fn)(void *user, uint64_t number, const void *record, 
  *
  * Returns:
  *   EM_OK            also when there is disorder: see info
- *   EM_ERR_INVAL     ctx, path or info is NULL, a size or a flag is unknown, the order belongs to another context, the format is none of those
- *                    that there are, or a format or a header was given for records of one size
+ *   EM_ERR_INVAL     ctx, path or info is NULL, a flag is unknown, the order belongs to another context, the format
+ *                    is none of those that there are, or a format or a header was given for records of one size
+ *   EM_ERR_VERSION   opts, its format or info was made without its initialiser
  *   EM_ERR_FORMAT    a record is cut off, or too long (bytes is then the memory that would do), a quote of a CSV file
  *                    is never closed, or bytes are left behind the last record of one size
  *   EM_ERR_USER      a function of the order failed

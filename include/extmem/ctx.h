@@ -75,7 +75,7 @@ typedef struct em_ctx_opts {
 	                               "memory"   scratch kept in memory, which does not count as such; files as with "syscall"
 	                               "simdisk"  the same at the speed of a disk (extmem/sys/simdisk.h) */
 	const char *isa;          /**< "scalar", "avx2", "avx512"; NULL: the best this processor runs. */
-	const em_allocator *allocator; /**< Copied; NULL: the system's. */
+	const em_allocator *allocator; /**< Copied; NULL: the system's (extmem/sys/allocator.h). */
 	em_log_fn log;            /**< NULL: nothing is logged. */
 	void *log_user;
 	em_errinfo *errinfo;      /**< Filled when em_ctx_open() fails; may be NULL. */
@@ -100,7 +100,8 @@ typedef struct em_ctx_opts {
  *
  * Returns:
  *   EM_OK
- *   EM_ERR_INVAL     out is NULL, opts->size is unknown, an option has no legal value
+ *   EM_ERR_INVAL     out is NULL, an option has no legal value
+ *   EM_ERR_VERSION   opts, its allocator, backend or one of its disks was made without its initialiser
  *   EM_ERR_NOTSUP    there is no such backend, or it does not work here (the text says why); the instruction set is not built
  *                    in, or does not run here
  *   EM_ERR_MEMLIMIT  opts->memory is below em_ctx_min_memory(), and not to be raised

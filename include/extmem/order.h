@@ -38,7 +38,10 @@ typedef struct em_key {
 	uint64_t width;  /**< Bytes, for EM_KEY_BYTES only; otherwise 0 or the type's width. */
 	int32_t type;    /**< EM_KEY_... */
 	uint32_t flags;  /**< EM_KEY_BIG_ENDIAN | EM_KEY_DESCENDING */
+	uint64_t reserved[2]; /**< 0. */
 } em_key;
+/** A key that is a number: { offset, 0, EM_KEY_..., flags, { 0 } }. */
+#define EM_KEY_INIT { 0, 0, 0, 0, { 0, 0 } }
 
 typedef struct em_order em_order;
 
@@ -62,7 +65,7 @@ typedef int (*em_cmp_fn)(const void *a, const void *b, void *user);
  * Returns:
  *   EM_OK
  *   EM_ERR_INVAL   out or ctx is NULL, record_size is 0, a type or flag is unknown, a width
- *                  does not fit its type; the detail names the field by its index
+ *                  does not fit its type, what is reserved is not 0; the detail names the field by its index
  *   EM_ERR_RANGE   a field reaches past the end of the record, a record does not fit in memory
  *   EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FORK
  *

@@ -9,13 +9,13 @@
 
 EM_BEGIN_DECLS
 
-/** Phases of a sort, in the order in which they come; a phase may be left out. */
+/** Phases of a sort, in the order in which they come; a phase may be left out.  Later versions may have more. */
 #define EM_PHASE_RUNS 0   /**< Reading the input and forming runs. */
 #define EM_PHASE_MERGE 1  /**< Merging passes whose output goes back to scratch. */
 #define EM_PHASE_OUTPUT 2 /**< The last merge, whose output is the result. */
-#define EM_PHASES 3
 
-/** The name of a phase: "runs", "merge", "output"; "?" for others.  Static; any thread. */
+/** The name of a phase: "runs", "merge", "output"; "?" where there is none: phases are numbered from 0 without gaps.
+ *  Static; any thread. */
 EM_API const char *em_phase_name(uint32_t phase);
 
 /**

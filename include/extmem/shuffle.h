@@ -34,14 +34,15 @@ typedef struct em_shuffle_opts {
 	uint64_t run_records;    /**< Records per run; 0: as many as fit. */
 	uint64_t block_bytes;    /**< Bytes per block of scratch, a multiple of 4096 that holds a record and 8 bytes; 0: em_ctx_opts.block_bytes,
 	                              or chosen. */
-	const em_format *format; /**< How records of any length stand in files; NULL: lines.  Only where the record size is 0. */
 	uint64_t header;         /**< Records at the beginning of each input that are a header, as em_sort_opts.header.
 	                              Only where the record size is 0. */
+	const em_format *format; /**< How records of any length stand in files; NULL: lines.  Only where the record
+	                              size is 0. */
 	em_progress_fn progress; /**< NULL: none. */
 	void *progress_user;
 	em_errinfo *errinfo;     /**< Filled when the call fails; may be NULL. */
 } em_shuffle_opts;
-#define EM_SHUFFLE_OPTS_INIT { sizeof(em_shuffle_opts), 0, 0, 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL }
+#define EM_SHUFFLE_OPTS_INIT { sizeof(em_shuffle_opts), 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
 
 /**
  * Write the records of files together in random order into a file: binary records of record_size bytes, or, if that is 0,

@@ -83,7 +83,7 @@ typedef struct em_sort_opts {
 
 /** What a sort is going to do; filled by em_sort_plan(). */
 typedef struct em_sort_plan_info {
-	uint32_t size;           /**< sizeof(em_sort_plan_info), set by the caller. */
+	uint32_t size;           /**< sizeof(em_sort_plan_info); set by the initialiser. */
 	uint32_t fan_in;         /**< Runs merged at a time. */
 	uint64_t memory;         /**< Bytes of memory at most in use. */
 	uint64_t memory_min;     /**< The least that would do for this many records. */
@@ -107,9 +107,12 @@ typedef struct em_sort_plan_info {
 	                              writing them, which is measured in the run itself.  What stays is not written, and
 	                              needs no scratch space. */
 } em_sort_plan_info;
+#define EM_SORT_PLAN_INFO_INIT { sizeof(em_sort_plan_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/** Time and traffic of one phase. */
+/** Time and traffic of one phase: em_sort_stats_phase(). */
 typedef struct em_phase_stats {
+	uint32_t size;          /**< sizeof(em_phase_stats); set by the initialiser. */
+	uint32_t reserved;
 	double seconds;         /**< Wall clock. */
 	double cpu_seconds;     /**< Of the whole process. */
 	double io_wait;         /**< Seconds the calling thread waited for a transfer. */
@@ -118,10 +121,11 @@ typedef struct em_phase_stats {
 	uint64_t ios_read;      /**< Number of requests. */
 	uint64_t ios_written;
 } em_phase_stats;
+#define EM_PHASE_STATS_INIT { sizeof(em_phase_stats), 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** What a sort has done so far. */
 typedef struct em_sort_stats {
-	uint32_t size;          /**< sizeof(em_sort_stats), set by the caller. */
+	uint32_t size;          /**< sizeof(em_sort_stats); set by the initialiser. */
 	uint32_t passes;        /**< 0: in memory; otherwise 1 + merging passes. */
 	uint64_t records_in;
 	uint64_t records_out;
@@ -132,7 +136,6 @@ typedef struct em_sort_stats {
 	uint32_t threads;
 	uint64_t peak_memory;   /**< Of the context, bytes. */
 	uint64_t peak_scratch;  /**< Bytes of scratch at most in use, of all sorts of the context. */
-	em_phase_stats phase[EM_PHASES];
 	uint64_t peak_scratch_held; /**< Bytes that the file system had set aside for scratch at most: also what is reserved ahead, and
 	                             what is free and was not given back. */
 	uint64_t kept_records;  /**< Of the last run formed, when it stayed in memory beside the merge, otherwise 0. */
@@ -140,16 +143,28 @@ typedef struct em_sort_stats {
 	uint64_t packed_to;     /**< ... and what they became. */
 	uint64_t memory_bytes;  /**< Bytes of blocks of runs that stayed in memory, as that was cheaper than writing
 	                             them. */
+	uint64_t phases[64];    /**< The library's, for em_sort_stats_phase() to tell. */
 } em_sort_stats;
+#define EM_SORT_STATS_INIT { sizeof(em_sort_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0 } }
+
+/**
+ * Time and traffic of a phase, EM_PHASE_..., in statistics that were filled; all zero of one that did not take place.
+ * Who wants them all counts from 0 to EM_END, which may be further in later versions.  Any thread.
+ *
+ * Returns: EM_OK; EM_END: there is no such phase, nor one behind it; EM_ERR_INVAL: a pointer is NULL; EM_ERR_VERSION:
+ * one of the two was made without its initialiser.
+ */
+EM_API EM_NODISCARD em_status em_sort_stats_phase(const em_sort_stats *stats, uint32_t phase, em_phase_stats *out);
 
 /**
  * Say what sorting n records of the order's size would take, without any I/O.  It may take less: the last run stays in memory
  * if there is room for it beside the merge.
- * info->size must be set.  n may be an estimate.
+ * n may be an estimate.
  *
  * Returns:
  *   EM_OK
- *   EM_ERR_INVAL     an argument is NULL, a size is unknown, a forced value is illegal
+ *   EM_ERR_INVAL     an argument is NULL, a forced value is illegal
+ *   EM_ERR_VERSION   opts, its format or info was made without its initialiser
  *   EM_ERR_MEMLIMIT  the memory is too small; info->memory_min and the detail name the least
  *   EM_ERR_NOTSUP    compression was asked for, and the library was built without it
  */
@@ -164,7 +179,7 @@ typedef struct em_sorter em_sorter;
  * Order of calls: open, push..., finish, next... until EM_END, close.  opts may be NULL.
  * The memory is taken at once.  One thread at a time.
  *
- * Returns: EM_OK, EM_ERR_INVAL, EM_ERR_MEMLIMIT (the detail names the least that would do),
+ * Returns: EM_OK, EM_ERR_INVAL, EM_ERR_VERSION, EM_ERR_MEMLIMIT (the detail names the least that would do),
  * EM_ERR_NOMEM, EM_ERR_FORK, EM_ERR_NOTSUP (opts->compress).
  */
 EM_API EM_NODISCARD em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order,
@@ -202,13 +217,14 @@ EM_API EM_NODISCARD em_status em_sorter_finish(em_sorter *s);
 EM_API EM_NODISCARD em_status em_sorter_next(em_sorter *s, const em_batch **batch);
 
 /**
- * Add the records of a batch, which are copied: as em_sorter_push(), for records of one size (ends is NULL) or of any length,
- * as the order says.  A record of any length has at most em_sorter_longest() bytes.
+ * Add n records that lie one behind the other, which are copied: as em_sorter_push(), for records of one size (ends is
+ * NULL) or of any length, as the order says.  ends: n offsets from `records' of the first byte behind each record, as in
+ * an em_batch.  A record of any length has at most em_sorter_longest() bytes.
  *
- * Returns as em_sorter_push(), and EM_ERR_INVAL (ends is NULL or not, against what the order says, or does not ascend to bytes)
- * and EM_ERR_RANGE (a record is too long; the detail tells its number in the batch).
+ * Returns as em_sorter_push(), and EM_ERR_INVAL (ends is NULL or not, against what the order says, or does not ascend)
+ * and EM_ERR_RANGE (a record is too long; the detail tells its number among these n).
  */
-EM_API EM_NODISCARD em_status em_sorter_push_batch(em_sorter *s, const em_batch *batch);
+EM_API EM_NODISCARD em_status em_sorter_push_batch(em_sorter *s, const void *records, const uint64_t *ends, uint64_t n);
 
 /**
  * Bytes of the longest record that s takes.  For orders of records of any length that is a 32nd of its memory, less
@@ -224,7 +240,7 @@ EM_API void em_sorter_cancel(em_sorter *s);
 /** Copy the detail of the last failure; all zero when there was none. */
 EM_API void em_sorter_error(const em_sorter *s, em_errinfo *err);
 
-/** Fill stats; stats->size must be set.  Returns EM_OK or EM_ERR_INVAL. */
+/** Fill stats.  Returns EM_OK, EM_ERR_INVAL, or EM_ERR_VERSION: stats was made without its initialiser. */
 EM_API EM_NODISCARD em_status em_sorter_stats(const em_sorter *s, em_sort_stats *stats);
 
 /** Release s and its scratch space.  NULL is allowed.  Never fails. */
@@ -268,8 +284,9 @@ EM_API void em_sorter_close(em_sorter *s);
  *   EM_ERR_CANCELED  also: em_ctx_abandon()
  *   EM_ERR_SHORT     an input became shorter while it was read
  *   EM_ERR_PIPE      nobody reads the output any more
- * The detail is in opts->errinfo.  stats may be NULL; otherwise stats->size must be set, and it is
- * filled also after a failure.
+ *   EM_ERR_VERSION   opts, its format or stats was made without its initialiser
+ * The detail is in opts->errinfo.  If one record of an input is the reason of the failure, it has that one's number.
+ * stats may be NULL; otherwise it is filled also after a failure.
  */
 EM_API EM_NODISCARD em_status em_sort_files(em_ctx *ctx, const em_order *order, const char *const *inputs,
 					    uint32_t ninputs, const char *output, const em_sort_opts *opts,

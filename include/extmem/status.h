@@ -29,7 +29,9 @@ enum em_status_value {
 
 /**
  * Detail of a failure, owned by the caller.  Constructors fill the one that their options
- * name; em_..._error() copies an object's into one.  Filled only on failure.
+ * name; em_..._error() copies an object's into one.  Only a failure means anything in it: after a call that succeeded
+ * it is as it was, or zero.  What it holds before a call does not matter: it may be used again, and need not be
+ * initialised.
  */
 typedef struct em_errinfo {
 	em_status status;    /**< What the call returned. */
@@ -37,10 +39,14 @@ typedef struct em_errinfo {
 	uint64_t offset;     /**< Byte offset in the file where it happened, or UINT64_MAX. */
 	uint64_t bytes;      /**< Bytes asked for, or (EM_ERR_MEMLIMIT, a record that is too long) memory of the context
 	                          that would do, or of the share of it where that is what is too little; 0: unknown. */
+	uint64_t record;     /**< Number of the record, from 1, in the file; of the line, where records are lines.  Where
+	                          no file is concerned, among those that were given.  0: no record is. */
 	char op[16];         /**< "open", "read", "write", "link", ...; "" when none. */
 	char path[EM_ERRINFO_PATH]; /**< File concerned, cut at the front if long; "" when none. */
 	char text[EM_ERRINFO_TEXT]; /**< One line for people, without a final full stop or newline. */
+	uint64_t reserved[4]; /**< 0. */
 } em_errinfo;
+#define EM_ERRINFO_INIT { 0, 0, 0, 0, 0, "", "", "", { 0, 0, 0, 0 } }
 
 /** The text of a status ("no space left for the data"); "unknown status" for others. Static; any thread. */
 EM_API const char *em_status_text(em_status status);

@@ -42,7 +42,10 @@ typedef struct em_text_key {
 	uint64_t last_char;   /**< Last character of that field in the key, from 1; 0: the field's end. */
 	int32_t kind;         /**< EM_TEXT_BYTES ... EM_TEXT_VERSION */
 	uint32_t flags;       /**< EM_TEXT_REVERSE, ... */
+	uint64_t reserved[3]; /**< 0. */
 } em_text_key;
+/** The whole record. */
+#define EM_TEXT_KEY_INIT { 1, 1, 0, 0, EM_TEXT_BYTES, 0, { 0, 0, 0 } }
 
 /** Flags of a text order. */
 #define EM_TEXT_KEYS_ONLY 1u    /**< Records whose keys are equal are equal.  Default: they are compared as bytes, last of all. */
@@ -68,8 +71,10 @@ typedef struct em_text_opts {
  *
  * Returns:
  *   EM_OK
- *   EM_ERR_INVAL   out or ctx is NULL, a kind, flag, separator or size is unknown, a key's first field or character is 0,
- *                  EM_TEXT_KEYS_ONLY without keys, EM_TEXT_CSV without a separator; the detail names the key by its index
+ *   EM_ERR_INVAL   out or ctx is NULL, a kind, flag or separator is unknown, a key's first field or character is 0,
+ *                  EM_TEXT_KEYS_ONLY without keys, EM_TEXT_CSV without a separator, what is reserved is not 0;
+ *                  the detail names the key by its index
+ *   EM_ERR_VERSION opts was made without its initialiser
  *   EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FORK
  */
 EM_API EM_NODISCARD em_status em_order_text(em_order **out, em_ctx *ctx, const em_text_key *keys, uint32_t n,

@@ -42,7 +42,7 @@ EM_API EM_NODISCARD em_status em_top_open(em_top **out, em_ctx *ctx, const em_or
 /** Add n records of one size, or a batch of records of one size or of any length: as em_sorter_push() and
  *  em_sorter_push_batch().  What may be one of the records asked for is copied. */
 EM_API EM_NODISCARD em_status em_top_push(em_top *t, const void *records, uint64_t n);
-EM_API EM_NODISCARD em_status em_top_push_batch(em_top *t, const em_batch *batch);
+EM_API EM_NODISCARD em_status em_top_push_batch(em_top *t, const void *records, const uint64_t *ends, uint64_t n);
 
 /** End the input.  Returns as em_sorter_finish(). */
 EM_API EM_NODISCARD em_status em_top_finish(em_top *t);
@@ -57,8 +57,8 @@ EM_API void em_top_cancel(em_top *t);
 /** Copy the detail of the last failure; all zero when there was none. */
 EM_API void em_top_error(const em_top *t, em_errinfo *err);
 
-/** Fill stats; stats->size must be set.  records_out is how many were lent; no runs: all was done in the memory.
- *  Returns EM_OK or EM_ERR_INVAL. */
+/** Fill stats.  records_out is how many were lent; no runs: all was done in the memory.
+ *  Returns as em_sorter_stats(). */
 EM_API EM_NODISCARD em_status em_top_stats(const em_top *t, em_sort_stats *stats);
 
 /** Release t and its scratch space.  NULL is allowed.  Never fails. */

@@ -23,8 +23,9 @@ typedef struct em_unique_opts {
 	uint64_t max_count;       /**< Only groups of at most so many records; 0: any number. */
 	const em_sort_opts *sort; /**< How to sort: memory, format, header, progress, errinfo and the rest; NULL: as for a sort with
 	                               opts NULL.  EM_SORT_UNIQUE there makes no difference. */
+	em_errinfo *errinfo;      /**< Filled when the call fails; NULL: sort->errinfo is, if there is one. */
 } em_unique_opts;
-#define EM_UNIQUE_OPTS_INIT { sizeof(em_unique_opts), 0, 0, 0, NULL }
+#define EM_UNIQUE_OPTS_INIT { sizeof(em_unique_opts), 0, 0, 0, NULL, NULL }
 
 /**
  * Sort files and write the first record of each group of equal ones to a file, in order.  First is what comes first
@@ -49,8 +50,8 @@ typedef struct em_unique_opts {
  * Returns: as em_sort_files() or em_merge_files(); and
  *   EM_ERR_INVAL   also: unknown flags, max_count is below min_count
  *   EM_ERR_RANGE   a record and its count are longer than the length prefix can tell
- * The detail is in opts->sort->errinfo.  stats may be NULL; otherwise stats->size must be set, it is filled also after a
- * failure, and records_out is the number of groups written.
+ * The detail is in opts->errinfo, or else in opts->sort->errinfo.  stats may be NULL; otherwise it is filled also after
+ * a failure, and records_out is the number of groups written.
  */
 EM_API EM_NODISCARD em_status em_unique_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
 					      const char *output, const em_unique_opts *opts, em_sort_stats *stats);

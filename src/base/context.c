@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
  * context.c -- what every layer needs of a context: references, budgets of descriptors, log, fork
- * check, option structs, clocks.  Contexts are made in src/ctx, which knows backends and kernels; they end here, with the
+ * check, clocks.  Contexts are made in src/ctx, which knows backends and kernels; they end here, with the
  * last reference, whoever held it.
  */
 #ifndef _GNU_SOURCE
@@ -19,9 +19,6 @@
 #include "base/memory.h"
 #include "base/process.h"
 #include "base/workers.h"
-
-/* An option struct that claims to be this much larger than ours is not newer but uninitialised. */
-#define MOST_NEWER 4096u
 
 void emi_ctx_ref(em_ctx *ctx)
 {
@@ -106,43 +103,6 @@ em_status emi_fd_take(em_ctx *ctx, const char *path, em_errinfo *err)
 void emi_fd_drop(em_ctx *ctx)
 {
 	__atomic_sub_fetch(&ctx->fds_used, 1, __ATOMIC_RELAXED);
-}
-
-em_status emi_opts_copy(void *dst, size_t full, size_t least, const void *src, const char *name, em_errinfo *err)
-{
-	const unsigned char *from = src;
-	uint32_t size = (uint32_t)full;
-	size_t i;
-
-	memset(dst, 0, full);
-	if (src != NULL) {
-		memcpy(&size, src, sizeof(size));
-		if (size < least || size > full + MOST_NEWER)
-			return emi_fail(err, EM_ERR_INVAL, "%s.size is %" PRIu32 ": use the initialiser", name, size);
-		for (i = full; i < size; i++)
-			if (from[i] != 0)
-				return emi_fail(err, EM_ERR_INVAL,
-						"%s has options at byte %" PRIu64 " that this version does not know", name,
-						(uint64_t)i);
-		memcpy(dst, src, size < full ? size : full);
-	}
-	size = (uint32_t)full;
-	memcpy(dst, &size, sizeof(size));
-	return EM_OK;
-}
-
-em_status emi_opts_give(void *theirs, const void *ours, size_t full)
-{
-	uint32_t size = 0;
-
-	if (theirs != NULL)
-		memcpy(&size, theirs, sizeof(size));
-	if (size < sizeof(size) || size > full + MOST_NEWER)
-		return EM_ERR_INVAL;
-	memset(theirs, 0, size);
-	memcpy(theirs, ours, size < full ? size : full);
-	memcpy(theirs, &size, sizeof(size));
-	return EM_OK;
 }
 
 static double seconds(clockid_t clock)

@@ -107,14 +107,6 @@ void emi_log(const em_ctx *ctx, int32_t level, const char *fmt, ...);
 em_status emi_fd_take(em_ctx *ctx, const char *path, em_errinfo *err);
 void emi_fd_drop(em_ctx *ctx);
 
-/* Size-first option structs: copy src (any known size; NULL: all defaults) to dst of full bytes, zeroing what an older caller
- * does not have.  EM_ERR_INVAL when src's size is below least, or when it is above full and the rest is not zero. */
-em_status emi_opts_copy(void *dst, size_t full, size_t least, const void *src, const char *name, em_errinfo *err);
-
-/* The other way round: give a struct of `full' bytes that begins with its size to a caller who says there how much of one he has room for; what he has more is
- * zeroed.  EM_ERR_INVAL when he has no room for the size, or absurdly much. */
-em_status emi_opts_give(void *theirs, const void *ours, size_t full);
-
 /* Seconds on the monotonic clock, and CPU seconds of the process. */
 double emi_now(void);
 double emi_cpu_now(void);

@@ -75,6 +75,25 @@ em_status emi_fail(em_errinfo *err, em_status status, const char *fmt, ...)
 	return status;
 }
 
+em_status emi_fail_record(em_errinfo *err, em_status status, const char *path, uint64_t record, uint64_t bytes,
+			  const char *fmt, ...)
+{
+	va_list ap;
+
+	if (wanted(err)) {
+		reset(err, status);
+		err->record = record;
+		err->bytes = bytes;
+		if (path != NULL)
+			copy_path(err->path, sizeof(err->path), path);
+		va_start(ap, fmt);
+		vsnprintf(err->text, sizeof(err->text), fmt, ap);
+		va_end(ap);
+		one_line(err->text);
+	}
+	return status;
+}
+
 em_status emi_fail_memory(em_errinfo *err, uint64_t least, const char *fmt, ...)
 {
 	char text[EM_ERRINFO_TEXT - 48]; /* the rest is for the number */

@@ -9,6 +9,8 @@
 #ifndef EMI_ERROR_H
 #define EMI_ERROR_H
 
+#include <string.h>
+
 #include <extmem/status.h>
 
 #if defined(__GNUC__)
@@ -19,8 +21,20 @@
 
 #define EMI_NO_OFFSET UINT64_MAX
 
+/* A caller's detail, which may hold anything or be NULL, holds no failure from now on. */
+static inline void emi_errinfo_clear(em_errinfo *err)
+{
+	if (err != NULL)
+		memset(err, 0, sizeof *err);
+}
+
 /* Fill err with a status and a message; returns status. */
 em_status emi_fail(em_errinfo *err, em_status status, const char *fmt, ...) EMI_PRINTF(3, 4);
+
+/* The same for what one record is the reason for, with its number from 1, in a file (NULL: in none).  bytes: what
+ * em_errinfo.bytes says, or 0. */
+em_status emi_fail_record(em_errinfo *err, em_status status, const char *path, uint64_t record, uint64_t bytes,
+			  const char *fmt, ...) EMI_PRINTF(6, 7);
 
 /* Scratch in dir, and elsewhere if there are others, has less room than is needed: EM_ERR_NOSPACE. */
 em_status emi_fail_no_room(em_errinfo *err, const char *dir, int others, uint64_t room, uint64_t needed);

@@ -13,6 +13,7 @@
 
 #include "base/context.h"
 #include "base/meter.h"
+#include "base/structs.h"
 
 uint64_t emi_now_ns(void)
 {
@@ -152,25 +153,35 @@ void emi_meter_read(const emi_meter *m, uint64_t now, em_io_stats *stats)
 
 em_status emi_io_stats_give(em_io_stats *theirs, const em_io_stats *ours)
 {
-	return emi_opts_give(theirs, ours, sizeof *ours);
+	return EMI_STRUCT_GIVE(em_io_stats, theirs, ours);
+}
+
+/* A snapshot that a caller has: 0 if it is none. */
+static int take(em_io_stats *ours, const em_io_stats *theirs)
+{
+	memset(ours, 0, sizeof *ours);
+	return theirs != NULL && EMI_STRUCT_TAKE(em_io_stats, ours, theirs, NULL) == EM_OK;
 }
 
 void em_io_stats_since(em_io_stats *now, const em_io_stats *before)
 {
-	if (!now || !before)
+	em_io_stats d, b;
+
+	if (!take(&d, now) || !take(&b, before))
 		return;
-	now->time -= before->time;
-	now->reads -= before->reads;
-	now->writes -= before->writes;
-	now->bytes_read -= before->bytes_read;
-	now->bytes_written -= before->bytes_written;
-	now->read_seconds -= before->read_seconds;
-	now->write_seconds -= before->write_seconds;
-	now->read_busy -= before->read_busy;
-	now->write_busy -= before->write_busy;
-	now->busy -= before->busy;
-	now->read_wait -= before->read_wait;
-	now->write_wait -= before->write_wait;
+	d.time -= b.time;
+	d.reads -= b.reads;
+	d.writes -= b.writes;
+	d.bytes_read -= b.bytes_read;
+	d.bytes_written -= b.bytes_written;
+	d.read_seconds -= b.read_seconds;
+	d.write_seconds -= b.write_seconds;
+	d.read_busy -= b.read_busy;
+	d.write_busy -= b.write_busy;
+	d.busy -= b.busy;
+	d.read_wait -= b.read_wait;
+	d.write_wait -= b.write_wait;
+	(void)emi_io_stats_give(now, &d);
 }
 
 static size_t length(int printed)
@@ -178,8 +189,11 @@ static size_t length(int printed)
 	return printed < 0 ? 0 : (size_t)printed;
 }
 
-size_t em_io_stats_text(const em_io_stats *s, char *to, size_t bytes)
+size_t em_io_stats_text(const em_io_stats *stats, char *to, size_t bytes)
 {
+	em_io_stats own, *s = &own;
+
+	(void)take(s, stats);
 	return length(snprintf(to, bytes,
 			       "reads   %12" PRIu64 "  %16" PRIu64 " bytes  serial %10.3f s  busy %10.3f s  waited for %10.3f s\n"
 			       "writes  %12" PRIu64 "  %16" PRIu64 " bytes  serial %10.3f s  busy %10.3f s  waited for %10.3f s\n"
@@ -189,8 +203,11 @@ size_t em_io_stats_text(const em_io_stats *s, char *to, size_t bytes)
 			       s->queue_most));
 }
 
-size_t em_io_stats_json(const em_io_stats *s, char *to, size_t bytes)
+size_t em_io_stats_json(const em_io_stats *stats, char *to, size_t bytes)
 {
+	em_io_stats own, *s = &own;
+
+	(void)take(s, stats);
 	return length(snprintf(to, bytes,
 			       "{\"time\": %.6f, \"queue\": %" PRIu32 ", \"queue_most\": %" PRIu32 ", \"reads\": %" PRIu64
 			       ", \"writes\": %" PRIu64 ", \"bytes_read\": %" PRIu64 ", \"bytes_written\": %" PRIu64

@@ -46,7 +46,7 @@ unsigned emi_meter_exit(emi_meter *m, unsigned kinds, uint64_t now);
 /* A snapshot; with the lock. */
 void emi_meter_read(const emi_meter *m, uint64_t now, em_io_stats *stats);
 
-/* Copy to a caller's struct, as far as he knows it: EM_ERR_INVAL when its size is not legal. */
+/* Copy to a caller's struct, as far as he knows it: as emi_struct_give(). */
 em_status emi_io_stats_give(em_io_stats *theirs, const em_io_stats *ours);
 
 uint64_t emi_now_ns(void);

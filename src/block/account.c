@@ -199,7 +199,7 @@ em_status emi_account_enter(emi_account *a, em_bid bid, uint64_t bytes, uint64_t
 {
 	const uint64_t unit = bid.offset / EMI_UNIT, end = unit + bytes / EMI_UNIT;
 	disk_account *d = &a->disk[bid.disk];
-	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+	em_errinfo own = EM_ERRINFO_INIT;
 	em_status st;
 
 	pthread_mutex_lock(&a->lock);

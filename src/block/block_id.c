@@ -21,7 +21,7 @@
 static void name_disks(const emi_disk_set *set, uint64_t bytes, em_errinfo *err)
 {
 	static const char end[] = ", ...";
-	em_errinfo all = {EM_OK, 0, 0, 0, "", "", ""};
+	em_errinfo all = EM_ERRINFO_INIT;
 	char list[sizeof err->text - 100];
 	size_t at = 0;
 	uint32_t i;
@@ -49,7 +49,7 @@ static em_status alloc_somewhere(emi_disk_set *set, uint32_t first, size_t bytes
 	uint32_t i;
 
 	for (i = 0; i < set->n && status == EM_ERR_NOSPACE; i++) {
-		em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+		em_errinfo own = EM_ERRINFO_INIT;
 
 		bid->disk = (first + i) % set->n;
 		status = emi_one_disk_alloc(set->disk[bid->disk], bytes, n, &bid->offset, &own);
@@ -114,7 +114,7 @@ static em_status alloc_row(emi_disk *d, uint32_t index, size_t bytes, em_bid *bi
 
 em_status emi_blocks_alloc_row(emi_disk *d, uint32_t index, size_t bytes, em_bid *bid, size_t n, em_errinfo *err)
 {
-	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+	em_errinfo own = EM_ERRINFO_INIT;
 	em_status status = emi_ctx_check(d->set->ctx, err);
 
 	clear(bid, n);
@@ -220,7 +220,7 @@ em_status emi_blocks_free(emi_disk *d, const em_bid *bid, size_t n, size_t bytes
 
 	/* In a child nobody will ask for space, and the lock may be held for ever. */
 	for (i = 0; i < n && !emi_ctx_forked(d->set->ctx); i++) {
-		em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+		em_errinfo own = EM_ERRINFO_INIT;
 		const em_status st = emi_disk_free(d, bid[i], bytes, &own);
 
 		if (st == EM_OK)

@@ -10,7 +10,7 @@ enum { FIRST_ROOM = 32 };
 
 em_status emi_block_list_reserve(emi_block_list *l, em_ctx *ctx, uint64_t room, em_errinfo *err)
 {
-	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+	em_errinfo own = EM_ERRINFO_INIT;
 	em_bid *more;
 
 	if (room <= l->room)

@@ -282,7 +282,7 @@ static void shrink(emi_block_pool *p)
 em_status emi_block_pool_open(emi_block_pool *p, em_ctx *ctx, emi_disk *disk, size_t block_bytes, uint32_t nwrite, uint32_t nprefetch,
 			      emi_io_stats *io, em_errinfo *err)
 {
-	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+	em_errinfo own = EM_ERRINFO_INIT;
 	em_status st;
 
 	memset(p, 0, sizeof *p);
@@ -327,7 +327,7 @@ uint64_t emi_block_pool_memory(size_t block_bytes, uint32_t nwrite, uint32_t npr
 
 em_status emi_block_pool_resize(emi_block_pool *p, uint32_t nwrite, uint32_t nprefetch, em_errinfo *err)
 {
-	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+	em_errinfo own = EM_ERRINFO_INIT;
 	em_status st;
 
 	if (nwrite < p->list[EMI_POOL_LENT].n)
@@ -355,7 +355,7 @@ em_status emi_block_pool_resize(emi_block_pool *p, uint32_t nwrite, uint32_t npr
 
 em_status emi_block_pool_add(emi_block_pool *p, char *buf, em_errinfo *err)
 {
-	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+	em_errinfo own = EM_ERRINFO_INIT;
 	em_status st = widen(p, p->nslots + 1, &own);
 
 	if (st == EM_OK)

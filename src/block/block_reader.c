@@ -69,7 +69,7 @@ static void ask(emi_block_reader *r)
 em_status emi_block_reader_open(emi_block_reader *r, em_ctx *ctx, emi_disk *disk, size_t block_bytes, size_t record, uint32_t nbuffers,
 				const emi_block_list *list, uint32_t lists, emi_block_order order, int frees, emi_io_stats *io, em_errinfo *err)
 {
-	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+	em_errinfo own = EM_ERRINFO_INIT;
 	em_status st;
 
 	memset(r, 0, sizeof *r);

@@ -61,7 +61,7 @@ static void follow(emi_disk_set *set, emi_request *rq)
 	emi_move part;
 
 	while (at.offset < end && emi_moved_find(&set->moved, at, end - at.offset, &part)) {
-		em_errinfo err = {EM_OK, 0, 0, 0, "", "", ""};
+		em_errinfo err = EM_ERRINFO_INIT;
 		const em_status st = transfer_part(set, rq, &part, &err);
 
 		at.offset = part.from.offset + part.bytes;

@@ -29,7 +29,7 @@ static char *buffer(const emi_block_writer *w, uint32_t i)
 em_status emi_block_writer_open(emi_block_writer *w, em_ctx *ctx, emi_disk *disk, size_t block_bytes, size_t record, uint32_t nbuffers,
 				emi_block_order order, emi_io_stats *io, em_errinfo *err)
 {
-	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+	em_errinfo own = EM_ERRINFO_INIT;
 	em_status st;
 	uint32_t i;
 

@@ -53,7 +53,7 @@ struct emi_cache {
 	em_errinfo error;       /* the first of nfailed */
 };
 
-static const em_errinfo no_error = {EM_OK, 0, 0, 0, "", "", ""};
+static const em_errinfo no_error = EM_ERRINFO_INIT;
 
 static const em_policy *policy_of(const emi_cache_opts *opts)
 {

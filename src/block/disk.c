@@ -107,7 +107,7 @@ static em_status join(emi_disk **out, em_ctx *ctx, em_errinfo *err)
 
 em_status emi_scratch_acquire(em_ctx *ctx, emi_disk **out, em_errinfo *err)
 {
-	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+	em_errinfo own = EM_ERRINFO_INIT;
 	em_status status = emi_ctx_check(ctx, err);
 
 	*out = NULL;

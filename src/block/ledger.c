@@ -106,7 +106,7 @@ uint64_t emi_ledger_memory(uint64_t blocks)
 
 em_status emi_ledger_enter(emi_ledger *l, em_bid bid, size_t bytes, uint32_t owner, em_errinfo *err)
 {
-	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+	em_errinfo own = EM_ERRINFO_INIT;
 	em_status st = EM_OK;
 
 	pthread_mutex_lock(&l->lock);

@@ -359,7 +359,7 @@ static em_status reserve(emi_one_disk *d, uint64_t bytes, em_errinfo *err)
 		return refuse(d, end + bytes - d->reserved, err);
 	step = wanted_step(d, end, bytes, room(d));
 	for (;;) {
-		em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+		em_errinfo own = EM_ERRINFO_INIT;
 		const em_status status = set_aside(d, end + step - d->reserved, &own);
 
 		if (status == EM_OK)

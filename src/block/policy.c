@@ -3,6 +3,7 @@
 #include "block/policy.h"
 
 #include "base/error.h"
+#include "base/structs.h"
 
 const em_policy *em_policy_lru(void)
 {
@@ -26,13 +27,15 @@ const em_policy *em_policy_s3fifo(void)
 
 em_status emi_policy_choose(const em_policy **policy, em_errinfo *err)
 {
-	const em_policy *p = *policy;
+	em_policy p;
+	em_status st;
 
-	if (p == NULL)
+	if (*policy == NULL) {
 		*policy = &emi_policy_s3fifo;
-	else if (p->size < sizeof *p)
-		return emi_fail(err, EM_ERR_INVAL, "em_policy.size is %u", (unsigned)p->size);
-	else if (!p->name || !p->bytes || !p->init || !p->came || !p->hit || !p->left || !p->victim || !p->next)
-		return emi_fail(err, EM_ERR_INVAL, "a policy without name, or without one of its functions");
-	return EM_OK;
+		return EM_OK;
+	}
+	st = EMI_STRUCT_TAKE(em_policy, &p, *policy, err);
+	if (st == EM_OK && (!p.name || !p.bytes || !p.init || !p.came || !p.hit || !p.left || !p.victim || !p.next))
+		st = emi_fail(err, EM_ERR_INVAL, "a policy without name, or without one of its functions");
+	return st;
 }

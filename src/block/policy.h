@@ -15,7 +15,7 @@ static inline uint64_t emi_policy_bytes(const em_policy *policy, uint32_t frames
 	return bytes != 0 ? bytes : 1;
 }
 
-/* The default, unless it is given; EM_ERR_INVAL if that is not whole. */
+/* The default, unless it is given; EM_ERR_INVAL or EM_ERR_VERSION if that is not whole. */
 em_status emi_policy_choose(const em_policy **policy, em_errinfo *err);
 
 #endif

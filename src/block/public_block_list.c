@@ -7,6 +7,7 @@
 
 #include "base/context.h"
 #include "base/error.h"
+#include "base/structs.h"
 
 em_block_list *emi_list_new(em_disks *d, size_t block_bytes, size_t record, em_errinfo *err)
 {
@@ -101,7 +102,8 @@ em_status em_block_list_open(em_block_list **out, em_disks *d, const em_block_li
 	*out = NULL;
 	if (d == NULL || info == NULL)
 		return EM_ERR_INVAL;
-	st = emi_share_opts(&i, sizeof i, info, "em_block_list_info", &err);
+	emi_errinfo_clear(&err);
+	st = EMI_STRUCT_TAKE(em_block_list_info, &i, info, &err);
 	if (st == EM_OK)
 		st = make_list(out, d, &i, &err);
 	return emi_share_told(&d->share, st, &err);
@@ -130,5 +132,5 @@ em_status em_block_list_info_get(const em_block_list *l, em_block_list_info *inf
 	i.skip = l->list.skip;
 	i.blocks = l->list.blocks;
 	i.bids = l->list.bid;
-	return emi_opts_give(info, &i, sizeof i);
+	return EMI_STRUCT_GIVE(em_block_list_info, info, &i);
 }

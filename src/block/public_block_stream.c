@@ -11,6 +11,7 @@
 
 #include "base/context.h"
 #include "base/error.h"
+#include "base/structs.h"
 #include "block/block_reader.h"
 #include "block/block_writer.h"
 #include "block/public_block_list.h"
@@ -85,10 +86,11 @@ em_status em_block_writer_open(em_block_writer **out, em_disks *d, const em_bloc
 	*out = NULL;
 	if (opts == NULL)
 		return EM_ERR_INVAL;
-	st = emi_share_opts(&o, sizeof o, opts, "em_block_writer_opts", &err);
+	emi_errinfo_clear(&err);
+	st = EMI_STRUCT_TAKE(em_block_writer_opts, &o, opts, &err);
 	if (st == EM_OK)
 		st = d != NULL ? open_writer(out, d, &o, &err) : emi_fail(&err, EM_ERR_INVAL, "disks are NULL");
-	return emi_share_opened(st, o.errinfo, &err);
+	return emi_share_opened(st, EMI_ERRINFO_OF(em_block_writer_opts, opts), &err);
 }
 
 /* May it take more? */
@@ -260,10 +262,11 @@ em_status em_block_reader_open(em_block_reader **out, em_block_list *list, const
 	if (out == NULL)
 		return EM_ERR_INVAL;
 	*out = NULL;
-	st = emi_share_opts(&o, sizeof o, opts, "em_block_reader_opts", &err);
+	emi_errinfo_clear(&err);
+	st = EMI_STRUCT_TAKE(em_block_reader_opts, &o, opts, &err);
 	if (st == EM_OK)
 		st = list != NULL ? open_reader(out, list, &o, &err) : emi_fail(&err, EM_ERR_INVAL, "list is NULL");
-	return emi_share_opened(st, o.errinfo, &err);
+	return emi_share_opened(st, EMI_ERRINFO_OF(em_block_reader_opts, opts), &err);
 }
 
 em_status em_block_reader_next(em_block_reader *r, const em_batch **batch)

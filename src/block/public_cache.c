@@ -7,6 +7,7 @@
 
 #include "base/context.h"
 #include "base/error.h"
+#include "base/structs.h"
 #include "block/cache.h"
 #include "block/policy.h"
 #include "block/share.h"
@@ -66,10 +67,11 @@ em_status em_cache_open(em_cache **out, em_disks *d, const em_cache_opts *opts)
 	*out = NULL;
 	if (opts == NULL)
 		return EM_ERR_INVAL;
-	st = emi_share_opts(&o, sizeof o, opts, "em_cache_opts", &err);
+	emi_errinfo_clear(&err);
+	st = EMI_STRUCT_TAKE(em_cache_opts, &o, opts, &err);
 	if (st == EM_OK)
 		st = d != NULL ? open_cache(out, d, &o, &err) : emi_fail(&err, EM_ERR_INVAL, "disks are NULL");
-	return emi_share_opened(st, o.errinfo, &err);
+	return emi_share_opened(st, EMI_ERRINFO_OF(em_cache_opts, opts), &err);
 }
 
 void em_cache_close(em_cache *c)
@@ -85,7 +87,8 @@ uint64_t em_cache_memory(const em_cache_opts *opts)
 	emi_cache_opts own;
 	em_cache_opts o;
 
-	if (opts == NULL || emi_opts_copy(&o, sizeof o, sizeof o, opts, "em_cache_opts", NULL) != EM_OK || translate(&o, o.block_bytes, &own, NULL) != EM_OK)
+	if (opts == NULL || EMI_STRUCT_TAKE(em_cache_opts, &o, opts, NULL) != EM_OK ||
+	    translate(&o, o.block_bytes, &own, NULL) != EM_OK)
 		return 0;
 	return sizeof(em_cache) + emi_cache_memory(&own);
 }
@@ -192,7 +195,7 @@ em_status em_cache_stats_get(const em_cache *c, em_cache_stats *stats)
 	if (c == NULL)
 		return EM_ERR_INVAL;
 	emi_cache_stats_get(c->cache, &s);
-	return emi_opts_give(stats, &s, sizeof s);
+	return EMI_STRUCT_GIVE(em_cache_stats, stats, &s);
 }
 
 const em_errinfo *em_cache_error(const em_cache *c)

@@ -8,6 +8,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "block/share.h"
 
 static em_status open_disks(em_disks **out, em_ctx *ctx, const em_disks_opts *o, em_errinfo *err)
@@ -46,10 +47,11 @@ em_status em_disks_open(em_disks **out, em_ctx *ctx, const em_disks_opts *opts)
 	if (out == NULL)
 		return EM_ERR_INVAL;
 	*out = NULL;
-	st = emi_share_opts(&o, sizeof o, opts, "em_disks_opts", &err);
+	emi_errinfo_clear(&err);
+	st = EMI_STRUCT_TAKE(em_disks_opts, &o, opts, &err);
 	if (st == EM_OK)
 		st = open_disks(out, ctx, &o, &err);
-	return emi_share_opened(st, o.errinfo, &err);
+	return emi_share_opened(st, EMI_ERRINFO_OF(em_disks_opts, opts), &err);
 }
 
 void em_disks_close(em_disks *d)
@@ -102,7 +104,7 @@ em_status em_disks_stats_get(em_disks *d, uint32_t disk, em_disks_stats *stats)
 	s.bytes_peak = usage.bytes_peak;
 	s.held = usage.held;
 	s.held_peak = usage.held_peak;
-	return emi_opts_give(stats, &s, sizeof s);
+	return EMI_STRUCT_GIVE(em_disks_stats, stats, &s);
 }
 
 void em_disks_expect(em_disks *d, uint64_t bytes)

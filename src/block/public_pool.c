@@ -11,6 +11,7 @@
 
 #include "base/context.h"
 #include "base/error.h"
+#include "base/structs.h"
 #include "block/block_pool.h"
 #include "block/share.h"
 
@@ -49,10 +50,11 @@ em_status em_block_pool_open(em_block_pool **out, em_disks *d, const em_block_po
 	*out = NULL;
 	if (opts == NULL)
 		return EM_ERR_INVAL;
-	st = emi_share_opts(&o, sizeof o, opts, "em_block_pool_opts", &err);
+	emi_errinfo_clear(&err);
+	st = EMI_STRUCT_TAKE(em_block_pool_opts, &o, opts, &err);
 	if (st == EM_OK)
 		st = d != NULL ? open_pool(out, d, &o, &err) : emi_fail(&err, EM_ERR_INVAL, "disks are NULL");
-	return emi_share_opened(st, o.errinfo, &err);
+	return emi_share_opened(st, EMI_ERRINFO_OF(em_block_pool_opts, opts), &err);
 }
 
 void em_block_pool_close(em_block_pool *p)
@@ -238,7 +240,7 @@ em_status em_block_pool_stats_get(const em_block_pool *p, em_block_pool_stats *s
 	s.writes = p->pool.stats.writes;
 	s.dropped = p->pool.stats.dropped;
 	s.waits = p->pool.stats.waits;
-	return emi_opts_give(stats, &s, sizeof s);
+	return EMI_STRUCT_GIVE(em_block_pool_stats, stats, &s);
 }
 
 const em_errinfo *em_block_pool_error(const em_block_pool *p)

@@ -33,12 +33,6 @@ void emi_share_free(void *object, size_t bytes)
 	em_disks_close(d);
 }
 
-em_status emi_share_opts(void *own, size_t bytes, const void *opts, const char *name, em_errinfo *err)
-{
-	memset(err, 0, sizeof *err);
-	return emi_opts_copy(own, bytes, bytes, opts, name, err);
-}
-
 em_status emi_share_opened(em_status status, em_errinfo *theirs, const em_errinfo *err)
 {
 	if (status != EM_OK && theirs != NULL)

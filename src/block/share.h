@@ -28,10 +28,7 @@ void *emi_share_new(em_disks *d, size_t bytes, em_errinfo *err);
 /* Free the object and leave the disks.  What the object has must be freed before. */
 void emi_share_free(void *object, size_t bytes);
 
-/* What opening an object begins with: have no failure yet, and take the options (NULL: the defaults) into a struct of so many bytes; see emi_opts_copy(). */
-em_status emi_share_opts(void *own, size_t bytes, const void *opts, const char *name, em_errinfo *err);
-
-/* ... and ends with: a failure goes where the options say, if they do.  Returns the status. */
+/* What opening an object ends with: a failure goes where the options say, if they do.  Returns the status. */
 em_status emi_share_opened(em_status status, em_errinfo *theirs, const em_errinfo *err);
 
 /* What a call begins with that may wait: have no failure yet.  EM_ERR_FORK; of a block also EM_ERR_INVAL, if there is no such disk. */

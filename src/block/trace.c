@@ -93,10 +93,10 @@ out:
 	return st;
 }
 
-/* err may be NULL for callers, but is needed here. */
+/* err may be NULL for callers, or hold anything. */
 static em_status tell(em_status st, const em_errinfo *own, em_errinfo *err)
 {
-	if (st != EM_OK && err != NULL && err->status >= EM_OK)
+	if (err != NULL)
 		*err = *own;
 	return st;
 }
@@ -104,7 +104,7 @@ static em_status tell(em_status st, const em_errinfo *own, em_errinfo *err)
 em_status em_trace_policy(em_ctx *ctx, const em_access *access, uint64_t n, const em_policy *policy, uint64_t seed, uint32_t frames,
 			  uint64_t *misses, em_errinfo *err)
 {
-	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+	em_errinfo own = EM_ERRINFO_INIT;
 	em_status st = check(ctx, access, n, frames, misses, &own);
 
 	if (misses != NULL)
@@ -243,7 +243,7 @@ static em_status optimise(em_ctx *ctx, const em_access *access, uint64_t n, uint
 
 em_status em_trace_optimum(em_ctx *ctx, const em_access *access, uint64_t n, uint32_t frames, uint64_t *misses, em_errinfo *err)
 {
-	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
+	em_errinfo own = EM_ERRINFO_INIT;
 	em_status st = check(ctx, access, n, frames, misses, &own);
 
 	if (misses != NULL)

@@ -13,6 +13,7 @@ typedef char em_bid_has_16_bytes[sizeof(em_bid) == 16 ? 1 : -1];
 
 em_status em_block_layout_init(em_block_layout *l, size_t bytes, size_t record, uint32_t links, size_t info, em_errinfo *err)
 {
+	emi_errinfo_clear(err);
 	if (l == NULL)
 		return emi_fail(err, EM_ERR_INVAL, "layout is NULL");
 	memset(l, 0, sizeof *l);

@@ -168,12 +168,11 @@ static int open_streams(round_of *r, int writing)
 /* Close all, and add up what they have done. */
 static void close_streams(round_of *r, int writing)
 {
-	em_stream_stats stats;
+	em_stream_stats stats = EM_STREAM_STATS_INIT;
 	em_status st;
 	uint32_t j;
 
 	memset(&r->total, 0, sizeof(r->total));
-	stats.size = sizeof(stats);
 	for (j = 0; j < r->open; j++) {
 		if (writing)
 			st = em_stream_writer_stats(r->stream[j].w, &stats);
@@ -361,7 +360,7 @@ static int measure(round_of *r, bench_result *result)
 int bench_streams(const bench_options *o, em_ctx *ctx, bench_files *files, const bench_run *run, const interrupt *in,
 		  bench_result *result)
 {
-	em_stream_stats predicted;
+	em_stream_stats predicted = EM_STREAM_STATS_INIT;
 	round_of r;
 	int ret = -1;
 
@@ -373,7 +372,6 @@ int bench_streams(const bench_options *o, em_ctx *ctx, bench_files *files, const
 	r.in = in;
 	r.opts = options_of(run);
 	r.opts.flags = o->cold ? EM_STREAM_SYNC : 0;
-	predicted.size = sizeof(predicted);
 	if (em_stream_predict(&r.opts, run->n, &predicted) != EM_OK)
 		return failed(&r, EM_ERR_RANGE, &(em_errinfo){ 0 });
 	result->predicted = predicted.ios * run->k;

@@ -50,10 +50,9 @@ static int check_file(check *ck, em_ctx *ctx, const em_order *order, check_resul
 {
 	const check_options *co = ck->options;
 	em_check_opts opts = EM_CHECK_OPTS_INIT;
-	em_check_info info = { 0 };
+	em_check_info info = EM_CHECK_INFO_INIT;
 	em_status st;
 
-	info.size = sizeof(info);
 	opts.flags = co->unique ? EM_CHECK_UNIQUE : 0;
 	opts.format = &ck->format;
 	opts.header = co->text.header;

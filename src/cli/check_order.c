@@ -41,11 +41,10 @@ static void print_disorder(const sort_options *so, const disorder *d)
 
 int check_order(const sort_options *so, em_ctx *ctx, const em_order *order, em_check_opts *opts, progress *bar)
 {
-	em_check_info info = { 0 };
+	em_check_info info = EM_CHECK_INFO_INIT;
 	disorder d = { 0 };
 	em_status st;
 
-	info.size = sizeof(info);
 	opts->flags = EM_CHECK_FIRST | (so->text.unique ? EM_CHECK_UNIQUE : 0);
 	opts->format = &so->format;
 	opts->header = so->text.header;

@@ -61,15 +61,14 @@ static uint32_t share(const disks_command *dc, const disk_look *d, uint32_t buff
 /* How many blocks a sort has in flight; 0 where there is too little memory for blocks of that size, which are left out. */
 static int plan_depths(disks_command *dc)
 {
-	const em_key key = { 0, 0, EM_KEY_U64, 0 };
+	const em_key key = { 0, 0, EM_KEY_U64, 0, { 0 } };
 	em_sort_opts opts = EM_SORT_OPTS_INIT;
-	em_sort_plan_info info = { 0 };
+	em_sort_plan_info info = EM_SORT_PLAN_INFO_INIT;
 	em_order *order = NULL;
 	em_errinfo err = { 0 };
 	em_status st = em_order_keys(&order, dc->ctx, RECORD, &key, 1, &err);
 	uint32_t i, k;
 
-	info.size = sizeof(info);
 	opts.errinfo = &err;
 	for (i = 0; i < MEASURE_SIZES && st == EM_OK; i++) {
 		opts.block_bytes = disks_block(i);

@@ -50,8 +50,14 @@ void message_errno(const char *command, const char *name, int sys_errno)
 static int names(const char *text, const char *path)
 {
 	const size_t n = strlen(path);
+	char shown[65], *c;
 
-	return strstr(text, n > 64 ? path + (n - 64) : path) != NULL;
+	snprintf(shown, sizeof(shown), "%.64s", n > 64 ? path + (n - 64) : path);
+	/* In a text there are no control characters. */
+	for (c = shown; *c; c++)
+		if ((unsigned char)*c < 0x20 || (unsigned char)*c == 0x7f)
+			*c = '?';
+	return strstr(text, shown) != NULL;
 }
 
 /* What the library calls by the name of a field has an option here. */

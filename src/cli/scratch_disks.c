@@ -175,7 +175,7 @@ int scratch_disks_backend(const char *command, const char *name)
 static int take_backend(scratch_disk *d, const char *command, const char *name)
 {
 	d->opts.backend = *name ? name : NULL;
-	d->simulated = !strcmp(name, "simdisk") && em_simdisk_init(&d->sim, NULL, NULL) == EM_OK;
+	d->simulated = !strcmp(name, "simdisk") && em_simdisk_init(&d->sim, sizeof d->sim, NULL, NULL) == EM_OK;
 	if (!d->simulated)
 		return *name ? scratch_disks_backend(command, name) : 0;
 	d->opts.backend = NULL;

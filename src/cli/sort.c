@@ -134,12 +134,11 @@ static int sort_files(sort_command *sc, em_ctx *ctx, const em_order *order, em_e
 {
 	const double start = monotonic_seconds();
 	const sort_options *so = &sc->options;
-	em_sort_stats stats = { 0 };
+	em_sort_stats stats = EM_SORT_STATS_INIT;
 	debug_keys marks;
 	em_status st;
 	int caught, failed = 0;
 
-	stats.size = sizeof(stats);
 	begin(sc, ctx);
 	if (so->debug && debug_keys_begin(&marks, &so->text, order, so->command)) {
 		end(sc);

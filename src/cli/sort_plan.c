@@ -112,11 +112,10 @@ void sort_report(const sort_options *so, em_status st, const em_errinfo *err)
 
 int sort_plan(const sort_options *so, em_ctx *ctx, const em_order *order, em_errinfo *err)
 {
-	em_sort_plan_info info = { 0 };
+	em_sort_plan_info info = EM_SORT_PLAN_INFO_INIT;
 	uint64_t records;
 	em_status st;
 
-	info.size = sizeof(info);
 	if (count_records(so, &records))
 		return CLI_TROUBLE;
 	st = em_sort_plan(ctx, order, records, &so->sort, &info);

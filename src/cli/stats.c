@@ -26,15 +26,15 @@ double process_cpu_seconds(void)
 
 static em_phase_stats total_of(const em_sort_stats *st)
 {
-	em_phase_stats sum = { 0 };
+	em_phase_stats sum = EM_PHASE_STATS_INIT, p = EM_PHASE_STATS_INIT;
 	uint32_t i;
 
-	for (i = 0; i < EM_PHASES; i++) {
-		sum.io_wait += st->phase[i].io_wait;
-		sum.bytes_read += st->phase[i].bytes_read;
-		sum.bytes_written += st->phase[i].bytes_written;
-		sum.ios_read += st->phase[i].ios_read;
-		sum.ios_written += st->phase[i].ios_written;
+	for (i = 0; em_sort_stats_phase(st, i, &p) == EM_OK; i++) {
+		sum.io_wait += p.io_wait;
+		sum.bytes_read += p.bytes_read;
+		sum.bytes_written += p.bytes_written;
+		sum.ios_read += p.ios_read;
+		sum.ios_written += p.ios_written;
 	}
 	return sum;
 }
@@ -48,6 +48,7 @@ static int took_place(const em_phase_stats *p)
 static void print_json(FILE *to, const em_sort_stats *st, double seconds, double cpu_seconds)
 {
 	const em_phase_stats sum = total_of(st);
+	em_phase_stats p = EM_PHASE_STATS_INIT;
 	const char *between = "";
 	uint32_t i;
 
@@ -60,15 +61,13 @@ static void print_json(FILE *to, const em_sort_stats *st, double seconds, double
 		seconds, cpu_seconds, sum.bytes_read, sum.bytes_written, sum.ios_read, sum.ios_written, sum.io_wait,
 		st->runs, st->passes, st->fan_in, st->block_bytes, st->threads, st->peak_memory, st->peak_scratch,
 		st->peak_scratch_held, st->kept_records, st->packed_from, st->packed_to, st->memory_bytes);
-	for (i = 0; i < EM_PHASES; i++) {
-		const em_phase_stats *p = &st->phase[i];
-
-		if (!took_place(p))
+	for (i = 0; em_sort_stats_phase(st, i, &p) == EM_OK; i++) {
+		if (!took_place(&p))
 			continue;
 		fprintf(to, "%s{\"name\": \"%s\", \"seconds\": %.6f, \"cpu_seconds\": %.6f, \"bytes_read\": %" PRIu64
 			", \"bytes_written\": %" PRIu64 ", \"ios_read\": %" PRIu64 ", \"ios_written\": %" PRIu64 ", \"io_wait\": %.6f}",
-			between, em_phase_name(i), p->seconds, p->cpu_seconds, p->bytes_read, p->bytes_written, p->ios_read, p->ios_written,
-			p->io_wait);
+			between, em_phase_name(i), p.seconds, p.cpu_seconds, p.bytes_read, p.bytes_written, p.ios_read,
+			p.ios_written, p.io_wait);
 		between = ", ";
 	}
 	fputs("]}\n", to);
@@ -86,14 +85,15 @@ static void text_row(FILE *to, const char *name, double seconds, double cpu_seco
 static void print_text(FILE *to, const em_sort_stats *st, double seconds, double cpu_seconds)
 {
 	const em_phase_stats sum = total_of(st);
+	em_phase_stats p = EM_PHASE_STATS_INIT;
 	char a[SIZE_TEXT], b[SIZE_TEXT];
 	uint32_t i;
 
 	fprintf(to, "%-8s %9s %9s %10s %10s %9s %9s %9s\n", "phase", "seconds", "cpu", "read", "written", "reads",
 		"writes", "io wait");
-	for (i = 0; i < EM_PHASES; i++)
-		if (took_place(&st->phase[i]))
-			text_row(to, em_phase_name(i), st->phase[i].seconds, st->phase[i].cpu_seconds, &st->phase[i]);
+	for (i = 0; em_sort_stats_phase(st, i, &p) == EM_OK; i++)
+		if (took_place(&p))
+			text_row(to, em_phase_name(i), p.seconds, p.cpu_seconds, &p);
 	text_row(to, "total", seconds, cpu_seconds, &sum);
 
 	fprintf(to, "%" PRIu64 " records in, %" PRIu64 " out; ", st->records_in, st->records_out);

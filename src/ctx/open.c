@@ -29,6 +29,7 @@
 #include "base/lock.h"
 #include "base/memory.h"
 #include "base/process.h"
+#include "base/structs.h"
 #include "base/workers.h"
 #include "io/backend.h"
 #include "io/queue.h"
@@ -40,19 +41,6 @@
 #define MOST_BLOCK (UINT64_C(1) << 30)
 #define DEFAULT_DIR "/var/tmp"
 #define OTHER_DIR "/tmp"        /* where that cannot be written to, as in many containers */
-
-/* The first version of the options ended here. */
-#define LEAST_OPTS offsetof(em_ctx_opts, custom)
-/* A size beyond this is no size, and errinfo no pointer. */
-#define MOST_OPTS (sizeof(em_ctx_opts) + 4096)
-
-/* The caller's detail, if the options are sound enough to trust the pointer. */
-static em_errinfo *errinfo_of(const em_ctx_opts *opts)
-{
-	if (opts == NULL || opts->size < LEAST_OPTS || opts->size > MOST_OPTS)
-		return NULL;
-	return opts->errinfo;
-}
 
 /* Where scratch goes if nobody says. */
 static const char *usual_dir(void)
@@ -92,14 +80,24 @@ static em_status check_opts(const em_ctx_opts *o, em_errinfo *err)
 	if (o->queue_depth > EMI_IO_DEPTH_MAX)
 		return emi_fail(err, EM_ERR_INVAL, "queue_depth is %" PRIu32 ": it must not exceed %d", o->queue_depth,
 				EMI_IO_DEPTH_MAX);
-	if (o->allocator != NULL && (o->allocator->alloc == NULL || o->allocator->release == NULL))
-		return emi_fail(err, EM_ERR_INVAL, "the allocator lacks a function");
 	if (o->custom != NULL && o->backend != NULL)
 		return emi_fail(err, EM_ERR_INVAL, "backend and custom are both given");
 	if (o->block_bytes % EMI_PAGE != 0 || o->block_bytes > MOST_BLOCK)
 		return emi_fail(err, EM_ERR_INVAL, "block_bytes is %" PRIu64 ": it must be a multiple of %u, up to %" PRIu64, o->block_bytes, EMI_PAGE,
 				MOST_BLOCK);
 	return check_dirs(o, err);
+}
+
+static em_status choose_allocator(em_ctx *ctx, const em_allocator *theirs, em_errinfo *err)
+{
+	em_status st;
+
+	if (theirs == NULL)
+		return EM_OK;
+	st = EMI_STRUCT_TAKE(em_allocator, &ctx->allocator, theirs, err);
+	if (st == EM_OK && (ctx->allocator.alloc == NULL || ctx->allocator.release == NULL))
+		st = emi_fail(err, EM_ERR_INVAL, "the allocator lacks a function");
+	return st;
 }
 
 /* The budget: what was asked for, or a quarter of what there is, as the tightest bound has it. */
@@ -146,9 +144,14 @@ static em_status choose_fds(em_ctx *ctx, uint32_t asked, em_errinfo *err)
 static em_status choose_backend(const em_backend **out, const em_backend *custom, const char *name, em_errinfo *err)
 {
 	const char *flaw, *why = NULL;
+	em_backend ours;
+	em_status st;
 
 	if (custom != NULL) {
-		flaw = emi_backend_flaw(custom);
+		st = EMI_STRUCT_TAKE(em_backend, &ours, custom, err);
+		if (st != EM_OK)
+			return st;
+		flaw = emi_backend_flaw(&ours);
 		if (flaw != NULL)
 			return emi_fail(err, EM_ERR_INVAL, "the custom backend is incomplete: %s", flaw);
 		*out = custom;
@@ -191,7 +194,7 @@ static em_status choose_disk(em_ctx *ctx, uint32_t i, const em_ctx_opts *opts, e
 	else if (opts->disks[i - opts->ndirs] == NULL)
 		st = emi_fail(err, EM_ERR_INVAL, "disks[%" PRIu32 "] is NULL", i - opts->ndirs);
 	else
-		st = emi_opts_copy(&o, sizeof o, sizeof o, opts->disks[i - opts->ndirs], "em_disk_opts", err);
+		st = EMI_STRUCT_TAKE(em_disk_opts, &o, opts->disks[i - opts->ndirs], err);
 	if (st == EM_OK)
 		st = check_disk(&o, i - opts->ndirs, err);
 	c->backend = ctx->backend;
@@ -316,7 +319,7 @@ static em_status open_ctx(em_ctx **out, const em_ctx_opts *opts, em_errinfo *err
 	em_ctx ctx;
 	em_status st;
 
-	st = emi_opts_copy(&o, sizeof(o), LEAST_OPTS, opts, "em_ctx_opts", err);
+	st = EMI_STRUCT_TAKE(em_ctx_opts, &o, opts, err);
 	if (st != EM_OK)
 		return st;
 	st = check_opts(&o, err);
@@ -333,8 +336,9 @@ static em_status open_ctx(em_ctx **out, const em_ctx_opts *opts, em_errinfo *err
 	ctx.flags = o.flags;
 	ctx.log = o.log;
 	ctx.log_user = o.log_user;
-	if (o.allocator != NULL)
-		ctx.allocator = *o.allocator;
+	st = choose_allocator(&ctx, o.allocator, err);
+	if (st != EM_OK)
+		return st;
 	emi_memory_bounds(bounds);
 	st = choose_memory(&ctx, o.memory, bounds, err);
 	if (st != EM_OK)
@@ -358,7 +362,7 @@ static em_status open_ctx(em_ctx **out, const em_ctx_opts *opts, em_errinfo *err
 
 em_status em_ctx_open(em_ctx **out, const em_ctx_opts *opts)
 {
-	em_errinfo *theirs = errinfo_of(opts);
+	em_errinfo *theirs = EMI_ERRINFO_OF(em_ctx_opts, opts);
 	em_errinfo err;
 	em_status st;
 

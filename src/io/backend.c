@@ -5,7 +5,6 @@
  * A backend that works everywhere is named by its table.  One that needs something of the system is asked each time: it
  * answers with its table, or with the reason why it is of no use here.
  */
-#include <stddef.h>
 #include <string.h>
 
 #include "io/backend.h"
@@ -75,16 +74,8 @@ const em_backend *emi_backend_find(const char *name)
 	return name ? emi_backend_named(name, &why) : emi_backend_at(0);
 }
 
-/* Does a table, which may have been made before there was that function, reach as far as the field that ends there? */
-static int reaches(const em_backend *be, size_t end)
-{
-	return be->size >= end;
-}
-
 const char *emi_backend_flaw(const em_backend *be)
 {
-	if (be->size < offsetof(em_backend, discard) || be->size > sizeof *be || be->size % sizeof be->discard != 0)
-		return "its size is not that of em_backend";
 	if (!be->name)
 		return "it has no name";
 	if (!be->open || !be->close || !be->get_size || !be->set_size || !be->read || !be->write)
@@ -108,17 +99,17 @@ int emi_backend_is_real(const em_backend *be)
 
 int emi_backend_discards(const em_backend *be)
 {
-	return reaches(be, offsetof(em_backend, sync)) && be->discard != NULL;
+	return be->discard != NULL;
 }
 
 int emi_backend_syncs(const em_backend *be)
 {
-	return reaches(be, offsetof(em_backend, open_channel)) && be->sync != NULL;
+	return be->sync != NULL;
 }
 
 int emi_backend_has_channel(const em_backend *be)
 {
-	return reaches(be, sizeof *be) && be->submit && be->reap && be->open_channel && be->close_channel;
+	return be->submit && be->reap && be->open_channel && be->close_channel;
 }
 
 const em_backend *em_backend_find(const char *name)

@@ -25,8 +25,7 @@ const em_backend *emi_backend_at(uint32_t i);
 /* Is a caller's own backend complete?  NULL, or what is wrong with it. */
 const char *emi_backend_flaw(const em_backend *be);
 
-/* Can it give space back, bring data to the device, take transfers through a channel?  Tables made before there was such a function
- * end in front of it. */
+/* Can it give space back, bring data to the device, take transfers through a channel? */
 int emi_backend_discards(const em_backend *be);
 int emi_backend_syncs(const em_backend *be);
 int emi_backend_has_channel(const em_backend *be);

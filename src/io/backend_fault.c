@@ -21,6 +21,7 @@
 #include <extmem/sys/fault.h>
 
 #include "base/memory.h"
+#include "base/structs.h"
 #include "io/backend.h"
 
 typedef struct fault_file {
@@ -37,6 +38,14 @@ typedef struct fault_channel {
 	pthread_mutex_t lock;
 	em_transfer *failed;    /* to be given out by reap, linked by priv */
 } fault_channel;
+
+/* The backend lies in room that does not grow with it, so an em_fault does not change when an em_backend does. */
+typedef char backend_has_room[sizeof(em_backend) <= sizeof(((em_fault *)NULL)->table) ? 1 : -1];
+
+static em_backend *table_of(em_fault *fault)
+{
+	return (em_backend *)(void *)fault->table;
+}
 
 /* Count an operation; 1 when it is to fail. */
 static int strikes(em_fault *fault, uint32_t op)
@@ -251,12 +260,18 @@ static int fault_reap(void *channel, em_transfer **list, uint32_t max, int64_t t
 	return n > 0 ? (int)n : c->be->reap(c->channel, list, max, timeout_ns);
 }
 
-void em_fault_init(em_fault *fault, const em_backend *inner)
+em_status em_fault_init(em_fault *fault, size_t size, const em_backend *inner)
 {
-	em_backend *be = &fault->backend;
+	const uint32_t bytes = size <= UINT32_MAX ? (uint32_t)size : 0;
+	em_backend *be;
 
-	memset(fault, 0, sizeof *fault);
-	fault->size = sizeof *fault;
+	if (fault == NULL)
+		return EM_ERR_INVAL;
+	if (EMI_STRUCT_CHECK(em_fault, &bytes, NULL) != EM_OK)
+		return EM_ERR_VERSION;
+	memset(fault, 0, size);
+	fault->size = bytes;
+	be = table_of(fault);
 	fault->ops = EM_FAULT_ALL;
 	fault->times = 1;
 	fault->sys_errno = EIO;
@@ -278,11 +293,12 @@ void em_fault_init(em_fault *fault, const em_backend *inner)
 	be->discard = emi_backend_discards(fault->inner) ? fault_discard : NULL;
 	be->sync = emi_backend_syncs(fault->inner) ? fault_sync : NULL;
 	if (!emi_backend_has_channel(fault->inner))
-		return;
+		return EM_OK;
 	be->submit = fault_submit;
 	be->reap = fault_reap;
 	be->open_channel = fault_open_channel;
 	be->close_channel = fault_close_channel;
+	return EM_OK;
 }
 
 void em_fault_set(em_fault *fault, uint32_t ops, uint64_t nth, uint64_t times)
@@ -296,5 +312,5 @@ void em_fault_set(em_fault *fault, uint32_t ops, uint64_t nth, uint64_t times)
 
 const em_backend *em_fault_backend(const em_fault *fault)
 {
-	return &fault->backend;
+	return (const em_backend *)(const void *)fault->table;
 }

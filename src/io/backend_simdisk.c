@@ -79,7 +79,7 @@ static int make_model(emi_disk_model *m, const em_simdisk *disk)
 	em_simdisk plain;
 
 	if (!disk) {
-		if (em_simdisk_init(&plain, NULL, NULL) != EM_OK)
+		if (em_simdisk_init(&plain, sizeof plain, NULL, NULL) != EM_OK)
 			return EINVAL;
 		disk = &plain;
 	}

@@ -7,6 +7,7 @@
 #include <extmem/sys/file.h>
 
 #include "base/error.h"
+#include "base/structs.h"
 #include "io/queue.h"
 
 #define WAYS (EM_OPEN_READ | EM_OPEN_WRITE | EM_OPEN_TEMP | EM_OPEN_LINKABLE)
@@ -28,7 +29,7 @@ static em_status open_file(em_file **out, em_ctx *ctx, const char *path, const e
 em_status em_file_open(em_file **out, em_ctx *ctx, const char *path, const em_file_opts *opts)
 {
 	const em_file_opts plain = EM_FILE_OPTS_INIT;
-	em_errinfo err, *theirs = NULL;
+	em_errinfo err, *theirs = EMI_ERRINFO_OF(em_file_opts, opts);
 	em_file_opts o;
 	em_status status;
 
@@ -36,11 +37,9 @@ em_status em_file_open(em_file **out, em_ctx *ctx, const char *path, const em_fi
 		return EM_ERR_INVAL;
 	*out = NULL;
 	memset(&err, 0, sizeof err);
-	status = emi_opts_copy(&o, sizeof o, sizeof o, opts ? opts : &plain, "em_file_opts", &err);
-	if (status == EM_OK) {
-		theirs = o.errinfo;
+	status = EMI_STRUCT_TAKE(em_file_opts, &o, opts ? opts : &plain, &err);
+	if (status == EM_OK)
 		status = open_file(out, ctx, path, &o, &err);
-	}
 	if (status != EM_OK && theirs)
 		*theirs = err;
 	return status;

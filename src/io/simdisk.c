@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/structs.h"
 #include "io/backend.h"
 #include "io/disk_model.h"
 
@@ -34,6 +35,9 @@ static const preset presets[] = {
 };
 
 enum { PRESETS = sizeof presets / sizeof *presets };
+
+/* The backend lies in room that does not grow with it, so an em_simdisk does not change when an em_backend does. */
+typedef char backend_has_room[sizeof(em_backend) <= sizeof(((em_simdisk *)NULL)->table) ? 1 : -1];
 
 /* What an option's value is. */
 typedef enum value_kind { MODEL, SIZE, TIME, NUMBER } value_kind;
@@ -275,48 +279,62 @@ em_status em_simdisk_parse(em_simdisk *disk, const char *text, em_errinfo *err)
 	em_status status;
 	span name, value;
 
+	emi_errinfo_clear(err);
 	if (!disk || !text)
 		return emi_fail(err, EM_ERR_INVAL, "simdisk: %s is NULL", disk ? "text" : "disk");
-	d = *disk;
-	status = apply_model(&d, text, err);
+	status = EMI_STRUCT_TAKE(em_simdisk, &d, disk, err);
+	if (status == EM_OK)
+		status = apply_model(&d, text, err);
 	while (status == EM_OK && next(&text, &name, &value))
 		status = apply(&d, name, value, err);
 	if (status == EM_OK)
 		status = em_simdisk_check(&d, err);
 	/* The counters behind the parameters may be moving. */
 	if (status == EM_OK)
-		memcpy(disk, &d, offsetof(em_simdisk, requests));
+		memcpy((char *)disk + offsetof(em_simdisk, rpm), &d.rpm,
+		       offsetof(em_simdisk, requests) - offsetof(em_simdisk, rpm));
 	return status;
 }
 
 em_status em_simdisk_check(const em_simdisk *disk, em_errinfo *err)
 {
-	if (!disk || disk->size != sizeof *disk)
-		return emi_fail(err, EM_ERR_INVAL, "simdisk: %s", disk ? "its size is not that of em_simdisk" : "disk is NULL");
-	return emi_disk_model_make(NULL, disk, err);
+	em_status status;
+
+	emi_errinfo_clear(err);
+	if (!disk)
+		return emi_fail(err, EM_ERR_INVAL, "simdisk: disk is NULL");
+	status = EMI_STRUCT_CHECK(em_simdisk, disk, err);
+	return status == EM_OK ? emi_disk_model_make(NULL, disk, err) : status;
 }
 
-em_status em_simdisk_init(em_simdisk *disk, const char *model, em_errinfo *err)
+em_status em_simdisk_init(em_simdisk *disk, size_t size, const char *model, em_errinfo *err)
 {
+	const uint32_t bytes = size <= UINT32_MAX ? (uint32_t)size : 0;
+	em_backend be = emi_backend_simdisk;
+	em_status status;
 	const preset *p;
 	span name;
 
+	emi_errinfo_clear(err);
 	if (!disk)
 		return emi_fail(err, EM_ERR_INVAL, "simdisk: disk is NULL");
+	status = EMI_STRUCT_CHECK(em_simdisk, &bytes, err);
+	if (status != EM_OK)
+		return status;
 	name.at = model ? model : presets[0].name;
 	name.n = strlen(name.at);
 	p = find_preset(name);
 	if (!p)
 		return no_preset(err, name);
-	memset(disk, 0, sizeof *disk);
-	disk->size = sizeof *disk;
+	memset(disk, 0, size);
+	disk->size = bytes;
 	set_preset(disk, p);
-	disk->backend = emi_backend_simdisk;
-	disk->backend.user = disk;
+	be.user = disk;
+	memcpy(disk->table, &be, sizeof be);
 	return EM_OK;
 }
 
 const em_backend *em_simdisk_backend(const em_simdisk *disk)
 {
-	return &disk->backend;
+	return (const em_backend *)(const void *)disk->table;
 }

@@ -88,6 +88,8 @@ static em_status take_key(emi_field *field, const em_key *key, uint32_t i, uint6
 	const uint32_t unknown = key->flags & ~(EM_KEY_BIG_ENDIAN | EM_KEY_DESCENDING);
 	uint64_t width = emi_type_width(key->type);
 
+	if ((key->reserved[0] | key->reserved[1]) != 0)
+		return emi_fail(err, EM_ERR_INVAL, "keys[%" PRIu32 "]: what is reserved is not 0: use EM_KEY_INIT", i);
 	if (width == 0)
 		return emi_fail(err, EM_ERR_INVAL, "keys[%" PRIu32 "]: unknown type %" PRId32, i, key->type);
 	if (unknown != 0)
@@ -167,7 +169,7 @@ em_status emi_order_leave(em_order **out, em_order *o, em_status status, const e
 
 em_status em_order_keys(em_order **out, em_ctx *ctx, uint64_t record_size, const em_key *keys, uint32_t n, em_errinfo *err)
 {
-	const em_key all = { 0, record_size, EM_KEY_BYTES, 0 };
+	const em_key all = { 0, record_size, EM_KEY_BYTES, 0, { 0 } };
 	em_errinfo detail = { 0 };
 	em_order *o = NULL;
 	em_status status;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "key/order_impl.h"
 
 #define MOST_ALIGN 16u          /* what memory for C types has */
@@ -17,12 +18,16 @@ static int is_complete(const em_kernels *k)
 
 static em_status check_kernels(const em_kernels *k, em_errinfo *err)
 {
-	const uint32_t align = k != NULL && k->size >= sizeof *k ? k->record_align : 0;
+	em_kernels ours;
+	uint32_t align;
+	em_status st;
 
 	if (k == NULL)
 		return emi_fail(err, EM_ERR_INVAL, "order: kernels is NULL");
-	if (k->size < sizeof *k)
-		return emi_fail(err, EM_ERR_INVAL, "order: a table of kernels of %" PRIu32 " bytes is too small", k->size);
+	st = EMI_STRUCT_TAKE(em_kernels, &ours, k, err);
+	if (st != EM_OK)
+		return st;
+	align = k->record_align;
 	if (!is_complete(k))
 		return emi_fail(err, EM_ERR_INVAL, "order: the table of kernels is not complete");
 	if (k->record_size > MOST_BYTES)

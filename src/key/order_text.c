@@ -11,6 +11,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "key/order_impl.h"
 
 #define ALL_KEY_FLAGS (EM_TEXT_REVERSE | EM_TEXT_SKIP_START | EM_TEXT_SKIP_END | EM_TEXT_DICTIONARY | EM_TEXT_FOLD | EM_TEXT_PRINTING)
@@ -40,6 +41,9 @@ static em_status check_key(const em_text_key *k, uint32_t i, em_errinfo *err)
 	if ((k->flags & ~ALL_KEY_FLAGS) != 0)
 		return emi_fail(err, EM_ERR_INVAL, "keys[%" PRIu32 "]: unknown flags 0x%" PRIx32, i,
 				k->flags & ~ALL_KEY_FLAGS);
+	if ((k->reserved[0] | k->reserved[1] | k->reserved[2]) != 0)
+		return emi_fail(err, EM_ERR_INVAL, "keys[%" PRIu32 "]: what is reserved is not 0: use EM_TEXT_KEY_INIT",
+				i);
 	if (k->first_field == 0 || k->first_char == 0)
 		return emi_fail(err, EM_ERR_INVAL, "keys[%" PRIu32 "]: its first %s is 0", i,
 				k->first_field == 0 ? "field" : "character");
@@ -134,7 +138,7 @@ em_status em_order_text(em_order **out, em_ctx *ctx, const em_text_key *keys, ui
 	else
 		st = emi_ctx_check(ctx, &detail);
 	if (st == EM_OK && opts != NULL)
-		st = emi_opts_copy(&full, sizeof full, sizeof full, opts, "em_text_opts", &detail);
+		st = EMI_STRUCT_TAKE(em_text_opts, &full, opts, &detail);
 	if (st == EM_OK)
 		st = check_text(keys, n, &full, &detail);
 	if (st == EM_OK)

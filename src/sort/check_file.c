@@ -16,6 +16,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "key/vary.h"
 #include "sort/check_fixed.h"
 #include "sort/record_hash.h"
@@ -252,11 +253,11 @@ static em_status check_args(checking *c, em_ctx *ctx, const em_order *order, con
 
 	if (ctx == NULL || path == NULL || info == NULL)
 		return emi_fail(err, EM_ERR_INVAL, "%s is NULL", ctx == NULL ? "context" : path == NULL ? "path" : "info");
-	if (info->size < offsetof(em_check_info, records))
-		return emi_fail(err, EM_ERR_INVAL, "em_check_info has no size");
-	st = emi_ctx_check(ctx, err);
+	st = EMI_STRUCT_CHECK(em_check_info, info, err);
 	if (st == EM_OK)
-		st = emi_opts_copy(&c->opts, sizeof c->opts, 2 * sizeof(uint32_t), opts, "em_check_opts", err);
+		st = emi_ctx_check(ctx, err);
+	if (st == EM_OK)
+		st = EMI_STRUCT_TAKE(em_check_opts, &c->opts, opts, err);
 	if (st != EM_OK)
 		return st;
 	if ((c->opts.flags & ~(EM_CHECK_UNIQUE | EM_CHECK_FIRST)) != 0)
@@ -271,7 +272,7 @@ static em_status check_args(checking *c, em_ctx *ctx, const em_order *order, con
 		return emi_fail(err, EM_ERR_INVAL, "a format or a header of records that have one size");
 	c->format = lines;
 	if (c->opts.format != NULL)
-		st = emi_opts_copy(&c->format, sizeof c->format, sizeof c->format, c->opts.format, "em_format", err);
+		st = EMI_STRUCT_TAKE(em_format, &c->format, c->opts.format, err);
 	c->ctx = ctx;
 	c->skip = c->opts.header;
 	return st;
@@ -309,18 +310,10 @@ static em_status run(checking *c, const char *path, em_errinfo *err)
 	return st == EM_END ? EM_OK : st;
 }
 
-static void put_info(const checking *c, em_check_info *info)
-{
-	const uint32_t size = info->size;
-
-	memcpy(info, &c->info, size < sizeof c->info ? size : sizeof c->info);
-	info->size = size;
-}
-
 em_status em_check_file(em_ctx *ctx, const em_order *order, const char *path, const em_check_opts *opts,
 			em_check_info *info, em_disorder_fn fn, void *user)
 {
-	em_errinfo own, *err = opts != NULL && opts->size >= sizeof *opts && opts->errinfo != NULL ? opts->errinfo : &own;
+	em_errinfo own, *theirs = EMI_ERRINFO_OF(em_check_opts, opts), *err = theirs != NULL ? theirs : &own;
 	em_status st;
 	checking c;
 	int i;
@@ -333,7 +326,7 @@ em_status em_check_file(em_ctx *ctx, const em_order *order, const char *path, co
 	if (st != EM_OK)
 		return st;
 	st = run(&c, path, err);
-	put_info(&c, info);
+	(void)EMI_STRUCT_GIVE(em_check_info, info, &c.info);
 	for (i = 0; i < 2; i++)
 		if (c.room[i].base != NULL)
 			emi_buffer_free(ctx, c.room[i].base, c.room[i].bytes + SLACK);

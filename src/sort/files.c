@@ -10,7 +10,5 @@ em_status emi_files_check(const char *call, const em_ctx *ctx, const em_order *o
 	memset(err, 0, sizeof *err);
 	if (ctx == NULL || order == NULL || inputs == NULL || ninputs == 0 || output == NULL)
 		return emi_fail(err, EM_ERR_INVAL, "an argument of %s() is NULL or empty", call);
-	if (stats != NULL && stats->size < sizeof(uint32_t))
-		return emi_fail(err, EM_ERR_INVAL, "the size of stats is not set");
-	return EM_OK;
+	return stats != NULL ? EMI_STRUCT_CHECK(em_sort_stats, stats, err) : EM_OK;
 }

@@ -58,41 +58,48 @@ em_status emi_front_may_push(emi_front *f, const void *records, uint64_t n)
 	job = &f->e.job;
 	st = in_order(f, f->stage == EMI_PUSHING, "push after finish");
 	if (st == EM_OK && emi_front_varied(f))
-		st = emi_job_result(job, emi_fail(&job->err, EM_ERR_INVAL, "records of any length are pushed in batches"));
+		st = emi_job_result(job, emi_fail(&job->err, EM_ERR_INVAL,
+						  "records of any length are pushed with their ends"));
 	return st;
 }
 
-static em_status check_batch(const emi_front *f, const em_batch *batch, em_errinfo *err)
+/* Take a batch that is not empty. */
+static em_status take_batch(emi_front *f, const void *records, const uint64_t *ends, uint64_t n, em_batch *batch)
 {
+	em_errinfo *err = &f->e.job.err;
 	const int varied = emi_front_varied(f);
-	uint64_t before = 0;
-	size_t i;
+	uint64_t before = 0, i;
 
-	if ((batch->ends != NULL) != varied)
+	if ((ends != NULL) != varied)
 		return emi_fail(err, EM_ERR_INVAL, "the batch %s ends, and the order is of records of %s",
-				batch->ends != NULL ? "has" : "has no", varied ? "any length" : "one size");
-	if (batch->ends == NULL)
-		return batch->bytes == batch->n * f->e.job.by.codec->record_bytes
-			       ? EM_OK
-			       : emi_fail(err, EM_ERR_INVAL, "the batch has %llu bytes, which are not %llu records",
-					  (unsigned long long)batch->bytes, (unsigned long long)batch->n);
-	for (i = 0; i < batch->n; before = batch->ends[i++])
-		if (batch->ends[i] < before)
-			break;
-	if (i < batch->n || before != batch->bytes)
-		return emi_fail(err, EM_ERR_INVAL, "the ends of the batch do not ascend to its %llu bytes",
-				(unsigned long long)batch->bytes);
+				ends != NULL ? "has" : "has no", varied ? "any length" : "one size");
+	if (ends == NULL)
+		return EM_OK;
+	for (i = 0; i < n; before = ends[i++])
+		if (ends[i] < before)
+			return emi_fail_record(err, EM_ERR_INVAL, NULL, i + 1, 0,
+					       "record %llu of the batch ends at %llu, before the one in front of it",
+					       (unsigned long long)i + 1, (unsigned long long)ends[i]);
+	if (n > SIZE_MAX || before > SIZE_MAX)
+		return emi_fail(err, EM_ERR_INVAL, "no memory holds the %llu bytes of the batch",
+				(unsigned long long)before);
+	/* Records that are all empty need not be anywhere. */
+	batch->records = records != NULL ? records : "";
+	batch->n = (size_t)n;
+	batch->bytes = (size_t)before;
+	batch->ends = ends;
 	return EM_OK;
 }
 
-em_status emi_front_may_push_batch(emi_front *f, const em_batch *batch)
+em_status emi_front_may_push_batch(emi_front *f, const void *records, const uint64_t *ends, uint64_t n,
+				   em_batch *batch)
 {
 	em_status st;
 
-	if (f == NULL || batch == NULL || (batch->records == NULL && batch->bytes != 0) || (batch->n == 0 && batch->bytes != 0))
+	if (f == NULL || (records == NULL && n != 0 && (ends == NULL || ends[n - 1] != 0)))
 		return EM_ERR_INVAL;
 	st = in_order(f, f->stage == EMI_PUSHING, "push after finish");
-	return st != EM_OK || batch->n == 0 ? st : emi_job_result(&f->e.job, check_batch(f, batch, &f->e.job.err));
+	return st != EM_OK || n == 0 ? st : emi_job_result(&f->e.job, take_batch(f, records, ends, n, batch));
 }
 
 em_status emi_front_may_finish(emi_front *f)
@@ -115,8 +122,10 @@ em_status emi_front_too_long(emi_front *f, uint64_t i, uint64_t need)
 {
 	emi_job *job = &f->e.job;
 
-	return emi_fail(&job->err, EM_ERR_RANGE, "record %llu of the batch: %llu bytes with its key are more than the %llu allowed",
-			(unsigned long long)i, (unsigned long long)need, (unsigned long long)emi_vary_longest(job));
+	return emi_fail_record(&job->err, EM_ERR_RANGE, NULL, i + 1, 0,
+			       "record %llu of the batch: %llu bytes with its key are more than the %llu allowed",
+			       (unsigned long long)i + 1, (unsigned long long)need,
+			       (unsigned long long)emi_vary_longest(job));
 }
 
 em_status emi_front_spill(emi_front *f, em_errinfo *err)
@@ -216,8 +225,9 @@ void emi_front_error(const emi_front *f, em_errinfo *err)
 
 em_status emi_front_stats(const emi_front *f, em_sort_stats *stats)
 {
-	if (f == NULL || stats == NULL || stats->size < sizeof(uint32_t))
-		return EM_ERR_INVAL;
-	emi_job_stats(&f->e.job, stats);
-	return EM_OK;
+	const em_status st = f != NULL ? EMI_STRUCT_CHECK(em_sort_stats, stats, NULL) : EM_ERR_INVAL;
+
+	if (st == EM_OK)
+		emi_job_stats(&f->e.job, stats);
+	return st;
 }

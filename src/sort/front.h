@@ -34,12 +34,14 @@ void emi_front_close(emi_front *f);
 /* May the call be made?  f may be NULL, as may what it is given: that is EM_ERR_INVAL, and f is as it was.  What cannot be done at
  * this stage, or with these records, is kept as any failure is. */
 em_status emi_front_may_push(emi_front *f, const void *records, uint64_t n);
-em_status emi_front_may_push_batch(emi_front *f, const em_batch *batch);
+/* Unless it is empty, batch becomes what was given, if that is of any length. */
+em_status emi_front_may_push_batch(emi_front *f, const void *records, const uint64_t *ends, uint64_t n,
+				   em_batch *batch);
 em_status emi_front_may_finish(emi_front *f);
 /* The same; clears *batch.  EM_END when all was pulled. */
 em_status emi_front_may_next(emi_front *f, const em_batch **batch);
 
-/* Record i of a batch, of which `need' bytes would be in memory, is too long. */
+/* Record i, from 0, of a batch, of which `need' bytes would be in memory, is too long. */
 em_status emi_front_too_long(emi_front *f, uint64_t i, uint64_t need);
 
 /* One size: copy n records to the area; each time it is full, and more comes, it is spilled. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "block/packer.h"
+#include "sort/phase_stats.h"
 #include "sort/plan_memory.h"
 #include "stream/records.h"
 
@@ -39,16 +40,15 @@ static em_status check_format(emi_job *job, const em_order *order, em_errinfo *e
 		return emi_fail(err, EM_ERR_INVAL, "a format or a header of records that have one size");
 	if (job->opts.format == NULL)
 		return EM_OK;
-	st = emi_opts_copy(f, sizeof *f, sizeof *f, job->opts.format, "em_format", err);
+	st = EMI_STRUCT_TAKE(em_format, f, job->opts.format, err);
 	return st == EM_OK ? emi_format_check(f, err) : st;
 }
 
 em_errinfo *emi_job_errinfo(const em_sort_opts *opts, em_errinfo *own)
 {
-	/* Callers compiled against an older header have fewer options. */
-	const size_t least = offsetof(em_sort_opts, errinfo) + sizeof opts->errinfo;
+	em_errinfo *theirs = EMI_ERRINFO_OF(em_sort_opts, opts);
 
-	return opts != NULL && opts->size >= least && opts->errinfo != NULL ? opts->errinfo : own;
+	return theirs != NULL ? theirs : own;
 }
 
 em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, em_errinfo *err)
@@ -60,7 +60,7 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 		return emi_fail(err, EM_ERR_INVAL, "%s is NULL", ctx == NULL ? "context" : "order");
 	st = emi_ctx_check(ctx, err);
 	if (st == EM_OK)
-		st = emi_opts_copy(&job->opts, sizeof job->opts, 2 * sizeof(uint32_t), opts, "em_sort_opts", err);
+		st = EMI_STRUCT_TAKE(em_sort_opts, &job->opts, opts, err);
 	if (st == EM_OK)
 		st = check_opts(&job->opts, err);
 	if (st == EM_OK && emi_order_ctx(order) != ctx)
@@ -169,13 +169,10 @@ em_status emi_job_result(emi_job *job, em_status status)
 
 void emi_job_stats(const emi_job *job, em_sort_stats *stats)
 {
-	uint32_t i, size = stats->size;
-	em_sort_stats full;
+	em_sort_stats full = EM_SORT_STATS_INIT;
 	emi_watch now = job->watch;
 
 	emi_watch_settle(&now);
-	memset(&full, 0, sizeof full);
-	full.size = size;
 	full.passes = job->passes;
 	full.records_in = job->records_in;
 	full.records_out = job->records_out;
@@ -191,9 +188,8 @@ void emi_job_stats(const emi_job *job, em_sort_stats *stats)
 	full.packed_from = job->packed_from;
 	full.packed_to = job->packed_to;
 	full.memory_bytes = job->memory.kept;
-	for (i = 0; i < EM_PHASES; i++)
-		full.phase[i] = now.stats[i];
-	memcpy(stats, &full, size < sizeof full ? size : sizeof full);
+	emi_phases_put(&full, now.stats, EMI_PHASES);
+	(void)EMI_STRUCT_GIVE(em_sort_stats, stats, &full);
 }
 
 void emi_job_close(emi_job *job)

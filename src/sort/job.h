@@ -10,6 +10,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "block/disk.h"
 #include "key/collation.h"
 #include "sort/plan.h"

@@ -155,12 +155,10 @@ static em_status too_long(const emi_pass *p, em_errinfo *err)
 	for (n = 0; n < t->long_number; n++)
 		emi_record_take(format, &at, c->end, &bytes);
 	number += emi_records_count(format, c->chunk.data, at) + 1;
-	emi_fail(err, EM_ERR_FORMAT,
-		 "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
-		 p->paths[c->chunk.file], (unsigned long long)number, (unsigned long long)t->long_need,
-		 (unsigned long long)emi_vary_longest(&t->front.e.job));
-	err->bytes = t->long_need;
-	return EM_ERR_FORMAT;
+	return emi_fail_record(err, EM_ERR_FORMAT, p->paths[c->chunk.file], number, t->long_need,
+			       "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
+			       p->paths[c->chunk.file], (unsigned long long)number, (unsigned long long)t->long_need,
+			       (unsigned long long)emi_vary_longest(&t->front.e.job));
 }
 
 /* A chunk was used up, with so many records behind its header: it goes back. */

@@ -32,7 +32,7 @@ static uint64_t input_bytes(const emi_job *job, const emi_needs *needs)
 uint64_t emi_plan_memory(const emi_job *job, const emi_needs *needs, uint64_t memory)
 {
 	const uint64_t bytes = input_bytes(job, needs);
-	const int vary = emi_order_vary(job->order) != NULL;
+	const int vary = job->by.vary != NULL;
 	uint64_t enough, least;
 
 	if (needs->all || job->ctx->memory_given || job->opts.memory != 0 || job->opts.run_records != 0)

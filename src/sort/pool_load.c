@@ -178,11 +178,10 @@ static int add_long(emi_pool_loader *l, emi_stage *s)
 	size_t n, need = s->need;
 
 	if (need > l->longest) {
-		emi_fail(&l->err, EM_ERR_FORMAT,
-			 "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
-			 l->paths[s->chunk.file], (unsigned long long)number, (unsigned long long)need,
-			 (unsigned long long)l->longest);
-		l->err.bytes = need;
+		emi_fail_record(&l->err, EM_ERR_FORMAT, l->paths[s->chunk.file], number, need,
+				"%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
+				l->paths[s->chunk.file], (unsigned long long)number, (unsigned long long)need,
+				(unsigned long long)l->longest);
 		return stop(l, EM_ERR_FORMAT);
 	}
 	record = emi_record_take(&l->format, &next, s->end, &n);

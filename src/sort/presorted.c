@@ -164,11 +164,10 @@ static em_status too_long(const emi_presorted *p, uint64_t bytes, em_errinfo *er
 {
 	const uint64_t number = p->number + emi_records_count(&p->job->format, p->chunk.data, p->at) + 1;
 
-	emi_fail(err, EM_ERR_FORMAT,
-		 "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows", p->path,
-		 (unsigned long long)number, (unsigned long long)bytes, (unsigned long long)p->opts->longest);
-	err->bytes = bytes;
-	return EM_ERR_FORMAT;
+	return emi_fail_record(err, EM_ERR_FORMAT, p->path, number, bytes,
+			       "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
+			       p->path, (unsigned long long)number, (unsigned long long)bytes,
+			       (unsigned long long)p->opts->longest);
 }
 
 /* An arena of another size, whose contents are lost. */

@@ -134,7 +134,7 @@ static em_status convert_vary(emi_pass *p, const unsigned char *data, size_t byt
 /* The order of records that have their numbers in front. */
 static em_status make_order(em_order **out, em_ctx *ctx, uint64_t record_size, em_errinfo *err)
 {
-	const em_key key = { 0, 0, EM_KEY_U64, EM_KEY_BIG_ENDIAN };
+	const em_key key = { 0, 0, EM_KEY_U64, EM_KEY_BIG_ENDIAN, { 0 } };
 
 	if (record_size == 0)
 		return em_order_text(out, ctx, NULL, 0, NULL, err);
@@ -234,8 +234,7 @@ static em_status attempt(void *arg, emi_trial *t, em_errinfo *err)
 	s->pass.paths = c->inputs;
 	s->pass.npaths = c->ninputs;
 	s->pass.record_bytes = c->record_size;
-	st = emi_opts_copy(&s->opts, sizeof s->opts, offsetof(em_shuffle_opts, memory), c->opts, "em_shuffle_opts",
-			   err);
+	st = EMI_STRUCT_TAKE(em_shuffle_opts, &s->opts, c->opts, err);
 	if (st == EM_OK)
 		st = run(s, c->ctx, c->output, t, err);
 	emi_pass_close(&s->pass, s->pass.only_plan ? NULL : c->stats);
@@ -246,13 +245,13 @@ static em_status attempt(void *arg, emi_trial *t, em_errinfo *err)
 em_status em_shuffle_files(em_ctx *ctx, uint64_t record_size, const char *const *inputs, uint32_t ninputs, const char *output,
 			   const em_shuffle_opts *opts, em_sort_stats *stats)
 {
-	em_errinfo own, *err = opts != NULL && opts->size >= sizeof *opts && opts->errinfo != NULL ? opts->errinfo : &own;
+	em_errinfo own, *theirs = EMI_ERRINFO_OF(em_shuffle_opts, opts), *err = theirs != NULL ? theirs : &own;
 	call c = { ctx, record_size, inputs, ninputs, output, opts, stats };
 
 	memset(err, 0, sizeof *err);
 	if (ctx == NULL || inputs == NULL || ninputs == 0 || output == NULL)
 		return emi_fail(err, EM_ERR_INVAL, "an argument of em_shuffle_files() is NULL or empty");
-	if (stats != NULL && stats->size < sizeof(uint32_t))
-		return emi_fail(err, EM_ERR_INVAL, "the size of stats is not set");
+	if (stats != NULL && EMI_STRUCT_CHECK(em_sort_stats, stats, err) != EM_OK)
+		return err->status;
 	return emi_trials(attempt, &c, err);
 }

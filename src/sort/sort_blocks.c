@@ -275,8 +275,8 @@ static em_status check_arguments(em_block_list *const *lists, uint32_t n, const 
 		return emi_fail(err, EM_ERR_INVAL, "an argument of em_sort_blocks() is NULL or empty");
 	if (flags & ~EM_BLOCKS_CONSUME)
 		return emi_fail(err, EM_ERR_INVAL, "flags 0x%x are not known here", (unsigned)flags);
-	if (stats != NULL && stats->size < sizeof(uint32_t))
-		return emi_fail(err, EM_ERR_INVAL, "the size of stats is not set");
+	if (stats != NULL && EMI_STRUCT_CHECK(em_sort_stats, stats, err) != EM_OK)
+		return err->status;
 	return EM_OK;
 }
 

@@ -45,18 +45,15 @@ em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	emi_needs needs;
-	em_sort_plan_info full;
-	uint32_t size;
+	em_sort_plan_info full = EM_SORT_PLAN_INFO_INIT;
 	emi_job job;
 	em_status st;
 
 	memset(err, 0, sizeof *err);
 	memset(&needs, 0, sizeof needs);
-	if (info == NULL || info->size < sizeof(uint32_t))
-		return emi_fail(err, EM_ERR_INVAL, "info is NULL or has no size");
-	size = info->size < sizeof full ? info->size : (uint32_t)sizeof full;
-	memset(&full, 0, sizeof full);
-	st = emi_job_open(&job, ctx, order, opts, err);
+	st = EMI_STRUCT_CHECK(em_sort_plan_info, info, err);
+	if (st == EM_OK)
+		st = emi_job_open(&job, ctx, order, opts, err);
 	if (st != EM_OK)
 		return st;
 	if (n > MOST_BYTES / record_bytes(&job))
@@ -79,8 +76,7 @@ em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_
 		describe(&job, &needs, n, &full);
 	else if (st == EM_ERR_MEMLIMIT)
 		full.memory_min = err->bytes;
-	full.size = info->size;
-	memcpy(info, &full, size);
+	(void)EMI_STRUCT_GIVE(em_sort_plan_info, info, &full);
 	emi_job_close(&job);
 	return st;
 }

@@ -97,8 +97,7 @@ static em_status push_record(emi_front *f, const char *record, size_t n, size_t 
 
 static em_status push_batch(emi_front *f, const em_batch *batch)
 {
-	/* Records that are all empty need not be anywhere. */
-	const char *from = batch->records != NULL ? batch->records : "";
+	const char *from = batch->records;
 	emi_job *job = &f->e.job;
 	em_status st = emi_job_check(job, &job->err);
 	uint64_t begin = 0;
@@ -112,14 +111,15 @@ static em_status push_batch(emi_front *f, const em_batch *batch)
 	return st;
 }
 
-em_status em_sorter_push_batch(em_sorter *s, const em_batch *batch)
+em_status em_sorter_push_batch(em_sorter *s, const void *records, const uint64_t *ends, uint64_t n)
 {
 	emi_front *f = front_of(s);
-	em_status st = emi_front_may_push_batch(f, batch);
+	em_batch batch;
+	em_status st = emi_front_may_push_batch(f, records, ends, n, &batch);
 
-	if (st != EM_OK || batch->n == 0)
+	if (st != EM_OK || n == 0)
 		return st;
-	st = batch->ends == NULL ? emi_front_push(f, batch->records, batch->n, &f->e.job.err) : push_batch(f, batch);
+	st = ends == NULL ? emi_front_push(f, records, n, &f->e.job.err) : push_batch(f, &batch);
 	return emi_job_result(&f->e.job, st);
 }
 

@@ -112,13 +112,14 @@ static em_status push_batch(em_top *t, const em_batch *batch)
 	return st;
 }
 
-em_status em_top_push_batch(em_top *t, const em_batch *batch)
+em_status em_top_push_batch(em_top *t, const void *records, const uint64_t *ends, uint64_t n)
 {
-	em_status st = emi_front_may_push_batch(front_of(t), batch);
+	em_batch batch;
+	em_status st = emi_front_may_push_batch(front_of(t), records, ends, n, &batch);
 
-	if (st != EM_OK || batch->n == 0)
+	if (st != EM_OK || n == 0)
 		return st;
-	st = batch->ends == NULL ? push_records(t, batch->records, batch->n) : push_batch(t, batch);
+	st = ends == NULL ? push_records(t, records, n) : push_batch(t, &batch);
 	return emi_job_result(&t->front.e.job, st);
 }
 

@@ -19,13 +19,12 @@ static em_status check_opts(const em_unique_opts *o, em_errinfo *err)
 	return EM_OK;
 }
 
-/* The options of the sort, of which callers compiled against an older header have fewer. */
-static em_status sort_opts(em_sort_opts *to, const em_unique_opts *o, em_errinfo *err)
+/* Where the detail of a failure goes: as the options say, or those of the sort. */
+static em_errinfo *errinfo_of(const em_unique_opts *opts, const em_unique_opts *ours, em_errinfo *own)
 {
-	const em_sort_opts defaults = EM_SORT_OPTS_INIT;
+	em_errinfo *theirs = EMI_ERRINFO_OF(em_unique_opts, opts);
 
-	*to = defaults;
-	return emi_opts_copy(to, sizeof *to, 2 * sizeof(uint32_t), o->sort, "em_sort_opts", err);
+	return theirs != NULL ? theirs : emi_job_errinfo(ours->sort, own);
 }
 
 em_status em_unique_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
@@ -34,19 +33,22 @@ em_status em_unique_files(em_ctx *ctx, const em_order *order, const char *const 
 	em_unique_opts o = EM_UNIQUE_OPTS_INIT;
 	em_sort_opts sort;
 	emi_group_opts groups;
-	em_errinfo own, *err = &own;
+	em_errinfo own, detail, *err;
 	const emi_group_opts *wanted = &groups;
 	em_status st;
 
-	st = emi_opts_copy(&o, sizeof o, 2 * sizeof(uint32_t), opts, "em_unique_opts", NULL);
-	if (st != EM_OK)
+	emi_errinfo_clear(&detail);
+	st = EMI_STRUCT_TAKE(em_unique_opts, &o, opts, &detail);
+	err = errinfo_of(opts, &o, &own);
+	if (st != EM_OK) {
+		*err = detail;
 		return st;
-	err = emi_job_errinfo(o.sort, &own);
+	}
 	st = emi_files_check("em_unique_files", ctx, order, inputs, ninputs, output, stats, err);
 	if (st == EM_OK)
 		st = check_opts(&o, err);
 	if (st == EM_OK)
-		st = sort_opts(&sort, &o, err);
+		st = EMI_STRUCT_TAKE(em_sort_opts, &sort, o.sort, err);
 	if (st != EM_OK)
 		return st;
 	groups.counts = (o.flags & EM_UNIQUE_COUNT) != 0;

@@ -12,6 +12,8 @@
 
 #include "io/file.h"
 
+#define EMI_PHASES 3u           /* EM_PHASE_... */
+
 typedef struct emi_watch {
 	em_progress_fn fn;
 	void *user;
@@ -24,7 +26,7 @@ typedef struct emi_watch {
 	double wall0, cpu0;
 	emi_io_stats io0;
 	const emi_io_stats *io; /* the counters of the sort's requests */
-	em_phase_stats stats[EM_PHASES];
+	em_phase_stats stats[EMI_PHASES];
 } emi_watch;
 
 void emi_watch_init(emi_watch *w, em_progress_fn fn, void *user, const emi_io_stats *io);

@@ -124,8 +124,9 @@ static em_status look(emi_input *in, em_ctx *ctx, uint64_t record_bytes, em_erri
 		in->size = left_of_stdin(in->size);
 	}
 	if (in->size % record_bytes != 0)
-		return emi_fail(err, EM_ERR_FORMAT, "%s: its %" PRIu64 " bytes are no multiple of the record size %" PRIu64,
-				name, in->size, record_bytes);
+		return emi_fail_record(err, EM_ERR_FORMAT, name, in->size / record_bytes + 1, 0,
+				       "%s: its %" PRIu64 " bytes are no multiple of the record size %" PRIu64, name,
+				       in->size, record_bytes);
 	return EM_OK;
 }
 

@@ -11,6 +11,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "stream/sink.h"
 
 #define BUFFERS 3
@@ -70,20 +71,19 @@ static em_status open_output(em_output **out, em_ctx *ctx, const char *path, con
 em_status em_output_open(em_output **out, em_ctx *ctx, const char *path, const em_output_opts *opts)
 {
 	const em_output_opts plain = EM_OUTPUT_OPTS_INIT;
+	em_errinfo err, *theirs = EMI_ERRINFO_OF(em_output_opts, opts);
 	em_output_opts o;
-	em_errinfo err;
 	em_status st;
 
 	if (out == NULL)
 		return EM_ERR_INVAL;
 	*out = NULL;
 	memset(&err, 0, sizeof err);
-	memset(&o, 0, sizeof o);
-	st = emi_opts_copy(&o, sizeof o, sizeof o, opts != NULL ? opts : &plain, "em_output_opts", &err);
+	st = EMI_STRUCT_TAKE(em_output_opts, &o, opts != NULL ? opts : &plain, &err);
 	if (st == EM_OK)
 		st = open_output(out, ctx, path, &o, &err);
-	if (st != EM_OK && o.errinfo != NULL)
-		*o.errinfo = err;
+	if (st != EM_OK && theirs != NULL)
+		*theirs = err;
 	return st;
 }
 

@@ -79,12 +79,11 @@ static em_status too_long(emi_records *r, uint64_t before, uint64_t bytes)
 	const uint64_t n = number(r, before);
 
 	if (emi_format_delimited(&r->format))
-		emi_fail(&r->err, EM_ERR_FORMAT, "%s:%" PRIu64 ": line is longer than %" PRIu64 " bytes", name, n,
-			 r->longest);
+		emi_fail_record(&r->err, EM_ERR_FORMAT, name, n, bytes,
+				"%s:%" PRIu64 ": line is longer than %" PRIu64 " bytes", name, n, r->longest);
 	else
-		emi_fail(&r->err, EM_ERR_FORMAT, "%s: record %" PRIu64 " is longer than %" PRIu64 " bytes", name, n,
-			 r->longest);
-	r->err.bytes = bytes;
+		emi_fail_record(&r->err, EM_ERR_FORMAT, name, n, bytes,
+				"%s: record %" PRIu64 " is longer than %" PRIu64 " bytes", name, n, r->longest);
 	return emi_records_failed(r, EM_ERR_FORMAT);
 }
 
@@ -97,19 +96,22 @@ static em_status quote_open(emi_records *r, uint64_t before, const unsigned char
 	const uint64_t line = number(r, before + emi_csv_lines(&r->format, record, open));
 
 	if (bytes == 0)
-		return emi_records_failed(r, emi_fail(&r->err, EM_ERR_FORMAT,
-						      "%s:%" PRIu64 ": a quote is opened here and never closed", name,
-						      line));
-	emi_fail(&r->err, EM_ERR_FORMAT, "%s:%" PRIu64 ": a quote is opened here and not closed within the %" PRIu64
-		 " bytes that a record may have", name, line, r->longest);
-	r->err.bytes = bytes;
+		return emi_records_failed(r, emi_fail_record(&r->err, EM_ERR_FORMAT, name, line, 0,
+							     "%s:%" PRIu64 ": a quote is opened here and never closed",
+							     name, line));
+	emi_fail_record(&r->err, EM_ERR_FORMAT, name, line, bytes,
+			"%s:%" PRIu64 ": a quote is opened here and not closed within the %" PRIu64
+			" bytes that a record may have", name, line, r->longest);
 	return emi_records_failed(r, EM_ERR_FORMAT);
 }
 
 static em_status cut_off(emi_records *r, uint64_t before)
 {
-	return emi_records_failed(r, emi_fail(&r->err, EM_ERR_FORMAT, "%s: record %" PRIu64 " is cut off by the end of the file",
-					      emi_input_name(&r->in.item[r->num_file]), number(r, before)));
+	const char *name = emi_input_name(&r->in.item[r->num_file]);
+	const uint64_t n = number(r, before);
+
+	return emi_records_failed(r, emi_fail_record(&r->err, EM_ERR_FORMAT, name, n, 0, "%s: record %" PRIu64
+						     " is cut off by the end of the file", name, n));
 }
 
 static uint64_t prefix(const emi_records *r, const unsigned char *p)

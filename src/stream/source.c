@@ -271,9 +271,9 @@ static em_status place_stream(emi_source *s, emi_fill *fill, emi_ticker *ticker)
 	if (in->size != UINT64_MAX)
 		return failed(s, emi_fail_io(err, EM_ERR_SHORT, 0, "read", s->pipe.name, s->pos, in->size - s->pos));
 	if (s->pos % s->record_bytes != 0)
-		return failed(s, emi_fail(err, EM_ERR_FORMAT,
-					  "%s: the %" PRIu64 " bytes that came are no multiple of the record size %" PRIu64,
-					  s->pipe.name, s->pos, s->record_bytes));
+		return failed(s, emi_fail_record(err, EM_ERR_FORMAT, s->pipe.name, s->pos / s->record_bytes + 1, 0,
+						 "%s: the %" PRIu64 " bytes that came are no multiple of the record size"
+						 " %" PRIu64, s->pipe.name, s->pos, s->record_bytes));
 	in->size = s->pos;
 	return EM_OK;
 }

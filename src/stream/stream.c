@@ -26,6 +26,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "stream/stream_kind.h"
 #include "stream/true_size.h"
 
@@ -117,8 +118,9 @@ static em_status open_file(emi_stream *s)
 		return emi_fail(&s->err, EM_ERR_INVAL, "%s: it does not know its size: read a copy of it", s->path);
 	s->size = (uint64_t)sb.st_size;
 	if (s->size % s->element != 0)
-		return emi_fail(&s->err, EM_ERR_FORMAT, "%s: its %" PRIu64 " bytes are no multiple of the element size %" PRIu64,
-				s->path, s->size, (uint64_t)s->element);
+		return emi_fail_record(&s->err, EM_ERR_FORMAT, s->path, s->size / s->element + 1, 0,
+				       "%s: its %" PRIu64 " bytes are no multiple of the element size %" PRIu64,
+				       s->path, s->size, (uint64_t)s->element);
 	return EM_OK;
 }
 
@@ -189,20 +191,12 @@ static em_status open_stream(emi_stream **out, em_ctx *ctx, const char *path, co
 	return EM_OK;
 }
 
-/* Where to put the detail of a failed open: the caller's place, or none. */
-static em_errinfo *errinfo_of(const em_stream_opts *opts, em_errinfo *own)
-{
-	em_errinfo *err = opts != NULL && opts->size >= sizeof(*opts) && opts->errinfo != NULL ? opts->errinfo : own;
-
-	memset(err, 0, sizeof(*err));
-	return err;
-}
-
 /* The caller may have no place for the stream, but one for the detail. */
 static em_status open_as(emi_stream **s, int wanted, em_ctx *ctx, const char *path, const em_stream_opts *opts, int writing)
 {
-	em_errinfo own, *err = errinfo_of(opts, &own);
+	em_errinfo own, *theirs = EMI_ERRINFO_OF(em_stream_opts, opts), *err = theirs != NULL ? theirs : &own;
 
+	emi_errinfo_clear(err);
 	*s = NULL;
 	if (!wanted)
 		return emi_fail(err, EM_ERR_INVAL, "there is no place for the stream");
@@ -220,14 +214,16 @@ static em_status failed(emi_stream *s, em_status status)
 
 static em_status get_stats(const emi_stream *s, em_stream_stats *stats)
 {
-	if (s == NULL || stats == NULL || stats->size < sizeof(*stats))
+	em_stream_stats full = EM_STREAM_STATS_INIT;
+
+	if (s == NULL)
 		return EM_ERR_INVAL;
-	stats->kind = s->kind_number;
-	stats->elements = (s->at - s->left) / s->element;
-	stats->ios = s->ios;
-	stats->bytes = s->bytes;
-	stats->buffer_bytes = s->buffer;
-	return EM_OK;
+	full.kind = s->kind_number;
+	full.elements = (s->at - s->left) / s->element;
+	full.ios = s->ios;
+	full.bytes = s->bytes;
+	full.buffer_bytes = s->buffer;
+	return EMI_STRUCT_GIVE(em_stream_stats, stats, &full);
 }
 
 static void get_error(const emi_stream *s, em_errinfo *err)

@@ -14,6 +14,7 @@
 
 #include "base/context.h"
 #include "base/error.h"
+#include "base/structs.h"
 #include "stream/stream_kind.h"
 
 #define DEFAULT_ELEMENT 4u
@@ -46,7 +47,7 @@ size_t emi_stream_page(void)
 
 em_status emi_stream_opts(em_stream_opts *o, const em_stream_opts *opts, uint64_t *unit, em_errinfo *err)
 {
-	em_status status = emi_opts_copy(o, sizeof(*o), 2 * sizeof(uint32_t), opts, "em_stream_opts", err);
+	em_status status = EMI_STRUCT_TAKE(em_stream_opts, o, opts, err);
 	uint64_t rest;
 
 	if (status != EM_OK)
@@ -97,22 +98,26 @@ static uint64_t window_pages(uint64_t bytes, uint64_t window)
 
 em_status em_stream_predict(const em_stream_opts *opts, uint64_t n, em_stream_stats *stats)
 {
+	em_errinfo *err = EMI_ERRINFO_OF(em_stream_opts, opts);
+	em_stream_stats full = EM_STREAM_STATS_INIT;
 	em_stream_opts o;
 	uint64_t unit, bytes;
 	em_status status;
 
-	if (stats == NULL || stats->size < sizeof(*stats))
-		return EM_ERR_INVAL;
-	status = emi_stream_opts(&o, opts, &unit, NULL);
+	emi_errinfo_clear(err);
+	status = EMI_STRUCT_CHECK(em_stream_stats, stats, err);
+	if (status == EM_OK)
+		status = emi_stream_opts(&o, opts, &unit, err);
 	if (status != EM_OK)
 		return status;
 	if (n > (uint64_t)INT64_MAX / o.element_bytes)
-		return EM_ERR_RANGE;
+		return emi_fail(err, EM_ERR_RANGE, "%" PRIu64 " elements of %" PRIu64 " bytes: no file can hold them",
+				n, o.element_bytes);
 	bytes = n * o.element_bytes;
-	stats->kind = o.kind;
-	stats->elements = n;
-	stats->buffer_bytes = unit;
-	stats->ios = bytes / unit + (bytes % unit != 0);
-	stats->bytes = emi_stream_kinds[o.kind - 1]->maps ? window_pages(bytes, unit) * emi_stream_page() : bytes;
-	return EM_OK;
+	full.kind = o.kind;
+	full.elements = n;
+	full.buffer_bytes = unit;
+	full.ios = bytes / unit + (bytes % unit != 0);
+	full.bytes = emi_stream_kinds[o.kind - 1]->maps ? window_pages(bytes, unit) * emi_stream_page() : bytes;
+	return EMI_STRUCT_GIVE(em_stream_stats, stats, &full);
 }

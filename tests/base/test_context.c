@@ -203,87 +203,6 @@ static void descriptors(void **state)
 	emi_ctx_unref(ctx);
 }
 
-/* Options as three versions of a program know them. */
-typedef struct opts_v1 {
-	uint32_t size;
-	uint32_t a;
-} opts_v1;
-
-typedef struct opts_v2 {
-	uint32_t size;
-	uint32_t a;
-	uint64_t b;
-} opts_v2;
-
-typedef struct opts_v3 {
-	uint32_t size;
-	uint32_t a;
-	uint64_t b;
-	uint64_t c;
-} opts_v3;
-
-static em_status copy_v2(opts_v2 *dst, const void *src, em_errinfo *err)
-{
-	memset(dst, 0xee, sizeof(*dst));
-	return emi_opts_copy(dst, sizeof(*dst), sizeof(opts_v1), src, "opts", err);
-}
-
-static void options(void **state)
-{
-	opts_v1 old = { sizeof(opts_v1), 7 };
-	opts_v2 same = { sizeof(opts_v2), 8, 9 };
-	opts_v3 newer = { sizeof(opts_v3), 10, 11, 0 };
-	em_errinfo err;
-	opts_v2 o;
-
-	(void)state;
-	memset(&err, 0, sizeof(err));
-	assert_int_equal(copy_v2(&o, NULL, &err), EM_OK);
-	assert_int_equal(o.size, sizeof(o));
-	assert_int_equal(o.a, 0);
-	assert_int_equal(o.b, 0);
-
-	assert_int_equal(copy_v2(&o, &old, &err), EM_OK);
-	assert_int_equal(o.size, sizeof(o));
-	assert_int_equal(o.a, 7);
-	assert_int_equal(o.b, 0);
-
-	assert_int_equal(copy_v2(&o, &same, &err), EM_OK);
-	assert_int_equal(o.a, 8);
-	assert_int_equal(o.b, 9);
-
-	assert_int_equal(copy_v2(&o, &newer, &err), EM_OK);
-	assert_int_equal(o.size, sizeof(o));
-	assert_int_equal(o.a, 10);
-	assert_int_equal(o.b, 11);
-	assert_int_equal(err.status, EM_OK);
-
-	newer.c = (uint64_t)1 << 63;
-	assert_int_equal(copy_v2(&o, &newer, &err), EM_ERR_INVAL);
-	assert_int_equal(err.status, EM_ERR_INVAL);
-	newer.c = 1;
-	assert_int_equal(copy_v2(&o, &newer, NULL), EM_ERR_INVAL);
-}
-
-static void options_of_no_size(void **state)
-{
-	static const uint32_t sizes[] = { 0, 1, sizeof(opts_v1) - 1, 1u << 20, UINT32_MAX };
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		opts_v2 src = { 0, 0, 0 };
-		em_errinfo err;
-		opts_v2 o;
-
-		src.size = sizes[i];
-		memset(&err, 0, sizeof(err));
-		assert_int_equal(copy_v2(&o, &src, &err), EM_ERR_INVAL);
-		assert_int_equal(err.status, EM_ERR_INVAL);
-		assert_int_equal(strncmp(err.text, "opts.size is ", 13), 0);
-	}
-}
-
 static void clocks(void **state)
 {
 	double now = emi_now();
@@ -311,8 +230,6 @@ int main(void)
 		cmocka_unit_test(process_id),
 		cmocka_unit_test(fork_check),
 		cmocka_unit_test(descriptors),
-		cmocka_unit_test(options),
-		cmocka_unit_test(options_of_no_size),
 		cmocka_unit_test(clocks),
 	};
 

@@ -20,6 +20,7 @@ static void frozen_values(void **state)
 	assert_int_equal(EM_OK, 0);
 	assert_int_equal(EM_END, 1);
 	assert_int_equal(EM_ERR_INVAL, -1);
+	assert_int_equal(EM_ERR_VERSION, -6);
 	assert_int_equal(EM_ERR_NOMEM, -101);
 	assert_int_equal(EM_ERR_MEMLIMIT, -102);
 	assert_int_equal(EM_ERR_IO, -201);
@@ -71,7 +72,7 @@ static void phases(void **state)
 	assert_string_equal(em_phase_name(EM_PHASE_RUNS), "runs");
 	assert_string_equal(em_phase_name(EM_PHASE_MERGE), "merge");
 	assert_string_equal(em_phase_name(EM_PHASE_OUTPUT), "output");
-	assert_string_equal(em_phase_name(EM_PHASES), "?");
+	assert_string_equal(em_phase_name(EM_PHASE_OUTPUT + 1), "?");
 	assert_string_equal(em_phase_name(UINT32_MAX), "?");
 }
 

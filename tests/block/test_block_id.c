@@ -442,7 +442,7 @@ static void test_reservations_fail(void **state)
 			em_fault fault;
 			set s;
 
-			em_fault_init(&fault, em_backend_find("memory"));
+			em_fault_init(&fault, sizeof fault, em_backend_find("memory"));
 			fault.ops = EM_FAULT_RESERVE;
 			fault.nth = nth;
 			fault.times = UINT64_MAX;

@@ -123,7 +123,7 @@ static void test_only_in_memory(void **state)
 	int i, there;
 
 	(void)state;
-	assert_int_equal(em_simdisk_init(&sim, NULL, NULL), EM_OK);
+	assert_int_equal(em_simdisk_init(&sim, sizeof sim, NULL, NULL), EM_OK);
 	for (i = 0; i < 3; i++) {
 		em_disk_opts d = disk_at(path);
 

@@ -134,7 +134,7 @@ static void test_pool_refused(void **state)
 	assert_int_equal(err.status, EM_ERR_MEMLIMIT);
 	opts.write_buffers = 2;
 	opts.size = 4;
-	assert_int_equal(em_block_pool_open(&no, r.d, &opts), EM_ERR_INVAL);
+	assert_int_equal(em_block_pool_open(&no, r.d, &opts), EM_ERR_VERSION);
 	assert_null(no);
 
 	p = open_pool(&r, 1, 1);

@@ -192,7 +192,7 @@ static void test_streams_refused(void **state)
 	assert_int_equal(em_block_writer_open(&now, r.d, &opts), EM_ERR_MEMLIMIT);
 	assert_int_equal(err.status, EM_ERR_MEMLIMIT);
 	opts.size = 8;
-	assert_int_equal(em_block_writer_open(&now, r.d, &opts), EM_ERR_INVAL);
+	assert_int_equal(em_block_writer_open(&now, r.d, &opts), EM_ERR_VERSION);
 	assert_null(now);
 	w = open_writer(&r, 0, 2);
 	assert_int_equal(em_block_writer_put(w, NULL, 1), EM_ERR_INVAL);

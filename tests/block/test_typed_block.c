@@ -87,8 +87,10 @@ static void test_limits(void **state)
 	check_layout(4096, 4096, 0, 0);
 	check_layout(4096, 4096 - 16, 1, 0);
 	check_layout(4096, 8, 255, 8);
-	memset(&err, 0, sizeof(err));
+	/* What the detail held before does not matter. */
+	memset(&err, 0x99, sizeof(err));
 	assert_int_equal(em_block_layout_init(&l, 4096, 4097, 0, 0, &err), EM_ERR_INVAL);
+	assert_int_equal(err.status, EM_ERR_INVAL);
 	assert_non_null(strstr(err.text, "no room"));
 	assert_int_equal(em_block_layout_init(&l, 4096, 4096, 0, 1, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_block_layout_init(&l, 4096, 4096 - 15, 1, 0, NULL), EM_ERR_INVAL);

@@ -137,6 +137,7 @@ static void memory_release(void *user, void *ptr, size_t bytes)
 void test_memory_init(test_memory *mem, uint64_t fail_at)
 {
 	memset(mem, 0, sizeof(*mem));
+	mem->allocator.size = sizeof mem->allocator;
 	mem->allocator.alloc = memory_alloc;
 	mem->allocator.release = memory_release;
 	mem->allocator.user = mem;

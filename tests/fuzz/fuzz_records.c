@@ -324,6 +324,7 @@ static void check_end(const texts *t, em_status st, const em_errinfo *err, split
 		snprintf(want, sizeof want, "%s:%" PRIu64 ": line is longer than %" PRIu64 " bytes", t->path[s->file],
 			 s->number + 1, t->longest);
 	CHECK(strcmp(err->text, want) == 0);
+	CHECK(err->record == s->number + 1);
 }
 
 /* A chunk with the consumer, and where the splitter stood in front of it. */

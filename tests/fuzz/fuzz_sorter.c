@@ -171,7 +171,7 @@ static em_status push(em_sorter *s, const work *w, size_t first, unsigned how)
 	for (i = 0; i < batch.n; i++)
 		ends[i] = w->end[first + i] - begin;
 	batch.ends = w->kind == BY_TEXT ? ends : NULL;
-	st = em_sorter_push_batch(s, &batch);
+	st = em_sorter_push_batch(s, batch.records, batch.ends, batch.n);
 	free(ends);
 	return st;
 }

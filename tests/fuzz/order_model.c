@@ -30,7 +30,7 @@ static uint64_t width_of(const em_key *key)
 
 em_key order_key_any(const unsigned char *p)
 {
-	em_key key;
+	em_key key = EM_KEY_INIT;
 
 	key.offset = p[0] < 250 ? p[0] : UINT64_MAX - (p[0] - 250u);
 	key.type = p[1] % 14 - 1;
@@ -43,7 +43,7 @@ em_key order_key_any(const unsigned char *p)
 
 em_key order_key_right(const unsigned char *p, size_t record_bytes)
 {
-	em_key key;
+	em_key key = EM_KEY_INIT;
 
 	key.type = 1 + p[1] % 11;
 	key.flags = p[2] % 4;

@@ -45,7 +45,7 @@ static int sort_and_compare(em_sorter *sorter)
 
 int main(void)
 {
-	const em_key key = { 0, 4, EM_KEY_BYTES, 0 };
+	const em_key key = { 0, 4, EM_KEY_BYTES, 0, { 0 } };
 	em_ctx *ctx = NULL;
 	em_order *order = NULL;
 	em_sorter *sorter = NULL;

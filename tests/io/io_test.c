@@ -53,7 +53,7 @@ const em_backend *io_backend_at(uint32_t i)
 	if (!be || strcmp(be->name, "simdisk") != 0)
 		return be;
 	if (quick.size == 0) {
-		assert_int_equal(em_simdisk_init(&quick, NULL, NULL), EM_OK);
+		assert_int_equal(em_simdisk_init(&quick, sizeof quick, NULL, NULL), EM_OK);
 		assert_int_equal(em_simdisk_parse(&quick, "rate=10GB,seek=0s", NULL), EM_OK);
 	}
 	return em_simdisk_backend(&quick);

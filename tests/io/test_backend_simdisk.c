@@ -29,7 +29,7 @@ static void init(em_simdisk *disk, const char *text)
 	em_errinfo err;
 
 	memset(&err, 0, sizeof err);
-	assert_int_equal(em_simdisk_init(disk, NULL, &err), EM_OK);
+	assert_int_equal(em_simdisk_init(disk, sizeof *disk, NULL, &err), EM_OK);
 	if (em_simdisk_parse(disk, text, &err) != EM_OK)
 		fail_msg("%s", err.text);
 }

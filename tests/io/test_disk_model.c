@@ -21,7 +21,7 @@ static em_simdisk model_named(const char *name)
 {
 	em_simdisk p;
 
-	assert_int_equal(em_simdisk_init(&p, name, NULL), EM_OK);
+	assert_int_equal(em_simdisk_init(&p, sizeof p, name, NULL), EM_OK);
 	return p;
 }
 
@@ -467,7 +467,7 @@ static void test_parse(void **state)
 	assert_int_equal(p.buffer, 65536);
 	assert_int_equal(p.rate_interface, 0);
 	assert_int_equal(p.seek_average_ns, 8500000);
-	assert_ptr_not_equal(p.backend.open, NULL);
+	assert_non_null(em_simdisk_backend(&p)->open);
 	p = parsed("elite9", "seek-track=1ms,seek-average=9ms,seek-full=0.02s,rate-inner=5kB,rate-outer=5000B");
 	assert_int_equal(p.seek_track_ns, MS);
 	assert_int_equal(p.seek_average_ns, 9 * MS);
@@ -536,17 +536,22 @@ static void test_null(void **state)
 	em_errinfo err;
 
 	(void)state;
-	memset(&err, 0, sizeof err);
-	assert_int_equal(em_simdisk_init(&p, "ssd", &err), EM_ERR_INVAL);
+	/* What err holds does not matter. */
+	memset(&err, 0x99, sizeof err);
+	assert_int_equal(em_simdisk_init(&p, sizeof p, "ssd", &err), EM_ERR_INVAL);
 	assert_string_equal(err.text, "simdisk: model: there is no 'ssd'; there are plain, 120gxp, elite9");
 	assert_memory_equal(&p, &before, sizeof p);
-	assert_int_equal(em_simdisk_init(NULL, "plain", NULL), EM_ERR_INVAL);
+	assert_int_equal(em_simdisk_init(NULL, sizeof p, "plain", NULL), EM_ERR_INVAL);
 	assert_int_equal(em_simdisk_parse(NULL, "", NULL), EM_ERR_INVAL);
 	assert_int_equal(em_simdisk_parse(&p, NULL, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_simdisk_check(NULL, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_simdisk_check(&p, NULL), EM_OK);
+	assert_int_equal(em_simdisk_init(&p, sizeof p - 1, "plain", &err), EM_ERR_VERSION);
+	assert_non_null(strstr(err.text, "em_simdisk"));
+	assert_memory_equal(&p, &before, sizeof p);
 	p.size--;
-	assert_int_equal(em_simdisk_check(&p, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_simdisk_check(&p, NULL), EM_ERR_VERSION);
+	assert_int_equal(em_simdisk_parse(&p, "", NULL), EM_ERR_VERSION);
 }
 
 int main(void)

@@ -399,7 +399,7 @@ static void test_discard_failures(void **state)
 		em_ctx *ctx;
 		em_file *f;
 
-		em_fault_init(&fault, em_backend_find("memory"));
+		em_fault_init(&fault, sizeof fault, em_backend_find("memory"));
 		fault.ops = EM_FAULT_DISCARD;
 		fault.nth = 2;
 		fault.sys_errno = kinds[k];

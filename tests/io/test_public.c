@@ -415,8 +415,10 @@ static void test_stats_text(void **state)
 	assert_non_null(strstr(text, "\"reads\": 7, "));
 	assert_true(em_io_stats_json(&b, few, sizeof few) > sizeof few);
 	assert_int_equal(strlen(few), sizeof few - 1);
-	a.size = 2;
 	assert_int_equal(em_ctx_io_stats(NULL, &a), EM_ERR_INVAL);
+	a.size = 2;
+	em_io_stats_since(&b, &a);
+	assert_int_equal(b.reads, 7);
 }
 
 /* As many through channels, which are for direct files that move enough. */

@@ -240,7 +240,7 @@ void model_fill(test_rng *rng, void *records, size_t bytes)
 
 em_key model_random_key(test_rng *rng, size_t record_size, size_t max_bytes)
 {
-	em_key key = { 0, 0, 0, 0 };
+	em_key key = EM_KEY_INIT;
 
 	do {
 		key.type = (int32_t)(EM_KEY_U8 + test_below(rng, EM_KEY_BYTES));

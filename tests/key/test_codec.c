@@ -200,7 +200,7 @@ static void test_one_number(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		em_key key = { 0, 0, 0, 0 };
+		em_key key = EM_KEY_INIT;
 
 		for (key.type = EM_KEY_U8; key.type <= EM_KEY_F64; key.type++) {
 			for (key.flags = 0; key.flags < 4; key.flags++) {
@@ -219,7 +219,7 @@ static void test_special_values(void **state)
 
 	(void)state;
 	for (record_size = 1; record_size <= 40; record_size++) {
-		em_key key = { 0, 0, 0, 0 };
+		em_key key = EM_KEY_INIT;
 
 		for (key.type = EM_KEY_U8; key.type <= EM_KEY_F64; key.type++) {
 			const size_t n = model_values(key.type, bits);
@@ -250,7 +250,7 @@ static void test_byte_strings(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		em_key key = { 0, 0, EM_KEY_BYTES, 0 };
+		em_key key = { 0, 0, EM_KEY_BYTES, 0, { 0 } };
 
 		for (key.width = 1; key.width <= sizes[i] && key.width <= 12; key.width++) {
 			for (key.flags = 0; key.flags <= EM_KEY_DESCENDING; key.flags += EM_KEY_DESCENDING) {
@@ -274,7 +274,7 @@ static void test_whole_records(void **state)
 	(void)state;
 	for (i = 0; i < 48 + sizeof(sizes) / sizeof(sizes[0]); i++) {
 		const size_t size = i < 48 ? i + 1 : sizes[i - 48];
-		const em_key all = { 0, size, EM_KEY_BYTES, 0 };
+		const em_key all = { 0, size, EM_KEY_BYTES, 0, { 0 } };
 		em_order *o = model_order(&ctx, size, NULL, 0);
 
 		check_random_records(o, &all, 1);
@@ -397,47 +397,60 @@ static void test_choice(void **state)
 		emi_elem elem;
 		int ref, exact, identity;
 	} cases[] = {
-		{ 4, { { 0, 0, EM_KEY_U32, native } }, 1, EMI_ELEM_U32, 0, 1, 1 },
-		{ 4, { { 0, 0, EM_KEY_U32, foreign } }, 1, EMI_ELEM_U32, 0, 1, 0 },
-		{ 4, { { 0, 0, EM_KEY_I32, native } }, 1, EMI_ELEM_U32, 0, 1, 0 },
-		{ 1, { { 0, 0, EM_KEY_U8, 0 } }, 1, EMI_ELEM_U32, 0, 1, 0 },
-		{ 3, { { 0, 3, EM_KEY_BYTES, 0 } }, 1, EMI_ELEM_U32, 0, 1, 0 },
-		{ 5, { { 0, 5, EM_KEY_BYTES, 0 } }, 1, EMI_ELEM_U64, 0, 1, 0 },
-		{ 8, { { 0, 0, EM_KEY_U64, native } }, 1, EMI_ELEM_U64, 0, 1, 1 },
-		{ 8, { { 0, 0, EM_KEY_U64, native | EM_KEY_DESCENDING } }, 1, EMI_ELEM_U64, 0, 1, 0 },
-		{ 8, { { 0, 0, EM_KEY_F64, native } }, 1, EMI_ELEM_U64, 0, 1, 0 },
+		{ 4, { { 0, 0, EM_KEY_U32, native, { 0 } } }, 1, EMI_ELEM_U32, 0, 1, 1 },
+		{ 4, { { 0, 0, EM_KEY_U32, foreign, { 0 } } }, 1, EMI_ELEM_U32, 0, 1, 0 },
+		{ 4, { { 0, 0, EM_KEY_I32, native, { 0 } } }, 1, EMI_ELEM_U32, 0, 1, 0 },
+		{ 1, { { 0, 0, EM_KEY_U8, 0, { 0 } } }, 1, EMI_ELEM_U32, 0, 1, 0 },
+		{ 3, { { 0, 3, EM_KEY_BYTES, 0, { 0 } } }, 1, EMI_ELEM_U32, 0, 1, 0 },
+		{ 5, { { 0, 5, EM_KEY_BYTES, 0, { 0 } } }, 1, EMI_ELEM_U64, 0, 1, 0 },
+		{ 8, { { 0, 0, EM_KEY_U64, native, { 0 } } }, 1, EMI_ELEM_U64, 0, 1, 1 },
+		{ 8, { { 0, 0, EM_KEY_U64, native | EM_KEY_DESCENDING, { 0 } } }, 1, EMI_ELEM_U64, 0, 1, 0 },
+		{ 8, { { 0, 0, EM_KEY_F64, native, { 0 } } }, 1, EMI_ELEM_U64, 0, 1, 0 },
 		/* Two numbers, the higher one first, are one where the highest byte is the first. */
-		{ 8, { { 0, 0, EM_KEY_U32, native }, { 4, 0, EM_KEY_U32, native } }, 2, EMI_ELEM_U64, 0, 1, EMI_BIG_ENDIAN },
-		{ 8, { { 4, 0, EM_KEY_U32, native }, { 0, 0, EM_KEY_U32, native } }, 2, EMI_ELEM_U64, 0, 1, !EMI_BIG_ENDIAN },
-		{ 8, { { 0, 0, EM_KEY_U32, native } }, 1, EMI_ELEM_PAIR, 0, 1, 0 },
-		{ 16, { { 0, 0, EM_KEY_U64, native } }, 1, EMI_ELEM_PAIR, 0, 1, 1 },
-		{ 16, { { 8, 0, EM_KEY_U64, native } }, 1, EMI_ELEM_PAIR, 0, 1, 0 },
-		{ 16, { { 4, 0, EM_KEY_U64, native } }, 1, EMI_ELEM_PAIR, 0, 1, 0 },
-		{ 16, { { 0, 0, EM_KEY_U32, native } }, 1, EMI_ELEM_PAIR, 1, 1, 0 },
-		{ 17, { { 0, 0, EM_KEY_U64, native } }, 1, EMI_ELEM_PAIR, 1, 1, 0 },
-		{ 9, { { 0, 0, EM_KEY_U8, 0 } }, 1, EMI_ELEM_PAIR, 0, 1, 0 },
-		{ 10, { { 0, 0, EM_KEY_U8, 0 } }, 1, EMI_ELEM_PAIR, 1, 1, 0 },
+		{ 8, { { 0, 0, EM_KEY_U32, native, { 0 } },
+			{ 4, 0, EM_KEY_U32, native, { 0 } } }, 2, EMI_ELEM_U64, 0, 1, EMI_BIG_ENDIAN },
+		{ 8, { { 4, 0, EM_KEY_U32, native, { 0 } },
+			{ 0, 0, EM_KEY_U32, native, { 0 } } }, 2, EMI_ELEM_U64, 0, 1, !EMI_BIG_ENDIAN },
+		{ 8, { { 0, 0, EM_KEY_U32, native, { 0 } } }, 1, EMI_ELEM_PAIR, 0, 1, 0 },
+		{ 16, { { 0, 0, EM_KEY_U64, native, { 0 } } }, 1, EMI_ELEM_PAIR, 0, 1, 1 },
+		{ 16, { { 8, 0, EM_KEY_U64, native, { 0 } } }, 1, EMI_ELEM_PAIR, 0, 1, 0 },
+		{ 16, { { 4, 0, EM_KEY_U64, native, { 0 } } }, 1, EMI_ELEM_PAIR, 0, 1, 0 },
+		{ 16, { { 0, 0, EM_KEY_U32, native, { 0 } } }, 1, EMI_ELEM_PAIR, 1, 1, 0 },
+		{ 17, { { 0, 0, EM_KEY_U64, native, { 0 } } }, 1, EMI_ELEM_PAIR, 1, 1, 0 },
+		{ 9, { { 0, 0, EM_KEY_U8, 0, { 0 } } }, 1, EMI_ELEM_PAIR, 0, 1, 0 },
+		{ 10, { { 0, 0, EM_KEY_U8, 0, { 0 } } }, 1, EMI_ELEM_PAIR, 1, 1, 0 },
 		/* The whole record is key, of more than 8 bytes. */
-		{ 16, { { 0, 0, EM_KEY_U64, native }, { 8, 0, EM_KEY_U64, native } }, 2, EMI_ELEM_PAIR, 0, 0, 1 },
-		{ 16, { { 8, 0, EM_KEY_U64, native }, { 0, 0, EM_KEY_U64, native } }, 2, EMI_ELEM_PAIR, 0, 0, 0 },
-		{ 16, { { 0, 0, EM_KEY_U64, native }, { 8, 0, EM_KEY_I64, native } }, 2, EMI_ELEM_PAIR, 0, 0, 0 },
-		{ 16, { { 0, 0, EM_KEY_U64, native }, { 8, 0, EM_KEY_U64, foreign } }, 2, EMI_ELEM_PAIR, 0, 0, 0 },
-		{ 16, { { 0, 16, EM_KEY_BYTES, 0 } }, 1, EMI_ELEM_PAIR, 0, 0, EMI_BIG_ENDIAN },
-		{ 9, { { 0, 9, EM_KEY_BYTES, EM_KEY_DESCENDING } }, 1, EMI_ELEM_PAIR, 0, 0, 0 },
-		{ 17, { { 0, 17, EM_KEY_BYTES, 0 } }, 1, EMI_ELEM_PAIR, 1, 0, 0 },
-		{ 16, { { 0, 0, EM_KEY_F64, 0 }, { 8, 0, EM_KEY_F64, 0 } }, 2, EMI_ELEM_PAIR, 0, 0, 0 },
+		{ 16, { { 0, 0, EM_KEY_U64, native, { 0 } },
+			{ 8, 0, EM_KEY_U64, native, { 0 } } }, 2, EMI_ELEM_PAIR, 0, 0, 1 },
+		{ 16, { { 8, 0, EM_KEY_U64, native, { 0 } },
+			{ 0, 0, EM_KEY_U64, native, { 0 } } }, 2, EMI_ELEM_PAIR, 0, 0, 0 },
+		{ 16, { { 0, 0, EM_KEY_U64, native, { 0 } },
+			{ 8, 0, EM_KEY_I64, native, { 0 } } }, 2, EMI_ELEM_PAIR, 0, 0, 0 },
+		{ 16, { { 0, 0, EM_KEY_U64, native, { 0 } },
+			{ 8, 0, EM_KEY_U64, foreign, { 0 } } }, 2, EMI_ELEM_PAIR, 0, 0, 0 },
+		{ 16, { { 0, 16, EM_KEY_BYTES, 0, { 0 } } }, 1, EMI_ELEM_PAIR, 0, 0, EMI_BIG_ENDIAN },
+		{ 9, { { 0, 9, EM_KEY_BYTES, EM_KEY_DESCENDING, { 0 } } }, 1, EMI_ELEM_PAIR, 0, 0, 0 },
+		{ 17, { { 0, 17, EM_KEY_BYTES, 0, { 0 } } }, 1, EMI_ELEM_PAIR, 1, 0, 0 },
+		{ 16, { { 0, 0, EM_KEY_F64, 0, { 0 } }, { 8, 0, EM_KEY_F64, 0, { 0 } } }, 2, EMI_ELEM_PAIR, 0, 0, 0 },
 		/* A float would be cut in two; a byte is told twice, and another not at all. */
-		{ 12, { { 0, 0, EM_KEY_U32, native }, { 4, 0, EM_KEY_F64, 0 } }, 2, EMI_ELEM_PAIR, 1, 0, 0 },
-		{ 12, { { 0, 0, EM_KEY_U64, native }, { 7, 0, EM_KEY_U32, native } }, 2, EMI_ELEM_PAIR, 1, 0, 0 },
-		{ 16, { { 0, 0, EM_KEY_U64, native }, { 8, 0, EM_KEY_U8, 0 } }, 2, EMI_ELEM_PAIR, 1, 0, 0 },
-		{ 100, { { 0, 10, EM_KEY_BYTES, 0 } }, 1, EMI_ELEM_PAIR, 1, 0, 0 },
-		{ 100, { { 0, 8, EM_KEY_BYTES, 0 } }, 1, EMI_ELEM_PAIR, 1, 1, 0 },
+		{ 12, { { 0, 0, EM_KEY_U32, native, { 0 } },
+			{ 4, 0, EM_KEY_F64, 0, { 0 } } }, 2, EMI_ELEM_PAIR, 1, 0, 0 },
+		{ 12, { { 0, 0, EM_KEY_U64, native, { 0 } },
+			{ 7, 0, EM_KEY_U32, native, { 0 } } }, 2, EMI_ELEM_PAIR, 1, 0, 0 },
+		{ 16, { { 0, 0, EM_KEY_U64, native, { 0 } },
+			{ 8, 0, EM_KEY_U8, 0, { 0 } } }, 2, EMI_ELEM_PAIR, 1, 0, 0 },
+		{ 100, { { 0, 10, EM_KEY_BYTES, 0, { 0 } } }, 1, EMI_ELEM_PAIR, 1, 0, 0 },
+		{ 100, { { 0, 8, EM_KEY_BYTES, 0, { 0 } } }, 1, EMI_ELEM_PAIR, 1, 1, 0 },
 		/* Overlaps. */
-		{ 8, { { 0, 0, EM_KEY_U32, native }, { 2, 0, EM_KEY_U32, native } }, 2, EMI_ELEM_PAIR, 1, 1, 0 },
-		{ 4, { { 0, 0, EM_KEY_U32, native }, { 0, 0, EM_KEY_U32, native } }, 2, EMI_ELEM_PAIR, 1, 1, 0 },
-		{ 2, { { 0, 0, EM_KEY_U8, 0 }, { 0, 0, EM_KEY_U8, 0 } }, 2, EMI_ELEM_PAIR, 1, 1, 0 },
-		{ 14, { { 0, 0, EM_KEY_U32, native }, { 3, 0, EM_KEY_U32, native } }, 2, EMI_ELEM_PAIR, 1, 1, 0 },
-		{ 16, { { 0, 0, EM_KEY_U32, native }, { 3, 0, EM_KEY_U32, native } }, 2, EMI_ELEM_PAIR, 1, 1, 0 },
+		{ 8, { { 0, 0, EM_KEY_U32, native, { 0 } },
+			{ 2, 0, EM_KEY_U32, native, { 0 } } }, 2, EMI_ELEM_PAIR, 1, 1, 0 },
+		{ 4, { { 0, 0, EM_KEY_U32, native, { 0 } },
+			{ 0, 0, EM_KEY_U32, native, { 0 } } }, 2, EMI_ELEM_PAIR, 1, 1, 0 },
+		{ 2, { { 0, 0, EM_KEY_U8, 0, { 0 } }, { 0, 0, EM_KEY_U8, 0, { 0 } } }, 2, EMI_ELEM_PAIR, 1, 1, 0 },
+		{ 14, { { 0, 0, EM_KEY_U32, native, { 0 } },
+			{ 3, 0, EM_KEY_U32, native, { 0 } } }, 2, EMI_ELEM_PAIR, 1, 1, 0 },
+		{ 16, { { 0, 0, EM_KEY_U32, native, { 0 } },
+			{ 3, 0, EM_KEY_U32, native, { 0 } } }, 2, EMI_ELEM_PAIR, 1, 1, 0 },
 	};
 	size_t i;
 
@@ -461,9 +474,9 @@ static void test_choice(void **state)
 static void test_known_elements(void **state)
 {
 	static const unsigned char record[12] = { 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c };
-	static const em_key u32be[] = { { 2, 0, EM_KEY_U32, EM_KEY_BIG_ENDIAN } };
-	static const em_key bytes10[] = { { 1, 10, EM_KEY_BYTES, 0 } };
-	static const em_key two[] = { { 4, 0, EM_KEY_U16, 0 }, { 0, 0, EM_KEY_U8, EM_KEY_DESCENDING } };
+	static const em_key u32be[] = { { 2, 0, EM_KEY_U32, EM_KEY_BIG_ENDIAN, { 0 } } };
+	static const em_key bytes10[] = { { 1, 10, EM_KEY_BYTES, 0, { 0 } } };
+	static const em_key two[] = { { 4, 0, EM_KEY_U16, 0, { 0 } }, { 0, 0, EM_KEY_U8, EM_KEY_DESCENDING, { 0 } } };
 	em_order *o;
 
 	(void)state;

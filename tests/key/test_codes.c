@@ -161,7 +161,7 @@ static void test_bytes(void **state)
 
 	(void)state;
 	for (width = 9; width <= 72; width++) {
-		const em_key key = { test_below(&rng, 4), width, EM_KEY_BYTES, width % 3 == 0 ? EM_KEY_DESCENDING : 0 };
+		const em_key key = { test_below(&rng, 4), width, EM_KEY_BYTES, width % 3 == 0 ? EM_KEY_DESCENDING : 0, { 0 } };
 
 		check_order(&key, 1, RECORD, 1);
 	}
@@ -187,10 +187,10 @@ static void test_random_orders(void **state)
 /* Orders that compare otherwise: keys that an element holds, floats that a value would cut in two. */
 static void test_none(void **state)
 {
-	static const em_key number[] = { { 3, 0, EM_KEY_U64, 0 } };
-	static const em_key cut[] = { { 0, 0, EM_KEY_F64, 0 }, { 8, 0, EM_KEY_U32, 0 } };
-	static const em_key not_cut[] = { { 0, 7, EM_KEY_BYTES, 0 }, { 8, 0, EM_KEY_F32, 0 } };
-	static const em_key whole[] = { { 0, 0, EM_KEY_U64, 0 }, { 8, 0, EM_KEY_U64, 0 } };
+	static const em_key number[] = { { 3, 0, EM_KEY_U64, 0, { 0 } } };
+	static const em_key cut[] = { { 0, 0, EM_KEY_F64, 0, { 0 } }, { 8, 0, EM_KEY_U32, 0, { 0 } } };
+	static const em_key not_cut[] = { { 0, 7, EM_KEY_BYTES, 0, { 0 } }, { 8, 0, EM_KEY_F32, 0, { 0 } } };
+	static const em_key whole[] = { { 0, 0, EM_KEY_U64, 0, { 0 } }, { 8, 0, EM_KEY_U64, 0, { 0 } } };
 
 	(void)state;
 	check_order(number, 1, 100, 0);

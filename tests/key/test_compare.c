@@ -25,9 +25,10 @@ static uint64_t val_of(const void *record)
 /* A key longer than the prefix: the tie looks at all of it. */
 static void test_long_keys(void **state)
 {
-	static const em_key bytes[] = { { 2, 10, EM_KEY_BYTES, 0 } };
-	static const em_key down[] = { { 2, 10, EM_KEY_BYTES, EM_KEY_DESCENDING } };
-	static const em_key several[] = { { 0, 0, EM_KEY_U64, 0 }, { 8, 0, EM_KEY_I16, 0 }, { 10, 0, EM_KEY_U8, 0 } };
+	static const em_key bytes[] = { { 2, 10, EM_KEY_BYTES, 0, { 0 } } };
+	static const em_key down[] = { { 2, 10, EM_KEY_BYTES, EM_KEY_DESCENDING, { 0 } } };
+	static const em_key several[] = { { 0, 0, EM_KEY_U64, 0, { 0 } }, { 8, 0, EM_KEY_I16, 0, { 0 } },
+		{ 10, 0, EM_KEY_U8, 0, { 0 } } };
 	unsigned char a[12] = { 0 }, b[12] = { 0 };
 	emi_compare compare = { 0 };
 	em_order *o;
@@ -72,7 +73,7 @@ static void test_long_keys(void **state)
 
 static void test_exact_has_no_tie(void **state)
 {
-	static const em_key key[] = { { 90, 0, EM_KEY_F64, EM_KEY_DESCENDING } };
+	static const em_key key[] = { { 90, 0, EM_KEY_F64, EM_KEY_DESCENDING, { 0 } } };
 	emi_compare compare = { 0 };
 	em_order *o = model_order(&ctx, 100, key, 1);
 

@@ -112,7 +112,7 @@ static void test_known_values(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		em_key key = { 3, 0, known[i].type, 0 };
+		em_key key = { 3, 0, known[i].type, 0, { 0 } };
 		const unsigned bits = 8 * (unsigned)model_width(&key);
 		const uint64_t all = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
 		uint32_t flags;
@@ -134,7 +134,7 @@ static void check_values(int32_t type, uint32_t flags)
 {
 	uint64_t bits[MODEL_MAX_VALUES];
 	const size_t n = model_values(type, bits);
-	const em_key key = { 1, 0, type, flags };
+	const em_key key = { 1, 0, type, flags, { 0 } };
 	const emi_field f = field_of(&key);
 	const size_t width = f.width;
 	unsigned char a[9], b[9], back[9];
@@ -183,8 +183,8 @@ static void test_floats_as_c_has_them(void **state)
 {
 	static const double ascending[] = { -INFINITY, -1e300, -2.5, -1.0, -1e-300, -0.0, 0.0, 1e-300, 1.0, 2.5, 1e300, INFINITY };
 	const size_t n = sizeof(ascending) / sizeof(ascending[0]);
-	const em_key key64 = { 0, 0, EM_KEY_F64, EMI_BIG_ENDIAN ? EM_KEY_BIG_ENDIAN : 0 };
-	const em_key key32 = { 0, 0, EM_KEY_F32, EMI_BIG_ENDIAN ? EM_KEY_BIG_ENDIAN : 0 };
+	const em_key key64 = { 0, 0, EM_KEY_F64, EMI_BIG_ENDIAN ? EM_KEY_BIG_ENDIAN : 0, { 0 } };
+	const em_key key32 = { 0, 0, EM_KEY_F32, EMI_BIG_ENDIAN ? EM_KEY_BIG_ENDIAN : 0, { 0 } };
 	test_rng rng = test_rng_make(test_seed());
 	unsigned char a[8], b[8];
 	size_t i;
@@ -260,7 +260,7 @@ static void test_several_fields(void **state)
 /* u8, f64: seven bytes of the float are in the prefix, and its sign still turns them. */
 static void test_cut_float(void **state)
 {
-	const em_key keys[] = { { 0, 0, EM_KEY_U8, 0 }, { 1, 0, EM_KEY_F64, 0 } };
+	const em_key keys[] = { { 0, 0, EM_KEY_U8, 0, { 0 } }, { 1, 0, EM_KEY_F64, 0, { 0 } } };
 	const emi_field fields[] = { field_of(&keys[0]), field_of(&keys[1]) };
 	unsigned char record[9];
 	emi_prefix p;
@@ -277,7 +277,8 @@ static void test_cut_float(void **state)
 /* The bytes behind the prefix go on where it ends, in whichever field that is. */
 static void test_behind(void **state)
 {
-	const em_key keys[] = { { 0, 0, EM_KEY_I32, 0 }, { 4, 6, EM_KEY_BYTES, EM_KEY_DESCENDING }, { 10, 0, EM_KEY_F32, 0 } };
+	const em_key keys[] = { { 0, 0, EM_KEY_I32, 0, { 0 } }, { 4, 6, EM_KEY_BYTES, EM_KEY_DESCENDING, { 0 } },
+		{ 10, 0, EM_KEY_F32, 0, { 0 } } };
 	const emi_field fields[] = { field_of(&keys[0]), field_of(&keys[1]), field_of(&keys[2]) };
 	const unsigned char record[14] = { 1, 2, 3, 4, 0xf0, 0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0, 0, 0x80, 0x3f };
 	emi_prefix p;

@@ -32,17 +32,19 @@ static void check_name(uint64_t record_size, const em_key *keys, uint32_t n, con
 static void test_names(void **state)
 {
 	static const em_key two[] = {
-		{ 0, 0, EM_KEY_U64, 0 }, { 8, 4, EM_KEY_I32, EM_KEY_BIG_ENDIAN | EM_KEY_DESCENDING },
+		{ 0, 0, EM_KEY_U64, 0, { 0 } }, { 8, 4, EM_KEY_I32, EM_KEY_BIG_ENDIAN | EM_KEY_DESCENDING, { 0 } },
 	};
-	static const em_key bytes[] = { { 0, 10, EM_KEY_BYTES, 0 } };
+	static const em_key bytes[] = { { 0, 10, EM_KEY_BYTES, 0, { 0 } } };
 	static const em_key small[] = {
-		{ 5, 0, EM_KEY_U8, 0 }, { 4, 1, EM_KEY_I8, EM_KEY_BIG_ENDIAN }, { 3, 1, EM_KEY_BYTES, EM_KEY_DESCENDING },
+		{ 5, 0, EM_KEY_U8, 0, { 0 } }, { 4, 1, EM_KEY_I8, EM_KEY_BIG_ENDIAN, { 0 } },
+			{ 3, 1, EM_KEY_BYTES, EM_KEY_DESCENDING, { 0 } },
 	};
 	static const em_key floats[] = {
-		{ 1, 0, EM_KEY_F32, EM_KEY_BIG_ENDIAN }, { 12, 8, EM_KEY_F64, EM_KEY_DESCENDING },
+		{ 1, 0, EM_KEY_F32, EM_KEY_BIG_ENDIAN, { 0 } }, { 12, 8, EM_KEY_F64, EM_KEY_DESCENDING, { 0 } },
 	};
 	static const em_key others[] = {
-		{ 0, 0, EM_KEY_U16, 0 }, { 0, 0, EM_KEY_U32, 0 }, { 0, 0, EM_KEY_I16, 0 }, { 0, 0, EM_KEY_I64, 0 },
+		{ 0, 0, EM_KEY_U16, 0, { 0 } }, { 0, 0, EM_KEY_U32, 0, { 0 } }, { 0, 0, EM_KEY_I16, 0, { 0 } },
+			{ 0, 0, EM_KEY_I64, 0, { 0 } },
 	};
 
 	(void)state;
@@ -59,7 +61,7 @@ static void test_names(void **state)
 static void test_large_records(void **state)
 {
 	const uint64_t size = SIZE_MAX / 2;
-	const em_key last[] = { { size - 8, 0, EM_KEY_U64, 0 }, { 1, size - 1, EM_KEY_BYTES, 0 } };
+	const em_key last[] = { { size - 8, 0, EM_KEY_U64, 0, { 0 } }, { 1, size - 1, EM_KEY_BYTES, 0, { 0 } } };
 	char name[96];
 
 	(void)state;
@@ -117,7 +119,7 @@ static void check_refused(em_ctx *c, uint64_t record_size, const em_key *keys, u
 
 static void check_bad_key(uint64_t record_size, em_key key, em_status status, const char *text)
 {
-	em_key keys[2] = { { 0, 0, EM_KEY_U8, 0 }, { 0, 0, 0, 0 } };
+	em_key keys[2] = { { 0, 0, EM_KEY_U8, 0, { 0 } }, EM_KEY_INIT };
 
 	keys[1] = key;
 	check_refused(&ctx, record_size, keys, 2, status, text);
@@ -125,7 +127,7 @@ static void check_bad_key(uint64_t record_size, em_key key, em_status status, co
 
 static em_key key_of(uint64_t offset, uint64_t width, int32_t type, uint32_t flags)
 {
-	em_key key;
+	em_key key = EM_KEY_INIT;
 
 	key.offset = offset;
 	key.width = width;
@@ -136,7 +138,12 @@ static em_key key_of(uint64_t offset, uint64_t width, int32_t type, uint32_t fla
 
 static void test_bad_keys(void **state)
 {
+	em_key reserved[2] = { { 0, 0, EM_KEY_U8, 0, { 1, 0 } }, { 0, 0, EM_KEY_U8, 0, { 0, UINT64_MAX } } };
+	int i;
+
 	(void)state;
+	for (i = 0; i < 2; i++)
+		check_bad_key(16, reserved[i], EM_ERR_INVAL, "keys[1]: what is reserved is not 0: use EM_KEY_INIT");
 	check_bad_key(16, key_of(0, 0, 0, 0), EM_ERR_INVAL, "keys[1]: unknown type 0");
 	check_bad_key(16, key_of(0, 0, 12, 0), EM_ERR_INVAL, "keys[1]: unknown type 12");
 	check_bad_key(16, key_of(0, 0, INT32_MIN, 0), EM_ERR_INVAL, "keys[1]: unknown type -2147483648");
@@ -161,7 +168,7 @@ static void test_bad_keys(void **state)
 
 static void test_bad_arguments(void **state)
 {
-	const em_key key = { 0, 0, EM_KEY_U8, 0 };
+	const em_key key = { 0, 0, EM_KEY_U8, 0, { 0 } };
 	char text[128];
 	em_errinfo err;
 
@@ -394,7 +401,7 @@ static void test_references(void **state)
 /* A child of the process that made the context makes no orders, and closes the ones it has. */
 static void test_fork(void **state)
 {
-	const em_key key = { 0, 0, EM_KEY_U8, 0 };
+	const em_key key = { 0, 0, EM_KEY_U8, 0, { 0 } };
 	em_order *o = model_order(&ctx, 1, &key, 1);
 	em_order *other = o;
 	unsigned freed = 0;
@@ -414,7 +421,7 @@ static void test_fork(void **state)
 
 static em_status make_keys(em_ctx *c, em_order **out, unsigned *freed, em_errinfo *err)
 {
-	static const em_key keys[] = { { 0, 0, EM_KEY_U64, 0 }, { 8, 20, EM_KEY_BYTES, 0 } };
+	static const em_key keys[] = { { 0, 0, EM_KEY_U64, 0, { 0 } }, { 8, 20, EM_KEY_BYTES, 0, { 0 } } };
 
 	(void)freed;
 	return em_order_keys(out, c, 100, keys, 2, err);

@@ -54,14 +54,14 @@ static void test_refused_keys(void **state)
 		em_text_key key;
 		const char *text;
 	} bad[] = {
-		{ { 1, 1, 0, 0, -1, 0 }, "keys[2]: unknown kind -1" },
-		{ { 1, 1, 0, 0, 6, 0 }, "keys[2]: unknown kind 6" },
-		{ { 1, 1, 0, 0, INT32_MAX, 0 }, "keys[2]: unknown kind 2147483647" },
-		{ { 1, 1, 0, 0, 0, 64 }, "keys[2]: unknown flags 0x40" },
-		{ { 1, 1, 0, 0, 0, 0x80000001u }, "keys[2]: unknown flags 0x80000000" },
-		{ { 0, 1, 0, 0, 0, 0 }, "keys[2]: its first field is 0" },
-		{ { 1, 0, 0, 0, 0, 0 }, "keys[2]: its first character is 0" },
-		{ { 0, 0, 0, 0, 0, 0 }, "keys[2]: its first field is 0" },
+		{ { 1, 1, 0, 0, -1, 0, { 0 } }, "keys[2]: unknown kind -1" },
+		{ { 1, 1, 0, 0, 6, 0, { 0 } }, "keys[2]: unknown kind 6" },
+		{ { 1, 1, 0, 0, INT32_MAX, 0, { 0 } }, "keys[2]: unknown kind 2147483647" },
+		{ { 1, 1, 0, 0, 0, 64, { 0 } }, "keys[2]: unknown flags 0x40" },
+		{ { 1, 1, 0, 0, 0, 0x80000001u, { 0 } }, "keys[2]: unknown flags 0x80000000" },
+		{ { 0, 1, 0, 0, 0, 0, { 0 } }, "keys[2]: its first field is 0" },
+		{ { 1, 0, 0, 0, 0, 0, { 0 } }, "keys[2]: its first character is 0" },
+		{ { 0, 0, 0, 0, 0, 0, { 0 } }, "keys[2]: its first field is 0" },
 	};
 	size_t i;
 
@@ -77,12 +77,32 @@ static void test_refused_keys(void **state)
 	check_refused(NULL, 1, NULL, "text order: keys is NULL");
 }
 
+/* Options of a size that no version has. */
+static void check_version(size_t size)
+{
+	em_text_opts opts = EM_TEXT_OPTS_INIT;
+	em_order *o = NULL;
+	em_errinfo err;
+	em_ctx ctx;
+	char text[128];
+
+	model_ctx(&ctx, NULL);
+	snprintf(text, sizeof(text),
+		 "em_text_opts: its size is %u, and no version has less than 16 bytes: use the initialiser",
+		 (unsigned)size);
+	opts.size = (uint32_t)size;
+	assert_int_equal(em_order_text(&o, &ctx, NULL, 0, &opts, &err), EM_ERR_VERSION);
+	assert_null(o);
+	assert_int_equal(err.status, EM_ERR_VERSION);
+	assert_string_equal(err.text, text);
+	model_ctx_assert_clean(&ctx);
+}
+
 static void test_refused_options(void **state)
 {
 	const em_text_opts defaults = EM_TEXT_OPTS_INIT;
 	const em_text_key key = key_of("1");
 	em_text_opts opts = defaults;
-	char text[96];
 
 	(void)state;
 	opts.flags = 8;
@@ -103,11 +123,17 @@ static void test_refused_options(void **state)
 	opts.flags = EM_TEXT_CSV;
 	check_refused(&key, 1, &opts, "text order: CSV needs a separator");
 	opts = defaults;
-	opts.size = 0;
-	check_refused(&key, 1, &opts, "em_text_opts.size is 0: use the initialiser");
-	opts.size = (uint32_t)sizeof(opts) - 1;
-	snprintf(text, sizeof(text), "em_text_opts.size is %" PRIu32 ": use the initialiser", opts.size);
-	check_refused(&key, 1, &opts, text);
+	check_version(0);
+	check_version(sizeof(opts) - 1);
+}
+
+static void test_refused_reserved(void **state)
+{
+	em_text_key key = key_of("1");
+
+	(void)state;
+	key.reserved[2] = 1;
+	check_refused(&key, 1, NULL, "keys[0]: what is reserved is not 0: use EM_TEXT_KEY_INIT");
 }
 
 static void test_refused_pointers(void **state)
@@ -177,7 +203,7 @@ static void test_names(void **state)
 static void test_references(void **state)
 {
 	const em_text_key key = key_of("1,1n");
-	const em_key number = { 0, 0, EM_KEY_U64, 0 };
+	const em_key number = { 0, 0, EM_KEY_U64, 0, { 0 } };
 	em_order *o = NULL, *fixed;
 	em_ctx ctx;
 
@@ -343,7 +369,7 @@ static void test_compare(void **state)
 static void test_arguments(void **state)
 {
 	const em_text_key key = key_of("2,2n");
-	const em_key number_key = { 0, 0, EM_KEY_U64, 0 };
+	const em_key number_key = { 0, 0, EM_KEY_U64, 0, { 0 } };
 	em_order *o, *all, *fixed;
 	size_t begin = 9, end = 9;
 	em_ctx ctx;
@@ -392,6 +418,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused_keys),
 		cmocka_unit_test(test_refused_options),
+		cmocka_unit_test(test_refused_reserved),
 		cmocka_unit_test(test_refused_pointers),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_references),

@@ -24,6 +24,7 @@ typedef struct submitted {
 
 /* Handles are those of the fault, so what is called with one has to know the fault otherwise. */
 static em_fault *fault;
+static const em_backend *inner; /* its backend */
 static test_places *places;
 static em_backend backend;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -113,7 +114,7 @@ static void end(int strikes)
 static int places_open(void *user, em_backend_open *how)
 {
 	const int strikes = begin(EM_FAULT_OPEN, NULL, 0);
-	const int e = fault->backend.open(user, how);
+	const int e = inner->open(user, how);
 
 	end(strikes);
 	return e;
@@ -122,7 +123,7 @@ static int places_open(void *user, em_backend_open *how)
 static int places_get_size(void *handle, uint64_t *bytes)
 {
 	const int strikes = begin(EM_FAULT_SIZE, NULL, 0);
-	const int e = fault->backend.get_size(handle, bytes);
+	const int e = inner->get_size(handle, bytes);
 
 	end(strikes);
 	return e;
@@ -131,7 +132,7 @@ static int places_get_size(void *handle, uint64_t *bytes)
 static int places_set_size(void *handle, uint64_t bytes)
 {
 	const int strikes = begin(EM_FAULT_RESIZE, NULL, 0);
-	const int e = fault->backend.set_size(handle, bytes);
+	const int e = inner->set_size(handle, bytes);
 
 	end(strikes);
 	return e;
@@ -140,7 +141,7 @@ static int places_set_size(void *handle, uint64_t bytes)
 static int places_reserve(void *handle, uint64_t offset, uint64_t bytes)
 {
 	const int strikes = begin(EM_FAULT_RESERVE, NULL, 0);
-	const int e = fault->backend.reserve(handle, offset, bytes);
+	const int e = inner->reserve(handle, offset, bytes);
 
 	end(strikes);
 	return e;
@@ -149,7 +150,7 @@ static int places_reserve(void *handle, uint64_t offset, uint64_t bytes)
 static int places_discard(void *handle, uint64_t offset, uint64_t bytes)
 {
 	const int strikes = begin(EM_FAULT_DISCARD, NULL, 0);
-	const int e = fault->backend.discard(handle, offset, bytes);
+	const int e = inner->discard(handle, offset, bytes);
 
 	end(strikes);
 	return e;
@@ -158,7 +159,7 @@ static int places_discard(void *handle, uint64_t offset, uint64_t bytes)
 static int places_sync(void *handle)
 {
 	const int strikes = begin(EM_FAULT_SYNC, NULL, 0);
-	const int e = fault->backend.sync(handle);
+	const int e = inner->sync(handle);
 
 	end(strikes);
 	return e;
@@ -167,7 +168,7 @@ static int places_sync(void *handle)
 static int64_t places_read(void *handle, void *buf, size_t bytes, uint64_t offset)
 {
 	const int strikes = begin(EM_FAULT_READ, buf, offset);
-	const int64_t n = fault->backend.read(handle, buf, bytes, offset);
+	const int64_t n = inner->read(handle, buf, bytes, offset);
 
 	end(strikes);
 	return n;
@@ -176,7 +177,7 @@ static int64_t places_read(void *handle, void *buf, size_t bytes, uint64_t offse
 static int64_t places_write(void *handle, const void *buf, size_t bytes, uint64_t offset)
 {
 	const int strikes = begin(EM_FAULT_WRITE, buf, offset);
-	const int64_t n = fault->backend.write(handle, buf, bytes, offset);
+	const int64_t n = inner->write(handle, buf, bytes, offset);
 
 	end(strikes);
 	return n;
@@ -192,7 +193,7 @@ static int places_submit(void *channel, em_transfer *const *list, uint32_t n)
 		end(0);
 		strikes = begin(t->write ? EM_FAULT_WRITE : EM_FAULT_READ, t->buf, t->offset);
 	}
-	taken = fault->backend.submit(channel, list, n);
+	taken = inner->submit(channel, list, n);
 	end(strikes);
 	return taken;
 }
@@ -201,16 +202,17 @@ void fault_places_set(em_fault *f, test_places *p)
 {
 	fault = f;
 	places = p;
-	backend = f->backend;
+	inner = em_fault_backend(f);
+	backend = *inner;
 	backend.open = places_open;
 	backend.get_size = places_get_size;
 	backend.set_size = places_set_size;
 	backend.reserve = places_reserve;
 	backend.read = places_read;
 	backend.write = places_write;
-	backend.discard = f->backend.discard != NULL ? places_discard : NULL;
-	backend.sync = f->backend.sync != NULL ? places_sync : NULL;
-	backend.submit = f->backend.submit != NULL ? places_submit : NULL;
+	backend.discard = inner->discard != NULL ? places_discard : NULL;
+	backend.sync = inner->sync != NULL ? places_sync : NULL;
+	backend.submit = inner->submit != NULL ? places_submit : NULL;
 	if (p != NULL)
 		em_fault_set(f, 0, 0, 0);
 }

@@ -258,7 +258,7 @@ static void test_refused(void **state)
 	char *dir = test_dir_make(), *path = test_path(dir, "in");
 	em_ctx *ctx = make_ctx(4 * MIB), *other = make_ctx(4 * MIB);
 	em_order *order = lines_order(ctx, 0), *fixed, *strange = lines_order(other, 0);
-	const em_key key = { 0, 0, EM_KEY_U64, 0 };
+	const em_key key = { 0, 0, EM_KEY_U64, 0, { 0 } };
 	em_check_opts opts = EM_CHECK_OPTS_INIT;
 	em_format format = EM_FORMAT_INIT;
 	em_check_info info;
@@ -272,6 +272,8 @@ static void test_refused(void **state)
 	assert_int_equal(em_order_keys(&fixed, ctx, 8, &key, 1, NULL), EM_OK);
 	/* 4 bytes are no record of 8. */
 	assert_int_equal(em_check_file(ctx, fixed, path, &opts, &info, NULL, NULL), EM_ERR_FORMAT);
+	assert_int_equal(err.record, 1);
+	assert_string_equal(err.path, path);
 	em_order_close(fixed);
 	assert_int_equal(em_check_file(ctx, strange, path, &opts, &info, NULL, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_check_file(NULL, order, path, &opts, &info, NULL, NULL), EM_ERR_INVAL);
@@ -294,7 +296,8 @@ static void test_refused(void **state)
 	assert_int_equal(em_check_file(ctx, order, path, &opts, &info, NULL, NULL), EM_ERR_FORMAT);
 	info.size = 0;
 	opts.format = NULL;
-	assert_int_equal(em_check_file(ctx, order, path, &opts, &info, NULL, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_check_file(ctx, order, path, &opts, &info, NULL, NULL), EM_ERR_VERSION);
+	assert_non_null(strstr(err.text, "em_check_info"));
 	info.size = sizeof(info);
 	unlink(path);
 	assert_int_equal(em_check_file(ctx, order, path, &opts, &info, NULL, NULL), EM_ERR_NOENT);
@@ -401,7 +404,7 @@ static void test_failures(void **state)
 			em_status st;
 
 			test_memory_init(&t.mem, nth);
-			em_fault_init(&t.fault, t.inner);
+			em_fault_init(&t.fault, sizeof t.fault, t.inner);
 			st = attempt(&t);
 			if (!test_memory_failed(&t.mem)) {
 				assert_int_equal(st, EM_OK);
@@ -415,7 +418,7 @@ static void test_failures(void **state)
 			em_status st;
 
 			test_memory_init(&t.mem, 0);
-			em_fault_init(&t.fault, t.inner);
+			em_fault_init(&t.fault, sizeof t.fault, t.inner);
 			t.fault.ops = EM_FAULT_OPEN | EM_FAULT_READ;
 			t.fault.nth = nth;
 			st = attempt(&t);
@@ -431,7 +434,7 @@ static void test_failures(void **state)
 	slow.user = (void *)(uintptr_t)t.inner;
 	slow.open = slow_open;
 	test_memory_init(&t.mem, 0);
-	em_fault_init(&t.fault, &slow);
+	em_fault_init(&t.fault, sizeof t.fault, &slow);
 	t.progress = cancel;
 	assert_int_equal(attempt(&t), EM_ERR_CANCELED);
 	assert_int_equal(t.calls, 1);

@@ -42,22 +42,22 @@ static const struct {
 	sort_shape shape;
 	int how;
 } orders[] = {
-	{ { 4, 1, { { 0, 0, EM_KEY_U32, NATIVE } } }, BY_KEYS },
-	{ { 3, 1, { { 1, 0, EM_KEY_U16, 0 } } }, BY_KEYS },
-	{ { 8, 1, { { 0, 0, EM_KEY_U64, NATIVE } } }, BY_KEYS },
-	{ { 8, 1, { { 0, 0, EM_KEY_F64, EM_KEY_DESCENDING } } }, BY_KEYS },
-	{ { 16, 1, { { 0, 0, EM_KEY_U64, 0 } } }, BY_KEYS },
-	{ { 11, 1, { { 2, 0, EM_KEY_I32, 0 } } }, BY_KEYS },
-	{ { 16, 0, { { 0, 0, 0, 0 } } }, BY_KEYS },
-	{ { 100, 1, { { 0, 10, EM_KEY_BYTES, 0 } } }, BY_KEYS },
-	{ { 100, 2, { { 90, 0, EM_KEY_U64, 0 }, { 3, 0, EM_KEY_I8, EM_KEY_DESCENDING } } }, BY_KEYS },
-	{ { 24, 1, { { 0, 0, EM_KEY_U64, NATIVE } } }, BY_TEMPLATE },
-	{ { 16, 1, { { 0, 0, EM_KEY_I64, 0 } } }, BY_COMPARISON },
-	{ { 17, 1, { { 5, 0, EM_KEY_U32, 0 } } }, BY_COMPARISON },
-	{ { 16, 1, { { 0, 0, EM_KEY_I64, 0 } } }, BY_SHARED_COMPARISON },
-	{ { 17, 1, { { 5, 0, EM_KEY_U32, 0 } } }, BY_SHARED_COMPARISON },
-	{ { 8, 1, { { 0, 8, EM_KEY_BYTES, 0 } } }, BY_COMPUTED },
-	{ { 40, 1, { { 32, 8, EM_KEY_BYTES, 0 } } }, BY_COMPUTED },
+	{ { 4, 1, { { 0, 0, EM_KEY_U32, NATIVE, { 0 } } } }, BY_KEYS },
+	{ { 3, 1, { { 1, 0, EM_KEY_U16, 0, { 0 } } } }, BY_KEYS },
+	{ { 8, 1, { { 0, 0, EM_KEY_U64, NATIVE, { 0 } } } }, BY_KEYS },
+	{ { 8, 1, { { 0, 0, EM_KEY_F64, EM_KEY_DESCENDING, { 0 } } } }, BY_KEYS },
+	{ { 16, 1, { { 0, 0, EM_KEY_U64, 0, { 0 } } } }, BY_KEYS },
+	{ { 11, 1, { { 2, 0, EM_KEY_I32, 0, { 0 } } } }, BY_KEYS },
+	{ { 16, 0, { EM_KEY_INIT } }, BY_KEYS },
+	{ { 100, 1, { { 0, 10, EM_KEY_BYTES, 0, { 0 } } } }, BY_KEYS },
+	{ { 100, 2, { { 90, 0, EM_KEY_U64, 0, { 0 } }, { 3, 0, EM_KEY_I8, EM_KEY_DESCENDING, { 0 } } } }, BY_KEYS },
+	{ { 24, 1, { { 0, 0, EM_KEY_U64, NATIVE, { 0 } } } }, BY_TEMPLATE },
+	{ { 16, 1, { { 0, 0, EM_KEY_I64, 0, { 0 } } } }, BY_COMPARISON },
+	{ { 17, 1, { { 5, 0, EM_KEY_U32, 0, { 0 } } } }, BY_COMPARISON },
+	{ { 16, 1, { { 0, 0, EM_KEY_I64, 0, { 0 } } } }, BY_SHARED_COMPARISON },
+	{ { 17, 1, { { 5, 0, EM_KEY_U32, 0, { 0 } } } }, BY_SHARED_COMPARISON },
+	{ { 8, 1, { { 0, 8, EM_KEY_BYTES, 0, { 0 } } } }, BY_COMPUTED },
+	{ { 40, 1, { { 32, 8, EM_KEY_BYTES, 0, { 0 } } } }, BY_COMPUTED },
 };
 
 #define ORDERS (sizeof orders / sizeof *orders)
@@ -464,7 +464,7 @@ static void test_failures(void **state)
 			em_status st;
 
 			test_memory_init(&mem, nth);
-			em_fault_init(&fault, em_backend_find("syscall"));
+			em_fault_init(&fault, sizeof fault, em_backend_find("syscall"));
 			st = attempt(path, which[i], &mem, &fault);
 			if (!test_memory_failed(&mem))
 				break;
@@ -477,7 +477,7 @@ static void test_failures(void **state)
 			em_status st;
 
 			test_memory_init(&mem, 0);
-			em_fault_init(&fault, em_backend_find("syscall"));
+			em_fault_init(&fault, sizeof fault, em_backend_find("syscall"));
 			fault.ops = EM_FAULT_OPEN | EM_FAULT_READ;
 			fault.nth = nth;
 			st = attempt(path, which[i], &mem, &fault);

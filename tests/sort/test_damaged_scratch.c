@@ -121,7 +121,7 @@ static void push_lines(bench *b)
 		const uint64_t end = n;
 		const em_batch one = { record, 1, n, &end };
 
-		assert_int_equal(em_sorter_push_batch(b->s, &one), EM_OK);
+		assert_int_equal(em_sorter_push_batch(b->s, one.records, one.ends, one.n), EM_OK);
 	}
 	lines_sort(b->order, &b->l, 0, 0);
 }

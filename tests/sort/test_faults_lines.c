@@ -55,7 +55,7 @@ static em_status push(em_sorter *s, const fault_sort *sort)
 		batch.records = l->bytes + begin;
 		batch.bytes = (size_t)ends[batch.n - 1];
 		batch.ends = ends;
-		st = em_sorter_push_batch(s, &batch);
+		st = em_sorter_push_batch(s, batch.records, batch.ends, batch.n);
 	}
 	return st;
 }

@@ -21,7 +21,7 @@
 #define MANY 9000u /* so that parts are worth it */
 #define TIMES 5u /* so often is the one file an input */
 
-static const sort_shape shape = { BYTES, 1, { { 0, 10, EM_KEY_BYTES, 0 } } };
+static const sort_shape shape = { BYTES, 1, { { 0, 10, EM_KEY_BYTES, 0, { 0 } } } };
 
 static em_status by_keys(em_order **out, em_ctx *ctx, em_errinfo *err)
 {

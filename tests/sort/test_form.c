@@ -131,15 +131,15 @@ static void check(bench *b, sort_pattern pattern, uint64_t n, size_t off)
 }
 
 static const sort_shape shapes[] = {
-	{ 4, 1, { { 0, 0, EM_KEY_U32, EM_KEY_DESCENDING } } },
-	{ 8, 1, { { 0, 0, EM_KEY_I64, 0 } } },
-	{ 16, 1, { { 0, 0, EM_KEY_U64, 0 } } },
-	{ 16, 1, { { 8, 0, EM_KEY_F64, EM_KEY_BIG_ENDIAN } } },
-	{ 11, 1, { { 3, 0, EM_KEY_U16, 0 } } },
-	{ 16, 2, { { 0, 0, EM_KEY_U64, 0 }, { 8, 0, EM_KEY_U64, 0 } } },
-	{ 16, 1, { { 0, 16, EM_KEY_BYTES, 0 } } },
-	{ 13, 1, { { 0, 13, EM_KEY_BYTES, 0 } } },
-	{ 28, 2, { { 20, 0, EM_KEY_U64, 0 }, { 0, 0, EM_KEY_U8, 0 } } },
+	{ 4, 1, { { 0, 0, EM_KEY_U32, EM_KEY_DESCENDING, { 0 } } } },
+	{ 8, 1, { { 0, 0, EM_KEY_I64, 0, { 0 } } } },
+	{ 16, 1, { { 0, 0, EM_KEY_U64, 0, { 0 } } } },
+	{ 16, 1, { { 8, 0, EM_KEY_F64, EM_KEY_BIG_ENDIAN, { 0 } } } },
+	{ 11, 1, { { 3, 0, EM_KEY_U16, 0, { 0 } } } },
+	{ 16, 2, { { 0, 0, EM_KEY_U64, 0, { 0 } }, { 8, 0, EM_KEY_U64, 0, { 0 } } } },
+	{ 16, 1, { { 0, 16, EM_KEY_BYTES, 0, { 0 } } } },
+	{ 13, 1, { { 0, 13, EM_KEY_BYTES, 0, { 0 } } } },
+	{ 28, 2, { { 20, 0, EM_KEY_U64, 0, { 0 } }, { 0, 0, EM_KEY_U8, 0, { 0 } } } },
 };
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 
@@ -214,9 +214,9 @@ static unsigned char *descending(const sort_shape *shape, uint64_t n, uint64_t e
 static void test_reversed(void **state)
 {
 	static const sort_shape turned[] = {
-		{ 8, 1, { { 0, 0, EM_KEY_U64, EM_KEY_BIG_ENDIAN } } },
-		{ 16, 1, { { 0, 0, EM_KEY_U64, EM_KEY_BIG_ENDIAN } } },
-		{ 28, 1, { { 0, 20, EM_KEY_BYTES, 0 } } },
+		{ 8, 1, { { 0, 0, EM_KEY_U64, EM_KEY_BIG_ENDIAN, { 0 } } } },
+		{ 16, 1, { { 0, 0, EM_KEY_U64, EM_KEY_BIG_ENDIAN, { 0 } } } },
+		{ 28, 1, { { 0, 20, EM_KEY_BYTES, 0, { 0 } } } },
 	};
 	static const uint64_t sizes[] = { 32768, MOST };
 	size_t s, i;
@@ -332,9 +332,10 @@ static void test_failing_sequence(void **state)
 static void test_long_keys(void **state)
 {
 	static const sort_shape long_shapes[] = {
-		{ 40, 1, { { 3, 36, EM_KEY_BYTES, 0 } } },
-		{ 100, 1, { { 0, 100, EM_KEY_BYTES, EM_KEY_DESCENDING } } },
-		{ 33, 4, { { 20, 12, EM_KEY_BYTES, 0 }, { 8, 0, EM_KEY_F64, 0 }, { 4, 0, EM_KEY_I32, EM_KEY_DESCENDING }, { 0, 0, EM_KEY_U16, 0 } } },
+		{ 40, 1, { { 3, 36, EM_KEY_BYTES, 0, { 0 } } } },
+		{ 100, 1, { { 0, 100, EM_KEY_BYTES, EM_KEY_DESCENDING, { 0 } } } },
+		{ 33, 4, { { 20, 12, EM_KEY_BYTES, 0, { 0 } }, { 8, 0, EM_KEY_F64, 0, { 0 } },
+			{ 4, 0, EM_KEY_I32, EM_KEY_DESCENDING, { 0 } }, { 0, 0, EM_KEY_U16, 0, { 0 } } } },
 	};
 	static const uint64_t sizes[] = { 40, 3000, 33000 }; /* the last is enough for threads and buckets */
 	const size_t kinds = sizeof(long_shapes) / sizeof(long_shapes[0]);

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "common/phase.h"
 #include "sort/sort_model.h"
 
 #define RUN 2000u
@@ -20,12 +21,12 @@
 
 /* Elements that are keys, pairs, in place of records and not, both halves of a key, and references. */
 static const sort_shape shapes[] = {
-	{ 4, 1, { { 0, 0, EM_KEY_U32, 0 } } },
-	{ 8, 1, { { 0, 0, EM_KEY_F64, EM_KEY_DESCENDING } } },
-	{ 16, 1, { { 0, 0, EM_KEY_U64, 0 } } },
-	{ 16, 1, { { 0, 16, EM_KEY_BYTES, 0 } } },
-	{ 11, 1, { { 3, 0, EM_KEY_I32, EM_KEY_BIG_ENDIAN } } },
-	{ 100, 1, { { 7, 10, EM_KEY_BYTES, 0 } } },
+	{ 4, 1, { { 0, 0, EM_KEY_U32, 0, { 0 } } } },
+	{ 8, 1, { { 0, 0, EM_KEY_F64, EM_KEY_DESCENDING, { 0 } } } },
+	{ 16, 1, { { 0, 0, EM_KEY_U64, 0, { 0 } } } },
+	{ 16, 1, { { 0, 16, EM_KEY_BYTES, 0, { 0 } } } },
+	{ 11, 1, { { 3, 0, EM_KEY_I32, EM_KEY_BIG_ENDIAN, { 0 } } } },
+	{ 100, 1, { { 7, 10, EM_KEY_BYTES, 0, { 0 } } } },
 };
 #define SHAPES (sizeof shapes / sizeof *shapes)
 
@@ -104,7 +105,7 @@ static void sort_file(bench *b)
 
 static uint64_t written(const bench *b)
 {
-	return b->stats.phase[EM_PHASE_RUNS].bytes_written;
+	return test_phase(&b->stats, EM_PHASE_RUNS).bytes_written;
 }
 
 /* Records that leave one over, some, and none; every pattern. */

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/phase.h"
 #include "base/memory.h"
 #include "block/packer.h"
 #include "sort/lines_bench.h"
@@ -62,7 +63,7 @@ static uint64_t text_bytes(const lines *l, size_t first)
 /* Only the other runs were written: the last one are the last records of the input. */
 static void assert_spilled(const bench *b, uint64_t spilled)
 {
-	const uint64_t written = b->stats.phase[EM_PHASE_RUNS].bytes_written;
+	const uint64_t written = test_phase(&b->stats, EM_PHASE_RUNS).bytes_written;
 
 	if (written < spilled || written > spilled + spilled / 6 + b->stats.runs * 4 * 4096)
 		fail_msg("%s: %u bytes written for %u of other runs", b->what, (unsigned)written, (unsigned)spilled);
@@ -154,7 +155,7 @@ static em_sorter *open_pushed(bench *b, const lines *l)
 	batch.ends = ends;
 	b->opts.errinfo = &b->err;
 	assert_int_equal(em_sorter_open(&s, b->ctx, b->order, &b->opts), EM_OK);
-	assert_int_equal(em_sorter_push_batch(s, &batch), EM_OK);
+	assert_int_equal(em_sorter_push_batch(s, batch.records, batch.ends, batch.n), EM_OK);
 	free(ends);
 	if (em_sorter_finish(s) != EM_OK)
 		fail_msg("%s: %s", b->what, b->err.text);

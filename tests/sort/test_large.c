@@ -76,7 +76,7 @@ static void fill_random(test_rng *rng, unsigned char *p, size_t n)
 
 static void open_all(em_ctx **ctx, em_order **order, const char *dir)
 {
-	const em_key key = { 0, 0, EM_KEY_U8, 0 };
+	const em_key key = { 0, 0, EM_KEY_U8, 0, { 0 } };
 	const char *const dirs[] = { dir };
 	em_ctx_opts opts = EM_CTX_OPTS_INIT;
 

@@ -115,7 +115,8 @@ static em_status push(em_ctx *ctx, const em_order *order, const work *w, const e
 		return st;
 	record = calloc(1, w->record_bytes + 1);
 	assert_non_null(record);
-	assert_int_equal(w->record_bytes != 0 ? em_sorter_push(s, record, 1) : em_sorter_push_batch(s, &line), EM_OK);
+	assert_int_equal(w->record_bytes != 0 ? em_sorter_push(s, record, 1)
+					      : em_sorter_push_batch(s, line.records, line.ends, line.n), EM_OK);
 	assert_int_equal(em_sorter_finish(s), EM_OK);
 	assert_int_equal(em_sorter_next(s, &batch), EM_OK);
 	em_sorter_close(s);

@@ -210,7 +210,7 @@ static void test_pushed(void **state)
 			end = one.bytes = n;
 			one.ends = &end;
 			one.n = 1;
-			if (em_sorter_push_batch(s, &one) != EM_OK) {
+			if (em_sorter_push_batch(s, one.records, one.ends, one.n) != EM_OK) {
 				em_sorter_error(s, &b.err);
 				fail_msg("round %d, record %zu: %s", round, i, b.err.text);
 			}

@@ -129,11 +129,11 @@ static em_status merge(bench *b, int pull, uint64_t *missed, em_errinfo *err)
 }
 
 static const sort_shape shapes[] = {
-	{ 16, 1, { { 0, 0, EM_KEY_U64, 0 } } },
-	{ 4, 1, { { 0, 0, EM_KEY_U32, 0 } } },
-	{ 100, 1, { { 0, 10, EM_KEY_BYTES, 0 } } },
-	{ 2000, 1, { { 0, 3, EM_KEY_BYTES, 0 } } },
-	{ 16, 1, { { 0, 16, EM_KEY_BYTES, 0 } } },
+	{ 16, 1, { { 0, 0, EM_KEY_U64, 0, { 0 } } } },
+	{ 4, 1, { { 0, 0, EM_KEY_U32, 0, { 0 } } } },
+	{ 100, 1, { { 0, 10, EM_KEY_BYTES, 0, { 0 } } } },
+	{ 2000, 1, { { 0, 3, EM_KEY_BYTES, 0, { 0 } } } },
+	{ 16, 1, { { 0, 16, EM_KEY_BYTES, 0, { 0 } } } },
 };
 
 /* Wrong predictions and as few buffers as there can be: one for each run, none beyond. */
@@ -214,9 +214,10 @@ static void test_wrong_predictions_in_all_passes(void **state)
 static void test_several_windows(void **state)
 {
 	static const sort_shape longer[] = {
-		{ 24, 1, { { 3, 20, EM_KEY_BYTES, 0 } } },
-		{ 80, 1, { { 0, 72, EM_KEY_BYTES, EM_KEY_DESCENDING } } },
-		{ 25, 3, { { 16, 0, EM_KEY_U32, 0 }, { 4, 12, EM_KEY_BYTES, 0 }, { 0, 0, EM_KEY_I16, 0 } } },
+		{ 24, 1, { { 3, 20, EM_KEY_BYTES, 0, { 0 } } } },
+		{ 80, 1, { { 0, 72, EM_KEY_BYTES, EM_KEY_DESCENDING, { 0 } } } },
+		{ 25, 3, { { 16, 0, EM_KEY_U32, 0, { 0 } }, { 4, 12, EM_KEY_BYTES, 0, { 0 } },
+			{ 0, 0, EM_KEY_I16, 0, { 0 } } } },
 	};
 	uint32_t threads;
 	int pattern;

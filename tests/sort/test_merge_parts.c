@@ -21,6 +21,7 @@
 
 #include <extmem/sys/fault.h>
 
+#include "common/phase.h"
 #include "key/normalise.h"
 #include "sort/files_case.h"
 #include "sort/job.h"
@@ -190,7 +191,7 @@ static void merge_all_ways(files_case *c, const ordering *o, uint64_t memory)
 		sort_assert_file(c->out, want, bytes);
 		assert_int_equal(c->stats.records_in, c->n_records + c->all.n);
 		assert_int_equal(c->stats.records_out, c->n_records + c->all.n);
-		assert_true(c->stats.phase[EM_PHASE_OUTPUT].bytes_read >= bytes - c->n);
+		assert_true(test_phase(&c->stats, EM_PHASE_OUTPUT).bytes_read >= bytes - c->n);
 		/* A part need not have something of every file. */
 		assert_true(c->stats.fan_in <= c->n);
 		em_order_close(order);
@@ -220,7 +221,7 @@ static void test_is_used(void **state)
 		em_order *order;
 		em_ctx *ctx;
 
-		em_fault_init(&fault, em_backend_find("syscall"));
+		em_fault_init(&fault, sizeof fault, em_backend_find("syscall"));
 		fault.ops = EM_FAULT_OPEN;
 		o.backend = NULL;
 		o.custom = em_fault_backend(&fault);
@@ -350,7 +351,7 @@ static void test_own(void **state)
 
 	(void)state;
 	for (round = 0; round < 4; round += TEST_TSAN ? 3 : 1) {
-		const ordering o = { round % 2 != 0 ? COMPARES : OWN, { sizeof(own), 1, { { 0, 0, EM_KEY_U64, NATIVE } } } };
+		const ordering o = { round % 2 != 0 ? COMPARES : OWN, { sizeof(own), 1, { { 0, 0, EM_KEY_U64, NATIVE, { 0 } } } } };
 		files_case c = case_make(&o.shape);
 
 		for (i = 0; i < 4; i++)
@@ -363,7 +364,7 @@ static void test_own(void **state)
 /* A function that fails, on whichever thread. */
 static void test_failing_function(void **state)
 {
-	const sort_shape shape = { sizeof(own), 1, { { 0, 0, EM_KEY_U64, NATIVE } } };
+	const sort_shape shape = { sizeof(own), 1, { { 0, 0, EM_KEY_U64, NATIVE, { 0 } } } };
 	test_rng rng = test_rng_make(test_seed());
 	files_case c = case_make(&shape);
 	uint64_t left = UINT64_MAX, all, at;

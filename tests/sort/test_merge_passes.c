@@ -231,10 +231,10 @@ static void test_damaged(void **state)
 static void test_disks(void **state)
 {
 	static const sort_shape shapes[] = {
-		{ 16, 1, { { 0, 0, EM_KEY_U64, 0 } } },
-		{ 4, 1, { { 0, 0, EM_KEY_U32, 0 } } },
-		{ 100, 1, { { 0, 10, EM_KEY_BYTES, 0 } } },
-		{ 1000, 1, { { 0, 3, EM_KEY_BYTES, 0 } } },
+		{ 16, 1, { { 0, 0, EM_KEY_U64, 0, { 0 } } } },
+		{ 4, 1, { { 0, 0, EM_KEY_U32, 0, { 0 } } } },
+		{ 100, 1, { { 0, 10, EM_KEY_BYTES, 0, { 0 } } } },
+		{ 1000, 1, { { 0, 3, EM_KEY_BYTES, 0, { 0 } } } },
 	};
 	const em_disk_opts plain = EM_DISK_OPTS_INIT;
 	em_disk_opts disk = plain;

@@ -17,6 +17,7 @@
 #include <extmem.h>
 
 #include "block/packer.h"
+#include "common/phase.h"
 #include "common/test.h"
 #include "io/conform_fs.h"
 #include "sort/sort_model.h"
@@ -106,10 +107,10 @@ static em_status sort_it(bench *b)
 static uint64_t bytes_read(const bench *b)
 {
 	uint64_t sum = 0;
-	size_t i;
+	uint32_t i;
 
-	for (i = 0; i < EM_PHASES; i++)
-		sum += b->stats.phase[i].bytes_read;
+	for (i = 0; i < TEST_PHASES; i++)
+		sum += test_phase(&b->stats, i).bytes_read;
 	return sum;
 }
 

@@ -506,7 +506,7 @@ static void test_illegal(void **state)
 	assert_int_equal(info.block_records, 1);
 	assert_int_equal(em_sort_plan(p.ctx, p.order, 1000, &opts, NULL), EM_ERR_INVAL);
 	info.size = 0;
-	assert_int_equal(em_sort_plan(p.ctx, p.order, 1000, &opts, &info), EM_ERR_INVAL);
+	assert_int_equal(em_sort_plan(p.ctx, p.order, 1000, &opts, &info), EM_ERR_VERSION);
 	info.size = sizeof(info);
 	assert_int_equal(em_sort_plan(NULL, p.order, 1000, &opts, &info), EM_ERR_INVAL);
 	assert_int_equal(em_sort_plan(p.ctx, NULL, 1000, &opts, &info), EM_ERR_INVAL);
@@ -592,7 +592,7 @@ static void test_no_io(void **state)
 	planner p;
 
 	(void)state;
-	em_fault_init(&fault, NULL);
+	em_fault_init(&fault, sizeof fault, NULL);
 	fault.ops = EM_FAULT_ALL | EM_FAULT_SUBMIT;
 	opts.backend = NULL;
 	opts.custom = em_fault_backend(&fault);

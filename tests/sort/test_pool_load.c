@@ -221,6 +221,8 @@ static void test_too_long(void **state)
 			assert_int_equal(load(&b, paths, 2, 10000, skip, &err), EM_ERR_FORMAT);
 			snprintf(text, sizeof(text), "%s:778: line and key of 20003 bytes", c);
 			assert_non_null(strstr(err.text, text));
+			assert_int_equal(err.record, 778);
+			assert_string_equal(err.path, c);
 			assert_int_equal(load(&b, paths + 1, 1, 10000, skip, &err), EM_ERR_FORMAT);
 			assert_non_null(strstr(err.text, text));
 			free(a);

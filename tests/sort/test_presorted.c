@@ -180,6 +180,8 @@ static void test_long(void **state)
 		assert_non_null(strstr(err.text, s.path));
 		if (strstr(err.text, ":13: ") == NULL)
 			fail_msg("%s", err.text);
+		assert_int_equal(err.record, 13);
+		assert_string_equal(err.path, s.path);
 		assert_int_equal(records, 12);
 		assert_int_equal(large, 3);
 		assert_true(windows >= 6);

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/phase.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "block/packer.h"
@@ -181,10 +182,10 @@ static void test_tried_again(void **state)
 /* Sorts. */
 
 static const sort_shape shapes[] = {
-	{ 4, 1, { { 0, 0, EM_KEY_U32, 0 } } },
-	{ 8, 1, { { 0, 0, EM_KEY_U64, 0 } } },
-	{ 16, 1, { { 0, 16, EM_KEY_BYTES, 0 } } },
-	{ 100, 1, { { 7, 10, EM_KEY_BYTES, 0 } } },
+	{ 4, 1, { { 0, 0, EM_KEY_U32, 0, { 0 } } } },
+	{ 8, 1, { { 0, 0, EM_KEY_U64, 0, { 0 } } } },
+	{ 16, 1, { { 0, 16, EM_KEY_BYTES, 0, { 0 } } } },
+	{ 100, 1, { { 7, 10, EM_KEY_BYTES, 0, { 0 } } } },
 };
 #define SHAPES (sizeof shapes / sizeof *shapes)
 
@@ -220,7 +221,7 @@ typedef struct fixed {
 
 static void assert_places(const em_sort_stats *stats, int way)
 {
-	const uint64_t written = stats->phase[EM_PHASE_RUNS].bytes_written;
+	const uint64_t written = test_phase(stats, EM_PHASE_RUNS).bytes_written;
 
 	assert_true(stats->runs > 3);
 	if (way == MISSING)

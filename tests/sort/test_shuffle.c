@@ -418,10 +418,12 @@ static void test_misuse(void **state)
 	assert_int_equal(em_shuffle_files(ctx, 4, NULL, 1, c.out, NULL, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_shuffle_files(ctx, 4, in, 0, c.out, NULL, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_shuffle_files(ctx, 4, in, 1, NULL, NULL, NULL), EM_ERR_INVAL);
-	assert_int_equal(em_shuffle_files(ctx, 4, in, 1, c.out, NULL, &stats), EM_ERR_INVAL);
+	assert_int_equal(em_shuffle_files(ctx, 4, in, 1, c.out, NULL, &stats), EM_ERR_VERSION);
 	assert_int_equal(case_run(&c, ctx, 4, 1, &opts), EM_ERR_NOENT);
 	sort_write_file(c.path[0], "12345", 5);
 	assert_int_equal(case_run(&c, ctx, 4, 1, &opts), EM_ERR_FORMAT);
+	assert_int_equal(c.err.record, 2);
+	assert_string_equal(c.err.path, c.path[0]);
 	assert_int_equal(em_shuffle_files(ctx, 5, in, 1, c.out, NULL, NULL), EM_OK);
 	sort_assert_file(c.out, "12345", 5);
 	unlink(c.out);
@@ -448,7 +450,7 @@ static void test_misuse(void **state)
 	assert_run(&c, ctx, 5, 1, &opts);
 	unlink(c.out);
 	bad.size = 3;
-	assert_int_equal(em_shuffle_files(ctx, 5, in, 1, c.out, &bad, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_shuffle_files(ctx, 5, in, 1, c.out, &bad, NULL), EM_ERR_VERSION);
 	assert_int_not_equal(access(c.out, F_OK), 0);
 	em_ctx_close(ctx);
 	case_free(&c);

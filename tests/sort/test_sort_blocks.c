@@ -412,7 +412,7 @@ static void test_misuse(void **state)
 	assert_int_equal(em_sort_blocks(&f->out, f->in, 1, NULL, 0, &f->sort, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_sort_blocks(&f->out, f->in, 1, f->order, EM_BLOCKS_REVERSE, &f->sort, NULL), EM_ERR_INVAL);
 	unset.size = 0;
-	assert_int_equal(em_sort_blocks(&f->out, f->in, 1, f->order, 0, &f->sort, &unset), EM_ERR_INVAL);
+	assert_int_equal(em_sort_blocks(&f->out, f->in, 1, f->order, 0, &f->sort, &unset), EM_ERR_VERSION);
 	mixed[0] = f->in[0];
 	mixed[1] = NULL;
 	assert_int_equal(em_sort_blocks(&f->out, mixed, 2, f->order, 0, &f->sort, NULL), EM_ERR_INVAL);
@@ -542,7 +542,7 @@ static void test_failing(void **state)
 			f->frees = (int)(f->fail_at % 2);
 			f->lists = 1 + (uint32_t)(f->fail_at % 3);
 			f->opts.flags = f->fail_at % 4 == 3 ? EM_CTX_CHECKED : 0;
-			em_fault_init(&f->fault, em_backend_find("memory"));
+			em_fault_init(&f->fault, sizeof f->fault, em_backend_find("memory"));
 			f->fault.ops = ops[i];
 			st = sort_list(f, 1);
 			if (f->fault.injected == 0) {
@@ -603,7 +603,7 @@ static void test_slow(void **state)
 	uint32_t i;
 
 	for (i = 0; i < DISKS; i++) {
-		assert_int_equal(em_simdisk_init(&sim[i], "plain", NULL), EM_OK);
+		assert_int_equal(em_simdisk_init(&sim[i], sizeof sim[i], "plain", NULL), EM_OK);
 		assert_int_equal(em_simdisk_parse(&sim[i], i == 2 ? "rate=100MB,seek=0ms" : "rate=1000MB,seek=0ms", NULL), EM_OK);
 		f->disk[i].custom = em_simdisk_backend(&sim[i]);
 	}

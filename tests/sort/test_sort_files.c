@@ -23,6 +23,7 @@
 
 #include <extmem/sys/backend.h>
 
+#include "common/phase.h"
 #include "sort/fd_ends.h"
 #include "sort/sort_model.h"
 
@@ -160,13 +161,13 @@ static void assert_output(bench *b, const char *path)
 }
 
 static const sort_shape shapes[] = {
-	{ 16, 1, { { 0, 0, EM_KEY_U64, 0 } } },
-	{ 16, 1, { { 0, 16, EM_KEY_BYTES, 0 } } },
-	{ 13, 1, { { 0, 13, EM_KEY_BYTES, 0 } } },
-	{ 1, 1, { { 0, 0, EM_KEY_U8, EM_KEY_DESCENDING } } },
-	{ 7, 1, { { 2, 0, EM_KEY_I32, 0 } } },
-	{ 100, 1, { { 0, 10, EM_KEY_BYTES, 0 } } },
-	{ 4097, 2, { { 4000, 0, EM_KEY_U16, 0 }, { 1, 0, EM_KEY_F32, EM_KEY_BIG_ENDIAN } } },
+	{ 16, 1, { { 0, 0, EM_KEY_U64, 0, { 0 } } } },
+	{ 16, 1, { { 0, 16, EM_KEY_BYTES, 0, { 0 } } } },
+	{ 13, 1, { { 0, 13, EM_KEY_BYTES, 0, { 0 } } } },
+	{ 1, 1, { { 0, 0, EM_KEY_U8, EM_KEY_DESCENDING, { 0 } } } },
+	{ 7, 1, { { 2, 0, EM_KEY_I32, 0, { 0 } } } },
+	{ 100, 1, { { 0, 10, EM_KEY_BYTES, 0, { 0 } } } },
+	{ 4097, 2, { { 4000, 0, EM_KEY_U16, 0, { 0 } }, { 1, 0, EM_KEY_F32, EM_KEY_BIG_ENDIAN, { 0 } } } },
 };
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 
@@ -453,6 +454,8 @@ static void test_bad_inputs(void **state)
 	assert_untouched(&b, EM_ERR_FORMAT, "in1", 2);
 	assert_non_null(strstr(b.err.text, "33"));
 	assert_non_null(strstr(b.err.text, "16"));
+	assert_int_equal(b.err.record, 3);
+	assert_string_equal(b.err.path, b.in[1]);
 	/* it is a directory */
 	unlink(b.in[1]);
 	assert_int_equal(mkdir(b.in[1], 0700), 0);
@@ -474,7 +477,7 @@ static void test_bad_inputs(void **state)
 			 EM_ERR_INVAL);
 	b.stats.size = 0;
 	assert_int_equal(em_sort_files(b.ctx, b.order, (const char *const *)b.in, 1, b.out, &b.opts, &b.stats),
-			 EM_ERR_INVAL);
+			 EM_ERR_VERSION);
 	assert_int_equal(entries(b.dir), 2);
 	bench_close(&b);
 }
@@ -569,7 +572,7 @@ static void test_volume(void **state)
 	for (i = 0; i < sizeof(backends) / sizeof(backends[0]); i++) {
 		for (d = i % 2; d < 2; d += 2) {
 			uint64_t read = 0, written = 0, volume, twice;
-			int k;
+			uint32_t k;
 			bench b;
 
 			if (!backend_is_here(backends[i]))
@@ -582,9 +585,9 @@ static void test_volume(void **state)
 			assert_output(&b, b.out);
 			volume = b.n * 16;
 			assert_int_equal(b.stats.passes, 2);
-			for (k = 0; k < EM_PHASES; k++) {
-				read += b.stats.phase[k].bytes_read;
-				written += b.stats.phase[k].bytes_written;
+			for (k = 0; k < TEST_PHASES; k++) {
+				read += test_phase(&b.stats, k).bytes_read;
+				written += test_phase(&b.stats, k).bytes_written;
 			}
 			/* All that was not kept in memory is on disk once. */
 			assert_true(b.stats.kept_records <= b.stats.run_records);
@@ -592,9 +595,9 @@ static void test_volume(void **state)
 			assert_true(read >= twice && read < twice + volume / 50);
 			assert_true(written >= twice && written < twice + volume / 50);
 			/* The input is read in whole pages, the rest is exact or nearly so. */
-			assert_true(b.stats.phase[EM_PHASE_RUNS].bytes_read < volume + volume / 100);
-			assert_true(b.stats.phase[EM_PHASE_OUTPUT].bytes_written >= volume);
-			assert_true(b.stats.phase[EM_PHASE_OUTPUT].bytes_written <= volume + 4096);
+			assert_true(test_phase(&b.stats, EM_PHASE_RUNS).bytes_read < volume + volume / 100);
+			assert_true(test_phase(&b.stats, EM_PHASE_OUTPUT).bytes_written >= volume);
+			assert_true(test_phase(&b.stats, EM_PHASE_OUTPUT).bytes_written <= volume + 4096);
 			bench_close(&b);
 		}
 	}

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/phase.h"
 #include "sort/files_case.h"
 
 /* An input in no order, and what it is sorted with: the function compares as the shape says. */
@@ -32,7 +33,7 @@ typedef struct function_sort {
 /* With as many threads, or with EM_FN_THREADS with one more. */
 static void sort_open(function_sort *f, uint64_t n, em_cmp_fn cmp, uint32_t flags, uint32_t threads, void *user)
 {
-	const sort_shape shape = { 16, 1, { { 0, 8, EM_KEY_BYTES, 0 } } };
+	const sort_shape shape = { 16, 1, { { 0, 8, EM_KEY_BYTES, 0, { 0 } } } };
 	test_rng rng = test_rng_make(test_seed());
 	em_ctx_opts o = sort_ctx_opts();
 	const char *dirs[1];
@@ -168,7 +169,7 @@ static void test_cancel(void **state)
 		watched_open(&f, 3000, dawdle, flags, &v);
 		f.c.opts.run_records = 200;
 		f.c.opts.fan_in = 4;
-		for (v.phase = 0; v.phase < EM_PHASES; v.phase++) {
+		for (v.phase = 0; v.phase < TEST_PHASES; v.phase++) {
 			v.calls = 0;
 			sort_fails(&f, EM_ERR_CANCELED, "canceled");
 		}

@@ -387,6 +387,7 @@ static void test_too_long(void **state)
 		const size_t before = round % 3 == 0 ? 0 : round % 3 == 1 ? 300 : 60000, first = before / 3;
 		const int keyed = round % 4 == 3;
 		char where[512];
+		uint64_t number;
 		lines all = { 0 };
 		bench b;
 
@@ -399,14 +400,16 @@ static void test_too_long(void **state)
 		lines_add_pattern(&all, &b.rng, LINES_GARBAGE, 20, &b.format, 130);
 		lines_write(b.in[0], &all, 0, first, &b.format, 1);
 		lines_write(b.in[1], &all, first, all.n, &b.format, 0);
+		number = lines_number(&all, first, before, &b.format);
 		snprintf(where, sizeof(where),
-			 b.format.kind == EM_FORMAT_PREFIXED ? "%s: record %u " : "%s:%u:", b.in[1],
-			 (unsigned)lines_number(&all, first, before, &b.format));
+			 b.format.kind == EM_FORMAT_PREFIXED ? "%s: record %u " : "%s:%u:", b.in[1], (unsigned)number);
 		lines_free(&all);
 		sort_write_file(b.out, "as it was", 9);
 		assert_int_equal(bench_run(&b, 2, b.out), EM_ERR_FORMAT);
 		if (strstr(b.err.text, where) == NULL)
 			fail_msg("round %d: \"%s\" does not say \"%s\"", round, b.err.text, where);
+		assert_int_equal(b.err.record, number);
+		assert_string_equal(b.err.path, b.in[1]);
 		sort_assert_file(b.out, "as it was", 9);
 		assert_int_equal(entries(b.dir), 3);
 		/* What is said to do does. */

@@ -22,6 +22,7 @@
 
 #include <extmem/sys/backend.h>
 
+#include "common/phase.h"
 #include "block/packer.h"
 #include "sort/lines_bench.h"
 
@@ -171,7 +172,7 @@ static int view(void *user, uint32_t phase, uint64_t done, uint64_t total)
 {
 	viewer *v = user;
 
-	assert_true(phase < EM_PHASES);
+	assert_true(phase < TEST_PHASES);
 	assert_true(v->calls == 0 || phase >= v->phase);
 	assert_true(v->calls == 0 || phase != v->phase || done >= v->done);
 	assert_true(total == 0 || done <= total);
@@ -230,7 +231,7 @@ static void test_statistics(void **state)
 	viewer v;
 	hook h;
 	bench b;
-	int k;
+	uint32_t k;
 
 	(void)state;
 	hook_init(&h, dawdle);
@@ -249,16 +250,16 @@ static void test_statistics(void **state)
 	assert_int_equal(b.stats.threads, 1);
 	assert_int_equal(b.stats.block_bytes, 4096);
 	volume = b.bytes;
-	for (k = 0; k < EM_PHASES; k++) {
-		read += b.stats.phase[k].bytes_read;
-		written += b.stats.phase[k].bytes_written;
+	for (k = 0; k < TEST_PHASES; k++) {
+		read += test_phase(&b.stats, k).bytes_read;
+		written += test_phase(&b.stats, k).bytes_written;
 	}
 	/* Some records need not go through the pass in the middle. */
 	assert_true(read >= 3 * volume);
 	assert_true(written >= 3 * volume);
-	assert_true(b.stats.phase[EM_PHASE_RUNS].bytes_read >= volume - 2);
-	assert_true(b.stats.phase[EM_PHASE_OUTPUT].bytes_written >= volume);
-	assert_true(b.stats.phase[EM_PHASE_OUTPUT].bytes_written <= volume + 4096);
+	assert_true(test_phase(&b.stats, EM_PHASE_RUNS).bytes_read >= volume - 2);
+	assert_true(test_phase(&b.stats, EM_PHASE_OUTPUT).bytes_written >= volume);
+	assert_true(test_phase(&b.stats, EM_PHASE_OUTPUT).bytes_written <= volume + 4096);
 	bench_close(&b);
 }
 
@@ -369,8 +370,6 @@ static void test_bad_formats(void **state)
 		{ sizeof(em_format), EM_FORMAT_PREFIXED, 0, 16, 0, 0 },
 		{ sizeof(em_format), EM_FORMAT_PREFIXED, 0, 4, 2, 0 },
 		{ sizeof(em_format), EM_FORMAT_PREFIXED, 0, 4, 0, 1 },
-		{ sizeof(em_format) - 1, EM_FORMAT_DELIMITED, '\n', 0, 0, 0 },
-		{ 0, EM_FORMAT_DELIMITED, '\n', 0, 0, 0 },
 	};
 	size_t i;
 	bench b;
@@ -383,13 +382,18 @@ static void test_bad_formats(void **state)
 		b.format = bad[i];
 		assert_refused(&b, EM_ERR_INVAL, 1, "");
 	}
+	b.format = bad[0];
+	b.format.size--;
+	assert_refused(&b, EM_ERR_VERSION, 1, "em_format");
+	b.format.size = 0;
+	assert_refused(&b, EM_ERR_VERSION, 1, "em_format");
 	bench_close(&b);
 }
 
 /* Formats and headers are for records of any length only; other options are looked at, too. */
 static void test_bad_options(void **state)
 {
-	const em_key key = { 0, 0, EM_KEY_U64, 0 };
+	const em_key key = { 0, 0, EM_KEY_U64, 0, { 0 } };
 	const char *const inputs[] = { "/dev/null" };
 	em_sort_opts opts;
 	bench b;
@@ -444,14 +448,17 @@ static void test_bad_inputs(void **state)
 	unlink(b.in[1]);
 	assert_refused(&b, EM_ERR_NOENT, 2, "in1");
 	assert_int_equal(b.err.sys_errno, ENOENT);
+	assert_int_equal(b.err.record, 0);
 	assert_int_equal(mkdir(b.in[1], 0700), 0);
 	assert_refused(&b, EM_ERR_INVAL, 2, "in1");
 	rmdir(b.in[1]);
 	/* A prefix that is cut off, one that promises more than there is, and one of which nobody has the memory. */
 	sort_write_file(b.in[1], "\1\0\0\0x\2\0\0", 8);
 	assert_refused(&b, EM_ERR_FORMAT, 2, "in1: record 2");
+	assert_int_equal(b.err.record, 2);
 	sort_write_file(b.in[1], "\1\0\0\0x\0\0\0\0\6\0\0\0abc", 16);
 	assert_refused(&b, EM_ERR_FORMAT, 2, "in1: record 3");
+	assert_int_equal(b.err.record, 3);
 	sort_write_file(b.in[1], "\xff\xff\xff\xff" "abc", 7);
 	assert_refused(&b, EM_ERR_FORMAT, 2, "in1: record 1");
 	assert_int_equal(entries(b.dir), 2);

@@ -61,16 +61,16 @@ static void check(fixture *f, test_rng *rng, sort_pattern pattern, uint64_t n, e
 
 /* One shape for each way in which records become elements, and some that are awkward. */
 static const sort_shape shapes[] = {
-	{ 16, 1, { { 0, 0, EM_KEY_U64, 0 } } },
-	{ 8, 1, { { 0, 0, EM_KEY_U64, 0 } } },
-	{ 4, 1, { { 0, 0, EM_KEY_I32, EM_KEY_DESCENDING } } },
-	{ 1, 1, { { 0, 0, EM_KEY_U8, 0 } } },
-	{ 5, 1, { { 1, 0, EM_KEY_U16, EM_KEY_BIG_ENDIAN } } },
-	{ 100, 1, { { 0, 10, EM_KEY_BYTES, 0 } } },
-	{ 24, 2, { { 16, 0, EM_KEY_U32, 0 }, { 3, 0, EM_KEY_F64, EM_KEY_DESCENDING } } },
-	{ 33, 0, { { 0, 0, 0, 0 } } },
-	{ 2000, 1, { { 1990, 0, EM_KEY_U32, 0 } } },
-	{ 4097, 1, { { 4089, 0, EM_KEY_U64, 0 } } },
+	{ 16, 1, { { 0, 0, EM_KEY_U64, 0, { 0 } } } },
+	{ 8, 1, { { 0, 0, EM_KEY_U64, 0, { 0 } } } },
+	{ 4, 1, { { 0, 0, EM_KEY_I32, EM_KEY_DESCENDING, { 0 } } } },
+	{ 1, 1, { { 0, 0, EM_KEY_U8, 0, { 0 } } } },
+	{ 5, 1, { { 1, 0, EM_KEY_U16, EM_KEY_BIG_ENDIAN, { 0 } } } },
+	{ 100, 1, { { 0, 10, EM_KEY_BYTES, 0, { 0 } } } },
+	{ 24, 2, { { 16, 0, EM_KEY_U32, 0, { 0 } }, { 3, 0, EM_KEY_F64, EM_KEY_DESCENDING, { 0 } } } },
+	{ 33, 0, { EM_KEY_INIT } },
+	{ 2000, 1, { { 1990, 0, EM_KEY_U32, 0, { 0 } } } },
+	{ 4097, 1, { { 4089, 0, EM_KEY_U64, 0, { 0 } } } },
 };
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 

@@ -90,7 +90,7 @@ static em_status push_lines(const work *w, em_sorter *s)
 		b.n = 64;
 		b.bytes = 64 * RECORD;
 		b.ends = end;
-		st = em_sorter_push_batch(s, &b);
+		st = em_sorter_push_batch(s, b.records, b.ends, b.n);
 	}
 	return st;
 }

@@ -266,7 +266,7 @@ static em_status push_lines(em_top *t, const lines *l, size_t first, size_t end)
 	batch.n = n;
 	batch.bytes = bytes;
 	batch.ends = ends;
-	st = em_top_push_batch(t, &batch);
+	st = em_top_push_batch(t, batch.records, batch.ends, batch.n);
 	free(records);
 	free(ends);
 	return st;
@@ -391,7 +391,7 @@ static void test_misuse(void **state)
 	em_sort_opts opts = EM_SORT_OPTS_INIT;
 	const uint64_t ends[] = { 3, 2, 8 }, right[] = { 2, 2, 8 };
 	const em_batch bare = { "abcdefgh", 1, 8, NULL }, wrong = { "abcdefgh", 3, 8, ends };
-	const em_batch good = { "abcdefgh", 3, 8, right }, part = { "abcdefgh", 1, 7, NULL };
+	const em_batch good = { "abcdefgh", 3, 8, right };
 	const char *const none[] = { "x" };
 	const em_batch *batch;
 	em_errinfo err;
@@ -424,9 +424,9 @@ static void test_misuse(void **state)
 	em_top_error(NULL, &err);
 
 	assert_int_equal(em_top_open(&t, ctx, order, 0, 1, NULL), EM_OK);
-	assert_int_equal(em_top_stats(t, &stats), EM_ERR_INVAL);
+	assert_int_equal(em_top_stats(t, &stats), EM_ERR_VERSION);
 	assert_int_equal(em_top_push(t, NULL, 1), EM_ERR_INVAL);
-	assert_int_equal(em_top_push_batch(t, &bare), EM_OK);
+	assert_int_equal(em_top_push_batch(t, bare.records, bare.ends, bare.n), EM_OK);
 	assert_int_equal(em_top_next(t, &batch), EM_ERR_STATE);
 	assert_int_equal(em_top_finish(t), EM_ERR_STATE);
 	em_top_error(t, &err);
@@ -434,22 +434,19 @@ static void test_misuse(void **state)
 	em_top_close(t);
 
 	assert_int_equal(em_top_open(&t, ctx, order, 0, 1, NULL), EM_OK);
-	assert_int_equal(em_top_push_batch(t, &part), EM_ERR_INVAL);
-	em_top_close(t);
-	assert_int_equal(em_top_open(&t, ctx, order, 0, 1, NULL), EM_OK);
-	assert_int_equal(em_top_push_batch(t, &good), EM_ERR_INVAL);
+	assert_int_equal(em_top_push_batch(t, good.records, good.ends, good.n), EM_ERR_INVAL);
 	em_top_close(t);
 	assert_int_equal(em_top_open(&t, ctx, text, 0, 1, NULL), EM_OK);
-	assert_int_equal(em_top_push_batch(t, &wrong), EM_ERR_INVAL);
+	assert_int_equal(em_top_push_batch(t, wrong.records, wrong.ends, wrong.n), EM_ERR_INVAL);
 	em_top_close(t);
 	assert_int_equal(em_top_open(&t, ctx, text, 0, 1, NULL), EM_OK);
-	assert_int_equal(em_top_push_batch(t, &bare), EM_ERR_INVAL);
+	assert_int_equal(em_top_push_batch(t, bare.records, bare.ends, bare.n), EM_ERR_INVAL);
 	em_top_close(t);
 	assert_int_equal(em_top_open(&t, ctx, text, 0, 1, NULL), EM_OK);
 	assert_int_equal(em_top_push(t, "12345678", 1), EM_ERR_INVAL);
 	em_top_close(t);
 	assert_int_equal(em_top_open(&t, ctx, text, 0, 1, NULL), EM_OK);
-	assert_int_equal(em_top_push_batch(t, &good), EM_OK);
+	assert_int_equal(em_top_push_batch(t, good.records, good.ends, good.n), EM_OK);
 	assert_int_equal(em_top_finish(t), EM_OK);
 	assert_int_equal(em_top_finish(t), EM_ERR_STATE);
 	assert_int_equal(em_top_next(t, &batch), EM_ERR_STATE);
@@ -465,7 +462,7 @@ static void test_misuse(void **state)
 	assert_int_equal(em_top_files(NULL, order, none, 1, 0, 1, "y", NULL, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_top_files(ctx, order, none, 1, 0, 1, NULL, NULL, NULL), EM_ERR_INVAL);
 	stats.size = 0;
-	assert_int_equal(em_top_files(ctx, order, none, 1, 0, 1, "y", NULL, &stats), EM_ERR_INVAL);
+	assert_int_equal(em_top_files(ctx, order, none, 1, 0, 1, "y", NULL, &stats), EM_ERR_VERSION);
 	em_order_close(order);
 	em_order_close(text);
 	top_ctx_close(ctx);
@@ -495,9 +492,10 @@ static void test_too_long(void **state)
 	batch.ends = ends;
 	memset(record, 'z', longest);
 	assert_int_equal(em_top_open(&t, ctx, order, 0, 10, NULL), EM_OK);
-	assert_int_equal(em_top_push_batch(t, &batch), EM_ERR_RANGE);
+	assert_int_equal(em_top_push_batch(t, batch.records, batch.ends, batch.n), EM_ERR_RANGE);
 	em_top_error(t, &err);
-	if (strncmp(err.text, "record 2500 of the batch: ", 26) != 0)
+	assert_int_equal(err.record, 2501);
+	if (strncmp(err.text, "record 2501 of the batch: ", 26) != 0)
 		fail_msg("%s", err.text);
 	em_top_close(t);
 	em_order_close(order);

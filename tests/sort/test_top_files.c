@@ -155,6 +155,7 @@ static void test_file_failures(void **state)
 	assert_int_equal(case_run(&c, ctx, order, &r, &opts), EM_ERR_FORMAT);
 	if (strstr(c.err.text, c.path[1]) == NULL)
 		fail_msg("%s", c.err.text);
+	assert_int_equal(c.err.record, 2);
 	opts.header = 1;
 	assert_int_equal(case_run(&c, ctx, order, &r, &opts), EM_ERR_INVAL);
 	opts.header = 0;
@@ -168,10 +169,14 @@ static void test_file_failures(void **state)
 	assert_int_equal(case_run(&c, ctx, text, &r, &opts), EM_ERR_FORMAT);
 	if (strstr(c.err.text, c.path[1]) == NULL || strstr(c.err.text, ":3: line ") == NULL)
 		fail_msg("%s", c.err.text);
+	assert_int_equal(c.err.record, 3);
+	assert_string_equal(c.err.path, c.path[1]);
 	sort_write_file(c.path[1], big, 200 + (size_t)MIB);
 	assert_int_equal(case_run(&c, ctx, text, &r, &opts), EM_ERR_FORMAT);
 	if (strstr(c.err.text, c.path[1]) == NULL || strstr(c.err.text, ":3: line ") == NULL)
 		fail_msg("%s", c.err.text);
+	assert_int_equal(c.err.record, 3);
+	assert_string_equal(c.err.path, c.path[1]);
 	opts.memory = 20000;
 	assert_int_equal(case_run(&c, ctx, text, &r, &opts), EM_ERR_MEMLIMIT);
 	assert_true(c.err.bytes > 20000);

@@ -509,6 +509,7 @@ static void test_refused(void **state)
 	em_ctx *ctx = case_ctx(8 * MIB, 0, 1);
 	em_order *order, *failing;
 	unsigned calls = 0;
+	em_errinfo own;
 	unique_case c;
 
 	(void)state;
@@ -521,16 +522,28 @@ static void test_refused(void **state)
 	assert_int_equal(c.f.err.status, EM_ERR_INVAL);
 	c.opts.flags = 4;
 	assert_int_equal(run(&c, ctx, order), EM_ERR_INVAL);
+	/* The detail goes where its own options say, before those of the sort; what was there does not matter. */
+	memset(&c.f.err, 0, sizeof c.f.err);
+	memset(&own, 0x99, sizeof own);
+	c.opts.errinfo = &own;
+	assert_int_equal(run(&c, ctx, order), EM_ERR_INVAL);
+	assert_int_equal(own.status, EM_ERR_INVAL);
+	assert_int_equal(c.f.err.status, EM_OK);
+	c.opts.size = 0;
+	assert_int_equal(run(&c, ctx, order), EM_ERR_VERSION);
+	assert_non_null(strstr(own.text, "em_unique_opts"));
+	c.opts.size = sizeof(c.opts);
+	c.opts.errinfo = NULL;
 	c.opts.flags = 0;
 	c.opts.min_count = 3;
 	c.opts.max_count = 2;
 	assert_int_equal(run(&c, ctx, order), EM_ERR_INVAL);
 	c.opts.max_count = 3;
 	c.opts.size = 3;
-	assert_int_equal(run(&c, ctx, order), EM_ERR_INVAL);
+	assert_int_equal(run(&c, ctx, order), EM_ERR_VERSION);
 	c.opts.size = sizeof(c.opts);
 	c.f.opts.size = 4;
-	assert_int_equal(run(&c, ctx, order), EM_ERR_INVAL);
+	assert_int_equal(run(&c, ctx, order), EM_ERR_VERSION);
 	c.f.opts.size = sizeof(c.f.opts);
 	c.f.opts.flags = 64;
 	assert_int_equal(run(&c, ctx, order), EM_ERR_INVAL);

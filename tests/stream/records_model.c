@@ -392,6 +392,8 @@ void consumer_check_outcome(consumer *c, em_status st)
 		snprintf(want, sizeof(want), "%s: record %" PRIu64 " is longer than %" PRIu64 " bytes", name, m->bad_number,
 			 m->longest);
 	assert_string_equal(c->err.text, want);
+	assert_int_equal(c->err.record, m->bad_number);
+	assert_string_equal(c->err.path, name);
 }
 
 void records_run(em_ctx *ctx, const model *m, size_t chunk_bytes, uint32_t chunks, uint32_t hold, test_rng *rng)

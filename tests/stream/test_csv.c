@@ -162,7 +162,7 @@ static void test_fields(void **state)
 		const em_format *f = formats[round % 3];
 		size_t n, i, begin, end;
 		unsigned char *p = random_text(&rng, f, &n);
-		em_text_key key = { 1, 1, 1, 0, EM_TEXT_BYTES, 0 };
+		em_text_key key = { 1, 1, 1, 0, EM_TEXT_BYTES, 0, { 0 } };
 		emi_text t;
 		facts x;
 

@@ -276,18 +276,28 @@ static void test_large_predictions(void **state)
 {
 	em_stream_opts o = options(EM_STREAM_SIMPLE, 4, 0);
 	em_stream_stats stats;
+	em_errinfo err;
 
 	(void)state;
+	memset(&err, 0x99, sizeof(err));
+	o.errinfo = &err;
 	memset(&stats, 0, sizeof(stats));
-	assert_int_equal(em_stream_predict(&o, 1, &stats), EM_ERR_INVAL);
+	assert_int_equal(em_stream_predict(&o, 1, &stats), EM_ERR_VERSION);
+	assert_int_equal(err.status, EM_ERR_VERSION);
+	assert_non_null(strstr(err.text, "em_stream_stats"));
 	stats.size = sizeof(stats);
 	assert_int_equal(em_stream_predict(&o, (uint64_t)1 << 40, &stats), EM_OK);
 	assert_true(stats.ios == (uint64_t)1 << 40 && stats.bytes == (uint64_t)1 << 42);
 	assert_int_equal(em_stream_predict(&o, (uint64_t)1 << 61, &stats), EM_ERR_RANGE);
+	assert_int_equal(err.status, EM_ERR_RANGE);
 	o = options(EM_STREAM_BUFFERB, 7, 65536);
 	assert_int_equal(em_stream_predict(&o, (uint64_t)1 << 40, &stats), EM_OK);
 	assert_true(stats.buffer_bytes == 65541 && stats.ios == ((uint64_t)7 << 40) / 65541 + 1);
 	o.kind = 5;
+	o.errinfo = &err;
+	assert_int_equal(em_stream_predict(&o, 1, &stats), EM_ERR_INVAL);
+	assert_int_equal(err.status, EM_ERR_INVAL);
+	o.errinfo = NULL;
 	assert_int_equal(em_stream_predict(&o, 1, &stats), EM_ERR_INVAL);
 }
 

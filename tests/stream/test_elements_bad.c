@@ -112,7 +112,7 @@ static void test_options(void **state)
 		assert_refused(f, NULL, &o, writing, EM_ERR_INVAL);
 		o.size = 3;
 		o.errinfo = NULL;
-		assert_refused(f, f->path, &o, writing, EM_ERR_INVAL);
+		assert_refused(f, f->path, &o, writing, EM_ERR_VERSION);
 	}
 	assert_int_equal(em_stream_reader_open(NULL, f->ctx, f->path, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_stream_writer_open(NULL, f->ctx, f->path, NULL), EM_ERR_INVAL);
@@ -148,6 +148,8 @@ static void test_files(void **state)
 		assert_refused(f, f->path, &o, 0, EM_ERR_FORMAT);
 		assert_non_null(strstr(err.text, f->path));
 		assert_non_null(strstr(err.text, "10 bytes"));
+		assert_int_equal(err.record, 3);
+		assert_string_equal(err.path, f->path);
 		assert_refused(f, none, &o, 0, EM_ERR_NOENT);
 		assert_string_equal(err.path, none);
 		assert_refused(f, f->dir, &o, 0, EM_ERR_INVAL);

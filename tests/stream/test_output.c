@@ -100,7 +100,7 @@ static void test_misuse(void **state)
 	assert_int_equal(em_output_open(&o, ctx, NULL, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_output_open(&o, ctx, dir, &opts), EM_ERR_INVAL);
 	opts.size = 4;
-	assert_int_equal(em_output_open(&o, ctx, path, &opts), EM_ERR_INVAL);
+	assert_int_equal(em_output_open(&o, ctx, path, &opts), EM_ERR_VERSION);
 	assert_null(o);
 	assert_int_equal(em_output_write(NULL, "", 1), EM_ERR_INVAL);
 	assert_int_equal(em_output_commit(NULL), EM_ERR_INVAL);
@@ -146,7 +146,7 @@ static void test_failures(void **state)
 				memset(&err, 0, sizeof(err));
 				opts.bytes = BYTES;
 				opts.errinfo = &err;
-				em_fault_init(&fault, NULL);
+				em_fault_init(&fault, sizeof fault, NULL);
 				fault.ops = ops[i];
 				fault.nth = nth;
 				fault.sys_errno = why[k];

@@ -65,6 +65,8 @@ static void test_refused(void **state)
 	assert_non_null(strstr(err.text, odd));
 	assert_non_null(strstr(err.text, "10 bytes"));
 	assert_non_null(strstr(err.text, "record size 4"));
+	assert_int_equal(err.record, 3);
+	assert_string_equal(err.path, odd);
 
 	path[0] = locked;
 	memset(&err, 0, sizeof(err));
@@ -396,6 +398,7 @@ static void test_stdin_pipe(void **state)
 			assert_int_equal(st, EM_ERR_FORMAT);
 			assert_non_null(strstr(r.err.text, "299998 bytes"));
 			assert_non_null(strstr(r.err.text, "standard input"));
+			assert_int_equal(r.err.record, 299998 / 3 + 1);
 		} else {
 			assert_int_equal(st, EM_OK);
 			assert_true(r.stats.bytes_read == bytes);

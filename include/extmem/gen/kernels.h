@@ -15,6 +15,8 @@
  *   - They allocate nothing, and never fail.  A comparison that contradicts itself may lead to any order of the records, but
  *     to no other access to memory than a right one does, and no record is lost.
  *   - Equal records keep their order.
+ *
+ * This is the extension tier: weaker promises between minor versions until 1.0 (see extmem/base.h).
  */
 #ifndef EXTMEM_GEN_KERNELS_H
 #define EXTMEM_GEN_KERNELS_H
@@ -112,7 +114,8 @@ typedef struct em_kernels {
  *
  * Returns:
  *   EM_OK
- *   EM_ERR_INVAL   out, ctx, kernels, its name or a function other than mix is NULL, the size of the table or of a record is
+ *   EM_ERR_VERSION the table has no size
+ *   EM_ERR_INVAL   out, ctx, kernels, its name or a function other than mix is NULL, the size of a record is
  *                  wrong, record_align is not a power of two up to 16 or does not divide record_size
  *   EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FORK
  *

@@ -33,6 +33,8 @@
  *
  * Without EM_GEN_NAME nothing is generated.
  *
+ * This is the extension tier: weaker promises between minor versions until 1.0 (see extmem/base.h).
+ *
  * How it sorts arrays: gen/sort.inc, by merging two and two.  How it divides them into classes: gen/array.inc.  How it merges sorted windows:
  * gen/merge.inc.
  */

@@ -30,7 +30,7 @@
  * in without touching them: there a device that fails, or a full file system in memory on which a hole is read, is
  * SIGBUS.
  *
- * This is the extension tier: fields may be added between minor versions until 1.0.
+ * This is the extension tier: weaker promises between minor versions until 1.0 (see extmem/base.h).
  */
 #ifndef EXTMEM_SYS_BACKEND_H
 #define EXTMEM_SYS_BACKEND_H
@@ -89,7 +89,7 @@ typedef struct em_transfer {
 } em_transfer;
 
 typedef struct em_backend {
-	uint32_t size;       /**< sizeof(em_backend). */
+	uint32_t size;       /**< sizeof(em_backend); set by the initialiser. */
 	uint32_t depth;      /**< Transfers in flight per file by default, through submit; 0: 64. */
 	uint32_t threads;    /**< Threads per file that call read and write; 0: chosen by the library. */
 	uint32_t stack;      /**< Bytes of stack they need; 0: 32 KiB. */
@@ -127,7 +127,7 @@ typedef struct em_backend {
 
 	/** Give the space of [offset, offset + bytes) back to the file system.  What was there is not read again before it is written
 	    anew; the size stays.  Other transfers of the file may be in flight.  EOPNOTSUPP where this is not possible, which is no
-	    failure: it is not asked for again.  May be NULL, and left out: a size that ends before it is legal. */
+	    failure: it is not asked for again.  May be NULL. */
 	int (*discard)(void *handle, uint64_t offset, uint64_t bytes);
 
 	/** Have what was written reach the device.  May be NULL: then there is nothing to do. */
@@ -139,6 +139,7 @@ typedef struct em_backend {
 	int (*open_channel)(void *user, uint32_t depth, void **channel);
 	void (*close_channel)(void *channel, int forked);
 } em_backend;
+#define EM_BACKEND_INIT { sizeof(em_backend), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** The built-in backend of that name, or NULL.  name NULL: the best that works here.  Static; any thread. */
 EM_API const em_backend *em_backend_find(const char *name);

@@ -82,7 +82,7 @@ typedef struct em_disks_opts {
 
 /** What is on disks, by all users, and what file systems have set aside for it. */
 typedef struct em_disks_stats {
-	uint32_t size;          /**< sizeof(em_disks_stats), set by the caller. */
+	uint32_t size;          /**< sizeof(em_disks_stats); set by the initialiser. */
 	uint32_t disks;         /**< How many they are. */
 	uint64_t blocks;        /**< In use now ... */
 	uint64_t blocks_peak;   /**< ... and at most at a time. */
@@ -99,7 +99,8 @@ typedef struct em_disks_stats {
  *
  * Returns:
  *   EM_OK
- *   EM_ERR_INVAL     out or ctx is NULL, opts->size or a flag is unknown; a path is none of what a disk may be
+ *   EM_ERR_INVAL     out or ctx is NULL, a flag is unknown; a path is none of what a disk may be
+ *   EM_ERR_VERSION   opts was made without its initialiser
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_EXIST, EM_ERR_IO  as extmem/disk.h says; the detail names the path
  *   EM_ERR_NOTSUP    direct transfers are demanded and do not work there
  *   EM_ERR_FDLIMIT   the context has no descriptor left
@@ -125,8 +126,8 @@ EM_API uint64_t em_disks_block_bytes(const em_disks *d);
 /** The path of disk i as it was given, "" if there is none; lives as long as d. Any thread. */
 EM_API const char *em_disks_path(const em_disks *d, uint32_t i);
 
-/** What blocks of all users take, on one disk or, with EM_DISKS_ALL, on all. stats->size says how much of it the caller knows. Any thread. EM_OK; EM_ERR_INVAL (NULL, there is
- *  no such disk, the size). */
+/** What blocks of all users take, on one disk or, with EM_DISKS_ALL, on all. Any thread. EM_OK; EM_ERR_INVAL (NULL,
+ *  there is no such disk); EM_ERR_VERSION (stats was made without its initialiser). */
 EM_API em_status em_disks_stats_get(em_disks *d, uint32_t disk, em_disks_stats *stats);
 
 /** So many bytes of blocks are still to be allocated: space for them may be set aside in large steps. Any thread. */

@@ -45,21 +45,22 @@ typedef struct em_block_reader em_block_reader;
 /** What a list is made of. Each block holds floor(B/R) records from its beginning on, but for the first, in which `skip' places in front may be empty, and the last,
  *  in which places at the end may. */
 typedef struct em_block_list_info {
-	uint32_t size;          /**< sizeof(em_block_list_info), set by the caller. */
+	uint32_t size;          /**< sizeof(em_block_list_info); set by the initialiser. */
 	uint32_t reserved;
+	const em_bid *bids;     /**< Of each of the blocks; of a list: lent, as long as the list is open. */
 	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT; 0, for em_block_list_open(): em_disks_block_bytes(). */
 	uint64_t record_bytes;  /**< R, at most B. */
 	uint64_t records;
 	uint64_t skip;          /**< Less than floor(B/R). */
 	uint64_t blocks;
-	const em_bid *bids;     /**< Of each of the blocks; of a list: lent, as long as the list is open. */
 } em_block_list_info;
-#define EM_BLOCK_LIST_INFO_INIT { sizeof(em_block_list_info), 0, 0, 0, 0, 0, 0, NULL }
+#define EM_BLOCK_LIST_INFO_INIT { sizeof(em_block_list_info), 0, NULL, 0, 0, 0, 0, 0 }
 
 /**
  * Make a list of blocks that the caller has; ids are copied, the blocks are the list's.
  *
- * Returns EM_OK; EM_ERR_INVAL (an argument is NULL, info->size is unknown, R or B is not legal, there is no such disk, there are more or fewer blocks than skip + records need);
+ * Returns EM_OK; EM_ERR_INVAL (an argument is NULL, R or B is not legal, there is no such disk, there are more or fewer
+ * blocks than skip + records need); EM_ERR_VERSION (info was made without its initialiser);
  * EM_ERR_MEMLIMIT, EM_ERR_NOMEM; EM_ERR_FORK. Its detail is em_disks_error()'s.
  */
 EM_API EM_NODISCARD em_status em_block_list_open(em_block_list **out, em_disks *d, const em_block_list_info *info);
@@ -70,24 +71,25 @@ EM_API void em_block_list_close(em_block_list *l);
 /** Free the blocks; the list is empty then. EM_OK; EM_ERR_INVAL; EM_ERR_STATE (a reader is open on it). */
 EM_API em_status em_block_list_free_blocks(em_block_list *l);
 
-/** What it is made of. info->size says how much of it the caller knows. EM_OK, EM_ERR_INVAL. */
+/** What it is made of. EM_OK, EM_ERR_INVAL, EM_ERR_VERSION (info was made without its initialiser). */
 EM_API em_status em_block_list_info_get(const em_block_list *l, em_block_list_info *info);
 
 typedef struct em_block_writer_opts {
 	uint32_t size;          /**< sizeof(em_block_writer_opts); set by the initialiser. */
 	uint32_t flags;         /**< EM_BLOCKS_REVERSE, or 0. */
-	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT; 0: em_disks_block_bytes(). */
-	uint64_t record_bytes;  /**< R, 1 to B. */
 	uint32_t buffers;       /**< Blocks of memory; 0: 2 for each disk. */
 	uint32_t reserved;
 	em_errinfo *errinfo;    /**< Filled when em_block_writer_open() fails; may be NULL. */
+	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT; 0: em_disks_block_bytes(). */
+	uint64_t record_bytes;  /**< R, 1 to B. */
 } em_block_writer_opts;
-#define EM_BLOCK_WRITER_OPTS_INIT { sizeof(em_block_writer_opts), 0, 0, 0, 0, 0, NULL }
+#define EM_BLOCK_WRITER_OPTS_INIT { sizeof(em_block_writer_opts), 0, 0, 0, NULL, 0, 0 }
 
 /**
  * Open a writer. Takes the memory of its buffers; later about 34 bytes for each block.
  *
- * Returns EM_OK; EM_ERR_INVAL (an argument is NULL, opts->size or a flag is unknown, B or R is not legal); EM_ERR_MEMLIMIT, EM_ERR_NOMEM; EM_ERR_FORK.
+ * Returns EM_OK; EM_ERR_INVAL (an argument is NULL, a flag is unknown, B or R is not legal); EM_ERR_VERSION;
+ * EM_ERR_MEMLIMIT, EM_ERR_NOMEM; EM_ERR_FORK.
  */
 EM_API EM_NODISCARD em_status em_block_writer_open(em_block_writer **out, em_disks *d, const em_block_writer_opts *opts);
 
@@ -125,8 +127,8 @@ typedef struct em_block_reader_opts {
 /**
  * Begin to read a list. Several readers may be at one list, unless one of them consumes it. opts may be NULL.
  *
- * Returns EM_OK; EM_ERR_INVAL (out or list is NULL, opts->size or a flag is unknown); EM_ERR_STATE (EM_BLOCKS_CONSUME, and
- * there is another reader); EM_ERR_MEMLIMIT, EM_ERR_NOMEM; EM_ERR_FORK: then the blocks are still the list's. A list that is consumed is empty from now on.
+ * Returns EM_OK; EM_ERR_INVAL (out or list is NULL, a flag is unknown); EM_ERR_VERSION; EM_ERR_STATE
+ * (EM_BLOCKS_CONSUME, and there is another reader); EM_ERR_MEMLIMIT, EM_ERR_NOMEM; EM_ERR_FORK: then the blocks are still the list's. A list that is consumed is empty from now on.
  */
 EM_API EM_NODISCARD em_status em_block_reader_open(em_block_reader **out, em_block_list *list, const em_block_reader_opts *opts);
 

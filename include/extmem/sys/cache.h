@@ -52,7 +52,7 @@ typedef int32_t (*em_verdict_fn)(void *arg, uint32_t frame);
  * from 0. Read by caches while they are open; the functions must not call the cache.
  */
 typedef struct em_policy {
-	uint32_t size;          /**< sizeof(em_policy) */
+	uint32_t size;          /**< sizeof(em_policy); set by the initialiser. */
 	uint32_t reserved;
 	const char *name;
 	/** Bytes of state for a cache of n frames. */
@@ -72,6 +72,7 @@ typedef struct em_policy {
 	void (*next)(void *state, em_verdict_fn ask, void *arg);
 	void *user;             /**< For init(). */
 } em_policy;
+#define EM_POLICY_INIT { sizeof(em_policy), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
 /** What was not used for the longest time goes. Static, as those below. */
 EM_API const em_policy *em_policy_lru(void);
@@ -109,7 +110,8 @@ EM_API void em_trace_record(void *user, const em_access *access);
  * Misses of n accesses, less than 2^30, in an empty cache of so many frames, 1 to 2^30, each block being in a frame while it is accessed; with a policy
  * (NULL: the default). Memory of ctx: about 48 bytes for each frame. err may be NULL.
  *
- * Returns EM_OK; EM_ERR_INVAL (a pointer is NULL, the policy is not whole); EM_ERR_RANGE (n, frames); EM_ERR_USER (the policy proposes no victim, or what is
+ * Returns EM_OK; EM_ERR_INVAL (a pointer is NULL, the policy is not whole); EM_ERR_VERSION (it is of no version);
+ * EM_ERR_RANGE (n, frames); EM_ERR_USER (the policy proposes no victim, or what is
  * none); EM_ERR_MEMLIMIT, EM_ERR_NOMEM. No I/O.
  */
 EM_API em_status em_trace_policy(em_ctx *ctx, const em_access *access, uint64_t n, const em_policy *policy, uint64_t seed, uint32_t frames,
@@ -126,15 +128,15 @@ typedef struct em_cache_opts {
 	uint32_t size;          /**< sizeof(em_cache_opts); set by the initialiser. */
 	uint32_t frames;        /**< Blocks that have room: m, from 1 to 2^24. */
 	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT; 0: em_disks_block_bytes(). */
-	const em_policy *policy; /**< Must live as long as the cache; NULL: S3-FIFO. */
 	uint64_t seed;          /**< For a policy that draws. */
 	uint32_t batch;         /**< Blocks that are written back at a time; 0: 16, or a quarter of the frames. */
 	uint32_t reserved;
+	const em_policy *policy; /**< Must live as long as the cache; NULL: S3-FIFO. */
 	em_access_fn trace;     /**< NULL: nobody is told. */
 	void *trace_user;
 	em_errinfo *errinfo;    /**< Filled when em_cache_open() fails; may be NULL. */
 } em_cache_opts;
-#define EM_CACHE_OPTS_INIT { sizeof(em_cache_opts), 0, 0, NULL, 0, 0, 0, NULL, NULL, NULL }
+#define EM_CACHE_OPTS_INIT { sizeof(em_cache_opts), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
 
 /** For what a block is got. */
 enum {
@@ -144,7 +146,7 @@ enum {
 };
 
 typedef struct em_cache_stats {
-	uint32_t size;          /**< sizeof(em_cache_stats), set by the caller. */
+	uint32_t size;          /**< sizeof(em_cache_stats); set by the initialiser. */
 	uint32_t frames;        /**< Without those that were taken away. */
 	uint32_t dirty;         /**< Frames with changed blocks. */
 	uint32_t reserved;
@@ -163,7 +165,8 @@ typedef struct em_cache_stats {
  *
  * Returns:
  *   EM_OK
- *   EM_ERR_INVAL     out, d or opts is NULL, opts->size is unknown, the policy's is, or one of its functions is NULL
+ *   EM_ERR_INVAL     out, d or opts is NULL, or a function of the policy is
+ *   EM_ERR_VERSION   opts or the policy was made without its initialiser
  *   EM_ERR_RANGE     frames is not 1 to 2^24, block_bytes is no multiple of EM_BLOCK_UNIT
  *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory
  *   EM_ERR_FORK      the context is the parent process's
@@ -208,7 +211,7 @@ EM_API em_status em_cache_steal(em_cache *c, void **buf);
 /** It comes back. EM_OK; EM_ERR_INVAL (NULL, or no memory of this cache); EM_ERR_STATE (it was not taken away). */
 EM_API em_status em_cache_give(em_cache *c, void *buf);
 
-/** stats->size says how much of it the caller knows. EM_OK, EM_ERR_INVAL. */
+/** Counters since it was opened. EM_OK, EM_ERR_INVAL, EM_ERR_VERSION (stats was made without its initialiser). */
 EM_API em_status em_cache_stats_get(const em_cache *c, em_cache_stats *stats);
 
 /** Detail of the last call on c that failed; lives as long as c. NULL of NULL. */

@@ -8,7 +8,7 @@
  *
  *     em_fault fault;
  *     em_ctx_opts opts = EM_CTX_OPTS_INIT;
- *     em_fault_init(&fault, em_backend_find("syscall"));
+ *     em_fault_init(&fault, sizeof fault, em_backend_find("syscall"));
  *     fault.ops = EM_FAULT_WRITE;
  *     fault.nth = 3;
  *     fault.sys_errno = ENOSPC;
@@ -16,6 +16,8 @@
  *
  * The struct is the caller's and must outlive the contexts that use it.  Its members may be set while no operation
  * is under way; em_fault_set() changes them at any time.
+ *
+ * This is the extension tier: weaker promises between minor versions until 1.0 (see extmem/base.h).
  */
 #ifndef EXTMEM_SYS_FAULT_H
 #define EXTMEM_SYS_FAULT_H
@@ -37,7 +39,7 @@ EM_BEGIN_DECLS
 #define EM_FAULT_ALL 63u    /**< All but the last three. */
 
 typedef struct em_fault {
-	uint32_t size;            /**< sizeof(em_fault); set by em_fault_init(). */
+	uint32_t size;            /**< What em_fault_init() was told. */
 	uint32_t ops;             /**< Operations that are counted; EM_FAULT_ALL at first. */
 	uint64_t nth;             /**< The first one to fail, from 1; 0 (at first): none. */
 	uint64_t times;           /**< How many fail in a row; 1 at first. */
@@ -46,11 +48,12 @@ typedef struct em_fault {
 	uint64_t count;           /**< Operations counted so far; atomic, may be reset between calls. */
 	uint64_t injected;        /**< Of these, how many were made to fail; atomic. */
 	const em_backend *inner;  /**< Where everything is passed on to. */
-	em_backend backend;       /**< The fault itself; for em_fault_backend(). */
+	uint64_t table[64];       /**< The library's, for em_fault_backend(). */
 } em_fault;
 
-/** Prepare a fault around a backend (NULL: the best that works here). */
-EM_API void em_fault_init(em_fault *fault, const em_backend *inner);
+/** Prepare a fault of so many bytes, sizeof(em_fault), around a backend (NULL: the best that works here).  EM_OK;
+ *  EM_ERR_INVAL (fault is NULL); EM_ERR_VERSION (no version of an em_fault has so few bytes; it is not touched). */
+EM_API em_status em_fault_init(em_fault *fault, size_t size, const em_backend *inner);
 
 /**
  * Change what fails from now on, while operations may be under way: of the operations `ops` (0: none, the fault is over), counted from 1

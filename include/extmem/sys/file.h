@@ -42,7 +42,8 @@ typedef struct em_file_opts {
  *
  * Returns:
  *   EM_OK
- *   EM_ERR_INVAL     an argument is NULL, opts->size is unknown, flags are not legal
+ *   EM_ERR_INVAL     an argument is NULL, flags are not legal
+ *   EM_ERR_VERSION   opts was made without its initialiser
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_EXIST, EM_ERR_IO  as the system says
  *   EM_ERR_NOTSUP    direct transfers do not work there; or files that can be linked do not exist there
  *   EM_ERR_FDLIMIT   the context has no descriptor left
@@ -88,7 +89,7 @@ EM_API em_status em_file_discard(em_file *f, uint64_t offset, uint64_t bytes);
 /** Have all that was written, by requests that are done, reach the device (fdatasync). EM_OK, EM_ERR_INVAL, EM_ERR_IO, EM_ERR_NOSPACE, EM_ERR_FORK. */
 EM_API em_status em_file_sync(em_file *f);
 
-/** What was moved through it. stats->size says how much of it the caller knows. Any thread. EM_OK, EM_ERR_INVAL. */
+/** What was moved through it. Any thread. EM_OK, EM_ERR_INVAL, EM_ERR_VERSION (stats without its initialiser). */
 EM_API em_status em_file_stats(em_file *f, em_io_stats *stats);
 
 /** 1 when transfers go past the page cache. */

@@ -8,6 +8,8 @@
  * There are two times. The *serial* one is the sum over all requests of what each took, from when it was handed to the
  * operating system to when it was done: divided by their number it is the service time. The *busy* one is the time during which at least one was
  * under way: divided by the time that passed it is how busy the disk was, and bytes divided by it are the rate.
+ *
+ * This is the extension tier: weaker promises between minor versions until 1.0 (see extmem/base.h).
  */
 #ifndef EXTMEM_SYS_IO_STATS_H
 #define EXTMEM_SYS_IO_STATS_H
@@ -38,18 +40,18 @@ typedef struct em_io_stats {
 #define EM_IO_STATS_INIT { sizeof(em_io_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /**
- * What all files of a context moved since it was made, those that are closed included.  stats->size says how much of it the caller knows.
- * Any thread.  Returns EM_OK, EM_ERR_INVAL (an argument is NULL, or size is unknown).
+ * What all files of a context moved since it was made, those that are closed included.
+ * Any thread.  Returns EM_OK, EM_ERR_INVAL (an argument is NULL), EM_ERR_VERSION (stats without its initialiser).
  */
 EM_API em_status em_ctx_io_stats(em_ctx *ctx, em_io_stats *stats);
 
 /**
  * The same of the i-th disk that a file is open on now, from 0.  name, of bytes bytes, gets what tells it from others: the path of its first file.
- * Any thread.  Returns EM_OK, EM_END (there are not so many), EM_ERR_INVAL.
+ * Any thread.  Returns EM_OK, EM_END (there are not so many), EM_ERR_INVAL, EM_ERR_VERSION.
  */
 EM_API em_status em_ctx_disk_stats(em_ctx *ctx, uint32_t i, em_io_stats *stats, char *name, size_t bytes);
 
-/** now -= before: what happened between two snapshots of the same object.  Sizes must be sizeof(em_io_stats) of both.  NULL is allowed. */
+/** now -= before: what happened between two snapshots of the same object.  NULL is allowed. */
 EM_API void em_io_stats_since(em_io_stats *now, const em_io_stats *before);
 
 /**

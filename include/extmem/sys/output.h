@@ -27,10 +27,10 @@ typedef struct em_output em_output;
 typedef struct em_output_opts {
 	uint32_t size;          /**< sizeof(em_output_opts); set by the initialiser. */
 	uint32_t reserved;      /**< 0. */
-	uint64_t bytes;         /**< That are going to be written, for which there must be room; 0: nobody knows. */
 	em_errinfo *errinfo;    /**< Filled when opening fails; may be NULL. */
+	uint64_t bytes;         /**< That are going to be written, for which there must be room; 0: nobody knows. */
 } em_output_opts;
-#define EM_OUTPUT_OPTS_INIT { sizeof(em_output_opts), 0, 0, NULL }
+#define EM_OUTPUT_OPTS_INIT { sizeof(em_output_opts), 0, NULL, 0 }
 
 /**
  * Begin an output.  "-" is standard output; what is no regular file is written directly, by the calling thread.  opts
@@ -38,7 +38,8 @@ typedef struct em_output_opts {
  *
  * Returns:
  *   EM_OK
- *   EM_ERR_INVAL     an argument is NULL, opts->size is unknown, path is a directory
+ *   EM_ERR_INVAL     an argument is NULL, path is a directory
+ *   EM_ERR_VERSION   opts was made without its initialiser
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO   the file or its directory
  *   EM_ERR_NOSPACE   opts->bytes do not fit
  *   EM_ERR_FDLIMIT, EM_ERR_MEMLIMIT, EM_ERR_NOMEM, EM_ERR_FORK; EM_ERR_CANCELED (em_ctx_abandon())

@@ -45,6 +45,7 @@ typedef struct em_placement {
 	em_place_fn fn;         /**< EM_PLACE_OWN */
 	void *user;
 	uint8_t perm[EM_DISKS_MAX]; /**< EM_PLACE_CYCLING */
+	uint64_t reserved[2];
 } em_placement;
 
 /**

@@ -38,16 +38,16 @@ typedef struct em_block_pool em_block_pool;
 
 typedef struct em_block_pool_opts {
 	uint32_t size;          /**< sizeof(em_block_pool_opts); set by the initialiser. */
-	uint32_t reserved;
-	uint64_t block_bytes;   /**< Of a block, a multiple of EM_BLOCK_UNIT; 0: em_disks_block_bytes(). */
 	uint32_t write_buffers; /**< Most that are being written or lent. */
 	uint32_t prefetch_buffers; /**< Most that hold what was hinted at.  2D and 3D of D disks are enough to keep them busy. */
+	uint32_t reserved;
 	em_errinfo *errinfo;    /**< Filled when em_block_pool_open() fails; may be NULL. */
+	uint64_t block_bytes;   /**< Of a block, a multiple of EM_BLOCK_UNIT; 0: em_disks_block_bytes(). */
 } em_block_pool_opts;
-#define EM_BLOCK_POOL_OPTS_INIT { sizeof(em_block_pool_opts), 0, 0, 0, 0, NULL }
+#define EM_BLOCK_POOL_OPTS_INIT { sizeof(em_block_pool_opts), 0, 0, 0, NULL, 0 }
 
 typedef struct em_block_pool_stats {
-	uint32_t size;          /**< sizeof(em_block_pool_stats), set by the caller. */
+	uint32_t size;          /**< sizeof(em_block_pool_stats); set by the initialiser. */
 	uint32_t write_buffers; /**< How many there are now, ... */
 	uint32_t prefetch_buffers; /**< ... for either purpose, ... */
 	uint32_t lent;          /**< ... and how many of those for writing users have. */
@@ -66,7 +66,9 @@ typedef struct em_block_pool_stats {
  *
  * Returns:
  *   EM_OK
- *   EM_ERR_INVAL     out, d or opts is NULL, opts->size is unknown, block_bytes is no multiple of EM_BLOCK_UNIT, there are more than 2^28 buffers
+ *   EM_ERR_INVAL     out, d or opts is NULL, block_bytes is no multiple of EM_BLOCK_UNIT, there are more than
+ *                    2^28 buffers
+ *   EM_ERR_VERSION   opts was made without its initialiser
  *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory
  *   EM_ERR_FORK      the context is the parent process's
  */
@@ -133,7 +135,7 @@ EM_API em_status em_block_pool_free(em_block_pool *p, em_bid bid);
 /** Wait until all is written. EM_OK, EM_ERR_INVAL, how a write failed, EM_ERR_FORK. */
 EM_API em_status em_block_pool_flush(em_block_pool *p);
 
-/** stats->size says how much of it the caller knows. EM_OK, EM_ERR_INVAL. */
+/** Its state, and counters since it was opened. EM_OK, EM_ERR_INVAL, EM_ERR_VERSION (stats without its initialiser). */
 EM_API em_status em_block_pool_stats_get(const em_block_pool *p, em_block_pool_stats *stats);
 
 /** Detail of the last call on p that failed; lives as long as p. NULL of NULL. */

@@ -23,6 +23,8 @@
  * Large direct transfers are fastest from memory in large pages (on Linux aligned to 2 MiB, madvise() with MADV_HUGEPAGE), as the library's own
  * buffers are: each page is looked up on its own, and a disk cuts what has more pieces than it takes at once. With a virtual disk that took 254,
  * blocks of 2 MiB were twice as fast to read.
+ *
+ * This is the extension tier: weaker promises between minor versions until 1.0 (see extmem/base.h).
  */
 #ifndef EXTMEM_SYS_REQUEST_H
 #define EXTMEM_SYS_REQUEST_H

@@ -9,7 +9,7 @@
  *
  *     em_simdisk disk;
  *     em_ctx_opts opts = EM_CTX_OPTS_INIT;
- *     if (em_simdisk_init(&disk, "120gxp", &err) != EM_OK) ...
+ *     if (em_simdisk_init(&disk, sizeof disk, "120gxp", &err) != EM_OK) ...
  *     disk.seek_average_ns = 9500000;
  *     opts.custom = em_simdisk_backend(&disk);
  *
@@ -23,6 +23,8 @@
  *
  * The struct is the caller's and must outlive the contexts that use it; a copy is no disk until it was initialised.
  * Parameters are read when a file is opened.
+ *
+ * This is the extension tier: weaker promises between minor versions until 1.0 (see extmem/base.h).
  */
 #ifndef EXTMEM_SYS_SIMDISK_H
 #define EXTMEM_SYS_SIMDISK_H
@@ -38,7 +40,7 @@ EM_BEGIN_DECLS
 #define EM_SIMDISK_MAX_SEEK UINT64_C(1000000000)
 
 typedef struct em_simdisk {
-	uint32_t size;            /**< sizeof(em_simdisk); set by em_simdisk_init(). */
+	uint32_t size;            /**< What em_simdisk_init() was told. */
 	uint32_t rpm;             /**< Revolutions per minute, 60 to 1000000; 0: no waiting for the disk to turn. */
 	uint32_t zones;           /**< Rings of equal width in which rate and track size are constant: 1 to EM_SIMDISK_MAX_ZONES. */
 	uint32_t reserved;
@@ -56,11 +58,11 @@ typedef struct em_simdisk {
 	uint64_t bytes;           /**< Moved by them. */
 	uint64_t seeks;           /**< Transfers that did not begin where the one before ended. */
 	uint64_t busy_ns;         /**< Nanoseconds that the disks were moving, turning or transferring, summed over disks. */
-	em_backend backend;       /**< The disk itself; for em_simdisk_backend(). */
+	uint64_t table[64];       /**< The library's, for em_simdisk_backend(). */
 } em_simdisk;
 
 /**
- * Set all parameters to those of a model, and the counters to zero:
+ * Set all parameters of a disk of so many bytes, sizeof(em_simdisk), to those of a model, and the counters to zero:
  *
  *   plain   50 MB/s and 8 ms for each seek, no end: the model of the built-in backend "simdisk"
  *   120gxp  IBM Deskstar 120GXP of 80 GB: 48 to 24 MB/s in 30 zones, 7200 rpm, seeks of 1.1, 8.5 and 15 ms
@@ -71,8 +73,9 @@ typedef struct em_simdisk {
  * Returns:
  *   EM_OK
  *   EM_ERR_INVAL  disk is NULL, or there is no model of that name: err lists those that there are; disk is not changed
+ *   EM_ERR_VERSION  no version of an em_simdisk has so few bytes; disk is not changed
  */
-EM_API EM_NODISCARD em_status em_simdisk_init(em_simdisk *disk, const char *model, em_errinfo *err);
+EM_API EM_NODISCARD em_status em_simdisk_init(em_simdisk *disk, size_t size, const char *model, em_errinfo *err);
 
 /**
  * Change parameters of a disk after em_simdisk_init() by text: NAME=VALUE[,NAME=VALUE]...
@@ -92,6 +95,7 @@ EM_API EM_NODISCARD em_status em_simdisk_init(em_simdisk *disk, const char *mode
  *   EM_OK
  *   EM_ERR_INVAL  disk or text is NULL, an option is not known, its value not legal, or parameters do not fit together: err
  *                 names the option; disk is not changed
+ *   EM_ERR_VERSION  disk was not initialised
  */
 EM_API EM_NODISCARD em_status em_simdisk_parse(em_simdisk *disk, const char *text, em_errinfo *err);
 
@@ -101,6 +105,7 @@ EM_API EM_NODISCARD em_status em_simdisk_parse(em_simdisk *disk, const char *tex
  * Returns:
  *   EM_OK
  *   EM_ERR_INVAL  err names the parameter as em_simdisk_parse() does
+ *   EM_ERR_VERSION  disk was not initialised
  */
 EM_API EM_NODISCARD em_status em_simdisk_check(const em_simdisk *disk, em_errinfo *err);
 

@@ -31,14 +31,16 @@ EM_BEGIN_DECLS
  *
  * opts: as of em_sort_files(); NULL: the defaults. opts->block_bytes must be 0 or the block size of the lists, as runs have blocks of that size, too; EM_SORT_UNIQUE is not supported. Memory
  * beside what em_sort_plan() tells: an eighth is for reading ahead (a quarter, where blocks are that large), and 16 bytes for each block of the output. stats may be NULL; otherwise
- * stats->size must be set, and it is filled also after a failure. The detail of a failure is in opts->errinfo; that of a transfer names file and offset.
+ * it is filled also after a failure. The detail of a failure is in opts->errinfo; that of a transfer names file and
+ * offset.
  *
  * Two passes over N records of R bytes read 2NR/B blocks and write as many; what fits in memory is read and written once. Lists are read ahead across their ends, as one would be. One thread per list at a time; workers of the context take part.
  *
  * Returns (after a failure *out is NULL, and blocks of runs and of the output are freed):
  *   EM_OK
- *   EM_ERR_INVAL     out, lists, one of them or order is NULL; n is 0; a flag, a size or an option is unknown or illegal; lists differ in disks, block size or record size; the order is of records of
+ *   EM_ERR_INVAL     out, lists, one of them or order is NULL; n is 0; a flag or an option is unknown or illegal; lists differ in disks, block size or record size; the order is of records of
  *                    any length or of another size, or of another context; opts->block_bytes is another
+ *   EM_ERR_VERSION   opts or stats was made without its initialiser
  *   EM_ERR_STATE     EM_BLOCKS_CONSUME, and a list has a reader or is named twice; a block of a list was freed, or never written. (Blocks of another owner are read, but not freed, which is logged.)
  *   EM_ERR_NOTSUP    EM_SORT_UNIQUE; opts->compress
  *   EM_ERR_MEMLIMIT  the memory is too little; the detail names the least that would do

@@ -27,6 +27,8 @@
  *
  * One thread at a time per stream; streams of one context are independent.  After a fork, a child must do nothing but close them: what
  * moves data returns EM_ERR_FORK there, except that simple does not look at it for each element.
+ *
+ * This is the extension tier: weaker promises between minor versions until 1.0 (see extmem/base.h).
  */
 #ifndef EXTMEM_SYS_STREAM_H
 #define EXTMEM_SYS_STREAM_H
@@ -51,23 +53,24 @@ typedef struct em_stream_writer em_stream_writer;
 typedef struct em_stream_opts {
 	uint32_t size;          /**< sizeof(em_stream_opts); set by the initialiser. */
 	uint32_t kind;          /**< EM_STREAM_...; 0: EM_STREAM_BUFFERB. */
-	uint64_t element_bytes; /**< R; 0: 4. */
-	uint64_t buffer_bytes;  /**< B, any number, rounded up to whole elements; 0: 64 KiB.  Only for bufferb and mapping. */
 	uint32_t flags;         /**< EM_STREAM_NEW, EM_STREAM_SYNC. */
 	uint32_t reserved;      /**< 0. */
-	em_errinfo *errinfo;    /**< Filled when opening fails; may be NULL. */
+	em_errinfo *errinfo;    /**< Filled when opening or predicting fails; may be NULL. */
+	uint64_t element_bytes; /**< R; 0: 4. */
+	uint64_t buffer_bytes;  /**< B, any number, rounded up to whole elements; 0: 64 KiB.  Only for bufferb and mapping. */
 } em_stream_opts;
-#define EM_STREAM_OPTS_INIT { sizeof(em_stream_opts), 0, 0, 0, 0, 0, NULL }
+#define EM_STREAM_OPTS_INIT { sizeof(em_stream_opts), 0, 0, 0, NULL, 0, 0 }
 
 /** What a stream has done so far, or would do. */
 typedef struct em_stream_stats {
-	uint32_t size;         /**< sizeof(em_stream_stats), set by the caller. */
+	uint32_t size;         /**< sizeof(em_stream_stats); set by the initialiser. */
 	uint32_t kind;         /**< EM_STREAM_... */
 	uint64_t elements;     /**< Read or written. */
 	uint64_t ios;          /**< System calls that moved data, or mappings. */
 	uint64_t bytes;        /**< That they moved; mapping: bytes of the pages of all windows, as far as they are used. */
 	uint64_t buffer_bytes; /**< Bytes moved at a time: R, BUFSIZ, or B'. */
 } em_stream_stats;
+#define EM_STREAM_STATS_INIT { sizeof(em_stream_stats), 0, 0, 0, 0, 0 }
 
 /** The kind of that name ("simple", "buffer", "bufferb", "mapping"), 0 when there is none; and the name of a kind, NULL when there is
  *  none: kinds are numbered from 1 without gaps.  Static; any thread. */
@@ -75,9 +78,10 @@ EM_API uint32_t em_stream_kind_find(const char *name);
 EM_API const char *em_stream_kind_name(uint32_t kind);
 
 /**
- * Tell what reading or writing n elements will do, without doing it.  stats->size must be set.  opts as for opening, NULL: all defaults.
+ * Tell what reading or writing n elements will do, without doing it.  opts as for opening, NULL: all defaults.
  *
- * Returns: EM_OK; EM_ERR_INVAL (options); EM_ERR_RANGE (no file can hold them).
+ * Returns: EM_OK; EM_ERR_INVAL (options); EM_ERR_VERSION (opts or stats was made without its initialiser); EM_ERR_RANGE
+ * (no file can hold them).
  */
 EM_API EM_NODISCARD em_status em_stream_predict(const em_stream_opts *opts, uint64_t n, em_stream_stats *stats);
 
@@ -88,6 +92,7 @@ EM_API EM_NODISCARD em_status em_stream_predict(const em_stream_opts *opts, uint
  *   EM_OK
  *   EM_ERR_INVAL     out, ctx or path is NULL, an option has no legal value, or path is no regular file, or one that
  *                    does not know its size (those of /proc)
+ *   EM_ERR_VERSION   opts was made without its initialiser
  *   EM_ERR_RANGE     a window of that size cannot be addressed
  *   EM_ERR_FORMAT    the size of the file is no multiple of that of an element; the message names both
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO     the file
@@ -109,7 +114,7 @@ EM_API int32_t em_stream_reader_at_end(const em_stream_reader *r);
 /** Elements in the file, those read included. */
 EM_API uint64_t em_stream_reader_elements(const em_stream_reader *r);
 
-/** Fill stats; stats->size must be set.  Returns EM_OK or EM_ERR_INVAL. */
+/** Fill stats.  Returns EM_OK, EM_ERR_INVAL, or EM_ERR_VERSION: stats was made without its initialiser. */
 EM_API EM_NODISCARD em_status em_stream_reader_stats(const em_stream_reader *r, em_stream_stats *stats);
 
 /** Copy the detail of the first failure; all zero when there was none. */

@@ -39,7 +39,7 @@ typedef struct em_block_layout {
 	size_t links_at;        /**< Where links begin, ... */
 	size_t info_at;         /**< ... and the info field. */
 	uint32_t links;
-	uint32_t reserved;
+	uint32_t reserved[5];
 } em_block_layout;
 
 /**
