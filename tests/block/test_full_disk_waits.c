@@ -6,7 +6,7 @@
  * and it may wait.  So nobody may collect with such a lock, and nobody may find a place while others cannot collect.
  *
  * A backend makes its transfers at once when they are submitted, and tells of them when it is asked.  It can be slow in
- * what threads do.  A test that hangs is ended by an alarm.
+ * what threads do.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -22,7 +22,6 @@
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <extmem/sys/backend.h>
 #include <extmem/sys/block.h>
@@ -31,9 +30,9 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "block/disk.h"
-#include "common/test.h"
+#include "block/two_disks.h"
 
-enum { PAGE = 4096, BLOCK = 4 * PAGE, BLOCKS = 8, ROOM = 64, SECONDS = 60 };
+enum { PAGE = 4096, BLOCK = 4 * PAGE, BLOCKS = 8, ROOM = 64 };
 
 /* The backend.  Its functions get no more than a handle, so there is one. */
 static struct {
@@ -73,14 +72,6 @@ static void be_slow(void)
 		return;
 	__atomic_store_n(&w.inside, 1, __ATOMIC_SEQ_CST);
 	(void)nanosleep(&while_others_come, NULL);
-}
-
-static void wait_until_inside(void)
-{
-	const struct timespec moment = { 0, 1000000 };
-
-	while (!__atomic_load_n(&w.inside, __ATOMIC_SEQ_CST))
-		(void)nanosleep(&moment, NULL);
 }
 
 static int64_t write_at(void *handle, const void *buf, size_t bytes, uint64_t offset)
@@ -162,12 +153,9 @@ static void late_init(int plain)
 	w.be.close_channel = late_close_channel;
 }
 
-/* Two disks on one queue, the first of which is going to be full. */
 typedef struct bench {
-	char *dir[2];
-	em_ctx *ctx;
+	two_disks on;           /* the first of which is going to be full */
 	emi_disk *disk;
-	em_disks *disks;
 	em_bid bid;             /* a block on the first */
 	char *buf;
 	em_request *rq;         /* its write, that failed: nobody knows yet */
@@ -175,39 +163,20 @@ typedef struct bench {
 
 static void bench_open(bench *b, int plain)
 {
-	const em_disk_opts one = EM_DISK_OPTS_INIT;
-	const em_disks_opts how = EM_DISKS_OPTS_INIT;
-	em_ctx_opts opts = EM_CTX_OPTS_INIT;
-	em_disk_opts disk[2];
-	const em_disk_opts *const list[] = { &disk[0], &disk[1] };
-	int i;
-
 	memset(b, 0, sizeof *b);
 	late_init(plain);
-	for (i = 0; i < 2; i++) {
-		disk[i] = one;
-		disk[i].custom = &w.be;
-		disk[i].path = b->dir[i] = test_dir_make();
-	}
-	opts.memory = 32u << 20;
-	opts.threads = 1;
-	opts.disks = list;
-	opts.ndisks = 2;
-	assert_int_equal(em_ctx_open(&b->ctx, &opts), EM_OK);
-	assert_int_equal(emi_scratch_acquire(b->ctx, &b->disk, NULL), EM_OK);
-	assert_int_equal(em_disks_open(&b->disks, b->ctx, &how), EM_OK);
-	b->buf = emi_buffer_alloc(b->ctx, 2 * BLOCK, NULL);
+	two_disks_open(&b->on, &w.be);
+	assert_int_equal(emi_scratch_acquire(b->on.ctx, &b->disk, NULL), EM_OK);
+	b->buf = emi_buffer_alloc(b->on.ctx, 2 * BLOCK, NULL);
 	assert_non_null(b->buf);
 	memset(b->buf, 'x', 2 * BLOCK);
-	alarm(SECONDS);
 }
 
 static void write_to_full_disk(bench *b)
 {
-	assert_int_equal(em_bids_alloc_row(b->disks, &b->bid, 1, BLOCK, 0), EM_OK);
-	assert_int_equal(b->bid.disk, 0);
+	b->bid = two_disks_alloc(&b->on, 0, BLOCK);
 	w.full = 1;
-	assert_int_equal(em_block_write(b->disks, b->bid, b->buf, BLOCK, NULL, NULL, &b->rq), EM_OK);
+	assert_int_equal(em_block_write(b->on.disks, b->bid, b->buf, BLOCK, NULL, NULL, &b->rq), EM_OK);
 	if (!w.plain)
 		assert_int_equal(em_request_status(b->rq), EM_ERR_STATE);
 }
@@ -215,32 +184,18 @@ static void write_to_full_disk(bench *b)
 /* It is at another place, and what is read is what was written. */
 static void assert_moved(bench *b)
 {
-	em_request *rq;
-	size_t i;
-
 	assert_int_equal(em_request_wait(b->rq), EM_OK);
 	em_request_close(b->rq);
-	memset(b->buf, 0, BLOCK);
-	assert_int_equal(em_block_read(b->disks, b->bid, b->buf, BLOCK, NULL, NULL, &rq), EM_OK);
-	assert_int_equal(em_request_wait(rq), EM_OK);
-	em_request_close(rq);
-	for (i = 0; i < BLOCK; i++)
-		assert_int_equal(b->buf[i], 'x');
-	assert_int_equal(em_bids_free(b->disks, &b->bid, 1, BLOCK), EM_OK);
+	two_disks_assert(&b->on, b->bid, b->buf, BLOCK, 'x');
+	assert_int_equal(em_bids_free(b->on.disks, &b->bid, 1, BLOCK), EM_OK);
 }
 
 static void bench_close(bench *b)
 {
-	int i;
-
-	emi_buffer_free(b->ctx, b->buf, 2 * BLOCK);
-	em_disks_close(b->disks);
-	emi_scratch_release(b->ctx, b->disk);
-	em_ctx_close(b->ctx);
-	for (i = 0; i < 2; i++)
-		test_dir_remove(b->dir[i]);
+	emi_buffer_free(b->on.ctx, b->buf, 2 * BLOCK);
+	emi_scratch_release(b->on.ctx, b->disk);
+	two_disks_close(&b->on);
 	pthread_mutex_destroy(&w.lock);
-	alarm(0);
 }
 
 /* Space goes back, and who frees a block looks whether it has gone, or waits until it has. */
@@ -258,7 +213,7 @@ static void freed(int waits)
 	write_to_full_disk(&b);
 	__atomic_store_n(&w.slow, 1, __ATOMIC_SEQ_CST);
 	assert_int_equal(emi_block_free(b.disk, bid[0], BLOCK), EM_OK);
-	wait_until_inside();
+	two_disks_await(&w.inside);
 	if (waits)
 		(void)emi_disk_give_all(b.disk);
 	for (i = 2; i < BLOCKS; i += 2)
@@ -295,16 +250,15 @@ static void test_other_disk_is_busy(void **state)
 	assert_int_equal(emi_block_alloc_on(b.disk, 1, BLOCK, &bid, NULL), EM_OK);
 	write_to_full_disk(&b);
 	assert_int_equal(emi_block_free(b.disk, bid, BLOCK), EM_OK);
-	assert_int_equal(em_bids_alloc_row(b.disks, &bid, 1, BLOCK, 1), EM_OK);
-	assert_int_equal(bid.disk, 1);
+	bid = two_disks_alloc(&b.on, 1, BLOCK);
 	__atomic_store_n(&w.slow, 1, __ATOMIC_SEQ_CST);
-	assert_int_equal(em_block_write(b.disks, bid, b.buf + 1, BLOCK, NULL, NULL, &rq), EM_OK);
-	wait_until_inside();
+	assert_int_equal(em_block_write(b.on.disks, bid, b.buf + 1, BLOCK, NULL, NULL, &rq), EM_OK);
+	two_disks_await(&w.inside);
 	__atomic_store_n(&w.slow, 0, __ATOMIC_SEQ_CST);
 	assert_moved(&b);
 	assert_int_equal(em_request_wait(rq), EM_OK);
 	em_request_close(rq);
-	assert_int_equal(em_bids_free(b.disks, &bid, 1, BLOCK), EM_OK);
+	assert_int_equal(em_bids_free(b.on.disks, &bid, 1, BLOCK), EM_OK);
 	bench_close(&b);
 }
 
@@ -317,16 +271,16 @@ static void test_no_other_thread(void **state)
 
 	(void)state;
 	bench_open(&b, 1);
-	assert_int_equal(em_bids_alloc_row(b.disks, &bid, 1, BLOCK, 1), EM_OK);
+	bid = two_disks_alloc(&b.on, 1, BLOCK);
 	__atomic_store_n(&w.slow, 1, __ATOMIC_SEQ_CST);
 	write_to_full_disk(&b);
-	wait_until_inside();
+	two_disks_await(&w.inside);
 	__atomic_store_n(&w.slow, 0, __ATOMIC_SEQ_CST);
-	assert_int_equal(em_block_write(b.disks, bid, b.buf + 1, BLOCK, NULL, NULL, &rq), EM_OK);
+	assert_int_equal(em_block_write(b.on.disks, bid, b.buf + 1, BLOCK, NULL, NULL, &rq), EM_OK);
 	assert_moved(&b);
 	assert_int_equal(em_request_wait(rq), EM_OK);
 	em_request_close(rq);
-	assert_int_equal(em_bids_free(b.disks, &bid, 1, BLOCK), EM_OK);
+	assert_int_equal(em_bids_free(b.on.disks, &bid, 1, BLOCK), EM_OK);
 	bench_close(&b);
 }
 

@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <extmem/sys/backend.h>
 #include <extmem/sys/block.h>
@@ -26,9 +25,9 @@
 
 #include "base/memory.h"
 #include "block/disk.h"
-#include "common/test.h"
+#include "block/two_disks.h"
 
-enum { PAGE = 4096, BLOCK = 2 * PAGE, DISKS = 2, SECONDS = 60 };
+enum { PAGE = 4096, BLOCK = 2 * PAGE, DISKS = 2 };
 
 /* The backend.  Its functions get no more than a handle, so there is one.  What threads use is atomic. */
 static struct {
@@ -97,30 +96,13 @@ static void be_slow(int slow)
 	__atomic_store_n(&w.slow, slow, __ATOMIC_SEQ_CST);
 }
 
-static void wait_until_inside(void)
-{
-	const struct timespec moment = { 0, 1000000 };
-
-	while (__atomic_load_n(&w.inside, __ATOMIC_SEQ_CST) == 0)
-		(void)nanosleep(&moment, NULL);
-}
-
 typedef struct bench {
-	char *dir[DISKS];
-	em_ctx *ctx;
-	em_disks *disks;
+	two_disks on;
 	char *buf, *other;
 } bench;
 
 static void bench_open(bench *b)
 {
-	const em_disk_opts one = EM_DISK_OPTS_INIT;
-	const em_disks_opts how = EM_DISKS_OPTS_INIT;
-	em_ctx_opts opts = EM_CTX_OPTS_INIT;
-	em_disk_opts disk[DISKS];
-	const em_disk_opts *const list[] = { &disk[0], &disk[1] };
-	int i;
-
 	memset(b, 0, sizeof *b);
 	memset(&w, 0, sizeof w);
 	w.full = -1;
@@ -131,43 +113,17 @@ static void bench_open(bench *b)
 	w.be.close = late_close;
 	w.be.read = late_read;
 	w.be.write = late_write;
-	for (i = 0; i < DISKS; i++) {
-		disk[i] = one;
-		disk[i].custom = &w.be;
-		disk[i].path = b->dir[i] = test_dir_make();
-	}
-	opts.memory = 32u << 20;
-	opts.threads = 1;
-	opts.disks = list;
-	opts.ndisks = DISKS;
-	assert_int_equal(em_ctx_open(&b->ctx, &opts), EM_OK);
-	assert_int_equal(em_disks_open(&b->disks, b->ctx, &how), EM_OK);
-	b->buf = emi_buffer_alloc(b->ctx, BLOCK, NULL);
-	b->other = emi_buffer_alloc(b->ctx, BLOCK, NULL);
+	two_disks_open(&b->on, &w.be);
+	b->buf = emi_buffer_alloc(b->on.ctx, BLOCK, NULL);
+	b->other = emi_buffer_alloc(b->on.ctx, BLOCK, NULL);
 	assert_true(b->buf != NULL && b->other != NULL);
-	alarm(SECONDS);
 }
 
 static void bench_close(bench *b)
 {
-	int i;
-
-	emi_buffer_free(b->ctx, b->buf, BLOCK);
-	emi_buffer_free(b->ctx, b->other, BLOCK);
-	em_disks_close(b->disks);
-	em_ctx_close(b->ctx);
-	for (i = 0; i < DISKS; i++)
-		test_dir_remove(b->dir[i]);
-	alarm(0);
-}
-
-static em_bid alloc_on(bench *b, uint32_t disk)
-{
-	em_bid bid;
-
-	assert_int_equal(em_bids_alloc_row(b->disks, &bid, 1, BLOCK, disk), EM_OK);
-	assert_int_equal(bid.disk, disk);
-	return bid;
+	emi_buffer_free(b->on.ctx, b->buf, BLOCK);
+	emi_buffer_free(b->on.ctx, b->other, BLOCK);
+	two_disks_close(&b->on);
 }
 
 static void write_block(bench *b, em_bid bid, int c)
@@ -175,23 +131,10 @@ static void write_block(bench *b, em_bid bid, int c)
 	em_request *rq;
 
 	memset(b->buf, c, BLOCK);
-	assert_int_equal(em_block_write(b->disks, bid, b->buf, BLOCK, NULL, NULL, &rq), EM_OK);
+	assert_int_equal(em_block_write(b->on.disks, bid, b->buf, BLOCK, NULL, NULL, &rq), EM_OK);
 	assert_int_equal(em_request_wait(rq), EM_OK);
 	assert_int_equal(em_request_moved(rq), BLOCK);
 	em_request_close(rq);
-}
-
-static void assert_block(bench *b, em_bid bid, int c)
-{
-	em_request *rq;
-	size_t i;
-
-	memset(b->buf, 0, BLOCK);
-	assert_int_equal(em_block_read(b->disks, bid, b->buf, BLOCK, NULL, NULL, &rq), EM_OK);
-	assert_int_equal(em_request_wait(rq), EM_OK);
-	em_request_close(rq);
-	for (i = 0; i < BLOCK; i++)
-		assert_int_equal(b->buf[i], c);
 }
 
 /* Have a request for a block, which has to wait, and cancel it: one of a caller outside, or ... */
@@ -200,9 +143,9 @@ static void cancel_public(bench *b, em_bid bid, int reads)
 	em_request *rq;
 
 	if (reads)
-		assert_int_equal(em_block_read(b->disks, bid, b->other, BLOCK, NULL, NULL, &rq), EM_OK);
+		assert_int_equal(em_block_read(b->on.disks, bid, b->other, BLOCK, NULL, NULL, &rq), EM_OK);
 	else
-		assert_int_equal(em_block_write(b->disks, bid, b->other, BLOCK, NULL, NULL, &rq), EM_OK);
+		assert_int_equal(em_block_write(b->on.disks, bid, b->other, BLOCK, NULL, NULL, &rq), EM_OK);
 	assert_true(em_request_cancel(rq));
 	assert_int_equal(em_request_wait(rq), EM_ERR_CANCELED);
 	assert_int_equal(em_request_moved(rq), 0);
@@ -216,7 +159,7 @@ static void cancel_own(bench *b, em_bid bid, int reads)
 	emi_disk *d;
 
 	memset(&rq, 0, sizeof rq);
-	assert_int_equal(emi_scratch_acquire(b->ctx, &d, NULL), EM_OK);
+	assert_int_equal(emi_scratch_acquire(b->on.ctx, &d, NULL), EM_OK);
 	if (reads)
 		emi_block_read(d, &rq, b->other, BLOCK, bid, NULL);
 	else
@@ -224,7 +167,7 @@ static void cancel_own(bench *b, em_bid bid, int reads)
 	assert_true(emi_cancel(&rq));
 	assert_int_equal(emi_wait(&rq, NULL), EM_ERR_CANCELED);
 	assert_int_equal(rq.done, 0);
-	emi_scratch_release(b->ctx, d);
+	emi_scratch_release(b->on.ctx, d);
 }
 
 /* It is for a block that was moved: nothing is written, or read, at the other place either. */
@@ -236,14 +179,14 @@ static void canceled(void (*cancel)(bench *b, em_bid bid, int reads), int reads)
 	bench b;
 
 	bench_open(&b);
-	moved = alloc_on(&b, 0);
-	other = alloc_on(&b, 0);
+	moved = two_disks_alloc(&b.on, 0, BLOCK);
+	other = two_disks_alloc(&b.on, 0, BLOCK);
 	w.full = 0;
 	write_block(&b, moved, 'x');
 	w.full = -1;
 	be_slow(1);
-	assert_int_equal(em_block_write(b.disks, other, b.buf, BLOCK, NULL, NULL, &busy), EM_OK);
-	wait_until_inside();
+	assert_int_equal(em_block_write(b.on.disks, other, b.buf, BLOCK, NULL, NULL, &busy), EM_OK);
+	two_disks_await(&w.inside);
 	memset(b.other, 'y', BLOCK);
 	cancel(&b, moved, reads);
 	assert_int_equal(em_request_wait(busy), EM_OK);
@@ -251,13 +194,13 @@ static void canceled(void (*cancel)(bench *b, em_bid bid, int reads), int reads)
 	be_slow(0);
 	for (i = 0; i < BLOCK; i++)
 		assert_int_equal(b.other[i], 'y');
-	assert_block(&b, moved, 'x');
+	two_disks_assert(&b.on, moved, b.buf, BLOCK, 'x');
 	/* It is still known where it is, and what comes next finds it. */
 	write_block(&b, moved, 'z');
-	assert_block(&b, moved, 'z');
-	assert_block(&b, other, 'x');
-	assert_int_equal(em_bids_free(b.disks, &moved, 1, BLOCK), EM_OK);
-	assert_int_equal(em_bids_free(b.disks, &other, 1, BLOCK), EM_OK);
+	two_disks_assert(&b.on, moved, b.buf, BLOCK, 'z');
+	two_disks_assert(&b.on, other, b.buf, BLOCK, 'x');
+	assert_int_equal(em_bids_free(b.on.disks, &moved, 1, BLOCK), EM_OK);
+	assert_int_equal(em_bids_free(b.on.disks, &other, 1, BLOCK), EM_OK);
 	bench_close(&b);
 }
 
@@ -283,14 +226,14 @@ static void closed(uint32_t full)
 	bench b;
 
 	bench_open(&b);
-	bid = alloc_on(&b, full);
+	bid = two_disks_alloc(&b.on, full, BLOCK);
 	w.full = (int)full;
 	be_slow(1);
 	memset(b.buf, 'x', BLOCK);
-	assert_int_equal(em_block_write(b.disks, bid, b.buf, BLOCK, NULL, NULL, &rq), EM_OK);
-	wait_until_inside();
-	em_disks_close(b.disks);
-	b.disks = NULL;
+	assert_int_equal(em_block_write(b.on.disks, bid, b.buf, BLOCK, NULL, NULL, &rq), EM_OK);
+	two_disks_await(&w.inside);
+	em_disks_close(b.on.disks);
+	b.on.disks = NULL;
 	assert_int_equal(w.closed, DISKS);
 	assert_int_equal(w.late, 0);
 	assert_int_equal(em_request_wait(rq), EM_OK);
