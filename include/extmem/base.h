@@ -27,7 +27,7 @@
  *   be so: later versions give them names.
  * - What the library lends (em_batch, em_transfer, em_backend_open, what generated kernels get) may be longer than the
  *   program knows: look at it where it is, and copy fields, not structs.
- * - em_bid, em_access, em_trace and em_window never change.
+ * - em_bid, em_cache_access, em_cache_trace and em_kern_window never change.
  *
  * Headers in extmem/sys and extmem/gen are the extension tier.  Before 1.0 it may change between minor versions, in
  * more ways than by growth; its functions have a symbol version of their own (EXTMEM_SYS_0_1), which then changes, too.

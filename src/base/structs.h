@@ -22,7 +22,7 @@
 #include <extmem/sys/output.h>
 #include <extmem/sys/pool.h>
 #include <extmem/sys/simdisk.h>
-#include <extmem/sys/stream.h>
+#include <extmem/sys/element_stream.h>
 
 /* Bytes of a struct up to the end of a field. */
 #define EMI_END(type, field) (offsetof(type, field) + sizeof(((type *)NULL)->field))

@@ -143,7 +143,7 @@ static inline void emi_collation_sort(emi_collation *c, const emi_tie *tie, void
 typedef struct emi_merging {
 	const emi_collation *by;
 	emi_merge merge;
-	em_merge own;
+	em_kern_merge own;
 } emi_merging;
 
 /* Begin; tree has emi_merge_tree_bytes(k) bytes.  tie: of the elements; recode: if their keys are offset-value codes,
@@ -152,7 +152,7 @@ static inline void emi_merging_start(emi_merging *m, emi_collation *c, uint32_t 
 				     const emi_tie *tie, emi_recode_fn recode)
 {
 	const emi_merge merge = { .k = k, .win = win, .tree = tree, .tie = *tie, .recode = recode };
-	const em_merge own = { .k = k, .win = win, .tree = tree };
+	const em_kern_merge own = { .k = k, .win = win, .tree = tree };
 
 	m->by = c;
 	m->merge = merge;
@@ -177,7 +177,7 @@ static inline size_t emi_merging_run(emi_merging *m, void *out, size_t cap, uint
 typedef struct emi_mixing {
 	const emi_collation *by;
 	emi_mix mix;
-	em_mix own;
+	em_kern_mix own;
 } emi_mixing;
 
 /* Begin; most: elements that a step may give, which is EMI_MIX unless the order has kernels of its own.  taken: k
@@ -186,8 +186,8 @@ static inline void emi_mixing_start(emi_mixing *m, emi_collation *c, uint32_t k,
 				    size_t most)
 {
 	const emi_mix mix = { .k = k, .win = win, .taken = taken };
-	const em_mix own = { .k = k, .win = win, .taken = taken, .room = most,
-			     .arg = emi_collation_here(c, c->own_arg) };
+	const em_kern_mix own = { .k = k, .win = win, .taken = taken, .room = most,
+				  .arg = emi_collation_here(c, c->own_arg) };
 
 	m->by = c;
 	m->mix = mix;

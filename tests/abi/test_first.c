@@ -26,7 +26,7 @@
 #include <extmem/sys/pool.h>
 #include <extmem/sys/simdisk.h>
 #include <extmem/sys/sort_blocks.h>
-#include <extmem/sys/stream.h>
+#include <extmem/sys/element_stream.h>
 
 #include "common/test.h"
 
@@ -312,7 +312,7 @@ static em_status with_file_opts(void *theirs)
 static em_status with_io_stats(void *theirs)
 {
 	em_io_stats before = EM_IO_STATS_INIT;
-	em_status st = em_ctx_io_stats(ctx, theirs);
+	em_status st = em_ctx_io_stats_get(ctx, theirs);
 	char text[1024];
 
 	if (st == EM_OK) {
@@ -390,19 +390,19 @@ static em_status with_unique_opts(void *theirs)
 
 static em_status with_stream_opts(void *theirs)
 {
-	em_stream_reader *r;
-	const em_status st = em_stream_reader_open(&r, ctx, in, theirs);
+	em_element_reader *r;
+	const em_status st = em_element_reader_open(&r, ctx, in, theirs);
 
-	em_stream_reader_close(r);
+	em_element_reader_close(r);
 	return st;
 }
 
 static em_status with_stream_stats(void *theirs)
 {
-	em_stream_opts o = EM_STREAM_OPTS_INIT;
+	em_element_opts o = EM_ELEMENT_OPTS_INIT;
 
 	o.errinfo = &err;
-	return em_stream_predict(&o, 1000, theirs);
+	return em_element_predict(&o, 1000, theirs);
 }
 
 /* A struct as an initialiser makes it, and what is done with it. */
@@ -431,7 +431,7 @@ typedef struct subject {
 		em_policy policy;
 		em_shuffle_opts shuffle_opts;
 		em_sort_opts sort_opts;
-		em_stream_opts stream_opts;
+		em_element_opts stream_opts;
 		em_text_opts text_opts;
 		em_unique_opts unique_opts;
 		unsigned char bytes[4096];
@@ -474,7 +474,7 @@ static size_t make_subjects(subject *s)
 	static const em_output_opts output_opts = EM_OUTPUT_OPTS_INIT;
 	static const em_shuffle_opts shuffle_opts = EM_SHUFFLE_OPTS_INIT;
 	static const em_sort_opts sort_opts = EM_SORT_OPTS_INIT;
-	static const em_stream_opts stream_opts = EM_STREAM_OPTS_INIT;
+	static const em_element_opts stream_opts = EM_ELEMENT_OPTS_INIT;
 	static const em_text_opts text_opts = EM_TEXT_OPTS_INIT;
 	static const em_unique_opts unique_opts = EM_UNIQUE_OPTS_INIT;
 	size_t n = 0;
@@ -545,10 +545,10 @@ static size_t make_subjects(subject *s)
 	s[n++].u.sort_opts.errinfo = &err;
 	s[n++] = MAKE(em_sort_plan_info, with_plan_info, 1);
 	s[n++] = MAKE(em_sort_stats, with_sort_stats, 1);
-	s[n] = MAKE(em_stream_opts, with_stream_opts, 1);
+	s[n] = MAKE(em_element_opts, with_stream_opts, 1);
 	s[n].u.stream_opts = stream_opts;
 	s[n++].u.stream_opts.errinfo = &err;
-	s[n++] = MAKE(em_stream_stats, with_stream_stats, 1);
+	s[n++] = MAKE(em_element_stats, with_stream_stats, 1);
 	s[n] = MAKE(em_text_opts, with_text_opts, 1);
 	s[n++].u.text_opts = text_opts;
 	s[n] = MAKE(em_unique_opts, with_unique_opts, 1);

@@ -159,8 +159,8 @@ static void test_initialisers(void **state)
 	CHECK_INIT(em_sort_opts, EM_SORT_OPTS_INIT);
 	CHECK_INIT(em_sort_plan_info, EM_SORT_PLAN_INFO_INIT);
 	CHECK_INIT(em_sort_stats, EM_SORT_STATS_INIT);
-	CHECK_INIT(em_stream_opts, EM_STREAM_OPTS_INIT);
-	CHECK_INIT(em_stream_stats, EM_STREAM_STATS_INIT);
+	CHECK_INIT(em_element_opts, EM_ELEMENT_OPTS_INIT);
+	CHECK_INIT(em_element_stats, EM_ELEMENT_STATS_INIT);
 	CHECK_INIT(em_unique_opts, EM_UNIQUE_OPTS_INIT);
 	check_zero(&err, 0, sizeof err);
 	check_zero(&key, 0, sizeof key);

@@ -159,10 +159,10 @@ static void test_arguments(void **state)
 	assert_int_equal(em_sorter_next(NULL, &batch), EM_ERR_INVAL);
 	assert_int_equal(em_sorter_next(l.s, NULL), EM_ERR_INVAL);
 	memset(&stats, 0, sizeof(stats));
-	assert_int_equal(em_sorter_stats(l.s, &stats), EM_ERR_VERSION);
-	assert_int_equal(em_sorter_stats(l.s, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_sorter_stats_get(l.s, &stats), EM_ERR_VERSION);
+	assert_int_equal(em_sorter_stats_get(l.s, NULL), EM_ERR_INVAL);
 	stats.size = sizeof(stats);
-	assert_int_equal(em_sorter_stats(NULL, &stats), EM_ERR_INVAL);
+	assert_int_equal(em_sorter_stats_get(NULL, &stats), EM_ERR_INVAL);
 	em_sorter_cancel(NULL);
 	em_sorter_close(NULL);
 	em_sorter_error(l.s, NULL);
