@@ -194,14 +194,14 @@ static void sort_stream(bench *b)
 		must(b, em_sorter_push(s, buf, n), "push");
 	}
 	must(b, em_sorter_finish(s), "finish");
-	must(b, em_sorter_stats(s, &b->stats), "stats");
+	must(b, em_sorter_stats_get(s, &b->stats), "stats");
 	report(b, &m, "runs", 1);
 	phase_begin(&m);
 	while ((st = em_sorter_next(s, &batch)) == EM_OK)
 		consume(b, batch->records, batch->n);
 	if (st != EM_END)
 		must(b, st, "next");
-	must(b, em_sorter_stats(s, &b->stats), "stats");
+	must(b, em_sorter_stats_get(s, &b->stats), "stats");
 	report(b, &m, "merge", 1);
 	report(b, &all, "total", 1);
 	em_sorter_close(s);

@@ -5,7 +5,7 @@
  *	block_stream [--dir DIR] [--size 4G] [--block 2M] [--depth 4] [--buffers 8] [--record 16] [--lend 0|1] [--rounds 5]
  *
  * In turn: plain requests that write a file, write it again, and read it, DEPTH blocks in flight, whichever is done starting the next, as
- * `io --mode stream'; and a writer and a reader of records of RECORD bytes with so many BUFFERS, which do the same, records being put and got one by one.
+ * `io --mode stream'; and a writer and a reader of records of RECORD bytes with so many BUFFERS, which do the same, records being pushed and got one by one.
  * With --lend 1 blocks are lent as a whole, and only the first record of each is looked at: then there is no work but that with blocks.  All in
  * large pages and on the same file system.  Phase `new' is the first to write to space: the writer's disk sets it aside as it grows, and a file system has
  * more to do than for `write', which finds space that was written to before.  One line of name=value for each, then medians, and the ratios, of which 0.95 is
@@ -159,7 +159,7 @@ static void plain(bench *b, const char *dir, uint32_t round)
 	emi_buffer_free_array(b->ctx, room, depth, b->block);
 }
 
-static void put_all(bench *b, emi_disk *disk, emi_block_list *list, uint64_t n)
+static void push_all(bench *b, emi_disk *disk, emi_block_list *list, uint64_t n)
 {
 	char *record = calloc(1, b->record), *to;
 	emi_block_writer w;
@@ -176,7 +176,7 @@ static void put_all(bench *b, emi_disk *disk, emi_block_list *list, uint64_t n)
 			memcpy(to, record, b->record);
 			emi_block_writer_took(&w, room);
 		} else {
-			must(b, emi_block_writer_put(&w, record, &b->err), "put");
+			must(b, emi_block_writer_push(&w, record, &b->err), "push");
 		}
 	}
 	must(b, emi_block_writer_finish(&w, list, &b->err), "finish");
@@ -218,11 +218,11 @@ static void stream(bench *b, uint32_t round)
 	must(b, emi_scratch_acquire(b->ctx, &disk, &b->err), "disk");
 	for (i = 3; i < 5; i++) {
 		phase_begin(&mark);
-		put_all(b, disk, &list, n);
+		push_all(b, disk, &list, n);
 		report(b, i, round, &mark);
 		/* Behind all others, so that their space does not go back to the file system when they are freed. */
 		if (i == 3)
-			must(b, emi_block_alloc(disk, b->block, &end, &b->err), "block");
+			must(b, emi_bid_alloc(disk, b->block, &end, &b->err), "block");
 		if (i == 4) {
 			phase_begin(&mark);
 			get_all(b, disk, &list, n);
@@ -231,7 +231,7 @@ static void stream(bench *b, uint32_t round)
 		emi_block_list_free_blocks(&list, disk, b->block, 0, list.blocks);
 		emi_block_list_release(&list, b->ctx);
 	}
-	emi_block_free(disk, end, b->block);
+	emi_bid_free(disk, end, b->block);
 	emi_scratch_release(b->ctx, disk);
 }
 

@@ -50,7 +50,7 @@ static uint64_t scattered(uint64_t i, uint64_t n)
 	return peer_mix(i) % n;
 }
 
-static uint64_t put(em_access *a, uint64_t at, uint64_t n, uint64_t block)
+static uint64_t put(em_cache_access *a, uint64_t at, uint64_t n, uint64_t block)
 {
 	if (at < n) {
 		a[at].offset = block * BLOCK;
@@ -60,7 +60,7 @@ static uint64_t put(em_access *a, uint64_t at, uint64_t n, uint64_t block)
 	return at + 1;
 }
 
-static uint64_t btree(em_access *a, uint64_t at, uint64_t n, uint64_t blocks)
+static uint64_t btree(em_cache_access *a, uint64_t at, uint64_t n, uint64_t blocks)
 {
 	const uint64_t lower = blocks / FANOUT, upper = lower / FANOUT, leaves = blocks - lower - upper - 1;
 	const uint64_t leaf = scattered(zipf(leaves), leaves);
@@ -74,7 +74,7 @@ static uint64_t btree(em_access *a, uint64_t at, uint64_t n, uint64_t blocks)
 	return at;
 }
 
-static void make(em_access *a, uint64_t n, uint64_t blocks, int pattern)
+static void make(em_cache_access *a, uint64_t n, uint64_t blocks, int pattern)
 {
 	uint64_t at = 0, i, scan = 0;
 
@@ -121,7 +121,7 @@ static void print_hits(uint64_t misses, uint64_t n)
 static void hit_rates(em_ctx *ctx, uint64_t n, uint64_t blocks)
 {
 	static const uint32_t percent[] = {1, 5, 10, 25};
-	em_access *a = malloc(n * sizeof *a);
+	em_cache_access *a = malloc(n * sizeof *a);
 	em_errinfo err = {EM_OK, 0, 0, 0, "", "", ""};
 	uint64_t misses;
 	size_t k, p;
@@ -140,11 +140,11 @@ static void hit_rates(em_ctx *ctx, uint64_t n, uint64_t blocks)
 
 			printf("%-9s %6u%%", names[pattern], percent[k]);
 			for (p = 0; p < POLICIES; p++) {
-				if (em_trace_policy(ctx, a, n, policies[p], 1, frames, &misses, &err) != EM_OK)
+				if (em_cache_trace_policy(ctx, a, n, policies[p], 1, frames, &misses, &err) != EM_OK)
 					peer_die(err.text);
 				print_hits(misses, n);
 			}
-			if (em_trace_optimum(ctx, a, n, frames, &misses, &err) != EM_OK)
+			if (em_cache_trace_optimum(ctx, a, n, frames, &misses, &err) != EM_OK)
 				peer_die(err.text);
 			print_hits(misses, n);
 			putchar('\n');

@@ -207,7 +207,7 @@ static double merge_tree(bench *b, uint32_t k)
 
 	for (r = 0; r < ROUNDS; r++) {
 		emi_merge m;
-		em_merge g = { 0 };
+		em_kern_merge g = { 0 };
 		size_t done = 0;
 		uint32_t dry;
 
@@ -240,7 +240,7 @@ static double merge_mix(bench *b, uint32_t k)
 
 	for (r = 0; r < ROUNDS; r++) {
 		emi_mix m = { k, b->win, b->taken, 0 };
-		em_mix g = { k, 0, b->win, b->taken, 0, EMI_MIX, NULL };
+		em_kern_mix g = { k, 0, b->win, b->taken, 0, EMI_MIX, NULL };
 
 		windows(b, k);
 		t[r] = now();

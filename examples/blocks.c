@@ -119,13 +119,13 @@ static em_status run(em_ctx *ctx, em_disks *disks, em_errinfo *err)
 	if (s == EM_OK)
 		s = em_placement_init(&striped, EM_PLACE_STRIPING, em_disks_count(disks), 0, 0, 0);
 	if (s == EM_OK)
-		s = em_block_alloc(&blocks, ctx, BLOCKS, l.bytes, err);
+		s = em_buffer_alloc(&blocks, ctx, BLOCKS, l.bytes, err);
 	if (s != EM_OK)
 		return s;
 	s = em_bids_alloc(disks, bid, BLOCKS, l.bytes, &striped, 0);
 	if (s != EM_OK) {
 		*err = *em_disks_error(disks);
-		em_block_free(ctx, blocks, BLOCKS, l.bytes);
+		em_buffer_free(ctx, blocks, BLOCKS, l.bytes);
 		return s;
 	}
 	s = write_blocks(disks, &l, blocks, bid, err);
@@ -136,7 +136,7 @@ static em_status run(em_ctx *ctx, em_disks *disks, em_errinfo *err)
 	if (s == EM_OK && n != BLOCKS)
 		s = EM_ERR_CORRUPT;
 	em_bids_free(disks, bid, BLOCKS, l.bytes);
-	em_block_free(ctx, blocks, BLOCKS, l.bytes);
+	em_buffer_free(ctx, blocks, BLOCKS, l.bytes);
 	return s;
 }
 

@@ -221,7 +221,7 @@ EM_API void em_sorter_cancel(em_sorter *s);
 EM_API void em_sorter_error(const em_sorter *s, em_errinfo *err);
 
 /** Fill stats; stats->size must be set.  Returns EM_OK or EM_ERR_INVAL. */
-EM_API EM_NODISCARD em_status em_sorter_stats(const em_sorter *s, em_sort_stats *stats);
+EM_API EM_NODISCARD em_status em_sorter_stats_get(const em_sorter *s, em_sort_stats *stats);
 
 /** Release s and its scratch space.  NULL is allowed.  Never fails. */
 EM_API void em_sorter_close(em_sorter *s);

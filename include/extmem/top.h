@@ -59,7 +59,7 @@ EM_API void em_top_error(const em_top *t, em_errinfo *err);
 
 /** Fill stats; stats->size must be set.  records_out is how many were lent; no runs: all was done in the memory.
  *  Returns EM_OK or EM_ERR_INVAL. */
-EM_API EM_NODISCARD em_status em_top_stats(const em_top *t, em_sort_stats *stats);
+EM_API EM_NODISCARD em_status em_top_stats_get(const em_top *t, em_sort_stats *stats);
 
 /** Release t and its scratch space.  NULL is allowed.  Never fails. */
 EM_API void em_top_close(em_top *t);

@@ -11,7 +11,7 @@
 
 #include "base/meter.h"
 
-struct emi_pool;                /* base/workers.c */
+struct emi_workers;             /* base/workers.c */
 struct emi_kernels;             /* not known here */
 struct em_backend;
 struct emi_disk_set;
@@ -48,8 +48,8 @@ struct em_ctx {
 	em_log_fn log;
 	void *log_user;
 
-	struct emi_pool *pool;  /* NULL until the first emi_workers_start() */
-	pthread_mutex_t lock;   /* guards pool and scratch being made */
+	struct emi_workers *workers; /* NULL until the first emi_workers_start() */
+	pthread_mutex_t lock;   /* guards workers and scratch being made */
 
 	/* choices, made by em_ctx_open() in src/ctx */
 	int64_t pid;            /* of the process that made it: fork detection */

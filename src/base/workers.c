@@ -32,7 +32,7 @@
 
 #define STACK_SHARE 8u           /* stacks take at most this part of the memory */
 
-struct emi_pool {
+struct emi_workers {
 	pthread_mutex_t lock;    /* guards everything below */
 	pthread_cond_t work;     /* there is a task, or stop */
 	pthread_cond_t finished; /* a task is done */
@@ -46,14 +46,14 @@ struct emi_pool {
 	pthread_t threads[];
 };
 
-static struct emi_pool *pool_of(const em_ctx *ctx)
+static struct emi_workers *workers_of(const em_ctx *ctx)
 {
-	return __atomic_load_n(&ctx->pool, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&ctx->workers, __ATOMIC_ACQUIRE);
 }
 
-static size_t pool_bytes(uint32_t threads)
+static size_t workers_bytes(uint32_t threads)
 {
-	return sizeof(struct emi_pool) + threads * sizeof(pthread_t);
+	return sizeof(struct emi_workers) + threads * sizeof(pthread_t);
 }
 
 /* Threads beside the calling one that a context may have. */
@@ -62,132 +62,132 @@ static uint32_t most_others(const em_ctx *ctx)
 	return ctx->threads > 1 ? ctx->threads - 1 : 0;
 }
 
-static uint32_t started(const struct emi_pool *pool)
+static uint32_t started(const struct emi_workers *workers)
 {
-	return pool != NULL ? __atomic_load_n(&pool->started, __ATOMIC_ACQUIRE) : 0;
+	return workers != NULL ? __atomic_load_n(&workers->started, __ATOMIC_ACQUIRE) : 0;
 }
 
 /* Threads that have to be started so that there are so many with the calling one. */
 static uint32_t missing(const em_ctx *ctx, uint32_t threads)
 {
 	const uint32_t most = most_others(ctx), want = threads == 0 ? 0 : threads - 1 < most ? threads - 1 : most;
-	const struct emi_pool *pool = pool_of(ctx);
-	const uint32_t have = started(pool);
+	const struct emi_workers *workers = workers_of(ctx);
+	const uint32_t have = started(workers);
 
-	if (want <= have || (pool != NULL && __atomic_load_n(&pool->refused, __ATOMIC_RELAXED) != 0))
+	if (want <= have || (workers != NULL && __atomic_load_n(&workers->refused, __ATOMIC_RELAXED) != 0))
 		return 0;
 	return want - have;
 }
 
 /* Take the oldest task and run it, once, without the lock, which is held on entry and on return. */
-static void run_oldest(struct emi_pool *pool)
+static void run_oldest(struct emi_workers *workers)
 {
-	emi_task *task = pool->head;
+	emi_task *task = workers->head;
 
 	if (--task->queued == 0) {
-		pool->head = task->next;
-		if (pool->head == NULL)
-			pool->tail = NULL;
+		workers->head = task->next;
+		if (workers->head == NULL)
+			workers->tail = NULL;
 	}
-	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_unlock(&workers->lock);
 	task->fn(task->arg);
-	pthread_mutex_lock(&pool->lock);
-	if (--task->open == 0 && pool->sleepers > 0)
-		pthread_cond_broadcast(&pool->finished);
+	pthread_mutex_lock(&workers->lock);
+	if (--task->open == 0 && workers->sleepers > 0)
+		pthread_cond_broadcast(&workers->finished);
 }
 
 static void *worker(void *arg)
 {
-	struct emi_pool *pool = arg;
+	struct emi_workers *workers = arg;
 
-	pthread_mutex_lock(&pool->lock);
+	pthread_mutex_lock(&workers->lock);
 	for (;;) {
-		if (pool->head != NULL)
-			run_oldest(pool);
-		else if (pool->stop)
+		if (workers->head != NULL)
+			run_oldest(workers);
+		else if (workers->stop)
 			break;
 		else
-			pthread_cond_wait(&pool->work, &pool->lock);
+			pthread_cond_wait(&workers->work, &workers->lock);
 	}
-	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_unlock(&workers->lock);
 	return NULL;
 }
 
-static int init_sync(struct emi_pool *pool)
+static int init_sync(struct emi_workers *workers)
 {
-	int error = pthread_mutex_init(&pool->lock, NULL);
+	int error = pthread_mutex_init(&workers->lock, NULL);
 
 	if (error != 0)
 		return error;
-	error = pthread_cond_init(&pool->work, NULL);
+	error = pthread_cond_init(&workers->work, NULL);
 	if (error != 0)
 		goto no_work;
-	error = emi_cond_init(&pool->finished);
+	error = emi_cond_init(&workers->finished);
 	if (error != 0)
 		goto no_finished;
 	return 0;
 
 no_finished:
-	pthread_cond_destroy(&pool->work);
+	pthread_cond_destroy(&workers->work);
 no_work:
-	pthread_mutex_destroy(&pool->lock);
+	pthread_mutex_destroy(&workers->lock);
 	return error;
 }
 
-static void join_threads(struct emi_pool *pool)
+static void join_threads(struct emi_workers *workers)
 {
 	uint32_t i;
 
-	pthread_mutex_lock(&pool->lock);
-	pool->stop = 1;
-	pthread_cond_broadcast(&pool->work);
-	pthread_mutex_unlock(&pool->lock);
-	for (i = 0; i < pool->started; i++)
-		pthread_join(pool->threads[i], NULL);
+	pthread_mutex_lock(&workers->lock);
+	workers->stop = 1;
+	pthread_cond_broadcast(&workers->work);
+	pthread_mutex_unlock(&workers->lock);
+	for (i = 0; i < workers->started; i++)
+		pthread_join(workers->threads[i], NULL);
 }
 
-static void destroy_sync(struct emi_pool *pool)
+static void destroy_sync(struct emi_workers *workers)
 {
-	pthread_cond_destroy(&pool->finished);
-	pthread_cond_destroy(&pool->work);
-	pthread_mutex_destroy(&pool->lock);
+	pthread_cond_destroy(&workers->finished);
+	pthread_cond_destroy(&workers->work);
+	pthread_mutex_destroy(&workers->lock);
 }
 
 /* Start so many more threads, or as many as the system lets us have: the others' work is done by those that there are,
  * at last by who waits for it. */
-static void start_threads(em_ctx *ctx, struct emi_pool *pool, uint32_t wanted)
+static void start_threads(em_ctx *ctx, struct emi_workers *workers, uint32_t wanted)
 {
 	const size_t stack = emi_thread_stack((size_t)EMI_STACK_BYTES);
 	int error = 0;
 
 	while (error == 0 && wanted > 0) {
-		error = emi_thread_start(&pool->threads[pool->started], stack, worker, pool);
+		error = emi_thread_start(&workers->threads[workers->started], stack, worker, workers);
 		wanted--;
 		if (error == 0)
-			__atomic_store_n(&pool->started, pool->started + 1, __ATOMIC_RELEASE);
+			__atomic_store_n(&workers->started, workers->started + 1, __ATOMIC_RELEASE);
 	}
 	if (error == 0)
 		return;
-	__atomic_store_n(&pool->refused, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&workers->refused, 1, __ATOMIC_RELAXED);
 	emi_log(ctx, EM_LOG_INFO,
 		"%" PRIu32 " of %" PRIu32 " threads could be started (errno %d): they do the work of the others",
-		pool->started + 1, pool->started + wanted + 2, error);
+		workers->started + 1, workers->started + wanted + 2, error);
 }
 
-/* Make a pool without threads; with ctx->lock. */
-static em_status make_pool(em_ctx *ctx, em_errinfo *err)
+/* Make what they share, without threads yet; with ctx->lock. */
+static em_status make_workers(em_ctx *ctx, em_errinfo *err)
 {
 	const uint32_t room = most_others(ctx);
-	struct emi_pool *pool = emi_alloc(ctx, pool_bytes(room), err);
+	struct emi_workers *workers = emi_alloc(ctx, workers_bytes(room), err);
 
-	if (pool == NULL)
+	if (workers == NULL)
 		return err->status;
-	pool->room = room;
-	if (init_sync(pool) != 0) {
-		emi_free(ctx, pool, pool_bytes(room));
+	workers->room = room;
+	if (init_sync(workers) != 0) {
+		emi_free(ctx, workers, workers_bytes(room));
 		return emi_fail(err, EM_ERR_NOMEM, "out of memory: cannot make a mutex");
 	}
-	__atomic_store_n(&ctx->pool, pool, __ATOMIC_RELEASE);
+	__atomic_store_n(&ctx->workers, workers, __ATOMIC_RELEASE);
 	return EM_OK;
 }
 
@@ -195,16 +195,16 @@ static em_status make_pool(em_ctx *ctx, em_errinfo *err)
  * others. */
 static em_status add_threads(em_ctx *ctx, uint32_t threads, em_errinfo *err)
 {
-	const uint32_t more = missing(ctx, threads), before = started(ctx->pool);
+	const uint32_t more = missing(ctx, threads), before = started(ctx->workers);
 	em_status st = emi_memory_take(ctx, more * EMI_STACK_BYTES, err);
 
 	if (st != EM_OK)
 		return st;
-	if (ctx->pool == NULL)
-		st = make_pool(ctx, err);
+	if (ctx->workers == NULL)
+		st = make_workers(ctx, err);
 	if (st == EM_OK)
-		start_threads(ctx, ctx->pool, more);
-	emi_memory_drop(ctx, (more - (started(ctx->pool) - before)) * EMI_STACK_BYTES);
+		start_threads(ctx, ctx->workers, more);
+	emi_memory_drop(ctx, (more - (started(ctx->workers) - before)) * EMI_STACK_BYTES);
 	return st;
 }
 
@@ -242,34 +242,34 @@ uint64_t emi_workers_memory(const em_ctx *ctx, uint32_t threads)
 {
 	const uint32_t more = missing(ctx, threads);
 
-	return more == 0 ? 0 : more * EMI_STACK_BYTES + (pool_of(ctx) == NULL ? pool_bytes(most_others(ctx)) : 0);
+	return more == 0 ? 0 : more * EMI_STACK_BYTES + (workers_of(ctx) == NULL ? workers_bytes(most_others(ctx)) : 0);
 }
 
 void emi_workers_stop(em_ctx *ctx)
 {
-	struct emi_pool *pool = ctx->pool;
+	struct emi_workers *workers = ctx->workers;
 	uint32_t threads;
 
-	if (pool == NULL)
+	if (workers == NULL)
 		return;
 	if (!emi_ctx_forked(ctx)) {
-		join_threads(pool);
-		destroy_sync(pool);
+		join_threads(workers);
+		destroy_sync(workers);
 	}
-	threads = pool->started;
-	ctx->pool = NULL;
-	emi_free(ctx, pool, pool_bytes(pool->room));
+	threads = workers->started;
+	ctx->workers = NULL;
+	emi_free(ctx, workers, workers_bytes(workers->room));
 	emi_memory_drop(ctx, threads * EMI_STACK_BYTES);
 }
 
 int emi_in_worker(const em_ctx *ctx)
 {
-	const struct emi_pool *pool = pool_of(ctx);
+	const struct emi_workers *workers = workers_of(ctx);
 	const pthread_t self = pthread_self();
 	uint32_t i;
 
-	for (i = 0; i < started(pool); i++)
-		if (pthread_equal(self, pool->threads[i]))
+	for (i = 0; i < started(workers); i++)
+		if (pthread_equal(self, workers->threads[i]))
 			return 1;
 	return 0;
 }
@@ -277,13 +277,13 @@ int emi_in_worker(const em_ctx *ctx)
 /* Queue a task that is to be run `times' times, several of them at once. */
 static void submit(em_ctx *ctx, emi_task *task, void (*fn)(void *arg), void *arg, uint32_t times)
 {
-	struct emi_pool *pool = pool_of(ctx);
+	struct emi_workers *workers = workers_of(ctx);
 
 	task->fn = fn;
 	task->arg = arg;
 	task->next = NULL;
 	task->queued = task->open = times;
-	if (pool == NULL) {
+	if (workers == NULL) {
 		/* Nobody asked for threads: it is done here and now. */
 		for (; task->open > 0; task->open--)
 			fn(arg);
@@ -291,15 +291,15 @@ static void submit(em_ctx *ctx, emi_task *task, void (*fn)(void *arg), void *arg
 	}
 	if (times == 0)
 		return;
-	pthread_mutex_lock(&pool->lock);
-	if (pool->tail != NULL)
-		pool->tail->next = task;
+	pthread_mutex_lock(&workers->lock);
+	if (workers->tail != NULL)
+		workers->tail->next = task;
 	else
-		pool->head = task;
-	pool->tail = task;
+		workers->head = task;
+	workers->tail = task;
 	while (times-- > 0)
-		pthread_cond_signal(&pool->work);
-	pthread_mutex_unlock(&pool->lock);
+		pthread_cond_signal(&workers->work);
+	pthread_mutex_unlock(&workers->lock);
 }
 
 void emi_task_submit(em_ctx *ctx, emi_task *task, void (*fn)(void *arg), void *arg)
@@ -309,57 +309,57 @@ void emi_task_submit(em_ctx *ctx, emi_task *task, void (*fn)(void *arg), void *a
 
 void emi_task_wait(em_ctx *ctx, emi_task *task)
 {
-	struct emi_pool *pool = pool_of(ctx);
+	struct emi_workers *workers = workers_of(ctx);
 
-	if (pool == NULL || emi_ctx_forked(ctx))
+	if (workers == NULL || emi_ctx_forked(ctx))
 		return;
-	pthread_mutex_lock(&pool->lock);
+	pthread_mutex_lock(&workers->lock);
 	while (task->open > 0) {
-		if (pool->head != NULL) {
-			run_oldest(pool);
+		if (workers->head != NULL) {
+			run_oldest(workers);
 		} else {
-			pool->sleepers++;
-			pthread_cond_wait(&pool->finished, &pool->lock);
-			pool->sleepers--;
+			workers->sleepers++;
+			pthread_cond_wait(&workers->finished, &workers->lock);
+			workers->sleepers--;
 		}
 	}
-	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_unlock(&workers->lock);
 }
 
 int emi_task_wait_for(em_ctx *ctx, emi_task *task, double seconds)
 {
 	const double until = emi_now() + seconds;
-	struct emi_pool *pool = pool_of(ctx);
+	struct emi_workers *workers = workers_of(ctx);
 	int done, late = 0;
 
-	if (pool == NULL || emi_ctx_forked(ctx))
+	if (workers == NULL || emi_ctx_forked(ctx))
 		return 1;
-	pthread_mutex_lock(&pool->lock);
+	pthread_mutex_lock(&workers->lock);
 	while (task->open > 0 && !late) {
-		if (pool->started == 0) {
+		if (workers->started == 0) {
 			/* Nobody else will. */
-			run_oldest(pool);
+			run_oldest(workers);
 			continue;
 		}
-		pool->sleepers++;
-		late = emi_cond_wait_until(&pool->finished, &pool->lock, until) != 0;
-		pool->sleepers--;
+		workers->sleepers++;
+		late = emi_cond_wait_until(&workers->finished, &workers->lock, until) != 0;
+		workers->sleepers--;
 	}
 	done = task->open == 0;
-	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_unlock(&workers->lock);
 	return done;
 }
 
 int emi_task_done(em_ctx *ctx, emi_task *task)
 {
-	struct emi_pool *pool = pool_of(ctx);
+	struct emi_workers *workers = workers_of(ctx);
 	int done;
 
-	if (pool == NULL || emi_ctx_forked(ctx))
+	if (workers == NULL || emi_ctx_forked(ctx))
 		return 1;
-	pthread_mutex_lock(&pool->lock);
+	pthread_mutex_lock(&workers->lock);
 	done = task->open == 0;
-	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_unlock(&workers->lock);
 	return done;
 }
 

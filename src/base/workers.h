@@ -22,7 +22,7 @@ typedef struct emi_task {
 	void (*fn)(void *arg);
 	void *arg;
 	struct emi_task *next;
-	uint32_t queued;        /* times it is still to be begun, and ended; under the pool's lock */
+	uint32_t queued;        /* times it is still to be begun, and ended; under the workers' lock */
 	uint32_t open;
 } emi_task;
 

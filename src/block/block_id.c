@@ -112,7 +112,7 @@ static em_status alloc_row(emi_disk *d, uint32_t index, size_t bytes, em_bid *bi
 	return status;
 }
 
-em_status emi_blocks_alloc_row(emi_disk *d, uint32_t index, size_t bytes, em_bid *bid, size_t n, em_errinfo *err)
+em_status emi_bids_alloc_row(emi_disk *d, uint32_t index, size_t bytes, em_bid *bid, size_t n, em_errinfo *err)
 {
 	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
 	em_status status = emi_ctx_check(d->set->ctx, err);
@@ -134,9 +134,9 @@ em_status emi_blocks_alloc_row(emi_disk *d, uint32_t index, size_t bytes, em_bid
 	return status;
 }
 
-em_status emi_block_alloc_on(emi_disk *d, uint32_t index, size_t bytes, em_bid *bid, em_errinfo *err)
+em_status emi_bid_alloc_on(emi_disk *d, uint32_t index, size_t bytes, em_bid *bid, em_errinfo *err)
 {
-	return emi_blocks_alloc_row(d, index, bytes, bid, 1, err);
+	return emi_bids_alloc_row(d, index, bytes, bid, 1, err);
 }
 
 /* One after the other. */
@@ -145,12 +145,12 @@ static uint32_t next_disk(emi_disk_set *set)
 	return set->n > 1 ? __atomic_fetch_add(&set->next, 1, __ATOMIC_RELAXED) % set->n : 0;
 }
 
-em_status emi_block_alloc(emi_disk *d, size_t bytes, em_bid *bid, em_errinfo *err)
+em_status emi_bid_alloc(emi_disk *d, size_t bytes, em_bid *bid, em_errinfo *err)
 {
-	return emi_block_alloc_on(d, next_disk(d->set), bytes, bid, err);
+	return emi_bid_alloc_on(d, next_disk(d->set), bytes, bid, err);
 }
 
-em_status emi_blocks_alloc(emi_disk *d, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n, em_errinfo *err)
+em_status emi_bids_alloc(emi_disk *d, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n, em_errinfo *err)
 {
 	em_status status = EM_OK;
 	size_t i;
@@ -158,7 +158,7 @@ em_status emi_blocks_alloc(emi_disk *d, const em_placement *place, uint64_t firs
 	for (i = 0; i < n && status == EM_OK; i++) {
 		const uint32_t disk = place != NULL ? em_placement_disk(place, first + i) : next_disk(d->set);
 
-		status = emi_block_alloc_on(d, disk, bytes, &bid[i], err);
+		status = emi_bid_alloc_on(d, disk, bytes, &bid[i], err);
 	}
 	if (status != EM_OK) {
 		for (i--; i > 0; i--)
@@ -213,7 +213,7 @@ em_status emi_disk_free(emi_disk *d, em_bid bid, size_t bytes, em_errinfo *err)
 	return emi_disk_vacate(set, bid, bytes, 1, err);
 }
 
-em_status emi_blocks_free(emi_disk *d, const em_bid *bid, size_t n, size_t bytes, em_errinfo *err)
+em_status emi_bids_free(emi_disk *d, const em_bid *bid, size_t n, size_t bytes, em_errinfo *err)
 {
 	em_status first = EM_OK;
 	size_t i;
@@ -235,7 +235,7 @@ em_status emi_blocks_free(emi_disk *d, const em_bid *bid, size_t n, size_t bytes
 	return first;
 }
 
-em_status emi_block_free(emi_disk *d, em_bid bid, size_t bytes)
+em_status emi_bid_free(emi_disk *d, em_bid bid, size_t bytes)
 {
-	return emi_blocks_free(d, &bid, 1, bytes, NULL);
+	return emi_bids_free(d, &bid, 1, bytes, NULL);
 }

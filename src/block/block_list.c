@@ -64,5 +64,5 @@ void emi_block_list_release(emi_block_list *l, em_ctx *ctx)
 void emi_block_list_free_blocks(const emi_block_list *l, emi_disk *disk, size_t block_bytes, uint64_t from, uint64_t to)
 {
 	for (; from < to; from++)
-		emi_block_free(disk, l->bid[from], block_bytes);
+		emi_bid_free(disk, l->bid[from], block_bytes);
 }

@@ -138,7 +138,7 @@ static void settle(emi_block_pool *p, emi_pool_slot *s)
 	if (!emi_ctx_forked(p->ctx))
 		emi_wait(&s->rq, NULL);
 	if (s->frees)
-		emi_block_free(p->disk, s->bid, p->block_bytes);
+		emi_bid_free(p->disk, s->bid, p->block_bytes);
 	s->frees = 0;
 }
 
@@ -353,7 +353,7 @@ em_status emi_block_pool_resize(emi_block_pool *p, uint32_t nwrite, uint32_t npr
 	return EM_OK;
 }
 
-em_status emi_block_pool_add(emi_block_pool *p, char *buf, em_errinfo *err)
+em_status emi_block_pool_attach(emi_block_pool *p, char *buf, em_errinfo *err)
 {
 	em_errinfo own = {EM_OK, 0, 0, 0, "", "", ""};
 	em_status st = widen(p, p->nslots + 1, &own);
@@ -367,9 +367,9 @@ em_status emi_block_pool_add(emi_block_pool *p, char *buf, em_errinfo *err)
 	return st;
 }
 
-em_status emi_block_pool_take(emi_block_pool *p, char **buf, em_errinfo *err)
+em_status emi_block_pool_detach(emi_block_pool *p, char **buf, em_errinfo *err)
 {
-	const em_status st = emi_block_pool_steal(p, buf, err);
+	const em_status st = emi_block_pool_lend(p, buf, err);
 
 	if (st == EM_OK) {
 		free_slot(p, p->list[EMI_POOL_LENT].first);
@@ -378,7 +378,7 @@ em_status emi_block_pool_take(emi_block_pool *p, char **buf, em_errinfo *err)
 	return st;
 }
 
-em_status emi_block_pool_steal(emi_block_pool *p, char **buf, em_errinfo *err)
+em_status emi_block_pool_lend(emi_block_pool *p, char **buf, em_errinfo *err)
 {
 	const emi_pool_list *writing = &p->list[EMI_POOL_WRITING], *lent = &p->list[EMI_POOL_LENT];
 	emi_pool_slot *s;
@@ -510,7 +510,7 @@ void emi_block_pool_free(emi_block_pool *p, em_bid bid)
 	if (s != NULL)
 		s->frees = 1;
 	else
-		emi_block_free(p->disk, bid, p->block_bytes);
+		emi_bid_free(p->disk, bid, p->block_bytes);
 }
 
 em_status emi_block_pool_flush(emi_block_pool *p, em_errinfo *err)

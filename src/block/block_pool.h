@@ -3,7 +3,7 @@
  * block_pool.h -- buffers that several users share, for blocks to be written behind their backs and blocks to be fetched before they ask.
  *
  * A pool has two numbers, and by them it is what STXXL calls a write pool (0 buffers for fetching), a prefetch pool (0 for writing), or a
- * read_write_pool.  Whoever has something to write steals a buffer, fills it, and gives it back with the id of the block; it waits only while all
+ * read_write_pool.  Whoever has something to write is lent a buffer, fills it, and hands it back with the id of the block; it waits only while all
  * buffers for writing are on their way.  Whoever knows what it is going to read says so, and exchanges a buffer of its own for the one with the block
  * when the time has come.
  *
@@ -11,7 +11,7 @@
  * writing and freeing of a block goes through the pool, or the pool is told (emi_block_pool_invalidate()).
  *
  * A buffer is what emi_buffer_alloc() gives for a block; it belongs to whoever holds it, and which one it is does not matter.  Nothing is allocated but
- * by opening, growing and adding.  All users are on one thread.
+ * by opening, growing and attaching.  All users are on one thread.
  */
 #ifndef EMI_BLOCK_POOL_H
 #define EMI_BLOCK_POOL_H
@@ -68,15 +68,15 @@ uint64_t emi_block_pool_memory(size_t block_bytes, uint32_t nwrite, uint32_t npr
 em_status emi_block_pool_resize(emi_block_pool *p, uint32_t nwrite, uint32_t nprefetch, em_errinfo *err);
 
 /* A buffer of the caller's becomes the pool's, which then has one more for writing; or the other way round. */
-em_status emi_block_pool_add(emi_block_pool *p, char *buf, em_errinfo *err);
-em_status emi_block_pool_take(emi_block_pool *p, char **buf, em_errinfo *err);
+em_status emi_block_pool_attach(emi_block_pool *p, char *buf, em_errinfo *err);
+em_status emi_block_pool_detach(emi_block_pool *p, char **buf, em_errinfo *err);
 
 /*
  * Lend a buffer to be filled.  Waits for the oldest write when all are on their way.  EM_ERR_STATE when all are lent.
  *
  * A write that failed is told by this and all calls below that return a status, from when it is noticed, as the block can no longer be had.
  */
-em_status emi_block_pool_steal(emi_block_pool *p, char **buf, em_errinfo *err);
+em_status emi_block_pool_lend(emi_block_pool *p, char **buf, em_errinfo *err);
 
 /* A buffer that was lent, or another one in its place, comes back: to be written to a block, of which earlier contents are forgotten, or just so. */
 em_status emi_block_pool_write(emi_block_pool *p, char *buf, em_bid bid, em_errinfo *err);

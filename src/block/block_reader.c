@@ -114,7 +114,7 @@ static void leave(emi_block_reader *r)
 {
 	if (!r->frees || r->freed.n == r->taken.n)
 		return;
-	emi_block_free(r->disk, bid_of(r, &r->freed), r->layout.bytes);
+	emi_bid_free(r->disk, bid_of(r, &r->freed), r->layout.bytes);
 	advance(r, &r->freed);
 }
 
@@ -176,7 +176,7 @@ void emi_block_reader_close(emi_block_reader *r)
 			emi_wait(&r->rq[i], NULL);
 	}
 	for (; r->frees && !at_end(r, &r->freed); advance(r, &r->freed))
-		emi_block_free(r->disk, bid_of(r, &r->freed), r->layout.bytes);
+		emi_bid_free(r->disk, bid_of(r, &r->freed), r->layout.bytes);
 	emi_buffer_free_array(r->ctx, r->room, r->nbuffers, r->layout.bytes);
 	emi_free_array(r->ctx, r->rq, r->nbuffers, sizeof *r->rq);
 	memset(r, 0, sizeof *r);

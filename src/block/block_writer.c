@@ -95,12 +95,12 @@ em_status emi_block_writer_turn(emi_block_writer *w, em_errinfo *err)
 	st = emi_wait(&w->rq[w->cur], &w->err);
 	if (st != EM_OK)
 		return fails(w, st, err);
-	st = emi_block_alloc(w->disk, w->layout.bytes, &bid, &w->err);
+	st = emi_bid_alloc(w->disk, w->layout.bytes, &bid, &w->err);
 	if (st != EM_OK)
 		return fails(w, st, err);
 	st = emi_block_list_add(&w->list, w->ctx, bid, &w->err);
 	if (st != EM_OK) {
-		emi_block_free(w->disk, bid, w->layout.bytes);
+		emi_bid_free(w->disk, bid, w->layout.bytes);
 		return fails(w, st, err);
 	}
 	w->left = w->layout.capacity;
@@ -153,7 +153,7 @@ static size_t send_last(emi_block_writer *w)
 		send(w);
 		return w->left;
 	}
-	emi_block_free(w->disk, w->list.bid[--w->list.blocks], w->layout.bytes);
+	emi_bid_free(w->disk, w->list.bid[--w->list.blocks], w->layout.bytes);
 	return 0;
 }
 

@@ -3,7 +3,7 @@
  * block_writer.h -- writing records of one size one after the other, into blocks that are allocated as they are needed.
  *
  * (STXXL's buf_ostream and buf_ostream_reverse.)  One block is being filled while those before are on their way to the disk; with n buffers the caller
- * waits when n - 1 are.  Records are put one by one, or into room that is lent, which saves the copy.
+ * waits when n - 1 are.  Records are pushed one by one, or into room that is lent, which saves the copy.
  *
  * A writer that is to write backwards fills its last block first, and each from its end: who reads the list forwards then sees the records in the opposite
  * order, as when a sequence is made from its last record on.
@@ -53,7 +53,7 @@ void emi_block_writer_close(emi_block_writer *w);
 /* Send the block that is full on its way and have an empty one. */
 em_status emi_block_writer_turn(emi_block_writer *w, em_errinfo *err);
 
-static inline em_status emi_block_writer_put(emi_block_writer *w, const void *record, em_errinfo *err)
+static inline em_status emi_block_writer_push(emi_block_writer *w, const void *record, em_errinfo *err)
 {
 	if (w->left == 0) {
 		const em_status st = emi_block_writer_turn(w, err);

@@ -2,7 +2,7 @@
 /*
  * cache.c -- see cache.h.
  *
- * A frame is free, in that list, or stolen, or it has a block: then the map knows it and so does the policy.  Its transfer is in the list of reads or in that of
+ * A frame is free, in that list, or detached, or it has a block: then the map knows it and so does the policy.  Its transfer is in the list of reads or in that of
  * writes until somebody settles it.
  *
  * Writing back.  The policy proposes victims.  Those that are changed are sent on their way, and the first clean one goes.  It must not be far behind, as what is
@@ -31,10 +31,10 @@ struct emi_cache {
 	emi_disk *disk;
 	emi_io_stats *io;
 	const em_policy *policy;
-	em_access_fn trace;
+	em_cache_access_fn trace;
 	void *trace_user;
 	uint32_t m;             /* frames there are ... */
-	uint32_t stolen;        /* ... and those that are elsewhere */
+	uint32_t detached;      /* ... and those that are elsewhere */
 	size_t block_bytes;
 	uint32_t batch;         /* writes under way, at most */
 	uint32_t nreading, nwriting, ndirty, nfailed;
@@ -313,7 +313,7 @@ static uint32_t free_frame(emi_cache *c)
 static em_status no_frame(const emi_cache *c, em_errinfo *err)
 {
 	if (c->nfailed == 0)
-		return emi_fail(err, EM_ERR_STATE, "all %" PRIu32 " frames of the cache are pinned", c->m - c->stolen);
+		return emi_fail(err, EM_ERR_STATE, "all %" PRIu32 " frames of the cache are pinned", c->m - c->detached);
 	if (err != NULL && err->status >= EM_OK)
 		*err = c->error;
 	return c->error.status;
@@ -485,7 +485,7 @@ em_status emi_cache_get(emi_cache *c, em_bid bid, uint32_t mode, emi_cache_frame
 
 	*out = NULL;
 	if (c->trace != NULL) {
-		const em_access access = {bid.offset, bid.disk, mode != EM_CACHE_READ};
+		const em_cache_access access = {bid.offset, bid.disk, mode != EM_CACHE_READ};
 
 		c->trace(c->trace_user, &access);
 	}
@@ -521,7 +521,7 @@ void emi_cache_hint(emi_cache *c, em_bid bid)
 	uint32_t i;
 
 	/* Half of the frames are enough for what is wanted soon. */
-	if (emi_bid_map_find(&c->map, bid) != EMI_NO_ENTRY || c->nreading >= (c->m - c->stolen) / 2 || emi_ctx_forked(c->ctx))
+	if (emi_bid_map_find(&c->map, bid) != EMI_NO_ENTRY || c->nreading >= (c->m - c->detached) / 2 || emi_ctx_forked(c->ctx))
 		return;
 	i = free_frame(c);
 	if (i == EM_CACHE_NONE)
@@ -591,7 +591,7 @@ emi_cache_frame *emi_cache_frame_of(emi_cache *c, const void *buf)
 	return i < c->m && i * c->block_bytes == at ? &c->frame[i] : NULL;
 }
 
-em_status emi_cache_steal(emi_cache *c, char **buf, em_errinfo *err)
+em_status emi_cache_detach(emi_cache *c, char **buf, em_errinfo *err)
 {
 	uint32_t i = EM_CACHE_NONE;
 	em_status st = await_frame(c, &i, err);
@@ -600,24 +600,24 @@ em_status emi_cache_steal(emi_cache *c, char **buf, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	emi_list_remove(c->link, i);
-	c->frame[i].stolen = 1;
-	c->stolen++;
+	c->frame[i].detached = 1;
+	c->detached++;
 	*buf = buf_of(c, i);
 	return EM_OK;
 }
 
-void emi_cache_give(emi_cache *c, char *buf)
+void emi_cache_attach(emi_cache *c, char *buf)
 {
 	const uint32_t i = (uint32_t)((size_t)(buf - c->arena) / c->block_bytes);
 
-	c->frame[i].stolen = 0;
-	c->stolen--;
+	c->frame[i].detached = 0;
+	c->detached--;
 	move_to(c, i, FREE);
 }
 
 uint32_t emi_cache_frames(const emi_cache *c)
 {
-	return c->m - c->stolen;
+	return c->m - c->detached;
 }
 
 uint32_t emi_cache_dirty(const emi_cache *c)

@@ -25,7 +25,7 @@ typedef struct emi_cache_opts {
 	uint64_t seed;          /* for a policy that draws */
 	uint32_t batch;         /* blocks that are written back at a time; 0: 16, or a quarter of the frames */
 	emi_io_stats *io;       /* NULL: counted nowhere */
-	em_access_fn trace;     /* NULL: nobody is told */
+	em_cache_access_fn trace; /* NULL: nobody is told */
 	void *trace_user;
 } emi_cache_opts;
 
@@ -38,7 +38,7 @@ typedef struct emi_cache_frame {
 	unsigned failed : 1;    /* it could not be written */
 	unsigned hinted : 1;    /* and not got since */
 	unsigned here : 1;      /* it has a block */
-	unsigned stolen : 1;    /* it is elsewhere */
+	unsigned detached : 1;  /* it is elsewhere */
 } emi_cache_frame;
 
 /* Bytes of memory that a cache takes. */
@@ -74,9 +74,9 @@ char *emi_cache_buf(const emi_cache *c, const emi_cache_frame *f);
 /* The frame whose memory that is; NULL if it is none's. */
 emi_cache_frame *emi_cache_frame_of(emi_cache *c, const void *buf);
 
-/* Take the memory of a frame, B bytes, away from the cache, which has one less until it comes back.  As emi_cache_get(). */
-em_status emi_cache_steal(emi_cache *c, char **buf, em_errinfo *err);
-void emi_cache_give(emi_cache *c, char *buf);
+/* Detach the memory of a frame, B bytes, from the cache, which has one less until it is attached again.  As emi_cache_get(). */
+em_status emi_cache_detach(emi_cache *c, char **buf, em_errinfo *err);
+void emi_cache_attach(emi_cache *c, char *buf);
 
 /* How many it has, and how many of them have changed blocks. */
 uint32_t emi_cache_frames(const emi_cache *c);

@@ -52,26 +52,26 @@ uint32_t emi_disk_count(const emi_disk *disk);
 
 /* Allocate a block of bytes, a multiple of EMI_PAGE, on one disk after the other.  EM_ERR_NOSPACE (also when
  * the context allows no more), EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_INVAL, EM_ERR_FORK. */
-em_status emi_block_alloc(emi_disk *disk, size_t bytes, em_bid *bid, em_errinfo *err);
+em_status emi_bid_alloc(emi_disk *disk, size_t bytes, em_bid *bid, em_errinfo *err);
 
 /* The same on the disk of that index (modulo their number), or on the next one that has room. */
-em_status emi_block_alloc_on(emi_disk *disk, uint32_t index, size_t bytes, em_bid *bid, em_errinfo *err);
+em_status emi_bid_alloc_on(emi_disk *disk, uint32_t index, size_t bytes, em_bid *bid, em_errinfo *err);
 
 /* Allocate n blocks of a size, block i on the disk where `place' has block first + i of its sequence, or on the next one that has room; place NULL: one
  * disk after the other.  All, or none on failure. */
-em_status emi_blocks_alloc(emi_disk *disk, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n, em_errinfo *err);
+em_status emi_bids_alloc(emi_disk *disk, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n, em_errinfo *err);
 
 /* The same, contiguous: one behind the other on one disk, that of the index or the next one that has room. */
-em_status emi_blocks_alloc_row(emi_disk *disk, uint32_t index, size_t bytes, em_bid *bid, size_t n, em_errinfo *err);
+em_status emi_bids_alloc_row(emi_disk *disk, uint32_t index, size_t bytes, em_bid *bid, size_t n, em_errinfo *err);
 
 /* Free a block.  Requests for it must be done.  EM_ERR_INVAL: it is no block of that size (plainly, or checked); EM_ERR_STATE: nothing is allocated there; it is
  * another user's (checked).  Then nothing has changed.  What nobody looks at is not lost: it is logged as a warning.  In a child nothing is
  * done, as nobody will ask for the space. */
-em_status emi_block_free(emi_disk *disk, em_bid bid, size_t bytes);
+em_status emi_bid_free(emi_disk *disk, em_bid bid, size_t bytes);
 
 /* Free n blocks of a size, in any order, however they were allocated.  Those that can be are freed, the first failure is returned, and others are
  * logged. */
-em_status emi_blocks_free(emi_disk *disk, const em_bid *bid, size_t n, size_t bytes, em_errinfo *err);
+em_status emi_bids_free(emi_disk *disk, const em_bid *bid, size_t n, size_t bytes, em_errinfo *err);
 
 /* Transfer a block; see io/file.h.  What is refused ends like a transfer that fails, with EM_ERR_INVAL or
  * EM_ERR_STATE.  A read brings all that was asked for, or fails

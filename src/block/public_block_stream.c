@@ -100,7 +100,7 @@ static em_status writable(em_block_writer *w, em_errinfo *err)
 }
 
 /* Block by block. */
-static em_status put_many(emi_block_writer *w, const char *from, size_t n, em_errinfo *err)
+static em_status push_many(emi_block_writer *w, const char *from, size_t n, em_errinfo *err)
 {
 	const size_t record = w->layout.record;
 
@@ -121,7 +121,7 @@ static em_status put_many(emi_block_writer *w, const char *from, size_t n, em_er
 	return EM_OK;
 }
 
-em_status em_block_writer_put(em_block_writer *w, const void *records, size_t n)
+em_status em_block_writer_push(em_block_writer *w, const void *records, size_t n)
 {
 	const char *from = records;
 	em_errinfo err;
@@ -131,10 +131,10 @@ em_status em_block_writer_put(em_block_writer *w, const void *records, size_t n)
 		return EM_ERR_INVAL;
 	st = writable(w, &err);
 	if (st == EM_OK && n > 1 && w->writer.order == EMI_FORWARD)
-		st = put_many(&w->writer, from, n, &err);
+		st = push_many(&w->writer, from, n, &err);
 	else
 		for (; st == EM_OK && n > 0; n--, from += w->writer.layout.record)
-			st = emi_block_writer_put(&w->writer, from, &err);
+			st = emi_block_writer_push(&w->writer, from, &err);
 	return emi_share_told(&w->share, st, &err);
 }
 

@@ -152,7 +152,7 @@ em_status em_cache_invalidate(em_cache *c, em_bid bid)
 	return emi_share_told(&c->share, emi_cache_invalidate(c->cache, bid, &err), &err);
 }
 
-em_status em_cache_steal(em_cache *c, void **buf)
+em_status em_cache_detach(em_cache *c, void **buf)
 {
 	em_errinfo err;
 	em_status st;
@@ -164,24 +164,24 @@ em_status em_cache_steal(em_cache *c, void **buf)
 	if (c == NULL)
 		return EM_ERR_INVAL;
 	memset(&err, 0, sizeof err);
-	st = emi_cache_steal(c->cache, &got, &err);
+	st = emi_cache_detach(c->cache, &got, &err);
 	*buf = got;
 	return emi_share_told(&c->share, st, &err);
 }
 
-em_status em_cache_give(em_cache *c, void *buf)
+em_status em_cache_attach(em_cache *c, void *buf)
 {
 	emi_cache_frame *f = c != NULL && buf != NULL ? emi_cache_frame_of(c->cache, buf) : NULL;
 	em_errinfo err;
 
-	if (f != NULL && f->stolen) {
-		emi_cache_give(c->cache, buf);
+	if (f != NULL && f->detached) {
+		emi_cache_attach(c->cache, buf);
 		return EM_OK;
 	}
 	if (c == NULL || buf == NULL)
 		return EM_ERR_INVAL;
 	memset(&err, 0, sizeof err);
-	emi_fail(&err, f == NULL ? EM_ERR_INVAL : EM_ERR_STATE, f == NULL ? "that is no memory of the cache" : "a frame comes back that was not taken away");
+	emi_fail(&err, f == NULL ? EM_ERR_INVAL : EM_ERR_STATE, f == NULL ? "that is no memory of the cache" : "memory is attached that was not detached");
 	return emi_share_told(&c->share, err.status, &err);
 }
 

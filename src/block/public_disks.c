@@ -152,7 +152,7 @@ em_status em_bids_alloc(em_disks *d, em_bid *bid, size_t n, size_t bytes, const 
 	if (st == EM_OK && place != NULL && place->disks != em_disks_count(d))
 		st = emi_fail(&err, EM_ERR_INVAL, "a placement on %" PRIu32 " disks: there are %" PRIu32, place->disks, em_disks_count(d));
 	if (st == EM_OK)
-		st = emi_blocks_alloc(d->share.set, place, first, bytes, bid, n, &err);
+		st = emi_bids_alloc(d->share.set, place, first, bytes, bid, n, &err);
 	return allocated(d, bid, n, st, &err);
 }
 
@@ -168,7 +168,7 @@ em_status em_bids_alloc_row(em_disks *d, em_bid *bid, size_t n, size_t bytes, ui
 	if (st == EM_OK && disk >= em_disks_count(d))
 		st = emi_fail(&err, EM_ERR_INVAL, "there is no disk %" PRIu32 ": there are %" PRIu32, disk, em_disks_count(d));
 	if (st == EM_OK)
-		st = emi_blocks_alloc_row(d->share.set, disk, bytes, bid, n, &err);
+		st = emi_bids_alloc_row(d->share.set, disk, bytes, bid, n, &err);
 	return allocated(d, bid, n, st, &err);
 }
 
@@ -184,7 +184,7 @@ em_status em_bids_free(em_disks *d, const em_bid *bid, size_t n, size_t bytes)
 	st = check_ids(bid, n, bytes, &err);
 	for (i = 0; st == EM_OK && i < n; i++)
 		if (!em_bid_is_none(bid[i]) && emi_share_check(&d->share, bid[i], &err) == EM_OK)
-			(void)emi_blocks_free(d->share.set, &bid[i], 1, bytes, &err);
+			(void)emi_bids_free(d->share.set, &bid[i], 1, bytes, &err);
 	return emi_share_told(&d->share, err.status, &err);
 }
 
@@ -237,7 +237,7 @@ em_status em_block_write(em_disks *d, em_bid bid, const void *buf, size_t bytes,
 	return start(d, EMI_WRITE, bid, buf, bytes, fn, user, out);
 }
 
-em_status em_block_alloc(void **out, em_ctx *ctx, uint64_t n, size_t bytes, em_errinfo *err)
+em_status em_buffer_alloc(void **out, em_ctx *ctx, uint64_t n, size_t bytes, em_errinfo *err)
 {
 	em_errinfo own;
 	em_status st;
@@ -260,7 +260,7 @@ em_status em_block_alloc(void **out, em_ctx *ctx, uint64_t n, size_t bytes, em_e
 	return st;
 }
 
-void em_block_free(em_ctx *ctx, void *blocks, uint64_t n, size_t bytes)
+void em_buffer_free(em_ctx *ctx, void *blocks, uint64_t n, size_t bytes)
 {
 	if (ctx == NULL || blocks == NULL)
 		return;

@@ -2,7 +2,7 @@
 /*
  * public_pool.c -- pools of blocks as callers outside know them.
  *
- * Memory of em_block_alloc() keeps its context, so a buffer takes that share along when it changes its owner.
+ * Memory of em_buffer_alloc() keeps its context, so a buffer takes that share along when it changes its owner.
  */
 #include <extmem/sys/pool.h>
 
@@ -77,7 +77,7 @@ em_status em_block_pool_resize(em_block_pool *p, uint32_t write_buffers, uint32_
 	return emi_share_told(&p->share, emi_block_pool_resize(&p->pool, write_buffers, prefetch_buffers, &err), &err);
 }
 
-em_status em_block_pool_add(em_block_pool *p, void *buf)
+em_status em_block_pool_attach(em_block_pool *p, void *buf)
 {
 	em_errinfo err;
 	em_status st;
@@ -85,14 +85,14 @@ em_status em_block_pool_add(em_block_pool *p, void *buf)
 	if (p == NULL || buf == NULL)
 		return EM_ERR_INVAL;
 	memset(&err, 0, sizeof err);
-	st = emi_block_pool_add(&p->pool, buf, &err);
+	st = emi_block_pool_attach(&p->pool, buf, &err);
 	/* The pool's own share is what keeps the context then. */
 	if (st == EM_OK)
 		emi_ctx_unref(p->share.ctx);
 	return emi_share_told(&p->share, st, &err);
 }
 
-/* Lend a buffer, or give it away. */
+/* Lend or detach a buffer. */
 static em_status get(em_block_pool *p, void **buf, em_status (*how)(emi_block_pool *, char **, em_errinfo *))
 {
 	em_errinfo err;
@@ -111,18 +111,18 @@ static em_status get(em_block_pool *p, void **buf, em_status (*how)(emi_block_po
 	return emi_share_told(&p->share, st, &err);
 }
 
-em_status em_block_pool_take(em_block_pool *p, void **buf)
+em_status em_block_pool_detach(em_block_pool *p, void **buf)
 {
-	const em_status st = get(p, buf, emi_block_pool_take);
+	const em_status st = get(p, buf, emi_block_pool_detach);
 
 	if (st == EM_OK)
 		emi_ctx_ref(p->share.ctx);
 	return st;
 }
 
-em_status em_block_pool_steal(em_block_pool *p, void **buf)
+em_status em_block_pool_lend(em_block_pool *p, void **buf)
 {
-	return get(p, buf, emi_block_pool_steal);
+	return get(p, buf, emi_block_pool_lend);
 }
 
 /* May a buffer come back? */

@@ -153,7 +153,7 @@ static int make_plan(bench_options *o)
 	for (i = 0; i < o->plan.n && !o->force; i++) {
 		const bench_run *r = &o->plan.run[i];
 
-		if (r->kind == EM_STREAM_SIMPLE && r->n > BENCH_SIMPLE_MOST / r->k) {
+		if (r->kind == EM_ELEMENT_SIMPLE && r->n > BENCH_SIMPLE_MOST / r->k) {
 			message(o->command, "%" PRIu32 " streams of %" PRIu64 " elements: a system call for each of more than %"
 				PRIu64 " elements only with --force",
 				r->k, r->n, BENCH_SIMPLE_MOST);
@@ -174,7 +174,7 @@ static int open_context(const bench_options *o, em_ctx **ctx)
 
 	opts.memory = em_ctx_min_memory();
 	for (i = 0; i < o->plan.n; i++) {
-		needed = em_ctx_min_memory() + bench_streams_memory(&o->plan.run[i]);
+		needed = em_ctx_min_memory() + bench_elements_memory(&o->plan.run[i]);
 		if (opts.memory < needed)
 			opts.memory = needed;
 	}
@@ -199,7 +199,7 @@ static int run_all(const bench_options *o, const interrupt *in)
 	bench_print_begin(o);
 	for (i = 0; i < o->plan.n && !bad; i++) {
 		memset(&result, 0, sizeof(result));
-		bad = bench_streams(o, ctx, &files, &o->plan.run[i], in, &result);
+		bad = bench_elements(o, ctx, &files, &o->plan.run[i], in, &result);
 		if (!bad)
 			bench_print_run(o, i, &o->plan.run[i], &result);
 	}

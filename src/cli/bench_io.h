@@ -2,7 +2,7 @@
 /*
  * bench_io.h -- what the files of extmem bench io share.
  *
- * Options (bench_io.c) and tables of runs (bench_plan.c) make a list of runs; each is measured (bench_streams.c) and
+ * Options (bench_io.c) and tables of runs (bench_plan.c) make a list of runs; each is measured (bench_elements.c) and
  * printed (bench_print.c) before the next.
  */
 #ifndef CLI_BENCH_IO_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include <extmem/sys/stream.h>
+#include <extmem/sys/element_stream.h>
 
 #include "cli/bench_list.h"
 #include "cli/interrupt.h"
@@ -28,7 +28,7 @@ enum { BENCH_TEXT, BENCH_CSV, BENCH_JSON };
 /* Parameters: all combinations of them are runs. */
 typedef struct bench_set {
 	bench_list ops;         /* BENCH_READ, BENCH_WRITE */
-	bench_list kinds;       /* EM_STREAM_... */
+	bench_list kinds;       /* EM_ELEMENT_... */
 	bench_list n;           /* elements per stream */
 	bench_list k;           /* streams */
 	bench_list block;       /* B */
@@ -90,12 +90,12 @@ typedef struct bench_files {
 } bench_files;
 
 /* Measure one run; -1 after a message, or when it was interrupted. */
-int bench_streams(const bench_options *o, em_ctx *ctx, bench_files *files, const bench_run *run, const interrupt *in,
-		  bench_result *result);
+int bench_elements(const bench_options *o, em_ctx *ctx, bench_files *files, const bench_run *run, const interrupt *in,
+		   bench_result *result);
 void bench_files_free(bench_files *files);
 
 /* Memory that it takes, about. */
-uint64_t bench_streams_memory(const bench_run *run);
+uint64_t bench_elements_memory(const bench_run *run);
 
 /* What is printed before, for each run, and after; index is 0 for the first. */
 void bench_print_begin(const bench_options *o);

@@ -39,7 +39,7 @@ uint32_t bench_op_find(const char *name)
 
 int bench_has_block(uint32_t kind)
 {
-	return kind == EM_STREAM_BUFFERB || kind == EM_STREAM_MAPPING;
+	return kind == EM_ELEMENT_BUFFERB || kind == EM_ELEMENT_MAPPING;
 }
 
 const char *bench_set_read(bench_set *set, uint32_t i, const char *text)
@@ -50,7 +50,7 @@ const char *bench_set_read(bench_set *set, uint32_t i, const char *text)
 	case 0:
 		return bench_list_words(&set->ops, text, bench_op_find);
 	case 1:
-		return bench_list_words(&set->kinds, text, em_stream_kind_find);
+		return bench_list_words(&set->kinds, text, em_element_kind_find);
 	case 2:
 		return bench_list_numbers(&set->n, text, 0, 1, INT64_MAX);
 	case 3:

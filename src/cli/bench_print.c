@@ -56,7 +56,7 @@ static void print_csv(const bench_options *o, const bench_run *r, const bench_re
 		snprintf(block, sizeof(block), "%" PRIu64, r->block);
 	printf("%s,%s,%" PRIu64 ",%" PRIu32 ",%s,%" PRIu64 ",%" PRIu32 ",%s,%.9f,%.9f,%.9f,%.6f,%" PRIu64 ",%" PRIu64
 	       ",%" PRIu64 "\n",
-	       bench_op_name(r->op), em_stream_kind_name(r->kind), r->n, r->k, block, r->element, r->repeat, cache_name(o),
+	       bench_op_name(r->op), em_element_kind_name(r->kind), r->n, r->k, block, r->element, r->repeat, cache_name(o),
 	       s->median, s->least, s->most, s->cpu, s->predicted, s->counted, s->bytes);
 }
 
@@ -69,7 +69,7 @@ static void print_json(size_t index, const bench_run *r, const bench_result *s)
 	printf("%s\n {\"op\": \"%s\", \"kind\": \"%s\", \"n\": %" PRIu64 ", \"k\": %" PRIu32 ", \"block\": %s, \"element\": %"
 	       PRIu64 ", \"repeat\": %" PRIu32 ", \"median_s\": %.9f, \"min_s\": %.9f, \"max_s\": %.9f, \"cpu_s\": %.6f"
 	       ", \"predicted_ios\": %" PRIu64 ", \"counted_ios\": %" PRIu64 ", \"bytes\": %" PRIu64 "}",
-	       index ? "," : "", bench_op_name(r->op), em_stream_kind_name(r->kind), r->n, r->k, block, r->element, r->repeat,
+	       index ? "," : "", bench_op_name(r->op), em_element_kind_name(r->kind), r->n, r->k, block, r->element, r->repeat,
 	       s->median, s->least, s->most, s->cpu, s->predicted, s->counted, s->bytes);
 }
 
@@ -80,7 +80,7 @@ static void print_text(const bench_run *r, const bench_result *s)
 	if (bench_has_block(r->kind))
 		size_format_exact(r->block, block);
 	printf("%-5s %-7s %11" PRIu64 " %3" PRIu32 " %8s %7s %10.6f %10.6f %10.6f %10.6f %12" PRIu64 " %12" PRIu64 "\n",
-	       bench_op_name(r->op), em_stream_kind_name(r->kind), r->n, r->k, block, size_format_exact(r->element, element),
+	       bench_op_name(r->op), em_element_kind_name(r->kind), r->n, r->k, block, size_format_exact(r->element, element),
 	       s->median, s->least, s->most, s->cpu, s->predicted, s->counted);
 }
 

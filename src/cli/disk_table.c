@@ -69,7 +69,7 @@ void disk_table_print(disk_table *t)
 		em_io_stats now = EM_IO_STATS_INIT, change;
 		const em_io_stats *last;
 
-		if (em_ctx_disk_stats(t->ctx, i, &now, next.name[i], DISK_TABLE_NAME) != EM_OK)
+		if (em_ctx_disk_stats_get(t->ctx, i, &now, next.name[i], DISK_TABLE_NAME) != EM_OK)
 			break;
 		next.last[i] = change = now;
 		last = before(t, &now, next.name[i]);

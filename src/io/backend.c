@@ -136,7 +136,7 @@ const em_backend *em_backend_at(uint32_t i)
 	return emi_backend_at(i);
 }
 
-int em_io_backend_supported(const char *name)
+int em_backend_supported(const char *name)
 {
 	return name != NULL && emi_backend_find(name) != NULL;
 }

@@ -7,7 +7,7 @@
 
 #include "io/queue.h"
 
-em_status em_ctx_io_stats(em_ctx *ctx, em_io_stats *stats)
+em_status em_ctx_io_stats_get(em_ctx *ctx, em_io_stats *stats)
 {
 	em_io_stats all;
 
@@ -19,7 +19,7 @@ em_status em_ctx_io_stats(em_ctx *ctx, em_io_stats *stats)
 	return emi_io_stats_give(stats, &all);
 }
 
-em_status em_ctx_disk_stats(em_ctx *ctx, uint32_t i, em_io_stats *stats, char *name, size_t bytes)
+em_status em_ctx_disk_stats_get(em_ctx *ctx, uint32_t i, em_io_stats *stats, char *name, size_t bytes)
 {
 	em_io_stats all;
 	emi_queue *q;

@@ -144,7 +144,7 @@ em_status em_file_sync(em_file *f)
 	return told(f, emi_file_sync(f, &err), &err);
 }
 
-em_status em_file_stats(em_file *f, em_io_stats *stats)
+em_status em_file_stats_get(em_file *f, em_io_stats *stats)
 {
 	em_io_stats all;
 

@@ -66,7 +66,7 @@ int emi_tie_numbers(void *arg, uint64_t a, uint64_t b);
 typedef int (*emi_recode_fn)(void *arg, uint64_t a, uint64_t b, uint64_t code, uint64_t *lose);
 
 /* A sorted sequence of elements that is in memory: [cur, end). */
-typedef em_window emi_window;
+typedef em_kern_window emi_window;
 
 #define EMI_NONE 0xffffffffu    /* "no window" */
 

@@ -31,7 +31,7 @@ void emi_engine_close(emi_engine *e)
 	emi_former_free(&e->former);
 	if (e->last != NULL)
 		emi_free(ctx, e->last, e->last_bytes);
-	emi_pool_free(&e->pool);
+	emi_line_store_free(&e->store);
 	if (e->kept.area != NULL)
 		emi_buffer_free(ctx, e->kept.area, e->kept.area_bytes);
 	if (e->ends != NULL)
@@ -409,7 +409,7 @@ em_status emi_engine_reduce(emi_engine *e, em_errinfo *err)
 	uint64_t i;
 
 	emi_former_free(&e->former);
-	emi_pool_free(&e->pool);
+	emi_line_store_free(&e->store);
 	job->plan_input = merge_input(job);
 	plan_merges(e);
 	if (st == EM_OK && job->nruns > job->plan.fan_in)

@@ -10,14 +10,14 @@
  *   merge_to     that last merge, into any destination, at once; or
  *   pull_begin, pull   the same, or an area that never was spilled, batch by batch
  *
- * Records of any length come from a pool in place of an area; engine_vary.c has what is different for them.
+ * Records of any length come from a store in place of an area; engine_vary.c has what is different for them.
  */
 #ifndef EMI_ENGINE_H
 #define EMI_ENGINE_H
 
 #include "sort/form.h"
 #include "sort/merge.h"
-#include "sort/pool.h"
+#include "sort/line_store.h"
 #include "sort/run_writer.h"
 
 typedef struct emi_engine {
@@ -37,7 +37,7 @@ typedef struct emi_engine {
 	int have_last;
 	em_batch batch;
 	/* records of any length */
-	emi_pool pool;
+	emi_line_store store;
 	const emi_pair *pairs;  /* sorted in memory: elems_at is the next */
 	const unsigned char *frame, *frames_end; /* the next in the block that is lent */
 	char *lines;            /* the records of a batch ... */
@@ -81,18 +81,18 @@ em_status emi_engine_pull_begin(emi_engine *e, void *records, uint64_t n, em_err
 /* Lend the next batch.  EM_END at the end. */
 em_status emi_engine_pull(emi_engine *e, const em_batch **batch, em_errinfo *err);
 
-/* Any length: get the memory to form runs, with a pool of so many bytes; batches are going to be pulled, or not. */
-em_status emi_engine_prepare_vary(emi_engine *e, size_t pool_bytes, int batches, em_errinfo *err);
+/* Any length: get the memory to form runs, with a store of so many bytes; batches are going to be pulled, or not. */
+em_status emi_engine_prepare_vary(emi_engine *e, size_t store_bytes, int batches, em_errinfo *err);
 
-/* Any length: write what is in the pool as a run, and clear it; or send it, all there is, to a destination. */
-em_status emi_engine_spill_pool(emi_engine *e, em_errinfo *err);
-em_status emi_engine_send_pool(emi_engine *e, const emi_dest *dest, em_errinfo *err);
+/* Any length: write what is in the store as a run, and clear it; or send it, all there is, to a destination. */
+em_status emi_engine_spill_store(emi_engine *e, em_errinfo *err);
+em_status emi_engine_send_store(emi_engine *e, const emi_dest *dest, em_errinfo *err);
 
-/* Any length: what is in the pool is the last run, and nothing is read any more.  If others were spilled, and there is memory for it while it is
- * formed and while all are merged, sort it and keep it; the pool is gone then.  Otherwise nothing was done, and it has to be spilled. */
-em_status emi_engine_keep_pool(emi_engine *e, em_errinfo *err);
+/* Any length: what is in the store is the last run, and nothing is read any more.  If others were spilled, and there is memory for it while it is
+ * formed and while all are merged, sort it and keep it; the store is gone then.  Otherwise nothing was done, and it has to be spilled. */
+em_status emi_engine_keep_store(emi_engine *e, em_errinfo *err);
 
-/* Any length: begin to pull what is in the pool, or, if runs were formed, those.  Then pull frames, of which each is valid until the next
+/* Any length: begin to pull what is in the store, or, if runs were formed, those.  Then pull frames, of which each is valid until the next
  * call, or batches. */
 em_status emi_engine_pull_vary(emi_engine *e, em_errinfo *err);
 em_status emi_engine_pull_frame(emi_engine *e, const unsigned char **frame, em_errinfo *err);

@@ -8,7 +8,7 @@
 
 #define CHECK_EVERY 4096u       /* frames pulled between two looks at the clock */
 
-em_status emi_engine_prepare_vary(emi_engine *e, size_t pool_bytes, int batches, em_errinfo *err)
+em_status emi_engine_prepare_vary(emi_engine *e, size_t store_bytes, int batches, em_errinfo *err)
 {
 	emi_job *job = &e->job;
 	em_status st = emi_workers_reach(job->ctx, job->plan.threads, err);
@@ -16,7 +16,7 @@ em_status emi_engine_prepare_vary(emi_engine *e, size_t pool_bytes, int batches,
 	if (st == EM_OK)
 		st = emi_outseq_init(&e->out, job, job->plan.write_buffers, job->plan.block_bytes, err);
 	if (st == EM_OK)
-		st = emi_pool_init(&e->pool, job, pool_bytes, err);
+		st = emi_line_store_init(&e->store, job, store_bytes, err);
 	if (st != EM_OK || !batches)
 		return st;
 	e->lines_bytes = emi_vary_batch(job);
@@ -26,38 +26,38 @@ em_status emi_engine_prepare_vary(emi_engine *e, size_t pool_bytes, int batches,
 	return e->ends != NULL ? EM_OK : err->status;
 }
 
-em_status emi_engine_spill_pool(emi_engine *e, em_errinfo *err)
+em_status emi_engine_spill_store(emi_engine *e, em_errinfo *err)
 {
 	em_status st = emi_engine_begin_run(e, 0, err);
 
 	if (st == EM_OK)
-		st = emi_pool_send(&e->pool, &e->out, NULL, err);
+		st = emi_line_store_send(&e->store, &e->out, NULL, err);
 	if (st == EM_OK)
 		st = emi_engine_end_run(e, err);
-	emi_pool_clear(&e->pool);
+	emi_line_store_clear(&e->store);
 	return st;
 }
 
-/* Memory for the run: what those had who read the input; or what the pool has free between elements and frames, of which what is behind it is given
+/* Memory for the run: what those had who read the input; or what the store has free between elements and frames, of which what is behind it is given
  * back when the run is there.  NULL: that is too little, or the merge would need it. */
 static char *stay_room(emi_engine *e, size_t bytes)
 {
 	em_ctx *ctx = e->job.ctx;
-	emi_pool *pool = &e->pool;
-	char *const gap = (char *)(emi_pool_elems(pool) + 2 * (size_t)pool->n);
+	emi_line_store *store = &e->store;
+	char *const gap = (char *)(emi_line_store_elems(store) + 2 * (size_t)store->n);
 
 	if (bytes <= e->job.plan_input.form_bytes && emi_engine_can_keep(e, bytes)) {
 		e->kept.area = emi_buffer_alloc(ctx, bytes, NULL);
 		e->kept.area_bytes = e->kept.area != NULL ? bytes : 0;
 		return e->kept.area;
 	}
-	if (bytes > (size_t)(pool->low - gap) ||
-	    !emi_engine_can_keep(e, emi_buffer_shrunk(ctx, pool->bytes, (size_t)(gap - pool->base) + bytes)))
+	if (bytes > (size_t)(store->low - gap) ||
+	    !emi_engine_can_keep(e, emi_buffer_shrunk(ctx, store->bytes, (size_t)(gap - store->base) + bytes)))
 		return NULL;
 	return gap;
 }
 
-em_status emi_engine_keep_pool(emi_engine *e, em_errinfo *err)
+em_status emi_engine_keep_store(emi_engine *e, em_errinfo *err)
 {
 	emi_job *job = &e->job;
 	uint64_t records;
@@ -65,22 +65,22 @@ em_status emi_engine_keep_pool(emi_engine *e, em_errinfo *err)
 	em_status st;
 	char *room;
 
-	if (job->nruns == 0 || e->pool.n == 0)
+	if (job->nruns == 0 || e->store.n == 0)
 		return EM_OK;
-	bytes = emi_pool_stay_bytes(&e->pool);
+	bytes = emi_line_store_stay_bytes(&e->store);
 	room = stay_room(e, bytes);
 	if (room == NULL)
 		return EM_OK;
 	emi_outseq_begin_stay(&e->out, room, bytes, emi_block_room(job->plan.block_bytes));
-	st = emi_pool_send(&e->pool, &e->out, &records, err);
+	st = emi_line_store_send(&e->store, &e->out, &records, err);
 	if (st != EM_OK)
 		return st;
 	if (e->kept.area == NULL) {
-		e->kept.area = e->pool.base;
-		e->kept.area_bytes = emi_buffer_shrink(job->ctx, e->pool.base, e->pool.bytes, (size_t)(room - e->pool.base) + bytes);
-		e->pool.base = NULL;
+		e->kept.area = e->store.base;
+		e->kept.area_bytes = emi_buffer_shrink(job->ctx, e->store.base, e->store.bytes, (size_t)(room - e->store.base) + bytes);
+		e->store.base = NULL;
 	}
-	emi_pool_free(&e->pool);
+	emi_line_store_free(&e->store);
 	e->kept.first = room;
 	e->kept.bytes = (size_t)e->out.next_byte;
 	e->kept.blocks = e->out.next_block;
@@ -89,12 +89,12 @@ em_status emi_engine_keep_pool(emi_engine *e, em_errinfo *err)
 	return EM_OK;
 }
 
-em_status emi_engine_send_pool(emi_engine *e, const emi_dest *dest, em_errinfo *err)
+em_status emi_engine_send_store(emi_engine *e, const emi_dest *dest, em_errinfo *err)
 {
 	em_status st;
 
 	emi_engine_begin_out(e, dest, 0);
-	st = emi_pool_send(&e->pool, &e->out, NULL, err);
+	st = emi_line_store_send(&e->store, &e->out, NULL, err);
 	return st == EM_OK ? emi_outseq_end(&e->out, err) : st;
 }
 
@@ -104,13 +104,13 @@ em_status emi_engine_pull_vary(emi_engine *e, em_errinfo *err)
 
 	if (e->job.nruns != 0)
 		return emi_engine_pull_begin(e, NULL, 0, err);
-	if (e->pool.n == 0)
+	if (e->store.n == 0)
 		return EM_OK;
-	st = emi_pool_sort(&e->pool, &e->pairs, err);
+	st = emi_line_store_sort(&e->store, &e->pairs, err);
 	if (st != EM_OK)
 		return st;
-	emi_watch_phase(&e->job.watch, EM_PHASE_OUTPUT, e->pool.out);
-	e->elems_end = e->pool.n;
+	emi_watch_phase(&e->job.watch, EM_PHASE_OUTPUT, e->store.out);
+	e->elems_end = e->store.n;
 	return EM_OK;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * form_vary.c -- sorting a pool: buckets of strings, sorted one by one and sent off as blocks.
+ * form_vary.c -- sorting a line store: buckets of strings, sorted one by one and sent off as blocks.
  *
  * What is in order already, or in reverse, needs no more than to be cut into buckets.
  *
- * All strings of a pool may begin alike, as URLs do; elements are then loaded anew with the bytes behind what they have in
+ * All strings of a store may begin alike, as URLs do; elements are then loaded anew with the bytes behind what they have in
  * common before they are partitioned.  Many of them may, too: a bucket that is too large to be one thread's work is partitioned
  * again, by the next bits of its keys, and when these are used up by deeper bytes.  Neighbouring buckets whose records
  * fill about a block are a share of the work.  A thread sorts the buckets of a share and measures the records.  When all shares before it are
@@ -14,7 +14,7 @@
 #include "base/turns.h"
 #include "base/workers.h"
 #include "sort/block_vary.h"
-#include "sort/pool.h"
+#include "sort/line_store.h"
 #include "sort/survey_vary.h"
 #include "stream/records.h"
 
@@ -45,7 +45,7 @@ typedef struct share {
 } share;
 
 typedef struct forming {
-	emi_pool *pool;
+	emi_line_store *store;
 	emi_job *job;
 	const emi_vary *v;
 	emi_pair *a, *b;        /* two arrays of elements */
@@ -226,8 +226,8 @@ static emi_pair *sort_bucket(const forming *s, uint32_t part, const bucket *b)
 	if (s->in_order)
 		return to;
 	emi_sort_strings(s->job->kern, s->v, from,
-			 n <= hot ? (emi_pair *)(void *)(s->pool->hot + part * s->job->plan.hot_bytes) : other, n,
-			 b->depth, s->pool->work + part * EMI_KERN_WORK);
+			 n <= hot ? (emi_pair *)(void *)(s->store->hot + part * s->job->plan.hot_bytes) : other, n,
+			 b->depth, s->store->work + part * EMI_KERN_WORK);
 	if (to != from)
 		memcpy(to, from, n * sizeof *to);
 	return to;
@@ -339,8 +339,8 @@ static void work(void *arg, uint32_t part)
 /* Neighbouring buckets whose records fill nearly a block are a share; the first one of a run is as much smaller as its first block is to be (run.h). */
 static void make_shares(forming *s)
 {
-	const uint64_t all = s->pool->n;
-	const uint64_t whole = s->pool->out == 0 ? all : s->limit * all / (s->pool->out + 1) * 15 / 16 + 1;
+	const uint64_t all = s->store->n;
+	const uint64_t whole = s->store->out == 0 ? all : s->limit * all / (s->store->out + 1) * 15 / 16 + 1;
 	uint64_t n = 0, want = (uint64_t)((1 - emi_run_short(s->job->nruns)) * (double)whole) + 1;
 	uint32_t i;
 
@@ -382,14 +382,14 @@ static uint64_t guess_common(const forming *s, const bucket *b)
  * neither end of the array reaches the other. */
 static int may_split(const forming *s, unsigned round)
 {
-	return round < MOST_ROUNDS && EMI_POOL_BUCKETS - s->buckets - s->waiting >= 2 * EMI_BUCKETS;
+	return round < MOST_ROUNDS && EMI_LINE_STORE_BUCKETS - s->buckets - s->waiting >= 2 * EMI_BUCKETS;
 }
 
 /* Those that wait to be looked at, the first on top, stand at the end of the array, and in states how many partitions
  * they went through. */
 static void push_bucket(forming *s, const bucket *b, unsigned round)
 {
-	const size_t at = EMI_POOL_BUCKETS - 1 - s->waiting;
+	const size_t at = EMI_LINE_STORE_BUCKETS - 1 - s->waiting;
 
 	if (b->n == 0)
 		return;
@@ -409,12 +409,12 @@ static em_status partition(forming *s, emi_partition *p, bucket *b, uint64_t kno
 
 	memset(p, 0, sizeof *p);
 	p->job = s->job;
-	p->room = &s->pool->buckets;
+	p->room = &s->store->buckets;
 	p->a = (char *)(b->a + (size_t)b->lo);
 	p->b = (char *)((b->a == s->a ? s->b : s->a) + (size_t)b->lo);
 	p->n = b->n;
 	p->ties = 1;
-	p->work = s->pool->work;
+	p->work = s->store->work;
 	if (load) {
 		s->loading = b->a + (size_t)b->lo;
 		s->known = known;
@@ -473,7 +473,7 @@ static em_status split_all(forming *s, const bucket *all, em_errinfo *err)
 	em_status st = split(s, *all, 0, all->depth != 0, err);
 
 	while (s->waiting != 0 && st == EM_OK) {
-		const size_t at = EMI_POOL_BUCKETS - s->waiting;
+		const size_t at = EMI_LINE_STORE_BUCKETS - s->waiting;
 		const bucket b = s->bucket[at];
 		const unsigned round = s->state[at];
 
@@ -501,7 +501,7 @@ static void turn_around(emi_pair *e, uint64_t n)
 /* Buckets of what is in order.  Equal records are in the same one if all but the first are to be dropped. */
 static void cut(forming *s)
 {
-	const uint64_t n = s->pool->n, most = n / (EMI_POOL_BUCKETS / 2) + 1, each = most > LEAST_PIECE ? most : LEAST_PIECE;
+	const uint64_t n = s->store->n, most = n / (EMI_LINE_STORE_BUCKETS / 2) + 1, each = most > LEAST_PIECE ? most : LEAST_PIECE;
 	bucket b = { s->a, 0, 0, 0 };
 
 	for (; b.lo < n; b.lo += b.n) {
@@ -517,21 +517,21 @@ static void cut(forming *s)
 /* Buckets of all elements, each of which has only to be sorted. */
 static em_status make_buckets(forming *s, em_errinfo *err)
 {
-	const int order = emi_survey_strings(s->job, &s->check, s->a, s->pool->n);
-	bucket all = { s->a, 0, s->pool->n, 0 };
+	const int order = emi_survey_strings(s->job, &s->check, s->a, s->store->n);
+	bucket all = { s->a, 0, s->store->n, 0 };
 	em_status st;
 
 	if (order == EMI_DESCENDS)
-		turn_around(s->a, s->pool->n);
+		turn_around(s->a, s->store->n);
 	if (order != EMI_UNORDERED) {
 		cut(s);
 		return EM_OK;
 	}
-	s->large = s->pool->n / s->job->plan.threads / BUCKETS_PER_THREAD;
+	s->large = s->store->n / s->job->plan.threads / BUCKETS_PER_THREAD;
 	if (s->large < LARGE_BUCKET)
 		s->large = LARGE_BUCKET;
-	if (s->pool->common >= WORTH_LOADING)
-		all.depth = s->pool->common;
+	if (s->store->common >= WORTH_LOADING)
+		all.depth = s->store->common;
 	st = split_all(s, &all, err);
 	s->sorted = s->buckets == 1 ? s->bucket[0].a : s->b;
 	return st;
@@ -545,7 +545,7 @@ static em_status sort_buckets(forming *s, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	make_shares(s);
-	st = emi_turns_init(&s->turns, &calls, s, s->state, EMI_POOL_BUCKETS, err);
+	st = emi_turns_init(&s->turns, &calls, s, s->state, EMI_LINE_STORE_BUCKETS, err);
 	if (st != EM_OK)
 		return st;
 	emi_turns_add(&s->turns, s->shares);
@@ -560,7 +560,7 @@ static em_status sort_buckets(forming *s, em_errinfo *err)
 	return emi_job_check(s->job, err);
 }
 
-static em_status form(emi_pool *p, emi_outseq *q, uint64_t *records, const emi_pair **elems, em_errinfo *err)
+static em_status form(emi_line_store *p, emi_outseq *q, uint64_t *records, const emi_pair **elems, em_errinfo *err)
 {
 	emi_job *job = p->job;
 	const size_t block = job->plan.block_bytes;
@@ -568,26 +568,26 @@ static em_status form(emi_pool *p, emi_outseq *q, uint64_t *records, const emi_p
 	em_status st;
 
 	memset(&s, 0, sizeof s);
-	s.pool = p;
+	s.store = p;
 	s.job = job;
 	s.v = emi_order_vary(job->order);
 	s.q = q;
 	s.limit = q != NULL && q->dest.text ? block : emi_block_room(block);
 	s.check.job = job;
-	s.a = emi_pool_elems(p);
+	s.a = emi_line_store_elems(p);
 	s.b = s.a + (size_t)p->n;
-	s.bucket = emi_alloc_array(job->ctx, EMI_POOL_BUCKETS, sizeof *s.bucket, err);
+	s.bucket = emi_alloc_array(job->ctx, EMI_LINE_STORE_BUCKETS, sizeof *s.bucket, err);
 	if (s.bucket != NULL)
-		s.share = emi_alloc_array(job->ctx, EMI_POOL_BUCKETS + 1, sizeof *s.share, err);
+		s.share = emi_alloc_array(job->ctx, EMI_LINE_STORE_BUCKETS + 1, sizeof *s.share, err);
 	if (s.share != NULL)
-		s.state = emi_alloc_array(job->ctx, EMI_POOL_BUCKETS, sizeof *s.state, err);
+		s.state = emi_alloc_array(job->ctx, EMI_LINE_STORE_BUCKETS, sizeof *s.state, err);
 	st = s.state != NULL ? sort_buckets(&s, err) : err->status;
 	if (s.state != NULL)
-		emi_free_array(job->ctx, s.state, EMI_POOL_BUCKETS, sizeof *s.state);
+		emi_free_array(job->ctx, s.state, EMI_LINE_STORE_BUCKETS, sizeof *s.state);
 	if (s.share != NULL)
-		emi_free_array(job->ctx, s.share, EMI_POOL_BUCKETS + 1, sizeof *s.share);
+		emi_free_array(job->ctx, s.share, EMI_LINE_STORE_BUCKETS + 1, sizeof *s.share);
 	if (s.bucket != NULL)
-		emi_free_array(job->ctx, s.bucket, EMI_POOL_BUCKETS, sizeof *s.bucket);
+		emi_free_array(job->ctx, s.bucket, EMI_LINE_STORE_BUCKETS, sizeof *s.bucket);
 	if (st == EM_OK && records != NULL)
 		*records = s.sent;
 	if (st == EM_OK && elems != NULL)
@@ -595,7 +595,7 @@ static em_status form(emi_pool *p, emi_outseq *q, uint64_t *records, const emi_p
 	return st;
 }
 
-em_status emi_pool_send(emi_pool *p, emi_outseq *q, uint64_t *records, em_errinfo *err)
+em_status emi_line_store_send(emi_line_store *p, emi_outseq *q, uint64_t *records, em_errinfo *err)
 {
 	return form(p, q, records, NULL, err);
 }
@@ -604,15 +604,15 @@ em_status emi_pool_send(emi_pool *p, emi_outseq *q, uint64_t *records, em_errinf
  * Two neighbours among the blocks of a share hold more than one block has room for.  Two neighbours among shares, but for the first one, have more records than are wanted
  * for one, which are half of what would fill a block, or more, if all were of the same size (make_shares()).
  */
-size_t emi_pool_stay_bytes(const emi_pool *p)
+size_t emi_line_store_stay_bytes(const emi_line_store *p)
 {
-	const uint64_t frames = (uint64_t)(p->base + (p->bytes - EMI_POOL_SLACK) - p->low), limit = emi_block_room(p->job->plan.block_bytes);
+	const uint64_t frames = (uint64_t)(p->base + (p->bytes - EMI_LINE_STORE_SLACK) - p->low), limit = emi_block_room(p->job->plan.block_bytes);
 	const uint64_t blocks = 2 * frames / limit + 4 * (p->out + 1) / limit + 3;
 
-	return (size_t)emi_block_place(blocks < p->n ? blocks : p->n, frames) + EMI_POOL_SLACK;
+	return (size_t)emi_block_place(blocks < p->n ? blocks : p->n, frames) + EMI_LINE_STORE_SLACK;
 }
 
-em_status emi_pool_sort(emi_pool *p, const emi_pair **elems, em_errinfo *err)
+em_status emi_line_store_sort(emi_line_store *p, const emi_pair **elems, em_errinfo *err)
 {
 	return form(p, NULL, NULL, elems, err);
 }

@@ -124,7 +124,7 @@ em_status emi_front_spill(emi_front *f, em_errinfo *err)
 	const uint64_t n = f->n;
 
 	if (n == 0)
-		return f->e.pool.n != 0 ? emi_engine_spill_pool(&f->e, err) : EM_OK;
+		return f->e.store.n != 0 ? emi_engine_spill_store(&f->e, err) : EM_OK;
 	f->n = 0;
 	return emi_engine_spill(&f->e, f->area, n, err);
 }
@@ -158,7 +158,7 @@ em_status emi_front_keep(emi_front *f, em_errinfo *err)
 	em_status st;
 
 	if (f->n == 0)
-		return emi_engine_keep_pool(&f->e, err);
+		return emi_engine_keep_store(&f->e, err);
 	st = emi_engine_keep(&f->e, f->area, NULL, f->area_bytes, f->area, f->n, &kept, err);
 	if (kept != NULL) {
 		f->area = NULL;

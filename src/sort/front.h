@@ -14,7 +14,7 @@
 typedef struct emi_front {
 	emi_engine e;
 	enum { EMI_PUSHING, EMI_FINISHED, EMI_PULLING, EMI_ENDED } stage;
-	char *area;             /* what was pushed, of one size, and not spilled; what is of any length is in the engine's pool */
+	char *area;             /* what was pushed, of one size, and not spilled; what is of any length is in the engine's store */
 	size_t area_bytes;
 	uint64_t n;             /* records in the area */
 } emi_front;
@@ -48,7 +48,7 @@ em_status emi_front_push(emi_front *f, const void *records, uint64_t n, em_errin
 /* Write what was pushed, if anything, as a run. */
 em_status emi_front_spill(emi_front *f, em_errinfo *err);
 
-/* The input is at its end and some of it is in runs: what is in the area or the pool stays in memory as the last run, if there is room for it while all
+/* The input is at its end and some of it is in runs: what is in the area or the store stays in memory as the last run, if there is room for it while all
  * are merged. */
 em_status emi_front_keep(emi_front *f, em_errinfo *err);
 

@@ -43,7 +43,7 @@ static int put(const struct emi_merge_task *t, const char *elems, uint64_t at, s
 }
 
 /* Merge some more, with the kernels of the elements or of the order. */
-static size_t mix_some(const struct emi_merge_task *t, emi_mix *elems, em_mix *own, void *out, void *tmp)
+static size_t mix_some(const struct emi_merge_task *t, emi_mix *elems, em_kern_mix *own, void *out, void *tmp)
 {
 	return t->job->own != NULL ? t->job->own->mix(own, out, tmp) : t->job->kern->mix(elems, out, tmp);
 }
@@ -56,7 +56,7 @@ static void mix_slices(struct emi_merge_task *t)
 	const size_t most = job->own != NULL ? job->plan.mix_bytes / 2 / codec->elem_bytes : EMI_MIX;
 	char *const out = t->mixed, *const tmp = out + most * codec->elem_bytes;
 	emi_mix m = { t->slices, t->win, t->taken, 0 };
-	em_mix own = { t->slices, 0, t->win, t->taken, 0, most, emi_comparing_here(&job->by, job->by.own_arg) };
+	em_kern_mix own = { t->slices, 0, t->win, t->taken, 0, most, emi_comparing_here(&job->by, job->by.own_arg) };
 	uint64_t at = t->pos / codec->record_bytes;
 	const uint64_t end = at + t->bytes / codec->record_bytes;
 

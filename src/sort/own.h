@@ -24,7 +24,7 @@ static inline void emi_job_sort(emi_job *job, const emi_tie *tie, void *a, void 
 typedef struct emi_merging {
 	const emi_job *job;
 	emi_merge merge;
-	em_merge own;
+	em_kern_merge own;
 } emi_merging;
 
 /* Begin; tree has emi_merge_tree_bytes(k) bytes.  tie: of the elements; recode: if their keys are offset-value codes, else NULL. */
@@ -32,7 +32,7 @@ static inline void emi_merging_start(emi_merging *m, emi_job *job, uint32_t k, e
 				     emi_recode_fn recode)
 {
 	const emi_merge merge = { 0 };
-	const em_merge own = { 0 };
+	const em_kern_merge own = { 0 };
 
 	m->job = job;
 	m->merge = merge;

@@ -50,7 +50,7 @@ typedef struct emi_partition {
 	uint64_t common;        /* ... if the depth is not 0, and begins with this */
 	unsigned bits;          /* there are 2^bits buckets; 0: all is one */
 	emi_digit digit;        /* that tells them, if there are keys */
-	em_splitters splitters; /* what partitions elements with kernels of their own */
+	em_kern_splitters splitters; /* what partitions elements with kernels of their own */
 	size_t buckets;
 	int counting;           /* elements are counted by that of the last partition while they are surveyed */
 	em_status status;       /* atomic; first failure of a tick */

@@ -92,7 +92,7 @@ static size_t take_sample(emi_partition *p, unsigned levels)
 }
 
 /* Splitters from a sorted sample, in order and as a tree, behind the sample.  Returns whether some are equal. */
-static int take_splitters(emi_partition *p, size_t sample, unsigned levels, em_splitters *s)
+static int take_splitters(emi_partition *p, size_t sample, unsigned levels, em_kern_splitters *s)
 {
 	const emi_job *job = p->job;
 	const size_t rb = job->codec->elem_bytes, n = (size_t)1 << levels, each = sample / n;

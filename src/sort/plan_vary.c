@@ -3,7 +3,7 @@
 #include "sort/plan_vary.h"
 
 #include "sort/block_vary.h"
-#include "sort/pool_load.h"
+#include "sort/line_loader.h"
 
 #define CHUNK_SHARE 256u        /* a chunk is this part of the memory, or this one divided by the threads, ... */
 #define THREAD_SHARE 72u        /* ... for each has two stages, which take four chunks and a half, ... */
@@ -111,7 +111,7 @@ void emi_vary_reading(const emi_job *job, emi_records_opts *opts)
 	opts->format = job->format;
 	opts->chunk_bytes = (size_t)bytes;
 	opts->longest = emi_vary_longest(job);
-	opts->chunks = emi_pool_loader_chunks(job->plan_input.threads) +
+	opts->chunks = emi_line_loader_chunks(job->plan_input.threads) +
 		       (uint32_t)(ahead_memory(job) / (chunks_memory(job, 1, bytes) - chunks_memory(job, 0, bytes)));
 }
 
@@ -140,7 +140,7 @@ static uint64_t way_in(const emi_job *job)
 	const uint32_t threads = job->plan_input.threads;
 	const uint64_t bytes = chunk_wanted(job);
 
-	return chunks_memory(job, emi_pool_loader_chunks(threads), bytes) + emi_pool_loader_memory(threads, bytes) +
+	return chunks_memory(job, emi_line_loader_chunks(threads), bytes) + emi_line_loader_memory(threads, bytes) +
 	       ahead_memory(job);
 }
 
@@ -171,14 +171,14 @@ void emi_plan_vary(emi_job *job, const emi_needs *needs, int thrifty)
 	in->pushed = 1;
 	in->write_behind = 1;
 	in->min_records = 2 * (in->longest_record + EMI_PAGE) / (EMI_USUAL_RECORD + 2 * sizeof(emi_pair));
-	in->files_bytes += beside(job, needs) + EMI_POOL_SLACK + (uint64_t)(EMI_POOL_BUCKETS + 1) * EMI_POOL_BUCKET_BYTES;
+	in->files_bytes += beside(job, needs) + EMI_LINE_STORE_SLACK + (uint64_t)(EMI_LINE_STORE_BUCKETS + 1) * EMI_LINE_STORE_BUCKET_BYTES;
 	if (!needs->pushed)
 		in->form_bytes = way_in(job);
 	if (needs->bytes != EMI_UNKNOWN && in->memory != 0)
 		in->expect_runs = needs->bytes / (in->memory / RUNS_SHARE + 1) + 1;
 }
 
-size_t emi_vary_pool(const emi_job *job, const emi_needs *needs)
+size_t emi_vary_store(const emi_job *job, const emi_needs *needs)
 {
 	const uint64_t planned = job->plan.run_records * (EMI_USUAL_RECORD + 2 * sizeof(emi_pair));
 	const uint64_t each = EMI_LENGTH_MAX + 2 * sizeof(emi_pair), little = (uint64_t)64 << 10;

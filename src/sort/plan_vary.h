@@ -3,8 +3,8 @@
  * plan_vary.h -- what is different in the plan for records of any length.
  *
  * How many records fit in memory is not known before they are read.  So the plan is made for an unknown number of records of a
- * usual size, from which the pool's size in bytes follows; the merge is planned again when runs are there.  Beside the pool
- * there are the reader's chunks and the stages between (pool_load.h), and room for two records of the longest
+ * usual size, from which the store's size in bytes follows; the merge is planned again when runs are there.  Beside the store
+ * there are the reader's chunks and the stages between (line_loader.h), and room for two records of the longest
  * size: one on its way in, one on its way out.
  */
 #ifndef EMI_PLAN_VARY_H
@@ -33,18 +33,18 @@ uint64_t emi_vary_longest_in(const emi_job *job, uint64_t memory);
  * Records come only once, and there is a plan that leaves so many bytes.  Some of these are kept for frames that are
  * longer than the plan has room for, up to the share that they may take of all.  Returns how many bytes.
  *
- * They suffice for what is as large as such a frame.  While runs are formed that is its record on the way in, a pool
- * for a few (emi_pool_reach()), and a block on the way out.  Then it is what the least merge takes.
+ * They suffice for what is as large as such a frame.  While runs are formed that is its record on the way in, a store
+ * for a few (emi_line_store_reach()), and a block on the way out.  Then it is what the least merge takes.
  */
 uint64_t emi_vary_beyond(emi_job *job, uint64_t left);
 
-/* Bytes that were kept so, and are free for merges when the pool is gone. */
+/* Bytes that were kept so, and are free for merges when the store is gone. */
 uint64_t emi_vary_left(const emi_job *job);
 
-/* Bytes of the longest frame, bytes of a chunk, bytes of the pool, and bytes of a batch that is pulled, once there is a plan. */
+/* Bytes of the longest frame, bytes of a chunk, bytes of the store, and bytes of a batch that is pulled, once there is a plan. */
 uint64_t emi_vary_longest(const emi_job *job);
 size_t emi_vary_chunk(const emi_job *job);
-size_t emi_vary_pool(const emi_job *job, const emi_needs *needs);
+size_t emi_vary_store(const emi_job *job, const emi_needs *needs);
 size_t emi_vary_batch(const emi_job *job);
 
 /* How a reader is to be opened. */

@@ -21,7 +21,7 @@ static void read_page(emi_run_reader *r, emi_run_cursor *c, em_bid at, emi_reque
 static void free_page(const emi_run_reader *r, const emi_run_cursor *c)
 {
 	if (c->at.disk != EMI_IN_MEMORY)
-		emi_block_free(r->job->scratch, c->at, EMI_DIR_BYTES);
+		emi_bid_free(r->job->scratch, c->at, EMI_DIR_BYTES);
 }
 
 static em_status damaged(const emi_run_reader *r, const emi_run_cursor *c, em_errinfo *err)

@@ -47,7 +47,7 @@ static em_status alloc_page(emi_run_writer *w, em_bid *bid, em_errinfo *err)
 	if (emi_run_memory_page(&w->job->memory, bid))
 		return EM_OK;
 	st = emi_job_scratch(w->job, err);
-	return st == EM_OK ? emi_block_alloc(w->job->scratch, EMI_DIR_BYTES, bid, err) : st;
+	return st == EM_OK ? emi_bid_alloc(w->job->scratch, EMI_DIR_BYTES, bid, err) : st;
 }
 
 em_status emi_run_writer_begin(emi_run_writer *w, em_errinfo *err)
@@ -145,8 +145,8 @@ static em_status alloc_on_disk(emi_run_writer *w, size_t bytes, em_bid *bid, em_
 	emi_job *job = w->job;
 	em_status st = emi_job_scratch(job, err);
 
-	return st == EM_OK ? emi_block_alloc_on(job->scratch, em_placement_disk(&w->place, w->run.blocks), bytes, bid,
-						err)
+	return st == EM_OK ? emi_bid_alloc_on(job->scratch, em_placement_disk(&w->place, w->run.blocks), bytes, bid,
+					      err)
 			   : st;
 }
 

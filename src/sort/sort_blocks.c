@@ -45,13 +45,13 @@ static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
 	emi_job *job = &s->f.e.job;
 	emi_block_list *out = &s->out->list;
 	em_bid bid;
-	em_status st = emi_block_alloc_on(s->disks, em_placement_disk(&s->place, out->blocks), s->block_bytes, &bid, err);
+	em_status st = emi_bid_alloc_on(s->disks, em_placement_disk(&s->place, out->blocks), s->block_bytes, &bid, err);
 
 	if (st != EM_OK)
 		return st;
 	st = emi_block_list_add(out, job->ctx, bid, err);
 	if (st != EM_OK) {
-		emi_block_free(s->disks, bid, s->block_bytes);
+		emi_bid_free(s->disks, bid, s->block_bytes);
 		return st;
 	}
 	out->records += b->records;

@@ -2,8 +2,8 @@
 /*
  * sort_vary.c -- sorting files of records of any length.
  *
- * Records are read, framed and put in the pool by all threads (pool_load.h); a full pool becomes a run, and the last one may stay in
- * memory.  A pool that is too small for a long record becomes a run, and another one is taken.
+ * Records are read, framed and put in the store by all threads (line_loader.h); a full store becomes a run, and the last one may stay in
+ * memory.  A store that is too small for a long record becomes a run, and another one is taken.
  *
  * The last merge makes output bytes in the buffers that are written.  Only where the output is not a file, or equal
  * records are dropped or counted, frames are pulled and copied.
@@ -15,7 +15,7 @@
 #include "sort/copier.h"
 #include "sort/engine.h"
 #include "sort/plan_vary.h"
-#include "sort/pool_load.h"
+#include "sort/line_loader.h"
 #include "sort/record_out.h"
 #include "sort/room.h"
 #include "sort/trial.h"
@@ -25,7 +25,7 @@ typedef struct vary_sort {
 	emi_engine e;
 	emi_records *records;
 	emi_sink *sink;
-	emi_pool_loader loader;
+	emi_line_loader loader;
 	emi_copier copier;
 	emi_groups groups;      /* if there are any to be made */
 	int copies;             /* the output is pulled and copied */
@@ -81,12 +81,12 @@ static em_status pull_all(vary_sort *f, em_errinfo *err)
 
 static void free_input(vary_sort *f)
 {
-	emi_pool_loader_free(&f->loader);
+	emi_line_loader_free(&f->loader);
 	emi_records_close(f->records);
 	f->records = NULL;
 }
 
-/* All records are in the pool, or it and the runs. */
+/* All records are in the store, or it and the runs. */
 static em_status put_out(vary_sort *f, em_errinfo *err)
 {
 	const emi_dest dest = { put_sink, lead_sink, f, 0, 1, NULL };
@@ -95,9 +95,9 @@ static em_status put_out(vary_sort *f, em_errinfo *err)
 
 	free_input(f);
 	if (e->job.nruns != 0) {
-		st = emi_engine_keep_pool(e, err);
-		if (st == EM_OK && e->pool.n != 0)
-			st = emi_engine_spill_pool(e, err);
+		st = emi_engine_keep_store(e, err);
+		if (st == EM_OK && e->store.n != 0)
+			st = emi_engine_spill_store(e, err);
 		if (st == EM_OK)
 			st = emi_engine_reduce(e, err);
 	}
@@ -106,61 +106,61 @@ static em_status put_out(vary_sort *f, em_errinfo *err)
 	e->job.records_out = e->job.records_in;
 	if (e->job.nruns != 0)
 		return emi_engine_merge_to(e, &dest, err);
-	return e->pool.n != 0 ? emi_engine_send_pool(e, &dest, err) : EM_OK;
+	return e->store.n != 0 ? emi_engine_send_store(e, &dest, err) : EM_OK;
 }
 
 /*
- * The pool is full.  The last run may stay in memory, so it is the one before it that gets fewer records when these do not fill all: as many as
- * leave nearly a pool, or what there is memory for, if lines go on as they are.
+ * The store is full.  The last run may stay in memory, so it is the one before it that gets fewer records when these do not fill all: as many as
+ * leave nearly a store, or what there is memory for, if lines go on as they are.
  */
 static void size_next_run(vary_sort *f)
 {
 	emi_job *job = &f->e.job;
-	emi_pool *pool = &f->e.pool;
-	const uint64_t whole = pool->out, stay = emi_pool_stay_bytes(pool), room = job->plan_input.form_bytes;
+	emi_line_store *store = &f->e.store;
+	const uint64_t whole = store->out, stay = emi_line_store_stay_bytes(store), room = job->plan_input.form_bytes;
 	const uint64_t keep = (stay <= room ? whole : (uint64_t)((double)whole * (double)room / (double)stay)) / 16 * 15;
-	const int aimed = pool->most != 0;
+	const int aimed = store->most != 0;
 	uint64_t left;
 
 	f->spilled += whole;
 	if (job->opts.run_records != 0)
 		return;
-	pool->most = 0;
+	store->most = 0;
 	if (aimed || f->bytes == EMI_UNKNOWN || f->bytes < f->spilled)
 		return;
 	left = f->bytes - f->spilled;
 	if (left > keep + whole / 16 && left < keep + whole && emi_engine_can_keep(&f->e, (size_t)(stay < room ? stay : room)))
-		pool->most = (left - keep) / (whole / pool->n + 1) + 1;
+		store->most = (left - keep) / (whole / store->n + 1) + 1;
 }
 
-/* The list of runs is full: it grows at the expense of the runs, as long as the pool has room for the longest records
+/* The list of runs is full: it grows at the expense of the runs, as long as the store has room for the longest records
  * and what comes from a stage. */
 static em_status list_more_runs(vary_sort *f, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
-	emi_pool *pool = &f->e.pool;
+	emi_line_store *store = &f->e.store;
 	const uint64_t less = job->runs_room * sizeof *job->run + EMI_PAGE,
 		       longest = 2 * (job->plan_input.longest_record + EMI_PAGE);
 	const uint64_t stage = 2 * (f->loader.most_bytes + f->loader.most_elems * 2 * sizeof(emi_pair)) +
-			       EMI_POOL_SLACK;
-	const size_t bytes = pool->bytes;
+			       EMI_LINE_STORE_SLACK;
+	const size_t bytes = store->bytes;
 	em_status st;
 
 	/* Who adds another run tells that the list is full. */
 	if (bytes < less + (longest > stage ? longest : stage))
 		return EM_OK;
-	emi_pool_let(pool);
+	emi_line_store_let(store);
 	st = emi_job_more_runs(job, err);
-	return st == EM_OK ? emi_pool_take(pool, bytes - (size_t)less, err) : st;
+	return st == EM_OK ? emi_line_store_take(store, bytes - (size_t)less, err) : st;
 }
 
-/* The pool is full, and becomes a run. */
+/* The store is full, and becomes a run. */
 static em_status end_run(vary_sort *f, em_errinfo *err)
 {
 	em_status st;
 
 	size_next_run(f);
-	st = emi_engine_spill_pool(&f->e, err);
+	st = emi_engine_spill_store(&f->e, err);
 	return st == EM_OK && f->e.job.nruns == f->e.job.runs_room ? list_more_runs(f, err) : st;
 }
 
@@ -170,14 +170,14 @@ static em_status sort_all(vary_sort *f, em_errinfo *err)
 	int full;
 
 	for (;;) {
-		st = emi_pool_load(&f->loader, &full, err);
+		st = emi_line_loader_fill(&f->loader, &full, err);
 		f->e.job.records_in = f->loader.records_in;
 		if (st != EM_OK || !full)
 			break;
-		if (f->e.pool.n != 0)
+		if (f->e.store.n != 0)
 			st = end_run(f, err);
 		if (st == EM_OK)
-			st = emi_pool_reach(&f->e.pool, f->loader.need, err);
+			st = emi_line_store_reach(&f->e.store, f->loader.need, err);
 		if (st != EM_OK)
 			break;
 	}
@@ -188,11 +188,11 @@ static em_status sort_all(vary_sort *f, em_errinfo *err)
 	return st == EM_OK ? put_out(f, err) : st;
 }
 
-/* The pool and what fills it. */
+/* The store and what fills it. */
 static em_status make_input(vary_sort *f, const emi_needs *needs, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
-	em_status st = emi_engine_prepare_vary(&f->e, emi_vary_pool(job, needs), 0, err);
+	em_status st = emi_engine_prepare_vary(&f->e, emi_vary_store(job, needs), 0, err);
 	emi_records_opts opts;
 
 	if (st != EM_OK)
@@ -200,7 +200,7 @@ static em_status make_input(vary_sort *f, const emi_needs *needs, em_errinfo *er
 	emi_vary_reading(job, &opts);
 	st = emi_records_open(&f->records, job->ctx, f->paths, f->npaths, &opts, &job->io, err);
 	if (st == EM_OK)
-		st = emi_pool_loader_init(&f->loader, &f->e.pool, f->records, f->paths, opts.chunk_bytes,
+		st = emi_line_loader_init(&f->loader, &f->e.store, f->records, f->paths, opts.chunk_bytes,
 					  emi_vary_longest(job), err);
 	f->loader.header.ctx = job->ctx;
 	f->loader.header.format = &job->format;

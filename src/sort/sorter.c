@@ -2,7 +2,7 @@
 /*
  * sorter.c -- em_sorter: records are pushed in and pulled out.
  *
- * Pushed records are copied to an area, or, when they are of any length, to the pool; each time it is full, and more comes, it is
+ * Pushed records are copied to an area, or, when they are of any length, to the store; each time it is full, and more comes, it is
  * spilled as a run.
  */
 #include <string.h>
@@ -43,7 +43,7 @@ em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, co
 	}
 	st = emi_job_plan(&e->job, &needs, err);
 	if (st == EM_OK && emi_front_varied(&s->front))
-		st = emi_engine_prepare_vary(e, emi_vary_pool(&e->job, &needs), 1, err);
+		st = emi_engine_prepare_vary(e, emi_vary_store(&e->job, &needs), 1, err);
 	else if (st == EM_OK)
 		st = emi_front_prepare(&s->front, err);
 	if (st != EM_OK) {
@@ -78,18 +78,18 @@ em_status em_sorter_push(em_sorter *s, const void *records, uint64_t n)
 static em_status push_record(emi_front *f, const char *record, size_t n, size_t i)
 {
 	emi_job *job = &f->e.job;
-	emi_pool *pool = &f->e.pool;
+	emi_line_store *store = &f->e.store;
 	em_status st;
 	size_t need;
 
-	if (emi_pool_add(pool, record, n, &need))
+	if (emi_line_store_add(store, record, n, &need))
 		return EM_OK;
 	if (need > emi_vary_longest(job))
 		return emi_front_too_long(f, i, need);
 	st = emi_front_spill(f, &job->err);
 	if (st == EM_OK)
-		st = emi_pool_reach(pool, need, &job->err);
-	if (st != EM_OK || emi_pool_add(pool, record, n, &need))
+		st = emi_line_store_reach(store, need, &job->err);
+	if (st != EM_OK || emi_line_store_add(store, record, n, &need))
 		return st;
 	return emi_fail(&job->err, EM_ERR_INTERNAL, "a record of %llu bytes does not fit in memory", (unsigned long long)n);
 }
@@ -168,7 +168,7 @@ void em_sorter_error(const em_sorter *s, em_errinfo *err)
 	emi_front_error(s != NULL ? &s->front : NULL, err);
 }
 
-em_status em_sorter_stats(const em_sorter *s, em_sort_stats *stats)
+em_status em_sorter_stats_get(const em_sorter *s, em_sort_stats *stats)
 {
 	return emi_front_stats(s != NULL ? &s->front : NULL, stats);
 }

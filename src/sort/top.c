@@ -146,7 +146,7 @@ void em_top_error(const em_top *t, em_errinfo *err)
 	emi_front_error(t != NULL ? &t->front : NULL, err);
 }
 
-em_status em_top_stats(const em_top *t, em_sort_stats *stats)
+em_status em_top_stats_get(const em_top *t, em_sort_stats *stats)
 {
 	return emi_front_stats(t != NULL ? &t->front : NULL, stats);
 }

@@ -2,7 +2,7 @@
 /*
  * top.h -- an em_top: a sorter that knows how many records will be asked for.
  *
- * Candidates are collected where a sorter collects the records of a run: an area, or a pool for records of any length.  Where a sorter
+ * Candidates are collected where a sorter collects the records of a run: an area, or a store for records of any length.  Where a sorter
  * would write a run, candidates are sorted and cut to the first ones, of which the last becomes the limit; only when
  * those take most of the room, or are too few to tell a limit, they are written as a run.  From there on all is a sorter's
  * business: runs are merged, records are pulled.

@@ -233,7 +233,7 @@ em_status emi_top_finish(em_top *t, em_errinfo *err)
 		return st;
 	if (t->front.n > t->need)
 		st = emi_top_cut_fixed(t, err);
-	else if (t->front.e.pool.n > t->need)
+	else if (t->front.e.store.n > t->need)
 		st = emi_top_cut_vary(t, err);
 	return st == EM_OK ? emi_front_reduce(&t->front, err) : st;
 }

@@ -2,8 +2,8 @@
 /*
  * top_vary.c -- candidates of any length: looking at records, keeping them, cutting them to the first ones.
  *
- * They are frames in a pool.  A cut sorts the pool's elements, and then moves the frames that stay together at the end of the pool.
- * Frames lie in the pool in the order of the input, the first one last, so going through them from the end of the pool to its front none
+ * They are frames in a store.  A cut sorts the store's elements, and then moves the frames that stay together at the end of the store.
+ * Frames lie in the store in the order of the input, the first one last, so going through them from the end of the store to its front none
  * is moved over one that is still needed, and the elements that are made again stand in the order of the input.
  */
 #include "sort/top.h"
@@ -12,17 +12,17 @@
 
 #include "sort/plan_vary.h"
 
-#define LITTLE_BYTES ((uint64_t)16 << 20) /* of the pool, however few are asked for */
-#define BYTES_EACH 2048u        /* of the pool, for each record that is asked for */
+#define LITTLE_BYTES ((uint64_t)16 << 20) /* of the store, however few are asked for */
+#define BYTES_EACH 2048u        /* of the store, for each record that is asked for */
 #define LITTLE_RECORDS 4096u
 #define TIMES 4u                /* candidates for each record that is asked for, if there is room */
 #define SLACK 8u                /* bytes behind a frame that may be read */
 
-/* Bytes for the pool: no more than a small number of records will need, but at least the two longest records. */
-static size_t pool_bytes(const em_top *t, const emi_needs *needs)
+/* Bytes for the store: no more than a small number of records will need, but at least the two longest records. */
+static size_t store_bytes(const em_top *t, const emi_needs *needs)
 {
 	const emi_job *job = &t->front.e.job;
-	const uint64_t planned = emi_vary_pool(job, needs) - t->limit_bytes;
+	const uint64_t planned = emi_vary_store(job, needs) - t->limit_bytes;
 	const uint64_t least = 2 * emi_vary_longest(job) + 4u * EMI_PAGE;
 	uint64_t want = t->need > planned / BYTES_EACH ? planned : t->need * BYTES_EACH;
 
@@ -38,9 +38,9 @@ em_status emi_top_room_vary(em_top *t, const emi_needs *needs, em_errinfo *err)
 	emi_job *job = &t->front.e.job;
 	em_status st;
 
-	/* The pool has room for two of the longest frames and some pages, so it can spare this. */
+	/* The store has room for two of the longest frames and some pages, so it can spare this. */
 	t->limit_bytes = (size_t)emi_vary_longest(job) + SLACK;
-	st = emi_engine_prepare_vary(&t->front.e, pool_bytes(t, needs), 1, err);
+	st = emi_engine_prepare_vary(&t->front.e, store_bytes(t, needs), 1, err);
 	if (st != EM_OK)
 		return st;
 	t->room = t->need > UINT64_MAX / TIMES ? UINT64_MAX : t->need * TIMES;
@@ -154,40 +154,40 @@ static size_t drop_equal(const em_top *t, emi_pair *e, size_t n)
 	return kept;
 }
 
-/* Put a frame that is in the pool, at or below where it is going to be, into the emptied pool. */
+/* Put a frame that is in the store, at or below where it is going to be, into the emptied store. */
 static void put_back(em_top *t, const unsigned char *from)
 {
 	const emi_vary *v = emi_order_vary(t->front.e.job.order);
 	const emi_frame old = emi_frame_get(v, from);
 	const size_t bytes = (size_t)(emi_frame_end(&old) - from);
-	emi_pool *p = &t->front.e.pool;
+	emi_line_store *p = &t->front.e.store;
 	unsigned char *frame;
 	emi_frame f;
 	emi_pair *e;
 
-	/* It was in the pool with others, so it fits. */
-	if (!emi_pool_grow(p, bytes, 1, &frame, &e))
+	/* It was in the store with others, so it fits. */
+	if (!emi_line_store_grow(p, bytes, 1, &frame, &e))
 		return;
 	memmove(frame, from, bytes);
 	f = emi_frame_get(v, frame);
 	e->key = emi_string_key(v, &f, 0);
 	e->val = (uintptr_t)frame;
 	p->out += f.bytes + t->front.e.job.out_extra;
-	emi_pool_share(p, frame, emi_string_bytes(v, &f));
+	emi_line_store_share(p, frame, emi_string_bytes(v, &f));
 }
 
 em_status emi_top_cut_vary(em_top *t, em_errinfo *err)
 {
 	emi_job *job = &t->front.e.job;
-	emi_pool *p = &t->front.e.pool;
+	emi_line_store *p = &t->front.e.store;
 	size_t n = (size_t)p->n, i;
 	emi_pair *e, *other;
 	const emi_pair *sorted;
-	em_status st = emi_pool_sort(p, &sorted, err);
+	em_status st = emi_line_store_sort(p, &sorted, err);
 
 	if (st != EM_OK)
 		return st;
-	other = emi_pool_elems(p) + (sorted == emi_pool_elems(p) ? n : 0);
+	other = emi_line_store_elems(p) + (sorted == emi_line_store_elems(p) ? n : 0);
 	e = (emi_pair *)(uintptr_t)sorted;
 	if ((job->flags & EM_SORT_UNIQUE) != 0)
 		n = drop_equal(t, e, n);
@@ -197,31 +197,31 @@ em_status emi_top_cut_vary(em_top *t, em_errinfo *err)
 	}
 	emi_top_by_address(t, e, other, n, p->work);
 	/* The addresses go where the elements do not grow into them. */
-	other = emi_pool_elems(p) + n;
+	other = emi_line_store_elems(p) + n;
 	if (e != other)
 		memmove(other, e, n * sizeof *e);
-	emi_pool_clear(p);
+	emi_line_store_clear(p);
 	for (i = n; i != 0; i--)
 		put_back(t, (const unsigned char *)(uintptr_t)other[i - 1].val);
 	return EM_OK;
 }
 
-/* Bytes of the pool that are in use. */
-static uint64_t pool_used(const emi_pool *p)
+/* Bytes of the store that are in use. */
+static uint64_t store_used(const emi_line_store *p)
 {
 	return p->bytes - (uint64_t)(p->low - p->base) + p->n * 2 * sizeof(emi_pair);
 }
 
-/* There are enough candidates, or the pool is full. */
+/* There are enough candidates, or the store is full. */
 static em_status make_room(em_top *t, int full, em_errinfo *err)
 {
-	emi_pool *p = &t->front.e.pool;
+	emi_line_store *p = &t->front.e.store;
 	em_status st = EM_OK;
 
 	if (p->n >= t->need || (t->front.e.job.flags & EM_SORT_UNIQUE) != 0)
 		st = emi_top_cut_vary(t, err);
 	if (st == EM_OK && full &&
-	    (emi_top_crowded(pool_used(p), p->bytes) || (p->most != 0 && emi_top_crowded(p->n, p->most))))
+	    (emi_top_crowded(store_used(p), p->bytes) || (p->most != 0 && emi_top_crowded(p->n, p->most))))
 		st = emi_front_spill(&t->front, err);
 	return st;
 }
@@ -229,7 +229,7 @@ static em_status make_room(em_top *t, int full, em_errinfo *err)
 static em_status add(em_top *t, const emi_strand *s, const unsigned char *record, size_t n, uint64_t number, em_errinfo *err)
 {
 	const uint64_t longest = emi_vary_longest(&t->front.e.job);
-	emi_pool *p = &t->front.e.pool;
+	emi_line_store *p = &t->front.e.store;
 	em_status st = EM_OK;
 	size_t need = 0;
 	int tries;
@@ -237,7 +237,7 @@ static em_status add(em_top *t, const emi_strand *s, const unsigned char *record
 	if (p->n >= t->room)
 		st = make_room(t, 0, err);
 	for (tries = 0; st == EM_OK && tries < 3; tries++) {
-		if (emi_pool_add(p, record, n, &need))
+		if (emi_line_store_add(p, record, n, &need))
 			return EM_OK;
 		if (need > longest || p->n == 0)
 			break;

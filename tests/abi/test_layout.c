@@ -24,7 +24,7 @@
 #include <extmem/sys/pool.h>
 #include <extmem/sys/simdisk.h>
 #include <extmem/sys/output.h>
-#include <extmem/sys/stream.h>
+#include <extmem/sys/element_stream.h>
 #include <extmem/sys/typed_block.h>
 
 typedef struct expectation {

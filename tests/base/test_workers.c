@@ -93,7 +93,7 @@ static void *submit_many(void *arg)
 	return NULL;
 }
 
-/* Several threads of the caller's use one pool, and start it at once. */
+/* Several threads of the caller's use the same workers, and start them at once. */
 static void tasks_from_several_threads(void **state)
 {
 	uint32_t threads;
@@ -263,7 +263,7 @@ static void waiting_gives_up(void **state)
 	emi_task task;
 
 	(void)state;
-	/* There is no pool yet: it is done when it is submitted. */
+	/* There are no workers yet: it is done when it is submitted. */
 	emi_task_submit(ctx, &task, increment_own, &own);
 	assert_true(emi_task_wait_for(ctx, &task, 0));
 	assert_int_equal(emi_workers_start(ctx, NULL), EM_OK);
@@ -276,7 +276,7 @@ static void waiting_gives_up(void **state)
 }
 
 /* Nobody started the threads: tasks run at once. */
-static void without_a_pool(void **state)
+static void without_workers(void **state)
 {
 	em_ctx *ctx = base_ctx(MEMORY, 4, NULL);
 	uint32_t n = 0;
@@ -345,7 +345,7 @@ static void parallel(void **state)
 	}
 }
 
-static void parallel_without_a_pool(void **state)
+static void parallel_without_workers(void **state)
 {
 	em_ctx *ctx = base_ctx(MEMORY, 4, NULL);
 	meeting m;
@@ -557,7 +557,7 @@ static void stacks_are_counted(void **state)
 	assert_int_equal(err.bytes, sizeof(em_ctx) + 3 * EMI_STACK_BYTES);
 	assert_int_equal(ctx->used, base);
 	emi_ctx_unref(ctx);
-	/* room for the stacks and not for the pool itself */
+	/* room for the stacks and not for what the workers share */
 	ctx = base_ctx(sizeof(em_ctx) + 3 * EMI_STACK_BYTES, 4, NULL);
 	assert_int_equal(emi_workers_start(ctx, NULL), EM_ERR_MEMLIMIT);
 	assert_int_equal(ctx->used, base);
@@ -692,9 +692,9 @@ int main(void)
 		cmocka_unit_test(waiting_helps),
 		cmocka_unit_test(waiting_sleeps),
 		cmocka_unit_test(waiting_gives_up),
-		cmocka_unit_test(without_a_pool),
+		cmocka_unit_test(without_workers),
 		cmocka_unit_test(parallel),
-		cmocka_unit_test(parallel_without_a_pool),
+		cmocka_unit_test(parallel_without_workers),
 		cmocka_unit_test(parallel_of_the_most),
 		cmocka_unit_test(every_sleeper_is_woken),
 		cmocka_unit_test(without_some_threads),

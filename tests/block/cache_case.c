@@ -73,7 +73,7 @@ void cache_case_open_disks(cache_case *b, const em_backend *const *backends, uin
 	fixture_open_on(&b->f, backends, disks);
 	b->n = n;
 	for (i = 0; i < n; i++) {
-		assert_int_equal(emi_block_alloc(b->f.disk, BLOCK, &b->bid[i], &b->f.err), EM_OK);
+		assert_int_equal(emi_bid_alloc(b->f.disk, BLOCK, &b->bid[i], &b->f.err), EM_OK);
 		case_write_disk(b, i);
 	}
 	b->opts.disk = b->f.disk;

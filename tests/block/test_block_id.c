@@ -70,7 +70,7 @@ static void free_fails(set *s, emi_disk *d, em_bid bid, size_t bytes, em_status 
 	em_errinfo err = clean();
 
 	emi_disk_usage_all(d, &before);
-	assert_int_equal(emi_blocks_free(d, &bid, 1, bytes, &err), status);
+	assert_int_equal(emi_bids_free(d, &bid, 1, bytes, &err), status);
 	assert_int_equal(err.status, status);
 	assert_string_equal(err.op, "free");
 	assert_int_equal(err.offset, bid.offset);
@@ -78,7 +78,7 @@ static void free_fails(set *s, emi_disk *d, em_bid bid, size_t bytes, em_status 
 	assert_non_null(strstr(err.text, s->dir));
 	assert_int_equal(s->log.warnings, warnings);
 	/* Who does not look has it logged. */
-	assert_int_equal(emi_block_free(d, bid, bytes), status);
+	assert_int_equal(emi_bid_free(d, bid, bytes), status);
 	assert_int_equal(s->log.warnings, warnings + 1);
 	assert_non_null(strstr(s->log.line, why));
 	emi_disk_usage_all(d, &after);
@@ -103,7 +103,7 @@ static void plain_errors(uint32_t flags)
 
 	set_prepare(&s, 2, flags);
 	set_start(&s);
-	assert_int_equal(emi_blocks_alloc_row(s.d, 0, 2 * PAGE, bid, 4, &err), EM_OK);
+	assert_int_equal(emi_bids_alloc_row(s.d, 0, 2 * PAGE, bid, 4, &err), EM_OK);
 	free_fails(&s, s.d, at(2, 0), 2 * PAGE, EM_ERR_INVAL, "a disk that is not there");
 	free_fails(&s, s.d, at(UINT32_MAX, 0), 2 * PAGE, EM_ERR_INVAL, "a disk that is not there");
 	free_fails(&s, s.d, at(0, 1), 2 * PAGE, EM_ERR_INVAL, "no block can be there");
@@ -121,27 +121,27 @@ static void plain_errors(uint32_t flags)
 	assert_int_equal(transfer(s.d, 1, 2 * PAGE, bid[1], &err), EM_OK);
 	assert_int_equal(transfer(s.d, 0, 2 * PAGE, bid[1], &err), EM_OK);
 	transfer_fails(s.d, 0, 2 * PAGE, bid[2], EM_ERR_STATE, "nothing was ever written");
-	assert_int_equal(emi_block_free(s.d, bid[1], 2 * PAGE), EM_OK);
+	assert_int_equal(emi_bid_free(s.d, bid[1], 2 * PAGE), EM_OK);
 	transfer_fails(s.d, 0, 2 * PAGE, bid[1], EM_ERR_STATE, none);
 	transfer_fails(s.d, 1, 2 * PAGE, bid[1], EM_ERR_STATE, none);
-	assert_int_equal(emi_block_alloc_on(s.d, 0, 2 * PAGE, &bid[1], &err), EM_OK);
+	assert_int_equal(emi_bid_alloc_on(s.d, 0, 2 * PAGE, &bid[1], &err), EM_OK);
 	transfer_fails(s.d, 0, 2 * PAGE, bid[1], EM_ERR_STATE, "nothing was ever written");
-	assert_int_equal(emi_block_free(s.d, bid[1], 2 * PAGE), EM_OK);
+	assert_int_equal(emi_bid_free(s.d, bid[1], 2 * PAGE), EM_OK);
 	free_fails(&s, s.d, bid[1], 2 * PAGE, EM_ERR_STATE, none);
 	/* Those of many that can be are freed. */
-	assert_int_equal(emi_blocks_free(s.d, bid, 4, 2 * PAGE, &err), EM_ERR_STATE);
+	assert_int_equal(emi_bids_free(s.d, bid, 4, 2 * PAGE, &err), EM_ERR_STATE);
 	assert_int_equal(err.offset, bid[1].offset);
 	for (i = 0; i < 4; i++)
 		free_fails(&s, s.d, bid[i], 2 * PAGE, EM_ERR_STATE, none);
 	assert_int_equal(emi_disk_used(s.d), 0);
 	/* No blocks are no failure; too many are one. */
 	err = clean();
-	assert_int_equal(emi_blocks_alloc(s.d, NULL, 0, PAGE, NULL, 0, &err), EM_OK);
-	assert_int_equal(emi_blocks_alloc_row(s.d, 0, PAGE, NULL, 0, &err), EM_OK);
-	assert_int_equal(emi_blocks_free(s.d, NULL, 0, PAGE, &err), EM_OK);
-	assert_int_equal(emi_blocks_alloc(s.d, NULL, 0, PAGE + 1, bid, 4, &err), EM_ERR_INVAL);
+	assert_int_equal(emi_bids_alloc(s.d, NULL, 0, PAGE, NULL, 0, &err), EM_OK);
+	assert_int_equal(emi_bids_alloc_row(s.d, 0, PAGE, NULL, 0, &err), EM_OK);
+	assert_int_equal(emi_bids_free(s.d, NULL, 0, PAGE, &err), EM_OK);
+	assert_int_equal(emi_bids_alloc(s.d, NULL, 0, PAGE + 1, bid, 4, &err), EM_ERR_INVAL);
 	err = clean();
-	assert_int_equal(emi_blocks_alloc_row(s.d, 0, 0, bid, 4, &err), EM_ERR_INVAL);
+	assert_int_equal(emi_bids_alloc_row(s.d, 0, 0, bid, 4, &err), EM_ERR_INVAL);
 	set_stop(&s);
 }
 
@@ -164,8 +164,8 @@ static void test_checked(void **state)
 	set_prepare(&s, 2, EM_CTX_CHECKED);
 	set_start(&s);
 	other = set_user(&s);
-	assert_int_equal(emi_block_alloc_on(s.d, 1, 2 * PAGE, &a, &err), EM_OK);
-	assert_int_equal(emi_blocks_alloc_row(other, 1, PAGE, row, 3, &err), EM_OK);
+	assert_int_equal(emi_bid_alloc_on(s.d, 1, 2 * PAGE, &a, &err), EM_OK);
+	assert_int_equal(emi_bids_alloc_row(other, 1, PAGE, row, 3, &err), EM_OK);
 	transfer_fails(s.d, 0, 2 * PAGE, a, EM_ERR_STATE, "nothing was ever written");
 	/* Blocks of another size, their parts, and what only looks like one. */
 	free_fails(&s, s.d, a, PAGE, EM_ERR_INVAL, "has another size");
@@ -181,14 +181,14 @@ static void test_checked(void **state)
 	assert_int_equal(transfer(other, 0, 2 * PAGE, a, &err), EM_OK);
 	free_fails(&s, other, a, 2 * PAGE, EM_ERR_STATE, "belongs to another user");
 	/* A block that was freed and allocated again was never written. */
-	assert_int_equal(emi_block_free(s.d, a, 2 * PAGE), EM_OK);
+	assert_int_equal(emi_bid_free(s.d, a, 2 * PAGE), EM_OK);
 	transfer_fails(s.d, 0, 2 * PAGE, a, EM_ERR_STATE, "no block is allocated there");
 	transfer_fails(s.d, 1, 2 * PAGE, a, EM_ERR_STATE, "no block is allocated there");
-	assert_int_equal(emi_block_alloc_on(other, 1, 2 * PAGE, &a, &err), EM_OK);
+	assert_int_equal(emi_bid_alloc_on(other, 1, 2 * PAGE, &a, &err), EM_OK);
 	transfer_fails(other, 0, 2 * PAGE, a, EM_ERR_STATE, "nothing was ever written");
 	transfer_fails(s.d, 1, 2 * PAGE, a, EM_ERR_STATE, "belongs to another user");
-	assert_int_equal(emi_block_free(other, a, 2 * PAGE), EM_OK);
-	assert_int_equal(emi_blocks_free(other, row, 3, PAGE, &err), EM_OK);
+	assert_int_equal(emi_bid_free(other, a, 2 * PAGE), EM_OK);
+	assert_int_equal(emi_bids_free(other, row, 3, PAGE, &err), EM_OK);
 	s.log.line[0] = '\0';
 	emi_scratch_release(s.ctx, other);
 	set_stop(&s);
@@ -211,8 +211,8 @@ static void test_left(void **state)
 		set_start(&s);
 		second = set_user(&s);
 		third = set_user(&s);
-		assert_int_equal(emi_block_alloc(s.d, PAGE, &mine, &err), EM_OK);
-		assert_int_equal(emi_blocks_alloc(third, NULL, 0, 2 * PAGE, bid, 5, &err), EM_OK);
+		assert_int_equal(emi_bid_alloc(s.d, PAGE, &mine, &err), EM_OK);
+		assert_int_equal(emi_bids_alloc(third, NULL, 0, 2 * PAGE, bid, 5, &err), EM_OK);
 		emi_scratch_release(s.ctx, third);
 		emi_scratch_release(s.ctx, second);
 		assert_string_equal(s.log.line, "");
@@ -224,12 +224,12 @@ static void test_left(void **state)
 		set_prepare(&s, 2, flags);
 		set_start(&s);
 		second = set_user(&s);
-		assert_int_equal(emi_block_alloc(s.d, PAGE, &mine, &err), EM_OK);
-		assert_int_equal(emi_blocks_alloc(second, NULL, 0, 2 * PAGE, bid, 5, &err), EM_OK);
+		assert_int_equal(emi_bid_alloc(s.d, PAGE, &mine, &err), EM_OK);
+		assert_int_equal(emi_bids_alloc(second, NULL, 0, 2 * PAGE, bid, 5, &err), EM_OK);
 		emi_disk_abandon(second);
 		emi_scratch_release(s.ctx, second);
 		assert_int_equal(emi_disk_used(s.d), (flags != 0 ? 1 : 11) * PAGE);
-		assert_int_equal(emi_block_free(s.d, mine, PAGE), EM_OK);
+		assert_int_equal(emi_bid_free(s.d, mine, PAGE), EM_OK);
 		set_stop(&s);
 		assert_string_equal(s.log.line, "");
 	}
@@ -252,10 +252,10 @@ static void test_accounted(void **state)
 		set_start(&s);
 		second = set_user(&s);
 		assert_int_equal(emi_disk_account(second, &err), EM_OK);
-		assert_int_equal(emi_block_alloc(s.d, PAGE, &mine, &err), EM_OK);
-		assert_int_equal(emi_blocks_alloc(second, NULL, 0, 2 * PAGE, bid, 200, &err), EM_OK);
-		assert_int_equal(emi_blocks_free(second, bid, 50, 2 * PAGE, &err), EM_OK);
-		assert_int_equal(emi_blocks_free(second, &mine, 1, PAGE, &err), EM_ERR_STATE);
+		assert_int_equal(emi_bid_alloc(s.d, PAGE, &mine, &err), EM_OK);
+		assert_int_equal(emi_bids_alloc(second, NULL, 0, 2 * PAGE, bid, 200, &err), EM_OK);
+		assert_int_equal(emi_bids_free(second, bid, 50, 2 * PAGE, &err), EM_OK);
+		assert_int_equal(emi_bids_free(second, &mine, 1, PAGE, &err), EM_ERR_STATE);
 		assert_int_equal(emi_disk_used(s.d), 301 * PAGE);
 		emi_disk_abandon(second);
 		emi_scratch_release(s.ctx, second);
@@ -279,7 +279,7 @@ static void test_many_owners(void **state)
 	set_start(&s);
 	for (i = 0; i < N; i++) {
 		d[i] = set_user(&s);
-		assert_int_equal(emi_block_alloc(d[i], PAGE, &bid, NULL), EM_OK);
+		assert_int_equal(emi_bid_alloc(d[i], PAGE, &bid, NULL), EM_OK);
 	}
 	for (i = 0; i < N; i++)
 		emi_scratch_release(s.ctx, d[i]);
@@ -303,9 +303,9 @@ static void full(uint32_t flags)
 		s.disk[i].capacity = (uint64_t)(8 + 8 * i) * PAGE;
 	set_start(&s);
 	em_placement_init(&place, EM_PLACE_STRIPING, DISKS, 0, 1, 1);
-	assert_int_equal(emi_blocks_alloc(s.d, &place, 0, PAGE, first, 4, &err), EM_OK);
+	assert_int_equal(emi_bids_alloc(s.d, &place, 0, PAGE, first, 4, &err), EM_OK);
 	emi_disk_usage_all(s.d, &before);
-	assert_int_equal(emi_blocks_alloc(s.d, &place, 0, PAGE, bid, 45, &err), EM_ERR_NOSPACE);
+	assert_int_equal(emi_bids_alloc(s.d, &place, 0, PAGE, bid, 45, &err), EM_ERR_NOSPACE);
 	assert_int_equal(err.status, EM_ERR_NOSPACE);
 	assert_non_null(strstr(err.text, "all 3 scratch disks are full"));
 	for (i = 0; i < 45; i++)
@@ -315,20 +315,20 @@ static void full(uint32_t flags)
 	assert_int_equal(before.bytes, after.bytes);
 	assert_int_equal(after.blocks_peak, 48);
 	err = clean();
-	assert_int_equal(emi_blocks_alloc(s.d, &place, 0, PAGE, bid, 44, &err), EM_OK);
+	assert_int_equal(emi_bids_alloc(s.d, &place, 0, PAGE, bid, 44, &err), EM_OK);
 	for (i = 0; i < 44; i++)
 		on[bid[i].disk]++;
 	assert_true(on[0] == 6 && on[1] == 15 && on[2] == 23);
-	assert_int_equal(emi_blocks_free(s.d, bid, 44, PAGE, &err), EM_OK);
+	assert_int_equal(emi_bids_free(s.d, bid, 44, PAGE, &err), EM_OK);
 	/* A row is on one disk, and the next one that has room is taken. */
-	assert_int_equal(emi_blocks_alloc_row(s.d, 0, PAGE, bid, 20, &err), EM_OK);
+	assert_int_equal(emi_bids_alloc_row(s.d, 0, PAGE, bid, 20, &err), EM_OK);
 	for (i = 0; i < 20; i++)
 		assert_true(bid[i].disk == 2 && bid[i].offset == bid[0].offset + i * PAGE);
-	assert_int_equal(emi_blocks_alloc_row(s.d, 0, PAGE, bid + 20, 20, &err), EM_ERR_NOSPACE);
+	assert_int_equal(emi_bids_alloc_row(s.d, 0, PAGE, bid + 20, 20, &err), EM_ERR_NOSPACE);
 	assert_int_equal(emi_disk_used(s.d), 24 * PAGE);
 	err = clean();
-	assert_int_equal(emi_blocks_free(s.d, bid, 20, PAGE, &err), EM_OK);
-	assert_int_equal(emi_blocks_free(s.d, first, 4, PAGE, &err), EM_OK);
+	assert_int_equal(emi_bids_free(s.d, bid, 20, PAGE, &err), EM_OK);
+	assert_int_equal(emi_bids_free(s.d, first, 4, PAGE, &err), EM_OK);
 	set_stop(&s);
 	assert_int_equal(s.log.warnings, 0);
 }
@@ -350,12 +350,12 @@ static void try_all(set *s, em_status expected)
 
 	st = emi_scratch_acquire(s->ctx, &s->d, &err);
 	if (st == EM_OK) {
-		st = emi_blocks_alloc(s->d, NULL, 0, 600 * PAGE, bid, 70, &err);
+		st = emi_bids_alloc(s->d, NULL, 0, 600 * PAGE, bid, 70, &err);
 		if (st == EM_OK) {
-			st = emi_blocks_alloc_row(s->d, 1, 2 * PAGE, row, 4, &err);
+			st = emi_bids_alloc_row(s->d, 1, 2 * PAGE, row, 4, &err);
 			if (st == EM_OK)
-				assert_int_equal(emi_blocks_free(s->d, row, 4, 2 * PAGE, NULL), EM_OK);
-			assert_int_equal(emi_blocks_free(s->d, bid, 70, 600 * PAGE, NULL), EM_OK);
+				assert_int_equal(emi_bids_free(s->d, row, 4, 2 * PAGE, NULL), EM_OK);
+			assert_int_equal(emi_bids_free(s->d, bid, 70, 600 * PAGE, NULL), EM_OK);
 		}
 		assert_int_equal(emi_disk_used(s->d), 0);
 		emi_scratch_release(s->ctx, s->d);
@@ -410,17 +410,17 @@ static void test_rows_fail(void **state)
 		set_prepare(&s, 1, EM_CTX_CHECKED);
 		set_start(&s);
 		s.mem.fail_at = s.mem.calls + n;
-		st = emi_blocks_alloc_row(s.d, 0, PAGE, bid, N, &err);
+		st = emi_bids_alloc_row(s.d, 0, PAGE, bid, N, &err);
 		more = test_memory_failed(&s.mem);
 		assert_int_equal(st, more ? EM_ERR_NOMEM : EM_OK);
 		assert_int_equal(emi_disk_used(s.d), more ? 0 : (uint64_t)N * PAGE);
 		if (more)
-			assert_int_equal(emi_blocks_alloc_row(s.d, 0, PAGE, bid, N, &err), EM_OK);
-		assert_int_equal(emi_blocks_free(s.d, bid, N, PAGE, &err), EM_OK);
-		assert_int_equal(emi_block_alloc(s.d, 2 * PAGE, bid, &err), EM_OK);
-		assert_int_equal(emi_blocks_free(s.d, bid, 1, 2 * PAGE, &err), EM_OK);
+			assert_int_equal(emi_bids_alloc_row(s.d, 0, PAGE, bid, N, &err), EM_OK);
+		assert_int_equal(emi_bids_free(s.d, bid, N, PAGE, &err), EM_OK);
+		assert_int_equal(emi_bid_alloc(s.d, 2 * PAGE, bid, &err), EM_OK);
+		assert_int_equal(emi_bids_free(s.d, bid, 1, 2 * PAGE, &err), EM_OK);
 		if (sizeof(size_t) > 4)
-			assert_int_equal(emi_blocks_alloc_row(s.d, 0, (size_t)((uint64_t)1 << 62), bid, 4, &err),
+			assert_int_equal(emi_bids_alloc_row(s.d, 0, (size_t)((uint64_t)1 << 62), bid, 4, &err),
 					 EM_ERR_NOSPACE);
 		set_stop(&s);
 	}
@@ -488,9 +488,9 @@ static void *work(void *arg)
 		if (bytes[i] == 0) {
 			bytes[i] = PAGE * (1 + (size_t)test_below(&rng, 3));
 			if (k % 2 == 0)
-				w->wrong |= emi_blocks_alloc_row(w->d, k, bytes[i], bid[i], 2, NULL) != EM_OK;
+				w->wrong |= emi_bids_alloc_row(w->d, k, bytes[i], bid[i], 2, NULL) != EM_OK;
 			else
-				w->wrong |= emi_blocks_alloc(w->d, NULL, 0, bytes[i], bid[i], 2, NULL) != EM_OK;
+				w->wrong |= emi_bids_alloc(w->d, NULL, 0, bytes[i], bid[i], 2, NULL) != EM_OK;
 			memset(page, (int)(w->seed + i), bytes[i]);
 			emi_block_write(w->d, &rq, page, bytes[i], bid[i][1], NULL);
 			w->wrong |= emi_wait(&rq, NULL) != EM_OK;
@@ -499,7 +499,7 @@ static void *work(void *arg)
 			w->wrong |= emi_wait(&rq, NULL) != EM_OK || page[0] != (char)(w->seed + i) || memcmp(page, page + 1, bytes[i] - 1) != 0;
 			emi_block_read(w->d, &rq, page, bytes[i], bid[i][0], NULL);
 			w->wrong |= emi_wait(&rq, NULL) != EM_ERR_STATE;
-			w->wrong |= emi_blocks_free(w->d, bid[i], 2, bytes[i], NULL) != EM_OK;
+			w->wrong |= emi_bids_free(w->d, bid[i], 2, bytes[i], NULL) != EM_OK;
 			bytes[i] = 0;
 		}
 		if (k % 16 == 0) {
@@ -511,7 +511,7 @@ static void *work(void *arg)
 	}
 	for (k = 0; k < N; k++)
 		if (bytes[k] != 0)
-			w->wrong |= emi_blocks_free(w->d, bid[k], 2, bytes[k], NULL) != EM_OK;
+			w->wrong |= emi_bids_free(w->d, bid[k], 2, bytes[k], NULL) != EM_OK;
 	emi_buffer_free(w->s->ctx, page, 3 * PAGE);
 	return NULL;
 }

@@ -114,7 +114,7 @@ static void take(model *m, const em_placement *place, int look)
 	g->n = 1 + (unsigned)test_below(&m->rng, g->bytes < 16 * PAGE ? MOST : 2);
 	if (test_below(&m->rng, 2)) {
 		gap = look ? gap_of(m, disk, g->n * g->bytes / PAGE) : 0;
-		assert_int_equal(emi_blocks_alloc_row(m->s.d, disk, g->bytes, g->bid, g->n, &err), EM_OK);
+		assert_int_equal(emi_bids_alloc_row(m->s.d, disk, g->bytes, g->bid, g->n, &err), EM_OK);
 		for (i = 0; i < g->n; i++) {
 			assert_int_equal(g->bid[i].disk, disk);
 			assert_int_equal(g->bid[i].offset, g->bid[0].offset + i * g->bytes);
@@ -122,7 +122,7 @@ static void take(model *m, const em_placement *place, int look)
 		if (look)
 			assert_int_equal(g->bid[0].offset / PAGE, gap);
 	} else {
-		assert_int_equal(emi_blocks_alloc(m->s.d, place, first, g->bytes, g->bid, g->n, &err), EM_OK);
+		assert_int_equal(emi_bids_alloc(m->s.d, place, first, g->bytes, g->bid, g->n, &err), EM_OK);
 		for (i = 0; i < g->n && place != NULL; i++)
 			assert_int_equal(g->bid[i].disk, em_placement_disk(place, first + i));
 	}
@@ -144,7 +144,7 @@ static void give(model *m, group *g)
 
 	gone.n = n;
 	memmove(gone.bid, g->bid + g->n - n, n * sizeof *gone.bid);
-	assert_int_equal(emi_blocks_free(m->s.d, gone.bid, n, g->bytes, &err), EM_OK);
+	assert_int_equal(emi_bids_free(m->s.d, gone.bid, n, g->bytes, &err), EM_OK);
 	fill(m, &gone, 0);
 	for (i = 0; i < n; i++) {
 		m->now[gone.bid[i].disk].blocks--;
@@ -153,7 +153,7 @@ static void give(model *m, group *g)
 	m->all.blocks -= n;
 	m->all.bytes -= n * g->bytes;
 	if (test_below(&m->rng, 64) == 0) {
-		assert_int_equal(emi_blocks_free(m->s.d, gone.bid, 1, g->bytes, &err), EM_ERR_STATE);
+		assert_int_equal(emi_bids_free(m->s.d, gone.bid, 1, g->bytes, &err), EM_ERR_STATE);
 		assert_int_equal(err.status, EM_ERR_STATE);
 	}
 	g->n -= n;
@@ -196,9 +196,9 @@ static void model_of(uint32_t flags, uint64_t steps)
 	for (i = 0; i < DISKS; i++) {
 		em_bid bid;
 
-		assert_int_equal(emi_block_alloc_on(m->s.d, i, PAGE, &bid, NULL), EM_OK);
+		assert_int_equal(emi_bid_alloc_on(m->s.d, i, PAGE, &bid, NULL), EM_OK);
 		assert_int_equal(bid.offset, 0);
-		assert_int_equal(emi_block_free(m->s.d, bid, PAGE), EM_OK);
+		assert_int_equal(emi_bid_free(m->s.d, bid, PAGE), EM_OK);
 		free(m->unit[i]);
 	}
 	set_stop(&m->s);

@@ -143,14 +143,14 @@ static void check(const bench *b, uint32_t i, const char *buf)
 static void have(bench *b, uint32_t i)
 {
 	if (b->version[i] == 0)
-		assert_int_equal(emi_block_alloc(b->f.disk, BLOCK, &b->bid[i], NULL), EM_OK);
+		assert_int_equal(emi_bid_alloc(b->f.disk, BLOCK, &b->bid[i], NULL), EM_OK);
 	b->version[i] = ++b->versions;
 }
 
 static em_status put(bench *b, uint32_t i, em_errinfo *err)
 {
 	char *buf;
-	em_status st = emi_block_pool_steal(&b->pool, &buf, err);
+	em_status st = emi_block_pool_lend(&b->pool, &buf, err);
 
 	if (st != EM_OK) {
 		assert_null(buf);
@@ -220,7 +220,7 @@ static void write_elsewhere(bench *b, uint32_t i)
 
 static void borrow(bench *b)
 {
-	const em_status st = emi_block_pool_steal(&b->pool, &b->lent[b->nlent], NULL);
+	const em_status st = emi_block_pool_lend(&b->pool, &b->lent[b->nlent], NULL);
 
 	assert_int_equal(st, b->nlent == b->pool.nwrite ? EM_ERR_STATE : EM_OK);
 	b->nlent += st == EM_OK;
@@ -256,9 +256,9 @@ static void exchange(bench *b)
 
 	if (b->nlent == b->pool.nwrite)
 		return;
-	assert_int_equal(emi_block_pool_take(&b->pool, &buf, NULL), EM_OK);
+	assert_int_equal(emi_block_pool_detach(&b->pool, &buf, NULL), EM_OK);
 	memset(buf, 1, BLOCK);
-	assert_int_equal(emi_block_pool_add(&b->pool, buf, NULL), EM_OK);
+	assert_int_equal(emi_block_pool_attach(&b->pool, buf, NULL), EM_OK);
 }
 
 static void step(bench *b)
@@ -582,8 +582,8 @@ static void test_misuse(void **state)
 	have(&b, 0);
 	assert_int_equal(emi_block_pool_write(&b.pool, b.own, b.bid[0], &err), EM_ERR_STATE);
 	borrow(&b);
-	assert_int_equal(emi_block_pool_steal(&b.pool, &buf, NULL), EM_ERR_STATE);
-	assert_int_equal(emi_block_pool_take(&b.pool, &buf, NULL), EM_ERR_STATE);
+	assert_int_equal(emi_block_pool_lend(&b.pool, &buf, NULL), EM_ERR_STATE);
+	assert_int_equal(emi_block_pool_detach(&b.pool, &buf, NULL), EM_ERR_STATE);
 	assert_int_equal(emi_block_pool_resize(&b.pool, 0, 9, NULL), EM_ERR_STATE);
 	assert_int_equal(emi_block_pool_resize(&b.pool, UINT32_MAX, UINT32_MAX, NULL), EM_ERR_INVAL);
 	assert_int_equal(b.pool.nslots, 2);
@@ -642,7 +642,7 @@ static void test_failing_write(void **state)
 			assert_string_equal(err.op, "write");
 			assert_int_equal(emi_block_pool_flush(&b.pool, &again), EM_ERR_NOSPACE);
 			assert_memory_equal(&err, &again, sizeof(err));
-			assert_int_equal(emi_block_pool_steal(&b.pool, &buf, NULL), EM_ERR_NOSPACE);
+			assert_int_equal(emi_block_pool_lend(&b.pool, &buf, NULL), EM_ERR_NOSPACE);
 			assert_int_equal(emi_block_pool_read(&b.pool, &b.own, b.bid[0], NULL), EM_ERR_NOSPACE);
 		}
 		em_fault_set(&b.f.fault[0], 0, 0, 0);
@@ -724,7 +724,7 @@ static void test_out_of_memory(void **state)
 		get(&b, (uint32_t)n % MOST_BLOCKS);
 	}
 	b.f.mem.fail_at = b.f.mem.calls + 1;
-	assert_int_equal(emi_block_pool_add(&b.pool, b.own, NULL), EM_ERR_NOMEM);
+	assert_int_equal(emi_block_pool_attach(&b.pool, b.own, NULL), EM_ERR_NOMEM);
 	assert_int_equal(b.pool.nslots, 20);
 	b.f.mem.fail_at = 0;
 	n = b.f.mem.calls;

@@ -92,7 +92,7 @@ static em_status write_all(bench *b, emi_block_writer *w, uint64_t n, em_errinfo
 			st = write_lent(b, w, &i, n, err);
 		} else {
 			make(b, i++, record);
-			st = emi_block_writer_put(w, record, err);
+			st = emi_block_writer_push(w, record, err);
 		}
 	}
 	return st;
@@ -423,14 +423,14 @@ static void test_damage(void **state)
 	bench_open_on(&b, backend, 8, 2);
 	page = emi_buffer_alloc(b.f.ctx, BLOCK, NULL);
 	memset(page, 0, BLOCK);
-	assert_int_equal(emi_block_alloc(b.f.disk, BLOCK, &bid, NULL), EM_OK);
+	assert_int_equal(emi_bid_alloc(b.f.disk, BLOCK, &bid, NULL), EM_OK);
 	read_fails(&b, none, EM_ERR_STATE, "no block is allocated there");
 	read_fails(&b, bid, EM_ERR_STATE, "nothing was ever written");
 	memset(&rq, 0, sizeof(rq));
 	emi_block_write(b.f.disk, &rq, page, BLOCK / 8, bid, NULL);
 	assert_int_equal(emi_wait(&rq, NULL), EM_OK);
 	read_fails(&b, bid, EM_ERR_CORRUPT, "damaged");
-	assert_int_equal(emi_block_free(b.f.disk, bid, BLOCK), EM_OK);
+	assert_int_equal(emi_bid_free(b.f.disk, bid, BLOCK), EM_OK);
 	emi_buffer_free(b.f.ctx, page, BLOCK);
 	bench_close(&b);
 }

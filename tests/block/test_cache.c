@@ -30,9 +30,9 @@ static void random_calls(cache_case *b, uint32_t frames, uint32_t calls)
 	const uint32_t most = frames > 2 ? frames - 2 : 1;
 	uint64_t gets = 0;
 	pinned held[MOST_BLOCKS];
-	char *stolen[MOST_BLOCKS];
+	char *detached[MOST_BLOCKS];
 	em_cache_stats stats;
-	uint32_t n = 0, nstolen = 0, k, h;
+	uint32_t n = 0, ndetached = 0, k, h;
 
 	for (k = 0; k < calls; k++) {
 		/* Some are wanted more often. */
@@ -40,7 +40,7 @@ static void random_calls(cache_case *b, uint32_t frames, uint32_t calls)
 		const uint32_t what = (uint32_t)test_below(&b->f.rng, 100);
 
 		memset(&b->f.err, 0, sizeof(b->f.err));
-		if (what < 60 && n + nstolen < most) {
+		if (what < 60 && n + ndetached < most) {
 			const uint32_t mode = (uint32_t)test_below(&b->f.rng, 3);
 
 			held[n].i = i;
@@ -74,17 +74,17 @@ static void random_calls(cache_case *b, uint32_t frames, uint32_t calls)
 					break;
 			assert_int_equal(emi_cache_invalidate(b->c, b->bid[i], &b->f.err), h < n ? EM_ERR_STATE : EM_OK);
 			if (h == n) {
-				emi_block_free(b->f.disk, b->bid[i], BLOCK);
-				assert_int_equal(emi_block_alloc(b->f.disk, BLOCK, &b->bid[i], &b->f.err), EM_OK);
+				emi_bid_free(b->f.disk, b->bid[i], BLOCK);
+				assert_int_equal(emi_bid_alloc(b->f.disk, BLOCK, &b->bid[i], &b->f.err), EM_OK);
 				b->version[i]++;
 				case_write_disk(b, i);
 			}
-		} else if (what < 96 && n + nstolen < most) {
-			assert_int_equal(emi_cache_steal(b->c, &stolen[nstolen], &b->f.err), EM_OK);
-			memset(stolen[nstolen++], 0xee, BLOCK);
-			assert_int_equal(emi_cache_frames(b->c), frames - nstolen);
-		} else if (what < 98 && nstolen > 0) {
-			emi_cache_give(b->c, stolen[--nstolen]);
+		} else if (what < 96 && n + ndetached < most) {
+			assert_int_equal(emi_cache_detach(b->c, &detached[ndetached], &b->f.err), EM_OK);
+			memset(detached[ndetached++], 0xee, BLOCK);
+			assert_int_equal(emi_cache_frames(b->c), frames - ndetached);
+		} else if (what < 98 && ndetached > 0) {
+			emi_cache_attach(b->c, detached[--ndetached]);
 		}
 	}
 	while (n > 0) {
@@ -92,8 +92,8 @@ static void random_calls(cache_case *b, uint32_t frames, uint32_t calls)
 		case_check(b, held[n].i, emi_cache_buf(b->c, held[n].f));
 		emi_cache_unpin(b->c, held[n].f, held[n].dirty);
 	}
-	while (nstolen > 0)
-		emi_cache_give(b->c, stolen[--nstolen]);
+	while (ndetached > 0)
+		emi_cache_attach(b->c, detached[--ndetached]);
 	assert_int_equal(case_flush(b), EM_OK);
 	assert_int_equal(emi_cache_dirty(b->c), 0);
 	case_check_disk(b);
@@ -400,7 +400,7 @@ static void test_all_pinned(void **state)
 		assert_int_equal(case_try_get(&b, 6, EM_CACHE_READ, &none), EM_ERR_STATE);
 		assert_string_equal(b.f.err.text, "all 6 frames of the cache are pinned");
 		assert_int_equal(case_try_get(&b, 6, EM_CACHE_FRESH, &none), EM_ERR_STATE);
-		assert_int_equal(emi_cache_steal(b.c, &buf, NULL), EM_ERR_STATE);
+		assert_int_equal(emi_cache_detach(b.c, &buf, NULL), EM_ERR_STATE);
 		assert_null(buf);
 		emi_cache_hint(b.c, b.bid[7]);
 		assert_int_equal(emi_cache_invalidate(b.c, b.bid[0], NULL), EM_ERR_STATE);
@@ -417,8 +417,8 @@ static void test_all_pinned(void **state)
 	}
 }
 
-/* Frames that were taken away and came back. */
-static void test_steal(void **state)
+/* Frames that were detached, and attached again. */
+static void test_detach(void **state)
 {
 	uint32_t i, n;
 	char *buf[8];
@@ -431,7 +431,7 @@ static void test_steal(void **state)
 	for (i = 0; i < 20; i++)
 		case_change(&b, i, EM_CACHE_WRITE);
 	for (n = 0; n < 8; n++) {
-		assert_int_equal(emi_cache_steal(b.c, &buf[n], &b.f.err), EM_OK);
+		assert_int_equal(emi_cache_detach(b.c, &buf[n], &b.f.err), EM_OK);
 		memset(buf[n], 0xee, BLOCK);
 	}
 	assert_int_equal(emi_cache_frames(b.c), 0);
@@ -439,25 +439,25 @@ static void test_steal(void **state)
 	assert_int_equal(case_try_get(&b, 0, EM_CACHE_READ, &none), EM_ERR_STATE);
 	case_check_disk(&b);
 	while (n > 0) {
-		emi_cache_give(b.c, buf[--n]);
+		emi_cache_attach(b.c, buf[--n]);
 		for (i = 0; i < 20; i++)
 			case_change(&b, i, EM_CACHE_WRITE);
 	}
 	/* Closed with one that is elsewhere. */
-	assert_int_equal(emi_cache_steal(b.c, &buf[0], &b.f.err), EM_OK);
+	assert_int_equal(emi_cache_detach(b.c, &buf[0], &b.f.err), EM_OK);
 	cache_case_close(&b);
 }
 
 static void test_trace(void **state)
 {
-	em_access access[3];
-	em_trace trace = {access, 3, 0};
+	em_cache_access access[3];
+	em_cache_trace trace = {access, 3, 0};
 	uint32_t i;
 	cache_case b;
 
 	(void)state;
 	cache_case_open(&b, "memory", 8);
-	b.opts.trace = em_trace_record;
+	b.opts.trace = em_cache_trace_record;
 	b.opts.trace_user = &trace;
 	case_open_cache(&b, 4, NULL);
 	case_use(&b, 3);
@@ -487,7 +487,7 @@ int main(void)
 		cmocka_unit_test(test_batches),
 		cmocka_unit_test(test_clean_root),
 		cmocka_unit_test(test_all_pinned),
-		cmocka_unit_test(test_steal),
+		cmocka_unit_test(test_detach),
 		cmocka_unit_test(test_trace),
 	};
 

@@ -188,7 +188,7 @@ static void test_never_written(void **state)
 	/* So that a frame is not zeros before. */
 	case_use(&b, 0);
 	case_use(&b, 1);
-	assert_int_equal(emi_block_alloc(b.f.disk, BLOCK, &b.bid[2], &b.f.err), EM_OK);
+	assert_int_equal(emi_bid_alloc(b.f.disk, BLOCK, &b.bid[2], &b.f.err), EM_OK);
 	assert_int_equal(case_try_get(&b, 2, EM_CACHE_READ, &f), EM_ERR_STATE);
 	page = emi_buffer_alloc(b.f.ctx, BLOCK, NULL);
 	memset(page, 5, BLOCK / 8);

@@ -38,7 +38,7 @@ static em_ctx *open_ctx(test_memory *mem)
 }
 
 /* Blocks as a trace has them; the number is told back by their offsets. */
-static void make_trace(test_rng *rng, em_access *access, uint32_t n, uint32_t blocks)
+static void make_trace(test_rng *rng, em_cache_access *access, uint32_t n, uint32_t blocks)
 {
 	uint32_t i, scan = 0;
 
@@ -62,7 +62,7 @@ static void make_trace(test_rng *rng, em_access *access, uint32_t n, uint32_t bl
 	}
 }
 
-static uint32_t block_of(const em_access *a)
+static uint32_t block_of(const em_cache_access *a)
 {
 	return (uint32_t)(a->offset >> 12);
 }
@@ -99,7 +99,7 @@ static uint32_t take(model *m, uint32_t i)
 	return block;
 }
 
-static uint64_t lru_misses(const em_access *access, uint32_t n, uint32_t frames)
+static uint64_t lru_misses(const em_cache_access *access, uint32_t n, uint32_t frames)
 {
 	static model m;
 	uint64_t misses = 0;
@@ -121,7 +121,7 @@ static uint64_t lru_misses(const em_access *access, uint32_t n, uint32_t frames)
 	return misses;
 }
 
-static uint64_t clock_misses(const em_access *access, uint32_t n, uint32_t frames)
+static uint64_t clock_misses(const em_cache_access *access, uint32_t n, uint32_t frames)
 {
 	static model m;
 	uint64_t misses = 0;
@@ -174,7 +174,7 @@ static void s3fifo_evict(model *brief, model *main_queue, uint32_t *name, uint32
 	}
 }
 
-static uint64_t s3fifo_misses(const em_access *access, uint32_t n, uint32_t frames)
+static uint64_t s3fifo_misses(const em_cache_access *access, uint32_t n, uint32_t frames)
 {
 	static model brief, main_queue;
 	static uint32_t name[MOST];
@@ -212,9 +212,9 @@ static void test_models(void **state)
 {
 	static const struct {
 		const em_policy *policy;
-		uint64_t (*misses)(const em_access *access, uint32_t n, uint32_t frames);
+		uint64_t (*misses)(const em_cache_access *access, uint32_t n, uint32_t frames);
 	} pairs[] = {{&emi_policy_lru, lru_misses}, {&emi_policy_clock, clock_misses}, {&emi_policy_s3fifo, s3fifo_misses}};
-	static em_access access[MOST];
+	static em_cache_access access[MOST];
 	test_rng rng = test_rng_make(test_seed());
 	test_memory mem;
 	em_ctx *ctx = open_ctx(&mem);
@@ -230,7 +230,7 @@ static void test_models(void **state)
 		for (p = 0; p < sizeof pairs / sizeof *pairs; p++) {
 			uint64_t misses;
 
-			assert_int_equal(em_trace_policy(ctx, access, n, pairs[p].policy, 0, frames, &misses, &unread), EM_OK);
+			assert_int_equal(em_cache_trace_policy(ctx, access, n, pairs[p].policy, 0, frames, &misses, &unread), EM_OK);
 			if (misses != pairs[p].misses(access, n, frames))
 				fail_msg("%s with %u frames: %u misses in place of %u", pairs[p].policy->name, frames, (unsigned)misses,
 					 (unsigned)pairs[p].misses(access, n, frames));
@@ -243,7 +243,7 @@ static void test_models(void **state)
 /* The same seed draws the same; over many accesses random blocks are hit as often as they should be. */
 static void test_draws(void **state)
 {
-	static em_access access[MOST];
+	static em_cache_access access[MOST];
 	test_rng rng = test_rng_make(test_seed());
 	uint64_t first, misses, sum = 0;
 	test_memory mem;
@@ -255,11 +255,11 @@ static void test_draws(void **state)
 		access[i].offset = test_below(&rng, 100) << 12;
 		access[i].disk = 0;
 	}
-	assert_int_equal(em_trace_policy(ctx, access, MOST, &emi_policy_random, 1, 50, &first, &unread), EM_OK);
-	assert_int_equal(em_trace_policy(ctx, access, MOST, &emi_policy_random, 1, 50, &misses, &unread), EM_OK);
+	assert_int_equal(em_cache_trace_policy(ctx, access, MOST, &emi_policy_random, 1, 50, &first, &unread), EM_OK);
+	assert_int_equal(em_cache_trace_policy(ctx, access, MOST, &emi_policy_random, 1, 50, &misses, &unread), EM_OK);
 	assert_int_equal(first, misses);
 	for (round = 0; round < 50; round++) {
-		assert_int_equal(em_trace_policy(ctx, access, MOST, &emi_policy_random, 2 + round, 50, &misses, &unread), EM_OK);
+		assert_int_equal(em_cache_trace_policy(ctx, access, MOST, &emi_policy_random, 2 + round, 50, &misses, &unread), EM_OK);
 		differ += misses != first;
 		sum += misses;
 	}
@@ -270,7 +270,7 @@ static void test_draws(void **state)
 }
 
 /* The fewest misses from access i on with these blocks in the cache. */
-static uint32_t fewest(const em_access *access, uint32_t n, uint32_t i, uint32_t cached, uint32_t frames)
+static uint32_t fewest(const em_cache_access *access, uint32_t n, uint32_t i, uint32_t cached, uint32_t frames)
 {
 	uint32_t best = UINT32_MAX, b, held = 0;
 
@@ -295,7 +295,7 @@ static uint32_t fewest(const em_access *access, uint32_t n, uint32_t i, uint32_t
 
 static void test_optimum(void **state)
 {
-	static em_access access[MOST];
+	static em_cache_access access[MOST];
 	test_rng rng = test_rng_make(test_seed());
 	test_memory mem;
 	em_ctx *ctx = open_ctx(&mem);
@@ -308,7 +308,7 @@ static void test_optimum(void **state)
 		const uint32_t frames = 1 + (uint32_t)test_below(&rng, 4);
 
 		make_trace(&rng, access, n, blocks);
-		assert_int_equal(em_trace_optimum(ctx, access, n, frames, &misses, &unread), EM_OK);
+		assert_int_equal(em_cache_trace_optimum(ctx, access, n, frames, &misses, &unread), EM_OK);
 		assert_int_equal(misses, fewest(access, n, 0, 0, frames));
 	}
 	em_ctx_close(ctx);
@@ -318,7 +318,7 @@ static void test_optimum(void **state)
 /* No policy is better than the optimum, and with a frame for each block all are as good. */
 static void test_bounds(void **state)
 {
-	static em_access access[MOST];
+	static em_cache_access access[MOST];
 	test_rng rng = test_rng_make(test_seed());
 	test_memory mem;
 	em_ctx *ctx = open_ctx(&mem);
@@ -330,9 +330,9 @@ static void test_bounds(void **state)
 	for (frames = 1; frames <= 151; frames += 10) {
 		uint64_t best, misses;
 
-		assert_int_equal(em_trace_optimum(ctx, access, MOST, frames, &best, &unread), EM_OK);
+		assert_int_equal(em_cache_trace_optimum(ctx, access, MOST, frames, &best, &unread), EM_OK);
 		for (p = 0; p < POLICIES; p++) {
-			assert_int_equal(em_trace_policy(ctx, access, MOST, policies[p], 7, frames, &misses, &unread), EM_OK);
+			assert_int_equal(em_cache_trace_policy(ctx, access, MOST, policies[p], 7, frames, &misses, &unread), EM_OK);
 			assert_true(misses >= best);
 			if (frames >= 150)
 				assert_int_equal(misses, best);
@@ -562,7 +562,7 @@ static void test_own_policy(void **state)
 {
 	uint32_t calls = 0, i;
 	const em_policy own = {sizeof(em_policy), 0, "own", stack_bytes, stack_init, stack_came, stack_hit, stack_left, stack_victim, stack_next, &calls};
-	em_access access[30];
+	em_cache_access access[30];
 	uint64_t misses, best;
 	test_memory mem;
 	em_ctx *ctx = open_ctx(&mem);
@@ -573,8 +573,8 @@ static void test_own_policy(void **state)
 		access[i].offset = (uint64_t)(i % 5) << 12;
 		access[i].disk = 0;
 	}
-	assert_int_equal(em_trace_policy(ctx, access, 30, &own, 9, 4, &misses, &unread), EM_OK);
-	assert_int_equal(em_trace_optimum(ctx, access, 30, 4, &best, &unread), EM_OK);
+	assert_int_equal(em_cache_trace_policy(ctx, access, 30, &own, 9, 4, &misses, &unread), EM_OK);
+	assert_int_equal(em_cache_trace_optimum(ctx, access, 30, 4, &best, &unread), EM_OK);
 	assert_int_equal(misses, calls);
 	assert_true(misses >= best && misses < 20);
 	em_ctx_close(ctx);
@@ -582,7 +582,7 @@ static void test_own_policy(void **state)
 
 static void test_out_of_memory(void **state)
 {
-	em_access access[50];
+	em_cache_access access[50];
 	test_rng rng = test_rng_make(test_seed());
 	test_memory mem;
 	em_ctx *ctx = open_ctx(&mem);
@@ -600,16 +600,16 @@ static void test_out_of_memory(void **state)
 
 			memset(&err, 0, sizeof(err));
 			mem.fail_at = mem.calls + n;
-			st = which ? em_trace_policy(ctx, access, 50, &emi_policy_s3fifo, 0, 5, &misses, &err) :
-				     em_trace_optimum(ctx, access, 50, 5, &misses, &err);
+			st = which ? em_cache_trace_policy(ctx, access, 50, &emi_policy_s3fifo, 0, 5, &misses, &err) :
+				     em_cache_trace_optimum(ctx, access, 50, 5, &misses, &err);
 			mem.fail_at = 0;
 			assert_true(st == EM_OK || st == EM_ERR_NOMEM);
 			assert_int_equal(em_ctx_memory_used(ctx), before);
 		}
 		assert_int_equal(n, which ? 3 + 2 : 2 + 2);
-		assert_int_equal(em_trace_optimum(ctx, access, 50, 0, &misses, &unread), EM_ERR_RANGE);
-		assert_int_equal(em_trace_policy(ctx, access, 50, policies[0], 0, 0, &misses, &unread), EM_ERR_RANGE);
-		assert_int_equal(em_trace_optimum(ctx, access, 0, 5, &misses, &unread), EM_OK);
+		assert_int_equal(em_cache_trace_optimum(ctx, access, 50, 0, &misses, &unread), EM_ERR_RANGE);
+		assert_int_equal(em_cache_trace_policy(ctx, access, 50, policies[0], 0, 0, &misses, &unread), EM_ERR_RANGE);
+		assert_int_equal(em_cache_trace_optimum(ctx, access, 0, 5, &misses, &unread), EM_OK);
 		assert_int_equal(misses, 0);
 	}
 	em_ctx_close(ctx);

@@ -74,7 +74,7 @@ static void blocks_of(const char *backend)
 			emi_block_read(d, &x->rq, x->buf, x->bytes, x->bid, &stats);
 			assert_int_equal(emi_wait(&x->rq, NULL), EM_OK);
 			check(x);
-			emi_block_free(d, x->bid, x->bytes);
+			emi_bid_free(d, x->bid, x->bytes);
 			emi_buffer_free(ctx, x->buf, x->bytes);
 			used -= x->bytes;
 			x->buf = NULL;
@@ -83,7 +83,7 @@ static void blocks_of(const char *backend)
 		x->bytes = PAGE * pages[test_below(&rng, sizeof pages / sizeof *pages)];
 		x->buf = emi_buffer_alloc(ctx, x->bytes, NULL);
 		assert_non_null(x->buf);
-		assert_int_equal(emi_block_alloc(d, x->bytes, &x->bid, NULL), EM_OK);
+		assert_int_equal(emi_bid_alloc(d, x->bytes, &x->bid, NULL), EM_OK);
 		assert_int_equal(x->bid.offset % PAGE, 0);
 		used += x->bytes;
 		most = used > most ? used : most;
@@ -96,7 +96,7 @@ static void blocks_of(const char *backend)
 	for (i = 0; i < BLOCKS; i++)
 		if (b[i].buf) {
 			assert_int_equal(emi_wait(&b[i].rq, NULL), EM_OK);
-			emi_block_free(d, b[i].bid, b[i].bytes);
+			emi_bid_free(d, b[i].bid, b[i].bytes);
 			emi_buffer_free(ctx, b[i].buf, b[i].bytes);
 		}
 	assert_true(stats.ios_written > 0 && stats.ios_read > 0);
@@ -162,20 +162,20 @@ static void test_reuse_before_growth(void **state)
 
 	(void)state;
 	for (i = 0; i < 64; i++)
-		assert_int_equal(emi_block_alloc(d, bytes, &bid[i], NULL), EM_OK);
+		assert_int_equal(emi_bid_alloc(d, bytes, &bid[i], NULL), EM_OK);
 	peak = emi_disk_peak(d);
 	assert_int_equal(peak, 64 * bytes);
 	for (i = 0; i < 64; i += 2)
-		emi_block_free(d, bid[i], bytes);
+		emi_bid_free(d, bid[i], bytes);
 	for (i = 0; i < 64; i += 2)
-		assert_int_equal(emi_block_alloc(d, bytes, &bid[i], NULL), EM_OK);
+		assert_int_equal(emi_bid_alloc(d, bytes, &bid[i], NULL), EM_OK);
 	assert_int_equal(emi_disk_peak(d), peak);
 	for (i = 0; i < 64; i++)
-		emi_block_free(d, bid[i], bytes);
+		emi_bid_free(d, bid[i], bytes);
 	for (i = 0; i < 64 * 256; i++)
-		assert_int_equal(emi_block_alloc(d, PAGE, &bid[0], NULL), EM_OK);
+		assert_int_equal(emi_bid_alloc(d, PAGE, &bid[0], NULL), EM_OK);
 	assert_int_equal(emi_disk_peak(d), peak);
-	assert_int_equal(emi_block_alloc(d, PAGE, &bid[0], NULL), EM_OK);
+	assert_int_equal(emi_bid_alloc(d, PAGE, &bid[0], NULL), EM_OK);
 	assert_int_equal(emi_disk_peak(d), peak + PAGE);
 	emi_scratch_release(ctx, d);
 	em_ctx_close(ctx);
@@ -195,7 +195,7 @@ static void test_sizes_refused(void **state)
 	for (i = 0; i < 4; i++) {
 		em_errinfo err = clean();
 
-		assert_int_equal(emi_block_alloc(d, wrong[i], &bid, &err), EM_ERR_INVAL);
+		assert_int_equal(emi_bid_alloc(d, wrong[i], &bid, &err), EM_ERR_INVAL);
 		assert_int_equal(err.status, EM_ERR_INVAL);
 	}
 	emi_scratch_release(ctx, d);
@@ -222,10 +222,10 @@ static void test_no_space(void **state)
 	fault.sys_errno = ENOSPC;
 	ctx = disk_ctx(dir, NULL, &fault, NULL);
 	d = disk_acquire(ctx);
-	assert_int_equal(emi_block_alloc(d, PAGE, &bid, &err), EM_OK);
+	assert_int_equal(emi_bid_alloc(d, PAGE, &bid, &err), EM_OK);
 	assert_int_equal(fault.injected, 3);
 	em_fault_set(&fault, EM_FAULT_RESERVE, 1, UINT64_MAX);
-	while (emi_block_alloc(d, PAGE, &bid, &err) == EM_OK)
+	while (emi_bid_alloc(d, PAGE, &bid, &err) == EM_OK)
 		continue;
 	assert_int_equal(err.status, EM_ERR_NOSPACE);
 	assert_int_equal(err.sys_errno, ENOSPC);
@@ -233,13 +233,13 @@ static void test_no_space(void **state)
 	assert_string_equal(err.path, dir);
 	assert_int_equal(emi_disk_used(d), emi_disk_peak(d));
 	em_fault_set(&fault, 0, 0, 0);
-	assert_int_equal(emi_block_alloc(d, PAGE, &bid, &err), EM_OK);
+	assert_int_equal(emi_bid_alloc(d, PAGE, &bid, &err), EM_OK);
 	/* Anything but a lack of space is not tried again. */
 	fault.injected = 0;
 	fault.sys_errno = EIO;
 	em_fault_set(&fault, EM_FAULT_RESERVE, 1, UINT64_MAX);
 	err = clean();
-	assert_int_equal(emi_block_alloc(d, 64 << 20, &bid, &err), EM_ERR_IO);
+	assert_int_equal(emi_bid_alloc(d, 64 << 20, &bid, &err), EM_ERR_IO);
 	assert_int_equal(fault.injected, 1);
 	emi_scratch_release(ctx, d);
 	em_ctx_close(ctx);
@@ -262,7 +262,7 @@ static void test_reserved_ahead(void **state)
 	memset(buf, 0, PAGE);
 	memset(&rq, 0, sizeof rq);
 	for (i = 0; i < 600; i++)
-		assert_int_equal(emi_block_alloc(d, 1 << 20, &bid, NULL), EM_OK);
+		assert_int_equal(emi_bid_alloc(d, 1 << 20, &bid, NULL), EM_OK);
 	used = emi_disk_used(d);
 	emi_block_write(d, &rq, buf, PAGE, bid, NULL);
 	assert_int_equal(emi_wait(&rq, NULL), EM_OK);
@@ -295,7 +295,7 @@ static void test_expected(void **state)
 		if (k == 1)
 			emi_disk_expect(d, (uint64_t)N * BYTES);
 		for (i = 0; i < N; i++)
-			assert_int_equal(emi_block_alloc(d, BYTES, &bid, NULL), EM_OK);
+			assert_int_equal(emi_bid_alloc(d, BYTES, &bid, NULL), EM_OK);
 		steps[k] = fault.count;
 		if (k == 1)
 			assert_int_equal(emi_disk_held_peak(d), (uint64_t)N * BYTES);
@@ -327,9 +327,9 @@ static void test_limit(void **state)
 	assert_int_equal(em_ctx_open(&ctx, &opts), EM_OK);
 	d = disk_acquire(ctx);
 	for (i = 0; i < N; i++)
-		assert_int_equal(emi_block_alloc(d, BYTES, &bid[i], &err), EM_OK);
+		assert_int_equal(emi_bid_alloc(d, BYTES, &bid[i], &err), EM_OK);
 	assert_true(emi_disk_held_peak(d) <= opts.scratch_max);
-	assert_int_equal(emi_block_alloc(d, PAGE, &large, &err), EM_ERR_NOSPACE);
+	assert_int_equal(emi_bid_alloc(d, PAGE, &large, &err), EM_ERR_NOSPACE);
 	assert_int_equal(err.status, EM_ERR_NOSPACE);
 	assert_int_equal(err.sys_errno, 0);
 	assert_int_equal(err.bytes, (uint64_t)N * BYTES + PAGE);
@@ -338,11 +338,11 @@ static void test_limit(void **state)
 	assert_non_null(strstr(err.text, dir));
 	/* Many small gaps make room for a large block. */
 	for (i = 0; i < N; i += 2)
-		emi_block_free(d, bid[i], BYTES);
+		emi_bid_free(d, bid[i], BYTES);
 	err = clean();
-	assert_int_equal(emi_block_alloc(d, N / 2 * BYTES, &large, &err), EM_OK);
+	assert_int_equal(emi_bid_alloc(d, N / 2 * BYTES, &large, &err), EM_OK);
 	assert_true(large.offset >= (uint64_t)N * BYTES);
-	assert_int_equal(emi_block_alloc(d, PAGE, &large, &err), EM_ERR_NOSPACE);
+	assert_int_equal(emi_bid_alloc(d, PAGE, &large, &err), EM_ERR_NOSPACE);
 	assert_true(emi_disk_held_peak(d) <= opts.scratch_max);
 	emi_scratch_release(ctx, d);
 	em_ctx_close(ctx);
@@ -381,10 +381,10 @@ static void *take_and_give(void *arg)
 	unsigned i;
 
 	for (i = 0; i < 500; i++) {
-		t->wrong |= emi_block_alloc(t->d, PAGE * (1 + i % 3), &t->bid[i], NULL) != EM_OK;
+		t->wrong |= emi_bid_alloc(t->d, PAGE * (1 + i % 3), &t->bid[i], NULL) != EM_OK;
 		if (i % 3 == 2) {
-			emi_block_free(t->d, t->bid[i - 1], PAGE * (1 + (i - 1) % 3));
-			t->wrong |= emi_block_alloc(t->d, PAGE * (1 + (i - 1) % 3), &t->bid[i - 1], NULL) != EM_OK;
+			emi_bid_free(t->d, t->bid[i - 1], PAGE * (1 + (i - 1) % 3));
+			t->wrong |= emi_bid_alloc(t->d, PAGE * (1 + (i - 1) % 3), &t->bid[i - 1], NULL) != EM_OK;
 		}
 	}
 	return NULL;
@@ -442,15 +442,15 @@ static void test_fork(void **state)
 	pid_t pid;
 
 	(void)state;
-	assert_int_equal(emi_block_alloc(d, PAGE, &bid, NULL), EM_OK);
+	assert_int_equal(emi_bid_alloc(d, PAGE, &bid, NULL), EM_OK);
 	pthread_mutex_lock(&ctx->lock);
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		int wrong = emi_scratch_acquire(ctx, &e, NULL) != EM_ERR_FORK;
 
-		wrong |= emi_block_alloc(d, PAGE, &bid, NULL) != EM_ERR_FORK;
-		emi_block_free(d, bid, PAGE);
+		wrong |= emi_bid_alloc(d, PAGE, &bid, NULL) != EM_ERR_FORK;
+		emi_bid_free(d, bid, PAGE);
 		emi_scratch_release(ctx, d);
 		em_ctx_close(ctx);
 		_exit(wrong);
@@ -459,7 +459,7 @@ static void test_fork(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
-	assert_int_equal(emi_block_alloc(d, PAGE, &bid, NULL), EM_OK);
+	assert_int_equal(emi_bid_alloc(d, PAGE, &bid, NULL), EM_OK);
 	emi_scratch_release(ctx, d);
 	em_ctx_close(ctx);
 	test_dir_remove(dir);

@@ -32,7 +32,7 @@ static uint64_t allocated(em_ctx *ctx, emi_disk *d)
 
 	memset(&rq, 0, sizeof rq);
 	assert_non_null(page);
-	assert_int_equal(emi_block_alloc(d, PAGE, &bid, NULL), EM_OK);
+	assert_int_equal(emi_bid_alloc(d, PAGE, &bid, NULL), EM_OK);
 	memset(page, 0, PAGE);
 	emi_block_write(d, &rq, page, PAGE, bid, NULL);
 	assert_int_equal(emi_wait(&rq, NULL), EM_OK);
@@ -56,7 +56,7 @@ static void test_give_back(void **state)
 	(void)state;
 	memset(&rq, 0, sizeof rq);
 	for (i = 0; i < N; i++) {
-		assert_int_equal(emi_block_alloc(d, BYTES, &bid[i], NULL), EM_OK);
+		assert_int_equal(emi_bid_alloc(d, BYTES, &bid[i], NULL), EM_OK);
 		memset(buf, (int)i, BYTES);
 		emi_block_write(d, &rq, buf, BYTES, bid[i], NULL);
 		assert_int_equal(emi_wait(&rq, NULL), EM_OK);
@@ -74,11 +74,11 @@ static void test_give_back(void **state)
 	}
 	/* What is in small gaps may stay, up to a limit. */
 	for (i = 0; i < N; i += 4)
-		emi_block_free(d, bid[i], BYTES);
+		emi_bid_free(d, bid[i], BYTES);
 	held = emi_disk_held(d);
 	assert_true(held >= (uint64_t)N * BYTES);
 	for (i = 1; i < N; i += 4) {
-		emi_block_free(d, bid[i], BYTES);
+		emi_bid_free(d, bid[i], BYTES);
 		/* At most that and four times the lag. */
 		assert_true(emi_disk_held(d) <= emi_disk_used(d) + (4 * 16 + N / 4) * (uint64_t)BYTES);
 	}
@@ -88,7 +88,7 @@ static void test_give_back(void **state)
 	assert_true(allocated(ctx, d) <= full - (uint64_t)N * BYTES / 4);
 	/* New blocks are nowhere where holes are, and old ones are what they were. */
 	for (i = 0; i < N / 2; i++) {
-		assert_int_equal(emi_block_alloc(d, BYTES, &other, NULL), EM_OK);
+		assert_int_equal(emi_bid_alloc(d, BYTES, &other, NULL), EM_OK);
 		assert_true(other.offset >= (uint64_t)N * BYTES);
 	}
 	for (i = 2; i < N; i += 4) {
@@ -102,7 +102,7 @@ static void test_give_back(void **state)
 	held = emi_disk_held(d);
 	for (i = 2; i < N; i++)
 		if (i % 4 >= 2)
-			emi_block_free(d, bid[i], BYTES);
+			emi_bid_free(d, bid[i], BYTES);
 	assert_int_equal(emi_disk_held(d), held);
 out:
 	emi_buffer_free(ctx, buf, BYTES);
@@ -124,21 +124,21 @@ static void test_slack(void **state)
 
 	(void)state;
 	for (i = 0; i < N; i++)
-		assert_int_equal(emi_block_alloc(d, BYTES, &bid[i], NULL), EM_OK);
+		assert_int_equal(emi_bid_alloc(d, BYTES, &bid[i], NULL), EM_OK);
 	for (i = 0; i < N; i += 2)
-		emi_block_free(d, bid[i], BYTES);
+		emi_bid_free(d, bid[i], BYTES);
 	peak = emi_disk_peak(d);
 	/* Without a limit they stay. */
-	assert_int_equal(emi_block_alloc(d, 2 * BYTES, &large, NULL), EM_OK);
+	assert_int_equal(emi_bid_alloc(d, 2 * BYTES, &large, NULL), EM_OK);
 	assert_int_equal(emi_disk_peak(d), peak + 2 * BYTES);
 	emi_disk_slack(d, N / 4 * BYTES);
 	for (i = 0; i < N / 8; i++)
-		assert_int_equal(emi_block_alloc(d, 2 * BYTES, &large, NULL), EM_OK);
+		assert_int_equal(emi_bid_alloc(d, 2 * BYTES, &large, NULL), EM_OK);
 	(void)emi_disk_held(d);
 	assert_int_equal(emi_disk_peak(d), peak + 2 * BYTES);
 	/* Half of what is allowed is still there for those that fit. */
 	for (i = 0; i < N / 8; i++) {
-		assert_int_equal(emi_block_alloc(d, BYTES, &large, NULL), EM_OK);
+		assert_int_equal(emi_bid_alloc(d, BYTES, &large, NULL), EM_OK);
 		assert_true(large.offset < (uint64_t)N * BYTES);
 	}
 	emi_scratch_release(ctx, d);
@@ -173,19 +173,19 @@ static void test_nothing_goes_back(void **state)
 		ctx = disk_ctx(dir, NULL, &fault, NULL);
 		d = disk_acquire(ctx);
 		for (i = 0; i < N; i++)
-			assert_int_equal(emi_block_alloc(d, BYTES, &bid[i], NULL), EM_OK);
+			assert_int_equal(emi_bid_alloc(d, BYTES, &bid[i], NULL), EM_OK);
 		for (i = 0; i < N; i += 2)
-			emi_block_free(d, bid[i], BYTES);
+			emi_bid_free(d, bid[i], BYTES);
 		peak = emi_disk_peak(d);
 		emi_disk_slack(d, BYTES);
 		emi_disk_give_back(d, BYTES);
 		for (i = 1; i < N; i += 2)
-			emi_block_free(d, bid[i], BYTES);
+			emi_bid_free(d, bid[i], BYTES);
 		assert_int_equal(emi_disk_give_all(d), 0);
 		assert_int_equal(emi_disk_used(d), 0);
 		assert_int_equal(fault.injected, k < 3);
 		for (i = 0; i < N; i++)
-			assert_int_equal(emi_block_alloc(d, BYTES, &bid[i], NULL), EM_OK);
+			assert_int_equal(emi_bid_alloc(d, BYTES, &bid[i], NULL), EM_OK);
 		assert_int_equal(emi_disk_peak(d), peak);
 		emi_disk_keep(d);
 		emi_scratch_release(ctx, d);
@@ -214,15 +214,15 @@ static void test_some_go_back(void **state)
 	ctx = disk_ctx(dir, NULL, &fault, NULL);
 	d = disk_acquire(ctx);
 	for (i = 0; i < N; i++)
-		assert_int_equal(emi_block_alloc(d, BYTES, &bid[i], NULL), EM_OK);
+		assert_int_equal(emi_bid_alloc(d, BYTES, &bid[i], NULL), EM_OK);
 	held = emi_disk_held(d);
 	for (i = 0; i < N; i += 2)
-		emi_block_free(d, bid[i], BYTES);
+		emi_bid_free(d, bid[i], BYTES);
 	assert_int_equal(emi_disk_give_all(d), 1);
 	assert_int_equal(fault.injected, 1);
 	assert_int_equal(emi_disk_held(d), held - 4 * BYTES);
 	for (i = 8; i < N; i += 2) {
-		assert_int_equal(emi_block_alloc(d, BYTES, &bid[i], NULL), EM_OK);
+		assert_int_equal(emi_bid_alloc(d, BYTES, &bid[i], NULL), EM_OK);
 		assert_true(bid[i].offset < (uint64_t)N * BYTES && bid[i].offset >= 8 * BYTES);
 	}
 	emi_scratch_release(ctx, d);
@@ -247,15 +247,15 @@ static void test_end_goes_back(void **state)
 	fault.ops = EM_FAULT_DISCARD | EM_FAULT_RESERVE;
 	ctx = disk_ctx(dir, NULL, &fault, NULL);
 	d = disk_acquire(ctx);
-	assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid, N, NULL), EM_OK);
+	assert_int_equal(emi_bids_alloc_row(d, 0, BYTES, bid, N, NULL), EM_OK);
 	assert_true(emi_disk_held(d) >= (uint64_t)N * BYTES);
 	/* A stack of 64 MiB comes and goes: its space is set aside once. */
 	for (k = 0; k < 20; k++) {
 		before = fault.count;
 		for (i = 0; i < 64; i++)
-			assert_int_equal(emi_block_alloc(d, BYTES, &more[i], NULL), EM_OK);
+			assert_int_equal(emi_bid_alloc(d, BYTES, &more[i], NULL), EM_OK);
 		while (i-- > 0)
-			assert_int_equal(emi_block_free(d, more[i], BYTES), EM_OK);
+			assert_int_equal(emi_bid_free(d, more[i], BYTES), EM_OK);
 		assert_true(k == 0 || fault.count == before);
 	}
 	/* Space goes back while there is less and less, a few times in all, and what is kept is in proportion. */
@@ -263,7 +263,7 @@ static void test_end_goes_back(void **state)
 	for (i = N; i-- > 0;) {
 		unsigned patience = 100000;
 
-		assert_int_equal(emi_block_free(d, bid[i], BYTES), EM_OK);
+		assert_int_equal(emi_bid_free(d, bid[i], BYTES), EM_OK);
 		assert_true(emi_disk_held(d) >= emi_disk_used(d));
 		/* It may still be on its way. */
 		while (emi_disk_held(d) > emi_disk_used(d) + emi_disk_used(d) / 7 + (uint64_t)72 * BYTES && patience-- > 0)
@@ -274,20 +274,20 @@ static void test_end_goes_back(void **state)
 	(void)emi_disk_give_all(d);
 	assert_int_equal(emi_disk_held(d), 0);
 	/* It comes again, from the front. */
-	assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid, N, NULL), EM_OK);
+	assert_int_equal(emi_bids_alloc_row(d, 0, BYTES, bid, N, NULL), EM_OK);
 	assert_int_equal(bid[0].offset, 0);
-	assert_int_equal(emi_blocks_free(d, bid + 1, N - 1, BYTES, NULL), EM_OK);
+	assert_int_equal(emi_bids_free(d, bid + 1, N - 1, BYTES, NULL), EM_OK);
 	/* What cannot go back is still there. */
 	(void)emi_disk_held(d);
 	em_fault_set(&fault, EM_FAULT_DISCARD, 1, UINT64_MAX);
-	assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid + 1, N - 1, NULL), EM_OK);
-	assert_int_equal(emi_blocks_free(d, bid + 1, N - 1, BYTES, NULL), EM_OK);
+	assert_int_equal(emi_bids_alloc_row(d, 0, BYTES, bid + 1, N - 1, NULL), EM_OK);
+	assert_int_equal(emi_bids_free(d, bid + 1, N - 1, BYTES, NULL), EM_OK);
 	assert_int_equal(emi_disk_give_all(d), 0);
 	assert_int_equal(fault.injected, 1);
 	before = emi_disk_held(d);
-	assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid + 1, N - 1, NULL), EM_OK);
+	assert_int_equal(emi_bids_alloc_row(d, 0, BYTES, bid + 1, N - 1, NULL), EM_OK);
 	assert_true(emi_disk_held(d) >= (uint64_t)N * BYTES && emi_disk_held(d) >= before);
-	assert_int_equal(emi_blocks_free(d, bid, N, BYTES, NULL), EM_OK);
+	assert_int_equal(emi_bids_free(d, bid, N, BYTES, NULL), EM_OK);
 	emi_scratch_release(ctx, d);
 	em_ctx_close(ctx);
 	test_dir_remove(dir);
@@ -311,16 +311,16 @@ static void test_refused(void **state)
 	fault.ops = 0;
 	ctx = disk_ctx(dir, NULL, &fault, NULL);
 	d = disk_acquire(ctx);
-	assert_int_equal(emi_block_alloc(d, BYTES, &bid[0], NULL), EM_OK);
+	assert_int_equal(emi_bid_alloc(d, BYTES, &bid[0], NULL), EM_OK);
 	held = emi_disk_held(d);
 	em_fault_set(&fault, EM_FAULT_RESERVE, 1, UINT64_MAX);
 	for (i = 0; i < 3; i++)
-		assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid + 1, N - 1, NULL), EM_ERR_NOSPACE);
+		assert_int_equal(emi_bids_alloc_row(d, 0, BYTES, bid + 1, N - 1, NULL), EM_ERR_NOSPACE);
 	assert_true(fault.injected >= 3);
 	assert_int_equal(emi_disk_held(d), held);
 	em_fault_set(&fault, 0, 0, 0);
-	assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid + 1, N - 1, NULL), EM_OK);
-	assert_int_equal(emi_blocks_free(d, bid, N, BYTES, NULL), EM_OK);
+	assert_int_equal(emi_bids_alloc_row(d, 0, BYTES, bid + 1, N - 1, NULL), EM_OK);
+	assert_int_equal(emi_bids_free(d, bid, N, BYTES, NULL), EM_OK);
 	(void)emi_disk_give_all(d);
 	assert_int_equal(emi_disk_held(d), 0);
 	emi_scratch_release(ctx, d);
@@ -382,8 +382,8 @@ static void test_end_comes_again(void **state)
 	assert_int_equal(em_ctx_open(&ctx, &opts), EM_OK);
 	d = disk_acquire(ctx);
 	for (round = 0; round < 3; round++) {
-		assert_int_equal(emi_blocks_alloc_row(d, 0, BYTES, bid, N, NULL), EM_OK);
-		assert_int_equal(emi_blocks_free(d, bid, N, BYTES, NULL), EM_OK);
+		assert_int_equal(emi_bids_alloc_row(d, 0, BYTES, bid, N, NULL), EM_OK);
+		assert_int_equal(emi_bids_free(d, bid, N, BYTES, NULL), EM_OK);
 	}
 	assert_true(__atomic_load_n(&slow.discards, __ATOMIC_RELAXED) > 0);
 	assert_int_equal(__atomic_load_n(&slow.together, __ATOMIC_SEQ_CST), 0);

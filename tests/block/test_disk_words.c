@@ -247,10 +247,10 @@ static void test_device(void **state)
 		ctx = ctx_on(&d, 1, 0);
 		if (emi_scratch_acquire(ctx, &held, &err) != EM_OK)
 			fail_msg("%s", err.text);
-		assert_int_equal(emi_blocks_alloc_row(held, 0, 4096, bid, (size_t)there + 1, &err), EM_ERR_NOSPACE);
+		assert_int_equal(emi_bids_alloc_row(held, 0, 4096, bid, (size_t)there + 1, &err), EM_ERR_NOSPACE);
 		memset(&err, 0, sizeof err);
-		assert_int_equal(emi_blocks_alloc_row(held, 0, 4096, bid, (size_t)there, &err), EM_OK);
-		assert_int_equal(emi_blocks_free(held, bid, (size_t)there, 4096, &err), EM_OK);
+		assert_int_equal(emi_bids_alloc_row(held, 0, 4096, bid, (size_t)there, &err), EM_OK);
+		assert_int_equal(emi_bids_free(held, bid, (size_t)there, 4096, &err), EM_OK);
 		emi_scratch_release(ctx, held);
 		em_ctx_close(ctx);
 	}

@@ -174,7 +174,7 @@ static void add_block(model *m, block *b, uint32_t wanted, uint64_t stamp)
 	uint32_t i;
 
 	memset(&err, 0, sizeof err);
-	st = emi_block_alloc_on(m->s->d, wanted, m->bytes, &b->bid, &err);
+	st = emi_bid_alloc_on(m->s->d, wanted, m->bytes, &b->bid, &err);
 	for (i = 0; i < m->s->n && !has_room(m, (wanted + i) % m->s->n); i++)
 		continue;
 	if (i == m->s->n) {
@@ -193,7 +193,7 @@ static void add_block(model *m, block *b, uint32_t wanted, uint64_t stamp)
 static void drop_block(model *m, block *b)
 {
 	transfer(m, b, 0);
-	emi_block_free(m->s->d, b->bid, m->bytes);
+	emi_bid_free(m->s->d, b->bid, m->bytes);
 	m->live[b->bid.disk] -= m->bytes;
 	b->stamp = 0;
 }
@@ -291,7 +291,7 @@ static void test_round_robin(void **state)
 		prepare(&s, n);
 		start(&s);
 		for (i = 0; i < 10 * n; i++) {
-			assert_int_equal(emi_block_alloc(s.d, PAGE, &bid, NULL), EM_OK);
+			assert_int_equal(emi_bid_alloc(s.d, PAGE, &bid, NULL), EM_OK);
 			count[bid.disk]++;
 		}
 		for (i = 0; i < n; i++)
@@ -319,9 +319,9 @@ static void test_full(void **state)
 	start(&s);
 	assert_int_equal(emi_scratch_most(s.ctx), 6 * PAGE);
 	for (i = 0; i < 6; i++)
-		assert_int_equal(emi_block_alloc(s.d, PAGE, &bid[i], NULL), EM_OK);
+		assert_int_equal(emi_bid_alloc(s.d, PAGE, &bid[i], NULL), EM_OK);
 	memset(&err, 0, sizeof err);
-	assert_int_equal(emi_block_alloc(s.d, PAGE, &more, &err), EM_ERR_NOSPACE);
+	assert_int_equal(emi_bid_alloc(s.d, PAGE, &more, &err), EM_ERR_NOSPACE);
 	assert_non_null(strstr(err.text, s.path[0]));
 	assert_non_null(strstr(err.text, s.path[1]));
 	assert_int_equal(emi_disk_held(s.d), 6 * PAGE);
@@ -332,12 +332,12 @@ static void test_full(void **state)
 	start(&s);
 	assert_int_equal(emi_scratch_most(s.ctx), 8 * PAGE);
 	for (i = 0; i < 8; i++)
-		assert_int_equal(emi_block_alloc_on(s.d, i / 4, PAGE, &bid[i], NULL), EM_OK);
-	assert_int_equal(emi_block_alloc(s.d, PAGE, &more, &err), EM_ERR_NOSPACE);
+		assert_int_equal(emi_bid_alloc_on(s.d, i / 4, PAGE, &bid[i], NULL), EM_OK);
+	assert_int_equal(emi_bid_alloc(s.d, PAGE, &more, &err), EM_ERR_NOSPACE);
 	assert_int_equal(emi_disk_held_peak(s.d), 8 * PAGE);
 	for (i = 0; i < 4; i++)
-		emi_block_free(s.d, bid[i], PAGE);
-	if (emi_block_alloc_on(s.d, 1, 4 * PAGE, &more, NULL) == EM_OK)
+		emi_bid_free(s.d, bid[i], PAGE);
+	if (emi_bid_alloc_on(s.d, 1, 4 * PAGE, &more, NULL) == EM_OK)
 		assert_in_range(more.disk, 0, 1);
 	assert_true(emi_disk_held_peak(s.d) <= 8 * PAGE);
 	stop(&s);
@@ -362,7 +362,7 @@ static void test_files(void **state)
 	s.disk[1].flags = EM_DISK_FORCE;
 	start(&s);
 	assert_int_equal(size_of(s.path[1]), 0);
-	assert_int_equal(emi_block_alloc_on(s.d, 1, PAGE, &bid, NULL), EM_OK);
+	assert_int_equal(emi_bid_alloc_on(s.d, 1, PAGE, &bid, NULL), EM_OK);
 	stop(&s);
 	assert_int_equal(size_of(s.path[1]), 0);
 
@@ -370,10 +370,10 @@ static void test_files(void **state)
 	unlink(s.path[1]);
 	s.disk[1].flags = EM_DISK_KEEP;
 	start(&s);
-	assert_int_equal(emi_block_alloc_on(s.d, 1, PAGE, &bid, NULL), EM_OK);
+	assert_int_equal(emi_bid_alloc_on(s.d, 1, PAGE, &bid, NULL), EM_OK);
 	emi_scratch_release(s.ctx, s.d);
 	assert_int_equal(emi_scratch_acquire(s.ctx, &s.d, NULL), EM_OK);
-	assert_int_equal(emi_block_alloc_on(s.d, 1, PAGE, &bid, NULL), EM_OK);
+	assert_int_equal(emi_bid_alloc_on(s.d, 1, PAGE, &bid, NULL), EM_OK);
 	stop(&s);
 	assert_true(size_of(s.path[1]) != UINT64_MAX);
 	unlink(s.path[1]);
@@ -426,7 +426,7 @@ static void test_no_memory(void **state)
 		if (st == EM_OK)
 			st = emi_scratch_acquire(s.ctx, &s.d, NULL);
 		if (st == EM_OK) {
-			st = emi_block_alloc(s.d, PAGE, &bid, NULL);
+			st = emi_bid_alloc(s.d, PAGE, &bid, NULL);
 			emi_scratch_release(s.ctx, s.d);
 		}
 		assert_true(st == EM_OK || st == EM_ERR_NOMEM);
@@ -459,8 +459,8 @@ static void fixed_on_tmpfs(const char *dir)
 	assert_int_equal(stat(s.path[0], &st), 0);
 	assert_int_equal(st.st_size, 150 * PAGE);
 	assert_int_equal((uint64_t)st.st_blocks * 512, 150 * PAGE);
-	assert_int_equal(emi_block_alloc(s.d, 150 * PAGE, &bid, NULL), EM_OK);
-	assert_int_equal(emi_block_alloc(s.d, PAGE, &bid, NULL), EM_ERR_NOSPACE);
+	assert_int_equal(emi_bid_alloc(s.d, 150 * PAGE, &bid, NULL), EM_OK);
+	assert_int_equal(emi_bid_alloc(s.d, PAGE, &bid, NULL), EM_ERR_NOSPACE);
 	stop(&s);
 	unlink(s.path[0]);
 	s.disk[0].capacity = 300 * PAGE;

@@ -105,8 +105,8 @@ static void test_block(void **state)
 
 			if (!bench_open(&b, backends[k], 3, 3, flags))
 				continue;
-			assert_int_equal(emi_block_alloc_on(b.f.disk, 0, BLOCK, &bid[0], &b.f.err), EM_OK);
-			assert_int_equal(emi_block_alloc_on(b.f.disk, 1, BLOCK, &bid[1], &b.f.err), EM_OK);
+			assert_int_equal(emi_bid_alloc_on(b.f.disk, 0, BLOCK, &bid[0], &b.f.err), EM_OK);
+			assert_int_equal(emi_bid_alloc_on(b.f.disk, 1, BLOCK, &bid[1], &b.f.err), EM_OK);
 			assert_true(bid[0].disk == 0 && bid[1].disk == 1);
 			assert_int_equal(write_at(&b, bid[0], BLOCK, 'a'), EM_OK);
 			assert_int_equal(write_at(&b, bid[1], BLOCK, 'k'), EM_OK);
@@ -119,9 +119,9 @@ static void test_block(void **state)
 			assert_int_equal(write_at(&b, bid[1], BLOCK, 'K'), EM_OK);
 			assert_at(&b, bid[0], BLOCK, 'A');
 			assert_at(&b, bid[1], BLOCK, 'K');
-			assert_int_equal(emi_block_free(b.f.disk, bid[0], BLOCK), EM_OK);
+			assert_int_equal(emi_bid_free(b.f.disk, bid[0], BLOCK), EM_OK);
 			assert_at(&b, bid[1], BLOCK, 'K');
-			assert_int_equal(emi_block_free(b.f.disk, bid[1], BLOCK), EM_OK);
+			assert_int_equal(emi_bid_free(b.f.disk, bid[1], BLOCK), EM_OK);
 			assert_int_equal(emi_disk_used(b.f.disk), 0);
 			bench_close(&b);
 		}
@@ -141,7 +141,7 @@ static void test_row(void **state)
 		int i;
 
 		assert_true(bench_open(&b, "syscall", 2, 0, 0));
-		assert_int_equal(emi_blocks_alloc_row(b.f.disk, 0, PAGE, bid, PAGES, &b.f.err), EM_OK);
+		assert_int_equal(emi_bids_alloc_row(b.f.disk, 0, PAGE, bid, PAGES, &b.f.err), EM_OK);
 		assert_int_equal(write_at(&b, bid[0], BLOCK, 'a'), EM_OK);
 		em_fault_set(&b.f.fault[0], EM_FAULT_WRITE, 1, UINT64_MAX);
 		assert_int_equal(write_at(&b, bid[1], 2 * PAGE, 'p'), EM_OK);
@@ -162,9 +162,9 @@ static void test_row(void **state)
 		emi_disk_usage_of(b.f.disk, 1, &usage);
 		assert_int_equal(usage.bytes, BLOCK);
 		for (i = 0; i < PAGES && freed < 2; i++)
-			assert_int_equal(emi_block_free(b.f.disk, bid[freed == 0 ? i : PAGES - 1 - i], PAGE), EM_OK);
+			assert_int_equal(emi_bid_free(b.f.disk, bid[freed == 0 ? i : PAGES - 1 - i], PAGE), EM_OK);
 		if (freed == 2)
-			assert_int_equal(emi_block_free(b.f.disk, bid[0], BLOCK), EM_OK);
+			assert_int_equal(emi_bid_free(b.f.disk, bid[0], BLOCK), EM_OK);
 		emi_disk_usage_of(b.f.disk, 1, &usage);
 		assert_int_equal(usage.bytes, 0);
 		assert_int_equal(emi_disk_used(b.f.disk), 0);
@@ -182,16 +182,16 @@ static void test_not_again(void **state)
 
 	(void)state;
 	assert_true(bench_open(&b, "syscall", 2, 1, 0));
-	assert_int_equal(emi_block_alloc_on(b.f.disk, 0, BLOCK, &bid[0], &b.f.err), EM_OK);
+	assert_int_equal(emi_bid_alloc_on(b.f.disk, 0, BLOCK, &bid[0], &b.f.err), EM_OK);
 	emi_disk_usage_of(b.f.disk, 0, &usage);
 	assert_true(usage.held > BLOCK);
 	assert_int_equal(write_at(&b, bid[0], BLOCK, 'a'), EM_OK);
 	emi_disk_usage_of(b.f.disk, 0, &usage);
 	assert_int_equal(usage.held, BLOCK);
 	em_fault_set(&b.f.fault[0], EM_FAULT_RESERVE | EM_FAULT_WRITE, 1, UINT64_MAX);
-	assert_int_equal(emi_block_alloc_on(b.f.disk, 0, BLOCK, &bid[1], &b.f.err), EM_OK);
+	assert_int_equal(emi_bid_alloc_on(b.f.disk, 0, BLOCK, &bid[1], &b.f.err), EM_OK);
 	assert_int_equal(bid[1].disk, 1);
-	assert_int_equal(emi_blocks_free(b.f.disk, bid, 2, BLOCK, &b.f.err), EM_OK);
+	assert_int_equal(emi_bids_free(b.f.disk, bid, 2, BLOCK, &b.f.err), EM_OK);
 	bench_close(&b);
 }
 
@@ -206,13 +206,13 @@ static void test_many(void **state)
 	(void)state;
 	assert_true(bench_open(&b, "syscall", 2, 1, 0));
 	for (i = 0; i < MANY; i++)
-		assert_int_equal(emi_block_alloc_on(b.f.disk, 0, PAGE, &bid[i], &b.f.err), EM_OK);
+		assert_int_equal(emi_bid_alloc_on(b.f.disk, 0, PAGE, &bid[i], &b.f.err), EM_OK);
 	for (i = 0; i < MANY; i++)
 		assert_int_equal(write_at(&b, bid[i * 7 % MANY], PAGE, i * 7 % MANY), EM_OK);
 	for (i = 0; i < MANY; i++)
 		assert_at(&b, bid[i], PAGE, i);
 	for (i = 0; i < MANY; i++)
-		assert_int_equal(emi_block_free(b.f.disk, bid[i * 3 % MANY], PAGE), EM_OK);
+		assert_int_equal(emi_bid_free(b.f.disk, bid[i * 3 % MANY], PAGE), EM_OK);
 	assert_int_equal(emi_disk_used(b.f.disk), 0);
 	bench_close(&b);
 }
@@ -225,11 +225,11 @@ static void test_all_full(void **state)
 
 	(void)state;
 	assert_true(bench_open(&b, "syscall", 2, 3, 0));
-	assert_int_equal(emi_block_alloc_on(b.f.disk, 0, BLOCK, &bid, &b.f.err), EM_OK);
+	assert_int_equal(emi_bid_alloc_on(b.f.disk, 0, BLOCK, &bid, &b.f.err), EM_OK);
 	assert_int_equal(write_at(&b, bid, BLOCK, 'a'), EM_ERR_NOSPACE);
 	assert_string_equal(b.f.err.path, b.f.dir[0]);
 	assert_non_null(strstr(b.f.err.text, "scratch"));
-	assert_int_equal(emi_block_free(b.f.disk, bid, BLOCK), EM_OK);
+	assert_int_equal(emi_bid_free(b.f.disk, bid, BLOCK), EM_OK);
 	assert_int_equal(emi_disk_used(b.f.disk), 0);
 	bench_close(&b);
 }

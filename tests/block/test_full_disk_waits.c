@@ -252,21 +252,21 @@ static void freed(int waits)
 
 	bench_open(&b, 0);
 	for (i = 0; i < BLOCKS; i++)
-		assert_int_equal(emi_block_alloc_on(b.disk, 0, BLOCK, &bid[i], NULL), EM_OK);
+		assert_int_equal(emi_bid_alloc_on(b.disk, 0, BLOCK, &bid[i], NULL), EM_OK);
 	emi_disk_slack(b.disk, 0);
 	emi_disk_give_back(b.disk, BLOCK);
 	write_to_full_disk(&b);
 	__atomic_store_n(&w.slow, 1, __ATOMIC_SEQ_CST);
-	assert_int_equal(emi_block_free(b.disk, bid[0], BLOCK), EM_OK);
+	assert_int_equal(emi_bid_free(b.disk, bid[0], BLOCK), EM_OK);
 	wait_until_inside();
 	if (waits)
 		(void)emi_disk_give_all(b.disk);
 	for (i = 2; i < BLOCKS; i += 2)
-		assert_int_equal(emi_block_free(b.disk, bid[i], BLOCK), EM_OK);
+		assert_int_equal(emi_bid_free(b.disk, bid[i], BLOCK), EM_OK);
 	__atomic_store_n(&w.slow, 0, __ATOMIC_SEQ_CST);
 	assert_moved(&b);
 	for (i = 1; i < BLOCKS; i += 2)
-		assert_int_equal(emi_block_free(b.disk, bid[i], BLOCK), EM_OK);
+		assert_int_equal(emi_bid_free(b.disk, bid[i], BLOCK), EM_OK);
 	emi_disk_keep(b.disk);
 	bench_close(&b);
 }
@@ -292,9 +292,9 @@ static void test_other_disk_is_busy(void **state)
 
 	(void)state;
 	bench_open(&b, 0);
-	assert_int_equal(emi_block_alloc_on(b.disk, 1, BLOCK, &bid, NULL), EM_OK);
+	assert_int_equal(emi_bid_alloc_on(b.disk, 1, BLOCK, &bid, NULL), EM_OK);
 	write_to_full_disk(&b);
-	assert_int_equal(emi_block_free(b.disk, bid, BLOCK), EM_OK);
+	assert_int_equal(emi_bid_free(b.disk, bid, BLOCK), EM_OK);
 	assert_int_equal(em_bids_alloc_row(b.disks, &bid, 1, BLOCK, 1), EM_OK);
 	assert_int_equal(bid.disk, 1);
 	__atomic_store_n(&w.slow, 1, __ATOMIC_SEQ_CST);

@@ -143,7 +143,7 @@ static void bench_open_on(bench *b, uint32_t k, uint32_t blocks, uint32_t disks)
 			/* Equal keys happen, within a sequence and between them. */
 			key += test_below(&b->rng, 4) * test_below(&b->rng, 100);
 			b->block[s][i].key = key;
-			assert_int_equal(emi_block_alloc_on(b->disk, (uint32_t)test_below(&b->rng, disks), BLOCK, &b->block[s][i].bid, &err), EM_OK);
+			assert_int_equal(emi_bid_alloc_on(b->disk, (uint32_t)test_below(&b->rng, disks), BLOCK, &b->block[s][i].bid, &err), EM_OK);
 			fill_block(words, s, i);
 			emi_block_write(b->disk, &rq, words, BLOCK, b->block[s][i].bid, &b->io);
 			assert_int_equal(emi_wait(&rq, &err), EM_OK);

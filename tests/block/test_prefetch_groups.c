@@ -126,7 +126,7 @@ static void bench_open(bench *b, uint32_t most, uint32_t length, uint32_t disks)
 
 				key += test_below(&b->rng, few ? 2 : 1000);
 				b->block[g][s][i].key = key * MOST_K + s;
-				assert_int_equal(emi_block_alloc_on(b->disk, (uint32_t)test_below(&b->rng, disks), BLOCK, &b->block[g][s][i].bid, &err), EM_OK);
+				assert_int_equal(emi_bid_alloc_on(b->disk, (uint32_t)test_below(&b->rng, disks), BLOCK, &b->block[g][s][i].bid, &err), EM_OK);
 				fill_block(words, g, s, i);
 				emi_block_write(b->disk, &rq, words, BLOCK, b->block[g][s][i].bid, &b->io);
 				assert_int_equal(emi_wait(&rq, &err), EM_OK);

@@ -218,7 +218,7 @@ static void test_quality(void **state)
 
 				assert_non_null(buf);
 				memset(buf, 0, BLOCK);
-				assert_int_equal(emi_block_alloc_on(b.disk, i, BLOCK, &r.bid[i], &err), EM_OK);
+				assert_int_equal(emi_bid_alloc_on(b.disk, i, BLOCK, &r.bid[i], &err), EM_OK);
 				emi_block_write(b.disk, &rq, buf, BLOCK, r.bid[i], &b.io);
 				assert_int_equal(emi_wait(&rq, &err), EM_OK);
 				emi_buffer_free(b.ctx, buf, BLOCK);

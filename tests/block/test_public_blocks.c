@@ -258,7 +258,7 @@ static void test_rows(void **state)
 
 	(void)state;
 	d = open_disks(&f, D);
-	assert_int_equal(em_block_alloc(&room, f.ctx, 7, BLOCK, NULL), EM_OK);
+	assert_int_equal(em_buffer_alloc(&room, f.ctx, 7, BLOCK, NULL), EM_OK);
 	blocks = room;
 	em_disks_expect(d, 7 * BLOCK * D);
 	em_disks_expect(NULL, 1);
@@ -293,7 +293,7 @@ static void test_rows(void **state)
 	assert_int_equal(em_bids_alloc_row(d, row, 7, 10, 0), EM_ERR_INVAL);
 	assert_int_equal(em_bids_alloc_row(d, NULL, 7, BLOCK, 0), EM_ERR_INVAL);
 	assert_int_equal(em_bids_alloc_row(NULL, row, 7, BLOCK, 0), EM_ERR_INVAL);
-	em_block_free(f.ctx, room, 7, BLOCK);
+	em_buffer_free(f.ctx, room, 7, BLOCK);
 	em_disks_close(d);
 	fixture_close(&f);
 }
@@ -312,7 +312,7 @@ static void test_misused_ids(void **state)
 	(void)state;
 	for (checked = 0; checked < 2; checked++) {
 		d = open_checked(&f, D, checked ? EM_CTX_CHECKED : 0);
-		assert_int_equal(em_block_alloc(&buf, f.ctx, 1, BLOCK, NULL), EM_OK);
+		assert_int_equal(em_buffer_alloc(&buf, f.ctx, 1, BLOCK, NULL), EM_OK);
 		memset(buf, 3, BLOCK);
 		assert_int_equal(em_disks_open(&other, f.ctx, NULL), EM_OK);
 		assert_int_not_equal(em_disks_owner(d), em_disks_owner(other));
@@ -348,7 +348,7 @@ static void test_misused_ids(void **state)
 		assert_int_equal(em_bids_free(d, bid, 1, BLOCK), EM_ERR_STATE);
 		assert_int_equal(em_disks_error(d)->offset, bid[0].offset);
 		assert_int_equal(used(d), 2 * BLOCK);
-		em_block_free(f.ctx, buf, 1, BLOCK);
+		em_buffer_free(f.ctx, buf, 1, BLOCK);
 		assert_int_equal(f.warned, 0);
 		em_disks_close(other);
 		em_disks_close(d);
@@ -411,7 +411,7 @@ static void test_transfers(void **state)
 
 	(void)state;
 	d = open_disks(&f, D);
-	assert_int_equal(em_block_alloc(&room, f.ctx, BLOCKS, BLOCK, &f.err), EM_OK);
+	assert_int_equal(em_buffer_alloc(&room, f.ctx, BLOCKS, BLOCK, &f.err), EM_OK);
 	blocks = room;
 	copy = malloc(BLOCKS * BLOCK);
 	assert_non_null(copy);
@@ -457,7 +457,7 @@ static void test_transfers(void **state)
 			em_request_close(rq[0]);
 		}
 	}
-	em_block_free(f.ctx, room, BLOCKS, BLOCK);
+	em_buffer_free(f.ctx, room, BLOCKS, BLOCK);
 	em_disks_close(d);
 	free(copy);
 	fixture_close(&f);
@@ -508,27 +508,27 @@ static void test_memory_of_blocks(void **state)
 	fixture_open(&f, "memory");
 	memset(&err, 0, sizeof err);
 	before = em_ctx_memory_used(f.ctx);
-	assert_int_equal(em_block_alloc(&room, f.ctx, 5, BLOCK, &err), EM_OK);
+	assert_int_equal(em_buffer_alloc(&room, f.ctx, 5, BLOCK, &err), EM_OK);
 	assert_int_equal((uintptr_t)room % EM_BLOCK_UNIT, 0);
 	memset(room, 1, 5 * BLOCK);
 	assert_int_equal(em_ctx_memory_used(f.ctx), before + 5 * BLOCK);
-	assert_int_equal(em_block_alloc(NULL, f.ctx, 1, BLOCK, &err), EM_ERR_INVAL);
-	assert_int_equal(em_block_alloc(&none, NULL, 1, BLOCK, &err), EM_ERR_INVAL);
-	assert_int_equal(em_block_alloc(&none, f.ctx, 0, BLOCK, &err), EM_ERR_INVAL);
-	assert_int_equal(em_block_alloc(&none, f.ctx, 1, 0, &err), EM_ERR_INVAL);
-	assert_int_equal(em_block_alloc(&none, f.ctx, 1, BLOCK + 1, &err), EM_ERR_INVAL);
+	assert_int_equal(em_buffer_alloc(NULL, f.ctx, 1, BLOCK, &err), EM_ERR_INVAL);
+	assert_int_equal(em_buffer_alloc(&none, NULL, 1, BLOCK, &err), EM_ERR_INVAL);
+	assert_int_equal(em_buffer_alloc(&none, f.ctx, 0, BLOCK, &err), EM_ERR_INVAL);
+	assert_int_equal(em_buffer_alloc(&none, f.ctx, 1, 0, &err), EM_ERR_INVAL);
+	assert_int_equal(em_buffer_alloc(&none, f.ctx, 1, BLOCK + 1, &err), EM_ERR_INVAL);
 	assert_non_null(strstr(err.text, "8193"));
-	assert_int_equal(em_block_alloc(&none, f.ctx, 1 << 20, BLOCK, &err), EM_ERR_MEMLIMIT);
+	assert_int_equal(em_buffer_alloc(&none, f.ctx, 1 << 20, BLOCK, &err), EM_ERR_MEMLIMIT);
 	assert_int_equal(err.status, EM_ERR_MEMLIMIT);
-	assert_int_equal(em_block_alloc(&none, f.ctx, UINT64_MAX, BLOCK, NULL), EM_ERR_NOMEM);
+	assert_int_equal(em_buffer_alloc(&none, f.ctx, UINT64_MAX, BLOCK, NULL), EM_ERR_NOMEM);
 	f.mem.fail_at = f.mem.calls + 1;
-	assert_int_equal(em_block_alloc(&none, f.ctx, 1, BLOCK, &err), EM_ERR_NOMEM);
+	assert_int_equal(em_buffer_alloc(&none, f.ctx, 1, BLOCK, &err), EM_ERR_NOMEM);
 	f.mem.fail_at = 0;
 	assert_null(none);
-	em_block_free(NULL, room, 5, BLOCK);
-	em_block_free(f.ctx, NULL, 5, BLOCK);
+	em_buffer_free(NULL, room, 5, BLOCK);
+	em_buffer_free(f.ctx, NULL, 5, BLOCK);
 	assert_int_equal(em_ctx_memory_used(f.ctx), before + 5 * BLOCK);
-	em_block_free(f.ctx, room, 5, BLOCK);
+	em_buffer_free(f.ctx, room, 5, BLOCK);
 	assert_int_equal(em_ctx_memory_used(f.ctx), before);
 	fixture_close(&f);
 }
@@ -545,7 +545,7 @@ static void test_any_order(void **state)
 
 	(void)state;
 	d = open_disks(&f, D);
-	assert_int_equal(em_block_alloc(&room, f.ctx, 1, BLOCK, NULL), EM_OK);
+	assert_int_equal(em_buffer_alloc(&room, f.ctx, 1, BLOCK, NULL), EM_OK);
 	memset(room, 7, BLOCK);
 	ctx = f.ctx;
 	em_ctx_close(f.ctx);
@@ -555,7 +555,7 @@ static void test_any_order(void **state)
 	em_disks_close(d);
 	assert_int_equal(em_request_wait(rq), EM_OK);
 	assert_int_equal(em_request_moved(rq), BLOCK);
-	em_block_free(ctx, room, 1, BLOCK);
+	em_buffer_free(ctx, room, 1, BLOCK);
 	em_request_close(rq);
 	fixture_close(&f);
 }
@@ -666,7 +666,7 @@ static void use_usual(em_disks *d, uint64_t bytes)
 	assert_int_equal(em_bids_alloc(d, &bid, 1, (size_t)bytes, NULL, 0), EM_OK);
 	popts.write_buffers = 1;
 	assert_int_equal(em_block_pool_open(&p, d, &popts), EM_OK);
-	assert_int_equal(em_block_pool_steal(p, &block), EM_OK);
+	assert_int_equal(em_block_pool_lend(p, &block), EM_OK);
 	memset(block, 0x5a, (size_t)bytes);
 	assert_int_equal(em_block_pool_write(p, block, bid), EM_OK);
 	assert_int_equal(em_block_pool_flush(p), EM_OK);

@@ -17,7 +17,7 @@
 
 enum { D = FIXTURE_DISKS, CALLS = 4000 };
 
-static em_cache *open_cache(round_trip *r, uint32_t frames, const em_policy *policy, em_trace *trace)
+static em_cache *open_cache(round_trip *r, uint32_t frames, const em_policy *policy, em_cache_trace *trace)
 {
 	em_cache_opts opts = EM_CACHE_OPTS_INIT;
 	em_cache *c;
@@ -29,7 +29,7 @@ static em_cache *open_cache(round_trip *r, uint32_t frames, const em_policy *pol
 	opts.seed = 5;
 	opts.errinfo = &r->f.err;
 	if (trace != NULL) {
-		opts.trace = em_trace_record;
+		opts.trace = em_cache_trace_record;
 		opts.trace_user = trace;
 	}
 	if (em_cache_open(&c, r->d, &opts) != EM_OK)
@@ -88,11 +88,11 @@ static void test_cache(void **state)
 			change(&r, c, i, (uint32_t)test_below(&r.f.rng, 3));
 			gets++;
 		}
-		assert_int_equal(em_cache_steal(c, &buf), EM_OK);
+		assert_int_equal(em_cache_detach(c, &buf), EM_OK);
 		memset(buf, 1, BLOCK);
 		assert_int_equal(em_cache_stats_get(c, &s), EM_OK);
 		assert_int_equal(s.frames, 19);
-		assert_int_equal(em_cache_give(c, buf), EM_OK);
+		assert_int_equal(em_cache_attach(c, buf), EM_OK);
 		assert_int_equal(em_cache_flush(c), EM_OK);
 		assert_int_equal(em_cache_stats_get(c, &s), EM_OK);
 		assert_int_equal(s.frames, 20);
@@ -116,7 +116,7 @@ static void test_cache(void **state)
 /* What a cache told is what its policy does with it, and nothing is better than the optimum. */
 static void test_cache_trace(void **state)
 {
-	static em_access access[CALLS];
+	static em_cache_access access[CALLS];
 	em_cache_stats s = EM_CACHE_STATS_INIT;
 	uint64_t misses, best;
 	uint32_t i, k, p;
@@ -125,7 +125,7 @@ static void test_cache_trace(void **state)
 
 	(void)state;
 	for (p = 0; p < POLICIES; p++) {
-		em_trace trace = {access, CALLS, 0};
+		em_cache_trace trace = {access, CALLS, 0};
 
 		round_start(&r);
 		c = open_cache(&r, BLOCKS, NULL, NULL);
@@ -138,9 +138,9 @@ static void test_cache_trace(void **state)
 			change(&r, c, (uint32_t)test_below(&r.f.rng, 1 + round_any(&r)), EM_CACHE_READ);
 		assert_int_equal(trace.n, CALLS);
 		assert_int_equal(em_cache_stats_get(c, &s), EM_OK);
-		assert_int_equal(em_trace_policy(r.f.ctx, access, trace.n, policy_at(p), 5, 20, &misses, NULL), EM_OK);
+		assert_int_equal(em_cache_trace_policy(r.f.ctx, access, trace.n, policy_at(p), 5, 20, &misses, NULL), EM_OK);
 		assert_int_equal(misses, s.misses);
-		assert_int_equal(em_trace_optimum(r.f.ctx, access, trace.n, 20, &best, &r.f.err), EM_OK);
+		assert_int_equal(em_cache_trace_optimum(r.f.ctx, access, trace.n, 20, &best, &r.f.err), EM_OK);
 		assert_true(best < misses && best >= BLOCKS / 2);
 		em_cache_close(c);
 		round_stop(&r);
@@ -149,7 +149,7 @@ static void test_cache_trace(void **state)
 
 static void test_trace_refused(void **state)
 {
-	const em_access access[] = {{0, 0, 0}};
+	const em_cache_access access[] = {{0, 0, 0}};
 	em_policy bad = *em_policy_lru();
 	uint64_t misses = 9;
 	em_errinfo err;
@@ -158,21 +158,21 @@ static void test_trace_refused(void **state)
 	(void)state;
 	round_start(&r);
 	memset(&err, 0, sizeof err);
-	assert_int_equal(em_trace_policy(NULL, access, 1, NULL, 0, 1, &misses, &err), EM_ERR_INVAL);
+	assert_int_equal(em_cache_trace_policy(NULL, access, 1, NULL, 0, 1, &misses, &err), EM_ERR_INVAL);
 	assert_int_equal(misses, 0);
 	assert_int_equal(err.status, EM_ERR_INVAL);
-	assert_int_equal(em_trace_policy(r.f.ctx, NULL, 1, NULL, 0, 1, &misses, NULL), EM_ERR_INVAL);
-	assert_int_equal(em_trace_policy(r.f.ctx, access, 1, NULL, 0, 1, NULL, NULL), EM_ERR_INVAL);
-	assert_int_equal(em_trace_policy(r.f.ctx, access, 1, NULL, 0, 0, &misses, NULL), EM_ERR_RANGE);
+	assert_int_equal(em_cache_trace_policy(r.f.ctx, NULL, 1, NULL, 0, 1, &misses, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_cache_trace_policy(r.f.ctx, access, 1, NULL, 0, 1, NULL, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_cache_trace_policy(r.f.ctx, access, 1, NULL, 0, 0, &misses, NULL), EM_ERR_RANGE);
 	bad.next = NULL;
-	assert_int_equal(em_trace_policy(r.f.ctx, access, 1, &bad, 0, 1, &misses, NULL), EM_ERR_INVAL);
-	assert_int_equal(em_trace_policy(r.f.ctx, access, 1, NULL, 0, 1, &misses, NULL), EM_OK);
+	assert_int_equal(em_cache_trace_policy(r.f.ctx, access, 1, &bad, 0, 1, &misses, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_cache_trace_policy(r.f.ctx, access, 1, NULL, 0, 1, &misses, NULL), EM_OK);
 	assert_int_equal(misses, 1);
-	assert_int_equal(em_trace_policy(r.f.ctx, NULL, 0, NULL, 0, 1, &misses, NULL), EM_OK);
+	assert_int_equal(em_cache_trace_policy(r.f.ctx, NULL, 0, NULL, 0, 1, &misses, NULL), EM_OK);
 	assert_int_equal(misses, 0);
-	assert_int_equal(em_trace_optimum(r.f.ctx, access, UINT64_MAX, 1, &misses, NULL), EM_ERR_RANGE);
-	assert_int_equal(em_trace_optimum(r.f.ctx, NULL, 1, 1, &misses, NULL), EM_ERR_INVAL);
-	assert_int_equal(em_trace_optimum(NULL, access, 1, 1, &misses, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_cache_trace_optimum(r.f.ctx, access, UINT64_MAX, 1, &misses, NULL), EM_ERR_RANGE);
+	assert_int_equal(em_cache_trace_optimum(r.f.ctx, NULL, 1, 1, &misses, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_cache_trace_optimum(NULL, access, 1, 1, &misses, NULL), EM_ERR_INVAL);
 	round_stop(&r);
 }
 
@@ -327,7 +327,7 @@ static void test_cache_refused(void **state)
 	assert_int_equal(em_cache_get(c, r.bid[5], EM_CACHE_READ, &other), EM_ERR_STATE);
 	assert_null(other);
 	assert_int_equal(em_cache_error(c)->status, EM_ERR_STATE);
-	assert_int_equal(em_cache_steal(c, &other), EM_ERR_STATE);
+	assert_int_equal(em_cache_detach(c, &other), EM_ERR_STATE);
 	assert_int_equal(em_cache_invalidate(c, r.bid[0]), EM_ERR_STATE);
 	assert_int_equal(em_cache_unpin(c, (char *)block[0] + 1, 0), EM_ERR_INVAL);
 	assert_int_equal(em_cache_unpin(c, &r, 0), EM_ERR_INVAL);
@@ -335,12 +335,12 @@ static void test_cache_refused(void **state)
 	assert_int_equal(em_cache_unpin(NULL, block[0], 0), EM_ERR_INVAL);
 	assert_int_equal(em_cache_unpin(c, block[0], 0), EM_OK);
 	assert_int_equal(em_cache_unpin(c, block[0], 0), EM_ERR_STATE);
-	assert_int_equal(em_cache_give(c, block[0]), EM_ERR_STATE);
-	assert_int_equal(em_cache_give(c, &r), EM_ERR_INVAL);
-	assert_int_equal(em_cache_give(c, NULL), EM_ERR_INVAL);
-	assert_int_equal(em_cache_give(NULL, block[0]), EM_ERR_INVAL);
-	assert_int_equal(em_cache_steal(NULL, &other), EM_ERR_INVAL);
-	assert_int_equal(em_cache_steal(c, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_cache_attach(c, block[0]), EM_ERR_STATE);
+	assert_int_equal(em_cache_attach(c, &r), EM_ERR_INVAL);
+	assert_int_equal(em_cache_attach(c, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_cache_attach(NULL, block[0]), EM_ERR_INVAL);
+	assert_int_equal(em_cache_detach(NULL, &other), EM_ERR_INVAL);
+	assert_int_equal(em_cache_detach(c, NULL), EM_ERR_INVAL);
 	em_cache_hint(NULL, r.bid[0]);
 	em_cache_hint(c, none);
 	assert_int_equal(em_cache_flush(NULL), EM_ERR_INVAL);

@@ -35,7 +35,7 @@ static void put(round_trip *r, em_block_pool *p, uint32_t i)
 {
 	void *buf;
 
-	assert_int_equal(em_block_pool_steal(p, &buf), EM_OK);
+	assert_int_equal(em_block_pool_lend(p, &buf), EM_OK);
 	r->version[i]++;
 	round_fill(r, i, buf);
 	assert_int_equal(em_block_pool_write(p, buf, r->bid[i]), EM_OK);
@@ -52,7 +52,7 @@ static void test_pool(void **state)
 
 	(void)state;
 	round_start(&r);
-	assert_int_equal(em_block_alloc(&own, r.f.ctx, 1, BLOCK, NULL), EM_OK);
+	assert_int_equal(em_buffer_alloc(&own, r.f.ctx, 1, BLOCK, NULL), EM_OK);
 	before = em_ctx_memory_used(r.f.ctx);
 	p = open_pool(&r, 2 * D, 3 * D);
 	assert_int_equal(em_ctx_memory_used(r.f.ctx), before + em_block_pool_memory(BLOCK, 2 * D, 3 * D));
@@ -69,7 +69,7 @@ static void test_pool(void **state)
 			em_block_pool_hint(p, r.bid[i]);
 			break;
 		case 4:
-			assert_int_equal(em_block_pool_steal(p, &buf), EM_OK);
+			assert_int_equal(em_block_pool_lend(p, &buf), EM_OK);
 			assert_int_equal(em_block_pool_return(p, buf), EM_OK);
 			break;
 		default:
@@ -92,15 +92,15 @@ static void test_pool(void **state)
 	assert_int_equal(s.writes, writes + 1);
 	assert_true(s.hits + s.recalled <= reads && s.hits > 0);
 	/* Buffers change their owners. */
-	assert_int_equal(em_block_pool_take(p, &buf), EM_OK);
-	assert_int_equal(em_block_pool_add(p, own), EM_OK);
+	assert_int_equal(em_block_pool_detach(p, &buf), EM_OK);
+	assert_int_equal(em_block_pool_attach(p, own), EM_OK);
 	assert_int_equal(em_block_pool_resize(p, 1, 1), EM_OK);
 	for (i = 0; i < BLOCKS; i++) {
 		assert_int_equal(em_block_pool_read(p, &buf, r.bid[i]), EM_OK);
 		round_check(&r, i, buf);
 	}
 	em_block_pool_close(p);
-	em_block_free(r.f.ctx, buf, 1, BLOCK);
+	em_buffer_free(r.f.ctx, buf, 1, BLOCK);
 	assert_int_equal(em_ctx_memory_used(r.f.ctx), before - BLOCK);
 	round_stop(&r);
 }
@@ -141,10 +141,10 @@ static void test_pool_refused(void **state)
 	assert_int_equal(em_block_pool_return(p, &r), EM_ERR_STATE);
 	assert_int_equal(em_block_pool_write(p, &r, r.bid[0]), EM_ERR_STATE);
 	assert_int_equal(em_block_pool_error(p)->status, EM_ERR_STATE);
-	assert_int_equal(em_block_pool_steal(p, &buf), EM_OK);
-	assert_int_equal(em_block_pool_steal(p, &other), EM_ERR_STATE);
+	assert_int_equal(em_block_pool_lend(p, &buf), EM_OK);
+	assert_int_equal(em_block_pool_lend(p, &other), EM_ERR_STATE);
 	assert_null(other);
-	assert_int_equal(em_block_pool_take(p, &other), EM_ERR_STATE);
+	assert_int_equal(em_block_pool_detach(p, &other), EM_ERR_STATE);
 	assert_int_equal(em_block_pool_resize(p, 0, 1), EM_ERR_STATE);
 	assert_int_equal(em_block_pool_resize(p, UINT32_MAX, 1), EM_ERR_INVAL);
 	assert_int_equal(em_block_pool_resize(p, 1 << 20, 1), EM_ERR_MEMLIMIT);
@@ -156,14 +156,14 @@ static void test_pool_refused(void **state)
 	assert_int_equal(em_block_pool_read(p, NULL, r.bid[0]), EM_ERR_INVAL);
 	assert_int_equal(em_block_pool_invalidate(p, none), EM_ERR_INVAL);
 	assert_int_equal(em_block_pool_free(p, none), EM_ERR_INVAL);
-	assert_int_equal(em_block_pool_add(p, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_block_pool_attach(p, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_block_pool_stats_get(p, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_block_pool_stats_get(p, &s), EM_OK);
 	assert_int_equal(s.lent, 1);
 	/* None at all. */
-	assert_int_equal(em_block_pool_steal(NULL, &other), EM_ERR_INVAL);
-	assert_int_equal(em_block_pool_steal(p, NULL), EM_ERR_INVAL);
-	assert_int_equal(em_block_pool_add(NULL, buf), EM_ERR_INVAL);
+	assert_int_equal(em_block_pool_lend(NULL, &other), EM_ERR_INVAL);
+	assert_int_equal(em_block_pool_lend(p, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_block_pool_attach(NULL, buf), EM_ERR_INVAL);
 	assert_int_equal(em_block_pool_write(NULL, buf, r.bid[0]), EM_ERR_INVAL);
 	assert_int_equal(em_block_pool_return(NULL, buf), EM_ERR_INVAL);
 	assert_int_equal(em_block_pool_hint(NULL, r.bid[0]), 0);
@@ -177,7 +177,7 @@ static void test_pool_refused(void **state)
 	em_block_pool_close(NULL);
 	/* What is lent when it is closed is the caller's. */
 	em_block_pool_close(p);
-	em_block_free(r.f.ctx, buf, 1, BLOCK);
+	em_buffer_free(r.f.ctx, buf, 1, BLOCK);
 	round_stop(&r);
 }
 
@@ -191,7 +191,7 @@ static void test_pool_closed_late(void **state)
 
 	(void)state;
 	round_start(&r);
-	assert_int_equal(em_block_alloc(&own, r.f.ctx, 1, BLOCK, NULL), EM_OK);
+	assert_int_equal(em_buffer_alloc(&own, r.f.ctx, 1, BLOCK, NULL), EM_OK);
 	p = open_pool(&r, 4, 4);
 	ctx = r.f.ctx;
 	round_close_early(&r);
@@ -202,10 +202,10 @@ static void test_pool_closed_late(void **state)
 		assert_int_equal(em_block_pool_read(p, &own, r.bid[i]), EM_OK);
 		round_check(&r, i, own);
 	}
-	assert_int_equal(em_block_pool_steal(p, &lent), EM_OK);
+	assert_int_equal(em_block_pool_lend(p, &lent), EM_OK);
 	em_block_pool_close(p);
-	em_block_free(ctx, own, 1, BLOCK);
-	em_block_free(ctx, lent, 1, BLOCK);
+	em_buffer_free(ctx, own, 1, BLOCK);
+	em_buffer_free(ctx, lent, 1, BLOCK);
 	round_stop(&r);
 }
 
@@ -220,7 +220,7 @@ static void test_pool_failing_disk(void **state)
 	(void)state;
 	for (k = 0; k < D; k++) {
 		round_start_on(&r, k == 0 ? 2 : D);
-		assert_int_equal(em_block_alloc(&own, r.f.ctx, 1, BLOCK, NULL), EM_OK);
+		assert_int_equal(em_buffer_alloc(&own, r.f.ctx, 1, BLOCK, NULL), EM_OK);
 		p = open_pool(&r, 2 * D, 3 * D);
 		for (i = 0; i < BLOCKS; i++)
 			put(&r, p, i);
@@ -246,11 +246,11 @@ static void test_pool_failing_disk(void **state)
 		put(&r, p, i);
 		assert_int_equal(em_block_pool_flush(p), EM_ERR_IO);
 		round_assert_names(&r, em_block_pool_error(p), k, "write");
-		assert_int_equal(em_block_pool_steal(p, &none), EM_ERR_IO);
+		assert_int_equal(em_block_pool_lend(p, &none), EM_ERR_IO);
 		assert_null(none);
 		round_assert_names(&r, em_block_pool_error(p), k, "write");
 		em_block_pool_close(p);
-		em_block_free(r.f.ctx, own, 1, BLOCK);
+		em_buffer_free(r.f.ctx, own, 1, BLOCK);
 		round_stop(&r);
 	}
 }

@@ -63,7 +63,7 @@ static em_status write_records(round_trip *r, em_block_writer *w, uint32_t flags
 		} else {
 			for (i = 0; i < many; i++)
 				make(at + i, piece + i * RECORD);
-			st = em_block_writer_put(w, piece, many);
+			st = em_block_writer_push(w, piece, many);
 		}
 		at += many;
 	}
@@ -77,7 +77,7 @@ static em_block_list *write_list(round_trip *r, uint32_t flags, uint32_t buffers
 
 	if (write_records(r, w, flags, n) != EM_OK || em_block_writer_finish(w, &l) != EM_OK)
 		fail_msg("%s", em_block_writer_error(w)->text);
-	assert_int_equal(em_block_writer_put(w, r, 1), EM_ERR_STATE);
+	assert_int_equal(em_block_writer_push(w, r, 1), EM_ERR_STATE);
 	em_block_writer_close(w);
 	return l;
 }
@@ -195,8 +195,8 @@ static void test_streams_refused(void **state)
 	assert_int_equal(em_block_writer_open(&now, r.d, &opts), EM_ERR_INVAL);
 	assert_null(now);
 	w = open_writer(&r, 0, 2);
-	assert_int_equal(em_block_writer_put(w, NULL, 1), EM_ERR_INVAL);
-	assert_int_equal(em_block_writer_put(NULL, &r, 1), EM_ERR_INVAL);
+	assert_int_equal(em_block_writer_push(w, NULL, 1), EM_ERR_INVAL);
+	assert_int_equal(em_block_writer_push(NULL, &r, 1), EM_ERR_INVAL);
 	assert_int_equal(em_block_writer_lend(w, NULL, &n), EM_ERR_INVAL);
 	assert_int_equal(em_block_writer_lend(w, &room, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_block_writer_lend(NULL, &room, &n), EM_ERR_INVAL);

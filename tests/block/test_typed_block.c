@@ -39,7 +39,7 @@ static void check_layout(size_t bytes, size_t record, uint32_t links, size_t inf
 	assert_int_equal(l.info_at % EM_BLOCK_ALIGN, 0);
 	assert_true(l.info_at + info <= bytes && l.info_at + info + EM_BLOCK_ALIGN > bytes);
 	/* Each part where nothing else is. */
-	assert_int_equal(em_block_alloc(&room, ctx, 3, bytes, NULL), EM_OK);
+	assert_int_equal(em_buffer_alloc(&room, ctx, 3, bytes, NULL), EM_OK);
 	block = room;
 	assert_int_equal(em_ctx_memory_used(ctx), before + 3 * bytes);
 	memset(block, 0, 3 * bytes);
@@ -58,7 +58,7 @@ static void check_layout(size_t bytes, size_t record, uint32_t links, size_t inf
 		assert_true(em_bid_is_none(*em_block_link(&l, block, i)));
 	assert_int_equal(block[-1], 0);
 	assert_int_equal(block[bytes], 0);
-	em_block_free(ctx, room, 3, bytes);
+	em_buffer_free(ctx, room, 3, bytes);
 	assert_int_equal(em_ctx_memory_used(ctx), before);
 	em_ctx_close(ctx);
 }

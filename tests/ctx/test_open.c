@@ -342,7 +342,7 @@ static void bad_names(void **state)
 	opts.backend = "nosuch";
 	must_fail(&opts, EM_ERR_NOTSUP, &err);
 	assert_non_null(strstr(err.text, "there is no backend 'nosuch'"));
-	if (!em_io_backend_supported("libaio")) {
+	if (!em_backend_supported("libaio")) {
 		opts.backend = "libaio";
 		must_fail(&opts, EM_ERR_NOTSUP, &err);
 		assert_non_null(strstr(err.text, "'libaio' does not work here: "));

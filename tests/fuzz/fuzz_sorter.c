@@ -273,7 +273,7 @@ static void sort_all(work *w, em_ctx *ctx, const uint8_t *data, const uint8_t *e
 	check_output(s, w, number, n);
 	memset(&stats, 0, sizeof stats);
 	stats.size = sizeof stats;
-	CHECK(em_sorter_stats(s, &stats) == EM_OK);
+	CHECK(em_sorter_stats_get(s, &stats) == EM_OK);
 	CHECK(stats.records_in == w->n && stats.records_out == n);
 	CHECK(em_sorter_push(s, w->data, 1) == EM_ERR_STATE);
 	em_sorter_close(s);

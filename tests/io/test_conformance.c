@@ -354,12 +354,12 @@ static void test_names(void **state)
 
 	(void)state;
 	for (i = 0; i < em_backend_count(); i++)
-		assert_int_equal(em_io_backend_supported(em_backend_at(i)->name), 1);
-	assert_int_equal(em_io_backend_supported("mmap"), 1);
-	assert_int_equal(em_io_backend_supported("no such backend"), 0);
-	assert_int_equal(em_io_backend_supported(""), 0);
-	assert_int_equal(em_io_backend_supported(NULL), 0);
-	assert_int_equal(em_io_backend_supported("libaio"), em_backend_find("libaio") != NULL);
+		assert_int_equal(em_backend_supported(em_backend_at(i)->name), 1);
+	assert_int_equal(em_backend_supported("mmap"), 1);
+	assert_int_equal(em_backend_supported("no such backend"), 0);
+	assert_int_equal(em_backend_supported(""), 0);
+	assert_int_equal(em_backend_supported(NULL), 0);
+	assert_int_equal(em_backend_supported("libaio"), em_backend_find("libaio") != NULL);
 }
 
 int main(void)

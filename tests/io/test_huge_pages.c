@@ -101,7 +101,7 @@ static void expected(const char *dir)
 		bench b;
 		uint64_t page, at[4];
 
-		if (!em_io_backend_supported(backends[i]))
+		if (!em_backend_supported(backends[i]))
 			continue;
 		bench_open(&b, dir, backends[i]);
 		page = b.page != 0 ? b.page : 2 * MIB;

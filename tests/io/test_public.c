@@ -128,7 +128,7 @@ static void test_order(void **state)
 		/* Whole pages were written, but the file is as long as it was made. */
 		assert_int_equal(em_file_size(f, &size), EM_OK);
 		assert_int_equal(size, SPACE + LONGEST);
-		assert_int_equal(em_file_stats(f, &stats), EM_OK);
+		assert_int_equal(em_file_stats_get(f, &stats), EM_OK);
 		assert_int_equal(stats.reads + stats.writes, 2 * MANY + 2);
 		assert_int_equal(stats.queue, 0);
 		em_file_close(f);
@@ -313,7 +313,7 @@ static void test_very_many(void **state)
 		assert_int_equal(em_request_wait_all(rq, LOTS), EM_OK);
 		for (i = 0; i < LOTS; i++)
 			em_request_close(rq[i]);
-		assert_int_equal(em_ctx_io_stats(ctx, &stats), EM_OK);
+		assert_int_equal(em_ctx_io_stats_get(ctx, &stats), EM_OK);
 		assert_int_equal(stats.writes, LOTS);
 		assert_int_equal(stats.bytes_written, LOTS * 8);
 		assert_true(stats.queue_most > 0);
@@ -416,7 +416,7 @@ static void test_stats_text(void **state)
 	assert_true(em_io_stats_json(&b, few, sizeof few) > sizeof few);
 	assert_int_equal(strlen(few), sizeof few - 1);
 	a.size = 2;
-	assert_int_equal(em_ctx_io_stats(NULL, &a), EM_ERR_INVAL);
+	assert_int_equal(em_ctx_io_stats_get(NULL, &a), EM_ERR_INVAL);
 }
 
 /* As many through channels, which are for direct files that move enough. */
@@ -447,7 +447,7 @@ static void test_very_many_direct(void **state)
 			assert_int_equal(em_request_moved(rq[i]), PAGE);
 			em_request_close(rq[i]);
 		}
-		assert_int_equal(em_ctx_io_stats(ctx, &stats), EM_OK);
+		assert_int_equal(em_ctx_io_stats_get(ctx, &stats), EM_OK);
 		assert_int_equal(stats.writes, LOTS);
 		assert_int_equal(stats.queue, 0);
 		em_file_close(f);

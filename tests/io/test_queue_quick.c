@@ -265,7 +265,7 @@ static void users(test_rng *rng, uint32_t threads, unsigned slow)
 		pthread_mutex_destroy(&u[i].lock);
 		pthread_cond_destroy(&u[i].change);
 	}
-	assert_int_equal(em_file_stats(f, &stats), EM_OK);
+	assert_int_equal(em_file_stats_get(f, &stats), EM_OK);
 	assert_int_equal(stats.queue, 0);
 	assert_int_equal(stats.reads + stats.writes, all);
 	assert_int_equal(b.transfers, all);
@@ -356,15 +356,15 @@ static void stats_of(em_ctx *ctx, em_file *const *f, em_io_stats *file, em_io_st
 
 	for (i = 0; i < FILES; i++) {
 		file[i] = none;
-		assert_int_equal(em_file_stats(f[i], &file[i]), EM_OK);
+		assert_int_equal(em_file_stats_get(f[i], &file[i]), EM_OK);
 	}
 	for (i = 0; i < 2; i++) {
 		disk[i] = none;
-		assert_int_equal(em_ctx_disk_stats(ctx, i, &disk[i], NULL, 0), EM_OK);
+		assert_int_equal(em_ctx_disk_stats_get(ctx, i, &disk[i], NULL, 0), EM_OK);
 	}
-	assert_int_equal(em_ctx_disk_stats(ctx, 2, &disk[0], NULL, 0), EM_END);
+	assert_int_equal(em_ctx_disk_stats_get(ctx, 2, &disk[0], NULL, 0), EM_END);
 	*all = none;
-	assert_int_equal(em_ctx_io_stats(ctx, all), EM_OK);
+	assert_int_equal(em_ctx_io_stats_get(ctx, all), EM_OK);
 }
 
 /* Sums are those of the parts; of the time that something was busy, the parts may have been so at once. */

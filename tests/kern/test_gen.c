@@ -283,7 +283,7 @@ static void test_compare(void **state)
 }
 
 /* Two sorted windows, or many, of what is in the bed. */
-static void make_windows(bed *b, test_rng *rng, em_window *win, size_t *from, uint32_t k)
+static void make_windows(bed *b, test_rng *rng, em_kern_window *win, size_t *from, uint32_t k)
 {
 	uint32_t i;
 	size_t j;
@@ -320,9 +320,9 @@ static size_t merge_all(bed *b, test_rng *rng, const size_t *from, uint32_t k, s
 	static uint32_t tree[2 * MOST_K];
 	size_t at[MOST_K], done = 0, got;
 	const em_kernels *kern = b->kind->kern;
-	em_window win[MOST_K];
+	em_kern_window win[MOST_K];
 	uint32_t i, dry;
-	em_merge m;
+	em_kern_merge m;
 
 	for (i = 0; i < k; i++) {
 		const size_t n = (size_t)test_below(rng, from[i + 1] - from[i] + 1);
@@ -344,7 +344,7 @@ static size_t merge_all(bed *b, test_rng *rng, const size_t *from, uint32_t k, s
 		got = kern->merge_run(&m, b->tmp + done * b->bytes, room, &dry);
 		assert_true(got <= room);
 		done += got;
-		if (dry != EM_NO_WINDOW) {
+		if (dry != EM_KERN_NO_WINDOW) {
 			const size_t n = (size_t)test_below(rng, from[dry + 1] - at[dry] + 1);
 
 			assert_true(dry < k && win[dry].cur == win[dry].end);
@@ -354,15 +354,15 @@ static size_t merge_all(bed *b, test_rng *rng, const size_t *from, uint32_t k, s
 			at[dry] += n == 0 ? 1 : n;
 			win[dry].end = b->rec + at[dry] * b->bytes;
 		}
-	} while (got != 0 || dry != EM_NO_WINDOW);
+	} while (got != 0 || dry != EM_KERN_NO_WINDOW);
 	return done;
 }
 
-static size_t mix_all(bed *b, test_rng *rng, em_window *win, uint32_t k)
+static size_t mix_all(bed *b, test_rng *rng, em_kern_window *win, uint32_t k)
 {
 	size_t taken[MOST_K], room = k + (size_t)test_below(rng, 900), n, done = 0;
 	unsigned char *out = malloc(room * b->bytes), *tmp = malloc(room * b->bytes);
-	em_mix m = { k, 0, win, taken, 0, room, &b->questions };
+	em_kern_mix m = { k, 0, win, taken, 0, room, &b->questions };
 
 	assert_true(out != NULL && tmp != NULL);
 	for (;;) {
@@ -386,7 +386,7 @@ static void test_merge(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());
 	size_t from[MOST_K + 1], kind, round;
-	em_window win[MOST_K];
+	em_kern_window win[MOST_K];
 	bed b;
 
 	(void)state;
@@ -446,7 +446,7 @@ static void test_classify(void **state)
 		bed_init(&b, &kinds[kind], 1500);
 		for (round = 0; round < 60; round++) {
 			const uint32_t levels = 1 + (uint32_t)test_below(&rng, 9);
-			const em_splitters s = { levels, (int32_t)(round & 1), tree, sorted };
+			const em_kern_splitters s = { levels, (int32_t)(round & 1), tree, sorted };
 
 			bed_fill(&b, &rng, (int)(round % PATTERNS), 1 + (size_t)test_below(&rng, 1499));
 			make_splitters(&b, levels, sorted, tree, key);
@@ -490,7 +490,7 @@ static void test_lies(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());
 	size_t from[MOST_K + 1], kind, round, i;
-	em_window win[MOST_K];
+	em_kern_window win[MOST_K];
 	bed b;
 
 	(void)state;
@@ -523,7 +523,7 @@ static void test_lies(void **state)
 	bed_init(&b, &liars[0], 1000);
 	for (round = 0; round < 40; round++) {
 		uint64_t tree[16] = { 0 };
-		const em_splitters s = { 4, (int32_t)(round & 1), tree, tree };
+		const em_kern_splitters s = { 4, (int32_t)(round & 1), tree, tree };
 
 		bed_fill(&b, &rng, RANDOM, (size_t)test_below(&rng, 1000));
 		by_lies_kernels.classify(b.rec, b.n, &s, b.tag, &b.questions);

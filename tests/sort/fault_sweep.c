@@ -103,7 +103,7 @@ static em_status push_and_pull(trial *t, em_ctx *ctx, const em_order *order, con
 		at += batch->bytes;
 		record += batch->n;
 	}
-	assert_int_equal(em_sorter_stats(s, &t->stats), EM_OK);
+	assert_int_equal(em_sorter_stats_get(s, &t->stats), EM_OK);
 	if (st == EM_END) {
 		assert_int_equal(at, t->sort->pulled_bytes);
 		assert_int_equal(record, t->sort->records);

@@ -44,7 +44,7 @@ static em_status put(void *arg, emi_outblock *block, em_errinfo *err)
 	memcpy(b->got + b->records * RECORD, block->buf.base + block->buf.lead, block->buf.len);
 	b->records += block->records;
 	if (b->disk != NULL) {
-		em_status st = emi_block_alloc(b->disk, BLOCK, &b->bid[block->index], err);
+		em_status st = emi_bid_alloc(b->disk, BLOCK, &b->bid[block->index], err);
 
 		if (st != EM_OK)
 			return st;

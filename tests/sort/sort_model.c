@@ -256,7 +256,7 @@ void sort_assert_pull(em_sorter *s, const sort_shape *shape, const unsigned char
 	memset(&stats, 0, sizeof(stats));
 	stats.size = sizeof(stats);
 	while ((st = em_sorter_next(s, &batch)) == EM_OK) {
-		assert_int_equal(em_sorter_stats(s, &stats), EM_OK);
+		assert_int_equal(em_sorter_stats_get(s, &stats), EM_OK);
 		assert_true(batch->n > 0);
 		assert_true(batch->n <= stats.block_bytes / shape->bytes);
 		assert_int_equal(batch->bytes, batch->n * shape->bytes);
@@ -269,7 +269,7 @@ void sort_assert_pull(em_sorter *s, const sort_shape *shape, const unsigned char
 	assert_null(batch);
 	assert_int_equal(got, n);
 	assert_int_equal(em_sorter_next(s, &batch), EM_END);
-	assert_int_equal(em_sorter_stats(s, &stats), EM_OK);
+	assert_int_equal(em_sorter_stats_get(s, &stats), EM_OK);
 	assert_int_equal(stats.records_out, n);
 }
 
@@ -293,7 +293,7 @@ void sort_assert_sorter(em_ctx *ctx, const em_order *order, const em_sort_opts *
 	sort_assert_pull(s, shape, expected, expected_n);
 	if (stats != NULL) {
 		stats->size = sizeof(*stats);
-		assert_int_equal(em_sorter_stats(s, stats), EM_OK);
+		assert_int_equal(em_sorter_stats_get(s, stats), EM_OK);
 		assert_int_equal(stats->records_in, n);
 	}
 	em_sorter_close(s);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "sort/block_vary.h"
-#include "sort/pool_bench.h"
+#include "sort/store_bench.h"
 
 /* What is in order is cut into pieces of so many records, each of which has blocks of its own. */
 enum { PIECE = 256, PIECES = 12 };

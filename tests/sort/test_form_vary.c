@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_form_vary.c -- sorting a pool: its records come out sorted, as frames and as text, with any number of threads, which all have
+ * test_form_vary.c -- sorting a line store: its records come out sorted, as frames and as text, with any number of threads, which all have
  * something to do; and who gives up leaves nobody waiting.
  */
 #ifndef _GNU_SOURCE
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "sort/pool_bench.h"
+#include "sort/store_bench.h"
 
 static void test_added(void **state)
 {
@@ -42,7 +42,7 @@ static void test_added(void **state)
 				lines_add_random(&b.in, &b.rng, bench_style(round), counts[i]);
 				sorted = bench_sorted(&b, 0, b.in.n);
 				bench_add_all(&b);
-				assert_true(b.pool.out == b.in.filled + b.in.n * b.job.out_extra);
+				assert_true(b.store.out == b.in.filled + b.in.n * b.job.out_extra);
 				assert_int_equal(bench_send(&b, 1, &records, &err), EM_OK);
 				assert_true(records == b.in.n);
 				bench_assert_got(&b, &sorted);
@@ -172,12 +172,12 @@ static void test_guessed(void **state)
 
 /*
  * Nearly all keys begin with nine zero bits, the others with any, and so on.  Each partition leaves one bucket that is
- * partitioned again, and hundreds that wait.  They are more than a pool has buckets, unless those that wait are
+ * partitioned again, and hundreds that wait.  They are more than a store has buckets, unless those that wait are
  * counted.
  */
 static void test_many_wait(void **state)
 {
-	enum { RECORDS = 2600000, DIGIT = 9, MEMORY = 512 << 20, POOL = 192 << 20 };
+	enum { RECORDS = 2600000, DIGIT = 9, MEMORY = 512 << 20, STORE = 192 << 20 };
 	uint64_t last = 0, i;
 	const emi_pair *e;
 	em_errinfo err;
@@ -185,7 +185,7 @@ static void test_many_wait(void **state)
 
 	(void)state;
 	bench_open_in(&b, 0, 5, 1, NULL, MEMORY);
-	bench_resize(&b, POOL);
+	bench_resize(&b, STORE);
 	for (i = 0; i < RECORDS; i++) {
 		uint64_t key = 0;
 		unsigned char record[8];
@@ -198,10 +198,10 @@ static void test_many_wait(void **state)
 			key = (1 + test_below(&b.rng, (1 << DIGIT) - 1)) << k | test_below(&b.rng, (uint64_t)1 << k);
 		for (k = 0; k < 8; k++)
 			record[k] = (unsigned char)(key >> (56 - 8 * k));
-		assert_true(emi_pool_add(&b.pool, record, sizeof(record), &need));
+		assert_true(emi_line_store_add(&b.store, record, sizeof(record), &need));
 	}
 	memset(&err, 0, sizeof(err));
-	assert_int_equal(emi_pool_sort(&b.pool, &e, &err), EM_OK);
+	assert_int_equal(emi_line_store_sort(&b.store, &e, &err), EM_OK);
 	for (i = 0; i < RECORDS; i++) {
 		const emi_frame f = emi_frame_of(emi_order_vary(b.order), &e[i]);
 		const unsigned char *r = emi_frame_record(&f);
@@ -464,7 +464,7 @@ static void test_long_records(void **state)
 		sorted = bench_sorted(&b, 0, b.in.n);
 		for (text = 0; text < 2; text++) {
 			bench_add_all(&b);
-			assert_true(b.pool.common >= 20 || emi_order_vary(b.order)->keyed);
+			assert_true(b.store.common >= 20 || emi_order_vary(b.order)->keyed);
 			assert_int_equal(bench_send(&b, text, &records, &err), EM_OK);
 			bench_assert_got(&b, &sorted);
 		}

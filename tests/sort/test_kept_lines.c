@@ -159,7 +159,7 @@ static em_sorter *open_pushed(bench *b, const lines *l)
 	if (em_sorter_finish(s) != EM_OK)
 		fail_msg("%s: %s", b->what, b->err.text);
 	b->stats.size = sizeof(b->stats);
-	assert_int_equal(em_sorter_stats(s, &b->stats), EM_OK);
+	assert_int_equal(em_sorter_stats_get(s, &b->stats), EM_OK);
 	return s;
 }
 
@@ -185,7 +185,7 @@ static void assert_pulled(bench *b, em_sorter *s, const lines *right)
 	assert_int_equal(at, right->n);
 }
 
-/* Records that were pushed: the run stays in the pool if what is free between elements and frames has room for it. */
+/* Records that were pushed: the run stays in the store if what is free between elements and frames has room for it. */
 static void test_pushed(void **state)
 {
 	unsigned i;
@@ -216,7 +216,7 @@ static void test_pushed(void **state)
 	}
 }
 
-/* Runs as large as there is memory for: the last one stays if it is less than half of the pool. */
+/* Runs as large as there is memory for: the last one stays if it is less than half of the store. */
 static void test_pushed_sizes(void **state)
 {
 	static const unsigned percents[] = { 70, 85, 100, 130, 170 };
@@ -246,7 +246,7 @@ static void test_pushed_sizes(void **state)
 		lines_free(&l);
 		bench_close(&b);
 	}
-	/* The rest of the pool must be given back, which AddressSanitizer's malloc() does not. */
+	/* The rest of the store must be given back, which AddressSanitizer's malloc() does not. */
 	assert_true(kept != 0 || !shrinks);
 }
 

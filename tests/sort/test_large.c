@@ -137,7 +137,7 @@ static void test_sorter(void **state)
 	assert_int_equal(st, EM_END);
 	memset(&stats, 0, sizeof(stats));
 	stats.size = sizeof(stats);
-	assert_int_equal(em_sorter_stats(s, &stats), EM_OK);
+	assert_int_equal(em_sorter_stats_get(s, &stats), EM_OK);
 	em_sorter_close(s);
 	em_order_close(order);
 	em_ctx_close(ctx);

@@ -61,7 +61,7 @@ static em_status put_vary(void *arg, emi_outblock *block, em_errinfo *err)
 		return emi_fail(err, EM_ERR_NOSPACE, "as ordered");
 	if (v->b.disk != NULL) {
 		const size_t bytes = pages(v->bytes[i]);
-		em_status st = emi_block_alloc(v->b.disk, bytes, &v->bid[i], err);
+		em_status st = emi_bid_alloc(v->b.disk, bytes, &v->bid[i], err);
 
 		if (st != EM_OK)
 			return st;

@@ -111,7 +111,7 @@ static em_block_list *write_list(fixture *f, uint64_t from, uint64_t to)
 	opts.block_bytes = BLOCK;
 	opts.record_bytes = f->shape.bytes;
 	assert_int_equal(em_block_writer_open(&w, f->disks, &opts), EM_OK);
-	assert_int_equal(em_block_writer_put(w, f->records + from * f->shape.bytes, (size_t)(to - from)), EM_OK);
+	assert_int_equal(em_block_writer_push(w, f->records + from * f->shape.bytes, (size_t)(to - from)), EM_OK);
 	assert_int_equal(em_block_writer_finish(w, &list), EM_OK);
 	em_block_writer_close(w);
 	return list;

@@ -155,10 +155,10 @@ static void test_arguments(void **state)
 	assert_int_equal(em_sorter_next(NULL, &batch), EM_ERR_INVAL);
 	assert_int_equal(em_sorter_next(l.s, NULL), EM_ERR_INVAL);
 	memset(&stats, 0, sizeof(stats));
-	assert_int_equal(em_sorter_stats(l.s, &stats), EM_ERR_INVAL);
-	assert_int_equal(em_sorter_stats(l.s, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_sorter_stats_get(l.s, &stats), EM_ERR_INVAL);
+	assert_int_equal(em_sorter_stats_get(l.s, NULL), EM_ERR_INVAL);
 	stats.size = sizeof(stats);
-	assert_int_equal(em_sorter_stats(NULL, &stats), EM_ERR_INVAL);
+	assert_int_equal(em_sorter_stats_get(NULL, &stats), EM_ERR_INVAL);
 	em_sorter_cancel(NULL);
 	em_sorter_close(NULL);
 	em_sorter_error(l.s, NULL);
@@ -205,7 +205,7 @@ static void test_other_versions(void **state)
 	assert_int_equal(em_sorter_open(&l.s, l.ctx, l.order, &newer.opts), EM_OK);
 	memset(&older, 0x99, sizeof(older));
 	older.stats.size = offsetof(em_sort_stats, records_out);
-	assert_int_equal(em_sorter_stats(l.s, &older.stats), EM_OK);
+	assert_int_equal(em_sorter_stats_get(l.s, &older.stats), EM_OK);
 	assert_int_equal(older.stats.size, offsetof(em_sort_stats, records_out));
 	assert_int_equal(older.stats.records_in, 0);
 	for (i = offsetof(em_sort_stats, records_out); i < sizeof(older); i++)

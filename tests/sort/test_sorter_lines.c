@@ -143,7 +143,7 @@ static void assert_pull(em_sorter *s, const lines *expected)
 	assert_null(batch);
 	assert_int_equal(at, expected->n);
 	assert_int_equal(em_sorter_next(s, &batch), EM_END);
-	assert_int_equal(em_sorter_stats(s, &stats), EM_OK);
+	assert_int_equal(em_sorter_stats_get(s, &stats), EM_OK);
 	assert_int_equal(stats.records_out, expected->n);
 }
 
@@ -161,7 +161,7 @@ static void check(fixture *f, test_rng *rng, lines *l, em_sort_stats *stats)
 	assert_pull(s, l);
 	memset(stats, 0, sizeof(*stats));
 	stats->size = sizeof(*stats);
-	assert_int_equal(em_sorter_stats(s, stats), EM_OK);
+	assert_int_equal(em_sorter_stats_get(s, stats), EM_OK);
 	assert_int_equal(stats->records_in, n);
 	em_sorter_close(s);
 }

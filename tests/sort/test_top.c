@@ -78,7 +78,7 @@ static void assert_top(em_ctx *ctx, const em_order *order, const em_sort_opts *o
 	assert_int_equal(em_top_finish(t), EM_OK);
 	assert_pull(t, sorted + first * shape->bytes, (size_t)(end - first) * shape->bytes, end - first, NULL);
 	stats->size = sizeof(*stats);
-	assert_int_equal(em_top_stats(t, stats), EM_OK);
+	assert_int_equal(em_top_stats_get(t, stats), EM_OK);
 	assert_int_equal(stats->records_in, n);
 	assert_int_equal(stats->records_out, end - first);
 	em_top_close(t);
@@ -304,7 +304,7 @@ static void assert_lines(em_ctx *ctx, const em_order *order, const em_sort_opts 
 		ends[i] = sorted->end[first + i] - begin;
 	assert_pull(t, sorted->bytes + begin, end > first ? ends[end - first - 1] : 0, end - first, ends);
 	stats->size = sizeof(*stats);
-	assert_int_equal(em_top_stats(t, stats), EM_OK);
+	assert_int_equal(em_top_stats_get(t, stats), EM_OK);
 	assert_int_equal(stats->records_in, in->n);
 	assert_int_equal(stats->records_out, end - first);
 	free(ends);
@@ -418,13 +418,13 @@ static void test_misuse(void **state)
 	assert_int_equal(em_top_push(NULL, "", 0), EM_ERR_INVAL);
 	assert_int_equal(em_top_finish(NULL), EM_ERR_INVAL);
 	assert_int_equal(em_top_next(NULL, &batch), EM_ERR_INVAL);
-	assert_int_equal(em_top_stats(NULL, &stats), EM_ERR_INVAL);
+	assert_int_equal(em_top_stats_get(NULL, &stats), EM_ERR_INVAL);
 	em_top_cancel(NULL);
 	em_top_close(NULL);
 	em_top_error(NULL, &err);
 
 	assert_int_equal(em_top_open(&t, ctx, order, 0, 1, NULL), EM_OK);
-	assert_int_equal(em_top_stats(t, &stats), EM_ERR_INVAL);
+	assert_int_equal(em_top_stats_get(t, &stats), EM_ERR_INVAL);
 	assert_int_equal(em_top_push(t, NULL, 1), EM_ERR_INVAL);
 	assert_int_equal(em_top_push_batch(t, &bare), EM_OK);
 	assert_int_equal(em_top_next(t, &batch), EM_ERR_STATE);

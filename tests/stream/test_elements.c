@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <extmem/sys/stream.h>
+#include <extmem/sys/element_stream.h>
 
 #include "stream/stream_test.h"
 
@@ -59,9 +59,9 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static em_stream_opts options(uint32_t kind, uint64_t element, uint64_t buffer)
+static em_element_opts options(uint32_t kind, uint64_t element, uint64_t buffer)
 {
-	em_stream_opts o = EM_STREAM_OPTS_INIT;
+	em_element_opts o = EM_ELEMENT_OPTS_INIT;
 
 	o.kind = kind;
 	o.element_bytes = element;
@@ -70,77 +70,77 @@ static em_stream_opts options(uint32_t kind, uint64_t element, uint64_t buffer)
 }
 
 /* What was counted is what was predicted; with the GNU library also of stdio, as long as elements go through its buffer. */
-static void check_stats(const em_stream_opts *o, uint64_t n, const em_stream_stats *got)
+static void check_stats(const em_element_opts *o, uint64_t n, const em_element_stats *got)
 {
-	em_stream_stats want;
+	em_element_stats want;
 
 	memset(&want, 0, sizeof(want));
 	want.size = sizeof(want);
-	assert_int_equal(em_stream_predict(o, n, &want), EM_OK);
+	assert_int_equal(em_element_predict(o, n, &want), EM_OK);
 	assert_int_equal(got->kind, o->kind);
 	assert_int_equal(got->kind, want.kind);
 	assert_int_equal(got->elements, n);
 	assert_int_equal(got->buffer_bytes, want.buffer_bytes);
 	assert_int_equal(got->bytes, want.bytes);
 #ifdef __GLIBC__
-	if (o->kind != EM_STREAM_BUFFER || o->element_bytes < BUFSIZ)
+	if (o->kind != EM_ELEMENT_BUFFER || o->element_bytes < BUFSIZ)
 #else
-	if (o->kind != EM_STREAM_BUFFER)
+	if (o->kind != EM_ELEMENT_BUFFER)
 #endif
 		assert_int_equal(got->ios, want.ios);
 }
 
-static void write_all(const fixture *f, const em_stream_opts *o, uint64_t n)
+static void write_all(const fixture *f, const em_element_opts *o, uint64_t n)
 {
 	const size_t r = (size_t)o->element_bytes;
-	em_stream_stats stats;
-	em_stream_writer *w;
+	em_element_stats stats;
+	em_element_writer *w;
 	uint64_t i;
 
-	assert_int_equal(em_stream_writer_open(&w, f->ctx, f->path, o), EM_OK);
+	assert_int_equal(em_element_writer_open(&w, f->ctx, f->path, o), EM_OK);
 	for (i = 0; i < n; i++)
-		assert_int_equal(em_stream_writer_write(w, f->data + i * r), EM_OK);
-	assert_int_equal(em_stream_writer_finish(w), EM_OK);
-	assert_int_equal(em_stream_writer_finish(w), EM_OK);
-	assert_int_equal(em_stream_writer_write(w, f->data), EM_ERR_STATE);
+		assert_int_equal(em_element_writer_push(w, f->data + i * r), EM_OK);
+	assert_int_equal(em_element_writer_finish(w), EM_OK);
+	assert_int_equal(em_element_writer_finish(w), EM_OK);
+	assert_int_equal(em_element_writer_push(w, f->data), EM_ERR_STATE);
 	stats.size = sizeof(stats);
-	assert_int_equal(em_stream_writer_stats(w, &stats), EM_OK);
+	assert_int_equal(em_element_writer_stats_get(w, &stats), EM_OK);
 	check_stats(o, n, &stats);
-	em_stream_writer_close(w);
+	em_element_writer_close(w);
 	stream_assert_file(f->path, f->data, (size_t)n * r);
 }
 
-static void read_all(const fixture *f, const em_stream_opts *o, uint64_t n)
+static void read_all(const fixture *f, const em_element_opts *o, uint64_t n)
 {
 	const size_t r = (size_t)o->element_bytes;
 	char *element = malloc(r + 1);
-	em_stream_stats stats;
-	em_stream_reader *s;
+	em_element_stats stats;
+	em_element_reader *s;
 	uint64_t i;
 
-	assert_int_equal(em_stream_reader_open(&s, f->ctx, f->path, o), EM_OK);
-	assert_int_equal(em_stream_reader_elements(s), n);
+	assert_int_equal(em_element_reader_open(&s, f->ctx, f->path, o), EM_OK);
+	assert_int_equal(em_element_reader_elements(s), n);
 	for (i = 0; i < n; i++) {
-		assert_int_equal(em_stream_reader_at_end(s), 0);
+		assert_int_equal(em_element_reader_at_end(s), 0);
 		element[r] = 'x';
-		assert_int_equal(em_stream_reader_next(s, element), EM_OK);
+		assert_int_equal(em_element_reader_next(s, element), EM_OK);
 		assert_memory_equal(element, f->data + i * r, r);
 		assert_int_equal(element[r], 'x');
 	}
-	assert_int_equal(em_stream_reader_at_end(s), 1);
-	assert_int_equal(em_stream_reader_next(s, element), EM_END);
-	assert_int_equal(em_stream_reader_next(s, element), EM_END);
+	assert_int_equal(em_element_reader_at_end(s), 1);
+	assert_int_equal(em_element_reader_next(s, element), EM_END);
+	assert_int_equal(em_element_reader_next(s, element), EM_END);
 	stats.size = sizeof(stats);
-	assert_int_equal(em_stream_reader_stats(s, &stats), EM_OK);
+	assert_int_equal(em_element_reader_stats_get(s, &stats), EM_OK);
 	check_stats(o, n, &stats);
-	em_stream_reader_close(s);
+	em_element_reader_close(s);
 	free(element);
 }
 
 static void round_trip(const fixture *f, uint64_t element, uint64_t buffer, uint64_t n)
 {
 	const uint64_t before = em_ctx_memory_used(f->ctx);
-	em_stream_opts o;
+	em_element_opts o;
 	uint32_t kind;
 
 	for (kind = 1; kind <= KINDS; kind++) {
@@ -196,39 +196,39 @@ static void test_interleaved(void **state)
 	test_rng rng = test_rng_make(test_seed());
 	char *other = test_path(f->dir, "other");
 	uint32_t kind, i;
-	em_stream_opts o;
+	em_element_opts o;
 
 	for (kind = 1; kind <= KINDS; kind++) {
 		enum { N = 5000, R = 12, READERS = 12 };
-		em_stream_reader *r[READERS];
+		em_element_reader *r[READERS];
 		uint64_t at[READERS] = { 0 }, written = 0;
-		em_stream_writer *w;
+		em_element_writer *w;
 		char element[R];
 
 		stream_write_file(f->path, f->data, N * R);
 		o = options(kind, R, 1000);
-		assert_int_equal(em_stream_writer_open(&w, f->ctx, other, &o), EM_OK);
+		assert_int_equal(em_element_writer_open(&w, f->ctx, other, &o), EM_OK);
 		for (i = 0; i < READERS; i++) {
 			o = options(1 + i % KINDS, R, 1 + test_below(&rng, 9000));
-			assert_int_equal(em_stream_reader_open(&r[i], f->ctx, f->path, &o), EM_OK);
+			assert_int_equal(em_element_reader_open(&r[i], f->ctx, f->path, &o), EM_OK);
 		}
 		while (written < N) {
 			i = (uint32_t)test_below(&rng, READERS);
-			if (em_stream_reader_at_end(r[i])) {
-				assert_int_equal(em_stream_reader_next(r[i], element), EM_END);
+			if (em_element_reader_at_end(r[i])) {
+				assert_int_equal(em_element_reader_next(r[i], element), EM_END);
 				continue;
 			}
-			assert_int_equal(em_stream_reader_next(r[i], element), EM_OK);
+			assert_int_equal(em_element_reader_next(r[i], element), EM_OK);
 			assert_memory_equal(element, f->data + R * at[i], R);
 			if (at[i]++ == written) {
-				assert_int_equal(em_stream_writer_write(w, element), EM_OK);
+				assert_int_equal(em_element_writer_push(w, element), EM_OK);
 				written++;
 			}
 		}
-		assert_int_equal(em_stream_writer_finish(w), EM_OK);
-		em_stream_writer_close(w);
+		assert_int_equal(em_element_writer_finish(w), EM_OK);
+		em_element_writer_close(w);
 		for (i = 0; i < READERS; i++)
-			em_stream_reader_close(r[i]);
+			em_element_reader_close(r[i]);
 		stream_assert_file(other, f->data, N * R);
 	}
 	unlink(other);
@@ -240,55 +240,55 @@ static void test_names_and_defaults(void **state)
 {
 	static const char *const names[KINDS] = { "simple", "buffer", "bufferb", "mapping" };
 	const fixture *f = *state;
-	em_stream_stats stats;
-	em_stream_writer *w;
-	em_stream_reader *r;
+	em_element_stats stats;
+	em_element_writer *w;
+	em_element_reader *r;
 	char element[4];
 	uint32_t i;
 
 	for (i = 0; i < KINDS; i++) {
-		assert_int_equal(em_stream_kind_find(names[i]), i + 1);
-		assert_string_equal(em_stream_kind_name(i + 1), names[i]);
+		assert_int_equal(em_element_kind_find(names[i]), i + 1);
+		assert_string_equal(em_element_kind_name(i + 1), names[i]);
 	}
-	assert_int_equal(em_stream_kind_find("Simple"), 0);
-	assert_int_equal(em_stream_kind_find(NULL), 0);
-	assert_null(em_stream_kind_name(0));
-	assert_null(em_stream_kind_name(KINDS + 1));
+	assert_int_equal(em_element_kind_find("Simple"), 0);
+	assert_int_equal(em_element_kind_find(NULL), 0);
+	assert_null(em_element_kind_name(0));
+	assert_null(em_element_kind_name(KINDS + 1));
 
-	assert_int_equal(em_stream_writer_open(&w, f->ctx, f->path, NULL), EM_OK);
-	assert_int_equal(em_stream_writer_write(w, "abcd"), EM_OK);
-	assert_int_equal(em_stream_writer_finish(w), EM_OK);
+	assert_int_equal(em_element_writer_open(&w, f->ctx, f->path, NULL), EM_OK);
+	assert_int_equal(em_element_writer_push(w, "abcd"), EM_OK);
+	assert_int_equal(em_element_writer_finish(w), EM_OK);
 	stats.size = sizeof(stats);
-	assert_int_equal(em_stream_writer_stats(w, &stats), EM_OK);
-	assert_int_equal(stats.kind, EM_STREAM_BUFFERB);
+	assert_int_equal(em_element_writer_stats_get(w, &stats), EM_OK);
+	assert_int_equal(stats.kind, EM_ELEMENT_BUFFERB);
 	assert_int_equal(stats.buffer_bytes, 65536);
-	em_stream_writer_close(w);
-	assert_int_equal(em_stream_reader_open(&r, f->ctx, f->path, NULL), EM_OK);
-	assert_int_equal(em_stream_reader_next(r, element), EM_OK);
+	em_element_writer_close(w);
+	assert_int_equal(em_element_reader_open(&r, f->ctx, f->path, NULL), EM_OK);
+	assert_int_equal(em_element_reader_next(r, element), EM_OK);
 	assert_memory_equal(element, "abcd", 4);
-	em_stream_reader_close(r);
-	em_stream_reader_close(NULL);
-	em_stream_writer_close(NULL);
+	em_element_reader_close(r);
+	em_element_reader_close(NULL);
+	em_element_writer_close(NULL);
 }
 
 /* Numbers beyond 32 bits, of which nobody makes a file here. */
 static void test_large_predictions(void **state)
 {
-	em_stream_opts o = options(EM_STREAM_SIMPLE, 4, 0);
-	em_stream_stats stats;
+	em_element_opts o = options(EM_ELEMENT_SIMPLE, 4, 0);
+	em_element_stats stats;
 
 	(void)state;
 	memset(&stats, 0, sizeof(stats));
-	assert_int_equal(em_stream_predict(&o, 1, &stats), EM_ERR_INVAL);
+	assert_int_equal(em_element_predict(&o, 1, &stats), EM_ERR_INVAL);
 	stats.size = sizeof(stats);
-	assert_int_equal(em_stream_predict(&o, (uint64_t)1 << 40, &stats), EM_OK);
+	assert_int_equal(em_element_predict(&o, (uint64_t)1 << 40, &stats), EM_OK);
 	assert_true(stats.ios == (uint64_t)1 << 40 && stats.bytes == (uint64_t)1 << 42);
-	assert_int_equal(em_stream_predict(&o, (uint64_t)1 << 61, &stats), EM_ERR_RANGE);
-	o = options(EM_STREAM_BUFFERB, 7, 65536);
-	assert_int_equal(em_stream_predict(&o, (uint64_t)1 << 40, &stats), EM_OK);
+	assert_int_equal(em_element_predict(&o, (uint64_t)1 << 61, &stats), EM_ERR_RANGE);
+	o = options(EM_ELEMENT_BUFFERB, 7, 65536);
+	assert_int_equal(em_element_predict(&o, (uint64_t)1 << 40, &stats), EM_OK);
 	assert_true(stats.buffer_bytes == 65541 && stats.ios == ((uint64_t)7 << 40) / 65541 + 1);
 	o.kind = 5;
-	assert_int_equal(em_stream_predict(&o, 1, &stats), EM_ERR_INVAL);
+	assert_int_equal(em_element_predict(&o, 1, &stats), EM_ERR_INVAL);
 }
 
 int main(void)

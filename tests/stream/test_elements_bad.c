@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <extmem/sys/stream.h>
+#include <extmem/sys/element_stream.h>
 
 #include "base/context.h"
 #include "stream/stream_test.h"
@@ -61,9 +61,9 @@ static int tear_down(void **state)
 	return !same;
 }
 
-static em_stream_opts options(uint32_t kind, uint64_t element, uint64_t buffer, em_errinfo *err)
+static em_element_opts options(uint32_t kind, uint64_t element, uint64_t buffer, em_errinfo *err)
 {
-	em_stream_opts o = EM_STREAM_OPTS_INIT;
+	em_element_opts o = EM_ELEMENT_OPTS_INIT;
 
 	o.kind = kind;
 	o.element_bytes = element;
@@ -72,16 +72,16 @@ static em_stream_opts options(uint32_t kind, uint64_t element, uint64_t buffer, 
 	return o;
 }
 
-static void assert_refused(const fixture *f, const char *path, const em_stream_opts *o, int writing, em_status want)
+static void assert_refused(const fixture *f, const char *path, const em_element_opts *o, int writing, em_status want)
 {
-	em_stream_reader *r = (em_stream_reader *)1;
-	em_stream_writer *w = (em_stream_writer *)1;
+	em_element_reader *r = (em_element_reader *)1;
+	em_element_writer *w = (em_element_writer *)1;
 
 	if (writing) {
-		assert_int_equal(em_stream_writer_open(&w, f->ctx, path, o), want);
+		assert_int_equal(em_element_writer_open(&w, f->ctx, path, o), want);
 		assert_null(w);
 	} else {
-		assert_int_equal(em_stream_reader_open(&r, f->ctx, path, o), want);
+		assert_int_equal(em_element_reader_open(&r, f->ctx, path, o), want);
 		assert_null(r);
 	}
 	if (o->errinfo != NULL) {
@@ -93,7 +93,7 @@ static void assert_refused(const fixture *f, const char *path, const em_stream_o
 static void test_options(void **state)
 {
 	const fixture *f = *state;
-	em_stream_opts o;
+	em_element_opts o;
 	em_errinfo err;
 	int writing;
 
@@ -114,22 +114,22 @@ static void test_options(void **state)
 		o.errinfo = NULL;
 		assert_refused(f, f->path, &o, writing, EM_ERR_INVAL);
 	}
-	assert_int_equal(em_stream_reader_open(NULL, f->ctx, f->path, NULL), EM_ERR_INVAL);
-	assert_int_equal(em_stream_writer_open(NULL, f->ctx, f->path, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_element_reader_open(NULL, f->ctx, f->path, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_element_writer_open(NULL, f->ctx, f->path, NULL), EM_ERR_INVAL);
 	/* More than the budget. */
-	o = options(EM_STREAM_BUFFERB, 4, 1 << 30, &err);
+	o = options(EM_ELEMENT_BUFFERB, 4, 1 << 30, &err);
 	assert_refused(f, f->path, &o, 1, EM_ERR_MEMLIMIT);
 	assert_true(err.bytes >= 1 << 30);
 	/* Nothing of that touched the file. */
 	stream_assert_file(f->path, "0123456789", 10);
 	/* A reader needs no more than the file has. */
-	o = options(EM_STREAM_BUFFERB, 5, 1 << 30, &err);
+	o = options(EM_ELEMENT_BUFFERB, 5, 1 << 30, &err);
 	{
-		em_stream_reader *r;
+		em_element_reader *r;
 
-		assert_int_equal(em_stream_reader_open(&r, f->ctx, f->path, &o), EM_OK);
+		assert_int_equal(em_element_reader_open(&r, f->ctx, f->path, &o), EM_OK);
 		assert_true(em_ctx_memory_used(f->ctx) - f->before < 16384);
-		em_stream_reader_close(r);
+		em_element_reader_close(r);
 	}
 }
 
@@ -137,7 +137,7 @@ static void test_files(void **state)
 {
 	const fixture *f = *state;
 	char *none = test_path(f->dir, "none"), *below = test_path(none, "below"), *fifo = test_path(f->dir, "fifo");
-	em_stream_opts o;
+	em_element_opts o;
 	em_errinfo err;
 	uint32_t kind;
 
@@ -157,7 +157,7 @@ static void test_files(void **state)
 		assert_refused(f, f->dir, &o, 1, EM_ERR_INVAL);
 		assert_refused(f, fifo, &o, 1, EM_ERR_INVAL);
 		assert_refused(f, "/dev/full", &o, 1, EM_ERR_INVAL);
-		o.flags = EM_STREAM_NEW;
+		o.flags = EM_ELEMENT_NEW;
 		assert_refused(f, f->path, &o, 1, EM_ERR_EXIST);
 		stream_assert_file(f->path, "0123456789", 10);
 	}
@@ -186,30 +186,30 @@ static void test_truncated(void **state)
 
 	for (kind = 1; kind <= KINDS; kind++)
 		for (c = 0; c < sizeof(cuts) / sizeof(cuts[0]); c++) {
-			em_stream_opts o = options(kind, R, 1000, NULL);
-			em_stream_reader *r;
+			em_element_opts o = options(kind, R, 1000, NULL);
+			em_element_reader *r;
 			em_errinfo err;
 			em_status st;
 			int i;
 
 			stream_write_file(f->path, data, N * R);
-			assert_int_equal(em_stream_reader_open(&r, f->ctx, f->path, &o), EM_OK);
+			assert_int_equal(em_element_reader_open(&r, f->ctx, f->path, &o), EM_OK);
 			/* Whole windows of a mapping, so that none is cut while it is in use: that is a SIGBUS. */
 			for (i = 0; i < 10; i++)
-				assert_int_equal(em_stream_reader_next(r, element), EM_OK);
+				assert_int_equal(em_element_reader_next(r, element), EM_OK);
 			assert_int_equal(truncate(f->path, (off_t)cuts[c]), 0);
 			do
-				st = em_stream_reader_next(r, element);
+				st = em_element_reader_next(r, element);
 			while (st == EM_OK);
 			assert_int_equal(st, EM_ERR_SHORT);
-			assert_int_equal(em_stream_reader_next(r, element), EM_ERR_SHORT);
-			assert_int_equal(em_stream_reader_at_end(r), 0);
-			em_stream_reader_error(r, &err);
+			assert_int_equal(em_element_reader_next(r, element), EM_ERR_SHORT);
+			assert_int_equal(em_element_reader_at_end(r), 0);
+			em_element_reader_error(r, &err);
 			assert_int_equal(err.status, EM_ERR_SHORT);
 			assert_string_equal(err.path, f->path);
 			/* Where it ends now, or where the transfer began that found it out. */
 			assert_true(err.offset >= cuts[c]);
-			em_stream_reader_close(r);
+			em_element_reader_close(r);
 		}
 	free(data);
 }
@@ -223,16 +223,16 @@ static void test_grown(void **state)
 	int i;
 
 	for (kind = 1; kind <= KINDS; kind++) {
-		em_stream_opts o = options(kind, 10, 4000, NULL);
-		em_stream_reader *r;
+		em_element_opts o = options(kind, 10, 4000, NULL);
+		em_element_reader *r;
 
 		stream_write_file(f->path, data, 50000);
-		assert_int_equal(em_stream_reader_open(&r, f->ctx, f->path, &o), EM_OK);
+		assert_int_equal(em_element_reader_open(&r, f->ctx, f->path, &o), EM_OK);
 		stream_write_file(f->path, data, 100000);
 		for (i = 0; i < 5000; i++)
-			assert_int_equal(em_stream_reader_next(r, element), EM_OK);
-		assert_int_equal(em_stream_reader_next(r, element), EM_END);
-		em_stream_reader_close(r);
+			assert_int_equal(em_element_reader_next(r, element), EM_OK);
+		assert_int_equal(em_element_reader_next(r, element), EM_END);
+		em_element_reader_close(r);
 	}
 	free(data);
 }
@@ -246,39 +246,39 @@ static void test_unfinished(void **state)
 
 	for (kind = 1; kind <= KINDS; kind++)
 		for (n = 0; n < 4000; n += 1333) {
-			em_stream_opts o = options(kind, 8, 4096, NULL);
-			em_stream_writer *w;
+			em_element_opts o = options(kind, 8, 4096, NULL);
+			em_element_writer *w;
 
 			stream_write_file(f->path, "before", 6);
-			assert_int_equal(em_stream_writer_open(&w, f->ctx, f->path, &o), EM_OK);
+			assert_int_equal(em_element_writer_open(&w, f->ctx, f->path, &o), EM_OK);
 			for (i = 0; i < n; i++)
-				assert_int_equal(em_stream_writer_write(w, "12345678"), EM_OK);
-			em_stream_writer_close(w);
+				assert_int_equal(em_element_writer_push(w, "12345678"), EM_OK);
+			em_element_writer_close(w);
 			stream_assert_file(f->path, "", 0);
 		}
 }
 
 /* Write until it fails; returns how many elements were taken, or -1 when it went wrong otherwise. */
-static long overfill(em_ctx *ctx, const char *path, const em_stream_opts *o, long most)
+static long overfill(em_ctx *ctx, const char *path, const em_element_opts *o, long most)
 {
 	char element[64] = "";
-	em_stream_writer *w;
+	em_element_writer *w;
 	em_status st = EM_OK;
 	em_errinfo err;
 	long n = 0;
 
-	if (em_stream_writer_open(&w, ctx, path, o) != EM_OK)
+	if (em_element_writer_open(&w, ctx, path, o) != EM_OK)
 		return -1;
-	while (n < most && (st = em_stream_writer_write(w, element)) == EM_OK)
+	while (n < most && (st = em_element_writer_push(w, element)) == EM_OK)
 		n++;
 	/* What is in buffers may have to wait for the end. */
 	if (st == EM_OK)
-		st = em_stream_writer_finish(w);
-	em_stream_writer_error(w, &err);
-	if (st != EM_ERR_NOSPACE || err.status != st || strcmp(err.path, path) != 0 || em_stream_writer_finish(w) != st ||
-	    em_stream_writer_write(w, element) != st)
+		st = em_element_writer_finish(w);
+	em_element_writer_error(w, &err);
+	if (st != EM_ERR_NOSPACE || err.status != st || strcmp(err.path, path) != 0 || em_element_writer_finish(w) != st ||
+	    em_element_writer_push(w, element) != st)
 		n = -1;
-	em_stream_writer_close(w);
+	em_element_writer_close(w);
 	return n;
 }
 
@@ -296,22 +296,22 @@ static int on_a_small_disk(const char *dir, const char *path)
 	ctx = stream_ctx(EM_DIRECT_TRY, NULL, NULL, NULL);
 	for (kind = 1; kind <= KINDS; kind++)
 		for (b = 0; b < 4; b++) {
-			em_stream_opts o = options(kind, 50, buffers[b], NULL);
-			em_stream_writer *w;
+			em_element_opts o = options(kind, 50, buffers[b], NULL);
+			em_element_writer *w;
 
 			n = overfill(ctx, path, &o, 100000);
 			/* A mapping takes what there is, to the last element. */
-			if (n < 0 || (kind == EM_STREAM_MAPPING && n != (1 << 20) / 50))
+			if (n < 0 || (kind == EM_ELEMENT_MAPPING && n != (1 << 20) / 50))
 				return (int)(kind * 10 + b);
 			/* There is room again, and a small file fits whatever the window. */
-			if (em_stream_writer_open(&w, ctx, path, &o) != EM_OK)
+			if (em_element_writer_open(&w, ctx, path, &o) != EM_OK)
 				return 1;
 			for (n = 0; n < 10000; n++)
-				if (em_stream_writer_write(w, "01234567890123456789012345678901234567890123456789") != EM_OK)
+				if (em_element_writer_push(w, "01234567890123456789012345678901234567890123456789") != EM_OK)
 					return 2;
-			if (em_stream_writer_finish(w) != EM_OK)
+			if (em_element_writer_finish(w) != EM_OK)
 				return 3;
-			em_stream_writer_close(w);
+			em_element_writer_close(w);
 		}
 	em_ctx_close(ctx);
 	return 0;
@@ -345,14 +345,14 @@ static void test_file_size_limit(void **state)
 	few = old;
 	few.rlim_cur = 123456;
 	for (kind = 1; kind <= KINDS; kind++) {
-		em_stream_opts o = options(kind, 50, 10000, NULL);
+		em_element_opts o = options(kind, 50, 10000, NULL);
 		long n;
 
 		assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
 		n = overfill(f->ctx, f->path, &o, 1000000);
 		assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 		assert_true(n >= 123456 / 50 && n < 123456 / 50 + 10000 / 50 + 1);
-		if (kind == EM_STREAM_SIMPLE || kind == EM_STREAM_MAPPING)
+		if (kind == EM_ELEMENT_SIMPLE || kind == EM_ELEMENT_MAPPING)
 			assert_int_equal(n, 123456 / 50);
 	}
 }
@@ -366,24 +366,24 @@ typedef struct work {
 static em_status write_and_read(void *arg, em_ctx *ctx, em_errinfo *err)
 {
 	const work *k = arg;
-	em_stream_opts o = options(k->kind, 16, 4000, err);
+	em_element_opts o = options(k->kind, 16, 4000, err);
 	char element[16] = "0123456789abcde";
-	em_stream_writer *w = NULL;
-	em_stream_reader *r = NULL;
+	em_element_writer *w = NULL;
+	em_element_reader *r = NULL;
 	em_status st;
 	int i;
 
-	st = em_stream_writer_open(&w, ctx, k->path, &o);
+	st = em_element_writer_open(&w, ctx, k->path, &o);
 	for (i = 0; st == EM_OK && i < 1000; i++)
-		st = em_stream_writer_write(w, element);
+		st = em_element_writer_push(w, element);
 	if (st == EM_OK)
-		st = em_stream_writer_finish(w);
-	em_stream_writer_close(w);
+		st = em_element_writer_finish(w);
+	em_element_writer_close(w);
 	if (st == EM_OK)
-		st = em_stream_reader_open(&r, ctx, k->path, &o);
+		st = em_element_reader_open(&r, ctx, k->path, &o);
 	while (st == EM_OK)
-		st = em_stream_reader_next(r, element);
-	em_stream_reader_close(r);
+		st = em_element_reader_next(r, element);
+	em_element_reader_close(r);
 	return st;
 }
 
@@ -401,7 +401,7 @@ static void test_no_memory(void **state)
 static void test_no_descriptors(void **state)
 {
 	const fixture *f = *state;
-	em_stream_opts o;
+	em_element_opts o;
 	em_errinfo err;
 	uint32_t kind, taken = 0;
 
@@ -425,50 +425,50 @@ static void test_fork(void **state)
 	uint32_t kind;
 
 	for (kind = 1; kind <= KINDS; kind++) {
-		em_stream_opts o = options(kind, 8, 80, NULL);
-		em_stream_writer *w;
-		em_stream_reader *r;
+		em_element_opts o = options(kind, 8, 80, NULL);
+		em_element_writer *w;
+		em_element_reader *r;
 		char element[8], *want = malloc(8 * 3000);
 		int i, status;
 		pid_t child;
 
 		for (i = 0; i < 3000; i++)
 			memcpy(want + 8 * i, "abcdefgh", 8);
-		assert_int_equal(em_stream_writer_open(&w, f->ctx, f->path, &o), EM_OK);
+		assert_int_equal(em_element_writer_open(&w, f->ctx, f->path, &o), EM_OK);
 		for (i = 0; i < 1500; i++)
-			assert_int_equal(em_stream_writer_write(w, "abcdefgh"), EM_OK);
+			assert_int_equal(em_element_writer_push(w, "abcdefgh"), EM_OK);
 		child = fork();
 		assert_true(child >= 0);
 		if (child == 0) {
-			const int bad = em_stream_writer_finish(w) != EM_ERR_FORK;
+			const int bad = em_element_writer_finish(w) != EM_ERR_FORK;
 
-			em_stream_writer_close(w);
+			em_element_writer_close(w);
 			_exit(bad);
 		}
 		assert_int_equal(waitpid(child, &status, 0), child);
 		assert_int_equal(status, 0);
 		for (i = 0; i < 1500; i++)
-			assert_int_equal(em_stream_writer_write(w, "abcdefgh"), EM_OK);
-		assert_int_equal(em_stream_writer_finish(w), EM_OK);
-		em_stream_writer_close(w);
+			assert_int_equal(em_element_writer_push(w, "abcdefgh"), EM_OK);
+		assert_int_equal(em_element_writer_finish(w), EM_OK);
+		em_element_writer_close(w);
 		stream_assert_file(f->path, want, 8 * 3000);
 
-		assert_int_equal(em_stream_reader_open(&r, f->ctx, f->path, &o), EM_OK);
-		assert_int_equal(em_stream_reader_next(r, element), EM_OK);
+		assert_int_equal(em_element_reader_open(&r, f->ctx, f->path, &o), EM_OK);
+		assert_int_equal(em_element_reader_next(r, element), EM_OK);
 		child = fork();
 		assert_true(child >= 0);
 		if (child == 0) {
 			em_status st;
 
 			do
-				st = em_stream_reader_next(r, element);
+				st = em_element_reader_next(r, element);
 			while (st == EM_OK);
-			em_stream_reader_close(r);
-			_exit(st != (kind == EM_STREAM_SIMPLE ? EM_END : EM_ERR_FORK));
+			em_element_reader_close(r);
+			_exit(st != (kind == EM_ELEMENT_SIMPLE ? EM_END : EM_ERR_FORK));
 		}
 		assert_int_equal(waitpid(child, &status, 0), child);
 		assert_int_equal(status, 0);
-		em_stream_reader_close(r);
+		em_element_reader_close(r);
 		free(want);
 	}
 }
@@ -478,13 +478,13 @@ static void test_context_first(void **state)
 {
 	const fixture *f = *state;
 	em_ctx *ctx = stream_ctx(EM_DIRECT_TRY, NULL, NULL, NULL);
-	em_stream_writer *w;
+	em_element_writer *w;
 
-	assert_int_equal(em_stream_writer_open(&w, ctx, f->path, NULL), EM_OK);
+	assert_int_equal(em_element_writer_open(&w, ctx, f->path, NULL), EM_OK);
 	em_ctx_close(ctx);
-	assert_int_equal(em_stream_writer_write(w, "abcd"), EM_OK);
-	assert_int_equal(em_stream_writer_finish(w), EM_OK);
-	em_stream_writer_close(w);
+	assert_int_equal(em_element_writer_push(w, "abcd"), EM_OK);
+	assert_int_equal(em_element_writer_finish(w), EM_OK);
+	em_element_writer_close(w);
 	stream_assert_file(f->path, "abcd", 4);
 }
 

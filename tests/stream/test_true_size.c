@@ -26,7 +26,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <extmem/sys/stream.h>
+#include <extmem/sys/element_stream.h>
 
 #include "base/context.h"
 #include "stream/records.h"
@@ -302,8 +302,8 @@ static void test_looking(void **state)
 static void test_elements(void **state)
 {
 	em_ctx *ctx = stream_ctx(EM_DIRECT_TRY, NULL, NULL, NULL);
-	em_stream_opts opts = EM_STREAM_OPTS_INIT;
-	em_stream_reader *r;
+	em_element_opts opts = EM_ELEMENT_OPTS_INIT;
+	em_element_reader *r;
 	em_errinfo err;
 	uint32_t kind;
 
@@ -312,11 +312,11 @@ static void test_elements(void **state)
 		em_ctx_close(ctx);
 		skip();
 	}
-	for (kind = EM_STREAM_SIMPLE; kind <= EM_STREAM_MAPPING; kind++) {
+	for (kind = EM_ELEMENT_SIMPLE; kind <= EM_ELEMENT_MAPPING; kind++) {
 		opts.kind = kind;
 		opts.element_bytes = 1;
 		opts.errinfo = &err;
-		assert_int_equal(em_stream_reader_open(&r, ctx, "/proc/version", &opts), EM_ERR_INVAL);
+		assert_int_equal(em_element_reader_open(&r, ctx, "/proc/version", &opts), EM_ERR_INVAL);
 		assert_non_null(strstr(err.text, "/proc/version"));
 		assert_non_null(strstr(err.text, "size"));
 	}

@@ -24,47 +24,47 @@
 EM_BEGIN_DECLS
 
 /** No window. */
-#define EM_NO_WINDOW 0xffffffffu
+#define EM_KERN_NO_WINDOW 0xffffffffu
 
 /** Sorted records in memory: [cur, end). */
-typedef struct em_window {
+typedef struct em_kern_window {
 	const void *cur;
 	const void *end;
-} em_window;
+} em_kern_window;
 
 /**
  * A merge of k windows in progress.  All memory is the caller's.  Fill in win, tree and arg; start; then run until it
- * returns with *dry == EM_NO_WINDOW and less than what there was room for.
+ * returns with *dry == EM_KERN_NO_WINDOW and less than what there was room for.
  */
-typedef struct em_merge {
+typedef struct em_kern_merge {
 	uint32_t k;       /**< Windows, at least 1. */
 	uint32_t leaves;  /**< The kernel's. */
-	uint32_t pending; /**< The kernel's: the window that ran dry, or EM_NO_WINDOW. */
+	uint32_t pending; /**< The kernel's: the window that ran dry, or EM_KERN_NO_WINDOW. */
 	uint32_t reserved;
-	em_window *win;   /**< k windows. */
+	em_kern_window *win; /**< k windows. */
 	uint32_t *tree;   /**< The kernel's: 2 * k numbers. */
 	void *arg;
-} em_merge;
+} em_kern_merge;
 
 /** A merge of k windows that are in memory as a whole, some records at a time.  All memory is the caller's. */
-typedef struct em_mix {
+typedef struct em_kern_mix {
 	uint32_t k;       /**< Windows, at least 1 and at most `room'. */
 	uint32_t reserved;
-	em_window *win;   /**< k windows. */
+	em_kern_window *win; /**< k windows. */
 	size_t *taken;    /**< The kernel's: k numbers. */
 	size_t reach;     /**< 0 at first, and the kernel's then. */
 	size_t room;      /**< Records that are merged at a time, at most. */
 	void *arg;
-} em_mix;
+} em_kern_mix;
 
 /** Records that divide others into classes.  There are 2^levels - 1 of them, sorted; the last ones may be equal. */
-typedef struct em_splitters {
+typedef struct em_kern_splitters {
 	uint32_t levels;    /**< 1 to 15. */
 	int32_t equal;      /**< Are there classes of records that are equal to a splitter? */
 	const void *tree;   /**< tree[1] is the one in the middle, tree[2 * i] and tree[2 * i + 1] are those in the middle of what is
 			     *   before and behind tree[i]; tree[0] is not looked at. */
 	const void *sorted; /**< The same in order, from sorted[0] on. */
-} em_splitters;
+} em_kern_splitters;
 
 /** The functions of an order.  Size first: later versions of the library know what an older table has. */
 typedef struct em_kernels {
@@ -85,21 +85,21 @@ typedef struct em_kernels {
 
 	/** Set tag[i] to the class of a[i].  Without `equal' that is the number of splitters that are not behind it; with it, twice
 	 *  that, and one less if it is equal to the last of those.  So classes are in order, and tags are less than 2^(levels + 1). */
-	void (*classify)(const void *a, size_t n, const em_splitters *s, uint16_t *tag, void *arg);
+	void (*classify)(const void *a, size_t n, const em_kern_splitters *s, uint16_t *tag, void *arg);
 
 	/** Begin a merge; a window that is empty now counts as ended. */
-	void (*merge_start)(em_merge *m);
+	void (*merge_start)(em_kern_merge *m);
 
 	/**
 	 * Write records in order, equal ones in the order of their windows, to out until `cap' are written, or a window has become empty, or
 	 * all have ended.  Returns how many were written.  *dry is the window that is empty: refill it, or leave it empty, which ends it, before the
-	 * next call; or EM_NO_WINDOW.
+	 * next call; or EM_KERN_NO_WINDOW.
 	 */
-	size_t (*merge_run)(em_merge *m, void *out, size_t cap, uint32_t *dry);
+	size_t (*merge_run)(em_kern_merge *m, void *out, size_t cap, uint32_t *dry);
 
 	/** Write the next records of the windows in order, equal ones in the order of their windows, to out; returns how many, 0 at the end.  out
 	 *  and tmp have room for m->room records each; of out, what is behind those that are returned keeps what it has.  NULL: there is no such function, and merge_run() does it. */
-	size_t (*mix)(em_mix *m, void *out, void *tmp);
+	size_t (*mix)(em_kern_mix *m, void *out, void *tmp);
 } em_kernels;
 
 /**

@@ -149,7 +149,7 @@ EM_API const em_backend *em_backend_at(uint32_t i);
 
 /** Is there a built-in backend of that name, and does it work on this machine?  1 or 0; NULL: 0.  May ask the kernel,
  *  opens nothing.  em_ctx_open() with the name of one that does not work says why.  Any thread. */
-EM_API int em_io_backend_supported(const char *name);
+EM_API int em_backend_supported(const char *name);
 
 EM_END_DECLS
 

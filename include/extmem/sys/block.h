@@ -11,7 +11,7 @@
  *     em_request *rq;
  *     em_disks_open(&disks, ctx, NULL);
  *     em_bids_alloc(disks, bid, 32, 1 << 20, NULL, 0);
- *     em_block_alloc(&block, ctx, 1, 1 << 20, NULL);
+ *     em_buffer_alloc(&block, ctx, 1, 1 << 20, NULL);
  *     ... fill it ...
  *     em_block_write(disks, bid[0], block, 1 << 20, NULL, NULL, &rq);
  *     ... compute ...
@@ -168,7 +168,7 @@ EM_API em_status em_bids_alloc_row(em_disks *d, em_bid *bid, size_t n, size_t by
 EM_API em_status em_bids_free(em_disks *d, const em_bid *bid, size_t n, size_t bytes);
 
 /**
- * Start reading a block into buf, or writing it from there, which must live until the request is done; best is memory of em_block_alloc(), as other memory costs a copy
+ * Start reading a block into buf, or writing it from there, which must live until the request is done; best is memory of em_buffer_alloc(), as other memory costs a copy
  * on direct disks. fn, user and out are those of em_file_read_async() (extmem/sys/request.h), which says what may be done with the request; it may be waited for when d is closed. A
  * part of a block, from its beginning on, is moved if bytes is less than the block has, and several of a row if it is more. What was not written of a block of which something was has any contents, or is
  * missing: em_request_moved(). Any thread.
@@ -186,14 +186,14 @@ EM_API em_status em_block_write(em_disks *d, em_bid bid, const void *buf, size_t
 
 /**
  * Memory for n blocks of bytes side by side, for transfers: aligned to EM_BLOCK_UNIT, in large pages where there are any, not zeroed, counted against the
- * context, which it keeps. For em_block_free(). Any thread.
+ * context, which it keeps. For em_buffer_free(). Any thread.
  *
  * Returns EM_OK; EM_ERR_INVAL (out or ctx is NULL, n is 0, bytes is 0 or no multiple of EM_BLOCK_UNIT); EM_ERR_MEMLIMIT; EM_ERR_NOMEM. err may be NULL.
  */
-EM_API EM_NODISCARD em_status em_block_alloc(void **out, em_ctx *ctx, uint64_t n, size_t bytes, em_errinfo *err);
+EM_API EM_NODISCARD em_status em_buffer_alloc(void **out, em_ctx *ctx, uint64_t n, size_t bytes, em_errinfo *err);
 
 /** Release it: of the same n and bytes. blocks may be NULL. Any thread. */
-EM_API void em_block_free(em_ctx *ctx, void *blocks, uint64_t n, size_t bytes);
+EM_API void em_buffer_free(em_ctx *ctx, void *blocks, uint64_t n, size_t bytes);
 
 EM_END_DECLS
 

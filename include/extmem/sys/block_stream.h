@@ -7,7 +7,7 @@
  * the caller is at one: N records of B / R in a block take ceil(N R / B) transfers of B bytes, and with 2 buffers for each of D disks all of them are busy.
  *
  *     em_block_writer_open(&w, disks, &opts);
- *     em_block_writer_put(w, records, n);          (as often as needed)
+ *     em_block_writer_push(w, records, n);          (as often as needed)
  *     em_block_writer_finish(w, &list);
  *     em_block_writer_close(w);
  *     em_block_reader_open(&r, list, &reader_opts);
@@ -97,14 +97,14 @@ EM_API EM_NODISCARD em_status em_block_writer_open(em_block_writer **out, em_dis
  * Returns EM_OK; EM_ERR_INVAL (an argument is NULL); EM_ERR_STATE (the writer is finished); how a write failed, which may be one of earlier: EM_ERR_IO, EM_ERR_NOSPACE, ...;
  * EM_ERR_MEMLIMIT, EM_ERR_NOMEM (the list of ids does not grow).
  */
-EM_API em_status em_block_writer_put(em_block_writer *w, const void *records, size_t n);
+EM_API em_status em_block_writer_push(em_block_writer *w, const void *records, size_t n);
 
 /** Without the copy: lend room for *n > 0 records, all that the block has left (with EM_BLOCKS_REVERSE its last place is the first to be filled), valid until the next
- *  call. Then say how many were filled. As em_block_writer_put(); em_block_writer_took() with more than were lent is EM_ERR_INVAL. */
+ *  call. Then say how many were filled. As em_block_writer_push(); em_block_writer_took() with more than were lent is EM_ERR_INVAL. */
 EM_API em_status em_block_writer_lend(em_block_writer *w, void **records, size_t *n);
 EM_API em_status em_block_writer_took(em_block_writer *w, size_t n);
 
-/** Write the last block and wait for all; *list is the caller's to close then, and the writer takes no more. As em_block_writer_put(); after a failure *list is NULL, and all blocks are freed. */
+/** Write the last block and wait for all; *list is the caller's to close then, and the writer takes no more. As em_block_writer_push(); after a failure *list is NULL, and all blocks are freed. */
 EM_API em_status em_block_writer_finish(em_block_writer *w, em_block_list **list);
 
 /** Wait for what is under way and free the memory, and the blocks unless they were finished. NULL is allowed. */

@@ -18,7 +18,7 @@
  * em_cache_flush(), which reports it if it fails again; so does em_cache_get() when there is no other frame left. Nothing is lost but by closing, which is logged.
  *
  * Which block goes. A policy is a table of functions and some memory of its own, which the cache provides: em_policy_lru() and the others below, or the caller's.
- * Which is best depends on the accesses: a cache tells them to a function, em_trace_record() keeps them, and em_trace_policy() and em_trace_optimum() say how often any policy, and the best
+ * Which is best depends on the accesses: a cache tells them to a function, em_cache_trace_record() keeps them, and em_cache_trace_policy() and em_cache_trace_optimum() say how often any policy, and the best
  * one there could be, would have missed.
  *
  * One thread at a time, which also calls the functions of policy and trace. The cache keeps its context and its disks, so they may be closed before it. A hit takes some
@@ -86,24 +86,24 @@ EM_API const em_policy *em_policy_s3fifo(void);
 
 /* Traces. */
 
-typedef struct em_access {
+typedef struct em_cache_access {
 	uint64_t offset;
 	uint32_t disk;
 	uint32_t write;         /**< It was, or may have been, changed. */
-} em_access;
+} em_cache_access;
 
 /** Told of each access, before anything is done. */
-typedef void (*em_access_fn)(void *user, const em_access *access);
+typedef void (*em_cache_access_fn)(void *user, const em_cache_access *access);
 
 /** Accesses in memory of the caller's. */
-typedef struct em_trace {
-	em_access *access;
+typedef struct em_cache_trace {
+	em_cache_access *access;
 	uint64_t most;          /**< There is room for so many ... */
 	uint64_t n;             /**< ... and so many there were, of which the first are kept. */
-} em_trace;
+} em_cache_trace;
 
-/** An em_access_fn that keeps them; user is an em_trace. */
-EM_API void em_trace_record(void *user, const em_access *access);
+/** An em_cache_access_fn that keeps them; user is an em_cache_trace. */
+EM_API void em_cache_trace_record(void *user, const em_cache_access *access);
 
 /**
  * Misses of n accesses, less than 2^30, in an empty cache of so many frames, 1 to 2^30, each block being in a frame while it is accessed; with a policy
@@ -112,11 +112,11 @@ EM_API void em_trace_record(void *user, const em_access *access);
  * Returns EM_OK; EM_ERR_INVAL (a pointer is NULL, the policy is not whole); EM_ERR_RANGE (n, frames); EM_ERR_USER (the policy proposes no victim, or what is
  * none); EM_ERR_MEMLIMIT, EM_ERR_NOMEM. No I/O.
  */
-EM_API em_status em_trace_policy(em_ctx *ctx, const em_access *access, uint64_t n, const em_policy *policy, uint64_t seed, uint32_t frames,
-				 uint64_t *misses, em_errinfo *err);
+EM_API em_status em_cache_trace_policy(em_ctx *ctx, const em_cache_access *access, uint64_t n, const em_policy *policy, uint64_t seed, uint32_t frames,
+				       uint64_t *misses, em_errinfo *err);
 
 /** The fewest there can be: the block goes whose next access is the farthest (Belady 1966). Memory: 52 to 84 bytes for each access. As above. */
-EM_API em_status em_trace_optimum(em_ctx *ctx, const em_access *access, uint64_t n, uint32_t frames, uint64_t *misses, em_errinfo *err);
+EM_API em_status em_cache_trace_optimum(em_ctx *ctx, const em_cache_access *access, uint64_t n, uint32_t frames, uint64_t *misses, em_errinfo *err);
 
 /* Caches. */
 
@@ -130,7 +130,7 @@ typedef struct em_cache_opts {
 	uint64_t seed;          /**< For a policy that draws. */
 	uint32_t batch;         /**< Blocks that are written back at a time; 0: 16, or a quarter of the frames. */
 	uint32_t reserved;
-	em_access_fn trace;     /**< NULL: nobody is told. */
+	em_cache_access_fn trace; /**< NULL: nobody is told. */
 	void *trace_user;
 	em_errinfo *errinfo;    /**< Filled when em_cache_open() fails; may be NULL. */
 } em_cache_opts;
@@ -145,7 +145,7 @@ enum {
 
 typedef struct em_cache_stats {
 	uint32_t size;          /**< sizeof(em_cache_stats), set by the caller. */
-	uint32_t frames;        /**< Without those that were taken away. */
+	uint32_t frames;        /**< Without those that are detached. */
 	uint32_t dirty;         /**< Frames with changed blocks. */
 	uint32_t reserved;
 	uint64_t hits;          /**< The block was there, or on its way. */
@@ -203,10 +203,10 @@ EM_API em_status em_cache_flush(em_cache *c);
 /** Forget a block, as it was freed or is going to be, and do not write it. EM_OK (also if it is not there); EM_ERR_INVAL; EM_ERR_STATE (it is pinned); EM_ERR_FORK. */
 EM_API em_status em_cache_invalidate(em_cache *c, em_bid bid);
 
-/** Take the memory of a frame, B bytes, away from the cache, which has one less until it comes back. It is gone when the cache is closed. As em_cache_get(). */
-EM_API em_status em_cache_steal(em_cache *c, void **buf);
-/** It comes back. EM_OK; EM_ERR_INVAL (NULL, or no memory of this cache); EM_ERR_STATE (it was not taken away). */
-EM_API em_status em_cache_give(em_cache *c, void *buf);
+/** Detach the memory of a frame, B bytes, from the cache, which has one less until it is attached again. It is gone when the cache is closed. As em_cache_get(). */
+EM_API em_status em_cache_detach(em_cache *c, void **buf);
+/** Attach it again. EM_OK; EM_ERR_INVAL (NULL, or no memory of this cache); EM_ERR_STATE (it was not detached). */
+EM_API em_status em_cache_attach(em_cache *c, void *buf);
 
 /** stats->size says how much of it the caller knows. EM_OK, EM_ERR_INVAL. */
 EM_API em_status em_cache_stats_get(const em_cache *c, em_cache_stats *stats);

@@ -89,7 +89,7 @@ EM_API em_status em_file_discard(em_file *f, uint64_t offset, uint64_t bytes);
 EM_API em_status em_file_sync(em_file *f);
 
 /** What was moved through it. stats->size says how much of it the caller knows. Any thread. EM_OK, EM_ERR_INVAL. */
-EM_API em_status em_file_stats(em_file *f, em_io_stats *stats);
+EM_API em_status em_file_stats_get(em_file *f, em_io_stats *stats);
 
 /** 1 when transfers go past the page cache. */
 EM_API int em_file_is_direct(const em_file *f);

@@ -3,12 +3,12 @@
  * @file extmem/sys/pool.h  Pools of blocks: buffers that several users share, for writing behind their backs and fetching before they ask.
  *
  * A pool has two numbers of buffers, and by them it is what STXXL calls a write pool (0 for prefetching), a prefetch pool (0 for writing), or a
- * read_write_pool (Dementiev, Kettner and Sanders 2007, sections 4 and 5.2). Who has something to write steals a buffer, fills it, and gives it back with the id of the block; he
+ * read_write_pool (Dementiev, Kettner and Sanders 2007, sections 4 and 5.2). Who has something to write is lent a buffer, fills it, and hands it back with the id of the block; he
  * waits only while all buffers for writing are on their way. Who knows what he is going to read says so, and exchanges a buffer of his own for
  * the one with the block when the time has come.
  *
  *     void *buf;
- *     em_block_pool_steal(pool, &buf);
+ *     em_block_pool_lend(pool, &buf);
  *     ... fill it ...
  *     em_block_pool_write(pool, buf, bid);         (buf is the pool's again)
  *     ...
@@ -19,10 +19,10 @@
  * The pool is coherent: a block that it knows is read as it was last written, from memory if it is there, however far its write has come. So all reading,
  * writing and freeing of a block goes through the pool, or the pool is told (em_block_pool_invalidate()).
  *
- * A buffer is what em_block_alloc() gives for one block of the pool's size; it belongs to whoever holds it, and which one it is does not matter. Nothing is allocated but
- * by opening, growing and adding.
+ * A buffer is what em_buffer_alloc() gives for one block of the pool's size; it belongs to whoever holds it, and which one it is does not matter. Nothing is allocated but
+ * by opening, growing and attaching.
  *
- * A write that failed is told by all calls that return a status, but for closing, adding, resizing and returning, from when it is noticed, as the block can no longer be had: the
+ * A write that failed is told by all calls that return a status, but for closing, attaching, resizing and returning, from when it is noticed, as the block can no longer be had: the
  * pool can be inspected and closed. All users of a pool are on one thread; it keeps its context and its disks, so they may be closed before it.
  *
  * This is the extension tier: weaker promises between minor versions until 1.0.
@@ -72,7 +72,7 @@ typedef struct em_block_pool_stats {
  */
 EM_API EM_NODISCARD em_status em_block_pool_open(em_block_pool **out, em_disks *d, const em_block_pool_opts *opts);
 
-/** Wait for its requests and free the buffers that are not lent; those that are stay with those who have them, for em_block_free(). Whether writes failed em_block_pool_flush() tells
+/** Wait for its requests and free the buffers that are not lent; those that are stay with those who have them, for em_buffer_free(). Whether writes failed em_block_pool_flush() tells
  *  before. NULL is allowed. */
 EM_API void em_block_pool_close(em_block_pool *p);
 
@@ -83,12 +83,12 @@ EM_API void em_block_pool_close(em_block_pool *p);
  */
 EM_API em_status em_block_pool_resize(em_block_pool *p, uint32_t write_buffers, uint32_t prefetch_buffers);
 
-/** A buffer of the caller's becomes the pool's, which then has one more for writing. EM_OK; EM_ERR_INVAL (NULL); EM_ERR_MEMLIMIT, EM_ERR_NOMEM: then it is
+/** Attach a buffer of the caller's, which is the pool's then: one more for writing. EM_OK; EM_ERR_INVAL (NULL); EM_ERR_MEMLIMIT, EM_ERR_NOMEM: then it is
  *  still the caller's. */
-EM_API em_status em_block_pool_add(em_block_pool *p, void *buf);
+EM_API em_status em_block_pool_attach(em_block_pool *p, void *buf);
 
-/** The other way round: one less for writing, and *buf is the caller's, for em_block_free(). As em_block_pool_steal(). */
-EM_API em_status em_block_pool_take(em_block_pool *p, void **buf);
+/** Detach one: the pool has one less for writing, and *buf is the caller's, for em_buffer_free(). As em_block_pool_lend(). */
+EM_API em_status em_block_pool_detach(em_block_pool *p, void **buf);
 
 /**
  * Lend a buffer to be filled. Waits for the oldest write when all are on their way.
@@ -96,7 +96,7 @@ EM_API em_status em_block_pool_take(em_block_pool *p, void **buf);
  * Returns EM_OK; EM_ERR_INVAL (an argument is NULL); EM_ERR_STATE (all buffers for writing are lent); how a write failed: EM_ERR_IO, EM_ERR_NOSPACE, ...;
  * EM_ERR_FORK. *buf is NULL then.
  */
-EM_API em_status em_block_pool_steal(em_block_pool *p, void **buf);
+EM_API em_status em_block_pool_lend(em_block_pool *p, void **buf);
 
 /**
  * A buffer that was lent, or another one in its place, comes back to be written to a block, of which earlier contents are forgotten. Never waits.
@@ -107,7 +107,7 @@ EM_API em_status em_block_pool_steal(em_block_pool *p, void **buf);
  */
 EM_API em_status em_block_pool_write(em_block_pool *p, void *buf, em_bid bid);
 
-/** It comes back just so. EM_OK; EM_ERR_INVAL; EM_ERR_STATE (none is lent): then it is still the caller's. */
+/** One that was lent comes back unwritten. EM_OK; EM_ERR_INVAL; EM_ERR_STATE (none is lent): then it is still the caller's. */
 EM_API em_status em_block_pool_return(em_block_pool *p, void *buf);
 
 /** The block is going to be read: 1 if it is in memory or on its way there, 0 if there is no buffer for it, or an argument is not legal. Never waits. I/O: at most one

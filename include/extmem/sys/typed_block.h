@@ -13,7 +13,7 @@
  * are in a layout, made once, as a library in C does not know its users' records. Who does know them has EM_BLOCK_CAPACITY() for arrays and
  * assertions, which is the same number.
  *
- * Links and info are aligned to 8 bytes. A link that leads nowhere is em_bid_none(). Memory for blocks is em_block_alloc()'s. A layout is read by any thread.
+ * Links and info are aligned to 8 bytes. A link that leads nowhere is em_bid_none(). Memory for blocks is em_buffer_alloc()'s. A layout is read by any thread.
  *
  * This is the extension tier: weaker promises between minor versions until 1.0.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * bench_streams.c -- extmem bench io: measures one combination.
+ * bench_elements.c -- extmem bench io: measures one combination.
  *
  * The k streams take turns, an element each.  An element begins with a random number of which a sum is kept, so that nothing
  * is measured that did not work.  The clock runs from before the first stream is opened until the last one is
@@ -34,8 +34,8 @@
 #define PREPARE_BUFFER ((uint64_t)1 << 20)
 
 typedef union any_stream {
-	em_stream_reader *r;
-	em_stream_writer *w;
+	em_element_reader *r;
+	em_element_writer *w;
 } any_stream;
 
 typedef struct round_of {
@@ -44,8 +44,8 @@ typedef struct round_of {
 	bench_files *files;
 	const bench_run *run;
 	const interrupt *in;
-	em_stream_opts opts;
-	em_stream_stats total;  /* of all streams of one repetition */
+	em_element_opts opts;
+	em_element_stats total; /* of all streams of one repetition */
 	char *element;
 	double *seconds;        /* of each repetition, and as many of the processor: too many for a stack */
 	any_stream *stream;     /* readers or writers */
@@ -122,9 +122,9 @@ void bench_files_free(bench_files *files)
 	memset(files, 0, sizeof(*files));
 }
 
-static em_stream_opts options_of(const bench_run *run)
+static em_element_opts options_of(const bench_run *run)
 {
-	em_stream_opts opts = EM_STREAM_OPTS_INIT;
+	em_element_opts opts = EM_ELEMENT_OPTS_INIT;
 
 	opts.kind = run->kind;
 	opts.element_bytes = run->element;
@@ -132,7 +132,7 @@ static em_stream_opts options_of(const bench_run *run)
 	return opts;
 }
 
-uint64_t bench_streams_memory(const bench_run *run)
+uint64_t bench_elements_memory(const bench_run *run)
 {
 	const uint64_t most = ((run->block > PREPARE_BUFFER ? run->block : PREPARE_BUFFER) + run->element + 65536);
 
@@ -156,9 +156,9 @@ static int open_streams(round_of *r, int writing)
 	for (r->open = 0; r->open < r->run->k; r->open++) {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", r->files->fd[r->open]);
 		if (writing)
-			st = em_stream_writer_open(&r->stream[r->open].w, r->ctx, path, &r->opts);
+			st = em_element_writer_open(&r->stream[r->open].w, r->ctx, path, &r->opts);
 		else
-			st = em_stream_reader_open(&r->stream[r->open].r, r->ctx, path, &r->opts);
+			st = em_element_reader_open(&r->stream[r->open].r, r->ctx, path, &r->opts);
 		if (st != EM_OK)
 			return failed(r, st, &err);
 	}
@@ -168,7 +168,7 @@ static int open_streams(round_of *r, int writing)
 /* Close all, and add up what they have done. */
 static void close_streams(round_of *r, int writing)
 {
-	em_stream_stats stats;
+	em_element_stats stats;
 	em_status st;
 	uint32_t j;
 
@@ -176,17 +176,17 @@ static void close_streams(round_of *r, int writing)
 	stats.size = sizeof(stats);
 	for (j = 0; j < r->open; j++) {
 		if (writing)
-			st = em_stream_writer_stats(r->stream[j].w, &stats);
+			st = em_element_writer_stats_get(r->stream[j].w, &stats);
 		else
-			st = em_stream_reader_stats(r->stream[j].r, &stats);
+			st = em_element_reader_stats_get(r->stream[j].r, &stats);
 		if (st == EM_OK) {
 			r->total.ios += stats.ios;
 			r->total.bytes += stats.bytes;
 		}
 		if (writing)
-			em_stream_writer_close(r->stream[j].w);
+			em_element_writer_close(r->stream[j].w);
 		else
-			em_stream_reader_close(r->stream[j].r);
+			em_element_reader_close(r->stream[j].r);
 	}
 	r->open = 0;
 }
@@ -211,12 +211,12 @@ static int write_elements(const round_of *r)
 			kept = 0;
 			memcpy(&kept, r->element, head);
 			r->files->sum[j] += kept;
-			if (em_stream_writer_write(r->stream[j].w, r->element) != EM_OK)
+			if (em_element_writer_push(r->stream[j].w, r->element) != EM_OK)
 				return 1 + (int)j;
 		}
 	}
 	for (j = 0; j < r->run->k; j++)
-		if (em_stream_writer_finish(r->stream[j].w) != EM_OK)
+		if (em_element_writer_finish(r->stream[j].w) != EM_OK)
 			return 1 + (int)j;
 	return 0;
 }
@@ -233,7 +233,7 @@ static int write_once(round_of *r)
 	if (!bad) {
 		bad = write_elements(r);
 		if (bad > 0) {
-			em_stream_writer_error(r->stream[bad - 1].w, &err);
+			em_element_writer_error(r->stream[bad - 1].w, &err);
 			bad = failed(r, err.status, &err);
 		}
 	}
@@ -255,7 +255,7 @@ static int read_elements(const round_of *r, uint64_t *sum)
 		if (i % LOOK_EVERY == 0 && interrupt_caught(r->in))
 			return -1;
 		for (j = 0; j < r->run->k; j++) {
-			if (em_stream_reader_next(r->stream[j].r, r->element) != EM_OK)
+			if (em_element_reader_next(r->stream[j].r, r->element) != EM_OK)
 				return 1 + (int)j;
 			memcpy(&kept, r->element, head);
 			*sum += kept;
@@ -274,7 +274,7 @@ static int read_once(round_of *r)
 	if (!bad) {
 		bad = read_elements(r, &sum);
 		if (bad > 0) {
-			em_stream_reader_error(r->stream[bad - 1].r, &err);
+			em_element_reader_error(r->stream[bad - 1].r, &err);
 			bad = failed(r, err.status, &err);
 		}
 	}
@@ -295,7 +295,7 @@ static int prepare(const round_of *r)
 
 	if (r->files->element == r->run->element && r->files->n == r->run->n)
 		return 0;
-	w.opts.kind = EM_STREAM_BUFFERB;
+	w.opts.kind = EM_ELEMENT_BUFFERB;
 	w.opts.buffer_bytes = PREPARE_BUFFER;
 	return write_once(&w);
 }
@@ -358,10 +358,10 @@ static int measure(round_of *r, bench_result *result)
 	return 0;
 }
 
-int bench_streams(const bench_options *o, em_ctx *ctx, bench_files *files, const bench_run *run, const interrupt *in,
-		  bench_result *result)
+int bench_elements(const bench_options *o, em_ctx *ctx, bench_files *files, const bench_run *run, const interrupt *in,
+		   bench_result *result)
 {
-	em_stream_stats predicted;
+	em_element_stats predicted;
 	round_of r;
 	int ret = -1;
 
@@ -372,9 +372,9 @@ int bench_streams(const bench_options *o, em_ctx *ctx, bench_files *files, const
 	r.run = run;
 	r.in = in;
 	r.opts = options_of(run);
-	r.opts.flags = o->cold ? EM_STREAM_SYNC : 0;
+	r.opts.flags = o->cold ? EM_ELEMENT_SYNC : 0;
 	predicted.size = sizeof(predicted);
-	if (em_stream_predict(&r.opts, run->n, &predicted) != EM_OK)
+	if (em_element_predict(&r.opts, run->n, &predicted) != EM_OK)
 		return failed(&r, EM_ERR_RANGE, &(em_errinfo){ 0 });
 	result->predicted = predicted.ios * run->k;
 	r.element = malloc((size_t)run->element);

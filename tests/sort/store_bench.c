@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* pool_bench.c -- see pool_bench.h. */
+/* store_bench.c -- see store_bench.h. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #include "base/workers.h"
 #include "sort/block_vary.h"
-#include "sort/pool_bench.h"
+#include "sort/store_bench.h"
 #include "sort/sort_model.h"
 #include "stream/records.h"
 
@@ -93,7 +93,7 @@ void bench_open_in(bench *b, int which, int format, uint32_t threads, const em_s
 	assert_int_equal(emi_workers_start(b->ctx, &err), EM_OK);
 	if (emi_job_plan(&b->job, &needs, &err) != EM_OK)
 		fail_msg("%s", err.text);
-	assert_int_equal(emi_pool_init(&b->pool, &b->job, BENCH_POOL, &err), EM_OK);
+	assert_int_equal(emi_line_store_init(&b->store, &b->job, BENCH_STORE, &err), EM_OK);
 	assert_int_equal(emi_outseq_init(&b->q, &b->job, 3, b->job.plan.block_bytes, &err), EM_OK);
 	b->dest.put = put;
 	b->dest.arg = b;
@@ -107,7 +107,7 @@ void bench_open(bench *b, int which, int format, uint32_t threads, const em_sort
 void bench_close(bench *b)
 {
 	emi_outseq_free(&b->q);
-	emi_pool_free(&b->pool);
+	emi_line_store_free(&b->store);
 	emi_job_close(&b->job);
 	em_order_close(b->order);
 	em_ctx_close(b->ctx);
@@ -121,8 +121,8 @@ void bench_resize(bench *b, size_t bytes)
 	em_errinfo err;
 
 	memset(&err, 0, sizeof(err));
-	emi_pool_free(&b->pool);
-	assert_int_equal(emi_pool_init(&b->pool, &b->job, bytes, &err), EM_OK);
+	emi_line_store_free(&b->store);
+	assert_int_equal(emi_line_store_init(&b->store, &b->job, bytes, &err), EM_OK);
 }
 
 static void make_room(bench *b)
@@ -143,7 +143,7 @@ em_status bench_send(bench *b, int text, uint64_t *records, em_errinfo *err)
 	make_room(b);
 	b->dest.text = text;
 	emi_outseq_begin(&b->q, &b->dest, 0, b->job.plan.block_bytes);
-	st = emi_pool_send(&b->pool, &b->q, records, err);
+	st = emi_line_store_send(&b->store, &b->q, records, err);
 	end = emi_outseq_end(&b->q, err);
 	return st != EM_OK ? st : end;
 }
@@ -176,13 +176,13 @@ void bench_add_all(bench *b)
 {
 	size_t i, n, need;
 
-	emi_pool_clear(&b->pool);
+	emi_line_store_clear(&b->store);
 	for (i = 0; i < b->in.n; i++) {
 		const unsigned char *record = lines_at(&b->in, i, &n);
 
-		assert_int_equal(emi_pool_add(&b->pool, record, n, &need), 1);
+		assert_int_equal(emi_line_store_add(&b->store, record, n, &need), 1);
 	}
-	assert_true(b->pool.n == b->in.n);
+	assert_true(b->store.n == b->in.n);
 }
 
 void bench_take_elems(bench *b)
@@ -192,7 +192,7 @@ void bench_take_elems(bench *b)
 	size_t i;
 
 	memset(&err, 0, sizeof(err));
-	assert_int_equal(emi_pool_sort(&b->pool, &e, &err), EM_OK);
+	assert_int_equal(emi_line_store_sort(&b->store, &e, &err), EM_OK);
 	make_room(b);
 	for (i = 0; i < b->in.n; i++) {
 		const emi_frame f = emi_frame_of(emi_order_vary(b->order), e + i);
@@ -243,5 +243,5 @@ void bench_assert_common(const bench *b, size_t first, size_t end)
 		free(other);
 	}
 	free(one);
-	assert_int_equal(b->pool.common, common);
+	assert_int_equal(b->store.common, common);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_pool.c -- records of any length in memory: a pool that is full says so and keeps what it has, and says what its records have in
+ * test_line_store.c -- records of any length in memory: a store that is full says so and keeps what it has, and says what its records have in
  * common.
  */
 #include <stdarg.h>
@@ -13,10 +13,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sort/pool_bench.h"
+#include "sort/store_bench.h"
 #include "sort/sort_model.h"
 
-/* A full pool says so, keeps what it has, and says how much the record needs. */
+/* A full store says so, keeps what it has, and says how much the record needs. */
 static void test_full(void **state)
 {
 	int which;
@@ -39,20 +39,20 @@ static void test_full(void **state)
 
 			record[0] = (unsigned char)test_below(&b.rng, 10);
 			need = 0;
-			if (!emi_pool_add(&b.pool, record, n, &need)) {
+			if (!emi_line_store_add(&b.store, record, n, &need)) {
 				emi_frame_make(emi_order_vary(b.order), record, n, NULL, 0, &made);
 				assert_true(need == made);
 				break;
 			}
 			lines_add(&b.in, record, n);
 		}
-		assert_true(b.in.n > 10 && b.pool.n == b.in.n);
+		assert_true(b.in.n > 10 && b.store.n == b.in.n);
 		sorted = bench_sorted(&b, 0, b.in.n);
 		assert_int_equal(bench_send(&b, 0, &records, &err), EM_OK);
 		bench_assert_got(&b, &sorted);
-		emi_pool_clear(&b.pool);
-		assert_true(b.pool.n == 0 && b.pool.out == 0);
-		assert_int_equal(emi_pool_add(&b.pool, record, 5, &need), 1);
+		emi_line_store_clear(&b.store);
+		assert_true(b.store.n == 0 && b.store.out == 0);
+		assert_int_equal(emi_line_store_add(&b.store, record, 5, &need), 1);
 		lines_free(&sorted);
 		bench_close(&b);
 	}
@@ -69,11 +69,11 @@ static void test_most(void **state)
 	opts.run_records = 7;
 	bench_open(&b, 0, 0, 1, &opts);
 	for (i = 0; i < 7; i++)
-		assert_int_equal(emi_pool_add(&b.pool, "abc", 3, &need), 1);
+		assert_int_equal(emi_line_store_add(&b.store, "abc", 3, &need), 1);
 	need = 0;
-	assert_int_equal(emi_pool_add(&b.pool, "abc", 3, &need), 0);
+	assert_int_equal(emi_line_store_add(&b.store, "abc", 3, &need), 0);
 	assert_true(need >= 4);
-	assert_true(b.pool.n == 7);
+	assert_true(b.store.n == 7);
 	bench_close(&b);
 }
 
@@ -105,7 +105,7 @@ static void test_common(void **state)
 			bench_add_all(&b);
 			bench_assert_common(&b, 0, b.in.n);
 			if (!emi_order_vary(b.order)->keyed)
-				assert_true(b.pool.common == at);
+				assert_true(b.store.common == at);
 			assert_int_equal(bench_send(&b, 0, &records, &err), EM_OK);
 			bench_assert_got(&b, &sorted);
 			lines_free(&sorted);
@@ -122,7 +122,7 @@ static void test_out_of_memory(void **state)
 	em_errinfo err;
 	test_memory mem;
 	em_order *order;
-	emi_pool pool;
+	emi_line_store store;
 	emi_job job;
 	em_ctx *ctx;
 	uint64_t n;
@@ -139,11 +139,11 @@ static void test_out_of_memory(void **state)
 		assert_true(n < 20);
 		memset(&err, 0, sizeof(err));
 		mem.fail_at = mem.calls + n;
-		st = emi_pool_init(&pool, &job, 100000, &err);
+		st = emi_line_store_init(&store, &job, 100000, &err);
 		assert_true(st == EM_OK || st == EM_ERR_NOMEM);
 	}
 	assert_true(n > 3);
-	emi_pool_free(&pool);
+	emi_line_store_free(&store);
 	emi_job_close(&job);
 	em_order_close(order);
 	em_ctx_close(ctx);
@@ -159,5 +159,5 @@ int main(void)
 		cmocka_unit_test(test_out_of_memory),
 	};
 
-	return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("line store", tests, NULL, NULL);
 }

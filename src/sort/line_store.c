@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* pool.c -- see pool.h. */
-#include "sort/pool.h"
+/* line_store.c -- see line_store.h. */
+#include "sort/line_store.h"
 
 #include <string.h>
 
 #include "sort/plan_vary.h"
 
-#define REACH_TIMES 4u          /* a pool for a long frame has room for so many, if it has to be another one */
+#define REACH_TIMES 4u          /* a store for a long frame has room for so many, if it has to be another one */
 
-em_status emi_pool_init(emi_pool *p, emi_job *job, size_t bytes, em_errinfo *err)
+em_status emi_line_store_init(emi_line_store *p, emi_job *job, size_t bytes, em_errinfo *err)
 {
 	em_status st;
 
@@ -17,7 +17,7 @@ em_status emi_pool_init(emi_pool *p, emi_job *job, size_t bytes, em_errinfo *err
 	p->most = job->opts.run_records;
 	st = emi_partition_room_init(&p->buckets, job, err);
 	if (st == EM_OK)
-		st = emi_pool_take(p, bytes, err);
+		st = emi_line_store_take(p, bytes, err);
 	if (st == EM_OK && job->plan.hot_bytes != 0) {
 		p->hot = emi_buffer_alloc(job->ctx, job->plan.threads * job->plan.hot_bytes, err);
 		if (p->hot == NULL)
@@ -29,11 +29,11 @@ em_status emi_pool_init(emi_pool *p, emi_job *job, size_t bytes, em_errinfo *err
 			st = err->status;
 	}
 	if (st != EM_OK)
-		emi_pool_free(p);
+		emi_line_store_free(p);
 	return st;
 }
 
-void emi_pool_free(emi_pool *p)
+void emi_line_store_free(emi_line_store *p)
 {
 	if (p->job == NULL)
 		return;
@@ -48,41 +48,41 @@ void emi_pool_free(emi_pool *p)
 	memset(p, 0, sizeof *p);
 }
 
-void emi_pool_let(emi_pool *p)
+void emi_line_store_let(emi_line_store *p)
 {
 	emi_buffer_free(p->job->ctx, p->base, p->bytes);
 	p->base = NULL;
 }
 
-em_status emi_pool_take(emi_pool *p, size_t bytes, em_errinfo *err)
+em_status emi_line_store_take(emi_line_store *p, size_t bytes, em_errinfo *err)
 {
 	p->bytes = (bytes < EMI_PAGE ? EMI_PAGE : bytes) / 16 * 16;
 	p->base = emi_buffer_alloc(p->job->ctx, p->bytes, err);
 	if (p->base == NULL)
 		return err->status;
-	emi_pool_clear(p);
+	emi_line_store_clear(p);
 	return EM_OK;
 }
 
-em_status emi_pool_reach(emi_pool *p, size_t frame, em_errinfo *err)
+em_status emi_line_store_reach(emi_line_store *p, size_t frame, em_errinfo *err)
 {
-	const size_t least = frame + 2 * sizeof(emi_pair) + EMI_POOL_SLACK + 16;
+	const size_t least = frame + 2 * sizeof(emi_pair) + EMI_LINE_STORE_SLACK + 16;
 
 	if (p->bytes >= least)
 		return EM_OK;
-	emi_pool_let(p);
-	return emi_pool_take(p, least < SIZE_MAX / REACH_TIMES ? least * REACH_TIMES : least, err);
+	emi_line_store_let(p);
+	return emi_line_store_take(p, least < SIZE_MAX / REACH_TIMES ? least * REACH_TIMES : least, err);
 }
 
-void emi_pool_clear(emi_pool *p)
+void emi_line_store_clear(emi_line_store *p)
 {
-	p->low = p->base + (p->bytes - EMI_POOL_SLACK);
+	p->low = p->base + (p->bytes - EMI_LINE_STORE_SLACK);
 	p->n = p->out = 0;
 	p->first = NULL;
 	p->common = UINT64_MAX;
 }
 
-int emi_pool_grow(emi_pool *p, uint64_t frames, uint64_t n, unsigned char **frame, emi_pair **elem)
+int emi_line_store_grow(emi_line_store *p, uint64_t frames, uint64_t n, unsigned char **frame, emi_pair **elem)
 {
 	const uint64_t room = (uint64_t)(p->low - p->base);
 
@@ -92,12 +92,12 @@ int emi_pool_grow(emi_pool *p, uint64_t frames, uint64_t n, unsigned char **fram
 		return 0;
 	p->low -= (size_t)frames;
 	*frame = (unsigned char *)p->low;
-	*elem = emi_pool_elems(p) + (size_t)p->n;
+	*elem = emi_line_store_elems(p) + (size_t)p->n;
 	p->n += n;
 	return 1;
 }
 
-void emi_pool_share(emi_pool *p, const unsigned char *frame, uint64_t common)
+void emi_line_store_share(emi_line_store *p, const unsigned char *frame, uint64_t common)
 {
 	const emi_vary *v = emi_order_vary(p->job->order);
 
@@ -117,7 +117,7 @@ void emi_pool_share(emi_pool *p, const unsigned char *frame, uint64_t common)
 	p->common = common;
 }
 
-int emi_pool_add(emi_pool *p, const void *record, size_t n, size_t *need)
+int emi_line_store_add(emi_line_store *p, const void *record, size_t n, size_t *need)
 {
 	const emi_vary *v = emi_order_vary(p->job->order);
 	const uint64_t used = p->n * 2 * sizeof(emi_pair);
@@ -141,12 +141,12 @@ int emi_pool_add(emi_pool *p, const void *record, size_t n, size_t *need)
 	if (bytes == 0)
 		return 0;
 	memmove(p->low - bytes, frame, bytes);
-	if (!emi_pool_grow(p, bytes, 1, &frame, &e))
+	if (!emi_line_store_grow(p, bytes, 1, &frame, &e))
 		return 0;
 	f = emi_frame_get(v, frame);
 	e->key = emi_string_key(v, &f, 0);
 	e->val = (uintptr_t)frame;
 	p->out += n + p->job->out_extra;
-	emi_pool_share(p, frame, emi_string_bytes(v, &f));
+	emi_line_store_share(p, frame, emi_string_bytes(v, &f));
 	return 1;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* pool_load.c -- see pool_load.h. */
-#include "sort/pool_load.h"
+/* line_loader.c -- see line_loader.h. */
+#include "sort/line_loader.h"
 
 #include <string.h>
 
 #define STAGES_PER_THREAD 2u
 #define LEAST_RECORD 8u         /* stages have elements for records of this size; of shorter ones they take fewer bytes */
 
-/* A chunk on its way into the pool. */
+/* A chunk on its way into the store. */
 struct emi_stage {
 	emi_chunk chunk;
 	const unsigned char *at, *end; /* what is left of it */
@@ -17,10 +17,10 @@ struct emi_stage {
 	size_t bytes;           /* filled */
 	size_t n;
 	uint64_t out;
-	uint64_t told;          /* output bytes of what has its place in the pool, since somebody was told of progress */
+	uint64_t told;          /* output bytes of what has its place in the store, since somebody was told of progress */
 	uint64_t common;        /* bytes that the strings have in common */
 	size_t need;            /* not 0: the next frame is too long for a stage */
-	unsigned char *frame_to; /* where it is to be moved in the pool; NULL: there is nothing to move */
+	unsigned char *frame_to; /* where it is to be moved in the store; NULL: there is nothing to move */
 	emi_pair *elem_to;
 };
 
@@ -34,15 +34,15 @@ static size_t elem_room(size_t chunk_bytes)
 	return chunk_bytes / LEAST_RECORD;
 }
 
-uint32_t emi_pool_loader_chunks(uint32_t threads)
+uint32_t emi_line_loader_chunks(uint32_t threads)
 {
 	return threads * STAGES_PER_THREAD;
 }
 
-uint64_t emi_pool_loader_memory(uint32_t threads, uint64_t chunk_bytes)
+uint64_t emi_line_loader_memory(uint32_t threads, uint64_t chunk_bytes)
 {
-	return (uint64_t)emi_pool_loader_chunks(threads) *
-	       (sizeof(emi_stage) + chunk_bytes + chunk_bytes / 2 + EMI_POOL_SLACK +
+	return (uint64_t)emi_line_loader_chunks(threads) *
+	       (sizeof(emi_stage) + chunk_bytes + chunk_bytes / 2 + EMI_LINE_STORE_SLACK +
 		chunk_bytes * sizeof(emi_pair) / LEAST_RECORD + 2u * EMI_PAGE + 1u) +
 	       threads * (uint64_t)sizeof(emi_task);
 }
@@ -67,9 +67,9 @@ static void note_common(const emi_vary *v, emi_stage *s, const emi_frame *f, uin
 }
 
 /* Turn records of the chunk into frames until the stage is full or the chunk empty. */
-static void parse(const emi_pool_loader *l, emi_stage *s)
+static void parse(const emi_line_loader *l, emi_stage *s)
 {
-	const emi_vary *v = emi_order_vary(l->pool->job->order);
+	const emi_vary *v = emi_order_vary(l->store->job->order);
 	const size_t room = l->most_bytes, elems = l->most_elems;
 
 	s->bytes = s->n = s->need = 0;
@@ -95,11 +95,11 @@ static void parse(const emi_pool_loader *l, emi_stage *s)
 		s->out += n;
 		s->at = next;
 	}
-	s->out += s->n * l->pool->job->out_extra;
+	s->out += s->n * l->store->job->out_extra;
 }
 
 /* A filling of the stage at a place in the ring. */
-static emi_stage *stage_of(const emi_pool_loader *l, uint64_t item)
+static emi_stage *stage_of(const emi_line_loader *l, uint64_t item)
 {
 	return &l->stage[item % l->nstages];
 }
@@ -111,7 +111,7 @@ static int finished(const emi_stage *s)
 
 static int parse_item(void *arg, uint64_t item, uint32_t part)
 {
-	emi_pool_loader *l = arg;
+	emi_line_loader *l = arg;
 
 	(void)part;
 	parse(l, stage_of(l, item));
@@ -141,22 +141,22 @@ static int move_item(void *arg, uint64_t item, uint32_t part)
 	return 1;
 }
 
-/* It went into the pool, and what is known of the stage is told to all. */
-static void count(emi_pool_loader *l, emi_stage *s, uint64_t records, uint64_t out)
+/* It went into the store, and what is known of the stage is told to all. */
+static void count(emi_line_loader *l, emi_stage *s, uint64_t records, uint64_t out)
 {
 	l->records_in += records;
 	s->number += records;
 	s->told += out;
 }
 
-static int stop(emi_pool_loader *l, em_status st)
+static int stop(emi_line_loader *l, em_status st)
 {
 	l->status = st;
 	return EMI_TURN_STOP;
 }
 
-/* There is no room in the pool for a frame of so many bytes. */
-static int is_full_for(emi_pool_loader *l, size_t need)
+/* There is no room in the store for a frame of so many bytes. */
+static int is_full_for(emi_line_loader *l, size_t need)
 {
 	l->full = 1;
 	l->need = need;
@@ -164,14 +164,14 @@ static int is_full_for(emi_pool_loader *l, size_t need)
 }
 
 /* Nor is there for a stage, which is odd when it is empty. */
-static int is_full(emi_pool_loader *l)
+static int is_full(emi_line_loader *l)
 {
 	l->full = 1;
-	return stop(l, l->pool->n != 0 ? EM_OK : emi_fail(&l->err, EM_ERR_INTERNAL, "a chunk does not fit in memory"));
+	return stop(l, l->store->n != 0 ? EM_OK : emi_fail(&l->err, EM_ERR_INTERNAL, "a chunk does not fit in memory"));
 }
 
-/* The next record is too long for a stage: make its frame in the pool. */
-static int add_long(emi_pool_loader *l, emi_stage *s)
+/* The next record is too long for a stage: make its frame in the store. */
+static int add_long(emi_line_loader *l, emi_stage *s)
 {
 	const unsigned char *next = s->at, *record;
 	const uint64_t number = l->number + emi_records_count(&l->format, s->chunk.data, s->at) + 1;
@@ -186,34 +186,34 @@ static int add_long(emi_pool_loader *l, emi_stage *s)
 		return stop(l, EM_ERR_FORMAT);
 	}
 	record = emi_record_take(&l->format, &next, s->end, &n);
-	if (!emi_pool_add(l->pool, record, n, &need))
+	if (!emi_line_store_add(l->store, record, n, &need))
 		return is_full_for(l, need);
-	count(l, s, 1, n + l->pool->job->out_extra);
+	count(l, s, 1, n + l->store->job->out_extra);
 	s->at = next;
 	return EMI_TURN_NEXT;
 }
 
-/* Find a place for a stage.  The first frame in the pool is there before others are compared with it. */
-static int add_stage(emi_pool_loader *l, emi_stage *s)
+/* Find a place for a stage.  The first frame in the store is there before others are compared with it. */
+static int add_stage(emi_line_loader *l, emi_stage *s)
 {
-	if (!emi_pool_grow(l->pool, s->bytes, s->n, &s->frame_to, &s->elem_to))
+	if (!emi_line_store_grow(l->store, s->bytes, s->n, &s->frame_to, &s->elem_to))
 		return is_full(l);
-	if (l->pool->first == NULL) {
+	if (l->store->first == NULL) {
 		const unsigned char *first = s->frame_to;
 
 		move(s);
-		emi_pool_share(l->pool, first, s->common);
+		emi_line_store_share(l->store, first, s->common);
 	} else {
-		emi_pool_share(l->pool, s->frames, s->common);
+		emi_line_store_share(l->store, s->frames, s->common);
 	}
-	l->pool->out += s->out;
+	l->store->out += s->out;
 	count(l, s, s->n, s->out);
 	return EMI_TURN_NEXT;
 }
 
 static int place_item(void *arg, uint64_t item)
 {
-	emi_pool_loader *l = arg;
+	emi_line_loader *l = arg;
 	emi_stage *s = stage_of(l, item);
 	int answer = EMI_TURN_NEXT;
 
@@ -235,37 +235,37 @@ static int place_item(void *arg, uint64_t item)
 /* What a thread does as long as there is something to do.  It never waits for a chunk, so the threads can be anybody's. */
 static void help(void *arg)
 {
-	emi_pool_loader *l = arg;
+	emi_line_loader *l = arg;
 
 	while (emi_turns_step(&l->turns, 0))
 		;
 }
 
-em_status emi_pool_loader_init(emi_pool_loader *l, emi_pool *pool, emi_records *records, const char *const *paths,
+em_status emi_line_loader_init(emi_line_loader *l, emi_line_store *store, emi_records *records, const char *const *paths,
 			       size_t chunk_bytes, uint64_t longest, em_errinfo *err)
 {
 	static const emi_turns_calls calls = { parse_item, place_item, move_item };
-	em_ctx *ctx = pool->job->ctx;
+	em_ctx *ctx = store->job->ctx;
 	uint32_t i;
 
 	memset(l, 0, sizeof *l);
-	l->pool = pool;
+	l->store = store;
 	l->records = records;
 	l->paths = paths;
-	l->format = pool->job->format;
+	l->format = store->job->format;
 	l->chunk_bytes = chunk_bytes;
 	l->longest = longest;
-	/* A full stage fits in an empty pool. */
-	l->most_bytes = frame_room(chunk_bytes) < pool->bytes / 4 ? frame_room(chunk_bytes) : pool->bytes / 4;
+	/* A full stage fits in an empty store. */
+	l->most_bytes = frame_room(chunk_bytes) < store->bytes / 4 ? frame_room(chunk_bytes) : store->bytes / 4;
 	l->most_elems = elem_room(chunk_bytes);
-	if (l->most_elems > pool->bytes / 8 / sizeof(emi_pair))
-		l->most_elems = pool->bytes / 8 / sizeof(emi_pair);
-	if (pool->most != 0 && l->most_elems > pool->most)
-		l->most_elems = (size_t)pool->most;
-	l->nstages = emi_pool_loader_chunks(pool->job->plan.threads);
+	if (l->most_elems > store->bytes / 8 / sizeof(emi_pair))
+		l->most_elems = store->bytes / 8 / sizeof(emi_pair);
+	if (store->most != 0 && l->most_elems > store->most)
+		l->most_elems = (size_t)store->most;
+	l->nstages = emi_line_loader_chunks(store->job->plan.threads);
 	l->stage = emi_alloc_array(ctx, l->nstages, sizeof *l->stage, err);
 	for (i = 0; l->stage != NULL && i < l->nstages; i++) {
-		l->stage[i].frames = emi_buffer_alloc(ctx, frame_room(chunk_bytes) + EMI_POOL_SLACK, err);
+		l->stage[i].frames = emi_buffer_alloc(ctx, frame_room(chunk_bytes) + EMI_LINE_STORE_SLACK, err);
 		if (l->stage[i].frames != NULL)
 			l->stage[i].elems = emi_buffer_alloc(ctx, elem_room(chunk_bytes) * sizeof(emi_pair), err);
 		if (l->stage[i].elems == NULL)
@@ -274,31 +274,31 @@ em_status emi_pool_loader_init(emi_pool_loader *l, emi_pool *pool, emi_records *
 	if (l->stage != NULL && i == l->nstages)
 		l->state = emi_alloc_array(ctx, l->nstages, sizeof *l->state, err);
 	if (l->state != NULL)
-		l->helper = emi_alloc_array(ctx, pool->job->plan.threads, sizeof *l->helper, err);
+		l->helper = emi_alloc_array(ctx, store->job->plan.threads, sizeof *l->helper, err);
 	if (l->helper != NULL && emi_turns_init(&l->turns, &calls, l, l->state, l->nstages, err) == EM_OK)
 		return EM_OK;
-	emi_pool_loader_free(l);
+	emi_line_loader_free(l);
 	return err->status;
 }
 
-void emi_pool_loader_free(emi_pool_loader *l)
+void emi_line_loader_free(emi_line_loader *l)
 {
 	em_ctx *ctx;
 	uint32_t i;
 
-	if (l->pool == NULL)
+	if (l->store == NULL)
 		return;
-	ctx = l->pool->job->ctx;
+	ctx = l->store->job->ctx;
 	emi_turns_free(&l->turns);
 	if (l->helper != NULL)
-		emi_free_array(ctx, l->helper, l->pool->job->plan.threads, sizeof *l->helper);
+		emi_free_array(ctx, l->helper, l->store->job->plan.threads, sizeof *l->helper);
 	if (l->state != NULL)
 		emi_free_array(ctx, l->state, l->nstages, sizeof *l->state);
 	for (i = 0; l->stage != NULL && i < l->nstages; i++) {
 		if (l->stage[i].elems != NULL)
 			emi_buffer_free(ctx, l->stage[i].elems, elem_room(l->chunk_bytes) * sizeof(emi_pair));
 		if (l->stage[i].frames != NULL)
-			emi_buffer_free(ctx, l->stage[i].frames, frame_room(l->chunk_bytes) + EMI_POOL_SLACK);
+			emi_buffer_free(ctx, l->stage[i].frames, frame_room(l->chunk_bytes) + EMI_LINE_STORE_SLACK);
 	}
 	if (l->stage != NULL)
 		emi_free_array(ctx, l->stage, l->nstages, sizeof *l->stage);
@@ -313,12 +313,12 @@ static em_status tick(void *arg)
 }
 
 /* Wake as many threads as there is something to do for. */
-static void call_helpers(emi_pool_loader *l, uint32_t most)
+static void call_helpers(emi_line_loader *l, uint32_t most)
 {
-	em_ctx *ctx = l->pool->job->ctx;
+	em_ctx *ctx = l->store->job->ctx;
 	uint32_t i;
 
-	for (i = 0; i + 1 < l->pool->job->plan.threads && most > 0; i++) {
+	for (i = 0; i + 1 < l->store->job->plan.threads && most > 0; i++) {
 		if (emi_task_done(ctx, &l->helper[i])) {
 			emi_task_submit(ctx, &l->helper[i], help, l);
 			most--;
@@ -327,28 +327,28 @@ static void call_helpers(emi_pool_loader *l, uint32_t most)
 }
 
 /* Chunks that are used up go back. */
-static void retire(emi_pool_loader *l)
+static void retire(emi_line_loader *l)
 {
 	while (l->busy != 0 && emi_turns_done(&l->turns, l->head)) {
 		emi_stage *s = stage_of(l, l->head);
 
 		emi_records_release(l->records, &s->chunk, s->number);
-		emi_watch_add(&l->pool->job->watch, s->told);
+		emi_watch_add(&l->store->job->watch, s->told);
 		l->head++;
 		l->busy--;
 	}
 }
 
 /* When there are few chunks that nobody took, and a stage for it, fetch another one. */
-static em_status feed(emi_pool_loader *l, int *fed, em_errinfo *err)
+static em_status feed(emi_line_loader *l, int *fed, em_errinfo *err)
 {
 	emi_stage *s = stage_of(l, l->head + l->busy);
 	em_status st;
 
 	*fed = 0;
-	if (l->ended || l->busy == l->nstages || emi_turns_waiting(&l->turns) >= l->pool->job->plan.threads)
+	if (l->ended || l->busy == l->nstages || emi_turns_waiting(&l->turns) >= l->store->job->plan.threads)
 		return EM_OK;
-	st = emi_records_next(l->records, &s->chunk, tick, l->pool->job, err);
+	st = emi_records_next(l->records, &s->chunk, tick, l->store->job, err);
 	if (st == EM_END) {
 		l->ended = 1;
 		return EM_OK;
@@ -374,8 +374,8 @@ static em_status feed(emi_pool_loader *l, int *fed, em_errinfo *err)
 	return EM_OK;
 }
 
-/* Fetch chunks, and do with them what nobody else does, until the pool is full or all are in it. */
-static em_status load_all(emi_pool_loader *l, em_errinfo *err)
+/* Fetch chunks, and do with them what nobody else does, until the store is full or all are in it. */
+static em_status load_all(emi_line_loader *l, em_errinfo *err)
 {
 	for (;;) {
 		const uint64_t seen = emi_turns_seen(&l->turns);
@@ -383,7 +383,7 @@ static em_status load_all(emi_pool_loader *l, em_errinfo *err)
 		int fed;
 
 		retire(l);
-		st = emi_job_check(l->pool->job, err);
+		st = emi_job_check(l->store->job, err);
 		if (st == EM_OK)
 			st = feed(l, &fed, err);
 		if (st != EM_OK || emi_turns_stopped(&l->turns) || (l->ended && l->busy == 0))
@@ -393,7 +393,7 @@ static em_status load_all(emi_pool_loader *l, em_errinfo *err)
 	}
 }
 
-em_status emi_pool_load(emi_pool_loader *l, int *full, em_errinfo *err)
+em_status emi_line_loader_fill(emi_line_loader *l, int *full, em_errinfo *err)
 {
 	em_status st;
 	uint32_t i;
@@ -404,8 +404,8 @@ em_status emi_pool_load(emi_pool_loader *l, int *full, em_errinfo *err)
 	call_helpers(l, l->busy);
 	st = load_all(l, err);
 	emi_turns_stop(&l->turns);
-	for (i = 0; i + 1 < l->pool->job->plan.threads; i++)
-		emi_task_wait(l->pool->job->ctx, &l->helper[i]);
+	for (i = 0; i + 1 < l->store->job->plan.threads; i++)
+		emi_task_wait(l->store->job->ctx, &l->helper[i]);
 	retire(l);
 	*full = l->full;
 	if (l->status != EM_OK)

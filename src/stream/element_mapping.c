@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * stream_mapping.c -- streams through windows of the file that are mapped into memory.
+ * element_mapping.c -- streams through windows of the file that are mapped into memory.
  *
  * A window is B' bytes of the file, from a multiple of B' on, mapped with the pages that they lie in: an element, or a
  * window, may begin and end anywhere in a page.
@@ -30,7 +30,7 @@
 
 #include "base/context.h"
 #include "base/error.h"
-#include "stream/stream_kind.h"
+#include "stream/element_kind.h"
 
 /* Bytes allocated at a time. */
 #define STEP ((size_t)1 << 20)
@@ -41,13 +41,13 @@ static uint64_t unit(uint64_t element, uint64_t buffer)
 	return buffer;
 }
 
-static em_status open_none(emi_stream *s)
+static em_status open_none(emi_element_stream *s)
 {
 	(void)s;
 	return EM_OK;
 }
 
-static void unmap(emi_stream *s)
+static void unmap(emi_element_stream *s)
 {
 	if (s->area != NULL)
 		munmap(s->area, s->area_bytes);
@@ -56,9 +56,9 @@ static void unmap(emi_stream *s)
 }
 
 /* Map n bytes of the file from the position on: cur is where they begin. */
-static em_status map(emi_stream *s, size_t n)
+static em_status map(emi_element_stream *s, size_t n)
 {
-	const size_t lead = (size_t)(s->at % emi_stream_page());
+	const size_t lead = (size_t)(s->at % emi_element_page());
 	void *area = MAP_FAILED;
 
 	unmap(s);
@@ -77,12 +77,12 @@ static em_status map(emi_stream *s, size_t n)
 /* The pages of a window, as far as it is used. */
 static uint64_t page_bytes(uint64_t from, uint64_t to)
 {
-	const uint64_t page = emi_stream_page();
+	const uint64_t page = emi_element_page();
 
 	return (to + page - 1) / page * page - from / page * page;
 }
 
-static em_status check_size(emi_stream *s, uint64_t end)
+static em_status check_size(emi_element_stream *s, uint64_t end)
 {
 	struct stat sb;
 
@@ -94,7 +94,7 @@ static em_status check_size(emi_stream *s, uint64_t end)
 	return EM_OK;
 }
 
-static em_status next_window(emi_stream *s, void *element)
+static em_status next_window(emi_element_stream *s, void *element)
 {
 	const size_t n = s->size - s->at < s->buffer ? (size_t)(s->size - s->at) : s->buffer;
 	em_status status = emi_ctx_check(s->ctx, &s->err);
@@ -109,12 +109,12 @@ static em_status next_window(emi_stream *s, void *element)
 	s->bytes += page_bytes(s->at, s->at + n);
 	s->at += n;
 	s->left = n;
-	emi_stream_take(s, element);
+	emi_element_take(s, element);
 	return EM_OK;
 }
 
 /* Write zeros from where the file ends. */
-static int fill(emi_stream *s, uint64_t end)
+static int fill(emi_element_stream *s, uint64_t end)
 {
 	static const char zeros[4096];
 	uint64_t at = s->done;
@@ -132,7 +132,7 @@ static int fill(emi_stream *s, uint64_t end)
 }
 
 /* Have the file end at `end', with its space allocated: 0 or an errno. */
-static int allocate(emi_stream *s, uint64_t end)
+static int allocate(emi_element_stream *s, uint64_t end)
 {
 #ifdef HAVE_FALLOCATE
 	int e;
@@ -147,7 +147,7 @@ static int allocate(emi_stream *s, uint64_t end)
 }
 
 /* How many of n bytes RLIMIT_FSIZE leaves, at least one element: that the last one is too many is for the system to say. */
-static size_t within_limit(const emi_stream *s, size_t n)
+static size_t within_limit(const emi_element_stream *s, size_t n)
 {
 	struct rlimit limit;
 	uint64_t most;
@@ -159,7 +159,7 @@ static size_t within_limit(const emi_stream *s, size_t n)
 }
 
 /* Have space for an element at the position, and for more that come: a step at a time, or what is left of the disk. */
-static em_status reserve(emi_stream *s)
+static em_status reserve(emi_element_stream *s)
 {
 	size_t n = within_limit(s, STEP > s->element ? STEP - STEP % s->element : s->element);
 	int e;
@@ -176,7 +176,7 @@ static em_status reserve(emi_stream *s)
 }
 
 /* Let the part of the window that can be written to be longer: up to n bytes, as far as there is space. */
-static em_status extend(emi_stream *s, size_t n)
+static em_status extend(emi_element_stream *s, size_t n)
 {
 	em_status status = reserve(s);
 
@@ -190,7 +190,7 @@ static em_status extend(emi_stream *s, size_t n)
 }
 
 /* The window before the position is left: count what of it was used. */
-static void leave_window(emi_stream *s)
+static void leave_window(emi_element_stream *s)
 {
 	const uint64_t end = s->at - s->left;
 
@@ -199,7 +199,7 @@ static void leave_window(emi_stream *s)
 	unmap(s);
 }
 
-static em_status enter_window(emi_stream *s)
+static em_status enter_window(emi_element_stream *s)
 {
 	em_status status;
 
@@ -211,7 +211,7 @@ static em_status enter_window(emi_stream *s)
 }
 
 /* The window ends where its space does, or where it ends as a whole: then the next one is mapped. */
-static em_status make_room(emi_stream *s, const void *element)
+static em_status make_room(emi_element_stream *s, const void *element)
 {
 	const size_t used = (size_t)(s->at % s->buffer);
 	em_status status = emi_ctx_check(s->ctx, &s->err);
@@ -221,11 +221,11 @@ static em_status make_room(emi_stream *s, const void *element)
 	if (status == EM_OK)
 		status = extend(s, s->buffer - used);
 	if (status == EM_OK)
-		emi_stream_put(s, element);
+		emi_element_put(s, element);
 	return status;
 }
 
-static em_status flush(emi_stream *s)
+static em_status flush(emi_element_stream *s)
 {
 	const uint64_t end = s->at - s->left;
 	em_status status = emi_ctx_check(s->ctx, &s->err);
@@ -241,6 +241,6 @@ static em_status flush(emi_stream *s)
 	return EM_OK;
 }
 
-const emi_stream_kind emi_stream_mapping = {
+const emi_element_kind emi_element_mapping = {
 	"mapping", 1, 1, unit, open_none, next_window, make_room, flush, unmap,
 };

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * pool_load.h -- filling a pool from files, with all threads.
+ * line_loader.h -- filling a line store from files, with all threads.
  *
  * Each thread takes a chunk of whole records and turns it into frames and elements in a stage, a piece of memory that stays
- * in its cache.  When all chunks before it have their places in the pool it has its own, and is moved there (base/turns.h).
+ * in its cache.  When all chunks before it have their places in the store it has its own, and is moved there (base/turns.h).
  * Keys are normalised here, once for each record.  The calling thread fetches chunks as they are needed, and does the same when it
  * has some time.
  */
-#ifndef EMI_POOL_LOAD_H
-#define EMI_POOL_LOAD_H
+#ifndef EMI_LINE_LOADER_H
+#define EMI_LINE_LOADER_H
 
 #include "base/turns.h"
 #include "base/workers.h"
 #include "sort/header.h"
-#include "sort/pool.h"
+#include "sort/line_store.h"
 #include "stream/records.h"
 
 typedef struct emi_stage emi_stage;
 
-typedef struct emi_pool_loader {
-	emi_pool *pool;
+typedef struct emi_line_loader {
+	emi_line_store *store;
 	emi_records *records;
 	const char *const *paths;
 	em_format format;
@@ -36,27 +36,27 @@ typedef struct emi_pool_loader {
 	unsigned char *state;   /* of each stage */
 	emi_task *helper;       /* of each thread but the calling one */
 	/* With the lock of the turns: */
-	uint32_t file;          /* whose records came into the pool last ... */
-	uint64_t number;        /* ... and what its chunks that are in the pool as a whole had, as messages count */
+	uint32_t file;          /* whose records came into the store last ... */
+	uint64_t number;        /* ... and what its chunks that are in the store as a whole had, as messages count */
 	uint64_t records_in;
-	int full;               /* the pool is */
+	int full;               /* the store is */
 	size_t need;            /* bytes of the frame that it is too full for, if that is a long one, or 0 */
 	em_status status;       /* why it cannot go on; detail in err */
 	em_errinfo err;
-	emi_header header;      /* what does not go to the pool; set by the caller after emi_pool_loader_init() */
-} emi_pool_loader;
+	emi_header header;      /* what does not go to the store; set by the caller after emi_line_loader_init() */
+} emi_line_loader;
 
 /* Memory of a loader for so many threads, beside the reader's, which grows evenly with the bytes of a chunk; and how
  * many chunks it holds at a time. */
-uint64_t emi_pool_loader_memory(uint32_t threads, uint64_t chunk_bytes);
-uint32_t emi_pool_loader_chunks(uint32_t threads);
+uint64_t emi_line_loader_memory(uint32_t threads, uint64_t chunk_bytes);
+uint32_t emi_line_loader_chunks(uint32_t threads);
 
-em_status emi_pool_loader_init(emi_pool_loader *l, emi_pool *pool, emi_records *records, const char *const *paths,
+em_status emi_line_loader_init(emi_line_loader *l, emi_line_store *store, emi_records *records, const char *const *paths,
 			       size_t chunk_bytes, uint64_t longest, em_errinfo *err);
-void emi_pool_loader_free(emi_pool_loader *l);
+void emi_line_loader_free(emi_line_loader *l);
 
-/* Fill the pool.  *full: it is, and there is more to come; else all records are in it.  EM_ERR_FORMAT: a record is too long for the
+/* Fill the store.  *full: it is, and there is more to come; else all records are in it.  EM_ERR_FORMAT: a record is too long for the
  * memory; and what emi_records_next() may return. */
-em_status emi_pool_load(emi_pool_loader *l, int *full, em_errinfo *err);
+em_status emi_line_loader_fill(emi_line_loader *l, int *full, em_errinfo *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_pool_load.c -- filling a pool from files: all records are in it, in their order, whatever the files, the pool and the number of
+ * test_line_loader.c -- filling a line store from files: all records are in it, in their order, whatever the files, the store and the number of
  * threads; it knows what they have in common, and which line was too long.
  */
 #ifndef _GNU_SOURCE
@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sort/pool_bench.h"
-#include "sort/pool_load.h"
+#include "sort/store_bench.h"
+#include "sort/line_loader.h"
 
 #define CHUNK ((size_t)4096)
 
@@ -31,12 +31,12 @@ static em_status keep_header(void *arg, const void *data, size_t bytes, em_errin
 	return EM_OK;
 }
 
-/* Load files, one pool after the other; each comes out as it should.  Returns how the loading ended. */
+/* Load files, one store after the other; each comes out as it should.  Returns how the loading ended. */
 static em_status load(bench *b, const char *const *paths, uint32_t n, uint64_t longest, uint64_t skip, em_errinfo *err)
 {
 	emi_records_opts opts;
 	emi_records *r;
-	emi_pool_loader l;
+	emi_line_loader l;
 	uint64_t done = skip;
 	em_status st;
 	int full = 1;
@@ -45,10 +45,10 @@ static em_status load(bench *b, const char *const *paths, uint32_t n, uint64_t l
 	memset(&opts, 0, sizeof(opts));
 	opts.format = b->format;
 	opts.chunk_bytes = CHUNK;
-	opts.chunks = emi_pool_loader_chunks(b->job.plan.threads) + 2;
+	opts.chunks = emi_line_loader_chunks(b->job.plan.threads) + 2;
 	opts.longest = (uint64_t)1 << 20;
 	assert_int_equal(emi_records_open(&r, b->ctx, paths, n, &opts, &b->job.io, err), EM_OK);
-	assert_int_equal(emi_pool_loader_init(&l, &b->pool, r, paths, CHUNK, longest, err), EM_OK);
+	assert_int_equal(emi_line_loader_init(&l, &b->store, r, paths, CHUNK, longest, err), EM_OK);
 	l.header.ctx = b->ctx;
 	l.header.format = &b->format;
 	l.header.paths = paths;
@@ -60,31 +60,31 @@ static em_status load(bench *b, const char *const *paths, uint32_t n, uint64_t l
 		em_errinfo e;
 		lines sorted;
 
-		emi_pool_clear(&b->pool);
-		st = emi_pool_load(&l, &full, err);
+		emi_line_store_clear(&b->store);
+		st = emi_line_loader_fill(&l, &full, err);
 		if (st != EM_OK)
 			break;
-		assert_true(!full || b->pool.n != 0);
-		if (b->pool.n == 0)
+		assert_true(!full || b->store.n != 0);
+		if (b->store.n == 0)
 			break;
-		assert_true(b->pool.most == 0 || b->pool.n <= b->pool.most);
-		bench_assert_common(b, (size_t)done, (size_t)(done + b->pool.n));
-		sorted = bench_sorted(b, (size_t)done, (size_t)(done + b->pool.n));
-		done += b->pool.n;
+		assert_true(b->store.most == 0 || b->store.n <= b->store.most);
+		bench_assert_common(b, (size_t)done, (size_t)(done + b->store.n));
+		sorted = bench_sorted(b, (size_t)done, (size_t)(done + b->store.n));
+		done += b->store.n;
 		assert_true(l.records_in == done - skip);
-		assert_true(b->pool.out == sorted.filled + sorted.n * b->job.out_extra);
+		assert_true(b->store.out == sorted.filled + sorted.n * b->job.out_extra);
 		assert_int_equal(bench_send(b, 1, &records, &e), EM_OK);
 		bench_assert_got(b, &sorted);
 		lines_free(&sorted);
 	} while (full);
 	if (st == EM_OK)
 		assert_true(done == b->in.n);
-	emi_pool_loader_free(&l);
+	emi_line_loader_free(&l);
 	emi_records_close(r);
 	return st;
 }
 
-/* Short and long lines in several files, in a large pool, in a small one, and with a limit on the records in it. */
+/* Short and long lines in several files, in a large store, in a small one, and with a limit on the records in it. */
 static void test_loaded(void **state)
 {
 	static const int formats[] = { 0, 1, 4, 9 };
@@ -240,5 +240,5 @@ int main(void)
 		cmocka_unit_test(test_too_long),
 	};
 
-	return cmocka_run_group_tests_name("pool_load", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("line loader", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /**
- * @file extmem/sys/stream.h  Elements one after the other from or to a file, in four ways.
+ * @file extmem/sys/element_stream.h  Elements one after the other from or to a file, in four ways.
  *
  * A stream reads or writes a regular file of elements that all have the same size, one at a time and in their order.  The four kinds
  * do the same by other means, which is what they are for: to see, on this machine, what a system call, a copy
@@ -14,8 +14,8 @@
  *     mapping  B' bytes, mapped with the pages that      ceil(nR / B') mappings
  *              they lie in
  *
- * B' is B, em_stream_opts.buffer_bytes, rounded up to whole elements.  Elements may lie across the ends of pages and of
- * stdio's buffer.  em_stream_predict() computes that table, the counters of a stream count what was done.
+ * B' is B, em_element_opts.buffer_bytes, rounded up to whole elements.  Elements may lie across the ends of pages and of
+ * stdio's buffer.  em_element_predict() computes that table, the counters of a stream count what was done.
  *
  * Memory: bufferb takes B' bytes of the context's (a reader no more than the file has), buffer takes BUFSIZ and what the C
  * library allocates for a FILE, which is not counted; mapped pages are page cache, which is not counted either.
@@ -28,58 +28,58 @@
  * One thread at a time per stream; streams of one context are independent.  After a fork, a child must do nothing but close them: what
  * moves data returns EM_ERR_FORK there, except that simple does not look at it for each element.
  */
-#ifndef EXTMEM_SYS_STREAM_H
-#define EXTMEM_SYS_STREAM_H
+#ifndef EXTMEM_SYS_ELEMENT_STREAM_H
+#define EXTMEM_SYS_ELEMENT_STREAM_H
 
 #include <extmem/ctx.h>
 
 EM_BEGIN_DECLS
 
-typedef struct em_stream_reader em_stream_reader;
-typedef struct em_stream_writer em_stream_writer;
+typedef struct em_element_reader em_element_reader;
+typedef struct em_element_writer em_element_writer;
 
-/** Kinds; 0 in the options is EM_STREAM_BUFFERB. */
-#define EM_STREAM_SIMPLE 1
-#define EM_STREAM_BUFFER 2
-#define EM_STREAM_BUFFERB 3
-#define EM_STREAM_MAPPING 4
+/** Kinds; 0 in the options is EM_ELEMENT_BUFFERB. */
+#define EM_ELEMENT_SIMPLE 1
+#define EM_ELEMENT_BUFFER 2
+#define EM_ELEMENT_BUFFERB 3
+#define EM_ELEMENT_MAPPING 4
 
 /** Flags, for writers. */
-#define EM_STREAM_NEW 1u  /**< The file must not exist: EM_ERR_EXIST. */
-#define EM_STREAM_SYNC 2u /**< Finishing waits until the data is on the disk (fdatasync). */
+#define EM_ELEMENT_NEW 1u /**< The file must not exist: EM_ERR_EXIST. */
+#define EM_ELEMENT_SYNC 2u /**< Finishing waits until the data is on the disk (fdatasync). */
 
-typedef struct em_stream_opts {
-	uint32_t size;          /**< sizeof(em_stream_opts); set by the initialiser. */
-	uint32_t kind;          /**< EM_STREAM_...; 0: EM_STREAM_BUFFERB. */
+typedef struct em_element_opts {
+	uint32_t size;          /**< sizeof(em_element_opts); set by the initialiser. */
+	uint32_t kind;          /**< EM_ELEMENT_...; 0: EM_ELEMENT_BUFFERB. */
 	uint64_t element_bytes; /**< R; 0: 4. */
 	uint64_t buffer_bytes;  /**< B, any number, rounded up to whole elements; 0: 64 KiB.  Only for bufferb and mapping. */
-	uint32_t flags;         /**< EM_STREAM_NEW, EM_STREAM_SYNC. */
+	uint32_t flags;         /**< EM_ELEMENT_NEW, EM_ELEMENT_SYNC. */
 	uint32_t reserved;      /**< 0. */
 	em_errinfo *errinfo;    /**< Filled when opening fails; may be NULL. */
-} em_stream_opts;
-#define EM_STREAM_OPTS_INIT { sizeof(em_stream_opts), 0, 0, 0, 0, 0, NULL }
+} em_element_opts;
+#define EM_ELEMENT_OPTS_INIT { sizeof(em_element_opts), 0, 0, 0, 0, 0, NULL }
 
 /** What a stream has done so far, or would do. */
-typedef struct em_stream_stats {
-	uint32_t size;         /**< sizeof(em_stream_stats), set by the caller. */
-	uint32_t kind;         /**< EM_STREAM_... */
+typedef struct em_element_stats {
+	uint32_t size;         /**< sizeof(em_element_stats), set by the caller. */
+	uint32_t kind;         /**< EM_ELEMENT_... */
 	uint64_t elements;     /**< Read or written. */
 	uint64_t ios;          /**< System calls that moved data, or mappings. */
 	uint64_t bytes;        /**< That they moved; mapping: bytes of the pages of all windows, as far as they are used. */
 	uint64_t buffer_bytes; /**< Bytes moved at a time: R, BUFSIZ, or B'. */
-} em_stream_stats;
+} em_element_stats;
 
 /** The kind of that name ("simple", "buffer", "bufferb", "mapping"), 0 when there is none; and the name of a kind, NULL when there is
  *  none: kinds are numbered from 1 without gaps.  Static; any thread. */
-EM_API uint32_t em_stream_kind_find(const char *name);
-EM_API const char *em_stream_kind_name(uint32_t kind);
+EM_API uint32_t em_element_kind_find(const char *name);
+EM_API const char *em_element_kind_name(uint32_t kind);
 
 /**
  * Tell what reading or writing n elements will do, without doing it.  stats->size must be set.  opts as for opening, NULL: all defaults.
  *
  * Returns: EM_OK; EM_ERR_INVAL (options); EM_ERR_RANGE (no file can hold them).
  */
-EM_API EM_NODISCARD em_status em_stream_predict(const em_stream_opts *opts, uint64_t n, em_stream_stats *stats);
+EM_API EM_NODISCARD em_status em_element_predict(const em_element_opts *opts, uint64_t n, em_element_stats *stats);
 
 /**
  * Open a regular file for reading.  path is copied; opts may be NULL for the defaults.  Reads nothing.
@@ -91,40 +91,40 @@ EM_API EM_NODISCARD em_status em_stream_predict(const em_stream_opts *opts, uint
  *   EM_ERR_RANGE     a window of that size cannot be addressed
  *   EM_ERR_FORMAT    the size of the file is no multiple of that of an element; the message names both
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO     the file
- *   EM_ERR_NOTSUP    EM_STREAM_BUFFER with a C library that cannot count what its stdio does
+ *   EM_ERR_NOTSUP    EM_ELEMENT_BUFFER with a C library that cannot count what its stdio does
  *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM, EM_ERR_FDLIMIT, EM_ERR_FORK
  */
-EM_API EM_NODISCARD em_status em_stream_reader_open(em_stream_reader **out, em_ctx *ctx, const char *path, const em_stream_opts *opts);
+EM_API EM_NODISCARD em_status em_element_reader_open(em_element_reader **out, em_ctx *ctx, const char *path, const em_element_opts *opts);
 
 /**
  * Copy the next element to where the caller has room for it, of any alignment.
  *
  * Returns: EM_OK; EM_END, again and again; EM_ERR_SHORT, EM_ERR_IO, EM_ERR_NOMEM (a window cannot be mapped), EM_ERR_FORK: these stay.
  */
-EM_API EM_NODISCARD em_status em_stream_reader_next(em_stream_reader *r, void *element);
+EM_API EM_NODISCARD em_status em_element_reader_next(em_element_reader *r, void *element);
 
 /** 1 when all elements have been read, otherwise 0.  Never reads. */
-EM_API int32_t em_stream_reader_at_end(const em_stream_reader *r);
+EM_API int32_t em_element_reader_at_end(const em_element_reader *r);
 
 /** Elements in the file, those read included. */
-EM_API uint64_t em_stream_reader_elements(const em_stream_reader *r);
+EM_API uint64_t em_element_reader_elements(const em_element_reader *r);
 
 /** Fill stats; stats->size must be set.  Returns EM_OK or EM_ERR_INVAL. */
-EM_API EM_NODISCARD em_status em_stream_reader_stats(const em_stream_reader *r, em_stream_stats *stats);
+EM_API EM_NODISCARD em_status em_element_reader_stats_get(const em_element_reader *r, em_element_stats *stats);
 
 /** Copy the detail of the first failure; all zero when there was none. */
-EM_API void em_stream_reader_error(const em_stream_reader *r, em_errinfo *err);
+EM_API void em_element_reader_error(const em_element_reader *r, em_errinfo *err);
 
 /** Release r.  NULL is allowed.  Never fails. */
-EM_API void em_stream_reader_close(em_stream_reader *r);
+EM_API void em_element_reader_close(em_element_reader *r);
 
 /**
  * Open a regular file for writing: made when it is not there, with the mode that umask leaves of 0666, and emptied when it
- * is.  It is complete only after em_stream_writer_finish().  path is copied; opts may be NULL for the defaults.
+ * is.  It is complete only after em_element_writer_finish().  path is copied; opts may be NULL for the defaults.
  *
- * Returns: as em_stream_reader_open(), without EM_ERR_FORMAT; and EM_ERR_EXIST (EM_STREAM_NEW), EM_ERR_NOSPACE.
+ * Returns: as em_element_reader_open(), without EM_ERR_FORMAT; and EM_ERR_EXIST (EM_ELEMENT_NEW), EM_ERR_NOSPACE.
  */
-EM_API EM_NODISCARD em_status em_stream_writer_open(em_stream_writer **out, em_ctx *ctx, const char *path, const em_stream_opts *opts);
+EM_API EM_NODISCARD em_status em_element_writer_open(em_element_writer **out, em_ctx *ctx, const char *path, const em_element_opts *opts);
 
 /**
  * Append a copy of an element.
@@ -132,24 +132,24 @@ EM_API EM_NODISCARD em_status em_stream_writer_open(em_stream_writer **out, em_c
  * Returns: EM_OK; EM_ERR_STATE (after finish); EM_ERR_NOSPACE (also at RLIMIT_FSIZE, if SIGXFSZ is ignored or handled), EM_ERR_IO,
  * EM_ERR_RANGE (no file is so long), EM_ERR_NOMEM, EM_ERR_FORK: these stay.
  */
-EM_API EM_NODISCARD em_status em_stream_writer_write(em_stream_writer *w, const void *element);
+EM_API EM_NODISCARD em_status em_element_writer_push(em_element_writer *w, const void *element);
 
 /**
  * Write what is in buffers, set the exact length, and close the file.  Calling it again returns the same.
  *
- * Returns: EM_OK; EM_ERR_NOSPACE, EM_ERR_IO, EM_ERR_FORK, or the failure of a write before.
+ * Returns: EM_OK; EM_ERR_NOSPACE, EM_ERR_IO, EM_ERR_FORK, or the failure of a push before.
  */
-EM_API EM_NODISCARD em_status em_stream_writer_finish(em_stream_writer *w);
+EM_API EM_NODISCARD em_status em_element_writer_finish(em_element_writer *w);
 
-/** As em_stream_reader_stats(). */
-EM_API EM_NODISCARD em_status em_stream_writer_stats(const em_stream_writer *w, em_stream_stats *stats);
+/** As em_element_reader_stats_get(). */
+EM_API EM_NODISCARD em_status em_element_writer_stats_get(const em_element_writer *w, em_element_stats *stats);
 
 /** Copy the detail of the first failure; all zero when there was none. */
-EM_API void em_stream_writer_error(const em_stream_writer *w, em_errinfo *err);
+EM_API void em_element_writer_error(const em_element_writer *w, em_errinfo *err);
 
 /** Release w.  What was not finished is discarded, and the file left empty, except by a child after a fork, which
  *  only frees memory.  NULL is allowed.  Never fails, never writes. */
-EM_API void em_stream_writer_close(em_stream_writer *w);
+EM_API void em_element_writer_close(em_element_writer *w);
 
 EM_END_DECLS
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * stream.c -- element streams: what all kinds have in common.
+ * element_stream.c -- element streams: what all kinds have in common.
  *
  * A call takes an element from the window or puts one in; only when that is not possible is the kind asked.  The first failure
  * stays: it empties the window, so that the next call comes here and finds it.
@@ -26,21 +26,21 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "stream/stream_kind.h"
+#include "stream/element_kind.h"
 #include "stream/true_size.h"
 
 /* What one call moves at most: the limit of Linux, and well within ssize_t. */
 #define MOST ((size_t)1 << 30)
 
-struct em_stream_reader {
-	emi_stream s;
+struct em_element_reader {
+	emi_element_stream s;
 };
 
-struct em_stream_writer {
-	emi_stream s;
+struct em_element_writer {
+	emi_element_stream s;
 };
 
-em_status emi_stream_pread(emi_stream *s, void *buf, size_t bytes, uint64_t offset)
+em_status emi_element_pread(emi_element_stream *s, void *buf, size_t bytes, uint64_t offset)
 {
 	char *to = buf;
 	size_t got = 0;
@@ -61,7 +61,7 @@ em_status emi_stream_pread(emi_stream *s, void *buf, size_t bytes, uint64_t offs
 	return EM_OK;
 }
 
-em_status emi_stream_pwrite(emi_stream *s, const void *buf, size_t bytes, uint64_t offset)
+em_status emi_element_pwrite(emi_element_stream *s, const void *buf, size_t bytes, uint64_t offset)
 {
 	const char *from = buf;
 	size_t put = 0;
@@ -80,15 +80,15 @@ em_status emi_stream_pwrite(emi_stream *s, const void *buf, size_t bytes, uint64
 	return EM_OK;
 }
 
-static int open_flags(const emi_stream *s)
+static int open_flags(const emi_element_stream *s)
 {
 	if (!s->writing)
 		return O_RDONLY;
-	return O_CREAT | (s->kind->maps ? O_RDWR : O_WRONLY) | (s->flags & EM_STREAM_NEW ? O_EXCL : 0);
+	return O_CREAT | (s->kind->maps ? O_RDWR : O_WRONLY) | (s->flags & EM_ELEMENT_NEW ? O_EXCL : 0);
 }
 
 /* Without waiting for somebody at the other end of a pipe, which is refused. */
-static em_status open_file(emi_stream *s)
+static em_status open_file(emi_element_stream *s)
 {
 	em_status status = emi_fd_take(s->ctx, s->path, &s->err);
 	struct stat sb;
@@ -122,7 +122,7 @@ static em_status open_file(emi_stream *s)
 	return EM_OK;
 }
 
-static void close_file(emi_stream *s)
+static void close_file(emi_element_stream *s)
 {
 	if (s->fd < 0)
 		return;
@@ -131,7 +131,7 @@ static void close_file(emi_stream *s)
 	emi_fd_drop(s->ctx);
 }
 
-static em_status set_up(emi_stream *s, const char *path)
+static em_status set_up(emi_element_stream *s, const char *path)
 {
 	em_status status;
 
@@ -144,7 +144,7 @@ static em_status set_up(emi_stream *s, const char *path)
 	return status;
 }
 
-static void release(emi_stream *s)
+static void release(emi_element_stream *s)
 {
 	em_ctx *ctx = s->ctx;
 
@@ -155,24 +155,24 @@ static void release(emi_stream *s)
 	emi_ctx_unref(ctx);
 }
 
-static em_status open_stream(emi_stream **out, em_ctx *ctx, const char *path, const em_stream_opts *opts, int writing,
+static em_status open_stream(emi_element_stream **out, em_ctx *ctx, const char *path, const em_element_opts *opts, int writing,
 			     em_errinfo *err)
 {
-	em_stream_opts o;
+	em_element_opts o;
 	uint64_t unit;
-	emi_stream *s;
+	emi_element_stream *s;
 	em_status status;
 
 	if (ctx == NULL || path == NULL)
 		return emi_fail(err, EM_ERR_INVAL, "a stream needs a %s", ctx == NULL ? "context" : "path");
-	if ((status = emi_ctx_check(ctx, err)) != EM_OK || (status = emi_stream_opts(&o, opts, &unit, err)) != EM_OK)
+	if ((status = emi_ctx_check(ctx, err)) != EM_OK || (status = emi_element_opts(&o, opts, &unit, err)) != EM_OK)
 		return status;
 	s = emi_alloc(ctx, sizeof(*s), err);
 	if (s == NULL)
 		return err->status;
 	emi_ctx_ref(ctx);
 	s->ctx = ctx;
-	s->kind = emi_stream_kinds[o.kind - 1];
+	s->kind = emi_element_kinds[o.kind - 1];
 	s->kind_number = o.kind;
 	s->flags = o.flags;
 	s->writing = writing;
@@ -190,7 +190,7 @@ static em_status open_stream(emi_stream **out, em_ctx *ctx, const char *path, co
 }
 
 /* Where to put the detail of a failed open: the caller's place, or none. */
-static em_errinfo *errinfo_of(const em_stream_opts *opts, em_errinfo *own)
+static em_errinfo *errinfo_of(const em_element_opts *opts, em_errinfo *own)
 {
 	em_errinfo *err = opts != NULL && opts->size >= sizeof(*opts) && opts->errinfo != NULL ? opts->errinfo : own;
 
@@ -199,7 +199,7 @@ static em_errinfo *errinfo_of(const em_stream_opts *opts, em_errinfo *own)
 }
 
 /* The caller may have no place for the stream, but one for the detail. */
-static em_status open_as(emi_stream **s, int wanted, em_ctx *ctx, const char *path, const em_stream_opts *opts, int writing)
+static em_status open_as(emi_element_stream **s, int wanted, em_ctx *ctx, const char *path, const em_element_opts *opts, int writing)
 {
 	em_errinfo own, *err = errinfo_of(opts, &own);
 
@@ -210,7 +210,7 @@ static em_status open_as(emi_stream **s, int wanted, em_ctx *ctx, const char *pa
 }
 
 /* The window is empty from now on. */
-static em_status failed(emi_stream *s, em_status status)
+static em_status failed(emi_element_stream *s, em_status status)
 {
 	s->at -= s->left;
 	s->left = 0;
@@ -218,7 +218,7 @@ static em_status failed(emi_stream *s, em_status status)
 	return status;
 }
 
-static em_status get_stats(const emi_stream *s, em_stream_stats *stats)
+static em_status get_stats(const emi_element_stream *s, em_element_stats *stats)
 {
 	if (s == NULL || stats == NULL || stats->size < sizeof(*stats))
 		return EM_ERR_INVAL;
@@ -230,7 +230,7 @@ static em_status get_stats(const emi_stream *s, em_stream_stats *stats)
 	return EM_OK;
 }
 
-static void get_error(const emi_stream *s, em_errinfo *err)
+static void get_error(const emi_element_stream *s, em_errinfo *err)
 {
 	if (err == NULL)
 		return;
@@ -239,18 +239,18 @@ static void get_error(const emi_stream *s, em_errinfo *err)
 		*err = s->err;
 }
 
-em_status em_stream_reader_open(em_stream_reader **out, em_ctx *ctx, const char *path, const em_stream_opts *opts)
+em_status em_element_reader_open(em_element_reader **out, em_ctx *ctx, const char *path, const em_element_opts *opts)
 {
-	emi_stream *s;
+	emi_element_stream *s;
 	em_status status = open_as(&s, out != NULL, ctx, path, opts, 0);
 
 	if (out != NULL)
-		*out = (em_stream_reader *)s;
+		*out = (em_element_reader *)s;
 	return status;
 }
 
 /* The window is used up. */
-static em_status next_slowly(emi_stream *s, void *element)
+static em_status next_slowly(emi_element_stream *s, void *element)
 {
 	em_status status;
 
@@ -262,51 +262,51 @@ static em_status next_slowly(emi_stream *s, void *element)
 	return status == EM_OK ? EM_OK : failed(s, status);
 }
 
-em_status em_stream_reader_next(em_stream_reader *r, void *element)
+em_status em_element_reader_next(em_element_reader *r, void *element)
 {
 	if (r->s.left == 0)
 		return next_slowly(&r->s, element);
-	emi_stream_take(&r->s, element);
+	emi_element_take(&r->s, element);
 	return EM_OK;
 }
 
-int32_t em_stream_reader_at_end(const em_stream_reader *r)
+int32_t em_element_reader_at_end(const em_element_reader *r)
 {
 	return r->s.at - r->s.left == r->s.size;
 }
 
-uint64_t em_stream_reader_elements(const em_stream_reader *r)
+uint64_t em_element_reader_elements(const em_element_reader *r)
 {
 	return r->s.size / r->s.element;
 }
 
-em_status em_stream_reader_stats(const em_stream_reader *r, em_stream_stats *stats)
+em_status em_element_reader_stats_get(const em_element_reader *r, em_element_stats *stats)
 {
 	return get_stats(r != NULL ? &r->s : NULL, stats);
 }
 
-void em_stream_reader_error(const em_stream_reader *r, em_errinfo *err)
+void em_element_reader_error(const em_element_reader *r, em_errinfo *err)
 {
 	get_error(r != NULL ? &r->s : NULL, err);
 }
 
-void em_stream_reader_close(em_stream_reader *r)
+void em_element_reader_close(em_element_reader *r)
 {
 	if (r != NULL)
 		release(&r->s);
 }
 
-em_status em_stream_writer_open(em_stream_writer **out, em_ctx *ctx, const char *path, const em_stream_opts *opts)
+em_status em_element_writer_open(em_element_writer **out, em_ctx *ctx, const char *path, const em_element_opts *opts)
 {
-	emi_stream *s;
+	emi_element_stream *s;
 	em_status status = open_as(&s, out != NULL, ctx, path, opts, 1);
 
 	if (out != NULL)
-		*out = (em_stream_writer *)s;
+		*out = (em_element_writer *)s;
 	return status;
 }
 
-static em_status write_slowly(emi_stream *s, const void *element)
+static em_status write_slowly(emi_element_stream *s, const void *element)
 {
 	em_status status;
 
@@ -320,20 +320,20 @@ static em_status write_slowly(emi_stream *s, const void *element)
 	return status == EM_OK ? EM_OK : failed(s, status);
 }
 
-em_status em_stream_writer_write(em_stream_writer *w, const void *element)
+em_status em_element_writer_push(em_element_writer *w, const void *element)
 {
 	if (w->s.left == 0)
 		return write_slowly(&w->s, element);
-	emi_stream_put(&w->s, element);
+	emi_element_put(&w->s, element);
 	return EM_OK;
 }
 
 /* Bring it to the disk if that is wanted, and let the file system tell what it has not told yet. */
-static em_status settle(emi_stream *s)
+static em_status settle(emi_element_stream *s)
 {
 	int e = 0;
 
-	if ((s->flags & EM_STREAM_SYNC) && fdatasync(s->fd) != 0)
+	if ((s->flags & EM_ELEMENT_SYNC) && fdatasync(s->fd) != 0)
 		return emi_fail_io(&s->err, EM_OK, errno, "sync", s->path, EMI_NO_OFFSET, 0);
 	if (close(s->fd) != 0)
 		e = errno;
@@ -342,9 +342,9 @@ static em_status settle(emi_stream *s)
 	return e == 0 || e == EINTR ? EM_OK : emi_fail_io(&s->err, EM_OK, e, "close", s->path, EMI_NO_OFFSET, 0);
 }
 
-em_status em_stream_writer_finish(em_stream_writer *w)
+em_status em_element_writer_finish(em_element_writer *w)
 {
-	emi_stream *s = &w->s;
+	emi_element_stream *s = &w->s;
 	em_status status;
 
 	if (s->err.status < EM_OK || s->finished)
@@ -360,17 +360,17 @@ em_status em_stream_writer_finish(em_stream_writer *w)
 	return EM_OK;
 }
 
-em_status em_stream_writer_stats(const em_stream_writer *w, em_stream_stats *stats)
+em_status em_element_writer_stats_get(const em_element_writer *w, em_element_stats *stats)
 {
 	return get_stats(w != NULL ? &w->s : NULL, stats);
 }
 
-void em_stream_writer_error(const em_stream_writer *w, em_errinfo *err)
+void em_element_writer_error(const em_element_writer *w, em_errinfo *err)
 {
 	get_error(w != NULL ? &w->s : NULL, err);
 }
 
-void em_stream_writer_close(em_stream_writer *w)
+void em_element_writer_close(em_element_writer *w)
 {
 	if (w == NULL)
 		return;
