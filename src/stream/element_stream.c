@@ -155,8 +155,8 @@ static void release(emi_element_stream *s)
 	emi_ctx_unref(ctx);
 }
 
-static em_status open_stream(emi_element_stream **out, em_ctx *ctx, const char *path, const em_element_opts *opts, int writing,
-			     em_errinfo *err)
+static em_status open_stream(emi_element_stream **out, em_ctx *ctx, const char *path, const em_element_opts *opts,
+			     int writing, em_errinfo *err)
 {
 	em_element_opts o;
 	uint64_t unit;
@@ -199,7 +199,8 @@ static em_errinfo *errinfo_of(const em_element_opts *opts, em_errinfo *own)
 }
 
 /* The caller may have no place for the stream, but one for the detail. */
-static em_status open_as(emi_element_stream **s, int wanted, em_ctx *ctx, const char *path, const em_element_opts *opts, int writing)
+static em_status open_as(emi_element_stream **s, int wanted, em_ctx *ctx, const char *path,
+			 const em_element_opts *opts, int writing)
 {
 	em_errinfo own, *err = errinfo_of(opts, &own);
 
