@@ -313,7 +313,8 @@ static uint32_t free_frame(emi_cache *c)
 static em_status no_frame(const emi_cache *c, em_errinfo *err)
 {
 	if (c->nfailed == 0)
-		return emi_fail(err, EM_ERR_STATE, "all %" PRIu32 " frames of the cache are pinned", c->m - c->detached);
+		return emi_fail(err, EM_ERR_STATE, "all %" PRIu32 " frames of the cache are pinned",
+				c->m - c->detached);
 	if (err != NULL && err->status >= EM_OK)
 		*err = c->error;
 	return c->error.status;
@@ -521,7 +522,8 @@ void emi_cache_hint(emi_cache *c, em_bid bid)
 	uint32_t i;
 
 	/* Half of the frames are enough for what is wanted soon. */
-	if (emi_bid_map_find(&c->map, bid) != EMI_NO_ENTRY || c->nreading >= (c->m - c->detached) / 2 || emi_ctx_forked(c->ctx))
+	if (emi_bid_map_find(&c->map, bid) != EMI_NO_ENTRY || c->nreading >= (c->m - c->detached) / 2 ||
+	    emi_ctx_forked(c->ctx))
 		return;
 	i = free_frame(c);
 	if (i == EM_CACHE_NONE)

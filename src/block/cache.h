@@ -74,7 +74,8 @@ char *emi_cache_buf(const emi_cache *c, const emi_cache_frame *f);
 /* The frame whose memory that is; NULL if it is none's. */
 emi_cache_frame *emi_cache_frame_of(emi_cache *c, const void *buf);
 
-/* Detach the memory of a frame, B bytes, from the cache, which has one less until it is attached again.  As emi_cache_get(). */
+/* Detach the memory of a frame, B bytes, from the cache, which has one less until it is attached again.  As
+ * emi_cache_get(). */
 em_status emi_cache_detach(emi_cache *c, char **buf, em_errinfo *err);
 void emi_cache_attach(emi_cache *c, char *buf);
 

@@ -184,7 +184,8 @@ em_status em_cache_attach(em_cache *c, void *buf)
 	if (c == NULL || buf == NULL)
 		return EM_ERR_INVAL;
 	memset(&err, 0, sizeof err);
-	emi_fail(&err, f == NULL ? EM_ERR_INVAL : EM_ERR_STATE, f == NULL ? "that is no memory of the cache" : "memory is attached that was not detached");
+	emi_fail(&err, f == NULL ? EM_ERR_INVAL : EM_ERR_STATE,
+		 f == NULL ? "that is no memory of the cache" : "memory is attached that was not detached");
 	return emi_share_told(&c->share, err.status, &err);
 }
 

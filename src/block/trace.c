@@ -23,7 +23,8 @@ static em_bid bid_of(const em_cache_access *a)
 	return bid;
 }
 
-static em_status check(const em_ctx *ctx, const em_cache_access *access, uint64_t n, uint32_t frames, const uint64_t *misses, em_errinfo *err)
+static em_status check(const em_ctx *ctx, const em_cache_access *access, uint64_t n, uint32_t frames,
+		       const uint64_t *misses, em_errinfo *err)
 {
 	if (ctx == NULL || (access == NULL && n != 0) || misses == NULL)
 		return emi_fail(err, EM_ERR_INVAL, "%s is NULL", ctx == NULL ? "ctx" : misses == NULL ? "misses" : "access");
@@ -39,8 +40,8 @@ static int32_t anyone(void *arg, uint32_t frame)
 	return EM_CACHE_GOES;
 }
 
-static em_status replay(em_ctx *ctx, const em_cache_access *access, uint64_t n, const em_policy *policy, uint64_t seed, uint32_t frames,
-			uint64_t *misses, em_errinfo *err)
+static em_status replay(em_ctx *ctx, const em_cache_access *access, uint64_t n, const em_policy *policy, uint64_t seed,
+			uint32_t frames, uint64_t *misses, em_errinfo *err)
 {
 	const uint64_t entries = emi_bid_map_entries(frames), bytes = emi_policy_bytes(policy, frames);
 	em_status st = EM_OK;
@@ -101,8 +102,8 @@ static em_status tell(em_status st, const em_errinfo *own, em_errinfo *err)
 	return st;
 }
 
-em_status em_cache_trace_policy(em_ctx *ctx, const em_cache_access *access, uint64_t n, const em_policy *policy, uint64_t seed, uint32_t frames,
-				uint64_t *misses, em_errinfo *err)
+em_status em_cache_trace_policy(em_ctx *ctx, const em_cache_access *access, uint64_t n, const em_policy *policy,
+				uint64_t seed, uint32_t frames, uint64_t *misses, em_errinfo *err)
 {
 	em_errinfo own = EM_ERRINFO_INIT;
 	em_status st = check(ctx, access, n, frames, misses, &own);
@@ -220,7 +221,8 @@ static uint64_t count_misses(optimum *o, uint32_t n, uint32_t frames)
 	return misses;
 }
 
-static em_status optimise(em_ctx *ctx, const em_cache_access *access, uint64_t n, uint32_t frames, uint64_t *misses, em_errinfo *err)
+static em_status optimise(em_ctx *ctx, const em_cache_access *access, uint64_t n, uint32_t frames, uint64_t *misses,
+			  em_errinfo *err)
 {
 	uint32_t *room = emi_alloc_array(ctx, 5 * n, sizeof *room, err);
 	em_status st;
@@ -241,7 +243,8 @@ static em_status optimise(em_ctx *ctx, const em_cache_access *access, uint64_t n
 	return st;
 }
 
-em_status em_cache_trace_optimum(em_ctx *ctx, const em_cache_access *access, uint64_t n, uint32_t frames, uint64_t *misses, em_errinfo *err)
+em_status em_cache_trace_optimum(em_ctx *ctx, const em_cache_access *access, uint64_t n, uint32_t frames,
+				 uint64_t *misses, em_errinfo *err)
 {
 	em_errinfo own = EM_ERRINFO_INIT;
 	em_status st = check(ctx, access, n, frames, misses, &own);

@@ -501,7 +501,8 @@ static void turn_around(emi_pair *e, uint64_t n)
 /* Buckets of what is in order.  Equal records are in the same one if all but the first are to be dropped. */
 static void cut(forming *s)
 {
-	const uint64_t n = s->store->n, most = n / (EMI_LINE_STORE_BUCKETS / 2) + 1, each = most > LEAST_PIECE ? most : LEAST_PIECE;
+	const uint64_t n = s->store->n, most = n / (EMI_LINE_STORE_BUCKETS / 2) + 1;
+	const uint64_t each = most > LEAST_PIECE ? most : LEAST_PIECE;
 	bucket b = { s->a, 0, 0, 0 };
 
 	for (; b.lo < n; b.lo += b.n) {
@@ -606,7 +607,8 @@ em_status emi_line_store_send(emi_line_store *p, emi_outseq *q, uint64_t *record
  */
 size_t emi_line_store_stay_bytes(const emi_line_store *p)
 {
-	const uint64_t frames = (uint64_t)(p->base + (p->bytes - EMI_LINE_STORE_SLACK) - p->low), limit = emi_block_room(p->job->plan.block_bytes);
+	const uint64_t frames = (uint64_t)(p->base + (p->bytes - EMI_LINE_STORE_SLACK) - p->low);
+	const uint64_t limit = emi_block_room(p->job->plan.block_bytes);
 	const uint64_t blocks = 2 * frames / limit + 4 * (p->out + 1) / limit + 3;
 
 	return (size_t)emi_block_place(blocks < p->n ? blocks : p->n, frames) + EMI_LINE_STORE_SLACK;

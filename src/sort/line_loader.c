@@ -240,8 +240,8 @@ static void help(void *arg)
 		;
 }
 
-em_status emi_line_loader_init(emi_line_loader *l, emi_line_store *store, emi_records *records, const char *const *paths,
-			       size_t chunk_bytes, uint64_t longest, em_errinfo *err)
+em_status emi_line_loader_init(emi_line_loader *l, emi_line_store *store, emi_records *records,
+			       const char *const *paths, size_t chunk_bytes, uint64_t longest, em_errinfo *err)
 {
 	static const emi_turns_calls calls = { parse_item, place_item, move_item };
 	em_ctx *ctx = store->job->ctx;

@@ -51,8 +51,8 @@ typedef struct emi_line_loader {
 uint64_t emi_line_loader_memory(uint32_t threads, uint64_t chunk_bytes);
 uint32_t emi_line_loader_chunks(uint32_t threads);
 
-em_status emi_line_loader_init(emi_line_loader *l, emi_line_store *store, emi_records *records, const char *const *paths,
-			       size_t chunk_bytes, uint64_t longest, em_errinfo *err);
+em_status emi_line_loader_init(emi_line_loader *l, emi_line_store *store, emi_records *records,
+			       const char *const *paths, size_t chunk_bytes, uint64_t longest, em_errinfo *err);
 void emi_line_loader_free(emi_line_loader *l);
 
 /* Fill the store.  *full: it is, and there is more to come; else all records are in it.  EM_ERR_FORMAT: a record is too long for the

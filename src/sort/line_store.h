@@ -15,9 +15,9 @@
 #include "sort/partition.h"
 #include "sort/strings.h"
 
-#define EMI_LINE_STORE_BUCKETS 2048u /* most buckets that it is sorted in */
+#define EMI_LINE_STORE_BUCKETS 2048u    /* most buckets that it is sorted in */
 #define EMI_LINE_STORE_BUCKET_BYTES 80u /* memory for each of them */
-#define EMI_LINE_STORE_SLACK 64u /* bytes behind the last frame that may be read */
+#define EMI_LINE_STORE_SLACK 64u        /* bytes behind the last frame that may be read */
 
 typedef struct emi_line_store {
 	emi_job *job;
@@ -49,7 +49,8 @@ em_status emi_line_store_reach(emi_line_store *p, size_t frame, em_errinfo *err)
 void emi_line_store_clear(emi_line_store *p);
 
 /* Room for n more records whose frames take so many bytes: where the frames and where the elements go, or 0 when
- * there is too little.  The caller fills both, and tells what all new strings have in common with emi_line_store_share(). */
+ * there is too little.  The caller fills both, and tells what all new strings have in common with
+ * emi_line_store_share(). */
 int emi_line_store_grow(emi_line_store *p, uint64_t frames, uint64_t n, unsigned char **frame, emi_pair **elem);
 void emi_line_store_share(emi_line_store *p, const unsigned char *frame, uint64_t common);
 

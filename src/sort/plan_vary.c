@@ -193,7 +193,8 @@ void emi_plan_vary(emi_job *job, const emi_needs *needs, int thrifty)
 	in->pushed = 1;
 	in->write_behind = 1;
 	in->min_records = 2 * (in->longest_record + EMI_PAGE) / (EMI_USUAL_RECORD + 2 * sizeof(emi_pair));
-	in->files_bytes += beside(job, needs) + EMI_LINE_STORE_SLACK + (uint64_t)(EMI_LINE_STORE_BUCKETS + 1) * EMI_LINE_STORE_BUCKET_BYTES;
+	in->files_bytes += beside(job, needs) + EMI_LINE_STORE_SLACK +
+			   (uint64_t)(EMI_LINE_STORE_BUCKETS + 1) * EMI_LINE_STORE_BUCKET_BYTES;
 	if (!needs->pushed)
 		in->form_bytes = way_in(job);
 	if (needs->bytes != EMI_UNKNOWN && in->memory != 0)

@@ -2,8 +2,8 @@
 /*
  * element_kind.h -- what the four kinds of element streams are made of.
  *
- * A stream (element_stream.c) is a file, a position in it and a window: bytes in memory that elements are taken from, or put
- * into, without asking anybody.  A kind is asked when the window is used up; one that has no window is asked each time.
+ * A stream (element_stream.c) is a file, a position in it and a window: bytes in memory that elements are taken from,
+ * or put into, without asking anybody.  A kind is asked when the window is used up; one without a window each time.
  *
  *	file     0 ............ at - left ............. at .......... size
  *	window                     cur |<----- left ---->|

@@ -157,8 +157,8 @@ static void release(emi_element_stream *s)
 	emi_ctx_unref(ctx);
 }
 
-static em_status open_stream(emi_element_stream **out, em_ctx *ctx, const char *path, const em_element_opts *opts, int writing,
-			     em_errinfo *err)
+static em_status open_stream(emi_element_stream **out, em_ctx *ctx, const char *path, const em_element_opts *opts,
+			     int writing, em_errinfo *err)
 {
 	em_element_opts o;
 	uint64_t unit;
@@ -192,7 +192,8 @@ static em_status open_stream(emi_element_stream **out, em_ctx *ctx, const char *
 }
 
 /* The caller may have no place for the stream, but one for the detail. */
-static em_status open_as(emi_element_stream **s, int wanted, em_ctx *ctx, const char *path, const em_element_opts *opts, int writing)
+static em_status open_as(emi_element_stream **s, int wanted, em_ctx *ctx, const char *path,
+			 const em_element_opts *opts, int writing)
 {
 	em_errinfo own, *theirs = EMI_ERRINFO_OF(em_element_opts, opts), *err = theirs != NULL ? theirs : &own;
 

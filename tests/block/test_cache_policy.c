@@ -608,7 +608,8 @@ static void test_out_of_memory(void **state)
 		}
 		assert_int_equal(n, which ? 3 + 2 : 2 + 2);
 		assert_int_equal(em_cache_trace_optimum(ctx, access, 50, 0, &misses, &unread), EM_ERR_RANGE);
-		assert_int_equal(em_cache_trace_policy(ctx, access, 50, policies[0], 0, 0, &misses, &unread), EM_ERR_RANGE);
+		assert_int_equal(em_cache_trace_policy(ctx, access, 50, policies[0], 0, 0, &misses, &unread),
+				 EM_ERR_RANGE);
 		assert_int_equal(em_cache_trace_optimum(ctx, access, 0, 5, &misses, &unread), EM_OK);
 		assert_int_equal(misses, 0);
 	}

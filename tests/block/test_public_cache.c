@@ -138,7 +138,8 @@ static void test_cache_trace(void **state)
 			change(&r, c, (uint32_t)test_below(&r.f.rng, 1 + round_any(&r)), EM_CACHE_READ);
 		assert_int_equal(trace.n, CALLS);
 		assert_int_equal(em_cache_stats_get(c, &s), EM_OK);
-		assert_int_equal(em_cache_trace_policy(r.f.ctx, access, trace.n, policy_at(p), 5, 20, &misses, NULL), EM_OK);
+		assert_int_equal(em_cache_trace_policy(r.f.ctx, access, trace.n, policy_at(p), 5, 20, &misses, NULL),
+				 EM_OK);
 		assert_int_equal(misses, s.misses);
 		assert_int_equal(em_cache_trace_optimum(r.f.ctx, access, trace.n, 20, &best, &r.f.err), EM_OK);
 		assert_true(best < misses && best >= BLOCKS / 2);

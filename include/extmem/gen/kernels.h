@@ -39,23 +39,23 @@ typedef struct em_kern_window {
  * returns with *dry == EM_KERN_NO_WINDOW and less than what there was room for.
  */
 typedef struct em_kern_merge {
-	uint32_t k;       /**< Windows, at least 1. */
-	uint32_t leaves;  /**< The kernel's. */
-	uint32_t pending; /**< The kernel's: the window that ran dry, or EM_KERN_NO_WINDOW. */
+	uint32_t k;          /**< Windows, at least 1. */
+	uint32_t leaves;     /**< The kernel's. */
+	uint32_t pending;    /**< The kernel's: the window that ran dry, or EM_KERN_NO_WINDOW. */
 	uint32_t reserved;
 	em_kern_window *win; /**< k windows. */
-	uint32_t *tree;   /**< The kernel's: 2 * k numbers. */
+	uint32_t *tree;      /**< The kernel's: 2 * k numbers. */
 	void *arg;
 } em_kern_merge;
 
 /** A merge of k windows that are in memory as a whole, some records at a time.  All memory is the caller's. */
 typedef struct em_kern_mix {
-	uint32_t k;       /**< Windows, at least 1 and at most `room'. */
+	uint32_t k;          /**< Windows, at least 1 and at most `room'. */
 	uint32_t reserved;
 	em_kern_window *win; /**< k windows. */
-	size_t *taken;    /**< The kernel's: k numbers. */
-	size_t reach;     /**< 0 at first, and the kernel's then. */
-	size_t room;      /**< Records that are merged at a time, at most. */
+	size_t *taken;       /**< The kernel's: k numbers. */
+	size_t reach;        /**< 0 at first, and the kernel's then. */
+	size_t room;         /**< Records that are merged at a time, at most. */
 	void *arg;
 } em_kern_mix;
 

@@ -102,11 +102,13 @@ EM_API EM_NODISCARD em_status em_block_writer_open(em_block_writer **out, em_dis
 EM_API em_status em_block_writer_push(em_block_writer *w, const void *records, size_t n);
 
 /** Without the copy: lend room for *n > 0 records, all that the block has left (with EM_BLOCKS_REVERSE its last place is the first to be filled), valid until the next
- *  call. Then say how many were filled. As em_block_writer_push(); em_block_writer_took() with more than were lent is EM_ERR_INVAL. */
+ *  call. Then say how many were filled. As em_block_writer_push(); em_block_writer_took() with more than were lent is
+ *  EM_ERR_INVAL. */
 EM_API em_status em_block_writer_lend(em_block_writer *w, void **records, size_t *n);
 EM_API em_status em_block_writer_took(em_block_writer *w, size_t n);
 
-/** Write the last block and wait for all; *list is the caller's to close then, and the writer takes no more. As em_block_writer_push(); after a failure *list is NULL, and all blocks are freed. */
+/** Write the last block and wait for all; *list is the caller's to close then, and the writer takes no more. As
+ *  em_block_writer_push(); after a failure *list is NULL, and all blocks are freed. */
 EM_API em_status em_block_writer_finish(em_block_writer *w, em_block_list **list);
 
 /** Wait for what is under way and free the memory, and the blocks unless they were finished. NULL is allowed. */

@@ -18,8 +18,9 @@
  * em_cache_flush(), which reports it if it fails again; so does em_cache_get() when there is no other frame left. Nothing is lost but by closing, which is logged.
  *
  * Which block goes. A policy is a table of functions and some memory of its own, which the cache provides: em_policy_lru() and the others below, or the caller's.
- * Which is best depends on the accesses: a cache tells them to a function, em_cache_trace_record() keeps them, and em_cache_trace_policy() and em_cache_trace_optimum() say how often any policy, and the best
- * one there could be, would have missed.
+ * Which is best depends on the accesses.  A cache tells them to a function, and em_cache_trace_record() keeps them.
+ * em_cache_trace_policy() and em_cache_trace_optimum() say how often any policy, and the best one there could be, would
+ * have missed.
  *
  * One thread at a time, which also calls the functions of policy and trace. The cache keeps its context and its disks, so they may be closed before it. A hit takes some
  * nanoseconds (bench/cache); all memory is taken by opening.
@@ -114,11 +115,12 @@ EM_API void em_cache_trace_record(void *user, const em_cache_access *access);
  * EM_ERR_RANGE (n, frames); EM_ERR_USER (the policy proposes no victim, or what is
  * none); EM_ERR_MEMLIMIT, EM_ERR_NOMEM. No I/O.
  */
-EM_API em_status em_cache_trace_policy(em_ctx *ctx, const em_cache_access *access, uint64_t n, const em_policy *policy, uint64_t seed, uint32_t frames,
-				       uint64_t *misses, em_errinfo *err);
+EM_API em_status em_cache_trace_policy(em_ctx *ctx, const em_cache_access *access, uint64_t n, const em_policy *policy,
+				       uint64_t seed, uint32_t frames, uint64_t *misses, em_errinfo *err);
 
 /** The fewest there can be: the block goes whose next access is the farthest (Belady 1966). Memory: 52 to 84 bytes for each access. As above. */
-EM_API em_status em_cache_trace_optimum(em_ctx *ctx, const em_cache_access *access, uint64_t n, uint32_t frames, uint64_t *misses, em_errinfo *err);
+EM_API em_status em_cache_trace_optimum(em_ctx *ctx, const em_cache_access *access, uint64_t n, uint32_t frames,
+					uint64_t *misses, em_errinfo *err);
 
 /* Caches. */
 
@@ -206,7 +208,8 @@ EM_API em_status em_cache_flush(em_cache *c);
 /** Forget a block, as it was freed or is going to be, and do not write it. EM_OK (also if it is not there); EM_ERR_INVAL; EM_ERR_STATE (it is pinned); EM_ERR_FORK. */
 EM_API em_status em_cache_invalidate(em_cache *c, em_bid bid);
 
-/** Detach the memory of a frame, B bytes, from the cache, which has one less until it is attached again. It is gone when the cache is closed. As em_cache_get(). */
+/** Detach the memory of a frame, B bytes, from the cache, which has one less until it is attached again. It is gone
+ *  when the cache is closed. As em_cache_get(). */
 EM_API em_status em_cache_detach(em_cache *c, void **buf);
 /** Attach it again. EM_OK; EM_ERR_INVAL (NULL, or no memory of this cache); EM_ERR_STATE (it was not detached). */
 EM_API em_status em_cache_attach(em_cache *c, void *buf);

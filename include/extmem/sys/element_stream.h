@@ -14,8 +14,8 @@
  *     mapping  B' bytes, mapped with the pages that      ceil(nR / B') mappings
  *              they lie in
  *
- * B' is B, em_element_opts.buffer_bytes, rounded up to whole elements.  Elements may lie across the ends of pages and of
- * stdio's buffer.  em_element_predict() computes that table, the counters of a stream count what was done.
+ * B' is B, em_element_opts.buffer_bytes, rounded up to whole elements.  Elements may lie across the ends of pages and
+ * of stdio's buffer.  em_element_predict() computes that table, the counters of a stream count what was done.
  *
  * Memory: bufferb takes B' bytes of the context's (a reader no more than the file has), buffer takes BUFSIZ and what the C
  * library allocates for a FILE, which is not counted; mapped pages are page cache, which is not counted either.
@@ -99,7 +99,8 @@ EM_API EM_NODISCARD em_status em_element_predict(const em_element_opts *opts, ui
  *   EM_ERR_NOTSUP    EM_ELEMENT_BUFFER with a C library that cannot count what its stdio does
  *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM, EM_ERR_FDLIMIT, EM_ERR_FORK
  */
-EM_API EM_NODISCARD em_status em_element_reader_open(em_element_reader **out, em_ctx *ctx, const char *path, const em_element_opts *opts);
+EM_API EM_NODISCARD em_status em_element_reader_open(em_element_reader **out, em_ctx *ctx, const char *path,
+						     const em_element_opts *opts);
 
 /**
  * Copy the next element to where the caller has room for it, of any alignment.
@@ -129,7 +130,8 @@ EM_API void em_element_reader_close(em_element_reader *r);
  *
  * Returns: as em_element_reader_open(), without EM_ERR_FORMAT; and EM_ERR_EXIST (EM_ELEMENT_NEW), EM_ERR_NOSPACE.
  */
-EM_API EM_NODISCARD em_status em_element_writer_open(em_element_writer **out, em_ctx *ctx, const char *path, const em_element_opts *opts);
+EM_API EM_NODISCARD em_status em_element_writer_open(em_element_writer **out, em_ctx *ctx, const char *path,
+						     const em_element_opts *opts);
 
 /**
  * Append a copy of an element.

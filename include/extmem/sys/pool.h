@@ -89,7 +89,8 @@ EM_API em_status em_block_pool_resize(em_block_pool *p, uint32_t write_buffers, 
  *  still the caller's. */
 EM_API em_status em_block_pool_attach(em_block_pool *p, void *buf);
 
-/** Detach one: the pool has one less for writing, and *buf is the caller's, for em_buffer_free(). As em_block_pool_lend(). */
+/** Detach one: the pool has one less for writing, and *buf is the caller's, for em_buffer_free(). As
+ *  em_block_pool_lend(). */
 EM_API em_status em_block_pool_detach(em_block_pool *p, void **buf);
 
 /**
@@ -109,7 +110,8 @@ EM_API em_status em_block_pool_lend(em_block_pool *p, void **buf);
  */
 EM_API em_status em_block_pool_write(em_block_pool *p, void *buf, em_bid bid);
 
-/** One that was lent comes back unwritten. EM_OK; EM_ERR_INVAL; EM_ERR_STATE (none is lent): then it is still the caller's. */
+/** One that was lent comes back unwritten. EM_OK; EM_ERR_INVAL; EM_ERR_STATE (none is lent): then it is still the
+ *  caller's. */
 EM_API em_status em_block_pool_return(em_block_pool *p, void *buf);
 
 /** The block is going to be read: 1 if it is in memory or on its way there, 0 if there is no buffer for it, or an argument is not legal. Never waits. I/O: at most one
