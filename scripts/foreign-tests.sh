@@ -73,48 +73,67 @@ library=$(dirname "$library")
 
 cflags="-std=c99 -O2 -g -Wall -Wextra -D_FILE_OFFSET_BITS=64 -Iinclude -Isrc -Itests -isystem $sysroot/usr/include"
 
-# objects FOLDER SOURCE...: compile them into a folder.
+# A makefile says what is compiled, linked and run, so that two things are done at a time.
+rules=$tmp/makefile
+layers='key kern abi'
+echo 'all:' >"$rules"
+
+# objects FOLDER SOURCE...: compile them into a folder; their names go to $made.
 objects() {
 	folder=$tmp/$1
 	shift
 	mkdir -p "$folder"
+	made=
 	for source in "$@"; do
-		# shellcheck disable=SC2086
-		$cc $cflags -c "$source" -o "$folder/$(basename "$source" .c).o"
-	done
+		object=$folder/$(basename "$source" .c).o
+		printf '%s: %s\n\t%s -c %s -o $@\n' "$object" "$source" "$cc $cflags" "$source"
+		made="$made $object"
+	done >>"$rules"
 }
 
 # What is left of src/kern without kernels for instruction sets that are not everywhere.
 objects library src/base/*.c src/key/*.c src/kern/k_scalar.c src/kern/dispatch.c src/kern/tags.c
+shared=$made
 objects common tests/common/*.c
+shared="$shared $made"
 
-failed=0
-for layer in key kern abi; do
-	mkdir -p "$tmp/$layer-common"
-	for source in tests/"$layer"/*.c; do
-		case $source in
+# program LAYER NAME OBJECT...: link it, run it, and keep what it says.  A test that fails ends nothing else.
+program() {
+	name=$tmp/$1-$2
+	shift 2
+	printf '%s: %s\n\t%s -o $@ $^ -L%s -Wl,-rpath,%s -lcmocka -lpthread\n' "$name" "$*" "$cc" "$library" "$library"
+	printf 'all: %s.log\n%s.log: %s\n\tCMOCKA_MESSAGE_OUTPUT=stdout %s %s >$@ 2>&1 || ' \
+		"$name" "$name" "$name" "$run" "$name"
+	# make expands what begins with a dollar.
+	# shellcheck disable=SC2016
+	printf 'echo "$(<F): exit status $$?" >>%s\n' "$tmp/failures"
+}
+
+: >"$tmp/failures"
+for layer in $layers; do
+	# shellcheck disable=SC2046
+	objects "$layer-common" $(find tests/"$layer" -name '*.c' ! -name 'test_*')
+	with=$made
+	for source in tests/"$layer"/test_*.c; do
 		# It needs all of the library.
-		*/test_first.c) ;;
-		*/test_*.c) objects "$layer-tests" "$source" ;;
-		*) objects "$layer-common" "$source" ;;
-		esac
-	done
-	for test in "$tmp/$layer-tests"/*.o; do
-		name=$(basename "$test" .o)
-		# shellcheck disable=SC2046
-		$cc -o "$tmp/$name" "$test" $(find "$tmp/$layer-common" "$tmp/common" "$tmp/library" -name '*.o') \
-			-L"$library" -Wl,-rpath,"$library" -lcmocka -lpthread
-		echo "$arch: tests/$layer/$name"
+		[ "$source" != tests/abi/test_first.c ] || continue
+		objects "$layer-tests" "$source"
 		# shellcheck disable=SC2086
-		CMOCKA_MESSAGE_OUTPUT=stdout $run "$tmp/$name" >"$tmp/log" 2>&1 || {
-			echo "$name: exit status $?" >>"$tmp/log"
-			failed=$((failed + 1))
-		}
-		cat "$tmp/log"
-		grep -q '^\[==========\].* test(s) run\.' "$tmp/log" || echo "$name: did not run to its end"
-		cat "$tmp/log" >>"$tmp/all"
+		program "$layer" "$(basename "$source" .c)" $made $with $shared >>"$rules"
 	done
 done
+make -s -j2 -f "$rules" all
+
+for layer in $layers; do
+	for log in "$tmp/$layer"-test_*.log; do
+		echo "$arch: tests/$layer/$(basename "$log" .log | sed "s/^$layer-//")"
+		cat "$log"
+		grep -q '^\[==========\].* test(s) run\.' "$log" || echo "$(basename "$log" .log): did not run to its end"
+		cat "$log" >>"$tmp/all"
+	done
+done
+cat "$tmp/failures"
+failed=$(wc -l <"$tmp/failures")
 
 # A program that failed without saying which test counts as one.
 good=$(grep -c '^\[       OK \]' "$tmp/all" || true)

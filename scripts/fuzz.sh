@@ -27,39 +27,51 @@ trap 'exit 143' TERM
 # The layers that targets look into, without code for one instruction set only.  What configure finds is left
 # out: a backend of which config.h says nothing is none.
 : >"$tmp/config.h"
+# A makefile says what is compiled, linked and run, so that two things are done at a time.
 {
-	echo "CFLAGS = -std=c99 -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all -D_FILE_OFFSET_BITS=64 -Iinclude -Isrc -Itests -I$tmp"
+	echo "CFLAGS = -std=c99 -O1 -g1 -fno-omit-frame-pointer -fno-sanitize-recover=all -D_FILE_OFFSET_BITS=64 \\"
+	echo "	-Iinclude -Isrc -Itests -I$tmp"
+	echo "SANITIZE = address,undefined"
+	echo "library = $tmp/library.a"
 	echo 'all:'
 	for source in src/base/*.c src/io/*.c src/key/*.c src/kern/k_scalar.c src/kern/dispatch.c src/kern/tags.c src/ctx/*.c src/block/*.c \
 		src/stream/*.c src/sort/*.c tests/fuzz/*_model.c; do
 		object=$tmp/$(echo "${source%.c}" | tr / _).o
 		# make expands what begins with a dollar.
 		# shellcheck disable=SC2016
-		printf 'all: %s\n%s:\n\tclang $(CFLAGS) -fsanitize=fuzzer-no-link,address,undefined -c %s -o $@\n' \
+		printf '$(library): %s\n%s:\n\tclang $(CFLAGS) -fsanitize=fuzzer-no-link,$(SANITIZE) -c %s -o $@\n' \
 			"$object" "$object" "$source"
 	done
+	# From an archive a target takes only what it needs.
+	# shellcheck disable=SC2016
+	printf '$(library):\n\tar rcs $@ $^\n'
+	for source in tests/fuzz/fuzz_*.c; do
+		name=$(basename "$source" .c)
+		[ "$name" != fuzz_main ] || continue
+		mkdir "$tmp/$name-findings"
+		# shellcheck disable=SC2016
+		printf '%s: $(library)\n\tclang $(CFLAGS) -fsanitize=fuzzer,$(SANITIZE) %s $(library) -lpthread -o $@\n' \
+			"$tmp/$name" "$source"
+		printf 'all: %s.passed\n%s.passed: %s\n\tcd %s && ./%s -seed=1 -max_len=512 -timeout=60 ' \
+			"$tmp/$name" "$tmp/$name" "$tmp/$name" "$tmp" "$name"
+		printf -- '-max_total_time=%s -artifact_prefix=%s-findings/ -print_final_stats=1 >%s.log 2>&1 && touch $@\n' \
+			"$seconds" "$name" "$name"
+	done
 } >"$tmp/makefile"
-make -s -j2 -f "$tmp/makefile" all
-# From an archive a target takes only what it needs.
-ar rcs "$tmp/library.a" "$tmp"/*.o
+make -s -k -j2 -f "$tmp/makefile" all || true
 
 passed=0
 failed=0
-for source in tests/fuzz/fuzz_*.c; do
-	name=$(basename "$source" .c)
-	[ "$name" != fuzz_main ] || continue
+for findings in "$tmp"/fuzz_*-findings; do
+	name=$(basename "$findings" -findings)
 	echo "== $name"
-	mkdir "$tmp/$name-findings"
-	if clang -std=c99 -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all -D_FILE_OFFSET_BITS=64 -Iinclude -Isrc \
-		-Itests -fsanitize=fuzzer,address,undefined "$source" "$tmp/library.a" -lpthread -o "$tmp/$name" &&
-		(cd "$tmp" && "./$name" -seed=1 -max_len=512 -timeout=60 -max_total_time="$seconds" \
-			-artifact_prefix="$name-findings/" -print_final_stats=1 >"$name.log" 2>&1); then
+	if [ -e "$tmp/$name.passed" ]; then
 		passed=$((passed + 1))
 		grep -E '^stat::(number_of_executed_units|peak_rss_mb)' "$tmp/$name.log" || true
 	else
 		failed=$((failed + 1))
 		[ ! -e "$tmp/$name.log" ] || tail -n 60 "$tmp/$name.log"
-		for finding in "$tmp/$name-findings"/*; do
+		for finding in "$findings"/*; do
 			[ ! -e "$finding" ] || base64 "$finding"
 		done
 	fi

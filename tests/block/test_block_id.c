@@ -26,7 +26,7 @@
 /* Slow builds try so much less. */
 static unsigned slower(void)
 {
-	return TEST_TSAN || getenv("EXTMEM_TEST_SPARSE") != NULL ? 10 : 1;
+	return TEST_TSAN || test_fewer() > 1 ? 10 : 1;
 }
 
 static em_status transfer(emi_disk *d, int write, size_t bytes, em_bid bid, em_errinfo *err)

@@ -18,7 +18,7 @@ enum { UNITS = 1 << 16, GROUPS = 4000, MOST = 8 };
 /* Slow builds try so much less. */
 static unsigned slower(void)
 {
-	return TEST_TSAN || getenv("EXTMEM_TEST_SPARSE") != NULL ? 10 : 1;
+	return TEST_TSAN || test_fewer() > 1 ? 10 : 1;
 }
 
 /* Blocks that were allocated together. */

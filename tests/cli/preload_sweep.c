@@ -89,14 +89,6 @@ int sweep_set_up(void **state)
 	return run_setup_group(state);
 }
 
-/* Slow builds let fewer things fail. */
-static uint64_t sparse(void)
-{
-	const char *s = getenv("EXTMEM_TEST_SPARSE");
-
-	return s && atoi(s) > 1 ? (uint64_t)atoi(s) : 1;
-}
-
 /* The files as they are before each run. */
 static void put_files(const sweep *w)
 {
@@ -423,7 +415,7 @@ void sweep_run(const sweep_case *c, int all)
 	memset(&w, 0, sizeof(w));
 	w.c = c;
 	w.all = all;
-	w.sparse = sparse();
+	w.sparse = test_sparse();
 	make(&w);
 	alarm(CASE_SECONDS);
 	rehearse(&w);

@@ -38,6 +38,10 @@ void test_cpus(uint32_t n)
 	cpus = n;
 }
 
+/* What a sanitizer has for it, which must know of each thread; clang links it statically, so that it is not the next one. */
+extern int __interceptor_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)
+	__attribute__((weak));
+
 static void *next(const char *name)
 {
 	return dlsym(RTLD_NEXT, name);
@@ -46,14 +50,15 @@ static void *next(const char *name)
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
 	int64_t now = __atomic_load_n(&left, __ATOMIC_SEQ_CST);
+	create_fn create = __interceptor_pthread_create;
 	void *address = next("pthread_create");
-	create_fn create;
 
 	while (now > 0 && !__atomic_compare_exchange_n(&left, &now, now - 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		continue;
 	if (now == 0 || address == NULL)
 		return EAGAIN;
-	memcpy(&create, &address, sizeof create);
+	if (create == NULL)
+		memcpy(&create, &address, sizeof create);
 	return create(thread, attr, fn, arg);
 }
 

@@ -60,6 +60,25 @@ uint64_t test_seed(void)
 	return seed;
 }
 
+/* A number of the environment, 1 where there is none. */
+static uint64_t number_in(const char *name)
+{
+	const char *s = getenv(name);
+	const uint64_t n = s != NULL ? strtoull(s, NULL, 0) : 1;
+
+	return n > 1 ? n : 1;
+}
+
+uint64_t test_sparse(void)
+{
+	return number_in("EXTMEM_TEST_SPARSE");
+}
+
+unsigned test_fewer(void)
+{
+	return (unsigned)number_in("EXTMEM_TEST_FEWER");
+}
+
 test_rng test_rng_make(uint64_t seed)
 {
 	test_rng rng;
@@ -82,6 +101,42 @@ uint64_t test_random(test_rng *rng)
 uint64_t test_below(test_rng *rng, uint64_t n)
 {
 	return test_random(rng) % n;
+}
+
+/* By these numbers cases are chosen. */
+static uint64_t choice(uint64_t n)
+{
+	static test_rng rng;
+	static int begun;
+
+	if (!begun)
+		rng = test_rng_make(~test_seed());
+	begun = 1;
+	return test_below(&rng, n);
+}
+
+unsigned test_step(void)
+{
+	const unsigned fewer = test_fewer();
+
+	return fewer == 1 ? 1 : 1 + (unsigned)choice(2 * fewer - 1);
+}
+
+int test_left_out_at(int line)
+{
+	static int seen[32];
+	static size_t n;
+	const unsigned fewer = test_fewer();
+	size_t i;
+
+	if (fewer == 1)
+		return 0;
+	for (i = 0; i < n; i++)
+		if (seen[i] == line)
+			return choice(fewer) != 0;
+	assert_true(n < sizeof(seen) / sizeof(seen[0]));
+	seen[n++] = line;
+	return 0;
 }
 
 void test_fill(test_rng *rng, void *buf, size_t bytes)

@@ -9,6 +9,17 @@
  * test_seed() is EXTMEM_TEST_SEED where that is set and otherwise drawn from the clock; it is
  * printed once, so that a failure can be replayed.
  *
+ * Slow builds.  EXTMEM_TEST_SPARSE=N lets one of N things fail that a sweep would let fail one after the other.
+ * EXTMEM_TEST_FEWER=N lets tests that compare many cases with a model take about one of N, by the seed, so that other
+ * runs take others:
+ *
+ *	for (i = 0; i < CASES; i += test_step())
+ *
+ * or, in loops within others, whose first case should not be taken each time,
+ *
+ *	if (test_left_out())
+ *		continue;
+ *
  * Memory.  test_memory is an allocator for em_ctx_opts.allocator that counts, checks the sizes
  * given back, fills what it hands out with garbage and fails the Nth allocation:
  *
@@ -61,6 +72,16 @@
 
 /* The seed of this run. */
 uint64_t test_seed(void);
+
+/* EXTMEM_TEST_SPARSE, or 1. */
+uint64_t test_sparse(void);
+/* EXTMEM_TEST_FEWER, or 1. */
+unsigned test_fewer(void);
+/* How far it is to the next case: 1, or, with EXTMEM_TEST_FEWER, that on average. */
+unsigned test_step(void);
+/* Is this case one of those that are left out?  The first that is asked about at each place is not. */
+int test_left_out_at(int line);
+#define test_left_out() test_left_out_at(__LINE__)
 
 /* splitmix64: any seed will do. */
 typedef struct test_rng {

@@ -240,11 +240,7 @@ static void assert_detail(const trial *t, uint32_t op, int sys_errno)
  * apart. */
 static uint64_t sparse(const trial *t)
 {
-	const char *s = getenv("EXTMEM_TEST_SPARSE");
-
-	if (!test_place_known())
-		return 1;
-	return t->sort->every * (s != NULL && atoi(s) > 1 ? (uint64_t)atoi(s) : 1);
+	return test_place_known() ? t->sort->every * test_sparse() : 1;
 }
 
 /* The nth thing at this place is going to fail; key 0: nothing is. */

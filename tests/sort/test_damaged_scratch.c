@@ -264,6 +264,8 @@ static void try_backends(int checked, harm first, harm last)
 				int64_t share;
 				int seen = 0;
 
+				if (test_left_out())
+					continue;
 				for (share = 0; share <= shares; share++) {
 					const int noticed = harmed(backends[i], checked, text, compress, (harm)how,
 								   share, shares);

@@ -122,6 +122,8 @@ static void test_patterns(void **state)
 	for (i = 0; i < LINES_PATTERNS * (TEST_TSAN ? 2u : 6u); i++) {
 		bench b;
 
+		if (test_left_out())
+			continue;
 		bench_open(&b, i, (int)(i % LINES_ORDERS), (int)(i % LINES_FORMATS));
 		b.opts.run_records = RUN;
 		b.opts.block_bytes = 4096u << i % 3;
@@ -198,6 +200,8 @@ static void test_pushed(void **state)
 		em_sorter *s;
 		bench b;
 
+		if (test_left_out())
+			continue;
 		bench_open(&b, i, (int)(i % LINES_ORDERS), 0);
 		bench_enter_with(&b, "memory", 1 + i % 3, 16 * MIB);
 		b.opts.run_records = RUN;

@@ -157,6 +157,8 @@ static void test_wrong_predictions(void **state)
 						em_status st;
 						bench b;
 
+						if (test_left_out())
+							continue;
 						memset(&err, 0, sizeof(err));
 						bench_open(&b, &shapes[s], (sort_pattern)pattern, threads, n, run, 16);
 						b.e.job.mispredict = test_random(&b.rng) | 1;
@@ -176,7 +178,7 @@ static void test_wrong_predictions(void **state)
 		}
 	}
 	/* Otherwise they were right. */
-	assert_true(missed_in_all > 0);
+	assert_true(test_fewer() > 1 || missed_in_all > 0);
 }
 
 /* The same in all passes of a sort that makes several, which free blocks and write to them again. */
@@ -232,6 +234,8 @@ static void test_several_windows(void **state)
 				em_errinfo err;
 				bench b;
 
+				if (test_left_out())
+					continue;
 				memset(&err, 0, sizeof(err));
 				bench_open(&b, &longer[s], (sort_pattern)pattern, threads, n, run, 8);
 				assert_true(b.e.job.by.codes.n != 0);

@@ -48,7 +48,7 @@ typedef struct own {
 /* Slow builds try so much less. */
 static unsigned slower(void)
 {
-	return TEST_TSAN ? 16 : getenv("EXTMEM_TEST_SPARSE") != NULL ? 4 : 1;
+	return TEST_TSAN ? 16 : test_fewer() > 1 ? 4 : 1;
 }
 
 static em_ctx *open_ctx(uint64_t memory, uint32_t threads, int32_t direct)

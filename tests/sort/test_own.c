@@ -168,6 +168,8 @@ static void test_in_memory(void **state)
 	(void)state;
 	for (i = 0; i < SORTS; i++)
 		for (pattern = 0; pattern < SORT_PATTERNS; pattern++) {
+			if (test_left_out())
+				continue;
 			sort_with(&sorts[i], 1 + (uint32_t)pattern % 4, &opts, (sort_pattern)pattern, 300);
 			if (sorts[i].shape.bytes < 40 && (!TEST_TSAN || (i + (size_t)pattern) % 4 == 1))
 				sort_with(&sorts[i], 1 + (uint32_t)pattern % 4, &opts, (sort_pattern)pattern, 40000);
@@ -237,6 +239,8 @@ static void test_in_runs(void **state)
 	(void)state;
 	for (i = 0; i < SORTS; i++)
 		for (pattern = 0; pattern < SORT_PATTERNS; pattern++) {
+			if (test_left_out())
+				continue;
 			opts.run_records = 700;
 			opts.block_bytes = 4096;
 			opts.fan_in = pattern % 2 ? 3 : 0;

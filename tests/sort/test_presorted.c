@@ -75,7 +75,7 @@ static void test_windows(void **state)
 	int i;
 
 	(void)state;
-	for (i = 0; i < 60; i++) {
+	for (i = 0; i < 60; i += (int)test_step()) {
 		const em_format format = lines_format((int)test_below(&rng, LINES_FORMATS));
 		static const size_t sizes[] = { 0, 1, 100, 3000 };
 		size_t at, n, skipped = 0;

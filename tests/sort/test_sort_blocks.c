@@ -274,6 +274,8 @@ static void test_model(void **state)
 		for (disks = 1; disks <= DISKS; disks += TEST_TSAN ? 3 : 1) {
 			const uint64_t many = (2u << 20) / sizes[i];
 
+			if (test_left_out())
+				continue;
 			f->opts.ndisks = disks;
 			f->opts.threads = 1 + (disks + i) % 3;
 			f->frees = (int)((disks + i) % 2);

@@ -100,7 +100,7 @@ static void test_against_model(void **state)
 	uint64_t i;
 
 	(void)state;
-	for (i = 0; i < (TEST_TSAN ? 80 : 240); i++)
+	for (i = 0; i < (TEST_TSAN ? 80 : 240); i += test_step())
 		random_case(i);
 }
 
@@ -178,6 +178,8 @@ static void test_budgets(void **state)
 		for (threads = TEST_TSAN ? 2 : 1; threads <= 4; threads += TEST_TSAN ? 2 : 1) {
 			const uint64_t memory = (3 + threads) * MIB;
 
+			if (test_left_out())
+				continue;
 			snprintf(b.what, sizeof(b.what), "round %d, %u threads", round, (unsigned)threads);
 			bench_enter_with(&b, backends[threads % 6], threads, memory);
 			bench_run_ok(&b, 2);
@@ -200,6 +202,8 @@ static void test_header(void **state)
 	for (round = 0; round < 16; round++) {
 		bench b;
 
+		if (test_left_out())
+			continue;
 		bench_open(&b, (uint64_t)round, round % LINES_ORDERS, round % 3 == 0 ? 4 : 0);
 		bench_enter_with(&b, backends[round % 6], 1 + (uint32_t)round % 2, 16 * MIB);
 		b.opts.flags = round % 4 == 1 ? EM_SORT_UNIQUE : 0;
@@ -273,6 +277,8 @@ static void test_pipes(void **state)
 		em_status st;
 		bench b;
 
+		if (test_left_out())
+			continue;
 		bench_open(&b, (uint64_t)round, round % LINES_ORDERS, round % 4 == 3 ? 3 : 0);
 		bench_enter_with(&b, "syscall", 1 + (uint32_t)round % 3, 16 * MIB);
 		b.opts.flags = round % 3 == 0 ? EM_SORT_UNIQUE : 0;
@@ -351,6 +357,8 @@ static void test_long(void **state)
 		size_t i;
 		bench b;
 
+		if (test_left_out())
+			continue;
 		bench_open(&b, (uint64_t)round, keyed ? 2 : round % 2, round % 8 == 2 ? 4 : 0);
 		bench_enter_with(&b, backends[round % 6], 1 + (uint32_t)round / 2 % 4, 64 * MIB);
 		b.opts.memory = 8 * MIB;
@@ -391,6 +399,8 @@ static void test_too_long(void **state)
 		lines all = { 0 };
 		bench b;
 
+		if (test_left_out())
+			continue;
 		bench_open(&b, (uint64_t)round, keyed ? 2 : 0, round % 4 == 2 ? 4 : round % 8 < 4 ? 0 : 10);
 		bench_enter_with(&b, "syscall", 1 + (uint32_t)round % 2, 64 * MIB);
 		b.opts.memory = 8 * MIB;

@@ -99,6 +99,8 @@ static void test_sizes(void **state)
 			for (pattern = TEST_TSAN ? (int)(s % 3) : 0; pattern < SORT_PATTERNS; pattern += TEST_TSAN ? 3 : 1) {
 				em_sort_stats stats;
 
+				if (test_left_out())
+					continue;
 				/* Records of one byte make blocks so full that one pattern is enough. */
 				if (b > 1000 && pattern != (int)(i % SORT_PATTERNS))
 					continue;
@@ -123,7 +125,7 @@ static void test_random_options(void **state)
 	int i;
 
 	(void)state;
-	for (i = 0; i < 150; i++) {
+	for (i = 0; i < 150; i += (int)test_step()) {
 		const sort_shape *shape = &shapes[test_below(&rng, SHAPES)];
 		const uint64_t most = 400000 / (shape->bytes + 20);
 		fixture f;
@@ -164,6 +166,8 @@ static void test_types(void **state)
 				sort_shape shape = sort_shape_of(type, 11, flags, 0);
 				fixture f;
 
+				if (test_left_out())
+					continue;
 				shape.bytes = model_width(&shape.key[0]) + behind[i];
 				fixture_open(&f, &opts, &shape);
 				f.opts.fan_in = 3;
@@ -191,6 +195,8 @@ static void test_several_fields(void **state)
 		fixture f;
 		uint32_t k;
 
+		if (test_left_out())
+			continue;
 		memset(&shape, 0, sizeof(shape));
 		shape.bytes = 1 + (size_t)test_below(&rng, 60);
 		shape.keys = 1 + (uint32_t)test_below(&rng, 4);
@@ -214,7 +220,7 @@ static void test_record_sizes(void **state)
 	size_t i;
 
 	(void)state;
-	for (i = 1; i <= 64 + sizeof(more) / sizeof(more[0]) + 20; i++) {
+	for (i = 1; i <= 64 + sizeof(more) / sizeof(more[0]) + 20; i += test_step()) {
 		const size_t over = i - 65;
 		const size_t bytes = i <= 64 ? i
 				     : over < sizeof(more) / sizeof(more[0])
@@ -247,6 +253,8 @@ static void test_one_record_blocks(void **state)
 		for (pattern = 0; pattern < SORT_PATTERNS; pattern++) {
 			fixture f;
 
+			if (test_left_out())
+				continue;
 			fixture_open(&f, &opts, &shape);
 			f.opts.run_records = 5;
 			f.opts.fan_in = 40;
@@ -308,6 +316,8 @@ static void test_threads_and_kernels(void **state)
 				fixture f;
 				em_ctx *probe;
 
+				if (test_left_out())
+					continue;
 				opts.threads = threads;
 				opts.isa = isas[isa];
 				opts.backend = backends[(isa + threads) % 6];
@@ -460,6 +470,8 @@ static void test_budgets(void **state)
 			uint64_t n;
 			fixture f;
 
+			if (test_left_out())
+				continue;
 			opts.memory = (1u << 20) + test_below(&rng, 3u << 20);
 			opts.threads = 1 + (uint32_t)(round % 3);
 			fixture_open(&f, &opts, shape);

@@ -181,6 +181,8 @@ static void test_against_model(void **state)
 		lines l = { 0 };
 		fixture f;
 
+		if (test_left_out())
+			continue;
 		fixture_open(&f, (int)(i / 7 % LINES_ORDERS), 1 + (uint32_t)test_below(&rng, 4), 32 * MIB);
 		f.opts.flags = test_below(&rng, 3) == 0 ? EM_SORT_UNIQUE : 0;
 		f.opts.run_records = test_below(&rng, 4) == 0 ? 0 : n / (1 + test_below(&rng, 30)) + 1;
@@ -239,6 +241,8 @@ static void test_long(void **state)
 		em_sorter *s;
 		fixture f;
 
+		if (test_left_out())
+			continue;
 		fixture_open(&f, keyed ? 2 : round % 2, 1 + (uint32_t)round / 2 % 4, 64 * MIB);
 		f.opts.memory = 8 * MIB;
 		f.opts.flags = round % 5 == 0 ? EM_SORT_UNIQUE : 0;
@@ -289,6 +293,8 @@ static void test_too_long(void **state)
 		em_sorter *s;
 		fixture f;
 
+		if (test_left_out())
+			continue;
 		fixture_open(&f, 0, 1, 64 * MIB);
 		f.opts.memory = 8 * MIB;
 		s = open_sorter(&f);
@@ -510,6 +516,8 @@ static void test_any_time(void **state)
 		fixture f;
 		size_t i;
 
+		if (test_left_out())
+			continue;
 		fixture_open(&f, round % LINES_ORDERS, 1 + (uint32_t)round % 3, 16 * MIB);
 		f.opts.run_records = round / 10 % 2 == 0 ? 0 : 90;
 		f.opts.fan_in = 3;

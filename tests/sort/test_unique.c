@@ -250,7 +250,7 @@ static void test_records(void **state)
 	int i;
 
 	(void)state;
-	for (i = 0; i < 180; i++) {
+	for (i = 0; i < 180; i += (int)test_step()) {
 		em_ctx *ctx = case_ctx(i % 2 == 0 ? 4 * MIB : 32 * MIB, 0, 1 + (uint32_t)i % 3 / 2);
 		const int presorted = test_below(&rng, 3) == 0;
 		const uint32_t files = 1 + (uint32_t)test_below(&rng, 7);
@@ -267,8 +267,7 @@ static void test_records(void **state)
 		c.f.opts.block_bytes = test_below(&rng, 2) != 0 ? 4096 : 0;
 		run_somehow(&c, &rng, ctx, order, presorted, &t);
 	}
-	assert_true(t.runs > 3);
-	assert_true(t.merged > 1);
+	assert_true(test_fewer() > 1 || (t.runs > 3 && t.merged > 1));
 }
 
 /* Records of any length, likewise. */
@@ -280,7 +279,7 @@ static void test_lines(void **state)
 	int i;
 
 	(void)state;
-	for (i = 0; i < 84; i++) {
+	for (i = 0; i < 84; i += (int)test_step()) {
 		em_ctx *ctx = case_ctx(i % 3 != 0 ? 5 * MIB : 32 * MIB, 0, 1 + (uint32_t)i % 2);
 		const int presorted = test_below(&rng, 3) == 0;
 		const uint32_t files = 1 + (uint32_t)test_below(&rng, 7);
@@ -305,8 +304,7 @@ static void test_lines(void **state)
 		}
 		run_somehow(&c, &rng, ctx, order, presorted, &t);
 	}
-	assert_true(t.runs > 3);
-	assert_true(t.merged > 1);
+	assert_true(test_fewer() > 1 || (t.runs > 3 && t.merged > 1));
 }
 
 /* Nothing; one; all the same, in more runs and blocks than one; all different. */
