@@ -43,8 +43,8 @@ enum emi_first_size {
 em_status emi_struct_check(const void *theirs, size_t full, size_t first, const char *name, em_errinfo *err);
 #define EMI_STRUCT_CHECK(type, theirs, err) emi_struct_check(theirs, sizeof(type), EMI_FIRST_##type, #type, err)
 
-/* Copy a caller's struct to ours.  NULL: all defaults, which are zero.  EM_ERR_VERSION: its size is that of no version, or
- * what it has beyond ours is not zero; then all of ours is zero. */
+/* Copy a caller's struct to ours.  NULL: all defaults, which are zero.  EM_ERR_VERSION: its size is that of no
+ * version, or what it has beyond ours is not zero; then all of ours is zero. */
 em_status emi_struct_take(void *ours, const void *theirs, size_t full, size_t first, const char *name, em_errinfo *err);
 #define EMI_STRUCT_TAKE(type, to, from, err) emi_struct_take(to, from, sizeof(type), EMI_FIRST_##type, #type, err)
 
@@ -52,8 +52,9 @@ em_status emi_struct_take(void *ours, const void *theirs, size_t full, size_t fi
 em_status emi_struct_give(void *theirs, const void *ours, size_t full, size_t first);
 #define EMI_STRUCT_GIVE(type, to, from) emi_struct_give(to, from, sizeof(type), EMI_FIRST_##type)
 
-/* Where a caller wants the detail of a failure, as the pointer `at' bytes behind the beginning of his options says; NULL: nowhere.
- * It is believed in options of a known version, and in those that were zeroed in place of being initialised, whose size is 0. */
+/* Where a caller wants the detail of a failure, as the pointer `at' bytes behind the beginning of his options says;
+ * NULL: nowhere. It is believed in options of a known version, and in those that were zeroed in place of being
+ * initialised, whose size is 0. */
 em_errinfo *emi_struct_errinfo(const void *theirs, size_t full, size_t first, size_t at);
 #define EMI_ERRINFO_OF(type, from) emi_struct_errinfo(from, sizeof(type), EMI_FIRST_##type, offsetof(type, errinfo))
 

@@ -58,9 +58,10 @@ em_status emi_engine_prepare(emi_engine *e, em_errinfo *err);
 em_status emi_engine_spill(emi_engine *e, void *records, uint64_t n, em_errinfo *err);
 
 /*
- * The last run, of n > 0 records at `records' in `area', when others were spilled: if there is memory for it while all are merged, sort it and
- * keep it, in its area, or, where elements refer to records, in `other' (NULL: there is none), which has as many bytes.  *kept is the
- * one of them that is the engine's now, or NULL: then nothing was done, and it has to be spilled.
+ * The last run, of n > 0 records at `records' in `area', when others were spilled: if there is memory for it while all
+ * are merged, sort it and keep it, in its area, or, where elements refer to records, in `other' (NULL: there is none),
+ * which has as many bytes.  *kept is the one of them that is the engine's now, or NULL: then nothing was done, and it
+ * has to be spilled.
  */
 em_status emi_engine_keep(emi_engine *e, char *area, char *other, size_t area_bytes, char *records, uint64_t n, char **kept,
 			  em_errinfo *err);
@@ -88,12 +89,13 @@ em_status emi_engine_prepare_vary(emi_engine *e, size_t store_bytes, int batches
 em_status emi_engine_spill_store(emi_engine *e, em_errinfo *err);
 em_status emi_engine_send_store(emi_engine *e, const emi_dest *dest, em_errinfo *err);
 
-/* Any length: what is in the store is the last run, and nothing is read any more.  If others were spilled, and there is memory for it while it is
- * formed and while all are merged, sort it and keep it; the store is gone then.  Otherwise nothing was done, and it has to be spilled. */
+/* Any length: what is in the store is the last run, and nothing is read any more.  If others were spilled, and there
+ * is memory for it while it is formed and while all are merged, sort it and keep it; the store is gone then.
+ * Otherwise nothing was done, and it has to be spilled. */
 em_status emi_engine_keep_store(emi_engine *e, em_errinfo *err);
 
-/* Any length: begin to pull what is in the store, or, if runs were formed, those.  Then pull frames, of which each is valid until the next
- * call, or batches. */
+/* Any length: begin to pull what is in the store, or, if runs were formed, those.  Then pull frames, of which each
+ * is valid until the next call, or batches. */
 em_status emi_engine_pull_vary(emi_engine *e, em_errinfo *err);
 em_status emi_engine_pull_frame(emi_engine *e, const unsigned char **frame, em_errinfo *err);
 em_status emi_engine_pull_lines(emi_engine *e, const em_batch **batch, em_errinfo *err);

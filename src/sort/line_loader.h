@@ -2,10 +2,10 @@
 /*
  * line_loader.h -- filling a line store from files, with all threads.
  *
- * Each thread takes a chunk of whole records and turns it into frames and elements in a stage, a piece of memory that stays
- * in its cache.  When all chunks before it have their places in the store it has its own, and is moved there (base/turns.h).
- * Keys are normalised here, once for each record.  The calling thread fetches chunks as they are needed, and does the same when it
- * has some time.
+ * Each thread takes a chunk of whole records and turns it into frames and elements in a stage, a piece of memory that
+ * stays in its cache.  When all chunks before it have their places in the store it has its own, and is moved there
+ * (base/turns.h). Keys are normalised here, once for each record.  The calling thread fetches chunks as they are
+ * needed, and does the same when it has some time.
  */
 #ifndef EMI_LINE_LOADER_H
 #define EMI_LINE_LOADER_H
@@ -55,8 +55,8 @@ em_status emi_line_loader_init(emi_line_loader *l, emi_line_store *store, emi_re
 			       const char *const *paths, size_t chunk_bytes, uint64_t longest, em_errinfo *err);
 void emi_line_loader_free(emi_line_loader *l);
 
-/* Fill the store.  *full: it is, and there is more to come; else all records are in it.  EM_ERR_FORMAT: a record is too long for the
- * memory; and what emi_records_next() may return. */
+/* Fill the store.  *full: it is, and there is more to come; else all records are in it.  EM_ERR_FORMAT: a record is
+ * too long for the memory; and what emi_records_next() may return. */
 em_status emi_line_loader_fill(emi_line_loader *l, int *full, em_errinfo *err);
 
 #endif

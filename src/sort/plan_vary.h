@@ -2,10 +2,10 @@
 /*
  * plan_vary.h -- what is different in the plan for records of any length.
  *
- * How many records fit in memory is not known before they are read.  So the plan is made for an unknown number of records of a
- * usual size, from which the store's size in bytes follows; the merge is planned again when runs are there.  Beside the store
- * there are the reader's chunks and the stages between (line_loader.h), and room for two records of the longest
- * size: one on its way in, one on its way out.
+ * How many records fit in memory is not known before they are read.  So the plan is made for an unknown number of
+ * records of a usual size, from which the store's size in bytes follows; the merge is planned again when runs are
+ * there.  Beside the store there are the reader's chunks and the stages between (line_loader.h), and room for two
+ * records of the longest size: one on its way in, one on its way out.
  */
 #ifndef EMI_PLAN_VARY_H
 #define EMI_PLAN_VARY_H
@@ -16,7 +16,8 @@
 #define EMI_USUAL_RECORD 64u    /* bytes of a frame, to plan with */
 #define EMI_LONGEST_SHARE 32u   /* a record, its key included, takes at most this part of the memory */
 
-/* Complete job->plan_input, whose memory is set.  Thrifty: a small input is given less of it, so that sorting it is quick. */
+/* Complete job->plan_input, whose memory is set.  Thrifty: a small input is given less of it, so that sorting it is
+ * quick. */
 void emi_plan_vary(emi_job *job, const emi_needs *needs, int thrifty);
 
 /* For a merge in->longest is known now.  Where it is of a frame beyond the plan, what is beside the buffers grows to
@@ -34,15 +35,16 @@ uint64_t emi_vary_longest_in(const emi_job *job, uint64_t memory);
  * memory is for frames that are longer than the plan has room for, where nobody named a size.  Where that is little,
  * some of the bytes that are left are kept for them, up to the share that they may take of all.  Returns how many.
  *
- * Either suffices for what is as large as such a frame.  While runs are formed that is its record on the way in, a store
- * for a few (emi_line_store_reach()), and a block on the way out.  Then it is what the least merge takes.
+ * Either suffices for what is as large as such a frame.  While runs are formed that is its record on the way in, a
+ * store for a few (emi_line_store_reach()), and a block on the way out.  Then it is what the least merge takes.
  */
 uint64_t emi_vary_beyond(emi_job *job, uint64_t left);
 
 /* Bytes of that which merges may take when the store is gone, and job->plan_input is for them. */
 uint64_t emi_vary_left(const emi_job *job);
 
-/* Bytes of the longest frame, bytes of a chunk, bytes of the store, and bytes of a batch that is pulled, once there is a plan. */
+/* Bytes of the longest frame, bytes of a chunk, bytes of the store, and bytes of a batch that is pulled, once there
+ * is a plan. */
 uint64_t emi_vary_longest(const emi_job *job);
 size_t emi_vary_chunk(const emi_job *job);
 size_t emi_vary_store(const emi_job *job, const emi_needs *needs);

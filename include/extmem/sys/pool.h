@@ -2,10 +2,11 @@
 /**
  * @file extmem/sys/pool.h  Pools of blocks: buffers that several users share, for writing behind their backs and fetching before they ask.
  *
- * A pool has two numbers of buffers, and by them it is what STXXL calls a write pool (0 for prefetching), a prefetch pool (0 for writing), or a
- * read_write_pool (Dementiev, Kettner and Sanders 2007, sections 4 and 5.2). Who has something to write is lent a buffer, fills it, and hands it back with the id of the block; he
- * waits only while all buffers for writing are on their way. Who knows what he is going to read says so, and exchanges a buffer of his own for
- * the one with the block when the time has come.
+ * A pool has two numbers of buffers, and by them it is what STXXL calls a write pool (0 for prefetching), a prefetch
+ * pool (0 for writing), or a read_write_pool (Dementiev, Kettner and Sanders 2007, sections 4 and 5.2). Who has
+ * something to write is lent a buffer, fills it, and hands it back with the id of the block; he waits only while all
+ * buffers for writing are on their way. Who knows what he is going to read says so, and exchanges a buffer of his own
+ * for the one with the block when the time has come.
  *
  *     void *buf;
  *     em_block_pool_lend(pool, &buf);
@@ -16,14 +17,16 @@
  *     ... compute ...
  *     em_block_pool_read(pool, &own, other);       (own was a buffer of the caller's, and is another now)
  *
- * The pool is coherent: a block that it knows is read as it was last written, from memory if it is there, however far its write has come. So all reading,
- * writing and freeing of a block goes through the pool, or the pool is told (em_block_pool_invalidate()).
+ * The pool is coherent: a block that it knows is read as it was last written, from memory if it is there, however far
+ * its write has come. So all reading, writing and freeing of a block goes through the pool, or the pool is told
+ * (em_block_pool_invalidate()).
  *
- * A buffer is what em_buffer_alloc() gives for one block of the pool's size; it belongs to whoever holds it, and which one it is does not matter. Nothing is allocated but
- * by opening, growing and attaching.
+ * A buffer is what em_buffer_alloc() gives for one block of the pool's size; it belongs to whoever holds it, and which
+ * one it is does not matter. Nothing is allocated but by opening, growing and attaching.
  *
- * A write that failed is told by all calls that return a status, but for closing, attaching, resizing and returning, from when it is noticed, as the block can no longer be had: the
- * pool can be inspected and closed. All users of a pool are on one thread; it keeps its context and its disks, so they may be closed before it.
+ * A write that failed is told by all calls that return a status, but for closing, attaching, resizing and returning,
+ * from when it is noticed, as the block can no longer be had: the pool can be inspected and closed. All users of a pool
+ * are on one thread; it keeps its context and its disks, so they may be closed before it.
  *
  * This is the extension tier: weaker promises between minor versions until 1.0.
  */
@@ -81,7 +84,8 @@ EM_API void em_block_pool_close(em_block_pool *p);
 /**
  * Have other numbers of buffers: what is too much is waited for, what was fetched last is forgotten.
  *
- * Returns EM_OK; EM_ERR_INVAL (p is NULL; more than write_buffers are lent; too many); EM_ERR_MEMLIMIT, EM_ERR_NOMEM: then all is as before.
+ * Returns EM_OK; EM_ERR_INVAL (p is NULL; more than write_buffers are lent; too many); EM_ERR_MEMLIMIT, EM_ERR_NOMEM:
+ * then all is as before.
  */
 EM_API em_status em_block_pool_resize(em_block_pool *p, uint32_t write_buffers, uint32_t prefetch_buffers);
 
@@ -96,16 +100,18 @@ EM_API em_status em_block_pool_detach(em_block_pool *p, void **buf);
 /**
  * Lend a buffer to be filled. Waits for the oldest write when all are on their way.
  *
- * Returns EM_OK; EM_ERR_INVAL (an argument is NULL); EM_ERR_STATE (all buffers for writing are lent); how a write failed: EM_ERR_IO, EM_ERR_NOSPACE, ...;
+ * Returns EM_OK; EM_ERR_INVAL (an argument is NULL); EM_ERR_STATE (all buffers for writing are lent); how a write
+ * failed: EM_ERR_IO, EM_ERR_NOSPACE, ...;
  * EM_ERR_FORK. *buf is NULL then.
  */
 EM_API em_status em_block_pool_lend(em_block_pool *p, void **buf);
 
 /**
- * A buffer that was lent, or another one in its place, comes back to be written to a block, of which earlier contents are forgotten. Never waits.
+ * A buffer that was lent, or another one in its place, comes back to be written to a block, of which earlier contents
+ * are forgotten. Never waits.
  *
- * Returns EM_OK; EM_ERR_INVAL (an argument is NULL; there is no such disk); EM_ERR_STATE (none is lent): then the buffer is still the caller's. How a write failed: then it is the pool's, and this
- * block is on its way. EM_ERR_FORK.
+ * Returns EM_OK; EM_ERR_INVAL (an argument is NULL; there is no such disk); EM_ERR_STATE (none is lent): then the
+ * buffer is still the caller's. How a write failed: then it is the pool's, and this block is on its way. EM_ERR_FORK.
  * I/O: one write of B bytes, unless the block is written again or freed before it begins.
  */
 EM_API em_status em_block_pool_write(em_block_pool *p, void *buf, em_bid bid);
@@ -119,19 +125,23 @@ EM_API em_status em_block_pool_return(em_block_pool *p, void *buf);
 EM_API int em_block_pool_hint(em_block_pool *p, em_bid bid);
 
 /**
- * Exchange a buffer for one with the block, which may be the same. A block that could not be fetched is known to nobody afterwards, and the pool is as good as before.
+ * Exchange a buffer for one with the block, which may be the same. A block that could not be fetched is known to nobody
+ * afterwards, and the pool is as good as before.
  *
- * Returns EM_OK; EM_ERR_INVAL (p, buf or *buf is NULL; there is no such disk); EM_ERR_STATE (no block is
- * allocated there, or nothing of it was ever written); EM_ERR_IO and others of reading; EM_ERR_CORRUPT (the file ends within the block: nobody
- * has written all of it); how a write failed; EM_ERR_FORK. After a failure *buf is as it was, its contents are not.
+ * Returns EM_OK; EM_ERR_INVAL (p, buf or *buf is NULL; there is no such disk); EM_ERR_STATE (no block is allocated
+ * there, or nothing of it was ever written); EM_ERR_IO and others of reading; EM_ERR_CORRUPT (the file ends within the
+ * block: nobody has written all of it); how a write failed; EM_ERR_FORK. After a failure *buf is as it was, its
+ * contents are not.
  * I/O: one read of B bytes, or none if it was hinted at or is in memory.
  */
 EM_API em_status em_block_pool_read(em_block_pool *p, void **buf, em_bid bid);
 
-/** The block is going to be written or freed elsewhere: nothing of it is kept, and nothing is on its way when this returns. A write that was not begun never is. EM_OK, EM_ERR_INVAL. */
+/** The block is going to be written or freed elsewhere: nothing of it is kept, and nothing is on its way when this
+ * returns. A write that was not begun never is. EM_OK, EM_ERR_INVAL. */
 EM_API em_status em_block_pool_invalidate(em_block_pool *p, em_bid bid);
 
-/** The same, and free the block: at once, or when its write that has begun is done. Never waits for that. EM_OK, EM_ERR_INVAL. */
+/** The same, and free the block: at once, or when its write that has begun is done. Never waits for that. EM_OK,
+ * EM_ERR_INVAL. */
 EM_API em_status em_block_pool_free(em_block_pool *p, em_bid bid);
 
 /** Wait until all is written. EM_OK, EM_ERR_INVAL, how a write failed, EM_ERR_FORK. */
