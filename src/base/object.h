@@ -97,14 +97,4 @@ static inline void emi_leave_quickly(emi_object *o)
  * status. */
 em_status emi_leave(void *object, em_status status, const em_errinfo *err);
 
-/* What a call was given that must not be NULL: EM_OK or EM_ERR_INVAL, naming it. */
-static inline em_status emi_given(const void *pointer, const char *name, em_errinfo *err)
-{
-	return pointer != NULL ? EM_OK : emi_fail(err, EM_ERR_INVAL, "%s is NULL", name);
-}
-
-/* What a constructor, or a call without an object, ends with: the detail of a failure goes where the caller wants it,
- * which may be nowhere.  Returns the status. */
-em_status emi_tell(em_errinfo *theirs, em_status status, const em_errinfo *err);
-
 #endif
