@@ -30,9 +30,9 @@ typedef struct forming {
 	uint64_t base;          /* progress before this sort */
 } forming;
 
-static uint32_t levels(const emi_job *job)
+uint32_t emi_former_levels(uint32_t threads)
 {
-	return job->plan.threads > 1 ? EMI_FORM_LEVELS : 1;
+	return threads > 1 ? EMI_FORM_LEVELS : 1;
 }
 
 em_status emi_former_init(emi_former *f, emi_job *job, uint64_t room, em_errinfo *err)
@@ -47,7 +47,7 @@ em_status emi_former_init(emi_former *f, emi_job *job, uint64_t room, em_errinfo
 	if (room > SIZE_MAX / eb)
 		return emi_fail(err, EM_ERR_NOMEM, "%llu records do not fit in memory", (unsigned long long)room);
 	f->elems_bytes = (size_t)room * eb;
-	for (i = 0; i < levels(job) && st == EM_OK; i++)
+	for (i = 0; i < emi_former_levels(job->plan.threads) && st == EM_OK; i++)
 		st = emi_partition_room_init(&f->buckets[i], job, err);
 	if (st == EM_OK && job->plan.hot_bytes != 0) {
 		f->hot = emi_buffer_alloc(job->ctx, job->plan.threads * job->plan.hot_bytes, err);
@@ -212,7 +212,7 @@ static em_status finish_buckets(forming *s, emi_partition *p, uint64_t at, size_
 /* Is a bucket more than one thread should have?  Splitters, which elements with kernels of their own are told apart by, see to it that none is. */
 static int is_large(const forming *s, uint32_t level, uint64_t n)
 {
-	return level + 1 < levels(s->job) && s->job->by.own == NULL && n > LARGE_BUCKET &&
+	return level + 1 < emi_former_levels(s->job->plan.threads) && s->job->by.own == NULL && n > LARGE_BUCKET &&
 	       n > s->part.n / s->job->plan.threads / BUCKETS_PER_THREAD;
 }
 

@@ -25,6 +25,9 @@ typedef struct emi_former {
 	emi_partition_room buckets[EMI_FORM_LEVELS];
 } emi_former;
 
+/* Partitions one in another with so many threads. */
+uint32_t emi_former_levels(uint32_t threads);
+
 /* Memory for up to room records at a time. */
 em_status emi_former_init(emi_former *f, emi_job *job, uint64_t room, em_errinfo *err);
 void emi_former_free(emi_former *f);

@@ -13,6 +13,12 @@
 #define OUTSIDE 8u              /* ... which need not be so many of them at either end */
 #define MIN_PARALLEL 32768u     /* fewer elements than this are not worth waking threads for */
 
+uint64_t emi_partition_room_bytes(uint32_t threads)
+{
+	return threads * (EMI_MOST_BUCKETS * sizeof(size_t) + sizeof(struct emi_survey)) +
+	       (EMI_MOST_BUCKETS + 1) * sizeof(size_t);
+}
+
 em_status emi_partition_room_init(emi_partition_room *r, emi_job *job, em_errinfo *err)
 {
 	memset(r, 0, sizeof *r);

@@ -61,6 +61,9 @@ typedef struct emi_partition {
 	} *survey;              /* of each part */
 } emi_partition;
 
+/* Bytes of memory of a room for so many threads, while what it is for is partitioned. */
+uint64_t emi_partition_room_bytes(uint32_t threads);
+
 em_status emi_partition_room_init(emi_partition_room *r, emi_job *job, em_errinfo *err);
 void emi_partition_room_free(emi_partition_room *r);
 
