@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/pieces.h"
 #include "base/workers.h"
 
 #define UNIT 16384u             /* elements sent off at a time when there is nothing to sort */
@@ -74,6 +75,26 @@ em_status emi_former_init(emi_former *f, emi_job *job, uint64_t room, em_errinfo
 	return st;
 }
 
+em_status emi_former_init_few(emi_former *f, emi_job *job, uint64_t room, em_errinfo *err)
+{
+	uint32_t i;
+
+	memset(f, 0, sizeof *f);
+	f->job = job;
+	f->room = room;
+	f->elems_bytes = emi_piece_bytes((size_t)room * job->by.codec->elem_bytes);
+	f->work = emi_piece_alloc(job->ctx, EMI_KERN_WORK, err);
+	for (i = job->plan.elem_arrays == 1 ? 1 : 0; i < 2 && f->work != NULL; i++) {
+		f->elems[i] = emi_piece_alloc(job->ctx, f->elems_bytes, err);
+		if (f->elems[i] == NULL)
+			break;
+	}
+	if (f->elems[1] != NULL)
+		return EM_OK;
+	emi_former_free(f);
+	return err->status;
+}
+
 void emi_former_free(emi_former *f)
 {
 	uint32_t i;
@@ -82,11 +103,11 @@ void emi_former_free(emi_former *f)
 		return;
 	for (i = 0; i < 2; i++)
 		if (f->elems[i] != NULL)
-			emi_buffer_free(f->job->ctx, f->elems[i], f->elems_bytes);
+			emi_piece_free(f->job->ctx, f->elems[i], f->elems_bytes);
 	if (f->tags != NULL)
 		emi_buffer_free(f->job->ctx, f->tags, (size_t)f->room * sizeof *f->tags);
 	if (f->work != NULL)
-		emi_buffer_free(f->job->ctx, f->work, f->job->plan.threads * EMI_KERN_WORK);
+		emi_piece_free(f->job->ctx, f->work, f->job->plan.threads * EMI_KERN_WORK);
 	if (f->hot != NULL)
 		emi_buffer_free(f->job->ctx, f->hot, f->job->plan.threads * f->job->plan.hot_bytes);
 	for (i = 0; i < EMI_FORM_LEVELS; i++)

@@ -30,6 +30,8 @@ uint32_t emi_former_levels(uint32_t threads);
 
 /* Memory for up to room records at a time. */
 em_status emi_former_init(emi_former *f, emi_job *job, uint64_t room, em_errinfo *err);
+/* The same for fewer than EMI_PARTITION_LEAST, which emi_form_elems() sorts, with emi_job_few_plan(). */
+em_status emi_former_init_few(emi_former *f, emi_job *job, uint64_t room, em_errinfo *err);
 void emi_former_free(emi_former *f);
 
 /* Sort n > 0 records, which are overwritten, into a sequence that was begun for them.  There must be

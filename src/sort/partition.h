@@ -18,6 +18,8 @@
 #define EMI_BUCKETS ((size_t)1 << EMI_BUCKET_BITS)
 #define EMI_MOST_BUCKETS ((size_t)1 << EMI_BARE_BUCKET_BITS)
 
+#define EMI_PARTITION_LEAST 32768u /* elements; fewer are not worth waking threads for, and are not partitioned */
+
 /* Memory of a partition, kept from one to the next. */
 typedef struct emi_partition_room {
 	em_ctx *ctx;
