@@ -17,6 +17,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/pieces.h"
 #include "base/process.h"
 #include "base/workers.h"
 
@@ -43,10 +44,12 @@ static void release(em_ctx *ctx)
 	em_ctx copy;
 
 	emi_workers_stop(ctx);
+	emi_pieces_drop(ctx);
 	if (!emi_ctx_forked(ctx)) {
 		pthread_mutex_destroy(&ctx->lock);
 		pthread_mutex_destroy(&ctx->io_lock);
 		pthread_mutex_destroy(&ctx->leftovers_lock);
+		pthread_mutex_destroy(&ctx->pieces.lock);
 		pthread_cond_destroy(&ctx->io_done);
 	}
 	emi_strfree(ctx, ctx->dir);

@@ -30,6 +30,18 @@ typedef struct emi_disk_choice {
 	int ours;               /* a file that we made and kept: what is in it is nobody else's; under the context's lock */
 } emi_disk_choice;
 
+/* Memory that nobody has and that is kept for the next object, see base/pieces.h. */
+#define EMI_PIECES_MOST 16u
+typedef struct emi_pieces {
+	pthread_mutex_t lock;   /* guards the rest; never held while another one is taken */
+	uint64_t bytes;         /* in them; written under the lock, atomic */
+	uint32_t n;
+	struct {
+		void *at;
+		size_t bytes;
+	} piece[EMI_PIECES_MOST]; /* the oldest first */
+} emi_pieces;
+
 struct em_ctx {
 	/* budgets */
 	uint64_t memory;        /* bytes allowed; atomic, and never less than before */
@@ -39,6 +51,7 @@ struct em_ctx {
 	uint64_t memory_named;  /* what the caller said, too little for any context, until that is told; or 0; atomic */
 	uint64_t enough;        /* for tests: bytes that a sort plans with below that bound; 0: its input decides */
 	uint64_t used;          /* bytes in use; atomic */
+	uint32_t sharers;       /* objects that are going to take a fair share of what is left; atomic */
 	uint64_t peak;          /* most ever in use; atomic */
 	uint32_t fds;           /* descriptors allowed */
 	uint32_t fds_used;      /* atomic */
@@ -78,6 +91,8 @@ struct em_ctx {
 	int32_t priority;       /* EM_PRIORITY_... */
 
 	uint32_t flags;         /* EM_CTX_... */
+
+	emi_pieces pieces;
 
 	pthread_mutex_t leftovers_lock; /* see base/leftovers.h; taken before io_lock and never with lock */
 	struct emi_leftover *leftovers;
