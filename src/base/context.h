@@ -67,6 +67,7 @@ struct em_ctx {
 
 	/* choices, made by em_ctx_open() in src/ctx */
 	int64_t pid;            /* of the process that made it: fork detection */
+	int canceled;           /* em_ctx_cancel(): it stays so; atomic */
 	int32_t direct;         /* EM_DIRECT_... */
 	uint32_t queue_depth;   /* 0: the backend's own */
 	const struct em_backend *backend;
@@ -96,7 +97,6 @@ struct em_ctx {
 
 	pthread_mutex_t leftovers_lock; /* see base/leftovers.h; taken before io_lock and never with lock */
 	struct emi_leftover *leftovers;
-	int abandoned;          /* no name may be made any more */
 };
 
 /* Free the choice of disks, of which so many have a path. */
@@ -106,8 +106,14 @@ void emi_ctx_free_disks(em_ctx *ctx, uint32_t paths);
 void emi_ctx_ref(em_ctx *ctx);
 void emi_ctx_unref(em_ctx *ctx);
 
-/* EM_OK, or EM_ERR_FORK with err filled when this process did not make ctx. */
+/* May work go on?  EM_OK, or with err filled EM_ERR_FORK when this process did not make ctx, EM_ERR_CANCELED when it was
+ * canceled.  What only gives back does not ask. */
 em_status emi_ctx_check(const em_ctx *ctx, em_errinfo *err);
+
+static inline int emi_ctx_canceled(const em_ctx *ctx)
+{
+	return __atomic_load_n(&ctx->canceled, __ATOMIC_RELAXED);
+}
 
 /* Is this a child of the process that made ctx? */
 int emi_ctx_forked(const em_ctx *ctx);

@@ -337,6 +337,9 @@ static em_status await_frame(emi_cache *c, uint32_t *frame, em_errinfo *err)
 		} else {
 			st = no_frame(c, err);
 		}
+		/* What is changed stays so when the context is canceled meanwhile: that must be noticed. */
+		if (st == EM_OK)
+			st = emi_ctx_check(c->ctx, err);
 	}
 	return st;
 }
@@ -559,7 +562,7 @@ em_status emi_cache_flush(emi_cache *c, em_errinfo *err)
 		if (c->frame[i].dirty != CLEAN)
 			start_write(c, i);
 	settle_writes(c);
-	return c->nfailed == 0 ? EM_OK : no_frame(c, err);
+	return c->nfailed == 0 ? emi_ctx_check(c->ctx, err) : no_frame(c, err);
 }
 
 em_status emi_cache_invalidate(emi_cache *c, em_bid bid, em_errinfo *err)

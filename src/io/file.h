@@ -179,8 +179,9 @@ void emi_submit(em_file *f, emi_request *rq, emi_request_kind kind, const void *
 em_status emi_submit_public(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
 			    const emi_request_calls *calls, em_request_fn fn, void *user, em_request **out);
 
-/* A transfer by the calling thread: rq is not known to anybody else.  As emi_submit() and emi_wait(), but with nothing that overlaps pending it
- * is made at once, and no other thread is asked. */
+/* A transfer by the calling thread: rq is not known to anybody else.  As emi_submit() and emi_wait(), but with nothing
+ * that overlaps pending it is made at once, no other thread is asked, and nobody looks whether the context was
+ * canceled: what must not stop half way is made of these. */
 em_status emi_transfer(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, size_t *done,
 		       em_errinfo *err);
 

@@ -227,7 +227,7 @@ em_status emi_front_pull(emi_front *f, const em_batch **batch, em_errinfo *err)
 void emi_front_cancel(emi_front *f)
 {
 	if (f != NULL)
-		__atomic_store_n(&f->e.job.watch.canceled, 1, __ATOMIC_RELAXED);
+		emi_watch_cancel(&f->e.job.watch);
 }
 
 void emi_front_error(const emi_front *f, em_errinfo *err)

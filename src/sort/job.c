@@ -73,7 +73,7 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 	if (st != EM_OK)
 		return st;
 	job->flags = job->opts.flags;
-	emi_watch_init(&job->watch, job->opts.progress, job->opts.progress_user, &job->io);
+	emi_watch_init(&job->watch, ctx, job->opts.progress, job->opts.progress_user, &job->io);
 	job->ctx = ctx;
 	emi_ctx_ref(ctx);
 	return EM_OK;
@@ -86,6 +86,7 @@ void emi_job_view(emi_job *view, const emi_job *job)
 	view->records_in = view->records_out = 0;
 	memset(&view->io, 0, sizeof view->io);
 	view->watch.done = 0;
+	view->watch.whole = &job->watch;
 }
 
 em_status emi_job_scratch(emi_job *job, em_errinfo *err)

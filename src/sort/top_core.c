@@ -35,7 +35,7 @@ em_status emi_top_begin(em_top *t, em_ctx *ctx, const em_order *order, uint64_t 
 	t->from = from;
 	t->k = k;
 	t->need = k == 0 ? 0 : from > UINT64_MAX - k ? UINT64_MAX : from + k;
-	emi_watch_init(&job->watch, job->opts.progress != NULL ? report : NULL, t, &job->io);
+	emi_watch_init(&job->watch, ctx, job->opts.progress != NULL ? report : NULL, t, &job->io);
 	return EM_OK;
 }
 
