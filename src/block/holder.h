@@ -6,7 +6,7 @@
  * read ahead, which become old when somebody writes them.  Each is asked about a span of bytes, as others may have
  * blocks of another size.  A writer keeps nothing that others should see: it has them forget what it is going to write.
  *
- * A holder must not ask others while it is asked, but for what emi_store_write() needs.
+ * A holder that is asked does not ask others, but for forgetting what it writes.
  */
 #ifndef EMI_HOLDER_H
 #define EMI_HOLDER_H
@@ -23,12 +23,15 @@ typedef struct emi_holder emi_holder;
 
 /* What it may be asked; NULL: there is nothing to do. */
 typedef struct emi_holder_calls {
+	/* Is a block of the span pinned?  Then the span is neither forgotten nor cut off. */
+	int (*pins)(emi_holder *h, const emi_span *span);
 	/* Write what was changed of blocks in the span, as it is now, and wait. */
 	em_status (*flush)(emi_holder *h, const emi_span *span, em_errinfo *err);
 	/* Keep none of the blocks in the span, and have no transfer of theirs under way.  One that was changed and is
-	 * only in part in the span is written before.  EM_ERR_BUSY: one is pinned. */
+	 * only in part in the span is written before. */
 	em_status (*forget)(emi_holder *h, const emi_span *span, em_errinfo *err);
-	/* The end of the store was set within a block: what it has behind that is zeros, and not written. */
+	/* The store ends there from now on: blocks behind the end are forgotten, and what is behind it in the block that
+	 * it is in is zeros. */
 	void (*cut)(emi_holder *h, em_bid end);
 	/* Copy what is newer than the store into buf, which has the span. */
 	void (*overlay)(emi_holder *h, const emi_span *span, char *buf);

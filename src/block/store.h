@@ -22,7 +22,7 @@
  *	emi_store_overlay(s, &span, buf);               (what is newer in memory)
  *
  *	emi_store_forget(s, me, &span, err);            (a write by hand: nobody else may keep what is old)
- *	emi_store_write(s, &rq, buf, B, bid, io);
+ *	emi_store_write(s, &rq, buf, B, bid, io, err);
  *
  * Zeros.  What was never written is zeros, and nothing is read to know that: blocks of disks and arrays by what the
  * disks know, the end of a file that was lengthened here as long as nothing behind it was written.
@@ -81,9 +81,9 @@ uint32_t emi_store_disks(const emi_store *s);
 /* Of arrays and files, in bytes; of disks UINT64_MAX. */
 uint64_t emi_store_length(const emi_store *s);
 
-/* Set it.  What is added is zeros; what is cut off is forgotten by all holders, and blocks of an array are freed.
- * Nothing is written but zeros behind the end in its own page, where a file system wants that.  EM_ERR_BUSY: what is to
- * be cut off is pinned; EM_ERR_INVAL: the file is read-only; EM_ERR_NOTSUP: it is of disks; as emi_file_resize(). */
+/* Set it; no transfer of somebody who is no holder is under way.  What is added is zeros; what is cut off is forgotten by
+ * all holders, and blocks of an array are freed.  EM_ERR_BUSY: what is to be cut off is pinned; EM_ERR_INVAL: the file is
+ * read-only; EM_ERR_NOTSUP: it is of disks; as emi_file_resize().  After a failure the length is as it was. */
 em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err);
 
 /* May so many bytes be read there, or written?  EM_ERR_INVAL: no such disk, the file is read-only; EM_ERR_RANGE: behind
@@ -96,14 +96,17 @@ em_status emi_store_alloc(emi_store *s, const em_placement *place, uint64_t firs
 
 /* Free a block, whose requests must be done, when other holders have forgotten it; of arrays and files it is forgotten
  * and nothing else.  me may be NULL.  EM_ERR_BUSY: it is pinned; see emi_bids_free(). */
-em_status emi_store_free(emi_store *s, emi_holder *me, em_bid bid, size_t bytes, em_errinfo *err);
+em_status emi_store_free(emi_store *s, const emi_holder *me, em_bid bid, size_t bytes, em_errinfo *err);
 
-/* Begin to read a block into buf.  1: a transfer is under way; 0: there is none, as it was never written: buf is zeros,
- * and the request is idle.  What is refused ends like a transfer that fails.  io may be NULL. */
+/* Begin to read a block into buf.  1: emi_wait() tells how it ends; all of buf is filled then, with zeros where nothing
+ * was ever written.  0: nothing was written at all, so nothing is read: buf is zeros, and the request is idle.  io may be
+ * NULL. */
 int emi_store_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io);
 
-/* Begin to write a block.  Likewise; EM_ERR_NOSPACE and others also of allocating a block of an array. */
-void emi_store_write(emi_store *s, emi_request *rq, const void *buf, size_t bytes, em_bid bid, emi_io_stats *io);
+/* Begin to write a block.  EM_OK: emi_wait() tells how it ends; else there is no transfer, and the request is idle:
+ * EM_ERR_SHORT; of a block of an array that gets its place as emi_bid_alloc(). */
+em_status emi_store_write(emi_store *s, emi_request *rq, const void *buf, size_t bytes, em_bid bid, emi_io_stats *io,
+			  em_errinfo *err);
 
 /* Read the newest contents now, whoever has them. */
 em_status emi_store_fetch(emi_store *s, void *buf, size_t bytes, em_bid bid, emi_io_stats *io, em_errinfo *err);
@@ -120,9 +123,15 @@ void emi_store_part(emi_store *s, emi_holder *h);
 /* Have all holders write what they have changed of a span; the first failure. */
 em_status emi_store_flush(emi_store *s, const emi_span *span, em_errinfo *err);
 
-/* Have all holders but me (NULL: but none) forget a span, whether changed or not.  The first failure, EM_ERR_BUSY, as a
- * part is pinned; others have forgotten theirs nevertheless. */
-em_status emi_store_forget(emi_store *s, emi_holder *me, const emi_span *span, em_errinfo *err);
+/* Is a block of a span pinned? */
+int emi_store_pins(emi_store *s, const emi_span *span);
+
+/* Have all holders but me (NULL: but none) forget a span, whether changed or not.  EM_ERR_BUSY: a part of it is pinned,
+ * and nothing was forgotten. */
+em_status emi_store_forget(emi_store *s, const emi_holder *me, const emi_span *span, em_errinfo *err);
+
+/* Tell all holders that the store ends there: for emi_store_resize(). */
+void emi_store_cut(emi_store *s, em_bid end);
 
 /* Bring buf, which has the span as it is in the store, up to date with what holders have changed. */
 void emi_store_overlay(emi_store *s, const emi_span *span, void *buf);
