@@ -166,7 +166,7 @@ static void start_read(emi_cache *c, uint32_t i)
 	f->busy = READING;
 	c->nreading++;
 	move_to(c, i, READS);
-	emi_block_read_part(c->disk, &c->rq[i], buf_of(c, i), c->block_bytes, c->bid[i], c->io);
+	(void)emi_block_read_or_zero(c->disk, &c->rq[i], buf_of(c, i), c->block_bytes, c->block_bytes, c->bid[i], c->io);
 }
 
 static void start_write(emi_cache *c, uint32_t i)

@@ -164,6 +164,8 @@ em_status emi_file_sync(em_file *f, em_errinfo *err);
 void emi_file_stats(em_file *f, em_io_stats *stats);
 
 int emi_file_direct(const em_file *f);
+int emi_file_writes(const em_file *f); /* it was opened for that */
+em_ctx *emi_file_ctx(const em_file *f);
 const char *emi_file_path(const em_file *f);
 int emi_file_fd(const em_file *f); /* -1 when the backend has none; for sink.c, which links it into place */
 

@@ -103,6 +103,7 @@ struct em_file {
 	char *path;
 	const char *noun;       /* what it is, before its name in messages */
 	int32_t direct;
+	int writes;             /* it was opened for writing */
 	emi_queue *queue;
 	uint32_t refs;          /* atomic */
 	uint32_t pending;       /* requests that are not done */
