@@ -9,6 +9,7 @@
 #ifndef EMI_FRONT_H
 #define EMI_FRONT_H
 
+#include "base/cursor.h"
 #include "sort/engine.h"
 
 typedef struct emi_front {
@@ -17,6 +18,7 @@ typedef struct emi_front {
 	char *area;             /* what was pushed, of one size, and not spilled; what is of any length is in the engine's store */
 	size_t area_bytes;
 	uint64_t n;             /* records in the area */
+	emi_cursor cursor;      /* on the batch that was lent last, if it was lent to it */
 } emi_front;
 
 /* Are records of any length? */
@@ -24,6 +26,9 @@ static inline int emi_front_varied(const emi_front *f)
 {
 	return f->e.job.by.vary != NULL;
 }
+
+/* It has a cursor, which `fill' moves on by the call of that object for the next batch. */
+void emi_front_cursor(emi_front *f, em_status (*fill)(emi_cursor *c, void *object), void *object);
 
 /* One size: get the area for a run, the plan being made, and what emi_engine_prepare() gets. */
 em_status emi_front_prepare(emi_front *f, em_errinfo *err);
@@ -38,7 +43,7 @@ em_status emi_front_may_push(emi_front *f, const void *records, uint64_t n);
 em_status emi_front_may_push_batch(emi_front *f, const void *records, const uint64_t *ends, uint64_t n,
 				   em_batch *batch);
 em_status emi_front_may_finish(emi_front *f);
-/* The same; clears *batch.  EM_END when all was pulled. */
+/* The same; clears *batch and the cursor.  EM_END when all was pulled. */
 em_status emi_front_may_next(emi_front *f, const em_batch **batch);
 
 /* Record i, from 0, of a batch, of which `need' bytes would be in memory, is too long. */
