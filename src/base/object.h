@@ -79,7 +79,7 @@ static inline em_status emi_enter_quickly(emi_object *o)
 /* Begin a call.  EM_ERR_INVAL: object is NULL; EM_ERR_FORK; EM_ERR_BUSY.  Then the call is over. */
 em_status emi_enter(void *object, em_errinfo *err);
 
-/* The same for one that only gives back. */
+/* The same for one that only gives back, which it may although the context was canceled. */
 em_status emi_enter_back(void *object, em_errinfo *err);
 
 /* End a call that succeeded, or whose failure was kept. */

@@ -115,7 +115,7 @@ em_status em_block_list_open(em_block_list **out, em_disks *d, const em_block_li
 em_status em_block_list_free_blocks(em_block_list *l)
 {
 	em_errinfo err;
-	em_status st = emi_enter(l, &err);
+	em_status st = emi_enter_back(l, &err);
 
 	if (st != EM_OK)
 		return st;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "base/cursor.h"
 #include "base/error.h"
 #include "base/structs.h"
 #include "block/block_reader.h"
@@ -31,6 +32,7 @@ struct em_block_reader {
 	em_block_list *list;    /* NULL: it consumes, ... */
 	emi_block_list own;     /* ... this one */
 	em_batch batch;
+	emi_cursor cursor;
 };
 
 /* 2 for each disk. */
@@ -259,6 +261,16 @@ static void release_reader(void *reader)
 	emi_share_free(r, sizeof *r);
 }
 
+static em_status fill_cursor(emi_cursor *c, void *reader)
+{
+	const em_batch *batch;
+	const em_status st = em_block_reader_next(reader, &batch);
+
+	if (st == EM_OK)
+		emi_cursor_show(c, batch);
+	return st;
+}
+
 static em_status open_reader(em_block_reader **out, em_block_list *l, const em_block_reader_opts *o, em_errinfo *err)
 {
 	const int consumes = (o->flags & EM_BLOCKS_CONSUME) != 0;
@@ -282,6 +294,7 @@ static em_status open_reader(em_block_reader **out, em_block_list *l, const em_b
 	}
 	if (consumes)
 		memset(&l->list, 0, sizeof l->list);
+	emi_cursor_init(&r->cursor, r->reader.step, fill_cursor, r);
 	*out = r;
 	return EM_OK;
 }
@@ -317,6 +330,8 @@ em_status em_block_reader_next(em_block_reader *r, const em_batch **batch)
 		return st;
 	st = emi_given(batch, "batch", &err);
 	if (st == EM_OK)
+		emi_cursor_clear(&r->cursor);
+	if (st == EM_OK)
 		st = emi_block_reader_next(&r->reader, &records, &r->batch.n, &err);
 	if (st == EM_OK) {
 		r->batch.records = records;
@@ -324,6 +339,11 @@ em_status em_block_reader_next(em_block_reader *r, const em_batch **batch)
 		*batch = &r->batch;
 	}
 	return emi_leave(r, st, &err);
+}
+
+em_cursor *em_block_reader_cursor(em_block_reader *r)
+{
+	return r != NULL ? &r->cursor.c : NULL;
 }
 
 void em_block_reader_close(em_block_reader *r)

@@ -170,7 +170,7 @@ em_status em_bids_alloc_row(em_disks *d, em_bid *bid, size_t n, size_t bytes, ui
 em_status em_bids_free(em_disks *d, const em_bid *bid, size_t n, size_t bytes)
 {
 	em_errinfo err;
-	em_status st = emi_enter(d, &err);
+	em_status st = emi_enter_back(d, &err);
 	size_t i;
 
 	if (st != EM_OK)

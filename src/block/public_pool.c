@@ -152,7 +152,7 @@ em_status em_block_pool_write(em_block_pool *p, void *buf, em_bid bid)
 em_status em_block_pool_return(em_block_pool *p, void *buf)
 {
 	em_errinfo err;
-	em_status st = emi_enter(p, &err);
+	em_status st = emi_enter_back(p, &err);
 
 	if (st != EM_OK)
 		return st;
@@ -198,25 +198,27 @@ em_status em_block_pool_read(em_block_pool *p, void **buf, em_bid bid)
 em_status em_block_pool_invalidate(em_block_pool *p, em_bid bid)
 {
 	em_errinfo err;
-	const em_status st = emi_share_enter_at(p, bid, &err);
+	em_status st = emi_enter_back(p, &err);
 
-	if (st == EM_OK) {
+	if (st != EM_OK)
+		return st;
+	st = emi_share_check(&p->share, bid, &err);
+	if (st == EM_OK)
 		emi_block_pool_invalidate(&p->pool, bid);
-		emi_leave_quickly(&p->share.object);
-	}
-	return st;
+	return emi_leave(p, st, &err);
 }
 
 em_status em_block_pool_free(em_block_pool *p, em_bid bid)
 {
 	em_errinfo err;
-	const em_status st = emi_share_enter_at(p, bid, &err);
+	em_status st = emi_enter_back(p, &err);
 
-	if (st == EM_OK) {
+	if (st != EM_OK)
+		return st;
+	st = emi_share_check(&p->share, bid, &err);
+	if (st == EM_OK)
 		emi_block_pool_free(&p->pool, bid);
-		emi_leave_quickly(&p->share.object);
-	}
-	return st;
+	return emi_leave(p, st, &err);
 }
 
 em_status em_block_pool_flush(em_block_pool *p)

@@ -4,31 +4,46 @@
 
 #include <string.h>
 
+#include "base/pieces.h"
 #include "sort/plan_vary.h"
+
+void emi_front_cursor(emi_front *f, em_status (*fill)(emi_cursor *c, void *object), void *object)
+{
+	emi_cursor_init(&f->cursor, emi_front_varied(f) ? 0 : (ptrdiff_t)f->e.job.by.codec->record_bytes, fill, object);
+}
 
 em_status emi_front_prepare(emi_front *f, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
-	em_status st = emi_engine_prepare(&f->e, err);
+	const size_t record = job->by.codec->record_bytes;
+	void *area = f->area;
+	em_status st;
 
-	if (st != EM_OK)
-		return st;
-	f->area_bytes = (size_t)job->plan.run_records * job->by.codec->record_bytes;
-	f->area = emi_buffer_alloc(job->ctx, f->area_bytes, err);
-	return f->area != NULL ? EM_OK : err->status;
+	/* First of all: what is given back for it is somebody else's then. */
+	st = emi_piece_grow(job->ctx, &area, &f->area_bytes, (size_t)f->n * record,
+			    (size_t)job->plan.run_records * record, err);
+	f->area = area;
+	f->room = job->plan.run_records;
+	return st == EM_OK ? emi_engine_prepare(&f->e, err) : st;
 }
 
 static void free_area(emi_front *f)
 {
-	if (f->area != NULL)
-		emi_buffer_free(f->e.job.ctx, f->area, f->area_bytes);
+	emi_piece_free(f->e.job.ctx, f->area, f->area_bytes);
 	f->area = NULL;
 }
 
 void emi_front_close(emi_front *f)
 {
-	free_area(f);
+	if (f->e.job.ctx != NULL)
+		free_area(f);
 	emi_engine_close(&f->e);
+}
+
+void emi_front_release(emi_front *f)
+{
+	free_area(f);
+	emi_engine_release(&f->e);
 }
 
 /* Begin a call.  What failed before is told again. */
@@ -90,11 +105,12 @@ static em_status check_length(const emi_job *job, uint64_t i, const char *record
 }
 
 /* Look at all records before any is taken. */
-static em_status check_ends(const emi_job *job, const char *records, const uint64_t *ends, uint64_t n, em_errinfo *err)
+static em_status check_ends(const emi_front *f, const char *records, const uint64_t *ends, uint64_t n, em_errinfo *err)
 {
-	const uint64_t longest = emi_vary_longest(job), sure = emi_frame_sure(job->by.vary, longest);
+	const emi_job *job = &f->e.job;
+	const uint64_t sure = emi_frame_sure(job->by.vary, emi_vary_longest(job));
+	uint64_t before = 0, longest = 0, i;
 	em_status st = EM_OK;
-	uint64_t before = 0, i;
 
 	for (i = 0; i < n && st == EM_OK; before = ends[i++]) {
 		if (ends[i] < before)
@@ -106,6 +122,8 @@ static em_status check_ends(const emi_job *job, const char *records, const uint6
 		if (ends[i] > SIZE_MAX)
 			return emi_fail(err, EM_ERR_INVAL, "no memory holds the %llu bytes of the batch",
 					(unsigned long long)ends[i]);
+		if (longest == 0)
+			longest = emi_front_longest(f);
 		st = check_length(job, i, records + before, (size_t)(ends[i] - before), longest, err);
 	}
 	return st;
@@ -132,7 +150,7 @@ static em_status take_batch(emi_front *f, const void *records, const uint64_t *e
 	batch->n = (size_t)n;
 	batch->bytes = (size_t)ends[n - 1];
 	batch->ends = ends;
-	return check_ends(&f->e.job, batch->records, ends, n, err);
+	return check_ends(f, batch->records, ends, n, err);
 }
 
 em_status emi_front_may_push_batch(emi_front *f, const void *records, const uint64_t *ends, uint64_t n,
@@ -169,7 +187,15 @@ em_status emi_front_may_next(emi_front *f, const em_batch **batch)
 	st = emi_given(batch, "batch", &err);
 	if (st == EM_OK)
 		st = in_order(f->stage != EMI_PUSHING, "next before finish", &err);
+	if (st == EM_OK)
+		emi_cursor_clear(&f->cursor);
 	return begun(f, st == EM_OK && f->stage == EMI_ENDED ? EM_END : st, &err);
+}
+
+em_status emi_front_too_long(uint64_t need, em_errinfo *err)
+{
+	return emi_fail(err, EM_ERR_MEMLIMIT, "there is no memory any more for a record of %llu bytes with its key",
+			(unsigned long long)need);
 }
 
 em_status emi_front_spill(emi_front *f, em_errinfo *err)
@@ -190,8 +216,12 @@ em_status emi_front_push(emi_front *f, const void *records, uint64_t n, em_errin
 	em_status st = emi_job_check(job, err);
 
 	while (st == EM_OK && n != 0) {
-		const uint64_t room = job->plan.run_records - f->n, some = n < room ? n : room;
+		const uint64_t room = f->room - f->n, some = n < room ? n : room;
 
+		if (some < n && f->few) {
+			st = emi_front_grow(f, n, err);
+			continue;
+		}
 		if (room == 0) {
 			st = emi_front_spill(f, err);
 			continue;
@@ -233,10 +263,10 @@ static em_status begin_pull(emi_front *f, em_errinfo *err)
 {
 	const int runs = f->e.job.nruns != 0;
 
+	if (!runs && f->n == 0 && f->e.store.n == 0)
+		return EM_END;
 	if (emi_front_varied(f))
 		return emi_engine_pull_vary(&f->e, err);
-	if (!runs && f->n == 0)
-		return EM_END;
 	return emi_engine_pull_begin(&f->e, runs ? NULL : f->area, f->n, err);
 }
 
@@ -247,15 +277,17 @@ em_status emi_front_pull(emi_front *f, const em_batch **batch, em_errinfo *err)
 	f->stage = EMI_PULLING;
 	if (st == EM_OK)
 		st = emi_front_varied(f) ? emi_engine_pull_lines(&f->e, batch, err) : emi_engine_pull(&f->e, batch, err);
-	if (st == EM_END)
-		f->stage = EMI_ENDED;
-	return st;
+	if (st != EM_END)
+		return st;
+	f->stage = EMI_ENDED;
+	emi_front_release(f);
+	return EM_END;
 }
 
 void emi_front_cancel(emi_front *f)
 {
 	if (f != NULL)
-		__atomic_store_n(&f->e.job.watch.canceled, 1, __ATOMIC_RELAXED);
+		emi_watch_cancel(&f->e.job.watch);
 }
 
 em_status emi_front_stats(const emi_front *f, em_sort_stats *stats)
