@@ -56,9 +56,11 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 	em_status st;
 
 	memset(job, 0, sizeof *job);
-	if (ctx == NULL || order == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "%s is NULL", ctx == NULL ? "context" : "order");
-	st = emi_ctx_check(ctx, err);
+	st = emi_given(ctx, "ctx", err);
+	if (st == EM_OK)
+		st = emi_given(order, "order", err);
+	if (st == EM_OK)
+		st = emi_ctx_check(ctx, err);
 	if (st == EM_OK)
 		st = EMI_STRUCT_TAKE(em_sort_opts, &job->opts, opts, err);
 	if (st == EM_OK)

@@ -249,7 +249,7 @@ static em_status pool_work(em_block_pool *p, const em_bid *bid, void **own)
 		memset(buf, i, B);
 		st = em_block_pool_write(p, buf, bid[i]);
 		if (st == EM_ERR_CANCELED)
-			(void)em_block_pool_return(p, buf);
+			assert_int_equal(em_block_pool_return(p, buf), EM_OK);
 	}
 	if (st == EM_OK)
 		st = em_block_pool_flush(p);
@@ -285,7 +285,7 @@ static em_status pool(em_ctx *ctx, const cancel_place *p)
 			st = pool_work(pool, bid, &own);
 		em_block_pool_close(pool);
 		em_buffer_free(ctx, own, 1, B);
-		(void)em_bids_free(d, bid, BLOCKS, B);
+		assert_int_equal(em_bids_free(d, bid, BLOCKS, B), EM_OK);
 	}
 	em_disks_close(d);
 	return st;
@@ -329,7 +329,7 @@ static em_status cache(em_ctx *ctx, const cancel_place *p)
 		if (st == EM_OK)
 			st = cache_work(c, bid);
 		em_cache_close(c);
-		(void)em_bids_free(d, bid, BLOCKS, B);
+		assert_int_equal(em_bids_free(d, bid, BLOCKS, B), EM_OK);
 	}
 	em_disks_close(d);
 	return st;
