@@ -2,8 +2,9 @@
 /*
  * kway.c -- see kway.h.
  *
- * A merge rests, or one of its two ways is under way.  At rest nothing is held back, and the windows alone are what there
- * is to know.  So whatever changes the sources or the bound has the merge rest first, and the next batch begins anew.
+ * A merge rests, or one of its two ways is under way.  At rest nothing is held back, and the windows alone are what
+ * there is to know.  So whatever changes the sources or the bound has the merge rest first, and the next batch begins
+ * anew.
  */
 #include "sort/kway.h"
 
@@ -285,10 +286,12 @@ static void lend_ready(emi_kway *k, size_t most, const char **records, size_t *n
 
 static void lend_source(emi_kway *k, uint32_t i, size_t most, const char **records, size_t *n)
 {
-	const size_t there = emi_kway_open_left(k, i);
+	size_t there;
 
 	*records = emi_kway_record(k, i);
-	*n = emi_kway_before_bound(k, *records, most < there ? most : there);
+	emi_kway_hold_bound(k, i);
+	there = emi_kway_open_left(k, i);
+	*n = most < there ? most : there;
 	k->win[i].cur = emi_kway_skip(k, k->win[i].cur, *n);
 	rest(k);
 }

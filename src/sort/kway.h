@@ -112,7 +112,8 @@ em_status emi_kway_add(emi_kway *k, emi_sorted_source *source, uint64_t rank, em
 void emi_kway_remove(emi_kway *k, emi_sorted_source *source);
 
 /*
- * Lend the next *n records, which are valid until the next call for this merge, and as long as their sources.
+ * Lend the next *n records, at any address.  They are valid until the next call for this merge, and no longer than
+ * their sources.
  *
  *   EM_OK    *n > 0; or *n == 0, and the next record is not before the bound
  *   EM_END   all sources are over; once others are added, it goes on

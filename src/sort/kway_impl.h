@@ -40,7 +40,7 @@ void emi_kway_renew(emi_kway *k, uint32_t i);
 /* Hold back what is not before the bound. */
 void emi_kway_hold_bound(emi_kway *k, uint32_t i);
 
-/* Of n records, one behind the other, how many are before the bound? */
+/* Of n records, one behind the other, and aligned as elements are, how many are before the bound? */
 size_t emi_kway_before_bound(const emi_kway *k, const char *records, size_t n);
 
 /* kway_mix.c: hold back what is behind the first end of a window.  Returns how many elements are not, *sources: of how

@@ -113,9 +113,9 @@ static void give_back(emi_kway *k, const void *x, size_t lent)
 void emi_kway_unmix(emi_kway *k)
 {
 	const emi_codec *codec = k->by->codec;
-	const char *last = k->out + (k->ready_at != 0 ? k->ready_at - 1 : 0) * codec->record_bytes;
-	uint32_t i;
+	const char *last;
 	emi_any_elem elem;
+	uint32_t i;
 
 	if (k->ready == 0)
 		return;
@@ -123,7 +123,10 @@ void emi_kway_unmix(emi_kway *k)
 	if (k->ready_at == 0) {
 		for (i = 0; i < k->k; i++)
 			k->win[i].cur = k->was[i];
-	} else if (codec->identity) {
+		return;
+	}
+	last = k->out + (k->ready_at - 1) * codec->record_bytes;
+	if (codec->identity) {
 		give_back(k, last, k->ready_at);
 	} else {
 		emi_collation_load(k->by, last, 1, &elem);

@@ -2,8 +2,8 @@
 /*
  * kway_window.c -- what a k-way merge has in hand of each source.
  *
- * Elements are loaded from the window of their source, or lie there.  In both cases the source has moved on by them, and
- * where the record of an element is follows from how many are left.
+ * Elements are loaded from the window of their source, or lie there.  In both cases the source has moved on by them,
+ * and where the record of an element is follows from how many are left.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -95,7 +95,7 @@ static int is_before(const emi_kway *k, const void *elem)
 
 void emi_kway_hold_bound(emi_kway *k, uint32_t i)
 {
-	size_t lo = 0, hi = emi_kway_left(k, i);
+	size_t lo = 0, hi = emi_kway_open_left(k, i);
 
 	if (!k->bounded)
 		return;

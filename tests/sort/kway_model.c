@@ -114,13 +114,15 @@ size_t kway_bytes(size_t which)
 
 int kway_compare(size_t which, const void *a, const void *b)
 {
-	const kway_medium *x = a, *y = b;
+	uint64_t x, y;
 
 	switch (orders[which].how) {
 	case BY_KEYS:
 		return model_compare(orders[which].key, orders[which].nkeys, a, b);
 	case BY_TEMPLATE:
-		return (x->key > y->key) - (x->key < y->key);
+		memcpy(&x, a, sizeof x);
+		memcpy(&y, b, sizeof y);
+		return (x > y) - (x < y);
 	default:
 		return compare_bytes(which, a, b);
 	}

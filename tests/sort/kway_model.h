@@ -42,8 +42,8 @@ typedef struct kway_part {
 /* The one that the next record is of, or NULL. */
 kway_part *kway_next_part(size_t which, kway_part *part, size_t n);
 
-/* A source of n records that lends up to `most' at a time, at odd addresses or not, in memory that is gone with the next
- * window.  fail_at: the window that fails with EM_ERR_IO, counted from 1; 0: none. */
+/* A source of n records that lends up to `most' at a time, at odd addresses or not, in memory that is gone with the
+ * next window.  fail_at: the window that fails with EM_ERR_IO, counted from 1; 0: none. */
 typedef struct kway_pieces {
 	emi_sorted_source source;
 	test_rng *rng;
