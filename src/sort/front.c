@@ -187,7 +187,7 @@ em_status emi_front_reduce(emi_front *f, em_errinfo *err)
 
 static em_status begin_pull(emi_front *f, em_errinfo *err)
 {
-	const int runs = f->e.job.nruns != 0;
+	const int runs = f->e.job.runs.n != 0;
 
 	if (emi_front_varied(f))
 		return emi_engine_pull_vary(&f->e, err);

@@ -160,7 +160,7 @@ static em_status need_input(emi_merger *m, uint32_t i, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	if (in->block->hint.memory == NULL)
-		emi_bid_free(m->job->scratch, in->block->hint.bid, in->block->hint.bytes);
+		emi_bid_free(m->job->runs.scratch, in->block->hint.bid, in->block->hint.bytes);
 	in->behind--;
 	return admit_block(m, in, err);
 }

@@ -196,7 +196,7 @@ static em_status pull_all(merging *m, em_errinfo *err)
 {
 	em_status st = EM_END;
 
-	if (m->e.job.nruns != 0)
+	if (m->e.job.runs.n != 0)
 		st = varied(m) ? pull_frames(m, err) : pull_records(m, err);
 	if (st == EM_END)
 		st = emi_groups_end(&m->groups, err);
@@ -233,7 +233,7 @@ static em_status merge_runs(merging *m, em_errinfo *err)
 		return st;
 	m->header_bytes = m->copier.at;
 	job->records_out = job->records_in;
-	if (job->nruns == 0)
+	if (job->runs.n == 0)
 		return EM_OK;
 	return emi_engine_merge_to(&m->e, &dest, err);
 }
@@ -519,7 +519,7 @@ static void share_memory(merging *m, uint64_t held)
 	m->memory = m->used < all ? all - m->used : 0;
 	if (job->opts.memory != 0 && job->opts.memory < m->memory) {
 		m->memory = job->opts.memory;
-		m->held = held + job->runs_room * sizeof *job->run;
+		m->held = held + job->runs.room * sizeof *job->runs.run;
 	}
 }
 

@@ -121,7 +121,7 @@ void emi_outseq_begin_stay(emi_outseq *q, char *memory, size_t bytes, size_t cap
  * never touched.  It takes a while, so it is done without the lock. */
 static void clean_locked(emi_outseq *q, emi_outblock *b)
 {
-	emi_run_memory *memory = &q->job->memory;
+	emi_run_memory *memory = &q->job->runs.memory;
 	uint64_t begin = 0;
 
 	b->state = EMI_OUT_ACQUIRING;

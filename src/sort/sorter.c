@@ -144,7 +144,7 @@ em_status em_sorter_finish(em_sorter *s)
 	job = &f->e.job;
 	st = emi_job_check(job, &job->err);
 	f->stage = EMI_FINISHED;
-	if (st != EM_OK || job->nruns == 0)
+	if (st != EM_OK || job->runs.n == 0)
 		return emi_job_result(job, st);
 	st = emi_front_keep(f, &job->err);
 	if (st == EM_OK)

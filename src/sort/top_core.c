@@ -230,7 +230,7 @@ em_status emi_top_finish(em_top *t, em_errinfo *err)
 	em_status st = emi_job_check(job, err);
 
 	t->front.stage = EMI_FINISHED;
-	if (st != EM_OK || job->nruns == 0)
+	if (st != EM_OK || job->runs.n == 0)
 		return st;
 	if (t->front.n > t->need)
 		st = emi_top_cut_fixed(t, err);
