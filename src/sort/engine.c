@@ -48,7 +48,8 @@ em_status emi_engine_prepare(emi_engine *e, em_errinfo *err)
 	em_status st = emi_workers_reach(job->ctx, job->plan.threads, err);
 
 	if (st == EM_OK)
-		st = emi_outseq_init(&e->out, job, job->plan.write_buffers, job->plan.block_bytes, err);
+		st = emi_outseq_init(&e->out, &job->runs, job->plan.write_buffers, job->plan.packers,
+				     job->plan.block_bytes, err);
 	if (st == EM_OK)
 		st = emi_former_init(&e->former, job, job->plan.run_records, err);
 	if (st == EM_OK && (job->flags & EM_SORT_UNIQUE) != 0) {

@@ -14,7 +14,8 @@ em_status emi_engine_prepare_vary(emi_engine *e, size_t store_bytes, int batches
 	em_status st = emi_workers_reach(job->ctx, job->plan.threads, err);
 
 	if (st == EM_OK)
-		st = emi_outseq_init(&e->out, job, job->plan.write_buffers, job->plan.block_bytes, err);
+		st = emi_outseq_init(&e->out, &job->runs, job->plan.write_buffers, job->plan.packers,
+				     job->plan.block_bytes, err);
 	if (st == EM_OK)
 		st = emi_line_store_init(&e->store, job, store_bytes, err);
 	if (st != EM_OK || !batches)

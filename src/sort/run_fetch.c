@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/context.h"
+
 em_status emi_run_fetch_open(emi_run_fetch *f, emi_runs *runs, const emi_run_fetch_opts *o, em_errinfo *err)
 {
 	em_status st;
@@ -59,4 +61,16 @@ em_status emi_run_fetch_advance(emi_run_fetch *f, em_errinfo *err)
 		return st;
 	st = join(f, err);
 	return st == EM_OK ? emi_prefetch_advance(&f->blocks, err) : st;
+}
+
+em_status emi_run_fetch_admit(emi_run_fetch *f, emi_fetched *block, em_errinfo *err)
+{
+	const emi_hint *hint = &block->hint;
+	const size_t bytes = hint->packed != 0 ? hint->packed : hint->data;
+
+	if (hint->memory == NULL)
+		emi_bid_free(f->runs->scratch, hint->bid, hint->bytes);
+	if (hint->sum != emi_block_sum(block->buf, bytes, (f->runs->ctx->flags & EM_CTX_CHECKED) != 0))
+		return emi_block_damaged(f->runs->scratch, hint->bid, hint->bytes, err);
+	return emi_prefetch_unpack(&f->blocks, block, err);
 }

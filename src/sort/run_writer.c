@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/context.h"
+#include "base/memory.h"
 #include "sort/block_vary.h"
 
 #define SEED 1u                 /* of the places of blocks: the same input is spread in the same way */

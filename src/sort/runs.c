@@ -83,10 +83,9 @@ em_status emi_runs_add(emi_runs *r, const emi_run *run, em_errinfo *err)
 	return st;
 }
 
-void emi_runs_remove(emi_runs *r, uint64_t i)
+em_status emi_runs_tick(const emi_runs *r)
 {
-	r->n--;
-	memmove(r->run + i, r->run + i + 1, (size_t)(r->n - i) * sizeof *r->run);
+	return r->watch != NULL ? emi_tick(r->watch) : EM_OK;
 }
 
 em_status emi_runs_wait(const emi_runs *r, emi_request *rq, em_errinfo *err)

@@ -49,8 +49,8 @@ em_status emi_runs_scratch(emi_runs *r, em_errinfo *err);
 em_status emi_runs_reserve(emi_runs *r, uint64_t room, em_errinfo *err);
 em_status emi_runs_add(emi_runs *r, const emi_run *run, em_errinfo *err);
 
-/* One of the list is no longer in it. */
-void emi_runs_remove(emi_runs *r, uint64_t i);
+/* Is the work to go on?  EM_OK or EM_ERR_CANCELED. */
+em_status emi_runs_tick(const emi_runs *r);
 
 /* Wait for a transfer on the calling thread. */
 em_status emi_runs_wait(const emi_runs *r, emi_request *rq, em_errinfo *err);
