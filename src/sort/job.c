@@ -73,7 +73,7 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 	if (st != EM_OK)
 		return st;
 	job->flags = job->opts.flags;
-	emi_watch_init(&job->watch, job->opts.progress, job->opts.progress_user, &job->io);
+	emi_watch_init(&job->watch, ctx, job->opts.progress, job->opts.progress_user, &job->io);
 	emi_runs_init(&job->runs, ctx, &job->by, &job->io, &job->watch);
 	job->runs.place = job->opts.place;
 	job->runs.compress = job->opts.compress;
@@ -92,6 +92,7 @@ void emi_job_view(emi_job *view, const emi_job *job)
 	view->records_in = view->records_out = 0;
 	memset(&view->io, 0, sizeof view->io);
 	view->watch.done = 0;
+	view->watch.whole = &job->watch;
 }
 
 void emi_job_count_run(emi_job *job, uint64_t records)
@@ -177,15 +178,25 @@ void emi_job_stats(const emi_job *job, em_sort_stats *stats)
 	(void)EMI_STRUCT_GIVE(em_sort_stats, stats, &full);
 }
 
+void emi_job_release(emi_job *job)
+{
+	if (job->lifted)
+		emi_memory_lower(job->ctx);
+	job->lifted = 0;
+	if (job->shares)
+		emi_sharers_leave(job->ctx);
+	job->shares = 0;
+	if (job->gives)
+		emi_disk_keep(job->runs.scratch);
+	job->gives = 0;
+	emi_runs_release(&job->runs);
+}
+
 void emi_job_close(emi_job *job)
 {
 	if (job->ctx == NULL)
 		return;
-	if (job->lifted)
-		emi_memory_lower(job->ctx);
-	if (job->gives)
-		emi_disk_keep(job->runs.scratch);
-	emi_runs_release(&job->runs);
+	emi_job_release(job);
 	emi_collation_close(&job->by);
 	emi_ctx_unref(job->ctx);
 	memset(job, 0, sizeof *job);

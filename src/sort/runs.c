@@ -26,6 +26,8 @@ static void leave_disks(emi_runs *r)
 		return;
 	if (r->expected != 0)
 		emi_disk_expect(r->scratch, 0);
+	r->peak = emi_disk_peak(r->scratch);
+	r->held_peak = emi_disk_held_peak(r->scratch);
 	emi_disk_abandon(r->scratch);
 	emi_scratch_release(r->ctx, r->scratch);
 	r->scratch = NULL;
@@ -33,12 +35,16 @@ static void leave_disks(emi_runs *r)
 
 void emi_runs_release(emi_runs *r)
 {
+	const uint64_t kept = r->memory.kept;
+
 	if (r->ctx == NULL)
 		return;
 	emi_free_array(r->ctx, r->run, r->room, sizeof *r->run);
+	r->run = NULL;
+	r->n = r->room = 0;
 	emi_run_memory_free(&r->memory);
+	r->memory.kept = kept;
 	leave_disks(r);
-	memset(r, 0, sizeof *r);
 }
 
 em_status emi_runs_scratch(emi_runs *r, em_errinfo *err)
@@ -95,10 +101,10 @@ em_status emi_runs_wait(const emi_runs *r, emi_request *rq, em_errinfo *err)
 
 uint64_t emi_runs_peak(const emi_runs *r)
 {
-	return r->scratch != NULL ? emi_disk_peak(r->scratch) : 0;
+	return r->scratch != NULL ? emi_disk_peak(r->scratch) : r->peak;
 }
 
 uint64_t emi_runs_held_peak(const emi_runs *r)
 {
-	return r->scratch != NULL ? emi_disk_held_peak(r->scratch) : 0;
+	return r->scratch != NULL ? emi_disk_held_peak(r->scratch) : r->held_peak;
 }

@@ -31,15 +31,18 @@ typedef struct emi_runs {
 	emi_run *run;           /* the runs that there are, in the order of their records where these are equal */
 	uint64_t n;
 	uint64_t room;
+	/* figures, which stay when all else is given back */
 	uint64_t packed_from;   /* bytes of blocks that were packed, ... */
 	uint64_t packed_to;     /* ... and what they became */
+	uint64_t peak;          /* of the disks, once they are left: emi_disk_peak() ... */
+	uint64_t held_peak;     /* ... and emi_disk_held_peak() */
 } emi_runs;
 
 /* No runs yet.  by, io and watch must live as long; all else may be set before the first one is written.  Takes
  * nothing. */
 void emi_runs_init(emi_runs *r, em_ctx *ctx, const emi_collation *by, emi_io_stats *io, emi_watch *watch);
 
-/* Give back memory and disks, with all blocks.  Nothing may be on its way.  All zeroes are allowed. */
+/* Give back memory and disks, with all blocks; figures stay.  Nothing may be on its way.  All zeroes are allowed. */
 void emi_runs_release(emi_runs *r);
 
 /* Have the scratch disks.  Fails as opening files and emi_disk_account() do. */

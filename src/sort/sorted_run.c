@@ -91,6 +91,8 @@ em_status emi_sorted_run_open(emi_sorted_run *s, emi_runs *runs, const emi_run *
 	em_status st;
 
 	memset(s, 0, sizeof *s);
+	if (runs->by->vary != NULL)
+		return emi_fail(err, EM_ERR_NOTSUP, "sorted sources have records of one size");
 	st = emi_run_fetch_open(&s->fetch, runs, &o, err);
 	if (st != EM_OK)
 		return st;
