@@ -86,8 +86,8 @@ uint64_t emi_store_length(const emi_store *s);
  * read-only; EM_ERR_NOTSUP: it is of disks; as emi_file_resize().  After a failure the length is as it was. */
 em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err);
 
-/* May so many bytes be read there, or written?  EM_ERR_INVAL: no such disk, the file is read-only; EM_ERR_RANGE: behind
- * the end. */
+/* May so many bytes be read there, or written?  To be asked before a transfer is begun.  EM_ERR_INVAL: no such disk, the
+ * file is read-only; EM_ERR_RANGE: behind the end; EM_ERR_STATE: nothing was ever allocated. */
 em_status emi_store_check(const emi_store *s, emi_request_kind kind, em_bid bid, size_t bytes, em_errinfo *err);
 
 /* Allocate n blocks; see emi_bids_alloc().  EM_ERR_NOTSUP: arrays and files have them by their length. */
