@@ -53,9 +53,10 @@ void emi_cache_close(emi_cache *c);
 em_status emi_cache_get(emi_cache *c, em_bid bid, uint32_t mode, uint32_t *frame, em_errinfo *err);
 
 /* Pin n blocks, which may be the same, with all reads under way together: as many of the first ones as there are frames
- * for.  *got: how many were pinned; at least one with EM_OK.  As emi_cache_get(), of the first block that is not. */
-em_status emi_cache_get_many(emi_cache *c, const em_bid *bid, size_t n, uint32_t mode, uint32_t *frame, size_t *got,
-			     em_errinfo *err);
+ * for, and as can be read.  *got: how many were pinned; at least one with EM_OK, unless n is 0.  As emi_cache_get(), of
+ * the first block, if that is none of them.  The `more' blocks of `next' are hinted at before anybody waits. */
+em_status emi_cache_get_many(emi_cache *c, const em_bid *bid, size_t n, uint32_t mode, const em_bid *next, size_t more,
+			     uint32_t *frame, size_t *got, em_errinfo *err);
 
 /* Done with it; dirty: it was changed since it was got. */
 void emi_cache_unpin(emi_cache *c, uint32_t frame, int dirty);
@@ -96,6 +97,7 @@ em_status emi_cache_detach(emi_cache *c, char **buf, em_errinfo *err);
 void emi_cache_attach(emi_cache *c, char *buf);
 
 emi_store *emi_cache_store(const emi_cache *c);
+size_t emi_cache_block_bytes(const emi_cache *c);
 
 /* How many frames it may have, and how many of them have changed blocks. */
 uint32_t emi_cache_frames(const emi_cache *c);

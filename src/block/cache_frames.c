@@ -20,7 +20,7 @@
 #include "block/policy.h"
 
 /* The first tables, and the first piece. */
-enum { ROOM_LEAST = 64, PIECE_LEAST = 1 << 16 };
+enum { ROOM_LEAST = 64, PIECE_LEAST = 1 << 16, PIECES_LEAST = 8 };
 
 /* Where the tables lie in their memory, which begins with the map's. */
 typedef struct layout {
@@ -187,14 +187,37 @@ void emi_cache_frames_free(emi_cache *c)
 {
 	while (c->pieces != 0)
 		free_piece(c, &c->piece[--c->pieces]);
+	emi_free_array(c->ctx, c->piece, c->piece_room, sizeof *c->piece);
 	free_tables(c);
+}
+
+/* Pieces are few, unless the number of frames is changed often. */
+static int room_for_piece(emi_cache *c, em_errinfo *err)
+{
+	const uint32_t room = c->piece_room != 0 ? 2 * c->piece_room : PIECES_LEAST;
+	emi_cache_piece *more;
+
+	if (c->pieces < c->piece_room)
+		return 1;
+	more = emi_alloc_array(c->ctx, room, sizeof *more, err);
+	if (more == NULL)
+		return 0;
+	if (c->pieces != 0)
+		memcpy(more, c->piece, c->pieces * sizeof *more);
+	emi_free_array(c->ctx, c->piece, c->piece_room, sizeof *more);
+	c->piece = more;
+	c->piece_room = room;
+	return 1;
 }
 
 static int add_piece(emi_cache *c, uint32_t n, em_errinfo *err)
 {
-	emi_cache_piece *p = &c->piece[c->pieces];
+	emi_cache_piece *p;
 	uint32_t i;
 
+	if (!room_for_piece(c, err))
+		return 0;
+	p = &c->piece[c->pieces];
 	p->base = emi_buffer_alloc_array(c->ctx, n, c->block_bytes, err);
 	if (p->base == NULL)
 		return 0;
@@ -231,7 +254,7 @@ uint32_t emi_cache_new_frame(emi_cache *c, em_errinfo *err)
 {
 	uint32_t n = next_piece(c);
 
-	if (n == 0 || c->pieces == EMI_CACHE_PIECES)
+	if (n == 0)
 		return EM_CACHE_NONE;
 	if (n > c->room - c->used && !make_room(c, next_room(c->room, c->m), err))
 		n = c->room - c->used;
@@ -239,7 +262,7 @@ uint32_t emi_cache_new_frame(emi_cache *c, em_errinfo *err)
 		n = c->room - c->used;
 	while (n != 0 && !add_piece(c, n, err))
 		n /= 2;
-	c->scarce = n == 0;
+	c->scarce = n == 0 ? c->used + c->batch : 0;
 	return emi_frame_first(c, EMI_FRAMES_FREE);
 }
 
@@ -266,6 +289,7 @@ void emi_cache_cut_frames(emi_cache *c, uint32_t m)
 	while (c->pieces != 0 && c->piece[c->pieces - 1].first + c->piece[c->pieces - 1].n > m)
 		cut_piece(c, m);
 	c->used = m;
+	c->last = 0;
 	/* Where there is no memory for smaller tables the large ones do. */
 	(void)make_room(c, m, NULL);
 }
@@ -282,7 +306,7 @@ void emi_frame_place(emi_cache *c, uint32_t i, em_bid bid)
 	c->policy->came(c->state, i, bid);
 }
 
-static void be_clean(emi_cache *c, emi_cache_frame *f)
+void emi_frame_be_clean(emi_cache *c, emi_cache_frame *f)
 {
 	c->ndirty -= f->dirty != EMI_FRAME_CLEAN;
 	f->dirty = EMI_FRAME_CLEAN;
@@ -294,7 +318,7 @@ void emi_frame_drop(emi_cache *c, uint32_t i, int victim)
 {
 	emi_cache_frame *f = &c->frame[i];
 
-	be_clean(c, f);
+	emi_frame_be_clean(c, f);
 	f->here = 0;
 	c->policy->left(c->state, i, victim);
 	emi_bid_map_remove(&c->map, c->block[i].bid);

@@ -7,8 +7,8 @@
  * pinned (emi_cache_get_many()) have a list of their own, as nobody else settles them: what cannot be read leaves the
  * cache.
  *
- * Call order: cache.c stands on cache_many.c and cache_range.c, these on cache_write_back.c, that on cache_transfer.c and
- * on cache_frames.c.
+ * Call order: cache.c stands on cache_many.c, cache_range.c and cache_resize.c, these on cache_write_back.c, that on
+ * cache_transfer.c and on cache_frames.c.
  */
 #ifndef EMI_CACHE_FRAMES_H
 #define EMI_CACHE_FRAMES_H
@@ -17,11 +17,19 @@
 #include "block/cache.h"
 #include "block/frame_list.h"
 
-enum { EMI_FRAME_IDLE, EMI_FRAME_READING, EMI_FRAME_WRITING }; /* busy */
+/* busy: CHOSEN is what is going to be written as soon as the policy was left */
+enum { EMI_FRAME_IDLE, EMI_FRAME_READING, EMI_FRAME_WRITING, EMI_FRAME_CHOSEN };
 /* dirty: SENT is what it is while it is written and nobody changed it */
 enum { EMI_FRAME_CLEAN, EMI_FRAME_DIRTY, EMI_FRAME_SENT };
-enum { EMI_FRAMES_FREE, EMI_FRAMES_READS, EMI_FRAMES_PINNED_READS, EMI_FRAMES_WRITES, EMI_FRAMES_LISTS };
-enum { EMI_FRAMES_MOST = 1 << 24, EMI_CACHE_BATCH = 16, EMI_CACHE_PIECES = 64 };
+enum {
+	EMI_FRAMES_FREE,
+	EMI_FRAMES_READS,
+	EMI_FRAMES_PINNED_READS,
+	EMI_FRAMES_CHOSEN,
+	EMI_FRAMES_WRITES,
+	EMI_FRAMES_LISTS
+};
+enum { EMI_FRAMES_MOST = 1 << 24, EMI_CACHE_BATCH = 16 };
 
 /* A place for a block: what a hit needs of it, so that in a large cache as many as possible lie near the processor. */
 typedef struct emi_cache_frame {
@@ -33,7 +41,8 @@ typedef struct emi_cache_frame {
 	unsigned hinted : 1;    /* and not got since */
 	unsigned here : 1;      /* it has a block */
 	unsigned detached : 1;  /* it is elsewhere */
-	unsigned seen : 1;      /* by emi_cache_make_room() */
+	unsigned seen : 1;      /* while tables are made anew */
+	unsigned asking : 1;    /* others are being told to forget it */
 } emi_cache_frame;
 
 /* The rest: which block, and its transfer. */
@@ -70,7 +79,7 @@ struct emi_cache {
 	uint32_t batch_given;   /* 0: it follows from m */
 	uint32_t nreading, nwriting, ndirty, nfailed;
 	uint32_t victims;       /* since the last batch */
-	int scarce;             /* there was no memory for more frames */
+	uint32_t scarce;        /* there was no memory for more frames: so many victims until that is tried again */
 	int policy_error;       /* the policy named a frame that may not go */
 	/* tables for `room' frames, in large pages: a hit in a large cache waits for its entry and its frame */
 	emi_bid_entry *entry;
@@ -80,8 +89,9 @@ struct emi_cache {
 	void *state;            /* the policy's */
 	emi_bid_map map;
 	emi_bid_entry none[2];  /* of the map before there are tables */
+	emi_cache_piece *piece; /* in the order of their frames */
 	uint32_t pieces;
-	emi_cache_piece piece[EMI_CACHE_PIECES];
+	uint32_t piece_room;
 	em_cache_stats stats;   /* what is counted */
 	em_errinfo error;       /* of the write that failed last */
 };
@@ -124,16 +134,19 @@ void emi_cache_cut_frames(emi_cache *c, uint32_t m);
 void emi_frame_place(emi_cache *c, uint32_t i, em_bid bid);
 void emi_frame_drop(emi_cache *c, uint32_t i, int victim);
 
+/* What it has is what the store has. */
+void emi_frame_be_clean(emi_cache *c, emi_cache_frame *f);
+
 /* The block of an idle frame goes to a free one. */
 void emi_frame_move_block(emi_cache *c, uint32_t from, uint32_t to);
 
 /* cache_transfer.c: reading and writing. */
 
-/* Begin to read into a frame that has its block, on a list of reads: 1, or 0: it is zeros and idle. */
-int emi_frame_read(emi_cache *c, uint32_t i, uint32_t list);
+/* Begin to read into a frame that has its block, on a list of reads; what is zeros is idle at once. */
+void emi_frame_read(emi_cache *c, uint32_t i, uint32_t list);
 
-/* Begin to write; alone: other holders are not told.  What cannot be begun has failed. */
-void emi_frame_write(emi_cache *c, uint32_t i, int alone);
+/* Begin to write, when others have forgotten the block.  What cannot be begun has failed. */
+em_status emi_frame_write(emi_cache *c, uint32_t i, em_errinfo *err);
 
 /* Wait for a transfer.  What cannot be read has left; what cannot be written is dirty. */
 em_status emi_frame_settle_read(emi_cache *c, uint32_t i, em_errinfo *err);
@@ -152,6 +165,37 @@ em_status emi_cache_await_frame(emi_cache *c, uint32_t *frame, em_errinfo *err);
 
 /* The same without waiting, or EM_CACHE_NONE. */
 uint32_t emi_cache_free_frame(emi_cache *c);
+
+/* Have a block leave, by waiting if it must be. */
+em_status emi_cache_evict(emi_cache *c, em_errinfo *err);
+
+/* cache.c */
+
+/* Blocks that are written back at a time by a cache of so many frames; given: what the caller says. */
+uint32_t emi_cache_batch(uint32_t frames, uint32_t given);
+
+/* cache_many.c: getting. */
+
+/* Pin a block that may still be on its way into its frame, in the list of pinned reads. */
+em_status emi_cache_bring(emi_cache *c, em_bid bid, uint32_t mode, uint32_t *frame, em_errinfo *err);
+
+static inline void emi_frame_pin(emi_cache *c, emi_cache_frame *f, uint32_t mode)
+{
+	f->pins++;
+	f->hinted = 0;
+	if (mode == EM_CACHE_FRESH)
+		emi_frame_be_dirty(c, f);
+}
+
+/* Whoever wants to know is told of an access. */
+static inline void emi_cache_tell(const emi_cache *c, em_bid bid, uint32_t mode)
+{
+	if (c->trace != NULL) {
+		const em_cache_access access = { bid.offset, bid.disk, mode != EM_CACHE_READ };
+
+		c->trace(c->trace_user, &access);
+	}
+}
 
 /* cache_range.c: as a holder. */
 extern const emi_holder_calls emi_cache_calls;

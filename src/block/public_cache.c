@@ -14,6 +14,7 @@
 
 struct em_cache {
 	emi_share share;
+	emi_store *store;
 	emi_cache *cache;
 };
 
@@ -47,10 +48,13 @@ static em_status open_cache(em_cache **out, em_disks *d, const em_cache_opts *o,
 	c = emi_share_new(d, sizeof *c, err);
 	if (c == NULL)
 		return err->status;
-	own.disk = c->share.set;
-	st = emi_cache_open(&c->cache, c->share.ctx, &own, err);
+	st = emi_store_open_disks(&c->store, c->share.ctx, c->share.set, err);
+	if (st == EM_OK) {
+		own.store = c->store;
+		st = emi_cache_open(&c->cache, c->share.ctx, &own, err);
+	}
 	if (st != EM_OK)
-		emi_share_free(c, sizeof *c);
+		em_cache_close(c);
 	else
 		*out = c;
 	return st;
@@ -79,6 +83,7 @@ void em_cache_close(em_cache *c)
 	if (c == NULL)
 		return;
 	emi_cache_close(c->cache);
+	emi_store_close(c->store);
 	emi_share_free(c, sizeof *c);
 }
 
@@ -90,12 +95,12 @@ uint64_t em_cache_memory(const em_cache_opts *opts)
 	if (opts == NULL || EMI_STRUCT_TAKE(em_cache_opts, &o, opts, NULL) != EM_OK ||
 	    translate(&o, o.block_bytes, &own, NULL) != EM_OK)
 		return 0;
-	return sizeof(em_cache) + emi_cache_memory(&own);
+	return sizeof(em_cache) + emi_store_memory() + emi_cache_memory(&own);
 }
 
 em_status em_cache_get(em_cache *c, em_bid bid, uint32_t mode, void **block)
 {
-	emi_cache_frame *f = NULL;
+	uint32_t f = EM_CACHE_NONE;
 	em_errinfo err;
 	em_status st;
 
@@ -115,17 +120,18 @@ em_status em_cache_get(em_cache *c, em_bid bid, uint32_t mode, void **block)
 
 em_status em_cache_unpin(em_cache *c, void *block, int dirty)
 {
-	emi_cache_frame *f = c != NULL && block != NULL ? emi_cache_frame_of(c->cache, block) : NULL;
+	const uint32_t f = c != NULL && block != NULL ? emi_cache_frame_of(c->cache, block) : EM_CACHE_NONE;
 	em_errinfo err;
 
-	if (f != NULL && f->pins != 0) {
+	if (f != EM_CACHE_NONE && emi_cache_pins(c->cache, f) != 0) {
 		emi_cache_unpin(c->cache, f, dirty);
 		return EM_OK;
 	}
 	if (c == NULL || block == NULL)
 		return EM_ERR_INVAL;
 	memset(&err, 0, sizeof err);
-	emi_fail(&err, f == NULL ? EM_ERR_INVAL : EM_ERR_STATE, f == NULL ? "that is no block of the cache" : "a block is unpinned more often than it was got");
+	emi_fail(&err, f == EM_CACHE_NONE ? EM_ERR_INVAL : EM_ERR_STATE, "%s",
+		 f == EM_CACHE_NONE ? "that is no block of the cache" : "a block is unpinned more often than it was got");
 	return emi_share_told(&c->share, err.status, &err);
 }
 
@@ -145,6 +151,13 @@ em_status em_cache_flush(em_cache *c)
 	return emi_share_told(&c->share, emi_cache_flush(c->cache, &err), &err);
 }
 
+static em_status invalidate(em_cache *c, em_bid bid, em_errinfo *err)
+{
+	const emi_span span = { bid, emi_cache_block_bytes(c->cache) };
+
+	return emi_cache_forget_range(c->cache, &span, err);
+}
+
 em_status em_cache_invalidate(em_cache *c, em_bid bid)
 {
 	em_errinfo err;
@@ -152,7 +165,7 @@ em_status em_cache_invalidate(em_cache *c, em_bid bid)
 	if (c == NULL)
 		return EM_ERR_INVAL;
 	memset(&err, 0, sizeof err);
-	return emi_share_told(&c->share, emi_cache_invalidate(c->cache, bid, &err), &err);
+	return emi_share_told(&c->share, invalidate(c, bid, &err), &err);
 }
 
 em_status em_cache_detach(em_cache *c, void **buf)
@@ -174,18 +187,18 @@ em_status em_cache_detach(em_cache *c, void **buf)
 
 em_status em_cache_attach(em_cache *c, void *buf)
 {
-	emi_cache_frame *f = c != NULL && buf != NULL ? emi_cache_frame_of(c->cache, buf) : NULL;
+	const uint32_t f = c != NULL && buf != NULL ? emi_cache_frame_of(c->cache, buf) : EM_CACHE_NONE;
 	em_errinfo err;
 
-	if (f != NULL && f->detached) {
+	if (f != EM_CACHE_NONE && emi_cache_is_detached(c->cache, f)) {
 		emi_cache_attach(c->cache, buf);
 		return EM_OK;
 	}
 	if (c == NULL || buf == NULL)
 		return EM_ERR_INVAL;
 	memset(&err, 0, sizeof err);
-	emi_fail(&err, f == NULL ? EM_ERR_INVAL : EM_ERR_STATE,
-		 f == NULL ? "that is no memory of the cache" : "memory is attached that was not detached");
+	emi_fail(&err, f == EM_CACHE_NONE ? EM_ERR_INVAL : EM_ERR_STATE, "%s",
+		 f == EM_CACHE_NONE ? "that is no memory of the cache" : "memory is attached that was not detached");
 	return emi_share_told(&c->share, err.status, &err);
 }
 

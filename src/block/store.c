@@ -26,6 +26,11 @@ emi_store *emi_store_new(em_ctx *ctx, const emi_store_kind *kind, em_errinfo *er
 	return s;
 }
 
+uint64_t emi_store_memory(void)
+{
+	return sizeof(emi_store);
+}
+
 emi_store *emi_store_hold(emi_store *s)
 {
 	s->users++;
@@ -95,6 +100,11 @@ uint32_t emi_store_disks(const emi_store *s)
 uint64_t emi_store_length(const emi_store *s)
 {
 	return s->length;
+}
+
+size_t emi_store_step(const emi_store *s, size_t block_bytes)
+{
+	return s->kind->alloc != NULL ? EMI_PAGE : block_bytes;
 }
 
 /* What messages call it. */
@@ -197,7 +207,7 @@ em_status emi_store_fetch(emi_store *s, void *buf, size_t bytes, em_bid bid, emi
 	(void)emi_store_read(s, &rq, buf, bytes, bid, io);
 	st = emi_wait(&rq, err);
 	if (st == EM_OK)
-		emi_store_overlay(s, &span, buf);
+		emi_store_overlay(s, NULL, &span, buf);
 	return st;
 }
 

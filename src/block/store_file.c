@@ -78,9 +78,8 @@ static em_status file_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 {
 	em_status st;
 
-	/* What is being written would make it longer again. */
-	if (bytes < s->length)
-		emi_file_settle(s->file);
+	/* What is being written would make it longer again, or, where that does not end with a page, as long as it is now. */
+	emi_file_settle(s->file);
 	st = emi_file_resize(s->file, bytes, err);
 	if (st == EM_OK && s->written > bytes)
 		s->written = bytes;
