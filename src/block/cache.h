@@ -48,7 +48,7 @@ em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opt
 void emi_cache_close(emi_cache *c);
 
 /* Pin a block.  EM_ERR_RANGE, EM_ERR_INVAL: the store has no such block; EM_ERR_IO and others of reading it; those of
- * writing others, if no frame is left but theirs; EM_ERR_BUSY: all frames are pinned; EM_ERR_MEMLIMIT, EM_ERR_NOMEM: they
+ * writing others, if no frame is left but theirs; EM_ERR_STATE: all frames are pinned; EM_ERR_MEMLIMIT, EM_ERR_NOMEM: they
  * are, and there is no memory for more. */
 em_status emi_cache_get(emi_cache *c, em_bid bid, uint32_t mode, uint32_t *frame, em_errinfo *err);
 
@@ -70,14 +70,14 @@ em_status emi_cache_flush(emi_cache *c, em_errinfo *err);
 em_status emi_cache_flush_range(emi_cache *c, const emi_span *span, em_errinfo *err);
 
 /* Forget the blocks of a span, as they were freed or are going to be, and do not write them (one that is only in part
- * in it is written).  EM_ERR_BUSY: one of them is pinned, and nothing was forgotten. */
+ * in it is written).  EM_ERR_STATE: one of them is pinned, and nothing was forgotten. */
 em_status emi_cache_forget_range(emi_cache *c, const emi_span *span, em_errinfo *err);
 
 /* Bring buf, which has the span as it is in the store, up to date. */
 void emi_cache_look_range(emi_cache *c, const emi_span *span, void *buf);
 
 /* Have another number of frames.  When there are to be fewer, blocks leave as the policy says, and changed ones are
- * written.  EM_ERR_RANGE; EM_ERR_BUSY: there are to be fewer, and a block is pinned or memory is detached; as
+ * written.  EM_ERR_RANGE; EM_ERR_STATE: there are to be fewer, and a block is pinned or memory is detached; as
  * emi_cache_get(): then it is as it was, but that some blocks have left. */
 em_status emi_cache_resize(emi_cache *c, uint32_t frames, em_errinfo *err);
 

@@ -7,8 +7,6 @@
  */
 #include "block/cache_frames.h"
 
-#include <inttypes.h>
-
 #include "base/error.h"
 
 /* A frame with a transfer, whose block is to be got: 0 if it has left. */
@@ -25,15 +23,6 @@ static int reach(emi_cache *c, uint32_t i, uint32_t mode)
 	return 1;
 }
 
-/* What is asked for may not be there at all. */
-static em_status check(const emi_cache *c, em_bid bid, em_errinfo *err)
-{
-	if (bid.offset % emi_store_step(c->store, c->block_bytes) != 0)
-		return emi_fail(err, EM_ERR_INVAL, "there is no block of %" PRIu64 " bytes at %" PRIu64,
-				(uint64_t)c->block_bytes, bid.offset);
-	return emi_store_check(c->store, EMI_READ, bid, c->block_bytes, err);
-}
-
 em_status emi_cache_bring(emi_cache *c, em_bid bid, uint32_t mode, uint32_t *frame, em_errinfo *err)
 {
 	uint32_t i = emi_bid_map_find(&c->map, bid);
@@ -46,7 +35,7 @@ em_status emi_cache_bring(emi_cache *c, em_bid bid, uint32_t mode, uint32_t *fra
 			c->policy->hit(c->state, i);
 	} else {
 		c->stats.misses++;
-		st = check(c, bid, err);
+		st = emi_store_check_block(c->store, EMI_READ, bid, c->block_bytes, err);
 		if (st == EM_OK)
 			st = emi_cache_await_frame(c, &i, err);
 		if (st != EM_OK)

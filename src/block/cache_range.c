@@ -163,7 +163,7 @@ em_status emi_cache_forget_range(emi_cache *c, const emi_span *span, em_errinfo 
 	if (emi_ctx_forked(c->ctx))
 		return emi_ctx_check(c->ctx, err);
 	if (pins(c, span))
-		return emi_fail(err, EM_ERR_BUSY, "a block at %" PRIu64 " or behind is pinned", span->at.offset);
+		return emi_fail(err, EM_ERR_STATE, "a block at %" PRIu64 " or behind is pinned", span->at.offset);
 	walk(&e);
 	return e.status;
 }

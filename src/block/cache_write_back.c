@@ -128,7 +128,7 @@ static em_status none_goes(emi_cache *c, em_errinfo *err)
 	if (c->used < c->m && emi_cache_new_frame(c, &own) != EM_CACHE_NONE)
 		return EM_OK;
 	if (c->nfailed == 0 && c->used == c->m)
-		return emi_fail(err, EM_ERR_BUSY, "all %" PRIu32 " frames of the cache are pinned", c->m - c->detached);
+		return emi_fail(err, EM_ERR_STATE, "all %" PRIu32 " frames of the cache are pinned", c->m - c->detached);
 	if (c->nfailed != 0)
 		own = c->error;
 	if (err != NULL && err->status >= EM_OK)

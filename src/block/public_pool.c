@@ -17,6 +17,7 @@
 
 struct em_block_pool {
 	emi_share share;
+	emi_store *store;
 	emi_block_pool pool;
 };
 
@@ -31,9 +32,12 @@ static em_status open_pool(em_block_pool **out, em_disks *d, const em_block_pool
 	p = emi_share_new(d, sizeof *p, err);
 	if (p == NULL)
 		return err->status;
-	st = emi_block_pool_open(&p->pool, p->share.ctx, p->share.set, (size_t)bytes, o->write_buffers, o->prefetch_buffers, NULL, err);
+	st = emi_store_open_disks(&p->store, p->share.ctx, p->share.set, err);
+	if (st == EM_OK)
+		st = emi_block_pool_open(&p->pool, p->share.ctx, p->store, (size_t)bytes, o->write_buffers,
+					 o->prefetch_buffers, NULL, err);
 	if (st != EM_OK)
-		emi_share_free(p, sizeof *p);
+		em_block_pool_close(p);
 	else
 		*out = p;
 	return st;
@@ -66,6 +70,7 @@ void em_block_pool_close(em_block_pool *p)
 	for (i = 0; i < p->pool.list[EMI_POOL_LENT].n; i++)
 		emi_ctx_ref(p->share.ctx);
 	emi_block_pool_close(&p->pool);
+	emi_store_close(p->store);
 	emi_share_free(p, sizeof *p);
 }
 
@@ -207,7 +212,7 @@ em_status em_block_pool_free(em_block_pool *p, em_bid bid)
 	memset(&err, 0, sizeof err);
 	st = emi_share_check(&p->share, bid, &err);
 	if (st == EM_OK)
-		emi_block_pool_free(&p->pool, bid);
+		st = emi_block_pool_free(&p->pool, bid, &err);
 	return emi_share_told(&p->share, st, &err);
 }
 
@@ -250,5 +255,5 @@ const em_errinfo *em_block_pool_error(const em_block_pool *p)
 
 uint64_t em_block_pool_memory(uint64_t block_bytes, uint32_t write_buffers, uint32_t prefetch_buffers)
 {
-	return sizeof(em_block_pool) + emi_block_pool_memory(block_bytes, write_buffers, prefetch_buffers);
+	return sizeof(em_block_pool) + emi_store_memory() + emi_block_pool_memory(block_bytes, write_buffers, prefetch_buffers);
 }

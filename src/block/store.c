@@ -130,6 +130,14 @@ em_status emi_store_check(const emi_store *s, emi_request_kind kind, em_bid bid,
 	return EM_OK;
 }
 
+em_status emi_store_check_block(const emi_store *s, emi_request_kind kind, em_bid bid, size_t bytes, em_errinfo *err)
+{
+	if (bid.offset % emi_store_step(s, bytes) != 0 || (s->array.block_bytes != 0 && s->array.block_bytes != bytes))
+		return emi_fail(err, EM_ERR_INVAL, "there is no block of %" PRIu64 " bytes at %" PRIu64, (uint64_t)bytes,
+				bid.offset);
+	return emi_store_check(s, kind, bid, bytes, err);
+}
+
 em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 {
 	const uint64_t before = s->length;
@@ -144,7 +152,7 @@ em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 	if (s->read_only)
 		return emi_fail_refused(err, EM_ERR_INVAL, "it was opened for reading only", "resize", name_of(s), bytes, 0);
 	if (bytes < before && emi_store_pins(s, &off))
-		return emi_fail(err, EM_ERR_BUSY, "%s: a block behind byte %" PRIu64 " is pinned", name_of(s), bytes);
+		return emi_fail(err, EM_ERR_STATE, "%s: a block behind byte %" PRIu64 " is pinned", name_of(s), bytes);
 	st = s->kind->resize(s, bytes, err);
 	if (st != EM_OK)
 		return st;

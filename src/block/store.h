@@ -88,7 +88,7 @@ uint64_t emi_store_length(const emi_store *s);
 size_t emi_store_step(const emi_store *s, size_t block_bytes);
 
 /* Set it; no transfer of somebody who is no holder is under way.  What is added is zeros; what is cut off is forgotten by
- * all holders, and blocks of an array are freed.  EM_ERR_BUSY: what is to be cut off is pinned; EM_ERR_INVAL: the file is
+ * all holders, and blocks of an array are freed.  EM_ERR_STATE: what is to be cut off is pinned; EM_ERR_INVAL: the file is
  * read-only; EM_ERR_NOTSUP: it is of disks; as emi_file_resize().  After a failure the length is as it was. */
 em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err);
 
@@ -96,12 +96,15 @@ em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err);
  * file is read-only; EM_ERR_RANGE: behind the end; EM_ERR_STATE: nothing was ever allocated. */
 em_status emi_store_check(const emi_store *s, emi_request_kind kind, em_bid bid, size_t bytes, em_errinfo *err);
 
+/* The same, and one block of that size may begin there.  EM_ERR_INVAL. */
+em_status emi_store_check_block(const emi_store *s, emi_request_kind kind, em_bid bid, size_t bytes, em_errinfo *err);
+
 /* Allocate n blocks; see emi_bids_alloc().  EM_ERR_NOTSUP: arrays and files have them by their length. */
 em_status emi_store_alloc(emi_store *s, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n,
 			  em_errinfo *err);
 
 /* Free a block, whose requests must be done, when other holders have forgotten it; of arrays and files it is forgotten
- * and nothing else.  me may be NULL.  EM_ERR_BUSY: it is pinned; see emi_bids_free(). */
+ * and nothing else.  me may be NULL.  EM_ERR_STATE: it is pinned; see emi_bids_free(). */
 em_status emi_store_free(emi_store *s, const emi_holder *me, em_bid bid, size_t bytes, em_errinfo *err);
 
 /* Begin to read a block into buf.  1: emi_wait() tells how it ends; all of buf is filled then, with zeros where nothing
@@ -132,7 +135,7 @@ em_status emi_store_flush(emi_store *s, const emi_span *span, em_errinfo *err);
 /* Is a block of a span pinned? */
 int emi_store_pins(emi_store *s, const emi_span *span);
 
-/* Have all holders but me (NULL: but none) forget a span, whether changed or not.  EM_ERR_BUSY: a part of it is pinned,
+/* Have all holders but me (NULL: but none) forget a span, whether changed or not.  EM_ERR_STATE: a part of it is pinned,
  * and nothing was forgotten. */
 em_status emi_store_forget(emi_store *s, const emi_holder *me, const emi_span *span, em_errinfo *err);
 

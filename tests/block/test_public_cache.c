@@ -329,11 +329,11 @@ static void test_cache_refused(void **state)
 	assert_non_null(strstr(em_cache_error(c)->text, "no block"));
 	for (i = 0; i < 4; i++)
 		assert_int_equal(em_cache_get(c, r.bid[i], EM_CACHE_FRESH, &block[i]), EM_OK);
-	assert_int_equal(em_cache_get(c, r.bid[5], EM_CACHE_READ, &other), EM_ERR_BUSY);
+	assert_int_equal(em_cache_get(c, r.bid[5], EM_CACHE_READ, &other), EM_ERR_STATE);
 	assert_null(other);
-	assert_int_equal(em_cache_error(c)->status, EM_ERR_BUSY);
-	assert_int_equal(em_cache_detach(c, &other), EM_ERR_BUSY);
-	assert_int_equal(em_cache_invalidate(c, r.bid[0]), EM_ERR_BUSY);
+	assert_int_equal(em_cache_error(c)->status, EM_ERR_STATE);
+	assert_int_equal(em_cache_detach(c, &other), EM_ERR_STATE);
+	assert_int_equal(em_cache_invalidate(c, r.bid[0]), EM_ERR_STATE);
 	assert_int_equal(em_cache_unpin(c, (char *)block[0] + 1, 0), EM_ERR_INVAL);
 	assert_int_equal(em_cache_unpin(c, &r, 0), EM_ERR_INVAL);
 	assert_int_equal(em_cache_unpin(c, NULL, 0), EM_ERR_INVAL);

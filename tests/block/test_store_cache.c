@@ -130,7 +130,7 @@ static void get_group(caller *k)
 		next[i] = k->s.bid[any(k)];
 	}
 	st = emi_cache_get_many(k->c, bid, n, mode, next, (size_t)below(k, GROUP), frame, &got, &k->s.f.err);
-	if (k->held == k->frames && st == EM_ERR_BUSY) {
+	if (k->held == k->frames && st == EM_ERR_STATE) {
 		assert_int_equal(got, 0);
 		memset(&k->s.f.err, 0, sizeof k->s.f.err);
 		return;
@@ -182,7 +182,7 @@ static void some_range(caller *k)
 	default:
 		assert_int_equal(emi_cache_flush_range(k->c, &span, &k->s.f.err), EM_OK);
 		st = emi_cache_forget_range(k->c, &span, NULL);
-		assert_int_equal(st, pinned ? EM_ERR_BUSY : EM_OK);
+		assert_int_equal(st, pinned ? EM_ERR_STATE : EM_OK);
 	}
 }
 
@@ -200,7 +200,7 @@ static void other_length(caller *k)
 	for (i = 0; i < k->s.n; i++)
 		pinned += k->pins[i] != 0 && (uint64_t)(i + 1) * CASE_BLOCK > length;
 	st = store_case_resize(&k->s, length);
-	assert_int_equal(st, pinned && length < k->s.length ? EM_ERR_BUSY : EM_OK);
+	assert_int_equal(st, pinned && length < k->s.length ? EM_ERR_STATE : EM_OK);
 	i = (uint32_t)((k->s.length + CASE_BLOCK - 1) / CASE_BLOCK);
 	if (i < k->s.n)
 		assert_int_equal(emi_cache_get(k->c, k->s.bid[i], EM_CACHE_FRESH, &frame, NULL), EM_ERR_RANGE);
@@ -211,7 +211,7 @@ static void other_frames(caller *k)
 	const uint32_t frames = 1 + (uint32_t)below(k, 40);
 	const em_status st = emi_cache_resize(k->c, frames, &k->s.f.err);
 
-	if (st == EM_ERR_BUSY && k->held != 0 && frames < k->frames) {
+	if (st == EM_ERR_STATE && k->held != 0 && frames < k->frames) {
 		memset(&k->s.f.err, 0, sizeof k->s.f.err);
 		return;
 	}
