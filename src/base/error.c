@@ -186,6 +186,9 @@ em_status emi_status_of_errno(int sys_errno)
 		return EM_ERR_ACCESS;
 	case EEXIST:
 		return EM_ERR_EXIST;
+	case EBADF:
+		/* A file that was not opened for that. */
+		return EM_ERR_INVAL;
 	case EPIPE:
 		return EM_ERR_PIPE;
 	case ENOSYS:
@@ -252,4 +255,17 @@ em_status emi_fail_refused(em_errinfo *err, em_status status, const char *why, c
 			   uint64_t bytes)
 {
 	return emi_fail_on(err, status, 0, why, op, "", path, offset, bytes);
+}
+
+em_status emi_tell(em_errinfo *theirs, em_status status, const em_errinfo *err)
+{
+	if (status >= EM_OK || theirs == NULL)
+		return status;
+	if (err->status < EM_OK) {
+		*theirs = *err;
+		theirs->status = status;
+		return status;
+	}
+	emi_errinfo_clear(theirs);
+	return emi_fail(theirs, status, "%s", em_status_text(status));
 }

@@ -144,6 +144,19 @@ void emi_cache_unpin(emi_cache *c, uint32_t frame, int dirty)
 	f->pins--;
 }
 
+int emi_cache_unpin_block(emi_cache *c, const void *block, int dirty)
+{
+	uint32_t i = c->last;
+
+	/* Most blocks are unpinned before another one is got. */
+	if (i >= c->used || c->frame[i].buf != block)
+		i = emi_cache_frame_of(c, block);
+	if (i == EM_CACHE_NONE || c->frame[i].pins == 0)
+		return 0;
+	emi_cache_unpin(c, i, dirty);
+	return 1;
+}
+
 void emi_cache_hint(emi_cache *c, em_bid bid)
 {
 	uint32_t i;
@@ -184,11 +197,6 @@ void emi_cache_attach(emi_cache *c, char *buf)
 	c->frame[i].detached = 0;
 	c->detached--;
 	emi_frame_move_to(c, i, EMI_FRAMES_FREE);
-}
-
-uint32_t emi_cache_pins(const emi_cache *c, uint32_t frame)
-{
-	return c->frame[frame].pins;
 }
 
 int emi_cache_is_detached(const emi_cache *c, uint32_t frame)

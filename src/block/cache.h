@@ -61,6 +61,9 @@ em_status emi_cache_get_many(emi_cache *c, const em_bid *bid, size_t n, uint32_t
 /* Done with it; dirty: it was changed since it was got. */
 void emi_cache_unpin(emi_cache *c, uint32_t frame, int dirty);
 
+/* The same of a block that is known by its memory: 0 if that is none of the cache's, or not pinned. */
+int emi_cache_unpin_block(emi_cache *c, const void *block, int dirty);
+
 /* It is going to be got: begin to read it if there is a frame that can be had without waiting. */
 void emi_cache_hint(emi_cache *c, em_bid bid);
 
@@ -84,8 +87,7 @@ em_status emi_cache_resize(emi_cache *c, uint32_t frames, em_errinfo *err);
 /* The memory of a frame, B bytes. */
 char *emi_cache_buf(const emi_cache *c, uint32_t frame);
 
-/* How often a frame is pinned; is its memory detached? */
-uint32_t emi_cache_pins(const emi_cache *c, uint32_t frame);
+/* Is its memory detached? */
 int emi_cache_is_detached(const emi_cache *c, uint32_t frame);
 
 /* The frame whose memory that is; EM_CACHE_NONE if it is none's. */

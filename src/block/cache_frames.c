@@ -349,9 +349,6 @@ uint32_t emi_cache_frame_of(emi_cache *c, const void *buf)
 {
 	uint32_t k;
 
-	/* Most blocks are unpinned before another one is got. */
-	if (c->last < c->used && c->frame[c->last].buf == buf)
-		return c->last;
 	for (k = c->pieces; k-- > 0;) {
 		const emi_cache_piece *p = &c->piece[k];
 		const uintptr_t at = (uintptr_t)buf - (uintptr_t)p->base;

@@ -22,6 +22,7 @@
 #include <extmem/sys/request.h>
 
 #include "base/context.h"
+#include "base/object.h"
 #include "io/file.h"
 #include "io/huge_pages.h"
 
@@ -97,7 +98,7 @@ typedef struct emi_queue {
 } emi_queue;
 
 struct em_file {
-	em_ctx *ctx;
+	emi_object object;
 	const em_backend *be;
 	void *handle;
 	char *path;
@@ -118,7 +119,6 @@ struct em_file {
 	emi_meter meter;        /* under the queue's lock */
 	em_request *spare;      /* requests to be used again; under io_lock */
 	uint32_t spares;
-	em_errinfo err;         /* of the last public call that failed; under io_lock */
 };
 
 /* Free them. */
@@ -156,7 +156,8 @@ void emi_queue_submit(emi_request *rq);
 void emi_queue_list(emi_request *rq);
 void emi_queue_go_on(emi_queue *q);
 
-/* Run a request with the calling thread if nothing overlaps it: 0 when something does. */
+/* Run a request with the calling thread, whether the context was canceled or not, if nothing overlaps it: 0 when
+ * something does. */
 int emi_queue_run_now(emi_request *rq);
 
 /* Take it back: 1 when it was not begun. */
@@ -192,7 +193,8 @@ emi_request *emi_queue_pick(emi_queue *q, emi_request *rq);
 /* The backend did not take what was handed to it. */
 void emi_queue_put_back(emi_queue *q, emi_request *rq);
 
-/* Run a request that is on no list with the calling thread. */
+/* Run a request that was taken off a list with the calling thread; a transfer of a context that was canceled is over
+ * instead. */
 void emi_queue_run(emi_queue *q, emi_request *rq);
 
 /* It was handed on. */

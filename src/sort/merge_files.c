@@ -685,7 +685,9 @@ em_status em_merge_files(em_ctx *ctx, const em_order *order, const char *const *
 			 const em_sort_opts *opts, em_sort_stats *stats)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
-	const em_status st = emi_files_check("em_merge_files", ctx, order, inputs, ninputs, output, stats, err);
+	em_status st = emi_files_check(ctx, inputs, ninputs, output, stats, err);
 
+	if (st == EM_OK)
+		st = emi_given(order, "order", err);
 	return st == EM_OK ? emi_merge_files(ctx, order, inputs, ninputs, output, opts, stats, NULL, err) : st;
 }

@@ -133,7 +133,8 @@ static em_status attempt(trial *t)
 	memset(&t->err, 0, sizeof(t->err));
 	memset(&t->stats, 0, sizeof(t->stats));
 	t->stats.size = sizeof(t->stats);
-	opts.memory = t->sort->memory;
+	/* Without a size of memory a sorter takes half of it: others may come. */
+	opts.memory = t->pushed ? 2 * t->sort->memory : t->sort->memory;
 	opts.allocator = &t->mem.allocator;
 	opts.custom = fault_places_backend();
 	opts.backend = NULL;
@@ -248,7 +249,7 @@ static void prepare(trial *t, uint64_t key, uint64_t nth, int sys_errno)
 {
 	test_memory_init(&t->mem, 0);
 	t->mem.places = &t->places;
-	em_fault_init(&t->fault, sizeof t->fault, &t->eager);
+	assert_int_equal(em_fault_init(&t->fault, sizeof t->fault, &t->eager), EM_OK);
 	t->fault.sys_errno = sys_errno;
 	fault_places_set(&t->fault, &t->places);
 	test_place_begin(&t->places, key, nth);

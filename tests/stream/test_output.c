@@ -110,7 +110,8 @@ static void test_misuse(void **state)
 	assert_int_equal(em_output_write(o, NULL, 0), EM_OK);
 	memset(&err, 1, sizeof(err));
 	em_output_error(o, &err);
-	assert_int_equal(err.status, EM_OK);
+	assert_int_equal(err.status, EM_ERR_INVAL);
+	assert_string_equal(err.text, "data is NULL");
 	em_output_error(NULL, &err);
 	assert_int_equal(err.status, EM_OK);
 	em_output_error(o, NULL);
@@ -146,7 +147,7 @@ static void test_failures(void **state)
 				memset(&err, 0, sizeof(err));
 				opts.bytes = BYTES;
 				opts.errinfo = &err;
-				em_fault_init(&fault, sizeof fault, NULL);
+				assert_int_equal(em_fault_init(&fault, sizeof fault, NULL), EM_OK);
 				fault.ops = ops[i];
 				fault.nth = nth;
 				fault.sys_errno = why[k];
