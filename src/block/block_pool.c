@@ -308,16 +308,22 @@ int emi_block_pool_hint(emi_block_pool *p, em_bid bid)
 	return 1;
 }
 
-/* A block that was read is there, with what others have changed of it. */
-static em_status end_read(emi_block_pool *p, emi_request *rq, char *buf, em_bid bid, em_errinfo *err)
+/* What others have changed and not written is newer. */
+static void look_at_others(emi_block_pool *p, char *buf, em_bid bid)
 {
 	const emi_span span = { bid, p->block_bytes };
+
+	emi_store_overlay(p->store, &p->holder, &span, buf);
+}
+
+static em_status end_read(emi_block_pool *p, emi_request *rq, char *buf, em_bid bid, em_errinfo *err)
+{
 	em_status st;
 
 	p->stats.waits += !emi_done(rq);
 	st = emi_wait(rq, err);
 	if (st == EM_OK)
-		emi_store_overlay(p->store, &p->holder, &span, buf);
+		look_at_others(p, buf, bid);
 	return st;
 }
 
@@ -350,6 +356,7 @@ em_status emi_block_pool_read(emi_block_pool *p, char **buf, em_bid bid, em_erri
 	/* A copy takes less time than waiting for the write and all those before it. */
 	if (s->state == EMI_POOL_WRITING || s->state == EMI_POOL_FAILED) {
 		memcpy(theirs, s->buf, p->block_bytes);
+		look_at_others(p, theirs, bid);
 		return EM_OK;
 	}
 	st = end_read(p, &s->rq, s->buf, bid, err);

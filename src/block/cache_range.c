@@ -168,11 +168,14 @@ em_status emi_cache_forget_range(emi_cache *c, const emi_span *span, em_errinfo 
 	return e.status;
 }
 
+/* Reads come behind writes that were begun before them, so only those that failed are to be minded. */
 static void copy(errand *e, uint32_t i, size_t from, size_t bytes)
 {
 	emi_cache *c = e->c;
 
-	if (c->frame[i].dirty != EMI_FRAME_CLEAN)
+	if (c->frame[i].busy == EMI_FRAME_WRITING && emi_done(c->block[i].rq))
+		(void)emi_frame_settle_write(c, i, NULL);
+	if (c->frame[i].dirty == EMI_FRAME_DIRTY)
 		memcpy(e->buf + (c->block[i].bid.offset + from - e->span->at.offset), c->frame[i].buf + from, bytes);
 }
 

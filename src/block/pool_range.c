@@ -105,16 +105,19 @@ static void cut(emi_holder *h, em_bid end)
 	}
 }
 
+/* Reads come behind writes that were begun before them, so only those that failed are to be minded. */
 static void overlay(emi_holder *h, const emi_span *span, char *buf)
 {
 	emi_block_pool *p = pool_of(h);
 	uint32_t i;
 
 	for (i = 0; i < p->nslots; i++) {
-		const emi_pool_slot *s = p->slot[i];
+		emi_pool_slot *s = p->slot[i];
 		size_t from, bytes;
 
-		if (!is_newer(s))
+		if (s->state == EMI_POOL_WRITING && emi_done(&s->rq))
+			(void)emi_slot_end_write(p, s, NULL);
+		if (s->state != EMI_POOL_FAILED)
 			continue;
 		bytes = part_of(p, s, span, &from);
 		if (bytes != 0)

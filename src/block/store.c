@@ -192,6 +192,14 @@ int emi_store_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bi
 	return s->kind->read(s, rq, buf, bytes, bid, io);
 }
 
+void emi_store_read_written(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io)
+{
+	if (s->kind->alloc != NULL)
+		emi_block_read(s->disk, rq, buf, bytes, bid, io);
+	else
+		(void)emi_store_read(s, rq, buf, bytes, bid, io);
+}
+
 em_status emi_store_write(emi_store *s, emi_request *rq, const void *buf, size_t bytes, em_bid bid, emi_io_stats *io,
 			  em_errinfo *err)
 {

@@ -36,7 +36,8 @@
  * what it has changed, to forget what is going to change, or to lend what is newer than the store.  So all that stand
  * on one store agree, and must be on one thread at a time; different stores are independent, also on the same disks or
  * file, and know nothing of each other.  Requests that have bytes in common keep their order, so what is on its way to
- * the store is no matter.
+ * the store is no matter.  But a block should be changed through one cache at a time: if two have changed it, and neither
+ * has written it, nobody knows which is newer.
  */
 #ifndef EMI_STORE_H
 #define EMI_STORE_H
@@ -111,6 +112,10 @@ em_status emi_store_free(emi_store *s, const emi_holder *me, em_bid bid, size_t 
  * was ever written.  0: nothing was written at all, so nothing is read: buf is zeros, and the request is idle.  io may be
  * NULL. */
 int emi_store_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io);
+
+/* Begin to read a block that somebody says was written: that it was not, or in part only, is EM_ERR_STATE or
+ * EM_ERR_CORRUPT, where blocks are allocated. */
+void emi_store_read_written(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io);
 
 /* Begin to write a block.  EM_OK: emi_wait() tells how it ends; else there is no transfer, and the request is idle:
  * EM_ERR_SHORT; of a block of an array that gets its place as emi_bid_alloc(). */
