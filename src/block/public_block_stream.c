@@ -38,7 +38,7 @@ struct em_block_reader {
 /* 2 for each disk. */
 static uint32_t buffers(const emi_share *s, uint32_t asked)
 {
-	return asked != 0 ? asked : 2 * emi_disk_count(s->set);
+	return asked != 0 ? asked : 2 * s->n;
 }
 
 static emi_block_order order_of(uint32_t flags)
@@ -76,7 +76,7 @@ static em_status open_writer(em_block_writer **out, em_disks *d, const em_block_
 	st = emi_share_store(&w->share, err);
 	if (st == EM_OK)
 		st = emi_block_writer_open(&w->writer, w->share.object.ctx, w->share.store, layout.bytes, layout.record,
-					   buffers(&w->share, o->buffers), order_of(o->flags), 0, NULL, err);
+					   buffers(&w->share, o->buffers), order_of(o->flags), o->offset, NULL, err);
 	if (st == EM_OK) {
 		w->list = emi_list_new(d, layout.bytes, layout.record, err);
 		st = w->list != NULL ? EM_OK : err->status;

@@ -243,6 +243,19 @@ static void finish(block_sort *s, em_status st)
 	emi_front_close(&s->f);
 }
 
+/* What is coherent with others on these disks is read as they have it. */
+static em_status open_store(block_sort *s, emi_share *share, em_errinfo *err)
+{
+	emi_store *all = share->disks->share.store;
+
+	if (share->set == NULL)
+		return emi_fail(err, EM_ERR_NOTSUP, "blocks of a file are not sorted");
+	if (all == NULL)
+		return emi_store_open_disks(&s->store, share->object.ctx, share->set, err);
+	s->store = emi_store_hold(all);
+	return EM_OK;
+}
+
 static em_status sort(block_sort *s, const em_order *order, const em_sort_opts *opts, em_sort_stats *stats, em_errinfo *err)
 {
 	em_status st;
@@ -254,7 +267,7 @@ static em_status sort(block_sort *s, const em_order *order, const em_sort_opts *
 	if (st == EM_OK) {
 		s->disks = s->list[0]->share.set;
 		s->block_bytes = s->list[0]->block_bytes;
-		st = emi_store_open_disks(&s->store, s->list[0]->share.object.ctx, s->disks, err);
+		st = open_store(s, &s->list[0]->share, err);
 	}
 	if (st == EM_OK) {
 		/* Now, so that nothing can fail when all is sorted. */
