@@ -58,7 +58,7 @@ typedef struct bench {
 	kway_calls calls;
 	emi_collation by;
 	emi_io_stats io;
-	emi_disk *disk;         /* of lists */
+	emi_store *store;       /* of lists */
 	emi_runs runs;
 	emi_outseq out;
 	emi_run_writer writer;
@@ -138,8 +138,7 @@ static void bench_close(bench *b)
 	emi_run_append_free(&b->append);
 	emi_run_writer_free(&b->writer);
 	emi_runs_release(&b->runs);
-	if (b->disk != NULL)
-		emi_scratch_release(b->ctx, b->disk);
+	emi_store_close(b->store);
 	emi_collation_close(&b->by);
 	em_order_close(b->order);
 	em_ctx_close(b->ctx);
@@ -357,20 +356,21 @@ static em_status open_list(bench *b, supply *s, size_t n)
 	size_t i;
 
 	memset(&w, 0, sizeof w);
-	if (b->disk == NULL)
-		st = emi_scratch_acquire(b->ctx, &b->disk, &b->err);
+	if (b->store == NULL)
+		st = emi_store_open_scratch(&b->store, b->ctx, &b->err);
 	if (st == EM_OK)
-		st = emi_block_writer_open(&w, b->ctx, b->disk, BLOCK, b->bytes, 2, EMI_FORWARD, &b->io, &b->err);
+		st = emi_block_writer_open(&w, b->ctx, b->store, BLOCK, b->bytes, 2, EMI_FORWARD, 0, &b->io,
+					   &b->err);
 	for (i = 0; st == EM_OK && i < n; i++)
 		st = emi_block_writer_push(&w, s->records + i * b->bytes, &b->err);
 	if (st == EM_OK)
 		st = emi_block_writer_finish(&w, &s->blocks, &b->err);
 	emi_block_writer_close(&w);
 	if (st == EM_OK) {
-		st = emi_block_reader_open(&s->reader, b->ctx, b->disk, BLOCK, b->bytes, 2, &s->blocks, 1, EMI_FORWARD,
+		st = emi_block_reader_open(&s->reader, b->ctx, b->store, BLOCK, b->bytes, 2, &s->blocks, 1, EMI_FORWARD,
 					   1, &b->io, &b->err);
 		if (st != EM_OK)
-			emi_block_list_free_blocks(&s->blocks, b->disk, BLOCK, 0, s->blocks.blocks);
+			emi_block_list_free_blocks(&s->blocks, emi_store_disk(b->store), BLOCK, 0, s->blocks.blocks);
 	}
 	if (st == EM_OK)
 		emi_sorted_list_open(&s->list, &s->reader);
