@@ -33,7 +33,7 @@ typedef struct emi_holder_calls {
 	/* The store ends there from now on: blocks behind the end are forgotten, and what is behind it in the block that
 	 * it is in is zeros. */
 	void (*cut)(emi_holder *h, em_bid end);
-	/* Copy what is newer than the store into buf, which has the span. */
+	/* Copy what is newer than the store into buf, which has the span as a read that is over has brought it. */
 	void (*overlay)(emi_holder *h, const emi_span *span, char *buf);
 } emi_holder_calls;
 

@@ -38,7 +38,7 @@ struct em_block_reader {
 /* 2 for each disk. */
 static uint32_t buffers(const emi_share *s, uint32_t asked)
 {
-	return asked != 0 ? asked : 2 * emi_disk_count(s->set);
+	return asked != 0 ? asked : 2 * s->n;
 }
 
 static emi_block_order order_of(uint32_t flags)
@@ -73,8 +73,10 @@ static em_status open_writer(em_block_writer **out, em_disks *d, const em_block_
 	w = emi_share_new(d, sizeof *w, 0, release_writer, err);
 	if (w == NULL)
 		return err->status;
-	st = emi_block_writer_open(&w->writer, w->share.object.ctx, w->share.set, layout.bytes, layout.record,
-				   buffers(&w->share, o->buffers), order_of(o->flags), NULL, err);
+	st = emi_share_store(&w->share, err);
+	if (st == EM_OK)
+		st = emi_block_writer_open(&w->writer, w->share.object.ctx, w->share.store, layout.bytes, layout.record,
+					   buffers(&w->share, o->buffers), order_of(o->flags), o->offset, NULL, err);
 	if (st == EM_OK) {
 		w->list = emi_list_new(d, layout.bytes, layout.record, err);
 		st = w->list != NULL ? EM_OK : err->status;
@@ -284,7 +286,9 @@ static em_status open_reader(em_block_reader **out, em_block_list *l, const em_b
 		return err->status;
 	st = take_list(r, l, o->flags, err);
 	if (st == EM_OK)
-		st = emi_block_reader_open(&r->reader, r->share.object.ctx, r->share.set, l->block_bytes, l->record,
+		st = emi_share_store(&r->share, err);
+	if (st == EM_OK)
+		st = emi_block_reader_open(&r->reader, r->share.object.ctx, r->share.store, l->block_bytes, l->record,
 					   buffers(&r->share, o->buffers), consumes ? &r->own : &l->list, 1,
 					   order_of(o->flags), consumes, NULL, err);
 	if (st != EM_OK) {

@@ -24,7 +24,7 @@ static void describe(emi_job *job, const emi_needs *needs, uint64_t n, em_sort_p
 
 	info->fan_in = p->fan_in;
 	info->memory = p->peak;
-	info->memory_most = p->memory + job->memory.most;
+	info->memory_most = p->memory + job->runs.memory.most;
 	info->memory_min = emi_job_least(job, needs);
 	info->run_records = p->run_records;
 	info->runs = p->runs;

@@ -87,13 +87,19 @@ typedef struct em_block_writer_opts {
 	em_errinfo *errinfo;    /**< Filled when em_block_writer_open() fails; may be NULL. */
 	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT; 0: em_disks_block_bytes(). */
 	uint64_t record_bytes;  /**< R, 1 to B. */
+	uint64_t offset;        /**< Of a file: where the first block goes, a multiple of B; else no matter. */
 } em_block_writer_opts;
-#define EM_BLOCK_WRITER_OPTS_INIT { sizeof(em_block_writer_opts), 0, 0, 0, NULL, 0, 0 }
+#define EM_BLOCK_WRITER_OPTS_INIT { sizeof(em_block_writer_opts), 0, 0, 0, NULL, 0, 0, 0 }
 
 /**
  * Open a writer. Takes the memory of its buffers; later about 34 bytes for each block.
  *
- * Returns EM_OK; EM_ERR_INVAL (an argument is NULL, a flag is unknown, B or R is not legal); EM_ERR_VERSION;
+ * On scratch blocks are allocated as they are needed. In a file they follow each other from opts.offset on, over what is
+ * there; it is lengthened as needed, and when the writer has finished it is as long as it was or ends behind the last
+ * record, whichever is more. What caches and pools on the same em_disks have of these blocks they forget (EM_DISKS_COHERENT).
+ *
+ * Returns EM_OK; EM_ERR_INVAL (an argument is NULL, a flag is unknown, B or R is not legal; of a file: it is for reading
+ * only, offset is no multiple of B, EM_BLOCKS_REVERSE); EM_ERR_VERSION;
  * EM_ERR_MEMLIMIT, EM_ERR_NOMEM; EM_ERR_FORK.
  */
 EM_API EM_NODISCARD em_status em_block_writer_open(em_block_writer **out, em_disks *d, const em_block_writer_opts *opts);
@@ -142,7 +148,7 @@ EM_API EM_NODISCARD em_status em_block_reader_open(em_block_reader **out, em_blo
 /**
  * Lend the next records, all that are left of a block, until the next call; they lie in the order in which they are in the list: backwards, the last is the first.
  *
- * Returns EM_OK; EM_END; EM_ERR_INVAL (an argument is NULL); EM_ERR_STATE (a block was freed, or nothing of it was ever written); EM_ERR_IO and others of reading; EM_ERR_CORRUPT (a file ends
+ * Returns EM_OK; EM_END; EM_ERR_INVAL (an argument is NULL); EM_ERR_STATE (a block was freed, or nothing of it was ever written); EM_ERR_RANGE (a file ends before); EM_ERR_IO and others of reading; EM_ERR_CORRUPT (a file ends
  * within a block). *batch is NULL but with EM_OK.
  * I/O: one read of B bytes for each block, begun before.
  */
