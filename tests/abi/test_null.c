@@ -2,8 +2,8 @@
 /*
  * test_null.c -- NULL is never a crash (extmem/base.h).
  *
- * null.inc has every public function with nothing but NULL; none can be forgotten, as that list is compared with what the
- * library exports.  Here each argument of the others is NULL in its turn: the call is refused, the detail names the
+ * null.inc has every public function with nothing but NULL; none can be forgotten, as that list is compared with what
+ * the library exports.  Here each argument of the others is NULL in its turn: the call is refused, the detail names the
  * argument, and the object can be used as before.
  */
 #include <stdarg.h>
@@ -388,6 +388,7 @@ static void test_blocks(void **state)
 {
 	em_block_writer_opts writer = EM_BLOCK_WRITER_OPTS_INIT;
 	em_block_pool_opts pool = EM_BLOCK_POOL_OPTS_INIT;
+	em_disks_opts coherent = EM_DISKS_OPTS_INIT;
 	em_cache_opts opts = EM_CACHE_OPTS_INIT;
 	const em_batch *batch;
 	em_block_writer *w;
@@ -396,10 +397,15 @@ static void test_blocks(void **state)
 	em_block_pool *p;
 	void *block = NULL;
 	em_cache *c;
+	em_disks *d;
 	em_bid bid;
 	size_t n;
 
 	(void)state;
+	coherent.flags = EM_DISKS_COHERENT;
+	assert_int_equal(em_disks_open(&d, ctx, &coherent), EM_OK);
+	told(em_blocks_fetch(d, em_bid_none(), NULL, B), "buf", disks_error, d);
+	em_disks_close(d);
 	told(em_bids_alloc(disks, NULL, 1, B, NULL, 0), "bid", disks_error, disks);
 	told(em_bids_alloc_row(disks, NULL, 1, B, 0), "bid", disks_error, disks);
 	told(em_bids_free(disks, NULL, 1, B), "bid", disks_error, disks);
@@ -415,6 +421,9 @@ static void test_blocks(void **state)
 	assert_int_equal(em_cache_get(c, bid, EM_CACHE_FRESH, &block), EM_OK);
 	told(em_cache_unpin(c, NULL, 1), "block", cache_error, c);
 	assert_int_equal(em_cache_unpin(c, block, 0), EM_OK);
+	told(em_cache_get_many(c, NULL, 1, EM_CACHE_READ, NULL, 0, &block, &n), "bids", cache_error, c);
+	told(em_cache_get_many(c, &bid, 1, EM_CACHE_READ, NULL, 0, NULL, &n), "blocks", cache_error, c);
+	told(em_cache_get_many(c, &bid, 1, EM_CACHE_READ, NULL, 0, &block, NULL), "got", cache_error, c);
 	told(em_cache_detach(c, NULL), "buf", cache_error, c);
 	told(em_cache_attach(c, NULL), "buf", cache_error, c);
 	assert_int_equal(em_cache_stats_get(c, NULL), EM_ERR_INVAL);
@@ -456,7 +465,8 @@ static void of_no_version(em_status st)
 	memset(&err, 0x5a, sizeof err);
 }
 
-/* test_first.c has every struct without its initialiser; here is every function that takes one which others take, too. */
+/* test_first.c has every struct without its initialiser; here is every function that takes one which others take,
+ * too. */
 static void test_no_initialiser(void **state)
 {
 	const char *const inputs[] = { in };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_process.c -- what extmem/base.h says of a process: its children after a fork, and its limit on the size of files.
+ * test_process.c -- what extmem/base.h says of a process: its children after a fork, and its limit on the size of
+ * files.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -274,11 +274,14 @@ static void cache_again(again *a)
 {
 	const em_bid bid = { 0, 0, 0 };
 	void *block = a;
+	size_t got;
 
 	assert_int_equal(em_cache_get(a->object, bid, EM_CACHE_READ, &block), EM_ERR_BUSY);
 	assert_null(block);
 	assert_int_equal(em_cache_unpin(a->object, a, 0), EM_ERR_BUSY);
 	em_cache_hint(a->object, bid);
+	assert_int_equal(em_cache_get_many(a->object, &bid, 1, EM_CACHE_READ, NULL, 0, &block, &got), EM_ERR_BUSY);
+	assert_int_equal(em_cache_resize(a->object, 3), EM_ERR_BUSY);
 	assert_int_equal(em_cache_flush(a->object), EM_ERR_BUSY);
 	assert_int_equal(em_cache_invalidate(a->object, bid), EM_ERR_BUSY);
 	assert_int_equal(em_cache_detach(a->object, &block), EM_ERR_BUSY);
@@ -343,7 +346,9 @@ static void test_pool(void **state)
 	em_block_pool_opts opts = EM_BLOCK_POOL_OPTS_INIT;
 	em_ctx *ctx = open_ctx(0);
 	em_block_pool *p;
+	void *buf[10];
 	em_disks *d;
+	int i;
 
 	(void)state;
 	opts.block_bytes = B;
@@ -352,6 +357,10 @@ static void test_pool(void **state)
 	assert_int_equal(em_block_pool_open(&p, d, &opts), EM_OK);
 	begin(pool_again, p);
 	assert_int_equal(em_block_pool_resize(p, 20, 20), EM_OK);
+	for (i = 0; i < 10; i++)
+		assert_int_equal(em_block_pool_lend(p, &buf[i]), EM_OK);
+	while (i-- > 0)
+		assert_int_equal(em_block_pool_return(p, buf[i]), EM_OK);
 	assert_int_equal(em_block_pool_resize(p, 2, 2), EM_OK);
 	end(2);
 	em_block_pool_close(p);
