@@ -3,8 +3,8 @@
  * cache_frames.c -- the memory of a cache, and which block is in which frame; see cache_frames.h.
  *
  * A cache that is opened has no memory but its struct.  Frames get theirs in pieces when they are used for the first
- * time, each as large as all before; so a cache that is little used takes little, and pieces are few.  Where there is no
- * memory for as many, half as many do, and if there is none at all the cache goes on with what it has.
+ * time, each as large as all before; so a cache that is little used takes little, and pieces are few.  Where there is
+ * no memory for as many, half as many do, and if there is none at all the cache goes on with what it has.
  *
  * Tables are for a number of frames that is quadrupled, so that it gets to m at last.  They are made anew then: the map
  * and the lists are filled again, and the policy begins again with the blocks that there are, in the order in which it
