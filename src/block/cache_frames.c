@@ -20,7 +20,7 @@
 #include "block/policy.h"
 
 /* The first tables, and the first piece. */
-enum { ROOM_LEAST = 64, PIECE_LEAST = 1 << 16, PIECES_LEAST = 8 };
+enum { ROOM_LEAST = 64, PIECE_LEAST = 1 << 16, PIECES_LEAST = 8, PIECES_MOST = 64 };
 
 /* Where the tables lie in their memory, which begins with the map's. */
 typedef struct layout {
@@ -58,14 +58,14 @@ static uint32_t next_room(uint32_t room, uint32_t m)
 	return next;
 }
 
-/* While tables are made anew there are two. */
+/* While tables are made anew there are two; pieces are fewer than twice the bits of the number of frames. */
 uint64_t emi_cache_frames_memory(const emi_cache_opts *o)
 {
 	const uint64_t m = o->frames;
 	const em_policy *policy = o->policy != NULL ? o->policy : &emi_policy_s3fifo;
 
 	return tables_memory(policy, m) + (m > ROOM_LEAST ? tables_memory(policy, (m + 3) / 4) : 0) +
-	       m * (o->block_bytes + sizeof(emi_request));
+	       m * (o->block_bytes + sizeof(emi_request)) + PIECES_MOST * sizeof(emi_cache_piece);
 }
 
 /* So many zeroed bytes, in large pages if they are many. */

@@ -17,11 +17,11 @@
 /* What is done with each block of a span. */
 typedef struct errand {
 	emi_cache *c;
-	const emi_span *span; /* NULL: all that there is */
+	const emi_span *span;   /* NULL: all that there is */
 	void (*run)(struct errand *e, uint32_t i, size_t from, size_t bytes); /* the part of the block that is in it */
-	char *buf; /* that has the span */
+	char *buf;              /* that has the span */
 	uint32_t pinned;
-	em_status status; /* the first failure */
+	em_status status;       /* the first failure */
 	em_errinfo *err;
 } errand;
 

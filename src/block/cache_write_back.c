@@ -19,9 +19,9 @@
 /* A walk along what is to go. */
 typedef struct search {
 	emi_cache *c;
-	uint32_t changed; /* looked at */
-	uint32_t chosen; /* to be sent */
-	uint32_t goes; /* the one that was told so, or EM_CACHE_NONE */
+	uint32_t changed;       /* looked at */
+	uint32_t chosen;        /* to be sent */
+	uint32_t goes;          /* the one that was told so, or EM_CACHE_NONE */
 } search;
 
 static void choose(search *s, uint32_t i)

@@ -99,9 +99,9 @@ typedef struct em_block_writer_opts {
  * Open a writer. Takes the memory of its buffers; later about 34 bytes for each block.
  *
  * On scratch blocks are allocated as they are needed. In a file they follow each other from opts.offset on, over what
- * is there; it is lengthened as needed, and when the writer has finished it is as long as it was or ends behind the
- * last record, whichever is more. What caches and pools on the same em_disks have of these blocks they forget
- * (EM_DISKS_COHERENT).
+ * is there; it is lengthened as needed, some blocks at a time, and when the writer has finished it is as long as it was
+ * or ends behind the last record, whichever is more. What caches and pools on the same em_disks have of these blocks
+ * they forget (EM_DISKS_COHERENT).
  *
  * Returns EM_OK; EM_ERR_INVAL (an argument is NULL, a flag is unknown, B or R is not legal; of a file: it is for
  * reading only, offset is no multiple of B, EM_BLOCKS_REVERSE); EM_ERR_VERSION;
