@@ -261,7 +261,7 @@ em_status emi_front_reduce(emi_front *f, em_errinfo *err)
 
 static em_status begin_pull(emi_front *f, em_errinfo *err)
 {
-	const int runs = f->e.job.nruns != 0;
+	const int runs = f->e.job.runs.n != 0;
 
 	if (!runs && f->n == 0 && f->e.store.n == 0)
 		return EM_END;

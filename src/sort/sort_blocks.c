@@ -110,7 +110,7 @@ static em_status write_all(block_sort *s, em_errinfo *err)
 	em_status st;
 
 	e->job.records_out = e->job.records_in;
-	if (e->job.nruns == 0)
+	if (e->job.runs.n == 0)
 		return s->f.n != 0 ? emi_engine_sort_to(e, s->f.area, s->f.n, &dest, err) : EM_OK;
 	st = emi_front_keep(&s->f, err);
 	if (st == EM_OK)
@@ -172,7 +172,7 @@ static em_status run(block_sort *s, em_errinfo *err)
 	job->reuses = 1;
 	st = plan(s, err);
 	if (st == EM_OK)
-		st = emi_job_scratch(job, err);
+		st = emi_runs_scratch(&job->runs, err);
 	if (st != EM_OK)
 		return st;
 	st = em_placement_init(&s->place, EM_PLACE_STRIPING, emi_disk_count(s->disks), 0, 0, 0);

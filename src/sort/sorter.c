@@ -171,7 +171,7 @@ static em_status finish(emi_front *f)
 	f->stage = EMI_FINISHED;
 	if (st == EM_OK)
 		st = emi_front_end_few(f, &job->err);
-	if (st != EM_OK || job->nruns == 0)
+	if (st != EM_OK || job->runs.n == 0)
 		return st;
 	st = emi_front_keep(f, &job->err);
 	return st == EM_OK ? emi_front_reduce(f, &job->err) : st;
