@@ -10,9 +10,9 @@
  *   fetched   the block was hinted at and is there or on its way, oldest first
  *   free      the buffer may be used; it may still hold a block that was written, the longest unused first
  *
- * At most nwrite slots are lent, writing or failed, and at most nprefetch fetched, so whoever may have a buffer by these
- * numbers finds one among the free, or there is room for one slot more.  Slots whose buffer holds a block, or is going
- * to, are in a map by block, each block once: that is all there is to coherence.
+ * At most nwrite slots are lent, writing or failed, and at most nprefetch fetched, so whoever may have a buffer by
+ * these numbers finds one among the free, or there is room for one slot more.  Slots whose buffer holds a block, or is
+ * going to, are in a map by block, each block once: that is all there is to coherence.
  *
  * When a block is written again or freed, a write that has not begun is cancelled.  One that has goes on, and so does a
  * read: the slot is free then, but waits for its request before it is used, unless there are others.  Requests that
@@ -60,8 +60,8 @@ static void wait_for_oldest(emi_block_pool *p)
 	(void)emi_slot_end_write(p, s, NULL);
 }
 
-/* A free slot, of which nothing is known any more.  NULL: there is no memory for one, or, if nobody wants to wait, all of
- * them would have to be waited for. */
+/* A free slot, of which nothing is known any more.  NULL: there is no memory for one, or, if nobody wants to wait, all
+ * of them would have to be waited for. */
 static emi_pool_slot *take_free(emi_block_pool *p, int waits, em_errinfo *err)
 {
 	emi_pool_slot *s = p->list[EMI_POOL_FREE].first;
@@ -153,7 +153,8 @@ void emi_block_pool_close(emi_block_pool *p)
 		(void)emi_slot_end_write(p, p->list[EMI_POOL_WRITING].first, NULL);
 	lost = count(p, EMI_POOL_FAILED);
 	if (lost != 0)
-		emi_log(p->ctx, EM_LOG_WARN, "a pool was closed with %" PRIu32 " blocks that could not be written", lost);
+		emi_log(p->ctx, EM_LOG_WARN, "a pool was closed with %" PRIu32 " blocks that could not be written",
+			lost);
 	for (i = 0; i < EMI_POOL_STATES; i++) {
 		while (p->list[i].first != NULL) {
 			emi_slot_settle(p, p->list[i].first);
@@ -258,7 +259,7 @@ em_status emi_block_pool_lend(emi_block_pool *p, char **buf, em_errinfo *err)
 
 em_status emi_block_pool_write(emi_block_pool *p, char *buf, em_bid bid, em_errinfo *err)
 {
-	const emi_span span = { bid, p->block_bytes };
+	const emi_span span = {bid, p->block_bytes};
 	emi_pool_slot *s = p->list[EMI_POOL_LENT].first;
 	em_status st;
 
@@ -311,7 +312,7 @@ int emi_block_pool_hint(emi_block_pool *p, em_bid bid)
 /* What others have changed and not written is newer. */
 static void look_at_others(emi_block_pool *p, char *buf, em_bid bid)
 {
-	const emi_span span = { bid, p->block_bytes };
+	const emi_span span = {bid, p->block_bytes};
 
 	emi_store_overlay(p->store, &p->holder, &span, buf);
 }
@@ -382,7 +383,7 @@ void emi_block_pool_invalidate(emi_block_pool *p, em_bid bid)
 
 em_status emi_block_pool_free(emi_block_pool *p, em_bid bid, em_errinfo *err)
 {
-	const emi_span span = { bid, p->block_bytes };
+	const emi_span span = {bid, p->block_bytes};
 	const em_status st = emi_store_forget(p->store, &p->holder, &span, err);
 	emi_pool_slot *s;
 

@@ -12,7 +12,8 @@
  * its write has come.  A pool is a holder of its store, so whoever writes to that or frees blocks has the pool forget
  * them.  Others who write to the same disks or file tell it (emi_block_pool_invalidate()).
  *
- * A block whose write failed stays in its buffer, as in a cache: it can be read, and emi_block_pool_flush() tries again.
+ * A block whose write failed stays in its buffer, as in a cache: it can be read, and emi_block_pool_flush() tries
+ * again.
  *
  * A buffer is what emi_buffer_alloc() gives for a block; it belongs to whoever holds it, and which one it is does not
  * matter.  Buffers are allocated when they are needed for the first time.  All users are on one thread.
@@ -79,8 +80,8 @@ void emi_block_pool_close(emi_block_pool *p);
 uint64_t emi_block_pool_memory(size_t block_bytes, uint32_t nwrite, uint32_t nprefetch);
 
 /* Have other numbers of buffers: what is too much is waited for, what was fetched last forgotten.  As
- * emi_block_pool_open(); EM_ERR_STATE: more than nwrite are lent; how a write failed, if more than nwrite are lent or could not be
- * written.  Then all is as before. */
+ * emi_block_pool_open(); EM_ERR_STATE: more than nwrite are lent; how a write failed, if more than nwrite are lent or
+ * could not be written.  Then all is as before. */
 em_status emi_block_pool_resize(emi_block_pool *p, uint32_t nwrite, uint32_t nprefetch, em_errinfo *err);
 
 /* A buffer of the caller's becomes the pool's, which then has one more for writing; or the other way round.
@@ -117,7 +118,8 @@ em_status emi_block_pool_free(emi_block_pool *p, em_bid bid, em_errinfo *err);
 /* Write what could not be written, and wait until all is.  The first failure. */
 em_status emi_block_pool_flush(emi_block_pool *p, em_errinfo *err);
 
-/* Of those files that a pool is made of: pool_slots.c has buffers, block_pool.c uses them, pool_range.c stands on both. */
+/* Of those files that a pool is made of: pool_slots.c has buffers, block_pool.c uses them, pool_range.c stands on both.
+ * */
 
 struct emi_pool_slot {
 	emi_pool_slot *prev, *next; /* in its list */

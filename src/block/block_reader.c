@@ -2,8 +2,8 @@
 /*
  * block_reader.c -- see block_reader.h.
  *
- * Buffers are a ring: the i-th block that is read, whichever list it is in and wherever, goes through buffer i mod n.  The
- * next is requested as soon as the caller is done with the block whose buffer it takes.
+ * Buffers are a ring: the i-th block that is read, whichever list it is in and wherever, goes through buffer i mod n.
+ * The next is requested as soon as the caller is done with the block whose buffer it takes.
  */
 #include "block/block_reader.h"
 
@@ -167,7 +167,8 @@ static em_status read_now(emi_block_reader *r, uint32_t b, em_bid bid, em_errinf
 
 	if (st != EM_OK)
 		return st;
-	emi_store_read_written(r->store, &r->ahead[b].rq, em_block_at(&r->layout, r->room, b), r->layout.bytes, bid, r->io);
+	emi_store_read_written(r->store, &r->ahead[b].rq, em_block_at(&r->layout, r->room, b), r->layout.bytes, bid,
+			       r->io);
 	return emi_wait(&r->ahead[b].rq, err);
 }
 

@@ -3,8 +3,8 @@
  * block_reader.h -- reading the records of lists of blocks one after the other, from the beginning or from the end.
  *
  * (STXXL's buf_istream and buf_istream_reverse.)  While the caller is at one block the following are being read: with n
- * buffers, n - 1 of them.  Records are lent, all that are left of a block or one by one; what was lent is valid until the
- * next call.  Several lists are read as if they were one: where one ends the next is being read already.
+ * buffers, n - 1 of them.  Records are lent, all that are left of a block or one by one; what was lent is valid until
+ * the next call.  Several lists are read as if they were one: where one ends the next is being read already.
  *
  * Lists have blocks that were written, so one that was not is a failure, and not zeros.
  *
@@ -55,9 +55,9 @@ typedef struct emi_block_reader {
 } emi_block_reader;
 
 /*
- * Begin to read so many lists, which must stay as they are until the reader is closed, through nbuffers >= 1 buffers; in
- * reverse the last list comes first.  The reader must stay where it is.  With `frees' their blocks become the reader's:
- * each is freed when the caller goes on to the next, and closing frees those that are left.  io may be NULL.
+ * Begin to read so many lists, which must stay as they are until the reader is closed, through nbuffers >= 1 buffers;
+ * in reverse the last list comes first.  The reader must stay where it is.  With `frees' their blocks become the
+ * reader's: each is freed when the caller goes on to the next, and closing frees those that are left.  io may be NULL.
  * EM_ERR_INVAL, EM_ERR_MEMLIMIT, EM_ERR_NOMEM: then the blocks are still the caller's.
  */
 em_status emi_block_reader_open(emi_block_reader *r, em_ctx *ctx, emi_store *store, size_t block_bytes, size_t record,
@@ -67,8 +67,8 @@ em_status emi_block_reader_open(emi_block_reader *r, em_ctx *ctx, emi_store *sto
 /* Bytes of memory that takes. */
 uint64_t emi_block_reader_memory(size_t block_bytes, uint32_t nbuffers);
 
-/* Lend *n > 0 records, all that are left of the block, in the order in which they lie there: backwards, the last is the first.  EM_OK, EM_END, or a
- * failure. */
+/* Lend *n > 0 records, all that are left of the block, in the order in which they lie there: backwards, the last is the
+ * first. EM_OK, EM_END, or a failure. */
 em_status emi_block_reader_next(emi_block_reader *r, const char **records, size_t *n, em_errinfo *err);
 
 /* Wait for what is under way and free the memory.  One that was not opened, all zero, is allowed. */

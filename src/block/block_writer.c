@@ -112,8 +112,8 @@ static em_status send(emi_block_writer *w, em_errinfo *err)
 	return st;
 }
 
-/* A place for one block more, in a store that has a length; which grows by an eighth, as setting that waits for all that
- * is on its way. */
+/* A place for one block more, in a store that has a length; which grows by an eighth, as setting that waits for all
+ * that is on its way. */
 static em_status place_next(emi_block_writer *w, em_bid *bid, em_errinfo *err)
 {
 	const uint64_t bytes = w->layout.bytes, length = emi_store_length(w->store);
@@ -203,8 +203,8 @@ static void free_blocks(emi_block_writer *w)
 	emi_block_list_release(&w->list, w->ctx);
 }
 
-/* Send the last block, unless nothing is in it: its room may have been lent in vain.  *left: places that are left in what
- * is the last one then. */
+/* Send the last block, unless nothing is in it: its room may have been lent in vain.  *left: places that are left in
+ * what is the last one then. */
 static em_status send_last(emi_block_writer *w, size_t *left, em_errinfo *err)
 {
 	if (w->left < w->layout.capacity) {
@@ -228,7 +228,8 @@ static em_status trim(emi_block_writer *w, uint64_t end, em_errinfo *err)
 /* Where the last record ends. */
 static uint64_t end_of(const emi_block_writer *w, size_t left)
 {
-	return w->list.blocks != 0 ? w->next - w->layout.bytes + (w->layout.capacity - left) * w->layout.record : w->next;
+	return w->list.blocks != 0 ? w->next - w->layout.bytes + (w->layout.capacity - left) * w->layout.record
+				   : w->next;
 }
 
 em_status emi_block_writer_finish(emi_block_writer *w, emi_block_list *list, em_errinfo *err)

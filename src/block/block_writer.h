@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * block_writer.h -- writing records of one size one after the other, into blocks that are allocated as they are needed, or
- * that follow each other in a file or an array.
+ * block_writer.h -- writing records of one size one after the other, into blocks that are allocated as they are needed,
+ * or that follow each other in a file or an array.
  *
  * (STXXL's buf_ostream and buf_ostream_reverse.)  One block is being filled while those before are on their way to the
- * disk; with n buffers the caller waits when n - 1 are.  Records are pushed one by one, or into room that is lent, which
- * saves the copy.
+ * disk; with n buffers the caller waits when n - 1 are.  Records are pushed one by one, or into room that is lent,
+ * which saves the copy.
  *
- * A writer that is to write backwards fills its last block first, and each from its end: who reads the list forwards then
- * sees the records in the opposite order, as when a sequence is made from its last record on.
+ * A writer that is to write backwards fills its last block first, and each from its end: who reads the list forwards
+ * then sees the records in the opposite order, as when a sequence is made from its last record on.
  *
  * A writer goes past caches and pools: they forget what it writes.  A file or an array is lengthened as it needs, some
  * blocks at a time; when it has finished the length is what it was or the end of the last record, whichever is more.
@@ -52,14 +52,17 @@ em_status emi_block_writer_open(emi_block_writer *w, em_ctx *ctx, emi_store *sto
 /* Bytes of memory that takes, beside the list: that has about 34 for each block that was written. */
 uint64_t emi_block_writer_memory(size_t block_bytes, uint32_t nbuffers);
 
-/* Lend room for *n > 0 records, all that the block has left; backwards, its last place is the first to be filled.  Then say how many were. */
+/* Lend room for *n > 0 records, all that the block has left; backwards, its last place is the first to be filled.  Then
+ * say how many were. */
 em_status emi_block_writer_lend(emi_block_writer *w, char **records, size_t *n, em_errinfo *err);
 void emi_block_writer_took(emi_block_writer *w, size_t n);
 
-/* Write the last block and wait for all: the list is the caller's then.  After a failure it is empty, and all blocks are freed. */
+/* Write the last block and wait for all: the list is the caller's then.  After a failure it is empty, and all blocks
+ * are freed. */
 em_status emi_block_writer_finish(emi_block_writer *w, emi_block_list *list, em_errinfo *err);
 
-/* Wait for what is under way, free the memory, and the blocks unless they were finished.  One that was not opened, all zero, is allowed. */
+/* Wait for what is under way, free the memory, and the blocks unless they were finished.  One that was not opened, all
+ * zero, is allowed. */
 void emi_block_writer_close(emi_block_writer *w);
 
 /* Send the block that is full on its way and have an empty one. */

@@ -40,8 +40,8 @@ static em_status check_memory(const em_ctx *ctx, const emi_cache_opts *opts, em_
 
 	if (most <= em_ctx_memory(ctx))
 		return EM_OK;
-	return emi_fail_memory(err, most, "a cache of %" PRIu32 " blocks takes %" PRIu64 " bytes of memory", opts->frames,
-			       most);
+	return emi_fail_memory(err, most, "a cache of %" PRIu32 " blocks takes %" PRIu64 " bytes of memory",
+			       opts->frames, most);
 }
 
 em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opts, em_errinfo *err)
@@ -163,8 +163,7 @@ void emi_cache_hint(emi_cache *c, em_bid bid)
 
 	/* Half of the frames are enough for what is wanted soon. */
 	if (emi_bid_map_find(&c->map, bid) != EMI_NO_ENTRY || c->nreading >= (c->m - c->detached) / 2 ||
-	    emi_ctx_forked(c->ctx) ||
-	    emi_store_check_block(c->store, EMI_READ, bid, c->block_bytes, NULL) != EM_OK)
+	    emi_ctx_forked(c->ctx) || emi_store_check_block(c->store, EMI_READ, bid, c->block_bytes, NULL) != EM_OK)
 		return;
 	i = emi_cache_free_frame(c);
 	if (i == EM_CACHE_NONE)

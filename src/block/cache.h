@@ -2,16 +2,16 @@
 /*
  * cache.h -- blocks of one size of a store in memory, some of many.
  *
- * What a cache does, and what policies and traces are, extmem/sys/cache.h says; public_cache.c puts that over this.  Here
- * blocks are lent with the numbers of their frames, and callers are trusted: they ask for what the store has, and change
- * nothing in a store that is read-only.
+ * What a cache does, and what policies and traces are, extmem/sys/cache.h says; public_cache.c puts that over this.
+ * Here blocks are lent with the numbers of their frames, and callers are trusted: they ask for what the store has, and
+ * change nothing in a store that is read-only.
  *
  * A block that is in the cache is never read from the store, and neither is one that was never written.  Who wants to
  * change a block that is being written back waits, as a copy to write from would need a frame just when frames are
  * short.
  *
- * Memory comes as frames are used for the first time (cache_frames.c).  A cache is a holder of its store: others on that
- * have it flush, forget or lend blocks (cache_range.c).
+ * Memory comes as frames are used for the first time (cache_frames.c).  A cache is a holder of its store: others on
+ * that have it flush, forget or lend blocks (cache_range.c).
  */
 #ifndef EMI_CACHE_H
 #define EMI_CACHE_H
@@ -40,16 +40,16 @@ uint64_t emi_cache_memory(const emi_cache_opts *opts);
 /* EM_ERR_RANGE unless it can be. */
 em_status emi_cache_check(const emi_cache_opts *opts, em_errinfo *err);
 
-/* Open an empty cache, which has no memory for blocks yet.  EM_ERR_RANGE, EM_ERR_NOMEM; EM_ERR_MEMLIMIT: also when there
- * could never be as much as it may take. */
+/* Open an empty cache, which has no memory for blocks yet.  EM_ERR_RANGE, EM_ERR_NOMEM; EM_ERR_MEMLIMIT: also when
+ * there could never be as much as it may take. */
 em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opts, em_errinfo *err);
 
 /* Close it; what was changed and not flushed is discarded.  NULL is allowed. */
 void emi_cache_close(emi_cache *c);
 
 /* Pin a block.  EM_ERR_RANGE, EM_ERR_INVAL: the store has no such block; EM_ERR_IO and others of reading it; those of
- * writing others, if no frame is left but theirs; EM_ERR_STATE: all frames are pinned; EM_ERR_MEMLIMIT, EM_ERR_NOMEM: they
- * are, and there is no memory for more. */
+ * writing others, if no frame is left but theirs; EM_ERR_STATE: all frames are pinned; EM_ERR_MEMLIMIT, EM_ERR_NOMEM:
+ * they are, and there is no memory for more. */
 em_status emi_cache_get(emi_cache *c, em_bid bid, uint32_t mode, uint32_t *frame, em_errinfo *err);
 
 /* Pin n blocks, which may be the same, with all reads under way together: as many of the first ones as there are frames

@@ -2,8 +2,9 @@
 /*
  * cache_many.c -- getting several blocks of a cache at once, with their reads under way together; see cache.h.
  *
- * First all blocks are pinned, and those that are missing begin to be read; then they are waited for.  A block whose read
- * fails leaves at once, although it is pinned: nobody but this call has pinned it, since others wait for a read before.
+ * First all blocks are pinned, and those that are missing begin to be read; then they are waited for.  A block whose
+ * read fails leaves at once, although it is pinned: nobody but this call has pinned it, since others wait for a read
+ * before.
  */
 #include "block/cache_frames.h"
 

@@ -80,7 +80,7 @@ static em_status forget(emi_holder *h, const emi_span *span, em_errinfo *err)
 
 static void cut(emi_holder *h, em_bid end)
 {
-	const emi_span span = { end, UINT64_MAX };
+	const emi_span span = {end, UINT64_MAX};
 	emi_block_pool *p = pool_of(h);
 	uint32_t i;
 
@@ -125,4 +125,4 @@ static void overlay(emi_holder *h, const emi_span *span, char *buf)
 	}
 }
 
-const emi_holder_calls emi_pool_calls = { NULL, flush, forget, cut, overlay };
+const emi_holder_calls emi_pool_calls = {NULL, flush, forget, cut, overlay};

@@ -18,7 +18,8 @@ static em_status check_opts(const em_disks_opts *o, em_errinfo *err)
 	if (o->flags & ~KNOWN)
 		return emi_fail(err, EM_ERR_INVAL, "flags 0x%x are not known", (unsigned)o->flags);
 	if (o->path == NULL && (o->flags & (EM_DISKS_READ_ONLY | EM_DISKS_CREATE)) != 0)
-		return emi_fail(err, EM_ERR_INVAL, "flags 0x%x are for a file, and there is no path", (unsigned)o->flags);
+		return emi_fail(err, EM_ERR_INVAL, "flags 0x%x are for a file, and there is no path",
+				(unsigned)o->flags);
 	if ((o->flags & EM_DISKS_READ_ONLY) != 0 && (o->flags & EM_DISKS_CREATE) != 0)
 		return emi_fail(err, EM_ERR_INVAL, "a file cannot be made for reading only");
 	return EM_OK;
@@ -41,7 +42,8 @@ static em_status open_file(em_disks *d, const em_disks_opts *o, em_errinfo *err)
 
 	if (st == EM_ERR_NOENT && (o->flags & EM_DISKS_CREATE) != 0) {
 		own.status = EM_OK;
-		st = emi_file_open(&d->file, d->share.object.ctx, o->path, how | EMI_OPEN_CREATE | EMI_OPEN_SHARED, &own);
+		st = emi_file_open(&d->file, d->share.object.ctx, o->path, how | EMI_OPEN_CREATE | EMI_OPEN_SHARED,
+				   &own);
 	}
 	if (st == EM_OK)
 		st = emi_store_open_file(&d->share.store, d->file, &own);
@@ -187,7 +189,8 @@ static em_status check_scratch(const em_disks *d, em_errinfo *err)
 {
 	if (d->share.set != NULL)
 		return EM_OK;
-	return emi_fail(err, EM_ERR_NOTSUP, "%s is a file: there is no such call for its blocks", emi_file_path(d->file));
+	return emi_fail(err, EM_ERR_NOTSUP, "%s is a file: there is no such call for its blocks",
+			emi_file_path(d->file));
 }
 
 /* What was or was not allocated. */
@@ -331,7 +334,8 @@ static em_status enter_all(em_disks *d, em_errinfo *err)
 
 	if (st != EM_OK || d->share.store != NULL)
 		return st;
-	return emi_leave(d, emi_fail(err, EM_ERR_NOTSUP, "disks without EM_DISKS_COHERENT do not know what is on them"), err);
+	return emi_leave(d, emi_fail(err, EM_ERR_NOTSUP, "disks without EM_DISKS_COHERENT do not know what is on them"),
+			 err);
 }
 
 em_status em_disks_flush(em_disks *d)

@@ -257,5 +257,6 @@ void em_block_pool_error(const em_block_pool *p, em_errinfo *err)
 
 uint64_t em_block_pool_memory(uint64_t block_bytes, uint32_t write_buffers, uint32_t prefetch_buffers)
 {
-	return sizeof(em_block_pool) + emi_store_memory() + emi_block_pool_memory(block_bytes, write_buffers, prefetch_buffers);
+	return sizeof(em_block_pool) + emi_store_memory() +
+	       emi_block_pool_memory(block_bytes, write_buffers, prefetch_buffers);
 }

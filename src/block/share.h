@@ -29,8 +29,8 @@ struct em_disks {
 /* An object of so many zeroed bytes that begins with its share, and the rest as emi_object_new(). */
 void *emi_share_new(em_disks *d, size_t bytes, uint32_t flags, void (*release)(void *object), em_errinfo *err);
 
-/* Have a store on the disks.  If all that is on them is coherent it is theirs, and so is the flag that tells of a call in
- * progress. */
+/* Have a store on the disks.  If all that is on them is coherent it is theirs, and so is the flag that tells of a call
+ * in progress. */
 em_status emi_share_store(emi_share *s, em_errinfo *err);
 
 /* Free the object and leave the disks.  What the object has must be freed before. */

@@ -763,7 +763,8 @@ static void test_out_of_memory(void **state)
 			(void)emi_block_pool_hint(&b.pool, b.bid[i / 2]);
 			(void)emi_block_pool_hint(&b.pool, b.bid[i / 3]);
 			get(&b, i / 2);
-			assert_true(em_ctx_memory_used(b.f.ctx) <= before + emi_block_pool_memory(BLOCK, 5, 6) + 4 * BLOCK);
+			assert_true(em_ctx_memory_used(b.f.ctx) <=
+				    before + emi_block_pool_memory(BLOCK, 5, 6) + 4 * BLOCK);
 		}
 		assert_true(told <= 1);
 		calls = b.f.mem.calls - calls;

@@ -104,7 +104,8 @@ static em_status write_all(bench *b, emi_block_writer *w, uint64_t n, em_errinfo
 static em_status write_list(bench *b, emi_block_order order, uint64_t n, emi_block_list *list, em_errinfo *err)
 {
 	emi_block_writer w;
-	em_status st = emi_block_writer_open(&w, b->f.ctx, b->store, BLOCK, b->record, b->nbuffers, order, 0, &b->f.io, err);
+	em_status st =
+		emi_block_writer_open(&w, b->f.ctx, b->store, BLOCK, b->record, b->nbuffers, order, 0, &b->f.io, err);
 
 	memset(list, 0, sizeof(*list));
 	if (st != EM_OK)
@@ -144,7 +145,8 @@ static em_status read_list(bench *b, const emi_block_list *list, emi_block_order
 	uint64_t i = 0;
 	emi_block_reader r;
 
-	st = emi_block_reader_open(&r, b->f.ctx, b->store, BLOCK, b->record, b->nbuffers, list, 1, order, frees, &b->f.io, err);
+	st = emi_block_reader_open(&r, b->f.ctx, b->store, BLOCK, b->record, b->nbuffers, list, 1, order, frees,
+				   &b->f.io, err);
 	if (st != EM_OK)
 		return st;
 	while (st == EM_OK) {
@@ -256,7 +258,9 @@ static void test_freeing(void **state)
 
 			bench_open(&b, 8, nbuffers);
 			assert_int_equal(write_list(&b, EMI_FORWARD, 5 * b.capacity, &list, NULL), EM_OK);
-			assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.store, BLOCK, 8, nbuffers, &list, 1, order, 1, NULL, NULL), EM_OK);
+			assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.store, BLOCK, 8, nbuffers, &list, 1,
+							       order, 1, NULL, NULL),
+					 EM_OK);
 			for (i = 0; i < stop; i++) {
 				assert_int_equal(emi_block_reader_next(&r, &records, &n, NULL), i < 5 ? EM_OK : EM_END);
 				assert_int_equal(emi_disk_used(b.f.disk), (5 - i) * BLOCK);
@@ -301,7 +305,9 @@ static void read_sequence(bench *b, const emi_block_list *list, const uint64_t *
 
 	for (i = 0; i < SEQUENCE; i++)
 		blocks += list[i].blocks;
-	assert_int_equal(emi_block_reader_open(&r, b->f.ctx, b->store, BLOCK, b->record, b->nbuffers, list, SEQUENCE, order, frees, &b->f.io, NULL), EM_OK);
+	assert_int_equal(emi_block_reader_open(&r, b->f.ctx, b->store, BLOCK, b->record, b->nbuffers, list, SEQUENCE,
+					       order, frees, &b->f.io, NULL),
+			 EM_OK);
 	for (;;) {
 		const uint64_t left = blocks - r.taken.n;
 		const char *records;
@@ -361,13 +367,17 @@ static void test_unfinished(void **state)
 		bench b;
 
 		bench_open(&b, 1000, 1 + (uint32_t)n % 4);
-		assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK, 1000, b.nbuffers, (emi_block_order)(n % 2), 0, NULL, NULL), EM_OK);
+		assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK, 1000, b.nbuffers,
+						       (emi_block_order)(n % 2), 0, NULL, NULL),
+				 EM_OK);
 		assert_int_equal(write_all(&b, &w, n, NULL), EM_OK);
 		emi_block_writer_close(&w);
 		emi_block_writer_close(&w);
 		assert_int_equal(emi_disk_used(b.f.disk), 0);
 
-		assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK, 1000, b.nbuffers, (emi_block_order)(n % 2), 0, NULL, NULL), EM_OK);
+		assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK, 1000, b.nbuffers,
+						       (emi_block_order)(n % 2), 0, NULL, NULL),
+				 EM_OK);
 		assert_int_equal(write_all(&b, &w, n, NULL), EM_OK);
 		assert_int_equal(emi_block_writer_lend(&w, &records, &room, NULL), EM_OK);
 		assert_int_equal(emi_block_writer_finish(&w, &list, NULL), EM_OK);
@@ -390,11 +400,16 @@ static void test_misuse(void **state)
 
 	(void)state;
 	bench_open(&b, 8, 1);
-	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK, 8, 0, EMI_FORWARD, 0, NULL, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK, BLOCK + 1, 1, EMI_FORWARD, 0, NULL, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK + 8, 8, 1, EMI_FORWARD, 0, NULL, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.store, BLOCK, 8, 0, &none, 1, EMI_FORWARD, 1, NULL, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.store, BLOCK, 0, 1, &none, 1, EMI_FORWARD, 1, NULL, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK, 8, 0, EMI_FORWARD, 0, NULL, NULL),
+			 EM_ERR_INVAL);
+	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK, BLOCK + 1, 1, EMI_FORWARD, 0, NULL, NULL),
+			 EM_ERR_INVAL);
+	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK + 8, 8, 1, EMI_FORWARD, 0, NULL, NULL),
+			 EM_ERR_INVAL);
+	assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.store, BLOCK, 8, 0, &none, 1, EMI_FORWARD, 1, NULL, NULL),
+			 EM_ERR_INVAL);
+	assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.store, BLOCK, 0, 1, &none, 1, EMI_FORWARD, 1, NULL, NULL),
+			 EM_ERR_INVAL);
 	bench_close(&b);
 }
 
@@ -561,13 +576,16 @@ static void test_budget(void **state)
 		taken = emi_alloc(b.f.ctx, (size_t)rest, NULL);
 		assert_non_null(taken);
 		memset(&err, 0, sizeof(err));
-		assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK, 8, 4, EMI_FORWARD, 0, NULL, &err), expected);
+		assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK, 8, 4, EMI_FORWARD, 0, NULL, &err),
+				 expected);
 		assert_int_equal(err.status, expected);
 		emi_block_writer_close(&w);
 		emi_free(b.f.ctx, taken, (size_t)rest);
 		rest -= more;
 		taken = emi_alloc(b.f.ctx, (size_t)rest, NULL);
-		assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.store, BLOCK, 8, 4, &none, 1, EMI_FORWARD, 0, NULL, NULL), expected);
+		assert_int_equal(
+			emi_block_reader_open(&r, b.f.ctx, b.store, BLOCK, 8, 4, &none, 1, EMI_FORWARD, 0, NULL, NULL),
+			expected);
 		emi_block_reader_close(&r);
 		emi_free(b.f.ctx, taken, (size_t)rest);
 		bench_close(&b);

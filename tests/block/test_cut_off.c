@@ -248,8 +248,9 @@ static void read_list(bench *b, unsigned i, int there)
 	em_status st;
 	size_t n;
 
-	assert_int_equal(emi_block_reader_open(&r, b->ctx, b->store, BLOCK, 1, 2, &list, 1, EMI_FORWARD, 0, NULL, &b->err),
-			 EM_OK);
+	assert_int_equal(
+		emi_block_reader_open(&r, b->ctx, b->store, BLOCK, 1, 2, &list, 1, EMI_FORWARD, 0, NULL, &b->err),
+		EM_OK);
 	st = emi_block_reader_next(&r, &records, &n, &b->err);
 	if (there) {
 		assert_int_equal(st, EM_OK);

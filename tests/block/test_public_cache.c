@@ -38,7 +38,8 @@ static em_cache *open_cache(round_trip *r, uint32_t frames, const em_policy *pol
 	if (em_cache_open(&c, r->d, &opts) != EM_OK)
 		fail_msg("%s", r->f.err.text);
 	/* No memory for blocks yet. */
-	assert_true(em_ctx_memory_used(r->f.ctx) - before < em_cache_memory(&opts) && em_ctx_memory_used(r->f.ctx) - before < BLOCK);
+	assert_true(em_ctx_memory_used(r->f.ctx) - before < em_cache_memory(&opts) &&
+		    em_ctx_memory_used(r->f.ctx) - before < BLOCK);
 	return c;
 }
 

@@ -29,7 +29,7 @@ typedef struct bench {
 	em_disks *d;
 	em_cache *c;
 	em_block_pool *p;
-	void *own;              /* a buffer */
+	void *own; /* a buffer */
 	em_bid bid[BLOCKS];
 	unsigned char mem[BLOCKS * BLOCK];
 	em_errinfo err;
@@ -454,12 +454,9 @@ static void test_without_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_of_them),
-		cmocka_unit_test(test_writer),
-		cmocka_unit_test(test_get_many),
-		cmocka_unit_test(test_read_only),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_without_memory),
+		cmocka_unit_test(test_all_of_them), cmocka_unit_test(test_writer),
+		cmocka_unit_test(test_get_many),    cmocka_unit_test(test_read_only),
+		cmocka_unit_test(test_refused),	    cmocka_unit_test(test_without_memory),
 	};
 
 	return cmocka_run_group_tests_name("files of blocks", tests, NULL, NULL);

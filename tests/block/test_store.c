@@ -31,11 +31,11 @@ typedef struct users {
 	store_case s;
 	emi_cache *c;
 	emi_block_pool p;
-	char *own;              /* a buffer for the pool */
-	emi_block_list list;    /* all whole blocks, in the order of their numbers */
+	char *own; /* a buffer for the pool */
+	emi_block_list list; /* all whole blocks, in the order of their numbers */
 	emi_block_reader r;
 	int reads;
-	uint32_t at;            /* the block that the reader is at */
+	uint32_t at; /* the block that the reader is at */
 } users;
 
 static uint64_t below(users *u, uint64_t n)
@@ -59,7 +59,8 @@ static void open_users(users *u, store_kind kind, uint32_t n)
 	opts.frames = 6;
 	opts.block_bytes = CASE_BLOCK;
 	assert_int_equal(emi_cache_open(&u->c, u->s.f.ctx, &opts, &u->s.f.err), EM_OK);
-	assert_int_equal(emi_block_pool_open(&u->p, u->s.f.ctx, u->s.store, CASE_BLOCK, 3, 2, NULL, &u->s.f.err), EM_OK);
+	assert_int_equal(emi_block_pool_open(&u->p, u->s.f.ctx, u->s.store, CASE_BLOCK, 3, 2, NULL, &u->s.f.err),
+			 EM_OK);
 	u->own = emi_buffer_alloc(u->s.f.ctx, CASE_BLOCK, NULL);
 	assert_non_null(u->own);
 	u->list.bid = u->s.bid;
@@ -121,7 +122,8 @@ static void by_reader(users *u)
 
 	if (!u->reads) {
 		assert_int_equal(emi_block_reader_open(&u->r, u->s.f.ctx, u->s.store, CASE_BLOCK, RECORD,
-						       1 + (uint32_t)below(u, 5), &u->list, 1, EMI_FORWARD, 0, NULL, NULL),
+						       1 + (uint32_t)below(u, 5), &u->list, 1, EMI_FORWARD, 0, NULL,
+						       NULL),
 				 EM_OK);
 		u->reads = 1;
 		u->at = 0;
@@ -143,7 +145,7 @@ static void by_reader(users *u)
 /* Past all of them. */
 static void by_hand(users *u, uint32_t i)
 {
-	const emi_span span = { u->s.bid[i], CASE_BLOCK };
+	const emi_span span = {u->s.bid[i], CASE_BLOCK};
 	emi_request rq;
 
 	if (!store_case_changes(&u->s) || below(u, 2)) {
@@ -200,7 +202,7 @@ static void test_coherent(void **state)
 /* A writer's blocks are seen by all who had others there, and a file is as long as what is in it. */
 static void test_writer(void **state)
 {
-	static const uint32_t records[] = { 0, 1, IN_BLOCK - 1, IN_BLOCK, IN_BLOCK + 1, 7 * IN_BLOCK + 5, 40 * IN_BLOCK };
+	static const uint32_t records[] = {0, 1, IN_BLOCK - 1, IN_BLOCK, IN_BLOCK + 1, 7 * IN_BLOCK + 5, 40 * IN_BLOCK};
 	uint32_t kind, k, i;
 
 	(void)state;
@@ -226,16 +228,19 @@ static void test_writer(void **state)
 			test_fill(&u.s.f.rng, store_case_block(&u.s, from), (size_t)n * RECORD);
 			for (i = 0; i < n; i++)
 				assert_int_equal(emi_block_writer_push(&w, store_case_block(&u.s, from) + i * RECORD,
-								       &u.s.f.err), EM_OK);
+								       &u.s.f.err),
+						 EM_OK);
 			if (emi_block_writer_finish(&w, &list, &u.s.f.err) != EM_OK)
 				fail_msg("%s", u.s.f.err.text);
 			emi_block_writer_close(&w);
-			/* The rest of the last block was written, too, as far as it was there: zeros, or what the buffer had. */
+			/* The rest of the last block was written, too, as far as it was there: zeros, or what the
+			 * buffer had. */
 			if (list.blocks != 0 && n % IN_BLOCK != 0) {
 				i = from + (uint32_t)list.blocks - 1;
-				assert_int_equal(emi_store_fetch(u.s.store, u.s.buf, CASE_BLOCK, u.s.bid[i], NULL, NULL), EM_OK);
-				memcpy(store_case_block(&u.s, i) + n % IN_BLOCK * RECORD, u.s.buf + n % IN_BLOCK * RECORD,
-				       CASE_BLOCK - n % IN_BLOCK * RECORD);
+				assert_int_equal(
+					emi_store_fetch(u.s.store, u.s.buf, CASE_BLOCK, u.s.bid[i], NULL, NULL), EM_OK);
+				memcpy(store_case_block(&u.s, i) + n % IN_BLOCK * RECORD,
+				       u.s.buf + n % IN_BLOCK * RECORD, CASE_BLOCK - n % IN_BLOCK * RECORD);
 			}
 			assert_int_equal(list.records, n);
 			assert_int_equal(emi_store_length(u.s.store), u.s.length);
@@ -250,7 +255,7 @@ static void test_writer(void **state)
 /* One that is not finished leaves the length as it was. */
 static void test_writer_given_up(void **state)
 {
-	char record[RECORD] = { 1 };
+	char record[RECORD] = {1};
 	emi_block_writer w;
 	uint32_t i;
 	users u;
@@ -258,8 +263,9 @@ static void test_writer_given_up(void **state)
 	(void)state;
 	open_users(&u, STORE_ARRAY, 20);
 	assert_int_equal(store_case_resize(&u.s, 0), EM_OK);
-	assert_int_equal(emi_block_writer_open(&w, u.s.f.ctx, u.s.store, CASE_BLOCK, RECORD, 2, EMI_FORWARD, 0, NULL, NULL),
-			 EM_OK);
+	assert_int_equal(
+		emi_block_writer_open(&w, u.s.f.ctx, u.s.store, CASE_BLOCK, RECORD, 2, EMI_FORWARD, 0, NULL, NULL),
+		EM_OK);
 	for (i = 0; i < 9 * IN_BLOCK; i++)
 		assert_int_equal(emi_block_writer_push(&w, record, NULL), EM_OK);
 	assert_true(emi_store_length(u.s.store) > 0);
@@ -297,21 +303,25 @@ static void test_refused(void **state)
 		bid = u.s.bid[4];
 		bid.offset += CASE_BLOCK;
 		if (numbered) {
-			assert_int_equal(emi_store_check_block(u.s.store, EMI_READ, bid, CASE_BLOCK, NULL), EM_ERR_RANGE);
+			assert_int_equal(emi_store_check_block(u.s.store, EMI_READ, bid, CASE_BLOCK, NULL),
+					 EM_ERR_RANGE);
 			assert_int_equal(emi_block_pool_hint(&u.p, bid), 0);
 			assert_int_equal(emi_block_pool_read(&u.p, &u.own, bid, NULL), EM_ERR_RANGE);
-			assert_int_equal(emi_block_writer_open(&w, u.s.f.ctx, u.s.store, CASE_BLOCK, RECORD, 1, EMI_REVERSE, 0,
-							       NULL, NULL), EM_ERR_INVAL);
-			assert_int_equal(emi_block_writer_open(&w, u.s.f.ctx, u.s.store, CASE_BLOCK, RECORD, 1, EMI_FORWARD, 1,
-							       NULL, NULL), EM_ERR_INVAL);
+			assert_int_equal(emi_block_writer_open(&w, u.s.f.ctx, u.s.store, CASE_BLOCK, RECORD, 1,
+							       EMI_REVERSE, 0, NULL, NULL),
+					 EM_ERR_INVAL);
+			assert_int_equal(emi_block_writer_open(&w, u.s.f.ctx, u.s.store, CASE_BLOCK, RECORD, 1,
+							       EMI_FORWARD, 1, NULL, NULL),
+					 EM_ERR_INVAL);
 		}
 		if (kind == STORE_READ_ONLY) {
 			assert_int_equal(emi_block_pool_lend(&u.p, &buf, NULL), EM_OK);
 			assert_int_equal(emi_block_pool_write(&u.p, buf, u.s.bid[0], NULL), EM_ERR_INVAL);
 			emi_block_pool_return(&u.p, buf);
 			assert_int_equal(emi_store_resize(u.s.store, 0, NULL), EM_ERR_INVAL);
-			assert_int_equal(emi_block_writer_open(&w, u.s.f.ctx, u.s.store, CASE_BLOCK, RECORD, 1, EMI_FORWARD, 0,
-							       NULL, NULL), EM_ERR_INVAL);
+			assert_int_equal(emi_block_writer_open(&w, u.s.f.ctx, u.s.store, CASE_BLOCK, RECORD, 1,
+							       EMI_FORWARD, 0, NULL, NULL),
+					 EM_ERR_INVAL);
 		}
 		assert_int_equal(emi_store_sync(u.s.store, NULL), EM_OK);
 		close_users(&u);
@@ -359,10 +369,8 @@ static void test_cut_short(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_coherent),
-		cmocka_unit_test(test_writer),
-		cmocka_unit_test(test_writer_given_up),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_coherent),	cmocka_unit_test(test_writer),
+		cmocka_unit_test(test_writer_given_up), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_cut_short),
 	};
 

@@ -15,8 +15,7 @@
 #include "block/policy.h"
 #include "block/store_case.h"
 
-static const em_policy *const policies[] = { &emi_policy_lru, &emi_policy_clock, &emi_policy_random,
-					     &emi_policy_s3fifo };
+static const em_policy *const policies[] = {&emi_policy_lru, &emi_policy_clock, &emi_policy_random, &emi_policy_s3fifo};
 enum { POLICIES = 4, GROUP = 8 };
 
 /* A cache, and what a random caller holds of it. */
@@ -170,7 +169,7 @@ static void some_range(caller *k)
 	case 1:
 		for (i = first; i < first + n && store_case_there(&k->s, i) != 0; i++) {
 			char *buf = k->s.buf + (size_t)i * CASE_BLOCK;
-			const emi_span one = { k->s.bid[i], CASE_BLOCK };
+			const emi_span one = {k->s.bid[i], CASE_BLOCK};
 			emi_request rq;
 
 			(void)emi_store_read(k->s.store, &rq, buf, CASE_BLOCK, one.at, NULL);
@@ -281,8 +280,8 @@ static void test_zeros(void **state)
 	for (i = 0; i < 10; i++) {
 		size_t got;
 
-		assert_int_equal(emi_cache_get_many(k.c, &k.s.bid[i], 1, EM_CACHE_WRITE, &k.s.bid[(i + 1) % 10], 1, frame,
-						    &got, NULL),
+		assert_int_equal(emi_cache_get_many(k.c, &k.s.bid[i], 1, EM_CACHE_WRITE, &k.s.bid[(i + 1) % 10], 1,
+						    frame, &got, NULL),
 				 EM_OK);
 		use(&k, frame[0], i, EM_CACHE_READ);
 	}
@@ -323,9 +322,11 @@ static void test_failures(void **state)
 					block[i] = any(&k);
 					bid[i] = k.s.bid[block[i]];
 				}
-				st = emi_cache_get_many(k.c, bid, GROUP, EM_CACHE_WRITE, NULL, 0, frame, &got, &k.s.f.err);
+				st = emi_cache_get_many(k.c, bid, GROUP, EM_CACHE_WRITE, NULL, 0, frame, &got,
+							&k.s.f.err);
 				failed += st != EM_OK || got < GROUP;
-				assert_true(st == EM_OK || (got == 0 && st == EM_ERR_IO && k.s.f.err.status == EM_ERR_IO));
+				assert_true(st == EM_OK ||
+					    (got == 0 && st == EM_ERR_IO && k.s.f.err.status == EM_ERR_IO));
 				memset(&k.s.f.err, 0, sizeof k.s.f.err);
 				for (i = 0; i < got; i++)
 					store_case_check(&k.s, block[i], emi_cache_buf(k.c, frame[i]));
