@@ -53,6 +53,11 @@ void cancel_event(void)
 		(void)kill(getpid(), SIGUSR1);
 }
 
+uint64_t cancel_events(void)
+{
+	return __atomic_load_n(&now.events, __ATOMIC_RELAXED);
+}
+
 static void *cancel_later(void *arg)
 {
 	(void)arg;
