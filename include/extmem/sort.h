@@ -115,7 +115,7 @@ typedef struct em_phase_stats {
 	uint32_t size;          /**< sizeof(em_phase_stats); set by the initialiser. */
 	uint32_t reserved;
 	double seconds;         /**< Wall clock. */
-	double cpu_seconds;     /**< Of the whole process. */
+	double cpu_seconds;     /**< Of the whole process; 0 of few records, of which it would take longer to ask. */
 	double io_wait;         /**< Seconds the calling thread waited for a transfer. */
 	uint64_t bytes_read;    /**< By the library's requests. */
 	uint64_t bytes_written;

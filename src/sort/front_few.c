@@ -43,8 +43,11 @@ em_status emi_front_begin(emi_front *f, const emi_needs *needs,
 	if (emi_front_varied(f) || f->few_records >= EMI_PARTITION_LEAST)
 		f->few_records = EMI_PARTITION_LEAST - 1;
 	f->few = share >= SHARE_LEAST && f->few_records != 0;
-	if (!f->few)
+	if (!f->few) {
+		emi_watch_cpu(&job->watch);
 		return engage(f, err);
+	}
+	job->watch.brief = 1;
 	emi_job_few_plan(job);
 	if (!emi_front_varied(f))
 		return EM_OK;
@@ -59,6 +62,7 @@ static em_status leave_few(emi_front *f, em_errinfo *err)
 	em_status st;
 
 	f->few = 0;
+	emi_watch_cpu(&job->watch);
 	f->needs.have = emi_front_varied(f) ? emi_line_store_used(&f->e.store) : f->n;
 	job->lent = emi_front_varied(f) ? f->e.store.bytes : f->area_bytes;
 	st = f->engage(f, err);

@@ -29,15 +29,22 @@ void emi_watch_init(emi_watch *w, const em_ctx *ctx, em_progress_fn fn, void *us
 	w->user = user;
 	w->io = io;
 	w->last = w->wall0 = emi_now();
-	w->cpu0 = emi_cpu_now();
+	w->cpu0 = -1;
 	w->io0 = snapshot(io);
+}
+
+void emi_watch_cpu(emi_watch *w)
+{
+	w->brief = 0;
+	if (w->cpu0 < 0)
+		w->cpu0 = emi_cpu_now();
 }
 
 void emi_watch_settle(emi_watch *w)
 {
 	em_phase_stats *p = &w->stats[w->phase];
 	emi_io_stats now = snapshot(w->io);
-	double wall = emi_now(), cpu = emi_cpu_now();
+	double wall = emi_now(), cpu = w->cpu0 < 0 ? w->cpu0 : emi_cpu_now();
 
 	p->seconds += wall - w->wall0;
 	p->cpu_seconds += cpu - w->cpu0;
@@ -54,6 +61,8 @@ void emi_watch_settle(emi_watch *w)
 void emi_watch_phase(emi_watch *w, uint32_t phase, uint64_t total)
 {
 	emi_watch_settle(w);
+	if (!w->brief)
+		emi_watch_cpu(w);
 	w->phase = phase;
 	w->done = 0;
 	w->total = total;

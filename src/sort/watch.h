@@ -24,8 +24,9 @@ typedef struct emi_watch {
 	uint64_t done;          /* bytes of this phase, by one thread; others may look: atomic */
 	uint64_t total;         /* 0: not known */
 	double last;            /* when fn was last called */
+	int brief;              /* too little is done for the processor's time to be asked for, which takes 700 ns */
 	/* the phase in progress, as it began */
-	double wall0, cpu0;
+	double wall0, cpu0;     /* cpu0: less than 0: it is not counted */
 	emi_io_stats io0;
 	const emi_io_stats *io; /* the counters of the sort's requests */
 	em_phase_stats stats[EMI_PHASES];
@@ -38,6 +39,9 @@ void emi_watch_cancel(emi_watch *w);
 
 /* Begin a phase; ends the one before.  total in bytes, 0 when not known. */
 void emi_watch_phase(emi_watch *w, uint32_t phase, uint64_t total);
+
+/* Count the processor's time, from now on. */
+void emi_watch_cpu(emi_watch *w);
 
 /* Account for the time and traffic up to now. */
 void emi_watch_settle(emi_watch *w);
