@@ -33,7 +33,7 @@ function step_of(sym, dso, phase) {
 		return "tree"
 	if (sym ~ /^(cut|bound|ahead)/)
 		return "cut"
-	if (sym ~ /^(emi_store|store)|memmove/)
+	if (sym ~ /^(emi_memory_store|store)|memmove/)
 		return "store"
 	return "other"
 }

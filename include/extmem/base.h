@@ -12,6 +12,8 @@
  * - Structs that the caller makes begin with their size: set it with the initialiser (EM_..._INIT).
  *   A field of options that is zero means "the default", unless it says otherwise.
  * - One thread per object at a time; objects of one context are independent.
+ * - Any call that does work may return EM_ERR_FORK in a child of the process that made its context, and EM_ERR_CANCELED
+ *   once the context was canceled (em_ctx_cancel()), whether it lists them or not.
  * - The library never prints, exits, aborts, or reads the environment.
  *
  * How structs grow, so that a program runs with every later library, compiled once against any header:

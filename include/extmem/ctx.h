@@ -115,10 +115,28 @@ EM_API EM_NODISCARD em_status em_ctx_open(em_ctx **out, const em_ctx_opts *opts)
 EM_API void em_ctx_close(em_ctx *ctx);
 
 /**
- * The process is about to end without closing what is open: remove the files that would be left behind, which are
- * outputs that have a temporary name until they are complete.  An output that is complete and just taking its place is
- * waited for.  No other one appears any more: what writes it fails with EM_ERR_CANCELED.  Scratch has no names and
- * needs no removing.
+ * Cancel everything in ctx, and let nothing new begin: each call in progress returns EM_ERR_CANCELED soon, and so does
+ * every later one that works with ctx or an object of it.  Exceptions are calls that only give back or tell: closing,
+ * freeing, statistics, details of failures.  What needs neither a transfer nor a long computation, such as a block that
+ * is in a cache, may still be had.
+ *
+ * Soon: transfers that the system has begun are waited for, those that it has not are not made.  Functions of the caller
+ * that are being called return first.  An output that is complete and just taking its place gets it, and its call
+ * returns EM_OK.  Of all others nothing is left, as after any failure.
+ *
+ * It cannot be undone: close the objects and ctx, and open another context, which takes some microseconds.
+ * em_sorter_cancel(), em_top_cancel() and progress functions (extmem/progress.h) stop one thing only.
+ *
+ * May be called by any thread at any time while ctx is open, by functions of the caller that the library calls, and by a
+ * signal handler: it stores one word atomically and does nothing else.  NULL is allowed.  Never fails.
+ */
+EM_API void em_ctx_cancel(em_ctx *ctx);
+
+/**
+ * The process is about to end without closing what is open: cancel everything (em_ctx_cancel()) and remove the files
+ * that would be left behind, which are outputs that have a temporary name until they are complete.  An output that is
+ * complete and just taking its place is waited for.  No other one appears any more.  Scratch has no names and needs no
+ * removing.
  *
  * May be called by any thread at any time while ctx is open, but not by a signal handler: let a thread wait for
  * signals.  NULL is allowed.  Never fails.

@@ -234,7 +234,8 @@ EM_API EM_NODISCARD em_status em_sorter_push_batch(em_sorter *s, const void *rec
  */
 EM_API uint64_t em_sorter_longest(const em_sorter *s);
 
-/** Stop whatever s is doing: the call in progress, and every later one, returns EM_ERR_CANCELED.  Any thread. */
+/** Stop whatever s is doing: the call in progress, and every later one, returns EM_ERR_CANCELED.  Any thread, also in a
+ * signal handler: it stores one word atomically and does nothing else.  em_ctx_cancel() stops all of a context. */
 EM_API void em_sorter_cancel(em_sorter *s);
 
 /** Copy the detail of the last failure; all zero when there was none. */
@@ -281,7 +282,6 @@ EM_API void em_sorter_close(em_sorter *s);
  *                    message names file and line, and bytes is the memory that would do (0: unknown)
  *   EM_ERR_NOSPACE   also: the output does not fit.  Where its size and the free space are known this comes before
  *                    anything is read, with the output as path, and the bytes that it needs beyond what it has as bytes
- *   EM_ERR_CANCELED  also: em_ctx_abandon()
  *   EM_ERR_SHORT     an input became shorter while it was read
  *   EM_ERR_PIPE      nobody reads the output any more
  *   EM_ERR_VERSION   opts, its format or stats was made without its initialiser

@@ -3,8 +3,23 @@
  * @file extmem/status.h  Statuses and error detail.
  *
  * Every call that can fail returns an em_status: 0 is success, positive values are no
- * errors (EM_END), negative values are.  Beside it, the object keeps a detail: which
+ * errors, negative values are.  Beside it, the object keeps a detail: which
  * operation on which file at which offset failed with which errno.
+ *
+ * Positive values answer a question, change nothing, and have no detail:
+ *
+ *     EM_END        of what comes one after the other there is no more, again and again
+ *     EM_NOT_FOUND  what was looked for is not there; a container to take something from is empty
+ *     EM_EXISTS     what was to be inserted is there already (EM_ERR_EXIST is about the name of a file)
+ *
+ * Negative values come in bands:
+ *
+ *     -1...-99      the caller's mistake: the object is as it was before the call, and may be used
+ *     -100...-199   resources
+ *     -200...-299   input and output
+ *     -300...-399   data
+ *     -400...-499   functions of the caller's, and cancellation
+ *     -900...       only closing is allowed
  */
 #ifndef EXTMEM_STATUS_H
 #define EXTMEM_STATUS_H

@@ -51,7 +51,8 @@ EM_API EM_NODISCARD em_status em_top_finish(em_top *t);
  *  Returns as em_sorter_next(); EM_END when all were lent. */
 EM_API EM_NODISCARD em_status em_top_next(em_top *t, const em_batch **batch);
 
-/** Stop whatever t is doing: the call in progress, and every later one, returns EM_ERR_CANCELED.  Any thread. */
+/** Stop whatever t is doing: the call in progress, and every later one, returns EM_ERR_CANCELED.  Any thread, also in a
+ * signal handler: it stores one word atomically and does nothing else.  em_ctx_cancel() stops all of a context. */
 EM_API void em_top_cancel(em_top *t);
 
 /** Copy the detail of the last failure; all zero when there was none. */

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * context.c -- what every layer needs of a context: references, budgets of descriptors, log, fork
- * check, clocks.  Contexts are made in src/ctx, which knows backends and kernels; they end here, with the
- * last reference, whoever held it.
+ * context.c -- what every layer needs of a context: references, budgets of descriptors, log, fork check, canceling,
+ * clocks.  Contexts are made in src/ctx, which knows backends and kernels; they end here, with the last reference,
+ * whoever held it.
+ *
+ * A context that was canceled stays so.  So nobody has to be told: whoever begins something, or goes on with it, looks at
+ * one flag, and what is on its way when it is set ends by itself.  Could it be taken back, blocks whose writes were
+ * refused meanwhile would be missed.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -17,6 +21,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/pieces.h"
 #include "base/process.h"
 #include "base/workers.h"
 
@@ -43,10 +48,12 @@ static void release(em_ctx *ctx)
 	em_ctx copy;
 
 	emi_workers_stop(ctx);
+	emi_pieces_drop(ctx);
 	if (!emi_ctx_forked(ctx)) {
 		pthread_mutex_destroy(&ctx->lock);
 		pthread_mutex_destroy(&ctx->io_lock);
 		pthread_mutex_destroy(&ctx->leftovers_lock);
+		pthread_mutex_destroy(&ctx->pieces.lock);
 		pthread_cond_destroy(&ctx->io_done);
 	}
 	emi_strfree(ctx, ctx->dir);
@@ -71,7 +78,14 @@ em_status emi_ctx_check(const em_ctx *ctx, em_errinfo *err)
 	if (emi_ctx_forked(ctx))
 		return emi_fail(err, EM_ERR_FORK, "the context was made by process %" PRId64 ", this is its child",
 				ctx->pid);
-	return EM_OK;
+	return emi_ctx_canceled(ctx) ? emi_fail(err, EM_ERR_CANCELED, "canceled: the context was") : EM_OK;
+}
+
+/* Signal handlers call it: a store, and nothing else. */
+void em_ctx_cancel(em_ctx *ctx)
+{
+	if (ctx != NULL)
+		__atomic_store_n(&ctx->canceled, 1, __ATOMIC_RELAXED);
 }
 
 void emi_log(const em_ctx *ctx, int32_t level, const char *fmt, ...)

@@ -30,6 +30,18 @@ typedef struct emi_disk_choice {
 	int ours;               /* a file that we made and kept: what is in it is nobody else's; under the context's lock */
 } emi_disk_choice;
 
+/* Memory that nobody has and that is kept for the next object, see base/pieces.h. */
+#define EMI_PIECES_MOST 16u
+typedef struct emi_pieces {
+	pthread_mutex_t lock;   /* guards the rest; never held while another one is taken */
+	uint64_t bytes;         /* in them; written under the lock, atomic */
+	uint32_t n;
+	struct {
+		void *at;
+		size_t bytes;
+	} piece[EMI_PIECES_MOST]; /* the oldest first */
+} emi_pieces;
+
 struct em_ctx {
 	/* budgets */
 	uint64_t memory;        /* bytes allowed; atomic, and never less than before */
@@ -39,6 +51,7 @@ struct em_ctx {
 	uint64_t memory_named;  /* what the caller said, too little for any context, until that is told; or 0; atomic */
 	uint64_t enough;        /* for tests: bytes that a sort plans with below that bound; 0: its input decides */
 	uint64_t used;          /* bytes in use; atomic */
+	uint32_t sharers;       /* objects that are going to take a fair share of what is left; atomic */
 	uint64_t peak;          /* most ever in use; atomic */
 	uint32_t fds;           /* descriptors allowed */
 	uint32_t fds_used;      /* atomic */
@@ -54,6 +67,7 @@ struct em_ctx {
 
 	/* choices, made by em_ctx_open() in src/ctx */
 	int64_t pid;            /* of the process that made it: fork detection */
+	int canceled;           /* em_ctx_cancel(): it stays so; atomic */
 	int32_t direct;         /* EM_DIRECT_... */
 	uint32_t queue_depth;   /* 0: the backend's own */
 	const struct em_backend *backend;
@@ -79,9 +93,10 @@ struct em_ctx {
 
 	uint32_t flags;         /* EM_CTX_... */
 
+	emi_pieces pieces;
+
 	pthread_mutex_t leftovers_lock; /* see base/leftovers.h; taken before io_lock and never with lock */
 	struct emi_leftover *leftovers;
-	int abandoned;          /* no name may be made any more */
 };
 
 /* Free the choice of disks, of which so many have a path. */
@@ -91,8 +106,14 @@ void emi_ctx_free_disks(em_ctx *ctx, uint32_t paths);
 void emi_ctx_ref(em_ctx *ctx);
 void emi_ctx_unref(em_ctx *ctx);
 
-/* EM_OK, or EM_ERR_FORK with err filled when this process did not make ctx. */
+/* May work go on?  EM_OK, or with err filled EM_ERR_FORK when this process did not make ctx, EM_ERR_CANCELED when it was
+ * canceled.  What only gives back does not ask. */
 em_status emi_ctx_check(const em_ctx *ctx, em_errinfo *err);
+
+static inline int emi_ctx_canceled(const em_ctx *ctx)
+{
+	return __atomic_load_n(&ctx->canceled, __ATOMIC_RELAXED);
+}
 
 /* Is this a child of the process that made ctx? */
 int emi_ctx_forked(const em_ctx *ctx);

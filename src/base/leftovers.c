@@ -13,10 +13,10 @@ em_status emi_leftovers_lock(em_ctx *ctx, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	pthread_mutex_lock(&ctx->leftovers_lock);
-	if (!ctx->abandoned)
-		return EM_OK;
-	pthread_mutex_unlock(&ctx->leftovers_lock);
-	return emi_fail(err, EM_ERR_CANCELED, "canceled: the context was abandoned");
+	st = emi_ctx_check(ctx, err);
+	if (st != EM_OK)
+		pthread_mutex_unlock(&ctx->leftovers_lock);
+	return st;
 }
 
 void emi_leftovers_unlock(em_ctx *ctx)
@@ -61,7 +61,7 @@ void em_ctx_abandon(em_ctx *ctx)
 	if (ctx == NULL || emi_ctx_forked(ctx))
 		return;
 	pthread_mutex_lock(&ctx->leftovers_lock);
-	ctx->abandoned = 1;
+	em_ctx_cancel(ctx);
 	for (l = ctx->leftovers; l != NULL; l = l->next)
 		(void)unlink(l->path);
 	pthread_mutex_unlock(&ctx->leftovers_lock);

@@ -16,7 +16,7 @@ typedef struct emi_leftover {
 	struct emi_leftover *next;
 } emi_leftover;
 
-/* EM_ERR_CANCELED, and no lock, when the context was abandoned. */
+/* As emi_ctx_check(), and no lock, when that is not EM_OK. */
 em_status emi_leftovers_lock(em_ctx *ctx, em_errinfo *err);
 void emi_leftovers_unlock(em_ctx *ctx);
 

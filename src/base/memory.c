@@ -27,6 +27,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/pieces.h"
 
 /* Buffers from here on are mappings of their own.  malloc() is cheaper, but keeps what is released, and a sort may have
  * no other use for that. */
@@ -73,6 +74,10 @@ em_status emi_memory_take(em_ctx *ctx, uint64_t bytes, em_errinfo *err)
 	uint64_t peak, now;
 
 	do {
+		const uint64_t kept = __atomic_load_n(&ctx->pieces.bytes, __ATOMIC_RELAXED);
+
+		if (kept != 0 && (used + kept > all || bytes > all - used - kept))
+			emi_pieces_drop(ctx);
 		if (used > all || bytes > all - used)
 			return emi_fail_memory(err, bytes > UINT64_MAX - used ? UINT64_MAX : used + bytes,
 					       "%" PRIu64 " of the %" PRIu64 " bytes of memory are in use, %" PRIu64
@@ -115,6 +120,23 @@ void emi_memory_lower(em_ctx *ctx)
 void emi_memory_drop(em_ctx *ctx, uint64_t bytes)
 {
 	__atomic_sub_fetch(&ctx->used, bytes, __ATOMIC_RELAXED);
+}
+
+void emi_sharers_enter(em_ctx *ctx)
+{
+	__atomic_add_fetch(&ctx->sharers, 1, __ATOMIC_RELAXED);
+}
+
+void emi_sharers_leave(em_ctx *ctx)
+{
+	__atomic_sub_fetch(&ctx->sharers, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t emi_fair_share(const em_ctx *ctx, uint64_t left)
+{
+	const uint32_t sharers = __atomic_load_n(&ctx->sharers, __ATOMIC_RELAXED);
+
+	return left / (sharers > 2 ? sharers : 2);
 }
 
 /* The system gave nothing.  When a limit of the process may be why, the message says which. */
@@ -265,17 +287,22 @@ void *emi_buffer_alloc(em_ctx *ctx, size_t bytes, em_errinfo *err)
 	return ptr != NULL ? ptr : out_of_memory(ctx, whole, err);
 }
 
-void emi_buffer_free(em_ctx *ctx, void *ptr, size_t bytes)
+void emi_buffer_release(em_ctx *ctx, void *ptr, size_t bytes)
 {
 	size_t whole = (bytes + EMI_PAGE - 1) & ~((size_t)EMI_PAGE - 1);
 
-	if (ptr == NULL)
-		return;
 	if (is_system(ctx))
 		system_buffer_free(ptr, whole);
 	else
 		user_buffer_free(ctx, ptr, whole);
-	emi_memory_drop(ctx, whole);
+}
+
+void emi_buffer_free(em_ctx *ctx, void *ptr, size_t bytes)
+{
+	if (ptr == NULL)
+		return;
+	emi_buffer_release(ctx, ptr, bytes);
+	emi_memory_drop(ctx, (bytes + EMI_PAGE - 1) & ~((size_t)EMI_PAGE - 1));
 }
 
 size_t emi_buffer_shrunk(const em_ctx *ctx, size_t bytes, size_t left)

@@ -25,6 +25,9 @@ void emi_free_array(em_ctx *ctx, void *ptr, uint64_t n, size_t bytes);
 void *emi_buffer_alloc(em_ctx *ctx, size_t bytes, em_errinfo *err);
 void emi_buffer_free(em_ctx *ctx, void *ptr, size_t bytes);
 
+/* Free one that is not counted any more. */
+void emi_buffer_release(em_ctx *ctx, void *ptr, size_t bytes);
+
 /* Give back the end of a large buffer, from byte `left' on, where the system takes it.  Returns how many bytes it has now, with which it is freed; and
  * how many that would be. */
 size_t emi_buffer_shrink(em_ctx *ctx, void *ptr, size_t bytes, size_t left);
@@ -36,6 +39,16 @@ void emi_buffer_free_array(em_ctx *ctx, void *ptr, uint64_t n, size_t bytes);
 
 /* Count, and no longer count, bytes that are allocated elsewhere, such as thread stacks.  EM_OK or EM_ERR_MEMLIMIT. */
 em_status emi_memory_take(em_ctx *ctx, uint64_t bytes, em_errinfo *err);
+
+/*
+ * An object whose memory nobody named, and which has taken none yet, is going to want a fair share; until it took that
+ * or is closed.  What that is of so many bytes that are left: as much as each of those who wait for theirs, and no more
+ * than half.
+ */
+void emi_sharers_enter(em_ctx *ctx);
+void emi_sharers_leave(em_ctx *ctx);
+uint64_t emi_fair_share(const em_ctx *ctx, uint64_t left);
+
 /* Allow so many bytes from now on, if what the caller of em_ctx_open() wanted and what the machine has permit that: are
  * they allowed now? */
 int emi_memory_raise(em_ctx *ctx, uint64_t bytes);

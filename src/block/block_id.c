@@ -168,6 +168,8 @@ em_status emi_bids_alloc(emi_disk *d, const em_placement *place, uint64_t first,
 	return status;
 }
 
+const char emi_never_written[] = "nothing was ever written to this block";
+
 const char *emi_bid_flaw(const emi_disk_set *set, em_bid bid, size_t bytes)
 {
 	if (bid.disk >= set->n)

@@ -11,6 +11,8 @@
  * and may wait for other transfers.  So nobody collects, or runs what others asked for, while he has the lock of a disk
  * (emi_wait_alone()), and a thread gives up its turn at collecting before it judges (queue_async.c).
  */
+#include <string.h>
+
 #include "base/context.h"
 #include "base/error.h"
 #include "block/disk_set.h"
@@ -162,6 +164,16 @@ static void judge_part(emi_request *rq, void *arg)
 		cut_off(rq);
 }
 
+/* Then they are zeros. */
+static void judge_zeros(emi_request *rq, void *arg)
+{
+	judge_part(rq, arg);
+	if (rq->status != EM_OK)
+		return;
+	memset((char *)rq->buf + rq->done, 0, rq->bytes - rq->done);
+	rq->done = rq->bytes;
+}
+
 emi_request_calls emi_block_calls(emi_disk *d)
 {
 	const emi_request_calls calls = { NULL, NULL, NULL, judge_part, d->set, NULL };
@@ -213,9 +225,27 @@ void emi_block_read(emi_disk *d, emi_request *rq, void *buf, size_t bytes, em_bi
 	transfer(d, rq, EMI_READ, buf, bytes, bid, judge_block, stats);
 }
 
-void emi_block_read_part(emi_disk *d, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *stats)
+int emi_block_read_or_zero(emi_disk *d, emi_request *rq, void *buf, size_t bytes, size_t there, em_bid bid,
+			   emi_io_stats *stats)
 {
-	transfer(d, rq, EMI_READ, buf, bytes, bid, judge_part, stats);
+	const emi_request_calls calls = { NULL, NULL, NULL, judge_zeros, d->set, stats };
+	em_file *file;
+	const char *why;
+	const em_status st = emi_block_admit(d, EMI_READ, bid, bytes, &file, &why);
+
+	if (st == EM_ERR_STATE && why == emi_never_written) {
+		memset(buf, 0, bytes);
+		memset(rq, 0, sizeof *rq);
+		return 0;
+	}
+	if (st != EM_OK) {
+		emi_refuse(file, rq, EMI_READ, buf, bytes, bid.offset, st, why);
+		return 1;
+	}
+	if (there < bytes)
+		memset((char *)buf + there, 0, bytes - there);
+	emi_submit(file, rq, EMI_READ, buf, there < bytes ? there : bytes, bid.offset, &calls);
+	return 1;
 }
 
 void emi_block_write(emi_disk *d, emi_request *rq, const void *buf, size_t bytes, em_bid bid, emi_io_stats *stats)

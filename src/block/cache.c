@@ -166,7 +166,7 @@ static void start_read(emi_cache *c, uint32_t i)
 	f->busy = READING;
 	c->nreading++;
 	move_to(c, i, READS);
-	emi_block_read_part(c->disk, &c->rq[i], buf_of(c, i), c->block_bytes, c->bid[i], c->io);
+	(void)emi_block_read_or_zero(c->disk, &c->rq[i], buf_of(c, i), c->block_bytes, c->block_bytes, c->bid[i], c->io);
 }
 
 static void start_write(emi_cache *c, uint32_t i)
@@ -337,6 +337,9 @@ static em_status await_frame(emi_cache *c, uint32_t *frame, em_errinfo *err)
 		} else {
 			st = no_frame(c, err);
 		}
+		/* What is changed stays so when the context is canceled meanwhile: that must be noticed. */
+		if (st == EM_OK)
+			st = emi_ctx_check(c->ctx, err);
 	}
 	return st;
 }
@@ -559,7 +562,7 @@ em_status emi_cache_flush(emi_cache *c, em_errinfo *err)
 		if (c->frame[i].dirty != CLEAN)
 			start_write(c, i);
 	settle_writes(c);
-	return c->nfailed == 0 ? EM_OK : no_frame(c, err);
+	return c->nfailed == 0 ? emi_ctx_check(c->ctx, err) : no_frame(c, err);
 }
 
 em_status emi_cache_invalidate(emi_cache *c, em_bid bid, em_errinfo *err)

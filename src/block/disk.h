@@ -82,14 +82,19 @@ em_status emi_bids_free(emi_disk *disk, const em_bid *bid, size_t n, size_t byte
 void emi_block_read(emi_disk *disk, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *stats);
 void emi_block_write(emi_disk *disk, emi_request *rq, const void *buf, size_t bytes, em_bid bid, emi_io_stats *stats);
 
-/* A read of a block that may have been written in part: done < bytes if nothing was written to what is missing. */
-void emi_block_read_part(emi_disk *disk, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *stats);
+/* A read of a block of which all, or what is behind the first `there' > 0 bytes, may never have been written: those are
+ * zeros.  1: a transfer is under way; 0: there is none, and rq is idle, as nothing at all was written. */
+int emi_block_read_or_zero(emi_disk *disk, emi_request *rq, void *buf, size_t bytes, size_t there, em_bid bid,
+			   emi_io_stats *stats);
+
+/* Why a block is not read that was never written: this very text. */
+extern const char emi_never_written[];
 
 /* The file of a block that may be transferred; else why it may not: EM_ERR_INVAL or EM_ERR_STATE.  A write that may be is noted. */
 em_status emi_block_admit(emi_disk *disk, emi_request_kind kind, em_bid bid, size_t bytes, em_file **file, const char **why);
 
-/* What a transfer of such a file is to be submitted with by who asked for that: a read then is like
- * emi_block_read_part(). */
+/* What a transfer of such a file is to be submitted with by who asked for that.  A read may end with done < bytes, if
+ * nothing was written to what is missing. */
 emi_request_calls emi_block_calls(emi_disk *disk);
 
 /* What was read of a block is not what was written: EM_ERR_CORRUPT, with the disk's path and the block's place in it.

@@ -191,7 +191,7 @@ em_status emi_ledger_read(emi_ledger *l, em_bid bid, size_t bytes, const char **
 	pthread_mutex_lock(&l->lock);
 	st = look_up(l, bid, bytes, &i, why);
 	if (st == EM_OK && !l->line[i].written) {
-		*why = "nothing was ever written to this block";
+		*why = emi_never_written;
 		st = EM_ERR_STATE;
 	}
 	pthread_mutex_unlock(&l->lock);

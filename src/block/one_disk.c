@@ -449,7 +449,7 @@ em_status emi_one_disk_admit(emi_one_disk *d, emi_request_kind kind, uint64_t of
 		*why = "no block is allocated there";
 	} else if (kind == EMI_READ && !emi_space_written(&d->space, unit, n)) {
 		status = EM_ERR_STATE;
-		*why = "nothing was ever written to this block";
+		*why = emi_never_written;
 	}
 	d->ragged |= kind == EMI_WRITE && bytes % EMI_UNIT != 0;
 	leave(d);

@@ -254,8 +254,13 @@ static int make_locks(em_ctx *ctx)
 	if (e != 0)
 		goto no_io_done;
 	e = pthread_mutex_init(&ctx->leftovers_lock, NULL);
+	if (e != 0)
+		goto no_leftovers;
+	e = pthread_mutex_init(&ctx->pieces.lock, NULL);
 	if (e == 0)
 		return 0;
+	pthread_mutex_destroy(&ctx->leftovers_lock);
+no_leftovers:
 	pthread_cond_destroy(&ctx->io_done);
 no_io_done:
 	pthread_mutex_destroy(&ctx->io_lock);

@@ -147,7 +147,7 @@ static int sim_reserve(void *handle, uint64_t offset, uint64_t bytes)
 /* How many bytes there are to read. */
 static size_t present(sim_file *f, size_t bytes, uint64_t offset)
 {
-	uint64_t size = emi_store_size(&f->ram.store);
+	uint64_t size = emi_memory_store_size(&f->ram.store);
 
 	if (offset >= size)
 		return 0;

@@ -63,6 +63,7 @@ static em_status open_handle(em_file *f, em_backend_open *how, em_errinfo *err)
 	}
 	f->handle = how->handle;
 	f->direct = how->direct != 0;
+	f->writes = (how->flags & (EM_OPEN_WRITE | EM_OPEN_TEMP | EM_OPEN_LINKABLE)) != 0;
 	f->one_write = how->one_write != 0;
 	f->in_memory = how->in_memory != 0;
 	if (!has_descriptor(f))
@@ -305,6 +306,16 @@ int emi_file_discards(const em_file *f)
 int emi_file_direct(const em_file *f)
 {
 	return f->direct;
+}
+
+int emi_file_writes(const em_file *f)
+{
+	return f->writes;
+}
+
+em_ctx *emi_file_ctx(const em_file *f)
+{
+	return f->ctx;
 }
 
 const char *emi_file_path(const em_file *f)

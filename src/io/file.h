@@ -164,6 +164,8 @@ em_status emi_file_sync(em_file *f, em_errinfo *err);
 void emi_file_stats(em_file *f, em_io_stats *stats);
 
 int emi_file_direct(const em_file *f);
+int emi_file_writes(const em_file *f); /* it was opened for that */
+em_ctx *emi_file_ctx(const em_file *f);
 const char *emi_file_path(const em_file *f);
 int emi_file_fd(const em_file *f); /* -1 when the backend has none; for sink.c, which links it into place */
 
@@ -179,8 +181,9 @@ void emi_submit(em_file *f, emi_request *rq, emi_request_kind kind, const void *
 em_status emi_submit_public(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
 			    const emi_request_calls *calls, em_request_fn fn, void *user, em_request **out);
 
-/* A transfer by the calling thread: rq is not known to anybody else.  As emi_submit() and emi_wait(), but with nothing that overlaps pending it
- * is made at once, and no other thread is asked. */
+/* A transfer by the calling thread: rq is not known to anybody else.  As emi_submit() and emi_wait(), but with nothing
+ * that overlaps pending it is made at once, no other thread is asked, and nobody looks whether the context was
+ * canceled: what must not stop half way is made of these. */
 em_status emi_transfer(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, size_t *done,
 		       em_errinfo *err);
 

@@ -17,14 +17,14 @@
 
 #define CHUNK ((size_t)1 << 18)
 
-int emi_store_init(emi_store *s)
+int emi_memory_store_init(emi_memory_store *s)
 {
 	memset(s, 0, sizeof *s);
 	return emi_lock_init(&s->lock);
 }
 
 /* Free the chunks from the first'th on. */
-static void drop_chunks(emi_store *s, size_t first)
+static void drop_chunks(emi_memory_store *s, size_t first)
 {
 	size_t i;
 
@@ -34,7 +34,7 @@ static void drop_chunks(emi_store *s, size_t first)
 	}
 }
 
-void emi_store_free(emi_store *s, int forked)
+void emi_memory_store_free(emi_memory_store *s, int forked)
 {
 	drop_chunks(s, 0);
 	free(s->chunk);
@@ -42,7 +42,7 @@ void emi_store_free(emi_store *s, int forked)
 		pthread_mutex_destroy(&s->lock);
 }
 
-uint64_t emi_store_size(emi_store *s)
+uint64_t emi_memory_store_size(emi_memory_store *s)
 {
 	uint64_t bytes;
 
@@ -53,7 +53,7 @@ uint64_t emi_store_size(emi_store *s)
 }
 
 /* Cut off what is behind bytes, so that it reads as zeros if the file grows again. */
-static void shrink(emi_store *s, uint64_t bytes)
+static void shrink(emi_memory_store *s, uint64_t bytes)
 {
 	uint64_t whole = bytes / CHUNK;
 	size_t rest = (size_t)(bytes % CHUNK);
@@ -65,7 +65,7 @@ static void shrink(emi_store *s, uint64_t bytes)
 	drop_chunks(s, (size_t)whole + (rest > 0));
 }
 
-int emi_store_resize(emi_store *s, uint64_t bytes)
+int emi_memory_store_resize(emi_memory_store *s, uint64_t bytes)
 {
 	if (bytes > INT64_MAX)
 		return EFBIG;
@@ -78,7 +78,7 @@ int emi_store_resize(emi_store *s, uint64_t bytes)
 }
 
 /* Memory is not set aside: what is never written would be wasted. */
-int emi_store_reserve(emi_store *s, uint64_t offset, uint64_t bytes)
+int emi_memory_store_reserve(emi_memory_store *s, uint64_t offset, uint64_t bytes)
 {
 	if (offset > INT64_MAX || bytes > (uint64_t)INT64_MAX - offset)
 		return EFBIG;
@@ -90,7 +90,7 @@ int emi_store_reserve(emi_store *s, uint64_t offset, uint64_t bytes)
 }
 
 /* Whole chunks go; what is left of others stays, as nobody reads it. */
-int emi_store_discard(emi_store *s, uint64_t offset, uint64_t bytes)
+int emi_memory_store_discard(emi_memory_store *s, uint64_t offset, uint64_t bytes)
 {
 	uint64_t i, end;
 
@@ -107,7 +107,7 @@ int emi_store_discard(emi_store *s, uint64_t offset, uint64_t bytes)
 }
 
 /* Make the table long enough for chunk i; doubling keeps the copying in proportion. */
-static int reach(emi_store *s, uint64_t i)
+static int reach(emi_memory_store *s, uint64_t i)
 {
 	size_t n = s->chunks ? s->chunks : 64;
 	char **table;
@@ -137,7 +137,7 @@ static size_t piece(uint64_t offset, size_t bytes)
 }
 
 /* Read within one chunk; 0 at the end of the file. */
-static size_t read_piece(emi_store *s, char *buf, size_t n, uint64_t offset)
+static size_t read_piece(emi_memory_store *s, char *buf, size_t n, uint64_t offset)
 {
 	uint64_t i = offset / CHUNK;
 	const char *from = NULL;
@@ -157,7 +157,7 @@ static size_t read_piece(emi_store *s, char *buf, size_t n, uint64_t offset)
 	return n;
 }
 
-static int write_piece(emi_store *s, const char *buf, size_t n, uint64_t offset)
+static int write_piece(emi_memory_store *s, const char *buf, size_t n, uint64_t offset)
 {
 	uint64_t i = offset / CHUNK;
 	char *to = NULL;
@@ -177,7 +177,7 @@ static int write_piece(emi_store *s, const char *buf, size_t n, uint64_t offset)
 	return 0;
 }
 
-int64_t emi_store_read(emi_store *s, void *buf, size_t bytes, uint64_t offset)
+int64_t emi_memory_store_read(emi_memory_store *s, void *buf, size_t bytes, uint64_t offset)
 {
 	size_t done = 0, n;
 
@@ -190,7 +190,7 @@ int64_t emi_store_read(emi_store *s, void *buf, size_t bytes, uint64_t offset)
 	return (int64_t)done;
 }
 
-int64_t emi_store_write(emi_store *s, const void *buf, size_t bytes, uint64_t offset)
+int64_t emi_memory_store_write(emi_memory_store *s, const void *buf, size_t bytes, uint64_t offset)
 {
 	size_t done = 0, n;
 

@@ -65,13 +65,17 @@ static em_status told(em_file *f, em_status status, const em_errinfo *err)
 static em_status transfer(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, size_t *moved)
 {
 	em_errinfo err;
+	em_status status;
 
 	if (moved)
 		*moved = 0;
 	if (!f || (!buf && bytes > 0))
 		return EM_ERR_INVAL;
 	memset(&err, 0, sizeof err);
-	return told(f, emi_transfer(f, kind, buf, bytes, offset, moved, &err), &err);
+	status = emi_ctx_check(f->ctx, &err);
+	if (status == EM_OK)
+		status = emi_transfer(f, kind, buf, bytes, offset, moved, &err);
+	return told(f, status, &err);
 }
 
 em_status em_file_read(em_file *f, void *buf, size_t bytes, uint64_t offset, size_t *moved)
@@ -123,6 +127,8 @@ em_status em_file_discard(em_file *f, uint64_t offset, uint64_t bytes)
 	if (!f || bytes > INT64_MAX || offset > INT64_MAX - bytes)
 		return EM_ERR_INVAL;
 	memset(&err, 0, sizeof err);
+	if (emi_ctx_check(f->ctx, &err) != EM_OK)
+		return told(f, err.status, &err);
 	if (!emi_file_discards(f))
 		return told(f, emi_fail(&err, EM_ERR_NOTSUP, "%s: space cannot be given back", f->path), &err);
 	if (bytes == 0)

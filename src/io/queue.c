@@ -12,6 +12,8 @@
  * The kernel lets one write at a time into a file that is not direct: threads that began several would wait there, spinning for a while, and read nothing
  * meanwhile.  So each of these is linked to the one before.
  *
+ * When the context is canceled transfers that have not begun are over when their turn comes (emi_queue_run()).
+ *
  * While a file's space is given back, its transfers wait, too, as a file system lets them do anyway: there it would be the thread that submits them.
  *
  * When the backend offers asynchronous transfers and enough was moved to make them worth while, the lists are
@@ -355,7 +357,7 @@ static void learn(emi_queue *q, uint64_t ns)
 	q->service_ns = q->service_ns - q->service_ns / 16 + ns / 16;
 }
 
-void emi_queue_run(emi_queue *q, emi_request *rq)
+static void run(emi_queue *q, emi_request *rq)
 {
 	const uint64_t begin = emi_now_ns();
 	uint64_t end;
@@ -373,6 +375,17 @@ void emi_queue_run(emi_queue *q, emi_request *rq)
 	if (!emi_request_is_chore(rq))
 		learn(q, end - begin);
 	complete(q, rq, end);
+}
+
+void emi_queue_run(emi_queue *q, emi_request *rq)
+{
+	/* Space is given back all the same. */
+	if (rq->kind == EMI_DISCARD || !emi_ctx_canceled(q->ctx)) {
+		run(q, rq);
+		return;
+	}
+	rq->status = EM_ERR_CANCELED;
+	emi_queue_complete(q, rq);
 }
 
 void emi_queue_unlock(emi_queue *q)
@@ -463,7 +476,7 @@ int emi_queue_run_now(emi_request *rq)
 	}
 	enlist(q, rq);
 	emi_overlap_add(&f->ranges, &rq->range);
-	emi_queue_run(q, rq);
+	run(q, rq);
 	if (q->queued + q->chores > 0)
 		emi_queue_kick(q);
 	emi_queue_unlock(q);

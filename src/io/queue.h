@@ -103,6 +103,7 @@ struct em_file {
 	char *path;
 	const char *noun;       /* what it is, before its name in messages */
 	int32_t direct;
+	int writes;             /* it was opened for writing */
 	emi_queue *queue;
 	uint32_t refs;          /* atomic */
 	uint32_t pending;       /* requests that are not done */
@@ -155,7 +156,8 @@ void emi_queue_submit(emi_request *rq);
 void emi_queue_list(emi_request *rq);
 void emi_queue_go_on(emi_queue *q);
 
-/* Run a request with the calling thread if nothing overlaps it: 0 when something does. */
+/* Run a request with the calling thread, whether the context was canceled or not, if nothing overlaps it: 0 when
+ * something does. */
 int emi_queue_run_now(emi_request *rq);
 
 /* Take it back: 1 when it was not begun. */
@@ -191,7 +193,8 @@ emi_request *emi_queue_pick(emi_queue *q, emi_request *rq);
 /* The backend did not take what was handed to it. */
 void emi_queue_put_back(emi_queue *q, emi_request *rq);
 
-/* Run a request that is on no list with the calling thread. */
+/* Run a request that was taken off a list with the calling thread; a transfer of a context that was canceled is over
+ * instead. */
 void emi_queue_run(emi_queue *q, emi_request *rq);
 
 /* It was handed on. */

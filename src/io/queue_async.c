@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "base/context.h"
 #include "io/queue.h"
 
 static emi_slot *slot_of(const em_transfer *t)
@@ -85,8 +86,11 @@ static int refused(emi_queue *q, em_transfer *const *list, uint32_t n, int e)
 void emi_async_pump(emi_queue *q)
 {
 	em_transfer *list[EMI_IO_BATCH];
+	emi_request *rq;
 	int go_on = 1;
 
+	while (emi_ctx_canceled(q->ctx) && (rq = emi_queue_take(q)) != NULL)
+		emi_queue_run(q, rq);
 	while (go_on && q->async) {
 		uint32_t n = fill(q, list), sent = 0;
 

@@ -13,7 +13,7 @@
 
 typedef struct emi_ram {
 	void *named;            /* the syscall backend's handle; NULL: in memory */
-	emi_store store;        /* only then */
+	emi_memory_store store;        /* only then */
 } emi_ram;
 
 /* Open it as how says; direct is refused, or done without, for the given reason, a static text.  0 or an errno; how->handle is the caller's to set. */

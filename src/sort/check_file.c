@@ -295,7 +295,7 @@ static em_status run(checking *c, const char *path, em_errinfo *err)
 	if (st == EM_OK) {
 		const uint64_t bytes = emi_records_bytes(c->records);
 
-		emi_watch_init(&c->watch, c->opts.progress, c->opts.progress_user, &c->io);
+		emi_watch_init(&c->watch, c->ctx, c->opts.progress, c->opts.progress_user, &c->io);
 		emi_watch_phase(&c->watch, EM_PHASE_RUNS, bytes == UINT64_MAX ? 0 : bytes);
 		if (c->record_bytes != 0)
 			st = emi_check_fixed_open(&c->fixed, c->ctx, c->order, (c->opts.flags & EM_CHECK_UNIQUE) != 0, &c->watch, err);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/pieces.h"
 #include "sort/block_vary.h"
 #include "sort/plan_vary.h"
 #include "sort/room.h"
@@ -17,29 +18,44 @@ em_status emi_engine_open(emi_engine *e, em_ctx *ctx, const em_order *order, con
 	return emi_job_open(&e->job, ctx, order, opts, err);
 }
 
-void emi_engine_close(emi_engine *e)
+void emi_engine_release(emi_engine *e)
 {
 	em_ctx *ctx = e->job.ctx;
 
-	if (ctx == NULL)
-		return;
 	/* Tasks of the merger write to `out' and read buffers of `fetch': it goes first. */
 	emi_merger_close(&e->merger);
 	emi_run_fetch_close(&e->fetch);
 	emi_outseq_free(&e->out);
 	emi_run_writer_free(&e->writer);
 	emi_former_free(&e->former);
-	if (e->last != NULL)
-		emi_free(ctx, e->last, e->last_bytes);
+	emi_free(ctx, e->last, e->last_bytes);
 	emi_line_store_free(&e->store);
-	if (e->kept.area != NULL)
-		emi_buffer_free(ctx, e->kept.area, e->kept.area_bytes);
-	if (e->ends != NULL)
-		emi_buffer_free(ctx, e->ends, e->lines_bytes);
-	if (e->lines != NULL)
-		emi_buffer_free(ctx, e->lines, e->lines_bytes);
+	emi_buffer_free(ctx, e->kept.area, e->kept.area_bytes);
+	emi_piece_free(ctx, e->lend, e->lend_bytes);
+	emi_piece_free(ctx, e->ends, e->lines_bytes);
+	emi_piece_free(ctx, e->lines, e->lines_bytes);
+	e->last = e->lend = e->lines = e->kept.area = NULL;
+	e->ends = NULL;
+	emi_job_release(&e->job);
+}
+
+void emi_engine_close(emi_engine *e)
+{
+	if (e->job.ctx == NULL)
+		return;
+	emi_engine_release(e);
 	emi_job_close(&e->job);
 	memset(e, 0, sizeof *e);
+}
+
+/* Memory for the last record that was kept, of equal ones. */
+static em_status make_last(emi_engine *e, em_errinfo *err)
+{
+	if ((e->job.flags & EM_SORT_UNIQUE) == 0)
+		return EM_OK;
+	e->last_bytes = e->job.by.codec->record_bytes;
+	e->last = emi_alloc(e->job.ctx, e->last_bytes, err);
+	return e->last != NULL ? EM_OK : err->status;
 }
 
 em_status emi_engine_prepare(emi_engine *e, em_errinfo *err)
@@ -51,13 +67,21 @@ em_status emi_engine_prepare(emi_engine *e, em_errinfo *err)
 		st = emi_outseq_init(&e->out, job, job->plan.write_buffers, job->plan.block_bytes, err);
 	if (st == EM_OK)
 		st = emi_former_init(&e->former, job, job->plan.run_records, err);
-	if (st == EM_OK && (job->flags & EM_SORT_UNIQUE) != 0) {
-		e->last_bytes = job->by.codec->record_bytes;
-		e->last = emi_alloc(job->ctx, e->last_bytes, err);
-		if (e->last == NULL)
+	return st == EM_OK ? make_last(e, err) : st;
+}
+
+em_status emi_engine_prepare_few(emi_engine *e, uint64_t n, em_errinfo *err)
+{
+	emi_job *job = &e->job;
+	em_status st = emi_former_init_few(&e->former, job, n, err);
+
+	if (st == EM_OK && !emi_codec_in_place(job->by.codec)) {
+		e->lend_bytes = job->plan.block_bytes;
+		e->lend = emi_piece_alloc(job->ctx, e->lend_bytes, err);
+		if (e->lend == NULL)
 			st = err->status;
 	}
-	return st;
+	return st == EM_OK ? make_last(e, err) : st;
 }
 
 /* Begin the sequence `out' of so many bytes of records; how many there are of any length is not asked. */
@@ -481,19 +505,28 @@ em_status emi_engine_pull_begin(emi_engine *e, void *records, uint64_t n, em_err
 	return EM_OK;
 }
 
-/* The next batch of what was sorted in memory: made in the first buffer of `out', which is idle. */
+/* Where records are made of elements: in their place, where that can be; or in a buffer of `out', which is idle. */
+static char *batch_room(const emi_engine *e, const char *elems)
+{
+	if (emi_codec_in_place(e->job.by.codec))
+		return (char *)(uintptr_t)elems;
+	return e->lend != NULL ? e->lend : e->out.ring[0].buf.base;
+}
+
+/* The next batch of what was sorted in memory. */
 static em_status pull_elems(emi_engine *e)
 {
 	emi_job *job = &e->job;
+	const char *elems = e->elems + (size_t)e->elems_at * job->by.codec->elem_bytes;
+	char *room = batch_room(e, elems);
 	uint64_t n = e->elems_end - e->elems_at;
 
 	if (n == 0)
 		return EM_END;
 	if (n > job->plan.block_records)
 		n = job->plan.block_records;
-	emi_collation_store(&job->by, e->elems + (size_t)e->elems_at * job->by.codec->elem_bytes, (size_t)n,
-			    e->out.ring[0].buf.base);
-	e->batch.records = e->out.ring[0].buf.base;
+	emi_collation_store(&job->by, elems, (size_t)n, room);
+	e->batch.records = room;
 	e->batch.n = (size_t)n;
 	e->elems_at += n;
 	emi_watch_add(&job->watch, n * job->by.codec->record_bytes);

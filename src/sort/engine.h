@@ -31,6 +31,8 @@ typedef struct emi_engine {
 	/* pulling */
 	const char *elems;      /* sorted in memory, or NULL when runs are merged */
 	uint64_t elems_at, elems_end;
+	char *lend;             /* memory for a batch of them, if they are not records where they are */
+	size_t lend_bytes;
 	int lent;               /* a block of `out' is with the caller */
 	char *last;             /* EM_SORT_UNIQUE: the last record that was kept */
 	size_t last_bytes;      /* room in last */
@@ -51,8 +53,15 @@ em_status emi_engine_open(emi_engine *e, em_ctx *ctx, const em_order *order, con
 			  em_errinfo *err);
 void emi_engine_close(emi_engine *e);
 
+/* Give back all but what statistics are made of: nothing is done any more. */
+void emi_engine_release(emi_engine *e);
+
 /* The plan is in job.plan: get the memory to form runs of its size, and threads. */
 em_status emi_engine_prepare(emi_engine *e, em_errinfo *err);
+/* The plan is for few records (emi_job_few_plan()): get the memory to sort n > 0 of them and to lend them; or those in
+ * the store. */
+em_status emi_engine_prepare_few(emi_engine *e, uint64_t n, em_errinfo *err);
+em_status emi_engine_prepare_few_vary(emi_engine *e, em_errinfo *err);
 
 /* Sort n > 0 records (see emi_form_run()) and write them as a run. */
 em_status emi_engine_spill(emi_engine *e, void *records, uint64_t n, em_errinfo *err);
@@ -82,7 +91,8 @@ em_status emi_engine_pull_begin(emi_engine *e, void *records, uint64_t n, em_err
 /* Lend the next batch.  EM_END at the end. */
 em_status emi_engine_pull(emi_engine *e, const em_batch **batch, em_errinfo *err);
 
-/* Any length: get the memory to form runs, with a store of so many bytes; batches are going to be pulled, or not. */
+/* Any length: get the memory to form runs, with a store of so many bytes, to which what is in it moves, if it was
+ * begun; batches are going to be pulled, or not. */
 em_status emi_engine_prepare_vary(emi_engine *e, size_t store_bytes, int batches, em_errinfo *err);
 
 /* Any length: write what is in the store as a run, and clear it; or send it, all there is, to a destination. */

@@ -2,28 +2,44 @@
 /* engine_vary.c -- the engine's steps for records of any length; see engine.h. */
 #include <string.h>
 
+#include "base/pieces.h"
 #include "sort/block_vary.h"
 #include "sort/engine.h"
 #include "sort/plan_vary.h"
 
 #define CHECK_EVERY 4096u       /* frames pulled between two looks at the clock */
 
+/* Memory for batches. */
+static em_status make_batch(emi_engine *e, em_errinfo *err)
+{
+	e->lines_bytes = emi_vary_batch(&e->job);
+	e->lines = emi_piece_alloc(e->job.ctx, e->lines_bytes, err);
+	if (e->lines != NULL)
+		e->ends = emi_piece_alloc(e->job.ctx, e->lines_bytes, err);
+	return e->ends != NULL ? EM_OK : err->status;
+}
+
 em_status emi_engine_prepare_vary(emi_engine *e, size_t store_bytes, int batches, em_errinfo *err)
 {
 	emi_job *job = &e->job;
-	em_status st = emi_workers_reach(job->ctx, job->plan.threads, err);
+	em_status st = e->store.job == NULL ? emi_line_store_begin(&e->store, job, store_bytes, err)
+					    : emi_line_store_move(&e->store, store_bytes, err);
 
+	e->store.most = job->opts.run_records;
+	if (st == EM_OK)
+		st = emi_workers_reach(job->ctx, job->plan.threads, err);
 	if (st == EM_OK)
 		st = emi_outseq_init(&e->out, job, job->plan.write_buffers, job->plan.block_bytes, err);
 	if (st == EM_OK)
-		st = emi_line_store_init(&e->store, job, store_bytes, err);
-	if (st != EM_OK || !batches)
-		return st;
-	e->lines_bytes = emi_vary_batch(job);
-	e->lines = emi_buffer_alloc(job->ctx, e->lines_bytes, err);
-	if (e->lines != NULL)
-		e->ends = emi_buffer_alloc(job->ctx, e->lines_bytes, err);
-	return e->ends != NULL ? EM_OK : err->status;
+		st = emi_line_store_equip(&e->store, err);
+	return st == EM_OK && batches ? make_batch(e, err) : st;
+}
+
+em_status emi_engine_prepare_few_vary(emi_engine *e, em_errinfo *err)
+{
+	const em_status st = emi_line_store_few(&e->store, err);
+
+	return st == EM_OK ? make_batch(e, err) : st;
 }
 
 em_status emi_engine_spill_store(emi_engine *e, em_errinfo *err)

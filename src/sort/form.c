@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/pieces.h"
 #include "base/workers.h"
 
 #define UNIT 16384u             /* elements sent off at a time when there is nothing to sort */
@@ -30,9 +31,9 @@ typedef struct forming {
 	uint64_t base;          /* progress before this sort */
 } forming;
 
-static uint32_t levels(const emi_job *job)
+uint32_t emi_former_levels(uint32_t threads)
 {
-	return job->plan.threads > 1 ? EMI_FORM_LEVELS : 1;
+	return threads > 1 ? EMI_FORM_LEVELS : 1;
 }
 
 em_status emi_former_init(emi_former *f, emi_job *job, uint64_t room, em_errinfo *err)
@@ -47,7 +48,7 @@ em_status emi_former_init(emi_former *f, emi_job *job, uint64_t room, em_errinfo
 	if (room > SIZE_MAX / eb)
 		return emi_fail(err, EM_ERR_NOMEM, "%llu records do not fit in memory", (unsigned long long)room);
 	f->elems_bytes = (size_t)room * eb;
-	for (i = 0; i < levels(job) && st == EM_OK; i++)
+	for (i = 0; i < emi_former_levels(job->plan.threads) && st == EM_OK; i++)
 		st = emi_partition_room_init(&f->buckets[i], job, err);
 	if (st == EM_OK && job->plan.hot_bytes != 0) {
 		f->hot = emi_buffer_alloc(job->ctx, job->plan.threads * job->plan.hot_bytes, err);
@@ -74,6 +75,26 @@ em_status emi_former_init(emi_former *f, emi_job *job, uint64_t room, em_errinfo
 	return st;
 }
 
+em_status emi_former_init_few(emi_former *f, emi_job *job, uint64_t room, em_errinfo *err)
+{
+	uint32_t i;
+
+	memset(f, 0, sizeof *f);
+	f->job = job;
+	f->room = room;
+	f->elems_bytes = emi_piece_bytes((size_t)room * job->by.codec->elem_bytes);
+	f->work = emi_piece_alloc(job->ctx, EMI_KERN_WORK, err);
+	for (i = job->plan.elem_arrays == 1 ? 1 : 0; i < 2 && f->work != NULL; i++) {
+		f->elems[i] = emi_piece_alloc(job->ctx, f->elems_bytes, err);
+		if (f->elems[i] == NULL)
+			break;
+	}
+	if (f->elems[1] != NULL)
+		return EM_OK;
+	emi_former_free(f);
+	return err->status;
+}
+
 void emi_former_free(emi_former *f)
 {
 	uint32_t i;
@@ -82,11 +103,11 @@ void emi_former_free(emi_former *f)
 		return;
 	for (i = 0; i < 2; i++)
 		if (f->elems[i] != NULL)
-			emi_buffer_free(f->job->ctx, f->elems[i], f->elems_bytes);
+			emi_piece_free(f->job->ctx, f->elems[i], f->elems_bytes);
 	if (f->tags != NULL)
 		emi_buffer_free(f->job->ctx, f->tags, (size_t)f->room * sizeof *f->tags);
 	if (f->work != NULL)
-		emi_buffer_free(f->job->ctx, f->work, f->job->plan.threads * EMI_KERN_WORK);
+		emi_piece_free(f->job->ctx, f->work, f->job->plan.threads * EMI_KERN_WORK);
 	if (f->hot != NULL)
 		emi_buffer_free(f->job->ctx, f->hot, f->job->plan.threads * f->job->plan.hot_bytes);
 	for (i = 0; i < EMI_FORM_LEVELS; i++)
@@ -212,7 +233,7 @@ static em_status finish_buckets(forming *s, emi_partition *p, uint64_t at, size_
 /* Is a bucket more than one thread should have?  Splitters, which elements with kernels of their own are told apart by, see to it that none is. */
 static int is_large(const forming *s, uint32_t level, uint64_t n)
 {
-	return level + 1 < levels(s->job) && s->job->by.own == NULL && n > LARGE_BUCKET &&
+	return level + 1 < emi_former_levels(s->job->plan.threads) && s->job->by.own == NULL && n > LARGE_BUCKET &&
 	       n > s->part.n / s->job->plan.threads / BUCKETS_PER_THREAD;
 }
 

@@ -25,8 +25,13 @@ typedef struct emi_former {
 	emi_partition_room buckets[EMI_FORM_LEVELS];
 } emi_former;
 
+/* Partitions one in another with so many threads. */
+uint32_t emi_former_levels(uint32_t threads);
+
 /* Memory for up to room records at a time. */
 em_status emi_former_init(emi_former *f, emi_job *job, uint64_t room, em_errinfo *err);
+/* The same for fewer than EMI_PARTITION_LEAST, which emi_form_elems() sorts, with emi_job_few_plan(). */
+em_status emi_former_init_few(emi_former *f, emi_job *job, uint64_t room, em_errinfo *err);
 void emi_former_free(emi_former *f);
 
 /* Sort n > 0 records, which are overwritten, into a sequence that was begun for them.  There must be

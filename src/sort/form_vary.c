@@ -614,7 +614,34 @@ size_t emi_line_store_stay_bytes(const emi_line_store *p)
 	return (size_t)emi_block_place(blocks < p->n ? blocks : p->n, frames) + EMI_LINE_STORE_SLACK;
 }
 
+/* Few elements are one bucket. */
+static em_status sort_few(emi_line_store *p, emi_pair *e, em_errinfo *err)
+{
+	const emi_vary *v = p->job->by.vary;
+	const size_t n = (size_t)p->n;
+	uint64_t depth = 0;
+	emi_partition check;
+	int order;
+
+	memset(&check, 0, sizeof check);
+	check.job = p->job;
+	order = emi_survey_strings(p->job, &check, e, n);
+	if (order == EMI_DESCENDS)
+		turn_around(e, n);
+	if (order == EMI_UNORDERED) {
+		if (p->common >= WORTH_LOADING) {
+			depth = p->common;
+			emi_load_strings(v, e, n, depth);
+		}
+		emi_sort_strings(p->job->by.kern, v, e, e + n, n, depth, p->work);
+	}
+	return emi_job_check(p->job, err);
+}
+
 em_status emi_line_store_sort(emi_line_store *p, const emi_pair **elems, em_errinfo *err)
 {
-	return form(p, NULL, NULL, elems, err);
+	if (p->n >= EMI_PARTITION_LEAST)
+		return form(p, NULL, NULL, elems, err);
+	*elems = emi_line_store_elems(p);
+	return sort_few(p, emi_line_store_elems(p), err);
 }

@@ -4,31 +4,41 @@
 
 #include <string.h>
 
+#include "base/pieces.h"
 #include "sort/plan_vary.h"
 
 em_status emi_front_prepare(emi_front *f, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
-	em_status st = emi_engine_prepare(&f->e, err);
+	const size_t record = job->by.codec->record_bytes;
+	void *area = f->area;
+	em_status st;
 
-	if (st != EM_OK)
-		return st;
-	f->area_bytes = (size_t)job->plan.run_records * job->by.codec->record_bytes;
-	f->area = emi_buffer_alloc(job->ctx, f->area_bytes, err);
-	return f->area != NULL ? EM_OK : err->status;
+	/* First of all: what is given back for it is somebody else's then. */
+	st = emi_piece_grow(job->ctx, &area, &f->area_bytes, (size_t)f->n * record,
+			    (size_t)job->plan.run_records * record, err);
+	f->area = area;
+	f->room = job->plan.run_records;
+	return st == EM_OK ? emi_engine_prepare(&f->e, err) : st;
 }
 
 static void free_area(emi_front *f)
 {
-	if (f->area != NULL)
-		emi_buffer_free(f->e.job.ctx, f->area, f->area_bytes);
+	emi_piece_free(f->e.job.ctx, f->area, f->area_bytes);
 	f->area = NULL;
 }
 
 void emi_front_close(emi_front *f)
 {
-	free_area(f);
+	if (f->e.job.ctx != NULL)
+		free_area(f);
 	emi_engine_close(&f->e);
+}
+
+void emi_front_release(emi_front *f)
+{
+	free_area(f);
+	emi_engine_release(&f->e);
 }
 
 /* May f be called at all?  What failed before is told again, and a child of a fork is told so first. */
@@ -146,8 +156,12 @@ em_status emi_front_push(emi_front *f, const void *records, uint64_t n, em_errin
 	em_status st = emi_job_check(job, err);
 
 	while (st == EM_OK && n != 0) {
-		const uint64_t room = job->plan.run_records - f->n, some = n < room ? n : room;
+		const uint64_t room = f->room - f->n, some = n < room ? n : room;
 
+		if (some < n && f->few) {
+			st = emi_front_grow(f, n, err);
+			continue;
+		}
 		if (room == 0) {
 			st = emi_front_spill(f, err);
 			continue;
@@ -189,10 +203,10 @@ static em_status begin_pull(emi_front *f, em_errinfo *err)
 {
 	const int runs = f->e.job.nruns != 0;
 
+	if (!runs && f->n == 0 && f->e.store.n == 0)
+		return EM_END;
 	if (emi_front_varied(f))
 		return emi_engine_pull_vary(&f->e, err);
-	if (!runs && f->n == 0)
-		return EM_END;
 	return emi_engine_pull_begin(&f->e, runs ? NULL : f->area, f->n, err);
 }
 
@@ -203,15 +217,17 @@ em_status emi_front_pull(emi_front *f, const em_batch **batch, em_errinfo *err)
 	f->stage = EMI_PULLING;
 	if (st == EM_OK)
 		st = emi_front_varied(f) ? emi_engine_pull_lines(&f->e, batch, err) : emi_engine_pull(&f->e, batch, err);
-	if (st == EM_END)
-		f->stage = EMI_ENDED;
-	return st;
+	if (st != EM_END)
+		return st;
+	f->stage = EMI_ENDED;
+	emi_front_release(f);
+	return EM_END;
 }
 
 void emi_front_cancel(emi_front *f)
 {
 	if (f != NULL)
-		__atomic_store_n(&f->e.job.watch.canceled, 1, __ATOMIC_RELAXED);
+		emi_watch_cancel(&f->e.job.watch);
 }
 
 void emi_front_error(const emi_front *f, em_errinfo *err)

@@ -3,6 +3,10 @@
  * front.h -- an engine whose records are pushed in and pulled out by a caller: what em_sorter and em_top have in common.
  *
  * A caller goes from one stage to the next: records are pushed, the input is finished, batches are pulled, there are no more.
+ * It begins small (front_few.c): records go to a piece of memory that grows with them.  When there are more than a few it engages: a
+ * plan is made, memory and threads are taken, and what is there moves to where a run is collected.  Few records are
+ * sorted on the calling thread, and no disk is looked for.
+ *
  * emi_front_may_...() tell whether a call may be made at the stage that it is at.  What they return, other than EM_OK, the call
  * returns; otherwise it does its work and returns that by way of emi_job_result().
  */
@@ -16,7 +20,13 @@ typedef struct emi_front {
 	enum { EMI_PUSHING, EMI_FINISHED, EMI_PULLING, EMI_ENDED } stage;
 	char *area;             /* what was pushed, of one size, and not spilled; what is of any length is in the engine's store */
 	size_t area_bytes;
-	uint64_t n;             /* records in the area */
+	uint64_t n;             /* records in the area, ... */
+	uint64_t room;          /* ... and for how many there is room */
+	int few;                /* it has not engaged: */
+	uint64_t few_records;   /* with more of them it does, ... */
+	size_t few_bytes;       /* ... any length: or more bytes of a store */
+	emi_needs needs;        /* of the plan that is made then, ... */
+	em_status (*engage)(struct emi_front *f, em_errinfo *err); /* ... by this, which also gets all memory */
 } emi_front;
 
 /* Are records of any length? */
@@ -25,11 +35,30 @@ static inline int emi_front_varied(const emi_front *f)
 	return f->e.job.by.vary != NULL;
 }
 
-/* One size: get the area for a run, the plan being made, and what emi_engine_prepare() gets. */
+/* The engine is open: begin with little, or engage if there is no other way. */
+em_status emi_front_begin(emi_front *f, const emi_needs *needs,
+			  em_status (*engage)(emi_front *f, em_errinfo *err), em_errinfo *err);
+
+/* It has not engaged.  One size: have room for n more records; or engage.  Any length: add records of a batch, *n being
+ * how many, to the last, or until it has engaged. */
+em_status emi_front_grow(emi_front *f, uint64_t n, em_errinfo *err);
+em_status emi_front_add_few(emi_front *f, const em_batch *batch, size_t *n, em_errinfo *err);
+
+/* The input is at its end, and there are few records: get the memory to sort them. */
+em_status emi_front_end_few(emi_front *f, em_errinfo *err);
+
+/* One size: get the area for a run, to which records move that are there, the plan being made, and what
+ * emi_engine_prepare() gets. */
 em_status emi_front_prepare(emi_front *f, em_errinfo *err);
 
 /* Close the engine, too, if it was opened. */
 void emi_front_close(emi_front *f);
+
+/* All was pulled: give back all memory but the front itself. */
+void emi_front_release(emi_front *f);
+
+/* Bytes of the longest frame that can be pushed. */
+uint64_t emi_front_longest(const emi_front *f);
 
 /* May the call be made?  f may be NULL, as may what it is given: that is EM_ERR_INVAL, and f is as it was.  What cannot be done at
  * this stage, or with these records, is kept as any failure is. */

@@ -73,7 +73,7 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 	if (st != EM_OK)
 		return st;
 	job->flags = job->opts.flags;
-	emi_watch_init(&job->watch, job->opts.progress, job->opts.progress_user, &job->io);
+	emi_watch_init(&job->watch, ctx, job->opts.progress, job->opts.progress_user, &job->io);
 	job->ctx = ctx;
 	emi_ctx_ref(ctx);
 	return EM_OK;
@@ -86,6 +86,7 @@ void emi_job_view(emi_job *view, const emi_job *job)
 	view->records_in = view->records_out = 0;
 	memset(&view->io, 0, sizeof view->io);
 	view->watch.done = 0;
+	view->watch.whole = &job->watch;
 }
 
 em_status emi_job_scratch(emi_job *job, em_errinfo *err)
@@ -183,7 +184,7 @@ void emi_job_stats(const emi_job *job, em_sort_stats *stats)
 	full.threads = job->plan.threads;
 	full.peak_memory = em_ctx_memory_peak(job->ctx);
 	full.peak_scratch = job->scratch != NULL ? emi_disk_peak(job->scratch) : job->peak_scratch;
-	full.peak_scratch_held = job->scratch != NULL ? emi_disk_held_peak(job->scratch) : 0;
+	full.peak_scratch_held = job->scratch != NULL ? emi_disk_held_peak(job->scratch) : job->peak_held;
 	full.kept_records = job->kept_records;
 	full.packed_from = job->packed_from;
 	full.packed_to = job->packed_to;
@@ -192,24 +193,46 @@ void emi_job_stats(const emi_job *job, em_sort_stats *stats)
 	(void)EMI_STRUCT_GIVE(em_sort_stats, stats, &full);
 }
 
+static void release_scratch(emi_job *job)
+{
+	if (job->gives)
+		emi_disk_keep(job->scratch);
+	if (job->expected != 0)
+		emi_disk_expect(job->scratch, 0);
+	/* A sort that failed leaves runs. */
+	emi_disk_abandon(job->scratch);
+	job->peak_scratch = emi_disk_peak(job->scratch);
+	job->peak_held = emi_disk_held_peak(job->scratch);
+	emi_scratch_release(job->ctx, job->scratch);
+	job->scratch = NULL;
+	job->gives = 0;
+}
+
+void emi_job_release(emi_job *job)
+{
+	const uint64_t kept = job->memory.kept;
+
+	if (job->run != NULL)
+		emi_free_array(job->ctx, job->run, job->runs_room, sizeof *job->run);
+	job->run = NULL;
+	job->nruns = job->runs_room = 0;
+	emi_run_memory_free(&job->memory);
+	job->memory.kept = kept;
+	if (job->lifted)
+		emi_memory_lower(job->ctx);
+	job->lifted = 0;
+	if (job->shares)
+		emi_sharers_leave(job->ctx);
+	job->shares = 0;
+	if (job->scratch != NULL)
+		release_scratch(job);
+}
+
 void emi_job_close(emi_job *job)
 {
 	if (job->ctx == NULL)
 		return;
-	if (job->run != NULL)
-		emi_free_array(job->ctx, job->run, job->runs_room, sizeof *job->run);
-	emi_run_memory_free(&job->memory);
-	if (job->lifted)
-		emi_memory_lower(job->ctx);
-	if (job->gives)
-		emi_disk_keep(job->scratch);
-	if (job->scratch != NULL) {
-		if (job->expected != 0)
-			emi_disk_expect(job->scratch, 0);
-		/* A sort that failed leaves runs. */
-		emi_disk_abandon(job->scratch);
-		emi_scratch_release(job->ctx, job->scratch);
-	}
+	emi_job_release(job);
 	emi_collation_close(&job->by);
 	emi_ctx_unref(job->ctx);
 	memset(job, 0, sizeof *job);

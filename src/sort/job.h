@@ -43,7 +43,8 @@ typedef struct emi_job {
 	uint64_t kept_records;  /* of the last run, if it stayed in memory */
 	uint32_t passes;
 	uint32_t widest_merge;
-	uint64_t peak_scratch;
+	uint64_t peak_scratch;  /* of scratch disks that are no longer there, ... */
+	uint64_t peak_held;     /* ... and what file systems had set aside for them */
 	uint64_t packed_from;   /* bytes of blocks of runs that were packed, ... */
 	uint64_t packed_to;     /* ... and what they became */
 	int reuses;             /* the output takes the scratch that runs leave: nothing goes back to the file system */
@@ -55,6 +56,8 @@ typedef struct emi_job {
 	int lifted;             /* ... as much as the machine has (emi_memory_lift()), not what was kept for it */
 	em_format format;       /* any length: how records stand in files ... */
 	uint64_t out_extra;     /* ... and what each takes there beside its own bytes */
+	uint64_t lent;          /* bytes in use that go back while the memory of the plan is taken */
+	int shares;             /* it waits for a fair share of the memory: emi_sharers_enter() */
 	int keeps;              /* the first of equal records is kept until all of them are there: see groups.h */
 	uint64_t mispredict;    /* for tests: scrambles the predicted order of blocks when not 0 */
 } emi_job;
@@ -63,7 +66,7 @@ typedef struct emi_job {
  * nothing is held. */
 em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, em_errinfo *err);
 
-/* A copy of a job for another thread, with counters and failures of its own.  It is not closed. */
+/* A copy of a job for another thread, with counters and failures of its own.  It ends with the job, and is not closed. */
 void emi_job_view(emi_job *view, const emi_job *job);
 
 /* The detail that the options of a call name, or own. */
@@ -82,6 +85,8 @@ struct emi_needs {
 	int all;                /* all of the memory is wanted: it has other uses than forming runs */
 	uint32_t open;          /* files that are open already, and the caller's as what he holds is */
 	uint64_t later;         /* bytes that the caller is going to take for this sort */
+	int fair;               /* where nobody names a size, others are left as much as it takes, if that does */
+	uint64_t have;          /* one size: records that a run must have room for; any length: bytes of a store */
 	uint32_t threads;       /* no more of them; 0: as many as there are */
 	int once;               /* any length: records cannot be read again with memory for a long one:
 	                           emi_vary_beyond() */
@@ -114,6 +119,9 @@ em_status emi_job_check(emi_job *job, em_errinfo *err);
 em_status emi_job_result(emi_job *job, em_status status);
 
 void emi_job_stats(const emi_job *job, em_sort_stats *stats);
+
+/* Nothing is going to be done any more: give back memory and disks, and keep what statistics tell. */
+void emi_job_release(emi_job *job);
 void emi_job_close(emi_job *job);
 
 #endif

@@ -4,20 +4,24 @@
 
 #include <string.h>
 
+#include "base/pieces.h"
 #include "sort/plan_vary.h"
 
 #define REACH_TIMES 4u          /* a store for a long frame has room for so many, if it has to be another one */
 
-em_status emi_line_store_init(emi_line_store *p, emi_job *job, size_t bytes, em_errinfo *err)
+em_status emi_line_store_begin(emi_line_store *p, emi_job *job, size_t bytes, em_errinfo *err)
 {
-	em_status st;
-
 	memset(p, 0, sizeof *p);
 	p->job = job;
 	p->most = job->opts.run_records;
-	st = emi_partition_room_init(&p->buckets, job, err);
-	if (st == EM_OK)
-		st = emi_line_store_take(p, bytes, err);
+	return emi_line_store_take(p, bytes, err);
+}
+
+em_status emi_line_store_equip(emi_line_store *p, em_errinfo *err)
+{
+	emi_job *job = p->job;
+	em_status st = emi_partition_room_init(&p->buckets, job, err);
+
 	if (st == EM_OK && job->plan.hot_bytes != 0) {
 		p->hot = emi_buffer_alloc(job->ctx, job->plan.threads * job->plan.hot_bytes, err);
 		if (p->hot == NULL)
@@ -28,6 +32,21 @@ em_status emi_line_store_init(emi_line_store *p, emi_job *job, size_t bytes, em_
 		if (p->work == NULL)
 			st = err->status;
 	}
+	return st;
+}
+
+em_status emi_line_store_few(emi_line_store *p, em_errinfo *err)
+{
+	p->work = emi_piece_alloc(p->job->ctx, EMI_KERN_WORK, err);
+	return p->work != NULL ? EM_OK : err->status;
+}
+
+em_status emi_line_store_init(emi_line_store *p, emi_job *job, size_t bytes, em_errinfo *err)
+{
+	em_status st = emi_line_store_begin(p, job, bytes, err);
+
+	if (st == EM_OK)
+		st = emi_line_store_equip(p, err);
 	if (st != EM_OK)
 		emi_line_store_free(p);
 	return st;
@@ -38,11 +57,11 @@ void emi_line_store_free(emi_line_store *p)
 	if (p->job == NULL)
 		return;
 	if (p->work != NULL)
-		emi_buffer_free(p->job->ctx, p->work, p->job->plan.threads * EMI_KERN_WORK);
+		emi_piece_free(p->job->ctx, p->work, p->job->plan.threads * EMI_KERN_WORK);
 	if (p->hot != NULL)
 		emi_buffer_free(p->job->ctx, p->hot, p->job->plan.threads * p->job->plan.hot_bytes);
 	if (p->base != NULL)
-		emi_buffer_free(p->job->ctx, p->base, p->bytes);
+		emi_piece_free(p->job->ctx, p->base, p->bytes);
 	if (p->buckets.ctx != NULL)
 		emi_partition_room_free(&p->buckets);
 	memset(p, 0, sizeof *p);
@@ -54,13 +73,47 @@ void emi_line_store_let(emi_line_store *p)
 	p->base = NULL;
 }
 
+/* As many bytes as it has when so many are wanted. */
+static size_t whole(size_t bytes)
+{
+	return (bytes < EMI_PAGE ? EMI_PAGE : bytes) / 16 * 16;
+}
+
 em_status emi_line_store_take(emi_line_store *p, size_t bytes, em_errinfo *err)
 {
-	p->bytes = (bytes < EMI_PAGE ? EMI_PAGE : bytes) / 16 * 16;
-	p->base = emi_buffer_alloc(p->job->ctx, p->bytes, err);
+	p->bytes = whole(bytes);
+	p->base = emi_piece_alloc(p->job->ctx, p->bytes, err);
 	if (p->base == NULL)
 		return err->status;
 	emi_line_store_clear(p);
+	return EM_OK;
+}
+
+em_status emi_line_store_move(emi_line_store *p, size_t bytes, em_errinfo *err)
+{
+	const size_t now = whole(bytes), frames = p->bytes - (size_t)(p->low - p->base);
+	uintptr_t shift;
+	emi_pair *e;
+	uint64_t i;
+	char *base;
+
+	if (now < emi_line_store_used(p))
+		return emi_fail(err, EM_ERR_INTERNAL, "records do not fit in the memory for a run");
+	base = emi_piece_alloc(p->job->ctx, now, err);
+	if (base == NULL)
+		return err->status;
+	memcpy(base, p->base, (size_t)p->n * sizeof *e);
+	memcpy(base + (now - frames), p->low, frames);
+	shift = (uintptr_t)(base + (now - frames)) - (uintptr_t)p->low;
+	e = (emi_pair *)(void *)base;
+	for (i = 0; i < p->n; i++)
+		e[i].val = (uintptr_t)e[i].val + shift;
+	if (p->first != NULL)
+		p->first = (const unsigned char *)base + (now - frames) + (p->first - (const unsigned char *)p->low);
+	emi_piece_free(p->job->ctx, p->base, p->bytes);
+	p->base = base;
+	p->bytes = now;
+	p->low = base + (now - frames);
 	return EM_OK;
 }
 

@@ -35,6 +35,14 @@ typedef struct emi_line_store {
 } emi_line_store;
 
 em_status emi_line_store_init(emi_line_store *p, emi_job *job, size_t bytes, em_errinfo *err);
+
+/* The same in steps: memory for records; more of it, to which those that are there move; and what is needed to sort
+ * them.  Before there is a plan that is emi_line_store_few(), for fewer than EMI_PARTITION_LEAST. */
+em_status emi_line_store_begin(emi_line_store *p, emi_job *job, size_t bytes, em_errinfo *err);
+em_status emi_line_store_move(emi_line_store *p, size_t bytes, em_errinfo *err);
+em_status emi_line_store_equip(emi_line_store *p, em_errinfo *err);
+em_status emi_line_store_few(emi_line_store *p, em_errinfo *err);
+
 void emi_line_store_free(emi_line_store *p);
 
 /* Give up its memory, when it is empty, and take so much again. */
@@ -56,6 +64,12 @@ void emi_line_store_share(emi_line_store *p, const unsigned char *frame, uint64_
 
 /* Add a record: 1, or 0 when the store is full; *need is then what its frame takes. */
 int emi_line_store_add(emi_line_store *p, const void *record, size_t n, size_t *need);
+
+/* Bytes that records take. */
+static inline size_t emi_line_store_used(const emi_line_store *p)
+{
+	return p->bytes - (size_t)(p->low - p->base) + (size_t)p->n * 2 * sizeof(emi_pair);
+}
 
 static inline emi_pair *emi_line_store_elems(const emi_line_store *p)
 {

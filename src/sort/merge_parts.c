@@ -4,7 +4,7 @@
  *
  * A thread has ranges of the files, and a view of the job: a copy with counters of its own, which are added up at the end.  The last
  * one is the calling thread, which alone calls the progress function, also while it waits for the others.  Who
- * fails cancels all views; what failed first is the failure.
+ * fails cancels the job, and so all its views; what failed first is the failure.
  *
  * Where parts take turns, whoever is free takes the next one.  So the part whose turn it is, is in the hands of a thread that waits for nobody.
  */
@@ -66,13 +66,11 @@ uint64_t emi_merge_parts_memory(const emi_job *job, uint32_t files, uint32_t thr
 static void fail(worker *w, em_status st)
 {
 	parts *all = w->all;
-	uint32_t none = 0, i;
+	uint32_t none = 0;
 
 	w->status = st;
-	if (!__atomic_compare_exchange_n(&all->failed, &none, (uint32_t)(w - all->worker) + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		return;
-	for (i = 0; i < all->opts->threads; i++)
-		__atomic_store_n(&all->worker[i].job.watch.canceled, 1, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&all->failed, &none, (uint32_t)(w - all->worker) + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	emi_watch_cancel(&all->job->watch);
 }
 
 static uint64_t bytes_done(const parts *all)

@@ -11,7 +11,12 @@
 #define BUCKET_ELEMS 8192u      /* wanted per bucket */
 #define SAMPLE 512u             /* keys that tell where most of them are, ... */
 #define OUTSIDE 8u              /* ... which need not be so many of them at either end */
-#define MIN_PARALLEL 32768u     /* fewer elements than this are not worth waking threads for */
+
+uint64_t emi_partition_room_bytes(uint32_t threads)
+{
+	return threads * (EMI_MOST_BUCKETS * sizeof(size_t) + sizeof(struct emi_survey)) +
+	       (EMI_MOST_BUCKETS + 1) * sizeof(size_t);
+}
 
 em_status emi_partition_room_init(emi_partition_room *r, emi_job *job, em_errinfo *err)
 {
@@ -52,7 +57,7 @@ uint64_t emi_partition_begin(const emi_partition *p, uint32_t part)
 
 int emi_partition_small(const emi_partition *p)
 {
-	return p->n < MIN_PARALLEL;
+	return p->n < EMI_PARTITION_LEAST;
 }
 
 int emi_partition_go_on(emi_partition *p, int ticks)

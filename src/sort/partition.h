@@ -18,6 +18,8 @@
 #define EMI_BUCKETS ((size_t)1 << EMI_BUCKET_BITS)
 #define EMI_MOST_BUCKETS ((size_t)1 << EMI_BARE_BUCKET_BITS)
 
+#define EMI_PARTITION_LEAST 32768u /* elements; fewer are not worth waking threads for, and are not partitioned */
+
 /* Memory of a partition, kept from one to the next. */
 typedef struct emi_partition_room {
 	em_ctx *ctx;
@@ -60,6 +62,9 @@ typedef struct emi_partition {
 		int sorted, reversed;
 	} *survey;              /* of each part */
 } emi_partition;
+
+/* Bytes of memory of a room for so many threads, while what it is for is partitioned. */
+uint64_t emi_partition_room_bytes(uint32_t threads);
 
 em_status emi_partition_room_init(emi_partition_room *r, emi_job *job, em_errinfo *err);
 void emi_partition_room_free(emi_partition_room *r);

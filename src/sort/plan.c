@@ -21,6 +21,7 @@
 #include "base/memory.h"
 #include "block/packer.h"
 #include "block/prefetch.h"
+#include "sort/form.h"
 #include "sort/run.h"
 #include "stream/source.h"
 
@@ -49,9 +50,7 @@
 #define HOT_SHARE 32                    /* at most this part of the memory goes to it */
 #define TASKS_AHEAD 3u                  /* merge tasks beside those that threads are at: the one who cuts them has transfers to begin, too, before it can cut more */
 #define SEQ_BYTES 864u                  /* bookkeeping per run being merged, beside buffers; generous */
-#define FIXED_BYTES (96 * KIB)          /* structs, directory pages being written */
-#define THREAD_BYTES (4 * KIB)          /* counts of buckets, per thread, ... */
-#define LEVELS_BYTES (20 * KIB)         /* ... for partitions within partitions, too, if there are several */
+#define FIXED_BYTES (84 * KIB)          /* structs, directory pages being written */
 
 static uint64_t page_up(uint64_t bytes)
 {
@@ -85,11 +84,17 @@ static uint64_t bits_cost(const emi_plan *p, const emi_plan_input *in, uint64_t 
 	return emi_scratch_bits(disks(in), in->n * (uint64_t)in->codec->record_bytes, FEW_ENDS + k * RUN_ENDS);
 }
 
+/* Bytes for partitions, one in another. */
+static uint64_t partitions_cost(const emi_plan *p, const emi_plan_input *in)
+{
+	return emi_partition_room_bytes(p->threads) * (in->longest_record != 0 ? 1 : emi_former_levels(p->threads));
+}
+
 /* Bytes that both phases need whatever the number of runs. */
 static uint64_t fixed_cost(const emi_plan *p, const emi_plan_input *in)
 {
 	return FIXED_BYTES + p->threads * (p->hot_bytes + (uint64_t)EMI_KERN_WORK) +
-	       p->threads * (p->threads > 1 ? LEVELS_BYTES : THREAD_BYTES) + in->files_bytes +
+	       partitions_cost(p, in) + in->files_bytes +
 	       ((uint64_t)p->write_buffers + in->spare_blocks) * (p->block_bytes + 2u * EMI_PAGE) +
 	       p->packers * (p->block_bytes + EMI_PAGE) + emi_packer_memory(p->packers) +
 	       (p->max_runs != 0 ? in->scratch_bytes : 0) + p->max_runs * sizeof(emi_run) +

@@ -13,24 +13,35 @@
 #define LEAST_STEP ((uint64_t)4 << 10)  /* how exactly the least memory is found */
 #define FEW_THREADS 2u          /* so many sort records of one size in any memory, ... */
 #define THREAD_SHARE ((uint64_t)320 << 10) /* ... and one more for so many bytes of it */
+#define FEW_BLOCK ((size_t)64 << 10) /* bytes of a batch of few records */
 #define FEWER_SHARE 8u          /* where so many threads do not fit, fewer by this part are tried */
 
-/* The memory that there is for a job with so many threads: the caller's share, or what the context has left beside
- * those that are not there yet. */
-static uint64_t job_memory(const emi_job *job, uint32_t threads)
+/* Bytes that the context has left beside so many threads that are not there yet. */
+static uint64_t left_over(const emi_job *job, uint32_t threads)
 {
-	const uint64_t used = em_ctx_memory_used(job->ctx) + emi_workers_memory(job->ctx, threads),
+	const uint64_t used = em_ctx_memory_used(job->ctx) - job->lent + emi_workers_memory(job->ctx, threads),
 		       all = em_ctx_memory(job->ctx);
-	const uint64_t left = used < all ? all - used : 0;
 
+	return used < all ? all - used : 0;
+}
+
+/* The memory that there is for a job with so many threads: the caller's share, a fair one, or what is left. */
+static uint64_t job_memory(const emi_job *job, const emi_needs *needs, uint32_t threads)
+{
+	uint64_t memory = left_over(job, threads);
+
+	if (job->opts.memory != 0)
+		memory = job->opts.memory < memory ? job->opts.memory : memory;
+	else if (needs->fair)
+		memory = emi_fair_share(job->ctx, memory);
 	/* In whole pages, so that what is rounded elsewhere is not the reason why there is a plan for less. */
-	return (job->opts.memory != 0 && job->opts.memory < left ? job->opts.memory : left) / EMI_PAGE * EMI_PAGE;
+	return memory / EMI_PAGE * EMI_PAGE;
 }
 
 /* The most threads that are worth having: what each needs to work with is to be a small part of the memory, too. */
 static uint32_t most_threads(const emi_job *job, const emi_needs *needs)
 {
-	const uint64_t memory = emi_plan_memory(job, needs, job_memory(job, 1));
+	const uint64_t memory = emi_plan_memory(job, needs, job_memory(job, needs, 1));
 	const uint64_t fed = job->by.vary != NULL ? emi_vary_threads(memory) : FEW_THREADS + memory / THREAD_SHARE;
 	uint32_t most = emi_order_on_caller(job->by.order) ? 1 : emi_workers_fed(job->ctx, 0);
 
@@ -84,6 +95,7 @@ static void plan_input(emi_job *job, const emi_needs *wanted, uint64_t memory, u
 	in->write_buffers = job->opts.write_buffers;
 	in->spare_blocks = needs.spare;
 	in->form_blocks = needs.form;
+	in->min_records = needs.have;
 	if (job->by.vary != NULL)
 		emi_plan_vary(job, &needs, thrifty);
 }
@@ -124,7 +136,8 @@ uint64_t emi_job_least(emi_job *job, const emi_needs *needs)
 /* Not even one thread has a plan: have the memory raised to what does, or tell how much that is. */
 static em_status too_little(emi_job *job, const emi_needs *needs, em_errinfo *err)
 {
-	const uint64_t memory = job_memory(job, 1), used = em_ctx_memory_used(job->ctx), all = em_ctx_memory(job->ctx);
+	const uint64_t memory = job_memory(job, needs, 1), used = em_ctx_memory_used(job->ctx) - job->lent,
+		       all = em_ctx_memory(job->ctx);
 	const uint64_t least = emi_job_least(job, needs);
 
 	if (job->opts.memory != 0 && least <= (used < all ? all - used : 0))
@@ -142,7 +155,7 @@ static em_status too_little(emi_job *job, const emi_needs *needs, em_errinfo *er
 /* Is there a plan for so many threads?  In moderate memory if that does, and else in more. */
 static int try_threads(emi_job *job, const emi_needs *needs, uint32_t threads, uint64_t *left)
 {
-	const uint64_t most = job_memory(job, threads);
+	const uint64_t most = job_memory(job, needs, threads);
 	uint64_t memory = emi_plan_memory(job, needs, most);
 
 	while (!try_input(job, needs, memory, threads)) {
@@ -161,6 +174,8 @@ static int choose_threads(emi_job *job, const emi_needs *needs, uint64_t *left)
 	uint32_t threads = most_threads(job, needs);
 
 	while (!try_threads(job, needs, threads, left)) {
+		if (threads == 1 && needs->fair)
+			return 0;
 		if (threads == 1) {
 			emi_queues_limit(job->ctx, 1);
 			return try_threads(job, needs, 1, left);
@@ -170,20 +185,61 @@ static int choose_threads(emi_job *job, const emi_needs *needs, uint64_t *left)
 	return 1;
 }
 
-em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err)
+/* What cannot be is refused before anything is made of it. */
+static em_status check_forced(emi_job *job, const emi_needs *needs, em_errinfo *err)
 {
-	uint64_t left;
-	em_status st;
+	plan_input(job, needs, job_memory(job, needs, 1), 1, 1);
+	return emi_plan_check(&job->plan_input, err);
+}
 
-	/* What cannot be is refused before anything is made of it. */
-	plan_input(job, needs, job_memory(job, 1), 1, 1);
-	st = emi_plan_check(&job->plan_input, err);
+em_status emi_job_few_share(emi_job *job, const emi_needs *needs, uint64_t *share, em_errinfo *err)
+{
+	const em_status st = check_forced(job, needs, err);
+	uint64_t memory;
+
+	*share = 0;
+	if (st != EM_OK || job->opts.run_records != 0)
+		return st;
+	memory = emi_plan_memory(job, needs, job_memory(job, needs, 1));
+	if (try_input(job, needs, memory, 1))
+		*share = memory;
+	return EM_OK;
+}
+
+void emi_job_few_plan(emi_job *job)
+{
+	const size_t bytes = job->by.codec->record_bytes;
+	emi_plan *p = &job->plan;
+
+	memset(p, 0, sizeof *p);
+	p->memory = job->plan_input.memory;
+	p->threads = p->tasks = 1;
+	p->elem_arrays = emi_codec_in_place(job->by.codec) ? 1 : 2;
+	p->block_bytes = FEW_BLOCK;
+	p->block_records = bytes != 0 ? FEW_BLOCK / bytes : 0;
+	if (bytes > FEW_BLOCK) {
+		p->block_bytes = (bytes + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+		p->block_records = 1;
+	}
+}
+
+em_status emi_job_plan(emi_job *job, const emi_needs *wanted, em_errinfo *err)
+{
+	emi_needs copy = *wanted;
+	const emi_needs *needs = &copy;
+	uint64_t left;
+	em_status st = check_forced(job, needs, err);
+
+	while (st == EM_OK && !choose_threads(job, needs, &left)) {
+		if (!copy.fair)
+			st = too_little(job, needs, err);
+		copy.fair = 0;
+	}
 	if (st != EM_OK)
 		return st;
-	while (st == EM_OK && !choose_threads(job, needs, &left))
-		st = too_little(job, needs, err);
-	if (st != EM_OK)
-		return st;
+	if (job->shares)
+		emi_sharers_leave(job->ctx);
+	job->shares = 0;
 	emi_plan_tell(job->ctx, em_ctx_memory(job->ctx));
 	st = emi_plan_make(&job->plan, &job->plan_input, err);
 	if (st == EM_OK && needs->once && job->by.vary != NULL)

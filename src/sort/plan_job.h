@@ -22,4 +22,15 @@ uint64_t emi_job_least(emi_job *job, const emi_needs *needs);
  */
 em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err);
 
+/*
+ * There may be so little to sort that a plan is not worth making: are forced values legal, and how many bytes would one
+ * be for?  EM_ERR_INVAL; *share 0: there is none for one thread in a moderate or a fair share, or runs of some size are
+ * wanted.
+ */
+em_status emi_job_few_share(emi_job *job, const emi_needs *needs, uint64_t *share, em_errinfo *err);
+
+/* Make job->plan one for sorting some records, all there are, on the calling thread, which needs no more than memory
+ * for them. */
+void emi_job_few_plan(emi_job *job);
+
 #endif

@@ -193,6 +193,8 @@ void emi_plan_vary(emi_job *job, const emi_needs *needs, int thrifty)
 	in->pushed = 1;
 	in->write_behind = 1;
 	in->min_records = 2 * (in->longest_record + EMI_PAGE) / (EMI_USUAL_RECORD + 2 * sizeof(emi_pair));
+	if (in->min_records < needs->have / (EMI_USUAL_RECORD + 2 * sizeof(emi_pair)) + 1)
+		in->min_records = needs->have / (EMI_USUAL_RECORD + 2 * sizeof(emi_pair)) + 1;
 	in->files_bytes += beside(job, needs) + EMI_LINE_STORE_SLACK +
 			   (uint64_t)(EMI_LINE_STORE_BUCKETS + 1) * EMI_LINE_STORE_BUCKET_BYTES;
 	if (!needs->pushed)

@@ -20,12 +20,21 @@ static emi_front *front_of(em_sorter *s)
 	return s != NULL ? &s->front : NULL;
 }
 
+/* There are more than a few records: memory for runs. */
+static em_status engage(emi_front *f, em_errinfo *err)
+{
+	const em_status st = emi_job_plan(&f->e.job, &f->needs, err);
+
+	if (st != EM_OK || !emi_front_varied(f))
+		return st == EM_OK ? emi_front_prepare(f, err) : st;
+	return emi_engine_prepare_vary(&f->e, emi_vary_store(&f->e.job, &f->needs), 1, err);
+}
+
 em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	const emi_needs needs = { .n = EMI_UNKNOWN, .pushed = 1, .held = sizeof(em_sorter), .bytes = EMI_UNKNOWN,
 				  .once = 1 };
-	emi_engine *e;
 	em_sorter *s;
 	em_status st;
 
@@ -36,17 +45,12 @@ em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, co
 	s = emi_alloc(ctx, sizeof *s, err);
 	if (s == NULL)
 		return err->status;
-	e = &s->front.e;
-	st = emi_engine_open(e, ctx, order, opts, err);
+	st = emi_engine_open(&s->front.e, ctx, order, opts, err);
 	if (st != EM_OK) {
 		emi_free(ctx, s, sizeof *s);
 		return st;
 	}
-	st = emi_job_plan(&e->job, &needs, err);
-	if (st == EM_OK && emi_front_varied(&s->front))
-		st = emi_engine_prepare_vary(e, emi_vary_store(&e->job, &needs), 1, err);
-	else if (st == EM_OK)
-		st = emi_front_prepare(&s->front, err);
+	st = emi_front_begin(&s->front, &needs, engage, err);
 	if (st != EM_OK) {
 		em_sorter_close(s);
 		return st;
@@ -100,10 +104,14 @@ static em_status push_batch(emi_front *f, const em_batch *batch)
 	const char *from = batch->records;
 	emi_job *job = &f->e.job;
 	em_status st = emi_job_check(job, &job->err);
-	uint64_t begin = 0;
-	size_t i;
+	uint64_t begin;
+	size_t i = 0;
 
-	for (i = 0; i < batch->n && st == EM_OK; begin = batch->ends[i++]) {
+	if (st == EM_OK && f->few)
+		st = emi_front_add_few(f, batch, &i, &job->err);
+	job->records_in += i;
+	begin = i != 0 ? batch->ends[i - 1] : 0;
+	for (; i < batch->n && st == EM_OK; begin = batch->ends[i++]) {
 		st = push_record(f, from + begin, (size_t)(batch->ends[i] - begin), i);
 		if (st == EM_OK)
 			job->records_in++;
@@ -130,7 +138,7 @@ uint64_t em_sorter_longest(const em_sorter *s)
 	if (s == NULL)
 		return 0;
 	job = &s->front.e.job;
-	return emi_front_varied(&s->front) ? emi_vary_longest(job) - EMI_LENGTH_MAX : job->by.codec->record_bytes;
+	return emi_front_varied(&s->front) ? emi_front_longest(&s->front) - EMI_LENGTH_MAX : job->by.codec->record_bytes;
 }
 
 em_status em_sorter_finish(em_sorter *s)
@@ -144,6 +152,8 @@ em_status em_sorter_finish(em_sorter *s)
 	job = &f->e.job;
 	st = emi_job_check(job, &job->err);
 	f->stage = EMI_FINISHED;
+	if (st == EM_OK)
+		st = emi_front_end_few(f, &job->err);
 	if (st != EM_OK || job->nruns == 0)
 		return emi_job_result(job, st);
 	st = emi_front_keep(f, &job->err);

@@ -34,7 +34,7 @@ em_status em_top_open(em_top **out, em_ctx *ctx, const em_order *order, uint64_t
 		emi_free(ctx, t, sizeof *t);
 		return st;
 	}
-	st = emi_top_prepare(t, &use, err);
+	st = emi_top_prepare_few(t, &use, err);
 	if (st != EM_OK) {
 		em_top_close(t);
 		return st;
@@ -64,15 +64,41 @@ static uint64_t part_of(const em_top *t, uint64_t n)
 	return part < PART_LEAST ? PART_LEAST : part;
 }
 
+/* Few records, all of them: 1, or 0 if these have become too many. */
+static int push_few(em_top *t, const char *from, uint64_t n, em_status *st)
+{
+	emi_front *f = &t->front;
+	emi_job *job = &f->e.job;
+
+	*st = EM_OK;
+	if (!f->few)
+		return 0;
+	if (t->need == 0) {
+		job->records_in += n;
+		*st = emi_job_check(job, &job->err);
+		return 1;
+	}
+	if (n > f->few_records - f->n) {
+		*st = emi_front_grow(f, n, &job->err);
+		return *st != EM_OK;
+	}
+	*st = emi_front_push(f, from, n, &job->err);
+	return 1;
+}
+
 static em_status push_records(em_top *t, const char *from, uint64_t n)
 {
-	const uint64_t part = part_of(t, n);
 	emi_job *job = &t->front.e.job;
 	const size_t bytes = job->by.codec->record_bytes;
+	uint64_t part;
+	em_status st;
 	uint32_t i;
 
-	job->records_in += n;
 	t->read += n * bytes;
+	if (push_few(t, from, n, &st))
+		return st;
+	part = part_of(t, n);
+	job->records_in += n;
 	for (i = 0; n != 0; i++) {
 		const uint64_t some = n < part ? n : part;
 
@@ -93,22 +119,29 @@ em_status em_top_push(em_top *t, const void *records, uint64_t n)
 static em_status push_batch(em_top *t, const em_batch *batch)
 {
 	emi_job *job = &t->front.e.job;
-	const uint64_t part = part_of(t, batch->n);
-	size_t first = 0;
+	em_status st = EM_OK;
+	size_t few = 0, first;
+	uint64_t part;
 	uint32_t i;
-	em_status st;
 
-	for (i = 0; first < batch->n; i++) {
+	job->records_in += batch->n;
+	t->read += batch->bytes;
+	if (t->front.few && t->need == 0)
+		return emi_job_check(job, &job->err);
+	if (t->front.few)
+		st = emi_front_add_few(&t->front, batch, &few, &job->err);
+	if (st != EM_OK || few == batch->n)
+		return st;
+	part = part_of(t, batch->n - few);
+	for (i = 0, first = few; first < batch->n; i++) {
 		const size_t left = batch->n - first, some = left < part ? left : (size_t)part;
 
 		emi_strand_batch(&t->strand[i], batch, first, some);
 		first += some;
 	}
-	job->records_in += batch->n;
-	t->read += batch->bytes;
 	st = emi_top_take(t, i, &job->err);
 	if (st == EM_ERR_RANGE && job->err.status == EM_OK)
-		st = emi_front_too_long(&t->front, t->long_strand * part + t->long_number, t->long_need);
+		st = emi_front_too_long(&t->front, few + t->long_strand * part + t->long_number, t->long_need);
 	return st;
 }
 

@@ -46,6 +46,16 @@ typedef struct emi_strand {
 	unsigned char *scratch; /* EMI_TOP_KEPT elements, or a frame */
 } emi_strand;
 
+/* Bytes that whoever reads files for it has taken, and is going to take with so much memory and so many threads, beside
+ * what is planned; and how many files are open at once. */
+typedef struct emi_top_use {
+	uint64_t taken;
+	uint64_t (*later)(const void *arg, uint64_t memory, uint32_t threads); /* NULL: nothing */
+	const void *arg;
+	uint32_t files;
+	uint32_t open;          /* that are open already */
+} emi_top_use;
+
 struct em_top {
 	emi_front front;        /* candidates are what was pushed */
 	uint64_t from, k;       /* still to be left out, and to be lent */
@@ -68,27 +78,21 @@ struct em_top {
 	emi_top_kept *kept;     /* of all strands */
 	size_t strand_scratch;  /* bytes for each */
 
+	emi_top_use use;        /* of memory and files */
+
 	/* A record that is too long: its strand, its number there, and what its frame takes. */
 	uint32_t long_strand;
 	uint64_t long_number;
 	uint64_t long_need;
 };
 
-/* Bytes that whoever reads files for it has taken, and is going to take with so much memory and so many threads, beside
- * what is planned; and how many files are open at once. */
-typedef struct emi_top_use {
-	uint64_t taken;
-	uint64_t (*later)(const void *arg, uint64_t memory, uint32_t threads); /* NULL: nothing */
-	const void *arg;
-	uint32_t files;
-	uint32_t open;          /* that are open already */
-} emi_top_use;
-
 /* em_top_open() in two steps; in between t->front.e.job is open, and its memory still free.  t is zeroes before, and closed with
- * emi_top_end() if the first step was done. */
+ * emi_top_end() if the first step was done.  The second one takes all memory, or begins with little: then `use' has no
+ * more than what was taken. */
 em_status emi_top_begin(em_top *t, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k, const em_sort_opts *opts,
 			em_errinfo *err);
 em_status emi_top_prepare(em_top *t, const emi_top_use *use, em_errinfo *err);
+em_status emi_top_prepare_few(em_top *t, const emi_top_use *use, em_errinfo *err);
 void emi_top_end(em_top *t);
 
 /* Take all that is in the first n strands, which were begun. */

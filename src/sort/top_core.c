@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/pieces.h"
 #include "base/workers.h"
 #include "sort/plan_job.h"
 #include "sort/plan_vary.h"
@@ -34,7 +35,7 @@ em_status emi_top_begin(em_top *t, em_ctx *ctx, const em_order *order, uint64_t 
 	t->from = from;
 	t->k = k;
 	t->need = k == 0 ? 0 : from > UINT64_MAX - k ? UINT64_MAX : from + k;
-	emi_watch_init(&job->watch, job->opts.progress != NULL ? report : NULL, t, &job->io);
+	emi_watch_init(&job->watch, ctx, job->opts.progress != NULL ? report : NULL, t, &job->io);
 	return EM_OK;
 }
 
@@ -86,12 +87,11 @@ static void scale(emi_needs *needs, const emi_job *job, uint64_t memory, uint32_
 		needs->later += use->later(use->arg, memory, threads);
 }
 
-em_status emi_top_prepare(em_top *t, const emi_top_use *use, em_errinfo *err)
+static emi_needs needs_of(em_top *t, const emi_top_use *use)
 {
-	emi_job *job = &t->front.e.job;
 	emi_needs needs;
-	em_status st;
 
+	t->use = *use;
 	memset(&needs, 0, sizeof needs);
 	needs.n = needs.bytes = EMI_UNKNOWN;
 	needs.pushed = 1;
@@ -99,15 +99,82 @@ em_status emi_top_prepare(em_top *t, const emi_top_use *use, em_errinfo *err)
 	needs.held = use->taken;
 	needs.open = use->open;
 	needs.scale = scale;
-	needs.arg = (void *)(uintptr_t)use;
-	st = emi_job_plan(job, &needs, err);
+	needs.arg = &t->use;
+	return needs;
+}
+
+/* Plan, and take all memory. */
+static em_status prepare(em_top *t, const emi_needs *needs, em_errinfo *err)
+{
+	emi_job *job = &t->front.e.job;
+	em_status st = emi_job_plan(job, needs, err);
+
 	t->strands = job->plan.threads;
 	t->strand_scratch = (size_t)scratch_wanted(job, job->plan_input.memory) / EMI_PAGE * EMI_PAGE;
 	if (st == EM_OK)
 		st = make_strands(t, err);
 	if (st != EM_OK)
 		return st;
-	return emi_front_varied(&t->front) ? emi_top_room_vary(t, &needs, err) : emi_top_room_fixed(t, err);
+	return emi_front_varied(&t->front) ? emi_top_room_vary(t, needs, err) : emi_top_room_fixed(t, err);
+}
+
+em_status emi_top_prepare(em_top *t, const emi_top_use *use, em_errinfo *err)
+{
+	const emi_needs needs = needs_of(t, use);
+
+	return prepare(t, &needs, err);
+}
+
+/* There are more than a few candidates.  Those of any length move to the store that there is then; others come in once
+ * more, as the first. */
+static em_status engage(emi_front *f, em_errinfo *err)
+{
+	em_top *t = (em_top *)(void *)f;
+	emi_job *job = &f->e.job;
+	const uint64_t n = f->n;
+	const size_t bytes = f->area_bytes;
+	char *few = f->area;
+	em_status st;
+
+	if (emi_front_varied(f)) {
+		f->needs.have += emi_vary_longest(job);
+		return prepare(t, &f->needs, err);
+	}
+	f->area = NULL;
+	f->area_bytes = 0;
+	f->n = f->needs.have = job->lent = 0;
+	f->needs.held += bytes;
+	st = prepare(t, &f->needs, err);
+	if (st == EM_OK && n != 0) {
+		emi_strand_records(&t->strand[0], few, n);
+		st = emi_top_take(t, 1, err);
+	}
+	emi_piece_free(job->ctx, few, bytes);
+	return st;
+}
+
+em_status emi_top_prepare_few(em_top *t, const emi_top_use *use, em_errinfo *err)
+{
+	const emi_needs needs = needs_of(t, use);
+
+	return emi_front_begin(&t->front, &needs, engage, err);
+}
+
+/* Free what is not the front's. */
+static void release(em_top *t)
+{
+	em_ctx *ctx = t->front.e.job.ctx;
+
+	if (emi_front_varied(&t->front))
+		emi_buffer_free(ctx, t->limit, t->limit_bytes);
+	else
+		emi_free(ctx, t->limit, t->limit_bytes);
+	emi_buffer_free(ctx, t->scratch, t->strands * t->strand_scratch);
+	emi_free_array(ctx, t->kept, (uint64_t)t->strands * EMI_TOP_KEPT, sizeof *t->kept);
+	emi_free_array(ctx, t->strand, t->strands, sizeof *t->strand);
+	t->limit = t->scratch = NULL;
+	t->kept = NULL;
+	t->strand = NULL;
 }
 
 void emi_top_end(em_top *t)
@@ -117,16 +184,7 @@ void emi_top_end(em_top *t)
 	if (ctx == NULL)
 		return;
 	emi_ctx_ref(ctx);
-	if (t->limit != NULL && emi_front_varied(&t->front))
-		emi_buffer_free(ctx, t->limit, t->limit_bytes);
-	else if (t->limit != NULL)
-		emi_free(ctx, t->limit, t->limit_bytes);
-	if (t->scratch != NULL)
-		emi_buffer_free(ctx, t->scratch, t->strands * t->strand_scratch);
-	if (t->kept != NULL)
-		emi_free_array(ctx, t->kept, (uint64_t)t->strands * EMI_TOP_KEPT, sizeof *t->kept);
-	if (t->strand != NULL)
-		emi_free_array(ctx, t->strand, t->strands, sizeof *t->strand);
+	release(t);
 	emi_front_close(&t->front);
 	emi_ctx_unref(ctx);
 }
@@ -230,6 +288,8 @@ em_status emi_top_finish(em_top *t, em_errinfo *err)
 	em_status st = emi_job_check(job, err);
 
 	t->front.stage = EMI_FINISHED;
+	if (st == EM_OK && t->need != 0)
+		st = emi_front_end_few(&t->front, err);
 	if (st != EM_OK || job->nruns == 0)
 		return st;
 	if (t->front.n > t->need)
@@ -277,6 +337,10 @@ em_status emi_top_lend(em_top *t, const em_batch **batch, em_errinfo *err)
 	do {
 		const em_status st = t->k != 0 ? emi_front_pull(&t->front, &b, err) : EM_END;
 
+		if (st == EM_END) {
+			release(t);
+			emi_front_release(&t->front);
+		}
 		if (st != EM_OK) {
 			t->front.stage = EMI_ENDED;
 			t->front.e.job.records_out = t->lent;

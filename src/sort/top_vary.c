@@ -206,12 +206,6 @@ em_status emi_top_cut_vary(em_top *t, em_errinfo *err)
 	return EM_OK;
 }
 
-/* Bytes of the store that are in use. */
-static uint64_t store_used(const emi_line_store *p)
-{
-	return p->bytes - (uint64_t)(p->low - p->base) + p->n * 2 * sizeof(emi_pair);
-}
-
 /* There are enough candidates, or the store is full. */
 static em_status make_room(em_top *t, int full, em_errinfo *err)
 {
@@ -221,7 +215,7 @@ static em_status make_room(em_top *t, int full, em_errinfo *err)
 	if (p->n >= t->need || (t->front.e.job.flags & EM_SORT_UNIQUE) != 0)
 		st = emi_top_cut_vary(t, err);
 	if (st == EM_OK && full &&
-	    (emi_top_crowded(store_used(p), p->bytes) || (p->most != 0 && emi_top_crowded(p->n, p->most))))
+	    (emi_top_crowded(emi_line_store_used(p), p->bytes) || (p->most != 0 && emi_top_crowded(p->n, p->most))))
 		st = emi_front_spill(&t->front, err);
 	return st;
 }

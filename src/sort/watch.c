@@ -21,9 +21,10 @@ static emi_io_stats snapshot(const emi_io_stats *io)
 	return s;
 }
 
-void emi_watch_init(emi_watch *w, em_progress_fn fn, void *user, const emi_io_stats *io)
+void emi_watch_init(emi_watch *w, const em_ctx *ctx, em_progress_fn fn, void *user, const emi_io_stats *io)
 {
 	memset(w, 0, sizeof *w);
+	w->ctx = ctx;
 	w->fn = fn;
 	w->user = user;
 	w->io = io;
@@ -67,21 +68,32 @@ void emi_watch_add(emi_watch *w, uint64_t bytes)
 	__atomic_store_n(&w->done, done, __ATOMIC_RELAXED);
 }
 
+void emi_watch_cancel(emi_watch *w)
+{
+	__atomic_store_n(&w->canceled, 1, __ATOMIC_RELAXED);
+}
+
+static em_status canceled(const emi_watch *w)
+{
+	if (__atomic_load_n(&w->canceled, __ATOMIC_RELAXED) || emi_ctx_canceled(w->ctx))
+		return EM_ERR_CANCELED;
+	return w->whole != NULL ? canceled(w->whole) : EM_OK;
+}
+
 em_status emi_tick(emi_watch *w)
 {
+	em_status st = canceled(w);
 	double now;
 
-	if (__atomic_load_n(&w->canceled, __ATOMIC_RELAXED))
-		return EM_ERR_CANCELED;
-	if (w->fn == NULL)
-		return EM_OK;
+	if (st != EM_OK || w->fn == NULL)
+		return st;
 	now = emi_now();
 	if (now - w->last < INTERVAL)
 		return EM_OK;
 	w->last = now;
 	if (w->fn(w->user, w->phase, w->done, w->total) != 0)
-		__atomic_store_n(&w->canceled, 1, __ATOMIC_RELAXED);
-	return __atomic_load_n(&w->canceled, __ATOMIC_RELAXED) ? EM_ERR_CANCELED : EM_OK;
+		emi_watch_cancel(w);
+	return canceled(w);
 }
 
 em_status emi_watch_tick(void *watch)

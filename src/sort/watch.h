@@ -3,7 +3,7 @@
  * watch.h -- progress, cancellation, and where the time of a sort goes.
  *
  * Long loops on the calling thread call emi_tick() often; it is cheap.  It calls the progress
- * function when it is due, and says whether the work is to go on.
+ * function when it is due, and says whether the work is to go on: neither it nor its context was canceled.
  */
 #ifndef EMI_WATCH_H
 #define EMI_WATCH_H
@@ -15,6 +15,8 @@
 #define EMI_PHASES 3u           /* EM_PHASE_... */
 
 typedef struct emi_watch {
+	const em_ctx *ctx;
+	const struct emi_watch *whole; /* what this is a part of, and ends with; or NULL */
 	em_progress_fn fn;
 	void *user;
 	int canceled;           /* atomic: em_sorter_cancel(), or the progress function said so */
@@ -29,7 +31,10 @@ typedef struct emi_watch {
 	em_phase_stats stats[EMI_PHASES];
 } emi_watch;
 
-void emi_watch_init(emi_watch *w, em_progress_fn fn, void *user, const emi_io_stats *io);
+void emi_watch_init(emi_watch *w, const em_ctx *ctx, em_progress_fn fn, void *user, const emi_io_stats *io);
+
+/* Have it end.  Any thread. */
+void emi_watch_cancel(emi_watch *w);
 
 /* Begin a phase; ends the one before.  total in bytes, 0 when not known. */
 void emi_watch_phase(emi_watch *w, uint32_t phase, uint64_t total);

@@ -151,6 +151,8 @@ static int write_all(emi_pipe *p, const char *buf, size_t bytes)
 			/* It takes nothing and says nothing: it might do so for ever. */
 			return EIO;
 		} else if (errno == EAGAIN) {
+			if (emi_ctx_canceled(p->ctx))
+				return ECANCELED;
 			wait_ready(p->fd, POLLOUT);
 		} else if (errno != EINTR) {
 			return errno;
@@ -184,6 +186,8 @@ em_status emi_pipe_write(emi_pipe *p, const void *buf, size_t bytes, em_errinfo 
 	count(p, 1, (size_t)(p->pos - begin), since);
 	if (failed == 0)
 		return EM_OK;
+	if (failed == ECANCELED)
+		return emi_ctx_check(p->ctx, err);
 	return emi_fail_io(err, failed == EPIPE ? EM_ERR_PIPE : EM_OK, failed, "write", p->name, p->pos,
 			   bytes - (p->pos - begin));
 }

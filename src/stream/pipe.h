@@ -26,6 +26,7 @@ em_status emi_ticker_run(emi_ticker *t);
 
 typedef struct emi_pipe {
 	int fd;                 /* -1: not open */
+	const em_ctx *ctx;      /* writing: when it is canceled nobody is waited for */
 	const char *name;       /* for messages */
 	uint64_t pos;           /* bytes moved so far */
 	emi_io_stats *stats;    /* NULL: counted nowhere */
@@ -37,7 +38,8 @@ typedef struct emi_pipe {
  * ticker's status: then what was read is in *done, too. */
 em_status emi_pipe_read(emi_pipe *p, void *buf, size_t bytes, size_t *done, emi_ticker *ticker, em_errinfo *err);
 
-/* Write all of it.  EM_ERR_PIPE when nobody reads (never a signal), EM_ERR_NOSPACE, EM_ERR_IO. */
+/* Write all of it.  EM_ERR_PIPE when nobody reads (never a signal), EM_ERR_NOSPACE, EM_ERR_IO; EM_ERR_CANCELED, unless
+ * the descriptor blocks and the system is waiting. */
 em_status emi_pipe_write(emi_pipe *p, const void *buf, size_t bytes, em_errinfo *err);
 
 #endif

@@ -211,6 +211,7 @@ em_status emi_sink_open(emi_sink **out, em_ctx *ctx, const char *path, uint64_t 
 		goto out;
 	if (!s->target.regular) {
 		s->pipe.fd = s->target.fd;
+		s->pipe.ctx = ctx;
 		s->pipe.name = s->target.name;
 		s->pipe.stats = stats;
 	} else {

@@ -180,6 +180,32 @@ static em_status take_regular(emi_target *t, em_ctx *ctx, const struct stat *sb,
 	return EM_OK;
 }
 
+static int is_pipe(const char *name)
+{
+	struct stat sb;
+
+	return stat(name, &sb) == 0 && S_ISFIFO(sb.st_mode);
+}
+
+/* Open what is there for writing: the descriptor, or -1 and errno.  A pipe is waited for until somebody opens it for
+ * reading, as any program would, and does not block: so that the wait, and that for room in it, ends when the context
+ * is canceled. */
+static int open_there(const char *name, const em_ctx *ctx)
+{
+	const struct timespec moment = { 0, 20000000 };
+	int fd, pipe;
+
+	do {
+		pipe = is_pipe(name);
+		fd = open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY | (pipe ? O_NONBLOCK : 0));
+		if (fd < 0 && pipe && errno == ENXIO) {
+			(void)nanosleep(&moment, NULL);
+			errno = EINTR;
+		}
+	} while (fd < 0 && errno == EINTR && !emi_ctx_canceled(ctx));
+	return fd;
+}
+
 /* Open what is there and look at it.  *again: it has changed meanwhile. */
 static em_status look(emi_target *t, em_ctx *ctx, int last, int *again, em_errinfo *err)
 {
@@ -189,13 +215,14 @@ static em_status look(emi_target *t, em_ctx *ctx, int last, int *again, em_errin
 	*again = 0;
 	if (st != EM_OK)
 		return st;
-	do {
-		t->fd = open(t->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	} while (t->fd < 0 && errno == EINTR);
+	t->fd = open_there(t->name, ctx);
 	if (t->fd < 0) {
 		const int failed = errno;
 
 		emi_fd_drop(ctx);
+		st = emi_ctx_check(ctx, err);
+		if (st != EM_OK)
+			return st;
 		errno = failed;
 		if (errno != ENOENT)
 			return fail_path(err, errno == EISDIR ? EM_ERR_INVAL : EM_OK, "open", t->name);

@@ -19,8 +19,11 @@ static void frozen_values(void **state)
 	(void)state;
 	assert_int_equal(EM_OK, 0);
 	assert_int_equal(EM_END, 1);
+	assert_int_equal(EM_NOT_FOUND, 2);
+	assert_int_equal(EM_EXISTS, 3);
 	assert_int_equal(EM_ERR_INVAL, -1);
 	assert_int_equal(EM_ERR_VERSION, -6);
+	assert_int_equal(EM_ERR_BUSY, -7);
 	assert_int_equal(EM_ERR_NOMEM, -101);
 	assert_int_equal(EM_ERR_MEMLIMIT, -102);
 	assert_int_equal(EM_ERR_IO, -201);
@@ -39,7 +42,7 @@ static void names_and_texts(void **state)
 	assert_string_equal(em_status_name(EM_OK), "EM_OK");
 	assert_string_equal(em_status_text(INT32_MIN), "unknown status");
 	assert_string_equal(em_status_name(INT32_MIN), "EM_?");
-	assert_string_equal(em_status_text(2), "unknown status");
+	assert_string_equal(em_status_text(4), "unknown status");
 	assert_string_equal(em_status_name(INT32_MAX), "EM_?");
 }
 

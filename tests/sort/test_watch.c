@@ -51,12 +51,14 @@ static void test_interval(void **state)
 	emi_io_stats io;
 	told t = { 0 };
 	double begin;
+	em_ctx ctx;
 	emi_watch w;
 
 	(void)state;
+	memset(&ctx, 0, sizeof(ctx));
 	memset(&io, 0, sizeof(io));
 	begin = emi_now();
-	emi_watch_init(&w, tell, &t, &io);
+	emi_watch_init(&w, &ctx, tell, &t, &io);
 	emi_watch_phase(&w, EM_PHASE_RUNS, 0);
 	assert_int_equal(emi_tick(&w), EM_OK);
 	while (t.calls < 3)
@@ -72,11 +74,13 @@ static void test_total(void **state)
 {
 	emi_io_stats io;
 	told t = { 0 };
+	em_ctx ctx;
 	emi_watch w;
 
 	(void)state;
+	memset(&ctx, 0, sizeof(ctx));
 	memset(&io, 0, sizeof(io));
-	emi_watch_init(&w, tell, &t, &io);
+	emi_watch_init(&w, &ctx, tell, &t, &io);
 	emi_watch_phase(&w, EM_PHASE_RUNS, 100);
 	emi_watch_add(&w, 60);
 	tick_once(&w, &t);

@@ -42,7 +42,7 @@ typedef struct em_output_opts {
  *   EM_ERR_VERSION   opts was made without its initialiser
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO   the file or its directory
  *   EM_ERR_NOSPACE   opts->bytes do not fit
- *   EM_ERR_FDLIMIT, EM_ERR_MEMLIMIT, EM_ERR_NOMEM, EM_ERR_FORK; EM_ERR_CANCELED (em_ctx_abandon())
+ *   EM_ERR_FDLIMIT, EM_ERR_MEMLIMIT, EM_ERR_NOMEM, EM_ERR_FORK, EM_ERR_CANCELED
  */
 EM_API EM_NODISCARD em_status em_output_open(em_output **out, em_ctx *ctx, const char *path,
 					     const em_output_opts *opts);
@@ -58,7 +58,7 @@ EM_API EM_NODISCARD em_status em_output_write(em_output *o, const void *data, si
 /**
  * All is written: put the file in its place, with its data on the disk before.
  *
- * Returns: EM_OK or what writing returns; EM_ERR_CANCELED (em_ctx_abandon()).
+ * Returns: EM_OK or what writing returns.
  */
 EM_API EM_NODISCARD em_status em_output_commit(em_output *o);
 

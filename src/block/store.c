@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * store.c -- see store.h: what all kinds of stores have in common.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "block/store_kind.h"
+
+emi_store *emi_store_new(em_ctx *ctx, const emi_store_kind *kind, em_errinfo *err)
+{
+	emi_store *s = NULL;
+
+	if (emi_ctx_check(ctx, err) == EM_OK)
+		s = emi_alloc(ctx, sizeof *s, err);
+	if (s == NULL)
+		return NULL;
+	emi_ctx_ref(ctx);
+	s->kind = kind;
+	s->ctx = ctx;
+	s->users = 1;
+	s->length = UINT64_MAX;
+	return s;
+}
+
+emi_store *emi_store_hold(emi_store *s)
+{
+	s->users++;
+	return s;
+}
+
+void emi_store_close(emi_store *s)
+{
+	em_ctx *ctx;
+
+	if (s == NULL || --s->users != 0)
+		return;
+	ctx = s->ctx;
+	if (s->kind->close != NULL)
+		s->kind->close(s);
+	if (s->owns)
+		emi_scratch_release(ctx, s->disk);
+	emi_free(ctx, s, sizeof *s);
+	emi_ctx_unref(ctx);
+}
+
+em_status emi_store_acquire(emi_store *s, em_errinfo *err)
+{
+	em_status st;
+
+	if (s->disk != NULL)
+		return EM_OK;
+	st = emi_scratch_acquire(s->ctx, &s->disk, err);
+	if (st != EM_OK)
+		return st;
+	emi_disk_abandon(s->disk);
+	st = emi_disk_account(s->disk, err);
+	if (st == EM_OK) {
+		s->owns = 1;
+		return EM_OK;
+	}
+	emi_scratch_release(s->ctx, s->disk);
+	s->disk = NULL;
+	return st;
+}
+
+em_ctx *emi_store_ctx(const emi_store *s)
+{
+	return s->ctx;
+}
+
+emi_disk *emi_store_disk(const emi_store *s)
+{
+	return s->disk;
+}
+
+em_file *emi_store_file(const emi_store *s)
+{
+	return s->file;
+}
+
+int emi_store_read_only(const emi_store *s)
+{
+	return s->read_only;
+}
+
+uint32_t emi_store_disks(const emi_store *s)
+{
+	return s->kind->alloc != NULL ? emi_scratch_disks(s->ctx) : 1;
+}
+
+uint64_t emi_store_length(const emi_store *s)
+{
+	return s->length;
+}
+
+/* What messages call it. */
+static const char *name_of(const emi_store *s)
+{
+	return s->file != NULL ? emi_file_path(s->file) : "scratch";
+}
+
+em_status emi_store_check(const emi_store *s, emi_request_kind kind, em_bid bid, size_t bytes, em_errinfo *err)
+{
+	if (bid.disk >= emi_store_disks(s))
+		return emi_fail(err, EM_ERR_INVAL,
+				"there is no block at %" PRIu64 " of disk %" PRIu32 ": there are %" PRIu32 " disks",
+				bid.offset, bid.disk, emi_store_disks(s));
+	if (kind == EMI_WRITE && s->read_only)
+		return emi_fail_refused(err, EM_ERR_INVAL, "it was opened for reading only", "write", name_of(s), bid.offset,
+					bytes);
+	if (bid.offset >= s->length)
+		return emi_fail_refused(err, EM_ERR_RANGE, "it ends before", kind == EMI_WRITE ? "write" : "read", name_of(s),
+					bid.offset, bytes);
+	return EM_OK;
+}
+
+em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
+{
+	const uint64_t before = s->length;
+	const em_bid end = { 0, 0, bytes < before ? bytes : before };
+	const emi_span off = { end, UINT64_MAX };
+	em_status st = emi_ctx_check(s->ctx, err);
+
+	if (st != EM_OK)
+		return st;
+	if (s->kind->resize == NULL)
+		return emi_fail(err, EM_ERR_NOTSUP, "scratch disks have no length");
+	if (s->read_only)
+		return emi_fail_refused(err, EM_ERR_INVAL, "it was opened for reading only", "resize", name_of(s), bytes, 0);
+	if (bytes < before && emi_store_pins(s, &off))
+		return emi_fail(err, EM_ERR_BUSY, "%s: a block behind byte %" PRIu64 " is pinned", name_of(s), bytes);
+	st = s->kind->resize(s, bytes, err);
+	if (st != EM_OK)
+		return st;
+	s->length = bytes;
+	/* What was in memory behind the old end must not appear when there is more. */
+	emi_store_cut(s, end);
+	return EM_OK;
+}
+
+em_status emi_store_alloc(emi_store *s, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n,
+			  em_errinfo *err)
+{
+	if (s->kind->alloc == NULL)
+		return emi_fail(err, EM_ERR_NOTSUP, "%s: its length says which blocks there are", name_of(s));
+	return s->kind->alloc(s, place, first, bytes, bid, n, err);
+}
+
+em_status emi_store_free(emi_store *s, const emi_holder *me, em_bid bid, size_t bytes, em_errinfo *err)
+{
+	const emi_span span = { bid, bytes };
+	const em_status st = emi_store_forget(s, me, &span, err);
+
+	return st == EM_OK && s->kind->free != NULL ? s->kind->free(s, bid, bytes, err) : st;
+}
+
+int emi_store_idle(emi_request *rq, em_status status)
+{
+	memset(rq, 0, sizeof *rq);
+	rq->status = status;
+	return 0;
+}
+
+int emi_store_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io)
+{
+	return s->kind->read(s, rq, buf, bytes, bid, io);
+}
+
+em_status emi_store_write(emi_store *s, emi_request *rq, const void *buf, size_t bytes, em_bid bid, emi_io_stats *io,
+			  em_errinfo *err)
+{
+	const em_status st = s->kind->write(s, rq, buf, bytes, bid, io, err);
+
+	if (st != EM_OK)
+		(void)emi_store_idle(rq, st);
+	return st;
+}
+
+em_status emi_store_fetch(emi_store *s, void *buf, size_t bytes, em_bid bid, emi_io_stats *io, em_errinfo *err)
+{
+	const emi_span span = { bid, bytes };
+	emi_request rq;
+	em_status st;
+
+	(void)emi_store_read(s, &rq, buf, bytes, bid, io);
+	st = emi_wait(&rq, err);
+	if (st == EM_OK)
+		emi_store_overlay(s, &span, buf);
+	return st;
+}
+
+em_status emi_store_sync(emi_store *s, em_errinfo *err)
+{
+	return s->file != NULL ? emi_file_sync(s->file, err) : EM_OK;
+}
