@@ -9,6 +9,7 @@
 #include <extmem/batch.h>
 #include <extmem/check.h>
 #include <extmem/ctx.h>
+#include <extmem/cursor.h>
 #include <extmem/disk.h>
 #include <extmem/format.h>
 #include <extmem/order.h>

@@ -27,8 +27,8 @@
  * - What stands in arrays (em_key, em_text_key), or may be filled as it is found (em_errinfo, em_placement,
  *   em_block_layout), has no size.  It has reserved fields instead, which the initialiser sets to zero, and which must
  *   be so: later versions give them names.
- * - What the library lends (em_batch, em_transfer, em_backend_open, what generated kernels get) may be longer than the
- *   program knows: look at it where it is, and copy fields, not structs.
+ * - What the library lends (em_batch, em_cursor, em_transfer, em_backend_open, what generated kernels get) may be longer
+ *   than the program knows: look at it where it is, and copy fields, not structs.
  * - em_bid, em_cache_access, em_cache_trace and em_kern_window never change.
  *
  * Headers in extmem/sys and extmem/gen are the extension tier.  Before 1.0 it may change between minor versions, in

@@ -18,6 +18,7 @@
 #define EXTMEM_SORT_H
 
 #include <extmem/batch.h>
+#include <extmem/cursor.h>
 #include <extmem/format.h>
 #include <extmem/order.h>
 #include <extmem/progress.h>
@@ -215,6 +216,10 @@ EM_API EM_NODISCARD em_status em_sorter_finish(em_sorter *s);
  * EM_ERR_CANCELED, EM_ERR_FORK.
  */
 EM_API EM_NODISCARD em_status em_sorter_next(em_sorter *s, const em_batch **batch);
+
+/** The cursor of s (extmem/cursor.h): sorted records one by one, in place of batches or behind those that were lent.  It
+ *  may be had at any time, and is always the same.  NULL of NULL. */
+EM_API em_cursor *em_sorter_cursor(em_sorter *s);
 
 /**
  * Add n records that lie one behind the other, which are copied: as em_sorter_push(), for records of one size (ends is

@@ -51,6 +51,9 @@ EM_API EM_NODISCARD em_status em_top_finish(em_top *t);
  *  Returns as em_sorter_next(); EM_END when all were lent. */
 EM_API EM_NODISCARD em_status em_top_next(em_top *t, const em_batch **batch);
 
+/** The cursor of t (extmem/cursor.h): as em_sorter_cursor(). */
+EM_API em_cursor *em_top_cursor(em_top *t);
+
 /** Stop whatever t is doing: the call in progress, and every later one, returns EM_ERR_CANCELED.  Any thread, also in a
  * signal handler: it stores one word atomically and does nothing else.  em_ctx_cancel() stops all of a context. */
 EM_API void em_top_cancel(em_top *t);

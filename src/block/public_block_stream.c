@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "base/cursor.h"
 #include "base/error.h"
 #include "base/structs.h"
 #include "block/block_reader.h"
@@ -31,6 +32,7 @@ struct em_block_reader {
 	em_block_list *list;    /* NULL: it consumes, ... */
 	emi_block_list own;     /* ... this one */
 	em_batch batch;
+	emi_cursor cursor;
 };
 
 /* 2 for each disk. */
@@ -227,6 +229,16 @@ static em_status take_list(em_block_reader *r, em_block_list *l, uint32_t flags,
 	return EM_OK;
 }
 
+static em_status fill_cursor(emi_cursor *c, void *reader)
+{
+	const em_batch *batch;
+	const em_status st = em_block_reader_next(reader, &batch);
+
+	if (st == EM_OK)
+		emi_cursor_show(c, batch);
+	return st;
+}
+
 static em_status open_reader(em_block_reader **out, em_block_list *l, const em_block_reader_opts *o, em_errinfo *err)
 {
 	const int consumes = (o->flags & EM_BLOCKS_CONSUME) != 0;
@@ -249,6 +261,7 @@ static em_status open_reader(em_block_reader **out, em_block_list *l, const em_b
 	}
 	if (consumes)
 		memset(&l->list, 0, sizeof l->list);
+	emi_cursor_init(&r->cursor, r->reader.step, fill_cursor, r);
 	*out = r;
 	return EM_OK;
 }
@@ -280,6 +293,7 @@ em_status em_block_reader_next(em_block_reader *r, const em_batch **batch)
 	*batch = NULL;
 	if (r == NULL)
 		return EM_ERR_INVAL;
+	emi_cursor_clear(&r->cursor);
 	st = emi_share_begin(&r->share, &err);
 	if (st == EM_OK)
 		st = emi_block_reader_next(&r->reader, &records, &r->batch.n, &err);
@@ -289,6 +303,11 @@ em_status em_block_reader_next(em_block_reader *r, const em_batch **batch)
 		*batch = &r->batch;
 	}
 	return emi_share_told(&r->share, st, &err);
+}
+
+em_cursor *em_block_reader_cursor(em_block_reader *r)
+{
+	return r != NULL ? &r->cursor.c : NULL;
 }
 
 void em_block_reader_close(em_block_reader *r)

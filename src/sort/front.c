@@ -7,6 +7,11 @@
 #include "base/pieces.h"
 #include "sort/plan_vary.h"
 
+void emi_front_cursor(emi_front *f, em_status (*fill)(emi_cursor *c, void *object), void *object)
+{
+	emi_cursor_init(&f->cursor, emi_front_varied(f) ? 0 : (ptrdiff_t)f->e.job.by.codec->record_bytes, fill, object);
+}
+
 em_status emi_front_prepare(emi_front *f, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
@@ -124,6 +129,7 @@ em_status emi_front_may_next(emi_front *f, const em_batch **batch)
 	if (f == NULL || batch == NULL)
 		return EM_ERR_INVAL;
 	*batch = NULL;
+	emi_cursor_clear(&f->cursor);
 	st = in_order(f, f->stage != EMI_PUSHING, "next before finish");
 	return st == EM_OK && f->stage == EMI_ENDED ? EM_END : st;
 }

@@ -13,6 +13,7 @@
 #ifndef EMI_FRONT_H
 #define EMI_FRONT_H
 
+#include "base/cursor.h"
 #include "sort/engine.h"
 
 typedef struct emi_front {
@@ -27,6 +28,7 @@ typedef struct emi_front {
 	size_t few_bytes;       /* ... any length: or more bytes of a store */
 	emi_needs needs;        /* of the plan that is made then, ... */
 	em_status (*engage)(struct emi_front *f, em_errinfo *err); /* ... by this, which also gets all memory */
+	emi_cursor cursor;      /* on the batch that was lent last, if it was lent to it */
 } emi_front;
 
 /* Are records of any length? */
@@ -46,6 +48,9 @@ em_status emi_front_add_few(emi_front *f, const em_batch *batch, size_t *n, em_e
 
 /* The input is at its end, and there are few records: get the memory to sort them. */
 em_status emi_front_end_few(emi_front *f, em_errinfo *err);
+
+/* It has a cursor, which `fill' moves on by the call of that object for the next batch. */
+void emi_front_cursor(emi_front *f, em_status (*fill)(emi_cursor *c, void *object), void *object);
 
 /* One size: get the area for a run, to which records move that are there, the plan being made, and what
  * emi_engine_prepare() gets. */
@@ -67,7 +72,7 @@ em_status emi_front_may_push(emi_front *f, const void *records, uint64_t n);
 em_status emi_front_may_push_batch(emi_front *f, const void *records, const uint64_t *ends, uint64_t n,
 				   em_batch *batch);
 em_status emi_front_may_finish(emi_front *f);
-/* The same; clears *batch.  EM_END when all was pulled. */
+/* The same; clears *batch and the cursor.  EM_END when all was pulled. */
 em_status emi_front_may_next(emi_front *f, const em_batch **batch);
 
 /* Record i, from 0, of a batch, of which `need' bytes would be in memory, is too long. */

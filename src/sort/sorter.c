@@ -30,6 +30,16 @@ static em_status engage(emi_front *f, em_errinfo *err)
 	return emi_engine_prepare_vary(&f->e, emi_vary_store(&f->e.job, &f->needs), 1, err);
 }
 
+static em_status fill_cursor(emi_cursor *c, void *sorter)
+{
+	const em_batch *batch;
+	const em_status st = em_sorter_next(sorter, &batch);
+
+	if (st == EM_OK)
+		emi_cursor_show(c, batch);
+	return st;
+}
+
 em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
@@ -55,6 +65,7 @@ em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, co
 		em_sorter_close(s);
 		return st;
 	}
+	emi_front_cursor(&s->front, fill_cursor, s);
 	*out = s;
 	return EM_OK;
 }
@@ -167,6 +178,11 @@ em_status em_sorter_next(em_sorter *s, const em_batch **batch)
 	const em_status st = emi_front_may_next(front_of(s), batch);
 
 	return st == EM_OK ? emi_job_result(&s->front.e.job, emi_front_pull(&s->front, batch, &s->front.e.job.err)) : st;
+}
+
+em_cursor *em_sorter_cursor(em_sorter *s)
+{
+	return s != NULL ? &s->front.cursor.c : NULL;
 }
 
 void em_sorter_cancel(em_sorter *s)

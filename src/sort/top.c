@@ -15,6 +15,16 @@ static emi_front *front_of(em_top *t)
 	return t != NULL ? &t->front : NULL;
 }
 
+static em_status fill_cursor(emi_cursor *c, void *top)
+{
+	const em_batch *batch;
+	const em_status st = em_top_next(top, &batch);
+
+	if (st == EM_OK)
+		emi_cursor_show(c, batch);
+	return st;
+}
+
 em_status em_top_open(em_top **out, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k, const em_sort_opts *opts)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
@@ -39,6 +49,7 @@ em_status em_top_open(em_top **out, em_ctx *ctx, const em_order *order, uint64_t
 		em_top_close(t);
 		return st;
 	}
+	emi_front_cursor(&t->front, fill_cursor, t);
 	*out = t;
 	return EM_OK;
 }
@@ -168,6 +179,11 @@ em_status em_top_next(em_top *t, const em_batch **batch)
 	const em_status st = emi_front_may_next(front_of(t), batch);
 
 	return st == EM_OK ? emi_job_result(&t->front.e.job, emi_top_lend(t, batch, &t->front.e.job.err)) : st;
+}
+
+em_cursor *em_top_cursor(em_top *t)
+{
+	return t != NULL ? &t->front.cursor.c : NULL;
 }
 
 void em_top_cancel(em_top *t)

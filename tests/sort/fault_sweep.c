@@ -133,7 +133,8 @@ static em_status attempt(trial *t)
 	memset(&t->err, 0, sizeof(t->err));
 	memset(&t->stats, 0, sizeof(t->stats));
 	t->stats.size = sizeof(t->stats);
-	opts.memory = t->sort->memory;
+	/* Without a size of memory a sorter takes half of it: others may come. */
+	opts.memory = t->pushed ? 2 * t->sort->memory : t->sort->memory;
 	opts.allocator = &t->mem.allocator;
 	opts.custom = fault_places_backend();
 	opts.backend = NULL;

@@ -29,6 +29,7 @@
 #define EXTMEM_SYS_BLOCK_STREAM_H
 
 #include <extmem/batch.h>
+#include <extmem/cursor.h>
 #include <extmem/sys/block.h>
 
 EM_BEGIN_DECLS
@@ -142,6 +143,10 @@ EM_API EM_NODISCARD em_status em_block_reader_open(em_block_reader **out, em_blo
  * I/O: one read of B bytes for each block, begun before.
  */
 EM_API em_status em_block_reader_next(em_block_reader *r, const em_batch **batch);
+
+/** The cursor of r (extmem/cursor.h): records one by one, and backwards those of a reader that goes backwards, so that the last of the list is the first. It is always the
+ *  same. NULL of NULL. */
+EM_API em_cursor *em_block_reader_cursor(em_block_reader *r);
 
 /** Wait for what is under way and free the memory. NULL is allowed. */
 EM_API void em_block_reader_close(em_block_reader *r);
