@@ -180,23 +180,35 @@ static double get_all(em_cache *c, const em_bid *bid, uint32_t n, uint64_t gets)
 	return peer_now() - begin;
 }
 
+static void die_of_cache(const em_cache *c)
+{
+	em_errinfo err;
+
+	em_cache_error(c, &err);
+	peer_die(err.text);
+}
+
 /* Fresh blocks of zeros, all of which have room. */
 static void fill(em_cache *c, em_disks *disks, em_bid *bid, uint32_t n)
 {
+	em_errinfo err;
 	uint32_t i;
 
-	if (em_bids_alloc(disks, bid, n, BLOCK, NULL, 0) != EM_OK)
-		peer_die(em_disks_error(disks)->text);
+	if (em_bids_alloc(disks, bid, n, BLOCK, NULL, 0) != EM_OK) {
+		em_disks_error(disks, &err);
+		peer_die(err.text);
+	}
 	for (i = 0; i < n; i++) {
 		void *block;
 
 		if (em_cache_get(c, bid[i], EM_CACHE_FRESH, &block) != EM_OK)
-			peer_die(em_cache_error(c)->text);
+			die_of_cache(c);
 		memset(block, 0, BLOCK);
-		em_cache_unpin(c, block, 1);
+		if (em_cache_unpin(c, block, 1) != EM_OK)
+			die_of_cache(c);
 	}
 	if (em_cache_flush(c) != EM_OK)
-		peer_die(em_cache_error(c)->text);
+		die_of_cache(c);
 }
 
 static int by_size(const void *a, const void *b)

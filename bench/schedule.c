@@ -57,7 +57,8 @@ static void make(block *b, uint32_t runs, uint32_t length, double records, uint3
 	for (r = 0; r < runs; r++) {
 		double key = 0;
 
-		em_placement_init(&place, kind, disks, 0, seed, r);
+		if (em_placement_init(&place, kind, disks, 0, seed, r) != EM_OK)
+			peer_die("no such placement");
 		for (i = 0; i < length; i++, b++) {
 			b->key = key + 1e-9 * (double)r;
 			b->disk = em_placement_disk(&place, i);

@@ -124,7 +124,7 @@ static em_status run(em_ctx *ctx, em_disks *disks, em_errinfo *err)
 		return s;
 	s = em_bids_alloc(disks, bid, BLOCKS, l.bytes, &striped, 0);
 	if (s != EM_OK) {
-		*err = *em_disks_error(disks);
+		em_disks_error(disks, err);
 		em_buffer_free(ctx, blocks, BLOCKS, l.bytes);
 		return s;
 	}
@@ -135,7 +135,10 @@ static em_status run(em_ctx *ctx, em_disks *disks, em_errinfo *err)
 		printf("%" PRIu32 " blocks of %zu numbers on %" PRIu32 " disks, sum %" PRIu64 "\n", n, l.capacity, em_disks_count(disks), sum);
 	if (s == EM_OK && n != BLOCKS)
 		s = EM_ERR_CORRUPT;
-	em_bids_free(disks, bid, BLOCKS, l.bytes);
+	if (em_bids_free(disks, bid, BLOCKS, l.bytes) != EM_OK && s == EM_OK) {
+		em_disks_error(disks, err);
+		s = err->status;
+	}
 	em_buffer_free(ctx, blocks, BLOCKS, l.bytes);
 	return s;
 }

@@ -186,6 +186,9 @@ em_status emi_status_of_errno(int sys_errno)
 		return EM_ERR_ACCESS;
 	case EEXIST:
 		return EM_ERR_EXIST;
+	case EBADF:
+		/* A file that was not opened for that. */
+		return EM_ERR_INVAL;
 	case EPIPE:
 		return EM_ERR_PIPE;
 	case ENOSYS:

@@ -11,7 +11,7 @@
 
 em_block_list *emi_list_new(em_disks *d, size_t block_bytes, size_t record, em_errinfo *err)
 {
-	em_block_list *l = emi_share_new(d, sizeof *l, err);
+	em_block_list *l = emi_share_new(d, sizeof *l, EMI_OBJECT_SHARED, NULL, err);
 
 	if (l != NULL) {
 		l->block_bytes = block_bytes;
@@ -25,7 +25,7 @@ void em_block_list_close(em_block_list *l)
 {
 	if (l == NULL || __atomic_sub_fetch(&l->users, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
-	emi_block_list_release(&l->list, l->share.ctx);
+	emi_block_list_release(&l->list, l->share.object.ctx);
 	emi_share_free(l, sizeof *l);
 }
 
@@ -79,9 +79,9 @@ static em_status make_list(em_block_list **out, em_disks *d, const em_block_list
 	l = emi_list_new(d, layout.bytes, layout.record, err);
 	if (l == NULL)
 		return err->status;
-	st = emi_block_list_reserve(&l->list, l->share.ctx, info->blocks, err);
+	st = emi_block_list_reserve(&l->list, l->share.object.ctx, info->blocks, err);
 	for (i = 0; st == EM_OK && i < info->blocks; i++)
-		st = emi_block_list_add(&l->list, l->share.ctx, info->bids[i], err);
+		st = emi_block_list_add(&l->list, l->share.object.ctx, info->bids[i], err);
 	l->list.records = info->records;
 	l->list.skip = (size_t)info->skip;
 	if (st != EM_OK)
@@ -91,33 +91,46 @@ static em_status make_list(em_block_list **out, em_disks *d, const em_block_list
 	return st;
 }
 
-em_status em_block_list_open(em_block_list **out, em_disks *d, const em_block_list_info *info)
+em_status em_block_list_open(em_block_list **out, em_disks *d, const em_block_list_info *info, em_errinfo *err)
 {
 	em_block_list_info i;
-	em_errinfo err;
+	em_errinfo own;
 	em_status st;
 
-	if (out == NULL)
-		return EM_ERR_INVAL;
-	*out = NULL;
-	if (d == NULL || info == NULL)
-		return EM_ERR_INVAL;
-	emi_errinfo_clear(&err);
-	st = EMI_STRUCT_TAKE(em_block_list_info, &i, info, &err);
+	emi_errinfo_clear(&own);
+	if (out != NULL)
+		*out = NULL;
+	st = emi_given(out, "out", &own);
 	if (st == EM_OK)
-		st = make_list(out, d, &i, &err);
-	return emi_share_told(&d->share, st, &err);
+		st = emi_given(d, "d", &own);
+	if (st == EM_OK)
+		st = emi_given(info, "info", &own);
+	if (st == EM_OK)
+		st = EMI_STRUCT_TAKE(em_block_list_info, &i, info, &own);
+	if (st == EM_OK)
+		st = make_list(out, d, &i, &own);
+	return emi_tell(err, st, &own);
 }
 
 em_status em_block_list_free_blocks(em_block_list *l)
 {
-	if (l == NULL)
-		return EM_ERR_INVAL;
+	em_errinfo err;
+	em_status st = emi_enter(l, &err);
+
+	if (st != EM_OK)
+		return st;
 	if (__atomic_load_n(&l->readers, __ATOMIC_ACQUIRE) != 0)
-		return EM_ERR_STATE;
-	emi_block_list_free_blocks(&l->list, l->share.set, l->block_bytes, 0, l->list.blocks);
-	emi_block_list_release(&l->list, l->share.ctx);
-	return EM_OK;
+		st = emi_fail(&err, EM_ERR_STATE, "the list of blocks has a reader");
+	if (st == EM_OK) {
+		emi_block_list_free_blocks(&l->list, l->share.set, l->block_bytes, 0, l->list.blocks);
+		emi_block_list_release(&l->list, l->share.object.ctx);
+	}
+	return emi_leave(l, st, &err);
+}
+
+void em_block_list_error(const em_block_list *l, em_errinfo *err)
+{
+	emi_object_error(l, err);
 }
 
 em_status em_block_list_info_get(const em_block_list *l, em_block_list_info *info)

@@ -51,6 +51,15 @@ static em_status check_flags(uint32_t flags, uint32_t known, em_errinfo *err)
 	return flags & ~known ? emi_fail(err, EM_ERR_INVAL, "flags 0x%x are not known here", (unsigned)flags) : EM_OK;
 }
 
+static void release_writer(void *writer)
+{
+	em_block_writer *w = writer;
+
+	emi_block_writer_close(&w->writer);
+	em_block_list_close(w->list);
+	emi_share_free(w, sizeof *w);
+}
+
 static em_status open_writer(em_block_writer **out, em_disks *d, const em_block_writer_opts *o, em_errinfo *err)
 {
 	em_block_layout layout;
@@ -61,17 +70,17 @@ static em_status open_writer(em_block_writer **out, em_disks *d, const em_block_
 		st = check_flags(o->flags, EM_BLOCKS_REVERSE, err);
 	if (st != EM_OK)
 		return st;
-	w = emi_share_new(d, sizeof *w, err);
+	w = emi_share_new(d, sizeof *w, 0, release_writer, err);
 	if (w == NULL)
 		return err->status;
-	st = emi_block_writer_open(&w->writer, w->share.ctx, w->share.set, layout.bytes, layout.record, buffers(&w->share, o->buffers),
-				   order_of(o->flags), NULL, err);
+	st = emi_block_writer_open(&w->writer, w->share.object.ctx, w->share.set, layout.bytes, layout.record,
+				   buffers(&w->share, o->buffers), order_of(o->flags), NULL, err);
 	if (st == EM_OK) {
 		w->list = emi_list_new(d, layout.bytes, layout.record, err);
 		st = w->list != NULL ? EM_OK : err->status;
 	}
 	if (st != EM_OK)
-		em_block_writer_close(w);
+		release_writer(w);
 	else
 		*out = w;
 	return st;
@@ -83,24 +92,29 @@ em_status em_block_writer_open(em_block_writer **out, em_disks *d, const em_bloc
 	em_errinfo err;
 	em_status st;
 
-	if (out == NULL)
-		return EM_ERR_INVAL;
-	*out = NULL;
-	if (opts == NULL)
-		return EM_ERR_INVAL;
 	emi_errinfo_clear(&err);
-	st = EMI_STRUCT_TAKE(em_block_writer_opts, &o, opts, &err);
+	if (out != NULL)
+		*out = NULL;
+	st = emi_given(out, "out", &err);
 	if (st == EM_OK)
-		st = d != NULL ? open_writer(out, d, &o, &err) : emi_fail(&err, EM_ERR_INVAL, "disks are NULL");
-	return emi_share_opened(st, EMI_ERRINFO_OF(em_block_writer_opts, opts), &err);
+		st = emi_given(d, "d", &err);
+	if (st == EM_OK)
+		st = emi_given(opts, "opts", &err);
+	if (st == EM_OK)
+		st = EMI_STRUCT_TAKE(em_block_writer_opts, &o, opts, &err);
+	if (st == EM_OK)
+		st = open_writer(out, d, &o, &err);
+	return emi_tell(EMI_ERRINFO_OF(em_block_writer_opts, opts), st, &err);
 }
 
-/* May it take more? */
-static em_status writable(em_block_writer *w, em_errinfo *err)
+/* Begin a call that needs the writer to take more. */
+static em_status enter_writer(em_block_writer *w, em_errinfo *err)
 {
-	memset(err, 0, sizeof *err);
-	w->lent = 0;
-	return w->list != NULL ? emi_ctx_check(w->share.ctx, err) : emi_fail(err, EM_ERR_STATE, "the writer of blocks is finished");
+	const em_status st = emi_enter(w, err);
+
+	if (st != EM_OK || w->list != NULL)
+		return st;
+	return emi_leave(w, emi_fail(err, EM_ERR_STATE, "the writer of blocks is finished"), err);
 }
 
 /* Block by block. */
@@ -129,87 +143,94 @@ em_status em_block_writer_push(em_block_writer *w, const void *records, size_t n
 {
 	const char *from = records;
 	em_errinfo err;
-	em_status st;
+	em_status st = enter_writer(w, &err);
 
-	if (w == NULL || (records == NULL && n != 0))
-		return EM_ERR_INVAL;
-	st = writable(w, &err);
+	if (st != EM_OK)
+		return st;
+	if (n != 0)
+		st = emi_given(records, "records", &err);
+	if (st == EM_OK)
+		w->lent = 0;
 	if (st == EM_OK && n > 1 && w->writer.order == EMI_FORWARD)
 		st = push_many(&w->writer, from, n, &err);
 	else
 		for (; st == EM_OK && n > 0; n--, from += w->writer.layout.record)
 			st = emi_block_writer_push(&w->writer, from, &err);
-	return emi_share_told(&w->share, st, &err);
+	return emi_leave(w, st, &err);
 }
 
 em_status em_block_writer_lend(em_block_writer *w, void **records, size_t *n)
 {
-	em_errinfo err;
 	char *room = NULL;
-	em_status st;
+	em_errinfo err;
+	em_status st = enter_writer(w, &err);
 
 	if (records != NULL)
 		*records = NULL;
 	if (n != NULL)
 		*n = 0;
-	if (w == NULL || records == NULL || n == NULL)
-		return EM_ERR_INVAL;
-	st = writable(w, &err);
+	if (st != EM_OK)
+		return st;
+	st = emi_given(records, "records", &err);
 	if (st == EM_OK)
+		st = emi_given(n, "n", &err);
+	if (st == EM_OK) {
+		w->lent = 0;
 		st = emi_block_writer_lend(&w->writer, &room, n, &err);
-	*records = room;
-	w->lent = *n;
-	return emi_share_told(&w->share, st, &err);
+	}
+	if (st == EM_OK) {
+		*records = room;
+		w->lent = *n;
+	}
+	return emi_leave(w, st, &err);
 }
 
 em_status em_block_writer_took(em_block_writer *w, size_t n)
 {
 	em_errinfo err;
+	em_status st = emi_enter(w, &err);
 
-	if (w == NULL)
-		return EM_ERR_INVAL;
-	if (n <= w->lent) {
+	if (st != EM_OK)
+		return st;
+	if (n > w->lent)
+		st = emi_fail(&err, EM_ERR_INVAL, "%" PRIu64 " records were filled and %" PRIu64 " lent", (uint64_t)n,
+			      (uint64_t)w->lent);
+	if (st == EM_OK) {
 		emi_block_writer_took(&w->writer, n);
 		w->lent = 0;
-		return EM_OK;
 	}
-	memset(&err, 0, sizeof err);
-	emi_fail(&err, EM_ERR_INVAL, "%" PRIu64 " records were filled and %" PRIu64 " lent", (uint64_t)n, (uint64_t)w->lent);
-	return emi_share_told(&w->share, err.status, &err);
+	return emi_leave(w, st, &err);
 }
 
 em_status em_block_writer_finish(em_block_writer *w, em_block_list **list)
 {
 	em_errinfo err;
-	em_status st;
+	em_status st = enter_writer(w, &err);
 
-	if (list == NULL)
-		return EM_ERR_INVAL;
-	*list = NULL;
-	if (w == NULL)
-		return EM_ERR_INVAL;
-	st = writable(w, &err);
-	if (st == EM_OK)
+	if (list != NULL)
+		*list = NULL;
+	if (st != EM_OK)
+		return st;
+	st = emi_given(list, "list", &err);
+	if (st == EM_OK) {
+		w->lent = 0;
 		st = emi_block_writer_finish(&w->writer, &w->list->list, &err);
+	}
 	if (st == EM_OK) {
 		*list = w->list;
 		w->list = NULL;
 	}
-	return emi_share_told(&w->share, st, &err);
+	return emi_leave(w, st, &err);
 }
 
 void em_block_writer_close(em_block_writer *w)
 {
-	if (w == NULL)
-		return;
-	emi_block_writer_close(&w->writer);
-	em_block_list_close(w->list);
-	emi_share_free(w, sizeof *w);
+	emi_object_close(w);
 }
 
-const em_errinfo *em_block_writer_error(const em_block_writer *w)
+void em_block_writer_error(const em_block_writer *w, em_errinfo *err)
 {
-	return w != NULL ? &w->share.err : NULL;
+	emi_object_error(w, err);
 }
 
 /* Have the blocks alone, or the list with others. */
@@ -239,6 +260,17 @@ static em_status fill_cursor(emi_cursor *c, void *reader)
 	return st;
 }
 
+static void release_reader(void *reader)
+{
+	em_block_reader *r = reader;
+
+	emi_block_reader_close(&r->reader);
+	emi_block_list_release(&r->own, r->share.object.ctx);
+	if (r->list != NULL)
+		emi_list_let(r->list);
+	emi_share_free(r, sizeof *r);
+}
+
 static em_status open_reader(em_block_reader **out, em_block_list *l, const em_block_reader_opts *o, em_errinfo *err)
 {
 	const int consumes = (o->flags & EM_BLOCKS_CONSUME) != 0;
@@ -247,16 +279,17 @@ static em_status open_reader(em_block_reader **out, em_block_list *l, const em_b
 
 	if (st != EM_OK)
 		return st;
-	r = emi_share_new(l->share.disks, sizeof *r, err);
+	r = emi_share_new(l->share.disks, sizeof *r, 0, release_reader, err);
 	if (r == NULL)
 		return err->status;
 	st = take_list(r, l, o->flags, err);
 	if (st == EM_OK)
-		st = emi_block_reader_open(&r->reader, r->share.ctx, r->share.set, l->block_bytes, l->record, buffers(&r->share, o->buffers),
-					   consumes ? &r->own : &l->list, 1, order_of(o->flags), consumes, NULL, err);
+		st = emi_block_reader_open(&r->reader, r->share.object.ctx, r->share.set, l->block_bytes, l->record,
+					   buffers(&r->share, o->buffers), consumes ? &r->own : &l->list, 1,
+					   order_of(o->flags), consumes, NULL, err);
 	if (st != EM_OK) {
 		memset(&r->own, 0, sizeof r->own);
-		em_block_reader_close(r);
+		release_reader(r);
 		return st;
 	}
 	if (consumes)
@@ -272,29 +305,31 @@ em_status em_block_reader_open(em_block_reader **out, em_block_list *list, const
 	em_errinfo err;
 	em_status st;
 
-	if (out == NULL)
-		return EM_ERR_INVAL;
-	*out = NULL;
 	emi_errinfo_clear(&err);
-	st = EMI_STRUCT_TAKE(em_block_reader_opts, &o, opts, &err);
+	if (out != NULL)
+		*out = NULL;
+	st = emi_given(out, "out", &err);
 	if (st == EM_OK)
-		st = list != NULL ? open_reader(out, list, &o, &err) : emi_fail(&err, EM_ERR_INVAL, "list is NULL");
-	return emi_share_opened(st, EMI_ERRINFO_OF(em_block_reader_opts, opts), &err);
+		st = emi_given(list, "list", &err);
+	if (st == EM_OK)
+		st = EMI_STRUCT_TAKE(em_block_reader_opts, &o, opts, &err);
+	if (st == EM_OK)
+		st = open_reader(out, list, &o, &err);
+	return emi_tell(EMI_ERRINFO_OF(em_block_reader_opts, opts), st, &err);
 }
 
 em_status em_block_reader_next(em_block_reader *r, const em_batch **batch)
 {
 	const char *records;
 	em_errinfo err;
-	em_status st;
+	em_status st = emi_enter(r, &err);
 
-	if (batch == NULL)
-		return EM_ERR_INVAL;
-	*batch = NULL;
-	if (r == NULL)
-		return EM_ERR_INVAL;
+	if (batch != NULL)
+		*batch = NULL;
+	if (st != EM_OK)
+		return st;
+	st = emi_given(batch, "batch", &err);
 	emi_cursor_clear(&r->cursor);
-	st = emi_share_begin(&r->share, &err);
 	if (st == EM_OK)
 		st = emi_block_reader_next(&r->reader, &records, &r->batch.n, &err);
 	if (st == EM_OK) {
@@ -302,7 +337,7 @@ em_status em_block_reader_next(em_block_reader *r, const em_batch **batch)
 		r->batch.bytes = r->batch.n * r->reader.layout.record;
 		*batch = &r->batch;
 	}
-	return emi_share_told(&r->share, st, &err);
+	return emi_leave(r, st, &err);
 }
 
 em_cursor *em_block_reader_cursor(em_block_reader *r)
@@ -312,16 +347,10 @@ em_cursor *em_block_reader_cursor(em_block_reader *r)
 
 void em_block_reader_close(em_block_reader *r)
 {
-	if (r == NULL)
-		return;
-	emi_block_reader_close(&r->reader);
-	emi_block_list_release(&r->own, r->share.ctx);
-	if (r->list != NULL)
-		emi_list_let(r->list);
-	emi_share_free(r, sizeof *r);
+	emi_object_close(r);
 }
 
-const em_errinfo *em_block_reader_error(const em_block_reader *r)
+void em_block_reader_error(const em_block_reader *r, em_errinfo *err)
 {
-	return r != NULL ? &r->share.err : NULL;
+	emi_object_error(r, err);
 }

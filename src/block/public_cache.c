@@ -36,6 +36,14 @@ static em_status translate(const em_cache_opts *o, uint64_t block_bytes, emi_cac
 	return st == EM_OK ? emi_cache_check(own, err) : st;
 }
 
+static void release_cache(void *cache)
+{
+	em_cache *c = cache;
+
+	emi_cache_close(c->cache);
+	emi_share_free(c, sizeof *c);
+}
+
 static em_status open_cache(em_cache **out, em_disks *d, const em_cache_opts *o, em_errinfo *err)
 {
 	emi_cache_opts own;
@@ -44,11 +52,11 @@ static em_status open_cache(em_cache **out, em_disks *d, const em_cache_opts *o,
 
 	if (st != EM_OK)
 		return st;
-	c = emi_share_new(d, sizeof *c, err);
+	c = emi_share_new(d, sizeof *c, 0, release_cache, err);
 	if (c == NULL)
 		return err->status;
 	own.disk = c->share.set;
-	st = emi_cache_open(&c->cache, c->share.ctx, &own, err);
+	st = emi_cache_open(&c->cache, d->share.object.ctx, &own, err);
 	if (st != EM_OK)
 		emi_share_free(c, sizeof *c);
 	else
@@ -62,24 +70,24 @@ em_status em_cache_open(em_cache **out, em_disks *d, const em_cache_opts *opts)
 	em_errinfo err;
 	em_status st;
 
-	if (out == NULL)
-		return EM_ERR_INVAL;
-	*out = NULL;
-	if (opts == NULL)
-		return EM_ERR_INVAL;
 	emi_errinfo_clear(&err);
-	st = EMI_STRUCT_TAKE(em_cache_opts, &o, opts, &err);
+	if (out != NULL)
+		*out = NULL;
+	st = emi_given(out, "out", &err);
 	if (st == EM_OK)
-		st = d != NULL ? open_cache(out, d, &o, &err) : emi_fail(&err, EM_ERR_INVAL, "disks are NULL");
-	return emi_share_opened(st, EMI_ERRINFO_OF(em_cache_opts, opts), &err);
+		st = emi_given(d, "d", &err);
+	if (st == EM_OK)
+		st = emi_given(opts, "opts", &err);
+	if (st == EM_OK)
+		st = EMI_STRUCT_TAKE(em_cache_opts, &o, opts, &err);
+	if (st == EM_OK)
+		st = open_cache(out, d, &o, &err);
+	return emi_tell(EMI_ERRINFO_OF(em_cache_opts, opts), st, &err);
 }
 
 void em_cache_close(em_cache *c)
 {
-	if (c == NULL)
-		return;
-	emi_cache_close(c->cache);
-	emi_share_free(c, sizeof *c);
+	emi_object_close(c);
 }
 
 uint64_t em_cache_memory(const em_cache_opts *opts)
@@ -93,100 +101,131 @@ uint64_t em_cache_memory(const em_cache_opts *opts)
 	return sizeof(em_cache) + emi_cache_memory(&own);
 }
 
+/* What is wrong with getting a block. */
+static em_status get_refused(em_cache *c, em_bid bid, uint32_t mode, void *const *block)
+{
+	em_errinfo err;
+	em_status st = emi_share_enter_at(c, bid, &err);
+
+	if (st != EM_OK)
+		return st;
+	st = emi_given(block, "block", &err);
+	if (st == EM_OK)
+		st = emi_fail(&err, EM_ERR_INVAL, "there is no mode %" PRIu32, mode);
+	return emi_leave(c, st, &err);
+}
+
+/* This is called very often, so it asks of a hit only what it must. */
 em_status em_cache_get(em_cache *c, em_bid bid, uint32_t mode, void **block)
 {
 	emi_cache_frame *f = NULL;
 	em_errinfo err;
 	em_status st;
 
-	if (block == NULL)
-		return EM_ERR_INVAL;
-	*block = NULL;
-	if (c == NULL || mode > EM_CACHE_FRESH)
-		return EM_ERR_INVAL;
-	/* Only what says that there is no failure: this is called very often. */
-	err.status = EM_OK;
-	st = bid.disk < emi_disk_count(c->share.set) ? emi_cache_get(c->cache, bid, mode, &f, &err) : emi_share_check(&c->share, bid, &err);
+	if (block != NULL)
+		*block = NULL;
+	if (c == NULL || block == NULL || mode > EM_CACHE_FRESH || bid.disk >= emi_disk_count(c->share.set))
+		return get_refused(c, bid, mode, block);
+	st = emi_enter_quickly(&c->share.object);
 	if (st != EM_OK)
-		return emi_share_told(&c->share, st, &err);
+		return st;
+	err.status = EM_OK;
+	st = emi_cache_get(c->cache, bid, mode, &f, &err);
+	if (st != EM_OK)
+		return emi_leave(c, st, &err);
 	*block = emi_cache_buf(c->cache, f);
+	emi_leave_quickly(&c->share.object);
 	return EM_OK;
+}
+
+/* End a call with a block that should not have come back, of which f is the frame, if it is any. */
+static em_status back_refused(em_cache *c, const void *block, const emi_cache_frame *f, const char *name,
+			      const char *none, const char *mistake)
+{
+	em_errinfo err;
+	em_status st;
+
+	err.status = EM_OK;
+	st = emi_given(block, name, &err);
+	if (st == EM_OK)
+		st = emi_fail(&err, f == NULL ? EM_ERR_INVAL : EM_ERR_STATE, "%s", f == NULL ? none : mistake);
+	return emi_leave(c, st, &err);
 }
 
 em_status em_cache_unpin(em_cache *c, void *block, int dirty)
 {
-	emi_cache_frame *f = c != NULL && block != NULL ? emi_cache_frame_of(c->cache, block) : NULL;
-	em_errinfo err;
+	const em_status st = c != NULL ? emi_enter_quickly(&c->share.object) : EM_ERR_INVAL;
+	emi_cache_frame *f;
 
-	if (f != NULL && f->pins != 0) {
-		emi_cache_unpin(c->cache, f, dirty);
-		return EM_OK;
-	}
-	if (c == NULL || block == NULL)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	emi_fail(&err, f == NULL ? EM_ERR_INVAL : EM_ERR_STATE, f == NULL ? "that is no block of the cache" : "a block is unpinned more often than it was got");
-	return emi_share_told(&c->share, err.status, &err);
+	if (st != EM_OK)
+		return st;
+	f = block != NULL ? emi_cache_frame_of(c->cache, block) : NULL;
+	if (f == NULL || f->pins == 0)
+		return back_refused(c, block, f, "block", "that is no block of the cache",
+				    "a block is unpinned more often than it was got");
+	emi_cache_unpin(c->cache, f, dirty);
+	emi_leave_quickly(&c->share.object);
+	return EM_OK;
 }
 
 void em_cache_hint(em_cache *c, em_bid bid)
 {
-	if (c != NULL && emi_share_check(&c->share, bid, NULL) == EM_OK)
-		emi_cache_hint(c->cache, bid);
+	em_errinfo err;
+
+	if (emi_share_enter_at(c, bid, &err) != EM_OK)
+		return;
+	emi_cache_hint(c->cache, bid);
+	emi_leave_quickly(&c->share.object);
 }
 
 em_status em_cache_flush(em_cache *c)
 {
 	em_errinfo err;
+	const em_status st = emi_enter(c, &err);
 
-	if (c == NULL)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	return emi_share_told(&c->share, emi_cache_flush(c->cache, &err), &err);
+	return st == EM_OK ? emi_leave(c, emi_cache_flush(c->cache, &err), &err) : st;
 }
 
 em_status em_cache_invalidate(em_cache *c, em_bid bid)
 {
 	em_errinfo err;
+	const em_status st = emi_enter(c, &err);
 
-	if (c == NULL)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	return emi_share_told(&c->share, emi_cache_invalidate(c->cache, bid, &err), &err);
+	return st == EM_OK ? emi_leave(c, emi_cache_invalidate(c->cache, bid, &err), &err) : st;
 }
 
 em_status em_cache_detach(em_cache *c, void **buf)
 {
+	char *got = NULL;
 	em_errinfo err;
-	em_status st;
-	char *got;
+	em_status st = emi_enter(c, &err);
 
-	if (buf == NULL)
-		return EM_ERR_INVAL;
-	*buf = NULL;
-	if (c == NULL)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	st = emi_cache_detach(c->cache, &got, &err);
-	*buf = got;
-	return emi_share_told(&c->share, st, &err);
+	if (buf != NULL)
+		*buf = NULL;
+	if (st != EM_OK)
+		return st;
+	st = emi_given(buf, "buf", &err);
+	if (st == EM_OK)
+		st = emi_cache_detach(c->cache, &got, &err);
+	if (st == EM_OK)
+		*buf = got;
+	return emi_leave(c, st, &err);
 }
 
 em_status em_cache_attach(em_cache *c, void *buf)
 {
-	emi_cache_frame *f = c != NULL && buf != NULL ? emi_cache_frame_of(c->cache, buf) : NULL;
-	em_errinfo err;
+	const em_status st = c != NULL ? emi_enter_quickly(&c->share.object) : EM_ERR_INVAL;
+	emi_cache_frame *f;
 
-	if (f != NULL && f->detached) {
-		emi_cache_attach(c->cache, buf);
-		return EM_OK;
-	}
-	if (c == NULL || buf == NULL)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	emi_fail(&err, f == NULL ? EM_ERR_INVAL : EM_ERR_STATE,
-		 f == NULL ? "that is no memory of the cache" : "memory is attached that was not detached");
-	return emi_share_told(&c->share, err.status, &err);
+	if (st != EM_OK)
+		return st;
+	f = buf != NULL ? emi_cache_frame_of(c->cache, buf) : NULL;
+	if (f == NULL || !f->detached)
+		return back_refused(c, buf, f, "buf", "that is no memory of the cache",
+				    "memory is attached that was not detached");
+	emi_cache_attach(c->cache, buf);
+	emi_leave_quickly(&c->share.object);
+	return EM_OK;
 }
 
 em_status em_cache_stats_get(const em_cache *c, em_cache_stats *stats)
@@ -199,7 +238,7 @@ em_status em_cache_stats_get(const em_cache *c, em_cache_stats *stats)
 	return EMI_STRUCT_GIVE(em_cache_stats, stats, &s);
 }
 
-const em_errinfo *em_cache_error(const em_cache *c)
+void em_cache_error(const em_cache *c, em_errinfo *err)
 {
-	return c != NULL ? &c->share.err : NULL;
+	emi_object_error(c, err);
 }

@@ -13,26 +13,22 @@
 
 static em_status open_disks(em_disks **out, em_ctx *ctx, const em_disks_opts *o, em_errinfo *err)
 {
+	em_status st;
 	em_disks *d;
-	emi_disk *set;
 
-	if (ctx == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "ctx is NULL");
 	if (o->flags & ~EM_DISKS_ABANDON)
 		return emi_fail(err, EM_ERR_INVAL, "flags 0x%x are not known", (unsigned)o->flags);
-	if (emi_scratch_acquire(ctx, &set, err) != EM_OK)
+	d = emi_object_new(ctx, sizeof *d, EMI_OBJECT_SHARED, NULL, err);
+	if (d == NULL)
 		return err->status;
-	d = emi_alloc(ctx, sizeof *d, err);
-	if (d == NULL) {
-		emi_scratch_release(ctx, set);
-		return err->status;
+	st = emi_scratch_acquire(ctx, &d->share.set, err);
+	if (st != EM_OK) {
+		emi_object_free(d, sizeof *d);
+		return st;
 	}
 	if (o->flags & EM_DISKS_ABANDON)
-		emi_disk_abandon(set);
-	emi_ctx_ref(ctx);
+		emi_disk_abandon(d->share.set);
 	d->share.disks = d;
-	d->share.ctx = ctx;
-	d->share.set = set;
 	d->users = 1;
 	*out = d;
 	return EM_OK;
@@ -44,26 +40,25 @@ em_status em_disks_open(em_disks **out, em_ctx *ctx, const em_disks_opts *opts)
 	em_errinfo err;
 	em_status st;
 
-	if (out == NULL)
-		return EM_ERR_INVAL;
-	*out = NULL;
 	emi_errinfo_clear(&err);
-	st = EMI_STRUCT_TAKE(em_disks_opts, &o, opts, &err);
+	if (out != NULL)
+		*out = NULL;
+	st = emi_given(out, "out", &err);
+	if (st == EM_OK)
+		st = emi_given(ctx, "ctx", &err);
+	if (st == EM_OK)
+		st = EMI_STRUCT_TAKE(em_disks_opts, &o, opts, &err);
 	if (st == EM_OK)
 		st = open_disks(out, ctx, &o, &err);
-	return emi_share_opened(st, EMI_ERRINFO_OF(em_disks_opts, opts), &err);
+	return emi_tell(EMI_ERRINFO_OF(em_disks_opts, opts), st, &err);
 }
 
 void em_disks_close(em_disks *d)
 {
-	em_ctx *ctx;
-
 	if (d == NULL || __atomic_sub_fetch(&d->users, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
-	ctx = d->share.ctx;
-	emi_scratch_release(ctx, d->share.set);
-	emi_free(ctx, d, sizeof *d);
-	emi_ctx_unref(ctx);
+	emi_scratch_release(d->share.object.ctx, d->share.set);
+	emi_object_free(d, sizeof *d);
 }
 
 uint32_t em_disks_count(const em_disks *d)
@@ -83,7 +78,7 @@ uint64_t em_disks_block_bytes(const em_disks *d)
 
 const char *em_disks_path(const em_disks *d, uint32_t i)
 {
-	return i < em_disks_count(d) ? emi_scratch_path(d->share.ctx, i) : "";
+	return i < em_disks_count(d) ? emi_scratch_path(d->share.object.ctx, i) : "";
 }
 
 em_status em_disks_stats_get(em_disks *d, uint32_t disk, em_disks_stats *stats)
@@ -109,13 +104,13 @@ em_status em_disks_stats_get(em_disks *d, uint32_t disk, em_disks_stats *stats)
 
 void em_disks_expect(em_disks *d, uint64_t bytes)
 {
-	if (d != NULL && !emi_ctx_forked(d->share.ctx))
+	if (d != NULL && !emi_ctx_forked(d->share.object.ctx))
 		emi_disk_expect(d->share.set, bytes);
 }
 
-const em_errinfo *em_disks_error(const em_disks *d)
+void em_disks_error(const em_disks *d, em_errinfo *err)
 {
-	return d != NULL ? &d->share.err : NULL;
+	emi_object_error(d, err);
 }
 
 static em_status check_size(size_t bytes, em_errinfo *err)
@@ -127,9 +122,9 @@ static em_status check_size(size_t bytes, em_errinfo *err)
 
 static em_status check_ids(const em_bid *bid, size_t n, size_t bytes, em_errinfo *err)
 {
-	if (bid == NULL && n != 0)
-		return emi_fail(err, EM_ERR_INVAL, "bid is NULL");
-	return check_size(bytes, err);
+	const em_status st = n != 0 ? emi_given(bid, "bid", err) : EM_OK;
+
+	return st == EM_OK ? check_size(bytes, err) : st;
 }
 
 /* What was or was not allocated. */
@@ -139,20 +134,19 @@ static em_status allocated(em_disks *d, em_bid *bid, size_t n, em_status st, con
 
 	for (i = 0; st != EM_OK && bid != NULL && i < n; i++)
 		bid[i] = em_bid_none();
-	return emi_share_told(&d->share, st, err);
+	return d != NULL ? emi_leave(d, st, err) : st;
 }
 
 em_status em_bids_alloc(em_disks *d, em_bid *bid, size_t n, size_t bytes, const em_placement *place, uint64_t first)
 {
 	em_errinfo err;
-	em_status st;
+	em_status st = emi_enter(d, &err);
 
-	if (d == NULL)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	st = check_ids(bid, n, bytes, &err);
+	if (st == EM_OK)
+		st = check_ids(bid, n, bytes, &err);
 	if (st == EM_OK && place != NULL && place->disks != em_disks_count(d))
-		st = emi_fail(&err, EM_ERR_INVAL, "a placement on %" PRIu32 " disks: there are %" PRIu32, place->disks, em_disks_count(d));
+		st = emi_fail(&err, EM_ERR_INVAL, "a placement on %" PRIu32 " disks: there are %" PRIu32, place->disks,
+			      em_disks_count(d));
 	if (st == EM_OK)
 		st = emi_bids_alloc(d->share.set, place, first, bytes, bid, n, &err);
 	return allocated(d, bid, n, st, &err);
@@ -161,14 +155,13 @@ em_status em_bids_alloc(em_disks *d, em_bid *bid, size_t n, size_t bytes, const 
 em_status em_bids_alloc_row(em_disks *d, em_bid *bid, size_t n, size_t bytes, uint32_t disk)
 {
 	em_errinfo err;
-	em_status st;
+	em_status st = emi_enter(d, &err);
 
-	if (d == NULL)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	st = check_ids(bid, n, bytes, &err);
+	if (st == EM_OK)
+		st = check_ids(bid, n, bytes, &err);
 	if (st == EM_OK && disk >= em_disks_count(d))
-		st = emi_fail(&err, EM_ERR_INVAL, "there is no disk %" PRIu32 ": there are %" PRIu32, disk, em_disks_count(d));
+		st = emi_fail(&err, EM_ERR_INVAL, "there is no disk %" PRIu32 ": there are %" PRIu32, disk,
+			      em_disks_count(d));
 	if (st == EM_OK)
 		st = emi_bids_alloc_row(d->share.set, disk, bytes, bid, n, &err);
 	return allocated(d, bid, n, st, &err);
@@ -177,39 +170,36 @@ em_status em_bids_alloc_row(em_disks *d, em_bid *bid, size_t n, size_t bytes, ui
 em_status em_bids_free(em_disks *d, const em_bid *bid, size_t n, size_t bytes)
 {
 	em_errinfo err;
-	em_status st;
+	em_status st = emi_enter(d, &err);
 	size_t i;
 
-	if (d == NULL)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
+	if (st != EM_OK)
+		return st;
 	st = check_ids(bid, n, bytes, &err);
 	for (i = 0; st == EM_OK && i < n; i++)
 		if (!em_bid_is_none(bid[i]) && emi_share_check(&d->share, bid[i], &err) == EM_OK)
 			(void)emi_bids_free(d->share.set, &bid[i], 1, bytes, &err);
-	return emi_share_told(&d->share, err.status, &err);
+	return emi_leave(d, err.status, &err);
 }
 
-/* The file of a block that may be transferred, or NULL with the detail kept. */
-static em_status admit(em_disks *d, emi_request_kind kind, em_bid bid, const void *buf, size_t bytes, em_file **file)
+/* The file of a block that may be transferred. */
+static em_status admit(em_disks *d, emi_request_kind kind, em_bid bid, const void *buf, size_t bytes, em_file **file,
+		       em_errinfo *err)
 {
-	em_errinfo err;
+	em_status st = emi_given(buf, "buf", err);
 	const char *why;
-	em_status st;
 
-	if (d == NULL)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	if (buf == NULL || bytes == 0)
-		st = emi_fail(&err, EM_ERR_INVAL, "%s", buf == NULL ? "buf is NULL" : "a block of 0 bytes");
-	else
-		st = emi_share_check(&d->share, bid, &err);
-	if (st == EM_OK) {
-		st = emi_block_admit(d->share.set, kind, bid, bytes, file, &why);
-		if (st != EM_OK)
-			emi_fail_refused(&err, st, why, kind == EMI_READ ? "read" : "write", emi_file_path(*file), bid.offset, bytes);
-	}
-	return emi_share_told(&d->share, st, &err);
+	if (st == EM_OK && bytes == 0)
+		st = emi_fail(err, EM_ERR_INVAL, "a block of 0 bytes");
+	if (st == EM_OK)
+		st = emi_share_check(&d->share, bid, err);
+	if (st != EM_OK)
+		return st;
+	st = emi_block_admit(d->share.set, kind, bid, bytes, file, &why);
+	if (st != EM_OK)
+		emi_fail_refused(err, st, why, kind == EMI_READ ? "read" : "write", emi_file_path(*file), bid.offset,
+				 bytes);
+	return st;
 }
 
 static em_status start(em_disks *d, emi_request_kind kind, em_bid bid, const void *buf, size_t bytes, em_request_fn fn,
@@ -217,14 +207,19 @@ static em_status start(em_disks *d, emi_request_kind kind, em_bid bid, const voi
 {
 	emi_request_calls calls;
 	em_file *file;
-	const em_status st = admit(d, kind, bid, buf, bytes, &file);
+	em_errinfo err;
+	em_status st = emi_enter(d, &err);
 
 	if (out != NULL)
 		*out = NULL;
 	if (st != EM_OK)
 		return st;
-	calls = emi_block_calls(d->share.set);
-	return emi_submit_public(file, kind, buf, bytes, bid.offset, &calls, fn, user, out);
+	st = admit(d, kind, bid, buf, bytes, &file, &err);
+	if (st == EM_OK) {
+		calls = emi_block_calls(d->share.set);
+		st = emi_submit_public(file, kind, buf, bytes, bid.offset, &calls, fn, user, out, &err);
+	}
+	return emi_leave(d, st, &err);
 }
 
 em_status em_block_read(em_disks *d, em_bid bid, void *buf, size_t bytes, em_request_fn fn, void *user,
@@ -244,12 +239,15 @@ em_status em_buffer_alloc(void **out, em_ctx *ctx, uint64_t n, size_t bytes, em_
 	em_errinfo own;
 	em_status st;
 
-	memset(&own, 0, sizeof own);
+	emi_errinfo_clear(&own);
 	if (out != NULL)
 		*out = NULL;
-	if (out == NULL || ctx == NULL || n == 0)
-		st = emi_fail(&own, EM_ERR_INVAL, "%s", out == NULL ? "out is NULL" : ctx == NULL ? "ctx is NULL" : "no blocks");
-	else
+	st = emi_given(out, "out", &own);
+	if (st == EM_OK)
+		st = emi_given(ctx, "ctx", &own);
+	if (st == EM_OK && n == 0)
+		st = emi_fail(&own, EM_ERR_INVAL, "no blocks");
+	if (st == EM_OK)
 		st = check_size(bytes, &own);
 	if (st == EM_OK) {
 		*out = emi_buffer_alloc_array(ctx, n, bytes, &own);
@@ -257,9 +255,7 @@ em_status em_buffer_alloc(void **out, em_ctx *ctx, uint64_t n, size_t bytes, em_
 	}
 	if (st == EM_OK)
 		emi_ctx_ref(ctx);
-	else if (err != NULL)
-		*err = own;
-	return st;
+	return emi_tell(err, st, &own);
 }
 
 void em_buffer_free(em_ctx *ctx, void *blocks, uint64_t n, size_t bytes)

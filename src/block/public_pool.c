@@ -20,6 +20,18 @@ struct em_block_pool {
 	emi_block_pool pool;
 };
 
+/* A buffer that is lent stays its holder's. */
+static void release_pool(void *pool)
+{
+	em_block_pool *p = pool;
+	uint32_t i;
+
+	for (i = 0; i < p->pool.list[EMI_POOL_LENT].n; i++)
+		emi_ctx_ref(p->share.object.ctx);
+	emi_block_pool_close(&p->pool);
+	emi_share_free(p, sizeof *p);
+}
+
 static em_status open_pool(em_block_pool **out, em_disks *d, const em_block_pool_opts *o, em_errinfo *err)
 {
 	const uint64_t bytes = emi_share_block_bytes(&d->share, o->block_bytes);
@@ -27,11 +39,13 @@ static em_status open_pool(em_block_pool **out, em_disks *d, const em_block_pool
 	em_status st;
 
 	if (bytes % EM_BLOCK_UNIT != 0 || bytes > SIZE_MAX)
-		return emi_fail(err, EM_ERR_INVAL, "a pool of blocks of %" PRIu64 " bytes: it must be a multiple of %u", bytes, EM_BLOCK_UNIT);
-	p = emi_share_new(d, sizeof *p, err);
+		return emi_fail(err, EM_ERR_INVAL, "a pool of blocks of %" PRIu64 " bytes: it must be a multiple of %u",
+				bytes, EM_BLOCK_UNIT);
+	p = emi_share_new(d, sizeof *p, 0, release_pool, err);
 	if (p == NULL)
 		return err->status;
-	st = emi_block_pool_open(&p->pool, p->share.ctx, p->share.set, (size_t)bytes, o->write_buffers, o->prefetch_buffers, NULL, err);
+	st = emi_block_pool_open(&p->pool, p->share.object.ctx, p->share.set, (size_t)bytes, o->write_buffers,
+				 o->prefetch_buffers, NULL, err);
 	if (st != EM_OK)
 		emi_share_free(p, sizeof *p);
 	else
@@ -45,183 +59,172 @@ em_status em_block_pool_open(em_block_pool **out, em_disks *d, const em_block_po
 	em_errinfo err;
 	em_status st;
 
-	if (out == NULL)
-		return EM_ERR_INVAL;
-	*out = NULL;
-	if (opts == NULL)
-		return EM_ERR_INVAL;
 	emi_errinfo_clear(&err);
-	st = EMI_STRUCT_TAKE(em_block_pool_opts, &o, opts, &err);
+	if (out != NULL)
+		*out = NULL;
+	st = emi_given(out, "out", &err);
 	if (st == EM_OK)
-		st = d != NULL ? open_pool(out, d, &o, &err) : emi_fail(&err, EM_ERR_INVAL, "disks are NULL");
-	return emi_share_opened(st, EMI_ERRINFO_OF(em_block_pool_opts, opts), &err);
+		st = emi_given(d, "d", &err);
+	if (st == EM_OK)
+		st = emi_given(opts, "opts", &err);
+	if (st == EM_OK)
+		st = EMI_STRUCT_TAKE(em_block_pool_opts, &o, opts, &err);
+	if (st == EM_OK)
+		st = open_pool(out, d, &o, &err);
+	return emi_tell(EMI_ERRINFO_OF(em_block_pool_opts, opts), st, &err);
 }
 
 void em_block_pool_close(em_block_pool *p)
 {
-	uint32_t i;
-
-	if (p == NULL)
-		return;
-	for (i = 0; i < p->pool.list[EMI_POOL_LENT].n; i++)
-		emi_ctx_ref(p->share.ctx);
-	emi_block_pool_close(&p->pool);
-	emi_share_free(p, sizeof *p);
+	emi_object_close(p);
 }
 
 em_status em_block_pool_resize(em_block_pool *p, uint32_t write_buffers, uint32_t prefetch_buffers)
 {
 	em_errinfo err;
+	const em_status st = emi_enter(p, &err);
 
-	if (p == NULL)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	return emi_share_told(&p->share, emi_block_pool_resize(&p->pool, write_buffers, prefetch_buffers, &err), &err);
+	if (st != EM_OK)
+		return st;
+	return emi_leave(p, emi_block_pool_resize(&p->pool, write_buffers, prefetch_buffers, &err), &err);
 }
 
 em_status em_block_pool_attach(em_block_pool *p, void *buf)
 {
 	em_errinfo err;
-	em_status st;
+	em_status st = emi_enter(p, &err);
 
-	if (p == NULL || buf == NULL)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	st = emi_block_pool_attach(&p->pool, buf, &err);
+	if (st != EM_OK)
+		return st;
+	st = emi_given(buf, "buf", &err);
+	if (st == EM_OK)
+		st = emi_block_pool_attach(&p->pool, buf, &err);
 	/* The pool's own share is what keeps the context then. */
 	if (st == EM_OK)
-		emi_ctx_unref(p->share.ctx);
-	return emi_share_told(&p->share, st, &err);
+		emi_ctx_unref(p->share.object.ctx);
+	return emi_leave(p, st, &err);
 }
 
 /* Lend or detach a buffer. */
-static em_status get(em_block_pool *p, void **buf, em_status (*how)(emi_block_pool *, char **, em_errinfo *))
+static em_status get(em_block_pool *p, void **buf, int detached)
 {
-	em_errinfo err;
 	char *got = NULL;
-	em_status st;
+	em_errinfo err;
+	em_status st = emi_enter(p, &err);
 
-	if (buf == NULL)
-		return EM_ERR_INVAL;
-	*buf = NULL;
-	if (p == NULL)
-		return EM_ERR_INVAL;
-	st = emi_share_begin(&p->share, &err);
+	if (buf != NULL)
+		*buf = NULL;
+	if (st != EM_OK)
+		return st;
+	st = emi_given(buf, "buf", &err);
 	if (st == EM_OK)
-		st = how(&p->pool, &got, &err);
-	*buf = got;
-	return emi_share_told(&p->share, st, &err);
+		st = (detached ? emi_block_pool_detach : emi_block_pool_lend)(&p->pool, &got, &err);
+	if (st == EM_OK)
+		*buf = got;
+	if (st == EM_OK && detached)
+		emi_ctx_ref(p->share.object.ctx);
+	return emi_leave(p, st, &err);
 }
 
 em_status em_block_pool_detach(em_block_pool *p, void **buf)
 {
-	const em_status st = get(p, buf, emi_block_pool_detach);
-
-	if (st == EM_OK)
-		emi_ctx_ref(p->share.ctx);
-	return st;
+	return get(p, buf, 1);
 }
 
 em_status em_block_pool_lend(em_block_pool *p, void **buf)
 {
-	return get(p, buf, emi_block_pool_lend);
-}
-
-/* May a buffer come back? */
-static em_status check_lent(const em_block_pool *p, em_errinfo *err)
-{
-	return p->pool.list[EMI_POOL_LENT].n != 0 ? EM_OK : emi_fail(err, EM_ERR_STATE, "no buffer of the pool is lent");
+	return get(p, buf, 0);
 }
 
 em_status em_block_pool_write(em_block_pool *p, void *buf, em_bid bid)
 {
 	em_errinfo err;
-	em_status st;
+	em_status st = emi_share_enter_at(p, bid, &err);
 
-	if (p == NULL || buf == NULL)
-		return EM_ERR_INVAL;
-	st = emi_share_begin_at(&p->share, bid, &err);
+	if (st != EM_OK)
+		return st;
+	st = emi_given(buf, "buf", &err);
 	if (st == EM_OK)
 		st = emi_block_pool_write(&p->pool, buf, bid, &err);
-	return emi_share_told(&p->share, st, &err);
+	return emi_leave(p, st, &err);
 }
 
 em_status em_block_pool_return(em_block_pool *p, void *buf)
 {
 	em_errinfo err;
-	em_status st;
+	em_status st = emi_enter(p, &err);
 
-	if (p == NULL || buf == NULL)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	st = check_lent(p, &err);
+	if (st != EM_OK)
+		return st;
+	st = emi_given(buf, "buf", &err);
+	if (st == EM_OK && p->pool.list[EMI_POOL_LENT].n == 0)
+		st = emi_fail(&err, EM_ERR_STATE, "no buffer of the pool is lent");
 	if (st == EM_OK)
 		emi_block_pool_return(&p->pool, buf);
-	return emi_share_told(&p->share, st, &err);
+	return emi_leave(p, st, &err);
 }
 
 int em_block_pool_hint(em_block_pool *p, em_bid bid)
 {
-	if (p == NULL || emi_ctx_forked(p->share.ctx) || emi_share_check(&p->share, bid, NULL) != EM_OK)
+	em_errinfo err;
+	int known;
+
+	if (emi_share_enter_at(p, bid, &err) != EM_OK)
 		return 0;
-	return emi_block_pool_hint(&p->pool, bid);
+	known = emi_block_pool_hint(&p->pool, bid);
+	emi_leave_quickly(&p->share.object);
+	return known;
 }
 
 em_status em_block_pool_read(em_block_pool *p, void **buf, em_bid bid)
 {
 	em_errinfo err;
-	em_status st;
+	em_status st = emi_share_enter_at(p, bid, &err);
 	char *own;
 
-	if (p == NULL || buf == NULL || *buf == NULL)
-		return EM_ERR_INVAL;
-	own = *buf;
-	st = emi_share_begin_at(&p->share, bid, &err);
+	if (st != EM_OK)
+		return st;
+	st = emi_given(buf, "buf", &err);
 	if (st == EM_OK)
-		st = emi_block_pool_read(&p->pool, &own, bid, &err);
+		st = emi_given(*buf, "*buf", &err);
+	if (st != EM_OK)
+		return emi_leave(p, st, &err);
+	own = *buf;
+	st = emi_block_pool_read(&p->pool, &own, bid, &err);
 	*buf = own;
-	return emi_share_told(&p->share, st, &err);
+	return emi_leave(p, st, &err);
 }
 
 em_status em_block_pool_invalidate(em_block_pool *p, em_bid bid)
 {
 	em_errinfo err;
-	em_status st;
+	const em_status st = emi_share_enter_at(p, bid, &err);
 
-	if (p == NULL)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	st = emi_share_check(&p->share, bid, &err);
-	if (st == EM_OK)
+	if (st == EM_OK) {
 		emi_block_pool_invalidate(&p->pool, bid);
-	return emi_share_told(&p->share, st, &err);
+		emi_leave_quickly(&p->share.object);
+	}
+	return st;
 }
 
 em_status em_block_pool_free(em_block_pool *p, em_bid bid)
 {
 	em_errinfo err;
-	em_status st;
+	const em_status st = emi_share_enter_at(p, bid, &err);
 
-	if (p == NULL)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	st = emi_share_check(&p->share, bid, &err);
-	if (st == EM_OK)
+	if (st == EM_OK) {
 		emi_block_pool_free(&p->pool, bid);
-	return emi_share_told(&p->share, st, &err);
+		emi_leave_quickly(&p->share.object);
+	}
+	return st;
 }
 
 em_status em_block_pool_flush(em_block_pool *p)
 {
 	em_errinfo err;
-	em_status st;
+	const em_status st = emi_enter(p, &err);
 
-	if (p == NULL)
-		return EM_ERR_INVAL;
-	st = emi_share_begin(&p->share, &err);
-	if (st == EM_OK)
-		st = emi_block_pool_flush(&p->pool, &err);
-	return emi_share_told(&p->share, st, &err);
+	return st == EM_OK ? emi_leave(p, emi_block_pool_flush(&p->pool, &err), &err) : st;
 }
 
 em_status em_block_pool_stats_get(const em_block_pool *p, em_block_pool_stats *stats)
@@ -243,9 +246,9 @@ em_status em_block_pool_stats_get(const em_block_pool *p, em_block_pool_stats *s
 	return EMI_STRUCT_GIVE(em_block_pool_stats, stats, &s);
 }
 
-const em_errinfo *em_block_pool_error(const em_block_pool *p)
+void em_block_pool_error(const em_block_pool *p, em_errinfo *err)
 {
-	return p != NULL ? &p->share.err : NULL;
+	emi_object_error(p, err);
 }
 
 uint64_t em_block_pool_memory(uint64_t block_bytes, uint32_t write_buffers, uint32_t prefetch_buffers)

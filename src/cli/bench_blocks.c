@@ -208,7 +208,10 @@ static void complete(blocks *b)
 
 static int failed(const blocks *b, em_file *f)
 {
-	message_errinfo(b->command, em_file_error(f)->status, em_file_error(f));
+	em_errinfo err;
+
+	em_file_error(f, &err);
+	message_errinfo(b->command, err.status, &err);
 	return -1;
 }
 

@@ -26,7 +26,7 @@ static int one_by_one(const block_pass *p, em_errinfo *err)
 		const em_status st = p->write ? em_file_write(p->file, p->buf, bytes, at) : em_file_read(p->file, p->buf, bytes, at, NULL);
 
 		if (st != EM_OK) {
-			*err = *em_file_error(p->file);
+			em_file_error(p->file, err);
 			return -1;
 		}
 		if (interrupt_caught(p->in))

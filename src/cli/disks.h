@@ -55,7 +55,7 @@ int disks_look(const disks_command *dc, disk_look *d);
 em_file *disks_open(const disks_command *dc, const disk_look *d, em_ctx **ctx);
 
 /* Have nothing of it stay, and close both; NULL is allowed. */
-void disks_close(const disk_look *d, em_ctx *ctx, em_file *f);
+void disks_close(const disks_command *dc, const disk_look *d, em_ctx *ctx, em_file *f);
 
 /* Measure all disks and find the best block size.  0, or -1 after a message or when a signal came. */
 int disks_measure(disks_command *dc);

@@ -170,10 +170,14 @@ em_file *disks_open(const disks_command *dc, const disk_look *d, em_ctx **ctx)
 	return f;
 }
 
-void disks_close(const disk_look *d, em_ctx *ctx, em_file *f)
+void disks_close(const disks_command *dc, const disk_look *d, em_ctx *ctx, em_file *f)
 {
-	if (f && d->kind == DISK_FILE)
-		(void)em_file_resize(f, 0);
+	em_errinfo err;
+
+	if (f && d->kind == DISK_FILE && em_file_resize(f, 0) != EM_OK) {
+		em_file_error(f, &err);
+		message_errinfo(dc->command, err.status, &err);
+	}
 	em_file_close(f);
 	em_ctx_close(ctx);
 }

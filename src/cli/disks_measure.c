@@ -141,7 +141,7 @@ static int pass(measurement *m, uint32_t i, int write, double *seconds)
 
 	/* What stays in the page cache was not written. */
 	if (!bad && write && !m->d->direct && em_file_sync(m->f) != EM_OK) {
-		err = *em_file_error(m->f);
+		em_file_error(m->f, &err);
 		bad = -1;
 	}
 	if (bad && err.status != EM_OK)
@@ -211,7 +211,7 @@ static int measure_disk(disks_command *dc, disk_look *d)
 		return -1;
 	m.f = disks_open(dc, d, &ctx);
 	bad = !m.f || measure(&m);
-	disks_close(d, ctx, m.f);
+	disks_close(dc, d, ctx, m.f);
 	free(m.buf);
 	return bad;
 }

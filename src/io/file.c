@@ -46,7 +46,7 @@ static int has_descriptor(const em_file *f)
 /* Have the backend open it, with a descriptor taken from the budget. */
 static em_status open_handle(em_file *f, em_backend_open *how, em_errinfo *err)
 {
-	em_status status = emi_fd_take(f->ctx, how->path, err);
+	em_status status = emi_fd_take(f->object.ctx, how->path, err);
 	int e, tries = 0;
 
 	if (status != EM_OK)
@@ -55,7 +55,7 @@ static em_status open_handle(em_file *f, em_backend_open *how, em_errinfo *err)
 		e = f->be->open(f->be->user, how);
 	while (e == EINTR && ++tries < 1000);
 	if (e != 0) {
-		emi_fd_drop(f->ctx);
+		emi_fd_drop(f->object.ctx);
 		if (e == EOPNOTSUPP && how->want_direct == EM_DIRECT_ON)
 			return emi_fail(err, EM_ERR_NOTSUP, "%s: direct input and output do not work here: %s",
 					how->path, how->reason ? how->reason : "the backend cannot do them");
@@ -67,9 +67,9 @@ static em_status open_handle(em_file *f, em_backend_open *how, em_errinfo *err)
 	f->one_write = how->one_write != 0;
 	f->in_memory = how->in_memory != 0;
 	if (!has_descriptor(f))
-		emi_fd_drop(f->ctx);
+		emi_fd_drop(f->object.ctx);
 	if (how->want_direct != EM_DIRECT_OFF && !f->direct)
-		emi_log(f->ctx, EM_LOG_INFO, "%s: using buffered input and output: %s", how->path,
+		emi_log(f->object.ctx, EM_LOG_INFO, "%s: using buffered input and output: %s", how->path,
 			how->reason ? how->reason : "the backend has no other");
 	return EM_OK;
 }
@@ -80,7 +80,7 @@ static void close_handle(em_file *f, int forked)
 
 	f->be->close(f->handle, forked);
 	if (counted)
-		emi_fd_drop(f->ctx);
+		emi_fd_drop(f->object.ctx);
 }
 
 void emi_file_hold(em_file *f)
@@ -90,15 +90,14 @@ void emi_file_hold(em_file *f)
 
 void emi_file_drop(em_file *f)
 {
-	em_ctx *ctx = f->ctx;
+	em_ctx *ctx = f->object.ctx;
 
 	if (__atomic_sub_fetch(&f->refs, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
 	emi_file_free_spares(f);
 	if (f->path)
 		emi_strfree(ctx, f->path);
-	emi_free(ctx, f, sizeof *f);
-	emi_ctx_unref(ctx);
+	emi_object_free(f, sizeof *f);
 }
 
 /* What is asked of the backend. */
@@ -109,22 +108,18 @@ static void ask(em_backend_open *how, const em_file *f, const emi_file_how *want
 	how->flags = backend_flags(wanted->flags);
 	how->path = f->path;
 	how->want_direct = wanted->flags & EMI_OPEN_BUFFERED ? EM_DIRECT_OFF : wanted->direct;
-	how->depth = emi_queue_depth(f->ctx, f->be, wanted->depth);
+	how->depth = emi_queue_depth(f->object.ctx, f->be, wanted->depth);
 }
 
 static em_status open_file(em_file **out, em_ctx *ctx, const char *path, const emi_file_how *wanted, em_errinfo *err)
 {
 	em_backend_open how;
-	em_status status = emi_ctx_check(ctx, err);
+	em_status status;
 	em_file *f;
 
-	if (status != EM_OK)
-		return status;
-	f = emi_alloc(ctx, sizeof *f, err);
+	f = emi_object_new(ctx, sizeof *f, EMI_OBJECT_SHARED, NULL, err);
 	if (!f)
 		return err->status;
-	emi_ctx_ref(ctx);
-	f->ctx = ctx;
 	f->be = wanted->backend ? wanted->backend : ctx->backend;
 	f->noun = wanted->noun ? wanted->noun : "";
 	f->refs = 1;
@@ -203,7 +198,7 @@ void emi_file_close(em_file *f)
 
 	if (!f)
 		return;
-	forked = emi_ctx_forked(f->ctx);
+	forked = emi_ctx_forked(f->object.ctx);
 	if (!forked)
 		emi_queue_wait(f, NULL, -1.0);
 	finish(f, forked);
@@ -211,13 +206,13 @@ void emi_file_close(em_file *f)
 
 void emi_file_leave(em_file *f)
 {
-	if (emi_ctx_forked(f->ctx) || !emi_queue_leave(f))
+	if (emi_ctx_forked(f->object.ctx) || !emi_queue_leave(f))
 		emi_file_close(f);
 }
 
 em_status emi_file_sync(em_file *f, em_errinfo *err)
 {
-	em_status status = emi_ctx_check(f->ctx, err);
+	em_status status = emi_ctx_check(f->object.ctx, err);
 	int e, tries = 0;
 
 	if (status != EM_OK || !emi_backend_syncs(f->be))
@@ -247,7 +242,7 @@ uint64_t emi_file_memory(const em_ctx *ctx)
 
 em_status emi_file_size(em_file *f, uint64_t *size, em_errinfo *err)
 {
-	em_status status = emi_ctx_check(f->ctx, err);
+	em_status status = emi_ctx_check(f->object.ctx, err);
 	int e, tries = 0;
 
 	if (status != EM_OK)
@@ -261,7 +256,7 @@ em_status emi_file_size(em_file *f, uint64_t *size, em_errinfo *err)
 
 em_status emi_file_resize(em_file *f, uint64_t size, em_errinfo *err)
 {
-	em_status status = emi_ctx_check(f->ctx, err);
+	em_status status = emi_ctx_check(f->object.ctx, err);
 	int e, tries = 0;
 
 	if (status != EM_OK)
@@ -274,7 +269,7 @@ em_status emi_file_resize(em_file *f, uint64_t size, em_errinfo *err)
 
 em_status emi_file_reserve(em_file *f, uint64_t offset, uint64_t bytes, em_errinfo *err)
 {
-	em_status status = emi_ctx_check(f->ctx, err);
+	em_status status = emi_ctx_check(f->object.ctx, err);
 	int e, tries = 0;
 
 	if (status != EM_OK || bytes == 0 || !f->be->reserve)
@@ -295,7 +290,7 @@ em_status emi_file_set_aside(em_file *f, uint64_t offset, uint64_t bytes, em_err
 		return emi_file_reserve(f, offset, bytes, err);
 	if (f->in_memory)
 		emi_huge_expect(&f->huge, offset, bytes);
-	return emi_ctx_check(f->ctx, err);
+	return emi_ctx_check(f->object.ctx, err);
 }
 
 int emi_file_discards(const em_file *f)

@@ -179,7 +179,8 @@ void emi_submit(em_file *f, emi_request *rq, emi_request_kind kind, const void *
 
 /* The same for a request as callers outside have them: see em_file_read_async(). */
 em_status emi_submit_public(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
-			    const emi_request_calls *calls, em_request_fn fn, void *user, em_request **out);
+			    const emi_request_calls *calls, em_request_fn fn, void *user, em_request **out,
+			    em_errinfo *err);
 
 /* A transfer by the calling thread: rq is not known to anybody else.  As emi_submit() and emi_wait(), but with nothing
  * that overlaps pending it is made at once, no other thread is asked, and nobody looks whether the context was

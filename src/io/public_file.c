@@ -17,11 +17,10 @@ static em_status open_file(em_file **out, em_ctx *ctx, const char *path, const e
 {
 	int32_t direct;
 
-	if (!ctx || !path)
-		return emi_fail(err, EM_ERR_INVAL, "%s is NULL", ctx ? "path" : "ctx");
 	if (!(o->flags & WAYS) || (o->flags & ~KNOWN) || (o->flags & EM_OPEN_BUFFERED && o->flags & EM_OPEN_DIRECT) ||
 	    (o->flags & EM_OPEN_TEMP && o->flags & (EM_OPEN_LINKABLE | EM_OPEN_CREATE)))
-		return emi_fail(err, EM_ERR_INVAL, "%s: flags 0x%x are no way to open a file", path, (unsigned)o->flags);
+		return emi_fail(err, EM_ERR_INVAL, "%s: flags 0x%x are no way to open a file", path,
+				(unsigned)o->flags);
 	direct = o->flags & EM_OPEN_DIRECT ? EM_DIRECT_ON : ctx->direct;
 	return emi_file_open_on(out, ctx, path, o->flags & ~EM_OPEN_DIRECT, direct, o->queue, err);
 }
@@ -29,20 +28,23 @@ static em_status open_file(em_file **out, em_ctx *ctx, const char *path, const e
 em_status em_file_open(em_file **out, em_ctx *ctx, const char *path, const em_file_opts *opts)
 {
 	const em_file_opts plain = EM_FILE_OPTS_INIT;
-	em_errinfo err, *theirs = EMI_ERRINFO_OF(em_file_opts, opts);
 	em_file_opts o;
+	em_errinfo err;
 	em_status status;
 
-	if (!out)
-		return EM_ERR_INVAL;
-	*out = NULL;
-	memset(&err, 0, sizeof err);
-	status = EMI_STRUCT_TAKE(em_file_opts, &o, opts ? opts : &plain, &err);
+	emi_errinfo_clear(&err);
+	if (out)
+		*out = NULL;
+	status = emi_given(out, "out", &err);
+	if (status == EM_OK)
+		status = emi_given(ctx, "ctx", &err);
+	if (status == EM_OK)
+		status = emi_given(path, "path", &err);
+	if (status == EM_OK)
+		status = EMI_STRUCT_TAKE(em_file_opts, &o, opts ? opts : &plain, &err);
 	if (status == EM_OK)
 		status = open_file(out, ctx, path, &o, &err);
-	if (status != EM_OK && theirs)
-		*theirs = err;
-	return status;
+	return emi_tell(EMI_ERRINFO_OF(em_file_opts, opts), status, &err);
 }
 
 void em_file_close(em_file *f)
@@ -51,31 +53,20 @@ void em_file_close(em_file *f)
 		emi_file_leave(f);
 }
 
-/* Keep the detail of a failure. */
-static em_status told(em_file *f, em_status status, const em_errinfo *err)
-{
-	if (status != EM_OK) {
-		pthread_mutex_lock(&f->ctx->io_lock);
-		f->err = *err;
-		pthread_mutex_unlock(&f->ctx->io_lock);
-	}
-	return status;
-}
-
 static em_status transfer(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, size_t *moved)
 {
 	em_errinfo err;
-	em_status status;
+	em_status status = emi_enter(f, &err);
 
 	if (moved)
 		*moved = 0;
-	if (!f || (!buf && bytes > 0))
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	status = emi_ctx_check(f->ctx, &err);
+	if (status != EM_OK)
+		return status;
+	if (bytes > 0)
+		status = emi_given(buf, "buf", &err);
 	if (status == EM_OK)
 		status = emi_transfer(f, kind, buf, bytes, offset, moved, &err);
-	return told(f, status, &err);
+	return emi_leave(f, status, &err);
 }
 
 em_status em_file_read(em_file *f, void *buf, size_t bytes, uint64_t offset, size_t *moved)
@@ -91,62 +82,63 @@ em_status em_file_write(em_file *f, const void *buf, size_t bytes, uint64_t offs
 em_status em_file_size(em_file *f, uint64_t *bytes)
 {
 	em_errinfo err;
+	em_status status = emi_enter(f, &err);
 
-	if (!f || !bytes)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	return told(f, emi_file_size(f, bytes, &err), &err);
+	if (status != EM_OK)
+		return status;
+	status = emi_given(bytes, "bytes", &err);
+	if (status == EM_OK)
+		status = emi_file_size(f, bytes, &err);
+	return emi_leave(f, status, &err);
 }
 
 em_status em_file_resize(em_file *f, uint64_t bytes)
 {
 	em_errinfo err;
+	const em_status status = emi_enter(f, &err);
 
-	if (!f)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	return told(f, emi_file_resize(f, bytes, &err), &err);
+	return status == EM_OK ? emi_leave(f, emi_file_resize(f, bytes, &err), &err) : status;
 }
 
 em_status em_file_reserve(em_file *f, uint64_t offset, uint64_t bytes)
 {
 	em_errinfo err;
+	const em_status status = emi_enter(f, &err);
 
-	if (!f)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	return told(f, emi_file_reserve(f, offset, bytes, &err), &err);
+	return status == EM_OK ? emi_leave(f, emi_file_reserve(f, offset, bytes, &err), &err) : status;
 }
 
-em_status em_file_discard(em_file *f, uint64_t offset, uint64_t bytes)
+static em_status discard(em_file *f, uint64_t offset, uint64_t bytes, em_errinfo *err)
 {
 	emi_extent extent;
 	emi_request rq;
-	em_errinfo err;
 
-	if (!f || bytes > INT64_MAX || offset > INT64_MAX - bytes)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	if (emi_ctx_check(f->ctx, &err) != EM_OK)
-		return told(f, err.status, &err);
+	if (bytes > INT64_MAX || offset > INT64_MAX - bytes)
+		return emi_fail_io(err, EM_ERR_RANGE, 0, "discard", f->path, offset, bytes);
 	if (!emi_file_discards(f))
-		return told(f, emi_fail(&err, EM_ERR_NOTSUP, "%s: space cannot be given back", f->path), &err);
+		return emi_fail(err, EM_ERR_NOTSUP, "%s: space cannot be given back", f->path);
 	if (bytes == 0)
 		return EM_OK;
 	extent.offset = offset;
 	extent.bytes = bytes;
 	emi_discard(f, &rq, &extent, 1);
-	return told(f, emi_wait(&rq, &err), &err);
+	return emi_wait(&rq, err);
+}
+
+em_status em_file_discard(em_file *f, uint64_t offset, uint64_t bytes)
+{
+	em_errinfo err;
+	const em_status status = emi_enter(f, &err);
+
+	return status == EM_OK ? emi_leave(f, discard(f, offset, bytes, &err), &err) : status;
 }
 
 em_status em_file_sync(em_file *f)
 {
 	em_errinfo err;
+	const em_status status = emi_enter(f, &err);
 
-	if (!f)
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	return told(f, emi_file_sync(f, &err), &err);
+	return status == EM_OK ? emi_leave(f, emi_file_sync(f, &err), &err) : status;
 }
 
 em_status em_file_stats_get(em_file *f, em_io_stats *stats)
@@ -174,7 +166,7 @@ int em_file_descriptor(const em_file *f)
 	return f ? emi_file_fd(f) : -1;
 }
 
-const em_errinfo *em_file_error(const em_file *f)
+void em_file_error(const em_file *f, em_errinfo *err)
 {
-	return f ? &f->err : NULL;
+	emi_object_error(f, err);
 }

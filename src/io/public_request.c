@@ -33,13 +33,13 @@ static em_request *take_spare(em_file *f)
 {
 	em_request *r;
 
-	pthread_mutex_lock(&f->ctx->io_lock);
+	pthread_mutex_lock(&f->object.ctx->io_lock);
 	r = f->spare;
 	if (r) {
 		f->spare = r->next;
 		f->spares--;
 	}
-	pthread_mutex_unlock(&f->ctx->io_lock);
+	pthread_mutex_unlock(&f->object.ctx->io_lock);
 	return r;
 }
 
@@ -47,14 +47,14 @@ static int keep_spare(em_file *f, em_request *r)
 {
 	int kept;
 
-	pthread_mutex_lock(&f->ctx->io_lock);
+	pthread_mutex_lock(&f->object.ctx->io_lock);
 	kept = f->spares < SPARES;
 	if (kept) {
 		r->next = f->spare;
 		f->spare = r;
 		f->spares++;
 	}
-	pthread_mutex_unlock(&f->ctx->io_lock);
+	pthread_mutex_unlock(&f->object.ctx->io_lock);
 	return kept;
 }
 
@@ -64,7 +64,7 @@ void emi_file_free_spares(em_file *f)
 
 	while ((r = f->spare) != NULL) {
 		f->spare = r->next;
-		emi_free(f->ctx, r, sizeof *r);
+		emi_free(f->object.ctx, r, sizeof *r);
 	}
 }
 
@@ -74,8 +74,8 @@ static void disown(em_request *r)
 
 	if (__atomic_sub_fetch(&r->owners, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
-	if (emi_ctx_forked(f->ctx) || !keep_spare(f, r))
-		emi_free(f->ctx, r, sizeof *r);
+	if (emi_ctx_forked(f->object.ctx) || !keep_spare(f, r))
+		emi_free(f->object.ctx, r, sizeof *r);
 	emi_file_drop(f);
 }
 
@@ -96,22 +96,16 @@ static void dropped(emi_request *rq, void *user)
 }
 
 em_status emi_submit_public(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
-			    const emi_request_calls *calls, em_request_fn fn, void *user, em_request **out)
+			    const emi_request_calls *calls, em_request_fn fn, void *user, em_request **out,
+			    em_errinfo *err)
 {
 	emi_request_calls all = *calls;
-	em_request *r;
-	em_errinfo err;
+	em_request *r = take_spare(f);
 
-	if (out)
-		*out = NULL;
-	if (!f || (!buf && bytes > 0))
-		return EM_ERR_INVAL;
-	memset(&err, 0, sizeof err);
-	r = take_spare(f);
 	if (!r)
-		r = emi_alloc(f->ctx, sizeof *r, &err);
+		r = emi_alloc(f->object.ctx, sizeof *r, err);
 	if (!r)
-		return err.status;
+		return err->status;
 	emi_file_hold(f);
 	r->fn = fn;
 	r->user = user;
@@ -127,15 +121,32 @@ em_status emi_submit_public(em_file *f, emi_request_kind kind, const void *buf, 
 
 static const emi_request_calls no_calls = { NULL, NULL, NULL, NULL, NULL, NULL };
 
+static em_status start(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, em_request_fn fn,
+		       void *user, em_request **out)
+{
+	em_errinfo err;
+	em_status status = emi_enter(f, &err);
+
+	if (out)
+		*out = NULL;
+	if (status != EM_OK)
+		return status;
+	if (bytes > 0)
+		status = emi_given(buf, "buf", &err);
+	if (status == EM_OK)
+		status = emi_submit_public(f, kind, buf, bytes, offset, &no_calls, fn, user, out, &err);
+	return emi_leave(f, status, &err);
+}
+
 em_status em_file_read_async(em_file *f, void *buf, size_t bytes, uint64_t offset, em_request_fn fn, void *user, em_request **out)
 {
-	return emi_submit_public(f, EMI_READ, buf, bytes, offset, &no_calls, fn, user, out);
+	return start(f, EMI_READ, buf, bytes, offset, fn, user, out);
 }
 
 em_status em_file_write_async(em_file *f, const void *buf, size_t bytes, uint64_t offset, em_request_fn fn, void *user,
 			      em_request **out)
 {
-	return emi_submit_public(f, EMI_WRITE, buf, bytes, offset, &no_calls, fn, user, out);
+	return start(f, EMI_WRITE, buf, bytes, offset, fn, user, out);
 }
 
 static int is_over(const em_request *r)
@@ -165,10 +176,10 @@ int em_request_poll(em_request *r)
 
 em_status em_request_wait_all(em_request *const *list, uint32_t n)
 {
-	em_status status = EM_OK;
+	em_status status = list || n == 0 ? EM_OK : EM_ERR_INVAL;
 	uint32_t i;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; list && i < n; i++) {
 		em_status one = em_request_wait(list[i]);
 
 		if (status == EM_OK)
@@ -185,9 +196,9 @@ uint32_t em_request_wait_any(em_request *const *list, uint32_t n, double seconds
 	uint32_t i;
 
 	i = em_request_poll_any(list, n);
-	if (i < n || n == 0)
+	if (!list || i < n || n == 0)
 		return i;
-	ctx = list[0]->rq.file->ctx;
+	ctx = list[0]->rq.file->object.ctx;
 	if (n > FEW) {
 		all = emi_alloc_array(ctx, n, sizeof *all, NULL);
 		/* Without the memory for it, the first ones are waited for, a moment at a time. */
@@ -206,10 +217,10 @@ uint32_t em_request_poll_any(em_request *const *list, uint32_t n)
 {
 	uint32_t i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; list && i < n; i++)
 		if (em_request_poll(list[i]))
 			break;
-	return i;
+	return list ? i : n;
 }
 
 int em_request_cancel(em_request *r)

@@ -22,6 +22,7 @@
 #include <extmem/sys/request.h>
 
 #include "base/context.h"
+#include "base/object.h"
 #include "io/file.h"
 #include "io/huge_pages.h"
 
@@ -97,7 +98,7 @@ typedef struct emi_queue {
 } emi_queue;
 
 struct em_file {
-	em_ctx *ctx;
+	emi_object object;
 	const em_backend *be;
 	void *handle;
 	char *path;
@@ -118,7 +119,6 @@ struct em_file {
 	emi_meter meter;        /* under the queue's lock */
 	em_request *spare;      /* requests to be used again; under io_lock */
 	uint32_t spares;
-	em_errinfo err;         /* of the last public call that failed; under io_lock */
 };
 
 /* Free them. */

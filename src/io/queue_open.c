@@ -98,28 +98,28 @@ static int is_async(const em_backend *be, const em_backend_open *how)
 
 static emi_queue *make(const em_file *f, const em_backend_open *how, uint32_t number, em_errinfo *err)
 {
-	emi_queue *q = emi_alloc(f->ctx, sizeof *q, err);
+	emi_queue *q = emi_alloc(f->object.ctx, sizeof *q, err);
 	em_status status = EM_OK;
 
 	if (!q)
 		return NULL;
-	emi_ctx_ref(f->ctx);
-	q->ctx = f->ctx;
+	emi_ctx_ref(f->object.ctx);
+	q->ctx = f->object.ctx;
 	q->be = f->be;
 	q->disk = how->disk;
 	q->number = number;
 	q->files = 1;
 	q->stack = stack_size(f->be);
 	q->service_ns = EMI_IO_SERVICE_NS;
-	q->name = emi_strdup(f->ctx, f->path, err);
+	q->name = emi_strdup(f->object.ctx, f->path, err);
 	if (!q->name)
 		goto failed;
-	q->max_threads = most_threads(f->ctx, f->be);
+	q->max_threads = most_threads(f->object.ctx, f->be);
 	if (is_async(f->be, how))
 		status = make_slots(q, how, err);
 	/* The stacks come from libc; their size is taken from the budget now, so that starting a thread cannot exceed it. */
 	if (status == EM_OK)
-		status = emi_memory_take(f->ctx, (uint64_t)q->max_threads * q->stack, err);
+		status = emi_memory_take(f->object.ctx, (uint64_t)q->max_threads * q->stack, err);
 	if (status != EM_OK)
 		goto failed;
 	make_locks(q);
@@ -133,7 +133,7 @@ failed:
 /* The queue that a file belongs to, if there is one; a context has few. */
 static emi_queue *find(const em_file *f, const em_backend_open *how, uint32_t number)
 {
-	emi_queue *q = f->ctx->queues;
+	emi_queue *q = f->object.ctx->queues;
 
 	if (how->disk == 0 && number == 0)
 		return NULL;
@@ -147,7 +147,7 @@ static emi_queue *find(const em_file *f, const em_backend_open *how, uint32_t nu
 /* The same, and the file is on it. */
 static emi_queue *share(const em_file *f, const em_backend_open *how, uint32_t number, emi_queue *made)
 {
-	em_ctx *ctx = f->ctx;
+	em_ctx *ctx = f->object.ctx;
 	emi_queue *q;
 
 	pthread_mutex_lock(&ctx->io_lock);

@@ -202,8 +202,8 @@ static int prepare(em_file *f, emi_request *rq, emi_request_kind kind, const voi
 	if (rq->bytes == 0)
 		over(rq, EM_OK, 0);
 	else if (rq->offset > INT64_MAX || rq->bytes > (uint64_t)INT64_MAX - rq->offset)
-		failed(rq, EFBIG);
-	else if (emi_ctx_forked(f->ctx))
+		over(rq, EM_ERR_RANGE, EFBIG);
+	else if (emi_ctx_forked(f->object.ctx))
 		over(rq, EM_ERR_FORK, 0);
 	else {
 		__atomic_store_n(&rq->state, EMI_QUEUED, __ATOMIC_RELAXED);
@@ -288,7 +288,7 @@ em_status emi_transfer(em_file *f, emi_request_kind kind, const void *buf, size_
 
 int emi_cancel(emi_request *rq)
 {
-	if (__atomic_load_n(&rq->state, __ATOMIC_ACQUIRE) != EMI_QUEUED || emi_ctx_forked(rq->file->ctx))
+	if (__atomic_load_n(&rq->state, __ATOMIC_ACQUIRE) != EMI_QUEUED || emi_ctx_forked(rq->file->object.ctx))
 		return 0;
 	return emi_queue_cancel(rq);
 }
@@ -317,7 +317,7 @@ static em_status await(emi_request *rq, int alone, em_errinfo *err)
 		return rq->status;
 	if (!settled(rq)) {
 		/* In a child the threads that would finish it do not exist. */
-		if (emi_ctx_forked(rq->file->ctx))
+		if (emi_ctx_forked(rq->file->object.ctx))
 			return emi_fail(err, EM_ERR_FORK, "%s: the transfer was started by the parent process",
 					rq->file->path);
 		if (alone)
@@ -345,7 +345,7 @@ em_status emi_wait_alone(emi_request *rq, em_errinfo *err)
 
 int emi_is_over(const emi_request *rq)
 {
-	return settled(rq) || emi_ctx_forked(rq->file->ctx);
+	return settled(rq) || emi_ctx_forked(rq->file->object.ctx);
 }
 
 int emi_done(const emi_request *rq)
@@ -360,7 +360,7 @@ int emi_wait_for(emi_request *rq, double seconds)
 {
 	if (settled(rq))
 		return 1;
-	if (emi_ctx_forked(rq->file->ctx))
+	if (emi_ctx_forked(rq->file->object.ctx))
 		return 1;
 	/* More than any clock will show, and within what one can represent. */
 	if (seconds > 1e8)

@@ -72,7 +72,7 @@ uint32_t emi_wait_any(emi_request *const *list, uint32_t n, double seconds)
 
 	if (i < n)
 		return i;
-	ctx = list[0]->file->ctx;
+	ctx = list[0]->file->object.ctx;
 	if (emi_ctx_forked(ctx))
 		return n;
 	begin = emi_now_ns();

@@ -108,7 +108,7 @@ static void run(window *w, emi_request *rq)
 void emi_request_run_unaligned(emi_request *rq)
 {
 	char pages[2 * EMI_PAGE];
-	em_ctx *ctx = rq->file->ctx;
+	em_ctx *ctx = rq->file->object.ctx;
 	uint64_t before = 0;
 	window w;
 	int e = 0;

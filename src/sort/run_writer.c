@@ -58,10 +58,12 @@ em_status emi_run_writer_begin(emi_run_writer *w, em_errinfo *err)
 		return st;
 	memset(&w->run, 0, sizeof w->run);
 	w->records = 0;
-	em_placement_init(&w->place, w->job->opts.place == EM_PLACE_RUNS_STRIPING ? EM_PLACE_STRIPING : EM_PLACE_CYCLING,
-			   emi_scratch_disks(w->job->ctx), 0, SEED, w->begun++);
+	st = em_placement_init(&w->place,
+			       w->job->opts.place == EM_PLACE_RUNS_STRIPING ? EM_PLACE_STRIPING : EM_PLACE_CYCLING,
+			       emi_scratch_disks(w->job->ctx), 0, SEED, w->begun++);
 	memset(w->page[w->cur], 0, EMI_DIR_BYTES);
-	st = alloc_page(w, &w->at, err);
+	if (st == EM_OK)
+		st = alloc_page(w, &w->at, err);
 	w->run.dir = w->at;
 	return st;
 }

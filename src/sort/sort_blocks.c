@@ -174,9 +174,10 @@ static em_status run(block_sort *s, em_errinfo *err)
 		st = emi_job_scratch(job, err);
 	if (st != EM_OK)
 		return st;
-	em_placement_init(&s->place, EM_PLACE_STRIPING, emi_disk_count(s->disks), 0, 0, 0);
+	st = em_placement_init(&s->place, EM_PLACE_STRIPING, emi_disk_count(s->disks), 0, 0, 0);
 	/* Now, so that it need not grow, and nothing that was sorted is lost for it. */
-	st = emi_block_list_reserve(&s->out->list, job->ctx, s->out_blocks, err);
+	if (st == EM_OK)
+		st = emi_block_list_reserve(&s->out->list, job->ctx, s->out_blocks, err);
 	if (st != EM_OK)
 		return st;
 	emi_watch_phase(&job->watch, EM_PHASE_RUNS, s->n * job->by.codec->record_bytes);
@@ -198,9 +199,7 @@ static em_status take_lists(block_sort *s, em_errinfo *err)
 	for (; s->held < s->nlists && st == EM_OK; s->held += st == EM_OK) {
 		em_block_list *l = s->list[s->held];
 
-		if (l == NULL)
-			st = emi_fail(err, EM_ERR_INVAL, "list %" PRIu32 " is NULL", s->held);
-		else if (l->share.disks != first->share.disks)
+		if (l->share.disks != first->share.disks)
 			st = emi_fail(err, EM_ERR_INVAL, "list %" PRIu32 " is on other disks than the first", s->held);
 		else if (l->block_bytes != first->block_bytes || l->record != first->record)
 			st = emi_fail(err, EM_ERR_INVAL, "list %" PRIu32 " has blocks of %" PRIu64 " bytes with records of %" PRIu64 ", the first of %" PRIu64 " with %" PRIu64,
@@ -247,7 +246,7 @@ static em_status sort(block_sort *s, const em_order *order, const em_sort_opts *
 {
 	em_status st;
 
-	s->all = emi_alloc_array(s->list[0]->share.ctx, s->nlists, sizeof *s->all, err);
+	s->all = emi_alloc_array(s->list[0]->share.object.ctx, s->nlists, sizeof *s->all, err);
 	if (s->all == NULL)
 		return err->status;
 	st = take_lists(s, err);
@@ -256,7 +255,7 @@ static em_status sort(block_sort *s, const em_order *order, const em_sort_opts *
 		s->block_bytes = s->list[0]->block_bytes;
 		/* Now, so that nothing can fail when all is sorted. */
 		s->out = emi_list_new(s->list[0]->share.disks, s->block_bytes, s->list[0]->record, err);
-		st = s->out != NULL ? emi_engine_open(&s->f.e, s->list[0]->share.ctx, order, opts, err) : err->status;
+		st = s->out != NULL ? emi_engine_open(&s->f.e, s->list[0]->share.object.ctx, order, opts, err) : err->status;
 	}
 	if (st != EM_OK)
 		return st;
@@ -269,33 +268,41 @@ static em_status sort(block_sort *s, const em_order *order, const em_sort_opts *
 	return st;
 }
 
-static em_status check_arguments(em_block_list *const *lists, uint32_t n, const em_order *order, uint32_t flags, const em_sort_stats *stats, em_errinfo *err)
+static em_status check_arguments(em_block_list **out, em_block_list *const *lists, uint32_t n, const em_order *order,
+				 uint32_t flags, const em_sort_stats *stats, em_errinfo *err)
 {
-	if (lists == NULL || n == 0 || lists[0] == NULL || order == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "an argument of em_sort_blocks() is NULL or empty");
-	if (flags & ~EM_BLOCKS_CONSUME)
-		return emi_fail(err, EM_ERR_INVAL, "flags 0x%x are not known here", (unsigned)flags);
-	if (stats != NULL && EMI_STRUCT_CHECK(em_sort_stats, stats, err) != EM_OK)
-		return err->status;
-	return EM_OK;
+	em_status st = emi_given(out, "out", err);
+	uint32_t i;
+
+	if (st == EM_OK && n == 0)
+		st = emi_fail(err, EM_ERR_INVAL, "there are no lists");
+	if (st == EM_OK)
+		st = emi_given(lists, "lists", err);
+	for (i = 0; i < n && st == EM_OK; i++)
+		if (lists[i] == NULL)
+			st = emi_fail(err, EM_ERR_INVAL, "list %u is NULL", (unsigned)i);
+	if (st == EM_OK)
+		st = emi_given(order, "order", err);
+	if (st == EM_OK && (flags & ~EM_BLOCKS_CONSUME) != 0)
+		st = emi_fail(err, EM_ERR_INVAL, "flags 0x%x are not known here", (unsigned)flags);
+	return st == EM_OK && stats != NULL ? EMI_STRUCT_CHECK(em_sort_stats, stats, err) : st;
 }
 
-em_status em_sort_blocks(em_block_list **out, em_block_list *const *lists, uint32_t n, const em_order *order, uint32_t flags, const em_sort_opts *opts,
-			 em_sort_stats *stats)
+em_status em_sort_blocks(em_block_list **out, em_block_list *const *lists, uint32_t n, const em_order *order,
+			 uint32_t flags, const em_sort_opts *opts, em_sort_stats *stats)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	block_sort *s;
 	em_status st;
 	em_ctx *ctx;
 
-	if (out == NULL)
-		return EM_ERR_INVAL;
-	*out = NULL;
-	memset(err, 0, sizeof *err);
-	st = check_arguments(lists, n, order, flags, stats, err);
+	if (out != NULL)
+		*out = NULL;
+	emi_errinfo_clear(err);
+	st = check_arguments(out, lists, n, order, flags, stats, err);
 	if (st != EM_OK)
 		return st;
-	ctx = lists[0]->share.ctx;
+	ctx = lists[0]->share.object.ctx;
 	s = emi_alloc(ctx, sizeof *s, err);
 	if (s == NULL)
 		return err->status;

@@ -161,12 +161,10 @@ static em_status with_disks_stats(void *theirs)
 static em_status with_list_info(void *theirs)
 {
 	em_block_list *l;
-	em_status st = em_block_list_open(&l, disks, theirs);
+	em_status st = em_block_list_open(&l, disks, theirs, &err);
 
 	if (st == EM_OK)
 		st = em_block_list_info_get(l, theirs);
-	else
-		err = *em_disks_error(disks);
 	em_block_list_close(l);
 	return st;
 }
@@ -211,7 +209,7 @@ static em_status with_reader_opts(void *theirs)
 
 	i.record_bytes = 8;
 	i.block_bytes = 4096;
-	assert_int_equal(em_block_list_open(&l, disks, &i), EM_OK);
+	assert_int_equal(em_block_list_open(&l, disks, &i, NULL), EM_OK);
 	st = em_block_reader_open(&r, l, theirs);
 	em_block_reader_close(r);
 	em_block_list_close(l);

@@ -40,7 +40,7 @@ void fixture_open_with(fixture *f, const em_backend *const *backends, uint32_t n
 	opts.log = note;
 	opts.log_user = f;
 	for (i = 0; i < n; i++) {
-		em_fault_init(&f->fault[i], sizeof f->fault[i], backends[i]);
+		assert_int_equal(em_fault_init(&f->fault[i], sizeof f->fault[i], backends[i]), EM_OK);
 		f->fault[i].ops = 0;
 		disk[i] = one;
 		disk[i].custom = em_fault_backend(&f->fault[i]);

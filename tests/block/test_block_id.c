@@ -302,7 +302,7 @@ static void full(uint32_t flags)
 	for (i = 0; i < DISKS; i++)
 		s.disk[i].capacity = (uint64_t)(8 + 8 * i) * PAGE;
 	set_start(&s);
-	em_placement_init(&place, EM_PLACE_STRIPING, DISKS, 0, 1, 1);
+	assert_int_equal(em_placement_init(&place, EM_PLACE_STRIPING, DISKS, 0, 1, 1), EM_OK);
 	assert_int_equal(emi_bids_alloc(s.d, &place, 0, PAGE, first, 4, &err), EM_OK);
 	emi_disk_usage_all(s.d, &before);
 	assert_int_equal(emi_bids_alloc(s.d, &place, 0, PAGE, bid, 45, &err), EM_ERR_NOSPACE);
@@ -442,7 +442,7 @@ static void test_reservations_fail(void **state)
 			em_fault fault;
 			set s;
 
-			em_fault_init(&fault, sizeof fault, em_backend_find("memory"));
+			assert_int_equal(em_fault_init(&fault, sizeof fault, em_backend_find("memory")), EM_OK);
 			fault.ops = EM_FAULT_RESERVE;
 			fault.nth = nth;
 			fault.times = UINT64_MAX;

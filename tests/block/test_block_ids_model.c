@@ -173,7 +173,7 @@ static void model_of(uint32_t flags, uint64_t steps)
 	set_prepare(&m->s, DISKS, flags);
 	set_start(&m->s);
 	m->rng = test_rng_make(test_seed());
-	em_placement_init(&place, EM_PLACE_CYCLING, DISKS, 0, test_seed(), 1);
+	assert_int_equal(em_placement_init(&place, EM_PLACE_CYCLING, DISKS, 0, test_seed(), 1), EM_OK);
 	for (i = 0; i < DISKS; i++) {
 		m->unit[i] = calloc(1, UNITS);
 		assert_non_null(m->unit[i]);

@@ -272,7 +272,8 @@ static void read_cache(bench *b, unsigned i, int there)
 		assert_int_equal(st, EM_OK);
 		assert_true(is_block(block, i));
 	} else {
-		assert_told(b, st, em_cache_error(c), i);
+		em_cache_error(c, &b->err);
+		assert_told(b, st, &b->err, i);
 	}
 	em_cache_close(c);
 }

@@ -215,7 +215,7 @@ static void test_no_space(void **state)
 	em_bid bid;
 
 	(void)state;
-	em_fault_init(&fault, sizeof fault, em_backend_find("memory"));
+	assert_int_equal(em_fault_init(&fault, sizeof fault, em_backend_find("memory")), EM_OK);
 	fault.ops = EM_FAULT_RESERVE;
 	fault.nth = 1;
 	fault.times = 3;
@@ -288,7 +288,7 @@ static void test_expected(void **state)
 
 	(void)state;
 	for (k = 0; k < 2; k++) {
-		em_fault_init(&fault, sizeof fault, em_backend_find("memory"));
+		assert_int_equal(em_fault_init(&fault, sizeof fault, em_backend_find("memory")), EM_OK);
 		fault.ops = EM_FAULT_RESERVE;
 		ctx = disk_ctx(dir, NULL, &fault, NULL);
 		d = disk_acquire(ctx);

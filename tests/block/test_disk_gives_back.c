@@ -165,7 +165,7 @@ static void test_nothing_goes_back(void **state)
 
 		/* One that lacks it is never asked. */
 		old.discard = NULL;
-		em_fault_init(&fault, sizeof fault, k < 3 ? NULL : &old);
+		assert_int_equal(em_fault_init(&fault, sizeof fault, k < 3 ? NULL : &old), EM_OK);
 		fault.ops = EM_FAULT_DISCARD;
 		fault.nth = 1;
 		fault.times = UINT64_MAX;
@@ -207,7 +207,7 @@ static void test_some_go_back(void **state)
 	unsigned i;
 
 	(void)state;
-	em_fault_init(&fault, sizeof fault, em_backend_find("memory"));
+	assert_int_equal(em_fault_init(&fault, sizeof fault, em_backend_find("memory")), EM_OK);
 	fault.ops = EM_FAULT_DISCARD;
 	fault.nth = 5;
 	fault.times = UINT64_MAX;
@@ -243,7 +243,7 @@ static void test_end_goes_back(void **state)
 	unsigned i, k;
 
 	(void)state;
-	em_fault_init(&fault, sizeof fault, em_backend_find("memory"));
+	assert_int_equal(em_fault_init(&fault, sizeof fault, em_backend_find("memory")), EM_OK);
 	fault.ops = EM_FAULT_DISCARD | EM_FAULT_RESERVE;
 	ctx = disk_ctx(dir, NULL, &fault, NULL);
 	d = disk_acquire(ctx);
@@ -306,7 +306,7 @@ static void test_refused(void **state)
 	unsigned i;
 
 	(void)state;
-	em_fault_init(&fault, sizeof fault, em_backend_find("memory"));
+	assert_int_equal(em_fault_init(&fault, sizeof fault, em_backend_find("memory")), EM_OK);
 	fault.sys_errno = ENOSPC;
 	fault.ops = 0;
 	ctx = disk_ctx(dir, NULL, &fault, NULL);

@@ -26,13 +26,13 @@ static void test_striping(void **state)
 	for (s = 0; s < SIZES; s++) {
 		const uint32_t disks = sizes[s], first = (uint32_t)test_below(&rng, disks);
 
-		em_placement_init(&p, EM_PLACE_STRIPING, disks, first, 1, 2);
+		assert_int_equal(em_placement_init(&p, EM_PLACE_STRIPING, disks, first, 1, 2), EM_OK);
 		for (round = 0; round < 100; round++) {
 			const uint64_t i = test_random(&rng);
 
 			assert_int_equal(em_placement_disk(&p, i), (i % disks + first) % disks);
 		}
-		em_placement_init(&p, EM_PLACE_SINGLE, disks, first, 1, 2);
+		assert_int_equal(em_placement_init(&p, EM_PLACE_SINGLE, disks, first, 1, 2), EM_OK);
 		assert_int_equal(em_placement_disk(&p, test_random(&rng)), first);
 	}
 }
@@ -50,8 +50,8 @@ static void test_cycles(void **state)
 		for (k = 0; k < 3; k++) {
 			char seen[EM_DISKS_MAX] = {0};
 
-			em_placement_init(&p, kinds[k], sizes[s], 0, 17, 5);
-			em_placement_init(&again, kinds[k], sizes[s], 0, 17, 5);
+			assert_int_equal(em_placement_init(&p, kinds[k], sizes[s], 0, 17, 5), EM_OK);
+			assert_int_equal(em_placement_init(&again, kinds[k], sizes[s], 0, 17, 5), EM_OK);
 			for (i = 0; i < sizes[s]; i++) {
 				const uint32_t d = em_placement_disk(&p, i);
 
@@ -92,7 +92,7 @@ static void test_random_kinds(void **state)
 		for (d = 0; d < 8; d++)
 			count[d] = pairs[d] = 0;
 		for (i = 0; i < 8000; i++) {
-			em_placement_init(&p, kinds[k], 8, 0, 1, i);
+			assert_int_equal(em_placement_init(&p, kinds[k], 8, 0, 1, i), EM_OK);
 			count[em_placement_disk(&p, 3)]++;
 			/* From one block to the next, too, but that simple random ones go round and cycles never stay. */
 			pairs[(em_placement_disk(&p, 4) + 8 - em_placement_disk(&p, 3)) % 8]++;
@@ -107,7 +107,7 @@ static void test_random_kinds(void **state)
 	}
 	for (i = 0; i < 8; i++)
 		count[i] = 0;
-	em_placement_init(&p, EM_PLACE_RANDOM, 8, 0, 1, 0);
+	assert_int_equal(em_placement_init(&p, EM_PLACE_RANDOM, 8, 0, 1, 0), EM_OK);
 	for (i = 0; i < 8000; i++)
 		count[em_placement_disk(&p, i)]++;
 	assert_even(count, 8000);
@@ -126,7 +126,7 @@ static void test_own(void **state)
 	uint64_t i;
 
 	(void)state;
-	em_placement_own(&p, 5, by_square, &offset);
+	assert_int_equal(em_placement_own(&p, 5, by_square, &offset), EM_OK);
 	for (i = 0; i < 20; i++)
 		assert_int_equal(em_placement_disk(&p, i), (i * i + 2) % 5);
 }

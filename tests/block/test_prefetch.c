@@ -118,7 +118,7 @@ static void bench_open_on(bench *b, uint32_t k, uint32_t blocks, uint32_t disks)
 	memset(&err, 0, sizeof(err));
 	b->rng = test_rng_make(test_seed() + opened++);
 	test_memory_init(&b->mem, 0);
-	em_fault_init(&b->fault, sizeof b->fault, em_backend_find("memory"));
+	assert_int_equal(em_fault_init(&b->fault, sizeof b->fault, em_backend_find("memory")), EM_OK);
 	opts.memory = 32u << 20;
 	opts.threads = 1;
 	opts.custom = em_fault_backend(&b->fault);

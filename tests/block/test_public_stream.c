@@ -17,6 +17,9 @@
 
 enum { D = FIXTURE_DISKS, RECORD = 24, RECORDS = 20000 };
 
+/* What em_..._error() said last. */
+static em_errinfo told;
+
 static void make(uint64_t i, char *record)
 {
 	size_t k;
@@ -75,8 +78,10 @@ static em_block_list *write_list(round_trip *r, uint32_t flags, uint32_t buffers
 	em_block_writer *w = open_writer(r, flags, buffers);
 	em_block_list *l = NULL;
 
-	if (write_records(r, w, flags, n) != EM_OK || em_block_writer_finish(w, &l) != EM_OK)
-		fail_msg("%s", em_block_writer_error(w)->text);
+	if (write_records(r, w, flags, n) != EM_OK || em_block_writer_finish(w, &l) != EM_OK) {
+		em_block_writer_error(w, &told);
+		fail_msg("%s", told.text);
+	}
 	assert_int_equal(em_block_writer_push(w, r, 1), EM_ERR_STATE);
 	em_block_writer_close(w);
 	return l;
@@ -135,7 +140,7 @@ static void test_streams(void **state)
 			read_list(l, wrote, 0, 1 + k % 3, counts[k]);
 			read_list(l, wrote, EM_BLOCKS_REVERSE, 0, counts[k]);
 			/* A list of the same blocks. */
-			assert_int_equal(em_block_list_open(&copy, r.d, &info), EM_OK);
+			assert_int_equal(em_block_list_open(&copy, r.d, &info, NULL), EM_OK);
 			for (i = 0; k == 5 && i < info.blocks; i++)
 				on[info.bids[i].disk]++;
 			em_block_list_close(l);
@@ -203,7 +208,8 @@ static void test_streams_refused(void **state)
 	assert_int_equal(em_block_writer_took(w, 1), EM_ERR_INVAL);
 	assert_int_equal(em_block_writer_lend(w, &room, &n), EM_OK);
 	assert_int_equal(em_block_writer_took(w, n + 1), EM_ERR_INVAL);
-	assert_int_equal(em_block_writer_error(w)->status, EM_ERR_INVAL);
+	em_block_writer_error(w, &told);
+	assert_int_equal(told.status, EM_ERR_INVAL);
 	make(0, room);
 	assert_int_equal(em_block_writer_took(w, 1), EM_OK);
 	assert_int_equal(em_block_writer_took(NULL, 1), EM_ERR_INVAL);
@@ -216,7 +222,8 @@ static void test_streams_refused(void **state)
 	assert_null(room);
 	em_block_writer_close(w);
 	em_block_writer_close(NULL);
-	assert_null(em_block_writer_error(NULL));
+	em_block_writer_error(NULL, &told);
+	assert_int_equal(told.status, EM_OK);
 
 	assert_int_equal(em_block_reader_open(NULL, l, &ropts), EM_ERR_INVAL);
 	assert_int_equal(em_block_reader_open(&a, NULL, &ropts), EM_ERR_INVAL);
@@ -236,7 +243,8 @@ static void test_streams_refused(void **state)
 	assert_int_equal(em_block_list_free_blocks(NULL), EM_ERR_INVAL);
 	em_block_reader_close(a);
 	em_block_reader_close(NULL);
-	assert_null(em_block_reader_error(NULL));
+	em_block_reader_error(NULL, &told);
+	assert_int_equal(told.status, EM_OK);
 	ropts.buffers = 1 << 20;
 	assert_int_equal(em_block_reader_open(&b, l, &ropts), EM_ERR_MEMLIMIT);
 	read_list(l, 0, 0, 0, 1);
@@ -244,24 +252,24 @@ static void test_streams_refused(void **state)
 	assert_int_equal(em_block_list_info_get(l, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_block_list_info_get(NULL, &info), EM_ERR_INVAL);
 	assert_int_equal(em_block_list_info_get(l, &info), EM_OK);
-	assert_int_equal(em_block_list_open(NULL, r.d, &info), EM_ERR_INVAL);
-	assert_int_equal(em_block_list_open(&no, NULL, &info), EM_ERR_INVAL);
-	assert_int_equal(em_block_list_open(&no, r.d, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_block_list_open(NULL, r.d, &info, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_block_list_open(&no, NULL, &info, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_block_list_open(&no, r.d, NULL, NULL), EM_ERR_INVAL);
 	info.records = BLOCK / RECORD + 1;
-	assert_int_equal(em_block_list_open(&no, r.d, &info), EM_ERR_INVAL);
-	assert_non_null(strstr(em_disks_error(r.d)->text, "1 blocks"));
+	assert_int_equal(em_block_list_open(&no, r.d, &info, &told), EM_ERR_INVAL);
+	assert_non_null(strstr(told.text, "1 blocks"));
 	info.records = 0;
-	assert_int_equal(em_block_list_open(&no, r.d, &info), EM_ERR_INVAL);
+	assert_int_equal(em_block_list_open(&no, r.d, &info, NULL), EM_ERR_INVAL);
 	info.records = 1;
 	info.skip = BLOCK / RECORD;
-	assert_int_equal(em_block_list_open(&no, r.d, &info), EM_ERR_INVAL);
+	assert_int_equal(em_block_list_open(&no, r.d, &info, NULL), EM_ERR_INVAL);
 	info.skip = 0;
 	info.record_bytes = 0;
-	assert_int_equal(em_block_list_open(&no, r.d, &info), EM_ERR_INVAL);
+	assert_int_equal(em_block_list_open(&no, r.d, &info, NULL), EM_ERR_INVAL);
 	info.record_bytes = RECORD;
 	r.bid[0].disk = D;
 	info.bids = r.bid;
-	assert_int_equal(em_block_list_open(&no, r.d, &info), EM_ERR_INVAL);
+	assert_int_equal(em_block_list_open(&no, r.d, &info, NULL), EM_ERR_INVAL);
 	assert_null(no);
 	em_block_list_close(l);
 	em_block_list_close(NULL);
@@ -318,7 +326,8 @@ static void test_streams_failing_disk(void **state)
 		w = open_writer(&r, k % 2 ? EM_BLOCKS_REVERSE : 0, 0);
 		round_fail_disk(&r, k, EM_FAULT_WRITE);
 		assert_int_equal(write_records(&r, w, k % 2 ? EM_BLOCKS_REVERSE : 0, RECORDS), EM_ERR_IO);
-		round_assert_names(&r, em_block_writer_error(w), k, "write");
+		em_block_writer_error(w, &told);
+		round_assert_names(&r, &told, k, "write");
 		assert_int_equal(em_block_writer_finish(w, &l), EM_ERR_IO);
 		assert_null(l);
 		assert_int_equal(round_used(r.d), BLOCKS * BLOCK);
@@ -331,7 +340,8 @@ static void test_streams_failing_disk(void **state)
 			continue;
 		assert_int_equal(st, EM_ERR_IO);
 		assert_null(batch);
-		round_assert_names(&r, em_block_reader_error(reader), k, "read");
+		em_block_reader_error(reader, &told);
+		round_assert_names(&r, &told, k, "read");
 		assert_int_equal(em_block_reader_next(reader, &batch), EM_ERR_IO);
 		em_block_reader_close(reader);
 		em_block_list_close(l);
@@ -370,7 +380,7 @@ static em_status open_copy(round_trip *r, void *what)
 	opened *o = what;
 
 	assert_int_equal(em_block_list_info_get(o->list, &info), EM_OK);
-	return em_block_list_open(&o->copy, r->d, &info);
+	return em_block_list_open(&o->copy, r->d, &info, NULL);
 }
 
 static void test_streams_without_memory(void **state)

@@ -247,7 +247,7 @@ static void test_cycling(void **state)
 		em_placement place[RUNS];
 
 		for (r = 0; r < RUNS; r++)
-			em_placement_init(&place[r], EM_PLACE_CYCLING, disks, 0, 1, r);
+			assert_int_equal(em_placement_init(&place[r], EM_PLACE_CYCLING, disks, 0, 1, r), EM_OK);
 		p.n = RUNS * LENGTH;
 		p.disks = disks;
 		for (i = 0; i < LENGTH; i++)

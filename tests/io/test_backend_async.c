@@ -266,7 +266,7 @@ static int faulty_traffic(const char *backend, em_fault *fault, uint32_t ops, ui
 	em_file *f;
 	int direct;
 
-	em_fault_init(fault, sizeof *fault, em_backend_find(backend));
+	assert_int_equal(em_fault_init(fault, sizeof *fault, em_backend_find(backend)), EM_OK);
 	fault->ops = ops;
 	fault->nth = nth;
 	fault->times = times;

@@ -80,7 +80,7 @@ static void test_each_operation(void **state)
 				em_ctx *ctx;
 
 				memset(&err, 0, sizeof err);
-				em_fault_init(&fault, sizeof fault, em_backend_at(b));
+				assert_int_equal(em_fault_init(&fault, sizeof fault, em_backend_at(b)), EM_OK);
 				fault.nth = n + 1;
 				fault.sys_errno = kind[k].sys_errno;
 				ctx = fault_ctx(&fault, EM_DIRECT_OFF);
@@ -119,7 +119,7 @@ static void test_choice(void **state)
 		em_ctx *ctx;
 
 		memset(&err, 0, sizeof err);
-		em_fault_init(&fault, sizeof fault, em_backend_find("syscall"));
+		assert_int_equal(em_fault_init(&fault, sizeof fault, em_backend_find("syscall")), EM_OK);
 		fault.ops = op_bit[n];
 		ctx = fault_ctx(&fault, EM_DIRECT_OFF);
 		assert_int_equal(life(ctx, dir, page, &err), EM_OK);
@@ -151,7 +151,7 @@ static void test_survived(void **state)
 				em_ctx *ctx;
 				em_file *f;
 
-				em_fault_init(&fault, sizeof fault, em_backend_find(name[b]));
+				assert_int_equal(em_fault_init(&fault, sizeof fault, em_backend_find(name[b])), EM_OK);
 				fault.ops = EM_FAULT_READ | EM_FAULT_WRITE;
 				fault.nth = 2;
 				fault.times = 25;
@@ -176,7 +176,7 @@ static void test_interrupted_resize(void **state)
 
 	(void)state;
 	memset(&err, 0, sizeof err);
-	em_fault_init(&fault, sizeof fault, em_backend_find("syscall"));
+	assert_int_equal(em_fault_init(&fault, sizeof fault, em_backend_find("syscall")), EM_OK);
 	fault.ops = EM_FAULT_RESIZE | EM_FAULT_RESERVE;
 	fault.nth = 1;
 	fault.times = 3;
@@ -208,7 +208,7 @@ static void test_patience(void **state)
 
 	(void)state;
 	memset(&err, 0, sizeof err);
-	em_fault_init(&fault, sizeof fault, em_backend_find("syscall"));
+	assert_int_equal(em_fault_init(&fault, sizeof fault, em_backend_find("syscall")), EM_OK);
 	fault.ops = EM_FAULT_WRITE;
 	fault.nth = 1;
 	fault.times = UINT64_MAX;
@@ -238,7 +238,7 @@ static void test_no_space_among_many(void **state)
 		em_ctx *ctx;
 		em_file *f;
 
-		em_fault_init(&fault, sizeof fault, em_backend_at(b));
+		assert_int_equal(em_fault_init(&fault, sizeof fault, em_backend_at(b)), EM_OK);
 		fault.ops = EM_FAULT_WRITE;
 		fault.nth = 20;
 		fault.times = 7;

@@ -260,8 +260,8 @@ static void test_beyond(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof offsets / sizeof *offsets; i++) {
-		assert_int_equal(em_file_write(f, buf, sizeof buf, offsets[i]), EM_ERR_NOSPACE);
-		assert_int_equal(em_file_read(f, buf, sizeof buf, offsets[i], &moved), EM_ERR_NOSPACE);
+		assert_int_equal(em_file_write(f, buf, sizeof buf, offsets[i]), EM_ERR_RANGE);
+		assert_int_equal(em_file_read(f, buf, sizeof buf, offsets[i], &moved), EM_ERR_RANGE);
 	}
 	assert_int_equal(entered(), 0);
 	em_file_close(f);

@@ -408,7 +408,7 @@ static void faults_of(const em_backend *be, int32_t direct, const char *dir)
 		em_file *f = NULL;
 
 		memset(&err, 0, sizeof err);
-		em_fault_init(&fault, sizeof fault, be);
+		assert_int_equal(em_fault_init(&fault, sizeof fault, be), EM_OK);
 		fault.ops |= EM_FAULT_DISCARD;
 		fault.nth = n + 1;
 		ctx = ctx_of(em_fault_backend(&fault), direct);

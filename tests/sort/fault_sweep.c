@@ -249,7 +249,7 @@ static void prepare(trial *t, uint64_t key, uint64_t nth, int sys_errno)
 {
 	test_memory_init(&t->mem, 0);
 	t->mem.places = &t->places;
-	em_fault_init(&t->fault, sizeof t->fault, &t->eager);
+	assert_int_equal(em_fault_init(&t->fault, sizeof t->fault, &t->eager), EM_OK);
 	t->fault.sys_errno = sys_errno;
 	fault_places_set(&t->fault, &t->places);
 	test_place_begin(&t->places, key, nth);

@@ -70,7 +70,7 @@ void bench_open(bench *b, uint32_t nring, uint64_t total)
 	b->rng = test_rng_make(test_seed());
 	b->seed = test_random(&b->rng);
 	test_memory_init(&b->mem, 0);
-	em_fault_init(&b->fault, sizeof b->fault, em_backend_find("memory"));
+	assert_int_equal(em_fault_init(&b->fault, sizeof b->fault, em_backend_find("memory")), EM_OK);
 	opts.backend = NULL;
 	opts.custom = em_fault_backend(&b->fault);
 	opts.allocator = &b->mem.allocator;

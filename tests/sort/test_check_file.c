@@ -404,7 +404,7 @@ static void test_failures(void **state)
 			em_status st;
 
 			test_memory_init(&t.mem, nth);
-			em_fault_init(&t.fault, sizeof t.fault, t.inner);
+			assert_int_equal(em_fault_init(&t.fault, sizeof t.fault, t.inner), EM_OK);
 			st = attempt(&t);
 			if (!test_memory_failed(&t.mem)) {
 				assert_int_equal(st, EM_OK);
@@ -418,7 +418,7 @@ static void test_failures(void **state)
 			em_status st;
 
 			test_memory_init(&t.mem, 0);
-			em_fault_init(&t.fault, sizeof t.fault, t.inner);
+			assert_int_equal(em_fault_init(&t.fault, sizeof t.fault, t.inner), EM_OK);
 			t.fault.ops = EM_FAULT_OPEN | EM_FAULT_READ;
 			t.fault.nth = nth;
 			st = attempt(&t);
@@ -434,7 +434,7 @@ static void test_failures(void **state)
 	slow.user = (void *)(uintptr_t)t.inner;
 	slow.open = slow_open;
 	test_memory_init(&t.mem, 0);
-	em_fault_init(&t.fault, sizeof t.fault, &slow);
+	assert_int_equal(em_fault_init(&t.fault, sizeof t.fault, &slow), EM_OK);
 	t.progress = cancel;
 	assert_int_equal(attempt(&t), EM_ERR_CANCELED);
 	assert_int_equal(t.calls, 1);

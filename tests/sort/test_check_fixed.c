@@ -464,7 +464,7 @@ static void test_failures(void **state)
 			em_status st;
 
 			test_memory_init(&mem, nth);
-			em_fault_init(&fault, sizeof fault, em_backend_find("syscall"));
+			assert_int_equal(em_fault_init(&fault, sizeof fault, em_backend_find("syscall")), EM_OK);
 			st = attempt(path, which[i], &mem, &fault);
 			if (!test_memory_failed(&mem))
 				break;
@@ -477,7 +477,7 @@ static void test_failures(void **state)
 			em_status st;
 
 			test_memory_init(&mem, 0);
-			em_fault_init(&fault, sizeof fault, em_backend_find("syscall"));
+			assert_int_equal(em_fault_init(&fault, sizeof fault, em_backend_find("syscall")), EM_OK);
 			fault.ops = EM_FAULT_OPEN | EM_FAULT_READ;
 			fault.nth = nth;
 			st = attempt(path, which[i], &mem, &fault);

@@ -182,7 +182,7 @@ static void test_spread(void **state)
 	uint32_t i;
 
 	for (i = 0; i < DISKS; i++) {
-		em_fault_init(&count[i], sizeof count[i], em_backend_find("syscall"));
+		assert_int_equal(em_fault_init(&count[i], sizeof count[i], em_backend_find("syscall")), EM_OK);
 		count[i].ops = EM_FAULT_WRITE;
 		f->disk[i].custom = em_fault_backend(&count[i]);
 	}
@@ -227,7 +227,7 @@ static void test_failing(void **state)
 			em_sort_stats stats = { 0 };
 			em_status st;
 
-			em_fault_init(&fault, sizeof fault, em_backend_find("syscall"));
+			assert_int_equal(em_fault_init(&fault, sizeof fault, em_backend_find("syscall")), EM_OK);
 			fault.ops = read ? EM_FAULT_READ : EM_FAULT_WRITE;
 			fault.nth = nth;
 			f->disk[1].custom = em_fault_backend(&fault);

@@ -221,7 +221,7 @@ static void test_is_used(void **state)
 		em_order *order;
 		em_ctx *ctx;
 
-		em_fault_init(&fault, sizeof fault, em_backend_find("syscall"));
+		assert_int_equal(em_fault_init(&fault, sizeof fault, em_backend_find("syscall")), EM_OK);
 		fault.ops = EM_FAULT_OPEN;
 		o.backend = NULL;
 		o.custom = em_fault_backend(&fault);

@@ -32,7 +32,7 @@ static void test_no_io(void **state)
 	planner p;
 
 	(void)state;
-	em_fault_init(&fault, sizeof fault, NULL);
+	assert_int_equal(em_fault_init(&fault, sizeof fault, NULL), EM_OK);
 	fault.ops = EM_FAULT_ALL | EM_FAULT_SUBMIT;
 	opts.backend = NULL;
 	opts.custom = em_fault_backend(&fault);

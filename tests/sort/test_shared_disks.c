@@ -50,7 +50,7 @@ static int setup(void **state)
 
 	memset(&s, 0, sizeof s);
 	s.rng = test_rng_make(test_seed());
-	em_fault_init(&s.fault, sizeof s.fault, em_backend_find("memory"));
+	assert_int_equal(em_fault_init(&s.fault, sizeof s.fault, em_backend_find("memory")), EM_OK);
 	for (i = 0; i < DISKS; i++) {
 		s.disk[i] = disk;
 		s.disk[i].path = "/";

@@ -472,7 +472,7 @@ static em_status sort_bids(fixture *f, em_disks *d, em_bid *bid, uint32_t flags)
 	info.records = 2 * BLOCK / 16;
 	info.blocks = 2;
 	info.bids = bid;
-	assert_int_equal(em_block_list_open(&list, d, &info), EM_OK);
+	assert_int_equal(em_block_list_open(&list, d, &info, NULL), EM_OK);
 	st = em_sort_blocks(&out, &list, 1, f->order, flags, &f->sort, NULL);
 	drop(out);
 	em_block_list_close(list);
@@ -544,7 +544,7 @@ static void test_failing(void **state)
 			f->frees = (int)(f->fail_at % 2);
 			f->lists = 1 + (uint32_t)(f->fail_at % 3);
 			f->opts.flags = f->fail_at % 4 == 3 ? EM_CTX_CHECKED : 0;
-			em_fault_init(&f->fault, sizeof f->fault, em_backend_find("memory"));
+			assert_int_equal(em_fault_init(&f->fault, sizeof f->fault, em_backend_find("memory")), EM_OK);
 			f->fault.ops = ops[i];
 			st = sort_list(f, 1);
 			if (f->fault.injected == 0) {

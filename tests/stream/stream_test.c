@@ -128,7 +128,7 @@ int stream_fail_reads(stream_work_fn work, void *arg, em_status end, int sys_err
 		em_ctx *ctx;
 		em_status st;
 
-		em_fault_init(&fault, sizeof fault, NULL);
+		assert_int_equal(em_fault_init(&fault, sizeof fault, NULL), EM_OK);
 		fault.ops = EM_FAULT_OPEN | EM_FAULT_READ;
 		fault.nth = at;
 		fault.sys_errno = sys_errno;

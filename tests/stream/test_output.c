@@ -146,7 +146,7 @@ static void test_failures(void **state)
 				memset(&err, 0, sizeof(err));
 				opts.bytes = BYTES;
 				opts.errinfo = &err;
-				em_fault_init(&fault, sizeof fault, NULL);
+				assert_int_equal(em_fault_init(&fault, sizeof fault, NULL), EM_OK);
 				fault.ops = ops[i];
 				fault.nth = nth;
 				fault.sys_errno = why[k];

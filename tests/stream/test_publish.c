@@ -89,7 +89,7 @@ static void test_synced_first(void **state)
 				em_errinfo err;
 				em_ctx *ctx;
 
-				em_fault_init(&fault, sizeof fault, NULL);
+				assert_int_equal(em_fault_init(&fault, sizeof fault, NULL), EM_OK);
 				fault.ops = EM_FAULT_SYNC;
 				ctx = stream_ctx(direct[d], NULL, &fault, NULL);
 				if (existing)
@@ -284,7 +284,7 @@ static void test_in_place(void **state)
 			em_ctx *ctx;
 			ino_t before;
 
-			em_fault_init(&fault, sizeof fault, NULL);
+			assert_int_equal(em_fault_init(&fault, sizeof fault, NULL), EM_OK);
 			fault.ops = EM_FAULT_OPEN;
 			fault.nth = named ? 1 : 0;
 			fault.sys_errno = EOPNOTSUPP;
@@ -428,7 +428,7 @@ static void test_in_place_fails(void **state)
 
 	stream_write_file(path, "old", 3);
 	assert_int_equal(link(path, second), 0);
-	em_fault_init(&fault, sizeof fault, NULL);
+	assert_int_equal(em_fault_init(&fault, sizeof fault, NULL), EM_OK);
 	ctx = stream_ctx(EM_DIRECT_TRY, NULL, &fault, NULL);
 	em_fault_set(&fault, 0, 0, 0);
 #ifdef HAVE_FALLOCATE
@@ -644,7 +644,7 @@ static void test_abandoned(void **state)
 	emi_sink *s, *second;
 	em_ctx *ctx;
 
-	em_fault_init(&fault, sizeof fault, NULL);
+	assert_int_equal(em_fault_init(&fault, sizeof fault, NULL), EM_OK);
 	fault.ops = EM_FAULT_OPEN;
 	fault.nth = 1;
 	fault.times = 1;

@@ -204,7 +204,7 @@ static void test_opened_once(void **state)
 
 	(void)state;
 	make_mixed(&rng, &m, dir);
-	em_fault_init(&fault, sizeof fault, NULL);
+	assert_int_equal(em_fault_init(&fault, sizeof fault, NULL), EM_OK);
 	fault.ops = EM_FAULT_OPEN;
 	ctx = stream_ctx(EM_DIRECT_TRY, NULL, &fault, NULL);
 	assert_non_null(ctx);

@@ -261,7 +261,7 @@ static void test_abandoned(void **state)
 				em_ctx *ctx;
 				emi_sink *s;
 
-				em_fault_init(&fault, sizeof fault, NULL);
+				assert_int_equal(em_fault_init(&fault, sizeof fault, NULL), EM_OK);
 				fault.ops = EM_FAULT_OPEN;
 				fault.nth = named ? 1 : 0;
 				fault.sys_errno = EOPNOTSUPP;
@@ -301,7 +301,7 @@ static void test_no_tmpfile(void **state)
 		em_errinfo err;
 		em_ctx *ctx;
 
-		em_fault_init(&fault, sizeof fault, NULL);
+		assert_int_equal(em_fault_init(&fault, sizeof fault, NULL), EM_OK);
 		fault.ops = EM_FAULT_OPEN;
 		fault.nth = 1;
 		fault.sys_errno = EOPNOTSUPP;

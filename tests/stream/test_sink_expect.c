@@ -89,7 +89,7 @@ static void set_up(fixture *x, uint64_t nth, uint64_t times)
 		x->data[i] = (char)(i * 31 >> 3);
 	assert_int_equal(posix_memalign((void **)&x->base, EMI_PAGE, CHUNK + 2 * EMI_PAGE), 0);
 	spaces_init();
-	em_fault_init(&x->fault, sizeof x->fault, &spaces.be);
+	assert_int_equal(em_fault_init(&x->fault, sizeof x->fault, &spaces.be), EM_OK);
 	x->fault.ops = EM_FAULT_RESERVE;
 	x->fault.nth = nth;
 	x->fault.times = times;

@@ -301,7 +301,7 @@ static void test_full_disk(void **state)
 	assert_true(WIFEXITED(status));
 	if (WEXITSTATUS(status) != 100)
 		assert_int_equal(WEXITSTATUS(status), 0);
-	em_fault_init(&fault, sizeof fault, NULL);
+	assert_int_equal(em_fault_init(&fault, sizeof fault, NULL), EM_OK);
 	fault.ops = EM_FAULT_RESERVE;
 	fault.sys_errno = ENOSPC;
 	fault.nth = 1;
@@ -334,7 +334,7 @@ static void test_failing_io(void **state)
 			em_ctx *ctx;
 			em_status st;
 
-			em_fault_init(&fault, sizeof fault, NULL);
+			assert_int_equal(em_fault_init(&fault, sizeof fault, NULL), EM_OK);
 			fault.ops = ops[i];
 			fault.nth = nth;
 			ctx = stream_ctx(EM_DIRECT_TRY, NULL, &fault, NULL);
@@ -416,7 +416,7 @@ static void test_fork(void **state)
 	int status;
 
 	(void)state;
-	em_fault_init(&fault, sizeof fault, NULL);
+	assert_int_equal(em_fault_init(&fault, sizeof fault, NULL), EM_OK);
 	fault.ops = EM_FAULT_OPEN;
 	fault.nth = 1;
 	fault.sys_errno = EOPNOTSUPP;

@@ -128,13 +128,13 @@ EM_API const char *em_disks_path(const em_disks *d, uint32_t i);
 
 /** What blocks of all users take, on one disk or, with EM_DISKS_ALL, on all. Any thread. EM_OK; EM_ERR_INVAL (NULL,
  *  there is no such disk); EM_ERR_VERSION (stats was made without its initialiser). */
-EM_API em_status em_disks_stats_get(em_disks *d, uint32_t disk, em_disks_stats *stats);
+EM_API EM_NODISCARD em_status em_disks_stats_get(em_disks *d, uint32_t disk, em_disks_stats *stats);
 
 /** So many bytes of blocks are still to be allocated: space for them may be set aside in large steps. Any thread. */
 EM_API void em_disks_expect(em_disks *d, uint64_t bytes);
 
-/** Detail of the last call on d that failed, of all threads; lives as long as d. NULL of NULL. */
-EM_API const em_errinfo *em_disks_error(const em_disks *d);
+/** Copy the detail of the last call on d that failed, of all threads; all zero if there is none. Any thread. */
+EM_API void em_disks_error(const em_disks *d, em_errinfo *err);
 
 /**
  * Allocate n blocks of bytes, a multiple of EM_BLOCK_UNIT, and fill bid[], of n, with their ids. place, which must be of as many disks as there are, says on which disk each
@@ -150,10 +150,11 @@ EM_API const em_errinfo *em_disks_error(const em_disks *d);
  *   EM_ERR_FORK      the context is the parent process's
  * I/O: none; files grow in large steps.
  */
-EM_API em_status em_bids_alloc(em_disks *d, em_bid *bid, size_t n, size_t bytes, const em_placement *place, uint64_t first);
+EM_API EM_NODISCARD em_status em_bids_alloc(em_disks *d, em_bid *bid, size_t n, size_t bytes, const em_placement *place,
+					    uint64_t first);
 
 /** The same, contiguous: one behind the other on one disk, that of the number or the next one that has room, so that they may be transferred as one. EM_ERR_INVAL also if there is no such disk. */
-EM_API em_status em_bids_alloc_row(em_disks *d, em_bid *bid, size_t n, size_t bytes, uint32_t disk);
+EM_API EM_NODISCARD em_status em_bids_alloc_row(em_disks *d, em_bid *bid, size_t n, size_t bytes, uint32_t disk);
 
 /**
  * Free n blocks of bytes, in any order, however they were allocated; those that are em_bid_none() are passed over. No request of theirs may be under way. Their space is given out again, or, at the end of
@@ -164,9 +165,9 @@ EM_API em_status em_bids_alloc_row(em_disks *d, em_bid *bid, size_t n, size_t by
  *   EM_ERR_INVAL     an argument is NULL, bytes is 0 or no multiple; a block that cannot be: the disk does not exist, the offset is no multiple of EM_BLOCK_UNIT; checked (EM_CTX_CHECKED): no block
  *                    of that size is there
  *   EM_ERR_STATE     nothing is allocated there: it was freed before; checked: it is another owner's
- * In the child after a fork it does nothing, and returns EM_OK.
+ *   EM_ERR_FORK      the context is the parent process's
  */
-EM_API em_status em_bids_free(em_disks *d, const em_bid *bid, size_t n, size_t bytes);
+EM_API EM_NODISCARD em_status em_bids_free(em_disks *d, const em_bid *bid, size_t n, size_t bytes);
 
 /**
  * Start reading a block into buf, or writing it from there, which must live until the request is done; best is memory of em_buffer_alloc(), as other memory costs a copy
@@ -182,8 +183,10 @@ EM_API em_status em_bids_free(em_disks *d, const em_bid *bid, size_t n, size_t b
  * EM_ERR_CORRUPT.
  * I/O: one request, ceil(bytes / B) blocks of the disk.
  */
-EM_API em_status em_block_read(em_disks *d, em_bid bid, void *buf, size_t bytes, em_request_fn fn, void *user, em_request **out);
-EM_API em_status em_block_write(em_disks *d, em_bid bid, const void *buf, size_t bytes, em_request_fn fn, void *user, em_request **out);
+EM_API EM_NODISCARD em_status em_block_read(em_disks *d, em_bid bid, void *buf, size_t bytes, em_request_fn fn,
+					    void *user, em_request **out);
+EM_API EM_NODISCARD em_status em_block_write(em_disks *d, em_bid bid, const void *buf, size_t bytes, em_request_fn fn,
+					     void *user, em_request **out);
 
 /**
  * Memory for n blocks of bytes side by side, for transfers: aligned to EM_BLOCK_UNIT, in large pages where there are any, not zeroed, counted against the

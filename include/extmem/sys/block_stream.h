@@ -62,18 +62,22 @@ typedef struct em_block_list_info {
  *
  * Returns EM_OK; EM_ERR_INVAL (an argument is NULL, R or B is not legal, there is no such disk, there are more or fewer
  * blocks than skip + records need); EM_ERR_VERSION (info was made without its initialiser);
- * EM_ERR_MEMLIMIT, EM_ERR_NOMEM; EM_ERR_FORK. Its detail is em_disks_error()'s.
+ * EM_ERR_MEMLIMIT, EM_ERR_NOMEM; EM_ERR_FORK. err may be NULL.
  */
-EM_API EM_NODISCARD em_status em_block_list_open(em_block_list **out, em_disks *d, const em_block_list_info *info);
+EM_API EM_NODISCARD em_status em_block_list_open(em_block_list **out, em_disks *d, const em_block_list_info *info,
+						 em_errinfo *err);
 
 /** Forget the list. Its blocks stay allocated as long as the disks are open: who does not need them calls em_block_list_free_blocks() before. NULL is allowed. */
 EM_API void em_block_list_close(em_block_list *l);
 
 /** Free the blocks; the list is empty then. EM_OK; EM_ERR_INVAL; EM_ERR_STATE (a reader is open on it). */
-EM_API em_status em_block_list_free_blocks(em_block_list *l);
+EM_API EM_NODISCARD em_status em_block_list_free_blocks(em_block_list *l);
 
 /** What it is made of. EM_OK, EM_ERR_INVAL, EM_ERR_VERSION (info was made without its initialiser). */
-EM_API em_status em_block_list_info_get(const em_block_list *l, em_block_list_info *info);
+EM_API EM_NODISCARD em_status em_block_list_info_get(const em_block_list *l, em_block_list_info *info);
+
+/** Copy the detail of the last call on l that failed, of all threads; all zero if there is none. Any thread. */
+EM_API void em_block_list_error(const em_block_list *l, em_errinfo *err);
 
 typedef struct em_block_writer_opts {
 	uint32_t size;          /**< sizeof(em_block_writer_opts); set by the initialiser. */
@@ -100,23 +104,23 @@ EM_API EM_NODISCARD em_status em_block_writer_open(em_block_writer **out, em_dis
  * Returns EM_OK; EM_ERR_INVAL (an argument is NULL); EM_ERR_STATE (the writer is finished); how a write failed, which may be one of earlier: EM_ERR_IO, EM_ERR_NOSPACE, ...;
  * EM_ERR_MEMLIMIT, EM_ERR_NOMEM (the list of ids does not grow).
  */
-EM_API em_status em_block_writer_push(em_block_writer *w, const void *records, size_t n);
+EM_API EM_NODISCARD em_status em_block_writer_push(em_block_writer *w, const void *records, size_t n);
 
 /** Without the copy: lend room for *n > 0 records, all that the block has left (with EM_BLOCKS_REVERSE its last place is the first to be filled), valid until the next
  *  call. Then say how many were filled. As em_block_writer_push(); em_block_writer_took() with more than were lent is
  *  EM_ERR_INVAL. */
-EM_API em_status em_block_writer_lend(em_block_writer *w, void **records, size_t *n);
-EM_API em_status em_block_writer_took(em_block_writer *w, size_t n);
+EM_API EM_NODISCARD em_status em_block_writer_lend(em_block_writer *w, void **records, size_t *n);
+EM_API EM_NODISCARD em_status em_block_writer_took(em_block_writer *w, size_t n);
 
 /** Write the last block and wait for all; *list is the caller's to close then, and the writer takes no more. As
  *  em_block_writer_push(); after a failure *list is NULL, and all blocks are freed. */
-EM_API em_status em_block_writer_finish(em_block_writer *w, em_block_list **list);
+EM_API EM_NODISCARD em_status em_block_writer_finish(em_block_writer *w, em_block_list **list);
 
 /** Wait for what is under way and free the memory, and the blocks unless they were finished. NULL is allowed. */
 EM_API void em_block_writer_close(em_block_writer *w);
 
-/** Detail of the last call on w that failed; lives as long as w. NULL of NULL. */
-EM_API const em_errinfo *em_block_writer_error(const em_block_writer *w);
+/** Copy the detail of the last call on w that failed; all zero if there is none. */
+EM_API void em_block_writer_error(const em_block_writer *w, em_errinfo *err);
 
 typedef struct em_block_reader_opts {
 	uint32_t size;          /**< sizeof(em_block_reader_opts); set by the initialiser. */
@@ -142,7 +146,7 @@ EM_API EM_NODISCARD em_status em_block_reader_open(em_block_reader **out, em_blo
  * within a block). *batch is NULL but with EM_OK.
  * I/O: one read of B bytes for each block, begun before.
  */
-EM_API em_status em_block_reader_next(em_block_reader *r, const em_batch **batch);
+EM_API EM_NODISCARD em_status em_block_reader_next(em_block_reader *r, const em_batch **batch);
 
 /** The cursor of r (extmem/cursor.h): records one by one, and backwards those of a reader that goes backwards, so that the last of the list is the first. It is always the
  *  same. NULL of NULL. */
@@ -151,8 +155,8 @@ EM_API em_cursor *em_block_reader_cursor(em_block_reader *r);
 /** Wait for what is under way and free the memory. NULL is allowed. */
 EM_API void em_block_reader_close(em_block_reader *r);
 
-/** Detail of the last call on r that failed; lives as long as r. NULL of NULL. */
-EM_API const em_errinfo *em_block_reader_error(const em_block_reader *r);
+/** Copy the detail of the last call on r that failed; all zero if there is none. */
+EM_API void em_block_reader_error(const em_block_reader *r, em_errinfo *err);
 
 EM_END_DECLS
 

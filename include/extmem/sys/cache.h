@@ -115,12 +115,13 @@ EM_API void em_cache_trace_record(void *user, const em_cache_access *access);
  * EM_ERR_RANGE (n, frames); EM_ERR_USER (the policy proposes no victim, or what is
  * none); EM_ERR_MEMLIMIT, EM_ERR_NOMEM. No I/O.
  */
-EM_API em_status em_cache_trace_policy(em_ctx *ctx, const em_cache_access *access, uint64_t n, const em_policy *policy,
-				       uint64_t seed, uint32_t frames, uint64_t *misses, em_errinfo *err);
+EM_API EM_NODISCARD em_status em_cache_trace_policy(em_ctx *ctx, const em_cache_access *access, uint64_t n,
+						    const em_policy *policy, uint64_t seed, uint32_t frames,
+						    uint64_t *misses, em_errinfo *err);
 
 /** The fewest there can be: the block goes whose next access is the farthest (Belady 1966). Memory: 52 to 84 bytes for each access. As above. */
-EM_API em_status em_cache_trace_optimum(em_ctx *ctx, const em_cache_access *access, uint64_t n, uint32_t frames,
-					uint64_t *misses, em_errinfo *err);
+EM_API EM_NODISCARD em_status em_cache_trace_optimum(em_ctx *ctx, const em_cache_access *access, uint64_t n,
+						     uint32_t frames, uint64_t *misses, em_errinfo *err);
 
 /* Caches. */
 
@@ -194,31 +195,31 @@ EM_API uint64_t em_cache_memory(const em_cache_opts *opts);
  * *block is NULL then.
  * I/O: none if it is there, else one read of B bytes, unless it is EM_CACHE_FRESH; and if its frame was changed, that is written, with others.
  */
-EM_API em_status em_cache_get(em_cache *c, em_bid bid, uint32_t mode, void **block);
+EM_API EM_NODISCARD em_status em_cache_get(em_cache *c, em_bid bid, uint32_t mode, void **block);
 
 /** Done with a block; dirty: it was changed since it was got. Never waits. EM_OK; EM_ERR_INVAL (NULL, or no block of this cache); EM_ERR_STATE (it is not pinned). */
-EM_API em_status em_cache_unpin(em_cache *c, void *block, int dirty);
+EM_API EM_NODISCARD em_status em_cache_unpin(em_cache *c, void *block, int dirty);
 
 /** It is going to be got: begin to read it if there is a frame that can be had without waiting. I/O: at most one read of B bytes, and writes of what is changed. */
 EM_API void em_cache_hint(em_cache *c, em_bid bid);
 
 /** Write all that was changed, also what is pinned, as it is now, and wait. EM_OK; EM_ERR_INVAL; the first failure: EM_ERR_IO, EM_ERR_NOSPACE, ...; EM_ERR_FORK. */
-EM_API em_status em_cache_flush(em_cache *c);
+EM_API EM_NODISCARD em_status em_cache_flush(em_cache *c);
 
 /** Forget a block, as it was freed or is going to be, and do not write it. EM_OK (also if it is not there); EM_ERR_INVAL; EM_ERR_STATE (it is pinned); EM_ERR_FORK. */
-EM_API em_status em_cache_invalidate(em_cache *c, em_bid bid);
+EM_API EM_NODISCARD em_status em_cache_invalidate(em_cache *c, em_bid bid);
 
 /** Detach the memory of a frame, B bytes, from the cache, which has one less until it is attached again. It is gone
  *  when the cache is closed. As em_cache_get(). */
-EM_API em_status em_cache_detach(em_cache *c, void **buf);
+EM_API EM_NODISCARD em_status em_cache_detach(em_cache *c, void **buf);
 /** Attach it again. EM_OK; EM_ERR_INVAL (NULL, or no memory of this cache); EM_ERR_STATE (it was not detached). */
-EM_API em_status em_cache_attach(em_cache *c, void *buf);
+EM_API EM_NODISCARD em_status em_cache_attach(em_cache *c, void *buf);
 
 /** Counters since it was opened. EM_OK, EM_ERR_INVAL, EM_ERR_VERSION (stats was made without its initialiser). */
-EM_API em_status em_cache_stats_get(const em_cache *c, em_cache_stats *stats);
+EM_API EM_NODISCARD em_status em_cache_stats_get(const em_cache *c, em_cache_stats *stats);
 
-/** Detail of the last call on c that failed; lives as long as c. NULL of NULL. */
-EM_API const em_errinfo *em_cache_error(const em_cache *c);
+/** Copy the detail of the last call on c that failed; all zero if there is none. */
+EM_API void em_cache_error(const em_cache *c, em_errinfo *err);
 
 EM_END_DECLS
 

@@ -53,7 +53,7 @@ typedef struct em_fault {
 
 /** Prepare a fault of so many bytes, sizeof(em_fault), around a backend (NULL: the best that works here).  EM_OK;
  *  EM_ERR_INVAL (fault is NULL); EM_ERR_VERSION (no version of an em_fault has so few bytes; it is not touched). */
-EM_API em_status em_fault_init(em_fault *fault, size_t size, const em_backend *inner);
+EM_API EM_NODISCARD em_status em_fault_init(em_fault *fault, size_t size, const em_backend *inner);
 
 /**
  * Change what fails from now on, while operations may be under way: of the operations `ops` (0: none, the fault is over), counted from 1

@@ -66,31 +66,31 @@ EM_API void em_file_close(em_file *f);
  * Returns EM_OK; EM_ERR_INVAL (an argument is NULL); EM_ERR_IO and others as the system says, with path, offset and bytes; EM_ERR_FORK.
  * I/O: one request, ceil(bytes / B) blocks of the disk.
  */
-EM_API em_status em_file_read(em_file *f, void *buf, size_t bytes, uint64_t offset, size_t *moved);
+EM_API EM_NODISCARD em_status em_file_read(em_file *f, void *buf, size_t bytes, uint64_t offset, size_t *moved);
 
 /** Write bytes at offset, growing the file as needed. As em_file_read(), and EM_ERR_NOSPACE (disk full, quota, size limit). */
-EM_API em_status em_file_write(em_file *f, const void *buf, size_t bytes, uint64_t offset);
+EM_API EM_NODISCARD em_status em_file_write(em_file *f, const void *buf, size_t bytes, uint64_t offset);
 
 /** Its size in bytes. EM_OK, EM_ERR_INVAL, EM_ERR_IO, EM_ERR_FORK. */
-EM_API em_status em_file_size(em_file *f, uint64_t *bytes);
+EM_API EM_NODISCARD em_status em_file_size(em_file *f, uint64_t *bytes);
 
 /** Set its size; what is added reads as zeros and has no space. No transfer behind that size may be pending. EM_OK, EM_ERR_INVAL, EM_ERR_IO,
  *  EM_ERR_NOSPACE, EM_ERR_FORK. */
-EM_API em_status em_file_resize(em_file *f, uint64_t bytes);
+EM_API EM_NODISCARD em_status em_file_resize(em_file *f, uint64_t bytes);
 
 /** Allocate space for [offset, offset + bytes), so that a full disk shows now; the file grows where it ends before that. Where a file system cannot,
  *  it does nothing. EM_OK, EM_ERR_INVAL, EM_ERR_NOSPACE, EM_ERR_IO, EM_ERR_FORK. */
-EM_API em_status em_file_reserve(em_file *f, uint64_t offset, uint64_t bytes);
+EM_API EM_NODISCARD em_status em_file_reserve(em_file *f, uint64_t offset, uint64_t bytes);
 
 /** Give the space of [offset, offset + bytes) back to the file system; the size stays, what was there is lost. EM_OK, EM_ERR_INVAL,
  *  EM_ERR_NOTSUP (not possible there), EM_ERR_IO, EM_ERR_FORK. */
-EM_API em_status em_file_discard(em_file *f, uint64_t offset, uint64_t bytes);
+EM_API EM_NODISCARD em_status em_file_discard(em_file *f, uint64_t offset, uint64_t bytes);
 
 /** Have all that was written, by requests that are done, reach the device (fdatasync). EM_OK, EM_ERR_INVAL, EM_ERR_IO, EM_ERR_NOSPACE, EM_ERR_FORK. */
-EM_API em_status em_file_sync(em_file *f);
+EM_API EM_NODISCARD em_status em_file_sync(em_file *f);
 
 /** What was moved through it. Any thread. EM_OK, EM_ERR_INVAL, EM_ERR_VERSION (stats without its initialiser). */
-EM_API em_status em_file_stats_get(em_file *f, em_io_stats *stats);
+EM_API EM_NODISCARD em_status em_file_stats_get(em_file *f, em_io_stats *stats);
 
 /** 1 when transfers go past the page cache. */
 EM_API int em_file_is_direct(const em_file *f);
@@ -101,8 +101,8 @@ EM_API const char *em_file_path(const em_file *f);
 /** Its descriptor, or -1; the file's: not to be closed. */
 EM_API int em_file_descriptor(const em_file *f);
 
-/** Detail of the last call above that failed; lives as long as f. */
-EM_API const em_errinfo *em_file_error(const em_file *f);
+/** Copy the detail of the last call on f that failed, of all threads; all zero if there is none. Any thread. */
+EM_API void em_file_error(const em_file *f, em_errinfo *err);
 
 EM_END_DECLS
 

@@ -43,13 +43,14 @@ typedef struct em_io_stats {
  * What all files of a context moved since it was made, those that are closed included.
  * Any thread.  Returns EM_OK, EM_ERR_INVAL (an argument is NULL), EM_ERR_VERSION (stats without its initialiser).
  */
-EM_API em_status em_ctx_io_stats_get(em_ctx *ctx, em_io_stats *stats);
+EM_API EM_NODISCARD em_status em_ctx_io_stats_get(em_ctx *ctx, em_io_stats *stats);
 
 /**
  * The same of the i-th disk that a file is open on now, from 0.  name, of bytes bytes, gets what tells it from others: the path of its first file.
  * Any thread.  Returns EM_OK, EM_END (there are not so many), EM_ERR_INVAL, EM_ERR_VERSION.
  */
-EM_API em_status em_ctx_disk_stats_get(em_ctx *ctx, uint32_t i, em_io_stats *stats, char *name, size_t bytes);
+EM_API EM_NODISCARD em_status em_ctx_disk_stats_get(em_ctx *ctx, uint32_t i, em_io_stats *stats, char *name,
+						    size_t bytes);
 
 /** now -= before: what happened between two snapshots of the same object.  NULL is allowed. */
 EM_API void em_io_stats_since(em_io_stats *now, const em_io_stats *before);

@@ -54,13 +54,14 @@ typedef struct em_placement {
  *
  * Returns EM_OK; EM_ERR_INVAL (p is NULL, kind is none of the above, or EM_PLACE_OWN or EM_PLACE_INTERLEAVED); EM_ERR_RANGE (disks or first). Any thread. No I/O.
  */
-EM_API em_status em_placement_init(em_placement *p, uint32_t kind, uint32_t disks, uint32_t first, uint64_t seed, uint64_t number);
+EM_API EM_NODISCARD em_status em_placement_init(em_placement *p, uint32_t kind, uint32_t disks, uint32_t first,
+						uint64_t seed, uint64_t number);
 
 /** The same by the caller's function. EM_OK; EM_ERR_INVAL (p or fn is NULL); EM_ERR_RANGE (disks). */
-EM_API em_status em_placement_own(em_placement *p, uint32_t disks, em_place_fn fn, void *user);
+EM_API EM_NODISCARD em_status em_placement_own(em_placement *p, uint32_t disks, em_place_fn fn, void *user);
 
 /** Begin n >= 1 lists that are interleaved, the first of them on disk `first', less than D. EM_OK; EM_ERR_INVAL (p is NULL); EM_ERR_RANGE (disks, first, n). Any thread. No I/O. */
-EM_API em_status em_placement_interleaved(em_placement *p, uint32_t disks, uint32_t first, uint32_t n);
+EM_API EM_NODISCARD em_status em_placement_interleaved(em_placement *p, uint32_t disks, uint32_t first, uint32_t n);
 
 /** The disk of block i: less than D. 0 for a placement that is NULL or was not begun. Any thread. */
 EM_API uint32_t em_placement_disk(const em_placement *p, uint64_t i);

@@ -87,15 +87,15 @@ EM_API void em_block_pool_close(em_block_pool *p);
  * Returns EM_OK; EM_ERR_INVAL (p is NULL; more than write_buffers are lent; too many); EM_ERR_MEMLIMIT, EM_ERR_NOMEM:
  * then all is as before.
  */
-EM_API em_status em_block_pool_resize(em_block_pool *p, uint32_t write_buffers, uint32_t prefetch_buffers);
+EM_API EM_NODISCARD em_status em_block_pool_resize(em_block_pool *p, uint32_t write_buffers, uint32_t prefetch_buffers);
 
 /** Attach a buffer of the caller's, which is the pool's then: one more for writing. EM_OK; EM_ERR_INVAL (NULL); EM_ERR_MEMLIMIT, EM_ERR_NOMEM: then it is
  *  still the caller's. */
-EM_API em_status em_block_pool_attach(em_block_pool *p, void *buf);
+EM_API EM_NODISCARD em_status em_block_pool_attach(em_block_pool *p, void *buf);
 
 /** Detach one: the pool has one less for writing, and *buf is the caller's, for em_buffer_free(). As
  *  em_block_pool_lend(). */
-EM_API em_status em_block_pool_detach(em_block_pool *p, void **buf);
+EM_API EM_NODISCARD em_status em_block_pool_detach(em_block_pool *p, void **buf);
 
 /**
  * Lend a buffer to be filled. Waits for the oldest write when all are on their way.
@@ -104,7 +104,7 @@ EM_API em_status em_block_pool_detach(em_block_pool *p, void **buf);
  * failed: EM_ERR_IO, EM_ERR_NOSPACE, ...;
  * EM_ERR_FORK. *buf is NULL then.
  */
-EM_API em_status em_block_pool_lend(em_block_pool *p, void **buf);
+EM_API EM_NODISCARD em_status em_block_pool_lend(em_block_pool *p, void **buf);
 
 /**
  * A buffer that was lent, or another one in its place, comes back to be written to a block, of which earlier contents
@@ -114,11 +114,11 @@ EM_API em_status em_block_pool_lend(em_block_pool *p, void **buf);
  * buffer is still the caller's. How a write failed: then it is the pool's, and this block is on its way. EM_ERR_FORK.
  * I/O: one write of B bytes, unless the block is written again or freed before it begins.
  */
-EM_API em_status em_block_pool_write(em_block_pool *p, void *buf, em_bid bid);
+EM_API EM_NODISCARD em_status em_block_pool_write(em_block_pool *p, void *buf, em_bid bid);
 
 /** One that was lent comes back unwritten. EM_OK; EM_ERR_INVAL; EM_ERR_STATE (none is lent): then it is still the
  *  caller's. */
-EM_API em_status em_block_pool_return(em_block_pool *p, void *buf);
+EM_API EM_NODISCARD em_status em_block_pool_return(em_block_pool *p, void *buf);
 
 /** The block is going to be read: 1 if it is in memory or on its way there, 0 if there is no buffer for it, or an argument is not legal. Never waits. I/O: at most one
  *  read of B bytes. */
@@ -134,24 +134,24 @@ EM_API int em_block_pool_hint(em_block_pool *p, em_bid bid);
  * contents are not.
  * I/O: one read of B bytes, or none if it was hinted at or is in memory.
  */
-EM_API em_status em_block_pool_read(em_block_pool *p, void **buf, em_bid bid);
+EM_API EM_NODISCARD em_status em_block_pool_read(em_block_pool *p, void **buf, em_bid bid);
 
 /** The block is going to be written or freed elsewhere: nothing of it is kept, and nothing is on its way when this
  * returns. A write that was not begun never is. EM_OK, EM_ERR_INVAL. */
-EM_API em_status em_block_pool_invalidate(em_block_pool *p, em_bid bid);
+EM_API EM_NODISCARD em_status em_block_pool_invalidate(em_block_pool *p, em_bid bid);
 
 /** The same, and free the block: at once, or when its write that has begun is done. Never waits for that. EM_OK,
  * EM_ERR_INVAL. */
-EM_API em_status em_block_pool_free(em_block_pool *p, em_bid bid);
+EM_API EM_NODISCARD em_status em_block_pool_free(em_block_pool *p, em_bid bid);
 
 /** Wait until all is written. EM_OK, EM_ERR_INVAL, how a write failed, EM_ERR_FORK. */
-EM_API em_status em_block_pool_flush(em_block_pool *p);
+EM_API EM_NODISCARD em_status em_block_pool_flush(em_block_pool *p);
 
 /** Its state, and counters since it was opened. EM_OK, EM_ERR_INVAL, EM_ERR_VERSION (stats without its initialiser). */
-EM_API em_status em_block_pool_stats_get(const em_block_pool *p, em_block_pool_stats *stats);
+EM_API EM_NODISCARD em_status em_block_pool_stats_get(const em_block_pool *p, em_block_pool_stats *stats);
 
-/** Detail of the last call on p that failed; lives as long as p. NULL of NULL. */
-EM_API const em_errinfo *em_block_pool_error(const em_block_pool *p);
+/** Copy the detail of the last call on p that failed; all zero if there is none. */
+EM_API void em_block_pool_error(const em_block_pool *p, em_errinfo *err);
 
 /** Bytes of memory that a pool takes. */
 EM_API uint64_t em_block_pool_memory(uint64_t block_bytes, uint32_t write_buffers, uint32_t prefetch_buffers);

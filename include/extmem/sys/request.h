@@ -45,16 +45,16 @@ typedef void (*em_request_fn)(em_request *rq, void *user);
  * EM_ERR_MEMLIMIT, EM_ERR_NOMEM: there is none, *out is NULL, fn is not called.
  * I/O: ceil(bytes / B) blocks of the disk.
  */
-EM_API em_status em_file_read_async(em_file *f, void *buf, size_t bytes, uint64_t offset, em_request_fn fn, void *user,
-				    em_request **out);
-EM_API em_status em_file_write_async(em_file *f, const void *buf, size_t bytes, uint64_t offset, em_request_fn fn, void *user,
-				     em_request **out);
+EM_API EM_NODISCARD em_status em_file_read_async(em_file *f, void *buf, size_t bytes, uint64_t offset, em_request_fn fn,
+						 void *user, em_request **out);
+EM_API EM_NODISCARD em_status em_file_write_async(em_file *f, const void *buf, size_t bytes, uint64_t offset,
+						  em_request_fn fn, void *user, em_request **out);
 
 /**
  * Wait until it is done, its function has returned, and return how it ended: EM_OK, EM_ERR_CANCELED, or as em_file_read() and em_file_write().
  * At once when that was so already.
  */
-EM_API em_status em_request_wait(em_request *rq);
+EM_API EM_NODISCARD em_status em_request_wait(em_request *rq);
 
 /** The same with a limit of seconds: 1 when it is done, 0 after that time. */
 EM_API int em_request_wait_for(em_request *rq, double seconds);
@@ -63,7 +63,7 @@ EM_API int em_request_wait_for(em_request *rq, double seconds);
 EM_API int em_request_poll(em_request *rq);
 
 /** Wait for n requests; how the first of them that failed, in the order of the list, ended. */
-EM_API em_status em_request_wait_all(em_request *const *list, uint32_t n);
+EM_API EM_NODISCARD em_status em_request_wait_all(em_request *const *list, uint32_t n);
 
 /** Wait until one of n requests, of files of one context, is done: its index; n after that many seconds (below 0: no limit). With n = 0: 0. */
 EM_API uint32_t em_request_wait_any(em_request *const *list, uint32_t n, double seconds);
@@ -78,7 +78,7 @@ EM_API uint32_t em_request_poll_any(em_request *const *list, uint32_t n);
 EM_API int em_request_cancel(em_request *rq);
 
 /** How it ended: as em_request_wait(); EM_ERR_STATE while it is not done. Valid within its function, too. */
-EM_API em_status em_request_status(const em_request *rq);
+EM_API EM_NODISCARD em_status em_request_status(const em_request *rq);
 
 /** Bytes moved; 0 while it is not done. */
 EM_API size_t em_request_moved(const em_request *rq);

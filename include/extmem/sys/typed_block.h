@@ -48,7 +48,8 @@ typedef struct em_block_layout {
  * Returns EM_OK; EM_ERR_INVAL unless l is given, bytes is a multiple of EM_BLOCK_UNIT, and at least one record, of at least one byte, has room beside links and
  * info. Any thread. No I/O.
  */
-EM_API em_status em_block_layout_init(em_block_layout *l, size_t bytes, size_t record, uint32_t links, size_t info, em_errinfo *err);
+EM_API EM_NODISCARD em_status em_block_layout_init(em_block_layout *l, size_t bytes, size_t record, uint32_t links,
+						   size_t info, em_errinfo *err);
 
 /** Block i of several side by side. */
 static inline char *em_block_at(const em_block_layout *l, void *blocks, size_t i)
