@@ -80,11 +80,11 @@ void emi_store_cut(emi_store *s, em_bid end)
 			h->calls->cut(h, end);
 }
 
-void emi_store_overlay(emi_store *s, const emi_span *span, void *buf)
+void emi_store_overlay(emi_store *s, const emi_holder *me, const emi_span *span, void *buf)
 {
 	emi_holder *h;
 
 	for (h = s->first; h != NULL; h = h->next)
-		if (h->calls->overlay != NULL)
+		if (h != me && h->calls->overlay != NULL)
 			h->calls->overlay(h, span, buf);
 }

@@ -14,6 +14,7 @@
 
 struct em_cache {
 	emi_share share;
+	emi_store *store;
 	emi_cache *cache;
 };
 
@@ -41,6 +42,7 @@ static void release_cache(void *cache)
 	em_cache *c = cache;
 
 	emi_cache_close(c->cache);
+	emi_store_close(c->store);
 	emi_share_free(c, sizeof *c);
 }
 
@@ -55,10 +57,13 @@ static em_status open_cache(em_cache **out, em_disks *d, const em_cache_opts *o,
 	c = emi_share_new(d, sizeof *c, 0, release_cache, err);
 	if (c == NULL)
 		return err->status;
-	own.disk = c->share.set;
-	st = emi_cache_open(&c->cache, d->share.object.ctx, &own, err);
+	st = emi_store_open_disks(&c->store, c->share.object.ctx, c->share.set, err);
+	if (st == EM_OK) {
+		own.store = c->store;
+		st = emi_cache_open(&c->cache, c->share.object.ctx, &own, err);
+	}
 	if (st != EM_OK)
-		emi_share_free(c, sizeof *c);
+		release_cache(c);
 	else
 		*out = c;
 	return st;
@@ -98,7 +103,7 @@ uint64_t em_cache_memory(const em_cache_opts *opts)
 	if (opts == NULL || EMI_STRUCT_TAKE(em_cache_opts, &o, opts, NULL) != EM_OK ||
 	    translate(&o, o.block_bytes, &own, NULL) != EM_OK)
 		return 0;
-	return sizeof(em_cache) + emi_cache_memory(&own);
+	return sizeof(em_cache) + emi_store_memory() + emi_cache_memory(&own);
 }
 
 /* What is wrong with getting a block. */
@@ -118,7 +123,7 @@ static em_status get_refused(em_cache *c, em_bid bid, uint32_t mode, void *const
 /* This is called very often, so it asks of a hit only what it must. */
 em_status em_cache_get(em_cache *c, em_bid bid, uint32_t mode, void **block)
 {
-	emi_cache_frame *f = NULL;
+	uint32_t f = EM_CACHE_NONE;
 	em_errinfo err;
 	em_status st;
 
@@ -139,7 +144,7 @@ em_status em_cache_get(em_cache *c, em_bid bid, uint32_t mode, void **block)
 }
 
 /* End a call with a block that should not have come back, of which f is the frame, if it is any. */
-static em_status back_refused(em_cache *c, const void *block, const emi_cache_frame *f, const char *name,
+static em_status back_refused(em_cache *c, const void *block, uint32_t f, const char *name,
 			      const char *none, const char *mistake)
 {
 	em_errinfo err;
@@ -148,19 +153,20 @@ static em_status back_refused(em_cache *c, const void *block, const emi_cache_fr
 	err.status = EM_OK;
 	st = emi_given(block, name, &err);
 	if (st == EM_OK)
-		st = emi_fail(&err, f == NULL ? EM_ERR_INVAL : EM_ERR_STATE, "%s", f == NULL ? none : mistake);
+		st = emi_fail(&err, f == EM_CACHE_NONE ? EM_ERR_INVAL : EM_ERR_STATE, "%s",
+			      f == EM_CACHE_NONE ? none : mistake);
 	return emi_leave(c, st, &err);
 }
 
 em_status em_cache_unpin(em_cache *c, void *block, int dirty)
 {
 	const em_status st = c != NULL ? emi_enter_quickly(&c->share.object) : EM_ERR_INVAL;
-	emi_cache_frame *f;
+	uint32_t f;
 
 	if (st != EM_OK)
 		return st;
-	f = block != NULL ? emi_cache_frame_of(c->cache, block) : NULL;
-	if (f == NULL || f->pins == 0)
+	f = block != NULL ? emi_cache_frame_of(c->cache, block) : EM_CACHE_NONE;
+	if (f == EM_CACHE_NONE || emi_cache_pins(c->cache, f) == 0)
 		return back_refused(c, block, f, "block", "that is no block of the cache",
 				    "a block is unpinned more often than it was got");
 	emi_cache_unpin(c->cache, f, dirty);
@@ -186,12 +192,19 @@ em_status em_cache_flush(em_cache *c)
 	return st == EM_OK ? emi_leave(c, emi_cache_flush(c->cache, &err), &err) : st;
 }
 
+static em_status invalidate(em_cache *c, em_bid bid, em_errinfo *err)
+{
+	const emi_span span = { bid, emi_cache_block_bytes(c->cache) };
+
+	return emi_cache_forget_range(c->cache, &span, err);
+}
+
 em_status em_cache_invalidate(em_cache *c, em_bid bid)
 {
 	em_errinfo err;
 	const em_status st = emi_enter(c, &err);
 
-	return st == EM_OK ? emi_leave(c, emi_cache_invalidate(c->cache, bid, &err), &err) : st;
+	return st == EM_OK ? emi_leave(c, invalidate(c, bid, &err), &err) : st;
 }
 
 em_status em_cache_detach(em_cache *c, void **buf)
@@ -215,12 +228,12 @@ em_status em_cache_detach(em_cache *c, void **buf)
 em_status em_cache_attach(em_cache *c, void *buf)
 {
 	const em_status st = c != NULL ? emi_enter_quickly(&c->share.object) : EM_ERR_INVAL;
-	emi_cache_frame *f;
+	uint32_t f;
 
 	if (st != EM_OK)
 		return st;
-	f = buf != NULL ? emi_cache_frame_of(c->cache, buf) : NULL;
-	if (f == NULL || !f->detached)
+	f = buf != NULL ? emi_cache_frame_of(c->cache, buf) : EM_CACHE_NONE;
+	if (f == EM_CACHE_NONE || !emi_cache_is_detached(c->cache, f))
 		return back_refused(c, buf, f, "buf", "that is no memory of the cache",
 				    "memory is attached that was not detached");
 	emi_cache_attach(c->cache, buf);

@@ -26,6 +26,11 @@ emi_store *emi_store_new(em_ctx *ctx, const emi_store_kind *kind, em_errinfo *er
 	return s;
 }
 
+uint64_t emi_store_memory(void)
+{
+	return sizeof(emi_store);
+}
+
 emi_store *emi_store_hold(emi_store *s)
 {
 	s->users++;
@@ -97,6 +102,11 @@ uint64_t emi_store_length(const emi_store *s)
 	return s->length;
 }
 
+size_t emi_store_step(const emi_store *s, size_t block_bytes)
+{
+	return s->kind->alloc != NULL ? EMI_PAGE : block_bytes;
+}
+
 /* What messages call it. */
 static const char *name_of(const emi_store *s)
 {
@@ -112,6 +122,8 @@ em_status emi_store_check(const emi_store *s, emi_request_kind kind, em_bid bid,
 	if (kind == EMI_WRITE && s->read_only)
 		return emi_fail_refused(err, EM_ERR_INVAL, "it was opened for reading only", "write", name_of(s), bid.offset,
 					bytes);
+	if (s->kind->alloc != NULL && s->disk == NULL)
+		return emi_fail(err, EM_ERR_STATE, "no block is allocated there");
 	if (bid.offset >= s->length)
 		return emi_fail_refused(err, EM_ERR_RANGE, "it ends before", kind == EMI_WRITE ? "write" : "read", name_of(s),
 					bid.offset, bytes);
@@ -139,6 +151,8 @@ em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 	s->length = bytes;
 	/* What was in memory behind the old end must not appear when there is more. */
 	emi_store_cut(s, end);
+	if (s->kind->resized != NULL)
+		s->kind->resized(s);
 	return EM_OK;
 }
 
@@ -158,10 +172,10 @@ em_status emi_store_free(emi_store *s, const emi_holder *me, em_bid bid, size_t 
 	return st == EM_OK && s->kind->free != NULL ? s->kind->free(s, bid, bytes, err) : st;
 }
 
-int emi_store_idle(emi_request *rq, em_status status)
+int emi_store_zero(emi_request *rq, void *buf, size_t bytes)
 {
+	memset(buf, 0, bytes);
 	memset(rq, 0, sizeof *rq);
-	rq->status = status;
 	return 0;
 }
 
@@ -175,8 +189,10 @@ em_status emi_store_write(emi_store *s, emi_request *rq, const void *buf, size_t
 {
 	const em_status st = s->kind->write(s, rq, buf, bytes, bid, io, err);
 
-	if (st != EM_OK)
-		(void)emi_store_idle(rq, st);
+	if (st != EM_OK) {
+		memset(rq, 0, sizeof *rq);
+		rq->status = st;
+	}
 	return st;
 }
 
@@ -184,12 +200,14 @@ em_status emi_store_fetch(emi_store *s, void *buf, size_t bytes, em_bid bid, emi
 {
 	const emi_span span = { bid, bytes };
 	emi_request rq;
-	em_status st;
+	em_status st = emi_store_check(s, EMI_READ, bid, bytes, err);
 
+	if (st != EM_OK)
+		return st;
 	(void)emi_store_read(s, &rq, buf, bytes, bid, io);
 	st = emi_wait(&rq, err);
 	if (st == EM_OK)
-		emi_store_overlay(s, &span, buf);
+		emi_store_overlay(s, NULL, &span, buf);
 	return st;
 }
 

@@ -19,7 +19,7 @@
  *	emi_store_read(s, &rq, buf, B, bid, io);        (a transfer by hand: what a reader that bypasses a cache does)
  *	... compute ...
  *	emi_wait(&rq, err);
- *	emi_store_overlay(s, &span, buf);               (what is newer in memory)
+ *	emi_store_overlay(s, NULL, &span, buf);               (what is newer in memory)
  *
  *	emi_store_forget(s, me, &span, err);            (a write by hand: nobody else may keep what is old)
  *	emi_store_write(s, &rq, buf, B, bid, io, err);
@@ -63,6 +63,9 @@ em_status emi_store_open_file(emi_store **out, em_file *file, em_errinfo *err);
 
 /* All of them: EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FORK. */
 
+/* Bytes of memory that one takes, but for the list of places of an array. */
+uint64_t emi_store_memory(void);
+
 /* One more who closes it. */
 emi_store *emi_store_hold(emi_store *s);
 
@@ -81,13 +84,16 @@ uint32_t emi_store_disks(const emi_store *s);
 /* Of arrays and files, in bytes; of disks UINT64_MAX. */
 uint64_t emi_store_length(const emi_store *s);
 
+/* Where blocks of a size begin: at multiples of that. */
+size_t emi_store_step(const emi_store *s, size_t block_bytes);
+
 /* Set it; no transfer of somebody who is no holder is under way.  What is added is zeros; what is cut off is forgotten by
  * all holders, and blocks of an array are freed.  EM_ERR_BUSY: what is to be cut off is pinned; EM_ERR_INVAL: the file is
  * read-only; EM_ERR_NOTSUP: it is of disks; as emi_file_resize().  After a failure the length is as it was. */
 em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err);
 
-/* May so many bytes be read there, or written?  EM_ERR_INVAL: no such disk, the file is read-only; EM_ERR_RANGE: behind
- * the end. */
+/* May so many bytes be read there, or written?  To be asked before a transfer is begun.  EM_ERR_INVAL: no such disk, the
+ * file is read-only; EM_ERR_RANGE: behind the end; EM_ERR_STATE: nothing was ever allocated. */
 em_status emi_store_check(const emi_store *s, emi_request_kind kind, em_bid bid, size_t bytes, em_errinfo *err);
 
 /* Allocate n blocks; see emi_bids_alloc().  EM_ERR_NOTSUP: arrays and files have them by their length. */
@@ -133,7 +139,7 @@ em_status emi_store_forget(emi_store *s, const emi_holder *me, const emi_span *s
 /* Tell all holders that the store ends there: for emi_store_resize(). */
 void emi_store_cut(emi_store *s, em_bid end);
 
-/* Bring buf, which has the span as it is in the store, up to date with what holders have changed. */
-void emi_store_overlay(emi_store *s, const emi_span *span, void *buf);
+/* Bring buf, which has the span as it is in the store, up to date with what holders, but me, have changed. */
+void emi_store_overlay(emi_store *s, const emi_holder *me, const emi_span *span, void *buf);
 
 #endif

@@ -40,12 +40,8 @@ static int array_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, em
 {
 	const em_bid *place = place_of(s, bid.offset);
 
-	if (bid.offset >= s->length)
-		return emi_store_idle(rq, EM_ERR_RANGE);
-	if (place == NULL) {
-		memset(buf, 0, bytes);
-		return emi_store_idle(rq, EM_OK);
-	}
+	if (place == NULL)
+		return emi_store_zero(rq, buf, bytes);
 	return emi_block_read_or_zero(s->disk, rq, buf, bytes, place->reserved, bid_of(place), io);
 }
 
@@ -93,10 +89,10 @@ static em_status array_write(emi_store *s, emi_request *rq, const void *buf, siz
 			     em_errinfo *err)
 {
 	em_bid *place = place_of(s, bid.offset);
-	em_status st = emi_store_check(s, EMI_WRITE, bid, bytes, err);
 	em_errinfo own = EM_ERRINFO_INIT;
+	em_status st = EM_OK;
 
-	if (st == EM_OK && place == NULL)
+	if (place == NULL)
 		st = settle(s, bid.offset / s->array.block_bytes, &place, &own);
 	if (st != EM_OK) {
 		if (err != NULL && err->status >= EM_OK)
@@ -150,10 +146,14 @@ static void cut(emi_store *s, uint64_t end)
 
 static em_status array_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 {
-	(void)err;
-	if (bytes < s->length)
-		cut(s, bytes);
-	return EM_OK;
+	if (bytes <= (uint64_t)INT64_MAX - s->array.block_bytes)
+		return EM_OK;
+	return emi_fail(err, EM_ERR_RANGE, "an array of %" PRIu64 " bytes", bytes);
+}
+
+static void array_resized(emi_store *s)
+{
+	cut(s, s->length);
 }
 
 static void array_close(emi_store *s)
@@ -163,7 +163,7 @@ static void array_close(emi_store *s)
 	emi_free_array(s->ctx, s->array.part, s->array.parts, sizeof *s->array.part);
 }
 
-static const emi_store_kind array = { array_read, array_write, NULL, NULL, array_resize, array_close };
+static const emi_store_kind array = { array_read, array_write, NULL, NULL, array_resize, array_resized, array_close };
 
 em_status emi_store_open_array(emi_store **out, em_ctx *ctx, size_t block_bytes, const em_placement *place,
 			       em_errinfo *err)

@@ -7,16 +7,13 @@
 
 static int disks_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io)
 {
-	if (s->disk == NULL)
-		return emi_store_idle(rq, EM_ERR_STATE);
 	return emi_block_read_or_zero(s->disk, rq, buf, bytes, bytes, bid, io);
 }
 
 static em_status disks_write(emi_store *s, emi_request *rq, const void *buf, size_t bytes, em_bid bid, emi_io_stats *io,
 			     em_errinfo *err)
 {
-	if (s->disk == NULL)
-		return emi_fail(err, EM_ERR_STATE, "no block is allocated there");
+	(void)err;
 	emi_block_write(s->disk, rq, buf, bytes, bid, io);
 	return EM_OK;
 }
@@ -34,7 +31,7 @@ static em_status disks_free(emi_store *s, em_bid bid, size_t bytes, em_errinfo *
 	return s->disk != NULL ? emi_bids_free(s->disk, &bid, 1, bytes, err) : EM_OK;
 }
 
-static const emi_store_kind disks = { disks_read, disks_write, disks_alloc, disks_free, NULL, NULL };
+static const emi_store_kind disks = { disks_read, disks_write, disks_alloc, disks_free, NULL, NULL, NULL };
 
 em_status emi_store_open_scratch(emi_store **out, em_ctx *ctx, em_errinfo *err)
 {

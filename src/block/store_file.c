@@ -44,16 +44,10 @@ static void judge_read(emi_request *rq, void *arg)
 static int file_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io)
 {
 	const emi_request_calls calls = { NULL, NULL, NULL, judge_read, s, io };
-	size_t n = before(s->written, bid.offset, bytes);
+	const size_t n = before(s->written, bid.offset, bytes);
 
-	if (n == 0 && bid.offset < s->length) {
-		memset(buf, 0, bytes);
-		return emi_store_idle(rq, EM_OK);
-	}
-	if (n == 0) {
-		emi_refuse(s->file, rq, EMI_READ, buf, bytes, bid.offset, EM_ERR_RANGE, "it ends before");
-		return 1;
-	}
+	if (n == 0)
+		return emi_store_zero(rq, buf, bytes);
 	/* Reading whole pages, and meeting the end, a direct file needs no buffer of its own. */
 	if (!emi_file_direct(s->file)) {
 		memset((char *)buf + n, 0, bytes - n);
@@ -67,11 +61,9 @@ static em_status file_write(emi_store *s, emi_request *rq, const void *buf, size
 			    em_errinfo *err)
 {
 	const size_t n = before(s->length, bid.offset, bytes);
-	em_status st = emi_store_check(s, EMI_WRITE, bid, bytes, err);
 	uint64_t size = 0;
+	const em_status st = emi_file_size(s->file, &size, err);
 
-	if (st == EM_OK)
-		st = emi_file_size(s->file, &size, err);
 	if (st != EM_OK)
 		return st;
 	if (size < s->length)
@@ -84,14 +76,17 @@ static em_status file_write(emi_store *s, emi_request *rq, const void *buf, size
 
 static em_status file_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 {
-	const em_status st = emi_file_resize(s->file, bytes, err);
+	em_status st;
 
+	/* What is being written would make it longer again, or, where that does not end with a page, as long as it is now. */
+	emi_file_settle(s->file);
+	st = emi_file_resize(s->file, bytes, err);
 	if (st == EM_OK && s->written > bytes)
 		s->written = bytes;
 	return st;
 }
 
-static const emi_store_kind user_file = { file_read, file_write, NULL, NULL, file_resize, NULL };
+static const emi_store_kind user_file = { file_read, file_write, NULL, NULL, file_resize, NULL, NULL };
 
 em_status emi_store_open_file(emi_store **out, em_file *file, em_errinfo *err)
 {

@@ -16,7 +16,9 @@ typedef struct emi_store_kind {
 	em_status (*alloc)(emi_store *s, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n,
 			   em_errinfo *err);
 	em_status (*free)(emi_store *s, em_bid bid, size_t bytes, em_errinfo *err);
+	/* Before the length is set, and, when holders know it, after that. */
 	em_status (*resize)(emi_store *s, uint64_t bytes, em_errinfo *err);
+	void (*resized)(emi_store *s);
 	/* Give back what is its own beside the struct. */
 	void (*close)(emi_store *s);
 } emi_store_kind;
@@ -56,7 +58,7 @@ emi_store *emi_store_new(em_ctx *ctx, const emi_store_kind *kind, em_errinfo *er
 /* Have disks of its own, if it has none. */
 em_status emi_store_acquire(emi_store *s, em_errinfo *err);
 
-/* The request is over before it began, with that status and without a detail; returns 0. */
-int emi_store_idle(emi_request *rq, em_status status);
+/* There is nothing to read: the buffer is zeros and the request idle.  Returns 0. */
+int emi_store_zero(emi_request *rq, void *buf, size_t bytes);
 
 #endif

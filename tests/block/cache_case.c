@@ -76,7 +76,8 @@ void cache_case_open_disks(cache_case *b, const em_backend *const *backends, uin
 		assert_int_equal(emi_bid_alloc(b->f.disk, BLOCK, &b->bid[i], &b->f.err), EM_OK);
 		case_write_disk(b, i);
 	}
-	b->opts.disk = b->f.disk;
+	assert_int_equal(emi_store_open_disks(&b->store, b->f.ctx, b->f.disk, &b->f.err), EM_OK);
+	b->opts.store = b->store;
 	b->opts.block_bytes = BLOCK;
 	b->opts.io = &b->f.io;
 }
@@ -103,30 +104,31 @@ void case_open_cache(cache_case *b, uint32_t frames, const em_policy *policy)
 void cache_case_close(cache_case *b)
 {
 	emi_cache_close(b->c);
+	emi_store_close(b->store);
 	fixture_close(&b->f);
 }
 
 /* Get block i, which is to succeed, and look at it. */
-emi_cache_frame *case_get(cache_case *b, uint32_t i, uint32_t mode)
+uint32_t case_get(cache_case *b, uint32_t i, uint32_t mode)
 {
-	emi_cache_frame *f = NULL;
+	uint32_t f = EM_CACHE_NONE;
 
 	memset(&b->f.err, 0, sizeof(b->f.err));
 	if (emi_cache_get(b->c, b->bid[i], mode, &f, &b->f.err) != EM_OK)
 		fail_msg("%s", b->f.err.text);
-	assert_non_null(f);
+	assert_int_not_equal(f, EM_CACHE_NONE);
 	if (mode != EM_CACHE_FRESH)
 		case_check(b, i, emi_cache_buf(b->c, f));
 	return f;
 }
 
-em_status case_try_get(cache_case *b, uint32_t i, uint32_t mode, emi_cache_frame **f)
+em_status case_try_get(cache_case *b, uint32_t i, uint32_t mode, uint32_t *f)
 {
 	em_status st;
 
 	memset(&b->f.err, 0, sizeof(b->f.err));
 	st = emi_cache_get(b->c, b->bid[i], mode, f, &b->f.err);
-	assert_int_equal(st == EM_OK, *f != NULL);
+	assert_int_equal(st == EM_OK, *f != EM_CACHE_NONE);
 	assert_int_equal(b->f.err.status, st);
 	return st;
 }
@@ -138,7 +140,7 @@ void case_use(cache_case *b, uint32_t i)
 
 void case_change(cache_case *b, uint32_t i, uint32_t mode)
 {
-	emi_cache_frame *f = case_get(b, i, mode);
+	const uint32_t f = case_get(b, i, mode);
 
 	b->version[i]++;
 	case_fill(b, i, emi_cache_buf(b->c, f));
@@ -149,6 +151,14 @@ em_status case_flush(cache_case *b)
 {
 	memset(&b->f.err, 0, sizeof(b->f.err));
 	return emi_cache_flush(b->c, &b->f.err);
+}
+
+em_status case_forget(cache_case *b, uint32_t i)
+{
+	const emi_span span = { b->bid[i], BLOCK };
+
+	memset(&b->f.err, 0, sizeof(b->f.err));
+	return emi_cache_forget_range(b->c, &span, &b->f.err);
 }
 
 void case_check_disk(cache_case *b)

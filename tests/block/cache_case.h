@@ -21,6 +21,7 @@ extern const em_policy *const policies[POLICIES];
 typedef struct cache_case {
 	fixture f;
 	emi_cache_opts opts;
+	emi_store *store;
 	emi_cache *c;
 	uint32_t n;
 	em_bid bid[MOST_BLOCKS];
@@ -44,12 +45,15 @@ void case_write_disk(cache_case *b, uint32_t i);
 void case_check_disk(cache_case *b);
 
 /* Get block i, which is to succeed, and look at it; or try to. */
-emi_cache_frame *case_get(cache_case *b, uint32_t i, uint32_t mode);
-em_status case_try_get(cache_case *b, uint32_t i, uint32_t mode, emi_cache_frame **f);
+uint32_t case_get(cache_case *b, uint32_t i, uint32_t mode);
+em_status case_try_get(cache_case *b, uint32_t i, uint32_t mode, uint32_t *f);
 
 /* Get it and unpin it, unchanged or as a new version. */
 void case_use(cache_case *b, uint32_t i);
 void case_change(cache_case *b, uint32_t i, uint32_t mode);
 em_status case_flush(cache_case *b);
+
+/* Forget it. */
+em_status case_forget(cache_case *b, uint32_t i);
 
 #endif

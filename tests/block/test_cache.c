@@ -19,7 +19,7 @@
 
 /* What a random caller holds. */
 typedef struct pinned {
-	emi_cache_frame *f;
+	uint32_t f;
 	uint32_t i;
 	int dirty;
 } pinned;
@@ -72,7 +72,7 @@ static void random_calls(cache_case *b, uint32_t frames, uint32_t calls)
 			for (h = 0; h < n; h++)
 				if (held[h].i == i)
 					break;
-			assert_int_equal(emi_cache_invalidate(b->c, b->bid[i], &b->f.err), h < n ? EM_ERR_STATE : EM_OK);
+			assert_int_equal(case_forget(b, i), h < n ? EM_ERR_BUSY : EM_OK);
 			if (h == n) {
 				emi_bid_free(b->f.disk, b->bid[i], BLOCK);
 				assert_int_equal(emi_bid_alloc(b->f.disk, BLOCK, &b->bid[i], &b->f.err), EM_OK);
@@ -244,7 +244,8 @@ static void test_changed_under_way(void **state)
 	emi_cache_unpin(b.c, case_get(&b, 0, EM_CACHE_READ), 1);
 	assert_int_equal(case_flush(&b), EM_OK);
 	emi_cache_stats_get(b.c, &s);
-	assert_int_equal(s.writes, 4);
+	/* The first write of it is taken back if it was not begun. */
+	assert_in_range(s.writes, 3, 4);
 	case_check_disk(&b);
 	cache_case_close(&b);
 }
@@ -253,7 +254,7 @@ static void test_changed_under_way(void **state)
 static void test_pinned_stays(void **state)
 {
 	em_cache_stats s;
-	emi_cache_frame *f;
+	uint32_t f;
 	uint32_t i;
 	cache_case b;
 
@@ -388,7 +389,7 @@ static void test_all_pinned(void **state)
 
 	(void)state;
 	for (p = 0; p < POLICIES; p++) {
-		emi_cache_frame *f[6], *none;
+		uint32_t f[6], none;
 		char *buf;
 		uint32_t i;
 		cache_case b;
@@ -397,13 +398,13 @@ static void test_all_pinned(void **state)
 		case_open_cache(&b, 6, policies[p]);
 		for (i = 0; i < 6; i++)
 			f[i] = case_get(&b, i, i % 2 ? EM_CACHE_READ : EM_CACHE_WRITE);
-		assert_int_equal(case_try_get(&b, 6, EM_CACHE_READ, &none), EM_ERR_STATE);
+		assert_int_equal(case_try_get(&b, 6, EM_CACHE_READ, &none), EM_ERR_BUSY);
 		assert_string_equal(b.f.err.text, "all 6 frames of the cache are pinned");
-		assert_int_equal(case_try_get(&b, 6, EM_CACHE_FRESH, &none), EM_ERR_STATE);
-		assert_int_equal(emi_cache_detach(b.c, &buf, NULL), EM_ERR_STATE);
+		assert_int_equal(case_try_get(&b, 6, EM_CACHE_FRESH, &none), EM_ERR_BUSY);
+		assert_int_equal(emi_cache_detach(b.c, &buf, NULL), EM_ERR_BUSY);
 		assert_null(buf);
 		emi_cache_hint(b.c, b.bid[7]);
-		assert_int_equal(emi_cache_invalidate(b.c, b.bid[0], NULL), EM_ERR_STATE);
+		assert_int_equal(case_forget(&b, 0), EM_ERR_BUSY);
 		/* What is there can be had. */
 		emi_cache_unpin(b.c, case_get(&b, 3, EM_CACHE_READ), 0);
 		emi_cache_unpin(b.c, f[2], 1);
@@ -422,7 +423,7 @@ static void test_detach(void **state)
 {
 	uint32_t i, n;
 	char *buf[8];
-	emi_cache_frame *none;
+	uint32_t none;
 	cache_case b;
 
 	(void)state;
@@ -436,7 +437,7 @@ static void test_detach(void **state)
 	}
 	assert_int_equal(emi_cache_frames(b.c), 0);
 	assert_int_equal(emi_cache_dirty(b.c), 0);
-	assert_int_equal(case_try_get(&b, 0, EM_CACHE_READ, &none), EM_ERR_STATE);
+	assert_int_equal(case_try_get(&b, 0, EM_CACHE_READ, &none), EM_ERR_BUSY);
 	case_check_disk(&b);
 	while (n > 0) {
 		emi_cache_attach(b.c, buf[--n]);
