@@ -310,7 +310,7 @@ int emi_file_writes(const em_file *f)
 
 em_ctx *emi_file_ctx(const em_file *f)
 {
-	return f->ctx;
+	return f->object.ctx;
 }
 
 const char *emi_file_path(const em_file *f)
