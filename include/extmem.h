@@ -19,6 +19,7 @@
 #include <extmem/text.h>
 #include <extmem/top.h>
 #include <extmem/unique.h>
+#include <extmem/vector.h>
 #include <extmem/status.h>
 
 #endif

@@ -135,6 +135,11 @@ em_status emi_cache_get(emi_cache *c, em_bid bid, uint32_t mode, uint32_t *frame
 	return EM_OK;
 }
 
+uint32_t emi_cache_find(const emi_cache *c, em_bid bid)
+{
+	return emi_bid_map_find(&c->map, bid);
+}
+
 void emi_cache_unpin(emi_cache *c, uint32_t frame, int dirty)
 {
 	emi_cache_frame *f = &c->frame[frame];
