@@ -20,6 +20,7 @@
 #include <extmem/top.h>
 #include <extmem/unique.h>
 #include <extmem/vector.h>
+#include <extmem/vector_scan.h>
 #include <extmem/status.h>
 
 #endif

@@ -296,7 +296,7 @@ static void test_model(void **state)
 		vector_case t;
 
 		vector_case_open(&t, em_backend_find(bound ? "syscall" : "memory"), record, room);
-		t.opts.block_bytes = !bound && record > 4096 ? 8192 : 4096 << below(&t, 2);
+		t.opts.block_bytes = !bound && record > 4096 ? 8192 : (uint64_t)4096 << below(&t, 2);
 		t.opts.page_blocks = (uint32_t)below(&t, 3);
 		t.opts.cache_bytes = (2 * 2 + below(&t, 8)) * t.opts.block_bytes;
 		t.opts.policy = policies[c % 3];
