@@ -160,7 +160,7 @@ static void plain(bench *b, const char *dir, uint32_t round)
 	emi_buffer_free_array(b->ctx, room, depth, b->block);
 }
 
-static void push_all(bench *b, emi_disk *disk, emi_block_list *list, uint64_t n)
+static void push_all(bench *b, emi_store *store, emi_block_list *list, uint64_t n)
 {
 	char *record = calloc(1, b->record), *to;
 	emi_block_writer w;
@@ -169,7 +169,8 @@ static void push_all(bench *b, emi_disk *disk, emi_block_list *list, uint64_t n)
 
 	if (!record)
 		peer_die("no memory");
-	must(b, emi_block_writer_open(&w, b->ctx, disk, b->block, b->record, b->buffers, EMI_FORWARD, &b->io, &b->err), "writer");
+	must(b, emi_block_writer_open(&w, b->ctx, store, b->block, b->record, b->buffers, EMI_FORWARD, 0, &b->io, &b->err),
+	     "writer");
 	for (i = 0; i < n; i += room) {
 		memcpy(record, &i, sizeof i);
 		if (b->lend) {
@@ -185,7 +186,7 @@ static void push_all(bench *b, emi_disk *disk, emi_block_list *list, uint64_t n)
 	free(record);
 }
 
-static void get_all(bench *b, emi_disk *disk, const emi_block_list *list, uint64_t n)
+static void get_all(bench *b, emi_store *store, const emi_block_list *list, uint64_t n)
 {
 	emi_block_reader r;
 	const char *record;
@@ -193,7 +194,8 @@ static void get_all(bench *b, emi_disk *disk, const emi_block_list *list, uint64
 	size_t lent = 1;
 	em_status st;
 
-	must(b, emi_block_reader_open(&r, b->ctx, disk, b->block, b->record, b->buffers, list, 1, EMI_FORWARD, 0, &b->io, &b->err), "reader");
+	must(b, emi_block_reader_open(&r, b->ctx, store, b->block, b->record, b->buffers, list, 1, EMI_FORWARD, 0, &b->io,
+				      &b->err), "reader");
 	for (;; i += lent) {
 		st = b->lend ? emi_block_reader_next(&r, &record, &lent, &b->err) : emi_block_reader_get(&r, &record, &b->err);
 		if (st != EM_OK)
@@ -211,28 +213,31 @@ static void stream(bench *b, uint32_t round)
 {
 	const uint64_t n = b->size / b->block * (b->block / b->record);
 	emi_block_list list;
+	emi_store *store;
 	emi_disk *disk;
 	peer_mark mark;
 	em_bid end;
 	int i;
 
 	must(b, emi_scratch_acquire(b->ctx, &disk, &b->err), "disk");
+	must(b, emi_store_open_disks(&store, b->ctx, disk, &b->err), "store");
 	for (i = 3; i < 5; i++) {
 		phase_begin(&mark);
-		push_all(b, disk, &list, n);
+		push_all(b, store, &list, n);
 		report(b, i, round, &mark);
 		/* Behind all others, so that their space does not go back to the file system when they are freed. */
 		if (i == 3)
 			must(b, emi_bid_alloc(disk, b->block, &end, &b->err), "block");
 		if (i == 4) {
 			phase_begin(&mark);
-			get_all(b, disk, &list, n);
+			get_all(b, store, &list, n);
 			report(b, 5, round, &mark);
 		}
 		emi_block_list_free_blocks(&list, disk, b->block, 0, list.blocks);
 		emi_block_list_release(&list, b->ctx);
 	}
 	emi_bid_free(disk, end, b->block);
+	emi_store_close(store);
 	emi_scratch_release(b->ctx, disk);
 }
 

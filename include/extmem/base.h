@@ -11,10 +11,34 @@
  *   when the call failed.  What a function lends is the library's.
  * - Structs that the caller makes begin with their size: set it with the initialiser (EM_..._INIT).
  *   A field of options that is zero means "the default", unless it says otherwise.
- * - One thread per object at a time; objects of one context are independent.
- * - Any call that does work may return EM_ERR_FORK in a child of the process that made its context, and EM_ERR_CANCELED
- *   once the context was canceled (em_ctx_cancel()), whether it lists them or not.
  * - The library never prints, exits, aborts, or reads the environment.
+ *
+ * What holds for every call, and is said here only:
+ *
+ * - NULL is never a crash.  Where an object is needed, or a place for a result, it is EM_ERR_INVAL, and the detail
+ *   names the argument.  What returns no status does nothing, and returns 0, NULL or an empty text.  Closing NULL
+ *   does nothing.  Options may be NULL where that is said, and so may places for details.  Inline functions do not
+ *   look: they are made for inner loops.
+ * - Mistakes, which are statuses from -1 to -99, leave the object as it was, and what was lent is still lent.
+ * - Details of failures are told by em_X_error() of the object, or in errinfo of the options of what makes one.  They
+ *   stay until the next failure.
+ * - Threads: one at a time uses an object, and objects of one context are independent.  Any number use a context, an
+ *   order, disks, and files with their requests.  Canceling is for any thread.  In a context with EM_CTX_CHECKED a
+ *   call while another thread is inside one on the same object is EM_ERR_BUSY; elsewhere that is not found out.
+ * - Functions of the caller's are called by the thread that is inside the library, unless it is said where they are
+ *   given.  A call from within one on the object that is at work is EM_ERR_BUSY, and changes nothing.  Closing it
+ *   there is done when the call in progress ends, and has a sort end soon.  Statistics, details and canceling are
+ *   allowed.  Objects that share a pool or a cache are one object in this.  Such functions return: they do not jump
+ *   or throw over the library.
+ * - Signals: handlers and masks of the caller's threads are left as they are, and the library's own threads block all
+ *   signals.  Calls that were interrupted go on.  A reader that is gone is EM_ERR_PIPE, and never SIGPIPE.  Who has a
+ *   limit on the size of files (RLIMIT_FSIZE) ignores or handles SIGXFSZ, which otherwise ends the process: then it
+ *   is EM_ERR_NOSPACE.  em_ctx_cancel(), em_sorter_cancel() and em_top_cancel() may be called by handlers.
+ * - Fork: a context and its objects belong to the process that made the context, which goes on as if nothing had
+ *   happened.  In a child any call that does work is EM_ERR_FORK, whether it lists that or not.  Statistics and
+ *   details may be asked for.  Closing frees memory, and touches no file.
+ * - Canceling a context (em_ctx_cancel()) makes EM_ERR_CANCELED of any call that does work, whether it lists that or
+ *   not.
  *
  * How structs grow, so that a program runs with every later library, compiled once against any header:
  *
@@ -27,8 +51,8 @@
  * - What stands in arrays (em_key, em_text_key), or may be filled as it is found (em_errinfo, em_placement,
  *   em_block_layout), has no size.  It has reserved fields instead, which the initialiser sets to zero, and which must
  *   be so: later versions give them names.
- * - What the library lends (em_batch, em_cursor, em_transfer, em_backend_open, what generated kernels get) may be longer
- *   than the program knows: look at it where it is, and copy fields, not structs.
+ * - What the library lends (em_batch, em_cursor, em_transfer, em_backend_open, what generated kernels get) may be
+ *   longer than the program knows: look at it where it is, and copy fields, not structs.
  * - em_bid, em_cache_access, em_cache_trace and em_kern_window never change.
  *
  * Headers in extmem/sys and extmem/gen are the extension tier.  Before 1.0 it may change between minor versions, in

@@ -49,7 +49,8 @@ typedef struct em_format {
  * @param state  0 where a record begins; it is 0 again when the end is found, and has no other meaning
  *
  * Returns: EM_OK, EM_END (the record does not end in these bytes; *end is left alone), EM_ERR_INVAL (an argument is
- * NULL, the format is none, or has prefixes, *state is none).  Any thread.
+ * NULL, the format is none, or has prefixes, *state is none), EM_ERR_VERSION (format was made without its initialiser).
+ * Any thread.
  */
 EM_API EM_NODISCARD em_status em_record_end(const em_format *format, uint32_t *state, const void *data, size_t n,
 					    size_t *end);

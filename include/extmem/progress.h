@@ -22,7 +22,7 @@ EM_API const char *em_phase_name(uint32_t phase);
  * Called on the thread that called the library, at least five times a second while a call
  * is at work or waits.  done and total are bytes of the phase; done never falls within a
  * phase, total is 0 where it is not known.  Return 0 to go on; anything else stops the work: the
- * call returns EM_ERR_CANCELED.  It must not call back into the object it watches.
+ * call returns EM_ERR_CANCELED.  A call on the object that it watches is EM_ERR_BUSY (extmem/base.h).
  */
 typedef int (*em_progress_fn)(void *user, uint32_t phase, uint64_t done, uint64_t total);
 

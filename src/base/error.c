@@ -256,3 +256,16 @@ em_status emi_fail_refused(em_errinfo *err, em_status status, const char *why, c
 {
 	return emi_fail_on(err, status, 0, why, op, "", path, offset, bytes);
 }
+
+em_status emi_tell(em_errinfo *theirs, em_status status, const em_errinfo *err)
+{
+	if (status >= EM_OK || theirs == NULL)
+		return status;
+	if (err->status < EM_OK) {
+		*theirs = *err;
+		theirs->status = status;
+		return status;
+	}
+	emi_errinfo_clear(theirs);
+	return emi_fail(theirs, status, "%s", em_status_text(status));
+}

@@ -62,6 +62,16 @@ em_status emi_fail_room(em_errinfo *err, const char *path, uint64_t needed, uint
 /* EM_ERR_MEMLIMIT, naming the least that would do. */
 em_status emi_fail_memory(em_errinfo *err, uint64_t least, const char *fmt, ...) EMI_PRINTF(3, 4);
 
+/* What a call was given that must not be NULL: EM_OK or EM_ERR_INVAL, naming it. */
+static inline em_status emi_given(const void *pointer, const char *name, em_errinfo *err)
+{
+	return pointer != NULL ? EM_OK : emi_fail(err, EM_ERR_INVAL, "%s is NULL", name);
+}
+
+/* What a public call ends with: the detail of a failure goes where the caller wants it, which may be nowhere, with the
+ * text of its status where nobody has told more.  Returns the status. */
+em_status emi_tell(em_errinfo *theirs, em_status status, const em_errinfo *err);
+
 /* The status that stands for an errno: ENOSPC and EDQUOT are EM_ERR_NOSPACE, ... */
 em_status emi_status_of_errno(int sys_errno);
 

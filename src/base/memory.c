@@ -54,7 +54,7 @@ static int is_system(const em_ctx *ctx)
 
 uint64_t em_ctx_memory(const em_ctx *ctx)
 {
-	return __atomic_load_n(&ctx->memory, __ATOMIC_RELAXED);
+	return ctx != NULL ? __atomic_load_n(&ctx->memory, __ATOMIC_RELAXED) : 0;
 }
 
 /* The most that may be taken now. */

@@ -189,12 +189,21 @@ static size_t length(int printed)
 	return printed < 0 ? 0 : (size_t)printed;
 }
 
+/* The text of what are no statistics. */
+static size_t nothing(char *to, size_t bytes)
+{
+	if (to != NULL && bytes != 0)
+		to[0] = '\0';
+	return 0;
+}
+
 size_t em_io_stats_text(const em_io_stats *stats, char *to, size_t bytes)
 {
 	em_io_stats own, *s = &own;
 
-	(void)take(s, stats);
-	return length(snprintf(to, bytes,
+	if (!take(s, stats))
+		return nothing(to, bytes);
+	return length(snprintf(to, to != NULL ? bytes : 0,
 			       "reads   %12" PRIu64 "  %16" PRIu64 " bytes  serial %10.3f s  busy %10.3f s  waited for %10.3f s\n"
 			       "writes  %12" PRIu64 "  %16" PRIu64 " bytes  serial %10.3f s  busy %10.3f s  waited for %10.3f s\n"
 			       "busy with either %.3f s; queue %" PRIu32 ", at most %" PRIu32 "\n",
@@ -207,8 +216,9 @@ size_t em_io_stats_json(const em_io_stats *stats, char *to, size_t bytes)
 {
 	em_io_stats own, *s = &own;
 
-	(void)take(s, stats);
-	return length(snprintf(to, bytes,
+	if (!take(s, stats))
+		return nothing(to, bytes);
+	return length(snprintf(to, to != NULL ? bytes : 0,
 			       "{\"time\": %.6f, \"queue\": %" PRIu32 ", \"queue_most\": %" PRIu32 ", \"reads\": %" PRIu64
 			       ", \"writes\": %" PRIu64 ", \"bytes_read\": %" PRIu64 ", \"bytes_written\": %" PRIu64
 			       ", \"read_seconds\": %.6f, \"write_seconds\": %.6f, \"read_busy\": %.6f, \"write_busy\": %.6f"

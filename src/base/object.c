@@ -171,19 +171,6 @@ void emi_leave_slowly(emi_object *o)
 		release_closing(turn);
 }
 
-em_status emi_tell(em_errinfo *theirs, em_status status, const em_errinfo *err)
-{
-	if (status >= EM_OK || theirs == NULL)
-		return status;
-	if (err->status < EM_OK) {
-		*theirs = *err;
-		theirs->status = status;
-		return status;
-	}
-	emi_errinfo_clear(theirs);
-	return emi_fail(theirs, status, "%s", em_status_text(status));
-}
-
 em_status emi_keep(emi_object *o, em_status status, const em_errinfo *err)
 {
 	const int guarded = guard(o);

@@ -79,7 +79,7 @@ static inline em_status emi_enter_quickly(emi_object *o)
 /* Begin a call.  EM_ERR_INVAL: object is NULL; EM_ERR_FORK; EM_ERR_BUSY.  Then the call is over. */
 em_status emi_enter(void *object, em_errinfo *err);
 
-/* The same for one that only gives back. */
+/* The same for one that only gives back, which it may although the context was canceled. */
 em_status emi_enter_back(void *object, em_errinfo *err);
 
 /* End a call that succeeded, or whose failure was kept. */
@@ -96,15 +96,5 @@ static inline void emi_leave_quickly(emi_object *o)
 /* End a call: keep the detail of a failure, with the text of its status where nobody has filled it.  Returns the
  * status. */
 em_status emi_leave(void *object, em_status status, const em_errinfo *err);
-
-/* What a call was given that must not be NULL: EM_OK or EM_ERR_INVAL, naming it. */
-static inline em_status emi_given(const void *pointer, const char *name, em_errinfo *err)
-{
-	return pointer != NULL ? EM_OK : emi_fail(err, EM_ERR_INVAL, "%s is NULL", name);
-}
-
-/* What a constructor, or a call without an object, ends with: the detail of a failure goes where the caller wants it,
- * which may be nowhere.  Returns the status. */
-em_status emi_tell(em_errinfo *theirs, em_status status, const em_errinfo *err);
 
 #endif

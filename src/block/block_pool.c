@@ -2,20 +2,22 @@
 /*
  * block_pool.c -- see block_pool.h.
  *
- * A slot is a buffer and its request.  It is on one of four lists:
+ * A slot is a buffer and its request.  It is on one of five lists:
  *
  *   lent      a user has the buffer, and the slot is empty
  *   writing   the block is on its way to the disk, oldest first
+ *   failed    the block could not be written
  *   fetched   the block was hinted at and is there or on its way, oldest first
  *   free      the buffer may be used; it may still hold a block that was written, the longest unused first
  *
- * At most nwrite slots are lent or writing and at most nprefetch fetched, so whoever may have a buffer by these numbers finds one among the free.  Slots
- * whose buffer holds a block, or is going to, are in a table by block, each block once: that is all there is to coherence.
+ * At most nwrite slots are lent, writing or failed, and at most nprefetch fetched, so whoever may have a buffer by
+ * these numbers finds one among the free, or there is room for one slot more.  Slots whose buffer holds a block, or is
+ * going to, are in a map by block, each block once: that is all there is to coherence.
  *
- * When a block is written again or freed, a write that has not begun is cancelled.  One that has goes on, and so does a read: the
- * slot is free then, but waits for its request before it is used, unless there are others.  Requests that overlap keep their order, so a later write to the
- * same place needs no care; but nobody keeps a block from being given back to the file system while it is written, so one that is freed then is freed on disk
- * when the request is done.
+ * When a block is written again or freed, a write that has not begun is cancelled.  One that has goes on, and so does a
+ * read: the slot is free then, but waits for its request before it is used, unless there are others.  Requests that
+ * overlap keep their order, so a later write to the same place needs no care; but nobody keeps a block from being given
+ * back to the file system while it is written, so one that is freed then is freed on disk when the request is done.
  */
 #include "block/block_pool.h"
 
@@ -26,136 +28,17 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { LEAST_BUCKETS = 8, SLOTS_MOST = 1 << 28 };
+enum { SLOTS_MOST = 1 << 28 };
 
-struct emi_pool_slot {
-	emi_pool_slot *prev, *next; /* in its list */
-	emi_pool_slot *chain;   /* in its bucket */
-	char *buf;              /* NULL: it is lent */
-	em_bid bid;            /* of the block, or of the last one */
-	emi_request rq;
-	emi_pool_state state;   /* which list */
-	int known;              /* the buffer holds the block, or is going to */
-	int hinted;             /* it is being written and going to be read */
-	int frees;              /* the block is to be freed when the request is done */
-};
-
-static emi_pool_slot **bucket(const emi_block_pool *p, em_bid bid)
+static uint32_t count(const emi_block_pool *p, emi_pool_state state)
 {
-	const uint64_t mixed = (bid.offset / EMI_PAGE + ((uint64_t)bid.disk << 52)) * 0x9e3779b97f4a7c15u;
-
-	return &p->table[(mixed >> 32) & (p->buckets - 1)];
+	return p->list[state].n;
 }
 
-static emi_pool_slot *find(const emi_block_pool *p, em_bid bid)
+/* Slots that count as being for writing. */
+static uint32_t for_writing(const emi_block_pool *p)
 {
-	emi_pool_slot *s = *bucket(p, bid);
-
-	while (s != NULL && !em_bid_equal(s->bid, bid))
-		s = s->chain;
-	return s;
-}
-
-static void know(emi_block_pool *p, emi_pool_slot *s, em_bid bid)
-{
-	emi_pool_slot **b = bucket(p, bid);
-
-	s->bid = bid;
-	s->chain = *b;
-	*b = s;
-	s->known = 1;
-	s->hinted = 0;
-}
-
-static void forget(emi_block_pool *p, emi_pool_slot *s)
-{
-	emi_pool_slot **at;
-
-	if (!s->known)
-		return;
-	for (at = bucket(p, s->bid); *at != s; at = &(*at)->chain)
-		continue;
-	*at = s->chain;
-	s->known = 0;
-}
-
-static void unlink_slot(emi_block_pool *p, emi_pool_slot *s)
-{
-	emi_pool_list *l = &p->list[s->state];
-
-	*(s->prev != NULL ? &s->prev->next : &l->first) = s->next;
-	*(s->next != NULL ? &s->next->prev : &l->last) = s->prev;
-	l->n--;
-}
-
-static void link_first(emi_block_pool *p, emi_pool_slot *s, emi_pool_state state)
-{
-	emi_pool_list *l = &p->list[state];
-
-	s->state = state;
-	s->prev = NULL;
-	s->next = l->first;
-	*(l->first != NULL ? &l->first->prev : &l->last) = s;
-	l->first = s;
-	l->n++;
-}
-
-static void link_last(emi_block_pool *p, emi_pool_slot *s, emi_pool_state state)
-{
-	emi_pool_list *l = &p->list[state];
-
-	s->state = state;
-	s->next = NULL;
-	s->prev = l->last;
-	*(l->last != NULL ? &l->last->next : &l->first) = s;
-	l->last = s;
-	l->n++;
-}
-
-static void move_last(emi_block_pool *p, emi_pool_slot *s, emi_pool_state state)
-{
-	unlink_slot(p, s);
-	link_last(p, s, state);
-}
-
-/* To the free ones, as the first to be used: nothing in it is wanted. */
-static void release(emi_block_pool *p, emi_pool_slot *s)
-{
-	unlink_slot(p, s);
-	link_first(p, s, EMI_POOL_FREE);
-}
-
-static em_status sticky(const emi_block_pool *p, em_errinfo *err)
-{
-	if (p->err.status != EM_OK && err != NULL && err->status >= EM_OK)
-		*err = p->err;
-	return p->err.status;
-}
-
-/* End a request whose result nobody asks for. */
-static void settle(emi_block_pool *p, emi_pool_slot *s)
-{
-	if (!emi_ctx_forked(p->ctx))
-		emi_wait(&s->rq, NULL);
-	if (s->frees)
-		emi_bid_free(p->disk, s->bid, p->block_bytes);
-	s->frees = 0;
-}
-
-/* A write is done, or waited for.  Its buffer is free and still of use to who wants that block. */
-static void end_write(emi_block_pool *p, emi_pool_slot *s)
-{
-	const em_status st = emi_wait(&s->rq, &p->err);
-	const int keep = s->hinted && p->list[EMI_POOL_FETCHED].n < p->nprefetch;
-
-	s->hinted = 0;
-	if (st != EM_OK) {
-		p->err.status = p->err.status != EM_OK ? p->err.status : st;
-		forget(p, s);
-		release(p, s);
-	} else {
-		move_last(p, s, keep ? EMI_POOL_FETCHED : EMI_POOL_FREE);
-	}
+	return count(p, EMI_POOL_LENT) + count(p, EMI_POOL_WRITING) + count(p, EMI_POOL_FAILED);
 }
 
 static void end_done_writes(emi_block_pool *p)
@@ -165,7 +48,7 @@ static void end_done_writes(emi_block_pool *p)
 	for (s = p->list[EMI_POOL_WRITING].first; s != NULL; s = next) {
 		next = s->next;
 		if (emi_done(&s->rq))
-			end_write(p, s);
+			(void)emi_slot_end_write(p, s, NULL);
 	}
 }
 
@@ -174,23 +57,26 @@ static void wait_for_oldest(emi_block_pool *p)
 	emi_pool_slot *s = p->list[EMI_POOL_WRITING].first;
 
 	p->stats.waits += !emi_done(&s->rq);
-	end_write(p, s);
+	(void)emi_slot_end_write(p, s, NULL);
 }
 
-/* A free slot, of which nothing is known any more; NULL: all of them would have to be waited for, and nobody wants to. */
-static emi_pool_slot *take_free(emi_block_pool *p, int waits)
+/* A free slot, of which nothing is known any more.  NULL: there is no memory for one, or, if nobody wants to wait, all
+ * of them would have to be waited for. */
+static emi_pool_slot *take_free(emi_block_pool *p, int waits, em_errinfo *err)
 {
 	emi_pool_slot *s = p->list[EMI_POOL_FREE].first;
 
 	while (s != NULL && !emi_done(&s->rq))
 		s = s->next;
-	if (s == NULL && waits) {
+	if (s == NULL && p->nslots < p->nwrite + p->nprefetch)
+		s = emi_pool_add_slot(p, NULL, waits && count(p, EMI_POOL_FREE) == 0 ? err : NULL);
+	if (s == NULL && waits && count(p, EMI_POOL_FREE) != 0) {
 		s = p->list[EMI_POOL_FREE].first;
 		p->stats.waits++;
 	}
 	if (s != NULL) {
-		settle(p, s);
-		forget(p, s);
+		emi_slot_settle(p, s);
+		emi_slot_forget(p, s);
 	}
 	return s;
 }
@@ -198,14 +84,10 @@ static emi_pool_slot *take_free(emi_block_pool *p, int waits)
 /* What is known of a block is wrong from now on. */
 static void drop(emi_block_pool *p, em_bid bid)
 {
-	emi_pool_slot *s = find(p, bid);
+	emi_pool_slot *s = emi_pool_find(p, bid);
 
-	if (s == NULL)
-		return;
-	forget(p, s);
-	if (emi_cancel(&s->rq))
-		p->stats.dropped += s->state == EMI_POOL_WRITING;
-	release(p, s);
+	if (s != NULL)
+		emi_slot_drop(p, s);
 }
 
 /* The last request of a block that was dropped and is still under way, or NULL. */
@@ -218,137 +100,107 @@ static emi_pool_slot *under_way(const emi_block_pool *p, em_bid bid)
 	return s;
 }
 
-/* Make the table large enough for so many slots. */
-static em_status widen(emi_block_pool *p, uint32_t slots, em_errinfo *err)
-{
-	emi_pool_slot **old = p->table, *s, *next;
-	const uint32_t had = p->buckets;
-	uint32_t n = LEAST_BUCKETS, i;
-
-	while (n < slots)
-		n *= 2;
-	if (n <= had)
-		return EM_OK;
-	p->table = emi_alloc_array(p->ctx, n, sizeof *p->table, err);
-	if (p->table == NULL) {
-		p->table = old;
-		return err->status;
-	}
-	p->buckets = n;
-	for (i = 0; i < had; i++) {
-		for (s = old[i]; s != NULL; s = next) {
-			emi_pool_slot **b = bucket(p, s->bid);
-
-			next = s->chain;
-			s->chain = *b;
-			*b = s;
-		}
-	}
-	emi_free_array(p->ctx, old, had, sizeof *old);
-	return EM_OK;
-}
-
-/* One slot more, with this buffer or, if it is NULL, a new one. */
-static em_status add_slot(emi_block_pool *p, char *buf, em_errinfo *err)
-{
-	emi_pool_slot *s = emi_alloc(p->ctx, sizeof *s, err);
-
-	if (s == NULL)
-		return err->status;
-	s->buf = buf != NULL ? buf : emi_buffer_alloc(p->ctx, p->block_bytes, err);
-	if (s->buf == NULL) {
-		emi_free(p->ctx, s, sizeof *s);
-		return err->status;
-	}
-	link_first(p, s, EMI_POOL_FREE);
-	p->nslots++;
-	return EM_OK;
-}
-
-static void free_slot(emi_block_pool *p, emi_pool_slot *s)
-{
-	unlink_slot(p, s);
-	emi_buffer_free(p->ctx, s->buf, p->block_bytes);
-	emi_free(p->ctx, s, sizeof *s);
-	p->nslots--;
-}
-
 static void shrink(emi_block_pool *p)
 {
-	while (p->nslots > p->nwrite + p->nprefetch)
-		free_slot(p, take_free(p, 1));
+	while (p->nslots > p->nwrite + p->nprefetch) {
+		emi_pool_slot *s = p->list[EMI_POOL_FREE].first;
+
+		emi_slot_settle(p, s);
+		emi_pool_free_slot(p, s);
+	}
 }
 
-em_status emi_block_pool_open(emi_block_pool *p, em_ctx *ctx, emi_disk *disk, size_t block_bytes, uint32_t nwrite, uint32_t nprefetch,
-			      emi_io_stats *io, em_errinfo *err)
+/* When buffers are needed is late to say that the context never has the memory. */
+static em_status check_size(const em_ctx *ctx, size_t block_bytes, uint32_t nwrite, uint32_t nprefetch, em_errinfo *err)
 {
-	em_errinfo own = EM_ERRINFO_INIT;
-	em_status st;
+	const uint64_t n = (uint64_t)nwrite + nprefetch;
+	uint64_t most;
+
+	if (nwrite > SLOTS_MOST || nprefetch > SLOTS_MOST)
+		return emi_fail(err, EM_ERR_INVAL, "a pool of more than %d buffers", SLOTS_MOST);
+	most = emi_block_pool_memory(block_bytes, nwrite, nprefetch);
+	if (most <= em_ctx_memory(ctx))
+		return EM_OK;
+	return emi_fail_memory(err, most, "a pool of %" PRIu64 " buffers takes %" PRIu64 " bytes of memory", n, most);
+}
+
+em_status emi_block_pool_open(emi_block_pool *p, em_ctx *ctx, emi_store *store, size_t block_bytes, uint32_t nwrite,
+			      uint32_t nprefetch, emi_io_stats *io, em_errinfo *err)
+{
+	const em_status st = check_size(ctx, block_bytes, nwrite, nprefetch, err);
 
 	memset(p, 0, sizeof *p);
+	if (st != EM_OK)
+		return st;
 	p->ctx = ctx;
-	p->disk = disk;
+	p->store = emi_store_hold(store);
 	p->io = io;
 	p->block_bytes = block_bytes;
-	st = emi_block_pool_resize(p, nwrite, nprefetch, &own);
-	if (st != EM_OK) {
-		if (err != NULL && err->status >= EM_OK)
-			*err = own;
-		emi_block_pool_close(p);
-	}
-	return st;
+	p->nwrite = nwrite;
+	p->nprefetch = nprefetch;
+	emi_store_join(store, &p->holder, &emi_pool_calls);
+	return EM_OK;
 }
 
 void emi_block_pool_close(emi_block_pool *p)
 {
+	uint32_t lost;
 	int i;
 
 	if (p->ctx == NULL)
 		return;
+	while (p->list[EMI_POOL_WRITING].first != NULL && !emi_ctx_forked(p->ctx))
+		(void)emi_slot_end_write(p, p->list[EMI_POOL_WRITING].first, NULL);
+	lost = count(p, EMI_POOL_FAILED);
+	if (lost != 0)
+		emi_log(p->ctx, EM_LOG_WARN, "a pool was closed with %" PRIu32 " blocks that could not be written",
+			lost);
 	for (i = 0; i < EMI_POOL_STATES; i++) {
 		while (p->list[i].first != NULL) {
-			settle(p, p->list[i].first);
-			free_slot(p, p->list[i].first);
+			emi_slot_settle(p, p->list[i].first);
+			emi_pool_free_slot(p, p->list[i].first);
 		}
 	}
-	emi_free_array(p->ctx, p->table, p->buckets, sizeof *p->table);
+	emi_pool_free_tables(p);
+	emi_store_part(p->store, &p->holder);
+	emi_store_close(p->store);
 	memset(p, 0, sizeof *p);
 }
 
 uint64_t emi_block_pool_memory(size_t block_bytes, uint32_t nwrite, uint32_t nprefetch)
 {
 	const uint64_t slots = (uint64_t)nwrite + nprefetch;
-	uint64_t buckets = LEAST_BUCKETS;
 
-	while (buckets < slots)
-		buckets *= 2;
-	return slots * (block_bytes + sizeof(emi_pool_slot)) + buckets * sizeof(emi_pool_slot *);
+	/* While tables are made anew there are two. */
+	return slots * (block_bytes + sizeof(emi_pool_slot)) + emi_pool_tables_memory(slots) * 3 / 2;
+}
+
+/* Buffers for writing are only as many as there may be, by waiting. */
+static em_status await_writes(emi_block_pool *p, uint32_t nwrite, em_errinfo *err)
+{
+	while (for_writing(p) > nwrite && count(p, EMI_POOL_WRITING) != 0)
+		wait_for_oldest(p);
+	if (for_writing(p) <= nwrite)
+		return EM_OK;
+	if (err != NULL && err->status >= EM_OK)
+		*err = p->err;
+	return p->err.status;
 }
 
 em_status emi_block_pool_resize(emi_block_pool *p, uint32_t nwrite, uint32_t nprefetch, em_errinfo *err)
 {
-	em_errinfo own = EM_ERRINFO_INIT;
-	em_status st;
+	em_status st = check_size(p->ctx, p->block_bytes, nwrite, nprefetch, err);
 
-	if (nwrite < p->list[EMI_POOL_LENT].n)
-		return emi_fail(err, EM_ERR_STATE, "%" PRIu32 " buffers of the pool are lent", p->list[EMI_POOL_LENT].n);
-	if (nwrite > SLOTS_MOST || nprefetch > SLOTS_MOST)
-		return emi_fail(err, EM_ERR_INVAL, "a pool of more than %d buffers", SLOTS_MOST);
-	st = widen(p, nwrite + nprefetch, &own);
-	while (st == EM_OK && p->nslots < nwrite + nprefetch)
-		st = add_slot(p, NULL, &own);
-	if (st != EM_OK) {
-		shrink(p);
-		if (err != NULL && err->status >= EM_OK)
-			*err = own;
+	if (st == EM_OK && nwrite < count(p, EMI_POOL_LENT))
+		st = emi_fail(err, EM_ERR_STATE, "%" PRIu32 " buffers of the pool are lent", count(p, EMI_POOL_LENT));
+	if (st == EM_OK)
+		st = await_writes(p, nwrite, err);
+	if (st != EM_OK)
 		return st;
-	}
 	p->nwrite = nwrite;
 	p->nprefetch = nprefetch;
-	while (p->list[EMI_POOL_FETCHED].n > nprefetch)
-		drop(p, p->list[EMI_POOL_FETCHED].last->bid);
-	while (p->list[EMI_POOL_WRITING].n + p->list[EMI_POOL_LENT].n > nwrite)
-		wait_for_oldest(p);
+	while (count(p, EMI_POOL_FETCHED) > nprefetch)
+		emi_slot_drop(p, p->list[EMI_POOL_FETCHED].last);
 	shrink(p);
 	return EM_OK;
 }
@@ -356,15 +208,14 @@ em_status emi_block_pool_resize(emi_block_pool *p, uint32_t nwrite, uint32_t npr
 em_status emi_block_pool_attach(emi_block_pool *p, char *buf, em_errinfo *err)
 {
 	em_errinfo own = EM_ERRINFO_INIT;
-	em_status st = widen(p, p->nslots + 1, &own);
 
-	if (st == EM_OK)
-		st = add_slot(p, buf, &own);
-	if (st == EM_OK)
+	if (emi_pool_add_slot(p, buf, &own) != NULL) {
 		p->nwrite++;
-	else if (err != NULL && err->status >= EM_OK)
+		return EM_OK;
+	}
+	if (err != NULL && err->status >= EM_OK)
 		*err = own;
-	return st;
+	return own.status;
 }
 
 em_status emi_block_pool_detach(emi_block_pool *p, char **buf, em_errinfo *err)
@@ -372,7 +223,7 @@ em_status emi_block_pool_detach(emi_block_pool *p, char **buf, em_errinfo *err)
 	const em_status st = emi_block_pool_lend(p, buf, err);
 
 	if (st == EM_OK) {
-		free_slot(p, p->list[EMI_POOL_LENT].first);
+		emi_pool_free_slot(p, p->list[EMI_POOL_LENT].first);
 		p->nwrite--;
 	}
 	return st;
@@ -380,38 +231,51 @@ em_status emi_block_pool_detach(emi_block_pool *p, char **buf, em_errinfo *err)
 
 em_status emi_block_pool_lend(emi_block_pool *p, char **buf, em_errinfo *err)
 {
-	const emi_pool_list *writing = &p->list[EMI_POOL_WRITING], *lent = &p->list[EMI_POOL_LENT];
+	em_errinfo own = EM_ERRINFO_INIT;
 	emi_pool_slot *s;
+	em_status st;
 
 	*buf = NULL;
-	if (lent->n == p->nwrite)
-		return emi_fail(err, EM_ERR_STATE, "all %" PRIu32 " buffers for writing are lent", lent->n);
-	if (writing->n + lent->n == p->nwrite)
+	if (count(p, EMI_POOL_LENT) == p->nwrite)
+		return emi_fail(err, EM_ERR_STATE, "all %" PRIu32 " buffers for writing are lent", p->nwrite);
+	if (for_writing(p) == p->nwrite)
 		end_done_writes(p);
-	if (writing->n + lent->n == p->nwrite)
+	st = await_writes(p, p->nwrite - 1, err);
+	if (st != EM_OK)
+		return st;
+	/* Without memory for more, those that there are do. */
+	while ((s = take_free(p, 1, &own)) == NULL && count(p, EMI_POOL_WRITING) != 0)
 		wait_for_oldest(p);
-	if (p->err.status != EM_OK)
-		return sticky(p, err);
-	s = take_free(p, 1);
+	if (s == NULL) {
+		if (err != NULL && err->status >= EM_OK)
+			*err = own;
+		return own.status;
+	}
 	*buf = s->buf;
 	s->buf = NULL;
-	move_last(p, s, EMI_POOL_LENT);
+	emi_slot_move_last(p, s, EMI_POOL_LENT);
 	return EM_OK;
 }
 
 em_status emi_block_pool_write(emi_block_pool *p, char *buf, em_bid bid, em_errinfo *err)
 {
+	const emi_span span = {bid, p->block_bytes};
 	emi_pool_slot *s = p->list[EMI_POOL_LENT].first;
+	em_status st;
 
 	if (s == NULL)
 		return emi_fail(err, EM_ERR_STATE, "no buffer of the pool is lent");
+	st = emi_store_check_block(p->store, EMI_WRITE, bid, p->block_bytes, err);
+	if (st == EM_OK)
+		st = emi_store_forget(p->store, &p->holder, &span, err);
+	if (st != EM_OK)
+		return st;
 	drop(p, bid);
 	s->buf = buf;
-	know(p, s, bid);
-	move_last(p, s, EMI_POOL_WRITING);
-	emi_block_write(p->disk, &s->rq, buf, p->block_bytes, bid, p->io);
+	emi_slot_know(p, s, bid);
+	(void)emi_slot_write(p, s, NULL);
 	p->stats.writes++;
-	return sticky(p, err);
+	return EM_OK;
 }
 
 void emi_block_pool_return(emi_block_pool *p, char *buf)
@@ -419,56 +283,71 @@ void emi_block_pool_return(emi_block_pool *p, char *buf)
 	emi_pool_slot *s = p->list[EMI_POOL_LENT].first;
 
 	s->buf = buf;
-	release(p, s);
+	emi_slot_release(p, s);
 }
 
 int emi_block_pool_hint(emi_block_pool *p, em_bid bid)
 {
-	emi_pool_slot *s = find(p, bid);
+	emi_pool_slot *s = emi_pool_find(p, bid);
 
 	if (s != NULL && s->state != EMI_POOL_FREE) {
 		s->hinted = s->state == EMI_POOL_WRITING;
 		return 1;
 	}
-	if (p->list[EMI_POOL_FETCHED].n == p->nprefetch)
+	if (count(p, EMI_POOL_FETCHED) == p->nprefetch)
 		return 0;
 	if (s == NULL) {
-		s = take_free(p, 0);
+		if (emi_store_check_block(p->store, EMI_READ, bid, p->block_bytes, NULL) != EM_OK)
+			return 0;
+		s = take_free(p, 0, NULL);
 		if (s == NULL)
 			return 0;
-		know(p, s, bid);
-		emi_block_read(p->disk, &s->rq, s->buf, p->block_bytes, bid, p->io);
-		p->stats.hints++;
+		emi_slot_know(p, s, bid);
+		p->stats.hints += (uint64_t)emi_store_read(p->store, &s->rq, s->buf, p->block_bytes, bid, p->io);
 	}
-	move_last(p, s, EMI_POOL_FETCHED);
+	emi_slot_move_last(p, s, EMI_POOL_FETCHED);
 	return 1;
 }
 
-static em_status end_read(emi_block_pool *p, emi_request *rq, em_errinfo *err)
+/* What others have changed and not written is newer. */
+static void look_at_others(emi_block_pool *p, char *buf, em_bid bid)
 {
+	const emi_span span = {bid, p->block_bytes};
+
+	emi_store_overlay(p->store, &p->holder, &span, buf);
+}
+
+static em_status end_read(emi_block_pool *p, emi_request *rq, char *buf, em_bid bid, em_errinfo *err)
+{
+	em_status st;
+
 	p->stats.waits += !emi_done(rq);
-	return emi_wait(rq, err);
+	st = emi_wait(rq, err);
+	if (st == EM_OK)
+		look_at_others(p, buf, bid);
+	return st;
 }
 
 static em_status read_now(emi_block_pool *p, char *buf, em_bid bid, em_errinfo *err)
 {
+	em_status st = emi_store_check_block(p->store, EMI_READ, bid, p->block_bytes, err);
 	emi_request rq;
 
-	emi_block_read(p->disk, &rq, buf, p->block_bytes, bid, p->io);
-	return end_read(p, &rq, err);
+	if (st != EM_OK)
+		return st;
+	(void)emi_store_read(p->store, &rq, buf, p->block_bytes, bid, p->io);
+	return end_read(p, &rq, buf, bid, err);
 }
 
 em_status emi_block_pool_read(emi_block_pool *p, char **buf, em_bid bid, em_errinfo *err)
 {
-	emi_pool_slot *s = find(p, bid);
+	emi_pool_slot *s = emi_pool_find(p, bid);
 	char *theirs = *buf;
 	em_status st;
 
 	p->stats.reads++;
 	if (s != NULL && s->state == EMI_POOL_WRITING && emi_done(&s->rq))
-		end_write(p, s);
-	if (p->err.status != EM_OK)
-		return sticky(p, err);
+		(void)emi_slot_end_write(p, s, NULL);
 	if (s == NULL)
 		return read_now(p, theirs, bid, err);
 	if (s->state == EMI_POOL_FETCHED)
@@ -476,17 +355,18 @@ em_status emi_block_pool_read(emi_block_pool *p, char **buf, em_bid bid, em_erri
 	else
 		p->stats.recalled++;
 	/* A copy takes less time than waiting for the write and all those before it. */
-	if (s->state == EMI_POOL_WRITING) {
+	if (s->state == EMI_POOL_WRITING || s->state == EMI_POOL_FAILED) {
 		memcpy(theirs, s->buf, p->block_bytes);
+		look_at_others(p, theirs, bid);
 		return EM_OK;
 	}
-	st = end_read(p, &s->rq, err);
+	st = end_read(p, &s->rq, s->buf, bid, err);
 	if (st == EM_OK) {
 		*buf = s->buf;
 		s->buf = theirs;
 	}
-	forget(p, s);
-	release(p, s);
+	emi_slot_forget(p, s);
+	emi_slot_release(p, s);
 	return st;
 }
 
@@ -497,29 +377,48 @@ void emi_block_pool_invalidate(emi_block_pool *p, em_bid bid)
 	drop(p, bid);
 	while ((s = under_way(p, bid)) != NULL) {
 		p->stats.waits++;
-		settle(p, s);
+		emi_slot_settle(p, s);
 	}
 }
 
-void emi_block_pool_free(emi_block_pool *p, em_bid bid)
+em_status emi_block_pool_free(emi_block_pool *p, em_bid bid, em_errinfo *err)
 {
+	const emi_span span = {bid, p->block_bytes};
+	const em_status st = emi_store_forget(p->store, &p->holder, &span, err);
 	emi_pool_slot *s;
 
+	if (st != EM_OK)
+		return st;
 	drop(p, bid);
 	s = under_way(p, bid);
-	if (s != NULL)
-		s->frees = 1;
-	else
-		emi_bid_free(p->disk, bid, p->block_bytes);
+	if (s == NULL)
+		return emi_store_free(p->store, &p->holder, bid, p->block_bytes, err);
+	s->frees = 1;
+	return EM_OK;
 }
 
 em_status emi_block_pool_flush(emi_block_pool *p, em_errinfo *err)
 {
+	em_status first = emi_ctx_check(p->ctx, err);
 	emi_pool_slot *s;
+	uint32_t n;
 
-	while (p->list[EMI_POOL_WRITING].first != NULL)
-		wait_for_oldest(p);
+	if (first != EM_OK)
+		return first;
+	/* Each of those that failed has one more chance. */
+	for (n = count(p, EMI_POOL_FAILED); n > 0; n--) {
+		const em_status st = emi_slot_write(p, p->list[EMI_POOL_FAILED].first, err);
+
+		if (first == EM_OK)
+			first = st;
+	}
+	while (p->list[EMI_POOL_WRITING].first != NULL) {
+		const em_status st = emi_slot_end_write(p, p->list[EMI_POOL_WRITING].first, err);
+
+		if (first == EM_OK)
+			first = st;
+	}
 	for (s = p->list[EMI_POOL_FREE].first; s != NULL; s = s->next)
-		settle(p, s);
-	return sticky(p, err);
+		emi_slot_settle(p, s);
+	return first;
 }

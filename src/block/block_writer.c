@@ -2,12 +2,13 @@
 /*
  * block_writer.c -- see block_writer.h.
  *
- * Buffers are a ring.  The one being filled is sent when room is asked for that it does not have, so the last block is never an empty one; then
- * the next in the ring is waited for, which is the oldest on its way.  `left' is 0 before the first block and after a failure, so that the inline part
- * comes here.
+ * Buffers are a ring.  The one being filled is sent when room is asked for that it does not have, so the last block is
+ * never an empty one; then the next in the ring is waited for, which is the oldest on its way.  `left' is 0 before the
+ * first block and after a failure, so that the inline part comes here.
  */
 #include "block/block_writer.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/context.h"
@@ -26,8 +27,28 @@ static char *buffer(const emi_block_writer *w, uint32_t i)
 	return em_block_at(&w->layout, w->room, i);
 }
 
-em_status emi_block_writer_open(emi_block_writer *w, em_ctx *ctx, emi_disk *disk, size_t block_bytes, size_t record, uint32_t nbuffers,
-				emi_block_order order, emi_io_stats *io, em_errinfo *err)
+static int has_length(const emi_block_writer *w)
+{
+	return emi_store_length(w->store) != UINT64_MAX;
+}
+
+static em_status check(const emi_block_writer *w, em_errinfo *err)
+{
+	if (w->nbuffers == 0)
+		return emi_fail(err, EM_ERR_INVAL, "a writer without buffers");
+	if (!has_length(w))
+		return EM_OK;
+	if (w->order == EMI_REVERSE)
+		return emi_fail(err, EM_ERR_INVAL, "a file is written forwards only");
+	if (emi_store_read_only(w->store) || w->next % w->layout.bytes != 0)
+		return emi_fail(err, EM_ERR_INVAL, "no block of %" PRIu64 " bytes can be written at %" PRIu64,
+				(uint64_t)w->layout.bytes, w->next);
+	return EM_OK;
+}
+
+em_status emi_block_writer_open(emi_block_writer *w, em_ctx *ctx, emi_store *store, size_t block_bytes, size_t record,
+				uint32_t nbuffers, emi_block_order order, uint64_t first, emi_io_stats *io,
+				em_errinfo *err)
 {
 	em_errinfo own = EM_ERRINFO_INIT;
 	em_status st;
@@ -35,13 +56,15 @@ em_status emi_block_writer_open(emi_block_writer *w, em_ctx *ctx, emi_disk *disk
 
 	memset(w, 0, sizeof *w);
 	w->ctx = ctx;
-	w->disk = disk;
+	w->store = emi_store_hold(store);
 	w->io = io;
 	w->order = order;
 	w->nbuffers = nbuffers;
+	w->next = first;
+	w->before = emi_store_length(store);
 	st = em_block_layout_init(&w->layout, block_bytes, record, 0, 0, &own);
-	if (st == EM_OK && nbuffers == 0)
-		st = emi_fail(&own, EM_ERR_INVAL, "a writer without buffers");
+	if (st == EM_OK)
+		st = check(w, &own);
 	if (st != EM_OK)
 		goto out;
 	w->step = order == EMI_REVERSE ? -(ptrdiff_t)record : (ptrdiff_t)record;
@@ -77,10 +100,40 @@ static em_status fails(emi_block_writer *w, em_status st, em_errinfo *err)
 	return sticky(w, err);
 }
 
-static void send(emi_block_writer *w)
+/* Begin to write the block that is being filled, and take the next buffer. */
+static em_status send(emi_block_writer *w, em_errinfo *err)
 {
-	emi_block_write(w->disk, &w->rq[w->cur], buffer(w, w->cur), w->layout.bytes, w->list.bid[w->list.blocks - 1], w->io);
+	const emi_span span = { w->list.bid[w->list.blocks - 1], w->layout.bytes };
+	em_status st = emi_store_forget(w->store, NULL, &span, err);
+
+	if (st == EM_OK)
+		st = emi_store_write(w->store, &w->rq[w->cur], buffer(w, w->cur), w->layout.bytes, span.at, w->io, err);
 	w->cur = w->cur + 1 < w->nbuffers ? w->cur + 1 : 0;
+	return st;
+}
+
+/* A place for one block more, in a store that has a length; which grows by an eighth, as setting that waits for all
+ * that is on its way. */
+static em_status place_next(emi_block_writer *w, em_bid *bid, em_errinfo *err)
+{
+	const uint64_t bytes = w->layout.bytes, length = emi_store_length(w->store);
+	em_status st = EM_OK;
+
+	bid->disk = 0;
+	bid->reserved = 0;
+	bid->offset = w->next;
+	if (w->next + bytes > length)
+		st = emi_store_resize(w->store, w->next + bytes + (w->next / 8 / bytes + w->nbuffers) * bytes, err);
+	if (st == EM_OK)
+		w->next += bytes;
+	return st;
+}
+
+/* Of blocks that nobody is going to know. */
+static void free_block(emi_block_writer *w, em_bid bid)
+{
+	if (!has_length(w))
+		(void)emi_store_free(w->store, NULL, bid, w->layout.bytes, NULL);
 }
 
 em_status emi_block_writer_turn(emi_block_writer *w, em_errinfo *err)
@@ -91,16 +144,17 @@ em_status emi_block_writer_turn(emi_block_writer *w, em_errinfo *err)
 	if (st != EM_OK)
 		return sticky(w, err);
 	if (w->list.blocks > 0)
-		send(w);
-	st = emi_wait(&w->rq[w->cur], &w->err);
-	if (st != EM_OK)
-		return fails(w, st, err);
-	st = emi_bid_alloc(w->disk, w->layout.bytes, &bid, &w->err);
+		st = send(w, &w->err);
+	if (st == EM_OK)
+		st = emi_wait(&w->rq[w->cur], &w->err);
+	if (st == EM_OK)
+		st = has_length(w) ? place_next(w, &bid, &w->err)
+				   : emi_store_alloc(w->store, NULL, 0, w->layout.bytes, &bid, 1, &w->err);
 	if (st != EM_OK)
 		return fails(w, st, err);
 	st = emi_block_list_add(&w->list, w->ctx, bid, &w->err);
 	if (st != EM_OK) {
-		emi_bid_free(w->disk, bid, w->layout.bytes);
+		free_block(w, bid);
 		return fails(w, st, err);
 	}
 	w->left = w->layout.capacity;
@@ -142,19 +196,40 @@ static em_status end(emi_block_writer *w)
 
 static void free_blocks(emi_block_writer *w)
 {
-	emi_block_list_free_blocks(&w->list, w->disk, w->layout.bytes, 0, w->list.blocks);
+	uint64_t i;
+
+	for (i = 0; i < w->list.blocks; i++)
+		free_block(w, w->list.bid[i]);
 	emi_block_list_release(&w->list, w->ctx);
 }
 
-/* Send the last block, unless nothing is in it: its room may have been lent in vain.  Returns the places that are left in what is the last one then. */
-static size_t send_last(emi_block_writer *w)
+/* Send the last block, unless nothing is in it: its room may have been lent in vain.  *left: places that are left in
+ * what is the last one then. */
+static em_status send_last(emi_block_writer *w, size_t *left, em_errinfo *err)
 {
 	if (w->left < w->layout.capacity) {
-		send(w);
-		return w->left;
+		*left = w->left;
+		return send(w, err);
 	}
-	emi_bid_free(w->disk, w->list.bid[--w->list.blocks], w->layout.bytes);
-	return 0;
+	w->next -= w->layout.bytes;
+	free_block(w, w->list.bid[--w->list.blocks]);
+	*left = 0;
+	return EM_OK;
+}
+
+/* The length that is not needed goes: what is behind the last record, unless it was there before. */
+static em_status trim(emi_block_writer *w, uint64_t end, em_errinfo *err)
+{
+	if (end < w->before)
+		end = w->before;
+	return has_length(w) && end < emi_store_length(w->store) ? emi_store_resize(w->store, end, err) : EM_OK;
+}
+
+/* Where the last record ends. */
+static uint64_t end_of(const emi_block_writer *w, size_t left)
+{
+	return w->list.blocks != 0 ? w->next - w->layout.bytes + (w->layout.capacity - left) * w->layout.record
+				   : w->next;
 }
 
 em_status emi_block_writer_finish(emi_block_writer *w, emi_block_list *list, em_errinfo *err)
@@ -164,14 +239,17 @@ em_status emi_block_writer_finish(emi_block_writer *w, emi_block_list *list, em_
 
 	memset(list, 0, sizeof *list);
 	if (w->err.status == EM_OK && w->list.blocks > 0)
-		left = send_last(w);
+		w->err.status = send_last(w, &left, &w->err);
 	w->left = 0;
 	st = end(w);
+	if (st == EM_OK)
+		st = trim(w, end_of(w, left), &w->err);
 	if (st != EM_OK) {
 		st = fails(w, st, err);
 		free_blocks(w);
 		return st;
 	}
+	w->before = UINT64_MAX;
 	*list = w->list;
 	memset(&w->list, 0, sizeof w->list);
 	list->records = list->blocks * w->layout.capacity - left;
@@ -186,10 +264,13 @@ void emi_block_writer_close(emi_block_writer *w)
 {
 	if (w->ctx == NULL)
 		return;
-	if (!emi_ctx_forked(w->ctx))
+	if (!emi_ctx_forked(w->ctx) && w->room != NULL) {
 		(void)end(w);
+		(void)trim(w, 0, NULL);
+	}
 	free_blocks(w);
 	emi_buffer_free_array(w->ctx, w->room, w->nbuffers, w->layout.bytes);
 	emi_free_array(w->ctx, w->rq, w->nbuffers, sizeof *w->rq);
+	emi_store_close(w->store);
 	memset(w, 0, sizeof *w);
 }

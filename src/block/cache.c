@@ -40,8 +40,8 @@ static em_status check_memory(const em_ctx *ctx, const emi_cache_opts *opts, em_
 
 	if (most <= em_ctx_memory(ctx))
 		return EM_OK;
-	return emi_fail_memory(err, most, "a cache of %" PRIu32 " blocks of %" PRIu64 " bytes takes %" PRIu64 " bytes of memory",
-			       opts->frames, (uint64_t)opts->block_bytes, most);
+	return emi_fail_memory(err, most, "a cache of %" PRIu32 " blocks takes %" PRIu64 " bytes of memory",
+			       opts->frames, most);
 }
 
 em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opts, em_errinfo *err)
@@ -95,8 +95,8 @@ void emi_cache_close(emi_cache *c)
 	if (!emi_ctx_forked(ctx)) {
 		end_transfers(c);
 		if (c->ndirty != 0)
-			emi_log(ctx, EM_LOG_WARN, "a cache was closed with %" PRIu32 " changed blocks, which are discarded",
-				c->ndirty);
+			emi_log(ctx, EM_LOG_WARN,
+				"a cache was closed with %" PRIu32 " changed blocks, which are discarded", c->ndirty);
 	}
 	emi_store_part(c->store, &c->holder);
 	emi_cache_frames_free(c);
@@ -149,14 +149,26 @@ void emi_cache_unpin(emi_cache *c, uint32_t frame, int dirty)
 	f->pins--;
 }
 
+int emi_cache_unpin_block(emi_cache *c, const void *block, int dirty)
+{
+	uint32_t i = c->last;
+
+	/* Most blocks are unpinned before another one is got. */
+	if (i >= c->used || c->frame[i].buf != block)
+		i = emi_cache_frame_of(c, block);
+	if (i == EM_CACHE_NONE || c->frame[i].pins == 0)
+		return 0;
+	emi_cache_unpin(c, i, dirty);
+	return 1;
+}
+
 void emi_cache_hint(emi_cache *c, em_bid bid)
 {
 	uint32_t i;
 
 	/* Half of the frames are enough for what is wanted soon. */
 	if (emi_bid_map_find(&c->map, bid) != EMI_NO_ENTRY || c->nreading >= (c->m - c->detached) / 2 ||
-	    emi_ctx_forked(c->ctx) || bid.offset % emi_store_step(c->store, c->block_bytes) != 0 ||
-	    emi_store_check(c->store, EMI_READ, bid, c->block_bytes, NULL) != EM_OK)
+	    emi_ctx_forked(c->ctx) || emi_store_check_block(c->store, EMI_READ, bid, c->block_bytes, NULL) != EM_OK)
 		return;
 	i = emi_cache_free_frame(c);
 	if (i == EM_CACHE_NONE)
@@ -189,11 +201,6 @@ void emi_cache_attach(emi_cache *c, char *buf)
 	c->frame[i].detached = 0;
 	c->detached--;
 	emi_frame_move_to(c, i, EMI_FRAMES_FREE);
-}
-
-uint32_t emi_cache_pins(const emi_cache *c, uint32_t frame)
-{
-	return c->frame[frame].pins;
 }
 
 int emi_cache_is_detached(const emi_cache *c, uint32_t frame)

@@ -2,16 +2,16 @@
 /*
  * cache.h -- blocks of one size of a store in memory, some of many.
  *
- * What a cache does, and what policies and traces are, extmem/sys/cache.h says; public_cache.c puts that over this.  Here
- * blocks are lent with the numbers of their frames, and callers are trusted: they ask for what the store has, and change
- * nothing in a store that is read-only.
+ * What a cache does, and what policies and traces are, extmem/sys/cache.h says; public_cache.c puts that over this.
+ * Here blocks are lent with the numbers of their frames, and callers are trusted: they ask for what the store has, and
+ * change nothing in a store that is read-only.
  *
  * A block that is in the cache is never read from the store, and neither is one that was never written.  Who wants to
  * change a block that is being written back waits, as a copy to write from would need a frame just when frames are
  * short.
  *
- * Memory comes as frames are used for the first time (cache_frames.c).  A cache is a holder of its store: others on that
- * have it flush, forget or lend blocks (cache_range.c).
+ * Memory comes as frames are used for the first time (cache_frames.c).  A cache is a holder of its store: others on
+ * that have it flush, forget or lend blocks (cache_range.c).
  */
 #ifndef EMI_CACHE_H
 #define EMI_CACHE_H
@@ -40,16 +40,16 @@ uint64_t emi_cache_memory(const emi_cache_opts *opts);
 /* EM_ERR_RANGE unless it can be. */
 em_status emi_cache_check(const emi_cache_opts *opts, em_errinfo *err);
 
-/* Open an empty cache, which has no memory for blocks yet.  EM_ERR_RANGE, EM_ERR_NOMEM; EM_ERR_MEMLIMIT: also when there
- * could never be as much as it may take. */
+/* Open an empty cache, which has no memory for blocks yet.  EM_ERR_RANGE, EM_ERR_NOMEM; EM_ERR_MEMLIMIT: also when
+ * there could never be as much as it may take. */
 em_status emi_cache_open(emi_cache **out, em_ctx *ctx, const emi_cache_opts *opts, em_errinfo *err);
 
 /* Close it; what was changed and not flushed is discarded.  NULL is allowed. */
 void emi_cache_close(emi_cache *c);
 
 /* Pin a block.  EM_ERR_RANGE, EM_ERR_INVAL: the store has no such block; EM_ERR_IO and others of reading it; those of
- * writing others, if no frame is left but theirs; EM_ERR_BUSY: all frames are pinned; EM_ERR_MEMLIMIT, EM_ERR_NOMEM: they
- * are, and there is no memory for more. */
+ * writing others, if no frame is left but theirs; EM_ERR_STATE: all frames are pinned; EM_ERR_MEMLIMIT, EM_ERR_NOMEM:
+ * they are, and there is no memory for more. */
 em_status emi_cache_get(emi_cache *c, em_bid bid, uint32_t mode, uint32_t *frame, em_errinfo *err);
 
 /* Pin n blocks, which may be the same, with all reads under way together: as many of the first ones as there are frames
@@ -64,6 +64,9 @@ uint32_t emi_cache_find(const emi_cache *c, em_bid bid);
 /* Done with it; dirty: it was changed since it was got. */
 void emi_cache_unpin(emi_cache *c, uint32_t frame, int dirty);
 
+/* The same of a block that is known by its memory: 0 if that is none of the cache's, or not pinned. */
+int emi_cache_unpin_block(emi_cache *c, const void *block, int dirty);
+
 /* It is going to be got: begin to read it if there is a frame that can be had without waiting. */
 void emi_cache_hint(emi_cache *c, em_bid bid);
 
@@ -73,22 +76,21 @@ em_status emi_cache_flush(emi_cache *c, em_errinfo *err);
 em_status emi_cache_flush_range(emi_cache *c, const emi_span *span, em_errinfo *err);
 
 /* Forget the blocks of a span, as they were freed or are going to be, and do not write them (one that is only in part
- * in it is written).  EM_ERR_BUSY: one of them is pinned, and nothing was forgotten. */
+ * in it is written).  EM_ERR_STATE: one of them is pinned, and nothing was forgotten. */
 em_status emi_cache_forget_range(emi_cache *c, const emi_span *span, em_errinfo *err);
 
 /* Bring buf, which has the span as it is in the store, up to date. */
 void emi_cache_look_range(emi_cache *c, const emi_span *span, void *buf);
 
 /* Have another number of frames.  When there are to be fewer, blocks leave as the policy says, and changed ones are
- * written.  EM_ERR_RANGE; EM_ERR_BUSY: there are to be fewer, and a block is pinned or memory is detached; as
+ * written.  EM_ERR_RANGE; EM_ERR_STATE: there are to be fewer, and a block is pinned or memory is detached; as
  * emi_cache_get(): then it is as it was, but that some blocks have left. */
 em_status emi_cache_resize(emi_cache *c, uint32_t frames, em_errinfo *err);
 
 /* The memory of a frame, B bytes. */
 char *emi_cache_buf(const emi_cache *c, uint32_t frame);
 
-/* How often a frame is pinned; is its memory detached? */
-uint32_t emi_cache_pins(const emi_cache *c, uint32_t frame);
+/* Is its memory detached? */
 int emi_cache_is_detached(const emi_cache *c, uint32_t frame);
 
 /* The frame whose memory that is; EM_CACHE_NONE if it is none's. */

@@ -3,8 +3,8 @@
  * cache_frames.c -- the memory of a cache, and which block is in which frame; see cache_frames.h.
  *
  * A cache that is opened has no memory but its struct.  Frames get theirs in pieces when they are used for the first
- * time, each as large as all before; so a cache that is little used takes little, and pieces are few.  Where there is no
- * memory for as many, half as many do, and if there is none at all the cache goes on with what it has.
+ * time, each as large as all before; so a cache that is little used takes little, and pieces are few.  Where there is
+ * no memory for as many, half as many do, and if there is none at all the cache goes on with what it has.
  *
  * Tables are for a number of frames that is quadrupled, so that it gets to m at last.  They are made anew then: the map
  * and the lists are filled again, and the policy begins again with the blocks that there are, in the order in which it
@@ -20,7 +20,7 @@
 #include "block/policy.h"
 
 /* The first tables, and the first piece. */
-enum { ROOM_LEAST = 64, PIECE_LEAST = 1 << 16, PIECES_LEAST = 8 };
+enum { ROOM_LEAST = 64, PIECE_LEAST = 1 << 16, PIECES_LEAST = 8, PIECES_MOST = 64 };
 
 /* Where the tables lie in their memory, which begins with the map's. */
 typedef struct layout {
@@ -58,14 +58,14 @@ static uint32_t next_room(uint32_t room, uint32_t m)
 	return next;
 }
 
-/* While tables are made anew there are two. */
+/* While tables are made anew there are two; pieces are fewer than twice the bits of the number of frames. */
 uint64_t emi_cache_frames_memory(const emi_cache_opts *o)
 {
 	const uint64_t m = o->frames;
 	const em_policy *policy = o->policy != NULL ? o->policy : &emi_policy_s3fifo;
 
 	return tables_memory(policy, m) + (m > ROOM_LEAST ? tables_memory(policy, (m + 3) / 4) : 0) +
-	       m * (o->block_bytes + sizeof(emi_request));
+	       m * (o->block_bytes + sizeof(emi_request)) + PIECES_MOST * sizeof(emi_cache_piece);
 }
 
 /* So many zeroed bytes, in large pages if they are many. */
@@ -349,9 +349,6 @@ uint32_t emi_cache_frame_of(emi_cache *c, const void *buf)
 {
 	uint32_t k;
 
-	/* Most blocks are unpinned before another one is got. */
-	if (c->last < c->used && c->frame[c->last].buf == buf)
-		return c->last;
 	for (k = c->pieces; k-- > 0;) {
 		const emi_cache_piece *p = &c->piece[k];
 		const uintptr_t at = (uintptr_t)buf - (uintptr_t)p->base;

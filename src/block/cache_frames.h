@@ -3,9 +3,9 @@
  * cache_frames.h -- what a cache consists of, for those files that make it.
  *
  * A frame that has memory is free, in that list, or detached, or it has a block: then the map knows it and so does the
- * policy.  Its transfer is in the list of reads or in that of writes until somebody settles it.  Reads of blocks that are
- * pinned (emi_cache_get_many()) have a list of their own, as nobody else settles them: what cannot be read leaves the
- * cache.
+ * policy.  Its transfer is in the list of reads or in that of writes until somebody settles it.  Reads of blocks that
+ * are pinned (emi_cache_get_many()) have a list of their own, as nobody else settles them: what cannot be read leaves
+ * the cache.
  *
  * Call order: cache.c stands on cache_many.c, cache_range.c and cache_resize.c, these on cache_write_back.c, that on
  * cache_transfer.c and on cache_frames.c.
@@ -155,7 +155,8 @@ em_status emi_frame_settle_write(emi_cache *c, uint32_t i, em_errinfo *err);
 /* Those that are over, oldest first. */
 void emi_cache_settle_done(emi_cache *c);
 
-/* The frame is idle when this returns, by taking back what was not begun or by waiting: 0 if it has no block any more. */
+/* The frame is idle when this returns, by taking back what was not begun or by waiting: 0 if it has no block any more.
+ * */
 int emi_frame_calm(emi_cache *c, uint32_t i);
 
 /* cache_write_back.c: who has to go. */

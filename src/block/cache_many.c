@@ -2,12 +2,11 @@
 /*
  * cache_many.c -- getting several blocks of a cache at once, with their reads under way together; see cache.h.
  *
- * First all blocks are pinned, and those that are missing begin to be read; then they are waited for.  A block whose read
- * fails leaves at once, although it is pinned: nobody but this call has pinned it, since others wait for a read before.
+ * First all blocks are pinned, and those that are missing begin to be read; then they are waited for.  A block whose
+ * read fails leaves at once, although it is pinned: nobody but this call has pinned it, since others wait for a read
+ * before.
  */
 #include "block/cache_frames.h"
-
-#include <inttypes.h>
 
 #include "base/error.h"
 
@@ -25,15 +24,6 @@ static int reach(emi_cache *c, uint32_t i, uint32_t mode)
 	return 1;
 }
 
-/* What is asked for may not be there at all. */
-static em_status check(const emi_cache *c, em_bid bid, em_errinfo *err)
-{
-	if (bid.offset % emi_store_step(c->store, c->block_bytes) != 0)
-		return emi_fail(err, EM_ERR_INVAL, "there is no block of %" PRIu64 " bytes at %" PRIu64,
-				(uint64_t)c->block_bytes, bid.offset);
-	return emi_store_check(c->store, EMI_READ, bid, c->block_bytes, err);
-}
-
 em_status emi_cache_bring(emi_cache *c, em_bid bid, uint32_t mode, uint32_t *frame, em_errinfo *err)
 {
 	uint32_t i = emi_bid_map_find(&c->map, bid);
@@ -46,7 +36,7 @@ em_status emi_cache_bring(emi_cache *c, em_bid bid, uint32_t mode, uint32_t *fra
 			c->policy->hit(c->state, i);
 	} else {
 		c->stats.misses++;
-		st = check(c, bid, err);
+		st = emi_store_check_block(c->store, EMI_READ, bid, c->block_bytes, err);
 		if (st == EM_OK)
 			st = emi_cache_await_frame(c, &i, err);
 		if (st != EM_OK)

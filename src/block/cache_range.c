@@ -3,7 +3,8 @@
  * cache_range.c -- flushing, forgetting and looking at the blocks of a cache that are in a span of the store, for its
  * caller and for other holders; see cache.h and holder.h.
  *
- * The blocks of a span are found by asking for each that may be there, or by a walk along all frames, whichever is less.
+ * The blocks of a span are found by asking for each that may be there, or by a walk along all frames, whichever is
+ * less.
  */
 #include "block/cache_frames.h"
 
@@ -62,7 +63,7 @@ static void walk(errand *e)
 		return;
 	}
 	for (; at < end; at += step) {
-		const em_bid bid = { e->span->at.disk, 0, at };
+		const em_bid bid = {e->span->at.disk, 0, at};
 
 		i = emi_bid_map_find(&c->map, bid);
 		if (i != EMI_NO_ENTRY)
@@ -79,7 +80,7 @@ static void count_pin(errand *e, uint32_t i, size_t from, size_t bytes)
 
 static int pins(emi_cache *c, const emi_span *span)
 {
-	errand e = { c, span, count_pin, NULL, 0, EM_OK, NULL };
+	errand e = {c, span, count_pin, NULL, 0, EM_OK, NULL};
 
 	walk(&e);
 	return e.pinned != 0;
@@ -118,7 +119,7 @@ static void await(errand *e, uint32_t i, size_t from, size_t bytes)
 
 static em_status flush(emi_cache *c, const emi_span *span, em_errinfo *err)
 {
-	errand e = { c, span, send, NULL, 0, EM_OK, err };
+	errand e = {c, span, send, NULL, 0, EM_OK, err};
 	const em_status st = emi_ctx_check(c->ctx, err);
 
 	if (st != EM_OK || c->ndirty == 0)
@@ -158,27 +159,30 @@ static void leave(errand *e, uint32_t i, size_t from, size_t bytes)
 
 em_status emi_cache_forget_range(emi_cache *c, const emi_span *span, em_errinfo *err)
 {
-	errand e = { c, span, leave, NULL, 0, EM_OK, err };
+	errand e = {c, span, leave, NULL, 0, EM_OK, err};
 
 	if (emi_ctx_forked(c->ctx))
 		return emi_ctx_check(c->ctx, err);
 	if (pins(c, span))
-		return emi_fail(err, EM_ERR_BUSY, "a block at %" PRIu64 " or behind is pinned", span->at.offset);
+		return emi_fail(err, EM_ERR_STATE, "a block at %" PRIu64 " or behind is pinned", span->at.offset);
 	walk(&e);
 	return e.status;
 }
 
+/* Reads come behind writes that were begun before them, so only those that failed are to be minded. */
 static void copy(errand *e, uint32_t i, size_t from, size_t bytes)
 {
 	emi_cache *c = e->c;
 
-	if (c->frame[i].dirty != EMI_FRAME_CLEAN)
+	if (c->frame[i].busy == EMI_FRAME_WRITING && emi_done(c->block[i].rq))
+		(void)emi_frame_settle_write(c, i, NULL);
+	if (c->frame[i].dirty == EMI_FRAME_DIRTY)
 		memcpy(e->buf + (c->block[i].bid.offset + from - e->span->at.offset), c->frame[i].buf + from, bytes);
 }
 
 void emi_cache_look_range(emi_cache *c, const emi_span *span, void *buf)
 {
-	errand e = { c, span, copy, buf, 0, EM_OK, NULL };
+	errand e = {c, span, copy, buf, 0, EM_OK, NULL};
 
 	if (c->ndirty != 0)
 		walk(&e);
@@ -220,8 +224,8 @@ static em_status holder_forget(emi_holder *h, const emi_span *span, em_errinfo *
 
 static void holder_cut(emi_holder *h, em_bid end)
 {
-	const emi_span span = { end, UINT64_MAX };
-	errand e = { cache_of(h), &span, cut_off, NULL, 0, EM_OK, NULL };
+	const emi_span span = {end, UINT64_MAX};
+	errand e = {cache_of(h), &span, cut_off, NULL, 0, EM_OK, NULL};
 
 	walk(&e);
 }
@@ -231,4 +235,4 @@ static void holder_overlay(emi_holder *h, const emi_span *span, char *buf)
 	emi_cache_look_range(cache_of(h), span, buf);
 }
 
-const emi_holder_calls emi_cache_calls = { holder_pins, holder_flush, holder_forget, holder_cut, holder_overlay };
+const emi_holder_calls emi_cache_calls = {holder_pins, holder_flush, holder_forget, holder_cut, holder_overlay};

@@ -16,10 +16,11 @@ static em_status all_free(const emi_cache *c, em_errinfo *err)
 	uint32_t i;
 
 	if (c->detached != 0)
-		return emi_fail(err, EM_ERR_BUSY, "memory of %" PRIu32 " frames of the cache is detached", c->detached);
+		return emi_fail(err, EM_ERR_STATE, "memory of %" PRIu32 " frames of the cache is detached",
+				c->detached);
 	for (i = 0; i < c->used; i++)
 		if (c->frame[i].pins != 0)
-			return emi_fail(err, EM_ERR_BUSY, "a block of the cache is pinned");
+			return emi_fail(err, EM_ERR_STATE, "a block of the cache is pinned");
 	return EM_OK;
 }
 

@@ -17,7 +17,7 @@
 
 static emi_span span_of(const emi_cache *c, uint32_t i)
 {
-	const emi_span span = { c->block[i].bid, c->block_bytes };
+	const emi_span span = {c->block[i].bid, c->block_bytes};
 
 	return span;
 }

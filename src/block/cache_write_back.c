@@ -2,8 +2,8 @@
 /*
  * cache_write_back.c -- which block has to go when a frame is wanted; see cache_frames.h.
  *
- * The policy proposes victims.  Those that are changed are sent on their way, and the first clean one goes.  It must not
- * be far behind, as what is far behind is what the policy wants to keep: the inner nodes of a tree are clean among
+ * The policy proposes victims.  Those that are changed are sent on their way, and the first clean one goes.  It must
+ * not be far behind, as what is far behind is what the policy wants to keep: the inner nodes of a tree are clean among
  * changed leaves.  Then it is better to wait for the oldest write.  So that this happens rarely, every few victims the
  * next ones are looked at, and those that are changed are sent together.
  *
@@ -77,7 +77,7 @@ static int32_t send(void *arg, uint32_t i)
 /* Send what is changed of those that are going to go next. */
 static void send_ahead(emi_cache *c)
 {
-	search s = { c, 0, 0, EM_CACHE_NONE };
+	search s = {c, 0, 0, EM_CACHE_NONE};
 
 	c->victims = 0;
 	if (c->ndirty <= c->nwriting + c->nfailed)
@@ -89,7 +89,7 @@ static void send_ahead(emi_cache *c)
 /* A victim that can go at once has left: its frame, or EM_CACHE_NONE. */
 static uint32_t take_victim(emi_cache *c)
 {
-	search s = { c, 0, 0, EM_CACHE_NONE };
+	search s = {c, 0, 0, EM_CACHE_NONE};
 	uint32_t i;
 
 	if (c->used == 0)
@@ -128,7 +128,8 @@ static em_status none_goes(emi_cache *c, em_errinfo *err)
 	if (c->used < c->m && emi_cache_new_frame(c, &own) != EM_CACHE_NONE)
 		return EM_OK;
 	if (c->nfailed == 0 && c->used == c->m)
-		return emi_fail(err, EM_ERR_BUSY, "all %" PRIu32 " frames of the cache are pinned", c->m - c->detached);
+		return emi_fail(err, EM_ERR_STATE, "all %" PRIu32 " frames of the cache are pinned",
+				c->m - c->detached);
 	if (c->nfailed != 0)
 		own = c->error;
 	if (err != NULL && err->status >= EM_OK)

@@ -64,7 +64,7 @@ em_status emi_store_forget(emi_store *s, const emi_holder *me, const emi_span *s
 	if (s->first == NULL || (s->first == me && me->next == NULL))
 		return EM_OK;
 	if (others_pin(s, me, span))
-		return emi_fail(err, EM_ERR_BUSY, "a block at %" PRIu64 " or behind is pinned", span->at.offset);
+		return emi_fail(err, EM_ERR_STATE, "a block at %" PRIu64 " or behind is pinned", span->at.offset);
 	for (h = s->first; h != NULL && st == EM_OK; h = h->next)
 		if (h != me && h->calls->forget != NULL)
 			st = h->calls->forget(h, span, err);

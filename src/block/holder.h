@@ -2,8 +2,8 @@
 /*
  * holder.h -- whoever keeps contents of a store's blocks in memory, as the others on that store see it.
  *
- * A cache has blocks that are newer than the store; a pool has, too, until they are written; a reader has blocks that it
- * read ahead, which become old when somebody writes them.  Each is asked about a span of bytes, as others may have
+ * A cache has blocks that are newer than the store; a pool has, too, until they are written; a reader has blocks that
+ * it read ahead, which become old when somebody writes them.  Each is asked about a span of bytes, as others may have
  * blocks of another size.  A writer keeps nothing that others should see: it has them forget what it is going to write.
  *
  * A holder that is asked does not ask others, but for forgetting what it writes.
@@ -30,10 +30,10 @@ typedef struct emi_holder_calls {
 	/* Keep none of the blocks in the span, and have no transfer of theirs under way.  One that was changed and is
 	 * only in part in the span is written before. */
 	em_status (*forget)(emi_holder *h, const emi_span *span, em_errinfo *err);
-	/* The store ends there from now on: blocks behind the end are forgotten, and what is behind it in the block that
-	 * it is in is zeros. */
+	/* The store ends there from now on: blocks behind the end are forgotten, and what is behind it in the block
+	 * that it is in is zeros. */
 	void (*cut)(emi_holder *h, em_bid end);
-	/* Copy what is newer than the store into buf, which has the span. */
+	/* Copy what is newer than the store into buf, which has the span as a read that is over has brought it. */
 	void (*overlay)(emi_holder *h, const emi_span *span, char *buf);
 } emi_holder_calls;
 

@@ -14,6 +14,7 @@ em_block_list *emi_list_new(em_disks *d, size_t block_bytes, size_t record, em_e
 	em_block_list *l = emi_share_new(d, sizeof *l, EMI_OBJECT_SHARED, NULL, err);
 
 	if (l != NULL) {
+		emi_share_turn(&l->share);
 		l->block_bytes = block_bytes;
 		l->record = record;
 		l->users = 1;
@@ -115,15 +116,16 @@ em_status em_block_list_open(em_block_list **out, em_disks *d, const em_block_li
 em_status em_block_list_free_blocks(em_block_list *l)
 {
 	em_errinfo err;
-	em_status st = emi_enter(l, &err);
+	em_status st = emi_enter_back(l, &err);
 
 	if (st != EM_OK)
 		return st;
 	if (__atomic_load_n(&l->readers, __ATOMIC_ACQUIRE) != 0)
 		st = emi_fail(&err, EM_ERR_STATE, "the list of blocks has a reader");
 	if (st == EM_OK) {
-		emi_block_list_free_blocks(&l->list, l->share.set, l->block_bytes, 0, l->list.blocks);
-		emi_block_list_release(&l->list, l->share.object.ctx);
+		st = emi_share_free_blocks(&l->share, l->list.bid, (size_t)l->list.blocks, l->block_bytes, &err);
+		if (st == EM_OK)
+			emi_block_list_release(&l->list, l->share.object.ctx);
 	}
 	return emi_leave(l, st, &err);
 }

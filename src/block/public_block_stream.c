@@ -38,7 +38,7 @@ struct em_block_reader {
 /* 2 for each disk. */
 static uint32_t buffers(const emi_share *s, uint32_t asked)
 {
-	return asked != 0 ? asked : 2 * emi_disk_count(s->set);
+	return asked != 0 ? asked : 2 * s->n;
 }
 
 static emi_block_order order_of(uint32_t flags)
@@ -73,8 +73,10 @@ static em_status open_writer(em_block_writer **out, em_disks *d, const em_block_
 	w = emi_share_new(d, sizeof *w, 0, release_writer, err);
 	if (w == NULL)
 		return err->status;
-	st = emi_block_writer_open(&w->writer, w->share.object.ctx, w->share.set, layout.bytes, layout.record,
-				   buffers(&w->share, o->buffers), order_of(o->flags), NULL, err);
+	st = emi_share_store(&w->share, err);
+	if (st == EM_OK)
+		st = emi_block_writer_open(&w->writer, w->share.object.ctx, w->share.store, layout.bytes, layout.record,
+					   buffers(&w->share, o->buffers), order_of(o->flags), o->offset, NULL, err);
 	if (st == EM_OK) {
 		w->list = emi_list_new(d, layout.bytes, layout.record, err);
 		st = w->list != NULL ? EM_OK : err->status;
@@ -250,16 +252,6 @@ static em_status take_list(em_block_reader *r, em_block_list *l, uint32_t flags,
 	return EM_OK;
 }
 
-static em_status fill_cursor(emi_cursor *c, void *reader)
-{
-	const em_batch *batch;
-	const em_status st = em_block_reader_next(reader, &batch);
-
-	if (st == EM_OK)
-		emi_cursor_show(c, batch);
-	return st;
-}
-
 static void release_reader(void *reader)
 {
 	em_block_reader *r = reader;
@@ -269,6 +261,16 @@ static void release_reader(void *reader)
 	if (r->list != NULL)
 		emi_list_let(r->list);
 	emi_share_free(r, sizeof *r);
+}
+
+static em_status fill_cursor(emi_cursor *c, void *reader)
+{
+	const em_batch *batch;
+	const em_status st = em_block_reader_next(reader, &batch);
+
+	if (st == EM_OK)
+		emi_cursor_show(c, batch);
+	return st;
 }
 
 static em_status open_reader(em_block_reader **out, em_block_list *l, const em_block_reader_opts *o, em_errinfo *err)
@@ -284,7 +286,9 @@ static em_status open_reader(em_block_reader **out, em_block_list *l, const em_b
 		return err->status;
 	st = take_list(r, l, o->flags, err);
 	if (st == EM_OK)
-		st = emi_block_reader_open(&r->reader, r->share.object.ctx, r->share.set, l->block_bytes, l->record,
+		st = emi_share_store(&r->share, err);
+	if (st == EM_OK)
+		st = emi_block_reader_open(&r->reader, r->share.object.ctx, r->share.store, l->block_bytes, l->record,
 					   buffers(&r->share, o->buffers), consumes ? &r->own : &l->list, 1,
 					   order_of(o->flags), consumes, NULL, err);
 	if (st != EM_OK) {
@@ -329,7 +333,8 @@ em_status em_block_reader_next(em_block_reader *r, const em_batch **batch)
 	if (st != EM_OK)
 		return st;
 	st = emi_given(batch, "batch", &err);
-	emi_cursor_clear(&r->cursor);
+	if (st == EM_OK)
+		emi_cursor_clear(&r->cursor);
 	if (st == EM_OK)
 		st = emi_block_reader_next(&r->reader, &records, &r->batch.n, &err);
 	if (st == EM_OK) {

@@ -14,8 +14,8 @@
 
 struct em_cache {
 	emi_share share;
-	emi_store *store;
 	emi_cache *cache;
+	uint32_t most;          /* the last mode that there may be */
 };
 
 /* What is the same in both, with the size of blocks; the rest is the cache's to check. */
@@ -42,7 +42,6 @@ static void release_cache(void *cache)
 	em_cache *c = cache;
 
 	emi_cache_close(c->cache);
-	emi_store_close(c->store);
 	emi_share_free(c, sizeof *c);
 }
 
@@ -57,13 +56,14 @@ static em_status open_cache(em_cache **out, em_disks *d, const em_cache_opts *o,
 	c = emi_share_new(d, sizeof *c, 0, release_cache, err);
 	if (c == NULL)
 		return err->status;
-	st = emi_store_open_disks(&c->store, c->share.object.ctx, c->share.set, err);
-	if (st == EM_OK) {
-		own.store = c->store;
-		st = emi_cache_open(&c->cache, c->share.object.ctx, &own, err);
-	}
+	st = emi_share_store(&c->share, err);
+	own.store = c->share.store;
+	if (st == EM_OK)
+		c->most = emi_store_read_only(own.store) ? EM_CACHE_READ : EM_CACHE_FRESH;
+	if (st == EM_OK)
+		st = emi_cache_open(&c->cache, d->share.object.ctx, &own, err);
 	if (st != EM_OK)
-		release_cache(c);
+		emi_share_free(c, sizeof *c);
 	else
 		*out = c;
 	return st;
@@ -115,8 +115,10 @@ static em_status get_refused(em_cache *c, em_bid bid, uint32_t mode, void *const
 	if (st != EM_OK)
 		return st;
 	st = emi_given(block, "block", &err);
-	if (st == EM_OK)
+	if (st == EM_OK && mode > EM_CACHE_FRESH)
 		st = emi_fail(&err, EM_ERR_INVAL, "there is no mode %" PRIu32, mode);
+	if (st == EM_OK)
+		st = emi_store_check(c->share.store, EMI_WRITE, bid, 0, &err);
 	return emi_leave(c, st, &err);
 }
 
@@ -129,7 +131,7 @@ em_status em_cache_get(em_cache *c, em_bid bid, uint32_t mode, void **block)
 
 	if (block != NULL)
 		*block = NULL;
-	if (c == NULL || block == NULL || mode > EM_CACHE_FRESH || bid.disk >= emi_disk_count(c->share.set))
+	if (c == NULL || block == NULL || mode > c->most || bid.disk >= c->share.n)
 		return get_refused(c, bid, mode, block);
 	st = emi_enter_quickly(&c->share.object);
 	if (st != EM_OK)
@@ -143,35 +145,116 @@ em_status em_cache_get(em_cache *c, em_bid bid, uint32_t mode, void **block)
 	return EM_OK;
 }
 
-/* End a call with a block that should not have come back, of which f is the frame, if it is any. */
-static em_status back_refused(em_cache *c, const void *block, uint32_t f, const char *name,
-			      const char *none, const char *mistake)
+/* End a call with a block that should not have come back. */
+static em_status back_refused(em_cache *c, const void *block, const char *name, const char *none, const char *mistake)
 {
 	em_errinfo err;
 	em_status st;
 
 	err.status = EM_OK;
 	st = emi_given(block, name, &err);
+	if (st == EM_OK && emi_cache_frame_of(c->cache, block) == EM_CACHE_NONE)
+		st = emi_fail(&err, EM_ERR_INVAL, "%s", none);
 	if (st == EM_OK)
-		st = emi_fail(&err, f == EM_CACHE_NONE ? EM_ERR_INVAL : EM_ERR_STATE, "%s",
-			      f == EM_CACHE_NONE ? none : mistake);
+		st = emi_fail(&err, EM_ERR_STATE, "%s", mistake);
 	return emi_leave(c, st, &err);
+}
+
+/* End a call in which a block of what is read-only was changed. */
+static em_status changed(em_cache *c)
+{
+	em_errinfo err;
+
+	err.status = EM_OK;
+	return emi_leave(c, emi_fail(&err, EM_ERR_INVAL, "the file was opened for reading only"), &err);
 }
 
 em_status em_cache_unpin(em_cache *c, void *block, int dirty)
 {
 	const em_status st = c != NULL ? emi_enter_quickly(&c->share.object) : EM_ERR_INVAL;
-	uint32_t f;
 
 	if (st != EM_OK)
 		return st;
-	f = block != NULL ? emi_cache_frame_of(c->cache, block) : EM_CACHE_NONE;
-	if (f == EM_CACHE_NONE || emi_cache_pins(c->cache, f) == 0)
-		return back_refused(c, block, f, "block", "that is no block of the cache",
+	if (dirty && c->most == EM_CACHE_READ)
+		return changed(c);
+	if (!emi_cache_unpin_block(c->cache, block, dirty))
+		return back_refused(c, block, "block", "that is no block of the cache",
 				    "a block is unpinned more often than it was got");
-	emi_cache_unpin(c->cache, f, dirty);
 	emi_leave_quickly(&c->share.object);
 	return EM_OK;
+}
+
+static em_status check_many(em_cache *c, const em_bid *bids, size_t n, uint32_t mode, const em_bid *next, size_t more,
+			    em_errinfo *err)
+{
+	em_status st = n != 0 ? emi_given(bids, "bids", err) : EM_OK;
+	size_t i;
+
+	if (st == EM_OK && more != 0)
+		st = emi_given(next, "next", err);
+	if (st == EM_OK && mode > EM_CACHE_FRESH)
+		st = emi_fail(err, EM_ERR_INVAL, "there is no mode %" PRIu32, mode);
+	for (i = 0; i < n && st == EM_OK; i++)
+		st = emi_share_check(&c->share, bids[i], err);
+	for (i = 0; i < more && st == EM_OK; i++)
+		st = emi_share_check(&c->share, next[i], err);
+	if (st == EM_OK && n != 0 && mode > c->most)
+		st = emi_store_check(c->share.store, EMI_WRITE, bids[0], 0, err);
+	return st;
+}
+
+/* So many at a time, as their frames have to be somewhere. */
+enum { GROUP = 256 };
+
+static em_status get_many(em_cache *c, const em_bid *bids, size_t n, uint32_t mode, const em_bid *next, size_t more,
+			  void **blocks, size_t *got, em_errinfo *err)
+{
+	uint32_t frame[GROUP];
+	em_status st = EM_OK;
+	size_t k, there = 0;
+
+	while (*got < n && st == EM_OK) {
+		const size_t group = n - *got < GROUP ? n - *got : GROUP;
+		const int last = *got + group == n;
+
+		st = emi_cache_get_many(c->cache, bids + *got, group, mode, next, last ? more : 0, frame, &there, err);
+		for (k = 0; k < there && st == EM_OK; k++)
+			blocks[(*got)++] = emi_cache_buf(c->cache, frame[k]);
+		if (there < group)
+			break;
+	}
+	return *got != 0 ? EM_OK : st;
+}
+
+em_status em_cache_get_many(em_cache *c, const em_bid *bids, size_t n, uint32_t mode, const em_bid *next, size_t more,
+			    void **blocks, size_t *got)
+{
+	em_errinfo err;
+	em_status st = emi_enter(c, &err);
+	size_t i;
+
+	if (got != NULL)
+		*got = 0;
+	for (i = 0; blocks != NULL && i < n; i++)
+		blocks[i] = NULL;
+	if (st != EM_OK)
+		return st;
+	st = emi_given(got, "got", &err);
+	if (st == EM_OK && n != 0)
+		st = emi_given(blocks, "blocks", &err);
+	if (st == EM_OK)
+		st = check_many(c, bids, n, mode, next, more, &err);
+	if (st == EM_OK)
+		st = get_many(c, bids, n, mode, next, more, blocks, got, &err);
+	return emi_leave(c, st, &err);
+}
+
+em_status em_cache_resize(em_cache *c, uint32_t frames)
+{
+	em_errinfo err;
+	const em_status st = emi_enter(c, &err);
+
+	return st == EM_OK ? emi_leave(c, emi_cache_resize(c->cache, frames, &err), &err) : st;
 }
 
 void em_cache_hint(em_cache *c, em_bid bid)
@@ -192,19 +275,16 @@ em_status em_cache_flush(em_cache *c)
 	return st == EM_OK ? emi_leave(c, emi_cache_flush(c->cache, &err), &err) : st;
 }
 
-static em_status invalidate(em_cache *c, em_bid bid, em_errinfo *err)
-{
-	const emi_span span = { bid, emi_cache_block_bytes(c->cache) };
-
-	return emi_cache_forget_range(c->cache, &span, err);
-}
-
 em_status em_cache_invalidate(em_cache *c, em_bid bid)
 {
 	em_errinfo err;
 	const em_status st = emi_enter(c, &err);
+	emi_span span = { bid, 0 };
 
-	return st == EM_OK ? emi_leave(c, invalidate(c, bid, &err), &err) : st;
+	if (st != EM_OK)
+		return st;
+	span.bytes = emi_cache_block_bytes(c->cache);
+	return emi_leave(c, emi_cache_forget_range(c->cache, &span, &err), &err);
 }
 
 em_status em_cache_detach(em_cache *c, void **buf)
@@ -234,7 +314,7 @@ em_status em_cache_attach(em_cache *c, void *buf)
 		return st;
 	f = buf != NULL ? emi_cache_frame_of(c->cache, buf) : EM_CACHE_NONE;
 	if (f == EM_CACHE_NONE || !emi_cache_is_detached(c->cache, f))
-		return back_refused(c, buf, f, "buf", "that is no memory of the cache",
+		return back_refused(c, buf, "buf", "that is no memory of the cache",
 				    "memory is attached that was not detached");
 	emi_cache_attach(c->cache, buf);
 	emi_leave_quickly(&c->share.object);

@@ -11,27 +11,81 @@
 #include "base/structs.h"
 #include "block/share.h"
 
-static em_status open_disks(em_disks **out, em_ctx *ctx, const em_disks_opts *o, em_errinfo *err)
-{
-	em_status st;
-	em_disks *d;
+#define KNOWN (EM_DISKS_ABANDON | EM_DISKS_COHERENT | EM_DISKS_READ_ONLY | EM_DISKS_CREATE)
 
-	if (o->flags & ~EM_DISKS_ABANDON)
+static em_status check_opts(const em_disks_opts *o, em_errinfo *err)
+{
+	if (o->flags & ~KNOWN)
 		return emi_fail(err, EM_ERR_INVAL, "flags 0x%x are not known", (unsigned)o->flags);
-	d = emi_object_new(ctx, sizeof *d, EMI_OBJECT_SHARED, NULL, err);
-	if (d == NULL)
-		return err->status;
-	st = emi_scratch_acquire(ctx, &d->share.set, err);
-	if (st != EM_OK) {
-		emi_object_free(d, sizeof *d);
-		return st;
+	if (o->path == NULL && (o->flags & (EM_DISKS_READ_ONLY | EM_DISKS_CREATE)) != 0)
+		return emi_fail(err, EM_ERR_INVAL, "flags 0x%x are for a file, and there is no path",
+				(unsigned)o->flags);
+	if ((o->flags & EM_DISKS_READ_ONLY) != 0 && (o->flags & EM_DISKS_CREATE) != 0)
+		return emi_fail(err, EM_ERR_INVAL, "a file cannot be made for reading only");
+	return EM_OK;
+}
+
+static void free_disks(em_disks *d)
+{
+	emi_store_close(d->share.store);
+	emi_file_close(d->file);
+	if (d->share.set != NULL)
+		emi_scratch_release(d->share.object.ctx, d->share.set);
+	emi_object_free(d, sizeof *d);
+}
+
+static em_status open_file(em_disks *d, const em_disks_opts *o, em_errinfo *err)
+{
+	const unsigned how = EMI_OPEN_READ | ((o->flags & EM_DISKS_READ_ONLY) != 0 ? 0 : EMI_OPEN_WRITE);
+	em_errinfo own = EM_ERRINFO_INIT;
+	em_status st = emi_file_open(&d->file, d->share.object.ctx, o->path, how, &own);
+
+	if (st == EM_ERR_NOENT && (o->flags & EM_DISKS_CREATE) != 0) {
+		own.status = EM_OK;
+		st = emi_file_open(&d->file, d->share.object.ctx, o->path, how | EMI_OPEN_CREATE | EMI_OPEN_SHARED,
+				   &own);
 	}
+	if (st == EM_OK)
+		st = emi_store_open_file(&d->share.store, d->file, &own);
+	if (st != EM_OK && err->status >= EM_OK)
+		*err = own;
+	d->share.n = 1;
+	return st;
+}
+
+static em_status open_scratch(em_disks *d, const em_disks_opts *o, em_errinfo *err)
+{
+	const em_status st = emi_scratch_acquire(d->share.object.ctx, &d->share.set, err);
+
+	if (st != EM_OK)
+		return st;
+	d->share.n = emi_disk_count(d->share.set);
 	if (o->flags & EM_DISKS_ABANDON)
 		emi_disk_abandon(d->share.set);
+	if ((o->flags & EM_DISKS_COHERENT) == 0)
+		return EM_OK;
+	return emi_store_open_disks(&d->share.store, d->share.object.ctx, d->share.set, err);
+}
+
+static em_status open_disks(em_disks **out, em_ctx *ctx, const em_disks_opts *o, em_errinfo *err)
+{
+	const uint32_t flags = o->path != NULL || (o->flags & EM_DISKS_COHERENT) != 0 ? 0 : EMI_OBJECT_SHARED;
+	em_status st = check_opts(o, err);
+	em_disks *d;
+
+	if (st != EM_OK)
+		return st;
+	d = emi_object_new(ctx, sizeof *d, flags, NULL, err);
+	if (d == NULL)
+		return err->status;
 	d->share.disks = d;
 	d->users = 1;
-	*out = d;
-	return EM_OK;
+	st = o->path != NULL ? open_file(d, o, err) : open_scratch(d, o, err);
+	if (st != EM_OK)
+		free_disks(d);
+	else
+		*out = d;
+	return st;
 }
 
 em_status em_disks_open(em_disks **out, em_ctx *ctx, const em_disks_opts *opts)
@@ -57,18 +111,17 @@ void em_disks_close(em_disks *d)
 {
 	if (d == NULL || __atomic_sub_fetch(&d->users, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
-	emi_scratch_release(d->share.object.ctx, d->share.set);
-	emi_object_free(d, sizeof *d);
+	free_disks(d);
 }
 
 uint32_t em_disks_count(const em_disks *d)
 {
-	return d != NULL ? emi_disk_count(d->share.set) : 0;
+	return d != NULL ? d->share.n : 0;
 }
 
 uint32_t em_disks_owner(const em_disks *d)
 {
-	return d != NULL ? emi_disk_owner(d->share.set) : 0;
+	return d != NULL && d->share.set != NULL ? emi_disk_owner(d->share.set) : 0;
 }
 
 uint64_t em_disks_block_bytes(const em_disks *d)
@@ -78,7 +131,9 @@ uint64_t em_disks_block_bytes(const em_disks *d)
 
 const char *em_disks_path(const em_disks *d, uint32_t i)
 {
-	return i < em_disks_count(d) ? emi_scratch_path(d->share.object.ctx, i) : "";
+	if (i >= em_disks_count(d))
+		return "";
+	return d->file != NULL ? emi_file_path(d->file) : emi_scratch_path(d->share.object.ctx, i);
 }
 
 em_status em_disks_stats_get(em_disks *d, uint32_t disk, em_disks_stats *stats)
@@ -88,6 +143,8 @@ em_status em_disks_stats_get(em_disks *d, uint32_t disk, em_disks_stats *stats)
 
 	if (d == NULL || (disk != EM_DISKS_ALL && disk >= em_disks_count(d)))
 		return EM_ERR_INVAL;
+	if (d->share.set == NULL)
+		return EM_ERR_NOTSUP;
 	if (disk == EM_DISKS_ALL)
 		emi_disk_usage_all(d->share.set, &usage);
 	else
@@ -104,7 +161,7 @@ em_status em_disks_stats_get(em_disks *d, uint32_t disk, em_disks_stats *stats)
 
 void em_disks_expect(em_disks *d, uint64_t bytes)
 {
-	if (d != NULL && !emi_ctx_forked(d->share.object.ctx))
+	if (d != NULL && d->share.set != NULL && !emi_ctx_forked(d->share.object.ctx))
 		emi_disk_expect(d->share.set, bytes);
 }
 
@@ -127,6 +184,15 @@ static em_status check_ids(const em_bid *bid, size_t n, size_t bytes, em_errinfo
 	return st == EM_OK ? check_size(bytes, err) : st;
 }
 
+/* Of a file the length says which blocks there are. */
+static em_status check_scratch(const em_disks *d, em_errinfo *err)
+{
+	if (d->share.set != NULL)
+		return EM_OK;
+	return emi_fail(err, EM_ERR_NOTSUP, "%s is a file: there is no such call for its blocks",
+			emi_file_path(d->file));
+}
+
 /* What was or was not allocated. */
 static em_status allocated(em_disks *d, em_bid *bid, size_t n, em_status st, const em_errinfo *err)
 {
@@ -144,6 +210,8 @@ em_status em_bids_alloc(em_disks *d, em_bid *bid, size_t n, size_t bytes, const 
 
 	if (st == EM_OK)
 		st = check_ids(bid, n, bytes, &err);
+	if (st == EM_OK)
+		st = check_scratch(d, &err);
 	if (st == EM_OK && place != NULL && place->disks != em_disks_count(d))
 		st = emi_fail(&err, EM_ERR_INVAL, "a placement on %" PRIu32 " disks: there are %" PRIu32, place->disks,
 			      em_disks_count(d));
@@ -159,6 +227,8 @@ em_status em_bids_alloc_row(em_disks *d, em_bid *bid, size_t n, size_t bytes, ui
 
 	if (st == EM_OK)
 		st = check_ids(bid, n, bytes, &err);
+	if (st == EM_OK)
+		st = check_scratch(d, &err);
 	if (st == EM_OK && disk >= em_disks_count(d))
 		st = emi_fail(&err, EM_ERR_INVAL, "there is no disk %" PRIu32 ": there are %" PRIu32, disk,
 			      em_disks_count(d));
@@ -170,29 +240,33 @@ em_status em_bids_alloc_row(em_disks *d, em_bid *bid, size_t n, size_t bytes, ui
 em_status em_bids_free(em_disks *d, const em_bid *bid, size_t n, size_t bytes)
 {
 	em_errinfo err;
-	em_status st = emi_enter(d, &err);
-	size_t i;
+	em_status st = emi_enter_back(d, &err);
 
 	if (st != EM_OK)
 		return st;
 	st = check_ids(bid, n, bytes, &err);
-	for (i = 0; st == EM_OK && i < n; i++)
-		if (!em_bid_is_none(bid[i]) && emi_share_check(&d->share, bid[i], &err) == EM_OK)
-			(void)emi_bids_free(d->share.set, &bid[i], 1, bytes, &err);
-	return emi_leave(d, err.status, &err);
+	if (st == EM_OK)
+		st = emi_share_free_blocks(&d->share, bid, n, bytes, &err);
+	return emi_leave(d, st, &err);
 }
 
 /* The file of a block that may be transferred. */
 static em_status admit(em_disks *d, emi_request_kind kind, em_bid bid, const void *buf, size_t bytes, em_file **file,
 		       em_errinfo *err)
 {
+	const emi_span span = { bid, bytes };
 	em_status st = emi_given(buf, "buf", err);
 	const char *why;
 
+	if (st == EM_OK)
+		st = check_scratch(d, err);
 	if (st == EM_OK && bytes == 0)
 		st = emi_fail(err, EM_ERR_INVAL, "a block of 0 bytes");
 	if (st == EM_OK)
 		st = emi_share_check(&d->share, bid, err);
+	if (st == EM_OK && d->share.store != NULL)
+		st = kind == EMI_READ ? emi_store_flush(d->share.store, &span, err)
+				      : emi_store_forget(d->share.store, NULL, &span, err);
 	if (st != EM_OK)
 		return st;
 	st = emi_block_admit(d->share.set, kind, bid, bytes, file, &why);
@@ -232,6 +306,97 @@ em_status em_block_write(em_disks *d, em_bid bid, const void *buf, size_t bytes,
 			 em_request **out)
 {
 	return start(d, EMI_WRITE, bid, buf, bytes, fn, user, out);
+}
+
+uint64_t em_disks_length(const em_disks *d)
+{
+	return d != NULL && d->file != NULL ? emi_store_length(d->share.store) : 0;
+}
+
+em_status em_disks_resize(em_disks *d, uint64_t bytes)
+{
+	em_errinfo err;
+	em_status st = emi_enter(d, &err);
+
+	if (st != EM_OK)
+		return st;
+	if (d->file == NULL)
+		st = emi_fail(&err, EM_ERR_NOTSUP, "scratch disks have no length");
+	if (st == EM_OK)
+		st = emi_store_resize(d->share.store, bytes, &err);
+	return emi_leave(d, st, &err);
+}
+
+/* Begin a call that is for those on disks, as a whole or in a span. */
+static em_status enter_all(em_disks *d, em_errinfo *err)
+{
+	const em_status st = emi_enter(d, err);
+
+	if (st != EM_OK || d->share.store != NULL)
+		return st;
+	return emi_leave(d, emi_fail(err, EM_ERR_NOTSUP, "disks without EM_DISKS_COHERENT do not know what is on them"),
+			 err);
+}
+
+em_status em_disks_flush(em_disks *d)
+{
+	emi_span span = { { 0, 0, 0 }, UINT64_MAX };
+	em_errinfo err;
+	em_status st = enter_all(d, &err), first = EM_OK;
+
+	if (st != EM_OK)
+		return st;
+	for (; span.at.disk < d->share.n; span.at.disk++) {
+		st = emi_store_flush(d->share.store, &span, &err);
+		if (first == EM_OK)
+			first = st;
+	}
+	if (first == EM_OK)
+		first = emi_store_sync(d->share.store, &err);
+	return emi_leave(d, first, &err);
+}
+
+em_status em_blocks_flush(em_disks *d, em_bid bid, uint64_t bytes)
+{
+	const emi_span span = { bid, bytes };
+	em_errinfo err;
+	em_status st = enter_all(d, &err);
+
+	if (st != EM_OK)
+		return st;
+	st = emi_share_check(&d->share, bid, &err);
+	if (st == EM_OK)
+		st = emi_store_flush(d->share.store, &span, &err);
+	return emi_leave(d, st, &err);
+}
+
+em_status em_blocks_forget(em_disks *d, em_bid bid, uint64_t bytes)
+{
+	const emi_span span = { bid, bytes };
+	em_errinfo err;
+	em_status st = enter_all(d, &err);
+
+	if (st != EM_OK)
+		return st;
+	st = emi_share_check(&d->share, bid, &err);
+	if (st == EM_OK)
+		st = emi_store_forget(d->share.store, NULL, &span, &err);
+	return emi_leave(d, st, &err);
+}
+
+em_status em_blocks_fetch(em_disks *d, em_bid bid, void *buf, size_t bytes)
+{
+	em_errinfo err;
+	em_status st = enter_all(d, &err);
+
+	if (st != EM_OK)
+		return st;
+	st = emi_given(buf, "buf", &err);
+	if (st == EM_OK)
+		st = check_size(bytes, &err);
+	if (st == EM_OK)
+		st = emi_store_fetch(d->share.store, buf, bytes, bid, NULL, &err);
+	return emi_leave(d, st, &err);
 }
 
 em_status em_buffer_alloc(void **out, em_ctx *ctx, uint64_t n, size_t bytes, em_errinfo *err)

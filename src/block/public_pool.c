@@ -44,8 +44,10 @@ static em_status open_pool(em_block_pool **out, em_disks *d, const em_block_pool
 	p = emi_share_new(d, sizeof *p, 0, release_pool, err);
 	if (p == NULL)
 		return err->status;
-	st = emi_block_pool_open(&p->pool, p->share.object.ctx, p->share.set, (size_t)bytes, o->write_buffers,
-				 o->prefetch_buffers, NULL, err);
+	st = emi_share_store(&p->share, err);
+	if (st == EM_OK)
+		st = emi_block_pool_open(&p->pool, p->share.object.ctx, p->share.store, (size_t)bytes, o->write_buffers,
+					 o->prefetch_buffers, NULL, err);
 	if (st != EM_OK)
 		emi_share_free(p, sizeof *p);
 	else
@@ -152,7 +154,7 @@ em_status em_block_pool_write(em_block_pool *p, void *buf, em_bid bid)
 em_status em_block_pool_return(em_block_pool *p, void *buf)
 {
 	em_errinfo err;
-	em_status st = emi_enter(p, &err);
+	em_status st = emi_enter_back(p, &err);
 
 	if (st != EM_OK)
 		return st;
@@ -198,25 +200,27 @@ em_status em_block_pool_read(em_block_pool *p, void **buf, em_bid bid)
 em_status em_block_pool_invalidate(em_block_pool *p, em_bid bid)
 {
 	em_errinfo err;
-	const em_status st = emi_share_enter_at(p, bid, &err);
+	em_status st = emi_enter_back(p, &err);
 
-	if (st == EM_OK) {
+	if (st != EM_OK)
+		return st;
+	st = emi_share_check(&p->share, bid, &err);
+	if (st == EM_OK)
 		emi_block_pool_invalidate(&p->pool, bid);
-		emi_leave_quickly(&p->share.object);
-	}
-	return st;
+	return emi_leave(p, st, &err);
 }
 
 em_status em_block_pool_free(em_block_pool *p, em_bid bid)
 {
 	em_errinfo err;
-	const em_status st = emi_share_enter_at(p, bid, &err);
+	em_status st = emi_enter_back(p, &err);
 
-	if (st == EM_OK) {
-		emi_block_pool_free(&p->pool, bid);
-		emi_leave_quickly(&p->share.object);
-	}
-	return st;
+	if (st != EM_OK)
+		return st;
+	st = emi_share_check(&p->share, bid, &err);
+	if (st == EM_OK)
+		st = emi_block_pool_free(&p->pool, bid, &err);
+	return emi_leave(p, st, &err);
 }
 
 em_status em_block_pool_flush(em_block_pool *p)
@@ -253,5 +257,6 @@ void em_block_pool_error(const em_block_pool *p, em_errinfo *err)
 
 uint64_t em_block_pool_memory(uint64_t block_bytes, uint32_t write_buffers, uint32_t prefetch_buffers)
 {
-	return sizeof(em_block_pool) + emi_block_pool_memory(block_bytes, write_buffers, prefetch_buffers);
+	return sizeof(em_block_pool) + emi_store_memory() +
+	       emi_block_pool_memory(block_bytes, write_buffers, prefetch_buffers);
 }

@@ -120,21 +120,29 @@ em_status emi_store_check(const emi_store *s, emi_request_kind kind, em_bid bid,
 				"there is no block at %" PRIu64 " of disk %" PRIu32 ": there are %" PRIu32 " disks",
 				bid.offset, bid.disk, emi_store_disks(s));
 	if (kind == EMI_WRITE && s->read_only)
-		return emi_fail_refused(err, EM_ERR_INVAL, "it was opened for reading only", "write", name_of(s), bid.offset,
-					bytes);
+		return emi_fail_refused(err, EM_ERR_INVAL, "it was opened for reading only", "write", name_of(s),
+					bid.offset, bytes);
 	if (s->kind->alloc != NULL && s->disk == NULL)
 		return emi_fail(err, EM_ERR_STATE, "no block is allocated there");
 	if (bid.offset >= s->length)
-		return emi_fail_refused(err, EM_ERR_RANGE, "it ends before", kind == EMI_WRITE ? "write" : "read", name_of(s),
-					bid.offset, bytes);
+		return emi_fail_refused(err, EM_ERR_RANGE, "it ends before", kind == EMI_WRITE ? "write" : "read",
+					name_of(s), bid.offset, bytes);
 	return EM_OK;
+}
+
+em_status emi_store_check_block(const emi_store *s, emi_request_kind kind, em_bid bid, size_t bytes, em_errinfo *err)
+{
+	if (bid.offset % emi_store_step(s, bytes) != 0 || (s->array.block_bytes != 0 && s->array.block_bytes != bytes))
+		return emi_fail(err, EM_ERR_INVAL, "there is no block of %" PRIu64 " bytes at %" PRIu64,
+				(uint64_t)bytes, bid.offset);
+	return emi_store_check(s, kind, bid, bytes, err);
 }
 
 em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 {
 	const uint64_t before = s->length;
-	const em_bid end = { 0, 0, bytes < before ? bytes : before };
-	const emi_span off = { end, UINT64_MAX };
+	const em_bid end = {0, 0, bytes < before ? bytes : before};
+	const emi_span off = {end, UINT64_MAX};
 	em_status st = emi_ctx_check(s->ctx, err);
 
 	if (st != EM_OK)
@@ -142,9 +150,10 @@ em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 	if (s->kind->resize == NULL)
 		return emi_fail(err, EM_ERR_NOTSUP, "scratch disks have no length");
 	if (s->read_only)
-		return emi_fail_refused(err, EM_ERR_INVAL, "it was opened for reading only", "resize", name_of(s), bytes, 0);
+		return emi_fail_refused(err, EM_ERR_INVAL, "it was opened for reading only", "resize", name_of(s),
+					bytes, 0);
 	if (bytes < before && emi_store_pins(s, &off))
-		return emi_fail(err, EM_ERR_BUSY, "%s: a block behind byte %" PRIu64 " is pinned", name_of(s), bytes);
+		return emi_fail(err, EM_ERR_STATE, "%s: a block behind byte %" PRIu64 " is pinned", name_of(s), bytes);
 	st = s->kind->resize(s, bytes, err);
 	if (st != EM_OK)
 		return st;
@@ -166,7 +175,7 @@ em_status emi_store_alloc(emi_store *s, const em_placement *place, uint64_t firs
 
 em_status emi_store_free(emi_store *s, const emi_holder *me, em_bid bid, size_t bytes, em_errinfo *err)
 {
-	const emi_span span = { bid, bytes };
+	const emi_span span = {bid, bytes};
 	const em_status st = emi_store_forget(s, me, &span, err);
 
 	return st == EM_OK && s->kind->free != NULL ? s->kind->free(s, bid, bytes, err) : st;
@@ -184,6 +193,14 @@ int emi_store_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bi
 	return s->kind->read(s, rq, buf, bytes, bid, io);
 }
 
+void emi_store_read_written(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io)
+{
+	if (s->kind->alloc != NULL)
+		emi_block_read(s->disk, rq, buf, bytes, bid, io);
+	else
+		(void)emi_store_read(s, rq, buf, bytes, bid, io);
+}
+
 em_status emi_store_write(emi_store *s, emi_request *rq, const void *buf, size_t bytes, em_bid bid, emi_io_stats *io,
 			  em_errinfo *err)
 {
@@ -198,7 +215,7 @@ em_status emi_store_write(emi_store *s, emi_request *rq, const void *buf, size_t
 
 em_status emi_store_fetch(emi_store *s, void *buf, size_t bytes, em_bid bid, emi_io_stats *io, em_errinfo *err)
 {
-	const emi_span span = { bid, bytes };
+	const emi_span span = {bid, bytes};
 	emi_request rq;
 	em_status st = emi_store_check(s, EMI_READ, bid, bytes, err);
 

@@ -36,7 +36,8 @@
  * what it has changed, to forget what is going to change, or to lend what is newer than the store.  So all that stand
  * on one store agree, and must be on one thread at a time; different stores are independent, also on the same disks or
  * file, and know nothing of each other.  Requests that have bytes in common keep their order, so what is on its way to
- * the store is no matter.
+ * the store is no matter.  But a block should be changed through one cache at a time: if two have changed it, and
+ * neither has written it, nobody knows which is newer.
  */
 #ifndef EMI_STORE_H
 #define EMI_STORE_H
@@ -89,27 +90,34 @@ uint64_t emi_store_length(const emi_store *s);
 /* Where blocks of a size begin: at multiples of that. */
 size_t emi_store_step(const emi_store *s, size_t block_bytes);
 
-/* Set it; no transfer of somebody who is no holder is under way.  What is added is zeros; what is cut off is forgotten by
- * all holders, and blocks of an array are freed.  EM_ERR_BUSY: what is to be cut off is pinned; EM_ERR_INVAL: the file is
- * read-only; EM_ERR_NOTSUP: it is of disks; as emi_file_resize().  After a failure the length is as it was. */
+/* Set it; no transfer of somebody who is no holder is under way.  What is added is zeros; what is cut off is forgotten
+ * by all holders, and blocks of an array are freed.  EM_ERR_STATE: what is to be cut off is pinned; EM_ERR_INVAL: the
+ * file is read-only; EM_ERR_NOTSUP: it is of disks; as emi_file_resize().  After a failure the length is as it was. */
 em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err);
 
-/* May so many bytes be read there, or written?  To be asked before a transfer is begun.  EM_ERR_INVAL: no such disk, the
- * file is read-only; EM_ERR_RANGE: behind the end; EM_ERR_STATE: nothing was ever allocated. */
+/* May so many bytes be read there, or written?  To be asked before a transfer is begun.  EM_ERR_INVAL: no such disk,
+ * the file is read-only; EM_ERR_RANGE: behind the end; EM_ERR_STATE: nothing was ever allocated. */
 em_status emi_store_check(const emi_store *s, emi_request_kind kind, em_bid bid, size_t bytes, em_errinfo *err);
+
+/* The same, and one block of that size may begin there.  EM_ERR_INVAL. */
+em_status emi_store_check_block(const emi_store *s, emi_request_kind kind, em_bid bid, size_t bytes, em_errinfo *err);
 
 /* Allocate n blocks; see emi_bids_alloc().  EM_ERR_NOTSUP: arrays and files have them by their length. */
 em_status emi_store_alloc(emi_store *s, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n,
 			  em_errinfo *err);
 
 /* Free a block, whose requests must be done, when other holders have forgotten it; of arrays and files it is forgotten
- * and nothing else.  me may be NULL.  EM_ERR_BUSY: it is pinned; see emi_bids_free(). */
+ * and nothing else.  me may be NULL.  EM_ERR_STATE: it is pinned; see emi_bids_free(). */
 em_status emi_store_free(emi_store *s, const emi_holder *me, em_bid bid, size_t bytes, em_errinfo *err);
 
 /* Begin to read a block into buf.  1: emi_wait() tells how it ends; all of buf is filled then, with zeros where nothing
- * was ever written.  0: nothing was written at all, so nothing is read: buf is zeros, and the request is idle.  io may be
- * NULL. */
+ * was ever written.  0: nothing was written at all, so nothing is read: buf is zeros, and the request is idle.  io may
+ * be NULL. */
 int emi_store_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io);
+
+/* Begin to read a block that somebody says was written: that it was not, or in part only, is EM_ERR_STATE or
+ * EM_ERR_CORRUPT, where blocks are allocated. */
+void emi_store_read_written(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io);
 
 /* Begin to write a block.  EM_OK: emi_wait() tells how it ends; else there is no transfer, and the request is idle:
  * EM_ERR_SHORT; of a block of an array that gets its place as emi_bid_alloc(). */
@@ -134,8 +142,8 @@ em_status emi_store_flush(emi_store *s, const emi_span *span, em_errinfo *err);
 /* Is a block of a span pinned? */
 int emi_store_pins(emi_store *s, const emi_span *span);
 
-/* Have all holders but me (NULL: but none) forget a span, whether changed or not.  EM_ERR_BUSY: a part of it is pinned,
- * and nothing was forgotten. */
+/* Have all holders but me (NULL: but none) forget a span, whether changed or not.  EM_ERR_STATE: a part of it is
+ * pinned, and nothing was forgotten. */
 em_status emi_store_forget(emi_store *s, const emi_holder *me, const emi_span *span, em_errinfo *err);
 
 /* Tell all holders that the store ends there: for emi_store_resize(). */

@@ -2,11 +2,11 @@
 /*
  * store_file.c -- a store that is a user's file; see store.h.
  *
- * A block that the end is in is read as a whole where that needs no copy, and the end of the buffer is zeros.  Only what
- * is before the end is written, so the file never gets longer.
+ * A block that the end is in is read as a whole where that needs no copy, and the end of the buffer is zeros.  Only
+ * what is before the end is written, so the file never gets longer.
  *
- * Before each write the file is asked for its size.  That is a fraction of what the write takes.  Without it a file that
- * was cut short would be long enough again, and what is lost would be read as zeros.
+ * Before each write the file is asked for its size.  That is a fraction of what the write takes.  Without it a file
+ * that was cut short would be long enough again, and what is lost would be read as zeros.
  */
 #include <string.h>
 
@@ -78,7 +78,8 @@ static em_status file_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 {
 	em_status st;
 
-	/* What is being written would make it longer again, or, where that does not end with a page, as long as it is now. */
+	/* What is being written would make it longer again, or, where that does not end with a page, as long as it is
+	 * now. */
 	emi_file_settle(s->file);
 	st = emi_file_resize(s->file, bytes, err);
 	if (st == EM_OK && s->written > bytes)

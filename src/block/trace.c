@@ -11,6 +11,8 @@ void em_cache_trace_record(void *user, const em_cache_access *access)
 {
 	em_cache_trace *t = user;
 
+	if (t == NULL || access == NULL)
+		return;
 	if (t->n < t->most)
 		t->access[t->n] = *access;
 	t->n++;

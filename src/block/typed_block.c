@@ -15,7 +15,7 @@ em_status em_block_layout_init(em_block_layout *l, size_t bytes, size_t record, 
 {
 	emi_errinfo_clear(err);
 	if (l == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "layout is NULL");
+		return emi_given(NULL, "l", err);
 	memset(l, 0, sizeof *l);
 	if (bytes == 0 || bytes % EMI_PAGE != 0)
 		return emi_fail(err, EM_ERR_INVAL, "a block of %" PRIu64 " bytes: it must be a multiple of %u", (uint64_t)bytes, EMI_PAGE);

@@ -367,20 +367,16 @@ static em_status open_ctx(em_ctx **out, const em_ctx_opts *opts, em_errinfo *err
 
 em_status em_ctx_open(em_ctx **out, const em_ctx_opts *opts)
 {
-	em_errinfo *theirs = EMI_ERRINFO_OF(em_ctx_opts, opts);
 	em_errinfo err;
 	em_status st;
 
-	memset(&err, 0, sizeof(err));
-	if (out != NULL) {
+	emi_errinfo_clear(&err);
+	if (out != NULL)
 		*out = NULL;
+	st = emi_given(out, "out", &err);
+	if (st == EM_OK)
 		st = open_ctx(out, opts, &err);
-	} else {
-		st = emi_fail(&err, EM_ERR_INVAL, "out is NULL");
-	}
-	if (st != EM_OK && theirs != NULL)
-		*theirs = err;
-	return st;
+	return emi_tell(EMI_ERRINFO_OF(em_ctx_opts, opts), st, &err);
 }
 
 void em_ctx_close(em_ctx *ctx)
@@ -396,25 +392,25 @@ uint64_t em_ctx_min_memory(void)
 
 uint64_t em_ctx_memory_used(const em_ctx *ctx)
 {
-	return __atomic_load_n(&ctx->used, __ATOMIC_RELAXED);
+	return ctx != NULL ? __atomic_load_n(&ctx->used, __ATOMIC_RELAXED) : 0;
 }
 
 uint64_t em_ctx_memory_peak(const em_ctx *ctx)
 {
-	return __atomic_load_n(&ctx->peak, __ATOMIC_RELAXED);
+	return ctx != NULL ? __atomic_load_n(&ctx->peak, __ATOMIC_RELAXED) : 0;
 }
 
 uint32_t em_ctx_threads(const em_ctx *ctx)
 {
-	return ctx->threads;
+	return ctx != NULL ? ctx->threads : 0;
 }
 
 const char *em_ctx_backend(const em_ctx *ctx)
 {
-	return ctx->backend->name;
+	return ctx != NULL ? ctx->backend->name : "";
 }
 
 const char *em_ctx_isa(const em_ctx *ctx)
 {
-	return ctx->isa;
+	return ctx != NULL ? ctx->isa : "";
 }

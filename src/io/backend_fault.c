@@ -303,6 +303,8 @@ em_status em_fault_init(em_fault *fault, size_t size, const em_backend *inner)
 
 void em_fault_set(em_fault *fault, uint32_t ops, uint64_t nth, uint64_t times)
 {
+	if (fault == NULL)
+		return;
 	__atomic_store_n(&fault->ops, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&fault->nth, nth, __ATOMIC_RELAXED);
 	__atomic_store_n(&fault->times, times, __ATOMIC_RELAXED);
@@ -312,5 +314,5 @@ void em_fault_set(em_fault *fault, uint32_t ops, uint64_t nth, uint64_t times)
 
 const em_backend *em_fault_backend(const em_fault *fault)
 {
-	return (const em_backend *)(const void *)fault->table;
+	return fault != NULL ? (const em_backend *)(const void *)fault->table : NULL;
 }

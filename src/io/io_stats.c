@@ -10,12 +10,17 @@
 em_status em_ctx_io_stats_get(em_ctx *ctx, em_io_stats *stats)
 {
 	em_io_stats all;
+	int guarded;
 
 	if (!ctx || !stats)
 		return EM_ERR_INVAL;
-	pthread_mutex_lock(&ctx->io_lock);
+	/* In a child of a fork there is one thread, and the lock may be held for ever. */
+	guarded = !emi_ctx_forked(ctx);
+	if (guarded)
+		pthread_mutex_lock(&ctx->io_lock);
 	emi_meter_read(&ctx->meter, emi_now_ns(), &all);
-	pthread_mutex_unlock(&ctx->io_lock);
+	if (guarded)
+		pthread_mutex_unlock(&ctx->io_lock);
 	return emi_io_stats_give(stats, &all);
 }
 

@@ -252,14 +252,17 @@ void emi_queue_part(emi_queue *q, int forked)
 
 emi_queue *emi_queue_hold(em_ctx *ctx, uint32_t i)
 {
+	const int guarded = !emi_ctx_forked(ctx);
 	emi_queue *q;
 
-	pthread_mutex_lock(&ctx->io_lock);
+	if (guarded)
+		pthread_mutex_lock(&ctx->io_lock);
 	for (q = ctx->queues; q && i > 0; q = q->next)
 		i--;
 	if (q)
 		q->files++;
-	pthread_mutex_unlock(&ctx->io_lock);
+	if (guarded)
+		pthread_mutex_unlock(&ctx->io_lock);
 	return q;
 }
 

@@ -336,5 +336,5 @@ em_status em_simdisk_init(em_simdisk *disk, size_t size, const char *model, em_e
 
 const em_backend *em_simdisk_backend(const em_simdisk *disk)
 {
-	return (const em_backend *)(const void *)disk->table;
+	return disk != NULL ? (const em_backend *)(const void *)disk->table : NULL;
 }

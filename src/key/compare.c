@@ -31,6 +31,8 @@ int em_order_compare(const em_order *order, const void *a, const void *b)
 {
 	int c;
 
+	if (order == NULL || a == NULL || b == NULL)
+		return 0;
 	if (order->key_fn != NULL)
 		return by_key(order, a, b);
 	if (order->cmp != NULL)

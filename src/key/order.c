@@ -251,12 +251,12 @@ void em_order_close(em_order *order)
 
 uint64_t em_order_record_size(const em_order *order)
 {
-	return order->record_bytes;
+	return order != NULL ? order->record_bytes : 0;
 }
 
 const char *em_order_name(const em_order *order)
 {
-	return order->name;
+	return order != NULL ? order->name : "";
 }
 
 em_ctx *emi_order_ctx(const em_order *o)

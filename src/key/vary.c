@@ -2,6 +2,10 @@
 /* vary.c -- see vary.h. */
 #include "key/vary.h"
 
+/* No key of a record of n bytes takes more than KEY_TIMES * n + KEY_MORE. */
+#define KEY_TIMES 4u
+#define KEY_MORE 64u
+
 /* Without keys a frame is a length and the record. */
 static size_t make_plain(const unsigned char *record, size_t n, unsigned char *out, size_t room, size_t *need)
 {
@@ -43,4 +47,11 @@ static size_t make_keyed(const emi_vary *v, const unsigned char *record, size_t 
 size_t emi_frame_make(const emi_vary *v, const unsigned char *record, size_t n, unsigned char *out, size_t room, size_t *need)
 {
 	return v->keyed ? make_keyed(v, record, n, out, room, need) : make_plain(record, n, out, room, need);
+}
+
+uint64_t emi_frame_sure(const emi_vary *v, uint64_t frame)
+{
+	const uint64_t keys = v->keyed ? v->text->n : 0, fixed = 2 * EMI_LENGTH_MAX + keys * KEY_MORE;
+
+	return frame > fixed ? (frame - fixed) / (1 + keys * KEY_TIMES) : 0;
 }

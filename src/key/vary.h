@@ -254,4 +254,7 @@ EMI_VARY_INLINE emi_pair emi_frame_elem(const emi_vary *v, const emi_frame *f)
  */
 size_t emi_frame_make(const emi_vary *v, const unsigned char *record, size_t n, unsigned char *out, size_t room, size_t *need);
 
+/* The frame of a record of so many bytes fits in `frame' bytes, whatever it contains.  Others may do so, too. */
+uint64_t emi_frame_sure(const emi_vary *v, uint64_t frame);
+
 #endif

@@ -251,9 +251,13 @@ static em_status check_args(checking *c, em_ctx *ctx, const em_order *order, con
 	const em_format lines = EM_FORMAT_INIT;
 	em_status st;
 
-	if (ctx == NULL || path == NULL || info == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "%s is NULL", ctx == NULL ? "context" : path == NULL ? "path" : "info");
-	st = EMI_STRUCT_CHECK(em_check_info, info, err);
+	st = emi_given(ctx, "ctx", err);
+	if (st == EM_OK)
+		st = emi_given(path, "path", err);
+	if (st == EM_OK)
+		st = emi_given(info, "info", err);
+	if (st == EM_OK)
+		st = EMI_STRUCT_CHECK(em_check_info, info, err);
 	if (st == EM_OK)
 		st = emi_ctx_check(ctx, err);
 	if (st == EM_OK)

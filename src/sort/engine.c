@@ -64,7 +64,8 @@ em_status emi_engine_prepare(emi_engine *e, em_errinfo *err)
 	em_status st = emi_workers_reach(job->ctx, job->plan.threads, err);
 
 	if (st == EM_OK)
-		st = emi_outseq_init(&e->out, job, job->plan.write_buffers, job->plan.block_bytes, err);
+		st = emi_outseq_init(&e->out, &job->runs, job->plan.write_buffers, job->plan.packers,
+				     job->plan.block_bytes, err);
 	if (st == EM_OK)
 		st = emi_former_init(&e->former, job, job->plan.run_records, err);
 	return st == EM_OK ? make_last(e, err) : st;
@@ -100,7 +101,7 @@ void emi_engine_begin_out(emi_engine *e, const emi_dest *dest, uint64_t bytes)
 static size_t short_by(const emi_job *job)
 {
 	const emi_plan *plan = &job->plan;
-	const size_t pages = (size_t)((1 - emi_run_short(job->nruns)) * (double)(plan->block_bytes / EMI_PAGE));
+	const size_t pages = (size_t)((1 - emi_run_short(job->runs.n)) * (double)(plan->block_bytes / EMI_PAGE));
 	const size_t records = pages * EMI_PAGE / job->by.codec->record_bytes;
 
 	return records != 0 && records < plan->block_records ? plan->block_records - records : 0;
@@ -111,8 +112,8 @@ em_status emi_engine_begin_run(emi_engine *e, uint64_t bytes, em_errinfo *err)
 	em_status st = EM_OK;
 	emi_dest dest;
 
-	if (e->writer.job == NULL)
-		st = emi_run_writer_init(&e->writer, &e->job, err);
+	if (e->writer.runs == NULL)
+		st = emi_run_writer_init(&e->writer, &e->job.runs, err);
 	if (st == EM_OK)
 		st = emi_run_writer_begin(&e->writer, err);
 	if (st != EM_OK)
@@ -144,7 +145,7 @@ em_status emi_engine_spill(emi_engine *e, void *records, uint64_t n, em_errinfo 
 /* Runs that are merged at once, when no more are to come. */
 static uint64_t all_runs(const emi_engine *e)
 {
-	return e->job.nruns + (e->kept.area != NULL);
+	return e->job.runs.n + (e->kept.area != NULL);
 }
 
 /* What is merged, when the longest records are known. */
@@ -153,9 +154,9 @@ static emi_plan_input merge_input(const emi_job *job)
 	emi_plan_input in = job->plan_input;
 	uint64_t i;
 
-	for (i = 0; i < job->nruns; i++)
-		if (job->run[i].longest > in.longest)
-			in.longest = job->run[i].longest;
+	for (i = 0; i < job->runs.n; i++)
+		if (job->runs.run[i].longest > in.longest)
+			in.longest = job->runs.run[i].longest;
 	emi_plan_vary_merging(job, &in);
 	return in;
 }
@@ -170,14 +171,14 @@ int emi_engine_can_keep(const emi_engine *e, size_t bytes)
 
 	if (job->opts.last_run == EM_LAST_RUN_WRITTEN)
 		return 0;
-	if (!emi_plan_merging(&without, &in, job->nruns + 1, 0) || !emi_plan_merging(&with, &in, job->nruns + 1, bytes))
+	if (!emi_plan_merging(&without, &in, job->runs.n + 1, 0) || !emi_plan_merging(&with, &in, job->runs.n + 1, bytes))
 		return 0;
 	if (job->opts.last_run == EM_LAST_RUN_KEPT)
-		return with.fan_in > job->nruns;
-	ahead = READ_AHEAD > job->nruns / 2 ? READ_AHEAD : job->nruns / 2;
+		return with.fan_in > job->runs.n;
+	ahead = READ_AHEAD > job->runs.n / 2 ? READ_AHEAD : job->runs.n / 2;
 	if (ahead > without.read_buffers)
 		ahead = without.read_buffers;
-	return with.fan_in > job->nruns && with.read_buffers >= ahead && with.window == without.window;
+	return with.fan_in > job->runs.n && with.read_buffers >= ahead && with.window == without.window;
 }
 
 em_status emi_engine_keep(emi_engine *e, char *area, char *other, size_t area_bytes, char *records, uint64_t n, char **kept,
@@ -189,7 +190,7 @@ em_status emi_engine_keep(emi_engine *e, char *area, char *other, size_t area_by
 	em_status st;
 
 	*kept = NULL;
-	if (to == NULL || job->nruns == 0 || !emi_engine_can_keep(e, area_bytes))
+	if (to == NULL || job->runs.n == 0 || !emi_engine_can_keep(e, area_bytes))
 		return EM_OK;
 	st = emi_form_kept(&e->former, records, n, job->by.codec->ref ? other : NULL, &first, err);
 	if (st != EM_OK)
@@ -212,16 +213,20 @@ em_status emi_engine_sort_to(emi_engine *e, void *records, uint64_t n, const emi
 	return st == EM_OK ? emi_outseq_end(&e->out, err) : st;
 }
 
-/* Buffers for merges of up to k of the runs that there are, or of what they become: a block of a merge is no larger than all that it was made of. */
+/* Buffers for merges of up to k of the runs that there are, or of what they become: a block of a merge is no larger than
+ * all that it was made of. */
 static em_status open_fetch(emi_engine *e, uint32_t k, em_errinfo *err)
 {
-	const emi_job *job = &e->job;
-	uint64_t i, most = job->plan.block_bytes;
+	emi_job *job = &e->job;
+	const emi_plan *plan = &job->plan;
+	emi_run_fetch_opts o = { k, plan->read_buffers, plan->prefetch_buffers, 0, plan->packers != 0, job->mispredict };
+	uint64_t i, most = plan->block_bytes;
 
-	for (i = 0; i < job->nruns; i++)
-		if (job->run[i].longest > most)
-			most = job->run[i].longest;
-	return emi_run_fetch_open(&e->fetch, &e->job, k, (size_t)(most + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE, err);
+	for (i = 0; i < job->runs.n; i++)
+		if (job->runs.run[i].longest > most)
+			most = job->runs.run[i].longest;
+	o.block_bytes = (size_t)(most + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+	return emi_run_fetch_open(&e->fetch, &job->runs, &o, err);
 }
 
 /* Do the merge that was opened, if it was, into the sequence that was begun for it; what was put may still be on its way. */
@@ -246,10 +251,10 @@ static em_status settle(emi_engine *e, em_errinfo *err)
 	em_status st = emi_outseq_end(&e->out, err);
 	uint64_t i;
 
-	if (st == EM_OK && e->writer.job != NULL)
+	if (st == EM_OK && e->writer.runs != NULL)
 		st = emi_run_writer_end(&e->writer, err);
-	for (i = 0; i < e->job.nruns; i++)
-		e->job.run[i].coming = 0;
+	for (i = 0; i < e->job.runs.n; i++)
+		e->job.runs.run[i].coming = 0;
 	return st;
 }
 
@@ -274,16 +279,16 @@ static uint64_t bytes_of(const emi_run *runs, uint64_t k)
 /* Bytes of the last merge. */
 static uint64_t all_bytes(const emi_engine *e)
 {
-	return bytes_of(e->job.run, e->job.nruns) + e->kept.bytes;
+	return bytes_of(e->job.runs.run, e->job.runs.n) + e->kept.bytes;
 }
 
 /* The k neighbours with the fewest bytes: only neighbours, as equal records keep the order of their runs. */
 static uint64_t smallest_group(const emi_job *job, uint32_t k)
 {
-	uint64_t sum = bytes_of(job->run, k), best_sum = sum, best = 0, i;
+	uint64_t sum = bytes_of(job->runs.run, k), best_sum = sum, best = 0, i;
 
-	for (i = k; i < job->nruns; i++) {
-		sum += job->run[i].bytes - job->run[i - k].bytes;
+	for (i = k; i < job->runs.n; i++) {
+		sum += job->runs.run[i].bytes - job->runs.run[i - k].bytes;
 		if (sum < best_sum) {
 			best_sum = sum;
 			best = i - k + 1;
@@ -302,10 +307,10 @@ typedef struct group {
 static group next_group(const emi_job *job)
 {
 	/* The first merge takes only as many runs as make all later ones full (Knuth, vol. 3, 5.4.9). */
-	const uint64_t excess = job->nruns - job->plan.fan_in + 1;
+	const uint64_t excess = job->runs.n - job->plan.fan_in + 1;
 	group g = { 0, 0, 0 };
 
-	if (job->nruns <= job->plan.fan_in)
+	if (job->runs.n <= job->plan.fan_in)
 		return g;
 	g.k = excess < job->plan.fan_in ? (uint32_t)excess : job->plan.fan_in;
 	g.first = smallest_group(job, g.k);
@@ -315,7 +320,7 @@ static group next_group(const emi_job *job)
 /* The list of runs is what it will be: one of so many bytes takes the place of those that are being merged. */
 static void replace_runs(emi_job *job, const group *g)
 {
-	emi_run *runs = job->run + g->first, run;
+	emi_run *runs = job->runs.run + g->first, run;
 	uint32_t i;
 
 	memset(&run, 0, sizeof run);
@@ -326,8 +331,8 @@ static void replace_runs(emi_job *job, const group *g)
 	run.level++;
 	run.coming = 1;
 	runs[0] = run;
-	memmove(runs + 1, runs + g->k, (size_t)(job->nruns - g->first - g->k) * sizeof *runs);
-	job->nruns -= g->k - 1;
+	memmove(runs + 1, runs + g->k, (size_t)(job->runs.n - g->first - g->k) * sizeof *runs);
+	job->runs.n -= g->k - 1;
 }
 
 /* Look for the merge after the one that has begun.  Runs that are not on the disks yet cannot be read: their merge begins when they are. */
@@ -335,9 +340,9 @@ static group look_ahead(emi_engine *e)
 {
 	group g = next_group(&e->job);
 
-	g.expected = g.k != 0 && !any_coming(e->job.run + g.first, g.k);
+	g.expected = g.k != 0 && !any_coming(e->job.runs.run + g.first, g.k);
 	if (g.expected)
-		emi_run_fetch_expect(&e->fetch, e->job.run + g.first, g.k);
+		emi_run_fetch_expect(&e->fetch, e->job.runs.run + g.first, g.k);
 	return g;
 }
 
@@ -345,15 +350,15 @@ static group look_ahead(emi_engine *e)
 static em_status end_merge(emi_engine *e, const group *g, em_errinfo *err)
 {
 	emi_job *job = &e->job;
-	emi_run *at = job->run + g->first, run;
+	emi_run *at = job->runs.run + g->first, run;
 	em_status st = emi_run_writer_finish(&e->writer, &run, err);
 	uint64_t i;
 
 	if (st != EM_OK)
 		return st;
 	/* It took all output buffers once, and turned a page of the directory: what was in these before is on the disks. */
-	for (i = 0; i < job->nruns && run.blocks >= e->out.nring; i++)
-		job->run[i].coming = 0;
+	for (i = 0; i < job->runs.n && run.blocks >= e->out.nring; i++)
+		job->runs.run[i].coming = 0;
 	run.level = at->level;
 	run.coming = 1;
 	*at = run;
@@ -365,7 +370,7 @@ static em_status end_merge(emi_engine *e, const group *g, em_errinfo *err)
 static em_status merge_group(emi_engine *e, group *g, em_errinfo *err)
 {
 	emi_job *job = &e->job;
-	emi_run *runs = job->run + g->first;
+	emi_run *runs = job->runs.run + g->first;
 	em_status st = EM_OK;
 	group next = { 0, 0, 0 };
 
@@ -416,7 +421,7 @@ static void plan_merges(emi_engine *e)
 	if (emi_plan_merging(&job->plan, &job->plan_input, all_runs(e), e->kept.area_bytes) &&
 	    all_runs(e) <= job->plan.fan_in)
 		return;
-	more = emi_run_memory_leave(&job->memory) + emi_vary_left(job);
+	more = emi_run_memory_leave(&job->runs.memory) + emi_vary_left(job);
 	in.memory += more;
 	with.memory += more;
 	if (!emi_plan_merging(&with, &in, all_runs(e), e->kept.area_bytes))
@@ -436,14 +441,14 @@ em_status emi_engine_reduce(emi_engine *e, em_errinfo *err)
 	emi_line_store_free(&e->store);
 	job->plan_input = merge_input(job);
 	plan_merges(e);
-	if (st == EM_OK && job->nruns > job->plan.fan_in)
+	if (st == EM_OK && job->runs.n > job->plan.fan_in)
 		st = merge_groups(e, err);
 	if (st == EM_OK)
 		st = settle(e, err);
 	emi_run_writer_free(&e->writer);
-	for (i = 0; i < job->nruns; i++)
-		if (job->run[i].level > level)
-			level = job->run[i].level;
+	for (i = 0; i < job->runs.n; i++)
+		if (job->runs.run[i].level > level)
+			level = job->runs.run[i].level;
 	job->passes = level + 2;
 	return st;
 }
@@ -452,13 +457,13 @@ em_status emi_engine_reduce(emi_engine *e, em_errinfo *err)
 static em_status open_last(emi_engine *e, em_errinfo *err)
 {
 	emi_job *job = &e->job;
-	const uint32_t k = (uint32_t)job->nruns;
+	const uint32_t k = (uint32_t)job->runs.n;
 	em_status st = open_fetch(e, k, err);
 
 	if (st != EM_OK)
 		return st;
-	emi_run_fetch_expect(&e->fetch, job->run, k);
-	return emi_merger_open(&e->merger, job, &e->fetch, job->run, k, &e->kept, &e->out, err);
+	emi_run_fetch_expect(&e->fetch, job->runs.run, k);
+	return emi_merger_open(&e->merger, job, &e->fetch, job->runs.run, k, &e->kept, &e->out, err);
 }
 
 em_status emi_engine_merge_to(emi_engine *e, const emi_dest *dest, em_errinfo *err)

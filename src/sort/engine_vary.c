@@ -29,7 +29,8 @@ em_status emi_engine_prepare_vary(emi_engine *e, size_t store_bytes, int batches
 	if (st == EM_OK)
 		st = emi_workers_reach(job->ctx, job->plan.threads, err);
 	if (st == EM_OK)
-		st = emi_outseq_init(&e->out, job, job->plan.write_buffers, job->plan.block_bytes, err);
+		st = emi_outseq_init(&e->out, &job->runs, job->plan.write_buffers, job->plan.packers,
+				     job->plan.block_bytes, err);
 	if (st == EM_OK)
 		st = emi_line_store_equip(&e->store, err);
 	return st == EM_OK && batches ? make_batch(e, err) : st;
@@ -81,7 +82,7 @@ em_status emi_engine_keep_store(emi_engine *e, em_errinfo *err)
 	em_status st;
 	char *room;
 
-	if (job->nruns == 0 || e->store.n == 0)
+	if (job->runs.n == 0 || e->store.n == 0)
 		return EM_OK;
 	bytes = emi_line_store_stay_bytes(&e->store);
 	room = stay_room(e, bytes);
@@ -118,7 +119,7 @@ em_status emi_engine_pull_vary(emi_engine *e, em_errinfo *err)
 {
 	em_status st;
 
-	if (e->job.nruns != 0)
+	if (e->job.runs.n != 0)
 		return emi_engine_pull_begin(e, NULL, 0, err);
 	if (e->store.n == 0)
 		return EM_OK;
@@ -138,7 +139,7 @@ static em_status next_frame(emi_engine *e, const unsigned char **frame, em_errin
 	emi_frame f;
 	em_status st = EM_OK;
 
-	if (e->job.nruns == 0) {
+	if (e->job.runs.n == 0) {
 		if (e->elems_at == e->elems_end)
 			return EM_END;
 		if (e->elems_at % CHECK_EVERY == 0)
@@ -258,6 +259,6 @@ em_status emi_engine_pull_lines(emi_engine *e, const em_batch **batch, em_errinf
 	e->batch.bytes = at;
 	e->batch.ends = e->ends;
 	*batch = &e->batch;
-	emi_watch_add(&e->job.watch, e->job.nruns == 0 ? at : 0);
+	emi_watch_add(&e->job.watch, e->job.runs.n == 0 ? at : 0);
 	return EM_OK;
 }

@@ -341,7 +341,7 @@ static void make_shares(forming *s)
 {
 	const uint64_t all = s->store->n;
 	const uint64_t whole = s->store->out == 0 ? all : s->limit * all / (s->store->out + 1) * 15 / 16 + 1;
-	uint64_t n = 0, want = (uint64_t)((1 - emi_run_short(s->job->nruns)) * (double)whole) + 1;
+	uint64_t n = 0, want = (uint64_t)((1 - emi_run_short(s->job->runs.n)) * (double)whole) + 1;
 	uint32_t i;
 
 	s->shares = 0;

@@ -46,102 +46,156 @@ void emi_front_release(emi_front *f)
 	emi_engine_release(&f->e);
 }
 
-/* May f be called at all?  What failed before is told again, and a child of a fork is told so first. */
-static em_status standing(emi_front *f)
+/* Begin a call.  What failed before is told again. */
+static em_status enter(emi_front *f, em_errinfo *err)
 {
-	emi_job *job = &f->e.job;
+	const em_status st = emi_enter(f, err);
 
-	return job->status != EM_OK ? job->status : emi_job_result(job, emi_ctx_check(job->ctx, &job->err));
+	return st == EM_OK && f->e.job.status != EM_OK ? emi_leave(f, f->e.job.status, &f->e.job.err) : st;
 }
 
-/* Is it at a stage, or not, as it should be?  If it is not, what the caller did is told. */
-static em_status in_order(emi_front *f, int right, const char *mistake)
+/* Go on with it, or tell of a mistake that nothing follows from. */
+static em_status begun(emi_front *f, em_status st, const em_errinfo *err)
+{
+	return st == EM_OK ? EM_OK : emi_leave(f, st, err);
+}
+
+em_status emi_front_did(emi_front *f, em_status status)
 {
 	emi_job *job = &f->e.job;
-	const em_status st = standing(f);
+	const em_status st = emi_job_result(job, status);
 
-	return st != EM_OK || right ? st : emi_job_result(job, emi_fail(&job->err, EM_ERR_STATE, "%s", mistake));
+	return emi_leave(f, st, &job->err);
+}
+
+/* Is it at a stage, or not, as it should be? */
+static em_status in_order(int right, const char *mistake, em_errinfo *err)
+{
+	return right ? EM_OK : emi_fail(err, EM_ERR_STATE, "%s", mistake);
 }
 
 em_status emi_front_may_push(emi_front *f, const void *records, uint64_t n)
 {
-	emi_job *job;
-	em_status st;
+	em_errinfo err;
+	em_status st = enter(f, &err);
 
-	if (f == NULL || (records == NULL && n != 0))
-		return EM_ERR_INVAL;
-	job = &f->e.job;
-	st = in_order(f, f->stage == EMI_PUSHING, "push after finish");
+	if (st != EM_OK)
+		return st;
+	st = in_order(f->stage == EMI_PUSHING, "push after finish", &err);
 	if (st == EM_OK && emi_front_varied(f))
-		st = emi_job_result(job, emi_fail(&job->err, EM_ERR_INVAL,
-						  "records of any length are pushed with their ends"));
-	return st;
+		st = emi_fail(&err, EM_ERR_INVAL, "records of any length are pushed with their ends");
+	if (st == EM_OK && n != 0)
+		st = emi_given(records, "records", &err);
+	return begun(f, st, &err);
 }
 
-/* Take a batch that is not empty. */
-static em_status take_batch(emi_front *f, const void *records, const uint64_t *ends, uint64_t n, em_batch *batch)
+/* Is record i of a batch, of n bytes, too long?  Where they are too many already, its key does not matter. */
+static em_status check_length(const emi_job *job, uint64_t i, const char *record, size_t n, uint64_t longest,
+			      em_errinfo *err)
 {
-	em_errinfo *err = &f->e.job.err;
-	const int varied = emi_front_varied(f);
-	uint64_t before = 0, i;
+	size_t need = n;
 
-	if ((ends != NULL) != varied)
-		return emi_fail(err, EM_ERR_INVAL, "the batch %s ends, and the order is of records of %s",
-				ends != NULL ? "has" : "has no", varied ? "any length" : "one size");
-	if (ends == NULL)
+	if (n <= longest)
+		emi_frame_make(job->by.vary, (const unsigned char *)record, n, NULL, 0, &need);
+	if (need <= longest)
 		return EM_OK;
-	for (i = 0; i < n; before = ends[i++])
+	return emi_fail_record(err, EM_ERR_RANGE, NULL, i + 1, 0,
+			       "record %llu of the batch: %llu bytes with its key are more than the %llu allowed",
+			       (unsigned long long)i + 1, (unsigned long long)need, (unsigned long long)longest);
+}
+
+/* Look at all records before any is taken. */
+static em_status check_ends(const emi_front *f, const char *records, const uint64_t *ends, uint64_t n, em_errinfo *err)
+{
+	const emi_job *job = &f->e.job;
+	const uint64_t sure = emi_frame_sure(job->by.vary, emi_vary_longest(job));
+	uint64_t before = 0, longest = 0, i;
+	em_status st = EM_OK;
+
+	for (i = 0; i < n && st == EM_OK; before = ends[i++]) {
 		if (ends[i] < before)
 			return emi_fail_record(err, EM_ERR_INVAL, NULL, i + 1, 0,
 					       "record %llu of the batch ends at %llu, before the one in front of it",
 					       (unsigned long long)i + 1, (unsigned long long)ends[i]);
-	if (n > SIZE_MAX || before > SIZE_MAX)
-		return emi_fail(err, EM_ERR_INVAL, "no memory holds the %llu bytes of the batch",
-				(unsigned long long)before);
+		if (ends[i] - before <= sure)
+			continue;
+		if (ends[i] > SIZE_MAX)
+			return emi_fail(err, EM_ERR_INVAL, "no memory holds the %llu bytes of the batch",
+					(unsigned long long)ends[i]);
+		if (longest == 0)
+			longest = emi_front_longest(f);
+		st = check_length(job, i, records + before, (size_t)(ends[i] - before), longest, err);
+	}
+	return st;
+}
+
+/* Take a batch that is not empty. */
+static em_status take_batch(emi_front *f, const void *records, const uint64_t *ends, uint64_t n, em_batch *batch,
+			    em_errinfo *err)
+{
+	const int varied = emi_front_varied(f);
+	em_status st = EM_OK;
+
+	if ((ends != NULL) != varied)
+		return emi_fail(err, EM_ERR_INVAL, "the batch %s ends, and the order is of records of %s",
+				ends != NULL ? "has" : "has no", varied ? "any length" : "one size");
 	/* Records that are all empty need not be anywhere. */
+	if (ends == NULL || ends[n - 1] != 0)
+		st = emi_given(records, "records", err);
+	if (st != EM_OK || ends == NULL)
+		return st;
+	if (n > SIZE_MAX)
+		return emi_fail(err, EM_ERR_INVAL, "no memory holds %llu records", (unsigned long long)n);
 	batch->records = records != NULL ? records : "";
 	batch->n = (size_t)n;
-	batch->bytes = (size_t)before;
+	batch->bytes = (size_t)ends[n - 1];
 	batch->ends = ends;
-	return EM_OK;
+	return check_ends(f, batch->records, ends, n, err);
 }
 
 em_status emi_front_may_push_batch(emi_front *f, const void *records, const uint64_t *ends, uint64_t n,
 				   em_batch *batch)
 {
-	em_status st;
+	em_errinfo err;
+	em_status st = enter(f, &err);
 
-	if (f == NULL || (records == NULL && n != 0 && (ends == NULL || ends[n - 1] != 0)))
-		return EM_ERR_INVAL;
-	st = in_order(f, f->stage == EMI_PUSHING, "push after finish");
-	return st != EM_OK || n == 0 ? st : emi_job_result(&f->e.job, take_batch(f, records, ends, n, batch));
+	if (st != EM_OK)
+		return st;
+	st = in_order(f->stage == EMI_PUSHING, "push after finish", &err);
+	if (st == EM_OK && n != 0)
+		st = take_batch(f, records, ends, n, batch, &err);
+	return begun(f, st, &err);
 }
 
 em_status emi_front_may_finish(emi_front *f)
 {
-	return f != NULL ? in_order(f, f->stage == EMI_PUSHING, "finish after finish") : EM_ERR_INVAL;
+	em_errinfo err;
+	const em_status st = enter(f, &err);
+
+	return st == EM_OK ? begun(f, in_order(f->stage == EMI_PUSHING, "finish after finish", &err), &err) : st;
 }
 
 em_status emi_front_may_next(emi_front *f, const em_batch **batch)
 {
-	em_status st;
+	em_errinfo err;
+	em_status st = enter(f, &err);
 
-	if (f == NULL || batch == NULL)
-		return EM_ERR_INVAL;
-	*batch = NULL;
-	emi_cursor_clear(&f->cursor);
-	st = in_order(f, f->stage != EMI_PUSHING, "next before finish");
-	return st == EM_OK && f->stage == EMI_ENDED ? EM_END : st;
+	if (batch != NULL)
+		*batch = NULL;
+	if (st != EM_OK)
+		return st;
+	st = emi_given(batch, "batch", &err);
+	if (st == EM_OK)
+		st = in_order(f->stage != EMI_PUSHING, "next before finish", &err);
+	if (st == EM_OK)
+		emi_cursor_clear(&f->cursor);
+	return begun(f, st == EM_OK && f->stage == EMI_ENDED ? EM_END : st, &err);
 }
 
-em_status emi_front_too_long(emi_front *f, uint64_t i, uint64_t need)
+em_status emi_front_too_long(uint64_t need, em_errinfo *err)
 {
-	emi_job *job = &f->e.job;
-
-	return emi_fail_record(&job->err, EM_ERR_RANGE, NULL, i + 1, 0,
-			       "record %llu of the batch: %llu bytes with its key are more than the %llu allowed",
-			       (unsigned long long)i + 1, (unsigned long long)need,
-			       (unsigned long long)emi_vary_longest(job));
+	return emi_fail(err, EM_ERR_MEMLIMIT, "there is no memory any more for a record of %llu bytes with its key",
+			(unsigned long long)need);
 }
 
 em_status emi_front_spill(emi_front *f, em_errinfo *err)
@@ -207,7 +261,7 @@ em_status emi_front_reduce(emi_front *f, em_errinfo *err)
 
 static em_status begin_pull(emi_front *f, em_errinfo *err)
 {
-	const int runs = f->e.job.nruns != 0;
+	const int runs = f->e.job.runs.n != 0;
 
 	if (!runs && f->n == 0 && f->e.store.n == 0)
 		return EM_END;
@@ -234,15 +288,6 @@ void emi_front_cancel(emi_front *f)
 {
 	if (f != NULL)
 		emi_watch_cancel(&f->e.job.watch);
-}
-
-void emi_front_error(const emi_front *f, em_errinfo *err)
-{
-	if (err == NULL)
-		return;
-	memset(err, 0, sizeof *err);
-	if (f != NULL && f->e.job.status != EM_OK)
-		*err = f->e.job.err;
 }
 
 em_status emi_front_stats(const emi_front *f, em_sort_stats *stats)

@@ -7,16 +7,19 @@
  * plan is made, memory and threads are taken, and what is there moves to where a run is collected.  Few records are
  * sorted on the calling thread, and no disk is looked for.
  *
- * emi_front_may_...() tell whether a call may be made at the stage that it is at.  What they return, other than EM_OK, the call
- * returns; otherwise it does its work and returns that by way of emi_job_result().
+ * emi_front_may_...() begin a call, if it may be made at the stage that it is at.  What they return, other than EM_OK,
+ * the call returns, and nothing has changed: that is how mistakes of the caller are told.  Otherwise it does its work,
+ * and returns what emi_front_did() makes of that: a failure is kept, and told by every call from then on.
  */
 #ifndef EMI_FRONT_H
 #define EMI_FRONT_H
 
 #include "base/cursor.h"
+#include "base/object.h"
 #include "sort/engine.h"
 
 typedef struct emi_front {
+	emi_object object;      /* what begins with a front and is not public has none */
 	emi_engine e;
 	enum { EMI_PUSHING, EMI_FINISHED, EMI_PULLING, EMI_ENDED } stage;
 	char *area;             /* what was pushed, of one size, and not spilled; what is of any length is in the engine's store */
@@ -65,18 +68,21 @@ void emi_front_release(emi_front *f);
 /* Bytes of the longest frame that can be pushed. */
 uint64_t emi_front_longest(const emi_front *f);
 
-/* May the call be made?  f may be NULL, as may what it is given: that is EM_ERR_INVAL, and f is as it was.  What cannot be done at
- * this stage, or with these records, is kept as any failure is. */
+/* Begin a call; f may be NULL, as may what it is given. */
 em_status emi_front_may_push(emi_front *f, const void *records, uint64_t n);
-/* Unless it is empty, batch becomes what was given, if that is of any length. */
+/* Unless it is empty, batch becomes what was given, if that is of any length; no record is too long then. */
 em_status emi_front_may_push_batch(emi_front *f, const void *records, const uint64_t *ends, uint64_t n,
 				   em_batch *batch);
 em_status emi_front_may_finish(emi_front *f);
 /* The same; clears *batch and the cursor.  EM_END when all was pulled. */
 em_status emi_front_may_next(emi_front *f, const em_batch **batch);
 
-/* Record i, from 0, of a batch, of which `need' bytes would be in memory, is too long. */
-em_status emi_front_too_long(emi_front *f, uint64_t i, uint64_t need);
+/* A record was not too long, but memory that it needs went to others of the context before it was there.  Returns the
+ * status. */
+em_status emi_front_too_long(uint64_t need, em_errinfo *err);
+
+/* End a call whose work, which left the detail of a failure in the job, ended with a status; returns what it returns. */
+em_status emi_front_did(emi_front *f, em_status status);
 
 /* One size: copy n records to the area; each time it is full, and more comes, it is spilled. */
 em_status emi_front_push(emi_front *f, const void *records, uint64_t n, em_errinfo *err);
@@ -96,7 +102,6 @@ em_status emi_front_pull(emi_front *f, const em_batch **batch, em_errinfo *err);
 
 /* The rest of the life of a sorter, or of what resembles one; f may be NULL. */
 void emi_front_cancel(emi_front *f);
-void emi_front_error(const emi_front *f, em_errinfo *err);
 em_status emi_front_stats(const emi_front *f, em_sort_stats *stats);
 
 #endif

@@ -141,12 +141,13 @@ em_status emi_front_end_few(emi_front *f, em_errinfo *err)
 
 uint64_t emi_front_longest(const emi_front *f)
 {
-	emi_job then = f->e.job;
 	uint64_t longest;
+	emi_job then;
 
 	if (!f->few)
 		return emi_vary_longest(&f->e.job);
-	/* What it would be if it engaged now. */
+	/* What it would be if it engaged now.  Nothing is under way yet that would change the job meanwhile. */
+	then = f->e.job;
 	then.shares = 0;
 	then.lent = f->e.store.bytes;
 	if (emi_job_plan(&then, &f->needs, NULL) != EM_OK)

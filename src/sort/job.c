@@ -56,9 +56,11 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 	em_status st;
 
 	memset(job, 0, sizeof *job);
-	if (ctx == NULL || order == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "%s is NULL", ctx == NULL ? "context" : "order");
-	st = emi_ctx_check(ctx, err);
+	st = emi_given(ctx, "ctx", err);
+	if (st == EM_OK)
+		st = emi_given(order, "order", err);
+	if (st == EM_OK)
+		st = emi_ctx_check(ctx, err);
 	if (st == EM_OK)
 		st = EMI_STRUCT_TAKE(em_sort_opts, &job->opts, opts, err);
 	if (st == EM_OK)
@@ -74,6 +76,9 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 		return st;
 	job->flags = job->opts.flags;
 	emi_watch_init(&job->watch, ctx, job->opts.progress, job->opts.progress_user, &job->io);
+	emi_runs_init(&job->runs, ctx, &job->by, &job->io, &job->watch);
+	job->runs.place = job->opts.place;
+	job->runs.compress = job->opts.compress;
 	job->ctx = ctx;
 	emi_ctx_ref(ctx);
 	return EM_OK;
@@ -83,26 +88,13 @@ void emi_job_view(emi_job *view, const emi_job *job)
 {
 	*view = *job;
 	emi_collation_watch(&view->by, emi_watch_tick, &view->watch);
+	view->runs.by = &view->by;
+	view->runs.io = &view->io;
+	view->runs.watch = &view->watch;
 	view->records_in = view->records_out = 0;
 	memset(&view->io, 0, sizeof view->io);
 	view->watch.done = 0;
 	view->watch.whole = &job->watch;
-}
-
-em_status emi_job_scratch(emi_job *job, em_errinfo *err)
-{
-	em_status st;
-
-	if (job->scratch != NULL)
-		return EM_OK;
-	st = emi_scratch_acquire(job->ctx, &job->scratch, err);
-	if (st == EM_OK)
-		st = emi_disk_account(job->scratch, err);
-	if (st == EM_OK)
-		emi_disk_slack(job->scratch, job->plan.memory / EMI_SLACK_SHARE);
-	if (st == EM_OK && job->expected != 0)
-		emi_disk_expect(job->scratch, job->expected);
-	return st;
 }
 
 void emi_job_count_run(emi_job *job, uint64_t records)
@@ -114,34 +106,29 @@ void emi_job_count_run(emi_job *job, uint64_t records)
 
 em_status emi_job_more_runs(emi_job *job, em_errinfo *err)
 {
-	const uint64_t room = 2 * job->runs_room, before = em_ctx_memory(job->ctx);
-	emi_run *run;
+	const uint64_t room = 2 * job->runs.room, before = em_ctx_memory(job->ctx);
+	em_status st;
 
 	/* Merges are to have what the list takes away, where there may be more. */
-	if (emi_plan_raise(job->ctx, em_ctx_memory_used(job->ctx) + room * sizeof *run))
+	if (emi_plan_raise(job->ctx, em_ctx_memory_used(job->ctx) + room * sizeof *job->runs.run))
 		job->plan.memory += em_ctx_memory(job->ctx) - before;
-	run = emi_alloc_array(job->ctx, room, sizeof *run, err);
-	if (run == NULL)
-		return err->status;
-	memcpy(run, job->run, (size_t)job->nruns * sizeof *run);
-	emi_free_array(job->ctx, job->run, job->runs_room, sizeof *run);
-	job->run = run;
-	job->runs_room = job->plan.max_runs = room;
-	return EM_OK;
+	st = emi_runs_reserve(&job->runs, room, err);
+	if (st == EM_OK)
+		job->plan.max_runs = room;
+	return st;
 }
 
 em_status emi_job_add_run(emi_job *job, const emi_run *run, uint64_t records, em_errinfo *err)
 {
 	em_errinfo none = { 0 };
 
-	if (job->nruns == job->runs_room && emi_job_more_runs(job, &none) != EM_OK)
+	if (job->runs.n == job->runs.room && emi_job_more_runs(job, &none) != EM_OK)
 		return emi_fail_memory(err, job->plan.memory * 2,
 				       "the input has more than %llu runs of %llu records: give the sort more memory",
-				       (unsigned long long)job->runs_room,
+				       (unsigned long long)job->runs.room,
 				       (unsigned long long)job->plan.run_records);
-	job->run[job->nruns++] = *run;
 	emi_job_count_run(job, records);
-	return EM_OK;
+	return emi_runs_add(&job->runs, run, err);
 }
 
 em_status emi_job_check(emi_job *job, em_errinfo *err)
@@ -183,49 +170,28 @@ void emi_job_stats(const emi_job *job, em_sort_stats *stats)
 	full.fan_in = job->widest_merge;
 	full.threads = job->plan.threads;
 	full.peak_memory = em_ctx_memory_peak(job->ctx);
-	full.peak_scratch = job->scratch != NULL ? emi_disk_peak(job->scratch) : job->peak_scratch;
-	full.peak_scratch_held = job->scratch != NULL ? emi_disk_held_peak(job->scratch) : job->peak_held;
+	full.peak_scratch = emi_runs_peak(&job->runs);
+	full.peak_scratch_held = emi_runs_held_peak(&job->runs);
 	full.kept_records = job->kept_records;
-	full.packed_from = job->packed_from;
-	full.packed_to = job->packed_to;
-	full.memory_bytes = job->memory.kept;
+	full.packed_from = job->runs.packed_from;
+	full.packed_to = job->runs.packed_to;
+	full.memory_bytes = job->runs.memory.kept;
 	emi_phases_put(&full, now.stats, EMI_PHASES);
 	(void)EMI_STRUCT_GIVE(em_sort_stats, stats, &full);
 }
 
-static void release_scratch(emi_job *job)
-{
-	if (job->gives)
-		emi_disk_keep(job->scratch);
-	if (job->expected != 0)
-		emi_disk_expect(job->scratch, 0);
-	/* A sort that failed leaves runs. */
-	emi_disk_abandon(job->scratch);
-	job->peak_scratch = emi_disk_peak(job->scratch);
-	job->peak_held = emi_disk_held_peak(job->scratch);
-	emi_scratch_release(job->ctx, job->scratch);
-	job->scratch = NULL;
-	job->gives = 0;
-}
-
 void emi_job_release(emi_job *job)
 {
-	const uint64_t kept = job->memory.kept;
-
-	if (job->run != NULL)
-		emi_free_array(job->ctx, job->run, job->runs_room, sizeof *job->run);
-	job->run = NULL;
-	job->nruns = job->runs_room = 0;
-	emi_run_memory_free(&job->memory);
-	job->memory.kept = kept;
 	if (job->lifted)
 		emi_memory_lower(job->ctx);
 	job->lifted = 0;
 	if (job->shares)
 		emi_sharers_leave(job->ctx);
 	job->shares = 0;
-	if (job->scratch != NULL)
-		release_scratch(job);
+	if (job->gives)
+		emi_disk_keep(job->runs.scratch);
+	job->gives = 0;
+	emi_runs_release(&job->runs);
 }
 
 void emi_job_close(emi_job *job)

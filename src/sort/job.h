@@ -11,12 +11,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
-#include "block/disk.h"
 #include "key/collation.h"
 #include "sort/plan.h"
-#include "sort/run.h"
-#include "sort/run_memory.h"
-#include "sort/watch.h"
+#include "sort/runs.h"
 
 typedef struct emi_job {
 	em_ctx *ctx;
@@ -25,16 +22,11 @@ typedef struct emi_job {
 	em_sort_opts opts;
 	emi_plan_input plan_input;
 	emi_plan plan;
-	emi_disk *scratch;      /* NULL until a run is written */
-	emi_run_memory memory;  /* blocks of runs that are not written */
+	emi_runs runs;          /* those that there are, in input order */
 	emi_io_stats io;
 	emi_watch watch;
 	em_status status;       /* sticky failure, with its detail */
 	em_errinfo err;
-
-	emi_run *run;           /* the runs that there are, in input order */
-	uint64_t nruns;
-	uint64_t runs_room;
 
 	uint64_t records_in;
 	uint64_t records_out;
@@ -43,13 +35,8 @@ typedef struct emi_job {
 	uint64_t kept_records;  /* of the last run, if it stayed in memory */
 	uint32_t passes;
 	uint32_t widest_merge;
-	uint64_t peak_scratch;  /* of scratch disks that are no longer there, ... */
-	uint64_t peak_held;     /* ... and what file systems had set aside for them */
-	uint64_t packed_from;   /* bytes of blocks of runs that were packed, ... */
-	uint64_t packed_to;     /* ... and what they became */
 	int reuses;             /* the output takes the scratch that runs leave: nothing goes back to the file system */
 	int gives;              /* space of the scratch disks goes back as blocks are freed */
-	uint64_t expected;      /* bytes that runs are going to take on them, or 0 */
 	uint64_t line;          /* any length: bytes of a frame that must be possible, whatever the memory */
 	uint64_t beyond;        /* any length: bytes of the longest frame that there is memory for beyond the plan, or
 	                           0: ... */
@@ -98,10 +85,6 @@ struct emi_needs {
 
 /* Gaps on the scratch disks that no block fits in may have this part of the memory. */
 #define EMI_SLACK_SHARE 2u
-
-/* The scratch disks, opened when they are first asked for.  Runs are the sort's own, which accounts for their blocks: others may have the same disks, and for long after
- * a sort that failed, or that was closed before its end. */
-em_status emi_job_scratch(emi_job *job, em_errinfo *err);
 
 /* A run of so many records was formed. */
 void emi_job_count_run(emi_job *job, uint64_t records);

@@ -117,13 +117,8 @@ static em_status retire(emi_merger *m, em_errinfo *err)
 /* A block came from a disk: it is not looked into before it was checked. */
 static em_status admit_block(emi_merger *m, emi_merge_input *in, em_errinfo *err)
 {
-	const emi_hint hint = in->block->hint;
-	const size_t bytes = hint.packed != 0 ? hint.packed : hint.data;
-	em_status st = EM_OK;
+	em_status st = emi_run_fetch_admit(m->fetch, in->block, err);
 
-	if (hint.sum != emi_block_sum(in->block->buf, bytes, (m->job->ctx->flags & EM_CTX_CHECKED) != 0))
-		return emi_merge_damaged(m->job, in->block, err);
-	st = emi_prefetch_unpack(&m->fetch->blocks, in->block, err);
 	if (st != EM_OK)
 		return st;
 	if (!m->cutter->begin(&m->job->by, in) || in->left > in->rest || (in->behind == 0 && in->left != in->rest))
@@ -159,8 +154,6 @@ static em_status need_input(emi_merger *m, uint32_t i, em_errinfo *err)
 	st = emi_watch_wait(&m->job->watch, &in->block->rq, err);
 	if (st != EM_OK)
 		return st;
-	if (in->block->hint.memory == NULL)
-		emi_bid_free(m->job->scratch, in->block->hint.bid, in->block->hint.bytes);
 	in->behind--;
 	return admit_block(m, in, err);
 }

@@ -17,6 +17,7 @@
 
 #include "base/workers.h"
 #include "block/prefetch.h"
+#include "sort/job.h"
 #include "sort/merge_cut.h"
 #include "sort/outseq.h"
 #include "sort/run_fetch.h"

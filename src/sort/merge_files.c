@@ -25,6 +25,7 @@
 #include "base/workers.h"
 #include "sort/block_vary.h"
 #include "sort/copier.h"
+#include "sort/engine.h"
 #include "sort/files.h"
 #include "sort/header.h"
 #include "sort/merge_inputs.h"
@@ -34,7 +35,7 @@
 #include "sort/plan_vary.h"
 #include "sort/record_out.h"
 #include "sort/room.h"
-#include "sort/run_stage.h"
+#include "sort/run_append.h"
 #include "sort/trial.h"
 #include "stream/input.h"
 
@@ -61,7 +62,7 @@ typedef struct merging {
 	uint64_t header_bytes;  /* in front of what is merged */
 	emi_presorted_opts opts;
 	emi_merge_inputs inputs;
-	emi_run_stage stage;
+	emi_run_append append;
 	int seen_stdin;         /* it is an input, ... */
 	uint32_t first_stdin;   /* ... first as this one */
 	uint32_t cap;           /* inputs at a time, at most; 0: as many as fit */
@@ -105,9 +106,9 @@ static em_status put_run(void *arg, const void *elems, size_t n, em_errinfo *err
 	size_t i;
 
 	if (!varied(m))
-		return emi_run_stage_put_elems(&m->stage, elems, n, err);
+		return emi_run_append_elems(&m->append, elems, n, err);
 	for (i = 0; st == EM_OK && i < n; i++)
-		st = emi_run_stage_put(&m->stage, frame_of(&elem[i]), err);
+		st = emi_run_append_frame(&m->append, frame_of(&elem[i]), err);
 	return st;
 }
 
@@ -196,7 +197,7 @@ static em_status pull_all(merging *m, em_errinfo *err)
 {
 	em_status st = EM_END;
 
-	if (m->e.job.nruns != 0)
+	if (m->e.job.runs.n != 0)
 		st = varied(m) ? pull_frames(m, err) : pull_records(m, err);
 	if (st == EM_END)
 		st = emi_groups_end(&m->groups, err);
@@ -233,9 +234,18 @@ static em_status merge_runs(merging *m, em_errinfo *err)
 		return st;
 	m->header_bytes = m->copier.at;
 	job->records_out = job->records_in;
-	if (job->nruns == 0)
+	if (job->runs.n == 0)
 		return EM_OK;
 	return emi_engine_merge_to(&m->e, &dest, err);
+}
+
+/* A group is merged; if it had no records, there is no run. */
+static em_status end_run(merging *m, em_errinfo *err)
+{
+	emi_run run;
+	const em_status st = emi_run_append_end(&m->append, &run, err);
+
+	return st == EM_OK && run.blocks != 0 ? emi_job_add_run(&m->e.job, &run, m->e.writer.records, err) : st;
 }
 
 /* Merge groups of inputs into runs, and those. */
@@ -249,10 +259,10 @@ static em_status merge_groups(merging *m, uint32_t groups, em_errinfo *err)
 
 		st = merge_some(m, first, k, put_run, err);
 		if (st == EM_OK)
-			st = emi_run_stage_end(&m->stage, err);
+			st = end_run(m, err);
 		first += k;
 	}
-	emi_run_stage_free(&m->stage);
+	emi_run_append_free(&m->append);
 	emi_merge_inputs_free(&m->inputs);
 	return st == EM_OK ? merge_runs(m, err) : st;
 }
@@ -482,9 +492,11 @@ static em_status merge_all(merging *m, em_errinfo *err)
 	st = emi_merge_inputs_init(&m->inputs, job, most, &m->opts, err);
 	emi_watch_phase(&job->watch, EM_PHASE_RUNS, m->bytes == EMI_UNKNOWN ? 0 : m->bytes);
 	if (st == EM_OK)
-		st = emi_outseq_init(&m->e.out, job, job->plan.write_buffers, job->plan.block_bytes, err);
+		st = emi_outseq_init(&m->e.out, &job->runs, job->plan.write_buffers, job->plan.packers,
+				     job->plan.block_bytes, err);
 	if (st == EM_OK)
-		st = emi_run_stage_init(&m->stage, &m->e, err);
+		st = emi_run_append_init(&m->append, &job->runs, &m->e.out, &m->e.writer, job->plan.block_bytes,
+					 job->out_extra, err);
 	return st == EM_OK ? merge_groups(m, groups, err) : st;
 }
 
@@ -519,7 +531,7 @@ static void share_memory(merging *m, uint64_t held)
 	m->memory = m->used < all ? all - m->used : 0;
 	if (job->opts.memory != 0 && job->opts.memory < m->memory) {
 		m->memory = job->opts.memory;
-		m->held = held + job->runs_room * sizeof *job->run;
+		m->held = held + job->runs.room * sizeof *job->runs.run;
 	}
 }
 
@@ -645,7 +657,7 @@ static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *
 			emi_job_stats(&m->e.job, stats);
 	}
 	*again = m->e.job.ctx != NULL && m->sink != NULL && next_trial(m, st, err, t);
-	emi_run_stage_free(&m->stage);
+	emi_run_append_free(&m->append);
 	emi_merge_inputs_free(&m->inputs);
 	emi_groups_free(&m->groups);
 	/* Output buffers of the engine may be on their way to the sink: waiting for them comes first. */
@@ -685,7 +697,9 @@ em_status em_merge_files(em_ctx *ctx, const em_order *order, const char *const *
 			 const em_sort_opts *opts, em_sort_stats *stats)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
-	const em_status st = emi_files_check("em_merge_files", ctx, order, inputs, ninputs, output, stats, err);
+	em_status st = emi_files_check(ctx, inputs, ninputs, output, stats, err);
 
+	if (st == EM_OK)
+		st = emi_given(order, "order", err);
 	return st == EM_OK ? emi_merge_files(ctx, order, inputs, ninputs, output, opts, stats, NULL, err) : st;
 }

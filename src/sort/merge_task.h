@@ -6,6 +6,7 @@
 #define EMI_MERGE_TASK_H
 
 #include "base/workers.h"
+#include "sort/job.h"
 #include "sort/merge_cut.h"
 #include "sort/outseq.h"
 

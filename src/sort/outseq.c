@@ -9,18 +9,22 @@
 #include <string.h>
 
 #include "base/condition.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "sort/block_vary.h"
 
 #define TICK 0.1                /* seconds */
 #define BEHIND 8u               /* writes under way, or half of the buffers: fewer are what a disk works on anyway */
 
-em_status emi_outseq_init(emi_outseq *q, emi_job *job, uint32_t nring, size_t block_bytes, em_errinfo *err)
+em_status emi_outseq_init(emi_outseq *q, emi_runs *runs, uint32_t nring, uint32_t packers, size_t block_bytes,
+			  em_errinfo *err)
 {
 	em_status st = EM_OK;
 	uint32_t i;
 
 	memset(q, 0, sizeof *q);
-	q->job = job;
+	q->runs = runs;
 	q->buffer_bytes = block_bytes + EMI_PAGE;
 	if (pthread_mutex_init(&q->lock, NULL) != 0)
 		return emi_fail(err, EM_ERR_NOMEM, "cannot make a lock");
@@ -28,16 +32,17 @@ em_status emi_outseq_init(emi_outseq *q, emi_job *job, uint32_t nring, size_t bl
 		pthread_mutex_destroy(&q->lock);
 		return emi_fail(err, EM_ERR_NOMEM, "cannot make a condition");
 	}
-	q->ring = emi_alloc_array(job->ctx, nring, sizeof *q->ring, err);
+	q->ring = emi_alloc_array(runs->ctx, nring, sizeof *q->ring, err);
 	if (q->ring == NULL) {
 		st = err->status;
 		goto out;
 	}
 	q->nring = nring;
-	st = emi_packer_init(&q->packer, job->ctx, job->plan.packers, q->buffer_bytes, job->opts.compress == EM_COMPRESS_ALWAYS, err);
+	st = emi_packer_init(&q->packer, runs->ctx, packers, q->buffer_bytes,
+			     runs->compress == EM_COMPRESS_ALWAYS, err);
 	if (st != EM_OK)
 		goto out;
-	q->arena = emi_buffer_alloc_array(job->ctx, nring + q->packer.n, q->buffer_bytes, err);
+	q->arena = emi_buffer_alloc_array(runs->ctx, nring + q->packer.n, q->buffer_bytes, err);
 	if (q->arena == NULL) {
 		st = err->status;
 		goto out;
@@ -57,7 +62,7 @@ static void drop_large(emi_outseq *q, emi_outblock *b)
 {
 	if (b->own == NULL)
 		return;
-	emi_buffer_free(q->job->ctx, b->buf.base, b->large_bytes);
+	emi_buffer_free(q->runs->ctx, b->buf.base, b->large_bytes);
 	b->buf.base = b->own;
 	b->own = NULL;
 	q->large--;
@@ -67,18 +72,18 @@ void emi_outseq_free(emi_outseq *q)
 {
 	uint32_t i;
 
-	if (q->job == NULL)
+	if (q->runs == NULL)
 		return;
 	for (i = 0; i < q->nring; i++) {
-		if (!emi_ctx_forked(q->job->ctx))
+		if (!emi_ctx_forked(q->runs->ctx))
 			emi_wait(&q->ring[i].buf.rq, NULL);
 		drop_large(q, &q->ring[i]);
 	}
 	if (q->arena != NULL)
-		emi_buffer_free_array(q->job->ctx, q->arena, q->nring + q->packer.n, q->buffer_bytes);
+		emi_buffer_free_array(q->runs->ctx, q->arena, q->nring + q->packer.n, q->buffer_bytes);
 	emi_packer_free(&q->packer);
 	if (q->ring != NULL)
-		emi_free_array(q->job->ctx, q->ring, q->nring, sizeof *q->ring);
+		emi_free_array(q->runs->ctx, q->ring, q->nring, sizeof *q->ring);
 	pthread_cond_destroy(&q->changed);
 	pthread_mutex_destroy(&q->lock);
 	memset(q, 0, sizeof *q);
@@ -121,7 +126,7 @@ void emi_outseq_begin_stay(emi_outseq *q, char *memory, size_t bytes, size_t cap
  * never touched.  It takes a while, so it is done without the lock. */
 static void clean_locked(emi_outseq *q, emi_outblock *b)
 {
-	emi_run_memory *memory = &q->job->memory;
+	emi_run_memory *memory = &q->runs->memory;
 	uint64_t begin = 0;
 
 	b->state = EMI_OUT_ACQUIRING;
@@ -163,7 +168,7 @@ static void reclaim_locked(emi_outseq *q, emi_outblock *b)
 	b->state = EMI_OUT_ACQUIRING;
 	pthread_mutex_unlock(&q->lock);
 	memset(&err, 0, sizeof err);
-	st = pthread_equal(q->owner, pthread_self()) ? emi_watch_wait(&q->job->watch, &b->buf.rq, &err)
+	st = pthread_equal(q->owner, pthread_self()) ? emi_runs_wait(q->runs, &b->buf.rq, &err)
 						     : emi_wait(&b->buf.rq, &err);
 	pthread_mutex_lock(&q->lock);
 	drop_large(q, b);
@@ -186,7 +191,7 @@ static void await_change_locked(emi_outseq *q)
 	emi_cond_wait_until(&q->changed, &q->lock, emi_now() + TICK);
 	pthread_mutex_unlock(&q->lock);
 	memset(&err, 0, sizeof err);
-	st = emi_tick(&q->job->watch);
+	st = emi_runs_tick(q->runs);
 	pthread_mutex_lock(&q->lock);
 	if (st != EM_OK) {
 		emi_fail(&err, st, "canceled");
@@ -215,10 +220,10 @@ static em_status acquire_locked(emi_outseq *q, uint64_t i)
 			b->index = index;
 			b->filled = 0;
 			b->records = (size_t)(q->total - first < cap ? q->total - first : cap);
-			b->buf.len = b->records * q->job->by.codec->record_bytes;
+			b->buf.len = b->records * q->runs->by->codec->record_bytes;
 			b->buf.lead = q->dest.lead == NULL
 					      ? 0
-					      : q->dest.lead(q->dest.arg, first * q->job->by.codec->record_bytes);
+					      : q->dest.lead(q->dest.arg, first * q->runs->by->codec->record_bytes);
 			/* Who sees this needs no lock to see the rest. */
 			__atomic_store_n(&q->next_acquire, index + 1, __ATOMIC_RELEASE);
 		}
@@ -251,7 +256,7 @@ void *emi_outseq_place(emi_outseq *q, uint64_t pos, size_t *n)
 	rest = b->records - at;
 	if (*n > rest)
 		*n = rest;
-	return b->buf.base + b->buf.lead + at * q->job->by.codec->record_bytes;
+	return b->buf.base + b->buf.lead + at * q->runs->by->codec->record_bytes;
 }
 
 /* Hand on the blocks that are full, in order, unless somebody does. */
@@ -348,7 +353,7 @@ static int make_large_locked(emi_outseq *q, emi_outblock *b, uint64_t index, siz
 		return 0;
 	memset(&err, 0, sizeof err);
 	b->large_bytes = bytes + EMI_PAGE;
-	base = emi_buffer_alloc(q->job->ctx, b->large_bytes, &err);
+	base = emi_buffer_alloc(q->runs->ctx, b->large_bytes, &err);
 	if (base == NULL) {
 		fail_locked(q, err.status, &err);
 		return 0;
@@ -408,6 +413,11 @@ char *emi_outseq_take(emi_outseq *q, uint64_t index, size_t bytes, uint64_t posi
 	}
 	pthread_mutex_unlock(&q->lock);
 	return at;
+}
+
+void emi_outseq_shorten(emi_outseq *q, uint64_t index, size_t bytes)
+{
+	q->ring[index % q->nring].buf.len = bytes;
 }
 
 void emi_outseq_full(emi_outseq *q, uint64_t index, size_t records)
@@ -477,7 +487,7 @@ em_status emi_outseq_end(emi_outseq *q, em_errinfo *err)
 		em_status st;
 
 		memset(&e, 0, sizeof e);
-		st = emi_watch_wait(&q->job->watch, &q->ring[i].buf.rq, &e);
+		st = emi_runs_wait(q->runs, &q->ring[i].buf.rq, &e);
 		if (st != EM_OK)
 			emi_outseq_abort(q, st, &e);
 		drop_large(q, &q->ring[i]);

@@ -25,7 +25,7 @@
 #include <pthread.h>
 
 #include "block/packer.h"
-#include "sort/job.h"
+#include "sort/runs.h"
 #include "stream/sink.h"
 
 typedef struct emi_outblock {
@@ -63,7 +63,7 @@ typedef struct emi_dest {
 } emi_dest;
 
 typedef struct emi_outseq {
-	emi_job *job;
+	emi_runs *runs;         /* those whose order its records have, and whose disks its blocks may go to */
 	emi_dest dest;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -85,16 +85,17 @@ typedef struct emi_outseq {
 	uint64_t next_byte;
 	char *stay;             /* any length: blocks stay in this memory, of stay_bytes; NULL: they go to the destination */
 	size_t stay_bytes;
-	pthread_t owner;        /* the thread that drives the job: it ticks while it waits */
+	pthread_t owner;        /* the thread that drives it all: it ticks while it waits */
 	em_status status;       /* of the first failure; detail in err; written under the lock, atomic */
 	em_errinfo err;
 } emi_outseq;
 
-/* Allocate nring buffers for blocks of up to block_bytes. */
-em_status emi_outseq_init(emi_outseq *q, emi_job *job, uint32_t nring, size_t block_bytes, em_errinfo *err);
+/* Allocate nring buffers for blocks of up to block_bytes; so many threads may pack blocks at a time. */
+em_status emi_outseq_init(emi_outseq *q, emi_runs *runs, uint32_t nring, uint32_t packers, size_t block_bytes,
+			  em_errinfo *err);
 void emi_outseq_free(emi_outseq *q);
 
-/* Begin a sequence of total records (any length: 0), in blocks of cap (any length: bytes), on the thread that drives the job.  Blocks of the
+/* Begin a sequence of total records (any length: 0), in blocks of cap (any length: bytes), on the thread that drives it all.  Blocks of the
  * sequence before, which must have been put, may still be on their way; a failure stays. */
 void emi_outseq_begin(emi_outseq *q, const emi_dest *dest, uint64_t total, size_t cap);
 
@@ -124,6 +125,9 @@ int emi_outseq_reserve(emi_outseq *q, uint64_t share, uint64_t blocks, uint64_t 
 /* Any length.  The buffer of block `index', of so many bytes from `position' on; waits for it.  NULL after a failure.  When it is
  * filled in, say so. */
 char *emi_outseq_take(emi_outseq *q, uint64_t index, size_t bytes, uint64_t position);
+/* It became shorter; what is behind its end is all zeroes. */
+void emi_outseq_shorten(emi_outseq *q, uint64_t index, size_t bytes);
+
 void emi_outseq_full(emi_outseq *q, uint64_t index, size_t records);
 
 /* Is the destination behind: are more blocks on their way than it works on at a time? */

@@ -246,10 +246,7 @@ em_status emi_job_plan(emi_job *job, const emi_needs *wanted, em_errinfo *err)
 		left -= emi_vary_beyond(job, left);
 	if (st != EM_OK || job->plan.max_runs == 0)
 		return st;
-	emi_run_memory_init(&job->memory, job->ctx, left, job->plan.block_bytes, emi_scratch_disks(job->ctx));
-	job->run = emi_alloc_array(job->ctx, job->plan.max_runs, sizeof *job->run, err);
-	if (job->run == NULL)
-		return err->status;
-	job->runs_room = job->plan.max_runs;
-	return EM_OK;
+	emi_run_memory_init(&job->runs.memory, job->ctx, left, job->plan.block_bytes, emi_scratch_disks(job->ctx));
+	job->runs.slack = job->plan.memory / EMI_SLACK_SHARE;
+	return emi_runs_reserve(&job->runs, job->plan.max_runs, err);
 }

@@ -67,12 +67,11 @@ em_status emi_presorted_open(emi_presorted *p, emi_job *job, const char *path, c
 
 	memset(p, 0, sizeof *p);
 	p->job = job;
-	p->path = path;
 	p->opts = opts;
 	reading(job, opts, &r);
 	if (range != NULL)
 		r.range = *range;
-	st = emi_records_open(&p->records, job->ctx, &p->path, 1, &r, &job->io, err);
+	st = emi_sorted_file_open(&p->file, job->ctx, path, &r, &job->io, emi_watch_tick, &job->watch, err);
 	if (st != EM_OK)
 		goto out;
 	p->elem = emi_alloc_array(job->ctx, opts->window, job->by.codec->elem_bytes, err);
@@ -91,14 +90,9 @@ out:
 	return st;
 }
 
-/* The file and all that is needed to read it. */
-static void end(emi_presorted *p)
+/* What windows are made in. */
+static void free_window(emi_presorted *p)
 {
-	if (p->held)
-		emi_records_release(p->records, &p->chunk, p->taken);
-	p->held = 0;
-	emi_records_close(p->records);
-	p->records = NULL;
 	if (p->arena != NULL)
 		emi_buffer_free(p->job->ctx, p->arena, p->arena_bytes + SLACK);
 	p->arena = NULL;
@@ -114,34 +108,9 @@ void emi_presorted_close(emi_presorted *p)
 {
 	if (p->job == NULL)
 		return;
-	end(p);
+	emi_sorted_close(&p->file.source);
+	free_window(p);
 	memset(p, 0, sizeof *p);
-}
-
-/* Have records in hand.  EM_END when there are no more. */
-static em_status need_chunk(emi_presorted *p, em_errinfo *err)
-{
-	em_status st;
-
-	if (p->records == NULL)
-		return EM_END;
-	if (p->held && p->at != p->end)
-		return EM_OK;
-	if (p->held) {
-		p->number += emi_chunk_count(&p->chunk, p->taken);
-		emi_records_release(p->records, &p->chunk, p->taken);
-		p->taken = 0;
-		p->held = 0;
-	}
-	st = emi_records_next(p->records, &p->chunk, emi_watch_tick, &p->job->watch, err);
-	if (st == EM_ERR_CANCELED)
-		return emi_fail(err, st, "canceled");
-	if (st != EM_OK)
-		return st;
-	p->held = 1;
-	p->at = p->chunk.data;
-	p->end = p->at + p->chunk.bytes;
-	return EM_OK;
 }
 
 em_status emi_presorted_header(emi_presorted *p, emi_header *h, uint32_t file, em_errinfo *err)
@@ -149,24 +118,28 @@ em_status emi_presorted_header(emi_presorted *p, emi_header *h, uint32_t file, e
 	em_status st = EM_OK;
 
 	while (st == EM_OK && h->records != 0 && (h->left != 0 || !h->begun || h->file != file)) {
+		const unsigned char *at;
 		uint64_t records;
 
-		st = need_chunk(p, err);
+		st = emi_sorted_next(&p->file.source, err);
+		at = emi_sorted_file_at(&p->file);
 		if (st == EM_OK)
-			st = emi_header_take(h, file, &p->at, p->end, &records, err);
+			st = emi_header_take(h, file, &at, emi_sorted_file_end(&p->file), &records, err);
 		if (st == EM_OK)
-			p->taken += records;
+			emi_sorted_file_took(&p->file, at, records);
 	}
 	return st == EM_END ? EM_OK : st;
 }
 
 static em_status too_long(const emi_presorted *p, uint64_t bytes, em_errinfo *err)
 {
-	const uint64_t number = p->number + emi_records_count(&p->job->format, p->chunk.data, p->at) + 1;
+	const emi_sorted_file *f = &p->file;
+	const uint64_t before = emi_records_count(&p->job->format, f->chunk.data, emi_sorted_file_at(f));
+	const uint64_t number = f->number + before + 1;
 
-	return emi_fail_record(err, EM_ERR_FORMAT, p->path, number, bytes,
+	return emi_fail_record(err, EM_ERR_FORMAT, f->path, number, bytes,
 			       "%s:%llu: line and key of %llu bytes are longer than the %llu that this memory allows",
-			       p->path, (unsigned long long)number, (unsigned long long)bytes,
+			       f->path, (unsigned long long)number, (unsigned long long)bytes,
 			       (unsigned long long)p->opts->longest);
 }
 
@@ -181,36 +154,37 @@ static em_status change_arena(emi_presorted *p, size_t bytes, em_errinfo *err)
 
 static size_t take_plain(emi_presorted *p, em_status *st, em_errinfo *err)
 {
+	const unsigned char *const end = emi_sorted_file_end(&p->file);
 	size_t n;
 
-	for (n = 0; n < p->opts->window && p->at != p->end; n++) {
-		const unsigned char *next = p->at;
+	for (n = 0; n < p->opts->window && emi_sorted_file_at(&p->file) != end; n++) {
+		const unsigned char *next = emi_sorted_file_at(&p->file);
 		emi_frame *f = &p->frame[n];
 		size_t bytes;
 
-		f->string = emi_record_take(&p->job->format, &next, p->end, &bytes);
+		f->string = emi_record_take(&p->job->format, &next, end, &bytes);
 		f->key_bytes = 0;
 		f->bytes = bytes;
 		if (emi_length_bytes(bytes) + bytes > p->opts->longest) {
 			*st = too_long(p, emi_length_bytes(bytes) + bytes, err);
 			break;
 		}
-		p->at = next;
-		p->taken++;
+		emi_sorted_file_took(&p->file, next, 1);
 	}
 	return n;
 }
 
 static size_t take_keyed(emi_presorted *p, em_status *st, em_errinfo *err)
 {
+	const unsigned char *const end = emi_sorted_file_end(&p->file);
 	const emi_vary *v = p->job->by.vary;
 	size_t n, filled = 0;
 
-	for (n = 0; n < p->opts->window && p->at != p->end; n++) {
-		const unsigned char *next = p->at, *record;
+	for (n = 0; n < p->opts->window && emi_sorted_file_at(&p->file) != end; n++) {
+		const unsigned char *next = emi_sorted_file_at(&p->file), *record;
 		size_t bytes, made, need;
 
-		record = emi_record_take(&p->job->format, &next, p->end, &bytes);
+		record = emi_record_take(&p->job->format, &next, end, &bytes);
 		made = emi_frame_make(v, record, bytes, p->arena + filled, p->arena_bytes - filled, &need);
 		if (made == 0) {
 			if (n != 0)
@@ -223,8 +197,7 @@ static size_t take_keyed(emi_presorted *p, em_status *st, em_errinfo *err)
 		}
 		p->frame[n] = emi_frame_get(v, p->arena + filled);
 		filled += made;
-		p->at = next;
-		p->taken++;
+		emi_sorted_file_took(&p->file, next, 1);
 	}
 	return n;
 }
@@ -233,11 +206,12 @@ static size_t take_keyed(emi_presorted *p, em_status *st, em_errinfo *err)
 static size_t take_fixed(emi_presorted *p)
 {
 	const emi_codec *codec = p->job->by.codec;
-	const size_t there = (size_t)(p->end - p->at) / codec->record_bytes, n = there < p->opts->window ? there : p->opts->window;
+	emi_sorted_source *s = &p->file.source;
+	const size_t there = (size_t)(s->end - s->at) / codec->record_bytes;
+	const size_t n = there < p->opts->window ? there : p->opts->window;
 
-	emi_collation_load(&p->job->by, p->at, n, p->elem);
-	p->at += n * codec->record_bytes;
-	p->taken += n;
+	emi_collation_load(&p->job->by, s->at, n, p->elem);
+	s->at += n * codec->record_bytes;
 	return n;
 }
 
@@ -265,12 +239,12 @@ static em_status take_frames(emi_presorted *p, size_t *taken, em_errinfo *err)
 
 em_status emi_presorted_next(emi_presorted *p, emi_window *win, em_errinfo *err)
 {
-	em_status st = need_chunk(p, err);
+	em_status st = emi_sorted_next(&p->file.source, err);
 	size_t n = 0;
 
 	win->cur = win->end = NULL;
 	if (st == EM_END) {
-		end(p);
+		free_window(p);
 		return EM_OK;
 	}
 	if (st == EM_OK && p->job->by.vary != NULL)

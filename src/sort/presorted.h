@@ -12,7 +12,7 @@
 
 #include "sort/header.h"
 #include "sort/job.h"
-#include "stream/records.h"
+#include "sort/sorted_file.h"
 
 /* What inputs of a merge have in common. */
 typedef struct emi_presorted_opts {
@@ -25,13 +25,7 @@ typedef struct emi_presorted_opts {
 typedef struct emi_presorted {
 	emi_job *job;
 	const emi_presorted_opts *opts;
-	const char *path;
-	emi_records *records;   /* NULL once it has ended */
-	emi_chunk chunk;
-	int held;               /* the chunk is with us */
-	const unsigned char *at, *end; /* what is left of it */
-	uint64_t taken;         /* records taken from it */
-	uint64_t number;        /* what the file had before it, as messages count */
+	emi_sorted_file file;
 	void *elem;             /* the window */
 	emi_frame *frame;       /* any length: what its elements refer to */
 	unsigned char *arena;

@@ -70,8 +70,8 @@ em_status emi_room_check(emi_job *job, const emi_needs *needs, em_errinfo *err)
 		/* Lines are as long in a run as in a file, at least. */
 		least = needs->bytes;
 	/* What stays in memory needs no scratch. */
-	least = least > job->memory.most ? least - job->memory.most : 0;
-	job->expected = least;
+	least = least > job->runs.memory.most ? least - job->runs.memory.most : 0;
+	job->runs.expected = least;
 	if (least > most && most != 0)
 		return emi_fail_scratch(err, job->ctx->dir, most, least);
 	return check_free(job, needs, err);
@@ -81,7 +81,7 @@ static int make_room(void *arg)
 {
 	const emi_job *job = arg;
 
-	return job->gives && emi_disk_give_all(job->scratch);
+	return job->gives && emi_disk_give_all(job->runs.scratch);
 }
 
 /* Does the output take its space from where scratch has its? */
@@ -111,8 +111,8 @@ void emi_room_give_back(emi_job *job)
 {
 	const uint64_t lag = job->plan.memory / LAG_SHARE;
 
-	if (job->scratch == NULL || job->gives)
+	if (job->runs.scratch == NULL || job->gives)
 		return;
-	emi_disk_give_back(job->scratch, lag < LAG_LEAST ? LAG_LEAST : lag > LAG_MOST ? LAG_MOST : lag);
+	emi_disk_give_back(job->runs.scratch, lag < LAG_LEAST ? LAG_LEAST : lag > LAG_MOST ? LAG_MOST : lag);
 	job->gives = 1;
 }

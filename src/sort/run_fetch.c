@@ -4,17 +4,18 @@
 
 #include <string.h>
 
-em_status emi_run_fetch_open(emi_run_fetch *f, emi_job *job, uint32_t k, size_t block_bytes, em_errinfo *err)
+#include "base/context.h"
+
+em_status emi_run_fetch_open(emi_run_fetch *f, emi_runs *runs, const emi_run_fetch_opts *o, em_errinfo *err)
 {
-	const emi_plan *plan = &job->plan;
 	em_status st;
 
 	memset(f, 0, sizeof *f);
-	f->job = job;
-	st = emi_run_reader_open(&f->reader, job, k, block_bytes, err);
+	f->runs = runs;
+	st = emi_run_reader_open(&f->reader, runs, o->k, o->block_bytes, err);
 	if (st == EM_OK)
-		st = emi_prefetch_open(&f->blocks, job->ctx, job->scratch, k, plan->read_buffers, plan->prefetch_buffers, block_bytes,
-				       plan->packers != 0, emi_run_hint, &f->reader, &job->io, job->mispredict, err);
+		st = emi_prefetch_open(&f->blocks, runs->ctx, runs->scratch, o->k, o->extra, o->best, o->block_bytes,
+				       o->packs, emi_run_hint, &f->reader, runs->io, o->scramble, err);
 	if (st != EM_OK)
 		emi_run_fetch_close(f);
 	return st;
@@ -22,16 +23,16 @@ em_status emi_run_fetch_open(emi_run_fetch *f, emi_job *job, uint32_t k, size_t 
 
 void emi_run_fetch_close(emi_run_fetch *f)
 {
-	if (f->job == NULL)
+	if (f->runs == NULL)
 		return;
 	emi_prefetch_close(&f->blocks);
 	emi_run_reader_close(&f->reader);
 	memset(f, 0, sizeof *f);
 }
 
-void emi_run_fetch_expect(emi_run_fetch *f, const emi_run *runs, uint32_t k)
+void emi_run_fetch_expect(emi_run_fetch *f, const emi_run *run, uint32_t k)
 {
-	emi_run_reader_expect(&f->reader, runs, k);
+	emi_run_reader_expect(&f->reader, run, k);
 }
 
 /* Waits for the directories if they are not there yet. */
@@ -60,4 +61,16 @@ em_status emi_run_fetch_advance(emi_run_fetch *f, em_errinfo *err)
 		return st;
 	st = join(f, err);
 	return st == EM_OK ? emi_prefetch_advance(&f->blocks, err) : st;
+}
+
+em_status emi_run_fetch_admit(emi_run_fetch *f, emi_fetched *block, em_errinfo *err)
+{
+	const emi_hint *hint = &block->hint;
+	const size_t bytes = hint->packed != 0 ? hint->packed : hint->data;
+
+	if (hint->memory == NULL)
+		emi_bid_free(f->runs->scratch, hint->bid, hint->bytes);
+	if (hint->sum != emi_block_sum(block->buf, bytes, (f->runs->ctx->flags & EM_CTX_CHECKED) != 0))
+		return emi_block_damaged(f->runs->scratch, hint->bid, hint->bytes, err);
+	return emi_prefetch_unpack(&f->blocks, block, err);
 }

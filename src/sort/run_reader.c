@@ -4,9 +4,12 @@
 
 #include <string.h>
 
+#include "base/context.h"
+#include "base/memory.h"
+
 static void read_page(emi_run_reader *r, emi_run_cursor *c, em_bid at, emi_request *rq)
 {
-	const char *memory = emi_run_memory_at(&r->job->memory, at);
+	const char *memory = emi_run_memory_at(&r->runs->memory, at);
 
 	c->at = at;
 	c->entry = 0;
@@ -14,19 +17,19 @@ static void read_page(emi_run_reader *r, emi_run_cursor *c, em_bid at, emi_reque
 	if (memory != NULL)
 		memcpy(c->page, memory, EMI_DIR_BYTES);
 	else
-		emi_block_read(r->job->scratch, rq, c->page, EMI_DIR_BYTES, at, &r->job->io);
+		emi_block_read(r->runs->scratch, rq, c->page, EMI_DIR_BYTES, at, r->runs->io);
 }
 
 /* In memory pages stay where they are. */
 static void free_page(const emi_run_reader *r, const emi_run_cursor *c)
 {
 	if (c->at.disk != EMI_IN_MEMORY)
-		emi_bid_free(r->job->scratch, c->at, EMI_DIR_BYTES);
+		emi_bid_free(r->runs->scratch, c->at, EMI_DIR_BYTES);
 }
 
 static em_status damaged(const emi_run_reader *r, const emi_run_cursor *c, em_errinfo *err)
 {
-	return emi_block_damaged(r->job->scratch, c->at, EMI_DIR_BYTES, err);
+	return emi_block_damaged(r->runs->scratch, c->at, EMI_DIR_BYTES, err);
 }
 
 /* What was read must be a page: a damaged one must not lead us astray. */
@@ -47,18 +50,18 @@ static int is_sound(const emi_run_reader *r, const emi_dir_entry *e)
 	return e->bytes <= r->block_bytes && e->packed < e->bytes;
 }
 
-em_status emi_run_reader_open(emi_run_reader *r, emi_job *job, uint32_t k, size_t block_bytes, em_errinfo *err)
+em_status emi_run_reader_open(emi_run_reader *r, emi_runs *runs, uint32_t k, size_t block_bytes, em_errinfo *err)
 {
 	uint32_t i;
 
 	memset(r, 0, sizeof *r);
-	r->job = job;
+	r->runs = runs;
 	r->room = k;
 	r->block_bytes = block_bytes;
-	r->disks = emi_scratch_disks(job->ctx);
-	r->cursor = emi_alloc_array(job->ctx, k, sizeof *r->cursor, err);
+	r->disks = emi_scratch_disks(runs->ctx);
+	r->cursor = emi_alloc_array(runs->ctx, k, sizeof *r->cursor, err);
 	if (r->cursor != NULL)
-		r->pages = emi_buffer_alloc_array(job->ctx, k, EMI_DIR_BYTES, err);
+		r->pages = emi_buffer_alloc_array(runs->ctx, k, EMI_DIR_BYTES, err);
 	if (r->pages == NULL) {
 		emi_run_reader_close(r);
 		return err->status;
@@ -74,11 +77,11 @@ void emi_run_reader_close(emi_run_reader *r)
 
 	if (r->cursor == NULL)
 		return;
-	for (i = 0; i < r->room && !emi_ctx_forked(r->job->ctx); i++)
+	for (i = 0; i < r->room && !emi_ctx_forked(r->runs->ctx); i++)
 		emi_wait(&r->cursor[i].rq, NULL);
 	if (r->pages != NULL)
-		emi_buffer_free_array(r->job->ctx, r->pages, r->room, EMI_DIR_BYTES);
-	emi_free_array(r->job->ctx, r->cursor, r->room, sizeof *r->cursor);
+		emi_buffer_free_array(r->runs->ctx, r->pages, r->room, EMI_DIR_BYTES);
+	emi_free_array(r->runs->ctx, r->cursor, r->room, sizeof *r->cursor);
 	memset(r, 0, sizeof *r);
 }
 
@@ -123,7 +126,7 @@ em_status emi_run_reader_turn(emi_run_reader *r, em_errinfo *err)
 	for (i = 0; i < r->nnext && st == EM_OK; i++) {
 		emi_run_cursor *c = &r->cursor[i];
 
-		st = emi_watch_wait(&r->job->watch, &c->rq, err);
+		st = emi_runs_wait(r->runs, &c->rq, err);
 		if (st == EM_OK)
 			st = check_page(r, c, err);
 		c->coming = 0;
@@ -162,7 +165,7 @@ em_status emi_run_hint(void *arg, uint32_t seq, emi_hint *hint, em_errinfo *err)
 	}
 	entry = &c->page->entry[c->entry];
 	hint->bid = emi_dir_bid(entry);
-	hint->memory = emi_run_memory_at(&r->job->memory, hint->bid);
+	hint->memory = emi_run_memory_at(&r->runs->memory, hint->bid);
 	if (!is_sound(r, entry) || (hint->memory == NULL && hint->bid.disk >= r->disks))
 		return damaged(r, c, err);
 	/* The order of fetching wants some disk of every block. */

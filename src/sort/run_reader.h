@@ -9,7 +9,7 @@
 #define EMI_RUN_READER_H
 
 #include "block/prefetch.h"
-#include "sort/job.h"
+#include "sort/runs.h"
 
 typedef struct emi_run_cursor {
 	emi_dir_page *page;     /* in memory */
@@ -21,7 +21,7 @@ typedef struct emi_run_cursor {
 } emi_run_cursor;
 
 typedef struct emi_run_reader {
-	emi_job *job;
+	emi_runs *runs;
 	uint32_t room;          /* runs of a merge, at most */
 	size_t block_bytes;     /* of the largest block */
 	uint32_t disks;
@@ -33,7 +33,7 @@ typedef struct emi_run_reader {
 } emi_run_reader;
 
 /* For merges of up to k runs, whose blocks have at most block_bytes.  There are none yet. */
-em_status emi_run_reader_open(emi_run_reader *r, emi_job *job, uint32_t k, size_t block_bytes, em_errinfo *err);
+em_status emi_run_reader_open(emi_run_reader *r, emi_runs *runs, uint32_t k, size_t block_bytes, em_errinfo *err);
 void emi_run_reader_close(emi_run_reader *r);
 
 /* The next merge has these k runs, all of them on the disks: read their first pages, each as soon as there is a page of memory for it.  They stay where they are

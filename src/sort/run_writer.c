@@ -4,18 +4,20 @@
 
 #include <string.h>
 
+#include "base/context.h"
+#include "base/memory.h"
 #include "sort/block_vary.h"
 
 #define SEED 1u                 /* of the places of blocks: the same input is spread in the same way */
 
-em_status emi_run_writer_init(emi_run_writer *w, emi_job *job, em_errinfo *err)
+em_status emi_run_writer_init(emi_run_writer *w, emi_runs *runs, em_errinfo *err)
 {
 	int i;
 
 	memset(w, 0, sizeof *w);
-	w->job = job;
+	w->runs = runs;
 	for (i = 0; i < 2; i++) {
-		w->page[i] = emi_buffer_alloc(job->ctx, EMI_DIR_BYTES, err);
+		w->page[i] = emi_buffer_alloc(runs->ctx, EMI_DIR_BYTES, err);
 		if (w->page[i] == NULL) {
 			emi_run_writer_free(w);
 			return err->status;
@@ -29,12 +31,12 @@ void emi_run_writer_free(emi_run_writer *w)
 {
 	int i;
 
-	for (i = 0; i < 2 && w->job != NULL; i++) {
+	for (i = 0; i < 2 && w->runs != NULL; i++) {
 		if (w->page[i] == NULL)
 			continue;
-		if (!emi_ctx_forked(w->job->ctx))
+		if (!emi_ctx_forked(w->runs->ctx))
 			emi_wait(&w->rq[i], NULL);
-		emi_buffer_free(w->job->ctx, w->page[i], EMI_DIR_BYTES);
+		emi_buffer_free(w->runs->ctx, w->page[i], EMI_DIR_BYTES);
 	}
 	memset(w, 0, sizeof *w);
 }
@@ -44,10 +46,10 @@ static em_status alloc_page(emi_run_writer *w, em_bid *bid, em_errinfo *err)
 {
 	em_status st;
 
-	if (emi_run_memory_page(&w->job->memory, bid))
+	if (emi_run_memory_page(&w->runs->memory, bid))
 		return EM_OK;
-	st = emi_job_scratch(w->job, err);
-	return st == EM_OK ? emi_bid_alloc(w->job->scratch, EMI_DIR_BYTES, bid, err) : st;
+	st = emi_runs_scratch(w->runs, err);
+	return st == EM_OK ? emi_bid_alloc(w->runs->scratch, EMI_DIR_BYTES, bid, err) : st;
 }
 
 em_status emi_run_writer_begin(emi_run_writer *w, em_errinfo *err)
@@ -59,8 +61,8 @@ em_status emi_run_writer_begin(emi_run_writer *w, em_errinfo *err)
 	memset(&w->run, 0, sizeof w->run);
 	w->records = 0;
 	st = em_placement_init(&w->place,
-			       w->job->opts.place == EM_PLACE_RUNS_STRIPING ? EM_PLACE_STRIPING : EM_PLACE_CYCLING,
-			       emi_scratch_disks(w->job->ctx), 0, SEED, w->begun++);
+			       w->runs->place == EM_PLACE_RUNS_STRIPING ? EM_PLACE_STRIPING : EM_PLACE_CYCLING,
+			       emi_scratch_disks(w->runs->ctx), 0, SEED, w->begun++);
 	memset(w->page[w->cur], 0, EMI_DIR_BYTES);
 	if (st == EM_OK)
 		st = alloc_page(w, &w->at, err);
@@ -71,7 +73,7 @@ em_status emi_run_writer_begin(emi_run_writer *w, em_errinfo *err)
 /* Send the page that is full on its way, and begin the next one at `next'. */
 static em_status turn_page(emi_run_writer *w, em_bid next, em_errinfo *err)
 {
-	char *memory = emi_run_memory_at(&w->job->memory, w->at);
+	char *memory = emi_run_memory_at(&w->runs->memory, w->at);
 	em_status st;
 
 	w->page[w->cur]->next = next.offset;
@@ -80,8 +82,8 @@ static em_status turn_page(emi_run_writer *w, em_bid next, em_errinfo *err)
 	if (memory != NULL)
 		memcpy(memory, w->page[w->cur], EMI_DIR_BYTES);
 	else
-		emi_block_write(w->job->scratch, &w->rq[w->cur], w->page[w->cur], EMI_DIR_BYTES, w->at,
-				&w->job->io);
+		emi_block_write(w->runs->scratch, &w->rq[w->cur], w->page[w->cur], EMI_DIR_BYTES, w->at,
+				w->runs->io);
 	w->cur ^= 1;
 	st = emi_wait(&w->rq[w->cur], err);
 	memset(w->page[w->cur], 0, EMI_DIR_BYTES);
@@ -112,31 +114,31 @@ static em_status add_entry(emi_run_writer *w, const emi_outblock *b, em_bid bid,
 	return EM_OK;
 }
 
-static const void *first_record(const emi_job *job, const char *block)
+static const void *first_record(const emi_runs *runs, const char *block)
 {
-	return job->by.vary != NULL ? (const void *)emi_block_first(block) : block;
+	return runs->by->vary != NULL ? (const void *)emi_block_first(block) : block;
 }
 
 /* Once a block is packed nobody can look at its records. */
 static void seal_block(void *arg, emi_outseq *q, emi_outblock *b)
 {
 	const emi_run_writer *w = arg;
-	const emi_job *job = w->job;
+	const emi_runs *runs = w->runs;
 
-	b->key = job->by.codec->key(job->by.order, first_record(job, b->buf.base));
-	b->frames = job->by.vary != NULL ? emi_block_frames(b->buf.base) : b->buf.len;
+	b->key = runs->by->codec->key(runs->by->order, first_record(runs, b->buf.base));
+	b->frames = runs->by->vary != NULL ? emi_block_frames(b->buf.base) : b->buf.len;
 	/* Packing takes time, too: so blocks are only packed while the disk has more to do than we have. */
-	if (b->own == NULL && !emi_run_memory_stays(&job->memory) &&
-	    (job->opts.compress == EM_COMPRESS_ALWAYS || emi_outseq_is_behind(q)))
+	if (b->own == NULL && !emi_run_memory_stays(&runs->memory) &&
+	    (runs->compress == EM_COMPRESS_ALWAYS || emi_outseq_is_behind(q)))
 		b->packed = emi_packer_pack(&q->packer, &b->buf.base, b->buf.len);
 	b->sum = emi_block_sum(b->buf.base, b->packed != 0 ? b->packed : b->buf.len,
-			       (job->ctx->flags & EM_CTX_CHECKED) != 0);
+			       (runs->ctx->flags & EM_CTX_CHECKED) != 0);
 }
 
 /* The block may stay in memory: then it has a fresh buffer. */
 static int keep_block(emi_run_writer *w, emi_outblock *b, em_bid *bid)
 {
-	if (b->own != NULL || !emi_run_memory_keep(&w->job->memory, &b->buf.base, b->buf.len, bid))
+	if (b->own != NULL || !emi_run_memory_keep(&w->runs->memory, &b->buf.base, b->buf.len, bid))
 		return 0;
 	b->clean = 0;
 	return 1;
@@ -144,10 +146,10 @@ static int keep_block(emi_run_writer *w, emi_outblock *b, em_bid *bid)
 
 static em_status alloc_on_disk(emi_run_writer *w, size_t bytes, em_bid *bid, em_errinfo *err)
 {
-	emi_job *job = w->job;
-	em_status st = emi_job_scratch(job, err);
+	emi_runs *runs = w->runs;
+	em_status st = emi_runs_scratch(runs, err);
 
-	return st == EM_OK ? emi_bid_alloc_on(job->scratch, em_placement_disk(&w->place, w->run.blocks), bytes, bid,
+	return st == EM_OK ? emi_bid_alloc_on(runs->scratch, em_placement_disk(&w->place, w->run.blocks), bytes, bid,
 					      err)
 			   : st;
 }
@@ -155,11 +157,11 @@ static em_status alloc_on_disk(emi_run_writer *w, size_t bytes, em_bid *bid, em_
 /* Where the block is going to be: in memory if that is cheaper, or if there is no other place. */
 static em_status place_block(emi_run_writer *w, emi_outblock *b, size_t bytes, em_bid *bid, em_errinfo *err)
 {
-	emi_run_memory *memory = &w->job->memory;
+	emi_run_memory *memory = &w->runs->memory;
 	em_errinfo why;
 	em_status st;
 
-	if (emi_run_memory_wants(memory, bytes, __atomic_load_n(&w->job->io.bytes_written, __ATOMIC_RELAXED)) &&
+	if (emi_run_memory_wants(memory, bytes, __atomic_load_n(&w->runs->io->bytes_written, __ATOMIC_RELAXED)) &&
 	    keep_block(w, b, bid))
 		return EM_OK;
 	memset(&why, 0, sizeof why);
@@ -178,7 +180,7 @@ static em_status place_block(emi_run_writer *w, emi_outblock *b, size_t bytes, e
 static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
 {
 	emi_run_writer *w = arg;
-	emi_job *job = w->job;
+	emi_runs *runs = w->runs;
 	const size_t data = b->packed != 0 ? b->packed : b->buf.len, bytes = (data + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 	const char *base = b->buf.base;
 	em_bid bid;
@@ -189,13 +191,13 @@ static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	if (bid.disk != EMI_IN_MEMORY)
-		emi_block_write(job->scratch, &b->buf.rq, base, bytes, bid, &job->io);
+		emi_block_write(runs->scratch, &b->buf.rq, base, bytes, bid, runs->io);
 	w->run.blocks++;
 	w->records += b->records;
 	w->run.bytes += b->frames;
 	if (b->packed != 0) {
-		job->packed_from += b->buf.len;
-		job->packed_to += b->packed;
+		runs->packed_from += b->buf.len;
+		runs->packed_to += b->packed;
 	}
 	if (b->buf.len > w->run.longest)
 		w->run.longest = b->buf.len;
@@ -220,8 +222,8 @@ em_status emi_run_writer_finish(emi_run_writer *w, emi_run *run, em_errinfo *err
 
 em_status emi_run_writer_end(emi_run_writer *w, em_errinfo *err)
 {
-	em_status a = emi_watch_wait(&w->job->watch, &w->rq[0], err);
-	em_status b = emi_watch_wait(&w->job->watch, &w->rq[1], err);
+	em_status a = emi_runs_wait(w->runs, &w->rq[0], err);
+	em_status b = emi_runs_wait(w->runs, &w->rq[1], err);
 
 	return a != EM_OK ? a : b;
 }

@@ -7,11 +7,11 @@
 
 #include <extmem/sys/placement.h>
 
-#include "sort/job.h"
 #include "sort/outseq.h"
+#include "sort/runs.h"
 
 typedef struct emi_run_writer {
-	emi_job *job;
+	emi_runs *runs;
 	emi_dir_page *page[2];  /* one is being filled while the other is on its way to the disk */
 	emi_request rq[2];
 	int cur;
@@ -22,7 +22,7 @@ typedef struct emi_run_writer {
 	uint64_t records;       /* in it */
 } emi_run_writer;
 
-em_status emi_run_writer_init(emi_run_writer *w, emi_job *job, em_errinfo *err);
+em_status emi_run_writer_init(emi_run_writer *w, emi_runs *runs, em_errinfo *err);
 void emi_run_writer_free(emi_run_writer *w);
 
 /* Begin a run; w is then the argument of emi_run_dest, which takes its blocks. */

@@ -18,6 +18,7 @@
 #include <extmem/text.h>
 
 #include "base/copy.h"
+#include "sort/files.h"
 #include "sort/pass.h"
 #include "sort/plan_vary.h"
 
@@ -247,11 +248,7 @@ em_status em_shuffle_files(em_ctx *ctx, uint64_t record_size, const char *const 
 {
 	em_errinfo own, *theirs = EMI_ERRINFO_OF(em_shuffle_opts, opts), *err = theirs != NULL ? theirs : &own;
 	call c = { ctx, record_size, inputs, ninputs, output, opts, stats };
+	const em_status st = emi_files_check(ctx, inputs, ninputs, output, stats, err);
 
-	memset(err, 0, sizeof *err);
-	if (ctx == NULL || inputs == NULL || ninputs == 0 || output == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "an argument of em_shuffle_files() is NULL or empty");
-	if (stats != NULL && EMI_STRUCT_CHECK(em_sort_stats, stats, err) != EM_OK)
-		return err->status;
-	return emi_trials(attempt, &c, err);
+	return st == EM_OK ? emi_trials(attempt, &c, err) : st;
 }

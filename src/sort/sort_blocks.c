@@ -31,7 +31,8 @@ typedef struct block_sort {
 	uint64_t n;             /* records in all lists ... */
 	uint64_t blocks;        /* ... and blocks */
 	uint64_t out_blocks;    /* that these records fill */
-	emi_disk *disks;        /* as their owner has them */
+	emi_disk *disks;        /* as their owner has them, ... */
+	emi_store *store;       /* ... and as the reader does */
 	size_t block_bytes;
 	emi_block_list *all;    /* the lists as they are when reading begins, one behind the other for the reader */
 	emi_block_reader in;
@@ -86,8 +87,8 @@ static em_status push_all(block_sort *s, em_errinfo *err)
 {
 	emi_job *job = &s->f.e.job;
 	const uint32_t buffers = s->blocks < s->ahead ? (uint32_t)s->blocks : s->ahead;
-	em_status st = emi_block_reader_open(&s->in, job->ctx, s->disks, s->block_bytes, job->by.codec->record_bytes, buffers, s->all, s->nlists, EMI_FORWARD,
-					     s->consumes, &job->io, err);
+	em_status st = emi_block_reader_open(&s->in, job->ctx, s->store, s->block_bytes, job->by.codec->record_bytes,
+					     buffers, s->all, s->nlists, EMI_FORWARD, s->consumes, &job->io, err);
 	uint32_t i;
 
 	if (st != EM_OK)
@@ -109,7 +110,7 @@ static em_status write_all(block_sort *s, em_errinfo *err)
 	em_status st;
 
 	e->job.records_out = e->job.records_in;
-	if (e->job.nruns == 0)
+	if (e->job.runs.n == 0)
 		return s->f.n != 0 ? emi_engine_sort_to(e, s->f.area, s->f.n, &dest, err) : EM_OK;
 	st = emi_front_keep(&s->f, err);
 	if (st == EM_OK)
@@ -171,7 +172,7 @@ static em_status run(block_sort *s, em_errinfo *err)
 	job->reuses = 1;
 	st = plan(s, err);
 	if (st == EM_OK)
-		st = emi_job_scratch(job, err);
+		st = emi_runs_scratch(&job->runs, err);
 	if (st != EM_OK)
 		return st;
 	st = em_placement_init(&s->place, EM_PLACE_STRIPING, emi_disk_count(s->disks), 0, 0, 0);
@@ -242,6 +243,19 @@ static void finish(block_sort *s, em_status st)
 	emi_front_close(&s->f);
 }
 
+/* What is coherent with others on these disks is read as they have it. */
+static em_status open_store(block_sort *s, emi_share *share, em_errinfo *err)
+{
+	emi_store *all = share->disks->share.store;
+
+	if (share->set == NULL)
+		return emi_fail(err, EM_ERR_NOTSUP, "blocks of a file are not sorted");
+	if (all == NULL)
+		return emi_store_open_disks(&s->store, share->object.ctx, share->set, err);
+	s->store = emi_store_hold(all);
+	return EM_OK;
+}
+
 static em_status sort(block_sort *s, const em_order *order, const em_sort_opts *opts, em_sort_stats *stats, em_errinfo *err)
 {
 	em_status st;
@@ -253,6 +267,9 @@ static em_status sort(block_sort *s, const em_order *order, const em_sort_opts *
 	if (st == EM_OK) {
 		s->disks = s->list[0]->share.set;
 		s->block_bytes = s->list[0]->block_bytes;
+		st = open_store(s, &s->list[0]->share, err);
+	}
+	if (st == EM_OK) {
 		/* Now, so that nothing can fail when all is sorted. */
 		s->out = emi_list_new(s->list[0]->share.disks, s->block_bytes, s->list[0]->record, err);
 		st = s->out != NULL ? emi_engine_open(&s->f.e, s->list[0]->share.object.ctx, order, opts, err) : err->status;
@@ -314,6 +331,7 @@ em_status em_sort_blocks(em_block_list **out, em_block_list *const *lists, uint3
 		*out = s->out;
 	else
 		em_block_list_close(s->out);
+	emi_store_close(s->store);
 	while (s->held > 0)
 		emi_list_let(lists[--s->held]);
 	emi_free_array(ctx, s->all, n, sizeof *s->all);

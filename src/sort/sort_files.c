@@ -332,7 +332,9 @@ em_status em_sort_files(em_ctx *ctx, const em_order *order, const char *const *i
 			const char *output, const em_sort_opts *opts, em_sort_stats *stats)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
-	const em_status st = emi_files_check("em_sort_files", ctx, order, inputs, ninputs, output, stats, err);
+	em_status st = emi_files_check(ctx, inputs, ninputs, output, stats, err);
 
+	if (st == EM_OK)
+		st = emi_given(order, "order", err);
 	return st == EM_OK ? emi_sort_files(ctx, order, inputs, ninputs, output, opts, stats, NULL, err) : st;
 }

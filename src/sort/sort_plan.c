@@ -24,7 +24,7 @@ static void describe(emi_job *job, const emi_needs *needs, uint64_t n, em_sort_p
 
 	info->fan_in = p->fan_in;
 	info->memory = p->peak;
-	info->memory_most = p->memory + job->memory.most;
+	info->memory_most = p->memory + job->runs.memory.most;
 	info->memory_min = emi_job_least(job, needs);
 	info->run_records = p->run_records;
 	info->runs = p->runs;
@@ -51,7 +51,9 @@ em_status em_sort_plan(em_ctx *ctx, const em_order *order, uint64_t n, const em_
 
 	memset(err, 0, sizeof *err);
 	memset(&needs, 0, sizeof needs);
-	st = EMI_STRUCT_CHECK(em_sort_plan_info, info, err);
+	st = emi_given(info, "info", err);
+	if (st == EM_OK)
+		st = EMI_STRUCT_CHECK(em_sort_plan_info, info, err);
 	if (st == EM_OK)
 		st = emi_job_open(&job, ctx, order, opts, err);
 	if (st != EM_OK)

@@ -95,7 +95,7 @@ static em_status put_out(vary_sort *f, em_errinfo *err)
 	em_status st = EM_OK;
 
 	free_input(f);
-	if (e->job.nruns != 0) {
+	if (e->job.runs.n != 0) {
 		st = emi_engine_keep_store(e, err);
 		if (st == EM_OK && e->store.n != 0)
 			st = emi_engine_spill_store(e, err);
@@ -105,7 +105,7 @@ static em_status put_out(vary_sort *f, em_errinfo *err)
 	if (st != EM_OK || f->copies)
 		return st == EM_OK ? pull_all(f, err) : st;
 	e->job.records_out = e->job.records_in;
-	if (e->job.nruns != 0)
+	if (e->job.runs.n != 0)
 		return emi_engine_merge_to(e, &dest, err);
 	return e->store.n != 0 ? emi_engine_send_store(e, &dest, err) : EM_OK;
 }
@@ -140,7 +140,7 @@ static em_status list_more_runs(vary_sort *f, em_errinfo *err)
 {
 	emi_job *job = &f->e.job;
 	emi_line_store *store = &f->e.store;
-	const uint64_t less = job->runs_room * sizeof *job->run + EMI_PAGE,
+	const uint64_t less = job->runs.room * sizeof *job->runs.run + EMI_PAGE,
 		       longest = 2 * (job->plan_input.longest_record + EMI_PAGE);
 	const uint64_t stage = 2 * (f->loader.most_bytes + f->loader.most_elems * 2 * sizeof(emi_pair)) +
 			       EMI_LINE_STORE_SLACK;
@@ -162,7 +162,7 @@ static em_status end_run(vary_sort *f, em_errinfo *err)
 
 	size_next_run(f);
 	st = emi_engine_spill_store(&f->e, err);
-	return st == EM_OK && f->e.job.nruns == f->e.job.runs_room ? list_more_runs(f, err) : st;
+	return st == EM_OK && f->e.job.runs.n == f->e.job.runs.room ? list_more_runs(f, err) : st;
 }
 
 static em_status sort_all(vary_sort *f, em_errinfo *err)

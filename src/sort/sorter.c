@@ -40,58 +40,68 @@ static em_status fill_cursor(emi_cursor *c, void *sorter)
 	return st;
 }
 
-em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts)
+static void release(void *sorter)
 {
-	em_errinfo own, *err = emi_job_errinfo(opts, &own);
+	em_sorter *s = sorter;
+
+	emi_front_close(&s->front);
+	emi_object_free(s, sizeof *s);
+}
+
+static em_status open_sorter(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts,
+			     em_errinfo *err)
+{
 	const emi_needs needs = { .n = EMI_UNKNOWN, .pushed = 1, .held = sizeof(em_sorter), .bytes = EMI_UNKNOWN,
 				  .once = 1 };
-	em_sorter *s;
+	em_sorter *s = emi_object_new(ctx, sizeof *s, 0, release, err);
 	em_status st;
 
-	memset(err, 0, sizeof *err);
-	if (out == NULL || ctx == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "%s is NULL", out == NULL ? "out" : "context");
-	*out = NULL;
-	s = emi_alloc(ctx, sizeof *s, err);
 	if (s == NULL)
 		return err->status;
 	st = emi_engine_open(&s->front.e, ctx, order, opts, err);
 	if (st != EM_OK) {
-		emi_free(ctx, s, sizeof *s);
+		emi_object_free(s, sizeof *s);
 		return st;
 	}
 	st = emi_front_begin(&s->front, &needs, engage, err);
-	if (st != EM_OK) {
-		em_sorter_close(s);
-		return st;
-	}
 	emi_front_cursor(&s->front, fill_cursor, s);
-	*out = s;
-	return EM_OK;
+	if (st != EM_OK)
+		release(s);
+	else
+		*out = s;
+	return st;
+}
+
+em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts)
+{
+	em_errinfo own, *err = emi_job_errinfo(opts, &own);
+	em_status st;
+
+	emi_errinfo_clear(err);
+	if (out != NULL)
+		*out = NULL;
+	st = emi_given(out, "out", err);
+	if (st == EM_OK)
+		st = emi_given(ctx, "ctx", err);
+	return st == EM_OK ? open_sorter(out, ctx, order, opts, err) : st;
 }
 
 void em_sorter_close(em_sorter *s)
 {
-	em_ctx *ctx;
-
-	if (s == NULL)
-		return;
-	ctx = s->front.e.job.ctx;
-	emi_ctx_ref(ctx);
-	emi_front_close(&s->front);
-	emi_free(ctx, s, sizeof *s);
-	emi_ctx_unref(ctx);
+	/* Within a call: it is to end soon. */
+	emi_front_cancel(front_of(s));
+	emi_object_close(s);
 }
 
 em_status em_sorter_push(em_sorter *s, const void *records, uint64_t n)
 {
 	const em_status st = emi_front_may_push(front_of(s), records, n);
 
-	return st == EM_OK ? emi_job_result(&s->front.e.job, emi_front_push(&s->front, records, n, &s->front.e.job.err)) : st;
+	return st == EM_OK ? emi_front_did(&s->front, emi_front_push(&s->front, records, n, &s->front.e.job.err)) : st;
 }
 
-/* Add record i of a batch. */
-static em_status push_record(emi_front *f, const char *record, size_t n, size_t i)
+/* Add a record of a batch, none of which is too long. */
+static em_status push_record(emi_front *f, const char *record, size_t n)
 {
 	emi_job *job = &f->e.job;
 	emi_line_store *store = &f->e.store;
@@ -101,7 +111,7 @@ static em_status push_record(emi_front *f, const char *record, size_t n, size_t 
 	if (emi_line_store_add(store, record, n, &need))
 		return EM_OK;
 	if (need > emi_vary_longest(job))
-		return emi_front_too_long(f, i, need);
+		return emi_front_too_long(need, &job->err);
 	st = emi_front_spill(f, &job->err);
 	if (st == EM_OK)
 		st = emi_line_store_reach(store, need, &job->err);
@@ -123,7 +133,7 @@ static em_status push_batch(emi_front *f, const em_batch *batch)
 	job->records_in += i;
 	begin = i != 0 ? batch->ends[i - 1] : 0;
 	for (; i < batch->n && st == EM_OK; begin = batch->ends[i++]) {
-		st = push_record(f, from + begin, (size_t)(batch->ends[i] - begin), i);
+		st = push_record(f, from + begin, (size_t)(batch->ends[i] - begin));
 		if (st == EM_OK)
 			job->records_in++;
 	}
@@ -136,10 +146,11 @@ em_status em_sorter_push_batch(em_sorter *s, const void *records, const uint64_t
 	em_batch batch;
 	em_status st = emi_front_may_push_batch(f, records, ends, n, &batch);
 
-	if (st != EM_OK || n == 0)
+	if (st != EM_OK)
 		return st;
-	st = ends == NULL ? emi_front_push(f, records, n, &f->e.job.err) : push_batch(f, &batch);
-	return emi_job_result(&f->e.job, st);
+	if (n != 0)
+		st = ends == NULL ? emi_front_push(f, records, n, &f->e.job.err) : push_batch(f, &batch);
+	return emi_front_did(f, st);
 }
 
 uint64_t em_sorter_longest(const em_sorter *s)
@@ -152,32 +163,32 @@ uint64_t em_sorter_longest(const em_sorter *s)
 	return emi_front_varied(&s->front) ? emi_front_longest(&s->front) - EMI_LENGTH_MAX : job->by.codec->record_bytes;
 }
 
-em_status em_sorter_finish(em_sorter *s)
+static em_status finish(emi_front *f)
 {
-	emi_front *f = front_of(s);
-	em_status st = emi_front_may_finish(f);
-	emi_job *job;
+	emi_job *job = &f->e.job;
+	em_status st = emi_job_check(job, &job->err);
 
-	if (st != EM_OK)
-		return st;
-	job = &f->e.job;
-	st = emi_job_check(job, &job->err);
 	f->stage = EMI_FINISHED;
 	if (st == EM_OK)
 		st = emi_front_end_few(f, &job->err);
-	if (st != EM_OK || job->nruns == 0)
-		return emi_job_result(job, st);
+	if (st != EM_OK || job->runs.n == 0)
+		return st;
 	st = emi_front_keep(f, &job->err);
-	if (st == EM_OK)
-		st = emi_front_reduce(f, &job->err);
-	return emi_job_result(job, st);
+	return st == EM_OK ? emi_front_reduce(f, &job->err) : st;
+}
+
+em_status em_sorter_finish(em_sorter *s)
+{
+	const em_status st = emi_front_may_finish(front_of(s));
+
+	return st == EM_OK ? emi_front_did(&s->front, finish(&s->front)) : st;
 }
 
 em_status em_sorter_next(em_sorter *s, const em_batch **batch)
 {
 	const em_status st = emi_front_may_next(front_of(s), batch);
 
-	return st == EM_OK ? emi_job_result(&s->front.e.job, emi_front_pull(&s->front, batch, &s->front.e.job.err)) : st;
+	return st == EM_OK ? emi_front_did(&s->front, emi_front_pull(&s->front, batch, &s->front.e.job.err)) : st;
 }
 
 em_cursor *em_sorter_cursor(em_sorter *s)
@@ -192,7 +203,7 @@ void em_sorter_cancel(em_sorter *s)
 
 void em_sorter_error(const em_sorter *s, em_errinfo *err)
 {
-	emi_front_error(s != NULL ? &s->front : NULL, err);
+	emi_object_error(s, err);
 }
 
 em_status em_sorter_stats_get(const em_sorter *s, em_sort_stats *stats)

@@ -25,46 +25,57 @@ static em_status fill_cursor(emi_cursor *c, void *top)
 	return st;
 }
 
-em_status em_top_open(em_top **out, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k, const em_sort_opts *opts)
+static void release(void *top)
 {
-	em_errinfo own, *err = emi_job_errinfo(opts, &own);
+	em_top *t = top;
+
+	emi_top_end(t);
+	emi_object_free(t, sizeof *t);
+}
+
+static em_status open_top(em_top **out, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k,
+			  const em_sort_opts *opts, em_errinfo *err)
+{
 	const emi_top_use use = { sizeof(em_top), NULL, NULL, 0, 0 };
-	em_top *t;
+	em_top *t = emi_object_new(ctx, sizeof *t, 0, release, err);
 	em_status st;
 
-	memset(err, 0, sizeof *err);
-	if (out == NULL || ctx == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "%s is NULL", out == NULL ? "out" : "context");
-	*out = NULL;
-	t = emi_alloc(ctx, sizeof *t, err);
 	if (t == NULL)
 		return err->status;
 	st = emi_top_begin(t, ctx, order, from, k, opts, err);
 	if (st != EM_OK) {
-		emi_free(ctx, t, sizeof *t);
+		emi_object_free(t, sizeof *t);
 		return st;
 	}
 	st = emi_top_prepare_few(t, &use, err);
-	if (st != EM_OK) {
-		em_top_close(t);
-		return st;
-	}
 	emi_front_cursor(&t->front, fill_cursor, t);
-	*out = t;
-	return EM_OK;
+	if (st != EM_OK)
+		release(t);
+	else
+		*out = t;
+	return st;
+}
+
+em_status em_top_open(em_top **out, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k,
+		      const em_sort_opts *opts)
+{
+	em_errinfo own, *err = emi_job_errinfo(opts, &own);
+	em_status st;
+
+	emi_errinfo_clear(err);
+	if (out != NULL)
+		*out = NULL;
+	st = emi_given(out, "out", err);
+	if (st == EM_OK)
+		st = emi_given(ctx, "ctx", err);
+	return st == EM_OK ? open_top(out, ctx, order, from, k, opts, err) : st;
 }
 
 void em_top_close(em_top *t)
 {
-	em_ctx *ctx;
-
-	if (t == NULL)
-		return;
-	ctx = t->front.e.job.ctx;
-	emi_ctx_ref(ctx);
-	emi_top_end(t);
-	emi_free(ctx, t, sizeof *t);
-	emi_ctx_unref(ctx);
+	/* Within a call: it is to end soon. */
+	emi_front_cancel(front_of(t));
+	emi_object_close(t);
 }
 
 /* How many of n records a thread gets that is one of all. */
@@ -124,7 +135,7 @@ em_status em_top_push(em_top *t, const void *records, uint64_t n)
 {
 	const em_status st = emi_front_may_push(front_of(t), records, n);
 
-	return st == EM_OK ? emi_job_result(&t->front.e.job, push_records(t, records, n)) : st;
+	return st == EM_OK ? emi_front_did(&t->front, push_records(t, records, n)) : st;
 }
 
 static em_status push_batch(em_top *t, const em_batch *batch)
@@ -152,7 +163,7 @@ static em_status push_batch(em_top *t, const em_batch *batch)
 	}
 	st = emi_top_take(t, i, &job->err);
 	if (st == EM_ERR_RANGE && job->err.status == EM_OK)
-		st = emi_front_too_long(&t->front, few + t->long_strand * part + t->long_number, t->long_need);
+		st = emi_front_too_long(t->long_need, &job->err);
 	return st;
 }
 
@@ -161,24 +172,25 @@ em_status em_top_push_batch(em_top *t, const void *records, const uint64_t *ends
 	em_batch batch;
 	em_status st = emi_front_may_push_batch(front_of(t), records, ends, n, &batch);
 
-	if (st != EM_OK || n == 0)
+	if (st != EM_OK)
 		return st;
-	st = ends == NULL ? push_records(t, records, n) : push_batch(t, &batch);
-	return emi_job_result(&t->front.e.job, st);
+	if (n != 0)
+		st = ends == NULL ? push_records(t, records, n) : push_batch(t, &batch);
+	return emi_front_did(&t->front, st);
 }
 
 em_status em_top_finish(em_top *t)
 {
 	const em_status st = emi_front_may_finish(front_of(t));
 
-	return st == EM_OK ? emi_job_result(&t->front.e.job, emi_top_finish(t, &t->front.e.job.err)) : st;
+	return st == EM_OK ? emi_front_did(&t->front, emi_top_finish(t, &t->front.e.job.err)) : st;
 }
 
 em_status em_top_next(em_top *t, const em_batch **batch)
 {
 	const em_status st = emi_front_may_next(front_of(t), batch);
 
-	return st == EM_OK ? emi_job_result(&t->front.e.job, emi_top_lend(t, batch, &t->front.e.job.err)) : st;
+	return st == EM_OK ? emi_front_did(&t->front, emi_top_lend(t, batch, &t->front.e.job.err)) : st;
 }
 
 em_cursor *em_top_cursor(em_top *t)
@@ -193,7 +205,7 @@ void em_top_cancel(em_top *t)
 
 void em_top_error(const em_top *t, em_errinfo *err)
 {
-	emi_front_error(t != NULL ? &t->front : NULL, err);
+	emi_object_error(t, err);
 }
 
 em_status em_top_stats_get(const em_top *t, em_sort_stats *stats)

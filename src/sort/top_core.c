@@ -290,7 +290,7 @@ em_status emi_top_finish(em_top *t, em_errinfo *err)
 	t->front.stage = EMI_FINISHED;
 	if (st == EM_OK && t->need != 0)
 		st = emi_front_end_few(&t->front, err);
-	if (st != EM_OK || job->nruns == 0)
+	if (st != EM_OK || job->runs.n == 0)
 		return st;
 	if (t->front.n > t->need)
 		st = emi_top_cut_fixed(t, err);

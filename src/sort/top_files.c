@@ -42,7 +42,9 @@ em_status em_top_files(em_ctx *ctx, const em_order *order, const char *const *in
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	call c = { ctx, order, inputs, ninputs, from, k, output, opts, stats };
-	const em_status st = emi_files_check("em_top_files", ctx, order, inputs, ninputs, output, stats, err);
+	em_status st = emi_files_check(ctx, inputs, ninputs, output, stats, err);
 
+	if (st == EM_OK)
+		st = emi_given(order, "order", err);
 	return st == EM_OK ? emi_trials(attempt, &c, err) : st;
 }

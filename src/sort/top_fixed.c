@@ -39,9 +39,9 @@ static void plan_small(em_top *t)
 		return;
 	job->plan = plan;
 	job->plan_input = in;
-	emi_free_array(job->ctx, job->run, job->runs_room, sizeof *job->run);
-	job->run = NULL;
-	job->runs_room = 0;
+	emi_free_array(job->ctx, job->runs.run, job->runs.room, sizeof *job->runs.run);
+	job->runs.run = NULL;
+	job->runs.room = 0;
 }
 
 em_status emi_top_room_fixed(em_top *t, em_errinfo *err)

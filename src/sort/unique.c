@@ -44,7 +44,9 @@ em_status em_unique_files(em_ctx *ctx, const em_order *order, const char *const 
 		*err = detail;
 		return st;
 	}
-	st = emi_files_check("em_unique_files", ctx, order, inputs, ninputs, output, stats, err);
+	st = emi_files_check(ctx, inputs, ninputs, output, stats, err);
+	if (st == EM_OK)
+		st = emi_given(order, "order", err);
 	if (st == EM_OK)
 		st = check_opts(&o, err);
 	if (st == EM_OK)

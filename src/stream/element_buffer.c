@@ -40,7 +40,7 @@ static ssize_t read_for_stdio(void *cookie, char *buf, size_t bytes)
 		bytes = (size_t)left;
 	if (bytes == 0)
 		return 0;
-	if (emi_ctx_check(s->ctx, &s->err) != EM_OK || emi_element_pread(s, buf, bytes, s->done) != EM_OK)
+	if (emi_ctx_check(s->object.ctx, &s->err) != EM_OK || emi_element_pread(s, buf, bytes, s->done) != EM_OK)
 		return -1;
 	s->done += bytes;
 	return (ssize_t)bytes;
@@ -53,7 +53,7 @@ static ssize_t write_for_stdio(void *cookie, const char *buf, size_t bytes)
 
 	if (s->finished)
 		return (ssize_t)bytes; /* it is being closed */
-	if (emi_ctx_check(s->ctx, &s->err) != EM_OK || emi_element_pwrite(s, buf, bytes, s->done) != EM_OK)
+	if (emi_ctx_check(s->object.ctx, &s->err) != EM_OK || emi_element_pwrite(s, buf, bytes, s->done) != EM_OK)
 		return 0;
 	s->done += bytes;
 	return (ssize_t)bytes;
@@ -63,7 +63,7 @@ static em_status open_stdio(emi_element_stream *s)
 {
 	cookie_io_functions_t functions;
 
-	s->area = emi_alloc(s->ctx, BUFSIZ, &s->err);
+	s->area = emi_alloc(s->object.ctx, BUFSIZ, &s->err);
 	if (s->area == NULL)
 		return s->err.status;
 	s->area_bytes = BUFSIZ;
@@ -110,7 +110,7 @@ static void close_stdio(emi_element_stream *s)
 	s->finished = 1;
 	if (s->file != NULL)
 		(void)fclose(s->file);
-	emi_free(s->ctx, s->area, s->area_bytes);
+	emi_free(s->object.ctx, s->area, s->area_bytes);
 }
 
 #else

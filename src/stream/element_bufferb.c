@@ -26,14 +26,14 @@ static em_status open_buffer(emi_element_stream *s)
 		s->area_bytes = (size_t)s->size; /* whole elements, as the file is */
 	if (s->area_bytes == 0)
 		return EM_OK;
-	s->area = emi_buffer_alloc(s->ctx, s->area_bytes, &s->err);
+	s->area = emi_buffer_alloc(s->object.ctx, s->area_bytes, &s->err);
 	return s->area != NULL ? EM_OK : s->err.status;
 }
 
 static em_status refill(emi_element_stream *s, void *element)
 {
 	size_t n = s->size - s->at < s->area_bytes ? (size_t)(s->size - s->at) : s->area_bytes;
-	em_status status = emi_ctx_check(s->ctx, &s->err);
+	em_status status = emi_ctx_check(s->object.ctx, &s->err);
 
 	if (status == EM_OK)
 		status = emi_element_pread(s, s->area, n, s->at);
@@ -51,7 +51,7 @@ static em_status flush(emi_element_stream *s)
 {
 	const uint64_t position = s->at - s->left;
 	const size_t n = s->cur != NULL ? (size_t)(s->cur - s->area) : 0;
-	em_status status = emi_ctx_check(s->ctx, &s->err);
+	em_status status = emi_ctx_check(s->object.ctx, &s->err);
 
 	if (status == EM_OK && n > 0)
 		status = emi_element_pwrite(s, s->area, n, position - n);
@@ -77,7 +77,7 @@ static em_status make_room(emi_element_stream *s, const void *element)
 
 static void close_buffer(emi_element_stream *s)
 {
-	emi_buffer_free(s->ctx, s->area, s->area_bytes);
+	emi_buffer_free(s->object.ctx, s->area, s->area_bytes);
 }
 
 const emi_element_kind emi_element_bufferb = {

@@ -18,6 +18,8 @@
 
 #include <extmem/sys/element_stream.h>
 
+#include "base/object.h"
+
 typedef struct emi_element_stream emi_element_stream;
 
 typedef struct emi_element_kind {
@@ -40,6 +42,7 @@ typedef struct emi_element_kind {
 } emi_element_kind;
 
 struct emi_element_stream {
+	emi_object object;
 	/* the window */
 	char *cur;
 	size_t left;
@@ -51,13 +54,12 @@ struct emi_element_stream {
 	int32_t writing;
 	int32_t finished;
 	uint32_t flags;
-	em_ctx *ctx;
 	char *path;
 	int fd;                 /* -1: not open */
 	size_t buffer;          /* bytes moved at a time */
 	uint64_t size;          /* reader: of the file when it was opened */
 	uint64_t ios, bytes;    /* counters */
-	em_errinfo err;         /* the first failure */
+	em_errinfo err;         /* of the first failure, which stays */
 
 	/* the kind's own */
 	char *area;             /* buffer or mapping */

@@ -97,7 +97,7 @@ static em_status check_size(emi_element_stream *s, uint64_t end)
 static em_status next_window(emi_element_stream *s, void *element)
 {
 	const size_t n = s->size - s->at < s->buffer ? (size_t)(s->size - s->at) : s->buffer;
-	em_status status = emi_ctx_check(s->ctx, &s->err);
+	em_status status = emi_ctx_check(s->object.ctx, &s->err);
 
 	if (status == EM_OK)
 		status = check_size(s, s->at + n);
@@ -214,7 +214,7 @@ static em_status enter_window(emi_element_stream *s)
 static em_status make_room(emi_element_stream *s, const void *element)
 {
 	const size_t used = (size_t)(s->at % s->buffer);
-	em_status status = emi_ctx_check(s->ctx, &s->err);
+	em_status status = emi_ctx_check(s->object.ctx, &s->err);
 
 	if (status == EM_OK && used == 0)
 		status = enter_window(s);
@@ -228,7 +228,7 @@ static em_status make_room(emi_element_stream *s, const void *element)
 static em_status flush(emi_element_stream *s)
 {
 	const uint64_t end = s->at - s->left;
-	em_status status = emi_ctx_check(s->ctx, &s->err);
+	em_status status = emi_ctx_check(s->object.ctx, &s->err);
 
 	if (status != EM_OK)
 		return status;

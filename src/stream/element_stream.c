@@ -91,7 +91,7 @@ static int open_flags(const emi_element_stream *s)
 /* Without waiting for somebody at the other end of a pipe, which is refused. */
 static em_status open_file(emi_element_stream *s)
 {
-	em_status status = emi_fd_take(s->ctx, s->path, &s->err);
+	em_status status = emi_fd_take(s->object.ctx, s->path, &s->err);
 	struct stat sb;
 
 	if (status != EM_OK)
@@ -102,7 +102,7 @@ static em_status open_file(emi_element_stream *s)
 	if (s->fd < 0) {
 		const int e = errno;
 
-		emi_fd_drop(s->ctx);
+		emi_fd_drop(s->object.ctx);
 		return emi_fail_io(&s->err, e == EISDIR || e == ENXIO ? EM_ERR_INVAL : EM_OK, e, "open", s->path, EMI_NO_OFFSET, 0);
 	}
 	if (fstat(s->fd, &sb) != 0)
@@ -130,14 +130,14 @@ static void close_file(emi_element_stream *s)
 		return;
 	(void)close(s->fd);
 	s->fd = -1;
-	emi_fd_drop(s->ctx);
+	emi_fd_drop(s->object.ctx);
 }
 
 static em_status set_up(emi_element_stream *s, const char *path)
 {
 	em_status status;
 
-	s->path = emi_strdup(s->ctx, path, &s->err);
+	s->path = emi_strdup(s->object.ctx, path, &s->err);
 	if (s->path == NULL)
 		return s->err.status;
 	status = s->writing ? s->kind->open(s) : open_file(s);
@@ -146,15 +146,28 @@ static em_status set_up(emi_element_stream *s, const char *path)
 	return status;
 }
 
-static void release(emi_element_stream *s)
+static void release(void *stream)
 {
-	em_ctx *ctx = s->ctx;
+	emi_element_stream *s = stream;
 
 	s->kind->close(s);
 	close_file(s);
-	emi_strfree(ctx, s->path);
-	emi_free(ctx, s, sizeof(*s));
-	emi_ctx_unref(ctx);
+	emi_strfree(s->object.ctx, s->path);
+	emi_object_free(s, sizeof(*s));
+}
+
+/* What was not finished is discarded. */
+static void release_writer(void *stream)
+{
+	emi_element_stream *s = stream;
+
+	if (s->fd >= 0 && !emi_ctx_forked(s->object.ctx)) {
+		emi_log(s->object.ctx, EM_LOG_WARN, "%s: the stream was closed unfinished, what was written is discarded",
+			s->path);
+		if (ftruncate(s->fd, 0) != 0)
+			emi_log(s->object.ctx, EM_LOG_WARN, "%s: cannot empty it", s->path);
+	}
+	release(s);
 }
 
 static em_status open_stream(emi_element_stream **out, em_ctx *ctx, const char *path, const em_element_opts *opts,
@@ -163,17 +176,13 @@ static em_status open_stream(emi_element_stream **out, em_ctx *ctx, const char *
 	em_element_opts o;
 	uint64_t unit;
 	emi_element_stream *s;
-	em_status status;
+	em_status status = emi_element_opts(&o, opts, &unit, err);
 
-	if (ctx == NULL || path == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "a stream needs a %s", ctx == NULL ? "context" : "path");
-	if ((status = emi_ctx_check(ctx, err)) != EM_OK || (status = emi_element_opts(&o, opts, &unit, err)) != EM_OK)
+	if (status != EM_OK)
 		return status;
-	s = emi_alloc(ctx, sizeof(*s), err);
+	s = emi_object_new(ctx, sizeof(*s), 0, writing ? release_writer : release, err);
 	if (s == NULL)
 		return err->status;
-	emi_ctx_ref(ctx);
-	s->ctx = ctx;
 	s->kind = emi_element_kinds[o.kind - 1];
 	s->kind_number = o.kind;
 	s->flags = o.flags;
@@ -183,7 +192,7 @@ static em_status open_stream(emi_element_stream **out, em_ctx *ctx, const char *
 	s->fd = -1;
 	status = set_up(s, path);
 	if (status != EM_OK) {
-		*err = s->err;
+		(void)emi_tell(err, status, &s->err);
 		release(s);
 		return status;
 	}
@@ -195,13 +204,29 @@ static em_status open_stream(emi_element_stream **out, em_ctx *ctx, const char *
 static em_status open_as(emi_element_stream **s, int wanted, em_ctx *ctx, const char *path,
 			 const em_element_opts *opts, int writing)
 {
-	em_errinfo own, *theirs = EMI_ERRINFO_OF(em_element_opts, opts), *err = theirs != NULL ? theirs : &own;
+	em_errinfo err;
+	em_status status;
 
-	emi_errinfo_clear(err);
+	emi_errinfo_clear(&err);
 	*s = NULL;
-	if (!wanted)
-		return emi_fail(err, EM_ERR_INVAL, "there is no place for the stream");
-	return open_stream(s, ctx, path, opts, writing, err);
+	status = wanted ? EM_OK : emi_given(NULL, "out", &err);
+	if (status == EM_OK)
+		status = emi_given(ctx, "ctx", &err);
+	if (status == EM_OK)
+		status = emi_given(path, "path", &err);
+	if (status == EM_OK)
+		status = open_stream(s, ctx, path, opts, writing, &err);
+	return emi_tell(EMI_ERRINFO_OF(em_element_opts, opts), status, &err);
+}
+
+/* Begin a call.  What failed before is told again.  Whether this is a child of a fork is a call of the system, which one
+ * of the kinds does not do for each element either: the others ask where they move bytes. */
+static em_status enter(emi_element_stream *s, em_errinfo *err)
+{
+	const em_status status = s != NULL ? emi_enter_quickly(&s->object) : EM_ERR_INVAL;
+
+	err->status = EM_OK;
+	return status == EM_OK && s->err.status < EM_OK ? emi_leave(s, s->err.status, &s->err) : status;
 }
 
 /* The window is empty from now on. */
@@ -227,15 +252,6 @@ static em_status get_stats(const emi_element_stream *s, em_element_stats *stats)
 	return EMI_STRUCT_GIVE(em_element_stats, stats, &full);
 }
 
-static void get_error(const emi_element_stream *s, em_errinfo *err)
-{
-	if (err == NULL)
-		return;
-	memset(err, 0, sizeof(*err));
-	if (s != NULL && s->err.status < EM_OK)
-		*err = s->err;
-}
-
 em_status em_element_reader_open(em_element_reader **out, em_ctx *ctx, const char *path, const em_element_opts *opts)
 {
 	emi_element_stream *s;
@@ -246,35 +262,39 @@ em_status em_element_reader_open(em_element_reader **out, em_ctx *ctx, const cha
 	return status;
 }
 
-/* The window is used up. */
+/* The window is used up, or there is something wrong. */
 static em_status next_slowly(emi_element_stream *s, void *element)
 {
-	em_status status;
+	em_errinfo err;
+	em_status status = enter(s, &err);
 
-	if (s->err.status < EM_OK)
-		return s->err.status;
-	if (s->at == s->size)
-		return EM_END;
+	if (status != EM_OK)
+		return status;
+	status = emi_given(element, "element", &err);
+	if (status != EM_OK)
+		return emi_leave(s, status, &err);
+	if (s->left == 0 && s->at == s->size)
+		return emi_leave(s, EM_END, &err);
 	status = s->kind->read(s, element);
-	return status == EM_OK ? EM_OK : failed(s, status);
+	return emi_leave(s, status == EM_OK ? EM_OK : failed(s, status), &s->err);
 }
 
 em_status em_element_reader_next(em_element_reader *r, void *element)
 {
-	if (r->s.left == 0)
-		return next_slowly(&r->s, element);
+	if (r == NULL || element == NULL || r->s.left == 0)
+		return next_slowly(r != NULL ? &r->s : NULL, element);
 	emi_element_take(&r->s, element);
 	return EM_OK;
 }
 
 int32_t em_element_reader_at_end(const em_element_reader *r)
 {
-	return r->s.at - r->s.left == r->s.size;
+	return r == NULL || r->s.at - r->s.left == r->s.size;
 }
 
 uint64_t em_element_reader_elements(const em_element_reader *r)
 {
-	return r->s.size / r->s.element;
+	return r != NULL ? r->s.size / r->s.element : 0;
 }
 
 em_status em_element_reader_stats_get(const em_element_reader *r, em_element_stats *stats)
@@ -284,13 +304,12 @@ em_status em_element_reader_stats_get(const em_element_reader *r, em_element_sta
 
 void em_element_reader_error(const em_element_reader *r, em_errinfo *err)
 {
-	get_error(r != NULL ? &r->s : NULL, err);
+	emi_object_error(r, err);
 }
 
 void em_element_reader_close(em_element_reader *r)
 {
-	if (r != NULL)
-		release(&r->s);
+	emi_object_close(r);
 }
 
 em_status em_element_writer_open(em_element_writer **out, em_ctx *ctx, const char *path, const em_element_opts *opts)
@@ -303,24 +322,29 @@ em_status em_element_writer_open(em_element_writer **out, em_ctx *ctx, const cha
 	return status;
 }
 
+/* The window has no room, or there is something wrong. */
 static em_status write_slowly(emi_element_stream *s, const void *element)
 {
-	em_status status;
+	em_errinfo err;
+	em_status status = enter(s, &err);
 
-	if (s->err.status < EM_OK)
-		return s->err.status;
-	if (s->finished)
-		return EM_ERR_STATE;
-	if (s->element > (uint64_t)INT64_MAX - s->at)
-		return failed(s, emi_fail(&s->err, EM_ERR_RANGE, "%s: no file can be so long", s->path));
+	if (status != EM_OK)
+		return status;
+	status = emi_given(element, "element", &err);
+	if (status == EM_OK && s->finished)
+		status = emi_fail(&err, EM_ERR_STATE, "%s: push after finish", s->path);
+	if (status == EM_OK && s->element > (uint64_t)INT64_MAX - s->at)
+		status = emi_fail(&err, EM_ERR_RANGE, "%s: no file can be so long", s->path);
+	if (status != EM_OK)
+		return emi_leave(s, status, &err);
 	status = s->kind->write(s, element);
-	return status == EM_OK ? EM_OK : failed(s, status);
+	return emi_leave(s, status == EM_OK ? EM_OK : failed(s, status), &s->err);
 }
 
 em_status em_element_writer_push(em_element_writer *w, const void *element)
 {
-	if (w->s.left == 0)
-		return write_slowly(&w->s, element);
+	if (w == NULL || element == NULL || w->s.left == 0)
+		return write_slowly(w != NULL ? &w->s : NULL, element);
 	emi_element_put(&w->s, element);
 	return EM_OK;
 }
@@ -335,26 +359,26 @@ static em_status settle(emi_element_stream *s)
 	if (close(s->fd) != 0)
 		e = errno;
 	s->fd = -1;
-	emi_fd_drop(s->ctx);
+	emi_fd_drop(s->object.ctx);
 	return e == 0 || e == EINTR ? EM_OK : emi_fail_io(&s->err, EM_OK, e, "close", s->path, EMI_NO_OFFSET, 0);
 }
 
 em_status em_element_writer_finish(em_element_writer *w)
 {
-	emi_element_stream *s = &w->s;
-	em_status status;
+	emi_element_stream *s = w != NULL ? &w->s : NULL;
+	em_errinfo err;
+	em_status status = enter(s, &err);
 
-	if (s->err.status < EM_OK || s->finished)
-		return s->err.status;
-	status = emi_ctx_check(s->ctx, &s->err);
-	if (status == EM_OK)
-		status = s->kind->flush(s);
+	if (status != EM_OK || s->finished)
+		return status == EM_OK ? emi_leave(s, EM_OK, &err) : status;
+	status = emi_ctx_check(s->object.ctx, &err);
+	if (status != EM_OK)
+		return emi_leave(s, status, &err);
+	status = s->kind->flush(s);
 	if (status == EM_OK)
 		status = settle(s);
-	if (status != EM_OK)
-		return failed(s, status);
-	s->finished = 1;
-	return EM_OK;
+	s->finished = status == EM_OK;
+	return emi_leave(s, status == EM_OK ? EM_OK : failed(s, status), &s->err);
 }
 
 em_status em_element_writer_stats_get(const em_element_writer *w, em_element_stats *stats)
@@ -364,17 +388,10 @@ em_status em_element_writer_stats_get(const em_element_writer *w, em_element_sta
 
 void em_element_writer_error(const em_element_writer *w, em_errinfo *err)
 {
-	get_error(w != NULL ? &w->s : NULL, err);
+	emi_object_error(w, err);
 }
 
 void em_element_writer_close(em_element_writer *w)
 {
-	if (w == NULL)
-		return;
-	if (w->s.fd >= 0 && !emi_ctx_forked(w->s.ctx)) {
-		emi_log(w->s.ctx, EM_LOG_WARN, "%s: the stream was closed unfinished, what was written is discarded", w->s.path);
-		if (ftruncate(w->s.fd, 0) != 0)
-			emi_log(w->s.ctx, EM_LOG_WARN, "%s: cannot empty it", w->s.path);
-	}
-	release(&w->s);
+	emi_object_close(w);
 }

@@ -11,6 +11,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/object.h"
 #include "base/structs.h"
 #include "stream/sink.h"
 
@@ -19,7 +20,7 @@
 #define MEMORY_SHARE 8u         /* of the context's, for all of them */
 
 struct em_output {
-	em_ctx *ctx;
+	emi_object object;
 	emi_sink *sink;
 	emi_outbuf buf[BUFFERS];
 	size_t room;            /* bytes of data that each takes */
@@ -31,60 +32,71 @@ struct em_output {
 
 static em_status make_buffers(em_output *o, em_errinfo *err)
 {
-	const uint64_t share = em_ctx_memory(o->ctx) / MEMORY_SHARE / BUFFERS;
+	const uint64_t share = em_ctx_memory(o->object.ctx) / MEMORY_SHARE / BUFFERS;
 	uint32_t i;
 
 	o->room = share < BUFFER_MOST ? (size_t)share / EMI_PAGE * EMI_PAGE : BUFFER_MOST;
 	for (i = 0; i < BUFFERS; i++) {
-		o->buf[i].base = emi_buffer_alloc(o->ctx, o->room + EMI_PAGE, err);
+		o->buf[i].base = emi_buffer_alloc(o->object.ctx, o->room + EMI_PAGE, err);
 		if (o->buf[i].base == NULL)
 			return err->status;
 	}
 	return EM_OK;
 }
 
+static void release(void *output)
+{
+	em_output *o = output;
+	em_ctx *ctx = o->object.ctx;
+	uint32_t i;
+
+	for (i = 0; i < BUFFERS; i++) {
+		if (!emi_ctx_forked(ctx))
+			(void)emi_wait(&o->buf[i].rq, NULL);
+		if (o->buf[i].base != NULL)
+			emi_buffer_free(ctx, o->buf[i].base, o->room + EMI_PAGE);
+	}
+	emi_sink_close(o->sink);
+	emi_object_free(o, sizeof *o);
+}
+
 static em_status open_output(em_output **out, em_ctx *ctx, const char *path, const em_output_opts *opts,
 			     em_errinfo *err)
 {
+	em_output *o = emi_object_new(ctx, sizeof *o, 0, release, err);
 	em_status st;
-	em_output *o;
 
-	if (ctx == NULL || path == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "%s is NULL", ctx != NULL ? "path" : "ctx");
-	if ((st = emi_ctx_check(ctx, err)) != EM_OK)
-		return st;
-	o = emi_alloc(ctx, sizeof *o, err);
 	if (o == NULL)
 		return err->status;
-	emi_ctx_ref(ctx);
-	o->ctx = ctx;
 	st = make_buffers(o, err);
 	if (st == EM_OK)
 		st = emi_sink_open(&o->sink, ctx, path, opts->bytes, NULL, err);
 	if (st == EM_OK)
 		*out = o;
 	else
-		em_output_close(o);
+		release(o);
 	return st;
 }
 
 em_status em_output_open(em_output **out, em_ctx *ctx, const char *path, const em_output_opts *opts)
 {
-	const em_output_opts plain = EM_OUTPUT_OPTS_INIT;
-	em_errinfo err, *theirs = EMI_ERRINFO_OF(em_output_opts, opts);
 	em_output_opts o;
+	em_errinfo err;
 	em_status st;
 
-	if (out == NULL)
-		return EM_ERR_INVAL;
-	*out = NULL;
-	memset(&err, 0, sizeof err);
-	st = EMI_STRUCT_TAKE(em_output_opts, &o, opts != NULL ? opts : &plain, &err);
+	emi_errinfo_clear(&err);
+	if (out != NULL)
+		*out = NULL;
+	st = emi_given(out, "out", &err);
+	if (st == EM_OK)
+		st = emi_given(ctx, "ctx", &err);
+	if (st == EM_OK)
+		st = emi_given(path, "path", &err);
+	if (st == EM_OK)
+		st = EMI_STRUCT_TAKE(em_output_opts, &o, opts, &err);
 	if (st == EM_OK)
 		st = open_output(out, ctx, path, &o, &err);
-	if (st != EM_OK && theirs != NULL)
-		*theirs = err;
-	return st;
+	return emi_tell(EMI_ERRINFO_OF(em_output_opts, opts), st, &err);
 }
 
 /* Send off the current buffer and have the next one free. */
@@ -98,24 +110,22 @@ static em_status put(em_output *o)
 	return st == EM_OK ? emi_wait(&o->buf[o->cur].rq, &o->err) : st;
 }
 
-/* The status of the first failure, or EM_OK. */
-static em_status failed(const em_output *o)
+/* Begin a call.  What failed before is told again. */
+static em_status enter(em_output *o, em_errinfo *err)
 {
-	return o->err.status < EM_OK ? o->err.status : EM_OK;
+	const em_status st = emi_enter(o, err);
+
+	if (st != EM_OK)
+		return st;
+	if (o->err.status < EM_OK)
+		return emi_leave(o, o->err.status, &o->err);
+	return o->committed ? emi_leave(o, emi_fail(err, EM_ERR_STATE, "the output is complete"), err) : EM_OK;
 }
 
-em_status em_output_write(em_output *o, const void *data, size_t bytes)
+static em_status append(em_output *o, const char *from, size_t bytes)
 {
-	const char *from = data;
-	em_status st;
+	em_status st = EM_OK;
 
-	if (o == NULL || (data == NULL && bytes != 0))
-		return EM_ERR_INVAL;
-	st = failed(o);
-	if (st == EM_OK && o->committed)
-		return EM_ERR_STATE;
-	if (st == EM_OK)
-		st = emi_ctx_check(o->ctx, &o->err);
 	while (st == EM_OK && bytes != 0) {
 		emi_outbuf *ob = &o->buf[o->cur];
 		const size_t n = bytes < o->room - ob->len ? bytes : o->room - ob->len;
@@ -133,18 +143,23 @@ em_status em_output_write(em_output *o, const void *data, size_t bytes)
 	return st;
 }
 
-em_status em_output_commit(em_output *o)
+em_status em_output_write(em_output *o, const void *data, size_t bytes)
 {
-	em_status st;
+	em_errinfo err;
+	em_status st = enter(o, &err);
+
+	if (st != EM_OK)
+		return st;
+	if (bytes != 0 && emi_given(data, "data", &err) != EM_OK)
+		return emi_leave(o, err.status, &err);
+	return emi_leave(o, append(o, data, bytes), &o->err);
+}
+
+static em_status commit(em_output *o)
+{
+	em_status st = o->buf[o->cur].len != 0 ? put(o) : EM_OK;
 	uint32_t i;
 
-	if (o == NULL)
-		return EM_ERR_INVAL;
-	st = failed(o);
-	if (st == EM_OK)
-		st = emi_ctx_check(o->ctx, &o->err);
-	if (st == EM_OK && o->buf[o->cur].len != 0)
-		st = put(o);
 	for (i = 0; i < BUFFERS && st == EM_OK; i++)
 		st = emi_wait(&o->buf[i].rq, &o->err);
 	if (st == EM_OK)
@@ -153,31 +168,20 @@ em_status em_output_commit(em_output *o)
 	return st;
 }
 
+em_status em_output_commit(em_output *o)
+{
+	em_errinfo err;
+	const em_status st = enter(o, &err);
+
+	return st == EM_OK ? emi_leave(o, commit(o), &o->err) : st;
+}
+
 void em_output_error(const em_output *o, em_errinfo *err)
 {
-	if (err == NULL)
-		return;
-	if (o != NULL)
-		*err = o->err;
-	else
-		memset(err, 0, sizeof *err);
+	emi_object_error(o, err);
 }
 
 void em_output_close(em_output *o)
 {
-	em_ctx *ctx;
-	uint32_t i;
-
-	if (o == NULL)
-		return;
-	ctx = o->ctx;
-	for (i = 0; i < BUFFERS; i++) {
-		if (!emi_ctx_forked(ctx))
-			(void)emi_wait(&o->buf[i].rq, NULL);
-		if (o->buf[i].base != NULL)
-			emi_buffer_free(ctx, o->buf[i].base, o->room + EMI_PAGE);
-	}
-	emi_sink_close(o->sink);
-	emi_free(ctx, o, sizeof *o);
-	emi_ctx_unref(ctx);
+	emi_object_close(o);
 }

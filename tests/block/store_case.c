@@ -46,7 +46,7 @@ void store_case_check(store_case *s, uint32_t i, const char *buf)
 
 emi_span store_case_span(const store_case *s, uint32_t first, uint32_t *n)
 {
-	emi_span span = { s->bid[first], CASE_BLOCK };
+	emi_span span = {s->bid[first], CASE_BLOCK};
 	uint32_t k = 1;
 
 	while (k < *n && s->bid[first + k].disk == span.at.disk &&
@@ -129,7 +129,7 @@ static void write_some(store_case *s)
 void store_case_open(store_case *s, store_kind kind, uint32_t n)
 {
 	const em_backend *memory = em_backend_find("memory");
-	const em_backend *backends[FIXTURE_DISKS] = { memory, memory, memory };
+	const em_backend *backends[FIXTURE_DISKS] = {memory, memory, memory};
 	uint32_t i;
 
 	memset(s, 0, sizeof *s);

@@ -54,7 +54,7 @@ void store_case_change(store_case *s, uint32_t i, char *buf);
 void store_case_check(store_case *s, uint32_t i, const char *buf);
 void store_case_check_store(store_case *s, uint32_t first, uint32_t n);
 
-/* Have another length, of an array or a file: EM_ERR_BUSY is returned. */
+/* Have another length, of an array or a file: EM_ERR_STATE is returned. */
 em_status store_case_resize(store_case *s, uint64_t length);
 
 /* n blocks that lie one behind the other: n is made less where they do not. */

@@ -22,6 +22,7 @@
 
 typedef struct bench {
 	fixture f;
+	emi_store *store;
 	size_t record;
 	size_t capacity;
 	uint32_t nbuffers;
@@ -31,6 +32,7 @@ typedef struct bench {
 static void bench_open_on(bench *b, const em_backend *backend, size_t record, uint32_t nbuffers)
 {
 	fixture_open_on(&b->f, &backend, 1);
+	assert_int_equal(emi_store_open_disks(&b->store, b->f.ctx, b->f.disk, &b->f.err), EM_OK);
 	b->record = record;
 	b->capacity = BLOCK / record;
 	b->nbuffers = nbuffers;
@@ -46,6 +48,7 @@ static void bench_close(bench *b)
 {
 	em_fault_set(&b->f.fault[0], 0, 0, 0);
 	assert_int_equal(emi_disk_used(b->f.disk), 0);
+	emi_store_close(b->store);
 	fixture_close(&b->f);
 }
 
@@ -101,7 +104,8 @@ static em_status write_all(bench *b, emi_block_writer *w, uint64_t n, em_errinfo
 static em_status write_list(bench *b, emi_block_order order, uint64_t n, emi_block_list *list, em_errinfo *err)
 {
 	emi_block_writer w;
-	em_status st = emi_block_writer_open(&w, b->f.ctx, b->f.disk, BLOCK, b->record, b->nbuffers, order, &b->f.io, err);
+	em_status st =
+		emi_block_writer_open(&w, b->f.ctx, b->store, BLOCK, b->record, b->nbuffers, order, 0, &b->f.io, err);
 
 	memset(list, 0, sizeof(*list));
 	if (st != EM_OK)
@@ -141,7 +145,8 @@ static em_status read_list(bench *b, const emi_block_list *list, emi_block_order
 	uint64_t i = 0;
 	emi_block_reader r;
 
-	st = emi_block_reader_open(&r, b->f.ctx, b->f.disk, BLOCK, b->record, b->nbuffers, list, 1, order, frees, &b->f.io, err);
+	st = emi_block_reader_open(&r, b->f.ctx, b->store, BLOCK, b->record, b->nbuffers, list, 1, order, frees,
+				   &b->f.io, err);
 	if (st != EM_OK)
 		return st;
 	while (st == EM_OK) {
@@ -253,7 +258,9 @@ static void test_freeing(void **state)
 
 			bench_open(&b, 8, nbuffers);
 			assert_int_equal(write_list(&b, EMI_FORWARD, 5 * b.capacity, &list, NULL), EM_OK);
-			assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.f.disk, BLOCK, 8, nbuffers, &list, 1, order, 1, NULL, NULL), EM_OK);
+			assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.store, BLOCK, 8, nbuffers, &list, 1,
+							       order, 1, NULL, NULL),
+					 EM_OK);
 			for (i = 0; i < stop; i++) {
 				assert_int_equal(emi_block_reader_next(&r, &records, &n, NULL), i < 5 ? EM_OK : EM_END);
 				assert_int_equal(emi_disk_used(b.f.disk), (5 - i) * BLOCK);
@@ -298,7 +305,9 @@ static void read_sequence(bench *b, const emi_block_list *list, const uint64_t *
 
 	for (i = 0; i < SEQUENCE; i++)
 		blocks += list[i].blocks;
-	assert_int_equal(emi_block_reader_open(&r, b->f.ctx, b->f.disk, BLOCK, b->record, b->nbuffers, list, SEQUENCE, order, frees, &b->f.io, NULL), EM_OK);
+	assert_int_equal(emi_block_reader_open(&r, b->f.ctx, b->store, BLOCK, b->record, b->nbuffers, list, SEQUENCE,
+					       order, frees, &b->f.io, NULL),
+			 EM_OK);
 	for (;;) {
 		const uint64_t left = blocks - r.taken.n;
 		const char *records;
@@ -358,13 +367,17 @@ static void test_unfinished(void **state)
 		bench b;
 
 		bench_open(&b, 1000, 1 + (uint32_t)n % 4);
-		assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.f.disk, BLOCK, 1000, b.nbuffers, (emi_block_order)(n % 2), NULL, NULL), EM_OK);
+		assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK, 1000, b.nbuffers,
+						       (emi_block_order)(n % 2), 0, NULL, NULL),
+				 EM_OK);
 		assert_int_equal(write_all(&b, &w, n, NULL), EM_OK);
 		emi_block_writer_close(&w);
 		emi_block_writer_close(&w);
 		assert_int_equal(emi_disk_used(b.f.disk), 0);
 
-		assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.f.disk, BLOCK, 1000, b.nbuffers, (emi_block_order)(n % 2), NULL, NULL), EM_OK);
+		assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK, 1000, b.nbuffers,
+						       (emi_block_order)(n % 2), 0, NULL, NULL),
+				 EM_OK);
 		assert_int_equal(write_all(&b, &w, n, NULL), EM_OK);
 		assert_int_equal(emi_block_writer_lend(&w, &records, &room, NULL), EM_OK);
 		assert_int_equal(emi_block_writer_finish(&w, &list, NULL), EM_OK);
@@ -387,11 +400,16 @@ static void test_misuse(void **state)
 
 	(void)state;
 	bench_open(&b, 8, 1);
-	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.f.disk, BLOCK, 8, 0, EMI_FORWARD, NULL, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.f.disk, BLOCK, BLOCK + 1, 1, EMI_FORWARD, NULL, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.f.disk, BLOCK + 8, 8, 1, EMI_FORWARD, NULL, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.f.disk, BLOCK, 8, 0, &none, 1, EMI_FORWARD, 1, NULL, NULL), EM_ERR_INVAL);
-	assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.f.disk, BLOCK, 0, 1, &none, 1, EMI_FORWARD, 1, NULL, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK, 8, 0, EMI_FORWARD, 0, NULL, NULL),
+			 EM_ERR_INVAL);
+	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK, BLOCK + 1, 1, EMI_FORWARD, 0, NULL, NULL),
+			 EM_ERR_INVAL);
+	assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK + 8, 8, 1, EMI_FORWARD, 0, NULL, NULL),
+			 EM_ERR_INVAL);
+	assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.store, BLOCK, 8, 0, &none, 1, EMI_FORWARD, 1, NULL, NULL),
+			 EM_ERR_INVAL);
+	assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.store, BLOCK, 0, 1, &none, 1, EMI_FORWARD, 1, NULL, NULL),
+			 EM_ERR_INVAL);
 	bench_close(&b);
 }
 
@@ -539,13 +557,12 @@ static void test_out_of_memory(void **state)
 /* The memory that is told beforehand is what it takes, and with less there is none. */
 static void test_budget(void **state)
 {
-	const uint64_t needed = emi_block_writer_memory(BLOCK, 4);
+	const uint64_t needed = emi_block_writer_memory(BLOCK, 4), more = emi_block_reader_memory(BLOCK, 4) - needed;
 	const emi_block_list none = {NULL, 0, 0, 0, 0};
 	em_errinfo err;
 	int less;
 
 	(void)state;
-	assert_int_equal(needed, emi_block_reader_memory(BLOCK, 4));
 	for (less = 0; less < 2; less++) {
 		const em_status expected = less ? EM_ERR_MEMLIMIT : EM_OK;
 		emi_block_writer w;
@@ -559,10 +576,16 @@ static void test_budget(void **state)
 		taken = emi_alloc(b.f.ctx, (size_t)rest, NULL);
 		assert_non_null(taken);
 		memset(&err, 0, sizeof(err));
-		assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.f.disk, BLOCK, 8, 4, EMI_FORWARD, NULL, &err), expected);
+		assert_int_equal(emi_block_writer_open(&w, b.f.ctx, b.store, BLOCK, 8, 4, EMI_FORWARD, 0, NULL, &err),
+				 expected);
 		assert_int_equal(err.status, expected);
 		emi_block_writer_close(&w);
-		assert_int_equal(emi_block_reader_open(&r, b.f.ctx, b.f.disk, BLOCK, 8, 4, &none, 1, EMI_FORWARD, 0, NULL, NULL), expected);
+		emi_free(b.f.ctx, taken, (size_t)rest);
+		rest -= more;
+		taken = emi_alloc(b.f.ctx, (size_t)rest, NULL);
+		assert_int_equal(
+			emi_block_reader_open(&r, b.f.ctx, b.store, BLOCK, 8, 4, &none, 1, EMI_FORWARD, 0, NULL, NULL),
+			expected);
 		emi_block_reader_close(&r);
 		emi_free(b.f.ctx, taken, (size_t)rest);
 		bench_close(&b);

@@ -72,7 +72,7 @@ static void random_calls(cache_case *b, uint32_t frames, uint32_t calls)
 			for (h = 0; h < n; h++)
 				if (held[h].i == i)
 					break;
-			assert_int_equal(case_forget(b, i), h < n ? EM_ERR_BUSY : EM_OK);
+			assert_int_equal(case_forget(b, i), h < n ? EM_ERR_STATE : EM_OK);
 			if (h == n) {
 				emi_bid_free(b->f.disk, b->bid[i], BLOCK);
 				assert_int_equal(emi_bid_alloc(b->f.disk, BLOCK, &b->bid[i], &b->f.err), EM_OK);
@@ -398,13 +398,13 @@ static void test_all_pinned(void **state)
 		case_open_cache(&b, 6, policies[p]);
 		for (i = 0; i < 6; i++)
 			f[i] = case_get(&b, i, i % 2 ? EM_CACHE_READ : EM_CACHE_WRITE);
-		assert_int_equal(case_try_get(&b, 6, EM_CACHE_READ, &none), EM_ERR_BUSY);
+		assert_int_equal(case_try_get(&b, 6, EM_CACHE_READ, &none), EM_ERR_STATE);
 		assert_string_equal(b.f.err.text, "all 6 frames of the cache are pinned");
-		assert_int_equal(case_try_get(&b, 6, EM_CACHE_FRESH, &none), EM_ERR_BUSY);
-		assert_int_equal(emi_cache_detach(b.c, &buf, NULL), EM_ERR_BUSY);
+		assert_int_equal(case_try_get(&b, 6, EM_CACHE_FRESH, &none), EM_ERR_STATE);
+		assert_int_equal(emi_cache_detach(b.c, &buf, NULL), EM_ERR_STATE);
 		assert_null(buf);
 		emi_cache_hint(b.c, b.bid[7]);
-		assert_int_equal(case_forget(&b, 0), EM_ERR_BUSY);
+		assert_int_equal(case_forget(&b, 0), EM_ERR_STATE);
 		/* What is there can be had. */
 		emi_cache_unpin(b.c, case_get(&b, 3, EM_CACHE_READ), 0);
 		emi_cache_unpin(b.c, f[2], 1);
@@ -437,7 +437,7 @@ static void test_detach(void **state)
 	}
 	assert_int_equal(emi_cache_frames(b.c), 0);
 	assert_int_equal(emi_cache_dirty(b.c), 0);
-	assert_int_equal(case_try_get(&b, 0, EM_CACHE_READ, &none), EM_ERR_BUSY);
+	assert_int_equal(case_try_get(&b, 0, EM_CACHE_READ, &none), EM_ERR_STATE);
 	case_check_disk(&b);
 	while (n > 0) {
 		emi_cache_attach(b.c, buf[--n]);

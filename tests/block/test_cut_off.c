@@ -39,7 +39,8 @@ typedef struct bench {
 	char *dir, *path;
 	em_ctx *ctx;
 	em_disks *disks;
-	emi_disk *d;            /* the same, inside */
+	emi_disk *d;            /* the same, inside, ... */
+	emi_store *store;       /* ... and a store on them */
 	em_bid bid[BLOCKS];
 	char *buf;              /* of a block */
 	em_errinfo err;
@@ -103,6 +104,7 @@ static int bench_open(bench *b, const char *backend, int32_t direct)
 	if (em_disks_open(&b->disks, b->ctx, &how) != EM_OK)
 		fail_msg("%s", b->err.text);
 	assert_int_equal(emi_scratch_acquire(b->ctx, &b->d, &b->err), EM_OK);
+	assert_int_equal(emi_store_open_disks(&b->store, b->ctx, b->d, &b->err), EM_OK);
 	b->buf = emi_buffer_alloc(b->ctx, BLOCK, &b->err);
 	assert_non_null(b->buf);
 	write_blocks(b);
@@ -113,6 +115,7 @@ static void bench_close(bench *b)
 {
 	if (b->ctx != NULL) {
 		emi_buffer_free(b->ctx, b->buf, BLOCK);
+		emi_store_close(b->store);
 		emi_scratch_release(b->ctx, b->d);
 		em_disks_close(b->disks);
 		em_ctx_close(b->ctx);
@@ -223,7 +226,7 @@ static void read_pool(bench *b, unsigned i, int there)
 		em_status st;
 
 		memset(&b->err, 0, sizeof b->err);
-		assert_int_equal(emi_block_pool_open(&p, b->ctx, b->d, BLOCK, 1, 2, NULL, &b->err), EM_OK);
+		assert_int_equal(emi_block_pool_open(&p, b->ctx, b->store, BLOCK, 1, 2, NULL, &b->err), EM_OK);
 		if (hinted)
 			assert_true(emi_block_pool_hint(&p, b->bid[i]));
 		st = emi_block_pool_read(&p, &b->buf, b->bid[i], &b->err);
@@ -245,8 +248,9 @@ static void read_list(bench *b, unsigned i, int there)
 	em_status st;
 	size_t n;
 
-	assert_int_equal(emi_block_reader_open(&r, b->ctx, b->d, BLOCK, 1, 2, &list, 1, EMI_FORWARD, 0, NULL, &b->err),
-			 EM_OK);
+	assert_int_equal(
+		emi_block_reader_open(&r, b->ctx, b->store, BLOCK, 1, 2, &list, 1, EMI_FORWARD, 0, NULL, &b->err),
+		EM_OK);
 	st = emi_block_reader_next(&r, &records, &n, &b->err);
 	if (there) {
 		assert_int_equal(st, EM_OK);

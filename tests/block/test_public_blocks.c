@@ -366,7 +366,7 @@ static void test_misused_ids(void **state)
 		assert_int_equal(em_bids_alloc(d, bid, 3, BLOCK, NULL, 0), EM_OK);
 		em_disks_close(d);
 		assert_int_equal(f.warned, checked);
-		opts.flags = 2;
+		opts.flags = 16;
 		assert_int_equal(em_disks_open(&d, f.ctx, &opts), EM_ERR_INVAL);
 		fixture_close(&f);
 	}

@@ -38,7 +38,8 @@ static em_cache *open_cache(round_trip *r, uint32_t frames, const em_policy *pol
 	if (em_cache_open(&c, r->d, &opts) != EM_OK)
 		fail_msg("%s", r->f.err.text);
 	/* No memory for blocks yet. */
-	assert_true(em_ctx_memory_used(r->f.ctx) - before < em_cache_memory(&opts) && em_ctx_memory_used(r->f.ctx) - before < BLOCK);
+	assert_true(em_ctx_memory_used(r->f.ctx) - before < em_cache_memory(&opts) &&
+		    em_ctx_memory_used(r->f.ctx) - before < BLOCK);
 	return c;
 }
 
@@ -336,12 +337,12 @@ static void test_cache_refused(void **state)
 	assert_non_null(strstr(told.text, "no block"));
 	for (i = 0; i < 4; i++)
 		assert_int_equal(em_cache_get(c, r.bid[i], EM_CACHE_FRESH, &block[i]), EM_OK);
-	assert_int_equal(em_cache_get(c, r.bid[5], EM_CACHE_READ, &other), EM_ERR_BUSY);
+	assert_int_equal(em_cache_get(c, r.bid[5], EM_CACHE_READ, &other), EM_ERR_STATE);
 	assert_null(other);
 	em_cache_error(c, &told);
-	assert_int_equal(told.status, EM_ERR_BUSY);
-	assert_int_equal(em_cache_detach(c, &other), EM_ERR_BUSY);
-	assert_int_equal(em_cache_invalidate(c, r.bid[0]), EM_ERR_BUSY);
+	assert_int_equal(told.status, EM_ERR_STATE);
+	assert_int_equal(em_cache_detach(c, &other), EM_ERR_STATE);
+	assert_int_equal(em_cache_invalidate(c, r.bid[0]), EM_ERR_STATE);
 	assert_int_equal(em_cache_unpin(c, (char *)block[0] + 1, 0), EM_ERR_INVAL);
 	assert_int_equal(em_cache_unpin(c, &r, 0), EM_ERR_INVAL);
 	assert_int_equal(em_cache_unpin(c, NULL, 0), EM_ERR_INVAL);

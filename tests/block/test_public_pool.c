@@ -58,7 +58,8 @@ static void test_pool(void **state)
 	assert_int_equal(em_buffer_alloc(&own, r.f.ctx, 1, BLOCK, NULL), EM_OK);
 	before = em_ctx_memory_used(r.f.ctx);
 	p = open_pool(&r, 2 * D, 3 * D);
-	assert_int_equal(em_ctx_memory_used(r.f.ctx), before + em_block_pool_memory(BLOCK, 2 * D, 3 * D));
+	/* No buffers yet. */
+	assert_true(em_ctx_memory_used(r.f.ctx) < before + BLOCK);
 	for (i = 0; i < BLOCKS; i++, writes++)
 		put(&r, p, i);
 	for (k = 0; k < CALLS; k++) {
@@ -214,7 +215,8 @@ static void test_pool_closed_late(void **state)
 	round_stop(&r);
 }
 
-/* A disk that cannot be written is named, by all calls from then on; one that cannot be read, by those for its blocks. */
+/* A disk that cannot be written is named by those who need its buffers; one that cannot be read, by those for its
+ * blocks. */
 static void test_pool_failing_disk(void **state)
 {
 	em_block_pool *p;

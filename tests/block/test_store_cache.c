@@ -15,8 +15,7 @@
 #include "block/policy.h"
 #include "block/store_case.h"
 
-static const em_policy *const policies[] = { &emi_policy_lru, &emi_policy_clock, &emi_policy_random,
-					     &emi_policy_s3fifo };
+static const em_policy *const policies[] = {&emi_policy_lru, &emi_policy_clock, &emi_policy_random, &emi_policy_s3fifo};
 enum { POLICIES = 4, GROUP = 8 };
 
 /* A cache, and what a random caller holds of it. */
@@ -130,7 +129,7 @@ static void get_group(caller *k)
 		next[i] = k->s.bid[any(k)];
 	}
 	st = emi_cache_get_many(k->c, bid, n, mode, next, (size_t)below(k, GROUP), frame, &got, &k->s.f.err);
-	if (k->held == k->frames && st == EM_ERR_BUSY) {
+	if (k->held == k->frames && st == EM_ERR_STATE) {
 		assert_int_equal(got, 0);
 		memset(&k->s.f.err, 0, sizeof k->s.f.err);
 		return;
@@ -170,7 +169,7 @@ static void some_range(caller *k)
 	case 1:
 		for (i = first; i < first + n && store_case_there(&k->s, i) != 0; i++) {
 			char *buf = k->s.buf + (size_t)i * CASE_BLOCK;
-			const emi_span one = { k->s.bid[i], CASE_BLOCK };
+			const emi_span one = {k->s.bid[i], CASE_BLOCK};
 			emi_request rq;
 
 			(void)emi_store_read(k->s.store, &rq, buf, CASE_BLOCK, one.at, NULL);
@@ -182,7 +181,7 @@ static void some_range(caller *k)
 	default:
 		assert_int_equal(emi_cache_flush_range(k->c, &span, &k->s.f.err), EM_OK);
 		st = emi_cache_forget_range(k->c, &span, NULL);
-		assert_int_equal(st, pinned ? EM_ERR_BUSY : EM_OK);
+		assert_int_equal(st, pinned ? EM_ERR_STATE : EM_OK);
 	}
 }
 
@@ -200,7 +199,7 @@ static void other_length(caller *k)
 	for (i = 0; i < k->s.n; i++)
 		pinned += k->pins[i] != 0 && (uint64_t)(i + 1) * CASE_BLOCK > length;
 	st = store_case_resize(&k->s, length);
-	assert_int_equal(st, pinned && length < k->s.length ? EM_ERR_BUSY : EM_OK);
+	assert_int_equal(st, pinned && length < k->s.length ? EM_ERR_STATE : EM_OK);
 	i = (uint32_t)((k->s.length + CASE_BLOCK - 1) / CASE_BLOCK);
 	if (i < k->s.n)
 		assert_int_equal(emi_cache_get(k->c, k->s.bid[i], EM_CACHE_FRESH, &frame, NULL), EM_ERR_RANGE);
@@ -211,7 +210,7 @@ static void other_frames(caller *k)
 	const uint32_t frames = 1 + (uint32_t)below(k, 40);
 	const em_status st = emi_cache_resize(k->c, frames, &k->s.f.err);
 
-	if (st == EM_ERR_BUSY && k->held != 0 && frames < k->frames) {
+	if (st == EM_ERR_STATE && k->held != 0 && frames < k->frames) {
 		memset(&k->s.f.err, 0, sizeof k->s.f.err);
 		return;
 	}
@@ -281,8 +280,8 @@ static void test_zeros(void **state)
 	for (i = 0; i < 10; i++) {
 		size_t got;
 
-		assert_int_equal(emi_cache_get_many(k.c, &k.s.bid[i], 1, EM_CACHE_WRITE, &k.s.bid[(i + 1) % 10], 1, frame,
-						    &got, NULL),
+		assert_int_equal(emi_cache_get_many(k.c, &k.s.bid[i], 1, EM_CACHE_WRITE, &k.s.bid[(i + 1) % 10], 1,
+						    frame, &got, NULL),
 				 EM_OK);
 		use(&k, frame[0], i, EM_CACHE_READ);
 	}
@@ -323,9 +322,11 @@ static void test_failures(void **state)
 					block[i] = any(&k);
 					bid[i] = k.s.bid[block[i]];
 				}
-				st = emi_cache_get_many(k.c, bid, GROUP, EM_CACHE_WRITE, NULL, 0, frame, &got, &k.s.f.err);
+				st = emi_cache_get_many(k.c, bid, GROUP, EM_CACHE_WRITE, NULL, 0, frame, &got,
+							&k.s.f.err);
 				failed += st != EM_OK || got < GROUP;
-				assert_true(st == EM_OK || (got == 0 && st == EM_ERR_IO && k.s.f.err.status == EM_ERR_IO));
+				assert_true(st == EM_OK ||
+					    (got == 0 && st == EM_ERR_IO && k.s.f.err.status == EM_ERR_IO));
 				memset(&k.s.f.err, 0, sizeof k.s.f.err);
 				for (i = 0; i < got; i++)
 					store_case_check(&k.s, block[i], emi_cache_buf(k.c, frame[i]));

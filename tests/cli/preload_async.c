@@ -31,21 +31,22 @@
 #ifdef HAVE_LINUX_IO_URING_H
 
 /* The one ring whose transfers are looked at: the one made last. */
-static struct {
+static struct ring {
 	int fd;
 	struct io_uring_params params;
 	unsigned char *rings;
 	struct io_uring_sqe *entries;
 } ring;
+static pthread_mutex_t ring_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void preload_note_ring(int fd, off_t what, void *at)
 {
-	if (fd != ring.fd || at == MAP_FAILED)
-		return;
-	if (what == (off_t)IORING_OFF_SQ_RING)
+	pthread_mutex_lock(&ring_lock);
+	if (fd == ring.fd && at != MAP_FAILED && what == (off_t)IORING_OFF_SQ_RING)
 		ring.rings = at;
-	else if (what == (off_t)IORING_OFF_SQES)
+	else if (fd == ring.fd && at != MAP_FAILED && what == (off_t)IORING_OFF_SQES)
 		ring.entries = at;
+	pthread_mutex_unlock(&ring_lock);
 }
 
 #else
@@ -166,21 +167,21 @@ int io_getevents(io_context_t aio, long least, long most, struct io_event *event
 
 #ifdef HAVE_LINUX_IO_URING_H
 
-static const uint32_t *ring_word(uint32_t offset)
+static const uint32_t *ring_word(const struct ring *r, uint32_t offset)
 {
-	return (const uint32_t *)(void *)(ring.rings + offset);
+	return (const uint32_t *)(void *)(r->rings + offset);
 }
 
 /* Those that are about to be handed over. */
-static void change_entries(uint32_t n, const void *to)
+static void change_entries(const struct ring *r, uint32_t n, const void *to)
 {
-	const uint32_t mask = *ring_word(ring.params.sq_off.ring_mask);
-	const uint32_t tail = __atomic_load_n(ring_word(ring.params.sq_off.tail), __ATOMIC_ACQUIRE);
-	const uint32_t *array = ring_word(ring.params.sq_off.array);
+	const uint32_t mask = *ring_word(r, r->params.sq_off.ring_mask);
+	const uint32_t tail = __atomic_load_n(ring_word(r, r->params.sq_off.tail), __ATOMIC_ACQUIRE);
+	const uint32_t *array = ring_word(r, r->params.sq_off.array);
 	uint32_t i;
 
 	for (i = tail - n; i != tail; i++) {
-		struct io_uring_sqe *e = &ring.entries[array[i & mask]];
+		struct io_uring_sqe *e = &r->entries[array[i & mask]];
 		int how;
 
 		if (e->opcode != IORING_OP_READ && e->opcode != IORING_OP_WRITE)
@@ -213,13 +214,23 @@ long syscall(long number, ...)
 		errno = how;
 		return -1;
 	}
-	if (number == SYS_io_uring_enter && ring.entries && a[0] == ring.fd)
-		change_entries((uint32_t)a[1], HERE);
+	if (number == SYS_io_uring_enter) {
+		struct ring now;
+
+		/* Another thread may be setting up the next one. */
+		pthread_mutex_lock(&ring_lock);
+		now = ring;
+		pthread_mutex_unlock(&ring_lock);
+		if (now.entries && a[0] == now.fd)
+			change_entries(&now, (uint32_t)a[1], HERE);
+	}
 	r = next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 	if (number == SYS_io_uring_setup && r >= 0) {
+		pthread_mutex_lock(&ring_lock);
 		memset(&ring, 0, sizeof(ring));
 		ring.fd = (int)r;
 		memcpy(&ring.params, (const void *)a[1], sizeof(ring.params));
+		pthread_mutex_unlock(&ring_lock);
 	}
 	return r;
 }

@@ -161,6 +161,8 @@ static void check_rooms(const strings_of *s, const unsigned char *record, size_t
 	unsigned char *key = need(nkey);
 	size_t room, bytes;
 
+	/* What is said to fit does. */
+	assert_true(n == 0 || emi_frame_sure(&s->v, all - 1) < n);
 	if (s->v.keyed)
 		assert_true(emi_text_key(s->text, record, n, key, nkey) == nkey);
 	for (room = from; room <= all + 3; room++) {

@@ -38,8 +38,9 @@ typedef struct cancel_how {
 cancel_place cancel_place_make(uint64_t n);
 void cancel_place_free(cancel_place *p);
 
-/* Something happened. */
+/* Something happened; how often so far. */
 void cancel_event(void);
+uint64_t cancel_events(void);
 
 /* An order of p->shape, or of lines, which is NULL when it fails. */
 em_status cancel_order(em_order **out, em_ctx *ctx, const cancel_place *p);

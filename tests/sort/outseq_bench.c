@@ -77,7 +77,7 @@ void bench_open(bench *b, uint32_t nring, uint64_t total)
 	b->ctx = sort_ctx(&opts);
 	b->order = sort_order(b->ctx, &shape);
 	assert_int_equal(emi_job_open(&b->job, b->ctx, b->order, NULL, &err), EM_OK);
-	assert_int_equal(emi_outseq_init(&b->q, &b->job, nring, BLOCK, &err), EM_OK);
+	assert_int_equal(emi_outseq_init(&b->q, &b->job.runs, nring, b->job.plan.packers, BLOCK, &err), EM_OK);
 	b->total = total;
 	b->got = calloc((size_t)total + 1, RECORD);
 	b->bid = calloc((size_t)(total / CAP) + 2, sizeof(*b->bid));

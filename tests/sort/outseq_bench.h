@@ -5,6 +5,7 @@
 
 #include <extmem/sys/fault.h>
 
+#include "sort/job.h"
 #include "sort/outseq.h"
 #include "sort/sort_model.h"
 

@@ -95,7 +95,7 @@ void bench_open_in(bench *b, int which, int format, uint32_t threads, const em_s
 	if (emi_job_plan(&b->job, &needs, &err) != EM_OK)
 		fail_msg("%s", err.text);
 	assert_int_equal(emi_line_store_init(&b->store, &b->job, BENCH_STORE, &err), EM_OK);
-	assert_int_equal(emi_outseq_init(&b->q, &b->job, 3, b->job.plan.block_bytes, &err), EM_OK);
+	assert_int_equal(emi_outseq_init(&b->q, &b->job.runs, 3, b->job.plan.packers, b->job.plan.block_bytes, &err), EM_OK);
 	b->dest.put = put;
 	b->dest.arg = b;
 }

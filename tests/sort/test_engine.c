@@ -60,7 +60,7 @@ static void merge_and_compare(uint32_t threads, uint64_t mispredict, uint32_t fa
 		assert_int_equal(emi_engine_spill(&e, records + i * 16, some, &err), EM_OK);
 	}
 	assert_int_equal(emi_engine_reduce(&e, &err), EM_OK);
-	assert_true(e.job.nruns <= fan_in);
+	assert_true(e.job.runs.n <= fan_in);
 	assert_int_equal(emi_engine_pull_begin(&e, NULL, 0, &err), EM_OK);
 	while ((st = emi_engine_pull(&e, &batch, &err)) == EM_OK) {
 		assert_true(at + batch->n <= n);
@@ -70,7 +70,7 @@ static void merge_and_compare(uint32_t threads, uint64_t mispredict, uint32_t fa
 	assert_int_equal(st, EM_END);
 	assert_true(at == n);
 	/* Everything was read, so nothing is left on the disk. */
-	assert_true(emi_disk_used(e.job.scratch) == 0);
+	assert_true(emi_disk_used(e.job.runs.scratch) == 0);
 	emi_engine_close(&e);
 	em_order_close(order);
 	em_ctx_close(ctx);

@@ -66,7 +66,7 @@ static void bench_open(bench *b, const sort_shape *shape, uint32_t threads, cons
 	assert_int_equal(emi_workers_start(b->ctx, &err), EM_OK);
 	assert_int_equal(emi_job_plan(&b->job, &needs, &err), EM_OK);
 	assert_int_equal(emi_former_init(&b->f, &b->job, MOST, &err), EM_OK);
-	assert_int_equal(emi_outseq_init(&b->q, &b->job, 2, BLOCK, &err), EM_OK);
+	assert_int_equal(emi_outseq_init(&b->q, &b->job.runs, 2, b->job.plan.packers, BLOCK, &err), EM_OK);
 	b->area_bytes = MOST * shape->bytes + 2 * EMI_PAGE;
 	b->area = emi_buffer_alloc(b->ctx, b->area_bytes, &err);
 	b->got = malloc(MOST * shape->bytes);

@@ -508,7 +508,7 @@ static void test_giving_up(void **state)
 				__atomic_store_n(&p->job.watch.canceled, 0, __ATOMIC_RELAXED);
 				emi_outseq_free(&p->q);
 				memset(&err, 0, sizeof(err));
-				assert_int_equal(emi_outseq_init(&p->q, &p->job, 3, p->job.plan.block_bytes, &err), EM_OK);
+				assert_int_equal(emi_outseq_init(&p->q, &p->job.runs, 3, p->job.plan.packers, p->job.plan.block_bytes, &err), EM_OK);
 			}
 		}
 		bench_close(&b);
@@ -559,7 +559,7 @@ static void test_canceled_by_progress(void **state)
 			b.job.watch.canceled = 0;
 			emi_outseq_free(&b.q);
 			memset(&err, 0, sizeof(err));
-			assert_int_equal(emi_outseq_init(&b.q, &b.job, 3, b.job.plan.block_bytes, &err), EM_OK);
+			assert_int_equal(emi_outseq_init(&b.q, &b.job.runs, 3, b.job.plan.packers, b.job.plan.block_bytes, &err), EM_OK);
 		}
 		bench_close(&b);
 	}

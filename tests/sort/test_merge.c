@@ -163,7 +163,7 @@ static void test_wrong_predictions(void **state)
 						bench_open(&b, &shapes[s], (sort_pattern)pattern, threads, n, run, 16);
 						b.e.job.mispredict = test_random(&b.rng) | 1;
 						assert_int_equal(emi_engine_reduce(&b.e, &err), EM_OK);
-						assert_int_equal(b.e.job.nruns, 10);
+						assert_int_equal(b.e.job.runs.n, 10);
 						b.e.job.plan.read_buffers = extra;
 						st = merge(&b, pull, &missed, &err);
 						if (st != EM_OK)
@@ -200,13 +200,13 @@ static void test_wrong_predictions_in_all_passes(void **state)
 			bench_open(&b, &shapes[s], (sort_pattern)(threads + s), threads, n, run, 3);
 			b.e.job.mispredict = test_random(&b.rng) | 1;
 			assert_int_equal(emi_engine_reduce(&b.e, &err), EM_OK);
-			assert_true(b.e.job.nruns <= 3);
+			assert_true(b.e.job.runs.n <= 3);
 			assert_true(b.e.job.passes >= 4);
 			assert_int_equal(merge(&b, 1, &missed, &err), EM_OK);
 			assert_int_equal(b.arrived, n);
 			assert_memory_equal(b.got, b.expected, n * shapes[s].bytes);
 			/* All that was read was given back. */
-			assert_int_equal(emi_disk_used(b.e.job.scratch), 0);
+			assert_int_equal(emi_disk_used(b.e.job.runs.scratch), 0);
 			bench_close(&b);
 		}
 	}
@@ -262,14 +262,14 @@ static void test_space(void **state)
 	(void)state;
 	memset(&err, 0, sizeof(err));
 	bench_open(&b, &shapes[0], SORT_RANDOM, 2, n, run, 3);
-	runs_end = emi_disk_peak(b.e.job.scratch);
+	runs_end = emi_disk_peak(b.e.job.runs.scratch);
 	assert_true(runs_end >= n * 16 && runs_end <= n * 16 + 28 * 4096);
 	assert_int_equal(emi_engine_reduce(&b.e, &err), EM_OK);
 	/* What is being written at once, and two pages of directory. */
-	assert_true(emi_disk_peak(b.e.job.scratch) <= runs_end + 16 * 4096);
+	assert_true(emi_disk_peak(b.e.job.runs.scratch) <= runs_end + 16 * 4096);
 	assert_int_equal(merge(&b, 0, &missed, &err), EM_OK);
 	assert_memory_equal(b.got, b.expected, n * 16);
-	assert_int_equal(emi_disk_used(b.e.job.scratch), 0);
+	assert_int_equal(emi_disk_used(b.e.job.runs.scratch), 0);
 	bench_close(&b);
 }
 
@@ -289,11 +289,11 @@ static void test_long_directories(void **state)
 		memset(&err, 0, sizeof(err));
 		bench_open(&b, &shapes[3], SORT_RANDOM, 1 + (uint32_t)i % 2, n, run, 8);
 		assert_int_equal(emi_engine_reduce(&b.e, &err), EM_OK);
-		assert_int_equal(b.e.job.nruns, 3);
-		assert_int_equal(b.e.job.run[0].blocks, blocks[i]);
+		assert_int_equal(b.e.job.runs.n, 3);
+		assert_int_equal(b.e.job.runs.run[0].blocks, blocks[i]);
 		assert_int_equal(merge(&b, (int)(i % 2), &missed, &err), EM_OK);
 		assert_memory_equal(b.got, b.expected, n * 2000);
-		assert_int_equal(emi_disk_used(b.e.job.scratch), 0);
+		assert_int_equal(emi_disk_used(b.e.job.runs.scratch), 0);
 		bench_close(&b);
 	}
 }
@@ -377,15 +377,15 @@ static void test_damaged(void **state)
 			assert_int_equal(emi_engine_reduce(&b.e, &err), EM_OK);
 			page = emi_buffer_alloc(b.ctx, EMI_DIR_BYTES, &err);
 			assert_non_null(page);
-			emi_block_read(b.e.job.scratch, &rq, page, EMI_DIR_BYTES, b.e.job.run[1].dir, NULL);
+			emi_block_read(b.e.job.runs.scratch, &rq, page, EMI_DIR_BYTES, b.e.job.runs.run[1].dir, NULL);
 			assert_int_equal(emi_wait(&rq, &err), EM_OK);
 			assert_int_equal(page->count, EMI_DIR_ENTRIES);
-			harm(page, &b.e.job.run[1], how);
+			harm(page, &b.e.job.runs.run[1], how);
 			/* Whoever does not compare the sum must look at what is in the page; the last ones are seen
 			 * by their sum only. */
 			if (how < 11 || how == 13 || how == 14)
 				page->sum = emi_dir_sum(page);
-			emi_block_write(b.e.job.scratch, &rq, page, EMI_DIR_BYTES, b.e.job.run[1].dir, NULL);
+			emi_block_write(b.e.job.runs.scratch, &rq, page, EMI_DIR_BYTES, b.e.job.runs.run[1].dir, NULL);
 			assert_int_equal(emi_wait(&rq, &err), EM_OK);
 			emi_buffer_free(b.ctx, page, EMI_DIR_BYTES);
 			st = merge(&b, pull, &missed, &err);

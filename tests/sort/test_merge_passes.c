@@ -41,10 +41,10 @@ static int compare(const void *a, const void *b, void *user)
 	uint64_t x, y;
 	uint32_t i;
 
-	for (i = 0; m->e.fetch.job != NULL && i < r->nnext; i++)
+	for (i = 0; m->e.fetch.runs != NULL && i < r->nnext; i++)
 		if (r->cursor[i].coming)
 			emi_wait(&r->cursor[i].rq, NULL);
-	if (m->e.fetch.job != NULL && m->e.merger.job != NULL && p->last != p->now && p->group[p->last].buffers != 0 && p->last != m->last) {
+	if (m->e.fetch.runs != NULL && m->e.merger.job != NULL && p->last != p->now && p->group[p->last].buffers != 0 && p->last != m->last) {
 		m->last = p->last;
 		m->seen++;
 	}
@@ -118,7 +118,7 @@ static void merge(bench *b)
 	}
 	assert_int_equal(st, EM_END);
 	assert_true(at == b->n);
-	assert_int_equal(emi_disk_used(b->e.job.scratch), 0);
+	assert_int_equal(emi_disk_used(b->e.job.runs.scratch), 0);
 }
 
 static void bench_close(bench *b)
@@ -218,7 +218,7 @@ static void test_damaged(void **state)
 		page = emi_buffer_alloc(b.ctx, EMI_DIR_BYTES, &err);
 		assert_non_null(page);
 		memset(page, 0, EMI_DIR_BYTES);
-		emi_block_write(b.e.job.scratch, &rq, page, EMI_DIR_BYTES, b.e.job.run[which].dir, NULL);
+		emi_block_write(b.e.job.runs.scratch, &rq, page, EMI_DIR_BYTES, b.e.job.runs.run[which].dir, NULL);
 		assert_int_equal(emi_wait(&rq, &err), EM_OK);
 		emi_buffer_free(b.ctx, page, EMI_DIR_BYTES);
 		assert_int_equal(emi_engine_reduce(&b.e, &err), EM_ERR_CORRUPT);

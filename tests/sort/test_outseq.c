@@ -481,7 +481,7 @@ static void test_out_of_memory(void **state)
 	for (n = 1; st != EM_OK; n++) {
 		memset(&err, 0, sizeof(err));
 		mem.fail_at = mem.calls + n;
-		st = emi_outseq_init(&q, &job, 4, BLOCK, &err);
+		st = emi_outseq_init(&q, &job.runs, 4, job.plan.packers, BLOCK, &err);
 		assert_int_equal(st, n <= 2 ? EM_ERR_NOMEM : EM_OK);
 	}
 	emi_outseq_free(&q);

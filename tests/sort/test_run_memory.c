@@ -295,7 +295,7 @@ static void test_records(void **state)
 
 			dirs[0] = dirs[1] = dirs[2] = dir;
 			fixed_open(&f, &shapes[s],
-				   modest_ctx(way, 1 + (uint32_t)(p / 3) % 3, 24 * MIB, dirs, p % 2 != 0 ? 3 : 1));
+				   modest_ctx(way, 1 + (uint32_t)(p / 3) % 3, 48 * MIB, dirs, p % 2 != 0 ? 3 : 1));
 			sort_both(&f, &shapes[s], (sort_pattern)p, way, p % 4 == 0, dir);
 			fixed_close(&f);
 			assert_dir_empty(dir);

@@ -275,7 +275,8 @@ static void test_long(void **state)
 	}
 }
 
-/* A record that is too long is refused, and then everything is: alone, in front of others and behind them. */
+/* A record that is too long is refused with its batch, which changes nothing: alone, in front of others and behind
+ * them. */
 static void test_too_long(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());
@@ -285,8 +286,7 @@ static void test_too_long(void **state)
 	for (round = 0; round < 18; round++) {
 		static const size_t before[] = { 0, 5, 30000 };
 		const size_t n = before[round % 3];
-		const em_batch *batch;
-		lines l = { 0 };
+		lines l = { 0 }, good = { 0 };
 		unsigned char *record;
 		char number[32];
 		size_t bytes;
@@ -313,12 +313,18 @@ static void test_too_long(void **state)
 		snprintf(number, sizeof(number), "record %u ", (unsigned)n + 1);
 		if (strstr(f.err.text, number) == NULL)
 			fail_msg("\"%s\" does not say \"%s\"", f.err.text, number);
-		assert_int_equal(push(s, &l, 0, 1), EM_ERR_RANGE);
-		assert_int_equal(em_sorter_finish(s), EM_ERR_RANGE);
-		assert_int_equal(em_sorter_next(s, &batch), EM_ERR_RANGE);
-		assert_null(batch);
+		/* All the others can be sorted. */
+		lines_append(&good, &l, 0, n);
+		lines_append(&good, &l, n + 1, l.n);
+		assert_int_equal(push(s, &good, 0, n), EM_OK);
+		assert_int_equal(push(s, &l, n, l.n), EM_ERR_RANGE);
+		assert_int_equal(push(s, &good, n, good.n), EM_OK);
+		assert_int_equal(em_sorter_finish(s), EM_OK);
+		lines_sort(f.order, &good, 0, 0);
+		assert_pull(s, &good);
 		em_sorter_close(s);
 		lines_free(&l);
+		lines_free(&good);
 		fixture_close(&f);
 	}
 }
@@ -346,6 +352,9 @@ static void test_too_long_key(void **state)
 	/* Without a second field the key is nothing. */
 	assert_int_equal(push(s, &l, 0, 1), EM_OK);
 	assert_int_equal(push(s, &l, 1, 2), EM_ERR_RANGE);
+	assert_int_equal(em_sorter_finish(s), EM_OK);
+	l.n = 1;
+	assert_pull(s, &l);
 	em_sorter_close(s);
 	lines_free(&l);
 	fixture_close(&f);
@@ -400,37 +409,49 @@ static void assert_stuck(em_sorter *s, em_status status)
 	assert_true(err.text[0] != '\0');
 }
 
+static void assert_mistake(em_sorter *s, em_status status, em_status expected, uint64_t record, const char *text)
+{
+	em_errinfo err;
+
+	assert_int_equal(status, expected);
+	em_sorter_error(s, &err);
+	assert_int_equal(err.status, expected);
+	assert_int_equal(err.record, record);
+	if (strstr(err.text, text) == NULL)
+		fail_msg("\"%s\" does not say \"%s\"", err.text, text);
+}
+
+/* They leave the sorter as it is. */
 static void test_wrong_batches(void **state)
 {
 	static const uint64_t down[] = { 2, 1, 3 }, few[] = { 1, 2 };
-	const em_batch good = { "abc", 2, 2, few };
-	em_errinfo err;
-	int i;
+	static const uint64_t far[] = { 1, UINT64_MAX, UINT64_MAX };
+	lines expected = { 0 };
 	em_sorter *s;
 	fixture f;
 
 	(void)state;
 	fixture_open(&f, 0, 1, 16 * MIB);
-	for (i = 0; i < 2; i++) {
-		s = open_sorter(&f);
-		assert_int_equal(em_sorter_push_batch(s, good.records, good.ends, good.n), EM_OK);
-		assert_int_equal(em_sorter_push_batch(s, "abc", i == 0 ? down : NULL, 3), EM_ERR_INVAL);
-		assert_stuck(s, EM_ERR_INVAL);
-		em_sorter_error(s, &err);
-		assert_int_equal(err.record, i == 0 ? 2 : 0);
-		em_sorter_close(s);
-	}
-	/* These are no calls at all, and leave the sorter as it is. */
 	s = open_sorter(&f);
-	assert_int_equal(em_sorter_push_batch(NULL, good.records, good.ends, good.n), EM_ERR_INVAL);
-	assert_int_equal(em_sorter_push_batch(s, NULL, NULL, 2), EM_ERR_INVAL);
-	assert_int_equal(em_sorter_push_batch(s, NULL, few, 2), EM_ERR_INVAL);
+	assert_int_equal(em_sorter_push_batch(NULL, "ab", few, 2), EM_ERR_INVAL);
+	assert_int_equal(em_sorter_push_batch(s, "ba", few, 2), EM_OK);
+	assert_mistake(s, em_sorter_push_batch(s, "abc", down, 3), EM_ERR_INVAL, 2, "record 2 of the batch ends at 1");
+	assert_mistake(s, em_sorter_push_batch(s, "abc", far, 3), sizeof(size_t) < 8 ? EM_ERR_INVAL : EM_ERR_RANGE,
+		       sizeof(size_t) < 8 ? 0 : 2, sizeof(size_t) < 8 ? "no memory holds" : "record 2 of the batch");
+	assert_mistake(s, em_sorter_push_batch(s, "abc", NULL, 3), EM_ERR_INVAL, 0, "has no ends");
+	assert_mistake(s, em_sorter_push_batch(s, NULL, NULL, 2), EM_ERR_INVAL, 0, "has no ends");
+	assert_mistake(s, em_sorter_push_batch(s, NULL, few, 2), EM_ERR_INVAL, 0, "records is NULL");
+	assert_mistake(s, em_sorter_push(s, "abc", 3), EM_ERR_INVAL, 0, "with their ends");
 	assert_int_equal(em_sorter_push_batch(s, NULL, NULL, 0), EM_OK);
-	assert_int_equal(em_sorter_push_batch(s, good.records, good.ends, good.n), EM_OK);
-	/* Records of one size are another matter. */
-	assert_int_equal(em_sorter_push(s, "abc", 3), EM_ERR_INVAL);
-	assert_stuck(s, EM_ERR_INVAL);
+	assert_int_equal(em_sorter_push_batch(s, "dc", few, 2), EM_OK);
+	assert_int_equal(em_sorter_finish(s), EM_OK);
+	lines_add(&expected, "a", 1);
+	lines_add(&expected, "b", 1);
+	lines_add(&expected, "c", 1);
+	lines_add(&expected, "d", 1);
+	assert_pull(s, &expected);
 	em_sorter_close(s);
+	lines_free(&expected);
 	fixture_close(&f);
 }
 
@@ -465,7 +486,7 @@ static void test_fixed_batches(void **state)
 	fixture_close(&f);
 }
 
-/* Calls out of order stop it for good. */
+/* Calls out of order change nothing; canceling stops it for good. */
 static void test_call_order(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());
@@ -478,19 +499,15 @@ static void test_call_order(void **state)
 	fixture_open(&f, 0, 1, 16 * MIB);
 	lines_add_pattern(&l, &rng, LINES_GARBAGE, 50, &free_format, 130);
 	s = open_sorter(&f);
-	assert_int_equal(push(s, &l, 0, 50), EM_OK);
-	assert_int_equal(em_sorter_next(s, &batch), EM_ERR_STATE);
-	assert_stuck(s, EM_ERR_STATE);
-	em_sorter_close(s);
-	s = open_sorter(&f);
+	assert_int_equal(push(s, &l, 0, 20), EM_OK);
+	assert_mistake(s, em_sorter_next(s, &batch), EM_ERR_STATE, 0, "next before finish");
+	assert_null(batch);
+	assert_int_equal(push(s, &l, 20, 50), EM_OK);
 	assert_int_equal(em_sorter_finish(s), EM_OK);
-	assert_int_equal(push(s, &l, 0, 50), EM_ERR_STATE);
-	assert_stuck(s, EM_ERR_STATE);
-	em_sorter_close(s);
-	s = open_sorter(&f);
-	assert_int_equal(em_sorter_finish(s), EM_OK);
-	assert_int_equal(em_sorter_finish(s), EM_ERR_STATE);
-	assert_stuck(s, EM_ERR_STATE);
+	assert_mistake(s, push(s, &l, 0, 50), EM_ERR_STATE, 0, "push after finish");
+	assert_mistake(s, em_sorter_finish(s), EM_ERR_STATE, 0, "finish after finish");
+	lines_sort(f.order, &l, 0, 0);
+	assert_pull(s, &l);
 	em_sorter_close(s);
 	s = open_sorter(&f);
 	em_sorter_cancel(s);

@@ -389,7 +389,7 @@ static void test_misuse(void **state)
 	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, 8);
 	em_order *order = sort_order(ctx, &shape), *text = lines_order(ctx, 0);
 	em_sort_opts opts = EM_SORT_OPTS_INIT;
-	const uint64_t ends[] = { 3, 2, 8 }, right[] = { 2, 2, 8 };
+	const uint64_t ends[] = { 3, 2, 8 }, right[] = { 2, 2, 8 }, far[] = { 1, UINT64_MAX, UINT64_MAX };
 	const em_batch bare = { "abcdefgh", 1, 8, NULL }, wrong = { "abcdefgh", 3, 8, ends };
 	const em_batch good = { "abcdefgh", 3, 8, right };
 	const char *const none[] = { "x" };
@@ -428,28 +428,34 @@ static void test_misuse(void **state)
 	assert_int_equal(em_top_push(t, NULL, 1), EM_ERR_INVAL);
 	assert_int_equal(em_top_push_batch(t, bare.records, bare.ends, bare.n), EM_OK);
 	assert_int_equal(em_top_next(t, &batch), EM_ERR_STATE);
-	assert_int_equal(em_top_finish(t), EM_ERR_STATE);
 	em_top_error(t, &err);
 	assert_string_equal(err.text, "next before finish");
+	assert_int_equal(em_top_push_batch(t, good.records, good.ends, good.n), EM_ERR_INVAL);
+	/* None of that changed anything. */
+	assert_int_equal(em_top_finish(t), EM_OK);
+	assert_int_equal(em_top_push(t, "12345678", 1), EM_ERR_STATE);
+	assert_int_equal(em_top_finish(t), EM_ERR_STATE);
+	assert_int_equal(em_top_next(t, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_top_next(t, &batch), EM_OK);
+	assert_int_equal(batch->n, 1);
+	assert_memory_equal(batch->records, "abcdefgh", 8);
+	assert_int_equal(em_top_next(t, &batch), EM_END);
 	em_top_close(t);
 
-	assert_int_equal(em_top_open(&t, ctx, order, 0, 1, NULL), EM_OK);
-	assert_int_equal(em_top_push_batch(t, good.records, good.ends, good.n), EM_ERR_INVAL);
-	em_top_close(t);
 	assert_int_equal(em_top_open(&t, ctx, text, 0, 1, NULL), EM_OK);
 	assert_int_equal(em_top_push_batch(t, wrong.records, wrong.ends, wrong.n), EM_ERR_INVAL);
-	em_top_close(t);
-	assert_int_equal(em_top_open(&t, ctx, text, 0, 1, NULL), EM_OK);
 	assert_int_equal(em_top_push_batch(t, bare.records, bare.ends, bare.n), EM_ERR_INVAL);
-	em_top_close(t);
-	assert_int_equal(em_top_open(&t, ctx, text, 0, 1, NULL), EM_OK);
 	assert_int_equal(em_top_push(t, "12345678", 1), EM_ERR_INVAL);
-	em_top_close(t);
-	assert_int_equal(em_top_open(&t, ctx, text, 0, 1, NULL), EM_OK);
+	em_top_error(t, &err);
+	assert_string_equal(err.text, "records of any length are pushed with their ends");
+	/* One that is too long, behind one that is not. */
+	assert_int_equal(em_top_push_batch(t, good.records, far, 3), sizeof(size_t) < 8 ? EM_ERR_INVAL : EM_ERR_RANGE);
 	assert_int_equal(em_top_push_batch(t, good.records, good.ends, good.n), EM_OK);
 	assert_int_equal(em_top_finish(t), EM_OK);
 	assert_int_equal(em_top_finish(t), EM_ERR_STATE);
-	assert_int_equal(em_top_next(t, &batch), EM_ERR_STATE);
+	assert_int_equal(em_top_next(t, &batch), EM_OK);
+	assert_int_equal(batch->n, 1);
+	assert_int_equal(batch->bytes, 0);
 	em_top_close(t);
 	assert_int_equal(em_top_open(&t, ctx, order, 0, 1, NULL), EM_OK);
 	em_top_cancel(t);

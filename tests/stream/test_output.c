@@ -110,7 +110,8 @@ static void test_misuse(void **state)
 	assert_int_equal(em_output_write(o, NULL, 0), EM_OK);
 	memset(&err, 1, sizeof(err));
 	em_output_error(o, &err);
-	assert_int_equal(err.status, EM_OK);
+	assert_int_equal(err.status, EM_ERR_INVAL);
+	assert_string_equal(err.text, "data is NULL");
 	em_output_error(NULL, &err);
 	assert_int_equal(err.status, EM_OK);
 	em_output_error(o, NULL);

@@ -4,7 +4,7 @@
  *
  * A context that is given one takes all its memory from it: buffers, metadata, everything
  * but thread stacks and what libc and libaio allocate inside.  The functions may be called
- * from any thread of the library, several at a time.
+ * from any thread of the library, several at a time.  They must not call the library.
  *
  * This is the extension tier: weaker promises between minor versions until 1.0 (see extmem/base.h).
  */

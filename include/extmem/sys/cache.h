@@ -2,28 +2,37 @@
 /**
  * @file extmem/sys/cache.h  A cache of blocks: of many on the disks, some in memory.
  *
- * For what is not read in an order that is known: trees, arrays. A block that is got is pinned: it stays where it is until it was unpinned as often as it was got.
- * What is not pinned may go, in an order that a policy chooses. Changed blocks are written when their frames are needed, several at a time and
- * ahead of need, while clean ones give theirs; em_cache_flush() writes all.
+ * For what is not read in an order that is known: trees, arrays. A block that is got is pinned: it stays where it is
+ * until it was unpinned as often as it was got. What is not pinned may go, in an order that a policy chooses. Changed
+ * blocks are written when their frames are needed, several at a time and ahead of need, while clean ones give theirs;
+ * em_cache_flush() writes all.
  *
  *     void *block;
  *     em_cache_get(cache, bid, EM_CACHE_WRITE, &block);
  *     ... look at it, change it ...
  *     em_cache_unpin(cache, block, 1);
  *
- * A block that is being written back is still there: it may be read meanwhile. Who gets it for changing it waits for the end, if the write was begun, and takes it back
- * else.
+ * A block that is being written back is still there: it may be read meanwhile. Who gets it for changing it waits for
+ * the end, if the write was begun, and takes it back else.
  *
- * Failures. A block that cannot be read is not there, and whoever wants it is told. One that cannot be written stays, changed, and is not tried again until
- * em_cache_flush(), which reports it if it fails again; so does em_cache_get() when there is no other frame left. Nothing is lost but by closing, which is logged.
+ * Failures. A block that cannot be read is not there, and whoever wants it is told. One that cannot be written stays in
+ * memory, changed, and is not tried again until em_cache_flush(), which reports it if it fails again; so does
+ * em_cache_get() when there is no other frame left. Pools have the same rule. Nothing is lost but by closing, which is
+ * logged.
  *
- * Which block goes. A policy is a table of functions and some memory of its own, which the cache provides: em_policy_lru() and the others below, or the caller's.
- * Which is best depends on the accesses.  A cache tells them to a function, and em_cache_trace_record() keeps them.
- * em_cache_trace_policy() and em_cache_trace_optimum() say how often any policy, and the best one there could be, would
- * have missed.
+ * Which block goes. A policy is a table of functions and some memory of its own, which the cache provides:
+ * em_policy_lru() and the others below, or the caller's.  Which is best depends on the accesses.  A cache tells them to
+ * a function, and em_cache_trace_record() keeps them.  em_cache_trace_policy() and em_cache_trace_optimum() say how
+ * often any policy, and the best one there could be, would have missed.
  *
- * One thread at a time, which also calls the functions of policy and trace. The cache keeps its context and its disks, so they may be closed before it. A hit takes some
- * nanoseconds (bench/cache); all memory is taken by opening.
+ * A cache is on scratch disks or on a file (em_disks_opts.path), and may share its blocks with others there
+ * (EM_DISKS_COHERENT): extmem/sys/block.h says how.
+ *
+ * Memory comes as frames are used for the first time: a cache of which little is used takes little, whatever its number
+ * of frames. When the context has no more a cache goes on with the frames that it has.
+ *
+ * One thread at a time, which also calls the functions of policy and trace. The cache keeps its context and its disks,
+ * so they may be closed before it. A hit takes some nanoseconds (bench/cache).
  *
  * This is the extension tier: weaker promises between minor versions until 1.0.
  */
@@ -49,8 +58,12 @@ enum {
 typedef int32_t (*em_verdict_fn)(void *arg, uint32_t frame);
 
 /**
- * A policy is told what blocks come, are used again and leave; it proposes victims, and the cache says which of them may go. It knows frames by their numbers,
- * from 0. Read by caches while they are open; the functions must not call the cache.
+ * A policy is told what blocks come, are used again and leave; it proposes victims, and the cache says which of them
+ * may go. It knows frames by their numbers, from 0. Read by caches while they are open; the functions must not call the
+ * cache.
+ *
+ * When a cache grows it begins anew, in other memory: init() for more frames, then came() for each block that there is,
+ * in the order in which next() of the old memory tells them, and hit() for those that it does not tell.
  */
 typedef struct em_policy {
 	uint32_t size;          /**< sizeof(em_policy); set by the initialiser. */
@@ -66,10 +79,11 @@ typedef struct em_policy {
 	void (*hit)(void *state, uint32_t frame);
 	/** It leaves: because it was the victim, or because it is no more. */
 	void (*left)(void *state, uint32_t frame, int32_t victim);
-	/** Propose frames that have blocks, in the order in which they should go, until ask() says that one goes, which is returned (the cache then calls
-	 *  left()), or that it is enough, or each was proposed: EM_CACHE_NONE. */
+	/** Propose frames that have blocks, in the order in which they should go, until ask() says that one goes, which
+	 *  is returned (the cache then calls left()), or that it is enough, or each was proposed: EM_CACHE_NONE. */
 	uint32_t (*victim)(void *state, em_verdict_fn ask, void *arg);
-	/** Tell those that are going to be victims next, as far as is known, about in order, until ask() says that it is enough; nothing changes. */
+	/** Tell those that are going to be victims next, as far as is known, about in order, until ask() says that it
+	 *  is enough; nothing changes. */
 	void (*next)(void *state, em_verdict_fn ask, void *arg);
 	void *user;             /**< For init(). */
 } em_policy;
@@ -77,13 +91,15 @@ typedef struct em_policy {
 
 /** What was not used for the longest time goes. Static, as those below. */
 EM_API const em_policy *em_policy_lru(void);
-/** Blocks go in the order in which they came, but one that was used meanwhile has a second turn: nearly LRU's hits, and a hit stores one byte. */
+/** Blocks go in the order in which they came, but one that was used meanwhile has a second turn: nearly LRU's hits, and
+ *  a hit stores one byte. */
 EM_API const em_policy *em_policy_clock(void);
 /** Any. */
 EM_API const em_policy *em_policy_random(void);
-/** S3-FIFO, the default: new blocks are on probation in a short queue, a tenth of the cache, and only what is used there gets to the rest, which is a CLOCK; of those
- *  that were not, the names are kept for a while, and one that returns is let in at once (Yang, Zhang, Qiu, Yue and Rashmi 2023). So
- *  what is used once passes without pushing out what is used often. */
+/** S3-FIFO, the default: new blocks are on probation in a short queue, a tenth of the cache, and only what is used
+ *  there gets to the rest, which is a CLOCK; of those that were not, the names are kept for a while, and one that
+ *  returns is let in at once (Yang, Zhang, Qiu, Yue and Rashmi 2023). So what is used once passes without pushing out
+ *  what is used often. */
 EM_API const em_policy *em_policy_s3fifo(void);
 
 /* Traces. */
@@ -108,8 +124,9 @@ typedef struct em_cache_trace {
 EM_API void em_cache_trace_record(void *user, const em_cache_access *access);
 
 /**
- * Misses of n accesses, less than 2^30, in an empty cache of so many frames, 1 to 2^30, each block being in a frame while it is accessed; with a policy
- * (NULL: the default). Memory of ctx: about 48 bytes for each frame. err may be NULL.
+ * Misses of n accesses, less than 2^30, in an empty cache of so many frames, 1 to 2^30, each block being in a frame
+ * while it is accessed; with a policy (NULL: the default). Memory of ctx: about 48 bytes for each frame. err may be
+ * NULL.
  *
  * Returns EM_OK; EM_ERR_INVAL (a pointer is NULL, the policy is not whole); EM_ERR_VERSION (it is of no version);
  * EM_ERR_RANGE (n, frames); EM_ERR_USER (the policy proposes no victim, or what is
@@ -119,7 +136,8 @@ EM_API EM_NODISCARD em_status em_cache_trace_policy(em_ctx *ctx, const em_cache_
 						    const em_policy *policy, uint64_t seed, uint32_t frames,
 						    uint64_t *misses, em_errinfo *err);
 
-/** The fewest there can be: the block goes whose next access is the farthest (Belady 1966). Memory: 52 to 84 bytes for each access. As above. */
+/** The fewest there can be: the block goes whose next access is the farthest (Belady 1966). Memory: 52 to 84 bytes for
+ *  each access. As above. */
 EM_API EM_NODISCARD em_status em_cache_trace_optimum(em_ctx *ctx, const em_cache_access *access, uint64_t n,
 						     uint32_t frames, uint64_t *misses, em_errinfo *err);
 
@@ -164,14 +182,14 @@ typedef struct em_cache_stats {
 #define EM_CACHE_STATS_INIT { sizeof(em_cache_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /**
- * Open an empty cache of blocks on these disks. All memory is taken at once.
+ * Open an empty cache of blocks on these disks, which takes no memory for blocks yet.
  *
  * Returns:
  *   EM_OK
  *   EM_ERR_INVAL     out, d or opts is NULL, or a function of the policy is
  *   EM_ERR_VERSION   opts or the policy was made without its initialiser
  *   EM_ERR_RANGE     frames is not 1 to 2^24, block_bytes is no multiple of EM_BLOCK_UNIT
- *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory
+ *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory; the context never has as much as the cache might take
  *   EM_ERR_FORK      the context is the parent process's
  */
 EM_API EM_NODISCARD em_status em_cache_open(em_cache **out, em_disks *d, const em_cache_opts *opts);
@@ -179,35 +197,69 @@ EM_API EM_NODISCARD em_status em_cache_open(em_cache **out, em_disks *d, const e
 /** Close it; what was changed and not flushed is discarded, and blocks that are pinned are no more. NULL is allowed. */
 EM_API void em_cache_close(em_cache *c);
 
-/** Bytes of memory that a cache takes; 0 if opts is not legal or names no size of blocks. */
+/** Most bytes of memory that a cache takes; 0 if opts is not legal or names no size of blocks. */
 EM_API uint64_t em_cache_memory(const em_cache_opts *opts);
 
 /**
- * Pin a block and lend it: *block, of B bytes, aligned to EM_BLOCK_UNIT, is valid until it is unpinned. What was not written of it, behind the end of its disk's file, is zeros.
+ * Pin a block and lend it: *block, of B bytes, aligned to EM_BLOCK_UNIT, is valid until it is unpinned. What was never
+ * written of it, or is behind the end of the file, is zeros.
  *
  * Returns:
  *   EM_OK
- *   EM_ERR_INVAL     an argument is NULL, mode is none of the above, there is no such disk
- *   EM_ERR_STATE     all frames are pinned; no block is allocated there, or nothing of it was ever written, and mode is not EM_CACHE_FRESH
+ *   EM_ERR_INVAL     an argument is NULL, mode is none of the above, or not EM_CACHE_READ on a file for reading only;
+ *                    there is no such disk; no block of a file begins there
+ *   EM_ERR_RANGE     the file ends before
+ *   EM_ERR_STATE     all frames are pinned; no block is allocated there
  *   EM_ERR_USER      the caller's policy names a frame that may not go
  *   EM_ERR_IO, ...   reading it failed; or writing others, if no frame is left but theirs: EM_ERR_NOSPACE, ...
+ *   EM_ERR_SHORT     somebody else has made the file shorter
+ *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  all frames are pinned, and there is no memory for another one
+ *   EM_ERR_CANCELED, EM_ERR_BUSY
  *   EM_ERR_FORK      the context is the parent process's
  * *block is NULL then.
- * I/O: none if it is there, else one read of B bytes, unless it is EM_CACHE_FRESH; and if its frame was changed, that is written, with others.
+ * I/O: none if it is there, or was never written, else one read of B bytes, unless it is EM_CACHE_FRESH; and if its
+ * frame was changed, that is written, with others.
  */
 EM_API EM_NODISCARD em_status em_cache_get(em_cache *c, em_bid bid, uint32_t mode, void **block);
 
-/** Done with a block; dirty: it was changed since it was got. Never waits. EM_OK; EM_ERR_INVAL (NULL, or no block of this cache); EM_ERR_STATE (it is not pinned). */
+/**
+ * Pin n blocks, which may be the same, with all reads under way together. blocks[], of n, is filled with as many of the
+ * first ones as there are frames for, and as can be read; *got says how many, and the rest is NULL. Each is to be
+ * unpinned. The `more' blocks of next[] are those that will be got then: each is hinted at before anybody waits for
+ * these. next may be NULL if more is 0.
+ *
+ * Returns EM_OK (*got is at least 1, unless n is 0); of the first block, if it cannot be got, as em_cache_get();
+ * EM_ERR_INVAL also when any of the disks does not exist.
+ * I/O: that of each, about N / D steps for N blocks that are missing on D disks.
+ */
+EM_API EM_NODISCARD em_status em_cache_get_many(em_cache *c, const em_bid *bids, size_t n, uint32_t mode,
+						const em_bid *next, size_t more, void **blocks, size_t *got);
+
+/** Done with a block; dirty: it was changed since it was got. Never waits. EM_OK; EM_ERR_INVAL (NULL, or no block of
+ *  this cache; dirty, and the file is for reading only: it is still pinned); EM_ERR_STATE (it is not pinned). */
 EM_API EM_NODISCARD em_status em_cache_unpin(em_cache *c, void *block, int dirty);
 
-/** It is going to be got: begin to read it if there is a frame that can be had without waiting. I/O: at most one read of B bytes, and writes of what is changed. */
+/** It is going to be got: begin to read it if there is a frame that can be had without waiting. I/O: at most one read
+ *  of B bytes, and writes of what is changed. */
 EM_API void em_cache_hint(em_cache *c, em_bid bid);
 
-/** Write all that was changed, also what is pinned, as it is now, and wait. EM_OK; EM_ERR_INVAL; the first failure: EM_ERR_IO, EM_ERR_NOSPACE, ...; EM_ERR_FORK. */
+/** Write all that was changed, also what is pinned, as it is now, and wait. EM_OK; EM_ERR_INVAL; the first failure:
+ *  EM_ERR_IO, EM_ERR_NOSPACE, ...; EM_ERR_FORK. */
 EM_API EM_NODISCARD em_status em_cache_flush(em_cache *c);
 
-/** Forget a block, as it was freed or is going to be, and do not write it. EM_OK (also if it is not there); EM_ERR_INVAL; EM_ERR_STATE (it is pinned); EM_ERR_FORK. */
+/** Forget a block, as it was freed or is going to be, and do not write it. EM_OK (also if it is not there);
+ *  EM_ERR_INVAL; EM_ERR_STATE (it is pinned); EM_ERR_FORK. */
 EM_API EM_NODISCARD em_status em_cache_invalidate(em_cache *c, em_bid bid);
+
+/**
+ * Have another number of frames. More get their memory when they are used; when there are to be fewer, blocks leave as
+ * the policy says, and changed ones are written.
+ *
+ * Returns EM_OK; EM_ERR_INVAL; EM_ERR_RANGE (frames is not 1 to 2^24); EM_ERR_STATE (there are to be fewer, and a block
+ * is pinned or memory detached); how a write failed, EM_ERR_USER, EM_ERR_CANCELED, EM_ERR_BUSY, EM_ERR_FORK: then the
+ * number is as it was, but some blocks may have left. I/O: writes of those that leave.
+ */
+EM_API EM_NODISCARD em_status em_cache_resize(em_cache *c, uint32_t frames);
 
 /** Detach the memory of a frame, B bytes, from the cache, which has one less until it is attached again. It is gone
  *  when the cache is closed. As em_cache_get(). */

@@ -105,20 +105,21 @@ EM_API EM_NODISCARD em_status em_element_reader_open(em_element_reader **out, em
 /**
  * Copy the next element to where the caller has room for it, of any alignment.
  *
- * Returns: EM_OK; EM_END, again and again; EM_ERR_SHORT, EM_ERR_IO, EM_ERR_NOMEM (a window cannot be mapped), EM_ERR_FORK: these stay.
+ * Returns: EM_OK; EM_END, again and again; EM_ERR_INVAL (NULL); EM_ERR_SHORT, EM_ERR_IO, EM_ERR_NOMEM (a window cannot be
+ * mapped), EM_ERR_FORK: these stay.
  */
 EM_API EM_NODISCARD em_status em_element_reader_next(em_element_reader *r, void *element);
 
-/** 1 when all elements have been read, otherwise 0.  Never reads. */
+/** 1 when all elements have been read, otherwise 0; 1 of NULL.  Never reads. */
 EM_API int32_t em_element_reader_at_end(const em_element_reader *r);
 
-/** Elements in the file, those read included. */
+/** Elements in the file, those read included; 0 of NULL. */
 EM_API uint64_t em_element_reader_elements(const em_element_reader *r);
 
 /** Fill stats.  Returns EM_OK, EM_ERR_INVAL, or EM_ERR_VERSION: stats was made without its initialiser. */
 EM_API EM_NODISCARD em_status em_element_reader_stats_get(const em_element_reader *r, em_element_stats *stats);
 
-/** Copy the detail of the first failure; all zero when there was none. */
+/** Copy the detail of the last call on r that failed; all zero when there was none. */
 EM_API void em_element_reader_error(const em_element_reader *r, em_errinfo *err);
 
 /** Release r.  NULL is allowed.  Never fails. */
@@ -136,8 +137,8 @@ EM_API EM_NODISCARD em_status em_element_writer_open(em_element_writer **out, em
 /**
  * Append a copy of an element.
  *
- * Returns: EM_OK; EM_ERR_STATE (after finish); EM_ERR_NOSPACE (also at RLIMIT_FSIZE, if SIGXFSZ is ignored or handled), EM_ERR_IO,
- * EM_ERR_RANGE (no file is so long), EM_ERR_NOMEM, EM_ERR_FORK: these stay.
+ * Returns: EM_OK; EM_ERR_INVAL (NULL), EM_ERR_STATE (after finish), EM_ERR_RANGE (no file is so long); EM_ERR_NOSPACE
+ * (also at RLIMIT_FSIZE, if SIGXFSZ is ignored or handled), EM_ERR_IO, EM_ERR_NOMEM: these stay; EM_ERR_FORK.
  */
 EM_API EM_NODISCARD em_status em_element_writer_push(em_element_writer *w, const void *element);
 
@@ -151,7 +152,7 @@ EM_API EM_NODISCARD em_status em_element_writer_finish(em_element_writer *w);
 /** As em_element_reader_stats_get(). */
 EM_API EM_NODISCARD em_status em_element_writer_stats_get(const em_element_writer *w, em_element_stats *stats);
 
-/** Copy the detail of the first failure; all zero when there was none. */
+/** Copy the detail of the last call on w that failed; all zero when there was none. */
 EM_API void em_element_writer_error(const em_element_writer *w, em_errinfo *err);
 
 /** Release w.  What was not finished is discarded, and the file left empty, except by a child after a fork, which

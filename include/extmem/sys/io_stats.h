@@ -57,7 +57,8 @@ EM_API void em_io_stats_since(em_io_stats *now, const em_io_stats *before);
 
 /**
  * Write them as text of several lines, or as one JSON object whose keys are the names of the fields, like snprintf: up to
- * bytes - 1 characters and a zero; returns how many there would be.  Any thread.
+ * bytes - 1 characters and a zero; returns how many there would be: none if stats is NULL or was made without its
+ * initialiser.  Any thread.
  */
 EM_API size_t em_io_stats_text(const em_io_stats *stats, char *to, size_t bytes);
 EM_API size_t em_io_stats_json(const em_io_stats *stats, char *to, size_t bytes);

@@ -51,7 +51,7 @@ EM_API EM_NODISCARD em_status em_output_open(em_output **out, em_ctx *ctx, const
  * Append bytes, which are copied.  They may be written later, so a failure may be that of bytes before.
  *
  * Returns: EM_OK; EM_ERR_NOSPACE, EM_ERR_IO, EM_ERR_PIPE (nobody reads it any more; never a signal), EM_ERR_FORK: these
- * stay; EM_ERR_INVAL (o or data is NULL); EM_ERR_STATE (after the commit).
+ * stay.  EM_ERR_INVAL (o or data is NULL) and EM_ERR_STATE (after the commit) do not.
  */
 EM_API EM_NODISCARD em_status em_output_write(em_output *o, const void *data, size_t bytes);
 
@@ -62,7 +62,7 @@ EM_API EM_NODISCARD em_status em_output_write(em_output *o, const void *data, si
  */
 EM_API EM_NODISCARD em_status em_output_commit(em_output *o);
 
-/** Copy the detail of the first failure; all zero when there was none. */
+/** Copy the detail of the last call on o that failed; all zero when there was none. */
 EM_API void em_output_error(const em_output *o, em_errinfo *err);
 
 /** Release o.  Without a commit nothing of a regular file remains, and one that was there is untouched.  NULL is

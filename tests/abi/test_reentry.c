@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * test_reentry.c -- calls on an object while one is in progress (extmem/base.h): from within functions of the caller's,
+ * and by other threads in contexts that are checked.
+ *
+ * Whatever the library calls is made to call the object that is at work: an order's function, the progress function, a
+ * cache's trace, and the allocator, which must not call the library, and is refused all the same.  The work must end as
+ * if nothing had happened.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <extmem.h>
+#include <extmem/sys/block.h>
+#include <extmem/sys/block_stream.h>
+#include <extmem/sys/cache.h>
+#include <extmem/sys/output.h>
+#include <extmem/sys/pool.h>
+
+#include "common/test.h"
+
+#define MIB ((uint64_t)1 << 20)
+#define B 4096u
+#define N ((uint64_t)3000)
+
+/* What to do with the object that is at work, and how often that was. */
+typedef struct again {
+	void (*call)(struct again *a);
+	void *object;
+	uint64_t times;
+	int within;
+	int locked;             /* the library may hold locks: nothing that tells is asked */
+} again;
+
+static again now;
+static pthread_t works;         /* the thread that calls the library */
+
+/* The library calls: by the thread that works, or by one of its own, which leaves all this alone. */
+static void called(int locked)
+{
+	if (!pthread_equal(works, pthread_self()) || now.call == NULL || now.within)
+		return;
+	now.within = 1;
+	now.locked = locked;
+	now.call(&now);
+	now.times++;
+	now.within = 0;
+}
+
+static void begin(void (*call)(again *a), void *object)
+{
+	memset(&now, 0, sizeof now);
+	now.object = object;
+	now.call = call;
+}
+
+/* It was called, so often at least. */
+static void end(uint64_t least)
+{
+	now.call = NULL;
+	assert_true(now.times >= least);
+}
+
+static int compare(const void *a, const void *b, void *user)
+{
+	(void)user;
+	called(0);
+	return memcmp(a, b, 8);
+}
+
+static int progress(void *user, uint32_t phase, uint64_t done, uint64_t total)
+{
+	(void)user;
+	(void)phase;
+	(void)done;
+	(void)total;
+	called(0);
+	return 0;
+}
+
+static void trace(void *user, const em_cache_access *access)
+{
+	(void)user;
+	(void)access;
+	called(0);
+}
+
+static void *own_alloc(void *user, size_t bytes)
+{
+	(void)user;
+	called(1);
+	return malloc(bytes);
+}
+
+static void own_release(void *user, void *ptr, size_t bytes)
+{
+	(void)user;
+	(void)bytes;
+	called(1);
+	free(ptr);
+}
+
+static em_ctx *open_ctx(uint32_t flags)
+{
+	static em_allocator allocator = EM_ALLOCATOR_INIT;
+	em_ctx_opts o = EM_CTX_OPTS_INIT;
+	em_ctx *ctx;
+
+	allocator.alloc = own_alloc;
+	allocator.release = own_release;
+	o.allocator = &allocator;
+	o.memory = 16 * MIB;
+	o.backend = "memory";
+	o.threads = 1;
+	o.flags = flags;
+	assert_int_equal(em_ctx_open(&ctx, &o), EM_OK);
+	return ctx;
+}
+
+static void sorter_again(again *a)
+{
+	const uint64_t end = 8;
+	const em_batch *batch = (const em_batch *)&end;
+	em_sort_stats stats = EM_SORT_STATS_INIT;
+	em_errinfo err;
+
+	assert_int_equal(em_sorter_push(a->object, &end, 1), EM_ERR_BUSY);
+	assert_int_equal(em_sorter_push_batch(a->object, &end, NULL, 1), EM_ERR_BUSY);
+	assert_int_equal(em_sorter_finish(a->object), EM_ERR_BUSY);
+	assert_int_equal(em_sorter_next(a->object, &batch), EM_ERR_BUSY);
+	assert_null(batch);
+	assert_int_equal(em_cursor_refill(em_sorter_cursor(a->object)), EM_ERR_BUSY);
+	if (a->locked)
+		return;
+	assert_int_equal(em_sorter_stats_get(a->object, &stats), EM_OK);
+	em_sorter_error(a->object, &err);
+	assert_true(em_sorter_longest(a->object) != 0);
+}
+
+static void top_again(again *a)
+{
+	const uint64_t end = 8;
+	const em_batch *batch;
+
+	assert_int_equal(em_top_push(a->object, &end, 1), EM_ERR_BUSY);
+	assert_int_equal(em_top_push_batch(a->object, &end, NULL, 1), EM_ERR_BUSY);
+	assert_int_equal(em_top_finish(a->object), EM_ERR_BUSY);
+	assert_int_equal(em_top_next(a->object, &batch), EM_ERR_BUSY);
+}
+
+static em_order *open_order(em_ctx *ctx)
+{
+	em_order *order;
+
+	assert_int_equal(em_order_cmp(&order, ctx, 8, "own", compare, 0, NULL, NULL, NULL), EM_OK);
+	return order;
+}
+
+/* So many pairs of equal bytes, the last first. */
+static void make(unsigned char *records)
+{
+	uint64_t i;
+
+	memset(records, 0, N * 8);
+	for (i = 0; i < N; i++) {
+		records[8 * i] = (unsigned char)((N - i) >> 8);
+		records[8 * i + 1] = (unsigned char)(N - i);
+	}
+}
+
+/* In memory and with runs. */
+static void test_sorter(void **state)
+{
+	unsigned char *records = malloc(N * 8);
+	int round;
+
+	(void)state;
+	assert_non_null(records);
+	make(records);
+	for (round = 0; round < 4; round++) {
+		em_ctx *ctx = open_ctx(round % 2 == 0 ? 0 : EM_CTX_CHECKED);
+		em_order *order = open_order(ctx);
+		em_sort_opts opts = EM_SORT_OPTS_INIT;
+		const unsigned char *last = NULL;
+		const em_batch *batch;
+		uint64_t n = 0;
+		em_sorter *s;
+		em_status st;
+
+		opts.run_records = round < 2 ? 0 : 300;
+		opts.block_bytes = B;
+		opts.progress = progress;
+		assert_int_equal(em_sorter_open(&s, ctx, order, &opts), EM_OK);
+		begin(sorter_again, s);
+		assert_int_equal(em_sorter_push(s, records, N), EM_OK);
+		assert_int_equal(em_sorter_finish(s), EM_OK);
+		while ((st = em_sorter_next(s, &batch)) == EM_OK) {
+			last = (const unsigned char *)batch->records + batch->bytes - 8;
+			assert_int_equal(last[0] << 8 | last[1], (int)(n += batch->n));
+		}
+		assert_int_equal(st, EM_END);
+		assert_int_equal(n, N);
+		end(N);
+		em_sorter_close(s);
+		em_order_close(order);
+		em_ctx_close(ctx);
+	}
+	free(records);
+}
+
+static void test_top(void **state)
+{
+	unsigned char *records = malloc(N * 8);
+	em_ctx *ctx = open_ctx(0);
+	em_order *order = open_order(ctx);
+	const em_batch *batch;
+	em_top *t;
+
+	(void)state;
+	assert_non_null(records);
+	make(records);
+	assert_int_equal(em_top_open(&t, ctx, order, 0, 5, NULL), EM_OK);
+	begin(top_again, t);
+	assert_int_equal(em_top_push(t, records, N), EM_OK);
+	assert_int_equal(em_top_finish(t), EM_OK);
+	assert_int_equal(em_top_next(t, &batch), EM_OK);
+	end(100);
+	assert_int_equal(batch->n, 5);
+	assert_memory_equal(batch->records, records + 8 * (N - 1), 8);
+	em_top_close(t);
+	em_order_close(order);
+	em_ctx_close(ctx);
+	free(records);
+}
+
+static void close_it(again *a)
+{
+	if (a->times == 20)
+		em_sorter_close(a->object);
+}
+
+/* It ends soon, and is released when the call returns. */
+static void test_close(void **state)
+{
+	unsigned char *records = malloc(N * 8);
+	em_ctx *ctx = open_ctx(0);
+	em_order *order = open_order(ctx);
+	const uint64_t before = em_ctx_memory_used(ctx);
+	em_sort_opts opts = EM_SORT_OPTS_INIT;
+	em_sorter *s;
+
+	(void)state;
+	assert_non_null(records);
+	make(records);
+	opts.run_records = 300;
+	opts.block_bytes = B;
+	assert_int_equal(em_sorter_open(&s, ctx, order, &opts), EM_OK);
+	begin(close_it, s);
+	assert_int_equal(em_sorter_push(s, records, N), EM_ERR_CANCELED);
+	end(21);
+	assert_true(em_ctx_memory_used(ctx) <= before + MIB);
+	em_order_close(order);
+	em_ctx_close(ctx);
+	free(records);
+}
+
+static void cache_again(again *a)
+{
+	const em_bid bid = { 0, 0, 0 };
+	void *block = a;
+	size_t got;
+
+	assert_int_equal(em_cache_get(a->object, bid, EM_CACHE_READ, &block), EM_ERR_BUSY);
+	assert_null(block);
+	assert_int_equal(em_cache_unpin(a->object, a, 0), EM_ERR_BUSY);
+	em_cache_hint(a->object, bid);
+	assert_int_equal(em_cache_get_many(a->object, &bid, 1, EM_CACHE_READ, NULL, 0, &block, &got), EM_ERR_BUSY);
+	assert_int_equal(em_cache_resize(a->object, 3), EM_ERR_BUSY);
+	assert_int_equal(em_cache_flush(a->object), EM_ERR_BUSY);
+	assert_int_equal(em_cache_invalidate(a->object, bid), EM_ERR_BUSY);
+	assert_int_equal(em_cache_detach(a->object, &block), EM_ERR_BUSY);
+	assert_int_equal(em_cache_attach(a->object, a), EM_ERR_BUSY);
+}
+
+static void test_cache(void **state)
+{
+	em_cache_opts opts = EM_CACHE_OPTS_INIT;
+	em_ctx *ctx = open_ctx(0);
+	em_bid bid[4];
+	em_disks *d;
+	em_cache *c;
+	char *block;
+	int i;
+
+	(void)state;
+	opts.block_bytes = B;
+	opts.frames = 2;
+	opts.trace = trace;
+	assert_int_equal(em_disks_open(&d, ctx, NULL), EM_OK);
+	assert_int_equal(em_bids_alloc(d, bid, 4, B, NULL, 0), EM_OK);
+	assert_int_equal(em_cache_open(&c, d, &opts), EM_OK);
+	begin(cache_again, c);
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(em_cache_get(c, bid[i], EM_CACHE_FRESH, (void **)(void *)&block), EM_OK);
+		memset(block, i, B);
+		assert_int_equal(em_cache_unpin(c, block, 1), EM_OK);
+	}
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(em_cache_get(c, bid[i], EM_CACHE_READ, (void **)(void *)&block), EM_OK);
+		assert_int_equal(block[B - 1], i);
+		assert_int_equal(em_cache_unpin(c, block, 0), EM_OK);
+	}
+	end(8);
+	em_cache_close(c);
+	assert_int_equal(em_bids_free(d, bid, 4, B), EM_OK);
+	em_disks_close(d);
+	em_ctx_close(ctx);
+}
+
+static void pool_again(again *a)
+{
+	const em_bid bid = { 0, 0, 0 };
+	void *buf = a;
+
+	assert_int_equal(em_block_pool_resize(a->object, 1, 1), EM_ERR_BUSY);
+	assert_int_equal(em_block_pool_lend(a->object, &buf), EM_ERR_BUSY);
+	assert_null(buf);
+	assert_int_equal(em_block_pool_detach(a->object, &buf), EM_ERR_BUSY);
+	assert_int_equal(em_block_pool_attach(a->object, a), EM_ERR_BUSY);
+	assert_int_equal(em_block_pool_return(a->object, a), EM_ERR_BUSY);
+	assert_int_equal(em_block_pool_write(a->object, a, bid), EM_ERR_BUSY);
+	assert_int_equal(em_block_pool_hint(a->object, bid), 0);
+	assert_int_equal(em_block_pool_invalidate(a->object, bid), EM_ERR_BUSY);
+	assert_int_equal(em_block_pool_free(a->object, bid), EM_ERR_BUSY);
+	assert_int_equal(em_block_pool_flush(a->object), EM_ERR_BUSY);
+}
+
+static void test_pool(void **state)
+{
+	em_block_pool_opts opts = EM_BLOCK_POOL_OPTS_INIT;
+	em_ctx *ctx = open_ctx(0);
+	em_block_pool *p;
+	void *buf[10];
+	em_disks *d;
+	int i;
+
+	(void)state;
+	opts.block_bytes = B;
+	opts.write_buffers = opts.prefetch_buffers = 1;
+	assert_int_equal(em_disks_open(&d, ctx, NULL), EM_OK);
+	assert_int_equal(em_block_pool_open(&p, d, &opts), EM_OK);
+	begin(pool_again, p);
+	assert_int_equal(em_block_pool_resize(p, 20, 20), EM_OK);
+	for (i = 0; i < 10; i++)
+		assert_int_equal(em_block_pool_lend(p, &buf[i]), EM_OK);
+	while (i-- > 0)
+		assert_int_equal(em_block_pool_return(p, buf[i]), EM_OK);
+	assert_int_equal(em_block_pool_resize(p, 2, 2), EM_OK);
+	end(2);
+	em_block_pool_close(p);
+	em_disks_close(d);
+	em_ctx_close(ctx);
+}
+
+/* While one thread waits within a comparison, another one is told. */
+typedef struct meeting {
+	pthread_mutex_t lock;
+	pthread_cond_t moved;
+	int at;                 /* 1: the first is inside, 2: the other one was refused */
+	em_sorter *s;
+	em_status got[3];
+} meeting;
+
+static void wait_for(meeting *m, int at)
+{
+	pthread_mutex_lock(&m->lock);
+	while (m->at < at)
+		pthread_cond_wait(&m->moved, &m->lock);
+	pthread_mutex_unlock(&m->lock);
+}
+
+static void move_to(meeting *m, int at)
+{
+	pthread_mutex_lock(&m->lock);
+	if (m->at < at)
+		m->at = at;
+	pthread_cond_broadcast(&m->moved);
+	pthread_mutex_unlock(&m->lock);
+}
+
+static int meet(const void *a, const void *b, void *user)
+{
+	move_to(user, 1);
+	wait_for(user, 2);
+	return memcmp(a, b, 8);
+}
+
+static void *other(void *arg)
+{
+	const em_batch *batch;
+	meeting *m = arg;
+
+	wait_for(m, 1);
+	m->got[0] = em_sorter_push(m->s, "12345678", 1);
+	m->got[1] = em_sorter_finish(m->s);
+	m->got[2] = em_sorter_next(m->s, &batch);
+	move_to(m, 2);
+	return NULL;
+}
+
+static void test_threads(void **state)
+{
+	meeting m = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, NULL, { 0, 0, 0 } };
+	em_ctx *ctx = open_ctx(EM_CTX_CHECKED);
+	const em_batch *batch;
+	em_order *order;
+	pthread_t thread;
+	int i;
+
+	(void)state;
+	now.call = NULL;
+	assert_int_equal(em_order_cmp(&order, ctx, 8, "own", meet, 0, &m, NULL, NULL), EM_OK);
+	assert_int_equal(em_sorter_open(&m.s, ctx, order, NULL), EM_OK);
+	assert_int_equal(pthread_create(&thread, NULL, other, &m), 0);
+	assert_int_equal(em_sorter_push(m.s, "bbbbbbbbaaaaaaaa", 2), EM_OK);
+	assert_int_equal(em_sorter_finish(m.s), EM_OK);
+	assert_int_equal(em_sorter_next(m.s, &batch), EM_OK);
+	assert_memory_equal(batch->records, "aaaaaaaabbbbbbbb", 16);
+	pthread_join(thread, NULL);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(m.got[i], EM_ERR_BUSY);
+	em_sorter_close(m.s);
+	em_order_close(order);
+	em_ctx_close(ctx);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sorter),
+		cmocka_unit_test(test_top),
+		cmocka_unit_test(test_close),
+		cmocka_unit_test(test_cache),
+		cmocka_unit_test(test_pool),
+		cmocka_unit_test(test_threads),
+	};
+
+	works = pthread_self();
+	return cmocka_run_group_tests_name("abi/reentry", tests, NULL, NULL);
+}
