@@ -162,9 +162,8 @@ static em_status unpin(em_vector *v, uint64_t i, int changed, em_errinfo *err)
 	if (in->pinned != 0 && i < in->n)
 		frame = emi_cache_find(in->cache, emi_vector_bid(in, emi_vector_place_of(&in->layout,
 										      i * in->layout.record).block));
-	if (frame == EM_CACHE_NONE || emi_cache_pins(in->cache, frame) == 0)
+	if (frame == EM_CACHE_NONE || !emi_cache_unpin_block(in->cache, emi_cache_buf(in->cache, frame), changed))
 		return emi_fail(err, EM_ERR_STATE, "record %" PRIu64 " is not pinned", i);
-	emi_cache_unpin(in->cache, frame, changed);
 	in->pinned--;
 	return EM_OK;
 }
