@@ -142,7 +142,8 @@ EM_API uint64_t em_vector_record_bytes(const em_vector *v);
  *   EM_ERR_INVAL     a pointer is NULL
  *   EM_ERR_RANGE     there is no such record: i is not less than N.  Nothing has changed
  *   EM_ERR_ACCESS    what would change a vector that is open for reading only
- *   EM_ERR_BUSY      it was called from one of its own callbacks; or all blocks in memory are pinned
+ *   EM_ERR_BUSY      it was called from one of its own callbacks
+ *   EM_ERR_STATE     all blocks in memory are pinned
  *   EM_ERR_SHORT     the file is shorter than it was, by somebody else; the detail names it
  *   EM_ERR_IO, EM_ERR_NOSPACE, EM_ERR_CORRUPT  a block could not be read; or another could not be written, and there is
  *                    no memory but its
@@ -173,13 +174,13 @@ EM_API EM_NODISCARD em_status em_vector_read_many(em_vector *v, const uint64_t *
 EM_API void em_vector_hint(em_vector *v, uint64_t i);
 
 /** Append a record, or n of them.  *pushed, which may be NULL, is how many entered, also after a failure: EM_ERR_NOSPACE
- *  when the disk is full.  The same call for the others may be tried again.  EM_ERR_BUSY: it has a writer.
+ *  when the disk is full.  The same call for the others may be tried again.  EM_ERR_STATE: it has a writer.
  *  I/O: 1/B, scan(n); no reads, unless the last block was not in memory any more. */
 EM_API EM_NODISCARD em_status em_vector_push(em_vector *v, const void *record);
 EM_API EM_NODISCARD em_status em_vector_push_many(em_vector *v, const void *records, uint64_t n, uint64_t *pushed);
 
 /** Have n records: new ones are zeros, also where the vector was longer before.  The file of a bound vector has that
- *  length at once.  EM_ERR_BUSY: it is to be shorter, and a record is pinned in what goes or in the last block that
+ *  length at once.  EM_ERR_STATE: it is to be shorter, and a record is pinned in what goes or in the last block that
  *  stays, or it has a reader or writer.  EM_ERR_RANGE: the bytes would be 2^63 or more.  No I/O but that of the file
  *  system. */
 EM_API EM_NODISCARD em_status em_vector_resize(em_vector *v, uint64_t n);
@@ -189,11 +190,11 @@ EM_API EM_NODISCARD em_status em_vector_resize(em_vector *v, uint64_t n);
  *  of the file system. */
 EM_API EM_NODISCARD em_status em_vector_reserve(em_vector *v, uint64_t n);
 
-/** Give back memory of the cache that N records do not need, and what em_vector_reserve() has allocated.  EM_ERR_BUSY: a
+/** Give back memory of the cache that N records do not need, and what em_vector_reserve() has allocated.  EM_ERR_STATE: a
  *  record is pinned.  Costs writes where changed blocks have to leave. */
 EM_API EM_NODISCARD em_status em_vector_shrink(em_vector *v);
 
-/** Exchange what two vectors of one context are, their options included.  EM_ERR_BUSY: one of them has a reader, a
+/** Exchange what two vectors of one context are, their options included.  EM_ERR_STATE: one of them has a reader, a
  *  writer, or a record that is pinned; EM_ERR_INVAL: they are of two contexts.  No I/O. */
 EM_API EM_NODISCARD em_status em_vector_swap(em_vector *a, em_vector *b);
 
@@ -252,7 +253,7 @@ typedef struct em_vector_stream_opts {
 /**
  * Read a range in order; opts may be NULL: all, forward.  Several readers may be open.  What is changed through the
  * vector meanwhile is seen, but for what is in the batch that is lent.  While a reader is open the vector does not become
- * shorter (EM_ERR_BUSY).
+ * shorter (EM_ERR_STATE).
  *
  * em_vector_reader_next() lends a batch: records of one block (of a file whose records lie in two: as many as a block
  * holds), valid until the next call on r.  Backwards the last record of a batch is the first in order; the cursor takes
@@ -271,7 +272,7 @@ EM_API void em_vector_reader_close(em_vector_reader *r);
 
 /**
  * Write a range in order, from opts->from on, which is at most N; opts may be NULL: append.  Up to N it overwrites, and
- * behind it appends; opts->n is the most that may be pushed.  One writer is open at a time (EM_ERR_BUSY), and the vector
+ * behind it appends; opts->n is the most that may be pushed.  One writer is open at a time (EM_ERR_STATE), and the vector
  * neither becomes shorter nor is appended to otherwise meanwhile.  N grows as blocks are written.
  *
  * em_vector_writer_push() copies n records.  em_vector_writer_lend() lends room for *n > 0 records, of which the caller
@@ -279,7 +280,7 @@ EM_API void em_vector_reader_close(em_vector_reader *r);
  * were pushed.  em_vector_writer_finish() writes what is left, and then all is in the vector.  Before that, or when
  * the writer is closed instead, each record of the range is what it was or what was pushed.  A failure stays.
  *
- * Returns as em_vector_reader_open(); EM_ERR_ACCESS; EM_ERR_BUSY: a record of a block that is to be written is pinned;
+ * Returns as em_vector_reader_open(); EM_ERR_ACCESS; EM_ERR_STATE: a record of a block that is to be written is pinned;
  * EM_ERR_STATE: it is finished; and as em_vector_set().
  * I/O: scan(n), with as many writes under way as there are buffers; a block at either end of the range of which records
  * stay is read.

@@ -22,7 +22,7 @@
  * call the vector: EM_ERR_BUSY.
  *
  * All of these return EM_ERR_INVAL (a pointer is NULL), EM_ERR_RANGE (the range is not in the vector), EM_ERR_ACCESS
- * (they would change one that is read-only), EM_ERR_BUSY (they would, and it has a writer or a record that is pinned in
+ * (they would change one that is read-only), EM_ERR_STATE (they would, and it has a writer or a record that is pinned in
  * the range), and what transfers and memory return: see em_vector_get().  After a failure of one that changes the vector
  * a part of the range is changed, unless it says more.
  *

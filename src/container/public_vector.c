@@ -124,7 +124,7 @@ em_status emi_vector_may_push(const em_vector *v, em_errinfo *err)
 
 	if (st != EM_OK || v->inner.writers == 0)
 		return st;
-	return emi_fail(err, EM_ERR_BUSY, "the vector has a writer");
+	return emi_fail(err, EM_ERR_STATE, "the vector has a writer");
 }
 
 /* A call has begun: read or write n records. */

@@ -11,7 +11,7 @@ void emi_vector_let(em_vector *v);
 /* EM_ERR_RANGE unless there are n records from i on. */
 em_status emi_vector_check(const em_vector *v, uint64_t i, uint64_t n, em_errinfo *err);
 
-/* EM_ERR_ACCESS: it is read-only; and EM_ERR_BUSY: it has a writer. */
+/* EM_ERR_ACCESS: it is read-only; and EM_ERR_STATE: it has a writer. */
 em_status emi_vector_may_change(const em_vector *v, em_errinfo *err);
 em_status emi_vector_may_push(const em_vector *v, em_errinfo *err);
 

@@ -13,7 +13,7 @@
 static em_status in_use(const emi_vector *v, em_errinfo *err)
 {
 	if (v->readers != 0 || v->writers != 0)
-		return emi_fail(err, EM_ERR_BUSY, "the vector has a %s", v->writers != 0 ? "writer" : "reader");
+		return emi_fail(err, EM_ERR_STATE, "the vector has a %s", v->writers != 0 ? "writer" : "reader");
 	return EM_OK;
 }
 
@@ -76,7 +76,7 @@ em_status em_vector_flush(em_vector *v, int durable)
 static em_status movable(const emi_vector *v, em_errinfo *err)
 {
 	if (v->pinned != 0)
-		return emi_fail(err, EM_ERR_BUSY, "a record of the vector is pinned");
+		return emi_fail(err, EM_ERR_STATE, "a record of the vector is pinned");
 	return in_use(v, err);
 }
 

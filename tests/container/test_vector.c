@@ -414,11 +414,11 @@ static void test_swap(void **state)
 	assert_memory_equal(&x, t.is + 8 * 4999, 8);
 	assert_int_equal(em_vector_pin(t.v, 0, 0, &record), EM_OK);
 	assert_memory_equal(record, two, 16);
-	assert_int_equal(em_vector_swap(b, t.v), EM_ERR_BUSY);
+	assert_int_equal(em_vector_swap(b, t.v), EM_ERR_STATE);
 	assert_int_equal(em_vector_unpin(t.v, 0, 0), EM_OK);
 	assert_int_equal(em_vector_reader_open(&r, b, NULL), EM_OK);
-	assert_int_equal(em_vector_swap(t.v, b), EM_ERR_BUSY);
-	assert_int_equal(em_vector_resize(b, 1), EM_ERR_BUSY);
+	assert_int_equal(em_vector_swap(t.v, b), EM_ERR_STATE);
+	assert_int_equal(em_vector_resize(b, 1), EM_ERR_STATE);
 	em_vector_reader_close(r);
 	assert_int_equal(em_vector_swap(t.v, t.v), EM_OK);
 	assert_int_equal(em_vector_swap(t.v, NULL), EM_ERR_INVAL);
@@ -444,8 +444,8 @@ static void test_pinned(void **state)
 		assert_vector_ok(&t, em_vector_pin(t.v, 600 * i, 1, &record[i]));
 		*(uint64_t *)record[i] = i + 1;
 	}
-	assert_int_equal(em_vector_get(t.v, 4999, t.buf), EM_ERR_BUSY);
-	assert_int_equal(em_vector_resize(t.v, 1700), EM_ERR_BUSY);
+	assert_int_equal(em_vector_get(t.v, 4999, t.buf), EM_ERR_STATE);
+	assert_int_equal(em_vector_resize(t.v, 1700), EM_ERR_STATE);
 	assert_int_equal(em_vector_unpin(t.v, 4000, 0), EM_ERR_STATE);
 	assert_int_equal(em_vector_unpin(t.v, 5000, 0), EM_ERR_STATE);
 	assert_vector_ok(&t, em_vector_unpin(t.v, 0, 1));
@@ -663,9 +663,9 @@ static void test_misuse(void **state)
 	assert_int_equal(em_vector_writer_open(&w, t.v, &opts), EM_ERR_RANGE);
 	assert_null(w);
 	assert_int_equal(em_vector_writer_open(&w, t.v, NULL), EM_OK);
-	assert_int_equal(em_vector_writer_open(&w2, t.v, NULL), EM_ERR_BUSY);
-	assert_int_equal(em_vector_push(t.v, x), EM_ERR_BUSY);
-	assert_int_equal(em_vector_resize(t.v, 5), EM_ERR_BUSY);
+	assert_int_equal(em_vector_writer_open(&w2, t.v, NULL), EM_ERR_STATE);
+	assert_int_equal(em_vector_push(t.v, x), EM_ERR_STATE);
+	assert_int_equal(em_vector_resize(t.v, 5), EM_ERR_STATE);
 	assert_int_equal(em_vector_writer_push(w, NULL, 1), EM_ERR_INVAL);
 	assert_int_equal(em_vector_writer_push(NULL, x, 1), EM_ERR_INVAL);
 	assert_int_equal(em_vector_writer_lend(w, NULL, &n), EM_ERR_INVAL);
