@@ -94,7 +94,7 @@ static void survey_part(void *arg, uint32_t part)
 	const emi_tie *tie = &p->job->by.tie;
 	struct emi_survey *v = &p->survey[part];
 	uint64_t i = emi_partition_begin(p, part), end = emi_partition_begin(p, part + 1);
-	size_t *count = p->room->count + part * EMI_MOST_BUCKETS, eb = p->job->by.kern->elem_bytes;
+	size_t *count = p->counting ? p->room->count + part * EMI_MOST_BUCKETS : NULL, eb = p->job->by.kern->elem_bytes;
 
 	v->sorted = 1;
 	v->reversed = p->turns;

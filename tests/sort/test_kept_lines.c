@@ -204,6 +204,7 @@ static void test_pushed(void **state)
 			continue;
 		bench_open(&b, i, (int)(i % LINES_ORDERS), 0);
 		bench_enter_with(&b, "memory", 1 + i % 3, 16 * MIB);
+		b.opts.memory = 16 * MIB;
 		b.opts.run_records = RUN;
 		b.opts.block_bytes = 4096;
 		b.opts.flags = i % 2 ? EM_SORT_UNIQUE : 0;
@@ -293,6 +294,7 @@ static void test_closed_early(void **state)
 	(void)state;
 	bench_open(&b, 0, 0, 0);
 	bench_enter_with(&b, "memory", 2, 16 * MIB);
+	b.opts.memory = 16 * MIB;
 	b.opts.run_records = RUN;
 	b.opts.block_bytes = 4096;
 	lines_add_pattern(&l, &b.rng, LINES_GARBAGE, RUN * 2 + 7, &b.format, 100);
