@@ -22,9 +22,9 @@
  * call the vector: EM_ERR_BUSY.
  *
  * All of these return EM_ERR_INVAL (a pointer is NULL), EM_ERR_RANGE (the range is not in the vector), EM_ERR_ACCESS
- * (they would change one that is read-only), EM_ERR_STATE (they would, and it has a writer or a record that is pinned in
- * the range), and what transfers and memory return: see em_vector_get().  After a failure of one that changes the vector
- * a part of the range is changed, unless it says more.
+ * (they would change one that is read-only), EM_ERR_STATE (they would, and it has a writer, or a record is pinned in a
+ * block of the range), EM_ERR_USER (a function of an order failed), and what transfers and memory return: see
+ * em_vector_get().  After a failure of one that changes the vector a part of the range is changed, unless it says more.
  *
  * Costs: N is the records of the range, scan(N) as many block transfers as it has blocks.  Memory: the buffers of a
  * reader, and of a writer where the vector is changed.  A vector of few records is not on a disk after any of these.

@@ -179,6 +179,19 @@ void emi_cache_hint(emi_cache *c, em_bid bid)
 	c->stats.hints += c->frame[i].busy == EMI_FRAME_READING;
 }
 
+em_status emi_cache_provide(emi_cache *c, uint32_t n, em_errinfo *err)
+{
+	em_errinfo own = EM_ERRINFO_INIT;
+
+	while (c->used < n && c->used < c->m)
+		if (emi_cache_new_frame(c, &own) == EM_CACHE_NONE) {
+			if (err != NULL && err->status >= EM_OK)
+				*err = own;
+			return own.status;
+		}
+	return EM_OK;
+}
+
 em_status emi_cache_detach(emi_cache *c, char **buf, em_errinfo *err)
 {
 	uint32_t i = EM_CACHE_NONE;

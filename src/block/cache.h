@@ -96,6 +96,10 @@ int emi_cache_is_detached(const emi_cache *c, uint32_t frame);
 /* The frame whose memory that is; EM_CACHE_NONE if it is none's. */
 uint32_t emi_cache_frame_of(emi_cache *c, const void *buf);
 
+/* Have memory for n frames, or for all that there may be if they are fewer: so what is changed later needs none.
+ * EM_ERR_MEMLIMIT, EM_ERR_NOMEM. */
+em_status emi_cache_provide(emi_cache *c, uint32_t n, em_errinfo *err);
+
 /* Detach the memory of a frame, B bytes, from the cache, which has one less until it is attached again.  As
  * emi_cache_get(). */
 em_status emi_cache_detach(emi_cache *c, char **buf, em_errinfo *err);

@@ -8,15 +8,19 @@
 #include "container/public_vector.h"
 #include "container/vector_stream.h"
 
-/* n, where it is UINT64_MAX, becomes what is there; then the range is checked.  The same for what is going to change. */
+/* n, where it is UINT64_MAX, becomes what is there; then the range is checked.  The same for what is going to change, and
+ * for what may also go beyond the end. */
 em_status emi_vector_range(em_vector *v, uint64_t from, uint64_t *n, em_errinfo *err);
 em_status emi_vector_change_range(em_vector *v, uint64_t from, uint64_t *n, em_errinfo *err);
+em_status emi_vector_grow_range(em_vector *v, uint64_t from, uint64_t n, em_errinfo *err);
 
 /* EM_ERR_USER unless the caller's function returned 0. */
 em_status emi_vector_stopped(int value, em_errinfo *err);
 
-/* Read a range; a function that returns EM_END stops, and that is EM_OK. */
+/* Read a range; a function that returns EM_END stops, and that is EM_OK.  The same with a reader of it, which begins at
+ * record i. */
 typedef em_status (*emi_vector_visit_fn)(void *arg, uint64_t i, const char *records, uint64_t n, em_errinfo *err);
+em_status emi_vector_pass(emi_vector_reader *r, uint64_t i, emi_vector_visit_fn fn, void *arg, em_errinfo *err);
 em_status emi_vector_visit(emi_vector *v, uint64_t from, uint64_t n, emi_vector_visit_fn fn, void *arg, em_errinfo *err);
 
 /* From the first record to the last; of one vector: not to a place within the range. */

@@ -28,16 +28,9 @@ static em_status copy_back(emi_vector *v, uint64_t at, uint64_t from, uint64_t n
 static em_status copy(em_vector *to, uint64_t at, em_vector *v, uint64_t from, uint64_t n, em_errinfo *err)
 {
 	em_status st = emi_vector_range(v, from, &n, err);
-	uint64_t bytes;
 
 	if (st == EM_OK)
-		st = emi_vector_may_push(to, err);
-	if (st == EM_OK)
-		st = emi_vector_check(to, at, 0, err);
-	if (st == EM_OK && n > UINT64_MAX - at)
-		st = emi_fail(err, EM_ERR_RANGE, "%" PRIu64 " records from %" PRIu64 " on", n, at);
-	if (st == EM_OK)
-		st = emi_vector_bytes(&to->inner.layout, at + n, &bytes, err);
+		st = emi_vector_grow_range(to, at, n, err);
 	if (st != EM_OK)
 		return st;
 	if (to == v && at > from && at < from + n)

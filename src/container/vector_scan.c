@@ -16,11 +16,43 @@ em_status emi_vector_range(em_vector *v, uint64_t from, uint64_t *n, em_errinfo 
 	return emi_vector_check(v, from, *n, err);
 }
 
+/* EM_ERR_STATE: a record is pinned in a block of the range. */
+static em_status check_pins(const em_vector *v, uint64_t from, uint64_t n, em_errinfo *err)
+{
+	const emi_vector *in = &v->inner;
+	emi_span span;
+
+	if (in->pinned == 0 || n == 0)
+		return EM_OK;
+	span.at = emi_vector_bid(in, emi_vector_place_of(&in->layout, from * in->layout.record).block);
+	span.bytes = emi_vector_bid(in, emi_vector_place_of(&in->layout, (from + n) * in->layout.record - 1).block + 1).offset -
+		     span.at.offset;
+	if (!emi_store_pins(in->store, &span))
+		return EM_OK;
+	return emi_fail(err, EM_ERR_STATE, "a record is pinned in a block of the range");
+}
+
 em_status emi_vector_change_range(em_vector *v, uint64_t from, uint64_t *n, em_errinfo *err)
 {
-	const em_status st = emi_vector_may_push(v, err);
+	em_status st = emi_vector_may_push(v, err);
 
-	return st == EM_OK ? emi_vector_range(v, from, n, err) : st;
+	if (st == EM_OK)
+		st = emi_vector_range(v, from, n, err);
+	return st == EM_OK ? check_pins(v, from, *n, err) : st;
+}
+
+em_status emi_vector_grow_range(em_vector *v, uint64_t from, uint64_t n, em_errinfo *err)
+{
+	em_status st = emi_vector_may_push(v, err);
+	uint64_t bytes;
+
+	if (st == EM_OK)
+		st = emi_vector_check(v, from, 0, err);
+	if (st == EM_OK && n > UINT64_MAX - from)
+		st = emi_fail(err, EM_ERR_RANGE, "%" PRIu64 " records from %" PRIu64 " on", n, from);
+	if (st == EM_OK)
+		st = emi_vector_bytes(&v->inner.layout, from + n, &bytes, err);
+	return st == EM_OK ? check_pins(v, from, n, err) : st;
 }
 
 em_status emi_vector_stopped(int value, em_errinfo *err)
@@ -28,25 +60,33 @@ em_status emi_vector_stopped(int value, em_errinfo *err)
 	return value == 0 ? EM_OK : emi_fail(err, EM_ERR_USER, "the caller's function returned %d", value);
 }
 
+em_status emi_vector_pass(emi_vector_reader *r, uint64_t i, emi_vector_visit_fn fn, void *arg, em_errinfo *err)
+{
+	const char *records;
+	uint64_t n;
+	em_status st;
+
+	while ((st = emi_vector_reader_next(r, &records, &n, err)) == EM_OK) {
+		st = fn(arg, i, records, n, err);
+		if (st != EM_OK)
+			break;
+		i += n;
+	}
+	return st == EM_END ? EM_OK : st;
+}
+
 em_status emi_vector_visit(emi_vector *v, uint64_t from, uint64_t n, emi_vector_visit_fn fn, void *arg, em_errinfo *err)
 {
 	emi_vector_reader r;
-	const char *records;
-	uint64_t some;
 	em_status st;
 
 	memset(&r, 0, sizeof r);
 	st = emi_vector_reader_open(&r, v, from, n, 0, 0, err);
-	if (st != EM_OK)
-		return st;
-	while ((st = emi_vector_reader_next(&r, &records, &some, err)) == EM_OK) {
-		st = fn(arg, from, records, some, err);
-		if (st != EM_OK)
-			break;
-		from += some;
+	if (st == EM_OK) {
+		st = emi_vector_pass(&r, from, fn, arg, err);
+		emi_vector_reader_close(&r);
 	}
-	emi_vector_reader_close(&r);
-	return st == EM_END ? EM_OK : st;
+	return st;
 }
 
 #define NO_WRITER { NULL, { 0, 0, NULL, NULL, NULL }, 0, 0, 0, 0, 0, 0, 0, EM_ERRINFO_INIT }
@@ -218,15 +258,8 @@ em_status em_vector_mutate(em_vector *v, uint64_t from, uint64_t n, em_vector_ch
 
 static em_status make(em_vector *v, uint64_t from, uint64_t n, call *c, em_errinfo *err)
 {
-	em_status st = emi_vector_may_push(v, err);
-	uint64_t bytes;
+	const em_status st = emi_vector_grow_range(v, from, n, err);
 
-	if (st == EM_OK)
-		st = emi_vector_check(v, from, 0, err);
-	if (st == EM_OK && n > UINT64_MAX - from)
-		st = emi_fail(err, EM_ERR_RANGE, "%" PRIu64 " records from %" PRIu64 " on", n, from);
-	if (st == EM_OK)
-		st = emi_vector_bytes(&v->inner.layout, from + n, &bytes, err);
 	return st == EM_OK ? rewrite(&v->inner, from, NULL, 0, n, c, err) : st;
 }
 

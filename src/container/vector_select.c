@@ -12,14 +12,32 @@
 
 #include "base/memory.h"
 #include "container/vector_algorithm.h"
+#include "key/order.h"
 
 #define SORT_AT_ONCE ((uint64_t)1 << 20) /* bytes of a range */
 #define SAMPLE_MOST 1024u
 #define SAMPLE_LEAST 16u
 
+/* An order, and whether a function of it has failed. */
+typedef struct judge {
+	const em_order *order;
+	int failed;
+} judge;
+
+static int compare(judge *j, const void *a, const void *b)
+{
+	return emi_order_compare(j->order, a, b, &j->failed);
+}
+
+/* What came of it is worth nothing when a function has failed. */
+static em_status heard(const judge *j, em_status st, em_errinfo *err)
+{
+	return st != EM_OK || !j->failed ? st : emi_fail(err, EM_ERR_USER, "a function of the order failed");
+}
+
 /* A test: is a record before another one, or not behind it? */
 typedef struct bound {
-	const em_order *order;
+	judge *by;
 	const char *record;
 	int equal;              /* also what is equal */
 } bound;
@@ -27,7 +45,7 @@ typedef struct bound {
 static int is_before(void *user, const void *record)
 {
 	const bound *b = user;
-	const int c = em_order_compare(b->order, record, b->record);
+	const int c = compare(b->by, record, b->record);
 
 	return c < 0 || (c == 0 && b->equal);
 }
@@ -65,14 +83,14 @@ static uint32_t root(uint32_t x)
 }
 
 /* Sorted, s of them. */
-static void sort_sample(const em_order *order, char *sample, uint32_t s, size_t record, char *one)
+static void sort_sample(judge *by, char *sample, uint32_t s, size_t record, char *one)
 {
 	uint32_t gap, i, j;
 
 	for (gap = s / 2; gap != 0; gap = gap == 2 ? 1 : gap * 5 / 11)
 		for (i = gap; i < s; i++) {
 			memcpy(one, sample + i * record, record);
-			for (j = i; j >= gap && em_order_compare(order, sample + (j - gap) * record, one) > 0; j -= gap)
+			for (j = i; j >= gap && compare(by, sample + (j - gap) * record, one) > 0; j -= gap)
 				memcpy(sample + j * record, sample + (j - gap) * record, record);
 			memcpy(sample + j * record, one, record);
 		}
@@ -82,7 +100,7 @@ static void sort_sample(const em_order *order, char *sample, uint32_t s, size_t 
 static em_status cut(emi_vector *v, uint64_t *from, uint64_t *n, uint64_t *k, bound *b, int *after, em_errinfo *err)
 {
 	uint64_t middle = 0;
-	const em_status st = emi_vector_partition(v, *from, *n, is_before, b, &middle, err);
+	const em_status st = heard(b->by, emi_vector_partition(v, *from, *n, is_before, b, &middle, err), err);
 
 	if (st != EM_OK)
 		return st;
@@ -99,13 +117,13 @@ static em_status cut(emi_vector *v, uint64_t *from, uint64_t *n, uint64_t *k, bo
 }
 
 /* Cut by two records of the sample: 1 when all that is left is equal. */
-static em_status cut_twice(emi_vector *v, uint64_t *from, uint64_t *n, uint64_t *k, const em_order *order, const char *sample,
+static em_status cut_twice(emi_vector *v, uint64_t *from, uint64_t *n, uint64_t *k, judge *by, const char *sample,
 			   uint32_t s, int *equal, em_errinfo *err)
 {
 	const size_t record = (size_t)v->layout.record;
 	const uint32_t rank = (uint32_t)((double)*k / (double)*n * s), d = root(s) * 3 / 4 + 1;
 	const uint32_t low = rank > d ? rank - d : 0, high = rank + d < s ? rank + d : s - 1;
-	bound below = { order, sample + low * record, 0 }, upto = { order, sample + high * record, 1 };
+	bound below = { by, sample + low * record, 0 }, upto = { by, sample + high * record, 1 };
 	const int upper_first = *k < *n / 2;
 	bound *b = upper_first ? &upto : &below;
 	const int wanted = !upper_first;
@@ -122,7 +140,7 @@ static em_status cut_twice(emi_vector *v, uint64_t *from, uint64_t *n, uint64_t 
 			return EM_OK;
 		b = b == &upto ? &below : &upto;
 	}
-	*equal = em_order_compare(order, below.record, upto.record) == 0;
+	*equal = compare(by, below.record, upto.record) == 0;
 	return EM_OK;
 }
 
@@ -132,6 +150,7 @@ static em_status nth(emi_vector *v, uint64_t from, uint64_t n, uint64_t k, const
 	const uint64_t share = SAMPLE_MOST * record < SORT_AT_ONCE ? SAMPLE_MOST : SORT_AT_ONCE / record;
 	const uint32_t s = share > SAMPLE_LEAST ? (uint32_t)share : SAMPLE_LEAST;
 	const size_t bytes = ((s + 1) * record + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+	judge by = { order, 0 };
 	uint64_t position[SAMPLE_MOST], left;
 	int equal = 0;
 	char *sample;
@@ -145,8 +164,8 @@ static em_status nth(emi_vector *v, uint64_t from, uint64_t n, uint64_t k, const
 	choose(v, from, n, s, position);
 	st = emi_vector_read_many(v, position, s, sample, err);
 	if (st == EM_OK) {
-		sort_sample(order, sample, s, record, sample + s * record);
-		st = cut_twice(v, &from, &n, &k, order, sample, s, &equal, err);
+		sort_sample(&by, sample, s, record, sample + s * record);
+		st = cut_twice(v, &from, &n, &k, &by, sample, s, &equal, err);
 	}
 	emi_buffer_free(v->ctx, sample, bytes);
 	if (st == EM_OK && !equal)
@@ -176,6 +195,7 @@ static em_status lower_bound(emi_vector *v, uint64_t from, uint64_t n, const em_
 {
 	char *one = emi_alloc(v->ctx, (size_t)v->layout.record, err);
 	uint64_t low = from, high = from + n;
+	judge by = { order, 0 };
 	em_status st = one != NULL ? EM_OK : err->status;
 	int found = 0;
 
@@ -184,7 +204,7 @@ static em_status lower_bound(emi_vector *v, uint64_t from, uint64_t n, const em_
 
 		st = emi_vector_read(v, middle, one, 1, err);
 		if (st == EM_OK) {
-			const int c = em_order_compare(order, one, record);
+			const int c = compare(&by, one, record);
 
 			if (c < 0)
 				low = middle + 1;
@@ -194,6 +214,7 @@ static em_status lower_bound(emi_vector *v, uint64_t from, uint64_t n, const em_
 		}
 	}
 	emi_free(v->ctx, one, (size_t)v->layout.record);
+	st = heard(&by, st, err);
 	if (st != EM_OK)
 		return st;
 	*position = low;
@@ -220,22 +241,21 @@ em_status em_vector_lower_bound(em_vector *v, uint64_t from, uint64_t n, const e
 
 /* A walk that compares neighbours. */
 typedef struct check {
-	const em_order *order;
+	judge by;
 	size_t record;
 	char *last;             /* of the records before, the last one */
 	int any;                /* there was one */
 	uint64_t found;
 } check;
 
-static em_status compare(void *arg, uint64_t i, const char *records, uint64_t n, em_errinfo *err)
+static em_status compare_all(void *arg, uint64_t i, const char *records, uint64_t n, em_errinfo *err)
 {
 	check *c = arg;
 	const char *before = c->last;
 	uint64_t k;
 
-	(void)err;
 	for (k = 0; k < n; k++, records += c->record) {
-		if ((k != 0 || c->any) && em_order_compare(c->order, before, records) > 0) {
+		if ((k != 0 || c->any) && compare(&c->by, before, records) > 0) {
 			c->found = i + k;
 			return EM_END;
 		}
@@ -243,12 +263,12 @@ static em_status compare(void *arg, uint64_t i, const char *records, uint64_t n,
 	}
 	c->any = 1;
 	memcpy(c->last, before, c->record);
-	return EM_OK;
+	return heard(&c->by, EM_OK, err);
 }
 
 em_status em_vector_find_disorder(em_vector *v, uint64_t from, uint64_t n, const em_order *order, uint64_t *position)
 {
-	check c = { order, 0, NULL, 0, UINT64_MAX };
+	check c = { { order, 0 }, 0, NULL, 0, UINT64_MAX };
 	em_errinfo err;
 	em_status st = emi_enter(v, &err);
 
@@ -262,9 +282,10 @@ em_status em_vector_find_disorder(em_vector *v, uint64_t from, uint64_t n, const
 		st = emi_vector_range(v, from, &n, &err);
 	if (st == EM_OK) {
 		c.last = emi_alloc(v->object.ctx, c.record, &err);
-		st = c.last != NULL ? emi_vector_visit(&v->inner, from, n, compare, &c, &err) : err.status;
+		st = c.last != NULL ? emi_vector_visit(&v->inner, from, n, compare_all, &c, &err) : err.status;
 		emi_free(v->object.ctx, c.last, c.record);
 	}
+	st = heard(&c.by, st, &err);
 	if (st == EM_OK) {
 		*position = c.found != UINT64_MAX ? c.found : from + n;
 		st = c.found != UINT64_MAX ? EM_OK : EM_NOT_FOUND;

@@ -2,15 +2,16 @@
 /*
  * vector_sort.c -- sorting ranges of vectors through the engine, and what stands on that; see extmem/vector_scan.h.
  *
- * The writer is opened before the sorter, which takes a share of what memory is left, and which has all records before
- * the first is written.
+ * The sorter takes a share of what memory is left.  So what is needed beside it has its memory before: a reader, a writer,
+ * and frames of the cache for blocks of which other records stay.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/structs.h"
 #include "container/vector_algorithm.h"
-#include "key/vary.h"
+#include "sort/shuffle_number.h"
 
 #define UNDEFINED "; the range is undefined"
 
@@ -30,8 +31,8 @@ typedef struct sorting {
 	size_t skip;            /* bytes in front of each sorted record that are none of it */
 	size_t record;
 	/* of a shuffle */
-	uint64_t start, twist, next;
-	char *stage;
+	emi_shuffle_numbers numbers;
+	unsigned char *stage;
 	size_t stage_records;
 } sorting;
 
@@ -82,31 +83,48 @@ static em_status write_sorted(sorting *s, emi_vector_writer *w, em_errinfo *err)
 	return st;
 }
 
+/* All that there is to read and write with is open. */
+static em_status run(sorting *s, emi_vector_reader *r, emi_vector_writer *w, emi_vector_visit_fn push, const em_order *order,
+		     const em_sort_opts *opts, em_errinfo *err)
+{
+	em_status st = emi_cache_provide(w->v->cache, 2, err);
+
+	if (st == EM_OK)
+		st = em_sorter_open(&s->sorter, w->v->ctx, order, opts);
+	if (st == EM_OK)
+		st = emi_vector_pass(r, r->from, push, s, err);
+	if (st == EM_OK)
+		st = sorter_failed(s, em_sorter_finish(s->sorter), err);
+	if (st == EM_OK)
+		st = write_sorted(s, w, err);
+	em_sorter_close(s->sorter);
+	return st;
+}
+
 /* Have all records of a range sorted, and write them back. */
 static em_status sort(sorting *s, emi_vector *v, uint64_t from, uint64_t n, emi_vector_visit_fn push, const em_order *order,
 		      const em_sort_opts *opts, uint64_t *left, em_errinfo *err)
 {
-	em_sort_opts o = EM_SORT_OPTS_INIT;
+	const em_sort_opts plain = EM_SORT_OPTS_INIT;
+	emi_vector_reader r;
 	emi_vector_writer w;
-	em_status st;
+	em_sort_opts o;
+	em_status st = EMI_STRUCT_TAKE(em_sort_opts, &o, opts != NULL ? opts : &plain, err);
 
-	if (opts != NULL)
-		memcpy(&o, opts, opts->size < sizeof o ? opts->size : sizeof o);
-	o.size = sizeof o;
+	if (st != EM_OK)
+		return st;
 	o.errinfo = err;
+	memset(&r, 0, sizeof r);
 	memset(&w, 0, sizeof w);
 	st = emi_vector_writer_open(&w, v, from, n, 0, err);
 	if (st != EM_OK)
 		return st;
-	st = em_sorter_open(&s->sorter, v->ctx, order, &o);
-	if (st == EM_OK)
-		st = emi_vector_visit(v, from, n, push, s, err);
-	if (st == EM_OK)
-		st = sorter_failed(s, em_sorter_finish(s->sorter), err);
-	if (st == EM_OK)
-		st = write_sorted(s, &w, err);
+	st = emi_vector_reader_open(&r, v, from, n, 0, 0, err);
+	if (st == EM_OK) {
+		st = run(s, &r, &w, push, order, &o, err);
+		emi_vector_reader_close(&r);
+	}
 	*left = w.at - from;
-	em_sorter_close(s->sorter);
 	emi_vector_writer_close(&w);
 	return st;
 }
@@ -124,7 +142,7 @@ em_status emi_vector_sort(emi_vector *v, uint64_t from, uint64_t n, const em_ord
 em_status em_vector_sort(em_vector *v, uint64_t from, uint64_t n, const em_order *order, const em_sort_opts *opts,
 			 uint64_t *left)
 {
-	uint64_t own;
+	uint64_t have;
 	em_errinfo err;
 	em_status st = emi_enter(v, &err);
 
@@ -134,21 +152,13 @@ em_status em_vector_sort(em_vector *v, uint64_t from, uint64_t n, const em_order
 	if (st == EM_OK)
 		st = emi_vector_change_range(v, from, &n, &err);
 	if (st == EM_OK)
-		st = emi_vector_sort(&v->inner, from, n, order, opts, left != NULL ? left : &own, &err);
+		st = emi_vector_sort(&v->inner, from, n, order, opts, &have, &err);
+	if (st == EM_OK && left != NULL)
+		*left = have;
 	return emi_leave(v, st, &err);
 }
 
-/* Numbers as shuffle.c gives them. */
-#define NUMBER_BYTES 8u
-#define NUMBER_STEP UINT64_C(0x9e3779b97f4a7c15)
-#define STAGE_BYTES ((size_t)64 << 10)
-
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return x ^ (x >> 31);
-}
+#define STAGE_BYTES ((size_t)64 << 10) /* of records with their numbers */
 
 /* Put a number in front of each record. */
 static em_status feed_numbered(void *arg, uint64_t i, const char *records, uint64_t n, em_errinfo *err)
@@ -159,16 +169,13 @@ static em_status feed_numbered(void *arg, uint64_t i, const char *records, uint6
 	(void)i;
 	while (n != 0 && st == EM_OK) {
 		const size_t some = n < s->stage_records ? (size_t)n : s->stage_records;
-		char *to = s->stage;
+		unsigned char *to = s->stage;
 		size_t k;
 
-		for (k = 0; k < some; k++) {
-			const uint64_t x = emi_big_endian(mix(mix(s->start + s->next++ * NUMBER_STEP) ^ s->twist));
-
-			memcpy(to, &x, sizeof x);
-			memcpy(to + NUMBER_BYTES, records, s->record);
-			to += NUMBER_BYTES + s->record;
-			records += s->record;
+		for (k = 0; k < some; k++, records += s->record) {
+			to = emi_shuffle_put(&s->numbers, to);
+			memcpy(to, records, s->record);
+			to += s->record;
 		}
 		st = sorter_failed(s, em_sorter_push(s->sorter, s->stage, some), err);
 		n -= some;
@@ -178,8 +185,8 @@ static em_status feed_numbered(void *arg, uint64_t i, const char *records, uint6
 
 static em_status shuffle(emi_vector *v, uint64_t from, uint64_t n, uint64_t seed, const em_sort_opts *opts, em_errinfo *err)
 {
-	const em_key key = { 0, NUMBER_BYTES, EM_KEY_BYTES, 0, { 0, 0 } };
-	const uint64_t each = v->layout.record + NUMBER_BYTES;
+	const em_key key = { 0, 0, EM_KEY_U64, EM_KEY_BIG_ENDIAN, { 0 } };
+	const uint64_t each = v->layout.record + EMI_SHUFFLE_BYTES;
 	em_order *order = NULL;
 	size_t stage;
 	sorting s;
@@ -187,10 +194,9 @@ static em_status shuffle(emi_vector *v, uint64_t from, uint64_t n, uint64_t seed
 	em_status st;
 
 	memset(&s, 0, sizeof s);
-	s.skip = NUMBER_BYTES;
+	s.skip = EMI_SHUFFLE_BYTES;
 	s.record = (size_t)v->layout.record;
-	s.start = mix(seed + NUMBER_STEP);
-	s.twist = mix(s.start ^ UINT64_C(0xd1b54a32d192ed03));
+	emi_shuffle_begin(&s.numbers, seed);
 	s.stage_records = STAGE_BYTES / (size_t)each;
 	s.stage_records += s.stage_records == 0;
 	stage = (s.stage_records * (size_t)each + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
