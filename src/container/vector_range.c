@@ -3,7 +3,7 @@
  * vector_range.c -- copying records between a vector's cache and the caller; see vector.h.
  *
  * Blocks to read are got in groups, whose reads are under way together, and the next group is hinted at before anybody
- * waits.  So two groups are on their way where the cache has room for them.
+ * waits.  A group is a fourth of the frames at most, as a cache takes hints until half of them are being read.
  */
 #include <string.h>
 
@@ -14,9 +14,9 @@ enum { GROUP = 32 };
 
 static size_t group_of(const emi_vector *v)
 {
-	const uint32_t half = emi_cache_frames(v->cache) / 2;
+	const uint32_t most = emi_cache_frames(v->cache) / 4;
 
-	return half < GROUP ? half + (half == 0) : GROUP;
+	return most < GROUP ? most + (most == 0) : GROUP;
 }
 
 /* The ids of blocks from one on, up to the last; how many. */

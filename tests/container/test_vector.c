@@ -59,148 +59,6 @@ static void read_file(const char *path, void *bytes, size_t n)
 	assert_int_equal(fclose(f), 0);
 }
 
-/* A vector of u64 in blocks of 512, and so many of them in memory. */
-static void numbers(vector_case *t, uint64_t room, uint64_t frames)
-{
-	vector_case_open(t, memory(), 8, room);
-	t->opts.block_bytes = BLOCK;
-	t->opts.cache_bytes = frames * BLOCK;
-	vector_case_make(t, 0);
-}
-
-static void assert_moved(const vector_case *t, em_vector_stats *before, uint64_t reads, uint64_t writes)
-{
-	const em_vector_stats now = vector_case_stats(t);
-
-	assert_int_equal(now.reads - before->reads, reads);
-	assert_int_equal(now.writes - before->writes, writes);
-	*before = now;
-}
-
-/* Scans are scan(N); what was not written is not read, and neither is what is overwritten. */
-static void test_transfers(void **state)
-{
-	enum { BLOCKS = 100, N = BLOCKS * BLOCK / 8 };
-	em_vector_stream_opts opts = EM_VECTOR_STREAM_OPTS_INIT;
-	em_vector_reader *r;
-	em_vector_writer *w;
-	const em_batch *b;
-	em_vector_stats s;
-	vector_case t;
-	uint64_t i;
-
-	(void)state;
-	numbers(&t, N, 8);
-	s = vector_case_stats(&t);
-	assert_int_equal(s.block_records, BLOCK / 8);
-	assert_vector_ok(&t, em_vector_resize(t.v, (uint64_t)1 << 50));
-	assert_vector_ok(&t, em_vector_resize(t.v, 100));
-	assert_vector_ok(&t, em_vector_resize(t.v, N));
-	t.n = N;
-	vector_case_check(&t);
-	assert_moved(&t, &s, 0, 0);
-
-	/* Sequential overwriting through the cache: each block goes once. */
-	vector_case_draw(&t, N);
-	for (i = 0; i < N; i += 100)
-		assert_vector_ok(&t, em_vector_write(t.v, i, t.buf + i * 8, i + 100 < N ? 100 : N - i));
-	assert_vector_ok(&t, em_vector_flush(t.v, 0));
-	vector_case_put(&t, 0, N);
-	assert_moved(&t, &s, 0, BLOCKS);
-	assert_vector_ok(&t, em_vector_write(t.v, 0, t.buf, N));
-	assert_vector_ok(&t, em_vector_flush(t.v, 0));
-	assert_moved(&t, &s, 0, BLOCKS);
-	vector_case_check(&t);
-	assert_vector_ok(&t, em_vector_flush(t.v, 0));
-	s = vector_case_stats(&t);
-	assert_int_equal(s.blocks_dirty, 0);
-
-	/* A writer writes each once and reads none, a reader reads those that are not in memory. */
-	assert_vector_ok(&t, em_vector_writer_open(&w, t.v, &opts));
-	assert_vector_ok(&t, em_vector_writer_push(w, t.is, N));
-	assert_vector_ok(&t, em_vector_writer_finish(w));
-	em_vector_writer_close(w);
-	assert_moved(&t, &s, 0, BLOCKS);
-	assert_vector_ok(&t, em_vector_reader_open(&r, t.v, NULL));
-	while (em_vector_reader_next(r, &b) == EM_OK)
-		assert_int_equal(b->n, BLOCK / 8);
-	em_vector_reader_close(r);
-	assert_moved(&t, &s, BLOCKS, 0);
-
-	/* A range that begins and ends within blocks reads these two. */
-	opts.from = 10;
-	assert_vector_ok(&t, em_vector_writer_open(&w, t.v, &opts));
-	assert_vector_ok(&t, em_vector_writer_push(w, t.is + 80, N - 20));
-	assert_vector_ok(&t, em_vector_writer_finish(w));
-	em_vector_writer_close(w);
-	assert_moved(&t, &s, 2, BLOCKS - 2);
-	vector_case_check(&t);
-	assert_vector_ok(&t, em_vector_flush(t.v, 0));
-
-	/* Getting makes nothing dirty; cutting off does nothing at all. */
-	for (i = 0; i < N; i += 77)
-		assert_vector_ok(&t, em_vector_get(t.v, i, t.buf));
-	s = vector_case_stats(&t);
-	assert_int_equal(s.blocks_dirty, 0);
-	assert_vector_ok(&t, em_vector_resize(t.v, 3));
-	assert_vector_ok(&t, em_vector_resize(t.v, 0));
-	assert_moved(&t, &s, 0, 0);
-	t.n = 0;
-	vector_case_close(&t);
-}
-
-/* Appended one by one, records cost a write per block and no reads. */
-static void test_pushed(void **state)
-{
-	enum { BLOCKS = 50, N = BLOCKS * BLOCK / 8 };
-	em_vector_stats s;
-	vector_case t;
-	uint64_t i;
-
-	(void)state;
-	numbers(&t, N, 4);
-	s = vector_case_stats(&t);
-	for (i = 0; i < N; i++) {
-		vector_case_draw(&t, 1);
-		assert_vector_ok(&t, em_vector_push(t.v, t.buf));
-		vector_case_put(&t, i, 1);
-	}
-	assert_vector_ok(&t, em_vector_flush(t.v, 0));
-	assert_moved(&t, &s, 0, BLOCKS);
-	vector_case_check(&t);
-	vector_case_close(&t);
-}
-
-/* Many scattered records are read with many reads under way; a cache that has them reads none. */
-static void test_scattered(void **state)
-{
-	enum { N = 200 * BLOCK / 8, MANY = 500 };
-	uint64_t at[MANY], i;
-	em_vector_stats s;
-	vector_case t;
-
-	(void)state;
-	numbers(&t, N, 128);
-	vector_case_draw(&t, N);
-	assert_vector_ok(&t, em_vector_push_many(t.v, t.buf, N, NULL));
-	vector_case_put(&t, 0, N);
-	assert_vector_ok(&t, em_vector_flush(t.v, 0));
-	for (i = 0; i < MANY; i++)
-		at[i] = test_below(&t.f.rng, N);
-	s = vector_case_stats(&t);
-	assert_vector_ok(&t, em_vector_read_many(t.v, at, MANY, t.buf));
-	for (i = 0; i < MANY; i++)
-		assert_memory_equal(t.buf + 8 * i, t.is + 8 * at[i], 8);
-	assert_true(vector_case_stats(&t).reads - s.reads <= MANY);
-	for (i = 0; i < MANY; i++)
-		at[i] = 7 * i % 512;
-	assert_vector_ok(&t, em_vector_get(t.v, 0, t.buf));
-	s = vector_case_stats(&t);
-	assert_vector_ok(&t, em_vector_read_many(t.v, at, MANY, t.buf));
-	assert_moved(&t, &s, 0, 0);
-	vector_case_close(&t);
-}
-
 /* Few records: nothing is opened or written on scratch, and little memory is taken. */
 static void test_small(void **state)
 {
@@ -400,7 +258,7 @@ static void test_swap(void **state)
 	void *record;
 
 	(void)state;
-	numbers(&t, 5000, 4);
+	vector_case_numbers(&t, memory(), 5000, 4);
 	vector_case_draw(&t, 5000);
 	assert_vector_ok(&t, em_vector_push_many(t.v, t.buf, 5000, NULL));
 	vector_case_put(&t, 0, 5000);
@@ -437,7 +295,7 @@ static void test_pinned(void **state)
 	uint64_t i;
 
 	(void)state;
-	numbers(&t, 5000, 4);
+	vector_case_numbers(&t, memory(), 5000, 4);
 	assert_vector_ok(&t, em_vector_resize(t.v, 5000));
 	t.n = 5000;
 	for (i = 0; i < 4; i++) {
@@ -593,7 +451,7 @@ static void test_misuse(void **state)
 	void *p;
 
 	(void)state;
-	numbers(&t, 100, 4);
+	vector_case_numbers(&t, memory(), 100, 4);
 	vector_case_draw(&t, 100);
 	assert_vector_ok(&t, em_vector_push_many(t.v, t.buf, 100, NULL));
 	vector_case_put(&t, 0, 100);
@@ -703,7 +561,7 @@ static void test_cursor(void **state)
 	uint64_t i;
 
 	(void)state;
-	numbers(&t, 3000, 4);
+	vector_case_numbers(&t, memory(), 3000, 4);
 	vector_case_draw(&t, 3000);
 	assert_vector_ok(&t, em_vector_push_many(t.v, t.buf, 3000, NULL));
 	vector_case_put(&t, 0, 3000);
@@ -722,9 +580,6 @@ static void test_cursor(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_transfers),
-		cmocka_unit_test(test_pushed),
-		cmocka_unit_test(test_scattered),
 		cmocka_unit_test(test_small),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_evicted),

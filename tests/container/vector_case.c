@@ -51,6 +51,14 @@ void vector_case_make(vector_case *t, int bound)
 		t->n = em_vector_size(t->v);
 }
 
+void vector_case_numbers(vector_case *t, const em_backend *backend, uint64_t room, uint64_t frames)
+{
+	vector_case_open(t, backend, 8, room);
+	t->opts.block_bytes = 4096;
+	t->opts.cache_bytes = frames * t->opts.block_bytes;
+	vector_case_make(t, 0);
+}
+
 void vector_case_reopen(vector_case *t)
 {
 	if (t->opts.path == NULL)

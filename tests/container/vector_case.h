@@ -27,6 +27,9 @@ void vector_case_open(vector_case *t, const em_backend *backend, uint64_t record
 /* The vector, as t->opts say; with `bound', on a file. */
 void vector_case_make(vector_case *t, int bound);
 
+/* All of this: a vector of u64 on scratch in blocks of 4 KiB, and so many of them in memory. */
+void vector_case_numbers(vector_case *t, const em_backend *backend, uint64_t room, uint64_t frames);
+
 /* Close the vector, and, unless it is on scratch, open it again. */
 void vector_case_reopen(vector_case *t);
 
