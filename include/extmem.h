@@ -19,6 +19,8 @@
 #include <extmem/text.h>
 #include <extmem/top.h>
 #include <extmem/unique.h>
+#include <extmem/vector.h>
+#include <extmem/vector_scan.h>
 #include <extmem/status.h>
 
 #endif

@@ -135,6 +135,11 @@ em_status emi_cache_get(emi_cache *c, em_bid bid, uint32_t mode, uint32_t *frame
 	return EM_OK;
 }
 
+uint32_t emi_cache_find(const emi_cache *c, em_bid bid)
+{
+	return emi_bid_map_find(&c->map, bid);
+}
+
 void emi_cache_unpin(emi_cache *c, uint32_t frame, int dirty)
 {
 	emi_cache_frame *f = &c->frame[frame];
@@ -172,6 +177,19 @@ void emi_cache_hint(emi_cache *c, em_bid bid)
 	c->frame[i].hinted = 1;
 	emi_frame_read(c, i, EMI_FRAMES_READS);
 	c->stats.hints += c->frame[i].busy == EMI_FRAME_READING;
+}
+
+em_status emi_cache_provide(emi_cache *c, uint32_t n, em_errinfo *err)
+{
+	em_errinfo own = EM_ERRINFO_INIT;
+
+	while (c->used < n && c->used < c->m)
+		if (emi_cache_new_frame(c, &own) == EM_CACHE_NONE) {
+			if (err != NULL && err->status >= EM_OK)
+				*err = own;
+			return own.status;
+		}
+	return EM_OK;
 }
 
 em_status emi_cache_detach(emi_cache *c, char **buf, em_errinfo *err)

@@ -58,6 +58,9 @@ em_status emi_cache_get(emi_cache *c, em_bid bid, uint32_t mode, uint32_t *frame
 em_status emi_cache_get_many(emi_cache *c, const em_bid *bid, size_t n, uint32_t mode, const em_bid *next, size_t more,
 			     uint32_t *frame, size_t *got, em_errinfo *err);
 
+/* The frame that has a block, which may be on its way; or EM_CACHE_NONE. */
+uint32_t emi_cache_find(const emi_cache *c, em_bid bid);
+
 /* Done with it; dirty: it was changed since it was got. */
 void emi_cache_unpin(emi_cache *c, uint32_t frame, int dirty);
 
@@ -92,6 +95,10 @@ int emi_cache_is_detached(const emi_cache *c, uint32_t frame);
 
 /* The frame whose memory that is; EM_CACHE_NONE if it is none's. */
 uint32_t emi_cache_frame_of(emi_cache *c, const void *buf);
+
+/* Have memory for n frames, or for all that there may be if they are fewer: so what is changed later needs none.
+ * EM_ERR_MEMLIMIT, EM_ERR_NOMEM. */
+em_status emi_cache_provide(emi_cache *c, uint32_t n, em_errinfo *err);
 
 /* Detach the memory of a frame, B bytes, from the cache, which has one less until it is attached again.  As
  * emi_cache_get(). */

@@ -66,6 +66,8 @@ em_status emi_store_open_file(emi_store **out, em_file *file, em_errinfo *err);
 
 /* Bytes of memory that one takes, but for the list of places of an array. */
 uint64_t emi_store_memory(void);
+/* And the most that the list takes when so many blocks are in use. */
+uint64_t emi_store_array_memory(uint64_t blocks);
 
 /* One more who closes it. */
 emi_store *emi_store_hold(emi_store *s);

@@ -16,6 +16,14 @@
 #include "base/memory.h"
 #include "block/store_kind.h"
 
+/* While the list of parts grows there are two. */
+uint64_t emi_store_array_memory(uint64_t blocks)
+{
+	const uint64_t parts = blocks / EMI_ARRAY_PART + 1;
+
+	return parts * (sizeof(emi_array_part) + 3 * sizeof(emi_array_part *));
+}
+
 /* The place of a block, or NULL: it has none. */
 static em_bid *place_of(const emi_store *s, uint64_t offset)
 {

@@ -20,28 +20,36 @@ static int by_fields(const em_order *o, const unsigned char *a, const unsigned c
 	return c;
 }
 
-static int by_key(const em_order *o, const void *a, const void *b)
+static int by_key(const em_order *o, const void *a, const void *b, int *failed)
 {
+	const uint32_t failures = emi_order_key_failures(o);
 	const uint64_t x = o->codec.key(o, a), y = o->codec.key(o, b);
 
+	*failed |= emi_order_key_failures(o) != failures;
 	return (x > y) - (x < y);
 }
 
-int em_order_compare(const em_order *order, const void *a, const void *b)
+int emi_order_compare(const em_order *order, const void *a, const void *b, int *failed)
 {
 	int c;
 
-	if (order == NULL || a == NULL || b == NULL)
-		return 0;
 	if (order->key_fn != NULL)
-		return by_key(order, a, b);
+		return by_key(order, a, b, failed);
 	if (order->cmp != NULL)
 		c = order->cmp(a, b, order->user);
 	else if (order->own != NULL)
 		c = order->own->compare(a, b, order->own_arg);
 	else
 		return by_fields(order, a, b);
+	*failed |= c == EM_CMP_ERROR;
 	return c == EM_CMP_ERROR ? 0 : (c > 0) - (c < 0);
+}
+
+int em_order_compare(const em_order *order, const void *a, const void *b)
+{
+	int failed = 0;
+
+	return order != NULL && a != NULL && b != NULL ? emi_order_compare(order, a, b, &failed) : 0;
 }
 
 static const void *record_of(uint64_t val)

@@ -115,6 +115,9 @@ void *emi_order_own_arg(const em_order *o, emi_compare *cmp);
 /* Is there a function of the caller's that must run on the calling thread? */
 int emi_order_on_caller(const em_order *o);
 
+/* As em_order_compare(), of records of one size; *failed becomes 1 when a function of the caller's fails. */
+int emi_order_compare(const em_order *o, const void *a, const void *b, int *failed);
+
 /* How often the function that computes keys has failed so far. */
 uint32_t emi_order_key_failures(const em_order *o);
 

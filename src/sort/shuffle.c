@@ -2,13 +2,8 @@
 /*
  * shuffle.c -- em_shuffle_files(): records in random order.
  *
- * On its way in each record gets eight bytes in front of it, a number that seed and record number determine; on its way
- * out it loses them.  In between the records are sorted by these bytes.
- *
- * Record number i gets mix(mix(s + i * c) ^ t), s and t made of the seed and c odd.  Each step has an inverse, so no two
- * records get the same number, and what is sorted by it has no ties.  mix() is the finaliser of splitmix64 (Steele, Lea and
- * Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014); going through it twice, with t in between, makes
- * the sequences of two seeds something else than parts of one sequence.
+ * On its way in each record gets eight bytes in front of it, a number that seed and record number determine
+ * (shuffle_number.h); on its way out it loses them.  In between the records are sorted by these bytes.
  */
 #include <extmem/shuffle.h>
 
@@ -21,42 +16,24 @@
 #include "sort/files.h"
 #include "sort/pass.h"
 #include "sort/plan_vary.h"
+#include "sort/shuffle_number.h"
 
-#define NUMBER_BYTES 8u
-#define STEP UINT64_C(0x9e3779b97f4a7c15)
 #define STAGE_BYTES ((size_t)64 << 10) /* of records with their numbers */
 #define STAGE_RECORDS ((size_t)2048)
 
 typedef struct shuffle {
 	emi_pass pass;
 	em_shuffle_opts opts;
-	uint64_t start, twist;
-	uint64_t next;          /* number of the next record */
+	emi_shuffle_numbers numbers;
 	unsigned char *stage;
 	size_t stage_bytes;
 	uint64_t ends[STAGE_RECORDS];
 } shuffle;
 
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return x ^ (x >> 31);
-}
-
-/* The next record's number, its most significant byte first. */
-static unsigned char *put_number(shuffle *s, unsigned char *to)
-{
-	const uint64_t x = emi_big_endian(mix(mix(s->start + s->next++ * STEP) ^ s->twist));
-
-	memcpy(to, &x, sizeof x);
-	return to + sizeof x;
-}
-
 static em_status convert_fixed(emi_pass *p, const unsigned char *data, size_t bytes, uint64_t *records, em_errinfo *err)
 {
 	shuffle *s = (shuffle *)(void *)p;
-	const size_t each = (size_t)p->record_bytes, most = s->stage_bytes / (each + NUMBER_BYTES);
+	const size_t each = (size_t)p->record_bytes, most = s->stage_bytes / (each + EMI_SHUFFLE_BYTES);
 	size_t left = bytes / each;
 	em_status st = EM_OK;
 
@@ -66,7 +43,7 @@ static em_status convert_fixed(emi_pass *p, const unsigned char *data, size_t by
 		size_t i;
 
 		for (i = 0; i < n; i++, data += each) {
-			to = put_number(s, to);
+			to = emi_shuffle_put(&s->numbers, to);
 			emi_copy(to, data, each);
 			to += each;
 		}
@@ -116,16 +93,16 @@ static em_status convert_vary(emi_pass *p, const unsigned char *data, size_t byt
 		size_t length;
 
 		record = emi_record_take(&p->top.front.e.job.format, &at, end, &length);
-		if (n == STAGE_RECORDS || length + NUMBER_BYTES > s->stage_bytes - filled) {
+		if (n == STAGE_RECORDS || length + EMI_SHUFFLE_BYTES > s->stage_bytes - filled) {
 			st = send(s, n, err);
 			n = filled = 0;
-			if (st == EM_OK && length + NUMBER_BYTES > s->stage_bytes)
-				st = grow(s, length + NUMBER_BYTES, err);
+			if (st == EM_OK && length + EMI_SHUFFLE_BYTES > s->stage_bytes)
+				st = grow(s, length + EMI_SHUFFLE_BYTES, err);
 			if (st != EM_OK)
 				return st;
 		}
-		memcpy(put_number(s, s->stage + filled), record, length);
-		filled += length + NUMBER_BYTES;
+		memcpy(emi_shuffle_put(&s->numbers, s->stage + filled), record, length);
+		filled += length + EMI_SHUFFLE_BYTES;
 		s->ends[n++] = filled;
 		++*records;
 	}
@@ -139,9 +116,9 @@ static em_status make_order(em_order **out, em_ctx *ctx, uint64_t record_size, e
 
 	if (record_size == 0)
 		return em_order_text(out, ctx, NULL, 0, NULL, err);
-	if (record_size > UINT64_MAX - NUMBER_BYTES)
+	if (record_size > UINT64_MAX - EMI_SHUFFLE_BYTES)
 		return emi_fail(err, EM_ERR_RANGE, "a record of %llu bytes does not fit in memory", (unsigned long long)record_size);
-	return em_order_keys(out, ctx, record_size + NUMBER_BYTES, &key, 1, err);
+	return em_order_keys(out, ctx, record_size + EMI_SHUFFLE_BYTES, &key, 1, err);
 }
 
 static void sort_opts(const em_shuffle_opts *opts, em_sort_opts *sort)
@@ -171,8 +148,8 @@ static em_status make_stage(shuffle *s, em_errinfo *err)
 	emi_pass *p = &s->pass;
 
 	s->stage_bytes = STAGE_BYTES;
-	if (p->record_bytes + NUMBER_BYTES > STAGE_BYTES)
-		s->stage_bytes = (size_t)p->record_bytes + NUMBER_BYTES;
+	if (p->record_bytes + EMI_SHUFFLE_BYTES > STAGE_BYTES)
+		s->stage_bytes = (size_t)p->record_bytes + EMI_SHUFFLE_BYTES;
 	p->taken = sizeof *s + s->stage_bytes;
 	p->extra = grown_stage;
 	s->stage = emi_buffer_alloc(p->top.front.e.job.ctx, s->stage_bytes, err);
@@ -194,9 +171,8 @@ static em_status run(shuffle *s, em_ctx *ctx, const char *output, emi_trial *t, 
 	}
 	sort_opts(&s->opts, &sort);
 	p->convert = p->record_bytes != 0 ? convert_fixed : convert_vary;
-	p->strip = NUMBER_BYTES;
-	s->start = mix(s->opts.seed + STEP);
-	s->twist = mix(s->start ^ UINT64_C(0xd1b54a32d192ed03));
+	p->strip = EMI_SHUFFLE_BYTES;
+	emi_shuffle_begin(&s->numbers, s->opts.seed);
 	st = emi_pass_open(p, ctx, order, 0, s->opts.count != 0 ? s->opts.count : UINT64_MAX, &sort, err);
 	if (st == EM_OK) {
 		emi_pass_try(p, t);

@@ -403,6 +403,51 @@ static em_status with_stream_stats(void *theirs)
 	return em_element_predict(&o, 1000, theirs);
 }
 
+static em_status with_vector_opts(void *theirs)
+{
+	em_vector *v;
+	const em_status st = em_vector_open(&v, ctx, theirs);
+
+	assert_int_equal(em_vector_memory(theirs, 1) != 0, st == EM_OK);
+	em_vector_close(v);
+	return st;
+}
+
+static em_vector *open_vector(void)
+{
+	em_vector_opts o = EM_VECTOR_OPTS_INIT;
+	em_vector *v;
+
+	o.record_bytes = 8;
+	assert_int_equal(em_vector_open(&v, ctx, &o), EM_OK);
+	assert_int_equal(em_vector_push_many(v, numbers, 3, NULL), EM_OK);
+	return v;
+}
+
+static em_status with_vector_stats(void *theirs)
+{
+	em_vector *v = open_vector();
+	const em_status st = em_vector_stats_get(v, theirs);
+
+	em_vector_close(v);
+	return st;
+}
+
+/* Of a reader and of a writer. */
+static em_status with_vector_stream_opts(void *theirs)
+{
+	em_vector *v = open_vector();
+	em_vector_reader *r;
+	em_vector_writer *w;
+	em_status st = em_vector_reader_open(&r, v, theirs);
+
+	em_vector_reader_close(r);
+	assert_int_equal(em_vector_writer_open(&w, v, theirs), st);
+	em_vector_writer_close(w);
+	em_vector_close(v);
+	return st;
+}
+
 /* A struct as an initialiser makes it, and what is done with it. */
 typedef struct subject {
 	const char *name;
@@ -432,6 +477,8 @@ typedef struct subject {
 		em_element_opts stream_opts;
 		em_text_opts text_opts;
 		em_unique_opts unique_opts;
+		em_vector_opts vector_opts;
+		em_vector_stream_opts vector_stream_opts;
 		unsigned char bytes[4096];
 	} u;
 } subject;
@@ -475,6 +522,8 @@ static size_t make_subjects(subject *s)
 	static const em_element_opts stream_opts = EM_ELEMENT_OPTS_INIT;
 	static const em_text_opts text_opts = EM_TEXT_OPTS_INIT;
 	static const em_unique_opts unique_opts = EM_UNIQUE_OPTS_INIT;
+	static const em_vector_opts vector_opts = EM_VECTOR_OPTS_INIT;
+	static const em_vector_stream_opts vector_stream_opts = EM_VECTOR_STREAM_OPTS_INIT;
 	size_t n = 0;
 
 	s[n] = MAKE(em_allocator, with_allocator, 1);
@@ -552,6 +601,14 @@ static size_t make_subjects(subject *s)
 	s[n] = MAKE(em_unique_opts, with_unique_opts, 1);
 	s[n].u.unique_opts = unique_opts;
 	s[n++].u.unique_opts.errinfo = &err;
+	s[n] = MAKE(em_vector_opts, with_vector_opts, 1);
+	s[n].u.vector_opts = vector_opts;
+	s[n].u.vector_opts.record_bytes = 8;
+	s[n++].u.vector_opts.errinfo = &err;
+	s[n++] = MAKE(em_vector_stats, with_vector_stats, 0);
+	s[n] = MAKE(em_vector_stream_opts, with_vector_stream_opts, 1);
+	s[n].u.vector_stream_opts = vector_stream_opts;
+	s[n++].u.vector_stream_opts.errinfo = &err;
 	return n;
 }
 

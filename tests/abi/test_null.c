@@ -192,6 +192,7 @@ static void test_constructors(void **state)
 	em_sort_opts sort = EM_SORT_OPTS_INIT;
 	em_ctx_opts opts = EM_CTX_OPTS_INIT;
 	em_sort_plan_info plan = EM_SORT_PLAN_INFO_INIT;
+	em_vector_opts vector = EM_VECTOR_OPTS_INIT;
 	em_element_reader *er;
 	em_element_writer *ew;
 	em_block_writer *bw;
@@ -204,13 +205,14 @@ static void test_constructors(void **state)
 	em_order *key;
 	em_disks *d;
 	em_file *f;
+	em_vector *v;
 	em_top *t;
 	void *buf;
 
 	(void)state;
 	writer.errinfo = reader.errinfo = pool.errinfo = element.errinfo = shuffle.errinfo = unique.errinfo = &err;
 	output.errinfo = cache.errinfo = disk.errinfo = check.errinfo = file.errinfo = sort.errinfo = &err;
-	opts.errinfo = &err;
+	opts.errinfo = vector.errinfo = &err;
 	writer.block_bytes = pool.block_bytes = cache.block_bytes = info.block_bytes = B;
 	writer.record_bytes = info.record_bytes = 8;
 	cache.frames = 2;
@@ -287,6 +289,8 @@ static void test_constructors(void **state)
 	refused(em_block_reader_open(NULL, list, &reader), "out");
 	refused(em_block_reader_open(&br, NULL, &reader), "list");
 	em_block_list_close(list);
+	refused(em_vector_open(NULL, ctx, &vector), "out");
+	refused(em_vector_open(&v, NULL, &vector), "ctx");
 	refused(em_cache_trace_optimum(NULL, NULL, 0, 1, NULL, &err), "ctx");
 	refused(em_cache_trace_policy(ctx, NULL, 0, NULL, 0, 1, NULL, &err), "misses");
 }
@@ -312,6 +316,9 @@ ERROR_OF(block_writer)
 ERROR_OF(block_reader)
 ERROR_OF(element_reader)
 ERROR_OF(element_writer)
+ERROR_OF(vector)
+ERROR_OF(vector_reader)
+ERROR_OF(vector_writer)
 
 static void test_sorts(void **state)
 {
@@ -458,6 +465,90 @@ static void test_blocks(void **state)
 	em_block_list_close(list);
 }
 
+static int visit(void *user, uint64_t i, const void *records, uint64_t n)
+{
+	(void)user;
+	(void)i;
+	(void)records;
+	return n == 0;
+}
+
+static int change(void *user, uint64_t i, void *records, uint64_t n)
+{
+	return visit(user, i, records, n);
+}
+
+static int test(void *user, const void *record)
+{
+	return visit(user, 0, record, 1);
+}
+
+static void test_vectors(void **state)
+{
+	em_vector_opts opts = EM_VECTOR_OPTS_INIT;
+	uint64_t at = 0, got = 0;
+	const em_batch *batch;
+	em_vector_reader *r;
+	em_vector_writer *w;
+	em_vector *v;
+	void *p;
+
+	(void)state;
+	opts.record_bytes = 8;
+	assert_int_equal(em_vector_open(&v, ctx, &opts), EM_OK);
+	assert_int_equal(em_vector_push_many(v, numbers, 3, NULL), EM_OK);
+	told(em_vector_get(v, 0, NULL), "records", vector_error, v);
+	told(em_vector_set(v, 0, NULL), "records", vector_error, v);
+	told(em_vector_read(v, 0, NULL, 1), "records", vector_error, v);
+	told(em_vector_write(v, 0, NULL, 1), "records", vector_error, v);
+	told(em_vector_read_many(v, NULL, 1, &got), "positions", vector_error, v);
+	told(em_vector_read_many(v, &at, 1, NULL), "records", vector_error, v);
+	told(em_vector_push(v, NULL), "records", vector_error, v);
+	told(em_vector_push_many(v, NULL, 1, NULL), "records", vector_error, v);
+	told(em_vector_swap(v, NULL), "b", vector_error, v);
+	told(em_vector_export(v, NULL), "path", vector_error, v);
+	told(em_vector_pin(v, 0, 0, NULL), "record", vector_error, v);
+	told(em_vector_reader_open(NULL, v, NULL), "out", vector_error, v);
+	told(em_vector_writer_open(NULL, v, NULL), "out", vector_error, v);
+	told(em_vector_for_each(v, 0, 3, NULL, NULL), "fn", vector_error, v);
+	told(em_vector_mutate(v, 0, 3, NULL, NULL), "fn", vector_error, v);
+	told(em_vector_generate(v, 0, 3, NULL, NULL), "fn", vector_error, v);
+	told(em_vector_fill(v, 0, 3, NULL), "record", vector_error, v);
+	told(em_vector_find(v, 0, 3, NULL, NULL, &at), "test", vector_error, v);
+	told(em_vector_find(v, 0, 3, test, NULL, NULL), "position", vector_error, v);
+	told(em_vector_count(v, 0, 3, NULL, NULL, &at), "test", vector_error, v);
+	told(em_vector_count(v, 0, 3, test, NULL, NULL), "count", vector_error, v);
+	told(em_vector_copy(v, 0, NULL, 0, 1), "v", vector_error, v);
+	told(em_vector_partition(v, 0, 3, NULL, NULL, &at), "test", vector_error, v);
+	told(em_vector_partition(v, 0, 3, test, NULL, NULL), "middle", vector_error, v);
+	told(em_vector_nth_element(v, 0, 3, 1, NULL), "order", vector_error, v);
+	told(em_vector_lower_bound(v, 0, 3, NULL, &got, &at), "order", vector_error, v);
+	told(em_vector_lower_bound(v, 0, 3, order, NULL, &at), "record", vector_error, v);
+	told(em_vector_lower_bound(v, 0, 3, order, &got, NULL), "position", vector_error, v);
+	told(em_vector_sort(v, 0, 3, NULL, NULL, NULL), "order", vector_error, v);
+	told(em_vector_find_disorder(v, 0, 3, NULL, &at), "order", vector_error, v);
+	told(em_vector_find_disorder(v, 0, 3, order, NULL), "position", vector_error, v);
+	assert_int_equal(em_vector_stats_get(v, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_vector_for_each(v, 0, 3, visit, NULL), EM_OK);
+	assert_int_equal(em_vector_mutate(v, 0, 3, change, NULL), EM_OK);
+	assert_int_equal(em_vector_get(v, 2, &got), EM_OK);
+	assert_int_equal(got, 2);
+	assert_int_equal(em_vector_reader_open(&r, v, NULL), EM_OK);
+	told(em_vector_reader_next(r, NULL), "batch", vector_reader_error, r);
+	assert_int_equal(em_vector_reader_next(r, &batch), EM_OK);
+	assert_int_equal(batch->n, 3);
+	em_vector_reader_close(r);
+	assert_int_equal(em_vector_writer_open(&w, v, NULL), EM_OK);
+	told(em_vector_writer_push(w, NULL, 1), "records", vector_writer_error, w);
+	told(em_vector_writer_lend(w, NULL, &at), "records", vector_writer_error, w);
+	told(em_vector_writer_lend(w, &p, NULL), "n", vector_writer_error, w);
+	assert_int_equal(em_vector_writer_push(w, numbers, 1), EM_OK);
+	assert_int_equal(em_vector_writer_finish(w), EM_OK);
+	em_vector_writer_close(w);
+	assert_int_equal(em_vector_size(v), 4);
+	em_vector_close(v);
+}
+
 static void of_no_version(em_status st)
 {
 	assert_int_equal(st, EM_ERR_VERSION);
@@ -542,6 +633,7 @@ int main(void)
 		cmocka_unit_test(test_sorts),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_no_initialiser),
 	};
 

@@ -45,6 +45,8 @@ typedef struct things {
 	em_cache *c;
 	em_block_pool *p;
 	em_block_writer *w;
+	em_vector *v;
+	em_vector_writer *vw;
 	void *block;
 } things;
 
@@ -53,6 +55,7 @@ static void open_all(things *x, const char *dir, const char *file, const char *o
 	const em_key key = { 0, 0, EM_KEY_U64, 0, { 0 } };
 	em_block_writer_opts w = EM_BLOCK_WRITER_OPTS_INIT;
 	em_block_pool_opts p = EM_BLOCK_POOL_OPTS_INIT;
+	em_vector_opts v = EM_VECTOR_OPTS_INIT;
 	em_file_opts f = EM_FILE_OPTS_INIT;
 	em_cache_opts c = EM_CACHE_OPTS_INIT;
 	em_ctx_opts o = EM_CTX_OPTS_INIT;
@@ -85,10 +88,17 @@ static void open_all(things *x, const char *dir, const char *file, const char *o
 	assert_int_equal(em_block_pool_open(&x->p, x->d, &p), EM_OK);
 	assert_int_equal(em_block_writer_open(&x->w, x->d, &w), EM_OK);
 	assert_int_equal(em_block_writer_push(x->w, numbers, 3), EM_OK);
+	v.record_bytes = 8;
+	assert_int_equal(em_vector_open(&x->v, x->ctx, &v), EM_OK);
+	assert_int_equal(em_vector_push_many(x->v, numbers, 3, NULL), EM_OK);
+	assert_int_equal(em_vector_writer_open(&x->vw, x->v, NULL), EM_OK);
+	assert_int_equal(em_vector_writer_push(x->vw, numbers, 3), EM_OK);
 }
 
 static void close_all(things *x)
 {
+	em_vector_close(x->v);
+	em_vector_writer_close(x->vw);
 	em_block_writer_close(x->w);
 	em_block_pool_close(x->p);
 	em_cache_close(x->c);
@@ -111,6 +121,7 @@ static int refused(things *x)
 	em_errinfo err;
 	em_sorter *s;
 	em_disks *d;
+	uint64_t one;
 	void *buf;
 	int bad = 0;
 
@@ -133,6 +144,10 @@ static int refused(things *x)
 	bad += em_block_pool_flush(x->p) != EM_ERR_FORK;
 	bad += em_block_writer_push(x->w, numbers, 1) != EM_ERR_FORK;
 	bad += em_block_writer_finish(x->w, &list) != EM_ERR_FORK;
+	bad += em_vector_flush(x->v, 0) != EM_ERR_FORK;
+	bad += em_vector_read(x->v, 0, &one, 1) != EM_ERR_FORK;
+	bad += em_vector_size(x->v) != 3;
+	bad += em_vector_writer_finish(x->vw) != EM_ERR_FORK;
 	bad += em_sorter_open(&s, x->ctx, x->order, NULL) != EM_ERR_FORK;
 	bad += em_disks_open(&d, x->ctx, NULL) != EM_ERR_FORK;
 	bad += em_ctx_memory(x->ctx) != 16 * MIB;
@@ -165,6 +180,9 @@ static void go_on(things *x)
 	assert_int_equal(em_block_pool_flush(x->p), EM_OK);
 	assert_int_equal(em_block_writer_finish(x->w, &list), EM_OK);
 	em_block_list_close(list);
+	assert_int_equal(em_vector_writer_finish(x->vw), EM_OK);
+	assert_int_equal(em_vector_get(x->v, 5, &got), EM_OK);
+	assert_int_equal(got, 2);
 }
 
 static void test_fork(void **state)

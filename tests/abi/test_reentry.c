@@ -323,6 +323,99 @@ static void test_cache(void **state)
 	em_ctx_close(ctx);
 }
 
+static void vector_again(again *a)
+{
+	em_vector_stats stats = EM_VECTOR_STATS_INIT;
+	uint64_t one = 1, at = 0;
+	em_vector_writer *w;
+	em_vector_reader *r;
+	void *p;
+
+	assert_int_equal(em_vector_get(a->object, 0, &one), EM_ERR_BUSY);
+	assert_int_equal(em_vector_set(a->object, 0, &one), EM_ERR_BUSY);
+	assert_int_equal(em_vector_read(a->object, 0, &one, 1), EM_ERR_BUSY);
+	assert_int_equal(em_vector_write(a->object, 0, &one, 1), EM_ERR_BUSY);
+	assert_int_equal(em_vector_read_many(a->object, &at, 1, &one), EM_ERR_BUSY);
+	em_vector_hint(a->object, 0);
+	assert_int_equal(em_vector_push(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_vector_push_many(a->object, &one, 1, &at), EM_ERR_BUSY);
+	assert_int_equal(em_vector_resize(a->object, 0), EM_ERR_BUSY);
+	assert_int_equal(em_vector_reserve(a->object, 0), EM_ERR_BUSY);
+	assert_int_equal(em_vector_shrink(a->object), EM_ERR_BUSY);
+	assert_int_equal(em_vector_swap(a->object, a->object), EM_ERR_BUSY);
+	assert_int_equal(em_vector_flush(a->object, 0), EM_ERR_BUSY);
+	assert_int_equal(em_vector_export(a->object, "x"), EM_ERR_BUSY);
+	assert_int_equal(em_vector_pin(a->object, 0, 0, &p), EM_ERR_BUSY);
+	assert_int_equal(em_vector_reader_open(&r, a->object, NULL), EM_ERR_BUSY);
+	assert_int_equal(em_vector_writer_open(&w, a->object, NULL), EM_ERR_BUSY);
+	assert_int_equal(em_vector_fill(a->object, 0, 1, &one), EM_ERR_BUSY);
+	assert_int_equal(em_vector_copy(a->object, 0, a->object, 0, 1), EM_ERR_BUSY);
+	assert_int_equal(em_vector_reverse(a->object, 0, 1), EM_ERR_BUSY);
+	assert_int_equal(em_vector_shuffle(a->object, 0, 1, 1, NULL), EM_ERR_BUSY);
+	if (!a->locked)
+		assert_int_equal(em_vector_stats_get(a->object, &stats), EM_OK);
+	assert_int_equal(em_vector_size(a->object), N);
+	assert_int_equal(em_vector_record_bytes(a->object), 8);
+}
+
+static int visit(void *user, uint64_t i, const void *records, uint64_t n)
+{
+	(void)user;
+	(void)i;
+	(void)records;
+	called(0);
+	return n == 0;
+}
+
+static int change(void *user, uint64_t i, void *records, uint64_t n)
+{
+	return visit(user, i, records, n);
+}
+
+static int ask(void *user, const void *record)
+{
+	return visit(user, 0, record, 1);
+}
+
+/* Every function that calls one of the caller's. */
+static void test_vector(void **state)
+{
+	unsigned char *records = malloc(N * 8);
+	em_ctx *ctx = open_ctx(0);
+	em_order *order = open_order(ctx);
+	em_vector_opts opts = EM_VECTOR_OPTS_INIT;
+	em_vector *v;
+	uint64_t at;
+
+	(void)state;
+	assert_non_null(records);
+	make(records);
+	opts.record_bytes = 8;
+	opts.block_bytes = B;
+	opts.cache_bytes = 2 * B;
+	assert_int_equal(em_vector_open(&v, ctx, &opts), EM_OK);
+	assert_int_equal(em_vector_push_many(v, records, N, NULL), EM_OK);
+	begin(vector_again, v);
+	assert_int_equal(em_vector_for_each(v, 0, N, visit, NULL), EM_OK);
+	assert_int_equal(em_vector_mutate(v, 0, N, change, NULL), EM_OK);
+	assert_int_equal(em_vector_generate(v, 0, 0, change, NULL), EM_OK);
+	assert_int_equal(em_vector_find(v, 0, N, ask, NULL, &at), EM_NOT_FOUND);
+	assert_int_equal(em_vector_count(v, 0, N, ask, NULL, &at), EM_OK);
+	assert_int_equal(at, 0);
+	assert_int_equal(em_vector_partition(v, 0, N, ask, NULL, &at), EM_OK);
+	assert_int_equal(at, 0);
+	assert_int_equal(em_vector_nth_element(v, 0, N, N / 2, order), EM_OK);
+	assert_int_equal(em_vector_sort(v, 0, N, order, NULL, NULL), EM_OK);
+	assert_int_equal(em_vector_find_disorder(v, 0, N, order, &at), EM_NOT_FOUND);
+	assert_int_equal(em_vector_lower_bound(v, 0, N, order, records, &at), EM_OK);
+	assert_int_equal(at, N - 1);
+	end(N);
+	em_vector_close(v);
+	em_order_close(order);
+	em_ctx_close(ctx);
+	free(records);
+}
+
 static void pool_again(again *a)
 {
 	const em_bid bid = { 0, 0, 0 };
@@ -447,6 +540,7 @@ int main(void)
 		cmocka_unit_test(test_top),
 		cmocka_unit_test(test_close),
 		cmocka_unit_test(test_cache),
+		cmocka_unit_test(test_vector),
 		cmocka_unit_test(test_pool),
 		cmocka_unit_test(test_threads),
 	};

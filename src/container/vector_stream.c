@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* vector_stream.c -- the buffers of readers and writers; see vector_stream.h. */
+#include "container/vector_stream.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#define BUFFERS_USUAL 32u       /* for a disk; so transfers under way are 31 */
+#define BYTES_MOST ((uint64_t)32 << 20)
+#define MEMORY_SHARE 8u
+#define BUFFERS_MOST (1u << 16)
+
+static uint32_t usual(const emi_vector *v)
+{
+	const uint64_t share = em_ctx_memory(v->ctx) / MEMORY_SHARE, most = share < BYTES_MOST ? share : BYTES_MOST;
+	const uint64_t fit = most / v->layout.block_bytes;
+	const uint32_t disks = v->file != NULL ? 1 : emi_scratch_disks(v->ctx);
+	const uint64_t n = (uint64_t)disks * BUFFERS_USUAL < fit ? (uint64_t)disks * BUFFERS_USUAL : fit;
+
+	return n < 2 ? 2 : (uint32_t)n;
+}
+
+em_status emi_vector_ring_open(emi_vector_ring *ring, const emi_vector *v, uint32_t asked, uint64_t blocks,
+			       em_errinfo *err)
+{
+	uint32_t n = asked != 0 ? asked : usual(v);
+
+	if (asked == 1 || asked > BUFFERS_MOST)
+		return emi_fail(err, EM_ERR_RANGE, "%" PRIu32 " buffers", asked);
+	if (v->layout.straddles)
+		n = 1;
+	if (n > blocks)
+		n = blocks != 0 ? (uint32_t)blocks : 1;
+	ring->buffers = n;
+	ring->bytes = v->layout.block_bytes;
+	if (ring->bytes < v->layout.record)
+		ring->bytes = ((size_t)v->layout.record + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+	ring->rq = emi_alloc_array(v->ctx, n, sizeof *ring->rq, err);
+	if (ring->rq != NULL)
+		ring->state = emi_alloc(v->ctx, n, err);
+	if (ring->state != NULL)
+		ring->room = emi_buffer_alloc_array(v->ctx, n, ring->bytes, err);
+	return ring->room != NULL ? EM_OK : err->status;
+}
+
+void emi_vector_ring_close(emi_vector_ring *ring, const emi_vector *v)
+{
+	uint32_t i;
+
+	for (i = 0; ring->rq != NULL && i < ring->buffers && !emi_ctx_forked(v->ctx); i++)
+		(void)emi_wait(&ring->rq[i], NULL);
+	emi_buffer_free_array(v->ctx, ring->room, ring->buffers, ring->bytes);
+	emi_free(v->ctx, ring->state, ring->buffers);
+	emi_free_array(v->ctx, ring->rq, ring->buffers, sizeof *ring->rq);
+	memset(ring, 0, sizeof *ring);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * vector_writer.c -- see vector_stream.h.
+ *
+ * N grows when a block is sent.  If that turns out to have failed, N is what it was, or up to that block, so that what
+ * was appended is there from the first to the last record.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/error.h"
+#include "container/vector_stream.h"
+
+static em_status sticky(const emi_vector_writer *w, em_errinfo *err)
+{
+	if (w->err.status != EM_OK)
+		*err = w->err;
+	return w->err.status;
+}
+
+static em_status fails(emi_vector_writer *w, em_status st, em_errinfo *err)
+{
+	if (w->err.status == EM_OK)
+		w->err.status = st;
+	return sticky(w, err);
+}
+
+/* The position behind the block that the buffer is of, or what may be pushed at most. */
+static uint64_t buffer_end(const emi_vector_writer *w)
+{
+	const emi_vector_layout *l = &w->v->layout;
+	const uint64_t most = l->straddles ? w->begin + w->ring.bytes / l->record :
+					     (w->first + w->turn + 1) * (l->payload / l->record);
+
+	return most < w->end ? most : w->end;
+}
+
+/* Where the first record of the buffer stands in that. */
+static char *buffer_begin(const emi_vector_writer *w)
+{
+	const emi_vector_layout *l = &w->v->layout;
+	char *buf = emi_vector_ring_buf(&w->ring, w->turn);
+
+	return l->straddles ? buf : buf + emi_vector_place_of(l, w->begin * l->record).from;
+}
+
+em_status emi_vector_writer_open(emi_vector_writer *w, emi_vector *v, uint64_t from, uint64_t n, uint32_t buffers,
+				 em_errinfo *err)
+{
+	const emi_vector_layout *l = &v->layout;
+	const uint64_t blocks = n <= UINT64_MAX / l->record - l->block_bytes ? n * l->record / l->payload + 2 : UINT64_MAX;
+	em_status st;
+	uint32_t b;
+
+	w->v = v;
+	w->at = w->begin = from;
+	w->end = n <= UINT64_MAX - from ? from + n : UINT64_MAX;
+	w->first = emi_vector_place_of(l, from * l->record).block;
+	w->old = v->n;
+	st = emi_vector_ring_open(&w->ring, v, buffers, blocks, err);
+	if (st != EM_OK) {
+		emi_vector_ring_close(&w->ring, v);
+		return st;
+	}
+	/* What was in that memory before is nobody's business to find on the disk. */
+	for (b = 0; b < w->ring.buffers && !l->straddles; b++)
+		memset(emi_vector_ring_buf(&w->ring, b) + l->payload, 0, (size_t)(l->block_bytes - l->payload));
+	v->writers++;
+	return EM_OK;
+}
+
+/* Wait for the write from a buffer, where there is one.  When it failed, what was appended from there on is not there. */
+static em_status await(emi_vector_writer *w, uint32_t b)
+{
+	const em_status st = emi_wait(&w->ring.rq[b], &w->err);
+	uint64_t turn = w->turn / w->ring.buffers * w->ring.buffers + b, n;
+	uint32_t k;
+
+	if (st == EM_OK)
+		return EM_OK;
+	w->err.status = st;
+	for (k = 0; k < w->ring.buffers; k++)
+		(void)emi_wait(&w->ring.rq[k], NULL);
+	if (turn >= w->turn)
+		turn -= w->ring.buffers;
+	n = (w->first + turn) * (w->v->layout.payload / w->v->layout.record);
+	if (n < w->old)
+		n = w->old;
+	if (n < w->v->n)
+		(void)emi_vector_resize(w->v, n, NULL);
+	return st;
+}
+
+/* A whole block goes to the store. */
+static em_status write_block(emi_vector_writer *w)
+{
+	emi_vector *v = w->v;
+	const emi_span span = { emi_vector_bid(v, w->first + w->turn), v->layout.block_bytes };
+	const uint32_t b = (uint32_t)(w->turn % w->ring.buffers);
+	em_status st = emi_store_forget(v->store, NULL, &span, &w->err);
+
+	if (st == EM_OK)
+		st = emi_store_write(v->store, &w->ring.rq[b], emi_vector_ring_buf(&w->ring, b), v->layout.block_bytes,
+				     span.at, NULL, &w->err);
+	if (st != EM_OK)
+		return st;
+	v->written++;
+	if (w->at > v->n)
+		v->n = w->at;
+	return EM_OK;
+}
+
+/* Send the buffer, which has something in it, and have the next one free. */
+static em_status send(emi_vector_writer *w)
+{
+	const emi_vector_layout *l = &w->v->layout;
+	em_status st = emi_vector_cover(w->v, w->at, &w->err);
+	uint64_t done;
+
+	if (st == EM_OK && !l->straddles && (w->at - w->begin) * l->record == l->payload)
+		st = write_block(w);
+	else if (st == EM_OK)
+		st = emi_vector_write(w->v, w->begin, buffer_begin(w), w->at - w->begin, &done, &w->err);
+	if (st != EM_OK)
+		return st;
+	w->begin = w->at;
+	w->turn++;
+	return await(w, (uint32_t)(w->turn % w->ring.buffers));
+}
+
+em_status emi_vector_writer_lend(emi_vector_writer *w, char **records, uint64_t *n, em_errinfo *err)
+{
+	em_status st = w->err.status;
+
+	if (st != EM_OK)
+		return sticky(w, err);
+	if (w->at == w->end)
+		return emi_fail(err, EM_ERR_RANGE, "the writer may go up to record %" PRIu64, w->end);
+	if (w->at == buffer_end(w))
+		st = send(w);
+	if (st != EM_OK)
+		return fails(w, st, err);
+	*records = buffer_begin(w) + (w->at - w->begin) * w->v->layout.record;
+	*n = buffer_end(w) - w->at;
+	return EM_OK;
+}
+
+void emi_vector_writer_took(emi_vector_writer *w, uint64_t n)
+{
+	w->at += n;
+}
+
+em_status emi_vector_writer_push(emi_vector_writer *w, const char *records, uint64_t n, em_errinfo *err)
+{
+	const size_t record = (size_t)w->v->layout.record;
+
+	if (n > w->end - w->at && w->err.status == EM_OK)
+		return emi_fail(err, EM_ERR_RANGE, "the writer may go up to record %" PRIu64, w->end);
+	while (n != 0) {
+		uint64_t room;
+		char *to;
+		const em_status st = emi_vector_writer_lend(w, &to, &room, err);
+
+		if (st != EM_OK)
+			return st;
+		if (room > n)
+			room = n;
+		memcpy(to, records, (size_t)room * record);
+		w->at += room;
+		records += (size_t)room * record;
+		n -= room;
+	}
+	return EM_OK;
+}
+
+em_status emi_vector_writer_finish(emi_vector_writer *w, em_errinfo *err)
+{
+	em_status st = w->err.status;
+	uint32_t k;
+
+	if (st == EM_OK && w->at != w->begin)
+		st = send(w);
+	/* The oldest first: what was appended before the first that failed is there. */
+	for (k = 0; k < w->ring.buffers && st == EM_OK; k++)
+		st = await(w, (uint32_t)((w->turn + k) % w->ring.buffers));
+	if (st != EM_OK)
+		return fails(w, st, err);
+	w->finished = 1;
+	return EM_OK;
+}
+
+void emi_vector_writer_close(emi_vector_writer *w)
+{
+	uint32_t k;
+
+	if (w->ring.buffers == 0)
+		return;
+	if (!emi_ctx_forked(w->v->ctx))
+		for (k = 0; k < w->ring.buffers && w->err.status == EM_OK; k++)
+			(void)await(w, (uint32_t)((w->turn + k) % w->ring.buffers));
+	w->v->writers--;
+	emi_vector_ring_close(&w->ring, w->v);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * held.h -- a backend that has transfers done only when somebody waits for one, the oldest first: so how many are under
+ * way then does not depend on time.
+ */
+#ifndef EM_HELD_H
+#define EM_HELD_H
+
+#include <pthread.h>
+
+#include <extmem/sys/backend.h>
+
+enum { HELD_MOST = 256 };
+
+typedef struct held {
+	em_backend backend;     /* for a context */
+	const em_backend *inner;
+	pthread_mutex_t lock;
+	em_transfer *list[HELD_MOST]; /* under way */
+	uint32_t n;
+	uint64_t reads;         /* that are done, ... */
+	uint64_t together;      /* ... and the sum of how many transfers were under way at the end of each */
+} held;
+
+/* Files are those of another backend, which makes blocking transfers. */
+void held_init(held *h, const em_backend *inner);
+void held_end(held *h);
+
+/* How many were under way on average since the last call; and, if `reads' is not NULL, how many were done. */
+double held_average(held *h, uint64_t *reads);
+
+#endif
