@@ -208,7 +208,7 @@ static void test_many_at_a_time(void **state)
 		print_message("blocks of %u, %u of %u: %.1f of %u reads together\n", (unsigned)memory_of[k].block,
 			      (unsigned)memory_of[k].frames, BLOCKS, average, (unsigned)reads);
 		assert_true(average <= memory_of[k].most);
-		assert_true(average >= (memory_of[k].frames >= 64 ? 16 : memory_of[k].frames / 4));
+		assert_true(average >= (memory_of[k].frames >= 64 ? 16.0 : (double)(memory_of[k].frames / 4)));
 
 		/* As many that lie side by side. */
 		write_past(&t);
@@ -218,7 +218,7 @@ static void test_many_at_a_time(void **state)
 		average = held_average(&h, &reads);
 		assert_int_equal(reads, BLOCKS);
 		print_message("  side by side %.1f\n", average);
-		assert_true(average >= (memory_of[k].frames >= 64 ? 16 : memory_of[k].frames / 4));
+		assert_true(average >= (memory_of[k].frames >= 64 ? 16.0 : (double)(memory_of[k].frames / 4)));
 		vector_case_close(&t);
 		held_end(&h);
 	}
