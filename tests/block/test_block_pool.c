@@ -681,6 +681,8 @@ static void test_broken_disk(void **state)
 	/* One that is given up makes room. */
 	let_go(&b, 0);
 	must_put(&b, 5);
+	/* No write is under way that could still fail. */
+	assert_int_equal(emi_block_pool_flush(&b.pool, NULL), EM_ERR_NOSPACE);
 	em_fault_set(&b.f.fault[0], 0, 0, 0);
 	check_disk(&b);
 	/* Closed with blocks that could not be written, which is logged. */
