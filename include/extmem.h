@@ -8,19 +8,24 @@
 #include <extmem/base.h>
 #include <extmem/batch.h>
 #include <extmem/check.h>
+#include <extmem/container.h>
 #include <extmem/ctx.h>
 #include <extmem/cursor.h>
+#include <extmem/deque.h>
 #include <extmem/disk.h>
 #include <extmem/format.h>
 #include <extmem/order.h>
 #include <extmem/progress.h>
+#include <extmem/queue.h>
 #include <extmem/shuffle.h>
 #include <extmem/sort.h>
+#include <extmem/stack.h>
 #include <extmem/text.h>
 #include <extmem/top.h>
 #include <extmem/unique.h>
 #include <extmem/vector.h>
 #include <extmem/vector_scan.h>
+#include <extmem/window.h>
 #include <extmem/status.h>
 
 #endif

@@ -309,6 +309,17 @@ int emi_block_pool_hint(emi_block_pool *p, em_bid bid)
 	return 1;
 }
 
+void emi_block_pool_take_back(emi_block_pool *p, em_bid bid)
+{
+	emi_pool_slot *s = emi_pool_find(p, bid);
+
+	if (s == NULL)
+		return;
+	s->hinted = 0;
+	if (s->state == EMI_POOL_FETCHED)
+		emi_slot_move_last(p, s, EMI_POOL_FREE);
+}
+
 /* What others have changed and not written is newer. */
 static void look_at_others(emi_block_pool *p, char *buf, em_bid bid)
 {

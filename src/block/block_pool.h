@@ -103,6 +103,9 @@ void emi_block_pool_return(emi_block_pool *p, char *buf);
  * waits. */
 int emi_block_pool_hint(emi_block_pool *p, em_bid bid);
 
+/* It is not going to be read soon after all: its buffer may be used for other blocks. */
+void emi_block_pool_take_back(emi_block_pool *p, em_bid bid);
+
 /* Exchange a buffer for one with the block, which may be the same.  A block that could not be fetched is known to
  * nobody afterwards, and the pool is as good as before. */
 em_status emi_block_pool_read(emi_block_pool *p, char **buf, em_bid bid, em_errinfo *err);

@@ -4,7 +4,7 @@
  *
  * Memory of em_buffer_alloc() keeps its context, so a buffer takes that share along when it changes its owner.
  */
-#include <extmem/sys/pool.h>
+#include "block/public_pool.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -12,24 +12,34 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/structs.h"
-#include "block/block_pool.h"
-#include "block/share.h"
 
-struct em_block_pool {
-	emi_share share;
-	emi_block_pool pool;
-};
+void emi_pool_hold(em_block_pool *p)
+{
+	p->users++;
+}
 
 /* A buffer that is lent stays its holder's. */
-static void release_pool(void *pool)
+void emi_pool_let(em_block_pool *p)
 {
-	em_block_pool *p = pool;
 	uint32_t i;
 
+	if (--p->users != 0)
+		return;
 	for (i = 0; i < p->pool.list[EMI_POOL_LENT].n; i++)
 		emi_ctx_ref(p->share.object.ctx);
 	emi_block_pool_close(&p->pool);
 	emi_share_free(p, sizeof *p);
+}
+
+/* With others who share it, it goes on for these. */
+static void release_pool(void *pool)
+{
+	em_block_pool *p = pool;
+	const int last = p->users == 1;
+
+	emi_pool_let(p);
+	if (!last)
+		emi_leave_quickly(&p->share.object);
 }
 
 static em_status open_pool(em_block_pool **out, em_disks *d, const em_block_pool_opts *o, em_errinfo *err)
@@ -44,6 +54,7 @@ static em_status open_pool(em_block_pool **out, em_disks *d, const em_block_pool
 	p = emi_share_new(d, sizeof *p, 0, release_pool, err);
 	if (p == NULL)
 		return err->status;
+	p->users = 1;
 	st = emi_share_store(&p->share, err);
 	if (st == EM_OK)
 		st = emi_block_pool_open(&p->pool, p->share.object.ctx, p->share.store, (size_t)bytes, o->write_buffers,

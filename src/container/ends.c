@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* ends.c -- see ends.h: what options come to, opening and closing. */
+#include "container/ends.h"
+
+#include <inttypes.h>
+
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pieces.h"
+
+#define MEMORY_USUAL ((uint64_t)16 << 20)
+#define MEMORY_SHARE 8u         /* at most this part of the context's memory, unasked */
+#define BLOCKS_USUAL 128u       /* that the memory is for, if blocks then have a size within these bounds ... */
+#define BLOCKS_LEAST 8u         /* ... and that it is for in any case */
+#define BLOCK_LEAST ((uint64_t)64 << 10)
+#define BLOCK_MOST ((uint64_t)2 << 20)
+#define RECORD_MOST ((uint64_t)1 << 24)
+#define BUFFERS_USUAL 1024u     /* that are taken unasked for one purpose at most */
+#define HOLD_MOST ((uint64_t)1 << 28)
+
+static uint64_t usual_memory(const em_ctx *ctx)
+{
+	const uint64_t share = ctx != NULL ? em_ctx_memory(ctx) / MEMORY_SHARE : MEMORY_USUAL;
+
+	return share < MEMORY_USUAL ? share : MEMORY_USUAL;
+}
+
+static uint64_t between(uint64_t n, uint64_t least, uint64_t most)
+{
+	return n < least ? least : n > most ? most : n;
+}
+
+/* A 128th of the memory, if that is a size within bounds; at most an eighth; at least a record; in whole pages. */
+static uint64_t usual_block(uint64_t memory, uint64_t record)
+{
+	const uint64_t eighth = memory / BLOCKS_LEAST / EMI_PAGE * EMI_PAGE;
+	uint64_t bytes = between(memory / BLOCKS_USUAL, BLOCK_LEAST, BLOCK_MOST);
+
+	if (bytes > eighth)
+		bytes = eighth;
+	if (bytes < record)
+		bytes = record;
+	if (bytes < EMI_PAGE)
+		bytes = EMI_PAGE;
+	return (bytes + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+}
+
+static em_status check_block(emi_ends_shape *s, const em_container_opts *o, uint64_t block, em_errinfo *err)
+{
+	if (o->record_bytes == 0 || o->record_bytes > RECORD_MOST)
+		return emi_fail(err, EM_ERR_RANGE, "records of %" PRIu64 " bytes: it must be 1 to %" PRIu64, o->record_bytes,
+				RECORD_MOST);
+	if (block % EMI_PAGE != 0)
+		return emi_fail(err, EM_ERR_INVAL, "blocks of %" PRIu64 " bytes: it must be a multiple of %u", block, EMI_PAGE);
+	if (block > UINT32_MAX || block < o->record_bytes)
+		return emi_fail(err, EM_ERR_RANGE, "blocks of %" PRIu64 " bytes for records of %" PRIu64, block,
+				o->record_bytes);
+	s->record = (size_t)o->record_bytes;
+	s->block_bytes = (size_t)block;
+	s->full = s->block_bytes / s->record * s->record;
+	return EM_OK;
+}
+
+/* Most blocks at the ends, when so many buffers are left for them. */
+static em_status check_hold(emi_ends_shape *s, uint64_t buffers, uint64_t used, em_errinfo *err)
+{
+	/* At each end that is pushed to and popped from there are two, so the edge between them costs nothing. */
+	const uint32_t least = s->kind == EMI_DEQUE ? 4 : 2;
+
+	if (buffers > HOLD_MOST || buffers < used + least)
+		return emi_fail(err, EM_ERR_RANGE,
+				"memory for %" PRIu64 " blocks of %" PRIu64 " bytes: at least %" PRIu32 " are for the ends, %" PRIu64
+				" for other purposes, and at most 2^28 there may be",
+				buffers, (uint64_t)s->block_bytes, least, used);
+	s->hold = (uint32_t)(buffers - used);
+	s->hold_front = s->kind == EMI_STACK ? 0 : s->hold / 2;
+	return EM_OK;
+}
+
+static em_status divide(emi_ends_shape *s, const em_container_opts *o, uint64_t buffers, em_errinfo *err)
+{
+	const uint64_t quarter = between(buffers / 4, 1, BUFFERS_USUAL), eighth = between(buffers / 8, 2, BUFFERS_USUAL);
+	uint64_t used = 0;
+
+	if (o->pool == NULL) {
+		s->nwrite = o->write_buffers != 0 ? o->write_buffers : (uint32_t)quarter;
+		s->nprefetch = o->prefetch_buffers != 0 ? o->prefetch_buffers : (uint32_t)quarter;
+		s->depth = s->nprefetch;
+		used = (uint64_t)s->nwrite + s->nprefetch;
+	}
+	if (s->kind == EMI_DEQUE) {
+		s->frames = o->cache_buffers != 0 ? o->cache_buffers : (uint32_t)eighth;
+		used += s->frames;
+	}
+	return check_hold(s, buffers, used, err);
+}
+
+static em_status check_pool(const em_container_opts *o, const emi_block_pool *shared, em_errinfo *err)
+{
+	if (o->write_buffers != 0)
+		return emi_fail(err, EM_ERR_INVAL, "write_buffers are those of the pool");
+	if (shared->nwrite == 0)
+		return emi_fail(err, EM_ERR_INVAL, "the pool has no buffers for writing");
+	if (o->block_bytes != 0 && o->block_bytes != shared->block_bytes)
+		return emi_fail(err, EM_ERR_INVAL, "blocks of %" PRIu64 " bytes: those of the pool have %" PRIu64, o->block_bytes,
+				(uint64_t)shared->block_bytes);
+	return EM_OK;
+}
+
+em_status emi_ends_shape_init(emi_ends_shape *s, emi_ends_kind kind, const em_container_opts *o, const em_ctx *ctx,
+			      const emi_block_pool *shared, em_errinfo *err)
+{
+	const uint64_t memory = o->memory_bytes != 0 ? o->memory_bytes : usual_memory(ctx);
+	uint64_t block = o->block_bytes;
+	em_status st = shared != NULL ? check_pool(o, shared, err) : EM_OK;
+
+	memset(s, 0, sizeof *s);
+	s->kind = kind;
+	if (st == EM_OK && kind != EMI_DEQUE && o->cache_buffers != 0)
+		st = emi_fail(err, EM_ERR_INVAL, "cache_buffers are for deques");
+	if (block == 0)
+		block = shared != NULL ? shared->block_bytes : usual_block(memory, o->record_bytes);
+	if (st == EM_OK)
+		st = check_block(s, o, block, err);
+	if (st == EM_OK)
+		st = divide(s, o, memory / block, err);
+	if (st == EM_OK && shared != NULL)
+		s->depth = o->prefetch_buffers != 0 ? o->prefetch_buffers : UINT32_MAX;
+	return st;
+}
+
+static emi_cache_opts cache_options(const emi_ends_shape *s, emi_store *store)
+{
+	emi_cache_opts c;
+
+	memset(&c, 0, sizeof c);
+	c.store = store;
+	c.frames = s->frames;
+	c.block_bytes = s->block_bytes;
+	return c;
+}
+
+/* While the ring grows there are two. */
+uint64_t emi_ends_memory(const emi_ends_shape *s, uint64_t records)
+{
+	const uint64_t per_block = s->full / s->record, blocks = records / per_block + 3;
+	const emi_cache_opts c = cache_options(s, NULL);
+	uint64_t entries = EMI_ENDS_RING_LEAST, bytes;
+
+	while (entries < blocks && entries <= UINT64_MAX / 2)
+		entries *= 2;
+	if (entries > UINT64_MAX / 4 / sizeof(emi_ends_block))
+		return UINT64_MAX;
+	bytes = sizeof(emi_ends) + entries / 2 * 3 * sizeof(emi_ends_block) + (uint64_t)s->hold * s->block_bytes;
+	/* While a sole block grows there are two, too. */
+	bytes += s->block_bytes;
+	if (s->nwrite != 0)
+		bytes += emi_store_memory() + emi_block_pool_memory(s->block_bytes, s->nwrite, s->nprefetch);
+	if (s->frames != 0)
+		bytes += emi_cache_memory(&c);
+	return bytes;
+}
+
+static em_status open_inside(emi_ends *e, emi_block_pool *shared, em_errinfo *err)
+{
+	const emi_ends_shape *s = &e->shape;
+	em_status st;
+
+	if (shared != NULL) {
+		e->store = emi_store_hold(shared->store);
+		e->pool = shared;
+		return EM_OK;
+	}
+	st = emi_store_open_scratch(&e->store, e->ctx, err);
+	if (st == EM_OK)
+		st = emi_block_pool_open(&e->own, e->ctx, e->store, s->block_bytes, s->nwrite, s->nprefetch, NULL, err);
+	e->pool = &e->own;
+	return st;
+}
+
+em_status emi_ends_open(emi_ends **out, em_ctx *ctx, const emi_ends_shape *s, const em_placement *placement,
+			emi_block_pool *shared, em_errinfo *err)
+{
+	const uint64_t most = emi_ends_memory(s, 0);
+	emi_ends *e;
+	em_status st;
+
+	*out = NULL;
+	if (placement != NULL && placement->disks != emi_scratch_disks(ctx))
+		return emi_fail(err, EM_ERR_INVAL, "a placement on %" PRIu32 " disks: there are %" PRIu32, placement->disks,
+				emi_scratch_disks(ctx));
+	if (most > em_ctx_memory(ctx))
+		return emi_fail_memory(err, most, "the container takes up to %" PRIu64 " bytes of memory", most);
+	e = emi_alloc(ctx, sizeof *e, err);
+	if (e == NULL)
+		return err->status;
+	e->ctx = ctx;
+	e->shape = *s;
+	e->placed = placement != NULL;
+	if (placement != NULL)
+		e->placement = *placement;
+	st = open_inside(e, shared, err);
+	if (st != EM_OK)
+		emi_ends_close(e);
+	else
+		*out = e;
+	return st;
+}
+
+static void free_spares(emi_ends *e)
+{
+	while (e->spare != NULL) {
+		char *buf = e->spare;
+
+		memcpy(&e->spare, buf, sizeof e->spare);
+		emi_piece_free(e->ctx, buf, e->shape.block_bytes);
+	}
+}
+
+void emi_ends_close(emi_ends *e)
+{
+	(void)emi_ends_clear(e, NULL);
+	free_spares(e);
+	emi_cache_close(e->cache);
+	emi_block_pool_close(&e->own);
+	emi_store_close(e->store);
+	if (e->room != 0)
+		emi_free_array(e->ctx, e->ring, e->room, sizeof *e->ring);
+	emi_free(e->ctx, e, sizeof *e);
+}
+
+em_status emi_ends_clear(emi_ends *e, em_errinfo *err)
+{
+	em_status first = EM_OK;
+	uint64_t i;
+
+	for (i = 0; i < e->blocks; i++) {
+		const em_status st = emi_ends_drop_block(e, emi_ends_at(e, i), err);
+
+		if (first == EM_OK)
+			first = st;
+	}
+	free_spares(e);
+	e->blocks = e->fronts = e->disks = 0;
+	e->front_at = e->back_at = e->piece = 0;
+	e->hinted[EMI_BACK] = e->hinted[EMI_FRONT] = 0;
+	e->version++;
+	return first;
+}
+
+em_status emi_ends_prefetch(emi_ends *e, uint32_t depth, em_errinfo *err)
+{
+	em_status st = EM_OK;
+
+	if (e->pool == &e->own)
+		st = emi_block_pool_resize(&e->own, e->own.nwrite, depth, err);
+	if (st == EM_OK)
+		e->shape.depth = depth;
+	return st;
+}
+
+/* Opened when it is needed: most never look. */
+em_status emi_ends_look(emi_ends *e, em_errinfo *err)
+{
+	const emi_cache_opts c = cache_options(&e->shape, e->store);
+
+	return e->cache != NULL ? EM_OK : emi_cache_open(&e->cache, e->ctx, &c, err);
+}
