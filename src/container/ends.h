@@ -69,6 +69,7 @@ typedef struct emi_ends {
 	uint64_t turn;          /* blocks that were placed */
 	emi_ends_block *ring;   /* a power of two of entries */
 	uint64_t room, first;
+	uint64_t number;        /* of the first block; others have the numbers that follow, for as long as they live */
 	uint64_t blocks;        /* in all ... */
 	uint64_t fronts;        /* ... front blocks ... */
 	uint64_t disks;         /* ... disk blocks */

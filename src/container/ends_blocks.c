@@ -81,6 +81,7 @@ static void insert(emi_ends *e, emi_end end, char *buf)
 
 	if (end == EMI_FRONT) {
 		e->first--;
+		e->number--;
 		e->fronts += e->disks != 0;
 		e->front_at = e->shape.full;
 	} else {
@@ -247,6 +248,7 @@ static int drop_empty(emi_ends *e, emi_end end)
 	e->blocks--;
 	if (end == EMI_FRONT) {
 		e->first++;
+		e->number++;
 		e->fronts -= e->fronts != 0;
 		e->front_at = 0;
 	} else {

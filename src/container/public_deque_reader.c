@@ -26,10 +26,9 @@ struct em_deque_reader {
 	uint32_t depth;         /* blocks that are read ahead */
 	int reverse;
 	uint64_t from, end;     /* positions: [from, end) are still to be lent */
-	uint64_t asked;         /* the block to be asked for next, */
+	uint64_t asked;         /* the number of the block to be asked for next, */
 	uint64_t left;          /* and how many are left to be asked for from that one on */
-	uint64_t version, size; /* of the deque ... */
-	size_t front_at;        /* ... when the reader was opened */
+	uint64_t version, size, front; /* of the deque, when the reader was opened */
 	em_batch batch;
 	emi_cursor cursor;
 };
@@ -46,14 +45,32 @@ static void release_reader(void *reader)
 	emi_container_let(c);
 }
 
+/* The number of the block that record i is in. */
+static uint64_t number_of(const emi_ends *e, uint64_t i)
+{
+	return e->number + emi_ends_find(e, i).block;
+}
+
+/* The place of the first record among all that there ever might be. */
+static uint64_t front_of(const emi_ends *e)
+{
+	return e->number * (e->shape.full / e->shape.record) + e->front_at / e->shape.record;
+}
+
 /* Have the blocks that come next be read, if they are on disks. */
 static void hint(em_deque_reader *r)
 {
 	const emi_ends *e = r->deque->ends;
-	const uint64_t now = emi_ends_find(e, r->reverse ? r->end - 1 : r->from).block;
+	const uint64_t now = number_of(e, r->reverse ? r->end - 1 : r->from);
+	const uint64_t passed = r->reverse ? r->asked - now : now - r->asked;
 
+	/* There was no buffer for these when it was time. */
+	if (passed - 1 < r->left) {
+		r->asked = now;
+		r->left -= passed;
+	}
 	while (r->left != 0 && (r->reverse ? now - r->asked : r->asked - now) <= r->depth) {
-		const emi_ends_block *b = emi_ends_at(e, r->asked);
+		const emi_ends_block *b = emi_ends_at(e, r->asked - e->number);
 
 		if (b->buf == NULL && !emi_block_pool_hint(&r->pool, b->bid))
 			break;
@@ -107,9 +124,9 @@ static void begin(em_deque_reader *r, const em_deque_reader_opts *o)
 	r->end = o->from + o->n;
 	r->version = e->version;
 	r->size = emi_ends_size(e);
-	r->front_at = e->front_at;
+	r->front = front_of(e);
 	if (o->n != 0) {
-		const uint64_t low = emi_ends_find(e, r->from).block, high = emi_ends_find(e, r->end - 1).block;
+		const uint64_t low = number_of(e, r->from), high = number_of(e, r->end - 1);
 
 		r->asked = r->reverse ? high : low;
 		r->left = high - low + 1;
@@ -194,7 +211,7 @@ static em_status next(em_deque_reader *r, em_errinfo *err)
 	const char *buf;
 	em_status st;
 
-	if (e->version != r->version || e->front_at != r->front_at || emi_ends_size(e) != r->size)
+	if (e->version != r->version || front_of(e) != r->front || emi_ends_size(e) != r->size)
 		return emi_fail(err, EM_ERR_STATE, "records have entered or left the deque since the reader was opened");
 	if (n == 0)
 		return EM_END;
@@ -205,10 +222,6 @@ static em_status next(em_deque_reader *r, em_errinfo *err)
 		n = p.n;
 	if (r->reverse)
 		p.at -= (size_t)(n - 1) * record;
-	if (r->reverse && p.block == 0 && p.at < e->front_at) {
-		n -= (e->front_at - p.at) / record;
-		p.at = e->front_at;
-	}
 	hint(r);
 	st = bring(r, p.block, &buf, err);
 	if (st != EM_OK)
