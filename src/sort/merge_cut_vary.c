@@ -29,6 +29,34 @@ static int has_frame(const emi_collation *by, emi_merge_input *in, const char *a
 	return 0;
 }
 
+/* Where the records go on that a search has come to: their place, and the output bytes before it. */
+typedef struct place {
+	const char *at;
+	uint64_t out;
+} place;
+
+/* From a frame to the one behind it, or to the end of the block: 0 if there is neither. */
+static int step(const emi_collation *by, emi_merge_input *in, const emi_vary *v, place *p)
+{
+	const emi_frame f = emi_frame_get(v, (const unsigned char *)p->at);
+
+	p->at = (const char *)emi_frame_end(&f);
+	p->out += f.bytes + in->out_extra;
+	return p->at == in->at + in->left || has_frame(by, in, p->at);
+}
+
+/* The last record up to so many bytes behind the front one. */
+static const char *step_ahead(const emi_collation *by, emi_merge_input *in, size_t s)
+{
+	const char *last = in->at;
+	place p = { in->at, in->out };
+
+	while (step(by, in, by->vary, &p) && p.at < in->at + in->left && (size_t)(p.at - in->at) <= s)
+		last = p.at;
+	return last;
+}
+
+/* With few records a run, as in a merge of many runs in little memory, no mark is within reach: then frame by frame. */
 static const char *ahead(const emi_collation *by, emi_merge_input *in, size_t s)
 {
 	const char *base = in->base;
@@ -45,23 +73,9 @@ static const char *ahead(const emi_collation *by, emi_merge_input *in, size_t s)
 		else
 			hi = mid;
 	}
-	return mark[lo].at > here && has_frame(by, in, base + mark[lo].at) ? base + mark[lo].at : in->at;
-}
-
-/* Where the records go on that a search has come to: their place, and the output bytes before it. */
-typedef struct place {
-	const char *at;
-	uint64_t out;
-} place;
-
-/* From a frame to the one behind it, or to the end of the block: 0 if there is neither. */
-static int step(const emi_collation *by, emi_merge_input *in, const emi_vary *v, place *p)
-{
-	const emi_frame f = emi_frame_get(v, (const unsigned char *)p->at);
-
-	p->at = (const char *)emi_frame_end(&f);
-	p->out += f.bytes + in->out_extra;
-	return p->at == in->at + in->left || has_frame(by, in, p->at);
+	if (mark[lo].at <= here)
+		return s != 0 ? step_ahead(by, in, s) : in->at;
+	return has_frame(by, in, base + mark[lo].at) ? base + mark[lo].at : in->at;
 }
 
 /* The last mark behind `from' and not behind `last' whose record is before the bound, or from itself. */

@@ -225,6 +225,37 @@ static void test_budget(void **state)
 	}
 }
 
+/* Merges of so many runs that a block of the output has only few bytes of each: its blocks are full all the same. */
+static void test_many_runs(void **state)
+{
+	enum { N = 60000, RUNS = 100, BLOCK = 8192 };
+	test_rng rng = test_rng_make(test_seed());
+	em_phase_stats merge = EM_PHASE_STATS_INIT;
+	em_sort_stats stats;
+	lines l = { 0 };
+	fixture f;
+	size_t i;
+
+	(void)state;
+	fixture_open(&f, 0, 1, 8 * MIB);
+	f.opts.run_records = N / RUNS;
+	f.opts.fan_in = RUNS / 2;
+	f.opts.block_bytes = BLOCK;
+	for (i = 0; i < N; i++) {
+		char line[16];
+
+		lines_add(&l, line, (size_t)sprintf(line, "%07u", (unsigned)test_below(&rng, 10000000)));
+	}
+	check(&f, &rng, &l, &stats);
+	assert_int_equal(stats.runs, RUNS);
+	assert_int_equal(stats.passes, 3);
+	assert_int_equal(em_sort_stats_phase(&stats, EM_PHASE_MERGE, &merge), EM_OK);
+	/* A frame has a byte more than the line, and this order's is not keyed; blocks have some that are not full. */
+	assert_true(merge.bytes_written < 2 * (uint64_t)N * 8);
+	lines_free(&l);
+	fixture_close(&f);
+}
+
 /* Records of all lengths around those of a batch that is pulled and a block, up to the longest. */
 static void test_long(void **state)
 {
@@ -636,7 +667,7 @@ static void test_least(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_against_model), cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_against_model), cmocka_unit_test(test_budget), cmocka_unit_test(test_many_runs),
 		cmocka_unit_test(test_long),	      cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_too_long_key),  cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_wrong_batches), cmocka_unit_test(test_fixed_batches),
