@@ -62,38 +62,37 @@ static em_status check_block(emi_ends_shape *s, const em_container_opts *o, uint
 	return EM_OK;
 }
 
-/* Most blocks at the ends, when so many buffers are left for them. */
-static em_status check_hold(emi_ends_shape *s, uint64_t buffers, uint64_t used, em_errinfo *err)
+/* At each end that is pushed to and popped from there are two blocks, so the edge between them costs nothing. */
+static uint32_t least_hold(emi_ends_kind kind)
 {
-	/* At each end that is pushed to and popped from there are two, so the edge between them costs nothing. */
-	const uint32_t least = s->kind == EMI_DEQUE ? 4 : 2;
-
-	if (buffers > HOLD_MOST || buffers < used + least)
-		return emi_fail(err, EM_ERR_RANGE,
-				"memory for %" PRIu64 " blocks of %" PRIu64 " bytes: at least %" PRIu32 " are for the ends, %" PRIu64
-				" for other purposes, and at most 2^28 there may be",
-				buffers, (uint64_t)s->block_bytes, least, used);
-	s->hold = (uint32_t)(buffers - used);
-	s->hold_front = s->kind == EMI_STACK ? 0 : s->hold / 2;
-	return EM_OK;
+	return kind == EMI_DEQUE ? 4 : 2;
 }
 
-static em_status divide(emi_ends_shape *s, const em_container_opts *o, uint64_t buffers, em_errinfo *err)
+/* Share out so many buffers, those for the ends last. */
+static em_status share_out(emi_ends_shape *s, const em_container_opts *o, uint64_t buffers, em_errinfo *err)
 {
-	const uint64_t quarter = between(buffers / 4, 1, BUFFERS_USUAL), eighth = between(buffers / 8, 2, BUFFERS_USUAL);
-	uint64_t used = 0;
+	const uint32_t least = least_hold(s->kind);
+	uint64_t used, rest;
 
+	if (s->kind == EMI_DEQUE)
+		s->frames = o->cache_buffers != 0 ? o->cache_buffers : (uint32_t)between(buffers / 8, 2, BUFFERS_USUAL);
+	used = (uint64_t)s->frames + least;
+	rest = buffers > used ? buffers - used : 0;
 	if (o->pool == NULL) {
-		s->nwrite = o->write_buffers != 0 ? o->write_buffers : (uint32_t)quarter;
-		s->nprefetch = o->prefetch_buffers != 0 ? o->prefetch_buffers : (uint32_t)quarter;
+		const uint32_t usual = (uint32_t)between(rest / 2 < buffers / 4 ? rest / 2 : buffers / 4, 1, BUFFERS_USUAL);
+
+		s->nwrite = o->write_buffers != 0 ? o->write_buffers : usual;
+		s->nprefetch = o->prefetch_buffers != 0 ? o->prefetch_buffers : usual;
 		s->depth = s->nprefetch;
-		used = (uint64_t)s->nwrite + s->nprefetch;
+		used += (uint64_t)s->nwrite + s->nprefetch;
 	}
-	if (s->kind == EMI_DEQUE) {
-		s->frames = o->cache_buffers != 0 ? o->cache_buffers : (uint32_t)eighth;
-		used += s->frames;
-	}
-	return check_hold(s, buffers, used, err);
+	if (buffers > HOLD_MOST || buffers < used)
+		return emi_fail(err, EM_ERR_RANGE,
+				"memory for %" PRIu64 " blocks of %" PRIu64 " bytes: it must be for %" PRIu64 ", and at most 2^28",
+				buffers, (uint64_t)s->block_bytes, used);
+	s->hold = (uint32_t)(buffers - used) + least;
+	s->hold_front = s->kind == EMI_STACK ? 0 : s->hold / 2;
+	return EM_OK;
 }
 
 static em_status check_pool(const em_container_opts *o, const emi_block_pool *shared, em_errinfo *err)
@@ -124,7 +123,7 @@ em_status emi_ends_shape_init(emi_ends_shape *s, emi_ends_kind kind, const em_co
 	if (st == EM_OK)
 		st = check_block(s, o, block, err);
 	if (st == EM_OK)
-		st = divide(s, o, memory / block, err);
+		st = share_out(s, o, memory / block, err);
 	if (st == EM_OK && shared != NULL)
 		s->depth = o->prefetch_buffers != 0 ? o->prefetch_buffers : UINT32_MAX;
 	return st;

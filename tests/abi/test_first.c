@@ -433,6 +433,54 @@ static em_status with_vector_stats(void *theirs)
 	return st;
 }
 
+/* Of a stack, a queue and a deque. */
+static em_status with_container_opts(void *theirs)
+{
+	em_stack *stack;
+	em_queue *q;
+	em_deque *d;
+	const em_status st = em_stack_open(&stack, ctx, theirs);
+
+	assert_int_equal(em_stack_memory(theirs, 1) != 0, st == EM_OK);
+	em_stack_close(stack);
+	assert_int_equal(em_queue_open(&q, ctx, theirs), st);
+	em_queue_close(q);
+	assert_int_equal(em_deque_open(&d, ctx, theirs), st);
+	em_deque_close(d);
+	return st;
+}
+
+static em_deque *open_deque(void)
+{
+	em_container_opts o = EM_CONTAINER_OPTS_INIT;
+	em_deque *d;
+
+	o.record_bytes = 8;
+	assert_int_equal(em_deque_open(&d, ctx, &o), EM_OK);
+	assert_int_equal(em_deque_push_back_many(d, numbers, 3, NULL), EM_OK);
+	return d;
+}
+
+static em_status with_container_stats(void *theirs)
+{
+	em_deque *d = open_deque();
+	const em_status st = em_deque_stats_get(d, theirs);
+
+	em_deque_close(d);
+	return st;
+}
+
+static em_status with_deque_reader_opts(void *theirs)
+{
+	em_deque *d = open_deque();
+	em_deque_reader *r;
+	const em_status st = em_deque_reader_open(&r, d, theirs);
+
+	em_deque_close(d);
+	em_deque_reader_close(r);
+	return st;
+}
+
 /* Of a reader and of a writer. */
 static em_status with_vector_stream_opts(void *theirs)
 {
@@ -464,7 +512,9 @@ typedef struct subject {
 		em_block_reader_opts reader_opts;
 		em_cache_opts cache_opts;
 		em_check_opts check_opts;
+		em_container_opts container_opts;
 		em_ctx_opts ctx_opts;
+		em_deque_reader_opts deque_reader_opts;
 		em_disk_opts disk_opts;
 		em_disks_opts disks_opts;
 		em_file_opts file_opts;
@@ -511,7 +561,9 @@ static size_t make_subjects(subject *s)
 	static const em_block_writer_opts writer_opts = EM_BLOCK_WRITER_OPTS_INIT;
 	static const em_cache_opts cache_opts = EM_CACHE_OPTS_INIT;
 	static const em_check_opts check_opts = EM_CHECK_OPTS_INIT;
+	static const em_container_opts container_opts = EM_CONTAINER_OPTS_INIT;
 	static const em_ctx_opts ctx_opts = EM_CTX_OPTS_INIT;
+	static const em_deque_reader_opts deque_reader_opts = EM_DEQUE_READER_OPTS_INIT;
 	static const em_disk_opts disk_opts = EM_DISK_OPTS_INIT;
 	static const em_disks_opts disks_opts = EM_DISKS_OPTS_INIT;
 	static const em_file_opts file_opts = EM_FILE_OPTS_INIT;
@@ -601,6 +653,14 @@ static size_t make_subjects(subject *s)
 	s[n] = MAKE(em_unique_opts, with_unique_opts, 1);
 	s[n].u.unique_opts = unique_opts;
 	s[n++].u.unique_opts.errinfo = &err;
+	s[n] = MAKE(em_container_opts, with_container_opts, 1);
+	s[n].u.container_opts = container_opts;
+	s[n].u.container_opts.record_bytes = 8;
+	s[n++].u.container_opts.errinfo = &err;
+	s[n++] = MAKE(em_container_stats, with_container_stats, 0);
+	s[n] = MAKE(em_deque_reader_opts, with_deque_reader_opts, 1);
+	s[n].u.deque_reader_opts = deque_reader_opts;
+	s[n++].u.deque_reader_opts.errinfo = &err;
 	s[n] = MAKE(em_vector_opts, with_vector_opts, 1);
 	s[n].u.vector_opts = vector_opts;
 	s[n].u.vector_opts.record_bytes = 8;

@@ -192,6 +192,7 @@ static void test_constructors(void **state)
 	em_sort_opts sort = EM_SORT_OPTS_INIT;
 	em_ctx_opts opts = EM_CTX_OPTS_INIT;
 	em_sort_plan_info plan = EM_SORT_PLAN_INFO_INIT;
+	em_container_opts container = EM_CONTAINER_OPTS_INIT;
 	em_vector_opts vector = EM_VECTOR_OPTS_INIT;
 	em_element_reader *er;
 	em_element_writer *ew;
@@ -205,6 +206,7 @@ static void test_constructors(void **state)
 	em_order *key;
 	em_disks *d;
 	em_file *f;
+	em_stack *stack;
 	em_vector *v;
 	em_top *t;
 	void *buf;
@@ -212,7 +214,7 @@ static void test_constructors(void **state)
 	(void)state;
 	writer.errinfo = reader.errinfo = pool.errinfo = element.errinfo = shuffle.errinfo = unique.errinfo = &err;
 	output.errinfo = cache.errinfo = disk.errinfo = check.errinfo = file.errinfo = sort.errinfo = &err;
-	opts.errinfo = vector.errinfo = &err;
+	opts.errinfo = vector.errinfo = container.errinfo = &err;
 	writer.block_bytes = pool.block_bytes = cache.block_bytes = info.block_bytes = B;
 	writer.record_bytes = info.record_bytes = 8;
 	cache.frames = 2;
@@ -289,6 +291,9 @@ static void test_constructors(void **state)
 	refused(em_block_reader_open(NULL, list, &reader), "out");
 	refused(em_block_reader_open(&br, NULL, &reader), "list");
 	em_block_list_close(list);
+	refused(em_stack_open(NULL, ctx, &container), "out");
+	refused(em_stack_open(&stack, NULL, &container), "ctx");
+	assert_int_equal(em_stack_open(&stack, ctx, NULL), EM_ERR_INVAL);
 	refused(em_vector_open(NULL, ctx, &vector), "out");
 	refused(em_vector_open(&v, NULL, &vector), "ctx");
 	refused(em_cache_trace_optimum(NULL, NULL, 0, 1, NULL, &err), "ctx");
@@ -316,6 +321,10 @@ ERROR_OF(block_writer)
 ERROR_OF(block_reader)
 ERROR_OF(element_reader)
 ERROR_OF(element_writer)
+ERROR_OF(deque)
+ERROR_OF(deque_reader)
+ERROR_OF(queue)
+ERROR_OF(stack)
 ERROR_OF(vector)
 ERROR_OF(vector_reader)
 ERROR_OF(vector_writer)
@@ -483,6 +492,83 @@ static int test(void *user, const void *record)
 	return visit(user, 0, record, 1);
 }
 
+static void test_stacks_and_queues(void **state)
+{
+	em_container_opts opts = EM_CONTAINER_OPTS_INIT;
+	uint64_t got = 0;
+	em_stack *s;
+	em_queue *q;
+
+	(void)state;
+	opts.record_bytes = 8;
+	assert_int_equal(em_stack_open(&s, ctx, &opts), EM_OK);
+	told(em_stack_push(s, NULL), "record", stack_error, s);
+	told(em_stack_push_many(s, NULL, 2, NULL), "records", stack_error, s);
+	assert_int_equal(em_stack_push_many(s, numbers, 3, NULL), EM_OK);
+	told(em_stack_pop(s, NULL), "record", stack_error, s);
+	told(em_stack_pop_many(s, NULL, 2, NULL), "records", stack_error, s);
+	told(em_stack_peek(s, NULL), "record", stack_error, s);
+	told(em_stack_swap(s, NULL), "b", stack_error, s);
+	told(em_window_push(em_stack_window(s), NULL, 8), "record", stack_error, s);
+	told(em_window_pop(em_stack_window(s), NULL, 8), "record", stack_error, s);
+	assert_int_equal(em_stack_stats_get(s, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_stack_pop(s, &got), EM_OK);
+	assert_int_equal(got, numbers[2]);
+	em_stack_close(s);
+	assert_int_equal(em_queue_open(&q, ctx, &opts), EM_OK);
+	told(em_queue_push(q, NULL), "record", queue_error, q);
+	told(em_queue_push_many(q, NULL, 2, NULL), "records", queue_error, q);
+	assert_int_equal(em_queue_push_many(q, numbers, 3, NULL), EM_OK);
+	told(em_queue_pop(q, NULL), "record", queue_error, q);
+	told(em_queue_pop_many(q, NULL, 2, NULL), "records", queue_error, q);
+	told(em_queue_front(q, NULL), "record", queue_error, q);
+	told(em_queue_back(q, NULL), "record", queue_error, q);
+	told(em_queue_swap(q, NULL), "b", queue_error, q);
+	assert_int_equal(em_queue_stats_get(q, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_queue_pop(q, &got), EM_OK);
+	assert_int_equal(got, numbers[0]);
+	em_queue_close(q);
+}
+
+static void test_deques(void **state)
+{
+	em_container_opts opts = EM_CONTAINER_OPTS_INIT;
+	const em_batch *batch;
+	em_deque_reader *r;
+	uint64_t got = 0;
+	em_deque *d;
+
+	(void)state;
+	opts.record_bytes = 8;
+	assert_int_equal(em_deque_open(&d, ctx, &opts), EM_OK);
+	told(em_deque_push_back(d, NULL), "record", deque_error, d);
+	told(em_deque_push_front(d, NULL), "record", deque_error, d);
+	told(em_deque_push_back_many(d, NULL, 2, NULL), "records", deque_error, d);
+	told(em_deque_push_front_many(d, NULL, 2, NULL), "records", deque_error, d);
+	assert_int_equal(em_deque_push_front_many(d, numbers, 3, NULL), EM_OK);
+	told(em_deque_pop_back(d, NULL), "record", deque_error, d);
+	told(em_deque_pop_front(d, NULL), "record", deque_error, d);
+	told(em_deque_pop_back_many(d, NULL, 2, NULL), "records", deque_error, d);
+	told(em_deque_pop_front_many(d, NULL, 2, NULL), "records", deque_error, d);
+	told(em_deque_front(d, NULL), "record", deque_error, d);
+	told(em_deque_back(d, NULL), "record", deque_error, d);
+	told(em_deque_get(d, 0, NULL), "records", deque_error, d);
+	told(em_deque_set(d, 0, NULL), "records", deque_error, d);
+	told(em_deque_read(d, 0, NULL, 2), "records", deque_error, d);
+	told(em_deque_write(d, 0, NULL, 2), "records", deque_error, d);
+	told(em_deque_swap(d, NULL), "b", deque_error, d);
+	told(em_deque_reader_open(NULL, d, NULL), "out", deque_error, d);
+	assert_int_equal(em_deque_stats_get(d, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_deque_reader_open(&r, d, NULL), EM_OK);
+	told(em_deque_reader_next(r, NULL), "batch", deque_reader_error, r);
+	assert_int_equal(em_deque_reader_next(r, &batch), EM_OK);
+	assert_int_equal(batch->n, 3);
+	em_deque_reader_close(r);
+	assert_int_equal(em_deque_get(d, 2, &got), EM_OK);
+	assert_int_equal(got, numbers[2]);
+	em_deque_close(d);
+}
+
 static void test_vectors(void **state)
 {
 	em_vector_opts opts = EM_VECTOR_OPTS_INIT;
@@ -633,6 +719,8 @@ int main(void)
 		cmocka_unit_test(test_sorts),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_stacks_and_queues),
+		cmocka_unit_test(test_deques),
 		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_no_initialiser),
 	};

@@ -28,6 +28,7 @@
 
 #define MIB ((uint64_t)1 << 20)
 #define B 4096u
+#define BLOCKS 12
 
 static const uint64_t numbers[] = { 3, 1, 2 };
 
@@ -47,14 +48,31 @@ typedef struct things {
 	em_block_writer *w;
 	em_vector *v;
 	em_vector_writer *vw;
+	em_stack *st;
+	em_queue *q;
+	em_deque *dq;
+	em_deque_reader *dr;
 	void *block;
 } things;
+
+/* So many that some are on a disk. */
+static void push_blocks(things *x)
+{
+	char block[B];
+	int i;
+
+	for (i = 0; i < BLOCKS; i++) {
+		memset(block, i, B);
+		assert_int_equal(em_stack_push(x->st, block), EM_OK);
+	}
+}
 
 static void open_all(things *x, const char *dir, const char *file, const char *output, const char *elements)
 {
 	const em_key key = { 0, 0, EM_KEY_U64, 0, { 0 } };
 	em_block_writer_opts w = EM_BLOCK_WRITER_OPTS_INIT;
 	em_block_pool_opts p = EM_BLOCK_POOL_OPTS_INIT;
+	em_container_opts e = EM_CONTAINER_OPTS_INIT;
 	em_vector_opts v = EM_VECTOR_OPTS_INIT;
 	em_file_opts f = EM_FILE_OPTS_INIT;
 	em_cache_opts c = EM_CACHE_OPTS_INIT;
@@ -93,10 +111,26 @@ static void open_all(things *x, const char *dir, const char *file, const char *o
 	assert_int_equal(em_vector_push_many(x->v, numbers, 3, NULL), EM_OK);
 	assert_int_equal(em_vector_writer_open(&x->vw, x->v, NULL), EM_OK);
 	assert_int_equal(em_vector_writer_push(x->vw, numbers, 3), EM_OK);
+	e.record_bytes = e.block_bytes = B;
+	e.memory_bytes = 8 * B;
+	e.pool = x->p;
+	assert_int_equal(em_stack_open(&x->st, x->ctx, &e), EM_OK);
+	push_blocks(x);
+	e.pool = NULL;
+	e.record_bytes = 8;
+	assert_int_equal(em_queue_open(&x->q, x->ctx, &e), EM_OK);
+	assert_int_equal(em_queue_push_many(x->q, numbers, 3, NULL), EM_OK);
+	assert_int_equal(em_deque_open(&x->dq, x->ctx, &e), EM_OK);
+	assert_int_equal(em_deque_push_back_many(x->dq, numbers, 3, NULL), EM_OK);
+	assert_int_equal(em_deque_reader_open(&x->dr, x->dq, NULL), EM_OK);
 }
 
 static void close_all(things *x)
 {
+	em_stack_close(x->st);
+	em_queue_close(x->q);
+	em_deque_close(x->dq);
+	em_deque_reader_close(x->dr);
 	em_vector_close(x->v);
 	em_vector_writer_close(x->vw);
 	em_block_writer_close(x->w);
@@ -121,6 +155,7 @@ static int refused(things *x)
 	em_errinfo err;
 	em_sorter *s;
 	em_disks *d;
+	char block[B] = { 0 };
 	uint64_t one;
 	void *buf;
 	int bad = 0;
@@ -148,6 +183,13 @@ static int refused(things *x)
 	bad += em_vector_read(x->v, 0, &one, 1) != EM_ERR_FORK;
 	bad += em_vector_size(x->v) != 3;
 	bad += em_vector_writer_finish(x->vw) != EM_ERR_FORK;
+	bad += em_stack_push_many(x->st, block, 1, NULL) != EM_ERR_FORK;
+	bad += em_stack_clear(x->st) != EM_ERR_FORK;
+	bad += em_stack_size(x->st) != BLOCKS;
+	bad += em_queue_pop_many(x->q, &one, 1, NULL) != EM_ERR_FORK;
+	bad += em_queue_front(x->q, &one) != EM_ERR_FORK;
+	bad += em_deque_get(x->dq, 0, &one) != EM_ERR_FORK;
+	bad += em_deque_reader_next(x->dr, &batch) != EM_ERR_FORK;
 	bad += em_sorter_open(&s, x->ctx, x->order, NULL) != EM_ERR_FORK;
 	bad += em_disks_open(&d, x->ctx, NULL) != EM_ERR_FORK;
 	bad += em_ctx_memory(x->ctx) != 16 * MIB;
@@ -160,8 +202,9 @@ static void go_on(things *x)
 {
 	const em_batch *batch;
 	em_block_list *list;
-	char *block;
+	char *block, copy[B];
 	uint64_t got;
+	int i;
 
 	assert_int_equal(em_sorter_finish(x->s), EM_OK);
 	assert_int_equal(em_sorter_next(x->s, &batch), EM_OK);
@@ -180,6 +223,15 @@ static void go_on(things *x)
 	assert_int_equal(em_block_pool_flush(x->p), EM_OK);
 	assert_int_equal(em_block_writer_finish(x->w, &list), EM_OK);
 	em_block_list_close(list);
+	for (i = BLOCKS - 1; i >= 0; i--) {
+		assert_int_equal(em_stack_pop(x->st, copy), EM_OK);
+		assert_int_equal(copy[0], i);
+		assert_int_equal(copy[B - 1], i);
+	}
+	assert_int_equal(em_queue_pop(x->q, &got), EM_OK);
+	assert_int_equal(got, 3);
+	assert_int_equal(em_deque_reader_next(x->dr, &batch), EM_OK);
+	assert_int_equal(batch->n, 3);
 	assert_int_equal(em_vector_writer_finish(x->vw), EM_OK);
 	assert_int_equal(em_vector_get(x->v, 5, &got), EM_OK);
 	assert_int_equal(got, 2);

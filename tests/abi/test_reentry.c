@@ -461,6 +461,64 @@ static void test_pool(void **state)
 	em_ctx_close(ctx);
 }
 
+static void deque_again(again *a)
+{
+	em_window *back = em_deque_back_window(a->object), *front = em_deque_front_window(a->object);
+	em_container_stats stats = EM_CONTAINER_STATS_INIT;
+	uint64_t one = 1, n = 7;
+	em_deque_reader *r;
+
+	assert_int_equal(em_window_push_back(back, &one, 8), EM_ERR_BUSY);
+	assert_int_equal(em_window_pop_back(back, &one, 8), EM_ERR_BUSY);
+	assert_int_equal(em_window_push_front(front, &one, 8), EM_ERR_BUSY);
+	assert_int_equal(em_window_pop_front(front, &one, 8), EM_ERR_BUSY);
+	assert_int_equal(em_deque_push_back(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_deque_push_front(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_deque_pop_back(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_deque_pop_front(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_deque_push_back_many(a->object, &one, 1, &n), EM_ERR_BUSY);
+	assert_int_equal(n, 0);
+	assert_int_equal(em_deque_push_front_many(a->object, &one, 1, &n), EM_ERR_BUSY);
+	assert_int_equal(em_deque_pop_back_many(a->object, &one, 1, &n), EM_ERR_BUSY);
+	assert_int_equal(em_deque_pop_front_many(a->object, &one, 1, &n), EM_ERR_BUSY);
+	assert_int_equal(em_deque_back(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_deque_front(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_deque_get(a->object, 0, &one), EM_ERR_BUSY);
+	assert_int_equal(em_deque_set(a->object, 0, &one), EM_ERR_BUSY);
+	assert_int_equal(em_deque_clear(a->object), EM_ERR_BUSY);
+	assert_int_equal(em_deque_prefetch(a->object, 1), EM_ERR_BUSY);
+	assert_int_equal(em_deque_swap(a->object, a->object), EM_ERR_BUSY);
+	assert_int_equal(em_deque_reader_open(&r, a->object, NULL), EM_ERR_BUSY);
+	assert_int_equal(em_deque_stats_get(a->object, &stats), EM_OK);
+	assert_true(em_deque_size(a->object) <= N);
+}
+
+/* The allocator calls it, while blocks come, and go. */
+static void test_deque(void **state)
+{
+	em_container_opts opts = EM_CONTAINER_OPTS_INIT;
+	em_ctx *ctx = open_ctx(0);
+	em_deque *d;
+	uint64_t i, got;
+
+	(void)state;
+	opts.record_bytes = 8;
+	opts.block_bytes = B;
+	opts.memory_bytes = 8 * B;
+	assert_int_equal(em_deque_open(&d, ctx, &opts), EM_OK);
+	begin(deque_again, d);
+	for (i = 0; i < N; i++)
+		assert_int_equal(em_deque_push_back(d, &i), EM_OK);
+	for (i = 0; i < N; i++) {
+		assert_int_equal(em_deque_pop_front(d, &got), EM_OK);
+		assert_int_equal(got, i);
+	}
+	assert_int_equal(em_deque_clear(d), EM_OK);
+	end(2);
+	em_deque_close(d);
+	em_ctx_close(ctx);
+}
+
 /* While one thread waits within a comparison, another one is told. */
 typedef struct meeting {
 	pthread_mutex_t lock;
@@ -542,6 +600,7 @@ int main(void)
 		cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_vector),
 		cmocka_unit_test(test_pool),
+		cmocka_unit_test(test_deque),
 		cmocka_unit_test(test_threads),
 	};
 
