@@ -38,9 +38,13 @@ static em_status lend(emi_ends *e, uint64_t block, uint64_t last, uint32_t mode,
 		return st;
 	hint(e, block, last);
 	st = emi_cache_get(e->cache, b->bid, mode, frame, err);
-	if (st == EM_OK)
-		*buf = emi_cache_buf(e->cache, *frame);
-	return st;
+	if (st != EM_OK)
+		return st;
+	/* What the pool could not write yet is in the cache now, and is going to be changed there. */
+	if (mode != EM_CACHE_READ)
+		emi_block_pool_invalidate(e->pool, b->bid);
+	*buf = emi_cache_buf(e->cache, *frame);
+	return EM_OK;
 }
 
 em_status emi_ends_read(emi_ends *e, uint64_t i, char *records, uint64_t n, em_errinfo *err)
