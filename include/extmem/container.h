@@ -34,9 +34,10 @@ typedef struct em_container_opts {
 	uint32_t size;          /**< sizeof(em_container_opts); set by the initialiser. */
 	uint32_t reserved;
 	uint64_t record_bytes;  /**< Of a record, 1 to 2^24.  Must be set. */
-	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT (4096), less than 2^32, that holds a record; 0: a 128th
-	                             of memory_bytes, 64 KiB to 2 MiB, or, with a shared pool, the size of its blocks. */
-	uint64_t memory_bytes;  /**< M, in all; 0: 16 MiB, or an eighth of the context's memory, whichever is less.  At least
+	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT (4096), less than 2^32, that holds a record; 0: a 16th
+	                             of memory_bytes, 64 KiB to 2 MiB, or, with a shared pool, the size of its blocks.
+	                             Large blocks are fast to pass through, small ones to look into (em_deque_get()). */
+	uint64_t memory_bytes;  /**< M, in all; 0: 32 MiB, or an eighth of the context's memory, whichever is less.  At least
 	                             four blocks, of a deque eight.  With a shared pool its buffers are not counted: at
 	                             least two blocks, of a deque six. */
 	uint32_t write_buffers; /**< Of M, for blocks on their way to the disks; 0: a quarter of the buffers.  With a shared

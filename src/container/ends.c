@@ -9,9 +9,9 @@
 #include "base/memory.h"
 #include "base/pieces.h"
 
-#define MEMORY_USUAL ((uint64_t)16 << 20)
+#define MEMORY_USUAL ((uint64_t)32 << 20)
 #define MEMORY_SHARE 8u         /* at most this part of the context's memory, unasked */
-#define BLOCKS_USUAL 128u       /* that the memory is for, if blocks then have a size within these bounds ... */
+#define BLOCKS_USUAL 16u        /* that the memory is for, if blocks then have a size within these bounds ... */
 #define BLOCKS_LEAST 8u         /* ... and that it is for in any case */
 #define BLOCK_LEAST ((uint64_t)64 << 10)
 #define BLOCK_MOST ((uint64_t)2 << 20)
@@ -31,7 +31,7 @@ static uint64_t between(uint64_t n, uint64_t least, uint64_t most)
 	return n < least ? least : n > most ? most : n;
 }
 
-/* A 128th of the memory, if that is a size within bounds; at most an eighth; at least a record; in whole pages. */
+/* A 16th of the memory, if that is a size within bounds; at most an eighth; at least a record; in whole pages. */
 static uint64_t usual_block(uint64_t memory, uint64_t record)
 {
 	const uint64_t eighth = memory / BLOCKS_LEAST / EMI_PAGE * EMI_PAGE;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/context.h"
+#include "base/copy.h"
 #include "base/structs.h"
 
 void emi_container_let(emi_container *c)
@@ -261,6 +262,34 @@ em_status emi_container_pop(emi_container *c, emi_end end, void *records, uint64
 	if (popped != NULL)
 		*popped = done;
 	return emi_container_leave(c, st, &err);
+}
+
+em_status emi_window_push_back(em_window *w, const void *record)
+{
+	emi_copy(w->cur, record, (size_t)w->step);
+	w->cur += w->step;
+	return EM_OK;
+}
+
+em_status emi_window_pop_back(em_window *w, void *record)
+{
+	w->cur -= w->step;
+	emi_copy(record, w->cur, (size_t)w->step);
+	return EM_OK;
+}
+
+em_status emi_window_push_front(em_window *w, const void *record)
+{
+	w->cur += w->step;
+	emi_copy(w->cur, record, (size_t)-w->step);
+	return EM_OK;
+}
+
+em_status emi_window_pop_front(em_window *w, void *record)
+{
+	emi_copy(record, w->cur, (size_t)-w->step);
+	w->cur -= w->step;
+	return EM_OK;
 }
 
 em_status emi_container_peek(emi_container *c, emi_end end, void *record)
