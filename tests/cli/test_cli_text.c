@@ -163,8 +163,8 @@ static void test_many_runs(void **state)
 {
 	static const struct {
 		size_t n;
-		const char *option;
-	} cases[] = { { 3000, "--run-size=1" }, { 1000000, "-S1M" } };
+		const char *option, *memory;
+	} cases[] = { { 3000, "--run-size=1", "-S16M" }, { 1000000, "--stable", "-S1M" } };
 	size_t i;
 
 	(void)state;
@@ -174,7 +174,7 @@ static void test_many_runs(void **state)
 		run r;
 
 		setup.in_fd = feed_pipe(in, cases[i].n * 8);
-		run_command(&r, &setup, "sort", cases[i].option, NULL);
+		run_command(&r, &setup, "sort", cases[i].option, cases[i].memory, NULL);
 		close(setup.in_fd);
 		assert_status(&r, 0);
 		assert_true(strcmp(r.out, expected) == 0);
