@@ -14,6 +14,7 @@
 #include <extmem/sys/pool.h>
 
 #include "container/ends_case.h"
+#include "container/held.h"
 #include "container/public_ends.h"
 
 enum { B = 4096, PER_BLOCK = 512, ROOM = 80000 };
@@ -275,6 +276,109 @@ static void test_hints_taken_back(void **state)
 	ends_case_close(&t);
 }
 
+/* What is drained is read far ahead. */
+static void test_reads_together(void **state)
+{
+	enum { BLOCKS = 400 };
+	int kind;
+
+	(void)state;
+	for (kind = 0; kind < 3; kind++) {
+		double average;
+		uint64_t reads;
+		ends_case t;
+		held h;
+
+		held_init(&h, em_backend_find("memory"));
+		ends_case_open(&t, (emi_ends_kind)kind, &h.backend, 1, 8, BLOCKS * PER_BLOCK, 4);
+		t.opts.memory_bytes = 160 * B;
+		t.opts.write_buffers = t.opts.prefetch_buffers = t.opts.cache_buffers = 0;
+		ends_case_make(&t);
+		assert_ends_ok(&t, ends_case_push(&t, EMI_BACK, BLOCKS * PER_BLOCK));
+		(void)held_average(&h, NULL);
+		ends_case_drain(&t, kind == EMI_STACK ? EMI_BACK : EMI_FRONT);
+		average = held_average(&h, &reads);
+		print_message("%.1f of %u reads together\n", average, (unsigned)reads);
+		assert_true(average >= 16);
+		ends_case_close(&t);
+		held_end(&h);
+	}
+}
+
+/* A reader of a deque reads each block on a disk once, whichever way it goes, and nothing twice that is in memory. */
+static void test_reader_counts(void **state)
+{
+	enum { BLOCKS = 50 };
+	uint32_t direction;
+
+	(void)state;
+	for (direction = 0; direction < 2; direction++) {
+		em_deque_reader_opts o = EM_DEQUE_READER_OPTS_INIT;
+		const em_batch *b;
+		em_deque_reader *r;
+		uint64_t reads, n = 0;
+		ends_case t;
+		held h;
+
+		held_init(&h, em_backend_find("memory"));
+		ends_case_open(&t, EMI_DEQUE, &h.backend, 1, 8, BLOCKS * PER_BLOCK, 4);
+		ends_case_make(&t);
+		assert_ends_ok(&t, ends_case_push(&t, EMI_BACK, BLOCKS * PER_BLOCK));
+		o.direction = direction;
+		o.buffers = 5;
+		(void)held_average(&h, NULL);
+		assert_ends_ok(&t, em_deque_reader_open(&r, t.object, &o));
+		while (em_deque_reader_next(r, &b) == EM_OK)
+			n += b->n;
+		assert_int_equal(n, BLOCKS * PER_BLOCK);
+		em_deque_reader_close(r);
+		(void)held_average(&h, &reads);
+		assert_int_equal(reads, ends_case_stats(&t).blocks_disk);
+		assert_int_equal(ends_case_stats(&t).reads, 0);
+		ends_case_close(&t);
+		held_end(&h);
+	}
+}
+
+/* All of the scratch that there may be is in use: as above, but it is allocating that fails. */
+static void test_limited(void **state)
+{
+	em_container_opts opts = EM_CONTAINER_OPTS_INIT;
+	em_ctx_opts o = EM_CTX_OPTS_INIT;
+	uint64_t n, i, pushed, got;
+	em_queue *q;
+	em_ctx *ctx;
+
+	(void)state;
+	o.backend = "memory";
+	o.memory = 8 << 20;
+	o.scratch_max = 20 * B;
+	assert_int_equal(em_ctx_open(&ctx, &o), EM_OK);
+	opts.record_bytes = 8;
+	opts.block_bytes = B;
+	opts.memory_bytes = 8 * B;
+	assert_int_equal(em_queue_open(&q, ctx, &opts), EM_OK);
+	for (n = 0; em_queue_push(q, &n) == EM_OK; n++)
+		;
+	assert_int_equal(em_queue_size(q), n);
+	assert_true(n >= 20 * PER_BLOCK && n <= 28 * PER_BLOCK);
+	assert_int_equal(em_queue_push_many(q, &n, 1, &pushed), EM_ERR_NOSPACE);
+	assert_int_equal(pushed, 0);
+	for (i = 0; i < 6 * PER_BLOCK; i++) {
+		assert_int_equal(em_queue_pop(q, &got), EM_OK);
+		assert_int_equal(got, i);
+	}
+	for (; n < 28 * PER_BLOCK; n++)
+		assert_int_equal(em_queue_push(q, &n), EM_OK);
+	for (; i < n; i++) {
+		assert_int_equal(em_queue_pop(q, &got), EM_OK);
+		assert_int_equal(got, i);
+	}
+	assert_int_equal(em_queue_pop(q, &got), EM_NOT_FOUND);
+	em_queue_close(q);
+	em_ctx_close(ctx);
+}
+
 static void swap(ends_case *a, ends_case *b)
 {
 	unsigned char *is = a->is;
@@ -507,6 +611,9 @@ int main(void)
 		cmocka_unit_test(test_no_io),
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_hints_taken_back),
+		cmocka_unit_test(test_reads_together),
+		cmocka_unit_test(test_reader_counts),
+		cmocka_unit_test(test_limited),
 		cmocka_unit_test(test_swap_and_share),
 		cmocka_unit_test(test_wrong_pools),
 		cmocka_unit_test(test_windows),
