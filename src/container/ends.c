@@ -252,6 +252,8 @@ em_status emi_ends_prefetch(emi_ends *e, uint32_t depth, em_errinfo *err)
 {
 	em_status st = EM_OK;
 
+	emi_ends_take_back_hints(e, EMI_BACK);
+	emi_ends_take_back_hints(e, EMI_FRONT);
 	if (e->pool == &e->own)
 		st = emi_block_pool_resize(&e->own, e->own.nwrite, depth, err);
 	if (st == EM_OK)

@@ -98,6 +98,7 @@ void emi_ends_close(emi_ends *e);
 /* Forget all records and free their blocks.  The first failure; all are forgotten in any case. */
 em_status emi_ends_clear(emi_ends *e, em_errinfo *err);
 
+/* Read so many blocks ahead from now on.  EM_ERR_MEMLIMIT. */
 em_status emi_ends_prefetch(emi_ends *e, uint32_t depth, em_errinfo *err);
 
 /* Have a cache. */
@@ -124,6 +125,9 @@ em_status emi_ends_room(emi_ends *e, emi_end end, em_errinfo *err);
 
 /* Have the first or last record in memory.  EM_NOT_FOUND: there is none; as em_stack_pop(). */
 em_status emi_ends_bring(emi_ends *e, emi_end end, em_errinfo *err);
+
+/* What was hinted at, next to an end, is not needed soon. */
+void emi_ends_take_back_hints(emi_ends *e, emi_end end);
 
 /* Free the block's space and its memory. */
 em_status emi_ends_drop_block(emi_ends *e, emi_ends_block *b, em_errinfo *err);

@@ -198,8 +198,7 @@ static em_bid disk_bid(const emi_ends *e, emi_end end, uint64_t k)
 	return emi_ends_at(e, end == EMI_FRONT ? e->fronts + k : e->fronts + e->disks - 1 - k)->bid;
 }
 
-/* What was hinted at is not needed soon. */
-static void take_back_hints(emi_ends *e, emi_end end)
+void emi_ends_take_back_hints(emi_ends *e, emi_end end)
 {
 	while (e->hinted[end] != 0) {
 		e->hinted[end]--;
@@ -225,7 +224,7 @@ static em_status evict(emi_ends *e, emi_end end, em_errinfo *err)
 	const uint64_t i = end == EMI_FRONT ? fronts - 1 : e->disks != 0 ? fronts + e->disks : fronts;
 	em_status st;
 
-	take_back_hints(e, end);
+	emi_ends_take_back_hints(e, end);
 	st = write_block(e, emi_ends_at(e, i), err);
 	if (st != EM_OK)
 		return st;
@@ -305,6 +304,7 @@ static em_status fetch(emi_ends *e, emi_end end, em_errinfo *err)
 	const uint64_t recalled = e->pool->stats.recalled;
 	char *buf = take_buffer(e, err);
 	em_status st;
+	int other;
 
 	if (buf == NULL)
 		return err->status;
@@ -320,6 +320,9 @@ static em_status fetch(emi_ends *e, emi_end end, em_errinfo *err)
 	e->recalled += e->pool->stats.recalled - recalled;
 	e->hinted[end] -= e->hinted[end] != 0;
 	e->disks--;
+	for (other = EMI_BACK; other <= EMI_FRONT; other++)
+		if (e->hinted[other] > e->disks)
+			e->hinted[other] = e->disks;
 	e->fronts += end == EMI_FRONT;
 	if (e->disks == 0)
 		e->fronts = 0;

@@ -150,7 +150,7 @@ em_status em_deque_read(em_deque *d, uint64_t i, void *records, uint64_t n)
 
 	if (st != EM_OK)
 		return st;
-	st = n != 0 ? emi_given(records, "records", &err) : EM_OK;
+	st = emi_container_check(c, records, n, &err);
 	if (st == EM_OK)
 		st = check_range(c, i, n, &err);
 	if (st == EM_OK)
@@ -166,7 +166,7 @@ em_status em_deque_write(em_deque *d, uint64_t i, const void *records, uint64_t 
 
 	if (st != EM_OK)
 		return st;
-	st = n != 0 ? emi_given(records, "records", &err) : EM_OK;
+	st = emi_container_check(c, records, n, &err);
 	if (st == EM_OK)
 		st = check_range(c, i, n, &err);
 	if (st == EM_OK)

@@ -217,8 +217,7 @@ uint64_t emi_container_record_bytes(const emi_container *c)
 	return c != NULL ? c->ends->shape.record : 0;
 }
 
-/* The records fit into memory, so their bytes do not overflow. */
-static em_status check_records(const emi_container *c, const void *records, uint64_t n, em_errinfo *err)
+em_status emi_container_check(const emi_container *c, const void *records, uint64_t n, em_errinfo *err)
 {
 	const em_status st = n != 0 ? emi_given(records, n == 1 ? "record" : "records", err) : EM_OK;
 
@@ -238,7 +237,7 @@ em_status emi_container_push(emi_container *c, emi_end end, const void *records,
 		*pushed = 0;
 	if (st != EM_OK)
 		return st;
-	st = check_records(c, records, n, &err);
+	st = emi_container_check(c, records, n, &err);
 	if (st == EM_OK)
 		st = emi_ends_push(c->ends, end, records, n, &done, &err);
 	if (pushed != NULL)
@@ -256,7 +255,7 @@ em_status emi_container_pop(emi_container *c, emi_end end, void *records, uint64
 		*popped = 0;
 	if (st != EM_OK)
 		return st;
-	st = check_records(c, records, n, &err);
+	st = emi_container_check(c, records, n, &err);
 	if (st == EM_OK)
 		st = emi_ends_pop(c->ends, end, records, n, &done, &err);
 	if (popped != NULL)

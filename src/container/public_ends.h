@@ -43,6 +43,9 @@ void emi_container_let(emi_container *c);
 em_status emi_container_enter(emi_container *c, em_errinfo *err);
 em_status emi_container_leave(emi_container *c, em_status status, const em_errinfo *err);
 
+/* There are records, or room for them: they are in memory, so their bytes do not overflow.  EM_ERR_INVAL. */
+em_status emi_container_check(const emi_container *c, const void *records, uint64_t n, em_errinfo *err);
+
 uint64_t emi_container_size(const emi_container *c);
 uint64_t emi_container_record_bytes(const emi_container *c);
 em_status emi_container_push(emi_container *c, emi_end end, const void *records, uint64_t n, uint64_t *pushed);

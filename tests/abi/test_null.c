@@ -552,8 +552,8 @@ static void test_deques(void **state)
 	told(em_deque_pop_front_many(d, NULL, 2, NULL), "records", deque_error, d);
 	told(em_deque_front(d, NULL), "record", deque_error, d);
 	told(em_deque_back(d, NULL), "record", deque_error, d);
-	told(em_deque_get(d, 0, NULL), "records", deque_error, d);
-	told(em_deque_set(d, 0, NULL), "records", deque_error, d);
+	told(em_deque_get(d, 0, NULL), "record", deque_error, d);
+	told(em_deque_set(d, 0, NULL), "record", deque_error, d);
 	told(em_deque_read(d, 0, NULL, 2), "records", deque_error, d);
 	told(em_deque_write(d, 0, NULL, 2), "records", deque_error, d);
 	told(em_deque_swap(d, NULL), "b", deque_error, d);
