@@ -35,6 +35,13 @@
 
 #include "peers/peer_common.h"
 
+/* What is to become part of each loop, however large that gets. */
+#if defined(__GNUC__)
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE static inline
+#endif
+
 enum { MOST_DISKS = 64 };
 enum { STACK, QUEUE, DEQUE };
 enum { SINGLE, WINDOW, MANY };
@@ -74,7 +81,7 @@ static void must(bench *b, em_status st, const char *what)
 
 /* Records. */
 
-static inline uint32_t word(const char *at)
+ALWAYS_INLINE uint32_t word(const char *at)
 {
 	uint32_t w;
 
@@ -83,7 +90,7 @@ static inline uint32_t word(const char *at)
 }
 
 /* Words that count up from the record's number; what is no whole word is zero. */
-static inline void make(char *to, uint64_t i, size_t rec)
+ALWAYS_INLINE void make(char *to, uint64_t i, size_t rec)
 {
 	size_t k;
 
@@ -96,7 +103,7 @@ static inline void make(char *to, uint64_t i, size_t rec)
 		memset(to + k, 0, rec - k);
 }
 
-static inline void check(const char *r, uint64_t i, size_t rec)
+ALWAYS_INLINE void check(const char *r, uint64_t i, size_t rec)
 {
 	const size_t words = rec / sizeof(uint32_t);
 
@@ -106,7 +113,7 @@ static inline void check(const char *r, uint64_t i, size_t rec)
 
 /* Loops of one record at a time.  What is the same for all of a loop is a constant where these become part of one. */
 
-static inline em_status push_one(const bench *b, int kind, int by, const void *record, size_t rec)
+ALWAYS_INLINE em_status push_one(const bench *b, int kind, int by, const void *record, size_t rec)
 {
 	if (by == WINDOW)
 		return em_window_push_back(b->in, record, rec);
@@ -114,7 +121,7 @@ static inline em_status push_one(const bench *b, int kind, int by, const void *r
 			     : kind == QUEUE ? em_queue_push(b->queue, record) : em_deque_push_back(b->deque, record);
 }
 
-static inline em_status pop_one(const bench *b, int kind, int by, void *record, size_t rec)
+ALWAYS_INLINE em_status pop_one(const bench *b, int kind, int by, void *record, size_t rec)
 {
 	if (by == WINDOW)
 		return kind == STACK ? em_window_pop_back(b->out, record, rec) : em_window_pop_front(b->out, record, rec);
@@ -124,7 +131,7 @@ static inline em_status pop_one(const bench *b, int kind, int by, void *record, 
 
 typedef void (*loop_fn)(bench *b, int kind, int by, size_t rec, char *r, uint64_t n);
 
-static inline void push_loop(bench *b, int kind, int by, size_t rec, char *r, uint64_t n)
+ALWAYS_INLINE void push_loop(bench *b, int kind, int by, size_t rec, char *r, uint64_t n)
 {
 	const uint64_t end = b->begun + n;
 	uint64_t i;
@@ -140,7 +147,7 @@ static inline void push_loop(bench *b, int kind, int by, size_t rec, char *r, ui
 	b->begun = end;
 }
 
-static inline void pop_loop(bench *b, int kind, int by, size_t rec, char *r, uint64_t n)
+ALWAYS_INLINE void pop_loop(bench *b, int kind, int by, size_t rec, char *r, uint64_t n)
 {
 	uint64_t i;
 
@@ -155,7 +162,7 @@ static inline void pop_loop(bench *b, int kind, int by, size_t rec, char *r, uin
 	b->ended += kind == STACK ? 0 : n;
 }
 
-static inline void mixed_loop(bench *b, int kind, int by, size_t rec, char *r, uint64_t n)
+ALWAYS_INLINE void mixed_loop(bench *b, int kind, int by, size_t rec, char *r, uint64_t n)
 {
 	uint64_t i;
 
@@ -190,7 +197,7 @@ static em_status pop_many(const bench *b, void *records, uint64_t n)
 				  : em_deque_pop_front_many(b->deque, records, n, NULL);
 }
 
-static inline void push_batch(bench *b, size_t rec, uint64_t n)
+ALWAYS_INLINE void push_batch(bench *b, size_t rec, uint64_t n)
 {
 	uint64_t i;
 
@@ -200,7 +207,7 @@ static inline void push_batch(bench *b, size_t rec, uint64_t n)
 	b->begun += n;
 }
 
-static inline void pop_batch(bench *b, size_t rec, uint64_t n)
+ALWAYS_INLINE void pop_batch(bench *b, size_t rec, uint64_t n)
 {
 	char *to = b->records + b->batch * rec;
 	uint64_t i, first;
@@ -213,7 +220,7 @@ static inline void pop_batch(bench *b, size_t rec, uint64_t n)
 		check(to + i * rec, first + i, rec);
 }
 
-static inline void many(bench *b, loop_fn f, size_t rec, uint64_t n)
+ALWAYS_INLINE void many(bench *b, loop_fn f, size_t rec, uint64_t n)
 {
 	uint64_t m;
 
@@ -228,7 +235,7 @@ static inline void many(bench *b, loop_fn f, size_t rec, uint64_t n)
 
 /* One loop for each combination. */
 
-static inline void with_calls(bench *b, loop_fn f, int kind, size_t rec, char *r, uint64_t n)
+ALWAYS_INLINE void with_calls(bench *b, loop_fn f, int kind, size_t rec, char *r, uint64_t n)
 {
 	if (b->by == SINGLE)
 		f(b, kind, SINGLE, rec, r, n);
@@ -238,7 +245,7 @@ static inline void with_calls(bench *b, loop_fn f, int kind, size_t rec, char *r
 		many(b, f, rec, n);
 }
 
-static inline void with_kind(bench *b, loop_fn f, size_t rec, char *r, uint64_t n)
+ALWAYS_INLINE void with_kind(bench *b, loop_fn f, size_t rec, char *r, uint64_t n)
 {
 	if (b->kind == STACK)
 		with_calls(b, f, STACK, rec, r, n);
@@ -248,7 +255,7 @@ static inline void with_kind(bench *b, loop_fn f, size_t rec, char *r, uint64_t 
 		with_calls(b, f, DEQUE, rec, r, n);
 }
 
-static inline void with_record(bench *b, loop_fn f, uint64_t n)
+ALWAYS_INLINE void with_record(bench *b, loop_fn f, uint64_t n)
 {
 	char r[32];
 
