@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/context.h"
+#include "base/copy.h"
 #include "base/structs.h"
 
 void emi_container_let(emi_container *c)
@@ -214,6 +215,12 @@ uint64_t emi_container_size(const emi_container *c)
 uint64_t emi_container_record_bytes(const emi_container *c)
 {
 	return c != NULL ? c->ends->shape.record : 0;
+}
+
+em_status emi_container_copy(char *to, const char *from, size_t bytes)
+{
+	emi_copy(to, from, bytes);
+	return EM_OK;
 }
 
 /* The records fit into memory, so their bytes do not overflow. */

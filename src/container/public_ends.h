@@ -11,7 +11,6 @@
 
 #include <extmem/window.h>
 
-#include "base/copy.h"
 #include "base/object.h"
 #include "block/public_pool.h"
 #include "container/ends.h"
@@ -59,30 +58,36 @@ static inline em_window *emi_container_window(emi_container *c, emi_end end)
 	return c != NULL ? &c->window[end].w : NULL;
 }
 
-/* Copy a record, whose size is mostly one of a few. */
-static inline void emi_copy_record(char *to, const char *from, size_t bytes)
+/* A record of another size than 4 or 8 bytes goes from `from' to `to'. */
+em_status emi_container_copy(char *to, const char *from, size_t bytes);
+
+/* Copy a record, whose size is mostly one of a few.  EM_OK: so that the call for the others is the last thing that
+ * happens, and the usual way has no frame. */
+static inline em_status emi_copy_record(char *to, const char *from, size_t bytes)
 {
 	if (bytes == 8)
 		memcpy(to, from, 8);
 	else if (bytes == 4)
 		memcpy(to, from, 4);
 	else
-		emi_copy(to, from, bytes);
+		return emi_container_copy(to, from, bytes);
+	return EM_OK;
 }
 
 /* A record is pushed or popped at an end. */
 static inline em_status emi_container_push_back(emi_container *c, const void *record)
 {
 	em_window *w;
+	char *at;
 
 	if (c == NULL)
 		return EM_ERR_INVAL;
 	w = &c->window[EMI_BACK].w;
-	if (w->cur == w->high || record == NULL)
+	at = w->cur;
+	if (at == w->high || record == NULL)
 		return emi_container_push(c, EMI_BACK, record, 1, NULL);
-	emi_copy_record(w->cur, record, (size_t)w->step);
-	w->cur += w->step;
-	return EM_OK;
+	w->cur = at + w->step;
+	return emi_copy_record(at, record, (size_t)w->step);
 }
 
 static inline em_status emi_container_pop_back(emi_container *c, void *record)
@@ -95,8 +100,7 @@ static inline em_status emi_container_pop_back(emi_container *c, void *record)
 	if (w->cur == w->low || record == NULL)
 		return emi_container_pop(c, EMI_BACK, record, 1, NULL);
 	w->cur -= w->step;
-	emi_copy_record(record, w->cur, (size_t)w->step);
-	return EM_OK;
+	return emi_copy_record(record, w->cur, (size_t)w->step);
 }
 
 static inline em_status emi_container_push_front(emi_container *c, const void *record)
@@ -109,22 +113,22 @@ static inline em_status emi_container_push_front(emi_container *c, const void *r
 	if (w->cur == w->low || record == NULL)
 		return emi_container_push(c, EMI_FRONT, record, 1, NULL);
 	w->cur += w->step;
-	emi_copy_record(w->cur, record, (size_t)-w->step);
-	return EM_OK;
+	return emi_copy_record(w->cur, record, (size_t)-w->step);
 }
 
 static inline em_status emi_container_pop_front(emi_container *c, void *record)
 {
 	em_window *w;
+	char *at;
 
 	if (c == NULL)
 		return EM_ERR_INVAL;
 	w = &c->window[EMI_FRONT].w;
-	if (w->cur == w->high || record == NULL)
+	at = w->cur;
+	if (at == w->high || record == NULL)
 		return emi_container_pop(c, EMI_FRONT, record, 1, NULL);
-	emi_copy_record(record, w->cur, (size_t)-w->step);
-	w->cur -= w->step;
-	return EM_OK;
+	w->cur = at - w->step;
+	return emi_copy_record(record, at, (size_t)-w->step);
 }
 
 #endif
