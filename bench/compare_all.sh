@@ -46,6 +46,7 @@ title blocks "$size"
 title fio "$size"
 title volume $((size / 8)) u32 u64 kv16 rec100
 title merging "$size"
+title containers "$size"
 # A sort of less than 128 MiB has too little memory for one disk.
 each=$((size / 16))
 [ "$each" -ge $((128 << 20)) ] || each=$((128 << 20))

@@ -16,6 +16,7 @@
  *   top        the first 100 of the 64-bit numbers
  *   pool       a pool of 8 blocks to write and 8 to read
  *   cache      a cache of 64 blocks
+ *   stack, queue, deque   64-bit numbers by a call for each, in and out, in no order
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -111,7 +112,7 @@ static void make_data(void)
 /* What a work does once, and what is compared with it. */
 typedef struct work {
 	const char *name;
-	void (*order)(void);
+	void (*prepare)(void);
 	void (*once)(void);
 	void (*array)(void);
 } work;
@@ -204,6 +205,64 @@ static void open_cache(void)
 	em_cache_close(c);
 }
 
+static void use_stack(void)
+{
+	em_container_opts opts = EM_CONTAINER_OPTS_INIT;
+	const uint64_t *n = numbers[set()];
+	uint64_t number = 0;
+	em_stack *s;
+	unsigned i;
+
+	opts.record_bytes = sizeof number;
+	must(em_stack_open(&s, ctx, &opts), "stack");
+	for (i = 0; i < N; i++)
+		must(em_stack_push(s, &n[i]), "push");
+	for (i = 0; i < N; i++) {
+		must(em_stack_pop(s, &number), "pop");
+		seen += number;
+	}
+	em_stack_close(s);
+}
+
+static void use_queue(void)
+{
+	em_container_opts opts = EM_CONTAINER_OPTS_INIT;
+	const uint64_t *n = numbers[set()];
+	uint64_t number = 0;
+	em_queue *q;
+	unsigned i;
+
+	opts.record_bytes = sizeof number;
+	must(em_queue_open(&q, ctx, &opts), "queue");
+	for (i = 0; i < N; i++)
+		must(em_queue_push(q, &n[i]), "push");
+	for (i = 0; i < N; i++) {
+		must(em_queue_pop(q, &number), "pop");
+		seen += number;
+	}
+	em_queue_close(q);
+}
+
+/* Half of them enter at either end, and leave at the other one. */
+static void use_deque(void)
+{
+	em_container_opts opts = EM_CONTAINER_OPTS_INIT;
+	const uint64_t *n = numbers[set()];
+	uint64_t number = 0;
+	em_deque *d;
+	unsigned i;
+
+	opts.record_bytes = sizeof number;
+	must(em_deque_open(&d, ctx, &opts), "deque");
+	for (i = 0; i < N; i++)
+		must(i < N / 2 ? em_deque_push_back(d, &n[i]) : em_deque_push_front(d, &n[i]), "push");
+	for (i = 0; i < N; i++) {
+		must(i < N / 2 ? em_deque_pop_front(d, &number) : em_deque_pop_back(d, &number), "pop");
+		seen += number;
+	}
+	em_deque_close(d);
+}
+
 static void array_numbers(void)
 {
 	static uint64_t copy[N];
@@ -255,14 +314,22 @@ static void order_lines(void)
 	must(em_order_text(&order, ctx, NULL, 0, NULL, NULL), "order");
 }
 
+static void open_disks(void)
+{
+	must(em_disks_open(&disks, ctx, NULL), "disks");
+}
+
 static const work works[] = {
 	{ "u64", order_numbers, sort_numbers, array_numbers },
 	{ "function", order_function, sort_numbers, array_numbers },
 	{ "rec100", order_recs, sort_recs, array_recs },
 	{ "lines", order_lines, sort_lines, array_lines },
 	{ "top", order_numbers, first_numbers, array_numbers },
-	{ "pool", NULL, open_pool, NULL },
-	{ "cache", NULL, open_cache, NULL },
+	{ "pool", open_disks, open_pool, NULL },
+	{ "cache", open_disks, open_cache, NULL },
+	{ "stack", NULL, use_stack, NULL },
+	{ "queue", NULL, use_queue, NULL },
+	{ "deque", NULL, use_deque, NULL },
 };
 
 static int by_value(const void *a, const void *b)
@@ -299,10 +366,8 @@ static void run(const work *w, uint64_t memory, unsigned objects, unsigned round
 	must(em_ctx_open(&ctx, &opts), "context");
 	order = NULL;
 	disks = NULL;
-	if (w->order != NULL)
-		w->order();
-	else
-		must(em_disks_open(&disks, ctx, NULL), "disks");
+	if (w->prepare != NULL)
+		w->prepare();
 	ns = time_of(w->once, objects, rounds);
 	array = w->array != NULL ? time_of(w->array, objects, rounds) : 0;
 	printf("work=%-8s memory=%-5" PRIu64 " ns=%-8.0f qsort=%-8.0f beyond=%.0f\n", w->name, memory / MIB, ns, array,

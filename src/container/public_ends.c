@@ -217,6 +217,12 @@ uint64_t emi_container_record_bytes(const emi_container *c)
 	return c != NULL ? c->ends->shape.record : 0;
 }
 
+em_status emi_container_copy(char *to, const char *from, size_t bytes)
+{
+	emi_copy(to, from, bytes);
+	return EM_OK;
+}
+
 em_status emi_container_check(const emi_container *c, const void *records, uint64_t n, em_errinfo *err)
 {
 	const em_status st = n != 0 ? emi_given(records, n == 1 ? "record" : "records", err) : EM_OK;
@@ -261,34 +267,6 @@ em_status emi_container_pop(emi_container *c, emi_end end, void *records, uint64
 	if (popped != NULL)
 		*popped = done;
 	return emi_container_leave(c, st, &err);
-}
-
-em_status emi_window_push_back(em_window *w, const void *record)
-{
-	emi_copy(w->cur, record, (size_t)w->step);
-	w->cur += w->step;
-	return EM_OK;
-}
-
-em_status emi_window_pop_back(em_window *w, void *record)
-{
-	w->cur -= w->step;
-	emi_copy(record, w->cur, (size_t)w->step);
-	return EM_OK;
-}
-
-em_status emi_window_push_front(em_window *w, const void *record)
-{
-	w->cur += w->step;
-	emi_copy(w->cur, record, (size_t)-w->step);
-	return EM_OK;
-}
-
-em_status emi_window_pop_front(em_window *w, void *record)
-{
-	emi_copy(record, w->cur, (size_t)-w->step);
-	w->cur -= w->step;
-	return EM_OK;
 }
 
 em_status emi_container_peek(emi_container *c, emi_end end, void *record)

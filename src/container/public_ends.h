@@ -61,35 +61,36 @@ static inline em_window *emi_container_window(emi_container *c, emi_end end)
 	return c != NULL ? &c->window[end].w : NULL;
 }
 
-/* The same where the window has what is needed, of records of any size. */
-em_status emi_window_push_back(em_window *w, const void *record);
-em_status emi_window_pop_back(em_window *w, void *record);
-em_status emi_window_push_front(em_window *w, const void *record);
-em_status emi_window_pop_front(em_window *w, void *record);
+/* A record of another size than 4 or 8 bytes goes from `from' to `to'. */
+em_status emi_container_copy(char *to, const char *from, size_t bytes);
 
-/*
- * A record is pushed or popped at an end, of which this is the part that is called very often: it calls nothing but in
- * the end, and copies records of 4 and 8 bytes itself.
- */
+/* Copy a record, whose size is mostly one of a few.  EM_OK: so that the call for the others is the last thing that
+ * happens, and the usual way has no frame. */
+static inline em_status emi_copy_record(char *to, const char *from, size_t bytes)
+{
+	if (bytes == 8)
+		memcpy(to, from, 8);
+	else if (bytes == 4)
+		memcpy(to, from, 4);
+	else
+		return emi_container_copy(to, from, bytes);
+	return EM_OK;
+}
+
+/* A record is pushed or popped at an end. */
 static inline em_status emi_container_push_back(emi_container *c, const void *record)
 {
 	em_window *w;
+	char *at;
 
 	if (c == NULL)
 		return EM_ERR_INVAL;
 	w = &c->window[EMI_BACK].w;
-	if (w->cur == w->high || record == NULL)
+	at = w->cur;
+	if (at == w->high || record == NULL)
 		return emi_container_push(c, EMI_BACK, record, 1, NULL);
-	if (w->step == 4) {
-		memcpy(w->cur, record, 4);
-		w->cur += 4;
-	} else if (w->step == 8) {
-		memcpy(w->cur, record, 8);
-		w->cur += 8;
-	} else {
-		return emi_window_push_back(w, record);
-	}
-	return EM_OK;
+	w->cur = at + w->step;
+	return emi_copy_record(at, record, (size_t)w->step);
 }
 
 static inline em_status emi_container_pop_back(emi_container *c, void *record)
@@ -101,13 +102,8 @@ static inline em_status emi_container_pop_back(emi_container *c, void *record)
 	w = &c->window[EMI_BACK].w;
 	if (w->cur == w->low || record == NULL)
 		return emi_container_pop(c, EMI_BACK, record, 1, NULL);
-	if (w->step == 4)
-		memcpy(record, w->cur -= 4, 4);
-	else if (w->step == 8)
-		memcpy(record, w->cur -= 8, 8);
-	else
-		return emi_window_pop_back(w, record);
-	return EM_OK;
+	w->cur -= w->step;
+	return emi_copy_record(record, w->cur, (size_t)w->step);
 }
 
 static inline em_status emi_container_push_front(emi_container *c, const void *record)
@@ -119,34 +115,23 @@ static inline em_status emi_container_push_front(emi_container *c, const void *r
 	w = &c->window[EMI_FRONT].w;
 	if (w->cur == w->low || record == NULL)
 		return emi_container_push(c, EMI_FRONT, record, 1, NULL);
-	if (w->step == -4)
-		memcpy(w->cur -= 4, record, 4);
-	else if (w->step == -8)
-		memcpy(w->cur -= 8, record, 8);
-	else
-		return emi_window_push_front(w, record);
-	return EM_OK;
+	w->cur += w->step;
+	return emi_copy_record(w->cur, record, (size_t)-w->step);
 }
 
 static inline em_status emi_container_pop_front(emi_container *c, void *record)
 {
 	em_window *w;
+	char *at;
 
 	if (c == NULL)
 		return EM_ERR_INVAL;
 	w = &c->window[EMI_FRONT].w;
-	if (w->cur == w->high || record == NULL)
+	at = w->cur;
+	if (at == w->high || record == NULL)
 		return emi_container_pop(c, EMI_FRONT, record, 1, NULL);
-	if (w->step == -4) {
-		memcpy(record, w->cur, 4);
-		w->cur += 4;
-	} else if (w->step == -8) {
-		memcpy(record, w->cur, 8);
-		w->cur += 8;
-	} else {
-		return emi_window_pop_front(w, record);
-	}
-	return EM_OK;
+	w->cur = at - w->step;
+	return emi_copy_record(record, at, (size_t)-w->step);
 }
 
 #endif
