@@ -14,6 +14,7 @@
 #include <extmem/format.h>
 #include <extmem/order.h>
 #include <extmem/progress.h>
+#include <extmem/radix_heap.h>
 #include <extmem/shuffle.h>
 #include <extmem/sort.h>
 #include <extmem/text.h>
