@@ -157,10 +157,22 @@ static em_status push_records(em_radix_heap *h, const void *records, uint64_t n,
 
 em_status em_radix_heap_push(em_radix_heap *h, const void *record)
 {
-	const em_status st = h != NULL ? emi_enter_quickly(&h->object) : EM_ERR_INVAL;
-	uint64_t done;
+	em_status st = h != NULL ? emi_enter_quickly(&h->object) : EM_ERR_INVAL;
+	em_errinfo err;
+	uint64_t key;
 
-	return st == EM_OK ? push_records(h, record, 1, &done) : st;
+	if (st != EM_OK)
+		return st;
+	if (record == NULL)
+		return push_records(h, record, 1, &key);
+	err.status = EM_OK;
+	key = emi_radix_key_of(&h->key, record);
+	st = emi_radix_heap_admits(h, key) ? emi_radix_heap_push_one(h, record, key, &err)
+					   : emi_radix_heap_check(h, key, 1, &err);
+	if (st != EM_OK)
+		return emi_leave(h, st, &err);
+	emi_leave_quickly(&h->object);
+	return EM_OK;
 }
 
 em_status em_radix_heap_push_many(em_radix_heap *h, const void *records, uint64_t n, uint64_t *pushed)
@@ -194,10 +206,20 @@ static em_status pop_records(em_radix_heap *h, void *records, uint64_t n, uint64
 
 em_status em_radix_heap_pop(em_radix_heap *h, void *record)
 {
-	const em_status st = h != NULL ? emi_enter_quickly(&h->object) : EM_ERR_INVAL;
+	em_status st = h != NULL ? emi_enter_quickly(&h->object) : EM_ERR_INVAL;
+	em_errinfo err;
 	uint64_t done;
 
-	return st == EM_OK ? pop_records(h, record, 1, &done) : st;
+	if (st != EM_OK)
+		return st;
+	if (record == NULL || h->n == 0)
+		return pop_records(h, record, 1, &done);
+	err.status = EM_OK;
+	st = emi_radix_heap_pop_one(h, record, &err);
+	if (st != EM_OK)
+		return emi_leave(h, st, &err);
+	emi_leave_quickly(&h->object);
+	return EM_OK;
 }
 
 em_status em_radix_heap_pop_many(em_radix_heap *h, void *records, uint64_t n, uint64_t *popped)

@@ -96,7 +96,9 @@ static inline em_status put(em_radix_heap *h, const char *record, uint64_t key, 
 	}
 	copy_record(b->at, record, bytes);
 	b->at += bytes;
-	b->min = key < b->min ? key : b->min;
+	/* This is rare, and a store that is not made is cheaper than one that changes nothing. */
+	if (key < b->min)
+		b->min = key;
 	return EM_OK;
 }
 
@@ -305,7 +307,7 @@ static em_status make_room(em_radix_heap *h, em_errinfo *err)
 	return emi_radix_front_reserve(&h->front, 1, err);
 }
 
-static em_status push_one(em_radix_heap *h, const char *record, uint64_t key, em_errinfo *err)
+static inline em_status push_one(em_radix_heap *h, const char *record, uint64_t key, em_errinfo *err)
 {
 	em_status st;
 
@@ -319,6 +321,14 @@ static em_status push_one(em_radix_heap *h, const char *record, uint64_t key, em
 			return st;
 	}
 	return put(h, record, key, h->plan.record, h->digits.levels, err);
+}
+
+em_status emi_radix_heap_push_one(em_radix_heap *h, const char *record, uint64_t key, em_errinfo *err)
+{
+	const em_status st = push_one(h, record, key, err);
+
+	h->n += st == EM_OK;
+	return st;
 }
 
 em_status emi_radix_heap_push(em_radix_heap *h, const char *records, uint64_t n, uint64_t *done, em_errinfo *err)
@@ -368,7 +378,7 @@ static em_status refine(em_radix_heap *h, em_errinfo *err)
 }
 
 /* Copy up to n of the records that are equal to the reference, one or more, and, if `take' is not 0, take them out. */
-static em_status take_equal(em_radix_heap *h, char *records, uint64_t *n, int take, em_errinfo *err)
+static inline em_status take_equal(em_radix_heap *h, char *records, uint64_t *n, int take, em_errinfo *err)
 {
 	const uint32_t i = h->equal;
 	emi_radix_bucket *b = &h->buckets.bucket[i];
@@ -382,10 +392,15 @@ static em_status take_equal(em_radix_heap *h, char *records, uint64_t *n, int ta
 		if (st != EM_OK)
 			return st;
 	}
-	if (*n > (uint64_t)(b->at - b->buf) / h->plan.record)
-		*n = (uint64_t)(b->at - b->buf) / h->plan.record;
-	bytes = *n * h->plan.record;
-	memcpy(records, b->at - bytes, (size_t)bytes);
+	bytes = h->plan.record;
+	if (*n == 1) {
+		copy_record(records, b->at - bytes, (size_t)bytes);
+	} else {
+		if (*n > (uint64_t)(b->at - b->buf) / bytes)
+			*n = (uint64_t)(b->at - b->buf) / bytes;
+		bytes *= *n;
+		memcpy(records, b->at - bytes, (size_t)bytes);
+	}
 	if (!take)
 		return EM_OK;
 	b->at -= bytes;
@@ -397,7 +412,7 @@ static em_status take_equal(em_radix_heap *h, char *records, uint64_t *n, int ta
 }
 
 /* Copy up to n records with the least keys, at least one; *n is how many they are. */
-static em_status least(em_radix_heap *h, char *records, uint64_t *n, uint64_t *key, int take, em_errinfo *err)
+static inline em_status least(em_radix_heap *h, char *records, uint64_t *n, uint64_t *key, int take, em_errinfo *err)
 {
 	em_status st;
 
@@ -414,6 +429,18 @@ static em_status least(em_radix_heap *h, char *records, uint64_t *n, uint64_t *k
 		if (st != EM_OK)
 			return st;
 	}
+}
+
+em_status emi_radix_heap_pop_one(em_radix_heap *h, char *record, em_errinfo *err)
+{
+	uint64_t one = 1, key;
+	const em_status st = least(h, record, &one, &key, 1, err);
+
+	if (st != EM_OK)
+		return st;
+	h->last = key;
+	h->n--;
+	return EM_OK;
 }
 
 em_status emi_radix_heap_pop(em_radix_heap *h, char *records, uint64_t n, uint64_t *done, em_errinfo *err)

@@ -78,8 +78,14 @@ em_status emi_radix_heap_check(const em_radix_heap *h, uint64_t key, uint64_t nu
 /* Add records whose keys may be pushed; *done is how many of them entered. */
 em_status emi_radix_heap_push(em_radix_heap *h, const char *records, uint64_t n, uint64_t *done, em_errinfo *err);
 
+/* The same with one record and its key. */
+em_status emi_radix_heap_push_one(em_radix_heap *h, const char *record, uint64_t key, em_errinfo *err);
+
 /* Take out so many records, of which there are as many; *done likewise. */
 em_status emi_radix_heap_pop(em_radix_heap *h, char *records, uint64_t n, uint64_t *done, em_errinfo *err);
+
+/* The same with one record. */
+em_status emi_radix_heap_pop_one(em_radix_heap *h, char *record, em_errinfo *err);
 
 /* Copy a record with the least key, of one or more. */
 em_status emi_radix_heap_top(em_radix_heap *h, char *record, em_errinfo *err);
