@@ -14,6 +14,7 @@
  *   rec100     records of 100 bytes with a key of 10
  *   lines      lines of 20 to 60 bytes, compared as bytes; qsort() sorts pointers to them
  *   top        the first 100 of the 64-bit numbers
+ *   radix      a radix heap of the 64-bit numbers, pushed and popped one by one
  *   pool       a pool of 8 blocks to write and 8 to read
  *   cache      a cache of 64 blocks
  */
@@ -182,6 +183,26 @@ static void first_numbers(void)
 	em_top_close(t);
 }
 
+/* As a queue: all are pushed, then all are popped. */
+static void queue_numbers(void)
+{
+	const uint64_t *data = numbers[set()];
+	em_radix_heap_opts opts = EM_RADIX_HEAP_OPTS_INIT;
+	em_radix_heap *h;
+	uint64_t got;
+	unsigned i;
+
+	opts.record_bytes = sizeof got;
+	must(em_radix_heap_open(&h, ctx, &opts), "open");
+	for (i = 0; i < N; i++)
+		must(em_radix_heap_push(h, &data[i]), "push");
+	for (i = 0; i < N; i++) {
+		must(em_radix_heap_pop(h, &got), "pop");
+		seen += got;
+	}
+	em_radix_heap_close(h);
+}
+
 static void open_pool(void)
 {
 	em_block_pool_opts opts = EM_BLOCK_POOL_OPTS_INIT;
@@ -261,6 +282,7 @@ static const work works[] = {
 	{ "rec100", order_recs, sort_recs, array_recs },
 	{ "lines", order_lines, sort_lines, array_lines },
 	{ "top", order_numbers, first_numbers, array_numbers },
+	{ "radix", order_numbers, queue_numbers, array_numbers },
 	{ "pool", NULL, open_pool, NULL },
 	{ "cache", NULL, open_cache, NULL },
 };

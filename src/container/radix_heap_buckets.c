@@ -17,13 +17,16 @@ static uint64_t words_of(uint64_t n)
 	return (n + 63) / 64;
 }
 
-uint64_t emi_radix_buckets_memory(const emi_radix_plan *plan, uint64_t n)
+uint64_t emi_radix_bucket_memory(size_t block)
 {
-	const uint64_t each = plan->block_bytes + sizeof(emi_radix_bucket) + sizeof(emi_radix_stack);
+	/* With bits for it and a few others. */
+	return block + sizeof(emi_radix_bucket) + sizeof(emi_radix_stack) + 1;
+}
 
+uint64_t emi_radix_buckets_memory(size_t block, uint32_t buffers)
+{
 	/* One buffer that grows is there twice. */
-	return n * each + (words_of(n) + words_of(words_of(n))) * sizeof(uint64_t) + plan->block_bytes +
-	       emi_store_memory() + emi_block_pool_memory(plan->block_bytes, plan->write_buffers, plan->read_buffers);
+	return 4 * sizeof(uint64_t) + block + emi_store_memory() + emi_block_pool_memory(block, buffers, buffers);
 }
 
 em_status emi_radix_buckets_open(emi_radix_buckets *b, em_ctx *ctx, const emi_radix_plan *plan, uint32_t n,

@@ -63,8 +63,10 @@ typedef struct emi_radix_buckets {
 	uint64_t blocks;        /* on disk now */
 } emi_radix_buckets;
 
-/* Bytes that so many buckets take at most, beside tables of blocks; and the bytes for each block of those. */
-uint64_t emi_radix_buckets_memory(const emi_radix_plan *plan, uint64_t n);
+/* Bytes that a bucket takes at most, what all of them share, with so many buffers to write and to read, and what each
+ * block on disk takes. */
+uint64_t emi_radix_bucket_memory(size_t block);
+uint64_t emi_radix_buckets_memory(size_t block, uint32_t buffers);
 #define EMI_RADIX_IDS_BYTES ((sizeof(emi_radix_ids) + EMI_RADIX_IDS - 1) / EMI_RADIX_IDS)
 
 /* n buckets, all empty.  b is zeroed but for what was set before: placement.  After a failure nothing is there. */

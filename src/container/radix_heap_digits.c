@@ -21,27 +21,39 @@ static int exceeds(uint64_t r, uint32_t h, uint64_t c)
 {
 	uint64_t power = 1;
 
-	for (; h != 0; h--) {
-		if (power > c / r)
+	for (;;) {
+		if (h % 2 != 0 && __builtin_mul_overflow(power, r, &power))
 			return 1;
-		power *= r;
+		h /= 2;
+		if (h == 0)
+			return power > c;
+		if (__builtin_mul_overflow(r, r, &r))
+			return 1;
 	}
-	return power > c;
 }
 
-uint32_t emi_radix_least(uint32_t levels, uint64_t c)
+void emi_radix_least(uint64_t c, uint32_t least[EMI_RADIX_LEVELS + 1])
 {
-	uint64_t low = 2, high = UINT32_MAX;
+	uint64_t high = UINT32_MAX;
+	uint32_t h;
 
-	while (low < high) {
-		const uint64_t middle = low + (high - low) / 2;
+	least[0] = UINT32_MAX;
+	for (h = 1; h <= EMI_RADIX_LEVELS; h++) {
+		uint64_t low = 2;
 
-		if (exceeds(middle, levels, c))
-			high = middle;
-		else
-			low = middle + 1;
+		/* With many levels it is that of one less, or nearly. */
+		while (high > low && h > 16 && exceeds(high - 1, h, c))
+			high--;
+		while (low < high && h <= 16) {
+			const uint64_t middle = low + (high - low) / 2;
+
+			if (exceeds(middle, h, c))
+				high = middle;
+			else
+				low = middle + 1;
+		}
+		least[h] = (uint32_t)high;
 	}
-	return (uint32_t)low;
 }
 
 void emi_radix_digits_init(emi_radix_digits *d, uint32_t levels, uint32_t radix)

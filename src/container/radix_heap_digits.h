@@ -43,8 +43,8 @@ typedef struct emi_radix_digits {
 /* h levels of r >= 2; the reference is 0.  r^(h-1) has 64 bits at most. */
 void emi_radix_digits_init(emi_radix_digits *d, uint32_t levels, uint32_t radix);
 
-/* The least r with r^h > c: 2^32 and more are UINT32_MAX. */
-uint32_t emi_radix_least(uint32_t levels, uint64_t c);
+/* For each h from 1 on, the least r >= 2 with r^h > c; 2^32 and more are UINT32_MAX. */
+void emi_radix_least(uint64_t c, uint32_t least[EMI_RADIX_LEVELS + 1]);
 
 /* Another reference, which has all digits above digit `level' in common with the one before. */
 void emi_radix_refer(emi_radix_digits *d, uint64_t reference, uint32_t level);

@@ -7,7 +7,6 @@
 #include "base/copy.h"
 #include "base/pieces.h"
 
-#define IN_PAIR 8u              /* bytes of the records that pairs have themselves */
 #define HEAP_MOST 256u          /* a heap that is larger is merged into what is sorted; ... */
 #define HEAP_ALONE 16u          /* ... if nothing is sorted, this one */
 #define PLACES_MOST 4096u       /* of a scatter: with 2 bytes for each all counts are in the first cache */
@@ -52,7 +51,7 @@ static size_t piece_of(uint64_t n, size_t bytes)
 uint64_t emi_radix_front_memory(size_t record, uint64_t most)
 {
 	const uint64_t pairs = piece_of(most, sizeof(emi_radix_pair));
-	const uint64_t slots = record > IN_PAIR ? piece_of(most, record) : 0;
+	const uint64_t slots = record > EMI_RADIX_IN_PAIR ? piece_of(most, record) : 0;
 
 	/* A piece that grows is there twice, the second time with half the size. */
 	return 3 * pairs + slots + (slots > pairs ? slots : pairs) / 2;
@@ -77,47 +76,21 @@ em_status emi_radix_front_reserve(emi_radix_front *f, uint32_t n, em_errinfo *er
 	em_status st = widen(f, &f->latest, f->late, f->late + n, err);
 	void *at = f->slot;
 
-	if (st != EM_OK || f->record <= IN_PAIR || all <= f->slot_bytes / f->record)
+	if (st != EM_OK || f->record <= EMI_RADIX_IN_PAIR || all <= f->slot_bytes / f->record)
 		return st;
 	st = emi_piece_grow(f->ctx, &at, &f->slot_bytes, f->slots * f->record, piece_of(all, f->record), err);
 	f->slot = at;
 	return st;
 }
 
-int emi_radix_front_has_room(const emi_radix_front *f)
-{
-	return emi_radix_front_count(f) < f->most && f->late < f->latest.bytes / sizeof *f->latest.at &&
-	       (f->record <= IN_PAIR || f->free_slot != EMI_RADIX_NO_SLOT || (f->slots + 1) * f->record <= f->slot_bytes);
-}
-
-void emi_radix_front_add(emi_radix_front *f, uint64_t key, const char *record)
-{
-	emi_radix_pair *p = &f->latest.at[f->late++];
-	char *slot;
-
-	p->key = key;
-	p->val = 0;
-	if (f->record == IN_PAIR) {
-		memcpy(&p->val, record, IN_PAIR);
-	} else if (f->record < IN_PAIR) {
-		emi_copy(&p->val, record, f->record);
-	} else {
-		p->val = f->free_slot != EMI_RADIX_NO_SLOT ? f->free_slot : f->slots++;
-		slot = f->slot + p->val * f->record;
-		if (f->free_slot != EMI_RADIX_NO_SLOT)
-			memcpy(&f->free_slot, slot, sizeof f->free_slot);
-		emi_copy(slot, record, f->record);
-	}
-}
-
 const char *emi_radix_front_record(const emi_radix_front *f, const emi_radix_pair *p)
 {
-	return f->record <= IN_PAIR ? (const char *)&p->val : f->slot + p->val * f->record;
+	return f->record <= EMI_RADIX_IN_PAIR ? (const char *)&p->val : f->slot + p->val * f->record;
 }
 
 static void free_slot_of(emi_radix_front *f, const emi_radix_pair *p)
 {
-	if (f->record <= IN_PAIR)
+	if (f->record <= EMI_RADIX_IN_PAIR)
 		return;
 	memcpy(f->slot + p->val * f->record, &f->free_slot, sizeof f->free_slot);
 	f->free_slot = (uint32_t)p->val;
@@ -286,8 +259,8 @@ em_status emi_radix_front_least(emi_radix_front *f, uint64_t *key, char *record,
 	late = f->sorted == 0 || (f->late != 0 && f->latest.at[0].key < f->in_order.at[f->sorted - 1].key);
 	p = late ? f->latest.at[0] : f->in_order.at[f->sorted - 1];
 	*key = p.key;
-	if (f->record == IN_PAIR)
-		memcpy(record, &p.val, IN_PAIR);
+	if (f->record == EMI_RADIX_IN_PAIR)
+		memcpy(record, &p.val, EMI_RADIX_IN_PAIR);
 	else
 		emi_copy(record, emi_radix_front_record(f, &p), f->record);
 	if (!take)

@@ -20,6 +20,8 @@
 
 #include <extmem/ctx.h>
 
+#include "base/copy.h"
+
 typedef struct emi_radix_pair {
 	uint64_t key;
 	uint64_t val;           /* the bytes of the record, or its slot */
@@ -48,6 +50,7 @@ typedef struct emi_radix_front {
 } emi_radix_front;
 
 #define EMI_RADIX_NO_SLOT UINT32_MAX
+#define EMI_RADIX_IN_PAIR 8u    /* bytes of the records that pairs have themselves */
 
 /* Of so many records at most; takes no memory yet. */
 void emi_radix_front_init(emi_radix_front *f, em_ctx *ctx, size_t record, uint32_t most);
@@ -67,10 +70,32 @@ static inline uint32_t emi_radix_front_count(const emi_radix_front *f)
 em_status emi_radix_front_reserve(emi_radix_front *f, uint32_t n, em_errinfo *err);
 
 /* Is there room for one more? */
-int emi_radix_front_has_room(const emi_radix_front *f);
+static inline int emi_radix_front_has_room(const emi_radix_front *f)
+{
+	return emi_radix_front_count(f) < f->most && f->late < f->latest.bytes / sizeof *f->latest.at &&
+	       (f->record <= EMI_RADIX_IN_PAIR || f->free_slot != EMI_RADIX_NO_SLOT || (f->slots + 1) * f->record <= f->slot_bytes);
+}
 
 /* Add one, for which there is room. */
-void emi_radix_front_add(emi_radix_front *f, uint64_t key, const char *record);
+static inline void emi_radix_front_add(emi_radix_front *f, uint64_t key, const char *record)
+{
+	emi_radix_pair *p = &f->latest.at[f->late++];
+	char *slot;
+
+	p->key = key;
+	p->val = 0;
+	if (f->record == EMI_RADIX_IN_PAIR) {
+		memcpy(&p->val, record, EMI_RADIX_IN_PAIR);
+	} else if (f->record < EMI_RADIX_IN_PAIR) {
+		emi_copy(&p->val, record, f->record);
+	} else {
+		p->val = f->free_slot != EMI_RADIX_NO_SLOT ? f->free_slot : f->slots++;
+		slot = f->slot + p->val * f->record;
+		if (f->free_slot != EMI_RADIX_NO_SLOT)
+			memcpy(&f->free_slot, slot, sizeof f->free_slot);
+		emi_copy(slot, record, f->record);
+	}
+}
 
 /* Copy the record with the least key, of one or more, and, if `take' is not 0, take it out. */
 em_status emi_radix_front_least(emi_radix_front *f, uint64_t *key, char *record, int take, em_errinfo *err);

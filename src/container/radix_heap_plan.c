@@ -89,54 +89,47 @@ static uint32_t buffers_of(uint64_t memory, size_t block)
 	return n < BUFFERS_LEAST ? BUFFERS_LEAST : n > BUFFERS_MOST ? BUFFERS_MOST : (uint32_t)n;
 }
 
-/* Bytes of a heap of n buckets. */
-static uint64_t memory_of(emi_radix_plan *p, const room *m, uint64_t n)
+/* Bytes of a heap beside its buckets. */
+static uint64_t beside(const emi_radix_plan *p, const room *m)
 {
-	p->block_bytes = m->block;
-	p->front = m->front;
-	p->write_buffers = p->read_buffers = m->buffers;
-	return sizeof(em_radix_heap) + emi_radix_front_memory(p->record, m->front) + emi_radix_buckets_memory(p, n);
+	return sizeof(em_radix_heap) + emi_radix_front_memory(p->record, m->front) +
+	       emi_radix_buckets_memory(m->block, m->buffers);
 }
 
 /* The least memory with blocks of a size. */
 static uint64_t least_of(const emi_radix_plan *p, size_t block)
 {
 	const room m = { block, front_of(0, p->record), BUFFERS_LEAST };
-	emi_radix_plan copy = *p;
 	uint64_t least = UINT64_MAX;
 	uint32_t h;
 
-	for (h = 1; h <= EMI_RADIX_LEVELS; h++) {
-		const uint64_t n = (uint64_t)h * emi_radix_least(h, p->most) + 1;
-
-		if (n < least)
-			least = n;
-	}
-	return memory_of(&copy, &m, least);
+	for (h = 1; h <= EMI_RADIX_LEVELS; h++)
+		if ((uint64_t)h * p->radix_least[h] < least)
+			least = (uint64_t)h * p->radix_least[h];
+	return beside(p, &m) + (least + 1) * emi_radix_bucket_memory(block);
 }
 
 /* Have the fewest levels with blocks of a size: 1, or 0 if there is no memory for any. */
 static int choose(emi_radix_plan *p, uint64_t memory, const room *m)
 {
-	uint32_t h;
+	const uint64_t rest = beside(p, m), each = emi_radix_bucket_memory(m->block);
+	uint64_t most = rest < memory ? (memory - rest) / each : 0, power = 2;
+	uint32_t h = 1;
 
-	for (h = 1; h <= EMI_RADIX_LEVELS; h++) {
-		const uint32_t r = emi_radix_least(h, p->most);
-		uint32_t power = 2;
-
-		if ((uint64_t)h * r >= EMI_RADIX_NONE || memory_of(p, m, (uint64_t)h * r + 1) > memory)
-			continue;
-		while (power < r && power < (uint32_t)1 << 31)
-			power *= 2;
-		p->levels = h;
-		p->radix = r;
-		if (power >= r && (uint64_t)h * power < EMI_RADIX_NONE &&
-		    memory_of(p, m, (uint64_t)h * power + 1) <= memory)
-			p->radix = power;
-		p->takes = memory_of(p, m, (uint64_t)h * p->radix + 1);
-		return 1;
-	}
-	return 0;
+	most = most < EMI_RADIX_NONE ? most : EMI_RADIX_NONE;
+	while (h <= EMI_RADIX_LEVELS && (uint64_t)h * p->radix_least[h] + 1 > most)
+		h++;
+	if (h > EMI_RADIX_LEVELS)
+		return 0;
+	while (power < p->radix_least[h])
+		power *= 2;
+	p->levels = h;
+	p->radix = h * power + 1 <= most ? (uint32_t)power : p->radix_least[h];
+	p->block_bytes = m->block;
+	p->front = m->front;
+	p->write_buffers = p->read_buffers = m->buffers;
+	p->takes = rest + ((uint64_t)h * p->radix + 1) * each;
+	return 1;
 }
 
 /* The same, with as much beside buckets as suits the memory, or as little as there must be. */
@@ -182,6 +175,7 @@ em_status emi_radix_plan_make(emi_radix_plan *p, em_ctx *ctx, const em_radix_hea
 		return st;
 	p->record = (size_t)o->record_bytes;
 	p->most = o->range != 0 && o->range < p->key.last ? o->range : p->key.last;
+	emi_radix_least(p->most, p->radix_least);
 	p->least = least_of(p, (size_t)(o->block_bytes != 0 ? o->block_bytes : whole));
 	if (memory == 0) {
 		memory = has / MEMORY_SHARE < MEMORY_USUAL ? has / MEMORY_SHARE : MEMORY_USUAL;

@@ -14,6 +14,7 @@
 
 #include <extmem/radix_heap.h>
 
+#include "container/radix_heap_digits.h"
 #include "container/radix_heap_key.h"
 
 typedef struct emi_radix_plan {
@@ -29,6 +30,7 @@ typedef struct emi_radix_plan {
 	uint32_t front;         /* most records of the front */
 	uint32_t write_buffers;
 	uint32_t read_buffers;
+	uint32_t radix_least[EMI_RADIX_LEVELS + 1]; /* for each h the least r */
 } emi_radix_plan;
 
 /* The plan by options of which all fields are there.  As em_radix_heap_open(); after EM_ERR_MEMLIMIT plan->least is
