@@ -193,6 +193,8 @@ static void test_constructors(void **state)
 	em_ctx_opts opts = EM_CTX_OPTS_INIT;
 	em_sort_plan_info plan = EM_SORT_PLAN_INFO_INIT;
 	em_vector_opts vector = EM_VECTOR_OPTS_INIT;
+	em_radix_heap_opts radix = EM_RADIX_HEAP_OPTS_INIT;
+	em_radix_heap_plan_info radix_info = EM_RADIX_HEAP_PLAN_INFO_INIT;
 	em_element_reader *er;
 	em_element_writer *ew;
 	em_block_writer *bw;
@@ -205,6 +207,7 @@ static void test_constructors(void **state)
 	em_order *key;
 	em_disks *d;
 	em_file *f;
+	em_radix_heap *h;
 	em_vector *v;
 	em_top *t;
 	void *buf;
@@ -212,7 +215,7 @@ static void test_constructors(void **state)
 	(void)state;
 	writer.errinfo = reader.errinfo = pool.errinfo = element.errinfo = shuffle.errinfo = unique.errinfo = &err;
 	output.errinfo = cache.errinfo = disk.errinfo = check.errinfo = file.errinfo = sort.errinfo = &err;
-	opts.errinfo = vector.errinfo = &err;
+	opts.errinfo = vector.errinfo = radix.errinfo = &err;
 	writer.block_bytes = pool.block_bytes = cache.block_bytes = info.block_bytes = B;
 	writer.record_bytes = info.record_bytes = 8;
 	cache.frames = 2;
@@ -291,6 +294,10 @@ static void test_constructors(void **state)
 	em_block_list_close(list);
 	refused(em_vector_open(NULL, ctx, &vector), "out");
 	refused(em_vector_open(&v, NULL, &vector), "ctx");
+	refused(em_radix_heap_open(NULL, ctx, &radix), "out");
+	refused(em_radix_heap_open(&h, NULL, &radix), "ctx");
+	refused(em_radix_heap_plan(NULL, &radix, &radix_info), "ctx");
+	refused(em_radix_heap_plan(ctx, &radix, NULL), "info");
 	refused(em_cache_trace_optimum(NULL, NULL, 0, 1, NULL, &err), "ctx");
 	refused(em_cache_trace_policy(ctx, NULL, 0, NULL, 0, 1, NULL, &err), "misses");
 }
@@ -316,6 +323,7 @@ ERROR_OF(block_writer)
 ERROR_OF(block_reader)
 ERROR_OF(element_reader)
 ERROR_OF(element_writer)
+ERROR_OF(radix_heap)
 ERROR_OF(vector)
 ERROR_OF(vector_reader)
 ERROR_OF(vector_writer)
@@ -483,6 +491,30 @@ static int test(void *user, const void *record)
 	return visit(user, 0, record, 1);
 }
 
+static void test_heaps(void **state)
+{
+	em_radix_heap_opts opts = EM_RADIX_HEAP_OPTS_INIT;
+	em_radix_heap *h;
+	uint64_t got, n;
+
+	(void)state;
+	opts.record_bytes = 8;
+	assert_int_equal(em_radix_heap_open(&h, ctx, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_radix_heap_open(&h, ctx, &opts), EM_OK);
+	assert_int_equal(em_radix_heap_push_many(h, numbers, 3, NULL), EM_OK);
+	told(em_radix_heap_push(h, NULL), "records", radix_heap_error, h);
+	told(em_radix_heap_push_many(h, NULL, 1, &n), "records", radix_heap_error, h);
+	told(em_radix_heap_pop(h, NULL), "records", radix_heap_error, h);
+	told(em_radix_heap_pop_many(h, NULL, 1, &n), "records", radix_heap_error, h);
+	told(em_radix_heap_top(h, NULL), "record", radix_heap_error, h);
+	assert_int_equal(em_radix_heap_stats_get(h, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_radix_heap_push_many(h, NULL, 0, NULL), EM_OK);
+	assert_int_equal(em_radix_heap_pop_many(h, NULL, 0, NULL), EM_OK);
+	assert_int_equal(em_radix_heap_pop(h, &got), EM_OK);
+	assert_int_equal(em_radix_heap_size(h), 2);
+	em_radix_heap_close(h);
+}
+
 static void test_vectors(void **state)
 {
 	em_vector_opts opts = EM_VECTOR_OPTS_INIT;
@@ -633,6 +665,7 @@ int main(void)
 		cmocka_unit_test(test_sorts),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_heaps),
 		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_no_initialiser),
 	};
