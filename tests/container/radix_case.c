@@ -68,6 +68,7 @@ void radix_case_make(radix_case *t)
 		t->key_most = (uint64_t)0x7ff << 52;
 	t->most = t->opts.range != 0 && t->opts.range < t->key_most ? t->opts.range : t->key_most;
 	assert_radix_ok(t, em_radix_heap_open(&t->h, t->f.ctx, &t->opts));
+	assert_int_equal(em_radix_heap_record_bytes(t->h), t->opts.record_bytes);
 }
 
 static int has_number(const radix_case *t)

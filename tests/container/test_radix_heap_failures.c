@@ -316,6 +316,70 @@ static void test_no_reads(void **state)
 	}
 }
 
+/* n keys from one on, that are no more than another one. */
+static void draw_between(trial *t, uint64_t n, uint64_t from, uint64_t to)
+{
+	uint64_t i;
+
+	for (i = 0; i < n; i++)
+		radix_case_record(&t->c, i, from + test_below(&t->c.f.rng, to - from + 1));
+}
+
+/* Records come below what was looked at, more than the front holds, while nothing can be written: what was distributed
+ * for that goes back when the disk is mended, however many were popped by then. */
+static void test_going_back(void **state)
+{
+	static const uint64_t ranges[] = { 0, 1000, 100000, 300, (uint64_t)1 << 33 };
+	uint64_t refused = 0;
+	unsigned r;
+
+	(void)state;
+	for (r = 0; r < 400; r += test_step()) {
+		uint64_t from, to, i, round;
+		trial t;
+
+		open_trial(&t, ranges[r % 5], test_seed() + r);
+		/* Begin anywhere among the digits. */
+		for (i = 0; i < r / 5 % 20; i++) {
+			draw(&t, 1, i % 2 ? 3 : 0);
+			push_all(&t, 1);
+			pop_all(&t, 1);
+		}
+		for (round = 0; round < 3; round++) {
+			const uint64_t room = t.c.key_most - t.c.last, most = t.c.most < room ? t.c.most : room;
+			const uint64_t gap = 1 + test_below(&t.c.f.rng, most / (1 + test_below(&t.c.f.rng, 4)));
+
+			for (i = 0; i < 1000 + test_below(&t.c.f.rng, 8000); i += 500) {
+				draw_between(&t, 500, t.c.last + gap, t.c.last + most);
+				push_all(&t, 500);
+			}
+			top(&t);
+			em_fault_set(&t.c.f.fault[0], EM_FAULT_WRITE | (r % 3 == 0 ? EM_FAULT_READ : 0), 1, UINT64_MAX);
+			for (i = 0; i < 60; i++) {
+				from = t.c.last;
+				to = t.c.n != 0 && t.c.keys[0] > from ? t.c.keys[0] - (t.c.keys[0] - from) / 100 : from;
+				if (r % 2)
+					from = to - (to - from) / 4;
+				draw_between(&t, 20, from, to);
+				refused += push(&t, 20) != EM_OK;
+				if (test_below(&t.c.f.rng, 3) == 0)
+					(void)pop(&t, 1 + test_below(&t.c.f.rng, i % 2 ? 10 : 40));
+				if (test_below(&t.c.f.rng, 8) == 0) {
+					draw(&t, 3, 0);
+					refused += push(&t, 3) != EM_OK;
+				}
+			}
+			em_fault_set(&t.c.f.fault[0], 0, 0, 0);
+			if (r % 4 != 0)
+				pop_all(&t, t.c.n / 2);
+		}
+		while (t.c.n != 0)
+			pop_all(&t, 1000);
+		radix_case_close(&t.c);
+	}
+	assert_true(refused != 0);
+}
+
 /* When the disk is full that is told, with how many entered; popping makes room, and a second try succeeds. */
 static void test_full_disk(void **state)
 {
@@ -442,6 +506,7 @@ int main(void)
 		cmocka_unit_test(test_allocations),
 		cmocka_unit_test(test_opening),
 		cmocka_unit_test(test_no_reads),
+		cmocka_unit_test(test_going_back),
 		cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_closing),
 		cmocka_unit_test(test_canceled),
