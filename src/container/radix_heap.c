@@ -229,6 +229,23 @@ static void begin_to_lower(em_radix_heap *h)
 	h->range = EMI_RADIX_LOWERING;
 }
 
+/* The last minimum has another digit above all levels than the reference: a front that was spread in part had keys of
+ * both.  All buckets are empty but that of the next digit, of which some keys may come now that are two digits ahead of
+ * the reference; so it is distributed. */
+static void catch_up(em_radix_heap *h)
+{
+	const emi_radix_level *l = &h->digits.level[h->digits.levels];
+
+	emi_radix_refer(&h->digits, h->last, h->digits.levels);
+	if (emi_radix_in_use(&h->buckets, l->first))
+		h->source = l->first;
+}
+
+static inline int is_behind(const em_radix_heap *h)
+{
+	return h->last > h->digits.level[h->digits.levels].below;
+}
+
 /* The reference may be raised to the last minimum, if the bucket that this is in has nothing. */
 static void raise(em_radix_heap *h)
 {
@@ -255,7 +272,9 @@ static em_status refer_to_last(em_radix_heap *h, em_errinfo *err)
 		begin_to_lower(h);
 	if (h->range == EMI_RADIX_LOWERING)
 		return lower(h, err);
-	if (h->last > h->digits.reference)
+	if (is_behind(h))
+		catch_up(h);
+	else if (h->last > h->digits.reference)
 		raise(h);
 	return EM_OK;
 }
@@ -320,6 +339,8 @@ static inline em_status push_one(em_radix_heap *h, const char *record, uint64_t 
 		if (st != EM_OK)
 			return st;
 	}
+	if (is_behind(h))
+		catch_up(h);
 	return put(h, record, key, h->plan.record, h->digits.levels, err);
 }
 

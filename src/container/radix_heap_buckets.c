@@ -353,10 +353,14 @@ uint32_t emi_radix_lowest(const emi_radix_buckets *b)
 
 uint32_t emi_radix_highest_before(const emi_radix_buckets *b, uint32_t end)
 {
-	uint32_t i;
+	uint64_t w = words_of(end), bits;
 
-	for (i = end; i != 0; i--)
-		if (emi_radix_in_use(b, i - 1))
-			return i - 1;
+	while (w-- != 0) {
+		bits = b->used[w];
+		if (w == end / 64)
+			bits &= ((uint64_t)1 << end % 64) - 1;
+		if (bits != 0)
+			return (uint32_t)(w * 64 + 63 - (unsigned)__builtin_clzll(bits));
+	}
 	return EMI_RADIX_NONE;
 }
