@@ -21,7 +21,7 @@
  * Records with equal keys are popped in any order.
  *
  * How it works.  Keys are written with digits to the base r.  A record lies in a bucket by the highest digit in which
- * its key differs from that of the minimum, and by the value of that digit: h levels of r buckets, and one for what has
+ * its key differs from that of the minimum, and by the value of that digit: h levels of r buckets, and two for what has
  * other digits above; r^h > C.  A bucket is a stack of blocks on disk, with its last block in memory, so a block on disk
  * is always full.  When there are no smaller records than those of some bucket, they are distributed to the levels
  * below, where keys agree with the new minimum in one digit more.  The least key of each bucket is known, so this takes
@@ -31,8 +31,8 @@
  * em_radix_heap_plan().
  *
  * I/O, for n records of R bytes: n R / B blocks are written as records are pushed.  Each level costs 2 n R / B at most,
- * so all of n pushes and n pops at most n R / B + 2 h n R / B; it is less where buckets of lower levels fit into memory,
- * and nothing where all do: with n R up to M / 2 or so.  No block on disk is partly full, so they take n R bytes there.
+ * so all of n pushes and n pops at most n R / B + 2 h n R / B; it is less where buckets of lower levels fit into their
+ * blocks in memory.  No block on disk is partly full, so they take n R bytes there.
  * The bound is that of pushes and pops: em_radix_heap_top() distributes, too, as a pop would, and records that are
  * pushed below what it told, more than the front holds (a thousand or more), bring back what was distributed for it.
  *
@@ -64,7 +64,7 @@ typedef struct em_radix_heap_opts {
 	uint64_t range;         /**< C: the most that a key may be above the last minimum; 0: any key that is not below it.
 	                             Of floats 0.  The less, the fewer levels there are. */
 	uint64_t memory_bytes;  /**< M: that the heap may take; 0: 64 MiB, or an eighth of the context's, whichever is less,
-	                             but as much as it needs.  What says which blocks there are on disk comes to it: 17 bytes
+	                             but as much as it needs.  What says which blocks there are on disk comes to it: 18 bytes
 	                             for each. */
 	uint64_t block_bytes;   /**< B: of a block, a multiple of EM_BLOCK_UNIT (4096), less than 2^32; 0: 32 KiB to 1 MiB, as
 	                             M allows with the same h, or what a record or little memory need. */
@@ -78,14 +78,14 @@ typedef struct em_radix_heap_plan_info {
 	uint32_t size;          /**< sizeof(em_radix_heap_plan_info); set by the initialiser. */
 	uint32_t levels;        /**< h. */
 	uint32_t radix;         /**< r. */
-	uint32_t buckets;       /**< h * r + 1: each has a block in memory. */
+	uint32_t buckets;       /**< h * r + 2: each may have a block in memory. */
 	uint32_t write_buffers; /**< Blocks that may be on their way to disks, ... */
 	uint32_t read_buffers;  /**< ... and from there. */
 	uint64_t range;         /**< C. */
 	uint64_t block_bytes;   /**< B. */
 	uint64_t block_records; /**< Whole records that a block holds. */
 	uint64_t front_records; /**< Records that a heap holds without buckets. */
-	uint64_t memory;        /**< Bytes that it takes at most, beside 17 for each block on disk. */
+	uint64_t memory;        /**< Bytes that it takes at most, beside 18 for each block on disk. */
 	uint64_t memory_min;    /**< The least that would do, with this block_bytes if it was named, else with any. */
 } em_radix_heap_plan_info;
 #define EM_RADIX_HEAP_PLAN_INFO_INIT { sizeof(em_radix_heap_plan_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }

@@ -80,7 +80,7 @@ static em_status plan_heap(em_ctx *ctx, const em_radix_heap_opts *opts, em_radix
 	if (st == EM_OK) {
 		i.levels = p.levels;
 		i.radix = p.radix;
-		i.buckets = p.levels * p.radix + 1;
+		i.buckets = p.levels * p.radix + EMI_RADIX_TOP;
 		i.write_buffers = p.write_buffers;
 		i.read_buffers = p.read_buffers;
 		i.range = p.most;

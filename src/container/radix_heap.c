@@ -223,22 +223,23 @@ static void begin_to_lower(em_radix_heap *h)
 		l++;
 	h->lowering = l;
 	h->lower_by = h->last;
-	h->lower_to = d->level[l].first;
-	if (l < d->levels)
-		h->lower_to += (uint32_t)emi_radix_divide(d, &d->level[l], d->reference - d->level[l].start);
+	if (l == d->levels)
+		h->lower_to = emi_radix_top_bucket(d, d->reference);
+	else
+		h->lower_to = d->level[l].first +
+			      (uint32_t)emi_radix_divide(d, &d->level[l], d->reference - d->level[l].start);
 	h->range = EMI_RADIX_LOWERING;
 }
 
 /* The last minimum has another digit above all levels than the reference: a front that was spread in part had keys of
- * both.  All buckets are empty but that of the next digit, of which some keys may come now that are two digits ahead of
- * the reference; so it is distributed. */
+ * both.  All buckets are empty but that of its digit, which is distributed, as keys with the next digit may come. */
 static void catch_up(em_radix_heap *h)
 {
-	const emi_radix_level *l = &h->digits.level[h->digits.levels];
+	const uint32_t i = emi_radix_top_bucket(&h->digits, h->last);
 
 	emi_radix_refer(&h->digits, h->last, h->digits.levels);
-	if (emi_radix_in_use(&h->buckets, l->first))
-		h->source = l->first;
+	if (emi_radix_in_use(&h->buckets, i))
+		h->source = i;
 }
 
 static inline int is_behind(const em_radix_heap *h)

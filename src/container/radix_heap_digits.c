@@ -70,7 +70,7 @@ void emi_radix_digits_init(emi_radix_digits *d, uint32_t levels, uint32_t radix)
 	for (l = 0; l <= levels; l++) {
 		d->level[l].power = power;
 		d->level[l].inverse = UINT64_MAX / power;
-		d->level[l].shift = l < levels ? l * bits : 0;
+		d->level[l].shift = l * bits < 64 ? l * bits : 0;
 		d->level[l].first = l * radix;
 		power = times(power, radix);
 	}
@@ -98,6 +98,6 @@ uint64_t emi_radix_last(const emi_radix_digits *d, uint32_t bucket)
 	const emi_radix_level *level = &d->level[l];
 
 	if (l == d->levels)
-		return plus(level->below, level->power);
+		return bucket == emi_radix_top_bucket(d, d->reference) ? level->below : plus(level->below, level->power);
 	return plus(level->start + (uint64_t)(bucket - level->first) * level->power, level->power - 1);
 }

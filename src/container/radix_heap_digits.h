@@ -4,9 +4,10 @@
  *
  * Keys have h + 1 digits to the base r, the last of which, number h, has all that is left.  They are compared with a
  * reference, which no key in a bucket is below.  The level of a key is the highest digit in which it differs from the
- * reference (0 if it does not), and its bucket at that level is that digit.  At level h there is one bucket: a key there
- * is ahead of the reference by 1 in that digit.  So buckets are numbered level * r + digit, and h * r is the last of
- * h * r + 1.  Keys of a bucket are less than those of all buckets with larger numbers.
+ * reference (0 if it does not), and its bucket at that level is that digit.  At level h a key is ahead of the reference
+ * by 1 in that digit, so one bucket would do; there are two, for even and for odd ones, as one may still be distributed
+ * when the reference has that digit itself, and the next one comes already.  So buckets are numbered level * r + digit,
+ * and there are h * r + 2.  Keys of a bucket are less than those of all buckets with larger numbers that are in use.
  *
  * For each level the reference says which keys have all higher digits in common with it: from `start' on, and those of
  * the level below up to `below'.  So finding the level takes a comparison for each level, nearly always only the first
@@ -22,11 +23,12 @@
 #include <stdint.h>
 
 #define EMI_RADIX_LEVELS 64u
+#define EMI_RADIX_TOP 2u        /* buckets of level h */
 
 typedef struct emi_radix_level {
 	uint64_t start;         /* the first key with the same higher digits as the reference */
 	uint64_t below;         /* the last key of all lower levels; not used at level 0 */
-	uint64_t power;         /* r^level; at level h it may be more than 64 bits have, and is not used */
+	uint64_t power;         /* r^level; at level h it may be more than 64 bits have: then no key is there */
 	uint64_t inverse;       /* 2^64 / power, if r is no power of two */
 	uint32_t shift;
 	uint32_t first;         /* number of the bucket of digit 0 */
@@ -65,7 +67,7 @@ static inline uint32_t emi_radix_level_of(const emi_radix_digits *d, uint32_t bu
 /* Buckets there are. */
 static inline uint32_t emi_radix_count(const emi_radix_digits *d)
 {
-	return d->level[d->levels].first + 1;
+	return d->level[d->levels].first + EMI_RADIX_TOP;
 }
 
 /* How often the power of a level goes into x. */
@@ -85,6 +87,14 @@ static inline uint64_t emi_radix_divide(const emi_radix_digits *d, const emi_rad
 #endif
 }
 
+/* The bucket of level h that a key is in, or would be if the reference had another digit there. */
+static inline uint32_t emi_radix_top_bucket(const emi_radix_digits *d, uint64_t key)
+{
+	const emi_radix_level *l = &d->level[d->levels];
+
+	return l->first + (uint32_t)(emi_radix_divide(d, l, key) & 1);
+}
+
 /* The bucket of a key that is not below the reference, and known to be of level `top' or lower. */
 static inline uint32_t emi_radix_bucket_of(const emi_radix_digits *d, uint64_t key, uint32_t top)
 {
@@ -93,7 +103,7 @@ static inline uint32_t emi_radix_bucket_of(const emi_radix_digits *d, uint64_t k
 	while (l != d->level && key <= l->below)
 		l--;
 	if (l == &d->level[d->levels])
-		return l->first;
+		return emi_radix_top_bucket(d, key);
 	return l->first + (uint32_t)emi_radix_divide(d, l, key - l->start);
 }
 

@@ -106,7 +106,7 @@ static uint64_t least_of(const emi_radix_plan *p, size_t block)
 	for (h = 1; h <= EMI_RADIX_LEVELS; h++)
 		if ((uint64_t)h * p->radix_least[h] < least)
 			least = (uint64_t)h * p->radix_least[h];
-	return beside(p, &m) + (least + 1) * emi_radix_bucket_memory(block);
+	return beside(p, &m) + (least + EMI_RADIX_TOP) * emi_radix_bucket_memory(block);
 }
 
 /* Have the fewest levels with blocks of a size: 1, or 0 if there is no memory for any. */
@@ -117,18 +117,18 @@ static int choose(emi_radix_plan *p, uint64_t memory, const room *m)
 	uint32_t h = 1;
 
 	most = most < EMI_RADIX_NONE ? most : EMI_RADIX_NONE;
-	while (h <= EMI_RADIX_LEVELS && (uint64_t)h * p->radix_least[h] + 1 > most)
+	while (h <= EMI_RADIX_LEVELS && (uint64_t)h * p->radix_least[h] + EMI_RADIX_TOP > most)
 		h++;
 	if (h > EMI_RADIX_LEVELS)
 		return 0;
 	while (power < p->radix_least[h])
 		power *= 2;
 	p->levels = h;
-	p->radix = h * power + 1 <= most ? (uint32_t)power : p->radix_least[h];
+	p->radix = h * power + EMI_RADIX_TOP <= most ? (uint32_t)power : p->radix_least[h];
 	p->block_bytes = m->block;
 	p->front = m->front;
 	p->write_buffers = p->read_buffers = m->buffers;
-	p->takes = rest + ((uint64_t)h * p->radix + 1) * each;
+	p->takes = rest + ((uint64_t)h * p->radix + EMI_RADIX_TOP) * each;
 	return 1;
 }
 

@@ -6,7 +6,7 @@
  * records are moved once for each level.  r is the least power of two that does it, if that fits, too, else the least
  * number.  Blocks are as large as the same h allows, within bounds.
  *
- * Memory, beside the blocks of h * r + 1 buckets: what is known of each bucket, buffers on their way to and from disks,
+ * Memory, beside the blocks of h * r + 2 buckets: what is known of each bucket, buffers on their way to and from disks,
  * and the front (radix_heap_front.h), which is an eighth or less.
  */
 #ifndef EMI_RADIX_HEAP_PLAN_H
