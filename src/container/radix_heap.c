@@ -391,6 +391,7 @@ static em_status refine(em_radix_heap *h, em_errinfo *err)
 		return become_front(h, i, err);
 	emi_radix_refer(&h->digits, all->bucket[i].min, level);
 	h->range = EMI_RADIX_CLOSED;
+	emi_radix_hint(all, i);
 	if (level == 0) {
 		h->equal = i;
 		return EM_OK;

@@ -273,7 +273,6 @@ em_status emi_radix_fetch(emi_radix_buckets *b, uint32_t i, em_errinfo *err)
 	em_bid bid;
 	em_status st;
 
-	emi_radix_hint(b, i);
 	bid = s->ids->bid[s->ids->n - 1];
 	st = emi_block_pool_read(&b->pool, &k->buf, bid, err);
 	k->at = k->buf;

@@ -22,10 +22,15 @@ void radix_case_ok(radix_case *t, em_status st, int line)
 
 void radix_case_open(radix_case *t, const em_backend *backend, uint64_t record, uint64_t pushes)
 {
+	radix_case_open_with(t, backend, record, pushes, 0);
+}
+
+void radix_case_open_with(radix_case *t, const em_backend *backend, uint64_t record, uint64_t pushes, uint32_t flags)
+{
 	const em_radix_heap_opts plain = EM_RADIX_HEAP_OPTS_INIT;
 
 	memset(t, 0, sizeof *t);
-	fixture_open_on(&t->f, &backend, 1);
+	fixture_open_with(&t->f, &backend, 1, flags);
 	t->opts = plain;
 	t->opts.record_bytes = record;
 	t->opts.errinfo = &t->err;

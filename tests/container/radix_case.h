@@ -35,6 +35,9 @@ enum { RADIX_MANY = 600 };
 /* A context, and room for so many pushes. */
 void radix_case_open(radix_case *t, const em_backend *backend, uint64_t record, uint64_t pushes);
 
+/* The same with flags of the context. */
+void radix_case_open_with(radix_case *t, const em_backend *backend, uint64_t record, uint64_t pushes, uint32_t flags);
+
 /* The heap, as t->opts say; with memory_bytes UINT64_MAX it gets the least. */
 void radix_case_make(radix_case *t);
 

@@ -108,13 +108,14 @@ static void test_model(void **state)
 
 	(void)state;
 	for (c = 0; c < CASES; c += test_step()) {
-		unsigned r = c % (sizeof records / sizeof *records), type = (c / 3) % 6;
+		unsigned r = c % (sizeof records / sizeof *records), type = (c / 12 + c) % 6;
 		radix_case t;
 		uint64_t least;
 
 		while (widths[type] > records[r])
 			type = (type + 1) % 6;
-		radix_case_open(&t, memory(), records[r], OPERATIONS * 8);
+		radix_case_open_with(&t, em_backend_find(c % 8 == 1 ? "syscall" : "memory"), records[r], OPERATIONS * 8,
+				     c % 4 == 1 ? EM_CTX_CHECKED : 0);
 		t.opts.key_type = types[type];
 		t.opts.key_offset = below(&t, records[r] - widths[type] + 1);
 		t.opts.key_flags = below(&t, 2) == 0 ? EM_KEY_BIG_ENDIAN : 0;
