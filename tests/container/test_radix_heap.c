@@ -272,7 +272,9 @@ static void run(radix_case *t, uint64_t n, unsigned order)
 /* Ranges that are next to r^h, from a last minimum of 0 on, and from one with which they end at the end of all keys. */
 static void test_ranges(void **state)
 {
-	static const struct { uint32_t r, h; } of[] = { { 16, 2 }, { 10, 3 }, { 2, 16 }, { 256, 1 }, { 7, 9 }, { 4, 31 } };
+	static const struct { uint32_t r, h; } of[] = {
+		{ 16, 2 }, { 10, 3 }, { 2, 16 }, { 256, 1 }, { 7, 9 }, { 4, 31 }
+	};
 	unsigned i, order;
 	int more;
 
