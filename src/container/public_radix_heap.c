@@ -163,9 +163,9 @@ em_status em_radix_heap_push(em_radix_heap *h, const void *record)
 
 	if (st != EM_OK)
 		return st;
-	if (record == NULL)
-		return push_records(h, record, 1, &key);
 	err.status = EM_OK;
+	if (record == NULL)
+		return emi_leave(h, emi_given(record, "record", &err), &err);
 	key = emi_radix_key_of(&h->key, record);
 	st = emi_radix_heap_admits(h, key) ? emi_radix_heap_push_one(h, record, key, &err)
 					   : emi_radix_heap_check(h, key, 1, &err);
@@ -208,14 +208,13 @@ em_status em_radix_heap_pop(em_radix_heap *h, void *record)
 {
 	em_status st = h != NULL ? emi_enter_quickly(&h->object) : EM_ERR_INVAL;
 	em_errinfo err;
-	uint64_t done;
 
 	if (st != EM_OK)
 		return st;
-	if (record == NULL || h->n == 0)
-		return pop_records(h, record, 1, &done);
 	err.status = EM_OK;
-	st = emi_radix_heap_pop_one(h, record, &err);
+	if (record == NULL)
+		return emi_leave(h, emi_given(record, "record", &err), &err);
+	st = h->n != 0 ? emi_radix_heap_pop_one(h, record, &err) : EM_NOT_FOUND;
 	if (st != EM_OK)
 		return emi_leave(h, st, &err);
 	emi_leave_quickly(&h->object);
