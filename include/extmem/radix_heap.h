@@ -157,7 +157,7 @@ EM_API uint64_t em_radix_heap_last(const em_radix_heap *h);
  *   EM_ERR_INVAL     a pointer is NULL
  *   EM_ERR_RANGE     the key of a record is below the last minimum, or more than C above it, or a float that is
  *                    negative or no number; the detail names it and the last minimum, and em_errinfo.record which
- *                    record it is, from 1.  None has entered
+ *                    record it is, from 1; or n records are more than memory could hold.  None has entered
  *   EM_ERR_BUSY      another call is in progress
  *   EM_ERR_NOSPACE   the disk is full
  *   EM_ERR_IO        a block could not be written, and there is no memory but its

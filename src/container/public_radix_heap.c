@@ -148,6 +148,8 @@ static em_status push_records(em_radix_heap *h, const void *records, uint64_t n,
 	err.status = EM_OK;
 	*done = 0;
 	st = n != 0 ? emi_given(records, "records", &err) : EM_OK;
+	if (st == EM_OK && (n > SIZE_MAX / h->plan.record || n > UINT64_MAX - h->n))
+		st = emi_fail(&err, EM_ERR_RANGE, "%" PRIu64 " records more", n);
 	for (k = 0; k < n && st == EM_OK; k++)
 		st = emi_radix_heap_check(h, emi_radix_key_of(&h->key, at + k * h->plan.record), k + 1, &err);
 	if (st == EM_OK)

@@ -473,6 +473,8 @@ static void test_empty(void **state)
 	assert_int_equal(em_radix_heap_pop_many(t.h, NULL, 0, &n), EM_OK);
 	em_radix_heap_error(t.h, &t.err);
 	assert_int_equal(t.err.status, EM_OK);
+	assert_int_equal(em_radix_heap_push_many(t.h, &got, UINT64_MAX / 2, &n), EM_ERR_RANGE);
+	assert_int_equal(n, 0);
 	assert_int_equal(em_radix_heap_push(t.h, &got), EM_OK);
 	assert_int_equal(em_radix_heap_pop_many(t.h, &got, 1, &n), EM_OK);
 	assert_int_equal(n, 1);
