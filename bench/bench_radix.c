@@ -2,12 +2,13 @@
 /*
  * bench_radix.c -- what a push and a pop of a radix heap cost, and how much it moves.
  *
- *	bench_radix [--n 16M] [--c 1000] [--mem 64M] [--rec 8] [--block 0] [--budget 1G] [--many 1] [--hold 0] [--dir DIR]
+ *	bench_radix [--n 16M] [--c 1000] [--mem 64M] [--rec 8] [--block 0] [--budget 1G] [--many 1] [--hold 0]
+ *		[--dir DIR]
  *
  * n records of --rec bytes with a 64-bit key are pushed, and then all are popped; keys are drawn from 0 to C (0: of 64
- * bits).  With --hold 1 each of n pops is followed by a push of a key up to C above it, with n records in the heap: that
- * is what a simulation does.  --many: records for a call.  CPU time is that of the process, transfers included; ns are
- * for a push or a pop.
+ * bits).  With --hold 1 each of n pops is followed by a push of a key up to C above it, with n records in the heap:
+ * that is what a simulation does.  --many: records for a call.  CPU time is that of the process, transfers included;
+ * ns are for a push or a pop.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -131,8 +132,8 @@ static void phase(const char *name, void (*work)(void))
 	cpu = cpu_now() - cpu;
 	wall = peer_now() - wall;
 	must(em_radix_heap_stats_get(heap, &after), "statistics");
-	printf("phase=%-5s ns=%-7.1f cpu_ns=%-7.1f read_MiB=%-7.0f written_MiB=%-7.0f distributed=%.2f sorted=%.2f\n", name,
-	       wall * 1e9 / (double)n, cpu * 1e9 / (double)n,
+	printf("phase=%-5s ns=%-7.1f cpu_ns=%-7.1f read_MiB=%-7.0f written_MiB=%-7.0f distributed=%.2f sorted=%.2f\n",
+	       name, wall * 1e9 / (double)n, cpu * 1e9 / (double)n,
 	       (double)((after.reads - before.reads) * after.block_bytes) / 1048576,
 	       (double)((after.writes - before.writes) * after.block_bytes) / 1048576,
 	       (double)(after.distributed - before.distributed) / (double)n,
@@ -198,8 +199,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "FAILED: open: %s\n", err.text);
 		return 1;
 	}
-	printf("n=%" PRIu64 " c=%" PRIu64 " rec=%" PRIu64 " h=%" PRIu32 " r=%" PRIu32 " block=%" PRIu64 " memory_MiB=%.1f\n", n,
-	       range, rec, info.levels, info.radix, info.block_bytes, (double)info.memory / 1048576);
+	printf("n=%" PRIu64 " c=%" PRIu64 " rec=%" PRIu64 " h=%" PRIu32 " r=%" PRIu32 " block=%" PRIu64
+	       " memory_MiB=%.1f\n", n, range, rec, info.levels, info.radix, info.block_bytes,
+	       (double)info.memory / 1048576);
 	phase("draw", draw_all);
 	phase("push", push_all);
 	if (holds)

@@ -2,9 +2,9 @@
 /*
  * events.c -- a simulation whose pending events are in a radix heap, which goes to disk when there are too many.
  *
- * Machines run until they fail, and wait until they are repaired.  Each has one event pending: when it fails, or when it
- * runs again.  The next event is always the earliest one, and what follows from it is later, but by no more than a year.
- * That is all that a radix heap asks for.  Build it against an installed library with
+ * Machines run until they fail, and wait until they are repaired.  Each has one event pending: when it fails, or when
+ * it runs again.  The next event is always the earliest one, and what follows from it is later, but by no more than a
+ * year.  That is all that a radix heap asks for.  Build it against an installed library with
  *
  *	cc -O2 events.c $(pkg-config --cflags --libs extmem)
  *
@@ -108,8 +108,8 @@ int main(void)
 		fprintf(stderr, "events: events are missing\n");
 		return EXIT_FAILURE;
 	}
-	printf("%" PRIu64 " failures of %u machines in %u years, %.0f seconds down for each of them\n", failures, MACHINES,
-	       YEARS, (double)down / (double)failures);
+	printf("%" PRIu64 " failures of %u machines in %u years, %.0f seconds down for each of them\n", failures,
+	       MACHINES, YEARS, (double)down / (double)failures);
 	em_radix_heap_close(pending);
 	em_ctx_close(ctx);
 	return EXIT_SUCCESS;

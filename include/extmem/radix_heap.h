@@ -2,11 +2,11 @@
 /**
  * @file extmem/radix_heap.h  Radix heaps: priority queues on disks for keys that are numbers and never go back.
  *
- * (LEDA-SM's R-heaps: Crauser and Mehlhorn 1998, section 4.1, after Ahuja, Mehlhorn, Orlin and Tarjan 1990.)  A heap has
- * records of one size with a key, an unsigned integer or a float that is not negative.  What is popped is a record with
- * the least key.  A key that is pushed is at least the last minimum, which is that of the record popped last (0 at
- * first), and at most C above it.  So time goes on in a simulation, distances grow in Dijkstra's algorithm, and a sweep
- * moves on.
+ * (LEDA-SM's R-heaps: Crauser and Mehlhorn 1998, section 4.1, after Ahuja, Mehlhorn, Orlin and Tarjan 1990.)  A heap
+ * has records of one size with a key, an unsigned integer or a float that is not negative.  What is popped is a record
+ * with the least key.  A key that is pushed is at least the last minimum, which is that of the record popped last (0
+ * at first), and at most C above it.  So time goes on in a simulation, distances grow in Dijkstra's algorithm, and a
+ * sweep moves on.
  *
  *     em_radix_heap_opts opts = EM_RADIX_HEAP_OPTS_INIT;
  *     em_radix_heap *h;
@@ -21,11 +21,11 @@
  * Records with equal keys are popped in any order.
  *
  * How it works.  Keys are written with digits to the base r.  A record lies in a bucket by the highest digit in which
- * its key differs from that of the minimum, and by the value of that digit: h levels of r buckets, and two for what has
- * other digits above; r^h > C.  A bucket is a stack of blocks on disk, with its last block in memory, so a block on disk
- * is always full.  When there are no smaller records than those of some bucket, they are distributed to the levels
- * below, where keys agree with the new minimum in one digit more.  The least key of each bucket is known, so this takes
- * one scan.  A bucket that is small and in memory is sorted instead, whatever its level.
+ * its key differs from that of the minimum, and by the value of that digit: h levels of r buckets, and two for what
+ * has other digits above; r^h > C.  A bucket is a stack of blocks on disk, with its last block in memory, so a block
+ * on disk is always full.  When there are no smaller records than those of some bucket, they are distributed to the
+ * levels below, where keys agree with the new minimum in one digit more.  The least key of each bucket is known, so
+ * this takes one scan.  A bucket that is small and in memory is sorted instead, whatever its level.
  *
  * With C from the options, a memory of M bytes and blocks of B, h is the least that has h * r blocks in memory.  Ask
  * em_radix_heap_plan().
@@ -61,14 +61,15 @@ typedef struct em_radix_heap_opts {
 	uint32_t reserved;      /**< 0. */
 	uint64_t record_bytes;  /**< Of a record, 1 to 2^24.  Must be set. */
 	uint64_t key_offset;    /**< Of the key's first byte in the record. */
-	uint64_t range;         /**< C: the most that a key may be above the last minimum; 0: any key that is not below it.
-	                             Of floats 0.  The less, the fewer levels there are. */
-	uint64_t memory_bytes;  /**< M: that the heap may take; 0: 64 MiB, or an eighth of the context's, whichever is less,
-	                             but as much as it needs.  What says which blocks there are on disk comes to it: 18 bytes
-	                             for each. */
-	uint64_t block_bytes;   /**< B: of a block, a multiple of EM_BLOCK_UNIT (4096), less than 2^32; 0: 32 KiB to 1 MiB, as
-	                             M allows with the same h, or what a record or little memory need. */
-	const struct em_placement *placement; /**< Which block lies on which disk; NULL: one after the other.  Copied. */
+	uint64_t range;         /**< C: the most that a key may be above the last minimum; 0: any key that is not
+	                             below it.  Of floats 0.  The less, the fewer levels there are. */
+	uint64_t memory_bytes;  /**< M: that the heap may take; 0: 64 MiB, or an eighth of the context's, whichever is
+	                             less, but as much as it needs.  What says which blocks there are on disk comes to
+	                             it: 18 bytes for each. */
+	uint64_t block_bytes;   /**< B: of a block, a multiple of EM_BLOCK_UNIT (4096), less than 2^32; 0: 32 KiB to
+	                             1 MiB, as M allows with the same h, or what a record or little memory need. */
+	const struct em_placement *placement; /**< Which block lies on which disk; NULL: one after the other.
+	                             Copied. */
 	em_errinfo *errinfo;    /**< Filled when em_radix_heap_open() fails; may be NULL. */
 } em_radix_heap_opts;
 #define EM_RADIX_HEAP_OPTS_INIT { sizeof(em_radix_heap_opts), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
@@ -133,8 +134,8 @@ EM_API EM_NODISCARD em_status em_radix_heap_open(em_radix_heap **out, em_ctx *ct
 /** Close it; what is in it is gone.  NULL is allowed. */
 EM_API void em_radix_heap_close(em_radix_heap *h);
 
-/** The most bytes of memory that a heap of up to `records' records takes, where no memory is named with 64 MiB; 0 if opts
- *  is not legal. */
+/** The most bytes of memory that a heap of up to `records' records takes, where no memory is named with 64 MiB; 0 if
+ *  opts is not legal. */
 EM_API uint64_t em_radix_heap_memory(const em_radix_heap_opts *opts, uint64_t records);
 
 /** Records in it; 0 of NULL. */
@@ -143,19 +144,20 @@ EM_API uint64_t em_radix_heap_size(const em_radix_heap *h);
 /** Bytes of a record; 0 of NULL. */
 EM_API uint64_t em_radix_heap_record_bytes(const em_radix_heap *h);
 
-/** The last minimum: the key that was popped last, 0 at first; 0 of NULL.  Of a float the bits of its IEEE 754 number. */
+/** The last minimum: the key that was popped last, 0 at first; 0 of NULL.  Of a float the bits of its IEEE 754
+ *  number. */
 EM_API uint64_t em_radix_heap_last(const em_radix_heap *h);
 
 /**
- * Add a record, or n of them.  *pushed, which may be NULL, is how many entered, also after a failure: the first of them.
- * The same call for the others may be tried again.
+ * Add a record, or n of them.  *pushed, which may be NULL, is how many entered, also after a failure: the first of
+ * them.  The same call for the others may be tried again.
  *
  * Returns (as all functions below, which only say what is different):
  *   EM_OK
  *   EM_ERR_INVAL     a pointer is NULL
- *   EM_ERR_RANGE     the key of a record is below the last minimum, or more than C above it, or a float that is negative
- *                    or no number; the detail names it and the last minimum, and em_errinfo.record which record it is,
- *                    from 1.  None has entered
+ *   EM_ERR_RANGE     the key of a record is below the last minimum, or more than C above it, or a float that is
+ *                    negative or no number; the detail names it and the last minimum, and em_errinfo.record which
+ *                    record it is, from 1; or n records are more than memory could hold.  None has entered
  *   EM_ERR_BUSY      another call is in progress
  *   EM_ERR_NOSPACE   the disk is full
  *   EM_ERR_IO        a block could not be written, and there is no memory but its

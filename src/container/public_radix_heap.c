@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * public_radix_heap.c -- radix heaps as callers outside know them: what they give is checked, and the detail of failures
- * is kept.
+ * public_radix_heap.c -- radix heaps as callers outside know them: what they give is checked, and the detail of
+ * failures is kept.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -148,6 +148,8 @@ static em_status push_records(em_radix_heap *h, const void *records, uint64_t n,
 	err.status = EM_OK;
 	*done = 0;
 	st = n != 0 ? emi_given(records, "records", &err) : EM_OK;
+	if (st == EM_OK && (n > SIZE_MAX / h->plan.record || n > UINT64_MAX - h->n))
+		st = emi_fail(&err, EM_ERR_RANGE, "%" PRIu64 " records more", n);
 	for (k = 0; k < n && st == EM_OK; k++)
 		st = emi_radix_heap_check(h, emi_radix_key_of(&h->key, at + k * h->plan.record), k + 1, &err);
 	if (st == EM_OK)
@@ -163,9 +165,9 @@ em_status em_radix_heap_push(em_radix_heap *h, const void *record)
 
 	if (st != EM_OK)
 		return st;
-	if (record == NULL)
-		return push_records(h, record, 1, &key);
 	err.status = EM_OK;
+	if (record == NULL)
+		return emi_leave(h, emi_given(record, "record", &err), &err);
 	key = emi_radix_key_of(&h->key, record);
 	st = emi_radix_heap_admits(h, key) ? emi_radix_heap_push_one(h, record, key, &err)
 					   : emi_radix_heap_check(h, key, 1, &err);
@@ -208,14 +210,13 @@ em_status em_radix_heap_pop(em_radix_heap *h, void *record)
 {
 	em_status st = h != NULL ? emi_enter_quickly(&h->object) : EM_ERR_INVAL;
 	em_errinfo err;
-	uint64_t done;
 
 	if (st != EM_OK)
 		return st;
-	if (record == NULL || h->n == 0)
-		return pop_records(h, record, 1, &done);
 	err.status = EM_OK;
-	st = emi_radix_heap_pop_one(h, record, &err);
+	if (record == NULL)
+		return emi_leave(h, emi_given(record, "record", &err), &err);
+	st = h->n != 0 ? emi_radix_heap_pop_one(h, record, &err) : EM_NOT_FOUND;
 	if (st != EM_OK)
 		return emi_leave(h, st, &err);
 	emi_leave_quickly(&h->object);
@@ -263,10 +264,9 @@ em_status em_radix_heap_clear(em_radix_heap *h)
 em_status em_radix_heap_stats_get(const em_radix_heap *h, em_radix_heap_stats *stats)
 {
 	em_radix_heap_stats s = EM_RADIX_HEAP_STATS_INIT;
-	const em_status st = h != NULL && stats != NULL ? EMI_STRUCT_CHECK(em_radix_heap_stats, stats, NULL) : EM_ERR_INVAL;
 
-	if (st != EM_OK)
-		return st;
+	if (h == NULL)
+		return EM_ERR_INVAL;
 	s.levels = h->plan.levels;
 	s.radix = h->plan.radix;
 	s.records = h->n;

@@ -50,13 +50,13 @@ em_status emi_radix_heap_check(const em_radix_heap *h, uint64_t key, uint64_t nu
 		return EM_OK;
 	if (key > h->key.last)
 		return emi_fail_record(err, EM_ERR_RANGE, NULL, number, 0,
-				       "the key of record %" PRIu64 " is a float that is negative or no number: bits 0x%" PRIx64
-				       "; the last minimum has 0x%" PRIx64,
+				       "the key of record %" PRIu64 " is a float that is negative or no number: bits "
+				       "0x%" PRIx64 "; the last minimum has 0x%" PRIx64,
 				       number, key, h->last);
 	if (key < h->last)
 		return emi_fail_record(err, EM_ERR_RANGE, NULL, number, 0,
-				       "the key of record %" PRIu64 ", %" PRIu64 ", is below the last minimum, %" PRIu64,
-				       number, key, h->last);
+				       "the key of record %" PRIu64 ", %" PRIu64 ", is below the last minimum, %"
+				       PRIu64, number, key, h->last);
 	return emi_fail_record(err, EM_ERR_RANGE, NULL, number, 0,
 			       "the key of record %" PRIu64 ", %" PRIu64 ", is more than %" PRIu64
 			       " above the last minimum, %" PRIu64,
@@ -103,8 +103,8 @@ static inline em_status put(em_radix_heap *h, const char *record, uint64_t key, 
 }
 
 /* Distribute what is in the buffer of a bucket to the levels below, the last record first. */
-static inline em_status put_all(em_radix_heap *h, emi_radix_bucket *b, uint32_t top, const emi_radix_key *key, size_t bytes,
-				em_errinfo *err)
+static inline em_status put_all(em_radix_heap *h, emi_radix_bucket *b, uint32_t top, const emi_radix_key *key,
+				size_t bytes, em_errinfo *err)
 {
 	const char *const end = b->at;
 	em_status st = EM_OK;

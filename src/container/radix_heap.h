@@ -9,19 +9,19 @@
  *   pop     from the front, if it has any; else from the bucket whose keys are all the same (of level 0); else the
  *           lowest bucket is refined: a small one becomes the front, another one is distributed to the levels below
  *
- * No key in a bucket is less than one in the front.  The range of the front is what is at most `edge', if it is open: it
- * was a bucket, and `edge' was the last key of that.  If it is closed, the range is what is below the reference.  There
- * are such keys only after the reference has become the minimum of a bucket that is not popped yet: when a record was
- * only looked at, or when distributing has failed.
+ * No key in a bucket is less than one in the front.  The range of the front is what is at most `edge', if it is open:
+ * it was a bucket, and `edge' was the last key of that.  If it is closed, the range is what is below the reference.
+ * There are such keys only after the reference has become the minimum of a bucket that is not popped yet: when a
+ * record was only looked at, or when distributing has failed.
  *
  * Distributing stops where it fails.  `source' is the bucket that it stopped in, which is done with before the lowest
  * one is asked for.  Its keys are not below the reference.
  *
  * A front that is full is closed: its records go to buckets, the largest first, so what is left when that fails is a
- * front again.  The reference moves up to the last minimum, if the buckets allow that.  If it is above the last minimum,
- * it has to go back there: then all levels below the digit in which the two differ become one bucket, that of the
- * reference's digit, without any I/O but for what no longer fits into memory.  Until that is done the front has no range,
- * and only what is in it can be popped.
+ * front again.  The reference moves up to the last minimum, if the buckets allow that.  If it is above the last
+ * minimum, it has to go back there: then all levels below the digit in which the two differ become one bucket, that of
+ * the reference's digit, without any I/O but for what no longer fits into memory.  Until that is done the front has no
+ * range, and only what is in it can be popped.
  *
  * Callers are trusted here; what the public calls check is in public_radix_heap.c.
  */
@@ -50,8 +50,8 @@ struct em_radix_heap {
 	uint64_t last;          /* the last minimum */
 	emi_radix_range range;  /* of the front ... */
 	uint64_t edge;          /* ... which is open */
-	uint32_t equal;         /* the bucket of level 0 that has the reference's key, when that is the lowest, else ... */
-	uint32_t source;        /* the bucket that is being distributed, or EMI_RADIX_NONE */
+	uint32_t equal;         /* the bucket of level 0 that has the reference's key, when that is the lowest; ... */
+	uint32_t source;        /* ... and that which is being distributed; or EMI_RADIX_NONE */
 	uint32_t lowering;      /* the level below which all becomes one bucket, ... */
 	uint32_t lower_to;      /* ... this one, ... */
 	uint64_t lower_by;      /* ... when this becomes the reference */

@@ -4,11 +4,11 @@
  *
  * A bucket without records has no buffer.  Its first buffer is small, and grows until it is a block.  A block that is
  * full is written when there is one record more: the buffer changes hands with one of the pool, which writes it while
- * the bucket goes on.  So blocks on disk are always full, and a bucket of n records takes n / B blocks.  When the buffer
- * is empty, the block that was written last takes its place.  Buffers of empty buckets are kept for others.
+ * the bucket goes on.  So blocks on disk are always full, and a bucket of n records takes n / B blocks.  When the
+ * buffer is empty, the block that was written last takes its place.  Buffers of empty buckets are kept for others.
  *
- * Which blocks a bucket has is a chain of small tables, the last one first.  Which buckets have records is a bitmap with
- * another one over it, as the lowest one is what is asked for.
+ * Which blocks a bucket has is a chain of small tables, the last one first.  Which buckets have records is a bitmap
+ * with another one over it, as the lowest one is what is asked for.
  *
  * A call that fails changes nothing.
  */

@@ -98,6 +98,7 @@ uint64_t emi_radix_last(const emi_radix_digits *d, uint32_t bucket)
 	const emi_radix_level *level = &d->level[l];
 
 	if (l == d->levels)
-		return bucket == emi_radix_top_bucket(d, d->reference) ? level->below : plus(level->below, level->power);
+		return bucket == emi_radix_top_bucket(d, d->reference) ? level->below
+								       : plus(level->below, level->power);
 	return plus(level->start + (uint64_t)(bucket - level->first) * level->power, level->power - 1);
 }

@@ -197,8 +197,8 @@ static void sort_into(emi_radix_pair *from, emi_radix_pair *to, uint32_t n, int 
 		insert_all(to, n);
 }
 
-/* Merge what is late and was sorted into f->spare with what is in order, where there is room for both.  The smallest keys
- * are at the end, so what is larger than all that is new stays where it is. */
+/* Merge what is late and was sorted into f->spare with what is in order, where there is room for both.  The smallest
+ * keys are at the end, so what is larger than all that is new stays where it is. */
 static void merge_late(emi_radix_front *f)
 {
 	emi_radix_pair *a = f->in_order.at;

@@ -73,7 +73,8 @@ em_status emi_radix_front_reserve(emi_radix_front *f, uint32_t n, em_errinfo *er
 static inline int emi_radix_front_has_room(const emi_radix_front *f)
 {
 	return emi_radix_front_count(f) < f->most && f->late < f->latest.bytes / sizeof *f->latest.at &&
-	       (f->record <= EMI_RADIX_IN_PAIR || f->free_slot != EMI_RADIX_NO_SLOT || (f->slots + 1) * f->record <= f->slot_bytes);
+	       (f->record <= EMI_RADIX_IN_PAIR || f->free_slot != EMI_RADIX_NO_SLOT ||
+		(f->slots + 1) * f->record <= f->slot_bytes);
 }
 
 /* Add one, for which there is room. */

@@ -38,7 +38,8 @@ static em_status take_key(emi_radix_key *k, const em_radix_heap_opts *o, em_erri
 	const int is_float = type == EM_KEY_F32 || type == EM_KEY_F64;
 
 	if (!is_float && (type < EM_KEY_U8 || type > EM_KEY_U64))
-		return emi_fail(err, EM_ERR_INVAL, "a key of type %" PRId32 " is no unsigned integer and no float", type);
+		return emi_fail(err, EM_ERR_INVAL, "a key of type %" PRId32 " is no unsigned integer and no float",
+				type);
 	if ((o->key_flags & ~EM_KEY_BIG_ENDIAN) != 0 || o->reserved != 0)
 		return emi_fail(err, EM_ERR_INVAL, "flags 0x%" PRIx32 " of a key are not known here",
 				o->reserved != 0 ? o->reserved : o->key_flags);
@@ -65,8 +66,8 @@ static em_status check_sizes(const em_radix_heap_opts *o, em_errinfo *err)
 		return emi_fail(err, EM_ERR_INVAL, "blocks of %" PRIu64 " bytes, which is no multiple of %u",
 				o->block_bytes, EM_BLOCK_UNIT);
 	if (o->block_bytes > UINT32_MAX || (o->block_bytes != 0 && o->block_bytes < o->record_bytes))
-		return emi_fail(err, EM_ERR_RANGE, "blocks of %" PRIu64 " bytes for records of %" PRIu64, o->block_bytes,
-				o->record_bytes);
+		return emi_fail(err, EM_ERR_RANGE, "blocks of %" PRIu64 " bytes for records of %" PRIu64,
+				o->block_bytes, o->record_bytes);
 	return EM_OK;
 }
 

@@ -588,9 +588,9 @@ static void test_heaps(void **state)
 	assert_int_equal(em_radix_heap_open(&h, ctx, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_radix_heap_open(&h, ctx, &opts), EM_OK);
 	assert_int_equal(em_radix_heap_push_many(h, numbers, 3, NULL), EM_OK);
-	told(em_radix_heap_push(h, NULL), "records", radix_heap_error, h);
+	told(em_radix_heap_push(h, NULL), "record", radix_heap_error, h);
 	told(em_radix_heap_push_many(h, NULL, 1, &n), "records", radix_heap_error, h);
-	told(em_radix_heap_pop(h, NULL), "records", radix_heap_error, h);
+	told(em_radix_heap_pop(h, NULL), "record", radix_heap_error, h);
 	told(em_radix_heap_pop_many(h, NULL, 1, &n), "records", radix_heap_error, h);
 	told(em_radix_heap_top(h, NULL), "record", radix_heap_error, h);
 	assert_int_equal(em_radix_heap_stats_get(h, NULL), EM_ERR_INVAL);

@@ -88,7 +88,8 @@ static size_t number_at(const radix_case *t)
 {
 	const uint64_t behind = t->opts.key_offset + t->width;
 
-	return (size_t)(behind + sizeof(uint32_t) <= t->opts.record_bytes ? behind : t->opts.key_offset - sizeof(uint32_t));
+	return (size_t)(behind + sizeof(uint32_t) <= t->opts.record_bytes ? behind
+									  : t->opts.key_offset - sizeof(uint32_t));
 }
 
 static void write_record(const radix_case *t, char *record, uint64_t key, uint32_t number)

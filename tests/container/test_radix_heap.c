@@ -272,7 +272,9 @@ static void run(radix_case *t, uint64_t n, unsigned order)
 /* Ranges that are next to r^h, from a last minimum of 0 on, and from one with which they end at the end of all keys. */
 static void test_ranges(void **state)
 {
-	static const struct { uint32_t r, h; } of[] = { { 16, 2 }, { 10, 3 }, { 2, 16 }, { 256, 1 }, { 7, 9 }, { 4, 31 } };
+	static const struct { uint32_t r, h; } of[] = {
+		{ 16, 2 }, { 10, 3 }, { 2, 16 }, { 256, 1 }, { 7, 9 }, { 4, 31 }
+	};
 	unsigned i, order;
 	int more;
 
@@ -471,6 +473,8 @@ static void test_empty(void **state)
 	assert_int_equal(em_radix_heap_pop_many(t.h, NULL, 0, &n), EM_OK);
 	em_radix_heap_error(t.h, &t.err);
 	assert_int_equal(t.err.status, EM_OK);
+	assert_int_equal(em_radix_heap_push_many(t.h, &got, UINT64_MAX / 2, &n), EM_ERR_RANGE);
+	assert_int_equal(n, 0);
 	assert_int_equal(em_radix_heap_push(t.h, &got), EM_OK);
 	assert_int_equal(em_radix_heap_pop_many(t.h, &got, 1, &n), EM_OK);
 	assert_int_equal(n, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_radix_heap_failures.c -- radix heaps when transfers, disks or allocations fail: what has failed may be tried again,
- * and nothing is lost.
+ * test_radix_heap_failures.c -- radix heaps when transfers, disks or allocations fail: what has failed may be tried
+ * again, and nothing is lost.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -207,8 +207,9 @@ static void test_transfers(void **state)
 			}
 			if (k < 3)
 				assert_true(failures != 0 || how[k].ops == EM_FAULT_WRITE);
-			print_message("range %llu, kind %u: %llu failures in %llu runs of %llu\n", (unsigned long long)ranges[r], k,
-				      (unsigned long long)failures, (unsigned long long)runs, (unsigned long long)all);
+			print_message("range %llu, kind %u: %llu failures in %llu runs of %llu\n",
+				      (unsigned long long)ranges[r], k, (unsigned long long)failures,
+				      (unsigned long long)runs, (unsigned long long)all);
 		}
 	}
 }
@@ -243,7 +244,8 @@ static void test_allocations(void **state)
 				break;
 		}
 		assert_true(failures != 0);
-		print_message("%llu failures of %llu allocations\n", (unsigned long long)failures, (unsigned long long)all);
+		print_message("%llu failures of %llu allocations\n", (unsigned long long)failures,
+			      (unsigned long long)all);
 	}
 }
 
@@ -302,8 +304,11 @@ static void test_no_reads(void **state)
 				if (i % 7 == 0)
 					(void)pop(&t, 1 + test_below(&t.c.f.rng, 5));
 				/* In between there is a moment without failures, or only writing fails. */
-				if (i % 30 == 29)
-					em_fault_set(&t.c.f.fault[0], i % 60 == 29 ? 0 : EM_FAULT_WRITE | EM_FAULT_RESERVE, 1, UINT64_MAX);
+				if (i % 30 == 29) {
+					const uint32_t ops = i % 60 == 29 ? 0 : EM_FAULT_WRITE | EM_FAULT_RESERVE;
+
+					em_fault_set(&t.c.f.fault[0], ops, 1, UINT64_MAX);
+				}
 				if (i % 30 == 5)
 					em_fault_set(&t.c.f.fault[0], EM_FAULT_READ, 1, UINT64_MAX);
 			}
@@ -347,7 +352,8 @@ static void test_going_back(void **state)
 		}
 		for (round = 0; round < 3; round++) {
 			const uint64_t room = t.c.key_most - t.c.last, most = t.c.most < room ? t.c.most : room;
-			const uint64_t gap = test_below(&t.c.f.rng, most / (1 + test_below(&t.c.f.rng, 4)) + (most != UINT64_MAX));
+			const uint64_t part = most / (1 + test_below(&t.c.f.rng, 4));
+			const uint64_t gap = test_below(&t.c.f.rng, part + (part != UINT64_MAX));
 
 			for (i = 0; i < 1000 + test_below(&t.c.f.rng, 8000); i += 500) {
 				draw_between(&t, 500, t.c.last + gap, t.c.last + most);
@@ -356,8 +362,8 @@ static void test_going_back(void **state)
 			/* Or it is distributed in part. */
 			if (r % 7 != 0)
 				top(&t);
-			em_fault_set(&t.c.f.fault[0], EM_FAULT_WRITE | (r % 3 == 0 || r % 7 == 0 ? EM_FAULT_READ : 0), 1,
-				     UINT64_MAX);
+			em_fault_set(&t.c.f.fault[0], EM_FAULT_WRITE | (r % 3 == 0 || r % 7 == 0 ? EM_FAULT_READ : 0),
+				     1, UINT64_MAX);
 			if (r % 7 == 0)
 				(void)pop(&t, 1);
 			for (i = 0; i < 60; i++) {

@@ -184,7 +184,8 @@ static void test_below_top(void **state)
 			for (k = 0; k < N; k++) {
 				const uint64_t top = t.keys[0], gap = top - t.last;
 
-				radix_case_record(&t, 0, t.last + (gap == 0 ? 0 : below(&t, gap / (1 + below(&t, 3)) + 1)));
+				radix_case_record(&t, 0,
+						  t.last + (gap == 0 ? 0 : below(&t, gap / (1 + below(&t, 3)) + 1)));
 				radix_case_push(&t, 1);
 				if (below(&t, 500) == 0)
 					radix_case_top(&t);
