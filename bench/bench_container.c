@@ -7,10 +7,10 @@
  *	                [--mem BYTES] [--block BYTES] [--write N] [--prefetch N]
  *	                [--context 256M] [--backend NAME] [--depth N] [--direct 0|1|2]
  *
- * Records of REC bytes, which are numbered, BYTES in all, are pushed (phase push) and popped (phase pop), and it is looked
- * whether those that come are the right ones: the first and the last four bytes of each.  A deque is pushed to at the
- * back and popped from at the front.  With --mixed 1 a queue or deque is filled with STEADY bytes, a fourth of BYTES if
- * it is not given, and then each record that is pushed has one popped (phase mixed), BYTES in and BYTES out.
+ * Records of REC bytes, which are numbered, BYTES in all, are pushed (phase push) and popped (phase pop), and it is
+ * looked whether those that come are the right ones: the first and the last four bytes of each.  A deque is pushed to
+ * at the back and popped from at the front.  With --mixed 1 a queue or deque is filled with STEADY bytes, a fourth of
+ * BYTES if it is not given, and then each record that is pushed has one popped (phase mixed), BYTES in and BYTES out.
  *
  *   single     a call of the library for each record; it is linked as programs link it
  *   window     inline functions (extmem/window.h)
@@ -124,7 +124,8 @@ ALWAYS_INLINE em_status push_one(const bench *b, int kind, int by, const void *r
 ALWAYS_INLINE em_status pop_one(const bench *b, int kind, int by, void *record, size_t rec)
 {
 	if (by == WINDOW)
-		return kind == STACK ? em_window_pop_back(b->out, record, rec) : em_window_pop_front(b->out, record, rec);
+		return kind == STACK ? em_window_pop_back(b->out, record, rec)
+				     : em_window_pop_front(b->out, record, rec);
 	return kind == STACK ? em_stack_pop(b->stack, record)
 			     : kind == QUEUE ? em_queue_pop(b->queue, record) : em_deque_pop_front(b->deque, record);
 }
@@ -322,7 +323,9 @@ static void open_container(bench *b, const em_container_opts *opts)
 		must(b, em_deque_open(&b->deque, b->ctx, opts), "open");
 	b->in = b->kind == STACK ? em_stack_window(b->stack)
 		: b->kind == QUEUE ? em_queue_push_window(b->queue) : em_deque_back_window(b->deque);
-	b->out = b->kind == STACK ? b->in : b->kind == QUEUE ? em_queue_pop_window(b->queue) : em_deque_front_window(b->deque);
+	b->out = b->kind == STACK   ? b->in
+		 : b->kind == QUEUE ? em_queue_pop_window(b->queue)
+				    : em_deque_front_window(b->deque);
 	b->begun = b->ended = 0;
 }
 

@@ -5,10 +5,10 @@
  *   bench_vector --work scan|random|many|hit [--bytes 4G] [--reads 100000] [--block 64K] [--dir D]
  *
  *   scan    a vector of u64 is filled by a writer and read by a reader, then set and got one by one, in order
- *   random  so many records of a vector in a file, anywhere, with a cache of 64 blocks: groups of em_vector_get() and of
- *           pread() of the blocks in turn, as the disk changes by the minute; the ratio is that of the medians
- *   many    the same by em_vector_read_many(), in turn with as many reads of blocks of the file with 32 of them under way,
- *           and with em_vector_get()
+ *   random  so many records of a vector in a file, anywhere, with a cache of 64 blocks: groups of em_vector_get() and
+ *           of pread() of the blocks in turn, as the disk changes by the minute; the ratio is that of the medians
+ *   many    the same by em_vector_read_many(), in turn with as many reads of blocks of the file with 32 of them under
+ *           way, and with em_vector_get()
  *   hit     getting and setting records of 8, 12 and 100 bytes whose block is in the cache, in random order, beside a
  *           get and unpin of the same blocks in an em_cache
  *
@@ -108,7 +108,8 @@ static void tell(const bench *b, const peer_mark *m, uint64_t n, const char *wor
 	char extra[160];
 
 	must(b, em_vector_stats_get(b->v, &s), "stats");
-	snprintf(extra, sizeof extra, "block=%" PRIu64 " reads=%" PRIu64 " writes=%" PRIu64, s.block_bytes, s.reads, s.writes);
+	snprintf(extra, sizeof extra, "block=%" PRIu64 " reads=%" PRIu64 " writes=%" PRIu64, s.block_bytes, s.reads,
+		 s.writes);
 	phase_end(m, "extmem", work, n, 8, s.cache_blocks * s.block_bytes, phase, extra);
 }
 
@@ -242,9 +243,9 @@ static void random_reads(bench *b, const char *dir)
 		ours[i] = get_some(b, some);
 		raw[i] = pread_some(b, fd, buf, some);
 	}
-	printf("peer=extmem work=random block=%" PRIu64 " reads=%" PRIu64 " us=%.1f pread_us=%.1f ratio=%.3f\n", b->block,
-	       some * GROUPS, median(ours, GROUPS) * 1e6 / (double)some, median(raw, GROUPS) * 1e6 / (double)some,
-	       median(ours, GROUPS) / median(raw, GROUPS));
+	printf("peer=extmem work=random block=%" PRIu64 " reads=%" PRIu64 " us=%.1f pread_us=%.1f ratio=%.3f\n",
+	       b->block, some * GROUPS, median(ours, GROUPS) * 1e6 / (double)some,
+	       median(raw, GROUPS) * 1e6 / (double)some, median(ours, GROUPS) / median(raw, GROUPS));
 	free(buf);
 	close(fd);
 	remove_file(b);
@@ -305,8 +306,10 @@ static void many(bench *b, const char *dir)
 		raw[i] = read_deep(b, f, buf, some) / (double)some;
 		single[i] = get_some(b, few) / (double)few;
 	}
-	printf("peer=extmem work=many block=%" PRIu64 " reads=%" PRIu64 " us=%.2f deep_us=%.2f single_us=%.2f of_deep=%.3f "
-	       "of_single=%.2f\n", b->block, some * GROUPS, median(ours, GROUPS) * 1e6, median(raw, GROUPS) * 1e6,
+	printf("peer=extmem work=many block=%" PRIu64 " reads=%" PRIu64
+	       " us=%.2f deep_us=%.2f single_us=%.2f of_deep=%.3f "
+	       "of_single=%.2f\n",
+	       b->block, some * GROUPS, median(ours, GROUPS) * 1e6, median(raw, GROUPS) * 1e6,
 	       median(single, GROUPS) * 1e6, median(raw, GROUPS) / median(ours, GROUPS),
 	       median(single, GROUPS) / median(ours, GROUPS));
 	em_file_close(f);
@@ -331,7 +334,9 @@ static double hit(bench *b, uint64_t records, int sets, uint64_t n)
 		loop = peer_now() - begin;
 		begin = peer_now();
 		for (i = 0; i < n; i++)
-			must(b, sets ? em_vector_set(b->v, below(b, records), record) : em_vector_get(b->v, below(b, records), record),
+			must(b,
+			     sets ? em_vector_set(b->v, below(b, records), record)
+				  : em_vector_get(b->v, below(b, records), record),
 			     "hit");
 		ns[r] = (peer_now() - begin - loop) * 1e9 / (double)n;
 	}
@@ -409,7 +414,8 @@ static void hits(bench *b)
 			must(b, em_vector_set(b->v, k, record), "set");
 		get = hit(b, records, 0, n);
 		set = hit(b, records, 1, n);
-		printf("peer=extmem work=hit recsize=%" PRIu64 " get_ns=%.1f set_ns=%.1f cache_ns=%.1f get_ratio=%.2f set_ratio=%.2f\n",
+		printf("peer=extmem work=hit recsize=%" PRIu64
+		       " get_ns=%.1f set_ns=%.1f cache_ns=%.1f get_ratio=%.2f set_ratio=%.2f\n",
 		       sizes[i], get, set, cached, get / cached, set / cached);
 		em_vector_close(b->v);
 	}

@@ -7,9 +7,10 @@
  * pool of buffers (extmem/sys/pool.h): its own, or one that several containers share.
  *
  * Memory.  With memory_bytes = M and blocks of B bytes there are M / B buffers.  Some are for blocks on their way to
- * the disks, some for blocks that are read ahead; the rest, about half, holds the ends.  While all records fit into that
- * rest nothing is written.  When they no longer do, the block goes that is farthest from the ends in use: of a stack the
- * deepest, of a queue or deque one in the middle.  So pushing and popping at the edge of a block costs no I/O.
+ * the disks, some for blocks that are read ahead; the rest, about half, holds the ends.  While all records fit into
+ * that rest nothing is written.  When they no longer do, the block goes that is farthest from the ends in use: of a
+ * stack the deepest, of a queue or deque one in the middle.  So pushing and popping at the edge of a block costs no
+ * I/O.
  *
  * Small containers.  Nothing is on a disk before that, and memory grows with the records: an open container of few
  * records has one small piece of memory, whatever M is.
@@ -34,22 +35,24 @@ typedef struct em_container_opts {
 	uint32_t size;          /**< sizeof(em_container_opts); set by the initialiser. */
 	uint32_t reserved;
 	uint64_t record_bytes;  /**< Of a record, 1 to 2^24.  Must be set. */
-	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT (4096), less than 2^32, that holds a record; 0: a 16th
-	                             of memory_bytes, 64 KiB to 2 MiB, or, with a shared pool, the size of its blocks.
-	                             Large blocks are fast to pass through, small ones to look into (em_deque_get()). */
-	uint64_t memory_bytes;  /**< M, in all; 0: 32 MiB, or an eighth of the context's memory, whichever is less.  At least
-	                             four blocks, of a deque eight.  With a shared pool its buffers are not counted: at
-	                             least two blocks, of a deque six. */
-	uint32_t write_buffers; /**< Of M, for blocks on their way to the disks; 0: a quarter of the buffers.  With a shared
-	                             pool: 0. */
-	uint32_t prefetch_buffers; /**< Of M, for blocks that are read ahead; 0: a quarter of the buffers.  With a shared
-	                             pool: how many of its buffers are used at most; 0: all. */
-	uint32_t cache_buffers; /**< Of M, of a deque: for blocks between the ends that em_deque_get() and others look at;
-	                             0: an eighth of the buffers, at least 2.  Others have none: 0. */
+	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT (4096), less than 2^32, that holds a record; 0: a
+	                             16th of memory_bytes, 64 KiB to 2 MiB, or, with a shared pool, the size of its
+	                             blocks. Large blocks are fast to pass through, small ones to look into
+	                             (em_deque_get()). */
+	uint64_t memory_bytes;  /**< M, in all; 0: 32 MiB, or an eighth of the context's memory, whichever is less.  At
+	                             least four blocks, of a deque eight.  With a shared pool its buffers are not
+	                             counted: at least two blocks, of a deque six. */
+	uint32_t write_buffers; /**< Of M, for blocks on their way to the disks; 0: a quarter of the buffers.  With a
+	                             shared pool: 0. */
+	uint32_t prefetch_buffers; /**< Of M, for blocks that are read ahead; 0: a quarter of the buffers.  With a
+	                             shared pool: how many of its buffers are used at most; 0: all. */
+	uint32_t cache_buffers; /**< Of M, of a deque: for blocks between the ends that em_deque_get() and others look
+	                             at; 0: an eighth of the buffers, at least 2.  Others have none: 0. */
 	uint32_t reserved2;
-	struct em_block_pool *pool; /**< A pool to share, on scratch disks of the same context, with buffers for writing; NULL:
-	                             its own.  It may be closed before the container. */
-	const struct em_placement *placement; /**< Which block lies on which disk; NULL: one after the other.  Copied. */
+	struct em_block_pool *pool; /**< A pool to share, on scratch disks of the same context, with buffers for
+	                             writing; NULL: its own.  It may be closed before the container. */
+	const struct em_placement *placement; /**< Which block lies on which disk; NULL: one after the other.
+	                                           Copied. */
 	em_errinfo *errinfo;    /**< Filled when opening fails; may be NULL. */
 } em_container_opts;
 #define EM_CONTAINER_OPTS_INIT { sizeof(em_container_opts), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL }

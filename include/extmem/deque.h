@@ -15,9 +15,9 @@
  *     em_deque_pop_front(d, &task);
  *     em_deque_close(d);
  *
- * Positions count from the front: 0 is the first record, N - 1 the last one.  They move with the front.  Records between
- * the ends are read and changed by way of a small cache (opts.cache_buffers).  A reader passes through a range in either
- * direction, with blocks read ahead.
+ * Positions count from the front: 0 is the first record, N - 1 the last one.  They move with the front.  Records
+ * between the ends are read and changed by way of a small cache (opts.cache_buffers).  A reader passes through a range
+ * in either direction, with blocks read ahead.
  *
  * One thread at a time, for a deque and its readers together.  A deque keeps its context and its pool, and a reader its
  * deque, so they may be closed in any order.  After any failure it can be inspected, used and closed.
@@ -43,8 +43,8 @@ EM_API EM_NODISCARD em_status em_deque_open(em_deque **out, em_ctx *ctx, const e
  *  NULL is allowed. */
 EM_API void em_deque_close(em_deque *d);
 
-/** The most bytes of memory that a deque of up to so many records takes, its readers and a shared pool not counted; 0 if
- *  opts is not legal. */
+/** The most bytes of memory that a deque of up to so many records takes, its readers and a shared pool not counted; 0
+ *  if opts is not legal. */
 EM_API uint64_t em_deque_memory(const em_container_opts *opts, uint64_t records);
 
 /** N; 0 of NULL. */
@@ -53,14 +53,14 @@ EM_API uint64_t em_deque_size(const em_deque *d);
 /** Bytes of a record; 0 of NULL. */
 EM_API uint64_t em_deque_record_bytes(const em_deque *d);
 
-/** Push a record behind the last, or before the first.  Returns, and does after a failure, as em_stack_push(): so do all
- *  functions below, which only say what is different.  I/O: 1/B amortised, one write of a block at a time. */
+/** Push a record behind the last, or before the first.  Returns, and does after a failure, as em_stack_push(): so do
+ *  all functions below, which only say what is different.  I/O: 1/B amortised, one write of a block at a time. */
 EM_API EM_NODISCARD em_status em_deque_push_back(em_deque *d, const void *record);
 EM_API EM_NODISCARD em_status em_deque_push_front(em_deque *d, const void *record);
 
 /** Push n records, which stay in their order: at the back the last of them is the last then, at the front the first of
- *  them is the first then.  *pushed, which may be NULL, is how many entered, also after a failure: at the back the first
- *  ones, at the front the last ones.  I/O: n/B writes. */
+ *  them is the first then.  *pushed, which may be NULL, is how many entered, also after a failure: at the back the
+ *  first ones, at the front the last ones.  I/O: n/B writes. */
 EM_API EM_NODISCARD em_status em_deque_push_back_many(em_deque *d, const void *records, uint64_t n, uint64_t *pushed);
 EM_API EM_NODISCARD em_status em_deque_push_front_many(em_deque *d, const void *records, uint64_t n, uint64_t *pushed);
 
@@ -70,8 +70,8 @@ EM_API EM_NODISCARD em_status em_deque_pop_back(em_deque *d, void *record);
 EM_API EM_NODISCARD em_status em_deque_pop_front(em_deque *d, void *record);
 
 /** Pop the last n records, or the first, or all if there are fewer; they stay in their order.  *popped is how many they
- *  are, also after a failure; it may be NULL if it is of no interest.  EM_NOT_FOUND: n is not 0, and the deque is empty.
- *  I/O: n/B reads. */
+ *  are, also after a failure; it may be NULL if it is of no interest.  EM_NOT_FOUND: n is not 0, and the deque is
+ *  empty. I/O: n/B reads. */
 EM_API EM_NODISCARD em_status em_deque_pop_back_many(em_deque *d, void *records, uint64_t n, uint64_t *popped);
 EM_API EM_NODISCARD em_status em_deque_pop_front_many(em_deque *d, void *records, uint64_t n, uint64_t *popped);
 
@@ -132,15 +132,16 @@ typedef struct em_deque_reader_opts {
 } em_deque_reader_opts;
 #define EM_DEQUE_READER_OPTS_INIT { sizeof(em_deque_reader_opts), 0, 0, 0, NULL, 0, UINT64_MAX }
 
-/** Open a reader of a range; opts may be NULL: of all records, forward.  Records stay in the deque.  EM_ERR_RANGE: there
- *  is no such range, or there are more than 2^16 buffers; EM_ERR_VERSION: opts was made without its initialiser.  No
- *  I/O but what is read ahead. */
-EM_API EM_NODISCARD em_status em_deque_reader_open(em_deque_reader **out, em_deque *d, const em_deque_reader_opts *opts);
+/** Open a reader of a range; opts may be NULL: of all records, forward.  Records stay in the deque.  EM_ERR_RANGE:
+ *  there is no such range, or there are more than 2^16 buffers; EM_ERR_VERSION: opts was made without its initialiser.
+ *  No I/O but what is read ahead. */
+EM_API EM_NODISCARD em_status em_deque_reader_open(em_deque_reader **out, em_deque *d,
+						   const em_deque_reader_opts *opts);
 
 /** Lend the next records, in the order of their positions in memory also when the direction is reverse: then the last
  *  batch of the range comes first.  EM_END: there are no more.  EM_ERR_STATE: a record has entered or left the deque
- *  since the reader was opened; the records that were lent before are no longer valid, either.  A failure of reading can
- *  be tried again.  I/O: scan(n) for all together. */
+ *  since the reader was opened; the records that were lent before are no longer valid, either.  A failure of reading
+ *  can be tried again.  I/O: scan(n) for all together. */
 EM_API EM_NODISCARD em_status em_deque_reader_next(em_deque_reader *r, const em_batch **batch);
 
 /** Its cursor (extmem/cursor.h), which goes record by record in the reader's direction; NULL of NULL. */

@@ -4,7 +4,8 @@
  *
  * (STXXL's queue: Dementiev, Kettner and Sanders 2007, section 5.6.)  Records enter at the back and leave at the front.
  * Both ends are in memory, and what is between them on disks, as extmem/container.h says: written behind the back, read
- * ahead of the front.  A queue that never holds more than its memory for the ends does no I/O, however many records pass.
+ * ahead of the front.  A queue that never holds more than its memory for the ends does no I/O, however many records
+ * pass.
  *
  *     em_container_opts opts = EM_CONTAINER_OPTS_INIT;
  *     em_queue *q;
@@ -45,8 +46,8 @@ EM_API uint64_t em_queue_size(const em_queue *q);
 /** Bytes of a record; 0 of NULL. */
 EM_API uint64_t em_queue_record_bytes(const em_queue *q);
 
-/** Push a record behind the last.  Returns, and does after a failure, as em_stack_push(): so do all functions below, which
- *  only say what is different.  I/O: 1/B amortised, one write of a block at a time. */
+/** Push a record behind the last.  Returns, and does after a failure, as em_stack_push(): so do all functions below,
+ *  which only say what is different.  I/O: 1/B amortised, one write of a block at a time. */
 EM_API EM_NODISCARD em_status em_queue_push(em_queue *q, const void *record);
 
 /** Push n records in their order.  *pushed, which may be NULL, is how many entered, also after a failure: the first

@@ -62,7 +62,8 @@ typedef struct em_vector em_vector;
 
 /** In em_vector_opts.flags. */
 enum {
-	EM_VECTOR_READ_ONLY = 1, /**< The file of opts.path may not be changed: whatever would do so is EM_ERR_ACCESS. */
+	EM_VECTOR_READ_ONLY = 1, /**< The file of opts.path may not be changed: whatever would do so is
+	                              EM_ERR_ACCESS. */
 	EM_VECTOR_CREATE = 2,    /**< Make the file of opts.path if it is not there. */
 	EM_VECTOR_TRUNCATE = 4   /**< Forget what is in the file of opts.path. */
 };
@@ -78,10 +79,11 @@ typedef struct em_vector_opts {
 	uint32_t reserved;
 	uint64_t cache_bytes;   /**< Memory for blocks; 0: 16 MiB, or an eighth of the context's, whichever is less.  At
 	                             least two pages. */
-	const struct em_policy *policy; /**< Which block goes: em_policy_lru(), em_policy_random(), ..., or one's own, which
-	                             must live as long as the vector; NULL: em_policy_s3fifo(). */
+	const struct em_policy *policy; /**< Which block goes: em_policy_lru(), em_policy_random(), ..., or one's own,
+	                             which must live as long as the vector; NULL: em_policy_s3fifo(). */
 	uint64_t seed;          /**< For a policy that draws. */
-	const struct em_placement *placement; /**< Which block lies on which disk; NULL: one after the other.  Copied. */
+	const struct em_placement *placement; /**< Which block lies on which disk; NULL: one after the other.
+	                                           Copied. */
 	em_errinfo *errinfo;    /**< Filled when em_vector_open() fails; may be NULL. */
 } em_vector_opts;
 #define EM_VECTOR_OPTS_INIT { sizeof(em_vector_opts), 0, 0, NULL, 0, 0, 0, 0, 0, NULL, 0, NULL, NULL }
@@ -120,8 +122,8 @@ typedef struct em_vector_stats {
  */
 EM_API EM_NODISCARD em_status em_vector_open(em_vector **out, em_ctx *ctx, const em_vector_opts *opts);
 
-/** Close it: a bound one is flushed as far as that works, which em_vector_flush() before tells.  Records that are pinned
- *  are no more.  A reader or a writer of it has it go on until that is closed, too.  NULL is allowed. */
+/** Close it: a bound one is flushed as far as that works, which em_vector_flush() before tells.  Records that are
+ *  pinned are no more.  A reader or a writer of it has it go on until that is closed, too.  NULL is allowed. */
 EM_API void em_vector_close(em_vector *v);
 
 /** The most bytes of memory that a vector of `records' records takes, its readers and writer not counted, nor, of a
@@ -157,25 +159,25 @@ EM_API uint64_t em_vector_record_bytes(const em_vector *v);
 EM_API EM_NODISCARD em_status em_vector_get(em_vector *v, uint64_t i, void *record);
 EM_API EM_NODISCARD em_status em_vector_set(em_vector *v, uint64_t i, const void *record);
 
-/** Copy the n records from i on, where there are so many, or EM_ERR_RANGE.  A block that is overwritten as a whole is not
- *  read.  A failure of writing leaves the records before the one that em_errinfo.record names, from 1, written, and those
- *  behind it as they were; so it is, too, with that one itself, unless it lies in several blocks.
+/** Copy the n records from i on, where there are so many, or EM_ERR_RANGE.  A block that is overwritten as a whole is
+ *  not read.  A failure of writing leaves the records before the one that em_errinfo.record names, from 1, written, and
+ *  those behind it as they were; so it is, too, with that one itself, unless it lies in several blocks.
  *  I/O: scan(n), with transfers under way while records are copied. */
 EM_API EM_NODISCARD em_status em_vector_read(em_vector *v, uint64_t i, void *records, uint64_t n);
 EM_API EM_NODISCARD em_status em_vector_write(em_vector *v, uint64_t i, const void *records, uint64_t n);
 
-/** Copy the n records of these positions, which may be in any order and the same several times.  Up to 64 reads are under
- *  way at a time, as disks and cache allow.  I/O: at most n reads of a block (of more, where records lie in several);
- *  fewer where positions share blocks. */
+/** Copy the n records of these positions, which may be in any order and the same several times.  Up to 64 reads are
+ *  under way at a time, as disks and cache allow.  I/O: at most n reads of a block (of more, where records lie in
+ *  several); fewer where positions share blocks. */
 EM_API EM_NODISCARD em_status em_vector_read_many(em_vector *v, const uint64_t *positions, uint64_t n, void *records);
 
 /** Record i is going to be used: begin to read its block if there is memory for it without waiting.  One that there is
  *  not is no matter. */
 EM_API void em_vector_hint(em_vector *v, uint64_t i);
 
-/** Append a record, or n of them.  *pushed, which may be NULL, is how many entered, also after a failure: EM_ERR_NOSPACE
- *  when the disk is full.  The same call for the others may be tried again.  EM_ERR_STATE: it has a writer.
- *  I/O: 1/B, scan(n); no reads, unless the last block was not in memory any more. */
+/** Append a record, or n of them.  *pushed, which may be NULL, is how many entered, also after a failure:
+ *  EM_ERR_NOSPACE when the disk is full.  The same call for the others may be tried again.  EM_ERR_STATE: it has a
+ *  writer. I/O: 1/B, scan(n); no reads, unless the last block was not in memory any more. */
 EM_API EM_NODISCARD em_status em_vector_push(em_vector *v, const void *record);
 EM_API EM_NODISCARD em_status em_vector_push_many(em_vector *v, const void *records, uint64_t n, uint64_t *pushed);
 
@@ -190,8 +192,8 @@ EM_API EM_NODISCARD em_status em_vector_resize(em_vector *v, uint64_t n);
  *  of the file system. */
 EM_API EM_NODISCARD em_status em_vector_reserve(em_vector *v, uint64_t n);
 
-/** Give back memory of the cache that N records do not need, and what em_vector_reserve() has allocated.  EM_ERR_STATE: a
- *  record is pinned.  Costs writes where changed blocks have to leave. */
+/** Give back memory of the cache that N records do not need, and what em_vector_reserve() has allocated.  EM_ERR_STATE:
+ *  a record is pinned.  Costs writes where changed blocks have to leave. */
 EM_API EM_NODISCARD em_status em_vector_shrink(em_vector *v);
 
 /** Exchange what two vectors of one context are, their options included.  EM_ERR_STATE: one of them has a reader, a
@@ -202,22 +204,22 @@ EM_API EM_NODISCARD em_status em_vector_swap(em_vector *a, em_vector *b);
  *  its device when this returns.  While a record is pinned the length stays. */
 EM_API EM_NODISCARD em_status em_vector_flush(em_vector *v, int durable);
 
-/** Write all records into a file, which appears under its name when it is whole; an old one of that name is replaced, and
- *  must not be one that a vector is bound to.  See em_output_open() for what else can fail.  I/O: scan(N) twice. */
+/** Write all records into a file, which appears under its name when it is whole; an old one of that name is replaced,
+ *  and must not be one that a vector is bound to.  See em_output_open() for what else can fail.  I/O: scan(N) twice. */
 EM_API EM_NODISCARD em_status em_vector_export(em_vector *v, const char *path);
 
 /**
- * Lend record i in place, until it was unpinned as often as it was pinned; *record is aligned to the largest power of two
- * that divides record_bytes, at most EM_BLOCK_UNIT.  `change' not 0: it may be changed.  As many blocks may be pinned as
- * the cache has, but one.
+ * Lend record i in place, until it was unpinned as often as it was pinned; *record is aligned to the largest power of
+ * two that divides record_bytes, at most EM_BLOCK_UNIT.  `change' not 0: it may be changed.  As many blocks may be
+ * pinned as the cache has, but one.
  *
- * Returns also EM_ERR_NOTSUP: the record lies in two blocks of a file; the detail names a block_bytes with which it does
- * not.
+ * Returns also EM_ERR_NOTSUP: the record lies in two blocks of a file; the detail names a block_bytes with which it
+ * does not.
  */
 EM_API EM_NODISCARD em_status em_vector_pin(em_vector *v, uint64_t i, int change, void **record);
 
-/** Done with record i, which was pinned.  `changed' not 0: it was changed, having been pinned to be.  EM_ERR_STATE: it is
- *  not pinned.  Never waits. */
+/** Done with record i, which was pinned.  `changed' not 0: it was changed, having been pinned to be.  EM_ERR_STATE: it
+ *  is not pinned.  Never waits. */
 EM_API em_status em_vector_unpin(em_vector *v, uint64_t i, int changed);
 
 /** Fill stats.  EM_OK, EM_ERR_INVAL, EM_ERR_VERSION. */
@@ -241,8 +243,8 @@ enum {
 typedef struct em_vector_stream_opts {
 	uint32_t size;          /**< sizeof(em_vector_stream_opts); set by the initialiser. */
 	uint32_t direction;     /**< EM_VECTOR_FORWARD or, of a reader, EM_VECTOR_REVERSE. */
-	uint32_t buffers;       /**< Blocks in memory, 2 to 2^16; 0: what keeps all disks busy, and at most an eighth of the
-	                             context's memory. */
+	uint32_t buffers;       /**< Blocks in memory, 2 to 2^16; 0: what keeps all disks busy, and at most an eighth of
+	                             the context's memory. */
 	uint32_t reserved;
 	em_errinfo *errinfo;    /**< Filled when opening fails; may be NULL. */
 	uint64_t from;          /**< The first position of the range ... */
@@ -252,8 +254,8 @@ typedef struct em_vector_stream_opts {
 
 /**
  * Read a range in order; opts may be NULL: all, forward.  Several readers may be open.  What is changed through the
- * vector meanwhile is seen, but for what is in the batch that is lent.  While a reader is open the vector does not become
- * shorter (EM_ERR_STATE).
+ * vector meanwhile is seen, but for what is in the batch that is lent.  While a reader is open the vector does not
+ * become shorter (EM_ERR_STATE).
  *
  * em_vector_reader_next() lends a batch: records of one block (of a file whose records lie in two: as many as a block
  * holds), valid until the next call on r.  Backwards the last record of a batch is the first in order; the cursor takes
@@ -272,8 +274,8 @@ EM_API void em_vector_reader_close(em_vector_reader *r);
 
 /**
  * Write a range in order, from opts->from on, which is at most N; opts may be NULL: append.  Up to N it overwrites, and
- * behind it appends; opts->n is the most that may be pushed.  One writer is open at a time (EM_ERR_STATE), and the vector
- * neither becomes shorter nor is appended to otherwise meanwhile.  N grows as blocks are written.
+ * behind it appends; opts->n is the most that may be pushed.  One writer is open at a time (EM_ERR_STATE), and the
+ * vector neither becomes shorter nor is appended to otherwise meanwhile.  N grows as blocks are written.
  *
  * em_vector_writer_push() copies n records.  em_vector_writer_lend() lends room for *n > 0 records, of which the caller
  * fills the first and tells em_vector_writer_took() how many (EM_ERR_INVAL: more than were lent); EM_ERR_RANGE: opts->n

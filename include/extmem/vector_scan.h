@@ -2,9 +2,9 @@
 /**
  * @file extmem/vector_scan.h  Algorithms on ranges of vectors: those that pass through them, and those that sort.
  *
- * (STXXL's scanning algorithms: Dementiev, Kettner and Sanders 2007, section 5.3.)  A range is the n records of a vector
- * from position `from' on; an n of UINT64_MAX means up to the end.  Records are read ahead of the caller's function and
- * written behind it, past the vector's cache, with which all of this agrees.
+ * (STXXL's scanning algorithms: Dementiev, Kettner and Sanders 2007, section 5.3.)  A range is the n records of a
+ * vector from position `from' on; an n of UINT64_MAX means up to the end.  Records are read ahead of the caller's
+ * function and written behind it, past the vector's cache, with which all of this agrees.
  *
  *     static int add(void *sum, uint64_t i, const void *records, uint64_t n)
  *     {
@@ -63,8 +63,8 @@ EM_API EM_NODISCARD em_status em_vector_fill(em_vector *v, uint64_t from, uint64
 
 /** The position of the first record of which a test is true; EM_NOT_FOUND, and *position is the end of the range.
  *  I/O: scan() of the records up to there. */
-EM_API EM_NODISCARD em_status em_vector_find(em_vector *v, uint64_t from, uint64_t n, em_vector_test_fn test, void *user,
-					     uint64_t *position);
+EM_API EM_NODISCARD em_status em_vector_find(em_vector *v, uint64_t from, uint64_t n, em_vector_test_fn test,
+					     void *user, uint64_t *position);
 
 /** Of how many records a test is true.  I/O: scan(N). */
 EM_API EM_NODISCARD em_status em_vector_count(em_vector *v, uint64_t from, uint64_t n, em_vector_test_fn test,
@@ -79,31 +79,32 @@ EM_API EM_NODISCARD em_status em_vector_copy(em_vector *to, uint64_t at, em_vect
 EM_API EM_NODISCARD em_status em_vector_reverse(em_vector *v, uint64_t from, uint64_t n);
 
 /** Have those records in front of which a test is true; *middle: the position of the first other one.  The order among
- *  either is lost.  The test may be asked more than once about a record.  (Hoare's partition, of sections at either end.)
- *  I/O: 2 scan(N), less what needs no change.  Memory: 2 MiB, or half of the cache. */
+ *  either is lost.  The test may be asked more than once about a record.  (Hoare's partition, of sections at either
+ *  end.) I/O: 2 scan(N), less what needs no change.  Memory: 2 MiB, or half of the cache. */
 EM_API EM_NODISCARD em_status em_vector_partition(em_vector *v, uint64_t from, uint64_t n, em_vector_test_fn test,
 						  void *user, uint64_t *middle);
 
 /**
- * Have at position from + k that record which would be there if the range were sorted; those before are not behind it in
- * the order, those behind it are not before it.  EM_ERR_INVAL: the order is of records of another size; EM_ERR_RANGE: k
- * is not less than n.
+ * Have at position from + k that record which would be there if the range were sorted; those before are not behind it
+ * in the order, those behind it are not before it.  EM_ERR_INVAL: the order is of records of another size;
+ * EM_ERR_RANGE: k is not less than n.
  *
- * Two records of a random sample have the k-th between them but for a few percent of the cases; the range is partitioned
- * by either, and what is between is sorted.  (After Floyd and Rivest, "Expected time bounds for selection", CACM 18
- * (1975).)  I/O: less than 4 scan(N) on average; an eighth of scan(N) of that at most for the sample.
+ * Two records of a random sample have the k-th between them but for a few percent of the cases; the range is
+ * partitioned by either, and what is between is sorted.  (After Floyd and Rivest, "Expected time bounds for selection",
+ * CACM 18 (1975).)  I/O: less than 4 scan(N) on average; an eighth of scan(N) of that at most for the sample.
  */
 EM_API EM_NODISCARD em_status em_vector_nth_element(em_vector *v, uint64_t from, uint64_t n, uint64_t k,
 						    const em_order *order);
 
-/** The first position of a range that is sorted whose record is not before a given one, or its end.  EM_OK; EM_NOT_FOUND:
- *  the record there, if any, is not equal to it.  I/O: log2(N / B) + 1 blocks. */
+/** The first position of a range that is sorted whose record is not before a given one, or its end.  EM_OK;
+ *  EM_NOT_FOUND: the record there, if any, is not equal to it.  I/O: log2(N / B) + 1 blocks. */
 EM_API EM_NODISCARD em_status em_vector_lower_bound(em_vector *v, uint64_t from, uint64_t n, const em_order *order,
 						    const void *record, uint64_t *position);
 
 /**
- * Sort a range (extmem/sort.h), stably.  opts may be NULL; with EM_SORT_UNIQUE of equal records the first is left; then, or
- * always, *left, which may be NULL, is how many there are in front; what is behind them in the range is as it was.
+ * Sort a range (extmem/sort.h), stably.  opts may be NULL; with EM_SORT_UNIQUE of equal records the first is left;
+ * then, or always, *left, which may be NULL, is how many there are in front; what is behind them in the range is as it
+ * was.
  *
  * Nothing is changed before all records were read.  After a failure in writing them back, whose detail ends with "the
  * range is undefined", there may be records twice and others not at all.

@@ -17,8 +17,8 @@
  *     if (status != EM_NOT_FOUND)
  *             ... em_stack_error() has the detail ...
  *
- * They may be mixed freely with the calls of the container, which do the same.  A window belongs to its container, lives
- * as long, and stays the same one when the container is exchanged for another (em_stack_swap()).
+ * They may be mixed freely with the calls of the container, which do the same.  A window belongs to its container,
+ * lives as long, and stays the same one when the container is exchanged for another (em_stack_swap()).
  *
  * One thread at a time uses a container and its windows.  In a context with EM_CTX_CHECKED windows are always empty: so
  * each record is a call, which finds second threads.
@@ -32,11 +32,12 @@
 
 EM_BEGIN_DECLS
 
-/** The library makes it and may know more of it than stands here (see extmem/base.h): it is not to be copied.  The fields
- *  are for the functions below. */
+/** The library makes it and may know more of it than stands here (see extmem/base.h): it is not to be copied.  The
+ *  fields are for the functions below. */
 typedef struct em_window {
 	char *cur;      /**< At the back: behind the last record.  At the front: the first record. */
-	char *low;      /**< At the back: records from here to `cur' may be popped.  At the front: there is room from here on. */
+	char *low;      /**< At the back: records from here to `cur' may be popped.  At the front: there is room from
+	                     here on. */
 	char *high;     /**< At the back: there is room up to here.  At the front: records up to here may be popped. */
 	ptrdiff_t step; /**< Bytes of a record; at the front minus that. */
 } em_window;

@@ -49,10 +49,11 @@ static uint64_t usual_block(uint64_t memory, uint64_t record)
 static em_status check_block(emi_ends_shape *s, const em_container_opts *o, uint64_t block, em_errinfo *err)
 {
 	if (o->record_bytes == 0 || o->record_bytes > RECORD_MOST)
-		return emi_fail(err, EM_ERR_RANGE, "records of %" PRIu64 " bytes: it must be 1 to %" PRIu64, o->record_bytes,
-				RECORD_MOST);
+		return emi_fail(err, EM_ERR_RANGE, "records of %" PRIu64 " bytes: it must be 1 to %" PRIu64,
+				o->record_bytes, RECORD_MOST);
 	if (block % EMI_PAGE != 0)
-		return emi_fail(err, EM_ERR_INVAL, "blocks of %" PRIu64 " bytes: it must be a multiple of %u", block, EMI_PAGE);
+		return emi_fail(err, EM_ERR_INVAL, "blocks of %" PRIu64 " bytes: it must be a multiple of %u", block,
+				EMI_PAGE);
 	if (block > UINT32_MAX || block < o->record_bytes)
 		return emi_fail(err, EM_ERR_RANGE, "blocks of %" PRIu64 " bytes for records of %" PRIu64, block,
 				o->record_bytes);
@@ -79,7 +80,8 @@ static em_status share_out(emi_ends_shape *s, const em_container_opts *o, uint64
 	used = (uint64_t)s->frames + least;
 	rest = buffers > used ? buffers - used : 0;
 	if (o->pool == NULL) {
-		const uint32_t usual = (uint32_t)between(rest / 2 < buffers / 4 ? rest / 2 : buffers / 4, 1, BUFFERS_USUAL);
+		const uint32_t usual =
+			(uint32_t)between(rest / 2 < buffers / 4 ? rest / 2 : buffers / 4, 1, BUFFERS_USUAL);
 
 		s->nwrite = o->write_buffers != 0 ? o->write_buffers : usual;
 		s->nprefetch = o->prefetch_buffers != 0 ? o->prefetch_buffers : usual;
@@ -88,7 +90,8 @@ static em_status share_out(emi_ends_shape *s, const em_container_opts *o, uint64
 	}
 	if (buffers > HOLD_MOST || buffers < used)
 		return emi_fail(err, EM_ERR_RANGE,
-				"memory for %" PRIu64 " blocks of %" PRIu64 " bytes: it must be for %" PRIu64 ", and at most 2^28",
+				"memory for %" PRIu64 " blocks of %" PRIu64 " bytes: it must be for %" PRIu64
+				", and at most 2^28",
 				buffers, (uint64_t)s->block_bytes, used);
 	s->hold = (uint32_t)(buffers - used) + least;
 	s->hold_front = s->kind == EMI_STACK ? 0 : s->hold / 2;
@@ -102,8 +105,8 @@ static em_status check_pool(const em_container_opts *o, const emi_block_pool *sh
 	if (shared->nwrite == 0)
 		return emi_fail(err, EM_ERR_INVAL, "the pool has no buffers for writing");
 	if (o->block_bytes != 0 && o->block_bytes != shared->block_bytes)
-		return emi_fail(err, EM_ERR_INVAL, "blocks of %" PRIu64 " bytes: those of the pool have %" PRIu64, o->block_bytes,
-				(uint64_t)shared->block_bytes);
+		return emi_fail(err, EM_ERR_INVAL, "blocks of %" PRIu64 " bytes: those of the pool have %" PRIu64,
+				o->block_bytes, (uint64_t)shared->block_bytes);
 	return EM_OK;
 }
 
@@ -187,8 +190,8 @@ em_status emi_ends_open(emi_ends **out, em_ctx *ctx, const emi_ends_shape *s, co
 
 	*out = NULL;
 	if (placement != NULL && placement->disks != emi_scratch_disks(ctx))
-		return emi_fail(err, EM_ERR_INVAL, "a placement on %" PRIu32 " disks: there are %" PRIu32, placement->disks,
-				emi_scratch_disks(ctx));
+		return emi_fail(err, EM_ERR_INVAL, "a placement on %" PRIu32 " disks: there are %" PRIu32,
+				placement->disks, emi_scratch_disks(ctx));
 	if (most > em_ctx_memory(ctx))
 		return emi_fail_memory(err, most, "the container takes up to %" PRIu64 " bytes of memory", most);
 	e = emi_alloc(ctx, sizeof *e, err);

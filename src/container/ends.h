@@ -2,8 +2,8 @@
 /*
  * ends.h -- a sequence of records that grows and shrinks at its ends: what stacks, queues and deques are inside.
  *
- * The records lie in blocks, front to back.  All blocks are full, but for the first one, in which places in front may be
- * empty, and the last one, in which places behind may.  Their ring has for each where it is:
+ * The records lie in blocks, front to back.  All blocks are full, but for the first one, in which places in front may
+ * be empty, and the last one, in which places behind may.  Their ring has for each where it is:
  *
  *     front blocks   disk blocks                        back blocks
  *     [in memory]    [known by their ids, all full]     [in memory]
@@ -12,15 +12,15 @@
  * them at the front.  Who needs one more has the innermost block of his end written.  Then there are front blocks, and
  * from then on each end has its own share; so popping at one end never has the other write.
  *
- * A block that is needed at an end comes back from the disk and is freed there.  Those behind it are hinted at.  Writing
- * and reading is a pool's (block/block_pool.h), whose buffers change hands with those here: nothing is copied.
+ * A block that is needed at an end comes back from the disk and is freed there.  Those behind it are hinted at.
+ * Writing and reading is a pool's (block/block_pool.h), whose buffers change hands with those here: nothing is copied.
  *
  * A sole block may be smaller than the others: it begins with a piece of memory, which grows (base/pieces.h).
  *
  * Records between the ends are looked at by way of a cache, which is on the same store as the pool, so they agree.
  *
- * Files.  ends.c opens and closes; ends_blocks.c moves blocks between memory and disks; ends_move.c moves records at the
- * ends; ends_range.c looks at any.  What callers outside give is checked in public_ends.c and its relatives.
+ * Files.  ends.c opens and closes; ends_blocks.c moves blocks between memory and disks; ends_move.c moves records at
+ * the ends; ends_range.c looks at any.  What callers outside give is checked in public_ends.c and its relatives.
  */
 #ifndef EMI_ENDS_H
 #define EMI_ENDS_H
@@ -146,7 +146,8 @@ em_status emi_ends_read(emi_ends *e, uint64_t i, char *records, uint64_t n, em_e
 /* A failure has the record that could not be written, from 1. */
 em_status emi_ends_write(emi_ends *e, uint64_t i, const char *records, uint64_t n, em_errinfo *err);
 
-/* Where record i is: in which block, and how many bytes behind its beginning; and how many records lie there from it on. */
+/* Where record i is: in which block, and how many bytes behind its beginning; and how many records lie there from it
+ * on. */
 typedef struct emi_ends_place {
 	uint64_t block;
 	size_t at;

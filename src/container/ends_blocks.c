@@ -122,7 +122,8 @@ static em_status begin(emi_ends *e, emi_end end, em_errinfo *err)
 	return EM_OK;
 }
 
-/* Move what the sole block has to where there is room in front of it and behind it; to another buffer, or in its own. */
+/* Move what the sole block has to where there is room in front of it and behind it; to another buffer, or in its
+ * own. */
 static void spread(emi_ends *e, emi_end end, const char *from, char *to)
 {
 	const size_t used = e->back_at - e->front_at, front = free_in_front(e, end, limit(e) - used);
@@ -268,7 +269,8 @@ static em_status add_block(emi_ends *e, emi_end end, em_errinfo *err)
 	em_status st = widen_ring(e, err);
 	char *buf;
 
-	if (st == EM_OK && !has_share(e, end) && !(e->disks == 0 && drop_empty(e, end == EMI_FRONT ? EMI_BACK : EMI_FRONT)))
+	if (st == EM_OK && !has_share(e, end) &&
+	    !(e->disks == 0 && drop_empty(e, end == EMI_FRONT ? EMI_BACK : EMI_FRONT)))
 		st = evict(e, end, err);
 	if (st != EM_OK)
 		return st;

@@ -44,7 +44,8 @@ em_status emi_ends_push(emi_ends *e, emi_end end, const char *records, uint64_t 
 		m = least(n - *done, room_of(e, end));
 		if (end == EMI_FRONT) {
 			e->front_at -= (size_t)m * record;
-			emi_copy(block_at(e, end) + e->front_at, records + (size_t)(n - *done - m) * record, (size_t)m * record);
+			emi_copy(block_at(e, end) + e->front_at, records + (size_t)(n - *done - m) * record,
+				 (size_t)m * record);
 		} else {
 			emi_copy(block_at(e, end) + e->back_at, records + (size_t)*done * record, (size_t)m * record);
 			e->back_at += (size_t)m * record;
@@ -73,7 +74,8 @@ em_status emi_ends_pop(emi_ends *e, emi_end end, char *records, uint64_t n, uint
 			e->front_at += (size_t)m * record;
 		} else {
 			e->back_at -= (size_t)m * record;
-			emi_copy(records + (size_t)(all - *done - m) * record, block_at(e, end) + e->back_at, (size_t)m * record);
+			emi_copy(records + (size_t)(all - *done - m) * record, block_at(e, end) + e->back_at,
+				 (size_t)m * record);
 		}
 		*done += m;
 	}

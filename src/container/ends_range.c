@@ -7,7 +7,8 @@
 emi_ends_place emi_ends_find(const emi_ends *e, uint64_t i)
 {
 	const uint64_t per_block = e->shape.full / e->shape.record, at = e->front_at / e->shape.record + i;
-	const emi_ends_place p = { at / per_block, (size_t)(at % per_block) * e->shape.record, per_block - at % per_block };
+	const emi_ends_place p = {at / per_block, (size_t)(at % per_block) * e->shape.record,
+				  per_block - at % per_block};
 
 	return p;
 }
@@ -80,8 +81,8 @@ em_status emi_ends_write(emi_ends *e, uint64_t i, const char *records, uint64_t 
 		const uint64_t m = p.n < n - done ? p.n : n - done;
 		uint32_t frame;
 		char *buf;
-		const em_status st = lend(e, p.block, p.block, m == per_block ? EM_CACHE_FRESH : EM_CACHE_WRITE, &buf, &frame,
-					  err);
+		const em_status st =
+			lend(e, p.block, p.block, m == per_block ? EM_CACHE_FRESH : EM_CACHE_WRITE, &buf, &frame, err);
 
 		if (st != EM_OK) {
 			err->record = done + 1;

@@ -138,8 +138,8 @@ static em_status check_range(const emi_container *c, uint64_t i, uint64_t n, em_
 		return EM_OK;
 	if (n == 1)
 		return emi_fail(err, EM_ERR_RANGE, "there is no record %" PRIu64 ": there are %" PRIu64, i, size);
-	return emi_fail(err, EM_ERR_RANGE, "there are no %" PRIu64 " records from %" PRIu64 " on: there are %" PRIu64, n, i,
-			size);
+	return emi_fail(err, EM_ERR_RANGE, "there are no %" PRIu64 " records from %" PRIu64 " on: there are %" PRIu64,
+			n, i, size);
 }
 
 em_status em_deque_read(em_deque *d, uint64_t i, void *records, uint64_t n)

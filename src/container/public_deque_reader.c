@@ -110,8 +110,9 @@ static em_status check_options(const emi_container *c, em_deque_reader_opts *o, 
 	if (o->n == UINT64_MAX && o->from <= size)
 		o->n = size - o->from;
 	if (o->from > size || o->n > size - o->from)
-		return emi_fail(err, EM_ERR_RANGE, "there are no %" PRIu64 " records from %" PRIu64 " on: there are %" PRIu64,
-				o->n, o->from, size);
+		return emi_fail(err, EM_ERR_RANGE,
+				"there are no %" PRIu64 " records from %" PRIu64 " on: there are %" PRIu64, o->n,
+				o->from, size);
 	return EM_OK;
 }
 
@@ -149,7 +150,8 @@ static em_status open_reader(em_deque_reader **out, emi_container *c, em_deque_r
 	r->deque = c;
 	c->users++;
 	begin(r, o);
-	st = emi_block_pool_open(&r->pool, c->object.ctx, c->ends->store, c->ends->shape.block_bytes, 0, r->depth, NULL, err);
+	st = emi_block_pool_open(&r->pool, c->object.ctx, c->ends->store, c->ends->shape.block_bytes, 0, r->depth, NULL,
+				 err);
 	if (st != EM_OK) {
 		release_reader(r);
 		return st;
@@ -212,7 +214,8 @@ static em_status next(em_deque_reader *r, em_errinfo *err)
 	em_status st;
 
 	if (e->version != r->version || front_of(e) != r->front || emi_ends_size(e) != r->size)
-		return emi_fail(err, EM_ERR_STATE, "records have entered or left the deque since the reader was opened");
+		return emi_fail(err, EM_ERR_STATE,
+				"records have entered or left the deque since the reader was opened");
 	if (n == 0)
 		return EM_END;
 	p = emi_ends_find(e, r->reverse ? r->end - 1 : r->from);

@@ -228,7 +228,8 @@ em_status emi_container_check(const emi_container *c, const void *records, uint6
 	const em_status st = n != 0 ? emi_given(records, n == 1 ? "record" : "records", err) : EM_OK;
 
 	if (st == EM_OK && n > SIZE_MAX / c->ends->shape.record)
-		return emi_fail(err, EM_ERR_INVAL, "%" PRIu64 " records of %" PRIu64 " bytes are more than memory can have", n,
+		return emi_fail(err, EM_ERR_INVAL,
+				"%" PRIu64 " records of %" PRIu64 " bytes are more than memory can have", n,
 				(uint64_t)c->ends->shape.record);
 	return st;
 }
@@ -385,8 +386,8 @@ em_status emi_container_stats(const emi_container *c, em_container_stats *stats)
 static em_status check_window(const emi_window *w, int allowed, const void *record, ptrdiff_t step, em_errinfo *err)
 {
 	if (step != w->w.step)
-		return emi_fail(err, EM_ERR_INVAL, "a step of %" PRId64 " bytes: that of the window is %" PRId64, (int64_t)step,
-				(int64_t)w->w.step);
+		return emi_fail(err, EM_ERR_INVAL, "a step of %" PRId64 " bytes: that of the window is %" PRId64,
+				(int64_t)step, (int64_t)w->w.step);
 	if (!allowed)
 		return emi_fail(err, EM_ERR_INVAL, "this end is not for that");
 	return emi_given(record, "record", err);

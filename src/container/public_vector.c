@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * public_vector.c -- vectors as callers outside know them: what they give is checked, and the detail of failures is kept.
+ * public_vector.c -- vectors as callers outside know them: what they give is checked, and the detail of failures is
+ * kept.
  *
  * Getting and setting a record is called very often, so both ask of a record that is in one block only what they must.
  */
@@ -106,8 +107,8 @@ em_status emi_vector_check(const em_vector *v, uint64_t i, uint64_t n, em_errinf
 		return EM_OK;
 	if (n == 1)
 		return emi_fail(err, EM_ERR_RANGE, "there is no record %" PRIu64 ": there are %" PRIu64, i, v->inner.n);
-	return emi_fail(err, EM_ERR_RANGE, "there are no %" PRIu64 " records from %" PRIu64 " on: there are %" PRIu64, n, i,
-			v->inner.n);
+	return emi_fail(err, EM_ERR_RANGE, "there are no %" PRIu64 " records from %" PRIu64 " on: there are %" PRIu64,
+			n, i, v->inner.n);
 }
 
 em_status emi_vector_may_change(const em_vector *v, em_errinfo *err)
@@ -254,7 +255,8 @@ void em_vector_hint(em_vector *v, uint64_t i)
 		return;
 	in = &v->inner;
 	if (i < in->n)
-		emi_cache_hint(in->cache, emi_vector_bid(in, emi_vector_place_of(&in->layout, i * in->layout.record).block));
+		emi_cache_hint(in->cache,
+			       emi_vector_bid(in, emi_vector_place_of(&in->layout, i * in->layout.record).block));
 	emi_leave_quickly(&v->object);
 }
 

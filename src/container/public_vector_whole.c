@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * public_vector_whole.c -- vectors as callers outside know them: what concerns a vector as a whole, and records that are
- * lent in place.
+ * public_vector_whole.c -- vectors as callers outside know them: what concerns a vector as a whole, and records that
+ * are lent in place.
  */
 #include <inttypes.h>
 

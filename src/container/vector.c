@@ -58,7 +58,8 @@ em_status emi_vector_options(em_vector_opts *o, em_ctx *ctx, emi_vector_layout *
 		o->cache_bytes = usual_cache(ctx, l, o->page_blocks);
 	if (o->cache_bytes / l->block_bytes < (uint64_t)2 * o->page_blocks ||
 	    o->cache_bytes / l->block_bytes > (uint64_t)1 << 24)
-		return emi_fail(err, EM_ERR_RANGE, "a cache of %" PRIu64 " bytes for pages of %" PRIu32 " blocks of %" PRIu64,
+		return emi_fail(err, EM_ERR_RANGE,
+				"a cache of %" PRIu64 " bytes for pages of %" PRIu32 " blocks of %" PRIu64,
 				o->cache_bytes, o->page_blocks, (uint64_t)l->block_bytes);
 	return EM_OK;
 }
@@ -82,7 +83,8 @@ uint64_t emi_vector_memory(const em_vector_opts *o, const emi_vector_layout *l, 
 
 	if (o->path != NULL)
 		return emi_store_memory() + emi_cache_memory(&c);
-	return emi_store_memory() + emi_store_array_memory(records / (l->payload / l->record) + 1) + emi_cache_memory(&c);
+	return emi_store_memory() + emi_store_array_memory(records / (l->payload / l->record) + 1) +
+	       emi_cache_memory(&c);
 }
 
 /* Open a file, or make it. */
@@ -115,7 +117,8 @@ static em_status bind(emi_vector *v, const em_vector_opts *o, em_errinfo *err)
 	v->n = bytes / record;
 	if (bytes % record == 0)
 		return EM_OK;
-	emi_fail(err, EM_ERR_FORMAT, "%s: %" PRIu64 " bytes are no multiple of records of %" PRIu64, o->path, bytes, record);
+	emi_fail(err, EM_ERR_FORMAT, "%s: %" PRIu64 " bytes are no multiple of records of %" PRIu64, o->path, bytes,
+		 record);
 	strncpy(err->path, o->path, sizeof err->path - 1);
 	return EM_ERR_FORMAT;
 }

@@ -8,8 +8,8 @@
 #include "container/public_vector.h"
 #include "container/vector_stream.h"
 
-/* n, where it is UINT64_MAX, becomes what is there; then the range is checked.  The same for what is going to change, and
- * for what may also go beyond the end. */
+/* n, where it is UINT64_MAX, becomes what is there; then the range is checked.  The same for what is going to change,
+ * and for what may also go beyond the end. */
 em_status emi_vector_range(em_vector *v, uint64_t from, uint64_t *n, em_errinfo *err);
 em_status emi_vector_change_range(em_vector *v, uint64_t from, uint64_t *n, em_errinfo *err);
 em_status emi_vector_grow_range(em_vector *v, uint64_t from, uint64_t n, em_errinfo *err);
@@ -21,7 +21,8 @@ em_status emi_vector_stopped(int value, em_errinfo *err);
  * record i. */
 typedef em_status (*emi_vector_visit_fn)(void *arg, uint64_t i, const char *records, uint64_t n, em_errinfo *err);
 em_status emi_vector_pass(emi_vector_reader *r, uint64_t i, emi_vector_visit_fn fn, void *arg, em_errinfo *err);
-em_status emi_vector_visit(emi_vector *v, uint64_t from, uint64_t n, emi_vector_visit_fn fn, void *arg, em_errinfo *err);
+em_status emi_vector_visit(emi_vector *v, uint64_t from, uint64_t n, emi_vector_visit_fn fn, void *arg,
+			   em_errinfo *err);
 
 /* From the first record to the last; of one vector: not to a place within the range. */
 em_status emi_vector_copy(emi_vector *to, uint64_t at, emi_vector *v, uint64_t from, uint64_t n, em_errinfo *err);

@@ -51,8 +51,8 @@ em_status emi_vector_layout_init(emi_vector_layout *l, uint64_t record, uint64_t
 	if (block_bytes == 0)
 		block_bytes = usual_block(record, file);
 	if (block_bytes % EM_BLOCK_UNIT != 0)
-		return emi_fail(err, EM_ERR_INVAL, "blocks of %" PRIu64 " bytes, which is no multiple of %u", block_bytes,
-				EM_BLOCK_UNIT);
+		return emi_fail(err, EM_ERR_INVAL, "blocks of %" PRIu64 " bytes, which is no multiple of %u",
+				block_bytes, EM_BLOCK_UNIT);
 	if (block_bytes > UINT32_MAX || (!file && block_bytes < record))
 		return emi_fail(err, EM_ERR_RANGE, "blocks of %" PRIu64 " bytes for records of %" PRIu64, block_bytes,
 				record);

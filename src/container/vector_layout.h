@@ -2,13 +2,13 @@
 /*
  * vector_layout.h -- in which block a record of a vector is, and where in that.
  *
- * Records lie one behind the other in the payload of the blocks: record i begins at byte i * R of all payloads together.
- * On scratch the payload of a block is as many whole records as it holds, so no record lies in two blocks.  In a file all
- * of a block is payload, as the bytes of the file are the records.  There a record may lie in two blocks or more
- * (`straddles'), unless their size is a multiple of the record's.
+ * Records lie one behind the other in the payload of the blocks: record i begins at byte i * R of all payloads
+ * together. On scratch the payload of a block is as many whole records as it holds, so no record lies in two blocks.
+ * In a file all of a block is payload, as the bytes of the file are the records.  There a record may lie in two blocks
+ * or more (`straddles'), unless their size is a multiple of the record's.
  *
- * A division by the payload is a multiplication by its inverse, 2^64 / payload: the quotient of that is right or one too
- * small.
+ * A division by the payload is a multiplication by its inverse, 2^64 / payload: the quotient of that is right or one
+ * too small.
  */
 #ifndef EMI_VECTOR_LAYOUT_H
 #define EMI_VECTOR_LAYOUT_H
@@ -35,7 +35,8 @@ typedef struct emi_vector_place {
 
 /* Of records of so many bytes in blocks of so many, or, 0, of a size that suits.  EM_ERR_INVAL: that is no multiple of
  * EM_BLOCK_UNIT; EM_ERR_RANGE. */
-em_status emi_vector_layout_init(emi_vector_layout *l, uint64_t record, uint64_t block_bytes, int file, em_errinfo *err);
+em_status emi_vector_layout_init(emi_vector_layout *l, uint64_t record, uint64_t block_bytes, int file,
+				 em_errinfo *err);
 
 /* A block size with which no record lies in two blocks of a file. */
 uint64_t emi_vector_whole_block(uint64_t record);

@@ -2,8 +2,8 @@
 /*
  * vector_rearrange.c -- reversing and partitioning a range of a vector in place; see extmem/vector_scan.h.
  *
- * Both work from either end at once.  A section of each is read into memory, and written when it is done; its blocks are
- * in the cache meanwhile, unless they had to go.
+ * Both work from either end at once.  A section of each is read into memory, and written when it is done; its blocks
+ * are in the cache meanwhile, unless they had to go.
  */
 #include <string.h>
 
@@ -14,7 +14,8 @@
 
 em_status emi_vector_section_open(emi_vector_section *s, const emi_vector *v, em_errinfo *err)
 {
-	const uint64_t record = v->layout.record, share = emi_cache_frames(v->cache) * (uint64_t)v->layout.block_bytes / 2;
+	const uint64_t record = v->layout.record,
+		       share = emi_cache_frames(v->cache) * (uint64_t)v->layout.block_bytes / 2;
 	const uint64_t most = share < SECTION_MOST ? share : SECTION_MOST;
 
 	s->half = most / record / 2;

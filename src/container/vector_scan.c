@@ -25,7 +25,8 @@ static em_status check_pins(const em_vector *v, uint64_t from, uint64_t n, em_er
 	if (in->pinned == 0 || n == 0)
 		return EM_OK;
 	span.at = emi_vector_bid(in, emi_vector_place_of(&in->layout, from * in->layout.record).block);
-	span.bytes = emi_vector_bid(in, emi_vector_place_of(&in->layout, (from + n) * in->layout.record - 1).block + 1).offset -
+	span.bytes = emi_vector_bid(in, emi_vector_place_of(&in->layout, (from + n) * in->layout.record - 1).block + 1)
+			     .offset -
 		     span.at.offset;
 	if (!emi_store_pins(in->store, &span))
 		return EM_OK;
@@ -137,7 +138,8 @@ static em_status find(void *arg, uint64_t i, const char *records, uint64_t n, em
 	return EM_OK;
 }
 
-em_status em_vector_find(em_vector *v, uint64_t from, uint64_t n, em_vector_test_fn test, void *user, uint64_t *position)
+em_status em_vector_find(em_vector *v, uint64_t from, uint64_t n, em_vector_test_fn test, void *user,
+			 uint64_t *position)
 {
 	call c = { NULL, NULL, NULL, test, user, UINT64_MAX, NO_WRITER };
 	em_errinfo err;
@@ -219,7 +221,8 @@ static em_status change(void *arg, uint64_t i, const char *records, uint64_t n, 
 }
 
 /* Write a range of `to', of what is read from another one, or, without v, of what a function makes. */
-static em_status rewrite(emi_vector *to, uint64_t at, emi_vector *v, uint64_t from, uint64_t n, call *c, em_errinfo *err)
+static em_status rewrite(emi_vector *to, uint64_t at, emi_vector *v, uint64_t from, uint64_t n, call *c,
+			 em_errinfo *err)
 {
 	em_status st = emi_vector_writer_open(&c->w, to, at, n, 0, err);
 

@@ -3,9 +3,9 @@
  * vector_select.c -- what is found by an order in ranges of vectors: the k-th record, a place, a disorder; see
  * extmem/vector_scan.h.
  *
- * The k-th record.  Of a sample of s records two are taken whose ranks in it are those of k, less and more one and a half
- * standard deviations of it.  First the range is partitioned by that one of which less is left then, and that part by the
- * other.  What is between is sorted, or, in the few cases in which the k-th is not there, what is on its side.
+ * The k-th record.  Of a sample of s records two are taken whose ranks in it are those of k, less and more one and a
+ * half standard deviations of it.  First the range is partitioned by that one of which less is left then, and that part
+ * by the other.  What is between is sorted, or, in the few cases in which the k-th is not there, what is on its side.
  */
 #include <inttypes.h>
 #include <string.h>

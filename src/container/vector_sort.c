@@ -2,8 +2,8 @@
 /*
  * vector_sort.c -- sorting ranges of vectors through the engine, and what stands on that; see extmem/vector_scan.h.
  *
- * The sorter takes a share of what memory is left.  So what is needed beside it has its memory before: a reader, a writer,
- * and frames of the cache for blocks of which other records stay.
+ * The sorter takes a share of what memory is left.  So what is needed beside it has its memory before: a reader, a
+ * writer, and frames of the cache for blocks of which other records stay.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -84,8 +84,8 @@ static em_status write_sorted(sorting *s, emi_vector_writer *w, em_errinfo *err)
 }
 
 /* All that there is to read and write with is open. */
-static em_status run(sorting *s, emi_vector_reader *r, emi_vector_writer *w, emi_vector_visit_fn push, const em_order *order,
-		     const em_sort_opts *opts, em_errinfo *err)
+static em_status run(sorting *s, emi_vector_reader *r, emi_vector_writer *w, emi_vector_visit_fn push,
+		     const em_order *order, const em_sort_opts *opts, em_errinfo *err)
 {
 	em_status st = emi_cache_provide(w->v->cache, 2, err);
 
@@ -102,8 +102,8 @@ static em_status run(sorting *s, emi_vector_reader *r, emi_vector_writer *w, emi
 }
 
 /* Have all records of a range sorted, and write them back. */
-static em_status sort(sorting *s, emi_vector *v, uint64_t from, uint64_t n, emi_vector_visit_fn push, const em_order *order,
-		      const em_sort_opts *opts, uint64_t *left, em_errinfo *err)
+static em_status sort(sorting *s, emi_vector *v, uint64_t from, uint64_t n, emi_vector_visit_fn push,
+		      const em_order *order, const em_sort_opts *opts, uint64_t *left, em_errinfo *err)
 {
 	const em_sort_opts plain = EM_SORT_OPTS_INIT;
 	emi_vector_reader r;
@@ -183,7 +183,8 @@ static em_status feed_numbered(void *arg, uint64_t i, const char *records, uint6
 	return st;
 }
 
-static em_status shuffle(emi_vector *v, uint64_t from, uint64_t n, uint64_t seed, const em_sort_opts *opts, em_errinfo *err)
+static em_status shuffle(emi_vector *v, uint64_t from, uint64_t n, uint64_t seed, const em_sort_opts *opts,
+			 em_errinfo *err)
 {
 	const em_key key = { 0, 0, EM_KEY_U64, EM_KEY_BIG_ENDIAN, { 0 } };
 	const uint64_t each = v->layout.record + EMI_SHUFFLE_BYTES;

@@ -4,10 +4,10 @@
  *
  * Both have a ring of buffers of a block each, and as many transfers under way.
  *
- * A reader asks for blocks ahead, but not for those that the cache has: these come from there when it is their turn.  It
- * is a holder of the store.  Somebody who writes a block that was asked for or read already has the reader forget it, and
- * then that comes by way of the cache, too.  What the cache has changed and not written yet is laid over a block when its
- * turn comes.
+ * A reader asks for blocks ahead, but not for those that the cache has: these come from there when it is their turn.
+ * It is a holder of the store.  Somebody who writes a block that was asked for or read already has the reader forget
+ * it, and then that comes by way of the cache, too.  What the cache has changed and not written yet is laid over a
+ * block when its turn comes.
  *
  * A writer has whoever keeps a block forget it, and writes it.  Blocks at the ends of its range of which other records
  * stay, and the last one, if it is not full, go to the cache.  So few records never get to a disk.

@@ -49,7 +49,8 @@ em_status emi_vector_writer_open(emi_vector_writer *w, emi_vector *v, uint64_t f
 				 em_errinfo *err)
 {
 	const emi_vector_layout *l = &v->layout;
-	const uint64_t blocks = n <= UINT64_MAX / l->record - l->block_bytes ? n * l->record / l->payload + 2 : UINT64_MAX;
+	const uint64_t blocks =
+		n <= UINT64_MAX / l->record - l->block_bytes ? n * l->record / l->payload + 2 : UINT64_MAX;
 	em_status st;
 	uint32_t b;
 
@@ -70,7 +71,8 @@ em_status emi_vector_writer_open(emi_vector_writer *w, emi_vector *v, uint64_t f
 	return EM_OK;
 }
 
-/* Wait for the write from a buffer, where there is one.  When it failed, what was appended from there on is not there. */
+/* Wait for the write from a buffer, where there is one.  When it failed, what was appended from there on is not
+ * there. */
 static em_status await(emi_vector_writer *w, uint32_t b)
 {
 	const em_status st = emi_wait(&w->ring.rq[b], &w->err);

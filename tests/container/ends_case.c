@@ -241,7 +241,8 @@ em_status ends_case_peek(ends_case *t, emi_end end)
 void ends_case_drain(ends_case *t, emi_end end)
 {
 	while (t->n != 0)
-		assert_ends_ok(t, ends_case_pop(t, end, test_below(&t->f.rng, 4) == 0 ? 1 + test_below(&t->f.rng, t->n) : 1));
+		assert_ends_ok(
+			t, ends_case_pop(t, end, test_below(&t->f.rng, 4) == 0 ? 1 + test_below(&t->f.rng, t->n) : 1));
 	assert_int_equal(ends_case_pop(t, end, 1), EM_NOT_FOUND);
 }
 

@@ -41,7 +41,8 @@ void ends_case_drop(ends_case *t);
 int ends_case_pushes(const ends_case *t, emi_end end);
 int ends_case_pops(const ends_case *t, emi_end end);
 
-/* Push or pop n records, with checks of what they are and how many; any status is let through, and the model follows. */
+/* Push or pop n records, with checks of what they are and how many; any status is let through, and the model
+ * follows. */
 em_status ends_case_push(ends_case *t, emi_end end, uint64_t n);
 em_status ends_case_pop(ends_case *t, emi_end end, uint64_t n);
 em_status ends_case_peek(ends_case *t, emi_end end);

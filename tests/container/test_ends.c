@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_ends.c -- stacks, queues and deques: options, memory, small ones, swapping, shared pools, and how much they move.
+ * test_ends.c -- stacks, queues and deques: options, memory, small ones, swapping, shared pools, and how much they
+ * move.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -152,7 +153,8 @@ static void test_most_memory(void **state)
 			ends_case_make(&t);
 			assert_true(em_ctx_memory_used(t.f.ctx) - before < 4096);
 			assert_ends_ok(&t, ends_case_push(&t, EMI_BACK, 1));
-			assert_true(em_ctx_memory_used(t.f.ctx) - before < 4096 + (sizes[i] < 16384 ? 16384 : sizes[i] + 4096));
+			assert_true(em_ctx_memory_used(t.f.ctx) - before <
+				    4096 + (sizes[i] < 16384 ? 16384 : sizes[i] + 4096));
 			while (t.n < n) {
 				assert_ends_ok(&t, ends_case_push(&t, EMI_BACK, (n - t.n + 1) / 2));
 				if (em_ctx_memory_used(t.f.ctx) - before > peak)
@@ -413,9 +415,11 @@ static void both(ends_case *a, ends_case *b)
 		assert_ends_ok(a, ends_case_push(a, EMI_BACK, test_below(&a->f.rng, 200)));
 		assert_ends_ok(b, ends_case_push(b, EMI_BACK, test_below(&b->f.rng, 200)));
 		if (a->n != 0)
-			assert_ends_ok(a, ends_case_pop(a, a->kind == EMI_STACK ? EMI_BACK : EMI_FRONT, test_below(&a->f.rng, 100)));
+			assert_ends_ok(a, ends_case_pop(a, a->kind == EMI_STACK ? EMI_BACK : EMI_FRONT,
+							test_below(&a->f.rng, 100)));
 		if (b->n != 0)
-			assert_ends_ok(b, ends_case_pop(b, b->kind == EMI_STACK ? EMI_BACK : EMI_FRONT, test_below(&b->f.rng, 100)));
+			assert_ends_ok(b, ends_case_pop(b, b->kind == EMI_STACK ? EMI_BACK : EMI_FRONT,
+							test_below(&b->f.rng, 100)));
 	}
 }
 

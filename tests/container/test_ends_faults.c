@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_ends_faults.c -- stacks, queues and deques when memory, disks or space fail, at every place: what is in them stays
- * what it should be, and they can be used on.
+ * test_ends_faults.c -- stacks, queues and deques when memory, disks or space fail, at every place: what is in them
+ * stays what it should be, and they can be used on.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -157,7 +157,8 @@ static void set_full(ends_case *t, int full)
 	em_fault_set(&t->f.fault[0], full ? EM_FAULT_WRITE | EM_FAULT_RESIZE | EM_FAULT_RESERVE : 0, 1, UINT64_MAX);
 }
 
-/* The disk is full after some blocks: the call tells how many records entered, pops make room, and a second try succeeds. */
+/* The disk is full after some blocks: the call tells how many records entered, pops make room, and a second try
+ * succeeds. */
 static void test_full(void **state)
 {
 	int kind, side;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_ends_model.c -- stacks, queues and deques with small blocks and few of them in memory against an array, by random
- * operations; and patterns at the edges of blocks.
+ * test_ends_model.c -- stacks, queues and deques with small blocks and few of them in memory against an array, by
+ * random operations; and patterns at the edges of blocks.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,8 @@ static void range(ends_case *t)
 	} else {
 		test_fill(&t->f.rng, t->buf, (size_t)n * record);
 		memcpy(is, t->buf, (size_t)n * record);
-		assert_ends_ok(t, n == 1 ? em_deque_set(t->object, i, t->buf) : em_deque_write(t->object, i, t->buf, n));
+		assert_ends_ok(t,
+			       n == 1 ? em_deque_set(t->object, i, t->buf) : em_deque_write(t->object, i, t->buf, n));
 	}
 	assert_int_equal(em_deque_get(t->object, t->n, t->buf), EM_ERR_RANGE);
 }

@@ -128,7 +128,8 @@ static uint64_t buffers(vector_case *t)
 /* Read a range, while records change. */
 static void reader(vector_case *t)
 {
-	const uint64_t record = t->opts.record_bytes, i = below(t, t->n + 1), n = below(t, 2) == 0 ? t->n - i : some(t, t->n - i);
+	const uint64_t record = t->opts.record_bytes, i = below(t, t->n + 1),
+		       n = below(t, 2) == 0 ? t->n - i : some(t, t->n - i);
 	const int reverse = (int)below(t, 2), stops = below(t, 4) == 0;
 	em_vector_stream_opts opts = EM_VECTOR_STREAM_OPTS_INIT;
 	uint64_t at = reverse ? i + n : i;

@@ -455,10 +455,9 @@ static void open_case(scan_case *s, unsigned c)
 
 static void test_model(void **state)
 {
-	static void (*const operations[])(scan_case *s) = {
-		for_each, mutate, generate, fill, find_and_count, copy, copy, copy_over, reverse, partition, nth_element,
-		sort, sort, lower_bound, shuffle, find_disorder
-	};
+	static void (*const operations[])(scan_case * s) = {
+		for_each, mutate,    generate,	  fill, find_and_count, copy,	     copy,    copy_over,
+		reverse,  partition, nth_element, sort, sort,		lower_bound, shuffle, find_disorder};
 	unsigned c, i;
 
 	(void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_vector_sort.c -- sorting, shuffling and selecting in vectors where memory is scarce, functions fail, disks fail, or
- * the vector is in no state for it.
+ * test_vector_sort.c -- sorting, shuffling and selecting in vectors where memory is scarce, functions fail, disks fail,
+ * or the vector is in no state for it.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +61,8 @@ static void test_shuffle(void **state)
 		assert_int_equal(fwrite(t.is + 5 * record, record, n, f), n);
 		assert_int_equal(fclose(f), 0);
 		opts.seed = 3 * k;
-		assert_int_equal(em_shuffle_files(t.f.ctx, record, (const char *const *)&t.path, 1, name, &opts, NULL), EM_OK);
+		assert_int_equal(em_shuffle_files(t.f.ctx, record, (const char *const *)&t.path, 1, name, &opts, NULL),
+				 EM_OK);
 		f = fopen(name, "rb");
 		assert_non_null(f);
 		assert_int_equal(fread(t.is + 5 * record, record, n, f), n);
@@ -190,9 +191,11 @@ static void test_failing_order(void **state)
 		vector_case_open(&t, memory(), RECORD, N);
 		vector_case_make(&t, 0);
 		if (kind == 0)
-			assert_int_equal(em_order_cmp(&order, t.f.ctx, RECORD, "byte", compare, 0, NULL, NULL, NULL), EM_OK);
+			assert_int_equal(em_order_cmp(&order, t.f.ctx, RECORD, "byte", compare, 0, NULL, NULL, NULL),
+					 EM_OK);
 		else
-			assert_int_equal(em_order_key_fn(&order, t.f.ctx, RECORD, "byte", keys_of, 0, NULL, NULL, NULL), EM_OK);
+			assert_int_equal(em_order_key_fn(&order, t.f.ctx, RECORD, "byte", keys_of, 0, NULL, NULL, NULL),
+					 EM_OK);
 		vector_case_draw(&t, N);
 		for (i = 0; i < N; i++)
 			t.buf[i * RECORD] = (char)(i % 100);

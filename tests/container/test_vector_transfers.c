@@ -174,9 +174,9 @@ static void test_scattered(void **state)
 static void test_many_at_a_time(void **state)
 {
 	enum { BLOCKS = 400, MANY = 2000 };
-	static const struct { uint64_t block, frames; double most; } memory_of[] = {
-		{ BLOCK, 2 * BLOCKS, 64 }, { BLOCK, 128, 64 }, { BLOCK, 64, 32 }, { 16 * BLOCK, 128, 64 }, { BLOCK, 16, 8 }
-	};
+	static const struct { uint64_t block, frames; double most;
+	} memory_of[] = {
+		{BLOCK, 2 * BLOCKS, 64}, {BLOCK, 128, 64}, {BLOCK, 64, 32}, {16 * BLOCK, 128, 64}, {BLOCK, 16, 8}};
 	uint64_t at[MANY], got[MANY], i, k;
 
 	(void)state;
