@@ -17,6 +17,7 @@
  *   radix      a radix heap of the 64-bit numbers, pushed and popped one by one
  *   pool       a pool of 8 blocks to write and 8 to read
  *   cache      a cache of 64 blocks
+ *   vector     64-bit numbers, appended by one call, and read by another
  *   stack, queue, deque   64-bit numbers by a call for each, in and out, in no order
  */
 #ifndef _GNU_SOURCE
@@ -226,6 +227,22 @@ static void open_cache(void)
 	em_cache_close(c);
 }
 
+static void use_vector(void)
+{
+	em_vector_opts opts = EM_VECTOR_OPTS_INIT;
+	uint64_t got[N];
+	em_vector *v;
+	unsigned i;
+
+	opts.record_bytes = sizeof got[0];
+	must(em_vector_open(&v, ctx, &opts), "vector");
+	must(em_vector_push_many(v, numbers[set()], N, NULL), "push");
+	must(em_vector_read(v, 0, got, N), "read");
+	for (i = 0; i < N; i++)
+		seen += got[i];
+	em_vector_close(v);
+}
+
 static void use_stack(void)
 {
 	em_container_opts opts = EM_CONTAINER_OPTS_INIT;
@@ -348,6 +365,7 @@ static const work works[] = {
 	{ "top", order_numbers, first_numbers, array_numbers },
 	{ "pool", open_disks, open_pool, NULL },
 	{ "cache", open_disks, open_cache, NULL },
+	{ "vector", NULL, use_vector, NULL },
 	{ "stack", NULL, use_stack, NULL },
 	{ "queue", NULL, use_queue, NULL },
 	{ "deque", NULL, use_deque, NULL },

@@ -290,7 +290,38 @@ em_status em_vector_push_many(em_vector *v, const void *records, uint64_t n, uin
 	return emi_leave(v, st, &err);
 }
 
+/* Has the block that the next record belongs into some already, and is there nothing else to mind? */
+static int has_begun_block(const emi_vector *in, const emi_vector_place *p)
+{
+	const uint64_t end = p->block * in->layout.block_bytes + p->from + in->layout.record;
+
+	return p->from != 0 && !in->layout.straddles && !in->read_only && in->writers == 0 &&
+	       end <= emi_store_length(in->store);
+}
+
 em_status em_vector_push(em_vector *v, const void *record)
 {
-	return em_vector_push_many(v, record, 1, NULL);
+	em_status st = v != NULL ? emi_enter_quickly(&v->object) : EM_ERR_INVAL;
+	emi_vector *in;
+	emi_vector_place p;
+	em_errinfo err;
+	uint32_t frame;
+
+	if (st != EM_OK)
+		return st;
+	in = &v->inner;
+	p = emi_vector_place_of(&in->layout, in->n * in->layout.record);
+	if (record == NULL || !has_begun_block(in, &p)) {
+		emi_leave_quickly(&v->object);
+		return em_vector_push_many(v, record, 1, NULL);
+	}
+	err.status = EM_OK;
+	st = emi_vector_bring(in, p.block, EM_CACHE_WRITE, &frame, &err);
+	if (st != EM_OK)
+		return emi_leave(v, st, &err);
+	memcpy(emi_cache_buf(in->cache, frame) + p.from, record, (size_t)in->layout.record);
+	emi_cache_unpin(in->cache, frame, 1);
+	in->n++;
+	emi_leave_quickly(&v->object);
+	return EM_OK;
 }
