@@ -13,7 +13,7 @@
 
 #include "container/ends_case.h"
 
-enum { CASES = 60, OPERATIONS = 20000 };
+enum { CASES = 60, OPERATIONS = 36000 };
 
 static const uint64_t sizes[] = { 1, 4, 8, 12, 100, 1000, 1500, 3000, 4096, 5000 };
 
