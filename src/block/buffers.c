@@ -22,7 +22,13 @@ void emi_buffers_init(emi_buffers *b, em_ctx *ctx, size_t bytes, uint32_t most)
 	memset(b, 0, sizeof *b);
 	b->ctx = ctx;
 	b->bytes = bytes;
-	b->most = most;
+	b->most = bytes < LARGE_PAGE ? most : 0;
+}
+
+void emi_buffers_limit(emi_buffers *b, uint32_t most)
+{
+	if (b->most != 0)
+		b->most = most;
 }
 
 /* Without memory for many each may be a slab. */
@@ -96,8 +102,7 @@ static int make_slab(emi_buffers *b, uint32_t n, em_errinfo *err)
 /* As many as there are fill whole large pages; the rest, if it does not fill one. */
 static uint32_t next_slab(const emi_buffers *b)
 {
-	const uint32_t page = b->bytes < LARGE_PAGE ? (uint32_t)(LARGE_PAGE / b->bytes) : 1;
-	const uint32_t left = b->most > b->made ? b->most - b->made : 0;
+	const uint32_t page = (uint32_t)(LARGE_PAGE / b->bytes), left = b->most > b->made ? b->most - b->made : 0;
 	const uint32_t n = b->made > page ? b->made / page * page : page;
 
 	if (n <= left)

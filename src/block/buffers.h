@@ -11,7 +11,8 @@
  * later, so that in the end there is room for whole large pages only.  Where there is no memory for so many at once,
  * fewer do.
  *
- * Buffers that are to be given to others (block/block_pool.h) must be such as can be freed one by one: then all are.
+ * Buffers that are to be given to others (block/block_pool.h) must be such as can be freed one by one: then all are
+ * allocated so.  So are those that have large pages of their own.
  */
 #ifndef EMI_BUFFERS_H
 #define EMI_BUFFERS_H
@@ -27,17 +28,20 @@ typedef struct emi_buffers_slab emi_buffers_slab;
 typedef struct emi_buffers {
 	em_ctx *ctx;
 	size_t bytes;
-	uint32_t most;          /* that there are at any time; 0: all are allocated one by one, any number of them */
+	uint32_t most;          /* that there are at any time; 0: all are allocated one by one, and nobody counts them */
 	uint32_t made;          /* that there are, if most is not 0 */
 	char *free;             /* each begins with the address of the next one */
 	emi_buffers_slab *slabs;
 	char *alone[EMI_BUFFERS_ALONE]; /* or NULL */
 } emi_buffers;
 
-/* None.  Bytes are a multiple of a page. */
+/* None; bytes are a multiple of a page, most is 0 for those that are given to others. */
 void emi_buffers_init(emi_buffers *b, em_ctx *ctx, size_t bytes, uint32_t most);
 
-/* Free all: with most, also those that were taken; without, those that came back. */
+/* There may be another number of them. */
+void emi_buffers_limit(emi_buffers *b, uint32_t most);
+
+/* Free those that came back, and, where they are many at a time, all. */
 void emi_buffers_close(emi_buffers *b);
 
 /* Most bytes of memory with that many. */

@@ -258,7 +258,7 @@ em_status emi_ends_prefetch(emi_ends *e, uint32_t depth, em_errinfo *err)
 		return st;
 	e->shape.depth = depth;
 	if (e->pool == &e->own)
-		e->buffers.most = e->shape.hold + e->own.nwrite + e->own.nprefetch;
+		emi_buffers_limit(&e->buffers, e->shape.hold + e->own.nwrite + e->own.nprefetch);
 	return EM_OK;
 }
 
