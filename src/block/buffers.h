@@ -6,10 +6,10 @@
  * pieces as it has pages, and some disks take several times as long for that.  Blocks are mostly smaller than a large
  * page, so buffers that are allocated one by one would have none.
  *
- * The first few buffers are allocated one by one all the same, so who has little takes little.  All others are made many
- * at a time: whole large pages of them, as many as there were before.  Those first ones are freed when they come back
- * later, so that in the end there is room for whole large pages only.  Where there is no memory for so many at once,
- * fewer do.
+ * The first few buffers are allocated one by one all the same, so who has little takes little.  All others are made
+ * many at a time: whole large pages of them, as many as there were before.  Those first ones are freed when they come
+ * back later, so that in the end there is room for whole large pages only.  Where there is no memory for so many at
+ * once, fewer do.
  *
  * Buffers that are to be given to others (block/block_pool.h) must be such as can be freed one by one: then all are
  * allocated so.  So are those that have large pages of their own.

@@ -156,7 +156,8 @@ uint64_t emi_ends_memory(const emi_ends_shape *s, uint64_t records)
 		entries *= 2;
 	if (entries > UINT64_MAX / 4 / sizeof(emi_ends_block))
 		return UINT64_MAX;
-	bytes = sizeof(emi_ends) + entries / 2 * 3 * sizeof(emi_ends_block) + emi_buffers_memory(s->block_bytes, most_buffers(s));
+	bytes = sizeof(emi_ends) + entries / 2 * 3 * sizeof(emi_ends_block);
+	bytes += emi_buffers_memory(s->block_bytes, most_buffers(s));
 	/* While a sole block grows there are two, too. */
 	bytes += s->block_bytes;
 	if (s->nwrite != 0)
