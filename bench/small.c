@@ -14,6 +14,7 @@
  *   rec100     records of 100 bytes with a key of 10
  *   lines      lines of 20 to 60 bytes, compared as bytes; qsort() sorts pointers to them
  *   top        the first 100 of the 64-bit numbers
+ *   radix      a radix heap of the 64-bit numbers, pushed and popped one by one
  *   pool       a pool of 8 blocks to write and 8 to read
  *   cache      a cache of 64 blocks
  *   stack, queue, deque   64-bit numbers by a call for each, in and out, in no order
@@ -183,6 +184,26 @@ static void first_numbers(void)
 	em_top_close(t);
 }
 
+/* As a queue: all are pushed, then all are popped. */
+static void queue_numbers(void)
+{
+	const uint64_t *data = numbers[set()];
+	em_radix_heap_opts opts = EM_RADIX_HEAP_OPTS_INIT;
+	em_radix_heap *h;
+	uint64_t got;
+	unsigned i;
+
+	opts.record_bytes = sizeof got;
+	must(em_radix_heap_open(&h, ctx, &opts), "open");
+	for (i = 0; i < N; i++)
+		must(em_radix_heap_push(h, &data[i]), "push");
+	for (i = 0; i < N; i++) {
+		must(em_radix_heap_pop(h, &got), "pop");
+		seen += got;
+	}
+	em_radix_heap_close(h);
+}
+
 static void open_pool(void)
 {
 	em_block_pool_opts opts = EM_BLOCK_POOL_OPTS_INIT;
@@ -330,6 +351,7 @@ static const work works[] = {
 	{ "stack", NULL, use_stack, NULL },
 	{ "queue", NULL, use_queue, NULL },
 	{ "deque", NULL, use_deque, NULL },
+	{ "radix", order_numbers, queue_numbers, array_numbers },
 };
 
 static int by_value(const void *a, const void *b)

@@ -17,6 +17,7 @@
 #include <extmem/order.h>
 #include <extmem/progress.h>
 #include <extmem/queue.h>
+#include <extmem/radix_heap.h>
 #include <extmem/shuffle.h>
 #include <extmem/sort.h>
 #include <extmem/stack.h>

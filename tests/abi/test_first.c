@@ -403,6 +403,40 @@ static em_status with_stream_stats(void *theirs)
 	return em_element_predict(&o, 1000, theirs);
 }
 
+static em_status with_radix_heap_opts(void *theirs)
+{
+	em_radix_heap_plan_info info = EM_RADIX_HEAP_PLAN_INFO_INIT;
+	em_radix_heap *h;
+	const em_status st = em_radix_heap_open(&h, ctx, theirs);
+
+	assert_int_equal(em_radix_heap_memory(theirs, 1) != 0, st == EM_OK);
+	assert_int_equal(em_radix_heap_plan(ctx, theirs, &info), st);
+	em_radix_heap_close(h);
+	return st;
+}
+
+static em_status with_radix_heap_plan_info(void *theirs)
+{
+	em_radix_heap_opts o = EM_RADIX_HEAP_OPTS_INIT;
+
+	o.record_bytes = 8;
+	o.errinfo = &err;
+	return em_radix_heap_plan(ctx, &o, theirs);
+}
+
+static em_status with_radix_heap_stats(void *theirs)
+{
+	em_radix_heap_opts o = EM_RADIX_HEAP_OPTS_INIT;
+	em_radix_heap *h;
+	em_status st;
+
+	o.record_bytes = 8;
+	assert_int_equal(em_radix_heap_open(&h, ctx, &o), EM_OK);
+	st = em_radix_heap_stats_get(h, theirs);
+	em_radix_heap_close(h);
+	return st;
+}
+
 static em_status with_vector_opts(void *theirs)
 {
 	em_vector *v;
@@ -522,6 +556,7 @@ typedef struct subject {
 		em_kernels kernels;
 		em_output_opts output_opts;
 		em_policy policy;
+		em_radix_heap_opts radix_heap_opts;
 		em_shuffle_opts shuffle_opts;
 		em_sort_opts sort_opts;
 		em_element_opts stream_opts;
@@ -569,6 +604,7 @@ static size_t make_subjects(subject *s)
 	static const em_file_opts file_opts = EM_FILE_OPTS_INIT;
 	static const em_format format = EM_FORMAT_INIT;
 	static const em_output_opts output_opts = EM_OUTPUT_OPTS_INIT;
+	static const em_radix_heap_opts radix_heap_opts = EM_RADIX_HEAP_OPTS_INIT;
 	static const em_shuffle_opts shuffle_opts = EM_SHUFFLE_OPTS_INIT;
 	static const em_sort_opts sort_opts = EM_SORT_OPTS_INIT;
 	static const em_element_opts stream_opts = EM_ELEMENT_OPTS_INIT;
@@ -635,6 +671,12 @@ static size_t make_subjects(subject *s)
 	s[n++] = MAKE(em_phase_stats, with_phase_stats, 0);
 	s[n] = MAKE(em_policy, with_policy, 1);
 	s[n++].u.policy = *em_policy_clock();
+	s[n] = MAKE(em_radix_heap_opts, with_radix_heap_opts, 1);
+	s[n].u.radix_heap_opts = radix_heap_opts;
+	s[n].u.radix_heap_opts.record_bytes = 8;
+	s[n++].u.radix_heap_opts.errinfo = &err;
+	s[n++] = MAKE(em_radix_heap_plan_info, with_radix_heap_plan_info, 1);
+	s[n++] = MAKE(em_radix_heap_stats, with_radix_heap_stats, 0);
 	s[n] = MAKE(em_shuffle_opts, with_shuffle_opts, 1);
 	s[n].u.shuffle_opts = shuffle_opts;
 	s[n++].u.shuffle_opts.errinfo = &err;

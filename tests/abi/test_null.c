@@ -194,6 +194,8 @@ static void test_constructors(void **state)
 	em_sort_plan_info plan = EM_SORT_PLAN_INFO_INIT;
 	em_container_opts container = EM_CONTAINER_OPTS_INIT;
 	em_vector_opts vector = EM_VECTOR_OPTS_INIT;
+	em_radix_heap_opts radix = EM_RADIX_HEAP_OPTS_INIT;
+	em_radix_heap_plan_info radix_info = EM_RADIX_HEAP_PLAN_INFO_INIT;
 	em_element_reader *er;
 	em_element_writer *ew;
 	em_block_writer *bw;
@@ -207,6 +209,7 @@ static void test_constructors(void **state)
 	em_disks *d;
 	em_file *f;
 	em_stack *stack;
+	em_radix_heap *h;
 	em_vector *v;
 	em_top *t;
 	void *buf;
@@ -214,7 +217,7 @@ static void test_constructors(void **state)
 	(void)state;
 	writer.errinfo = reader.errinfo = pool.errinfo = element.errinfo = shuffle.errinfo = unique.errinfo = &err;
 	output.errinfo = cache.errinfo = disk.errinfo = check.errinfo = file.errinfo = sort.errinfo = &err;
-	opts.errinfo = vector.errinfo = container.errinfo = &err;
+	opts.errinfo = vector.errinfo = container.errinfo = radix.errinfo = &err;
 	writer.block_bytes = pool.block_bytes = cache.block_bytes = info.block_bytes = B;
 	writer.record_bytes = info.record_bytes = 8;
 	cache.frames = 2;
@@ -296,6 +299,10 @@ static void test_constructors(void **state)
 	assert_int_equal(em_stack_open(&stack, ctx, NULL), EM_ERR_INVAL);
 	refused(em_vector_open(NULL, ctx, &vector), "out");
 	refused(em_vector_open(&v, NULL, &vector), "ctx");
+	refused(em_radix_heap_open(NULL, ctx, &radix), "out");
+	refused(em_radix_heap_open(&h, NULL, &radix), "ctx");
+	refused(em_radix_heap_plan(NULL, &radix, &radix_info), "ctx");
+	refused(em_radix_heap_plan(ctx, &radix, NULL), "info");
 	refused(em_cache_trace_optimum(NULL, NULL, 0, 1, NULL, &err), "ctx");
 	refused(em_cache_trace_policy(ctx, NULL, 0, NULL, 0, 1, NULL, &err), "misses");
 }
@@ -325,6 +332,7 @@ ERROR_OF(deque)
 ERROR_OF(deque_reader)
 ERROR_OF(queue)
 ERROR_OF(stack)
+ERROR_OF(radix_heap)
 ERROR_OF(vector)
 ERROR_OF(vector_reader)
 ERROR_OF(vector_writer)
@@ -569,6 +577,30 @@ static void test_deques(void **state)
 	em_deque_close(d);
 }
 
+static void test_heaps(void **state)
+{
+	em_radix_heap_opts opts = EM_RADIX_HEAP_OPTS_INIT;
+	em_radix_heap *h;
+	uint64_t got, n;
+
+	(void)state;
+	opts.record_bytes = 8;
+	assert_int_equal(em_radix_heap_open(&h, ctx, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_radix_heap_open(&h, ctx, &opts), EM_OK);
+	assert_int_equal(em_radix_heap_push_many(h, numbers, 3, NULL), EM_OK);
+	told(em_radix_heap_push(h, NULL), "record", radix_heap_error, h);
+	told(em_radix_heap_push_many(h, NULL, 1, &n), "records", radix_heap_error, h);
+	told(em_radix_heap_pop(h, NULL), "record", radix_heap_error, h);
+	told(em_radix_heap_pop_many(h, NULL, 1, &n), "records", radix_heap_error, h);
+	told(em_radix_heap_top(h, NULL), "record", radix_heap_error, h);
+	assert_int_equal(em_radix_heap_stats_get(h, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_radix_heap_push_many(h, NULL, 0, NULL), EM_OK);
+	assert_int_equal(em_radix_heap_pop_many(h, NULL, 0, NULL), EM_OK);
+	assert_int_equal(em_radix_heap_pop(h, &got), EM_OK);
+	assert_int_equal(em_radix_heap_size(h), 2);
+	em_radix_heap_close(h);
+}
+
 static void test_vectors(void **state)
 {
 	em_vector_opts opts = EM_VECTOR_OPTS_INIT;
@@ -721,6 +753,7 @@ int main(void)
 		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_stacks_and_queues),
 		cmocka_unit_test(test_deques),
+		cmocka_unit_test(test_heaps),
 		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_no_initialiser),
 	};

@@ -416,6 +416,47 @@ static void test_vector(void **state)
 	free(records);
 }
 
+static void radix_heap_again(again *a)
+{
+	em_radix_heap_stats stats = EM_RADIX_HEAP_STATS_INIT;
+	uint64_t one = 1, n = 77;
+
+	assert_int_equal(em_radix_heap_push(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_radix_heap_push_many(a->object, &one, 1, &n), EM_ERR_BUSY);
+	assert_int_equal(n, 0);
+	assert_int_equal(em_radix_heap_pop(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_radix_heap_pop_many(a->object, &one, 1, &n), EM_ERR_BUSY);
+	assert_int_equal(em_radix_heap_top(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_radix_heap_clear(a->object), EM_ERR_BUSY);
+	if (!a->locked)
+		assert_int_equal(em_radix_heap_stats_get(a->object, &stats), EM_OK);
+	assert_int_equal(em_radix_heap_record_bytes(a->object), 8);
+}
+
+/* Memory is all that it asks others for. */
+static void test_radix_heap(void **state)
+{
+	unsigned char *records = malloc(N * 8);
+	em_radix_heap_opts opts = EM_RADIX_HEAP_OPTS_INIT;
+	em_ctx *ctx = open_ctx(0);
+	em_radix_heap *h;
+	uint64_t n;
+
+	(void)state;
+	assert_non_null(records);
+	make(records);
+	opts.record_bytes = 8;
+	assert_int_equal(em_radix_heap_open(&h, ctx, &opts), EM_OK);
+	begin(radix_heap_again, h);
+	assert_int_equal(em_radix_heap_push_many(h, records, N, NULL), EM_OK);
+	assert_int_equal(em_radix_heap_pop_many(h, records, N, &n), EM_OK);
+	assert_int_equal(n, N);
+	end(2);
+	em_radix_heap_close(h);
+	em_ctx_close(ctx);
+	free(records);
+}
+
 static void pool_again(again *a)
 {
 	const em_bid bid = { 0, 0, 0 };
@@ -599,6 +640,7 @@ int main(void)
 		cmocka_unit_test(test_close),
 		cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_vector),
+		cmocka_unit_test(test_radix_heap),
 		cmocka_unit_test(test_pool),
 		cmocka_unit_test(test_deque),
 		cmocka_unit_test(test_threads),

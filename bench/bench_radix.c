@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * bench_radix.c -- what a push and a pop of a radix heap cost, and how much it moves.
+ *
+ *	bench_radix [--n 16M] [--c 1000] [--mem 64M] [--rec 8] [--block 0] [--budget 1G] [--many 1] [--hold 0]
+ *		[--dir DIR]
+ *
+ * n records of --rec bytes with a 64-bit key are pushed, and then all are popped; keys are drawn from 0 to C (0: of 64
+ * bits).  With --hold 1 each of n pops is followed by a push of a key up to C above it, with n records in the heap:
+ * that is what a simulation does.  --many: records for a call.  CPU time is that of the process, transfers included;
+ * ns are for a push or a pop.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include <inttypes.h>
+#include <time.h>
+
+#include <extmem.h>
+
+#include "peers/peer_common.h"
+
+enum { MANY_MOST = 4096, REC_MOST = 4096 };
+
+static em_radix_heap *heap;
+static uint64_t n = 16 << 20, range = 1000, rec = 8, many = 1, draws;
+static char records[MANY_MOST * REC_MOST];
+
+static void must(em_status st, const char *what)
+{
+	em_errinfo err;
+
+	if (st >= EM_OK)
+		return;
+	em_radix_heap_error(heap, &err);
+	fprintf(stderr, "FAILED: %s: %s: %s\n", what, em_status_text(st), err.text);
+	exit(1);
+}
+
+static double cpu_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static uint64_t draw(void)
+{
+	const uint64_t x = peer_mix(++draws);
+
+	if (range == 0)
+		return x;
+	return range <= UINT32_MAX ? ((x >> 32) * (range + 1)) >> 32 : x % range;
+}
+
+static void fill(uint64_t k, uint64_t floor)
+{
+	uint64_t i;
+
+	for (i = 0; i < k; i++) {
+		const uint64_t key = floor + draw();
+
+		memcpy(records + i * rec, &key, sizeof key);
+	}
+}
+
+/* What is no work of the heap. */
+static void draw_all(void)
+{
+	uint64_t i;
+
+	for (i = 0; i < n; i += many)
+		fill(many, 0);
+	draws = 0;
+}
+
+static void push_all(void)
+{
+	uint64_t i, k;
+
+	for (i = 0; i < n; i += k) {
+		k = n - i < many ? n - i : many;
+		fill(k, 0);
+		if (many == 1)
+			must(em_radix_heap_push(heap, records), "push");
+		else
+			must(em_radix_heap_push_many(heap, records, k, NULL), "push");
+	}
+}
+
+static void pop_all(void)
+{
+	uint64_t i, k, last = 0, key;
+
+	for (i = 0; i < n; i += k) {
+		k = 1;
+		if (many == 1)
+			must(em_radix_heap_pop(heap, records), "pop");
+		else
+			must(em_radix_heap_pop_many(heap, records, many, &k), "pop");
+		memcpy(&key, records, sizeof key);
+		if (key < last || k == 0) {
+			fprintf(stderr, "FAILED: out of order\n");
+			exit(1);
+		}
+		last = key;
+	}
+}
+
+static void hold(void)
+{
+	uint64_t i, key;
+
+	for (i = 0; i < n; i++) {
+		must(em_radix_heap_pop(heap, records), "pop");
+		memcpy(&key, records, sizeof key);
+		fill(1, key);
+		must(em_radix_heap_push(heap, records), "push");
+	}
+}
+
+static void phase(const char *name, void (*work)(void))
+{
+	em_radix_heap_stats before = EM_RADIX_HEAP_STATS_INIT, after = EM_RADIX_HEAP_STATS_INIT;
+	double wall, cpu;
+
+	must(em_radix_heap_stats_get(heap, &before), "statistics");
+	wall = peer_now();
+	cpu = cpu_now();
+	work();
+	cpu = cpu_now() - cpu;
+	wall = peer_now() - wall;
+	must(em_radix_heap_stats_get(heap, &after), "statistics");
+	printf("phase=%-5s ns=%-7.1f cpu_ns=%-7.1f read_MiB=%-7.0f written_MiB=%-7.0f distributed=%.2f sorted=%.2f\n",
+	       name, wall * 1e9 / (double)n, cpu * 1e9 / (double)n,
+	       (double)((after.reads - before.reads) * after.block_bytes) / 1048576,
+	       (double)((after.writes - before.writes) * after.block_bytes) / 1048576,
+	       (double)(after.distributed - before.distributed) / (double)n,
+	       (double)(after.sorted - before.sorted) / (double)n);
+	fflush(stdout);
+}
+
+static uint64_t number(const char *text)
+{
+	char *end;
+	uint64_t x = strtoull(text, &end, 10);
+
+	return x << (*end == 'G' ? 30 : *end == 'M' ? 20 : *end == 'K' ? 10 : 0);
+}
+
+int main(int argc, char **argv)
+{
+	em_radix_heap_plan_info info = EM_RADIX_HEAP_PLAN_INFO_INIT;
+	em_radix_heap_opts opts = EM_RADIX_HEAP_OPTS_INIT;
+	em_ctx_opts ctx_opts = EM_CTX_OPTS_INIT;
+	uint64_t holds = 0;
+	em_errinfo err;
+	em_ctx *ctx;
+	int a;
+
+	opts.memory_bytes = 64 << 20;
+	opts.errinfo = &err;
+	ctx_opts.memory = (uint64_t)1 << 30;
+	for (a = 1; a + 1 < argc; a += 2) {
+		const uint64_t x = number(argv[a + 1]);
+
+		if (strcmp(argv[a], "--n") == 0)
+			n = x;
+		else if (strcmp(argv[a], "--c") == 0)
+			range = x;
+		else if (strcmp(argv[a], "--mem") == 0)
+			opts.memory_bytes = x;
+		else if (strcmp(argv[a], "--rec") == 0)
+			rec = x;
+		else if (strcmp(argv[a], "--block") == 0)
+			opts.block_bytes = x;
+		else if (strcmp(argv[a], "--budget") == 0)
+			ctx_opts.memory = x;
+		else if (strcmp(argv[a], "--many") == 0)
+			many = x;
+		else if (strcmp(argv[a], "--hold") == 0)
+			holds = x;
+		else if (strcmp(argv[a], "--dir") == 0)
+			ctx_opts.dirs = (const char *const *)&argv[a + 1], ctx_opts.ndirs = 1;
+		else
+			break;
+	}
+	if (a != argc || n == 0 || rec < 8 || rec > REC_MOST || many == 0 || many > MANY_MOST) {
+		fprintf(stderr, "usage: bench_radix [--n N] [--c C] [--mem BYTES] [--rec 8...%d] [--block BYTES] "
+				"[--budget BYTES] [--many 1...%d] [--hold 1] [--dir DIR]\n",
+			REC_MOST, MANY_MOST);
+		return 2;
+	}
+	opts.record_bytes = rec;
+	opts.range = range;
+	if (em_ctx_open(&ctx, &ctx_opts) != EM_OK || em_radix_heap_plan(ctx, &opts, &info) != EM_OK ||
+	    em_radix_heap_open(&heap, ctx, &opts) != EM_OK) {
+		fprintf(stderr, "FAILED: open: %s\n", err.text);
+		return 1;
+	}
+	printf("n=%" PRIu64 " c=%" PRIu64 " rec=%" PRIu64 " h=%" PRIu32 " r=%" PRIu32 " block=%" PRIu64
+	       " memory_MiB=%.1f\n", n, range, rec, info.levels, info.radix, info.block_bytes,
+	       (double)info.memory / 1048576);
+	phase("draw", draw_all);
+	phase("push", push_all);
+	if (holds)
+		phase("hold", hold);
+	phase("pop", pop_all);
+	em_radix_heap_close(heap);
+	em_ctx_close(ctx);
+	return 0;
+}

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* radix_heap.c -- see radix_heap.h. */
+#include "container/radix_heap.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/copy.h"
+#include "base/error.h"
+
+/* Of the front, what a bucket may have that becomes it: the rest is for what is pushed meanwhile. */
+#define SMALL_SHARE 2u
+
+void emi_radix_heap_init(em_radix_heap *h, em_ctx *ctx, const em_placement *placement)
+{
+	h->key = h->plan.key;
+	h->range = EMI_RADIX_ALL;
+	h->equal = h->source = EMI_RADIX_NONE;
+	h->small = h->plan.front / SMALL_SHARE * (uint64_t)h->plan.record;
+	emi_radix_front_init(&h->front, ctx, h->plan.record, h->plan.front);
+	emi_radix_digits_init(&h->digits, h->plan.levels, h->plan.radix);
+	if (placement != NULL) {
+		h->placement = *placement;
+		h->buckets.placement = &h->placement;
+	}
+}
+
+void emi_radix_heap_clear(em_radix_heap *h)
+{
+	emi_radix_front_drop(&h->front);
+	emi_radix_buckets_close(&h->buckets);
+	h->range = EMI_RADIX_ALL;
+	h->equal = h->source = EMI_RADIX_NONE;
+	h->n = h->last = 0;
+}
+
+uint64_t emi_radix_heap_memory(const emi_radix_plan *plan, uint64_t records)
+{
+	const uint64_t per = plan->block_bytes / plan->record;
+
+	if (records <= plan->front)
+		return sizeof(em_radix_heap) + emi_radix_front_memory(plan->record, records);
+	return plan->takes + (records / per + 1) * EMI_RADIX_IDS_BYTES;
+}
+
+em_status emi_radix_heap_check(const em_radix_heap *h, uint64_t key, uint64_t number, em_errinfo *err)
+{
+	if (emi_radix_heap_admits(h, key))
+		return EM_OK;
+	if (key > h->key.last)
+		return emi_fail_record(err, EM_ERR_RANGE, NULL, number, 0,
+				       "the key of record %" PRIu64 " is a float that is negative or no number: bits "
+				       "0x%" PRIx64 "; the last minimum has 0x%" PRIx64,
+				       number, key, h->last);
+	if (key < h->last)
+		return emi_fail_record(err, EM_ERR_RANGE, NULL, number, 0,
+				       "the key of record %" PRIu64 ", %" PRIu64 ", is below the last minimum, %"
+				       PRIu64, number, key, h->last);
+	return emi_fail_record(err, EM_ERR_RANGE, NULL, number, 0,
+			       "the key of record %" PRIu64 ", %" PRIu64 ", is more than %" PRIu64
+			       " above the last minimum, %" PRIu64,
+			       number, key, h->plan.most, h->last);
+}
+
+/* Records of sizes that are usual are copied by a move or two. */
+static inline void copy_record(char *to, const char *from, size_t bytes)
+{
+	switch (bytes) {
+	case 4:
+		memcpy(to, from, 4);
+		break;
+	case 8:
+		memcpy(to, from, 8);
+		break;
+	case 16:
+		memcpy(to, from, 16);
+		break;
+	default:
+		emi_copy(to, from, bytes);
+	}
+}
+
+/* To a bucket, where the record's level is known to be `top' or lower. */
+static inline em_status put(em_radix_heap *h, const char *record, uint64_t key, size_t bytes, uint32_t top,
+			    em_errinfo *err)
+{
+	const uint32_t i = emi_radix_bucket_of(&h->digits, key, top);
+	emi_radix_bucket *b = &h->buckets.bucket[i];
+
+	if (b->at == b->end) {
+		const em_status st = emi_radix_room(&h->buckets, i, err);
+
+		if (st != EM_OK)
+			return st;
+	}
+	copy_record(b->at, record, bytes);
+	b->at += bytes;
+	/* This is rare, and a store that is not made is cheaper than one that changes nothing. */
+	if (key < b->min)
+		b->min = key;
+	return EM_OK;
+}
+
+/* Distribute what is in the buffer of a bucket to the levels below, the last record first. */
+static inline em_status put_all(em_radix_heap *h, emi_radix_bucket *b, uint32_t top, const emi_radix_key *key,
+				size_t bytes, em_errinfo *err)
+{
+	const char *const end = b->at;
+	em_status st = EM_OK;
+
+	while (b->at != b->buf) {
+		const char *record = b->at - bytes;
+
+		st = put(h, record, emi_radix_key_of(key, record), bytes, top, err);
+		if (st != EM_OK)
+			break;
+		b->at -= bytes;
+	}
+	h->distributed += (uint64_t)(end - b->at) / bytes;
+	return st;
+}
+
+/* The same, with what is usual known when this is compiled. */
+static em_status put_buffer(em_radix_heap *h, emi_radix_bucket *b, uint32_t top, em_errinfo *err)
+{
+	const emi_radix_key first64 = { 0, 8, 0, 0, UINT64_MAX }, first32 = { 0, 4, 0, 0, UINT32_MAX };
+	const size_t bytes = h->plan.record;
+
+	if (!h->key.swap && h->key.offset == 0 && h->key.sign == 0) {
+		if (h->key.width == 8 && bytes == 8)
+			return put_all(h, b, top, &first64, 8, err);
+		if (h->key.width == 8 && bytes == 16)
+			return put_all(h, b, top, &first64, 16, err);
+		if (h->key.width == 4 && bytes == 4)
+			return put_all(h, b, top, &first32, 4, err);
+		if (h->key.width == 4 && bytes == 8)
+			return put_all(h, b, top, &first32, 8, err);
+	}
+	return put_all(h, b, top, &h->key, bytes, err);
+}
+
+/* Go on with the bucket that is being distributed. */
+static em_status distribute(em_radix_heap *h, em_errinfo *err)
+{
+	const uint32_t i = h->source, level = emi_radix_level_of(&h->digits, i);
+	emi_radix_bucket *b = &h->buckets.bucket[i];
+	em_status st;
+
+	for (;;) {
+		st = put_buffer(h, b, level - 1, err);
+		if (st != EM_OK || h->buckets.stack[i].blocks == 0)
+			break;
+		st = emi_ctx_check(h->object.ctx, err);
+		if (st == EM_OK)
+			st = emi_radix_fetch(&h->buckets, i, err);
+		if (st != EM_OK)
+			break;
+	}
+	if (st == EM_OK) {
+		emi_radix_drained(&h->buckets, i);
+		h->source = EMI_RADIX_NONE;
+	}
+	return st;
+}
+
+/* A bucket that is small and in memory becomes the front. */
+static em_status become_front(em_radix_heap *h, uint32_t i, em_errinfo *err)
+{
+	emi_radix_bucket *b = &h->buckets.bucket[i];
+	const uint64_t n = (uint64_t)(b->at - b->buf) / h->plan.record;
+	const em_status st = emi_radix_front_reserve(&h->front, (uint32_t)n, err);
+	const char *record;
+
+	if (st != EM_OK)
+		return st;
+	h->edge = emi_radix_last(&h->digits, i);
+	emi_radix_refer(&h->digits, b->min, emi_radix_level_of(&h->digits, i));
+	for (record = b->buf; record != b->at; record += h->plan.record)
+		emi_radix_front_add(&h->front, emi_radix_key_of(&h->key, record), record);
+	emi_radix_drained(&h->buckets, i);
+	h->range = EMI_RADIX_OPEN;
+	return EM_OK;
+}
+
+/* Go on to lower the reference.  That the last minimum is higher meanwhile is no matter, unless it has another digit
+ * above all levels: what was moved is then distributed anew. */
+static em_status lower(em_radix_heap *h, em_errinfo *err)
+{
+	const uint64_t before = h->digits.reference;
+	const uint32_t end = h->digits.level[h->lowering].first;
+	em_status st = EM_OK;
+	uint32_t i;
+
+	if (h->source != EMI_RADIX_NONE && h->source == h->lower_to)
+		h->source = EMI_RADIX_NONE;
+	while (st == EM_OK && (i = emi_radix_highest_before(&h->buckets, end)) != EMI_RADIX_NONE) {
+		st = emi_radix_move(&h->buckets, i, h->lower_to, err);
+		if (st == EM_OK && h->source == i)
+			h->source = EMI_RADIX_NONE;
+	}
+	if (st != EM_OK)
+		return st;
+	if (h->lowering == h->digits.levels) {
+		emi_radix_refer(&h->digits, h->last, h->digits.levels);
+		if (emi_radix_bucket_of(&h->digits, before, h->digits.levels) != h->lower_to &&
+		    emi_radix_in_use(&h->buckets, h->lower_to))
+			h->source = h->lower_to;
+	} else {
+		emi_radix_refer(&h->digits, h->lower_by, h->lowering);
+	}
+	h->range = EMI_RADIX_CLOSED;
+	return EM_OK;
+}
+
+/* The reference is above the last minimum and has to be lowered. */
+static void begin_to_lower(em_radix_heap *h)
+{
+	const emi_radix_digits *d = &h->digits;
+	uint32_t l = 0;
+
+	while (l < d->levels && h->last < d->level[l].start)
+		l++;
+	h->lowering = l;
+	h->lower_by = h->last;
+	if (l == d->levels)
+		h->lower_to = emi_radix_top_bucket(d, d->reference);
+	else
+		h->lower_to = d->level[l].first +
+			      (uint32_t)emi_radix_divide(d, &d->level[l], d->reference - d->level[l].start);
+	h->range = EMI_RADIX_LOWERING;
+}
+
+/* The last minimum has another digit above all levels than the reference: a front that was spread in part had keys of
+ * both.  All buckets are empty but that of its digit, which is distributed, as keys with the next digit may come. */
+static void catch_up(em_radix_heap *h)
+{
+	const uint32_t i = emi_radix_top_bucket(&h->digits, h->last);
+
+	emi_radix_refer(&h->digits, h->last, h->digits.levels);
+	if (emi_radix_in_use(&h->buckets, i))
+		h->source = i;
+}
+
+static inline int is_behind(const em_radix_heap *h)
+{
+	return h->last > h->digits.level[h->digits.levels].below;
+}
+
+/* The reference may be raised to the last minimum, if the bucket that this is in has nothing. */
+static void raise(em_radix_heap *h)
+{
+	const uint32_t i = emi_radix_bucket_of(&h->digits, h->last, h->digits.levels);
+
+	if (h->source == EMI_RADIX_NONE && !emi_radix_in_use(&h->buckets, i))
+		emi_radix_refer(&h->digits, h->last, emi_radix_level_of(&h->digits, i));
+}
+
+/* Have a reference that is not above the last minimum, and buckets. */
+static em_status refer_to_last(em_radix_heap *h, em_errinfo *err)
+{
+	em_status st = EM_OK;
+
+	h->equal = EMI_RADIX_NONE;
+	if (h->range == EMI_RADIX_ALL) {
+		if (h->buckets.bucket == NULL)
+			st = emi_radix_buckets_open(&h->buckets, h->object.ctx, &h->plan, emi_radix_count(&h->digits),
+						    err);
+		emi_radix_refer(&h->digits, h->last, h->digits.levels);
+		return st;
+	}
+	if (h->range != EMI_RADIX_LOWERING && h->last < h->digits.reference)
+		begin_to_lower(h);
+	if (h->range == EMI_RADIX_LOWERING)
+		return lower(h, err);
+	if (is_behind(h))
+		catch_up(h);
+	else if (h->last > h->digits.reference)
+		raise(h);
+	return EM_OK;
+}
+
+/* What is in the front goes to buckets. */
+static em_status spread(em_radix_heap *h, em_errinfo *err)
+{
+	em_status st = emi_radix_front_sort(&h->front, err);
+	uint32_t k = 0;
+
+	if (st == EM_OK)
+		st = emi_ctx_check(h->object.ctx, err);
+	if (st == EM_OK)
+		st = refer_to_last(h, err);
+	if (st != EM_OK)
+		return st;
+	for (; st == EM_OK && k < h->front.sorted; k += st == EM_OK) {
+		const emi_radix_pair *p = &h->front.in_order.at[k];
+
+		st = put(h, emi_radix_front_record(&h->front, p), p->key, h->plan.record, h->digits.levels, err);
+	}
+	emi_radix_front_cut(&h->front, k);
+	h->range = h->front.sorted != 0 ? EMI_RADIX_OPEN : EMI_RADIX_CLOSED;
+	if (h->front.sorted != 0)
+		h->edge = h->front.in_order.at[0].key;
+	return st;
+}
+
+/* Does a key belong in the front? */
+static inline int is_near(const em_radix_heap *h, uint64_t key)
+{
+	switch (h->range) {
+	case EMI_RADIX_OPEN:
+		return key <= h->edge;
+	case EMI_RADIX_CLOSED:
+		return key < h->digits.reference;
+	case EMI_RADIX_ALL:
+	case EMI_RADIX_LOWERING:
+	default:
+		return 1;
+	}
+}
+
+/* Have room in the front for a record that belongs there; or it does no longer. */
+static em_status make_room(em_radix_heap *h, em_errinfo *err)
+{
+	if (h->range == EMI_RADIX_LOWERING || emi_radix_front_count(&h->front) == h->plan.front)
+		return spread(h, err);
+	return emi_radix_front_reserve(&h->front, 1, err);
+}
+
+static inline em_status push_one(em_radix_heap *h, const char *record, uint64_t key, em_errinfo *err)
+{
+	em_status st;
+
+	while (is_near(h, key)) {
+		if (h->range != EMI_RADIX_LOWERING && emi_radix_front_has_room(&h->front)) {
+			emi_radix_front_add(&h->front, key, record);
+			return EM_OK;
+		}
+		st = make_room(h, err);
+		if (st != EM_OK)
+			return st;
+	}
+	if (is_behind(h))
+		catch_up(h);
+	return put(h, record, key, h->plan.record, h->digits.levels, err);
+}
+
+em_status emi_radix_heap_push_one(em_radix_heap *h, const char *record, uint64_t key, em_errinfo *err)
+{
+	const em_status st = push_one(h, record, key, err);
+
+	h->n += st == EM_OK;
+	return st;
+}
+
+em_status emi_radix_heap_push(em_radix_heap *h, const char *records, uint64_t n, uint64_t *done, em_errinfo *err)
+{
+	const size_t bytes = h->plan.record;
+	em_status st = EM_OK;
+	uint64_t k;
+
+	for (k = 0; k < n; k++) {
+		st = push_one(h, records + k * bytes, emi_radix_key_of(&h->key, records + k * bytes), err);
+		if (st != EM_OK)
+			break;
+	}
+	h->n += k;
+	*done = k;
+	return st;
+}
+
+/* The front is empty and there is a bucket: have something to pop, or be nearer to it. */
+static em_status refine(em_radix_heap *h, em_errinfo *err)
+{
+	emi_radix_buckets *all = &h->buckets;
+	uint32_t i, level;
+	em_status st;
+
+	if (h->range == EMI_RADIX_LOWERING) {
+		st = lower(h, err);
+		if (st != EM_OK)
+			return st;
+	}
+	if (h->source != EMI_RADIX_NONE)
+		return distribute(h, err);
+	i = emi_radix_lowest(all);
+	if (i == EMI_RADIX_NONE)
+		return emi_fail(err, EM_ERR_INTERNAL, "records of a radix heap are missing");
+	level = emi_radix_level_of(&h->digits, i);
+	if (level != 0 && all->stack[i].blocks == 0 && (uint64_t)(all->bucket[i].at - all->bucket[i].buf) <= h->small)
+		return become_front(h, i, err);
+	emi_radix_refer(&h->digits, all->bucket[i].min, level);
+	h->range = EMI_RADIX_CLOSED;
+	emi_radix_hint(all, i);
+	if (level == 0) {
+		h->equal = i;
+		return EM_OK;
+	}
+	h->source = i;
+	return distribute(h, err);
+}
+
+/* Copy up to n of the records that are equal to the reference, one or more, and, if `take' is not 0, take them out. */
+static inline em_status take_equal(em_radix_heap *h, char *records, uint64_t *n, int take, em_errinfo *err)
+{
+	const uint32_t i = h->equal;
+	emi_radix_bucket *b = &h->buckets.bucket[i];
+	uint64_t bytes;
+
+	if (b->at == b->buf) {
+		em_status st = emi_ctx_check(h->object.ctx, err);
+
+		if (st == EM_OK)
+			st = emi_radix_fetch(&h->buckets, i, err);
+		if (st != EM_OK)
+			return st;
+	}
+	bytes = h->plan.record;
+	if (*n == 1) {
+		copy_record(records, b->at - bytes, (size_t)bytes);
+	} else {
+		if (*n > (uint64_t)(b->at - b->buf) / bytes)
+			*n = (uint64_t)(b->at - b->buf) / bytes;
+		bytes *= *n;
+		memcpy(records, b->at - bytes, (size_t)bytes);
+	}
+	if (!take)
+		return EM_OK;
+	b->at -= bytes;
+	if (b->at == b->buf && h->buckets.stack[i].blocks == 0) {
+		emi_radix_drained(&h->buckets, i);
+		h->equal = EMI_RADIX_NONE;
+	}
+	return EM_OK;
+}
+
+/* Copy up to n records with the least keys, at least one; *n is how many they are. */
+static inline em_status least(em_radix_heap *h, char *records, uint64_t *n, uint64_t *key, int take, em_errinfo *err)
+{
+	em_status st;
+
+	for (;;) {
+		if (emi_radix_front_count(&h->front) != 0) {
+			*n = 1;
+			return emi_radix_front_least(&h->front, key, records, take, err);
+		}
+		if (h->equal != EMI_RADIX_NONE) {
+			*key = h->digits.reference;
+			return take_equal(h, records, n, take, err);
+		}
+		st = refine(h, err);
+		if (st != EM_OK)
+			return st;
+	}
+}
+
+em_status emi_radix_heap_pop_one(em_radix_heap *h, char *record, em_errinfo *err)
+{
+	uint64_t one = 1, key;
+	const em_status st = least(h, record, &one, &key, 1, err);
+
+	if (st != EM_OK)
+		return st;
+	h->last = key;
+	h->n--;
+	return EM_OK;
+}
+
+em_status emi_radix_heap_pop(em_radix_heap *h, char *records, uint64_t n, uint64_t *done, em_errinfo *err)
+{
+	em_status st = EM_OK;
+	uint64_t k, some, key;
+
+	for (k = 0; k < n; k += some) {
+		some = n - k;
+		st = least(h, records + k * h->plan.record, &some, &key, 1, err);
+		if (st != EM_OK)
+			break;
+		h->last = key;
+		h->n -= some;
+	}
+	*done = k;
+	return st;
+}
+
+em_status emi_radix_heap_top(em_radix_heap *h, char *record, em_errinfo *err)
+{
+	uint64_t one = 1, key;
+
+	return least(h, record, &one, &key, 0, err);
+}

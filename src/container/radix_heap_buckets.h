@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * radix_heap_buckets.h -- the buckets of a radix heap: stacks of blocks, of which the last one is in memory.
+ *
+ * A bucket without records has no buffer.  Its first buffer is small, and grows until it is a block.  A block that is
+ * full is written when there is one record more: the buffer changes hands with one of the pool, which writes it while
+ * the bucket goes on.  So blocks on disk are always full, and a bucket of n records takes n / B blocks.  When the
+ * buffer is empty, the block that was written last takes its place.  Buffers of empty buckets are kept for others.
+ *
+ * Which blocks a bucket has is a chain of small tables, the last one first.  Which buckets have records is a bitmap
+ * with another one over it, as the lowest one is what is asked for.
+ *
+ * A call that fails changes nothing.
+ */
+#ifndef EMI_RADIX_HEAP_BUCKETS_H
+#define EMI_RADIX_HEAP_BUCKETS_H
+
+#include "block/block_pool.h"
+#include "container/radix_heap_plan.h"
+
+#define EMI_RADIX_NONE UINT32_MAX
+#define EMI_RADIX_IDS 15u
+
+/* What an append looks at. */
+typedef struct emi_radix_bucket {
+	char *at;               /* where the next record goes ... */
+	char *end;              /* ... if this is behind it */
+	uint64_t min;           /* no key is less; UINT64_MAX: it is empty, or ... */
+	char *buf;              /* NULL: it is empty */
+} emi_radix_bucket;
+
+typedef struct emi_radix_ids {
+	struct emi_radix_ids *before;
+	uint64_t n;
+	em_bid bid[EMI_RADIX_IDS];
+} emi_radix_ids;
+
+/* The rest of a bucket. */
+typedef struct emi_radix_stack {
+	emi_radix_ids *ids;     /* the last of them; NULL: no blocks are on disk */
+	uint64_t blocks;
+	size_t bytes;           /* of the buffer; a block if there are others on disk */
+} emi_radix_stack;
+
+typedef struct emi_radix_buckets {
+	em_ctx *ctx;
+	size_t record;
+	size_t block_bytes;
+	size_t payload;         /* bytes of a block that are records' */
+	uint32_t n;             /* buckets */
+	uint32_t read_buffers;
+	emi_radix_bucket *bucket; /* NULL: nothing is there yet */
+	emi_radix_stack *stack;
+	uint64_t *used;         /* a bit for each that has records ... */
+	uint64_t *words;        /* ... and for each word of those bits that is not 0 */
+	void *spare;            /* buffers of a block, each with the address of the next one in it */
+	emi_radix_ids *free_ids;
+	emi_store *store;
+	emi_block_pool pool;
+	emi_io_stats io;
+	const em_placement *placement; /* NULL: one disk after the other */
+	uint64_t placed;        /* blocks so far */
+	uint64_t blocks;        /* on disk now */
+} emi_radix_buckets;
+
+/* Bytes that a bucket takes at most, what all of them share, with so many buffers to write and to read, and what each
+ * block on disk takes. */
+uint64_t emi_radix_bucket_memory(size_t block);
+uint64_t emi_radix_buckets_memory(size_t block, uint32_t buffers);
+#define EMI_RADIX_IDS_BYTES ((sizeof(emi_radix_ids) + EMI_RADIX_IDS - 1) / EMI_RADIX_IDS)
+
+/* n buckets, all empty.  b is zeroed but for what was set before: placement.  After a failure nothing is there. */
+em_status emi_radix_buckets_open(emi_radix_buckets *b, em_ctx *ctx, const emi_radix_plan *plan, uint32_t n,
+				 em_errinfo *err);
+
+/* Free all, with what is in it.  Not opened, or closed: nothing is done. */
+void emi_radix_buckets_close(emi_radix_buckets *b);
+
+/* Have room for a record in a bucket that has none: at == end. */
+em_status emi_radix_room(emi_radix_buckets *b, uint32_t i, em_errinfo *err);
+
+/* The buffer of a bucket is empty, and there are blocks on disk: have the last one in its place. */
+em_status emi_radix_fetch(emi_radix_buckets *b, uint32_t i, em_errinfo *err);
+
+/* A bucket is going to be emptied: begin to read its last blocks. */
+void emi_radix_hint(emi_radix_buckets *b, uint32_t i);
+
+/* A bucket has become empty, its buffer too. */
+void emi_radix_drained(emi_radix_buckets *b, uint32_t i);
+
+/* Move all records of a bucket to another one.  What has failed may be tried again: until then some are in either. */
+em_status emi_radix_move(emi_radix_buckets *b, uint32_t from, uint32_t to, em_errinfo *err);
+
+/* The first bucket with records, from one on, or EMI_RADIX_NONE; and the last one before. */
+uint32_t emi_radix_lowest(const emi_radix_buckets *b);
+uint32_t emi_radix_highest_before(const emi_radix_buckets *b, uint32_t end);
+
+static inline int emi_radix_in_use(const emi_radix_buckets *b, uint32_t i)
+{
+	return (b->used[i / 64] >> i % 64 & 1) != 0;
+}
+
+#endif
