@@ -16,7 +16,7 @@ enum { BLOCK = 1 << 20 };
 /* Called by whichever thread noticed that the block is there. */
 static void arrived(em_request *rq, void *user)
 {
-	uint64_t *bytes = user;
+	uint64_t *bytes = (uint64_t *)user;
 
 	if (em_request_status(rq) == EM_OK)
 		*bytes += em_request_moved(rq);
@@ -57,7 +57,7 @@ static em_status sum_file(em_file *f, unsigned char *block[2], uint64_t *sum, ui
 
 int main(int argc, char **argv)
 {
-	unsigned char *block[2] = { malloc(BLOCK), malloc(BLOCK) };
+	unsigned char *block[2] = { (unsigned char *)malloc(BLOCK), (unsigned char *)malloc(BLOCK) };
 	em_file_opts opts = EM_FILE_OPTS_INIT;
 	uint64_t sum = 0, bytes = 0;
 	em_errinfo err = EM_ERRINFO_INIT;

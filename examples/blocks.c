@@ -26,12 +26,12 @@ static double some_value(uint32_t block, size_t i)
 
 static void fill(const em_block_layout *l, void *block, uint32_t number, em_bid next)
 {
-	block_info *info = em_block_info(l, block);
+	block_info *info = (block_info *)em_block_info(l, block);
 	double sum = 0;
 	size_t i;
 
 	for (i = 0; i < l->capacity; i++) {
-		double *value = em_block_record(l, block, i);
+		double *value = (double *)em_block_record(l, block, i);
 
 		*value = some_value(number, i);
 		sum += *value;
@@ -83,7 +83,7 @@ static em_status read_blocks(em_disks *disks, const em_block_layout *l, void *bl
 	em_status s = EM_OK;
 
 	for (*sum = *n = 0; s == EM_OK && !em_bid_is_none(bid); ++*n) {
-		const block_info *info = em_block_info(l, block);
+		const block_info *info = (block_info *)em_block_info(l, block);
 		em_request *rq;
 		double of_block = 0;
 		size_t i;

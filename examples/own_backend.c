@@ -67,7 +67,7 @@ static int64_t hide_read(void *handle, void *buf, size_t bytes, uint64_t offset)
 	const int64_t n = base->read(handle, buf, bytes, offset);
 
 	if (n > 0)
-		change(buf, (size_t)n, offset);
+		change((unsigned char *)buf, (size_t)n, offset);
 	return n;
 }
 
@@ -75,7 +75,7 @@ static int64_t hide_read(void *handle, void *buf, size_t bytes, uint64_t offset)
 static int64_t hide_write(void *handle, const void *buf, size_t bytes, uint64_t offset)
 {
 	unsigned char piece[PIECE];
-	const size_t n = bytes < PIECE ? bytes : PIECE;
+	const size_t n = bytes < PIECE ? bytes : (size_t)PIECE;
 
 	memcpy(piece, buf, n);
 	change(piece, n, offset);
@@ -106,7 +106,7 @@ static em_status sort_numbers(em_ctx *ctx, uint64_t *in_order)
 	if (s == EM_OK)
 		s = em_sorter_finish(sorter);
 	while (s == EM_OK && (s = em_sorter_next(sorter, &batch)) == EM_OK) {
-		const uint64_t *numbers = batch->records;
+		const uint64_t *numbers = (const uint64_t *)batch->records;
 
 		for (i = 0; i < batch->n; i++) {
 			*in_order += numbers[i] >= last;

@@ -75,7 +75,7 @@ int main(void)
 	check_sorter(em_sorter_finish(sorter), "finish", sorter);
 
 	while ((status = em_sorter_next(sorter, &batch)) == EM_OK) {
-		const uint64_t *numbers = batch->records;
+		const uint64_t *numbers = (const uint64_t *)batch->records;
 		size_t j;
 
 		for (j = 0; j < batch->n; j++) {

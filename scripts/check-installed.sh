@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
-# make installcheck: what was installed serves a program that knows nothing but pkg-config.
+# make installcheck: what was installed serves programs that know nothing but pkg-config: a test that runs, and all
+# examples, which are built as C99 and as C++.
 # The Makefile gives the directories and tools in the environment, and the source directory as argument.
 set -eu
 src=$1
@@ -28,26 +29,49 @@ fi
 (cd "$root$includedir" && find ./extmem.h ./extmem -type f) | LC_ALL=C sort >"$work/installed"
 diff "$work/source" "$work/installed" || fail "headers in the source tree (<) and installed ones (>) differ"
 
-# build NAME LIBS...: the flags are lists of words, to be split.
+# build NAME SOURCE LIBS...: the flags are lists of words, to be split.
 build() {
 	name=$1
-	shift
+	source=$2
+	shift 2
 	# shellcheck disable=SC2046,SC2086
-	${CC:-cc} ${CPPFLAGS:-} ${CFLAGS:-} $("$PKG_CONFIG" --cflags extmem) -o "$work/$name" "$src/tests/install/installed.c" \
-		${LDFLAGS:-} "$@" || fail "$name does not build"
+	${CC:-cc} ${CPPFLAGS:-} ${CFLAGS:-} -std=c99 $("$PKG_CONFIG" --cflags extmem) -o "$work/$name" "$source" \
+		${LDFLAGS:-} "$@" || fail "$source does not build ($name)"
+}
+
+# A sanitizer is one compiler's, and CXX may be another.
+build_cxx() {
+	name=$1
+	source=$2
+	shift 2
+	# shellcheck disable=SC2046,SC2086
+	${CXX:-c++} ${CPPFLAGS:-} -std=c++11 -x c++ $("$PKG_CONFIG" --cflags extmem) -o "$work/$name" "$source" -x none \
+		${LDFLAGS:-} "$@" || fail "$source does not build as C++ ($name)"
+}
+
+# examples LIBS...
+examples() {
+	for source in "$src"/examples/*.c; do
+		build example "$source" "$@"
+		[ -z "${CXX:-}" ] || [ -n "${sanitize:-}" ] || build_cxx example "$source" "$@"
+	done
 }
 
 tested=
 if [ -e "$root$libdir/libextmem.so" ]; then
 	# shellcheck disable=SC2046
-	build shared $("$PKG_CONFIG" --libs extmem)
+	set -- $("$PKG_CONFIG" --libs extmem)
+	build shared "$src/tests/install/installed.c" "$@"
 	LD_LIBRARY_PATH=$root$libdir "$work/shared" || fail "the program with the shared library fails"
+	examples "$@"
 	tested="$tested shared"
 fi
 if [ -e "$root$libdir/libextmem.a" ] && [ -z "${sanitize:-}" ]; then
 	# shellcheck disable=SC2046
-	build static -static $("$PKG_CONFIG" --static --libs extmem)
+	set -- -static $("$PKG_CONFIG" --static --libs extmem)
+	build static "$src/tests/install/installed.c" "$@"
 	"$work/static" || fail "the program with the static library fails"
+	examples "$@"
 	tested="$tested static"
 fi
 [ -n "$tested" ] || fail "no library was found in $root$libdir"
@@ -55,4 +79,4 @@ fi
 version=$("$PKG_CONFIG" --modversion extmem)
 LD_LIBRARY_PATH=$root$libdir "$root$bindir/extmem" --version >"$work/version" || fail "extmem --version fails"
 grep -q -F "$version" "$work/version" || fail "extmem --version does not name version $version"
-echo "installcheck: headers, command, library ($tested ): ok"
+echo "installcheck: headers, command, library ($tested ), examples: ok"

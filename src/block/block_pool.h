@@ -22,6 +22,7 @@
 #define EMI_BLOCK_POOL_H
 
 #include "block/bid_map.h"
+#include "block/buffers.h"
 #include "block/store.h"
 
 typedef struct emi_pool_slot emi_pool_slot;
@@ -55,6 +56,7 @@ typedef struct emi_block_pool {
 	em_ctx *ctx;
 	emi_store *store;
 	emi_io_stats *io;
+	emi_buffers *buffers;   /* where they are from, of the owner's; NULL: each is allocated on its own */
 	size_t block_bytes;
 	uint32_t nwrite;        /* most buffers that are being written or lent, or could not be written */
 	uint32_t nprefetch;     /* most that hold what was hinted at */

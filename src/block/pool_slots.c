@@ -125,13 +125,26 @@ static int widen(emi_block_pool *p, em_errinfo *err)
 	return 1;
 }
 
+static char *alloc_buffer(emi_block_pool *p, em_errinfo *err)
+{
+	return p->buffers != NULL ? emi_buffers_take(p->buffers, err) : emi_buffer_alloc(p->ctx, p->block_bytes, err);
+}
+
+static void free_buffer(emi_block_pool *p, char *buf)
+{
+	if (p->buffers == NULL)
+		emi_buffer_free(p->ctx, buf, p->block_bytes);
+	else if (buf != NULL)
+		emi_buffers_give(p->buffers, buf);
+}
+
 emi_pool_slot *emi_pool_add_slot(emi_block_pool *p, char *buf, em_errinfo *err)
 {
 	emi_pool_slot *s = widen(p, err) ? emi_alloc(p->ctx, sizeof *s, err) : NULL;
 
 	if (s == NULL)
 		return NULL;
-	s->buf = buf != NULL ? buf : emi_buffer_alloc(p->ctx, p->block_bytes, err);
+	s->buf = buf != NULL ? buf : alloc_buffer(p, err);
 	if (s->buf == NULL) {
 		emi_free(p->ctx, s, sizeof *s);
 		return NULL;
@@ -156,7 +169,7 @@ void emi_pool_free_slot(emi_block_pool *p, emi_pool_slot *s)
 		}
 	}
 	unlink_slot(p, s);
-	emi_buffer_free(p->ctx, s->buf, p->block_bytes);
+	free_buffer(p, s->buf);
 	emi_free(p->ctx, s, sizeof *s);
 }
 

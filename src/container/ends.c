@@ -143,6 +143,11 @@ static emi_cache_opts cache_options(const emi_ends_shape *s, emi_store *store)
 	return c;
 }
 
+static uint32_t most_buffers(const emi_ends_shape *s)
+{
+	return s->hold + s->nwrite + s->nprefetch;
+}
+
 /* While the ring grows there are two. */
 uint64_t emi_ends_memory(const emi_ends_shape *s, uint64_t records)
 {
@@ -154,11 +159,12 @@ uint64_t emi_ends_memory(const emi_ends_shape *s, uint64_t records)
 		entries *= 2;
 	if (entries > UINT64_MAX / 4 / sizeof(emi_ends_block))
 		return UINT64_MAX;
-	bytes = sizeof(emi_ends) + entries / 2 * 3 * sizeof(emi_ends_block) + (uint64_t)s->hold * s->block_bytes;
+	bytes = sizeof(emi_ends) + entries / 2 * 3 * sizeof(emi_ends_block);
+	bytes += emi_buffers_memory(s->block_bytes, most_buffers(s));
 	/* While a sole block grows there are two, too. */
 	bytes += s->block_bytes;
 	if (s->nwrite != 0)
-		bytes += emi_store_memory() + emi_block_pool_memory(s->block_bytes, s->nwrite, s->nprefetch);
+		bytes += emi_store_memory() + emi_block_pool_memory(0, s->nwrite, s->nprefetch);
 	if (s->frames != 0)
 		bytes += emi_cache_memory(&c);
 	return bytes;
@@ -177,6 +183,7 @@ static em_status open_inside(emi_ends *e, emi_block_pool *shared, em_errinfo *er
 	st = emi_store_open_scratch(&e->store, e->ctx, err);
 	if (st == EM_OK)
 		st = emi_block_pool_open(&e->own, e->ctx, e->store, s->block_bytes, s->nwrite, s->nprefetch, NULL, err);
+	e->own.buffers = &e->buffers;
 	e->pool = &e->own;
 	return st;
 }
@@ -202,6 +209,8 @@ em_status emi_ends_open(emi_ends **out, em_ctx *ctx, const emi_ends_shape *s, co
 	e->placed = placement != NULL;
 	if (placement != NULL)
 		e->placement = *placement;
+	/* Those of a shared pool are exchanged with others', so each is one that anybody can free. */
+	emi_buffers_init(&e->buffers, ctx, s->block_bytes, shared != NULL ? 0 : most_buffers(s));
 	st = open_inside(e, shared, err);
 	if (st != EM_OK)
 		emi_ends_close(e);
@@ -210,22 +219,12 @@ em_status emi_ends_open(emi_ends **out, em_ctx *ctx, const emi_ends_shape *s, co
 	return st;
 }
 
-static void free_spares(emi_ends *e)
-{
-	while (e->spare != NULL) {
-		char *buf = e->spare;
-
-		memcpy(&e->spare, buf, sizeof e->spare);
-		emi_piece_free(e->ctx, buf, e->shape.block_bytes);
-	}
-}
-
 void emi_ends_close(emi_ends *e)
 {
 	(void)emi_ends_clear(e, NULL);
-	free_spares(e);
 	emi_cache_close(e->cache);
 	emi_block_pool_close(&e->own);
+	emi_buffers_close(&e->buffers);
 	emi_store_close(e->store);
 	if (e->room != 0)
 		emi_free_array(e->ctx, e->ring, e->room, sizeof *e->ring);
@@ -243,7 +242,7 @@ em_status emi_ends_clear(emi_ends *e, em_errinfo *err)
 		if (first == EM_OK)
 			first = st;
 	}
-	free_spares(e);
+	emi_buffers_trim(&e->buffers);
 	e->blocks = e->fronts = e->disks = 0;
 	e->front_at = e->back_at = e->piece = 0;
 	e->hinted[EMI_BACK] = e->hinted[EMI_FRONT] = 0;
@@ -259,9 +258,12 @@ em_status emi_ends_prefetch(emi_ends *e, uint32_t depth, em_errinfo *err)
 	emi_ends_take_back_hints(e, EMI_FRONT);
 	if (e->pool == &e->own)
 		st = emi_block_pool_resize(&e->own, e->own.nwrite, depth, err);
-	if (st == EM_OK)
-		e->shape.depth = depth;
-	return st;
+	if (st != EM_OK)
+		return st;
+	e->shape.depth = depth;
+	if (e->pool == &e->own)
+		emi_buffers_limit(&e->buffers, e->shape.hold + e->own.nwrite + e->own.nprefetch);
+	return EM_OK;
 }
 
 /* Opened when it is needed: most never look. */

@@ -76,7 +76,7 @@ typedef struct emi_ends {
 	size_t front_at;        /* where the first record begins in the first block */
 	size_t back_at;         /* where the last one ends in the last block */
 	size_t piece;           /* bytes of the sole block, while it is smaller; else 0 */
-	char *spare;            /* buffers that are free; each begins with the address of the next one */
+	emi_buffers buffers;    /* those in memory, and those of a pool of its own */
 	uint64_t hinted[2];     /* by end: blocks on disks next to it that are read ahead */
 	uint64_t version;       /* grows whenever records come or go by a call */
 	uint64_t written, read, recalled; /* blocks */

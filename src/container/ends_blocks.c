@@ -28,26 +28,24 @@ static size_t limit(const emi_ends *e)
 	return e->piece != 0 ? e->piece / e->shape.record * e->shape.record : e->shape.full;
 }
 
-static void put_spare(emi_ends *e, char *buf)
+static void free_block(emi_ends *e, char *buf)
 {
-	memcpy(buf, &e->spare, sizeof e->spare);
-	e->spare = buf;
+	if (e->piece != 0)
+		emi_piece_free(e->ctx, buf, e->piece);
+	else
+		emi_buffers_give(&e->buffers, buf);
 }
 
-static char *take_buffer(emi_ends *e, em_errinfo *err)
+/* A buffer, or a smaller piece. */
+static char *alloc_block(emi_ends *e, size_t bytes, em_errinfo *err)
 {
-	char *buf = e->spare;
-
-	if (buf == NULL)
-		return emi_piece_alloc(e->ctx, e->shape.block_bytes, err);
-	memcpy(&e->spare, buf, sizeof e->spare);
-	return buf;
+	return bytes < e->shape.block_bytes ? emi_piece_alloc(e->ctx, bytes, err) : emi_buffers_take(&e->buffers, err);
 }
 
 em_status emi_ends_drop_block(emi_ends *e, emi_ends_block *b, em_errinfo *err)
 {
 	if (b->buf != NULL) {
-		emi_piece_free(e->ctx, b->buf, e->piece != 0 ? e->piece : e->shape.block_bytes);
+		free_block(e, b->buf);
 		return EM_OK;
 	}
 	return emi_ctx_forked(e->ctx) ? EM_OK : emi_block_pool_free(e->pool, b->bid, err);
@@ -111,9 +109,9 @@ static em_status begin(emi_ends *e, emi_end end, em_errinfo *err)
 
 	if (st != EM_OK)
 		return st;
-	if (bytes > e->shape.block_bytes || e->spare != NULL)
+	if (bytes > e->shape.block_bytes || e->buffers.free != NULL)
 		bytes = e->shape.block_bytes;
-	buf = e->spare != NULL ? take_buffer(e, err) : emi_piece_alloc(e->ctx, bytes, err);
+	buf = alloc_block(e, bytes, err);
 	if (buf == NULL)
 		return err->status;
 	insert(e, EMI_BACK, buf);
@@ -144,7 +142,7 @@ static em_status grow(emi_ends *e, emi_end end, em_errinfo *err)
 		spread(e, end, b->buf, b->buf);
 		return EM_OK;
 	}
-	larger = emi_piece_alloc(e->ctx, bytes, err);
+	larger = alloc_block(e, bytes, err);
 	if (larger == NULL)
 		return err->status;
 	e->piece = bytes < block ? bytes : 0;
@@ -185,7 +183,7 @@ static em_status write_block(emi_ends *e, emi_ends_block *b, em_errinfo *err)
 		emi_block_pool_return(e->pool, other);
 		return st;
 	}
-	put_spare(e, other);
+	emi_buffers_give(&e->buffers, other);
 	b->buf = NULL;
 	b->bid = bid;
 	e->turn++;
@@ -244,7 +242,7 @@ static int drop_empty(emi_ends *e, emi_end end)
 {
 	if (e->blocks < 2 || !is_held(e, end) || (end == EMI_FRONT ? e->front_at != e->shape.full : e->back_at != 0))
 		return 0;
-	put_spare(e, end_block(e, end)->buf);
+	emi_buffers_give(&e->buffers, end_block(e, end)->buf);
 	e->blocks--;
 	if (end == EMI_FRONT) {
 		e->first++;
@@ -274,7 +272,7 @@ static em_status add_block(emi_ends *e, emi_end end, em_errinfo *err)
 		st = evict(e, end, err);
 	if (st != EM_OK)
 		return st;
-	buf = take_buffer(e, err);
+	buf = emi_buffers_take(&e->buffers, err);
 	if (buf == NULL)
 		return err->status;
 	insert(e, end, buf);
@@ -304,7 +302,7 @@ static em_status fetch(emi_ends *e, emi_end end, em_errinfo *err)
 {
 	emi_ends_block *b = end_block(e, end);
 	const uint64_t recalled = e->pool->stats.recalled;
-	char *buf = take_buffer(e, err);
+	char *buf = emi_buffers_take(&e->buffers, err);
 	em_status st;
 	int other;
 
@@ -314,7 +312,7 @@ static em_status fetch(emi_ends *e, emi_end end, em_errinfo *err)
 	if (st == EM_OK)
 		st = emi_block_pool_free(e->pool, b->bid, err);
 	if (st != EM_OK) {
-		put_spare(e, buf);
+		emi_buffers_give(&e->buffers, buf);
 		return st;
 	}
 	b->buf = buf;
