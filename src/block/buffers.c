@@ -162,11 +162,13 @@ static void free_slabs(emi_buffers *b)
 
 static uint32_t count_free(const emi_buffers *b)
 {
-	const char *buf = b->free;
+	const char *buf = b->free, *next;
 	uint32_t n;
 
-	for (n = 0; buf != NULL; n++)
-		memcpy(&buf, buf, sizeof buf);
+	for (n = 0; buf != NULL; n++) {
+		memcpy(&next, buf, sizeof next);
+		buf = next;
+	}
 	return n;
 }
 
