@@ -341,7 +341,7 @@ static int is_new(uint64_t key)
  * the function and the kind of file. */
 static uint64_t key_of(const sweep *w, const place *p, size_t way, int last)
 {
-	const int coarse = w->sparse > 1 && p->key % w->sparse != 0;
+	const int coarse = w->sparse > 1 && (p->key + test_seed()) % w->sparse != 0;
 	const uint64_t at = coarse ? (uint64_t)(unsigned char)p->kind << 8 : p->key;
 
 	return (at ^ (way + 1) << 17 ^ (uint64_t)last << 16) | 1;

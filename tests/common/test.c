@@ -115,6 +115,11 @@ static uint64_t choice(uint64_t n)
 	return test_below(&rng, n);
 }
 
+uint64_t test_first_of(uint64_t n)
+{
+	return n == 1 ? 0 : choice(n);
+}
+
 unsigned test_step(void)
 {
 	const unsigned fewer = test_fewer();

@@ -9,7 +9,11 @@
  * test_seed() is EXTMEM_TEST_SEED where that is set and otherwise drawn from the clock; it is
  * printed once, so that a failure can be replayed.
  *
- * Slow builds.  EXTMEM_TEST_SPARSE=N lets one of N things fail that a sweep would let fail one after the other.
+ * Slow builds.  EXTMEM_TEST_SPARSE=N lets one of N things fail that a sweep would let fail one after the other, by the
+ * seed, too:
+ *
+ *	for (nth = 1 + test_first_of(test_sparse()); failed; nth += test_sparse())
+ *
  * EXTMEM_TEST_FEWER=N lets tests that compare many cases with a model take about one of N, by the seed, so that other
  * runs take others:
  *
@@ -75,6 +79,8 @@ uint64_t test_seed(void);
 
 /* EXTMEM_TEST_SPARSE, or 1. */
 uint64_t test_sparse(void);
+/* Which of n things a sweep begins with that takes one of n: in [0, n), by the seed. */
+uint64_t test_first_of(uint64_t n);
 /* EXTMEM_TEST_FEWER, or 1. */
 unsigned test_fewer(void);
 /* How far it is to the next case: 1, or, with EXTMEM_TEST_FEWER, that on average. */

@@ -105,7 +105,7 @@ static void test_memory_fails(void **state)
 
 	(void)state;
 	for (kind = 0; kind < 3; kind++) {
-		nth = 1 + test_seed() % test_sparse();
+		nth = 1 + test_first_of(test_sparse());
 		for (failed = 1; failed; nth += test_sparse()) {
 			ends_case t;
 
@@ -135,7 +135,7 @@ static void test_disk_fails(void **state)
 		int failed = 1;
 
 		kind = k % 3;
-		for (nth = 1 + test_seed() % test_sparse(); failed; nth += test_sparse()) {
+		for (nth = 1 + test_first_of(test_sparse()); failed; nth += test_sparse()) {
 			ends_case t;
 
 			open_case(&t, (emi_ends_kind)kind);

@@ -357,7 +357,7 @@ static uint64_t sweep_kind(trial *t, uint32_t kind, int sys_errno)
 	uint64_t nth;
 	size_t i;
 
-	t->turn = 0;
+	t->turn = test_first_of(sparse(t));
 	for (i = 0; i < TEST_PLACES; i++) {
 		const test_place *p = &t->known.place[i];
 
