@@ -162,11 +162,13 @@ static void free_slabs(emi_buffers *b)
 
 static uint32_t count_free(const emi_buffers *b)
 {
-	const char *buf = b->free;
-	uint32_t n;
+	const char *buf, *next;
+	uint32_t n = 0;
 
-	for (n = 0; buf != NULL; n++)
-		memcpy(&buf, buf, sizeof buf);
+	for (buf = b->free; buf != NULL; buf = next) {
+		memcpy(&next, buf, sizeof next);
+		n++;
+	}
 	return n;
 }
 
