@@ -162,12 +162,12 @@ static void free_slabs(emi_buffers *b)
 
 static uint32_t count_free(const emi_buffers *b)
 {
-	const char *buf = b->free, *next;
-	uint32_t n;
+	const char *buf, *next;
+	uint32_t n = 0;
 
-	for (n = 0; buf != NULL; n++) {
+	for (buf = b->free; buf != NULL; buf = next) {
 		memcpy(&next, buf, sizeof next);
-		buf = next;
+		n++;
 	}
 	return n;
 }
