@@ -74,6 +74,13 @@ uint64_t test_sparse(void)
 	return number_in("EXTMEM_TEST_SPARSE");
 }
 
+int test_thorough(void)
+{
+	const char *s = getenv("EXTMEM_TEST_SPARSE");
+
+	return s != NULL && strcmp(s, "0") == 0;
+}
+
 unsigned test_fewer(void)
 {
 	return (unsigned)number_in("EXTMEM_TEST_FEWER");

@@ -10,9 +10,11 @@
  * printed once, so that a failure can be replayed.
  *
  * Slow builds.  EXTMEM_TEST_SPARSE=N lets one of N things fail that a sweep would let fail one after the other, by the
- * seed, too:
+ * seed:
  *
  *	for (nth = 1 + test_first_of(test_sparse()); failed; nth += test_sparse())
+ *
+ * With EXTMEM_TEST_SPARSE=0 a sweep that takes only a part of them in any case takes all.
  *
  * EXTMEM_TEST_FEWER=N lets tests that compare many cases with a model take about one of N, by the seed, so that other
  * runs take others:
@@ -79,6 +81,8 @@ uint64_t test_seed(void);
 
 /* EXTMEM_TEST_SPARSE, or 1. */
 uint64_t test_sparse(void);
+/* Is EXTMEM_TEST_SPARSE 0, so that all fails that a sweep would take only a part of? */
+int test_thorough(void);
 /* Which of n things a sweep begins with that takes one of n: in [0, n), by the seed. */
 uint64_t test_first_of(uint64_t n);
 /* EXTMEM_TEST_FEWER, or 1. */

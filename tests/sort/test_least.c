@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +19,8 @@
 #define MIB ((uint64_t)1 << 20)
 #define STEP (64 * KIB)
 #define FILES 20u
-#define RECORDS 300u
+#define RECORDS 300u            /* in each of them, ... */
+#define BYTES_MOST 1500000u     /* ... if these are not more */
 #define FROM MIB                /* no context takes less */
 
 enum { SORT, PUSH, UNIQUE, COUNT, TOP, SHUFFLE, MERGE_TWO, MERGE_ALL, OPERATIONS };
@@ -39,34 +39,23 @@ typedef struct work {
 
 typedef struct place {
 	char *dir, *in, *out;
-	char *sorted[FILES];
 	size_t record_bytes;    /* of what is there */
 } place;
 
 static place place_make(void)
 {
-	char name[16];
 	place p;
-	uint32_t i;
 
 	p.dir = test_dir_make();
 	p.in = test_path(p.dir, "in");
 	p.out = test_path(p.dir, "out");
 	p.record_bytes = SIZE_MAX;
-	for (i = 0; i < FILES; i++) {
-		snprintf(name, sizeof(name), "sorted%u", (unsigned)i);
-		p.sorted[i] = test_path(p.dir, name);
-	}
 	return p;
 }
 
 static void place_free(place *p)
 {
-	uint32_t i;
-
 	test_dir_remove(p->dir);
-	for (i = 0; i < FILES; i++)
-		free(p->sorted[i]);
 	free(p->in);
 	free(p->out);
 }
@@ -75,31 +64,26 @@ static void place_free(place *p)
 static void fill(place *p, size_t record_bytes)
 {
 	const em_format format = lines_format(0);
-	const size_t bytes = record_bytes * RECORDS;
-	uint32_t i;
+	const size_t bytes = record_bytes * RECORDS <= BYTES_MOST ? record_bytes * RECORDS
+								   : BYTES_MOST / record_bytes * record_bytes;
+	lines l = { 0 };
+	unsigned i;
 
 	if (p->record_bytes == record_bytes)
 		return;
 	p->record_bytes = record_bytes;
-	for (i = 0; i <= FILES; i++) {
-		const char *path = i < FILES ? p->sorted[i] : p->in;
+	if (record_bytes != 0) {
+		unsigned char *records = calloc(1, bytes);
 
-		if (record_bytes != 0) {
-			unsigned char *records = calloc(1, bytes);
-
-			assert_non_null(records);
-			sort_write_file(path, records, bytes);
-			free(records);
-		} else {
-			lines l = { 0 };
-			unsigned j;
-
-			for (j = 0; j < RECORDS; j++)
-				lines_add(&l, "a 1 line", 8);
-			lines_write(path, &l, 0, l.n, &format, 0);
-			lines_free(&l);
-		}
+		assert_non_null(records);
+		sort_write_file(p->in, records, bytes);
+		free(records);
+		return;
 	}
+	for (i = 0; i < RECORDS; i++)
+		lines_add(&l, "a 1 line", 8);
+	lines_write(p->in, &l, 0, l.n, &format, 0);
+	lines_free(&l);
 }
 
 static em_status push(em_ctx *ctx, const em_order *order, const work *w, const em_sort_opts *opts)
@@ -129,13 +113,16 @@ static em_status run_in(em_ctx *ctx, const place *p, const work *w, em_errinfo *
 	const sort_shape shape = sort_shape_of(EM_KEY_BYTES, w->record_bytes < 10 ? w->record_bytes : 10, 0,
 					       w->record_bytes);
 	em_order *order = w->record_bytes != 0 ? sort_order(ctx, &shape) : lines_order(ctx, w->order);
-	const char *const in[1] = { p->in };
-	const char *const *sorted = (const char *const *)p->sorted;
+	const char *in[FILES];
 	em_unique_opts unique = EM_UNIQUE_OPTS_INIT;
 	em_shuffle_opts shuffle = EM_SHUFFLE_OPTS_INIT;
 	em_sort_opts opts = w->opts;
 	em_status st = EM_OK;
+	uint32_t i;
 
+	/* A merge has it several times. */
+	for (i = 0; i < FILES; i++)
+		in[i] = p->in;
 	opts.errinfo = err;
 	opts.memory = w->share;
 	unique.sort = &opts;
@@ -155,7 +142,7 @@ static em_status run_in(em_ctx *ctx, const place *p, const work *w, em_errinfo *
 	else if (w->what == SHUFFLE)
 		st = em_shuffle_files(ctx, w->record_bytes, in, 1, p->out, &shuffle, NULL);
 	else
-		st = em_merge_files(ctx, order, sorted, w->what == MERGE_TWO ? 2 : FILES, p->out, &opts, NULL);
+		st = em_merge_files(ctx, order, in, w->what == MERGE_TWO ? 2 : FILES, p->out, &opts, NULL);
 	em_order_close(order);
 	return st;
 }
