@@ -526,6 +526,12 @@ em_status emi_source_begin(emi_source *s, emi_fill *fill, void *area, uint64_t m
 	return EM_OK;
 }
 
+/* The ticker ended the wait: that is not sticky. */
+static em_status stopped(const emi_ticker *ticker, em_errinfo *err)
+{
+	return emi_fail(err, ticker->status, "%s", em_status_text(ticker->status));
+}
+
 em_status emi_source_await(emi_source *s, emi_fill *fill, em_status (*tick)(void *arg), void *arg, em_errinfo *err)
 {
 	emi_ticker ticker;
@@ -538,14 +544,14 @@ em_status emi_source_await(emi_source *s, emi_fill *fill, em_status (*tick)(void
 		if (wait_pieces(s, fill, &ticker) != EM_OK)
 			return tell(s, err);
 		if (ticker.status != EM_OK)
-			return ticker.status;
+			return stopped(&ticker, err);
 		if (fill->state == EMI_FILL_PLACED && fill->pieces == 0)
 			break;
 		if (s->status != EM_OK)
 			return tell(s, err);
 		before = fill->placed;
 		if (place(s, &ticker) != EM_OK)
-			return ticker.status != EM_OK ? ticker.status : tell(s, err);
+			return ticker.status != EM_OK ? stopped(&ticker, err) : tell(s, err);
 		/* Nothing of ours holds it up, so it is a filling that was passed over. */
 		if (fill->state == EMI_FILL_BEGUN && fill->placed == before)
 			return emi_fail(err, EM_ERR_STATE, "a filling begun before this one was not awaited");

@@ -487,6 +487,8 @@ static void test_tick(void **state)
 	assert_int_equal(reader_begin(&r, 0), EM_OK);
 	assert_int_equal(write(fds[1], "abc", 3), 3);
 	assert_int_equal(emi_source_await(r.s, &r.fill[0], tick, &t, &r.err), EM_ERR_CANCELED);
+	assert_int_equal(r.err.status, EM_ERR_CANCELED);
+	assert_string_equal(r.err.text, "canceled");
 	assert_int_equal(t.calls, 2);
 	assert_int_equal(write(fds[1], "def", 3), 3);
 	close(fds[1]);
