@@ -10,7 +10,8 @@
 #include "base/memory.h"
 
 #define BUFFERS_USUAL 32u       /* for a disk, so transfers under way are 31; ... */
-#define BYTES_USUAL ((uint64_t)8 << 20) /* ... or more, until they are so many bytes */
+#define BYTES_USUAL ((uint64_t)8 << 20) /* ... or more, until they are so many bytes, ... */
+#define BUFFERS_MANY 128u       /* ... but no more than these, which small blocks would be */
 #define BYTES_MOST ((uint64_t)32 << 20)
 #define MEMORY_SHARE 8u
 #define BUFFERS_MOST (1u << 16)
@@ -20,7 +21,8 @@ static uint32_t usual(const emi_vector *v)
 	const uint64_t share = em_ctx_memory(v->ctx) / MEMORY_SHARE, most = share < BYTES_MOST ? share : BYTES_MOST;
 	const uint64_t fit = most / v->layout.block_bytes;
 	const uint32_t disks = v->file != NULL ? 1 : emi_scratch_disks(v->ctx);
-	const uint64_t deep = BYTES_USUAL / v->layout.block_bytes, each = deep > BUFFERS_USUAL ? deep : BUFFERS_USUAL;
+	const uint64_t deep = BYTES_USUAL / v->layout.block_bytes, many = deep < BUFFERS_MANY ? deep : BUFFERS_MANY;
+	const uint64_t each = many > BUFFERS_USUAL ? many : BUFFERS_USUAL;
 	const uint64_t n = disks * each < fit ? disks * each : fit;
 
 	return n < 2 ? 2 : (uint32_t)n;
