@@ -16,6 +16,7 @@
 #include <extmem/format.h>
 #include <extmem/order.h>
 #include <extmem/progress.h>
+#include <extmem/pq.h>
 #include <extmem/queue.h>
 #include <extmem/radix_heap.h>
 #include <extmem/shuffle.h>

@@ -279,6 +279,11 @@ void *emi_order_own_arg(const em_order *o, emi_compare *cmp)
 	return o->cmp != NULL ? cmp : o->own_arg;
 }
 
+int emi_order_calls(const em_order *o)
+{
+	return o->nfields == 0 && o->text == NULL;
+}
+
 int emi_order_on_caller(const em_order *o)
 {
 	return (o->cmp != NULL || o->key_fn != NULL) && (o->fn_flags & EM_FN_THREADS) == 0;

@@ -121,6 +121,13 @@ int emi_order_compare(const em_order *o, const void *a, const void *b, int *fail
 /* How often the function that computes keys has failed so far. */
 uint32_t emi_order_key_failures(const em_order *o);
 
+/* Is a function of the caller's called? */
+int emi_order_calls(const em_order *o);
+
+/* If a record's key and its rest fit into 64 bits together, and elements hold them apart, how many bits are the rest's?
+ * Else 0. */
+unsigned emi_order_joined_bits(const em_order *o);
+
 /* Keep a reference; em_order_close() drops it. */
 void emi_order_ref(em_order *o);
 

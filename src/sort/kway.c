@@ -340,8 +340,13 @@ static em_status run_tree(emi_kway *k, size_t most, size_t *n, em_errinfo *err)
 
 		if (k->dry != EMI_NONE)
 			st = load_dry(k, err);
-		if (st != EM_OK)
+		/* What there is by now is lent first, and the next call fails. */
+		if (st != EM_OK && *n == 0)
 			return st;
+		if (st != EM_OK) {
+			emi_errinfo_clear(err);
+			return EM_OK;
+		}
 		some = emi_merging_run(&k->merging, in_place ? to : k->spare, some, &k->dry);
 		if (some == 0 && k->dry == EMI_NONE)
 			break;
@@ -414,17 +419,12 @@ static em_status step(emi_kway *k, size_t most, const char **records, size_t *n,
 em_status emi_kway_next(emi_kway *k, const emi_kway_stop *stop, const char **records, size_t *n, em_errinfo *err)
 {
 	const emi_kway_stop nowhere = { 0, NULL, 0 };
-	em_status st = k->err.status;
+	em_status st = emi_ctx_check(k->ctx, err);
 
 	*records = NULL;
 	*n = 0;
-	if (st != EM_OK) {
-		*err = k->err;
-		return st;
-	}
 	if (stop == NULL)
 		stop = &nowhere;
-	st = emi_ctx_check(k->ctx, err);
 	if (st == EM_OK && k->opts.tick != NULL && (st = k->opts.tick(k->opts.tick_arg)) != EM_OK)
 		st = emi_fail(err, st, "%s", em_status_text(st));
 	if (st == EM_OK)
@@ -441,7 +441,7 @@ em_status emi_kway_next(emi_kway *k, const emi_kway_stop *stop, const char **rec
 	if (st != EM_OK)
 		*n = 0;
 	if (st < EM_OK)
-		k->err = *err;
+		rest(k);
 	return st;
 }
 

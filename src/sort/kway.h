@@ -66,7 +66,6 @@ typedef struct emi_kway {
 	emi_collation *by;
 	emi_kway_opts opts;     /* as they are used */
 	size_t mix;             /* elements that are mixed at a time; 0: nothing is */
-	em_errinfo err;         /* the first failure */
 	uint32_t k;             /* sources */
 	uint32_t room;          /* ... that there is room for */
 	emi_kway_slot *slot;    /* in the order of their ranks */
@@ -118,8 +117,9 @@ void emi_kway_remove(emi_kway *k, emi_sorted_source *source);
  *   EM_OK    *n > 0; or *n == 0, and the next record is not before the bound
  *   EM_END   all sources are over; once others are added, it goes on
  *
- * Failures are final: EM_ERR_FORK, EM_ERR_CANCELED, EM_ERR_USER (a function of the order's), EM_ERR_MEMLIMIT and
- * EM_ERR_NOMEM, what the tick says, and what sources fail with.  stop may be NULL.
+ * Failures: EM_ERR_FORK, EM_ERR_CANCELED, EM_ERR_MEMLIMIT and EM_ERR_NOMEM, what the tick says, what sources fail with.
+ * All records that were not lent are in their sources then, and the call may be tried again.  EM_ERR_USER, a function
+ * of the order's has failed, is final: nobody knows what order the records have.  stop may be NULL.
  *
  * A batch costs O(log k) comparisons for each record; a bound that differs from that of the call before O(k log w)
  * more, with windows of w elements.
