@@ -493,7 +493,7 @@ em_status emi_pq_pop_until(em_pq *p, const char *bound, int inclusive, char *rec
 	if (item == NULL)
 		return err->status;
 	emi_pq_load_one(&p->items, bound, item);
-	pair = emi_pq_pair(&p->items, item);
+	pair = emi_pq_bound(&p->items, item, inclusive);
 	st = emi_pq_items_check(&p->items, err);
 	if (st == EM_OK)
 		st = pop(p, records, n, &pair, inclusive, done, err);

@@ -32,7 +32,7 @@ typedef struct emi_pq_items {
 	emi_pq_kind kind;
 	size_t bytes;           /* of an item, ... */
 	size_t record;          /* ... and of a record */
-	unsigned rest_bits;     /* JOINED */
+	unsigned rest_bits;     /* of a joined number, in whatever form; else 0 */
 	int functions;          /* a function of the caller's may be called, and fail */
 	em_order *order;        /* of records; a reference is held */
 	const emi_codec *codec; /* of records */
@@ -124,6 +124,17 @@ static inline emi_pair emi_pq_pair(const emi_pq_items *it, const char *item)
 		p.key = emi_collation_key(&it->by, item);
 		p.val = emi_collation_val(&it->by, item);
 	}
+	return p;
+}
+
+/* What to compare items with that come before another one, or are equal to it, too.  The rest of a joined number does
+ * not count. */
+static inline emi_pair emi_pq_bound(const emi_pq_items *it, const char *item, int inclusive)
+{
+	const uint64_t rest = ((uint64_t)1 << it->rest_bits) - 1;
+	emi_pair p = emi_pq_pair(it, item);
+
+	p.key = inclusive ? p.key | rest : p.key & ~rest;
 	return p;
 }
 

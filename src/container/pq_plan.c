@@ -103,7 +103,7 @@ static uint64_t beside(const emi_pq_plan *p, const emi_pq_items *items, uint64_t
 	bytes += emi_pq_sorting_memory(items, p->piece);
 	bytes += emi_piece_bytes((size_t)(p->front * item)) + pages(p->front * (uint64_t)items->record);
 	bytes += emi_pq_early_memory(items, p->early);
-	bytes += emi_buffers_memory(p->block, p->sequences + 2 + p->nwrite + p->nprefetch);
+	bytes += emi_buffers_memory(p->block, emi_pq_plan_blocks(p));
 	bytes += (p->sequences + pieces + 2) * sizeof(emi_pq_sequence);
 	if (!p->shared)
 		bytes += emi_store_memory() + emi_block_pool_memory(0, p->nwrite, p->nprefetch);

@@ -47,6 +47,12 @@ uint64_t emi_pq_plan_run(const emi_pq_plan *plan, const emi_pq_items *items);
 /* Levels of sequences on disks that n items need. */
 uint32_t emi_pq_plan_levels(const emi_pq_plan *plan, const emi_pq_items *items, uint64_t n);
 
+/* Blocks of sequences in memory: those on disks, the one that is made, and those that were left by merges that failed. */
+static inline uint32_t emi_pq_plan_blocks(const emi_pq_plan *p)
+{
+	return p->sequences + 4 + p->nwrite + p->nprefetch;
+}
+
 /* What a block on disk takes in memory: an entry in a list that is there twice while it grows. */
 #define EMI_PQ_BLOCK_BYTES 72u
 

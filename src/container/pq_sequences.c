@@ -13,8 +13,6 @@
 void emi_pq_sequences_init(emi_pq_sequences *s, em_ctx *ctx, const emi_pq_plan *plan, emi_pq_items *items,
 			   emi_block_pool *shared)
 {
-	const uint32_t blocks = plan->sequences + 2 + plan->nwrite + plan->nprefetch;
-
 	s->ctx = ctx;
 	s->plan = plan;
 	s->items = items;
@@ -25,7 +23,7 @@ void emi_pq_sequences_init(emi_pq_sequences *s, em_ctx *ctx, const emi_pq_plan *
 	s->ranks[1] = RANK_FIRST - RANK_STEP;
 	emi_buffers_init(&s->pieces, ctx, plan->piece, plan->pieces);
 	/* Those of a shared pool are exchanged with others', so each is one that anybody can free. */
-	emi_buffers_init(&s->blocks, ctx, plan->block, shared != NULL ? 0 : blocks);
+	emi_buffers_init(&s->blocks, ctx, plan->block, shared != NULL ? 0 : emi_pq_plan_blocks(plan));
 }
 
 static size_t per_block(const emi_pq_sequences *s)
@@ -271,56 +269,78 @@ static em_status fill(const emi_pq_sequences *s, emi_kway *k, char *to, uint64_t
 	return EM_OK;
 }
 
-/* Write the next block of a sequence, of up to n items, as many as can be had; *got is how many.  All that may fail
- * comes before items are taken, or leaves a block that is shorter: a block that cannot be written stays in the pool. */
-static em_status write_block(emi_pq_sequence *q, emi_kway *k, uint64_t n, uint64_t *got, em_errinfo *err)
+/* Have a buffer and a place on a disk for the next block of a sequence. */
+static em_status prepare_block(emi_pq_sequence *q, char **buf, em_bid *bid, em_errinfo *err)
 {
 	emi_pq_sequences *s = q->all;
-	em_bid bid = { 0, 0, 0 };
-	char *buf = NULL;
-	em_status st = block_room(q, err), failed = EM_OK;
+	em_status st = block_room(q, err);
 
-	*got = 0;
 	if (st == EM_OK)
-		st = lend(s, &buf, err);
+		st = lend(s, buf, err);
 	if (st != EM_OK)
 		return st;
-	st = emi_store_alloc(s->store, s->placement, s->placed, s->plan->block, &bid, 1, err);
-	if (st == EM_OK) {
-		st = fill(s, k, buf, n, got, err);
-		if (*got != 0)
-			failed = emi_block_pool_write(s->pool, buf, bid, err);
-		if (*got == 0 || failed != EM_OK)
-			(void)emi_store_free(s->store, &s->pool->holder, bid, s->plan->block, NULL);
-	}
-	if (*got == 0 || failed != EM_OK) {
-		emi_block_pool_return(s->pool, buf);
-		return st != EM_OK ? st : failed;
+	st = emi_store_alloc(s->store, s->placement, s->placed, s->plan->block, bid, 1, err);
+	if (st != EM_OK)
+		emi_block_pool_return(s->pool, *buf);
+	return st;
+}
+
+static void give_back_block(const emi_pq_sequences *s, char *buf, em_bid bid)
+{
+	(void)emi_store_free(s->store, &s->pool->holder, bid, s->plan->block, NULL);
+	emi_block_pool_return(s->pool, buf);
+}
+
+/* Write a block with n items.  It cannot be written now or ever: then it stays in the pool, as any other. */
+static em_status write_block(emi_pq_sequence *q, char *buf, em_bid bid, uint64_t n, em_errinfo *err)
+{
+	emi_pq_sequences *s = q->all;
+	const em_status st = emi_block_pool_write(s->pool, buf, bid, err);
+
+	if (st != EM_OK) {
+		give_back_block(s, buf, bid);
+		return st;
 	}
 	q->block[q->blocks].bid = bid;
 	q->block[q->blocks].key = emi_pq_pair(s->items, buf).key;
 	q->blocks++;
-	q->last = *got;
+	q->last = n;
 	s->placed++;
 	s->blocks_on_disks++;
-	return st;
+	return EM_OK;
 }
 
-/* Make a sequence of n items of a merge, or of those that can be had. */
+/* Make a sequence of n items of a merge, or of those that can be had.  What may fail comes before items are taken, or
+ * leaves a block that is shorter.  The place of the second block is there before the first one, which is not written, is
+ * filled: so who tries again and again does not make more and more sequences. */
 static em_status write_all(emi_pq_sequence *q, emi_kway *k, uint64_t n, em_errinfo *err)
 {
 	emi_pq_sequences *s = q->all;
 	const uint64_t per = per_block(s);
+	em_bid bid = { 0, 0, 0 };
+	char *buf = NULL;
 	uint64_t got;
-	em_status st = fill(s, k, q->buf, n < per ? n : per, &got, err);
+	em_status st = n > per ? prepare_block(q, &buf, &bid, err) : EM_OK;
 
+	if (st != EM_OK)
+		return st;
+	st = fill(s, k, q->buf, n < per ? n : per, &got, err);
 	q->source.at = q->buf;
 	q->source.end = q->buf + got * s->items->bytes;
-	s->moved += got;
-	for (n -= got; st == EM_OK && n != 0; n -= got) {
-		st = write_block(q, k, n < per ? n : per, &got, err);
-		s->moved += got;
+	for (n -= got, s->moved += got; st == EM_OK && n != 0; n -= got, s->moved += got) {
+		if (buf == NULL)
+			st = prepare_block(q, &buf, &bid, err);
+		if (st != EM_OK)
+			return st;
+		st = fill(s, k, buf, n < per ? n : per, &got, err);
+		if (got == 0)
+			break;
+		if (write_block(q, buf, bid, got, err) != EM_OK)
+			return err->status;
+		buf = NULL;
 	}
+	if (buf != NULL)
+		give_back_block(s, buf, bid);
 	return st;
 }
 
@@ -350,9 +370,27 @@ static uint64_t move_to(emi_pq_sequences *s, emi_kway *k, int came_back, uint32_
 		n += count(q);
 		*rank = q->rank < *rank ? q->rank : *rank;
 		q->in = k;
+		q->began = q->source.at;
 		(void)emi_kway_add(k, &q->source, q->rank, NULL);
 	}
 	return n;
+}
+
+/* Sequences in memory are as they were: what was taken of them is still there. */
+static void undo(emi_pq_sequence *made, int came_back)
+{
+	emi_pq_sequences *s = made->all;
+	emi_pq_sequence *q;
+
+	s->moved -= count(made);
+	for (; made->blocks != 0; s->blocks_on_disks--)
+		(void)emi_block_pool_free(s->pool, made->block[--made->blocks].bid, NULL);
+	made->source.at = made->source.end;
+	for (q = s->first; q != NULL; q = q->next)
+		if (is_of(q, came_back, 0, 0)) {
+			q->source.at = q->began;
+			q->source.over = 0;
+		}
 }
 
 static em_status merge_into(emi_pq_sequence *made, emi_kway *k, int came_back, uint32_t low, uint32_t high,
@@ -369,16 +407,19 @@ static em_status merge_into(emi_pq_sequence *made, emi_kway *k, int came_back, u
 	if (made->buf == NULL)
 		return err->status;
 	n = move_to(s, k, came_back, low, high, &made->rank);
-	/* If this ends early, it comes before what is left of them. */
-	made->rank--;
 	hint(s, k);
 	st = write_all(made, k, n, err);
-	for (q = s->first; q != NULL; q = q->next)
-		if (q->in == k) {
-			emi_kway_remove(k, &q->source);
-			q->in = NULL;
-			take_back_hints(q);
-		}
+	for (q = s->first; q != NULL; q = q->next) {
+		if (q->in != k)
+			continue;
+		emi_kway_remove(k, &q->source);
+		q->in = NULL;
+		take_back_hints(q);
+		/* If this has ended early, what is left comes later. */
+		q->rank += q->rank == made->rank;
+	}
+	if (st != EM_OK && high == 0)
+		undo(made, came_back);
 	s->merged++;
 	return st;
 }

@@ -18,7 +18,8 @@
  * Blocks are fetched in the order in which they are going to be needed: the next one is that with the smallest first key
  * of all that are not hinted at.  So each block has that in memory, beside its id.
  *
- * Merging may fail at any time: what was written by then is a sequence, and the rest is where it was.
+ * Merging may fail at any time.  Sequences in memory are as they were then.  Of those on disks, what was merged by then
+ * is a sequence, and the rest is where it was.
  */
 #ifndef EMI_PQ_SEQUENCES_H
 #define EMI_PQ_SEQUENCES_H
@@ -48,6 +49,7 @@ typedef struct emi_pq_sequence {
 	uint32_t level;
 	int came_back;
 	char *buf;              /* a piece, or a block */
+	const char *began;      /* where it was when it entered the merge that it is in */
 	emi_pq_block *block;    /* those on disks, ... */
 	uint64_t room;          /* ... that there is room for, ... */
 	uint64_t blocks;        /* ... that there were, ... */
