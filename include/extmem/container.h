@@ -39,9 +39,10 @@ typedef struct em_container_opts {
 	                             16th of memory_bytes, 64 KiB to 2 MiB, or, with a shared pool, the size of its
 	                             blocks. Large blocks are fast to pass through, small ones to look into
 	                             (em_deque_get()). */
-	uint64_t memory_bytes;  /**< M, in all; 0: 32 MiB, or an eighth of the context's memory, whichever is less.  At
-	                             least four blocks, of a deque eight.  With a shared pool its buffers are not
-	                             counted: at least two blocks, of a deque six. */
+	uint64_t memory_bytes;  /**< M, in all; 0: 32 MiB, or an eighth of the context's memory, whichever is less, but
+	                             at least eight blocks.  At least four blocks, of a deque eight, and at most 2^28.
+	                             With a shared pool its buffers are not counted: at least two blocks, of a deque
+	                             six. */
 	uint32_t write_buffers; /**< Of M, for blocks on their way to the disks; 0: a quarter of the buffers.  With a
 	                             shared pool: 0. */
 	uint32_t prefetch_buffers; /**< Of M, for blocks that are read ahead; 0: a quarter of the buffers.  With a

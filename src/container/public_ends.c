@@ -117,12 +117,14 @@ uint64_t emi_container_memory(const em_container_opts *opts, emi_ends_kind kind,
 	emi_ends_shape shape;
 	em_container_opts o;
 	em_errinfo err;
+	uint64_t bytes;
 
 	emi_errinfo_clear(&err);
 	if (opts == NULL || EMI_STRUCT_TAKE(em_container_opts, &o, opts, &err) != EM_OK ||
 	    emi_ends_shape_init(&shape, kind, &o, NULL, o.pool != NULL ? &o.pool->pool : NULL, &err) != EM_OK)
 		return 0;
-	return sizeof(emi_container) + emi_ends_memory(&shape, records);
+	bytes = emi_ends_memory(&shape, records);
+	return bytes <= UINT64_MAX - sizeof(emi_container) ? bytes + sizeof(emi_container) : UINT64_MAX;
 }
 
 static emi_ends_block *block_at(const emi_ends *e, emi_end end)
