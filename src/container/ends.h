@@ -78,7 +78,7 @@ typedef struct emi_ends {
 	size_t piece;           /* bytes of the sole block, while it is smaller; else 0 */
 	emi_buffers buffers;    /* those in memory, and those of a pool of its own */
 	uint64_t hinted[2];     /* by end: blocks on disks next to it that are read ahead */
-	uint64_t version;       /* grows whenever records come or go by a call */
+	uint64_t version;       /* grows whenever records come or go by a call, or a block leaves the memory */
 	uint64_t written, read, recalled; /* blocks */
 } emi_ends;
 
