@@ -586,6 +586,10 @@ static void test_windows(void **state)
 	assert_true(w->cur == w->low && w->cur == w->high);
 	assert_int_equal(em_window_pop_back(w, &other, 8), EM_OK);
 	assert_int_equal(other, 1);
+	em_ctx_cancel(ctx);
+	assert_int_equal(em_window_push_back(w, &number, 8), EM_ERR_CANCELED);
+	assert_int_equal(em_stack_push(s, &number), EM_ERR_CANCELED);
+	assert_int_equal(em_stack_size(s), 0);
 	em_ctx_close(ctx);
 	em_stack_close(s);
 }
