@@ -181,7 +181,8 @@ static void show(emi_container *c)
 	const size_t limit = e->piece != 0 ? e->piece / s->record * s->record : s->full;
 	size_t low = 0, high = limit;
 
-	if (e->blocks == 0 || (c->object.state & EMI_OBJECT_CHECKED) != 0)
+	/* Readers are to know of each record that comes or goes. */
+	if (e->blocks == 0 || c->users > 1 || (c->object.state & EMI_OBJECT_CHECKED) != 0)
 		return;
 	/* One block has both ends: up to there its records are the front's, and from there on the back's. */
 	if (e->blocks == 1) {

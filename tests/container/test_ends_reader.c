@@ -24,6 +24,134 @@ static void open_case(ends_case *t)
 	ends_case_open(t, EMI_DEQUE, em_backend_find("memory"), 1, 8, ROOM, 4);
 }
 
+/* What is done with a deque while it has a reader. */
+typedef em_status (*act)(em_deque *d);
+
+static uint64_t one;
+
+static em_status push_back(em_deque *d)
+{
+	return em_deque_push_back(d, &one);
+}
+
+static em_status push_front(em_deque *d)
+{
+	return em_deque_push_front(d, &one);
+}
+
+static em_status pop_back(em_deque *d)
+{
+	return em_deque_pop_back(d, &one);
+}
+
+static em_status pop_front(em_deque *d)
+{
+	return em_deque_pop_front(d, &one);
+}
+
+static em_status window_back(em_deque *d)
+{
+	return em_window_push_back(em_deque_back_window(d), &one, 8);
+}
+
+static em_status window_front(em_deque *d)
+{
+	return em_window_pop_front(em_deque_front_window(d), &one, 8);
+}
+
+/* As many as before, at the same place. */
+static em_status back_and_forth(em_deque *d)
+{
+	em_window *w = em_deque_back_window(d);
+	const em_status st = em_window_pop_back(w, &one, 8);
+
+	one++;
+	return st == EM_OK ? em_window_push_back(w, &one, 8) : st;
+}
+
+static em_status forth_and_back(em_deque *d)
+{
+	em_window *w = em_deque_front_window(d);
+	const em_status st = em_window_pop_front(w, &one, 8);
+
+	one++;
+	return st == EM_OK ? em_window_push_front(w, &one, 8) : st;
+}
+
+static em_status many(em_deque *d)
+{
+	return em_deque_pop_back_many(d, &one, 1, NULL);
+}
+
+static em_status look(em_deque *d)
+{
+	const em_status st = em_deque_front(d, &one);
+
+	return st == EM_OK ? em_deque_back(d, &one) : st;
+}
+
+static em_status get(em_deque *d)
+{
+	return em_deque_get(d, em_deque_size(d) / 2, &one);
+}
+
+static em_status set(em_deque *d)
+{
+	return em_deque_set(d, em_deque_size(d) / 2, &one);
+}
+
+static em_status prefetch(em_deque *d)
+{
+	return em_deque_prefetch(d, 1);
+}
+
+static em_status none(em_deque *d)
+{
+	return em_deque_push_back_many(d, NULL, 0, NULL);
+}
+
+/* A reader ends when records come or go, and only then. */
+static void test_what_ends(void **state)
+{
+	static const struct {
+		act act;
+		int ends;
+	} acts[] = {
+		{ push_back, 1 },     { push_front, 1 },     { pop_back, 1 },       { pop_front, 1 },
+		{ window_back, 1 },   { window_front, 1 },   { back_and_forth, 1 }, { forth_and_back, 1 },
+		{ many, 1 },          { em_deque_clear, 1 }, { look, 0 },           { get, 0 },
+		{ set, 0 },           { prefetch, 0 },       { none, 0 },
+	};
+	size_t i;
+	int late;
+
+	(void)state;
+	for (i = 0; i < sizeof acts / sizeof *acts; i++) {
+		for (late = 0; late < 2; late++) {
+			const em_batch *batch;
+			em_deque_reader *r;
+			ends_case t;
+
+			open_case(&t);
+			ends_case_make(&t);
+			assert_ends_ok(&t, ends_case_push(&t, EMI_BACK, BLOCKS * PER_BLOCK));
+			assert_ends_ok(&t, em_deque_reader_open(&r, t.object, NULL));
+			if (late)
+				assert_int_equal(em_deque_reader_next(r, &batch), EM_OK);
+			assert_ends_ok(&t, acts[i].act(t.object));
+			assert_int_equal(em_deque_reader_next(r, &batch), acts[i].ends ? EM_ERR_STATE : EM_OK);
+			assert_int_equal(em_deque_reader_next(r, &batch), acts[i].ends ? EM_ERR_STATE : EM_OK);
+			em_deque_reader_close(r);
+			/* Another one begins with what is there now. */
+			assert_ends_ok(&t, em_deque_reader_open(&r, t.object, NULL));
+			assert_int_equal(em_deque_reader_next(r, &batch),
+					 em_deque_size(t.object) != 0 ? EM_OK : EM_END);
+			em_deque_reader_close(r);
+			ends_case_close(&t);
+		}
+	}
+}
+
 /* Push a record when there is no more memory.  Did that fail although a block had left the memory for it? */
 static int push_without_memory(ends_case *t)
 {
@@ -153,6 +281,7 @@ static void test_busy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_ends),
 		cmocka_unit_test(test_failed_push),
 		cmocka_unit_test(test_busy),
 	};
