@@ -245,6 +245,7 @@ typedef struct within {
 	shared *s;
 	em_deque_reader *r;
 	int closes;             /* the reader */
+	int alone;              /* the stack has another pool now */
 	unsigned times;
 } within;
 
@@ -262,8 +263,8 @@ static uint32_t place(void *user, uint64_t i, uint32_t disks)
 	if (w->times++ != 0 || w->s == NULL)
 		return 0;
 	memset(record, 0, sizeof record);
-	assert_int_equal(em_stack_push_many(w->s->t[0].object, record, 1, &n), EM_ERR_BUSY);
-	assert_int_equal(n, 0);
+	assert_int_equal(em_stack_push_many(w->s->t[0].object, record, 1, &n), w->alone ? EM_OK : EM_ERR_BUSY);
+	assert_int_equal(n, w->alone);
 	if (w->s->t[1].object != NULL) {
 		assert_int_equal(em_queue_push_many(w->s->t[1].object, record, 1, NULL), EM_ERR_BUSY);
 		assert_int_equal(em_queue_pop_many(w->s->t[1].object, record, 1, NULL), EM_ERR_BUSY);
@@ -311,8 +312,8 @@ static void work(shared *s, within *w)
 {
 	w->times = 0;
 	w->s = s;
-	assert_ends_ok(&s->t[0], ends_case_push(&s->t[0], EMI_BACK, 2 * PER_BLOCK));
-	assert_ends_ok(&s->t[0], ends_case_pop(&s->t[0], EMI_BACK, PER_BLOCK));
+	assert_ends_ok(&s->t[0], ends_case_push(&s->t[0], EMI_BACK, 3 * PER_BLOCK));
+	assert_ends_ok(&s->t[0], ends_case_pop(&s->t[0], EMI_BACK, 2 * PER_BLOCK));
 	assert_true(w->times != 0);
 	w->s = NULL;
 }
@@ -385,9 +386,10 @@ static void test_closed_before_reader(void **state)
 /* What is exchanged takes its pool along, and with that whom it is one object with. */
 static void test_swapped(void **state)
 {
-	uint64_t record[RECORD / 8 + 1] = { 0 };
+	char record[RECORD] = { 0 };
 	em_container_opts alone;
 	em_stack *other;
+	unsigned i, found = 0;
 	within w;
 	shared s;
 
@@ -400,14 +402,23 @@ static void test_swapped(void **state)
 	alone.placement = NULL;
 	assert_int_equal(em_stack_open(&other, s.t[0].f.ctx, &alone), EM_OK);
 	assert_int_equal(em_stack_swap(s.t[0].object, other), EM_OK);
-	/* The other one is at work now, and this one is alone. */
+	/* While the other one is at work, which has the pool now, the stack is not. */
+	w.alone = 1;
+	w.times = 0;
 	w.s = &s;
-	w.times = 1;
-	assert_int_equal(em_stack_push(s.t[0].object, record), EM_OK);
-	assert_int_equal(em_stack_pop(s.t[0].object, record), EM_OK);
+	for (i = 0; i < 2 * PER_BLOCK; i++)
+		assert_int_equal(em_stack_push_many(other, record, 1, NULL), EM_OK);
+	assert_true(w.times != 0);
 	w.s = NULL;
+	w.alone = 0;
+	assert_int_equal(em_stack_size(s.t[0].object), 1);
+	for (i = 0; i < 2 * PER_BLOCK; i++)
+		assert_int_equal(em_stack_pop(other, record), EM_OK);
 	assert_int_equal(em_stack_swap(other, s.t[0].object), EM_OK);
 	work(&s, &w);
+	while (em_stack_pop(other, record) == EM_OK)
+		found++;
+	assert_int_equal(found, 1);
 	em_stack_close(other);
 	drain_all(&s);
 	close_all(&s);
