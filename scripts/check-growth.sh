@@ -24,7 +24,7 @@ cp -R include src "$tmp"
 
 # Those that begin with their size, and those that the library lends.
 structs="$(sed -n 's/^EM_FIRST(\(em_[a-z_]*\), .*/\1/p' src/base/structs.inc | tr '\n' ' ')"
-structs="$structs em_batch em_cursor em_transfer em_kern_merge em_kern_mix em_kern_splitters"
+structs="$structs em_batch em_cursor em_window em_transfer em_kern_merge em_kern_mix em_kern_splitters"
 
 for header in "$tmp"/include/extmem/*.h "$tmp"/include/extmem/*/*.h; do
 	awk -v structs="$structs" '

@@ -39,6 +39,10 @@
  *   details may be asked for.  Closing frees memory, and touches no file.
  * - Canceling a context (em_ctx_cancel()) makes EM_ERR_CANCELED of any call that does work, whether it lists that or
  *   not.
+ * - A call for one record or block that finds all it needs in memory may notice neither a fork, nor that the context
+ *   was canceled, nor that another object on the same pool is at work.  Nor may the functions of windows and cursors
+ *   there.  They do what they always do; in a child of a fork, to the child's memory alone.  In a context with
+ *   EM_CTX_CHECKED windows are empty, so pushing and popping does notice.
  *
  * How structs grow, so that a program runs with every later library, compiled once against any header:
  *
@@ -51,8 +55,8 @@
  * - What stands in arrays (em_key, em_text_key), or may be filled as it is found (em_errinfo, em_placement,
  *   em_block_layout), has no size.  It has reserved fields instead, which the initialiser sets to zero, and which must
  *   be so: later versions give them names.
- * - What the library lends (em_batch, em_cursor, em_transfer, em_backend_open, what generated kernels get) may be
- *   longer than the program knows: look at it where it is, and copy fields, not structs.
+ * - What the library lends (em_batch, em_cursor, em_window, em_transfer, em_backend_open, what generated kernels get)
+ *   may be longer than the program knows: look at it where it is, and copy fields, not structs.
  * - em_bid, em_cache_access, em_cache_trace and em_kern_window never change.
  *
  * Headers in extmem/sys and extmem/gen are the extension tier.  Before 1.0 it may change between minor versions, in

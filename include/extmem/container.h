@@ -7,10 +7,10 @@
  * pool of buffers (extmem/sys/pool.h): its own, or one that several containers share.
  *
  * Memory.  With memory_bytes = M and blocks of B bytes there are M / B buffers.  Some are for blocks on their way to
- * the disks, some for blocks that are read ahead; the rest, about half, holds the ends.  While all records fit into
- * that rest nothing is written.  When they no longer do, the block goes that is farthest from the ends in use: of a
- * stack the deepest, of a queue or deque one in the middle.  So pushing and popping at the edge of a block costs no
- * I/O.
+ * the disks, some for blocks that are read ahead; the rest, about half by default, holds the ends.  While all records
+ * fit into that rest nothing is written.  When they no longer do, the block goes that is farthest from the ends in use:
+ * of a stack the deepest, of a queue or deque one in the middle.  So pushing and popping at the edge of a block costs
+ * no I/O.
  *
  * Small containers.  Nothing is on a disk before that, and memory grows with the records: an open container of few
  * records has one small piece of memory, whatever M is.
@@ -36,18 +36,19 @@ typedef struct em_container_opts {
 	uint32_t reserved;
 	uint64_t record_bytes;  /**< Of a record, 1 to 2^24.  Must be set. */
 	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT (4096), less than 2^32, that holds a record; 0: a
-	                             16th of memory_bytes, 64 KiB to 2 MiB, or, with a shared pool, the size of its
-	                             blocks. Large blocks are fast to pass through, small ones to look into
-	                             (em_deque_get()). */
-	uint64_t memory_bytes;  /**< M, in all; 0: 32 MiB, or an eighth of the context's memory, whichever is less.  At
-	                             least four blocks, of a deque eight.  With a shared pool its buffers are not
-	                             counted: at least two blocks, of a deque six. */
-	uint32_t write_buffers; /**< Of M, for blocks on their way to the disks; 0: a quarter of the buffers.  With a
-	                             shared pool: 0. */
-	uint32_t prefetch_buffers; /**< Of M, for blocks that are read ahead; 0: a quarter of the buffers.  With a
-	                             shared pool: how many of its buffers are used at most; 0: all. */
+	                             16th of memory_bytes, 64 KiB to 2 MiB, but at most an eighth, and at least a record;
+	                             or, with a shared pool, the size of its blocks.  Large blocks are fast to pass
+	                             through, small ones to look into (em_deque_get()). */
+	uint64_t memory_bytes;  /**< M, in all; 0: 32 MiB, or an eighth of the context's memory, whichever is less, but
+	                             at least eight blocks.  At least four blocks, of a deque eight, and at most 2^28.
+	                             With a shared pool its buffers are not counted: at least two blocks, of a deque
+	                             six. */
+	uint32_t write_buffers; /**< Of M, for blocks on their way to the disks; 0: a quarter of the buffers, at most
+	                             1024, and fewer where they are few.  With a shared pool: 0. */
+	uint32_t prefetch_buffers; /**< Of M, for blocks that are read ahead; 0: as many as for writing by default.
+	                             With a shared pool: how many of its buffers are used at most; 0: all. */
 	uint32_t cache_buffers; /**< Of M, of a deque: for blocks between the ends that em_deque_get() and others look
-	                             at; 0: an eighth of the buffers, at least 2.  Others have none: 0. */
+	                             at; 0: an eighth of the buffers, 2 to 1024.  Others have none: 0. */
 	uint32_t reserved2;
 	struct em_block_pool *pool; /**< A pool to share, on scratch disks of the same context, with buffers for
 	                             writing; NULL: its own.  It may be closed before the container. */

@@ -44,7 +44,7 @@ EM_API EM_NODISCARD em_status em_deque_open(em_deque **out, em_ctx *ctx, const e
 EM_API void em_deque_close(em_deque *d);
 
 /** The most bytes of memory that a deque of up to so many records takes, its readers and a shared pool not counted; 0
- *  if opts is not legal. */
+ *  if opts is not legal, UINT64_MAX if 64 bits cannot count them. */
 EM_API uint64_t em_deque_memory(const em_container_opts *opts, uint64_t records);
 
 /** N; 0 of NULL. */
@@ -139,9 +139,9 @@ EM_API EM_NODISCARD em_status em_deque_reader_open(em_deque_reader **out, em_deq
 						   const em_deque_reader_opts *opts);
 
 /** Lend the next records, in the order of their positions in memory also when the direction is reverse: then the last
- *  batch of the range comes first.  EM_END: there are no more.  EM_ERR_STATE: a record has entered or left the deque
- *  since the reader was opened; the records that were lent before are no longer valid, either.  A failure of reading
- *  can be tried again.  I/O: scan(n) for all together. */
+ *  batch of the range comes first.  EM_END: there are no more.  EM_ERR_STATE: the deque was pushed to or popped from
+ *  since the reader was opened, or a push has failed; the records that were lent before are no longer valid, either.
+ *  A failure of reading can be tried again.  I/O: scan(n) for all together. */
 EM_API EM_NODISCARD em_status em_deque_reader_next(em_deque_reader *r, const em_batch **batch);
 
 /** Its cursor (extmem/cursor.h), which goes record by record in the reader's direction; NULL of NULL. */

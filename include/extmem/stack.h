@@ -55,7 +55,7 @@ EM_API EM_NODISCARD em_status em_stack_open(em_stack **out, em_ctx *ctx, const e
 EM_API void em_stack_close(em_stack *s);
 
 /** The most bytes of memory that a stack of up to so many records takes, a shared pool not counted; 0 if opts is not
- *  legal. */
+ *  legal, UINT64_MAX if 64 bits cannot count them. */
 EM_API uint64_t em_stack_memory(const em_container_opts *opts, uint64_t records);
 
 /** N; 0 of NULL. */

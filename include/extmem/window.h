@@ -21,7 +21,7 @@
  * lives as long, and stays the same one when the container is exchanged for another (em_stack_swap()).
  *
  * One thread at a time uses a container and its windows.  In a context with EM_CTX_CHECKED windows are always empty: so
- * each record is a call, which finds second threads.
+ * each record is a call, which finds second threads.  Those of a deque that has a reader are empty, too.
  */
 #ifndef EXTMEM_WINDOW_H
 #define EXTMEM_WINDOW_H

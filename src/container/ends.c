@@ -18,6 +18,7 @@
 #define RECORD_MOST ((uint64_t)1 << 24)
 #define BUFFERS_USUAL 1024u     /* that are taken unasked for one purpose at most */
 #define HOLD_MOST ((uint64_t)1 << 28)
+#define ENTRIES_MOST ((uint64_t)1 << 56) /* of a ring: more have more bytes than 64 bits can count */
 
 static uint64_t usual_memory(const em_ctx *ctx)
 {
@@ -113,7 +114,7 @@ static em_status check_pool(const em_container_opts *o, const emi_block_pool *sh
 em_status emi_ends_shape_init(emi_ends_shape *s, emi_ends_kind kind, const em_container_opts *o, const em_ctx *ctx,
 			      const emi_block_pool *shared, em_errinfo *err)
 {
-	const uint64_t memory = o->memory_bytes != 0 ? o->memory_bytes : usual_memory(ctx);
+	uint64_t memory = o->memory_bytes != 0 ? o->memory_bytes : usual_memory(ctx);
 	uint64_t block = o->block_bytes;
 	em_status st = shared != NULL ? check_pool(o, shared, err) : EM_OK;
 
@@ -125,6 +126,9 @@ em_status emi_ends_shape_init(emi_ends_shape *s, emi_ends_kind kind, const em_co
 		block = shared != NULL ? shared->block_bytes : usual_block(memory, o->record_bytes);
 	if (st == EM_OK)
 		st = check_block(s, o, block, err);
+	/* Large blocks, as large records need, take more than is usual. */
+	if (o->memory_bytes == 0 && st == EM_OK && memory / block < BLOCKS_LEAST)
+		memory = BLOCKS_LEAST * block;
 	if (st == EM_OK)
 		st = share_out(s, o, memory / block, err);
 	if (st == EM_OK && shared != NULL)
@@ -148,16 +152,16 @@ static uint32_t most_buffers(const emi_ends_shape *s)
 	return s->hold + s->nwrite + s->nprefetch;
 }
 
-/* While the ring grows there are two. */
+/* While the ring grows there are two.  Of the blocks three may be part full or empty. */
 uint64_t emi_ends_memory(const emi_ends_shape *s, uint64_t records)
 {
-	const uint64_t per_block = s->full / s->record, blocks = records / per_block + 3;
+	const uint64_t blocks = records / (s->full / s->record);
 	const emi_cache_opts c = cache_options(s, NULL);
 	uint64_t entries = EMI_ENDS_RING_LEAST, bytes;
 
-	while (entries < blocks && entries <= UINT64_MAX / 2)
+	while (entries < ENTRIES_MOST && entries - 3 < blocks)
 		entries *= 2;
-	if (entries > UINT64_MAX / 4 / sizeof(emi_ends_block))
+	if (entries - 3 < blocks)
 		return UINT64_MAX;
 	bytes = sizeof(emi_ends) + entries / 2 * 3 * sizeof(emi_ends_block);
 	bytes += emi_buffers_memory(s->block_bytes, most_buffers(s));

@@ -78,7 +78,7 @@ typedef struct emi_ends {
 	size_t piece;           /* bytes of the sole block, while it is smaller; else 0 */
 	emi_buffers buffers;    /* those in memory, and those of a pool of its own */
 	uint64_t hinted[2];     /* by end: blocks on disks next to it that are read ahead */
-	uint64_t version;       /* grows whenever records come or go by a call */
+	uint64_t version;       /* grows whenever records come or go by a call, or a block leaves the memory */
 	uint64_t written, read, recalled; /* blocks */
 } emi_ends;
 
@@ -87,7 +87,7 @@ typedef struct emi_ends {
 em_status emi_ends_shape_init(emi_ends_shape *s, emi_ends_kind kind, const em_container_opts *o, const em_ctx *ctx,
 			      const emi_block_pool *shared, em_errinfo *err);
 
-/* Most bytes that one takes. */
+/* Most bytes that one takes; UINT64_MAX: more than can be counted. */
 uint64_t emi_ends_memory(const emi_ends_shape *s, uint64_t records);
 
 /* None; shared: a pool that outlives it, or NULL.  EM_ERR_INVAL (the placement), EM_ERR_MEMLIMIT, EM_ERR_NOMEM. */

@@ -229,6 +229,8 @@ static em_status evict(emi_ends *e, emi_end end, em_errinfo *err)
 		return st;
 	e->fronts = end == EMI_FRONT ? fronts - 1 : fronts;
 	e->disks++;
+	/* Its memory may have been lent by a reader, and whoever wants to push may yet fail. */
+	e->version++;
 	return EM_OK;
 }
 

@@ -215,7 +215,7 @@ static em_status next(em_deque_reader *r, em_errinfo *err)
 
 	if (e->version != r->version || front_of(e) != r->front || emi_ends_size(e) != r->size)
 		return emi_fail(err, EM_ERR_STATE,
-				"records have entered or left the deque since the reader was opened");
+				"the deque was pushed to or popped from since the reader was opened, or a push failed");
 	if (n == 0)
 		return EM_END;
 	p = emi_ends_find(e, r->reverse ? r->end - 1 : r->from);
@@ -246,8 +246,9 @@ em_status em_deque_reader_next(em_deque_reader *r, const em_batch **batch)
 	if (r == NULL)
 		return EM_ERR_INVAL;
 	st = emi_container_enter(r->deque, &err);
+	/* A call within another one changes nothing, so the detail stays, too. */
 	if (st != EM_OK)
-		return emi_keep(&r->object, st, &err);
+		return st == EM_ERR_BUSY ? st : emi_keep(&r->object, st, &err);
 	st = emi_given(batch, "batch", &err);
 	emi_cursor_clear(&r->cursor);
 	if (st == EM_OK)

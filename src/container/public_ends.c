@@ -21,15 +21,23 @@ void emi_container_let(emi_container *c)
 		emi_pool_let(shared);
 }
 
-/* With readers it goes on for these. */
+/* Have the flag of those with whom it shares a pool. */
+static void take_turn(emi_container *c)
+{
+	c->object.turn = c->turn != NULL ? c->turn : &c->object;
+}
+
+/* With readers it goes on for these.  While it is released it has a flag of its own, and then that of its readers. */
 static void release(void *container)
 {
 	emi_container *c = container;
 	const int last = c->users == 1;
 
 	emi_container_let(c);
-	if (!last)
-		emi_leave_quickly(&c->object);
+	if (last)
+		return;
+	emi_leave_quickly(&c->object);
+	take_turn(c);
 }
 
 static void init_window(emi_container *c, emi_end end, int pushes, int pops, ptrdiff_t step)
@@ -63,7 +71,8 @@ static em_status open_container(emi_container **out, em_ctx *ctx, const em_conta
 	if (st == EM_OK && shared != NULL) {
 		emi_pool_hold(shared);
 		c->shared = shared;
-		c->object.turn = shared->share.object.turn;
+		c->turn = shared->share.object.turn;
+		take_turn(c);
 	}
 	if (st != EM_OK)
 		emi_container_let(c);
@@ -117,12 +126,14 @@ uint64_t emi_container_memory(const em_container_opts *opts, emi_ends_kind kind,
 	emi_ends_shape shape;
 	em_container_opts o;
 	em_errinfo err;
+	uint64_t bytes;
 
 	emi_errinfo_clear(&err);
 	if (opts == NULL || EMI_STRUCT_TAKE(em_container_opts, &o, opts, &err) != EM_OK ||
 	    emi_ends_shape_init(&shape, kind, &o, NULL, o.pool != NULL ? &o.pool->pool : NULL, &err) != EM_OK)
 		return 0;
-	return sizeof(emi_container) + emi_ends_memory(&shape, records);
+	bytes = emi_ends_memory(&shape, records);
+	return bytes <= UINT64_MAX - sizeof(emi_container) ? bytes + sizeof(emi_container) : UINT64_MAX;
 }
 
 static emi_ends_block *block_at(const emi_ends *e, emi_end end)
@@ -170,7 +181,8 @@ static void show(emi_container *c)
 	const size_t limit = e->piece != 0 ? e->piece / s->record * s->record : s->full;
 	size_t low = 0, high = limit;
 
-	if (e->blocks == 0 || (c->object.state & EMI_OBJECT_CHECKED) != 0)
+	/* Readers are to know of each record that comes or goes. */
+	if (e->blocks == 0 || c->users > 1 || (c->object.state & EMI_OBJECT_CHECKED) != 0)
 		return;
 	/* One block has both ends: up to there its records are the front's, and from there on the back's. */
 	if (e->blocks == 1) {
@@ -305,21 +317,23 @@ static em_status check_swap(const emi_container *a, const emi_container *b, em_e
 /* No call on either is in progress. */
 static void swap(emi_container *a, emi_container *b)
 {
-	emi_object *turn = a->shared != NULL ? a->object.turn : &b->object;
+	emi_object *turn = a->turn;
 	em_block_pool *shared = a->shared;
 	emi_ends *ends = a->ends;
 	ptrdiff_t step = a->window[EMI_BACK].w.step;
 
-	a->object.turn = b->shared != NULL ? b->object.turn : &a->object;
+	a->turn = b->turn;
 	a->shared = b->shared;
 	a->ends = b->ends;
 	a->window[EMI_BACK].w.step = b->window[EMI_BACK].w.step;
 	a->window[EMI_FRONT].w.step = b->window[EMI_FRONT].w.step;
-	b->object.turn = turn;
+	b->turn = turn;
 	b->shared = shared;
 	b->ends = ends;
 	b->window[EMI_BACK].w.step = step;
 	b->window[EMI_FRONT].w.step = -step;
+	take_turn(a);
+	take_turn(b);
 	show(a);
 	show(b);
 }

@@ -3,8 +3,9 @@
  * public_ends.h -- what the files that check callers' arguments of stacks, queues and deques share: most of it.
  *
  * Each of the three is an emi_container.  Its windows are shown between calls, if the block at that end is in memory.
- * Callers push and pop there, and nobody knows until the next call: that takes back the windows first.  Where one block
- * has both ends, its records are shared out among the windows, so that none reaches into the other's.
+ * Callers push and pop there, and nobody knows until the next call: that takes back the windows first.  A reader would
+ * have to know, so while there is one none is shown.  Where one block has both ends, its records are shared out among
+ * the windows, so that none reaches into the other's.
  */
 #ifndef EMI_PUBLIC_ENDS_H
 #define EMI_PUBLIC_ENDS_H
@@ -28,6 +29,7 @@ struct emi_container {
 	emi_object object;
 	em_block_pool *shared;  /* or NULL */
 	emi_ends *ends;
+	emi_object *turn;       /* that has the flag of the shared pool; NULL: it has its own */
 	uint32_t users;         /* the caller, and readers: released with the last */
 	emi_window window[2];   /* by end */
 };

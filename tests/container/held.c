@@ -55,8 +55,8 @@ static int held_reap(void *channel, em_transfer **list, uint32_t max, int64_t ti
 	pthread_mutex_lock(&h->lock);
 	assert_true(h->n != 0);
 	t = h->list[0];
-	h->reads += !t->write;
-	h->together += t->write ? 0 : h->n;
+	h->done[t->write != 0]++;
+	h->together[t->write != 0] += h->n;
 	memmove(h->list, h->list + 1, --h->n * sizeof *h->list);
 	pthread_mutex_unlock(&h->lock);
 	t->result = t->write ? h->inner->write(t->handle, t->buf, t->bytes, t->offset)
@@ -87,15 +87,25 @@ void held_end(held *h)
 	pthread_mutex_destroy(&h->lock);
 }
 
-double held_average(held *h, uint64_t *reads)
+static double average(held *h, int write, uint64_t *n)
 {
-	double average;
+	double together;
 
 	pthread_mutex_lock(&h->lock);
-	average = h->reads != 0 ? (double)h->together / (double)h->reads : 0;
-	if (reads != NULL)
-		*reads = h->reads;
-	h->reads = h->together = 0;
+	together = h->done[write] != 0 ? (double)h->together[write] / (double)h->done[write] : 0;
+	if (n != NULL)
+		*n = h->done[write];
+	h->done[write] = h->together[write] = 0;
 	pthread_mutex_unlock(&h->lock);
-	return average;
+	return together;
+}
+
+double held_average(held *h, uint64_t *reads)
+{
+	return average(h, 0, reads);
+}
+
+double held_average_writes(held *h, uint64_t *writes)
+{
+	return average(h, 1, writes);
 }

@@ -187,9 +187,10 @@ static void test_no_io(void **state)
 	t.opts.memory_bytes = 18 * B;
 	t.opts.write_buffers = t.opts.prefetch_buffers = 4;
 	ends_case_make(&t);
+	em_fault_set(&t.f.fault[0], EM_FAULT_READ | EM_FAULT_WRITE, 0, 0);
 	for (i = 0; i < 9 * PER_BLOCK; i++)
 		assert_int_equal(em_queue_push(t.object, &i), EM_OK);
-	for (i = 0; i < 2000000; i++) {
+	for (i = 0; i < 10000000; i++) {
 		const uint64_t next = 9 * PER_BLOCK + i;
 
 		assert_int_equal(em_queue_pop(t.object, &got), EM_OK);
@@ -205,6 +206,7 @@ static void test_no_io(void **state)
 	assert_int_equal(s.records, 9 * PER_BLOCK);
 	assert_int_equal(s.writes, 0);
 	assert_int_equal(s.reads, 0);
+	assert_int_equal(t.f.fault[0].count, 0);
 	assert_int_equal(s.memory_blocks, 10);
 	ends_case_close(&t);
 }
@@ -586,6 +588,10 @@ static void test_windows(void **state)
 	assert_true(w->cur == w->low && w->cur == w->high);
 	assert_int_equal(em_window_pop_back(w, &other, 8), EM_OK);
 	assert_int_equal(other, 1);
+	em_ctx_cancel(ctx);
+	assert_int_equal(em_window_push_back(w, &number, 8), EM_ERR_CANCELED);
+	assert_int_equal(em_stack_push(s, &number), EM_ERR_CANCELED);
+	assert_int_equal(em_stack_size(s), 0);
 	em_ctx_close(ctx);
 	em_stack_close(s);
 }
