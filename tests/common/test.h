@@ -14,7 +14,8 @@
  *
  *	for (nth = 1 + test_first_of(test_sparse()); failed; nth += test_sparse())
  *
- * With EXTMEM_TEST_SPARSE=0 a sweep that takes only a part of them in any case takes all.
+ * A sweep that would take too long takes one of n in any case, as its author says by test_every(n).  With
+ * EXTMEM_TEST_SPARSE=0, as make check-large has it, it takes all.
  *
  * EXTMEM_TEST_FEWER=N lets tests that compare many cases with a model take about one of N, by the seed, so that other
  * runs take others:
@@ -81,8 +82,8 @@ uint64_t test_seed(void);
 
 /* EXTMEM_TEST_SPARSE, or 1. */
 uint64_t test_sparse(void);
-/* Is EXTMEM_TEST_SPARSE 0, so that all fails that a sweep would take only a part of? */
-int test_thorough(void);
+/* n: a sweep takes one of so many; but 1 where EXTMEM_TEST_SPARSE is 0. */
+uint64_t test_every(uint64_t n);
 /* Which of n things a sweep begins with that takes one of n: in [0, n), by the seed. */
 uint64_t test_first_of(uint64_t n);
 /* EXTMEM_TEST_FEWER, or 1. */

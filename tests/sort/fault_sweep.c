@@ -242,7 +242,7 @@ static void assert_detail(const trial *t, uint32_t op, int sys_errno)
  * apart. */
 static uint64_t sparse(const trial *t)
 {
-	return test_place_known() && !test_thorough() ? t->sort->every * test_sparse() : 1;
+	return test_place_known() ? test_every(t->sort->every * test_sparse()) : 1;
 }
 
 /* The nth thing at this place is going to fail; key 0: nothing is. */
@@ -400,7 +400,7 @@ static uint64_t sweep_for_good(trial *t)
 		{ EM_FAULT_ALL, EIO, EM_ERR_IO },
 		{ EM_FAULT_READ, EINTR, EM_ERR_IO },
 	};
-	const uint64_t step = sparse(t) > GOOD_STEP ? sparse(t) : GOOD_STEP;
+	const uint64_t step = test_every(sparse(t) > GOOD_STEP ? sparse(t) : GOOD_STEP);
 	uint64_t nth, cases = 0;
 	size_t i;
 

@@ -214,7 +214,7 @@ static void test_full(void **state)
 		unlink(f->out);
 }
 
-/* Every write of one disk fails once, every tenth read. */
+/* Every fifth write of one disk fails once, every tenth read. */
 static void test_failing(void **state)
 {
 	fixture *f = *state;
@@ -223,7 +223,7 @@ static void test_failing(void **state)
 	uint32_t read;
 
 	for (read = 0; read < 2; read++)
-		for (nth = 1; ; nth += read ? 10 : 5) {
+		for (nth = 1; ; nth += test_every(read ? 10 : 5)) {
 			em_sort_stats stats = { 0 };
 			em_status st;
 

@@ -195,7 +195,7 @@ static void fails_everywhere(shared *s, em_status (*sort)(shared *))
 	uint64_t nth;
 
 	for (i = 0; i < 2; i++)
-		for (nth = 1, st = EM_ERR_IO; st == EM_ERR_IO; nth += 1 + nth / 2, failed++) {
+		for (nth = 1, st = EM_ERR_IO; st == EM_ERR_IO; nth += test_every(1 + nth / 2), failed++) {
 			em_fault_set(&s->fault, ops[i], nth, 1);
 			st = sort(s);
 			em_fault_set(&s->fault, 0, 0, 1);
