@@ -2,15 +2,17 @@
 /*
  * block_stream.c -- what readers and writers of records make of what a disk can do.
  *
- *	block_stream [--dir DIR] [--size 4G] [--block 2M] [--depth 4] [--buffers 8] [--record 16] [--lend 0|1] [--rounds 5]
+ *	block_stream [--dir DIR] [--size 4G] [--block 2M] [--depth 4] [--buffers 8] [--record 16] [--lend 0|1]
+ *	             [--rounds 5]
  *
- * In turn: plain requests that write a file, write it again, and read it, DEPTH blocks in flight, whichever is done starting the next, as
- * `io --mode stream'; and a writer and a reader of records of RECORD bytes with so many BUFFERS, which do the same,
- * records being pushed and got one by one.
- * With --lend 1 blocks are lent as a whole, and only the first record of each is looked at: then there is no work but that with blocks.  All in
- * large pages and on the same file system.  Phase `new' is the first to write to space: the writer's disk sets it aside as it grows, and a file system has
- * more to do than for `write', which finds space that was written to before.  One line of name=value for each, then medians, and the ratios, of which 0.95 is
- * the least that is good enough.
+ * In turn: plain requests that write a file, write it again, and read it, DEPTH blocks in flight, whichever is done
+ * starting the next, as `io --mode stream'; and a writer and a reader of records of RECORD bytes with so many BUFFERS,
+ * which do the same, records being pushed and got one by one.
+ * With --lend 1 blocks are lent as a whole, and only the first record of each is looked at: then there is no work but
+ * that with blocks.  All in large pages and on the same file system.  Phase `new' is the first to write to space: the
+ * writer's disk sets it aside as it grows, and a file system has more to do than for `write', which finds space that
+ * was written to before.  One line of name=value for each, then medians, and the ratios, of which 0.95 is the least
+ * that is good enough.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * disk_sort.c -- a sort on D simulated disks, on which its input, runs and output lie; how far it makes them do what they can.
+ * disk_sort.c -- a sort on D simulated disks, on which its input, runs and output lie; how far it makes them do what
+ * they can.
  *
  *	disk_sort [--disks 4] [--each 256M] [--record 16] [--mem BYTES] [--block 1M] [--run RECORDS] [--fan-in K]
  *	          [--disk OPTIONS] [--threads 2] [--priority write|read|none] [--pattern NAME] [--check 0|1]
  *	          [--fetch best|naive] [--place cycling|striping] [--read N] [--prefetch N] [--write N]
  *
- * EACH bytes for each disk, of records of a random key of 64 bits and other bytes, in blocks that go round the disks; MEM is an eighth of all if it is
- * not given.  READ, PREFETCH and WRITE buffers, the order of fetching and the placement of runs are those of em_sort_opts.  OPTIONS are those of em_simdisk_parse(), "rate=50MB,seek=0ms" at first: what counts then is whether all disks always have something to do.
- * Patterns are those of patterns.h; runs2003 needs --run.
+ * EACH bytes for each disk, of records of a random key of 64 bits and other bytes, in blocks that go round the disks;
+ * MEM is an eighth of all if it is not given.  READ, PREFETCH and WRITE buffers, the order of fetching and the
+ * placement of runs are those of em_sort_opts.  OPTIONS are those of em_simdisk_parse(), "rate=50MB,seek=0ms" at first:
+ * what counts then is whether all disks always have something to do.  Patterns are those of patterns.h; runs2003 needs
+ * --run.
  *
- * A line for each phase: seconds, bytes that it read and wrote, MBps of both, `of' what all disks can do, in percent, CPU seconds, and `busy', the part of the
- * time in which disks worked, in percent, seeks included: mean and least of the disks.  Exits with 1 if anything fails, also if the output is wrong.
+ * A line for each phase: seconds, bytes that it read and wrote, MBps of both, `of' what all disks can do, in percent,
+ * CPU seconds, and `busy', the part of the time in which disks worked, in percent, seeks included: mean and least of
+ * the disks.  Exits with 1 if anything fails, also if the output is wrong.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

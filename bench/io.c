@@ -2,17 +2,21 @@
 /*
  * io.c -- what input and output cost through files and requests of libextmem.
  *
- *	io [--mode stream|write|read|random|cold|cpu] [--backend NAME] [--file PATH] [--size 4G] [--block BYTES] [--depth N] [--seconds 5] [--direct 0|1|2]
+ *	io [--mode stream|write|read|random|cold|cpu] [--backend NAME] [--file PATH] [--size 4G] [--block BYTES]
+ *	   [--depth N] [--seconds 5] [--direct 0|1|2]
  *
- * stream  phases write and read: the whole file, from front to end, DEPTH (4) blocks (2M) in flight, whichever is done starting the next, as fio
- *         does; write and read are modes, too
- * random  phase read: blocks (4K) at random places of the file, DEPTH (64) in flight, for so many seconds; whoever notices that one is done
- *         starts the next
- * cold    phase read: one block (32K) at a time at random places, each asked of the disk by em_file_read(), for so many seconds
- * cpu     phase read: the same with the memory backend, one thread submitting and waiting: what a request costs but for the disk
+ * stream  phases write and read: the whole file, from front to end, DEPTH (4) blocks (2M) in flight, whichever is done
+ *         starting the next, as fio does; write and read are modes, too
+ * random  phase read: blocks (4K) at random places of the file, DEPTH (64) in flight, for so many seconds; whoever
+ *         notices that one is done starts the next
+ * cold    phase read: one block (32K) at a time at random places, each asked of the disk by em_file_read(), for so many
+ *         seconds
+ * cpu     phase read: the same with the memory backend, one thread submitting and waiting: what a request costs but for
+ *         the disk
  *
- * The file is made, unless there is one of that size, and stays; with cpu it is in memory.  Without --file it is a temporary one in --dir.  One line of
- * name=value for each phase, `us_request' being CPU time of the process for each request.  Exits with 1 if anything fails.
+ * The file is made, unless there is one of that size, and stays; with cpu it is in memory.  Without --file it is a
+ * temporary one in --dir.  One line of name=value for each phase, `us_request' being CPU time of the process for each
+ * request.  Exits with 1 if anything fails.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -152,7 +156,8 @@ static void sleep_for(double seconds)
 	nanosleep(&t, NULL);
 }
 
-/* So many requests, or, if these are UINT64_MAX, until the time is over: whichever is done has its function start the next one. */
+/* So many requests, or, if these are UINT64_MAX, until the time is over: whichever is done has its function start the
+ * next one. */
 static void fly(bench *b, uint64_t most, int write, int random)
 {
 	lane *lanes = calloc(b->depth, sizeof *lanes);

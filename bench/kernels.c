@@ -8,9 +8,10 @@
  * elements in all, by the tree and by the mix.  The median of several rounds, in CPU time.  Then the same for what
  * <extmem/gen/order.h> generates of a comparison of 64-bit numbers, and of pairs by the first.
  *
- * A peer is a shared object with another sort of the same elements: peer_name, and peer_sort_u32, _u64 and _pair (array, elements), of which
- * it may lack some; peer_pair_key is where in a pair it has the key, if not in front.  Peers take turns with ours in every round, and only sorting is measured; behind each peer's time is how
- * many times that ours took.  bench/vqsort makes one.
+ * A peer is a shared object with another sort of the same elements: peer_name, and peer_sort_u32, _u64 and _pair
+ * (array, elements), of which it may lack some; peer_pair_key is where in a pair it has the key, if not in front.
+ * Peers take turns with ours in every round, and only sorting is measured; behind each peer's time is how many times
+ * that ours took.  bench/vqsort makes one.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

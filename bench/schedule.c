@@ -4,10 +4,11 @@
  *
  *	schedule [--length 200] [--records 1000] [--seed 1] [--window 0]
  *
- * For 2, 4 and 8 disks, so many runs of LENGTH blocks of random records, RECORDS in a block, placed in one way or another, and so many buffers for
- * each disk: the parallel steps in which a merge gets all blocks, over N/D, in the best order of fetching (`best') and in that in which they are
- * consumed (`naive').  Nothing is read.  With --window W the best order is not that of all blocks: as in block/prefetch.c it is that of the W times as many
- * as there are buffers which are next, of the rest and those behind it when a quarter of them was requested, and so on.
+ * For 2, 4 and 8 disks, so many runs of LENGTH blocks of random records, RECORDS in a block, placed in one way or
+ * another, and so many buffers for each disk: the parallel steps in which a merge gets all blocks, over N/D, in the
+ * best order of fetching (`best') and in that in which they are consumed (`naive').  Nothing is read.  With --window W
+ * the best order is not that of all blocks: as in block/prefetch.c it is that of the W times as many as there are
+ * buffers which are next, of the rest and those behind it when a quarter of them was requested, and so on.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -68,7 +69,8 @@ static void make(block *b, uint32_t runs, uint32_t length, double records, uint3
 	}
 }
 
-/* A window of `room' blocks goes through all; its front is ordered and requested a quarter at a time.  Returns the steps that takes. */
+/* A window of `room' blocks goes through all; its front is ordered and requested a quarter at a time.  Returns the
+ * steps that takes. */
 static uint64_t windowed(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, uint32_t room, uint32_t *order, uint32_t *scratch)
 {
 	uint32_t *in = malloc(room * sizeof *in), *best = malloc(room * sizeof *best), from = 0, asked = 0, i;

@@ -4,8 +4,8 @@
  *
  *   bench/simdisk [OPTIONS [REQUESTS]]
  *
- * First the rate of each model over the size of blocks: streams at the outer and the inner edge, and random reads.  That
- * is the model alone, and takes no time.
+ * First the rate of each model over the size of blocks: streams at the outer and the inner edge, and random reads.
+ * That is the model alone, and takes no time.
  *
  * Then 1 to 8 disks, driven at once through the library's queues, each by a thread that keeps 4 requests of 1 MiB in
  * flight: streams of writes, then random reads.  model is the time in which the busiest disk was busy, wall what the

@@ -98,7 +98,8 @@ unsigned emi_meter_enter(emi_meter *m, unsigned kinds, uint64_t now)
 	return first;
 }
 
-/* Nanoseconds between two looks at the clock; those of different threads may come in another order than they were made. */
+/* Nanoseconds between two looks at the clock; those of different threads may come in another order than they were
+ * made. */
 static uint64_t between(uint64_t from, uint64_t to)
 {
 	return to > from ? to - from : 0;

@@ -3,8 +3,8 @@
  * object.c -- see object.h.
  *
  * Who closes an object that is busy adds it to a list, and says so in the flags; who leaves clears the flag that it is
- * busy, and then looks at the flags as they were.  So one of the two sees the other, whichever threads they are.  Both may,
- * and the list, which a lock guards, tells them apart.
+ * busy, and then looks at the flags as they were.  So one of the two sees the other, whichever threads they are.  Both
+ * may, and the list, which a lock guards, tells them apart.
  */
 #include "base/object.h"
 

@@ -2,8 +2,8 @@
 /*
  * bid_map.h -- a hash table from block ids to numbers, of a size that is fixed when it is made.
  *
- * Linear probing in a table that is at most half full.  What is removed leaves no mark: those behind it move up.  An entry is 16 bytes, so a block that is
- * found costs one line of the processor's cache.
+ * Linear probing in a table that is at most half full.  What is removed leaves no mark: those behind it move up.  An
+ * entry is 16 bytes, so a block that is found costs one line of the processor's cache.
  */
 #ifndef EMI_BID_MAP_H
 #define EMI_BID_MAP_H

@@ -2,11 +2,12 @@
 /*
  * block_id.c -- blocks by their ids: allocating and freeing them.
  *
- * What each disk does is in one_disk.c; here blocks are spread over them.  Who does not say where a block is to be has them go round.  A
- * disk without room is passed over, so the set is full when all are.
+ * What each disk does is in one_disk.c; here blocks are spread over them.  Who does not say where a block is to be has
+ * them go round.  A disk without room is passed over, so the set is full when all are.
  *
- * Ids are checked as far as that costs next to nothing: is there such a disk, can a block be at such an offset, and, by the disk, is the space in use, and
- * was anything written there that is to be read.  The ledger knows the rest, where there is one.  All that is asked before anything is done, so a wrong id changes nothing.
+ * Ids are checked as far as that costs next to nothing: is there such a disk, can a block be at such an offset, and, by
+ * the disk, is the space in use, and was anything written there that is to be read.  The ledger knows the rest, where
+ * there is one.  All that is asked before anything is done, so a wrong id changes nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,8 +2,9 @@
 /*
  * disk.c -- the set of a context's scratch disks.
  *
- * What each disk does is in one_disk.c, and what is done with blocks in block_id.c.  The disks are opened together, when the first user
- * comes, and closed with the last.  There is no lock here: the set does not change meanwhile, and each disk has its own.
+ * What each disk does is in one_disk.c, and what is done with blocks in block_id.c.  The disks are opened together,
+ * when the first user comes, and closed with the last.  There is no lock here: the set does not change meanwhile, and
+ * each disk has its own.
  */
 #include <inttypes.h>
 #include <pthread.h>

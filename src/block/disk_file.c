@@ -2,8 +2,8 @@
 /*
  * disk_file.c -- see disk_file.h.
  *
- * A file that we make loses its name as soon as it is open, so nothing is left behind however the process ends.  One that was there keeps its
- * name and its owner; it is locked, so that no two disks are the same file.
+ * A file that we make loses its name as soon as it is open, so nothing is left behind however the process ends.  One
+ * that was there keeps its name and its owner; it is locked, so that no two disks are the same file.
  *
  * A file system in memory is said aloud, once: there scratch takes what it is to save.
  */

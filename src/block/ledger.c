@@ -2,8 +2,8 @@
 /*
  * ledger.c -- see ledger.h.
  *
- * A line for each block, without gaps, and a hash table from block ids to lines; both double when they are full, and never shrink.  When a line is struck
- * the last one takes its place.
+ * A line for each block, without gaps, and a hash table from block ids to lines; both double when they are full, and
+ * never shrink.  When a line is struck the last one takes its place.
  */
 #include <inttypes.h>
 #include <pthread.h>

@@ -11,18 +11,19 @@
  * go straight to the file.  Who has it waits for the batch at most, and collects nothing of others meanwhile: who
  * collects a write that had no room finds another place for its block, and needs the locks of disks (block_transfer.c).
  *
- * What is free behind the last block is not needed to keep blocks apart, so it goes back whoever works here; but only when it is much, and a step
- * stays, so that blocks that come and go at the end have none of it.  It goes with a batch like any other, and whoever needs it meanwhile waits
- * for that.
+ * What is free behind the last block is not needed to keep blocks apart, so it goes back whoever works here; but only
+ * when it is much, and a step stays, so that blocks that come and go at the end have none of it.  It goes with a batch
+ * like any other, and whoever needs it meanwhile waits for that.
  *
- * Gaps that are too small for any block are no use: when they add up, some go back to the file system.  And who is going to
- * free blocks and allocate none has all space given back (emi_one_disk_give_back()).  It goes in batches: a file system makes
- * holes only while it lets nobody read, so for each batch the disk falls idle for a moment, and what that costs
- * depends on how many batches there are and not on how much is in one.  Gaps of a batch are cut out of the space before
- * their holes are made, so no block can get there meanwhile, nor later: it is new space that would have to be reserved.
+ * Gaps that are too small for any block are no use: when they add up, some go back to the file system.  And who is
+ * going to free blocks and allocate none has all space given back (emi_one_disk_give_back()).  It goes in batches: a
+ * file system makes holes only while it lets nobody read, so for each batch the disk falls idle for a moment, and what
+ * that costs depends on how many batches there are and not on how much is in one.  Gaps of a batch are cut out of the
+ * space before their holes are made, so no block can get there meanwhile, nor later: it is new space that would have to
+ * be reserved.
  *
- * The disk's capacity and what all disks may take together are limits on what the file system has set aside.  When one is reached,
- * all gaps are given back before a block is refused.
+ * The disk's capacity and what all disks may take together are limits on what the file system has set aside.  When one
+ * is reached, all gaps are given back before a block is refused.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -417,7 +418,8 @@ em_status emi_one_disk_alloc(emi_one_disk *d, size_t bytes, uint64_t n, uint64_t
 	return status;
 }
 
-/* Start giving back what is due after a block was freed.  A batch that is late is waited for: nobody is to get far ahead of it. */
+/* Start giving back what is due after a block was freed.  A batch that is late is waited for: nobody is to get far
+ * ahead of it. */
 static void give_due(emi_one_disk *d)
 {
 	const uint64_t end = d->space.high * EMI_UNIT, ahead = d->reserved - end;

@@ -2,9 +2,10 @@
 /*
  * policy_s3fifo.c -- S3-FIFO; see extmem/sys/cache.h.
  *
- * Two queues of frames and one of names.  A block that comes goes to the short queue, or to the main one if its name is known.  At the head of the short queue, what was
- * used meanwhile goes on to the main queue, and what was not is a victim whose name is kept.  At the head of the main queue a block has another turn for
- * each use, up to three.  The short queue gives victims while it is longer than a tenth of all frames.
+ * Two queues of frames and one of names.  A block that comes goes to the short queue, or to the main one if its name is
+ * known.  At the head of the short queue, what was used meanwhile goes on to the main queue, and what was not is a
+ * victim whose name is kept.  At the head of the main queue a block has another turn for each use, up to three.  The
+ * short queue gives victims while it is longer than a tenth of all frames.
  */
 #include "block/bid_map.h"
 #include "block/frame_list.h"

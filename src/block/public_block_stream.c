@@ -2,7 +2,8 @@
 /*
  * public_block_stream.c -- writers and readers of lists of blocks as callers outside know them.
  *
- * A writer makes its list when it is opened, so that finishing cannot fail for that.  A reader that consumes has the blocks for itself, and the list is empty.
+ * A writer makes its list when it is opened, so that finishing cannot fail for that.  A reader that consumes has the
+ * blocks for itself, and the list is empty.
  */
 #include <extmem/sys/block_stream.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * public_disks.c -- disks, ids and transfers of blocks as callers outside know them: arguments are checked, and the detail of failures is kept.
+ * public_disks.c -- disks, ids and transfers of blocks as callers outside know them: arguments are checked, and the
+ * detail of failures is kept.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -120,8 +120,8 @@ em_status em_cache_trace_policy(em_ctx *ctx, const em_cache_access *access, uint
 }
 
 /*
- * The optimum.  Blocks have numbers, in the order of their first accesses.  A heap has those that are in the cache, the one whose next access is the farthest
- * first; NEVER is farther than any.
+ * The optimum.  Blocks have numbers, in the order of their first accesses.  A heap has those that are in the cache, the
+ * one whose next access is the farthest first; NEVER is farther than any.
  */
 #define NEVER UINT32_MAX
 

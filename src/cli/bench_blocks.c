@@ -2,8 +2,9 @@
 /*
  * bench_blocks.c -- extmem bench blocks: what a block costs by backend, size and order.
  *
- * One block at a time is read or written through the library's files, sequentially or at random places, as in figures 2.1 to
- * 2.4 of the LEDA-SM report.  The file has no name and is written once before; the first repetition is not counted.
+ * One block at a time is read or written through the library's files, sequentially or at random places, as in figures
+ * 2.1 to 2.4 of the LEDA-SM report.  The file has no name and is written once before; the first repetition is not
+ * counted.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

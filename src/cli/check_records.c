@@ -2,8 +2,8 @@
 /*
  * check_records.c -- extmem check of binary records.
  *
- * Several files are one sequence: the last record of one comes before the first of the next.  After a record that is out of
- * order counting goes on, as the checksum is of all records.
+ * Several files are one sequence: the last record of one comes before the first of the next.  After a record that is
+ * out of order counting goes on, as the checksum is of all records.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

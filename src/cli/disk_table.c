@@ -2,11 +2,12 @@
 /*
  * disk_table.c -- what the disks of a context do, in a line for each every so many seconds.
  *
- * A line is the difference of two snapshots, after the tables of iostat that the LEDA-SM report shows: how many requests and bytes in a
- * second, how many wait, how long one takes from when the kernel got it, and in which part of the time there was one.
+ * A line is the difference of two snapshots, after the tables of iostat that the LEDA-SM report shows: how many
+ * requests and bytes in a second, how many wait, how long one takes from when the kernel got it, and in which part of
+ * the time there was one.
  *
- * A disk comes with its first file and goes with its last, so disks are told from others by their names, and one that has
- * counted less than before is new.
+ * A disk comes with its first file and goes with its last, so disks are told from others by their names, and one that
+ * has counted less than before is new.
  */
 #include <inttypes.h>
 #include <math.h>

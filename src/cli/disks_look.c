@@ -2,7 +2,8 @@
 /*
  * disks_look.c -- what a scratch disk is, and how much of it is free.
  *
- * Whether transfers are direct is found by opening what a sort would: a file without a name in a directory, or what is there, but for reading.
+ * Whether transfers are direct is found by opening what a sort would: a file without a name in a directory, or what is
+ * there, but for reading.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -69,7 +69,8 @@ int scratch_disks_directory(scratch_disks *s, const char *command, const char *a
 	return 0;
 }
 
-/* Cut the path off the front: a backslash takes the meaning from a comma or a backslash.  What is behind the comma, or NULL. */
+/* Cut the path off the front: a backslash takes the meaning from a comma or a backslash.  What is behind the comma, or
+ * NULL. */
 static char *cut_path(char *text)
 {
 	char *to = text;

@@ -228,7 +228,8 @@ static uint64_t disk_of(int fd)
 	return (uint64_t)(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev) + 1;
 }
 
-/* Do writes to it get on one at a time?  As far as its file system keeps their order by a lock, which is what those of Linux do. */
+/* Do writes to it get on one at a time?  As far as its file system keeps their order by a lock, which is what those of
+ * Linux do. */
 static int takes_one_write(int fd)
 {
 	struct stat st;

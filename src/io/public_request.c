@@ -2,7 +2,8 @@
 /*
  * public_request.c -- requests as callers outside know them: on the heap, counted, with a function of theirs.
  *
- * A request has two owners, the caller and the queue, and holds its file. When both are through with it the file keeps it for the next one.
+ * A request has two owners, the caller and the queue, and holds its file. When both are through with it the file keeps
+ * it for the next one.
  */
 #include <stddef.h>
 #include <string.h>

@@ -165,8 +165,8 @@ void emi_request_settle(emi_request *rq, int64_t result)
 	judge_now(rq);
 }
 
-/* The bytes of the file that nobody may touch meanwhile.  A write that is not aligned reads and writes whole pages, and may cut off
- * what it wrote behind the end. */
+/* The bytes of the file that nobody may touch meanwhile.  A write that is not aligned reads and writes whole pages, and
+ * may cut off what it wrote behind the end. */
 static void take_range(emi_request *rq)
 {
 	emi_range *r = &rq->range;

@@ -131,8 +131,8 @@ static void set_preset(em_simdisk *d, const preset *p)
 	d->write_ns = p->write_ns;
 }
 
-/* Digits, to be multiplied by factor, and at most 9 decimals, of which what is smaller than 1 is cut off: 1, or 0 when it is no
- * such number or too large. */
+/* Digits, to be multiplied by factor, and at most 9 decimals, of which what is smaller than 1 is cut off: 1, or 0 when
+ * it is no such number or too large. */
 static int scale(span digits, uint64_t factor, uint64_t *out)
 {
 	uint64_t whole = 0, part = 0, tenths = 1;

@@ -2,8 +2,9 @@
 /*
  * order_key_fn.c -- orders by a key that a function of the caller's computes.
  *
- * The function is asked for the keys of many records at a time, so that calling it costs little, also from a language where a call takes
- * long.  A record cannot be made again from such a key: one of up to 8 bytes travels with it, others are referred to.
+ * The function is asked for the keys of many records at a time, so that calling it costs little, also from a language
+ * where a call takes long.  A record cannot be made again from such a key: one of up to 8 bytes travels with it, others
+ * are referred to.
  */
 #include "base/error.h"
 #include "key/order_impl.h"

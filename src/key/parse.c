@@ -3,7 +3,8 @@
  * parse.c -- a key as the command spells it: OFFSET:TYPE[:r].
  *
  * TYPE is u8 u16 u32 u64 i8 i16 i32 i64 f32 f64, each with an optional le (the default) or be, or bytesN.
- * Numbers are decimal digits and nothing else.  The message of a failure quotes the key, then names the part that is wrong.
+ * Numbers are decimal digits and nothing else.  The message of a failure quotes the key, then names the part that is
+ * wrong.
  */
 #include <inttypes.h>
 

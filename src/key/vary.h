@@ -7,12 +7,12 @@
  *
  *     length of record | length of key | key ... | record ...
  *
- * A length below 254 is one byte; a longer one is the byte 254 and two bytes, or the byte 255 and eight (native byte order: frames
- * never leave this machine).
+ * A length below 254 is one byte; a longer one is the byte 254 and two bytes, or the byte 255 and eight (native byte
+ * order: frames never leave this machine).
  *
  * What a frame sorts by is its string: the key and then the record (unless the keys decide alone), compared as
- * memcmp() does, shorter first.  The record's part may be reversed: then its bytes are inverted in comparisons and longer comes
- * first, as if a 256th value followed each record.  The eight bytes of the string from any depth on make
+ * memcmp() does, shorter first.  The record's part may be reversed: then its bytes are inverted in comparisons and
+ * longer comes first, as if a 256th value followed each record.  The eight bytes of the string from any depth on make
  * the key of an element.
  *
  * Eight bytes behind every frame may be read.
@@ -249,8 +249,8 @@ EMI_VARY_INLINE emi_pair emi_frame_elem(const emi_vary *v, const emi_frame *f)
 }
 
 /*
- * Make a frame of a record of n bytes at [out, out + room).  Returns its length, or 0 when it does not fit; *need, when not NULL, is then
- * a size that does.
+ * Make a frame of a record of n bytes at [out, out + room).  Returns its length, or 0 when it does not fit; *need, when
+ * not NULL, is then a size that does.
  */
 size_t emi_frame_make(const emi_vary *v, const unsigned char *record, size_t n, unsigned char *out, size_t room, size_t *need);
 

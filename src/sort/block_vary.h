@@ -45,8 +45,9 @@ static inline size_t emi_block_room(size_t bytes)
 }
 
 /*
- * Where the block may lie that is the index-th of a run, when as many bytes of frames are in those before it and all stand in one piece of
- * memory: far enough behind the one before, and less than EMI_BLOCK_APART beside the frames and their marks.  A multiple of 8.
+ * Where the block may lie that is the index-th of a run, when as many bytes of frames are in those before it and all
+ * stand in one piece of memory: far enough behind the one before, and less than EMI_BLOCK_APART beside the frames and
+ * their marks.  A multiple of 8.
  */
 #define EMI_BLOCK_APART 56u
 

@@ -3,10 +3,10 @@
  * check_file.c -- looking whether the records of a file are in order.
  *
  * The file is read chunk by chunk, and each record is compared with the one before: by the first eight bytes of their
- * strings (key/vary.h), and only if those are equal by all of them.  Without keys the string is the record itself, which is looked at
- * where it was read; only the last record of a chunk is copied, as the chunk goes back to the reader.  With keys
- * two frames take turns, one for the record at hand and one for that before.  Chunks of records of one size are looked at by all
- * threads (sort/check_fixed.h).
+ * strings (key/vary.h), and only if those are equal by all of them.  Without keys the string is the record itself,
+ * which is looked at where it was read; only the last record of a chunk is copied, as the chunk goes back to the
+ * reader.  With keys two frames take turns, one for the record at hand and one for that before.  Chunks of records of
+ * one size are looked at by all threads (sort/check_fixed.h).
  */
 #include <extmem/check.h>
 

@@ -110,7 +110,8 @@ static inline uint64_t key_at(const void *e, size_t i, size_t bytes)
 	return bytes == sizeof(uint32_t) ? ((const uint32_t *)e)[i] : ((const uint64_t *)e)[i];
 }
 
-/* Bare keys are counted first, which takes no branches; where the first disorder is matters once.  bytes is a constant where this is called. */
+/* Bare keys are counted first, which takes no branches; where the first disorder is matters once.  bytes is a constant
+ * where this is called. */
 static inline void look_at_keys(const emi_check_fixed *c, const void *e, size_t n, size_t at, emi_check_found *f, const size_t bytes)
 {
 	size_t i, equal = 0, above = 0, bad;

@@ -2,7 +2,8 @@
 /*
  * files.h -- em_sort_files() and em_merge_files(), whose output may be groups of equal records in place of all of them.
  *
- * The detail of a failure is in err, which is not where opts says; groups may be NULL.  With groups, opts->flags is without EM_SORT_UNIQUE.
+ * The detail of a failure is in err, which is not where opts says; groups may be NULL.  With groups, opts->flags is
+ * without EM_SORT_UNIQUE.
  */
 #ifndef EMI_FILES_H
 #define EMI_FILES_H

@@ -2,21 +2,23 @@
 /*
  * merge_files.c -- merging files that are sorted already.
  *
- * As many inputs as may be open at a time are merged straight to the output: each hands out windows of elements (presorted.h), which
- * the kernels merge on the calling thread, and what comes out is copied to the buffers that are written.  Where files can be divided, and
- * there are several threads, each does so with parts of the range of keys (merge_parts.h).
+ * As many inputs as may be open at a time are merged straight to the output: each hands out windows of elements
+ * (presorted.h), which the kernels merge on the calling thread, and what comes out is copied to the buffers that are
+ * written.  Where files can be divided, and there are several threads, each does so with parts of the range of keys
+ * (merge_parts.h).
  *
- * More inputs than that are divided into groups of neighbours of nearly the same number.  The merge of a group is a run on the scratch
- * disk, made of blocks as the engine makes them, so that the engine does the rest.  Groups come in the order of the
- * inputs, and so do equal records.
+ * More inputs than that are divided into groups of neighbours of nearly the same number.  The merge of a group is a run
+ * on the scratch disk, made of blocks as the engine makes them, so that the engine does the rest.  Groups come in the
+ * order of the inputs, and so do equal records.
  *
  * One process may feed several inputs that are pipes.  So all inputs that are merged at a time are open before the
  * first is waited for, and of a pipe what is there is taken.
  *
  * Memory: one half of it is for what all inputs need, the other for the records that are too long for that; a
- * record of any length may take a 32nd of all.  Should so many inputs have such records at a time that it is not enough, the merge is begun anew with
- * half as many inputs at a time, if what was read can be read again and what was written can be dropped.  Likewise, when a merge
- * in parts meets what one thread would tell better, or has the memory for, that one begins anew.
+ * record of any length may take a 32nd of all.  Should so many inputs have such records at a time that it is not
+ * enough, the merge is begun anew with half as many inputs at a time, if what was read can be read again and what was
+ * written can be dropped.  Likewise, when a merge in parts meets what one thread would tell better, or has the memory
+ * for, that one begins anew.
  */
 #include <extmem/sort.h>
 
@@ -366,7 +368,8 @@ static int divisible(const merging *m)
 	       (!varied(m) || job->format.kind == EM_FORMAT_DELIMITED) && m->bytes / m->npaths >= EMI_SPLIT_FILE;
 }
 
-/* Do so many threads have memory and descriptors for their inputs and for what comes out?  Then o is complete but for the parts that take turns. */
+/* Do so many threads have memory and descriptors for their inputs and for what comes out?  Then o is complete but for
+ * the parts that take turns. */
 static int choose_buffers(const merging *m, uint32_t n, emi_parts_opts *o)
 {
 	const emi_job *job = &m->e.job;
@@ -391,7 +394,8 @@ static int choose_buffers(const merging *m, uint32_t n, emi_parts_opts *o)
 	return fds + inputs <= job->ctx->fds && o->copier_bytes >= CHUNK_GOOD && used <= share;
 }
 
-/* Parts that take turns: what comes out of one is held, as a rule, and to cut a file is to take less time than to read the part of it.  0: there are none such. */
+/* Parts that take turns: what comes out of one is held, as a rule, and to cut a file is to take less time than to read
+ * the part of it.  0: there are none such. */
 static uint32_t choose_turns(const merging *m, const emi_parts_opts *o)
 {
 	const uint64_t held = (uint64_t)o->copier_bytes * EMI_COPIER_BUFFERS, files = m->bytes / m->npaths / TURN_FILE;
@@ -611,7 +615,8 @@ static int next_trial(const merging *m, em_status st, const em_errinfo *err, tri
 
 	t->line.again = 0;
 	if (m->parts) {
-		/* Several inputs have many long records at once; or one thread knows a record's number, and which is the first that is wrong. */
+		/* Several inputs have many long records at once; or one thread knows a record's number, and which is
+		 * the first that is wrong. */
 		t->alone = 1;
 		return st == EM_ERR_MEMLIMIT || st == EM_ERR_FORMAT || st == EM_ERR_FDLIMIT;
 	}

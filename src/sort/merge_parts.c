@@ -2,11 +2,12 @@
 /*
  * merge_parts.c -- see merge_parts.h.
  *
- * A thread has ranges of the files, and a view of the job: a copy with counters of its own, which are added up at the end.  The last
- * one is the calling thread, which alone calls the progress function, also while it waits for the others.  Who
- * fails cancels the job, and so all its views; what failed first is the failure.
+ * A thread has ranges of the files, and a view of the job: a copy with counters of its own, which are added up at the
+ * end.  The last one is the calling thread, which alone calls the progress function, also while it waits for the
+ * others.  Who fails cancels the job, and so all its views; what failed first is the failure.
  *
- * Where parts take turns, whoever is free takes the next one.  So the part whose turn it is, is in the hands of a thread that waits for nobody.
+ * Where parts take turns, whoever is free takes the next one.  So the part whose turn it is, is in the hands of a
+ * thread that waits for nobody.
  */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L

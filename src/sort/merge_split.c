@@ -2,10 +2,11 @@
 /*
  * merge_split.c -- see merge_split.h.
  *
- * Splitters are taken from a sample: records at places that are spread over the bytes of all files, so that large files have more of them.
- * Where a splitter cuts a file is found by halving, and each look reads a few pages.  Whatever record is looked at begins
- * behind a delimiter, or at a multiple of the size; so in files that are not in order the places mean little, but are beginnings of
- * records, and as each search begins where the one before has ended, no record is in two parts.
+ * Splitters are taken from a sample: records at places that are spread over the bytes of all files, so that large files
+ * have more of them.  Where a splitter cuts a file is found by halving, and each look reads a few pages.  Whatever
+ * record is looked at begins behind a delimiter, or at a multiple of the size; so in files that are not in order the
+ * places mean little, but are beginnings of records, and as each search begins where the one before has ended, no
+ * record is in two parts.
  */
 #include "sort/merge_split.h"
 
@@ -97,8 +98,8 @@ static em_status fetch(splitting *c, uint64_t at, size_t n, em_errinfo *err)
 	return EM_OK;
 }
 
-/* What is behind the next delimiter from a place on, or the end of the file; all up to that is in the room.  EM_END: it is farther away than one may
- * be. */
+/* What is behind the next delimiter from a place on, or the end of the file; all up to that is in the room.  EM_END: it
+ * is farther away than one may be. */
 static em_status find_end(splitting *c, uint64_t at, uint64_t *end, em_errinfo *err)
 {
 	const uint64_t left = c->item->size - at;
@@ -180,7 +181,8 @@ static em_status load(splitting *c, uint64_t at, size_t n, em_errinfo *err)
 }
 
 /*
- * The first record from lo on that is greater than the splitter, or the end of the file.  It is likely not to be farther away than `step'.
+ * The first record from lo on that is greater than the splitter, or the end of the file.  It is likely not to be
+ * farther away than `step'.
  *
  * What is before lo is not greater, what begins at `first' is, and nothing begins in [end, first).
  */

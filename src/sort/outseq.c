@@ -122,8 +122,8 @@ void emi_outseq_begin_stay(emi_outseq *q, char *memory, size_t bytes, size_t cap
 	q->stay_bytes = bytes;
 }
 
-/* What lies behind the last record of a block is written too: never what memory held before.  Buffers that are never used are
- * never touched.  It takes a while, so it is done without the lock. */
+/* What lies behind the last record of a block is written too: never what memory held before.  Buffers that are never
+ * used are never touched.  It takes a while, so it is done without the lock. */
 static void clean_locked(emi_outseq *q, emi_outblock *b)
 {
 	emi_run_memory *memory = &q->runs->memory;

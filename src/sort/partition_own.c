@@ -2,9 +2,10 @@
 /*
  * partition_own.c -- the same as partition.c for records that have kernels of their own and no keys.
  *
- * In place of a digit it is splitters that tell the buckets: a sample of the records is sorted, and evenly spaced ones of it are taken.  When some of these
- * are equal, there are many records like that: then there are half as many splitters, and what is equal to one
- * of them gets a bucket for itself, which is sorted as soon as somebody looks at it.
+ * In place of a digit it is splitters that tell the buckets: a sample of the records is sorted, and evenly spaced ones
+ * of it are taken.  When some of these are equal, there are many records like that: then there are half as many
+ * splitters, and what is equal to one of them gets a bucket for itself, which is sorted as soon as somebody looks at
+ * it.
  */
 #include "sort/partition.h"
 

@@ -18,7 +18,8 @@ uint32_t emi_plan_merge_passes(uint64_t runs, uint32_t fan_in)
 	return passes;
 }
 
-/* What merges in front of the last one move, in units of all: they merge no more than makes all later ones full (engine.c). */
+/* What merges in front of the last one move, in units of all: they merge no more than makes all later ones full
+ * (engine.c). */
 static double before_last(uint64_t runs, uint32_t fan_in)
 {
 	uint64_t full = fan_in, excess;

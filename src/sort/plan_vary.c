@@ -13,7 +13,8 @@
 #define FEW_THREADS 3u
 #define SMALL_LEAST ((uint64_t)16 << 20)
 #define SMALL_TIMES 256u        /* memory in proportion to a small input */
-#define RUNS_SHARE 14u          /* runs may be as many as this when lines are of ten bytes, for as many bytes as there is memory */
+#define RUNS_SHARE 14u          /* runs may be as many as this when lines are of ten bytes, for as many bytes as there
+                                   is memory */
 #define BATCH_SHARE 64u
 #define BATCH_MOST ((size_t)64 << 10)
 #define BEYOND_TIMES 10u        /* a merge of two runs has their blocks, two more, one to unpack, one for the output,

@@ -2,9 +2,10 @@
 /*
  * sort_blocks.c -- see extmem/sys/sort_blocks.h.
  *
- * Blocks are read ahead into buffers of their own and pushed from there, as records do not lie one behind the other where a block has room left.  While
- * a run is sorted, the disks fill these buffers and write what was sorted before; that must last as long as a partition takes, in
- * which nothing else is there for them to do.  The last merge puts the blocks of the output, as it puts those of runs.
+ * Blocks are read ahead into buffers of their own and pushed from there, as records do not lie one behind the other
+ * where a block has room left.  While a run is sorted, the disks fill these buffers and write what was sorted before;
+ * that must last as long as a partition takes, in which nothing else is there for them to do.  The last merge puts the
+ * blocks of the output, as it puts those of runs.
  *
  * Two users of the disks meet here.  Lists belong to the one whose they are, the output too.  Runs are the sort's own.
  */
@@ -18,7 +19,8 @@
 #include "sort/front.h"
 #include "sort/plan_job.h"
 
-#define AHEAD_SHARE 8u          /* this part of the memory is for reading ahead: twice what disks do while two threads partition the rest ... */
+#define AHEAD_SHARE 8u          /* this part of the memory is for reading ahead: twice what disks do while two threads
+                                   partition the rest ... */
 #define AHEAD_MOST 4u           /* ... or, where blocks are large, this part, ... */
 #define AHEAD 2u                /* ... if each disk has no more than so many blocks on its way in then */
 

@@ -65,8 +65,9 @@ static void clear_area(void *arg)
 		f->area[1][i] = 0;
 }
 
-/* The system clears pages for whoever touches them first: that is who asks for reading into them, and then nobody computes.  So while the
- * first area is being read, another thread touches the second one, unless it is not known that it is needed. */
+/* The system clears pages for whoever touches them first: that is who asks for reading into them, and then nobody
+ * computes.  So while the first area is being read, another thread touches the second one, unless it is not known that
+ * it is needed. */
 static void begin_clear(file_sort *f)
 {
 	f->clears = f->area[1] != NULL && f->n != EMI_UNKNOWN && f->e.job.plan.threads > 1;

@@ -2,8 +2,8 @@
 /*
  * sort_vary.c -- sorting files of records of any length.
  *
- * Records are read, framed and put in the store by all threads (line_loader.h); a full store becomes a run, and the last one may stay in
- * memory.  A store that is too small for a long record becomes a run, and another one is taken.
+ * Records are read, framed and put in the store by all threads (line_loader.h); a full store becomes a run, and the
+ * last one may stay in memory.  A store that is too small for a long record becomes a run, and another one is taken.
  *
  * The last merge makes output bytes in the buffers that are written.  Only where the output is not a file, or equal
  * records are dropped or counted, frames are pulled and copied.
@@ -111,8 +111,8 @@ static em_status put_out(vary_sort *f, em_errinfo *err)
 }
 
 /*
- * The store is full.  The last run may stay in memory, so it is the one before it that gets fewer records when these do not fill all: as many as
- * leave nearly a store, or what there is memory for, if lines go on as they are.
+ * The store is full.  The last run may stay in memory, so it is the one before it that gets fewer records when these do
+ * not fill all: as many as leave nearly a store, or what there is memory for, if lines go on as they are.
  */
 static void size_next_run(vary_sort *f)
 {
@@ -226,7 +226,8 @@ static em_status look(vary_sort *f, emi_needs *needs, em_errinfo *err)
 	return EM_OK;
 }
 
-/* Bytes of the output, to reserve space for; 0 when that is not known.  A delimiter more at the end of an input does not matter. */
+/* Bytes of the output, to reserve space for; 0 when that is not known.  A delimiter more at the end of an input does
+ * not matter. */
 static uint64_t expected_bytes(const emi_job *job, const emi_needs *needs)
 {
 	return needs->bytes == EMI_UNKNOWN || (job->flags & EM_SORT_UNIQUE) != 0 || job->keeps ? 0 : needs->bytes;

@@ -2,8 +2,8 @@
 /*
  * sorter.c -- em_sorter: records are pushed in and pulled out.
  *
- * Pushed records are copied to an area, or, when they are of any length, to the store; each time it is full, and more comes, it is
- * spilled as a run.
+ * Pushed records are copied to an area, or, when they are of any length, to the store; each time it is full, and more
+ * comes, it is spilled as a run.
  */
 #include <string.h>
 

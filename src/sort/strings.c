@@ -94,8 +94,8 @@ static void sort_few(const emi_vary *v, emi_pair *a, size_t n, uint64_t depth)
 }
 
 /*
- * Strings that end within the last eight bytes looked at come before those that go on (reversed: behind them), and among
- * themselves in the order of their lengths.  Put them there; the rest of the group goes on.
+ * Strings that end within the last eight bytes looked at come before those that go on (reversed: behind them), and
+ * among themselves in the order of their lengths.  Put them there; the rest of the group goes on.
  */
 static void set_ended_apart(const sorting *s, group *g)
 {

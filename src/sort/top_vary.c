@@ -2,9 +2,10 @@
 /*
  * top_vary.c -- candidates of any length: looking at records, keeping them, cutting them to the first ones.
  *
- * They are frames in a store.  A cut sorts the store's elements, and then moves the frames that stay together at the end of the store.
- * Frames lie in the store in the order of the input, the first one last, so going through them from the end of the store to its front none
- * is moved over one that is still needed, and the elements that are made again stand in the order of the input.
+ * They are frames in a store.  A cut sorts the store's elements, and then moves the frames that stay together at the
+ * end of the store.  Frames lie in the store in the order of the input, the first one last, so going through them from
+ * the end of the store to its front none is moved over one that is still needed, and the elements that are made again
+ * stand in the order of the input.
  */
 #include "sort/top.h"
 

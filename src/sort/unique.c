@@ -2,8 +2,8 @@
 /*
  * unique.c -- em_unique_files(): a sort or a merge whose output is one record of each group of equal ones.
  *
- * Where nothing depends on how many records a group has, that is what EM_SORT_UNIQUE does, which drops records as early as
- * it can.
+ * Where nothing depends on how many records a group has, that is what EM_SORT_UNIQUE does, which drops records as early
+ * as it can.
  */
 #include <extmem/unique.h>
 

@@ -77,8 +77,8 @@ em_status emi_element_opts(em_element_opts *o, const em_element_opts *opts, uint
 }
 
 /*
- * Pages of all windows of that many bytes: those of the file, and once more each in which one window ends and the next begins.
- * Of the ends between windows, every (page / gcd)-th lies between two pages.
+ * Pages of all windows of that many bytes: those of the file, and once more each in which one window ends and the next
+ * begins.  Of the ends between windows, every (page / gcd)-th lies between two pages.
  */
 static uint64_t window_pages(uint64_t bytes, uint64_t window)
 {

@@ -2,8 +2,8 @@
 /*
  * element_stream.c -- element streams: what all kinds have in common.
  *
- * A call takes an element from the window or puts one in; only when that is not possible is the kind asked.  The first failure
- * stays: it empties the window, so that the next call comes here and finds it.
+ * A call takes an element from the window or puts one in; only when that is not possible is the kind asked.  The first
+ * failure stays: it empties the window, so that the next call comes here and finds it.
  *
  * A writer takes its memory before it opens the file, so what is there is not emptied for nothing.
  */
@@ -219,8 +219,8 @@ static em_status open_as(emi_element_stream **s, int wanted, em_ctx *ctx, const 
 	return emi_tell(EMI_ERRINFO_OF(em_element_opts, opts), status, &err);
 }
 
-/* Begin a call.  What failed before is told again.  Whether this is a child of a fork is a call of the system, which one
- * of the kinds does not do for each element either: the others ask where they move bytes. */
+/* Begin a call.  What failed before is told again.  Whether this is a child of a fork is a call of the system, which
+ * one of the kinds does not do for each element either: the others ask where they move bytes. */
 static em_status enter(emi_element_stream *s, em_errinfo *err)
 {
 	const em_status status = s != NULL ? emi_enter_quickly(&s->object) : EM_ERR_INVAL;

@@ -2,12 +2,12 @@
 /*
  * records.c -- records of any length: the life of a reader, and its calls.
  *
- * Buffers go round: free, being read (the queue, see records_read.c), with the consumer, free.  The first of the queue is
- * cut behind its last whole record (see records_cut.c); what follows, the tail, is copied in front of what the next
+ * Buffers go round: free, being read (the queue, see records_read.c), with the consumer, free.  The first of the queue
+ * is cut behind its last whole record (see records_cut.c); what follows, the tail, is copied in front of what the next
  * buffer reads.  So nothing is copied but one record for each buffer, and that only if it is short.
  *
- * A tail that is longer than the headroom is put together with the rest of its record in memory of its own, `joined', which
- * exists from then until the consumer gives the record back.  That record is a chunk by itself.  What
+ * A tail that is longer than the headroom is put together with the rest of its record in memory of its own, `joined',
+ * which exists from then until the consumer gives the record back.  That record is a chunk by itself.  What
  * follows it stays where it is, in the buffer in which the record ended, and is the next chunk.
  */
 #ifdef HAVE_CONFIG_H

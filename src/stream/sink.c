@@ -331,7 +331,8 @@ static em_status reserve_to(emi_sink *s, uint64_t end, em_errinfo *err)
 	return st;
 }
 
-/* Have space reserved for bytes up to end: a step more than is there, or, if there is not so much left, no more than these. */
+/* Have space reserved for bytes up to end: a step more than is there, or, if there is not so much left, no more than
+ * these. */
 static em_status have_room(emi_sink *s, uint64_t end)
 {
 	uint64_t to;

@@ -133,7 +133,8 @@ static void buffers(void **state)
 	test_memory_assert_clean(&mem);
 }
 
-/* The end of a large buffer goes back, and what is in front of it stays; from an allocator of the caller's, and of a small one, nothing does. */
+/* The end of a large buffer goes back, and what is in front of it stays; from an allocator of the caller's, and of a
+ * small one, nothing does. */
 static void buffers_shrink(void **state)
 {
 	const size_t bytes = 5 * MIB + 1, left = 2 * MIB + 5;

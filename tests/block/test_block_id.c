@@ -235,7 +235,8 @@ static void test_left(void **state)
 	}
 }
 
-/* One user accounts for its blocks: what it leaves goes with it, in any context; what it freed or others have does not, and is told if it stays. */
+/* One user accounts for its blocks: what it leaves goes with it, in any context; what it freed or others have does not,
+ * and is told if it stays. */
 static void test_accounted(void **state)
 {
 	em_errinfo err;
@@ -288,7 +289,8 @@ static void test_many_owners(void **state)
 	assert_non_null(strstr(s.log.line, ", ...)"));
 }
 
-/* Disks become full in the middle of a batch: others are taken instead, and when there are none nothing of it is left. */
+/* Disks become full in the middle of a batch: others are taken instead, and when there are none nothing of it is
+ * left. */
 static void full(uint32_t flags)
 {
 	em_errinfo err = clean();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_block_pool.c -- whatever several users do with a pool, a block is what was last written to it, and the disk holds that in the end.
+ * test_block_pool.c -- whatever several users do with a pool, a block is what was last written to it, and the disk
+ * holds that in the end.
  *
  * Writes can be held up at a gate, so that tests decide how far they have come.
  */
@@ -363,7 +364,8 @@ static void test_one_disk_waits(void **state)
 		gate_await(1);
 		for (i = 1; i < disks; i++)
 			await_writes(&b.f.fault[i], on[i]);
-		/* Twice: when the write has ended the buffer is exchanged, and the block comes from the disk the next time. */
+		/* Twice: when the write has ended the buffer is exchanged, and the block comes from the disk the next
+		 * time. */
 		for (k = 0; k < 2; k++) {
 			for (i = 0; i < MOST_BLOCKS; i++) {
 				if (b.bid[i].disk == 0)

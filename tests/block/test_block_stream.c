@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_block_stream.c -- what is written block by block is read in the same order or in the opposite one, however many buffers there are and
- * however records are asked for; and what fails is told.
+ * test_block_stream.c -- what is written block by block is read in the same order or in the opposite one, however many
+ * buffers there are and however records are asked for; and what fails is told.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -275,7 +275,8 @@ static void test_freeing(void **state)
 #define SEQUENCE 9u
 #define SEQUENCE_BLOCKS 3u
 
-/* Write lists of few blocks, of some none, in either order; which record is where when they are read one after the other from the beginning. */
+/* Write lists of few blocks, of some none, in either order; which record is where when they are read one after the
+ * other from the beginning. */
 static uint64_t write_sequence(bench *b, emi_block_list *list, uint64_t *number)
 {
 	uint64_t all = 0, k;
@@ -295,7 +296,8 @@ static uint64_t write_sequence(bench *b, emi_block_list *list, uint64_t *number)
 	return all;
 }
 
-/* Read them, and look at each record.  With n buffers n - 1 blocks are under way whenever there are so many, whichever lists they are of. */
+/* Read them, and look at each record.  With n buffers n - 1 blocks are under way whenever there are so many, whichever
+ * lists they are of. */
 static void read_sequence(bench *b, const emi_block_list *list, const uint64_t *number, uint64_t all, emi_block_order order, int frees)
 {
 	uint64_t blocks = 0, at = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_buffers.c -- buffers side by side and alone: no two are the same, there are no more than may be, memory is within
- * what is told, and failures leave them as they were.
+ * test_buffers.c -- buffers side by side and alone: no two are the same, there are no more than may be, memory is
+ * within what is told, and failures leave them as they were.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cache_policy.c -- policies against models that are as plain as possible, and the optimum against all that could be done.
+ * test_cache_policy.c -- policies against models that are as plain as possible, and the optimum against all that could
+ * be done.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -364,7 +365,8 @@ static int32_t enough(void *arg, uint32_t frame)
 	return EM_CACHE_ENOUGH;
 }
 
-/* Frames come, are used, and leave in any way; each that may go is found, none that has to stay or is empty is taken. */
+/* Frames come, are used, and leave in any way; each that may go is found, none that has to stay or is empty is
+ * taken. */
 static void test_victims(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());

@@ -94,7 +94,8 @@ static void test_random_kinds(void **state)
 		for (i = 0; i < 8000; i++) {
 			assert_int_equal(em_placement_init(&p, kinds[k], 8, 0, 1, i), EM_OK);
 			count[em_placement_disk(&p, 3)]++;
-			/* From one block to the next, too, but that simple random ones go round and cycles never stay. */
+			/* From one block to the next, too, but that simple random ones go round and cycles never
+			 * stay. */
 			pairs[(em_placement_disk(&p, 4) + 8 - em_placement_disk(&p, 3)) % 8]++;
 		}
 		assert_even(count, 8000);

@@ -51,8 +51,8 @@ typedef struct bench {
 	int in_order;             /* requests must be made in the order that next_wanted() tells */
 } bench;
 
-/* The sequence whose next block is to be requested: that with the smallest key, of equals the one that has the fewest blocks in memory, of these the
- * first; k: there is none. */
+/* The sequence whose next block is to be requested: that with the smallest key, of equals the one that has the fewest
+ * blocks in memory, of these the first; k: there is none. */
 static uint32_t next_wanted(const bench *b)
 {
 	uint32_t s, best = b->k, have[MOST_K];
@@ -377,7 +377,8 @@ static void test_windows(void **state)
 	}
 }
 
-/* Keys that say nothing, as beginnings of strings may: sequences that are used up at the same rate are all read ahead. */
+/* Keys that say nothing, as beginnings of strings may: sequences that are used up at the same rate are all read
+ * ahead. */
 static void test_equal_keys(void **state)
 {
 	uint32_t k, i, s, round;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_prefetch_groups.c -- groups of sequences that are consumed one after the other: the next one is read ahead while one ends, and never so far that a
- * block of the one at hand, or later of its own, cannot be had.
+ * test_prefetch_groups.c -- groups of sequences that are consumed one after the other: the next one is read ahead while
+ * one ends, and never so far that a block of the one at hand, or later of its own, cannot be had.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -171,7 +171,8 @@ static em_status turn(bench *b, emi_prefetch *p, em_errinfo *err)
 	return emi_prefetch_turn(p, err);
 }
 
-/* Blocks of sequence s in buffers that nobody took, and whether `number' is one of them: counted, whatever the prefetcher counts. */
+/* Blocks of sequence s in buffers that nobody took, and whether `number' is one of them: counted, whatever the
+ * prefetcher counts. */
 static uint32_t in_buffers(const emi_prefetch *p, uint32_t group, uint32_t s, uint32_t number, int *there)
 {
 	int free_one[MOST_BUFFERS] = { 0 };
@@ -191,7 +192,8 @@ static uint32_t in_buffers(const emi_prefetch *p, uint32_t group, uint32_t s, ui
 	return n;
 }
 
-/* Whoever is going to need a buffer that nobody brings back has one: of those that are free, or, in the coming group, of all. */
+/* Whoever is going to need a buffer that nobody brings back has one: of those that are free, or, in the coming group,
+ * of all. */
 static void check_rights(const bench *b, const emi_prefetch *p)
 {
 	uint32_t s, bare = 0, used = 0;
@@ -296,8 +298,8 @@ static void assert_ends(const bench *b, emi_prefetch *p)
 	}
 }
 
-/* All groups, each block when a merge comes to need it: nobody has to ask, and where one group ends and the next begins, as much of that is requested as if it had been
- * alone. */
+/* All groups, each block when a merge comes to need it: nobody has to ask, and where one group ends and the next
+ * begins, as much of that is requested as if it had been alone. */
 static void test_seams(void **state)
 {
 	int round;
@@ -329,7 +331,8 @@ static void test_seams(void **state)
 				give_back(&b, &p, 0);
 				join_some_time(&b, &p, 1);
 				check_rights(&b, &p);
-				/* Disks always have something to read if there is something: what is free is what somebody has a right to. */
+				/* Disks always have something to read if there is something: what is free is what
+				 * somebody has a right to. */
 				if (emi_prefetch_told(&p) || p.nheap == 0)
 					continue;
 				g = &p.group[p.last];
@@ -345,7 +348,8 @@ static void test_seams(void **state)
 	}
 }
 
-/* A consumer that takes blocks from anywhere and keeps several, hints that are wrong, groups that join late or not before their turn, any number of buffers. */
+/* A consumer that takes blocks from anywhere and keeps several, hints that are wrong, groups that join late or not
+ * before their turn, any number of buffers. */
 static void test_any_order(void **state)
 {
 	uint64_t missed = 0;

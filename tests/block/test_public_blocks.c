@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_public_blocks.c -- disks, ids, transfers and memory of blocks as callers outside have them: whole rounds, what each function refuses, and objects that
- * are closed in any order.
+ * test_public_blocks.c -- disks, ids, transfers and memory of blocks as callers outside have them: whole rounds, what
+ * each function refuses, and objects that are closed in any order.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

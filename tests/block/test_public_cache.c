@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_public_cache.c -- caches, their policies and traces as callers outside have them, on several disks: whole rounds, what each function refuses, what they say when a disk or an
- * allocation fails, and closing in any order.
+ * test_public_cache.c -- caches, their policies and traces as callers outside have them, on several disks: whole
+ * rounds, what each function refuses, what they say when a disk or an allocation fails, and closing in any order.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -187,7 +187,8 @@ static void test_trace_refused(void **state)
 	round_stop(&r);
 }
 
-/* A policy of the caller's that remembers nothing, asks for all frames there may be, and takes the first that may go. */
+/* A policy of the caller's that remembers nothing, asks for all frames there may be, and takes the first that may
+ * go. */
 static uint64_t naive_bytes(uint32_t n)
 {
 	(void)n;

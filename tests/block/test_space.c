@@ -123,7 +123,8 @@ static uint64_t any_size(test_rng *rng)
 	return size[test_below(rng, sizeof size / sizeof *size)];
 }
 
-/* The first gap is found whenever there is one, nothing overlaps, and only then does the disk grow; it shrinks to the last unit in use. */
+/* The first gap is found whenever there is one, nothing overlaps, and only then does the disk grow; it shrinks to the
+ * last unit in use. */
 static void test_model(void **state)
 {
 	em_ctx *ctx = make_ctx((uint64_t)64 << 20);
@@ -388,7 +389,8 @@ static void test_edges(void **state)
 	em_ctx_close(ctx);
 }
 
-/* What is cut out are the gaps that are large enough, whole, each once; none of it is given out again until it is mended. */
+/* What is cut out are the gaps that are large enough, whole, each once; none of it is given out again until it is
+ * mended. */
 static void test_cut(void **state)
 {
 	em_ctx *ctx = make_ctx((uint64_t)64 << 20);

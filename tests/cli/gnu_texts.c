@@ -3,11 +3,11 @@
  * gnu_texts.c -- random and adversarial texts to compare sorts with.
  *
  * A line is a few items, each of some kind, with separators between them; all lines of a text have items of the same
- * few kinds, so that keys of neighbours have to be compared in earnest.  Some lines repeat earlier ones.  A text may be put
- * in order, or the other way round, before it is written.
+ * few kinds, so that keys of neighbours have to be compared in earnest.  Some lines repeat earlier ones.  A text may be
+ * put in order, or the other way round, before it is written.
  *
- * Two things are left out, with which GNU sort 9.1 does what nobody could mean.  NaNs: it orders them among each other by
- * the bytes of a long double, of which some are never set.  The byte 0x80: in the C locale it takes it for the
+ * Two things are left out, with which GNU sort 9.1 does what nobody could mean.  NaNs: it orders them among each other
+ * by the bytes of a long double, of which some are never set.  The byte 0x80: in the C locale it takes it for the
  * separator of thousands with -h.
  */
 #include <stdarg.h>

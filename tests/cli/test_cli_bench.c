@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cli_bench.c -- extmem bench io: that it makes the runs it is asked for, counts what it predicted, and leaves nothing.
+ * test_cli_bench.c -- extmem bench io: that it makes the runs it is asked for, counts what it predicted, and leaves
+ * nothing.
  *
  * What the times are is nobody's business here.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cli_config.c -- the configuration file: where it is looked for, what it says, what options say instead, and what is wrong with it.
+ * test_cli_config.c -- the configuration file: where it is looked for, what it says, what options say instead, and what
+ * is wrong with it.
  *
  * A line of the file does what an option does, so what the command prints with either is compared.
  */
@@ -171,7 +172,8 @@ static void test_values(void **state)
 	expect_not(c, disks, "disk = /,1M,memory", "--config=", "1048576");
 }
 
-/* A sort obeys: the disks, and the limit on all of them; commas and backslashes in a path are escaped as in the option. */
+/* A sort obeys: the disks, and the limit on all of them; commas and backslashes in a path are escaped as in the
+ * option. */
 static void test_sort(void **state)
 {
 	const config *c = *state;
@@ -517,7 +519,8 @@ static void warnings(const char *dir)
 	snprintf(text, sizeof text, "disk = %s\nwarnings = off\n", dir);
 	write_text(c->path, text);
 	expect_warnings(0, NULL, NULL);
-	/* Without scratch there is nothing to warn of; other file systems and a backend that is meant so are not, either. */
+	/* Without scratch there is nothing to warn of; other file systems and a backend that is meant so are not,
+	 * either. */
 	write_text(c->path, "");
 	run_command(&r, NULL, SORT, "-o/dev/null", c->f->in[0], c->option, t, NULL);
 	assert_status(&r, 0);

@@ -87,7 +87,8 @@ static int device_open(device *d, fixture *f, size_t bytes, unsigned sector)
 	return 0;
 }
 
-/* Nothing from there on was written, and something before it, if that was to be.  Then it has new bytes, as the next sort writes what this one did. */
+/* Nothing from there on was written, and something before it, if that was to be.  Then it has new bytes, as the next
+ * sort writes what this one did. */
 static void expect_untouched(device *d, size_t from, int used)
 {
 	assert_int_equal(pread(d->fd, d->now, d->bytes, 0), d->bytes);

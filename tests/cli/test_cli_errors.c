@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cli_errors.c -- extmem sort when things go wrong: one clear line, exit status 2, and nothing lost or left behind.
+ * test_cli_errors.c -- extmem sort when things go wrong: one clear line, exit status 2, and nothing lost or left
+ * behind.
  *
  * Full disks are small tmpfs mounts in a mount namespace of the test's own, which takes root or user
  * namespaces.  Where neither is to be had, and in any case as well, RLIMIT_FSIZE stands in for them.

@@ -2,10 +2,10 @@
 /*
  * test_cli_sort_options.c -- options are spelled, and mistakes reported, as people know it.
  *
- * Each line of the tables below is run twice, by GNU sort and by extmem sort: the exit status, the output, the messages without
- * the name of the program, and the files that are left must be the same.  Where they are not on purpose, the line
- * stands in the table of exceptions, with the reason.  The messages are those of one version, so with another one they are not
- * compared.
+ * Each line of the tables below is run twice, by GNU sort and by extmem sort: the exit status, the output, the messages
+ * without the name of the program, and the files that are left must be the same.  Where they are not on purpose, the
+ * line stands in the table of exceptions, with the reason.  The messages are those of one version, so with another one
+ * they are not compared.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

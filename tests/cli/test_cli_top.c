@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cli_top.c -- extmem top and extmem shuffle: their options, and that they write parts and permutations of what they should.
+ * test_cli_top.c -- extmem top and extmem shuffle: their options, and that they write parts and permutations of what
+ * they should.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cli_unique.c -- extmem unique and extmem merge: their options, and that they do what extmem sort does where they should.
+ * test_cli_unique.c -- extmem unique and extmem merge: their options, and that they do what extmem sort does where they
+ * should.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

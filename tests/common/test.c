@@ -263,7 +263,8 @@ void test_dir_remove(char *dir)
 	free(dir);
 }
 
-/* Is that a directory of ours, made by a process that is no more?  Where processes are numbered anew, as in a container, one may only seem to be: so it must be old, too. */
+/* Is that a directory of ours, made by a process that is no more?  Where processes are numbered anew, as in a
+ * container, one may only seem to be: so it must be old, too. */
 static int is_leftover(const char *path, const char *name)
 {
 	struct stat sb;

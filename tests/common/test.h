@@ -40,8 +40,8 @@
  * reached.  Where that takes too long, it lets allocations fail by their place: see place.h.
  *
  * Directories.  test_dir_make() makes one under $TMPDIR, /var/tmp or the current directory, whose name has the process
- * in it: what others left that were killed more than an hour ago is removed first.  test_dir_remove() removes it and the
- * files in it, assert_dir_empty(path) says that nothing was left behind.
+ * in it: what others left that were killed more than an hour ago is removed first.  test_dir_remove() removes it and
+ * the files in it, assert_dir_empty(path) says that nothing was left behind.
  */
 #ifndef EM_TEST_H
 #define EM_TEST_H

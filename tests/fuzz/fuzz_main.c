@@ -2,7 +2,8 @@
 /*
  * fuzz_main.c -- runs a fuzz target where there is no fuzzer.
  *
- *     fuzz_NAME             some thousand random inputs, from a seed that is printed and that EXTMEM_TEST_SEED overrides
+ *     fuzz_NAME             some thousand random inputs, from a seed that is printed and that EXTMEM_TEST_SEED
+ *                           overrides
  *     fuzz_NAME FILE...     these inputs, such as a fuzzer's findings
  *
  * Without feedback from the code, uniformly random bytes would hardly get anywhere; so most inputs are made of few

@@ -2,8 +2,8 @@
 /*
  * fuzz_records.c -- readers of records against a splitter that has the files in memory.
  *
- * The input is a header, which chooses format, sizes and kinds of files, and then a program that writes the files, as fuzzers like
- * inputs that are shorter than a chunk:
+ * The input is a header, which chooses format, sizes and kinds of files, and then a program that writes the files, as
+ * fuzzers like inputs that are shorter than a chunk:
  *
  *	byte 0     kind, width and order of prefixes, separator of CSV
  *	byte 1     delimiter

@@ -11,8 +11,8 @@
  *	then        four bytes for each field
  *	then        steps of three bytes: records of a pattern, pushed one by one or in a batch
  *
- * What comes out is what the model says, byte for byte, whatever the options; options that cannot be are refused when the sorter is
- * opened, as em_sort_plan() does.
+ * What comes out is what the model says, byte for byte, whatever the options; options that cannot be are refused when
+ * the sorter is opened, as em_sort_plan() does.
  */
 #include <stdio.h>
 #include <stdlib.h>

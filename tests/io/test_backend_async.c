@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_backend_async.c -- transfers that the kernel makes on its own, by every backend that has a channel: random traffic at any depth, signals and forks in
- * the middle of it, and refusals.  What a backend does besides is in its own test.
+ * test_backend_async.c -- transfers that the kernel makes on its own, by every backend that has a channel: random
+ * traffic at any depth, signals and forks in the middle of it, and refusals.  What a backend does besides is in its own
+ * test.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -204,7 +204,8 @@ static unsigned fill_up(em_file *f, const char *path, char *buf, int sys_errno)
 	}
 }
 
-/* A full disk is an error of the write that met it; what is there stays, and can be changed; what failed is not done later. */
+/* A full disk is an error of the write that met it; what is there stays, and can be changed; what failed is not done
+ * later. */
 static void full(em_file *f, const char *path, char *buf, char *in)
 {
 	unsigned n = fill_up(f, path, buf, ENOSPC), half = n / 2, i;

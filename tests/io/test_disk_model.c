@@ -109,8 +109,8 @@ static void test_seek_curve(void **state)
 	}
 }
 
-/* A stream runs at the rate of its zone, without a gap, whatever the pieces: also when they come late, if the buffer is large
- * enough. */
+/* A stream runs at the rate of its zone, without a gap, whatever the pieces: also when they come late, if the buffer is
+ * large enough. */
 static void test_stream(void **state)
 {
 	em_simdisk p = easy_disk();
@@ -210,7 +210,8 @@ static void test_position(void **state)
 	assert_int_equal(r.turn_ns, 9 * MS);
 	assert_int_equal(r.done_ns, 16 * MS);
 	assert_int_equal(s.free_ns, 16 * MS);
-	/* To the beginning of zone 1 from nearly as far outside as can be: 5 ms and a bit less, then on to a whole turn. */
+	/* To the beginning of zone 1 from nearly as far outside as can be: 5 ms and a bit less, then on to a whole
+	 * turn. */
 	r = emi_disk_serve(&m, &s, 0, 40000000, 30000, 0);
 	assert_in_range(r.seek_ns, 5 * MS - 10000, 5 * MS);
 	assert_int_equal(r.seek_ns + r.turn_ns, 14 * MS);
@@ -240,7 +241,8 @@ static void test_late(void **state)
 	p.buffer = 20000;
 	p.rate_interface = 40000000;
 	m = make(&p);
-	/* Half a track, 5 ms, fits into the buffer: 3 ms late is made good, 8 ms but for 3, and the disk is never ahead of itself. */
+	/* Half a track, 5 ms, fits into the buffer: 3 ms late is made good, 8 ms but for 3, and the disk is never ahead
+	 * of itself. */
 	r = emi_disk_serve(&m, &s, 26 * MS, 80000, 40000, 0);
 	assert_int_equal(r.done_ns, 33 * MS);
 	r = emi_disk_serve(&m, &s, 41 * MS, 120000, 40000, 0);
@@ -253,7 +255,8 @@ static void test_late(void **state)
 	/* What was read ahead is of no use for writing. */
 	r = emi_disk_serve(&m, &s, 63 * MS, 204000, 40000, 1);
 	assert_int_equal(r.done_ns, 73 * MS);
-	/* A late request that is elsewhere begins when it comes: here on the track before, whose beginning passes at 90 ms. */
+	/* A late request that is elsewhere begins when it comes: here on the track before, whose beginning passes at 90
+	 * ms. */
 	r = emi_disk_serve(&m, &s, 80 * MS, 200000, 4000, 1);
 	assert_in_range(r.seek_ns, 1 * MS, 2 * MS);
 	assert_int_equal(r.seek_ns + r.turn_ns, 10 * MS);
@@ -320,8 +323,8 @@ static void test_presets(void **state)
 
 /*
  * Reads of 64 KiB from random tracks: on the average the seek is seek_average, the turning half a revolution.  Of 20000
- * samples, whose standard deviations are less than 3.5 ms and 3.3 ms (elite9: 5.4 and 3.3), the mean is off by less than
- * 6 sigma / sqrt(20000): 0.23 ms and 0.14 ms.  That a correct model fails is less likely than 1 in 10^8.
+ * samples, whose standard deviations are less than 3.5 ms and 3.3 ms (elite9: 5.4 and 3.3), the mean is off by less
+ * than 6 sigma / sqrt(20000): 0.23 ms and 0.14 ms.  That a correct model fails is less likely than 1 in 10^8.
  */
 static void random_reads(const char *name, test_rng *rng)
 {
@@ -368,7 +371,8 @@ static void test_random_reads(void **state)
 	random_reads("elite9", &rng);
 }
 
-/* Whatever comes: a disk is done in the order of arrival, never before what it takes, and not before the request came. */
+/* Whatever comes: a disk is done in the order of arrival, never before what it takes, and not before the request
+ * came. */
 static void test_monotone(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());

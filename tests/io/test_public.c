@@ -71,7 +71,8 @@ static void called(em_request *rq, void *user)
 		__atomic_add_fetch(&t->calls, 1, __ATOMIC_RELAXED);
 }
 
-/* Reads and writes that overlap at random, all submitted at once: each read finds what was written before it, and nothing later. */
+/* Reads and writes that overlap at random, all submitted at once: each read finds what was written before it, and
+ * nothing later. */
 static void in_order(em_ctx *ctx, em_file *f, test_rng *rng, int pages)
 {
 	unsigned char *model = calloc(1, SPACE + LONGEST);

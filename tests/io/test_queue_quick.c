@@ -2,8 +2,9 @@
 /*
  * test_queue_quick.c -- transfers that are done sooner than a thread is woken.
  *
- * The queue then does not call a worker for each of them, and who waits makes those of others.  Whatever way one waits, and if nobody does,
- * everything must get done, be counted, and have its function called once; also when a slow transfer is among the quick ones.
+ * The queue then does not call a worker for each of them, and who waits makes those of others.  Whatever way one waits,
+ * and if nobody does, everything must get done, be counted, and have its function called once; also when a slow
+ * transfer is among the quick ones.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -398,7 +399,8 @@ static void assert_sum(const em_io_stats *all, const em_io_stats *part, unsigned
 	assert_true(all->busy >= most - 1e-8);
 }
 
-/* Two files of one disk and one of another, waited for as the first of all: what each took, and that somebody waited. */
+/* Two files of one disk and one of another, waited for as the first of all: what each took, and that somebody
+ * waited. */
 static void test_statistics(void **state)
 {
 	static quick b;

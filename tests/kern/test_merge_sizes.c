@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_merge_sizes.c -- the windowed merge of every element and instruction set, with inputs of every size up to 2000 of all patterns,
- * against qsort().  Windows, output, the tree and the list of windows lie next to pages that nobody may touch, and
- * windows are not aligned for more than their members.
+ * test_merge_sizes.c -- the windowed merge of every element and instruction set, with inputs of every size up to 2000
+ * of all patterns, against qsort().  Windows, output, the tree and the list of windows lie next to pages that nobody
+ * may touch, and windows are not aligned for more than their members.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_mix_sizes.c -- merging windows by digits that are in memory as a whole, of every instruction set, against qsort(): of every size up to
- * 2000 keys, and of some that take several steps.  Few windows lie each between pages that nobody may touch, many are one
- * array between such pages.
+ * test_mix_sizes.c -- merging windows by digits that are in memory as a whole, of every instruction set, against
+ * qsort(): of every size up to 2000 keys, and of some that take several steps.  Few windows lie each between pages that
+ * nobody may touch, many are one array between such pages.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_sizes.c -- survey, histogram, scatter, sort and bound of every element and instruction set, with inputs of every size up to 2000 and
- * of some large ones, of every pattern.  Arrays lie next to pages that nobody may touch, and some are not aligned for more than
- * their members.
+ * test_sizes.c -- survey, histogram, scatter, sort and bound of every element and instruction set, with inputs of every
+ * size up to 2000 and of some large ones, of every pattern.  Arrays lie next to pages that nobody may touch, and some
+ * are not aligned for more than their members.
  *
- * What must come out is known without sorting anew for each size: the input of n elements is the one of n - 1 with one more at one of its
- * ends, so one is inserted into what is sorted.  Now and then that is compared with what qsort() says.
+ * What must come out is known without sorting anew for each size: the input of n elements is the one of n - 1 with one
+ * more at one of its ends, so one is inserted into what is sorted.  Now and then that is compared with what qsort()
+ * says.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -291,7 +292,8 @@ static void check_all(input *in, unsigned first, unsigned end)
 	check_partition(in, first, end);
 }
 
-/* Every size of every pattern; the many larger ones with one instruction set after the other, and another one in the next run. */
+/* Every size of every pattern; the many larger ones with one instruction set after the other, and another one in the
+ * next run. */
 static void check_sizes(emi_elem elem, int ties)
 {
 	const size_t turn = below(6), step = ties ? 6 : 1;
@@ -343,7 +345,8 @@ static void test_pair_with_ties(void **state)
 	check_sizes(EMI_ELEM_PAIR, 1);
 }
 
-/* More than the caches of the kernels hold, where scatters may go past the processor's; a third of the patterns in each run. */
+/* More than the caches of the kernels hold, where scatters may go past the processor's; a third of the patterns in each
+ * run. */
 static void test_large(void **state)
 {
 	int kind, how;

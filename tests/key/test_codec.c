@@ -349,7 +349,8 @@ static void test_partitions(void **state)
 	assert_true(bare > 50);
 }
 
-/* Records of 9 to 16 bytes that are all key, in fields of any type and order: elements hold them, but for floats in the middle. */
+/* Records of 9 to 16 bytes that are all key, in fields of any type and order: elements hold them, but for floats in the
+ * middle. */
 static void test_wide(void **state)
 {
 	unsigned round, wide = 0, same = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_codes.c -- offset-value codes of records of one size: what a merge relies on, for triples of records that the model put in order.
+ * test_codes.c -- offset-value codes of records of one size: what a merge relies on, for triples of records that the
+ * model put in order.
  */
 #include <stdarg.h>
 #include <stddef.h>

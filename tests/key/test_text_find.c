@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_text_find.c -- where keys are: a table of cases, and random records against a model that takes the record apart first.
+ * test_text_find.c -- where keys are: a table of cases, and random records against a model that takes the record apart
+ * first.
  */
 #include <stdarg.h>
 #include <stddef.h>

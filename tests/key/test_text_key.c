@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_text_key.c -- normalised keys: tables of texts in their order, a few bytes that are promised, and numbers of thousands of
- * digits.
+ * test_text_key.c -- normalised keys: tables of texts in their order, a few bytes that are promised, and numbers of
+ * thousands of digits.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -288,7 +288,8 @@ static void check_exponents(void)
 	}
 }
 
-/* 2^bits + 1 is in the middle of two neighbours, of which 2^bits is the even one: a digit anywhere behind it decides. */
+/* 2^bits + 1 is in the middle of two neighbours, of which 2^bits is the even one: a digit anywhere behind it
+ * decides. */
 static void check_middles(void)
 {
 	char middle[2][64], above[64];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_text_key_gnu.c -- normalised keys of random texts, of which GNU sort must think the same, in room that may be too small.
+ * test_text_key_gnu.c -- normalised keys of random texts, of which GNU sort must think the same, in room that may be
+ * too small.
  *
  * Of what GNU sort 9.1 does, some things are left out of the comparison: the order of NaNs among each other, which
  * depends on bytes that nobody sets; the byte 0x80 in numbers, which it takes for a separator of thousands; and what is
@@ -456,8 +457,8 @@ static void test_room(void **state)
 	}
 }
 
-/* Any bytes, of any length, also those that GNU sort takes for something else: a key is what its keys are one by one, and reversed ones
- * are the same bytes inverted. */
+/* Any bytes, of any length, also those that GNU sort takes for something else: a key is what its keys are one by one,
+ * and reversed ones are the same bytes inverted. */
 static void test_any_bytes(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());

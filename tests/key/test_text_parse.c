@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_text_parse.c -- text keys as the command spells them: tables of what is right and of the messages for what is not, and random
- * specifications that GNU sort must take, or refuse in the same words.
+ * test_text_parse.c -- text keys as the command spells them: tables of what is right and of the messages for what is
+ * not, and random specifications that GNU sort must take, or refuse in the same words.
  */
 #include <stdarg.h>
 #include <stddef.h>

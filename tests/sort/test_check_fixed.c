@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* test_check_fixed.c -- looking whether records of one size are in order, against the model: all kinds of elements, one thread and several. */
+/* test_check_fixed.c -- looking whether records of one size are in order, against the model: all kinds of elements, one
+ * thread and several. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -174,7 +175,8 @@ static void assert_check(em_ctx *ctx, const em_order *order, const char *path, c
 	}
 }
 
-/* Sorted records, but for a few that are copies of others, and, if only the first of equal ones was to be kept, a rest at the end. */
+/* Sorted records, but for a few that are copies of others, and, if only the first of equal ones was to be kept, a rest
+ * at the end. */
 static unsigned char *nearly_sorted(test_rng *rng, const sort_shape *s, size_t n)
 {
 	static const sort_pattern pattern[] = { SORT_RANDOM, SORT_RANDOM, SORT_FEW, SORT_ENDS, SORT_EQUAL };
@@ -229,7 +231,8 @@ static void test_model(void **state)
 	test_dir_remove(dir);
 }
 
-/* A record that is equal to the one before, or comes before it, at places around the ends of chunks and of threads' parts. */
+/* A record that is equal to the one before, or comes before it, at places around the ends of chunks and of threads'
+ * parts. */
 static void test_every_place(void **state)
 {
 	const sort_shape s = sort_shape_of(EM_KEY_U64, 8, 0, 8);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_disks.c -- sorts whose scratch is on several disks give what a sort on one does, also when a disk fails or is full.
+ * test_disks.c -- sorts whose scratch is on several disks give what a sort on one does, also when a disk fails or is
+ * full.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

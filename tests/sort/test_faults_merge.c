@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_faults_merge.c -- everything that can fail in a merge of sorted files and in a search for groups of equal records fails, once each:
- * see fault_sweep.h.  A merge in parts is among them.
+ * test_faults_merge.c -- everything that can fail in a merge of sorted files and in a search for groups of equal
+ * records fails, once each: see fault_sweep.h.  A merge in parts is among them.
  */
 #include <stdarg.h>
 #include <stddef.h>

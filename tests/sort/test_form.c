@@ -191,7 +191,8 @@ static void test_patterns(void **state)
 	}
 }
 
-/* Records whose keys are 0, 1, ... from the last one to the first, but for one that is as large as the one before it, if there is one. */
+/* Records whose keys are 0, 1, ... from the last one to the first, but for one that is as large as the one before it,
+ * if there is one. */
 static unsigned char *descending(const sort_shape *shape, uint64_t n, uint64_t equal)
 {
 	unsigned char *records = calloc((size_t)n, shape->bytes);
@@ -210,7 +211,8 @@ static unsigned char *descending(const sort_shape *shape, uint64_t n, uint64_t e
 	return records;
 }
 
-/* What is in reverse is turned around and not partitioned, also keys of which elements have the beginning only; with two equal keys it would not be stable. */
+/* What is in reverse is turned around and not partitioned, also keys of which elements have the beginning only; with
+ * two equal keys it would not be stable. */
 static void test_reversed(void **state)
 {
 	static const sort_shape turned[] = {
@@ -328,7 +330,8 @@ static void test_failing_sequence(void **state)
 	}
 }
 
-/* Keys of which many begin alike, with all bytes that elements hold and more: what follows decides, down to the last byte. */
+/* Keys of which many begin alike, with all bytes that elements hold and more: what follows decides, down to the last
+ * byte. */
 static void test_long_keys(void **state)
 {
 	static const sort_shape long_shapes[] = {
@@ -351,7 +354,8 @@ static void test_long_keys(void **state)
 			for (alike = i < 2 ? 0 : 14; alike <= 28; alike += i < 2 ? 7 : 14) {
 				unsigned char *records = sort_records(&b.rng, &long_shapes[s], SORT_RANDOM, sizes[i]);
 
-				/* The first bytes of all keys, or one of three kinds of them; the last record is as it was, sometimes. */
+				/* The first bytes of all keys, or one of three kinds of them; the last record is as it
+				 * was, sometimes. */
 				same = test_below(&b.rng, 2) ? 1 : 3;
 				for (record = 0; record + test_below(&b.rng, 2) < sizes[i]; record++)
 					memmove(records + record * rb + (s == 2 ? 20 : s == 0 ? 3 : 0), records + record % same * rb,
@@ -367,7 +371,8 @@ static void test_long_keys(void **state)
 	}
 }
 
-/* Half of what remains shares one leading byte more, again and again: what is too large for a thread is partitioned by all of them, and what is of that. */
+/* Half of what remains shares one leading byte more, again and again: what is too large for a thread is partitioned by
+ * all of them, and what is of that. */
 static void test_buckets_in_buckets(void **state)
 {
 	uint32_t threads;

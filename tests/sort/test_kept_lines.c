@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_kept_lines.c -- the last run of records of any length stays in memory beside the merge, and what comes out is the same.
+ * test_kept_lines.c -- the last run of records of any length stays in memory beside the merge, and what comes out is
+ * the same.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -113,7 +114,8 @@ static void test_sizes(void **state)
 				  i == 1 && kind != HUGE_ONES && emi_packer_supported() ? EM_COMPRESS_ALWAYS : EM_COMPRESS_NEVER);
 }
 
-/* Patterns, orders and formats in runs of few records, with a header of three in each file and without, each record once and all. */
+/* Patterns, orders and formats in runs of few records, with a header of three in each file and without, each record
+ * once and all. */
 static void test_patterns(void **state)
 {
 	unsigned i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_key_fn.c -- orders by a function that computes keys, when it fails: from file to file, and while several sorts share the order.  What comes out when it
- * does not is test_own.c's.
+ * test_key_fn.c -- orders by a function that computes keys, when it fails: from file to file, and while several sorts
+ * share the order.  What comes out when it does not is test_own.c's.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,7 +98,8 @@ static em_status from_files(fixture *f, int way, const char *const *in, const ch
 			      : em_unique_files(f->ctx, f->order, &one, 1, out, &unique, NULL);
 }
 
-/* One file, and the same in two that are in order.  Whichever call fails, so does the sort, and the output that was there stays. */
+/* One file, and the same in two that are in order.  Whichever call fails, so does the sort, and the output that was
+ * there stays. */
 static void test_files(void **state)
 {
 	fixture *f = *state;
@@ -143,7 +144,8 @@ static void test_files(void **state)
 	test_dir_remove(dir);
 }
 
-/* A sort that is open when the function fails, whoever had it called, fails as well, and stays so; one that is opened later does not. */
+/* A sort that is open when the function fails, whoever had it called, fails as well, and stays so; one that is opened
+ * later does not. */
 static void test_in_turn(void **state)
 {
 	fixture *f = *state;

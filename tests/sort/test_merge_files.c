@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_merge_files.c -- merging files of records of any length that are sorted already.  For records of one size there is
- * test_merge_fixed.c.
+ * test_merge_files.c -- merging files of records of any length that are sorted already.  For records of one size there
+ * is test_merge_fixed.c.
  *
  * What must come out is what sorting all their records stably gives.
  */

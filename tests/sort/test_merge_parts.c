@@ -124,7 +124,8 @@ static em_order *order_of(em_ctx *ctx, const ordering *o)
 	return o->lines >= 0 ? lines_order(ctx, o->lines) : sort_order(ctx, &o->shape);
 }
 
-/* Of equal records one, by every number of threads; or of some groups one, with their sizes, which is what one thread makes of them. */
+/* Of equal records one, by every number of threads; or of some groups one, with their sizes, which is what one thread
+ * makes of them. */
 static void drop_all_ways(files_case *c, const ordering *o, uint64_t memory)
 {
 	static unsigned calls;

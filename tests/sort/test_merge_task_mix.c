@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_merge_task_mix.c -- sorts of bare keys whose runs are mixed: every way to turn a record into a key, few runs and more than a mix
- * takes, threads, instruction sets.
+ * test_merge_task_mix.c -- sorts of bare keys whose runs are mixed: every way to turn a record into a key, few runs and
+ * more than a mix takes, threads, instruction sets.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

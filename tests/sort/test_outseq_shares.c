@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_outseq_shares.c -- output blocks of any length, for which whoever fills them reserves places: a share of several at a time.
+ * test_outseq_shares.c -- output blocks of any length, for which whoever fills them reserves places: a share of several
+ * at a time.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

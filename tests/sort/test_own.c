@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* test_own.c -- sorting with orders that have code of their own against the model: generated kernels, a function that compares, or one that computes keys. */
+/* test_own.c -- sorting with orders that have code of their own against the model: generated kernels, a function that
+ * compares, or one that computes keys. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -186,7 +187,8 @@ static int counting(const void *a, const void *b, void *user)
 	return x < y ? -1 : x > y;
 }
 
-/* What is in reverse is turned around: no more comparisons than it takes to know that, unless two records in the middle are equal. */
+/* What is in reverse is turned around: no more comparisons than it takes to know that, unless two records in the middle
+ * are equal. */
 static void test_reversed(void **state)
 {
 	static const size_t sizes[] = { 8, 16, 40, 64 };

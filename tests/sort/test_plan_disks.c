@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_plan_disks.c -- plans for several disks: as many buffers as keep these busy are weighed against fewer passes, by what is expected to take the least time.
+ * test_plan_disks.c -- plans for several disks: as many buffers as keep these busy are weighed against fewer passes, by
+ * what is expected to take the least time.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -84,7 +85,8 @@ static void test_volume(void **state)
 	}
 }
 
-/* What few buffers cost, within a tenth of what was measured (doc/sorting.md); more of them never cost more, and one disk is busy with any. */
+/* What few buffers cost, within a tenth of what was measured (doc/sorting.md); more of them never cost more, and one
+ * disk is busy with any. */
 static void test_stretch(void **state)
 {
 	static const struct {
@@ -161,7 +163,8 @@ static void test_best(void **state)
 	planner_close(&p);
 }
 
-/* Memory as scarce as that is shared between runs and disks: 768 MiB in 16 on 8 of them, which with all memory for runs would be done in one pass less. */
+/* Memory as scarce as that is shared between runs and disks: 768 MiB in 16 on 8 of them, which with all memory for runs
+ * would be done in one pass less. */
 static void test_scarce(void **state)
 {
 	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, 16);
@@ -193,7 +196,8 @@ static void test_scarce(void **state)
 	planner_close(&p);
 }
 
-/* Whether or not blocks are chosen, more memory takes hardly longer: by what lies between two steps of buffers, and what only saves time in caches. */
+/* Whether or not blocks are chosen, more memory takes hardly longer: by what lies between two steps of buffers, and
+ * what only saves time in caches. */
 static void test_more_memory(void **state)
 {
 	unsigned i;

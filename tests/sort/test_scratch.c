@@ -2,8 +2,8 @@
 /*
  * test_scratch.c -- how much space a sort takes on disks.
  *
- * A backend between the library and the file system looks at both files, scratch and output, at each write of the output: how much of
- * either the file system holds.  What that says depends on no clock.
+ * A backend between the library and the file system looks at both files, scratch and output, at each write of the
+ * output: how much of either the file system holds.  What that says depends on no clock.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -380,7 +380,8 @@ static void test_lines_many_passes(void **state)
 	peaks(1, 1, 2, 0);
 }
 
-/* In memory both are in huge pages as far as they can be: of the output one may be ahead, and one of scratch be late. */
+/* In memory both are in huge pages as far as they can be: of the output one may be ahead, and one of scratch be
+ * late. */
 static void in_memory(const char *dir)
 {
 	const char *before = getenv("TMPDIR");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_shared_disks.c -- sorts that fail, or that are closed before their end, while somebody else has the same disks: these hold what that one has
- * on them, and nothing else.
+ * test_shared_disks.c -- sorts that fail, or that are closed before their end, while somebody else has the same disks:
+ * these hold what that one has on them, and nothing else.
  *
- * Each way to sort goes through runs, and what is on the disks fails now and then: each time the blocks that are in use are counted afterwards.
+ * Each way to sort goes through runs, and what is on the disks fails now and then: each time the blocks that are in use
+ * are counted afterwards.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_sort_blocks.c -- lists of blocks on one disk or several become lists that are sorted, whatever a disk is like, and what fails is told.
+ * test_sort_blocks.c -- lists of blocks on one disk or several become lists that are sorted, whatever a disk is like,
+ * and what fails is told.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,7 +118,8 @@ static em_block_list *write_list(fixture *f, uint64_t from, uint64_t to)
 	return list;
 }
 
-/* A context, its disks, and the input on them: in lists that are about as long as each other, or of which the second has nothing. */
+/* A context, its disks, and the input on them: in lists that are about as long as each other, or of which the second
+ * has nothing. */
 static void begin(fixture *f)
 {
 	uint64_t at = 0;
@@ -479,7 +481,8 @@ static em_status sort_bids(fixture *f, em_disks *d, em_bid *bid, uint32_t flags)
 	return st;
 }
 
-/* Every use of a block is checked: input and output are their owner's, runs the sort's, and what is not as it should be is named. */
+/* Every use of a block is checked: input and output are their owner's, runs the sort's, and what is not as it should be
+ * is named. */
 static void test_checked(void **state)
 {
 	fixture *f = *state;
@@ -509,7 +512,8 @@ static void test_checked(void **state)
 	assert_int_equal(f->left, 0);
 }
 
-/* One disk has next to no room: the others take its blocks.  When they cannot either, all that was taken is given back. */
+/* One disk has next to no room: the others take its blocks.  When they cannot either, all that was taken is given
+ * back. */
 static void test_full(void **state)
 {
 	fixture *f = *state;

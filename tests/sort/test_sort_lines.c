@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_sort_lines.c -- files of records of any length to a file: what is in it, whatever the records, the format, the order, the
- * memory and the options.
+ * test_sort_lines.c -- files of records of any length to a file: what is in it, whatever the records, the format, the
+ * order, the memory and the options.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -542,8 +542,8 @@ static void test_empty_records(void **state)
 	}
 }
 
-/* Runs of lines that have much in common are compressed if that is asked for, and not if it is not wanted.  When nobody says, it depends on the
- * disk; test_behind() of test_sort_lines_life.c has one that is slow. */
+/* Runs of lines that have much in common are compressed if that is asked for, and not if it is not wanted.  When nobody
+ * says, it depends on the disk; test_behind() of test_sort_lines_life.c has one that is slow. */
 static void test_compress(void **state)
 {
 	static const struct {

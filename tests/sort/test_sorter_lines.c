@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_sorter_lines.c -- a sorter of records of any length: pushed in batches of every shape, pulled in batches, and what it
- * refuses.
+ * test_sorter_lines.c -- a sorter of records of any length: pushed in batches of every shape, pulled in batches, and
+ * what it refuses.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -126,7 +126,8 @@ static void model_sort(const bench *b, size_t *a, size_t *tmp, size_t n)
 	memcpy(a, tmp, n * sizeof(*a));
 }
 
-/* Sort what was added, knowing that so many bytes are shared; equal strings stay in the order in which they were added. */
+/* Sort what was added, knowing that so many bytes are shared; equal strings stay in the order in which they were
+ * added. */
 static void check_from(bench *b, uint64_t depth)
 {
 	emi_pair *a = need(b->n * sizeof(*a)), *tmp = need(b->n * sizeof(*tmp));

@@ -2,8 +2,8 @@
 /*
  * test_unique.c -- one record of each group of equal ones, with counts and limits.
  *
- * What must come out follows from the sorted records: that of records of one size from those of sort_model.h, that of records of any
- * length from those of lines_model.h.
+ * What must come out follows from the sorted records: that of records of one size from those of sort_model.h, that of
+ * records of any length from those of lines_model.h.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

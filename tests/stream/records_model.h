@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * records_model.h -- what the tests of readers of records share: files and the records in them, in memory, and a consumer that compares
- * what it is given with that.
+ * records_model.h -- what the tests of readers of records share: files and the records in them, in memory, and a
+ * consumer that compares what it is given with that.
  */
 #ifndef EM_RECORDS_MODEL_H
 #define EM_RECORDS_MODEL_H

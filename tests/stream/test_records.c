@@ -117,8 +117,8 @@ static void test_random_files(void **state)
 	test_dir_remove(dir);
 }
 
-/* Records as long as what is read at a time, the headroom, and what is allowed, each more or less a byte, behind a short one
- * of any length up to what shifts them across a border. */
+/* Records as long as what is read at a time, the headroom, and what is allowed, each more or less a byte, behind a
+ * short one of any length up to what shifts them across a border. */
 static void test_borders(void **state)
 {
 	static const size_t lengths[] = { 0, 1, 4095, 4096, 4097, 8191, 8192, 8193, 20000, 20001 };

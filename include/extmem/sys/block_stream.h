@@ -52,7 +52,8 @@ typedef struct em_block_list_info {
 	uint32_t size;          /**< sizeof(em_block_list_info); set by the initialiser. */
 	uint32_t reserved;
 	const em_bid *bids;     /**< Of each of the blocks; of a list: lent, as long as the list is open. */
-	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT; 0, for em_block_list_open(): em_disks_block_bytes(). */
+	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT; 0, for em_block_list_open():
+	                             em_disks_block_bytes(). */
 	uint64_t record_bytes;  /**< R, at most B. */
 	uint64_t records;
 	uint64_t skip;          /**< Less than floor(B/R). */
