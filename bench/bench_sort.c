@@ -248,9 +248,11 @@ static em_status make_order(bench *b, const char *how)
 	if (strcmp(how, "gen") == 0)
 		return pairs ? by_kv16_order(&b->order, b->ctx, &b->err) : by_u64_order(&b->order, b->ctx, &b->err);
 	if (strcmp(how, "fn") == 0)
-		return em_order_key_fn(&b->order, b->ctx, b->k->bytes, "first_u64", first_u64, EM_FN_THREADS, b, NULL, &b->err);
+		return em_order_key_fn(&b->order, b->ctx, b->k->bytes, "first_u64", first_u64, EM_FN_THREADS, b, NULL,
+				       &b->err);
 	if (strcmp(how, "cmp") == 0)
-		return em_order_cmp(&b->order, b->ctx, b->k->bytes, "cmp_u64", cmp_u64, EM_FN_THREADS, NULL, NULL, &b->err);
+		return em_order_cmp(&b->order, b->ctx, b->k->bytes, "cmp_u64", cmp_u64, EM_FN_THREADS, NULL, NULL,
+				    &b->err);
 	if (!keys)
 		peer_die("--order");
 	must(b, em_key_parse(&key, b->k->key, &b->err), "key");

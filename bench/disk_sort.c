@@ -220,12 +220,14 @@ static void report(const bench *b, const em_sort_stats *stats)
 
 		if (p->seconds <= 0)
 			continue;
-		printf("disks=%" PRIu32 " record=%zu phase=%s seconds=%.3f bytes_read=%" PRIu64 " bytes_written=%" PRIu64
-		       " MBps=%.1f of=%.1f cpu=%.2f io_wait=%.2f busy=%.1f least=%.1f runs=%" PRIu64 " fan_in=%" PRIu32 " block=%" PRIu64
-		       " passes=%" PRIu32 "\n",
-		       b->disks, b->record, em_phase_name(i), p->seconds, p->bytes_read, p->bytes_written, bytes / p->seconds / 1e6,
-		       100 * bytes / p->seconds / most, p->cpu_seconds, p->io_wait, 100 * b->busy[i] / p->seconds, 100 * b->least[i] / p->seconds,
-		       stats->runs, stats->fan_in, stats->block_bytes, stats->passes);
+		printf("disks=%" PRIu32 " record=%zu phase=%s seconds=%.3f bytes_read=%" PRIu64
+		       " bytes_written=%" PRIu64
+		       " MBps=%.1f of=%.1f cpu=%.2f io_wait=%.2f busy=%.1f least=%.1f runs=%" PRIu64 " fan_in=%" PRIu32
+		       " block=%" PRIu64 " passes=%" PRIu32 "\n",
+		       b->disks, b->record, em_phase_name(i), p->seconds, p->bytes_read, p->bytes_written,
+		       bytes / p->seconds / 1e6, 100 * bytes / p->seconds / most, p->cpu_seconds, p->io_wait,
+		       100 * b->busy[i] / p->seconds, 100 * b->least[i] / p->seconds, stats->runs, stats->fan_in,
+		       stats->block_bytes, stats->passes);
 	}
 }
 
@@ -246,7 +248,9 @@ static em_block_list *sort(bench *b, em_block_list *in)
 
 static int32_t priority_of(const char *name)
 {
-	return strcmp(name, "read") == 0 ? EM_PRIORITY_READ : strcmp(name, "none") == 0 ? EM_PRIORITY_NONE : EM_PRIORITY_WRITE;
+	return strcmp(name, "read") == 0   ? EM_PRIORITY_READ
+	       : strcmp(name, "none") == 0 ? EM_PRIORITY_NONE
+					   : EM_PRIORITY_WRITE;
 }
 
 int main(int argc, char **argv)
@@ -270,7 +274,8 @@ int main(int argc, char **argv)
 	b.opts.run_records = peer_size(peer_arg(argc, argv, "run", "0"));
 	b.opts.fan_in = (uint32_t)peer_size(peer_arg(argc, argv, "fan-in", "0"));
 	b.opts.fetch = strcmp(peer_arg(argc, argv, "fetch", "best"), "naive") == 0 ? EM_FETCH_NAIVE : EM_FETCH_BEST;
-	b.opts.place = strcmp(peer_arg(argc, argv, "place", "cycling"), "striping") == 0 ? EM_PLACE_RUNS_STRIPING : EM_PLACE_RUNS_CYCLING;
+	b.opts.place = strcmp(peer_arg(argc, argv, "place", "cycling"), "striping") == 0 ? EM_PLACE_RUNS_STRIPING
+											 : EM_PLACE_RUNS_CYCLING;
 	b.opts.read_buffers = (uint32_t)peer_size(peer_arg(argc, argv, "read", "0"));
 	b.opts.prefetch_buffers = (uint32_t)peer_size(peer_arg(argc, argv, "prefetch", "0"));
 	b.opts.write_buffers = (uint32_t)peer_size(peer_arg(argc, argv, "write", "0"));

@@ -103,9 +103,12 @@ static void report(const bench *b, const char *phase)
 	peer_mark now;
 
 	phase_begin(&now);
-	snprintf(extra, sizeof extra, "depth=%u backend=%s direct=%d ios=%" PRIu64 " iops=%.0f MBps=%.1f us_request=%.3f us_latency=%.1f",
-		 (unsigned)b->depth, em_ctx_backend(b->ctx), em_file_is_direct(b->f), b->done, (double)b->done / seconds, bytes / seconds / 1e6,
-		 (now.user - b->mark.user + now.sys - b->mark.sys) * 1e6 / (double)b->done, seconds * b->depth * 1e6 / (double)b->done);
+	snprintf(extra, sizeof extra,
+		 "depth=%u backend=%s direct=%d ios=%" PRIu64 " iops=%.0f MBps=%.1f us_request=%.3f us_latency=%.1f",
+		 (unsigned)b->depth, em_ctx_backend(b->ctx), em_file_is_direct(b->f), b->done,
+		 (double)b->done / seconds, bytes / seconds / 1e6,
+		 (now.user - b->mark.user + now.sys - b->mark.sys) * 1e6 / (double)b->done,
+		 seconds * b->depth * 1e6 / (double)b->done);
 	phase_end(&b->mark, "extmem", b->mode, b->done, b->block, em_ctx_memory(b->ctx), phase, extra);
 }
 

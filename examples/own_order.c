@@ -96,7 +96,8 @@ int main(void)
 			}
 	}
 	check_sorter(status, "next", sorter);
-	printf("%" PRIu64 " offers, the dearest costs %" PRIu32 " cents for %" PRIu32 " grams\n", n, previous.cents, previous.grams);
+	printf("%" PRIu64 " offers, the dearest costs %" PRIu32 " cents for %" PRIu32 " grams\n", n, previous.cents,
+	       previous.grams);
 	em_sorter_close(sorter);
 	em_order_close(order);
 	em_ctx_close(ctx);

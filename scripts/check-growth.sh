@@ -30,10 +30,12 @@ for header in "$tmp"/include/extmem/*.h "$tmp"/include/extmem/*/*.h; do
 	awk -v structs="$structs" '
 	BEGIN { n = split(structs, name, / +/); for (i = 1; i <= n; i++) grows[name[i]] = 1 }
 	/^} em_[a-z_]*;$/ && (substr($2, 1, length($2) - 1) in grows) { print "\tuint64_t em_grown;"; grown++ }
-	/^#define EM_[A-Z_]*_INIT { sizeof\(em_[a-z_]*\)/ {
-		split($0, part, /sizeof\(|\)/)
-		if (part[2] in grows)
+	/^#define EM_[A-Z_]*_INIT / { init = 1; grow = 0 }
+	init && split($0, part, /[{] sizeof\(|\)/) > 1 { grow = part[2] in grows }
+	init && / }$/ {
+		if (grow)
 			sub(/ }$/, ", 0 }")
+		init = 0
 	}
 	{ print }
 	END { print FILENAME ": " grown + 0 >"/dev/stderr" }' "$header" >"$tmp/header" 2>>"$tmp/counts"

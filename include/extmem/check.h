@@ -64,8 +64,9 @@ typedef void (*em_disorder_fn)(void *user, uint64_t number, const void *record, 
  *   EM_ERR_CANCELED  the progress function said so
  *   EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FDLIMIT, EM_ERR_FORK
  */
-EM_API EM_NODISCARD em_status em_check_file(em_ctx *ctx, const em_order *order, const char *path, const em_check_opts *opts,
-					    em_check_info *info, em_disorder_fn fn, void *user);
+EM_API EM_NODISCARD em_status em_check_file(em_ctx *ctx, const em_order *order, const char *path,
+					    const em_check_opts *opts, em_check_info *info, em_disorder_fn fn,
+					    void *user);
 
 EM_END_DECLS
 

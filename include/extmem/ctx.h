@@ -98,7 +98,9 @@ typedef struct em_ctx_opts {
 	                               cost another pass, sorts choose it all the same; what else is made of blocks
 	                               never does (em_disks_block_bytes()). */
 } em_ctx_opts;
-#define EM_CTX_OPTS_INIT { sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0, 0 }
+#define EM_CTX_OPTS_INIT                                                                                               \
+	{ sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0,  \
+	  0 }
 
 /**
  * Make a context.  opts may be NULL for the defaults.  Starts no thread and opens no file;

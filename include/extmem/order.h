@@ -85,8 +85,9 @@ EM_API EM_NODISCARD em_status em_order_keys(em_order **out, em_ctx *ctx, uint64_
  * Returns: EM_OK, EM_ERR_INVAL (out, ctx or cmp is NULL, record_size is 0, a flag is unknown), EM_ERR_RANGE
  * (a record does not fit in memory), EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FORK.
  */
-EM_API EM_NODISCARD em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_cmp_fn cmp,
-					   uint32_t flags, void *user, void (*user_free)(void *user), em_errinfo *err);
+EM_API EM_NODISCARD em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name,
+					   em_cmp_fn cmp, uint32_t flags, void *user, void (*user_free)(void *user),
+					   em_errinfo *err);
 
 /**
  * Compute the keys of n >= 1 records, which lie one behind the other at any address: keys[i] is that of the i-th.
@@ -109,8 +110,9 @@ typedef int (*em_key_fn)(const void *records, size_t n, uint64_t *keys, void *us
  * Returns: EM_OK, EM_ERR_INVAL (out, ctx or fn is NULL, record_size is 0, a flag is unknown), EM_ERR_RANGE
  * (a record does not fit in memory), EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FORK.
  */
-EM_API EM_NODISCARD em_status em_order_key_fn(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_key_fn fn,
-					      uint32_t flags, void *user, void (*user_free)(void *user), em_errinfo *err);
+EM_API EM_NODISCARD em_status em_order_key_fn(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name,
+					      em_key_fn fn, uint32_t flags, void *user, void (*user_free)(void *user),
+					      em_errinfo *err);
 
 /** Drop the caller's reference; sorters keep their own.  NULL is allowed.  Never fails. */
 EM_API void em_order_close(em_order *order);

@@ -99,8 +99,8 @@ EM_API EM_NODISCARD em_status em_text_compare(const em_order *order, const void 
  *
  * Returns: EM_OK, EM_ERR_INVAL (an argument is NULL, not a text order), EM_ERR_RANGE (there is no such key).
  */
-EM_API EM_NODISCARD em_status em_text_find(const em_order *order, uint32_t i, const void *record, size_t n, size_t *begin,
-					   size_t *end);
+EM_API EM_NODISCARD em_status em_text_find(const em_order *order, uint32_t i, const void *record, size_t n,
+					   size_t *begin, size_t *end);
 
 /**
  * Parse a key as the command's -k spells it: F[.C][OPTS][,F[.C][OPTS]], F and C decimal numbers, OPTS letters of

@@ -77,9 +77,9 @@ EM_API void em_top_close(em_top *t);
  *
  * Returns: as em_sort_files().
  */
-EM_API EM_NODISCARD em_status em_top_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
-					   uint64_t from, uint64_t k, const char *output, const em_sort_opts *opts,
-					   em_sort_stats *stats);
+EM_API EM_NODISCARD em_status em_top_files(em_ctx *ctx, const em_order *order, const char *const *inputs,
+					   uint32_t ninputs, uint64_t from, uint64_t k, const char *output,
+					   const em_sort_opts *opts, em_sort_stats *stats);
 
 EM_END_DECLS
 

@@ -54,8 +54,9 @@ typedef struct em_unique_opts {
  * The detail is in opts->errinfo, or else in opts->sort->errinfo.  stats may be NULL; otherwise it is filled also after
  * a failure, and records_out is the number of groups written.
  */
-EM_API EM_NODISCARD em_status em_unique_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
-					      const char *output, const em_unique_opts *opts, em_sort_stats *stats);
+EM_API EM_NODISCARD em_status em_unique_files(em_ctx *ctx, const em_order *order, const char *const *inputs,
+					      uint32_t ninputs, const char *output, const em_unique_opts *opts,
+					      em_sort_stats *stats);
 
 EM_END_DECLS
 

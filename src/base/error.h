@@ -50,8 +50,8 @@ em_status emi_fail_on(em_errinfo *err, em_status status, int sys_errno, const ch
 		      const char *noun, const char *path, uint64_t offset, uint64_t bytes);
 
 /* The same for one that was refused, for a reason that no errno tells. */
-em_status emi_fail_refused(em_errinfo *err, em_status status, const char *why, const char *op, const char *path, uint64_t offset,
-			   uint64_t bytes);
+em_status emi_fail_refused(em_errinfo *err, em_status status, const char *why, const char *op, const char *path,
+			   uint64_t offset, uint64_t bytes);
 
 /* EM_ERR_NOSPACE: scratch space in a directory may take `most' bytes, and `needed' are. */
 em_status emi_fail_scratch(em_errinfo *err, const char *dir, uint64_t most, uint64_t needed);

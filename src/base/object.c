@@ -130,7 +130,8 @@ em_status emi_enter_slowly(emi_object *o)
 		return EM_OK;
 	if ((now & EMI_OBJECT_CHECKED) == 0)
 		return EM_ERR_BUSY;
-	return (__atomic_fetch_or(state, EMI_OBJECT_BUSY, __ATOMIC_ACQUIRE) & EMI_OBJECT_BUSY) != 0 ? EM_ERR_BUSY : EM_OK;
+	return (__atomic_fetch_or(state, EMI_OBJECT_BUSY, __ATOMIC_ACQUIRE) & EMI_OBJECT_BUSY) != 0 ? EM_ERR_BUSY
+												    : EM_OK;
 }
 
 /* A busy object has its detail for the call in progress. */

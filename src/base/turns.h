@@ -52,7 +52,8 @@ typedef struct emi_turns {
 } emi_turns;
 
 /* `state', with `room' bytes, is the caller's.  EM_OK, EM_ERR_NOMEM. */
-em_status emi_turns_init(emi_turns *t, const emi_turns_calls *calls, void *arg, unsigned char *state, uint64_t room, em_errinfo *err);
+em_status emi_turns_init(emi_turns *t, const emi_turns_calls *calls, void *arg, unsigned char *state, uint64_t room,
+			 em_errinfo *err);
 void emi_turns_free(emi_turns *t);
 
 /* There are n more items. */

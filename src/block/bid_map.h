@@ -32,7 +32,8 @@ void emi_bid_map_init(emi_bid_map *map, emi_bid_entry *entry, uint64_t entries);
 
 static inline uint32_t emi_bid_place(const emi_bid_map *map, em_bid bid)
 {
-	return (uint32_t)(((bid.offset ^ bid.disk * UINT64_C(0xd6e8feb86659fd93)) * UINT64_C(0x9e3779b97f4a7c15)) >> map->shift);
+	return (uint32_t)(((bid.offset ^ bid.disk * UINT64_C(0xd6e8feb86659fd93)) * UINT64_C(0x9e3779b97f4a7c15)) >>
+			  map->shift);
 }
 
 /* The number of a block, or EMI_NO_ENTRY. */

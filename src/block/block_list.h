@@ -35,7 +35,8 @@ void emi_block_list_reverse(emi_block_list *l);
 void emi_block_list_release(emi_block_list *l, em_ctx *ctx);
 
 /* Free blocks [from, to) on their disk. */
-void emi_block_list_free_blocks(const emi_block_list *l, emi_disk *disk, size_t block_bytes, uint64_t from, uint64_t to);
+void emi_block_list_free_blocks(const emi_block_list *l, emi_disk *disk, size_t block_bytes, uint64_t from,
+				uint64_t to);
 
 /* Places up to the last record, empty ones in front included: those of block i begin at i * capacity. */
 static inline uint64_t emi_block_list_end(const emi_block_list *l)

@@ -66,7 +66,8 @@ em_status emi_bid_alloc_on(emi_disk *disk, uint32_t index, size_t bytes, em_bid 
 
 /* Allocate n blocks of a size, block i on the disk where `place' has block first + i of its sequence, or on the next
  * one that has room; place NULL: one disk after the other.  All, or none on failure. */
-em_status emi_bids_alloc(emi_disk *disk, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n, em_errinfo *err);
+em_status emi_bids_alloc(emi_disk *disk, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n,
+			 em_errinfo *err);
 
 /* The same, contiguous: one behind the other on one disk, that of the index or the next one that has room. */
 em_status emi_bids_alloc_row(emi_disk *disk, uint32_t index, size_t bytes, em_bid *bid, size_t n, em_errinfo *err);
@@ -96,7 +97,8 @@ extern const char emi_never_written[];
 
 /* The file of a block that may be transferred; else why it may not: EM_ERR_INVAL or EM_ERR_STATE.  A write that may be
  * is noted. */
-em_status emi_block_admit(emi_disk *disk, emi_request_kind kind, em_bid bid, size_t bytes, em_file **file, const char **why);
+em_status emi_block_admit(emi_disk *disk, emi_request_kind kind, em_bid bid, size_t bytes, em_file **file,
+			  const char **why);
 
 /* What a transfer of such a file is to be submitted with by who asked for that.  A read may end with done < bytes, if
  * nothing was written to what is missing. */

@@ -95,7 +95,8 @@ static void give_up(emi_one_disk *d, uint64_t bytes)
 	__atomic_sub_fetch(&d->all->held, bytes, __ATOMIC_RELAXED);
 }
 
-em_status emi_one_disk_open(emi_one_disk **out, em_ctx *ctx, emi_disk_choice *choice, emi_allowance *all, em_errinfo *err)
+em_status emi_one_disk_open(emi_one_disk **out, em_ctx *ctx, emi_disk_choice *choice, emi_allowance *all,
+			    em_errinfo *err)
 {
 	emi_one_disk *d = emi_alloc(ctx, sizeof *d, err);
 	em_status status;
@@ -159,8 +160,8 @@ static void settle(emi_one_disk *d)
 	if (d->gaps == 0)
 		return;
 	if (emi_wait_alone(&d->rq, NULL) != EM_OK) {
-		emi_log(d->ctx, EM_LOG_INFO, "%s: scratch space that is free stays with the file (errno %d)", emi_file_path(d->file),
-			(int)d->rq.sys_errno);
+		emi_log(d->ctx, EM_LOG_INFO, "%s: scratch space that is free stays with the file (errno %d)",
+			emi_file_path(d->file), (int)d->rq.sys_errno);
 		d->keeps = 1;
 	}
 	for (i = 0; i < d->gaps; i++) {
@@ -280,7 +281,8 @@ static em_status refuse(const emi_one_disk *d, uint64_t bytes, em_errinfo *err)
 {
 	if (bytes > left(d->at.capacity, held(d)))
 		return emi_fail_scratch(err, emi_file_path(d->file), d->at.capacity, held(d) + bytes);
-	return emi_fail_scratch(err, d->ctx->dir, d->all->most, __atomic_load_n(&d->all->held, __ATOMIC_RELAXED) + bytes);
+	return emi_fail_scratch(err, d->ctx->dir, d->all->most,
+				__atomic_load_n(&d->all->held, __ATOMIC_RELAXED) + bytes);
 }
 
 /* Take so many bytes of what all disks may have: 0 if others were first. */
@@ -291,7 +293,8 @@ static int take(emi_one_disk *d, uint64_t bytes)
 	do
 		if (bytes > left(d->all->most, taken))
 			return 0;
-	while (!__atomic_compare_exchange_n(&d->all->held, &taken, taken + bytes, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	while (!__atomic_compare_exchange_n(&d->all->held, &taken, taken + bytes, 1, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED));
 	return 1;
 }
 
@@ -492,7 +495,8 @@ em_status emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes, uint
 
 	pthread_mutex_lock(&d->lock);
 	if (!emi_space_in_use(&d->space, offset / EMI_UNIT, bytes / EMI_UNIT)) {
-		status = emi_fail_refused(err, EM_ERR_STATE, "nothing is allocated there", "free", emi_file_path(d->file), offset, bytes);
+		status = emi_fail_refused(err, EM_ERR_STATE, "nothing is allocated there", "free",
+					  emi_file_path(d->file), offset, bytes);
 	} else {
 		emi_space_drop(&d->space, offset / EMI_UNIT, bytes / EMI_UNIT);
 		/* What was allocated as one block may be freed as two, where nobody checks that. */

@@ -21,7 +21,8 @@ typedef struct emi_allowance {
 	uint64_t blocks_peak, bytes_peak; /* most that ever were */
 } emi_allowance;
 
-em_status emi_one_disk_open(emi_one_disk **out, em_ctx *ctx, emi_disk_choice *choice, emi_allowance *all, em_errinfo *err);
+em_status emi_one_disk_open(emi_one_disk **out, em_ctx *ctx, emi_disk_choice *choice, emi_allowance *all,
+			    em_errinfo *err);
 void emi_one_disk_close(emi_one_disk *d, int forked);
 
 /* Most bytes of memory that it takes, when up to bytes are in use on it. */

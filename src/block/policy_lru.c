@@ -127,4 +127,5 @@ static void lru_next(void *state, em_verdict_fn ask, void *arg)
 	walk(state, ask, arg, EM_CACHE_ENOUGH, EM_CACHE_ENOUGH, &frame);
 }
 
-const em_policy emi_policy_lru = {sizeof(em_policy), 0, "LRU", lru_bytes, lru_init, lru_came, lru_hit, lru_left, lru_victim, lru_next, NULL};
+const em_policy emi_policy_lru = {sizeof(em_policy), 0, "LRU", lru_bytes, lru_init, lru_came, lru_hit, lru_left,
+				  lru_victim, lru_next, NULL};

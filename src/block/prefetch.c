@@ -298,7 +298,8 @@ static em_status request_missing(emi_prefetch *p, uint32_t seq, em_errinfo *err)
 	uint32_t i;
 
 	for (i = 0; s->ahead != 0 && i < w->n; i++)
-		if (w->block[i].group == p->now && w->block[i].seq == seq && !w->block[i].asked && w->block[i].number == s->taken) {
+		if (w->block[i].group == p->now && w->block[i].seq == seq && !w->block[i].asked &&
+		    w->block[i].number == s->taken) {
 			request_ahead(p, &w->block[i]);
 			return EM_OK;
 		}
@@ -317,10 +318,13 @@ uint64_t emi_prefetch_window_memory(uint64_t k, uint32_t disks, uint32_t best)
 {
 	const uint64_t n = window_room(k, best);
 
-	return best == 0 || disks < 2 ? 0 : n * (sizeof(emi_ahead) + 2 * sizeof(uint32_t)) + EM_SCHEDULE_ROOM(n, disks) * sizeof(uint32_t);
+	return best == 0 || disks < 2
+		       ? 0
+		       : n * (sizeof(emi_ahead) + 2 * sizeof(uint32_t)) + EM_SCHEDULE_ROOM(n, disks) * sizeof(uint32_t);
 }
 
-static em_status window_open(emi_fetch_window *w, em_ctx *ctx, uint32_t k, uint32_t disks, uint32_t best, em_errinfo *err)
+static em_status window_open(emi_fetch_window *w, em_ctx *ctx, uint32_t k, uint32_t disks, uint32_t best,
+			     em_errinfo *err)
 {
 	if (best == 0 || disks < 2)
 		return EM_OK;
@@ -350,8 +354,8 @@ static void window_close(emi_fetch_window *w, em_ctx *ctx)
 }
 
 em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32_t k, uint32_t extra, uint32_t best,
-			    size_t block_bytes, int packs, emi_hint_fn fn, void *arg, emi_io_stats *io, uint64_t scramble,
-			    em_errinfo *err)
+			    size_t block_bytes, int packs, emi_hint_fn fn, void *arg, emi_io_stats *io,
+			    uint64_t scramble, em_errinfo *err)
 {
 	em_status st = EM_OK;
 	uint32_t i;

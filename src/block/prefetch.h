@@ -121,8 +121,8 @@ typedef struct emi_prefetch {
  * NULL while all blocks are in memory.  They are requested in the best order for `best' buffers; 0, or with one disk:
  * in that of keys.  scramble is 0.  At first there is a group of no sequences. */
 em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32_t k, uint32_t extra, uint32_t best,
-			    size_t block_bytes, int packs, emi_hint_fn fn, void *arg, emi_io_stats *io, uint64_t scramble,
-			    em_errinfo *err);
+			    size_t block_bytes, int packs, emi_hint_fn fn, void *arg, emi_io_stats *io,
+			    uint64_t scramble, em_errinfo *err);
 void emi_prefetch_close(emi_prefetch *p);
 
 /* Bytes of memory that a window for k sequences takes. */

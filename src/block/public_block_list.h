@@ -30,6 +30,7 @@ em_status emi_list_hold(em_block_list *l, int alone, em_errinfo *err);
 void emi_list_let(em_block_list *l);
 
 /* What blocks and records of sizes as callers give them look like: EM_ERR_INVAL. */
-em_status emi_list_sizes(const em_disks *d, uint64_t block_bytes, uint64_t record, em_block_layout *layout, em_errinfo *err);
+em_status emi_list_sizes(const em_disks *d, uint64_t block_bytes, uint64_t record, em_block_layout *layout,
+			 em_errinfo *err);
 
 #endif

@@ -175,7 +175,8 @@ static em_status check_size(size_t bytes, em_errinfo *err)
 {
 	if (bytes != 0 && bytes % EM_BLOCK_UNIT == 0)
 		return EM_OK;
-	return emi_fail(err, EM_ERR_INVAL, "a block of %" PRIu64 " bytes: it must be a multiple of %u", (uint64_t)bytes, EM_BLOCK_UNIT);
+	return emi_fail(err, EM_ERR_INVAL, "a block of %" PRIu64 " bytes: it must be a multiple of %u", (uint64_t)bytes,
+			EM_BLOCK_UNIT);
 }
 
 static em_status check_ids(const em_bid *bid, size_t n, size_t bytes, em_errinfo *err)

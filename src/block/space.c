@@ -195,7 +195,9 @@ static int renew_page(emi_space_bits *b, uint64_t first, uint64_t last)
 		to /= 2;
 		changed = 0;
 		for (i = from; i <= to; i++)
-			changed |= set_small(&b->node[i], narrow(join(widen(b->node[2 * i]), units, widen(b->node[2 * i + 1]), units)));
+			changed |=
+				set_small(&b->node[i],
+					  narrow(join(widen(b->node[2 * i]), units, widen(b->node[2 * i + 1]), units)));
 	}
 	return changed;
 }

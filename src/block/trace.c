@@ -29,7 +29,10 @@ static em_status check(const em_ctx *ctx, const em_cache_access *access, uint64_
 		       const uint64_t *misses, em_errinfo *err)
 {
 	if (ctx == NULL || (access == NULL && n != 0) || misses == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "%s is NULL", ctx == NULL ? "ctx" : misses == NULL ? "misses" : "access");
+		return emi_fail(err, EM_ERR_INVAL, "%s is NULL",
+				ctx == NULL	 ? "ctx"
+				: misses == NULL ? "misses"
+						 : "access");
 	if (frames == 0 || frames > 1u << 30 || n >= 1u << 30)
 		return emi_fail(err, EM_ERR_RANGE, "a trace has less than 2^30 accesses, a cache 1 to 2^30 frames");
 	return EM_OK;

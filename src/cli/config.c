@@ -140,7 +140,11 @@ static void name_list(char *out, size_t room)
 	size_t i, n = 0;
 
 	for (i = 0; i < NAMES; i++)
-		n += (size_t)snprintf(out + n, room - n, "%s%s", i == 0 ? "" : i + 1 == NAMES ? " or " : ", ", names[i].name);
+		n += (size_t)snprintf(out + n, room - n, "%s%s",
+				      i == 0	       ? ""
+				      : i + 1 == NAMES ? " or "
+						       : ", ",
+				      names[i].name);
 }
 
 static int set(config *f, const char *name, const char *value)

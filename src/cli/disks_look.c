@@ -34,7 +34,10 @@ static char *parent(const char *path)
 static int find_kind(const disks_command *dc, disk_look *d, struct stat *sb)
 {
 	if (!stat(d->opts.path, sb)) {
-		d->kind = S_ISDIR(sb->st_mode) ? DISK_DIRECTORY : S_ISREG(sb->st_mode) ? DISK_FILE : S_ISBLK(sb->st_mode) ? DISK_DEVICE : DISK_OTHER;
+		d->kind = S_ISDIR(sb->st_mode)	 ? DISK_DIRECTORY
+			  : S_ISREG(sb->st_mode) ? DISK_FILE
+			  : S_ISBLK(sb->st_mode) ? DISK_DEVICE
+						 : DISK_OTHER;
 		if (d->kind != DISK_OTHER)
 			return 0;
 		message(dc->command, "%s: neither a directory, nor a regular file, nor a block device", d->opts.path);
@@ -104,7 +107,9 @@ static int refused(const disks_command *dc, const disk_look *d, uint64_t size)
 {
 	if ((d->kind != DISK_FILE && d->kind != DISK_DEVICE) || !size || (d->opts.flags & EM_DISK_FORCE))
 		return 0;
-	message(dc->command, "%s: not empty, and what is in it is not to be overwritten unless the disk has the option force", d->opts.path);
+	message(dc->command,
+		"%s: not empty, and what is in it is not to be overwritten unless the disk has the option force",
+		d->opts.path);
 	return 1;
 }
 

@@ -102,7 +102,8 @@ static int choose_bytes(measurement *m)
 	m->bytes -= m->bytes % unit;
 	if (m->bytes)
 		return 0;
-	message(m->dc->command, "%s: measuring takes at least %s of space", m->d->opts.path, size_format_exact(unit, text));
+	message(m->dc->command, "%s: measuring takes at least %s of space", m->d->opts.path,
+		size_format_exact(unit, text));
 	return -1;
 }
 

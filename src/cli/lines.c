@@ -70,7 +70,8 @@ static const word level[32] = {
 };
 
 static const word query[8] = {
-	W("?page="), W("?sort=asc&p="), W("?lang=en&id="), W("?q="), W("?ref=home&n="), W("?utm=mail&c="), W("?view=all&s="), W("?t="),
+	W("?page="), W("?sort=asc&p="), W("?lang=en&id="), W("?q="), W("?ref=home&n="), W("?utm=mail&c="),
+	W("?view=all&s="), W("?t="),
 };
 
 static const word first_name[32] = {

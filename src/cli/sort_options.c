@@ -144,8 +144,8 @@ static int read_arguments(sort_options *so, option_reader *r)
 		}
 		took = 0;
 		if (!so->binary && so->dialect->obsolete_keys && optarg[0] == '+')
-			took = obsolete_key_take(&so->text, so->command, optarg, optind < r->argc ? r->argv[optind] : NULL,
-						 &anywhere);
+			took = obsolete_key_take(&so->text, so->command, optarg,
+						 optind < r->argc ? r->argv[optind] : NULL, &anywhere);
 		if (took < 0)
 			return CLI_TROUBLE;
 		if (!took)

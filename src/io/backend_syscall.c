@@ -344,7 +344,9 @@ static int sys_discard(void *handle, uint64_t offset, uint64_t bytes)
 #if defined(__linux__) && defined(FALLOC_FL_PUNCH_HOLE)
 	if (bytes > INT64_MAX - 1 || !fits(offset) || !fits(offset + bytes))
 		return EFBIG;
-	return fallocate(fd_of(handle), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) == 0 ? 0 : errno;
+	return fallocate(fd_of(handle), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) == 0
+		       ? 0
+		       : errno;
 #else
 	(void)handle;
 	(void)offset;

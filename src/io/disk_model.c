@@ -228,11 +228,12 @@ static uint64_t turning(const emi_disk_model *m, uint64_t stream, uint64_t then)
 	return (stream % m->turn_ns + m->turn_ns - then % m->turn_ns) % m->turn_ns;
 }
 
-emi_disk_service emi_disk_serve(const emi_disk_model *m, emi_disk_state *s, uint64_t now, uint64_t offset, uint64_t bytes,
-				int write)
+emi_disk_service emi_disk_serve(const emi_disk_model *m, emi_disk_state *s, uint64_t now, uint64_t offset,
+				uint64_t bytes, int write)
 {
 	const emi_disk_last kind = write ? EMI_DISK_WRITE : EMI_DISK_READ;
-	uint64_t stream = emi_disk_stream_ns(m, offset), from = s->done_ns > now ? s->done_ns : now, begin = from, delivery = 0;
+	uint64_t stream = emi_disk_stream_ns(m, offset), from = s->done_ns > now ? s->done_ns : now, begin = from,
+		 delivery = 0;
 	emi_disk_service r;
 
 	memset(&r, 0, sizeof r);

@@ -54,8 +54,8 @@ em_status emi_disk_model_make(emi_disk_model *m, const em_simdisk *p, em_errinfo
 
 /* When a disk is done with a request that comes now, for bytes > 0 within its capacity; a disk is told of its requests
  * in the order in which they come. */
-emi_disk_service emi_disk_serve(const emi_disk_model *m, emi_disk_state *s, uint64_t now, uint64_t offset, uint64_t bytes,
-				int write);
+emi_disk_service emi_disk_serve(const emi_disk_model *m, emi_disk_state *s, uint64_t now, uint64_t offset,
+				uint64_t bytes, int write);
 
 /* What serving takes at least: streaming from the beginning of the disk to offset; and moving the arm between two
  * offsets. */

@@ -194,8 +194,8 @@ em_status emi_transfer(em_file *f, emi_request_kind kind, const void *buf, size_
 		       em_errinfo *err);
 
 /* A transfer that is not to be made, as it would be if it had been started and had failed with that status. */
-void emi_refuse(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, em_status status,
-		const char *why);
+void emi_refuse(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
+		em_status status, const char *why);
 
 /* Can space be given back?  (It may turn out that it cannot: EM_ERR_NOTSUP.) */
 int emi_file_discards(const em_file *f);

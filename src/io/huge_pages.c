@@ -99,7 +99,8 @@ static int make(int fd, uint64_t offset, size_t page)
 
 void emi_huge_make(emi_huge_pages *h, int fd, uint64_t offset, uint64_t bytes)
 {
-	const uint64_t begin = __atomic_load_n(&h->begin, __ATOMIC_RELAXED), end = __atomic_load_n(&h->end, __ATOMIC_RELAXED);
+	const uint64_t begin = __atomic_load_n(&h->begin, __ATOMIC_RELAXED),
+		       end = __atomic_load_n(&h->end, __ATOMIC_RELAXED);
 	const size_t page = emi_huge_page_bytes();
 	uint64_t at;
 

@@ -53,7 +53,8 @@ void em_file_close(em_file *f)
 		emi_file_leave(f);
 }
 
-static em_status transfer(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, size_t *moved)
+static em_status transfer(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
+			  size_t *moved)
 {
 	em_errinfo err;
 	em_status status = emi_enter(f, &err);

@@ -417,7 +417,8 @@ static void consider_async(emi_queue *q)
 	q->may_async = 0;
 	/* The file of the request that is about to be submitted keeps the queue. */
 	pthread_mutex_unlock(&q->lock);
-	emi_log(q->ctx, EM_LOG_INFO, "%s: threads make the transfers: %s cannot be used (errno %d)", q->name, q->be->name, e);
+	emi_log(q->ctx, EM_LOG_INFO, "%s: threads make the transfers: %s cannot be used (errno %d)", q->name,
+		q->be->name, e);
 	pthread_mutex_lock(&q->lock);
 }
 

@@ -90,7 +90,8 @@ static void go_on(const em_file *f, emi_request *rq, unsigned idle)
 		size_t rest = rq->bytes - rq->done;
 		uint64_t offset = rq->offset + rq->done;
 
-		r = rq->kind == EMI_WRITE ? f->be->write(f->handle, at, rest, offset) : f->be->read(f->handle, at, rest, offset);
+		r = rq->kind == EMI_WRITE ? f->be->write(f->handle, at, rest, offset)
+					  : f->be->read(f->handle, at, rest, offset);
 	} while (!advance(f, rq, r, &idle));
 }
 
@@ -247,8 +248,8 @@ void emi_write(em_file *f, emi_request *rq, const void *buf, size_t bytes, uint6
 	submit_plain(f, rq, EMI_WRITE, buf, bytes, offset, stats);
 }
 
-void emi_refuse(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, em_status status,
-		const char *why)
+void emi_refuse(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
+		em_status status, const char *why)
 {
 	/* Of no bytes it never begins. */
 	submit_plain(f, rq, kind, buf, 0, offset, NULL);

@@ -212,7 +212,8 @@ static K_INLINE __m256i net_load_y32(const k_u32 *src, int left)
 
 	if (left >= 8)
 		return _mm256_loadu_si256((const __m256i *)(const void *)src);
-	return _mm256_or_si256(_mm256_maskload_epi32((const int *)(const void *)src, have), _mm256_xor_si256(have, _mm256_set1_epi64x(-1)));
+	return _mm256_or_si256(_mm256_maskload_epi32((const int *)(const void *)src, have),
+			       _mm256_xor_si256(have, _mm256_set1_epi64x(-1)));
 }
 
 static K_INLINE void net_store_y32(k_u32 *dst, __m256i v)

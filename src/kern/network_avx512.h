@@ -234,7 +234,8 @@ static void net_yz32(const k_u32 *src, k_u32 *dst, size_t n, size_t room)
  * 0, above their places; bits that there is no room for are the lowest. */
 static K_INLINE void net_pack(const k_pair *src, uint64_t *packed, size_t n, unsigned shift)
 {
-	const __m512i keys = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0), places = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+	const __m512i keys = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0),
+		      places = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
 	const __m512i room = _mm512_set1_epi64(63);
 	const __m128i up = _mm_cvtsi32_si128((int)(64 - shift));
 	size_t i;
@@ -242,11 +243,13 @@ static K_INLINE void net_pack(const k_pair *src, uint64_t *packed, size_t n, uns
 	for (i = 0; i < n; i += 8) {
 		const unsigned left = n - i < 8 ? (unsigned)(n - i) : 8;
 		const __m512i a = _mm512_maskz_loadu_epi64((__mmask8)_bzhi_u32(0xff, 2 * left), src + i);
-		const __m512i b = _mm512_maskz_loadu_epi64((__mmask8)(left > 4 ? _bzhi_u32(0xff, 2 * left - 8) : 0), src + i + 4);
+		const __m512i b =
+			_mm512_maskz_loadu_epi64((__mmask8)(left > 4 ? _bzhi_u32(0xff, 2 * left - 8) : 0), src + i + 4);
 		const __m512i key = _mm512_sll_epi64(_mm512_permutex2var_epi64(a, keys, b), up);
 		const __m512i place = _mm512_add_epi64(places, _mm512_set1_epi64((long long)i));
 
-		_mm512_store_si512((__m512i *)(void *)(packed + i), _mm512_or_si512(_mm512_andnot_si512(room, key), place));
+		_mm512_store_si512((__m512i *)(void *)(packed + i),
+				   _mm512_or_si512(_mm512_andnot_si512(room, key), place));
 	}
 }
 

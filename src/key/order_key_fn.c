@@ -89,8 +89,8 @@ void emi_codec_key_fn(const em_order *o, emi_codec *c)
 	c->key = key_of_one;
 }
 
-em_status em_order_key_fn(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_key_fn fn, uint32_t flags, void *user,
-			  void (*user_free)(void *user), em_errinfo *err)
+em_status em_order_key_fn(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_key_fn fn,
+			  uint32_t flags, void *user, void (*user_free)(void *user), em_errinfo *err)
 {
 	em_errinfo detail = { 0 };
 	em_order *o = NULL;

@@ -22,7 +22,8 @@ typedef struct emi_text {
 } emi_text;
 
 /* Where a key is: [*begin, *end) of the record. */
-void emi_text_find(const emi_text *t, const em_text_key *key, const unsigned char *record, size_t n, size_t *begin, size_t *end);
+void emi_text_find(const emi_text *t, const em_text_key *key, const unsigned char *record, size_t n, size_t *begin,
+		   size_t *end);
 
 /* Write the normalised key of a record of n bytes to [out, out + room), and return how long it is.  If it is longer
  * than room, nothing that was written counts.  Pure; any thread.  In the C locale whatever the program's is. */

@@ -129,7 +129,8 @@ static size_t find_begin(const em_text_key *key, const unsigned char *p, size_t 
 	return advance(at, n, key->first_char - 1);
 }
 
-static size_t find_end(const emi_text *t, const em_text_key *key, const unsigned char *p, size_t n, emi_text_place *place)
+static size_t find_end(const emi_text *t, const em_text_key *key, const unsigned char *p, size_t n,
+		       emi_text_place *place)
 {
 	size_t at, end;
 
@@ -188,7 +189,8 @@ static void narrow(const em_text_key *key, const unsigned char *p, size_t *begin
 	*end = at + bytes;
 }
 
-void emi_text_find(const emi_text *t, const em_text_key *key, const unsigned char *record, size_t n, size_t *begin, size_t *end)
+void emi_text_find(const emi_text *t, const em_text_key *key, const unsigned char *record, size_t n, size_t *begin,
+		   size_t *end)
 {
 	static const unsigned char empty[1];
 	const unsigned char *const p = n != 0 ? record : empty;

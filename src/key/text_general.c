@@ -155,7 +155,8 @@ EMI_TEXT_INLINE const unsigned char *read_digits(general *x, const unsigned char
 }
 
 /* An exponent, if there is one: the letter, perhaps a sign, and at least one digit. */
-EMI_TEXT_INLINE const unsigned char *read_exponent(general *x, const unsigned char *p, const unsigned char *end, unsigned letter)
+EMI_TEXT_INLINE const unsigned char *read_exponent(general *x, const unsigned char *p, const unsigned char *end,
+						   unsigned letter)
 {
 	const unsigned char *q = p;
 	int64_t exponent = 0;
@@ -273,7 +274,8 @@ static long double value(const general *x)
 #endif
 	};
 
-	if (!x->hex && x->ndigits <= SMALL_DIGITS && x->whole <= WHOLE_MAX && x->exponent > -POWERS && x->exponent < POWERS) {
+	if (!x->hex && x->ndigits <= SMALL_DIGITS && x->whole <= WHOLE_MAX && x->exponent > -POWERS &&
+	    x->exponent < POWERS) {
 		if (x->exponent < 0)
 			return (long double)x->whole / power[-x->exponent];
 		return (long double)x->whole * power[x->exponent];

@@ -40,7 +40,8 @@ static inline size_t emi_block_room(size_t bytes)
 {
 	const size_t fixed = sizeof(emi_block_head) + 8 + 3 * sizeof(emi_block_mark);
 
-	return bytes > fixed ? (size_t)((uint64_t)(bytes - fixed) * EMI_MARK_EVERY / (EMI_MARK_EVERY + sizeof(emi_block_mark)))
+	return bytes > fixed ? (size_t)((uint64_t)(bytes - fixed) * EMI_MARK_EVERY /
+					(EMI_MARK_EVERY + sizeof(emi_block_mark)))
 			     : 0;
 }
 

@@ -174,7 +174,8 @@ int emi_engine_can_keep(const emi_engine *e, size_t bytes)
 
 	if (job->opts.last_run == EM_LAST_RUN_WRITTEN)
 		return 0;
-	if (!emi_plan_merging(&without, &in, job->runs.n + 1, 0) || !emi_plan_merging(&with, &in, job->runs.n + 1, bytes))
+	if (!emi_plan_merging(&without, &in, job->runs.n + 1, 0) ||
+	    !emi_plan_merging(&with, &in, job->runs.n + 1, bytes))
 		return 0;
 	if (job->opts.last_run == EM_LAST_RUN_KEPT)
 		return with.fan_in > job->runs.n;
@@ -184,8 +185,8 @@ int emi_engine_can_keep(const emi_engine *e, size_t bytes)
 	return with.fan_in > job->runs.n && with.read_buffers >= ahead && with.window == without.window;
 }
 
-em_status emi_engine_keep(emi_engine *e, char *area, char *other, size_t area_bytes, char *records, uint64_t n, char **kept,
-			  em_errinfo *err)
+em_status emi_engine_keep(emi_engine *e, char *area, char *other, size_t area_bytes, char *records, uint64_t n,
+			  char **kept, em_errinfo *err)
 {
 	emi_job *job = &e->job;
 	char *const to = job->by.codec->ref ? other : area;
@@ -222,7 +223,8 @@ static em_status open_fetch(emi_engine *e, uint32_t k, em_errinfo *err)
 {
 	emi_job *job = &e->job;
 	const emi_plan *plan = &job->plan;
-	emi_run_fetch_opts o = { k, plan->read_buffers, plan->prefetch_buffers, 0, plan->packers != 0, job->mispredict };
+	emi_run_fetch_opts o = { k, plan->read_buffers, plan->prefetch_buffers, 0, plan->packers != 0,
+				 job->mispredict };
 	uint64_t i, most = plan->block_bytes;
 
 	for (i = 0; i < job->runs.n; i++)

@@ -95,7 +95,8 @@ em_status emi_engine_keep_store(emi_engine *e, em_errinfo *err)
 		return st;
 	if (e->kept.area == NULL) {
 		e->kept.area = e->store.base;
-		e->kept.area_bytes = emi_buffer_shrink(job->ctx, e->store.base, e->store.bytes, (size_t)(room - e->store.base) + bytes);
+		e->kept.area_bytes = emi_buffer_shrink(job->ctx, e->store.base, e->store.bytes,
+						       (size_t)(room - e->store.base) + bytes);
 		e->store.base = NULL;
 	}
 	emi_line_store_free(&e->store);

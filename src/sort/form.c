@@ -133,7 +133,8 @@ static int emit(forming *s, uint64_t lo, uint64_t hi)
 	while (lo < hi) {
 		const char *from = s->now->sorted + (size_t)lo * codec->elem_bytes;
 		size_t n = (size_t)(hi - lo);
-		char *dst = s->room != NULL ? s->room + (size_t)(s->at + lo) * codec->record_bytes : emi_outseq_place(s->q, s->at + lo, &n);
+		char *dst = s->room != NULL ? s->room + (size_t)(s->at + lo) * codec->record_bytes
+					    : emi_outseq_place(s->q, s->at + lo, &n);
 
 		if (dst == NULL)
 			return 0;

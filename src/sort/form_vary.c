@@ -182,7 +182,8 @@ static void fill_frames(const forming *s, const emi_pair *e, size_t n, char *bas
 		if (n - i > AHEAD)
 			__builtin_prefetch(frame_at(e + i + AHEAD));
 		f = emi_frame_of(s->v, e + i);
-		emi_block_add(&b, frame_at(e + i), (size_t)(emi_frame_end(&f) - frame_at(e + i)), f.bytes + s->job->out_extra);
+		emi_block_add(&b, frame_at(e + i), (size_t)(emi_frame_end(&f) - frame_at(e + i)),
+			      f.bytes + s->job->out_extra);
 	}
 	emi_block_end(&b);
 }

@@ -32,8 +32,8 @@ static void next_kept(emi_merger *m, emi_merge_input *in)
 	m->kept_byte += in->left;
 }
 
-em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, const emi_run *runs, uint32_t k, const emi_kept_run *kept,
-			  emi_outseq *q, em_errinfo *err)
+em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, const emi_run *runs, uint32_t k,
+			  const emi_kept_run *kept, emi_outseq *q, em_errinfo *err)
 {
 	const size_t rb = job->by.codec->record_bytes;
 	em_status st;

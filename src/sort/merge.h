@@ -58,8 +58,8 @@ typedef struct emi_merger {
 /* Merge k runs, which fetch expects as its next merge, and behind them the one that was kept, if any, into a sequence,
  * which must have been begun for all their records.  Blocks are freed as they are read.  The list of runs is not needed
  * later. */
-em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, const emi_run *runs, uint32_t k, const emi_kept_run *kept,
-			  emi_outseq *q, em_errinfo *err);
+em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, const emi_run *runs, uint32_t k,
+			  const emi_kept_run *kept, emi_outseq *q, em_errinfo *err);
 void emi_merger_close(emi_merger *m);
 
 /* Do a bit more of the merge.  EM_OK; EM_END when all is dispatched and done; or a failure.  When the sequence lends

@@ -166,7 +166,8 @@ static em_status pull_frames(merging *m, em_errinfo *err)
 		if (st != EM_OK)
 			break;
 		f = emi_frame_get(m->e.job.by.vary, p);
-		st = m->groups.opts != NULL ? emi_groups_frame(&m->groups, &f, err) : emi_record_out(&m->copier, &f, err);
+		st = m->groups.opts != NULL ? emi_groups_frame(&m->groups, &f, err)
+					    : emi_record_out(&m->copier, &f, err);
 	}
 	return st;
 }
@@ -320,7 +321,8 @@ static size_t chunk_of(const merging *m, size_t usual, size_t records)
 static uint32_t most_open(const merging *m, int runs, int *fds)
 {
 	const emi_job *job = &m->e.job;
-	const uint32_t used = __atomic_load_n(&job->ctx->fds_used, __ATOMIC_RELAXED) + (runs ? emi_scratch_disks(job->ctx) : 0);
+	const uint32_t used =
+		__atomic_load_n(&job->ctx->fds_used, __ATOMIC_RELAXED) + (runs ? emi_scratch_disks(job->ctx) : 0);
 	const uint64_t share = memory_left(m, runs) / 2;
 	uint64_t most = used < job->ctx->fds ? job->ctx->fds - used : 0, fit;
 
@@ -373,8 +375,10 @@ static int divisible(const merging *m)
 static int choose_buffers(const merging *m, uint32_t n, emi_parts_opts *o)
 {
 	const emi_job *job = &m->e.job;
-	const uint64_t share = memory_left(m, 0) / 2, fds = (uint64_t)__atomic_load_n(&job->ctx->fds_used, __ATOMIC_RELAXED);
-	const uint64_t inputs = (uint64_t)n * m->npaths, rest = emi_merge_parts_memory(job, m->npaths, n, drops(m) ? EMI_SPLIT_MOST : n);
+	const uint64_t share = memory_left(m, 0) / 2,
+		       fds = (uint64_t)__atomic_load_n(&job->ctx->fds_used, __ATOMIC_RELAXED);
+	const uint64_t inputs = (uint64_t)n * m->npaths,
+		       rest = emi_merge_parts_memory(job, m->npaths, n, drops(m) ? EMI_SPLIT_MOST : n);
 	/* What is held is to have half of it, if chunks need not be small for that. */
 	const uint64_t most = drops(m) ? share / 2 : share;
 	const size_t least = chunk_of(m, CHUNK_PART, 4);
@@ -388,7 +392,8 @@ static int choose_buffers(const merging *m, uint32_t n, emi_parts_opts *o)
 	o->threads = o->parts = n;
 	o->copier_bytes = job->plan.block_bytes / n / EMI_PAGE * EMI_PAGE;
 	if (drops(m) && used < share)
-		o->copier_bytes = (size_t)((share - used < n * HELD_MOST ? share - used : n * HELD_MOST) / n / EMI_COPIER_BUFFERS / EMI_PAGE * EMI_PAGE);
+		o->copier_bytes = (size_t)((share - used < n * HELD_MOST ? share - used : n * HELD_MOST) / n /
+					   EMI_COPIER_BUFFERS / EMI_PAGE * EMI_PAGE);
 	if (job->opts.fan_in != 0 && inputs > job->opts.fan_in)
 		return 0;
 	return fds + inputs <= job->ctx->fds && o->copier_bytes >= CHUNK_GOOD && used <= share;
@@ -623,16 +628,17 @@ static int next_trial(const merging *m, em_status st, const em_errinfo *err, tri
 	emi_trial_next(&t->line, &m->e.job, emi_trial_repeats(m->paths, m->npaths, m->bytes, written), st, err);
 	if (t->line.again)
 		return 1;
-	if (st != EM_ERR_MEMLIMIT || m->most <= 2 || m->bytes == EMI_UNKNOWN || m->streams != 0 || !emi_sink_is_file(m->sink))
+	if (st != EM_ERR_MEMLIMIT || m->most <= 2 || m->bytes == EMI_UNKNOWN || m->streams != 0 ||
+	    !emi_sink_is_file(m->sink))
 		return 0;
 	t->cap = m->most / 2 > 2 ? m->most / 2 : 2;
 	return 1;
 }
 
 /* *again: it is worth another one, t. */
-static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
-			 const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, trial *t, int *again,
-			 em_errinfo *err)
+static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
+			 const char *output, const em_sort_opts *opts, em_sort_stats *stats,
+			 const emi_group_opts *groups, trial *t, int *again, em_errinfo *err)
 {
 	merging *m = emi_alloc(ctx, sizeof *m, err);
 	em_status st;
@@ -675,8 +681,9 @@ static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *
 	return st;
 }
 
-em_status emi_merge_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
-			  const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, em_errinfo *err)
+em_status emi_merge_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
+			  const char *output, const em_sort_opts *opts, em_sort_stats *stats,
+			  const emi_group_opts *groups, em_errinfo *err)
 {
 	trial t = { 0, 0, { 0, 0, 0 } };
 	em_errinfo first = { 0 };
@@ -698,8 +705,8 @@ em_status emi_merge_files(em_ctx *ctx, const em_order *order, const char *const 
 	return st;
 }
 
-em_status em_merge_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
-			 const em_sort_opts *opts, em_sort_stats *stats)
+em_status em_merge_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
+			 const char *output, const em_sort_opts *opts, em_sort_stats *stats)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	em_status st = emi_files_check(ctx, inputs, ninputs, output, stats, err);

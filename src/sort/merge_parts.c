@@ -70,7 +70,8 @@ static void fail(worker *w, em_status st)
 	uint32_t none = 0;
 
 	w->status = st;
-	__atomic_compare_exchange_n(&all->failed, &none, (uint32_t)(w - all->worker) + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&all->failed, &none, (uint32_t)(w - all->worker) + 1, 0, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
 	emi_watch_cancel(&all->job->watch);
 }
 
@@ -325,8 +326,8 @@ static void end(parts *all)
 	pthread_mutex_destroy(&all->lock);
 }
 
-em_status emi_merge_parts(emi_job *job, emi_sink *sink, const char *const *paths, uint32_t files, const emi_parts_opts *opts,
-			  em_errinfo *err)
+em_status emi_merge_parts(emi_job *job, emi_sink *sink, const char *const *paths, uint32_t files,
+			  const emi_parts_opts *opts, em_errinfo *err)
 {
 	parts all;
 	em_status st;

@@ -31,7 +31,7 @@ uint64_t emi_merge_parts_memory(const emi_job *job, uint32_t files, uint32_t thr
 /* Merge regular files, records of one size or with delimiters, without a header, to the beginning of a sink that is a
  * regular file, or to the copier, which the caller flushes, on all threads.  A record that cannot be
  * read is told with a wrong number.  EM_END: the files cannot be divided (merge_split.h), and nothing was done. */
-em_status emi_merge_parts(emi_job *job, emi_sink *sink, const char *const *paths, uint32_t files, const emi_parts_opts *opts,
-			  em_errinfo *err);
+em_status emi_merge_parts(emi_job *job, emi_sink *sink, const char *const *paths, uint32_t files,
+			  const emi_parts_opts *opts, em_errinfo *err);
 
 #endif

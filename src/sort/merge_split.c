@@ -172,7 +172,8 @@ static em_status load(splitting *c, uint64_t at, size_t n, em_errinfo *err)
 	c->frame.bytes = n;
 	while (st == EM_OK && c->v->keyed &&
 	       (c->arena == NULL || emi_frame_make(c->v, record, n, c->arena, c->arena_bytes, &need) == 0))
-		st = need > c->longest && need > PIECE ? EM_END : make_room(c->job->ctx, &c->arena, &c->arena_bytes, need, err);
+		st = need > c->longest && need > PIECE ? EM_END
+						       : make_room(c->job->ctx, &c->arena, &c->arena_bytes, need, err);
 	if (st == EM_OK && c->v->keyed)
 		c->frame = emi_frame_get(c->v, c->arena);
 	if (st == EM_OK)
@@ -380,7 +381,8 @@ static em_status begin(splitting *c, em_errinfo *err)
 	c->store_bytes = c->most * (c->each + SLACK);
 	if ((s->range = emi_alloc_array(ctx, (uint64_t)s->parts * s->files, sizeof *s->range, err)) == NULL ||
 	    (s->begin = emi_alloc_array(ctx, s->parts + 1, sizeof *s->begin, err)) == NULL ||
-	    (c->elem = emi_alloc(ctx, elem_bytes, err)) == NULL || (c->store = emi_buffer_alloc(ctx, c->store_bytes, err)) == NULL ||
+	    (c->elem = emi_alloc(ctx, elem_bytes, err)) == NULL ||
+	    (c->store = emi_buffer_alloc(ctx, c->store_bytes, err)) == NULL ||
 	    (c->frames = emi_alloc_array(ctx, c->most, sizeof *c->frames, err)) == NULL ||
 	    (c->sample = emi_alloc_array(ctx, c->most, elem_bytes, err)) == NULL ||
 	    (c->tmp = emi_alloc_array(ctx, c->most, elem_bytes, err)) == NULL ||
@@ -414,8 +416,8 @@ static void end(splitting *c)
 		emi_buffer_free(ctx, c->work, EMI_KERN_WORK);
 }
 
-em_status emi_merge_split_make(emi_merge_split *s, emi_job *job, const char *const *paths, uint32_t files, uint32_t parts,
-			       em_errinfo *err)
+em_status emi_merge_split_make(emi_merge_split *s, emi_job *job, const char *const *paths, uint32_t files,
+			       uint32_t parts, em_errinfo *err)
 {
 	splitting c;
 	em_status st;

@@ -30,8 +30,8 @@ typedef struct emi_merge_split {
 /* For records of one size or with delimiters, no header.  EM_END: these files cannot be divided, as one is no regular
  * file or has a record that is too long, or memory is too small: to merge them as a whole will tell.  EM_ERR_FORK,
  * EM_ERR_CANCELED, EM_ERR_NOMEM and what opening and reading may return.  Unless it is EM_OK nothing is held. */
-em_status emi_merge_split_make(emi_merge_split *s, emi_job *job, const char *const *paths, uint32_t files, uint32_t parts,
-			       em_errinfo *err);
+em_status emi_merge_split_make(emi_merge_split *s, emi_job *job, const char *const *paths, uint32_t files,
+			       uint32_t parts, em_errinfo *err);
 /* All zeroes need no freeing. */
 void emi_merge_split_free(emi_merge_split *s);
 

@@ -208,7 +208,8 @@ static void merge_slices(merging *m)
 void emi_merge_task_run_vary(merge_task *t)
 {
 	const uint64_t bytes = t->q->dest.text ? t->out : t->bytes;
-	char *base = emi_outseq_take(t->q, t->index, (size_t)(t->q->dest.text ? bytes : emi_block_bytes(bytes)), t->out_pos);
+	char *base =
+		emi_outseq_take(t->q, t->index, (size_t)(t->q->dest.text ? bytes : emi_block_bytes(bytes)), t->out_pos);
 	merging m;
 
 	if (base == NULL)

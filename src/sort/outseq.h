@@ -126,7 +126,8 @@ void emi_outseq_filled(emi_outseq *q, uint64_t pos, size_t n);
 /* Any length.  Reserve places for a share, the share-th: so many blocks of so many bytes together; *first is the
  * number of the first block and *position that of its first byte.  Waits for the shares before it.  0 after a
  * failure. */
-int emi_outseq_reserve(emi_outseq *q, uint64_t share, uint64_t blocks, uint64_t bytes, uint64_t *first, uint64_t *position);
+int emi_outseq_reserve(emi_outseq *q, uint64_t share, uint64_t blocks, uint64_t bytes, uint64_t *first,
+		       uint64_t *position);
 
 /* Any length.  The buffer of block `index', of so many bytes from `position' on; waits for it.  NULL after a failure.
  * When it is filled in, say so. */

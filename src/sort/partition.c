@@ -289,7 +289,8 @@ static void turn_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
 	const size_t eb = p->job->by.codec->elem_bytes;
-	const uint64_t each = p->n / 2 / p->parts, from = each * part, n = part == p->parts - 1 ? p->n / 2 - from : each;
+	const uint64_t each = p->n / 2 / p->parts, from = each * part,
+		       n = part == p->parts - 1 ? p->n / 2 - from : each;
 	char *lo = p->a + (size_t)from * eb, *hi = p->a + (size_t)(p->n - 1 - from) * eb;
 
 	if (eb == sizeof(uint32_t))
@@ -312,8 +313,8 @@ static int go_deeper(emi_partition *p)
 {
 	const emi_tie *tie = &p->job->by.tie;
 
-	if (!p->same || !p->must_sort || p->load == NULL || tie->deepen == NULL || emi_partition_small(p) || p->depth == EMI_DEEPEST ||
-	    tie->deepen(tie->arg, NULL, 0, p->depth + 1) <= 0)
+	if (!p->same || !p->must_sort || p->load == NULL || tie->deepen == NULL || emi_partition_small(p) ||
+	    p->depth == EMI_DEEPEST || tie->deepen(tie->arg, NULL, 0, p->depth + 1) <= 0)
 		return 0;
 	if (p->depth == 0)
 		p->common = p->survey[0].first;

@@ -107,7 +107,8 @@ static int take_splitters(emi_partition *p, size_t sample, unsigned levels, em_k
 	}
 	for (level = 0; level < levels; level++)
 		for (i = 0; i >> level == 0; i++)
-			memcpy(tree + (((size_t)1 << level) + i) * rb, sorted + ((2 * i + 1) * (n >> (level + 1)) - 1) * rb, rb);
+			memcpy(tree + (((size_t)1 << level) + i) * rb,
+			       sorted + ((2 * i + 1) * (n >> (level + 1)) - 1) * rb, rb);
 	s->levels = levels;
 	s->equal = equal;
 	s->sorted = sorted;

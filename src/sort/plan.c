@@ -433,7 +433,8 @@ static int try_block(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes
 	if (!fits(p, in, block_bytes, least))
 		return 0;
 	/* More output buffers are good, but not at the price of another pass: so more memory is never worse. */
-	for (more = in->write_buffers != 0 ? 0 : wanted_write_buffers(p, in); more > MIN_WRITE; more = fewer_write_buffers(in, more)) {
+	for (more = in->write_buffers != 0 ? 0 : wanted_write_buffers(p, in); more > MIN_WRITE;
+	     more = fewer_write_buffers(in, more)) {
 		if (!fits(&q, in, block_bytes, more) || !better(&q, p, in))
 			continue;
 		*p = q;
@@ -468,7 +469,8 @@ static int choose_block(emi_plan *plan, const emi_plan_input *in, int any)
 	emi_plan p;
 	int found = 0;
 
-	for (block = in->longest_record != 0 ? MAX_BLOCK_VARY : MAX_BLOCK; block >= MIN_BLOCK && !(found && any); block /= 2) {
+	for (block = in->longest_record != 0 ? MAX_BLOCK_VARY : MAX_BLOCK; block >= MIN_BLOCK && !(found && any);
+	     block /= 2) {
 		if (!try_block(&p, in, block, any))
 			continue;
 		if (!found || emi_plan_time(&p, in) < emi_plan_time(plan, in))
@@ -492,7 +494,8 @@ static int choose(emi_plan *plan, const emi_plan_input *in, int any)
 	if (in->usual_block == 0 || (found && any))
 		return found;
 	usual.block_bytes = in->usual_block;
-	if (!try_block(&p, &usual, in->usual_block, any) || (found && emi_plan_rounds(&p, in) > CLOSE * emi_plan_rounds(plan, in)))
+	if (!try_block(&p, &usual, in->usual_block, any) ||
+	    (found && emi_plan_rounds(&p, in) > CLOSE * emi_plan_rounds(plan, in)))
 		return found;
 	*plan = p;
 	return 1;
@@ -544,7 +547,8 @@ em_status emi_plan_check(const emi_plan_input *in, em_errinfo *err)
 		return emi_fail(err, EM_ERR_INVAL, "fan-in %u is not between 2 and %u", (unsigned)in->fan_in,
 				MAX_FAN_IN);
 	if (in->prefetch_buffers > MAX_ORDERED)
-		return emi_fail(err, EM_ERR_INVAL, "%u buffers for prefetching are more than %u", (unsigned)in->prefetch_buffers, MAX_ORDERED);
+		return emi_fail(err, EM_ERR_INVAL, "%u buffers for prefetching are more than %u",
+				(unsigned)in->prefetch_buffers, MAX_ORDERED);
 	if (in->write_buffers == 1)
 		return emi_fail(err, EM_ERR_INVAL, "one output buffer is too few");
 	return EM_OK;

@@ -25,7 +25,8 @@
 #define AHEAD_LEAST 4u          /* ... at least for so many chunks */
 
 /* What the planner takes records for. */
-static const emi_codec usual = { EMI_ELEM_PAIR, 1, 0, 0, EMI_USUAL_RECORD, sizeof(emi_pair), NULL, NULL, NULL, NULL, sizeof(uint64_t) };
+static const emi_codec usual = { EMI_ELEM_PAIR, 1, 0, 0, EMI_USUAL_RECORD, sizeof(emi_pair), NULL, NULL, NULL, NULL,
+				 sizeof(uint64_t) };
 
 uint64_t emi_vary_longest_in(const emi_job *job, uint64_t memory)
 {
@@ -180,7 +181,8 @@ void emi_plan_vary(emi_job *job, const emi_needs *needs, int thrifty)
 {
 	emi_plan_input *in = &job->plan_input;
 
-	if (thrifty && needs->bytes < in->memory / SMALL_TIMES && in->memory > SMALL_LEAST + needs->bytes * SMALL_TIMES) {
+	if (thrifty && needs->bytes < in->memory / SMALL_TIMES &&
+	    in->memory > SMALL_LEAST + needs->bytes * SMALL_TIMES) {
 		in->memory = SMALL_LEAST + needs->bytes * SMALL_TIMES;
 		if (in->longest_record > 2 * emi_vary_longest_in(job, in->memory))
 			in->longest_record = 2 * emi_vary_longest_in(job, in->memory);

@@ -73,7 +73,8 @@ static em_status pull_all(vary_sort *f, em_errinfo *err)
 		if (st != EM_OK)
 			break;
 		r = emi_frame_get(f->e.job.by.vary, frame);
-		st = f->groups.opts != NULL ? emi_groups_frame(&f->groups, &r, err) : emi_record_out(&f->copier, &r, err);
+		st = f->groups.opts != NULL ? emi_groups_frame(&f->groups, &r, err)
+					    : emi_record_out(&f->copier, &r, err);
 	}
 	if (st == EM_END)
 		st = emi_groups_end(&f->groups, err);
@@ -119,7 +120,8 @@ static void size_next_run(vary_sort *f)
 	emi_job *job = &f->e.job;
 	emi_line_store *store = &f->e.store;
 	const uint64_t whole = store->out, stay = emi_line_store_stay_bytes(store), room = job->plan_input.form_bytes;
-	const uint64_t keep = (stay <= room ? whole : (uint64_t)((double)whole * (double)room / (double)stay)) / 16 * 15;
+	const uint64_t keep =
+		(stay <= room ? whole : (uint64_t)((double)whole * (double)room / (double)stay)) / 16 * 15;
 	const int aimed = store->most != 0;
 	uint64_t left;
 
@@ -130,7 +132,8 @@ static void size_next_run(vary_sort *f)
 	if (aimed || f->bytes == EMI_UNKNOWN || f->bytes < f->spilled)
 		return;
 	left = f->bytes - f->spilled;
-	if (left > keep + whole / 16 && left < keep + whole && emi_engine_can_keep(&f->e, (size_t)(stay < room ? stay : room)))
+	if (left > keep + whole / 16 && left < keep + whole &&
+	    emi_engine_can_keep(&f->e, (size_t)(stay < room ? stay : room)))
 		store->most = (left - keep) / (whole / store->n + 1) + 1;
 }
 

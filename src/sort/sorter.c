@@ -117,7 +117,8 @@ static em_status push_record(emi_front *f, const char *record, size_t n)
 		st = emi_line_store_reach(store, need, &job->err);
 	if (st != EM_OK || emi_line_store_add(store, record, n, &need))
 		return st;
-	return emi_fail(&job->err, EM_ERR_INTERNAL, "a record of %llu bytes does not fit in memory", (unsigned long long)n);
+	return emi_fail(&job->err, EM_ERR_INTERNAL, "a record of %llu bytes does not fit in memory",
+			(unsigned long long)n);
 }
 
 static em_status push_batch(emi_front *f, const em_batch *batch)
@@ -160,7 +161,8 @@ uint64_t em_sorter_longest(const em_sorter *s)
 	if (s == NULL)
 		return 0;
 	job = &s->front.e.job;
-	return emi_front_varied(&s->front) ? emi_front_longest(&s->front) - EMI_LENGTH_MAX : job->by.codec->record_bytes;
+	return emi_front_varied(&s->front) ? emi_front_longest(&s->front) - EMI_LENGTH_MAX
+					   : job->by.codec->record_bytes;
 }
 
 static em_status finish(emi_front *f)

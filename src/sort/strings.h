@@ -26,6 +26,7 @@ void emi_load_strings(const emi_vary *v, emi_pair *a, size_t n, uint64_t depth);
 /* The same, when it is only a guess that all strings are equal up to that depth: returns how far they and that of `one'
  * are, from `from' on, up to which they are known to be.  The shortest of them has *least bytes, if that is not
  * NULL. */
-uint64_t emi_load_common(const emi_vary *v, const emi_pair *one, emi_pair *a, size_t n, uint64_t from, uint64_t depth, uint64_t *least);
+uint64_t emi_load_common(const emi_vary *v, const emi_pair *one, emi_pair *a, size_t n, uint64_t from, uint64_t depth,
+			 uint64_t *least);
 
 #endif

@@ -90,8 +90,8 @@ struct em_top {
 /* em_top_open() in two steps; in between t->front.e.job is open, and its memory still free.  t is zeroes before, and
  * closed with emi_top_end() if the first step was done.  The second one takes all memory, or begins with little: then
  * `use' has no more than what was taken. */
-em_status emi_top_begin(em_top *t, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k, const em_sort_opts *opts,
-			em_errinfo *err);
+em_status emi_top_begin(em_top *t, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k,
+			const em_sort_opts *opts, em_errinfo *err);
 em_status emi_top_prepare(em_top *t, const emi_top_use *use, em_errinfo *err);
 em_status emi_top_prepare_few(em_top *t, const emi_top_use *use, em_errinfo *err);
 void emi_top_end(em_top *t);

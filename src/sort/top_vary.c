@@ -221,7 +221,8 @@ static em_status make_room(em_top *t, int full, em_errinfo *err)
 	return st;
 }
 
-static em_status add(em_top *t, const emi_strand *s, const unsigned char *record, size_t n, uint64_t number, em_errinfo *err)
+static em_status add(em_top *t, const emi_strand *s, const unsigned char *record, size_t n, uint64_t number,
+		     em_errinfo *err)
 {
 	const uint64_t longest = emi_vary_longest(&t->front.e.job);
 	emi_line_store *p = &t->front.e.store;
@@ -242,7 +243,8 @@ static em_status add(em_top *t, const emi_strand *s, const unsigned char *record
 	if (st != EM_OK)
 		return st;
 	if (need <= longest)
-		return emi_fail(err, EM_ERR_INTERNAL, "a record of %llu bytes does not fit in memory", (unsigned long long)n);
+		return emi_fail(err, EM_ERR_INTERNAL, "a record of %llu bytes does not fit in memory",
+				(unsigned long long)n);
 	t->long_strand = (uint32_t)(s - t->strand);
 	t->long_number = number;
 	t->long_need = need;

@@ -154,7 +154,8 @@ static size_t within_limit(const emi_element_stream *s, size_t n)
 	struct rlimit limit;
 	uint64_t most;
 
-	if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || (uint64_t)limit.rlim_cur >= s->at + n)
+	if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+	    (uint64_t)limit.rlim_cur >= s->at + n)
 		return n;
 	most = (uint64_t)limit.rlim_cur > s->at ? (uint64_t)limit.rlim_cur - s->at : 0;
 	return most < s->element ? s->element : (size_t)(most - most % s->element);

@@ -119,7 +119,8 @@ static em_status check_opts(const emi_records_opts *opts, em_errinfo *err)
 	if (opts->chunk_bytes == 0 || opts->chunk_bytes % EMI_PAGE != 0 || opts->chunks < 2)
 		return emi_fail(err, EM_ERR_INVAL, "a reader needs two chunks or more, made of pages");
 	if (opts->chunk_bytes > SIZE_MAX / 2 || area_of(opts) > SIZE_MAX)
-		return emi_fail(err, EM_ERR_NOMEM, "a chunk of %zu bytes does not fit in the memory", opts->chunk_bytes);
+		return emi_fail(err, EM_ERR_NOMEM, "a chunk of %zu bytes does not fit in the memory",
+				opts->chunk_bytes);
 	return EM_OK;
 }
 

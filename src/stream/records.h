@@ -110,8 +110,8 @@ const unsigned char *emi_record_take_csv(const em_format *f, const unsigned char
 
 /* Any length.  Take the next record of a chunk that is not at its end: *at goes behind it and its delimiter; returns
  * the record itself, of *n bytes. */
-static inline const unsigned char *emi_record_take(const em_format *f, const unsigned char **at, const unsigned char *end,
-						   size_t *n)
+static inline const unsigned char *emi_record_take(const em_format *f, const unsigned char **at,
+						   const unsigned char *end, size_t *n)
 {
 	const unsigned char *p = *at;
 	uint64_t length = 0;

@@ -181,7 +181,8 @@ static em_status open_file(emi_sink *s, em_errinfo *err)
 	return st;
 }
 
-em_status emi_sink_open(emi_sink **out, em_ctx *ctx, const char *path, uint64_t bytes, emi_io_stats *stats, em_errinfo *err)
+em_status emi_sink_open(emi_sink **out, em_ctx *ctx, const char *path, uint64_t bytes, emi_io_stats *stats,
+			em_errinfo *err)
 {
 	em_errinfo scratch;
 	emi_sink *s;
@@ -422,7 +423,8 @@ em_status emi_sink_part_put(emi_sink_part *p, emi_outbuf *ob, em_errinfo *err)
 		}
 	}
 	if (whole > skip)
-		emi_write(p->sink->file, &ob->rq, ob->base + skip, whole - skip, p->pos - ob->lead + skip, p->sink->stats);
+		emi_write(p->sink->file, &ob->rq, ob->base + skip, whole - skip, p->pos - ob->lead + skip,
+			  p->sink->stats);
 	p->pos += ob->len;
 	return EM_OK;
 }
@@ -451,7 +453,8 @@ em_status emi_sink_part_join(emi_sink_part *p, em_errinfo *err)
 	if (s->status != EM_OK)
 		return tell(s, err);
 	if (s->committed || s->pos != p->begin)
-		return emi_fail(err, EM_ERR_STATE, "a part of the output that does not begin where the one before it ends");
+		return emi_fail(err, EM_ERR_STATE,
+				"a part of the output that does not begin where the one before it ends");
 	if (!p->whole)
 		st = put_in_page(s, p->rest + lead, (size_t)(p->pos - p->begin));
 	else if (lead != 0)

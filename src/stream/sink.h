@@ -30,7 +30,8 @@ typedef struct emi_outbuf {
 /* path "-" is standard output.  bytes: the final size if it is known (space is reserved, so that a full disk is noticed
  * early), else 0.  EM_ERR_NOENT and EM_ERR_ACCESS name the directory or file; EM_ERR_NOSPACE, EM_ERR_IO, EM_ERR_NOMEM,
  * EM_ERR_MEMLIMIT, EM_ERR_INVAL (a directory). */
-em_status emi_sink_open(emi_sink **out, em_ctx *ctx, const char *path, uint64_t bytes, emi_io_stats *stats, em_errinfo *err);
+em_status emi_sink_open(emi_sink **out, em_ctx *ctx, const char *path, uint64_t bytes, emi_io_stats *stats,
+			em_errinfo *err);
 
 /* Is there room for so many bytes that are going to be put, as far as anybody can know before?  A regular file to which
  * standard output leads is looked at, too; what it has already counts as room.  EM_ERR_NOSPACE, which names the bytes
@@ -41,7 +42,8 @@ em_status emi_sink_check(const emi_sink *s, uint64_t bytes, em_errinfo *err);
  * step is not 0, as many bytes at a time as they are needed.  When there is none for a step, make_room is called, by
  * whoever puts; if it returns 1 the step is tried again.  Fails as opening does, or the put for which there is no space
  * does. */
-em_status emi_sink_expect(emi_sink *s, uint64_t bytes, uint64_t step, int (*make_room)(void *arg), void *arg, em_errinfo *err);
+em_status emi_sink_expect(emi_sink *s, uint64_t bytes, uint64_t step, int (*make_room)(void *arg), void *arg,
+			  em_errinfo *err);
 
 /* Is it a regular file on the same file system as the directory? */
 int emi_sink_is_on(const emi_sink *s, const char *dir);

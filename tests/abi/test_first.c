@@ -762,7 +762,8 @@ static void test_no_initialiser(void **state)
 			const em_status st = use(&subjects[i], sizes[k]);
 
 			if (st != EM_ERR_VERSION)
-				fail_msg("%s of %u bytes: %s", subjects[i].name, (unsigned)sizes[k], em_status_name(st));
+				fail_msg("%s of %u bytes: %s", subjects[i].name, (unsigned)sizes[k],
+					 em_status_name(st));
 			/* Where the detail goes is said in the struct itself, which is believed if it was zeroed. */
 			if (!subjects[i].told || (k == 1 && err.status != EM_ERR_VERSION))
 				continue;

@@ -444,7 +444,8 @@ static void random_model(void **state)
 			want.bytes = 1 + (size_t)test_below(&rng, (uint64_t)1 << test_below(&rng, 23));
 			want.buffer = (int)test_below(&rng, 2);
 			want.mark = (unsigned char)step;
-			want.ptr = want.buffer ? emi_buffer_alloc(ctx, want.bytes, &err) : emi_alloc(ctx, want.bytes, &err);
+			want.ptr = want.buffer ? emi_buffer_alloc(ctx, want.bytes, &err)
+					       : emi_alloc(ctx, want.bytes, &err);
 			if (want.ptr != NULL) {
 				memset(want.ptr, want.mark, want.bytes);
 				*b = want;

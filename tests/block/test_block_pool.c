@@ -438,7 +438,8 @@ static void test_read_ahead(void **state)
 				assert_int_equal(emi_block_pool_hint(&b.pool, b.bid[i + n]), 1);
 		}
 		assert_int_equal(b.pool.stats.hits, n > 0 ? MOST_BLOCKS : 0);
-		assert_int_equal(b.f.io.ios_read, b.pool.stats.hints + b.pool.stats.reads - b.pool.stats.hits - b.pool.stats.recalled);
+		assert_int_equal(b.f.io.ios_read,
+				 b.pool.stats.hints + b.pool.stats.reads - b.pool.stats.hits - b.pool.stats.recalled);
 		bench_close(&b);
 	}
 }

@@ -268,7 +268,8 @@ static void test_end_goes_back(void **state)
 		assert_int_equal(emi_bid_free(d, bid[i], BYTES), EM_OK);
 		assert_true(emi_disk_held(d) >= emi_disk_used(d));
 		/* It may still be on its way. */
-		while (emi_disk_held(d) > emi_disk_used(d) + emi_disk_used(d) / 7 + (uint64_t)72 * BYTES && patience-- > 0)
+		while (emi_disk_held(d) > emi_disk_used(d) + emi_disk_used(d) / 7 + (uint64_t)72 * BYTES &&
+		       patience-- > 0)
 			usleep(100);
 		assert_true(patience > 0);
 	}

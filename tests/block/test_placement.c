@@ -143,7 +143,8 @@ static void test_interleaved(void **state)
 	for (s = 0; s < SIZES; s++) {
 		for (round = 0; round < 100; round++) {
 			const uint32_t disks = sizes[s], first = (uint32_t)test_below(&rng, disks);
-			const uint32_t n = round % 2 ? 1 + (uint32_t)test_below(&rng, 40) : disks * (1 + (uint32_t)test_below(&rng, 3));
+			const uint32_t n = round % 2 ? 1 + (uint32_t)test_below(&rng, 40)
+						     : disks * (1 + (uint32_t)test_below(&rng, 3));
 			const uint64_t turn = round < 4 ? (uint64_t)round : test_random(&rng) / n - 1;
 			unsigned count[EM_DISKS_MAX] = {0};
 			em_placement p, list;
@@ -153,7 +154,9 @@ static void test_interleaved(void **state)
 			for (j = 0; j < n; j++) {
 				const uint32_t d = em_placement_disk(&p, turn * n + j);
 
-				assert_int_equal(em_placement_init(&list, EM_PLACE_STRIPING, disks, (first + j) % disks, 0, 0), EM_OK);
+				assert_int_equal(
+					em_placement_init(&list, EM_PLACE_STRIPING, disks, (first + j) % disks, 0, 0),
+					EM_OK);
 				assert_int_equal(d, em_placement_disk(&list, turn));
 				count[d]++;
 			}

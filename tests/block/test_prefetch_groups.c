@@ -126,7 +126,9 @@ static void bench_open(bench *b, uint32_t most, uint32_t length, uint32_t disks)
 
 				key += test_below(&b->rng, few ? 2 : 1000);
 				b->block[g][s][i].key = key * MOST_K + s;
-				assert_int_equal(emi_bid_alloc_on(b->disk, (uint32_t)test_below(&b->rng, disks), BLOCK, &b->block[g][s][i].bid, &err), EM_OK);
+				assert_int_equal(emi_bid_alloc_on(b->disk, (uint32_t)test_below(&b->rng, disks), BLOCK,
+								  &b->block[g][s][i].bid, &err),
+						 EM_OK);
 				fill_block(words, g, s, i);
 				emi_block_write(b->disk, &rq, words, BLOCK, b->block[g][s][i].bid, &b->io);
 				assert_int_equal(emi_wait(&rq, &err), EM_OK);
@@ -149,7 +151,8 @@ static void open_fetch(bench *b, emi_prefetch *p, uint32_t extra, uint64_t scram
 	em_errinfo err;
 
 	memset(&err, 0, sizeof(err));
-	if (emi_prefetch_open(p, b->ctx, b->disk, b->most, extra, b->best, BLOCK, 0, hint, b, &b->io, scramble, &err) != EM_OK)
+	if (emi_prefetch_open(p, b->ctx, b->disk, b->most, extra, b->best, BLOCK, 0, hint, b, &b->io, scramble, &err) !=
+	    EM_OK)
 		fail_msg("%s", err.text);
 	assert_true(p->nbuffers <= MOST_BUFFERS);
 }
@@ -312,7 +315,8 @@ static void test_seams(void **state)
 		bench b;
 
 		memset(&err, 0, sizeof(err));
-		bench_open(&b, 1 + (uint32_t)round % MOST_K, 1 + (uint32_t)round % MOST_BLOCKS, 1 + (uint32_t)round % MOST_DISKS);
+		bench_open(&b, 1 + (uint32_t)round % MOST_K, 1 + (uint32_t)round % MOST_BLOCKS,
+			   1 + (uint32_t)round % MOST_DISKS);
 		b.best = (uint32_t)test_below(&b.rng, 6);
 		extra = b.best + (uint32_t)test_below(&b.rng, 6);
 		open_fetch(&b, &p, extra, 0);
@@ -336,7 +340,8 @@ static void test_seams(void **state)
 				if (emi_prefetch_told(&p) || p.nheap == 0)
 					continue;
 				g = &p.group[p.last];
-				assert_true(p.nfree == p.group[p.now].bare || (p.last != p.now && p.nbuffers == g->buffers + g->bare));
+				assert_true(p.nfree == p.group[p.now].bare ||
+					    (p.last != p.now && p.nbuffers == g->buffers + g->bare));
 			}
 			assert_ends(&b, &p);
 			sum += b.total[b.at];
@@ -363,7 +368,8 @@ static void test_any_order(void **state)
 		bench b;
 
 		memset(&err, 0, sizeof(err));
-		bench_open(&b, 1 + (uint32_t)round % MOST_K, 1 + (uint32_t)round % MOST_BLOCKS, 1 + (uint32_t)round % MOST_DISKS);
+		bench_open(&b, 1 + (uint32_t)round % MOST_K, 1 + (uint32_t)round % MOST_BLOCKS,
+			   1 + (uint32_t)round % MOST_DISKS);
 		b.best = (uint32_t)test_below(&b.rng, 9);
 		open_fetch(&b, &p, (uint32_t)test_below(&b.rng, 7), round % 2 ? test_random(&b.rng) | 1 : 0);
 		keep = 1 + (uint32_t)test_below(&b.rng, 4);

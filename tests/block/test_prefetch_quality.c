@@ -164,13 +164,16 @@ static emi_fetched *watched(runs *r, emi_prefetch *p, emi_fetched **was_free, ui
 static uint64_t steps_of(scratch *b, runs *r, const uint32_t *taken, uint32_t disks, uint32_t extra)
 {
 	const uint32_t n = r->k * r->length;
-	emi_fetched **held = numbers(r->k, sizeof(emi_fetched *)), **was_free = numbers(r->k + extra, sizeof(emi_fetched *));
+	emi_fetched **held = numbers(r->k, sizeof(emi_fetched *)),
+		    **was_free = numbers(r->k + extra, sizeof(emi_fetched *));
 	uint32_t *disk = numbers(n, sizeof *disk), *room = numbers(EM_SCHEDULE_ROOM(n, disks), sizeof *room), i;
 	em_errinfo err;
 	uint64_t steps;
 	emi_prefetch p;
 
-	assert_int_equal(emi_prefetch_open(&p, b->ctx, b->disk, r->k, extra, extra, BLOCK, 0, run_hint, r, &b->io, 0, &err), EM_OK);
+	assert_int_equal(
+		emi_prefetch_open(&p, b->ctx, b->disk, r->k, extra, extra, BLOCK, 0, run_hint, r, &b->io, 0, &err),
+		EM_OK);
 	assert_int_equal(emi_prefetch_join(&p, r->k, &err), EM_OK);
 	assert_int_equal(emi_prefetch_turn(&p, &err), EM_OK);
 	watched(r, &p, was_free, r->k);
@@ -202,7 +205,8 @@ static void test_quality(void **state)
 {
 	static const struct {
 		uint32_t k, length, per_disk, most;
-	} cases[] = {{8, 300, 4, 108}, {32, 300, 4, 108}, {8, 300, 8, 101}, {32, 300, 8, 101}, {100, 200, 8, 105}, {400, 200, 8, 105}};
+	} cases[] = {{8, 300, 4, 108}, {32, 300, 4, 108}, {8, 300, 8, 101}, {32, 300, 8, 101}, {100, 200, 8, 105},
+		     {400, 200, 8, 105}};
 	uint32_t disks, c, i;
 
 	(void)state;
@@ -231,7 +235,8 @@ static void test_quality(void **state)
 			make_runs(&r, &rng, cases[c].k, cases[c].length, disks, taken);
 			steps = steps_of(&b, &r, taken, disks, extra);
 			if (steps < n / disks || steps * 100 > (uint64_t)cases[c].most * ((n + disks - 1) / disks))
-				fail_msg("%u runs on %u disks with %u buffers: %u steps for %u blocks", cases[c].k, disks, extra, (unsigned)steps, n);
+				fail_msg("%u runs on %u disks with %u buffers: %u steps for %u blocks", cases[c].k,
+					 disks, extra, (unsigned)steps, n);
 			free_runs(&r);
 			free(taken);
 			emi_scratch_release(b.ctx, b.disk);

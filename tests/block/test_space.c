@@ -107,12 +107,14 @@ static void give(model *m, unsigned i)
 static void write_some(model *m, unsigned i)
 {
 	const uint64_t from = test_below(&m->rng, m->block[i].n), n = 1 + test_below(&m->rng, m->block[i].n - from);
-	const uint64_t first = test_below(&m->rng, m->block[i].n), rest = 1 + test_below(&m->rng, m->block[i].n - first);
+	const uint64_t first = test_below(&m->rng, m->block[i].n),
+		       rest = 1 + test_below(&m->rng, m->block[i].n - first);
 	const uint64_t unit = m->block[i].unit;
 
 	assert_true(emi_space_write(&m->space, unit + from, n));
 	memset(m->used + unit + from, 2, (size_t)n);
-	assert_int_equal(emi_space_written(&m->space, unit + first, rest), memchr(m->used + unit + first, 2, (size_t)rest) != NULL);
+	assert_int_equal(emi_space_written(&m->space, unit + first, rest),
+			 memchr(m->used + unit + first, 2, (size_t)rest) != NULL);
 	assert_false(emi_space_write(&m->space, m->space.high - 1, 2));
 }
 

@@ -330,8 +330,11 @@ static void test_listing(void **state)
 	run_free(&r);
 	run_command(&r, NULL, "disks", "--json", "--backend=memory", t, NULL);
 	assert_status(&r, 0);
-	assert_ptr_equal(strstr(r.out, "{\"from\": \"options\", \"config\": null, \"block_size\": null, \"scratch_max\": null, \"disks\": [\n {\"path\": \""), r.out);
-	assert_non_null(strstr(r.out, "\"file_system\": null, \"backend\": \"memory\", \"direct\": false, \"capacity\": null, \"free\": null, "));
+	assert_ptr_equal(strstr(r.out, "{\"from\": \"options\", \"config\": null, \"block_size\": null, "
+				       "\"scratch_max\": null, \"disks\": [\n {\"path\": \""),
+			 r.out);
+	assert_non_null(strstr(r.out, "\"file_system\": null, \"backend\": \"memory\", \"direct\": false, "
+				      "\"capacity\": null, \"free\": null, "));
 	run_free(&r);
 	setup.env[0] = "EXTMEM_TMPDIR=/";
 	run_command(&r, &setup, "disks", NULL);

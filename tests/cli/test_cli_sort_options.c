@@ -112,9 +112,9 @@ static const char *const sizes_lines[] = {
 };
 
 static const char *const keys_lines[] = {
-	"$SORT -k1gn -t '' in", "$SORT -k1gn -k2dM in", "$SORT -hM -k1 -k2gn in", "$SORT -hM -k2gn -k1 in", "$SORT -k1gn -c in in",
-	"$SORT -k1,1gn in", "$SORT --check=q in", "$SORT --check=s in", "$SORT --check=d in", "$SORT -k in",
-	"$SORT -k x in", "$SORT -k 0 in", "$SORT -k 1.0 in", "$SORT -k 1.x in", "$SORT -k 1, in",
+	"$SORT -k1gn -t '' in", "$SORT -k1gn -k2dM in", "$SORT -hM -k1 -k2gn in", "$SORT -hM -k2gn -k1 in",
+	"$SORT -k1gn -c in in", "$SORT -k1,1gn in", "$SORT --check=q in", "$SORT --check=s in", "$SORT --check=d in",
+	"$SORT -k in", "$SORT -k x in", "$SORT -k 0 in", "$SORT -k 1.0 in", "$SORT -k 1.x in", "$SORT -k 1, in",
 	"$SORT -k 1,x in", "$SORT -k 1,0 in", "$SORT -k 1,1.0 in", "$SORT -k 1,1.x in", "$SORT -k 1x in",
 	"$SORT -k 1,1x in", "$SORT -k 1b,1 in", "$SORT -k 1.2.3 in", "$SORT -k 1,2,3 in", "$SORT -k ' 1' in",
 	"$SORT -k1nn in", "$SORT -k 1,2nbb in", "$SORT -k 1n,1g in", "$SORT --key", "$SORT -k", "$SORT -- -k1",
@@ -293,10 +293,11 @@ static int compare_line(const char *dir, const char *line, int messages)
 	ours = take_outputs(dir);
 	gnu_strip(g.err);
 	gnu_strip(e.err);
-	same = g.status == e.status && same_output(&g, &e) && !strcmp(theirs, ours) && (!messages || !strcmp(g.err, e.err));
+	same = g.status == e.status && same_output(&g, &e) && !strcmp(theirs, ours) &&
+	       (!messages || !strcmp(g.err, e.err));
 	if (!same)
-		print_error("%s\n  GNU:    %d, %s\n%s%s\n  extmem: %d, %s\n%s%s\n", line, g.status, g.err, g.out, theirs,
-			    e.status, e.err, e.out, ours);
+		print_error("%s\n  GNU:    %d, %s\n%s%s\n  extmem: %d, %s\n%s%s\n", line, g.status, g.err, g.out,
+			    theirs, e.status, e.err, e.out, ours);
 	free(theirs);
 	free(ours);
 	run_free(&g);

@@ -274,8 +274,8 @@ static int is_leftover(const char *path, const char *name)
 	if (strncmp(name, NAME, sizeof(NAME) - 1) != 0)
 		return 0;
 	pid = strtol(name + sizeof(NAME) - 1, &end, 10);
-	return pid > 0 && *end == '-' && kill((pid_t)pid, 0) != 0 && errno == ESRCH && lstat(path, &sb) == 0 && S_ISDIR(sb.st_mode) &&
-	       sb.st_uid == geteuid() && time(NULL) - sb.st_mtime > LEFTOVER_SECONDS;
+	return pid > 0 && *end == '-' && kill((pid_t)pid, 0) != 0 && errno == ESRCH && lstat(path, &sb) == 0 &&
+	       S_ISDIR(sb.st_mode) && sb.st_uid == geteuid() && time(NULL) - sb.st_mtime > LEFTOVER_SECONDS;
 }
 
 /* Tests that were killed could not remove what they had made: the next one does, once. */

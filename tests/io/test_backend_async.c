@@ -259,7 +259,8 @@ static void test_end_of_file(void **state)
 }
 
 /* Traffic through a backend below which so many operations fail, from the nth on.  Returns whether it was direct. */
-static int faulty_traffic(const char *backend, em_fault *fault, uint32_t ops, uint64_t nth, uint64_t times, int32_t sys_errno)
+static int faulty_traffic(const char *backend, em_fault *fault, uint32_t ops, uint64_t nth, uint64_t times,
+			  int32_t sys_errno)
 {
 	char *dir = test_dir_make();
 	io_setup setup = {0};

@@ -302,7 +302,8 @@ static void test_queue(void **state)
 	assert_int_equal(disk.bytes, N * BLOCK);
 	/* Rounding down, a transfer may be a nanosecond longer or shorter; the first may or may not be at the arm
 	 * already. */
-	assert_in_range(disk.busy_ns, N * BLOCK * 10 + (disk.seeks - 1) * 100000 - N, N * BLOCK * 10 + disk.seeks * 100000 + N);
+	assert_in_range(disk.busy_ns, N * BLOCK * 10 + (disk.seeks - 1) * 100000 - N,
+			N * BLOCK * 10 + disk.seeks * 100000 + N);
 	free(buf);
 	emi_file_close(f);
 	em_ctx_close(ctx);

@@ -310,7 +310,8 @@ static void test_presets(void **state)
 		assert_in_range(emi_disk_seek_ns(&m, 0, p.capacity), disk[i].full - 100, disk[i].full);
 		/* 1 s from the edges, at their rates. */
 		assert_in_range(emi_disk_stream_ns(&m, disk[i].outer), SECOND - 1, SECOND);
-		assert_in_range(m.total_ns - emi_disk_stream_ns(&m, p.capacity - disk[i].inner), SECOND - 1, SECOND + 1);
+		assert_in_range(m.total_ns - emi_disk_stream_ns(&m, p.capacity - disk[i].inner), SECOND - 1,
+				SECOND + 1);
 	}
 	/* The Elite-9 has 132975 tracks; nobody told the model. */
 	{
@@ -355,8 +356,8 @@ static void random_reads(const char *name, test_rng *rng)
 		transfer += r.transfer_ns;
 		expect += 65536 * SECOND / m.zone[z].rate;
 	}
-	print_message("%s: seek %.3f ms, turning %.3f ms, transfer %.3f ms\n", name, (double)seek / N / 1e6, (double)turn / N / 1e6,
-		      (double)transfer / N / 1e6);
+	print_message("%s: seek %.3f ms, turning %.3f ms, transfer %.3f ms\n", name, (double)seek / N / 1e6,
+		      (double)turn / N / 1e6, (double)transfer / N / 1e6);
 	assert_in_range(seek / N, p.seek_average_ns - 230000, p.seek_average_ns + 230000);
 	assert_in_range(turn / N, m.turn_ns / 2 - 140000, m.turn_ns / 2 + 140000);
 	assert_in_range(transfer, expect - N, expect + N);
@@ -461,7 +462,8 @@ static void test_parse(void **state)
 	assert_int_equal(p.seek_average_ns, 8500000);
 	assert_int_equal(p.seek_full_ns, 8500000);
 	/* The model comes first wherever it stands. */
-	p = parsed("plain", "rate-outer=60.5MB,model=120gxp,zones=7,rpm=10000,write=250us,capacity=1.5T,buffer=64K,rate-interface=0");
+	p = parsed("plain", "rate-outer=60.5MB,model=120gxp,zones=7,rpm=10000,write=250us,capacity=1.5T,buffer=64K,"
+			    "rate-interface=0");
 	assert_int_equal(p.rate_outer, 60500000);
 	assert_int_equal(p.rate_inner, 24000000);
 	assert_int_equal(p.zones, 7);
@@ -500,8 +502,10 @@ static void test_parse_errors(void **state)
 		{"rate=50m", "simdisk: rate: '50m' is not a size, such as 48MB, 2M or 512"},
 		{"rate=0", "simdisk: rate-outer: must be from 1 to 10 GB per second"},
 		{"rate=20G", "simdisk: rate-outer: must be from 1 to 10 GB per second"},
-		{"rate=99999999999999999999", "simdisk: rate: '99999999999999999999' is not a size, such as 48MB, 2M or 512"},
-		{"capacity=9223372036854775807T", "simdisk: capacity: '9223372036854775807T' is not a size, such as 48MB, 2M or 512"},
+		{"rate=99999999999999999999",
+		 "simdisk: rate: '99999999999999999999' is not a size, such as 48MB, 2M or 512"},
+		{"capacity=9223372036854775807T",
+		 "simdisk: capacity: '9223372036854775807T' is not a size, such as 48MB, 2M or 512"},
 		{"rate=1,capacity=100G", "simdisk: capacity: must be what can be read in a hundred years"},
 		{"rate-inner=20M", "simdisk: zones: with one zone, rate-inner must be rate-outer"},
 		{"zones=3", "simdisk: capacity: must be given for a disk with zones"},
@@ -515,7 +519,8 @@ static void test_parse_errors(void **state)
 		{"seek-track=9ms", "simdisk: seek-track: must be at most seek-average"},
 		{"seek-average=9ms", "simdisk: seek-average: must be at most seek-full"},
 		{"seek-full=16ms", "simdisk: seek-average: too short for a curve from seek-track to seek-full"},
-		{"seek-track=1ms,seek-full=8.1ms", "simdisk: seek-average: too long for a curve from seek-track to seek-full"},
+		{"seek-track=1ms,seek-full=8.1ms",
+		 "simdisk: seek-average: too long for a curve from seek-track to seek-full"},
 		{"write=1.5s", "simdisk: write: must be at most a second"},
 	};
 	unsigned i;

@@ -257,7 +257,8 @@ static void random_traffic(const char *dir)
 {
 	const uint64_t size = 12 * MIB, unit = 4 * KIB;
 	test_rng rng = test_rng_make(test_seed());
-	unsigned char *model = calloc(1, (size_t)size), *got = malloc((size_t)size), *from = io_buffer(&rng, (size_t)size);
+	unsigned char *model = calloc(1, (size_t)size), *got = malloc((size_t)size),
+		      *from = io_buffer(&rng, (size_t)size);
 	size_t done = 0;
 	bench b;
 	int i;

@@ -224,8 +224,10 @@ static void *use(void *arg)
 			const uint64_t at = u->base + i * UNIT;
 
 			test_fill(&rng, out[i], UNIT);
-			u->wrong |= em_file_write_async(u->f, out[i], UNIT, at, fn, u, way ? &rq[2 * i] : NULL) != EM_OK;
-			u->wrong |= em_file_read_async(u->f, in[i], UNIT, at, fn, u, way ? &rq[2 * i + 1] : NULL) != EM_OK;
+			u->wrong |=
+				em_file_write_async(u->f, out[i], UNIT, at, fn, u, way ? &rq[2 * i] : NULL) != EM_OK;
+			u->wrong |=
+				em_file_read_async(u->f, in[i], UNIT, at, fn, u, way ? &rq[2 * i + 1] : NULL) != EM_OK;
 		}
 		if (way == 0)
 			await_calls(u, 2 * n);
@@ -343,7 +345,8 @@ static void test_close(void **state)
 		const unsigned n = 1 + (unsigned)test_below(&rng, 20);
 
 		for (i = 0; i < 40 * n; i++)
-			assert_int_equal(em_file_write_async(f, buf[i % MOST], UNIT, i % 1000 * UNIT, NULL, NULL, NULL), EM_OK);
+			assert_int_equal(em_file_write_async(f, buf[i % MOST], UNIT, i % 1000 * UNIT, NULL, NULL, NULL),
+					 EM_OK);
 		em_file_close(f);
 	}
 	assert_int_equal(em_ctx_memory_used(ctx), before);
@@ -422,7 +425,8 @@ static void test_statistics(void **state)
 	__atomic_store_n(&b.shut, 1, __ATOMIC_RELEASE);
 	for (i = 0; i < FILES * EACH; i++)
 		assert_int_equal(i % 2 ? em_file_write_async(f[i % FILES], buf[i], UNIT, i * UNIT, NULL, NULL, &rq[i])
-				       : em_file_read_async(f[i % FILES], buf[i], UNIT, i * UNIT, NULL, NULL, &rq[i]), EM_OK);
+				       : em_file_read_async(f[i % FILES], buf[i], UNIT, i * UNIT, NULL, NULL, &rq[i]),
+				 EM_OK);
 	__atomic_store_n(&b.shut, 0, __ATOMIC_RELEASE);
 	await_any(&u, rq, FILES * EACH);
 	assert_false(u.wrong);

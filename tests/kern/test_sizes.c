@@ -216,7 +216,8 @@ static void check_partition(input *in, unsigned first, unsigned end)
 {
 	const unsigned width = in->elem == EMI_ELEM_U32 ? 32 : 64, bits = (unsigned)below(EMI_MAX_RADIX_BITS + 1);
 	const unsigned shift = below(3) != 0 ? width - (bits != 0 ? bits : 1) : (unsigned)below(width - bits);
-	const emi_digit digit = { shift, bits, (int)below(2), in->hi != in->lo ? in->all[in->lo + below(in->hi - in->lo)].key : 0 };
+	const emi_digit digit = { shift, bits, (int)below(2),
+				  in->hi != in->lo ? in->all[in->lo + below(in->hi - in->lo)].key : 0 };
 	const size_t n = in->hi - in->lo, buckets = (size_t)1 << bits;
 	size_t begin[((size_t)1 << EMI_MAX_RADIX_BITS) + 1] = { 0 }, at[(size_t)1 << EMI_MAX_RADIX_BITS], i;
 	unsigned j;
@@ -268,8 +269,9 @@ static void check_bound(input *in, const emi_kernels *k)
 	key &= width;
 	if (n != 0)
 		memcpy(a, in->want, n * in->bytes);
-	for (lower = 0; lower < n && (in->sorted[lower].key < key || (in->sorted[lower].key == key && in->tie.fn != NULL &&
-								      model_tie(NULL, in->sorted[lower].val, val) < 0));)
+	for (lower = 0;
+	     lower < n && (in->sorted[lower].key < key || (in->sorted[lower].key == key && in->tie.fn != NULL &&
+							   model_tie(NULL, in->sorted[lower].val, val) < 0));)
 		lower++;
 	for (upper = lower; upper < n && in->sorted[upper].key == key &&
 			    (in->tie.fn == NULL || model_tie(NULL, in->sorted[upper].val, val) == 0);)

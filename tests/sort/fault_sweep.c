@@ -264,7 +264,9 @@ static void rehearse(trial *t, uint64_t *allocations, uint64_t *operations)
 		fail_msg("%s", t->err.text);
 	/* Two merging passes and the forming of runs. */
 	assert_true(t->stats.runs >= t->sort->runs);
-	assert_true(t->sort->straight ? t->stats.passes == 1 : t->sort->kept ? t->stats.passes == 2 : t->stats.passes >= 3);
+	assert_true(t->sort->straight ? t->stats.passes == 1
+		    : t->sort->kept   ? t->stats.passes == 2
+				      : t->stats.passes >= 3);
 	assert_true((t->stats.kept_records != 0) == (t->sort->kept != 0));
 	t->known = t->places;
 	*allocations = t->mem.calls;
@@ -479,8 +481,8 @@ void fault_sweep(const fault_sort *sort, const char *backend, int32_t direct, in
 
 	rehearse(&t, &allocations, &operations);
 	cases = sweep_kind(&t, 0, ENOMEM);
-	printf("# %s, %s, %s: %u allocations, %u operations; failed once each: %u allocations;", sort->name,
-	       backend, pushed ? "push and pull" : "file to file", (unsigned)allocations, (unsigned)operations, (unsigned)cases);
+	printf("# %s, %s, %s: %u allocations, %u operations; failed once each: %u allocations;", sort->name, backend,
+	       pushed ? "push and pull" : "file to file", (unsigned)allocations, (unsigned)operations, (unsigned)cases);
 	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
 		uint64_t most = 0;
 

@@ -146,8 +146,8 @@ static em_check_info expect(const sort_shape *s, const unsigned char *records, s
 	return x;
 }
 
-static void assert_check(em_ctx *ctx, const em_order *order, const char *path, const sort_shape *s, const unsigned char *records, size_t n,
-			 uint32_t flags)
+static void assert_check(em_ctx *ctx, const em_order *order, const char *path, const sort_shape *s,
+			 const unsigned char *records, size_t n, uint32_t flags)
 {
 	const em_check_info want = expect(s, records, n, flags);
 	em_check_opts opts = EM_CHECK_OPTS_INIT;
@@ -259,7 +259,8 @@ static void test_every_place(void **state)
 				records[at] = records[at - 1] - (k % 2 != 0);
 		}
 		sort_write_file(path, records, n * sizeof *records);
-		assert_check(ctx, order, path, &s, (unsigned char *)records, n, EM_CHECK_UNIQUE | (k % 2 != 0 ? EM_CHECK_FIRST : 0));
+		assert_check(ctx, order, path, &s, (unsigned char *)records, n,
+			     EM_CHECK_UNIQUE | (k % 2 != 0 ? EM_CHECK_FIRST : 0));
 	}
 	em_order_close(order);
 	em_ctx_close(ctx);
@@ -323,9 +324,13 @@ static void test_threads(void **state)
 		others = little;
 		ctx = sort_ctx(&o);
 		if (way % 2 != 0)
-			assert_int_equal(em_order_cmp(&order, ctx, 16, "waits", compare_together, EM_FN_THREADS, NULL, NULL, NULL), EM_OK);
+			assert_int_equal(em_order_cmp(&order, ctx, 16, "waits", compare_together, EM_FN_THREADS, NULL,
+						      NULL, NULL),
+					 EM_OK);
 		else
-			assert_int_equal(em_order_key_fn(&order, ctx, 16, "waits", compute_together, EM_FN_THREADS, NULL, NULL, NULL), EM_OK);
+			assert_int_equal(em_order_key_fn(&order, ctx, 16, "waits", compute_together, EM_FN_THREADS,
+							 NULL, NULL, NULL),
+					 EM_OK);
 		assert_int_equal(em_check_file(ctx, order, path, NULL, &info, NULL, NULL), EM_OK);
 		assert_int_equal(info.records, MIB / 16);
 		assert_int_equal(info.duplicates, MIB / 16 - 1);
@@ -390,7 +395,8 @@ static void test_refused(void **state)
 	em_order_close(order);
 
 	for (flags = 0; flags <= EM_FN_THREADS; flags++) {
-		assert_int_equal(em_order_cmp(&order, ctx, 17, "fails", compare_or_fail, flags, NULL, NULL, NULL), EM_OK);
+		assert_int_equal(em_order_cmp(&order, ctx, 17, "fails", compare_or_fail, flags, NULL, NULL, NULL),
+				 EM_OK);
 		good = 500;
 		assert_int_equal(em_check_file(ctx, order, path, &opts, &info, NULL, NULL), EM_ERR_USER);
 		good = SIZE_MAX;

@@ -135,7 +135,8 @@ static void test_sorter(void **state)
 				ctx = sort_ctx(&f->opts);
 				order = sort_order(ctx, &f->shape);
 				stats.size = sizeof stats;
-				sort_assert_sorter(ctx, order, &f->sort, &f->rng, &f->shape, f->records, N, f->sorted, N, &stats);
+				sort_assert_sorter(ctx, order, &f->sort, &f->rng, &f->shape, f->records, N, f->sorted,
+						   N, &stats);
 				assert_true(stats.runs >= 7);
 				em_order_close(order);
 				em_ctx_close(ctx);

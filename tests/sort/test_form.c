@@ -358,11 +358,15 @@ static void test_long_keys(void **state)
 				 * was, sometimes. */
 				same = test_below(&b.rng, 2) ? 1 : 3;
 				for (record = 0; record + test_below(&b.rng, 2) < sizes[i]; record++)
-					memmove(records + record * rb + (s == 2 ? 20 : s == 0 ? 3 : 0), records + record % same * rb,
-					       s == 2 && alike > 12 ? 12 : alike);
+					memmove(records + record * rb +
+							(s == 2	  ? 20
+							 : s == 0 ? 3
+								  : 0),
+						records + record % same * rb, s == 2 && alike > 12 ? 12 : alike);
 				if (s == 2 && alike > 12)
 					for (record = 0; record < sizes[i]; record++)
-						memmove(records + record * rb + 8, records + rb + 8, alike > 21 ? 8 : 0);
+						memmove(records + record * rb + 8, records + rb + 8,
+							alike > 21 ? 8 : 0);
 				check_records(&b, records, sizes[i], 0);
 				free(records);
 			}
@@ -393,7 +397,8 @@ static void test_buckets_in_buckets(void **state)
 				const uint64_t random = test_random(&b.rng);
 				const unsigned alike = (unsigned)__builtin_ctzll(random | 128);
 
-				model_write(&shape->key[0], records + i * shape->bytes, (random >> 7) & (UINT64_MAX >> (8 * alike)));
+				model_write(&shape->key[0], records + i * shape->bytes,
+					    (random >> 7) & (UINT64_MAX >> (8 * alike)));
 			}
 			check_records(&b, records, MOST, (size_t)test_below(&b.rng, EMI_PAGE));
 			for (level = 0; level < EMI_FORM_LEVELS; level++)
@@ -425,7 +430,8 @@ static void test_outliers(void **state)
 		records = sort_records(&b.rng, &shapes[2], SORT_RANDOM, n);
 		for (i = 0; i < n; i++)
 			if (i % 1000 != 0)
-				model_write(&shapes[2].key[0], records + i * 16, ((uint64_t)1 << 40) + test_below(&b.rng, 1 << 20));
+				model_write(&shapes[2].key[0], records + i * 16,
+					    ((uint64_t)1 << 40) + test_below(&b.rng, 1 << 20));
 			else
 				model_write(&shapes[2].key[0], records + i * 16, i % 2000 != 0 ? UINT64_MAX - i : i);
 		check_records(&b, records, n, 0);

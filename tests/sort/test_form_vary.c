@@ -506,14 +506,17 @@ static void test_giving_up(void **state)
 				bench_add_all(p);
 				p->fail_at = fail ? at : 0;
 				p->cancel_at = fail ? 0 : at;
-				assert_int_equal(bench_send(p, 1, &records, &err), fail ? EM_ERR_NOSPACE : EM_ERR_CANCELED);
+				assert_int_equal(bench_send(p, 1, &records, &err),
+						 fail ? EM_ERR_NOSPACE : EM_ERR_CANCELED);
 				assert_true(p->blocks >= at);
 				if (fail)
 					assert_string_equal(err.text, "as ordered");
 				__atomic_store_n(&p->job.watch.canceled, 0, __ATOMIC_RELAXED);
 				emi_outseq_free(&p->q);
 				memset(&err, 0, sizeof(err));
-				assert_int_equal(emi_outseq_init(&p->q, &p->job.runs, 3, p->job.plan.packers, p->job.plan.block_bytes, &err), EM_OK);
+				assert_int_equal(emi_outseq_init(&p->q, &p->job.runs, 3, p->job.plan.packers,
+								 p->job.plan.block_bytes, &err),
+						 EM_OK);
 			}
 		}
 		bench_close(&b);
@@ -564,7 +567,9 @@ static void test_canceled_by_progress(void **state)
 			b.job.watch.canceled = 0;
 			emi_outseq_free(&b.q);
 			memset(&err, 0, sizeof(err));
-			assert_int_equal(emi_outseq_init(&b.q, &b.job.runs, 3, b.job.plan.packers, b.job.plan.block_bytes, &err), EM_OK);
+			assert_int_equal(
+				emi_outseq_init(&b.q, &b.job.runs, 3, b.job.plan.packers, b.job.plan.block_bytes, &err),
+				EM_OK);
 		}
 		bench_close(&b);
 	}

@@ -65,7 +65,9 @@ static int setup(void **state)
 	f.expected = sort_expected(&f.shape, f.records, &n, 0);
 	opts.threads = 2;
 	f.ctx = sort_ctx(&opts);
-	assert_int_equal(em_order_key_fn(&f.order, f.ctx, BYTES, "first bytes", first_bytes, EM_FN_THREADS, &f.c, NULL, NULL), EM_OK);
+	assert_int_equal(
+		em_order_key_fn(&f.order, f.ctx, BYTES, "first bytes", first_bytes, EM_FN_THREADS, &f.c, NULL, NULL),
+		EM_OK);
 	f.opts = sort;
 	f.opts.run_records = RUN;
 	f.opts.block_bytes = 4096;
@@ -103,7 +105,8 @@ static em_status from_files(fixture *f, int way, const char *const *in, const ch
 static void test_files(void **state)
 {
 	fixture *f = *state;
-	char *dir = test_dir_make(), *all = test_path(dir, "all"), *half = test_path(dir, "half"), *rest = test_path(dir, "rest"), *out = test_path(dir, "out");
+	char *dir = test_dir_make(), *all = test_path(dir, "all"), *half = test_path(dir, "half"),
+	     *rest = test_path(dir, "rest"), *out = test_path(dir, "out");
 	const char *in[] = { all, half, rest };
 	unsigned char *sorted;
 	uint64_t n = N / 2;
@@ -203,7 +206,8 @@ static void *sort_all(void *arg)
 		w->st = em_sorter_finish(s);
 	w->right = 1;
 	while (w->st == EM_OK && (w->st = em_sorter_next(s, &batch)) == EM_OK) {
-		w->right &= at + batch->n <= N && memcmp(batch->records, f->expected + at * BYTES, batch->n * BYTES) == 0;
+		w->right &=
+			at + batch->n <= N && memcmp(batch->records, f->expected + at * BYTES, batch->n * BYTES) == 0;
 		at += batch->n;
 	}
 	w->right &= at == N;

@@ -113,7 +113,8 @@ static void test_loaded(void **state)
 			bound[0] = 0;
 			for (i = 0; i < 3; i++) {
 				/* The last time all begin alike, in more than the eight bytes of a key. */
-				lines_add_random(&b.in, &b.rng, round == 5 ? LINES_WORDS : bench_style(round + (unsigned)i), 1000);
+				lines_add_random(&b.in, &b.rng,
+						 round == 5 ? LINES_WORDS : bench_style(round + (unsigned)i), 1000);
 				for (n = 0; n < 3 && round != 5; n++)
 					lines_add(&b.in, record, 3000 + (size_t)test_below(&b.rng, 30000));
 				lines_add_random(&b.in, &b.rng, LINES_FEW, i == 1 && round != 5 ? 3000 : 0);

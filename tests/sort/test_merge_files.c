@@ -294,7 +294,8 @@ static void test_refused(void **state)
 	assert_int_equal(case_merge(&c, ctx, order), EM_ERR_INVAL);
 	c.opts.fan_in = 0;
 	c.stats.size = 0;
-	assert_int_equal(em_merge_files(NULL, order, (const char *const[]){ "x" }, 1, c.out, &c.opts, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_merge_files(NULL, order, (const char *const[]){"x"}, 1, c.out, &c.opts, NULL),
+			 EM_ERR_INVAL);
 	c.n = 2;
 	case_close(&c, ctx, order);
 }

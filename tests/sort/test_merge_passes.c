@@ -45,7 +45,8 @@ static int compare(const void *a, const void *b, void *user)
 	for (i = 0; m->e.fetch.runs != NULL && i < r->nnext; i++)
 		if (r->cursor[i].coming)
 			emi_wait(&r->cursor[i].rq, NULL);
-	if (m->e.fetch.runs != NULL && m->e.merger.job != NULL && p->last != p->now && p->group[p->last].buffers != 0 && p->last != m->last) {
+	if (m->e.fetch.runs != NULL && m->e.merger.job != NULL && p->last != p->now && p->group[p->last].buffers != 0 &&
+	    p->last != m->last) {
 		m->last = p->last;
 		m->seen++;
 	}

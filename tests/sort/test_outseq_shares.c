@@ -88,7 +88,8 @@ static void vary_open(vary_bench *v, uint32_t nring, size_t largest)
 			const size_t most = test_below(&v->b.rng, 5) == 0 ? largest : BLOCK;
 
 			v->position[v->nblocks] = at;
-			v->bytes[v->nblocks] = test_below(&v->b.rng, 9) == 0 ? most : 1 + (size_t)test_below(&v->b.rng, most);
+			v->bytes[v->nblocks] =
+				test_below(&v->b.rng, 9) == 0 ? most : 1 + (size_t)test_below(&v->b.rng, most);
 			at += v->bytes[v->nblocks++];
 		}
 	}

@@ -426,8 +426,9 @@ static void test_merging(void **state)
 		assert_int_equal(plan.max_runs, before.max_runs);
 		before.runs = runs;
 		if (emi_plan_time(&plan, &p.in) > emi_plan_time(&before, &p.in))
-			fail_msg("%u disks, %llu runs: %g with fan-in %u and %u to read, %g with %u and %u before", (unsigned)p.in.disks, (unsigned long long)runs,
-				 emi_plan_time(&plan, &p.in), (unsigned)plan.fan_in, (unsigned)plan.read_buffers, emi_plan_time(&before, &p.in),
+			fail_msg("%u disks, %llu runs: %g with fan-in %u and %u to read, %g with %u and %u before",
+				 (unsigned)p.in.disks, (unsigned long long)runs, emi_plan_time(&plan, &p.in),
+				 (unsigned)plan.fan_in, (unsigned)plan.read_buffers, emi_plan_time(&before, &p.in),
 				 (unsigned)before.fan_in, (unsigned)before.read_buffers);
 		assert_true(p.in.disks > 1 || passes_of(&plan) <= passes_of(&before));
 		plan.runs = planned;

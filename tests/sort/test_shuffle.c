@@ -113,8 +113,9 @@ static void test_same_order(void **state)
 		uint32_t fan_in;
 		size_t size;
 	} way[] = {
-		{ 64 * MIB, 1, "memory", 0, 0, 4 },   { 64 * MIB, 3, "memory", 0, 0, 4 },  { 2 * MIB, 2, "memory", 0, 0, 4 },
-		{ 16 * MIB, 1, "syscall", 700, 3, 4 }, { 16 * MIB, 2, "libaio", 1999, 0, 8 }, { 4 * MIB, 2, "syscall", 0, 0, 100 },
+		{ 64 * MIB, 1, "memory", 0, 0, 4 }, { 64 * MIB, 3, "memory", 0, 0, 4 },
+		{ 2 * MIB, 2, "memory", 0, 0, 4 }, { 16 * MIB, 1, "syscall", 700, 3, 4 },
+		{ 16 * MIB, 2, "libaio", 1999, 0, 8 }, { 4 * MIB, 2, "syscall", 0, 0, 100 },
 		{ 16 * MIB, 2, "memory", 0, 0, 9 },
 	};
 	const size_t sizes[] = { 0, 1, 2, 17, 20000 };

@@ -378,7 +378,12 @@ static void equal_and_in_order(bench *b)
 
 			memset(record, '0', sizeof(record));
 			for (k = 0; k < 4; k++)
-				record[10 + k] = (unsigned char)('0' + x / (k == 0 ? 1000u : k == 1 ? 100u : k == 2 ? 10u : 1u) % 10);
+				record[10 + k] = (unsigned char)('0' + x /
+									       (k == 0	 ? 1000u
+										: k == 1 ? 100u
+										: k == 2 ? 10u
+											 : 1u) %
+									       10);
 			add(b, record, 14);
 			if (i % 5 == 0)
 				add(b, record, 14);

@@ -125,7 +125,8 @@ typedef struct em_kernels {
  *
  * err may be NULL.
  */
-EM_API EM_NODISCARD em_status em_order_kernels(em_order **out, em_ctx *ctx, const em_kernels *kernels, void *arg, em_errinfo *err);
+EM_API EM_NODISCARD em_status em_order_kernels(em_order **out, em_ctx *ctx, const em_kernels *kernels, void *arg,
+					       em_errinfo *err);
 
 EM_END_DECLS
 

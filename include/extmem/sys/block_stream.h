@@ -108,7 +108,8 @@ typedef struct em_block_writer_opts {
  * reading only, offset is no multiple of B, EM_BLOCKS_REVERSE); EM_ERR_VERSION;
  * EM_ERR_MEMLIMIT, EM_ERR_NOMEM; EM_ERR_FORK.
  */
-EM_API EM_NODISCARD em_status em_block_writer_open(em_block_writer **out, em_disks *d, const em_block_writer_opts *opts);
+EM_API EM_NODISCARD em_status em_block_writer_open(em_block_writer **out, em_disks *d,
+						   const em_block_writer_opts *opts);
 
 /**
  * Write n records that lie one behind the other. Waits when all buffers but one are on their way.
@@ -150,7 +151,8 @@ typedef struct em_block_reader_opts {
  * (EM_BLOCKS_CONSUME, and there is another reader); EM_ERR_MEMLIMIT, EM_ERR_NOMEM; EM_ERR_FORK: then the blocks are
  * still the list's. A list that is consumed is empty from now on.
  */
-EM_API EM_NODISCARD em_status em_block_reader_open(em_block_reader **out, em_block_list *list, const em_block_reader_opts *opts);
+EM_API EM_NODISCARD em_status em_block_reader_open(em_block_reader **out, em_block_list *list,
+						   const em_block_reader_opts *opts);
 
 /**
  * Lend the next records, all that are left of a block, until the next call; they lie in the order in which they are in

@@ -37,7 +37,8 @@ EM_BEGIN_DECLS
  * or if an argument is not legal: a pointer is NULL, disks or buffers is 0, a disk[i] is neither less than disks nor
  * EM_SCHEDULE_PRESENT. Time O(n + steps * disks).
  */
-EM_API uint64_t em_schedule_fetches(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, uint32_t *order, uint32_t *room);
+EM_API uint64_t em_schedule_fetches(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, uint32_t *order,
+				    uint32_t *room);
 
 /**
  * The parallel steps of fetching them in any order, such as 0, 1, ..., n - 1, the naive one; room as above.
@@ -45,7 +46,8 @@ EM_API uint64_t em_schedule_fetches(const uint32_t *disk, uint32_t n, uint32_t d
  * Returns 0 if that does not end, as all buffers are full of blocks none of which is the next; or if n is 0, or an
  * argument is not legal (as above; a block is in memory; or order[] is not each number below n once).
  */
-EM_API uint64_t em_schedule_steps(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, const uint32_t *order, uint32_t *room);
+EM_API uint64_t em_schedule_steps(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers,
+				  const uint32_t *order, uint32_t *room);
 
 EM_END_DECLS
 

@@ -59,8 +59,9 @@ EM_BEGIN_DECLS
  *   EM_ERR_CANCELED  opts->progress said so
  *   EM_ERR_NOMEM, EM_ERR_FORK
  */
-EM_API EM_NODISCARD em_status em_sort_blocks(em_block_list **out, em_block_list *const *lists, uint32_t n, const em_order *order, uint32_t flags,
-					     const em_sort_opts *opts, em_sort_stats *stats);
+EM_API EM_NODISCARD em_status em_sort_blocks(em_block_list **out, em_block_list *const *lists, uint32_t n,
+					     const em_order *order, uint32_t flags, const em_sort_opts *opts,
+					     em_sort_stats *stats);
 
 EM_END_DECLS
 

@@ -31,7 +31,8 @@ EM_BEGIN_DECLS
 #define EM_BLOCK_ALIGN 8u
 
 /** Bytes that links and info take, and how many records then fit. */
-#define EM_BLOCK_TAIL(links, info) ((size_t)(links) * sizeof(em_bid) + ((size_t)(info) + EM_BLOCK_ALIGN - 1) / EM_BLOCK_ALIGN * EM_BLOCK_ALIGN)
+#define EM_BLOCK_TAIL(links, info)                                                                                     \
+	((size_t)(links) * sizeof(em_bid) + ((size_t)(info) + EM_BLOCK_ALIGN - 1) / EM_BLOCK_ALIGN * EM_BLOCK_ALIGN)
 #define EM_BLOCK_CAPACITY(bytes, record, links, info) (((size_t)(bytes) - EM_BLOCK_TAIL(links, info)) / (record))
 
 /** In the caller's memory, nothing to close; made by em_block_layout_init(). */
