@@ -7,7 +7,8 @@
 # and tests/abi/test_first.c, which uses every struct that begins with its size.  That one is also compiled against the
 # grown headers, where the size of the first release is no longer that of the struct.
 #
-# Builds, without autotools, in a temporary directory that is removed at the end.  The last line is "N passed, M failed".
+# Builds, without autotools, in a temporary directory that is removed at the end.  The last line is "N passed, M
+# failed".
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/.."
