@@ -258,6 +258,15 @@ em_status emi_fail_refused(em_errinfo *err, em_status status, const char *why, c
 	return emi_fail_on(err, status, 0, why, op, "", path, offset, bytes);
 }
 
+em_status emi_begin_open(const void *out, const void *of, const char *name, em_errinfo *err)
+{
+	em_status st;
+
+	emi_errinfo_clear(err);
+	st = emi_given(out, "out", err);
+	return st == EM_OK ? emi_given(of, name, err) : st;
+}
+
 em_status emi_tell(em_errinfo *theirs, em_status status, const em_errinfo *err)
 {
 	if (status >= EM_OK || theirs == NULL)

@@ -102,12 +102,9 @@ em_status em_block_list_open(em_block_list **out, em_disks *d, const em_block_li
 	em_errinfo own;
 	em_status st;
 
-	emi_errinfo_clear(&own);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", &own);
-	if (st == EM_OK)
-		st = emi_given(d, "d", &own);
+	st = emi_begin_open(out, d, "d", &own);
 	if (st == EM_OK)
 		st = emi_given(info, "info", &own);
 	if (st == EM_OK)

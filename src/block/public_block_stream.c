@@ -95,12 +95,9 @@ em_status em_block_writer_open(em_block_writer **out, em_disks *d, const em_bloc
 	em_errinfo err;
 	em_status st;
 
-	emi_errinfo_clear(&err);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", &err);
-	if (st == EM_OK)
-		st = emi_given(d, "d", &err);
+	st = emi_begin_open(out, d, "d", &err);
 	if (st == EM_OK)
 		st = emi_given(opts, "opts", &err);
 	if (st == EM_OK)
@@ -310,12 +307,9 @@ em_status em_block_reader_open(em_block_reader **out, em_block_list *list, const
 	em_errinfo err;
 	em_status st;
 
-	emi_errinfo_clear(&err);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", &err);
-	if (st == EM_OK)
-		st = emi_given(list, "list", &err);
+	st = emi_begin_open(out, list, "list", &err);
 	if (st == EM_OK)
 		st = EMI_STRUCT_TAKE(em_block_reader_opts, &o, opts, &err);
 	if (st == EM_OK)

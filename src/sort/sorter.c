@@ -77,12 +77,9 @@ em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, co
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	em_status st;
 
-	emi_errinfo_clear(err);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", err);
-	if (st == EM_OK)
-		st = emi_given(ctx, "ctx", err);
+	st = emi_begin_open(out, ctx, "ctx", err);
 	return st == EM_OK ? open_sorter(out, ctx, order, opts, err) : st;
 }
 

@@ -114,9 +114,8 @@ static em_order *order_of(em_ctx *ctx, const ordering *o)
 	em_order *order;
 
 	if (o->lines == COMPARES) {
-		assert_int_equal(
-			em_order_cmp(&order, ctx, sizeof(own), NULL, compare_own, EM_FN_THREADS, NULL, NULL, NULL),
-			EM_OK);
+		assert_int_equal(em_order_cmp(&order, ctx, sizeof(own), NULL, compare_own, EM_FN_THREADS, NULL, NULL,
+					      NULL), EM_OK);
 		return order;
 	}
 	if (o->lines == OWN) {
@@ -413,10 +412,8 @@ static void test_uneven(void **state)
 		for (i = 0; i < 6; i++) {
 			unsigned char line[LINE_USUAL];
 			lines l = { 0 };
-			size_t n = round == 0	? 15000
-				   : round == 1 ? (i == 3 ? 80000 : 0)
-				   : round == 2 ? (i % 2 ? 25000 : 0)
-						: 14000;
+			size_t n = round == 0 ? 15000 : round == 1 ? (i == 3 ? 80000 : 0) :
+				   round == 2 ? (i % 2 ? 25000 : 0) : 14000;
 
 			memset(line, 'x', sizeof(line));
 			while (n-- != 0) {
