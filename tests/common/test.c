@@ -154,10 +154,21 @@ int test_left_out_at(int line)
 void test_fill(test_rng *rng, void *buf, size_t bytes)
 {
 	unsigned char *p = buf;
-	size_t i;
 
-	for (i = 0; i < bytes; i++)
-		p[i] = (unsigned char)(test_random(rng) >> 56);
+	while (bytes != 0) {
+		const uint64_t x = test_random(rng);
+		const size_t n = bytes < sizeof x ? bytes : sizeof x;
+
+		memcpy(p, &x, n);
+		p += n;
+		bytes -= n;
+	}
+}
+
+void test_assert_same(const void *a, const void *b, size_t bytes, const char *file, int line)
+{
+	if (bytes != 0 && memcmp(a, b, bytes) != 0)
+		_assert_memory_equal(a, b, bytes, file, line);
 }
 
 static void *memory_alloc(void *user, size_t bytes)
