@@ -3,17 +3,18 @@
  * bench_sort.c -- sorting with libextmem under the same work as bench/peers/sort_stxxl.
  *
  *	bench_sort [--algo file|stream] [--rec u64|kv16|rec100|u32|dup16] [--order keys|fn|gen|cmp] [--pattern NAME]
- *	           [--n 2^26] [--mem 128M] [--dir D] [--threads T] [--block BYTES] [--backend NAME] [--depth N] [--isa NAME]
- *	           [--direct 0|1|2]
+ *	           [--n 2^26] [--mem 128M] [--dir D] [--threads T] [--block BYTES] [--backend NAME] [--depth N]
+ *	           [--isa NAME] [--direct 0|1|2]
  *
- * Orders: key fields; a key that a function computes; a comparison inlined by <extmem/gen/order.h>; a comparison by a function.
+ * Orders: key fields; a key that a function computes; a comparison inlined by <extmem/gen/order.h>; a comparison by a
+ * function.
  *
  * file: phases fill (write the input), sort (file to file), scan (read and check the output).
  * stream: phases runs (generate and push) and merge (pull and check).  Input, scratch and output are all in D.
- * Patterns are those of patterns.h.  Lines are those of the peers; behind them comes what the sort says of itself: requests,
- * seconds that it waited for transfers, block, runs, passes, fan-in, and of each of its own phases - runs, merge (of runs to
- * runs), output (the last merge) - wall clock, CPU seconds and waiting as runs_s, runs_cpu, runs_wait and so on.
- * Exits with 2 if the memory is too small, else with 1 if anything fails.
+ * Patterns are those of patterns.h.  Lines are those of the peers; behind them comes what the sort says of itself:
+ * requests, seconds that it waited for transfers, block, runs, passes, fan-in, and of each of its own phases - runs,
+ * merge (of runs to runs), output (the last merge) - wall clock, CPU seconds and waiting as runs_s, runs_cpu, runs_wait
+ * and so on.  Exits with 2 if the memory is too small, else with 1 if anything fails.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -247,9 +248,11 @@ static em_status make_order(bench *b, const char *how)
 	if (strcmp(how, "gen") == 0)
 		return pairs ? by_kv16_order(&b->order, b->ctx, &b->err) : by_u64_order(&b->order, b->ctx, &b->err);
 	if (strcmp(how, "fn") == 0)
-		return em_order_key_fn(&b->order, b->ctx, b->k->bytes, "first_u64", first_u64, EM_FN_THREADS, b, NULL, &b->err);
+		return em_order_key_fn(&b->order, b->ctx, b->k->bytes, "first_u64", first_u64, EM_FN_THREADS, b, NULL,
+				       &b->err);
 	if (strcmp(how, "cmp") == 0)
-		return em_order_cmp(&b->order, b->ctx, b->k->bytes, "cmp_u64", cmp_u64, EM_FN_THREADS, NULL, NULL, &b->err);
+		return em_order_cmp(&b->order, b->ctx, b->k->bytes, "cmp_u64", cmp_u64, EM_FN_THREADS, NULL, NULL,
+				    &b->err);
 	if (!keys)
 		peer_die("--order");
 	must(b, em_key_parse(&key, b->k->key, &b->err), "key");

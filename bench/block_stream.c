@@ -2,15 +2,17 @@
 /*
  * block_stream.c -- what readers and writers of records make of what a disk can do.
  *
- *	block_stream [--dir DIR] [--size 4G] [--block 2M] [--depth 4] [--buffers 8] [--record 16] [--lend 0|1] [--rounds 5]
+ *	block_stream [--dir DIR] [--size 4G] [--block 2M] [--depth 4] [--buffers 8] [--record 16] [--lend 0|1]
+ *	             [--rounds 5]
  *
- * In turn: plain requests that write a file, write it again, and read it, DEPTH blocks in flight, whichever is done starting the next, as
- * `io --mode stream'; and a writer and a reader of records of RECORD bytes with so many BUFFERS, which do the same,
- * records being pushed and got one by one.
- * With --lend 1 blocks are lent as a whole, and only the first record of each is looked at: then there is no work but that with blocks.  All in
- * large pages and on the same file system.  Phase `new' is the first to write to space: the writer's disk sets it aside as it grows, and a file system has
- * more to do than for `write', which finds space that was written to before.  One line of name=value for each, then medians, and the ratios, of which 0.95 is
- * the least that is good enough.
+ * In turn: plain requests that write a file, write it again, and read it, DEPTH blocks in flight, whichever is done
+ * starting the next, as `io --mode stream'; and a writer and a reader of records of RECORD bytes with so many BUFFERS,
+ * which do the same, records being pushed and got one by one.
+ * With --lend 1 blocks are lent as a whole, and only the first record of each is looked at: then there is no work but
+ * that with blocks.  All in large pages and on the same file system.  Phase `new' is the first to write to space: the
+ * writer's disk sets it aside as it grows, and a file system has more to do than for `write', which finds space that
+ * was written to before.  One line of name=value for each, then medians, and the ratios, of which 0.95 is the least
+ * that is good enough.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -27,7 +29,8 @@
 
 enum { MOST_ROUNDS = 99, PHASES = 6 };
 
-static const char *const phases[PHASES] = {"plain-new", "plain-write", "plain-read", "stream-new", "stream-write", "stream-read"};
+static const char *const phases[PHASES] = {"plain-new", "plain-write", "plain-read", "stream-new", "stream-write",
+					   "stream-read"};
 
 typedef struct bench {
 	uint64_t size;
@@ -69,7 +72,8 @@ static void report(bench *b, int phase, uint32_t round, const peer_mark *mark)
 	b->rate[phase][round] = (double)b->size / seconds / 1e6;
 	snprintf(extra, sizeof extra, "MBps=%.1f waited=%.3f", b->rate[phase][round], (double)b->io.wait_ns * 1e-9);
 	b->io.wait_ns = 0;
-	phase_end(mark, "extmem", "blocks", b->size / b->record, b->record, em_ctx_memory(b->ctx), phases[phase], extra);
+	phase_end(mark, "extmem", "blocks", b->size / b->record, b->record, em_ctx_memory(b->ctx), phases[phase],
+		  extra);
 }
 
 static void take_off(lane *l, uint64_t i);
@@ -169,7 +173,8 @@ static void push_all(bench *b, emi_store *store, emi_block_list *list, uint64_t 
 
 	if (!record)
 		peer_die("no memory");
-	must(b, emi_block_writer_open(&w, b->ctx, store, b->block, b->record, b->buffers, EMI_FORWARD, 0, &b->io, &b->err),
+	must(b,
+	     emi_block_writer_open(&w, b->ctx, store, b->block, b->record, b->buffers, EMI_FORWARD, 0, &b->io, &b->err),
 	     "writer");
 	for (i = 0; i < n; i += room) {
 		memcpy(record, &i, sizeof i);
@@ -194,10 +199,13 @@ static void get_all(bench *b, emi_store *store, const emi_block_list *list, uint
 	size_t lent = 1;
 	em_status st;
 
-	must(b, emi_block_reader_open(&r, b->ctx, store, b->block, b->record, b->buffers, list, 1, EMI_FORWARD, 0, &b->io,
-				      &b->err), "reader");
+	must(b,
+	     emi_block_reader_open(&r, b->ctx, store, b->block, b->record, b->buffers, list, 1, EMI_FORWARD, 0, &b->io,
+				   &b->err),
+	     "reader");
 	for (;; i += lent) {
-		st = b->lend ? emi_block_reader_next(&r, &record, &lent, &b->err) : emi_block_reader_get(&r, &record, &b->err);
+		st = b->lend ? emi_block_reader_next(&r, &record, &lent, &b->err)
+			     : emi_block_reader_get(&r, &record, &b->err);
 		if (st != EM_OK)
 			break;
 		memcpy(&got, record, sizeof got);
@@ -262,7 +270,8 @@ static void summary(bench *b, uint32_t rounds)
 	for (i = 0; i < PHASES; i++)
 		rate[i] = median(b->rate[i], rounds);
 	for (i = 3; i < PHASES; i++)
-		printf("%s plain_MBps=%.1f stream_MBps=%.1f ratio=%.3f\n", phases[i], rate[i - 3], rate[i], rate[i] / rate[i - 3]);
+		printf("%s plain_MBps=%.1f stream_MBps=%.1f ratio=%.3f\n", phases[i], rate[i - 3], rate[i],
+		       rate[i] / rate[i - 3]);
 }
 
 int main(int argc, char **argv)
@@ -279,8 +288,10 @@ int main(int argc, char **argv)
 	b.buffers = (uint32_t)peer_size(peer_arg(argc, argv, "buffers", "8"));
 	b.lend = atoi(peer_arg(argc, argv, "lend", "0")) != 0;
 	b.record = peer_size(peer_arg(argc, argv, "record", "16"));
-	if (b.block == 0 || b.block % EMI_PAGE != 0 || b.depth < 1 || b.buffers < 1 || b.record < 8 || b.record > b.block || rounds < 1 || rounds > MOST_ROUNDS)
-		peer_die("--block is a multiple of 4K, --depth and --buffers at least 1, --record 8 to a block, --rounds 1 to 99");
+	if (b.block == 0 || b.block % EMI_PAGE != 0 || b.depth < 1 || b.buffers < 1 || b.record < 8 ||
+	    b.record > b.block || rounds < 1 || rounds > MOST_ROUNDS)
+		peer_die("--block is a multiple of 4K, --depth and --buffers at least 1, --record 8 to a block, "
+			 "--rounds 1 to 99");
 	b.size = peer_size(peer_arg(argc, argv, "size", "4G")) / b.block * b.block;
 	pthread_mutex_init(&b.lock, NULL);
 	pthread_cond_init(&b.idle, NULL);

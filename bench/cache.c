@@ -4,15 +4,17 @@
  *
  *	cache [--accesses 1000000] [--blocks 100000] [--gets 20000000] [--seed 1]
  *
- * First, for each pattern of accesses and caches of 1, 5, 10 and 25 % of the blocks, the share of accesses that each policy has in the cache, simulated, and that
- * of the optimum, which knows the future (`MIN').  Then, for each policy, the nanoseconds of getting and unpinning a block that is in a cache of 1000 and of 50000 blocks of 4 KiB, in
- * random order, less those of the order itself: the median of five rounds.  Nothing is read from a disk.
+ * First, for each pattern of accesses and caches of 1, 5, 10 and 25 % of the blocks, the share of accesses that each
+ * policy has in the cache, simulated, and that of the optimum, which knows the future (`MIN').  Then, for each policy,
+ * the nanoseconds of getting and unpinning a block that is in a cache of 1000 and of 50000 blocks of 4 KiB, in random
+ * order, less those of the order itself: the median of five rounds.  Nothing is read from a disk.
  *
  *   uniform     any block
  *   zipf        block i with a probability of about 1/i, scattered
  *   scan+zipf   the same, interrupted by scans of 1/20 of the blocks, which take half of the accesses
  *   loop        around and around 15 % of the blocks, a tenth of the accesses going anywhere
- *   B-tree      from a root by way of 1/64 and 1/4096 of the blocks to a leaf; keys are zipf, and a tenth of the time the next 20 leaves are read
+ *   B-tree      from a root by way of 1/64 and 1/4096 of the blocks to a leaf; keys are zipf, and a tenth of the time
+ *               the next 20 leaves are read
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

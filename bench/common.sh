@@ -3,8 +3,8 @@
 #
 # common.sh -- what the measuring scripts share; they read it with `.', after they set `here' to this folder.
 #
-# All of them run in a build directory after `make bench', or are given BENCH (the folder with bench_sort).  Environment: DIR (scratch
-# directory, default $TMPDIR or /var/tmp), ROUNDS (3), KEEP=1 (print every line).
+# All of them run in a build directory after `make bench', or are given BENCH (the folder with bench_sort).
+# Environment: DIR (scratch directory, default $TMPDIR or /var/tmp), ROUNDS (3), KEEP=1 (print every line).
 
 bench=${BENCH:-./bench}/bench_sort
 rounds=${ROUNDS:-3}
@@ -39,7 +39,8 @@ records_of() {
 	esac
 }
 
-# make_dir NAME: a scratch directory $dir with the file $log in it; it goes away with the script, also when that is interrupted.
+# make_dir NAME: a scratch directory $dir with the file $log in it; it goes away with the script, also when that is
+# interrupted.
 make_dir() {
 	test -x "$bench" || {
 		echo "$1: no $bench: run make bench, or set BENCH" >&2
@@ -52,16 +53,16 @@ make_dir() {
 	: >"$log"
 }
 
-# warm DIR BYTES: of a file system in memory, write so many and remove them; nothing without BYTES.  Memory that the host of a virtual machine took back
-# is slow to touch first, and nobody who is measured is to be the one who does.
+# warm DIR BYTES: of a file system in memory, write so many and remove them; nothing without BYTES.  Memory that the
+# host of a virtual machine took back is slow to touch first, and nobody who is measured is to be the one who does.
 warm() {
 	[ -n "${2:-}" ] || return 0
 	head -c "$2" /dev/zero >"$1/warm"
 	rm -f "$1/warm"
 }
 
-# sorted LABELS DIR REC BYTES MEM [OPTION...]: a sort of files by bench_sort; its line goes to the log with LABELS (name=value ...) in front.
-# It runs under the command $under, if that is set.  Returns what bench_sort does.
+# sorted LABELS DIR REC BYTES MEM [OPTION...]: a sort of files by bench_sort; its line goes to the log with LABELS
+# (name=value ...) in front.  It runs under the command $under, if that is set.  Returns what bench_sort does.
 sorted() {
 	labels=$1
 	where=$2
@@ -70,7 +71,8 @@ sorted() {
 	mem=$5
 	shift 5
 	# shellcheck disable=SC2086
-	${under:-} "$bench" --algo file --rec "$rec" --n "$n" --mem "$mem" --dir "$where" "$@" >"$dir/lines" || return $?
+	${under:-} "$bench" --algo file --rec "$rec" --n "$n" --mem "$mem" --dir "$where" "$@" >"$dir/lines" ||
+		return $?
 	sed -n "/ phase=sort /s/^/$labels /p" "$dir/lines" >>"$log"
 	[ -z "${KEEP:-}" ] || cat "$dir/lines"
 }

@@ -5,9 +5,9 @@
 #
 #   bench/compare_all.sh [BUILD_DIR]
 #
-# BUILD_DIR (default ./build-bench) is made if it is not there.  As root or with sudo, on Debian.  Environment: SIZE (4G), ROUNDS
-# (3), and what the programs take.  With SIZE=4G that is about three hours, 50 GB in DIR (blocks and volume sort four times SIZE), and
-# 10 GB of memory (tmpfs); with SIZE=512M and ROUNDS=1 it is about twenty minutes.
+# BUILD_DIR (default ./build-bench) is made if it is not there.  As root or with sudo, on Debian.  Environment: SIZE
+# (4G), ROUNDS (3), and what the programs take.  With SIZE=4G that is about three hours, 50 GB in DIR (blocks and volume
+# sort four times SIZE), and 10 GB of memory (tmpfs); with SIZE=512M and ROUNDS=1 it is about twenty minutes.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-./build-bench}

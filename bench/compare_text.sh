@@ -83,7 +83,8 @@ phase() {
 	out=$2
 	shift 2
 	# shellcheck disable=SC2086
-	LC_ALL=C "$peers/runphase" --peer "$peer" --work "$work" --n "$n" --recsize $((bytes / n)) --mem "$mem" --phase sort \
+	LC_ALL=C "$peers/runphase" --peer "$peer" --work "$work" --n "$n" --recsize $((bytes / n)) --mem "$mem" \
+		--phase sort \
 		--drop "$in" ${cgroup:+--cgroup "$cgroup"} -- \
 		"$@" $key -S "$((mem / 1024))K" --parallel=2 -T "$dir" -o "$out" "$in" >>"$log"
 }

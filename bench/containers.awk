@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# containers.awk -- what bench/containers logged, as a table: rows of ours, what each is compared with, and what it must be.
+# containers.awk -- what bench/containers logged, as a table: rows of ours, what each is compared with, and what it must
+# be.
 #
 #   awk -f median.awk -f containers.awk LOG
 function of(row, phase, what) {
@@ -20,10 +21,12 @@ function time(row, phase, what, base, base_phase, must,    a, b) {
 		return
 	a = of(row, phase, what)
 	b = of(base, base_phase, what)
-	line(row, phase, what, a, base " " base_phase, b, b > 0 ? 100 * a / b : 0, must, must == 0 || 100 * a <= must * b)
+	line(row, phase, what, a, base " " base_phase, b, b > 0 ? 100 * a / b : 0, must,
+	     must == 0 || 100 * a <= must * b)
 }
 function line(row, phase, what, a, base, b, is, must, holds) {
-	printf "%-16s %-6s %-8s %8.2f  %-18s %8.2f %6.0f %6s %s\n", row, phase, what, a, base, b, is, must ? must : "-", must ? holds ? "yes" : "NO" : ""
+	printf "%-16s %-6s %-8s %8.2f  %-18s %8.2f %6.0f %6s %s\n", row, phase, what, a, base, b, is,
+	       must ? must : "-", must ? holds ? "yes" : "NO" : ""
 }
 /^row=/ {
 	split("", f)
@@ -39,7 +42,8 @@ function line(row, phase, what, a, base, b, is, must, holds) {
 		MBps[f["row"], f["phase"]] = f["MBps"]
 }
 END {
-	printf "%-16s %-6s %-8s %8s  %-18s %8s %6s %6s\n", "work", "phase", "what", "ours", "beside", "theirs", "is", "must"
+	printf "%-16s %-6s %-8s %8s  %-18s %8s %6s %6s\n", "work", "phase", "what", "ours", "beside", "theirs", "is",
+	       "must"
 	for (i = 1; i <= split("many single", by, " "); i++) {
 		rate("stack-32-" by[i], "push", "raw", "write", 90)
 		rate("stack-32-" by[i], "pop", "raw", "read", 90)
@@ -64,6 +68,8 @@ END {
 			for (k = 1; k <= split("push pop", phase, " "); k++)
 				if ((work[i] "-simdisk-" d, phase[k]) in MBps) {
 					is = 100 * MBps[work[i] "-simdisk-" d, phase[k]] / (50 * d)
-					line(work[i] "-simdisk-" d, phase[k], "MB/s", MBps[work[i] "-simdisk-" d, phase[k]], d " x 50 MB/s", 50 * d, is, 90, is >= 90)
+					line(work[i] "-simdisk-" d, phase[k], "MB/s",
+					     MBps[work[i] "-simdisk-" d, phase[k]], d " x 50 MB/s",
+					     50 * d, is, 90, is >= 90)
 				}
 }

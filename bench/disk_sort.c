@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * disk_sort.c -- a sort on D simulated disks, on which its input, runs and output lie; how far it makes them do what they can.
+ * disk_sort.c -- a sort on D simulated disks, on which its input, runs and output lie; how far it makes them do what
+ * they can.
  *
  *	disk_sort [--disks 4] [--each 256M] [--record 16] [--mem BYTES] [--block 1M] [--run RECORDS] [--fan-in K]
  *	          [--disk OPTIONS] [--threads 2] [--priority write|read|none] [--pattern NAME] [--check 0|1]
  *	          [--fetch best|naive] [--place cycling|striping] [--read N] [--prefetch N] [--write N]
  *
- * EACH bytes for each disk, of records of a random key of 64 bits and other bytes, in blocks that go round the disks; MEM is an eighth of all if it is
- * not given.  READ, PREFETCH and WRITE buffers, the order of fetching and the placement of runs are those of em_sort_opts.  OPTIONS are those of em_simdisk_parse(), "rate=50MB,seek=0ms" at first: what counts then is whether all disks always have something to do.
- * Patterns are those of patterns.h; runs2003 needs --run.
+ * EACH bytes for each disk, of records of a random key of 64 bits and other bytes, in blocks that go round the disks;
+ * MEM is an eighth of all if it is not given.  READ, PREFETCH and WRITE buffers, the order of fetching and the
+ * placement of runs are those of em_sort_opts.  OPTIONS are those of em_simdisk_parse(), "rate=50MB,seek=0ms" at first:
+ * what counts then is whether all disks always have something to do.  Patterns are those of patterns.h; runs2003 needs
+ * --run.
  *
- * A line for each phase: seconds, bytes that it read and wrote, MBps of both, `of' what all disks can do, in percent, CPU seconds, and `busy', the part of the
- * time in which disks worked, in percent, seeks included: mean and least of the disks.  Exits with 1 if anything fails, also if the output is wrong.
+ * A line for each phase: seconds, bytes that it read and wrote, MBps of both, `of' what all disks can do, in percent,
+ * CPU seconds, and `busy', the part of the time in which disks worked, in percent, seeks included: mean and least of
+ * the disks.  Exits with 1 if anything fails, also if the output is wrong.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -216,12 +220,14 @@ static void report(const bench *b, const em_sort_stats *stats)
 
 		if (p->seconds <= 0)
 			continue;
-		printf("disks=%" PRIu32 " record=%zu phase=%s seconds=%.3f bytes_read=%" PRIu64 " bytes_written=%" PRIu64
-		       " MBps=%.1f of=%.1f cpu=%.2f io_wait=%.2f busy=%.1f least=%.1f runs=%" PRIu64 " fan_in=%" PRIu32 " block=%" PRIu64
-		       " passes=%" PRIu32 "\n",
-		       b->disks, b->record, em_phase_name(i), p->seconds, p->bytes_read, p->bytes_written, bytes / p->seconds / 1e6,
-		       100 * bytes / p->seconds / most, p->cpu_seconds, p->io_wait, 100 * b->busy[i] / p->seconds, 100 * b->least[i] / p->seconds,
-		       stats->runs, stats->fan_in, stats->block_bytes, stats->passes);
+		printf("disks=%" PRIu32 " record=%zu phase=%s seconds=%.3f bytes_read=%" PRIu64
+		       " bytes_written=%" PRIu64
+		       " MBps=%.1f of=%.1f cpu=%.2f io_wait=%.2f busy=%.1f least=%.1f runs=%" PRIu64 " fan_in=%" PRIu32
+		       " block=%" PRIu64 " passes=%" PRIu32 "\n",
+		       b->disks, b->record, em_phase_name(i), p->seconds, p->bytes_read, p->bytes_written,
+		       bytes / p->seconds / 1e6, 100 * bytes / p->seconds / most, p->cpu_seconds, p->io_wait,
+		       100 * b->busy[i] / p->seconds, 100 * b->least[i] / p->seconds, stats->runs, stats->fan_in,
+		       stats->block_bytes, stats->passes);
 	}
 }
 
@@ -242,7 +248,9 @@ static em_block_list *sort(bench *b, em_block_list *in)
 
 static int32_t priority_of(const char *name)
 {
-	return strcmp(name, "read") == 0 ? EM_PRIORITY_READ : strcmp(name, "none") == 0 ? EM_PRIORITY_NONE : EM_PRIORITY_WRITE;
+	return strcmp(name, "read") == 0   ? EM_PRIORITY_READ
+	       : strcmp(name, "none") == 0 ? EM_PRIORITY_NONE
+					   : EM_PRIORITY_WRITE;
 }
 
 int main(int argc, char **argv)
@@ -266,7 +274,8 @@ int main(int argc, char **argv)
 	b.opts.run_records = peer_size(peer_arg(argc, argv, "run", "0"));
 	b.opts.fan_in = (uint32_t)peer_size(peer_arg(argc, argv, "fan-in", "0"));
 	b.opts.fetch = strcmp(peer_arg(argc, argv, "fetch", "best"), "naive") == 0 ? EM_FETCH_NAIVE : EM_FETCH_BEST;
-	b.opts.place = strcmp(peer_arg(argc, argv, "place", "cycling"), "striping") == 0 ? EM_PLACE_RUNS_STRIPING : EM_PLACE_RUNS_CYCLING;
+	b.opts.place = strcmp(peer_arg(argc, argv, "place", "cycling"), "striping") == 0 ? EM_PLACE_RUNS_STRIPING
+											 : EM_PLACE_RUNS_CYCLING;
 	b.opts.read_buffers = (uint32_t)peer_size(peer_arg(argc, argv, "read", "0"));
 	b.opts.prefetch_buffers = (uint32_t)peer_size(peer_arg(argc, argv, "prefetch", "0"));
 	b.opts.write_buffers = (uint32_t)peer_size(peer_arg(argc, argv, "write", "0"));

@@ -555,7 +555,8 @@ int main(int argc, char **argv)
 	memory = size_of(option(argc, argv, "--mem", "128M"));
 	kern = emi_kernels_for(EMI_ELEM_PAIR, option(argc, argv, "--isa", "auto"));
 	area = (memory - THREADS * SCRATCH) / 3 / CHUNK * CHUNK;
-	if (kern == NULL || memory <= 3 * CHUNK + THREADS * SCRATCH || n_records == 0 || n_records % (CHUNK / 16) != 0) {
+	if (kern == NULL || memory <= 3 * CHUNK + THREADS * SCRATCH || n_records == 0 ||
+	    n_records % (CHUNK / 16) != 0) {
 		errno = EINVAL;
 		die("--isa, --mem or --n");
 	}

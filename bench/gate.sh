@@ -26,7 +26,8 @@ round=0
 while [ "$round" -lt "${ROUNDS:-3}" ]; do
 	"$gate" --dir "$dir" --n "$n" --mem "$mem" >>"$log"
 	for algo in ${ALGOS:-sort ksort}; do
-		STXXLLOGFILE=/dev/null STXXLERRLOGFILE=/dev/null "$stxxl" --algo "$algo" --rec kv16 --n "$n" --mem "$mem" --dir "$dir" 2>"$dir/err" |
+		STXXLLOGFILE=/dev/null STXXLERRLOGFILE=/dev/null "$stxxl" --algo "$algo" --rec kv16 --n "$n" \
+			--mem "$mem" --dir "$dir" 2>"$dir/err" |
 			grep '^peer=' >>"$log" || { cat "$dir/err" >&2; exit 2; }
 	done
 	round=$((round + 1))
@@ -56,10 +57,12 @@ function median(list,    v, k, i, j, t) {
 	rss[id] = rss[id] " " f["peak_rss"] / 1048576
 }
 END {
-	printf "%-22s %-6s %8s %8s %8s %8s  %s\n", "peer", "phase", "wall_s", "cpu_s", "GB", "rss_MiB", "wall of each round"
+	printf "%-22s %-6s %8s %8s %8s %8s  %s\n", "peer", "phase", "wall_s", "cpu_s", "GB", "rss_MiB",
+		"wall of each round"
 	for (i = 1; i <= ids; i++) {
 		split(order[i], k, " ")
-		printf "%-22s %-6s %8.2f %8.2f %8.2f %8.0f %s\n", k[1], k[2], median(wall[order[i]]), median(cpu[order[i]]),
+		printf "%-22s %-6s %8.2f %8.2f %8.2f %8.0f %s\n", k[1], k[2], median(wall[order[i]]),
+			median(cpu[order[i]]),
 			median(gb[order[i]]), median(rss[order[i]]), wall[order[i]]
 	}
 }' "$log"

@@ -2,17 +2,21 @@
 /*
  * io.c -- what input and output cost through files and requests of libextmem.
  *
- *	io [--mode stream|write|read|random|cold|cpu] [--backend NAME] [--file PATH] [--size 4G] [--block BYTES] [--depth N] [--seconds 5] [--direct 0|1|2]
+ *	io [--mode stream|write|read|random|cold|cpu] [--backend NAME] [--file PATH] [--size 4G] [--block BYTES]
+ *	   [--depth N] [--seconds 5] [--direct 0|1|2]
  *
- * stream  phases write and read: the whole file, from front to end, DEPTH (4) blocks (2M) in flight, whichever is done starting the next, as fio
- *         does; write and read are modes, too
- * random  phase read: blocks (4K) at random places of the file, DEPTH (64) in flight, for so many seconds; whoever notices that one is done
- *         starts the next
- * cold    phase read: one block (32K) at a time at random places, each asked of the disk by em_file_read(), for so many seconds
- * cpu     phase read: the same with the memory backend, one thread submitting and waiting: what a request costs but for the disk
+ * stream  phases write and read: the whole file, from front to end, DEPTH (4) blocks (2M) in flight, whichever is done
+ *         starting the next, as fio does; write and read are modes, too
+ * random  phase read: blocks (4K) at random places of the file, DEPTH (64) in flight, for so many seconds; whoever
+ *         notices that one is done starts the next
+ * cold    phase read: one block (32K) at a time at random places, each asked of the disk by em_file_read(), for so many
+ *         seconds
+ * cpu     phase read: the same with the memory backend, one thread submitting and waiting: what a request costs but for
+ *         the disk
  *
- * The file is made, unless there is one of that size, and stays; with cpu it is in memory.  Without --file it is a temporary one in --dir.  One line of
- * name=value for each phase, `us_request' being CPU time of the process for each request.  Exits with 1 if anything fails.
+ * The file is made, unless there is one of that size, and stays; with cpu it is in memory.  Without --file it is a
+ * temporary one in --dir.  One line of name=value for each phase, `us_request' being CPU time of the process for each
+ * request.  Exits with 1 if anything fails.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -99,9 +103,12 @@ static void report(const bench *b, const char *phase)
 	peer_mark now;
 
 	phase_begin(&now);
-	snprintf(extra, sizeof extra, "depth=%u backend=%s direct=%d ios=%" PRIu64 " iops=%.0f MBps=%.1f us_request=%.3f us_latency=%.1f",
-		 (unsigned)b->depth, em_ctx_backend(b->ctx), em_file_is_direct(b->f), b->done, (double)b->done / seconds, bytes / seconds / 1e6,
-		 (now.user - b->mark.user + now.sys - b->mark.sys) * 1e6 / (double)b->done, seconds * b->depth * 1e6 / (double)b->done);
+	snprintf(extra, sizeof extra,
+		 "depth=%u backend=%s direct=%d ios=%" PRIu64 " iops=%.0f MBps=%.1f us_request=%.3f us_latency=%.1f",
+		 (unsigned)b->depth, em_ctx_backend(b->ctx), em_file_is_direct(b->f), b->done,
+		 (double)b->done / seconds, bytes / seconds / 1e6,
+		 (now.user - b->mark.user + now.sys - b->mark.sys) * 1e6 / (double)b->done,
+		 seconds * b->depth * 1e6 / (double)b->done);
 	phase_end(&b->mark, "extmem", b->mode, b->done, b->block, em_ctx_memory(b->ctx), phase, extra);
 }
 
@@ -152,7 +159,8 @@ static void sleep_for(double seconds)
 	nanosleep(&t, NULL);
 }
 
-/* So many requests, or, if these are UINT64_MAX, until the time is over: whichever is done has its function start the next one. */
+/* So many requests, or, if these are UINT64_MAX, until the time is over: whichever is done has its function start the
+ * next one. */
 static void fly(bench *b, uint64_t most, int write, int random)
 {
 	lane *lanes = calloc(b->depth, sizeof *lanes);

@@ -8,9 +8,10 @@
  * elements in all, by the tree and by the mix.  The median of several rounds, in CPU time.  Then the same for what
  * <extmem/gen/order.h> generates of a comparison of 64-bit numbers, and of pairs by the first.
  *
- * A peer is a shared object with another sort of the same elements: peer_name, and peer_sort_u32, _u64 and _pair (array, elements), of which
- * it may lack some; peer_pair_key is where in a pair it has the key, if not in front.  Peers take turns with ours in every round, and only sorting is measured; behind each peer's time is how
- * many times that ours took.  bench/vqsort makes one.
+ * A peer is a shared object with another sort of the same elements: peer_name, and peer_sort_u32, _u64 and _pair
+ * (array, elements), of which it may lack some; peer_pair_key is where in a pair it has the key, if not in front.
+ * Peers take turns with ours in every round, and only sorting is measured; behind each peer's time is how many times
+ * that ours took.  bench/vqsort makes one.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -142,7 +143,8 @@ static void check_sorted(const bench *b, size_t block, size_t at, const char *wh
 	for (i = 1; i < block; i++) {
 		const void *x = b->a + (i - 1) * b->eb + at, *y = b->a + i * b->eb + at;
 
-		if (b->eb == sizeof(uint32_t) ? *(const uint32_t *)x > *(const uint32_t *)y : *(const uint64_t *)x > *(const uint64_t *)y) {
+		if (b->eb == sizeof(uint32_t) ? *(const uint32_t *)x > *(const uint32_t *)y
+					      : *(const uint64_t *)x > *(const uint64_t *)y) {
 			fprintf(stderr, "kernels: %s did not sort\n", who);
 			exit(1);
 		}
@@ -269,8 +271,8 @@ static void run_merges(bench *b, const char *isa, const char *name)
 
 	for (i = 0; i < sizeof ks / sizeof *ks; i++) {
 		make_windows(b, ks[i]);
-		printf("%-7s %s merge k = %3u, tree %6.2f ns, mix %6.2f ns\n", isa, name, (unsigned)ks[i], merge_tree(b, ks[i]),
-		       merge_mix(b, ks[i]));
+		printf("%-7s %s merge k = %3u, tree %6.2f ns, mix %6.2f ns\n", isa, name, (unsigned)ks[i],
+		       merge_tree(b, ks[i]), merge_mix(b, ks[i]));
 	}
 }
 

@@ -2,7 +2,8 @@
 /*
  * large_pages.h -- memory of the benchmarks, in large pages as the library's own buffers are.
  *
- * What is in one page is one piece for a disk: blocks of small pages are cut to as many pieces as a request to the disk can have.
+ * What is in one page is one piece for a disk: blocks of small pages are cut to as many pieces as a request to the disk
+ * can have.
  */
 #ifndef LARGE_PAGES_H
 #define LARGE_PAGES_H

@@ -14,9 +14,9 @@
  *	outliers  all but one in 1024 share their leading 10 bits, and of those all but one in 1024 the 10 behind: a
  *	          partition by leading bits puts nearly everything in one bucket, and so does the next
  *	buckets   each half of what remains shares 8 more leading bits: buckets of geometric sizes
- *	runs2003  runs that are all alike, of the keys 1 (B - 1 times), 2, 3 (B - 1 times), 4, ... with B to a block, so that all runs
- *	          want their next block at once (Dementiev and Sanders 2003, section 2.3); shuffled within each run, for
- *	          who finds a run in order need not sort it
+ *	runs2003  runs that are all alike, of the keys 1 (B - 1 times), 2, 3 (B - 1 times), 4, ... with B to a block, so
+ *	          that all runs want their next block at once (Dementiev and Sanders 2003, section 2.3); shuffled within
+ *	          each run, for who finds a run in order need not sort it
  */
 #ifndef BENCH_PATTERNS_H
 #define BENCH_PATTERNS_H

@@ -9,17 +9,20 @@ writes into DIR
 
     io-time-block-OP.svg   seconds against B, a line for each kind and N, with k as small as there is
     io-time-n-OP.svg       seconds against N, a line for each kind, with k as small as there is, B the best one
-    io-time-k-OP.svg       seconds against k, a line for each kind, with N as large as there is for most k, B the best one
+    io-time-k-OP.svg       seconds against k, a line for each kind, with N as large as there is for most k, B the
+                           best one
     io-tables.md           the best buffer size for each N, and all fits
 
 for reading and writing each, of elements of one size and one state of the cache; where there are several, --element and
---cache choose.  Seconds are medians, or what --time says: cpu is what a busy machine disturbs least.  Dashed lines are least-squares fits, with their R^2:
+--cache choose.  Seconds are medians, or what --time says: cpu is what a busy machine disturbs least.  Dashed lines are
+least-squares fits, with their R^2:
 
     against B   t = a + b/B      a buffer of B bytes makes proportional to 1/B system calls
     against N   t = a + b*N
     against k   t = a + b*k, and for comparison the R^2 of t = a + b*k + c*k^2
 
-Tables need Python alone.  Drawings need matplotlib; without it they are left out, which is said, and the exit status is 3.
+Tables need Python alone.  Drawings need matplotlib; without it they are left out, which is said, and the exit status
+is 3.
 """
 import argparse
 import csv
@@ -93,7 +96,7 @@ def solve(a, b):
 
 
 def fit(xs, ys, functions):
-    """Least squares of sum(c_i * f_i(x)): the coefficients and R^2, or None with too few points for it to mean anything."""
+    """Least squares of sum(c_i * f_i(x)): the coefficients and R^2, or None with too few points to mean anything."""
     if len(set(xs)) <= len(functions):
         return None
     columns = [[f(x) for x in xs] for f in functions]
@@ -210,7 +213,8 @@ def draw(plt, where, time, op, axis, title, lines):
         fine = [xs[0] * (xs[-1] / xs[0]) ** (i / 99) for i in range(100)]
         model = [sum(ci * f(x) for ci, f in zip(c, MODELS[axis][0])) for x in fine]
         # A model that is negative somewhere cannot be drawn there on a logarithmic scale.
-        axes.plot(fine, [y if y > 0 else math.nan for y in model], linestyle="--", linewidth=0.8, color=line.get_color(),
+        axes.plot(fine, [y if y > 0 else math.nan for y in model], linestyle="--", linewidth=0.8,
+                  color=line.get_color(),
                   label=MODELS[axis][1].format(*c) + f", R² = {r2:.4f}")
     axes.set_xscale("log", base=2 if axis == "block" else 10)
     axes.set_yscale("log")
@@ -251,7 +255,8 @@ def best_table(file, rows, op, kind):
 
 def write_tables(path, rows, time):
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f"# extmem bench io: elements of {rows[0]['element']} bytes, {rows[0]['cache']} cache, {TIMES[time]}\n\n")
+        file.write(f"# extmem bench io: elements of {rows[0]['element']} bytes, {rows[0]['cache']} cache, "
+                   f"{TIMES[time]}\n\n")
         for kind in BUFFERED:
             for op in ("write", "read"):
                 best_table(file, rows, op, kind)

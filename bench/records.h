@@ -129,8 +129,8 @@ static inline __attribute__((always_inline)) uint64_t make(put_fn *put, sum_fn *
 }
 
 /* Look at n records, the first of which follows prev, unless that is NULL.  Returns the sum of them. */
-static inline __attribute__((always_inline)) uint64_t look(less_fn *less, sum_fn *sum, size_t bytes, const unsigned char *prev,
-							     const unsigned char *r, size_t n)
+static inline __attribute__((always_inline)) uint64_t look(less_fn *less, sum_fn *sum, size_t bytes,
+							   const unsigned char *prev, const unsigned char *r, size_t n)
 {
 	uint64_t total = 0;
 	int bad = 0;

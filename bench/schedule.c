@@ -4,10 +4,11 @@
  *
  *	schedule [--length 200] [--records 1000] [--seed 1] [--window 0]
  *
- * For 2, 4 and 8 disks, so many runs of LENGTH blocks of random records, RECORDS in a block, placed in one way or another, and so many buffers for
- * each disk: the parallel steps in which a merge gets all blocks, over N/D, in the best order of fetching (`best') and in that in which they are
- * consumed (`naive').  Nothing is read.  With --window W the best order is not that of all blocks: as in block/prefetch.c it is that of the W times as many
- * as there are buffers which are next, of the rest and those behind it when a quarter of them was requested, and so on.
+ * For 2, 4 and 8 disks, so many runs of LENGTH blocks of random records, RECORDS in a block, placed in one way or
+ * another, and so many buffers for each disk: the parallel steps in which a merge gets all blocks, over N/D, in the
+ * best order of fetching (`best') and in that in which they are consumed (`naive').  Nothing is read.  With --window W
+ * the best order is not that of all blocks: as in block/prefetch.c it is that of the W times as many as there are
+ * buffers which are next, of the rest and those behind it when a quarter of them was requested, and so on.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -68,8 +69,10 @@ static void make(block *b, uint32_t runs, uint32_t length, double records, uint3
 	}
 }
 
-/* A window of `room' blocks goes through all; its front is ordered and requested a quarter at a time.  Returns the steps that takes. */
-static uint64_t windowed(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, uint32_t room, uint32_t *order, uint32_t *scratch)
+/* A window of `room' blocks goes through all; its front is ordered and requested a quarter at a time.  Returns the
+ * steps that takes. */
+static uint64_t windowed(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, uint32_t room,
+			 uint32_t *order, uint32_t *scratch)
 {
 	uint32_t *in = malloc(room * sizeof *in), *best = malloc(room * sizeof *best), from = 0, asked = 0, i;
 	char *gone = calloc(n, 1);
@@ -99,7 +102,8 @@ static uint64_t windowed(const uint32_t *disk, uint32_t n, uint32_t disks, uint3
 	return em_schedule_steps(disk, n, disks, buffers, order, scratch);
 }
 
-static void measure(uint32_t window, uint32_t runs, uint32_t length, double records, uint32_t disks, uint32_t kind, const char *name, uint64_t seed)
+static void measure(uint32_t window, uint32_t runs, uint32_t length, double records, uint32_t disks, uint32_t kind,
+		    const char *name, uint64_t seed)
 {
 	const uint32_t n = runs * length;
 	block *b = malloc(n * sizeof *b);
@@ -117,12 +121,14 @@ static void measure(uint32_t window, uint32_t runs, uint32_t length, double reco
 	printf("%5u %5u  %-9s", disks, runs, name);
 	for (w = 0; w < PER_DISK; w++) {
 		const uint32_t buffers = per_disk[w] * disks;
-		const double best = (double)(window == 0 ? em_schedule_fetches(disk, n, disks, buffers, order, room)
-							 : windowed(disk, n, disks, buffers, window * buffers, order, room));
+		const double best =
+			(double)(window == 0 ? em_schedule_fetches(disk, n, disks, buffers, order, room)
+					     : windowed(disk, n, disks, buffers, window * buffers, order, room));
 
 		for (i = 0; i < n; i++)
 			order[i] = i;
-		printf("  %6.3f %6.3f", best / ideal, (double)em_schedule_steps(disk, n, disks, buffers, order, room) / ideal);
+		printf("  %6.3f %6.3f", best / ideal,
+		       (double)em_schedule_steps(disk, n, disks, buffers, order, room) / ideal);
 	}
 	putchar('\n');
 	free(b);
@@ -136,7 +142,8 @@ int main(int argc, char **argv)
 	static const struct {
 		uint32_t kind;
 		const char *name;
-	} kinds[] = {{EM_PLACE_CYCLING, "cycling"}, {EM_PLACE_SIMPLE, "simple"}, {EM_PLACE_RANDOM, "random"}, {EM_PLACE_STRIPING, "striping"}};
+	} kinds[] = {{EM_PLACE_CYCLING, "cycling"}, {EM_PLACE_SIMPLE, "simple"}, {EM_PLACE_RANDOM, "random"},
+		     {EM_PLACE_STRIPING, "striping"}};
 	const uint32_t length = (uint32_t)atoi(peer_arg(argc, argv, "length", "200"));
 	const double records = atof(peer_arg(argc, argv, "records", "1000"));
 	const uint64_t seed = (uint64_t)atoll(peer_arg(argc, argv, "seed", "1"));
@@ -146,10 +153,12 @@ int main(int argc, char **argv)
 
 	if (length == 0 || length > 100000 || records < 1 || window > 100000)
 		peer_die("--length is from 1 to 100000, --records at least 1, --window at most 100000");
-	printf("steps over N/D\n                  buffers: 2 D            4 D            8 D\ndisks  runs  placed      best  naive    best  naive    best  naive\n");
+	printf("steps over N/D\n                  buffers: 2 D            4 D            8 D\ndisks  runs  placed      "
+	       "best  naive    best  naive    best  naive\n");
 	for (disks = 2; disks <= MOST_DISKS; disks *= 2)
 		for (r = 0; r < sizeof run_counts / sizeof *run_counts; r++)
 			for (k = 0; k < sizeof kinds / sizeof *kinds; k++)
-				measure(window, run_counts[r], length, records, disks, kinds[k].kind, kinds[k].name, seed);
+				measure(window, run_counts[r], length, records, disks, kinds[k].kind, kinds[k].name,
+					seed);
 	return 0;
 }

@@ -4,8 +4,8 @@
  *
  *   bench/simdisk [OPTIONS [REQUESTS]]
  *
- * First the rate of each model over the size of blocks: streams at the outer and the inner edge, and random reads.  That
- * is the model alone, and takes no time.
+ * First the rate of each model over the size of blocks: streams at the outer and the inner edge, and random reads.
+ * That is the model alone, and takes no time.
  *
  * Then 1 to 8 disks, driven at once through the library's queues, each by a thread that keeps 4 requests of 1 MiB in
  * flight: streams of writes, then random reads.  model is the time in which the busiest disk was busy, wall what the
@@ -99,7 +99,8 @@ static void begin(driver *d, unsigned i)
 	emi_request *rq = &d->rq[i % FLIGHT];
 
 	if (d->anywhere)
-		emi_read(d->file, rq, d->buf[i % FLIGHT], BLOCK, next_random(&d->seed) % (extent_of(&d->disk) / BLOCK) * BLOCK, NULL);
+		emi_read(d->file, rq, d->buf[i % FLIGHT], BLOCK,
+			 next_random(&d->seed) % (extent_of(&d->disk) / BLOCK) * BLOCK, NULL);
 	else
 		emi_write(d->file, rq, d->buf[i % FLIGHT], BLOCK, i % REGION * (uint64_t)BLOCK, NULL);
 }
@@ -132,8 +133,8 @@ static void open_disk(driver *d, const char *options)
 	opts.errinfo = &err;
 	opts.custom = em_simdisk_backend(&d->disk);
 	if (em_simdisk_init(&d->disk, sizeof d->disk, "120gxp", &err) != EM_OK ||
-	    em_simdisk_parse(&d->disk, options, &err) != EM_OK ||
-	    em_ctx_open(&d->ctx, &opts) != EM_OK || emi_file_open(&d->file, d->ctx, "/", EMI_OPEN_TEMP, &err) != EM_OK ||
+	    em_simdisk_parse(&d->disk, options, &err) != EM_OK || em_ctx_open(&d->ctx, &opts) != EM_OK ||
+	    emi_file_open(&d->file, d->ctx, "/", EMI_OPEN_TEMP, &err) != EM_OK ||
 	    emi_file_resize(d->file, extent_of(&d->disk), &err) != EM_OK)
 		die(&err);
 	for (i = 0; i < FLIGHT; i++)

@@ -4,8 +4,9 @@
 #
 #   awk -f steps.awk LINE SAMPLES
 #
-# LINE is what bench_sort printed of the sort, SAMPLES what `perf script -F tid,time,ip,sym,dso' prints of it.  The sort is where bench_sort itself,
-# which makes the input and checks the output, has nothing to do for longest; LINE tells how much of that its first phase took.
+# LINE is what bench_sort printed of the sort, SAMPLES what `perf script -F tid,time,ip,sym,dso' prints of it.  The sort
+# is where bench_sort itself, which makes the input and checks the output, has nothing to do for longest; LINE tells how
+# much of that its first phase took.
 
 # The step that a function belongs to, in phase "runs" or "output".
 function step_of(sym, dso, phase) {
@@ -74,14 +75,16 @@ END {
 		print "steps: no samples of both phases; is the library a shared one, with symbols?" >"/dev/stderr"
 		exit 1
 	}
-	k = split("clearing memory,reading and writing,load,survey,count,scatter,leaf sorts,cut,mix,tree,store,other", steps, ",")
+	k = split("clearing memory,reading and writing,load,survey,count,scatter,leaf sorts,cut,mix,tree,store," \
+		"other", steps, ",")
 	printf "%-10s %-20s %8s\n", "rec", "step", "ns"
 	for (p = 1; p <= 2; p++) {
 		ns = line[phases[p] "_cpu"] * 1e9 / line["n"]
 		printf "%-10s %-20s %8.2f\n", line["rec"], phases[p], ns
 		for (i = 1; i <= k; i++)
 			if (samples[phases[p], steps[i]])
-				printf "%-10s   %-18s %8.2f\n", "", steps[i], ns * samples[phases[p], steps[i]] / samples[phases[p]]
+				printf "%-10s   %-18s %8.2f\n", "", steps[i],
+					ns * samples[phases[p], steps[i]] / samples[phases[p]]
 	}
 	for (f in functions)
 		print functions[f], f | "sort -k2,3 -k1,1nr"

@@ -4,9 +4,10 @@
 #
 #   awk -v by="rec threads" -v show="seconds cpu io_wait" -v times="seconds cpu" -f median.awk -f table.awk LOG
 #
-# Lines that agree in all of `by' are rounds of one measurement, and become a row with the medians of `show'.  Behind them stands, for
-# each of `times', how many times the value of the first row it is that agrees in all of `by' but the last: the base.
-# Besides what a line has there are cpu (seconds), ns_elem and ns_byte (CPU time), GB (read and written) and ios.
+# Lines that agree in all of `by' are rounds of one measurement, and become a row with the medians of `show'.  Behind
+# them stands, for each of `times', how many times the value of the first row it is that agrees in all of `by' but the
+# last: the base.  Besides what a line has there are cpu (seconds), ns_elem and ns_byte (CPU time), GB (read and
+# written) and ios.
 function number(x) {
 	return x == int(x) ? sprintf("%d", x) : x >= 100 ? sprintf("%.0f", x) : sprintf("%.2f", x)
 }
@@ -60,7 +61,8 @@ END {
 			line = line sprintf("%10s ", number(median(value[order[r], column[i]])))
 		for (i = 1; i <= ntimes; i++) {
 			b = median(times_of[is_to[order[r]], ratio[i]])
-			line = line sprintf("%10s ", b > 0 ? sprintf("%.2f", median(times_of[order[r], ratio[i]]) / b) : "-")
+			line = line sprintf("%10s ",
+				b > 0 ? sprintf("%.2f", median(times_of[order[r], ratio[i]]) / b) : "-")
 		}
 		print line
 	}

@@ -2,7 +2,8 @@
 /*
  * async_read.c -- reading a file while computing: two buffers, and a function that is told when a block has come.
  *
- * Usage: async_read [FILE]; prints the sum of its bytes (without FILE: of this program's).  Reads the next block while the sum of the last one is made.
+ * Usage: async_read [FILE]; prints the sum of its bytes (without FILE: of this program's).  Reads the next block while
+ * the sum of the last one is made.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * blocks.c -- programming with blocks: 32 of them are allocated, filled, and written while something else is computed; then read back, and freed.
+ * blocks.c -- programming with blocks: 32 of them are allocated, filled, and written while something else is computed;
+ * then read back, and freed.
  *
- * Listing 2 of Dementiev, Kettner and Sanders, "STXXL: standard template library for XXL data sets" (2007), in C: blocks of a megabyte with numbers, striped over the
- * disks.  Each block has a link to the next one, so reading follows a list that is known by its first id.
+ * Listing 2 of Dementiev, Kettner and Sanders, "STXXL: standard template library for XXL data sets" (2007), in C:
+ * blocks of a megabyte with numbers, striped over the disks.  Each block has a link to the next one, so reading follows
+ * a list that is known by its first id.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,7 +56,8 @@ static unsigned count_primes(unsigned n)
 }
 
 /* Fill all blocks, have them written, and compute meanwhile. */
-static em_status write_blocks(em_disks *disks, const em_block_layout *l, void *blocks, const em_bid *bid, em_errinfo *err)
+static em_status write_blocks(em_disks *disks, const em_block_layout *l, void *blocks, const em_bid *bid,
+			      em_errinfo *err)
 {
 	em_request *rq[BLOCKS] = { NULL };
 	em_status s = EM_OK, waited;
@@ -77,8 +80,10 @@ static em_status write_blocks(em_disks *disks, const em_block_layout *l, void *b
 	return s != EM_OK ? s : waited;
 }
 
-/* Follow the links from the first block on, and add up what the blocks say of themselves, which is to be what is in them. */
-static em_status read_blocks(em_disks *disks, const em_block_layout *l, void *block, em_bid bid, uint64_t *sum, uint32_t *n, em_errinfo *err)
+/* Follow the links from the first block on, and add up what the blocks say of themselves, which is to be what is in
+ * them. */
+static em_status read_blocks(em_disks *disks, const em_block_layout *l, void *block, em_bid bid, uint64_t *sum,
+			     uint32_t *n, em_errinfo *err)
 {
 	em_status s = EM_OK;
 
@@ -132,7 +137,8 @@ static em_status run(em_ctx *ctx, em_disks *disks, em_errinfo *err)
 	if (s == EM_OK)
 		s = read_blocks(disks, &l, blocks, bid[0], &sum, &n, err);
 	if (s == EM_OK)
-		printf("%" PRIu32 " blocks of %zu numbers on %" PRIu32 " disks, sum %" PRIu64 "\n", n, l.capacity, em_disks_count(disks), sum);
+		printf("%" PRIu32 " blocks of %zu numbers on %" PRIu32 " disks, sum %" PRIu64 "\n", n, l.capacity,
+		       em_disks_count(disks), sum);
 	if (s == EM_OK && n != BLOCKS)
 		s = EM_ERR_CORRUPT;
 	if (em_bids_free(disks, bid, BLOCKS, l.bytes) != EM_OK && s == EM_OK) {

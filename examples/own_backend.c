@@ -2,9 +2,10 @@
 /*
  * own_backend.c -- a backend of one's own: scratch that cannot be read by who finds the disk.
  *
- * Eight short functions around those of "syscall" are a whole backend: here they change every byte on its way by a key that
- * depends on its place (a toy: it hides nothing from anybody who tries, and what a file grows by does not read as zeros, which
- * only scratch can bear).  Numbers are sorted through it in little memory, so that they go to scratch and come back.
+ * Eight short functions around those of "syscall" are a whole backend: here they change every byte on its way by a key
+ * that depends on its place (a toy: it hides nothing from anybody who tries, and what a file grows by does not read as
+ * zeros, which only scratch can bear).  Numbers are sorted through it in little memory, so that they go to scratch and
+ * come back.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -71,7 +72,8 @@ static int64_t hide_read(void *handle, void *buf, size_t bytes, uint64_t offset)
 	return n;
 }
 
-/* A piece at a time: a transfer may be short, the library goes on with the rest.  The caller's buffer must not change. */
+/* A piece at a time: a transfer may be short, the library goes on with the rest.  The caller's buffer must not
+ * change. */
 static int64_t hide_write(void *handle, const void *buf, size_t bytes, uint64_t offset)
 {
 	unsigned char piece[PIECE];

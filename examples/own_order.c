@@ -2,8 +2,9 @@
 /*
  * own_order.c -- sort records by an order that no list of keys can tell, at the speed of one that can.
  *
- * Offers, by their price for a kilogram: the cheapest first, as fractions, which are compared without dividing; of equally cheap ones those of
- * more first.  The comparison becomes part of the code that sorts.  Build it against an installed library with
+ * Offers, by their price for a kilogram: the cheapest first, as fractions, which are compared without dividing; of
+ * equally cheap ones those of more first.  The comparison becomes part of the code that sorts.  Build it against an
+ * installed library with
  *
  *	cc -O2 own_order.c $(pkg-config --cflags --libs extmem)
  *
@@ -22,7 +23,8 @@ typedef struct offer {
 	uint64_t number;
 } offer;
 
-/* cents / grams of a is less than that of b; & and | rather than && and ||, as there is nothing to be saved by not comparing. */
+/* cents / grams of a is less than that of b; & and | rather than && and ||, as there is nothing to be saved by not
+ * comparing. */
 #define PRICE(a, b) ((uint64_t)(a)->cents * (b)->grams)
 #define EM_GEN_NAME by_price
 #define EM_GEN_RECORD offer
@@ -94,7 +96,8 @@ int main(void)
 			}
 	}
 	check_sorter(status, "next", sorter);
-	printf("%" PRIu64 " offers, the dearest costs %" PRIu32 " cents for %" PRIu32 " grams\n", n, previous.cents, previous.grams);
+	printf("%" PRIu64 " offers, the dearest costs %" PRIu32 " cents for %" PRIu32 " grams\n", n, previous.cents,
+	       previous.grams);
 	em_sorter_close(sorter);
 	em_order_close(order);
 	em_ctx_close(ctx);

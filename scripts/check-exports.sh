@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
-# The symbols that the library exports, those in its version script, and those that the public headers declare with EM_API
-# are one and the same list, in each of the two tiers: the extension tier is what headers in sys/ and gen/ declare.
+# The symbols that the library exports, those in its version script, and those that the public headers declare with
+# EM_API are one and the same list, in each of the two tiers: the extension tier is what headers in sys/ and gen/
+# declare.
 set -eu
 src=${EM_SRCDIR:-$(dirname "$0")/..}
 build=${EM_BUILDDIR:-.}

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
-# What <extmem/gen/order.h> generates compiles without a warning as C99 and as C++, and works in either language, linked to the library.  It is code
-# that a debugger steps through: no macro has a body of several lines, which would be one step, and the line table of an object names the templates' lines.
-# With gdb at hand, it stops in the comparison, and goes up and on from there within the templates.
+# What <extmem/gen/order.h> generates compiles without a warning as C99 and as C++, and works in either language, linked
+# to the library.  It is code that a debugger steps through: no macro has a body of several lines, which would be one
+# step, and the line table of an object names the templates' lines.  With gdb at hand, it stops in the comparison, and
+# goes up and on from there within the templates.
 set -eu
 src=${EM_SRCDIR:-$(dirname "$0")/..}
 build=${EM_BUILDDIR:-.}

@@ -7,7 +7,8 @@
 # and tests/abi/test_first.c, which uses every struct that begins with its size.  That one is also compiled against the
 # grown headers, where the size of the first release is no longer that of the struct.
 #
-# Builds, without autotools, in a temporary directory that is removed at the end.  The last line is "N passed, M failed".
+# Builds, without autotools, in a temporary directory that is removed at the end.  The last line is "N passed, M
+# failed".
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/.."
@@ -30,10 +31,12 @@ for header in "$tmp"/include/extmem/*.h "$tmp"/include/extmem/*/*.h; do
 	awk -v structs="$structs" '
 	BEGIN { n = split(structs, name, / +/); for (i = 1; i <= n; i++) grows[name[i]] = 1 }
 	/^} em_[a-z_]*;$/ && (substr($2, 1, length($2) - 1) in grows) { print "\tuint64_t em_grown;"; grown++ }
-	/^#define EM_[A-Z_]*_INIT { sizeof\(em_[a-z_]*\)/ {
-		split($0, part, /sizeof\(|\)/)
-		if (part[2] in grows)
+	/^#define EM_[A-Z_]*_INIT / { init = 1; grow = 0 }
+	init && split($0, part, /[{] sizeof\(|\)/) > 1 { grow = part[2] in grows }
+	init && / }$/ {
+		if (grow)
 			sub(/ }$/, ", 0 }")
+		init = 0
 	}
 	{ print }
 	END { print FILENAME ": " grown + 0 >"/dev/stderr" }' "$header" >"$tmp/header" 2>>"$tmp/counts"
@@ -82,7 +85,7 @@ run() {
 for source in examples/*.c tests/install/installed.c; do
 	run "$(basename "$source" .c)" include "$source"
 done
-set -- tests/abi/test_first.c tests/common/test.c tests/common/place.c
+set -- tests/abi/test_first.c tests/abi/subjects.c tests/common/test.c tests/common/place.c
 run test_first include "$@"
 run test_first_grown "$tmp/include" "$@"
 echo "$passed passed, $failed failed"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
-# Each public header compiles alone, without a warning, as C99 and as C++; and so does the example in the README, as C99.
+# Each public header compiles alone, without a warning, as C99 and as C++; and so does the example in the README, as
+# C99.
 set -eu
 src=${EM_SRCDIR:-$(dirname "$0")/..}
 work=$(mktemp -d)

@@ -54,8 +54,8 @@ timed sort build/extmem sort --record-size=$size -k 0:u64 -S "$memory" -T "$data
 timed check build/extmem check --record-size=$size -k 0:u64 "$data/sorted" >"$data/after"
 cat "$data/after"
 
-# Sorted is not enough: nothing may be lost either.  Input and output have the same size, and the same checksum, which does not
-# depend on the order.
+# Sorted is not enough: nothing may be lost either.  Input and output have the same size, and the same checksum, which
+# does not depend on the order.
 build/extmem check --record-size=$size -k 0:u64 "$data/records" >"$data/before" 2>"$data/complaint" || [ $? -eq 1 ]
 checksum() {
 	grep -i -o 'checksum[^0-9a-f]*[0-9a-fx]*' "$1"

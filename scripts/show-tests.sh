@@ -3,8 +3,8 @@
 # Print the logs of the tests that make check ran in a build directory, and sum them up: show-tests.sh [BUILD_DIR]
 #
 # The last line is "N passed, N failed".  A CMocka program counts as many tests as it says, any other as one.  A
-# program that ended before it said anything is one failure.  So is each test that was skipped, unless EM_MAY_SKIP, a list
-# of names in the environment, holds its name: then it does not count.  Exit status 0 if nothing failed.
+# program that ended before it said anything is one failure.  So is each test that was skipped, unless EM_MAY_SKIP, a
+# list of names in the environment, holds its name: then it does not count.  Exit status 0 if nothing failed.
 set -eu
 cd "${1:-.}"
 

@@ -12,7 +12,13 @@
 #define BLOCK (2 * 1024 * 1024)
 template <int N> struct rec { uint32_t w[N / 4]; };
 template <int N> inline std::ostream &operator<<(std::ostream &o, const rec<N> &r) { return o << r.w[0]; }
-template <int N> inline rec<N> mk(uint64_t i) { rec<N> r; for (int j = 0; j < N / 4; j++) r.w[j] = (uint32_t)i + (uint32_t)j; return r; }
+template <int N> inline rec<N> mk(uint64_t i)
+{
+        rec<N> r;
+        for (int j = 0; j < N / 4; j++)
+                r.w[j] = (uint32_t)i + (uint32_t)j;
+        return r;
+}
 static std::string io;
 static uint64_t bytes;
 static stxxl::stats_data *B;
@@ -53,7 +59,11 @@ template <int R> void run(const std::string &w)
         for (uint64_t i = 0; i < n; i++) q.push(mk<R>(i));
         end("stxxl_queue", "queue", n, R, 10ull * BLOCK, "push");
         beg();
-        for (uint64_t i = 0; i < n; i++) { if (q.front().w[0] != (uint32_t)i) peer_die("fifo"); a += q.front().w[0]; q.pop(); }
+        for (uint64_t i = 0; i < n; i++) {
+                if (q.front().w[0] != (uint32_t)i) peer_die("fifo");
+                a += q.front().w[0];
+                q.pop();
+        }
         end("stxxl_queue", "queue", n, R, 10ull * BLOCK, "pop");
     } else if (w == "deque") {
         stxxl::deque<T> q;
@@ -72,7 +82,11 @@ static void vec(uint64_t reads)
     {
         V v(n);
         beg();
-        { V::bufwriter_type w(v); for (uint64_t i = 0; i < n; i++) { uint64_t x = peer_mix(i); a += x; w << x; } w.finish(); }
+        {
+                V::bufwriter_type w(v);
+                for (uint64_t i = 0; i < n; i++) { uint64_t x = peer_mix(i); a += x; w << x; }
+                w.finish();
+        }
         end("stxxl_vector", "vector", n, 8, 64ull << 20, "fill_buffered");
         beg();
         { V::bufreader_type r(v); for (; !r.empty(); ++r) b += *r; }

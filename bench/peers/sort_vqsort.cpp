@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Highway's vqsort as three functions of a shared object, which bench/kernels loads with --peer and times in turn with ours: bare keys
-// in place, and pairs of a key and a payload by the key.  It sorts in place and is not stable; ours is stable and takes as much room again.
+// Highway's vqsort as three functions of a shared object, which bench/kernels loads with --peer and times in turn with
+// ours: bare keys in place, and pairs of a key and a payload by the key.  It sorts in place and is not stable; ours is
+// stable and takes as much room again.
 #include <hwy/contrib/sort/vqsort.h>
 #include <cstddef>
 #include <cstdint>

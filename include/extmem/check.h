@@ -18,7 +18,8 @@ EM_BEGIN_DECLS
 typedef struct em_check_opts {
 	uint32_t size;           /**< sizeof(em_check_opts); set by the initialiser. */
 	uint32_t flags;          /**< EM_CHECK_... */
-	uint64_t header;         /**< Records at the beginning of each file that are not looked at.  For records of any length only. */
+	uint64_t header;         /**< Records at the beginning of each file that are not looked at.  For records of any
+	                              length only. */
 	const em_format *format; /**< NULL: lines.  For records of any length only. */
 	em_progress_fn progress; /**< NULL: none.  The phase is EM_PHASE_RUNS. */
 	void *progress_user;
@@ -34,7 +35,8 @@ typedef struct em_check_info {
 	uint64_t bytes;          /**< Their bytes, delimiters and prefixes not counted. */
 	uint64_t checksum;       /**< Sum of the hashes of the records, which does not depend on their order. */
 	uint64_t duplicates;     /**< Records equal to the one before. */
-	uint64_t disorders;      /**< Records that should have come before the one before (EM_CHECK_UNIQUE: or equal it). */
+	uint64_t disorders;      /**< Records that should have come before the one before (EM_CHECK_UNIQUE: or equal
+	                              it). */
 	uint64_t first_disorder; /**< Number of the first of them in the file, from 1, header included, or its first
 	                              line in a CSV file; 0: none. */
 } em_check_info;
@@ -44,10 +46,10 @@ typedef struct em_check_info {
 typedef void (*em_disorder_fn)(void *user, uint64_t number, const void *record, size_t n);
 
 /**
- * Read a file ("-": standard input) and look whether its records are in order: records of one size or of any length, as the order says.
- * order may be NULL: then records of any length are only counted.  fn, which may be NULL, is called with the first record that is out of order, on the caller's
- * thread.  Records of one size are compared by all threads of the context, unless a function of the order must run on the caller's, or there is no memory
- * for their stacks.
+ * Read a file ("-": standard input) and look whether its records are in order: records of one size or of any length, as
+ * the order says.  order may be NULL: then records of any length are only counted.  fn, which may be NULL, is called
+ * with the first record that is out of order, on the caller's thread.  Records of one size are compared by all threads
+ * of the context, unless a function of the order must run on the caller's, or there is no memory for their stacks.
  * Costs N/B reads, and memory for some buffers and the longest record.
  *
  * Returns:
@@ -62,8 +64,9 @@ typedef void (*em_disorder_fn)(void *user, uint64_t number, const void *record, 
  *   EM_ERR_CANCELED  the progress function said so
  *   EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FDLIMIT, EM_ERR_FORK
  */
-EM_API EM_NODISCARD em_status em_check_file(em_ctx *ctx, const em_order *order, const char *path, const em_check_opts *opts,
-					    em_check_info *info, em_disorder_fn fn, void *user);
+EM_API EM_NODISCARD em_status em_check_file(em_ctx *ctx, const em_order *order, const char *path,
+					    const em_check_opts *opts, em_check_info *info, em_disorder_fn fn,
+					    void *user);
 
 EM_END_DECLS
 

@@ -69,30 +69,38 @@ typedef struct em_ctx_opts {
 	                               "io_uring" the same by rings shared with the kernel, which may refuse them
 	                               "syscall"  threads that read and write
 	                               "stdio"    streams of C, one transfer at a time per file; never direct
-	                               "mmap"     copies from and to mapped files; never direct.  The exception to "errors are values":
-	                                          a device that fails, or a file that another process makes shorter, while bytes are
-	                                          copied ends the process by SIGBUS (see extmem/sys/backend.h)
-	                               "memory"   scratch kept in memory, which does not count as such; files as with "syscall"
+	                               "mmap"     copies from and to mapped files; never direct.  The exception to
+	                                          "errors are values": a device that fails, or a file that another
+	                                          process makes shorter, while bytes are copied ends the process by
+	                                          SIGBUS (see extmem/sys/backend.h)
+	                               "memory"   scratch kept in memory, which does not count as such; files as with
+	                                          "syscall"
 	                               "simdisk"  the same at the speed of a disk (extmem/sys/simdisk.h) */
 	const char *isa;          /**< "scalar", "avx2", "avx512"; NULL: the best this processor runs. */
 	const em_allocator *allocator; /**< Copied; NULL: the system's (extmem/sys/allocator.h). */
 	em_log_fn log;            /**< NULL: nothing is logged. */
 	void *log_user;
 	em_errinfo *errinfo;      /**< Filled when em_ctx_open() fails; may be NULL. */
-	const struct em_backend *custom; /**< The caller's own I/O backend (extmem/sys/backend.h), in place of `backend'; NULL: none. */
-	uint64_t scratch_max;     /**< Bytes that scratch may take on all disks together at any time; 0: as many as there are.
-	                               What needs more fails with EM_ERR_NOSPACE: with sys_errno 0, the first directory or disk as path and
-	                               the bytes needed as bytes; before any transfer where that can be known. */
+	const struct em_backend *custom; /**< The caller's own I/O backend (extmem/sys/backend.h), in place of
+	                                      `backend'; NULL: none. */
+	uint64_t scratch_max;     /**< Bytes that scratch may take on all disks together at any time; 0: as many as
+	                               there are.  What needs more fails with EM_ERR_NOSPACE: with sys_errno 0, the
+	                               first directory or disk as path and the bytes needed as bytes; before any
+	                               transfer where that can be known. */
 	int32_t priority;         /**< EM_PRIORITY_WRITE, _READ or _NONE: which of a disk's requests go first. */
 	int32_t reserved;
-	const struct em_disk_opts *const *disks; /**< Disks for scratch (extmem/disk.h), copied, after those of dirs; NULL: no more than those. */
+	const struct em_disk_opts *const *disks; /**< Disks for scratch (extmem/disk.h), copied, after those of dirs;
+	                                              NULL: no more than those. */
 	uint32_t ndisks;          /**< Entries of disks; with ndirs at most EM_DISKS_MAX. */
 	uint32_t flags;           /**< EM_CTX_..., combined. */
-	uint64_t block_bytes;     /**< Bytes per block of scratch, B, of whatever names none itself: a multiple of 4096, up to 1 GiB; 0: chosen.
-	                               Where a record is larger, memory too small, or it would cost another pass, sorts choose it all the same;
-	                               what else is made of blocks never does (em_disks_block_bytes()). */
+	uint64_t block_bytes;     /**< Bytes per block of scratch, B, of whatever names none itself: a multiple of 4096,
+	                               up to 1 GiB; 0: chosen.  Where a record is larger, memory too small, or it would
+	                               cost another pass, sorts choose it all the same; what else is made of blocks
+	                               never does (em_disks_block_bytes()). */
 } em_ctx_opts;
-#define EM_CTX_OPTS_INIT { sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0, 0 }
+#define EM_CTX_OPTS_INIT                                                                                               \
+	{ sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0,  \
+	  0 }
 
 /**
  * Make a context.  opts may be NULL for the defaults.  Starts no thread and opens no file;
@@ -102,8 +110,8 @@ typedef struct em_ctx_opts {
  *   EM_OK
  *   EM_ERR_INVAL     out is NULL, an option has no legal value
  *   EM_ERR_VERSION   opts, its allocator, backend or one of its disks was made without its initialiser
- *   EM_ERR_NOTSUP    there is no such backend, or it does not work here (the text says why); the instruction set is not built
- *                    in, or does not run here
+ *   EM_ERR_NOTSUP    there is no such backend, or it does not work here (the text says why); the instruction set is not
+ *                    built in, or does not run here
  *   EM_ERR_MEMLIMIT  opts->memory is below em_ctx_min_memory(), and not to be raised
  *   EM_ERR_FDLIMIT   fewer than 4 descriptors may be opened
  *   EM_ERR_NOMEM     no memory
@@ -120,15 +128,15 @@ EM_API void em_ctx_close(em_ctx *ctx);
  * freeing, statistics, details of failures.  What needs neither a transfer nor a long computation, such as a block that
  * is in a cache, may still be had.
  *
- * Soon: transfers that the system has begun are waited for, those that it has not are not made.  Functions of the caller
- * that are being called return first.  An output that is complete and just taking its place gets it, and its call
- * returns EM_OK.  Of all others nothing is left, as after any failure.
+ * Soon: transfers that the system has begun are waited for, those that it has not are not made.  Functions of the
+ * caller that are being called return first.  An output that is complete and just taking its place gets it, and its
+ * call returns EM_OK.  Of all others nothing is left, as after any failure.
  *
  * It cannot be undone: close the objects and ctx, and open another context, which takes some microseconds.
  * em_sorter_cancel(), em_top_cancel() and progress functions (extmem/progress.h) stop one thing only.
  *
- * May be called by any thread at any time while ctx is open, by functions of the caller that the library calls, and by a
- * signal handler: it stores one word atomically and does nothing else.  NULL is allowed.  Never fails.
+ * May be called by any thread at any time while ctx is open, by functions of the caller that the library calls, and by
+ * a signal handler: it stores one word atomically and does nothing else.  NULL is allowed.  Never fails.
  */
 EM_API void em_ctx_cancel(em_ctx *ctx);
 

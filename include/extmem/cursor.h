@@ -3,8 +3,8 @@
  * @file extmem/cursor.h  Cursors: records one by one, without a call for each.
  *
  * What lends batches (extmem/batch.h) has a cursor, too.  It is a window on records that lie one behind the other in
- * memory, and the functions here are inline: taking a record is a comparison and an addition, which a compiler puts into
- * the caller's loop.  Only at the end of a window the library is called, which has the next one come.
+ * memory, and the functions here are inline: taking a record is a comparison and an addition, which a compiler puts
+ * into the caller's loop.  Only at the end of a window the library is called, which has the next one come.
  *
  *     em_cursor *c = em_sorter_cursor(sorter);
  *     const void *record;
@@ -14,12 +14,12 @@
  *     if (status != EM_END)
  *             ... em_sorter_error() has the detail ...
  *
- * A cursor belongs to its object, and lives as long.  There is one for each object, which begins where the object is and
- * moves on with it: a call that lends a batch lends what comes behind the window, and what is left of that is passed
- * over.  Any other call on the object leaves the window as it is, but for close, which ends it.
+ * A cursor belongs to its object, and lives as long.  There is one for each object, which begins where the object is
+ * and moves on with it: a call that lends a batch lends what comes behind the window, and what is left of that is
+ * passed over.  Any other call on the object leaves the window as it is, but for close, which ends it.
  *
- * A record is valid until a function of the cursor has the next window come, and has the alignment that its place in the
- * window gives it.
+ * A record is valid until a function of the cursor has the next window come, and has the alignment that its place in
+ * the window gives it.
  *
  * One thread at a time uses an object and its cursor.  What em_cursor_refill() returns depends on the object, as does
  * what it costs: it is em_sorter_next(), em_top_next() or em_block_reader_next().
@@ -32,14 +32,14 @@
 EM_BEGIN_DECLS
 
 /**
- * The library makes it and may know more of it than stands here (see extmem/base.h): it is not to be copied.  A program may
- * look at the fields, and take records by moving `cur' up to `end', as em_cursor_next() does.
+ * The library makes it and may know more of it than stands here (see extmem/base.h): it is not to be copied.  A program
+ * may look at the fields, and take records by moving `cur' up to `end', as em_cursor_next() does.
  */
 typedef struct em_cursor {
 	const char *cur;      /**< Records of one size: the next one. */
 	const char *end;      /**< Where `cur' is when the window has no more.  Records of any length: equal to it. */
-	ptrdiff_t step;       /**< From one record to the next: their size, or, where they are read backwards, minus that;
-	                           0: of any length. */
+	ptrdiff_t step;       /**< From one record to the next: their size, or, where they are read backwards, minus
+	                           that; 0: of any length. */
 	const char *window;   /**< Records of any length: where `ends' count from, ... */
 	const char *at;       /**< ... the next record, ... */
 	const uint64_t *ends; /**< ... where that and those behind it end, ... */
@@ -51,8 +51,8 @@ typedef struct em_cursor {
 /**
  * Have the next window come, with at least one record; what is left of this one is passed over.
  *
- * Returns (and keeps in c->status): EM_OK; EM_END, again and again; EM_ERR_INVAL (c is NULL); what the object's call that
- * lends a batch returns.  But with EM_OK the window is empty.
+ * Returns (and keeps in c->status): EM_OK; EM_END, again and again; EM_ERR_INVAL (c is NULL); what the object's call
+ * that lends a batch returns.  But with EM_OK the window is empty.
  */
 EM_API EM_NODISCARD em_status em_cursor_refill(em_cursor *c);
 

@@ -4,8 +4,9 @@
  *
  * An order is data whenever it can be: a list of key fields, most significant first.  The
  * library turns them into unsigned integers once per record (key normalisation) and then
- * compares integers.  Of an order that only code can tell that code had better compute an integer for each of many records at a time
- * (em_order_key_fn()), or be inlined by a template, <extmem/gen/order.h>; a comparison by a function works, too, and is slow.
+ * compares integers.  Of an order that only code can tell that code had better compute an integer for each of many
+ * records at a time (em_order_key_fn()), or be inlined by a template, <extmem/gen/order.h>; a comparison by a function
+ * works, too, and is slow.
  *
  * An order is immutable and may be shared between threads and sorters of its context.
  */
@@ -45,15 +46,16 @@ typedef struct em_key {
 
 typedef struct em_order em_order;
 
-/** A flag of orders by a function: it may be called on several threads of the context at the same time.  Otherwise it is only called on the
- *  thread that called the library, and that one does all the computing. */
+/** A flag of orders by a function: it may be called on several threads of the context at the same time.  Otherwise it
+ *  is only called on the thread that called the library, and that one does all the computing. */
 #define EM_FN_THREADS 1u
 
 /**
  * Compare two records: negative, 0, positive as a comes before, with, after b.
  * EM_CMP_ERROR reports a failure: it counts as "equal", and the call in progress returns
- * EM_ERR_USER before long, with EM_FN_THREADS after the function was perhaps called some more times.  A function that is inconsistent gives
- * some order of the records, never a crash or an endless loop.  What a and b point to may be copies, which are gone after the call.
+ * EM_ERR_USER before long, with EM_FN_THREADS after the function was perhaps called some more times.  A function that
+ * is inconsistent gives some order of the records, never a crash or an endless loop.  What a and b point to may be
+ * copies, which are gone after the call.
  */
 typedef int (*em_cmp_fn)(const void *a, const void *b, void *user);
 #define EM_CMP_ERROR INT32_MIN
@@ -75,38 +77,42 @@ EM_API EM_NODISCARD em_status em_order_keys(em_order **out, em_ctx *ctx, uint64_
 					    uint32_t n, em_errinfo *err);
 
 /**
- * An order by a comparison function, for records of record_size bytes.  Sorting calls it about log2(n) times for each of n records;
- * fastest are records of 4, 8, 12, 16, 20, 24, 32, 40, 48 and 64 bytes, which are moved and not referred to.  flags: EM_FN_THREADS, or 0.
- * name (copied, may be NULL) is what files and messages call it.  user_free, when not NULL, is called with user
- * when the order is released (also when this call fails).
+ * An order by a comparison function, for records of record_size bytes.  Sorting calls it about log2(n) times for each
+ * of n records; fastest are records of 4, 8, 12, 16, 20, 24, 32, 40, 48 and 64 bytes, which are moved and not referred
+ * to.  flags: EM_FN_THREADS, or 0.  name (copied, may be NULL) is what files and messages call it.  user_free, when not
+ * NULL, is called with user when the order is released (also when this call fails).
  *
  * Returns: EM_OK, EM_ERR_INVAL (out, ctx or cmp is NULL, record_size is 0, a flag is unknown), EM_ERR_RANGE
  * (a record does not fit in memory), EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FORK.
  */
-EM_API EM_NODISCARD em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_cmp_fn cmp,
-					   uint32_t flags, void *user, void (*user_free)(void *user), em_errinfo *err);
+EM_API EM_NODISCARD em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name,
+					   em_cmp_fn cmp, uint32_t flags, void *user, void (*user_free)(void *user),
+					   em_errinfo *err);
 
 /**
- * Compute the keys of n >= 1 records, which lie one behind the other at any address: keys[i] is that of the i-th.  Records come in the
- * order of their keys.  Returns 0; anything else is a failure: the call in progress returns EM_ERR_USER before long, after the function
- * was perhaps called some more times.  A record must have the same key each time; if it does not, the output has some order, and never a
- * crash or an endless loop.  What records point to may be copies, which are gone after the call.
+ * Compute the keys of n >= 1 records, which lie one behind the other at any address: keys[i] is that of the i-th.
+ * Records come in the order of their keys.  Returns 0; anything else is a failure: the call in progress returns
+ * EM_ERR_USER before long, after the function was perhaps called some more times.  A record must have the same key each
+ * time; if it does not, the output has some order, and never a crash or an endless loop.  What records point to may be
+ * copies, which are gone after the call.
  */
 typedef int (*em_key_fn)(const void *records, size_t n, uint64_t *keys, void *user);
 
 /**
- * An order by a 64-bit key that a function computes, for records of record_size bytes.  While runs are formed each record's key is asked for
- * once, some hundred at a time, and once more in each merge; besides, single records are asked about: the first of each block, and about log2(M/B)
- * for each block of a run that is merged.  All else is as with a field of a record that is not only the key.  flags: EM_FN_THREADS, or 0.
- * name and user_free as of em_order_cmp().
+ * An order by a 64-bit key that a function computes, for records of record_size bytes.  While runs are formed each
+ * record's key is asked for once, some hundred at a time, and once more in each merge; besides, single records are
+ * asked about: the first of each block, and about log2(M/B) for each block of a run that is merged.  All else is as
+ * with a field of a record that is not only the key.  flags: EM_FN_THREADS, or 0.  name and user_free as of
+ * em_order_cmp().
  *
  * A failure of the function concerns all calls in progress that use this order.
  *
  * Returns: EM_OK, EM_ERR_INVAL (out, ctx or fn is NULL, record_size is 0, a flag is unknown), EM_ERR_RANGE
  * (a record does not fit in memory), EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FORK.
  */
-EM_API EM_NODISCARD em_status em_order_key_fn(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_key_fn fn,
-					      uint32_t flags, void *user, void (*user_free)(void *user), em_errinfo *err);
+EM_API EM_NODISCARD em_status em_order_key_fn(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name,
+					      em_key_fn fn, uint32_t flags, void *user, void (*user_free)(void *user),
+					      em_errinfo *err);
 
 /** Drop the caller's reference; sorters keep their own.  NULL is allowed.  Never fails. */
 EM_API void em_order_close(em_order *order);
@@ -117,8 +123,9 @@ EM_API uint64_t em_order_record_size(const em_order *order);
 /** Its name: "u64le@0,i32be@8:r" style for keys, the given one or "" for functions.  Lives as long as the order. */
 EM_API const char *em_order_name(const em_order *order);
 
-/** Compare two records of its size with it: -1, 0, 1.  Any thread for key fields and functions with EM_FN_THREADS.  A function that fails says
- *  that they are equal.  Records of any length: see em_text_compare(); here they count as equal. */
+/** Compare two records of its size with it: -1, 0, 1.  Any thread for key fields and functions with EM_FN_THREADS.  A
+ *  function that fails says that they are equal.  Records of any length: see em_text_compare(); here they count as
+ *  equal. */
 EM_API int em_order_compare(const em_order *order, const void *a, const void *b);
 
 /**

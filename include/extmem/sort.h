@@ -31,15 +31,18 @@ EM_BEGIN_DECLS
 
 /** Are blocks of runs compressed, with LZ4, on their way to the scratch space? */
 enum {
-	EM_COMPRESS_AUTO = 0,   /**< Of records of any length those that become half as long or less, while the disk is behind, if the library was
-	                             built with LZ4 and there is memory for it; of records of one size none. */
+	EM_COMPRESS_AUTO = 0,   /**< Of records of any length those that become half as long or less, while the disk is
+	                             behind, if the library was built with LZ4 and there is memory for it; of records of
+	                             one size none. */
 	EM_COMPRESS_NEVER = 1,
-	EM_COMPRESS_ALWAYS = 2  /**< All that become at least 3 % shorter: the least scratch space.  EM_ERR_NOTSUP without LZ4. */
+	EM_COMPRESS_ALWAYS = 2  /**< All that become at least 3 % shorter: the least scratch space.  EM_ERR_NOTSUP
+	                             without LZ4. */
 };
 
 /** In which order are the blocks of runs fetched from several disks?  (Dementiev and Sanders 2003, section 2.4.) */
 enum {
-	EM_FETCH_BEST = 0,      /**< The one that takes the fewest parallel steps with so many buffers: em_sort_opts.prefetch_buffers. */
+	EM_FETCH_BEST = 0,      /**< The one that takes the fewest parallel steps with so many buffers:
+	                             em_sort_opts.prefetch_buffers. */
 	EM_FETCH_NAIVE = 1      /**< That in which they are merged. */
 };
 
@@ -53,7 +56,8 @@ enum {
 enum {
 	EM_LAST_RUN_AUTO = 0,   /**< If enough memory is left to read the others ahead. */
 	EM_LAST_RUN_WRITTEN = 1, /**< No: it goes to scratch, like the others. */
-	EM_LAST_RUN_KEPT = 2    /**< If all runs can be merged at once beside it, however little is left to read them ahead. */
+	EM_LAST_RUN_KEPT = 2    /**< If all runs can be merged at once beside it, however little is left to read them
+	                             ahead. */
 };
 
 typedef struct em_sort_opts {
@@ -61,7 +65,8 @@ typedef struct em_sort_opts {
 	uint32_t flags;         /**< EM_SORT_... */
 	uint64_t memory;        /**< Bytes it may use; 0: what the context has left when it is opened. */
 	uint64_t run_records;   /**< Records per run, M in the papers; 0: as many as fit. */
-	uint64_t block_bytes;   /**< Bytes per block, B, a multiple of 4096 that holds a record; 0: em_ctx_opts.block_bytes, or chosen. */
+	uint64_t block_bytes;   /**< Bytes per block, B, a multiple of 4096 that holds a record; 0:
+	                             em_ctx_opts.block_bytes, or chosen. */
 	uint32_t fan_in;        /**< Most runs merged at a time, at least 2; 0: as many as fit. */
 	uint32_t read_buffers;  /**< Blocks for prefetching, beyond one per run; 0: chosen. */
 	uint32_t write_buffers; /**< Blocks for output, at least 2; 0: chosen. */
@@ -69,13 +74,14 @@ typedef struct em_sort_opts {
 	em_progress_fn progress; /**< NULL: none. */
 	void *progress_user;
 	em_errinfo *errinfo;    /**< Filled when a call without an object fails; may be NULL. */
-	const em_format *format; /**< How records of any length stand in files; NULL: lines.  For orders of such records only. */
+	const em_format *format; /**< How records of any length stand in files; NULL: lines.  For orders of such records
+	                              only. */
 	uint64_t header;        /**< Records at the beginning of each input that are no part of what is sorted.  Those
 	                             of the first input that is not empty stay in front, others are left out, and logged
 	                             as a warning (EM_LOG_WARN) if they are not the same.  For orders of records of any
 	                             length only. */
-	uint32_t prefetch_buffers; /**< Of the read buffers, those that the order of fetching from several disks is the best for, up to 65536;
-	                             0: two for each disk and three tenths of the others. */
+	uint32_t prefetch_buffers; /**< Of the read buffers, those that the order of fetching from several disks is the
+	                             best for, up to 65536; 0: two for each disk and three tenths of the others. */
 	uint32_t fetch;         /**< EM_FETCH_... */
 	uint32_t place;         /**< EM_PLACE_RUNS_... */
 	uint32_t last_run;      /**< EM_LAST_RUN_... */
@@ -96,12 +102,13 @@ typedef struct em_sort_plan_info {
 	uint32_t read_buffers;   /**< Blocks for prefetching beyond one per run. */
 	uint32_t write_buffers;  /**< Blocks for output. */
 	uint32_t threads;        /**< Threads that compute. */
-	uint64_t scratch;        /**< Bytes of scratch space at most in use: em_ctx_opts.scratch_max must be as much.  Of records of
-	                              any length an estimate. */
+	uint64_t scratch;        /**< Bytes of scratch space at most in use: em_ctx_opts.scratch_max must be as much.
+	                              Of records of any length an estimate. */
 	uint64_t bytes_read;     /**< Volume read, input included. */
 	uint64_t bytes_written;  /**< Volume written, output included. */
-	uint32_t prefetch_buffers; /**< Of the read buffers, those that the order of fetching is the best for; 0: blocks are fetched in the order in which
-	                              they are merged, as from one disk they always are. */
+	uint32_t prefetch_buffers; /**< Of the read buffers, those that the order of fetching is the best for; 0: blocks
+	                              are fetched in the order in which they are merged, as from one disk they always
+	                              are. */
 	uint32_t reserved;
 	uint64_t memory_most;    /**< Bytes of memory that may be used.  Where the caller named none they are more than
 	                              `memory': blocks of runs stay in the rest while fresh memory costs less time than
@@ -137,8 +144,8 @@ typedef struct em_sort_stats {
 	uint32_t threads;
 	uint64_t peak_memory;   /**< Of the context, bytes. */
 	uint64_t peak_scratch;  /**< Bytes of scratch at most in use, of all sorts of the context. */
-	uint64_t peak_scratch_held; /**< Bytes that the file system had set aside for scratch at most: also what is reserved ahead, and
-	                             what is free and was not given back. */
+	uint64_t peak_scratch_held; /**< Bytes that the file system had set aside for scratch at most: also what is
+	                             reserved ahead, and what is free and was not given back. */
 	uint64_t kept_records;  /**< Of the last run formed, when it stayed in memory beside the merge, otherwise 0. */
 	uint64_t packed_from;   /**< Bytes of blocks of runs that were compressed, ... */
 	uint64_t packed_to;     /**< ... and what they became. */
@@ -158,9 +165,8 @@ typedef struct em_sort_stats {
 EM_API EM_NODISCARD em_status em_sort_stats_phase(const em_sort_stats *stats, uint32_t phase, em_phase_stats *out);
 
 /**
- * Say what sorting n records of the order's size would take, without any I/O.  It may take less: the last run stays in memory
- * if there is room for it beside the merge.
- * n may be an estimate.
+ * Say what sorting n records of the order's size would take, without any I/O.  It may take less: the last run stays in
+ * memory if there is room for it beside the merge.  n may be an estimate.
  *
  * Returns:
  *   EM_OK
@@ -209,22 +215,22 @@ EM_API EM_NODISCARD em_status em_sorter_finish(em_sorter *s);
 
 /**
  * Lend the next batch of sorted records, valid until the next call on s other than close.
- * Costs O(n/B) reads.  EM_END and errors are sticky.  While the caller looks at the batch other threads go on merging.  Scratch space that
- * was read is reused but not given back to the file system before s is closed.
+ * Costs O(n/B) reads.  EM_END and errors are sticky.  While the caller looks at the batch other threads go on merging.
+ * Scratch space that was read is reused but not given back to the file system before s is closed.
  *
  * Returns: EM_OK, EM_END, EM_ERR_STATE (not finished), EM_ERR_IO, EM_ERR_CORRUPT, EM_ERR_USER,
  * EM_ERR_CANCELED, EM_ERR_FORK.
  */
 EM_API EM_NODISCARD em_status em_sorter_next(em_sorter *s, const em_batch **batch);
 
-/** The cursor of s (extmem/cursor.h): sorted records one by one, in place of batches or behind those that were lent.  It
- *  may be had at any time, and is always the same.  NULL of NULL. */
+/** The cursor of s (extmem/cursor.h): sorted records one by one, in place of batches or behind those that were lent.
+ *  It may be had at any time, and is always the same.  NULL of NULL. */
 EM_API em_cursor *em_sorter_cursor(em_sorter *s);
 
 /**
  * Add n records that lie one behind the other, which are copied: as em_sorter_push(), for records of one size (ends is
- * NULL) or of any length, as the order says.  ends: n offsets from `records' of the first byte behind each record, as in
- * an em_batch.  A record of any length has at most em_sorter_longest() bytes.
+ * NULL) or of any length, as the order says.  ends: n offsets from `records' of the first byte behind each record, as
+ * in an em_batch.  A record of any length has at most em_sorter_longest() bytes.
  *
  * Returns as em_sorter_push(), and EM_ERR_INVAL (ends is NULL or not, against what the order says, or does not ascend)
  * and EM_ERR_RANGE (a record is too long; the detail tells its number among these n).
@@ -276,8 +282,8 @@ EM_API void em_sorter_close(em_sorter *s);
  * the disk; the output until then takes space beside the file, or where scratch is.  A failure before the copying
  * leaves the file as it was.
  *
- * Two passes move 2N in and 2N out.  Scratch takes N and some buffers.  It goes back to the file system, where that can take it, while the
- * last pass writes the output, so that both together take N and at most as much again as the memory.
+ * Two passes move 2N in and 2N out.  Scratch takes N and some buffers.  It goes back to the file system, where that can
+ * take it, while the last pass writes the output, so that both together take N and at most as much again as the memory.
  *
  * Returns: EM_OK or what em_sorter_open(), push, finish and next return; and
  *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO   an input or the output's directory
@@ -300,13 +306,14 @@ EM_API EM_NODISCARD em_status em_sort_files(em_ctx *ctx, const em_order *order, 
 /**
  * Merge files that are sorted already into a file.  As em_sort_files(), but each input is taken as it comes, so that of
  * inputs that are not sorted the output is not either.  Equal records come in the order of the inputs.  At most
- * opts->fan_in files (0: as many as memory and descriptors allow) are open at a time; more of them are merged in several passes through
- * scratch space.
+ * opts->fan_in files (0: as many as memory and descriptors allow) are open at a time; more of them are merged in
+ * several passes through scratch space.
  *
- * With several threads, regular files that are large enough are divided by keys, and each thread merges a part of all of them; then each
- * file is open once for each thread, within the same limits.  So it is of records of one size or lines (not
- * CSV), without header, and to a regular file.  With EM_SORT_UNIQUE there are more and smaller parts, and what comes
- * out of one waits in memory for those before it.  The output is the same, except for inputs that are not sorted.
+ * With several threads, regular files that are large enough are divided by keys, and each thread merges a part of all
+ * of them; then each file is open once for each thread, within the same limits.  So it is of records of one size or
+ * lines (not CSV), without header, and to a regular file.  With EM_SORT_UNIQUE there are more and smaller parts, and
+ * what comes out of one waits in memory for those before it.  The output is the same, except for inputs that are not
+ * sorted.
  *
  * One pass moves N in and N out; inputs beyond the fan-in cost further passes over them.
  *

@@ -54,8 +54,8 @@ typedef struct em_errinfo {
 	uint64_t offset;     /**< Byte offset in the file where it happened, or UINT64_MAX. */
 	uint64_t bytes;      /**< Bytes asked for, or (EM_ERR_MEMLIMIT, a record that is too long) memory of the context
 	                          that would do, or of the share of it where that is what is too little; 0: unknown. */
-	uint64_t record;     /**< Number of the record, from 1, in the file; of the line, where records are lines.  Where
-	                          no file is concerned, among those that were given.  0: no record is. */
+	uint64_t record;     /**< Number of the record, from 1, in the file; of the line, where records are lines.
+	                          Where no file is concerned, among those that were given.  0: no record is. */
 	char op[16];         /**< "open", "read", "write", "link", ...; "" when none. */
 	char path[EM_ERRINFO_PATH]; /**< File concerned, cut at the front if long; "" when none. */
 	char text[EM_ERRINFO_TEXT]; /**< One line for people, without a final full stop or newline. */

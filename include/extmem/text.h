@@ -31,7 +31,8 @@ EM_BEGIN_DECLS
 #define EM_TEXT_REVERSE 1u      /**< r: the largest first. */
 #define EM_TEXT_SKIP_START 2u   /**< b at the start: blanks in front of the first field do not count as characters. */
 #define EM_TEXT_SKIP_END 4u     /**< b at the end: likewise for the last field. */
-#define EM_TEXT_DICTIONARY 8u   /**< d: only blanks, letters and digits count.  EM_TEXT_BYTES and EM_TEXT_VERSION only. */
+#define EM_TEXT_DICTIONARY 8u   /**< d: only blanks, letters and digits count.  EM_TEXT_BYTES and EM_TEXT_VERSION
+                                     only. */
 #define EM_TEXT_FOLD 16u        /**< f: small letters count as capital ones. */
 #define EM_TEXT_PRINTING 32u    /**< i: only printing characters count.  EM_TEXT_BYTES and EM_TEXT_VERSION only. */
 
@@ -48,7 +49,8 @@ typedef struct em_text_key {
 #define EM_TEXT_KEY_INIT { 1, 1, 0, 0, EM_TEXT_BYTES, 0, { 0, 0, 0 } }
 
 /** Flags of a text order. */
-#define EM_TEXT_KEYS_ONLY 1u    /**< Records whose keys are equal are equal.  Default: they are compared as bytes, last of all. */
+#define EM_TEXT_KEYS_ONLY 1u    /**< Records whose keys are equal are equal.  Default: they are compared as bytes, last
+                                     of all. */
 #define EM_TEXT_LAST_REVERSE 2u /**< That last comparison is reversed. */
 #define EM_TEXT_CSV 4u          /**< A separator between double quotes is no separator, by the rules of EM_FORMAT_CSV,
                                      which says the same of delimiters; quotes stay in the key. */
@@ -84,20 +86,21 @@ EM_API EM_NODISCARD em_status em_order_text(em_order **out, em_ctx *ctx, const e
  * Compare two records of any length, a of na bytes and b of nb: *result is -1, 0 or 1.  Normalises both, so it is no
  * way to sort.  Any thread.
  *
- * Returns: EM_OK, EM_ERR_INVAL (an argument is NULL, the order is of records of one size), EM_ERR_NOMEM, EM_ERR_MEMLIMIT.
+ * Returns: EM_OK, EM_ERR_INVAL (an argument is NULL, the order is of records of one size), EM_ERR_NOMEM,
+ * EM_ERR_MEMLIMIT.
  */
 EM_API EM_NODISCARD em_status em_text_compare(const em_order *order, const void *a, size_t na, const void *b, size_t nb,
 					      int *result);
 
 /**
- * Where key number i (from 0) of an order is in a record of n bytes: its first byte and the first behind it, offsets from the record's
- * start, *begin <= *end <= n.  For numbers, months and the like the part that is read as one: it begins behind leading blanks
- * and may be empty.  Any thread.
+ * Where key number i (from 0) of an order is in a record of n bytes: its first byte and the first behind it, offsets
+ * from the record's start, *begin <= *end <= n.  For numbers, months and the like the part that is read as one: it
+ * begins behind leading blanks and may be empty.  Any thread.
  *
  * Returns: EM_OK, EM_ERR_INVAL (an argument is NULL, not a text order), EM_ERR_RANGE (there is no such key).
  */
-EM_API EM_NODISCARD em_status em_text_find(const em_order *order, uint32_t i, const void *record, size_t n, size_t *begin,
-					   size_t *end);
+EM_API EM_NODISCARD em_status em_text_find(const em_order *order, uint32_t i, const void *record, size_t n,
+					   size_t *begin, size_t *end);
 
 /**
  * Parse a key as the command's -k spells it: F[.C][OPTS][,F[.C][OPTS]], F and C decimal numbers, OPTS letters of
@@ -105,7 +108,8 @@ EM_API EM_NODISCARD em_status em_text_find(const em_order *order, uint32_t i, co
  * combination is refused as GNU sort refuses it ("options '-gn' are incompatible").  *own is set to 1 when any letter
  * was given, so that the caller knows whether its global options apply; own may be NULL.
  *
- * Returns: EM_OK; EM_ERR_INVAL with a message in the words of GNU sort, such as "invalid number at field start: invalid count at start of 'x'".
+ * Returns: EM_OK; EM_ERR_INVAL with a message in the words of GNU sort, such as "invalid number at field start: invalid
+ * count at start of 'x'".
  */
 EM_API EM_NODISCARD em_status em_text_key_parse(em_text_key *out, int *own, const char *text, em_errinfo *err);
 

@@ -2,9 +2,9 @@
 /**
  * @file extmem/top.h  The first records of an order, without sorting the others.
  *
- * Asked for are the records of ranks from, from + 1, ..., from + k - 1 of the input in an order, the first record having rank 0;
- * they come sorted.  With from = 0 these are the k first (top-k); with k = 1 it is selection, the record of one
- * rank; and the k-th smallest record is the last one of the k first.
+ * Asked for are the records of ranks from, from + 1, ..., from + k - 1 of the input in an order, the first record
+ * having rank 0; they come sorted.  With from = 0 these are the k first (top-k); with k = 1 it is selection, the record
+ * of one rank; and the k-th smallest record is the last one of the k first.
  *
  * The input is read once.  The memory keeps a pool of candidates.  When it is full it is sorted and cut to the
  * from + k first; the last of these is a limit: a record that does not come before it is dropped as soon as
@@ -15,8 +15,8 @@
  * seven eighths of what a sort has for a run), full pools become runs on scratch, as in extmem/sort.h, of no more than
  * from + k records each, and the merge of them ends when enough records have come.
  *
- * Equal records come out in the order in which they came in: what is delivered is byte for byte a part of what the (stable) sort
- * delivers, and does not depend on threads, memory, or block sizes.
+ * Equal records come out in the order in which they came in: what is delivered is byte for byte a part of what the
+ * (stable) sort delivers, and does not depend on threads, memory, or block sizes.
  */
 #ifndef EXTMEM_TOP_H
 #define EXTMEM_TOP_H
@@ -29,10 +29,10 @@ typedef struct em_top em_top;
 
 /**
  * Take records and keep the first ones: push records in, finish, pull them out.  Used as an em_sorter: open, push...,
- * finish, next... until EM_END, close.  opts may be NULL, and mean what they mean to a sorter; with EM_SORT_UNIQUE, ranks count
- * distinct records, of which the first of equal ones stands for all.  run_records is how many candidates there may be.
- * from + k may be more than there are records: then there are fewer to pull.  Any of the two may be UINT64_MAX.
- * The memory is taken at once.  One thread at a time.
+ * finish, next... until EM_END, close.  opts may be NULL, and mean what they mean to a sorter; with EM_SORT_UNIQUE,
+ * ranks count distinct records, of which the first of equal ones stands for all.  run_records is how many candidates
+ * there may be.  from + k may be more than there are records: then there are fewer to pull.  Any of the two may be
+ * UINT64_MAX.  The memory is taken at once.  One thread at a time.
  *
  * Returns: as em_sorter_open().
  */
@@ -69,17 +69,17 @@ EM_API EM_NODISCARD em_status em_top_stats_get(const em_top *t, em_sort_stats *s
 EM_API void em_top_close(em_top *t);
 
 /**
- * Write the records of ranks from ... from + k - 1 of the inputs together into a file, sorted.  Inputs, output, formats, headers,
- * opts, stats and what is returned are as with em_sort_files(), and the output appears in the same way.  A header stays in
- * front and does not count.
+ * Write the records of ranks from ... from + k - 1 of the inputs together into a file, sorted.  Inputs, output,
+ * formats, headers, opts, stats and what is returned are as with em_sort_files(), and the output appears in the same
+ * way.  A header stays in front and does not count.
  *
  * One pass moves N in and the k records out; more than that only when from + k records do not fit in the memory.
  *
  * Returns: as em_sort_files().
  */
-EM_API EM_NODISCARD em_status em_top_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
-					   uint64_t from, uint64_t k, const char *output, const em_sort_opts *opts,
-					   em_sort_stats *stats);
+EM_API EM_NODISCARD em_status em_top_files(em_ctx *ctx, const em_order *order, const char *const *inputs,
+					   uint32_t ninputs, uint64_t from, uint64_t k, const char *output,
+					   const em_sort_opts *opts, em_sort_stats *stats);
 
 EM_END_DECLS
 

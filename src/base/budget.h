@@ -26,8 +26,8 @@ void emi_memory_bounds(emi_bound bounds[EMI_BOUNDS]);
  * NULL: none is set. */
 const char *emi_memory_rlimit(uint64_t *bytes);
 
-/* The memory limit of the control group of this process (version 1 or 2) or of one above it, whichever is least; UINT64_MAX: none.
- * root is put in front of every path that is looked at: "", but in tests. */
+/* The memory limit of the control group of this process (version 1 or 2) or of one above it, whichever is least;
+ * UINT64_MAX: none.  root is put in front of every path that is looked at: "", but in tests. */
 uint64_t emi_cgroup_memory(const char *root);
 
 /* Processors that this process may run on, at least 1. */

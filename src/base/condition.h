@@ -10,7 +10,8 @@
 /* 0 or an errno. */
 int emi_cond_init(pthread_cond_t *cond);
 
-/* Wait until somebody tells of a change, or it is `deadline' (seconds of emi_now(), not negative).  Returns 0, or ETIMEDOUT. */
+/* Wait until somebody tells of a change, or it is `deadline' (seconds of emi_now(), not negative).  Returns 0, or
+ * ETIMEDOUT. */
 int emi_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, double deadline);
 
 #endif

@@ -4,8 +4,8 @@
  * clocks.  Contexts are made in src/ctx, which knows backends and kernels; they end here, with the last reference,
  * whoever held it.
  *
- * A context that was canceled stays so.  So nobody has to be told: whoever begins something, or goes on with it, looks at
- * one flag, and what is on its way when it is set ends by itself.  Could it be taken back, blocks whose writes were
+ * A context that was canceled stays so.  So nobody has to be told: whoever begins something, or goes on with it, looks
+ * at one flag, and what is on its way when it is set ends by itself.  Could it be taken back, blocks whose writes were
  * refused meanwhile would be missed.
  */
 #ifndef _GNU_SOURCE

@@ -27,7 +27,8 @@ typedef struct emi_disk_choice {
 	uint32_t queue_depth;   /* 0: the context's */
 	uint32_t flags;         /* EM_DISK_... */
 	int directory;          /* the path can be nothing else */
-	int ours;               /* a file that we made and kept: what is in it is nobody else's; under the context's lock */
+	int ours;               /* a file that we made and kept: what is in it is nobody else's; under the context's
+	                           lock */
 } emi_disk_choice;
 
 /* Memory that nobody has and that is kept for the next object, see base/pieces.h. */
@@ -106,8 +107,8 @@ void emi_ctx_free_disks(em_ctx *ctx, uint32_t paths);
 void emi_ctx_ref(em_ctx *ctx);
 void emi_ctx_unref(em_ctx *ctx);
 
-/* May work go on?  EM_OK, or with err filled EM_ERR_FORK when this process did not make ctx, EM_ERR_CANCELED when it was
- * canceled.  What only gives back does not ask. */
+/* May work go on?  EM_OK, or with err filled EM_ERR_FORK when this process did not make ctx, EM_ERR_CANCELED when it
+ * was canceled.  What only gives back does not ask. */
 em_status emi_ctx_check(const em_ctx *ctx, em_errinfo *err);
 
 static inline int emi_ctx_canceled(const em_ctx *ctx)

@@ -54,4 +54,22 @@ static inline void emi_copy(void *to, const void *from, size_t n)
 	}
 }
 
+/* Copy a record of one of the usual sizes, by a move or two.  0: it is of another size, and nothing was done. */
+static inline int emi_copy_usual(void *to, const void *from, size_t n)
+{
+	switch (n) {
+	case 4:
+		memcpy(to, from, 4);
+		return 1;
+	case 8:
+		memcpy(to, from, 8);
+		return 1;
+	case 16:
+		memcpy(to, from, 16);
+		return 1;
+	default:
+		return 0;
+	}
+}
+
 #endif

@@ -123,8 +123,9 @@ em_status emi_fail_scratch(em_errinfo *err, const char *dir, uint64_t most, uint
 		err->bytes = needed;
 		copy_path(err->path, sizeof(err->path), dir);
 		copy_path(where, sizeof(where), dir);
-		snprintf(err->text, sizeof(err->text), "scratch space in '%s' is limited to %" PRIu64 " bytes, and %" PRIu64
-			 " are needed", where, most, needed);
+		snprintf(err->text, sizeof(err->text),
+			 "scratch space in '%s' is limited to %" PRIu64 " bytes, and %" PRIu64 " are needed", where,
+			 most, needed);
 		one_line(err->text);
 	}
 	return EM_ERR_NOSPACE;
@@ -251,10 +252,19 @@ em_status emi_fail_io(em_errinfo *err, em_status status, int sys_errno, const ch
 	return emi_fail_on(err, status, sys_errno, NULL, op, "", path, offset, bytes);
 }
 
-em_status emi_fail_refused(em_errinfo *err, em_status status, const char *why, const char *op, const char *path, uint64_t offset,
-			   uint64_t bytes)
+em_status emi_fail_refused(em_errinfo *err, em_status status, const char *why, const char *op, const char *path,
+			   uint64_t offset, uint64_t bytes)
 {
 	return emi_fail_on(err, status, 0, why, op, "", path, offset, bytes);
+}
+
+em_status emi_begin_open(const void *out, const void *of, const char *name, em_errinfo *err)
+{
+	em_status st;
+
+	emi_errinfo_clear(err);
+	st = emi_given(out, "out", err);
+	return st == EM_OK ? emi_given(of, name, err) : st;
 }
 
 em_status emi_tell(em_errinfo *theirs, em_status status, const em_errinfo *err)

@@ -50,8 +50,8 @@ em_status emi_fail_on(em_errinfo *err, em_status status, int sys_errno, const ch
 		      const char *noun, const char *path, uint64_t offset, uint64_t bytes);
 
 /* The same for one that was refused, for a reason that no errno tells. */
-em_status emi_fail_refused(em_errinfo *err, em_status status, const char *why, const char *op, const char *path, uint64_t offset,
-			   uint64_t bytes);
+em_status emi_fail_refused(em_errinfo *err, em_status status, const char *why, const char *op, const char *path,
+			   uint64_t offset, uint64_t bytes);
 
 /* EM_ERR_NOSPACE: scratch space in a directory may take `most' bytes, and `needed' are. */
 em_status emi_fail_scratch(em_errinfo *err, const char *dir, uint64_t most, uint64_t needed);
@@ -67,6 +67,9 @@ static inline em_status emi_given(const void *pointer, const char *name, em_erri
 {
 	return pointer != NULL ? EM_OK : emi_fail(err, EM_ERR_INVAL, "%s is NULL", name);
 }
+
+/* What a constructor begins with: no detail yet, and neither out nor `of', which the object is to belong to, is NULL. */
+em_status emi_begin_open(const void *out, const void *of, const char *name, em_errinfo *err);
 
 /* What a public call ends with: the detail of a failure goes where the caller wants it, which may be nowhere, with the
  * text of its status where nobody has told more.  Returns the status. */

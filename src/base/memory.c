@@ -85,7 +85,8 @@ em_status emi_memory_take(em_ctx *ctx, uint64_t bytes, em_errinfo *err)
 		now = used + bytes;
 	} while (!__atomic_compare_exchange_n(&ctx->used, &used, now, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	peak = __atomic_load_n(&ctx->peak, __ATOMIC_RELAXED);
-	while (peak < now && !__atomic_compare_exchange_n(&ctx->peak, &peak, now, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while (peak < now &&
+	       !__atomic_compare_exchange_n(&ctx->peak, &peak, now, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		continue;
 	return EM_OK;
 }
@@ -319,7 +320,8 @@ size_t emi_buffer_shrunk(const em_ctx *ctx, size_t bytes, size_t left)
 
 size_t emi_buffer_shrink(em_ctx *ctx, void *ptr, size_t bytes, size_t left)
 {
-	const size_t whole = (bytes + EMI_PAGE - 1) & ~((size_t)EMI_PAGE - 1), now = emi_buffer_shrunk(ctx, bytes, left);
+	const size_t whole = (bytes + EMI_PAGE - 1) & ~((size_t)EMI_PAGE - 1),
+		     now = emi_buffer_shrunk(ctx, bytes, left);
 
 	if (now == bytes || munmap((char *)ptr + now, whole - now) != 0)
 		return bytes;

@@ -28,12 +28,13 @@ void emi_buffer_free(em_ctx *ctx, void *ptr, size_t bytes);
 /* Free one that is not counted any more. */
 void emi_buffer_release(em_ctx *ctx, void *ptr, size_t bytes);
 
-/* Give back the end of a large buffer, from byte `left' on, where the system takes it.  Returns how many bytes it has now, with which it is freed; and
- * how many that would be. */
+/* Give back the end of a large buffer, from byte `left' on, where the system takes it.  Returns how many bytes it has
+ * now, with which it is freed; and how many that would be. */
 size_t emi_buffer_shrink(em_ctx *ctx, void *ptr, size_t bytes, size_t left);
 size_t emi_buffer_shrunk(const em_ctx *ctx, size_t bytes, size_t left);
 
-/* n of them side by side, bytes a multiple of EMI_PAGE: blocks that are too small for huge pages each are not together. */
+/* n of them side by side, bytes a multiple of EMI_PAGE: blocks that are too small for huge pages each are not
+ * together. */
 void *emi_buffer_alloc_array(em_ctx *ctx, uint64_t n, size_t bytes, em_errinfo *err);
 void emi_buffer_free_array(em_ctx *ctx, void *ptr, uint64_t n, size_t bytes);
 

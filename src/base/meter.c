@@ -98,7 +98,8 @@ unsigned emi_meter_enter(emi_meter *m, unsigned kinds, uint64_t now)
 	return first;
 }
 
-/* Nanoseconds between two looks at the clock; those of different threads may come in another order than they were made. */
+/* Nanoseconds between two looks at the clock; those of different threads may come in another order than they were
+ * made. */
 static uint64_t between(uint64_t from, uint64_t to)
 {
 	return to > from ? to - from : 0;
@@ -203,13 +204,13 @@ size_t em_io_stats_text(const em_io_stats *stats, char *to, size_t bytes)
 
 	if (!take(s, stats))
 		return nothing(to, bytes);
-	return length(snprintf(to, to != NULL ? bytes : 0,
-			       "reads   %12" PRIu64 "  %16" PRIu64 " bytes  serial %10.3f s  busy %10.3f s  waited for %10.3f s\n"
-			       "writes  %12" PRIu64 "  %16" PRIu64 " bytes  serial %10.3f s  busy %10.3f s  waited for %10.3f s\n"
-			       "busy with either %.3f s; queue %" PRIu32 ", at most %" PRIu32 "\n",
-			       s->reads, s->bytes_read, s->read_seconds, s->read_busy, s->read_wait, s->writes,
-			       s->bytes_written, s->write_seconds, s->write_busy, s->write_wait, s->busy, s->queue,
-			       s->queue_most));
+	return length(snprintf(
+		to, to != NULL ? bytes : 0,
+		"reads   %12" PRIu64 "  %16" PRIu64 " bytes  serial %10.3f s  busy %10.3f s  waited for %10.3f s\n"
+		"writes  %12" PRIu64 "  %16" PRIu64 " bytes  serial %10.3f s  busy %10.3f s  waited for %10.3f s\n"
+		"busy with either %.3f s; queue %" PRIu32 ", at most %" PRIu32 "\n",
+		s->reads, s->bytes_read, s->read_seconds, s->read_busy, s->read_wait, s->writes, s->bytes_written,
+		s->write_seconds, s->write_busy, s->write_wait, s->busy, s->queue, s->queue_most));
 }
 
 size_t em_io_stats_json(const em_io_stats *stats, char *to, size_t bytes)
@@ -218,12 +219,12 @@ size_t em_io_stats_json(const em_io_stats *stats, char *to, size_t bytes)
 
 	if (!take(s, stats))
 		return nothing(to, bytes);
-	return length(snprintf(to, to != NULL ? bytes : 0,
-			       "{\"time\": %.6f, \"queue\": %" PRIu32 ", \"queue_most\": %" PRIu32 ", \"reads\": %" PRIu64
-			       ", \"writes\": %" PRIu64 ", \"bytes_read\": %" PRIu64 ", \"bytes_written\": %" PRIu64
-			       ", \"read_seconds\": %.6f, \"write_seconds\": %.6f, \"read_busy\": %.6f, \"write_busy\": %.6f"
-			       ", \"busy\": %.6f, \"read_wait\": %.6f, \"write_wait\": %.6f}",
-			       s->time, s->queue, s->queue_most, s->reads, s->writes, s->bytes_read, s->bytes_written,
-			       s->read_seconds, s->write_seconds, s->read_busy, s->write_busy, s->busy, s->read_wait,
-			       s->write_wait));
+	return length(snprintf(
+		to, to != NULL ? bytes : 0,
+		"{\"time\": %.6f, \"queue\": %" PRIu32 ", \"queue_most\": %" PRIu32 ", \"reads\": %" PRIu64
+		", \"writes\": %" PRIu64 ", \"bytes_read\": %" PRIu64 ", \"bytes_written\": %" PRIu64
+		", \"read_seconds\": %.6f, \"write_seconds\": %.6f, \"read_busy\": %.6f, \"write_busy\": %.6f"
+		", \"busy\": %.6f, \"read_wait\": %.6f, \"write_wait\": %.6f}",
+		s->time, s->queue, s->queue_most, s->reads, s->writes, s->bytes_read, s->bytes_written, s->read_seconds,
+		s->write_seconds, s->read_busy, s->write_busy, s->busy, s->read_wait, s->write_wait));
 }

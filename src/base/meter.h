@@ -2,9 +2,10 @@
 /*
  * meter.h -- counting requests and the time they take, for a file, a disk or a context.
  *
- * The meters of a file and of its disk have no lock: who calls these functions holds that of the disk's queue, which he has anyway.  That of a context, where
- * the disks meet, would need one of its own for every request.  So it is shared: counts are atomic, and a disk tells it
- * only when it begins to be busy and when that is over, which are the functions that need a lock.
+ * The meters of a file and of its disk have no lock: who calls these functions holds that of the disk's queue, which he
+ * has anyway.  That of a context, where the disks meet, would need one of its own for every request.  So it is shared:
+ * counts are atomic, and a disk tells it only when it begins to be busy and when that is over, which are the functions
+ * that need a lock.
  *
  * Times are nanoseconds of emi_now_ns().
  */

@@ -3,8 +3,8 @@
  * object.c -- see object.h.
  *
  * Who closes an object that is busy adds it to a list, and says so in the flags; who leaves clears the flag that it is
- * busy, and then looks at the flags as they were.  So one of the two sees the other, whichever threads they are.  Both may,
- * and the list, which a lock guards, tells them apart.
+ * busy, and then looks at the flags as they were.  So one of the two sees the other, whichever threads they are.  Both
+ * may, and the list, which a lock guards, tells them apart.
  */
 #include "base/object.h"
 
@@ -130,7 +130,8 @@ em_status emi_enter_slowly(emi_object *o)
 		return EM_OK;
 	if ((now & EMI_OBJECT_CHECKED) == 0)
 		return EM_ERR_BUSY;
-	return (__atomic_fetch_or(state, EMI_OBJECT_BUSY, __ATOMIC_ACQUIRE) & EMI_OBJECT_BUSY) != 0 ? EM_ERR_BUSY : EM_OK;
+	return (__atomic_fetch_or(state, EMI_OBJECT_BUSY, __ATOMIC_ACQUIRE) & EMI_OBJECT_BUSY) != 0 ? EM_ERR_BUSY
+												    : EM_OK;
 }
 
 /* A busy object has its detail for the call in progress. */

@@ -2,10 +2,11 @@
 /*
  * process.c -- which process this is.
  *
- * A context works only in the process that made it, and every call looks whether this is that one.  To ask the kernel takes
- * a tenth of what a small transfer does.  So the answer is kept in a page that the kernel empties in a child, however that was
- * made: whoever finds nothing there asks, and writes it down.  It is the one thing here that a process has and not a context; it
- * holds nothing that anybody could change.  Where there are no such pages the kernel is asked each time.
+ * A context works only in the process that made it, and every call looks whether this is that one.  To ask the kernel
+ * takes a tenth of what a small transfer does.  So the answer is kept in a page that the kernel empties in a child,
+ * however that was made: whoever finds nothing there asks, and writes it down.  It is the one thing here that a process
+ * has and not a context; it holds nothing that anybody could change.  Where there are no such pages the kernel is asked
+ * each time.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -21,7 +21,8 @@
 
 enum { NEW, BUSY, READY, DONE };
 
-em_status emi_turns_init(emi_turns *t, const emi_turns_calls *calls, void *arg, unsigned char *state, uint64_t room, em_errinfo *err)
+em_status emi_turns_init(emi_turns *t, const emi_turns_calls *calls, void *arg, unsigned char *state, uint64_t room,
+			 em_errinfo *err)
 {
 	memset(t, 0, sizeof *t);
 	if (pthread_mutex_init(&t->lock, NULL) != 0)

@@ -2,16 +2,16 @@
 /*
  * turns.h -- work on a row of items that all threads prepare in any order, and that take their turns in theirs.
  *
- * Many steps of a sort look alike: much is to be computed for each item before anybody knows how much room it takes, its place is known
- * when all items before it have theirs, and to fill that place is work again.  So an item is
+ * Many steps of a sort look alike: much is to be computed for each item before anybody knows how much room it takes,
+ * its place is known when all items before it have theirs, and to fill that place is work again.  So an item is
  *
  *     prepared        by whoever comes first, several at a time;
  *     placed          when it is its turn, one at a time and in order: only a few additions;
  *     finished        by the thread that placed it, several at a time.
  *
- * No thread waits for its own item's turn: it leaves the item and prepares the next one, and whoever comes by when the turn has come places and finishes it.
- * Items are numbered from 0; what is known of them lies in a ring of states, so an item may only be added when the one that had
- * its place is done.
+ * No thread waits for its own item's turn: it leaves the item and prepares the next one, and whoever comes by when the
+ * turn has come places and finishes it.  Items are numbered from 0; what is known of them lies in a ring of states, so
+ * an item may only be added when the one that had its place is done.
  */
 #ifndef EMI_TURNS_H
 #define EMI_TURNS_H
@@ -25,10 +25,12 @@
 enum {
 	EMI_TURN_STOP,          /* no place, and none for what follows: the item stays prepared */
 	EMI_TURN_NEXT,          /* it has its place: the next item's turn */
-	EMI_TURN_AGAIN          /* that was a part of it: when that is finished it is prepared again, and still has its turn */
+	EMI_TURN_AGAIN          /* that was a part of it: when that is finished it is prepared again, and still has its
+	                           turn */
 };
 
-/* `part' is the number of the thread, as whoever calls emi_turns_step() says.  prepare() and finish() return 0 to stop all. */
+/* `part' is the number of the thread, as whoever calls emi_turns_step() says.  prepare() and finish() return 0 to stop
+ * all. */
 typedef struct emi_turns_calls {
 	int (*prepare)(void *arg, uint64_t item, uint32_t part);
 	int (*place)(void *arg, uint64_t item);         /* under the lock */
@@ -50,7 +52,8 @@ typedef struct emi_turns {
 } emi_turns;
 
 /* `state', with `room' bytes, is the caller's.  EM_OK, EM_ERR_NOMEM. */
-em_status emi_turns_init(emi_turns *t, const emi_turns_calls *calls, void *arg, unsigned char *state, uint64_t room, em_errinfo *err);
+em_status emi_turns_init(emi_turns *t, const emi_turns_calls *calls, void *arg, unsigned char *state, uint64_t room,
+			 em_errinfo *err);
 void emi_turns_free(emi_turns *t);
 
 /* There are n more items. */
@@ -59,8 +62,8 @@ void emi_turns_add(emi_turns *t, uint64_t n);
 /* Do one thing that can be done now; 0 when there is none, or all was stopped.  Never waits. */
 int emi_turns_step(emi_turns *t, uint32_t part);
 
-/* Do what can be done until all items have their places, or all was stopped; wait for what other threads prepare.  tick, when not NULL,
- * is called now and then; what it returns, if not EM_OK, stops all. */
+/* Do what can be done until all items have their places, or all was stopped; wait for what other threads prepare.
+ * tick, when not NULL, is called now and then; what it returns, if not EM_OK, stops all. */
 void emi_turns_work(emi_turns *t, uint32_t part, em_status (*tick)(void *arg), void *arg);
 
 /* Wait until something was done since `seen', which emi_turns_seen() told, but no longer than a tenth of a second. */

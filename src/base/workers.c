@@ -12,8 +12,8 @@
  * helps comes back, and a queue without threads is emptied by those who wait.  So a thread that the system does not
  * let us start is done without.
  *
- * After a fork the child has neither the threads nor a mutex that it may touch: it is in whatever state another thread left
- * it.  There emi_task_wait() returns at once and stopping only frees memory.
+ * After a fork the child has neither the threads nor a mutex that it may touch: it is in whatever state another thread
+ * left it.  There emi_task_wait() returns at once and stopping only frees memory.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

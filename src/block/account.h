@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * account.h -- which space of the disks is one user's, for those who may leave blocks that others should not have to live with.
+ * account.h -- which space of the disks is one user's, for those who may leave blocks that others should not have to
+ * live with.
  *
  * All functions but opening, emptying and closing may be called by any thread.
  */
@@ -17,8 +18,8 @@ void emi_account_close(emi_account *a, int forked);
 /* Most bytes of memory when it has so many bytes on each of the disks, in pieces with so many ends. */
 uint64_t emi_account_memory(uint32_t disks, uint64_t bytes, uint64_t ends);
 
-/* n blocks were allocated, one behind the other, of so many bytes together.  EM_ERR_NOMEM; where only the context's memory is spent they are not entered, and the account
- * is not complete. */
+/* n blocks were allocated, one behind the other, of so many bytes together.  EM_ERR_NOMEM; where only the context's
+ * memory is spent they are not entered, and the account is not complete. */
 em_status emi_account_enter(emi_account *a, em_bid bid, uint64_t bytes, uint64_t n, em_errinfo *err);
 int emi_account_complete(const emi_account *a);
 

@@ -2,8 +2,8 @@
 /*
  * bid_map.h -- a hash table from block ids to numbers, of a size that is fixed when it is made.
  *
- * Linear probing in a table that is at most half full.  What is removed leaves no mark: those behind it move up.  An entry is 16 bytes, so a block that is
- * found costs one line of the processor's cache.
+ * Linear probing in a table that is at most half full.  What is removed leaves no mark: those behind it move up.  An
+ * entry is 16 bytes, so a block that is found costs one line of the processor's cache.
  */
 #ifndef EMI_BID_MAP_H
 #define EMI_BID_MAP_H
@@ -32,7 +32,8 @@ void emi_bid_map_init(emi_bid_map *map, emi_bid_entry *entry, uint64_t entries);
 
 static inline uint32_t emi_bid_place(const emi_bid_map *map, em_bid bid)
 {
-	return (uint32_t)(((bid.offset ^ bid.disk * UINT64_C(0xd6e8feb86659fd93)) * UINT64_C(0x9e3779b97f4a7c15)) >> map->shift);
+	return (uint32_t)(((bid.offset ^ bid.disk * UINT64_C(0xd6e8feb86659fd93)) * UINT64_C(0x9e3779b97f4a7c15)) >>
+			  map->shift);
 }
 
 /* The number of a block, or EMI_NO_ENTRY. */

@@ -2,11 +2,12 @@
 /*
  * block_id.c -- blocks by their ids: allocating and freeing them.
  *
- * What each disk does is in one_disk.c; here blocks are spread over them.  Who does not say where a block is to be has them go round.  A
- * disk without room is passed over, so the set is full when all are.
+ * What each disk does is in one_disk.c; here blocks are spread over them.  Who does not say where a block is to be has
+ * them go round.  A disk without room is passed over, so the set is full when all are.
  *
- * Ids are checked as far as that costs next to nothing: is there such a disk, can a block be at such an offset, and, by the disk, is the space in use, and
- * was anything written there that is to be read.  The ledger knows the rest, where there is one.  All that is asked before anything is done, so a wrong id changes nothing.
+ * Ids are checked as far as that costs next to nothing: is there such a disk, can a block be at such an offset, and, by
+ * the disk, is the space in use, and was anything written there that is to be read.  The ledger knows the rest, where
+ * there is one.  All that is asked before anything is done, so a wrong id changes nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,7 +44,8 @@ static void name_disks(const emi_disk_set *set, uint64_t bytes, em_errinfo *err)
 }
 
 /* n blocks, one behind the other, on the first disk that has room, in their order, beginning with `first'. */
-static em_status alloc_somewhere(emi_disk_set *set, uint32_t first, size_t bytes, uint64_t n, em_bid *bid, em_errinfo *err)
+static em_status alloc_somewhere(emi_disk_set *set, uint32_t first, size_t bytes, uint64_t n, em_bid *bid,
+				 em_errinfo *err)
 {
 	em_status status = EM_ERR_NOSPACE;
 	uint32_t i;
@@ -124,7 +126,8 @@ em_status emi_bids_alloc_row(emi_disk *d, uint32_t index, size_t bytes, em_bid *
 		return emi_fail(err, EM_ERR_INVAL, "a block of %" PRIu64 " bytes: it must be a multiple of %u",
 				(uint64_t)bytes, EMI_UNIT);
 	if (n > INT64_MAX / bytes)
-		return emi_fail(err, EM_ERR_NOSPACE, "%" PRIu64 " blocks of %" PRIu64 " bytes: no file can be as large", (uint64_t)n, (uint64_t)bytes);
+		return emi_fail(err, EM_ERR_NOSPACE, "%" PRIu64 " blocks of %" PRIu64 " bytes: no file can be as large",
+				(uint64_t)n, (uint64_t)bytes);
 	status = alloc_row(d, index, bytes, bid, n, &own);
 	if (status == EM_OK)
 		return EM_OK;
@@ -150,7 +153,8 @@ em_status emi_bid_alloc(emi_disk *d, size_t bytes, em_bid *bid, em_errinfo *err)
 	return emi_bid_alloc_on(d, next_disk(d->set), bytes, bid, err);
 }
 
-em_status emi_bids_alloc(emi_disk *d, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n, em_errinfo *err)
+em_status emi_bids_alloc(emi_disk *d, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n,
+			 em_errinfo *err)
 {
 	em_status status = EM_OK;
 	size_t i;

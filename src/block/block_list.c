@@ -29,8 +29,8 @@ em_status emi_block_list_reserve(emi_block_list *l, em_ctx *ctx, uint64_t room, 
 	return EM_OK;
 }
 
-/* It grows by an eighth: ids are copied nine times then, which is nothing beside writing their blocks, and where they are copied from and to is little more than
- * twice what they take. */
+/* It grows by an eighth: ids are copied nine times then, which is nothing beside writing their blocks, and where they
+ * are copied from and to is little more than twice what they take. */
 em_status emi_block_list_add(emi_block_list *l, em_ctx *ctx, em_bid bid, em_errinfo *err)
 {
 	if (l->blocks == l->room) {

@@ -28,7 +28,8 @@ typedef struct emi_buffers_slab emi_buffers_slab;
 typedef struct emi_buffers {
 	em_ctx *ctx;
 	size_t bytes;
-	uint32_t most;          /* that there are at any time; 0: all are allocated one by one, and nobody counts them */
+	uint32_t most;          /* that there are at any time; 0: all are allocated one by one, and nobody counts
+	                           them */
 	uint32_t made;          /* that there are, if most is not 0 */
 	char *free;             /* each begins with the address of the next one */
 	emi_buffers_slab *slabs;

@@ -2,8 +2,9 @@
 /*
  * disk.c -- the set of a context's scratch disks.
  *
- * What each disk does is in one_disk.c, and what is done with blocks in block_id.c.  The disks are opened together, when the first user
- * comes, and closed with the last.  There is no lock here: the set does not change meanwhile, and each disk has its own.
+ * What each disk does is in one_disk.c, and what is done with blocks in block_id.c.  The disks are opened together,
+ * when the first user comes, and closed with the last.  There is no lock here: the set does not change meanwhile, and
+ * each disk has its own.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -75,7 +76,8 @@ static em_status set_open(emi_disk_set **out, em_ctx *ctx, em_errinfo *err)
 	for (i = 0; i < n && status == EM_OK; i++) {
 		emi_disk_choice one = usual(ctx);
 
-		status = emi_one_disk_open(&set->disk[i], ctx, ctx->disk != NULL ? &ctx->disk[i] : &one, &set->all, err);
+		status =
+			emi_one_disk_open(&set->disk[i], ctx, ctx->disk != NULL ? &ctx->disk[i] : &one, &set->all, err);
 	}
 	if (status != EM_OK)
 		set_close(set, 0);
@@ -153,8 +155,10 @@ static int report(emi_disk_set *set, char *text, size_t room)
 		return 0;
 	if (set->ledger != NULL)
 		emi_ledger_tell(set->ledger, owners, sizeof owners);
-	snprintf(text, room, "scratch was closed with %" PRIu64 " blocks of %" PRIu64 " bytes together still allocated%s%s%s", blocks,
-		 __atomic_load_n(&set->all.bytes, __ATOMIC_RELAXED), owners[0] != '\0' ? " (" : "", owners, owners[0] != '\0' ? ")" : "");
+	snprintf(text, room,
+		 "scratch was closed with %" PRIu64 " blocks of %" PRIu64 " bytes together still allocated%s%s%s",
+		 blocks, __atomic_load_n(&set->all.bytes, __ATOMIC_RELAXED), owners[0] != '\0' ? " (" : "", owners,
+		 owners[0] != '\0' ? ")" : "");
 	return 1;
 }
 
@@ -206,7 +210,8 @@ void emi_disk_abandon(emi_disk *d)
 
 em_status emi_disk_account(emi_disk *d, em_errinfo *err)
 {
-	return d->set->ledger == NULL && d->own == NULL ? emi_account_open(&d->own, d->set->ctx, d->set->n, err) : EM_OK;
+	return d->set->ledger == NULL && d->own == NULL ? emi_account_open(&d->own, d->set->ctx, d->set->n, err)
+							: EM_OK;
 }
 
 uint64_t emi_scratch_memory(const em_ctx *ctx, uint64_t bytes)

@@ -2,16 +2,18 @@
 /*
  * disk.h -- the scratch disks of a context, and block ids.
  *
- * Disks are big files in which blocks of several sizes live side by side.  An emi_disk is a user of all those of a context, one or several; a block id
- * (BID) names a block: which of them it is on, and its offset there.  Blocks that are freed are given out again before the file grows, and the first gap is
- * taken that is long enough; what is free at the end, or, when nobody is going to need it, anywhere, goes back to the file system.
+ * Disks are big files in which blocks of several sizes live side by side.  An emi_disk is a user of all those of a
+ * context, one or several; a block id (BID) names a block: which of them it is on, and its offset there.  Blocks that
+ * are freed are given out again before the file grows, and the first gap is taken that is long enough; what is free at
+ * the end, or, when nobody is going to need it, anywhere, goes back to the file system.
  *
- * A block belongs to the user that allocated it: everybody may read it, nobody else should write or free it (LEDA-SM's U_ID; Crauser and Mehlhorn
- * 1998, section 1.2).  Each data structure is a user of its own, or several are one.
+ * A block belongs to the user that allocated it: everybody may read it, nobody else should write or free it (LEDA-SM's
+ * U_ID; Crauser and Mehlhorn 1998, section 1.2).  Each data structure is a user of its own, or several are one.
  *
- * What is plainly wrong about a block id is always noticed: no such disk, an offset where no block can be, space that is not in use (EM_ERR_STATE), a read of what was
- * never written (EM_ERR_STATE).  In a context with EM_CTX_CHECKED everything else is, too (ledger.h): EM_ERR_INVAL when no block of that size is there, EM_ERR_STATE when
- * it is another user's.
+ * What is plainly wrong about a block id is always noticed: no such disk, an offset where no block can be, space that
+ * is not in use (EM_ERR_STATE), a read of what was never written (EM_ERR_STATE).  In a context with EM_CTX_CHECKED
+ * everything else is, too (ledger.h): EM_ERR_INVAL when no block of that size is there, EM_ERR_STATE when it is another
+ * user's.
  */
 #ifndef EMI_DISK_H
 #define EMI_DISK_H
@@ -22,20 +24,22 @@
 
 typedef struct emi_disk emi_disk;
 
-/* Become a user of the scratch disks of a context, which are opened when the first one comes and gone with the last.  Blocks that are allocated
- * then are reported to the log: a warning when uses are checked, with whose they are.  Any thread; so may be all that follows, by several at
- * the same time.  EM_ERR_FORK, what opening a file can fail with. */
+/* Become a user of the scratch disks of a context, which are opened when the first one comes and gone with the last.
+ * Blocks that are allocated then are reported to the log: a warning when uses are checked, with whose they are.  Any
+ * thread; so may be all that follows, by several at the same time.  EM_ERR_FORK, what opening a file can fail with. */
 em_status emi_scratch_acquire(em_ctx *ctx, emi_disk **out, em_errinfo *err);
 void emi_scratch_release(em_ctx *ctx, emi_disk *disk);
 
 /* The number of this user, drawn from the set: 1 or more. */
 uint32_t emi_disk_owner(const emi_disk *disk);
 
-/* This user leaves its blocks for good when it is released, which is nothing to report; those that are known (EM_CTX_CHECKED, emi_disk_account()) are freed then. */
+/* This user leaves its blocks for good when it is released, which is nothing to report; those that are known
+ * (EM_CTX_CHECKED, emi_disk_account()) are freed then. */
 void emi_disk_abandon(emi_disk *disk);
 
-/* Know which blocks this user has, before it has any: others may have the disks for long, and should not have what it leaves.  That takes a bit for each EMI_PAGE it has;
- * where a context has no memory left for that, blocks stay unknown.  EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
+/* Know which blocks this user has, before it has any: others may have the disks for long, and should not have what it
+ * leaves.  That takes a bit for each EMI_PAGE it has; where a context has no memory left for that, blocks stay unknown.
+ * EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
 em_status emi_disk_account(emi_disk *disk, em_errinfo *err);
 
 /* Bytes of memory that the scratch disks take when up to bytes are in use on them, by one user, who accounts for them;
@@ -60,20 +64,21 @@ em_status emi_bid_alloc(emi_disk *disk, size_t bytes, em_bid *bid, em_errinfo *e
 /* The same on the disk of that index (modulo their number), or on the next one that has room. */
 em_status emi_bid_alloc_on(emi_disk *disk, uint32_t index, size_t bytes, em_bid *bid, em_errinfo *err);
 
-/* Allocate n blocks of a size, block i on the disk where `place' has block first + i of its sequence, or on the next one that has room; place NULL: one
- * disk after the other.  All, or none on failure. */
-em_status emi_bids_alloc(emi_disk *disk, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n, em_errinfo *err);
+/* Allocate n blocks of a size, block i on the disk where `place' has block first + i of its sequence, or on the next
+ * one that has room; place NULL: one disk after the other.  All, or none on failure. */
+em_status emi_bids_alloc(emi_disk *disk, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n,
+			 em_errinfo *err);
 
 /* The same, contiguous: one behind the other on one disk, that of the index or the next one that has room. */
 em_status emi_bids_alloc_row(emi_disk *disk, uint32_t index, size_t bytes, em_bid *bid, size_t n, em_errinfo *err);
 
-/* Free a block.  Requests for it must be done.  EM_ERR_INVAL: it is no block of that size (plainly, or checked); EM_ERR_STATE: nothing is allocated there; it is
- * another user's (checked).  Then nothing has changed.  What nobody looks at is not lost: it is logged as a warning.  In a child nothing is
- * done, as nobody will ask for the space. */
+/* Free a block.  Requests for it must be done.  EM_ERR_INVAL: it is no block of that size (plainly, or checked);
+ * EM_ERR_STATE: nothing is allocated there; it is another user's (checked).  Then nothing has changed.  What nobody
+ * looks at is not lost: it is logged as a warning.  In a child nothing is done, as nobody will ask for the space. */
 em_status emi_bid_free(emi_disk *disk, em_bid bid, size_t bytes);
 
-/* Free n blocks of a size, in any order, however they were allocated.  Those that can be are freed, the first failure is returned, and others are
- * logged. */
+/* Free n blocks of a size, in any order, however they were allocated.  Those that can be are freed, the first failure
+ * is returned, and others are logged. */
 em_status emi_bids_free(emi_disk *disk, const em_bid *bid, size_t n, size_t bytes, em_errinfo *err);
 
 /* Transfer a block; see io/file.h.  What is refused ends like a transfer that fails, with EM_ERR_INVAL or
@@ -90,8 +95,10 @@ int emi_block_read_or_zero(emi_disk *disk, emi_request *rq, void *buf, size_t by
 /* Why a block is not read that was never written: this very text. */
 extern const char emi_never_written[];
 
-/* The file of a block that may be transferred; else why it may not: EM_ERR_INVAL or EM_ERR_STATE.  A write that may be is noted. */
-em_status emi_block_admit(emi_disk *disk, emi_request_kind kind, em_bid bid, size_t bytes, em_file **file, const char **why);
+/* The file of a block that may be transferred; else why it may not: EM_ERR_INVAL or EM_ERR_STATE.  A write that may be
+ * is noted. */
+em_status emi_block_admit(emi_disk *disk, emi_request_kind kind, em_bid bid, size_t bytes, em_file **file,
+			  const char **why);
 
 /* What a transfer of such a file is to be submitted with by who asked for that.  A read may end with done < bytes, if
  * nothing was written to what is missing. */
@@ -101,7 +108,8 @@ emi_request_calls emi_block_calls(emi_disk *disk);
  * */
 em_status emi_block_damaged(const emi_disk *disk, em_bid bid, size_t bytes, em_errinfo *err);
 
-/* So many bytes of blocks are still to be allocated: space for them may be set aside in large steps, as they will be needed anyway. */
+/* So many bytes of blocks are still to be allocated: space for them may be set aside in large steps, as they will be
+ * needed anyway. */
 void emi_disk_expect(emi_disk *disk, uint64_t bytes);
 
 /* Gaps between blocks that nobody fills may have so many bytes together; without this call, any number. */

@@ -2,8 +2,8 @@
 /*
  * disk_file.c -- see disk_file.h.
  *
- * A file that we make loses its name as soon as it is open, so nothing is left behind however the process ends.  One that was there keeps its
- * name and its owner; it is locked, so that no two disks are the same file.
+ * A file that we make loses its name as soon as it is open, so nothing is left behind however the process ends.  One
+ * that was there keeps its name and its owner; it is locked, so that no two disks are the same file.
  *
  * A file system in memory is said aloud, once: there scratch takes what it is to save.
  */
@@ -108,7 +108,8 @@ static em_status open_kind(emi_disk_file *f, em_ctx *ctx, emi_disk_choice *c, em
 		return make(f, ctx, c, err);
 	case EMI_PATH_OTHER:
 	default:
-		return refuse(err, EM_ERR_INVAL, c->path, "is neither a directory, nor a regular file, nor a block device");
+		return refuse(err, EM_ERR_INVAL, c->path,
+			      "is neither a directory, nor a regular file, nor a block device");
 	}
 }
 
@@ -129,7 +130,8 @@ static void warn(const emi_disk_file *f, em_ctx *ctx, const emi_disk_choice *c)
 	if (ctx->warned || f->fixed || fd < 0 || !emi_on_memory_fs(fd))
 		return;
 	ctx->warned = 1;
-	emi_log(ctx, EM_LOG_WARN, "%s: scratch is on a file system in memory, which it takes beyond what is allowed", c->path);
+	emi_log(ctx, EM_LOG_WARN, "%s: scratch is on a file system in memory, which it takes beyond what is allowed",
+		c->path);
 }
 
 em_status emi_disk_file_open(emi_disk_file *f, em_ctx *ctx, emi_disk_choice *choice, em_errinfo *err)

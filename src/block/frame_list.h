@@ -2,8 +2,8 @@
 /*
  * frame_list.h -- lists of frames, which are numbers.
  *
- * All lists of n frames share an array of n + h links, the last h of which are the heads: a frame is in one list at most.  Putting in, taking out and
- * going on cost nothing but the links, and nothing is allocated.
+ * All lists of n frames share an array of n + h links, the last h of which are the heads: a frame is in one list at
+ * most.  Putting in, taking out and going on cost nothing but the links, and nothing is allocated.
  */
 #ifndef EMI_FRAME_LIST_H
 #define EMI_FRAME_LIST_H

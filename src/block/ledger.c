@@ -2,8 +2,8 @@
 /*
  * ledger.c -- see ledger.h.
  *
- * A line for each block, without gaps, and a hash table from block ids to lines; both double when they are full, and never shrink.  When a line is struck
- * the last one takes its place.
+ * A line for each block, without gaps, and a hash table from block ids to lines; both double when they are full, and
+ * never shrink.  When a line is struck the last one takes its place.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -141,7 +141,8 @@ static em_status look_up(const emi_ledger *l, em_bid bid, size_t bytes, uint32_t
 	return EM_OK;
 }
 
-static em_status look_up_own(const emi_ledger *l, em_bid bid, size_t bytes, uint32_t owner, uint32_t *i, const char **why)
+static em_status look_up_own(const emi_ledger *l, em_bid bid, size_t bytes, uint32_t owner, uint32_t *i,
+			     const char **why)
 {
 	const em_status st = look_up(l, bid, bytes, i, why);
 
@@ -243,7 +244,8 @@ void emi_ledger_tell(emi_ledger *l, char *text, size_t room)
 	pthread_mutex_lock(&l->lock);
 	while ((owner = next_owner(l, owner, &count)) != 0) {
 		char item[48];
-		const int n = snprintf(item, sizeof item, "%suser %" PRIu32 ": %" PRIu32, at == 0 ? "" : ", ", owner, count);
+		const int n =
+			snprintf(item, sizeof item, "%suser %" PRIu32 ": %" PRIu32, at == 0 ? "" : ", ", owner, count);
 
 		if ((size_t)n + sizeof end > room - at) {
 			memcpy(text + at, end, sizeof end);

@@ -11,18 +11,19 @@
  * go straight to the file.  Who has it waits for the batch at most, and collects nothing of others meanwhile: who
  * collects a write that had no room finds another place for its block, and needs the locks of disks (block_transfer.c).
  *
- * What is free behind the last block is not needed to keep blocks apart, so it goes back whoever works here; but only when it is much, and a step
- * stays, so that blocks that come and go at the end have none of it.  It goes with a batch like any other, and whoever needs it meanwhile waits
- * for that.
+ * What is free behind the last block is not needed to keep blocks apart, so it goes back whoever works here; but only
+ * when it is much, and a step stays, so that blocks that come and go at the end have none of it.  It goes with a batch
+ * like any other, and whoever needs it meanwhile waits for that.
  *
- * Gaps that are too small for any block are no use: when they add up, some go back to the file system.  And who is going to
- * free blocks and allocate none has all space given back (emi_one_disk_give_back()).  It goes in batches: a file system makes
- * holes only while it lets nobody read, so for each batch the disk falls idle for a moment, and what that costs
- * depends on how many batches there are and not on how much is in one.  Gaps of a batch are cut out of the space before
- * their holes are made, so no block can get there meanwhile, nor later: it is new space that would have to be reserved.
+ * Gaps that are too small for any block are no use: when they add up, some go back to the file system.  And who is
+ * going to free blocks and allocate none has all space given back (emi_one_disk_give_back()).  It goes in batches: a
+ * file system makes holes only while it lets nobody read, so for each batch the disk falls idle for a moment, and what
+ * that costs depends on how many batches there are and not on how much is in one.  Gaps of a batch are cut out of the
+ * space before their holes are made, so no block can get there meanwhile, nor later: it is new space that would have to
+ * be reserved.
  *
- * The disk's capacity and what all disks may take together are limits on what the file system has set aside.  When one is reached,
- * all gaps are given back before a block is refused.
+ * The disk's capacity and what all disks may take together are limits on what the file system has set aside.  When one
+ * is reached, all gaps are given back before a block is refused.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -94,7 +95,8 @@ static void give_up(emi_one_disk *d, uint64_t bytes)
 	__atomic_sub_fetch(&d->all->held, bytes, __ATOMIC_RELAXED);
 }
 
-em_status emi_one_disk_open(emi_one_disk **out, em_ctx *ctx, emi_disk_choice *choice, emi_allowance *all, em_errinfo *err)
+em_status emi_one_disk_open(emi_one_disk **out, em_ctx *ctx, emi_disk_choice *choice, emi_allowance *all,
+			    em_errinfo *err)
 {
 	emi_one_disk *d = emi_alloc(ctx, sizeof *d, err);
 	em_status status;
@@ -158,8 +160,8 @@ static void settle(emi_one_disk *d)
 	if (d->gaps == 0)
 		return;
 	if (emi_wait_alone(&d->rq, NULL) != EM_OK) {
-		emi_log(d->ctx, EM_LOG_INFO, "%s: scratch space that is free stays with the file (errno %d)", emi_file_path(d->file),
-			(int)d->rq.sys_errno);
+		emi_log(d->ctx, EM_LOG_INFO, "%s: scratch space that is free stays with the file (errno %d)",
+			emi_file_path(d->file), (int)d->rq.sys_errno);
 		d->keeps = 1;
 	}
 	for (i = 0; i < d->gaps; i++) {
@@ -279,7 +281,8 @@ static em_status refuse(const emi_one_disk *d, uint64_t bytes, em_errinfo *err)
 {
 	if (bytes > left(d->at.capacity, held(d)))
 		return emi_fail_scratch(err, emi_file_path(d->file), d->at.capacity, held(d) + bytes);
-	return emi_fail_scratch(err, d->ctx->dir, d->all->most, __atomic_load_n(&d->all->held, __ATOMIC_RELAXED) + bytes);
+	return emi_fail_scratch(err, d->ctx->dir, d->all->most,
+				__atomic_load_n(&d->all->held, __ATOMIC_RELAXED) + bytes);
 }
 
 /* Take so many bytes of what all disks may have: 0 if others were first. */
@@ -290,7 +293,8 @@ static int take(emi_one_disk *d, uint64_t bytes)
 	do
 		if (bytes > left(d->all->most, taken))
 			return 0;
-	while (!__atomic_compare_exchange_n(&d->all->held, &taken, taken + bytes, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	while (!__atomic_compare_exchange_n(&d->all->held, &taken, taken + bytes, 1, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED));
 	return 1;
 }
 
@@ -417,7 +421,8 @@ em_status emi_one_disk_alloc(emi_one_disk *d, size_t bytes, uint64_t n, uint64_t
 	return status;
 }
 
-/* Start giving back what is due after a block was freed.  A batch that is late is waited for: nobody is to get far ahead of it. */
+/* Start giving back what is due after a block was freed.  A batch that is late is waited for: nobody is to get far
+ * ahead of it. */
 static void give_due(emi_one_disk *d)
 {
 	const uint64_t end = d->space.high * EMI_UNIT, ahead = d->reserved - end;
@@ -490,7 +495,8 @@ em_status emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes, uint
 
 	pthread_mutex_lock(&d->lock);
 	if (!emi_space_in_use(&d->space, offset / EMI_UNIT, bytes / EMI_UNIT)) {
-		status = emi_fail_refused(err, EM_ERR_STATE, "nothing is allocated there", "free", emi_file_path(d->file), offset, bytes);
+		status = emi_fail_refused(err, EM_ERR_STATE, "nothing is allocated there", "free",
+					  emi_file_path(d->file), offset, bytes);
 	} else {
 		emi_space_drop(&d->space, offset / EMI_UNIT, bytes / EMI_UNIT);
 		/* What was allocated as one block may be freed as two, where nobody checks that. */

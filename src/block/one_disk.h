@@ -21,7 +21,8 @@ typedef struct emi_allowance {
 	uint64_t blocks_peak, bytes_peak; /* most that ever were */
 } emi_allowance;
 
-em_status emi_one_disk_open(emi_one_disk **out, em_ctx *ctx, emi_disk_choice *choice, emi_allowance *all, em_errinfo *err);
+em_status emi_one_disk_open(emi_one_disk **out, em_ctx *ctx, emi_disk_choice *choice, emi_allowance *all,
+			    em_errinfo *err);
 void emi_one_disk_close(emi_one_disk *d, int forked);
 
 /* Most bytes of memory that it takes, when up to bytes are in use on it. */
@@ -35,8 +36,8 @@ em_status emi_one_disk_alloc(emi_one_disk *d, size_t bytes, uint64_t n, uint64_t
 /* Space of blocks, at a multiple of EMI_PAGE, with which n of them are gone.  EM_ERR_STATE when that is not in use. */
 em_status emi_one_disk_free(emi_one_disk *d, uint64_t offset, size_t bytes, uint64_t n, em_errinfo *err);
 
-/* May so many bytes be transferred there?  A write that may is noted.  EM_ERR_STATE when not all of that is in use, or when it is to be read, and nothing of
- * it was written. */
+/* May so many bytes be transferred there?  A write that may is noted.  EM_ERR_STATE when not all of that is in use, or
+ * when it is to be read, and nothing of it was written. */
 em_status emi_one_disk_admit(emi_one_disk *d, emi_request_kind kind, uint64_t offset, size_t bytes, const char **why);
 
 /* A write has found that the file system is full: what is not in use was not set aside, whatever that said. */

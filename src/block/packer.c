@@ -20,7 +20,8 @@
 #define TRY_EVERY 32u           /* blocks, when the last one was not worth it */
 
 #ifdef HAVE_LZ4
-#define SPEED 2                 /* LZ4's acceleration: a tenth faster than 1, and nearly as small; more is larger and no faster */
+#define SPEED 2                 /* LZ4's acceleration: a tenth faster than 1, and nearly as small; more is larger and no
+                                   faster */
 
 int emi_packer_supported(void)
 {

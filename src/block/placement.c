@@ -55,7 +55,8 @@ static em_status begin(em_placement *p, uint32_t kind, uint32_t disks, uint32_t 
 	return EM_OK;
 }
 
-em_status em_placement_init(em_placement *p, uint32_t kind, uint32_t disks, uint32_t first, uint64_t seed, uint64_t number)
+em_status em_placement_init(em_placement *p, uint32_t kind, uint32_t disks, uint32_t first, uint64_t seed,
+			    uint64_t number)
 {
 	return kind < EM_PLACE_OWN ? begin(p, kind, disks, first, seed, number) : EM_ERR_INVAL;
 }

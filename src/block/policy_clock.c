@@ -92,4 +92,5 @@ static void clock_next(void *state, em_verdict_fn ask, void *arg)
 			return;
 }
 
-const em_policy emi_policy_clock = {sizeof(em_policy), 0, "CLOCK", clock_bytes, clock_init, clock_came, clock_hit, clock_left, clock_victim, clock_next, NULL};
+const em_policy emi_policy_clock = {sizeof(em_policy), 0, "CLOCK", clock_bytes, clock_init, clock_came, clock_hit,
+				    clock_left, clock_victim, clock_next, NULL};

@@ -2,9 +2,10 @@
 /*
  * policy_lru.c -- LRU: the block goes whose last use is the longest ago; see extmem/sys/cache.h.
  *
- * A line with more places than frames: what is used takes the next place at the end and leaves its old one void.  So a hit is two stores and reads nothing
- * of its neighbours, as taking it out of a linked list would.  Void places are closed when the end of the line is reached, which is not before twice as many
- * hits as there are frames, and in front of a victim.
+ * A line with more places than frames: what is used takes the next place at the end and leaves its old one void.  So a
+ * hit is two stores and reads nothing of its neighbours, as taking it out of a linked list would.  Void places are
+ * closed when the end of the line is reached, which is not before twice as many hits as there are frames, and in front
+ * of a victim.
  */
 #include "block/policy.h"
 
@@ -126,4 +127,5 @@ static void lru_next(void *state, em_verdict_fn ask, void *arg)
 	walk(state, ask, arg, EM_CACHE_ENOUGH, EM_CACHE_ENOUGH, &frame);
 }
 
-const em_policy emi_policy_lru = {sizeof(em_policy), 0, "LRU", lru_bytes, lru_init, lru_came, lru_hit, lru_left, lru_victim, lru_next, NULL};
+const em_policy emi_policy_lru = {sizeof(em_policy), 0, "LRU", lru_bytes, lru_init, lru_came, lru_hit, lru_left,
+				  lru_victim, lru_next, NULL};

@@ -2,9 +2,10 @@
 /*
  * policy_s3fifo.c -- S3-FIFO; see extmem/sys/cache.h.
  *
- * Two queues of frames and one of names.  A block that comes goes to the short queue, or to the main one if its name is known.  At the head of the short queue, what was
- * used meanwhile goes on to the main queue, and what was not is a victim whose name is kept.  At the head of the main queue a block has another turn for
- * each use, up to three.  The short queue gives victims while it is longer than a tenth of all frames.
+ * Two queues of frames and one of names.  A block that comes goes to the short queue, or to the main one if its name is
+ * known.  At the head of the short queue, what was used meanwhile goes on to the main queue, and what was not is a
+ * victim whose name is kept.  At the head of the main queue a block has another turn for each use, up to three.  The
+ * short queue gives victims while it is longer than a tenth of all frames.
  */
 #include "block/bid_map.h"
 #include "block/frame_list.h"
@@ -173,4 +174,5 @@ static void s3fifo_next(void *state, em_verdict_fn ask, void *arg)
 				return;
 }
 
-const em_policy emi_policy_s3fifo = {sizeof(em_policy), 0, "S3-FIFO", s3fifo_bytes, s3fifo_init, s3fifo_came, s3fifo_hit, s3fifo_left, s3fifo_victim, s3fifo_next, NULL};
+const em_policy emi_policy_s3fifo = {sizeof(em_policy), 0, "S3-FIFO", s3fifo_bytes, s3fifo_init, s3fifo_came,
+				     s3fifo_hit, s3fifo_left, s3fifo_victim, s3fifo_next, NULL};

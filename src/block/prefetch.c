@@ -11,15 +11,19 @@
 #include "base/memory.h"
 #include "block/packer.h"
 
-#define WINDOW 64u              /* a window has so many times the blocks that it is ordered for buffers: then it is as good as all of them (bench/schedule), ... */
-#define WINDOW_EACH 64u         /* ... but no more than so many of each sequence, as to ask for many takes time before the first is requested, ... */
+#define WINDOW 64u              /* a window has so many times the blocks that it is ordered for buffers: then it is as
+                                   good as all of them (bench/schedule), ... */
+#define WINDOW_EACH 64u         /* ... but no more than so many of each sequence, as to ask for many takes time before
+                                   the first is requested, ... */
 #define WINDOW_LEAST 16u        /* ... and no less than so many times the buffers; */
-#define ANEW 4u                 /* and is ordered anew when this part of it was requested: what comes after it would have changed the rest */
+#define ANEW 4u                 /* and is ordered anew when this part of it was requested: what comes after it would
+                                   have changed the rest */
 
 struct emi_seq {
 	emi_hint next;          /* the first block that is not in the window and was not requested */
 	int more;               /* there is one */
-	emi_fetched *first;     /* requested and not yet taken by the consumer, in their order, of which some may be left out */
+	emi_fetched *first;     /* requested and not yet taken by the consumer, in their order, of which some may be
+	                           left out */
 	uint64_t told;          /* blocks that are or were in the window or requested: the number of `next' */
 	uint64_t taken;         /* by the consumer: the number of the one that it takes next */
 	uint32_t ahead;         /* in the window */
@@ -35,15 +39,16 @@ static int lacks(const emi_seq *s)
 	return (s->more || s->ahead != 0) && (s->first == NULL || s->first->number != s->taken);
 }
 
-/* A sequence is bare when it is going to need a buffer and there is none that comes back to it before: one of the free ones is its own.
- * One that has taken blocks gets a buffer back when the consumer is done with them. */
+/* A sequence is bare when it is going to need a buffer and there is none that comes back to it before: one of the free
+ * ones is its own.  One that has taken blocks gets a buffer back when the consumer is done with them. */
 static int is_bare(const emi_seq *s)
 {
 	return s->held == 0 && lacks(s);
 }
 
-/* May a buffer be taken for that block of a sequence?  For the group at hand nfree >= bare always holds.  The coming one takes only what that can do without;
- * and nbuffers >= buffers + bare always holds for it, so that nfree >= bare will when all others have come back and it is its turn. */
+/* May a buffer be taken for that block of a sequence?  For the group at hand nfree >= bare always holds.  The coming
+ * one takes only what that can do without; and nbuffers >= buffers + bare always holds for it, so that nfree >= bare
+ * will when all others have come back and it is its turn. */
 static int may_take(const emi_prefetch *p, const emi_fetch_group *g, const emi_seq *s, uint64_t number)
 {
 	const emi_fetch_group *now = &p->group[p->now];
@@ -206,7 +211,8 @@ static void request_ahead(emi_prefetch *p, emi_ahead *a)
 	g->bare += (uint32_t)is_bare(s);
 }
 
-/* Those that were requested leave the window, but for what is behind a block that was not: these are going to be in memory for longer. */
+/* Those that were requested leave the window, but for what is behind a block that was not: these are going to be in
+ * memory for longer. */
 static void compact(emi_fetch_window *w)
 {
 	uint32_t i = 0;
@@ -283,7 +289,8 @@ static em_status advance_window(emi_prefetch *p, em_errinfo *err)
 	}
 }
 
-/* The block that the consumer takes next was not requested: it is the first of its sequence in the window, or not there at all. */
+/* The block that the consumer takes next was not requested: it is the first of its sequence in the window, or not there
+ * at all. */
 static em_status request_missing(emi_prefetch *p, uint32_t seq, em_errinfo *err)
 {
 	const emi_seq *s = &p->group[p->now].seq[seq];
@@ -291,7 +298,8 @@ static em_status request_missing(emi_prefetch *p, uint32_t seq, em_errinfo *err)
 	uint32_t i;
 
 	for (i = 0; s->ahead != 0 && i < w->n; i++)
-		if (w->block[i].group == p->now && w->block[i].seq == seq && !w->block[i].asked && w->block[i].number == s->taken) {
+		if (w->block[i].group == p->now && w->block[i].seq == seq && !w->block[i].asked &&
+		    w->block[i].number == s->taken) {
 			request_ahead(p, &w->block[i]);
 			return EM_OK;
 		}
@@ -310,10 +318,13 @@ uint64_t emi_prefetch_window_memory(uint64_t k, uint32_t disks, uint32_t best)
 {
 	const uint64_t n = window_room(k, best);
 
-	return best == 0 || disks < 2 ? 0 : n * (sizeof(emi_ahead) + 2 * sizeof(uint32_t)) + EM_SCHEDULE_ROOM(n, disks) * sizeof(uint32_t);
+	return best == 0 || disks < 2
+		       ? 0
+		       : n * (sizeof(emi_ahead) + 2 * sizeof(uint32_t)) + EM_SCHEDULE_ROOM(n, disks) * sizeof(uint32_t);
 }
 
-static em_status window_open(emi_fetch_window *w, em_ctx *ctx, uint32_t k, uint32_t disks, uint32_t best, em_errinfo *err)
+static em_status window_open(emi_fetch_window *w, em_ctx *ctx, uint32_t k, uint32_t disks, uint32_t best,
+			     em_errinfo *err)
 {
 	if (best == 0 || disks < 2)
 		return EM_OK;
@@ -343,8 +354,8 @@ static void window_close(emi_fetch_window *w, em_ctx *ctx)
 }
 
 em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32_t k, uint32_t extra, uint32_t best,
-			    size_t block_bytes, int packs, emi_hint_fn fn, void *arg, emi_io_stats *io, uint64_t scramble,
-			    em_errinfo *err)
+			    size_t block_bytes, int packs, emi_hint_fn fn, void *arg, emi_io_stats *io,
+			    uint64_t scramble, em_errinfo *err)
 {
 	em_status st = EM_OK;
 	uint32_t i;

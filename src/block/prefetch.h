@@ -4,24 +4,30 @@
  *
  * Each sequence says, for one block after the other, where it is and the smallest key in it.  Blocks of
  * all sequences are requested in the order of those keys, as that is the order in which a merge will come to
- * need them; with one disk that order is the optimal schedule (Dementiev and Sanders 2003, section 2.4).  Where keys are equal, as beginnings
- * of strings may all be, the sequence comes first that has the fewest blocks in memory: so each is ahead, and the one that is used up gets more.
+ * need them; with one disk that order is the optimal schedule (Dementiev and Sanders 2003, section 2.4).  Where keys
+ * are equal, as beginnings of strings may all be, the sequence comes first that has the fewest blocks in memory: so
+ * each is ahead, and the one that is used up gets more.
  *
- * With several disks that order leaves some of them idle: the next blocks may all be on one disk while the buffers are full.  Then the best order for
- * them is computed (<extmem/sys/schedule.h>), for a window of the blocks that are next in the order of keys; when a quarter of it was requested, the next are
- * added and what is left is ordered anew.  What is in a window is a matter of memory and time, not of data: it is ordered as well as all of them would be.  That order is for so many buffers as the caller says, fewer than there are: the others make up for a
- * consumer that does not use blocks at one rate (section 5 there has the shares).
+ * With several disks that order leaves some of them idle: the next blocks may all be on one disk while the buffers are
+ * full.  Then the best order for them is computed (<extmem/sys/schedule.h>), for a window of the blocks that are next
+ * in the order of keys; when a quarter of it was requested, the next are added and what is left is ordered anew.  What
+ * is in a window is a matter of memory and time, not of data: it is ordered as well as all of them would be.  That
+ * order is for so many buffers as the caller says, fewer than there are: the others make up for a consumer that does
+ * not use blocks at one rate (section 5 there has the shares).
  *
  * The order is a hint.  Every sequence that has blocks left always owns one buffer that prefetching
  * for others cannot take, so whatever the hints say, the block that the consumer asks for can be read.
  *
- * Sequences come in groups, which are consumed one after the other, as the merges of a pass are.  When all hints of the group at hand were told, the next one
- * joins: its blocks are behind all others in the order of consumption, and are requested with buffers that the group at hand can do without.  So one order goes
- * through all groups (section 2.4 there: the prediction sequences of a pass are concatenated), and disks have something to read while one ends and the next
- * begins.  There are never more than two: open, join, turn, and then, again and again, take and return blocks, join, ... turn.
+ * Sequences come in groups, which are consumed one after the other, as the merges of a pass are.  When all hints of the
+ * group at hand were told, the next one joins: its blocks are behind all others in the order of consumption, and are
+ * requested with buffers that the group at hand can do without.  So one order goes through all groups (section 2.4
+ * there: the prediction sequences of a pass are concatenated), and disks have something to read while one ends and the
+ * next begins.  There are never more than two: open, join, turn, and then, again and again, take and return blocks,
+ * join, ... turn.
  *
- * The coming group owns buffers, too, when its turn comes.  Then all buffers are its own, but for those that its blocks are in already: so of all that there are,
- * not of those that are free, one must be left for each of its sequences that has none.
+ * The coming group owns buffers, too, when its turn comes.  Then all buffers are its own, but for those that its blocks
+ * are in already: so of all that there are, not of those that are free, one must be left for each of its sequences that
+ * has none.
  */
 #ifndef EMI_PREFETCH_H
 #define EMI_PREFETCH_H
@@ -73,7 +79,8 @@ typedef struct emi_ahead {
 /* What is ahead of the requests, in the order of keys, and in which to request it. */
 typedef struct emi_fetch_window {
 	uint32_t disks;
-	uint32_t buffers;       /* that the order is for; 0: there is no window, and blocks are requested in the order of keys */
+	uint32_t buffers;       /* that the order is for; 0: there is no window, and blocks are requested in the order
+	                           of keys */
 	uint32_t room;          /* entries */
 	uint32_t n;             /* in use */
 	uint32_t ordered;       /* entries of order, ... */
@@ -101,7 +108,8 @@ typedef struct emi_prefetch {
 	emi_seq *seq;           /* k for each group */
 	emi_fetch_group group[2];
 	uint32_t now;           /* the one that is being consumed ... */
-	uint32_t last;          /* ... and the one that joined last, whose hints are being told: that, or the coming one */
+	uint32_t last;          /* ... and the one that joined last, whose hints are being told: that, or the coming
+	                           one */
 	uint32_t *heap;         /* sequences of that by (key of next block, index) */
 	uint32_t nheap;
 	emi_fetch_window window;
@@ -113,8 +121,8 @@ typedef struct emi_prefetch {
  * NULL while all blocks are in memory.  They are requested in the best order for `best' buffers; 0, or with one disk:
  * in that of keys.  scramble is 0.  At first there is a group of no sequences. */
 em_status emi_prefetch_open(emi_prefetch *p, em_ctx *ctx, emi_disk *disk, uint32_t k, uint32_t extra, uint32_t best,
-			    size_t block_bytes, int packs, emi_hint_fn fn, void *arg, emi_io_stats *io, uint64_t scramble,
-			    em_errinfo *err);
+			    size_t block_bytes, int packs, emi_hint_fn fn, void *arg, emi_io_stats *io,
+			    uint64_t scramble, em_errinfo *err);
 void emi_prefetch_close(emi_prefetch *p);
 
 /* Bytes of memory that a window for k sequences takes. */
@@ -123,16 +131,19 @@ uint64_t emi_prefetch_window_memory(uint64_t k, uint32_t disks, uint32_t best);
 /* May a group join: are all hints of the one at hand told, and is there no other that is coming? */
 int emi_prefetch_told(const emi_prefetch *p);
 
-/* A group of k sequences joins, as it may: hints are its from now on.  After a failure, which is one of the hints', there is nothing but closing. */
+/* A group of k sequences joins, as it may: hints are its from now on.  After a failure, which is one of the hints',
+ * there is nothing but closing. */
 em_status emi_prefetch_join(emi_prefetch *p, uint32_t k, em_errinfo *err);
 
-/* The group that joined is the one at hand.  All blocks of the one before were taken and brought back: EM_ERR_INTERNAL if not. */
+/* The group that joined is the one at hand.  All blocks of the one before were taken and brought back: EM_ERR_INTERNAL
+ * if not. */
 em_status emi_prefetch_turn(emi_prefetch *p, em_errinfo *err);
 
 /* Request as many blocks as there are buffers for. */
 em_status emi_prefetch_advance(emi_prefetch *p, em_errinfo *err);
 
-/* Would emi_prefetch_next() find no buffer?  Then the consumer must bring one back first.  seq is of the group at hand, here and below. */
+/* Would emi_prefetch_next() find no buffer?  Then the consumer must bring one back first.  seq is of the group at hand,
+ * here and below. */
 int emi_prefetch_starved(const emi_prefetch *p, uint32_t seq);
 
 /* The request of the next block of a sequence, to wait for; *out is NULL at the end of the sequence.  The

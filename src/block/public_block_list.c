@@ -45,11 +45,13 @@ void emi_list_let(em_block_list *l)
 	em_block_list_close(l);
 }
 
-em_status emi_list_sizes(const em_disks *d, uint64_t block_bytes, uint64_t record, em_block_layout *layout, em_errinfo *err)
+em_status emi_list_sizes(const em_disks *d, uint64_t block_bytes, uint64_t record, em_block_layout *layout,
+			 em_errinfo *err)
 {
 	block_bytes = emi_share_block_bytes(&d->share, block_bytes);
 	if (block_bytes > SIZE_MAX || record > SIZE_MAX)
-		return emi_fail(err, EM_ERR_INVAL, "blocks of %" PRIu64 " bytes with records of %" PRIu64, block_bytes, record);
+		return emi_fail(err, EM_ERR_INVAL, "blocks of %" PRIu64 " bytes with records of %" PRIu64, block_bytes,
+				record);
 	return em_block_layout_init(layout, (size_t)block_bytes, (size_t)record, 0, 0, err);
 }
 
@@ -59,9 +61,11 @@ static em_status check_count(const em_block_list_info *i, size_t capacity, em_er
 	const uint64_t whole = i->records / capacity, end = i->skip + i->records % capacity;
 
 	if (i->skip < capacity && (i->bids != NULL || i->blocks == 0) &&
-	    (i->records == 0 ? i->blocks == 0 && i->skip == 0 : i->blocks == whole + end / capacity + (end % capacity != 0)))
+	    (i->records == 0 ? i->blocks == 0 && i->skip == 0
+			     : i->blocks == whole + end / capacity + (end % capacity != 0)))
 		return EM_OK;
-	return emi_fail(err, EM_ERR_INVAL, "a list of %" PRIu64 " blocks for %" PRIu64 " records", i->blocks, i->records);
+	return emi_fail(err, EM_ERR_INVAL, "a list of %" PRIu64 " blocks for %" PRIu64 " records", i->blocks,
+			i->records);
 }
 
 static em_status make_list(em_block_list **out, em_disks *d, const em_block_list_info *info, em_errinfo *err)
@@ -98,12 +102,9 @@ em_status em_block_list_open(em_block_list **out, em_disks *d, const em_block_li
 	em_errinfo own;
 	em_status st;
 
-	emi_errinfo_clear(&own);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", &own);
-	if (st == EM_OK)
-		st = emi_given(d, "d", &own);
+	st = emi_begin_open(out, d, "d", &own);
 	if (st == EM_OK)
 		st = emi_given(info, "info", &own);
 	if (st == EM_OK)

@@ -2,7 +2,8 @@
 /*
  * public_block_stream.c -- writers and readers of lists of blocks as callers outside know them.
  *
- * A writer makes its list when it is opened, so that finishing cannot fail for that.  A reader that consumes has the blocks for itself, and the list is empty.
+ * A writer makes its list when it is opened, so that finishing cannot fail for that.  A reader that consumes has the
+ * blocks for itself, and the list is empty.
  */
 #include <extmem/sys/block_stream.h>
 
@@ -94,12 +95,9 @@ em_status em_block_writer_open(em_block_writer **out, em_disks *d, const em_bloc
 	em_errinfo err;
 	em_status st;
 
-	emi_errinfo_clear(&err);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", &err);
-	if (st == EM_OK)
-		st = emi_given(d, "d", &err);
+	st = emi_begin_open(out, d, "d", &err);
 	if (st == EM_OK)
 		st = emi_given(opts, "opts", &err);
 	if (st == EM_OK)
@@ -309,12 +307,9 @@ em_status em_block_reader_open(em_block_reader **out, em_block_list *list, const
 	em_errinfo err;
 	em_status st;
 
-	emi_errinfo_clear(&err);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", &err);
-	if (st == EM_OK)
-		st = emi_given(list, "list", &err);
+	st = emi_begin_open(out, list, "list", &err);
 	if (st == EM_OK)
 		st = EMI_STRUCT_TAKE(em_block_reader_opts, &o, opts, &err);
 	if (st == EM_OK)

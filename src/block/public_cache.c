@@ -75,12 +75,9 @@ em_status em_cache_open(em_cache **out, em_disks *d, const em_cache_opts *opts)
 	em_errinfo err;
 	em_status st;
 
-	emi_errinfo_clear(&err);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", &err);
-	if (st == EM_OK)
-		st = emi_given(d, "d", &err);
+	st = emi_begin_open(out, d, "d", &err);
 	if (st == EM_OK)
 		st = emi_given(opts, "opts", &err);
 	if (st == EM_OK)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * public_disks.c -- disks, ids and transfers of blocks as callers outside know them: arguments are checked, and the detail of failures is kept.
+ * public_disks.c -- disks, ids and transfers of blocks as callers outside know them: arguments are checked, and the
+ * detail of failures is kept.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -94,12 +95,9 @@ em_status em_disks_open(em_disks **out, em_ctx *ctx, const em_disks_opts *opts)
 	em_errinfo err;
 	em_status st;
 
-	emi_errinfo_clear(&err);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", &err);
-	if (st == EM_OK)
-		st = emi_given(ctx, "ctx", &err);
+	st = emi_begin_open(out, ctx, "ctx", &err);
 	if (st == EM_OK)
 		st = EMI_STRUCT_TAKE(em_disks_opts, &o, opts, &err);
 	if (st == EM_OK)
@@ -174,7 +172,8 @@ static em_status check_size(size_t bytes, em_errinfo *err)
 {
 	if (bytes != 0 && bytes % EM_BLOCK_UNIT == 0)
 		return EM_OK;
-	return emi_fail(err, EM_ERR_INVAL, "a block of %" PRIu64 " bytes: it must be a multiple of %u", (uint64_t)bytes, EM_BLOCK_UNIT);
+	return emi_fail(err, EM_ERR_INVAL, "a block of %" PRIu64 " bytes: it must be a multiple of %u", (uint64_t)bytes,
+			EM_BLOCK_UNIT);
 }
 
 static em_status check_ids(const em_bid *bid, size_t n, size_t bytes, em_errinfo *err)
@@ -404,12 +403,9 @@ em_status em_buffer_alloc(void **out, em_ctx *ctx, uint64_t n, size_t bytes, em_
 	em_errinfo own;
 	em_status st;
 
-	emi_errinfo_clear(&own);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", &own);
-	if (st == EM_OK)
-		st = emi_given(ctx, "ctx", &own);
+	st = emi_begin_open(out, ctx, "ctx", &own);
 	if (st == EM_OK && n == 0)
 		st = emi_fail(&own, EM_ERR_INVAL, "no blocks");
 	if (st == EM_OK)

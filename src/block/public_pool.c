@@ -72,12 +72,9 @@ em_status em_block_pool_open(em_block_pool **out, em_disks *d, const em_block_po
 	em_errinfo err;
 	em_status st;
 
-	emi_errinfo_clear(&err);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", &err);
-	if (st == EM_OK)
-		st = emi_given(d, "d", &err);
+	st = emi_begin_open(out, d, "d", &err);
 	if (st == EM_OK)
 		st = emi_given(opts, "opts", &err);
 	if (st == EM_OK)

@@ -44,7 +44,8 @@ static uint32_t get(queues *q, uint32_t disk)
 }
 
 /* May some of the blocks be in memory? */
-static int legal(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, const uint32_t *order, const uint32_t *room, int present)
+static int legal(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, const uint32_t *order,
+		 const uint32_t *room, int present)
 {
 	uint32_t i;
 
@@ -65,7 +66,8 @@ static uint32_t absent(const uint32_t *disk, uint32_t n)
 	return k;
 }
 
-uint64_t em_schedule_fetches(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, uint32_t *order, uint32_t *room)
+uint64_t em_schedule_fetches(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, uint32_t *order,
+			     uint32_t *room)
 {
 	uint32_t left = n, to, full = 0, d;
 	uint64_t steps = 0;
@@ -121,7 +123,8 @@ static uint32_t consume(const queues *q, uint32_t from, uint32_t n)
 	return from;
 }
 
-uint64_t em_schedule_steps(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, const uint32_t *order, uint32_t *room)
+uint64_t em_schedule_steps(const uint32_t *disk, uint32_t n, uint32_t disks, uint32_t buffers, const uint32_t *order,
+			   uint32_t *room)
 {
 	uint32_t asked = 0, used = 0, i, d;
 	uint64_t steps = 0;

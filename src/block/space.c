@@ -3,8 +3,8 @@
  * space.c -- a bitmap of units, with first fit.
  *
  * Blocks of several sizes live side by side, so what is kept is units, not blocks: a gap is where enough neighbouring
- * units are free, whoever freed them.  The first gap that is long enough is taken, so what is in use stays in front and the end
- * of the disk becomes free, which is the only space that goes back at no cost for anybody.
+ * units are free, whoever freed them.  The first gap that is long enough is taken, so what is in use stays in front and
+ * the end of the disk becomes free, which is the only space that goes back at no cost for anybody.
  *
  * The bitmap is a table of pages of bits, so that it grows without being copied: a page tells of 128 MiB.  A tree knows
  * for each part of the disk how many units are free in front, in the longest gap, and at the back; those of two
@@ -17,12 +17,13 @@
  * disk of terabytes takes little memory.  A list of extents would do as well there, but takes memory for each of them,
  * and most where fragmentation is worst; this takes two bits and a fifth of one for each unit, whatever happens.
  *
- * Units from `high' on have their bits set, as if they were in use, so no search finds them; `high' goes down as soon as the units before it
- * are free.
+ * Units from `high' on have their bits set, as if they were in use, so no search finds them; `high' goes down as soon
+ * as the units before it are free.
  *
- * Gaps may be cut out, when what is in them is given back to the file system: their units are then never found again, and the disk grows at
- * its end instead.  So whoever gets units may rely on the file system having set them aside.  A page of
- * which everything was cut out has no bits, so that a disk that lives long grows in addresses and not in memory.
+ * Gaps may be cut out, when what is in them is given back to the file system: their units are then never found again,
+ * and the disk grows at its end instead.  So whoever gets units may rely on the file system having set them aside.  A
+ * page of which everything was cut out has no bits, so that a disk that lives long grows in addresses and not in
+ * memory.
  */
 #include <string.h>
 
@@ -180,8 +181,8 @@ static int set_gaps(emi_space_gaps *node, emi_space_gaps g)
 	return !same;
 }
 
-/* Bits between two units of a page have changed, the last one included.  Where nothing follows from it for a level, nothing does for those above: 0 when the
- * root is what it was. */
+/* Bits between two units of a page have changed, the last one included.  Where nothing follows from it for a level,
+ * nothing does for those above: 0 when the root is what it was. */
 static int renew_page(emi_space_bits *b, uint64_t first, uint64_t last)
 {
 	uint64_t from = LEAVES + first / LEAF_UNITS, to = LEAVES + last / LEAF_UNITS, units, i;
@@ -194,7 +195,9 @@ static int renew_page(emi_space_bits *b, uint64_t first, uint64_t last)
 		to /= 2;
 		changed = 0;
 		for (i = from; i <= to; i++)
-			changed |= set_small(&b->node[i], narrow(join(widen(b->node[2 * i]), units, widen(b->node[2 * i + 1]), units)));
+			changed |=
+				set_small(&b->node[i],
+					  narrow(join(widen(b->node[2 * i]), units, widen(b->node[2 * i + 1]), units)));
 	}
 	return changed;
 }

@@ -35,7 +35,8 @@ typedef struct emi_space {
 	em_ctx *ctx;
 	emi_space_page *page;
 	emi_space_bits *spare;  /* of a page whose units became alike: the next page is sure to have it */
-	emi_space_gaps *gaps;   /* a tree over pages: those of node i are 2i and 2i + 1, those of page p are node table + p */
+	emi_space_gaps *gaps;   /* a tree over pages: those of node i are 2i and 2i + 1, those of page p are node table
+	                           + p */
 	uint64_t pages;         /* there are */
 	uint64_t table;         /* entries of page: a power of two */
 	uint64_t high;          /* no unit from here on is in use or cut out; the one before it is */

@@ -29,7 +29,10 @@ static em_status check(const em_ctx *ctx, const em_cache_access *access, uint64_
 		       const uint64_t *misses, em_errinfo *err)
 {
 	if (ctx == NULL || (access == NULL && n != 0) || misses == NULL)
-		return emi_fail(err, EM_ERR_INVAL, "%s is NULL", ctx == NULL ? "ctx" : misses == NULL ? "misses" : "access");
+		return emi_fail(err, EM_ERR_INVAL, "%s is NULL",
+				ctx == NULL	 ? "ctx"
+				: misses == NULL ? "misses"
+						 : "access");
 	if (frames == 0 || frames > 1u << 30 || n >= 1u << 30)
 		return emi_fail(err, EM_ERR_RANGE, "a trace has less than 2^30 accesses, a cache 1 to 2^30 frames");
 	return EM_OK;
@@ -120,8 +123,8 @@ em_status em_cache_trace_policy(em_ctx *ctx, const em_cache_access *access, uint
 }
 
 /*
- * The optimum.  Blocks have numbers, in the order of their first accesses.  A heap has those that are in the cache, the one whose next access is the farthest
- * first; NEVER is farther than any.
+ * The optimum.  Blocks have numbers, in the order of their first accesses.  A heap has those that are in the cache, the
+ * one whose next access is the farthest first; NEVER is farther than any.
  */
 #define NEVER UINT32_MAX
 

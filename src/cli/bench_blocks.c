@@ -2,8 +2,9 @@
 /*
  * bench_blocks.c -- extmem bench blocks: what a block costs by backend, size and order.
  *
- * One block at a time is read or written through the library's files, sequentially or at random places, as in figures 2.1 to
- * 2.4 of the LEDA-SM report.  The file has no name and is written once before; the first repetition is not counted.
+ * One block at a time is read or written through the library's files, sequentially or at random places, as in figures
+ * 2.1 to 2.4 of the LEDA-SM report.  The file has no name and is written once before; the first repetition is not
+ * counted.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -234,7 +235,8 @@ static int fill(const blocks *b, em_file *f, char *buf, uint64_t block)
 /* Once through n blocks. */
 static int pass(const blocks *b, em_file *f, char *buf, const trial *t, uint64_t seed)
 {
-	const block_pass p = { f, buf, t->block, t->n, b->size / t->block, seed, 1, t->op == BENCH_WRITE, t->order == RANDOM, &b->in };
+	const block_pass p = { f, buf, t->block, t->n, b->size / t->block, seed, 1, t->op == BENCH_WRITE,
+			       t->order == RANDOM, &b->in };
 	em_errinfo err;
 
 	if (!block_pass_run(&p, &err))
@@ -284,22 +286,25 @@ static void print_begin(const blocks *b)
 
 static void print(blocks *b, const trial *t)
 {
-	const double s = t->seconds[(b->repeat - 1) / 2], rate = (double)(t->n * t->block) / s * 1e-6, us = s / (double)t->n * 1e6;
+	const double s = t->seconds[(b->repeat - 1) / 2], rate = (double)(t->n * t->block) / s * 1e-6,
+		     us = s / (double)t->n * 1e6;
 	const char *order = t->order == RANDOM ? "random" : "sequential", *op = bench_op_name((uint32_t)t->op);
 	char text[SIZE_TEXT];
 
 	if (b->format == BENCH_CSV)
-		printf("%s,%d,%s,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.9f,%.3f,%.3f,%.6f\n", t->backend, t->direct, op, order,
-		       t->block, t->n, b->repeat, s, rate, us, t->cpu);
+		printf("%s,%d,%s,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.9f,%.3f,%.3f,%.6f\n", t->backend, t->direct,
+		       op, order, t->block, t->n, b->repeat, s, rate, us, t->cpu);
 	else if (b->format == BENCH_JSON)
-		printf("%s\n {\"backend\": \"%s\", \"direct\": %s, \"op\": \"%s\", \"order\": \"%s\", \"block\": %" PRIu64
-		       ", \"blocks\": %" PRIu64 ", \"repeat\": %" PRIu64 ", \"median_s\": %.9f, \"MBps\": %.3f, \"us_block\": %.3f"
+		printf("%s\n {\"backend\": \"%s\", \"direct\": %s, \"op\": \"%s\", \"order\": \"%s\", \"block\": "
+		       "%" PRIu64 ", \"blocks\": %" PRIu64 ", \"repeat\": %" PRIu64
+		       ", \"median_s\": %.9f, \"MBps\": %.3f, \"us_block\": %.3f"
 		       ", \"cpu_s\": %.6f}",
-		       b->printed ? "," : "", t->backend, t->direct ? "true" : "false", op, order, t->block, t->n, b->repeat, s,
-		       rate, us, t->cpu);
+		       b->printed ? "," : "", t->backend, t->direct ? "true" : "false", op, order, t->block, t->n,
+		       b->repeat, s, rate, us, t->cpu);
 	else
-		printf("%-9s %-6s %-5s %-10s %8s %8" PRIu64 " %10.6f %9.1f %10.2f %9.6f\n", t->backend, t->direct ? "yes" : "no",
-		       op, order, size_format_exact(t->block, text), t->n, s, rate, us, t->cpu);
+		printf("%-9s %-6s %-5s %-10s %8s %8" PRIu64 " %10.6f %9.1f %10.2f %9.6f\n", t->backend,
+		       t->direct ? "yes" : "no", op, order, size_format_exact(t->block, text), t->n, s, rate, us,
+		       t->cpu);
 	fflush(stdout);
 	b->printed++;
 }

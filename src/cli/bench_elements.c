@@ -2,14 +2,15 @@
 /*
  * bench_elements.c -- extmem bench io: measures one combination.
  *
- * The k streams take turns, an element each.  An element begins with a random number of which a sum is kept, so that nothing
- * is measured that did not work.  The clock runs from before the first stream is opened until the last one is
+ * The k streams take turns, an element each.  An element begins with a random number of which a sum is kept, so that
+ * nothing is measured that did not work.  The clock runs from before the first stream is opened until the last one is
  * finished; the first repetition is not counted.
  *
  * Files have no names: they are opened here and given to the library as /proc/self/fd/N, and vanish with this process.
  * What reading needs is written before unless it is what the last run has left.
  *
- * With a cold cache, a file is synced and its pages are dropped before each time it is read, and writing ends when the disk has it.
+ * With a cold cache, a file is synced and its pages are dropped before each time it is read, and writing ends when the
+ * disk has it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -148,14 +148,16 @@ static int make_plan(bench_options *o)
 {
 	size_t i;
 
-	if (o->from ? bench_plan_table(&o->plan, o->command, o->from, &o->set) : bench_plan_add(&o->plan, o->command, &o->set))
+	if (o->from ? bench_plan_table(&o->plan, o->command, o->from, &o->set)
+		    : bench_plan_add(&o->plan, o->command, &o->set))
 		return -1;
 	for (i = 0; i < o->plan.n && !o->force; i++) {
 		const bench_run *r = &o->plan.run[i];
 
 		if (r->kind == EM_ELEMENT_SIMPLE && r->n > BENCH_SIMPLE_MOST / r->k) {
-			message(o->command, "%" PRIu32 " streams of %" PRIu64 " elements: a system call for each of more than %"
-				PRIu64 " elements only with --force",
+			message(o->command,
+				"%" PRIu32 " streams of %" PRIu64
+				" elements: a system call for each of more than %" PRIu64 " elements only with --force",
 				r->k, r->n, BENCH_SIMPLE_MOST);
 			return -1;
 		}

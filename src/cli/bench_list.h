@@ -15,8 +15,8 @@ typedef struct bench_list {
 } bench_list;
 
 /*
- * Read numbers, sizes when units are allowed, each from least to most.  Items are separated by commas or blanks: a number,
- * A^B, or two of these with ".." between: then from the first to no more than the second, times A or times 2.
+ * Read numbers, sizes when units are allowed, each from least to most.  Items are separated by commas or blanks: a
+ * number, A^B, or two of these with ".." between: then from the first to no more than the second, times A or times 2.
  * Returns NULL, or what is wrong.
  */
 const char *bench_list_numbers(bench_list *list, const char *text, int units, uint64_t least, uint64_t most);

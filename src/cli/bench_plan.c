@@ -2,9 +2,9 @@
 /*
  * bench_plan.c -- which runs extmem bench io makes.
  *
- * A table is a text file whose first line names the columns; each line that follows is a set of parameters, and a field may be
- * a list as in an option.  Columns are separated by ';' if the first line has one, otherwise by ','; lists within a field then
- * by blanks.  What --csv prints is such a table: its columns of results are skipped.
+ * A table is a text file whose first line names the columns; each line that follows is a set of parameters, and a field
+ * may be a list as in an option.  Columns are separated by ';' if the first line has one, otherwise by ','; lists
+ * within a field then by blanks.  What --csv prints is such a table: its columns of results are skipped.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -42,8 +42,8 @@ void bench_print_begin(const bench_options *o)
 		break;
 	default:
 		printf("files in %s; cache %s\n", o->dir, cache_text(o));
-		printf("%-5s %-7s %11s %3s %8s %7s %10s %10s %10s %10s %12s %12s\n", "op", "kind", "n", "k", "block", "element",
-		       "median s", "min s", "max s", "cpu s", "predicted", "I/Os");
+		printf("%-5s %-7s %11s %3s %8s %7s %10s %10s %10s %10s %12s %12s\n", "op", "kind", "n", "k", "block",
+		       "element", "median s", "min s", "max s", "cpu s", "predicted", "I/Os");
 	}
 	fflush(stdout);
 }
@@ -56,8 +56,8 @@ static void print_csv(const bench_options *o, const bench_run *r, const bench_re
 		snprintf(block, sizeof(block), "%" PRIu64, r->block);
 	printf("%s,%s,%" PRIu64 ",%" PRIu32 ",%s,%" PRIu64 ",%" PRIu32 ",%s,%.9f,%.9f,%.9f,%.6f,%" PRIu64 ",%" PRIu64
 	       ",%" PRIu64 "\n",
-	       bench_op_name(r->op), em_element_kind_name(r->kind), r->n, r->k, block, r->element, r->repeat, cache_name(o),
-	       s->median, s->least, s->most, s->cpu, s->predicted, s->counted, s->bytes);
+	       bench_op_name(r->op), em_element_kind_name(r->kind), r->n, r->k, block, r->element, r->repeat,
+	       cache_name(o), s->median, s->least, s->most, s->cpu, s->predicted, s->counted, s->bytes);
 }
 
 static void print_json(size_t index, const bench_run *r, const bench_result *s)
@@ -66,11 +66,12 @@ static void print_json(size_t index, const bench_run *r, const bench_result *s)
 
 	if (bench_has_block(r->kind))
 		snprintf(block, sizeof(block), "%" PRIu64, r->block);
-	printf("%s\n {\"op\": \"%s\", \"kind\": \"%s\", \"n\": %" PRIu64 ", \"k\": %" PRIu32 ", \"block\": %s, \"element\": %"
-	       PRIu64 ", \"repeat\": %" PRIu32 ", \"median_s\": %.9f, \"min_s\": %.9f, \"max_s\": %.9f, \"cpu_s\": %.6f"
+	printf("%s\n {\"op\": \"%s\", \"kind\": \"%s\", \"n\": %" PRIu64 ", \"k\": %" PRIu32
+	       ", \"block\": %s, \"element\": %" PRIu64 ", \"repeat\": %" PRIu32
+	       ", \"median_s\": %.9f, \"min_s\": %.9f, \"max_s\": %.9f, \"cpu_s\": %.6f"
 	       ", \"predicted_ios\": %" PRIu64 ", \"counted_ios\": %" PRIu64 ", \"bytes\": %" PRIu64 "}",
-	       index ? "," : "", bench_op_name(r->op), em_element_kind_name(r->kind), r->n, r->k, block, r->element, r->repeat,
-	       s->median, s->least, s->most, s->cpu, s->predicted, s->counted, s->bytes);
+	       index ? "," : "", bench_op_name(r->op), em_element_kind_name(r->kind), r->n, r->k, block, r->element,
+	       r->repeat, s->median, s->least, s->most, s->cpu, s->predicted, s->counted, s->bytes);
 }
 
 static void print_text(const bench_run *r, const bench_result *s)
@@ -80,8 +81,8 @@ static void print_text(const bench_run *r, const bench_result *s)
 	if (bench_has_block(r->kind))
 		size_format_exact(r->block, block);
 	printf("%-5s %-7s %11" PRIu64 " %3" PRIu32 " %8s %7s %10.6f %10.6f %10.6f %10.6f %12" PRIu64 " %12" PRIu64 "\n",
-	       bench_op_name(r->op), em_element_kind_name(r->kind), r->n, r->k, block, size_format_exact(r->element, element),
-	       s->median, s->least, s->most, s->cpu, s->predicted, s->counted);
+	       bench_op_name(r->op), em_element_kind_name(r->kind), r->n, r->k, block,
+	       size_format_exact(r->element, element), s->median, s->least, s->most, s->cpu, s->predicted, s->counted);
 }
 
 void bench_print_run(const bench_options *o, size_t index, const bench_run *run, const bench_result *result)

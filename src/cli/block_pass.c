@@ -23,7 +23,8 @@ static int one_by_one(const block_pass *p, em_errinfo *err)
 
 	for (i = 0; i < p->n; i++) {
 		const uint64_t at = place(p, start, i);
-		const em_status st = p->write ? em_file_write(p->file, p->buf, bytes, at) : em_file_read(p->file, p->buf, bytes, at, NULL);
+		const em_status st = p->write ? em_file_write(p->file, p->buf, bytes, at)
+					      : em_file_read(p->file, p->buf, bytes, at, NULL);
 
 		if (st != EM_OK) {
 			em_file_error(p->file, err);

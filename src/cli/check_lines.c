@@ -60,7 +60,8 @@ static int check_file(check *ck, em_ctx *ctx, const em_order *order, check_resul
 	opts.progress_user = ck;
 	opts.errinfo = err;
 	/* Only the first file that is not in order is named. */
-	st = em_check_file(ctx, co->unsorted ? NULL : order, ck->path, &opts, &info, result->disorder ? NULL : tell_disorder, ck);
+	st = em_check_file(ctx, co->unsorted ? NULL : order, ck->path, &opts, &info,
+			   result->disorder ? NULL : tell_disorder, ck);
 	if (st != EM_OK) {
 		progress_clear(&ck->bar);
 		if (!interrupt_caught(&ck->interrupt))

@@ -2,8 +2,8 @@
 /*
  * check_records.c -- extmem check of binary records.
  *
- * Several files are one sequence: the last record of one comes before the first of the next.  After a record that is out of
- * order counting goes on, as the checksum is of all records.
+ * Several files are one sequence: the last record of one comes before the first of the next.  After a record that is
+ * out of order counting goes on, as the checksum is of all records.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -126,7 +126,8 @@ static int check_file(check *ck, const char *path)
 		record += (size_t)got / size;
 		if ((size_t)got % size) {
 			message(ck->options->command,
-				"%s: %" PRIu64 " bytes are no multiple of the record size %zu: the record at offset %" PRIu64
+				"%s: %" PRIu64
+				" bytes are no multiple of the record size %zu: the record at offset %" PRIu64
 				" is cut off",
 				name, record * size + (size_t)got % size, size, record * size);
 			goto out;

@@ -7,9 +7,9 @@
  *	disk = /other\, slower/tmp
  *	block-size = 2M
  *
- * A line is empty, a comment, or a name, an equals sign and a value; blanks around these do not count, and there is no quoting, so
- * a number sign within a path belongs to it.  A name stands there once, but for `disk'.  Everything else is an
- * error: what is misspelt is not ignored.  Paths are absolute, as nobody knows where the command will be run.
+ * A line is empty, a comment, or a name, an equals sign and a value; blanks around these do not count, and there is no
+ * quoting, so a number sign within a path belongs to it.  A name stands there once, but for `disk'.  Everything else is
+ * an error: what is misspelt is not ignored.  Paths are absolute, as nobody knows where the command will be run.
  *
  * The library reads no file that it was not given, so this is the command's.
  */
@@ -140,7 +140,11 @@ static void name_list(char *out, size_t room)
 	size_t i, n = 0;
 
 	for (i = 0; i < NAMES; i++)
-		n += (size_t)snprintf(out + n, room - n, "%s%s", i == 0 ? "" : i + 1 == NAMES ? " or " : ", ", names[i].name);
+		n += (size_t)snprintf(out + n, room - n, "%s%s",
+				      i == 0	       ? ""
+				      : i + 1 == NAMES ? " or "
+						       : ", ",
+				      names[i].name);
 }
 
 static int set(config *f, const char *name, const char *value)

@@ -10,7 +10,8 @@
 #include "cli/config.h"
 #include "cli/context_options.h"
 
-enum { OPT_CONFIG = OPTION_CONTEXT, OPT_NO_CONFIG, OPT_NO_WARNINGS, OPT_DISK, OPT_SCRATCH_MAX, OPT_DIRECT, OPT_BACKEND, OPT_ISA };
+enum { OPT_CONFIG = OPTION_CONTEXT, OPT_NO_CONFIG, OPT_NO_WARNINGS, OPT_DISK, OPT_SCRATCH_MAX, OPT_DIRECT, OPT_BACKEND,
+       OPT_ISA };
 
 const struct option context_long_options[] = {
 	{ "temporary-directory", required_argument, NULL, 'T' },
@@ -39,7 +40,8 @@ int context_options_init(context_options *c, const char *command, option_reader 
 	memset(c, 0, sizeof(*c));
 	c->ctx = none;
 	/* Who asks for help may have trouble with just that file. */
-	if (option_find_last(r, answers, &unused) || option_find_last(r, files, &file) == OPT_NO_CONFIG || (file && !*file))
+	if (option_find_last(r, answers, &unused) || option_find_last(r, files, &file) == OPT_NO_CONFIG ||
+	    (file && !*file))
 		return 0;
 	return config_read(c, command, file);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * context_options.h -- the options that are a context's: scratch disks and their limit, transfers, instruction set; and the file that
- * says what these, memory and threads are when no option does.
+ * context_options.h -- the options that are a context's: scratch disks and their limit, transfers, instruction set; and
+ * the file that says what these, memory and threads are when no option does.
  */
 #ifndef CLI_CONTEXT_OPTIONS_H
 #define CLI_CONTEXT_OPTIONS_H
@@ -25,7 +25,8 @@ typedef struct context_options {
 extern const struct option context_long_options[];
 extern const struct option context_own_long_options[];
 
-/* Begin with the defaults, or what a configuration file has in their place; which one, the reader's arguments say.  0, or -1 after a message. */
+/* Begin with the defaults, or what a configuration file has in their place; which one, the reader's arguments say.  0,
+ * or -1 after a message. */
 int context_options_init(context_options *c, const char *command, option_reader *r);
 
 /* Take an option: 0 taken, 1 it is none of these, -1 after a message. */

@@ -43,7 +43,8 @@ static void advise_obsolete(const em_text_key *key, const char *command)
 {
 	if (key->last_field)
 		message(command,
-			"obsolescent key '+%" PRIu64 " -%" PRIu64 "' used; consider '-k %" PRIu64 ",%" PRIu64 "' instead",
+			"obsolescent key '+%" PRIu64 " -%" PRIu64 "' used; consider '-k %" PRIu64 ",%" PRIu64
+			"' instead",
 			key->first_field - 1, key->last_field, key->first_field, key->last_field);
 	else
 		message(command, "obsolescent key '+%" PRIu64 "' used; consider '-k %" PRIu64 "' instead",

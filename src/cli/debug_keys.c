@@ -2,9 +2,9 @@
 /*
  * debug_keys.c -- marking the keys of the lines that are written to standard output.
  *
- * Under each line stands a line for each key, in which '_' is below the characters of the key, and one for the comparison of
- * whole lines where keys may be equal.  A tab is shown as '>', so that one byte is one column; control characters take none.
- * A newline in quotes of CSV is shown as a tab is, so that a record is one line.
+ * Under each line stands a line for each key, in which '_' is below the characters of the key, and one for the
+ * comparison of whole lines where keys may be equal.  A tab is shown as '>', so that one byte is one column; control
+ * characters take none.  A newline in quotes of CSV is shown as a tab is, so that a record is one line.
  *
  * The sort writes to standard output as always, but that is a pipe here, whose other end a thread reads.  So
  * what is shown is what sorting and merging really give.  Where no thread can be started it is a temporary file in

@@ -2,11 +2,12 @@
 /*
  * disk_table.c -- what the disks of a context do, in a line for each every so many seconds.
  *
- * A line is the difference of two snapshots, after the tables of iostat that the LEDA-SM report shows: how many requests and bytes in a
- * second, how many wait, how long one takes from when the kernel got it, and in which part of the time there was one.
+ * A line is the difference of two snapshots, after the tables of iostat that the LEDA-SM report shows: how many
+ * requests and bytes in a second, how many wait, how long one takes from when the kernel got it, and in which part of
+ * the time there was one.
  *
- * A disk comes with its first file and goes with its last, so disks are told from others by their names, and one that has
- * counted less than before is new.
+ * A disk comes with its first file and goes with its last, so disks are told from others by their names, and one that
+ * has counted less than before is new.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -43,10 +44,11 @@ static void print_line(disk_table *t, const em_io_stats *d, double seconds, cons
 {
 	if (t->lines++ % LINES_PER_HEADING == 0)
 		fputs("  time s     r/s     w/s   rMB/s   wMB/s  queue    r ms    w ms  busy  disk\n", stderr);
-	fprintf(stderr, "%8.1f %7.0f %7.0f %7.1f %7.1f %6" PRIu32 " %7.2f %7.2f %4.0f%%  %s\n", monotonic_seconds() - t->start,
-		per((double)d->reads, seconds), per((double)d->writes, seconds), per((double)d->bytes_read * 1e-6, seconds),
-		per((double)d->bytes_written * 1e-6, seconds), d->queue, per(d->read_seconds * 1e3, (double)d->reads),
-		per(d->write_seconds * 1e3, (double)d->writes), per(d->busy * 100, seconds), name);
+	fprintf(stderr, "%8.1f %7.0f %7.0f %7.1f %7.1f %6" PRIu32 " %7.2f %7.2f %4.0f%%  %s\n",
+		monotonic_seconds() - t->start, per((double)d->reads, seconds), per((double)d->writes, seconds),
+		per((double)d->bytes_read * 1e-6, seconds), per((double)d->bytes_written * 1e-6, seconds), d->queue,
+		per(d->read_seconds * 1e3, (double)d->reads), per(d->write_seconds * 1e3, (double)d->writes),
+		per(d->busy * 100, seconds), name);
 }
 
 /* What a disk had counted at the last snapshot; NULL when it was not there. */

@@ -54,7 +54,9 @@ static int take(disks_command *dc, int c, const char *arg)
 	switch (c) {
 	case OPT_MEASURE:
 		dc->measure = MEASURE_USUAL;
-		return arg ? option_size(dc->command, "--measure", arg, disks_block(MEASURE_SIZES - 1), INT64_MAX / 2, &dc->measure) : 0;
+		return arg ? option_size(dc->command, "--measure", arg, disks_block(MEASURE_SIZES - 1), INT64_MAX / 2,
+					 &dc->measure)
+			   : 0;
 	case OPT_CSV:
 		dc->format = DISKS_CSV;
 		return 0;
@@ -130,7 +132,9 @@ static void warn(const disks_command *dc)
 
 	for (i = 0; i < dc->n && !dc->context.no_warnings; i++)
 		if (mount_in_memory(dc->disk[i].fs)) {
-			message(dc->command, "warning: %s: scratch is on a file system in memory, which it takes beyond what is allowed",
+			message(dc->command,
+				"warning: %s: scratch is on a file system in memory, which it takes beyond what is "
+				"allowed",
 				dc->disk[i].opts.path);
 			break;
 		}

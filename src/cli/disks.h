@@ -2,8 +2,8 @@
 /*
  * disks.h -- what the files of extmem disks share.
  *
- * Options (disks.c) make a list of disks; each is looked at (disks_look.c), if wanted measured (disks_measure.c), and printed
- * (disks_print.c).
+ * Options (disks.c) make a list of disks; each is looked at (disks_look.c), if wanted measured (disks_measure.c), and
+ * printed (disks_print.c).
  */
 #ifndef CLI_DISKS_H
 #define CLI_DISKS_H
@@ -48,7 +48,8 @@ typedef struct disks_command {
 	interrupt in;
 } disks_command;
 
-/* Look at a disk, whose opts are set but for what they leave open.  0, or -1 after a message: what is known is filled in. */
+/* Look at a disk, whose opts are set but for what they leave open.  0, or -1 after a message: what is known is filled
+ * in. */
 int disks_look(const disks_command *dc, disk_look *d);
 
 /* Open it as a sort would, with a context of its own; what is refused there is refused.  NULL after a message. */

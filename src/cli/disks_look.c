@@ -2,7 +2,8 @@
 /*
  * disks_look.c -- what a scratch disk is, and how much of it is free.
  *
- * Whether transfers are direct is found by opening what a sort would: a file without a name in a directory, or what is there, but for reading.
+ * Whether transfers are direct is found by opening what a sort would: a file without a name in a directory, or what is
+ * there, but for reading.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -33,7 +34,10 @@ static char *parent(const char *path)
 static int find_kind(const disks_command *dc, disk_look *d, struct stat *sb)
 {
 	if (!stat(d->opts.path, sb)) {
-		d->kind = S_ISDIR(sb->st_mode) ? DISK_DIRECTORY : S_ISREG(sb->st_mode) ? DISK_FILE : S_ISBLK(sb->st_mode) ? DISK_DEVICE : DISK_OTHER;
+		d->kind = S_ISDIR(sb->st_mode)	 ? DISK_DIRECTORY
+			  : S_ISREG(sb->st_mode) ? DISK_FILE
+			  : S_ISBLK(sb->st_mode) ? DISK_DEVICE
+						 : DISK_OTHER;
 		if (d->kind != DISK_OTHER)
 			return 0;
 		message(dc->command, "%s: neither a directory, nor a regular file, nor a block device", d->opts.path);
@@ -103,7 +107,9 @@ static int refused(const disks_command *dc, const disk_look *d, uint64_t size)
 {
 	if ((d->kind != DISK_FILE && d->kind != DISK_DEVICE) || !size || (d->opts.flags & EM_DISK_FORCE))
 		return 0;
-	message(dc->command, "%s: not empty, and what is in it is not to be overwritten unless the disk has the option force", d->opts.path);
+	message(dc->command,
+		"%s: not empty, and what is in it is not to be overwritten unless the disk has the option force",
+		d->opts.path);
 	return 1;
 }
 

@@ -2,13 +2,13 @@
 /*
  * disks_measure.c -- which block size a disk is fast with.
  *
- * Each disk is written and read in sequence, with blocks of 64 KiB to 8 MiB, and as many of them in flight as a sort with the same memory would
- * have: its plan says how many buffers there are for either, which the disks share.  What is written is written over, as the first
- * time a file system looks for space, too.  All sizes take turns, several times, so that what else the machine does meets all of them;
- * of the seconds the median counts.
+ * Each disk is written and read in sequence, with blocks of 64 KiB to 8 MiB, and as many of them in flight as a sort
+ * with the same memory would have: its plan says how many buffers there are for either, which the disks share.  What is
+ * written is written over, as the first time a file system looks for space, too.  All sizes take turns, several times,
+ * so that what else the machine does meets all of them; of the seconds the median counts.
  *
- * Recommended is the smallest size with which every disk takes hardly longer than with its best one: small blocks let more runs be
- * merged at a time.
+ * Recommended is the smallest size with which every disk takes hardly longer than with its best one: small blocks let
+ * more runs be merged at a time.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -58,7 +58,8 @@ static uint32_t share(const disks_command *dc, const disk_look *d, uint32_t buff
 	return n ? n : 1;
 }
 
-/* How many blocks a sort has in flight; 0 where there is too little memory for blocks of that size, which are left out. */
+/* How many blocks a sort has in flight; 0 where there is too little memory for blocks of that size, which are left
+ * out. */
 static int plan_depths(disks_command *dc)
 {
 	const em_key key = { 0, 0, EM_KEY_U64, 0, { 0 } };
@@ -101,7 +102,8 @@ static int choose_bytes(measurement *m)
 	m->bytes -= m->bytes % unit;
 	if (m->bytes)
 		return 0;
-	message(m->dc->command, "%s: measuring takes at least %s of space", m->d->opts.path, size_format_exact(unit, text));
+	message(m->dc->command, "%s: measuring takes at least %s of space", m->d->opts.path,
+		size_format_exact(unit, text));
 	return -1;
 }
 

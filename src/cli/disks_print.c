@@ -40,8 +40,9 @@ static void text_disk(const disk_look *d)
 {
 	char a[SIZE_TEXT], b[SIZE_TEXT];
 
-	printf("%-9s  %-11s  %-8s  %-6s  %10s  %10s  %5" PRIu32 "  ", kind_name[d->kind], d->fs[0] ? d->fs : "-", d->backend, direct_name(d),
-	       size_or(d->capacity, 0, "-", a), size_or(d->free, UINT64_MAX, "-", b), d->opts.queue_depth);
+	printf("%-9s  %-11s  %-8s  %-6s  %10s  %10s  %5" PRIu32 "  ", kind_name[d->kind], d->fs[0] ? d->fs : "-",
+	       d->backend, direct_name(d), size_or(d->capacity, 0, "-", a), size_or(d->free, UINT64_MAX, "-", b),
+	       d->opts.queue_depth);
 	put_path(d->opts.path);
 }
 
@@ -54,8 +55,8 @@ static void text_rates(const disk_look *d)
 	put_path(d->opts.path);
 	printf("%8s  %11s  %10s  %20s\n", "block", "write MB/s", "read MB/s", "in flight (w, r)");
 	for (i = 0; i < MEASURE_SIZES && d->write[i] > 0; i++)
-		printf("%8s  %11.1f  %10.1f  %15" PRIu32 ", %3" PRIu32 "\n", size_format_exact(disks_block(i), block), d->write[i] * 1e-6,
-		       d->read[i] * 1e-6, d->write_depth[i], d->read_depth[i]);
+		printf("%8s  %11.1f  %10.1f  %15" PRIu32 ", %3" PRIu32 "\n", size_format_exact(disks_block(i), block),
+		       d->write[i] * 1e-6, d->read[i] * 1e-6, d->write_depth[i], d->read_depth[i]);
 }
 
 static void print_text(const disks_command *dc)
@@ -67,7 +68,8 @@ static void print_text(const disks_command *dc)
 	printf("disks: %s", dc->context.scratch.from);
 	if (dc->context.file && strcmp(dc->context.file, dc->context.scratch.from))
 		printf("; other options: %s", dc->context.file);
-	printf("\n%-9s  %-11s  %-8s  %-6s  %10s  %10s  %5s  %s\n", "kind", "file system", "backend", "direct", "capacity", "free", "queue", "path");
+	printf("\n%-9s  %-11s  %-8s  %-6s  %10s  %10s  %5s  %s\n", "kind", "file system", "backend", "direct",
+	       "capacity", "free", "queue", "path");
 	for (i = 0; i < dc->n; i++)
 		text_disk(&dc->disk[i]);
 	printf("block size %s, ", c->block_bytes ? size_format_exact(c->block_bytes, text) : "chosen for each sort");
@@ -75,8 +77,10 @@ static void print_text(const disks_command *dc)
 	for (i = 0; i < dc->n && dc->disk[i].write[0] > 0; i++)
 		text_rates(&dc->disk[i]);
 	if (dc->best)
-		printf("\nthe smallest block size with which %s hardly slower than with %s best one:\nblock-size = %s\n",
-		       dc->n == 1 ? "the disk is" : "no disk is", dc->n == 1 ? "the" : "its", size_format_exact(dc->best, text));
+		printf("\nthe smallest block size with which %s hardly slower than with %s best one:\nblock-size = "
+		       "%s\n",
+		       dc->n == 1 ? "the disk is" : "no disk is", dc->n == 1 ? "the" : "its",
+		       size_format_exact(dc->best, text));
 }
 
 static void csv_path(const char *path)
@@ -116,8 +120,8 @@ static void csv_rates(const disk_look *d)
 
 	for (i = 0; i < MEASURE_SIZES && d->write[i] > 0; i++) {
 		csv_path(d->opts.path);
-		printf(",%" PRIu64 ",%.3f,%.3f,%" PRIu32 ",%" PRIu32 "\n", disks_block(i), d->write[i] * 1e-6, d->read[i] * 1e-6, d->write_depth[i],
-		       d->read_depth[i]);
+		printf(",%" PRIu64 ",%.3f,%.3f,%" PRIu32 ",%" PRIu32 "\n", disks_block(i), d->write[i] * 1e-6,
+		       d->read[i] * 1e-6, d->write_depth[i], d->read_depth[i]);
 	}
 }
 
@@ -163,8 +167,10 @@ static void json_rates(const disk_look *d)
 
 	fputs(", \"measured\": [", stdout);
 	for (i = 0; i < MEASURE_SIZES && d->write[i] > 0; i++)
-		printf("%s{\"block\": %" PRIu64 ", \"write_MBps\": %.3f, \"read_MBps\": %.3f, \"write_depth\": %" PRIu32 ", \"read_depth\": %" PRIu32 "}",
-		       i ? ", " : "", disks_block(i), d->write[i] * 1e-6, d->read[i] * 1e-6, d->write_depth[i], d->read_depth[i]);
+		printf("%s{\"block\": %" PRIu64 ", \"write_MBps\": %.3f, \"read_MBps\": %.3f, \"write_depth\": %" PRIu32
+		       ", \"read_depth\": %" PRIu32 "}",
+		       i ? ", " : "", disks_block(i), d->write[i] * 1e-6, d->read[i] * 1e-6, d->write_depth[i],
+		       d->read_depth[i]);
 	putchar(']');
 }
 
@@ -177,7 +183,10 @@ static void json_disk(const disks_command *dc, const disk_look *d)
 		json_text(d->fs);
 	else
 		fputs("null", stdout);
-	printf(", \"backend\": \"%s\", \"direct\": %s", d->backend, d->direct < 0 ? "null" : d->direct ? "true" : "false");
+	printf(", \"backend\": \"%s\", \"direct\": %s", d->backend,
+	       d->direct < 0 ? "null"
+	       : d->direct   ? "true"
+			     : "false");
 	json_number("capacity", d->capacity, 0);
 	json_number("free", d->free, UINT64_MAX);
 	json_number("queue", d->opts.queue_depth, 0);

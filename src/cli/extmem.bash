@@ -8,7 +8,8 @@ _extmem()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W 'sort merge unique top shuffle generate check disks bench --help --version' -- "$cur"))
+		COMPREPLY=($(compgen -W 'sort merge unique top shuffle generate check disks bench --help --version' \
+			-- "$cur"))
 		return
 	fi
 
@@ -74,8 +75,9 @@ _extmem()
 	--priority)
 		opts='write read none'
 		;;
-	-k | --key | -t | --field-separator | --header | --skip | -S | --buffer-size | --record-size | --records | --seed | --parallel | \
-		--min-count | --max-count | --batch-size | --run-size | --block-size | --read-buffers | --write-buffers | --prefetch-buffers | --scratch-max | \
+	-k | --key | -t | --field-separator | --header | --skip | -S | --buffer-size | --record-size | --records | \
+		--seed | --parallel | --min-count | --max-count | --batch-size | --run-size | --block-size | \
+		--read-buffers | --write-buffers | --prefetch-buffers | --scratch-max | \
 		--n | --k | --block | --element | --repeat)
 		return
 		;;
@@ -96,12 +98,14 @@ _extmem()
 	fi
 	# What says how lines are ordered.
 	local lines='--key= --field-separator= --ignore-leading-blanks --dictionary-order --ignore-case
-		--general-numeric-sort --human-numeric-sort --ignore-nonprinting --month-sort --numeric-sort --version-sort --sort=
-		--reverse --stable --unique --zero-terminated --header= --csv'
+		--general-numeric-sort --human-numeric-sort --ignore-nonprinting --month-sort --numeric-sort
+		--version-sort --sort= --reverse --stable --unique --zero-terminated --header= --csv'
 	# What sorts has these, too.
-	local sorting="$lines --files0-from= --record-size= --output= --buffer-size= --temporary-directory= --parallel= --batch-size=
-		--run-size= --block-size= --read-buffers= --write-buffers= --prefetch-buffers= --fetch= --place-runs= --last-run= --priority= --direct= --backend= --isa= --scratch-compress= --scratch-max= --disk= --config= --no-config --stats --interval= --progress --no-progress --verbose --no-warnings
-		--help --version"
+	local sorting="$lines --files0-from= --record-size= --output= --buffer-size= --temporary-directory=
+		--parallel= --batch-size= --run-size= --block-size= --read-buffers= --write-buffers=
+		--prefetch-buffers= --fetch= --place-runs= --last-run= --priority= --direct= --backend= --isa=
+		--scratch-compress= --scratch-max= --disk= --config= --no-config --stats --interval= --progress
+		--no-progress --verbose --no-warnings --help --version"
 	case $command in
 	sort)
 		opts="$sorting --check --merge --debug --plan"
@@ -119,20 +123,23 @@ _extmem()
 		opts="--count= --seed= --zero-terminated --header= --csv --field-separator= ${sorting#"$lines "}"
 		;;
 	generate)
-		opts='--records= --size= --record-size= --gensort --lines --seed= --output= --progress --no-progress --help
-			--version'
+		opts='--records= --size= --record-size= --gensort --lines --seed= --output= --progress --no-progress
+			--help --version'
 		;;
 	check)
 		opts="$lines --record-size= --unsorted --progress --no-progress --help --version"
 		;;
 	disks)
-		opts='--temporary-directory= --disk= --scratch-max= --direct= --backend= --isa= --config= --no-config --measure --csv --json --no-warnings --help --version'
+		opts='--temporary-directory= --disk= --scratch-max= --direct= --backend= --isa= --config= --no-config
+			--measure --csv --json --no-warnings --help --version'
 		;;
 	bench)
 		if [[ ${COMP_WORDS[2]} == blocks ]]; then
-			opts='--backend= --op= --order= --block= --size= --most= --repeat= --direct= --dir= --csv --json --help --version'
+			opts='--backend= --op= --order= --block= --size= --most= --repeat= --direct= --dir= --csv
+				--json --help --version'
 		else
-			opts='--op= --kind= --n= --k= --block= --element= --repeat= --from= --cache= --dir= --force --csv --json --help --version'
+			opts='--op= --kind= --n= --k= --block= --element= --repeat= --from= --cache= --dir= --force
+				--csv --json --help --version'
 		fi
 		;;
 	esac

@@ -189,7 +189,8 @@ static int check_volume(generate_options *g)
 		if (g->have_size)
 			message(g->command, "--size %" PRIu64 ": no file can be so large", g->size);
 		else
-			message(g->command, "--records %" PRIu64 ": no file can hold so many records of %" PRIu64 " bytes",
+			message(g->command,
+				"--records %" PRIu64 ": no file can hold so many records of %" PRIu64 " bytes",
 				g->records, g->record_size ? g->record_size : (uint64_t)g->lines.room);
 		return -1;
 	}

@@ -8,9 +8,11 @@
  *             spaces, and one letter again and again; cut where the line is full
  *     short   9 random printing characters
  *     urls    what a log of requests looks like to a sort: most lines begin as many others do.  Of 4095 hosts the r-th
- *             has about 1/r of the lines of the first, and paths are made of few words, the first ones of them most often
+ *             has about 1/r of the lines of the first, and paths are made of few words, the first ones of them most
+ *             often
  *     csv     id,name,amount,date,city,state,count,reference; the amount has a sign and two digits behind its point
- *     csv-quoted   the same, and some names and cities stand between double quotes, with commas or doubled quotes in them
+ *     csv-quoted   the same, and some names and cities stand between double quotes, with commas or doubled quotes in
+ *                  them
  *
  * A word is copied with all the bytes of its array, a constant number, which is faster than to copy what it has; what
  * follows it overwrites the rest.
@@ -68,7 +70,8 @@ static const word level[32] = {
 };
 
 static const word query[8] = {
-	W("?page="), W("?sort=asc&p="), W("?lang=en&id="), W("?q="), W("?ref=home&n="), W("?utm=mail&c="), W("?view=all&s="), W("?t="),
+	W("?page="), W("?sort=asc&p="), W("?lang=en&id="), W("?q="), W("?ref=home&n="), W("?utm=mail&c="),
+	W("?view=all&s="), W("?t="),
 };
 
 static const word first_name[32] = {
@@ -136,8 +139,8 @@ static unsigned take(uint64_t *random, unsigned bits)
 }
 
 /*
- * From 1 to 2^exponents - 1, r about 1/r times as often as 1: any power of two is equally likely, and so are all numbers from it
- * to the next.  16 bits of what is random say which power, the next ones which number.
+ * From 1 to 2^exponents - 1, r about 1/r times as often as 1: any power of two is equally likely, and so are all
+ * numbers from it to the next.  16 bits of what is random say which power, the next ones which number.
  */
 static unsigned take_popular(uint64_t *random, unsigned exponents)
 {
@@ -146,7 +149,8 @@ static unsigned take_popular(uint64_t *random, unsigned exponents)
 	return 1u << e | take(random, e);
 }
 
-/* Half a key of 32 random bits: the next digits of a fraction to the base 94, which are printing characters but no space. */
+/* Half a key of 32 random bits: the next digits of a fraction to the base 94, which are printing characters but no
+ * space. */
 static void put_printing(unsigned char *p, uint32_t fraction)
 {
 	uint64_t v = fraction;

@@ -2,8 +2,8 @@
 /*
  * obsolete_keys.c -- keys spelled +POS1 -POS2, as they were before -k.
  *
- * A position is F[.C][OPTS], the number of fields and of characters to skip, both from 0; the key reaches from one to the
- * other, which is no part of it.  So +F1.C1 -F2.C2 is -k F1+1.C1+1,F2+1.C2, and without C2 or with 0 the end is
+ * A position is F[.C][OPTS], the number of fields and of characters to skip, both from 0; the key reaches from one to
+ * the other, which is no part of it.  So +F1.C1 -F2.C2 is -k F1+1.C1+1,F2+1.C2, and without C2 or with 0 the end is
  * that of field F2: +1 -2 is -k 2,2.  The key is put in those words and read like any other.
  *
  * What begins with '+' but is no position is the name of a file.  When _POSIX2_VERSION in the environment names a

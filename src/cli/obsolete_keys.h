@@ -11,8 +11,8 @@
 int obsolete_usage(void);
 
 /*
- * An operand that begins with '+' and the argument behind it (NULL: none): add the key that they are.  *anywhere is what
- * obsolete_usage() said; it is set when the two show that such keys are meant.
+ * An operand that begins with '+' and the argument behind it (NULL: none): add the key that they are.  *anywhere is
+ * what obsolete_usage() said; it is set when the two show that such keys are meant.
  * Returns how many of the two it took, 0 when the operand is none, -1 after a message.
  */
 int obsolete_key_take(text_options *to, const char *command, const char *operand, const char *next, int *anywhere);

@@ -44,7 +44,8 @@ int option_abbreviated(const char *command, const char *option, const char *text
 /* Values of long options without a letter that every subcommand has. */
 enum { OPTION_PROGRESS = 256, OPTION_NO_PROGRESS, OPTION_HELP, OPTION_VERSION, OPTION_RECORD_SIZE };
 
-/* The first of those of text_options.c, of sort_resources.c, of context_options.c, of a subcommand's own, and of what sort_options.c leaves to one. */
+/* The first of those of text_options.c, of sort_resources.c, of context_options.c, of a subcommand's own, and of what
+ * sort_options.c leaves to one. */
 enum { OPTION_TEXT = 300, OPTION_RESOURCES = 400, OPTION_CONTEXT = 450, OPTION_OTHERS = 500, OPTION_DIALECT = 600 };
 
 #define OPTIONS_MOST 64
@@ -65,21 +66,24 @@ typedef struct option_reader {
 void option_reader_init(option_reader *r, int argc, char **argv, const char *letters);
 void option_reader_add(option_reader *r, const struct option *first, const struct option *second);
 
-/* The last among the arguments of some options, a list that ends with 0, and its argument; 0: there is none.  As option_find(). */
+/* The last among the arguments of some options, a list that ends with 0, and its argument; 0: there is none.  As
+ * option_find(). */
 int option_find_last(option_reader *r, const int *values, const char **arg);
 
 /* Is an option among the arguments?  Nothing is said of mistakes, and reading begins at the front again. */
 int option_find(option_reader *r, int value);
 
-/* The next option, 1 for an operand (in optarg), '?' for what has been complained about, -1 at the end: the rest begins at optind. */
+/* The next option, 1 for an operand (in optarg), '?' for what has been complained about, -1 at the end: the rest begins
+ * at optind. */
 int option_next(option_reader *r);
 
 /* The long options --progress and --no-progress. */
 extern const struct option common_long_options[];
 
 /*
- * Take one of these, OPTION_HELP or OPTION_VERSION: 1 when c is none of them, 0 to go on, -1 when --help or --version was answered and that is
- * all there is to do.  Behind a complaint, '?', it is said where to read about options; that is none of them either.
+ * Take one of these, OPTION_HELP or OPTION_VERSION: 1 when c is none of them, 0 to go on, -1 when --help or --version
+ * was answered and that is all there is to do.  Behind a complaint, '?', it is said where to read about options; that
+ * is none of them either.
  */
 int option_common(const char *command, int c, const char *help, int *progress_mode);
 

@@ -75,8 +75,8 @@ static void draw(progress *p, uint64_t done, uint64_t total, double elapsed)
 			format_time((double)(total - done) / rate, eta);
 		else
 			snprintf(eta, sizeof(eta), "-:--");
-		snprintf(tail, sizeof(tail), " %3d%%  %8s  %8s/s  %s", (int)((double)done / (double)total * 100), volume,
-			 speed, eta);
+		snprintf(tail, sizeof(tail), " %3d%%  %8s  %8s/s  %s", (int)((double)done / (double)total * 100),
+			 volume, speed, eta);
 	} else {
 		snprintf(tail, sizeof(tail), "  %8s  %8s/s", volume, speed);
 	}

@@ -2,12 +2,12 @@
 /*
  * scan.c -- looking at records one after the other: are they in order, how many, which.
  *
- * The checksum is the sum of a 64-bit hash of each record, modulo 2^64.  A sum does not depend on the order and, unlike an
- * exclusive or, notices when a record that is there twice is lost twice.
+ * The checksum is the sum of a 64-bit hash of each record, modulo 2^64.  A sum does not depend on the order and, unlike
+ * an exclusive or, notices when a record that is there twice is lost twice.
  *
  * Asking the library to compare each record with the one before would cost more than reading them.  So
- * the first eight bytes of the first key are made into a number that sorts as they do, once per record, and only when two
- * of those are equal is the library asked, unless the number is all of the key.
+ * the first eight bytes of the first key are made into a number that sorts as they do, once per record, and only when
+ * two of those are equal is the library asked, unless the number is all of the key.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -69,7 +69,8 @@ int scratch_disks_directory(scratch_disks *s, const char *command, const char *a
 	return 0;
 }
 
-/* Cut the path off the front: a backslash takes the meaning from a comma or a backslash.  What is behind the comma, or NULL. */
+/* Cut the path off the front: a backslash takes the meaning from a comma or a backslash.  What is behind the comma, or
+ * NULL. */
 static char *cut_path(char *text)
 {
 	char *to = text;
@@ -200,7 +201,8 @@ static int parse(scratch_disk *d, const char *command, const char *arg)
 	for (field = 0; at && !wrong; at = next, field++) {
 		next = cut(at);
 		if (field == 0)
-			wrong = *at ? option_size(command, part(d, "size", name), at, 0, UINT64_MAX, &d->opts.capacity) : 0;
+			wrong = *at ? option_size(command, part(d, "size", name), at, 0, UINT64_MAX, &d->opts.capacity)
+				    : 0;
 		else if (field == 1)
 			wrong = take_backend(d, command, at);
 		else

@@ -23,7 +23,8 @@ typedef struct scratch_disks {
 /* Take an argument of -T; a directory that was given before is taken once.  0, or -1 after a message. */
 int scratch_disks_directory(scratch_disks *s, const char *command, const char *arg);
 
-/* Take an argument of --disk, however that option is called: PATH[,SIZE[,BACKEND[,OPTION]...]].  0, or -1 after a message. */
+/* Take an argument of --disk, however that option is called: PATH[,SIZE[,BACKEND[,OPTION]...]].  0, or -1 after a
+ * message. */
 int scratch_disks_take(scratch_disks *s, const char *command, const char *option, const char *arg);
 
 /* Does a backend of that name work here?  0, or -1 after a message. */
@@ -32,7 +33,8 @@ int scratch_disks_backend(const char *command, const char *name);
 /* What was taken is from a file, and gives way to what comes, or to $EXTMEM_TMPDIR. */
 void scratch_disks_yield(scratch_disks *s, const char *file);
 
-/* Tell a context's options what was taken, or the usual directory if nothing was.  s must outlive the context.  0, or -1 after a message. */
+/* Tell a context's options what was taken, or the usual directory if nothing was.  s must outlive the context.  0, or
+ * -1 after a message. */
 int scratch_disks_apply(scratch_disks *s, const char *command, em_ctx_opts *opts);
 
 void scratch_disks_free(scratch_disks *s);

@@ -2,8 +2,8 @@
 /*
  * shuffle.c -- extmem shuffle: lines or records in random order.
  *
- * What says how lines are is that of extmem sort; what says how they are ordered is refused.  Without a seed the order is
- * another one each time.
+ * What says how lines are is that of extmem sort; what says how they are ordered is refused.  Without a seed the order
+ * is another one each time.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -105,7 +105,8 @@ static em_status shuffle_files(const sort_options *so, em_ctx *ctx, const char *
 	opts.progress = so->sort.progress;
 	opts.progress_user = so->sort.progress_user;
 	opts.errinfo = so->sort.errinfo;
-	return em_shuffle_files(ctx, so->binary ? so->keys.record_size : 0, so->input, so->inputs, output, &opts, stats);
+	return em_shuffle_files(ctx, so->binary ? so->keys.record_size : 0, so->input, so->inputs, output, &opts,
+				stats);
 }
 
 static em_status call_library(sort_command *sc, em_ctx *ctx, const em_order *order, em_sort_stats *stats)

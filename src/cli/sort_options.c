@@ -5,8 +5,8 @@
  * Lines are sorted as people know it from the sort utility: its options, their spellings and what they say of mistakes.
  * Whether --record-size is among the arguments decides what -k means, so that is looked for first.
  *
- * Arguments are read in their order, because a key may be spelled +POS1 -POS2: an operand whose successor is not the option
- * that it looks like.
+ * Arguments are read in their order, because a key may be spelled +POS1 -POS2: an operand whose successor is not the
+ * option that it looks like.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -114,7 +114,8 @@ static int take(sort_options *so, const option_reader *r, int c, int *status)
 	return wrong ? -1 : 0;
 }
 
-/* With POSIXLY_CORRECT options end at the first operand; but a -o with its name behind operands has always been allowed. */
+/* With POSIXLY_CORRECT options end at the first operand; but a -o with its name behind operands has always been
+ * allowed. */
 static int only_operands_left(const sort_options *so, const option_reader *r, int anywhere)
 {
 	const char *arg = optind < r->argc ? r->argv[optind] : "";
@@ -143,8 +144,8 @@ static int read_arguments(sort_options *so, option_reader *r)
 		}
 		took = 0;
 		if (!so->binary && so->dialect->obsolete_keys && optarg[0] == '+')
-			took = obsolete_key_take(&so->text, so->command, optarg, optind < r->argc ? r->argv[optind] : NULL,
-						 &anywhere);
+			took = obsolete_key_take(&so->text, so->command, optarg,
+						 optind < r->argc ? r->argv[optind] : NULL, &anywhere);
 		if (took < 0)
 			return CLI_TROUBLE;
 		if (!took)

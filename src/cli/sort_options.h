@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * sort_options.h -- the options of extmem sort and its relatives: what they are, how they are read, and what they come to.
+ * sort_options.h -- the options of extmem sort and its relatives: what they are, how they are read, and what they come
+ * to.
  *
  * Commands that sort or merge have most options in common.  What is different is a dialect.
  */
@@ -23,9 +24,11 @@ typedef struct sort_dialect {
 	const char *letters;    /* of its own options, as in getopt_long()'s list */
 	const struct option *known_options; /* its long ones that are known from elsewhere, or NULL */
 	const struct option *own_options;   /* and others, or NULL */
-	/* Takes one of its own options, before all others are tried: 0 taken, 1 it is none, -1 after a message; or NULL. */
+	/* Takes one of its own options, before all others are tried: 0 taken, 1 it is none, -1 after a message; or
+	 * NULL. */
 	int (*take)(sort_options *so, const option_reader *r, int c, const char *arg);
-	/* All options have been read: complete and check them, if there is anything to do.  -1 after a message; or NULL. */
+	/* All options have been read: complete and check them, if there is anything to do.  -1 after a message; or
+	 * NULL. */
 	int (*finish)(sort_options *so);
 	int obsolete_keys;      /* keys may be spelled +POS1 -POS2 */
 	enum { SORT_FILES, MERGE_FILES, UNIQUE_FILES, TOP_FILES, SHUFFLE_FILES } kind;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * sort_resources.c -- the options of extmem sort that say what it may use, but for those of context_options.c: memory, threads, blocks.
+ * sort_resources.c -- the options of extmem sort that say what it may use, but for those of context_options.c: memory,
+ * threads, blocks.
  *
- * Of lines those that the sort utility has are read and their mistakes reported as it does; of binary records as everything else
- * that it does not have.
+ * Of lines those that the sort utility has are read and their mistakes reported as it does; of binary records as
+ * everything else that it does not have.
  */
 #include <string.h>
 

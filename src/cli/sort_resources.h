@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * sort_resources.h -- the options of extmem sort that say what it may use, but for those of context_options.h: memory, threads,
- * blocks.
+ * sort_resources.h -- the options of extmem sort that say what it may use, but for those of context_options.h: memory,
+ * threads, blocks.
  */
 #ifndef CLI_SORT_RESOURCES_H
 #define CLI_SORT_RESOURCES_H

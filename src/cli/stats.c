@@ -52,7 +52,8 @@ static void print_json(FILE *to, const em_sort_stats *st, double seconds, double
 	const char *between = "";
 	uint32_t i;
 
-	fprintf(to, "{\"seconds\": %.6f, \"cpu_seconds\": %.6f, \"bytes_read\": %" PRIu64 ", \"bytes_written\": %" PRIu64
+	fprintf(to,
+		"{\"seconds\": %.6f, \"cpu_seconds\": %.6f, \"bytes_read\": %" PRIu64 ", \"bytes_written\": %" PRIu64
 		", \"ios_read\": %" PRIu64 ", \"ios_written\": %" PRIu64 ", \"io_wait\": %.6f, \"runs\": %" PRIu64
 		", \"passes\": %" PRIu32 ", \"fan_in\": %" PRIu32 ", \"block_size\": %" PRIu64 ", \"threads\": %" PRIu32
 		", \"peak_memory\": %" PRIu64 ", \"peak_scratch\": %" PRIu64 ", \"peak_scratch_held\": %" PRIu64
@@ -64,8 +65,10 @@ static void print_json(FILE *to, const em_sort_stats *st, double seconds, double
 	for (i = 0; em_sort_stats_phase(st, i, &p) == EM_OK; i++) {
 		if (!took_place(&p))
 			continue;
-		fprintf(to, "%s{\"name\": \"%s\", \"seconds\": %.6f, \"cpu_seconds\": %.6f, \"bytes_read\": %" PRIu64
-			", \"bytes_written\": %" PRIu64 ", \"ios_read\": %" PRIu64 ", \"ios_written\": %" PRIu64 ", \"io_wait\": %.6f}",
+		fprintf(to,
+			"%s{\"name\": \"%s\", \"seconds\": %.6f, \"cpu_seconds\": %.6f, \"bytes_read\": %" PRIu64
+			", \"bytes_written\": %" PRIu64 ", \"ios_read\": %" PRIu64 ", \"ios_written\": %" PRIu64
+			", \"io_wait\": %.6f}",
 			between, em_phase_name(i), p.seconds, p.cpu_seconds, p.bytes_read, p.bytes_written, p.ios_read,
 			p.ios_written, p.io_wait);
 		between = ", ";

@@ -104,7 +104,8 @@ static int take_separator(text_options *to, const char *command, const char *arg
 /* --sort=WORD */
 static int take_sort(text_options *to, const char *command, const char *arg)
 {
-	static const char *const word[] = { "general-numeric", "human-numeric", "month", "numeric", "random", "version" };
+	static const char *const word[] = { "general-numeric", "human-numeric", "month", "numeric", "random",
+					    "version" };
 	static const unsigned letter[] = { TEXT_g, TEXT_h, TEXT_M, TEXT_n, TEXT_R, TEXT_V };
 	static const char shown[] = "  - 'general-numeric'\n  - 'human-numeric'\n  - 'month'\n  - 'numeric'\n"
 				    "  - 'random'\n  - 'version'\n";

@@ -37,7 +37,8 @@ static const char help[] =
 	"                           as in extmem sort\n"
 	"\n"
 	"  -o, --output=FILE        write to FILE, which may be an input, instead of standard output\n"
-	"  -S -T --parallel --batch-size --run-size --block-size --direct --backend --isa --stats --interval --verbose\n"
+	"  -S -T --parallel --batch-size --run-size --block-size --direct --backend --isa --stats --interval "
+	"--verbose\n"
 	"  --disk --scratch-max --config --no-config --no-warnings\n"
 	"                           as in extmem sort\n"
 	"      --progress           show a progress bar even if standard error is no terminal\n"
@@ -122,7 +123,8 @@ static int finish(sort_options *so)
 
 int cli_unique(int argc, char **argv)
 {
-	static const sort_dialect dialect = { unique_help, "c", known_options, own_options, take, finish, 0, UNIQUE_FILES };
+	static const sort_dialect dialect = { unique_help, "c", known_options, own_options, take, finish, 0,
+					      UNIQUE_FILES };
 
 	return sort_command_run(&dialect, argc, argv);
 }

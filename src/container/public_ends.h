@@ -12,6 +12,7 @@
 
 #include <extmem/window.h>
 
+#include "base/copy.h"
 #include "base/object.h"
 #include "block/public_pool.h"
 #include "container/ends.h"
@@ -63,20 +64,14 @@ static inline em_window *emi_container_window(emi_container *c, emi_end end)
 	return c != NULL ? &c->window[end].w : NULL;
 }
 
-/* A record of another size than 4 or 8 bytes goes from `from' to `to'. */
+/* A record of an unusual size goes from `from' to `to'. */
 em_status emi_container_copy(char *to, const char *from, size_t bytes);
 
-/* Copy a record, whose size is mostly one of a few.  EM_OK: so that the call for the others is the last thing that
+/* Copy a record, whose size is mostly a usual one.  EM_OK: so that the call for the others is the last thing that
  * happens, and the usual way has no frame. */
 static inline em_status emi_copy_record(char *to, const char *from, size_t bytes)
 {
-	if (bytes == 8)
-		memcpy(to, from, 8);
-	else if (bytes == 4)
-		memcpy(to, from, 4);
-	else
-		return emi_container_copy(to, from, bytes);
-	return EM_OK;
+	return emi_copy_usual(to, from, bytes) ? EM_OK : emi_container_copy(to, from, bytes);
 }
 
 /* A record is pushed or popped at an end. */

@@ -42,12 +42,9 @@ em_status em_radix_heap_open(em_radix_heap **out, em_ctx *ctx, const em_radix_he
 	em_errinfo err;
 	em_status st;
 
-	emi_errinfo_clear(&err);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", &err);
-	if (st == EM_OK)
-		st = emi_given(ctx, "ctx", &err);
+	st = emi_begin_open(out, ctx, "ctx", &err);
 	if (st == EM_OK)
 		st = emi_given(opts, "opts", &err);
 	if (st == EM_OK)

@@ -58,12 +58,9 @@ em_status em_vector_open(em_vector **out, em_ctx *ctx, const em_vector_opts *opt
 	em_errinfo err;
 	em_status st;
 
-	emi_errinfo_clear(&err);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", &err);
-	if (st == EM_OK)
-		st = emi_given(ctx, "ctx", &err);
+	st = emi_begin_open(out, ctx, "ctx", &err);
 	if (st == EM_OK)
 		st = emi_given(opts, "opts", &err);
 	if (st == EM_OK)

@@ -63,24 +63,6 @@ em_status emi_radix_heap_check(const em_radix_heap *h, uint64_t key, uint64_t nu
 			       number, key, h->plan.most, h->last);
 }
 
-/* Records of sizes that are usual are copied by a move or two. */
-static inline void copy_record(char *to, const char *from, size_t bytes)
-{
-	switch (bytes) {
-	case 4:
-		memcpy(to, from, 4);
-		break;
-	case 8:
-		memcpy(to, from, 8);
-		break;
-	case 16:
-		memcpy(to, from, 16);
-		break;
-	default:
-		emi_copy(to, from, bytes);
-	}
-}
-
 /* To a bucket, where the record's level is known to be `top' or lower. */
 static inline em_status put(em_radix_heap *h, const char *record, uint64_t key, size_t bytes, uint32_t top,
 			    em_errinfo *err)
@@ -94,7 +76,8 @@ static inline em_status put(em_radix_heap *h, const char *record, uint64_t key, 
 		if (st != EM_OK)
 			return st;
 	}
-	copy_record(b->at, record, bytes);
+	if (!emi_copy_usual(b->at, record, bytes))
+		emi_copy(b->at, record, bytes);
 	b->at += bytes;
 	/* This is rare, and a store that is not made is cheaper than one that changes nothing. */
 	if (key < b->min)
@@ -417,7 +400,8 @@ static inline em_status take_equal(em_radix_heap *h, char *records, uint64_t *n,
 	}
 	bytes = h->plan.record;
 	if (*n == 1) {
-		copy_record(records, b->at - bytes, (size_t)bytes);
+		if (!emi_copy_usual(records, b->at - bytes, (size_t)bytes))
+			emi_copy(records, b->at - bytes, (size_t)bytes);
 	} else {
 		if (*n > (uint64_t)(b->at - b->buf) / bytes)
 			*n = (uint64_t)(b->at - b->buf) / bytes;

@@ -57,8 +57,8 @@ static em_status check_dirs(const em_ctx_opts *o, em_errinfo *err)
 	if ((o->disks == NULL) != (o->ndisks == 0))
 		return emi_fail(err, EM_ERR_INVAL, "disks and ndisks do not match");
 	if (o->ndirs > EM_DISKS_MAX || o->ndisks > EM_DISKS_MAX - o->ndirs)
-		return emi_fail(err, EM_ERR_INVAL, "%" PRIu64 " directories and disks: there may be %u", (uint64_t)o->ndirs + o->ndisks,
-				EM_DISKS_MAX);
+		return emi_fail(err, EM_ERR_INVAL, "%" PRIu64 " directories and disks: there may be %u",
+				(uint64_t)o->ndirs + o->ndisks, EM_DISKS_MAX);
 	for (i = 0; i < o->ndirs; i++)
 		if (o->dirs[i] == NULL || o->dirs[i][0] == '\0')
 			return emi_fail(err, EM_ERR_INVAL, "dirs[%" PRIu32 "] is empty", i);
@@ -71,7 +71,8 @@ static em_status check_opts(const em_ctx_opts *o, em_errinfo *err)
 	if (o->direct != EM_DIRECT_TRY && o->direct != EM_DIRECT_OFF && o->direct != EM_DIRECT_ON)
 		return emi_fail(err, EM_ERR_INVAL, "direct is %" PRId32 ": it must be one of EM_DIRECT_...", o->direct);
 	if (o->priority < EM_PRIORITY_WRITE || o->priority > EM_PRIORITY_NONE)
-		return emi_fail(err, EM_ERR_INVAL, "priority is %" PRId32 ": it must be one of EM_PRIORITY_...", o->priority);
+		return emi_fail(err, EM_ERR_INVAL, "priority is %" PRId32 ": it must be one of EM_PRIORITY_...",
+				o->priority);
 	if ((o->flags & ~(EM_CTX_CHECKED | EM_CTX_RAISE)) != 0)
 		return emi_fail(err, EM_ERR_INVAL, "unknown flags 0x%" PRIx32, o->flags);
 	if (o->threads > EMI_MAX_THREADS)
@@ -83,8 +84,9 @@ static em_status check_opts(const em_ctx_opts *o, em_errinfo *err)
 	if (o->custom != NULL && o->backend != NULL)
 		return emi_fail(err, EM_ERR_INVAL, "backend and custom are both given");
 	if (o->block_bytes % EMI_PAGE != 0 || o->block_bytes > MOST_BLOCK)
-		return emi_fail(err, EM_ERR_INVAL, "block_bytes is %" PRIu64 ": it must be a multiple of %u, up to %" PRIu64, o->block_bytes, EMI_PAGE,
-				MOST_BLOCK);
+		return emi_fail(err, EM_ERR_INVAL,
+				"block_bytes is %" PRIu64 ": it must be a multiple of %u, up to %" PRIu64,
+				o->block_bytes, EMI_PAGE, MOST_BLOCK);
 	return check_dirs(o, err);
 }
 
@@ -136,7 +138,8 @@ static em_status choose_fds(em_ctx *ctx, uint32_t asked, em_errinfo *err)
 
 	ctx->fds = asked != 0 ? asked : left;
 	if (ctx->fds < MIN_FDS || left < MIN_FDS)
-		return emi_fail(err, EM_ERR_FDLIMIT, "%" PRIu32 " file descriptors may be opened: at least %u are needed",
+		return emi_fail(err, EM_ERR_FDLIMIT,
+				"%" PRIu32 " file descriptors may be opened: at least %u are needed",
 				left < ctx->fds ? left : ctx->fds, MIN_FDS);
 	return EM_OK;
 }
@@ -172,12 +175,14 @@ static em_status check_disk(const em_disk_opts *o, uint32_t i, em_errinfo *err)
 	if ((o->flags & ~(EM_DISK_FORCE | EM_DISK_KEEP | EM_DISK_FIXED)) != 0)
 		return emi_fail(err, EM_ERR_INVAL, "disk '%s': unknown flags 0x%" PRIx32, o->path, o->flags);
 	if ((o->flags & EM_DISK_FIXED) != 0 && o->capacity == 0)
-		return emi_fail(err, EM_ERR_INVAL, "disk '%s': it is to have a fixed size, but no capacity is given", o->path);
+		return emi_fail(err, EM_ERR_INVAL, "disk '%s': it is to have a fixed size, but no capacity is given",
+				o->path);
 	if (o->direct < EM_DIRECT_CONTEXT || o->direct > EM_DIRECT_ON)
-		return emi_fail(err, EM_ERR_INVAL, "disk '%s': direct is %" PRId32 ": it must be one of EM_DIRECT_...", o->path, o->direct);
+		return emi_fail(err, EM_ERR_INVAL, "disk '%s': direct is %" PRId32 ": it must be one of EM_DIRECT_...",
+				o->path, o->direct);
 	if (o->queue_depth > EMI_IO_DEPTH_MAX)
-		return emi_fail(err, EM_ERR_INVAL, "disk '%s': queue_depth is %" PRIu32 ": it must not exceed %d", o->path, o->queue_depth,
-				EMI_IO_DEPTH_MAX);
+		return emi_fail(err, EM_ERR_INVAL, "disk '%s': queue_depth is %" PRIu32 ": it must not exceed %d",
+				o->path, o->queue_depth, EMI_IO_DEPTH_MAX);
 	if (o->custom != NULL && o->backend != NULL)
 		return emi_fail(err, EM_ERR_INVAL, "disk '%s': backend and custom are both given", o->path);
 	return EM_OK;
@@ -312,9 +317,11 @@ static void log_choices(const em_ctx *ctx, const emi_bound bounds[EMI_BOUNDS])
 			emi_log(ctx, EM_LOG_WARN,
 				"the memory budget of %" PRIu64 " bytes exceeds the %" PRIu64 " bytes %s", ctx->memory,
 				bounds[i].bytes, bounds[i].what);
-	emi_log(ctx, EM_LOG_DEBUG, "memory %" PRIu64 ", threads %" PRIu32 ", descriptors %" PRIu32
-		", backend %s, instruction set %s, scratch in %s%s", ctx->memory, ctx->threads, ctx->fds, ctx->backend->name,
-		ctx->isa, ctx->dir, ctx->ndisks > 1 ? " and others" : "");
+	emi_log(ctx, EM_LOG_DEBUG,
+		"memory %" PRIu64 ", threads %" PRIu32 ", descriptors %" PRIu32
+		", backend %s, instruction set %s, scratch in %s%s",
+		ctx->memory, ctx->threads, ctx->fds, ctx->backend->name, ctx->isa, ctx->dir,
+		ctx->ndisks > 1 ? " and others" : "");
 }
 
 static em_status open_ctx(em_ctx **out, const em_ctx_opts *opts, em_errinfo *err)

@@ -14,8 +14,8 @@
  * io_uring, else syscall. */
 const em_backend *emi_backend_find(const char *name);
 
-/* As emi_backend_find() with a name; when it returns NULL, *why tells why that backend does not work here, or is NULL when
- * there is none of that name. */
+/* As emi_backend_find() with a name; when it returns NULL, *why tells why that backend does not work here, or is NULL
+ * when there is none of that name. */
 const em_backend *emi_backend_named(const char *name, const char **why);
 
 /* Those that work here, best first. */
@@ -53,8 +53,8 @@ typedef struct emi_base {
 	int writable;
 } emi_base;
 
-/* Open how: make such a struct of so many zeroed bytes, open the file, and have start fill in the rest; when that fails nothing is left behind.
- * Direct is refused, or done without, for the given reason, a static text.  0 or an errno. */
+/* Open how: make such a struct of so many zeroed bytes, open the file, and have start fill in the rest; when that fails
+ * nothing is left behind.  Direct is refused, or done without, for the given reason, a static text.  0 or an errno. */
 int emi_base_open(em_backend_open *how, size_t bytes, const char *reason, int (*start)(void *handle));
 
 /* Functions for the table. */

@@ -2,21 +2,23 @@
 /*
  * backend_io_uring.c -- Linux transfers through a pair of rings shared with the kernel.
  *
- * Files are those of the syscall backend; a channel is an io_uring.  Entries that ask for transfers are written to the submission ring and
- * handed over by io_uring_enter(), which returns when the kernel has read them; results are taken from the completion ring, mostly without a
- * call of the kernel.  The calls are made directly, as they are three and so need no library.
+ * Files are those of the syscall backend; a channel is an io_uring.  Entries that ask for transfers are written to the
+ * submission ring and handed over by io_uring_enter(), which returns when the kernel has read them; results are taken
+ * from the completion ring, mostly without a call of the kernel.  The calls are made directly, as they are three and so
+ * need no library.
  *
- * Who does what: several threads may submit, one after the other (`lock'); one at a time reaps, at the same time.  So the submission ring
- * belongs to whoever has the lock, and the head of the completion ring to the reaper.  The kernel reads the submission ring within
- * io_uring_enter() only, as there is no thread of its own for that: entries that it left alone can be taken back by setting the tail to the head.
+ * Who does what: several threads may submit, one after the other (`lock'); one at a time reaps, at the same time.  So
+ * the submission ring belongs to whoever has the lock, and the head of the completion ring to the reaper.  The kernel
+ * reads the submission ring within io_uring_enter() only, as there is no thread of its own for that: entries that it
+ * left alone can be taken back by setting the tail to the head.
  *
- * Of buffered files transfers are made by threads, as with libaio.  It would work otherwise too, but io_uring makes such a transfer within the
- * call where the page cache has the data, so one thread copies where several could; and gives it to threads of the kernel where it
- * has not, which are no better than ours, and started without limit or account of ours.  Reading 4 KiB that are cached took 2.4 to 2.6 us of CPU
- * time that way, and 1.8 to 2.1 with threads.
+ * Of buffered files transfers are made by threads, as with libaio.  It would work otherwise too, but io_uring makes
+ * such a transfer within the call where the page cache has the data, so one thread copies where several could; and
+ * gives it to threads of the kernel where it has not, which are no better than ours, and started without limit or
+ * account of ours.  Reading 4 KiB that are cached took 2.4 to 2.6 us of CPU time that way, and 1.8 to 2.1 with threads.
  *
- * To the kernel transfers belong to the thread that submitted them.  When that ends before them, some kernels give up those they have
- * not begun, and interrupt others: then the library makes them anew.
+ * To the kernel transfers belong to the thread that submitted them.  When that ends before them, some kernels give up
+ * those they have not begun, and interrupt others: then the library makes them anew.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -46,8 +48,8 @@
 
 enum { LEAST_ENTRIES = 8 };
 
-/* A ring of the usual depth takes as much time of the processor as a few transfers (35 us), one of 4096 as a hundred.  It is destroyed by a
- * thread of the kernel, for which nobody waits. */
+/* A ring of the usual depth takes as much time of the processor as a few transfers (35 us), one of 4096 as a hundred.
+ * It is destroyed by a thread of the kernel, for which nobody waits. */
 #define ASYNC_FROM ((uint64_t)1 << 20)
 
 /* What one transfer moves at most, as the field for it has 32 bits, and the kernel stops below 2 GiB. */
@@ -77,7 +79,8 @@ typedef struct uring_channel {
 	uint32_t cq_mask;
 	struct io_uring_cqe *cqe;
 	uint32_t most;          /* in flight, so that there is room for the results of all */
-	uint32_t flying;        /* in flight; atomic: what submit wrote before it went up, reap may read after it looked */
+	uint32_t flying;        /* in flight; atomic: what submit wrote before it went up, reap may read after it
+	                           looked */
 } uring_channel;
 
 static int enter(const uring_channel *c, uint32_t submit, uint32_t least, uint32_t flags, const void *arg, size_t bytes)
@@ -276,12 +279,14 @@ static int hand_over(uring_channel *c, em_transfer *const *list, uint32_t n)
 		fill(c, &c->sqe[at], list[i]);
 		c->sq_array[at] = at;
 	}
-	/* Before they can be done.  Pairs with the load in collect(), for those who only see the program: the kernel orders the two threads. */
+	/* Before they can be done.  Pairs with the load in collect(), for those who only see the program: the kernel
+	 * orders the two threads. */
 	__atomic_fetch_add(&c->flying, n, __ATOMIC_RELEASE);
 	/* Pairs with the kernel's load of the tail: it sees the entries. */
 	__atomic_store_n(c->sq_tail, tail + n, __ATOMIC_RELEASE);
 	r = enter(c, n, 0, 0, NULL, 0);
-	/* Pairs with the kernel's store of the head: it has read them.  This, and not what the call returned, is what it took. */
+	/* Pairs with the kernel's store of the head: it has read them.  This, and not what the call returned, is what
+	 * it took. */
 	taken = __atomic_load_n(c->sq_head, __ATOMIC_ACQUIRE) - tail;
 	if (taken == n)
 		return (int)n;

@@ -5,14 +5,15 @@
  * A part is mapped only while it is copied, at most PIECE bytes at once.  So the pages that are resident for a file are
  * those that are being copied, whatever its size and whatever was copied before.
  *
- * A process that touches a mapped page which cannot be had gets SIGBUS, for the reasons that make read() and write() fail:
- * the file ends before it, the disk is full, the device is broken.  So before bytes are copied,
- *  - the size is asked for: somebody else may have made the file shorter.  This process makes it shorter only while nobody copies;
+ * A process that touches a mapped page which cannot be had gets SIGBUS, for the reasons that make read() and write()
+ * fail: the file ends before it, the disk is full, the device is broken.  So before bytes are copied,
+ *  - the size is asked for: somebody else may have made the file shorter.  This process makes it shorter only while
+ *    nobody copies;
  *  - space is allocated for a write, which makes the file as long as the write would have made it;
  *  - the pages are faulted in by madvise(), which can fail where touching them cannot (Linux 5.14 and later).
  * What cannot be prepared is left to read() and write(): they say what is wrong, or do it, as on file
- * systems that cannot allocate.  Left is what happens between that and the copying, a moment later: another process makes
- * the file shorter, or a page is dropped and its device breaks.
+ * systems that cannot allocate.  Left is what happens between that and the copying, a moment later: another process
+ * makes the file shorter, or a page is dropped and its device breaks.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

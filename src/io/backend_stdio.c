@@ -2,15 +2,16 @@
 /*
  * backend_stdio.c -- the streams of C: fseeko(), then fread() or fwrite().
  *
- * A file has one stream with the buffer that the C library gives it, and a lock, so one transfer is made at a time.  Between
- * two transfers the stream holds nothing: a write ends with fflush(), so that its errors are its own and everybody sees what
- * it wrote; and the stream is then parked, which drops what was read ahead, as others may change it meanwhile.
+ * A file has one stream with the buffer that the C library gives it, and a lock, so one transfer is made at a time.
+ * Between two transfers the stream holds nothing: a write ends with fflush(), so that its errors are its own and
+ * everybody sees what it wrote; and the stream is then parked, which drops what was read ahead, as others may change it
+ * meanwhile.
  *
  * The stream's ends are functions of ours (fopencookie) around the syscall backend's transfers, and not the descriptor,
- * for three reasons.  The position belongs to the process: a child made by fork() that exits moves the position of a shared
- * descriptor, or writes its copy of the buffer, under the parent's hands.  Some libraries (BSD) keep the bytes of a failed
- * write, and C has no way to drop them: they would be written later, over something newer.  And how many bytes of a
- * failed write arrived is only known below the buffer.
+ * for three reasons.  The position belongs to the process: a child made by fork() that exits moves the position of a
+ * shared descriptor, or writes its copy of the buffer, under the parent's hands.  Some libraries (BSD) keep the bytes
+ * of a failed write, and C has no way to drop them: they would be written later, over something newer.  And how many
+ * bytes of a failed write arrived is only known below the buffer.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -203,7 +204,8 @@ static void stdio_close(void *handle, int forked)
 	stdio_file *f = handle;
 
 	emi_backend_syscall.close(f->base.handle, forked);
-	/* A thread that is no more may hold the stream's lock.  It stays, and with it what its ends look at when the child exits. */
+	/* A thread that is no more may hold the stream's lock.  It stays, and with it what its ends look at when the
+	 * child exits. */
 	if (forked)
 		return;
 	fclose(f->stream);

@@ -228,7 +228,8 @@ static uint64_t disk_of(int fd)
 	return (uint64_t)(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev) + 1;
 }
 
-/* Do writes to it get on one at a time?  As far as its file system keeps their order by a lock, which is what those of Linux do. */
+/* Do writes to it get on one at a time?  As far as its file system keeps their order by a lock, which is what those of
+ * Linux do. */
 static int takes_one_write(int fd)
 {
 	struct stat st;
@@ -343,7 +344,9 @@ static int sys_discard(void *handle, uint64_t offset, uint64_t bytes)
 #if defined(__linux__) && defined(FALLOC_FL_PUNCH_HOLE)
 	if (bytes > INT64_MAX - 1 || !fits(offset) || !fits(offset + bytes))
 		return EFBIG;
-	return fallocate(fd_of(handle), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) == 0 ? 0 : errno;
+	return fallocate(fd_of(handle), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) == 0
+		       ? 0
+		       : errno;
 #else
 	(void)handle;
 	(void)offset;

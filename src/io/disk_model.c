@@ -2,15 +2,17 @@
 /*
  * disk_model.c -- how long a disk takes.
  *
- * Everything follows from one function, stream(offset): how long the disk takes to read all that lies in front of offset.
- * Tracks are read one after the other, one in each revolution, and are laid out so that going on to the next never
- * waits.  So stream() tells
+ * Everything follows from one function, stream(offset): how long the disk takes to read all that lies in front of
+ * offset.  Tracks are read one after the other, one in each revolution, and are laid out so that going on to the next
+ * never waits.  So stream() tells
  *
- *	how long a transfer takes:      stream(end) - stream(begin), which adds up exactly however a disk is cut in pieces;
- *	on which track an offset is:    stream(offset) / turn, so that of two offsets the way of the arm is the difference;
- *	where on its track it is:       stream(offset) % turn, which is under the head at all times with the same remainder.
+ *	how long a transfer takes:   stream(end) - stream(begin), which adds up exactly however a disk is cut in pieces;
+ *	on which track an offset is: stream(offset) / turn, so that of two offsets the way of the arm is the difference;
+ *	where on its track it is:    stream(offset) % turn, which is under the head at all times with the same
+ *	                             remainder.
  *
- * Rates are sustained ones: what it takes to switch heads and to go to the next track is in them, spread over the track.
+ * Rates are sustained ones: what it takes to switch heads and to go to the next track is in them, spread over the
+ * track.
  *
  * Zones are of equal width.  All tracks take one revolution, so zones take equal times, and their rates fall linearly
  * from the outer edge to the inner, as the circumference does.
@@ -208,8 +210,8 @@ uint64_t emi_disk_seek_ns(const emi_disk_model *m, uint64_t from, uint64_t to)
 					      m->seek_linear_ns * (int64_t)(part >> 1)) >> 31);
 }
 
-/* When the disk began with a request that goes on where the last one ended: when that was done, though not earlier than its
- * buffer has room for. */
+/* When the disk began with a request that goes on where the last one ended: when that was done, though not earlier than
+ * its buffer has room for. */
 static uint64_t went_on(const emi_disk_model *m, const emi_disk_state *s, uint64_t now)
 {
 	uint64_t ahead = at_rate(m->buffer, zone_of(m, s->at)->rate);
@@ -226,11 +228,12 @@ static uint64_t turning(const emi_disk_model *m, uint64_t stream, uint64_t then)
 	return (stream % m->turn_ns + m->turn_ns - then % m->turn_ns) % m->turn_ns;
 }
 
-emi_disk_service emi_disk_serve(const emi_disk_model *m, emi_disk_state *s, uint64_t now, uint64_t offset, uint64_t bytes,
-				int write)
+emi_disk_service emi_disk_serve(const emi_disk_model *m, emi_disk_state *s, uint64_t now, uint64_t offset,
+				uint64_t bytes, int write)
 {
 	const emi_disk_last kind = write ? EMI_DISK_WRITE : EMI_DISK_READ;
-	uint64_t stream = emi_disk_stream_ns(m, offset), from = s->done_ns > now ? s->done_ns : now, begin = from, delivery = 0;
+	uint64_t stream = emi_disk_stream_ns(m, offset), from = s->done_ns > now ? s->done_ns : now, begin = from,
+		 delivery = 0;
 	emi_disk_service r;
 
 	memset(&r, 0, sizeof r);

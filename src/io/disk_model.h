@@ -24,7 +24,8 @@ typedef struct emi_disk_model {
 	uint64_t rate_interface; /* 0: no limit */
 	uint64_t buffer;
 	uint64_t seek_track_ns, seek_average_ns, write_ns;
-	int64_t seek_root_ns;   /* a seek over the part x of the disk takes seek_track + seek_root * sqrt(x) + seek_linear * x */
+	int64_t seek_root_ns;   /* a seek over the part x of the disk takes seek_track + seek_root * sqrt(x) +
+	                           seek_linear * x */
 	int64_t seek_linear_ns;
 	uint32_t zones;
 	emi_disk_zone zone[EM_SIMDISK_MAX_ZONES];
@@ -35,7 +36,8 @@ typedef enum emi_disk_last { EMI_DISK_NONE, EMI_DISK_READ, EMI_DISK_WRITE } emi_
 /* Zeroed, it is a disk that has nothing to do, its arm at the outer edge. */
 typedef struct emi_disk_state {
 	uint64_t free_ns;       /* when it has read or written all that it was asked for */
-	uint64_t done_ns;       /* when the last request is complete: then, or later, if what was read ahead is asked for late */
+	uint64_t done_ns;       /* when the last request is complete: then, or later, if what was read ahead is asked
+	                           for late */
 	uint64_t at;            /* offset where the last of them ended */
 	emi_disk_last last;     /* what it was */
 } emi_disk_state;
@@ -52,10 +54,11 @@ em_status emi_disk_model_make(emi_disk_model *m, const em_simdisk *p, em_errinfo
 
 /* When a disk is done with a request that comes now, for bytes > 0 within its capacity; a disk is told of its requests
  * in the order in which they come. */
-emi_disk_service emi_disk_serve(const emi_disk_model *m, emi_disk_state *s, uint64_t now, uint64_t offset, uint64_t bytes,
-				int write);
+emi_disk_service emi_disk_serve(const emi_disk_model *m, emi_disk_state *s, uint64_t now, uint64_t offset,
+				uint64_t bytes, int write);
 
-/* What serving takes at least: streaming from the beginning of the disk to offset; and moving the arm between two offsets. */
+/* What serving takes at least: streaming from the beginning of the disk to offset; and moving the arm between two
+ * offsets. */
 uint64_t emi_disk_stream_ns(const emi_disk_model *m, uint64_t offset);
 uint64_t emi_disk_seek_ns(const emi_disk_model *m, uint64_t from, uint64_t to);
 

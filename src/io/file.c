@@ -230,7 +230,8 @@ void emi_file_stats(em_file *f, em_io_stats *stats)
 
 uint64_t emi_file_memory_how(const em_ctx *ctx, const emi_file_how *how)
 {
-	return sizeof(em_file) + EMI_PAGE + emi_queue_memory(ctx, how->backend ? how->backend : ctx->backend, how->depth);
+	return sizeof(em_file) + EMI_PAGE +
+	       emi_queue_memory(ctx, how->backend ? how->backend : ctx->backend, how->depth);
 }
 
 uint64_t emi_file_memory(const em_ctx *ctx)

@@ -10,8 +10,8 @@
  * the end of the file ends with EM_OK and done < bytes.  With a direct file (emi_file_direct())
  * what is not aligned to EMI_PAGE - buffer, offset or size - goes through a buffer of its own, which is slower.
  *
- * Requests of one file may complete in any order, but for those that have bytes in common, one of them a write: of these, the one
- * that was submitted first is done before the other begins.
+ * Requests of one file may complete in any order, but for those that have bytes in common, one of them a write: of
+ * these, the one that was submitted first is done before the other begins.
  */
 #ifndef EMI_FILE_H
 #define EMI_FILE_H
@@ -37,8 +37,9 @@ typedef enum emi_request_kind { EMI_READ, EMI_WRITE, EMI_DISCARD, EMI_REQUEST_KI
 
 typedef struct emi_request emi_request;
 
-/* Called when a request is done, by the thread that found out, with no lock held: status, sys_errno and done are valid, but waiting for it goes on until this
- * has returned.  It may submit requests, and close their file with emi_file_leave(). */
+/* Called when a request is done, by the thread that found out, with no lock held: status, sys_errno and done are valid,
+ * but waiting for it goes on until this has returned.  It may submit requests, and close their file with
+ * emi_file_leave(). */
 typedef void (*emi_request_fn)(emi_request *rq, void *user);
 
 /* Who is told of a request's way. */
@@ -91,13 +92,15 @@ typedef struct emi_extent {
 /* How to open. */
 #define EMI_OPEN_READ 1u      /* for reading */
 #define EMI_OPEN_WRITE 2u     /* for writing (and reading) */
-#define EMI_OPEN_TEMP 4u      /* path is a directory: make an unnamed file in it that vanishes when closed, for reading and writing */
+#define EMI_OPEN_TEMP 4u      /* path is a directory: make an unnamed file in it that vanishes when closed, for reading
+                                 and writing */
 #define EMI_OPEN_BUFFERED 8u  /* never direct, whatever the context says */
 #define EMI_OPEN_CREATE 16u   /* create it, exclusively (EM_ERR_EXIST), mode 0600 */
-#define EMI_OPEN_LINKABLE 32u /* path is a name to be: make an unnamed file, mode 0600, in its directory for reading and writing
-                               * (O_TMPFILE without O_EXCL), which the caller may link into place with emi_file_fd().  A file of
-                               * the real file system whatever the backend (memory keeps only EMI_OPEN_TEMP files in memory).
-                               * EM_ERR_NOTSUP also where there is no O_TMPFILE (errno EOPNOTSUPP, EISDIR, EINVAL). */
+#define EMI_OPEN_LINKABLE 32u /* path is a name to be: make an unnamed file, mode 0600, in its directory for reading and
+                               * writing (O_TMPFILE without O_EXCL), which the caller may link into place with
+                               * emi_file_fd().  A file of the real file system whatever the backend (memory keeps only
+                               * EMI_OPEN_TEMP files in memory).  EM_ERR_NOTSUP also where there is no O_TMPFILE (errno
+                               * EOPNOTSUPP, EISDIR, EINVAL). */
 #define EMI_OPEN_SYNC 64u     /* writes are done when they are on the device */
 #define EMI_OPEN_LOCK 128u    /* with a lock: EM_ERR_IO (errno EAGAIN) where somebody else has one */
 #define EMI_OPEN_SHARED 512u  /* a file that is made is as those that others make: 0666 less the umask, and not 0600 */
@@ -130,10 +133,12 @@ uint64_t emi_file_memory_how(const em_ctx *ctx, const emi_file_how *how);
  * more stacks. */
 void emi_queues_limit(em_ctx *ctx, uint32_t threads);
 
-/* Wait for its requests and close it.  Their results are lost unless emi_wait() was called before.  NULL is allowed.  After a fork, in the child, it only frees memory and the descriptor. */
+/* Wait for its requests and close it.  Their results are lost unless emi_wait() was called before.  NULL is allowed.
+ * After a fork, in the child, it only frees memory and the descriptor. */
 void emi_file_close(em_file *f);
 
-/* The same, but when called from within a request's fn of that file's disk it does not wait: the last request closes the file. */
+/* The same, but when called from within a request's fn of that file's disk it does not wait: the last request closes
+ * the file. */
 void emi_file_leave(em_file *f);
 
 /* Wait until all of its requests are done, whoever they are of. */
@@ -153,8 +158,8 @@ em_status emi_file_resize(em_file *f, uint64_t size, em_errinfo *err);
  * it does nothing and returns EM_OK.  EM_ERR_NOSPACE, EM_ERR_IO. */
 em_status emi_file_reserve(em_file *f, uint64_t offset, uint64_t bytes, em_errinfo *err);
 
-/* The same for what is going to be written, to know early that there is no room: but not in memory that has plenty (memory_fs.h), where that would
- * take as long as the writing. */
+/* The same for what is going to be written, to know early that there is no room: but not in memory that has plenty
+ * (memory_fs.h), where that would take as long as the writing. */
 em_status emi_file_set_aside(em_file *f, uint64_t offset, uint64_t bytes, em_errinfo *err);
 
 /* Have what was written so far reach the device. */
@@ -189,8 +194,8 @@ em_status emi_transfer(em_file *f, emi_request_kind kind, const void *buf, size_
 		       em_errinfo *err);
 
 /* A transfer that is not to be made, as it would be if it had been started and had failed with that status. */
-void emi_refuse(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, em_status status,
-		const char *why);
+void emi_refuse(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
+		em_status status, const char *why);
 
 /* Can space be given back?  (It may turn out that it cannot: EM_ERR_NOTSUP.) */
 int emi_file_discards(const em_file *f);
@@ -223,8 +228,8 @@ int emi_wait_for(emi_request *rq, double seconds);
 /* Take it back if nobody has begun it: 1, and it is done with EM_ERR_CANCELED; else 0. */
 int emi_cancel(emi_request *rq);
 
-/* Return when one of n > 0 requests is done, with its index; n after seconds (negative: never).  Of any files of one context.
- * Its result is left to emi_wait(). */
+/* Return when one of n > 0 requests is done, with its index; n after seconds (negative: never).  Of any files of one
+ * context.  Its result is left to emi_wait(). */
 uint32_t emi_wait_any(emi_request *const *list, uint32_t n, double seconds);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * huge_pages.c -- see huge_pages.h.
  *
- * A range that has no page at all is not taken for one of the file, so its first page is allocated first, in a way that leaves what is in it alone.  What is
- * mapped is not touched by us, as what cannot be had would be a signal then.
+ * A range that has no page at all is not taken for one of the file, so its first page is allocated first, in a way that
+ * leaves what is in it alone.  What is mapped is not touched by us, as what cannot be had would be a signal then.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -67,7 +67,8 @@ int emi_huge_possible(int fd)
 	return fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC && emi_huge_page_bytes() != 0;
 }
 
-/* Have the kernel make one of the pages at offset: it wants them mapped, at an address that is a multiple of their size, too. */
+/* Have the kernel make one of the pages at offset: it wants them mapped, at an address that is a multiple of their
+ * size, too. */
 static int collapse(int fd, uint64_t offset, size_t page)
 {
 	char *room = mmap(NULL, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -98,7 +99,8 @@ static int make(int fd, uint64_t offset, size_t page)
 
 void emi_huge_make(emi_huge_pages *h, int fd, uint64_t offset, uint64_t bytes)
 {
-	const uint64_t begin = __atomic_load_n(&h->begin, __ATOMIC_RELAXED), end = __atomic_load_n(&h->end, __ATOMIC_RELAXED);
+	const uint64_t begin = __atomic_load_n(&h->begin, __ATOMIC_RELAXED),
+		       end = __atomic_load_n(&h->end, __ATOMIC_RELAXED);
 	const size_t page = emi_huge_page_bytes();
 	uint64_t at;
 

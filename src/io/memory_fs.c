@@ -21,7 +21,8 @@ int emi_memory_fs_has(int fd, uint64_t bytes)
 {
 	struct statfs fs;
 
-	return emi_on_memory_fs(fd) && fstatfs(fd, &fs) == 0 && fs.f_bsize > 0 && bytes / (uint64_t)fs.f_bsize < (uint64_t)fs.f_bavail / 2;
+	return emi_on_memory_fs(fd) && fstatfs(fd, &fs) == 0 && fs.f_bsize > 0 &&
+	       bytes / (uint64_t)fs.f_bsize < (uint64_t)fs.f_bavail / 2;
 }
 #else
 int emi_on_memory_fs(int fd)

@@ -2,8 +2,8 @@
 /*
  * memory_fs.h -- files in nothing but memory: tmpfs, ramfs.
  *
- * There is no way past the page cache for them, as they are in nothing else.  And space that is set aside for them is memory that is
- * cleared, which takes about as long as writing to it.
+ * There is no way past the page cache for them, as they are in nothing else.  And space that is set aside for them is
+ * memory that is cleared, which takes about as long as writing to it.
  */
 #ifndef EMI_MEMORY_FS_H
 #define EMI_MEMORY_FS_H

@@ -2,9 +2,9 @@
 /*
  * memory_store.h -- the bytes of a file that is kept in memory.
  *
- * What backends that keep temporary files in memory share.  Functions return what those of a backend do: 0 or a positive
- * errno, read and write the bytes moved or a negative one.  They may be called by several threads at a time, but for
- * the first and the last.
+ * What backends that keep temporary files in memory share.  Functions return what those of a backend do: 0 or a
+ * positive errno, read and write the bytes moved or a negative one.  They may be called by several threads at a time,
+ * but for the first and the last.
  */
 #ifndef EMI_MEMORY_STORE_H
 #define EMI_MEMORY_STORE_H

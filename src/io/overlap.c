@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * overlap.c -- the tree of pending ranges: a treap by (begin, seq), each node with the largest end below it; and the list of reads that are not in it.
+ * overlap.c -- the tree of pending ranges: a treap by (begin, seq), each node with the largest end below it; and the
+ * list of reads that are not in it.
  *
- * A search leaves out what ends before the range begins, what was submitted after it, and for a read what holds no write; so it visits few
- * nodes besides the ones on its way.  It looks at later places first: of many transfers of the same bytes it finds the last submitted, and
- * those that wait form a chain in which each is looked at again only once.
+ * A search leaves out what ends before the range begins, what was submitted after it, and for a read what holds no
+ * write; so it visits few nodes besides the ones on its way.  It looks at later places first: of many transfers of the
+ * same bytes it finds the last submitted, and those that wait form a chain in which each is looked at again only once.
  *
  * Priorities are the mixed bits of seq, so the shape of the tree is random whatever the offsets are: its depth is some
  * 2.5 times the logarithm of its size, which is what the recursion takes of a small stack.

@@ -2,9 +2,10 @@
 /*
  * overlap.h -- which pending transfers of a file touch the same bytes.
  *
- * Of two transfers of which one is a write, and which have bytes in common, the one submitted first has to be complete before the
- * other begins.  The ranges of all pending ones form a tree; a node is part of the transfer, so nothing is allocated.  Reads are only on a
- * list at first, as it is writes that have to find them, and many files are only read; the next write that looks puts them into the tree.
+ * Of two transfers of which one is a write, and which have bytes in common, the one submitted first has to be complete
+ * before the other begins.  The ranges of all pending ones form a tree; a node is part of the transfer, so nothing is
+ * allocated.  Reads are only on a list at first, as it is writes that have to find them, and many files are only read;
+ * the next write that looks puts them into the tree.
  */
 #ifndef EMI_OVERLAP_H
 #define EMI_OVERLAP_H

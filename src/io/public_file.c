@@ -32,12 +32,9 @@ em_status em_file_open(em_file **out, em_ctx *ctx, const char *path, const em_fi
 	em_errinfo err;
 	em_status status;
 
-	emi_errinfo_clear(&err);
 	if (out)
 		*out = NULL;
-	status = emi_given(out, "out", &err);
-	if (status == EM_OK)
-		status = emi_given(ctx, "ctx", &err);
+	status = emi_begin_open(out, ctx, "ctx", &err);
 	if (status == EM_OK)
 		status = emi_given(path, "path", &err);
 	if (status == EM_OK)
@@ -53,7 +50,8 @@ void em_file_close(em_file *f)
 		emi_file_leave(f);
 }
 
-static em_status transfer(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, size_t *moved)
+static em_status transfer(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
+			  size_t *moved)
 {
 	em_errinfo err;
 	em_status status = emi_enter(f, &err);

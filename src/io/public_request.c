@@ -2,7 +2,8 @@
 /*
  * public_request.c -- requests as callers outside know them: on the heap, counted, with a function of theirs.
  *
- * A request has two owners, the caller and the queue, and holds its file. When both are through with it the file keeps it for the next one.
+ * A request has two owners, the caller and the queue, and holds its file. When both are through with it the file keeps
+ * it for the next one.
  */
 #include <stddef.h>
 #include <string.h>
@@ -121,8 +122,8 @@ em_status emi_submit_public(em_file *f, emi_request_kind kind, const void *buf, 
 
 static const emi_request_calls no_calls = { NULL, NULL, NULL, NULL, NULL, NULL };
 
-static em_status start(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, em_request_fn fn,
-		       void *user, em_request **out)
+static em_status start(em_file *f, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
+		       em_request_fn fn, void *user, em_request **out)
 {
 	em_errinfo err;
 	em_status status = emi_enter(f, &err);
@@ -138,7 +139,8 @@ static em_status start(em_file *f, emi_request_kind kind, const void *buf, size_
 	return emi_leave(f, status, &err);
 }
 
-em_status em_file_read_async(em_file *f, void *buf, size_t bytes, uint64_t offset, em_request_fn fn, void *user, em_request **out)
+em_status em_file_read_async(em_file *f, void *buf, size_t bytes, uint64_t offset, em_request_fn fn, void *user,
+			     em_request **out)
 {
 	return start(f, EMI_READ, buf, bytes, offset, fn, user, out);
 }
@@ -151,7 +153,8 @@ em_status em_file_write_async(em_file *f, const void *buf, size_t bytes, uint64_
 
 static int is_over(const em_request *r)
 {
-	return __atomic_load_n(&r->over, __ATOMIC_ACQUIRE) || __atomic_load_n(&r->rq.state, __ATOMIC_ACQUIRE) != EMI_QUEUED;
+	return __atomic_load_n(&r->over, __ATOMIC_ACQUIRE) ||
+	       __atomic_load_n(&r->rq.state, __ATOMIC_ACQUIRE) != EMI_QUEUED;
 }
 
 em_status em_request_wait(em_request *r)

@@ -2,19 +2,21 @@
 /*
  * queue.c -- the queue of a disk: its lists, and what happens when a request is submitted and when it is done.
  *
- * Requests go to the lists and are taken off by workers (queue_workers.c) or by threads that wait (queue_wait.c), which call the backend's read and
- * write.  By default writes come first: a buffer whose write is delayed is missing where the next block should go, while a read that
- * is needed now is run by the thread that waits for it.
+ * Requests go to the lists and are taken off by workers (queue_workers.c) or by threads that wait (queue_wait.c), which
+ * call the backend's read and write.  By default writes come first: a buffer whose write is delayed is missing where
+ * the next block should go, while a read that is needed now is run by the thread that waits for it.
  *
- * A request that has bytes in common with an earlier one, one of them a write, is on no list: it is linked to that one, and looked at again when
- * that one is done.  It waits for one at a time, always for an earlier one, so nobody waits in a circle.
+ * A request that has bytes in common with an earlier one, one of them a write, is on no list: it is linked to that one,
+ * and looked at again when that one is done.  It waits for one at a time, always for an earlier one, so nobody waits in
+ * a circle.
  *
- * The kernel lets one write at a time into a file that is not direct: threads that began several would wait there, spinning for a while, and read nothing
- * meanwhile.  So each of these is linked to the one before.
+ * The kernel lets one write at a time into a file that is not direct: threads that began several would wait there,
+ * spinning for a while, and read nothing meanwhile.  So each of these is linked to the one before.
  *
  * When the context is canceled transfers that have not begun are over when their turn comes (emi_queue_run()).
  *
- * While a file's space is given back, its transfers wait, too, as a file system lets them do anyway: there it would be the thread that submits them.
+ * While a file's space is given back, its transfers wait, too, as a file system lets them do anyway: there it would be
+ * the thread that submits them.
  *
  * When the backend offers asynchronous transfers and enough was moved to make them worth while, the lists are
  * only for what exceeds the depth; see queue_async.c.
@@ -237,7 +239,8 @@ static emi_request *request_of(emi_range *r)
 	return r ? (emi_request *)(void *)((char *)r - offsetof(emi_request, range)) : NULL;
 }
 
-/* The write that rq, which is one, comes after: once.  (If that is canceled rq may begin beside the one before, where it only waits in another place.) */
+/* The write that rq, which is one, comes after: once.  (If that is canceled rq may begin beside the one before, where
+ * it only waits in another place.) */
 static emi_request *take_turn(emi_request *rq)
 {
 	em_file *f = rq->file;
@@ -348,8 +351,8 @@ void emi_queue_complete(emi_queue *q, emi_request *rq)
 	complete(q, rq, emi_now_ns());
 }
 
-/* A moving average of what transfers take.  One that was held up by something else, like a thread that had to leave its core, does
- * not count for what it took. */
+/* A moving average of what transfers take.  One that was held up by something else, like a thread that had to leave its
+ * core, does not count for what it took. */
 static void learn(emi_queue *q, uint64_t ns)
 {
 	if (ns > EMI_IO_SERVICE_NS)
@@ -414,7 +417,8 @@ static void consider_async(emi_queue *q)
 	q->may_async = 0;
 	/* The file of the request that is about to be submitted keeps the queue. */
 	pthread_mutex_unlock(&q->lock);
-	emi_log(q->ctx, EM_LOG_INFO, "%s: threads make the transfers: %s cannot be used (errno %d)", q->name, q->be->name, e);
+	emi_log(q->ctx, EM_LOG_INFO, "%s: threads make the transfers: %s cannot be used (errno %d)", q->name,
+		q->be->name, e);
 	pthread_mutex_lock(&q->lock);
 }
 

@@ -2,16 +2,18 @@
 /*
  * queue.h -- what a file consists of, and the queue of the disk that it is on.
  *
- * The files of a context that are on one physical disk share a queue, so that what is asked of the disk at once does not depend on
- * the number of files.  Files whose transfers are asynchronous have another than those whose are not.  A request is
+ * The files of a context that are on one physical disk share a queue, so that what is asked of the disk at once does
+ * not depend on the number of files.  Files whose transfers are asynchronous have another than those whose are not.  A
+ * request is
  *
  *	blocked, linked to an earlier one that has bytes in common with it, or to a discard that is under way;
- *	on one of the lists: reads, writes, and chores, which only threads can do (giving space back, transfers that are not aligned);
+ *	on one of the lists: reads, writes, and chores, which only threads can do (giving space back, transfers that are
+ *	not aligned);
  *	with a thread that runs it through the backend's read or write (a worker, or whoever waits for it); or
  *	in flight through the backend's channel, occupying a slot.
  *
- * `lock' guards everything of the queue, and the requests and the tree of ranges of its files; it is never held during a transfer or a call of
- * the caller's functions.
+ * `lock' guards everything of the queue, and the requests and the tree of ranges of its files; it is never held during
+ * a transfer or a call of the caller's functions.
  */
 #ifndef EMI_QUEUE_H
 #define EMI_QUEUE_H
@@ -65,7 +67,8 @@ typedef struct emi_queue {
 	emi_request *head[EMI_LISTS], *tail[EMI_LISTS];
 	uint32_t queued;        /* transfers on lists */
 	uint32_t chores;        /* chores on their list */
-	uint32_t unattended;    /* not done, and nobody needs to wait for them: they have a function, or are watched among others */
+	uint32_t unattended;    /* not done, and nobody needs to wait for them: they have a function, or are watched
+	                           among others */
 	uint32_t waiters;       /* threads inside a wait; the queue must outlive them */
 	uint32_t closers;       /* those among them that wait for all of a file */
 	uint32_t guests;        /* requests that are watched; likewise */
@@ -130,10 +133,12 @@ uint64_t emi_queue_memory(const em_ctx *ctx, const em_backend *be, uint32_t dept
 /* Transfers in flight at most. */
 uint32_t emi_queue_depth(const em_ctx *ctx, const em_backend *be, uint32_t depth);
 
-/* Put a file just opened on the queue of its disk, which is made with the first; starts no thread, but takes the memory of its threads' stacks. */
+/* Put a file just opened on the queue of its disk, which is made with the first; starts no thread, but takes the memory
+ * of its threads' stacks. */
 em_status emi_queue_join(em_file *f, const em_backend_open *how, uint32_t number, em_errinfo *err);
 
-/* Take a file without requests off, or give back a hold: the queue goes with the last.  In a forked child it only releases memory. */
+/* Take a file without requests off, or give back a hold: the queue goes with the last.  In a forked child it only
+ * releases memory. */
 void emi_queue_part(emi_queue *q, int forked);
 
 /* Hold the i-th queue of a context; NULL: there are not so many. */
@@ -145,7 +150,8 @@ void emi_queue_free(emi_queue *q, int forked);
 /* Close a file that has no requests, and was left. */
 void emi_file_finish(em_file *f);
 
-/* If the calling thread is inside a request's fn of this file's queue: have whoever finds the file without requests close it; 0 otherwise. */
+/* If the calling thread is inside a request's fn of this file's queue: have whoever finds the file without requests
+ * close it; 0 otherwise. */
 int emi_queue_leave(em_file *f);
 
 /* Take a request on; it cannot fail. */
@@ -163,8 +169,8 @@ int emi_queue_run_now(emi_request *rq);
 /* Take it back: 1 when it was not begun. */
 int emi_queue_cancel(emi_request *rq);
 
-/* Return when rq is done (NULL: everything of f is), or at the deadline (in seconds of emi_now(); negative: none); 1 when
- * it is done. */
+/* Return when rq is done (NULL: everything of f is), or at the deadline (in seconds of emi_now(); negative: none); 1
+ * when it is done. */
 int emi_queue_wait(em_file *f, emi_request *rq, double deadline);
 
 /* Return when rq is done, having run nothing but rq and collected nothing. */
@@ -173,7 +179,8 @@ void emi_queue_wait_alone(emi_request *rq);
 /* Somebody waited for rq. */
 void emi_queue_count_wait(const emi_request *rq, uint64_t ns);
 
-/* Somebody is going to wait for rq otherwise, or stops: then workers see to it that it gets done.  0 when there can be no worker. */
+/* Somebody is going to wait for rq otherwise, or stops: then workers see to it that it gets done.  0 when there can be
+ * no worker. */
 int emi_queue_watch(emi_request *rq, int on);
 
 /* Collect what is done without waiting. */

@@ -9,8 +9,8 @@
  * worker takes the turn.
  *
  * Nobody reaps unless `accepted' says that something is with the backend for certain.  A request whose
- * submission was refused goes back to the front of its list; when nothing is in flight whose end could be waited for, it
- * is made with the blocking functions, so there is always progress.
+ * submission was refused goes back to the front of its list; when nothing is in flight whose end could be waited for,
+ * it is made with the blocking functions, so there is always progress.
  *
  * All functions are called with the queue's lock and drop it for calls of the backend.
  */

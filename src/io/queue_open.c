@@ -117,7 +117,8 @@ static emi_queue *make(const em_file *f, const em_backend_open *how, uint32_t nu
 	q->max_threads = most_threads(f->object.ctx, f->be);
 	if (is_async(f->be, how))
 		status = make_slots(q, how, err);
-	/* The stacks come from libc; their size is taken from the budget now, so that starting a thread cannot exceed it. */
+	/* The stacks come from libc; their size is taken from the budget now, so that starting a thread cannot exceed
+	 * it. */
 	if (status == EM_OK)
 		status = emi_memory_take(f->object.ctx, (uint64_t)q->max_threads * q->stack, err);
 	if (status != EM_OK)

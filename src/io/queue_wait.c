@@ -2,9 +2,9 @@
 /*
  * queue_wait.c -- waiting for a request, or for all of a file.
  *
- * Who waits for a request that is still on a list takes it and runs it.  So a read followed at once by a wait needs no second
- * thread.  While somebody else runs it, and transfers are quick, he runs others: that is done sooner than he would have fallen asleep and woken up.
- * With asynchronous transfers he collects what is done, his own and others'.
+ * Who waits for a request that is still on a list takes it and runs it.  So a read followed at once by a wait needs no
+ * second thread.  While somebody else runs it, and transfers are quick, he runs others: that is done sooner than he
+ * would have fallen asleep and woken up.  With asynchronous transfers he collects what is done, his own and others'.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -14,8 +14,9 @@
 #include "base/context.h"
 #include "io/queue.h"
 
-/* What one who waits for rq should run: rq, if nobody has begun; while somebody is at it, another one, if that is done sooner
- * than one falls asleep and wakes up (but not within a function of a request, which would call others).  A wait with a deadline must not get stuck in a transfer, unless there is nobody else to make it. */
+/* What one who waits for rq should run: rq, if nobody has begun; while somebody is at it, another one, if that is done
+ * sooner than one falls asleep and wakes up (but not within a function of a request, which would call others).  A wait
+ * with a deadline must not get stuck in a transfer, unless there is nobody else to make it. */
 static emi_request *to_run(emi_queue *q, emi_request *rq, double deadline)
 {
 	const int alone = q->threads == 0 && !q->async;

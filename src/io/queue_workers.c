@@ -3,22 +3,23 @@
  * queue_workers.c -- the threads of a queue: what they do, and when another one is called.
  *
  * Workers are started one by one, when there is more to do than those that there are will do soon.  Their stacks
- * are small, and counted when the queue is made, so that starting them cannot exceed the budget.  If none can be started
- * whoever submits or finishes something makes the transfers itself, or collects those that nobody would wait for:
- * slower, not wrong.
+ * are small, and counted when the queue is made, so that starting them cannot exceed the budget.  If none can be
+ * started whoever submits or finishes something makes the transfers itself, or collects those that nobody would wait
+ * for: slower, not wrong.
  *
- * To put a thread to sleep and to wake it takes several microseconds of two cores, and it comes some ten later.  That is nothing beside a transfer of a
- * disk, but several times what it takes to copy a small block from memory or the page cache.  So a queue knows what its transfers take, as a
- * moving average, and
+ * To put a thread to sleep and to wake it takes several microseconds of two cores, and it comes some ten later.  That
+ * is nothing beside a transfer of a disk, but several times what it takes to copy a small block from memory or the page
+ * cache.  So a queue knows what its transfers take, as a moving average, and
  *
- *	another worker is called when what waits takes those that are awake longer than he needs to come (or when all are asleep);
- *	where transfers are quick, one who has nothing to do does not sleep until he is called, but naps for a moment and looks again, as
- *	long as requests come; so those that come meanwhile cost no call, and are taken in one go.
+ *	another worker is called when what waits takes those that are awake longer than he needs to come (or when all
+ *	are asleep);
+ *	where transfers are quick, one who has nothing to do does not sleep until he is called, but naps for a moment
+ *	and looks again, as long as requests come; so those that come meanwhile cost no call, and are taken in one go.
  *
  * A queue whose transfers were quick and suddenly are slow does as before until the first of them is done.
  *
- * With asynchronous transfers (queue_async.c) workers make only chores, and one of them collects what is in flight when nobody waits and there is
- * something on the lists, or something in flight that has a function to be called.
+ * With asynchronous transfers (queue_async.c) workers make only chores, and one of them collects what is in flight when
+ * nobody waits and there is something on the lists, or something in flight that has a function to be called.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -87,8 +88,8 @@ static void nap(emi_queue *q)
 		q->calls--;
 }
 
-/* There is nothing to do.  As long as many quick transfers come, one worker naps and looks again: to be called for each of them would take
- * more than the transfer. */
+/* There is nothing to do.  As long as many quick transfers come, one worker naps and looks again: to be called for each
+ * of them would take more than the transfer. */
 static void rest(emi_queue *q, uint64_t *seen)
 {
 	if (emi_queue_is_quick(q) && !q->napping && *seen != q->seq) {

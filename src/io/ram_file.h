@@ -2,8 +2,9 @@
 /*
  * ram_file.h -- files of backends that keep temporary ones in memory.
  *
- * Only those are: what has a name, or is to get one, is a file of the syscall backend.  A handle of such a backend points to a struct that begins with an
- * emi_ram, so these functions go into its table as they are, or are called by its own.
+ * Only those are: what has a name, or is to get one, is a file of the syscall backend.  A handle of such a backend
+ * points to a struct that begins with an emi_ram, so these functions go into its table as they are, or are called by
+ * its own.
  */
 #ifndef EMI_RAM_FILE_H
 #define EMI_RAM_FILE_H
@@ -16,7 +17,8 @@ typedef struct emi_ram {
 	emi_memory_store store;        /* only then */
 } emi_ram;
 
-/* Open it as how says; direct is refused, or done without, for the given reason, a static text.  0 or an errno; how->handle is the caller's to set. */
+/* Open it as how says; direct is refused, or done without, for the given reason, a static text.  0 or an errno;
+ * how->handle is the caller's to set. */
 int emi_ram_open(emi_ram *f, em_backend_open *how, const char *reason);
 
 /* Release what it consists of, but not the struct. */

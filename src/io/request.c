@@ -90,7 +90,8 @@ static void go_on(const em_file *f, emi_request *rq, unsigned idle)
 		size_t rest = rq->bytes - rq->done;
 		uint64_t offset = rq->offset + rq->done;
 
-		r = rq->kind == EMI_WRITE ? f->be->write(f->handle, at, rest, offset) : f->be->read(f->handle, at, rest, offset);
+		r = rq->kind == EMI_WRITE ? f->be->write(f->handle, at, rest, offset)
+					  : f->be->read(f->handle, at, rest, offset);
 	} while (!advance(f, rq, r, &idle));
 }
 
@@ -165,8 +166,8 @@ void emi_request_settle(emi_request *rq, int64_t result)
 	judge_now(rq);
 }
 
-/* The bytes of the file that nobody may touch meanwhile.  A write that is not aligned reads and writes whole pages, and may cut off
- * what it wrote behind the end. */
+/* The bytes of the file that nobody may touch meanwhile.  A write that is not aligned reads and writes whole pages, and
+ * may cut off what it wrote behind the end. */
 static void take_range(emi_request *rq)
 {
 	emi_range *r = &rq->range;
@@ -247,8 +248,8 @@ void emi_write(em_file *f, emi_request *rq, const void *buf, size_t bytes, uint6
 	submit_plain(f, rq, EMI_WRITE, buf, bytes, offset, stats);
 }
 
-void emi_refuse(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset, em_status status,
-		const char *why)
+void emi_refuse(em_file *f, emi_request *rq, emi_request_kind kind, const void *buf, size_t bytes, uint64_t offset,
+		em_status status, const char *why)
 {
 	/* Of no bytes it never begins. */
 	submit_plain(f, rq, kind, buf, 0, offset, NULL);

@@ -2,8 +2,9 @@
 /*
  * request_any.c -- waiting for the first of several requests, of any files.
  *
- * One thread cannot wait in several queues, so it waits in none: the queues are told that these requests are watched, which makes
- * their workers collect them, and whatever is done wakes those who watch.  Only where no worker can be started are the queues asked in turn.
+ * One thread cannot wait in several queues, so it waits in none: the queues are told that these requests are watched,
+ * which makes their workers collect them, and whatever is done wakes those who watch.  Only where no worker can be
+ * started are the queues asked in turn.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -30,8 +30,10 @@ typedef struct preset {
 
 static const preset presets[] = {
 	{"plain", 0, 1, 0, 50000000, 50000000, 0, 2097152, 8000000, 8000000, 8000000, 0},
-	{"120gxp", 7200, 30, UINT64_C(80000000000), 48000000, 24000000, 100000000, 2097152, 1100000, 8500000, 15000000, 0},
-	{"elite9", 5400, 16, UINT64_C(9137014272), 7234560, 5022720, 20000000, 1048576, 900000, 11000000, 23000000, 1000000},
+	{"120gxp", 7200, 30, UINT64_C(80000000000), 48000000, 24000000, 100000000, 2097152, 1100000, 8500000, 15000000,
+	 0},
+	{"elite9", 5400, 16, UINT64_C(9137014272), 7234560, 5022720, 20000000, 1048576, 900000, 11000000, 23000000,
+	 1000000},
 };
 
 enum { PRESETS = sizeof presets / sizeof *presets };
@@ -112,8 +114,8 @@ static const preset *find_preset(span name)
 
 static em_status no_preset(em_errinfo *err, span name)
 {
-	return emi_fail(err, EM_ERR_INVAL, "simdisk: model: there is no '%.*s'; there are %s, %s, %s", shown(name), name.at,
-			presets[0].name, presets[1].name, presets[2].name);
+	return emi_fail(err, EM_ERR_INVAL, "simdisk: model: there is no '%.*s'; there are %s, %s, %s", shown(name),
+			name.at, presets[0].name, presets[1].name, presets[2].name);
 }
 
 static void set_preset(em_simdisk *d, const preset *p)
@@ -131,8 +133,8 @@ static void set_preset(em_simdisk *d, const preset *p)
 	d->write_ns = p->write_ns;
 }
 
-/* Digits, to be multiplied by factor, and at most 9 decimals, of which what is smaller than 1 is cut off: 1, or 0 when it is no
- * such number or too large. */
+/* Digits, to be multiplied by factor, and at most 9 decimals, of which what is smaller than 1 is cut off: 1, or 0 when
+ * it is no such number or too large. */
 static int scale(span digits, uint64_t factor, uint64_t *out)
 {
 	uint64_t whole = 0, part = 0, tenths = 1;

@@ -2,8 +2,9 @@
 /*
  * unaligned.c -- transfers of direct files that are not of whole pages.
  *
- * They go through a buffer, window by window.  A window that is written only in part is read first; where the file ends in it, what is written
- * behind the end is cut off at last.  Nobody else writes to these pages, or behind them, meanwhile: the request's range sees to that.
+ * They go through a buffer, window by window.  A window that is written only in part is read first; where the file ends
+ * in it, what is written behind the end is cut off at last.  Nobody else writes to these pages, or behind them,
+ * meanwhile: the request's range sees to that.
  *
  * When there is no memory for a buffer, a page on the stack serves: slower, not wrong.
  */

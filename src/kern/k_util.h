@@ -52,7 +52,8 @@ typedef struct K_ALIAS k_pair {
 enum {
 	/* Partition. */
 	K_STAGE_MIN = 1 << 20,  /* bytes; scatter this much, or more, past the cache */
-	K_LINE = 64,            /* bytes per bucket collected for that, twice as many for fewer buckets: 128 were faster, but on the stack */
+	K_LINE = 64,            /* bytes per bucket collected for that, twice as many for fewer buckets: 128 were
+	                           faster, but on the stack */
 
 	/* Sort. */
 	K_SMALL = 32,           /* elements; insertion sort up to here */
@@ -65,16 +66,20 @@ enum {
 	K_CACHED = 1 << 19,     /* bytes; more is partitioned first, */
 	K_BUCKET = 1 << 17,     /* ... into buckets of about this many bytes, if possible, */
 	K_MSD_BITS = 8,         /* ... but no more than 2^this, and the first time 2^EMI_MAX_RADIX_BITS; divides 64 */
-	K_NEAR = 2 << 20,       /* bytes; so much is scattered within a cache, not past it: 4.9 against 6.3 ns per pair of 131072 */
+	K_NEAR = 2 << 20,       /* bytes; so much is scattered within a cache, not past it: 4.9 against 6.3 ns per pair
+	                           of 131072 */
 	K_SAMPLE = 256,         /* keys looked at to choose the bits for that */
 	K_LOCAL = 60 * 1024,    /* bytes; less is sorted by way of the scratch */
 
 	/* Merge. */
 	K_MIX_CACHED = 1 << 16, /* bytes; a mix of this size, by networks, is in the first-level cache ... */
 	K_MIX_FEW = 64,         /* ... and worth its cut for windows up to these; for more of them it is larger */
-	K_MIX_ROUNDS = 8,       /* windows up to which merging two and two is faster than networks, where K_NET_MIX are worth it for more of them */
-	K_STRANDS = 5,          /* of merging two at a time: 1.3 ns per element and round with 2, 0.95 with 3, 0.77 with 4, 0.7 with 5 */
-	K_ASK = 32,             /* elements of each strand; then what the windows will offer next is asked for (k_ask) */
+	K_MIX_ROUNDS = 8,       /* windows up to which merging two and two is faster than networks, where K_NET_MIX are
+	                           worth it for more of them */
+	K_STRANDS = 5,          /* of merging two at a time: 1.3 ns per element and round with 2, 0.95 with 3, 0.77 with
+	                           4, 0.7 with 5 */
+	K_ASK = 32,             /* elements of each strand; then what the windows will offer next is asked for
+	                           (k_ask) */
 	K_STRANDS_LEAST = 32,   /* elements that they are worth it for */
 	K_AHEAD = 128           /* bytes; how far ahead to prefetch in each window */
 };
@@ -127,8 +132,8 @@ static inline void *k_away(void *room, const void *a)
  * per element for 200 elements.
  *
  * The beginning of the spare room serves one bucket after the other.  Where other is at the bucket's own place, in an
- * array that is larger than the cache, each line of it would have to come from memory first, in random order: 5.5 against
- * 2.9 ns per key for 14336 keys.
+ * array that is larger than the cache, each line of it would have to come from memory first, in random order: 5.5
+ * against 2.9 ns per key for 14336 keys.
  */
 static inline void *k_local(k_work *w, const void *a, size_t bytes, void *other)
 {
@@ -154,7 +159,8 @@ static inline uint32_t k_starts(uint32_t *c, size_t n)
 	return most;
 }
 
-/* Bits of a digit, `most' at most, that leaves no more than `want' of n elements for a network in each bucket, if they are spread evenly. */
+/* Bits of a digit, `most' at most, that leaves no more than `want' of n elements for a network in each bucket, if they
+ * are spread evenly. */
 static inline unsigned k_net_bits(size_t n, unsigned want, unsigned most)
 {
 	unsigned bits = 1;
@@ -239,8 +245,8 @@ static K_INLINE void k_prefetch(const void *p)
 }
 
 /*
- * What windows will offer next, some bytes of each.  It is asked for a few lines at a time, while something else is being done: of more
- * at once, the processor waits for most.
+ * What windows will offer next, some bytes of each.  It is asked for a few lines at a time, while something else is
+ * being done: of more at once, the processor waits for most.
  */
 typedef struct k_ahead {
 	const emi_window *win, *win_end;        /* those that nothing was asked for of yet */
@@ -312,8 +318,8 @@ static K_INLINE void k_play(uint64_t *key, uint32_t *src, uint64_t other, uint32
 }
 
 /*
- * One step of merging l and r from their fronts: `of_r' if its key is less, else `of_l', and then *from_r, how many are from r, is one more.
- * By hand for the same reason as k_play(): the comparison's borrow both chooses and counts.
+ * One step of merging l and r from their fronts: `of_r' if its key is less, else `of_l', and then *from_r, how many are
+ * from r, is one more.  By hand for the same reason as k_play(): the comparison's borrow both chooses and counts.
  */
 static K_INLINE uint64_t k_first(uint64_t l, uint64_t r, uint64_t of_l, uint64_t of_r, size_t *from_r)
 {
@@ -358,7 +364,8 @@ static K_INLINE uint64_t k_last(uint64_t l, uint64_t r, uint64_t of_l, uint64_t 
 #endif
 }
 
-/* The same of bare keys: the smaller one of l and r, or the larger one.  With operands fewer by two, compilers keep all strands in general registers. */
+/* The same of bare keys: the smaller one of l and r, or the larger one.  With operands fewer by two, compilers keep all
+ * strands in general registers. */
 static K_INLINE uint64_t k_smaller(uint64_t l, uint64_t r, size_t *from_r)
 {
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -10,7 +10,8 @@
  *   EMI_ELEM_PAIR  a 64-bit key and 64 bits that travel with it: the rest of a
  *                  small record, or the address of a large one
  *
- * A fourth one has no kernels here, as they come with its order (extmem/gen/kernels.h): EMI_ELEM_OWN, a record as it is.
+ * A fourth one has no kernels here, as they come with its order (extmem/gen/kernels.h): EMI_ELEM_OWN, a record as it
+ * is.
  *
  * When a key does not fit in 64 bits the element's key is a prefix of it, and a
  * tie function compares the two records that the values point to.  An order that
@@ -40,8 +41,9 @@ typedef struct emi_pair {
 typedef int (*emi_tie_fn)(void *arg, uint64_t a, uint64_t b);
 
 /*
- * For many elements whose keys are equal prefixes: replace each key by what follows it in the whole one, the eight bytes behind the first
- * 8 * depth.  Positive: done; 0: nothing follows, they are equal; negative: this cannot be done.  n == 0 only asks.
+ * For many elements whose keys are equal prefixes: replace each key by what follows it in the whole one, the eight
+ * bytes behind the first 8 * depth.  Positive: done; 0: nothing follows, they are equal; negative: this cannot be done.
+ * n == 0 only asks.
  */
 typedef int (*emi_deepen_fn)(void *arg, emi_pair *e, size_t n, unsigned depth);
 
@@ -54,14 +56,16 @@ typedef struct emi_tie {
 	unsigned depth;         /* of the keys that elements have now */
 } emi_tie;
 
-/* The tie function of elements whose values are numbers, the second halves of their keys: sort() does not call it but sorts by them. */
+/* The tie function of elements whose values are numbers, the second halves of their keys: sort() does not call it but
+ * sorts by them. */
 int emi_tie_numbers(void *arg, uint64_t a, uint64_t b);
 
 /*
- * As a tie function, for merging elements whose keys are offset-value codes: they tell where a record differs from the one before it
- * in its window, and with what (Conner 1977; Graefe and Do, "Offset-value coding in database query processing", EDBT
- * 2023).  In a tree of losers they may be compared like any keys, as all that meet are relative to the same record.
- * Only a draw looks at the records; *lose is then the code of the one that comes second, relative to the first.
+ * As a tie function, for merging elements whose keys are offset-value codes: they tell where a record differs from the
+ * one before it in its window, and with what (Conner 1977; Graefe and Do, "Offset-value coding in database query
+ * processing", EDBT 2023).  In a tree of losers they may be compared like any keys, as all that meet are relative to
+ * the same record.  Only a draw looks at the records; *lose is then the code of the one that comes second, relative to
+ * the first.
  */
 typedef int (*emi_recode_fn)(void *arg, uint64_t a, uint64_t b, uint64_t code, uint64_t *lose);
 
@@ -89,8 +93,8 @@ typedef struct emi_merge {
 } emi_merge;
 
 /*
- * A merge of k windows, without ties, that are in memory as a whole, some thousand elements at a time.  The caller owns the arrays: win and
- * taken have k entries.  reach is 0 at first and the kernel's then.
+ * A merge of k windows, without ties, that are in memory as a whole, some thousand elements at a time.  The caller owns
+ * the arrays: win and taken have k entries.  reach is 0 at first and the kernel's then.
  */
 typedef struct emi_mix {
 	uint32_t k;             /* 1 to EMI_MIX_MOST */
@@ -102,8 +106,8 @@ typedef struct emi_mix {
 #define EMI_MIX ((size_t)8192)
 #define EMI_MIX_MOST 256u       /* windows; more of them are left to the tree */
 
-/* The number of buckets a partition can make, as a power of two.  A scatter to so many costs hardly more than one to a quarter of them,
- * as long as what it collects for them (a line each) is in the second-level cache. */
+/* The number of buckets a partition can make, as a power of two.  A scatter to so many costs hardly more than one to a
+ * quarter of them, as long as what it collects for them (a line each) is in the second-level cache. */
 #define EMI_MAX_RADIX_BITS 10
 
 /* Scratch of a thread for sort() and scatter(), which need too much of it for a stack; aligned as buffers are.  What is
@@ -114,8 +118,9 @@ typedef struct emi_mix {
 typedef struct emi_digit {
 	unsigned shift;         /* less than the key has bits */
 	unsigned bits;
-	int clamps;             /* 0: it is these bits of the key, and all keys agree in those above them.  1: it is how many times 2^shift a
-				 * key is above the base, and the first or the last one for keys beyond. */
+	int clamps;             /* 0: it is these bits of the key, and all keys agree in those above them.  1: it is how
+				 * many times 2^shift a key is above the base, and the first or the last one for keys
+				 * beyond. */
 	uint64_t base;
 } emi_digit;
 
@@ -158,8 +163,9 @@ typedef struct emi_kernels {
 	size_t (*merge_run)(emi_merge *m, void *out, size_t cap, uint32_t *dry);
 
 	/*
-	 * Merge the next elements to out and return how many: EMI_MIX at most, 0 at the end.  out and tmp have room for EMI_MIX
-	 * each; what is behind those that are returned keeps what it has in out.  Faster than merge_run(), which works for windows that are not in memory as a whole, and for ties.
+	 * Merge the next elements to out and return how many: EMI_MIX at most, 0 at the end.  out and tmp have room for
+	 * EMI_MIX each; what is behind those that are returned keeps what it has in out.  Faster than merge_run(),
+	 * which works for windows that are not in memory as a whole, and for ties.
 	 */
 	size_t (*mix)(emi_mix *m, void *out, void *tmp);
 } emi_kernels;

@@ -2,11 +2,13 @@
 /*
  * merge_avx2.h -- merging two sequences of bare 32-bit keys by registers of eight.
  *
- * Each strand (merge_rounds.inc) keeps eight keys in a register.  Of l and r it takes the eight that begin with the smaller key, and a
- * bitonic network of both registers (Batcher, AFIPS 1968) tells the eight that are next from those that are kept: nothing in front of either
- * sequence is smaller than these.  Bare keys only, as what is equal changes places; and for keys of 64 bits AVX2 has no minimum.
+ * Each strand (merge_rounds.inc) keeps eight keys in a register.  Of l and r it takes the eight that begin with the
+ * smaller key, and a bitonic network of both registers (Batcher, AFIPS 1968) tells the eight that are next from those
+ * that are kept: nothing in front of either sequence is smaller than these.  Bare keys only, as what is equal changes
+ * places; and for keys of 64 bits AVX2 has no minimum.
  *
- * A strand runs ahead of what it writes by what it keeps and takes, and so reads as many elements behind its end, K_WIDE_MARGIN, which must be there.
+ * A strand runs ahead of what it writes by what it keeps and takes, and so reads as many elements behind its end,
+ * K_WIDE_MARGIN, which must be there.
  */
 #ifndef EMI_MERGE_AVX2_H
 #define EMI_MERGE_AVX2_H
@@ -30,9 +32,11 @@ static K_INLINE void wide_store(k_u32 *dst, __m256i v)
 }
 
 /* Of each half two lanes of a, and two of b; `how' is a constant. */
-#define WIDE_SHUFFLE(a, b, how) _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), how))
+#define WIDE_SHUFFLE(a, b, how)                                                                                        \
+	_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), how))
 
-/* Two sorted registers become one sequence: *low, *high.  All steps are done for both at once, with lanes gathered where they can be compared. */
+/* Two sorted registers become one sequence: *low, *high.  All steps are done for both at once, with lanes gathered
+ * where they can be compared. */
 static K_INLINE void wide_merge(__m256i *low, __m256i *high)
 {
 	const __m256i turned = _mm256_shuffle_epi32(_mm256_permute2x128_si256(*high, *high, 1), 0x1b);
@@ -82,7 +86,8 @@ static K_INLINE __m256i wide_take(wide_strand *s)
 static K_INLINE __m256i wide_take_last(wide_strand *s)
 {
 	size_t from_r = 1;
-	const k_u32 *at = (const k_u32 *)(uintptr_t)k_last(s->l[-1], s->r[-1], (uintptr_t)s->l, (uintptr_t)s->r, &from_r);
+	const k_u32 *at =
+		(const k_u32 *)(uintptr_t)k_last(s->l[-1], s->r[-1], (uintptr_t)s->l, (uintptr_t)s->r, &from_r);
 
 	s->l -= from_r * K_WIDE;
 	s->r -= K_WIDE - from_r * K_WIDE;
@@ -90,10 +95,11 @@ static K_INLINE __m256i wide_take_last(wide_strand *s)
 }
 
 /*
- * Merge l[0..nl) and r[0..nr) by strands of len elements each, a multiple of K_WIDE; the last one goes down from the end and may meet the one
- * before it.  Strand s begins behind from_r[s] elements of r.
+ * Merge l[0..nl) and r[0..nr) by strands of len elements each, a multiple of K_WIDE; the last one goes down from the
+ * end and may meet the one before it.  Strand s begins behind from_r[s] elements of r.
  */
-static void merge_wide(const k_u32 *l, size_t nl, const k_u32 *r, size_t nr, k_u32 *out, size_t len, const size_t *from_r, k_ahead *ahead)
+static void merge_wide(const k_u32 *l, size_t nl, const k_u32 *r, size_t nr, k_u32 *out, size_t len,
+		       const size_t *from_r, k_ahead *ahead)
 {
 	wide_strand s[K_WIDE_STRANDS];
 	size_t i;

@@ -2,8 +2,9 @@
 /*
  * network_avx2.h -- sorting networks for up to eight registers of bare keys.
  *
- * The networks of network_avx512.h in registers of half the width.  AVX2 has no minimum and maximum of 64 bits: it is one comparison and two selections.  It
- * compares numbers with a sign, so the highest bit of keys is inverted while they are in registers.
+ * The networks of network_avx512.h in registers of half the width.  AVX2 has no minimum and maximum of 64 bits: it is
+ * one comparison and two selections.  It compares numbers with a sign, so the highest bit of keys is inverted while
+ * they are in registers.
  */
 #ifndef EMI_NETWORK_AVX2_H
 #define EMI_NETWORK_AVX2_H
@@ -70,7 +71,8 @@ static K_INLINE void net_order_y64(__m256i *low, __m256i *high)
 #endif
 }
 
-/* Four registers in any order are put in order, each by itself: keys of the same lane are sorted, and lanes become registers. */
+/* Four registers in any order are put in order, each by itself: keys of the same lane are sorted, and lanes become
+ * registers. */
 static K_INLINE void net_sort4_y64(__m256i *v)
 {
 	__m256i a, b, c, d;
@@ -116,7 +118,8 @@ static K_INLINE void net_store_y64(k_u64 *dst, __m256i v)
 	_mm256_storeu_si256((__m256i *)(void *)dst, net_sign_y64(v));
 }
 
-/* Lane i and lane i ^ x: w is v in that order, and `high' a constant with a bit for each lane that keeps the larger one. */
+/* Lane i and lane i ^ x: w is v in that order, and `high' a constant with a bit for each lane that keeps the larger
+ * one. */
 #define NET_KEEP_Y32(v, w, high) _mm256_blend_epi32(_mm256_min_epu32(v, w), _mm256_max_epu32(v, w), high)
 
 static K_INLINE __m256i net_xor1_y32(__m256i v)
@@ -178,7 +181,8 @@ static K_INLINE void net_order_y32(__m256i *low, __m256i *high)
 	*high = _mm256_max_epu32(v, *high);
 }
 
-/* Four registers: keys of the same lane are sorted, lanes become halves of registers, and the two halves of each one sorted run. */
+/* Four registers: keys of the same lane are sorted, lanes become halves of registers, and the two halves of each one
+ * sorted run. */
 static K_INLINE void net_sort4_y32(__m256i *v)
 {
 	__m256i a, b, c, d;
@@ -208,7 +212,8 @@ static K_INLINE __m256i net_load_y32(const k_u32 *src, int left)
 
 	if (left >= 8)
 		return _mm256_loadu_si256((const __m256i *)(const void *)src);
-	return _mm256_or_si256(_mm256_maskload_epi32((const int *)(const void *)src, have), _mm256_xor_si256(have, _mm256_set1_epi64x(-1)));
+	return _mm256_or_si256(_mm256_maskload_epi32((const int *)(const void *)src, have),
+			       _mm256_xor_si256(have, _mm256_set1_epi64x(-1)));
 }
 
 static K_INLINE void net_store_y32(k_u32 *dst, __m256i v)

@@ -2,9 +2,9 @@
 /*
  * network_avx512.h -- sorting networks for up to eight registers of bare keys.
  *
- * Batcher's bitonic merging (1968) in the form in which all comparisons point the same way: two sorted halves are compared
- * end to end, mirrored, and what comes out is compared at halved distances.  First within the lanes of each register,
- * all registers at once, then across registers, where no lane has to move.  What is missing in
+ * Batcher's bitonic merging (1968) in the form in which all comparisons point the same way: two sorted halves are
+ * compared end to end, mirrored, and what comes out is compared at halved distances.  First within the lanes of each
+ * register, all registers at once, then across registers, where no lane has to move.  What is missing in
  * the last register is padded with the largest key, which is legal among keys that are nothing but keys.
  */
 #ifndef EMI_NETWORK_AVX512_H
@@ -16,7 +16,8 @@
 #define K_NET_PAIRS 64u         /* pairs that one network sorts: as many as bare keys of 8 bytes, */
 #define K_NET_BITS 58u          /* ... with so many bits of the key above 6 of the place */
 
-/* Lane i and lane i ^ x: w is v in that order, and `high' a constant with a bit for each lane that keeps the larger one. */
+/* Lane i and lane i ^ x: w is v in that order, and `high' a constant with a bit for each lane that keeps the larger
+ * one. */
 #define NET_KEEP_Z64(v, w, high) _mm512_mask_max_epu64(_mm512_min_epu64(v, w), high, v, w)
 #define NET_KEEP_Z32(v, w, high) _mm512_mask_max_epu32(_mm512_min_epu32(v, w), high, v, w)
 
@@ -229,11 +230,12 @@ static void net_yz32(const k_u32 *src, k_u32 *dst, size_t n, size_t room)
 		net_z32(src, dst, n, room);
 }
 
-/* The keys of src[0..n), n at most 64, without what all of them have in common, the bits from `shift' on, which is not 0, above
- * their places; bits that there is no room for are the lowest. */
+/* The keys of src[0..n), n at most 64, without what all of them have in common, the bits from `shift' on, which is not
+ * 0, above their places; bits that there is no room for are the lowest. */
 static K_INLINE void net_pack(const k_pair *src, uint64_t *packed, size_t n, unsigned shift)
 {
-	const __m512i keys = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0), places = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+	const __m512i keys = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0),
+		      places = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
 	const __m512i room = _mm512_set1_epi64(63);
 	const __m128i up = _mm_cvtsi32_si128((int)(64 - shift));
 	size_t i;
@@ -241,16 +243,19 @@ static K_INLINE void net_pack(const k_pair *src, uint64_t *packed, size_t n, uns
 	for (i = 0; i < n; i += 8) {
 		const unsigned left = n - i < 8 ? (unsigned)(n - i) : 8;
 		const __m512i a = _mm512_maskz_loadu_epi64((__mmask8)_bzhi_u32(0xff, 2 * left), src + i);
-		const __m512i b = _mm512_maskz_loadu_epi64((__mmask8)(left > 4 ? _bzhi_u32(0xff, 2 * left - 8) : 0), src + i + 4);
+		const __m512i b =
+			_mm512_maskz_loadu_epi64((__mmask8)(left > 4 ? _bzhi_u32(0xff, 2 * left - 8) : 0), src + i + 4);
 		const __m512i key = _mm512_sll_epi64(_mm512_permutex2var_epi64(a, keys, b), up);
 		const __m512i place = _mm512_add_epi64(places, _mm512_set1_epi64((long long)i));
 
-		_mm512_store_si512((__m512i *)(void *)(packed + i), _mm512_or_si512(_mm512_andnot_si512(room, key), place));
+		_mm512_store_si512((__m512i *)(void *)(packed + i),
+				   _mm512_or_si512(_mm512_andnot_si512(room, key), place));
 	}
 }
 
-/* Sort src[0..n), at most K_NET_PAIRS pairs that differ in the lowest `shift' bits of their keys only, stably into dst, which does not
- * overlap it.  If those are more than 58, pairs that the others do not tell apart are left in the order they had. */
+/* Sort src[0..n), at most K_NET_PAIRS pairs that differ in the lowest `shift' bits of their keys only, stably into dst,
+ * which does not overlap it.  If those are more than 58, pairs that the others do not tell apart are left in the order
+ * they had. */
 static K_INLINE void net_pair(const k_pair *src, k_pair *dst, size_t n, unsigned shift)
 {
 	K_ALIGN64 uint64_t packed[K_NET_PAIRS];

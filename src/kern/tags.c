@@ -29,7 +29,8 @@ void emi_count_tags(const uint16_t *tag, size_t n, size_t *count)
 }
 
 /* Records whose size is not that of a part of a line. */
-static K_INLINE void scatter_any(const char *a, const uint16_t *tag, size_t n, const size_t bytes, char *dst, size_t *pos)
+static K_INLINE void scatter_any(const char *a, const uint16_t *tag, size_t n, const size_t bytes, char *dst,
+				 size_t *pos)
 {
 	size_t i;
 

@@ -2,11 +2,11 @@
 /*
  * codec_wide.c -- keys of 9 to 16 bytes that are the whole record: hashes, UUIDs, addresses, two numbers.
  *
- * The element is a pair whose value is the second half of the key.  So records of 16 bytes are sorted where they are and
- * none is looked up for a tie, as would be with a reference: kernels compare the values of equal keys.
+ * The element is a pair whose value is the second half of the key.  So records of 16 bytes are sorted where they are
+ * and none is looked up for a tie, as would be with a reference: kernels compare the values of equal keys.
  *
- * Fields of 8 bytes, or byte strings, are two whole words, in this machine's byte order or the other.  For these the loops know the
- * width; anything else goes piece by piece.
+ * Fields of 8 bytes, or byte strings, are two whole words, in this machine's byte order or the other.  For these the
+ * loops know the width; anything else goes piece by piece.
  */
 #include "key/order_impl.h"
 

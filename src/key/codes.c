@@ -28,7 +28,8 @@ static uint64_t value_of(const emi_codes *c, unsigned v, const void *record)
 	return cut(&c->value[v], emi_prefix_get(&c->value[v], record));
 }
 
-/* Compare two keys that agree in their first v values: *lose is the code of the one that comes second, relative to the first. */
+/* Compare two keys that agree in their first v values: *lose is the code of the one that comes second, relative to the
+ * first. */
 static int compare_from(const emi_codes *c, unsigned v, const void *a, const void *b, uint64_t *lose)
 {
 	int order = 0;

@@ -2,12 +2,14 @@
 /*
  * codes.h -- offset-value codes of records of one size, whose keys are longer than what an element holds of them.
  *
- * In a sorted sequence of records an offset-value code tells where a record's key differs from that of the one before it, and with what
- * (kern/kern.h: emi_recode_fn).  A merge that plays by them looks at records only when codes are equal, where one that plays by the first
- * bytes of keys has to look at two of them for each match between keys that begin alike.
+ * In a sorted sequence of records an offset-value code tells where a record's key differs from that of the one before
+ * it, and with what (kern/kern.h: emi_recode_fn).  A merge that plays by them looks at records only when codes are
+ * equal, where one that plays by the first bytes of keys has to look at two of them for each match between keys that
+ * begin alike.
  *
- * The normalised key is cut into values of 7 bytes.  A code is one byte that is smaller the further behind the value is that differs,
- * and that value; 0 for a key that equals the one before.  Keys that agree in all of the first EMI_CODES values are compared as a whole.
+ * The normalised key is cut into values of 7 bytes.  A code is one byte that is smaller the further behind the value is
+ * that differs, and that value; 0 for a key that equals the one before.  Keys that agree in all of the first EMI_CODES
+ * values are compared as a whole.
  */
 #ifndef EMI_CODES_H
 #define EMI_CODES_H
@@ -27,11 +29,12 @@ typedef struct emi_codes {
 /* The codes of an order; lives no longer than that. */
 void emi_codes_init(emi_codes *c, const em_order *order);
 
-/* Of n elements that were loaded of sorted records: make codes of their keys.  before: the record in front of them; NULL: there is none. */
+/* Of n elements that were loaded of sorted records: make codes of their keys.  before: the record in front of them;
+ * NULL: there is none. */
 void emi_codes_make(const emi_codes *c, emi_pair *elems, size_t n, const void *before);
 
-/* Do two keys agree in all values but the last, and is that the rest of them?  Where all keys between the two of them are merged, that value tells
- * all of these apart, and nothing else has to be compared. */
+/* Do two keys agree in all values but the last, and is that the rest of them?  Where all keys between the two of them
+ * are merged, that value tells all of these apart, and nothing else has to be compared. */
 int emi_codes_alike(const emi_codes *c, const void *a, const void *b);
 
 /* Then: n records to elements with that value as their keys. */

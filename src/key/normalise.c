@@ -106,7 +106,8 @@ void emi_bytes_cut(emi_bytes *b)
 	}
 }
 
-/* Add `take' bytes of a field behind the first `skip' most significant ones to a prefix that will have `total' bytes. */
+/* Add `take' bytes of a field behind the first `skip' most significant ones to a prefix that will have `total'
+ * bytes. */
 static void add_field(emi_prefix *p, const emi_field *f, size_t skip, unsigned take, unsigned total)
 {
 	const type_info *t = &types[f->type];

@@ -14,9 +14,9 @@
  * The second step leaves the sign alone and undoes itself, so the way back is the third step
  * followed by the second.  What a whole record needs in the third step is one exclusive or with a constant.
  *
- * Elements hold the first 8 bytes of this key, its prefix, and some the next 8, too.  An emi_prefix says, without a word
- * about types, which byte of the record each byte of the prefix is: the codec sees from that what
- * a record looks like, and fields that happen to lie side by side are as good as one.
+ * Elements hold the first 8 bytes of this key, its prefix, and some the next 8, too.  An emi_prefix says, without a
+ * word about types, which byte of the record each byte of the prefix is: the codec sees from that what a record looks
+ * like, and fields that happen to lie side by side are as good as one.
  */
 #ifndef EMI_NORMALISE_H
 #define EMI_NORMALISE_H
@@ -88,8 +88,8 @@ const char *emi_type_name(int32_t type);
 /* Find the pieces, when n and at are known. */
 void emi_bytes_cut(emi_bytes *b);
 
-/* Describe up to 8 bytes of the key that n fields make, from its byte `from' on, where no float may be cut in two: what its sign
- * inverts would lie behind.  The rest is left empty. */
+/* Describe up to 8 bytes of the key that n fields make, from its byte `from' on, where no float may be cut in two: what
+ * its sign inverts would lie behind.  The rest is left empty. */
 void emi_prefix_make(emi_prefix *p, const emi_field *fields, uint32_t n, size_t from);
 
 /* Is a float cut in two there? */

@@ -42,7 +42,8 @@ em_status emi_order_check(em_order **out, const em_ctx *ctx, uint64_t record_siz
 		return emi_fail(err, EM_ERR_INVAL, "order: record size is 0");
 	/* No object is larger than half of the address space. */
 	if (record_size > SIZE_MAX / 2)
-		return emi_fail(err, EM_ERR_RANGE, "order: a record of %" PRIu64 " bytes does not fit in memory", record_size);
+		return emi_fail(err, EM_ERR_RANGE, "order: a record of %" PRIu64 " bytes does not fit in memory",
+				record_size);
 	return EM_OK;
 }
 
@@ -102,7 +103,8 @@ static em_status take_key(emi_field *field, const em_key *key, uint32_t i, uint6
 	if (key->offset > record_size || width > record_size - key->offset)
 		return emi_fail(err, EM_ERR_RANGE,
 				"keys[%" PRIu32 "]: %" PRIu64 " bytes at offset %" PRIu64
-				" reach past the end of the record of %" PRIu64 " bytes", i, width, key->offset, record_size);
+				" reach past the end of the record of %" PRIu64 " bytes",
+				i, width, key->offset, record_size);
 	field->offset = (size_t)key->offset;
 	field->width = (size_t)width;
 	field->type = key->type;
@@ -124,8 +126,8 @@ static size_t field_name(char text[FIELD_TEXT], const emi_field *f, const char *
 
 	if (f->type == EM_KEY_BYTES)
 		snprintf(width, sizeof(width), "%" PRIu64, (uint64_t)f->width);
-	return (size_t)snprintf(text, FIELD_TEXT, "%s%s%s%s@%" PRIu64 "%s", before, emi_type_name(f->type), width, order,
-				(uint64_t)f->offset, direction);
+	return (size_t)snprintf(text, FIELD_TEXT, "%s%s%s%s@%" PRIu64 "%s", before, emi_type_name(f->type), width,
+				order, (uint64_t)f->offset, direction);
 }
 
 /* Name a key order after its fields: once to measure, once to write. */
@@ -167,7 +169,8 @@ em_status emi_order_leave(em_order **out, em_order *o, em_status status, const e
 	return status;
 }
 
-em_status em_order_keys(em_order **out, em_ctx *ctx, uint64_t record_size, const em_key *keys, uint32_t n, em_errinfo *err)
+em_status em_order_keys(em_order **out, em_ctx *ctx, uint64_t record_size, const em_key *keys, uint32_t n,
+			em_errinfo *err)
 {
 	const em_key all = { 0, record_size, EM_KEY_BYTES, 0, { 0 } };
 	em_errinfo detail = { 0 };
@@ -197,8 +200,8 @@ out:
 	return emi_order_leave(out, o, status, &detail, err);
 }
 
-em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_cmp_fn cmp, uint32_t flags, void *user,
-		       void (*user_free)(void *user), em_errinfo *err)
+em_status em_order_cmp(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_cmp_fn cmp,
+		       uint32_t flags, void *user, void (*user_free)(void *user), em_errinfo *err)
 {
 	em_errinfo detail = { 0 };
 	em_order *o = NULL;

@@ -2,8 +2,8 @@
 /*
  * order.h -- what the engine knows about an order: how to turn records into elements and back.
  *
- * An em_order holds key fields, a function that computes keys, or one that compares.  Its codec says which element of the kernels
- * (kern/kern.h) a record becomes:
+ * An em_order holds key fields, a function that computes keys, or one that compares.  Its codec says which element of
+ * the kernels (kern/kern.h) a record becomes:
  *
  *   U32, U64   the key fields together are the whole record, of at most 4 or 8 bytes: the
  *              element is the normalised key and the record can be made from it
@@ -13,11 +13,11 @@
  *              others are val, which then takes part in comparisons (`low')
  *   REF        anything else: a PAIR whose key is the first 8 bytes of the normalised key
  *              and whose val is the address of the record
- *   OWN        the order has kernels of its own (extmem/gen/kernels.h): the record itself, with a key of 0.  A function of the caller's, too, for
- *              records of some small sizes (order_cmp.c)
+ *   OWN        the order has kernels of its own (extmem/gen/kernels.h): the record itself, with a key of 0.  A function
+ *              of the caller's, too, for records of some small sizes (order_cmp.c)
  *
- * `exact' says that equal element keys are equal keys; otherwise `tie' compares the rest, given the values: addresses for a REF.
- * `identity' says that a record is its element, byte for byte: no conversion is needed.
+ * `exact' says that equal element keys are equal keys; otherwise `tie' compares the rest, given the values: addresses
+ * for a REF.  `identity' says that a record is its element, byte for byte: no conversion is needed.
  *
  * A key that a function computes is a PAIR with records of up to 8 bytes, a REF with others; both are exact.
  * Key fields that overlap make a record a REF, as it could not be made again from its key.  An order that is
@@ -87,8 +87,8 @@ static inline int emi_codec_in_place(const emi_codec *c)
 /* The codec of an order; lives as long as the order. */
 const emi_codec *emi_order_codec(const em_order *o);
 
-/* What a sorter keeps for the comparisons it makes: the failure of an order's function is latched here, not in the order, which others share.
- * One thread compares by it at a time if it is watched, else any number. */
+/* What a sorter keeps for the comparisons it makes: the failure of an order's function is latched here, not in the
+ * order, which others share.  One thread compares by it at a time if it is watched, else any number. */
 typedef struct emi_compare {
 	const em_order *order;
 	int failed;             /* the function returned EM_CMP_ERROR */
@@ -102,13 +102,14 @@ typedef struct emi_compare {
 	uint32_t calls;         /* until the next tick */
 } emi_compare;
 
-/* The tie function of an order for the kernels: fn is NULL when the codec is exact, otherwise it compares two records by
- * what emi_codec_val() says of them and cmp is its argument: cmp->failed, tick and tick_arg are the caller's to clear or to set before, the
- * rest is set here.  cmp->failed is to be looked at after; it is written and should be read atomically.  Once it is set the function is not
- * called any more. */
+/* The tie function of an order for the kernels: fn is NULL when the codec is exact, otherwise it compares two records
+ * by what emi_codec_val() says of them and cmp is its argument: cmp->failed, tick and tick_arg are the caller's to
+ * clear or to set before, the rest is set here.  cmp->failed is to be looked at after; it is written and should be read
+ * atomically.  Once it is set the function is not called any more. */
 emi_tie emi_order_tie(const em_order *o, emi_compare *cmp);
 
-/* The kernels of an order whose elements are EMI_ELEM_OWN, otherwise NULL; and their argument, cmp being what emi_order_tie() was given. */
+/* The kernels of an order whose elements are EMI_ELEM_OWN, otherwise NULL; and their argument, cmp being what
+ * emi_order_tie() was given. */
 const em_kernels *emi_order_own(const em_order *o);
 void *emi_order_own_arg(const em_order *o, emi_compare *cmp);
 

@@ -2,10 +2,11 @@
 /*
  * order_cmp.c -- kernels for orders that are a function of the caller's.
  *
- * The templates that callers include (extmem/gen/order.h) are instantiated here, too, with a call of the function as the comparison.  Then records
- * are moved as they are, no comparison has to follow an address to a record that is somewhere, and the comparisons are few: the argument of the
- * kernels is the emi_compare of a sort.  The type of records is a struct of bytes: it may lie anywhere and be anything.  Sizes that are not
- * here, and large ones, go by references (codec.c).
+ * The templates that callers include (extmem/gen/order.h) are instantiated here, too, with a call of the function as
+ * the comparison.  Then records are moved as they are, no comparison has to follow an address to a record that is
+ * somewhere, and the comparisons are few: the argument of the kernels is the emi_compare of a sort.  The type of
+ * records is a struct of bytes: it may lie anywhere and be anything.  Sizes that are not here, and large ones, go by
+ * references (codec.c).
  */
 #include "key/order_impl.h"
 

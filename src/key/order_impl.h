@@ -43,8 +43,8 @@ void emi_store_ref(const em_order *o, const void *elems, size_t n, void *records
 /* codec_any.c: codecs that take any prefix and any rest.  Fills key, load and store according to elem and ref. */
 void emi_codec_any(emi_codec *c);
 
-/* codec_wide.c: keys of 9 to 16 bytes that are the whole record.  Fills codec and `low'; returns 0, with nothing filled, when this is
- * not such a record. */
+/* codec_wide.c: keys of 9 to 16 bytes that are the whole record.  Fills codec and `low'; returns 0, with nothing
+ * filled, when this is not such a record. */
 int emi_codec_wide(em_order *o, size_t width);
 
 /* codec_number.c: faster ones for records whose prefix is one number.  Returns 0, with nothing filled, when
@@ -54,8 +54,8 @@ int emi_codec_number(const em_order *o, emi_codec *c);
 /* order_key_fn.c: the codec of keys that are computed. */
 void emi_codec_key_fn(const em_order *o, emi_codec *c);
 
-/* order.c: an order with room for n fields, holding the references it needs; one without fields that has a name (NULL: "");
- * and what all constructors do last: hand over the order, or take it back. */
+/* order.c: an order with room for n fields, holding the references it needs; one without fields that has a name (NULL:
+ * ""); and what all constructors do last: hand over the order, or take it back. */
 em_status emi_order_make(em_order **out, em_ctx *ctx, uint64_t record_size, uint32_t n, em_errinfo *err);
 em_status emi_order_make_named(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_errinfo *err);
 em_status emi_order_leave(em_order **out, em_order *o, em_status status, const em_errinfo *detail, em_errinfo *err);
@@ -67,8 +67,8 @@ const em_kernels *emi_cmp_kernels(size_t record_bytes);
 void emi_compare_tick(emi_compare *cmp);
 void emi_compare_failed(emi_compare *cmp);
 
-/* Call the function of cmp.  Inline, as a sort does little else.  What is not watched is not written either, so threads that share it do not
- * wait for one another. */
+/* Call the function of cmp.  Inline, as a sort does little else.  What is not watched is not written either, so threads
+ * that share it do not wait for one another. */
 EMI_INLINE int emi_compare_call(emi_compare *cmp, const void *a, const void *b)
 {
 	int c;

@@ -2,8 +2,9 @@
 /*
  * order_key_fn.c -- orders by a key that a function of the caller's computes.
  *
- * The function is asked for the keys of many records at a time, so that calling it costs little, also from a language where a call takes
- * long.  A record cannot be made again from such a key: one of up to 8 bytes travels with it, others are referred to.
+ * The function is asked for the keys of many records at a time, so that calling it costs little, also from a language
+ * where a call takes long.  A record cannot be made again from such a key: one of up to 8 bytes travels with it, others
+ * are referred to.
  */
 #include "base/error.h"
 #include "key/order_impl.h"
@@ -88,8 +89,8 @@ void emi_codec_key_fn(const em_order *o, emi_codec *c)
 	c->key = key_of_one;
 }
 
-em_status em_order_key_fn(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_key_fn fn, uint32_t flags, void *user,
-			  void (*user_free)(void *user), em_errinfo *err)
+em_status em_order_key_fn(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_key_fn fn,
+			  uint32_t flags, void *user, void (*user_free)(void *user), em_errinfo *err)
 {
 	em_errinfo detail = { 0 };
 	em_order *o = NULL;

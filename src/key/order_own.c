@@ -12,8 +12,8 @@
 
 static int is_complete(const em_kernels *k)
 {
-	return k->compare != NULL && k->sorted != NULL && k->sort != NULL && k->classify != NULL && k->merge_start != NULL &&
-	       k->merge_run != NULL && k->name != NULL;
+	return k->compare != NULL && k->sorted != NULL && k->sort != NULL && k->classify != NULL &&
+	       k->merge_start != NULL && k->merge_run != NULL && k->name != NULL;
 }
 
 static em_status check_kernels(const em_kernels *k, em_errinfo *err)
@@ -31,11 +31,11 @@ static em_status check_kernels(const em_kernels *k, em_errinfo *err)
 	if (!is_complete(k))
 		return emi_fail(err, EM_ERR_INVAL, "order: the table of kernels is not complete");
 	if (k->record_size > MOST_BYTES)
-		return emi_fail(err, EM_ERR_INVAL, "order: kernels for records of %" PRIu64 " bytes, more than %u", k->record_size,
-				MOST_BYTES);
+		return emi_fail(err, EM_ERR_INVAL, "order: kernels for records of %" PRIu64 " bytes, more than %u",
+				k->record_size, MOST_BYTES);
 	if (align == 0 || align > MOST_ALIGN || (align & (align - 1)) != 0 || k->record_size % align != 0)
-		return emi_fail(err, EM_ERR_INVAL, "order: records of %" PRIu64 " bytes cannot be aligned to %" PRIu32, k->record_size,
-				align);
+		return emi_fail(err, EM_ERR_INVAL, "order: records of %" PRIu64 " bytes cannot be aligned to %" PRIu32,
+				k->record_size, align);
 	return EM_OK;
 }
 

@@ -14,7 +14,8 @@
 #include "base/structs.h"
 #include "key/order_impl.h"
 
-#define ALL_KEY_FLAGS (EM_TEXT_REVERSE | EM_TEXT_SKIP_START | EM_TEXT_SKIP_END | EM_TEXT_DICTIONARY | EM_TEXT_FOLD | EM_TEXT_PRINTING)
+#define ALL_KEY_FLAGS                                                                                                  \
+	(EM_TEXT_REVERSE | EM_TEXT_SKIP_START | EM_TEXT_SKIP_END | EM_TEXT_DICTIONARY | EM_TEXT_FOLD | EM_TEXT_PRINTING)
 #define ALL_FLAGS (EM_TEXT_KEYS_ONLY | EM_TEXT_LAST_REVERSE | EM_TEXT_CSV)
 
 static int fits(uint64_t n)

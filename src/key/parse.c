@@ -3,7 +3,8 @@
  * parse.c -- a key as the command spells it: OFFSET:TYPE[:r].
  *
  * TYPE is u8 u16 u32 u64 i8 i16 i32 i64 f32 f64, each with an optional le (the default) or be, or bytesN.
- * Numbers are decimal digits and nothing else.  The message of a failure quotes the key, then names the part that is wrong.
+ * Numbers are decimal digits and nothing else.  The message of a failure quotes the key, then names the part that is
+ * wrong.
  */
 #include <inttypes.h>
 
@@ -95,7 +96,8 @@ static em_status parse_type(em_key *key, span part, const char *text, em_errinfo
 			return emi_fail(err, EM_ERR_INVAL, "key '%.*s': 'bytes' needs a number of bytes, not '%.*s'",
 					QUOTED, text, quoted(digits), digits.text);
 		if (bad > 0)
-			return emi_fail(err, EM_ERR_INVAL, "key '%.*s': the number of bytes is too large", QUOTED, text);
+			return emi_fail(err, EM_ERR_INVAL, "key '%.*s': the number of bytes is too large", QUOTED,
+					text);
 		if (key->width == 0)
 			return emi_fail(err, EM_ERR_INVAL, "key '%.*s': the number of bytes is 0", QUOTED, text);
 		return EM_OK;
@@ -103,7 +105,8 @@ static em_status parse_type(em_key *key, span part, const char *text, em_errinfo
 	if (part.n == 0)
 		return emi_fail(err, EM_ERR_INVAL, "key '%.*s': the type is missing", QUOTED, text);
 	if (!parse_numeric(key, part))
-		return emi_fail(err, EM_ERR_INVAL, "key '%.*s': unknown type '%.*s'", QUOTED, text, quoted(part), part.text);
+		return emi_fail(err, EM_ERR_INVAL, "key '%.*s': unknown type '%.*s'", QUOTED, text, quoted(part),
+				part.text);
 	return EM_OK;
 }
 
@@ -117,8 +120,8 @@ static em_status parse(em_key *key, const char *text, em_errinfo *err)
 		return emi_fail(err, EM_ERR_INVAL, "key '': expected OFFSET:TYPE[:r]");
 	bad = parse_number(&key->offset, part);
 	if (bad < 0)
-		return emi_fail(err, EM_ERR_INVAL, "key '%.*s': the offset '%.*s' is not a number", QUOTED, text, quoted(part),
-				part.text);
+		return emi_fail(err, EM_ERR_INVAL, "key '%.*s': the offset '%.*s' is not a number", QUOTED, text,
+				quoted(part), part.text);
 	if (bad > 0)
 		return emi_fail(err, EM_ERR_INVAL, "key '%.*s': the offset is too large", QUOTED, text);
 	if (part.text[part.n] == '\0')

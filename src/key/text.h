@@ -4,8 +4,8 @@
  *
  * The normalised key of a record is the concatenation of what its keys are turned into.  Each of these is prefix-free:
  * of the bytes that two values of a key are turned into, neither is a beginning of the other.  So the
- * concatenation compares as the keys do, one after the other, with one memcmp(), and the 8 bytes at any depth of it are a
- * prefix that the kernels can sort by.  A descending key has all its bytes inverted, which keeps it prefix-free.
+ * concatenation compares as the keys do, one after the other, with one memcmp(), and the 8 bytes at any depth of it are
+ * a prefix that the kernels can sort by.  A descending key has all its bytes inverted, which keeps it prefix-free.
  * The more of the order the first bytes tell, the faster the sort.
  */
 #ifndef EMI_TEXT_H
@@ -22,10 +22,11 @@ typedef struct emi_text {
 } emi_text;
 
 /* Where a key is: [*begin, *end) of the record. */
-void emi_text_find(const emi_text *t, const em_text_key *key, const unsigned char *record, size_t n, size_t *begin, size_t *end);
+void emi_text_find(const emi_text *t, const em_text_key *key, const unsigned char *record, size_t n, size_t *begin,
+		   size_t *end);
 
-/* Write the normalised key of a record of n bytes to [out, out + room), and return how long it is.  If it is longer than room, nothing
- * that was written counts.  Pure; any thread.  In the C locale whatever the program's is. */
+/* Write the normalised key of a record of n bytes to [out, out + room), and return how long it is.  If it is longer
+ * than room, nothing that was written counts.  Pure; any thread.  In the C locale whatever the program's is. */
 size_t emi_text_key(const emi_text *t, const unsigned char *record, size_t n, unsigned char *out, size_t room);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * text_bytes.c -- keys that compare as bytes: all of them, or only those that count, and small letters as capital ones if asked for.
+ * text_bytes.c -- keys that compare as bytes: all of them, or only those that count, and small letters as capital ones
+ * if asked for.
  *
- * The key is copied and a 0 put behind it, which makes a shorter key the smaller one and nothing a beginning of anything
- * else.  The bytes 0 and 1, which text does not have, become 1 0 and 1 1.  Text is copied 8 bytes at a time; only
- * when one of them is 0 or 1 they are looked at one by one.
+ * The key is copied and a 0 put behind it, which makes a shorter key the smaller one and nothing a beginning of
+ * anything else.  The bytes 0 and 1, which text does not have, become 1 0 and 1 1.  Text is copied 8 bytes at a time;
+ * only when one of them is 0 or 1 they are looked at one by one.
  */
 #include "key/text_sink.h"
 
@@ -30,8 +31,8 @@ EMI_TEXT_INLINE int has_low(uint64_t x)
 	return emi_text_zero_bytes(x & ~EMI_TEXT_EVERY) != 0;
 }
 
-/* 8 bytes, small letters made capital: a byte below 128 is one when adding what lacks from 'a' to 128 sets its highest bit, and
- * adding what lacks from 'z' + 1 does not. */
+/* 8 bytes, small letters made capital: a byte below 128 is one when adding what lacks from 'a' to 128 sets its highest
+ * bit, and adding what lacks from 'z' + 1 does not. */
 EMI_TEXT_INLINE uint64_t upper8(uint64_t x)
 {
 	const uint64_t low = x & (EMI_TEXT_EVERY * 0x7f);

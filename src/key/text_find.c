@@ -2,8 +2,8 @@
 /*
  * text_find.c -- finding a key in a record by counting fields and characters.
  *
- * A field ends in front of a separator, or, without separators, behind the non-blanks that follow its blanks; then the next
- * one begins behind the separator, or right there.  Characters are counted from where a field begins, or
+ * A field ends in front of a separator, or, without separators, behind the non-blanks that follow its blanks; then the
+ * next one begins behind the separator, or right there.  Characters are counted from where a field begins, or
  * behind its blanks where they are to be skipped, and the count may go on into the following fields, but not past the
  * record's end.  A key that ends before it begins is empty, at its beginning.
  *
@@ -11,10 +11,11 @@
  * stand for one and close nothing.  A quote anywhere else is a byte like others, so that 5" is what it looks like.  A
  * byte order mark in front of a record is passed over to see whether its first field has quotes.
  *
- * Of a number or a month what is reported is the part that is read as one; what is written as key is made from all of it.
+ * Of a number or a month what is reported is the part that is read as one; what is written as key is made from all of
+ * it.
  *
- * The keys of an order are mostly in ascending fields.  Each leaves the place of the last field it saw, and the next goes
- * on from there.
+ * The keys of an order are mostly in ascending fields.  Each leaves the place of the last field it saw, and the next
+ * goes on from there.
  */
 #include "key/bom.h"
 #include "key/text_sink.h"
@@ -128,7 +129,8 @@ static size_t find_begin(const em_text_key *key, const unsigned char *p, size_t 
 	return advance(at, n, key->first_char - 1);
 }
 
-static size_t find_end(const emi_text *t, const em_text_key *key, const unsigned char *p, size_t n, emi_text_place *place)
+static size_t find_end(const emi_text *t, const em_text_key *key, const unsigned char *p, size_t n,
+		       emi_text_place *place)
 {
 	size_t at, end;
 
@@ -187,7 +189,8 @@ static void narrow(const em_text_key *key, const unsigned char *p, size_t *begin
 	*end = at + bytes;
 }
 
-void emi_text_find(const emi_text *t, const em_text_key *key, const unsigned char *record, size_t n, size_t *begin, size_t *end)
+void emi_text_find(const emi_text *t, const em_text_key *key, const unsigned char *record, size_t n, size_t *begin,
+		   size_t *end)
 {
 	static const unsigned char empty[1];
 	const unsigned char *const p = n != 0 ? record : empty;

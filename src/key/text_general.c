@@ -2,10 +2,11 @@
 /*
  * text_general.c -- keys that begin with a number as strtold() reads it: 1e-3, 0x1p4, inf, nan.
  *
- * The text is taken apart here, in the C locale whatever the program's is.  Most numbers are few digits and a small power of ten: their
- * quotient or product is rounded once, as strtold() would round it.  Others are spelled anew, as digits and an exponent, and handed to
- * strtold().  Without a decimal point the locale has no say in them; and as digits beyond the longest number that can lie
- * in the middle of two others only matter by not being 0, numbers of any length fit a buffer of this length.
+ * The text is taken apart here, in the C locale whatever the program's is.  Most numbers are few digits and a small
+ * power of ten: their quotient or product is rounded once, as strtold() would round it.  Others are spelled anew, as
+ * digits and an exponent, and handed to strtold().  Without a decimal point the locale has no say in them; and as
+ * digits beyond the longest number that can lie in the middle of two others only matter by not being 0, numbers of any
+ * length fit a buffer of this length.
  *
  * What is written is a byte, which tells most of the order at once:
  *
@@ -19,7 +20,8 @@
  *     0xfb                       above; the exponent follows in 2 bytes
  *     0xfc                       infinity
  *
- * and then the bits of the mantissa, 7 in each byte, highest first; the lowest bit of a byte says that there are more, which are not all 0.
+ * and then the bits of the mantissa, 7 in each byte, highest first; the lowest bit of a byte says that there are more,
+ * which are not all 0.
  */
 #include <errno.h>
 #include <float.h>
@@ -153,7 +155,8 @@ EMI_TEXT_INLINE const unsigned char *read_digits(general *x, const unsigned char
 }
 
 /* An exponent, if there is one: the letter, perhaps a sign, and at least one digit. */
-EMI_TEXT_INLINE const unsigned char *read_exponent(general *x, const unsigned char *p, const unsigned char *end, unsigned letter)
+EMI_TEXT_INLINE const unsigned char *read_exponent(general *x, const unsigned char *p, const unsigned char *end,
+						   unsigned letter)
 {
 	const unsigned char *q = p;
 	int64_t exponent = 0;
@@ -271,7 +274,8 @@ static long double value(const general *x)
 #endif
 	};
 
-	if (!x->hex && x->ndigits <= SMALL_DIGITS && x->whole <= WHOLE_MAX && x->exponent > -POWERS && x->exponent < POWERS) {
+	if (!x->hex && x->ndigits <= SMALL_DIGITS && x->whole <= WHOLE_MAX && x->exponent > -POWERS &&
+	    x->exponent < POWERS) {
 		if (x->exponent < 0)
 			return (long double)x->whole / power[-x->exponent];
 		return (long double)x->whole * power[x->exponent];

@@ -2,23 +2,24 @@
 /*
  * text_number.c -- keys that begin with a decimal number of any length.
  *
- * A number is blanks, perhaps a '-', digits, and perhaps a '.' and more digits.  What counts is its sign, how many digits
- * there are in front of the point without leading zeros (its magnitude), and the digits from there on without
+ * A number is blanks, perhaps a '-', digits, and perhaps a '.' and more digits.  What counts is its sign, how many
+ * digits there are in front of the point without leading zeros (its magnitude), and the digits from there on without
  * trailing zeros; with the magnitude given, the point itself tells nothing.  A number that is written so becomes
  *
- *     a byte     0x80 for zero, above it 0x81 + the magnitude; 0xff when that is 0x7e or more: then it follows in 8 bytes
+ *     a byte     0x80 for zero, above it 0x81 + the magnitude; 0xff when that is 0x7e or more: then it follows in 8
+ *                bytes
  *     a byte     for two digits: twice their value, and 1 more when digits follow; an odd last digit gets a 0
  *     ...
  *
- * with all these bits inverted when it is negative.  1234.5 is 0x85, 2 * 12 + 1, 2 * 34 + 1, 2 * 50.  The bit says where the number ends,
- * which makes it prefix-free, and as the digits that follow are not all 0, more of them is more.  Fourteen digits
- * are in the first eight bytes.
+ * with all these bits inverted when it is negative.  1234.5 is 0x85, 2 * 12 + 1, 2 * 34 + 1, 2 * 50.  The bit says
+ * where the number ends, which makes it prefix-free, and as the digits that follow are not all 0, more of them is more.
+ * Fourteen digits are in the first eight bytes.
  *
- * With -h the number may have a suffix, and one that is not zero is preceded by a byte with the suffix's rank, which is negative
- * for a negative number: all numbers with one suffix come before all with a larger one.
+ * With -h the number may have a suffix, and one that is not zero is preceded by a byte with the suffix's rank, which is
+ * negative for a negative number: all numbers with one suffix come before all with a larger one.
  *
- * There are no separators of thousands.  GNU sort 9.1 takes the byte 0x80 for one in the C locale, so that a 1 and a 2 with
- * it in between are 12; here, as in later ones, it ends a number, as every other byte does that is no part of one.
+ * There are no separators of thousands.  GNU sort 9.1 takes the byte 0x80 for one in the C locale, so that a 1 and a 2
+ * with it in between are 12; here, as in later ones, it ends a number, as every other byte does that is no part of one.
  */
 #include "key/text_sink.h"
 

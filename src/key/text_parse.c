@@ -2,9 +2,9 @@
 /*
  * text_parse.c -- a text key as the command spells it: F[.C][OPTS][,F[.C][OPTS]].
  *
- * The grammar is that of GNU sort to the letter, as scripts depend on it: a number may have white space and a '+' in front,
- * letters may be repeated, and contradicting ones are found only when all else is right.  So are the messages: whoever made a
- * mistake finds the same words in every manual and forum.
+ * The grammar is that of GNU sort to the letter, as scripts depend on it: a number may have white space and a '+' in
+ * front, letters may be repeated, and contradicting ones are found only when all else is right.  So are the messages:
+ * whoever made a mistake finds the same words in every manual and forum.
  */
 #include "base/error.h"
 #include "key/text_sink.h"

@@ -2,12 +2,12 @@
 /*
  * text_sink.h -- where normalised keys are written, and the kinds of keys that write them; for src/key/text_*.c only.
  *
- * A sink counts everything and keeps what has room.  So one pass both writes a key and tells how long it is, and a caller
- * that guessed too little knows what to ask for.
+ * A sink counts everything and keeps what has room.  So one pass both writes a key and tells how long it is, and a
+ * caller that guessed too little knows what to ask for.
  *
- * The emi_text_put_...() take a key of n bytes at p, which need not be terminated, and write bytes that are prefix-free and compare
- * in ascending order.  Whatever precedes them in the sink is left alone, except that bytes within its room but behind
- * what is counted may be written.
+ * The emi_text_put_...() take a key of n bytes at p, which need not be terminated, and write bytes that are prefix-free
+ * and compare in ascending order.  Whatever precedes them in the sink is left alone, except that bytes within its room
+ * but behind what is counted may be written.
  */
 #ifndef EMI_TEXT_SINK_H
 #define EMI_TEXT_SINK_H
@@ -65,8 +65,8 @@ EMI_TEXT_INLINE uint64_t emi_text_load8(const unsigned char *p)
 	return x;
 }
 
-/* Not 0 when one of 8 bytes is 0; the lowest bit that is set is then the highest of the first such byte.  Subtracting 1 from each byte sets
- * that bit in the lowest 0; above it a borrow may set others. */
+/* Not 0 when one of 8 bytes is 0; the lowest bit that is set is then the highest of the first such byte.  Subtracting 1
+ * from each byte sets that bit in the lowest 0; above it a borrow may set others. */
 EMI_TEXT_INLINE uint64_t emi_text_zero_bytes(uint64_t x)
 {
 	return (x - EMI_TEXT_EVERY) & ~x & (EMI_TEXT_EVERY << 7);
@@ -145,8 +145,8 @@ typedef struct emi_text_place {
 	size_t at;
 } emi_text_place;
 
-/* Where a key is, whatever its kind.  Starts from a place in the same record where that helps, and leaves one that helps with the
- * next key. */
+/* Where a key is, whatever its kind.  Starts from a place in the same record where that helps, and leaves one that
+ * helps with the next key. */
 void emi_text_find_from(const emi_text *t, const em_text_key *key, const unsigned char *record, size_t n, size_t *begin,
 			size_t *end, emi_text_place *place);
 

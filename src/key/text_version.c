@@ -2,15 +2,16 @@
 /*
  * text_version.c -- keys that compare as names of versions of files: 9 before 10, 1.0~rc1 before 1.0, .hidden first.
  *
- * The empty name comes first, then ".", "..", the others that begin with '.', and the rest: a byte says which.  Then names compare
- * without their suffixes (".tar.gz": any number of '.', a letter or '~', letters, digits and '~', but never all of a
- * name, so that ".a" has none and ".a.b" has ".b"), and if these are equal, as a whole.  GNU sort does so from 9.2 on;
- * in 9.1 a suffix may be all there is, which puts ".a" before ".1".
+ * The empty name comes first, then ".", "..", the others that begin with '.', and the rest: a byte says which.  Then
+ * names compare without their suffixes (".tar.gz": any number of '.', a letter or '~', letters, digits and '~', but
+ * never all of a name, so that ".a" has none and ".a.b" has ".b"), and if these are equal, as a whole.  GNU sort does
+ * so from 9.2 on; in 9.1 a suffix may be all there is, which puts ".a" before ".1".
  *
- * A name is a run of bytes that are no digits, perhaps empty, a number, another run, another number, and so on.  Runs compare by
- * byte: '~', then the end of the run, then letters, then all other bytes.  Numbers compare by value, and a number
- * that is missing at the end counts as 0: "a" and "a0" are equal, and so "a" is the less of "a" and "a0b" but the greater of "a" and
- * "a0~".  So the end of a name lies in between the two kinds of 0 that do not end it, and every step is one of these bytes:
+ * A name is a run of bytes that are no digits, perhaps empty, a number, another run, another number, and so on.  Runs
+ * compare by byte: '~', then the end of the run, then letters, then all other bytes.  Numbers compare by value, and a
+ * number that is missing at the end counts as 0: "a" and "a0" are equal, and so "a" is the less of "a" and "a0b" but
+ * the greater of "a" and "a0~".  So the end of a name lies in between the two kinds of 0 that do not end it, and every
+ * step is one of these bytes:
  *
  *     0          '~'
  *     1          the number 0, and '~' is next
@@ -21,8 +22,8 @@
  *     10...61    letters
  *     62...254   other bytes
  *
- * If two names are equal without their suffixes then all that is left to compare is what follows.  It goes on where the first part ended,
- * with one thing to remember: whether a number 0 was there.
+ * If two names are equal without their suffixes then all that is left to compare is what follows.  It goes on where the
+ * first part ended, with one thing to remember: whether a number 0 was there.
  */
 #include "key/text_sink.h"
 

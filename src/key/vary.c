@@ -44,7 +44,8 @@ static size_t make_keyed(const emi_vary *v, const unsigned char *record, size_t 
 	return bytes;
 }
 
-size_t emi_frame_make(const emi_vary *v, const unsigned char *record, size_t n, unsigned char *out, size_t room, size_t *need)
+size_t emi_frame_make(const emi_vary *v, const unsigned char *record, size_t n, unsigned char *out, size_t room,
+		      size_t *need)
 {
 	return v->keyed ? make_keyed(v, record, n, out, room, need) : make_plain(record, n, out, room, need);
 }

@@ -7,12 +7,12 @@
  *
  *     length of record | length of key | key ... | record ...
  *
- * A length below 254 is one byte; a longer one is the byte 254 and two bytes, or the byte 255 and eight (native byte order: frames
- * never leave this machine).
+ * A length below 254 is one byte; a longer one is the byte 254 and two bytes, or the byte 255 and eight (native byte
+ * order: frames never leave this machine).
  *
  * What a frame sorts by is its string: the key and then the record (unless the keys decide alone), compared as
- * memcmp() does, shorter first.  The record's part may be reversed: then its bytes are inverted in comparisons and longer comes
- * first, as if a 256th value followed each record.  The eight bytes of the string from any depth on make
+ * memcmp() does, shorter first.  The record's part may be reversed: then its bytes are inverted in comparisons and
+ * longer comes first, as if a 256th value followed each record.  The eight bytes of the string from any depth on make
  * the key of an element.
  *
  * Eight bytes behind every frame may be read.
@@ -214,8 +214,8 @@ EMI_VARY_INLINE int emi_string_compare(const emi_vary *v, const emi_frame *a, co
 }
 
 /* How many bytes two strings have in common, at least depth and else at most limit. */
-EMI_VARY_INLINE uint64_t emi_string_common_within(const emi_vary *v, const emi_frame *a, const emi_frame *b, uint64_t depth,
-						  uint64_t limit)
+EMI_VARY_INLINE uint64_t emi_string_common_within(const emi_vary *v, const emi_frame *a, const emi_frame *b,
+						  uint64_t depth, uint64_t limit)
 {
 	const uint64_t na = emi_string_bytes(v, a), nb = emi_string_bytes(v, b);
 	uint64_t n = na < nb ? na : nb, x, y;
@@ -249,10 +249,11 @@ EMI_VARY_INLINE emi_pair emi_frame_elem(const emi_vary *v, const emi_frame *f)
 }
 
 /*
- * Make a frame of a record of n bytes at [out, out + room).  Returns its length, or 0 when it does not fit; *need, when not NULL, is then
- * a size that does.
+ * Make a frame of a record of n bytes at [out, out + room).  Returns its length, or 0 when it does not fit; *need, when
+ * not NULL, is then a size that does.
  */
-size_t emi_frame_make(const emi_vary *v, const unsigned char *record, size_t n, unsigned char *out, size_t room, size_t *need);
+size_t emi_frame_make(const emi_vary *v, const unsigned char *record, size_t n, unsigned char *out, size_t room,
+		      size_t *need);
 
 /* The frame of a record of so many bytes fits in `frame' bytes, whatever it contains.  Others may do so, too. */
 uint64_t emi_frame_sure(const emi_vary *v, uint64_t frame);

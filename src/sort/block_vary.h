@@ -40,13 +40,15 @@ static inline size_t emi_block_room(size_t bytes)
 {
 	const size_t fixed = sizeof(emi_block_head) + 8 + 3 * sizeof(emi_block_mark);
 
-	return bytes > fixed ? (size_t)((uint64_t)(bytes - fixed) * EMI_MARK_EVERY / (EMI_MARK_EVERY + sizeof(emi_block_mark)))
+	return bytes > fixed ? (size_t)((uint64_t)(bytes - fixed) * EMI_MARK_EVERY /
+					(EMI_MARK_EVERY + sizeof(emi_block_mark)))
 			     : 0;
 }
 
 /*
- * Where the block may lie that is the index-th of a run, when as many bytes of frames are in those before it and all stand in one piece of
- * memory: far enough behind the one before, and less than EMI_BLOCK_APART beside the frames and their marks.  A multiple of 8.
+ * Where the block may lie that is the index-th of a run, when as many bytes of frames are in those before it and all
+ * stand in one piece of memory: far enough behind the one before, and less than EMI_BLOCK_APART beside the frames and
+ * their marks.  A multiple of 8.
  */
 #define EMI_BLOCK_APART 56u
 

@@ -3,10 +3,10 @@
  * check_file.c -- looking whether the records of a file are in order.
  *
  * The file is read chunk by chunk, and each record is compared with the one before: by the first eight bytes of their
- * strings (key/vary.h), and only if those are equal by all of them.  Without keys the string is the record itself, which is looked at
- * where it was read; only the last record of a chunk is copied, as the chunk goes back to the reader.  With keys
- * two frames take turns, one for the record at hand and one for that before.  Chunks of records of one size are looked at by all
- * threads (sort/check_fixed.h).
+ * strings (key/vary.h), and only if those are equal by all of them.  Without keys the string is the record itself,
+ * which is looked at where it was read; only the last record of a chunk is copied, as the chunk goes back to the
+ * reader.  With keys two frames take turns, one for the record at hand and one for that before.  Chunks of records of
+ * one size are looked at by all threads (sort/check_fixed.h).
  */
 #include <extmem/check.h>
 
@@ -178,7 +178,8 @@ static em_status look_at_fixed(checking *c, const emi_chunk *chunk, em_errinfo *
 	if (st != EM_OK)
 		return st;
 	if (found.disorders != 0)
-		tell_disorder(c, c->number + found.first + 1, chunk->data + found.first * c->record_bytes, c->record_bytes);
+		tell_disorder(c, c->number + found.first + 1, chunk->data + found.first * c->record_bytes,
+			      c->record_bytes);
 	if (first && found.disorders != 0)
 		n = found.first + 1;
 	c->info.records += n;
@@ -245,8 +246,8 @@ static em_status look_at_all(checking *c, em_errinfo *err)
 	}
 }
 
-static em_status check_args(checking *c, em_ctx *ctx, const em_order *order, const char *path, const em_check_opts *opts,
-			    const em_check_info *info, em_errinfo *err)
+static em_status check_args(checking *c, em_ctx *ctx, const em_order *order, const char *path,
+			    const em_check_opts *opts, const em_check_info *info, em_errinfo *err)
 {
 	const em_format lines = EM_FORMAT_INIT;
 	em_status st;
@@ -302,7 +303,8 @@ static em_status run(checking *c, const char *path, em_errinfo *err)
 		emi_watch_init(&c->watch, c->ctx, c->opts.progress, c->opts.progress_user, &c->io);
 		emi_watch_phase(&c->watch, EM_PHASE_RUNS, bytes == UINT64_MAX ? 0 : bytes);
 		if (c->record_bytes != 0)
-			st = emi_check_fixed_open(&c->fixed, c->ctx, c->order, (c->opts.flags & EM_CHECK_UNIQUE) != 0, &c->watch, err);
+			st = emi_check_fixed_open(&c->fixed, c->ctx, c->order, (c->opts.flags & EM_CHECK_UNIQUE) != 0,
+						  &c->watch, err);
 		if (st == EM_OK)
 			st = look_at_all(c, err);
 		emi_check_fixed_close(&c->fixed);

@@ -39,7 +39,8 @@ static em_status alloc_elems(emi_check_fixed *c, uint32_t threads, em_errinfo *e
 	return err->status;
 }
 
-em_status emi_check_fixed_open(emi_check_fixed *c, em_ctx *ctx, const em_order *order, int unique, emi_watch *watch, em_errinfo *err)
+em_status emi_check_fixed_open(emi_check_fixed *c, em_ctx *ctx, const em_order *order, int unique, emi_watch *watch,
+			       em_errinfo *err)
 {
 	em_status st;
 
@@ -89,7 +90,8 @@ static em_status start_threads(emi_check_fixed *c, em_errinfo *err)
 	return alloc_elems(c, 1, err);
 }
 
-static void look_at_pairs(const emi_check_fixed *c, const emi_tie *tie, const emi_pair *e, size_t n, size_t at, emi_check_found *f)
+static void look_at_pairs(const emi_check_fixed *c, const emi_tie *tie, const emi_pair *e, size_t n, size_t at,
+			  emi_check_found *f)
 {
 	size_t i;
 
@@ -110,8 +112,10 @@ static inline uint64_t key_at(const void *e, size_t i, size_t bytes)
 	return bytes == sizeof(uint32_t) ? ((const uint32_t *)e)[i] : ((const uint64_t *)e)[i];
 }
 
-/* Bare keys are counted first, which takes no branches; where the first disorder is matters once.  bytes is a constant where this is called. */
-static inline void look_at_keys(const emi_check_fixed *c, const void *e, size_t n, size_t at, emi_check_found *f, const size_t bytes)
+/* Bare keys are counted first, which takes no branches; where the first disorder is matters once.  bytes is a constant
+ * where this is called. */
+static inline void look_at_keys(const emi_check_fixed *c, const void *e, size_t n, size_t at, emi_check_found *f,
+				const size_t bytes)
 {
 	size_t i, equal = 0, above = 0, bad;
 
@@ -122,7 +126,8 @@ static inline void look_at_keys(const emi_check_fixed *c, const void *e, size_t 
 	bad = above + (c->unique ? equal : 0);
 	if (bad != 0 && f->disorders == 0) {
 		i = 1;
-		while (key_at(e, i - 1, bytes) < key_at(e, i, bytes) || (!c->unique && key_at(e, i - 1, bytes) == key_at(e, i, bytes)))
+		while (key_at(e, i - 1, bytes) < key_at(e, i, bytes) ||
+		       (!c->unique && key_at(e, i - 1, bytes) == key_at(e, i, bytes)))
 			i++;
 		f->first = at + i - 1;
 	}
@@ -131,7 +136,8 @@ static inline void look_at_keys(const emi_check_fixed *c, const void *e, size_t 
 }
 
 /* Elements that are records, and have no key. */
-static void look_at_own(const emi_check_fixed *c, const emi_tie *tie, const unsigned char *e, size_t n, size_t at, emi_check_found *f)
+static void look_at_own(const emi_check_fixed *c, const emi_tie *tie, const unsigned char *e, size_t n, size_t at,
+			emi_check_found *f)
 {
 	const size_t bytes = c->by.codec->elem_bytes;
 	size_t i;
@@ -146,7 +152,8 @@ static void look_at_own(const emi_check_fixed *c, const emi_tie *tie, const unsi
 }
 
 /* e[0] is the one before, e[1] to e[n] are looked at; the first of these is record `at' of the chunk. */
-static void look_at(const emi_check_fixed *c, const emi_tie *tie, const void *e, size_t n, size_t at, emi_check_found *f)
+static void look_at(const emi_check_fixed *c, const emi_tie *tie, const void *e, size_t n, size_t at,
+		    emi_check_found *f)
 {
 	switch (c->by.codec->elem) {
 	case EMI_ELEM_U32:
@@ -168,7 +175,8 @@ static void look_at_part(void *arg, uint32_t part)
 {
 	emi_check_fixed *c = arg;
 	const size_t bytes = c->by.codec->record_bytes, eb = c->by.codec->elem_bytes;
-	const size_t begin = (size_t)((uint64_t)c->n * part / c->parts), end = (size_t)((uint64_t)c->n * (part + 1) / c->parts);
+	const size_t begin = (size_t)((uint64_t)c->n * part / c->parts),
+		     end = (size_t)((uint64_t)c->n * (part + 1) / c->parts);
 	emi_check_found *f = &c->found[part];
 	unsigned char *e = elems_of(c, part);
 	emi_tie tie = c->by.tie;
@@ -222,7 +230,8 @@ static void look_at_parts(emi_check_fixed *c, size_t n, emi_check_found *sum)
 	}
 }
 
-em_status emi_check_fixed_chunk(emi_check_fixed *c, const unsigned char *records, size_t n, int first, emi_check_found *found, em_errinfo *err)
+em_status emi_check_fixed_chunk(emi_check_fixed *c, const unsigned char *records, size_t n, int first,
+				emi_check_found *found, em_errinfo *err)
 {
 	const size_t bytes = c->by.codec->record_bytes;
 	em_status st;

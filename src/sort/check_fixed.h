@@ -2,8 +2,9 @@
 /*
  * check_fixed.h -- looking whether records of one size are in order, a chunk of them at a time, by all threads.
  *
- * Each thread has a part of the chunk, turns it piece by piece into elements (kern/kern.h), as a sort does, and compares neighbours: by their keys, and
- * by the order's function for ties only if those are equal.  The record before its part it has from the one before, that before a chunk is kept here.
+ * Each thread has a part of the chunk, turns it piece by piece into elements (kern/kern.h), as a sort does, and
+ * compares neighbours: by their keys, and by the order's function for ties only if those are equal.  The record before
+ * its part it has from the one before, that before a chunk is kept here.
  */
 #ifndef EMI_CHECK_FIXED_H
 #define EMI_CHECK_FIXED_H
@@ -37,10 +38,13 @@ typedef struct emi_check_fixed {
 } emi_check_fixed;
 
 /* All zeroes need no closing.  EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
-em_status emi_check_fixed_open(emi_check_fixed *c, em_ctx *ctx, const em_order *order, int unique, emi_watch *watch, em_errinfo *err);
+em_status emi_check_fixed_open(emi_check_fixed *c, em_ctx *ctx, const em_order *order, int unique, emi_watch *watch,
+			       em_errinfo *err);
 void emi_check_fixed_close(emi_check_fixed *c);
 
-/* Look at the next n records, n > 0.  first: only up to the first that is out of order.  EM_ERR_USER: a function of the order failed. */
-em_status emi_check_fixed_chunk(emi_check_fixed *c, const unsigned char *records, size_t n, int first, emi_check_found *found, em_errinfo *err);
+/* Look at the next n records, n > 0.  first: only up to the first that is out of order.  EM_ERR_USER: a function of the
+ * order failed. */
+em_status emi_check_fixed_chunk(emi_check_fixed *c, const unsigned char *records, size_t n, int first,
+				emi_check_found *found, em_errinfo *err);
 
 #endif

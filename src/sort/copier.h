@@ -34,8 +34,8 @@ em_status emi_copier_init(emi_copier *c, emi_job *job, emi_sink *sink, size_t by
 /* Before anything is written: write to this part, from its beginning on. */
 void emi_copier_to_part(emi_copier *c, emi_sink_part *part);
 
-/* Before anything is written: hold what is written, as long as there is room in the buffers, and have that function take it, in order, then or
- * when all is flushed.  The sink may be NULL. */
+/* Before anything is written: hold what is written, as long as there is room in the buffers, and have that function
+ * take it, in order, then or when all is flushed.  The sink may be NULL. */
 void emi_copier_hold(emi_copier *c, emi_copier_take take, void *arg);
 
 /* Waits for what is on its way.  All zeroes need no freeing. */

@@ -9,7 +9,8 @@
 #include "sort/plan_vary.h"
 #include "sort/room.h"
 
-#define READ_AHEAD 8u           /* blocks that are enough to keep a disk busy, if most runs do not want their next ones at the same time */
+#define READ_AHEAD 8u           /* blocks that are enough to keep a disk busy, if most runs do not want their next ones
+                                   at the same time */
 
 em_status emi_engine_open(emi_engine *e, em_ctx *ctx, const em_order *order, const em_sort_opts *opts,
 			  em_errinfo *err)
@@ -97,7 +98,8 @@ void emi_engine_begin_out(emi_engine *e, const emi_dest *dest, uint64_t bytes)
 		emi_outseq_begin(&e->out, dest, 0, dest->text ? plan->block_bytes : emi_block_room(plan->block_bytes));
 }
 
-/* Records of one size that the first block of the next run has fewer: it fills whole pages, as far as records do, so that no space is lost. */
+/* Records of one size that the first block of the next run has fewer: it fills whole pages, as far as records do, so
+ * that no space is lost. */
 static size_t short_by(const emi_job *job)
 {
 	const emi_plan *plan = &job->plan;
@@ -161,7 +163,8 @@ static emi_plan_input merge_input(const emi_job *job)
 	return in;
 }
 
-/* Is there memory for it beside the buffers of a merge of all runs, without too few of them being left to read ahead? */
+/* Is there memory for it beside the buffers of a merge of all runs, without too few of them being left to read
+ * ahead? */
 int emi_engine_can_keep(const emi_engine *e, size_t bytes)
 {
 	const emi_job *job = &e->job;
@@ -171,7 +174,8 @@ int emi_engine_can_keep(const emi_engine *e, size_t bytes)
 
 	if (job->opts.last_run == EM_LAST_RUN_WRITTEN)
 		return 0;
-	if (!emi_plan_merging(&without, &in, job->runs.n + 1, 0) || !emi_plan_merging(&with, &in, job->runs.n + 1, bytes))
+	if (!emi_plan_merging(&without, &in, job->runs.n + 1, 0) ||
+	    !emi_plan_merging(&with, &in, job->runs.n + 1, bytes))
 		return 0;
 	if (job->opts.last_run == EM_LAST_RUN_KEPT)
 		return with.fan_in > job->runs.n;
@@ -181,8 +185,8 @@ int emi_engine_can_keep(const emi_engine *e, size_t bytes)
 	return with.fan_in > job->runs.n && with.read_buffers >= ahead && with.window == without.window;
 }
 
-em_status emi_engine_keep(emi_engine *e, char *area, char *other, size_t area_bytes, char *records, uint64_t n, char **kept,
-			  em_errinfo *err)
+em_status emi_engine_keep(emi_engine *e, char *area, char *other, size_t area_bytes, char *records, uint64_t n,
+			  char **kept, em_errinfo *err)
 {
 	emi_job *job = &e->job;
 	char *const to = job->by.codec->ref ? other : area;
@@ -213,13 +217,14 @@ em_status emi_engine_sort_to(emi_engine *e, void *records, uint64_t n, const emi
 	return st == EM_OK ? emi_outseq_end(&e->out, err) : st;
 }
 
-/* Buffers for merges of up to k of the runs that there are, or of what they become: a block of a merge is no larger than
- * all that it was made of. */
+/* Buffers for merges of up to k of the runs that there are, or of what they become: a block of a merge is no larger
+ * than all that it was made of. */
 static em_status open_fetch(emi_engine *e, uint32_t k, em_errinfo *err)
 {
 	emi_job *job = &e->job;
 	const emi_plan *plan = &job->plan;
-	emi_run_fetch_opts o = { k, plan->read_buffers, plan->prefetch_buffers, 0, plan->packers != 0, job->mispredict };
+	emi_run_fetch_opts o = { k, plan->read_buffers, plan->prefetch_buffers, 0, plan->packers != 0,
+				 job->mispredict };
 	uint64_t i, most = plan->block_bytes;
 
 	for (i = 0; i < job->runs.n; i++)
@@ -229,7 +234,8 @@ static em_status open_fetch(emi_engine *e, uint32_t k, em_errinfo *err)
 	return emi_run_fetch_open(&e->fetch, &job->runs, &o, err);
 }
 
-/* Do the merge that was opened, if it was, into the sequence that was begun for it; what was put may still be on its way. */
+/* Do the merge that was opened, if it was, into the sequence that was begun for it; what was put may still be on its
+ * way. */
 static em_status drive_merge(emi_engine *e, em_status st, em_errinfo *err)
 {
 	em_status end;
@@ -335,7 +341,8 @@ static void replace_runs(emi_job *job, const group *g)
 	job->runs.n -= g->k - 1;
 }
 
-/* Look for the merge after the one that has begun.  Runs that are not on the disks yet cannot be read: their merge begins when they are. */
+/* Look for the merge after the one that has begun.  Runs that are not on the disks yet cannot be read: their merge
+ * begins when they are. */
 static group look_ahead(emi_engine *e)
 {
 	group g = next_group(&e->job);
@@ -356,7 +363,8 @@ static em_status end_merge(emi_engine *e, const group *g, em_errinfo *err)
 
 	if (st != EM_OK)
 		return st;
-	/* It took all output buffers once, and turned a page of the directory: what was in these before is on the disks. */
+	/* It took all output buffers once, and turned a page of the directory: what was in these before is on the
+	 * disks. */
 	for (i = 0; i < job->runs.n && run.blocks >= e->out.nring; i++)
 		job->runs.run[i].coming = 0;
 	run.level = at->level;
@@ -365,8 +373,8 @@ static em_status end_merge(emi_engine *e, const group *g, em_errinfo *err)
 	return EM_OK;
 }
 
-/* Merge a group, and find the next one.  So that the disks always have something to do, they write the end of this merge while they read the beginning of the next,
- * and they read that as soon as all of this one is requested. */
+/* Merge a group, and find the next one.  So that the disks always have something to do, they write the end of this
+ * merge while they read the beginning of the next, and they read that as soon as all of this one is requested. */
 static em_status merge_group(emi_engine *e, group *g, em_errinfo *err)
 {
 	emi_job *job = &e->job;

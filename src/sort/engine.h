@@ -72,8 +72,8 @@ em_status emi_engine_spill(emi_engine *e, void *records, uint64_t n, em_errinfo 
  * which has as many bytes.  *kept is the one of them that is the engine's now, or NULL: then nothing was done, and it
  * has to be spilled.
  */
-em_status emi_engine_keep(emi_engine *e, char *area, char *other, size_t area_bytes, char *records, uint64_t n, char **kept,
-			  em_errinfo *err);
+em_status emi_engine_keep(emi_engine *e, char *area, char *other, size_t area_bytes, char *records, uint64_t n,
+			  char **kept, em_errinfo *err);
 
 /* Sort n > 0 records, all there are, into a destination. */
 em_status emi_engine_sort_to(emi_engine *e, void *records, uint64_t n, const emi_dest *dest, em_errinfo *err);

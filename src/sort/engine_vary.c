@@ -55,8 +55,9 @@ em_status emi_engine_spill_store(emi_engine *e, em_errinfo *err)
 	return st;
 }
 
-/* Memory for the run: what those had who read the input; or what the store has free between elements and frames, of which what is behind it is given
- * back when the run is there.  NULL: that is too little, or the merge would need it. */
+/* Memory for the run: what those had who read the input; or what the store has free between elements and frames, of
+ * which what is behind it is given back when the run is there.  NULL: that is too little, or the merge would need
+ * it. */
 static char *stay_room(emi_engine *e, size_t bytes)
 {
 	em_ctx *ctx = e->job.ctx;
@@ -94,7 +95,8 @@ em_status emi_engine_keep_store(emi_engine *e, em_errinfo *err)
 		return st;
 	if (e->kept.area == NULL) {
 		e->kept.area = e->store.base;
-		e->kept.area_bytes = emi_buffer_shrink(job->ctx, e->store.base, e->store.bytes, (size_t)(room - e->store.base) + bytes);
+		e->kept.area_bytes = emi_buffer_shrink(job->ctx, e->store.base, e->store.bytes,
+						       (size_t)(room - e->store.base) + bytes);
 		e->store.base = NULL;
 	}
 	emi_line_store_free(&e->store);

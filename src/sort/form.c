@@ -2,9 +2,9 @@
 /*
  * form.c -- see form.h.
  *
- * What is partitioned is sorted bucket by bucket, each by whoever comes next, in the order in which they go to the sequence.  A bucket that is
- * too large for that, as others would wait for the one who has it, is partitioned again by all, into the array that it did not come from, once those
- * before it are done; and so is what is too large of that.
+ * What is partitioned is sorted bucket by bucket, each by whoever comes next, in the order in which they go to the
+ * sequence.  A bucket that is too large for that, as others would wait for the one who has it, is partitioned again by
+ * all, into the array that it did not come from, once those before it are done; and so is what is too large of that.
  */
 #include "sort/form.h"
 
@@ -133,7 +133,8 @@ static int emit(forming *s, uint64_t lo, uint64_t hi)
 	while (lo < hi) {
 		const char *from = s->now->sorted + (size_t)lo * codec->elem_bytes;
 		size_t n = (size_t)(hi - lo);
-		char *dst = s->room != NULL ? s->room + (size_t)(s->at + lo) * codec->record_bytes : emi_outseq_place(s->q, s->at + lo, &n);
+		char *dst = s->room != NULL ? s->room + (size_t)(s->at + lo) * codec->record_bytes
+					    : emi_outseq_place(s->q, s->at + lo, &n);
 
 		if (dst == NULL)
 			return 0;
@@ -230,7 +231,8 @@ static em_status finish_buckets(forming *s, emi_partition *p, uint64_t at, size_
 	return s->q->status;
 }
 
-/* Is a bucket more than one thread should have?  Splitters, which elements with kernels of their own are told apart by, see to it that none is. */
+/* Is a bucket more than one thread should have?  Splitters, which elements with kernels of their own are told apart by,
+ * see to it that none is. */
 static int is_large(const forming *s, uint32_t level, uint64_t n)
 {
 	return level + 1 < emi_former_levels(s->job->plan.threads) && s->job->by.own == NULL && n > LARGE_BUCKET &&

@@ -2,8 +2,9 @@
 /*
  * form.h -- sorting in memory what fits in it: runs, and inputs that need none.
  *
- * The records of an area are turned into elements, partitioned into buckets that fit in the cache (partition.h), and the buckets
- * are sorted one by one and stored to where the outseq wants them.  All steps use all threads; every step is stable.
+ * The records of an area are turned into elements, partitioned into buckets that fit in the cache (partition.h), and
+ * the buckets are sorted one by one and stored to where the outseq wants them.  All steps use all threads; every step
+ * is stable.
  */
 #ifndef EMI_FORM_H
 #define EMI_FORM_H
@@ -38,8 +39,8 @@ void emi_former_free(emi_former *f);
  * EMI_PAGE bytes of room in front of a `records' that is not aligned for its elements. */
 em_status emi_form_run(emi_former *f, void *records, uint64_t n, emi_outseq *q, em_errinfo *err);
 
-/* Sort n > 0 records into memory, where they are records again: room for as many, or, if that is NULL and elements do not refer to
- * records, where they were, as in emi_form_run(), *first. */
+/* Sort n > 0 records into memory, where they are records again: room for as many, or, if that is NULL and elements do
+ * not refer to records, where they were, as in emi_form_run(), *first. */
 em_status emi_form_kept(emi_former *f, void *records, uint64_t n, char *room, char **first, em_errinfo *err);
 
 /* Sort n > 0 records and leave them as elements, which are valid until the next call. */

@@ -4,12 +4,12 @@
  *
  * What is in order already, or in reverse, needs no more than to be cut into buckets.
  *
- * All strings of a store may begin alike, as URLs do; elements are then loaded anew with the bytes behind what they have in
- * common before they are partitioned.  Many of them may, too: a bucket that is too large to be one thread's work is partitioned
- * again, by the next bits of its keys, and when these are used up by deeper bytes.  Neighbouring buckets whose records
- * fill about a block are a share of the work.  A thread sorts the buckets of a share and measures the records.  When all shares before it are
- * measured, too, it has its place, and its blocks are filled: mostly right away, while the records are in the cache; but nobody waits for
- * a share before his that takes long (base/turns.h).
+ * All strings of a store may begin alike, as URLs do; elements are then loaded anew with the bytes behind what they
+ * have in common before they are partitioned.  Many of them may, too: a bucket that is too large to be one thread's
+ * work is partitioned again, by the next bits of its keys, and when these are used up by deeper bytes.  Neighbouring
+ * buckets whose records fill about a block are a share of the work.  A thread sorts the buckets of a share and measures
+ * the records.  When all shares before it are measured, too, it has its place, and its blocks are filled: mostly right
+ * away, while the records are in the cache; but nobody waits for a share before his that takes long (base/turns.h).
  */
 #include "base/turns.h"
 #include "base/workers.h"
@@ -182,7 +182,8 @@ static void fill_frames(const forming *s, const emi_pair *e, size_t n, char *bas
 		if (n - i > AHEAD)
 			__builtin_prefetch(frame_at(e + i + AHEAD));
 		f = emi_frame_of(s->v, e + i);
-		emi_block_add(&b, frame_at(e + i), (size_t)(emi_frame_end(&f) - frame_at(e + i)), f.bytes + s->job->out_extra);
+		emi_block_add(&b, frame_at(e + i), (size_t)(emi_frame_end(&f) - frame_at(e + i)),
+			      f.bytes + s->job->out_extra);
 	}
 	emi_block_end(&b);
 }
@@ -336,7 +337,8 @@ static void work(void *arg, uint32_t part)
 	emi_turns_work(&s->turns, part, part == s->job->plan.threads - 1 ? tick : NULL, s);
 }
 
-/* Neighbouring buckets whose records fill nearly a block are a share; the first one of a run is as much smaller as its first block is to be (run.h). */
+/* Neighbouring buckets whose records fill nearly a block are a share; the first one of a run is as much smaller as its
+ * first block is to be (run.h). */
 static void make_shares(forming *s)
 {
 	const uint64_t all = s->store->n;
@@ -363,7 +365,8 @@ static void add_bucket(forming *s, const bucket *b)
 		s->bucket[s->buckets++] = *b;
 }
 
-/* How many bytes the strings of a bucket may have in common, of which its keys are known to be eight: what a few of them have. */
+/* How many bytes the strings of a bucket may have in common, of which its keys are known to be eight: what a few of
+ * them have. */
 static uint64_t guess_common(const forming *s, const bucket *b)
 {
 	const emi_pair *e = b->a + (size_t)b->lo;
@@ -399,9 +402,9 @@ static void push_bucket(forming *s, const bucket *b, unsigned round)
 }
 
 /*
- * Partition the elements of a bucket.  Their keys are those at its depth; or, to be loaded, those at the depth up to which its strings are
- * equal, which is `known' or more: its depth is a guess then.  When it was too large, which the loading tells, that is done once more, with the
- * right one: what was partitioned still is where it was.
+ * Partition the elements of a bucket.  Their keys are those at its depth; or, to be loaded, those at the depth up to
+ * which its strings are equal, which is `known' or more: its depth is a guess then.  When it was too large, which the
+ * loading tells, that is done once more, with the right one: what was partitioned still is where it was.
  */
 static em_status partition(forming *s, emi_partition *p, bucket *b, uint64_t known, int load, em_errinfo *err)
 {
@@ -602,8 +605,9 @@ em_status emi_line_store_send(emi_line_store *p, emi_outseq *q, uint64_t *record
 }
 
 /*
- * Two neighbours among the blocks of a share hold more than one block has room for.  Two neighbours among shares, but for the first one, have more records than are wanted
- * for one, which are half of what would fill a block, or more, if all were of the same size (make_shares()).
+ * Two neighbours among the blocks of a share hold more than one block has room for.  Two neighbours among shares, but
+ * for the first one, have more records than are wanted for one, which are half of what would fill a block, or more, if
+ * all were of the same size (make_shares()).
  */
 size_t emi_line_store_stay_bytes(const emi_line_store *p)
 {

@@ -276,7 +276,8 @@ em_status emi_front_pull(emi_front *f, const em_batch **batch, em_errinfo *err)
 
 	f->stage = EMI_PULLING;
 	if (st == EM_OK)
-		st = emi_front_varied(f) ? emi_engine_pull_lines(&f->e, batch, err) : emi_engine_pull(&f->e, batch, err);
+		st = emi_front_varied(f) ? emi_engine_pull_lines(&f->e, batch, err)
+					 : emi_engine_pull(&f->e, batch, err);
 	if (st != EM_END)
 		return st;
 	f->stage = EMI_ENDED;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * front.h -- an engine whose records are pushed in and pulled out by a caller: what em_sorter and em_top have in common.
+ * front.h -- an engine whose records are pushed in and pulled out by a caller: what em_sorter and em_top have in
+ * common.
  *
- * A caller goes from one stage to the next: records are pushed, the input is finished, batches are pulled, there are no more.
- * It begins small (front_few.c): records go to a piece of memory that grows with them.  When there are more than a few it engages: a
- * plan is made, memory and threads are taken, and what is there moves to where a run is collected.  Few records are
- * sorted on the calling thread, and no disk is looked for.
+ * A caller goes from one stage to the next: records are pushed, the input is finished, batches are pulled, there are no
+ * more.  It begins small (front_few.c): records go to a piece of memory that grows with them.  When there are more than
+ * a few it engages: a plan is made, memory and threads are taken, and what is there moves to where a run is collected.
+ * Few records are sorted on the calling thread, and no disk is looked for.
  *
  * emi_front_may_...() begin a call, if it may be made at the stage that it is at.  What they return, other than EM_OK,
  * the call returns, and nothing has changed: that is how mistakes of the caller are told.  Otherwise it does its work,
@@ -22,7 +23,8 @@ typedef struct emi_front {
 	emi_object object;      /* what begins with a front and is not public has none */
 	emi_engine e;
 	enum { EMI_PUSHING, EMI_FINISHED, EMI_PULLING, EMI_ENDED } stage;
-	char *area;             /* what was pushed, of one size, and not spilled; what is of any length is in the engine's store */
+	char *area;             /* what was pushed, of one size, and not spilled; what is of any length is in the
+	                           engine's store */
 	size_t area_bytes;
 	uint64_t n;             /* records in the area, ... */
 	uint64_t room;          /* ... and for how many there is room */
@@ -81,7 +83,8 @@ em_status emi_front_may_next(emi_front *f, const em_batch **batch);
  * status. */
 em_status emi_front_too_long(uint64_t need, em_errinfo *err);
 
-/* End a call whose work, which left the detail of a failure in the job, ended with a status; returns what it returns. */
+/* End a call whose work, which left the detail of a failure in the job, ended with a status; returns what it
+ * returns. */
 em_status emi_front_did(emi_front *f, em_status status);
 
 /* One size: copy n records to the area; each time it is full, and more comes, it is spilled. */
@@ -90,8 +93,8 @@ em_status emi_front_push(emi_front *f, const void *records, uint64_t n, em_errin
 /* Write what was pushed, if anything, as a run. */
 em_status emi_front_spill(emi_front *f, em_errinfo *err);
 
-/* The input is at its end and some of it is in runs: what is in the area or the store stays in memory as the last run, if there is room for it while all
- * are merged. */
+/* The input is at its end and some of it is in runs: what is in the area or the store stays in memory as the last run,
+ * if there is room for it while all are merged. */
 em_status emi_front_keep(emi_front *f, em_errinfo *err);
 
 /* The input is at its end and some of it is in runs: the rest goes there, too, and merging begins. */

@@ -39,7 +39,8 @@ static em_status put_group(emi_groups *g, em_errinfo *err)
 	if (g->opts->counts)
 		return first->v != NULL ? emi_record_out_counted(g->out, &first->frame, g->count, err)
 					: emi_elem_out_counted(g->out, emi_keeper_elem(first), g->count, err);
-	return first->v != NULL ? emi_record_out(g->out, &first->frame, err) : emi_elem_out(g->out, emi_keeper_elem(first), err);
+	return first->v != NULL ? emi_record_out(g->out, &first->frame, err)
+				: emi_elem_out(g->out, emi_keeper_elem(first), err);
 }
 
 em_status emi_groups_elems(emi_groups *g, const void *elems, size_t n, em_errinfo *err)

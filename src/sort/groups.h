@@ -34,8 +34,8 @@ em_status emi_groups_init(emi_groups *g, emi_job *job, const emi_group_opts *opt
 /* All zeroes need no freeing. */
 void emi_groups_free(emi_groups *g);
 
-/* The next n records: elements, of any length the addresses of emi_frames in them (see keeper.h); or records of one size; or one
- * frame. */
+/* The next n records: elements, of any length the addresses of emi_frames in them (see keeper.h); or records of one
+ * size; or one frame. */
 em_status emi_groups_elems(emi_groups *g, const void *elems, size_t n, em_errinfo *err);
 em_status emi_groups_records(emi_groups *g, const void *records, size_t n, em_errinfo *err);
 em_status emi_groups_frame(emi_groups *g, const emi_frame *f, em_errinfo *err);

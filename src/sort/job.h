@@ -53,7 +53,8 @@ typedef struct emi_job {
  * nothing is held. */
 em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, em_errinfo *err);
 
-/* A copy of a job for another thread, with counters and failures of its own.  It ends with the job, and is not closed. */
+/* A copy of a job for another thread, with counters and failures of its own.  It ends with the job, and is not
+ * closed. */
 void emi_job_view(emi_job *view, const emi_job *job);
 
 /* The detail that the options of a call name, or own. */

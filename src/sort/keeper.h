@@ -2,9 +2,9 @@
 /*
  * keeper.h -- the record that others are compared with, to know which are equal to it.
  *
- * Records come as elements (kern/kern.h) in batches, which refer to memory that is gone when the batch is.  Most groups of
- * equal records begin and end within a batch: so a record is only held, and copied when its batch ends before its group
- * does.
+ * Records come as elements (kern/kern.h) in batches, which refer to memory that is gone when the batch is.  Most groups
+ * of equal records begin and end within a batch: so a record is only held, and copied when its batch ends before its
+ * group does.
  *
  * The value of an element of a record of any length is the address of an emi_frame.
  */

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define STAGES_PER_THREAD 2u
-#define LEAST_RECORD 8u         /* stages have elements for records of this size; of shorter ones they take fewer bytes */
+#define LEAST_RECORD 8u         /* stages have elements for records of this size; of shorter ones they take fewer
+                                   bytes */
 
 /* A chunk on its way into the store. */
 struct emi_stage {
@@ -17,7 +18,8 @@ struct emi_stage {
 	size_t bytes;           /* filled */
 	size_t n;
 	uint64_t out;
-	uint64_t told;          /* output bytes of what has its place in the store, since somebody was told of progress */
+	uint64_t told;          /* output bytes of what has its place in the store, since somebody was told of
+	                           progress */
 	uint64_t common;        /* bytes that the strings have in common */
 	size_t need;            /* not 0: the next frame is too long for a stage */
 	unsigned char *frame_to; /* where it is to be moved in the store; NULL: there is nothing to move */
@@ -231,7 +233,8 @@ static int place_item(void *arg, uint64_t item)
 	return answer;
 }
 
-/* What a thread does as long as there is something to do.  It never waits for a chunk, so the threads can be anybody's. */
+/* What a thread does as long as there is something to do.  It never waits for a chunk, so the threads can be
+ * anybody's. */
 static void help(void *arg)
 {
 	emi_line_loader *l = arg;

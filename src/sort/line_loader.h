@@ -29,7 +29,8 @@ typedef struct emi_line_loader {
 	size_t most_elems;
 	emi_stage *stage;       /* a ring of them */
 	uint32_t nstages;
-	uint64_t head;          /* the chunk that came first, of those that are still with us; they are counted from 0 */
+	uint64_t head;          /* the chunk that came first, of those that are still with us; they are counted from
+	                           0 */
 	uint32_t busy;          /* how many there are: each has a stage */
 	int ended;              /* there are no more chunks */
 	emi_turns turns;        /* chunks are its items */

@@ -4,9 +4,9 @@
  *
  *     elements | (as many again, to sort them) | free | frames
  *
- * One piece of memory: elements grow from its front and frames (key/vary.h) from its back, so that it is used well however long
- * records turn out to be.  An element is the first eight bytes of a record's string and the address of its frame; elements
- * stand in the order of the input, frames anywhere.
+ * One piece of memory: elements grow from its front and frames (key/vary.h) from its back, so that it is used well
+ * however long records turn out to be.  An element is the first eight bytes of a record's string and the address of its
+ * frame; elements stand in the order of the input, frames anywhere.
  */
 #ifndef EMI_LINE_STORE_H
 #define EMI_LINE_STORE_H

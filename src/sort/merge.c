@@ -32,8 +32,8 @@ static void next_kept(emi_merger *m, emi_merge_input *in)
 	m->kept_byte += in->left;
 }
 
-em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, const emi_run *runs, uint32_t k, const emi_kept_run *kept,
-			  emi_outseq *q, em_errinfo *err)
+em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, const emi_run *runs, uint32_t k,
+			  const emi_kept_run *kept, emi_outseq *q, em_errinfo *err)
 {
 	const size_t rb = job->by.codec->record_bytes;
 	em_status st;
@@ -198,7 +198,8 @@ static emi_slice cut(const emi_merger *m, uint32_t i, size_t s, const emi_bound 
 	return m->cutter->cut(&m->job->by, in, i, b, m->cutter->ahead(&m->job->by, in, s));
 }
 
-/* Cut with s bytes of reach in each run: fills the slices of a task, and returns how many bytes they are going to be. */
+/* Cut with s bytes of reach in each run: fills the slices of a task, and returns how many bytes they are going to
+ * be. */
 static uint64_t cut_all(const emi_merger *m, size_t s, struct emi_merge_task *t)
 {
 	emi_bound b;
@@ -231,9 +232,10 @@ static size_t better_reach(const emi_merger *m, uint64_t size)
 }
 
 /*
- * Find the next task: about a block of records, and never more, but for a single record that is larger.  Mixed keys give nearly k * s
- * bytes; where one run is far before the others, as in sorted or equal input, only s.  So the reach adapts: it shrinks until the cut
- * is small enough, and the next one begins with what would have been right for this one.
+ * Find the next task: about a block of records, and never more, but for a single record that is larger.  Mixed keys
+ * give nearly k * s bytes; where one run is far before the others, as in sorted or equal input, only s.  So the reach
+ * adapts: it shrinks until the cut is small enough, and the next one begins with what would have been right for this
+ * one.
  */
 static uint64_t find_task(emi_merger *m, struct emi_merge_task *t)
 {
@@ -352,7 +354,8 @@ em_status emi_merger_feed(emi_merger *m, em_errinfo *err)
 {
 	em_status st = EM_OK;
 
-	/* Of records of any length nobody knows beforehand how much room a task needs: it may have to wait for the block that is lent. */
+	/* Of records of any length nobody knows beforehand how much room a task needs: it may have to wait for the
+	 * block that is lent. */
 	if (m->ntasks == 1 || m->job->by.codec->record_bytes == 0 || emi_outseq_status(m->q) != EM_OK)
 		return EM_OK;
 	while (st == EM_OK && m->pos < m->total) {

@@ -24,7 +24,8 @@
 
 typedef struct emi_merge_task emi_merge_task;
 
-/* A run that never left memory: records of one size, one behind the other, or blocks (block_vary.h) where emi_block_place() has them. */
+/* A run that never left memory: records of one size, one behind the other, or blocks (block_vary.h) where
+ * emi_block_place() has them. */
 typedef struct emi_kept_run {
 	char *area;             /* what it is in, of area_bytes; NULL: there is none */
 	size_t area_bytes;
@@ -54,17 +55,19 @@ typedef struct emi_merger {
 	uint64_t out_pos;       /* any length: bytes of the blocks dispatched */
 } emi_merger;
 
-/* Merge k runs, which fetch expects as its next merge, and behind them the one that was kept, if any, into a sequence, which must have been begun for all their
- * records.  Blocks are freed as they are read.  The list of runs is not needed later. */
-em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, const emi_run *runs, uint32_t k, const emi_kept_run *kept,
-			  emi_outseq *q, em_errinfo *err);
+/* Merge k runs, which fetch expects as its next merge, and behind them the one that was kept, if any, into a sequence,
+ * which must have been begun for all their records.  Blocks are freed as they are read.  The list of runs is not needed
+ * later. */
+em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, const emi_run *runs, uint32_t k,
+			  const emi_kept_run *kept, emi_outseq *q, em_errinfo *err);
 void emi_merger_close(emi_merger *m);
 
-/* Do a bit more of the merge.  EM_OK; EM_END when all is dispatched and done; or a failure.  When the sequence lends its
- * blocks, call it only while none is waiting to be lent. */
+/* Do a bit more of the merge.  EM_OK; EM_END when all is dispatched and done; or a failure.  When the sequence lends
+ * its blocks, call it only while none is waiting to be lent. */
 em_status emi_merger_step(emi_merger *m, em_errinfo *err);
 
-/* Give the other threads what there is room for, without waiting for them: so that they have work while a block is lent. */
+/* Give the other threads what there is room for, without waiting for them: so that they have work while a block is
+ * lent. */
 em_status emi_merger_feed(emi_merger *m, em_errinfo *err);
 
 #endif

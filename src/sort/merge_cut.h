@@ -30,7 +30,8 @@ typedef struct emi_slice {
 	const char *first;
 	size_t bytes;
 	uint64_t out;           /* any length: their output bytes */
-	const unsigned char *before; /* the record before `first', once some were taken; NULL: none.  For offset-value codes */
+	const unsigned char *before; /* the record before `first', once some were taken; NULL: none.  For offset-value
+	                                codes */
 	const emi_fetched *block; /* that they came in from a disk, or NULL */
 } emi_slice;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* merge_cut_vary.c -- cutting blocks of records of any length: a binary search among the marks, and a few steps from there. */
+/* merge_cut_vary.c -- cutting blocks of records of any length: a binary search among the marks, and a few steps from
+ * there. */
 #include "sort/block_vary.h"
 #include "sort/merge_cut.h"
 

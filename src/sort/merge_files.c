@@ -2,21 +2,23 @@
 /*
  * merge_files.c -- merging files that are sorted already.
  *
- * As many inputs as may be open at a time are merged straight to the output: each hands out windows of elements (presorted.h), which
- * the kernels merge on the calling thread, and what comes out is copied to the buffers that are written.  Where files can be divided, and
- * there are several threads, each does so with parts of the range of keys (merge_parts.h).
+ * As many inputs as may be open at a time are merged straight to the output: each hands out windows of elements
+ * (presorted.h), which the kernels merge on the calling thread, and what comes out is copied to the buffers that are
+ * written.  Where files can be divided, and there are several threads, each does so with parts of the range of keys
+ * (merge_parts.h).
  *
- * More inputs than that are divided into groups of neighbours of nearly the same number.  The merge of a group is a run on the scratch
- * disk, made of blocks as the engine makes them, so that the engine does the rest.  Groups come in the order of the
- * inputs, and so do equal records.
+ * More inputs than that are divided into groups of neighbours of nearly the same number.  The merge of a group is a run
+ * on the scratch disk, made of blocks as the engine makes them, so that the engine does the rest.  Groups come in the
+ * order of the inputs, and so do equal records.
  *
  * One process may feed several inputs that are pipes.  So all inputs that are merged at a time are open before the
  * first is waited for, and of a pipe what is there is taken.
  *
  * Memory: one half of it is for what all inputs need, the other for the records that are too long for that; a
- * record of any length may take a 32nd of all.  Should so many inputs have such records at a time that it is not enough, the merge is begun anew with
- * half as many inputs at a time, if what was read can be read again and what was written can be dropped.  Likewise, when a merge
- * in parts meets what one thread would tell better, or has the memory for, that one begins anew.
+ * record of any length may take a 32nd of all.  Should so many inputs have such records at a time that it is not
+ * enough, the merge is begun anew with half as many inputs at a time, if what was read can be read again and what was
+ * written can be dropped.  Likewise, when a merge in parts meets what one thread would tell better, or has the memory
+ * for, that one begins anew.
  */
 #include <extmem/sort.h>
 
@@ -164,7 +166,8 @@ static em_status pull_frames(merging *m, em_errinfo *err)
 		if (st != EM_OK)
 			break;
 		f = emi_frame_get(m->e.job.by.vary, p);
-		st = m->groups.opts != NULL ? emi_groups_frame(&m->groups, &f, err) : emi_record_out(&m->copier, &f, err);
+		st = m->groups.opts != NULL ? emi_groups_frame(&m->groups, &f, err)
+					    : emi_record_out(&m->copier, &f, err);
 	}
 	return st;
 }
@@ -318,7 +321,8 @@ static size_t chunk_of(const merging *m, size_t usual, size_t records)
 static uint32_t most_open(const merging *m, int runs, int *fds)
 {
 	const emi_job *job = &m->e.job;
-	const uint32_t used = __atomic_load_n(&job->ctx->fds_used, __ATOMIC_RELAXED) + (runs ? emi_scratch_disks(job->ctx) : 0);
+	const uint32_t used =
+		__atomic_load_n(&job->ctx->fds_used, __ATOMIC_RELAXED) + (runs ? emi_scratch_disks(job->ctx) : 0);
 	const uint64_t share = memory_left(m, runs) / 2;
 	uint64_t most = used < job->ctx->fds ? job->ctx->fds - used : 0, fit;
 
@@ -366,12 +370,15 @@ static int divisible(const merging *m)
 	       (!varied(m) || job->format.kind == EM_FORMAT_DELIMITED) && m->bytes / m->npaths >= EMI_SPLIT_FILE;
 }
 
-/* Do so many threads have memory and descriptors for their inputs and for what comes out?  Then o is complete but for the parts that take turns. */
+/* Do so many threads have memory and descriptors for their inputs and for what comes out?  Then o is complete but for
+ * the parts that take turns. */
 static int choose_buffers(const merging *m, uint32_t n, emi_parts_opts *o)
 {
 	const emi_job *job = &m->e.job;
-	const uint64_t share = memory_left(m, 0) / 2, fds = (uint64_t)__atomic_load_n(&job->ctx->fds_used, __ATOMIC_RELAXED);
-	const uint64_t inputs = (uint64_t)n * m->npaths, rest = emi_merge_parts_memory(job, m->npaths, n, drops(m) ? EMI_SPLIT_MOST : n);
+	const uint64_t share = memory_left(m, 0) / 2,
+		       fds = (uint64_t)__atomic_load_n(&job->ctx->fds_used, __ATOMIC_RELAXED);
+	const uint64_t inputs = (uint64_t)n * m->npaths,
+		       rest = emi_merge_parts_memory(job, m->npaths, n, drops(m) ? EMI_SPLIT_MOST : n);
 	/* What is held is to have half of it, if chunks need not be small for that. */
 	const uint64_t most = drops(m) ? share / 2 : share;
 	const size_t least = chunk_of(m, CHUNK_PART, 4);
@@ -385,13 +392,15 @@ static int choose_buffers(const merging *m, uint32_t n, emi_parts_opts *o)
 	o->threads = o->parts = n;
 	o->copier_bytes = job->plan.block_bytes / n / EMI_PAGE * EMI_PAGE;
 	if (drops(m) && used < share)
-		o->copier_bytes = (size_t)((share - used < n * HELD_MOST ? share - used : n * HELD_MOST) / n / EMI_COPIER_BUFFERS / EMI_PAGE * EMI_PAGE);
+		o->copier_bytes = (size_t)((share - used < n * HELD_MOST ? share - used : n * HELD_MOST) / n /
+					   EMI_COPIER_BUFFERS / EMI_PAGE * EMI_PAGE);
 	if (job->opts.fan_in != 0 && inputs > job->opts.fan_in)
 		return 0;
 	return fds + inputs <= job->ctx->fds && o->copier_bytes >= CHUNK_GOOD && used <= share;
 }
 
-/* Parts that take turns: what comes out of one is held, as a rule, and to cut a file is to take less time than to read the part of it.  0: there are none such. */
+/* Parts that take turns: what comes out of one is held, as a rule, and to cut a file is to take less time than to read
+ * the part of it.  0: there are none such. */
 static uint32_t choose_turns(const merging *m, const emi_parts_opts *o)
 {
 	const uint64_t held = (uint64_t)o->copier_bytes * EMI_COPIER_BUFFERS, files = m->bytes / m->npaths / TURN_FILE;
@@ -611,23 +620,25 @@ static int next_trial(const merging *m, em_status st, const em_errinfo *err, tri
 
 	t->line.again = 0;
 	if (m->parts) {
-		/* Several inputs have many long records at once; or one thread knows a record's number, and which is the first that is wrong. */
+		/* Several inputs have many long records at once; or one thread knows a record's number, and which is
+		 * the first that is wrong. */
 		t->alone = 1;
 		return st == EM_ERR_MEMLIMIT || st == EM_ERR_FORMAT || st == EM_ERR_FDLIMIT;
 	}
 	emi_trial_next(&t->line, &m->e.job, emi_trial_repeats(m->paths, m->npaths, m->bytes, written), st, err);
 	if (t->line.again)
 		return 1;
-	if (st != EM_ERR_MEMLIMIT || m->most <= 2 || m->bytes == EMI_UNKNOWN || m->streams != 0 || !emi_sink_is_file(m->sink))
+	if (st != EM_ERR_MEMLIMIT || m->most <= 2 || m->bytes == EMI_UNKNOWN || m->streams != 0 ||
+	    !emi_sink_is_file(m->sink))
 		return 0;
 	t->cap = m->most / 2 > 2 ? m->most / 2 : 2;
 	return 1;
 }
 
 /* *again: it is worth another one, t. */
-static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
-			 const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, trial *t, int *again,
-			 em_errinfo *err)
+static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
+			 const char *output, const em_sort_opts *opts, em_sort_stats *stats,
+			 const emi_group_opts *groups, trial *t, int *again, em_errinfo *err)
 {
 	merging *m = emi_alloc(ctx, sizeof *m, err);
 	em_status st;
@@ -670,8 +681,9 @@ static em_status attempt(em_ctx *ctx, const em_order *order, const char *const *
 	return st;
 }
 
-em_status emi_merge_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
-			  const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, em_errinfo *err)
+em_status emi_merge_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
+			  const char *output, const em_sort_opts *opts, em_sort_stats *stats,
+			  const emi_group_opts *groups, em_errinfo *err)
 {
 	trial t = { 0, 0, { 0, 0, 0 } };
 	em_errinfo first = { 0 };
@@ -693,8 +705,8 @@ em_status emi_merge_files(em_ctx *ctx, const em_order *order, const char *const 
 	return st;
 }
 
-em_status em_merge_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
-			 const em_sort_opts *opts, em_sort_stats *stats)
+em_status em_merge_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
+			 const char *output, const em_sort_opts *opts, em_sort_stats *stats)
 {
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	em_status st = emi_files_check(ctx, inputs, ninputs, output, stats, err);

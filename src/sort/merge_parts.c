@@ -2,11 +2,12 @@
 /*
  * merge_parts.c -- see merge_parts.h.
  *
- * A thread has ranges of the files, and a view of the job: a copy with counters of its own, which are added up at the end.  The last
- * one is the calling thread, which alone calls the progress function, also while it waits for the others.  Who
- * fails cancels the job, and so all its views; what failed first is the failure.
+ * A thread has ranges of the files, and a view of the job: a copy with counters of its own, which are added up at the
+ * end.  The last one is the calling thread, which alone calls the progress function, also while it waits for the
+ * others.  Who fails cancels the job, and so all its views; what failed first is the failure.
  *
- * Where parts take turns, whoever is free takes the next one.  So the part whose turn it is, is in the hands of a thread that waits for nobody.
+ * Where parts take turns, whoever is free takes the next one.  So the part whose turn it is, is in the hands of a
+ * thread that waits for nobody.
  */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
@@ -69,7 +70,8 @@ static void fail(worker *w, em_status st)
 	uint32_t none = 0;
 
 	w->status = st;
-	__atomic_compare_exchange_n(&all->failed, &none, (uint32_t)(w - all->worker) + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&all->failed, &none, (uint32_t)(w - all->worker) + 1, 0, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
 	emi_watch_cancel(&all->job->watch);
 }
 
@@ -324,8 +326,8 @@ static void end(parts *all)
 	pthread_mutex_destroy(&all->lock);
 }
 
-em_status emi_merge_parts(emi_job *job, emi_sink *sink, const char *const *paths, uint32_t files, const emi_parts_opts *opts,
-			  em_errinfo *err)
+em_status emi_merge_parts(emi_job *job, emi_sink *sink, const char *const *paths, uint32_t files,
+			  const emi_parts_opts *opts, em_errinfo *err)
 {
 	parts all;
 	em_status st;

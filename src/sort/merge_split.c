@@ -2,10 +2,11 @@
 /*
  * merge_split.c -- see merge_split.h.
  *
- * Splitters are taken from a sample: records at places that are spread over the bytes of all files, so that large files have more of them.
- * Where a splitter cuts a file is found by halving, and each look reads a few pages.  Whatever record is looked at begins
- * behind a delimiter, or at a multiple of the size; so in files that are not in order the places mean little, but are beginnings of
- * records, and as each search begins where the one before has ended, no record is in two parts.
+ * Splitters are taken from a sample: records at places that are spread over the bytes of all files, so that large files
+ * have more of them.  Where a splitter cuts a file is found by halving, and each look reads a few pages.  Whatever
+ * record is looked at begins behind a delimiter, or at a multiple of the size; so in files that are not in order the
+ * places mean little, but are beginnings of records, and as each search begins where the one before has ended, no
+ * record is in two parts.
  */
 #include "sort/merge_split.h"
 
@@ -97,8 +98,8 @@ static em_status fetch(splitting *c, uint64_t at, size_t n, em_errinfo *err)
 	return EM_OK;
 }
 
-/* What is behind the next delimiter from a place on, or the end of the file; all up to that is in the room.  EM_END: it is farther away than one may
- * be. */
+/* What is behind the next delimiter from a place on, or the end of the file; all up to that is in the room.  EM_END: it
+ * is farther away than one may be. */
 static em_status find_end(splitting *c, uint64_t at, uint64_t *end, em_errinfo *err)
 {
 	const uint64_t left = c->item->size - at;
@@ -171,7 +172,8 @@ static em_status load(splitting *c, uint64_t at, size_t n, em_errinfo *err)
 	c->frame.bytes = n;
 	while (st == EM_OK && c->v->keyed &&
 	       (c->arena == NULL || emi_frame_make(c->v, record, n, c->arena, c->arena_bytes, &need) == 0))
-		st = need > c->longest && need > PIECE ? EM_END : make_room(c->job->ctx, &c->arena, &c->arena_bytes, need, err);
+		st = need > c->longest && need > PIECE ? EM_END
+						       : make_room(c->job->ctx, &c->arena, &c->arena_bytes, need, err);
 	if (st == EM_OK && c->v->keyed)
 		c->frame = emi_frame_get(c->v, c->arena);
 	if (st == EM_OK)
@@ -180,7 +182,8 @@ static em_status load(splitting *c, uint64_t at, size_t n, em_errinfo *err)
 }
 
 /*
- * The first record from lo on that is greater than the splitter, or the end of the file.  It is likely not to be farther away than `step'.
+ * The first record from lo on that is greater than the splitter, or the end of the file.  It is likely not to be
+ * farther away than `step'.
  *
  * What is before lo is not greater, what begins at `first' is, and nothing begins in [end, first).
  */
@@ -378,7 +381,8 @@ static em_status begin(splitting *c, em_errinfo *err)
 	c->store_bytes = c->most * (c->each + SLACK);
 	if ((s->range = emi_alloc_array(ctx, (uint64_t)s->parts * s->files, sizeof *s->range, err)) == NULL ||
 	    (s->begin = emi_alloc_array(ctx, s->parts + 1, sizeof *s->begin, err)) == NULL ||
-	    (c->elem = emi_alloc(ctx, elem_bytes, err)) == NULL || (c->store = emi_buffer_alloc(ctx, c->store_bytes, err)) == NULL ||
+	    (c->elem = emi_alloc(ctx, elem_bytes, err)) == NULL ||
+	    (c->store = emi_buffer_alloc(ctx, c->store_bytes, err)) == NULL ||
 	    (c->frames = emi_alloc_array(ctx, c->most, sizeof *c->frames, err)) == NULL ||
 	    (c->sample = emi_alloc_array(ctx, c->most, elem_bytes, err)) == NULL ||
 	    (c->tmp = emi_alloc_array(ctx, c->most, elem_bytes, err)) == NULL ||
@@ -412,8 +416,8 @@ static void end(splitting *c)
 		emi_buffer_free(ctx, c->work, EMI_KERN_WORK);
 }
 
-em_status emi_merge_split_make(emi_merge_split *s, emi_job *job, const char *const *paths, uint32_t files, uint32_t parts,
-			       em_errinfo *err)
+em_status emi_merge_split_make(emi_merge_split *s, emi_job *job, const char *const *paths, uint32_t files,
+			       uint32_t parts, em_errinfo *err)
 {
 	splitting c;
 	em_status st;

@@ -44,7 +44,8 @@ em_status emi_merge_damaged(const emi_job *job, const emi_fetched *block, em_err
 /* Merge the slices; arg is the task. */
 void emi_merge_task_run(void *arg);
 
-/* merge_task_mix.c: the same for bare keys in place, whose slices may be as many as a mix takes; t->taken is not NULL. */
+/* merge_task_mix.c: the same for bare keys in place, whose slices may be as many as a mix takes; t->taken is not
+ * NULL. */
 void emi_merge_task_run_mix(struct emi_merge_task *t);
 
 /* merge_task_vary.c: the same for records of any length. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * merge_task_mix.c -- merging slices a cache full at a time: what has no ties (kern/merge_mix.inc), and with kernels of the order's
- * own (extmem/gen/merge.inc).
+ * merge_task_mix.c -- merging slices a cache full at a time: what has no ties (kern/merge_mix.inc), and with kernels of
+ * the order's own (extmem/gen/merge.inc).
  *
  * Slices are not copied to windows: keys that are not elements already become elements where they are, as nobody
  * else reads what belongs to a task.
@@ -42,7 +42,8 @@ static int put(const struct emi_merge_task *t, const char *elems, uint64_t at, s
 	return 1;
 }
 
-/* The records of all slices.  What is not to be stored in another form goes to its places at once, unless a block ends there. */
+/* The records of all slices.  What is not to be stored in another form goes to its places at once, unless a block ends
+ * there. */
 static void mix_slices(struct emi_merge_task *t)
 {
 	emi_job *job = t->job;

@@ -2,11 +2,11 @@
 /*
  * merge_task_vary.c -- merging slices of records of any length into one block.
  *
- * Records that follow one another in a run have much in common, and so have all that come out of the merge one after the other.  So
- * elements are not made of the first bytes of strings, but of offset-value codes (kern/kern.h): where a string differs from the one
- * before it, and with what.  Bytes that are shared are then compared once, with the neighbour, however many runs there are.  All
- * records of a task lie between the front records of its slices and its bound, so what these have in common need
- * not be compared at all.
+ * Records that follow one another in a run have much in common, and so have all that come out of the merge one after
+ * the other.  So elements are not made of the first bytes of strings, but of offset-value codes (kern/kern.h): where a
+ * string differs from the one before it, and with what.  Bytes that are shared are then compared once, with the
+ * neighbour, however many runs there are.  All records of a task lie between the front records of its slices and its
+ * bound, so what these have in common need not be compared at all.
  */
 #include <string.h>
 
@@ -35,9 +35,9 @@ static const unsigned char *frame_at(const emi_pair *e)
 }
 
 /*
- * The offset-value code of a string that has so many bytes in common with one before it: smaller the more these are, then by what
- * follows.  Offsets are counted in values, from what all have in common: two codes that are not equal then stand for values that are not.
- * What does not fit is a draw, which looks at the records.
+ * The offset-value code of a string that has so many bytes in common with one before it: smaller the more these are,
+ * then by what follows.  Offsets are counted in values, from what all have in common: two codes that are not equal then
+ * stand for values that are not.  What does not fit is a draw, which looks at the records.
  */
 static uint64_t code_at(const merging *m, const emi_frame *f, uint64_t common)
 {
@@ -208,7 +208,8 @@ static void merge_slices(merging *m)
 void emi_merge_task_run_vary(merge_task *t)
 {
 	const uint64_t bytes = t->q->dest.text ? t->out : t->bytes;
-	char *base = emi_outseq_take(t->q, t->index, (size_t)(t->q->dest.text ? bytes : emi_block_bytes(bytes)), t->out_pos);
+	char *base =
+		emi_outseq_take(t->q, t->index, (size_t)(t->q->dest.text ? bytes : emi_block_bytes(bytes)), t->out_pos);
 	merging m;
 
 	if (base == NULL)

@@ -122,8 +122,8 @@ void emi_outseq_begin_stay(emi_outseq *q, char *memory, size_t bytes, size_t cap
 	q->stay_bytes = bytes;
 }
 
-/* What lies behind the last record of a block is written too: never what memory held before.  Buffers that are never used are
- * never touched.  It takes a while, so it is done without the lock. */
+/* What lies behind the last record of a block is written too: never what memory held before.  Buffers that are never
+ * used are never touched.  It takes a while, so it is done without the lock. */
 static void clean_locked(emi_outseq *q, emi_outblock *b)
 {
 	emi_run_memory *memory = &q->runs->memory;
@@ -213,7 +213,8 @@ static em_status acquire_locked(emi_outseq *q, uint64_t i)
 		} else if (!b->clean) {
 			clean_locked(q, b);
 		} else {
-			const size_t by = index == 0 ? 0 : q->short_by, cap = index == 0 ? q->cap - q->short_by : q->cap;
+			const size_t by = index == 0 ? 0 : q->short_by,
+				     cap = index == 0 ? q->cap - q->short_by : q->cap;
 			const uint64_t first = index * q->cap - by;
 
 			b->state = EMI_OUT_FILLING;
@@ -306,7 +307,8 @@ void emi_outseq_filled(emi_outseq *q, uint64_t pos, size_t n)
 		complete(q, b);
 }
 
-int emi_outseq_reserve(emi_outseq *q, uint64_t share, uint64_t blocks, uint64_t bytes, uint64_t *first, uint64_t *position)
+int emi_outseq_reserve(emi_outseq *q, uint64_t share, uint64_t blocks, uint64_t bytes, uint64_t *first,
+		       uint64_t *position)
 {
 	em_status st;
 
@@ -378,7 +380,10 @@ static char *stay_at(emi_outseq *q, uint64_t index, size_t bytes, uint64_t posit
 	if (at <= q->stay_bytes && bytes <= q->stay_bytes - at)
 		return q->stay + (size_t)at;
 	memset(&err, 0, sizeof err);
-	emi_outseq_abort(q, emi_fail(&err, EM_ERR_INTERNAL, "no room for block %llu of a run in memory", (unsigned long long)index), &err);
+	emi_outseq_abort(
+		q,
+		emi_fail(&err, EM_ERR_INTERNAL, "no room for block %llu of a run in memory", (unsigned long long)index),
+		&err);
 	return NULL;
 }
 

@@ -4,20 +4,22 @@
  *
  * Sorted records leave the engine through a ring of block buffers, whether they go into a run, a
  * file, or to the caller.  The length of the sequence is known when it begins, so every record has
- * its place: position p is record p mod cap of block p / cap, unless the first block is shorter.  Threads fill pieces of blocks in any
- * order; a block whose records are all there is handed to the destination, strictly in the order of the
- * blocks; its buffer is used again when the destination is done with it.
+ * its place: position p is record p mod cap of block p / cap, unless the first block is shorter.  Threads fill pieces
+ * of blocks in any order; a block whose records are all there is handed to the destination, strictly in the order of
+ * the blocks; its buffer is used again when the destination is done with it.
  *
  * Buffers are acquired in the order of the blocks by whoever needs one first.  A thread waits only for blocks
  * that lie before those it wants, which somebody who runs already is filling, so nobody waits for ever.
  *
- * Whoever completes the block that is next hands it on, and those behind it that are complete by then.  To begin a transfer takes as long as
- * the disk's queue is full, so this is done without the lock, and who completes a block meanwhile leaves it to the one who does it.
+ * Whoever completes the block that is next hands it on, and those behind it that are complete by then.  To begin a
+ * transfer takes as long as the disk's queue is full, so this is done without the lock, and who completes a block
+ * meanwhile leaves it to the one who does it.
  *
- * Records of any length make a sequence whose blocks are filled by one thread each, which says how long its block is.  What
- * number and position the first block of a thread's share has, is known when all shares before it have been measured: that is
- * what emi_outseq_reserve() waits for.  A block that is larger than the buffers gets one of its own; there is only
- * one such at a time, and it waits until all blocks before it were put, so that it cannot be in their way.
+ * Records of any length make a sequence whose blocks are filled by one thread each, which says how long its block is.
+ * What number and position the first block of a thread's share has, is known when all shares before it have been
+ * measured: that is what emi_outseq_reserve() waits for.  A block that is larger than the buffers gets one of its own;
+ * there is only one such at a time, and it waits until all blocks before it were put, so that it cannot be in their
+ * way.
  */
 #ifndef EMI_OUTSEQ_H
 #define EMI_OUTSEQ_H
@@ -58,7 +60,8 @@ typedef struct emi_dest {
 	void *arg;
 	int lends;
 	int text;               /* any length: blocks hold output bytes, not frames */
-	/* A block is complete: called by the thread that completed it, without the lock, in any order.  NULL: nothing is to be done. */
+	/* A block is complete: called by the thread that completed it, without the lock, in any order.  NULL: nothing
+	 * is to be done. */
 	void (*sealed)(void *arg, struct emi_outseq *q, emi_outblock *block);
 } emi_dest;
 
@@ -83,7 +86,8 @@ typedef struct emi_outseq {
 	uint64_t next_share;    /* any length: the share that may reserve next, and where it begins */
 	uint64_t next_block;
 	uint64_t next_byte;
-	char *stay;             /* any length: blocks stay in this memory, of stay_bytes; NULL: they go to the destination */
+	char *stay;             /* any length: blocks stay in this memory, of stay_bytes; NULL: they go to the
+	                           destination */
 	size_t stay_bytes;
 	pthread_t owner;        /* the thread that drives it all: it ticks while it waits */
 	em_status status;       /* of the first failure; detail in err; written under the lock, atomic */
@@ -95,8 +99,8 @@ em_status emi_outseq_init(emi_outseq *q, emi_runs *runs, uint32_t nring, uint32_
 			  em_errinfo *err);
 void emi_outseq_free(emi_outseq *q);
 
-/* Begin a sequence of total records (any length: 0), in blocks of cap (any length: bytes), on the thread that drives it all.  Blocks of the
- * sequence before, which must have been put, may still be on their way; a failure stays. */
+/* Begin a sequence of total records (any length: 0), in blocks of cap (any length: bytes), on the thread that drives it
+ * all.  Blocks of the sequence before, which must have been put, may still be on their way; a failure stays. */
 void emi_outseq_begin(emi_outseq *q, const emi_dest *dest, uint64_t total, size_t cap);
 
 /* One size, before anything else: the first block is to have `by' records fewer, by < cap. */
@@ -108,7 +112,8 @@ static inline uint64_t emi_outseq_block_of(const emi_outseq *q, uint64_t pos)
 	return (pos + q->short_by) / q->cap;
 }
 
-/* Any length: the same, but frames stay in memory, aligned to 8, each block where emi_block_place() has it: no buffer is waited for, nothing is put. */
+/* Any length: the same, but frames stay in memory, aligned to 8, each block where emi_block_place() has it: no buffer
+ * is waited for, nothing is put. */
 void emi_outseq_begin_stay(emi_outseq *q, char *memory, size_t bytes, size_t cap);
 
 /*
@@ -119,11 +124,13 @@ void *emi_outseq_place(emi_outseq *q, uint64_t pos, size_t *n);
 void emi_outseq_filled(emi_outseq *q, uint64_t pos, size_t n);
 
 /* Any length.  Reserve places for a share, the share-th: so many blocks of so many bytes together; *first is the
- * number of the first block and *position that of its first byte.  Waits for the shares before it.  0 after a failure. */
-int emi_outseq_reserve(emi_outseq *q, uint64_t share, uint64_t blocks, uint64_t bytes, uint64_t *first, uint64_t *position);
+ * number of the first block and *position that of its first byte.  Waits for the shares before it.  0 after a
+ * failure. */
+int emi_outseq_reserve(emi_outseq *q, uint64_t share, uint64_t blocks, uint64_t bytes, uint64_t *first,
+		       uint64_t *position);
 
-/* Any length.  The buffer of block `index', of so many bytes from `position' on; waits for it.  NULL after a failure.  When it is
- * filled in, say so. */
+/* Any length.  The buffer of block `index', of so many bytes from `position' on; waits for it.  NULL after a failure.
+ * When it is filled in, say so. */
 char *emi_outseq_take(emi_outseq *q, uint64_t index, size_t bytes, uint64_t position);
 /* It became shorter; what is behind its end is all zeroes. */
 void emi_outseq_shorten(emi_outseq *q, uint64_t index, size_t bytes);

@@ -86,8 +86,8 @@ static uint64_t look(const emi_partition *p, struct emi_survey *v, size_t *count
 	return diff;
 }
 
-/* Step 1: have the elements, and see what their keys look like.  If they are likely to be like the last ones, their digits are counted, too: that saves
- * step 2 unless they were not. */
+/* Step 1: have the elements, and see what their keys look like.  If they are likely to be like the last ones, their
+ * digits are counted, too: that saves step 2 unless they were not. */
 static void survey_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
@@ -182,8 +182,8 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A few keys far from the others take most of a digit for themselves: then it tells those apart that are between a low one and a high one of a
- * sample, and what is below or above has a bucket on either side. */
+/* A few keys far from the others take most of a digit for themselves: then it tells those apart that are between a low
+ * one and a high one of a sample, and what is below or above has a bucket on either side. */
 static void narrow(emi_partition *p, unsigned top)
 {
 	const uint64_t step = p->n / SAMPLE;
@@ -283,12 +283,14 @@ static void exchange_large(char *lo, char *hi, uint64_t n, size_t eb)
 	}
 }
 
-/* Turn the elements around: each part exchanges some of the first half with those of the second that they change places with. */
+/* Turn the elements around: each part exchanges some of the first half with those of the second that they change places
+ * with. */
 static void turn_part(void *arg, uint32_t part)
 {
 	emi_partition *p = arg;
 	const size_t eb = p->job->by.codec->elem_bytes;
-	const uint64_t each = p->n / 2 / p->parts, from = each * part, n = part == p->parts - 1 ? p->n / 2 - from : each;
+	const uint64_t each = p->n / 2 / p->parts, from = each * part,
+		       n = part == p->parts - 1 ? p->n / 2 - from : each;
 	char *lo = p->a + (size_t)from * eb, *hi = p->a + (size_t)(p->n - 1 - from) * eb;
 
 	if (eb == sizeof(uint32_t))
@@ -311,8 +313,8 @@ static int go_deeper(emi_partition *p)
 {
 	const emi_tie *tie = &p->job->by.tie;
 
-	if (!p->same || !p->must_sort || p->load == NULL || tie->deepen == NULL || emi_partition_small(p) || p->depth == EMI_DEEPEST ||
-	    tie->deepen(tie->arg, NULL, 0, p->depth + 1) <= 0)
+	if (!p->same || !p->must_sort || p->load == NULL || tie->deepen == NULL || emi_partition_small(p) ||
+	    p->depth == EMI_DEEPEST || tie->deepen(tie->arg, NULL, 0, p->depth + 1) <= 0)
 		return 0;
 	if (p->depth == 0)
 		p->common = p->survey[0].first;

@@ -3,8 +3,9 @@
  * partition.h -- the first steps of sorting in memory: elements into buckets that fit in the cache, with all threads.
  *
  * Each thread takes a contiguous part of the elements.  They are surveyed (which key bits differ, are they in order
- * already, or in reverse), counted by the leading bits that differ, and moved, out of place, to where their buckets begin: parts keep
- * their order within a bucket, so the partition is stable.  Whoever asked then sorts the buckets, one by one.
+ * already, or in reverse), counted by the leading bits that differ, and moved, out of place, to where their buckets
+ * begin: parts keep their order within a bucket, so the partition is stable.  Whoever asked then sorts the buckets, one
+ * by one.
  *
  * Elements that have kernels of their own are told apart by splitters in place of a digit: see partition_own.c.
  */
@@ -14,7 +15,8 @@
 #include "sort/job.h"
 
 #define EMI_BUCKET_BITS 9u        /* of a digit, */
-#define EMI_BARE_BUCKET_BITS 10u  /* ... and for bare keys: half as many buckets of a large run were too large for networks; EMI_MAX_RADIX_BITS at most */
+#define EMI_BARE_BUCKET_BITS 10u  /* ... and for bare keys: half as many buckets of a large run were too large for
+                                     networks; EMI_MAX_RADIX_BITS at most */
 #define EMI_BUCKETS ((size_t)1 << EMI_BUCKET_BITS)
 #define EMI_MOST_BUCKETS ((size_t)1 << EMI_BARE_BUCKET_BITS)
 
@@ -41,14 +43,16 @@ typedef struct emi_partition {
 	uint16_t *tags;         /* n, for elements with kernels of their own; else NULL */
 	char *work;             /* EMI_KERN_WORK bytes for each thread */
 	int ties;               /* equal keys are not equal elements: sorted keys are not enough */
-	int turns;              /* elements of which each has a lesser key than the one before may be turned around: then they are in order, ties or not */
+	int turns;              /* elements of which each has a lesser key than the one before may be turned around:
+	                           then they are in order, ties or not */
 	int alike;              /* keys are likely to be like those of the last partition in this room */
 	/* results */
 	char *sorted;           /* where the buckets are: a or b */
 	int must_sort;          /* 0: a is in order as it is */
 	int reversed;           /* it is since it was turned around */
 	int same;               /* all keys are equal */
-	unsigned depth;         /* of the keys in the elements (see emi_tie): what comes before them is the same in all records, ... */
+	unsigned depth;         /* of the keys in the elements (see emi_tie): what comes before them is the same in all
+	                           records, ... */
 	uint64_t common;        /* ... if the depth is not 0, and begins with this */
 	unsigned bits;          /* there are 2^bits buckets; 0: all is one */
 	emi_digit digit;        /* that tells them, if there are keys */
@@ -73,13 +77,15 @@ void emi_partition_room_free(emi_partition_room *r);
  * EM_ERR_MEMLIMIT. */
 em_status emi_partition_run(emi_partition *p, em_errinfo *err);
 
-/* What p partitions is a bucket of another partition, whose digit tells in which bits keys may differ: they are counted while they are surveyed. */
+/* What p partitions is a bucket of another partition, whose digit tells in which bits keys may differ: they are counted
+ * while they are surveyed. */
 void emi_partition_expect(emi_partition *p, const emi_partition *of);
 
 /* Elements [*lo, *hi) of bucket i. */
 void emi_partition_bucket(const emi_partition *p, size_t i, uint64_t *lo, uint64_t *hi);
 
-/* partition.c, for partition_own.c: where a part begins; are there too few elements to be partitioned; counts become places; elements are turned around. */
+/* partition.c, for partition_own.c: where a part begins; are there too few elements to be partitioned; counts become
+ * places; elements are turned around. */
 uint64_t emi_partition_begin(const emi_partition *p, uint32_t part);
 int emi_partition_small(const emi_partition *p);
 void emi_partition_place(emi_partition *p);

@@ -2,9 +2,10 @@
 /*
  * partition_own.c -- the same as partition.c for records that have kernels of their own and no keys.
  *
- * In place of a digit it is splitters that tell the buckets: a sample of the records is sorted, and evenly spaced ones of it are taken.  When some of these
- * are equal, there are many records like that: then there are half as many splitters, and what is equal to one
- * of them gets a bucket for itself, which is sorted as soon as somebody looks at it.
+ * In place of a digit it is splitters that tell the buckets: a sample of the records is sorted, and evenly spaced ones
+ * of it are taken.  When some of these are equal, there are many records like that: then there are half as many
+ * splitters, and what is equal to one of them gets a bucket for itself, which is sorted as soon as somebody looks at
+ * it.
  */
 #include "sort/partition.h"
 
@@ -106,7 +107,8 @@ static int take_splitters(emi_partition *p, size_t sample, unsigned levels, em_k
 	}
 	for (level = 0; level < levels; level++)
 		for (i = 0; i >> level == 0; i++)
-			memcpy(tree + (((size_t)1 << level) + i) * rb, sorted + ((2 * i + 1) * (n >> (level + 1)) - 1) * rb, rb);
+			memcpy(tree + (((size_t)1 << level) + i) * rb,
+			       sorted + ((2 * i + 1) * (n >> (level + 1)) - 1) * rb, rb);
 	s->levels = levels;
 	s->equal = equal;
 	s->sorted = sorted;

@@ -13,8 +13,8 @@
 #define CHUNK_MOST ((uint64_t)1 << 20)
 #define AHEAD 2u                /* chunks that are read while others are looked at, at least */
 
-em_status emi_pass_open(emi_pass *p, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k, const em_sort_opts *opts,
-			em_errinfo *err)
+em_status emi_pass_open(emi_pass *p, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k,
+			const em_sort_opts *opts, em_errinfo *err)
 {
 	return emi_top_begin(&p->top, ctx, order, from, k, opts, err);
 }
@@ -238,7 +238,8 @@ static em_status write_record(emi_pass *p, const char *record, size_t n, em_erri
 	st = emi_copier_write(&p->copier, edge, (size_t)(emi_record_prefix(format, edge, n) - edge), err);
 	if (st == EM_OK)
 		st = emi_copier_write(&p->copier, record, n, err);
-	return st == EM_OK ? emi_copier_write(&p->copier, edge, (size_t)(emi_record_delimit(format, edge) - edge), err) : st;
+	return st == EM_OK ? emi_copier_write(&p->copier, edge, (size_t)(emi_record_delimit(format, edge) - edge), err)
+			   : st;
 }
 
 static em_status write_batch(emi_pass *p, const em_batch *batch, em_errinfo *err)
@@ -252,7 +253,10 @@ static em_status write_batch(emi_pass *p, const em_batch *batch, em_errinfo *err
 		return emi_copier_write(&p->copier, records, batch->bytes, err);
 	for (i = 0; i < batch->n && st == EM_OK; i++) {
 		const size_t end = batch->ends != NULL ? (size_t)batch->ends[i] : (i + 1) * bytes;
-		const size_t begin = (i == 0 ? 0 : batch->ends != NULL ? (size_t)batch->ends[i - 1] : i * bytes) + p->strip;
+		const size_t begin = (i == 0		    ? 0
+				      : batch->ends != NULL ? (size_t)batch->ends[i - 1]
+							    : i * bytes) +
+				     p->strip;
 
 		st = batch->ends != NULL ? write_record(p, records + begin, end - begin, err)
 					 : emi_copier_write(&p->copier, records + begin, end - begin, err);

@@ -10,8 +10,9 @@
  * cost more requests.  So we try block sizes from large to small, and take the one with the least expected
  * time (plan_time.h).
  *
- * Several disks want more buffers, so that all of them have something to do, and runs want these blocks, too: so several numbers of buffers for
- * reading ahead and for the output compete by expected time as well.  Among them are always the fewest that do, so nothing is impossible for want of others.
+ * Several disks want more buffers, so that all of them have something to do, and runs want these blocks, too: so
+ * several numbers of buffers for reading ahead and for the output compete by expected time as well.  Among them are
+ * always the fewest that do, so nothing is impossible for want of others.
  */
 #include "sort/plan_time.h"
 
@@ -27,7 +28,8 @@
 
 #define KIB ((uint64_t)1024)
 #define MAX_BLOCK (1024 * KIB)
-#define MAX_BLOCK_VARY (2048 * KIB)     /* records of any length: a task of a merge ends where one of its blocks does, and is a block that is cut short */
+#define MAX_BLOCK_VARY (2048 * KIB)     /* records of any length: a task of a merge ends where one of its blocks does,
+                                           and is a block that is cut short */
 #define MIN_BLOCK (8 * KIB)
 #define MAX_FAN_IN 8192u
 #define RUN_ENDS 3u             /* of what is in use: where a run is freed, its directory is, and another begins; */
@@ -38,17 +40,20 @@
 #define MAX_ROUNDS 100000          /* where the list of runs just fits, the square root of its length */
 #define MIN_PREFETCH 2u
 #define MAX_PREFETCH 32u
-#define DISK_BUFFERS 8u                 /* with several disks: as many for each to read, and to write, are worth being weighed against others, ... */
+#define DISK_BUFFERS 8u                 /* with several disks: as many for each to read, and to write, are worth being
+                                           weighed against others, ... */
 #define STEP(n) ((n) / 8 + 1)           /* ... in such steps: by an eighth */
 #define CLOSE 1.01                      /* an expected time that is not much more */
 #define MAX_ORDERED 65536u              /* buffers that an order of fetching can be forced to be for */
-#define ORDERED(read) ((read) * 3 / 10) /* of what is read ahead this part is for the order, after 2 for each disk (section 5 there, too) */
+#define ORDERED(read) ((read) * 3 / 10) /* of what is read ahead this part is for the order, after 2 for each disk
+                                           (section 5 there, too) */
 #define MAX_WINDOW 256u
 #define MIN_WINDOW 8u
 #define HOT_BYTES (512 * KIB)           /* about a bucket's size, well within a second-level cache */
 #define LEAST_MIX 1024u                 /* records, with kernels of an order's own */
 #define HOT_SHARE 32                    /* at most this part of the memory goes to it */
-#define TASKS_AHEAD 3u                  /* merge tasks beside those that threads are at: the one who cuts them has transfers to begin, too, before it can cut more */
+#define TASKS_AHEAD 3u                  /* merge tasks beside those that threads are at: the one who cuts them has
+                                           transfers to begin, too, before it can cut more */
 #define SEQ_BYTES 864u                  /* bookkeeping per run being merged, beside buffers; generous */
 #define FIXED_BYTES (84 * KIB)          /* structs, directory pages being written */
 
@@ -114,7 +119,8 @@ static uint64_t run_cost(const emi_plan *p, const emi_plan_input *in)
 	       p->tasks * (104u + p->window * (uint64_t)in->codec->elem_bytes);
 }
 
-/* The buffers that the order of fetching is computed for, of those that read ahead: the others are for a merge that does not use blocks at one rate. */
+/* The buffers that the order of fetching is computed for, of those that read ahead: the others are for a merge that
+ * does not use blocks at one rate. */
 static uint32_t ordered(const emi_plan_input *in, uint32_t read_buffers)
 {
 	const uint32_t least = 2 * in->disks;
@@ -232,8 +238,8 @@ static int plan_runs(emi_plan *p, const emi_plan_input *in)
 	return form_cost(p, in, p->run_records) <= p->memory;
 }
 
-/* Which order blocks are fetched in.  What that takes is a fraction of a buffer or two, which it may have if they are not forced; it is no reason for
- * another plan. */
+/* Which order blocks are fetched in.  What that takes is a fraction of a buffer or two, which it may have if they are
+ * not forced; it is no reason for another plan. */
 static int plan_window(emi_plan *p, const emi_plan_input *in)
 {
 	for (;;) {
@@ -248,8 +254,8 @@ static int plan_window(emi_plan *p, const emi_plan_input *in)
 	return in->prefetch_buffers == 0;
 }
 
-/* Runs are much alike, so that all of them want their next blocks at about the same time: there may be as many buffers for that (Dementiev and
- * Sanders 2003, section 2.3: k + 3D). */
+/* Runs are much alike, so that all of them want their next blocks at about the same time: there may be as many buffers
+ * for that (Dementiev and Sanders 2003, section 2.3: k + 3D). */
 static uint32_t most_ahead(const emi_plan *p, const emi_plan_input *in)
 {
 	const uint32_t all = p->fan_in + 3 * disks(in), usual = disks(in) * MAX_PREFETCH;
@@ -268,7 +274,8 @@ static uint64_t most_runs(const emi_plan *p, const emi_plan_input *in)
 	return min64(a > b ? a : b, MAX_FAN_IN);
 }
 
-/* The fan-in and the buffers around it for a given block size, at least so many of them to read ahead; 0 when fewer than two runs fit. */
+/* The fan-in and the buffers around it for a given block size, at least so many of them to read ahead; 0 when fewer
+ * than two runs fit. */
 static int plan_merge_with(emi_plan *p, const emi_plan_input *in, uint32_t read_buffers)
 {
 	uint64_t k, wanted = p->runs == EMI_UNKNOWN ? MAX_FAN_IN : p->runs < 2 ? 2 : min64(p->runs, MAX_FAN_IN);
@@ -335,7 +342,8 @@ static size_t mix_bytes(const emi_plan *p, const emi_plan_input *in)
 	return bytes <= most ? bytes : 0;
 }
 
-/* Merge tasks in flight that are worth having: each has about a block of what is read in hand, and memory to mix in, which are to be a small part of all. */
+/* Merge tasks in flight that are worth having: each has about a block of what is read in hand, and memory to mix in,
+ * which are to be a small part of all. */
 static uint32_t wanted_tasks(const emi_plan *p, const emi_plan_input *in)
 {
 	const uint64_t block = p->block_bytes, mix = 2 * EMI_MIX * in->codec->elem_bytes;
@@ -346,7 +354,8 @@ static uint32_t wanted_tasks(const emi_plan *p, const emi_plan_input *in)
 	return many;
 }
 
-/* A plan with blocks of this size and so many output buffers, with memory that only saves time or without, if it fits. */
+/* A plan with blocks of this size and so many output buffers, with memory that only saves time or without, if it
+ * fits. */
 static int fits_with(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes, uint32_t write_buffers, int saves)
 {
 	uint64_t r = in->codec->record_bytes;
@@ -393,7 +402,8 @@ static int fits(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes, uin
 	return 1;
 }
 
-/* Tasks of a merge keep the blocks that they use up until they are done: if there are no buffers but for these, threads wait for one another. */
+/* Tasks of a merge keep the blocks that they use up until they are done: if there are no buffers but for these, threads
+ * wait for one another. */
 static int is_crowded(const emi_plan *p)
 {
 	return p->tasks > 1 && p->runs != 0 && p->read_buffers < p->tasks + MIN_PREFETCH;
@@ -423,7 +433,8 @@ static int try_block(emi_plan *p, const emi_plan_input *in, uint64_t block_bytes
 	if (!fits(p, in, block_bytes, least))
 		return 0;
 	/* More output buffers are good, but not at the price of another pass: so more memory is never worse. */
-	for (more = in->write_buffers != 0 ? 0 : wanted_write_buffers(p, in); more > MIN_WRITE; more = fewer_write_buffers(in, more)) {
+	for (more = in->write_buffers != 0 ? 0 : wanted_write_buffers(p, in); more > MIN_WRITE;
+	     more = fewer_write_buffers(in, more)) {
 		if (!fits(&q, in, block_bytes, more) || !better(&q, p, in))
 			continue;
 		*p = q;
@@ -458,7 +469,8 @@ static int choose_block(emi_plan *plan, const emi_plan_input *in, int any)
 	emi_plan p;
 	int found = 0;
 
-	for (block = in->longest_record != 0 ? MAX_BLOCK_VARY : MAX_BLOCK; block >= MIN_BLOCK && !(found && any); block /= 2) {
+	for (block = in->longest_record != 0 ? MAX_BLOCK_VARY : MAX_BLOCK; block >= MIN_BLOCK && !(found && any);
+	     block /= 2) {
 		if (!try_block(&p, in, block, any))
 			continue;
 		if (!found || emi_plan_time(&p, in) < emi_plan_time(plan, in))
@@ -482,7 +494,8 @@ static int choose(emi_plan *plan, const emi_plan_input *in, int any)
 	if (in->usual_block == 0 || (found && any))
 		return found;
 	usual.block_bytes = in->usual_block;
-	if (!try_block(&p, &usual, in->usual_block, any) || (found && emi_plan_rounds(&p, in) > CLOSE * emi_plan_rounds(plan, in)))
+	if (!try_block(&p, &usual, in->usual_block, any) ||
+	    (found && emi_plan_rounds(&p, in) > CLOSE * emi_plan_rounds(plan, in)))
 		return found;
 	*plan = p;
 	return 1;
@@ -534,7 +547,8 @@ em_status emi_plan_check(const emi_plan_input *in, em_errinfo *err)
 		return emi_fail(err, EM_ERR_INVAL, "fan-in %u is not between 2 and %u", (unsigned)in->fan_in,
 				MAX_FAN_IN);
 	if (in->prefetch_buffers > MAX_ORDERED)
-		return emi_fail(err, EM_ERR_INVAL, "%u buffers for prefetching are more than %u", (unsigned)in->prefetch_buffers, MAX_ORDERED);
+		return emi_fail(err, EM_ERR_INVAL, "%u buffers for prefetching are more than %u",
+				(unsigned)in->prefetch_buffers, MAX_ORDERED);
 	if (in->write_buffers == 1)
 		return emi_fail(err, EM_ERR_INVAL, "one output buffer is too few");
 	return EM_OK;

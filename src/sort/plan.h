@@ -26,7 +26,8 @@ typedef struct emi_plan_input {
 	uint32_t fan_in;
 	uint32_t read_buffers;
 	uint32_t write_buffers;
-	uint64_t usual_block;   /* bytes of a block that are wanted, if they can be had for no more passes; 0: any number */
+	uint64_t usual_block;   /* bytes of a block that are wanted, if they can be had for no more passes; 0: any
+	                           number */
 	uint64_t min_records;   /* that a run must be able to hold */
 	int write_behind;       /* runs go on being written while the next one is read: more output buffers */
 	uint32_t spare_blocks;  /* block buffers that the caller wants for itself, ... */
@@ -64,11 +65,12 @@ typedef struct emi_plan {
 	uint64_t peak;          /* bytes at most in use */
 } emi_plan;
 
-/* Make a plan.  EM_OK; EM_ERR_MEMLIMIT with the least that would do; EM_ERR_INVAL for forced values that are not legal. */
+/* Make a plan.  EM_OK; EM_ERR_MEMLIMIT with the least that would do; EM_ERR_INVAL for forced values that are not
+ * legal. */
 em_status emi_plan_make(emi_plan *plan, const emi_plan_input *in, em_errinfo *err);
 
-/* Runs were formed and are as many as this, of which one may hold so many bytes of memory: choose fan-in and buffers anew, for the same
- * block size.  Returns 0, and the plan stays, if the memory is too little for that. */
+/* Runs were formed and are as many as this, of which one may hold so many bytes of memory: choose fan-in and buffers
+ * anew, for the same block size.  Returns 0, and the plan stays, if the memory is too little for that. */
 int emi_plan_merging(emi_plan *plan, const emi_plan_input *in, uint64_t runs, uint64_t kept);
 
 /* Are forced values legal?  EM_ERR_INVAL. */

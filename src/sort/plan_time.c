@@ -18,7 +18,8 @@ uint32_t emi_plan_merge_passes(uint64_t runs, uint32_t fan_in)
 	return passes;
 }
 
-/* What merges in front of the last one move, in units of all: they merge no more than makes all later ones full (engine.c). */
+/* What merges in front of the last one move, in units of all: they merge no more than makes all later ones full
+ * (engine.c). */
 static double before_last(uint64_t runs, uint32_t fan_in)
 {
 	uint64_t full = fan_in, excess;
@@ -63,12 +64,14 @@ double emi_plan_rounds(const emi_plan *plan, const emi_plan_input *in)
 	/* One disk is busy with any buffers: what is chosen there are passes, each of which counts as a whole one. */
 	if (in->disks < 2 || runs == 1)
 		return 1 + emi_plan_merge_passes(runs, plan->fan_in);
-	return 1 + (1 + before_last(runs, plan->fan_in)) * emi_plan_stretch(in->disks, plan->read_buffers, plan->write_buffers);
+	return 1 + (1 + before_last(runs, plan->fan_in)) *
+			   emi_plan_stretch(in->disks, plan->read_buffers, plan->write_buffers);
 }
 
 double emi_plan_time(const emi_plan *plan, const emi_plan_input *in)
 {
-	const double slack = (double)plan->block_bytes / ((double)plan->block_records * (double)in->codec->record_bytes);
+	const double slack =
+		(double)plan->block_bytes / ((double)plan->block_records * (double)in->codec->record_bytes);
 	const double request = 1.0 + (double)REQUEST_COST / (double)plan->block_bytes;
 
 	/* What was sorted in memory has only to be written. */

@@ -2,13 +2,15 @@
 /*
  * plan_time.h -- what a plan is expected to cost.
  *
- * Forming runs moves all in and out once, and so does the last merge; those in front of it move what must be merged before.  What a merge moves
- * takes longer the fewer buffers there are for its disks.
+ * Forming runs moves all in and out once, and so does the last merge; those in front of it move what must be merged
+ * before.  What a merge moves takes longer the fewer buffers there are for its disks.
  *
- * The blocks of a merge come from random disks, since each run goes round the disks in an order of its own.  So a disk is without anything to read with a
- * probability that falls by the same factor with each buffer that reads ahead; but a buffer is on its way for only a part of the time, and then waits for the merge.
- * The same is true of writing, where a buffer counts for twice as much: writes go first, and nobody waits for a certain one.  Half of the volume is read, and half is
- * written, at the rates that follow from that; together that comes within a tenth of what simulated disks took (doc/sorting.md has figures).
+ * The blocks of a merge come from random disks, since each run goes round the disks in an order of its own.  So a disk
+ * is without anything to read with a probability that falls by the same factor with each buffer that reads ahead; but a
+ * buffer is on its way for only a part of the time, and then waits for the merge.  The same is true of writing, where a
+ * buffer counts for twice as much: writes go first, and nobody waits for a certain one.  Half of the volume is read,
+ * and half is written, at the rates that follow from that; together that comes within a tenth of what simulated disks
+ * took (doc/sorting.md has figures).
  */
 #ifndef EMI_PLAN_TIME_H
 #define EMI_PLAN_TIME_H

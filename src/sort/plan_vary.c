@@ -13,7 +13,8 @@
 #define FEW_THREADS 3u
 #define SMALL_LEAST ((uint64_t)16 << 20)
 #define SMALL_TIMES 256u        /* memory in proportion to a small input */
-#define RUNS_SHARE 14u          /* runs may be as many as this when lines are of ten bytes, for as many bytes as there is memory */
+#define RUNS_SHARE 14u          /* runs may be as many as this when lines are of ten bytes, for as many bytes as there
+                                   is memory */
 #define BATCH_SHARE 64u
 #define BATCH_MOST ((size_t)64 << 10)
 #define BEYOND_TIMES 10u        /* a merge of two runs has their blocks, two more, one to unpack, one for the output,
@@ -24,7 +25,8 @@
 #define AHEAD_LEAST 4u          /* ... at least for so many chunks */
 
 /* What the planner takes records for. */
-static const emi_codec usual = { EMI_ELEM_PAIR, 1, 0, 0, EMI_USUAL_RECORD, sizeof(emi_pair), NULL, NULL, NULL, NULL, sizeof(uint64_t) };
+static const emi_codec usual = { EMI_ELEM_PAIR, 1, 0, 0, EMI_USUAL_RECORD, sizeof(emi_pair), NULL, NULL, NULL, NULL,
+				 sizeof(uint64_t) };
 
 uint64_t emi_vary_longest_in(const emi_job *job, uint64_t memory)
 {
@@ -179,7 +181,8 @@ void emi_plan_vary(emi_job *job, const emi_needs *needs, int thrifty)
 {
 	emi_plan_input *in = &job->plan_input;
 
-	if (thrifty && needs->bytes < in->memory / SMALL_TIMES && in->memory > SMALL_LEAST + needs->bytes * SMALL_TIMES) {
+	if (thrifty && needs->bytes < in->memory / SMALL_TIMES &&
+	    in->memory > SMALL_LEAST + needs->bytes * SMALL_TIMES) {
 		in->memory = SMALL_LEAST + needs->bytes * SMALL_TIMES;
 		if (in->longest_record > 2 * emi_vary_longest_in(job, in->memory))
 			in->longest_record = 2 * emi_vary_longest_in(job, in->memory);

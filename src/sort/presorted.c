@@ -5,7 +5,8 @@
 #include "sort/plan_vary.h"
 
 #define CHUNKS 2u               /* one is used while the other is being read */
-#define USUAL_RECORD 64u        /* bytes, of any length: a window has elements for so much of a chunk, within the next two */
+#define USUAL_RECORD 64u        /* bytes, of any length: a window has elements for so much of a chunk, within the next
+                                   two */
 #define WINDOW_LEAST 64u
 #define WINDOW_MOST 512u
 #define ARENA_SHARE 4u          /* of a chunk, within the next two */

@@ -2,10 +2,11 @@
 /*
  * presorted.h -- a file that is sorted already, as one input of a merge.
  *
- * Its records are handed out in windows of elements (kern/kern.h).  Those of one size are what the order's codec makes of them, and if
- * they are addresses, the records lie where they were read.  Of records of any length the value of an element is the
- * address of an emi_frame, whose string lies where the record was read, if there are no keys, and else in an arena in which key and
- * record stand together.  A window is valid until the next one is asked for: the merge does that when it has used up all of it.
+ * Its records are handed out in windows of elements (kern/kern.h).  Those of one size are what the order's codec makes
+ * of them, and if they are addresses, the records lie where they were read.  Of records of any length the value of an
+ * element is the address of an emi_frame, whose string lies where the record was read, if there are no keys, and else
+ * in an arena in which key and record stand together.  A window is valid until the next one is asked for: the merge
+ * does that when it has used up all of it.
  */
 #ifndef EMI_PRESORTED_H
 #define EMI_PRESORTED_H
@@ -36,8 +37,8 @@ typedef struct emi_presorted {
 void emi_presorted_choose(const emi_job *job, size_t chunk_bytes, emi_presorted_opts *opts);
 uint64_t emi_presorted_memory(const emi_job *job, const emi_presorted_opts *opts);
 
-/* range: of a regular file only these bytes, whole records; then messages number them from its beginning.  NULL: all of it.  path and
- * opts must live as long.  After a failure nothing is held.  All zeroes need no closing. */
+/* range: of a regular file only these bytes, whole records; then messages number them from its beginning.  NULL: all of
+ * it.  path and opts must live as long.  After a failure nothing is held.  All zeroes need no closing. */
 em_status emi_presorted_open(emi_presorted *p, emi_job *job, const char *path, const emi_extent *range,
 			     const emi_presorted_opts *opts, em_errinfo *err);
 void emi_presorted_close(emi_presorted *p);

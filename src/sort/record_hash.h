@@ -2,7 +2,8 @@
 /*
  * record_hash.h -- a hash of a record, for checksums of files that do not depend on the order of their records.
  *
- * It is the same on all machines, and the one that the command uses for records of one size: what it prints is comparable.
+ * It is the same on all machines, and the one that the command uses for records of one size: what it prints is
+ * comparable.
  */
 #ifndef EMI_RECORD_HASH_H
 #define EMI_RECORD_HASH_H

@@ -49,7 +49,8 @@ static em_status prefixed_counted(emi_copier *c, const emi_frame *f, uint64_t co
 	em_status st;
 
 	if (format->width < 8 && bytes >> 8 * format->width != 0)
-		return emi_fail(err, EM_ERR_RANGE, "%llu bytes of a record and its count are more than a prefix of %u can tell",
+		return emi_fail(err, EM_ERR_RANGE,
+				"%llu bytes of a record and its count are more than a prefix of %u can tell",
 				(unsigned long long)bytes, (unsigned)format->width);
 	st = emi_copier_write(c, edge, (size_t)(emi_record_prefix(format, edge, bytes) - edge), err);
 	if (st == EM_OK)

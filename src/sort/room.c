@@ -12,7 +12,8 @@
 
 #include "sort/plan_time.h"
 
-#define LAG_SHARE 16u           /* a batch goes back for this part of the memory, and may be late: four of them at most; ... */
+#define LAG_SHARE 16u           /* a batch goes back for this part of the memory, and may be late: four of them at most;
+                                   ... */
 #define STEP_SHARE 4u           /* ... in such steps the output is reserved; with EMI_SLACK_SHARE, the memory */
 #define LAG_LEAST ((uint64_t)64 << 10)
 #define LAG_MOST ((uint64_t)256 << 20)

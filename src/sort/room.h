@@ -19,14 +19,15 @@
 /* Bytes of scratch space at most in use when n records are sorted as planned. */
 uint64_t emi_room_scratch(const emi_plan *plan, uint64_t n);
 
-/* There is a plan, and so it is known what is going to be on scratch: will that stay within the context's limit, as far as that can be known?  EM_ERR_NOSPACE. */
+/* There is a plan, and so it is known what is going to be on scratch: will that stay within the context's limit, as far
+ * as that can be known?  EM_ERR_NOSPACE. */
 em_status emi_room_check(emi_job *job, const emi_needs *needs, em_errinfo *err);
 
 /* The sink is going to get so many bytes; 0: nobody knows. */
 em_status emi_room_output(emi_job *job, emi_sink *sink, uint64_t bytes, em_errinfo *err);
 
-/* The last merge begins, and nothing is written to scratch any more; what it writes goes to an output of ours.  Callers who pull may
- * have none, and holes take time: for them scratch stays as it is. */
+/* The last merge begins, and nothing is written to scratch any more; what it writes goes to an output of ours.  Callers
+ * who pull may have none, and holes take time: for them scratch stays as it is. */
 void emi_room_give_back(emi_job *job);
 
 #endif

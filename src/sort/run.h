@@ -2,11 +2,12 @@
 /*
  * run.h -- sorted runs on the scratch disks.
  *
- * A run is a sequence of blocks of whole records: floor(B/R) of them, or as many as fit when they are of any length (block_vary.h).  Only the last block has
- * fewer, and the first, each run's by another part of a block: runs of one input are much alike, and a merge would want the next blocks of all of them at
- * the same time.  Where they are, how long (cut to whole pages) and with which key each begins stands in
- * the run's directory: a chain of pages on the scratch disks, so that what memory knows of a run does not grow with it.  The keys are what prefetching
- * predicts from: a block is needed when everything before its first key has been merged.
+ * A run is a sequence of blocks of whole records: floor(B/R) of them, or as many as fit when they are of any length
+ * (block_vary.h).  Only the last block has fewer, and the first, each run's by another part of a block: runs of one
+ * input are much alike, and a merge would want the next blocks of all of them at the same time.  Where they are, how
+ * long (cut to whole pages) and with which key each begins stands in the run's directory: a chain of pages on the
+ * scratch disks, so that what memory knows of a run does not grow with it.  The keys are what prefetching predicts
+ * from: a block is needed when everything before its first key has been merged.
  *
  * What comes back from a disk is believed only when it was checked.  A page has a sum of itself and of each block.
  * That is one of the beginnings of the block's pages and of its end, which tells of what is missing or in a wrong place
@@ -100,7 +101,8 @@ static inline uint32_t emi_block_sum(const void *block, size_t n, int all)
 	return (uint32_t)(h >> 32 ^ h);
 }
 
-/* The part of a block by which the first block of the i-th run is shorter, less than 1: multiples of the golden ratio are spread evenly, however many they are. */
+/* The part of a block by which the first block of the i-th run is shorter, less than 1: multiples of the golden ratio
+ * are spread evenly, however many they are. */
 static inline double emi_run_short(uint64_t i)
 {
 	return (double)(uint32_t)(i * 0x9e3779b9u) / 4294967296.0;

@@ -2,8 +2,9 @@
 /*
  * run_reader.h -- the directories of runs that are being merged, read in windows of one page per run.
  *
- * They are the hints of the prefetcher: emi_run_hint() is its emi_hint_fn.  When all entries of a run were told, nobody needs its page any more, and the first
- * page of a run of the next merge is read into it.  So those are there by the time that all runs have been told, and take no memory of their own.
+ * They are the hints of the prefetcher: emi_run_hint() is its emi_hint_fn.  When all entries of a run were told, nobody
+ * needs its page any more, and the first page of a run of the next merge is read into it.  So those are there by the
+ * time that all runs have been told, and take no memory of their own.
  */
 #ifndef EMI_RUN_READER_H
 #define EMI_RUN_READER_H
@@ -36,15 +37,15 @@ typedef struct emi_run_reader {
 em_status emi_run_reader_open(emi_run_reader *r, emi_runs *runs, uint32_t k, size_t block_bytes, em_errinfo *err);
 void emi_run_reader_close(emi_run_reader *r);
 
-/* The next merge has these k runs, all of them on the disks: read their first pages, each as soon as there is a page of memory for it.  They stay where they are
- * until emi_run_reader_turn(). */
+/* The next merge has these k runs, all of them on the disks: read their first pages, each as soon as there is a page of
+ * memory for it.  They stay where they are until emi_run_reader_turn(). */
 void emi_run_reader_expect(emi_run_reader *r, const emi_run *runs, uint32_t k);
 
 /* Are there such runs, and would emi_run_reader_turn() not wait for them? */
 int emi_run_reader_ready(emi_run_reader *r);
 
-/* All blocks of the runs before were told: from now on those of the next merge are.  Waits for their pages.  EM_ERR_CORRUPT, and what reading or a tick
- * fails with. */
+/* All blocks of the runs before were told: from now on those of the next merge are.  Waits for their pages.
+ * EM_ERR_CORRUPT, and what reading or a tick fails with. */
 em_status emi_run_reader_turn(emi_run_reader *r, em_errinfo *err);
 
 /* arg is the emi_run_reader.  Pages that were used up are freed on the disk. */

@@ -181,7 +181,8 @@ static em_status put_block(void *arg, emi_outblock *b, em_errinfo *err)
 {
 	emi_run_writer *w = arg;
 	emi_runs *runs = w->runs;
-	const size_t data = b->packed != 0 ? b->packed : b->buf.len, bytes = (data + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+	const size_t data = b->packed != 0 ? b->packed : b->buf.len,
+		     bytes = (data + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 	const char *base = b->buf.base;
 	em_bid bid;
 	em_status st = place_block(w, b, bytes, &bid, err);

@@ -3,8 +3,8 @@
  * runs.h -- runs that belong together: of what order they are, where they are, and which there are.
  *
  * Whoever writes runs, or reads them, needs no more than this: a sort has it (job.h), and so may a data structure that
- * never sorts.  A run is made by a writer (run_writer.h), or by appending records to it (run_append.h).  It is merged by
- * the engine (merge.h), or read as a sorted source (sorted_run.h).  What it is stands in run.h.
+ * never sorts.  A run is made by a writer (run_writer.h), or by appending records to it (run_append.h).  It is merged
+ * by the engine (merge.h), or read as a sorted source (sorted_run.h).  What it is stands in run.h.
  *
  * Runs are a user of the scratch disks of their own, who accounts for the blocks: others may have the same disks, and
  * for long after these runs, which may not all have been read.  Disks are opened when the first block is written.
@@ -24,7 +24,8 @@ typedef struct emi_runs {
 	emi_watch *watch;       /* of waiting for them; NULL: nobody watches */
 	emi_disk *scratch;      /* NULL until a run is written */
 	emi_run_memory memory;  /* blocks that are not written; all zeroes: there is none for them */
-	uint64_t slack;         /* bytes that gaps may have on the disks together, if no block fits in any; 0: any number */
+	uint64_t slack;         /* bytes that gaps may have on the disks together, if no block fits in any; 0: any
+	                           number */
 	uint64_t expected;      /* bytes that runs are going to take on them, or 0 */
 	uint32_t place;         /* EM_PLACE_RUNS_... */
 	uint32_t compress;      /* EM_COMPRESS_...: when a block is packed */

@@ -117,7 +117,8 @@ static em_status make_order(em_order **out, em_ctx *ctx, uint64_t record_size, e
 	if (record_size == 0)
 		return em_order_text(out, ctx, NULL, 0, NULL, err);
 	if (record_size > UINT64_MAX - EMI_SHUFFLE_BYTES)
-		return emi_fail(err, EM_ERR_RANGE, "a record of %llu bytes does not fit in memory", (unsigned long long)record_size);
+		return emi_fail(err, EM_ERR_RANGE, "a record of %llu bytes does not fit in memory",
+				(unsigned long long)record_size);
 	return em_order_keys(out, ctx, record_size + EMI_SHUFFLE_BYTES, &key, 1, err);
 }
 
@@ -219,8 +220,8 @@ static em_status attempt(void *arg, emi_trial *t, em_errinfo *err)
 	return st;
 }
 
-em_status em_shuffle_files(em_ctx *ctx, uint64_t record_size, const char *const *inputs, uint32_t ninputs, const char *output,
-			   const em_shuffle_opts *opts, em_sort_stats *stats)
+em_status em_shuffle_files(em_ctx *ctx, uint64_t record_size, const char *const *inputs, uint32_t ninputs,
+			   const char *output, const em_shuffle_opts *opts, em_sort_stats *stats)
 {
 	em_errinfo own, *theirs = EMI_ERRINFO_OF(em_shuffle_opts, opts), *err = theirs != NULL ? theirs : &own;
 	call c = { ctx, record_size, inputs, ninputs, output, opts, stats };

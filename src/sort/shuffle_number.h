@@ -2,10 +2,10 @@
 /*
  * shuffle_number.h -- the numbers by which records are sorted that are to be in random order.
  *
- * Record number i gets mix(mix(s + i * c) ^ t), s and t made of the seed and c odd.  Each step has an inverse, so no two
- * records get the same number, and what is sorted by it has no ties.  mix() is the finaliser of splitmix64 (Steele, Lea and
- * Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014); going through it twice, with t in between, makes
- * the sequences of two seeds something else than parts of one sequence.
+ * Record number i gets mix(mix(s + i * c) ^ t), s and t made of the seed and c odd.  Each step has an inverse, so no
+ * two records get the same number, and what is sorted by it has no ties.  mix() is the finaliser of splitmix64 (Steele,
+ * Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014); going through it twice, with t in
+ * between, makes the sequences of two seeds something else than parts of one sequence.
  */
 #ifndef EMI_SHUFFLE_NUMBER_H
 #define EMI_SHUFFLE_NUMBER_H

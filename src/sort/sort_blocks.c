@@ -2,9 +2,10 @@
 /*
  * sort_blocks.c -- see extmem/sys/sort_blocks.h.
  *
- * Blocks are read ahead into buffers of their own and pushed from there, as records do not lie one behind the other where a block has room left.  While
- * a run is sorted, the disks fill these buffers and write what was sorted before; that must last as long as a partition takes, in
- * which nothing else is there for them to do.  The last merge puts the blocks of the output, as it puts those of runs.
+ * Blocks are read ahead into buffers of their own and pushed from there, as records do not lie one behind the other
+ * where a block has room left.  While a run is sorted, the disks fill these buffers and write what was sorted before;
+ * that must last as long as a partition takes, in which nothing else is there for them to do.  The last merge puts the
+ * blocks of the output, as it puts those of runs.
  *
  * Two users of the disks meet here.  Lists belong to the one whose they are, the output too.  Runs are the sort's own.
  */
@@ -18,7 +19,8 @@
 #include "sort/front.h"
 #include "sort/plan_job.h"
 
-#define AHEAD_SHARE 8u          /* this part of the memory is for reading ahead: twice what disks do while two threads partition the rest ... */
+#define AHEAD_SHARE 8u          /* this part of the memory is for reading ahead: twice what disks do while two threads
+                                   partition the rest ... */
 #define AHEAD_MOST 4u           /* ... or, where blocks are large, this part, ... */
 #define AHEAD 2u                /* ... if each disk has no more than so many blocks on its way in then */
 
@@ -203,8 +205,11 @@ static em_status take_lists(block_sort *s, em_errinfo *err)
 		if (l->share.disks != first->share.disks)
 			st = emi_fail(err, EM_ERR_INVAL, "list %" PRIu32 " is on other disks than the first", s->held);
 		else if (l->block_bytes != first->block_bytes || l->record != first->record)
-			st = emi_fail(err, EM_ERR_INVAL, "list %" PRIu32 " has blocks of %" PRIu64 " bytes with records of %" PRIu64 ", the first of %" PRIu64 " with %" PRIu64,
-				      s->held, (uint64_t)l->block_bytes, (uint64_t)l->record, (uint64_t)first->block_bytes, (uint64_t)first->record);
+			st = emi_fail(err, EM_ERR_INVAL,
+				      "list %" PRIu32 " has blocks of %" PRIu64 " bytes with records of %" PRIu64
+				      ", the first of %" PRIu64 " with %" PRIu64,
+				      s->held, (uint64_t)l->block_bytes, (uint64_t)l->record,
+				      (uint64_t)first->block_bytes, (uint64_t)first->record);
 		else
 			st = emi_list_hold(l, s->consumes, err);
 		if (st == EM_OK) {
@@ -222,14 +227,17 @@ static em_status check(const block_sort *s, const em_order *order, em_errinfo *e
 	const uint64_t block = job->opts.block_bytes, record = s->list[0]->record;
 
 	if (emi_order_vary(order) != NULL)
-		return emi_fail(err, EM_ERR_INVAL, "lists of blocks are of records of one size, and the order of any length");
+		return emi_fail(err, EM_ERR_INVAL,
+				"lists of blocks are of records of one size, and the order of any length");
 	if (job->by.codec->record_bytes != record)
-		return emi_fail(err, EM_ERR_INVAL, "lists of records of %" PRIu64 " bytes, and an order of records of %" PRIu64, record,
+		return emi_fail(err, EM_ERR_INVAL,
+				"lists of records of %" PRIu64 " bytes, and an order of records of %" PRIu64, record,
 				(uint64_t)job->by.codec->record_bytes);
 	if ((job->flags & EM_SORT_UNIQUE) != 0)
 		return emi_fail(err, EM_ERR_NOTSUP, "a sort of blocks keeps equal records");
 	if (block != 0 && block != s->block_bytes)
-		return emi_fail(err, EM_ERR_INVAL, "block size %" PRIu64 ", and the lists have blocks of %" PRIu64, block, (uint64_t)s->block_bytes);
+		return emi_fail(err, EM_ERR_INVAL, "block size %" PRIu64 ", and the lists have blocks of %" PRIu64,
+				block, (uint64_t)s->block_bytes);
 	return EM_OK;
 }
 
@@ -256,7 +264,8 @@ static em_status open_store(block_sort *s, emi_share *share, em_errinfo *err)
 	return EM_OK;
 }
 
-static em_status sort(block_sort *s, const em_order *order, const em_sort_opts *opts, em_sort_stats *stats, em_errinfo *err)
+static em_status sort(block_sort *s, const em_order *order, const em_sort_opts *opts, em_sort_stats *stats,
+		      em_errinfo *err)
 {
 	em_status st;
 
@@ -272,7 +281,8 @@ static em_status sort(block_sort *s, const em_order *order, const em_sort_opts *
 	if (st == EM_OK) {
 		/* Now, so that nothing can fail when all is sorted. */
 		s->out = emi_list_new(s->list[0]->share.disks, s->block_bytes, s->list[0]->record, err);
-		st = s->out != NULL ? emi_engine_open(&s->f.e, s->list[0]->share.object.ctx, order, opts, err) : err->status;
+		st = s->out != NULL ? emi_engine_open(&s->f.e, s->list[0]->share.object.ctx, order, opts, err)
+				    : err->status;
 	}
 	if (st != EM_OK)
 		return st;

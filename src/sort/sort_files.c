@@ -65,8 +65,9 @@ static void clear_area(void *arg)
 		f->area[1][i] = 0;
 }
 
-/* The system clears pages for whoever touches them first: that is who asks for reading into them, and then nobody computes.  So while the
- * first area is being read, another thread touches the second one, unless it is not known that it is needed. */
+/* The system clears pages for whoever touches them first: that is who asks for reading into them, and then nobody
+ * computes.  So while the first area is being read, another thread touches the second one, unless it is not known that
+ * it is needed. */
 static void begin_clear(file_sort *f)
 {
 	f->clears = f->area[1] != NULL && f->n != EMI_UNKNOWN && f->e.job.plan.threads > 1;
@@ -190,7 +191,8 @@ static em_status last_run(file_sort *f, int i, em_errinfo *err)
 {
 	const emi_fill *fill = &f->fill[i];
 	char *kept;
-	em_status st = emi_engine_keep(&f->e, f->area[i], f->area[i ^ 1], f->area_bytes, fill->first, fill->records, &kept, err);
+	em_status st = emi_engine_keep(&f->e, f->area[i], f->area[i ^ 1], f->area_bytes, fill->first, fill->records,
+				       &kept, err);
 
 	if (kept != NULL)
 		f->area[kept == f->area[i] ? i : i ^ 1] = NULL;
@@ -294,8 +296,9 @@ static void close_files(file_sort *f)
 	emi_copier_free(&f->copier);
 }
 
-em_status emi_sort_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
-			 const em_sort_opts *opts, em_sort_stats *stats, const emi_group_opts *groups, em_errinfo *err)
+em_status emi_sort_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
+			 const char *output, const em_sort_opts *opts, em_sort_stats *stats,
+			 const emi_group_opts *groups, em_errinfo *err)
 {
 	file_sort *f;
 	em_status st;

@@ -2,8 +2,8 @@
 /*
  * sort_vary.c -- sorting files of records of any length.
  *
- * Records are read, framed and put in the store by all threads (line_loader.h); a full store becomes a run, and the last one may stay in
- * memory.  A store that is too small for a long record becomes a run, and another one is taken.
+ * Records are read, framed and put in the store by all threads (line_loader.h); a full store becomes a run, and the
+ * last one may stay in memory.  A store that is too small for a long record becomes a run, and another one is taken.
  *
  * The last merge makes output bytes in the buffers that are written.  Only where the output is not a file, or equal
  * records are dropped or counted, frames are pulled and copied.
@@ -73,7 +73,8 @@ static em_status pull_all(vary_sort *f, em_errinfo *err)
 		if (st != EM_OK)
 			break;
 		r = emi_frame_get(f->e.job.by.vary, frame);
-		st = f->groups.opts != NULL ? emi_groups_frame(&f->groups, &r, err) : emi_record_out(&f->copier, &r, err);
+		st = f->groups.opts != NULL ? emi_groups_frame(&f->groups, &r, err)
+					    : emi_record_out(&f->copier, &r, err);
 	}
 	if (st == EM_END)
 		st = emi_groups_end(&f->groups, err);
@@ -111,15 +112,16 @@ static em_status put_out(vary_sort *f, em_errinfo *err)
 }
 
 /*
- * The store is full.  The last run may stay in memory, so it is the one before it that gets fewer records when these do not fill all: as many as
- * leave nearly a store, or what there is memory for, if lines go on as they are.
+ * The store is full.  The last run may stay in memory, so it is the one before it that gets fewer records when these do
+ * not fill all: as many as leave nearly a store, or what there is memory for, if lines go on as they are.
  */
 static void size_next_run(vary_sort *f)
 {
 	emi_job *job = &f->e.job;
 	emi_line_store *store = &f->e.store;
 	const uint64_t whole = store->out, stay = emi_line_store_stay_bytes(store), room = job->plan_input.form_bytes;
-	const uint64_t keep = (stay <= room ? whole : (uint64_t)((double)whole * (double)room / (double)stay)) / 16 * 15;
+	const uint64_t keep =
+		(stay <= room ? whole : (uint64_t)((double)whole * (double)room / (double)stay)) / 16 * 15;
 	const int aimed = store->most != 0;
 	uint64_t left;
 
@@ -130,7 +132,8 @@ static void size_next_run(vary_sort *f)
 	if (aimed || f->bytes == EMI_UNKNOWN || f->bytes < f->spilled)
 		return;
 	left = f->bytes - f->spilled;
-	if (left > keep + whole / 16 && left < keep + whole && emi_engine_can_keep(&f->e, (size_t)(stay < room ? stay : room)))
+	if (left > keep + whole / 16 && left < keep + whole &&
+	    emi_engine_can_keep(&f->e, (size_t)(stay < room ? stay : room)))
 		store->most = (left - keep) / (whole / store->n + 1) + 1;
 }
 
@@ -226,7 +229,8 @@ static em_status look(vary_sort *f, emi_needs *needs, em_errinfo *err)
 	return EM_OK;
 }
 
-/* Bytes of the output, to reserve space for; 0 when that is not known.  A delimiter more at the end of an input does not matter. */
+/* Bytes of the output, to reserve space for; 0 when that is not known.  A delimiter more at the end of an input does
+ * not matter. */
 static uint64_t expected_bytes(const emi_job *job, const emi_needs *needs)
 {
 	return needs->bytes == EMI_UNKNOWN || (job->flags & EM_SORT_UNIQUE) != 0 || job->keeps ? 0 : needs->bytes;

@@ -2,8 +2,8 @@
 /*
  * sorted_file.h -- a file whose records are sorted, as a source (sorted_source.h).
  *
- * It is read ahead by chunks (stream/records.h), and lends what is in one.  Of records of one size that is a window.  Of
- * records of any length it is whole ones, which whoever asked takes apart, and counts.
+ * It is read ahead by chunks (stream/records.h), and lends what is in one.  Of records of one size that is a window.
+ * Of records of any length it is whole ones, which whoever asked takes apart, and counts.
  */
 #ifndef EMI_SORTED_FILE_H
 #define EMI_SORTED_FILE_H
@@ -24,10 +24,10 @@ typedef struct emi_sorted_file {
 	uint64_t number;        /* what the file had before it, as messages count */
 } emi_sorted_file;
 
-/* Read a file ("-": standard input) as opts say, which emi_records_open() has; the range of a regular file may be a part
- * of it.  path must live as long.  tick is called while it waits, at least five times a second; what it says, if not
- * EM_OK, ends the wait; NULL: nobody asks.  Fails as emi_records_open() does; nothing is held then.  Later failures are
- * those of emi_records_next(). */
+/* Read a file ("-": standard input) as opts say, which emi_records_open() has; the range of a regular file may be a
+ * part of it.  path must live as long.  tick is called while it waits, at least five times a second; what it says, if
+ * not EM_OK, ends the wait; NULL: nobody asks.  Fails as emi_records_open() does; nothing is held then.  Later failures
+ * are those of emi_records_next(). */
 em_status emi_sorted_file_open(emi_sorted_file *f, em_ctx *ctx, const char *path, const emi_records_opts *opts,
 			       emi_io_stats *io, em_status (*tick)(void *arg), void *tick_arg, em_errinfo *err);
 

@@ -26,8 +26,8 @@ typedef struct emi_sorted_run {
 
 /* Read a run of these, which is on the disks as a whole, through so many buffers, two at least.  Begins to read its
  * directory, and waits for nothing.  The run is the source's, but the list of runs is not looked at: who has it there
- * removes it.  EM_ERR_MEMLIMIT, EM_ERR_NOMEM, EM_ERR_NOTSUP (records of any length): nothing has happened to it.  Later failures are EM_ERR_CORRUPT, and what
- * reading and the watch of the runs fail with. */
+ * removes it.  EM_ERR_MEMLIMIT, EM_ERR_NOMEM, EM_ERR_NOTSUP (records of any length): nothing has happened to it.  Later
+ * failures are EM_ERR_CORRUPT, and what reading and the watch of the runs fail with. */
 em_status emi_sorted_run_open(emi_sorted_run *s, emi_runs *runs, const emi_run *run, uint32_t buffers, em_errinfo *err);
 
 /* Memory goes back at the end, too.  Blocks that were not read stay until the runs are released.  All zeroes need no

@@ -2,8 +2,8 @@
 /*
  * sorter.c -- em_sorter: records are pushed in and pulled out.
  *
- * Pushed records are copied to an area, or, when they are of any length, to the store; each time it is full, and more comes, it is
- * spilled as a run.
+ * Pushed records are copied to an area, or, when they are of any length, to the store; each time it is full, and more
+ * comes, it is spilled as a run.
  */
 #include <string.h>
 
@@ -77,12 +77,9 @@ em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, co
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	em_status st;
 
-	emi_errinfo_clear(err);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", err);
-	if (st == EM_OK)
-		st = emi_given(ctx, "ctx", err);
+	st = emi_begin_open(out, ctx, "ctx", err);
 	return st == EM_OK ? open_sorter(out, ctx, order, opts, err) : st;
 }
 
@@ -117,7 +114,8 @@ static em_status push_record(emi_front *f, const char *record, size_t n)
 		st = emi_line_store_reach(store, need, &job->err);
 	if (st != EM_OK || emi_line_store_add(store, record, n, &need))
 		return st;
-	return emi_fail(&job->err, EM_ERR_INTERNAL, "a record of %llu bytes does not fit in memory", (unsigned long long)n);
+	return emi_fail(&job->err, EM_ERR_INTERNAL, "a record of %llu bytes does not fit in memory",
+			(unsigned long long)n);
 }
 
 static em_status push_batch(emi_front *f, const em_batch *batch)
@@ -160,7 +158,8 @@ uint64_t em_sorter_longest(const em_sorter *s)
 	if (s == NULL)
 		return 0;
 	job = &s->front.e.job;
-	return emi_front_varied(&s->front) ? emi_front_longest(&s->front) - EMI_LENGTH_MAX : job->by.codec->record_bytes;
+	return emi_front_varied(&s->front) ? emi_front_longest(&s->front) - EMI_LENGTH_MAX
+					   : job->by.codec->record_bytes;
 }
 
 static em_status finish(emi_front *f)

@@ -45,7 +45,8 @@ void emi_load_strings(const emi_vary *v, emi_pair *a, size_t n, uint64_t depth)
 	}
 }
 
-uint64_t emi_load_common(const emi_vary *v, const emi_pair *one, emi_pair *a, size_t n, uint64_t from, uint64_t depth, uint64_t *least)
+uint64_t emi_load_common(const emi_vary *v, const emi_pair *one, emi_pair *a, size_t n, uint64_t from, uint64_t depth,
+			 uint64_t *least)
 {
 	const emi_frame first = emi_frame_of(v, one);
 	uint64_t common = depth, shortest = UINT64_MAX;
@@ -94,8 +95,8 @@ static void sort_few(const emi_vary *v, emi_pair *a, size_t n, uint64_t depth)
 }
 
 /*
- * Strings that end within the last eight bytes looked at come before those that go on (reversed: behind them), and among
- * themselves in the order of their lengths.  Put them there; the rest of the group goes on.
+ * Strings that end within the last eight bytes looked at come before those that go on (reversed: behind them), and
+ * among themselves in the order of their lengths.  Put them there; the rest of the group goes on.
  */
 static void set_ended_apart(const sorting *s, group *g)
 {
@@ -139,7 +140,8 @@ static void set_ended_apart(const sorting *s, group *g)
 /* How many bytes all strings of a group may have in common: what a few of them have, of which `from' are known. */
 static uint64_t guess_common(const emi_vary *v, const group *g, uint64_t from)
 {
-	const emi_frame first = emi_frame_of(v, g->a), middle = emi_frame_of(v, g->a + g->n / 2), last = emi_frame_of(v, g->a + g->n - 1);
+	const emi_frame first = emi_frame_of(v, g->a), middle = emi_frame_of(v, g->a + g->n / 2),
+			last = emi_frame_of(v, g->a + g->n - 1);
 	const uint64_t common = emi_string_common(v, &first, &last, from);
 
 	return emi_string_common_within(v, &first, &middle, from, common);

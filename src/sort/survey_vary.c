@@ -30,7 +30,8 @@ static int compare(const emi_vary *v, const emi_pair *e)
 /* Look at n pairs of neighbours: what they leave of what may be true. */
 static void look(survey *s, const emi_pair *e, size_t n)
 {
-	int ascends = __atomic_load_n(&s->ascends, __ATOMIC_RELAXED), descends = __atomic_load_n(&s->descends, __ATOMIC_RELAXED);
+	int ascends = __atomic_load_n(&s->ascends, __ATOMIC_RELAXED),
+	    descends = __atomic_load_n(&s->descends, __ATOMIC_RELAXED);
 
 	for (; n > 0 && (ascends || descends); n--, e++) {
 		const int c = compare(s->v, e);
@@ -50,7 +51,8 @@ static void survey_part(void *arg, uint32_t part)
 	const uint64_t each = s->pairs / s->parts, end = part == s->parts - 1 ? s->pairs : each * (part + 1);
 	uint64_t i = each * part;
 
-	while (i < end && (__atomic_load_n(&s->ascends, __ATOMIC_RELAXED) || __atomic_load_n(&s->descends, __ATOMIC_RELAXED)) &&
+	while (i < end &&
+	       (__atomic_load_n(&s->ascends, __ATOMIC_RELAXED) || __atomic_load_n(&s->descends, __ATOMIC_RELAXED)) &&
 	       emi_partition_go_on(s->check, part == s->parts - 1)) {
 		const size_t n = end - i < PIECE ? (size_t)(end - i) : PIECE;
 

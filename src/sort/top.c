@@ -62,12 +62,9 @@ em_status em_top_open(em_top **out, em_ctx *ctx, const em_order *order, uint64_t
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	em_status st;
 
-	emi_errinfo_clear(err);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", err);
-	if (st == EM_OK)
-		st = emi_given(ctx, "ctx", err);
+	st = emi_begin_open(out, ctx, "ctx", err);
 	return st == EM_OK ? open_top(out, ctx, order, from, k, opts, err) : st;
 }
 

@@ -2,14 +2,15 @@
 /*
  * top.h -- an em_top: a sorter that knows how many records will be asked for.
  *
- * Candidates are collected where a sorter collects the records of a run: an area, or a store for records of any length.  Where a sorter
- * would write a run, candidates are sorted and cut to the first ones, of which the last becomes the limit; only when
- * those take most of the room, or are too few to tell a limit, they are written as a run.  From there on all is a sorter's
- * business: runs are merged, records are pulled.
+ * Candidates are collected where a sorter collects the records of a run: an area, or a store for records of any length.
+ * Where a sorter would write a run, candidates are sorted and cut to the first ones, of which the last becomes the
+ * limit; only when those take most of the room, or are too few to tell a limit, they are written as a run.  From there
+ * on all is a sorter's business: runs are merged, records are pulled.
  *
- * What comes in is looked at by all threads, each with a strand of the input.  A record that does not come before the limit is dropped; the
- * others are noted, and the calling thread adds them in the order of the input.  Looking may keep too much (the limit may have
- * fallen meanwhile, a long record may not fit in a strand's scratch), as the next cut takes that away; it never drops too much.
+ * What comes in is looked at by all threads, each with a strand of the input.  A record that does not come before the
+ * limit is dropped; the others are noted, and the calling thread adds them in the order of the input.  Looking may keep
+ * too much (the limit may have fallen meanwhile, a long record may not fit in a strand's scratch), as the next cut
+ * takes that away; it never drops too much.
  */
 #ifndef EMI_TOP_H
 #define EMI_TOP_H
@@ -86,11 +87,11 @@ struct em_top {
 	uint64_t long_need;
 };
 
-/* em_top_open() in two steps; in between t->front.e.job is open, and its memory still free.  t is zeroes before, and closed with
- * emi_top_end() if the first step was done.  The second one takes all memory, or begins with little: then `use' has no
- * more than what was taken. */
-em_status emi_top_begin(em_top *t, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k, const em_sort_opts *opts,
-			em_errinfo *err);
+/* em_top_open() in two steps; in between t->front.e.job is open, and its memory still free.  t is zeroes before, and
+ * closed with emi_top_end() if the first step was done.  The second one takes all memory, or begins with little: then
+ * `use' has no more than what was taken. */
+em_status emi_top_begin(em_top *t, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k,
+			const em_sort_opts *opts, em_errinfo *err);
 em_status emi_top_prepare(em_top *t, const emi_top_use *use, em_errinfo *err);
 em_status emi_top_prepare_few(em_top *t, const emi_top_use *use, em_errinfo *err);
 void emi_top_end(em_top *t);
@@ -98,8 +99,8 @@ void emi_top_end(em_top *t);
 /* Take all that is in the first n strands, which were begun. */
 em_status emi_top_take(em_top *t, uint32_t n, em_errinfo *err);
 
-/* Begin a strand: a chunk of whole records in a format; or so many records of one size; or of any length with the ends of the records from
- * the first-th on, as in a batch. */
+/* Begin a strand: a chunk of whole records in a format; or so many records of one size; or of any length with the ends
+ * of the records from the first-th on, as in a batch. */
 void emi_strand_chunk(emi_strand *s, const em_format *format, const unsigned char *data, size_t bytes);
 void emi_strand_records(emi_strand *s, const void *records, uint64_t n);
 void emi_strand_batch(emi_strand *s, const em_batch *batch, size_t first, size_t n);

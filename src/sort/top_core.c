@@ -24,8 +24,8 @@ static int report(void *user, uint32_t phase, uint64_t done, uint64_t total)
 	return o->progress(o->progress_user, phase, done, total);
 }
 
-em_status emi_top_begin(em_top *t, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k, const em_sort_opts *opts,
-			em_errinfo *err)
+em_status emi_top_begin(em_top *t, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k,
+			const em_sort_opts *opts, em_errinfo *err)
 {
 	em_status st = emi_engine_open(&t->front.e, ctx, order, opts, err);
 	emi_job *job = &t->front.e.job;
@@ -269,7 +269,8 @@ em_status emi_top_take(em_top *t, uint32_t n, em_errinfo *err)
 	for (; t->need == 0 && i < n; i++)
 		pass_over(&t->strand[i]);
 	for (; st == EM_OK && i < n && !t->limited; i += emi_strand_finished(&t->strand[i]) ? 1u : 0u)
-		st = emi_front_varied(&t->front) ? emi_top_add_all_vary(t, &t->strand[i], err) : emi_top_add_all_fixed(t, &t->strand[i], err);
+		st = emi_front_varied(&t->front) ? emi_top_add_all_vary(t, &t->strand[i], err)
+						 : emi_top_add_all_fixed(t, &t->strand[i], err);
 	while (st == EM_OK && i < n) {
 		if (n - i == 1)
 			look(t, i);

@@ -2,9 +2,9 @@
 /*
  * top_fixed.c -- candidates of one size: looking at records, keeping them, cutting them to the first ones.
  *
- * They lie in an area as the records of a sorter's run do.  A cut sorts elements.  Where elements hold their records, the first ones are
- * stored back, sorted; where they refer to them, the records are moved together as they lie, in the order of the
- * input.  Either way a later sort, being stable, finds equal ones in the order of the input.
+ * They lie in an area as the records of a sorter's run do.  A cut sorts elements.  Where elements hold their records,
+ * the first ones are stored back, sorted; where they refer to them, the records are moved together as they lie, in the
+ * order of the input.  Either way a later sort, being stable, finds equal ones in the order of the input.
  */
 #include "sort/top.h"
 

@@ -2,9 +2,10 @@
 /*
  * top_vary.c -- candidates of any length: looking at records, keeping them, cutting them to the first ones.
  *
- * They are frames in a store.  A cut sorts the store's elements, and then moves the frames that stay together at the end of the store.
- * Frames lie in the store in the order of the input, the first one last, so going through them from the end of the store to its front none
- * is moved over one that is still needed, and the elements that are made again stand in the order of the input.
+ * They are frames in a store.  A cut sorts the store's elements, and then moves the frames that stay together at the
+ * end of the store.  Frames lie in the store in the order of the input, the first one last, so going through them from
+ * the end of the store to its front none is moved over one that is still needed, and the elements that are made again
+ * stand in the order of the input.
  */
 #include "sort/top.h"
 
@@ -220,7 +221,8 @@ static em_status make_room(em_top *t, int full, em_errinfo *err)
 	return st;
 }
 
-static em_status add(em_top *t, const emi_strand *s, const unsigned char *record, size_t n, uint64_t number, em_errinfo *err)
+static em_status add(em_top *t, const emi_strand *s, const unsigned char *record, size_t n, uint64_t number,
+		     em_errinfo *err)
 {
 	const uint64_t longest = emi_vary_longest(&t->front.e.job);
 	emi_line_store *p = &t->front.e.store;
@@ -241,7 +243,8 @@ static em_status add(em_top *t, const emi_strand *s, const unsigned char *record
 	if (st != EM_OK)
 		return st;
 	if (need <= longest)
-		return emi_fail(err, EM_ERR_INTERNAL, "a record of %llu bytes does not fit in memory", (unsigned long long)n);
+		return emi_fail(err, EM_ERR_INTERNAL, "a record of %llu bytes does not fit in memory",
+				(unsigned long long)n);
 	t->long_strand = (uint32_t)(s - t->strand);
 	t->long_number = number;
 	t->long_need = need;

@@ -2,8 +2,8 @@
 /*
  * unique.c -- em_unique_files(): a sort or a merge whose output is one record of each group of equal ones.
  *
- * Where nothing depends on how many records a group has, that is what EM_SORT_UNIQUE does, which drops records as early as
- * it can.
+ * Where nothing depends on how many records a group has, that is what EM_SORT_UNIQUE does, which drops records as early
+ * as it can.
  */
 #include <extmem/unique.h>
 
@@ -27,8 +27,8 @@ static em_errinfo *errinfo_of(const em_unique_opts *opts, const em_unique_opts *
 	return theirs != NULL ? theirs : emi_job_errinfo(ours->sort, own);
 }
 
-em_status em_unique_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, const char *output,
-			  const em_unique_opts *opts, em_sort_stats *stats)
+em_status em_unique_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
+			  const char *output, const em_unique_opts *opts, em_sort_stats *stats)
 {
 	em_unique_opts o = EM_UNIQUE_OPTS_INIT;
 	em_sort_opts sort;
@@ -61,6 +61,6 @@ em_status em_unique_files(em_ctx *ctx, const em_order *order, const char *const 
 		sort.flags |= EM_SORT_UNIQUE;
 		wanted = NULL;
 	}
-	return ((o.flags & EM_UNIQUE_PRESORTED) != 0 ? emi_merge_files : emi_sort_files)(ctx, order, inputs, ninputs, output, &sort,
-											   stats, wanted, err);
+	return ((o.flags & EM_UNIQUE_PRESORTED) != 0 ? emi_merge_files : emi_sort_files)(
+		ctx, order, inputs, ninputs, output, &sort, stats, wanted, err);
 }

@@ -2,10 +2,10 @@
 /*
  * element_buffer.c -- streams through the stdio of the C library.
  *
- * fread() and fwrite() do the buffering, in BUFSIZ bytes of memory that is counted.  What they read and write passes through two
- * functions of ours (fopencookie), for three reasons: transfers can be counted; a failure is known with its offset; and
- * fclose(), which writes what is buffered, can be kept from doing so when an unfinished stream is closed.  A C library without that
- * does not have this kind.
+ * fread() and fwrite() do the buffering, in BUFSIZ bytes of memory that is counted.  What they read and write passes
+ * through two functions of ours (fopencookie), for three reasons: transfers can be counted; a failure is known with its
+ * offset; and fclose(), which writes what is buffered, can be kept from doing so when an unfinished stream is closed.
+ * A C library without that does not have this kind.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

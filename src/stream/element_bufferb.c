@@ -2,8 +2,8 @@
 /*
  * element_bufferb.c -- streams with a buffer of their own, of whole elements.
  *
- * The buffer is the window.  It is filled when it is empty and written when it is full and one more comes, so n elements are as
- * few transfers as there are buffers full of them.
+ * The buffer is the window.  It is filled when it is empty and written when it is full and one more comes, so n
+ * elements are as few transfers as there are buffers full of them.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -59,16 +59,19 @@ em_status emi_element_opts(em_element_opts *o, const em_element_opts *opts, uint
 	if (o->buffer_bytes == 0)
 		o->buffer_bytes = DEFAULT_BUFFER;
 	if (o->kind > KINDS)
-		return emi_fail(err, EM_ERR_INVAL, "em_element_opts.kind is %" PRIu32 ", and there are %u kinds", o->kind,
-				(unsigned)KINDS);
+		return emi_fail(err, EM_ERR_INVAL, "em_element_opts.kind is %" PRIu32 ", and there are %u kinds",
+				o->kind, (unsigned)KINDS);
 	if ((o->flags & ~(EM_ELEMENT_NEW | EM_ELEMENT_SYNC)) != 0 || o->reserved != 0)
-		return emi_fail(err, EM_ERR_INVAL, "em_element_opts.flags is %" PRIu32 ": there are unknown ones", o->flags);
+		return emi_fail(err, EM_ERR_INVAL, "em_element_opts.flags is %" PRIu32 ": there are unknown ones",
+				o->flags);
 	if (o->element_bytes > SIZE_MAX / 2)
-		return emi_fail(err, EM_ERR_RANGE, "em_element_opts.element_bytes is %" PRIu64 ": that cannot be addressed",
+		return emi_fail(err, EM_ERR_RANGE,
+				"em_element_opts.element_bytes is %" PRIu64 ": that cannot be addressed",
 				o->element_bytes);
 	rest = o->buffer_bytes % o->element_bytes;
 	if (emi_element_kinds[o->kind - 1]->windowed && o->buffer_bytes > SIZE_MAX / 2 - o->element_bytes)
-		return emi_fail(err, EM_ERR_RANGE, "em_element_opts.buffer_bytes is %" PRIu64 ": that cannot be addressed",
+		return emi_fail(err, EM_ERR_RANGE,
+				"em_element_opts.buffer_bytes is %" PRIu64 ": that cannot be addressed",
 				o->buffer_bytes);
 	if (rest != 0 && emi_element_kinds[o->kind - 1]->windowed)
 		o->buffer_bytes += o->element_bytes - rest;
@@ -77,8 +80,8 @@ em_status emi_element_opts(em_element_opts *o, const em_element_opts *opts, uint
 }
 
 /*
- * Pages of all windows of that many bytes: those of the file, and once more each in which one window ends and the next begins.
- * Of the ends between windows, every (page / gcd)-th lies between two pages.
+ * Pages of all windows of that many bytes: those of the file, and once more each in which one window ends and the next
+ * begins.  Of the ends between windows, every (page / gcd)-th lies between two pages.
  */
 static uint64_t window_pages(uint64_t bytes, uint64_t window)
 {

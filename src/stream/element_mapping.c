@@ -10,9 +10,10 @@
  *	         area ............................ area_bytes
  *
  * What is stored into a mapped page for which the disk has no room is a SIGBUS, and not a status.  So a writer has
- * the space allocated before, a megabyte at a time, as that is not cheap, or less when there is not that much; the window that
- * may be written to ends where that does.  Finishing cuts off what was not needed.  Where a file system cannot allocate, zeros
- * are written.  A reader looks whether the file is still as long as it was before it maps a window.
+ * the space allocated before, a megabyte at a time, as that is not cheap, or less when there is not that much; the
+ * window that may be written to ends where that does.  Finishing cuts off what was not needed.  Where a file system
+ * cannot allocate, zeros are written.  A reader looks whether the file is still as long as it was before it maps a
+ * window.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -146,13 +147,15 @@ static int allocate(emi_element_stream *s, uint64_t end)
 	return fill(s, end);
 }
 
-/* How many of n bytes RLIMIT_FSIZE leaves, at least one element: that the last one is too many is for the system to say. */
+/* How many of n bytes RLIMIT_FSIZE leaves, at least one element: that the last one is too many is for the system to
+ * say. */
 static size_t within_limit(const emi_element_stream *s, size_t n)
 {
 	struct rlimit limit;
 	uint64_t most;
 
-	if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || (uint64_t)limit.rlim_cur >= s->at + n)
+	if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+	    (uint64_t)limit.rlim_cur >= s->at + n)
 		return n;
 	most = (uint64_t)limit.rlim_cur > s->at ? (uint64_t)limit.rlim_cur - s->at : 0;
 	return most < s->element ? s->element : (size_t)(most - most % s->element);

@@ -2,8 +2,8 @@
 /*
  * element_stream.c -- element streams: what all kinds have in common.
  *
- * A call takes an element from the window or puts one in; only when that is not possible is the kind asked.  The first failure
- * stays: it empties the window, so that the next call comes here and finds it.
+ * A call takes an element from the window or puts one in; only when that is not possible is the kind asked.  The first
+ * failure stays: it empties the window, so that the next call comes here and finds it.
  *
  * A writer takes its memory before it opens the file, so what is there is not emptied for nothing.
  */
@@ -73,7 +73,8 @@ em_status emi_element_pwrite(emi_element_stream *s, const void *buf, size_t byte
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return emi_fail_io(&s->err, EM_OK, n < 0 ? errno : EIO, "write", s->path, offset + put, bytes - put);
+			return emi_fail_io(&s->err, EM_OK, n < 0 ? errno : EIO, "write", s->path, offset + put,
+					   bytes - put);
 		s->ios++;
 		s->bytes += (uint64_t)n;
 		put += (size_t)n;
@@ -103,7 +104,8 @@ static em_status open_file(emi_element_stream *s)
 		const int e = errno;
 
 		emi_fd_drop(s->object.ctx);
-		return emi_fail_io(&s->err, e == EISDIR || e == ENXIO ? EM_ERR_INVAL : EM_OK, e, "open", s->path, EMI_NO_OFFSET, 0);
+		return emi_fail_io(&s->err, e == EISDIR || e == ENXIO ? EM_ERR_INVAL : EM_OK, e, "open", s->path,
+				   EMI_NO_OFFSET, 0);
 	}
 	if (fstat(s->fd, &sb) != 0)
 		return emi_fail_io(&s->err, EM_OK, errno, "stat", s->path, EMI_NO_OFFSET, 0);
@@ -112,8 +114,9 @@ static em_status open_file(emi_element_stream *s)
 	if (!S_ISREG(sb.st_mode))
 		return emi_fail(&s->err, EM_ERR_INVAL, "%s: it is no regular file", s->path);
 	if (s->writing)
-		return ftruncate(s->fd, 0) == 0 ? EM_OK
-						: emi_fail_io(&s->err, EM_OK, errno, "resize", s->path, EMI_NO_OFFSET, 0);
+		return ftruncate(s->fd, 0) == 0
+			       ? EM_OK
+			       : emi_fail_io(&s->err, EM_OK, errno, "resize", s->path, EMI_NO_OFFSET, 0);
 	if (!emi_size_stored(NULL, s->fd, &sb) || (sb.st_size == 0 && !emi_reads_nothing(s->fd)))
 		return emi_fail(&s->err, EM_ERR_INVAL, "%s: it does not know its size: read a copy of it", s->path);
 	s->size = (uint64_t)sb.st_size;
@@ -162,8 +165,8 @@ static void release_writer(void *stream)
 	emi_element_stream *s = stream;
 
 	if (s->fd >= 0 && !emi_ctx_forked(s->object.ctx)) {
-		emi_log(s->object.ctx, EM_LOG_WARN, "%s: the stream was closed unfinished, what was written is discarded",
-			s->path);
+		emi_log(s->object.ctx, EM_LOG_WARN,
+			"%s: the stream was closed unfinished, what was written is discarded", s->path);
 		if (ftruncate(s->fd, 0) != 0)
 			emi_log(s->object.ctx, EM_LOG_WARN, "%s: cannot empty it", s->path);
 	}
@@ -219,8 +222,8 @@ static em_status open_as(emi_element_stream **s, int wanted, em_ctx *ctx, const 
 	return emi_tell(EMI_ERRINFO_OF(em_element_opts, opts), status, &err);
 }
 
-/* Begin a call.  What failed before is told again.  Whether this is a child of a fork is a call of the system, which one
- * of the kinds does not do for each element either: the others ask where they move bytes. */
+/* Begin a call.  What failed before is told again.  Whether this is a child of a fork is a call of the system, which
+ * one of the kinds does not do for each element either: the others ask where they move bytes. */
 static em_status enter(emi_element_stream *s, em_errinfo *err)
 {
 	const em_status status = s != NULL ? emi_enter_quickly(&s->object) : EM_ERR_INVAL;

@@ -84,12 +84,9 @@ em_status em_output_open(em_output **out, em_ctx *ctx, const char *path, const e
 	em_errinfo err;
 	em_status st;
 
-	emi_errinfo_clear(&err);
 	if (out != NULL)
 		*out = NULL;
-	st = emi_given(out, "out", &err);
-	if (st == EM_OK)
-		st = emi_given(ctx, "ctx", &err);
+	st = emi_begin_open(out, ctx, "ctx", &err);
 	if (st == EM_OK)
 		st = emi_given(path, "path", &err);
 	if (st == EM_OK)

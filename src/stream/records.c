@@ -2,12 +2,12 @@
 /*
  * records.c -- records of any length: the life of a reader, and its calls.
  *
- * Buffers go round: free, being read (the queue, see records_read.c), with the consumer, free.  The first of the queue is
- * cut behind its last whole record (see records_cut.c); what follows, the tail, is copied in front of what the next
+ * Buffers go round: free, being read (the queue, see records_read.c), with the consumer, free.  The first of the queue
+ * is cut behind its last whole record (see records_cut.c); what follows, the tail, is copied in front of what the next
  * buffer reads.  So nothing is copied but one record for each buffer, and that only if it is short.
  *
- * A tail that is longer than the headroom is put together with the rest of its record in memory of its own, `joined', which
- * exists from then until the consumer gives the record back.  That record is a chunk by itself.  What
+ * A tail that is longer than the headroom is put together with the rest of its record in memory of its own, `joined',
+ * which exists from then until the consumer gives the record back.  That record is a chunk by itself.  What
  * follows it stays where it is, in the buffer in which the record ended, and is the next chunk.
  */
 #ifdef HAVE_CONFIG_H
@@ -119,7 +119,8 @@ static em_status check_opts(const emi_records_opts *opts, em_errinfo *err)
 	if (opts->chunk_bytes == 0 || opts->chunk_bytes % EMI_PAGE != 0 || opts->chunks < 2)
 		return emi_fail(err, EM_ERR_INVAL, "a reader needs two chunks or more, made of pages");
 	if (opts->chunk_bytes > SIZE_MAX / 2 || area_of(opts) > SIZE_MAX)
-		return emi_fail(err, EM_ERR_NOMEM, "a chunk of %zu bytes does not fit in the memory", opts->chunk_bytes);
+		return emi_fail(err, EM_ERR_NOMEM, "a chunk of %zu bytes does not fit in the memory",
+				opts->chunk_bytes);
 	return EM_OK;
 }
 

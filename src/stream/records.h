@@ -3,12 +3,13 @@
  * records.h -- records of any length, or of one size, from a list of files, chunk by chunk.
  *
  * The files are read one after the other, ahead of the consumer: regular ones asynchronously with the context's
- * backend, in requests of about chunk_bytes, pipes, devices and standard input with read() on the calling thread.  They are
- * opened when they are needed, at most two at a time.
+ * backend, in requests of about chunk_bytes, pipes, devices and standard input with read() on the calling thread.  They
+ * are opened when they are needed, at most two at a time.
  *
- * What the consumer gets are chunks: whole records, complete with their delimiters or prefixes, of one file.  A record that straddles what was
- * read at a time is put together in front of the rest.  Several chunks may be with the consumer at once; each
- * has a buffer, and comes back.  A record longer than a buffer gets a larger one of its own for as long as needed.
+ * What the consumer gets are chunks: whole records, complete with their delimiters or prefixes, of one file.  A record
+ * that straddles what was read at a time is put together in front of the rest.  Several chunks may be with the consumer
+ * at once; each has a buffer, and comes back.  A record longer than a buffer gets a larger one of its own for as long
+ * as needed.
  */
 #ifndef EMI_RECORDS_H
 #define EMI_RECORDS_H
@@ -41,7 +42,8 @@ typedef struct emi_records_opts {
 	                           open it at once */
 	uint64_t longest;       /* bytes of the longest record allowed, delimiter or prefix not counted */
 	uint64_t record_bytes;  /* not 0: records of one size, and neither format nor longest means anything */
-	emi_extent range;       /* if it has bytes: of the one file, a regular one, only these, which are whole records */
+	emi_extent range;       /* if it has bytes: of the one file, a regular one, only these, which are whole
+	                           records */
 } emi_records_opts;
 
 /* Is it one of the formats that there are?  EM_OK or EM_ERR_INVAL. */
@@ -49,8 +51,8 @@ em_status emi_format_check(const em_format *f, em_errinfo *err);
 
 /* Look at the inputs ("-" is standard input): sizes are taken now; a regular file is read up to that size, others, and
  * those that do not know theirs, to their end.
- * paths must live as long.  EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_INVAL (a directory, a
- * bad format). */
+ * paths must live as long.  EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_INVAL (a
+ * directory, a bad format). */
 em_status emi_records_open(emi_records **out, em_ctx *ctx, const char *const *paths, uint32_t n,
 			   const emi_records_opts *opts, emi_io_stats *stats, em_errinfo *err);
 void emi_records_close(emi_records *r);
@@ -58,8 +60,8 @@ void emi_records_close(emi_records *r);
 /* Bytes in all files together, or UINT64_MAX when a pipe or device is among them. */
 uint64_t emi_records_bytes(const emi_records *r);
 
-/* Most bytes of memory that a reader takes, beside that of emi_file_memory() for each of two files: its buffers, including one for a record of
- * `longest' bytes. */
+/* Most bytes of memory that a reader takes, beside that of emi_file_memory() for each of two files: its buffers,
+ * including one for a record of `longest' bytes. */
 uint64_t emi_records_memory(const emi_records_opts *opts);
 
 /* No less than that, for chunks of so many bytes that need not be whole pages: it grows evenly with these and with the
@@ -67,17 +69,19 @@ uint64_t emi_records_memory(const emi_records_opts *opts);
 uint64_t emi_records_memory_evenly(const emi_records_opts *opts, uint64_t chunk_bytes);
 
 /*
- * The next chunk; it has at least one record.  A last record without a delimiter gets one.  EM_END when there are no more.  Errors are sticky.
- *   EM_ERR_FORMAT   a record is longer than `longest', a record or prefix is cut off or promises more than the file has; the message
- *                   names the file and the line ("FILE:LINE: line is longer than ... bytes") or, with prefixes, the
- *                   record by its number from 1; a quote of a CSV file is open at its end: the message names the line
- *                   where it was opened
+ * The next chunk; it has at least one record.  A last record without a delimiter gets one.  EM_END when there are no
+ * more.  Errors are sticky.
+ *   EM_ERR_FORMAT   a record is longer than `longest', a record or prefix is cut off or promises more than the file
+ *                   has; the message names the file and the line ("FILE:LINE: line is longer than ... bytes") or, with
+ *                   prefixes, the record by its number from 1; a quote of a CSV file is open at its end: the message
+ *                   names the line where it was opened
  *   EM_ERR_SHORT    a file ended before its size
- *   EM_ERR_STATE    all buffers are with the consumer, or a long record (one that is a chunk by itself and longer than the
- *                   headroom of a buffer) is and there is another one: not sticky; it goes on when all chunks were released
+ *   EM_ERR_STATE    all buffers are with the consumer, or a long record (one that is a chunk by itself and longer than
+ *                   the headroom of a buffer) is and there is another one: not sticky; it goes on when all chunks were
+ *                   released
  *   EM_ERR_IO, ... what opening and reading may return
- * tick, when not NULL, is called at least five times a second while waiting; what it returns, if not EM_OK, ends the call with that status
- * (not sticky: nothing is lost, and the next call goes on).
+ * tick, when not NULL, is called at least five times a second while waiting; what it returns, if not EM_OK, ends the
+ * call with that status (not sticky: nothing is lost, and the next call goes on).
  */
 em_status emi_records_next(emi_records *r, emi_chunk *chunk, em_status (*tick)(void *arg), void *arg, em_errinfo *err);
 
@@ -104,10 +108,10 @@ static inline int emi_format_delimited(const em_format *f)
 const unsigned char *emi_record_take_csv(const em_format *f, const unsigned char **at, const unsigned char *end,
 					 size_t *n);
 
-/* Any length.  Take the next record of a chunk that is not at its end: *at goes behind it and its delimiter; returns the record
- * itself, of *n bytes. */
-static inline const unsigned char *emi_record_take(const em_format *f, const unsigned char **at, const unsigned char *end,
-						   size_t *n)
+/* Any length.  Take the next record of a chunk that is not at its end: *at goes behind it and its delimiter; returns
+ * the record itself, of *n bytes. */
+static inline const unsigned char *emi_record_take(const em_format *f, const unsigned char **at,
+						   const unsigned char *end, size_t *n)
 {
 	const unsigned char *p = *at;
 	uint64_t length = 0;

@@ -2,11 +2,12 @@
 /*
  * records_cut.c -- where records end, and what is wrong with them.
  *
- * Of a chunk of lines only the last delimiter matters, but a line that is too long must not pass either.  Both come from
- * steps that are as long as a line may be: from the beginning of a line, the last delimiter within the `longest' + 1 bytes
- * that follow is looked for from behind.  If there is none, the line is too long.  If there is one, so is no line before it, and
- * the next step begins behind it.  With lines that are short compared to the longest allowed this reads a small part of
- * the chunk.  Prefixes have to be followed one by one.  Records of one size need no looking at all.
+ * Of a chunk of lines only the last delimiter matters, but a line that is too long must not pass either.  Both come
+ * from steps that are as long as a line may be: from the beginning of a line, the last delimiter within the `longest' +
+ * 1 bytes that follow is looked for from behind.  If there is none, the line is too long.  If there is one, so is no
+ * line before it, and the next step begins behind it.  With lines that are short compared to the longest allowed this
+ * reads a small part of the chunk.  Prefixes have to be followed one by one.  Records of one size need no looking at
+ * all.
  *
  * In a CSV file the last delimiter that ends a record is found from the front, past what is quoted (csv.h); the steps
  * are the same.

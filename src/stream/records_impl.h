@@ -130,8 +130,8 @@ uint64_t emi_records_span(const emi_records *r, const emi_records_tail *tail);
 /* The joined record is what the tail was so far. */
 void emi_records_join_begin(emi_records *r);
 
-/* Move what belongs to the joined record from the front of the buffer to its end; *whole says whether that is all of it.
- * EM_ERR_FORMAT, kept. */
+/* Move what belongs to the joined record from the front of the buffer to its end; *whole says whether that is all of
+ * it.  EM_ERR_FORMAT, kept. */
 em_status emi_records_join(emi_records *r, emi_records_buffer *b, int *whole);
 
 #endif

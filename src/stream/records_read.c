@@ -2,15 +2,15 @@
 /*
  * records_read.c -- reading ahead into the buffers of a reader of records.
  *
- * A cursor (input, position) walks over the inputs, and each free buffer gets the next piece of at most chunk_bytes of one file.
- * Buffers being read form a queue in the order of the files.  A file is opened when the cursor comes to it and closed when the
- * last transfer from it was waited for, so while the end of one is being read the next one can be open
- * already.  Streams are read when the queue is empty and somebody waits: nobody knows how much a pipe holds, so what is
- * behind it has to wait, too.
+ * A cursor (input, position) walks over the inputs, and each free buffer gets the next piece of at most chunk_bytes of
+ * one file.  Buffers being read form a queue in the order of the files.  A file is opened when the cursor comes to it
+ * and closed when the last transfer from it was waited for, so while the end of one is being read the next one can be
+ * open already.  Streams are read when the queue is empty and somebody waits: nobody knows how much a pipe holds, so
+ * what is behind it has to wait, too.
  *
  * A short tail goes into the headroom of the buffer that follows.  If there is none yet, it stays where it is: the next
- * buffer that gets something to read is the one, and takes the tail before the transfer starts, so it may even be the tail's
- * owner.  A long tail fits into no headroom; its owner is kept until the record is put together elsewhere.
+ * buffer that gets something to read is the one, and takes the tail before the transfer starts, so it may even be the
+ * tail's owner.  A long tail fits into no headroom; its owner is kept until the record is put together elsewhere.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -181,7 +181,8 @@ static em_status open_file(emi_sink *s, em_errinfo *err)
 	return st;
 }
 
-em_status emi_sink_open(emi_sink **out, em_ctx *ctx, const char *path, uint64_t bytes, emi_io_stats *stats, em_errinfo *err)
+em_status emi_sink_open(emi_sink **out, em_ctx *ctx, const char *path, uint64_t bytes, emi_io_stats *stats,
+			em_errinfo *err)
 {
 	em_errinfo scratch;
 	emi_sink *s;
@@ -331,7 +332,8 @@ static em_status reserve_to(emi_sink *s, uint64_t end, em_errinfo *err)
 	return st;
 }
 
-/* Have space reserved for bytes up to end: a step more than is there, or, if there is not so much left, no more than these. */
+/* Have space reserved for bytes up to end: a step more than is there, or, if there is not so much left, no more than
+ * these. */
 static em_status have_room(emi_sink *s, uint64_t end)
 {
 	uint64_t to;
@@ -421,7 +423,8 @@ em_status emi_sink_part_put(emi_sink_part *p, emi_outbuf *ob, em_errinfo *err)
 		}
 	}
 	if (whole > skip)
-		emi_write(p->sink->file, &ob->rq, ob->base + skip, whole - skip, p->pos - ob->lead + skip, p->sink->stats);
+		emi_write(p->sink->file, &ob->rq, ob->base + skip, whole - skip, p->pos - ob->lead + skip,
+			  p->sink->stats);
 	p->pos += ob->len;
 	return EM_OK;
 }
@@ -450,7 +453,8 @@ em_status emi_sink_part_join(emi_sink_part *p, em_errinfo *err)
 	if (s->status != EM_OK)
 		return tell(s, err);
 	if (s->committed || s->pos != p->begin)
-		return emi_fail(err, EM_ERR_STATE, "a part of the output that does not begin where the one before it ends");
+		return emi_fail(err, EM_ERR_STATE,
+				"a part of the output that does not begin where the one before it ends");
 	if (!p->whole)
 		st = put_in_page(s, p->rest + lead, (size_t)(p->pos - p->begin));
 	else if (lead != 0)

@@ -271,9 +271,11 @@ static em_status place_stream(emi_source *s, emi_fill *fill, emi_ticker *ticker)
 	if (in->size != UINT64_MAX)
 		return failed(s, emi_fail_io(err, EM_ERR_SHORT, 0, "read", s->pipe.name, s->pos, in->size - s->pos));
 	if (s->pos % s->record_bytes != 0)
-		return failed(s, emi_fail_record(err, EM_ERR_FORMAT, s->pipe.name, s->pos / s->record_bytes + 1, 0,
-						 "%s: the %" PRIu64 " bytes that came are no multiple of the record size"
-						 " %" PRIu64, s->pipe.name, s->pos, s->record_bytes));
+		return failed(s,
+			      emi_fail_record(err, EM_ERR_FORMAT, s->pipe.name, s->pos / s->record_bytes + 1, 0,
+					      "%s: the %" PRIu64 " bytes that came are no multiple of the record size"
+					      " %" PRIu64,
+					      s->pipe.name, s->pos, s->record_bytes));
 	in->size = s->pos;
 	return EM_OK;
 }
@@ -337,8 +339,9 @@ static em_status check(emi_source *s, const struct emi_fill_piece *piece, emi_re
 	if (st != EM_OK)
 		return failed(s, st);
 	if (rq->done < need)
-		return failed(s, emi_fail_io(&s->err, EM_ERR_SHORT, 0, "read", emi_input_name(&s->in.item[piece->slot->input]),
-					     rq->offset + rq->done, need - rq->done));
+		return failed(s, emi_fail_io(&s->err, EM_ERR_SHORT, 0, "read",
+					     emi_input_name(&s->in.item[piece->slot->input]), rq->offset + rq->done,
+					     need - rq->done));
 	return EM_OK;
 }
 

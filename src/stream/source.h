@@ -46,8 +46,8 @@ enum {
 	EMI_FILL_PLACED = 2     /* all is there or being read */
 };
 
-/* Look at the inputs: sizes are taken now.  EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_FORMAT (the message names the file, its size and
- * the record size), EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FDLIMIT, EM_ERR_INVAL (a directory). */
+/* Look at the inputs: sizes are taken now.  EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_FORMAT (the message names the file, its
+ * size and the record size), EM_ERR_IO, EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FDLIMIT, EM_ERR_INVAL (a directory). */
 em_status emi_source_open(emi_source **out, em_ctx *ctx, const char *const *paths, uint32_t n, uint64_t record_bytes,
 			  emi_io_stats *stats, em_errinfo *err);
 void emi_source_close(emi_source *s);
@@ -70,8 +70,8 @@ em_status emi_source_begin(emi_source *s, emi_fill *fill, void *area, uint64_t m
 
 /* Return when they are there: fill->first and fill->records (0: end of input).  A file that ended before its size
  * is EM_ERR_SHORT.  tick, when not NULL, is called at least five times a second while waiting, and a status
- * of it that is not EM_OK ends the wait for nothing but is returned (it does end the wait for a pipe); awaiting again goes on.
- * EM_ERR_FORMAT: a pipe ended within a record. */
+ * of it that is not EM_OK ends the wait for nothing but is returned (it does end the wait for a pipe); awaiting again
+ * goes on.  EM_ERR_FORMAT: a pipe ended within a record. */
 em_status emi_source_await(emi_source *s, emi_fill *fill, em_status (*tick)(void *arg), void *arg, em_errinfo *err);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * target.c -- names of outputs.
  *
- * What stands at the name is opened for writing, as any program that writes there in place would: so permissions, directories,
- * read-only file systems and busy programs give the errors they always give, and a pipe waits
+ * What stands at the name is opened for writing, as any program that writes there in place would: so permissions,
+ * directories, read-only file systems and busy programs give the errors they always give, and a pipe waits
  * for its reader.  A regular file stays open, untouched, until the output is complete: then it tells which owner,
  * permissions and attributes the new file gets, or, where it cannot be replaced, takes the contents (publish.h).
  *

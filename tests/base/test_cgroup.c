@@ -24,8 +24,8 @@
 #define NONE UINT64_MAX
 
 #define V2_MOUNT "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
-#define V1_MOUNT                                                                                                                \
-	"31 23 0:27 / /sys/fs/cgroup/cpu rw shared:5 - cgroup cgroup rw,cpu,cpuacct\n"                                          \
+#define V1_MOUNT                                                                                                       \
+	"31 23 0:27 / /sys/fs/cgroup/cpu rw shared:5 - cgroup cgroup rw,cpu,cpuacct\n"                                 \
 	"32 23 0:28 / /sys/fs/cgroup/memory rw shared:6 master:1 - cgroup cgroup rw,memory\n"
 #define OTHER_MOUNT "23 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=remount-ro\n"
 

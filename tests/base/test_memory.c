@@ -133,7 +133,8 @@ static void buffers(void **state)
 	test_memory_assert_clean(&mem);
 }
 
-/* The end of a large buffer goes back, and what is in front of it stays; from an allocator of the caller's, and of a small one, nothing does. */
+/* The end of a large buffer goes back, and what is in front of it stays; from an allocator of the caller's, and of a
+ * small one, nothing does. */
 static void buffers_shrink(void **state)
 {
 	const size_t bytes = 5 * MIB + 1, left = 2 * MIB + 5;
@@ -443,7 +444,8 @@ static void random_model(void **state)
 			want.bytes = 1 + (size_t)test_below(&rng, (uint64_t)1 << test_below(&rng, 23));
 			want.buffer = (int)test_below(&rng, 2);
 			want.mark = (unsigned char)step;
-			want.ptr = want.buffer ? emi_buffer_alloc(ctx, want.bytes, &err) : emi_alloc(ctx, want.bytes, &err);
+			want.ptr = want.buffer ? emi_buffer_alloc(ctx, want.bytes, &err)
+					       : emi_alloc(ctx, want.bytes, &err);
 			if (want.ptr != NULL) {
 				memset(want.ptr, want.mark, want.bytes);
 				*b = want;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_turns.c -- items are prepared by all threads and take their turns in order: each is prepared, placed and finished once for each of
- * its parts, whatever stops in between.
+ * test_turns.c -- items are prepared by all threads and take their turns in order: each is prepared, placed and
+ * finished once for each of its parts, whatever stops in between.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,8 @@
 #define ITEMS 300u
 #define NEVER UINT32_MAX
 
-/* How far each item came, in parts.  Steps of one item never overlap, so no lock is needed; asserting on other threads is not possible. */
+/* How far each item came, in parts.  Steps of one item never overlap, so no lock is needed; asserting on other threads
+ * is not possible. */
 typedef struct row {
 	emi_turns turns;
 	unsigned char state[ITEMS];

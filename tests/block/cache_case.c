@@ -14,7 +14,8 @@
 
 #define WORDS (BLOCK / sizeof(uint64_t))
 
-const em_policy *const policies[POLICIES] = {&emi_policy_lru, &emi_policy_clock, &emi_policy_random, &emi_policy_s3fifo, NULL};
+const em_policy *const policies[POLICIES] = {&emi_policy_lru, &emi_policy_clock, &emi_policy_random, &emi_policy_s3fifo,
+					     NULL};
 
 static uint64_t word(uint32_t i, uint64_t version, size_t w)
 {
@@ -37,8 +38,8 @@ void case_check(const cache_case *b, uint32_t i, const char *buf)
 
 	for (w = 0; w < WORDS; w++)
 		if (words[w] != word(i, b->version[i], w))
-			fail_msg("block %u: word %u is %llx in place of %llx", i, (unsigned)w, (unsigned long long)words[w],
-				 (unsigned long long)word(i, b->version[i], w));
+			fail_msg("block %u: word %u is %llx in place of %llx", i, (unsigned)w,
+				 (unsigned long long)words[w], (unsigned long long)word(i, b->version[i], w));
 }
 
 static void transfer(cache_case *b, uint32_t i, int write)

@@ -2,7 +2,8 @@
 /*
  * cache_case.h -- blocks on scratch disks and a cache of them, for tests of caches.
  *
- * The content of a block follows from its number and its version, so that whoever gets one can say whether it is what was written last.
+ * The content of a block follows from its number and its version, so that whoever gets one can say whether it is what
+ * was written last.
  */
 #ifndef EM_CACHE_CASE_H
 #define EM_CACHE_CASE_H
@@ -28,7 +29,8 @@ typedef struct cache_case {
 	uint64_t version[MOST_BLOCKS];
 } cache_case;
 
-/* n blocks of version 0 on disks, one after the other; no cache yet.  On several disks, one, or one of a backend by its name. */
+/* n blocks of version 0 on disks, one after the other; no cache yet.  On several disks, one, or one of a backend by its
+ * name. */
 void cache_case_open_disks(cache_case *b, const em_backend *const *backends, uint32_t disks, uint32_t n);
 void cache_case_open_on(cache_case *b, const em_backend *backend, uint32_t n);
 void cache_case_open(cache_case *b, const char *backend, uint32_t n);

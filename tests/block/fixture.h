@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * fixture.h -- what tests of pools, caches and streams of blocks begin with: a context whose memory is watched, on one disk or several, each of which can be made to fail.
+ * fixture.h -- what tests of pools, caches and streams of blocks begin with: a context whose memory is watched, on one
+ * disk or several, each of which can be made to fail.
  */
 #ifndef EM_BLOCK_FIXTURE_H
 #define EM_BLOCK_FIXTURE_H
@@ -25,7 +26,8 @@ typedef struct fixture {
 	char warning[1024];     /* the last of them */
 } fixture;
 
-/* A context with 32 MiB on n disks of a backend, each with faults of its own: nothing but the context, and the disks open. */
+/* A context with 32 MiB on n disks of a backend, each with faults of its own: nothing but the context, and the disks
+ * open. */
 void fixture_open_on(fixture *f, const em_backend *const *backends, uint32_t n);
 
 /* The same with flags of the context (EM_CTX_...). */

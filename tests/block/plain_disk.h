@@ -14,7 +14,8 @@
 
 enum { PAGE = 4096 };
 
-/* A context of 64 MiB whose disk is in a directory, with a backend or a fault around one (or NULL); mem is prepared and used if it is not NULL. */
+/* A context of 64 MiB whose disk is in a directory, with a backend or a fault around one (or NULL); mem is prepared and
+ * used if it is not NULL. */
 em_ctx *disk_ctx(const char *dir, const char *backend, const em_fault *fault, test_memory *mem);
 
 /* Become a user of the disk. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * round_trip.h -- what tests of the public objects of blocks begin with: disks as callers outside have them, and blocks on them whose bytes are known by their version.
+ * round_trip.h -- what tests of the public objects of blocks begin with: disks as callers outside have them, and blocks
+ * on them whose bytes are known by their version.
  */
 #ifndef EM_BLOCK_ROUND_TRIP_H
 #define EM_BLOCK_ROUND_TRIP_H

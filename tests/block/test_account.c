@@ -64,7 +64,8 @@ static em_bid at(uint32_t disk, uint64_t unit)
 /* A block where nothing is, if there is one on the first try. */
 static void enter(model *m)
 {
-	const uint64_t n = 1 + test_below(&m->rng, test_below(&m->rng, 30) == 0 ? LONGEST : 100), unit = test_below(&m->rng, UNITS - n + 1);
+	const uint64_t n = 1 + test_below(&m->rng, test_below(&m->rng, 30) == 0 ? LONGEST : 100),
+		       unit = test_below(&m->rng, UNITS - n + 1);
 	const uint32_t disk = (uint32_t)test_below(&m->rng, DISKS);
 	em_errinfo err = { 0 };
 

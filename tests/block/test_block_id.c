@@ -235,7 +235,8 @@ static void test_left(void **state)
 	}
 }
 
-/* One user accounts for its blocks: what it leaves goes with it, in any context; what it freed or others have does not, and is told if it stays. */
+/* One user accounts for its blocks: what it leaves goes with it, in any context; what it freed or others have does not,
+ * and is told if it stays. */
 static void test_accounted(void **state)
 {
 	em_errinfo err;
@@ -284,11 +285,13 @@ static void test_many_owners(void **state)
 	for (i = 0; i < N; i++)
 		emi_scratch_release(s.ctx, d[i]);
 	set_stop(&s);
-	assert_non_null(strstr(s.log.line, "100 blocks of 409600 bytes together still allocated (user 2: 1, user 3: 1, "));
+	assert_non_null(
+		strstr(s.log.line, "100 blocks of 409600 bytes together still allocated (user 2: 1, user 3: 1, "));
 	assert_non_null(strstr(s.log.line, ", ...)"));
 }
 
-/* Disks become full in the middle of a batch: others are taken instead, and when there are none nothing of it is left. */
+/* Disks become full in the middle of a batch: others are taken instead, and when there are none nothing of it is
+ * left. */
 static void full(uint32_t flags)
 {
 	em_errinfo err = clean();
@@ -496,7 +499,8 @@ static void *work(void *arg)
 			w->wrong |= emi_wait(&rq, NULL) != EM_OK;
 		} else {
 			emi_block_read(w->d, &rq, page, bytes[i], bid[i][1], NULL);
-			w->wrong |= emi_wait(&rq, NULL) != EM_OK || page[0] != (char)(w->seed + i) || memcmp(page, page + 1, bytes[i] - 1) != 0;
+			w->wrong |= emi_wait(&rq, NULL) != EM_OK || page[0] != (char)(w->seed + i) ||
+				    memcmp(page, page + 1, bytes[i] - 1) != 0;
 			emi_block_read(w->d, &rq, page, bytes[i], bid[i][0], NULL);
 			w->wrong |= emi_wait(&rq, NULL) != EM_ERR_STATE;
 			w->wrong |= emi_bids_free(w->d, bid[i], 2, bytes[i], NULL) != EM_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_block_ids_model.c -- blocks of several sizes, one or many at once, on several disks, against a model with a byte for each page.
+ * test_block_ids_model.c -- blocks of several sizes, one or many at once, on several disks, against a model with a byte
+ * for each page.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -161,7 +162,8 @@ static void give(model *m, group *g)
 		*g = m->g[--m->groups];
 }
 
-/* Blocks of several sizes, together or in rows, never overlap; each is where it was asked for, in the first gap; all is counted. */
+/* Blocks of several sizes, together or in rows, never overlap; each is where it was asked for, in the first gap; all is
+ * counted. */
 static void model_of(uint32_t flags, uint64_t steps)
 {
 	model *m = calloc(1, sizeof *m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_block_stream.c -- what is written block by block is read in the same order or in the opposite one, however many buffers there are and
- * however records are asked for; and what fails is told.
+ * test_block_stream.c -- what is written block by block is read in the same order or in the opposite one, however many
+ * buffers there are and however records are asked for; and what fails is told.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -138,7 +138,8 @@ static void check_record(const bench *b, uint64_t i, const char *record)
 }
 
 /* Read a list whose records are numbered from 0 on, or the other way round, and look at each. */
-static em_status read_list(bench *b, const emi_block_list *list, emi_block_order order, int backwards, int frees, em_errinfo *err)
+static em_status read_list(bench *b, const emi_block_list *list, emi_block_order order, int backwards, int frees,
+			   em_errinfo *err)
 {
 	const uint64_t n = list->records;
 	em_status st;
@@ -158,7 +159,8 @@ static em_status read_list(bench *b, const emi_block_list *list, emi_block_order
 			st = emi_block_reader_next(&r, &records, &got, err);
 			assert_true((got > 0) == (st == EM_OK));
 			for (k = 0; k < got; k++, i++)
-				check_record(b, backwards ? n - 1 - i : i, records + (order == EMI_REVERSE ? got - 1 - k : k) * b->record);
+				check_record(b, backwards ? n - 1 - i : i,
+					     records + (order == EMI_REVERSE ? got - 1 - k : k) * b->record);
 		} else {
 			st = emi_block_reader_get(&r, &records, err);
 			if (st == EM_OK) {
@@ -196,7 +198,8 @@ static void write_and_read(bench *b, uint64_t n)
 		if (blocks > 0) {
 			const size_t partial = (size_t)(n - (blocks - 1) * b->capacity);
 
-			assert_int_equal(emi_block_list_last(&list, b->capacity), backwards && blocks > 1 ? b->capacity : partial);
+			assert_int_equal(emi_block_list_last(&list, b->capacity),
+					 backwards && blocks > 1 ? b->capacity : partial);
 			assert_int_equal(list.skip, backwards ? b->capacity - partial : 0);
 		}
 		assert_int_equal(read_list(b, &list, EMI_FORWARD, backwards, 0, &err), EM_END);
@@ -275,7 +278,8 @@ static void test_freeing(void **state)
 #define SEQUENCE 9u
 #define SEQUENCE_BLOCKS 3u
 
-/* Write lists of few blocks, of some none, in either order; which record is where when they are read one after the other from the beginning. */
+/* Write lists of few blocks, of some none, in either order; which record is where when they are read one after the
+ * other from the beginning. */
 static uint64_t write_sequence(bench *b, emi_block_list *list, uint64_t *number)
 {
 	uint64_t all = 0, k;
@@ -283,7 +287,8 @@ static uint64_t write_sequence(bench *b, emi_block_list *list, uint64_t *number)
 
 	for (i = 0; i < SEQUENCE; i++) {
 		const emi_block_order order = (emi_block_order)test_below(&b->f.rng, 2);
-		const uint64_t n = test_below(&b->f.rng, 3) * test_below(&b->f.rng, SEQUENCE_BLOCKS * b->capacity / 2 + 1);
+		const uint64_t n =
+			test_below(&b->f.rng, 3) * test_below(&b->f.rng, SEQUENCE_BLOCKS * b->capacity / 2 + 1);
 
 		b->first = all;
 		assert_int_equal(write_list(b, order, n, &list[i], NULL), EM_OK);
@@ -295,8 +300,10 @@ static uint64_t write_sequence(bench *b, emi_block_list *list, uint64_t *number)
 	return all;
 }
 
-/* Read them, and look at each record.  With n buffers n - 1 blocks are under way whenever there are so many, whichever lists they are of. */
-static void read_sequence(bench *b, const emi_block_list *list, const uint64_t *number, uint64_t all, emi_block_order order, int frees)
+/* Read them, and look at each record.  With n buffers n - 1 blocks are under way whenever there are so many, whichever
+ * lists they are of. */
+static void read_sequence(bench *b, const emi_block_list *list, const uint64_t *number, uint64_t all,
+			  emi_block_order order, int frees)
 {
 	uint64_t blocks = 0, at = 0;
 	emi_block_reader r;
@@ -318,7 +325,8 @@ static void read_sequence(bench *b, const emi_block_list *list, const uint64_t *
 			break;
 		assert_int_equal(r.asked.n - r.taken.n, left < b->nbuffers ? left - 1 : b->nbuffers - 1);
 		for (k = 0; k < n; k++)
-			check_record(b, number[order == EMI_REVERSE ? all - at - n + k : at + k], records + k * b->record);
+			check_record(b, number[order == EMI_REVERSE ? all - at - n + k : at + k],
+				     records + k * b->record);
 		at += n;
 		if (frees)
 			assert_int_equal(emi_disk_used(b->f.disk), left * BLOCK);
@@ -471,8 +479,9 @@ static void test_failing_write(void **state)
 			b.f.fault[0].sys_errno = ENOSPC;
 			b.f.fault[0].nth = nth;
 			memset(&err, 0, sizeof(err));
-			assert_int_equal(write_list(&b, nth % 2 ? EMI_REVERSE : EMI_FORWARD, 9 * b.capacity + 5, &list, &err),
-					 nth <= 10 ? EM_ERR_NOSPACE : EM_OK);
+			assert_int_equal(
+				write_list(&b, nth % 2 ? EMI_REVERSE : EMI_FORWARD, 9 * b.capacity + 5, &list, &err),
+				nth <= 10 ? EM_ERR_NOSPACE : EM_OK);
 			if (nth <= 10) {
 				assert_string_equal(err.op, "write");
 				assert_int_equal(err.sys_errno, ENOSPC);
@@ -504,8 +513,9 @@ static void test_failing_read(void **state)
 			b.f.fault[0].count = 0;
 			b.f.fault[0].nth = nth;
 			memset(&err, 0, sizeof(err));
-			assert_int_equal(read_list(&b, &list, nth % 2 ? EMI_REVERSE : EMI_FORWARD, nth % 2 != 0, 1, &err),
-					 nth <= 10 ? EM_ERR_IO : EM_END);
+			assert_int_equal(
+				read_list(&b, &list, nth % 2 ? EMI_REVERSE : EMI_FORWARD, nth % 2 != 0, 1, &err),
+				nth <= 10 ? EM_ERR_IO : EM_END);
 			if (nth <= 10)
 				assert_string_equal(err.op, "read");
 			emi_block_list_release(&list, b.f.ctx);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_buffers.c -- buffers side by side and alone: no two are the same, there are no more than may be, memory is within
- * what is told, and failures leave them as they were.
+ * test_buffers.c -- buffers side by side and alone: no two are the same, there are no more than may be, memory is
+ * within what is told, and failures leave them as they were.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +65,8 @@ static void test_any_order(void **state)
 	(void)state;
 	for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		for (k = 0; k < sizeof mosts / sizeof *mosts; k++) {
-			const uint32_t fit = (uint32_t)(((size_t)24 << 20) / sizes[i]), most = mosts[k] < fit ? mosts[k] : fit;
+			const uint32_t fit = (uint32_t)(((size_t)24 << 20) / sizes[i]),
+				       most = mosts[k] < fit ? mosts[k] : fit;
 			uint64_t before;
 			owned o;
 			fixture f;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cache.c -- a cache of blocks against a plain array, with every policy, on one disk and on several; and what it does when there is no frame left.
+ * test_cache.c -- a cache of blocks against a plain array, with every policy, on one disk and on several; and what it
+ * does when there is no frame left.
  */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L

@@ -265,8 +265,8 @@ static void test_too_much(void **state)
 		uint32_t frames;
 		size_t bytes;
 		em_status status;
-	} bad[] = {{0, BLOCK, EM_ERR_RANGE}, {UINT32_MAX, BLOCK, EM_ERR_RANGE}, {4, 0, EM_ERR_RANGE}, {4, 1000, EM_ERR_RANGE},
-		   {1u << 14, BLOCK, EM_ERR_MEMLIMIT}};
+	} bad[] = {{0, BLOCK, EM_ERR_RANGE}, {UINT32_MAX, BLOCK, EM_ERR_RANGE}, {4, 0, EM_ERR_RANGE},
+		   {4, 1000, EM_ERR_RANGE}, {1u << 14, BLOCK, EM_ERR_MEMLIMIT}};
 	size_t k;
 	cache_case b;
 

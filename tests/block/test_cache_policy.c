@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cache_policy.c -- policies against models that are as plain as possible, and the optimum against all that could be done.
+ * test_cache_policy.c -- policies against models that are as plain as possible, and the optimum against all that could
+ * be done.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -213,7 +214,8 @@ static void test_models(void **state)
 	static const struct {
 		const em_policy *policy;
 		uint64_t (*misses)(const em_cache_access *access, uint32_t n, uint32_t frames);
-	} pairs[] = {{&emi_policy_lru, lru_misses}, {&emi_policy_clock, clock_misses}, {&emi_policy_s3fifo, s3fifo_misses}};
+	} pairs[] = {{&emi_policy_lru, lru_misses}, {&emi_policy_clock, clock_misses},
+		     {&emi_policy_s3fifo, s3fifo_misses}};
 	static em_cache_access access[MOST];
 	test_rng rng = test_rng_make(test_seed());
 	test_memory mem;
@@ -230,10 +232,12 @@ static void test_models(void **state)
 		for (p = 0; p < sizeof pairs / sizeof *pairs; p++) {
 			uint64_t misses;
 
-			assert_int_equal(em_cache_trace_policy(ctx, access, n, pairs[p].policy, 0, frames, &misses, &unread), EM_OK);
+			assert_int_equal(
+				em_cache_trace_policy(ctx, access, n, pairs[p].policy, 0, frames, &misses, &unread),
+				EM_OK);
 			if (misses != pairs[p].misses(access, n, frames))
-				fail_msg("%s with %u frames: %u misses in place of %u", pairs[p].policy->name, frames, (unsigned)misses,
-					 (unsigned)pairs[p].misses(access, n, frames));
+				fail_msg("%s with %u frames: %u misses in place of %u", pairs[p].policy->name, frames,
+					 (unsigned)misses, (unsigned)pairs[p].misses(access, n, frames));
 		}
 	}
 	em_ctx_close(ctx);
@@ -259,7 +263,9 @@ static void test_draws(void **state)
 	assert_int_equal(em_cache_trace_policy(ctx, access, MOST, &emi_policy_random, 1, 50, &misses, &unread), EM_OK);
 	assert_int_equal(first, misses);
 	for (round = 0; round < 50; round++) {
-		assert_int_equal(em_cache_trace_policy(ctx, access, MOST, &emi_policy_random, 2 + round, 50, &misses, &unread), EM_OK);
+		assert_int_equal(
+			em_cache_trace_policy(ctx, access, MOST, &emi_policy_random, 2 + round, 50, &misses, &unread),
+			EM_OK);
 		differ += misses != first;
 		sum += misses;
 	}
@@ -332,7 +338,9 @@ static void test_bounds(void **state)
 
 		assert_int_equal(em_cache_trace_optimum(ctx, access, MOST, frames, &best, &unread), EM_OK);
 		for (p = 0; p < POLICIES; p++) {
-			assert_int_equal(em_cache_trace_policy(ctx, access, MOST, policies[p], 7, frames, &misses, &unread), EM_OK);
+			assert_int_equal(
+				em_cache_trace_policy(ctx, access, MOST, policies[p], 7, frames, &misses, &unread),
+				EM_OK);
 			assert_true(misses >= best);
 			if (frames >= 150)
 				assert_int_equal(misses, best);
@@ -364,7 +372,8 @@ static int32_t enough(void *arg, uint32_t frame)
 	return EM_CACHE_ENOUGH;
 }
 
-/* Frames come, are used, and leave in any way; each that may go is found, none that has to stay or is empty is taken. */
+/* Frames come, are used, and leave in any way; each that may go is found, none that has to stay or is empty is
+ * taken. */
 static void test_victims(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());
@@ -383,7 +392,8 @@ static void test_victims(void **state)
 			for (k = 0; k < 2000; k++) {
 				const uint32_t f = (uint32_t)test_below(&rng, n);
 				const uint64_t bit = UINT64_C(1) << f;
-				const em_bid bid = {(uint32_t)test_below(&rng, 2), 0, test_below(&rng, 3) << 20 | f << 12};
+				const em_bid bid = {(uint32_t)test_below(&rng, 2), 0,
+						    test_below(&rng, 3) << 20 | f << 12};
 				asking a = {n, test_random(&rng) | test_random(&rng), 0};
 				uint32_t v;
 
@@ -561,7 +571,8 @@ static void stack_next(void *state, em_verdict_fn ask, void *arg)
 static void test_own_policy(void **state)
 {
 	uint32_t calls = 0, i;
-	const em_policy own = {sizeof(em_policy), 0, "own", stack_bytes, stack_init, stack_came, stack_hit, stack_left, stack_victim, stack_next, &calls};
+	const em_policy own = {sizeof(em_policy), 0, "own", stack_bytes, stack_init, stack_came, stack_hit, stack_left,
+			       stack_victim, stack_next, &calls};
 	em_cache_access access[30];
 	uint64_t misses, best;
 	test_memory mem;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_disk_gives_back.c -- the scratch disk: space that is free goes back to the file system, or is kept where it does not.
+ * test_disk_gives_back.c -- the scratch disk: space that is free goes back to the file system, or is kept where it does
+ * not.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -41,7 +42,8 @@ static uint64_t allocated(em_ctx *ctx, emi_disk *d)
 	return (uint64_t)sb.st_blocks * 512;
 }
 
-/* Space of blocks that are freed goes back, in batches of gaps that are large enough; what is read is what was written. */
+/* Space of blocks that are freed goes back, in batches of gaps that are large enough; what is read is what was
+ * written. */
 static void test_give_back(void **state)
 {
 	enum { N = 256, BYTES = 64 << 10 };
@@ -266,7 +268,8 @@ static void test_end_goes_back(void **state)
 		assert_int_equal(emi_bid_free(d, bid[i], BYTES), EM_OK);
 		assert_true(emi_disk_held(d) >= emi_disk_used(d));
 		/* It may still be on its way. */
-		while (emi_disk_held(d) > emi_disk_used(d) + emi_disk_used(d) / 7 + (uint64_t)72 * BYTES && patience-- > 0)
+		while (emi_disk_held(d) > emi_disk_used(d) + emi_disk_used(d) / 7 + (uint64_t)72 * BYTES &&
+		       patience-- > 0)
 			usleep(100);
 		assert_true(patience > 0);
 	}

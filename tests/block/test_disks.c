@@ -301,7 +301,8 @@ static void test_round_robin(void **state)
 	}
 }
 
-/* Full disks are named, and the limit on all of them is one on the sum; gaps on another disk than the one that is to grow count. */
+/* Full disks are named, and the limit on all of them is one on the sum; gaps on another disk than the one that is to
+ * grow count. */
 static void test_full(void **state)
 {
 	em_bid bid[8], more;
@@ -482,7 +483,8 @@ static void count_warnings(void *user, int32_t level, const char *line)
 	*n += level >= EM_LOG_WARN && strstr(line, "in memory") != NULL;
 }
 
-/* That scratch is in memory is said of the first such disk, once for each context, and not of a backend that says so by its name. */
+/* That scratch is in memory is said of the first such disk, once for each context, and not of a backend that says so by
+ * its name. */
 static void warn_on_tmpfs(const char *dir)
 {
 	unsigned warnings = 0, i;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_packer.c -- packing blocks: what comes back is what went in, what does not become smaller stays, and damage is told.
+ * test_packer.c -- packing blocks: what comes back is what went in, what does not become smaller stays, and damage is
+ * told.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -148,7 +149,8 @@ static void test_worth(void **state)
 	}
 }
 
-/* Random bytes cannot be packed; then only some blocks are tried, unless all are to be, and all again when one was worth it. */
+/* Random bytes cannot be packed; then only some blocks are tried, unless all are to be, and all again when one was
+ * worth it. */
 static void test_poor(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());

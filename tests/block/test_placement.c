@@ -94,7 +94,8 @@ static void test_random_kinds(void **state)
 		for (i = 0; i < 8000; i++) {
 			assert_int_equal(em_placement_init(&p, kinds[k], 8, 0, 1, i), EM_OK);
 			count[em_placement_disk(&p, 3)]++;
-			/* From one block to the next, too, but that simple random ones go round and cycles never stay. */
+			/* From one block to the next, too, but that simple random ones go round and cycles never
+			 * stay. */
 			pairs[(em_placement_disk(&p, 4) + 8 - em_placement_disk(&p, 3)) % 8]++;
 		}
 		assert_even(count, 8000);
@@ -142,7 +143,8 @@ static void test_interleaved(void **state)
 	for (s = 0; s < SIZES; s++) {
 		for (round = 0; round < 100; round++) {
 			const uint32_t disks = sizes[s], first = (uint32_t)test_below(&rng, disks);
-			const uint32_t n = round % 2 ? 1 + (uint32_t)test_below(&rng, 40) : disks * (1 + (uint32_t)test_below(&rng, 3));
+			const uint32_t n = round % 2 ? 1 + (uint32_t)test_below(&rng, 40)
+						     : disks * (1 + (uint32_t)test_below(&rng, 3));
 			const uint64_t turn = round < 4 ? (uint64_t)round : test_random(&rng) / n - 1;
 			unsigned count[EM_DISKS_MAX] = {0};
 			em_placement p, list;
@@ -152,7 +154,9 @@ static void test_interleaved(void **state)
 			for (j = 0; j < n; j++) {
 				const uint32_t d = em_placement_disk(&p, turn * n + j);
 
-				assert_int_equal(em_placement_init(&list, EM_PLACE_STRIPING, disks, (first + j) % disks, 0, 0), EM_OK);
+				assert_int_equal(
+					em_placement_init(&list, EM_PLACE_STRIPING, disks, (first + j) % disks, 0, 0),
+					EM_OK);
 				assert_int_equal(d, em_placement_disk(&list, turn));
 				count[d]++;
 			}

@@ -51,8 +51,8 @@ typedef struct bench {
 	int in_order;             /* requests must be made in the order that next_wanted() tells */
 } bench;
 
-/* The sequence whose next block is to be requested: that with the smallest key, of equals the one that has the fewest blocks in memory, of these the
- * first; k: there is none. */
+/* The sequence whose next block is to be requested: that with the smallest key, of equals the one that has the fewest
+ * blocks in memory, of these the first; k: there is none. */
 static uint32_t next_wanted(const bench *b)
 {
 	uint32_t s, best = b->k, have[MOST_K];
@@ -143,7 +143,9 @@ static void bench_open_on(bench *b, uint32_t k, uint32_t blocks, uint32_t disks)
 			/* Equal keys happen, within a sequence and between them. */
 			key += test_below(&b->rng, 4) * test_below(&b->rng, 100);
 			b->block[s][i].key = key;
-			assert_int_equal(emi_bid_alloc_on(b->disk, (uint32_t)test_below(&b->rng, disks), BLOCK, &b->block[s][i].bid, &err), EM_OK);
+			assert_int_equal(emi_bid_alloc_on(b->disk, (uint32_t)test_below(&b->rng, disks), BLOCK,
+							  &b->block[s][i].bid, &err),
+					 EM_OK);
 			fill_block(words, s, i);
 			emi_block_write(b->disk, &rq, words, BLOCK, b->block[s][i].bid, &b->io);
 			assert_int_equal(emi_wait(&rq, &err), EM_OK);
@@ -309,7 +311,8 @@ static void make_keys_differ(bench *b)
 /* From several disks: all that is in the window is requested as the schedule says. */
 static void test_best_order(void **state)
 {
-	static uint32_t disk[MOST_K * MOST_BLOCKS], order[MOST_K * MOST_BLOCKS], room[EM_SCHEDULE_ROOM(MOST_K * MOST_BLOCKS, MOST_DISKS)];
+	static uint32_t disk[MOST_K * MOST_BLOCKS], order[MOST_K * MOST_BLOCKS],
+		room[EM_SCHEDULE_ROOM(MOST_K * MOST_BLOCKS, MOST_DISKS)];
 	int round;
 
 	(void)state;
@@ -377,7 +380,8 @@ static void test_windows(void **state)
 	}
 }
 
-/* Keys that say nothing, as beginnings of strings may: sequences that are used up at the same rate are all read ahead. */
+/* Keys that say nothing, as beginnings of strings may: sequences that are used up at the same rate are all read
+ * ahead. */
 static void test_equal_keys(void **state)
 {
 	uint32_t k, i, s, round;

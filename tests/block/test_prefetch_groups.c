@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_prefetch_groups.c -- groups of sequences that are consumed one after the other: the next one is read ahead while one ends, and never so far that a
- * block of the one at hand, or later of its own, cannot be had.
+ * test_prefetch_groups.c -- groups of sequences that are consumed one after the other: the next one is read ahead while
+ * one ends, and never so far that a block of the one at hand, or later of its own, cannot be had.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,7 +126,9 @@ static void bench_open(bench *b, uint32_t most, uint32_t length, uint32_t disks)
 
 				key += test_below(&b->rng, few ? 2 : 1000);
 				b->block[g][s][i].key = key * MOST_K + s;
-				assert_int_equal(emi_bid_alloc_on(b->disk, (uint32_t)test_below(&b->rng, disks), BLOCK, &b->block[g][s][i].bid, &err), EM_OK);
+				assert_int_equal(emi_bid_alloc_on(b->disk, (uint32_t)test_below(&b->rng, disks), BLOCK,
+								  &b->block[g][s][i].bid, &err),
+						 EM_OK);
 				fill_block(words, g, s, i);
 				emi_block_write(b->disk, &rq, words, BLOCK, b->block[g][s][i].bid, &b->io);
 				assert_int_equal(emi_wait(&rq, &err), EM_OK);
@@ -149,7 +151,8 @@ static void open_fetch(bench *b, emi_prefetch *p, uint32_t extra, uint64_t scram
 	em_errinfo err;
 
 	memset(&err, 0, sizeof(err));
-	if (emi_prefetch_open(p, b->ctx, b->disk, b->most, extra, b->best, BLOCK, 0, hint, b, &b->io, scramble, &err) != EM_OK)
+	if (emi_prefetch_open(p, b->ctx, b->disk, b->most, extra, b->best, BLOCK, 0, hint, b, &b->io, scramble, &err) !=
+	    EM_OK)
 		fail_msg("%s", err.text);
 	assert_true(p->nbuffers <= MOST_BUFFERS);
 }
@@ -171,7 +174,8 @@ static em_status turn(bench *b, emi_prefetch *p, em_errinfo *err)
 	return emi_prefetch_turn(p, err);
 }
 
-/* Blocks of sequence s in buffers that nobody took, and whether `number' is one of them: counted, whatever the prefetcher counts. */
+/* Blocks of sequence s in buffers that nobody took, and whether `number' is one of them: counted, whatever the
+ * prefetcher counts. */
 static uint32_t in_buffers(const emi_prefetch *p, uint32_t group, uint32_t s, uint32_t number, int *there)
 {
 	int free_one[MOST_BUFFERS] = { 0 };
@@ -191,7 +195,8 @@ static uint32_t in_buffers(const emi_prefetch *p, uint32_t group, uint32_t s, ui
 	return n;
 }
 
-/* Whoever is going to need a buffer that nobody brings back has one: of those that are free, or, in the coming group, of all. */
+/* Whoever is going to need a buffer that nobody brings back has one: of those that are free, or, in the coming group,
+ * of all. */
 static void check_rights(const bench *b, const emi_prefetch *p)
 {
 	uint32_t s, bare = 0, used = 0;
@@ -296,8 +301,8 @@ static void assert_ends(const bench *b, emi_prefetch *p)
 	}
 }
 
-/* All groups, each block when a merge comes to need it: nobody has to ask, and where one group ends and the next begins, as much of that is requested as if it had been
- * alone. */
+/* All groups, each block when a merge comes to need it: nobody has to ask, and where one group ends and the next
+ * begins, as much of that is requested as if it had been alone. */
 static void test_seams(void **state)
 {
 	int round;
@@ -310,7 +315,8 @@ static void test_seams(void **state)
 		bench b;
 
 		memset(&err, 0, sizeof(err));
-		bench_open(&b, 1 + (uint32_t)round % MOST_K, 1 + (uint32_t)round % MOST_BLOCKS, 1 + (uint32_t)round % MOST_DISKS);
+		bench_open(&b, 1 + (uint32_t)round % MOST_K, 1 + (uint32_t)round % MOST_BLOCKS,
+			   1 + (uint32_t)round % MOST_DISKS);
 		b.best = (uint32_t)test_below(&b.rng, 6);
 		extra = b.best + (uint32_t)test_below(&b.rng, 6);
 		open_fetch(&b, &p, extra, 0);
@@ -329,11 +335,13 @@ static void test_seams(void **state)
 				give_back(&b, &p, 0);
 				join_some_time(&b, &p, 1);
 				check_rights(&b, &p);
-				/* Disks always have something to read if there is something: what is free is what somebody has a right to. */
+				/* Disks always have something to read if there is something: what is free is what
+				 * somebody has a right to. */
 				if (emi_prefetch_told(&p) || p.nheap == 0)
 					continue;
 				g = &p.group[p.last];
-				assert_true(p.nfree == p.group[p.now].bare || (p.last != p.now && p.nbuffers == g->buffers + g->bare));
+				assert_true(p.nfree == p.group[p.now].bare ||
+					    (p.last != p.now && p.nbuffers == g->buffers + g->bare));
 			}
 			assert_ends(&b, &p);
 			sum += b.total[b.at];
@@ -345,7 +353,8 @@ static void test_seams(void **state)
 	}
 }
 
-/* A consumer that takes blocks from anywhere and keeps several, hints that are wrong, groups that join late or not before their turn, any number of buffers. */
+/* A consumer that takes blocks from anywhere and keeps several, hints that are wrong, groups that join late or not
+ * before their turn, any number of buffers. */
 static void test_any_order(void **state)
 {
 	uint64_t missed = 0;
@@ -359,7 +368,8 @@ static void test_any_order(void **state)
 		bench b;
 
 		memset(&err, 0, sizeof(err));
-		bench_open(&b, 1 + (uint32_t)round % MOST_K, 1 + (uint32_t)round % MOST_BLOCKS, 1 + (uint32_t)round % MOST_DISKS);
+		bench_open(&b, 1 + (uint32_t)round % MOST_K, 1 + (uint32_t)round % MOST_BLOCKS,
+			   1 + (uint32_t)round % MOST_DISKS);
 		b.best = (uint32_t)test_below(&b.rng, 9);
 		open_fetch(&b, &p, (uint32_t)test_below(&b.rng, 7), round % 2 ? test_random(&b.rng) | 1 : 0);
 		keep = 1 + (uint32_t)test_below(&b.rng, 4);

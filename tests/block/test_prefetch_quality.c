@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_prefetch_quality.c -- how good the order is in which blocks are asked for: what disks could do, and what they are asked to do.
+ * test_prefetch_quality.c -- how good the order is in which blocks are asked for: what disks could do, and what they
+ * are asked to do.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +50,8 @@ static void open_scratch(scratch *b, uint32_t disks)
 	assert_int_equal(emi_scratch_acquire(b->ctx, &b->disk, &err), EM_OK);
 }
 
-/* Runs of random records, placed by randomised cycling.  Nobody looks at the data, so each disk has one block that is all of its blocks. */
+/* Runs of random records, placed by randomised cycling.  Nobody looks at the data, so each disk has one block that is
+ * all of its blocks. */
 typedef struct runs {
 	uint32_t k, length;
 	em_bid bid[QUALITY_DISKS];
@@ -140,7 +142,8 @@ static em_status run_hint(void *arg, uint32_t seq, emi_hint *h, em_errinfo *err)
 	return EM_OK;
 }
 
-/* Do what makes requests: take the next block of a run, or go on (seq = k).  Free buffers are taken in their order, which tells that of the requests. */
+/* Do what makes requests: take the next block of a run, or go on (seq = k).  Free buffers are taken in their order,
+ * which tells that of the requests. */
 static emi_fetched *watched(runs *r, emi_prefetch *p, emi_fetched **was_free, uint32_t seq)
 {
 	const uint32_t before = p->nfree;
@@ -156,17 +159,21 @@ static emi_fetched *watched(runs *r, emi_prefetch *p, emi_fetched **was_free, ui
 	return out;
 }
 
-/* Parallel steps in which a merge gets k runs, `extra' buffers beyond one for each run, by the requests that it makes. */
+/* Parallel steps in which a merge gets k runs, `extra' buffers beyond one for each run, by the requests that it
+ * makes. */
 static uint64_t steps_of(scratch *b, runs *r, const uint32_t *taken, uint32_t disks, uint32_t extra)
 {
 	const uint32_t n = r->k * r->length;
-	emi_fetched **held = numbers(r->k, sizeof(emi_fetched *)), **was_free = numbers(r->k + extra, sizeof(emi_fetched *));
+	emi_fetched **held = numbers(r->k, sizeof(emi_fetched *)),
+		    **was_free = numbers(r->k + extra, sizeof(emi_fetched *));
 	uint32_t *disk = numbers(n, sizeof *disk), *room = numbers(EM_SCHEDULE_ROOM(n, disks), sizeof *room), i;
 	em_errinfo err;
 	uint64_t steps;
 	emi_prefetch p;
 
-	assert_int_equal(emi_prefetch_open(&p, b->ctx, b->disk, r->k, extra, extra, BLOCK, 0, run_hint, r, &b->io, 0, &err), EM_OK);
+	assert_int_equal(
+		emi_prefetch_open(&p, b->ctx, b->disk, r->k, extra, extra, BLOCK, 0, run_hint, r, &b->io, 0, &err),
+		EM_OK);
 	assert_int_equal(emi_prefetch_join(&p, r->k, &err), EM_OK);
 	assert_int_equal(emi_prefetch_turn(&p, &err), EM_OK);
 	watched(r, &p, was_free, r->k);
@@ -191,13 +198,15 @@ static uint64_t steps_of(scratch *b, runs *r, const uint32_t *taken, uint32_t di
 	return steps;
 }
 
-/* How busy the disks of a merge of random runs are: so many percent of the steps that a disk needs which always has something to do, at most.  The
- * runs are the same each time: the marks are for the average, and one draw may be some percent off. */
+/* How busy the disks of a merge of random runs are: so many percent of the steps that a disk needs which always has
+ * something to do, at most.  The runs are the same each time: the marks are for the average, and one draw may be some
+ * percent off. */
 static void test_quality(void **state)
 {
 	static const struct {
 		uint32_t k, length, per_disk, most;
-	} cases[] = {{8, 300, 4, 108}, {32, 300, 4, 108}, {8, 300, 8, 101}, {32, 300, 8, 101}, {100, 200, 8, 105}, {400, 200, 8, 105}};
+	} cases[] = {{8, 300, 4, 108}, {32, 300, 4, 108}, {8, 300, 8, 101}, {32, 300, 8, 101}, {100, 200, 8, 105},
+		     {400, 200, 8, 105}};
 	uint32_t disks, c, i;
 
 	(void)state;
@@ -226,7 +235,8 @@ static void test_quality(void **state)
 			make_runs(&r, &rng, cases[c].k, cases[c].length, disks, taken);
 			steps = steps_of(&b, &r, taken, disks, extra);
 			if (steps < n / disks || steps * 100 > (uint64_t)cases[c].most * ((n + disks - 1) / disks))
-				fail_msg("%u runs on %u disks with %u buffers: %u steps for %u blocks", cases[c].k, disks, extra, (unsigned)steps, n);
+				fail_msg("%u runs on %u disks with %u buffers: %u steps for %u blocks", cases[c].k,
+					 disks, extra, (unsigned)steps, n);
 			free_runs(&r);
 			free(taken);
 			emi_scratch_release(b.ctx, b.disk);

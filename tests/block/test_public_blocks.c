@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_public_blocks.c -- disks, ids, transfers and memory of blocks as callers outside have them: whole rounds, what each function refuses, and objects that
- * are closed in any order.
+ * test_public_blocks.c -- disks, ids, transfers and memory of blocks as callers outside have them: whole rounds, what
+ * each function refuses, and objects that are closed in any order.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -164,7 +164,8 @@ static void test_disks_without_memory(void **state)
 
 static void test_ids(void **state)
 {
-	static const uint32_t kinds[] = {EM_PLACE_STRIPING, EM_PLACE_SIMPLE, EM_PLACE_CYCLING, EM_PLACE_RANDOM, EM_PLACE_SINGLE};
+	static const uint32_t kinds[] = {EM_PLACE_STRIPING, EM_PLACE_SIMPLE, EM_PLACE_CYCLING, EM_PLACE_RANDOM,
+					 EM_PLACE_SINGLE};
 	em_bid bid[BLOCKS], other[BLOCKS];
 	em_disks_stats s = EM_DISKS_STATS_INIT;
 	uint32_t k, i, j, on[D] = {0};
@@ -331,7 +332,8 @@ static void test_misused_ids(void **state)
 		assert_int_equal(em_block_read(d, bid[0], buf, BLOCK, NULL, NULL, &rq), EM_ERR_STATE);
 		assert_null(rq);
 		assert_told(d, EM_ERR_STATE, f.dir[bid[0].disk]);
-		assert_int_equal(em_block_write(other, bid[0], buf, BLOCK, NULL, NULL, &rq), checked ? EM_ERR_STATE : EM_OK);
+		assert_int_equal(em_block_write(other, bid[0], buf, BLOCK, NULL, NULL, &rq),
+				 checked ? EM_ERR_STATE : EM_OK);
 		assert_int_equal(em_request_wait(rq), checked ? EM_ERR_INVAL : EM_OK);
 		em_request_close(rq);
 		assert_int_equal(em_block_write(d, bid[0], buf, BLOCK, NULL, NULL, &rq), EM_OK);
@@ -424,14 +426,17 @@ static void test_transfers(void **state)
 	memcpy(copy, blocks, BLOCKS * BLOCK);
 	assert_int_equal(em_bids_alloc(d, bid, BLOCKS, BLOCK, NULL, 0), EM_OK);
 	for (i = 0; i < BLOCKS; i++)
-		assert_int_equal(em_block_write(d, bid[i], blocks + i * BLOCK, BLOCK, count_ends, &ended, &rq[i]), EM_OK);
+		assert_int_equal(em_block_write(d, bid[i], blocks + i * BLOCK, BLOCK, count_ends, &ended, &rq[i]),
+				 EM_OK);
 	assert_int_equal(em_request_wait_all(rq, BLOCKS), EM_OK);
 	assert_int_equal(ended, BLOCKS);
 	for (i = 0; i < BLOCKS; i++)
 		em_request_close(rq[i]);
 	memset(blocks, 0, BLOCKS * BLOCK);
 	for (i = 0; i < BLOCKS; i++)
-		assert_int_equal(em_block_read(d, bid[(i * 7) % BLOCKS], blocks + (i * 7) % BLOCKS * BLOCK, BLOCK, NULL, NULL, &rq[i]), EM_OK);
+		assert_int_equal(em_block_read(d, bid[(i * 7) % BLOCKS], blocks + (i * 7) % BLOCKS * BLOCK, BLOCK, NULL,
+					       NULL, &rq[i]),
+				 EM_OK);
 	assert_int_equal(em_request_wait_all(rq, BLOCKS), EM_OK);
 	for (i = 0; i < BLOCKS; i++) {
 		assert_int_equal(em_request_moved(rq[i]), BLOCK);
@@ -633,7 +638,8 @@ static void test_placement_refused(void **state)
 
 static void test_schedule_refused(void **state)
 {
-	const uint32_t disk[] = {0, 1, 1, 0}, wrong[] = {0, 1, 2, 0}, twice[] = {0, 1, 1, 3}, far[] = {0, 1, 2, 4}, naive[] = {0, 1, 2, 3};
+	const uint32_t disk[] = {0, 1, 1, 0}, wrong[] = {0, 1, 2, 0}, twice[] = {0, 1, 1, 3}, far[] = {0, 1, 2, 4},
+		       naive[] = {0, 1, 2, 3};
 	uint32_t order[4], room[EM_SCHEDULE_ROOM(4, 2)];
 
 	(void)state;

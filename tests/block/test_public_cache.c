@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_public_cache.c -- caches, their policies and traces as callers outside have them, on several disks: whole rounds, what each function refuses, what they say when a disk or an
- * allocation fails, and closing in any order.
+ * test_public_cache.c -- caches, their policies and traces as callers outside have them, on several disks: whole
+ * rounds, what each function refuses, what they say when a disk or an allocation fails, and closing in any order.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,8 @@ static void change(round_trip *r, em_cache *c, uint32_t i, uint32_t mode)
 
 static const em_policy *policy_at(uint32_t i)
 {
-	const em_policy *const all[] = {em_policy_lru(), em_policy_clock(), em_policy_random(), em_policy_s3fifo(), NULL};
+	const em_policy *const all[] = {em_policy_lru(), em_policy_clock(), em_policy_random(), em_policy_s3fifo(),
+					NULL};
 
 	return all[i];
 }
@@ -187,7 +188,8 @@ static void test_trace_refused(void **state)
 	round_stop(&r);
 }
 
-/* A policy of the caller's that remembers nothing, asks for all frames there may be, and takes the first that may go. */
+/* A policy of the caller's that remembers nothing, asks for all frames there may be, and takes the first that may
+ * go. */
 static uint64_t naive_bytes(uint32_t n)
 {
 	(void)n;
@@ -252,7 +254,8 @@ static void naive_next(void *state, em_verdict_fn ask, void *arg)
 static void test_cache_own_policy(void **state)
 {
 	unsigned opened = 0;
-	const em_policy naive = {sizeof naive, 0, "naive", naive_bytes, naive_init, naive_came, naive_hit, naive_left, naive_victim, naive_next, &opened};
+	const em_policy naive = {sizeof naive, 0, "naive", naive_bytes, naive_init, naive_came, naive_hit, naive_left,
+				 naive_victim, naive_next, &opened};
 	uint32_t i, k;
 	round_trip r;
 	em_cache *c;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_public_pool.c -- pools as callers outside have them, on several disks: whole rounds, what each function refuses, what they say when a disk or an
- * allocation fails, and closing in any order.
+ * test_public_pool.c -- pools as callers outside have them, on several disks: whole rounds, what each function refuses,
+ * what they say when a disk or an allocation fails, and closing in any order.
  */
 #include <stdarg.h>
 #include <stddef.h>

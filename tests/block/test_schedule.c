@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_schedule.c -- orders of fetching against all that are possible, for a few blocks, and against what any must have, for many.
+ * test_schedule.c -- orders of fetching against all that are possible, for a few blocks, and against what any must
+ * have, for many.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -234,7 +235,8 @@ static void test_edges(void **state)
 	assert_int_equal(steps(&p, order), 25);
 }
 
-/* What the theory promises: with four buffers for each disk the disks are idle for an eighth of the time at most, with eight for a sixteenth. */
+/* What the theory promises: with four buffers for each disk the disks are idle for an eighth of the time at most, with
+ * eight for a sixteenth. */
 static void test_cycling(void **state)
 {
 	enum { RUNS = 32, LENGTH = 90 };

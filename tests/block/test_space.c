@@ -107,12 +107,14 @@ static void give(model *m, unsigned i)
 static void write_some(model *m, unsigned i)
 {
 	const uint64_t from = test_below(&m->rng, m->block[i].n), n = 1 + test_below(&m->rng, m->block[i].n - from);
-	const uint64_t first = test_below(&m->rng, m->block[i].n), rest = 1 + test_below(&m->rng, m->block[i].n - first);
+	const uint64_t first = test_below(&m->rng, m->block[i].n),
+		       rest = 1 + test_below(&m->rng, m->block[i].n - first);
 	const uint64_t unit = m->block[i].unit;
 
 	assert_true(emi_space_write(&m->space, unit + from, n));
 	memset(m->used + unit + from, 2, (size_t)n);
-	assert_int_equal(emi_space_written(&m->space, unit + first, rest), memchr(m->used + unit + first, 2, (size_t)rest) != NULL);
+	assert_int_equal(emi_space_written(&m->space, unit + first, rest),
+			 memchr(m->used + unit + first, 2, (size_t)rest) != NULL);
 	assert_false(emi_space_write(&m->space, m->space.high - 1, 2));
 }
 
@@ -123,7 +125,8 @@ static uint64_t any_size(test_rng *rng)
 	return size[test_below(rng, sizeof size / sizeof *size)];
 }
 
-/* The first gap is found whenever there is one, nothing overlaps, and only then does the disk grow; it shrinks to the last unit in use. */
+/* The first gap is found whenever there is one, nothing overlaps, and only then does the disk grow; it shrinks to the
+ * last unit in use. */
 static void test_model(void **state)
 {
 	em_ctx *ctx = make_ctx((uint64_t)64 << 20);
@@ -388,7 +391,8 @@ static void test_edges(void **state)
 	em_ctx_close(ctx);
 }
 
-/* What is cut out are the gaps that are large enough, whole, each once; none of it is given out again until it is mended. */
+/* What is cut out are the gaps that are large enough, whole, each once; none of it is given out again until it is
+ * mended. */
 static void test_cut(void **state)
 {
 	em_ctx *ctx = make_ctx((uint64_t)64 << 20);

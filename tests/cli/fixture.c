@@ -21,7 +21,9 @@ static void say_if_in_memory(const char *dir)
 	struct statfs sb;
 
 	if (!said && statfs(dir, &sb) == 0 && sb.f_type == TMPFS_TYPE)
-		print_message("# %s is in memory, of which the command warns: some of these tests fail unless TMPDIR is on a disk\n", dir);
+		print_message("# %s is in memory, of which the command warns: some of these tests fail unless TMPDIR "
+			      "is on a disk\n",
+			      dir);
 	said = 1;
 }
 

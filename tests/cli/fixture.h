@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * fixture.h -- what most tests of the command need: a directory with names in it of files that are not there yet, and one for scratch
- * files.
+ * fixture.h -- what most tests of the command need: a directory with names in it of files that are not there yet, and
+ * one for scratch files.
  */
 #ifndef CLI_FIXTURE_H
 #define CLI_FIXTURE_H

@@ -14,8 +14,8 @@
 void gnu_shell(run *r, const char *dir, const char *line, int gnu);
 
 /*
- * The messages of a run in the form in which the two are the same: without what is in front of ": ", and without the advice to
- * try --help.  In place.
+ * The messages of a run in the form in which the two are the same: without what is in front of ": ", and without the
+ * advice to try --help.  In place.
  */
 void gnu_strip(char *messages);
 

@@ -3,11 +3,11 @@
  * gnu_texts.c -- random and adversarial texts to compare sorts with.
  *
  * A line is a few items, each of some kind, with separators between them; all lines of a text have items of the same
- * few kinds, so that keys of neighbours have to be compared in earnest.  Some lines repeat earlier ones.  A text may be put
- * in order, or the other way round, before it is written.
+ * few kinds, so that keys of neighbours have to be compared in earnest.  Some lines repeat earlier ones.  A text may be
+ * put in order, or the other way round, before it is written.
  *
- * Two things are left out, with which GNU sort 9.1 does what nobody could mean.  NaNs: it orders them among each other by
- * the bytes of a long double, of which some are never set.  The byte 0x80: in the C locale it takes it for the
+ * Two things are left out, with which GNU sort 9.1 does what nobody could mean.  NaNs: it orders them among each other
+ * by the bytes of a long double, of which some are never set.  The byte 0x80: in the C locale it takes it for the
  * separator of thousands with -h.
  */
 #include <stdarg.h>
@@ -25,8 +25,8 @@
 #define LINES_MOST 4000
 #define LONG_MOST ((size_t)1 << 20)
 
-enum { ITEM_GARBAGE, ITEM_FEW, ITEM_LETTERS, ITEM_NUMBER, ITEM_GENERAL, ITEM_HUMAN, ITEM_MONTH, ITEM_VERSION, ITEM_PREFIX, ITEM_UTF8,
-       ITEM_EMPTY, ITEM_KINDS };
+enum { ITEM_GARBAGE, ITEM_FEW, ITEM_LETTERS, ITEM_NUMBER, ITEM_GENERAL, ITEM_HUMAN, ITEM_MONTH, ITEM_VERSION,
+       ITEM_PREFIX, ITEM_UTF8, ITEM_EMPTY, ITEM_KINDS };
 
 typedef struct line {
 	size_t at, n;
@@ -100,7 +100,8 @@ static void add_garbage(builder *b)
 
 static void add_number(builder *b)
 {
-	static const char *const odd[] = { "", "-", ".", "-.", "-0", "0", "00", "-0.0", "+1", "1.", ".5", "-.5", "1,5", "--1", "- 1", "1e3", "0x10" };
+	static const char *const odd[] = { "", "-", ".", "-.", "-0", "0", "00", "-0.0", "+1", "1.", ".5", "-.5", "1,5",
+					   "--1", "- 1", "1e3", "0x10" };
 	size_t zeroes;
 
 	if (!below(b, 4)) {
@@ -123,8 +124,9 @@ static void add_number(builder *b)
 
 static void add_general(builder *b)
 {
-	static const char *const odd[] = { "inf", "-inf", "infinity", "INF", "in", "1e", "1e+", "1e400", "-1e400", "1e5000",
-					   "1e-5000", "0x1p4", "0x.8", "0X1P-3", "0x", "1e-400", "+1.5e3", "-0", "0", "-0e7", "x", "" };
+	static const char *const odd[] = { "inf", "-inf", "infinity", "INF", "in", "1e", "1e+", "1e400", "-1e400",
+					   "1e5000", "1e-5000", "0x1p4", "0x.8", "0X1P-3", "0x", "1e-400", "+1.5e3",
+					   "-0", "0", "-0e7", "x", "" };
 
 	if (!below(b, 3)) {
 		WORDS(b, odd);
@@ -151,8 +153,8 @@ static void add_human(builder *b)
 
 static void add_month(builder *b)
 {
-	static const char *const month[] = { "jan", "FEB", "Mar", "apr", "may", "JUN", "July", "august", "sep", "Oct", "november", "DECx", "ja",
-					     "foo", "", "j an", "MAYOR", "Sept" };
+	static const char *const month[] = { "jan", "FEB", "Mar", "apr", "may", "JUN", "July", "august", "sep", "Oct",
+					     "november", "DECx", "ja", "foo", "", "j an", "MAYOR", "Sept" };
 
 	add_from(b, " \t", 0, below(b, 3) ? 0 : 2);
 	WORDS(b, month);
@@ -160,8 +162,10 @@ static void add_month(builder *b)
 
 static void add_version(builder *b)
 {
-	static const char *const odd[] = { ".", "..", "", ".a", ".a.b", "~", "a~", "a~1", "a", "a.tar.gz", ".tar", "1.~1~", "00", "0" };
-	static const char *const extension[] = { ".tar.gz", ".c", ".txt", "~", ".~1~", ".1", ".a1", ".tgz~", ".7z", "." };
+	static const char *const odd[] = { ".", "..", "", ".a", ".a.b", "~", "a~", "a~1", "a", "a.tar.gz", ".tar",
+					   "1.~1~", "00", "0" };
+	static const char *const extension[] = { ".tar.gz", ".c", ".txt", "~", ".~1~", ".1", ".a1", ".tgz~", ".7z",
+						 "." };
 
 	if (!below(b, 6)) {
 		WORDS(b, odd);
@@ -192,7 +196,8 @@ static void add_prefix(builder *b)
 
 static void add_utf8(builder *b)
 {
-	static const char *const piece[] = { "\xc3\xa4", "\xc3\x84", "\xe2\x82\xac", "\xf0\x9f\x98\x81", "a", "Z", "\r", " ", "\xcc\x88", "\xc3" };
+	static const char *const piece[] = { "\xc3\xa4", "\xc3\x84", "\xe2\x82\xac", "\xf0\x9f\x98\x81", "a", "Z", "\r",
+					     " ", "\xcc\x88", "\xc3" };
 	size_t n = (size_t)below(b, 6);
 
 	while (n--)

@@ -115,7 +115,8 @@ static int doom_of(const void *data)
 
 static void change_iocb(struct iocb *cb, const void *to)
 {
-	const int how = preload_fate(cb->aio_lio_opcode == IO_CMD_PWRITE ? "aio_write" : "aio_read", cb->aio_fildes, to);
+	const int how =
+		preload_fate(cb->aio_lio_opcode == IO_CMD_PWRITE ? "aio_write" : "aio_read", cb->aio_fildes, to);
 
 	pthread_mutex_lock(&doomed_lock);
 	if (how > 0)

@@ -55,20 +55,11 @@ typedef struct sweep {
 	unsigned runs, struck, failures;
 } sweep;
 
-static char env_preload[512], env_libraries[512], program[512];
+static char env_preload[512];
 static char env_asan[] = "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0";
 
 /* What failed in which way at which place already: keys, 0 is free. */
 static uint64_t seen[SEEN_SLOTS];
-
-/* The command itself, and not a script of libtool that starts it. */
-static void find_program(const char *build)
-{
-	snprintf(program, sizeof(program), "%s/.libs/extmem", build);
-	if (access(program, X_OK))
-		snprintf(program, sizeof(program), "%s", getenv("EXTMEM"));
-	snprintf(env_libraries, sizeof(env_libraries), "LD_LIBRARY_PATH=%s/.libs", build);
-}
 
 int sweep_set_up(void **state)
 {
@@ -79,7 +70,6 @@ int sweep_set_up(void **state)
 		print_error("EM_BUILDDIR must hold the path of the build\n");
 		return -1;
 	}
-	find_program(build);
 	snprintf(path, sizeof(path), "%s/tests/cli/preload.so", build);
 	if (access(path, R_OK)) {
 		print_error("%s: %s\n", path, strerror(errno));
@@ -286,6 +276,7 @@ static void tell(sweep *w, const char *wrong, const run *r, const sweep_way *way
 {
 	const char *left = stray(w->dir, w->c);
 	const char *how = way->how == PRELOAD_SHORT ? "short" : way->how == PRELOAD_ZERO ? "0" : strerror(way->how);
+	const char *libraries = getenv("LD_LIBRARY_PATH");
 	int i;
 
 	if (w->failures++ >= TOLD_MOST)
@@ -293,8 +284,8 @@ static void tell(sweep *w, const char *wrong, const run *r, const sweep_way *way
 	print_error("%s: %s %c fails with %s%s: %s (status %d, signal %d%s%s): %s\n", w->c->name, p->call, p->kind, how,
 		    way->for_good ? " for good" : "", wrong, r->status, r->signal, left ? ", left " : "",
 		    left ? left : "", r->err);
-	print_error("    %s '%s' EXTMEM_PRELOAD_LOG=log TMPDIR=. %s %s", env_preload, w->env_fail, env_libraries,
-		    program);
+	print_error("    %s '%s' EXTMEM_PRELOAD_LOG=log TMPDIR=. LD_LIBRARY_PATH=%s %s", env_preload, w->env_fail,
+		    libraries ? libraries : "", getenv("EXTMEM"));
 	for (i = 0; w->c->args[i]; i++)
 		print_error(" %s", w->c->args[i]);
 	print_error("%s\n", w->c->from == SWEEP_NO_STDIN ? "" : w->c->from == SWEEP_STDIN ? " <input-0"
@@ -380,15 +371,13 @@ static void make(sweep *w)
 	}
 	snprintf(w->env_log, sizeof(w->env_log), "EXTMEM_PRELOAD_LOG=log");
 	snprintf(w->env_scratch, sizeof(w->env_scratch), "TMPDIR=%s", w->scratch);
-	w->setup.program = program;
 	w->setup.dir = w->dir;
 	w->setup.seconds = HANG_SECONDS;
 	w->setup.env[0] = env_preload;
-	w->setup.env[1] = env_libraries;
-	w->setup.env[2] = env_asan;
-	w->setup.env[3] = w->env_log;
-	w->setup.env[4] = w->env_scratch;
-	w->setup.env[5] = w->env_fail;
+	w->setup.env[1] = env_asan;
+	w->setup.env[2] = w->env_log;
+	w->setup.env[3] = w->env_scratch;
+	w->setup.env[4] = w->env_fail;
 }
 
 static void destroy(sweep *w)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cli_bench.c -- extmem bench io: that it makes the runs it is asked for, counts what it predicted, and leaves nothing.
+ * test_cli_bench.c -- extmem bench io: that it makes the runs it is asked for, counts what it predicted, and leaves
+ * nothing.
  *
  * What the times are is nobody's business here.
  */
@@ -41,8 +42,9 @@ static char *parameters_of(const char *out)
 		if (!cache)
 			cache = strstr(line, ",cold,");
 		assert_non_null(cache);
-		assert_int_equal(sscanf(cache + 6, "%lf,%lf,%lf,%lf,%llu,%llu,%llu", &median, &least, &most, &cpu, &predicted,
-					&counted, &bytes), 7);
+		assert_int_equal(sscanf(cache + 6, "%lf,%lf,%lf,%lf,%llu,%llu,%llu", &median, &least, &most, &cpu,
+					&predicted, &counted, &bytes),
+				 7);
 		assert_true(least > 0 && least <= median && median <= most);
 		assert_true(predicted > 0 && predicted == counted);
 		cache[5] = '\n';
@@ -91,7 +93,8 @@ static void test_combinations(void **state)
 		    "read,buffer,100,1,,100,1,cold\n"
 		    "read,buffer,1000,1,,100,1,cold\n"
 		    "read,buffer,10000,1,,100,1,cold\n",
-		    "--op=read", "--kind=buffer", "--n=10^2..10^4", "--element=1,100", "--repeat=1", "--cache=cold", NULL);
+		    "--op=read", "--kind=buffer", "--n=10^2..10^4", "--element=1,100", "--repeat=1", "--cache=cold",
+		    NULL);
 	expect_runs(NULL,
 		    "read,mapping,500,2,1024,16,3,warm\n"
 		    "write,mapping,500,2,1024,16,3,warm\n"
@@ -99,7 +102,8 @@ static void test_combinations(void **state)
 		    "write,mapping,500,2,2048,16,3,warm\n"
 		    "read,mapping,500,2,4096,16,3,warm\n"
 		    "write,mapping,500,2,4096,16,3,warm\n",
-		    "--op=read,write", "--kind=mapping", "--n=500", "--k=2", "--element=16", "--block=1K..5K", "--repeat=3", NULL);
+		    "--op=read,write", "--kind=mapping", "--n=500", "--k=2", "--element=16", "--block=1K..5K",
+		    "--repeat=3", NULL);
 }
 
 static void test_formats(void **state)
@@ -109,7 +113,10 @@ static void test_formats(void **state)
 	(void)state;
 	run_command(&r, NULL, "bench", "io", "--n=100", "--json", "--repeat=1", NULL);
 	assert_status(&r, 0);
-	assert_ptr_equal(strstr(r.out, "{\"cache\": \"warm\", \"runs\": [\n {\"op\": \"write\", \"kind\": \"simple\", \"n\": 100,"), r.out);
+	assert_ptr_equal(
+		strstr(r.out,
+		       "{\"cache\": \"warm\", \"runs\": [\n {\"op\": \"write\", \"kind\": \"simple\", \"n\": 100,"),
+		r.out);
 	assert_non_null(strstr(r.out, "\"block\": null"));
 	assert_non_null(strstr(r.out, "\"block\": 65536"));
 	assert_string_equal(r.out + r.out_bytes - 4, "\n]}\n");
@@ -150,7 +157,8 @@ static void test_tables(void **state)
 		    "read,bufferb,10,1,100,4,1,warm\n",
 		    "--op=read", "--repeat=1", "--n=10", "--from", path, NULL);
 
-	run_command(&r, NULL, "bench", "io", "--csv", "--kind=simple,mapping", "--n=77,78", "--element=5", "--repeat=2", NULL);
+	run_command(&r, NULL, "bench", "io", "--csv", "--kind=simple,mapping", "--n=77,78", "--element=5", "--repeat=2",
+		    NULL);
 	assert_status(&r, 0);
 	write_text(path, r.out);
 	{
@@ -192,12 +200,14 @@ static void test_bad_tables(void **state)
 static void test_bad_options(void **state)
 {
 	static const char *const bad[][2] = {
-		{ "--op=copy", "unknown" }, { "--kind=", "empty" }, { "--kind=simple,,buffer", "unknown" }, { "--n=0", "at least" },
-		{ "--n=10..5", "ends before" }, { "--n=10^99", "too large" }, { "--n=10^", "--n" }, { "--n=1,", "empty" },
-		{ "--n=1^4", "base" }, { "--n=9999999999999999999", "too large" }, { "--n=1K", "--n" }, { "--k=10001", "too large" },
-		{ "--k=x", "--k" }, { "--block=0", "at least" }, { "--block=4Q", "--block" }, { "--element=2G", "too large" },
-		{ "--repeat=1,2", "one number" }, { "--repeat=1001", "too large" }, { "--cache=hot", "--cache" }, { "--dir=", "--dir" },
-		{ "--nonsense", "nonsense" }, { "operand", "operand" }, { "--n=9223372036854775807", "elements" },
+		{ "--op=copy", "unknown" }, { "--kind=", "empty" }, { "--kind=simple,,buffer", "unknown" },
+		{ "--n=0", "at least" }, { "--n=10..5", "ends before" }, { "--n=10^99", "too large" },
+		{ "--n=10^", "--n" }, { "--n=1,", "empty" }, { "--n=1^4", "base" },
+		{ "--n=9999999999999999999", "too large" }, { "--n=1K", "--n" }, { "--k=10001", "too large" },
+		{ "--k=x", "--k" }, { "--block=0", "at least" }, { "--block=4Q", "--block" },
+		{ "--element=2G", "too large" }, { "--repeat=1,2", "one number" }, { "--repeat=1001", "too large" },
+		{ "--cache=hot", "--cache" }, { "--dir=", "--dir" }, { "--nonsense", "nonsense" },
+		{ "operand", "operand" }, { "--n=9223372036854775807", "elements" },
 		{ "--dir=/nonexistent/dir", "/nonexistent/dir" }, { "--from=/nonexistent", "/nonexistent" },
 	};
 	size_t i;
@@ -247,7 +257,8 @@ static void test_interrupted(void **state)
 
 	(void)state;
 	{
-		const char *const args[] = { "bench", "io", "--kind=bufferb", "--n=10^7", "--k=3", "--repeat=1000", "-T", dir, NULL };
+		const char *const args[] = { "bench", "io", "--kind=bufferb", "--n=10^7", "--k=3", "--repeat=1000",
+					     "-T", dir, NULL };
 
 		run_start(&r, NULL, args);
 	}
@@ -264,18 +275,19 @@ static void test_interrupted(void **state)
 static void test_blocks(void **state)
 {
 	static const char *const want[] = {
-		"memory,0,write,sequential,4096,16,2,", "memory,0,write,random,4096,16,2,", "memory,0,read,sequential,4096,16,2,",
-		"memory,0,read,random,4096,16,2,", "memory,0,write,sequential,5000,13,2,", "memory,0,write,random,5000,13,2,",
-		"memory,0,read,sequential,5000,13,2,", "memory,0,read,random,5000,13,2,", "syscall,0,write,sequential,4096,16,2,",
-		NULL
+		"memory,0,write,sequential,4096,16,2,", "memory,0,write,random,4096,16,2,",
+		"memory,0,read,sequential,4096,16,2,", "memory,0,read,random,4096,16,2,",
+		"memory,0,write,sequential,5000,13,2,", "memory,0,write,random,5000,13,2,",
+		"memory,0,read,sequential,5000,13,2,", "memory,0,read,random,5000,13,2,",
+		"syscall,0,write,sequential,4096,16,2,", NULL
 	};
 	const char *at;
 	size_t i;
 	run r;
 
 	(void)state;
-	run_command(&r, NULL, "bench", "blocks", "--csv", "--backend=memory,syscall", "--block=4K,5000", "--size=64K", "--most=16",
-		    "--repeat=2", "--direct=off", NULL);
+	run_command(&r, NULL, "bench", "blocks", "--csv", "--backend=memory,syscall", "--block=4K,5000", "--size=64K",
+		    "--most=16", "--repeat=2", "--direct=off", NULL);
 	assert_status(&r, 0);
 	at = r.out;
 	for (i = 0; want[i]; i++) {
@@ -289,7 +301,8 @@ static void test_blocks(void **state)
 		assert_true(median > 0 && rate > 0 && us > 0 && cpu >= 0);
 	}
 	run_free(&r);
-	run_command(&r, NULL, "bench", "blocks", "--json", "--backend=simdisk", "--block=32K", "--size=64K", "--repeat=2", "--op=write", NULL);
+	run_command(&r, NULL, "bench", "blocks", "--json", "--backend=simdisk", "--block=32K", "--size=64K",
+		    "--repeat=2", "--op=write", NULL);
 	assert_status(&r, 0);
 	assert_non_null(strstr(r.out, "\"order\": \"random\", \"block\": 32768, \"blocks\": 2, "));
 	run_free(&r);

@@ -309,7 +309,8 @@ static void test_wrong_options(void **state)
 	(void)state;
 	write_file(in, "0123456789abcdefghi", 19);
 	expect_trouble(&setup, in, "19 bytes", "check", "--record-size=4", in, NULL);
-	expect_trouble(&setup, "-k 1:u32", "past the end of the record of 4 bytes", "check", "--record-size=4", "-k1:u32", in, NULL);
+	expect_trouble(&setup, "-k 1:u32", "past the end of the record of 4 bytes", "check", "--record-size=4",
+		       "-k1:u32", in, NULL);
 	expect_trouble(&setup, "-k 0:u33", "u33", "check", "--record-size=4", "-k0:u33", in, NULL);
 	expect_trouble(&setup, none, "No such file", "check", "--record-size=1", none, NULL);
 	expect_trouble(&setup, dir, "directory", "check", "--record-size=1", dir, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cli_config.c -- the configuration file: where it is looked for, what it says, what options say instead, and what is wrong with it.
+ * test_cli_config.c -- the configuration file: where it is looked for, what it says, what options say instead, and what
+ * is wrong with it.
  *
  * A line of the file does what an option does, so what the command prints with either is compared.
  */
@@ -171,7 +172,8 @@ static void test_values(void **state)
 	expect_not(c, disks, "disk = /,1M,memory", "--config=", "1048576");
 }
 
-/* A sort obeys: the disks, and the limit on all of them; commas and backslashes in a path are escaped as in the option. */
+/* A sort obeys: the disks, and the limit on all of them; commas and backslashes in a path are escaped as in the
+ * option. */
 static void test_sort(void **state)
 {
 	const config *c = *state;
@@ -179,7 +181,8 @@ static void test_sort(void **state)
 	struct stat sb;
 	run r;
 
-	snprintf(text, sizeof text, "# two disks\n\ndisk = %s/a\\,b\\\\c#d,40M,,keep\ndisk=%s,50M,memory\nblock-size = 8K", c->f->scratch,
+	snprintf(text, sizeof text,
+		 "# two disks\n\ndisk = %s/a\\,b\\\\c#d,40M,,keep\ndisk=%s,50M,memory\nblock-size = 8K", c->f->scratch,
 		 c->f->scratch);
 	write_text(c->path, text);
 	run_command(&r, NULL, SORT, "--run-size=10000", "--stats=json", c->option, "-o", c->f->out, c->f->in[0], NULL);
@@ -193,7 +196,8 @@ static void test_sort(void **state)
 	free(named);
 
 	write_text(c->path, "scratch-max = 100K\n");
-	expect_trouble(NULL, "limited to 102400 bytes", "scratch", SORT, EXTERNAL, c->option, "-o/dev/null", c->f->in[0], NULL);
+	expect_trouble(NULL, "limited to 102400 bytes", "scratch", SORT, EXTERNAL, c->option, "-o/dev/null",
+		       c->f->in[0], NULL);
 	/* All commands with scratch read it. */
 	write_text(c->path, "scratch = 1\n");
 	expect_trouble(NULL, "extmem merge: ", ":1: unknown name", "merge", c->option, c->f->in[0], NULL);
@@ -439,7 +443,8 @@ static void test_config_places(void **state)
 /* Whatever is in the file, the command ends well or with one line that names it. */
 static void test_random_files(void **state)
 {
-	static const char sound[] = "# comment\ndisk = /,1M,memory,queue=7,direct=off\nmemory = 50%\n\nblock-size=64K\nscratch-max =  1G \nwarnings = on\n";
+	static const char sound[] = "# comment\ndisk = /,1M,memory,queue=7,direct=off\nmemory = "
+				    "50%\n\nblock-size=64K\nscratch-max =  1G \nwarnings = on\n";
 	static const char bytes[] = "=#,\\%/\n\r\t 019KMx\xff";
 	const config *c = *state;
 	test_rng rng = test_rng_make(test_seed());
@@ -517,7 +522,8 @@ static void warnings(const char *dir)
 	snprintf(text, sizeof text, "disk = %s\nwarnings = off\n", dir);
 	write_text(c->path, text);
 	expect_warnings(0, NULL, NULL);
-	/* Without scratch there is nothing to warn of; other file systems and a backend that is meant so are not, either. */
+	/* Without scratch there is nothing to warn of; other file systems and a backend that is meant so are not,
+	 * either. */
 	write_text(c->path, "");
 	run_command(&r, NULL, SORT, "-o/dev/null", c->f->in[0], c->option, t, NULL);
 	assert_status(&r, 0);

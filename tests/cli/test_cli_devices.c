@@ -87,7 +87,8 @@ static int device_open(device *d, fixture *f, size_t bytes, unsigned sector)
 	return 0;
 }
 
-/* Nothing from there on was written, and something before it, if that was to be.  Then it has new bytes, as the next sort writes what this one did. */
+/* Nothing from there on was written, and something before it, if that was to be.  Then it has new bytes, as the next
+ * sort writes what this one did. */
 static void expect_untouched(device *d, size_t from, int used)
 {
 	assert_int_equal(pread(d->fd, d->now, d->bytes, 0), d->bytes);
@@ -329,8 +330,11 @@ static void test_listing(void **state)
 	run_free(&r);
 	run_command(&r, NULL, "disks", "--json", "--backend=memory", t, NULL);
 	assert_status(&r, 0);
-	assert_ptr_equal(strstr(r.out, "{\"from\": \"options\", \"config\": null, \"block_size\": null, \"scratch_max\": null, \"disks\": [\n {\"path\": \""), r.out);
-	assert_non_null(strstr(r.out, "\"file_system\": null, \"backend\": \"memory\", \"direct\": false, \"capacity\": null, \"free\": null, "));
+	assert_ptr_equal(strstr(r.out, "{\"from\": \"options\", \"config\": null, \"block_size\": null, "
+				       "\"scratch_max\": null, \"disks\": [\n {\"path\": \""),
+			 r.out);
+	assert_non_null(strstr(r.out, "\"file_system\": null, \"backend\": \"memory\", \"direct\": false, "
+				      "\"capacity\": null, \"free\": null, "));
 	run_free(&r);
 	setup.env[0] = "EXTMEM_TMPDIR=/";
 	run_command(&r, &setup, "disks", NULL);

@@ -124,7 +124,8 @@ static void test_full(void **state)
 
 	disk_option(a, sizeof a, f->scratch, ",64K");
 	disk_option(b, sizeof b, f->dir, ",32K");
-	expect_trouble(NULL, "limited to 98304 bytes", "are needed", SORT, EXTERNAL, "-o", f->out, f->in[0], a, b, NULL);
+	expect_trouble(NULL, "limited to 98304 bytes", "are needed", SORT, EXTERNAL, "-o", f->out, f->in[0], a, b,
+		       NULL);
 	assert_int_equal(count_files(f->dir), 1);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cli_errors.c -- extmem sort when things go wrong: one clear line, exit status 2, and nothing lost or left behind.
+ * test_cli_errors.c -- extmem sort when things go wrong: one clear line, exit status 2, and nothing lost or left
+ * behind.
  *
  * Full disks are small tmpfs mounts in a mount namespace of the test's own, which takes root or user
  * namespaces.  Where neither is to be had, and in any case as well, RLIMIT_FSIZE stands in for them.
@@ -83,14 +84,16 @@ static void test_wrong_options(void **state)
 	expect_trouble(NULL, "--record-size 0", "at least 1", "sort", "--record-size=0", f->in[0], NULL);
 	expect_trouble(NULL, "--record-size 16X", "unknown unit", "sort", "--record-size=16X", f->in[0], NULL);
 	expect_trouble(NULL, "--record-size", "not a number", "sort", "--record-size=", f->in[0], NULL);
-	expect_trouble(NULL, "--record-size", "number too large", "sort", "--record-size=18446744073709551616", f->in[0], NULL);
+	expect_trouble(NULL, "--record-size", "number too large", "sort", "--record-size=18446744073709551616",
+		       f->in[0], NULL);
 	expect_trouble(NULL, "-S", "number too large", SORT, "-S16777216T", f->in[0], NULL);
 	expect_trouble(NULL, "-S", "unknown unit", SORT, "-S64m", f->in[0], NULL);
 	expect_trouble(NULL, "-S", "not a number", SORT, "-S-1", f->in[0], NULL);
 	expect_trouble(NULL, "--parallel", "invalid", SORT, "--parallel=two", f->in[0], NULL);
 	expect_trouble(NULL, "--run-size", "not a number", SORT, "--run-size=1K", f->in[0], NULL);
 	expect_trouble(NULL, "--scratch-max", "unknown unit", SORT, "--scratch-max=1X", f->in[0], NULL);
-	expect_trouble(NULL, "limited to 8192 bytes", "are needed", SORT, "--scratch-max=8K", "--run-size=100", "--block-size=4096", f->in[0], NULL);
+	expect_trouble(NULL, "limited to 8192 bytes", "are needed", SORT, "--scratch-max=8K", "--run-size=100",
+		       "--block-size=4096", f->in[0], NULL);
 	expect_trouble(NULL, "--direct", "off, try or on", SORT, "--direct=maybe", f->in[0], NULL);
 	expect_trouble(NULL, "--stats", "text or json", SORT, "--stats=xml", f->in[0], NULL);
 	expect_trouble(NULL, "nosuchbackend", "backend", SORT, "--backend=nosuchbackend", f->in[0], NULL);
@@ -103,7 +106,8 @@ static void test_wrong_options(void **state)
 	expect_trouble(NULL, "--write-buffers 1", "at least 2", SORT, "--write-buffers=1", f->in[0], NULL);
 	expect_trouble(NULL, "--read-buffers", "", SORT, "--read-buffers=x", f->in[0], NULL);
 	expect_trouble(NULL, "--last-run", "auto, written or kept", SORT, "--last-run=lost", f->in[0], NULL);
-	expect_trouble(NULL, "--scratch-compress", "auto, never or always", SORT, "--scratch-compress=maybe", f->in[0], NULL);
+	expect_trouble(NULL, "--scratch-compress", "auto, never or always", SORT, "--scratch-compress=maybe", f->in[0],
+		       NULL);
 	expect_trouble(NULL, "standard input", "--plan", SORT, "--plan", NULL);
 	expect_trouble(NULL, f->in[0], "record size 7", "sort", "--record-size=7", "--plan", f->in[0], NULL);
 }
@@ -112,8 +116,8 @@ static void test_wrong_keys(void **state)
 {
 	fixture *f = *state;
 
-	expect_trouble(NULL, "-k 9:u64", "past the end of the record of 16 bytes", "sort", "--record-size=16", "-k0:u8", "-k9:u64",
-		       f->in[0], NULL);
+	expect_trouble(NULL, "-k 9:u64", "past the end of the record of 16 bytes", "sort", "--record-size=16", "-k0:u8",
+		       "-k9:u64", f->in[0], NULL);
 	expect_trouble(NULL, "-k 0:bytes17", "past the end", "sort", "--record-size=16", "-k0:bytes17", f->in[0], NULL);
 	expect_trouble(NULL, "-k 18446744073709551615:u16", "past the end", "sort", "--record-size=16",
 		       "-k18446744073709551615:u16", f->in[0], NULL);
@@ -123,8 +127,8 @@ static void test_wrong_keys(void **state)
 	expect_trouble(NULL, "-k x:u8", "", "sort", "--record-size=16", "-kx:u8", f->in[0], NULL);
 	expect_trouble(NULL, "-k 0:u8:x", "", "sort", "--record-size=16", "-k0:u8:x", f->in[0], NULL);
 	expect_trouble(NULL, "-k 0:bytes0", "", "sort", "--record-size=16", "-k0:bytes0", f->in[0], NULL);
-	expect_trouble(NULL, "-k 18446744073709551616:u8", "", "sort", "--record-size=16", "-k18446744073709551616:u8", f->in[0],
-		       NULL);
+	expect_trouble(NULL, "-k 18446744073709551616:u8", "", "sort", "--record-size=16", "-k18446744073709551616:u8",
+		       f->in[0], NULL);
 }
 
 static void test_too_little_memory(void **state)
@@ -188,7 +192,8 @@ static void test_inputs(void **state)
 
 	/* The same of a pipe is known only when it ends. */
 	setup.in_fd = feed_pipe(f->records, BYTES);
-	expect_trouble(&setup, "standard input", "17", "sort", "--record-size=17", "-T", f->scratch, "-o", f->out, NULL);
+	expect_trouble(&setup, "standard input", "17", "sort", "--record-size=17", "-T", f->scratch, "-o", f->out,
+		       NULL);
 	close(setup.in_fd);
 	setup.in_fd = feed_pipe(f->records, BYTES - 1);
 	expect_trouble(&setup, "standard input", "16", SORT, EXTERNAL, "-T", f->scratch, "-o", f->out, NULL);
@@ -344,7 +349,8 @@ static int wait_for_word(int fd, const char *word)
 /* Interrupted in the phase that the progress bar names.  Returns 0 if the sort was too quick for that. */
 static int interrupt_in_phase(fixture *f, const char *phase, int sig, const char *out)
 {
-	const char *const args[] = { SORT, "-S2M", "--parallel=1", "--progress", "-T", f->scratch, "-o", out, f->in[0], NULL };
+	const char *const args[] = { SORT, "-S2M", "--parallel=1", "--progress", "-T", f->scratch, "-o", out, f->in[0],
+				     NULL };
 	run_setup setup = { 0 };
 	int fd[2], found;
 	run r;
@@ -434,7 +440,8 @@ static int setup_group(void **state)
 	if (have_mounts && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		have_mounts = 0;
 	if (!have_mounts)
-		print_message("# no mount namespace here (%s): full disks are tested with RLIMIT_FSIZE only\n", strerror(errno));
+		print_message("# no mount namespace here (%s): full disks are tested with RLIMIT_FSIZE only\n",
+			      strerror(errno));
 	return run_setup_group(state);
 }
 
@@ -453,14 +460,16 @@ static void test_scratch_full(void **state)
 	run_setup setup = { 0 };
 
 	setup.fsize = HALF;
-	expect_trouble(&setup, f->scratch, "too large", SORT, EXTERNAL, "-T", f->scratch, "-o/dev/null", f->in[0], NULL);
+	expect_trouble(&setup, f->scratch, "too large", SORT, EXTERNAL, "-T", f->scratch, "-o/dev/null", f->in[0],
+		       NULL);
 	if (!mount_small(f->scratch, HALF))
 		return;
-	expect_trouble(NULL, f->scratch, "No space left", SORT, EXTERNAL, "--no-warnings", "-T", f->scratch, "-o", f->out, f->in[0], NULL);
-	expect_trouble(NULL, f->scratch, "No space left", SORT, EXTERNAL, "--no-warnings", "-T", f->scratch, "-o", f->out, f->in[0],
-		       "--backend=syscall", "--direct=off", NULL);
-	expect_trouble(NULL, f->scratch, "No space left", SORT, EXTERNAL, "--no-warnings", "-T", f->scratch, "-o", f->out, f->in[0],
-		       "--batch-size=2", NULL);
+	expect_trouble(NULL, f->scratch, "No space left", SORT, EXTERNAL, "--no-warnings", "-T", f->scratch, "-o",
+		       f->out, f->in[0], NULL);
+	expect_trouble(NULL, f->scratch, "No space left", SORT, EXTERNAL, "--no-warnings", "-T", f->scratch, "-o",
+		       f->out, f->in[0], "--backend=syscall", "--direct=off", NULL);
+	expect_trouble(NULL, f->scratch, "No space left", SORT, EXTERNAL, "--no-warnings", "-T", f->scratch, "-o",
+		       f->out, f->in[0], "--batch-size=2", NULL);
 	assert_dir_empty(f->scratch);
 	assert_int_equal(umount(f->scratch), 0);
 }
@@ -498,8 +507,8 @@ static void test_output_full(void **state)
 		/* What stands there stays there. */
 		write_file(small, old, sizeof(old));
 		expect_trouble(NULL, small, "No space left", SORT, EXTERNAL, "-T", f->dir, "-o", small, f->in[0], NULL);
-		expect_trouble(NULL, small, "No space left", "generate", "--records=1000000", "--record-size=16", "-o", small,
-			       NULL);
+		expect_trouble(NULL, small, "No space left", "generate", "--records=1000000", "--record-size=16", "-o",
+			       small, NULL);
 		assert_file(small, old, sizeof(old));
 		assert_int_equal(count_files(f->scratch), 1);
 		assert_int_equal(umount(f->scratch), 0);
@@ -549,7 +558,8 @@ static void test_output_full_hints(void **state)
 static void test_shrinking_input(void **state)
 {
 	fixture *f = *state;
-	const char *const args[] = { SORT, EXTERNAL, "--progress", "-T", f->scratch, "-o", f->out, "-", f->in[0], NULL };
+	const char *const args[] = { SORT, EXTERNAL, "--progress", "-T", f->scratch, "-o", f->out, "-", f->in[0],
+				     NULL };
 	run_setup setup = { 0 };
 	int fd[2];
 	run r;

@@ -149,7 +149,8 @@ static void test_gensort(void **state)
 	free(s);
 }
 
-static const char *const kinds[] = { "--lines", "--lines=text", "--lines=short", "--lines=urls", "--lines=csv", "--lines=csv-quoted" };
+static const char *const kinds[] = { "--lines", "--lines=text", "--lines=short", "--lines=urls", "--lines=csv",
+				     "--lines=csv-quoted" };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 /* What it writes with these arguments; *bytes of it. */
@@ -242,8 +243,9 @@ static void test_known_lines(void **state)
 
 static void test_size_of_lines(void **state)
 {
-	static const char *const size[] = { "--record-size=1", "--record-size=2", "--record-size=11", "--record-size=46", "--record-size=47",
-					    "--record-size=48", "--record-size=2M" };
+	static const char *const size[] = { "--record-size=1", "--record-size=2", "--record-size=11",
+					    "--record-size=46", "--record-size=47", "--record-size=48",
+					    "--record-size=2M" };
 	static const size_t value[] = { 1, 2, 11, 46, 47, 48, (size_t)2 << 20 };
 	size_t i, bytes;
 	char *s;
@@ -335,27 +337,35 @@ static void test_wrong_options(void **state)
 	expect_trouble(&setup, "--record-size", "--gensort", "generate", "--records=1", NULL);
 	expect_trouble(&setup, "--records", "not a number", "generate", "--records=x", "--record-size=16", NULL);
 	expect_trouble(&setup, "--records", "not a number", "generate", "--records=-1", "--record-size=16", NULL);
-	expect_trouble(&setup, "--records", "too large", "generate", "--records=18446744073709551616", "--record-size=16", NULL);
-	expect_trouble(&setup, "--records", "no file can hold", "generate", "--records=18446744073709551615", "--record-size=16", NULL);
+	expect_trouble(&setup, "--records", "too large", "generate", "--records=18446744073709551616",
+		       "--record-size=16", NULL);
+	expect_trouble(&setup, "--records", "no file can hold", "generate", "--records=18446744073709551615",
+		       "--record-size=16", NULL);
 	expect_trouble(&setup, "--record-size", "at least 1", "generate", "--records=1", "--record-size=0", NULL);
 	expect_trouble(&setup, "--record-size", "unknown unit", "generate", "--records=1", "--record-size=16X", NULL);
-	expect_trouble(&setup, "--record-size", "100 bytes", "generate", "--records=1", "--record-size=16", "--gensort", NULL);
+	expect_trouble(&setup, "--record-size", "100 bytes", "generate", "--records=1", "--record-size=16", "--gensort",
+		       NULL);
 	expect_trouble(&setup, "--records", "--size", "generate", "--records=1", "--size=16", "--lines", NULL);
 	expect_trouble(&setup, "--size", "no file", "generate", "--size=9223372036854775808", "--lines", NULL);
 	expect_trouble(&setup, "--size", "no file", "generate", "--size=9223372036854775808", "--lines=csv", NULL);
-	expect_trouble(&setup, "--records", "no file", "generate", "--records=9223372036854775807", "--lines=csv", NULL);
+	expect_trouble(&setup, "--records", "no file", "generate", "--records=9223372036854775807", "--lines=csv",
+		       NULL);
 	expect_trouble(&setup, "--size", "unknown unit", "generate", "--size=1X", "--lines", NULL);
-	expect_trouble(&setup, "--lines", "text, short, urls, csv or csv-quoted", "generate", "--records=1", "--lines=words", NULL);
+	expect_trouble(&setup, "--lines", "text, short, urls, csv or csv-quoted", "generate", "--records=1",
+		       "--lines=words", NULL);
 	expect_trouble(&setup, "--lines", "--gensort", "generate", "--records=1", "--lines", "--gensort", NULL);
-	expect_trouble(&setup, "--record-size", "--lines=text", "generate", "--records=1", "--lines=urls", "--record-size=9", NULL);
-	expect_trouble(&setup, "--seed", "not a number", "generate", "--records=1", "--record-size=16", "--seed=", NULL);
+	expect_trouble(&setup, "--record-size", "--lines=text", "generate", "--records=1", "--lines=urls",
+		       "--record-size=9", NULL);
+	expect_trouble(&setup, "--seed", "not a number", "generate", "--records=1", "--record-size=16",
+		       "--seed=", NULL);
 	expect_trouble(&setup, "file", "no input", "generate", "--records=1", "--record-size=16", "file", NULL);
 	expect_trouble(&setup, "-o", "only one", "generate", "--records=1", "--record-size=16", "-oa", "-ob", NULL);
 	expect_trouble(&setup, "--what", "unrecognized", "generate", "--what", NULL);
 	expect_trouble(&setup, out, "No such file", "generate", "--records=1", "--record-size=16", "-o", out, NULL);
 	expect_trouble(&setup, dir, "directory", "generate", "--records=1", "--record-size=16", "-o", dir, NULL);
 	setup.close_out = 1;
-	expect_trouble(&setup, "standard output", "Bad file descriptor", "generate", "--records=1", "--record-size=16", NULL);
+	expect_trouble(&setup, "standard output", "Bad file descriptor", "generate", "--records=1", "--record-size=16",
+		       NULL);
 	setup.close_out = 0;
 	setup.out_fd = open("/dev/full", O_WRONLY);
 	expect_trouble(&setup, "standard output", "No space left", "generate", "--records=1", "--record-size=16", NULL);
@@ -367,7 +377,8 @@ static void test_wrong_options(void **state)
 	setup.obey_modes = 1;
 	write_file(file, "old", 3);
 	assert_int_equal(chmod(file, 0444), 0);
-	expect_trouble(&setup, file, "Permission denied", "generate", "--records=1", "--record-size=16", "-o", file, NULL);
+	expect_trouble(&setup, file, "Permission denied", "generate", "--records=1", "--record-size=16", "-o", file,
+		       NULL);
 	assert_file(file, "old", 3);
 	assert_int_equal(count_files(dir), 1);
 	free(out);
@@ -411,7 +422,8 @@ static void test_closed_pipe(void **state)
 static void interrupted(int sig, const char *old)
 {
 	char *dir = test_dir_make(), *out = test_path(dir, "out");
-	const char *const args[] = { "generate", "--records=1000000000000", "--record-size=16", "--progress", "-o", out, NULL };
+	const char *const args[] = { "generate", "--records=1000000000000", "--record-size=16", "--progress", "-o", out,
+				     NULL };
 	run_setup setup = { 0 };
 	char buf[1];
 	int fd[2];

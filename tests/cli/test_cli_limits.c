@@ -141,40 +141,19 @@ static void test_data(void **state)
 	}
 }
 
-/* Libtool's script in place of the command starts processes of its own. */
-static char *the_command(char **library)
-{
-	const char *build = getenv("EM_BUILDDIR"), *given = getenv("EXTMEM");
-	char *program = NULL;
-
-	*library = NULL;
-	if (build && asprintf(&program, "%s/.libs/extmem", build) > 0 && access(program, X_OK) == 0 &&
-	    asprintf(library, "LD_LIBRARY_PATH=%s/.libs", build) > 0)
-		return program;
-	free(program);
-	return given ? strdup(given) : NULL;
-}
-
 /* The main thread has such a stack, and threads that are started as much by default. */
 static void test_stack(void **state)
 {
 	static const uint64_t kib[] = { 128, 64 };
 	run_setup setup = { 0 };
-	char *library, *program;
 	size_t i;
 
 	if (TEST_SHADOW)
 		skip();
-	program = the_command(&library);
-	assert_non_null(program);
-	setup.program = program;
-	setup.env[0] = library ? library : "LC_ALL=C";
 	for (i = 0; i < 2; i++) {
 		setup.stack = kib[i] << 10;
 		all_works(*state, &setup);
 	}
-	free(library);
-	free(program);
 }
 
 /* Too large a budget is told of before, and when it fails the message names it and the limit. */
@@ -275,27 +254,15 @@ static int nobody_may_run(const char *program)
 static void test_threads(void **state)
 {
 	run_setup setup = { 0 };
-	char *library, *program;
 	uint64_t n;
 
-	if (TEST_SHADOW)
+	if (TEST_SHADOW || !nobody_may_run(getenv("EXTMEM")))
 		skip();
-	program = the_command(&library);
-	assert_non_null(program);
-	if (!nobody_may_run(program)) {
-		free(library);
-		free(program);
-		skip();
-	}
-	setup.program = program;
-	setup.env[0] = library ? library : "LC_ALL=C";
 	setup.nproc = 1;
 	for (n = 1; n <= 4; n++) {
 		setup.nproc = n;
 		all_works(*state, &setup);
 	}
-	free(library);
-	free(program);
 }
 
 int main(void)

@@ -80,8 +80,8 @@ static size_t random_size(test_rng *rng)
 }
 
 /* Cut n records in pieces and write them to files; one may come as standard input. */
-static void make_inputs(arguments *a, test_rng *rng, const char *dir, const unsigned char *records, size_t n, size_t size,
-			run_setup *setup, int *pipe_end)
+static void make_inputs(arguments *a, test_rng *rng, const char *dir, const unsigned char *records, size_t n,
+			size_t size, run_setup *setup, int *pipe_end)
 {
 	const unsigned files = 1 + (unsigned)test_below(rng, INPUTS_MOST);
 	const unsigned standard = (unsigned)test_below(rng, INPUTS_MOST * 2);
@@ -187,8 +187,8 @@ static void random_sort(test_rng *rng, const char *dir, const char *scratch)
 	if (r.status || *r.err || bytes != left * size || memcmp(got, expected, bytes)) {
 		for (i = 0; i < a->n; i++)
 			print_error("%s ", a->arg[i]);
-		print_error("\n%zu records, %zu expected, got %zu bytes, status %d signal %d: %s\n", n, left, bytes, r.status,
-			    r.signal, r.err);
+		print_error("\n%zu records, %zu expected, got %zu bytes, status %d signal %d: %s\n", n, left, bytes,
+			    r.status, r.signal, r.err);
 		fail();
 	}
 	assert_dir_empty(scratch);
@@ -254,7 +254,8 @@ static void test_output_is_the_input(void **state)
 	fixture *f = *state;
 	run r;
 
-	run_command(&r, NULL, SORT, "-T", f->scratch, "--run-size=700", "--block-size=4096", "-o", f->in[0], f->in[0], NULL);
+	run_command(&r, NULL, SORT, "-T", f->scratch, "--run-size=700", "--block-size=4096", "-o", f->in[0], f->in[0],
+		    NULL);
 	assert_status(&r, 0);
 	assert_file(f->in[0], f->sorted, f->bytes);
 	assert_int_equal(count_files(f->dir), 1);
@@ -391,7 +392,8 @@ static void test_few_descriptors(void **state)
 	run r;
 
 	setup.nofile = 16;
-	run_command(&r, &setup, SORT, "-T", f->scratch, "--run-size=100", "--block-size=4096", "-o", f->out, f->in[0], NULL);
+	run_command(&r, &setup, SORT, "-T", f->scratch, "--run-size=100", "--block-size=4096", "-o", f->out, f->in[0],
+		    NULL);
 	assert_status(&r, 0);
 	assert_file(f->out, f->sorted, f->bytes);
 	run_free(&r);
@@ -401,8 +403,10 @@ static void test_two_in_one_directory(void **state)
 {
 	fixture *f = *state;
 	char *other = test_path(f->dir, "other");
-	const char *const args[] = { SORT, "-T", f->dir, "--run-size=100", "--block-size=4096", "-o", f->out, f->in[0], NULL };
-	const char *const args2[] = { SORT, "-T", f->dir, "--run-size=99", "--block-size=4096", "-o", other, f->in[0], NULL };
+	const char *const args[] = { SORT, "-T", f->dir, "--run-size=100", "--block-size=4096", "-o", f->out, f->in[0],
+				     NULL };
+	const char *const args2[] = { SORT, "-T", f->dir, "--run-size=99", "--block-size=4096", "-o", other, f->in[0],
+				      NULL };
 	run r, r2;
 
 	run_start(&r, NULL, args);
@@ -453,13 +457,13 @@ static void test_scratch_directory(void **state)
 /* The keys of the JSON object, in this order, and nothing else. */
 static void test_stats(void **state)
 {
-	static const char *const key[] = { "seconds", "cpu_seconds", "bytes_read", "bytes_written", "ios_read", "ios_written",
-					   "io_wait", "runs", "passes", "fan_in", "block_size", "threads",
-					   "peak_memory", "peak_scratch", "peak_scratch_held", "kept_records",
-					   "packed_from", "packed_to", "memory_bytes", "phases", "name", "seconds",
-					   "cpu_seconds", "bytes_read", "bytes_written", "ios_read", "ios_written",
-					   "io_wait", "name", "seconds", "cpu_seconds", "bytes_read", "bytes_written",
-					   "ios_read", "ios_written", "io_wait" };
+	static const char *const key[] = { "seconds", "cpu_seconds", "bytes_read", "bytes_written", "ios_read",
+					   "ios_written", "io_wait", "runs", "passes", "fan_in", "block_size",
+					   "threads", "peak_memory", "peak_scratch", "peak_scratch_held",
+					   "kept_records", "packed_from", "packed_to", "memory_bytes", "phases", "name",
+					   "seconds", "cpu_seconds", "bytes_read", "bytes_written", "ios_read",
+					   "ios_written", "io_wait", "name", "seconds", "cpu_seconds", "bytes_read",
+					   "bytes_written", "ios_read", "ios_written", "io_wait" };
 	fixture *f = *state;
 	const char *p;
 	char quoted[40];
@@ -484,7 +488,8 @@ static void test_stats(void **state)
 	}
 	assert_null(strchr(p, '"'));
 	assert_string_equal(strchr(p, '}'), "}]}\n");
-	assert_non_null(strstr(r.err, "\"runs\": 5, \"passes\": 2, \"fan_in\": 5, \"block_size\": 4096, \"threads\": 2,"));
+	assert_non_null(
+		strstr(r.err, "\"runs\": 5, \"passes\": 2, \"fan_in\": 5, \"block_size\": 4096, \"threads\": 2,"));
 	assert_non_null(strstr(r.err, "{\"name\": \"runs\","));
 	assert_non_null(strstr(r.err, "{\"name\": \"output\","));
 	assert_int_equal(r.out_bytes, 0);
@@ -499,7 +504,8 @@ static void test_stats(void **state)
 /* Scratch is a simulated disk, so that it takes longer than a tenth of a second. */
 static void test_interval(void **state)
 {
-	static const char *const wrong[] = { "--interval=0", "--interval=x", "--interval=-1", "--interval=1s", "--interval=", "--interval=nan" };
+	static const char *const wrong[] = { "--interval=0", "--interval=x", "--interval=-1", "--interval=1s",
+					     "--interval=", "--interval=nan" };
 	fixture *f = *state;
 	const char *line;
 	size_t i;
@@ -508,7 +514,8 @@ static void test_interval(void **state)
 	run_command(&r, NULL, "generate", "--records=400000", "--record-size=16", "-o", f->in[0], NULL);
 	assert_status(&r, 0);
 	run_free(&r);
-	run_command(&r, NULL, SORT, "--interval=0.1", "--backend=simdisk", "-S2M", "-T", f->scratch, "-o", f->out, f->in[0], NULL);
+	run_command(&r, NULL, SORT, "--interval=0.1", "--backend=simdisk", "-S2M", "-T", f->scratch, "-o", f->out,
+		    f->in[0], NULL);
 	assert_status(&r, 0);
 	line = strchr(r.err, '\n');
 	assert_non_null(line);
@@ -540,7 +547,8 @@ static void test_plan(void **state)
 	fixture *f = *state;
 	run r;
 
-	run_command(&r, NULL, SORT, "--plan", "--run-size=1000", "--block-size=4096", "-o", f->out, f->in[0], f->in[0], NULL);
+	run_command(&r, NULL, SORT, "--plan", "--run-size=1000", "--block-size=4096", "-o", f->out, f->in[0], f->in[0],
+		    NULL);
 	assert_status(&r, 0);
 	assert_int_equal(plan_value(r.out, "records:"), 10000);
 	assert_int_equal(plan_value(r.out, "runs:"), 10);

@@ -2,10 +2,10 @@
 /*
  * test_cli_sort_options.c -- options are spelled, and mistakes reported, as people know it.
  *
- * Each line of the tables below is run twice, by GNU sort and by extmem sort: the exit status, the output, the messages without
- * the name of the program, and the files that are left must be the same.  Where they are not on purpose, the line
- * stands in the table of exceptions, with the reason.  The messages are those of one version, so with another one they are not
- * compared.
+ * Each line of the tables below is run twice, by GNU sort and by extmem sort: the exit status, the output, the messages
+ * without the name of the program, and the files that are left must be the same.  Where they are not on purpose, the
+ * line stands in the table of exceptions, with the reason.  The messages are those of one version, so with another one
+ * they are not compared.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -112,9 +112,9 @@ static const char *const sizes_lines[] = {
 };
 
 static const char *const keys_lines[] = {
-	"$SORT -k1gn -t '' in", "$SORT -k1gn -k2dM in", "$SORT -hM -k1 -k2gn in", "$SORT -hM -k2gn -k1 in", "$SORT -k1gn -c in in",
-	"$SORT -k1,1gn in", "$SORT --check=q in", "$SORT --check=s in", "$SORT --check=d in", "$SORT -k in",
-	"$SORT -k x in", "$SORT -k 0 in", "$SORT -k 1.0 in", "$SORT -k 1.x in", "$SORT -k 1, in",
+	"$SORT -k1gn -t '' in", "$SORT -k1gn -k2dM in", "$SORT -hM -k1 -k2gn in", "$SORT -hM -k2gn -k1 in",
+	"$SORT -k1gn -c in in", "$SORT -k1,1gn in", "$SORT --check=q in", "$SORT --check=s in", "$SORT --check=d in",
+	"$SORT -k in", "$SORT -k x in", "$SORT -k 0 in", "$SORT -k 1.0 in", "$SORT -k 1.x in", "$SORT -k 1, in",
 	"$SORT -k 1,x in", "$SORT -k 1,0 in", "$SORT -k 1,1.0 in", "$SORT -k 1,1.x in", "$SORT -k 1x in",
 	"$SORT -k 1,1x in", "$SORT -k 1b,1 in", "$SORT -k 1.2.3 in", "$SORT -k 1,2,3 in", "$SORT -k ' 1' in",
 	"$SORT -k1nn in", "$SORT -k 1,2nbb in", "$SORT -k 1n,1g in", "$SORT --key", "$SORT -k", "$SORT -- -k1",
@@ -293,10 +293,11 @@ static int compare_line(const char *dir, const char *line, int messages)
 	ours = take_outputs(dir);
 	gnu_strip(g.err);
 	gnu_strip(e.err);
-	same = g.status == e.status && same_output(&g, &e) && !strcmp(theirs, ours) && (!messages || !strcmp(g.err, e.err));
+	same = g.status == e.status && same_output(&g, &e) && !strcmp(theirs, ours) &&
+	       (!messages || !strcmp(g.err, e.err));
 	if (!same)
-		print_error("%s\n  GNU:    %d, %s\n%s%s\n  extmem: %d, %s\n%s%s\n", line, g.status, g.err, g.out, theirs,
-			    e.status, e.err, e.out, ours);
+		print_error("%s\n  GNU:    %d, %s\n%s%s\n  extmem: %d, %s\n%s%s\n", line, g.status, g.err, g.out,
+			    theirs, e.status, e.err, e.out, ours);
 	free(theirs);
 	free(ours);
 	run_free(&g);

@@ -208,7 +208,8 @@ static void test_csv(void **state)
 	static const char table[] = "id,name\n\"1,5\",b\n2,a\n\"x \"\"y\"\", z\",0\n";
 
 	(void)state;
-	expect_output(table, "id,name\n\"x \"\"y\"\", z\",0\n2,a\n\"1,5\",b\n", "sort", "--header=1", "--csv", "-k2,2", NULL);
+	expect_output(table, "id,name\n\"x \"\"y\"\", z\",0\n2,a\n\"1,5\",b\n", "sort", "--header=1", "--csv", "-k2,2",
+		      NULL);
 	/* without it, the second field begins between the quotes */
 	expect_output("\"1,5\",b\n\"1,4\",c\n", "\"1,4\",c\n\"1,5\",b\n", "sort", "-t,", "-k2,2", NULL);
 	expect_output("\"1,5\",b\n\"1,4\",c\n", "\"1,5\",b\n\"1,4\",c\n", "sort", "--csv", "-k2,2", NULL);
@@ -323,7 +324,8 @@ static void test_records_or_lines(void **state)
 
 	write_text(f->in[0], "ba");
 	for (i = 0; i < sizeof(only_lines) / sizeof(only_lines[0]); i++)
-		expect_trouble(NULL, "is for lines", "--record-size", "sort", "--record-size=1", only_lines[i], f->in[0], NULL);
+		expect_trouble(NULL, "is for lines", "--record-size", "sort", "--record-size=1", only_lines[i],
+			       f->in[0], NULL);
 	expect_trouble(NULL, "is for lines", "-n ", "check", "-n", "--record-size=1", f->in[0], NULL);
 	expect_output("ba", "ab", "sort", "--rec=1", NULL);
 	expect_output("ba", "ab", "sort", "-k0:u8", "--record-size=1", NULL);
@@ -419,7 +421,8 @@ static char *make_lines(test_rng *rng, size_t n, size_t *bytes)
 
 	assert_non_null(text);
 	for (i = 0; i < n; i++)
-		p += snprintf(p, 48, "%" PRIu64 " %08" PRIx64 ",%zu\n", test_below(rng, 500), test_random(rng) & 0xffffffff, i);
+		p += snprintf(p, 48, "%" PRIu64 " %08" PRIx64 ",%zu\n", test_below(rng, 500),
+			      test_random(rng) & 0xffffffff, i);
 	*bytes = (size_t)(p - text);
 	return text;
 }

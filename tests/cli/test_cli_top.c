@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cli_top.c -- extmem top and extmem shuffle: their options, and that they write parts and permutations of what they should.
+ * test_cli_top.c -- extmem top and extmem shuffle: their options, and that they write parts and permutations of what
+ * they should.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -61,7 +62,8 @@ static void test_top_records(void **state)
 		const size_t size = 1 + (size_t)test_below(&rng, SIZE_MOST), n = (size_t)test_below(&rng, RECORDS_MOST);
 		unsigned char *records = malloc(n * size + 1);
 		char record_size[32], count[32], skip[32], key[MODEL_KEYS][64];
-		const uint64_t k = test_below(&rng, n + 3), from = test_below(&rng, 2) == 0 ? 0 : test_below(&rng, n + 3);
+		const uint64_t k = test_below(&rng, n + 3),
+			       from = test_below(&rng, 2) == 0 ? 0 : test_below(&rng, n + 3);
 		const char *args[24];
 		size_t a = 0, sorted, first, end;
 		const int unique = test_below(&rng, 2) == 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_cli_unique.c -- extmem unique and extmem merge: their options, and that they do what extmem sort does where they should.
+ * test_cli_unique.c -- extmem unique and extmem merge: their options, and that they do what extmem sort does where they
+ * should.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -75,7 +76,8 @@ static void test_keys(void **state)
 	expect_output("head\nb\na\nb\n", "head\n1\ta\n2\tb\n", "unique", "-c", "--header=1", NULL);
 	write_text(f->in[0], "head\na\nc\n");
 	write_text(f->in[1], "head\nb\nc\n");
-	expect_output("", "head\n1\ta\n1\tb\n2\tc\n", "unique", "-c", "--header=1", "--presorted", f->in[0], f->in[1], NULL);
+	expect_output("", "head\n1\ta\n1\tb\n2\tc\n", "unique", "-c", "--header=1", "--presorted", f->in[0], f->in[1],
+		      NULL);
 }
 
 static void test_records(void **state)
@@ -91,7 +93,8 @@ static void test_records(void **state)
 	expect_output("", "", "unique", "--record-size=2", "-k0:u8", "-c", "-o", f->out, f->in[0], NULL);
 	assert_file(f->out, counted, sizeof(counted) - 1);
 	write_text(f->in[0], "a1a2b1");
-	expect_output("", "", "unique", "--record-size=2", "-k0:u8", "-c", "--presorted", "-o", f->in[0], f->in[0], NULL);
+	expect_output("", "", "unique", "--record-size=2", "-k0:u8", "-c", "--presorted", "-o", f->in[0], f->in[0],
+		      NULL);
 	assert_file(f->in[0], counted, sizeof(counted) - 1);
 }
 
@@ -132,13 +135,14 @@ static size_t order_options(const model *m, char *size, size_t room, const char 
 }
 
 /* What must come out of sorted records; returns its bytes. */
-static size_t expected_groups(const model *m, const unsigned char *sorted, size_t n, size_t least, size_t most, int counts,
-			      unsigned char *out)
+static size_t expected_groups(const model *m, const unsigned char *sorted, size_t n, size_t least, size_t most,
+			      int counts, unsigned char *out)
 {
 	size_t i, next, bytes = 0, k;
 
 	for (i = 0; i < n; i = next) {
-		for (next = i + 1; next < n && model_compare(m, sorted + i * m->size, sorted + next * m->size) == 0; next++)
+		for (next = i + 1; next < n && model_compare(m, sorted + i * m->size, sorted + next * m->size) == 0;
+		     next++)
 			;
 		if (next - i < least || next - i > most)
 			continue;
@@ -161,7 +165,8 @@ static void test_random_files(void **state)
 	for (i = 0; i < ROUNDS; i++) {
 		const size_t n = (size_t)test_below(&rng, RECORDS_MOST + 1);
 		const int merge = i % 3 == 0, presorted = i % 3 == 1, counts = (int)test_below(&rng, 2);
-		const size_t least = (size_t)test_below(&rng, 4), most = test_below(&rng, 2) != 0 ? least + 2 : SIZE_MAX;
+		const size_t least = (size_t)test_below(&rng, 4),
+			     most = test_below(&rng, 2) != 0 ? least + 2 : SIZE_MAX;
 		char size[40], least_text[40], most_text[40];
 		const char *args[32];
 		size_t a = 0, at = 0, bytes;

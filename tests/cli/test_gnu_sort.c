@@ -365,7 +365,8 @@ static void show_bytes(const char *name, const result *r, size_t from)
 
 	print_error("  %-6s %zu bytes, from %zu: ", name, r->bytes, from);
 	for (i = from; i < r->bytes && i < from + 60; i++)
-		print_error(r->out[i] >= ' ' && r->out[i] < 127 && r->out[i] != '\\' ? "%c" : "\\x%02x", (unsigned char)r->out[i]);
+		print_error(r->out[i] >= ' ' && r->out[i] < 127 && r->out[i] != '\\' ? "%c" : "\\x%02x",
+			    (unsigned char)r->out[i]);
 	print_error("\n");
 }
 
@@ -374,7 +375,8 @@ static void show_difference(const result *gnu, const result *our)
 	const size_t least = gnu->bytes < our->bytes ? gnu->bytes : our->bytes;
 	size_t at = 0, from;
 
-	print_error("  status %d, not %d; messages '%.200s', '%.200s'\n", our->status, gnu->status, our->message, gnu->message);
+	print_error("  status %d, not %d; messages '%.200s', '%.200s'\n", our->status, gnu->status, our->message,
+		    gnu->message);
 	while (at < least && gnu->out[at] == our->out[at])
 		at++;
 	if (at == gnu->bytes && at == our->bytes)
@@ -443,8 +445,8 @@ static int run_case(uint64_t seed, uint64_t number, int tell)
 
 	good = same(&c, &gnu, &our);
 	if (!good && tell) {
-		print_error("case %llu of EXTMEM_TEST_SEED=%llu%s\n", (unsigned long long)number, (unsigned long long)seed,
-			    c.in.data ? ", with standard input" : "");
+		print_error("case %llu of EXTMEM_TEST_SEED=%llu%s\n", (unsigned long long)number,
+			    (unsigned long long)seed, c.in.data ? ", with standard input" : "");
 		show_args("extmem sort", &c);
 		c.n = shared;
 		show_args("LC_ALL=C sort", &c);
@@ -610,7 +612,8 @@ static void test_nan(void **state)
 static void test_much(void **state)
 {
 	static const char *const lines[] = { "text", "short", "urls", "csv", "csv" };
-	static const char *const options[][2] = { { "-s", "-s" }, { "-r", "-u" }, { "-k1", "-u" }, { "-t,", "-k3,3n" }, { "-t,", "-k5,5" } };
+	static const char *const options[][2] = { { "-s", "-s" }, { "-r", "-u" }, { "-k1", "-u" }, { "-t,", "-k3,3n" },
+						  { "-t,", "-k5,5" } };
 	static const char *const little[] = { "-S5M", "--parallel=2", NULL };
 	char kind[32];
 	size_t i;

@@ -38,7 +38,8 @@ void test_cpus(uint32_t n)
 	cpus = n;
 }
 
-/* What a sanitizer has for it, which must know of each thread; clang links it statically, so that it is not the next one. */
+/* What a sanitizer has for it, which must know of each thread; clang links it statically, so that it is not the next
+ * one. */
 extern int __interceptor_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)
 	__attribute__((weak));
 

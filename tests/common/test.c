@@ -74,11 +74,11 @@ uint64_t test_sparse(void)
 	return number_in("EXTMEM_TEST_SPARSE");
 }
 
-int test_thorough(void)
+uint64_t test_every(uint64_t n)
 {
 	const char *s = getenv("EXTMEM_TEST_SPARSE");
 
-	return s != NULL && strcmp(s, "0") == 0;
+	return s != NULL && strcmp(s, "0") == 0 ? 1 : n;
 }
 
 unsigned test_fewer(void)
@@ -154,10 +154,21 @@ int test_left_out_at(int line)
 void test_fill(test_rng *rng, void *buf, size_t bytes)
 {
 	unsigned char *p = buf;
-	size_t i;
 
-	for (i = 0; i < bytes; i++)
-		p[i] = (unsigned char)(test_random(rng) >> 56);
+	while (bytes != 0) {
+		const uint64_t x = test_random(rng);
+		const size_t n = bytes < sizeof x ? bytes : sizeof x;
+
+		memcpy(p, &x, n);
+		p += n;
+		bytes -= n;
+	}
+}
+
+void test_assert_same(const void *a, const void *b, size_t bytes, const char *file, int line)
+{
+	if (bytes != 0 && memcmp(a, b, bytes) != 0)
+		_assert_memory_equal(a, b, bytes, file, line);
 }
 
 static void *memory_alloc(void *user, size_t bytes)
@@ -263,7 +274,8 @@ void test_dir_remove(char *dir)
 	free(dir);
 }
 
-/* Is that a directory of ours, made by a process that is no more?  Where processes are numbered anew, as in a container, one may only seem to be: so it must be old, too. */
+/* Is that a directory of ours, made by a process that is no more?  Where processes are numbered anew, as in a
+ * container, one may only seem to be: so it must be old, too. */
 static int is_leftover(const char *path, const char *name)
 {
 	struct stat sb;
@@ -273,8 +285,8 @@ static int is_leftover(const char *path, const char *name)
 	if (strncmp(name, NAME, sizeof(NAME) - 1) != 0)
 		return 0;
 	pid = strtol(name + sizeof(NAME) - 1, &end, 10);
-	return pid > 0 && *end == '-' && kill((pid_t)pid, 0) != 0 && errno == ESRCH && lstat(path, &sb) == 0 && S_ISDIR(sb.st_mode) &&
-	       sb.st_uid == geteuid() && time(NULL) - sb.st_mtime > LEFTOVER_SECONDS;
+	return pid > 0 && *end == '-' && kill((pid_t)pid, 0) != 0 && errno == ESRCH && lstat(path, &sb) == 0 &&
+	       S_ISDIR(sb.st_mode) && sb.st_uid == geteuid() && time(NULL) - sb.st_mtime > LEFTOVER_SECONDS;
 }
 
 /* Tests that were killed could not remove what they had made: the next one does, once. */

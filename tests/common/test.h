@@ -14,7 +14,8 @@
  *
  *	for (nth = 1 + test_first_of(test_sparse()); failed; nth += test_sparse())
  *
- * With EXTMEM_TEST_SPARSE=0 a sweep that takes only a part of them in any case takes all.
+ * A sweep that would take too long takes one of n in any case, as its author says by test_every(n).  With
+ * EXTMEM_TEST_SPARSE=0, as make check-large has it, it takes all.
  *
  * EXTMEM_TEST_FEWER=N lets tests that compare many cases with a model take about one of N, by the seed, so that other
  * runs take others:
@@ -39,8 +40,8 @@
  * reached.  Where that takes too long, it lets allocations fail by their place: see place.h.
  *
  * Directories.  test_dir_make() makes one under $TMPDIR, /var/tmp or the current directory, whose name has the process
- * in it: what others left that were killed more than an hour ago is removed first.  test_dir_remove() removes it and the
- * files in it, assert_dir_empty(path) says that nothing was left behind.
+ * in it: what others left that were killed more than an hour ago is removed first.  test_dir_remove() removes it and
+ * the files in it, assert_dir_empty(path) says that nothing was left behind.
  */
 #ifndef EM_TEST_H
 #define EM_TEST_H
@@ -81,8 +82,8 @@ uint64_t test_seed(void);
 
 /* EXTMEM_TEST_SPARSE, or 1. */
 uint64_t test_sparse(void);
-/* Is EXTMEM_TEST_SPARSE 0, so that all fails that a sweep would take only a part of? */
-int test_thorough(void);
+/* n: a sweep takes one of so many; but 1 where EXTMEM_TEST_SPARSE is 0. */
+uint64_t test_every(uint64_t n);
 /* Which of n things a sweep begins with that takes one of n: in [0, n), by the seed. */
 uint64_t test_first_of(uint64_t n);
 /* EXTMEM_TEST_FEWER, or 1. */
@@ -103,6 +104,11 @@ uint64_t test_random(test_rng *rng);
 /* in [0, n), n > 0 */
 uint64_t test_below(test_rng *rng, uint64_t n);
 void test_fill(test_rng *rng, void *buf, size_t bytes);
+
+/* CMocka compares byte by byte, which took a sixth of some tests.  cmocka.h comes before this file. */
+void test_assert_same(const void *a, const void *b, size_t bytes, const char *file, int line);
+#undef assert_memory_equal
+#define assert_memory_equal(a, b, bytes) test_assert_same(a, b, bytes, __FILE__, __LINE__)
 
 /* All fields but allocator are atomic: allocations come from any thread. */
 typedef struct test_memory {

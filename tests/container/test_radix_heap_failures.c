@@ -191,7 +191,7 @@ static void test_transfers(void **state)
 		for (k = 0; k < sizeof how / sizeof *how; k++) {
 			uint64_t failures = 0, runs = 0;
 
-			for (nth = 1;; nth += 1 + all / 30 * test_sparse()) {
+			for (nth = 1;; nth += test_every(1 + all / 30 * test_sparse())) {
 				trial t;
 
 				open_trial(&t, ranges[r], seed);

@@ -73,7 +73,8 @@ static void test_most_memory(void **state)
 	}
 }
 
-/* The disk is full after some blocks: a call tells how many records entered, and the others enter when there is room. */
+/* The disk is full after some blocks: a call tells how many records entered, and the others enter when there is
+ * room. */
 static void test_full(void **state)
 {
 	enum { BLOCKS = 40, FRAMES = 6 };

@@ -219,7 +219,7 @@ static void test_failing_order(void **state)
 static void test_undefined(void **state)
 {
 	enum { BLOCKS = 200, N = BLOCKS * PER };
-	const uint64_t step = 7 * test_sparse();
+	const uint64_t step = test_every(7 * test_sparse());
 	uint64_t nth, left = 77, failed = 0;
 
 	(void)state;
@@ -252,7 +252,8 @@ static void test_undefined(void **state)
 		em_order_close(order);
 		vector_case_close(&t);
 	}
-	assert_true(failed + 4 >= 2 * BLOCKS / step);
+	/* Some blocks are in memory. */
+	assert_true(failed + 4 + 28 / step >= 2 * BLOCKS / step);
 }
 
 static int look(void *user, uint64_t i, const void *records, uint64_t n)

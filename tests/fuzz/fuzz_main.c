@@ -2,7 +2,8 @@
 /*
  * fuzz_main.c -- runs a fuzz target where there is no fuzzer.
  *
- *     fuzz_NAME             some thousand random inputs, from a seed that is printed and that EXTMEM_TEST_SEED overrides
+ *     fuzz_NAME             some thousand random inputs, from a seed that is printed and that EXTMEM_TEST_SEED
+ *                           overrides
  *     fuzz_NAME FILE...     these inputs, such as a fuzzer's findings
  *
  * Without feedback from the code, uniformly random bytes would hardly get anywhere; so most inputs are made of few
@@ -35,8 +36,9 @@ static void one_input(const unsigned char *p, size_t n)
 
 static void random_input(test_rng *rng)
 {
-	static const char *const piece[] = { "1", "2,3", "1.2", ",1.0", "n", "g", "h", "M", "V", "b", "d", "f", "i", "r", "-12.50", "1e9", " jan",
-					     "10K", "a-1.2.tar.gz~", "\t", "99999999999999999999", ",", "\"" };
+	static const char *const piece[] = { "1", "2,3", "1.2", ",1.0", "n", "g", "h", "M", "V", "b", "d", "f", "i",
+					     "r", "-12.50", "1e9", " jan", "10K", "a-1.2.tar.gz~", "\t",
+					     "99999999999999999999", ",", "\"" };
 	unsigned char buf[BYTES_MOST + 32];
 	const size_t most = test_below(rng, 4) ? 64 : BYTES_MOST;
 	size_t n = 0, run;

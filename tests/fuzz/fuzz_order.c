@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * fuzz_order.c -- key fields of records of one size: which are refused, how records compare by the others, and what elements they
- * become.
+ * fuzz_order.c -- key fields of records of one size: which are refused, how records compare by the others, and what
+ * elements they become.
  *
  * The input is
  *

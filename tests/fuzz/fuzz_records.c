@@ -2,8 +2,8 @@
 /*
  * fuzz_records.c -- readers of records against a splitter that has the files in memory.
  *
- * The input is a header, which chooses format, sizes and kinds of files, and then a program that writes the files, as fuzzers like
- * inputs that are shorter than a chunk:
+ * The input is a header, which chooses format, sizes and kinds of files, and then a program that writes the files, as
+ * fuzzers like inputs that are shorter than a chunk:
  *
  *	byte 0     kind, width and order of prefixes, separator of CSV
  *	byte 1     delimiter
@@ -309,8 +309,8 @@ static void check_end(const texts *t, em_status st, const em_errinfo *err, split
 	/* What comes before the bad file was given; empty ones and the end of the last are nothing to give. */
 	CHECK(file == s->file || at == t->bytes[file]);
 	if (f == CUT_OFF)
-		snprintf(want, sizeof want, "%s: record %" PRIu64 " is cut off by the end of the file", t->path[s->file],
-			 s->number + 1);
+		snprintf(want, sizeof want, "%s: record %" PRIu64 " is cut off by the end of the file",
+			 t->path[s->file], s->number + 1);
 	else if (f == OPEN)
 		snprintf(want, sizeof want, "%s:%" PRIu64 ": a quote is opened here and never closed", t->path[s->file],
 			 s->number + 1);

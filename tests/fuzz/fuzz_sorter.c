@@ -11,8 +11,8 @@
  *	then        four bytes for each field
  *	then        steps of three bytes: records of a pattern, pushed one by one or in a batch
  *
- * What comes out is what the model says, byte for byte, whatever the options; options that cannot be are refused when the sorter is
- * opened, as em_sort_plan() does.
+ * What comes out is what the model says, byte for byte, whatever the options; options that cannot be are refused when
+ * the sorter is opened, as em_sort_plan() does.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,10 +105,13 @@ static em_status make_order(work *w, em_ctx *ctx, const uint8_t *data)
 	if (w->kind == BY_FIELDS)
 		return em_order_keys(&w->order, ctx, w->bytes, w->key, w->keys, NULL);
 	if (w->kind == BY_FUNCTION)
-		return em_order_cmp(&w->order, ctx, w->bytes, "fuzz", compare_by_function, (data[1] & 1) != 0 ? EM_FN_THREADS : 0, w, NULL, NULL);
+		return em_order_cmp(&w->order, ctx, w->bytes, "fuzz", compare_by_function,
+				    (data[1] & 1) != 0 ? EM_FN_THREADS : 0, w, NULL, NULL);
 	for (i = 0; i < n; i++)
 		CHECK(em_text_key_parse(&key[i], NULL, keys[(data[1] >> 3 * i) % 8], NULL) == EM_OK);
-	opts.flags = (data[1] & 64) != 0 ? EM_TEXT_LAST_REVERSE : (data[1] & 128) != 0 && n != 0 ? EM_TEXT_KEYS_ONLY : 0;
+	opts.flags = (data[1] & 64) != 0	      ? EM_TEXT_LAST_REVERSE
+		     : (data[1] & 128) != 0 && n != 0 ? EM_TEXT_KEYS_ONLY
+						      : 0;
 	return em_order_text(&w->order, ctx, key, n, &opts, NULL);
 }
 

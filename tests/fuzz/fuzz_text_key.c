@@ -50,8 +50,8 @@ static void check_key(const em_text_key *key)
 	CHECK(key->first_field >= 1);
 	CHECK(key->first_char >= 1);
 	CHECK(key->kind >= EM_TEXT_BYTES && key->kind <= EM_TEXT_VERSION);
-	CHECK((key->flags & ~(EM_TEXT_REVERSE | EM_TEXT_SKIP_START | EM_TEXT_SKIP_END | EM_TEXT_DICTIONARY | EM_TEXT_FOLD |
-			      EM_TEXT_PRINTING)) == 0);
+	CHECK((key->flags & ~(EM_TEXT_REVERSE | EM_TEXT_SKIP_START | EM_TEXT_SKIP_END | EM_TEXT_DICTIONARY |
+			      EM_TEXT_FOLD | EM_TEXT_PRINTING)) == 0);
 	if (key->kind != EM_TEXT_BYTES && key->kind != EM_TEXT_VERSION)
 		CHECK((key->flags & EM_TEXT_DICTIONARY) == 0);
 }

@@ -79,7 +79,8 @@ static unsigned byte_of(const em_key *key, const unsigned char *record, uint64_t
 {
 	const uint64_t width = width_of(key);
 
-	return record[key->offset + ((key->flags & EM_KEY_BIG_ENDIAN) != 0 || key->type == EM_KEY_BYTES ? i : width - 1 - i)];
+	return record[key->offset +
+		      ((key->flags & EM_KEY_BIG_ENDIAN) != 0 || key->type == EM_KEY_BYTES ? i : width - 1 - i)];
 }
 
 /* As numbers without a sign, or as bytes: which is the same. */
@@ -121,7 +122,8 @@ int order_compare(const em_key *key, uint32_t n, size_t record_bytes, const unsi
 		return (c > 0) - (c < 0);
 	}
 	for (i = 0; i < n; i++) {
-		c = (key[i].flags & EM_KEY_DESCENDING) != 0 ? compare_field(&key[i], b, a) : compare_field(&key[i], a, b);
+		c = (key[i].flags & EM_KEY_DESCENDING) != 0 ? compare_field(&key[i], b, a)
+							    : compare_field(&key[i], a, b);
 		if (c != 0)
 			return c;
 	}

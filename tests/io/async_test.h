@@ -10,7 +10,8 @@
 /* Bytes that are enough for the asynchronous way to begin, and go on for a while. */
 enum { ASYNC_ENOUGH = 24 << 20 };
 
-/* A context on a copy of a backend, *be, that counts what is submitted; one at a time.  NULL where there is no such backend. */
+/* A context on a copy of a backend, *be, that counts what is submitted; one at a time.  NULL where there is no such
+ * backend. */
 em_ctx *async_ctx(const char *backend, em_backend *be, io_setup *setup);
 
 /* Transfers that were submitted since. */

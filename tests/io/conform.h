@@ -31,14 +31,16 @@ typedef struct conform_case {
 
 typedef void (*conform_fn)(conform_case *c);
 
-/* Run fn over every backend, and over every case, with a new empty file in dir each time; dir is empty again afterwards. */
+/* Run fn over every backend, and over every case, with a new empty file in dir each time; dir is empty again
+ * afterwards. */
 void conform_each_backend(const char *dir, void (*fn)(const em_backend *be, const char *dir));
 void conform_each(const char *dir, conform_fn fn);
 
 /* conform_each() in a directory that is there only for that. */
 void conform_in_new_dir(conform_fn fn);
 
-/* A case for a file that is there, opened with EM_OPEN_... flags: 1, or 0 where direct transfers are wished for and cannot be had. */
+/* A case for a file that is there, opened with EM_OPEN_... flags: 1, or 0 where direct transfers are wished for and
+ * cannot be had. */
 int conform_open(conform_case *c, const em_backend *be, int32_t want_direct, const char *path, uint32_t flags);
 void conform_close(conform_case *c);
 

@@ -27,8 +27,8 @@ typedef struct io_setup {
 
 em_ctx *io_ctx(const io_setup *setup);
 
-/* The i-th backend that works here, from 0; NULL past the end.  The simulated disk is as fast as it can be, as its time is not what
- * most tests are about. */
+/* The i-th backend that works here, from 0; NULL past the end.  The simulated disk is as fast as it can be, as its time
+ * is not what most tests are about. */
 const em_backend *io_backend_at(uint32_t i);
 
 /* Open a file or fail the test. */

@@ -51,5 +51,6 @@ int refuse(int call, unsigned arg, unsigned compare, uint32_t k, int e)
 	};
 	struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
 
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_backend_async.c -- transfers that the kernel makes on its own, by every backend that has a channel: random traffic at any depth, signals and forks in
- * the middle of it, and refusals.  What a backend does besides is in its own test.
+ * test_backend_async.c -- transfers that the kernel makes on its own, by every backend that has a channel: random
+ * traffic at any depth, signals and forks in the middle of it, and refusals.  What a backend does besides is in its own
+ * test.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -258,7 +259,8 @@ static void test_end_of_file(void **state)
 }
 
 /* Traffic through a backend below which so many operations fail, from the nth on.  Returns whether it was direct. */
-static int faulty_traffic(const char *backend, em_fault *fault, uint32_t ops, uint64_t nth, uint64_t times, int32_t sys_errno)
+static int faulty_traffic(const char *backend, em_fault *fault, uint32_t ops, uint64_t nth, uint64_t times,
+			  int32_t sys_errno)
 {
 	char *dir = test_dir_make();
 	io_setup setup = {0};

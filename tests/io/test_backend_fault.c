@@ -64,8 +64,8 @@ static void test_each_operation(void **state)
 	static const struct {
 		int32_t sys_errno;
 		em_status status;
-	} kind[] = {{EIO, EM_ERR_IO}, {ENOSPC, EM_ERR_NOSPACE}, {EDQUOT, EM_ERR_NOSPACE}, {EACCES, EM_ERR_ACCESS}, {ENOMEM, EM_ERR_NOMEM},
-		    {EMFILE, EM_ERR_FDLIMIT}};
+	} kind[] = {{EIO, EM_ERR_IO}, {ENOSPC, EM_ERR_NOSPACE}, {EDQUOT, EM_ERR_NOSPACE}, {EACCES, EM_ERR_ACCESS},
+		    {ENOMEM, EM_ERR_NOMEM}, {EMFILE, EM_ERR_FDLIMIT}};
 	char *dir = test_dir_make();
 	test_rng rng = test_rng_make(test_seed());
 	char *page = io_buffer(&rng, 4096);

@@ -276,8 +276,8 @@ static void test_time_adds_up(void **state)
 		drive(n, &rng);
 }
 
-/* Requests that are all there at once queue up: a stream is a stream, and its time is that of its bytes, through any number of
- * threads; what is out of order costs seeks, which the counters tell. */
+/* Requests that are all there at once queue up: a stream is a stream, and its time is that of its bytes, through any
+ * number of threads; what is out of order costs seeks, which the counters tell. */
 static void test_queue(void **state)
 {
 	enum { N = 64 };
@@ -300,8 +300,10 @@ static void test_queue(void **state)
 		assert_int_equal(emi_wait(&rq[i], NULL), EM_OK);
 	assert_int_equal(disk.requests, N);
 	assert_int_equal(disk.bytes, N * BLOCK);
-	/* Rounding down, a transfer may be a nanosecond longer or shorter; the first may or may not be at the arm already. */
-	assert_in_range(disk.busy_ns, N * BLOCK * 10 + (disk.seeks - 1) * 100000 - N, N * BLOCK * 10 + disk.seeks * 100000 + N);
+	/* Rounding down, a transfer may be a nanosecond longer or shorter; the first may or may not be at the arm
+	 * already. */
+	assert_in_range(disk.busy_ns, N * BLOCK * 10 + (disk.seeks - 1) * 100000 - N,
+			N * BLOCK * 10 + disk.seeks * 100000 + N);
 	free(buf);
 	emi_file_close(f);
 	em_ctx_close(ctx);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_conformance.c -- every backend moves bytes as its table promises: against a model of the file, at the file's end, far
- * out.  The suite goes on in test_conformance_shared.c, test_conformance_errors.c and test_conformance_device.c.
+ * test_conformance.c -- every backend moves bytes as its table promises: against a model of the file, at the file's
+ * end, far out.  The suite goes on in test_conformance_shared.c, test_conformance_errors.c and
+ * test_conformance_device.c.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -278,7 +279,8 @@ static void model_of(conform_case *c)
 			steps_at(c, origins[i], i == 0 ? 120 : 60);
 }
 
-/* Read n bytes, a whole number of units, about a place: what there is up to the file's end comes, which is out and then zeros. */
+/* Read n bytes, a whole number of units, about a place: what there is up to the file's end comes, which is out and then
+ * zeros. */
 static void read_about(conform_case *c, const unsigned char *out, unsigned char *in, size_t size, size_t at, size_t n)
 {
 	size_t unit = conform_unit(c), expect;

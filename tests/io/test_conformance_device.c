@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_conformance_device.c -- every backend on a raw block device: it has a size that nobody sets, and an end that nothing
- * is written past.
+ * test_conformance_device.c -- every backend on a raw block device: it has a size that nobody sets, and an end that
+ * nothing is written past.
  *
  * The device is a loop device on a file.  A backend that keeps files of its own making elsewhere still opens it.
  */

@@ -76,7 +76,8 @@ static void opens(const em_backend *be, const char *path, unsigned flags, em_sta
 
 static void open_errors_of(const em_backend *be, const char *dir)
 {
-	char *there = test_path(dir, "there"), *missing = test_path(dir, "missing"), *deep = test_path(dir, "missing/deep");
+	char *there = test_path(dir, "there"), *missing = test_path(dir, "missing"),
+	     *deep = test_path(dir, "missing/deep");
 	int hidden = hides_temp(be, dir), fd = open(there, O_CREAT | O_WRONLY, 0600);
 	unsigned create = EMI_OPEN_CREATE | EMI_OPEN_WRITE;
 
@@ -204,7 +205,8 @@ static unsigned fill_up(em_file *f, const char *path, char *buf, int sys_errno)
 	}
 }
 
-/* A full disk is an error of the write that met it; what is there stays, and can be changed; what failed is not done later. */
+/* A full disk is an error of the write that met it; what is there stays, and can be changed; what failed is not done
+ * later. */
 static void full(em_file *f, const char *path, char *buf, char *in)
 {
 	unsigned n = fill_up(f, path, buf, ENOSPC), half = n / 2, i;
@@ -295,7 +297,8 @@ static void fill_all(const char *dir, filling fn)
 				em_ctx *ctx = ctx_of(io_backend_at(b), direct[d]);
 				em_file *f = io_open(ctx, name, flags[k]);
 
-				fprintf(stderr, "# %s, direct %s, kind %u\n", io_backend_at(b)->name, d ? "try" : "off", k);
+				fprintf(stderr, "# %s, direct %s, kind %u\n", io_backend_at(b)->name, d ? "try" : "off",
+					k);
 				if (emi_file_fd(f) >= 0)
 					fn(f, name, buf, in);
 				emi_file_close(f);
@@ -458,9 +461,10 @@ static void test_faults(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_open_errors), cmocka_unit_test(test_read_directory), cmocka_unit_test(test_read_only),
-		cmocka_unit_test(test_full_tmpfs),  cmocka_unit_test(test_full_ext4),	   cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_sync),	    cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_open_errors), cmocka_unit_test(test_read_directory),
+		cmocka_unit_test(test_read_only), cmocka_unit_test(test_full_tmpfs),
+		cmocka_unit_test(test_full_ext4), cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_sync), cmocka_unit_test(test_faults),
 	};
 
 	return cmocka_run_group_tests_name("io/conformance_errors", tests, NULL, NULL);

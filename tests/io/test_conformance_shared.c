@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_conformance_shared.c -- every backend beside others: threads of its own process, other processes that have the file
- * open, children.
+ * test_conformance_shared.c -- every backend beside others: threads of its own process, other processes that have the
+ * file open, children.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

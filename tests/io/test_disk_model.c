@@ -109,8 +109,8 @@ static void test_seek_curve(void **state)
 	}
 }
 
-/* A stream runs at the rate of its zone, without a gap, whatever the pieces: also when they come late, if the buffer is large
- * enough. */
+/* A stream runs at the rate of its zone, without a gap, whatever the pieces: also when they come late, if the buffer is
+ * large enough. */
 static void test_stream(void **state)
 {
 	em_simdisk p = easy_disk();
@@ -210,7 +210,8 @@ static void test_position(void **state)
 	assert_int_equal(r.turn_ns, 9 * MS);
 	assert_int_equal(r.done_ns, 16 * MS);
 	assert_int_equal(s.free_ns, 16 * MS);
-	/* To the beginning of zone 1 from nearly as far outside as can be: 5 ms and a bit less, then on to a whole turn. */
+	/* To the beginning of zone 1 from nearly as far outside as can be: 5 ms and a bit less, then on to a whole
+	 * turn. */
 	r = emi_disk_serve(&m, &s, 0, 40000000, 30000, 0);
 	assert_in_range(r.seek_ns, 5 * MS - 10000, 5 * MS);
 	assert_int_equal(r.seek_ns + r.turn_ns, 14 * MS);
@@ -240,7 +241,8 @@ static void test_late(void **state)
 	p.buffer = 20000;
 	p.rate_interface = 40000000;
 	m = make(&p);
-	/* Half a track, 5 ms, fits into the buffer: 3 ms late is made good, 8 ms but for 3, and the disk is never ahead of itself. */
+	/* Half a track, 5 ms, fits into the buffer: 3 ms late is made good, 8 ms but for 3, and the disk is never ahead
+	 * of itself. */
 	r = emi_disk_serve(&m, &s, 26 * MS, 80000, 40000, 0);
 	assert_int_equal(r.done_ns, 33 * MS);
 	r = emi_disk_serve(&m, &s, 41 * MS, 120000, 40000, 0);
@@ -253,7 +255,8 @@ static void test_late(void **state)
 	/* What was read ahead is of no use for writing. */
 	r = emi_disk_serve(&m, &s, 63 * MS, 204000, 40000, 1);
 	assert_int_equal(r.done_ns, 73 * MS);
-	/* A late request that is elsewhere begins when it comes: here on the track before, whose beginning passes at 90 ms. */
+	/* A late request that is elsewhere begins when it comes: here on the track before, whose beginning passes at 90
+	 * ms. */
 	r = emi_disk_serve(&m, &s, 80 * MS, 200000, 4000, 1);
 	assert_in_range(r.seek_ns, 1 * MS, 2 * MS);
 	assert_int_equal(r.seek_ns + r.turn_ns, 10 * MS);
@@ -307,7 +310,8 @@ static void test_presets(void **state)
 		assert_in_range(emi_disk_seek_ns(&m, 0, p.capacity), disk[i].full - 100, disk[i].full);
 		/* 1 s from the edges, at their rates. */
 		assert_in_range(emi_disk_stream_ns(&m, disk[i].outer), SECOND - 1, SECOND);
-		assert_in_range(m.total_ns - emi_disk_stream_ns(&m, p.capacity - disk[i].inner), SECOND - 1, SECOND + 1);
+		assert_in_range(m.total_ns - emi_disk_stream_ns(&m, p.capacity - disk[i].inner), SECOND - 1,
+				SECOND + 1);
 	}
 	/* The Elite-9 has 132975 tracks; nobody told the model. */
 	{
@@ -320,8 +324,8 @@ static void test_presets(void **state)
 
 /*
  * Reads of 64 KiB from random tracks: on the average the seek is seek_average, the turning half a revolution.  Of 20000
- * samples, whose standard deviations are less than 3.5 ms and 3.3 ms (elite9: 5.4 and 3.3), the mean is off by less than
- * 6 sigma / sqrt(20000): 0.23 ms and 0.14 ms.  That a correct model fails is less likely than 1 in 10^8.
+ * samples, whose standard deviations are less than 3.5 ms and 3.3 ms (elite9: 5.4 and 3.3), the mean is off by less
+ * than 6 sigma / sqrt(20000): 0.23 ms and 0.14 ms.  That a correct model fails is less likely than 1 in 10^8.
  */
 static void random_reads(const char *name, test_rng *rng)
 {
@@ -352,8 +356,8 @@ static void random_reads(const char *name, test_rng *rng)
 		transfer += r.transfer_ns;
 		expect += 65536 * SECOND / m.zone[z].rate;
 	}
-	print_message("%s: seek %.3f ms, turning %.3f ms, transfer %.3f ms\n", name, (double)seek / N / 1e6, (double)turn / N / 1e6,
-		      (double)transfer / N / 1e6);
+	print_message("%s: seek %.3f ms, turning %.3f ms, transfer %.3f ms\n", name, (double)seek / N / 1e6,
+		      (double)turn / N / 1e6, (double)transfer / N / 1e6);
 	assert_in_range(seek / N, p.seek_average_ns - 230000, p.seek_average_ns + 230000);
 	assert_in_range(turn / N, m.turn_ns / 2 - 140000, m.turn_ns / 2 + 140000);
 	assert_in_range(transfer, expect - N, expect + N);
@@ -368,7 +372,8 @@ static void test_random_reads(void **state)
 	random_reads("elite9", &rng);
 }
 
-/* Whatever comes: a disk is done in the order of arrival, never before what it takes, and not before the request came. */
+/* Whatever comes: a disk is done in the order of arrival, never before what it takes, and not before the request
+ * came. */
 static void test_monotone(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());
@@ -457,7 +462,8 @@ static void test_parse(void **state)
 	assert_int_equal(p.seek_average_ns, 8500000);
 	assert_int_equal(p.seek_full_ns, 8500000);
 	/* The model comes first wherever it stands. */
-	p = parsed("plain", "rate-outer=60.5MB,model=120gxp,zones=7,rpm=10000,write=250us,capacity=1.5T,buffer=64K,rate-interface=0");
+	p = parsed("plain", "rate-outer=60.5MB,model=120gxp,zones=7,rpm=10000,write=250us,capacity=1.5T,buffer=64K,"
+			    "rate-interface=0");
 	assert_int_equal(p.rate_outer, 60500000);
 	assert_int_equal(p.rate_inner, 24000000);
 	assert_int_equal(p.zones, 7);
@@ -496,8 +502,10 @@ static void test_parse_errors(void **state)
 		{"rate=50m", "simdisk: rate: '50m' is not a size, such as 48MB, 2M or 512"},
 		{"rate=0", "simdisk: rate-outer: must be from 1 to 10 GB per second"},
 		{"rate=20G", "simdisk: rate-outer: must be from 1 to 10 GB per second"},
-		{"rate=99999999999999999999", "simdisk: rate: '99999999999999999999' is not a size, such as 48MB, 2M or 512"},
-		{"capacity=9223372036854775807T", "simdisk: capacity: '9223372036854775807T' is not a size, such as 48MB, 2M or 512"},
+		{"rate=99999999999999999999",
+		 "simdisk: rate: '99999999999999999999' is not a size, such as 48MB, 2M or 512"},
+		{"capacity=9223372036854775807T",
+		 "simdisk: capacity: '9223372036854775807T' is not a size, such as 48MB, 2M or 512"},
 		{"rate=1,capacity=100G", "simdisk: capacity: must be what can be read in a hundred years"},
 		{"rate-inner=20M", "simdisk: zones: with one zone, rate-inner must be rate-outer"},
 		{"zones=3", "simdisk: capacity: must be given for a disk with zones"},
@@ -511,7 +519,8 @@ static void test_parse_errors(void **state)
 		{"seek-track=9ms", "simdisk: seek-track: must be at most seek-average"},
 		{"seek-average=9ms", "simdisk: seek-average: must be at most seek-full"},
 		{"seek-full=16ms", "simdisk: seek-average: too short for a curve from seek-track to seek-full"},
-		{"seek-track=1ms,seek-full=8.1ms", "simdisk: seek-average: too long for a curve from seek-track to seek-full"},
+		{"seek-track=1ms,seek-full=8.1ms",
+		 "simdisk: seek-average: too long for a curve from seek-track to seek-full"},
 		{"write=1.5s", "simdisk: write: must be at most a second"},
 	};
 	unsigned i;

@@ -2,9 +2,10 @@
 /*
  * test_huge.c -- requests of more bytes than the kernel moves at once, and than 31 bits count.
  *
- * A buffer of two gigabytes takes a few megabytes here: the same piece of a file is mapped again and again, one after the other.  What is read is
- * the hole of a file with something behind it; what is written goes to /dev/null.  It is skipped where pointers have 32 bits, as there is no room for
- * it, and under ThreadSanitizer, which notes something of each byte.
+ * A buffer of two gigabytes takes a few megabytes here: the same piece of a file is mapped again and again, one after
+ * the other.  What is read is the hole of a file with something behind it; what is written goes to /dev/null.  It is
+ * skipped where pointers have 32 bits, as there is no room for it, and under ThreadSanitizer, which notes something of
+ * each byte.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_huge_pages.c -- what is written to a file in memory is in huge pages where it was said to be coming, and nowhere else.
+ * test_huge_pages.c -- what is written to a file in memory is in huge pages where it was said to be coming, and nowhere
+ * else.
  *
  * Whether it is shows in what the file takes: of a huge page all, whatever was written to it.
  */
@@ -177,7 +178,8 @@ static void unexpected(const char *dir)
 	at[2] = 5 * page;
 	put(&b, at[0]);
 	assert_int_equal(taken(b.f), PIECE);
-	/* What is said later is not about what was before, and what was said before no longer holds when something else is said. */
+	/* What is said later is not about what was before, and what was said before no longer holds when something else
+	 * is said. */
 	assert_int_equal(emi_file_set_aside(b.f, page / 2, page, &b.err), EM_OK);
 	assert_int_equal(emi_file_set_aside(b.f, 4 * page, page, &b.err), EM_OK);
 	put(&b, at[1]);
@@ -255,7 +257,8 @@ static void random_traffic(const char *dir)
 {
 	const uint64_t size = 12 * MIB, unit = 4 * KIB;
 	test_rng rng = test_rng_make(test_seed());
-	unsigned char *model = calloc(1, (size_t)size), *got = malloc((size_t)size), *from = io_buffer(&rng, (size_t)size);
+	unsigned char *model = calloc(1, (size_t)size), *got = malloc((size_t)size),
+		      *from = io_buffer(&rng, (size_t)size);
 	size_t done = 0;
 	bench b;
 	int i;

@@ -71,7 +71,8 @@ static void called(em_request *rq, void *user)
 		__atomic_add_fetch(&t->calls, 1, __ATOMIC_RELAXED);
 }
 
-/* Reads and writes that overlap at random, all submitted at once: each read finds what was written before it, and nothing later. */
+/* Reads and writes that overlap at random, all submitted at once: each read finds what was written before it, and
+ * nothing later. */
 static void in_order(em_ctx *ctx, em_file *f, test_rng *rng, int pages)
 {
 	unsigned char *model = calloc(1, SPACE + LONGEST);
@@ -90,11 +91,13 @@ static void in_order(em_ctx *ctx, em_file *f, test_rng *rng, int pages)
 		if (test_below(rng, 2)) {
 			test_fill(rng, t[i].buf, t[i].bytes);
 			memcpy(model + offset, t[i].buf, t[i].bytes);
-			assert_int_equal(em_file_write_async(f, t[i].buf, t[i].bytes, offset, fn, &t[i], &t[i].rq), EM_OK);
+			assert_int_equal(em_file_write_async(f, t[i].buf, t[i].bytes, offset, fn, &t[i], &t[i].rq),
+					 EM_OK);
 		} else {
 			t[i].expect = malloc(t[i].bytes);
 			memcpy(t[i].expect, model + offset, t[i].bytes);
-			assert_int_equal(em_file_read_async(f, t[i].buf, t[i].bytes, offset, fn, &t[i], &t[i].rq), EM_OK);
+			assert_int_equal(em_file_read_async(f, t[i].buf, t[i].bytes, offset, fn, &t[i], &t[i].rq),
+					 EM_OK);
 		}
 	}
 	for (i = 0; i < MANY; i++) {
@@ -201,7 +204,8 @@ static void go_on(em_request *rq, void *user)
 
 	assert_int_equal(em_request_status(rq), EM_OK);
 	if (c->left-- > 0) {
-		assert_int_equal(em_file_write_async(c->f, c->buf, 4096, 4096 * (uint64_t)c->left, go_on, c, NULL), EM_OK);
+		assert_int_equal(em_file_write_async(c->f, c->buf, 4096, 4096 * (uint64_t)c->left, go_on, c, NULL),
+				 EM_OK);
 		return;
 	}
 	em_file_close(c->f);
@@ -278,8 +282,9 @@ static void test_wait_any(void **state)
 		for (i = 0; i < FILES; i++)
 			f[i] = temp_file(ctx, dir, 0, i);
 		for (i = 0; i < ALL; i++)
-			assert_int_equal(em_file_write_async(f[i % FILES], buf + (size_t)i * 4096, 4096, i * 4096, NULL, NULL,
-							     &rq[i]), EM_OK);
+			assert_int_equal(em_file_write_async(f[i % FILES], buf + (size_t)i * 4096, 4096, i * 4096, NULL,
+							     NULL, &rq[i]),
+					 EM_OK);
 		while (n > 0) {
 			i = em_request_wait_any(rq, n, 60);
 			assert_true(i < n);
@@ -312,7 +317,8 @@ static void test_very_many(void **state)
 		em_io_stats stats = EM_IO_STATS_INIT;
 
 		for (i = 0; i < LOTS; i++)
-			assert_int_equal(em_file_write_async(f, buf + i * 8, 8, (uint64_t)i * 8, NULL, NULL, &rq[i]), EM_OK);
+			assert_int_equal(em_file_write_async(f, buf + i * 8, 8, (uint64_t)i * 8, NULL, NULL, &rq[i]),
+					 EM_OK);
 		assert_int_equal(em_request_wait_all(rq, LOTS), EM_OK);
 		for (i = 0; i < LOTS; i++)
 			em_request_close(rq[i]);
@@ -447,7 +453,8 @@ static void test_very_many_direct(void **state)
 		ctx = backend_ctx(b, dir, 0, 0);
 		f = temp_file(ctx, dir, 0, 0);
 		for (i = 0; i < LOTS; i++)
-			assert_int_equal(em_file_write_async(f, page, PAGE, (uint64_t)i * PAGE, NULL, NULL, &rq[i]), EM_OK);
+			assert_int_equal(em_file_write_async(f, page, PAGE, (uint64_t)i * PAGE, NULL, NULL, &rq[i]),
+					 EM_OK);
 		assert_int_equal(em_request_wait_all(rq, LOTS), EM_OK);
 		for (i = 0; i < LOTS; i++) {
 			assert_int_equal(em_request_moved(rq[i]), PAGE);

@@ -95,7 +95,8 @@ static void test_several_threads(void **state)
 	gate_end(g);
 }
 
-/* Where writes to a file get on one at a time they are begun like that, in their order; reads, and writes to other files, pass them. */
+/* Where writes to a file get on one at a time they are begun like that, in their order; reads, and writes to other
+ * files, pass them. */
 static void test_one_write(void **state)
 {
 	static char buf[7][PAGE];
@@ -129,7 +130,8 @@ static void test_one_write(void **state)
 	gate_end(g);
 }
 
-/* One that is canceled meanwhile holds nobody up, be it the last, the next or one between; nor do those that overlap it. */
+/* One that is canceled meanwhile holds nobody up, be it the last, the next or one between; nor do those that overlap
+ * it. */
 static void test_one_write_canceled(void **state)
 {
 	static char buf[GATE_REQUESTS][PAGE];
@@ -491,7 +493,8 @@ static void test_cancel(void **state)
 	gate_end(g);
 }
 
-/* While space is given back, transfers of that file are not begun, but those of others are; then they go on in their order. */
+/* While space is given back, transfers of that file are not begun, but those of others are; then they go on in their
+ * order. */
 static void while_discarding(int async)
 {
 	static char buf[5][PAGE];

@@ -2,8 +2,9 @@
 /*
  * test_queue_quick.c -- transfers that are done sooner than a thread is woken.
  *
- * The queue then does not call a worker for each of them, and who waits makes those of others.  Whatever way one waits, and if nobody does,
- * everything must get done, be counted, and have its function called once; also when a slow transfer is among the quick ones.
+ * The queue then does not call a worker for each of them, and who waits makes those of others.  Whatever way one waits,
+ * and if nobody does, everything must get done, be counted, and have its function called once; also when a slow
+ * transfer is among the quick ones.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -223,8 +224,10 @@ static void *use(void *arg)
 			const uint64_t at = u->base + i * UNIT;
 
 			test_fill(&rng, out[i], UNIT);
-			u->wrong |= em_file_write_async(u->f, out[i], UNIT, at, fn, u, way ? &rq[2 * i] : NULL) != EM_OK;
-			u->wrong |= em_file_read_async(u->f, in[i], UNIT, at, fn, u, way ? &rq[2 * i + 1] : NULL) != EM_OK;
+			u->wrong |=
+				em_file_write_async(u->f, out[i], UNIT, at, fn, u, way ? &rq[2 * i] : NULL) != EM_OK;
+			u->wrong |=
+				em_file_read_async(u->f, in[i], UNIT, at, fn, u, way ? &rq[2 * i + 1] : NULL) != EM_OK;
 		}
 		if (way == 0)
 			await_calls(u, 2 * n);
@@ -342,7 +345,8 @@ static void test_close(void **state)
 		const unsigned n = 1 + (unsigned)test_below(&rng, 20);
 
 		for (i = 0; i < 40 * n; i++)
-			assert_int_equal(em_file_write_async(f, buf[i % MOST], UNIT, i % 1000 * UNIT, NULL, NULL, NULL), EM_OK);
+			assert_int_equal(em_file_write_async(f, buf[i % MOST], UNIT, i % 1000 * UNIT, NULL, NULL, NULL),
+					 EM_OK);
 		em_file_close(f);
 	}
 	assert_int_equal(em_ctx_memory_used(ctx), before);
@@ -398,7 +402,8 @@ static void assert_sum(const em_io_stats *all, const em_io_stats *part, unsigned
 	assert_true(all->busy >= most - 1e-8);
 }
 
-/* Two files of one disk and one of another, waited for as the first of all: what each took, and that somebody waited. */
+/* Two files of one disk and one of another, waited for as the first of all: what each took, and that somebody
+ * waited. */
 static void test_statistics(void **state)
 {
 	static quick b;
@@ -420,7 +425,8 @@ static void test_statistics(void **state)
 	__atomic_store_n(&b.shut, 1, __ATOMIC_RELEASE);
 	for (i = 0; i < FILES * EACH; i++)
 		assert_int_equal(i % 2 ? em_file_write_async(f[i % FILES], buf[i], UNIT, i * UNIT, NULL, NULL, &rq[i])
-				       : em_file_read_async(f[i % FILES], buf[i], UNIT, i * UNIT, NULL, NULL, &rq[i]), EM_OK);
+				       : em_file_read_async(f[i % FILES], buf[i], UNIT, i * UNIT, NULL, NULL, &rq[i]),
+				 EM_OK);
 	__atomic_store_n(&b.shut, 0, __ATOMIC_RELEASE);
 	await_any(&u, rq, FILES * EACH);
 	assert_false(u.wrong);

@@ -2,8 +2,8 @@
 /*
  * test_request.c -- transfers that come in pieces.
  *
- * The backend here moves a random number of bytes at a time, fails in between with EINTR and EAGAIN, and says that it is
- * direct, when it refuses what is not aligned; or does worse.
+ * The backend here moves a random number of bytes at a time, fails in between with EINTR and EAGAIN, and says that it
+ * is direct, when it refuses what is not aligned; or does worse.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -2,9 +2,9 @@
 /*
  * guard.h -- memory between two pages that nobody may touch.
  *
- * An array that ends where the page behind begins, or begins where the page before ends, makes the first byte read or written
- * beyond it a crash, also in code that no sanitizer looks into, such as vector instructions.  Where an array does not fill the room up
- * to a page on either side, the rest holds a pattern that guard_check() looks at.
+ * An array that ends where the page behind begins, or begins where the page before ends, makes the first byte read or
+ * written beyond it a crash, also in code that no sanitizer looks into, such as vector instructions.  Where an array
+ * does not fill the room up to a page on either side, the rest holds a pattern that guard_check() looks at.
  */
 #ifndef EM_GUARD_H
 #define EM_GUARD_H

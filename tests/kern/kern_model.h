@@ -32,7 +32,8 @@ typedef enum model_pattern {
 	P_MAGNITUDES,           /* their logarithms are evenly spread */
 	P_CLUSTERS,             /* few top halves, random low halves */
 	P_ZIPF,                 /* a few are very frequent, many are rare */
-	P_ONE_BIT,              /* in one bit from the most frequent: every digit has one full bucket and some that are nearly empty */
+	P_ONE_BIT,              /* in one bit from the most frequent: every digit has one full bucket and some that are
+	                           nearly empty */
 	P_ROUND_ROBIN,          /* each in another bucket than the one before */
 	P_BITS_REVERSED,        /* neighbours are far apart */
 	P_COUNT

@@ -290,7 +290,9 @@ static void make_windows(bed *b, test_rng *rng, em_kern_window *win, size_t *fro
 
 	from[0] = 0;
 	for (i = 1; i < k; i++)
-		from[i] = test_below(rng, 4) == 0 ? from[i - 1] : from[i - 1] + (size_t)test_below(rng, 2 * (b->n - from[i - 1]) / (k - i) + 1);
+		from[i] = test_below(rng, 4) == 0
+				  ? from[i - 1]
+				  : from[i - 1] + (size_t)test_below(rng, 2 * (b->n - from[i - 1]) / (k - i) + 1);
 	for (i = 1; i < k; i++)
 		if (from[i] > b->n)
 			from[i] = b->n;
@@ -393,9 +395,11 @@ static void test_merge(void **state)
 	for (kind = 0; kind < KINDS; kind++) {
 		bed_init(&b, &kinds[kind], 5000);
 		for (round = 0; round < 120; round++) {
-			const uint32_t k = 1 + (uint32_t)(test_below(&rng, 3) == 0 ? test_below(&rng, MOST_K) : test_below(&rng, 9));
+			const uint32_t k = 1 + (uint32_t)(test_below(&rng, 3) == 0 ? test_below(&rng, MOST_K)
+										   : test_below(&rng, 9));
 
-			bed_fill(&b, &rng, (int)(round % PATTERNS), (size_t)test_below(&rng, round % 3 == 0 ? 100 : 5000));
+			bed_fill(&b, &rng, (int)(round % PATTERNS),
+				 (size_t)test_below(&rng, round % 3 == 0 ? 100 : 5000));
 			make_windows(&b, &rng, win, from, k);
 			assert_int_equal(merge_all(&b, &rng, from, k, b.n), b.n);
 			if (b.n != 0)
@@ -499,7 +503,10 @@ static void test_lies(void **state)
 
 		bed_init(&b, &liars[kind], 20000);
 		for (round = 0; round < 300; round++) {
-			bed_fill(&b, &rng, RANDOM, (size_t)test_below(&rng, round % 20 == 0 ? 20000 : round % 3 ? 100 : 1500));
+			bed_fill(&b, &rng, RANDOM,
+				 (size_t)test_below(&rng, round % 20 == 0 ? 20000
+							  : round % 3	  ? 100
+									  : 1500));
 			k->sort(b.rec, b.tmp, b.n, &b.questions);
 			assert_same_records(&b, b.rec);
 			bed_check(&b);

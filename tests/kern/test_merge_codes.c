@@ -71,7 +71,8 @@ static int recode(void *arg, uint64_t a, uint64_t b, uint64_t code, uint64_t *lo
 }
 
 /* Elements of the next records of a window. */
-static void refill(test_rng *rng, emi_window *win, emi_pair *room, const record *records, size_t *at, size_t n, size_t most)
+static void refill(test_rng *rng, emi_window *win, emi_pair *room, const record *records, size_t *at, size_t n,
+		   size_t most)
 {
 	size_t i, some = 1 + (size_t)test_below(rng, most);
 
@@ -138,7 +139,8 @@ static size_t check(test_rng *rng, const emi_kernels *kern, uint32_t k, size_t n
 			assert_int_equal(by_all(r, &expected[done]), 0);
 		}
 		if (dry != EMI_NONE)
-			refill(rng, &win[dry], room + dry * most, all + start[dry], &at[dry], start[dry + 1] - start[dry], most);
+			refill(rng, &win[dry], room + dry * most, all + start[dry], &at[dry],
+			       start[dry + 1] - start[dry], most);
 		else if (got < cap)
 			break;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_merge_sizes.c -- the windowed merge of every element and instruction set, with inputs of every size up to 2000 of all patterns,
- * against qsort().  Windows, output, the tree and the list of windows lie next to pages that nobody may touch, and
- * windows are not aligned for more than their members.
+ * test_merge_sizes.c -- the windowed merge of every element and instruction set, with inputs of every size up to 2000
+ * of all patterns, against qsort().  Windows, output, the tree and the list of windows lie next to pages that nobody
+ * may touch, and windows are not aligned for more than their members.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,8 +45,8 @@ static size_t below(merging *m, size_t n)
 
 static void merging_fail(const merging *m, const char *what, const emi_kernels *k)
 {
-	fprintf(stderr, "%s: isa %s, element %s, %u windows, n %zu, pattern %s, ties %d, EXTMEM_TEST_SEED=%llu\n", what, k->isa,
-		model_elem_name(m->elem), (unsigned)m->k, m->n, model_pattern_names[m->how], m->tie.fn != NULL,
+	fprintf(stderr, "%s: isa %s, element %s, %u windows, n %zu, pattern %s, ties %d, EXTMEM_TEST_SEED=%llu\n", what,
+		k->isa, model_elem_name(m->elem), (unsigned)m->k, m->n, model_pattern_names[m->how], m->tie.fn != NULL,
 		(unsigned long long)test_seed());
 	fail();
 }
@@ -86,7 +86,8 @@ static void make_input(merging *m, size_t n)
 /* The next part of a window, often all that is left. */
 static void refill(merging *m, emi_window *win, uint32_t s, size_t bytes)
 {
-	const size_t left = m->start[s + 1] - m->at[s], n = below(m, 2) == 0 ? left : (left + below(m, left + 1) + 1) / 2;
+	const size_t left = m->start[s + 1] - m->at[s],
+		     n = below(m, 2) == 0 ? left : (left + below(m, left + 1) + 1) / 2;
 	char *a = guard_take(&m->window[s], n * bytes, (int)below(m, GUARD_PLACES), bytes == 4 ? 4 : 8);
 	size_t i;
 
@@ -121,7 +122,8 @@ static void check_merge(merging *m, const emi_kernels *k)
 		char *out = guard_take(&m->out, cap * bytes, (int)below(m, GUARD_PLACES), bytes == 4 ? 4 : 8);
 		const size_t got = k->merge_run(&g, out, cap, &dry);
 
-		if (got > cap || got > m->n - done || memcmp(out, (const char *)m->want + done * bytes, got * bytes) != 0)
+		if (got > cap || got > m->n - done ||
+		    memcmp(out, (const char *)m->want + done * bytes, got * bytes) != 0)
 			merging_fail(m, "merge", k);
 		done += got;
 		guard_check(&m->out);

@@ -99,7 +99,8 @@ static void check(bench *b, size_t n, uint32_t k, const char *what)
 		assert_true(got <= EMI_MIX);
 		for (i = got * eb; i < (EMI_MIX + 1) * eb; i++)
 			if ((unsigned char)b->out[i] != CANARY)
-				fail_msg("%s, %u windows: written behind the %zu that came out", what, (unsigned)k, got);
+				fail_msg("%s, %u windows: written behind the %zu that came out", what, (unsigned)k,
+					 got);
 		for (i = EMI_MIX * eb; i < (EMI_MIX + 1) * eb; i++)
 			if ((unsigned char)b->tmp[i] != CANARY)
 				fail_msg("%s, %u windows: written behind the end", what, (unsigned)k);
@@ -109,8 +110,8 @@ static void check(bench *b, size_t n, uint32_t k, const char *what)
 			fail_msg("%s, %u windows: %zu keys behind %zu of %zu", what, (unsigned)k, got, done, n);
 		for (i = 0; i < got; i++)
 			if (!is(b, i, &b->model[done + i]))
-				fail_msg("%s, %s, %s, %u windows: element %zu of %zu is wrong", b->kern->isa, model_elem_name(b->elem), what,
-					 (unsigned)k, done + i, n);
+				fail_msg("%s, %s, %s, %u windows: element %zu of %zu is wrong", b->kern->isa,
+					 model_elem_name(b->elem), what, (unsigned)k, done + i, n);
 		done += got;
 	}
 	assert_int_equal(done, n);
@@ -134,12 +135,14 @@ static void test_patterns(void **state)
 			bench_open(&b, model_isas[isa], elems[e]);
 			for (how = 0; how < P_COUNT; how++) {
 				for (i = 0; i < sizeof ks / sizeof *ks; i++) {
-					const size_t n = (size_t)test_below(&rng, test_below(&rng, 4) == 0 ? 50 : 20000);
+					const size_t n =
+						(size_t)test_below(&rng, test_below(&rng, 4) == 0 ? 50 : 20000);
 
 					model_keys(&rng, (model_pattern)how, elems[e], b.p, n);
 					for (w = 0; w < ks[i]; w++)
-						b.end[w] = w + 1 == ks[i] ? n : test_below(&rng, 3) == 0 ? (w == 0 ? 0 : b.end[w - 1]) :
-							   n / ks[i] * (w + 1);
+						b.end[w] = w + 1 == ks[i]	      ? n
+							   : test_below(&rng, 3) == 0 ? (w == 0 ? 0 : b.end[w - 1])
+										      : n / ks[i] * (w + 1);
 					make_windows(&b, n, ks[i]);
 					check(&b, n, ks[i], model_pattern_names[how]);
 				}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_mix_sizes.c -- merging windows by digits that are in memory as a whole, of every instruction set, against qsort(): of every size up to
- * 2000 keys, and of some that take several steps.  Few windows lie each between pages that nobody may touch, many are one
- * array between such pages.
+ * test_mix_sizes.c -- merging windows by digits that are in memory as a whole, of every instruction set, against
+ * qsort(): of every size up to 2000 keys, and of some that take several steps.  Few windows lie each between pages that
+ * nobody may touch, many are one array between such pages.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,8 @@ static size_t below(mixing *m, size_t n)
 static void mixing_fail(const mixing *m, const char *what, const emi_kernels *k)
 {
 	fprintf(stderr, "%s: isa %s, element %s, %u windows, n %zu, pattern %s, EXTMEM_TEST_SEED=%llu\n", what, k->isa,
-		model_elem_name(m->elem), (unsigned)m->k, m->n, model_pattern_names[m->how], (unsigned long long)test_seed());
+		model_elem_name(m->elem), (unsigned)m->k, m->n, model_pattern_names[m->how],
+		(unsigned long long)test_seed());
 	fail();
 }
 
@@ -130,7 +131,8 @@ static void place_windows(mixing *m, emi_window *win)
 
 	for (s = 0; s < m->k; s++) {
 		const size_t at = m->start[s] * m->bytes, bytes = m->start[s + 1] * m->bytes - at;
-		char *a = all != NULL ? all + at : guard_take(&m->window[s], bytes, (int)below(m, GUARD_PLACES), m->bytes);
+		char *a = all != NULL ? all + at
+				      : guard_take(&m->window[s], bytes, (int)below(m, GUARD_PLACES), m->bytes);
 
 		if (bytes != 0)
 			memcpy(a, m->raw + at, bytes);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_sizes.c -- survey, histogram, scatter, sort and bound of every element and instruction set, with inputs of every size up to 2000 and
- * of some large ones, of every pattern.  Arrays lie next to pages that nobody may touch, and some are not aligned for more than
- * their members.
+ * test_sizes.c -- survey, histogram, scatter, sort and bound of every element and instruction set, with inputs of every
+ * size up to 2000 and of some large ones, of every pattern.  Arrays lie next to pages that nobody may touch, and some
+ * are not aligned for more than their members.
  *
- * What must come out is known without sorting anew for each size: the input of n elements is the one of n - 1 with one more at one of its
- * ends, so one is inserted into what is sorted.  Now and then that is compared with what qsort() says.
+ * What must come out is known without sorting anew for each size: the input of n elements is the one of n - 1 with one
+ * more at one of its ends, so one is inserted into what is sorted.  Now and then that is compared with what qsort()
+ * says.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -215,7 +216,8 @@ static void check_partition(input *in, unsigned first, unsigned end)
 {
 	const unsigned width = in->elem == EMI_ELEM_U32 ? 32 : 64, bits = (unsigned)below(EMI_MAX_RADIX_BITS + 1);
 	const unsigned shift = below(3) != 0 ? width - (bits != 0 ? bits : 1) : (unsigned)below(width - bits);
-	const emi_digit digit = { shift, bits, (int)below(2), in->hi != in->lo ? in->all[in->lo + below(in->hi - in->lo)].key : 0 };
+	const emi_digit digit = { shift, bits, (int)below(2),
+				  in->hi != in->lo ? in->all[in->lo + below(in->hi - in->lo)].key : 0 };
 	const size_t n = in->hi - in->lo, buckets = (size_t)1 << bits;
 	size_t begin[((size_t)1 << EMI_MAX_RADIX_BITS) + 1] = { 0 }, at[(size_t)1 << EMI_MAX_RADIX_BITS], i;
 	unsigned j;
@@ -267,8 +269,9 @@ static void check_bound(input *in, const emi_kernels *k)
 	key &= width;
 	if (n != 0)
 		memcpy(a, in->want, n * in->bytes);
-	for (lower = 0; lower < n && (in->sorted[lower].key < key || (in->sorted[lower].key == key && in->tie.fn != NULL &&
-								      model_tie(NULL, in->sorted[lower].val, val) < 0));)
+	for (lower = 0;
+	     lower < n && (in->sorted[lower].key < key || (in->sorted[lower].key == key && in->tie.fn != NULL &&
+							   model_tie(NULL, in->sorted[lower].val, val) < 0));)
 		lower++;
 	for (upper = lower; upper < n && in->sorted[upper].key == key &&
 			    (in->tie.fn == NULL || model_tie(NULL, in->sorted[upper].val, val) == 0);)
@@ -291,7 +294,8 @@ static void check_all(input *in, unsigned first, unsigned end)
 	check_partition(in, first, end);
 }
 
-/* Every size of every pattern; the many larger ones with one instruction set after the other, and another one in the next run. */
+/* Every size of every pattern; the many larger ones with one instruction set after the other, and another one in the
+ * next run. */
 static void check_sizes(emi_elem elem, int ties)
 {
 	const size_t turn = below(6), step = ties ? 6 : 1;
@@ -343,7 +347,8 @@ static void test_pair_with_ties(void **state)
 	check_sizes(EMI_ELEM_PAIR, 1);
 }
 
-/* More than the caches of the kernels hold, where scatters may go past the processor's; a third of the patterns in each run. */
+/* More than the caches of the kernels hold, where scatters may go past the processor's; a third of the patterns in each
+ * run. */
 static void test_large(void **state)
 {
 	int kind, how;

@@ -70,17 +70,18 @@ void model_write(const em_key *key, unsigned char *record, uint64_t bits)
 	}
 }
 
-static uint64_t read_bits(const em_key *key, const unsigned char *record)
+static uint64_t read_bits(const em_key *key, size_t width, const unsigned char *record)
 {
-	const size_t width = model_width(key);
+	const unsigned char *p = record + key->offset;
 	uint64_t bits = 0;
 	size_t i;
 
-	for (i = 0; i < width; i++) {
-		const size_t place = (key->flags & EM_KEY_BIG_ENDIAN) != 0 ? i : width - 1 - i;
-
-		bits = bits * 256 + record[key->offset + place];
-	}
+	if ((key->flags & EM_KEY_BIG_ENDIAN) != 0)
+		for (i = 0; i < width; i++)
+			bits = bits << 8 | p[i];
+	else
+		for (i = width; i-- > 0;)
+			bits = bits << 8 | p[i];
 	return bits;
 }
 
@@ -132,8 +133,8 @@ static int compare_ascending(const em_key *key, const unsigned char *a, const un
 		}
 		return 0;
 	}
-	x = read_bits(key, a);
-	y = read_bits(key, b);
+	x = read_bits(key, width, a);
+	y = read_bits(key, width, b);
 	switch (key->type) {
 	case EM_KEY_F32: case EM_KEY_F64:
 		return compare_sign_magnitude(x, y, width);

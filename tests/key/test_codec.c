@@ -57,8 +57,8 @@ static emi_pair element(const emi_codec *c, const void *elems, size_t i)
 }
 
 /* Loaded elements against the model: key(), (key, tie) for all pairs of records, where references point. */
-static void check_elements(const em_order *o, const em_key *keys, uint32_t nkeys, const unsigned char *records, size_t n,
-			   const void *elems)
+static void check_elements(const em_order *o, const em_key *keys, uint32_t nkeys, const unsigned char *records,
+			   size_t n, const void *elems)
 {
 	const emi_codec *c = emi_order_codec(o);
 	emi_compare compare = { 0 };
@@ -108,7 +108,8 @@ static void check_store(const em_order *o, const unsigned char *records, size_t 
 		at[j] = i;
 	}
 	for (i = 0; i < n; i++)
-		memcpy(shuffled + i * c->elem_bytes, (const unsigned char *)elems + at[i] * c->elem_bytes, c->elem_bytes);
+		memcpy(shuffled + i * c->elem_bytes, (const unsigned char *)elems + at[i] * c->elem_bytes,
+		       c->elem_bytes);
 	memset(out, 0xa5, n * c->record_bytes);
 	c->store(o, shuffled, 0, out);
 	assert_int_equal(out[0], 0xa5);
@@ -268,7 +269,8 @@ static void test_byte_strings(void **state)
 /* No keys: all bytes, for records from 1 to 4097. */
 static void test_whole_records(void **state)
 {
-	static const size_t sizes[] = { 63, 64, 65, 80, 96, 99, 100, 101, 127, 128, 255, 256, 257, 1000, 4095, 4096, 4097 };
+	static const size_t sizes[] = { 63, 64, 65, 80, 96, 99, 100, 101, 127, 128, 255, 256, 257, 1000, 4095, 4096,
+					4097 };
 	size_t i;
 
 	(void)state;
@@ -349,7 +351,8 @@ static void test_partitions(void **state)
 	assert_true(bare > 50);
 }
 
-/* Records of 9 to 16 bytes that are all key, in fields of any type and order: elements hold them, but for floats in the middle. */
+/* Records of 9 to 16 bytes that are all key, in fields of any type and order: elements hold them, but for floats in the
+ * middle. */
 static void test_wide(void **state)
 {
 	unsigned round, wide = 0, same = 0;
@@ -473,7 +476,8 @@ static void test_choice(void **state)
 /* The keys of elements as numbers: what runs hold and what survey and radix digits see. */
 static void test_known_elements(void **state)
 {
-	static const unsigned char record[12] = { 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c };
+	static const unsigned char record[12] = { 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b,
+						  0x0c };
 	static const em_key u32be[] = { { 2, 0, EM_KEY_U32, EM_KEY_BIG_ENDIAN, { 0 } } };
 	static const em_key bytes10[] = { { 1, 10, EM_KEY_BYTES, 0, { 0 } } };
 	static const em_key two[] = { { 4, 0, EM_KEY_U16, 0, { 0 } }, { 0, 0, EM_KEY_U8, EM_KEY_DESCENDING, { 0 } } };

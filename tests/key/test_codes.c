@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_codes.c -- offset-value codes of records of one size: what a merge relies on, for triples of records that the model put in order.
+ * test_codes.c -- offset-value codes of records of one size: what a merge relies on, for triples of records that the
+ * model put in order.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -161,7 +162,8 @@ static void test_bytes(void **state)
 
 	(void)state;
 	for (width = 9; width <= 72; width++) {
-		const em_key key = { test_below(&rng, 4), width, EM_KEY_BYTES, width % 3 == 0 ? EM_KEY_DESCENDING : 0, { 0 } };
+		const em_key key = { test_below(&rng, 4), width, EM_KEY_BYTES, width % 3 == 0 ? EM_KEY_DESCENDING : 0,
+				     { 0 } };
 
 		check_order(&key, 1, RECORD, 1);
 	}

@@ -39,7 +39,8 @@ static uint64_t prefix_of(const em_key *key, const unsigned char *record)
 
 static void test_types(void **state)
 {
-	static const char *const names[] = { "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f32", "f64", "bytes" };
+	static const char *const names[] = { "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f32", "f64",
+					     "bytes" };
 	static const size_t widths[] = { 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1 };
 	int32_t t;
 
@@ -181,7 +182,8 @@ static void test_values_of_all_types(void **state)
 /* The processor's own idea of floats agrees, where it has one. */
 static void test_floats_as_c_has_them(void **state)
 {
-	static const double ascending[] = { -INFINITY, -1e300, -2.5, -1.0, -1e-300, -0.0, 0.0, 1e-300, 1.0, 2.5, 1e300, INFINITY };
+	static const double ascending[] = { -INFINITY, -1e300, -2.5, -1.0, -1e-300, -0.0, 0.0, 1e-300, 1.0, 2.5, 1e300,
+					    INFINITY };
 	const size_t n = sizeof(ascending) / sizeof(ascending[0]);
 	const em_key key64 = { 0, 0, EM_KEY_F64, EMI_BIG_ENDIAN ? EM_KEY_BIG_ENDIAN : 0, { 0 } };
 	const em_key key32 = { 0, 0, EM_KEY_F32, EMI_BIG_ENDIAN ? EM_KEY_BIG_ENDIAN : 0, { 0 } };

@@ -99,7 +99,8 @@ static void test_many_fields(void **state)
 	free(keys);
 }
 
-static void check_refused(em_ctx *c, uint64_t record_size, const em_key *keys, uint32_t n, em_status status, const char *text)
+static void check_refused(em_ctx *c, uint64_t record_size, const em_key *keys, uint32_t n, em_status status,
+			  const char *text)
 {
 	em_order *const poison = (em_order *)&ctx;
 	em_order *o = poison;
@@ -224,8 +225,8 @@ static void test_function_orders(void **state)
 	assert_int_equal(freed, 1);
 }
 
-static void check_refused_function(em_order **out, em_ctx *c, uint64_t record_size, em_cmp_fn cmp, uint32_t flags, em_status status,
-				   const char *text)
+static void check_refused_function(em_order **out, em_ctx *c, uint64_t record_size, em_cmp_fn cmp, uint32_t flags,
+				   em_status status, const char *text)
 {
 	unsigned freed = 0;
 	em_errinfo err;
@@ -302,7 +303,8 @@ static void test_key_functions(void **state)
 	(void)state;
 	for (i = 0; i < N; i++)
 		make_record(records + 3 * i, i);
-	assert_int_equal(em_order_key_fn(&o, &ctx, 3, "first", first_bytes, EM_FN_THREADS, &a, count_asked_free, NULL), EM_OK);
+	assert_int_equal(em_order_key_fn(&o, &ctx, 3, "first", first_bytes, EM_FN_THREADS, &a, count_asked_free, NULL),
+			 EM_OK);
 	assert_string_equal(em_order_name(o), "first");
 	assert_true(em_order_record_size(o) == 3);
 	assert_false(emi_order_on_caller(o));
@@ -342,8 +344,8 @@ static void test_key_functions(void **state)
 	model_ctx_assert_clean(&ctx);
 }
 
-static void check_refused_key_function(em_order **out, em_ctx *c, uint64_t record_size, em_key_fn fn, uint32_t flags, em_status status,
-				       const char *text)
+static void check_refused_key_function(em_order **out, em_ctx *c, uint64_t record_size, em_key_fn fn, uint32_t flags,
+				       em_status status, const char *text)
 {
 	asked a = { 0, 0, 0, 0 };
 	em_errinfo err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_order_text.c -- orders of records of any length: every refusal with its message, names, references, each allocation
- * failing once, and comparing and finding keys through the public calls.
+ * test_order_text.c -- orders of records of any length: every refusal with its message, names, references, each
+ * allocation failing once, and comparing and finding keys through the public calls.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -99,7 +99,8 @@ static void test_offsets(void **state)
 	check_bad(" 1:u8", "key ' 1:u8': the offset ' 1' is not a number");
 	check_bad("1 :u8", "key '1 :u8': the offset '1 ' is not a number");
 	check_bad("0x1:u8", "key '0x1:u8': the offset '0x1' is not a number");
-	check_bad("99999999999999999999x:u8", "key '99999999999999999999x:u8': the offset '99999999999999999999x' is not a number");
+	check_bad("99999999999999999999x:u8",
+		  "key '99999999999999999999x:u8': the offset '99999999999999999999x' is not a number");
 }
 
 static void test_bad_types(void **state)

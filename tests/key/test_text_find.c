@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_text_find.c -- where keys are: a table of cases, and random records against a model that takes the record apart first.
+ * test_text_find.c -- where keys are: a table of cases, and random records against a model that takes the record apart
+ * first.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -210,7 +211,8 @@ static void split(fields *f, uint32_t separator, const unsigned char *p, size_t 
 	}
 }
 
-static size_t model_place(const fields *f, const unsigned char *p, size_t n, uint64_t field, uint64_t chars, int skip_blanks)
+static size_t model_place(const fields *f, const unsigned char *p, size_t n, uint64_t field, uint64_t chars,
+			  int skip_blanks)
 {
 	size_t at = field <= f->n ? f->begin[field - 1] : n;
 
@@ -220,7 +222,8 @@ static size_t model_place(const fields *f, const unsigned char *p, size_t n, uin
 	return chars < n - at ? at + (size_t)chars : n;
 }
 
-static void model_find(const em_text_key *k, uint32_t separator, const unsigned char *p, size_t n, size_t *begin, size_t *end)
+static void model_find(const em_text_key *k, uint32_t separator, const unsigned char *p, size_t n, size_t *begin,
+		       size_t *end)
 {
 	fields f;
 

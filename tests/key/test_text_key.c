@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_text_key.c -- normalised keys: tables of texts in their order, a few bytes that are promised, and numbers of thousands of
- * digits.
+ * test_text_key.c -- normalised keys: tables of texts in their order, a few bytes that are promised, and numbers of
+ * thousands of digits.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -59,18 +59,18 @@ static void check_order(const char *spec, const ordered *table, size_t rows, int
 static void test_bytes(void **state)
 {
 	static const ordered plain[] = {
-		UP(""), UP_BYTES("\0"), UP_BYTES("\0\0"), UP_BYTES("\0\1"), UP_BYTES("\0a"), UP_BYTES("\1"), UP_BYTES("\1\0"),
-		UP_BYTES("\1\1"), UP("\2"), UP(" "), UP("A"), UP("abcdefg"), UP("abcdefgh"), UP_BYTES("abcdefgh\0"),
-		UP_BYTES("abcdefgh\1"), UP("abcdefghi"), UP("abcdefghijklmnopq"), UP("b"), UP("\x7f"), UP("\x80"), UP("\xff"),
-		UP("\xff\xff"),
+		UP(""), UP_BYTES("\0"), UP_BYTES("\0\0"), UP_BYTES("\0\1"), UP_BYTES("\0a"), UP_BYTES("\1"),
+		UP_BYTES("\1\0"), UP_BYTES("\1\1"), UP("\2"), UP(" "), UP("A"), UP("abcdefg"), UP("abcdefgh"),
+		UP_BYTES("abcdefgh\0"), UP_BYTES("abcdefgh\1"), UP("abcdefghi"), UP("abcdefghijklmnopq"), UP("b"),
+		UP("\x7f"), UP("\x80"), UP("\xff"), UP("\xff\xff"),
 	};
 	static const ordered fold[] = {
-		UP(""), UP("@"), UP("A"), EQ("a"), UP("Ab"), EQ("aB"), UP("ABCDEFGHIZ"), EQ("abcdefghiz"), UP("Z"), EQ("z"),
-		UP("["), UP("`"), UP("{"), UP("\xc1"), UP("\xe1"),
+		UP(""), UP("@"), UP("A"), EQ("a"), UP("Ab"), EQ("aB"), UP("ABCDEFGHIZ"), EQ("abcdefghiz"), UP("Z"),
+		EQ("z"), UP("["), UP("`"), UP("{"), UP("\xc1"), UP("\xe1"),
 	};
 	static const ordered dictionary[] = {
-		UP(""), EQ("-"), EQ("\1\xe9~"), UP_BYTES("\t"), UP("\n"), UP(" "), UP("1"), EQ("-1\x7f"), UP("A"), UP("ab"),
-		EQ("a-b"), UP("b"),
+		UP(""), EQ("-"), EQ("\1\xe9~"), UP_BYTES("\t"), UP("\n"), UP(" "), UP("1"), EQ("-1\x7f"), UP("A"),
+		UP("ab"), EQ("a-b"), UP("b"),
 	};
 	static const ordered printing[] = {
 		UP(""), EQ("\t\n\x7f\xe9\1"), UP(" "), UP("-"), UP("A"), EQ("\1A"), UP("a"), UP("~"),
@@ -91,13 +91,14 @@ static void test_numeric(void **state)
 {
 	static const ordered table[] = {
 		UP("-1000000000000000000000000000000000001"), UP("-1000000000000000000000000000000000000"), UP("-1234"),
-		UP("-100"), EQ("  -00100.00"), EQ("\t\n-100x"), UP("-99.9"), UP("-10"), UP("-9"), UP("-1.01"), UP("-1.001"),
-		UP("-1"), EQ("-1."), UP("-0.5"), EQ("-.50"), UP("-.05"), UP("-0.00000000001"), UP(""), EQ("0"), EQ("-0"),
-		EQ("-"), EQ("junk"), EQ("- 5"), EQ("--5"), EQ("+5"), EQ("."), EQ("-.0"), EQ("\v5"), EQ("\r5"), UP(".00001"),
-		UP(".001"), UP(".01"), EQ("0.010"), UP(".1"), EQ("0.1e5"), UP(".11"), UP(".9"), UP("1"), EQ("1.0.5"), EQ("1-2"),
-		EQ("1\x80" "2"), EQ("1,5"), UP("1.01"), UP("9"), UP("10"), EQ("010."), UP("10.5"), UP("11"), UP("99"),
-		UP("100"), UP("101"), UP("12345678901234"), UP("12345678901234.5"), UP("12345678901235"),
-		UP("1000000000000000000000000000000000000"), UP("1000000000000000000000000000000000000.000000000000001"),
+		UP("-100"), EQ("  -00100.00"), EQ("\t\n-100x"), UP("-99.9"), UP("-10"), UP("-9"), UP("-1.01"),
+		UP("-1.001"), UP("-1"), EQ("-1."), UP("-0.5"), EQ("-.50"), UP("-.05"), UP("-0.00000000001"), UP(""),
+		EQ("0"), EQ("-0"), EQ("-"), EQ("junk"), EQ("- 5"), EQ("--5"), EQ("+5"), EQ("."), EQ("-.0"), EQ("\v5"),
+		EQ("\r5"), UP(".00001"), UP(".001"), UP(".01"), EQ("0.010"), UP(".1"), EQ("0.1e5"), UP(".11"), UP(".9"),
+		UP("1"), EQ("1.0.5"), EQ("1-2"), EQ("1\x80" "2"), EQ("1,5"), UP("1.01"), UP("9"), UP("10"), EQ("010."),
+		UP("10.5"), UP("11"), UP("99"), UP("100"), UP("101"), UP("12345678901234"), UP("12345678901234.5"),
+		UP("12345678901235"), UP("1000000000000000000000000000000000000"),
+		UP("1000000000000000000000000000000000000.000000000000001"),
 	};
 
 	(void)state;
@@ -128,7 +129,8 @@ static void test_month(void **state)
 {
 	static const ordered table[] = {
 		UP(""), EQ("JA"), EQ("xJAN"), EQ("-"), EQ("J AN"), UP("JAN"), EQ(" \t\njanuary"), EQ("jAnx"), UP("feb"),
-		UP("Mar"), UP("apr"), UP("may"), UP("jun"), UP("jul"), UP("aug"), UP("sep"), UP("oct"), UP("nov"), UP("dec"),
+		UP("Mar"), UP("apr"), UP("may"), UP("jun"), UP("jul"), UP("aug"), UP("sep"), UP("oct"), UP("nov"),
+		UP("dec"),
 	};
 
 	(void)state;
@@ -139,15 +141,17 @@ static void test_month(void **state)
 static void check_general(void)
 {
 	static const ordered table[] = {
-		UP(""), EQ("x"), EQ("-"), EQ("."), EQ("e5"), EQ("- 1"), EQ("+"), EQ("na"), EQ("i"), UP("nan"), EQ("+NaN"),
-		EQ("nan("), EQ("nan(-)"), UP("-inf"), EQ("-INFINITY"), EQ("-1e5000"), EQ("-infx"), UP("-1e300"), UP("-2"),
-		UP("-1.5"), UP("-1"), UP("-1e-300"), UP("0"), EQ("-0"), EQ("0e5"), EQ("0x"), EQ("0x.p1"), EQ("1e-99999"), EQ("-1e-99999"),
-		EQ(".0"), EQ("0x0p99999999999999999999"), UP("1e-300"), UP("1e-20"), UP("0.0999999999999999"), UP("0.1"), EQ(".1"),
-		EQ("+1e-1"), EQ("100000000000000000000e-21"), EQ("0.10000000000000000000000000000"), UP("0.5"), EQ("0x.8"), EQ("0X1P-1"),
-		UP("1"), EQ(" \v\f\r\n\t1"), EQ("1e"), EQ("1e+"), EQ("1."), EQ("0x1"), EQ("0x1p"), EQ("1,5"), UP("1.000000000000001"),
-		UP("9"), UP("10"), EQ("0xa"), EQ("1e1"), EQ("1e01"), UP("255"), EQ("0xFf"), UP("9007199254740992"),
-		UP("9007199254740996"), UP("18446744073709551616"), EQ("0x10000000000000000"), UP("1e27"), UP("1e28"), UP("1e300"),
-		UP("inf"), EQ("infinity"), EQ("1e5000"), EQ("1e99999999999999999999999999"),
+		UP(""), EQ("x"), EQ("-"), EQ("."), EQ("e5"), EQ("- 1"), EQ("+"), EQ("na"), EQ("i"), UP("nan"),
+		EQ("+NaN"), EQ("nan("), EQ("nan(-)"), UP("-inf"), EQ("-INFINITY"), EQ("-1e5000"), EQ("-infx"),
+		UP("-1e300"), UP("-2"), UP("-1.5"), UP("-1"), UP("-1e-300"), UP("0"), EQ("-0"), EQ("0e5"), EQ("0x"),
+		EQ("0x.p1"), EQ("1e-99999"), EQ("-1e-99999"), EQ(".0"), EQ("0x0p99999999999999999999"), UP("1e-300"),
+		UP("1e-20"), UP("0.0999999999999999"), UP("0.1"), EQ(".1"), EQ("+1e-1"),
+		EQ("100000000000000000000e-21"), EQ("0.10000000000000000000000000000"), UP("0.5"), EQ("0x.8"),
+		EQ("0X1P-1"), UP("1"), EQ(" \v\f\r\n\t1"), EQ("1e"), EQ("1e+"), EQ("1."), EQ("0x1"), EQ("0x1p"),
+		EQ("1,5"), UP("1.000000000000001"), UP("9"), UP("10"), EQ("0xa"), EQ("1e1"), EQ("1e01"), UP("255"),
+		EQ("0xFf"), UP("9007199254740992"), UP("9007199254740996"), UP("18446744073709551616"),
+		EQ("0x10000000000000000"), UP("1e27"), UP("1e28"), UP("1e300"), UP("inf"), EQ("infinity"), EQ("1e5000"),
+		EQ("1e99999999999999999999999999"),
 	};
 
 	check_order("1g", table, COUNT(table), 1);
@@ -200,7 +204,8 @@ static void check_pair(const char *spec, char *x, char *y, int c)
 	free(minus_y);
 }
 
-static const size_t lengths[] = { 1, 123, 124, 125, 126, 127, 128, 254, 255, 256, 257, 999, 4096, 11999, 12000, 12001, 12040, 30001, 100000 };
+static const size_t lengths[] = { 1, 123, 124, 125, 126, 127, 128, 254, 255, 256, 257, 999, 4096, 11999, 12000, 12001,
+				  12040, 30001, 100000 };
 
 /* Numbers around 10^n. */
 static void test_long_numeric(void **state)
@@ -288,7 +293,8 @@ static void check_exponents(void)
 	}
 }
 
-/* 2^bits + 1 is in the middle of two neighbours, of which 2^bits is the even one: a digit anywhere behind it decides. */
+/* 2^bits + 1 is in the middle of two neighbours, of which 2^bits is the even one: a digit anywhere behind it
+ * decides. */
 static void check_middles(void)
 {
 	char middle[2][64], above[64];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_text_key_gnu.c -- normalised keys of random texts, of which GNU sort must think the same, in room that may be too small.
+ * test_text_key_gnu.c -- normalised keys of random texts, of which GNU sort must think the same, in room that may be
+ * too small.
  *
  * Of what GNU sort 9.1 does, some things are left out of the comparison: the order of NaNs among each other, which
  * depends on bytes that nobody sets; the byte 0x80 in numbers, which it takes for a separator of thousands; and what is
@@ -57,15 +58,16 @@ static const alphabet alphabets[] = {
 static size_t random_general(test_rng *rng, char *out)
 {
 	static const char *const words[] = {
-		"inf", "-inf", "infinity", "0x", "0x1p", "1e", "1e+5", "1e-4950", "1e4932", "1e5000", "18446744073709551616",
-		"18446744073709551615", "0.1", "3.14159", "1e-4940", ".5", "0x.8p1", "1e27", "1e28", "123e-27", "1e-310",
-		"0x1.ffffffffffffffffp0", "0x1p-16445", "9007199254740993", "-1e308", "1e309", "0x1p-1074",
+		"inf", "-inf", "infinity", "0x", "0x1p", "1e", "1e+5", "1e-4950", "1e4932", "1e5000",
+		"18446744073709551616", "18446744073709551615", "0.1", "3.14159", "1e-4940", ".5", "0x.8p1", "1e27",
+		"1e28", "123e-27", "1e-310", "0x1.ffffffffffffffffp0", "0x1p-16445", "9007199254740993", "-1e308",
+		"1e309", "0x1p-1074",
 	};
 	static const char *const before[] = { "", "", "", " ", "-", "+", "0" };
 	static const char *const after[] = { "", "", "", "0", "1", "e1", " 1", "x", "." };
 
-	return (size_t)snprintf(out, TEXT_MAX, "%s%s%s", before[test_below(rng, COUNT(before))], words[test_below(rng, COUNT(words))],
-				after[test_below(rng, COUNT(after))]);
+	return (size_t)snprintf(out, TEXT_MAX, "%s%s%s", before[test_below(rng, COUNT(before))],
+				words[test_below(rng, COUNT(words))], after[test_below(rng, COUNT(after))]);
 }
 
 static size_t random_text(test_rng *rng, const alphabet *a, char *out)
@@ -291,7 +293,8 @@ static void check_sorted(const setup *s, const item *x, size_t n, const char *so
 	uint32_t k;
 
 	for (i = 0; i < n; at += x[i++].n + 1) {
-		if (bytes - at > x[i].n && memcmp(sorted + at, x[i].record, x[i].n) == 0 && sorted[at + x[i].n] == s->delimiter)
+		if (bytes - at > x[i].n && memcmp(sorted + at, x[i].record, x[i].n) == 0 &&
+		    sorted[at + x[i].n] == s->delimiter)
 			continue;
 		for (k = 0; k < s->t->text.n; k++)
 			print_error("%s ", s->spec[k]);
@@ -456,8 +459,8 @@ static void test_room(void **state)
 	}
 }
 
-/* Any bytes, of any length, also those that GNU sort takes for something else: a key is what its keys are one by one, and reversed ones
- * are the same bytes inverted. */
+/* Any bytes, of any length, also those that GNU sort takes for something else: a key is what its keys are one by one,
+ * and reversed ones are the same bytes inverted. */
 static void test_any_bytes(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());

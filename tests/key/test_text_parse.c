@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_text_parse.c -- text keys as the command spells them: tables of what is right and of the messages for what is not, and random
- * specifications that GNU sort must take, or refuse in the same words.
+ * test_text_parse.c -- text keys as the command spells them: tables of what is right and of the messages for what is
+ * not, and random specifications that GNU sort must take, or refuse in the same words.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,8 +21,8 @@
 
 #define FAR UINT64_MAX
 
-static void check_good(const char *text, uint64_t first_field, uint64_t first_char, uint64_t last_field, uint64_t last_char,
-		       int32_t kind, uint32_t flags, int own)
+static void check_good(const char *text, uint64_t first_field, uint64_t first_char, uint64_t last_field,
+		       uint64_t last_char, int32_t kind, uint32_t flags, int own)
 {
 	em_text_key key;
 	em_errinfo err;
@@ -70,8 +70,8 @@ static void test_good(void **state)
 	check_good("010.007", 10, 7, 0, 0, EM_TEXT_BYTES, 0, 0);
 	check_good(" \t\n\v\f\r+1. +2, 3.\t4", 1, 2, 3, 4, EM_TEXT_BYTES, 0, 0);
 	check_good("99999999999999999999", FAR, 1, 0, 0, EM_TEXT_BYTES, 0, 0);
-	check_good("18446744073709551615.18446744073709551616,18446744073709551614.9999999999999999999999", FAR, FAR, FAR - 1,
-		   FAR, EM_TEXT_BYTES, 0, 0);
+	check_good("18446744073709551615.18446744073709551616,18446744073709551614.9999999999999999999999", FAR, FAR,
+		   FAR - 1, FAR, EM_TEXT_BYTES, 0, 0);
 	check_good("1n", 1, 1, 0, 0, EM_TEXT_NUMERIC, 0, 1);
 	check_good("1,1n", 1, 1, 1, 0, EM_TEXT_NUMERIC, 0, 1);
 	check_good("1n,1n", 1, 1, 1, 0, EM_TEXT_NUMERIC, 0, 1);
@@ -113,7 +113,8 @@ static void test_bad(void **state)
 	check_bad("1,2n3", "stray character in field spec: invalid field specification '1,2n3'");
 	check_bad("1,1,1", "stray character in field spec: invalid field specification '1,1,1'");
 	check_bad("1ngx", "stray character in field spec: invalid field specification '1ngx'");
-	check_bad("1'\\\t\x01\xe9", "stray character in field spec: invalid field specification '1\\'\\\\\\t\\001\\351'");
+	check_bad("1'\\\t\x01\xe9",
+		  "stray character in field spec: invalid field specification '1\\'\\\\\\t\\001\\351'");
 	check_bad("1ng", "options '-gn' are incompatible");
 	check_bad("1n,1g", "options '-gn' are incompatible");
 	check_bad("1rfbgn", "options '-fgn' are incompatible");

@@ -273,7 +273,7 @@ void cancel_everywhere(const char *name, cancel_work work, const cancel_place *p
 
 	assert_int_equal(cancel_run(work, p, &how, &most), EM_OK);
 	/* The last events may be too late to cancel anything: however few are tried, some are early. */
-	step = (most - 1) / times * test_sparse() + 1;
+	step = test_every((most - 1) / times * test_sparse() + 1);
 	step = step < most / 4 ? step : most / 4;
 	for (how.at = 1 + test_below(&rng, step); how.at <= most; how.at += step) {
 		st = cancel_run(work, p, &how, &events);

@@ -2,9 +2,9 @@
 /*
  * cancel_case.h -- work whose context is canceled at a moment of choice.
  *
- * What is counted are the calls that the library makes of what it was given: its backend and its allocator, and progress
- * functions, which cancel_event() is to be called by.  Whatever is canceled when, its calls return EM_ERR_CANCELED, or it
- * was done already; memory and descriptors are back, and no file is left behind.
+ * What is counted are the calls that the library makes of what it was given: its backend and its allocator, and
+ * progress functions, which cancel_event() is to be called by.  Whatever is canceled when, its calls return
+ * EM_ERR_CANCELED, or it was done already; memory and descriptors are back, and no file is left behind.
  */
 #ifndef EM_CANCEL_CASE_H
 #define EM_CANCEL_CASE_H
@@ -21,8 +21,8 @@ typedef struct cancel_place {
 	sort_shape shape;
 } cancel_place;
 
-/* Open what is needed in ctx, work, close it: the status of the first call that failed, or EM_OK.  Only `out' may be left
- * behind, and only with EM_OK. */
+/* Open what is needed in ctx, work, close it: the status of the first call that failed, or EM_OK.  Only `out' may be
+ * left behind, and only with EM_OK. */
 typedef em_status (*cancel_work)(em_ctx *ctx, const cancel_place *p);
 
 /* How to cancel. */
@@ -31,7 +31,8 @@ enum { CANCEL_BEFORE, CANCEL_AT, CANCEL_SIGNAL, CANCEL_THREAD };
 typedef struct cancel_how {
 	int how;
 	const char *backend;
-	uint64_t at;            /* CANCEL_AT, _SIGNAL: at this event, from 1; 0: never.  CANCEL_THREAD: after so many us */
+	uint64_t at;            /* CANCEL_AT, _SIGNAL: at this event, from 1; 0: never.  CANCEL_THREAD: after so many
+	                           us */
 	unsigned nap_us;        /* each transfer takes so much longer */
 } cancel_how;
 

@@ -242,7 +242,7 @@ static void assert_detail(const trial *t, uint32_t op, int sys_errno)
  * apart. */
 static uint64_t sparse(const trial *t)
 {
-	return test_place_known() && !test_thorough() ? t->sort->every * test_sparse() : 1;
+	return test_place_known() ? test_every(t->sort->every * test_sparse()) : 1;
 }
 
 /* The nth thing at this place is going to fail; key 0: nothing is. */
@@ -264,7 +264,9 @@ static void rehearse(trial *t, uint64_t *allocations, uint64_t *operations)
 		fail_msg("%s", t->err.text);
 	/* Two merging passes and the forming of runs. */
 	assert_true(t->stats.runs >= t->sort->runs);
-	assert_true(t->sort->straight ? t->stats.passes == 1 : t->sort->kept ? t->stats.passes == 2 : t->stats.passes >= 3);
+	assert_true(t->sort->straight ? t->stats.passes == 1
+		    : t->sort->kept   ? t->stats.passes == 2
+				      : t->stats.passes >= 3);
 	assert_true((t->stats.kept_records != 0) == (t->sort->kept != 0));
 	t->known = t->places;
 	*allocations = t->mem.calls;
@@ -400,7 +402,7 @@ static uint64_t sweep_for_good(trial *t)
 		{ EM_FAULT_ALL, EIO, EM_ERR_IO },
 		{ EM_FAULT_READ, EINTR, EM_ERR_IO },
 	};
-	const uint64_t step = sparse(t) > GOOD_STEP ? sparse(t) : GOOD_STEP;
+	const uint64_t step = test_every(sparse(t) > GOOD_STEP ? sparse(t) : GOOD_STEP);
 	uint64_t nth, cases = 0;
 	size_t i;
 
@@ -479,8 +481,8 @@ void fault_sweep(const fault_sort *sort, const char *backend, int32_t direct, in
 
 	rehearse(&t, &allocations, &operations);
 	cases = sweep_kind(&t, 0, ENOMEM);
-	printf("# %s, %s, %s: %u allocations, %u operations; failed once each: %u allocations;", sort->name,
-	       backend, pushed ? "push and pull" : "file to file", (unsigned)allocations, (unsigned)operations, (unsigned)cases);
+	printf("# %s, %s, %s: %u allocations, %u operations; failed once each: %u allocations;", sort->name, backend,
+	       pushed ? "push and pull" : "file to file", (unsigned)allocations, (unsigned)operations, (unsigned)cases);
 	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
 		uint64_t most = 0;
 

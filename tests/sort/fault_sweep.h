@@ -18,10 +18,11 @@
 typedef struct fault_sort {
 	const char *name;
 	em_status (*order)(em_order **out, em_ctx *ctx, em_errinfo *err);
-	em_status (*push)(em_sorter *s, const struct fault_sort *sort); /* all records, in pieces; or how far that went */
+	em_status (*push)(em_sorter *s, const struct fault_sort *sort); /* all records, in pieces; or how far that
+	                                                                   went */
 	/* What is done from file to file; NULL: em_sort_files(). */
-	em_status (*files)(em_ctx *ctx, const em_order *order, const char *in, const char *out, const em_sort_opts *opts,
-			   em_sort_stats *stats);
+	em_status (*files)(em_ctx *ctx, const em_order *order, const char *in, const char *out,
+			   const em_sort_opts *opts, em_sort_stats *stats);
 	uint64_t memory;        /* of the context */
 	em_sort_opts opts;
 	uint64_t runs;          /* formed, at least */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * fd_ends.h -- what the tests of sorting files do around the call: somebody at the other end of a pipe, descriptors that are others for a
- * while, and what is left in a directory.
+ * fd_ends.h -- what the tests of sorting files do around the call: somebody at the other end of a pipe, descriptors
+ * that are others for a while, and what is left in a directory.
  */
 #ifndef EM_FD_ENDS_H
 #define EM_FD_ENDS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * files_case.h -- what the tests share of what is done from files to a file: a directory with inputs, and all their records, of one
- * size or of any length.
+ * files_case.h -- what the tests share of what is done from files to a file: a directory with inputs, and all their
+ * records, of one size or of any length.
  */
 #ifndef EM_FILES_CASE_H
 #define EM_FILES_CASE_H
@@ -56,7 +56,8 @@ em_status case_merge(files_case *c, em_ctx *ctx, const em_order *order);
 void case_merge_ok(files_case *c, em_ctx *ctx, const em_order *order);
 void case_assert_sorted(files_case *c, const em_order *order);
 
-/* Merge them with this fan-in (0: any) and other options at random: what comes out is right, in as many passes as that takes. */
+/* Merge them with this fan-in (0: any) and other options at random: what comes out is right, in as many passes as that
+ * takes. */
 void case_merge_somehow(files_case *c, test_rng *rng, em_ctx *ctx, const em_order *order, uint32_t fan_in);
 
 /* Merge forty inputs in a context with eight descriptors. */

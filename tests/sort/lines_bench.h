@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * lines_bench.h -- what the tests of sorting files of records of any length share: a directory with inputs, and what is to come out of
- * them.
+ * lines_bench.h -- what the tests of sorting files of records of any length share: a directory with inputs, and what is
+ * to come out of them.
  */
 #ifndef EM_LINES_BENCH_H
 #define EM_LINES_BENCH_H
@@ -43,7 +43,8 @@ void bench_expect(bench *b, const lines *all, size_t header);
 void bench_write_inputs(bench *b, lines *all, unsigned files);
 void bench_make_inputs(bench *b, int pattern, size_t n, unsigned files, size_t most);
 
-/* Sort the first `files' inputs; memory and descriptors are given back.  The second must not fail, and looks at the output. */
+/* Sort the first `files' inputs; memory and descriptors are given back.  The second must not fail, and looks at the
+ * output. */
 em_status bench_run(bench *b, unsigned files, const char *output);
 
 /* Is it what must come out? */

@@ -102,7 +102,8 @@ static size_t make_record(unsigned char *out, test_rng *rng, int pattern, size_t
 	}
 	n = at + (size_t)test_below(rng, test_below(rng, 30) == 0 ? most - at + 1 : 24);
 	for (; at < n; at++)
-		out[at] = (unsigned char)(all == 0 ? test_random(rng) >> 56 : (uint64_t)(unsigned char)" a0\x00\xff-"[test_below(rng, 6)]);
+		out[at] = (unsigned char)(all == 0 ? test_random(rng) >> 56
+						   : (uint64_t)(unsigned char)" a0\x00\xff-"[test_below(rng, 6)]);
 	return n;
 }
 

@@ -2,8 +2,8 @@
 /*
  * lines_model.h -- records of any length in memory, for tests of what is done with files of them.
  *
- * Each list has its records one behind the other; what is sorted is a list of their numbers, with em_text_compare(), which
- * has tests of its own.
+ * Each list has its records one behind the other; what is sorted is a list of their numbers, with em_text_compare(),
+ * which has tests of its own.
  */
 #ifndef EM_LINES_MODEL_H
 #define EM_LINES_MODEL_H

@@ -35,7 +35,8 @@ static void bench_keep_record(bench *b, const unsigned char *record, uint64_t n)
 /* What is in a block of frames; its head says the truth about it. */
 static void keep_frames(bench *b, const emi_outblock *block)
 {
-	const unsigned char *base = (const unsigned char *)block->buf.base + block->buf.lead, *at = emi_block_first(base);
+	const unsigned char *base = (const unsigned char *)block->buf.base + block->buf.lead,
+			    *at = emi_block_first(base);
 	const emi_block_head *head = emi_block_get_head(base);
 	const size_t before = b->filled;
 	uint32_t n = 0;
@@ -95,7 +96,8 @@ void bench_open_in(bench *b, int which, int format, uint32_t threads, const em_s
 	if (emi_job_plan(&b->job, &needs, &err) != EM_OK)
 		fail_msg("%s", err.text);
 	assert_int_equal(emi_line_store_init(&b->store, &b->job, BENCH_STORE, &err), EM_OK);
-	assert_int_equal(emi_outseq_init(&b->q, &b->job.runs, 3, b->job.plan.packers, b->job.plan.block_bytes, &err), EM_OK);
+	assert_int_equal(emi_outseq_init(&b->q, &b->job.runs, 3, b->job.plan.packers, b->job.plan.block_bytes, &err),
+			 EM_OK);
 	b->dest.put = put;
 	b->dest.arg = b;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_block_vary.c -- blocks of frames: what fits in one, its marks, damaged ones; and looking ahead in them and cutting
- * them, against a search that looks at every record.
+ * test_block_vary.c -- blocks of frames: what fits in one, its marks, damaged ones; and looking ahead in them and
+ * cutting them, against a search that looks at every record.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -244,7 +244,8 @@ static void test_damaged(void **state)
 	good = *head;
 	assert_true(is_sound(&b));
 	for (i = 0; i < 9; i++) {
-		const uint64_t ends[] = { 0, sizeof(*head), b.block_bytes, b.block_bytes + 1, most, most - 7, most / 2, 1, 23 };
+		const uint64_t ends[] = { 0, sizeof(*head), b.block_bytes, b.block_bytes + 1, most, most - 7, most / 2,
+					  1, 23 };
 
 		head->end = ends[i];
 		assert_false(is_sound(&b));
@@ -295,14 +296,17 @@ static void test_damaged_marks(void **state)
 	assert_true(head->marks >= 6);
 	for (i = 0; i < head->marks; i++) {
 		const emi_block_mark good = mark[i];
-		/* Before the first frame, at the neighbours, nearer to the one before than marks are set, behind the last frame. */
+		/* Before the first frame, at the neighbours, nearer to the one before than marks are set, behind the
+		 * last frame. */
 		const uint32_t ats[] = {
-			0, i == 0 || i + 1 == head->marks ? 1 : mark[i - 1].at + EMI_MARK_EVERY - 1, mark[i != 0 ? i - 1 : 1].at,
-			mark[i + 1 != head->marks ? i + 1 : i - 1].at, (uint32_t)head->end, (uint32_t)b.block_bytes, UINT32_MAX
+			0, i == 0 || i + 1 == head->marks ? 1 : mark[i - 1].at + EMI_MARK_EVERY - 1,
+			mark[i != 0 ? i - 1 : 1].at, mark[i + 1 != head->marks ? i + 1 : i - 1].at, (uint32_t)head->end,
+			(uint32_t)b.block_bytes, UINT32_MAX
 		};
 		/* Fewer than before the one before, more than before the next or in all. */
 		const uint32_t outs[] = { i != 0 ? mark[i - 1].out - 1 : 1,
-					  i + 1 != head->marks ? mark[i + 1].out + 1 : (uint32_t)head->out + 1, UINT32_MAX };
+					  i + 1 != head->marks ? mark[i + 1].out + 1 : (uint32_t)head->out + 1,
+					  UINT32_MAX };
 
 		for (k = 0; k < sizeof(ats) / sizeof(ats[0]); k++) {
 			mark[i].at = ats[k];
@@ -397,7 +401,8 @@ static size_t index_of(const bench *b, const char *at)
 	return lo;
 }
 
-/* Make a cut from record i on, with a reach of s bytes, at a bound that is record k of this run or one like it of another. */
+/* Make a cut from record i on, with a reach of s bytes, at a bound that is record k of this run or one like it of
+ * another. */
 static void check_cut(bench *b, size_t i, size_t s, size_t k, uint32_t run, uint32_t bound_run)
 {
 	emi_merge_input in;

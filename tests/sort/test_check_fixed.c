@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* test_check_fixed.c -- looking whether records of one size are in order, against the model: all kinds of elements, one thread and several. */
+/* test_check_fixed.c -- looking whether records of one size are in order, against the model: all kinds of elements, one
+ * thread and several. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -145,8 +146,8 @@ static em_check_info expect(const sort_shape *s, const unsigned char *records, s
 	return x;
 }
 
-static void assert_check(em_ctx *ctx, const em_order *order, const char *path, const sort_shape *s, const unsigned char *records, size_t n,
-			 uint32_t flags)
+static void assert_check(em_ctx *ctx, const em_order *order, const char *path, const sort_shape *s,
+			 const unsigned char *records, size_t n, uint32_t flags)
 {
 	const em_check_info want = expect(s, records, n, flags);
 	em_check_opts opts = EM_CHECK_OPTS_INIT;
@@ -174,7 +175,8 @@ static void assert_check(em_ctx *ctx, const em_order *order, const char *path, c
 	}
 }
 
-/* Sorted records, but for a few that are copies of others, and, if only the first of equal ones was to be kept, a rest at the end. */
+/* Sorted records, but for a few that are copies of others, and, if only the first of equal ones was to be kept, a rest
+ * at the end. */
 static unsigned char *nearly_sorted(test_rng *rng, const sort_shape *s, size_t n)
 {
 	static const sort_pattern pattern[] = { SORT_RANDOM, SORT_RANDOM, SORT_FEW, SORT_ENDS, SORT_EQUAL };
@@ -229,7 +231,8 @@ static void test_model(void **state)
 	test_dir_remove(dir);
 }
 
-/* A record that is equal to the one before, or comes before it, at places around the ends of chunks and of threads' parts. */
+/* A record that is equal to the one before, or comes before it, at places around the ends of chunks and of threads'
+ * parts. */
 static void test_every_place(void **state)
 {
 	const sort_shape s = sort_shape_of(EM_KEY_U64, 8, 0, 8);
@@ -256,7 +259,8 @@ static void test_every_place(void **state)
 				records[at] = records[at - 1] - (k % 2 != 0);
 		}
 		sort_write_file(path, records, n * sizeof *records);
-		assert_check(ctx, order, path, &s, (unsigned char *)records, n, EM_CHECK_UNIQUE | (k % 2 != 0 ? EM_CHECK_FIRST : 0));
+		assert_check(ctx, order, path, &s, (unsigned char *)records, n,
+			     EM_CHECK_UNIQUE | (k % 2 != 0 ? EM_CHECK_FIRST : 0));
 	}
 	em_order_close(order);
 	em_ctx_close(ctx);
@@ -320,9 +324,13 @@ static void test_threads(void **state)
 		others = little;
 		ctx = sort_ctx(&o);
 		if (way % 2 != 0)
-			assert_int_equal(em_order_cmp(&order, ctx, 16, "waits", compare_together, EM_FN_THREADS, NULL, NULL, NULL), EM_OK);
+			assert_int_equal(em_order_cmp(&order, ctx, 16, "waits", compare_together, EM_FN_THREADS, NULL,
+						      NULL, NULL),
+					 EM_OK);
 		else
-			assert_int_equal(em_order_key_fn(&order, ctx, 16, "waits", compute_together, EM_FN_THREADS, NULL, NULL, NULL), EM_OK);
+			assert_int_equal(em_order_key_fn(&order, ctx, 16, "waits", compute_together, EM_FN_THREADS,
+							 NULL, NULL, NULL),
+					 EM_OK);
 		assert_int_equal(em_check_file(ctx, order, path, NULL, &info, NULL, NULL), EM_OK);
 		assert_int_equal(info.records, MIB / 16);
 		assert_int_equal(info.duplicates, MIB / 16 - 1);
@@ -387,7 +395,8 @@ static void test_refused(void **state)
 	em_order_close(order);
 
 	for (flags = 0; flags <= EM_FN_THREADS; flags++) {
-		assert_int_equal(em_order_cmp(&order, ctx, 17, "fails", compare_or_fail, flags, NULL, NULL, NULL), EM_OK);
+		assert_int_equal(em_order_cmp(&order, ctx, 17, "fails", compare_or_fail, flags, NULL, NULL, NULL),
+				 EM_OK);
 		good = 500;
 		assert_int_equal(em_check_file(ctx, order, path, &opts, &info, NULL, NULL), EM_ERR_USER);
 		good = SIZE_MAX;

@@ -120,8 +120,8 @@ static void test_sorter(void **state)
 			try_sorter(&rng, sizes[i], counts[k]);
 }
 
-/* Windows, batches and records in any mixture: what is left of a window is passed over by what lends another one, and by
- * nothing else. */
+/* Windows, batches and records in any mixture: what is left of a window is passed over by what lends another one, and
+ * by nothing else. */
 static void test_mixture(void **state)
 {
 	enum { N = 20000 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_disks.c -- sorts whose scratch is on several disks give what a sort on one does, also when a disk fails or is full.
+ * test_disks.c -- sorts whose scratch is on several disks give what a sort on one does, also when a disk fails or is
+ * full.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -134,7 +135,8 @@ static void test_sorter(void **state)
 				ctx = sort_ctx(&f->opts);
 				order = sort_order(ctx, &f->shape);
 				stats.size = sizeof stats;
-				sort_assert_sorter(ctx, order, &f->sort, &f->rng, &f->shape, f->records, N, f->sorted, N, &stats);
+				sort_assert_sorter(ctx, order, &f->sort, &f->rng, &f->shape, f->records, N, f->sorted,
+						   N, &stats);
 				assert_true(stats.runs >= 7);
 				em_order_close(order);
 				em_ctx_close(ctx);
@@ -214,7 +216,7 @@ static void test_full(void **state)
 		unlink(f->out);
 }
 
-/* Every write of one disk fails once, every tenth read. */
+/* Every fifth write of one disk fails once, every tenth read. */
 static void test_failing(void **state)
 {
 	fixture *f = *state;
@@ -223,7 +225,7 @@ static void test_failing(void **state)
 	uint32_t read;
 
 	for (read = 0; read < 2; read++)
-		for (nth = 1; ; nth += read ? 10 : 5) {
+		for (nth = 1; ; nth += test_every(read ? 10 : 5)) {
 			em_sort_stats stats = { 0 };
 			em_status st;
 

@@ -93,7 +93,8 @@ static void test_wrong_predictor(void **state)
 			for (threads = 1; threads <= 3; threads += 2)
 				for (p = 0; p < SORT_PATTERNS; p++)
 					if (!test_left_out())
-						merge_and_compare(threads, salts[i], fans[j], 1, (sort_pattern)p, 30000);
+						merge_and_compare(threads, salts[i], fans[j], 1, (sort_pattern)p,
+								  30000);
 }
 
 static void test_right_predictor(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_faults_merge.c -- everything that can fail in a merge of sorted files and in a search for groups of equal records fails, once each:
- * see fault_sweep.h.  A merge in parts is among them.
+ * test_faults_merge.c -- everything that can fail in a merge of sorted files and in a search for groups of equal
+ * records fails, once each: see fault_sweep.h.  A merge in parts is among them.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,14 +60,14 @@ static em_status count(em_ctx *ctx, const em_order *order, const char *in, const
 	return em_unique_files(ctx, order, inputs, TIMES, out, &o, stats);
 }
 
-static em_status count_sorting(em_ctx *ctx, const em_order *order, const char *in, const char *out, const em_sort_opts *opts,
-			       em_sort_stats *stats)
+static em_status count_sorting(em_ctx *ctx, const em_order *order, const char *in, const char *out,
+			       const em_sort_opts *opts, em_sort_stats *stats)
 {
 	return count(ctx, order, in, out, opts, stats, 0);
 }
 
-static em_status count_merging(em_ctx *ctx, const em_order *order, const char *in, const char *out, const em_sort_opts *opts,
-			       em_sort_stats *stats)
+static em_status count_merging(em_ctx *ctx, const em_order *order, const char *in, const char *out,
+			       const em_sort_opts *opts, em_sort_stats *stats)
 {
 	return count(ctx, order, in, out, opts, stats, EM_UNIQUE_PRESORTED);
 }
@@ -178,9 +178,12 @@ static void sweep_parts(const fault_sort *what, uint32_t flags, size_t records, 
 static void test_parts(void **state)
 {
 	static const fault_sort records = { .name = "merging in parts", .order = by_keys, .files = merge, .every = 7 };
-	static const fault_sort text = { .name = "merging lines in parts", .order = by_line, .files = merge, .every = 13 };
-	static const fault_sort keyed = { .name = "merging lines by a field in parts", .order = by_field, .files = merge, .every = 13 };
-	static const fault_sort counting = { .name = "merging in parts, counting", .order = by_keys, .files = count_merging, .every = 13 };
+	static const fault_sort text = { .name = "merging lines in parts", .order = by_line, .files = merge,
+					 .every = 13 };
+	static const fault_sort keyed = { .name = "merging lines by a field in parts", .order = by_field,
+					  .files = merge, .every = 13 };
+	static const fault_sort counting = { .name = "merging in parts, counting", .order = by_keys,
+					     .files = count_merging, .every = 13 };
 
 	(void)state;
 	sweep_parts(&records, 0, MANY, EM_DIRECT_OFF);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* test_faults_top.c -- em_top_files() and em_shuffle_files() in which everything that can fail fails; see fault_sweep.h. */
+/* test_faults_top.c -- em_top_files() and em_shuffle_files() in which everything that can fail fails; see
+ * fault_sweep.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -191,7 +191,8 @@ static void test_patterns(void **state)
 	}
 }
 
-/* Records whose keys are 0, 1, ... from the last one to the first, but for one that is as large as the one before it, if there is one. */
+/* Records whose keys are 0, 1, ... from the last one to the first, but for one that is as large as the one before it,
+ * if there is one. */
 static unsigned char *descending(const sort_shape *shape, uint64_t n, uint64_t equal)
 {
 	unsigned char *records = calloc((size_t)n, shape->bytes);
@@ -210,7 +211,8 @@ static unsigned char *descending(const sort_shape *shape, uint64_t n, uint64_t e
 	return records;
 }
 
-/* What is in reverse is turned around and not partitioned, also keys of which elements have the beginning only; with two equal keys it would not be stable. */
+/* What is in reverse is turned around and not partitioned, also keys of which elements have the beginning only; with
+ * two equal keys it would not be stable. */
 static void test_reversed(void **state)
 {
 	static const sort_shape turned[] = {
@@ -328,7 +330,8 @@ static void test_failing_sequence(void **state)
 	}
 }
 
-/* Keys of which many begin alike, with all bytes that elements hold and more: what follows decides, down to the last byte. */
+/* Keys of which many begin alike, with all bytes that elements hold and more: what follows decides, down to the last
+ * byte. */
 static void test_long_keys(void **state)
 {
 	static const sort_shape long_shapes[] = {
@@ -351,14 +354,19 @@ static void test_long_keys(void **state)
 			for (alike = i < 2 ? 0 : 14; alike <= 28; alike += i < 2 ? 7 : 14) {
 				unsigned char *records = sort_records(&b.rng, &long_shapes[s], SORT_RANDOM, sizes[i]);
 
-				/* The first bytes of all keys, or one of three kinds of them; the last record is as it was, sometimes. */
+				/* The first bytes of all keys, or one of three kinds of them; the last record is as it
+				 * was, sometimes. */
 				same = test_below(&b.rng, 2) ? 1 : 3;
 				for (record = 0; record + test_below(&b.rng, 2) < sizes[i]; record++)
-					memmove(records + record * rb + (s == 2 ? 20 : s == 0 ? 3 : 0), records + record % same * rb,
-					       s == 2 && alike > 12 ? 12 : alike);
+					memmove(records + record * rb +
+							(s == 2	  ? 20
+							 : s == 0 ? 3
+								  : 0),
+						records + record % same * rb, s == 2 && alike > 12 ? 12 : alike);
 				if (s == 2 && alike > 12)
 					for (record = 0; record < sizes[i]; record++)
-						memmove(records + record * rb + 8, records + rb + 8, alike > 21 ? 8 : 0);
+						memmove(records + record * rb + 8, records + rb + 8,
+							alike > 21 ? 8 : 0);
 				check_records(&b, records, sizes[i], 0);
 				free(records);
 			}
@@ -367,7 +375,8 @@ static void test_long_keys(void **state)
 	}
 }
 
-/* Half of what remains shares one leading byte more, again and again: what is too large for a thread is partitioned by all of them, and what is of that. */
+/* Half of what remains shares one leading byte more, again and again: what is too large for a thread is partitioned by
+ * all of them, and what is of that. */
 static void test_buckets_in_buckets(void **state)
 {
 	uint32_t threads;
@@ -388,7 +397,8 @@ static void test_buckets_in_buckets(void **state)
 				const uint64_t random = test_random(&b.rng);
 				const unsigned alike = (unsigned)__builtin_ctzll(random | 128);
 
-				model_write(&shape->key[0], records + i * shape->bytes, (random >> 7) & (UINT64_MAX >> (8 * alike)));
+				model_write(&shape->key[0], records + i * shape->bytes,
+					    (random >> 7) & (UINT64_MAX >> (8 * alike)));
 			}
 			check_records(&b, records, MOST, (size_t)test_below(&b.rng, EMI_PAGE));
 			for (level = 0; level < EMI_FORM_LEVELS; level++)
@@ -420,7 +430,8 @@ static void test_outliers(void **state)
 		records = sort_records(&b.rng, &shapes[2], SORT_RANDOM, n);
 		for (i = 0; i < n; i++)
 			if (i % 1000 != 0)
-				model_write(&shapes[2].key[0], records + i * 16, ((uint64_t)1 << 40) + test_below(&b.rng, 1 << 20));
+				model_write(&shapes[2].key[0], records + i * 16,
+					    ((uint64_t)1 << 40) + test_below(&b.rng, 1 << 20));
 			else
 				model_write(&shapes[2].key[0], records + i * 16, i % 2000 != 0 ? UINT64_MAX - i : i);
 		check_records(&b, records, n, 0);

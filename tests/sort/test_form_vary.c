@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_form_vary.c -- sorting a line store: its records come out sorted, as frames and as text, with any number of threads, which all have
- * something to do; and who gives up leaves nobody waiting.
+ * test_form_vary.c -- sorting a line store: its records come out sorted, as frames and as text, with any number of
+ * threads, which all have something to do; and who gives up leaves nobody waiting.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -93,7 +93,8 @@ static void test_unique(void **state)
 	}
 }
 
-/* Nearly all begin alike, or are made of zeroes that only their ends tell apart: large buckets are parted again, further on. */
+/* Nearly all begin alike, or are made of zeroes that only their ends tell apart: large buckets are parted again,
+ * further on. */
 static void test_alike(void **state)
 {
 	unsigned round;
@@ -109,7 +110,8 @@ static void test_alike(void **state)
 		bench b;
 
 		bench_open(&b, (int)((round ^ round / 2) % 2), 5, round % 4 < 2 ? 1 : 4, NULL);
-		/* Of these a large bucket is left when no more may be parted: it was given a depth whose keys it did not have. */
+		/* Of these a large bucket is left when no more may be parted: it was given a depth whose keys it did
+		 * not have. */
 		if (round >= 4)
 			b.rng = test_rng_make(1780932060889964437u);
 		for (i = 0; i < 50000; i++) {
@@ -238,7 +240,8 @@ static void counted_sort(void *a, void *tmp, size_t n, const emi_tie *tie, void 
 	counted.real->sort(a, tmp, n, tie, work);
 }
 
-/* n random records in order; turned: in reverse, which must be strict to be turned around; moved: but for two neighbours. */
+/* n random records in order; turned: in reverse, which must be strict to be turned around; moved: but for two
+ * neighbours. */
 static lines make_ordered(bench *b, int style, size_t n, int strict, int turned, int moved)
 {
 	lines sorted = { 0 }, made = { 0 };
@@ -292,7 +295,8 @@ static void check_ordered(int which, unsigned threads, size_t n, int how)
 	bench_close(&b);
 }
 
-/* What is in order, or strictly in reverse, is not sorted; two records that are not, or two that are equal, make it sorted. */
+/* What is in order, or strictly in reverse, is not sorted; two records that are not, or two that are equal, make it
+ * sorted. */
 static void test_in_order(void **state)
 {
 	static const size_t counts[] = { 2, 3, 700, 6000 };
@@ -308,8 +312,9 @@ static void test_in_order(void **state)
 }
 
 /*
- * Kernels that see who calls them.  The first call of each thread waits for those of all others: so when all have work at the same
- * time, all are seen, however they are scheduled; and when they have not, the wait is given up and the test fails.
+ * Kernels that see who calls them.  The first call of each thread waits for those of all others: so when all have work
+ * at the same time, all are seen, however they are scheduled; and when they have not, the wait is given up and the test
+ * fails.
  */
 typedef struct crew {
 	pthread_mutex_t lock;
@@ -501,14 +506,17 @@ static void test_giving_up(void **state)
 				bench_add_all(p);
 				p->fail_at = fail ? at : 0;
 				p->cancel_at = fail ? 0 : at;
-				assert_int_equal(bench_send(p, 1, &records, &err), fail ? EM_ERR_NOSPACE : EM_ERR_CANCELED);
+				assert_int_equal(bench_send(p, 1, &records, &err),
+						 fail ? EM_ERR_NOSPACE : EM_ERR_CANCELED);
 				assert_true(p->blocks >= at);
 				if (fail)
 					assert_string_equal(err.text, "as ordered");
 				__atomic_store_n(&p->job.watch.canceled, 0, __ATOMIC_RELAXED);
 				emi_outseq_free(&p->q);
 				memset(&err, 0, sizeof(err));
-				assert_int_equal(emi_outseq_init(&p->q, &p->job.runs, 3, p->job.plan.packers, p->job.plan.block_bytes, &err), EM_OK);
+				assert_int_equal(emi_outseq_init(&p->q, &p->job.runs, 3, p->job.plan.packers,
+								 p->job.plan.block_bytes, &err),
+						 EM_OK);
 			}
 		}
 		bench_close(&b);
@@ -559,7 +567,9 @@ static void test_canceled_by_progress(void **state)
 			b.job.watch.canceled = 0;
 			emi_outseq_free(&b.q);
 			memset(&err, 0, sizeof(err));
-			assert_int_equal(emi_outseq_init(&b.q, &b.job.runs, 3, b.job.plan.packers, b.job.plan.block_bytes, &err), EM_OK);
+			assert_int_equal(
+				emi_outseq_init(&b.q, &b.job.runs, 3, b.job.plan.packers, b.job.plan.block_bytes, &err),
+				EM_OK);
 		}
 		bench_close(&b);
 	}

@@ -42,7 +42,8 @@ typedef struct bench {
 	em_sort_stats stats;
 } bench;
 
-static void bench_open(bench *b, const sort_shape *shape, sort_pattern pattern, uint32_t threads, uint64_t last, int unique)
+static void bench_open(bench *b, const sort_shape *shape, sort_pattern pattern, uint32_t threads, uint64_t last,
+		       int unique)
 {
 	const em_sort_opts none = EM_SORT_OPTS_INIT;
 	em_ctx_opts co = sort_ctx_opts();
@@ -124,11 +125,13 @@ static void test_files(void **state)
 
 				if (test_left_out())
 					continue;
-				bench_open(&b, &shapes[s], (sort_pattern)p, 1 + (uint32_t)(p + (int)i) % 3, lasts[i], p % 2);
+				bench_open(&b, &shapes[s], (sort_pattern)p, 1 + (uint32_t)(p + (int)i) % 3, lasts[i],
+					   p % 2);
 				sort_file(&b);
 				/* What was kept was not written. */
 				spilled = (b.n - RUN) * b.shape->bytes;
-				assert_true(written(&b) >= spilled && written(&b) < spilled + RUNS * 2 * 4096 + spilled / 50);
+				assert_true(written(&b) >= spilled &&
+					    written(&b) < spilled + RUNS * 2 * 4096 + spilled / 50);
 				bench_close(&b);
 			}
 }
@@ -148,7 +151,8 @@ static void test_pushed(void **state)
 			if (test_left_out())
 				continue;
 			bench_open(&b, &shapes[s], (sort_pattern)p, 1 + (uint32_t)p % 3, RUN / 2 + 1, p % 2);
-			sort_assert_sorter(b.ctx, b.order, &b.opts, &rng, b.shape, b.records, b.n, b.expected, b.expected_n, &b.stats);
+			sort_assert_sorter(b.ctx, b.order, &b.opts, &rng, b.shape, b.records, b.n, b.expected,
+					   b.expected_n, &b.stats);
 			assert_int_equal(b.stats.kept_records, b.shape->bytes <= 16 ? RUN / 2 + 1 : 0);
 			bench_close(&b);
 		}
@@ -207,7 +211,8 @@ static void test_forced_in(void **state)
 		forced += b.stats.kept_records != 0;
 		assert_true(forced >= kept);
 	}
-	printf("# kept with %u of %u sizes of the memory, forced with %u\n", (unsigned)kept, (unsigned)step, (unsigned)forced);
+	printf("# kept with %u of %u sizes of the memory, forced with %u\n", (unsigned)kept, (unsigned)step,
+	       (unsigned)forced);
 	assert_true(forced > kept && kept > 0);
 	bench_close(&b);
 }

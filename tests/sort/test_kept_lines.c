@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_kept_lines.c -- the last run of records of any length stays in memory beside the merge, and what comes out is the same.
+ * test_kept_lines.c -- the last run of records of any length stays in memory beside the merge, and what comes out is
+ * the same.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -48,7 +49,8 @@ static void add_lines(lines *l, test_rng *rng, int kind, uint64_t bytes)
 		if (l->n == 0 || test_below(rng, 16) != 0) {
 			n = length(rng, kind);
 			for (i = 0; i < n; i++)
-				record[i] = (unsigned char)('0' + (i < 12 || i % 16 == 0 ? (test_random(rng) >> 40) % 60 : i % 60));
+				record[i] = (unsigned char)('0' + (i < 12 || i % 16 == 0 ? (test_random(rng) >> 40) % 60
+											 : i % 60));
 		}
 		lines_add(l, record, n);
 	}
@@ -80,8 +82,8 @@ static void sort_some(int kind, unsigned percent, uint32_t threads, uint32_t com
 	bench_enter_with(&b, "syscall", threads, MEMORY);
 	b.opts.block_bytes = 16384;
 	b.opts.compress = compress;
-	snprintf(b.what, sizeof(b.what), "lines of kind %d, %u %% of the memory, %u threads, compress %u", kind, percent, (unsigned)threads,
-		 (unsigned)compress);
+	snprintf(b.what, sizeof(b.what), "lines of kind %d, %u %% of the memory, %u threads, compress %u", kind,
+		 percent, (unsigned)threads, (unsigned)compress);
 	add_lines(&all, &b.rng, kind, MEMORY / 100 * percent);
 	lines_write(b.in[0], &all, 0, all.n, &b.format, 0);
 	bench_expect(&b, &all, 0);
@@ -92,7 +94,8 @@ static void sort_some(int kind, unsigned percent, uint32_t threads, uint32_t com
 		fail_msg("%s: nothing was kept", b.what);
 	spilled = text_bytes(&all, 0) - text_bytes(&all, all.n - (size_t)b.stats.kept_records);
 	printf("# %s: %u runs, %u records of %u kept, %u of %u bytes spilled\n", b.what, (unsigned)b.stats.runs,
-	       (unsigned)b.stats.kept_records, (unsigned)b.stats.records_in, (unsigned)spilled, (unsigned)text_bytes(&all, 0));
+	       (unsigned)b.stats.kept_records, (unsigned)b.stats.records_in, (unsigned)spilled,
+	       (unsigned)text_bytes(&all, 0));
 	assert_int_equal(b.stats.passes, 2);
 	if (compress == EM_COMPRESS_NEVER)
 		assert_spilled(&b, spilled);
@@ -110,10 +113,12 @@ static void test_sizes(void **state)
 	for (kind = 0; kind < KINDS; kind++)
 		for (i = 0; i < (TEST_TSAN ? 1 : kind == UNEVEN ? 3 : 2); i++)
 			sort_some(kind, percents[i], 1 + (uint32_t)(i + kind) % 2,
-				  i == 1 && kind != HUGE_ONES && emi_packer_supported() ? EM_COMPRESS_ALWAYS : EM_COMPRESS_NEVER);
+				  i == 1 && kind != HUGE_ONES && emi_packer_supported() ? EM_COMPRESS_ALWAYS
+											: EM_COMPRESS_NEVER);
 }
 
-/* Patterns, orders and formats in runs of few records, with a header of three in each file and without, each record once and all. */
+/* Patterns, orders and formats in runs of few records, with a header of three in each file and without, each record
+ * once and all. */
 static void test_patterns(void **state)
 {
 	unsigned i;
@@ -130,7 +135,8 @@ static void test_patterns(void **state)
 		b.opts.flags = i % 4 == 1 ? EM_SORT_UNIQUE : 0;
 		b.opts.header = i % 5 == 2 ? 3 : 0;
 		snprintf(b.what, sizeof(b.what), "case %u", i);
-		bench_make_inputs(&b, (int)(i % LINES_PATTERNS), RUN * 3 + 1 + 3 * FILES + (size_t)test_below(&b.rng, RUN), 1 + i % FILES, 3000);
+		bench_make_inputs(&b, (int)(i % LINES_PATTERNS),
+				  RUN * 3 + 1 + 3 * FILES + (size_t)test_below(&b.rng, RUN), 1 + i % FILES, 3000);
 		bench_enter_with(&b, i % 2 ? "memory" : "libaio", 1 + i % 3, 16 * MIB);
 		bench_run_ok(&b, 1 + i % FILES);
 		assert_true(b.stats.runs > 3);
@@ -244,7 +250,8 @@ static void test_pushed_sizes(void **state)
 		assert_true(b.stats.runs > 1);
 		kept += b.stats.kept_records != 0;
 		shrinks = emi_buffer_shrunk(b.ctx, MEMORY, MEMORY / 2) != MEMORY;
-		printf("# %s: %u runs, %u kept of %u\n", b.what, (unsigned)b.stats.runs, (unsigned)b.stats.kept_records, (unsigned)l.n);
+		printf("# %s: %u runs, %u kept of %u\n", b.what, (unsigned)b.stats.runs, (unsigned)b.stats.kept_records,
+		       (unsigned)l.n);
 		lines_sort(b.order, &l, 0, 0);
 		assert_pulled(&b, s, &l);
 		em_sorter_close(s);

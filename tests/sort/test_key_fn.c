@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_key_fn.c -- orders by a function that computes keys, when it fails: from file to file, and while several sorts share the order.  What comes out when it
- * does not is test_own.c's.
+ * test_key_fn.c -- orders by a function that computes keys, when it fails: from file to file, and while several sorts
+ * share the order.  What comes out when it does not is test_own.c's.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +65,9 @@ static int setup(void **state)
 	f.expected = sort_expected(&f.shape, f.records, &n, 0);
 	opts.threads = 2;
 	f.ctx = sort_ctx(&opts);
-	assert_int_equal(em_order_key_fn(&f.order, f.ctx, BYTES, "first bytes", first_bytes, EM_FN_THREADS, &f.c, NULL, NULL), EM_OK);
+	assert_int_equal(
+		em_order_key_fn(&f.order, f.ctx, BYTES, "first bytes", first_bytes, EM_FN_THREADS, &f.c, NULL, NULL),
+		EM_OK);
 	f.opts = sort;
 	f.opts.run_records = RUN;
 	f.opts.block_bytes = 4096;
@@ -98,11 +100,13 @@ static em_status from_files(fixture *f, int way, const char *const *in, const ch
 			      : em_unique_files(f->ctx, f->order, &one, 1, out, &unique, NULL);
 }
 
-/* One file, and the same in two that are in order.  Whichever call fails, so does the sort, and the output that was there stays. */
+/* One file, and the same in two that are in order.  Whichever call fails, so does the sort, and the output that was
+ * there stays. */
 static void test_files(void **state)
 {
 	fixture *f = *state;
-	char *dir = test_dir_make(), *all = test_path(dir, "all"), *half = test_path(dir, "half"), *rest = test_path(dir, "rest"), *out = test_path(dir, "out");
+	char *dir = test_dir_make(), *all = test_path(dir, "all"), *half = test_path(dir, "half"),
+	     *rest = test_path(dir, "rest"), *out = test_path(dir, "out");
 	const char *in[] = { all, half, rest };
 	unsigned char *sorted;
 	uint64_t n = N / 2;
@@ -143,7 +147,8 @@ static void test_files(void **state)
 	test_dir_remove(dir);
 }
 
-/* A sort that is open when the function fails, whoever had it called, fails as well, and stays so; one that is opened later does not. */
+/* A sort that is open when the function fails, whoever had it called, fails as well, and stays so; one that is opened
+ * later does not. */
 static void test_in_turn(void **state)
 {
 	fixture *f = *state;
@@ -201,7 +206,8 @@ static void *sort_all(void *arg)
 		w->st = em_sorter_finish(s);
 	w->right = 1;
 	while (w->st == EM_OK && (w->st = em_sorter_next(s, &batch)) == EM_OK) {
-		w->right &= at + batch->n <= N && memcmp(batch->records, f->expected + at * BYTES, batch->n * BYTES) == 0;
+		w->right &=
+			at + batch->n <= N && memcmp(batch->records, f->expected + at * BYTES, batch->n * BYTES) == 0;
 		at += batch->n;
 	}
 	w->right &= at == N;

@@ -90,8 +90,8 @@ static void open_all(em_ctx **ctx, em_order **order, const char *dir)
 static void print_stats(const em_sort_stats *s)
 {
 	printf("# %llu records, %llu runs, %u passes, fan-in %u, block %llu, memory %llu, scratch %llu\n",
-	       (unsigned long long)s->records_out, (unsigned long long)s->runs, (unsigned)s->passes, (unsigned)s->fan_in,
-	       (unsigned long long)s->block_bytes, (unsigned long long)s->peak_memory,
+	       (unsigned long long)s->records_out, (unsigned long long)s->runs, (unsigned)s->passes,
+	       (unsigned)s->fan_in, (unsigned long long)s->block_bytes, (unsigned long long)s->peak_memory,
 	       (unsigned long long)s->peak_scratch);
 	fflush(stdout);
 }

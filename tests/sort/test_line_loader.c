@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_line_loader.c -- filling a line store from files: all records are in it, in their order, whatever the files, the store and the number of
- * threads; it knows what they have in common, and which line was too long.
+ * test_line_loader.c -- filling a line store from files: all records are in it, in their order, whatever the files, the
+ * store and the number of threads; it knows what they have in common, and which line was too long.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -113,7 +113,8 @@ static void test_loaded(void **state)
 			bound[0] = 0;
 			for (i = 0; i < 3; i++) {
 				/* The last time all begin alike, in more than the eight bytes of a key. */
-				lines_add_random(&b.in, &b.rng, round == 5 ? LINES_WORDS : bench_style(round + (unsigned)i), 1000);
+				lines_add_random(&b.in, &b.rng,
+						 round == 5 ? LINES_WORDS : bench_style(round + (unsigned)i), 1000);
 				for (n = 0; n < 3 && round != 5; n++)
 					lines_add(&b.in, record, 3000 + (size_t)test_below(&b.rng, 30000));
 				lines_add_random(&b.in, &b.rng, LINES_FEW, i == 1 && round != 5 ? 3000 : 0);
@@ -147,8 +148,8 @@ static void test_loaded(void **state)
 }
 
 /*
- * Two lines, one behind the other, are different from a byte on, the second one from byte `at' on: also within the second eight bytes,
- * which no key shows, and when what is common is less than sixteen bytes already.
+ * Two lines, one behind the other, are different from a byte on, the second one from byte `at' on: also within the
+ * second eight bytes, which no key shows, and when what is common is less than sixteen bytes already.
  */
 static void check_common(int which, size_t at, size_t behind, uint32_t threads)
 {
@@ -189,8 +190,8 @@ static void test_common(void **state)
 			check_common(which, at, 1 + (size_t)which % 3, 1 + (uint32_t)at % 2);
 }
 
-/* A line that is too long is named by its file and number, whatever came before it: here so many short lines that a stage is
- * filled more than once from one chunk. */
+/* A line that is too long is named by its file and number, whatever came before it: here so many short lines that a
+ * stage is filled more than once from one chunk. */
 static void test_too_long(void **state)
 {
 	unsigned threads;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_line_store.c -- records of any length in memory: a store that is full says so and keeps what it has, and says what its records have in
- * common.
+ * test_line_store.c -- records of any length in memory: a store that is full says so and keeps what it has, and says
+ * what its records have in common.
  */
 #include <stdarg.h>
 #include <stddef.h>

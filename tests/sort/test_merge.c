@@ -212,7 +212,8 @@ static void test_wrong_predictions_in_all_passes(void **state)
 	}
 }
 
-/* Longer keys in slices that take several windows each: offset-value codes go on from the last record of the window before. */
+/* Longer keys in slices that take several windows each: offset-value codes go on from the last record of the window
+ * before. */
 static void test_several_windows(void **state)
 {
 	static const sort_shape longer[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_merge_files.c -- merging files of records of any length that are sorted already.  For records of one size there is
- * test_merge_fixed.c.
+ * test_merge_files.c -- merging files of records of any length that are sorted already.  For records of one size there
+ * is test_merge_fixed.c.
  *
  * What must come out is what sorting all their records stably gives.
  */
@@ -294,7 +294,8 @@ static void test_refused(void **state)
 	assert_int_equal(case_merge(&c, ctx, order), EM_ERR_INVAL);
 	c.opts.fan_in = 0;
 	c.stats.size = 0;
-	assert_int_equal(em_merge_files(NULL, order, (const char *const[]){ "x" }, 1, c.out, &c.opts, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_merge_files(NULL, order, (const char *const[]){"x"}, 1, c.out, &c.opts, NULL),
+			 EM_ERR_INVAL);
 	c.n = 2;
 	case_close(&c, ctx, order);
 }

@@ -60,7 +60,8 @@ static void random_case(test_rng *rng, em_ctx *ctx, uint32_t fan_in, int which)
 	for (i = 0; i < n; i++) {
 		const uint64_t records = sizes[test_below(rng, 6)];
 
-		case_records(&c, rng, (sort_pattern)test_below(rng, SORT_PATTERNS), records < 400000 / shape.bytes ? records : 9, 1);
+		case_records(&c, rng, (sort_pattern)test_below(rng, SORT_PATTERNS),
+			     records < 400000 / shape.bytes ? records : 9, 1);
 	}
 	case_merge_somehow(&c, rng, ctx, order, fan_in);
 	case_close(&c, ctx, order);
@@ -297,7 +298,9 @@ static void test_too_little(void **state)
 
 	(void)state;
 	for (which = 0; which < 3; which++) {
-		const sort_shape shape = which == 0 ? shape_of(2) : which == 1 ? shape_of(3) : sort_shape_of(EM_KEY_U64, 0, 0, 20000);
+		const sort_shape shape = which == 0   ? shape_of(2)
+					 : which == 1 ? shape_of(3)
+						      : sort_shape_of(EM_KEY_U64, 0, 0, 20000);
 		files_case c = case_make(&shape);
 		const case_memory how = { order_of, NULL, NULL, &c };
 		int i;

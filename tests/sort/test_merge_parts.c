@@ -114,7 +114,8 @@ static em_order *order_of(em_ctx *ctx, const ordering *o)
 	em_order *order;
 
 	if (o->lines == COMPARES) {
-		assert_int_equal(em_order_cmp(&order, ctx, sizeof(own), NULL, compare_own, EM_FN_THREADS, NULL, NULL, NULL), EM_OK);
+		assert_int_equal(em_order_cmp(&order, ctx, sizeof(own), NULL, compare_own, EM_FN_THREADS, NULL, NULL,
+					      NULL), EM_OK);
 		return order;
 	}
 	if (o->lines == OWN) {
@@ -124,7 +125,8 @@ static em_order *order_of(em_ctx *ctx, const ordering *o)
 	return o->lines >= 0 ? lines_order(ctx, o->lines) : sort_order(ctx, &o->shape);
 }
 
-/* Of equal records one, by every number of threads; or of some groups one, with their sizes, which is what one thread makes of them. */
+/* Of equal records one, by every number of threads; or of some groups one, with their sizes, which is what one thread
+ * makes of them. */
 static void drop_all_ways(files_case *c, const ordering *o, uint64_t memory)
 {
 	static unsigned calls;
@@ -331,13 +333,15 @@ static void test_records(void **state)
 
 	(void)state;
 	for (k = 0; k < sizeof(cases) / sizeof(cases[0]); k += slower()) {
-		const ordering o = { BY_SHAPE, sort_shape_of(cases[k].type, cases[k].width, cases[k].flags, cases[k].bytes) };
+		const ordering o = { BY_SHAPE,
+				     sort_shape_of(cases[k].type, cases[k].width, cases[k].flags, cases[k].bytes) };
 		const uint64_t total = (cases[k].bytes < 10 ? 5 : 9) * MIB / cases[k].bytes;
 		files_case c = case_make(&o.shape);
 		int i;
 
 		for (i = 0; i < cases[k].files; i++)
-			case_records(&c, &rng, cases[k].pattern, total / (unsigned)cases[k].files + test_below(&rng, 100), 1);
+			case_records(&c, &rng, cases[k].pattern,
+				     total / (unsigned)cases[k].files + test_below(&rng, 100), 1);
 		merge_all_ways(&c, &o, MEMORY);
 		case_free(&c);
 	}
@@ -351,7 +355,8 @@ static void test_own(void **state)
 
 	(void)state;
 	for (round = 0; round < 4; round += TEST_TSAN ? 3 : 1) {
-		const ordering o = { round % 2 != 0 ? COMPARES : OWN, { sizeof(own), 1, { { 0, 0, EM_KEY_U64, NATIVE, { 0 } } } } };
+		const ordering o = { round % 2 != 0 ? COMPARES : OWN,
+				     { sizeof(own), 1, { { 0, 0, EM_KEY_U64, NATIVE, { 0 } } } } };
 		files_case c = case_make(&o.shape);
 
 		for (i = 0; i < 4; i++)
@@ -375,7 +380,8 @@ static void test_failing_function(void **state)
 	(void)state;
 	for (i = 0; i < 4; i++)
 		case_records(&c, &rng, SORT_RANDOM, 40000, 1);
-	assert_int_equal(em_order_cmp(&order, ctx, sizeof(own), NULL, compare_own, EM_FN_THREADS, &left, NULL, NULL), EM_OK);
+	assert_int_equal(em_order_cmp(&order, ctx, sizeof(own), NULL, compare_own, EM_FN_THREADS, &left, NULL, NULL),
+			 EM_OK);
 	case_merge_ok(&c, ctx, order);
 	case_assert_sorted(&c, order);
 	unlink(c.out);
@@ -406,7 +412,8 @@ static void test_uneven(void **state)
 		for (i = 0; i < 6; i++) {
 			unsigned char line[LINE_USUAL];
 			lines l = { 0 };
-			size_t n = round == 0 ? 15000 : round == 1 ? (i == 3 ? 80000 : 0) : round == 2 ? (i % 2 ? 25000 : 0) : 14000;
+			size_t n = round == 0 ? 15000 : round == 1 ? (i == 3 ? 80000 : 0) :
+				   round == 2 ? (i % 2 ? 25000 : 0) : 14000;
 
 			memset(line, 'x', sizeof(line));
 			while (n-- != 0) {
@@ -532,7 +539,8 @@ static void test_memory_share(void **state)
 		if ((c.opts.flags & EM_SORT_UNIQUE) == 0)
 			case_assert_sorted(&c, order);
 		if (em_ctx_memory_peak(ctx) > before + stacks + c.opts.memory)
-			fail_msg("%u bytes of %u", (unsigned)(em_ctx_memory_peak(ctx) - before - stacks), (unsigned)c.opts.memory);
+			fail_msg("%u bytes of %u", (unsigned)(em_ctx_memory_peak(ctx) - before - stacks),
+				 (unsigned)c.opts.memory);
 		em_order_close(order);
 		em_ctx_close(ctx);
 	}
@@ -729,7 +737,8 @@ static void test_split(void **state)
 		for (f = 0; f < 4; f++) {
 			lines l = { 0 };
 
-			add_lines(&l, &rng, f == 2 ? 0 : 200000 + (size_t)test_below(&rng, 300000), round % 2 != 0 ? 5000 : 0, 100);
+			add_lines(&l, &rng, f == 2 ? 0 : 200000 + (size_t)test_below(&rng, 300000),
+				  round % 2 != 0 ? 5000 : 0, 100);
 			case_lines(&c, order, &l, 1, f % 2 != 0);
 		}
 		case_begin(&c, paths);

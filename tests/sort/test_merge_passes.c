@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_merge_passes.c -- many merges, one after the other: blocks of the next one are read while one ends, from one disk or several, and what comes out is
- * what it is in one merge, in as few passes and in no more memory than was planned.
+ * test_merge_passes.c -- many merges, one after the other: blocks of the next one are read while one ends, from one
+ * disk or several, and what comes out is what it is in one merge, in as few passes and in no more memory than was
+ * planned.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,8 +32,8 @@ typedef struct bench {
 	uint32_t seen;          /* merges of which blocks were being read while the one before was at hand */
 } bench;
 
-/* By the first eight bytes as the machine has them, on the thread that drives the merge: between two comparisons a look at what is being read.  Directories
- * are waited for: what is seen does not depend on how fast things are. */
+/* By the first eight bytes as the machine has them, on the thread that drives the merge: between two comparisons a look
+ * at what is being read.  Directories are waited for: what is seen does not depend on how fast things are. */
 static int compare(const void *a, const void *b, void *user)
 {
 	bench *m = user;
@@ -44,7 +45,8 @@ static int compare(const void *a, const void *b, void *user)
 	for (i = 0; m->e.fetch.runs != NULL && i < r->nnext; i++)
 		if (r->cursor[i].coming)
 			emi_wait(&r->cursor[i].rq, NULL);
-	if (m->e.fetch.runs != NULL && m->e.merger.job != NULL && p->last != p->now && p->group[p->last].buffers != 0 && p->last != m->last) {
+	if (m->e.fetch.runs != NULL && m->e.merger.job != NULL && p->last != p->now && p->group[p->last].buffers != 0 &&
+	    p->last != m->last) {
 		m->last = p->last;
 		m->seen++;
 	}
@@ -142,8 +144,9 @@ static em_sort_opts options(uint32_t fan_in, uint64_t run)
 	return so;
 }
 
-/* Twelve runs, three at a time: four merges, and one of two of what they made.  All but the first are read ahead, as the runs of each are on the disks when the one before
- * it begins.  Of three runs two at a time, only one merge comes before the last. */
+/* Twelve runs, three at a time: four merges, and one of two of what they made.  All but the first are read ahead, as
+ * the runs of each are on the disks when the one before it begins.  Of three runs two at a time, only one merge comes
+ * before the last. */
 static void test_looks_ahead(void **state)
 {
 	uint64_t run[12];
@@ -167,7 +170,8 @@ static void test_looks_ahead(void **state)
 	bench_close(&b);
 }
 
-/* Runs of any lengths, also shorter than the output buffers are many, so that what was merged just now may have to be waited for; fewest passes all the same. */
+/* Runs of any lengths, also shorter than the output buffers are many, so that what was merged just now may have to be
+ * waited for; fewest passes all the same. */
 static void test_any_lengths(void **state)
 {
 	int round;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_merge_task_mix.c -- sorts of bare keys whose runs are mixed: every way to turn a record into a key, few runs and more than a mix
- * takes, threads, instruction sets.
+ * test_merge_task_mix.c -- sorts of bare keys whose runs are mixed: every way to turn a record into a key, few runs and
+ * more than a mix takes, threads, instruction sets.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -37,7 +37,8 @@ static const struct {
 };
 
 /* Sort N records in so many runs, all merged at once. */
-static void one_sort(test_rng *rng, const sort_shape *shape, sort_pattern pattern, uint64_t runs, uint32_t threads, const char *isa)
+static void one_sort(test_rng *rng, const sort_shape *shape, sort_pattern pattern, uint64_t runs, uint32_t threads,
+		     const char *isa)
 {
 	em_ctx_opts opts = sort_ctx_opts();
 	em_sort_opts how = EM_SORT_OPTS_INIT;
@@ -82,7 +83,8 @@ static void test_mixes(void **state)
 
 				/* Races need threads, and few kinds of records. */
 				if (!TEST_TSAN || (threads > 1 && kind % 3 == 0))
-					one_sort(&rng, &shape, (sort_pattern)pattern, runs[i], threads, isas[(i + pattern) % 2]);
+					one_sort(&rng, &shape, (sort_pattern)pattern, runs[i], threads,
+						 isas[(i + pattern) % 2]);
 			}
 	}
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_outseq_shares.c -- output blocks of any length, for which whoever fills them reserves places: a share of several at a time.
+ * test_outseq_shares.c -- output blocks of any length, for which whoever fills them reserves places: a share of several
+ * at a time.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -87,7 +88,8 @@ static void vary_open(vary_bench *v, uint32_t nring, size_t largest)
 			const size_t most = test_below(&v->b.rng, 5) == 0 ? largest : BLOCK;
 
 			v->position[v->nblocks] = at;
-			v->bytes[v->nblocks] = test_below(&v->b.rng, 9) == 0 ? most : 1 + (size_t)test_below(&v->b.rng, most);
+			v->bytes[v->nblocks] =
+				test_below(&v->b.rng, 9) == 0 ? most : 1 + (size_t)test_below(&v->b.rng, most);
 			at += v->bytes[v->nblocks++];
 		}
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* test_own.c -- sorting with orders that have code of their own against the model: generated kernels, a function that compares, or one that computes keys. */
+/* test_own.c -- sorting with orders that have code of their own against the model: generated kernels, a function that
+ * compares, or one that computes keys. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -129,9 +130,11 @@ static em_order *make_order(em_ctx *ctx, const own_sort *s)
 	if (s->make != NULL)
 		st = s->make(&order, ctx, &err);
 	else if (s->computes != 0)
-		st = em_order_key_fn(&order, ctx, s->shape.bytes, "computed", compute, s->flags, (void *)(uintptr_t)s, NULL, &err);
+		st = em_order_key_fn(&order, ctx, s->shape.bytes, "computed", compute, s->flags, (void *)(uintptr_t)s,
+				     NULL, &err);
 	else
-		st = em_order_cmp(&order, ctx, s->shape.bytes, "by_shape", by_shape, s->flags, (void *)(uintptr_t)s, NULL, &err);
+		st = em_order_cmp(&order, ctx, s->shape.bytes, "by_shape", by_shape, s->flags, (void *)(uintptr_t)s,
+				  NULL, &err);
 	if (st != EM_OK)
 		fail_msg("%s", err.text);
 	return order;
@@ -186,7 +189,8 @@ static int counting(const void *a, const void *b, void *user)
 	return x < y ? -1 : x > y;
 }
 
-/* What is in reverse is turned around: no more comparisons than it takes to know that, unless two records in the middle are equal. */
+/* What is in reverse is turned around: no more comparisons than it takes to know that, unless two records in the middle
+ * are equal. */
 static void test_reversed(void **state)
 {
 	static const size_t sizes[] = { 8, 16, 40, 64 };
@@ -219,8 +223,8 @@ static void test_reversed(void **state)
 		if (em_order_cmp(&order, ctx, shape.bytes, "counting", counting, 0, &calls, NULL, &err) != EM_OK)
 			fail_msg("%s", err.text);
 		sort_assert_sorter(ctx, order, &opts, &rng, &shape, records, n, expected, n, NULL);
-		printf("# %u bytes, %s: %u comparisons for %u records\n", (unsigned)shape.bytes, equal ? "two are equal" : "none are",
-		       (unsigned)calls, (unsigned)n);
+		printf("# %u bytes, %s: %u comparisons for %u records\n", (unsigned)shape.bytes,
+		       equal ? "two are equal" : "none are", (unsigned)calls, (unsigned)n);
 		assert_true(equal ? calls > 4 * n : calls < n + 100);
 		em_order_close(order);
 		em_ctx_close(ctx);
@@ -266,7 +270,8 @@ static void test_threads(void **state)
 /* From file to file, where records may begin anywhere in a page, and with little memory. */
 static void test_files(void **state)
 {
-	char *dir = test_dir_make(), *in = test_path(dir, "in"), *more = test_path(dir, "more"), *out = test_path(dir, "out");
+	char *dir = test_dir_make(), *in = test_path(dir, "in"), *more = test_path(dir, "more"),
+	     *out = test_path(dir, "out");
 	const char *inputs[2] = { in, more };
 	test_rng rng = test_rng_make(test_seed());
 	size_t i;
@@ -432,9 +437,13 @@ static em_status sort_unsoundly(unsound *u, uint32_t n, uint64_t *sum)
 	o.threads = 2;
 	ctx = sort_ctx(&o);
 	if (u->compares)
-		assert_int_equal(em_order_cmp(&order, ctx, UNSOUND_BYTES, "unsound", compare_unsoundly, u->flags, u, NULL, NULL), EM_OK);
+		assert_int_equal(
+			em_order_cmp(&order, ctx, UNSOUND_BYTES, "unsound", compare_unsoundly, u->flags, u, NULL, NULL),
+			EM_OK);
 	else
-		assert_int_equal(em_order_key_fn(&order, ctx, UNSOUND_BYTES, "unsound", compute_unsoundly, u->flags, u, NULL, NULL), EM_OK);
+		assert_int_equal(em_order_key_fn(&order, ctx, UNSOUND_BYTES, "unsound", compute_unsoundly, u->flags, u,
+						 NULL, NULL),
+				 EM_OK);
 	opts.run_records = 700;
 	opts.block_bytes = 4096;
 	*sum = 0;

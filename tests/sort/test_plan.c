@@ -94,7 +94,8 @@ static uint32_t passes_of(const emi_plan *plan)
 	return plan->runs == 0 ? 0 : 1 + emi_plan_merge_passes(plan->runs, plan->fan_in);
 }
 
-/* More memory never gives more passes over the data in blocks of the same size: on one disk, as several have other reasons for one (test_plan_disks.c). */
+/* More memory never gives more passes over the data in blocks of the same size: on one disk, as several have other
+ * reasons for one (test_plan_disks.c). */
 static void test_more_memory(void **state)
 {
 	planner p;
@@ -213,7 +214,8 @@ static void test_not_crowded(void **state)
 	planner_close(&p);
 }
 
-/* Runs want their next blocks at about the same time, so if there is memory each has a buffer for its own, and there are three for each disk. */
+/* Runs want their next blocks at about the same time, so if there is memory each has a buffer for its own, and there
+ * are three for each disk. */
 static void test_buffers_for_all_runs(void **state)
 {
 	planner p;
@@ -424,8 +426,9 @@ static void test_merging(void **state)
 		assert_int_equal(plan.max_runs, before.max_runs);
 		before.runs = runs;
 		if (emi_plan_time(&plan, &p.in) > emi_plan_time(&before, &p.in))
-			fail_msg("%u disks, %llu runs: %g with fan-in %u and %u to read, %g with %u and %u before", (unsigned)p.in.disks, (unsigned long long)runs,
-				 emi_plan_time(&plan, &p.in), (unsigned)plan.fan_in, (unsigned)plan.read_buffers, emi_plan_time(&before, &p.in),
+			fail_msg("%u disks, %llu runs: %g with fan-in %u and %u to read, %g with %u and %u before",
+				 (unsigned)p.in.disks, (unsigned long long)runs, emi_plan_time(&plan, &p.in),
+				 (unsigned)plan.fan_in, (unsigned)plan.read_buffers, emi_plan_time(&before, &p.in),
 				 (unsigned)before.fan_in, (unsigned)before.read_buffers);
 		assert_true(p.in.disks > 1 || passes_of(&plan) <= passes_of(&before));
 		plan.runs = planned;

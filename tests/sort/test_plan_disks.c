@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_plan_disks.c -- plans for several disks: as many buffers as keep these busy are weighed against fewer passes, by what is expected to take the least time.
+ * test_plan_disks.c -- plans for several disks: as many buffers as keep these busy are weighed against fewer passes, by
+ * what is expected to take the least time.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -78,21 +79,26 @@ static void test_volume(void **state)
 		expected = (emi_plan_rounds(&plan, &in) - 2) * (double)plan.runs;
 		moved = (double)moved_before(plan.runs, plan.fan_in);
 		/* With more levels merges meet runs that are not alike, and only neighbours are merged. */
-		if (plan.runs > (uint64_t)plan.fan_in * plan.fan_in ? expected < 0.9 * moved || expected > 1.1 * moved + 1
-								   : expected < moved - 0.01 || expected > moved + 0.01)
-			fail_msg("%d runs, fan-in %u: %g are expected to be moved, but %g are", (int)plan.runs, (unsigned)plan.fan_in, expected, moved);
+		if (plan.runs > (uint64_t)plan.fan_in * plan.fan_in
+			    ? expected < 0.9 * moved || expected > 1.1 * moved + 1
+			    : expected < moved - 0.01 || expected > moved + 0.01)
+			fail_msg("%d runs, fan-in %u: %g are expected to be moved, but %g are", (int)plan.runs,
+				 (unsigned)plan.fan_in, expected, moved);
 	}
 }
 
-/* What few buffers cost, within a tenth of what was measured (doc/sorting.md); more of them never cost more, and one disk is busy with any. */
+/* What few buffers cost, within a tenth of what was measured (doc/sorting.md); more of them never cost more, and one
+ * disk is busy with any. */
 static void test_stretch(void **state)
 {
 	static const struct {
 		uint32_t disks, read, write;
 		double measured;        /* of what the disks can do, in percent */
-	} figures[] = {{8, 2, 3, 20.5}, {8, 2, 8, 23.8}, {8, 4, 4, 34.5}, {8, 4, 16, 40.4}, {8, 8, 4, 45.8}, {8, 8, 8, 55.4}, {8, 16, 4, 54.7}, {8, 16, 8, 71.7},
-		       {8, 16, 16, 80.4}, {8, 24, 6, 77.0}, {8, 12, 32, 73}, {8, 24, 32, 94}, {8, 48, 32, 99}, {4, 2, 3, 38.5}, {4, 3, 8, 54.2}, {4, 6, 4, 68.2},
-		       {4, 8, 8, 81.5}, {4, 12, 4, 82.0}, {2, 2, 3, 68.4}, {2, 4, 3, 89.0}, {2, 4, 4, 88.3}, {2, 6, 3, 95.5}};
+	} figures[] = {{8, 2, 3, 20.5}, {8, 2, 8, 23.8}, {8, 4, 4, 34.5}, {8, 4, 16, 40.4}, {8, 8, 4, 45.8},
+		       {8, 8, 8, 55.4}, {8, 16, 4, 54.7}, {8, 16, 8, 71.7}, {8, 16, 16, 80.4}, {8, 24, 6, 77.0},
+		       {8, 12, 32, 73}, {8, 24, 32, 94}, {8, 48, 32, 99}, {4, 2, 3, 38.5}, {4, 3, 8, 54.2},
+		       {4, 6, 4, 68.2}, {4, 8, 8, 81.5}, {4, 12, 4, 82.0}, {2, 2, 3, 68.4}, {2, 4, 3, 89.0},
+		       {2, 4, 4, 88.3}, {2, 6, 3, 95.5}};
 	uint32_t disks, read, write;
 	size_t i;
 
@@ -101,8 +107,9 @@ static void test_stretch(void **state)
 		const double expected = 100 / emi_plan_stretch(figures[i].disks, figures[i].read, figures[i].write);
 
 		if (expected < figures[i].measured / 1.1 || expected > figures[i].measured * 1.1)
-			fail_msg("%u disks, %u to read, %u to write: %g %% are expected, but it was %g", (unsigned)figures[i].disks, (unsigned)figures[i].read,
-				 (unsigned)figures[i].write, expected, figures[i].measured);
+			fail_msg("%u disks, %u to read, %u to write: %g %% are expected, but it was %g",
+				 (unsigned)figures[i].disks, (unsigned)figures[i].read, (unsigned)figures[i].write,
+				 expected, figures[i].measured);
 	}
 	for (read = 1; read < 100; read++)
 		for (write = 2; write < 100; write++)
@@ -151,17 +158,21 @@ static void test_best(void **state)
 			assert_int_equal(forced.write_buffers, in.write_buffers);
 			assert_true(forced.fan_in == in.fan_in || forced.runs <= forced.fan_in);
 			if (emi_plan_time(&chosen, &p.in) > 1.08 * emi_plan_time(&forced, &p.in))
-				fail_msg("%u disks, %llu runs: %g with fan-in %u, %u to read and %u to write, but %g with %u, %u and %u", (unsigned)in.disks,
-					 (unsigned long long)chosen.runs, emi_plan_time(&chosen, &p.in), (unsigned)chosen.fan_in, (unsigned)chosen.read_buffers,
-					 (unsigned)chosen.write_buffers, emi_plan_time(&forced, &p.in), (unsigned)forced.fan_in, (unsigned)forced.read_buffers,
-					 (unsigned)forced.write_buffers);
+				fail_msg("%u disks, %llu runs: %g with fan-in %u, %u to read and %u to write, but %g "
+					 "with %u, %u and %u",
+					 (unsigned)in.disks, (unsigned long long)chosen.runs,
+					 emi_plan_time(&chosen, &p.in), (unsigned)chosen.fan_in,
+					 (unsigned)chosen.read_buffers, (unsigned)chosen.write_buffers,
+					 emi_plan_time(&forced, &p.in), (unsigned)forced.fan_in,
+					 (unsigned)forced.read_buffers, (unsigned)forced.write_buffers);
 		}
 	}
 	assert_true(tried > 500);
 	planner_close(&p);
 }
 
-/* Memory as scarce as that is shared between runs and disks: 768 MiB in 16 on 8 of them, which with all memory for runs would be done in one pass less. */
+/* Memory as scarce as that is shared between runs and disks: 768 MiB in 16 on 8 of them, which with all memory for runs
+ * would be done in one pass less. */
 static void test_scarce(void **state)
 {
 	const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, 16);
@@ -193,7 +204,8 @@ static void test_scarce(void **state)
 	planner_close(&p);
 }
 
-/* Whether or not blocks are chosen, more memory takes hardly longer: by what lies between two steps of buffers, and what only saves time in caches. */
+/* Whether or not blocks are chosen, more memory takes hardly longer: by what lies between two steps of buffers, and
+ * what only saves time in caches. */
 static void test_more_memory(void **state)
 {
 	unsigned i;
@@ -208,13 +220,17 @@ static void test_more_memory(void **state)
 
 		random_disks(&p);
 		memory = emi_plan_least(&p.in);
-		for (; memory < (uint64_t)1 << 36; memory += test_below(&p.rng, 2) ? 1 + test_below(&p.rng, 100000) : memory / 8 + test_below(&p.rng, memory / 4)) {
+		for (; memory < (uint64_t)1 << 36; memory += test_below(&p.rng, 2)
+								     ? 1 + test_below(&p.rng, 100000)
+								     : memory / 8 + test_below(&p.rng, memory / 4)) {
 			p.in.memory = memory;
 			assert_int_equal(emi_plan_make(&plan, &p.in, NULL), EM_OK);
 			now = emi_plan_time(&plan, &p.in);
 			if (now > 1.08 * least)
-				fail_msg("%u disks, %llu records of %llu bytes: %g with %llu bytes, %g with less", (unsigned)p.in.disks, (unsigned long long)p.in.n,
-					 (unsigned long long)p.in.codec->record_bytes, now, (unsigned long long)memory, least);
+				fail_msg("%u disks, %llu records of %llu bytes: %g with %llu bytes, %g with less",
+					 (unsigned)p.in.disks, (unsigned long long)p.in.n,
+					 (unsigned long long)p.in.codec->record_bytes, now, (unsigned long long)memory,
+					 least);
 			least = now < least ? now : least;
 		}
 	}

@@ -137,7 +137,8 @@ static void test_windows(void **state)
 	}
 }
 
-/* A record that is longer than arena and chunk is a window by itself; one that is longer than allowed is told by its number. */
+/* A record that is longer than arena and chunk is a window by itself; one that is longer than allowed is told by its
+ * number. */
 static void test_long(void **state)
 {
 	const em_format format = lines_format(0);

@@ -2,8 +2,8 @@
 /*
  * test_scratch.c -- how much space a sort takes on disks.
  *
- * A backend between the library and the file system looks at both files, scratch and output, at each write of the output: how much of
- * either the file system holds.  What that says depends on no clock.
+ * A backend between the library and the file system looks at both files, scratch and output, at each write of the
+ * output: how much of either the file system holds.  What that says depends on no clock.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -330,10 +330,11 @@ static void peaks(int lines, int many, uint32_t threads, uint64_t slack)
 		fail_msg("%s", f.err.text);
 	assert_true(many ? f.stats.passes > 2 : f.stats.passes == 2);
 	bound = run_bytes(&f) + f.memory;
-	printf("# %s, %u passes, %u threads: %u KiB, peak scratch %u, held %u, with the output %u, at the end %u; planned %u\n",
+	printf("# %s, %u passes, %u threads: %u KiB, peak scratch %u, held %u, with the output %u, at the end %u; "
+	       "planned %u\n",
 	       lines ? "lines" : "records", (unsigned)f.stats.passes, (unsigned)threads, (unsigned)(f.bytes >> 10),
-	       (unsigned)(f.stats.peak_scratch >> 10), (unsigned)(f.stats.peak_scratch_held >> 10), (unsigned)(w.sum_most >> 10),
-	       (unsigned)(w.scratch_least >> 10), (unsigned)(f.plan.scratch >> 10));
+	       (unsigned)(f.stats.peak_scratch >> 10), (unsigned)(f.stats.peak_scratch_held >> 10),
+	       (unsigned)(w.sum_most >> 10), (unsigned)(w.scratch_least >> 10), (unsigned)(f.plan.scratch >> 10));
 	/* Of lines it is about as much as so many usually take. */
 	assert_true(f.stats.peak_scratch + f.stats.kept_records * (lines ? LINE + 2 : RECORD) >= f.bytes);
 	assert_true(!lines || many || f.stats.kept_records != 0);
@@ -380,7 +381,8 @@ static void test_lines_many_passes(void **state)
 	peaks(1, 1, 2, 0);
 }
 
-/* In memory both are in huge pages as far as they can be: of the output one may be ahead, and one of scratch be late. */
+/* In memory both are in huge pages as far as they can be: of the output one may be ahead, and one of scratch be
+ * late. */
 static void in_memory(const char *dir)
 {
 	const char *before = getenv("TMPDIR");
@@ -481,7 +483,8 @@ static void test_plans_suffice(void **state)
 		order = sort_order(ctx, &shape);
 		if (em_sort_files(ctx, order, inputs, 1, out, &so, &stats) != EM_OK)
 			fail_msg("%u records of %u bytes, %u in a run, blocks of %u, fan-in %u: %s", (unsigned)n,
-				 (unsigned)shape.bytes, (unsigned)so.run_records, (unsigned)so.block_bytes, so.fan_in, err.text);
+				 (unsigned)shape.bytes, (unsigned)so.run_records, (unsigned)so.block_bytes, so.fan_in,
+				 err.text);
 		assert_true(stats.peak_scratch_held <= plan.scratch);
 		sort_assert_file(out, sorted, (size_t)n * shape.bytes);
 		em_order_close(order);

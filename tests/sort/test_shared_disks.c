@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_shared_disks.c -- sorts that fail, or that are closed before their end, while somebody else has the same disks: these hold what that one has
- * on them, and nothing else.
+ * test_shared_disks.c -- sorts that fail, or that are closed before their end, while somebody else has the same disks:
+ * these hold what that one has on them, and nothing else.
  *
- * Each way to sort goes through runs, and what is on the disks fails now and then: each time the blocks that are in use are counted afterwards.
+ * Each way to sort goes through runs, and what is on the disks fails now and then: each time the blocks that are in use
+ * are counted afterwards.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -195,7 +196,7 @@ static void fails_everywhere(shared *s, em_status (*sort)(shared *))
 	uint64_t nth;
 
 	for (i = 0; i < 2; i++)
-		for (nth = 1, st = EM_ERR_IO; st == EM_ERR_IO; nth += 1 + nth / 2, failed++) {
+		for (nth = 1, st = EM_ERR_IO; st == EM_ERR_IO; nth += test_every(1 + nth / 2), failed++) {
 			em_fault_set(&s->fault, ops[i], nth, 1);
 			st = sort(s);
 			em_fault_set(&s->fault, 0, 0, 1);

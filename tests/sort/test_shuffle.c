@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_shuffle.c -- records in random order: all of them, in an order that only seed and number decide, and every order as often as any
- * other.
+ * test_shuffle.c -- records in random order: all of them, in an order that only seed and number decide, and every order
+ * as often as any other.
  *
  * The tests of chance have seeds of their own that never change, so they do not fail now and then.
  */
@@ -101,8 +101,8 @@ static uint32_t *order_of(const files_case *c, const unsigned char *records, siz
 	return order;
 }
 
-/* Every record is there once, and the order depends on nothing but the seed: not on threads, memory, runs, blocks, backends,
- * the size of the records, or how they are divided into files. */
+/* Every record is there once, and the order depends on nothing but the seed: not on threads, memory, runs, blocks,
+ * backends, the size of the records, or how they are divided into files. */
 static void test_same_order(void **state)
 {
 	static const struct {
@@ -113,8 +113,9 @@ static void test_same_order(void **state)
 		uint32_t fan_in;
 		size_t size;
 	} way[] = {
-		{ 64 * MIB, 1, "memory", 0, 0, 4 },   { 64 * MIB, 3, "memory", 0, 0, 4 },  { 2 * MIB, 2, "memory", 0, 0, 4 },
-		{ 16 * MIB, 1, "syscall", 700, 3, 4 }, { 16 * MIB, 2, "libaio", 1999, 0, 8 }, { 4 * MIB, 2, "syscall", 0, 0, 100 },
+		{ 64 * MIB, 1, "memory", 0, 0, 4 }, { 64 * MIB, 3, "memory", 0, 0, 4 },
+		{ 2 * MIB, 2, "memory", 0, 0, 4 }, { 16 * MIB, 1, "syscall", 700, 3, 4 },
+		{ 16 * MIB, 2, "libaio", 1999, 0, 8 }, { 4 * MIB, 2, "syscall", 0, 0, 100 },
 		{ 16 * MIB, 2, "memory", 0, 0, 9 },
 	};
 	const size_t sizes[] = { 0, 1, 2, 17, 20000 };
@@ -269,7 +270,8 @@ static void test_all_orders(void **state)
 	case_free(&c);
 }
 
-/* Of many records each part goes evenly to all parts, neighbours do not stay neighbours, and half of all pairs are inverted. */
+/* Of many records each part goes evenly to all parts, neighbours do not stay neighbours, and half of all pairs are
+ * inverted. */
 static void test_large_order(void **state)
 {
 	const size_t n = 100000;
@@ -294,7 +296,8 @@ static void test_large_order(void **state)
 			falls += order[i] < order[i - 1];
 		}
 	}
-	/* 81 degrees of freedom; one neighbour is expected to stay; of falls there are n/2, with a deviation of sqrt(n/12) = 91. */
+	/* 81 degrees of freedom; one neighbour is expected to stay; of falls there are n/2, with a deviation of
+	 * sqrt(n/12) = 91. */
 	chi = chi_square(count, 100, (double)n / 100);
 	if (chi > 126 || chi < 46)
 		fail_msg("chi square is %g", chi);

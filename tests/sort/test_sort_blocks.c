@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_sort_blocks.c -- lists of blocks on one disk or several become lists that are sorted, whatever a disk is like, and what fails is told.
+ * test_sort_blocks.c -- lists of blocks on one disk or several become lists that are sorted, whatever a disk is like,
+ * and what fails is told.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,7 +118,8 @@ static em_block_list *write_list(fixture *f, uint64_t from, uint64_t to)
 	return list;
 }
 
-/* A context, its disks, and the input on them: in lists that are about as long as each other, or of which the second has nothing. */
+/* A context, its disks, and the input on them: in lists that are about as long as each other, or of which the second
+ * has nothing. */
 static void begin(fixture *f)
 {
 	uint64_t at = 0;
@@ -187,7 +189,8 @@ static void assert_list(const fixture *f, em_block_list *list, const unsigned ch
 	assert_int_equal(em_block_reader_open(&r, list, NULL), EM_OK);
 	for (; (st = em_block_reader_next(r, &batch)) == EM_OK; at += batch->n)
 		if (batch->n > n - at || memcmp(batch->records, expected + at * f->shape.bytes, batch->bytes) != 0)
-			fail_msg("of records %llu to %llu one is another", (unsigned long long)at, (unsigned long long)(at + batch->n));
+			fail_msg("of records %llu to %llu one is another", (unsigned long long)at,
+				 (unsigned long long)(at + batch->n));
 	assert_int_equal(st, EM_END);
 	assert_int_equal(at, n);
 	em_block_reader_close(r);
@@ -282,7 +285,8 @@ static void test_model(void **state)
 			f->lists = 1 + (uint32_t)test_below(&f->rng, LISTS);
 			f->opts.flags = disks % 2 ? EM_CTX_CHECKED : 0;
 			f->sort.run_records = 1 + many / (2 + test_below(&f->rng, 7));
-			make_records(f, sizes[i], (sort_pattern)test_below(&f->rng, SORT_PATTERNS), many / 4 + test_below(&f->rng, many));
+			make_records(f, sizes[i], (sort_pattern)test_below(&f->rng, SORT_PATTERNS),
+				     many / 4 + test_below(&f->rng, many));
 			f->sort.memory = (4u << 20) + test_below(&f->rng, 1u << 20);
 			f->sort.fan_in = disks == 3 ? 2 : 0;
 			f->sort.fetch = (uint32_t)test_below(&f->rng, 2);
@@ -358,12 +362,15 @@ static void test_short_lists(void **state)
 		f->lists = 0;
 		begin(f);
 		for (i = 0; i < SHORT; i++) {
-			const uint64_t most = i % 5 == 0 ? 0 : (f->n - at) / (SHORT - i) * 2, n = most == 0 ? 0 : test_below(&f->rng, most);
+			const uint64_t most = i % 5 == 0 ? 0 : (f->n - at) / (SHORT - i) * 2,
+				       n = most == 0 ? 0 : test_below(&f->rng, most);
 
 			list[i] = write_list(f, at, i + 1 < SHORT ? at + n : f->n);
 			at += n;
 		}
-		assert_int_equal(em_sort_blocks(&f->out, list, SHORT, f->order, f->frees ? EM_BLOCKS_CONSUME : 0, &f->sort, &f->stats), EM_OK);
+		assert_int_equal(em_sort_blocks(&f->out, list, SHORT, f->order, f->frees ? EM_BLOCKS_CONSUME : 0,
+						&f->sort, &f->stats),
+				 EM_OK);
 		assert_true(f->stats.runs > 4);
 		assert_output(f, 1);
 		for (i = 0; i < SHORT; i++) {
@@ -479,7 +486,8 @@ static em_status sort_bids(fixture *f, em_disks *d, em_bid *bid, uint32_t flags)
 	return st;
 }
 
-/* Every use of a block is checked: input and output are their owner's, runs the sort's, and what is not as it should be is named. */
+/* Every use of a block is checked: input and output are their owner's, runs the sort's, and what is not as it should be
+ * is named. */
 static void test_checked(void **state)
 {
 	fixture *f = *state;
@@ -509,7 +517,8 @@ static void test_checked(void **state)
 	assert_int_equal(f->left, 0);
 }
 
-/* One disk has next to no room: the others take its blocks.  When they cannot either, all that was taken is given back. */
+/* One disk has next to no room: the others take its blocks.  When they cannot either, all that was taken is given
+ * back. */
 static void test_full(void **state)
 {
 	fixture *f = *state;
@@ -579,7 +588,8 @@ static void test_memory_fails(void **state)
 		f->frees = (int)(nth % 2);
 		begin(f);
 		f->mem.fail_at = f->mem.calls + nth;
-		st = em_sort_blocks(&f->out, f->in, f->lists, f->order, f->frees ? EM_BLOCKS_CONSUME : 0, &f->sort, NULL);
+		st = em_sort_blocks(&f->out, f->in, f->lists, f->order, f->frees ? EM_BLOCKS_CONSUME : 0, &f->sort,
+				    NULL);
 		reached = test_memory_failed(&f->mem);
 		f->mem.fail_at = 0;
 		if (st != EM_OK && (!reached || (st != EM_ERR_NOMEM && st != EM_ERR_THREAD)))
@@ -606,7 +616,9 @@ static void test_slow(void **state)
 
 	for (i = 0; i < DISKS; i++) {
 		assert_int_equal(em_simdisk_init(&sim[i], sizeof sim[i], "plain", NULL), EM_OK);
-		assert_int_equal(em_simdisk_parse(&sim[i], i == 2 ? "rate=100MB,seek=0ms" : "rate=1000MB,seek=0ms", NULL), EM_OK);
+		assert_int_equal(
+			em_simdisk_parse(&sim[i], i == 2 ? "rate=100MB,seek=0ms" : "rate=1000MB,seek=0ms", NULL),
+			EM_OK);
 		f->disk[i].custom = em_simdisk_backend(&sim[i]);
 	}
 	make_records(f, 16, SORT_RANDOM, 200000);

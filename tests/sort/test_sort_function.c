@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_sort_function.c -- sorting a file by a function of the caller's that fails, or takes long while somebody looks on: on the thread that
- * called, and on all.
+ * test_sort_function.c -- sorting a file by a function of the caller's that fails, or takes long while somebody looks
+ * on: on the thread that called, and on all.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_sort_lines.c -- files of records of any length to a file: what is in it, whatever the records, the format, the order, the
- * memory and the options.
+ * test_sort_lines.c -- files of records of any length to a file: what is in it, whatever the records, the format, the
+ * order, the memory and the options.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -72,21 +72,25 @@ static void random_case(uint64_t i)
 		memory = 16 * MIB;
 	bench_make_inputs(&b, pattern, n, files, 5000);
 	snprintf(b.what, sizeof(b.what),
-		 "case %u: %u records of pattern %d, order %d, format %d, unique %d, header %u, runs of %u, blocks of %u, fan-in %u, "
+		 "case %u: %u records of pattern %d, order %d, format %d, unique %d, header %u, runs of %u, blocks of "
+		 "%u, fan-in %u, "
 		 "compress %u, %u threads, %s, %u MiB",
 		 (unsigned)i, (unsigned)n, pattern, b.which, (int)(i % LINES_FORMATS), b.opts.flags == EM_SORT_UNIQUE,
-		 (unsigned)b.opts.header, (unsigned)b.opts.run_records, (unsigned)b.opts.block_bytes, (unsigned)b.opts.fan_in,
-		 (unsigned)b.opts.compress, (unsigned)threads, backend, (unsigned)(memory / MIB));
+		 (unsigned)b.opts.header, (unsigned)b.opts.run_records, (unsigned)b.opts.block_bytes,
+		 (unsigned)b.opts.fan_in, (unsigned)b.opts.compress, (unsigned)threads, backend,
+		 (unsigned)(memory / MIB));
 	bench_enter_with(&b, backend, threads, memory);
 	bench_run_ok(&b, files);
 	assert_int_equal(b.stats.threads, threads);
 	assert_true(b.stats.fan_in <= (b.opts.fan_in != 0 ? b.opts.fan_in : 8192));
 	assert_true(b.opts.block_bytes == 0 || b.stats.block_bytes == b.opts.block_bytes);
-	assert_true(b.stats.runs == 0 ? b.stats.passes == 0 : b.stats.passes >= 1 + passes_of(b.stats.runs, b.stats.fan_in));
+	assert_true(b.stats.runs == 0 ? b.stats.passes == 0
+				      : b.stats.passes >= 1 + passes_of(b.stats.runs, b.stats.fan_in));
 	if (b.opts.run_records == 0) {
 		/* What is far smaller than the memory is never written as runs. */
 		if (b.stats.runs != 0 && input_bytes(&b, files) <= memory / 64)
-			fail_msg("%s: %u runs of %u bytes", b.what, (unsigned)b.stats.runs, (unsigned)input_bytes(&b, files));
+			fail_msg("%s: %u runs of %u bytes", b.what, (unsigned)b.stats.runs,
+				 (unsigned)input_bytes(&b, files));
 	} else {
 		assert_true(b.stats.run_records <= b.opts.run_records);
 		assert_true((b.stats.runs == 0 && b.records_in <= b.opts.run_records) ||
@@ -151,8 +155,8 @@ static void test_invariance(void **state)
 		for (i = 0; i < 6; i++) {
 			const uint32_t threads = 1 + i % 4;
 
-			snprintf(b.what, sizeof(b.what), "pattern %d, %u MiB, %u threads", pattern, (unsigned)memories[i],
-				 (unsigned)threads);
+			snprintf(b.what, sizeof(b.what), "pattern %d, %u MiB, %u threads", pattern,
+				 (unsigned)memories[i], (unsigned)threads);
 			bench_enter_with(&b, backends[i % 6], threads, memories[i] * MIB);
 			bench_run_ok(&b, 3);
 			assert_true(b.stats.passes >= 4);
@@ -542,8 +546,8 @@ static void test_empty_records(void **state)
 	}
 }
 
-/* Runs of lines that have much in common are compressed if that is asked for, and not if it is not wanted.  When nobody says, it depends on the
- * disk; test_behind() of test_sort_lines_life.c has one that is slow. */
+/* Runs of lines that have much in common are compressed if that is asked for, and not if it is not wanted.  When nobody
+ * says, it depends on the disk; test_behind() of test_sort_lines_life.c has one that is slow. */
 static void test_compress(void **state)
 {
 	static const struct {
@@ -567,7 +571,8 @@ static void test_compress(void **state)
 		b.opts.block_bytes = 65536;
 		b.opts.fan_in = 2;
 		b.opts.compress = cases[i].compress;
-		snprintf(b.what, sizeof(b.what), "pattern %d, compress %u", cases[i].pattern, (unsigned)cases[i].compress);
+		snprintf(b.what, sizeof(b.what), "pattern %d, compress %u", cases[i].pattern,
+			 (unsigned)cases[i].compress);
 		bench_make_inputs(&b, cases[i].pattern, 5000, 1, 300);
 		bench_enter_with(&b, "memory", 2, 64 * MIB);
 		if (must && !may) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_sort_lines_life.c -- sorting files of records of any length: canceled, watched, counted, with inputs that change and what is
- * refused.
+ * test_sort_lines_life.c -- sorting files of records of any length: canceled, watched, counted, with inputs that change
+ * and what is refused.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -293,8 +293,8 @@ static void sort_slowly(int pattern, useconds_t each, em_sort_stats *stats)
 	bench_close(&b);
 }
 
-/* When the disk is behind, lines that have much in common are compressed, and others are not.  How slow a disk must be to be behind
- * is up to how slow this machine is now. */
+/* When the disk is behind, lines that have much in common are compressed, and others are not.  How slow a disk must be
+ * to be behind is up to how slow this machine is now. */
 static void test_behind(void **state)
 {
 	em_sort_stats alike, garbage;

@@ -96,7 +96,8 @@ static void test_sizes(void **state)
 		f.opts.run_records = run;
 		f.opts.fan_in = (uint32_t)k;
 		for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-			for (pattern = TEST_TSAN ? (int)(s % 3) : 0; pattern < SORT_PATTERNS; pattern += TEST_TSAN ? 3 : 1) {
+			for (pattern = TEST_TSAN ? (int)(s % 3) : 0; pattern < SORT_PATTERNS;
+			     pattern += TEST_TSAN ? 3 : 1) {
 				em_sort_stats stats;
 
 				if (test_left_out())
@@ -367,8 +368,8 @@ static void test_function(void **state)
 
 			fixture_open(&f, &opts, &shape);
 			em_order_close(f.order);
-			assert_int_equal(em_order_cmp(&f.order, f.ctx, shape.bytes, "by shape", compare_by_shape, 0, &shape,
-						      NULL, NULL),
+			assert_int_equal(em_order_cmp(&f.order, f.ctx, shape.bytes, "by shape", compare_by_shape, 0,
+						      &shape, NULL, NULL),
 					 EM_OK);
 			f.opts.run_records = run;
 			f.opts.fan_in = 3;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_sorter_lines.c -- a sorter of records of any length: pushed in batches of every shape, pulled in batches, and what it
- * refuses.
+ * test_sorter_lines.c -- a sorter of records of any length: pushed in batches of every shape, pulled in batches, and
+ * what it refuses.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -193,7 +193,9 @@ static void test_against_model(void **state)
 		if (f.opts.run_records == 0)
 			assert_int_equal(stats.runs, 0);
 		else
-			assert_int_equal(stats.runs, n <= f.opts.run_records ? 0 : (n + f.opts.run_records - 1) / f.opts.run_records);
+			assert_int_equal(stats.runs, n <= f.opts.run_records
+							     ? 0
+							     : (n + f.opts.run_records - 1) / f.opts.run_records);
 		assert_true(stats.runs == 0 ? stats.passes == 0 : stats.passes >= 2);
 		assert_true(f.opts.fan_in == 0 || stats.fan_in <= f.opts.fan_in);
 		lines_free(&l);

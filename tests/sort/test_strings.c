@@ -126,7 +126,8 @@ static void model_sort(const bench *b, size_t *a, size_t *tmp, size_t n)
 	memcpy(a, tmp, n * sizeof(*a));
 }
 
-/* Sort what was added, knowing that so many bytes are shared; equal strings stay in the order in which they were added. */
+/* Sort what was added, knowing that so many bytes are shared; equal strings stay in the order in which they were
+ * added. */
 static void check_from(bench *b, uint64_t depth)
 {
 	emi_pair *a = need(b->n * sizeof(*a)), *tmp = need(b->n * sizeof(*tmp));
@@ -377,7 +378,12 @@ static void equal_and_in_order(bench *b)
 
 			memset(record, '0', sizeof(record));
 			for (k = 0; k < 4; k++)
-				record[10 + k] = (unsigned char)('0' + x / (k == 0 ? 1000u : k == 1 ? 100u : k == 2 ? 10u : 1u) % 10);
+				record[10 + k] = (unsigned char)('0' + x /
+									       (k == 0	 ? 1000u
+										: k == 1 ? 100u
+										: k == 2 ? 10u
+											 : 1u) %
+									       10);
 			add(b, record, 14);
 			if (i % 5 == 0)
 				add(b, record, 14);

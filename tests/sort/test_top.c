@@ -52,9 +52,9 @@ static void assert_pull(em_top *t, const unsigned char *expected, size_t bytes, 
 }
 
 /* Pushed in pieces of random sizes. */
-static void assert_top(em_ctx *ctx, const em_order *order, const em_sort_opts *opts, test_rng *rng, const sort_shape *shape,
-		       const unsigned char *records, uint64_t n, const unsigned char *sorted, uint64_t nsorted, const ranks *r,
-		       em_sort_stats *stats)
+static void assert_top(em_ctx *ctx, const em_order *order, const em_sort_opts *opts, test_rng *rng,
+		       const sort_shape *shape, const unsigned char *records, uint64_t n, const unsigned char *sorted,
+		       uint64_t nsorted, const ranks *r, em_sort_stats *stats)
 {
 	uint64_t first, end, at = 0;
 	em_errinfo err = { 0 };
@@ -111,8 +111,8 @@ static void test_records(void **state)
 				opts.flags = flags;
 				opts.run_records = run[test_below(&rng, 3)];
 				opts.block_bytes = opts.run_records != 0 ? 4096 : 0;
-				assert_top(ctx, order, &opts, &rng, &shape[s], records, n, sorted, nsorted, &top_ranks[i],
-					   &stats);
+				assert_top(ctx, order, &opts, &rng, &shape[s], records, n, sorted, nsorted,
+					   &top_ranks[i], &stats);
 				if (top_ranks[i].k <= 500 && top_ranks[i].from < 100 && opts.run_records != 100)
 					assert_int_equal(stats.runs, 0);
 			}
@@ -316,7 +316,8 @@ static const em_format free_format = { sizeof(em_format), EM_FORMAT_PREFIXED, 0,
 /* Lists of every kind in every order. */
 static void test_lines(void **state)
 {
-	static const ranks r[] = { { 0, 0 }, { 0, 1 }, { 0, 20 }, { 0, 600 }, { 5, UINT64_MAX }, { 333, 1 }, { 800, 300 }, { 5000, 1 } };
+	static const ranks r[] = { { 0, 0 }, { 0, 1 }, { 0, 20 }, { 0, 600 }, { 5, UINT64_MAX }, { 333, 1 },
+				   { 800, 300 }, { 5000, 1 } };
 	test_rng rng = test_rng_make(test_seed());
 	int which, pattern;
 	size_t i;

@@ -45,7 +45,9 @@ static void test_files_of_records(void **state)
 	for (s = 0; s < shape_count; s++) {
 		const uint64_t n = 6000, split = test_below(&rng, n + 1);
 		const size_t bytes = shape[s].bytes;
-		unsigned char *records = sort_records(&rng, &shape[s], (sort_pattern)test_below(&rng, SORT_PATTERNS), n), *sorted;
+		unsigned char *records =
+				      sort_records(&rng, &shape[s], (sort_pattern)test_below(&rng, SORT_PATTERNS), n),
+			      *sorted;
 		em_ctx *ctx = top_ctx(8 * MIB, 1 + (uint32_t)(s % 2));
 		em_order *order = sort_order(ctx, &shape[s]);
 		uint64_t nsorted = n, first, end;

@@ -2,8 +2,8 @@
 /*
  * test_unique.c -- one record of each group of equal ones, with counts and limits.
  *
- * What must come out follows from the sorted records: that of records of one size from those of sort_model.h, that of records of any
- * length from those of lines_model.h.
+ * What must come out follows from the sorted records: that of records of one size from those of sort_model.h, that of
+ * records of any length from those of lines_model.h.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -87,7 +87,8 @@ static uint64_t expect_records(const unique_case *c, const unsigned char *sorted
 	for (; i < c->f.n_records; i = next) {
 		const unsigned char *first = sorted + i * size;
 
-		for (next = i + 1; next < c->f.n_records && sort_compare(&c->f.shape, first, sorted + next * size) == 0; next++)
+		for (next = i + 1; next < c->f.n_records && sort_compare(&c->f.shape, first, sorted + next * size) == 0;
+		     next++)
 			;
 		if (!is_wanted(c, next - i))
 			continue;
@@ -99,7 +100,8 @@ static uint64_t expect_records(const unique_case *c, const unsigned char *sorted
 	return groups;
 }
 
-static void append_record(const em_format *f, const unsigned char *record, size_t n, int counted, uint64_t count, bytes *out)
+static void append_record(const em_format *f, const unsigned char *record, size_t n, int counted, uint64_t count,
+			  bytes *out)
 {
 	const unsigned char delimiter = (unsigned char)f->delimiter;
 	char text[32];
@@ -262,7 +264,8 @@ static void test_records(void **state)
 		order = case_order(ctx, &c.f.shape, test_below(&rng, 4) == 0);
 		set_wanted(&c, i % WANTS);
 		for (j = 0; j < files; j++)
-			case_records(&c.f, &rng, (sort_pattern)test_below(&rng, SORT_PATTERNS), sizes[test_below(&rng, 6)], presorted);
+			case_records(&c.f, &rng, (sort_pattern)test_below(&rng, SORT_PATTERNS),
+				     sizes[test_below(&rng, 6)], presorted);
 		c.f.opts.flags = test_below(&rng, 2) != 0 ? EM_SORT_UNIQUE : 0;
 		c.f.opts.block_bytes = test_below(&rng, 2) != 0 ? 4096 : 0;
 		run_somehow(&c, &rng, ctx, order, presorted, &t);
@@ -329,14 +332,16 @@ static void test_edges(void **state)
 					c.opts.flags |= presorted ? EM_UNIQUE_PRESORTED : 0;
 					c.f.opts.run_records = 3000;
 					c.f.opts.block_bytes = 4096;
-					case_records(&c.f, &rng, distinct ? SORT_SORTED : SORT_EQUAL, sizes[size], presorted);
+					case_records(&c.f, &rng, distinct ? SORT_SORTED : SORT_EQUAL, sizes[size],
+						     presorted);
 					run_ok(&c, ctx, order);
 					assert_groups(&c, order, 0);
 					if (want == 1 && size == 3 && !distinct)
 						assert_int_equal(c.f.stats.records_out, 1);
 					/* One input that is sorted already takes one pass and no scratch. */
 					if (presorted)
-						assert_true(c.f.stats.passes == 1 && c.f.stats.runs == 0 && c.f.stats.peak_scratch == 0);
+						assert_true(c.f.stats.passes == 1 && c.f.stats.runs == 0 &&
+							    c.f.stats.peak_scratch == 0);
 					else if (size == 3)
 						assert_int_equal(c.f.stats.runs, 7);
 					case_close(&c.f, ctx, order);

@@ -384,13 +384,14 @@ void consumer_check_outcome(consumer *c, em_status st)
 		snprintf(want, sizeof(want), "%s:%" PRIu64 ": a quote is opened here and not closed within the %" PRIu64
 			 " bytes that a record may have", name, m->bad_number, m->longest);
 	else if (m->format.kind != EM_FORMAT_PREFIXED)
-		snprintf(want, sizeof(want), "%s:%" PRIu64 ": line is longer than %" PRIu64 " bytes", name, m->bad_number,
-			 m->longest);
+		snprintf(want, sizeof(want), "%s:%" PRIu64 ": line is longer than %" PRIu64 " bytes", name,
+			 m->bad_number, m->longest);
 	else if (m->bad_short)
-		snprintf(want, sizeof(want), "%s: record %" PRIu64 " is cut off by the end of the file", name, m->bad_number);
+		snprintf(want, sizeof(want), "%s: record %" PRIu64 " is cut off by the end of the file", name,
+			 m->bad_number);
 	else
-		snprintf(want, sizeof(want), "%s: record %" PRIu64 " is longer than %" PRIu64 " bytes", name, m->bad_number,
-			 m->longest);
+		snprintf(want, sizeof(want), "%s: record %" PRIu64 " is longer than %" PRIu64 " bytes", name,
+			 m->bad_number, m->longest);
 	assert_string_equal(c->err.text, want);
 	assert_int_equal(c->err.record, m->bad_number);
 	assert_string_equal(c->err.path, name);
@@ -488,8 +489,8 @@ unsigned char *make_records(test_rng *rng, const em_format *f, const size_t *len
 	return data;
 }
 
-void records_run_with_stdin(em_ctx *ctx, model *m, uint32_t file, int piped, size_t chunk, uint32_t chunks, uint32_t hold,
-			   test_rng *rng)
+void records_run_with_stdin(em_ctx *ctx, model *m, uint32_t file, int piped, size_t chunk, uint32_t chunks,
+			    uint32_t hold, test_rng *rng)
 {
 	char *path = m->path[file];
 	stream_feeder feeder;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * records_model.h -- what the tests of readers of records share: files and the records in them, in memory, and a consumer that compares
- * what it is given with that.
+ * records_model.h -- what the tests of readers of records share: files and the records in them, in memory, and a
+ * consumer that compares what it is given with that.
  */
 #ifndef EM_RECORDS_MODEL_H
 #define EM_RECORDS_MODEL_H
@@ -97,8 +97,8 @@ void close_contexts(em_ctx *ctx[6]);
 /* Records of these lengths, one after the other; of prefixed ones no longer than a prefix can say. */
 unsigned char *make_records(test_rng *rng, const em_format *f, const size_t *length, size_t n, size_t *bytes);
 /* One of the files comes as standard input, through a pipe or not. */
-void records_run_with_stdin(em_ctx *ctx, model *m, uint32_t file, int piped, size_t chunk, uint32_t chunks, uint32_t hold,
-			    test_rng *rng);
+void records_run_with_stdin(em_ctx *ctx, model *m, uint32_t file, int piped, size_t chunk, uint32_t chunks,
+			    uint32_t hold, test_rng *rng);
 
 em_status tick(void *arg);
 

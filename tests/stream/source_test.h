@@ -24,8 +24,8 @@ typedef struct reader {
 } reader;
 
 /* Read records of these files, so many at a time; close it, in any case. */
-em_status reader_open(reader *r, em_ctx *ctx, const char *const *paths, uint32_t n, uint64_t record_bytes, uint64_t max_records,
-		      size_t request_bytes);
+em_status reader_open(reader *r, em_ctx *ctx, const char *const *paths, uint32_t n, uint64_t record_bytes,
+		      uint64_t max_records, size_t request_bytes);
 void reader_close(reader *r);
 
 /* Begin, or await, one of the two fillings. */

@@ -32,9 +32,9 @@ typedef struct stream_feeder {
 void *stream_feed(void *feeder);
 
 /*
- * Do something with a new context again and again, with an operation failing in each round that did not in those before, until none
- * fails; and see that it then returns `end', that failures are told as such, and that all memory comes back.  Return how many
- * rounds failed.
+ * Do something with a new context again and again, with an operation failing in each round that did not in those
+ * before, until none fails; and see that it then returns `end', that failures are told as such, and that all memory
+ * comes back.  Return how many rounds failed.
  */
 typedef em_status (*stream_work_fn)(void *arg, em_ctx *ctx, em_errinfo *err);
 /* Opening and reading files in dir; sys_errno 0: transfers are cut short, which is survived. */

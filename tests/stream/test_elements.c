@@ -2,8 +2,8 @@
 /*
  * test_elements.c -- streams of elements against a model: the bytes in memory.
  *
- * All kinds must make the same file of the same elements and read the same elements from it, whatever the sizes; and move
- * what they say they will.
+ * All kinds must make the same file of the same elements and read the same elements from it, whatever the sizes; and
+ * move what they say they will.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -69,7 +69,8 @@ static em_element_opts options(uint32_t kind, uint64_t element, uint64_t buffer)
 	return o;
 }
 
-/* What was counted is what was predicted; with the GNU library also of stdio, as long as elements go through its buffer. */
+/* What was counted is what was predicted; with the GNU library also of stdio, as long as elements go through its
+ * buffer. */
 static void check_stats(const em_element_opts *o, uint64_t n, const em_element_stats *got)
 {
 	em_element_stats want;

@@ -277,8 +277,8 @@ static long overfill(em_ctx *ctx, const char *path, const em_element_opts *o, lo
 	if (st == EM_OK)
 		st = em_element_writer_finish(w);
 	em_element_writer_error(w, &err);
-	if (st != EM_ERR_NOSPACE || err.status != st || strcmp(err.path, path) != 0 || em_element_writer_finish(w) != st ||
-	    em_element_writer_push(w, element) != st)
+	if (st != EM_ERR_NOSPACE || err.status != st || strcmp(err.path, path) != 0 ||
+	    em_element_writer_finish(w) != st || em_element_writer_push(w, element) != st)
 		n = -1;
 	em_element_writer_close(w);
 	return n;
@@ -309,7 +309,8 @@ static int on_a_small_disk(const char *dir, const char *path)
 			if (em_element_writer_open(&w, ctx, path, &o) != EM_OK)
 				return 1;
 			for (n = 0; n < 10000; n++)
-				if (em_element_writer_push(w, "01234567890123456789012345678901234567890123456789") != EM_OK)
+				if (em_element_writer_push(w, "01234567890123456789012345678901234567890123456789") !=
+				    EM_OK)
 					return 2;
 			if (em_element_writer_finish(w) != EM_OK)
 				return 3;

@@ -93,7 +93,8 @@ static void test_random_files(void **state)
 	open_contexts(ctx);
 	for (round = 0; round < 300; round++) {
 		const size_t chunk = PAGE * (size_t)(1 + test_below(&rng, test_below(&rng, 2) ? 3 : 20));
-		const uint32_t chunks = 2 + (uint32_t)test_below(&rng, 4), hold = 1 + (uint32_t)test_below(&rng, chunks + 1);
+		const uint32_t chunks = 2 + (uint32_t)test_below(&rng, 4),
+			       hold = 1 + (uint32_t)test_below(&rng, chunks + 1);
 		const uint32_t n = (uint32_t)test_below(&rng, test_below(&rng, 3) ? 3 : FILES_MOST + 1);
 		em_ctx *one = ctx[test_below(&rng, 6)];
 		uint64_t longest = test_below(&rng, test_below(&rng, 2) ? 4 * chunk : 200);
@@ -108,7 +109,8 @@ static void test_random_files(void **state)
 			random_file(&rng, &m, dir, chunk);
 		model_judge(&m);
 		if (n > 0 && test_below(&rng, 3) == 0)
-			records_run_with_stdin(one, &m, (uint32_t)test_below(&rng, n), round % 2, chunk, chunks, hold, &rng);
+			records_run_with_stdin(one, &m, (uint32_t)test_below(&rng, n), round % 2, chunk, chunks, hold,
+					       &rng);
 		else
 			records_run(one, &m, chunk, chunks, hold, &rng);
 		model_free(&m);
@@ -117,8 +119,8 @@ static void test_random_files(void **state)
 	test_dir_remove(dir);
 }
 
-/* Records as long as what is read at a time, the headroom, and what is allowed, each more or less a byte, behind a short one
- * of any length up to what shifts them across a border. */
+/* Records as long as what is read at a time, the headroom, and what is allowed, each more or less a byte, behind a
+ * short one of any length up to what shifts them across a border. */
 static void test_borders(void **state)
 {
 	static const size_t lengths[] = { 0, 1, 4095, 4096, 4097, 8191, 8192, 8193, 20000, 20001 };
@@ -160,7 +162,8 @@ static void test_borders(void **state)
 /* Texts that are hardly any. */
 static void test_edges(void **state)
 {
-	static const char *const texts[] = { "", "\n", "a", "a\n", "\n\n", "a\nb", "\na", "aa\n", "aa", "aaa", "a\n\naaa\n" };
+	static const char *const texts[] = { "", "\n", "a", "a\n", "\n\n", "a\nb", "\na", "aa\n", "aa", "aaa",
+					     "a\n\naaa\n" };
 	char *dir = test_dir_make();
 	test_rng rng = test_rng_make(test_seed());
 	em_ctx *ctx[6];

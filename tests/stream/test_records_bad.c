@@ -110,7 +110,8 @@ static void test_cut_long_record(void **state)
 	test_dir_remove(dir);
 }
 
-/* A bad line far behind good ones is found there, and the good ones come out before: the reader does not keep the file. */
+/* A bad line far behind good ones is found there, and the good ones come out before: the reader does not keep the
+ * file. */
 static void test_far_line(void **state)
 {
 	char *dir = test_dir_make();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_records_files.c -- readers of records and where these come from: many files, FIFOs, standard input, files that change meanwhile,
- * and waiting for them.
+ * test_records_files.c -- readers of records and where these come from: many files, FIFOs, standard input, files that
+ * change meanwhile, and waiting for them.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

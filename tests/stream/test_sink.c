@@ -60,7 +60,9 @@ static void test_sizes(void **state)
 					/* told nothing, the truth, and too much */
 					const uint64_t told = k % 3 == 0 ? 0 : sizes[i] + (k % 3 - 1) * 10000;
 
-					assert_int_equal(sink_write_out(ctx, path, data, sizes[i], chunks[k], told, &err), EM_OK);
+					assert_int_equal(
+						sink_write_out(ctx, path, data, sizes[i], chunks[k], told, &err),
+						EM_OK);
 					stream_assert_file(path, data, sizes[i]);
 					assert_int_equal(mode_of(path), 0640);
 					assert_int_equal(sink_entries(dir), 1);
@@ -196,7 +198,8 @@ static void test_owner_kept(void **state)
 static void test_symlinks(void **state)
 {
 	char *dir = test_dir_make(), *there = test_path(dir, "there"), *link = test_path(dir, "link");
-	char *chain = test_path(dir, "chain"), *loop = test_path(dir, "loop"), *full, *absolute = test_path(dir, "absolute");
+	char *chain = test_path(dir, "chain"), *loop = test_path(dir, "loop"), *full,
+	     *absolute = test_path(dir, "absolute");
 	char *lost = test_path(dir, "lost");
 	em_ctx *ctx = stream_ctx(EM_DIRECT_TRY, NULL, NULL, NULL);
 	em_errinfo err;
@@ -268,7 +271,8 @@ static void test_abandoned(void **state)
 				ctx = stream_ctx(EM_DIRECT_TRY, NULL, &fault, NULL);
 				if (existing)
 					stream_write_file(path, "old", 3);
-				assert_int_equal(emi_sink_open(&s, ctx, path, part == 2 ? 50000 : 0, NULL, NULL), EM_OK);
+				assert_int_equal(emi_sink_open(&s, ctx, path, part == 2 ? 50000 : 0, NULL, NULL),
+						 EM_OK);
 				assert_int_equal(fault.injected, named);
 				if (part > 0)
 					assert_int_equal(sink_put_all(s, data, 50000, 7000, NULL), EM_OK);
@@ -437,7 +441,8 @@ static void test_misuse(void **state)
 static void test_in_place(void **state)
 {
 	enum { N = 123457 };
-	char *dir = test_dir_make(), *path = test_path(dir, "data"), *data = sink_make_data(N), *area, *turned = malloc(N);
+	char *dir = test_dir_make(), *path = test_path(dir, "data"), *data = sink_make_data(N), *area,
+	     *turned = malloc(N);
 	em_ctx *ctx = stream_ctx(EM_DIRECT_TRY, NULL, NULL, NULL);
 	const char *paths[1];
 	emi_source *in;

@@ -102,7 +102,8 @@ static void test_no_input(void **state)
 /* One file, sizes around pages, areas around pages, records that straddle them. */
 static void test_sizes(void **state)
 {
-	static const size_t sizes[] = { 0, 1, 511, 4095, 4096, 4097, 8191, 8192, 8193, 20479, 20480, 65535, 65536, 65537 };
+	static const size_t sizes[] = { 0, 1, 511, 4095, 4096, 4097, 8191, 8192, 8193, 20479, 20480, 65535, 65536,
+					65537 };
 	static const int32_t direct[] = { EM_DIRECT_OFF, EM_DIRECT_TRY };
 	static const uint64_t records[] = { 1, 3, 100, 4096, 4097 };
 	char *dir = test_dir_make(), *path = test_path(dir, "in"), *data = malloc(65537);

@@ -2,7 +2,8 @@
 /**
  * @file extmem/gen/order.h  A template: generates an order from a comparison, as fast as if it were written for it.
  *
- * Define the parameters and include this file; it may be included any number of times, also in different files of a program.
+ * Define the parameters and include this file; it may be included any number of times, also in different files of a
+ * program.
  *
  *	#define EM_GEN_NAME by_price
  *	#define EM_GEN_RECORD struct offer
@@ -15,12 +16,14 @@
  * Parameters, which are undefined at the end:
  *
  *   EM_GEN_NAME        what the names of all that is generated begin with; also the name of the order
- *   EM_GEN_RECORD      the type of records, at most 65536 bytes; it is copied by assignment (in C++: trivially copyable)
- *   EM_GEN_LESS(a, b)  does *a come before *b?  0 or 1 (or a bool).  a and b are expressions of type const EM_GEN_RECORD *, which may be
- *                      evaluated several times and have no side effects.  `arg', a void *, is what em_order_kernels() was given,
- *                      and NULL with the generated constructor.  It must be a strict weak order (not both a < b and b < a; a < b and b < c
- *                      imply a < c; likewise for "neither before the other"), and depend on nothing but a, b and arg: it
- *                      is evaluated on any thread.  The fastest are those without a branch: & rather than &&.
+ *   EM_GEN_RECORD      the type of records, at most 65536 bytes; it is copied by assignment (in C++: trivially
+ *                      copyable)
+ *   EM_GEN_LESS(a, b)  does *a come before *b?  0 or 1 (or a bool).  a and b are expressions of type const
+ *                      EM_GEN_RECORD *, which may be evaluated several times and have no side effects.  `arg', a void
+ *                      *, is what em_order_kernels() was given, and NULL with the generated constructor.  It must be a
+ *                      strict weak order (not both a < b and b < a; a < b and b < c imply a < c; likewise for "neither
+ *                      before the other"), and depend on nothing but a, b and arg: it is evaluated on any thread.  The
+ *                      fastest are those without a branch: & rather than &&.
  *
  * What is generated, all of it static:
  *
@@ -28,15 +31,15 @@
  *   const em_kernels NAME_kernels                                          for em_order_kernels(), when there is an arg
  *   int NAME_less(const EM_GEN_RECORD *a, const EM_GEN_RECORD *b, void *arg)   the comparison
  *
- * The code is ordinary C99, and C++11: a debugger steps through it, and a profiler names its lines.  Compiling with -O2 makes it as
- * fast as it gets; wider instruction sets help little, and -O3 not at all (GCC: pairs are a tenth slower).
+ * The code is ordinary C99, and C++11: a debugger steps through it, and a profiler names its lines.  Compiling with -O2
+ * makes it as fast as it gets; wider instruction sets help little, and -O3 not at all (GCC: pairs are a tenth slower).
  *
  * Without EM_GEN_NAME nothing is generated.
  *
  * This is the extension tier: weaker promises between minor versions until 1.0 (see extmem/base.h).
  *
- * How it sorts arrays: gen/sort.inc, by merging two and two.  How it divides them into classes: gen/array.inc.  How it merges sorted windows:
- * gen/merge.inc.
+ * How it sorts arrays: gen/sort.inc, by merging two and two.  How it divides them into classes: gen/array.inc.  How it
+ * merges sorted windows: gen/merge.inc.
  */
 #include <string.h>
 
@@ -88,8 +91,8 @@ EM_GEN_INLINE int EM_GEN_FN(less)(const EM_GEN_TYPE *a, const EM_GEN_TYPE *b, vo
 	return EM_GEN_LESS(a, b) ? 1 : 0;
 }
 
-/* Choose one of two addresses, or numbers in their form, without a branch, as nobody can foresee which it is going to be.  Compilers that see
- * what is meant make a branch of it, so they must not. */
+/* Choose one of two addresses, or numbers in their form, without a branch, as nobody can foresee which it is going to
+ * be.  Compilers that see what is meant make a branch of it, so they must not. */
 EM_GEN_INLINE uintptr_t EM_GEN_FN(pick)(int second, uintptr_t a, uintptr_t b)
 {
 	uintptr_t mask = (uintptr_t)0 - (uintptr_t)(unsigned)second;

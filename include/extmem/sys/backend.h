@@ -15,11 +15,12 @@
  * Buffer, offset and size of transfers of a direct file are multiples of 4096.
  *
  * Functions return 0 or a positive errno unless they say otherwise.  They may be called from any thread of
- * the library, several at a time, also for one file; except that close comes last, and one thread at a time reaps a channel.
- * They must not call the library.
+ * the library, several at a time, also for one file; except that close comes last, and one thread at a time reaps a
+ * channel.  They must not call the library.
  *
- * Built in, best first: "libaio", "syscall" (pread and pwrite), "stdio" (streams of C), "mmap" (mapped files), "memory" (temporary
- * files in memory, others as syscall's).  stdio and mmap are never direct: with EM_DIRECT_ON they open nothing.
+ * Built in, best first: "libaio", "syscall" (pread and pwrite), "stdio" (streams of C), "mmap" (mapped files), "memory"
+ * (temporary files in memory, others as syscall's).  stdio and mmap are never direct: with EM_DIRECT_ON they open
+ * nothing.
  *
  * "mmap" copies between buffers and mapped parts of a file.  Of each transfer at most 256 KiB are mapped at once, only
  * while they are copied.  They are page cache and do not count as memory.  A process that touches a mapped page which
@@ -45,12 +46,12 @@ EM_BEGIN_DECLS
 #define EM_OPEN_TEMP 4u     /**< The path is a directory: make a file in it that has no name and is gone when
                                  it is closed, for reading and writing. */
 #define EM_OPEN_CREATE 16u  /**< Create it with mode 0600; EEXIST when it is there. */
-#define EM_OPEN_LINKABLE 32u /**< The path is a name to be: make a file without a name, mode 0600, in its directory, that linkat()
-                                 can give the name when it is complete.  Always a file of the real file system, with a
-                                 descriptor; EOPNOTSUPP where that cannot be had. */
+#define EM_OPEN_LINKABLE 32u /**< The path is a name to be: make a file without a name, mode 0600, in its directory,
+                                 that linkat() can give the name when it is complete.  Always a file of the real file
+                                 system, with a descriptor; EOPNOTSUPP where that cannot be had. */
 #define EM_OPEN_SYNC 64u     /**< A write is done when its data is on the device (O_DSYNC). */
-#define EM_OPEN_LOCK 128u    /**< Take an advisory lock that excludes others that ask for one, shared unless it is for writing;
-                                 EAGAIN where somebody has it. */
+#define EM_OPEN_LOCK 128u    /**< Take an advisory lock that excludes others that ask for one, shared unless it is for
+                                 writing; EAGAIN where somebody has it. */
 #define EM_OPEN_SHARED 512u  /**< A file that is made gets the mode 0666, less what umask says or as the directory's
                                  default access control list has it, and not 0600. */
 
@@ -68,11 +69,13 @@ typedef struct em_backend_open {
 	uint64_t async_from; /**< Use them once so many bytes went through read and write: for backends whose set-up is
 	                          not worth while for a small file. */
 	const char *reason;  /**< Why it is not direct although it should be tried; static; may be NULL. */
-	uint64_t disk;       /**< What tells the disk it is on from others: files of one disk share a queue.  0: one of its own. */
-	int32_t one_write;   /**< 1: of several writes to the file only one gets on at a time, whoever calls.  They are begun one after the other then, so
-	                          that threads do not wait inside them that could read. */
-	int32_t in_memory;   /**< 1: fd is a file of a tmpfs, and what is written at an offset is there in it, too: then the library may have the kernel
-	                          make huge pages of what is about to be written. */
+	uint64_t disk;       /**< What tells the disk it is on from others: files of one disk share a queue.  0: one of
+	                          its own. */
+	int32_t one_write;   /**< 1: of several writes to the file only one gets on at a time, whoever calls.  They are
+	                          begun one after the other then, so that threads do not wait inside them that could
+	                          read. */
+	int32_t in_memory;   /**< 1: fd is a file of a tmpfs, and what is written at an offset is there in it, too: then
+	                          the library may have the kernel make huge pages of what is about to be written. */
 } em_backend_open;
 
 /** One transfer on its way through submit and reap.  All of it is the backend's until reap hands it back. */
@@ -80,7 +83,8 @@ typedef struct em_transfer {
 	void *buf;           /**< Where to or from. */
 	size_t bytes;        /**< More than 0. */
 	uint64_t offset;     /**< In the file. */
-	int64_t result;      /**< Set by the backend: bytes moved (a read at the end of the file: 0), or a negative errno. */
+	int64_t result;      /**< Set by the backend: bytes moved (a read at the end of the file: 0), or a negative
+	                          errno. */
 	int32_t write;       /**< 0: read. */
 	int32_t reserved;
 	void *priv;          /**< For the backend's own use. */
@@ -105,8 +109,8 @@ typedef struct em_backend {
 	int (*get_size)(void *handle, uint64_t *bytes);
 	/** Set its size.  What is added reads as zeros and need not have space allocated. */
 	int (*set_size)(void *handle, uint64_t bytes);
-	/** Allocate space for [offset, offset + bytes), growing the file where it ends before that.  EOPNOTSUPP where this
-	    is not possible, which is no failure.  ENOSPC must leave the size alone.  May be NULL. */
+	/** Allocate space for [offset, offset + bytes), growing the file where it ends before that.  EOPNOTSUPP where
+	    this is not possible, which is no failure.  ENOSPC must leave the size alone.  May be NULL. */
 	int (*reserve)(void *handle, uint64_t offset, uint64_t bytes);
 	/** The file descriptor, or -1.  May be NULL. */
 	int (*fd)(void *handle);
@@ -116,26 +120,27 @@ typedef struct em_backend {
 	int64_t (*read)(void *handle, void *buf, size_t bytes, uint64_t offset);
 	int64_t (*write)(void *handle, const void *buf, size_t bytes, uint64_t offset);
 
-	/** Start n > 0 transfers, of any files whose answer to open was async.  Returns how many of them, from the first on, were taken: 1 to n; or a negative errno
-	    when the first was not.  -EAGAIN: not now, wait until others are done.  After any other errno the library uses
-	    read or write for that transfer.  May be NULL. */
+	/** Start n > 0 transfers, of any files whose answer to open was async.  Returns how many of them, from the
+	    first on, were taken: 1 to n; or a negative errno when the first was not.  -EAGAIN: not now, wait until
+	    others are done.  After any other errno the library uses read or write for that transfer.  May be NULL. */
 	int (*submit)(void *channel, em_transfer *const *list, uint32_t n);
-	/** Collect up to max transfers that are done, in any order.  Waits up to timeout_ns nanoseconds for the first: 0: not at all,
-	    negative: as long as it takes.  Never called with a timeout other than 0 when nothing is in flight.
-	    Returns how many, 0 after the timeout, or a negative errno (-EINTR: call again).  NULL where submit is. */
+	/** Collect up to max transfers that are done, in any order.  Waits up to timeout_ns nanoseconds for the first:
+	    0: not at all, negative: as long as it takes.  Never called with a timeout other than 0 when nothing is in
+	    flight.  Returns how many, 0 after the timeout, or a negative errno (-EINTR: call again).  NULL where submit
+	    is. */
 	int (*reap)(void *channel, em_transfer **list, uint32_t max, int64_t timeout_ns);
 
-	/** Give the space of [offset, offset + bytes) back to the file system.  What was there is not read again before it is written
-	    anew; the size stays.  Other transfers of the file may be in flight.  EOPNOTSUPP where this is not possible, which is no
-	    failure: it is not asked for again.  May be NULL. */
+	/** Give the space of [offset, offset + bytes) back to the file system.  What was there is not read again before
+	    it is written anew; the size stays.  Other transfers of the file may be in flight.  EOPNOTSUPP where this is
+	    not possible, which is no failure: it is not asked for again.  May be NULL. */
 	int (*discard)(void *handle, uint64_t offset, uint64_t bytes);
 
 	/** Have what was written reach the device.  May be NULL: then there is nothing to do. */
 	int (*sync)(void *handle);
 
-	/** Make what takes the transfers of one disk, depth of them at most; when the first is to be submitted.  A failure means that
-	    read and write are used instead.  close_channel comes when the last file of the disk is closed, after it; forked as for
-	    close.  NULL where submit is. */
+	/** Make what takes the transfers of one disk, depth of them at most; when the first is to be submitted.  A
+	    failure means that read and write are used instead.  close_channel comes when the last file of the disk is
+	    closed, after it; forked as for close.  NULL where submit is. */
 	int (*open_channel)(void *user, uint32_t depth, void **channel);
 	void (*close_channel)(void *channel, int forked);
 } em_backend;

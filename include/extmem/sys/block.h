@@ -87,8 +87,8 @@ typedef struct em_disks em_disks;
 /** In em_disks_opts.flags. */
 #define EM_DISKS_ABANDON 1u   /**< Blocks that are still allocated when they are closed are not reported; those that are
                                    known, in a context with EM_CTX_CHECKED, are freed. */
-#define EM_DISKS_COHERENT 2u  /**< Who is on them sees what others there have in memory; all are on one thread at a time.
-                                   A file is so without the flag. */
+#define EM_DISKS_COHERENT 2u  /**< Who is on them sees what others there have in memory; all are on one thread at a
+                                   time. A file is so without the flag. */
 #define EM_DISKS_READ_ONLY 4u /**< The file is there to be read. */
 #define EM_DISKS_CREATE 8u    /**< Make the file, empty, if there is none. */
 

@@ -52,7 +52,8 @@ typedef struct em_block_list_info {
 	uint32_t size;          /**< sizeof(em_block_list_info); set by the initialiser. */
 	uint32_t reserved;
 	const em_bid *bids;     /**< Of each of the blocks; of a list: lent, as long as the list is open. */
-	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT; 0, for em_block_list_open(): em_disks_block_bytes(). */
+	uint64_t block_bytes;   /**< B, a multiple of EM_BLOCK_UNIT; 0, for em_block_list_open():
+	                             em_disks_block_bytes(). */
 	uint64_t record_bytes;  /**< R, at most B. */
 	uint64_t records;
 	uint64_t skip;          /**< Less than floor(B/R). */
@@ -107,7 +108,8 @@ typedef struct em_block_writer_opts {
  * reading only, offset is no multiple of B, EM_BLOCKS_REVERSE); EM_ERR_VERSION;
  * EM_ERR_MEMLIMIT, EM_ERR_NOMEM; EM_ERR_FORK.
  */
-EM_API EM_NODISCARD em_status em_block_writer_open(em_block_writer **out, em_disks *d, const em_block_writer_opts *opts);
+EM_API EM_NODISCARD em_status em_block_writer_open(em_block_writer **out, em_disks *d,
+						   const em_block_writer_opts *opts);
 
 /**
  * Write n records that lie one behind the other. Waits when all buffers but one are on their way.
@@ -149,7 +151,8 @@ typedef struct em_block_reader_opts {
  * (EM_BLOCKS_CONSUME, and there is another reader); EM_ERR_MEMLIMIT, EM_ERR_NOMEM; EM_ERR_FORK: then the blocks are
  * still the list's. A list that is consumed is empty from now on.
  */
-EM_API EM_NODISCARD em_status em_block_reader_open(em_block_reader **out, em_block_list *list, const em_block_reader_opts *opts);
+EM_API EM_NODISCARD em_status em_block_reader_open(em_block_reader **out, em_block_list *list,
+						   const em_block_reader_opts *opts);
 
 /**
  * Lend the next records, all that are left of a block, until the next call; they lie in the order in which they are in

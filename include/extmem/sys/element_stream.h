@@ -2,9 +2,9 @@
 /**
  * @file extmem/sys/element_stream.h  Elements one after the other from or to a file, in four ways.
  *
- * A stream reads or writes a regular file of elements that all have the same size, one at a time and in their order.  The four kinds
- * do the same by other means, which is what they are for: to see, on this machine, what a system call, a copy
- * or a page fault per so many bytes costs.  What sorts uses none of them.
+ * A stream reads or writes a regular file of elements that all have the same size, one at a time and in their order.
+ * The four kinds do the same by other means, which is what they are for: to see, on this machine, what a system call, a
+ * copy or a page fault per so many bytes costs.  What sorts uses none of them.
  *
  *     kind     moves                                     I/O operations for n elements of R bytes
  *     simple   each element, by a system call            n
@@ -17,16 +17,17 @@
  * B' is B, em_element_opts.buffer_bytes, rounded up to whole elements.  Elements may lie across the ends of pages and
  * of stdio's buffer.  em_element_predict() computes that table, the counters of a stream count what was done.
  *
- * Memory: bufferb takes B' bytes of the context's (a reader no more than the file has), buffer takes BUFSIZ and what the C
- * library allocates for a FILE, which is not counted; mapped pages are page cache, which is not counted either.
+ * Memory: bufferb takes B' bytes of the context's (a reader no more than the file has), buffer takes BUFSIZ and what
+ * the C library allocates for a FILE, which is not counted; mapped pages are page cache, which is not counted either.
  *
  * A reader reads what was there when it was opened: a file that grew is read up to its size then, one that shrank is
- * EM_ERR_SHORT.  One thing is an exception to the rule that errors are statuses: when a file shrinks, or its disk fails, while a window
- * of it is mapped, touching that window is a SIGBUS, as it is with any mapped file; at the beginning of a window both are noticed.
- * A writer allocates the space of what it maps, step by step, so a full disk is EM_ERR_NOSPACE with this kind, too.
+ * EM_ERR_SHORT.  One thing is an exception to the rule that errors are statuses: when a file shrinks, or its disk
+ * fails, while a window of it is mapped, touching that window is a SIGBUS, as it is with any mapped file; at the
+ * beginning of a window both are noticed.  A writer allocates the space of what it maps, step by step, so a full disk
+ * is EM_ERR_NOSPACE with this kind, too.
  *
- * One thread at a time per stream; streams of one context are independent.  After a fork, a child must do nothing but close them: what
- * moves data returns EM_ERR_FORK there, except that simple does not look at it for each element.
+ * One thread at a time per stream; streams of one context are independent.  After a fork, a child must do nothing but
+ * close them: what moves data returns EM_ERR_FORK there, except that simple does not look at it for each element.
  *
  * This is the extension tier: weaker promises between minor versions until 1.0 (see extmem/base.h).
  */
@@ -57,7 +58,8 @@ typedef struct em_element_opts {
 	uint32_t reserved;      /**< 0. */
 	em_errinfo *errinfo;    /**< Filled when opening or predicting fails; may be NULL. */
 	uint64_t element_bytes; /**< R; 0: 4. */
-	uint64_t buffer_bytes;  /**< B, any number, rounded up to whole elements; 0: 64 KiB.  Only for bufferb and mapping. */
+	uint64_t buffer_bytes;  /**< B, any number, rounded up to whole elements; 0: 64 KiB.  Only for bufferb and
+	                             mapping. */
 } em_element_opts;
 #define EM_ELEMENT_OPTS_INIT { sizeof(em_element_opts), 0, 0, 0, NULL, 0, 0 }
 
@@ -67,13 +69,14 @@ typedef struct em_element_stats {
 	uint32_t kind;         /**< EM_ELEMENT_... */
 	uint64_t elements;     /**< Read or written. */
 	uint64_t ios;          /**< System calls that moved data, or mappings. */
-	uint64_t bytes;        /**< That they moved; mapping: bytes of the pages of all windows, as far as they are used. */
+	uint64_t bytes;        /**< That they moved; mapping: bytes of the pages of all windows, as far as they are
+	                            used. */
 	uint64_t buffer_bytes; /**< Bytes moved at a time: R, BUFSIZ, or B'. */
 } em_element_stats;
 #define EM_ELEMENT_STATS_INIT { sizeof(em_element_stats), 0, 0, 0, 0, 0 }
 
-/** The kind of that name ("simple", "buffer", "bufferb", "mapping"), 0 when there is none; and the name of a kind, NULL when there is
- *  none: kinds are numbered from 1 without gaps.  Static; any thread. */
+/** The kind of that name ("simple", "buffer", "bufferb", "mapping"), 0 when there is none; and the name of a kind, NULL
+ *  when there is none: kinds are numbered from 1 without gaps.  Static; any thread. */
 EM_API uint32_t em_element_kind_find(const char *name);
 EM_API const char *em_element_kind_name(uint32_t kind);
 
@@ -105,8 +108,8 @@ EM_API EM_NODISCARD em_status em_element_reader_open(em_element_reader **out, em
 /**
  * Copy the next element to where the caller has room for it, of any alignment.
  *
- * Returns: EM_OK; EM_END, again and again; EM_ERR_INVAL (NULL); EM_ERR_SHORT, EM_ERR_IO, EM_ERR_NOMEM (a window cannot be
- * mapped), EM_ERR_FORK: these stay.
+ * Returns: EM_OK; EM_END, again and again; EM_ERR_INVAL (NULL); EM_ERR_SHORT, EM_ERR_IO, EM_ERR_NOMEM (a window cannot
+ * be mapped), EM_ERR_FORK: these stay.
  */
 EM_API EM_NODISCARD em_status em_element_reader_next(em_element_reader *r, void *element);
 
@@ -126,8 +129,8 @@ EM_API void em_element_reader_error(const em_element_reader *r, em_errinfo *err)
 EM_API void em_element_reader_close(em_element_reader *r);
 
 /**
- * Open a regular file for writing: made when it is not there, with the mode that umask leaves of 0666, and emptied when it
- * is.  It is complete only after em_element_writer_finish().  path is copied; opts may be NULL for the defaults.
+ * Open a regular file for writing: made when it is not there, with the mode that umask leaves of 0666, and emptied when
+ * it is.  It is complete only after em_element_writer_finish().  path is copied; opts may be NULL for the defaults.
  *
  * Returns: as em_element_reader_open(), without EM_ERR_FORMAT; and EM_ERR_EXIST (EM_ELEMENT_NEW), EM_ERR_NOSPACE.
  */

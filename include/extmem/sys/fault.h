@@ -43,7 +43,8 @@ typedef struct em_fault {
 	uint32_t ops;             /**< Operations that are counted; EM_FAULT_ALL at first. */
 	uint64_t nth;             /**< The first one to fail, from 1; 0 (at first): none. */
 	uint64_t times;           /**< How many fail in a row; 1 at first. */
-	int32_t sys_errno;        /**< The errno it fails with; EIO at first.  0: a transfer is short, others succeed. */
+	int32_t sys_errno;        /**< The errno it fails with; EIO at first.  0: a transfer is short, others
+	                               succeed. */
 	int32_t reserved;
 	uint64_t count;           /**< Operations counted so far; atomic, may be reset between calls. */
 	uint64_t injected;        /**< Of these, how many were made to fail; atomic. */
@@ -56,9 +57,10 @@ typedef struct em_fault {
 EM_API EM_NODISCARD em_status em_fault_init(em_fault *fault, size_t size, const em_backend *inner);
 
 /**
- * Change what fails from now on, while operations may be under way: of the operations `ops` (0: none, the fault is over), counted from 1
- * anew, the nth (0: none) and those behind it, `times` in all.  An operation that has begun may still follow the old settings.  sys_errno stays what it is, and injected goes on counting.
- * May be called by any thread, by one at a time.
+ * Change what fails from now on, while operations may be under way: of the operations `ops` (0: none, the fault is
+ * over), counted from 1 anew, the nth (0: none) and those behind it, `times` in all.  An operation that has begun may
+ * still follow the old settings.  sys_errno stays what it is, and injected goes on counting.  May be called by any
+ * thread, by one at a time.
  */
 EM_API void em_fault_set(em_fault *fault, uint32_t ops, uint64_t nth, uint64_t times);
 

@@ -2,15 +2,17 @@
 /**
  * @file extmem/sys/file.h  Files: synchronous transfers, size, space.
  *
- * A file is opened in a context, whose backend (em_ctx_opts.backend or .custom) does its transfers. All files of a context that are on one physical disk share the
- * queue of that disk. Asynchronous transfers are in extmem/sys/request.h.
+ * A file is opened in a context, whose backend (em_ctx_opts.backend or .custom) does its transfers. All files of a
+ * context that are on one physical disk share the queue of that disk. Asynchronous transfers are in
+ * extmem/sys/request.h.
  *
- * A transfer is whole or it failed: what was short, interrupted or refused for the moment is retried. A read that meets the end of the
- * file moves fewer bytes; it never invents any. Of two transfers of one file that have bytes in common, one of them a write, the one
- * that was begun first is complete before the other begins. With direct input and output, buffers, offsets and sizes that are not multiples
- * of 4096 work too, through a buffer of the library's.
+ * A transfer is whole or it failed: what was short, interrupted or refused for the moment is retried. A read that meets
+ * the end of the file moves fewer bytes; it never invents any. Of two transfers of one file that have bytes in common,
+ * one of them a write, the one that was begun first is complete before the other begins. With direct input and output,
+ * buffers, offsets and sizes that are not multiples of 4096 work too, through a buffer of the library's.
  *
- * Several threads may use one file at a time; closing comes last. The detail of a failure (em_file_error()) is that of the last one of all threads.
+ * Several threads may use one file at a time; closing comes last. The detail of a failure (em_file_error()) is that of
+ * the last one of all threads.
  *
  * This is the extension tier: weaker promises between minor versions until 1.0.
  */
@@ -31,7 +33,8 @@ typedef struct em_file em_file;
 typedef struct em_file_opts {
 	uint32_t size;        /**< sizeof(em_file_opts); set by the initialiser. */
 	uint32_t flags;       /**< EM_OPEN_..., at least one of EM_OPEN_READ, _WRITE, _TEMP and _LINKABLE. */
-	uint32_t queue;       /**< Number of the disk queue to put it on, for files whose disk the library cannot know; 0: that of its disk. */
+	uint32_t queue;       /**< Number of the disk queue to put it on, for files whose disk the library cannot know;
+	                           0: that of its disk. */
 	uint32_t reserved;
 	em_errinfo *errinfo;  /**< Filled when em_file_open() fails; may be NULL. */
 } em_file_opts;
@@ -53,40 +56,42 @@ typedef struct em_file_opts {
 EM_API EM_NODISCARD em_status em_file_open(em_file **out, em_ctx *ctx, const char *path, const em_file_opts *opts);
 
 /**
- * Close a file: waits for its requests, whose results stay with them. Called from within the function of a request, it does not
- * wait: the last request closes the file. NULL is allowed. Does not make data durable: em_file_sync() does. After a fork, in the
- * child, it only frees memory and the descriptor.
+ * Close a file: waits for its requests, whose results stay with them. Called from within the function of a request, it
+ * does not wait: the last request closes the file. NULL is allowed. Does not make data durable: em_file_sync() does.
+ * After a fork, in the child, it only frees memory and the descriptor.
  */
 EM_API void em_file_close(em_file *f);
 
 /**
- * Read up to bytes at offset into buf, in the calling thread if nothing that overlaps is pending. *moved, which may be NULL, gets the number of
- * bytes: fewer only at the end of the file.
+ * Read up to bytes at offset into buf, in the calling thread if nothing that overlaps is pending. *moved, which may be
+ * NULL, gets the number of bytes: fewer only at the end of the file.
  *
- * Returns EM_OK; EM_ERR_INVAL (an argument is NULL); EM_ERR_IO and others as the system says, with path, offset and bytes; EM_ERR_FORK.
- * I/O: one request, ceil(bytes / B) blocks of the disk.
+ * Returns EM_OK; EM_ERR_INVAL (an argument is NULL); EM_ERR_IO and others as the system says, with path, offset and
+ * bytes; EM_ERR_FORK. I/O: one request, ceil(bytes / B) blocks of the disk.
  */
 EM_API EM_NODISCARD em_status em_file_read(em_file *f, void *buf, size_t bytes, uint64_t offset, size_t *moved);
 
-/** Write bytes at offset, growing the file as needed. As em_file_read(), and EM_ERR_NOSPACE (disk full, quota, size limit). */
+/** Write bytes at offset, growing the file as needed. As em_file_read(), and EM_ERR_NOSPACE (disk full, quota, size
+ *  limit). */
 EM_API EM_NODISCARD em_status em_file_write(em_file *f, const void *buf, size_t bytes, uint64_t offset);
 
 /** Its size in bytes. EM_OK, EM_ERR_INVAL, EM_ERR_IO, EM_ERR_FORK. */
 EM_API EM_NODISCARD em_status em_file_size(em_file *f, uint64_t *bytes);
 
-/** Set its size; what is added reads as zeros and has no space. No transfer behind that size may be pending. EM_OK, EM_ERR_INVAL, EM_ERR_IO,
- *  EM_ERR_NOSPACE, EM_ERR_FORK. */
+/** Set its size; what is added reads as zeros and has no space. No transfer behind that size may be pending. EM_OK,
+ *  EM_ERR_INVAL, EM_ERR_IO, EM_ERR_NOSPACE, EM_ERR_FORK. */
 EM_API EM_NODISCARD em_status em_file_resize(em_file *f, uint64_t bytes);
 
-/** Allocate space for [offset, offset + bytes), so that a full disk shows now; the file grows where it ends before that. Where a file system cannot,
- *  it does nothing. EM_OK, EM_ERR_INVAL, EM_ERR_NOSPACE, EM_ERR_IO, EM_ERR_FORK. */
+/** Allocate space for [offset, offset + bytes), so that a full disk shows now; the file grows where it ends before
+ *  that. Where a file system cannot, it does nothing. EM_OK, EM_ERR_INVAL, EM_ERR_NOSPACE, EM_ERR_IO, EM_ERR_FORK. */
 EM_API EM_NODISCARD em_status em_file_reserve(em_file *f, uint64_t offset, uint64_t bytes);
 
-/** Give the space of [offset, offset + bytes) back to the file system; the size stays, what was there is lost. EM_OK, EM_ERR_INVAL,
- *  EM_ERR_NOTSUP (not possible there), EM_ERR_IO, EM_ERR_FORK. */
+/** Give the space of [offset, offset + bytes) back to the file system; the size stays, what was there is lost. EM_OK,
+ *  EM_ERR_INVAL, EM_ERR_NOTSUP (not possible there), EM_ERR_IO, EM_ERR_FORK. */
 EM_API EM_NODISCARD em_status em_file_discard(em_file *f, uint64_t offset, uint64_t bytes);
 
-/** Have all that was written, by requests that are done, reach the device (fdatasync). EM_OK, EM_ERR_INVAL, EM_ERR_IO, EM_ERR_NOSPACE, EM_ERR_FORK. */
+/** Have all that was written, by requests that are done, reach the device (fdatasync). EM_OK, EM_ERR_INVAL, EM_ERR_IO,
+ *  EM_ERR_NOSPACE, EM_ERR_FORK. */
 EM_API EM_NODISCARD em_status em_file_sync(em_file *f);
 
 /** What was moved through it. Any thread. EM_OK, EM_ERR_INVAL, EM_ERR_VERSION (stats without its initialiser). */

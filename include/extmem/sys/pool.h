@@ -45,7 +45,8 @@ typedef struct em_block_pool em_block_pool;
 typedef struct em_block_pool_opts {
 	uint32_t size;          /**< sizeof(em_block_pool_opts); set by the initialiser. */
 	uint32_t write_buffers; /**< Most that are being written or lent. */
-	uint32_t prefetch_buffers; /**< Most that hold what was hinted at.  2D and 3D of D disks are enough to keep them busy. */
+	uint32_t prefetch_buffers; /**< Most that hold what was hinted at.  2D and 3D of D disks are enough to keep them
+	                                busy. */
 	uint32_t reserved;
 	em_errinfo *errinfo;    /**< Filled when em_block_pool_open() fails; may be NULL. */
 	uint64_t block_bytes;   /**< Of a block, a multiple of EM_BLOCK_UNIT; 0: em_disks_block_bytes(). */

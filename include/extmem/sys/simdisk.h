@@ -2,8 +2,8 @@
 /**
  * @file extmem/sys/simdisk.h  Disks that only exist in time: experiments with many disks on one machine.
  *
- * A simulated disk is a backend that keeps temporary files in memory and makes each transfer take as long as a certain disk
- * with a moving arm would have needed.  Each file is a disk of its own.  What is in it is disk, and does not
+ * A simulated disk is a backend that keeps temporary files in memory and makes each transfer take as long as a certain
+ * disk with a moving arm would have needed.  Each file is a disk of its own.  What is in it is disk, and does not
  * count against the memory of a context.  Files with a name are real ones, at their real speed.  There is no page cache
  * to go past, so direct "on" is EM_ERR_NOTSUP, as for the memory backend.
  *
@@ -14,10 +14,10 @@
  *     opts.custom = em_simdisk_backend(&disk);
  *
  * What is simulated: a disk serves one request at a time, in the order in which they come.  A request that begins where
- * the one before ended goes on at the rate of its zone.  Any other waits for the arm, which takes as long as the way is,
- * and for the disk to turn to where the bytes are.  The disk reads ahead into its buffer and writes behind from it, so
- * that a continuation that comes late, by less than it takes to fill the buffer, finds that the disk has gone on.  What
- * is not: reordering of requests, defects, the interface being shared by disks.
+ * the one before ended goes on at the rate of its zone.  Any other waits for the arm, which takes as long as the way
+ * is, and for the disk to turn to where the bytes are.  The disk reads ahead into its buffer and writes behind from it,
+ * so that a continuation that comes late, by less than it takes to fill the buffer, finds that the disk has gone on.
+ * What is not: reordering of requests, defects, the interface being shared by disks.
  *
  * All figures are integers, so that the same requests at the same times take the same time everywhere.
  *
@@ -42,9 +42,11 @@ EM_BEGIN_DECLS
 typedef struct em_simdisk {
 	uint32_t size;            /**< What em_simdisk_init() was told. */
 	uint32_t rpm;             /**< Revolutions per minute, 60 to 1000000; 0: no waiting for the disk to turn. */
-	uint32_t zones;           /**< Rings of equal width in which rate and track size are constant: 1 to EM_SIMDISK_MAX_ZONES. */
+	uint32_t zones;           /**< Rings of equal width in which rate and track size are constant: 1 to
+	                               EM_SIMDISK_MAX_ZONES. */
 	uint32_t reserved;
-	uint64_t capacity;        /**< Bytes; writing more is ENOSPC.  0: no end; then there is one zone, and all seeks are average. */
+	uint64_t capacity;        /**< Bytes; writing more is ENOSPC.  0: no end; then there is one zone, and all seeks
+	                               are average. */
 	uint64_t rate_outer;      /**< Sustained bytes per second at offset 0, 1 to EM_SIMDISK_MAX_RATE. */
 	uint64_t rate_inner;      /**< And in the last zone; not more than that. */
 	uint64_t rate_interface;  /**< Between buffer and memory; 0: no limit. */
@@ -57,7 +59,8 @@ typedef struct em_simdisk {
 	uint64_t requests;        /**< Transfers, those of no bytes at the end of a file left out. */
 	uint64_t bytes;           /**< Moved by them. */
 	uint64_t seeks;           /**< Transfers that did not begin where the one before ended. */
-	uint64_t busy_ns;         /**< Nanoseconds that the disks were moving, turning or transferring, summed over disks. */
+	uint64_t busy_ns;         /**< Nanoseconds that the disks were moving, turning or transferring, summed over
+	                               disks. */
 	uint64_t table[64];       /**< The library's, for em_simdisk_backend(). */
 } em_simdisk;
 
@@ -66,7 +69,8 @@ typedef struct em_simdisk {
  *
  *   plain   50 MB/s and 8 ms for each seek, no end: the model of the built-in backend "simdisk"
  *   120gxp  IBM Deskstar 120GXP of 80 GB: 48 to 24 MB/s in 30 zones, 7200 rpm, seeks of 1.1, 8.5 and 15 ms
- *   elite9  Seagate Elite-9 of 9 GB: 7.2 to 5 MB/s in 16 zones, 5400 rpm, seeks of 0.9, 11 and 23 ms, 1 ms more for writing
+ *   elite9  Seagate Elite-9 of 9 GB: 7.2 to 5 MB/s in 16 zones, 5400 rpm, seeks of 0.9, 11 and 23 ms, 1 ms more for
+ *           writing
  *
  * model NULL is "plain".  err may be NULL.  Any thread.
  *
@@ -93,14 +97,15 @@ EM_API EM_NODISCARD em_status em_simdisk_init(em_simdisk *disk, size_t size, con
  *
  * Returns:
  *   EM_OK
- *   EM_ERR_INVAL  disk or text is NULL, an option is not known, its value not legal, or parameters do not fit together: err
- *                 names the option; disk is not changed
+ *   EM_ERR_INVAL  disk or text is NULL, an option is not known, its value not legal, or parameters do not fit together:
+ *                 err names the option; disk is not changed
  *   EM_ERR_VERSION  disk was not initialised
  */
 EM_API EM_NODISCARD em_status em_simdisk_parse(em_simdisk *disk, const char *text, em_errinfo *err);
 
 /**
- * Are the parameters legal, and do they fit together?  What is not makes opening a file fail with EINVAL.  err may be NULL.
+ * Are the parameters legal, and do they fit together?  What is not makes opening a file fail with EINVAL.  err may be
+ * NULL.
  *
  * Returns:
  *   EM_OK
