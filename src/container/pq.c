@@ -148,6 +148,8 @@ em_status emi_pq_push_slowly(em_pq *p, const char *record, em_errinfo *err)
 
 	if (st != EM_OK)
 		return st;
+	if (p->n == 0)
+		remove_limit(p);
 	emi_pq_load_one(&p->items, record, p->in.at);
 	early = emi_pq_is_early(p, p->in.at);
 	st = emi_pq_items_check(&p->items, err);

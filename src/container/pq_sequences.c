@@ -15,6 +15,7 @@ void emi_pq_sequences_init(emi_pq_sequences *s, em_ctx *ctx, const emi_pq_plan *
 {
 	s->ctx = ctx;
 	s->plan = plan;
+	s->kway_opts = plan->merging;
 	s->items = items;
 	s->pool = shared != NULL ? shared : &s->own;
 	if (shared != NULL)

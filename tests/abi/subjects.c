@@ -389,6 +389,40 @@ static em_status with_stream_stats(void *theirs)
 	return em_element_predict(&o, 1000, theirs);
 }
 
+static em_status with_pq_opts(void *theirs)
+{
+	em_pq_plan_info info = EM_PQ_PLAN_INFO_INIT;
+	em_pq *q;
+	const em_status st = em_pq_open(&q, ctx, theirs);
+
+	assert_int_equal(em_pq_memory(theirs, 1) != 0, st == EM_OK);
+	assert_int_equal(em_pq_plan(ctx, theirs, &info), st);
+	em_pq_close(q);
+	return st;
+}
+
+static em_status with_pq_plan_info(void *theirs)
+{
+	em_pq_opts o = EM_PQ_OPTS_INIT;
+
+	o.order = order;
+	o.errinfo = &subjects_err;
+	return em_pq_plan(ctx, &o, theirs);
+}
+
+static em_status with_pq_stats(void *theirs)
+{
+	em_pq_opts o = EM_PQ_OPTS_INIT;
+	em_status st;
+	em_pq *q;
+
+	o.order = order;
+	assert_int_equal(em_pq_open(&q, ctx, &o), EM_OK);
+	st = em_pq_stats_get(q, theirs);
+	em_pq_close(q);
+	return st;
+}
+
 static em_status with_radix_heap_opts(void *theirs)
 {
 	em_radix_heap_plan_info info = EM_RADIX_HEAP_PLAN_INFO_INIT;
@@ -592,6 +626,12 @@ static size_t make_subjects(subject *s)
 	s[n++] = MAKE(em_phase_stats, with_phase_stats, 0);
 	s[n] = MAKE(em_policy, with_policy, 1);
 	s[n++].u.policy = *em_policy_clock();
+	s[n] = MAKE(em_pq_opts, with_pq_opts, 1);
+	s[n].u.pq_opts = (em_pq_opts)EM_PQ_OPTS_INIT;
+	s[n].u.pq_opts.order = order;
+	s[n++].u.pq_opts.errinfo = &subjects_err;
+	s[n++] = MAKE(em_pq_plan_info, with_pq_plan_info, 1);
+	s[n++] = MAKE(em_pq_stats, with_pq_stats, 0);
 	s[n] = MAKE(em_radix_heap_opts, with_radix_heap_opts, 1);
 	s[n].u.radix_heap_opts = (em_radix_heap_opts)EM_RADIX_HEAP_OPTS_INIT;
 	s[n].u.radix_heap_opts.record_bytes = 8;

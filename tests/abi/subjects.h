@@ -55,6 +55,7 @@ typedef struct subject {
 		em_kernels kernels;
 		em_output_opts output_opts;
 		em_policy policy;
+		em_pq_opts pq_opts;
 		em_radix_heap_opts radix_heap_opts;
 		em_shuffle_opts shuffle_opts;
 		em_sort_opts sort_opts;

@@ -332,6 +332,7 @@ ERROR_OF(deque)
 ERROR_OF(deque_reader)
 ERROR_OF(queue)
 ERROR_OF(stack)
+ERROR_OF(pq)
 ERROR_OF(radix_heap)
 ERROR_OF(vector)
 ERROR_OF(vector_reader)
@@ -601,6 +602,43 @@ static void test_heaps(void **state)
 	em_radix_heap_close(h);
 }
 
+static void test_priority_queues(void **state)
+{
+	em_pq_plan_info info = EM_PQ_PLAN_INFO_INIT;
+	em_pq_opts opts = EM_PQ_OPTS_INIT;
+	em_order *by;
+	uint64_t got, n;
+	em_pq *q;
+
+	(void)state;
+	assert_int_equal(em_order_keys(&by, ctx, 8, NULL, 0, NULL), EM_OK);
+	opts.errinfo = &err;
+	refused(em_pq_open(&q, ctx, &opts), "order");
+	opts.order = by;
+	refused(em_pq_open(NULL, ctx, &opts), "out");
+	refused(em_pq_open(&q, NULL, &opts), "ctx");
+	refused(em_pq_plan(NULL, &opts, &info), "ctx");
+	refused(em_pq_plan(ctx, &opts, NULL), "info");
+	assert_int_equal(em_pq_open(&q, ctx, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_pq_open(&q, ctx, &opts), EM_OK);
+	assert_int_equal(em_pq_push_many(q, numbers, 3, NULL), EM_OK);
+	told(em_pq_push(q, NULL), "record", pq_error, q);
+	told(em_pq_push_many(q, NULL, 1, &n), "records", pq_error, q);
+	told(em_pq_pop(q, NULL), "record", pq_error, q);
+	told(em_pq_pop_many(q, NULL, 1, &n), "records", pq_error, q);
+	told(em_pq_pop_until(q, NULL, 0, &got, 1, &n), "bound", pq_error, q);
+	told(em_pq_pop_until(q, &got, 0, NULL, 1, &n), "records", pq_error, q);
+	told(em_pq_top(q, NULL), "record", pq_error, q);
+	told(em_pq_pushpop(q, NULL, &got), "pushed", pq_error, q);
+	told(em_pq_replace(q, &got, NULL), "popped", pq_error, q);
+	told(em_pq_next(q, NULL), "batch", pq_error, q);
+	assert_int_equal(em_pq_stats_get(q, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_pq_pop(q, &got), EM_OK);
+	assert_int_equal(em_pq_size(q), 2);
+	em_pq_close(q);
+	em_order_close(by);
+}
+
 static void test_vectors(void **state)
 {
 	em_vector_opts opts = EM_VECTOR_OPTS_INIT;
@@ -754,6 +792,7 @@ int main(void)
 		cmocka_unit_test(test_stacks_and_queues),
 		cmocka_unit_test(test_deques),
 		cmocka_unit_test(test_heaps),
+		cmocka_unit_test(test_priority_queues),
 		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_no_initialiser),
 	};

@@ -46,6 +46,7 @@ typedef struct things {
 	em_cache *c;
 	em_block_pool *p;
 	em_block_writer *w;
+	em_pq *pq;
 	em_radix_heap *h;
 	em_vector *v;
 	em_vector_writer *vw;
@@ -74,6 +75,7 @@ static void open_all(things *x, const char *dir, const char *file, const char *o
 	em_block_writer_opts w = EM_BLOCK_WRITER_OPTS_INIT;
 	em_block_pool_opts p = EM_BLOCK_POOL_OPTS_INIT;
 	em_container_opts e = EM_CONTAINER_OPTS_INIT;
+	em_pq_opts q = EM_PQ_OPTS_INIT;
 	em_radix_heap_opts h = EM_RADIX_HEAP_OPTS_INIT;
 	em_vector_opts v = EM_VECTOR_OPTS_INIT;
 	em_file_opts f = EM_FILE_OPTS_INIT;
@@ -108,6 +110,9 @@ static void open_all(things *x, const char *dir, const char *file, const char *o
 	assert_int_equal(em_block_pool_open(&x->p, x->d, &p), EM_OK);
 	assert_int_equal(em_block_writer_open(&x->w, x->d, &w), EM_OK);
 	assert_int_equal(em_block_writer_push(x->w, numbers, 3), EM_OK);
+	q.order = x->order;
+	assert_int_equal(em_pq_open(&x->pq, x->ctx, &q), EM_OK);
+	assert_int_equal(em_pq_push_many(x->pq, numbers, 3, NULL), EM_OK);
 	h.record_bytes = 8;
 	assert_int_equal(em_radix_heap_open(&x->h, x->ctx, &h), EM_OK);
 	assert_int_equal(em_radix_heap_push_many(x->h, numbers, 3, NULL), EM_OK);
@@ -136,6 +141,7 @@ static void close_all(things *x)
 	em_queue_close(x->q);
 	em_deque_close(x->dq);
 	em_deque_reader_close(x->dr);
+	em_pq_close(x->pq);
 	em_radix_heap_close(x->h);
 	em_vector_close(x->v);
 	em_vector_writer_close(x->vw);
@@ -185,6 +191,9 @@ static int refused(things *x)
 	bad += em_block_pool_flush(x->p) != EM_ERR_FORK;
 	bad += em_block_writer_push(x->w, numbers, 1) != EM_ERR_FORK;
 	bad += em_block_writer_finish(x->w, &list) != EM_ERR_FORK;
+	bad += em_pq_push_many(x->pq, numbers, 3, NULL) != EM_ERR_FORK;
+	bad += em_pq_pop_many(x->pq, &one, 1, NULL) != EM_ERR_FORK;
+	bad += em_pq_size(x->pq) != 3;
 	bad += em_radix_heap_push_many(x->h, numbers, 3, NULL) != EM_ERR_FORK;
 	bad += em_radix_heap_pop_many(x->h, &one, 1, NULL) != EM_ERR_FORK;
 	bad += em_radix_heap_size(x->h) != 3;
@@ -241,6 +250,8 @@ static void go_on(things *x)
 	assert_int_equal(got, 3);
 	assert_int_equal(em_deque_reader_next(x->dr, &batch), EM_OK);
 	assert_int_equal(batch->n, 3);
+	assert_int_equal(em_pq_pop(x->pq, &got), EM_OK);
+	assert_int_equal(em_pq_size(x->pq), 2);
 	assert_int_equal(em_radix_heap_pop(x->h, &got), EM_OK);
 	assert_int_equal(em_radix_heap_size(x->h), 2);
 	assert_int_equal(em_vector_writer_finish(x->vw), EM_OK);

@@ -457,6 +457,55 @@ static void test_radix_heap(void **state)
 	free(records);
 }
 
+static void pq_again(again *a)
+{
+	em_pq_stats stats = EM_PQ_STATS_INIT;
+	const em_batch *batch;
+	uint64_t one = 1, n = 77;
+
+	assert_int_equal(em_pq_push(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_pq_push_many(a->object, &one, 1, &n), EM_ERR_BUSY);
+	assert_int_equal(n, 0);
+	assert_int_equal(em_pq_pop(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_pq_pop_many(a->object, &one, 1, &n), EM_ERR_BUSY);
+	assert_int_equal(em_pq_pop_until(a->object, &one, 0, &one, 1, &n), EM_ERR_BUSY);
+	assert_int_equal(em_pq_top(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_pq_pushpop(a->object, &one, &one), EM_ERR_BUSY);
+	assert_int_equal(em_pq_replace(a->object, &one, &one), EM_ERR_BUSY);
+	assert_int_equal(em_pq_next(a->object, &batch), EM_ERR_BUSY);
+	assert_int_equal(em_pq_clear(a->object), EM_ERR_BUSY);
+	if (!a->locked)
+		assert_int_equal(em_pq_stats_get(a->object, &stats), EM_OK);
+	assert_int_equal(em_pq_record_bytes(a->object), 8);
+}
+
+/* A queue by a function: that and memory are what it asks others for. */
+static void test_pq(void **state)
+{
+	unsigned char *records = malloc(N * 8);
+	em_pq_opts opts = EM_PQ_OPTS_INIT;
+	em_ctx *ctx = open_ctx(0);
+	em_order *order;
+	uint64_t n;
+	em_pq *q;
+
+	(void)state;
+	assert_non_null(records);
+	make(records);
+	assert_int_equal(em_order_cmp(&order, ctx, 8, NULL, compare, 0, NULL, NULL, NULL), EM_OK);
+	opts.order = order;
+	assert_int_equal(em_pq_open(&q, ctx, &opts), EM_OK);
+	begin(pq_again, q);
+	assert_int_equal(em_pq_push_many(q, records, N, NULL), EM_OK);
+	assert_int_equal(em_pq_pop_many(q, records, N, &n), EM_OK);
+	assert_int_equal(n, N);
+	end(N);
+	em_pq_close(q);
+	em_order_close(order);
+	em_ctx_close(ctx);
+	free(records);
+}
+
 static void pool_again(again *a)
 {
 	const em_bid bid = { 0, 0, 0 };
@@ -640,6 +689,7 @@ int main(void)
 		cmocka_unit_test(test_close),
 		cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_vector),
+		cmocka_unit_test(test_pq),
 		cmocka_unit_test(test_radix_heap),
 		cmocka_unit_test(test_pool),
 		cmocka_unit_test(test_deque),
