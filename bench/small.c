@@ -15,6 +15,7 @@
  *   lines      lines of 20 to 60 bytes, compared as bytes; qsort() sorts pointers to them
  *   top        the first 100 of the 64-bit numbers
  *   radix      a radix heap of the 64-bit numbers, pushed and popped one by one
+ *   pq         the same with a priority queue
  *   pool       a pool of 8 blocks to write and 8 to read
  *   cache      a cache of 64 blocks
  *   vector     64-bit numbers, appended by one call, and read by another
@@ -205,6 +206,25 @@ static void queue_numbers(void)
 	em_radix_heap_close(h);
 }
 
+static void queue_any_numbers(void)
+{
+	const uint64_t *data = numbers[set()];
+	em_pq_opts opts = EM_PQ_OPTS_INIT;
+	uint64_t got;
+	unsigned i;
+	em_pq *q;
+
+	opts.order = order;
+	must(em_pq_open(&q, ctx, &opts), "open");
+	for (i = 0; i < N; i++)
+		must(em_pq_push(q, &data[i]), "push");
+	for (i = 0; i < N; i++) {
+		must(em_pq_pop(q, &got), "pop");
+		seen += got;
+	}
+	em_pq_close(q);
+}
+
 static void open_pool(void)
 {
 	em_block_pool_opts opts = EM_BLOCK_POOL_OPTS_INIT;
@@ -370,6 +390,7 @@ static const work works[] = {
 	{ "queue", NULL, use_queue, NULL },
 	{ "deque", NULL, use_deque, NULL },
 	{ "radix", order_numbers, queue_numbers, array_numbers },
+	{ "pq", order_numbers, queue_any_numbers, array_numbers },
 };
 
 static int by_value(const void *a, const void *b)
