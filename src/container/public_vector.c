@@ -23,12 +23,7 @@ void emi_vector_let(em_vector *v)
 /* With readers or a writer it goes on for these. */
 static void release_vector(void *vector)
 {
-	em_vector *v = vector;
-	const int last = v->users == 1;
-
-	emi_vector_let(v);
-	if (!last)
-		emi_leave_quickly(&v->object);
+	emi_vector_let(vector);
 }
 
 static em_status open_vector(em_vector **out, em_ctx *ctx, em_vector_opts *o, em_errinfo *err)
