@@ -2,13 +2,16 @@
 /*
  * bench_radix.c -- what a push and a pop of a radix heap cost, and how much it moves.
  *
- *	bench_radix [--n 16M] [--c 1000] [--mem 64M] [--rec 8] [--block 0] [--budget 1G] [--many 1] [--hold 0]
- *		[--dir DIR]
+ *	bench_radix [--n 16M] [--c 1000] [--mem 64M] [--rec 8] [--block 0] [--budget 1G] [--many 1] [--hold 0] [--sort 0]
+ *		[--threads 0] [--dir DIR]
  *
  * n records of --rec bytes with a 64-bit key are pushed, and then all are popped; keys are drawn from 0 to C (0: of 64
  * bits).  With --hold 1 each of n pops is followed by a push of a key up to C above it, with n records in the heap:
  * that is what a simulation does.  --many: records for a call.  CPU time is that of the process, transfers included;
  * ns are for a push or a pop.
+ *
+ * With --sort 1 the same records go through a sorter in a context of --mem bytes instead, with --threads threads (0: as
+ * many as there are cores).  Pushing forms runs, popping merges them.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -23,6 +26,7 @@
 enum { MANY_MOST = 4096, REC_MOST = 4096 };
 
 static em_radix_heap *heap;
+static em_sorter *sorter;
 static uint64_t n = 16 << 20, range = 1000, rec = 8, many = 1, draws;
 static char records[MANY_MOST * REC_MOST];
 
@@ -120,25 +124,120 @@ static void hold(void)
 	}
 }
 
-static void phase(const char *name, void (*work)(void))
+/* What the work costs, up to where a line tells what it moved. */
+static void timed(const char *name, void (*work)(void))
 {
-	em_radix_heap_stats before = EM_RADIX_HEAP_STATS_INIT, after = EM_RADIX_HEAP_STATS_INIT;
-	double wall, cpu;
+	double wall = peer_now(), cpu = cpu_now();
 
-	must(em_radix_heap_stats_get(heap, &before), "statistics");
-	wall = peer_now();
-	cpu = cpu_now();
 	work();
 	cpu = cpu_now() - cpu;
 	wall = peer_now() - wall;
+	printf("phase=%-5s ns=%-7.1f cpu_ns=%-7.1f ", name, wall * 1e9 / (double)n, cpu * 1e9 / (double)n);
+}
+
+static void phase(const char *name, void (*work)(void))
+{
+	em_radix_heap_stats before = EM_RADIX_HEAP_STATS_INIT, after = EM_RADIX_HEAP_STATS_INIT;
+
+	must(em_radix_heap_stats_get(heap, &before), "statistics");
+	timed(name, work);
 	must(em_radix_heap_stats_get(heap, &after), "statistics");
-	printf("phase=%-5s ns=%-7.1f cpu_ns=%-7.1f read_MiB=%-7.0f written_MiB=%-7.0f distributed=%.2f sorted=%.2f\n",
-	       name, wall * 1e9 / (double)n, cpu * 1e9 / (double)n,
+	printf("read_MiB=%-7.0f written_MiB=%-7.0f distributed=%.2f sorted=%.2f\n",
 	       (double)((after.reads - before.reads) * after.block_bytes) / 1048576,
 	       (double)((after.writes - before.writes) * after.block_bytes) / 1048576,
 	       (double)(after.distributed - before.distributed) / (double)n,
 	       (double)(after.sorted - before.sorted) / (double)n);
 	fflush(stdout);
+}
+
+/* Of the sorter, which says itself what is wrong. */
+static void must_sort(em_status st, const char *what)
+{
+	em_errinfo err;
+
+	if (st >= EM_OK)
+		return;
+	em_sorter_error(sorter, &err);
+	fprintf(stderr, "FAILED: %s: %s: %s\n", what, em_status_text(st), err.text);
+	exit(st == EM_ERR_MEMLIMIT ? 2 : 1);
+}
+
+static void sort_runs(void)
+{
+	uint64_t i, k;
+
+	for (i = 0; i < n; i += k) {
+		k = n - i < MANY_MOST ? n - i : MANY_MOST;
+		fill(k, 0);
+		must_sort(em_sorter_push(sorter, records, (size_t)k), "push");
+	}
+	must_sort(em_sorter_finish(sorter), "finish");
+}
+
+static void sort_merge(void)
+{
+	uint64_t last = 0, count = 0, key;
+	const em_batch *b;
+	em_status st;
+	size_t i;
+
+	while ((st = em_sorter_next(sorter, &b)) == EM_OK) {
+		for (i = 0; i < b->n; i++, count++) {
+			memcpy(&key, (const char *)b->records + i * rec, sizeof key);
+			if (key < last)
+				break;
+			last = key;
+		}
+		if (i != b->n)
+			break;
+	}
+	must_sort(st, "next");
+	if (st != EM_END || count != n) {
+		fprintf(stderr, "FAILED: out of order\n");
+		exit(1);
+	}
+}
+
+static void sort_phase(const char *name, void (*work)(void))
+{
+	static uint64_t read, written;
+	em_sort_stats stats = EM_SORT_STATS_INIT;
+	em_phase_stats s = EM_PHASE_STATS_INIT;
+	uint64_t r = 0, w = 0;
+	uint32_t i;
+
+	timed(name, work);
+	must_sort(em_sorter_stats_get(sorter, &stats), "statistics");
+	for (i = 0; em_sort_stats_phase(&stats, i, &s) == EM_OK; i++) {
+		r += s.bytes_read;
+		w += s.bytes_written;
+	}
+	printf("read_MiB=%-7.0f written_MiB=%-7.0f runs=%" PRIu64 " passes=%" PRIu32 " threads=%" PRIu32 "\n",
+	       (double)(r - read) / 1048576, (double)(w - written) / 1048576, stats.runs, stats.passes, stats.threads);
+	fflush(stdout);
+	read = r;
+	written = w;
+}
+
+static int sort(em_ctx *ctx, em_errinfo *err)
+{
+	const em_key key = { 0, 0, EM_KEY_U64, 0, { 0, 0 } };
+	em_sort_opts opts = EM_SORT_OPTS_INIT;
+	em_order *order;
+	em_status st = em_order_keys(&order, ctx, rec, &key, 1, err);
+
+	opts.errinfo = err;
+	if (st == EM_OK)
+		st = em_sorter_open(&sorter, ctx, order, &opts);
+	if (st != EM_OK) {
+		fprintf(stderr, "FAILED: open: %s\n", err->text);
+		return st == EM_ERR_MEMLIMIT ? 2 : 1;
+	}
+	sort_phase("push", sort_runs);
+	sort_phase("pop", sort_merge);
+	em_sorter_close(sorter);
+	em_order_close(order);
+	return 0;
 }
 
 static uint64_t number(const char *text)
@@ -154,13 +253,13 @@ int main(int argc, char **argv)
 	em_radix_heap_plan_info info = EM_RADIX_HEAP_PLAN_INFO_INIT;
 	em_radix_heap_opts opts = EM_RADIX_HEAP_OPTS_INIT;
 	em_ctx_opts ctx_opts = EM_CTX_OPTS_INIT;
-	uint64_t holds = 0;
+	uint64_t holds = 0, sorts = 0;
 	em_errinfo err;
 	em_ctx *ctx;
 	int a;
 
 	opts.memory_bytes = 64 << 20;
-	opts.errinfo = &err;
+	opts.errinfo = ctx_opts.errinfo = &err;
 	ctx_opts.memory = (uint64_t)1 << 30;
 	for (a = 1; a + 1 < argc; a += 2) {
 		const uint64_t x = number(argv[a + 1]);
@@ -181,6 +280,10 @@ int main(int argc, char **argv)
 			many = x;
 		else if (strcmp(argv[a], "--hold") == 0)
 			holds = x;
+		else if (strcmp(argv[a], "--sort") == 0)
+			sorts = x;
+		else if (strcmp(argv[a], "--threads") == 0)
+			ctx_opts.threads = (uint32_t)x;
 		else if (strcmp(argv[a], "--dir") == 0)
 			ctx_opts.dirs = (const char *const *)&argv[a + 1], ctx_opts.ndirs = 1;
 		else
@@ -188,12 +291,24 @@ int main(int argc, char **argv)
 	}
 	if (a != argc || n == 0 || rec < 8 || rec > REC_MOST || many == 0 || many > MANY_MOST) {
 		fprintf(stderr, "usage: bench_radix [--n N] [--c C] [--mem BYTES] [--rec 8...%d] [--block BYTES] "
-				"[--budget BYTES] [--many 1...%d] [--hold 1] [--dir DIR]\n",
+				"[--budget BYTES] [--many 1...%d] [--hold 1] [--sort 1] [--threads N] [--dir DIR]\n",
 			REC_MOST, MANY_MOST);
 		return 2;
 	}
 	opts.record_bytes = rec;
 	opts.range = range;
+	if (sorts) {
+		int failed;
+
+		ctx_opts.memory = opts.memory_bytes;
+		if (em_ctx_open(&ctx, &ctx_opts) != EM_OK) {
+			fprintf(stderr, "FAILED: open: %s\n", err.text);
+			return err.status == EM_ERR_MEMLIMIT ? 2 : 1;
+		}
+		failed = sort(ctx, &err);
+		em_ctx_close(ctx);
+		return failed;
+	}
 	if (em_ctx_open(&ctx, &ctx_opts) != EM_OK || em_radix_heap_plan(ctx, &opts, &info) != EM_OK ||
 	    em_radix_heap_open(&heap, ctx, &opts) != EM_OK) {
 		fprintf(stderr, "FAILED: open: %s\n", err.text);

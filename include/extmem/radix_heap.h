@@ -135,7 +135,7 @@ EM_API EM_NODISCARD em_status em_radix_heap_open(em_radix_heap **out, em_ctx *ct
 EM_API void em_radix_heap_close(em_radix_heap *h);
 
 /** The most bytes of memory that a heap of up to `records' records takes, where no memory is named with 64 MiB; 0 if
- *  opts is not legal. */
+ *  opts is not legal, UINT64_MAX if 64 bits cannot count them. */
 EM_API uint64_t em_radix_heap_memory(const em_radix_heap_opts *opts, uint64_t records);
 
 /** Records in it; 0 of NULL. */

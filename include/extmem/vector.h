@@ -127,7 +127,8 @@ EM_API EM_NODISCARD em_status em_vector_open(em_vector **out, em_ctx *ctx, const
 EM_API void em_vector_close(em_vector *v);
 
 /** The most bytes of memory that a vector of `records' records takes, its readers and writer not counted, nor, of a
- *  file, what that takes (em_ctx_min_memory() has it); 0 if opts is not legal. */
+ *  file, what that takes (em_ctx_min_memory() has it); 0 if opts is not legal, UINT64_MAX if 64 bits cannot count
+ *  them. */
 EM_API uint64_t em_vector_memory(const em_vector_opts *opts, uint64_t records);
 
 /** N; 0 of NULL. */

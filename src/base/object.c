@@ -36,8 +36,11 @@ void *emi_object_new(em_ctx *ctx, size_t bytes, uint32_t flags, void (*release)(
 
 void emi_object_free(void *object, size_t bytes)
 {
-	em_ctx *ctx = ((emi_object *)object)->ctx;
+	emi_object *o = object;
+	em_ctx *ctx = o->ctx;
 
+	if (o->freed != NULL)
+		*o->freed = 1;
 	emi_free(ctx, object, bytes);
 	emi_ctx_unref(ctx);
 }
@@ -59,12 +62,23 @@ static void unguard(const emi_object *o, int guarded)
 		pthread_mutex_unlock(&o->ctx->io_lock);
 }
 
-/* Functions of the caller's that this calls find it busy. */
+/* Functions of the caller's that this calls find it busy, and whatever has the same flag.  Whose flag it is may be freed
+ * here, too, with the last that has it.  In a child of a fork a call may be in progress for ever. */
 static void release(emi_object *o)
 {
-	o->turn = o;
-	(void)__atomic_fetch_or(&o->state, EMI_OBJECT_BUSY, __ATOMIC_ACQUIRE);
+	emi_object *turn = o->turn;
+	int *outer = turn->freed, freed = 0;
+	const uint32_t was = __atomic_fetch_or(&turn->state, EMI_OBJECT_BUSY, __ATOMIC_ACQUIRE);
+
+	turn->freed = &freed;
 	o->release(o);
+	if (!freed) {
+		turn->freed = outer;
+		if ((was & EMI_OBJECT_BUSY) == 0)
+			emi_leave_quickly(turn);
+	} else if (outer != NULL) {
+		*outer = 1;
+	}
 }
 
 /* Release all that wait for it. */

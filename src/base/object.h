@@ -13,11 +13,13 @@
  * Entering refuses NULL, a child of a fork, and a call while another one is in progress on the same object: one from
  * within a function of the caller's, or, in a context with EM_CTX_CHECKED, from another thread.  That is a plain flag,
  * as an atomic exchange costs more than a cache hit does; checked contexts have the exchange.  An object that many
- * threads may use has no such flag.  Several objects may have one flag, that of the pool or cache that they share.
+ * threads may use has no such flag.  Several objects may have one flag, that of the pool, vector or disks that they
+ * share: each of them keeps whose it is until it is freed itself.
  *
  * err begins without a failure, and need not be initialised for that: emi_fail() fills all of it.
  *
- * Closing cannot fail, so what is closed while a call is in progress is released when that ends.
+ * Closing cannot fail, so what is closed while a call is in progress is released when that ends.  Releasing is a call,
+ * too, and ends as such: an object that goes on for others is one that they may use then.
  */
 #ifndef EMI_OBJECT_H
 #define EMI_OBJECT_H
@@ -35,6 +37,7 @@ struct emi_object {
 	uint32_t state;         /* EMI_OBJECT_..., of its own */
 	emi_object *closing;    /* those with this flag that are to be released; under io_lock ... */
 	emi_object *next;       /* ... and the next of them */
+	int *freed;             /* set when it is, while one with this flag is released; or NULL */
 	em_errinfo err;         /* of the last call that failed; of many threads: under io_lock */
 };
 

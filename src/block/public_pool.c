@@ -34,12 +34,7 @@ void emi_pool_let(em_block_pool *p)
 /* With others who share it, it goes on for these. */
 static void release_pool(void *pool)
 {
-	em_block_pool *p = pool;
-	const int last = p->users == 1;
-
-	emi_pool_let(p);
-	if (!last)
-		emi_leave_quickly(&p->share.object);
+	emi_pool_let(pool);
 }
 
 static em_status open_pool(em_block_pool **out, em_disks *d, const em_block_pool_opts *o, em_errinfo *err)

@@ -66,7 +66,7 @@ em_status emi_store_open_file(emi_store **out, em_file *file, em_errinfo *err);
 
 /* Bytes of memory that one takes, but for the list of places of an array. */
 uint64_t emi_store_memory(void);
-/* And the most that the list takes when so many blocks are in use. */
+/* And the most that the list takes when so many blocks are in use; UINT64_MAX: more than can be counted. */
 uint64_t emi_store_array_memory(uint64_t blocks);
 
 /* One more who closes it. */

@@ -20,8 +20,9 @@
 uint64_t emi_store_array_memory(uint64_t blocks)
 {
 	const uint64_t parts = blocks / EMI_ARRAY_PART + 1;
+	const uint64_t each = sizeof(emi_array_part) + 3 * sizeof(emi_array_part *);
 
-	return parts * (sizeof(emi_array_part) + 3 * sizeof(emi_array_part *));
+	return parts <= UINT64_MAX / each ? parts * each : UINT64_MAX;
 }
 
 /* The place of a block, or NULL: it has none. */

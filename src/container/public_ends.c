@@ -24,20 +24,13 @@ void emi_container_let(emi_container *c)
 /* Have the flag of those with whom it shares a pool. */
 static void take_turn(emi_container *c)
 {
-	c->object.turn = c->turn != NULL ? c->turn : &c->object;
+	c->object.turn = c->shared != NULL ? c->shared->share.object.turn : &c->object;
 }
 
-/* With readers it goes on for these.  While it is released it has a flag of its own, and then that of its readers. */
+/* With readers it goes on for these. */
 static void release(void *container)
 {
-	emi_container *c = container;
-	const int last = c->users == 1;
-
-	emi_container_let(c);
-	if (last)
-		return;
-	emi_leave_quickly(&c->object);
-	take_turn(c);
+	emi_container_let(container);
 }
 
 static void init_window(emi_container *c, emi_end end, int pushes, int pops, ptrdiff_t step)
@@ -71,7 +64,6 @@ static em_status open_container(emi_container **out, em_ctx *ctx, const em_conta
 	if (st == EM_OK && shared != NULL) {
 		emi_pool_hold(shared);
 		c->shared = shared;
-		c->turn = shared->share.object.turn;
 		take_turn(c);
 	}
 	if (st != EM_OK)
@@ -317,17 +309,14 @@ static em_status check_swap(const emi_container *a, const emi_container *b, em_e
 /* No call on either is in progress. */
 static void swap(emi_container *a, emi_container *b)
 {
-	emi_object *turn = a->turn;
 	em_block_pool *shared = a->shared;
 	emi_ends *ends = a->ends;
 	ptrdiff_t step = a->window[EMI_BACK].w.step;
 
-	a->turn = b->turn;
 	a->shared = b->shared;
 	a->ends = b->ends;
 	a->window[EMI_BACK].w.step = b->window[EMI_BACK].w.step;
 	a->window[EMI_FRONT].w.step = b->window[EMI_FRONT].w.step;
-	b->turn = turn;
 	b->shared = shared;
 	b->ends = ends;
 	b->window[EMI_BACK].w.step = step;

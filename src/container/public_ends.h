@@ -30,7 +30,6 @@ struct emi_container {
 	emi_object object;
 	em_block_pool *shared;  /* or NULL */
 	emi_ends *ends;
-	emi_object *turn;       /* that has the flag of the shared pool; NULL: it has its own */
 	uint32_t users;         /* the caller, and readers: released with the last */
 	emi_window window[2];   /* by end */
 };

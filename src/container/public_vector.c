@@ -23,12 +23,7 @@ void emi_vector_let(em_vector *v)
 /* With readers or a writer it goes on for these. */
 static void release_vector(void *vector)
 {
-	em_vector *v = vector;
-	const int last = v->users == 1;
-
-	emi_vector_let(v);
-	if (!last)
-		emi_leave_quickly(&v->object);
+	emi_vector_let(vector);
 }
 
 static em_status open_vector(em_vector **out, em_ctx *ctx, em_vector_opts *o, em_errinfo *err)
@@ -80,12 +75,14 @@ uint64_t em_vector_memory(const em_vector_opts *opts, uint64_t records)
 	emi_vector_layout layout;
 	em_vector_opts o;
 	em_errinfo err;
+	uint64_t bytes;
 
 	emi_errinfo_clear(&err);
 	if (opts == NULL || EMI_STRUCT_TAKE(em_vector_opts, &o, opts, &err) != EM_OK ||
 	    emi_vector_options(&o, NULL, &layout, &err) != EM_OK)
 		return 0;
-	return sizeof(em_vector) + emi_vector_memory(&o, &layout, records);
+	bytes = emi_vector_memory(&o, &layout, records);
+	return bytes <= UINT64_MAX - sizeof(em_vector) ? bytes + sizeof(em_vector) : UINT64_MAX;
 }
 
 uint64_t em_vector_size(const em_vector *v)

@@ -37,11 +37,13 @@ void emi_radix_heap_clear(em_radix_heap *h)
 
 uint64_t emi_radix_heap_memory(const emi_radix_plan *plan, uint64_t records)
 {
-	const uint64_t per = plan->block_bytes / plan->record;
+	const uint64_t blocks = records / (plan->block_bytes / plan->record);
 
 	if (records <= plan->front)
 		return sizeof(em_radix_heap) + emi_radix_front_memory(plan->record, records);
-	return plan->takes + (records / per + 1) * EMI_RADIX_IDS_BYTES;
+	if (blocks >= (UINT64_MAX - plan->takes) / EMI_RADIX_IDS_BYTES)
+		return UINT64_MAX;
+	return plan->takes + (blocks + 1) * EMI_RADIX_IDS_BYTES;
 }
 
 em_status emi_radix_heap_check(const em_radix_heap *h, uint64_t key, uint64_t number, em_errinfo *err)

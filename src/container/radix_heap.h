@@ -69,7 +69,7 @@ void emi_radix_heap_init(em_radix_heap *h, em_ctx *ctx, const em_placement *plac
 /* Forget all records, and free all memory but h. */
 void emi_radix_heap_clear(em_radix_heap *h);
 
-/* The most bytes that a heap of so many records takes. */
+/* The most bytes that a heap of so many records takes; UINT64_MAX: more than can be counted. */
 uint64_t emi_radix_heap_memory(const emi_radix_plan *plan, uint64_t records);
 
 /* May the key be pushed?  EM_ERR_RANGE, which names the record by its number, from 1. */

@@ -47,7 +47,7 @@ struct em_vector {
 /* Options with what is 0 filled in.  As em_vector_open(). */
 em_status emi_vector_options(em_vector_opts *o, em_ctx *ctx, emi_vector_layout *l, em_errinfo *err);
 
-/* Most bytes that one of such options takes, whatever it has in it. */
+/* Most bytes that one of such options takes, whatever it has in it; UINT64_MAX: more than can be counted. */
 uint64_t emi_vector_memory(const em_vector_opts *o, const emi_vector_layout *l, uint64_t records);
 
 /* v is zeroed.  After a failure, too, it is closed. */

@@ -4,8 +4,8 @@
  * and by other threads in contexts that are checked.
  *
  * Whatever the library calls is made to call the object that is at work: an order's function, the progress function, a
- * cache's trace, and the allocator, which must not call the library, and is refused all the same.  The work must end as
- * if nothing had happened.
+ * cache's trace, the log, and the allocator, which must not call the library, and is refused all the same.  The work
+ * must end as if nothing had happened.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -106,6 +106,14 @@ static void own_release(void *user, void *ptr, size_t bytes)
 	free(ptr);
 }
 
+static void own_log(void *user, int32_t level, const char *line)
+{
+	(void)user;
+	(void)level;
+	(void)line;
+	called(1);
+}
+
 static em_ctx *open_ctx(uint32_t flags)
 {
 	static em_allocator allocator = EM_ALLOCATOR_INIT;
@@ -115,6 +123,7 @@ static em_ctx *open_ctx(uint32_t flags)
 	allocator.alloc = own_alloc;
 	allocator.release = own_release;
 	o.allocator = &allocator;
+	o.log = own_log;
 	o.memory = 16 * MIB;
 	o.backend = "memory";
 	o.threads = 1;
@@ -609,6 +618,145 @@ static void test_deque(void **state)
 	em_ctx_close(ctx);
 }
 
+/* Of another stack than that at work: single records that are in memory may come and go. */
+static void stack_again(again *a)
+{
+	uint64_t one = 1, n = 7;
+
+	assert_int_equal(em_stack_push_many(a->object, &one, 1, &n), EM_ERR_BUSY);
+	assert_int_equal(n, 0);
+	assert_int_equal(em_stack_pop_many(a->object, &one, 1, &n), EM_ERR_BUSY);
+	assert_int_equal(em_stack_clear(a->object), EM_ERR_BUSY);
+}
+
+/* Of those who share a pool one is closed: the others are busy until it is gone. */
+static void test_close_one_of_pool(void **state)
+{
+	uint32_t flags;
+
+	(void)state;
+	for (flags = 0; flags < 4; flags++) {
+		em_ctx *ctx = open_ctx(flags & 1 ? EM_CTX_CHECKED : 0);
+		em_block_pool_opts po = EM_BLOCK_POOL_OPTS_INIT;
+		em_container_opts opts = EM_CONTAINER_OPTS_INIT;
+		em_disks_opts disks = EM_DISKS_OPTS_INIT;
+		em_stack *s, *other;
+		em_block_pool *p;
+		em_disks *d;
+		uint64_t i, got;
+
+		disks.flags = flags & 2 ? EM_DISKS_COHERENT : 0;
+		po.block_bytes = B;
+		po.write_buffers = po.prefetch_buffers = 2;
+		assert_int_equal(em_disks_open(&d, ctx, &disks), EM_OK);
+		assert_int_equal(em_block_pool_open(&p, d, &po), EM_OK);
+		opts.record_bytes = 8;
+		opts.memory_bytes = 2 * B;
+		opts.pool = p;
+		assert_int_equal(em_stack_open(&s, ctx, &opts), EM_OK);
+		assert_int_equal(em_stack_open(&other, ctx, &opts), EM_OK);
+		for (i = 0; i < N; i++) {
+			assert_int_equal(em_stack_push(s, &i), EM_OK);
+			assert_int_equal(em_stack_push(other, &i), EM_OK);
+		}
+		begin(stack_again, other);
+		em_stack_close(s);
+		end(2);
+		assert_int_equal(em_stack_open(&s, ctx, &opts), EM_OK);
+		begin(pool_again, p);
+		em_stack_close(s);
+		end(2);
+		/* The pool goes on for the one that is left, which goes last. */
+		begin(stack_again, other);
+		em_block_pool_close(p);
+		em_disks_close(d);
+		now.call = NULL;
+		while (i-- > 0) {
+			assert_int_equal(em_stack_pop(other, &got), EM_OK);
+			assert_int_equal(got, i);
+		}
+		em_stack_close(other);
+		em_ctx_close(ctx);
+	}
+}
+
+/* The same of coherent disks: here a function may call, as what was not written is logged. */
+static void test_close_one_of_disks(void **state)
+{
+	em_cache_opts opts = EM_CACHE_OPTS_INIT;
+	em_disks_opts disks = EM_DISKS_OPTS_INIT;
+	em_ctx *ctx = open_ctx(0);
+	em_cache *c, *other;
+	em_bid bid[2];
+	em_disks *d;
+	void *block;
+
+	(void)state;
+	disks.flags = EM_DISKS_COHERENT;
+	opts.block_bytes = B;
+	opts.frames = 2;
+	assert_int_equal(em_disks_open(&d, ctx, &disks), EM_OK);
+	assert_int_equal(em_bids_alloc(d, bid, 2, B, NULL, 0), EM_OK);
+	assert_int_equal(em_cache_open(&c, d, &opts), EM_OK);
+	assert_int_equal(em_cache_open(&other, d, &opts), EM_OK);
+	assert_int_equal(em_cache_get(c, bid[0], EM_CACHE_FRESH, &block), EM_OK);
+	assert_int_equal(em_cache_unpin(c, block, 1), EM_OK);
+	begin(cache_again, other);
+	em_cache_close(c);
+	end(2);
+	assert_int_equal(em_cache_get(other, bid[0], EM_CACHE_READ, &block), EM_OK);
+	assert_int_equal(em_cache_unpin(other, block, 0), EM_OK);
+	assert_int_equal(em_bids_free(d, bid, 2, B), EM_OK);
+	em_disks_close(d);
+	em_cache_close(other);
+	em_ctx_close(ctx);
+}
+
+/* And of readers and what they read. */
+static void test_close_reader(void **state)
+{
+	em_vector_opts vo = EM_VECTOR_OPTS_INIT;
+	em_container_opts opts = EM_CONTAINER_OPTS_INIT;
+	em_ctx *ctx = open_ctx(0);
+	em_vector_reader *vr;
+	em_vector_writer *w;
+	em_deque_reader *r;
+	em_vector *v;
+	em_deque *d;
+	uint64_t i;
+
+	(void)state;
+	vo.record_bytes = opts.record_bytes = 8;
+	vo.block_bytes = opts.block_bytes = B;
+	vo.cache_bytes = 2 * B;
+	opts.memory_bytes = 8 * B;
+	assert_int_equal(em_vector_open(&v, ctx, &vo), EM_OK);
+	assert_int_equal(em_deque_open(&d, ctx, &opts), EM_OK);
+	for (i = 0; i < N; i++) {
+		assert_int_equal(em_vector_push(v, &i), EM_OK);
+		assert_int_equal(em_deque_push_back(d, &i), EM_OK);
+	}
+	assert_int_equal(em_vector_reader_open(&vr, v, NULL), EM_OK);
+	begin(vector_again, v);
+	em_vector_reader_close(vr);
+	end(1);
+	assert_int_equal(em_vector_writer_open(&w, v, NULL), EM_OK);
+	begin(vector_again, v);
+	em_vector_writer_close(w);
+	end(1);
+	assert_int_equal(em_deque_reader_open(&r, d, NULL), EM_OK);
+	begin(deque_again, d);
+	em_deque_reader_close(r);
+	end(1);
+	assert_int_equal(em_vector_get(v, 1, &i), EM_OK);
+	assert_int_equal(i, 1);
+	assert_int_equal(em_deque_pop_front(d, &i), EM_OK);
+	assert_int_equal(i, 0);
+	em_vector_close(v);
+	em_deque_close(d);
+	em_ctx_close(ctx);
+}
+
 /* While one thread waits within a comparison, another one is told. */
 typedef struct meeting {
 	pthread_mutex_t lock;
@@ -693,6 +841,9 @@ int main(void)
 		cmocka_unit_test(test_radix_heap),
 		cmocka_unit_test(test_pool),
 		cmocka_unit_test(test_deque),
+		cmocka_unit_test(test_close_one_of_pool),
+		cmocka_unit_test(test_close_one_of_disks),
+		cmocka_unit_test(test_close_reader),
 		cmocka_unit_test(test_threads),
 	};
 

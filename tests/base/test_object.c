@@ -21,17 +21,30 @@
 typedef struct thing {
 	emi_object object;
 	int *released;          /* how many were */
+	int users;              /* who closes it, and those who have its flag */
+	struct thing *whose;    /* flag it has; or NULL: its own */
 } thing;
+
+static void let(thing *t)
+{
+	if (--t->users != 0)
+		return;
+	++*t->released;
+	emi_object_free(t, sizeof *t);
+}
 
 static void release(void *object)
 {
-	thing *t = object;
+	thing *t = object, *whose = t->whose;
 	em_errinfo err;
 
-	/* What it calls back finds it busy. */
+	/* What it calls back finds it busy, and who has the same flag. */
 	assert_int_not_equal(emi_enter(t, &err), EM_OK);
-	++*t->released;
-	emi_object_free(t, sizeof *t);
+	if (whose != NULL)
+		assert_int_not_equal(emi_enter(whose, &err), EM_OK);
+	let(t);
+	if (whose != NULL)
+		let(whose);
 }
 
 static em_ctx *open_ctx(test_memory *mem, uint32_t flags)
@@ -53,7 +66,16 @@ static thing *make(em_ctx *ctx, uint32_t flags, int *released)
 
 	assert_non_null(t);
 	t->released = released;
+	t->users = 1;
 	return t;
+}
+
+/* Two that share what they work with. */
+static void share(thing *t, thing *whose)
+{
+	t->object.turn = &whose->object;
+	t->whose = whose;
+	whose->users++;
 }
 
 /* The context may be closed before its objects. */
@@ -164,8 +186,8 @@ static void test_busy(void **state)
 		/* What was refused has no detail. */
 		emi_object_error(t, &told);
 		assert_int_equal(told.status, EM_OK);
-		/* Two that share what they work with: a call on one keeps the other busy. */
-		other->object.turn = &t->object;
+		/* A call on one keeps the other busy. */
+		share(other, t);
 		assert_int_equal(emi_enter(other, &err), EM_OK);
 		refused(t, EM_ERR_BUSY);
 		refused(other, EM_ERR_BUSY);
@@ -182,6 +204,43 @@ static void test_busy(void **state)
 		refused(t, EM_ERR_BUSY);
 		assert_int_equal(emi_leave(t, EM_OK, &err), EM_OK);
 		assert_int_equal(released, 2);
+		em_ctx_close(ctx);
+		test_memory_assert_clean(&mem);
+	}
+}
+
+/* When one was released those with the same flag are busy no more; whose that is is released with the last of them. */
+static void test_release(void **state)
+{
+	uint32_t flags;
+
+	(void)state;
+	for (flags = 0; flags <= EM_CTX_CHECKED; flags += EM_CTX_CHECKED) {
+		test_memory mem;
+		em_ctx *ctx = open_ctx(&mem, flags);
+		int released = 0, i;
+		thing *t = make(ctx, 0, &released), *other[3];
+		em_errinfo err;
+
+		for (i = 0; i < 3; i++) {
+			other[i] = make(ctx, 0, &released);
+			share(other[i], t);
+		}
+		emi_object_close(other[0]);
+		assert_int_equal(released, 1);
+		assert_int_equal(emi_enter(t, &err), EM_OK);
+		emi_object_close(other[1]);
+		assert_int_equal(released, 1);
+		assert_int_equal(emi_leave(t, EM_OK, &err), EM_OK);
+		assert_int_equal(released, 2);
+		/* It goes on for the one that is left. */
+		emi_object_close(t);
+		assert_int_equal(released, 2);
+		assert_int_equal(emi_enter(other[2], &err), EM_OK);
+		refused(other[2], EM_ERR_BUSY);
+		assert_int_equal(emi_leave(other[2], EM_OK, &err), EM_OK);
+		emi_object_close(other[2]);
+		assert_int_equal(released, 4);
 		em_ctx_close(ctx);
 		test_memory_assert_clean(&mem);
 	}
@@ -302,6 +361,7 @@ int main(void)
 		cmocka_unit_test(test_life),
 		cmocka_unit_test(test_detail),
 		cmocka_unit_test(test_busy),
+		cmocka_unit_test(test_release),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_fork),
 	};

@@ -366,12 +366,27 @@ static void test_cut_short(void **state)
 	close_users(&u);
 }
 
+/* However many blocks an array has, more of them take no less memory. */
+static void test_array_memory(void **state)
+{
+	uint64_t before = 0, n;
+
+	(void)state;
+	for (n = 1; n != 0; n *= 2) {
+		assert_true(emi_store_array_memory(n - 1) >= before);
+		assert_true(emi_store_array_memory(n) >= emi_store_array_memory(n - 1));
+		before = emi_store_array_memory(n);
+	}
+	/* A place is some bytes. */
+	assert_int_equal(emi_store_array_memory(UINT64_MAX), UINT64_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_coherent),	cmocka_unit_test(test_writer),
 		cmocka_unit_test(test_writer_given_up), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_cut_short),
+		cmocka_unit_test(test_cut_short),	cmocka_unit_test(test_array_memory),
 	};
 
 	return cmocka_run_group_tests_name("stores", tests, NULL, NULL);

@@ -231,6 +231,35 @@ static void test_small(void **state)
 	radix_case_close(&t);
 }
 
+/* However many records there are, more of them take no less memory. */
+static void test_memory_grows(void **state)
+{
+	static const uint64_t records[] = { 8, 12, 4096, 5000 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof records / sizeof *records; i++) {
+		const em_radix_heap_opts plain = EM_RADIX_HEAP_OPTS_INIT;
+		em_radix_heap_opts opts = plain;
+		uint64_t least, before = 0, n;
+
+		opts.record_bytes = records[i];
+		opts.block_bytes = records[i] <= 4096 ? 4096 : 8192;
+		for (n = 1; n != 0; n *= 2) {
+			least = em_radix_heap_memory(&opts, n - 1);
+			assert_true(least >= before && least != 0);
+			assert_true(em_radix_heap_memory(&opts, n) >= least);
+			assert_true(em_radix_heap_memory(&opts, n + 1) >= em_radix_heap_memory(&opts, n));
+			before = least;
+		}
+		for (n = UINT64_MAX; n > UINT64_MAX - 10; n--)
+			assert_true(em_radix_heap_memory(&opts, n) >= before);
+		/* The id of a block is some bytes, so this many are more than can be counted. */
+		if (records[i] >= 4096)
+			assert_int_equal(em_radix_heap_memory(&opts, UINT64_MAX), UINT64_MAX);
+	}
+}
+
 /* Push all, in some order, and pop all. */
 static void run(radix_case *t, uint64_t n, unsigned order)
 {
@@ -521,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_plans),
 		cmocka_unit_test(test_both_radixes),
 		cmocka_unit_test(test_small),
+		cmocka_unit_test(test_memory_grows),
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_transfers),

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* test_vector_limits.c -- vectors: em_vector_memory() is the most that they take, and disks that are full. */
+/*
+ * test_vector_limits.c -- vectors: em_vector_memory() is the most that they take, also of a number of records that no
+ * memory holds; and disks that are full.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -73,6 +76,39 @@ static void test_most_memory(void **state)
 	}
 }
 
+/* However many records there are, more of them take no less memory. */
+static void test_memory_grows(void **state)
+{
+	static const uint64_t records[] = { 1, 8, BLOCK, 5000 };
+	size_t i;
+	int bound;
+
+	(void)state;
+	for (i = 0; i < sizeof records / sizeof *records; i++) {
+		for (bound = 0; bound < 2; bound++) {
+			const em_vector_opts plain = EM_VECTOR_OPTS_INIT;
+			em_vector_opts opts = plain;
+			uint64_t least, before = 0, n;
+
+			opts.record_bytes = records[i];
+			opts.block_bytes = records[i] <= BLOCK ? BLOCK : 2 * BLOCK;
+			opts.path = bound ? "numbers" : NULL;
+			for (n = 1; n != 0; n *= 2) {
+				least = em_vector_memory(&opts, n - 1);
+				assert_true(least >= before && least != 0);
+				assert_true(em_vector_memory(&opts, n) >= least);
+				assert_true(em_vector_memory(&opts, n + 1) >= em_vector_memory(&opts, n));
+				before = least;
+			}
+			for (n = UINT64_MAX; n > UINT64_MAX - 10; n--)
+				assert_true(em_vector_memory(&opts, n) >= before);
+			/* A block's place is some bytes, so this many are more than can be counted. */
+			if (records[i] >= BLOCK && !bound)
+				assert_int_equal(em_vector_memory(&opts, UINT64_MAX), UINT64_MAX);
+		}
+	}
+}
+
 /* The disk is full after some blocks: a call tells how many records entered, and the others enter when there is
  * room. */
 static void test_full(void **state)
@@ -119,6 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_most_memory),
+		cmocka_unit_test(test_memory_grows),
 		cmocka_unit_test(test_full),
 	};
 
