@@ -203,10 +203,11 @@ em_status emi_pq_push(em_pq *p, const char *records, uint64_t n, uint64_t *done,
 		st = emi_pq_items_check(&p->items, err);
 		if (st != EM_OK)
 			break;
-		p->in.at += some * p->items.bytes;
-		p->n += some;
-		if (some != 0)
+		if (some != 0) {
+			p->in.at += some * p->items.bytes;
+			p->n += some;
 			continue;
+		}
 		st = emi_pq_push_slowly(p, at, err);
 		if (st != EM_OK)
 			break;
