@@ -68,7 +68,8 @@ static inline em_status emi_given(const void *pointer, const char *name, em_erri
 	return pointer != NULL ? EM_OK : emi_fail(err, EM_ERR_INVAL, "%s is NULL", name);
 }
 
-/* What a constructor begins with: no detail yet, and neither out nor `of', which the object is to belong to, is NULL. */
+/* What a constructor begins with: no detail yet, and neither out nor `of', which the object is to belong to, is
+ * NULL. */
 em_status emi_begin_open(const void *out, const void *of, const char *name, em_errinfo *err);
 
 /* What a public call ends with: the detail of a failure goes where the caller wants it, which may be nowhere, with the
