@@ -264,6 +264,22 @@ em_ctx *emi_order_ctx(const em_order *o)
 	return o->ctx;
 }
 
+size_t emi_order_reach(const em_order *o)
+{
+	size_t reach = o->nfields == 0 ? o->record_bytes : 0;
+	uint32_t i;
+
+	for (i = 0; i < o->nfields; i++)
+		if (o->fields[i].offset + o->fields[i].width > reach)
+			reach = o->fields[i].offset + o->fields[i].width;
+	return reach;
+}
+
+int emi_order_by_fields(const em_order *o)
+{
+	return o->nfields != 0;
+}
+
 const emi_codec *emi_order_codec(const em_order *o)
 {
 	return &o->codec;

@@ -126,4 +126,10 @@ void emi_order_ref(em_order *o);
 
 em_ctx *emi_order_ctx(const em_order *o);
 
+/* The first bytes of a record that it looks at: up to the end of the last field; of a function all. */
+size_t emi_order_reach(const em_order *o);
+
+/* Is it by key fields, which may lie at any address? */
+int emi_order_by_fields(const em_order *o);
+
 #endif

@@ -403,6 +403,27 @@ static em_status with_stream_stats(void *theirs)
 	return em_element_predict(&o, 1000, theirs);
 }
 
+static em_status with_btree_opts(void *theirs)
+{
+	em_btree *t;
+	const em_status st = em_btree_open(&t, ctx, order, theirs);
+
+	assert_int_equal(em_btree_memory(order, theirs, 1) != 0, st == EM_OK);
+	em_btree_close(t);
+	return st;
+}
+
+static em_status with_btree_stats(void *theirs)
+{
+	em_btree *t;
+	em_status st;
+
+	assert_int_equal(em_btree_open(&t, ctx, order, NULL), EM_OK);
+	st = em_btree_stats_get(t, theirs);
+	em_btree_close(t);
+	return st;
+}
+
 static em_status with_radix_heap_opts(void *theirs)
 {
 	em_radix_heap_plan_info info = EM_RADIX_HEAP_PLAN_INFO_INIT;
@@ -556,6 +577,7 @@ typedef struct subject {
 		em_kernels kernels;
 		em_output_opts output_opts;
 		em_policy policy;
+		em_btree_opts btree_opts;
 		em_radix_heap_opts radix_heap_opts;
 		em_shuffle_opts shuffle_opts;
 		em_sort_opts sort_opts;
@@ -604,6 +626,7 @@ static size_t make_subjects(subject *s)
 	static const em_file_opts file_opts = EM_FILE_OPTS_INIT;
 	static const em_format format = EM_FORMAT_INIT;
 	static const em_output_opts output_opts = EM_OUTPUT_OPTS_INIT;
+	static const em_btree_opts btree_opts = EM_BTREE_OPTS_INIT;
 	static const em_radix_heap_opts radix_heap_opts = EM_RADIX_HEAP_OPTS_INIT;
 	static const em_shuffle_opts shuffle_opts = EM_SHUFFLE_OPTS_INIT;
 	static const em_sort_opts sort_opts = EM_SORT_OPTS_INIT;
@@ -671,6 +694,10 @@ static size_t make_subjects(subject *s)
 	s[n++] = MAKE(em_phase_stats, with_phase_stats, 0);
 	s[n] = MAKE(em_policy, with_policy, 1);
 	s[n++].u.policy = *em_policy_clock();
+	s[n] = MAKE(em_btree_opts, with_btree_opts, 1);
+	s[n].u.btree_opts = btree_opts;
+	s[n++].u.btree_opts.errinfo = &err;
+	s[n++] = MAKE(em_btree_stats, with_btree_stats, 0);
 	s[n] = MAKE(em_radix_heap_opts, with_radix_heap_opts, 1);
 	s[n].u.radix_heap_opts = radix_heap_opts;
 	s[n].u.radix_heap_opts.record_bytes = 8;

@@ -46,6 +46,7 @@ typedef struct things {
 	em_cache *c;
 	em_block_pool *p;
 	em_block_writer *w;
+	em_btree *b;
 	em_radix_heap *h;
 	em_vector *v;
 	em_vector_writer *vw;
@@ -108,6 +109,8 @@ static void open_all(things *x, const char *dir, const char *file, const char *o
 	assert_int_equal(em_block_pool_open(&x->p, x->d, &p), EM_OK);
 	assert_int_equal(em_block_writer_open(&x->w, x->d, &w), EM_OK);
 	assert_int_equal(em_block_writer_push(x->w, numbers, 3), EM_OK);
+	assert_int_equal(em_btree_open(&x->b, x->ctx, x->order, NULL), EM_OK);
+	assert_int_equal(em_btree_insert(x->b, numbers), EM_OK);
 	h.record_bytes = 8;
 	assert_int_equal(em_radix_heap_open(&x->h, x->ctx, &h), EM_OK);
 	assert_int_equal(em_radix_heap_push_many(x->h, numbers, 3, NULL), EM_OK);
@@ -136,6 +139,7 @@ static void close_all(things *x)
 	em_queue_close(x->q);
 	em_deque_close(x->dq);
 	em_deque_reader_close(x->dr);
+	em_btree_close(x->b);
 	em_radix_heap_close(x->h);
 	em_vector_close(x->v);
 	em_vector_writer_close(x->vw);
@@ -185,6 +189,9 @@ static int refused(things *x)
 	bad += em_block_pool_flush(x->p) != EM_ERR_FORK;
 	bad += em_block_writer_push(x->w, numbers, 1) != EM_ERR_FORK;
 	bad += em_block_writer_finish(x->w, &list) != EM_ERR_FORK;
+	bad += em_btree_count(x->b, NULL, NULL, &one) != EM_ERR_FORK;
+	bad += em_btree_clear(x->b) != EM_ERR_FORK;
+	bad += em_btree_size(x->b) != 1;
 	bad += em_radix_heap_push_many(x->h, numbers, 3, NULL) != EM_ERR_FORK;
 	bad += em_radix_heap_pop_many(x->h, &one, 1, NULL) != EM_ERR_FORK;
 	bad += em_radix_heap_size(x->h) != 3;
@@ -241,6 +248,8 @@ static void go_on(things *x)
 	assert_int_equal(got, 3);
 	assert_int_equal(em_deque_reader_next(x->dr, &batch), EM_OK);
 	assert_int_equal(batch->n, 3);
+	assert_int_equal(em_btree_min(x->b, &got), EM_OK);
+	assert_int_equal(got, 3);
 	assert_int_equal(em_radix_heap_pop(x->h, &got), EM_OK);
 	assert_int_equal(em_radix_heap_size(x->h), 2);
 	assert_int_equal(em_vector_writer_finish(x->vw), EM_OK);
