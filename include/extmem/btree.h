@@ -194,6 +194,97 @@ EM_API EM_NODISCARD em_status em_btree_max(em_btree *t, void *record);
 EM_API EM_NODISCARD em_status em_btree_pop_min(em_btree *t, void *record);
 EM_API EM_NODISCARD em_status em_btree_pop_max(em_btree *t, void *record);
 
+/*
+ * Cursors.
+ *
+ * A cursor stands on a record, and stays on it while the tree changes around it: it knows its place, and whoever moves
+ * records moves their cursors.  When its record is taken out, by whatever call, it stands in the gap that is left, says
+ * so (EM_NOT_FOUND), and goes on from there: the next record is the first one behind, the previous one the last before.
+ * It stays in the gap when a record with the same key comes, which is behind it.  At first a cursor stands before the
+ * first record.
+ *
+ *     em_btree_cursor_open(&c, t);
+ *     status = em_btree_cursor_seek(c, &first, EM_BTREE_GE);
+ *     while (status == EM_OK && em_btree_cursor_get(c, &entry) == EM_OK && entry.number <= last) {
+ *             ... entry ...
+ *             status = em_btree_cursor_next(c, NULL);
+ *     }
+ *
+ * There may be any number of cursors.  Each takes some 100 bytes, and a copy of a key.  Outside of a call none has a
+ * leaf pinned, and reading leaves leaves as they are: they are not written.  A cursor that goes from leaf to leaf, either
+ * way, has the next ones read ahead: one at first, then 2, 4 and up to 32, or a 16th of the cache.
+ *
+ * The time for an insertion or erasure grows with the number of cursors on the same leaf.
+ *
+ * A cursor keeps its tree, so they may be closed in any order, and is of one thread with it.  The detail of a failure is
+ * that of the tree.
+ */
+
+/** Where em_btree_cursor_seek() goes to. */
+enum {
+	EM_BTREE_GE = 0,        /**< The first record whose key is not less (lower bound). */
+	EM_BTREE_GT = 1,        /**< The first record whose key is greater (upper bound). */
+	EM_BTREE_LE = 2,        /**< The last record whose key is not greater. */
+	EM_BTREE_LT = 3,        /**< The last record whose key is less. */
+	EM_BTREE_EQ = 4         /**< The first record with that key. */
+};
+
+/** Open a cursor, which stands before the first record.  As em_btree_insert(); the detail is in em_btree_error().
+ *  No I/O. */
+EM_API EM_NODISCARD em_status em_btree_cursor_open(em_btree_cursor **out, em_btree *t);
+
+/** Close it.  NULL is allowed. */
+EM_API void em_btree_cursor_close(em_btree_cursor *c);
+
+/**
+ * Go to a record.  With EM_BTREE_GE key may be NULL: to the first record of all; with EM_BTREE_LE likewise: to the last.
+ *
+ * Returns (as all functions below, which only say what is different) as em_btree_insert(), and:
+ *   EM_OK            it stands on that record
+ *   EM_NOT_FOUND     there is none: it stands behind the last record, before the first one, or, with EM_BTREE_EQ, in the
+ *                    gap where that would be, and goes on from there
+ *   EM_ERR_INVAL     there is no such way to seek; key is NULL where it may not be
+ * After a failure it stands where it stood.
+ * I/O: the way down, and sometimes the leaf beside it.
+ */
+EM_API EM_NODISCARD em_status em_btree_cursor_seek(em_btree_cursor *c, const void *key, uint32_t how);
+
+/** Copy the record that it stands on, unless record is NULL.  EM_NOT_FOUND: it stands on none, as that was taken out, or
+ *  it was never on one.  I/O: at most one leaf. */
+EM_API EM_NODISCARD em_status em_btree_cursor_get(em_btree_cursor *c, void *record);
+
+/** Go to the next record, or the previous one, and copy it, unless record is NULL.  EM_END: there is none, and it stands
+ *  behind the last one, or before the first; it stays there when others come, and the other way it goes on.
+ *  I/O: that of a scan. */
+EM_API EM_NODISCARD em_status em_btree_cursor_next(em_btree_cursor *c, void *record);
+EM_API EM_NODISCARD em_status em_btree_cursor_prev(em_btree_cursor *c, void *record);
+
+/** Go on by up to n records, and copy them in the order in which it comes to them, unless records is NULL.  *got is how
+ *  many they were; it stands on the last of these.  EM_END: there are none, and n is not 0.  After a failure *got is 0: one
+ *  that comes later is told by the next call. */
+EM_API EM_NODISCARD em_status em_btree_cursor_next_many(em_btree_cursor *c, void *records, uint64_t n, uint64_t *got);
+EM_API EM_NODISCARD em_status em_btree_cursor_prev_many(em_btree_cursor *c, void *records, uint64_t n, uint64_t *got);
+
+/** Add a record, as em_btree_insert() does, and stand on it.  EM_EXISTS: there is one with an equal key, which is as it
+ *  was, and it stands on that. */
+EM_API EM_NODISCARD em_status em_btree_cursor_insert(em_btree_cursor *c, const void *record);
+
+/** Overwrite the record that it stands on by one with an equal key.  EM_NOT_FOUND: it stands on none.  EM_ERR_INVAL: the
+ *  key is another one. */
+EM_API EM_NODISCARD em_status em_btree_cursor_put(em_btree_cursor *c, const void *record);
+
+/** Take out the record that it stands on, and stand in the gap.  EM_NOT_FOUND: it stands on none. */
+EM_API EM_NODISCARD em_status em_btree_cursor_erase(em_btree_cursor *c);
+
+/** Count the records that have the key of that which it stands on.  EM_NOT_FOUND: it stands on none.  I/O: the way down,
+ *  and a scan of them. */
+EM_API EM_NODISCARD em_status em_btree_cursor_count(em_btree_cursor *c, uint64_t *n);
+
+/** Copy the detail of the last failure of its tree, or of a cursor of that. */
+EM_API void em_btree_cursor_error(const em_btree_cursor *c, em_errinfo *err);
+
+/* The tree as a whole. */
+
 /** Take out all records, and give back disks and memory, but for that of the caches' frames.  No I/O. */
 EM_API EM_NODISCARD em_status em_btree_clear(em_btree *t);
 

@@ -49,6 +49,7 @@ em_status emi_btree_open(em_btree *t, em_ctx *ctx, const em_order *order, const 
 	t->form.kind = &emi_leaf_fixed;
 	t->form.by = &t->by;
 	t->form.record = p->record;
+	t->form.is_number = emi_order_number(order, &t->form.number);
 	t->form.most = p->leaf_most;
 	t->form.least = p->leaf_least;
 	t->first = t->last = EMI_BTREE_NONE;
@@ -169,8 +170,10 @@ static em_bid bid_of(const emi_btree_blocks *b, uint64_t id)
 
 static em_status pin_block(emi_btree_blocks *b, uint64_t id, uint32_t mode, emi_btree_pin *pin, em_errinfo *err)
 {
-	const em_status st = emi_cache_get(b->cache, bid_of(b, id), mode, &pin->frame, err);
+	em_status st = EM_OK;
 
+	if (mode == EM_CACHE_FRESH || !emi_cache_again(b->cache, bid_of(b, id), &pin->frame))
+		st = emi_cache_get(b->cache, bid_of(b, id), mode, &pin->frame, err);
 	pin->id = id;
 	pin->u.at = st == EM_OK ? emi_cache_buf(b->cache, pin->frame) : NULL;
 	return st;

@@ -175,6 +175,9 @@ em_status emi_btree_path_to(em_btree *t, const emi_btree_probe *probe, uint64_t 
 em_status emi_btree_path_first(em_btree *t, emi_btree_path *path, em_errinfo *err);
 em_status emi_btree_path_next(em_btree *t, emi_btree_path *path, em_errinfo *err);
 
+/* From one leaf to the one before. */
+em_status emi_btree_path_prev(em_btree *t, emi_btree_path *path, em_errinfo *err);
+
 /* btree_split.c: have room for a record in its leaf. */
 em_status emi_btree_split(em_btree *t, const emi_btree_probe *probe, int upper, em_errinfo *err);
 
@@ -208,6 +211,27 @@ em_status emi_btree_end(em_btree *t, int last, int pop, void *record, em_errinfo
 /* How many records there are from `from' on that are not behind `to'. */
 em_status emi_btree_count(em_btree *t, const emi_btree_probe *from, const emi_btree_probe *to, uint64_t *n,
 			  em_errinfo *err);
+
+/* btree_cursor.c */
+
+/* Go to the first record that is not before the probe, that is behind it, the last that is not behind it, that is before
+ * it, or the first that is equal, as `how' says; EM_BTREE_GE of NULL is the first of all, EM_BTREE_LE the last.
+ * EM_NOT_FOUND: there is none, and the cursor stands where it would be. */
+em_status emi_btree_seek(em_btree_cursor *c, const emi_btree_probe *probe, uint32_t how, em_errinfo *err);
+
+/* Copy the record that it stands on, unless NULL.  EM_NOT_FOUND: it stands on none. */
+em_status emi_btree_cursor_get(em_btree_cursor *c, void *record, em_errinfo *err);
+
+/* Go on by up to n records, one at least, and copy them, unless NULL.  EM_END: there are none that way, and it stands
+ * before the first or behind the last one. */
+em_status emi_btree_cursor_step(em_btree_cursor *c, int forward, void *records, uint64_t n, uint64_t *got,
+				em_errinfo *err);
+
+/* Overwrite the record that it stands on.  EM_ERR_INVAL: it has another key. */
+em_status emi_btree_cursor_put(em_btree_cursor *c, const void *record, em_errinfo *err);
+
+/* btree_ahead.c: the leaf that is pinned is going to be followed by so many that way: begin to read them. */
+void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n);
 
 /* btree_verify.c: EM_ERR_CORRUPT, with what is wrong. */
 em_status emi_btree_verify(em_btree *t, em_errinfo *err);

@@ -27,21 +27,24 @@ typedef enum emi_cursor_state {
 	EMI_CURSOR_GAP          /* before it, and behind the one before that */
 } emi_cursor_state;
 
+/* There may be many, so one has no detail of a failure of its own, but the tree's. */
 struct em_btree_cursor {
-	emi_object object;
 	em_btree *tree;
 	em_btree_cursor *next, *prev; /* in the list of its leaf, ... */
 	em_btree_cursor *next_all, *prev_all; /* ... and of all of the tree */
+	em_btree_cursor *next_closed;
+	int closing;            /* it is in that list */
 	emi_cursor_state state;
 	uint32_t slot;
 	uint64_t leaf;
-	uint64_t ahead;         /* the last leaf that was hinted at */
+	uint8_t forward;        /* the way that it went last from leaf to leaf, ... */
+	uint8_t steps;          /* ... how often, up to a few */
 	char *key;              /* of a gap; behind the struct */
-	size_t bytes;           /* of the struct and the key */
 };
 
 typedef struct emi_btree_cursors {
 	em_btree_cursor *first; /* of all */
+	em_btree_cursor *closed; /* in a call that was in progress: to be released at its end */
 	em_btree_cursor **list; /* by their leaves */
 	uint64_t lists;         /* a power of two, or 0 */
 	uint64_t n;             /* of all */

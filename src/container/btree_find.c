@@ -99,7 +99,7 @@ em_status emi_btree_path_first(em_btree *t, emi_btree_path *path, em_errinfo *er
 	return go_down(t, t->height, NULL, TO_FIRST, path, err);
 }
 
-em_status emi_btree_path_next(em_btree *t, emi_btree_path *path, em_errinfo *err)
+static em_status path_step(em_btree *t, int forward, emi_btree_path *path, em_errinfo *err)
 {
 	uint32_t level;
 
@@ -110,14 +110,26 @@ em_status emi_btree_path_next(em_btree *t, emi_btree_path *path, em_errinfo *err
 
 		if (st != EM_OK)
 			return st;
-		more = path->child[level] + 1 < pin.u.node->n;
-		if (more)
-			path->id[level - 1] = emi_node_children(pin.u.node)[++path->child[level]];
+		more = forward ? path->child[level] + 1 < pin.u.node->n : path->child[level] != 0;
+		if (more) {
+			path->child[level] += forward ? 1 : UINT32_MAX;
+			path->id[level - 1] = emi_node_children(pin.u.node)[path->child[level]];
+		}
 		emi_btree_unpin_node(t, &pin, 0);
 		if (more)
-			return go_down(t, level - 1, NULL, TO_FIRST, path, err);
+			return go_down(t, level - 1, NULL, forward ? TO_FIRST : TO_LAST, path, err);
 	}
 	return EM_NOT_FOUND;
+}
+
+em_status emi_btree_path_next(em_btree *t, emi_btree_path *path, em_errinfo *err)
+{
+	return path_step(t, 1, path, err);
+}
+
+em_status emi_btree_path_prev(em_btree *t, emi_btree_path *path, em_errinfo *err)
+{
+	return path_step(t, 0, path, err);
 }
 
 em_status emi_btree_path_to(em_btree *t, const emi_btree_probe *probe, uint64_t leaf, emi_btree_path *path,

@@ -52,6 +52,8 @@ typedef struct emi_leaf_form {
 	const emi_leaf_kind *kind;
 	const emi_collation *by;
 	size_t record;          /* bytes of a record */
+	emi_number number;      /* what heads are, if ... */
+	int is_number;          /* ... they are that */
 	uint32_t most;          /* records that any whole leaf has room for ... */
 	uint32_t least;         /* ... and those that are few */
 } emi_leaf_form;

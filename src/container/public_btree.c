@@ -21,8 +21,11 @@ void emi_btree_let(em_btree *t)
 static void release_tree(void *tree)
 {
 	em_btree *t = tree;
-	const int last = t->users == 1;
+	int last;
 
+	if (t->cursors.closed != NULL)
+		emi_btree_release_closed(t);
+	last = t->users == 1;
 	emi_btree_let(t);
 	if (!last)
 		emi_leave_quickly(&t->object);

@@ -8,6 +8,9 @@
 /* One user less: the last one has the tree closed. */
 void emi_btree_let(em_btree *t);
 
+/* Release cursors that were closed in the call that has just ended.  The tree may be no more then. */
+void emi_btree_release_closed(em_btree *t);
+
 /* EM_ERR_STATE: it is being loaded. */
 em_status emi_btree_may_change(const em_btree *t, em_errinfo *err);
 

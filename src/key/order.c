@@ -275,6 +275,20 @@ size_t emi_order_reach(const em_order *o)
 	return reach;
 }
 
+int emi_order_number(const em_order *o, emi_number *number)
+{
+	const emi_bytes *key = &o->prefix.key;
+	const int kind = key->piece[0].kind, width = kind < 0 ? -kind : kind;
+
+	if (o->nfields == 0 || key->npieces != 1 || key->piece[0].shift != 0 || width < 4 || o->prefix.nsigns != 0)
+		return 0;
+	number->at = key->piece[0].at;
+	number->width = (unsigned)width;
+	number->swap = kind < 0;
+	number->flip = o->prefix.flip;
+	return 1;
+}
+
 int emi_order_by_fields(const em_order *o)
 {
 	return o->nfields != 0;

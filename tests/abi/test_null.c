@@ -338,6 +338,7 @@ ERROR_OF(deque_reader)
 ERROR_OF(queue)
 ERROR_OF(stack)
 ERROR_OF(btree)
+ERROR_OF(btree_cursor)
 ERROR_OF(radix_heap)
 ERROR_OF(vector)
 ERROR_OF(vector_reader)
@@ -585,6 +586,7 @@ static void test_deques(void **state)
 
 static void test_trees(void **state)
 {
+	em_btree_cursor *c;
 	uint64_t got, n;
 	em_btree *t;
 	int i;
@@ -606,6 +608,19 @@ static void test_trees(void **state)
 	told(em_btree_erase_equal(t, NULL, &n), "key", btree_error, t);
 	told(em_btree_min(t, NULL), "record", btree_error, t);
 	told(em_btree_max(t, NULL), "record", btree_error, t);
+	told(em_btree_cursor_open(NULL, t), "out", btree_error, t);
+	assert_int_equal(em_btree_cursor_open(&c, t), EM_OK);
+	told(em_btree_cursor_seek(c, NULL, EM_BTREE_EQ), "key", btree_cursor_error, c);
+	told(em_btree_cursor_insert(c, NULL), "record", btree_cursor_error, c);
+	told(em_btree_cursor_put(c, NULL), "record", btree_cursor_error, c);
+	told(em_btree_cursor_next_many(c, &got, 1, NULL), "got", btree_cursor_error, c);
+	told(em_btree_cursor_prev_many(c, &got, 1, NULL), "got", btree_cursor_error, c);
+	told(em_btree_cursor_count(c, NULL), "n", btree_cursor_error, c);
+	assert_int_equal(em_btree_cursor_get(c, NULL), EM_NOT_FOUND);
+	assert_int_equal(em_btree_cursor_next(c, NULL), EM_OK);
+	assert_int_equal(em_btree_cursor_next_many(c, NULL, 7, &n), EM_OK);
+	assert_int_equal(n, 2);
+	em_btree_cursor_close(c);
 	assert_int_equal(em_btree_stats_get(t, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_btree_count(t, NULL, NULL, &n), EM_OK);
 	assert_int_equal(n, 3);

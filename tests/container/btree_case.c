@@ -255,7 +255,15 @@ size_t btree_case_put(btree_case *c, uint64_t key, uint32_t number)
 {
 	const size_t i = btree_case_bound(c, key, 1);
 
+	unsigned k;
+
 	assert_true(c->n < c->room);
+	for (k = 0; k < c->stands; k++) {
+		btree_stand *s = &c->stand[k];
+
+		if (s->i > i || (s->i == i && (s->where == BTREE_ON || (s->where == BTREE_IN_GAP && key < s->key))))
+			s->i++;
+	}
 	memmove(c->entry + i + 1, c->entry + i, (c->n - i) * sizeof *c->entry);
 	c->entry[i].key = key;
 	c->entry[i].number = number;
@@ -265,6 +273,21 @@ size_t btree_case_put(btree_case *c, uint64_t key, uint32_t number)
 
 void btree_case_drop(btree_case *c, size_t from, size_t n)
 {
+	unsigned k;
+
+	for (k = 0; k < c->stands; k++) {
+		btree_stand *s = &c->stand[k];
+
+		if (s->i >= from + n) {
+			s->i -= n;
+		} else if (s->i >= from) {
+			if (s->where == BTREE_ON) {
+				s->where = BTREE_IN_GAP;
+				s->key = c->entry[s->i].key;
+			}
+			s->i = from;
+		}
+	}
 	memmove(c->entry + from, c->entry + from + n, (c->n - from - n) * sizeof *c->entry);
 	c->n -= n;
 }
@@ -407,8 +430,181 @@ em_status btree_case_end(btree_case *c, int last, int pop)
 	return told(c, st, should);
 }
 
+void btree_case_cursors(btree_case *c, unsigned n)
+{
+	for (; c->stands < n; c->stands++)
+		assert_btree_ok(c, em_btree_cursor_open(&c->stand[c->stands].cursor, c->t));
+}
+
+static void be_outside(btree_stand *s, int forward)
+{
+	s->where = forward ? BTREE_AT_END : BTREE_AT_BEGIN;
+	s->i = 0;
+}
+
+em_status btree_case_seek(btree_case *c, unsigned k, uint64_t key, uint32_t how)
+{
+	const int back = how == EM_BTREE_LE || how == EM_BTREE_LT;
+	const int any = (how == EM_BTREE_GE || how == EM_BTREE_LE) && key % 16 == 0;
+	size_t i = btree_case_bound(c, key, how == EM_BTREE_GT || how == EM_BTREE_LE);
+	const em_status st = em_btree_cursor_seek(c->stand[k].cursor, any ? NULL : btree_case_key(c, key), how);
+	btree_stand *s = &c->stand[k];
+	int found;
+
+	if (any)
+		i = back ? c->n : 0;
+	found = how == EM_BTREE_EQ ? has(c, key) : back ? i > 0 : i < c->n;
+	if (st < EM_OK)
+		return told(c, st, EM_OK);
+	s->i = i - (size_t)back;
+	s->where = BTREE_ON;
+	s->key = key;
+	if (!found && how == EM_BTREE_EQ && c->n != 0)
+		s->where = BTREE_IN_GAP;
+	else if (!found)
+		be_outside(s, !back);
+	return told(c, st, found ? EM_OK : EM_NOT_FOUND);
+}
+
+em_status btree_case_stand(btree_case *c, unsigned k)
+{
+	const btree_stand *s = &c->stand[k];
+	const em_status st = em_btree_cursor_get(s->cursor, c->got);
+
+	if (st == EM_OK)
+		btree_case_is(c, c->got, s->i);
+	return told(c, st, s->where == BTREE_ON ? EM_OK : EM_NOT_FOUND);
+}
+
+/* Entries that are that way, and the first of them. */
+static size_t that_way(const btree_case *c, const btree_stand *s, int forward, size_t *i)
+{
+	size_t next = s->i + (s->where == BTREE_ON && forward);
+
+	if (s->where == BTREE_AT_BEGIN)
+		next = 0;
+	if (s->where == BTREE_AT_END)
+		next = c->n;
+	*i = forward ? next : next - 1;
+	return forward ? c->n - next : next;
+}
+
+em_status btree_case_step(btree_case *c, unsigned k, int forward)
+{
+	btree_stand *s = &c->stand[k];
+	size_t i;
+	const size_t there = that_way(c, s, forward, &i);
+	const em_status st = forward ? em_btree_cursor_next(s->cursor, c->got) : em_btree_cursor_prev(s->cursor, c->got);
+
+	if (st == EM_OK) {
+		btree_case_is(c, c->got, i);
+		s->where = BTREE_ON;
+		s->i = i;
+	} else if (st == EM_END) {
+		be_outside(s, forward);
+	}
+	return told(c, st, there != 0 ? EM_OK : EM_END);
+}
+
+em_status btree_case_steps(btree_case *c, unsigned k, int forward, uint64_t n)
+{
+	char *records = malloc(c->record * (size_t)(n + 1));
+	btree_stand *s = &c->stand[k];
+	size_t i;
+	uint64_t got = 77, j;
+	const size_t there = that_way(c, s, forward, &i), some = n < there ? (size_t)n : there;
+	em_status st;
+
+	assert_non_null(records);
+	st = forward ? em_btree_cursor_next_many(s->cursor, records, n, &got)
+		     : em_btree_cursor_prev_many(s->cursor, records, n, &got);
+	assert_true(got <= some);
+	assert_true(got == some || st < EM_OK || c->f.fault[0].ops != 0);
+	for (j = 0; j < got; j++)
+		btree_case_is(c, records + j * c->record, forward ? i + j : i - j);
+	free(records);
+	if (got != 0) {
+		s->where = BTREE_ON;
+		s->i = forward ? i + got - 1 : i - (got - 1);
+	} else if (st == EM_END) {
+		be_outside(s, forward);
+	}
+	return told(c, st, some != 0 || n == 0 ? EM_OK : EM_END);
+}
+
+em_status btree_case_cursor_insert(btree_case *c, unsigned k, uint64_t key)
+{
+	const int exists = has(c, key) && c->opts.flags == 0;
+	const uint32_t number = ++c->inserts;
+	btree_stand *s = &c->stand[k];
+	size_t i = btree_case_bound(c, key, 0);
+	em_status st;
+
+	btree_case_record(c, c->buf, key, number);
+	st = em_btree_cursor_insert(s->cursor, c->buf);
+	if (st == EM_OK)
+		i = btree_case_put(c, key, number);
+	if (st >= EM_OK) {
+		s->where = BTREE_ON;
+		s->i = i;
+	}
+	return told(c, st, exists ? EM_EXISTS : EM_OK);
+}
+
+em_status btree_case_cursor_put(btree_case *c, unsigned k)
+{
+	const uint32_t number = ++c->inserts;
+	btree_stand *s = &c->stand[k];
+	em_status st;
+
+	if (s->where == BTREE_ON) {
+		btree_case_record(c, c->buf, c->entry[s->i].key + 1, number);
+		assert_int_not_equal(em_btree_cursor_put(s->cursor, c->buf), EM_OK);
+		btree_case_record(c, c->buf, c->entry[s->i].key, number);
+	}
+	st = em_btree_cursor_put(s->cursor, c->buf);
+	if (st == EM_OK)
+		c->entry[s->i].number = number;
+	return told(c, st, s->where == BTREE_ON ? EM_OK : EM_NOT_FOUND);
+}
+
+em_status btree_case_cursor_erase(btree_case *c, unsigned k)
+{
+	btree_stand *s = &c->stand[k];
+	const em_status st = em_btree_cursor_erase(s->cursor), should = s->where == BTREE_ON ? EM_OK : EM_NOT_FOUND;
+
+	if (st == EM_OK)
+		btree_case_drop(c, s->i, 1);
+	return told(c, st, should);
+}
+
+em_status btree_case_cursor_count(btree_case *c, unsigned k)
+{
+	const btree_stand *s = &c->stand[k];
+	uint64_t n = 77;
+	const em_status st = em_btree_cursor_count(s->cursor, &n);
+
+	if (st == EM_OK) {
+		const uint64_t key = c->entry[s->i].key;
+
+		assert_int_equal(n, btree_case_bound(c, key, 1) - btree_case_bound(c, key, 0));
+	}
+	return told(c, st, s->where == BTREE_ON ? EM_OK : EM_NOT_FOUND);
+}
+
+void btree_case_clear(btree_case *c)
+{
+	unsigned k;
+
+	assert_btree_ok(c, em_btree_clear(c->t));
+	c->n = 0;
+	for (k = 0; k < c->stands; k++)
+		be_outside(&c->stand[k], 0);
+}
+
 void btree_case_check(btree_case *c)
 {
+	unsigned k;
 	uint64_t n;
 	size_t i;
 
@@ -421,6 +617,8 @@ void btree_case_check(btree_case *c)
 			continue;
 		assert_int_equal(btree_case_look(c, c->entry[i].key, 0), EM_OK);
 	}
+	for (k = 0; k < c->stands; k++)
+		assert_btree_ok(c, btree_case_stand(c, k));
 }
 
 em_btree_stats btree_case_stats(const btree_case *c)
@@ -433,7 +631,13 @@ em_btree_stats btree_case_stats(const btree_case *c)
 
 void btree_case_close(btree_case *c)
 {
-	em_btree_close(c->t);
+	/* In any order. */
+	if (c->inserts % 2 != 0)
+		em_btree_close(c->t);
+	while (c->stands != 0)
+		em_btree_cursor_close(c->stand[--c->stands].cursor);
+	if (c->inserts % 2 == 0)
+		em_btree_close(c->t);
 	em_order_close(c->order);
 	free(c->entry);
 	fixture_close(&c->f);

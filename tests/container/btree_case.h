@@ -30,7 +30,17 @@ typedef struct btree_entry {
 	uint32_t number;
 } btree_entry;
 
-enum { BTREE_RECORD_MOST = 1024 };
+enum { BTREE_RECORD_MOST = 1024, BTREE_CURSORS = 24 };
+
+/* A cursor, and where it should stand. */
+typedef enum btree_where { BTREE_AT_BEGIN, BTREE_AT_END, BTREE_ON, BTREE_IN_GAP } btree_where;
+
+typedef struct btree_stand {
+	em_btree_cursor *cursor;
+	btree_where where;
+	size_t i;               /* the entry that it is on, or that is next */
+	uint64_t key;           /* of a gap */
+} btree_stand;
 
 typedef struct btree_case {
 	fixture f;
@@ -45,6 +55,8 @@ typedef struct btree_case {
 	btree_entry *entry;
 	size_t n, room;
 	uint32_t inserts;
+	btree_stand stand[BTREE_CURSORS];
+	unsigned stands;
 	char buf[BTREE_RECORD_MOST], key[BTREE_RECORD_MOST], got[BTREE_RECORD_MOST];
 } btree_case;
 
@@ -81,6 +93,20 @@ em_status btree_case_erase_range(btree_case *c, uint64_t from, uint64_t to);
 em_status btree_case_erase_equal(btree_case *c, uint64_t key);
 em_status btree_case_count(btree_case *c, uint64_t from, uint64_t to);
 em_status btree_case_end(btree_case *c, int last, int pop);
+
+/* Cursors, and calls on one of them. */
+void btree_case_cursors(btree_case *c, unsigned n);
+em_status btree_case_seek(btree_case *c, unsigned k, uint64_t key, uint32_t how);
+em_status btree_case_stand(btree_case *c, unsigned k);
+em_status btree_case_step(btree_case *c, unsigned k, int forward);
+em_status btree_case_steps(btree_case *c, unsigned k, int forward, uint64_t n);
+em_status btree_case_cursor_insert(btree_case *c, unsigned k, uint64_t key);
+em_status btree_case_cursor_put(btree_case *c, unsigned k);
+em_status btree_case_cursor_erase(btree_case *c, unsigned k);
+em_status btree_case_cursor_count(btree_case *c, unsigned k);
+
+/* All is gone. */
+void btree_case_clear(btree_case *c);
 
 /* All is there, and the tree is whole. */
 void btree_case_check(btree_case *c);

@@ -13,7 +13,7 @@
 
 #include "container/btree_case.h"
 
-enum { OPERATIONS = 700, ROOM = 4000, KEYS = 400, TRIES = 200 };
+enum { CURSORS = 8, KINDS = 21, OPERATIONS = 700, ROOM = 4000, KEYS = 400, TRIES = 200 };
 
 typedef struct trial {
 	btree_case c;
@@ -57,6 +57,20 @@ static em_status operate(trial *t, unsigned what, uint64_t key)
 		return btree_case_count(c, key, key + 20);
 	case 12:
 		return em_btree_flush(c->t);
+	case 14:
+		return btree_case_seek(c, (unsigned)key % CURSORS, key, (uint32_t)(key % 5));
+	case 15:
+		return btree_case_step(c, (unsigned)key % CURSORS, (int)(key / 8 % 2));
+	case 16:
+		return btree_case_steps(c, (unsigned)key % CURSORS, (int)(key / 8 % 2), key % 20);
+	case 17:
+		return btree_case_stand(c, (unsigned)key % CURSORS);
+	case 18:
+		return btree_case_cursor_erase(c, (unsigned)key % CURSORS);
+	case 19:
+		return btree_case_cursor_insert(c, (unsigned)key % CURSORS, key);
+	case 20:
+		return btree_case_cursor_count(c, (unsigned)key % CURSORS);
 	default:
 		return em_btree_verify(c->t);
 	}
@@ -83,9 +97,9 @@ static void work(trial *t)
 	unsigned i;
 
 	for (i = 0; i < OPERATIONS; i++) {
-		unsigned what = (unsigned)test_below(&rng, 14);
+		unsigned what = (unsigned)test_below(&rng, KINDS);
 
-		if (what > 11 && test_below(&rng, 10) != 0)
+		if ((what == 12 || what == 13) && test_below(&rng, 10) != 0)
 			what = 0;
 		if (i < OPERATIONS / 3 && (what == 9 || what == 10 || what == 4))
 			what = 1;
@@ -104,6 +118,7 @@ static void open_trial(trial *t, btree_shape shape, uint32_t flags)
 	btree_case_open(&t->c, em_backend_find("memory"), shape, ROOM, 0);
 	t->c.opts.flags = flags;
 	btree_case_make(&t->c);
+	btree_case_cursors(&t->c, CURSORS);
 }
 
 /* Each transfer, and each other call of the disk's, fails: once, or some times in a row. */
@@ -209,12 +224,13 @@ static void test_functions(void **state)
 		open_trial(&t, shapes[s], 0);
 		for (i = 0; i < 1000; i++)
 			assert_btree_ok(&t.c, btree_case_insert(&t.c, i * 7919 % 1000));
-		for (what = 0; what < 14; what++) {
+		for (what = 0; what < 15; what++) {
 			if (what == 9 || what == 12)
 				continue;
 			for (i = 0; i < 60; i++) {
 				t.c.fails = 1;
-				assert_int_equal(operate(&t, what, i * 17), EM_ERR_USER);
+				/* The first and the last take no comparison. */
+				assert_int_equal(operate(&t, what, what == 14 ? i * 16 + 1 : i * 17), EM_ERR_USER);
 				t.c.fails = 0;
 				assert_int_equal(em_btree_size(t.c.t), t.c.n);
 			}
