@@ -14,6 +14,7 @@
 
 #define PLACES_MOST UINT16_MAX  /* numbers of places have two bytes */
 #define RUN 3u                  /* records that came in order: more may */
+#define NEAR 16u                /* records that are looked for without asking for them ahead */
 #define MOVED_LEAST 1024u       /* bytes: no more are moved rather than begin an array */
 
 typedef uint16_t place;
@@ -86,40 +87,60 @@ static inline uint64_t number_at(const char *at, unsigned width, int swap)
 	return swap ? __builtin_bswap64(v) : v;
 }
 
-/* The first slot whose head is not less.  Each step is a number that is added, or not, and no branch; and the two places
- * where the next step may look are asked for before it is known which of them it is. */
-static inline uint32_t search_heads(const char *base, size_t step, const place *slot, uint32_t n, uint64_t head,
-				    uint64_t flip, unsigned width, int swap)
+/* What a search for a head looks at; width, swap and slots are the same in all steps, and known to the compiler. */
+typedef struct heads {
+	const char *base;       /* the number of the first place, ... */
+	size_t step;            /* ... and how far it is to the next */
+	const place *slot;      /* NULL: in the order of their places */
+	uint64_t flip;
+} heads;
+
+static inline const char *head_of(const heads *h, uint32_t i, int slots)
+{
+	return h->base + (slots ? h->slot[i] : i) * h->step;
+}
+
+/* The first slot whose head is not less.  Each step is a number that is added, or not, and no branch.  At first the two
+ * places where the next step may look are asked for before it is known which of them it is. */
+static inline uint32_t search_heads(const heads *h, uint32_t n, uint64_t head, unsigned width, int swap, int slots)
 {
 	uint32_t from = 0;
 
-	while (n > 1) {
-		const uint32_t half = n / 2, next = (n - half) / 2, mid = from + half - 1;
-		const uint32_t low = from + next - (next != 0), high = low + half;
-		const char *at = base + (slot != NULL ? slot[mid] : mid) * step;
+	while (n > NEAR) {
+		const uint32_t half = n / 2, low = from + (n - half) / 2 - 1;
+		const char *mid = head_of(h, from + half - 1, slots);
 
-		__builtin_prefetch(base + (slot != NULL ? slot[low] : low) * step);
-		__builtin_prefetch(base + (slot != NULL ? slot[high] : high) * step);
-		from += (number_at(at, width, swap) ^ flip) < head ? half : 0;
+		__builtin_prefetch(head_of(h, low, slots));
+		__builtin_prefetch(head_of(h, low + half, slots));
+		from += (number_at(mid, width, swap) ^ h->flip) < head ? half : 0;
 		n -= half;
 	}
-	if (n != 0)
-		from += (number_at(base + (slot != NULL ? slot[from] : from) * step, width, swap) ^ flip) < head;
-	return from;
+	while (n > 1) {
+		const uint32_t half = n / 2;
+
+		from += (number_at(head_of(h, from + half - 1, slots), width, swap) ^ h->flip) < head ? half : 0;
+		n -= half;
+	}
+	return n == 0 ? 0 : from + ((number_at(head_of(h, from, slots), width, swap) ^ h->flip) < head);
+}
+
+static inline uint32_t search_width(const heads *h, uint32_t n, uint64_t head, unsigned width, int swap)
+{
+	return h->slot != NULL ? search_heads(h, n, head, width, swap, 1) : search_heads(h, n, head, width, swap, 0);
 }
 
 static uint32_t search_number(const emi_leaf_form *f, emi_leaf_place p, uint64_t head)
 {
 	const emi_number *m = &f->number;
-	const char *base = at(f, p, 0) + m->at;
-	const place *slot = has_slots(p) ? slots(f, p) : NULL;
+	const heads h = { at(f, p, 0) + m->at, f->record, has_slots(p) ? slots(f, p) : NULL, m->flip };
 	const uint32_t n = p.leaf->n;
 
+	/* What comes in order comes last. */
+	if (n != 0 && (number_at(record_in(f, p, n - 1) + m->at, m->width, m->swap) ^ m->flip) < head)
+		return n;
 	if (m->width == 4)
-		return m->swap ? search_heads(base, f->record, slot, n, head, m->flip, 4, 1)
-			       : search_heads(base, f->record, slot, n, head, m->flip, 4, 0);
-	return m->swap ? search_heads(base, f->record, slot, n, head, m->flip, 8, 1)
-		       : search_heads(base, f->record, slot, n, head, m->flip, 8, 0);
+		return m->swap ? search_width(&h, n, head, 4, 1) : search_width(&h, n, head, 4, 0);
+	return m->swap ? search_width(&h, n, head, 8, 1) : search_width(&h, n, head, 8, 0);
 }
 
 static uint32_t search_any(const emi_leaf_form *f, emi_leaf_place p, const emi_btree_probe *probe, int upper)
