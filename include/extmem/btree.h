@@ -45,6 +45,7 @@
 
 #include <extmem/ctx.h>
 #include <extmem/order.h>
+#include <extmem/sort.h>
 
 EM_BEGIN_DECLS
 
@@ -53,6 +54,7 @@ struct em_placement; /* extmem/sys/placement.h */
 
 typedef struct em_btree em_btree;
 typedef struct em_btree_cursor em_btree_cursor;
+typedef struct em_btree_loader em_btree_loader;
 
 /** In em_btree_opts.flags. */
 enum {
@@ -282,6 +284,64 @@ EM_API EM_NODISCARD em_status em_btree_cursor_count(em_btree_cursor *c, uint64_t
 
 /** Copy the detail of the last failure of its tree, or of a cursor of that. */
 EM_API void em_btree_cursor_error(const em_btree_cursor *c, em_errinfo *err);
+
+/*
+ * Loading.
+ *
+ * A tree of records that are sorted already is made from its leaves up: each block is written once, and full.  Records
+ * that are not sorted go through an em_sorter with the order of the tree first; that is many times as fast as to insert
+ * them one by one, as soon as they do not fit into memory.
+ *
+ *     em_sorter_open(&sorter, ctx, order, NULL);
+ *     ... em_sorter_push(sorter, records, n) ...
+ *     em_sorter_finish(sorter);
+ *     em_btree_load_sorted(t, sorter, NULL);
+ */
+
+/** In em_btree_load_opts.flags. */
+enum {
+	EM_BTREE_LOAD_SKIP = 1  /**< Of records with equal keys only the first one enters, in place of
+	                             EM_ERR_FORMAT.  With EM_BTREE_DUPLICATES all enter. */
+};
+
+typedef struct em_btree_load_opts {
+	uint32_t size;          /**< sizeof(em_btree_load_opts); set by the initialiser. */
+	uint32_t flags;         /**< EM_BTREE_LOAD_..., combined. */
+	uint32_t leaf_fill;     /**< How full leaves are, in percent, 1 to 100; 0: 100.  A tree into which records are
+	                             going to be inserted all over the place is changed with fewer splits if it is
+	                             less. */
+	uint32_t node_fill;     /**< The same of nodes. */
+	em_errinfo *errinfo;    /**< Filled when opening fails, or em_btree_load_sorted(); may be NULL. */
+} em_btree_load_opts;
+#define EM_BTREE_LOAD_OPTS_INIT { sizeof(em_btree_load_opts), 0, 0, 0, NULL }
+
+/**
+ * Load a tree, which is empty, with records in its order; opts may be NULL.  Until em_btree_loader_finish() the tree is
+ * empty, and changing it is EM_ERR_STATE; it is empty again when the loader is closed before that.
+ *
+ * em_btree_loader_push() copies n records.  *pushed, which may be NULL, is how many of them are done with, also after a
+ * failure: the same call for the others may be tried again.  EM_ERR_FORMAT: a record is less than the one before it, or,
+ * without duplicates, has the same key; em_errinfo.record is its number, from 1, of all that were pushed.  Those of the
+ * call that are before it may have entered, as *pushed says, and nothing else.
+ *
+ * em_btree_loader_finish() may be tried again, too.
+ *
+ * Returns: EM_ERR_STATE (the tree has records, or another loader; the loader is finished), EM_ERR_INVAL (a pointer is
+ * NULL, flags are unknown), EM_ERR_RANGE (percents), EM_ERR_VERSION; and as em_btree_insert().
+ * I/O: a write for each block; some reads at the end.
+ */
+EM_API EM_NODISCARD em_status em_btree_loader_open(em_btree_loader **out, em_btree *t, const em_btree_load_opts *opts);
+EM_API EM_NODISCARD em_status em_btree_loader_push(em_btree_loader *l, const void *records, uint64_t n,
+						   uint64_t *pushed);
+EM_API EM_NODISCARD em_status em_btree_loader_finish(em_btree_loader *l);
+EM_API void em_btree_loader_error(const em_btree_loader *l, em_errinfo *err);
+EM_API void em_btree_loader_close(em_btree_loader *l);
+
+/** Load a tree, which is empty, with all that a sorter is going to lend (em_sorter_next()), which must be sorted by the
+ *  same order.  Records are copied once, from its batches into leaves.  After a failure the tree is empty, and the
+ *  sorter somewhere.  As em_btree_loader_push() and em_sorter_next().  I/O: what the sorter reads, and a write for each
+ *  block. */
+EM_API EM_NODISCARD em_status em_btree_load_sorted(em_btree *t, em_sorter *sorted, const em_btree_load_opts *opts);
 
 /* The tree as a whole. */
 

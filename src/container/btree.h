@@ -80,7 +80,7 @@ struct em_btree {
 	emi_btree_blocks leaves, nodes;
 	emi_btree_cursors cursors;
 	uint64_t splits, shares, fusions; /* of leaves and nodes */
-	struct em_btree_loader *loader; /* open; NULL: none */
+	struct emi_btree_load *loader; /* that is making the tree; NULL: none */
 };
 
 /* btree.c */

@@ -413,6 +413,19 @@ static em_status with_btree_opts(void *theirs)
 	return st;
 }
 
+static em_status with_btree_load_opts(void *theirs)
+{
+	em_btree_loader *l;
+	em_btree *t;
+	em_status st;
+
+	assert_int_equal(em_btree_open(&t, ctx, order, NULL), EM_OK);
+	st = em_btree_loader_open(&l, t, theirs);
+	em_btree_loader_close(l);
+	em_btree_close(t);
+	return st;
+}
+
 static em_status with_btree_stats(void *theirs)
 {
 	em_btree *t;
@@ -577,6 +590,7 @@ typedef struct subject {
 		em_kernels kernels;
 		em_output_opts output_opts;
 		em_policy policy;
+		em_btree_load_opts btree_load_opts;
 		em_btree_opts btree_opts;
 		em_radix_heap_opts radix_heap_opts;
 		em_shuffle_opts shuffle_opts;
@@ -626,6 +640,7 @@ static size_t make_subjects(subject *s)
 	static const em_file_opts file_opts = EM_FILE_OPTS_INIT;
 	static const em_format format = EM_FORMAT_INIT;
 	static const em_output_opts output_opts = EM_OUTPUT_OPTS_INIT;
+	static const em_btree_load_opts btree_load_opts = EM_BTREE_LOAD_OPTS_INIT;
 	static const em_btree_opts btree_opts = EM_BTREE_OPTS_INIT;
 	static const em_radix_heap_opts radix_heap_opts = EM_RADIX_HEAP_OPTS_INIT;
 	static const em_shuffle_opts shuffle_opts = EM_SHUFFLE_OPTS_INIT;
@@ -694,6 +709,9 @@ static size_t make_subjects(subject *s)
 	s[n++] = MAKE(em_phase_stats, with_phase_stats, 0);
 	s[n] = MAKE(em_policy, with_policy, 1);
 	s[n++].u.policy = *em_policy_clock();
+	s[n] = MAKE(em_btree_load_opts, with_btree_load_opts, 1);
+	s[n].u.btree_load_opts = btree_load_opts;
+	s[n++].u.btree_load_opts.errinfo = &err;
 	s[n] = MAKE(em_btree_opts, with_btree_opts, 1);
 	s[n].u.btree_opts = btree_opts;
 	s[n++].u.btree_opts.errinfo = &err;

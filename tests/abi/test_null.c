@@ -339,6 +339,7 @@ ERROR_OF(queue)
 ERROR_OF(stack)
 ERROR_OF(btree)
 ERROR_OF(btree_cursor)
+ERROR_OF(btree_loader)
 ERROR_OF(radix_heap)
 ERROR_OF(vector)
 ERROR_OF(vector_reader)
@@ -586,6 +587,8 @@ static void test_deques(void **state)
 
 static void test_trees(void **state)
 {
+	em_btree_load_opts load = EM_BTREE_LOAD_OPTS_INIT;
+	em_btree_loader *l;
 	em_btree_cursor *c;
 	uint64_t got, n;
 	em_btree *t;
@@ -595,6 +598,7 @@ static void test_trees(void **state)
 	assert_int_equal(em_btree_open(&t, ctx, order, NULL), EM_OK);
 	for (i = 0; i < 3; i++)
 		assert_int_equal(em_btree_insert(t, &numbers[i]), EM_OK);
+	load.errinfo = &err;
 	told(em_btree_insert(t, NULL), "record", btree_error, t);
 	told(em_btree_upsert(t, NULL), "record", btree_error, t);
 	told(em_btree_get(t, NULL, &got), "key", btree_error, t);
@@ -624,9 +628,19 @@ static void test_trees(void **state)
 	assert_int_equal(em_btree_stats_get(t, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_btree_count(t, NULL, NULL, &n), EM_OK);
 	assert_int_equal(n, 3);
+	refused(em_btree_loader_open(NULL, t, &load), "out");
+	refused(em_btree_load_sorted(t, NULL, &load), "sorted");
+	assert_int_equal(em_btree_loader_open(&l, t, NULL), EM_ERR_STATE);
 	assert_int_equal(em_btree_pop_min(t, NULL), EM_OK);
 	assert_int_equal(em_btree_erase_range(t, NULL, NULL, NULL), EM_OK);
 	assert_int_equal(em_btree_size(t), 0);
+	assert_int_equal(em_btree_loader_open(&l, t, NULL), EM_OK);
+	told(em_btree_loader_push(l, NULL, 1, &n), "records", btree_loader_error, l);
+	assert_int_equal(em_btree_loader_push(l, NULL, 0, NULL), EM_OK);
+	assert_int_equal(em_btree_loader_push(l, numbers, 1, NULL), EM_OK);
+	assert_int_equal(em_btree_loader_finish(l), EM_OK);
+	em_btree_loader_close(l);
+	assert_int_equal(em_btree_size(t), 1);
 	em_btree_close(t);
 }
 
