@@ -9,7 +9,7 @@
 #include "container/btree.h"
 
 #define AHEAD_SHARE 16u         /* of the frames: leaves that are read ahead, so that they are there when they are wanted, ... */
-#define AHEAD_MOST 5u           /* ... and two to this, at most */
+#define AHEAD_MOST 5u           /* ... and two to this, at most; after so many steps */
 
 static void stand_outside(em_btree_cursor *c, int forward)
 {
@@ -141,27 +141,38 @@ em_status emi_btree_cursor_get(em_btree_cursor *c, void *record, em_errinfo *err
 	return EM_OK;
 }
 
-/* It came to another leaf.  The more of them it has passed, the more are read ahead. */
-static void come_to(em_btree_cursor *c, const emi_btree_pin *pin, int forward)
+/* It goes on that way: from one leaf to the next, or by a call for many records. */
+static void go_on(em_btree_cursor *c, int forward)
 {
-	const uint32_t most = c->tree->plan.leaf_frames / AHEAD_SHARE;
-	uint32_t n;
-
 	c->steps = c->forward == forward ? c->steps : 0;
 	c->forward = (uint8_t)forward;
-	n = most != 0 ? (uint32_t)1 << c->steps : 1;
-	c->steps = (uint8_t)(c->steps < AHEAD_MOST ? c->steps + 1 : c->steps);
-	emi_btree_ahead(c->tree, pin, forward, n < most || most == 0 ? n : most);
+	c->steps = (uint8_t)(c->steps <= AHEAD_MOST ? c->steps + 1 : c->steps);
 }
 
-/* Pin the leaf where the next records that way are; *slot: the first of them.  EM_END: there are none. */
-static em_status next_spot(em_btree_cursor *c, int forward, emi_btree_spot *s, em_errinfo *err)
+/* It is in a leaf, and `wanted' more records are going to be.  Have the leaves read ahead that those need, and some more
+ * when it has come here from others: the longer it has gone on, the more. */
+static void read_ahead(em_btree_cursor *c, const emi_btree_spot *s, int forward, int came, uint64_t wanted)
+{
+	const uint32_t share = c->tree->plan.leaf_frames / AHEAD_SHARE, here = s->pin.u.leaf->n;
+	const uint32_t there = forward ? here - s->slot : s->slot + 1;
+	uint64_t n = wanted > there ? (wanted - there) / here + 1 : 0, most = (uint64_t)1 << AHEAD_MOST;
+
+	if (came && c->steps != 0)
+		n += (uint64_t)1 << (c->steps - 1);
+	most = share < most ? share + (share == 0) : most;
+	if (n != 0)
+		emi_btree_ahead(c->tree, &s->pin, forward, (uint32_t)(n < most ? n : most));
+}
+
+/* Pin the leaf where the next records that way are; *came: it is another one.  EM_END: there are none. */
+static em_status next_spot(em_btree_cursor *c, int forward, emi_btree_spot *s, int *came, em_errinfo *err)
 {
 	em_btree *t = c->tree;
 	uint64_t leaf = c->leaf;
 	em_status st;
 
 	memset(s, 0, sizeof *s);
+	*came = 0;
 	if (t->n == 0 || c->state == (forward ? EMI_CURSOR_END : EMI_CURSOR_BEGIN))
 		return EM_END;
 	if (c->state == EMI_CURSOR_BEGIN || c->state == EMI_CURSOR_END)
@@ -172,7 +183,7 @@ static em_status next_spot(em_btree_cursor *c, int forward, emi_btree_spot *s, e
 	s->slot = c->slot + (c->state == EMI_CURSOR_ON && forward);
 	if (c->state == EMI_CURSOR_BEGIN || c->state == EMI_CURSOR_END) {
 		s->slot = forward ? 0 : s->pin.u.leaf->n;
-		come_to(c, &s->pin, forward);
+		*came = 1;
 	}
 	while (s->slot == (forward ? s->pin.u.leaf->n : 0)) {
 		leaf = forward ? s->pin.u.leaf->next : s->pin.u.leaf->prev;
@@ -183,7 +194,7 @@ static em_status next_spot(em_btree_cursor *c, int forward, emi_btree_spot *s, e
 		if (st != EM_OK)
 			return st;
 		s->slot = forward ? 0 : s->pin.u.leaf->n;
-		come_to(c, &s->pin, forward);
+		*came = 1;
 	}
 	s->slot -= !forward;
 	return EM_OK;
@@ -216,10 +227,14 @@ em_status emi_btree_cursor_step(em_btree_cursor *c, int forward, void *records, 
 	for (*got = 0; *got < n;) {
 		emi_btree_spot s;
 		uint32_t some;
+		int came;
 
-		st = next_spot(c, forward, &s, err);
+		st = next_spot(c, forward, &s, &came, err);
 		if (st != EM_OK)
 			break;
+		if (n > 1 ? *got == 0 : came)
+			go_on(c, forward);
+		read_ahead(c, &s, forward, came, n - *got);
 		some = copy(t, &s, forward, to, n - *got);
 		stand_on(c, &s.pin, forward ? s.slot + some - 1 : s.slot - (some - 1));
 		*got += some;
