@@ -197,6 +197,44 @@ EM_API EM_NODISCARD em_status em_btree_pop_min(em_btree *t, void *record);
 EM_API EM_NODISCARD em_status em_btree_pop_max(em_btree *t, void *record);
 
 /*
+ * Many at a time.
+ */
+
+/**
+ * Copy, for each of n keys that lie one behind the other, the record with that key (of duplicates the first one), or the
+ * first one whose key is not less: that for the i-th key is the i-th at `records', of n.  Where there is none its place
+ * stays as it was.  found[], of n, which may be NULL, is 1 where there is one, else 0; *n_found, which may be NULL, is how
+ * many there are, also after a failure.  Keys may come in any order, and be equal.
+ *
+ * I/O: that of single look-ups, but no block is read twice for 2^16 keys, and many are read at a time: an eighth of the
+ * cache, or 128, and as many ahead.  Memory: 32 bytes for each of up to 2^16 keys; if there is none, fewer at a time.
+ */
+EM_API EM_NODISCARD em_status em_btree_get_many(em_btree *t, const void *keys, uint64_t n, void *records,
+						uint8_t *found, uint64_t *n_found);
+EM_API EM_NODISCARD em_status em_btree_lower_bound_many(em_btree *t, const void *keys, uint64_t n, void *records,
+							uint8_t *found, uint64_t *n_found);
+
+/**
+ * Add n records, in any order: as em_btree_insert() or em_btree_upsert() of each would, but they are sorted first, by an
+ * em_sorter with what memory the context has left.  So they come to one leaf after the other, and the next ones are read
+ * ahead.  An empty tree is loaded.  *inserted, which may be NULL, is how many entered; of others there was one with an
+ * equal key.  After a failure some have entered, as it says: without duplicates the call may be tried again.
+ *
+ * Returns as em_sorter_push(), em_sorter_finish(), em_sorter_next(), too.
+ * I/O: that of sorting, and each leaf that is changed is read once, and written.
+ */
+EM_API EM_NODISCARD em_status em_btree_insert_many(em_btree *t, const void *records, uint64_t n, uint64_t *inserted);
+EM_API EM_NODISCARD em_status em_btree_upsert_many(em_btree *t, const void *records, uint64_t n, uint64_t *inserted);
+
+/** The same with all that a sorter is going to lend (em_sorter_next()), which must be sorted by the same order.  What the
+ *  tree does not take in a failure the sorter may have lent. */
+EM_API EM_NODISCARD em_status em_btree_insert_sorted(em_btree *t, em_sorter *sorted, uint64_t *inserted);
+
+/** Take out, for each of n keys that lie one behind the other, the record with that key, of duplicates the first one, if
+ *  there is one; sorted first, likewise.  *erased, which may be NULL, is how many they were, also after a failure. */
+EM_API EM_NODISCARD em_status em_btree_erase_many(em_btree *t, const void *keys, uint64_t n, uint64_t *erased);
+
+/*
  * Cursors.
  *
  * A cursor stands on a record, and stays on it while the tree changes around it: it knows its place, and whoever moves
@@ -317,7 +355,7 @@ typedef struct em_btree_load_opts {
 
 /**
  * Load a tree, which is empty, with records in its order; opts may be NULL.  Until em_btree_loader_finish() the tree is
- * empty, and changing it is EM_ERR_STATE; it is empty again when the loader is closed before that.
+ * empty, its cursors stand before the first record, and changing it is EM_ERR_STATE; it is empty again when the loader is closed before that.
  *
  * em_btree_loader_push() copies n records.  *pushed, which may be NULL, is how many of them are done with, also after a
  * failure: the same call for the others may be tried again.  EM_ERR_FORMAT: a record is less than the one before it, or,

@@ -233,6 +233,20 @@ em_status emi_btree_cursor_put(em_btree_cursor *c, const void *record, em_errinf
 /* btree_ahead.c: the leaf that is pinned is going to be followed by so many that way: begin to read them. */
 void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n);
 
+/* btree_many.c: copy, for each of n keys, the first record that is not before it, or, upper, that is behind it, and,
+ * equal, has that key, to its place; found[], which may be NULL, says for which there is one. */
+em_status emi_btree_get_many(em_btree *t, const char *keys, uint64_t n, int upper, int equal, char *records,
+			     unsigned char *found, uint64_t *n_found, em_errinfo *err);
+
+/* btree_update.c */
+
+typedef enum emi_btree_update_kind { EMI_BTREE_INSERT, EMI_BTREE_UPSERT, EMI_BTREE_ERASE } emi_btree_update_kind;
+
+/* Do that with each of n records, or with their keys; it costs least when they are sorted.  *changed grows by those that
+ * entered, or were taken out, also when there is a failure. */
+em_status emi_btree_update(em_btree *t, const char *records, size_t n, emi_btree_update_kind kind, uint64_t *changed,
+			   em_errinfo *err);
+
 /* btree_verify.c: EM_ERR_CORRUPT, with what is wrong. */
 em_status emi_btree_verify(em_btree *t, em_errinfo *err);
 

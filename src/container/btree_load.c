@@ -302,3 +302,40 @@ em_status emi_btree_load_finish(emi_btree_load *l, em_errinfo *err)
 		t->loader = NULL;
 	return st;
 }
+
+/* All that a sorter has. */
+static em_status load(emi_btree_load *l, em_sorter *sorted, em_errinfo *err)
+{
+	const em_batch *batch;
+	uint64_t pushed;
+	em_status st;
+
+	while ((st = em_sorter_next(sorted, &batch)) == EM_OK) {
+		if (batch->ends != NULL || batch->bytes != batch->n * l->tree->plan.record)
+			return emi_fail(err, EM_ERR_INVAL, "records of the sorter are not of %" PRIu64 " bytes",
+					(uint64_t)l->tree->plan.record);
+		st = emi_btree_load_push(l, batch->records, batch->n, &pushed, err);
+		if (st != EM_OK)
+			return st;
+	}
+	if (st != EM_END) {
+		em_sorter_error(sorted, err);
+		return st;
+	}
+	return emi_btree_load_finish(l, err);
+}
+
+em_status emi_btree_load_from(em_btree *t, em_sorter *sorted, const em_btree_load_opts *o, em_errinfo *err)
+{
+	emi_btree_load l;
+	em_status st = emi_btree_clear(t, err);
+
+	if (st != EM_OK)
+		return st;
+	memset(&l, 0, sizeof l);
+	st = emi_btree_load_open(&l, t, o, err);
+	if (st == EM_OK)
+		st = load(&l, sorted, err);
+	emi_btree_load_close(&l);
+	return st;
+}

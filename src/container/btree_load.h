@@ -53,4 +53,7 @@ em_status emi_btree_load_push(emi_btree_load *l, const char *records, size_t n, 
 
 em_status emi_btree_load_finish(emi_btree_load *l, em_errinfo *err);
 
+/* All that a sorter is going to lend becomes an empty tree. */
+em_status emi_btree_load_from(em_btree *t, em_sorter *sorted, const em_btree_load_opts *o, em_errinfo *err);
+
 #endif

@@ -7,8 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <extmem/sort.h>
-
 #include "base/structs.h"
 #include "container/btree_load.h"
 #include "container/public_btree.h"
@@ -141,46 +139,6 @@ void em_btree_loader_error(const em_btree_loader *l, em_errinfo *err)
 	emi_object_error(l, err);
 }
 
-/* All that a sorter has. */
-static em_status load(emi_btree_load *l, em_sorter *sorted, em_errinfo *err)
-{
-	const em_batch *batch;
-	uint64_t pushed;
-	em_status st;
-
-	while ((st = em_sorter_next(sorted, &batch)) == EM_OK) {
-		if (batch->ends != NULL || batch->bytes != batch->n * l->tree->plan.record)
-			return emi_fail(err, EM_ERR_INVAL, "records of the sorter are not of %" PRIu64 " bytes",
-					(uint64_t)l->tree->plan.record);
-		st = emi_btree_load_push(l, batch->records, batch->n, &pushed, err);
-		if (st != EM_OK)
-			return st;
-	}
-	if (st != EM_END) {
-		em_sorter_error(sorted, err);
-		return st;
-	}
-	return emi_btree_load_finish(l, err);
-}
-
-/* A call on the tree has begun. */
-static em_status load_sorted(em_btree *t, em_sorter *sorted, const em_btree_load_opts *o, em_errinfo *err)
-{
-	emi_btree_load l;
-	em_status st = check(t, o, err);
-
-	if (st == EM_OK)
-		st = emi_btree_clear(t, err);
-	if (st != EM_OK)
-		return st;
-	memset(&l, 0, sizeof l);
-	st = emi_btree_load_open(&l, t, o, err);
-	if (st == EM_OK)
-		st = load(&l, sorted, err);
-	emi_btree_load_close(&l);
-	return st;
-}
-
 em_status em_btree_load_sorted(em_btree *t, em_sorter *sorted, const em_btree_load_opts *opts)
 {
 	const em_btree_load_opts plain = EM_BTREE_LOAD_OPTS_INIT;
@@ -193,7 +151,9 @@ em_status em_btree_load_sorted(em_btree *t, em_sorter *sorted, const em_btree_lo
 		if (st == EM_OK)
 			st = EMI_STRUCT_TAKE(em_btree_load_opts, &o, opts != NULL ? opts : &plain, &err);
 		if (st == EM_OK)
-			st = load_sorted(t, sorted, &o, &err);
+			st = check(t, &o, &err);
+		if (st == EM_OK)
+			st = emi_btree_load_from(t, sorted, &o, &err);
 		st = emi_leave(t, st, &err);
 	}
 	return emi_tell(opts != NULL ? EMI_ERRINFO_OF(em_btree_load_opts, opts) : NULL, st, &err);

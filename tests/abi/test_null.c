@@ -628,6 +628,17 @@ static void test_trees(void **state)
 	assert_int_equal(em_btree_stats_get(t, NULL), EM_ERR_INVAL);
 	assert_int_equal(em_btree_count(t, NULL, NULL, &n), EM_OK);
 	assert_int_equal(n, 3);
+	told(em_btree_get_many(t, NULL, 1, &got, NULL, NULL), "keys", btree_error, t);
+	told(em_btree_get_many(t, numbers, 1, NULL, NULL, NULL), "records", btree_error, t);
+	told(em_btree_lower_bound_many(t, NULL, 1, &got, NULL, NULL), "keys", btree_error, t);
+	told(em_btree_insert_many(t, NULL, 1, &n), "records", btree_error, t);
+	told(em_btree_upsert_many(t, NULL, 1, &n), "records", btree_error, t);
+	told(em_btree_erase_many(t, NULL, 1, &n), "keys", btree_error, t);
+	told(em_btree_insert_sorted(t, NULL, &n), "sorted", btree_error, t);
+	assert_int_equal(em_btree_get_many(t, numbers, 1, &got, NULL, NULL), EM_OK);
+	assert_int_equal(got, numbers[0]);
+	assert_int_equal(em_btree_get_many(t, NULL, 0, NULL, NULL, NULL), EM_OK);
+	assert_int_equal(em_btree_insert_many(t, NULL, 0, NULL), EM_OK);
 	refused(em_btree_loader_open(NULL, t, &load), "out");
 	refused(em_btree_load_sorted(t, NULL, &load), "sorted");
 	assert_int_equal(em_btree_loader_open(&l, t, NULL), EM_ERR_STATE);
