@@ -14,7 +14,6 @@
 
 #define PLACES_MOST UINT16_MAX  /* numbers of places have two bytes */
 #define RUN 3u                  /* records that came in order: more may */
-#define NEAR 16u                /* records that are looked for without asking for them ahead */
 #define MOVED_LEAST 1024u       /* bytes: no more are moved rather than begin an array */
 
 typedef uint16_t place;
@@ -100,28 +99,29 @@ static inline const char *head_of(const heads *h, uint32_t i, int slots)
 	return h->base + (slots ? h->slot[i] : i) * h->step;
 }
 
-/* The first slot whose head is not less.  Each step is a number that is added, or not, and no branch.  At first the two
- * places where the next step may look are asked for before it is known which of them it is. */
+static inline uint32_t is_less(const heads *h, uint32_t i, uint64_t head, unsigned width, int swap, int slots)
+{
+	return (number_at(head_of(h, i, slots), width, swap) ^ h->flip) < head;
+}
+
+/* The first slot whose head is not less.  Each step looks at three places, whose loads wait for one another no more than
+ * that of one would, and leaves a quarter.  There is no branch on what they have, so none is foreseen wrongly. */
 static inline uint32_t search_heads(const heads *h, uint32_t n, uint64_t head, unsigned width, int swap, int slots)
 {
-	uint32_t from = 0;
+	uint32_t from = 0, less = 0, i;
 
-	while (n > NEAR) {
-		const uint32_t half = n / 2, low = from + (n - half) / 2 - 1;
-		const char *mid = head_of(h, from + half - 1, slots);
+	while (n >= 4) {
+		const uint32_t q = n / 4;
 
-		__builtin_prefetch(head_of(h, low, slots));
-		__builtin_prefetch(head_of(h, low + half, slots));
-		from += (number_at(mid, width, swap) ^ h->flip) < head ? half : 0;
-		n -= half;
+		less = is_less(h, from + q - 1, head, width, swap, slots);
+		less += is_less(h, from + 2 * q - 1, head, width, swap, slots);
+		less += is_less(h, from + 3 * q - 1, head, width, swap, slots);
+		from += less * q;
+		n -= 3 * q;
 	}
-	while (n > 1) {
-		const uint32_t half = n / 2;
-
-		from += (number_at(head_of(h, from + half - 1, slots), width, swap) ^ h->flip) < head ? half : 0;
-		n -= half;
-	}
-	return n == 0 ? 0 : from + ((number_at(head_of(h, from, slots), width, swap) ^ h->flip) < head);
+	for (less = i = 0; i < n; i++)
+		less += is_less(h, from + i, head, width, swap, slots);
+	return from + less;
 }
 
 static inline uint32_t search_width(const heads *h, uint32_t n, uint64_t head, unsigned width, int swap)
