@@ -13,7 +13,8 @@
 #include <string.h>
 
 #define PLACES_MOST UINT16_MAX  /* numbers of places have two bytes */
-#define RUN 3u                  /* records that came in order: more may */
+#define RUN_LEAST 3u            /* records that came in order, so that more may, ... */
+#define RUN_SHARE 8u            /* ... or, if that is more, this part of a leaf */
 #define MOVED_LEAST 1024u       /* bytes: no more are moved rather than begin an array */
 
 typedef uint16_t place;
@@ -318,11 +319,13 @@ static uint32_t shares(const emi_leaf_form *f, emi_leaf_place left, emi_leaf_pla
 
 static uint32_t cut(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot)
 {
+	const uint32_t n = p.leaf->n, enough = n / RUN_SHARE > RUN_LEAST ? n / RUN_SHARE : RUN_LEAST;
+
 	(void)f;
-	if (slot == p.leaf->n)
+	if (slot == n)
 		return slot - 1;
-	/* What comes in order goes on at the end of a leaf. */
-	return slot == p.leaf->last + 1 && p.leaf->run >= RUN ? slot : p.leaf->n / 2;
+	/* What comes in order goes on at the end of a leaf.  But few leaves may become so empty by that. */
+	return slot == p.leaf->last + 1 && p.leaf->run >= enough && slot >= n / 2 ? slot : n / 2;
 }
 
 static int lean(const emi_leaf_form *f, emi_leaf_place p)
