@@ -261,6 +261,9 @@ static void test_constructors(void **state)
 	refused(em_order_keys(NULL, ctx, 8, NULL, 0, &err), "out");
 	refused(em_order_keys(&key, NULL, 8, NULL, 0, &err), "ctx");
 	refused(em_order_keys(&key, ctx, 8, NULL, 1, &err), "keys");
+	refused(em_order_parse(NULL, ctx, 8, "u64le@0", &err), "out");
+	refused(em_order_parse(&key, NULL, 8, "u64le@0", &err), "ctx");
+	refused(em_order_parse(&key, ctx, 8, NULL, &err), "name");
 	refused(em_order_cmp(&key, ctx, 8, NULL, NULL, 0, NULL, NULL, &err), "cmp");
 	refused(em_order_key_fn(&key, ctx, 8, NULL, NULL, 0, NULL, NULL, &err), "fn");
 	refused(em_order_text(NULL, ctx, NULL, 0, NULL, &err), "out");
