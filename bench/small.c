@@ -16,6 +16,7 @@
  *   top        the first 100 of the 64-bit numbers
  *   radix      a radix heap of the 64-bit numbers, pushed and popped one by one
  *   pq         the same with a priority queue
+ *   btree      a B+-tree of the 64-bit numbers, inserted and looked up one by one
  *   pool       a pool of 8 blocks to write and 8 to read
  *   cache      a cache of 64 blocks
  *   vector     64-bit numbers, appended by one call, and read by another
@@ -225,6 +226,24 @@ static void queue_any_numbers(void)
 	em_pq_close(q);
 }
 
+/* A tree whose order is made before, in whatever order the numbers come; each is looked up. */
+static void index_numbers(void)
+{
+	const uint64_t *data = numbers[set()];
+	em_btree *t;
+	uint64_t got;
+	unsigned i;
+
+	must(em_btree_open(&t, ctx, order, NULL), "open");
+	for (i = 0; i < N; i++)
+		must(em_btree_insert(t, &data[i]), "insert");
+	for (i = 0; i < N; i++) {
+		must(em_btree_get(t, &data[i], &got), "get");
+		seen += got;
+	}
+	em_btree_close(t);
+}
+
 static void open_pool(void)
 {
 	em_block_pool_opts opts = EM_BLOCK_POOL_OPTS_INIT;
@@ -391,6 +410,7 @@ static const work works[] = {
 	{ "deque", NULL, use_deque, NULL },
 	{ "radix", order_numbers, queue_numbers, array_numbers },
 	{ "pq", order_numbers, queue_any_numbers, array_numbers },
+	{ "btree", order_numbers, index_numbers, array_numbers },
 };
 
 static int by_value(const void *a, const void *b)

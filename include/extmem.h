@@ -7,6 +7,7 @@
 
 #include <extmem/base.h>
 #include <extmem/batch.h>
+#include <extmem/btree.h>
 #include <extmem/check.h>
 #include <extmem/container.h>
 #include <extmem/ctx.h>

@@ -135,6 +135,22 @@ em_status emi_cache_get(emi_cache *c, em_bid bid, uint32_t mode, uint32_t *frame
 	return EM_OK;
 }
 
+int emi_cache_again(emi_cache *c, em_bid bid, uint32_t *frame)
+{
+	const uint32_t i = c->last;
+	emi_cache_frame *f;
+
+	if (i >= c->used || c->block[i].bid.offset != bid.offset || c->block[i].bid.disk != bid.disk)
+		return 0;
+	f = &c->frame[i];
+	if (!f->here || f->busy != EMI_FRAME_IDLE)
+		return 0;
+	c->stats.hits++;
+	f->pins++;
+	*frame = i;
+	return 1;
+}
+
 uint32_t emi_cache_find(const emi_cache *c, em_bid bid)
 {
 	return emi_bid_map_find(&c->map, bid);

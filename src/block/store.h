@@ -106,8 +106,8 @@ em_status emi_store_check_block(const emi_store *s, emi_request_kind kind, em_bi
 em_status emi_store_alloc(emi_store *s, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n,
 			  em_errinfo *err);
 
-/* Free a block, whose requests must be done, when other holders have forgotten it; of arrays and files it is forgotten
- * and nothing else.  me may be NULL.  EM_ERR_STATE: it is pinned; see emi_bids_free(). */
+/* Free a block, whose requests must be done, when other holders have forgotten it.  A block of an array has no place
+ * then, and is zeros; one of a file is forgotten and nothing else.  me may be NULL.  EM_ERR_STATE: it is pinned; see emi_bids_free(). */
 em_status emi_store_free(emi_store *s, const emi_holder *me, em_bid bid, size_t bytes, em_errinfo *err);
 
 /* Begin to read a block into buf.  1: emi_wait() tells how it ends; all of buf is filled then, with zeros where nothing

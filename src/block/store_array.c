@@ -153,6 +153,18 @@ static void cut(emi_store *s, uint64_t end)
 	}
 }
 
+/* Its place is free; the next write gives it another one. */
+static em_status array_free(emi_store *s, em_bid bid, size_t bytes, em_errinfo *err)
+{
+	em_bid *place = place_of(s, bid.offset);
+
+	(void)bytes;
+	(void)err;
+	if (place != NULL)
+		drop(s, place);
+	return EM_OK;
+}
+
 static em_status array_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 {
 	if (bytes <= (uint64_t)INT64_MAX - s->array.block_bytes)
@@ -172,7 +184,8 @@ static void array_close(emi_store *s)
 	emi_free_array(s->ctx, s->array.part, s->array.parts, sizeof *s->array.part);
 }
 
-static const emi_store_kind array = { array_read, array_write, NULL, NULL, array_resize, array_resized, array_close };
+static const emi_store_kind array = { array_read, array_write, NULL, array_free, array_resize, array_resized,
+				      array_close };
 
 em_status emi_store_open_array(emi_store **out, em_ctx *ctx, size_t block_bytes, const em_placement *place,
 			       em_errinfo *err)

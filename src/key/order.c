@@ -267,6 +267,36 @@ em_ctx *emi_order_ctx(const em_order *o)
 	return o->ctx;
 }
 
+size_t emi_order_reach(const em_order *o)
+{
+	size_t reach = o->nfields == 0 ? o->record_bytes : 0;
+	uint32_t i;
+
+	for (i = 0; i < o->nfields; i++)
+		if (o->fields[i].offset + o->fields[i].width > reach)
+			reach = o->fields[i].offset + o->fields[i].width;
+	return reach;
+}
+
+int emi_order_number(const em_order *o, emi_number *number)
+{
+	const emi_bytes *key = &o->prefix.key;
+	const int kind = key->piece[0].kind, width = kind < 0 ? -kind : kind;
+
+	if (o->nfields == 0 || key->npieces != 1 || key->piece[0].shift != 0 || width < 4 || o->prefix.nsigns != 0)
+		return 0;
+	number->at = key->piece[0].at;
+	number->width = (unsigned)width;
+	number->swap = kind < 0;
+	number->flip = o->prefix.flip;
+	return 1;
+}
+
+int emi_order_by_fields(const em_order *o)
+{
+	return o->nfields != 0;
+}
+
 const emi_codec *emi_order_codec(const em_order *o)
 {
 	return &o->codec;

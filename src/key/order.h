@@ -134,4 +134,22 @@ void emi_order_ref(em_order *o);
 
 em_ctx *emi_order_ctx(const em_order *o);
 
+/* The first bytes of a record that it looks at: up to the end of the last field; of a function all. */
+size_t emi_order_reach(const em_order *o);
+
+/* A number of 4 or 8 bytes of a record, that becomes the element key, when some of its bits are
+ * inverted. */
+typedef struct emi_number {
+	size_t at;
+	unsigned width;         /* 4 or 8 */
+	int swap;               /* its bytes are in the other order */
+	uint64_t flip;
+} emi_number;
+
+/* Is that all that the element key of a record is made of?  Then whoever compares many can do without the codec. */
+int emi_order_number(const em_order *o, emi_number *number);
+
+/* Is it by key fields, which may lie at any address? */
+int emi_order_by_fields(const em_order *o);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * parse.c -- a key as the command spells it: OFFSET:TYPE[:r].
+ * parse.c -- a key as the command spells it, OFFSET:TYPE[:r], and orders as they are named, TYPE@OFFSET[:r],...
  *
  * TYPE is u8 u16 u32 u64 i8 i16 i32 i64 f32 f64, each with an optional le (the default) or be, or bytesN.
  * Numbers are decimal digits and nothing else.  The message of a failure quotes the key, then names the part that is
@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "key/normalise.h"
 
 /* As much of a text as a message quotes. */
@@ -154,6 +155,74 @@ em_status em_key_parse(em_key *out, const char *text, em_errinfo *err)
 	if (status == EM_OK)
 		*out = key;
 	else if (err != NULL)
+		*err = detail;
+	return status;
+}
+
+/* One field of a name, up to a comma or the end. */
+static em_status parse_field(em_key *key, span field, em_errinfo *err)
+{
+	const char *text = field.text, *at = memchr(text, '@', field.n);
+	span type = { text, at != NULL ? (size_t)(at - text) : field.n }, offset = { NULL, 0 };
+	em_status status = parse_type(key, type, text, err);
+	int bad;
+
+	if (status != EM_OK)
+		return status;
+	if (at == NULL)
+		return emi_fail(err, EM_ERR_INVAL, "order '%.*s': expected '@' and an offset", quoted(field), text);
+	offset.text = at + 1;
+	offset.n = field.n - type.n - 1;
+	if (offset.n > 2 && memcmp(offset.text + offset.n - 2, ":r", 2) == 0) {
+		offset.n -= 2;
+		key->flags |= EM_KEY_DESCENDING;
+	}
+	bad = parse_number(&key->offset, offset);
+	if (bad != 0)
+		return emi_fail(err, EM_ERR_INVAL, "order '%.*s': the offset '%.*s' is %s", quoted(field), text,
+				quoted(offset), offset.text, bad < 0 ? "not a number" : "too large");
+	return EM_OK;
+}
+
+static uint32_t count_fields(const char *name)
+{
+	uint32_t n = 1;
+
+	for (; *name != '\0' && n < UINT32_MAX; name++)
+		n += *name == ',';
+	return n;
+}
+
+em_status em_order_parse(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name, em_errinfo *err)
+{
+	em_errinfo detail = { 0 };
+	em_key *keys = NULL;
+	em_status status;
+	uint32_t n = 0, i;
+
+	if (out != NULL)
+		*out = NULL;
+	status = emi_given(out, "out", &detail);
+	if (status == EM_OK)
+		status = emi_given(ctx, "ctx", &detail);
+	if (status == EM_OK)
+		status = emi_given(name, "name", &detail);
+	if (status != EM_OK)
+		goto out;
+	n = count_fields(name);
+	keys = emi_alloc_array(ctx, n, sizeof *keys, &detail);
+	status = keys != NULL ? EM_OK : detail.status;
+	for (i = 0; i < n && status == EM_OK; i++) {
+		const span field = { name, strcspn(name, ",") };
+
+		status = parse_field(&keys[i], field, &detail);
+		name += field.n + (i + 1 < n);
+	}
+	if (status == EM_OK)
+		status = em_order_keys(out, ctx, record_size, keys, n, &detail);
+	emi_free_array(ctx, keys, keys != NULL ? n : 0, sizeof *keys);
+out:
+	if (status != EM_OK && err != NULL)
 		*err = detail;
 	return status;
 }

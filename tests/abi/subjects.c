@@ -389,6 +389,40 @@ static em_status with_stream_stats(void *theirs)
 	return em_element_predict(&o, 1000, theirs);
 }
 
+static em_status with_btree_opts(void *theirs)
+{
+	em_btree *t;
+	const em_status st = em_btree_open(&t, ctx, order, theirs);
+
+	assert_int_equal(em_btree_memory(order, theirs, 1) != 0, st == EM_OK);
+	em_btree_close(t);
+	return st;
+}
+
+static em_status with_btree_load_opts(void *theirs)
+{
+	em_btree_loader *l;
+	em_btree *t;
+	em_status st;
+
+	assert_int_equal(em_btree_open(&t, ctx, order, NULL), EM_OK);
+	st = em_btree_loader_open(&l, t, theirs);
+	em_btree_loader_close(l);
+	em_btree_close(t);
+	return st;
+}
+
+static em_status with_btree_stats(void *theirs)
+{
+	em_btree *t;
+	em_status st;
+
+	assert_int_equal(em_btree_open(&t, ctx, order, NULL), EM_OK);
+	st = em_btree_stats_get(t, theirs);
+	em_btree_close(t);
+	return st;
+}
+
 static em_status with_pq_opts(void *theirs)
 {
 	em_pq_plan_info info = EM_PQ_PLAN_INFO_INIT;
@@ -626,6 +660,13 @@ static size_t make_subjects(subject *s)
 	s[n++] = MAKE(em_phase_stats, with_phase_stats, 0);
 	s[n] = MAKE(em_policy, with_policy, 1);
 	s[n++].u.policy = *em_policy_clock();
+	s[n] = MAKE(em_btree_load_opts, with_btree_load_opts, 1);
+	s[n].u.btree_load_opts = (em_btree_load_opts)EM_BTREE_LOAD_OPTS_INIT;
+	s[n++].u.btree_load_opts.errinfo = &subjects_err;
+	s[n] = MAKE(em_btree_opts, with_btree_opts, 1);
+	s[n].u.btree_opts = (em_btree_opts)EM_BTREE_OPTS_INIT;
+	s[n++].u.btree_opts.errinfo = &subjects_err;
+	s[n++] = MAKE(em_btree_stats, with_btree_stats, 0);
 	s[n] = MAKE(em_pq_opts, with_pq_opts, 1);
 	s[n].u.pq_opts = (em_pq_opts)EM_PQ_OPTS_INIT;
 	s[n].u.pq_opts.order = order;

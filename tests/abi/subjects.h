@@ -55,6 +55,8 @@ typedef struct subject {
 		em_kernels kernels;
 		em_output_opts output_opts;
 		em_policy policy;
+		em_btree_load_opts btree_load_opts;
+		em_btree_opts btree_opts;
 		em_pq_opts pq_opts;
 		em_radix_heap_opts radix_heap_opts;
 		em_shuffle_opts shuffle_opts;

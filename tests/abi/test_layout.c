@@ -144,6 +144,9 @@ static void test_initialisers(void **state)
 	CHECK_INIT(em_block_pool_stats, EM_BLOCK_POOL_STATS_INIT);
 	CHECK_INIT(em_block_reader_opts, EM_BLOCK_READER_OPTS_INIT);
 	CHECK_INIT(em_block_writer_opts, EM_BLOCK_WRITER_OPTS_INIT);
+	CHECK_INIT(em_btree_load_opts, EM_BTREE_LOAD_OPTS_INIT);
+	CHECK_INIT(em_btree_opts, EM_BTREE_OPTS_INIT);
+	CHECK_INIT(em_btree_stats, EM_BTREE_STATS_INIT);
 	CHECK_INIT(em_cache_opts, EM_CACHE_OPTS_INIT);
 	CHECK_INIT(em_cache_stats, EM_CACHE_STATS_INIT);
 	CHECK_INIT(em_check_info, EM_CHECK_INFO_INIT);

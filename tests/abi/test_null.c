@@ -194,6 +194,7 @@ static void test_constructors(void **state)
 	em_sort_plan_info plan = EM_SORT_PLAN_INFO_INIT;
 	em_container_opts container = EM_CONTAINER_OPTS_INIT;
 	em_vector_opts vector = EM_VECTOR_OPTS_INIT;
+	em_btree_opts tree = EM_BTREE_OPTS_INIT;
 	em_radix_heap_opts radix = EM_RADIX_HEAP_OPTS_INIT;
 	em_radix_heap_plan_info radix_info = EM_RADIX_HEAP_PLAN_INFO_INIT;
 	em_element_reader *er;
@@ -210,6 +211,7 @@ static void test_constructors(void **state)
 	em_file *f;
 	em_stack *stack;
 	em_radix_heap *h;
+	em_btree *b;
 	em_vector *v;
 	em_top *t;
 	void *buf;
@@ -217,7 +219,7 @@ static void test_constructors(void **state)
 	(void)state;
 	writer.errinfo = reader.errinfo = pool.errinfo = element.errinfo = shuffle.errinfo = unique.errinfo = &err;
 	output.errinfo = cache.errinfo = disk.errinfo = check.errinfo = file.errinfo = sort.errinfo = &err;
-	opts.errinfo = vector.errinfo = container.errinfo = radix.errinfo = &err;
+	opts.errinfo = vector.errinfo = container.errinfo = radix.errinfo = tree.errinfo = &err;
 	writer.block_bytes = pool.block_bytes = cache.block_bytes = info.block_bytes = B;
 	writer.record_bytes = info.record_bytes = 8;
 	cache.frames = 2;
@@ -259,6 +261,9 @@ static void test_constructors(void **state)
 	refused(em_order_keys(NULL, ctx, 8, NULL, 0, &err), "out");
 	refused(em_order_keys(&key, NULL, 8, NULL, 0, &err), "ctx");
 	refused(em_order_keys(&key, ctx, 8, NULL, 1, &err), "keys");
+	refused(em_order_parse(NULL, ctx, 8, "u64le@0", &err), "out");
+	refused(em_order_parse(&key, NULL, 8, "u64le@0", &err), "ctx");
+	refused(em_order_parse(&key, ctx, 8, NULL, &err), "name");
 	refused(em_order_cmp(&key, ctx, 8, NULL, NULL, 0, NULL, NULL, &err), "cmp");
 	refused(em_order_key_fn(&key, ctx, 8, NULL, NULL, 0, NULL, NULL, &err), "fn");
 	refused(em_order_text(NULL, ctx, NULL, 0, NULL, &err), "out");
@@ -299,6 +304,9 @@ static void test_constructors(void **state)
 	assert_int_equal(em_stack_open(&stack, ctx, NULL), EM_ERR_INVAL);
 	refused(em_vector_open(NULL, ctx, &vector), "out");
 	refused(em_vector_open(&v, NULL, &vector), "ctx");
+	refused(em_btree_open(NULL, ctx, order, &tree), "out");
+	refused(em_btree_open(&b, NULL, order, &tree), "ctx");
+	refused(em_btree_open(&b, ctx, NULL, &tree), "order");
 	refused(em_radix_heap_open(NULL, ctx, &radix), "out");
 	refused(em_radix_heap_open(&h, NULL, &radix), "ctx");
 	refused(em_radix_heap_plan(NULL, &radix, &radix_info), "ctx");
@@ -332,6 +340,9 @@ ERROR_OF(deque)
 ERROR_OF(deque_reader)
 ERROR_OF(queue)
 ERROR_OF(stack)
+ERROR_OF(btree)
+ERROR_OF(btree_cursor)
+ERROR_OF(btree_loader)
 ERROR_OF(pq)
 ERROR_OF(radix_heap)
 ERROR_OF(vector)
@@ -578,6 +589,76 @@ static void test_deques(void **state)
 	em_deque_close(d);
 }
 
+static void test_trees(void **state)
+{
+	em_btree_load_opts load = EM_BTREE_LOAD_OPTS_INIT;
+	em_btree_loader *l;
+	em_btree_cursor *c;
+	uint64_t got, n;
+	em_btree *t;
+	int i;
+
+	(void)state;
+	assert_int_equal(em_btree_open(&t, ctx, order, NULL), EM_OK);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(em_btree_insert(t, &numbers[i]), EM_OK);
+	load.errinfo = &err;
+	told(em_btree_insert(t, NULL), "record", btree_error, t);
+	told(em_btree_upsert(t, NULL), "record", btree_error, t);
+	told(em_btree_get(t, NULL, &got), "key", btree_error, t);
+	told(em_btree_get(t, numbers, NULL), "record", btree_error, t);
+	told(em_btree_lower_bound(t, NULL, &got), "key", btree_error, t);
+	told(em_btree_lower_bound(t, numbers, NULL), "record", btree_error, t);
+	told(em_btree_upper_bound(t, NULL, &got), "key", btree_error, t);
+	told(em_btree_upper_bound(t, numbers, NULL), "record", btree_error, t);
+	told(em_btree_count(t, NULL, NULL, NULL), "n", btree_error, t);
+	told(em_btree_erase(t, NULL, &got), "key", btree_error, t);
+	told(em_btree_erase_equal(t, NULL, &n), "key", btree_error, t);
+	told(em_btree_min(t, NULL), "record", btree_error, t);
+	told(em_btree_max(t, NULL), "record", btree_error, t);
+	told(em_btree_cursor_open(NULL, t), "out", btree_error, t);
+	assert_int_equal(em_btree_cursor_open(&c, t), EM_OK);
+	told(em_btree_cursor_seek(c, NULL, EM_BTREE_EQ), "key", btree_cursor_error, c);
+	told(em_btree_cursor_insert(c, NULL), "record", btree_cursor_error, c);
+	told(em_btree_cursor_put(c, NULL), "record", btree_cursor_error, c);
+	told(em_btree_cursor_next_many(c, &got, 1, NULL), "got", btree_cursor_error, c);
+	told(em_btree_cursor_prev_many(c, &got, 1, NULL), "got", btree_cursor_error, c);
+	told(em_btree_cursor_count(c, NULL), "n", btree_cursor_error, c);
+	assert_int_equal(em_btree_cursor_get(c, NULL), EM_NOT_FOUND);
+	assert_int_equal(em_btree_cursor_next(c, NULL), EM_OK);
+	assert_int_equal(em_btree_cursor_next_many(c, NULL, 7, &n), EM_OK);
+	assert_int_equal(n, 2);
+	em_btree_cursor_close(c);
+	assert_int_equal(em_btree_stats_get(t, NULL), EM_ERR_INVAL);
+	assert_int_equal(em_btree_count(t, NULL, NULL, &n), EM_OK);
+	assert_int_equal(n, 3);
+	told(em_btree_get_many(t, NULL, 1, &got, NULL, NULL), "keys", btree_error, t);
+	told(em_btree_get_many(t, numbers, 1, NULL, NULL, NULL), "records", btree_error, t);
+	told(em_btree_lower_bound_many(t, NULL, 1, &got, NULL, NULL), "keys", btree_error, t);
+	told(em_btree_insert_many(t, NULL, 1, &n), "records", btree_error, t);
+	told(em_btree_upsert_many(t, NULL, 1, &n), "records", btree_error, t);
+	told(em_btree_erase_many(t, NULL, 1, &n), "keys", btree_error, t);
+	told(em_btree_insert_sorted(t, NULL, &n), "sorted", btree_error, t);
+	assert_int_equal(em_btree_get_many(t, numbers, 1, &got, NULL, NULL), EM_OK);
+	assert_int_equal(got, numbers[0]);
+	assert_int_equal(em_btree_get_many(t, NULL, 0, NULL, NULL, NULL), EM_OK);
+	assert_int_equal(em_btree_insert_many(t, NULL, 0, NULL), EM_OK);
+	refused(em_btree_loader_open(NULL, t, &load), "out");
+	refused(em_btree_load_sorted(t, NULL, &load), "sorted");
+	assert_int_equal(em_btree_loader_open(&l, t, NULL), EM_ERR_STATE);
+	assert_int_equal(em_btree_pop_min(t, NULL), EM_OK);
+	assert_int_equal(em_btree_erase_range(t, NULL, NULL, NULL), EM_OK);
+	assert_int_equal(em_btree_size(t), 0);
+	assert_int_equal(em_btree_loader_open(&l, t, NULL), EM_OK);
+	told(em_btree_loader_push(l, NULL, 1, &n), "records", btree_loader_error, l);
+	assert_int_equal(em_btree_loader_push(l, NULL, 0, NULL), EM_OK);
+	assert_int_equal(em_btree_loader_push(l, numbers, 1, NULL), EM_OK);
+	assert_int_equal(em_btree_loader_finish(l), EM_OK);
+	em_btree_loader_close(l);
+	assert_int_equal(em_btree_size(t), 1);
+	em_btree_close(t);
+}
+
 static void test_heaps(void **state)
 {
 	em_radix_heap_opts opts = EM_RADIX_HEAP_OPTS_INIT;
@@ -791,6 +872,7 @@ int main(void)
 		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_stacks_and_queues),
 		cmocka_unit_test(test_deques),
+		cmocka_unit_test(test_trees),
 		cmocka_unit_test(test_heaps),
 		cmocka_unit_test(test_priority_queues),
 		cmocka_unit_test(test_vectors),

@@ -47,6 +47,7 @@ typedef struct things {
 	em_block_pool *p;
 	em_block_writer *w;
 	em_pq *pq;
+	em_btree *b;
 	em_radix_heap *h;
 	em_vector *v;
 	em_vector_writer *vw;
@@ -113,6 +114,8 @@ static void open_all(things *x, const char *dir, const char *file, const char *o
 	q.order = x->order;
 	assert_int_equal(em_pq_open(&x->pq, x->ctx, &q), EM_OK);
 	assert_int_equal(em_pq_push_many(x->pq, numbers, 3, NULL), EM_OK);
+	assert_int_equal(em_btree_open(&x->b, x->ctx, x->order, NULL), EM_OK);
+	assert_int_equal(em_btree_insert(x->b, numbers), EM_OK);
 	h.record_bytes = 8;
 	assert_int_equal(em_radix_heap_open(&x->h, x->ctx, &h), EM_OK);
 	assert_int_equal(em_radix_heap_push_many(x->h, numbers, 3, NULL), EM_OK);
@@ -142,6 +145,7 @@ static void close_all(things *x)
 	em_deque_close(x->dq);
 	em_deque_reader_close(x->dr);
 	em_pq_close(x->pq);
+	em_btree_close(x->b);
 	em_radix_heap_close(x->h);
 	em_vector_close(x->v);
 	em_vector_writer_close(x->vw);
@@ -194,6 +198,9 @@ static int refused(things *x)
 	bad += em_pq_push_many(x->pq, numbers, 3, NULL) != EM_ERR_FORK;
 	bad += em_pq_pop_many(x->pq, &one, 1, NULL) != EM_ERR_FORK;
 	bad += em_pq_size(x->pq) != 3;
+	bad += em_btree_count(x->b, NULL, NULL, &one) != EM_ERR_FORK;
+	bad += em_btree_clear(x->b) != EM_ERR_FORK;
+	bad += em_btree_size(x->b) != 1;
 	bad += em_radix_heap_push_many(x->h, numbers, 3, NULL) != EM_ERR_FORK;
 	bad += em_radix_heap_pop_many(x->h, &one, 1, NULL) != EM_ERR_FORK;
 	bad += em_radix_heap_size(x->h) != 3;
@@ -252,6 +259,8 @@ static void go_on(things *x)
 	assert_int_equal(batch->n, 3);
 	assert_int_equal(em_pq_pop(x->pq, &got), EM_OK);
 	assert_int_equal(em_pq_size(x->pq), 2);
+	assert_int_equal(em_btree_min(x->b, &got), EM_OK);
+	assert_int_equal(got, 3);
 	assert_int_equal(em_radix_heap_pop(x->h, &got), EM_OK);
 	assert_int_equal(em_radix_heap_size(x->h), 2);
 	assert_int_equal(em_vector_writer_finish(x->vw), EM_OK);

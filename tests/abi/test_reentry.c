@@ -425,6 +425,56 @@ static void test_vector(void **state)
 	free(records);
 }
 
+static void btree_again(again *a)
+{
+	em_btree_stats stats = EM_BTREE_STATS_INIT;
+	uint64_t one = 1, n = 77;
+
+	assert_int_equal(em_btree_insert(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_btree_upsert(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_btree_get(a->object, &one, &one), EM_ERR_BUSY);
+	assert_int_equal(em_btree_lower_bound(a->object, &one, &one), EM_ERR_BUSY);
+	assert_int_equal(em_btree_upper_bound(a->object, &one, &one), EM_ERR_BUSY);
+	assert_int_equal(em_btree_count(a->object, NULL, NULL, &n), EM_ERR_BUSY);
+	assert_int_equal(n, 0);
+	assert_int_equal(em_btree_erase(a->object, &one, NULL), EM_ERR_BUSY);
+	assert_int_equal(em_btree_erase_range(a->object, NULL, NULL, &n), EM_ERR_BUSY);
+	assert_int_equal(em_btree_erase_equal(a->object, &one, &n), EM_ERR_BUSY);
+	assert_int_equal(em_btree_min(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_btree_max(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_btree_pop_min(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_btree_pop_max(a->object, &one), EM_ERR_BUSY);
+	assert_int_equal(em_btree_clear(a->object), EM_ERR_BUSY);
+	assert_int_equal(em_btree_flush(a->object), EM_ERR_BUSY);
+	assert_int_equal(em_btree_verify(a->object), EM_ERR_BUSY);
+	if (!a->locked)
+		assert_int_equal(em_btree_stats_get(a->object, &stats), EM_OK);
+	assert_int_equal(em_btree_record_bytes(a->object), 8);
+}
+
+/* The order's function is called in all that looks for a place. */
+static void test_btree(void **state)
+{
+	unsigned char *records = malloc(N * 8);
+	em_ctx *ctx = open_ctx(0);
+	em_order *order = open_order(ctx);
+	em_btree *t;
+	size_t i;
+
+	(void)state;
+	assert_non_null(records);
+	make(records);
+	assert_int_equal(em_btree_open(&t, ctx, order, NULL), EM_OK);
+	begin(btree_again, t);
+	for (i = 0; i < N; i++)
+		assert_true(em_btree_insert(t, records + 8 * i) >= EM_OK);
+	end(N);
+	em_btree_close(t);
+	em_order_close(order);
+	em_ctx_close(ctx);
+	free(records);
+}
+
 static void radix_heap_again(again *a)
 {
 	em_radix_heap_stats stats = EM_RADIX_HEAP_STATS_INIT;
@@ -837,6 +887,7 @@ int main(void)
 		cmocka_unit_test(test_close),
 		cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_vector),
+		cmocka_unit_test(test_btree),
 		cmocka_unit_test(test_pq),
 		cmocka_unit_test(test_radix_heap),
 		cmocka_unit_test(test_pool),

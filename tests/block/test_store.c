@@ -381,12 +381,49 @@ static void test_array_memory(void **state)
 	assert_int_equal(emi_store_array_memory(UINT64_MAX), UINT64_MAX);
 }
 
+/* A block of an array that is freed has no place on the disk, and is zeros; it may be written again. */
+static void test_freed(void **state)
+{
+	store_case s;
+	uint32_t i;
+
+	(void)state;
+	store_case_open(&s, STORE_ARRAY, 12);
+	for (i = 0; i < s.n; i++) {
+		emi_request rq = { 0 };
+
+		store_case_change(&s, i, s.buf);
+		assert_int_equal(emi_store_write(s.store, &rq, store_case_block(&s, i), CASE_BLOCK, s.bid[i], NULL, NULL), EM_OK);
+		assert_int_equal(emi_wait(&rq, NULL), EM_OK);
+	}
+	for (i = 0; i < s.n; i += 2) {
+		emi_request rq = { 0 };
+
+		assert_int_equal(emi_store_free(s.store, NULL, s.bid[i], CASE_BLOCK, NULL), EM_OK);
+		memset(store_case_block(&s, i), 0, CASE_BLOCK);
+		assert_int_equal(emi_store_read(s.store, &rq, s.buf, CASE_BLOCK, s.bid[i], NULL), 0);
+		/* Twice is as well. */
+		assert_int_equal(emi_store_free(s.store, NULL, s.bid[i], CASE_BLOCK, NULL), EM_OK);
+	}
+	store_case_check_store(&s, 0, s.n);
+	for (i = 0; i < s.n; i += 4) {
+		emi_request rq = { 0 };
+
+		store_case_change(&s, i, s.buf);
+		assert_int_equal(emi_store_write(s.store, &rq, store_case_block(&s, i), CASE_BLOCK, s.bid[i], NULL, NULL), EM_OK);
+		assert_int_equal(emi_wait(&rq, NULL), EM_OK);
+	}
+	store_case_check_store(&s, 0, s.n);
+	store_case_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_coherent),	cmocka_unit_test(test_writer),
 		cmocka_unit_test(test_writer_given_up), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_cut_short),	cmocka_unit_test(test_array_memory),
+		cmocka_unit_test(test_freed),
 	};
 
 	return cmocka_run_group_tests_name("stores", tests, NULL, NULL);

@@ -13,6 +13,8 @@
 
 #include <extmem/order.h>
 
+#include "common/test.h"
+
 static void check_good(const char *text, uint64_t offset, int32_t type, uint64_t width, uint32_t flags)
 {
 	em_errinfo err;
@@ -168,6 +170,84 @@ static void test_null(void **state)
 	assert_string_equal(err.text, "key: text is NULL");
 }
 
+/* Orders from their names are the same orders. */
+static void test_order_names(void **state)
+{
+	test_rng rng = test_rng_make(test_seed());
+	em_ctx *ctx;
+	unsigned i, k;
+
+	(void)state;
+	assert_int_equal(em_ctx_open(&ctx, NULL), EM_OK);
+	for (i = 0; i < 2000; i++) {
+		const uint64_t record = 8 + test_below(&rng, 60);
+		const uint32_t n = (uint32_t)test_below(&rng, 6);
+		em_order *order, *again;
+		em_key keys[6];
+
+		memset(keys, 0, sizeof keys);
+		for (k = 0; k < n; k++) {
+			keys[k].type = EM_KEY_U8 + (int32_t)test_below(&rng, EM_KEY_BYTES);
+			keys[k].flags = (uint32_t)test_below(&rng, 4);
+			if (keys[k].type == EM_KEY_BYTES) {
+				keys[k].width = 1 + test_below(&rng, 8);
+				keys[k].flags &= EM_KEY_DESCENDING;
+			}
+			keys[k].offset = test_below(&rng, record - 7);
+		}
+		assert_int_equal(em_order_keys(&order, ctx, record, keys, n, NULL), EM_OK);
+		assert_int_equal(em_order_parse(&again, ctx, record, em_order_name(order), NULL), EM_OK);
+		assert_string_equal(em_order_name(again), em_order_name(order));
+		assert_int_equal(em_order_record_size(again), record);
+		for (k = 0; k < 20; k++) {
+			unsigned char a[68], b[68];
+
+			test_fill(&rng, a, sizeof a);
+			test_fill(&rng, b, sizeof b);
+			if (k % 2 != 0)
+				memcpy(b, a, (size_t)test_below(&rng, sizeof a));
+			assert_int_equal(em_order_compare(again, a, b), em_order_compare(order, a, b));
+		}
+		em_order_close(again);
+		em_order_close(order);
+	}
+	em_ctx_close(ctx);
+}
+
+static void test_bad_order_names(void **state)
+{
+	static const struct {
+		const char *name;
+		em_status status;
+		const char *says;
+	} bad[] = {
+		{ "", EM_ERR_INVAL, "type is missing" },      { "u64le", EM_ERR_INVAL, "'@'" },
+		{ "u64le@", EM_ERR_INVAL, "not a number" },   { "u9@0", EM_ERR_INVAL, "unknown type 'u9'" },
+		{ "u64@0,", EM_ERR_INVAL, "type is missing" }, { "u64@0,,u8@1", EM_ERR_INVAL, "type is missing" },
+		{ "u64@0:x", EM_ERR_INVAL, "'0:x'" },         { "u64@:r", EM_ERR_INVAL, "':r'" },
+		{ "u64@99999999999999999999", EM_ERR_INVAL, "too large" },
+		{ "bytes@0", EM_ERR_INVAL, "number of bytes" }, { "u64@1", EM_ERR_RANGE, "past the end" },
+		{ "compared by me", EM_ERR_INVAL, "unknown type" }, { "u8@0@1", EM_ERR_INVAL, "'0@1'" },
+	};
+	em_ctx *ctx;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(em_ctx_open(&ctx, NULL), EM_OK);
+	for (i = 0; i < sizeof bad / sizeof *bad; i++) {
+		em_order *order = (em_order *)ctx;
+		em_errinfo err;
+
+		memset(&err, 0x5a, sizeof err);
+		assert_int_equal(em_order_parse(&order, ctx, 8, bad[i].name, &err), bad[i].status);
+		assert_null(order);
+		assert_int_equal(err.status, bad[i].status);
+		if (strstr(err.text, bad[i].says) == NULL)
+			fail_msg("%s: %s", bad[i].name, err.text);
+	}
+	em_ctx_close(ctx);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +258,8 @@ int main(void)
 		cmocka_unit_test(test_bad_ends),
 		cmocka_unit_test(test_odd_texts),
 		cmocka_unit_test(test_null),
+		cmocka_unit_test(test_order_names),
+		cmocka_unit_test(test_bad_order_names),
 	};
 
 	return cmocka_run_group_tests_name("key/parse", tests, NULL, NULL);

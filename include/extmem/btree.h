@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/**
+ * @file extmem/btree.h  B+-trees: sorted records on disks, to look up, to pass through, and to change anywhere.
+ *
+ * (STXXL's map: Dementiev, Kettner and Sanders 2007, section 5.5, after Bayer and McCreight 1972.)  A tree has records of
+ * one size, in the order of an em_order.  What that looks at is the key of a record, and the rest is its value; a tree
+ * of records that are all key is a set.
+ *
+ *     em_btree *t;
+ *     em_order_keys(&order, ctx, sizeof(struct entry), &key, 1, NULL);
+ *     em_btree_open(&t, ctx, order, NULL);
+ *     em_btree_insert(t, &entry);
+ *     em_btree_get(t, &number, &entry);
+ *     em_btree_close(t);
+ *
+ * Records and keys.  There is one order, of whole records: the same that sorts them (em_sorter), whatever it is made of.
+ * What is looked for is a key, which is the first bytes of a record: as many as the order looks at.  Where the key is a
+ * number at the beginning of the record, that is a pointer to such a number; where it lies behind something else, to a
+ * record of which only the key need be filled.  Of an order by key fields a tree knows how many bytes those are.  Of
+ * functions they are the whole record, unless em_btree_opts.key_bytes says that these look at less.  There is no other
+ * order for keys, as the two could contradict each other, and no third kind of function to write.
+ *
+ * Duplicates.  There is one record for each key.  With EM_BTREE_DUPLICATES there may be any number: those with equal
+ * keys come in the order in which they were inserted.
+ *
+ * Structure.  Records are in leaves, and above them are nodes with keys.  Both are blocks, of sizes of their own, and
+ * both have caches: leaves of 32 KiB, as smaller ones take hardly less time to read, and nodes of 4 KiB.  The root is
+ * always in memory.  Leaves know their neighbours.  A leaf that is full is split; where the new record comes behind
+ * all others in it nearly all of these stay, so records that come in ascending order, anywhere, leave full leaves
+ * behind.  What has lost so many that it is less than a third full gets some from a neighbour, or becomes one with it.
+ *
+ * Small trees.  Nothing is on a disk before the caches are full, and memory grows with the records: a tree with few of
+ * them has one small piece of memory.
+ *
+ * I/O.  N records, B in a leaf, F keys in a node (about 250 numbers): the height is log_F(N / B), and all nodes are a
+ * 1/(B F) of the tree, so they are in memory nearly always.  Then a look-up reads one leaf, and a change writes it some
+ * time later, too.  With caches that hold nothing it is one read more for each level.
+ *
+ * One thread at a time.  A tree keeps its context and its order.  What fails changes nothing, and may be tried again:
+ * all that is needed is read and allocated before anything is changed.  What cannot be written stays in memory, as long
+ * as there are other frames, and em_btree_flush() tries it again.
+ */
+#ifndef EXTMEM_BTREE_H
+#define EXTMEM_BTREE_H
+
+#include <extmem/ctx.h>
+#include <extmem/order.h>
+#include <extmem/sort.h>
+
+EM_BEGIN_DECLS
+
+struct em_policy;    /* extmem/sys/cache.h */
+struct em_placement; /* extmem/sys/placement.h */
+
+typedef struct em_btree em_btree;
+typedef struct em_btree_cursor em_btree_cursor;
+typedef struct em_btree_loader em_btree_loader;
+
+/** In em_btree_opts.flags. */
+enum {
+	EM_BTREE_DUPLICATES = 1 /**< Records may have equal keys. */
+};
+
+/** The least blocks that either cache has. */
+#define EM_BTREE_FRAMES_MIN 4u
+
+typedef struct em_btree_opts {
+	uint32_t size;          /**< sizeof(em_btree_opts); set by the initialiser. */
+	uint32_t flags;         /**< EM_BTREE_..., combined. */
+	uint64_t key_bytes;     /**< The first bytes of a record that are all the order looks at; 0: as many as its
+	                             fields need, or, of a function, the whole record.  The fewer, the more keys there
+	                             are in a node. */
+	uint64_t leaf_bytes;    /**< Of a leaf, a multiple of EM_BLOCK_UNIT (4096) with room for 4 records, 2 bytes
+	                             more for each; at most 2^30; 0: 32 KiB, or what 8 records need. */
+	uint64_t node_bytes;    /**< Of a node, likewise, with room for 5 keys; 0: 4 KiB, or what 8 keys need. */
+	uint64_t cache_bytes;   /**< Memory for leaves; 0: 16 MiB, or an eighth of the context's, whichever is less.  At
+	                             least EM_BTREE_FRAMES_MIN leaves. */
+	uint64_t node_cache_bytes; /**< Memory for nodes; 0: a 16th of that.  At least EM_BTREE_FRAMES_MIN nodes. */
+	const struct em_policy *policy; /**< Which block goes: em_policy_lru(), ..., or one's own, which must live as
+	                             long as the tree; NULL: em_policy_s3fifo(). */
+	uint64_t seed;          /**< For a policy that draws. */
+	const struct em_placement *placement; /**< Which block lies on which disk; NULL: one after the other.
+	                                           Copied. */
+	em_errinfo *errinfo;    /**< Filled when em_btree_open() fails; may be NULL. */
+} em_btree_opts;
+#define EM_BTREE_OPTS_INIT { sizeof(em_btree_opts), 0, 0, 0, 0, 0, 0, NULL, 0, NULL, NULL }
+
+typedef struct em_btree_stats {
+	uint32_t size;          /**< sizeof(em_btree_stats); set by the initialiser. */
+	uint32_t height;        /**< Levels of nodes above the leaves; 0: one leaf in memory holds all. */
+	uint64_t records;       /**< N. */
+	uint64_t key_bytes;     /**< Of the key of a record. */
+	uint64_t leaf_bytes;    /**< Of a leaf ... */
+	uint64_t node_bytes;    /**< ... and of a node. */
+	uint64_t leaf_records;  /**< Records that any leaf holds; one that was filled in order may hold some more. */
+	uint64_t node_children; /**< Children that a node holds. */
+	uint64_t leaves;        /**< Leaves ... */
+	uint64_t nodes;         /**< ... and nodes that there are, but for the root. */
+	uint64_t leaf_hits;     /**< Accesses to leaves that found them in memory, or on their way, ... */
+	uint64_t leaf_misses;   /**< ... and those that did not. */
+	uint64_t node_hits;     /**< The same of nodes. */
+	uint64_t node_misses;
+	uint64_t leaf_reads;    /**< Leaves that were read ... */
+	uint64_t leaf_writes;   /**< ... and written. */
+	uint64_t node_reads;    /**< The same of nodes. */
+	uint64_t node_writes;
+	uint64_t splits;        /**< Leaves and nodes that were split, ... */
+	uint64_t shares;        /**< ... that got some from a neighbour, ... */
+	uint64_t fusions;       /**< ... or became one with it. */
+} em_btree_stats;
+#define EM_BTREE_STATS_INIT { sizeof(em_btree_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/**
+ * Open a tree, which is empty.  opts may be NULL.  No I/O.
+ *
+ * Returns:
+ *   EM_OK
+ *   EM_ERR_INVAL     out, ctx or order is NULL, flags are unknown, leaf_bytes or node_bytes is no multiple of
+ *                    EM_BLOCK_UNIT, a function of the policy is NULL, the placement is of another number of disks, the
+ *                    order is of another context
+ *   EM_ERR_NOTSUP    the order is of records of any length
+ *   EM_ERR_RANGE     records are larger than 2^20 bytes, key_bytes are more than a record has or fewer than the fields
+ *                    of the order need, leaf_bytes, node_bytes or the memory for either is too small or too large
+ *   EM_ERR_VERSION   opts or the policy was made without its initialiser
+ *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory; the context never has as much as the caches might take
+ *   EM_ERR_FORK      the context is the parent process's
+ */
+EM_API EM_NODISCARD em_status em_btree_open(em_btree **out, em_ctx *ctx, const em_order *order,
+					    const em_btree_opts *opts);
+
+/** Close it; what is in it is gone.  NULL is allowed. */
+EM_API void em_btree_close(em_btree *t);
+
+/** The most bytes of memory that a tree of up to `records' records takes; 0 if opts, which may be NULL, is not legal
+ *  with the order.  Beside its caches these are 16 for each block on disk. */
+EM_API uint64_t em_btree_memory(const em_order *order, const em_btree_opts *opts, uint64_t records);
+
+/** Records in it; 0 of NULL. */
+EM_API uint64_t em_btree_size(const em_btree *t);
+
+/** Bytes of a record, and of its key; 0 of NULL. */
+EM_API uint64_t em_btree_record_bytes(const em_btree *t);
+EM_API uint64_t em_btree_key_bytes(const em_btree *t);
+
+/**
+ * Add a record.
+ *
+ * Returns (as all functions below, which only say what is different):
+ *   EM_OK
+ *   EM_EXISTS        there is one with an equal key, and nothing was changed; never with EM_BTREE_DUPLICATES
+ *   EM_ERR_INVAL     a pointer is NULL
+ *   EM_ERR_BUSY      another call is in progress
+ *   EM_ERR_IO, EM_ERR_CORRUPT  a block could not be read, or others not be written and no frame is left but theirs
+ *   EM_ERR_NOSPACE   the disk is full, likewise
+ *   EM_ERR_USER      a function of the order or of the policy has failed
+ *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory
+ *   EM_ERR_CANCELED  the context was; as long as a call needs nothing but memory it may not notice
+ *   EM_ERR_FORK      the context is the parent process's; likewise
+ * I/O: the way down; one leaf in B/2 inserts, or less, is split, which writes another leaf.
+ */
+EM_API EM_NODISCARD em_status em_btree_insert(em_btree *t, const void *record);
+
+/** Add a record, or overwrite that with an equal key; of duplicates the first one.  EM_EXISTS: it was overwritten. */
+EM_API EM_NODISCARD em_status em_btree_upsert(em_btree *t, const void *record);
+
+/** Copy the record with that key; of duplicates the first one.  EM_NOT_FOUND: there is none.  I/O: the way down. */
+EM_API EM_NODISCARD em_status em_btree_get(em_btree *t, const void *key, void *record);
+
+/** Copy the first record whose key is not less than that one, or that is greater.  EM_NOT_FOUND: there is none.
+ *  I/O: the way down, and sometimes the next leaf. */
+EM_API EM_NODISCARD em_status em_btree_lower_bound(em_btree *t, const void *key, void *record);
+EM_API EM_NODISCARD em_status em_btree_upper_bound(em_btree *t, const void *key, void *record);
+
+/** Count the records whose keys are not less than `from' and not greater than `to'; NULL: from the first one, to the
+ *  last one.  With the same key for both these are its duplicates.  I/O: the way down, and a scan. */
+EM_API EM_NODISCARD em_status em_btree_count(em_btree *t, const void *from, const void *to, uint64_t *n);
+
+/** Take out the record with that key, of duplicates the first one, and copy it, unless record is NULL.  EM_NOT_FOUND:
+ *  there is none.  I/O: the way down; a leaf that is a third full gets some from a neighbour, which is read. */
+EM_API EM_NODISCARD em_status em_btree_erase(em_btree *t, const void *key, void *record);
+
+/** Take out all records whose keys are not less than `from' and less than `to'; NULL: from the first one, and with the
+ *  last one.  *erased, which may be NULL, is how many they were, also after a failure.  I/O: a scan, whose leaves are
+ *  written or given back. */
+EM_API EM_NODISCARD em_status em_btree_erase_range(em_btree *t, const void *from, const void *to, uint64_t *erased);
+
+/** Take out all records with that key.  *erased likewise; none is EM_OK, too. */
+EM_API EM_NODISCARD em_status em_btree_erase_equal(em_btree *t, const void *key, uint64_t *erased);
+
+/** Copy the first or the last record.  EM_NOT_FOUND: there is none.  I/O: one leaf, without a way down. */
+EM_API EM_NODISCARD em_status em_btree_min(em_btree *t, void *record);
+EM_API EM_NODISCARD em_status em_btree_max(em_btree *t, void *record);
+
+/** Take out the first or the last record, and copy it, unless record is NULL.  EM_NOT_FOUND: there is none.  I/O: one
+ *  leaf; the way down only when it is a third full. */
+EM_API EM_NODISCARD em_status em_btree_pop_min(em_btree *t, void *record);
+EM_API EM_NODISCARD em_status em_btree_pop_max(em_btree *t, void *record);
+
+/*
+ * Many at a time.
+ */
+
+/**
+ * Copy, for each of n keys that lie one behind the other, the record with that key (of duplicates the first one), or the
+ * first one whose key is not less: that for the i-th key is the i-th at `records', of n.  Where there is none its place
+ * stays as it was.  found[], of n, which may be NULL, is 1 where there is one, else 0; *n_found, which may be NULL, is how
+ * many there are, also after a failure.  Keys may come in any order, and be equal.
+ *
+ * I/O: that of single look-ups, but no block is read twice for 2^16 keys, and many are read at a time: an eighth of the
+ * cache, or 128, and as many ahead.  Memory: 32 bytes for each of up to 2^16 keys; if there is none, fewer at a time.
+ */
+EM_API EM_NODISCARD em_status em_btree_get_many(em_btree *t, const void *keys, uint64_t n, void *records,
+						uint8_t *found, uint64_t *n_found);
+EM_API EM_NODISCARD em_status em_btree_lower_bound_many(em_btree *t, const void *keys, uint64_t n, void *records,
+							uint8_t *found, uint64_t *n_found);
+
+/**
+ * Add n records, in any order: as em_btree_insert() or em_btree_upsert() of each would, but they are sorted first, by an
+ * em_sorter with what memory the context has left.  So they come to one leaf after the other, and the next ones are read
+ * ahead.  An empty tree is loaded.  *inserted, which may be NULL, is how many entered; of others there was one with an
+ * equal key.  After a failure some have entered, as it says: without duplicates the call may be tried again.
+ *
+ * Returns as em_sorter_push(), em_sorter_finish(), em_sorter_next(), too.
+ * I/O: that of sorting, and each leaf that is changed is read once, and written.
+ */
+EM_API EM_NODISCARD em_status em_btree_insert_many(em_btree *t, const void *records, uint64_t n, uint64_t *inserted);
+EM_API EM_NODISCARD em_status em_btree_upsert_many(em_btree *t, const void *records, uint64_t n, uint64_t *inserted);
+
+/** The same with all that a sorter is going to lend (em_sorter_next()), which must be sorted by the same order.  What the
+ *  tree does not take in a failure the sorter may have lent. */
+EM_API EM_NODISCARD em_status em_btree_insert_sorted(em_btree *t, em_sorter *sorted, uint64_t *inserted);
+
+/** Take out, for each of n keys that lie one behind the other, the record with that key, of duplicates the first one, if
+ *  there is one; sorted first, likewise.  *erased, which may be NULL, is how many they were, also after a failure. */
+EM_API EM_NODISCARD em_status em_btree_erase_many(em_btree *t, const void *keys, uint64_t n, uint64_t *erased);
+
+/*
+ * Cursors.
+ *
+ * A cursor stands on a record, and stays on it while the tree changes around it: it knows its place, and whoever moves
+ * records moves their cursors.  When its record is taken out, by whatever call, it stands in the gap that is left, says
+ * so (EM_NOT_FOUND), and goes on from there: the next record is the first one behind, the previous one the last before.
+ * It stays in the gap when a record with the same key comes, which is behind it.  At first a cursor stands before the
+ * first record.
+ *
+ *     em_btree_cursor_open(&c, t);
+ *     status = em_btree_cursor_seek(c, &first, EM_BTREE_GE);
+ *     while (status == EM_OK && em_btree_cursor_get(c, &entry) == EM_OK && entry.number <= last) {
+ *             ... entry ...
+ *             status = em_btree_cursor_next(c, NULL);
+ *     }
+ *
+ * There may be any number of cursors.  Each takes some 100 bytes, and a copy of a key.  Outside of a call none has a
+ * leaf pinned, and reading leaves leaves as they are: they are not written.  A cursor that goes from leaf to leaf, either
+ * way, has the next ones read ahead: one at first, then 2, 4 and up to 32, or a 16th of the cache.
+ *
+ * The time for an insertion or erasure grows with the number of cursors on the same leaf.
+ *
+ * A cursor keeps its tree, so they may be closed in any order, and is of one thread with it.  The detail of a failure is
+ * that of the tree.
+ */
+
+/** Where em_btree_cursor_seek() goes to. */
+enum {
+	EM_BTREE_GE = 0,        /**< The first record whose key is not less (lower bound). */
+	EM_BTREE_GT = 1,        /**< The first record whose key is greater (upper bound). */
+	EM_BTREE_LE = 2,        /**< The last record whose key is not greater. */
+	EM_BTREE_LT = 3,        /**< The last record whose key is less. */
+	EM_BTREE_EQ = 4         /**< The first record with that key. */
+};
+
+/** Open a cursor, which stands before the first record.  As em_btree_insert(); the detail is in em_btree_error().
+ *  No I/O. */
+EM_API EM_NODISCARD em_status em_btree_cursor_open(em_btree_cursor **out, em_btree *t);
+
+/** Close it.  NULL is allowed. */
+EM_API void em_btree_cursor_close(em_btree_cursor *c);
+
+/**
+ * Go to a record.  With EM_BTREE_GE key may be NULL: to the first record of all; with EM_BTREE_LE likewise: to the last.
+ *
+ * Returns (as all functions below, which only say what is different) as em_btree_insert(), and:
+ *   EM_OK            it stands on that record
+ *   EM_NOT_FOUND     there is none: it stands behind the last record, before the first one, or, with EM_BTREE_EQ, in the
+ *                    gap where that would be, and goes on from there
+ *   EM_ERR_INVAL     there is no such way to seek; key is NULL where it may not be
+ * After a failure it stands where it stood.
+ * I/O: the way down, and sometimes the leaf beside it.
+ */
+EM_API EM_NODISCARD em_status em_btree_cursor_seek(em_btree_cursor *c, const void *key, uint32_t how);
+
+/** Copy the record that it stands on, unless record is NULL.  EM_NOT_FOUND: it stands on none, as that was taken out, or
+ *  it was never on one.  I/O: at most one leaf. */
+EM_API EM_NODISCARD em_status em_btree_cursor_get(em_btree_cursor *c, void *record);
+
+/** Go to the next record, or the previous one, and copy it, unless record is NULL.  EM_END: there is none, and it stands
+ *  behind the last one, or before the first; it stays there when others come, and the other way it goes on.
+ *  I/O: that of a scan. */
+EM_API EM_NODISCARD em_status em_btree_cursor_next(em_btree_cursor *c, void *record);
+EM_API EM_NODISCARD em_status em_btree_cursor_prev(em_btree_cursor *c, void *record);
+
+/** Go on by up to n records, and copy them in the order in which it comes to them, unless records is NULL.  *got is how
+ *  many they were; it stands on the last of these.  EM_END: there are none, and n is not 0.  After a failure *got is 0: one
+ *  that comes later is told by the next call. */
+EM_API EM_NODISCARD em_status em_btree_cursor_next_many(em_btree_cursor *c, void *records, uint64_t n, uint64_t *got);
+EM_API EM_NODISCARD em_status em_btree_cursor_prev_many(em_btree_cursor *c, void *records, uint64_t n, uint64_t *got);
+
+/** Add a record, as em_btree_insert() does, and stand on it.  EM_EXISTS: there is one with an equal key, which is as it
+ *  was, and it stands on that. */
+EM_API EM_NODISCARD em_status em_btree_cursor_insert(em_btree_cursor *c, const void *record);
+
+/** Overwrite the record that it stands on by one with an equal key.  EM_NOT_FOUND: it stands on none.  EM_ERR_INVAL: the
+ *  key is another one. */
+EM_API EM_NODISCARD em_status em_btree_cursor_put(em_btree_cursor *c, const void *record);
+
+/** Take out the record that it stands on, and stand in the gap.  EM_NOT_FOUND: it stands on none. */
+EM_API EM_NODISCARD em_status em_btree_cursor_erase(em_btree_cursor *c);
+
+/** Count the records that have the key of that which it stands on.  EM_NOT_FOUND: it stands on none.  I/O: the way down,
+ *  and a scan of them. */
+EM_API EM_NODISCARD em_status em_btree_cursor_count(em_btree_cursor *c, uint64_t *n);
+
+/** Copy the detail of the last failure of its tree, or of a cursor of that. */
+EM_API void em_btree_cursor_error(const em_btree_cursor *c, em_errinfo *err);
+
+/*
+ * Loading.
+ *
+ * A tree of records that are sorted already is made from its leaves up: each block is written once, and full.  Records
+ * that are not sorted go through an em_sorter with the order of the tree first; that is many times as fast as to insert
+ * them one by one, as soon as they do not fit into memory.
+ *
+ *     em_sorter_open(&sorter, ctx, order, NULL);
+ *     ... em_sorter_push(sorter, records, n) ...
+ *     em_sorter_finish(sorter);
+ *     em_btree_load_sorted(t, sorter, NULL);
+ */
+
+/** In em_btree_load_opts.flags. */
+enum {
+	EM_BTREE_LOAD_SKIP = 1  /**< Of records with equal keys only the first one enters, in place of
+	                             EM_ERR_FORMAT.  With EM_BTREE_DUPLICATES all enter. */
+};
+
+typedef struct em_btree_load_opts {
+	uint32_t size;          /**< sizeof(em_btree_load_opts); set by the initialiser. */
+	uint32_t flags;         /**< EM_BTREE_LOAD_..., combined. */
+	uint32_t leaf_fill;     /**< How full leaves are, in percent, 1 to 100; 0: 100.  A tree into which records are
+	                             going to be inserted all over the place is changed with fewer splits if it is
+	                             less. */
+	uint32_t node_fill;     /**< The same of nodes. */
+	em_errinfo *errinfo;    /**< Filled when opening fails, or em_btree_load_sorted(); may be NULL. */
+} em_btree_load_opts;
+#define EM_BTREE_LOAD_OPTS_INIT { sizeof(em_btree_load_opts), 0, 0, 0, NULL }
+
+/**
+ * Load a tree, which is empty, with records in its order; opts may be NULL.  Until em_btree_loader_finish() the tree is
+ * empty, its cursors stand before the first record, and changing it is EM_ERR_STATE; it is empty again when the loader is closed before that.
+ *
+ * em_btree_loader_push() copies n records.  *pushed, which may be NULL, is how many of them are done with, also after a
+ * failure: the same call for the others may be tried again.  EM_ERR_FORMAT: a record is less than the one before it, or,
+ * without duplicates, has the same key; em_errinfo.record is its number, from 1, of all that were pushed.  Those of the
+ * call that are before it may have entered, as *pushed says, and nothing else.
+ *
+ * em_btree_loader_finish() may be tried again, too.
+ *
+ * Returns: EM_ERR_STATE (the tree has records, or another loader; the loader is finished), EM_ERR_INVAL (a pointer is
+ * NULL, flags are unknown), EM_ERR_RANGE (percents), EM_ERR_VERSION; and as em_btree_insert().
+ * I/O: a write for each block; some reads at the end.
+ */
+EM_API EM_NODISCARD em_status em_btree_loader_open(em_btree_loader **out, em_btree *t, const em_btree_load_opts *opts);
+EM_API EM_NODISCARD em_status em_btree_loader_push(em_btree_loader *l, const void *records, uint64_t n,
+						   uint64_t *pushed);
+EM_API EM_NODISCARD em_status em_btree_loader_finish(em_btree_loader *l);
+EM_API void em_btree_loader_error(const em_btree_loader *l, em_errinfo *err);
+EM_API void em_btree_loader_close(em_btree_loader *l);
+
+/** Load a tree, which is empty, with all that a sorter is going to lend (em_sorter_next()), which must be sorted by the
+ *  same order.  Records are copied once, from its batches into leaves.  After a failure the tree is empty, and the
+ *  sorter somewhere.  As em_btree_loader_push() and em_sorter_next().  I/O: what the sorter reads, and a write for each
+ *  block. */
+EM_API EM_NODISCARD em_status em_btree_load_sorted(em_btree *t, em_sorter *sorted, const em_btree_load_opts *opts);
+
+/* The tree as a whole. */
+
+/** Take out all records, and give back disks and memory, but for that of the caches' frames.  No I/O. */
+EM_API EM_NODISCARD em_status em_btree_clear(em_btree *t);
+
+/** Write all blocks that were changed, and wait.  What could not be written before is tried again.  The first failure.
+ *  I/O: one write for each of them. */
+EM_API EM_NODISCARD em_status em_btree_flush(em_btree *t);
+
+/** Look at all of it: EM_ERR_CORRUPT, with what is wrong in the detail, unless it is a tree with these records in order.
+ *  I/O: a scan. */
+EM_API EM_NODISCARD em_status em_btree_verify(em_btree *t);
+
+/** Fill stats.  EM_OK, EM_ERR_INVAL, EM_ERR_VERSION. */
+EM_API EM_NODISCARD em_status em_btree_stats_get(const em_btree *t, em_btree_stats *stats);
+
+/** Copy the detail of the last failure; all zero when there was none. */
+EM_API void em_btree_error(const em_btree *t, em_errinfo *err);
+
+EM_END_DECLS
+
+#endif

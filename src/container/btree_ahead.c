@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * btree_ahead.c -- reading leaves of a B+-tree before a cursor comes to them; see btree.h.
+ *
+ * A leaf knows its neighbours, so one can be read ahead by its links.  More of them are in the node above, which is found
+ * by the key of a record.  Where all records of a leaf have the same key there may be many such leaves, and looking for
+ * this one among them could take long: then one is enough.
+ */
+#include "container/btree.h"
+
+static void hint(em_btree *t, uint64_t leaf)
+{
+	const em_bid bid = { 0, 0, leaf * t->leaves.bytes };
+
+	emi_cache_hint(t->leaves.cache, bid);
+}
+
+/* Do all records of a leaf have the key of the first? */
+static int is_one_key(const em_btree *t, const emi_btree_pin *pin, const emi_btree_probe *first)
+{
+	return t->plan.duplicates &&
+	       emi_collation_compare_to(&t->by, emi_btree_record(t, pin, pin->u.leaf->n - 1), first->head,
+					first->val) == 0;
+}
+
+void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n)
+{
+	const uint64_t beside = forward ? pin->u.leaf->next : pin->u.leaf->prev;
+	emi_btree_probe first;
+	emi_btree_path path;
+	em_status st;
+	uint32_t i;
+
+	if (beside == EMI_BTREE_NONE || n == 0)
+		return;
+	hint(t, beside);
+	if (n == 1 || pin->u.leaf->n == 0)
+		return;
+	first = emi_btree_probe_of(&t->by, emi_btree_record(t, pin, 0));
+	if (is_one_key(t, pin, &first) || emi_btree_compared(t, NULL) != EM_OK)
+		return;
+	st = emi_btree_path_to(t, &first, pin->id, &path, NULL);
+	for (i = 0; i < n && st == EM_OK; i++) {
+		st = forward ? emi_btree_path_next(t, &path, NULL) : emi_btree_path_prev(t, &path, NULL);
+		if (st == EM_OK)
+			hint(t, path.id[0]);
+	}
+}

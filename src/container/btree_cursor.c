@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * btree_cursor.c -- where a cursor of a B+-tree goes; see btree.h, and btree_cursors.h for how it stays there.
+ *
+ * A leaf is pinned only within a call.  What fails leaves the cursor where it is.
+ */
+#include <string.h>
+
+#include "container/btree.h"
+
+#define AHEAD_SHARE 16u         /* of the frames: leaves that are read ahead, so that they are there when they are wanted, ... */
+#define AHEAD_MOST 5u           /* ... and two to this, at most; after so many steps */
+
+static void stand_outside(em_btree_cursor *c, int forward)
+{
+	emi_btree_cursor_stand(c, forward ? EMI_CURSOR_END : EMI_CURSOR_BEGIN, 0, 0, NULL);
+	c->steps = 0;
+}
+
+/* On a record, whose leaf is not pinned any more then. */
+static void stand_on(em_btree_cursor *c, emi_btree_pin *pin, uint32_t slot)
+{
+	emi_btree_cursor_stand(c, EMI_CURSOR_ON, pin->id, slot, NULL);
+	emi_btree_unpin_leaf(c->tree, pin, 0);
+}
+
+static em_status seek_end(em_btree_cursor *c, int last, em_errinfo *err)
+{
+	em_btree *t = c->tree;
+	emi_btree_pin pin = { 0 };
+	em_status st;
+
+	if (t->n == 0) {
+		stand_outside(c, !last);
+		return EM_NOT_FOUND;
+	}
+	st = emi_btree_leaf(t, last ? t->last : t->first, EM_CACHE_READ, &pin, err);
+	if (st == EM_OK)
+		stand_on(c, &pin, last ? pin.u.leaf->n - 1 : 0);
+	return st;
+}
+
+static em_status seek_after(em_btree_cursor *c, const emi_btree_probe *probe, int upper, em_errinfo *err)
+{
+	emi_btree_spot spot;
+	const em_status st = emi_btree_bound(c->tree, probe, upper, EM_CACHE_READ, &spot, err);
+
+	if (st == EM_OK)
+		stand_on(c, &spot.pin, spot.slot);
+	else if (st == EM_NOT_FOUND)
+		stand_outside(c, 1);
+	return st;
+}
+
+static em_status seek_before(em_btree_cursor *c, const emi_btree_probe *probe, int upper, em_errinfo *err)
+{
+	em_btree *t = c->tree;
+	emi_btree_spot spot;
+	em_status st = EM_NOT_FOUND;
+
+	memset(&spot, 0, sizeof spot);
+	if (t->n != 0)
+		st = emi_btree_find(t, probe, upper, EM_CACHE_READ, &spot, err);
+	if (st == EM_OK && spot.slot == 0) {
+		const uint64_t prev = spot.pin.u.leaf->prev;
+
+		emi_btree_unpin_leaf(t, &spot.pin, 0);
+		st = prev != EMI_BTREE_NONE ? emi_btree_leaf(t, prev, EM_CACHE_READ, &spot.pin, err) : EM_NOT_FOUND;
+		spot.slot = st == EM_OK ? spot.pin.u.leaf->n : 0;
+	}
+	if (st == EM_OK)
+		stand_on(c, &spot.pin, spot.slot - 1);
+	else if (st == EM_NOT_FOUND)
+		stand_outside(c, 0);
+	return st;
+}
+
+static em_status seek_equal(em_btree_cursor *c, const emi_btree_probe *probe, em_errinfo *err)
+{
+	em_btree *t = c->tree;
+	emi_btree_spot spot;
+	int equal = 0;
+	em_status st = emi_btree_bound(t, probe, 0, EM_CACHE_READ, &spot, err);
+
+	if (st == EM_OK) {
+		equal = emi_btree_is(t, &spot, probe);
+		st = emi_btree_compared(t, err);
+	}
+	if (st == EM_OK && equal) {
+		stand_on(c, &spot.pin, spot.slot);
+		return EM_OK;
+	}
+	emi_btree_unpin_leaf(t, &spot.pin, 0);
+	if (st != EM_OK && st != EM_NOT_FOUND)
+		return st;
+	if (t->n == 0) {
+		stand_outside(c, 1);
+		return EM_NOT_FOUND;
+	}
+	/* Where a record with that key would go. */
+	st = emi_btree_find(t, probe, 1, EM_CACHE_READ, &spot, err);
+	if (st != EM_OK)
+		return st;
+	emi_btree_cursor_stand(c, EMI_CURSOR_GAP, spot.pin.id, spot.slot, probe->record);
+	emi_btree_unpin_leaf(t, &spot.pin, 0);
+	return EM_NOT_FOUND;
+}
+
+em_status emi_btree_seek(em_btree_cursor *c, const emi_btree_probe *probe, uint32_t how, em_errinfo *err)
+{
+	c->steps = 0;
+	switch (how) {
+	case EM_BTREE_GE:
+		return probe == NULL ? seek_end(c, 0, err) : seek_after(c, probe, 0, err);
+	case EM_BTREE_GT:
+		return seek_after(c, probe, 1, err);
+	case EM_BTREE_LE:
+		return probe == NULL ? seek_end(c, 1, err) : seek_before(c, probe, 1, err);
+	case EM_BTREE_LT:
+		return seek_before(c, probe, 0, err);
+	default:
+		return seek_equal(c, probe, err);
+	}
+}
+
+em_status emi_btree_cursor_get(em_btree_cursor *c, void *record, em_errinfo *err)
+{
+	em_btree *t = c->tree;
+	emi_btree_pin pin = { 0 };
+	em_status st;
+
+	if (c->state != EMI_CURSOR_ON)
+		return EM_NOT_FOUND;
+	if (record == NULL)
+		return EM_OK;
+	st = emi_btree_leaf(t, c->leaf, EM_CACHE_READ, &pin, err);
+	if (st != EM_OK)
+		return st;
+	memcpy(record, emi_btree_record(t, &pin, c->slot), t->plan.record);
+	emi_btree_unpin_leaf(t, &pin, 0);
+	return EM_OK;
+}
+
+/* It goes on that way: from one leaf to the next, or by a call for many records. */
+static void go_on(em_btree_cursor *c, int forward)
+{
+	c->steps = c->forward == forward ? c->steps : 0;
+	c->forward = (uint8_t)forward;
+	c->steps = (uint8_t)(c->steps <= AHEAD_MOST ? c->steps + 1 : c->steps);
+}
+
+/* It is in a leaf, and `wanted' more records are going to be.  Have the leaves read ahead that those need, and some more
+ * when it has come here from others: the longer it has gone on, the more. */
+static void read_ahead(em_btree_cursor *c, const emi_btree_spot *s, int forward, int came, uint64_t wanted)
+{
+	const uint32_t share = c->tree->plan.leaf_frames / AHEAD_SHARE, here = s->pin.u.leaf->n;
+	const uint32_t there = forward ? here - s->slot : s->slot + 1;
+	uint64_t n = wanted > there ? (wanted - there) / here + 1 : 0, most = (uint64_t)1 << AHEAD_MOST;
+
+	if (came && c->steps != 0)
+		n += (uint64_t)1 << (c->steps - 1);
+	most = share < most ? share + (share == 0) : most;
+	if (n != 0)
+		emi_btree_ahead(c->tree, &s->pin, forward, (uint32_t)(n < most ? n : most));
+}
+
+/* Pin the leaf where the next records that way are; *came: it is another one.  EM_END: there are none. */
+static em_status next_spot(em_btree_cursor *c, int forward, emi_btree_spot *s, int *came, em_errinfo *err)
+{
+	em_btree *t = c->tree;
+	uint64_t leaf = c->leaf;
+	em_status st;
+
+	memset(s, 0, sizeof *s);
+	*came = 0;
+	if (t->n == 0 || c->state == (forward ? EMI_CURSOR_END : EMI_CURSOR_BEGIN))
+		return EM_END;
+	if (c->state == EMI_CURSOR_BEGIN || c->state == EMI_CURSOR_END)
+		leaf = forward ? t->first : t->last;
+	st = emi_btree_leaf(t, leaf, EM_CACHE_READ, &s->pin, err);
+	if (st != EM_OK)
+		return st;
+	s->slot = c->slot + (c->state == EMI_CURSOR_ON && forward);
+	if (c->state == EMI_CURSOR_BEGIN || c->state == EMI_CURSOR_END) {
+		s->slot = forward ? 0 : s->pin.u.leaf->n;
+		*came = 1;
+	}
+	while (s->slot == (forward ? s->pin.u.leaf->n : 0)) {
+		leaf = forward ? s->pin.u.leaf->next : s->pin.u.leaf->prev;
+		emi_btree_unpin_leaf(t, &s->pin, 0);
+		if (leaf == EMI_BTREE_NONE)
+			return EM_END;
+		st = emi_btree_leaf(t, leaf, EM_CACHE_READ, &s->pin, err);
+		if (st != EM_OK)
+			return st;
+		s->slot = forward ? 0 : s->pin.u.leaf->n;
+		*came = 1;
+	}
+	s->slot -= !forward;
+	return EM_OK;
+}
+
+/* Copy what is in one leaf. */
+static uint32_t copy(em_btree *t, const emi_btree_spot *s, int forward, char *records, uint64_t n)
+{
+	const uint32_t there = forward ? s->pin.u.leaf->n - s->slot : s->slot + 1;
+	const uint32_t some = n < there ? (uint32_t)n : there;
+	uint32_t i;
+
+	if (records == NULL)
+		return some;
+	if (forward)
+		t->form.kind->copy(&t->form, emi_btree_place(t, &s->pin), s->slot, some, records);
+	else
+		for (i = 0; i < some; i++)
+			memcpy(records + i * t->plan.record, emi_btree_record(t, &s->pin, s->slot - i), t->plan.record);
+	return some;
+}
+
+em_status emi_btree_cursor_step(em_btree_cursor *c, int forward, void *records, uint64_t n, uint64_t *got,
+				em_errinfo *err)
+{
+	em_btree *t = c->tree;
+	char *to = records;
+	em_status st = EM_OK;
+
+	for (*got = 0; *got < n;) {
+		emi_btree_spot s;
+		uint32_t some;
+		int came;
+
+		st = next_spot(c, forward, &s, &came, err);
+		if (st != EM_OK)
+			break;
+		if (n > 1 ? *got == 0 : came)
+			go_on(c, forward);
+		read_ahead(c, &s, forward, came, n - *got);
+		some = copy(t, &s, forward, to, n - *got);
+		stand_on(c, &s.pin, forward ? s.slot + some - 1 : s.slot - (some - 1));
+		*got += some;
+		if (to != NULL)
+			to += some * t->plan.record;
+	}
+	if (st == EM_END && *got == 0)
+		stand_outside(c, forward);
+	/* What was had is had; the next call tells. */
+	return *got != 0 ? EM_OK : st;
+}
+
+em_status emi_btree_cursor_put(em_btree_cursor *c, const void *record, em_errinfo *err)
+{
+	em_btree *t = c->tree;
+	emi_btree_probe probe;
+	emi_btree_pin pin = { 0 };
+	int same;
+	em_status st;
+
+	if (c->state != EMI_CURSOR_ON)
+		return EM_NOT_FOUND;
+	st = emi_btree_probe_key(t, record, 0, &probe, err);
+	if (st == EM_OK)
+		st = emi_btree_leaf(t, c->leaf, EM_CACHE_WRITE, &pin, err);
+	if (st != EM_OK)
+		return st;
+	same = emi_collation_compare_to(&t->by, emi_btree_record(t, &pin, c->slot), probe.head, probe.val) == 0;
+	st = emi_btree_compared(t, err);
+	if (st == EM_OK && !same)
+		st = emi_fail(err, EM_ERR_INVAL, "the record has another key");
+	if (st == EM_OK)
+		memcpy(emi_btree_record(t, &pin, c->slot), record, t->plan.record);
+	emi_btree_unpin_leaf(t, &pin, st == EM_OK);
+	return st;
+}

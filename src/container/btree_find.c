@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* btree_find.c -- coming down from the root of a B+-tree; see btree.h. */
+#include <string.h>
+
+#include "container/btree.h"
+
+em_status emi_btree_way(em_btree *t, const emi_btree_probe *probe, int upper, uint64_t *leaf, em_errinfo *err)
+{
+	uint64_t id = EMI_BTREE_ROOT;
+	uint32_t level;
+
+	for (level = t->height; level != 0; level--) {
+		emi_btree_pin pin = { 0 };
+		const em_status st = emi_btree_node_of(t, id, level, EM_CACHE_READ, &pin, err);
+
+		if (st != EM_OK)
+			return st;
+		id = emi_node_children(pin.u.node)[emi_btree_child(t, pin.u.node, probe, upper)];
+		emi_btree_unpin_node(t, &pin, 0);
+	}
+	*leaf = id;
+	return EM_OK;
+}
+
+em_status emi_btree_find(em_btree *t, const emi_btree_probe *probe, int upper, uint32_t mode, emi_btree_spot *spot,
+			 em_errinfo *err)
+{
+	uint64_t leaf;
+	em_status st = emi_btree_way(t, probe, upper, &leaf, err);
+
+	if (st == EM_OK)
+		st = emi_btree_leaf(t, leaf, mode, &spot->pin, err);
+	if (st != EM_OK)
+		return st;
+	spot->slot = t->form.kind->search(&t->form, emi_btree_place(t, &spot->pin), probe, upper);
+	st = emi_btree_compared(t, err);
+	if (st != EM_OK)
+		emi_btree_unpin_leaf(t, &spot->pin, 0);
+	return st;
+}
+
+em_status emi_btree_bound(em_btree *t, const emi_btree_probe *probe, int upper, uint32_t mode, emi_btree_spot *spot,
+			  em_errinfo *err)
+{
+	em_status st;
+
+	memset(spot, 0, sizeof *spot);
+	if (t->n == 0)
+		return EM_NOT_FOUND;
+	st = emi_btree_find(t, probe, upper, mode, spot, err);
+	while (st == EM_OK && spot->slot == spot->pin.u.leaf->n) {
+		const uint64_t next = spot->pin.u.leaf->next;
+
+		emi_btree_unpin_leaf(t, &spot->pin, 0);
+		if (next == EMI_BTREE_NONE)
+			return EM_NOT_FOUND;
+		st = emi_btree_leaf(t, next, mode, &spot->pin, err);
+		spot->slot = 0;
+	}
+	return st;
+}
+
+int emi_btree_is(const em_btree *t, const emi_btree_spot *spot, const emi_btree_probe *probe)
+{
+	return emi_collation_compare_to(&t->by, emi_btree_record(t, &spot->pin, spot->slot), probe->head, probe->val) ==
+	       0;
+}
+
+/* Where to: to a record, or along an edge. */
+typedef enum direction { TO_PROBE, TO_FIRST, TO_LAST } direction;
+
+static uint32_t choose(const em_btree *t, const emi_btree_node *n, const emi_btree_probe *probe, direction to)
+{
+	if (to == TO_PROBE)
+		return emi_btree_child(t, n, probe, 0);
+	return to == TO_FIRST ? 0 : n->n - 1;
+}
+
+/* From the node of that level on the way down to a leaf. */
+static em_status go_down(em_btree *t, uint32_t level, const emi_btree_probe *probe, direction to, emi_btree_path *path,
+			 em_errinfo *err)
+{
+	for (; level != 0; level--) {
+		emi_btree_pin pin = { 0 };
+		const em_status st = emi_btree_node_of(t, path->id[level], level, EM_CACHE_READ, &pin, err);
+
+		if (st != EM_OK)
+			return st;
+		path->child[level] = choose(t, pin.u.node, probe, to);
+		path->id[level - 1] = emi_node_children(pin.u.node)[path->child[level]];
+		emi_btree_unpin_node(t, &pin, 0);
+	}
+	return EM_OK;
+}
+
+em_status emi_btree_path_first(em_btree *t, emi_btree_path *path, em_errinfo *err)
+{
+	path->id[t->height] = EMI_BTREE_ROOT;
+	return go_down(t, t->height, NULL, TO_FIRST, path, err);
+}
+
+static em_status path_step(em_btree *t, int forward, emi_btree_path *path, em_errinfo *err)
+{
+	uint32_t level;
+
+	for (level = 1; level <= t->height; level++) {
+		emi_btree_pin pin = { 0 };
+		const em_status st = emi_btree_node_of(t, path->id[level], level, EM_CACHE_READ, &pin, err);
+		int more;
+
+		if (st != EM_OK)
+			return st;
+		more = forward ? path->child[level] + 1 < pin.u.node->n : path->child[level] != 0;
+		if (more) {
+			path->child[level] += forward ? 1 : UINT32_MAX;
+			path->id[level - 1] = emi_node_children(pin.u.node)[path->child[level]];
+		}
+		emi_btree_unpin_node(t, &pin, 0);
+		if (more)
+			return go_down(t, level - 1, NULL, forward ? TO_FIRST : TO_LAST, path, err);
+	}
+	return EM_NOT_FOUND;
+}
+
+em_status emi_btree_path_next(em_btree *t, emi_btree_path *path, em_errinfo *err)
+{
+	return path_step(t, 1, path, err);
+}
+
+em_status emi_btree_path_prev(em_btree *t, emi_btree_path *path, em_errinfo *err)
+{
+	return path_step(t, 0, path, err);
+}
+
+em_status emi_btree_path_to(em_btree *t, const emi_btree_probe *probe, uint64_t leaf, emi_btree_path *path,
+			    em_errinfo *err)
+{
+	const direction to = probe != NULL ? TO_PROBE : leaf == t->first ? TO_FIRST : TO_LAST;
+	em_status st;
+
+	path->id[t->height] = EMI_BTREE_ROOT;
+	st = go_down(t, t->height, probe, to, path, err);
+	if (st == EM_OK)
+		st = emi_btree_compared(t, err);
+	/* Records with the same key may be in many leaves. */
+	while (st == EM_OK && path->id[0] != leaf)
+		st = emi_btree_path_next(t, path, err);
+	return st != EM_NOT_FOUND ? st : emi_fail(err, EM_ERR_INTERNAL, "a leaf is not where its records should be");
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * public_btree.c -- B+-trees as callers outside know them: what they give is checked, and the detail of failures is
+ * kept.
+ */
+#include "container/public_btree.h"
+
+#include "base/memory.h"
+#include "base/structs.h"
+#include "block/policy.h"
+
+void emi_btree_let(em_btree *t)
+{
+	if (--t->users != 0)
+		return;
+	emi_btree_close(t);
+	emi_object_free(t, sizeof *t);
+}
+
+/* With cursors or a loader it goes on for these. */
+static void release_tree(void *tree)
+{
+	em_btree *t = tree;
+	int last;
+
+	if (t->cursors.closed != NULL)
+		emi_btree_release_closed(t);
+	last = t->users == 1;
+	emi_btree_let(t);
+	if (!last)
+		emi_leave_quickly(&t->object);
+}
+
+static em_status open_tree(em_btree **out, em_ctx *ctx, const em_order *order, em_btree_opts *o, em_errinfo *err)
+{
+	emi_btree_plan plan;
+	em_btree *t;
+	em_status st = emi_policy_choose(&o->policy, err);
+
+	if (st == EM_OK && emi_order_ctx(order) != ctx)
+		st = emi_fail(err, EM_ERR_INVAL, "the order is of another context");
+	if (st == EM_OK)
+		st = emi_btree_plan_make(&plan, ctx, order, o, err);
+	if (st != EM_OK)
+		return st;
+	t = emi_object_new(ctx, sizeof *t, 0, release_tree, err);
+	if (t == NULL)
+		return err->status;
+	t->users = 1;
+	t->plan = plan;
+	st = emi_btree_open(t, ctx, order, o, err);
+	if (st != EM_OK)
+		release_tree(t);
+	else
+		*out = t;
+	return st;
+}
+
+em_status em_btree_open(em_btree **out, em_ctx *ctx, const em_order *order, const em_btree_opts *opts)
+{
+	const em_btree_opts plain = EM_BTREE_OPTS_INIT;
+	em_btree_opts o;
+	em_errinfo err;
+	em_status st;
+
+	emi_errinfo_clear(&err);
+	if (out != NULL)
+		*out = NULL;
+	st = emi_given(out, "out", &err);
+	if (st == EM_OK)
+		st = emi_given(ctx, "ctx", &err);
+	if (st == EM_OK)
+		st = emi_given(order, "order", &err);
+	if (st == EM_OK)
+		st = EMI_STRUCT_TAKE(em_btree_opts, &o, opts != NULL ? opts : &plain, &err);
+	if (st == EM_OK)
+		st = open_tree(out, ctx, order, &o, &err);
+	return emi_tell(opts != NULL ? EMI_ERRINFO_OF(em_btree_opts, opts) : NULL, st, &err);
+}
+
+void em_btree_close(em_btree *t)
+{
+	emi_object_close(t);
+}
+
+uint64_t em_btree_memory(const em_order *order, const em_btree_opts *opts, uint64_t records)
+{
+	const em_btree_opts plain = EM_BTREE_OPTS_INIT;
+	em_btree_opts o;
+	emi_btree_plan p;
+	em_errinfo err;
+
+	emi_errinfo_clear(&err);
+	if (order == NULL || EMI_STRUCT_TAKE(em_btree_opts, &o, opts != NULL ? opts : &plain, &err) != EM_OK ||
+	    emi_policy_choose(&o.policy, &err) != EM_OK || emi_btree_plan_make(&p, NULL, order, &o, &err) != EM_OK)
+		return 0;
+	return sizeof(em_btree) + emi_btree_memory(&p, records);
+}
+
+uint64_t em_btree_size(const em_btree *t)
+{
+	return t != NULL ? t->n : 0;
+}
+
+uint64_t em_btree_record_bytes(const em_btree *t)
+{
+	return t != NULL ? t->plan.record : 0;
+}
+
+uint64_t em_btree_key_bytes(const em_btree *t)
+{
+	return t != NULL ? t->plan.key : 0;
+}
+
+em_status emi_btree_may_change(const em_btree *t, em_errinfo *err)
+{
+	return t->loader == NULL ? EM_OK : emi_fail(err, EM_ERR_STATE, "the tree is being loaded");
+}
+
+/* Begin a call that is made very often. */
+static em_status begin(em_btree *t, em_errinfo *err)
+{
+	const em_status st = t != NULL ? emi_enter_quickly(&t->object) : EM_ERR_INVAL;
+
+	err->status = EM_OK;
+	return st;
+}
+
+static em_status end(em_btree *t, em_status st, const em_errinfo *err)
+{
+	if (st < EM_OK)
+		return emi_leave(t, st, err);
+	emi_leave_quickly(&t->object);
+	return st;
+}
+
+static em_status add(em_btree *t, const void *record, int replace)
+{
+	em_errinfo err;
+	em_status st = begin(t, &err);
+
+	if (st != EM_OK)
+		return st;
+	st = emi_given(record, "record", &err);
+	if (st == EM_OK)
+		st = emi_btree_may_change(t, &err);
+	if (st == EM_OK)
+		st = emi_btree_insert(t, record, replace, NULL, &err);
+	return end(t, st, &err);
+}
+
+em_status em_btree_insert(em_btree *t, const void *record)
+{
+	return add(t, record, 0);
+}
+
+em_status em_btree_upsert(em_btree *t, const void *record)
+{
+	return add(t, record, 1);
+}
+
+/* Copy the first record of a bound, which, equal, must have that key. */
+static em_status look_up(em_btree *t, const void *key, int upper, int equal, void *record)
+{
+	emi_btree_probe probe;
+	emi_btree_spot spot;
+	em_errinfo err;
+	em_status st = begin(t, &err);
+
+	if (st != EM_OK)
+		return st;
+	st = emi_given(key, "key", &err);
+	if (st == EM_OK)
+		st = emi_given(record, "record", &err);
+	if (st == EM_OK)
+		st = emi_btree_probe_key(t, key, 0, &probe, &err);
+	if (st == EM_OK)
+		st = emi_btree_bound(t, &probe, upper, EM_CACHE_READ, &spot, &err);
+	if (st == EM_OK) {
+		if (equal && !emi_btree_is(t, &spot, &probe))
+			st = EM_NOT_FOUND;
+		else
+			memcpy(record, emi_btree_record(t, &spot.pin, spot.slot), t->plan.record);
+		emi_btree_unpin_leaf(t, &spot.pin, 0);
+		if (emi_btree_compared(t, &err) != EM_OK)
+			st = err.status;
+	}
+	return end(t, st, &err);
+}
+
+em_status em_btree_get(em_btree *t, const void *key, void *record)
+{
+	return look_up(t, key, 0, 1, record);
+}
+
+em_status em_btree_lower_bound(em_btree *t, const void *key, void *record)
+{
+	return look_up(t, key, 0, 0, record);
+}
+
+em_status em_btree_upper_bound(em_btree *t, const void *key, void *record)
+{
+	return look_up(t, key, 1, 0, record);
+}
+
+em_status em_btree_erase(em_btree *t, const void *key, void *record)
+{
+	emi_btree_probe probe;
+	em_errinfo err;
+	em_status st = begin(t, &err);
+
+	if (st != EM_OK)
+		return st;
+	st = emi_given(key, "key", &err);
+	if (st == EM_OK)
+		st = emi_btree_may_change(t, &err);
+	if (st == EM_OK)
+		st = emi_btree_probe_key(t, key, 0, &probe, &err);
+	if (st == EM_OK)
+		st = emi_btree_erase(t, &probe, record, &err);
+	return end(t, st, &err);
+}
+
+/* The probes of both ends of a range; NULL where there is none. */
+typedef struct range {
+	emi_btree_probe from, to;
+	const emi_btree_probe *first, *last;
+} range;
+
+static em_status take_range(em_btree *t, const void *from, const void *to, range *r, em_errinfo *err)
+{
+	em_status st = EM_OK;
+
+	r->first = r->last = NULL;
+	if (from != NULL) {
+		st = emi_btree_probe_key(t, from, 0, &r->from, err);
+		r->first = &r->from;
+	}
+	if (st == EM_OK && to != NULL) {
+		st = emi_btree_probe_key(t, to, 1, &r->to, err);
+		r->last = &r->to;
+	}
+	return st;
+}
+
+em_status em_btree_count(em_btree *t, const void *from, const void *to, uint64_t *n)
+{
+	uint64_t count = 0;
+	em_errinfo err;
+	em_status st = emi_enter(t, &err);
+	range r;
+
+	if (n != NULL)
+		*n = 0;
+	if (st != EM_OK)
+		return st;
+	st = emi_given(n, "n", &err);
+	if (st == EM_OK)
+		st = take_range(t, from, to, &r, &err);
+	if (st == EM_OK)
+		st = emi_btree_count(t, r.first, r.last, &count, &err);
+	if (st == EM_OK)
+		*n = count;
+	return emi_leave(t, st, &err);
+}
+
+static em_status erase_range(em_btree *t, const void *from, const void *to, int through, uint64_t *erased)
+{
+	uint64_t n = 0;
+	em_errinfo err;
+	em_status st = emi_enter(t, &err);
+	range r;
+
+	if (erased != NULL)
+		*erased = 0;
+	if (st != EM_OK)
+		return st;
+	st = through ? emi_given(from, "key", &err) : EM_OK;
+	if (st == EM_OK)
+		st = emi_btree_may_change(t, &err);
+	if (st == EM_OK)
+		st = take_range(t, from, to, &r, &err);
+	if (st == EM_OK)
+		st = emi_btree_erase_range(t, r.first, r.last, through, &n, &err);
+	if (erased != NULL)
+		*erased = n;
+	return emi_leave(t, st, &err);
+}
+
+em_status em_btree_erase_range(em_btree *t, const void *from, const void *to, uint64_t *erased)
+{
+	return erase_range(t, from, to, 0, erased);
+}
+
+em_status em_btree_erase_equal(em_btree *t, const void *key, uint64_t *erased)
+{
+	return erase_range(t, key, key, 1, erased);
+}
+
+static em_status at_end(em_btree *t, int last, int pop, void *record)
+{
+	em_errinfo err;
+	em_status st = begin(t, &err);
+
+	if (st != EM_OK)
+		return st;
+	st = pop ? emi_btree_may_change(t, &err) : emi_given(record, "record", &err);
+	if (st == EM_OK)
+		st = emi_btree_end(t, last, pop, record, &err);
+	return end(t, st, &err);
+}
+
+em_status em_btree_min(em_btree *t, void *record)
+{
+	return at_end(t, 0, 0, record);
+}
+
+em_status em_btree_max(em_btree *t, void *record)
+{
+	return at_end(t, 1, 0, record);
+}
+
+em_status em_btree_pop_min(em_btree *t, void *record)
+{
+	return at_end(t, 0, 1, record);
+}
+
+em_status em_btree_pop_max(em_btree *t, void *record)
+{
+	return at_end(t, 1, 1, record);
+}
+
+em_status em_btree_clear(em_btree *t)
+{
+	em_errinfo err;
+	em_status st = emi_enter(t, &err);
+
+	if (st != EM_OK)
+		return st;
+	st = emi_btree_may_change(t, &err);
+	return emi_leave(t, st == EM_OK ? emi_btree_clear(t, &err) : st, &err);
+}
+
+em_status em_btree_flush(em_btree *t)
+{
+	em_errinfo err;
+	em_status st = emi_enter(t, &err);
+
+	if (st != EM_OK)
+		return st;
+	st = emi_cache_flush(t->leaves.cache, &err);
+	if (st == EM_OK)
+		st = emi_cache_flush(t->nodes.cache, &err);
+	return emi_leave(t, st, &err);
+}
+
+em_status em_btree_verify(em_btree *t)
+{
+	em_errinfo err;
+	const em_status st = emi_enter(t, &err);
+
+	return st == EM_OK ? emi_leave(t, emi_btree_verify(t, &err), &err) : st;
+}
+
+em_status em_btree_stats_get(const em_btree *t, em_btree_stats *stats)
+{
+	em_btree_stats s = EM_BTREE_STATS_INIT;
+	em_cache_stats leaves, nodes;
+
+	if (t == NULL)
+		return EM_ERR_INVAL;
+	emi_cache_stats_get(t->leaves.cache, &leaves);
+	emi_cache_stats_get(t->nodes.cache, &nodes);
+	s.height = t->height;
+	s.records = t->n;
+	s.key_bytes = t->plan.key;
+	s.leaf_bytes = t->plan.leaf_bytes;
+	s.node_bytes = t->plan.node_bytes;
+	s.leaf_records = t->plan.leaf_most;
+	s.node_children = t->plan.fan;
+	s.leaves = emi_btree_ids_count(&t->leaves.ids);
+	s.nodes = emi_btree_ids_count(&t->nodes.ids);
+	s.leaf_hits = leaves.hits;
+	s.leaf_misses = leaves.misses;
+	s.node_hits = nodes.hits;
+	s.node_misses = nodes.misses;
+	s.leaf_reads = leaves.reads;
+	s.leaf_writes = leaves.writes;
+	s.node_reads = nodes.reads;
+	s.node_writes = nodes.writes;
+	s.splits = t->splits;
+	s.shares = t->shares;
+	s.fusions = t->fusions;
+	return EMI_STRUCT_GIVE(em_btree_stats, stats, &s);
+}
+
+void em_btree_error(const em_btree *t, em_errinfo *err)
+{
+	emi_object_error(t, err);
+}

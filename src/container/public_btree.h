@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* public_btree.h -- what the public calls on B+-trees share. */
+#ifndef EMI_PUBLIC_BTREE_H
+#define EMI_PUBLIC_BTREE_H
+
+#include "container/btree.h"
+
+/* One user less: the last one has the tree closed. */
+void emi_btree_let(em_btree *t);
+
+/* Release cursors that were closed in the call that has just ended.  The tree may be no more then. */
+void emi_btree_release_closed(em_btree *t);
+
+/* EM_ERR_STATE: it is being loaded. */
+em_status emi_btree_may_change(const em_btree *t, em_errinfo *err);
+
+#endif

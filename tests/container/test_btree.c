@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * test_btree.c -- what B+-trees promise beside the order of their records: how full leaves are, what is small, how many
+ * transfers there are, how much memory, what is refused.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <extmem/sys/placement.h>
+#include <extmem/text.h>
+
+#include "container/btree_case.h"
+
+enum { BLOCK = 4096 };
+
+static const em_backend *memory(void)
+{
+	return em_backend_find("memory");
+}
+
+/* How full leaves are, of what they hold in order. */
+static double fill(const btree_case *c)
+{
+	const em_btree_stats s = btree_case_stats(c);
+	const uint64_t most = (s.leaf_bytes - 32) / c->record;
+
+	return (double)s.records / (double)s.leaves / (double)most;
+}
+
+static void insert(btree_case *c, uint64_t key)
+{
+	btree_case_record(c, c->buf, key, (uint32_t)key);
+	assert_int_equal(em_btree_insert(c->t, c->buf), EM_OK);
+}
+
+/* Ascending records fill leaves, at the end of a tree and behind any leaf in it. */
+static void test_ascending(void **state)
+{
+	uint64_t i;
+	btree_case c;
+
+	(void)state;
+	btree_case_open(&c, memory(), BTREE_U64, 1, 0);
+	btree_case_make(&c);
+	for (i = 0; i < 50000; i++)
+		insert(&c, i + 1);
+	assert_true(fill(&c) > 0.98);
+	assert_int_equal(em_btree_verify(c.t), EM_OK);
+	assert_int_equal(em_btree_clear(c.t), EM_OK);
+	for (i = 0; i < 20000; i++)
+		insert(&c, (i + 1) << 32);
+	for (i = 0; i < 30000; i++)
+		insert(&c, (uint64_t)12345 << 32 | (i + 1));
+	assert_true(fill(&c) > 0.9);
+	assert_int_equal(em_btree_verify(c.t), EM_OK);
+	/* A few in order in each of many places are no series: of full leaves no more than halves are made. */
+	assert_int_equal(em_btree_clear(c.t), EM_OK);
+	for (i = 0; i < 20000; i++)
+		insert(&c, (i + 1) << 32);
+	for (i = 0; i < 30000; i++)
+		insert(&c, (i / 6 * 4 + 1) << 32 | (i % 6 + 1));
+	assert_true(fill(&c) > 0.45);
+	/* In any order they are about two thirds full. */
+	assert_int_equal(em_btree_clear(c.t), EM_OK);
+	for (i = 0; i < 50000; i++)
+		insert(&c, i * 2654435761u % ((uint64_t)1 << 32) + 1);
+	assert_true(fill(&c) > 0.55);
+	/* Descending, half, and never less. */
+	assert_int_equal(em_btree_clear(c.t), EM_OK);
+	for (i = 50000; i-- != 0;)
+		insert(&c, i + 1);
+	assert_true(fill(&c) > 0.42);
+	assert_int_equal(em_btree_verify(c.t), EM_OK);
+	btree_case_close(&c);
+}
+
+/* Whatever is taken out, leaves are a third full at least on average. */
+static void test_emptying(void **state)
+{
+	uint64_t i, keep;
+	btree_case c;
+
+	(void)state;
+	btree_case_open(&c, memory(), BTREE_U64, 1, 0);
+	btree_case_make(&c);
+	for (i = 0; i < 50000; i++)
+		insert(&c, i + 1);
+	for (keep = 2; keep <= 128; keep *= 2) {
+		for (i = 0; i < 50000; i++)
+			if ((i + 1) % keep != 0)
+				assert_true(em_btree_erase(c.t, btree_case_key(&c, i + 1), NULL) >= EM_OK);
+		assert_int_equal(em_btree_verify(c.t), EM_OK);
+		assert_int_equal(em_btree_size(c.t), 50000 / keep);
+		assert_true(btree_case_stats(&c).height == 0 || fill(&c) > 0.3);
+	}
+	assert_true(btree_case_stats(&c).fusions > 100);
+	btree_case_close(&c);
+}
+
+/* Few records: no disk, and memory that grows with them. */
+static void test_small(void **state)
+{
+	const em_btree_opts plain = EM_BTREE_OPTS_INIT;
+	uint64_t bytes, i;
+	btree_case c;
+
+	(void)state;
+	btree_case_open(&c, memory(), BTREE_U64, 1, 0);
+	c.opts = plain;
+	c.f.fault[0].ops = EM_FAULT_ALL;
+	c.f.fault[0].count = 0;
+	bytes = c.f.mem.bytes;
+	btree_case_make(&c);
+	assert_true(c.f.mem.bytes - bytes < 8 * 1024);
+	for (i = 0; i < 10; i++)
+		insert(&c, i);
+	assert_true(c.f.mem.bytes - bytes < 16 * 1024);
+	for (; i < 1000; i++)
+		insert(&c, i * 7919 % 1000003);
+	assert_true(c.f.mem.bytes - bytes < 48 * 1024);
+	for (; i < 30000; i++)
+		insert(&c, i * 7919 % 1000003);
+	assert_int_equal(c.f.fault[0].count, 0);
+	assert_int_equal(em_btree_verify(c.t), EM_OK);
+	assert_int_equal(c.f.fault[0].count, 0);
+	btree_case_close(&c);
+}
+
+/* A look-up reads one leaf, a change that and later writes it; nodes are in memory. */
+static void test_transfers(void **state)
+{
+	em_btree_stats before, after;
+	uint64_t i, reads;
+	btree_case c;
+
+	(void)state;
+	btree_case_open(&c, memory(), BTREE_U64, 1, 0);
+	c.opts.node_cache_bytes = (uint64_t)100 * BLOCK;
+	btree_case_make(&c);
+	for (i = 0; i < 200000; i++)
+		insert(&c, i + 1);
+	before = btree_case_stats(&c);
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(em_btree_get(c.t, btree_case_key(&c, i * 7919 % 200000 + 1), c.got), EM_OK);
+	after = btree_case_stats(&c);
+	reads = after.leaf_reads - before.leaf_reads;
+	assert_true(reads <= 1000 && reads > 900);
+	assert_int_equal(after.node_reads, before.node_reads);
+	assert_true(after.leaf_writes - before.leaf_writes <= EM_BTREE_FRAMES_MIN);
+	/* The ends take no way down. */
+	before = after;
+	assert_int_equal(em_btree_min(c.t, c.got), EM_OK);
+	assert_int_equal(em_btree_max(c.t, c.got), EM_OK);
+	assert_int_equal(em_btree_pop_min(c.t, c.got), EM_OK);
+	after = btree_case_stats(&c);
+	assert_int_equal(after.node_hits + after.node_misses, before.node_hits + before.node_misses);
+	/* A whole leaf after the other: each is read once. */
+	before = after;
+	for (i = 0; i < 20000; i++)
+		assert_int_equal(em_btree_pop_min(c.t, c.got), EM_OK);
+	after = btree_case_stats(&c);
+	assert_true(after.leaf_reads - before.leaf_reads <= 20000 / 200);
+	btree_case_close(&c);
+}
+
+/* The memory of a tree is bounded by what it says. */
+static void test_most_memory(void **state)
+{
+	static const btree_shape shapes[] = { BTREE_SET, BTREE_U64, BTREE_BYTES, BTREE_LARGE_FUNCTION };
+	static const uint64_t records[] = { 1, 100, 5000, 100000 };
+	unsigned s, k;
+
+	(void)state;
+	for (s = 0; s < 4; s++) {
+		for (k = 0; k < 4; k++) {
+			const uint64_t n = s >= 2 && records[k] > 5000 ? 5000 : records[k];
+			uint64_t i, before, most;
+			btree_case c;
+
+			btree_case_open(&c, memory(), shapes[s], 1, 0);
+			c.opts.cache_bytes = c.opts.node_cache_bytes = (uint64_t)(4 + 60 * (s % 2)) * BLOCK;
+			most = em_btree_memory(c.order, &c.opts, n);
+			before = em_ctx_memory_used(c.f.ctx);
+			btree_case_make(&c);
+			for (i = 0; i < n; i++)
+				insert(&c, i * 7919 % 1000003);
+			for (i = 0; i < n; i += 2)
+				assert_true(em_btree_erase(c.t, btree_case_key(&c, i * 7919 % 1000003), NULL) >= EM_OK);
+			/* What its disks take is the context's. */
+			if (em_ctx_memory_peak(c.f.ctx) - before > most + (512u << 10))
+				fail_msg("shape %u, %llu records: %llu bytes and not %llu", s, (unsigned long long)n,
+					 (unsigned long long)(em_ctx_memory_peak(c.f.ctx) - before),
+					 (unsigned long long)most);
+			btree_case_close(&c);
+		}
+	}
+}
+
+static void refused(btree_case *c, em_status status)
+{
+	em_btree *t = (em_btree *)c;
+
+	assert_int_equal(em_btree_open(&t, c->f.ctx, c->order, &c->opts), status);
+	assert_null(t);
+	assert_int_equal(c->err.status, status);
+	assert_true(c->err.text[0] != '\0');
+	/* The memory is that of the context in one, and of any in the other. */
+	if (status != EM_ERR_MEMLIMIT)
+		assert_int_equal(em_btree_memory(c->order, &c->opts, 1), 0);
+}
+
+static void test_refused(void **state)
+{
+	const em_btree_opts plain = EM_BTREE_OPTS_INIT;
+	em_order *lines;
+	btree_case c;
+	em_btree *t;
+
+	(void)state;
+	btree_case_open(&c, memory(), BTREE_FIELDS, 1, 0);
+#define WITH(field, value, status) c.opts = plain; c.opts.errinfo = &c.err; c.opts.field = value; refused(&c, status)
+	WITH(flags, 2, EM_ERR_INVAL);
+	WITH(key_bytes, 14, EM_ERR_RANGE);
+	WITH(key_bytes, 31, EM_ERR_RANGE);
+	WITH(leaf_bytes, 4095, EM_ERR_INVAL);
+	WITH(node_bytes, 1, EM_ERR_INVAL);
+	WITH(leaf_bytes, (uint64_t)1 << 31, EM_ERR_RANGE);
+	WITH(node_bytes, (uint64_t)1 << 31, EM_ERR_RANGE);
+	WITH(cache_bytes, 3 * (32 << 10), EM_ERR_RANGE);
+	WITH(node_cache_bytes, 3 * BLOCK, EM_ERR_RANGE);
+	WITH(node_cache_bytes, (uint64_t)1 << 40, EM_ERR_RANGE);
+	WITH(cache_bytes, (uint64_t)1 << 30, EM_ERR_MEMLIMIT);
+#undef WITH
+	c.opts = plain;
+	assert_int_equal(em_order_text(&lines, c.f.ctx, NULL, 0, NULL, NULL), EM_OK);
+	assert_int_equal(em_btree_open(&t, c.f.ctx, lines, NULL), EM_ERR_NOTSUP);
+	em_order_close(lines);
+	btree_case_close(&c);
+	/* Records of which there are not four in a leaf, and keys of which there are not five in a node. */
+	btree_case_open(&c, memory(), BTREE_BYTES, 1, 0);
+	assert_int_equal(em_btree_open(&t, c.f.ctx, c.order, &c.opts), EM_OK);
+	em_btree_close(t);
+	c.opts.key_bytes = 900;
+	refused(&c, EM_ERR_RANGE);
+	c.opts.node_bytes = c.opts.node_cache_bytes = 0;
+	assert_int_equal(em_btree_open(&t, c.f.ctx, c.order, &c.opts), EM_OK);
+	em_btree_close(t);
+	btree_case_close(&c);
+}
+
+/* A tree without anything. */
+static void test_empty(void **state)
+{
+	uint64_t n = 77;
+	btree_case c;
+
+	(void)state;
+	btree_case_open(&c, memory(), BTREE_U64, 10, 0);
+	btree_case_make(&c);
+	assert_btree_ok(&c, btree_case_get(&c, 1));
+	assert_btree_ok(&c, btree_case_look(&c, 1, 0));
+	assert_btree_ok(&c, btree_case_erase(&c, 1));
+	assert_btree_ok(&c, btree_case_erase_range(&c, 1, 5));
+	assert_btree_ok(&c, btree_case_end(&c, 0, 0));
+	assert_btree_ok(&c, btree_case_end(&c, 1, 1));
+	assert_btree_ok(&c, em_btree_erase_range(c.t, NULL, NULL, &n));
+	assert_int_equal(n, 0);
+	btree_case_check(&c);
+	assert_btree_ok(&c, em_btree_clear(c.t));
+	assert_btree_ok(&c, btree_case_insert(&c, 5));
+	assert_btree_ok(&c, btree_case_insert(&c, 5));
+	assert_btree_ok(&c, btree_case_insert(&c, 4));
+	btree_case_check(&c);
+	assert_btree_ok(&c, em_btree_erase_range(c.t, NULL, NULL, &n));
+	assert_int_equal(n, 2);
+	c.n = 0;
+	btree_case_check(&c);
+	btree_case_close(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ascending),
+		cmocka_unit_test(test_emptying),
+		cmocka_unit_test(test_small),
+		cmocka_unit_test(test_transfers),
+		cmocka_unit_test(test_most_memory),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_empty),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

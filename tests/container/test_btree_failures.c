@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * test_btree_failures.c -- B+-trees when transfers, disks, allocations or functions of the order fail: what has failed
+ * has changed nothing and may be tried again.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "container/btree_case.h"
+
+enum { CURSORS = 8, KINDS = 21, OPERATIONS = 700, ROOM = 4000, KEYS = 400, TRIES = 200 };
+
+typedef struct trial {
+	btree_case c;
+	em_status failed;       /* the last failure; EM_OK: there was none */
+	uint64_t failures;
+} trial;
+
+static void note(trial *t, em_status st)
+{
+	if (st >= EM_OK)
+		return;
+	t->failed = st;
+	t->failures++;
+	assert_int_equal(em_btree_size(t->c.t), t->c.n);
+}
+
+static em_status operate(trial *t, unsigned what, uint64_t key)
+{
+	btree_case *c = &t->c;
+
+	switch (what) {
+	case 0:
+	case 1:
+	case 2:
+	case 3:
+		return btree_case_insert(c, key);
+	case 4:
+	case 5:
+		return btree_case_erase(c, key);
+	case 6:
+		return btree_case_get(c, key);
+	case 7:
+		return btree_case_look(c, key, (int)(key % 2));
+	case 8:
+		return btree_case_upsert(c, key);
+	case 9:
+		return btree_case_end(c, (int)(key % 2), 1);
+	case 10:
+		return btree_case_erase_range(c, key, key + key % 9);
+	case 11:
+		return btree_case_count(c, key, key + 20);
+	case 12:
+		return em_btree_flush(c->t);
+	case 14:
+		return btree_case_seek(c, (unsigned)key % CURSORS, key, (uint32_t)(key % 5));
+	case 15:
+		return btree_case_step(c, (unsigned)key % CURSORS, (int)(key / 8 % 2));
+	case 16:
+		return btree_case_steps(c, (unsigned)key % CURSORS, (int)(key / 8 % 2), key % 20);
+	case 17:
+		return btree_case_stand(c, (unsigned)key % CURSORS);
+	case 18:
+		return btree_case_cursor_erase(c, (unsigned)key % CURSORS);
+	case 19:
+		return btree_case_cursor_insert(c, (unsigned)key % CURSORS, key);
+	case 20:
+		return btree_case_cursor_count(c, (unsigned)key % CURSORS);
+	default:
+		return em_btree_verify(c->t);
+	}
+}
+
+/* Until it works.  A block that could not be written keeps its frame until it is tried again. */
+static void insist(trial *t, unsigned what, uint64_t key)
+{
+	em_status st = EM_ERR_IO;
+	unsigned i;
+
+	for (i = 0; i < TRIES && st < EM_OK; i++) {
+		note(t, st = operate(t, what, key));
+		if (st < EM_OK && i > 3)
+			note(t, em_btree_flush(t->c.t));
+	}
+	if (st < EM_OK)
+		btree_case_ok(&t->c, st, __LINE__);
+}
+
+static void work(trial *t)
+{
+	test_rng rng = test_rng_make(77);
+	unsigned i;
+
+	for (i = 0; i < OPERATIONS; i++) {
+		unsigned what = (unsigned)test_below(&rng, KINDS);
+
+		if ((what == 12 || what == 13) && test_below(&rng, 10) != 0)
+			what = 0;
+		if (i < OPERATIONS / 3 && (what == 9 || what == 10 || what == 4))
+			what = 1;
+		insist(t, what, test_below(&rng, KEYS));
+	}
+	for (i = 0; i < 10; i++)
+		insist(t, 12, 0);
+	t->c.f.fault[0].ops = 0;
+	t->c.f.mem.fail_at = 0;
+	btree_case_check(&t->c);
+}
+
+static void open_trial(trial *t, btree_shape shape, uint32_t flags)
+{
+	memset(t, 0, sizeof *t);
+	btree_case_open(&t->c, em_backend_find("memory"), shape, ROOM, 0);
+	t->c.opts.flags = flags;
+	btree_case_make(&t->c);
+	btree_case_cursors(&t->c, CURSORS);
+}
+
+/* Each transfer, and each other call of the disk's, fails: once, or some times in a row. */
+static void test_transfers(void **state)
+{
+	static const struct { uint32_t ops; uint64_t times; int32_t sys_errno; } how[] = {
+		{ EM_FAULT_READ, 1, 5 }, { EM_FAULT_WRITE, 1, 5 }, { EM_FAULT_READ | EM_FAULT_WRITE, 5, 5 },
+		{ EM_FAULT_WRITE, 9, 28 }, { EM_FAULT_OPEN | EM_FAULT_SIZE | EM_FAULT_RESIZE | EM_FAULT_RESERVE, 1, 28 }
+	};
+	unsigned k, shape;
+
+	(void)state;
+	for (shape = 0; shape < 2; shape++) {
+		for (k = 0; k < sizeof how / sizeof *how; k++) {
+			uint64_t failures = 0, runs = 0, all = 0, nth;
+
+			for (nth = 1 + test_first_of(test_sparse());; nth += (1 + all / 150) * test_sparse()) {
+				trial t;
+
+				open_trial(&t, shape == 0 ? BTREE_BYTES : BTREE_LARGE_FUNCTION,
+					   shape == 0 ? EM_BTREE_DUPLICATES : 0);
+				t.c.f.fault[0].sys_errno = how[k].sys_errno;
+				em_fault_set(&t.c.f.fault[0], how[k].ops, nth, how[k].times);
+				work(&t);
+				failures += t.failures;
+				all = t.c.f.fault[0].count;
+				runs++;
+				btree_case_close(&t.c);
+				if (nth > all)
+					break;
+			}
+			print_message("shape %u, kind %u: %llu failures in %llu runs of %llu\n", shape, k,
+				      (unsigned long long)failures, (unsigned long long)runs, (unsigned long long)all);
+			assert_true(failures != 0 || k != 0);
+		}
+	}
+}
+
+/* Each allocation fails once. */
+static void test_allocations(void **state)
+{
+	static const btree_shape shapes[] = { BTREE_BYTES, BTREE_LARGE_FUNCTION, BTREE_U64 };
+	unsigned s;
+
+	(void)state;
+	for (s = 0; s < 3; s++) {
+		uint64_t failures = 0, nth;
+		int failed = 1;
+
+		for (nth = 1 + test_first_of(test_sparse()); failed; nth += test_sparse()) {
+			uint64_t before;
+			trial t;
+
+			open_trial(&t, shapes[s], s == 2 ? EM_BTREE_DUPLICATES : 0);
+			before = t.c.f.mem.calls;
+			t.c.f.mem.fail_at = before + nth;
+			work(&t);
+			failed = nth <= t.c.f.mem.calls - before;
+			failures += t.failures;
+			assert_true(t.failures == 0 || t.failed == EM_ERR_NOMEM);
+			btree_case_close(&t.c);
+		}
+		assert_true(failures != 0 || test_sparse() > 1);
+		print_message("%llu failures of %llu allocations\n", (unsigned long long)failures,
+			      (unsigned long long)nth);
+	}
+}
+
+/* Opening fails, and leaves nothing. */
+static void test_opening(void **state)
+{
+	uint64_t nth;
+	btree_case c;
+
+	(void)state;
+	btree_case_open(&c, em_backend_find("memory"), BTREE_U64, 1, 0);
+	for (nth = 1;; nth++) {
+		const uint64_t bytes = c.f.mem.bytes;
+
+		c.f.mem.fail_at = c.f.mem.calls + nth;
+		if (em_btree_open(&c.t, c.f.ctx, c.order, &c.opts) == EM_OK)
+			break;
+		assert_null(c.t);
+		assert_int_equal(c.err.status, EM_ERR_NOMEM);
+		assert_int_equal(c.f.mem.bytes, bytes);
+	}
+	assert_true(nth > 1);
+	c.f.mem.fail_at = 0;
+	btree_case_close(&c);
+}
+
+/* Functions of the order fail, in each operation. */
+static void test_functions(void **state)
+{
+	static const btree_shape shapes[] = { BTREE_FUNCTION, BTREE_LARGE_FUNCTION, BTREE_KEY_FUNCTION };
+	unsigned s, what;
+
+	(void)state;
+	for (s = 0; s < 3; s++) {
+		trial t;
+		uint64_t i;
+
+		open_trial(&t, shapes[s], 0);
+		for (i = 0; i < 1000; i++)
+			assert_btree_ok(&t.c, btree_case_insert(&t.c, i * 7919 % 1000));
+		for (what = 0; what < 15; what++) {
+			if (what == 9 || what == 12)
+				continue;
+			for (i = 0; i < 60; i++) {
+				t.c.fails = 1;
+				/* The first and the last take no comparison. */
+				assert_int_equal(operate(&t, what, what == 14 ? i * 16 + 1 : i * 17), EM_ERR_USER);
+				t.c.fails = 0;
+				assert_int_equal(em_btree_size(t.c.t), t.c.n);
+			}
+		}
+		btree_case_check(&t.c);
+		btree_case_close(&t.c);
+	}
+}
+
+/* A disk that is full: what is in memory is there, and taking out makes room. */
+static void test_full(void **state)
+{
+	uint64_t i, left;
+	em_status st = EM_OK;
+	trial t;
+
+	(void)state;
+	open_trial(&t, BTREE_BYTES, 0);
+	for (i = 0; i < 300; i++)
+		assert_btree_ok(&t.c, btree_case_insert(&t.c, i * 7919 % 1000));
+	t.c.f.fault[0].sys_errno = 28;
+	em_fault_set(&t.c.f.fault[0], EM_FAULT_WRITE | EM_FAULT_RESIZE | EM_FAULT_RESERVE, 1, UINT64_MAX);
+	for (i = 0; i < 300 && st >= EM_OK; i++)
+		st = btree_case_insert(&t.c, i * 7919 % 1000 + 1000);
+	assert_int_equal(st, EM_ERR_NOSPACE);
+	left = t.c.n;
+	t.c.f.fault[0].ops = 0;
+	/* One that had failed by then is told first. */
+	(void)!em_btree_flush(t.c.t);
+	assert_btree_ok(&t.c, em_btree_flush(t.c.t));
+	btree_case_check(&t.c);
+	assert_int_equal(t.c.n, left);
+	btree_case_close(&t.c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_transfers),
+		cmocka_unit_test(test_allocations),
+		cmocka_unit_test(test_opening),
+		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_full),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* test_btree_many.c -- calls on B+-trees for many records are what as many single ones would be, with fewer transfers. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "container/btree_case.h"
+#include "container/held.h"
+
+enum { BLOCK = 4096, ROOM = 60000, MANY = 3000, CASES = 2 * BTREE_SHAPES, TRIES = 500 };
+
+static uint64_t below(btree_case *c, uint64_t n)
+{
+	return test_below(&c->f.rng, n);
+}
+
+/* n keys side by side; which they are is in key[]. */
+static char *draw_keys(btree_case *c, uint64_t *key, size_t n, uint64_t most)
+{
+	const size_t bytes = (size_t)em_btree_key_bytes(c->t);
+	char *keys = malloc((n + 1) * bytes);
+	size_t i;
+
+	assert_non_null(keys);
+	for (i = 0; i < n; i++) {
+		key[i] = below(c, most);
+		memcpy(keys + i * bytes, btree_case_key(c, key[i]), bytes);
+	}
+	return keys;
+}
+
+static char *draw_records(btree_case *c, uint64_t *key, size_t n, uint64_t most)
+{
+	char *records = malloc((n + 1) * c->record);
+	size_t i;
+
+	assert_non_null(records);
+	for (i = 0; i < n; i++) {
+		key[i] = below(c, most);
+		btree_case_record(c, records + i * c->record, key[i], c->inserts + 1 + (uint32_t)i);
+	}
+	return records;
+}
+
+static void get(btree_case *c, size_t n, uint64_t most)
+{
+	uint64_t *key = malloc((n + 1) * sizeof *key), found, should;
+	char *keys = draw_keys(c, key, n, most), *records = malloc((n + 1) * c->record);
+	uint8_t *has = malloc(n + 1);
+	int bound;
+	size_t i;
+
+	assert_non_null(records);
+	assert_non_null(has);
+	for (bound = 0; bound < 2; bound++) {
+		memset(has, 7, n + 1);
+		should = 0;
+		assert_btree_ok(c, bound ? em_btree_lower_bound_many(c->t, keys, n, records, has, &found)
+					 : em_btree_get_many(c->t, keys, n, records, has, &found));
+		for (i = 0; i < n; i++) {
+			const size_t at = btree_case_bound(c, key[i], 0);
+			const int there = at < c->n && (bound || c->entry[at].key == key[i]);
+
+			assert_int_equal(has[i], there);
+			should += (uint64_t)there;
+			if (there)
+				btree_case_is(c, records + i * c->record, at);
+		}
+		assert_int_equal(found, should);
+		assert_int_equal(has[n], 7);
+	}
+	free(has);
+	free(records);
+	free(keys);
+	free(key);
+}
+
+static void insert(btree_case *c, size_t n, uint64_t most, int upsert)
+{
+	uint64_t *key = malloc((n + 1) * sizeof *key), inserted = 77, before = c->n;
+	char *records = draw_records(c, key, n, most);
+	size_t i;
+
+	assert_btree_ok(c, upsert ? em_btree_upsert_many(c->t, records, n, &inserted)
+				  : em_btree_insert_many(c->t, records, n, &inserted));
+	for (i = 0; i < n; i++) {
+		const size_t at = btree_case_bound(c, key[i], 0);
+		const int there = at < c->n && c->entry[at].key == key[i];
+		const uint32_t number = c->inserts + 1 + (uint32_t)i;
+
+		if (there && upsert)
+			c->entry[at].number = number;
+		else if (!there || c->opts.flags != 0)
+			btree_case_put(c, key[i], number);
+	}
+	c->inserts += (uint32_t)n;
+	assert_int_equal(inserted, c->n - before);
+	free(records);
+	free(key);
+}
+
+static void erase(btree_case *c, size_t n, uint64_t most)
+{
+	uint64_t *key = malloc((n + 1) * sizeof *key), erased = 77, before = c->n;
+	char *keys = draw_keys(c, key, n, most);
+	size_t i;
+
+	assert_btree_ok(c, em_btree_erase_many(c->t, keys, n, &erased));
+	for (i = 0; i < n; i++) {
+		const size_t at = btree_case_bound(c, key[i], 0);
+
+		if (at < c->n && c->entry[at].key == key[i])
+			btree_case_drop(c, at, 1);
+	}
+	assert_int_equal(erased, before - c->n);
+	free(keys);
+	free(key);
+}
+
+static void test_model(void **state)
+{
+	static const uint64_t most[] = { 100000, 1000, 60 };
+	unsigned i, k;
+
+	(void)state;
+	for (i = 0; i < CASES; i += test_step()) {
+		const uint64_t keys = most[i % 3];
+		btree_case c;
+
+		btree_case_open(&c, em_backend_find("memory"), (btree_shape)(i % BTREE_SHAPES), ROOM, 0);
+		c.opts.flags = i >= BTREE_SHAPES ? EM_BTREE_DUPLICATES : 0;
+		if (i % 2 != 0)
+			c.opts.cache_bytes = c.opts.node_cache_bytes = (uint64_t)100 * BLOCK;
+		btree_case_make(&c);
+		get(&c, 10, keys);
+		btree_case_cursors(&c, i % 4);
+		for (k = 0; k < 24; k++) {
+			const size_t n = (size_t)(below(&c, 3) == 0 ? below(&c, 40) : below(&c, MANY));
+
+			switch (below(&c, 6)) {
+			case 0:
+			case 1:
+				insert(&c, n, keys, 0);
+				break;
+			case 2:
+				insert(&c, n, keys, 1);
+				break;
+			case 3:
+				erase(&c, n, keys);
+				break;
+			case 4:
+				if (c.stands != 0)
+					(void)btree_case_seek(&c, 0, below(&c, keys), EM_BTREE_EQ);
+				break;
+			default:
+				get(&c, n, keys);
+				break;
+			}
+			if (k % 6 == 0)
+				btree_case_check(&c);
+		}
+		btree_case_check(&c);
+		btree_case_close(&c);
+	}
+}
+
+/* What they save: each leaf is read once, and many at a time. */
+static void test_transfers(void **state)
+{
+	const size_t n = 20000;
+	uint64_t *key = malloc((n + 1) * sizeof *key), reads, i;
+	em_btree_stats before, after;
+	double together;
+	char *keys, *records;
+	held h;
+	btree_case c;
+
+	(void)state;
+	assert_non_null(key);
+	held_init(&h, em_backend_find("syscall"));
+	btree_case_open(&c, &h.backend, BTREE_U64, 1, 0);
+	c.opts.cache_bytes = (uint64_t)512 * BLOCK;
+	c.opts.node_cache_bytes = (uint64_t)64 * BLOCK;
+	btree_case_make(&c);
+	for (i = 0; i < 400000; i++) {
+		btree_case_record(&c, c.buf, i, (uint32_t)i);
+		assert_btree_ok(&c, em_btree_insert(c.t, c.buf));
+	}
+	assert_btree_ok(&c, em_btree_flush(c.t));
+	keys = draw_keys(&c, key, n, 400000);
+	records = malloc(n * c.record);
+	assert_non_null(records);
+	before = btree_case_stats(&c);
+	(void)held_average(&h, NULL);
+	assert_btree_ok(&c, em_btree_get_many(c.t, keys, n, records, NULL, NULL));
+	together = held_average(&h, &reads);
+	after = btree_case_stats(&c);
+	print_message("get: %llu reads of %llu leaves, %.1f at a time\n", (unsigned long long)reads,
+		      (unsigned long long)after.leaves, together);
+	assert_true(after.leaf_reads - before.leaf_reads <= after.leaves);
+	assert_true(together > 32);
+	/* To insert where there is something already changes nothing, but looks. */
+	before = after;
+	for (i = 0; i < n; i++)
+		btree_case_record(&c, records + i * c.record, key[i], 1);
+	assert_btree_ok(&c, em_btree_insert_many(c.t, records, n, &i));
+	assert_int_equal(i, 0);
+	together = held_average(&h, &reads);
+	after = btree_case_stats(&c);
+	print_message("insert: %llu reads, %.1f at a time\n", (unsigned long long)reads, together);
+	assert_true(after.leaf_reads - before.leaf_reads <= after.leaves);
+	assert_int_equal(after.leaf_writes, before.leaf_writes);
+	assert_true(together > 8);
+	free(records);
+	free(keys);
+	free(key);
+	btree_case_close(&c);
+	held_end(&h);
+}
+
+/* What fails may be tried again. */
+static void test_failures(void **state)
+{
+	unsigned what;
+
+	(void)state;
+	for (what = 0; what < 3; what++) {
+		uint64_t nth, all = 1, failures = 0;
+
+		for (nth = 1 + test_first_of(test_sparse()); nth <= all; nth += (1 + all / 200) * test_sparse()) {
+			uint64_t key[200], before, erased = 0, n;
+			char *keys, *records, *got;
+			unsigned tries;
+			size_t i, left;
+			em_status st;
+			btree_case c;
+
+			btree_case_open(&c, em_backend_find("memory"), BTREE_BYTES, ROOM, 0);
+			btree_case_make(&c);
+			for (i = 0; i < 100; i++)
+				assert_btree_ok(&c, btree_case_insert(&c, below(&c, 1000)));
+			records = draw_records(&c, key, 200, 1000);
+			keys = malloc(200 * 700);
+			got = malloc(200 * c.record);
+			assert_non_null(keys);
+			assert_non_null(got);
+			before = c.f.mem.calls;
+			if (what == 0)
+				c.f.mem.fail_at = before + nth;
+			else
+				em_fault_set(&c.f.fault[0], what == 1 ? EM_FAULT_WRITE : EM_FAULT_READ, nth, 1 + nth % 3);
+			for (tries = 0; (st = em_btree_insert_many(c.t, records, 200, NULL)) != EM_OK; tries++) {
+				failures++;
+				if (tries > 3)
+					(void)!em_btree_flush(c.t);
+				assert_true(tries < TRIES);
+			}
+			for (i = 0; i < 200; i++) {
+				const size_t at = btree_case_bound(&c, key[i], 0);
+
+				if (at == c.n || c.entry[at].key != key[i])
+					btree_case_put(&c, key[i], c.inserts + 1 + (uint32_t)i);
+				memcpy(keys + 700 * i, btree_case_key(&c, key[i]), 700);
+			}
+			for (tries = 0; (st = em_btree_get_many(c.t, keys, 200, got, NULL, &n)) != EM_OK; tries++) {
+				failures++;
+				if (tries > 3)
+					(void)!em_btree_flush(c.t);
+				assert_true(tries < TRIES);
+			}
+			assert_int_equal(n, 200);
+			for (left = c.n, tries = 0; (st = em_btree_erase_many(c.t, keys, 200, &n)) != EM_OK; tries++) {
+				erased += n;
+				failures++;
+				if (tries > 3)
+					(void)!em_btree_flush(c.t);
+				assert_true(tries < TRIES);
+			}
+			erased += n;
+			for (i = 0; i < 200; i++) {
+				const size_t at = btree_case_bound(&c, key[i], 0);
+
+				if (at < c.n && c.entry[at].key == key[i])
+					btree_case_drop(&c, at, 1);
+			}
+			assert_int_equal(erased, left - c.n);
+			all = what == 0 ? c.f.mem.calls - before : c.f.fault[0].count;
+			c.f.mem.fail_at = 0;
+			c.f.fault[0].ops = 0;
+			btree_case_check(&c);
+			free(got);
+			free(keys);
+			free(records);
+			btree_case_close(&c);
+		}
+		print_message("%u: %llu failures of %llu\n", what, (unsigned long long)failures, (unsigned long long)all);
+		assert_true(failures != 0 || what == 1 || test_sparse() > 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_transfers),
+		cmocka_unit_test(test_failures),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
