@@ -6,9 +6,9 @@
  *		[--leaf 32K] [--node 4K] [--budget 0] [--simdisks 0] [--dir DIR]
  *
  * Keys are 8 characters a to z, and data 32 bytes.  The phases are those of other libraries' drivers: `bulk' loads n
- * sorted records that are made on the way; `insert', `locate' (the first key that is not less) and `erase' are ops single
- * calls with random keys; `scan' passes through `scans' ranges of n / scans records.  Changes are timed to the end of
- * em_btree_flush().  `pointinsert' inserts --ins random records into an empty tree.
+ * sorted records that are made on the way; `insert', `locate' (the first key that is not less) and `erase' are ops
+ * single calls with random keys; `scan' passes through `scans' ranges of n / scans records.  Changes are timed to the
+ * end of em_btree_flush().  `pointinsert' inserts --ins random records into an empty tree.
  *
  *   --many 1        also `locate_many' and `insert_many', one call for all ops, and `fullscan'
  *   --unsorted 1    also `unsorted': n records in no order go through a sorter into a tree

@@ -6,8 +6,8 @@
  *		[--ops 0] [--expected 0] [--budget 0] [--dir DIR] [--simdisks 0] [--disk rate=50MB,seek=0ms]
  *		[--dump 0]
  *
- * The works are those of pq_stxxl (bench/peers): the key is a random number of 31 bits in the first four bytes of records
- * of 8, and of 63 bits in the first eight of larger ones.
+ * The works are those of pq_stxxl (bench/peers): the key is a random number of 31 bits in the first four bytes of
+ * records of 8, and of 63 bits in the first eight of larger ones.
  *
  *   insdel  n records are pushed, and then all are popped
  *   mixed   n records are pushed; of n operations that follow each is a push with probability 1/3, else a pop
@@ -15,9 +15,9 @@
  *           number of 20 bits for each record that there is
  *   sort    the same as insdel, by em_pq_push_many() and em_pq_next()
  *
- * --many: records for a call.  --simdisks: that many simulated disks, in memory; --disk: as em_simdisk_parse().  The budget is
- * that of the context, by default twice --mem.  CPU time is that of the process, transfers included; ns are for an
- * operation.  What comes out is checked: its order and a sum.
+ * --many: records for a call.  --simdisks: that many simulated disks, in memory; --disk: as em_simdisk_parse().  The
+ * budget is that of the context, by default twice --mem.  CPU time is that of the process, transfers included; ns are
+ * for an operation.  What comes out is checked: its order and a sum.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

@@ -2,10 +2,10 @@
 /*
  * kmers.c -- how often each word of k letters is in a genome: counted by sorting, and kept in a B+-tree.
  *
- * Each place of the genome is the beginning of a word, which is a number of two bits for each letter.  To look up each of
- * them in a tree and add one would read a leaf for nearly every letter as soon as the tree is larger than memory.  Sorted
- * first, equal words come one behind the other, and the tree is loaded with their counts; then words are looked up, many
- * at a time.  Build it against an installed library with
+ * Each place of the genome is the beginning of a word, which is a number of two bits for each letter.  To look up each
+ * of them in a tree and add one would read a leaf for nearly every letter as soon as the tree is larger than memory.
+ * Sorted first, equal words come one behind the other, and the tree is loaded with their counts; then words are looked
+ * up, many at a time.  Build it against an installed library with
  *
  *	cc -O2 kmers.c $(pkg-config --cflags --libs extmem)
  *

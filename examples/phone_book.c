@@ -2,9 +2,9 @@
 /*
  * phone_book.c -- names and numbers in a B+-tree: who is found by his name, and all whose names begin alike.
  *
- * Several people may have one name, so it is a tree with duplicates.  It is filled in no order; a tree that is larger than
- * memory had better get its entries by em_btree_insert_many(), or from a sorter.  Build it against an installed library
- * with
+ * Several people may have one name, so it is a tree with duplicates.  It is filled in no order; a tree that is larger
+ * than memory had better get its entries by em_btree_insert_many(), or from a sorter.  Build it against an installed
+ * library with
  *
  *	cc -O2 phone_book.c $(pkg-config --cflags --libs extmem)
  *

@@ -2,9 +2,9 @@
 /**
  * @file extmem/btree.h  B+-trees: sorted records on disks, to look up, to pass through, and to change anywhere.
  *
- * (STXXL's map: Dementiev, Kettner and Sanders 2007, section 5.5, after Bayer and McCreight 1972.)  A tree has records of
- * one size, in the order of an em_order.  What that looks at is the key of a record, and the rest is its value; a tree
- * of records that are all key is a set.
+ * (STXXL's map: Dementiev, Kettner and Sanders 2007, section 5.5, after Bayer and McCreight 1972.)  A tree has records
+ * of one size, in the order of an em_order.  What that looks at is the key of a record, and the rest is its value; a
+ * tree of records that are all key is a set.
  *
  *     em_btree *t;
  *     em_order_keys(&order, ctx, sizeof(struct entry), &key, 1, NULL);
@@ -13,12 +13,12 @@
  *     em_btree_get(t, &number, &entry);
  *     em_btree_close(t);
  *
- * Records and keys.  There is one order, of whole records: the same that sorts them (em_sorter), whatever it is made of.
- * What is looked for is a key, which is the first bytes of a record: as many as the order looks at.  Where the key is a
- * number at the beginning of the record, that is a pointer to such a number; where it lies behind something else, to a
- * record of which only the key need be filled.  Of an order by key fields a tree knows how many bytes those are.  Of
- * functions they are the whole record, unless em_btree_opts.key_bytes says that these look at less.  There is no other
- * order for keys, as the two could contradict each other, and no third kind of function to write.
+ * Records and keys.  There is one order, of whole records: the same that sorts them (em_sorter), whatever it is made
+ * of.  What is looked for is a key, which is the first bytes of a record: as many as the order looks at.  Where the key
+ * is a number at the beginning of the record, that is a pointer to such a number; where it lies behind something else,
+ * to a record of which only the key need be filled.  Of an order by key fields a tree knows how many bytes those are.
+ * Of functions they are the whole record, unless em_btree_opts.key_bytes says that these look at less.  There is no
+ * other order for keys, as the two could contradict each other, and no third kind of function to write.
  *
  * Duplicates.  There is one record for each key.  With EM_BTREE_DUPLICATES there may be any number: those with equal
  * keys come in the order in which they were inserted.
@@ -201,10 +201,10 @@ EM_API EM_NODISCARD em_status em_btree_pop_max(em_btree *t, void *record);
  */
 
 /**
- * Copy, for each of n keys that lie one behind the other, the record with that key (of duplicates the first one), or the
- * first one whose key is not less: that for the i-th key is the i-th at `records', of n.  Where there is none its place
- * stays as it was.  found[], of n, which may be NULL, is 1 where there is one, else 0; *n_found, which may be NULL, is how
- * many there are, also after a failure.  Keys may come in any order, and be equal.
+ * Copy, for each of n keys that lie one behind the other, the record with that key (of duplicates the first one), or
+ * the first one whose key is not less: that for the i-th key is the i-th at `records', of n.  Where there is none its
+ * place stays as it was.  found[], of n, which may be NULL, is 1 where there is one, else 0; *n_found, which may be
+ * NULL, is how many there are, also after a failure.  Keys may come in any order, and be equal.
  *
  * I/O: that of single look-ups, but no block is read twice for 2^16 keys, and many are read at a time: an eighth of the
  * cache, or 128, and as many ahead.  Memory: 32 bytes for each of up to 2^16 keys; if there is none, fewer at a time.
@@ -215,10 +215,10 @@ EM_API EM_NODISCARD em_status em_btree_lower_bound_many(em_btree *t, const void 
 							uint8_t *found, uint64_t *n_found);
 
 /**
- * Add n records, in any order: as em_btree_insert() or em_btree_upsert() of each would, but they are sorted first, by an
- * em_sorter with what memory the context has left.  So they come to one leaf after the other, and the next ones are read
- * ahead.  An empty tree is loaded.  *inserted, which may be NULL, is how many entered; of others there was one with an
- * equal key.  After a failure some have entered, as it says: without duplicates the call may be tried again.
+ * Add n records, in any order: as em_btree_insert() or em_btree_upsert() of each would, but they are sorted first, by
+ * an em_sorter with what memory the context has left.  So they come to one leaf after the other, and the next ones are
+ * read ahead.  An empty tree is loaded.  *inserted, which may be NULL, is how many entered; of others there was one
+ * with an equal key.  After a failure some have entered, as it says: without duplicates the call may be tried again.
  *
  * Returns as em_sorter_push(), em_sorter_finish(), em_sorter_next(), too.
  * I/O: that of sorting, and each leaf that is changed is read once, and written.
@@ -226,12 +226,13 @@ EM_API EM_NODISCARD em_status em_btree_lower_bound_many(em_btree *t, const void 
 EM_API EM_NODISCARD em_status em_btree_insert_many(em_btree *t, const void *records, uint64_t n, uint64_t *inserted);
 EM_API EM_NODISCARD em_status em_btree_upsert_many(em_btree *t, const void *records, uint64_t n, uint64_t *inserted);
 
-/** The same with all that a sorter is going to lend (em_sorter_next()), which must be sorted by the same order.  What the
- *  tree does not take in a failure the sorter may have lent. */
+/** The same with all that a sorter is going to lend (em_sorter_next()), which must be sorted by the same order.  What
+ *  the tree does not take in a failure the sorter may have lent. */
 EM_API EM_NODISCARD em_status em_btree_insert_sorted(em_btree *t, em_sorter *sorted, uint64_t *inserted);
 
-/** Take out, for each of n keys that lie one behind the other, the record with that key, of duplicates the first one, if
- *  there is one; sorted first, likewise.  *erased, which may be NULL, is how many they were, also after a failure. */
+/** Take out, for each of n keys that lie one behind the other, the record with that key, of duplicates the first one,
+ *  if there is one; sorted first, likewise.  *erased, which may be NULL, is how many they were, also after a
+ *  failure. */
 EM_API EM_NODISCARD em_status em_btree_erase_many(em_btree *t, const void *keys, uint64_t n, uint64_t *erased);
 
 /*
@@ -251,13 +252,13 @@ EM_API EM_NODISCARD em_status em_btree_erase_many(em_btree *t, const void *keys,
  *     }
  *
  * There may be any number of cursors.  Each takes some 100 bytes, and a copy of a key.  Outside of a call none has a
- * leaf pinned, and reading leaves leaves as they are: they are not written.  A cursor that goes from leaf to leaf, either
- * way, has the next ones read ahead: one at first, then 2, 4 and up to 32, or a 16th of the cache.
+ * leaf pinned, and reading leaves leaves as they are: they are not written.  A cursor that goes from leaf to leaf,
+ * either way, has the next ones read ahead: one at first, then 2, 4 and up to 32, or a 16th of the cache.
  *
  * The time for an insertion or erasure grows with the number of cursors on the same leaf.
  *
- * A cursor keeps its tree, so they may be closed in any order, and is of one thread with it.  The detail of a failure is
- * that of the tree.
+ * A cursor keeps its tree, so they may be closed in any order, and is of one thread with it.  The detail of a failure
+ * is that of the tree.
  */
 
 /** Where em_btree_cursor_seek() goes to. */
@@ -277,31 +278,32 @@ EM_API EM_NODISCARD em_status em_btree_cursor_open(em_btree_cursor **out, em_btr
 EM_API void em_btree_cursor_close(em_btree_cursor *c);
 
 /**
- * Go to a record.  With EM_BTREE_GE key may be NULL: to the first record of all; with EM_BTREE_LE likewise: to the last.
+ * Go to a record.  With EM_BTREE_GE key may be NULL: to the first record of all; with EM_BTREE_LE likewise: to the
+ * last.
  *
  * Returns (as all functions below, which only say what is different) as em_btree_insert(), and:
  *   EM_OK            it stands on that record
- *   EM_NOT_FOUND     there is none: it stands behind the last record, before the first one, or, with EM_BTREE_EQ, in the
- *                    gap where that would be, and goes on from there
+ *   EM_NOT_FOUND     there is none: it stands behind the last record, before the first one, or, with EM_BTREE_EQ, in
+ *                    the gap where that would be, and goes on from there
  *   EM_ERR_INVAL     there is no such way to seek; key is NULL where it may not be
  * After a failure it stands where it stood.
  * I/O: the way down, and sometimes the leaf beside it.
  */
 EM_API EM_NODISCARD em_status em_btree_cursor_seek(em_btree_cursor *c, const void *key, uint32_t how);
 
-/** Copy the record that it stands on, unless record is NULL.  EM_NOT_FOUND: it stands on none, as that was taken out, or
- *  it was never on one.  I/O: at most one leaf. */
+/** Copy the record that it stands on, unless record is NULL.  EM_NOT_FOUND: it stands on none, as that was taken out,
+ *  or it was never on one.  I/O: at most one leaf. */
 EM_API EM_NODISCARD em_status em_btree_cursor_get(em_btree_cursor *c, void *record);
 
-/** Go to the next record, or the previous one, and copy it, unless record is NULL.  EM_END: there is none, and it stands
- *  behind the last one, or before the first; it stays there when others come, and the other way it goes on.
+/** Go to the next record, or the previous one, and copy it, unless record is NULL.  EM_END: there is none, and it
+ *  stands behind the last one, or before the first; it stays there when others come, and the other way it goes on.
  *  I/O: that of a scan. */
 EM_API EM_NODISCARD em_status em_btree_cursor_next(em_btree_cursor *c, void *record);
 EM_API EM_NODISCARD em_status em_btree_cursor_prev(em_btree_cursor *c, void *record);
 
 /** Go on by up to n records, and copy them in the order in which it comes to them, unless records is NULL.  *got is how
- *  many they were; it stands on the last of these.  EM_END: there are none, and n is not 0.  After a failure *got is 0: one
- *  that comes later is told by the next call. */
+ *  many they were; it stands on the last of these.  EM_END: there are none, and n is not 0.  After a failure *got is 0:
+ *  one that comes later is told by the next call. */
 EM_API EM_NODISCARD em_status em_btree_cursor_next_many(em_btree_cursor *c, void *records, uint64_t n, uint64_t *got);
 EM_API EM_NODISCARD em_status em_btree_cursor_prev_many(em_btree_cursor *c, void *records, uint64_t n, uint64_t *got);
 
@@ -309,15 +311,15 @@ EM_API EM_NODISCARD em_status em_btree_cursor_prev_many(em_btree_cursor *c, void
  *  was, and it stands on that. */
 EM_API EM_NODISCARD em_status em_btree_cursor_insert(em_btree_cursor *c, const void *record);
 
-/** Overwrite the record that it stands on by one with an equal key.  EM_NOT_FOUND: it stands on none.  EM_ERR_INVAL: the
- *  key is another one. */
+/** Overwrite the record that it stands on by one with an equal key.  EM_NOT_FOUND: it stands on none.  EM_ERR_INVAL:
+ *  the key is another one. */
 EM_API EM_NODISCARD em_status em_btree_cursor_put(em_btree_cursor *c, const void *record);
 
 /** Take out the record that it stands on, and stand in the gap.  EM_NOT_FOUND: it stands on none. */
 EM_API EM_NODISCARD em_status em_btree_cursor_erase(em_btree_cursor *c);
 
-/** Count the records that have the key of that which it stands on.  EM_NOT_FOUND: it stands on none.  I/O: the way down,
- *  and a scan of them. */
+/** Count the records that have the key of that which it stands on.  EM_NOT_FOUND: it stands on none.  I/O: the way
+ *  down, and a scan of them. */
 EM_API EM_NODISCARD em_status em_btree_cursor_count(em_btree_cursor *c, uint64_t *n);
 
 /** Copy the detail of the last failure of its tree, or of a cursor of that. */
@@ -355,12 +357,13 @@ typedef struct em_btree_load_opts {
 
 /**
  * Load a tree, which is empty, with records in its order; opts may be NULL.  Until em_btree_loader_finish() the tree is
- * empty, its cursors stand before the first record, and changing it is EM_ERR_STATE; it is empty again when the loader is closed before that.
+ * empty, its cursors stand before the first record, and changing it is EM_ERR_STATE; it is empty again when the loader
+ * is closed before that.
  *
  * em_btree_loader_push() copies n records.  *pushed, which may be NULL, is how many of them are done with, also after a
- * failure: the same call for the others may be tried again.  EM_ERR_FORMAT: a record is less than the one before it, or,
- * without duplicates, has the same key; em_errinfo.record is its number, from 1, of all that were pushed.  Those of the
- * call that are before it may have entered, as *pushed says, and nothing else.
+ * failure: the same call for the others may be tried again.  EM_ERR_FORMAT: a record is less than the one before it,
+ * or, without duplicates, has the same key; em_errinfo.record is its number, from 1, of all that were pushed.  Those of
+ * the call that are before it may have entered, as *pushed says, and nothing else.
  *
  * em_btree_loader_finish() may be tried again, too.
  *
@@ -390,8 +393,8 @@ EM_API EM_NODISCARD em_status em_btree_clear(em_btree *t);
  *  I/O: one write for each of them. */
 EM_API EM_NODISCARD em_status em_btree_flush(em_btree *t);
 
-/** Look at all of it: EM_ERR_CORRUPT, with what is wrong in the detail, unless it is a tree with these records in order.
- *  I/O: a scan. */
+/** Look at all of it: EM_ERR_CORRUPT, with what is wrong in the detail, unless it is a tree with these records in
+ *  order.  I/O: a scan. */
 EM_API EM_NODISCARD em_status em_btree_verify(em_btree *t);
 
 /** Fill stats.  EM_OK, EM_ERR_INVAL, EM_ERR_VERSION. */

@@ -64,11 +64,11 @@ typedef struct em_pq em_pq;
 typedef struct em_pq_opts {
 	uint32_t size;          /**< sizeof(em_pq_opts); set by the initialiser. */
 	uint32_t flags;         /**< EM_PQ_... */
-	uint64_t records;       /**< N: how many records there may be at a time, for em_pq_plan(); 0: unknown.  More are no
-	                             error. */
-	uint64_t memory_bytes;  /**< M, in all; 0: 64 MiB, or an eighth of the context's, whichever is less, but as much as
-	                             it needs.  What says which blocks there are on disk comes to it: at most 72 bytes for
-	                             each.  With a shared pool its buffers are not counted. */
+	uint64_t records;       /**< N: how many records there may be at a time, for em_pq_plan(); 0: unknown.  More are
+	                             no error. */
+	uint64_t memory_bytes;  /**< M, in all; 0: 64 MiB, or an eighth of the context's, whichever is less, but as much
+	                             as it needs.  What says which blocks there are on disk comes to it: at most 72
+	                             bytes for each.  With a shared pool its buffers are not counted. */
 	uint64_t block_bytes;   /**< B: of a block, a multiple of EM_BLOCK_UNIT (4096), less than 2^32, that holds a
 	                             record; 0: a 256th of M, up to 512 KiB, or, with a shared pool, the size of its
 	                             blocks. */
@@ -121,8 +121,8 @@ typedef struct em_pq_stats {
 	uint64_t merges;        /**< Of sequences, to one on disks. */
 	uint64_t merged;        /**< Records that they moved. */
 	uint64_t reads;         /**< Blocks that were read ... */
-	uint64_t writes;        /**< ... and written, of a pool of its own.  One that is needed before its write has begun is
-	                             neither. */
+	uint64_t writes;        /**< ... and written, of a pool of its own.  One that is needed before its write has
+	                             begun is neither. */
 } em_pq_stats;
 #define EM_PQ_STATS_INIT { sizeof(em_pq_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
@@ -219,8 +219,8 @@ EM_API EM_NODISCARD em_status em_pq_top(em_pq *q, void *record);
 
 /**
  * Push a record and then take out the first one, which may be that itself: em_pq_pushpop().  Take out the first one and
- * then push a record: em_pq_replace(), which is EM_NOT_FOUND if the queue is empty.  Both are done or neither.  `pushed'
- * and `popped' may be the same memory.
+ * then push a record: em_pq_replace(), which is EM_NOT_FOUND if the queue is empty.  Both are done or neither.
+ * `pushed' and `popped' may be the same memory.
  */
 EM_API EM_NODISCARD em_status em_pq_pushpop(em_pq *q, const void *pushed, void *popped);
 EM_API EM_NODISCARD em_status em_pq_replace(em_pq *q, const void *pushed, void *popped);

@@ -6,12 +6,12 @@
  * their numbers (btree_ids.h).  A block gets its place on a disk when it is written for the first time, so a tree that
  * fits into its caches has none.
  *
- * The root is in memory.  As long as one leaf holds all records the root is that leaf, in memory that grows with it, and
- * there are no blocks.  Its number is EMI_BTREE_ROOT.
+ * The root is in memory.  As long as one leaf holds all records the root is that leaf, in memory that grows with it,
+ * and there are no blocks.  Its number is EMI_BTREE_ROOT.
  *
  * Changing.  There are no pointers to parents: whoever changes the structure comes down from the root.  Each step is
- * whole: what can fail, which is reading, comparing, and memory for what is new, is done before anything is changed, and
- * after it the tree is a tree with the same records.
+ * whole: what can fail, which is reading, comparing, and memory for what is new, is done before anything is changed,
+ * and after it the tree is a tree with the same records.
  *
  *   insert   comes down to the leaf.  If that is full, btree_split.c comes down again, splits whatever is full on the
  *            way, and the leaf at last; then the first is tried once more.
@@ -157,8 +157,8 @@ em_status emi_btree_way(em_btree *t, const emi_btree_probe *probe, int upper, ui
 em_status emi_btree_find(em_btree *t, const emi_btree_probe *probe, int upper, uint32_t mode, emi_btree_spot *spot,
 			 em_errinfo *err);
 
-/* The same, and what is behind the last record of a leaf is the first one of the next.  EM_NOT_FOUND: there is none, and
- * nothing is pinned. */
+/* The same, and what is behind the last record of a leaf is the first one of the next.  EM_NOT_FOUND: there is none,
+ * and nothing is pinned. */
 em_status emi_btree_bound(em_btree *t, const emi_btree_probe *probe, int upper, uint32_t mode, emi_btree_spot *spot,
 			  em_errinfo *err);
 
@@ -214,8 +214,8 @@ em_status emi_btree_count(em_btree *t, const emi_btree_probe *from, const emi_bt
 
 /* btree_cursor.c */
 
-/* Go to the first record that is not before the probe, that is behind it, the last that is not behind it, that is before
- * it, or the first that is equal, as `how' says; EM_BTREE_GE of NULL is the first of all, EM_BTREE_LE the last.
+/* Go to the first record that is not before the probe, that is behind it, the last that is not behind it, that is
+ * before it, or the first that is equal, as `how' says; EM_BTREE_GE of NULL is the first of all, EM_BTREE_LE the last.
  * EM_NOT_FOUND: there is none, and the cursor stands where it would be. */
 em_status emi_btree_seek(em_btree_cursor *c, const emi_btree_probe *probe, uint32_t how, em_errinfo *err);
 
@@ -242,8 +242,8 @@ em_status emi_btree_get_many(em_btree *t, const char *keys, uint64_t n, int uppe
 
 typedef enum emi_btree_update_kind { EMI_BTREE_INSERT, EMI_BTREE_UPSERT, EMI_BTREE_ERASE } emi_btree_update_kind;
 
-/* Do that with each of n records, or with their keys; it costs least when they are sorted.  *changed grows by those that
- * entered, or were taken out, also when there is a failure. */
+/* Do that with each of n records, or with their keys; it costs least when they are sorted.  *changed grows by those
+ * that entered, or were taken out, also when there is a failure. */
 em_status emi_btree_update(em_btree *t, const char *records, size_t n, emi_btree_update_kind kind, uint64_t *changed,
 			   em_errinfo *err);
 

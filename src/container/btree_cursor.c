@@ -8,7 +8,8 @@
 
 #include "container/btree.h"
 
-#define AHEAD_SHARE 16u         /* of the frames: leaves that are read ahead, so that they are there when they are wanted, ... */
+#define AHEAD_SHARE 16u         /* of the frames: leaves that are read ahead, so that they are there when they are
+                                   wanted, ... */
 #define AHEAD_MOST 5u           /* ... and two to this, at most; after so many steps */
 
 static void stand_outside(em_btree_cursor *c, int forward)
@@ -149,8 +150,8 @@ static void go_on(em_btree_cursor *c, int forward)
 	c->steps = (uint8_t)(c->steps <= AHEAD_MOST ? c->steps + 1 : c->steps);
 }
 
-/* It is in a leaf, and `wanted' more records are going to be.  Have the leaves read ahead that those need, and some more
- * when it has come here from others: the longer it has gone on, the more. */
+/* It is in a leaf, and `wanted' more records are going to be.  Have the leaves read ahead that those need, and some
+ * more when it has come here from others: the longer it has gone on, the more. */
 static void read_ahead(em_btree_cursor *c, const emi_btree_spot *s, int forward, int came, uint64_t wanted)
 {
 	const uint32_t share = c->tree->plan.leaf_frames / AHEAD_SHARE, here = s->pin.u.leaf->n;

@@ -6,10 +6,10 @@
  * above knows slots, which are the places of records in their order, and asks a leaf whether there is room.  It knows
  * no addresses and no sizes.
  *
- * The one kind that there is (btree_leaf_fixed.c) has records of one size.  They lie side by side in their order as long
- * as it came so: when they were loaded, or inserted one behind the other.  When one has to go between others, the leaf
- * gets an array of numbers, two bytes for each record, which has the order; then those are moved, and not the records.
- * A leaf that is split is two that lie in order again.
+ * The one kind that there is (btree_leaf_fixed.c) has records of one size.  They lie side by side in their order as
+ * long as it came so: when they were loaded, or inserted one behind the other.  When one has to go between others, the
+ * leaf gets an array of numbers, two bytes for each record, which has the order; then those are moved, and not the
+ * records.  A leaf that is split is two that lie in order again.
  *
  * A leaf may lie in memory of any size, as the root does that grows.
  */

@@ -105,8 +105,8 @@ static inline uint32_t is_less(const heads *h, uint32_t i, uint64_t head, unsign
 	return (number_at(head_of(h, i, slots), width, swap) ^ h->flip) < head;
 }
 
-/* The first slot whose head is not less.  Each step looks at three places, whose loads wait for one another no more than
- * that of one would, and leaves a quarter.  There is no branch on what they have, so none is foreseen wrongly. */
+/* The first slot whose head is not less.  Each step looks at three places, whose loads wait for one another no more
+ * than that of one would, and leaves a quarter.  There is no branch on what they have, so none is foreseen wrongly. */
 static inline uint32_t search_heads(const heads *h, uint32_t n, uint64_t head, unsigned width, int swap, int slots)
 {
 	uint32_t from = 0, less = 0, i;

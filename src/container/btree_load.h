@@ -7,8 +7,8 @@
  * and none is read.  At the end the topmost node is the root; what is lean at the right edge is shared with its
  * neighbours then, as those that were erased from are.
  *
- * A block is begun in steps that are whole: first whatever is full above it is written, from the top down, then there is
- * room for it.  So what fails may be tried again.
+ * A block is begun in steps that are whole: first whatever is full above it is written, from the top down, then there
+ * is room for it.  So what fails may be tried again.
  */
 #ifndef EMI_BTREE_LOAD_H
 #define EMI_BTREE_LOAD_H

@@ -2,8 +2,9 @@
 /*
  * btree_many.c -- looking up many keys of a B+-tree together; see btree.h.
  *
- * All keys go down level by level.  On each they are sorted by the numbers of the blocks that they have come to, so each
- * block is got once, and many are read at a time: those that are needed next are hinted at while these are waited for.
+ * All keys go down level by level.  On each they are sorted by the numbers of the blocks that they have come to, so
+ * each block is got once, and many are read at a time: those that are needed next are hinted at while these are waited
+ * for.
  */
 #include <string.h>
 

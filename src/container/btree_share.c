@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * btree_share.c -- keeping the blocks of a B+-tree filled: what is lean, and is about to lose something, gets some from a
- * neighbour, or becomes one with it; see btree.h.
+ * btree_share.c -- keeping the blocks of a B+-tree filled: what is lean, and is about to lose something, gets some from
+ * a neighbour, or becomes one with it; see btree.h.
  *
  * The neighbour is one below the same parent.  Going down, each node on the way that is lean is dealt with before it is
  * entered, so it may lose a child.  As that changes the way, it is looked for anew then; this is rare, as a node that

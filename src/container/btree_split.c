@@ -5,9 +5,9 @@
  * A node that is entered has room for one more child.  So a split changes a block, its new neighbour and their parent,
  * and of leaves the links of the one behind.
  *
- * A leaf is cut in the middle, unless the record goes behind all others of it: then nearly all stay.  Where some came in
- * order before it, those that are behind it go, and it stays, so that more can follow it.  So leaves that are filled in
- * ascending order are full, wherever in the tree that is.
+ * A leaf is cut in the middle, unless the record goes behind all others of it: then nearly all stay.  Where some came
+ * in order before it, those that are behind it go, and it stays, so that more can follow it.  So leaves that are filled
+ * in ascending order are full, wherever in the tree that is.
  */
 #include <string.h>
 

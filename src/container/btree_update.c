@@ -2,9 +2,9 @@
 /*
  * btree_update.c -- changing a B+-tree by many records in its order; see btree.h.
  *
- * Records that are sorted come to one leaf after the other, so each is read and written once.  They are taken by windows,
- * of as many as go to a number of leaves; and before those of one are inserted, or taken out, the leaves of the next begin
- * to be read.
+ * Records that are sorted come to one leaf after the other, so each is read and written once.  They are taken by
+ * windows, of as many as go to a number of leaves; and before those of one are inserted, or taken out, the leaves of
+ * the next begin to be read.
  */
 #include <string.h>
 

@@ -312,8 +312,8 @@ static em_status write_block(emi_pq_sequence *q, char *buf, em_bid bid, uint64_t
 }
 
 /* Make a sequence of n items of a merge, or of those that can be had.  What may fail comes before items are taken, or
- * leaves a block that is shorter.  The place of the second block is there before the first one, which is not written, is
- * filled: so who tries again and again does not make more and more sequences. */
+ * leaves a block that is shorter.  The place of the second block is there before the first one, which is not written,
+ * is filled: so who tries again and again does not make more and more sequences. */
 static em_status write_all(emi_pq_sequence *q, emi_kway *k, uint64_t n, em_errinfo *err)
 {
 	emi_pq_sequences *s = q->all;

@@ -15,8 +15,8 @@
  * have ascending ranks.  A sequence of items that were taken out for the deletion buffer and came back is older than
  * all others, so those `came_back', have levels of their own, and descending ranks.
  *
- * Blocks are fetched in the order in which they are going to be needed: the next one is that with the smallest first key
- * of all that are not hinted at.  So each block has that in memory, beside its id.
+ * Blocks are fetched in the order in which they are going to be needed: the next one is that with the smallest first
+ * key of all that are not hinted at.  So each block has that in memory, beside its id.
  *
  * Merging may fail at any time.  Sequences in memory are as they were then.  Of those on disks, what was merged by then
  * is a sequence, and the rest is where it was.

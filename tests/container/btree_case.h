@@ -2,8 +2,8 @@
 /*
  * btree_case.h -- a B+-tree and what should be in it, for tests of B+-trees.
  *
- * The model is a sorted array.  A record has a key, which stands for a number, and, where it has room, the number of the
- * insertion and bytes that follow from both.  How a number becomes a key depends on the order: see shapes.
+ * The model is a sorted array.  A record has a key, which stands for a number, and, where it has room, the number of
+ * the insertion and bytes that follow from both.  How a number becomes a key depends on the order: see shapes.
  */
 #ifndef EM_BTREE_CASE_H
 #define EM_BTREE_CASE_H
@@ -60,7 +60,8 @@ typedef struct btree_case {
 	char buf[BTREE_RECORD_MOST], key[BTREE_RECORD_MOST], got[BTREE_RECORD_MOST];
 } btree_case;
 
-/* A context, an order, and room for so many records in the model.  Blocks are of 4 KiB and caches as small as may be. */
+/* A context, an order, and room for so many records in the model.  Blocks are of 4 KiB and caches as small as may
+ * be. */
 void btree_case_open(btree_case *c, const em_backend *backend, btree_shape shape, size_t room, uint32_t ctx_flags);
 
 /* The tree, as c->opts say. */

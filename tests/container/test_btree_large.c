@@ -2,8 +2,8 @@
 /*
  * test_btree_large.c -- more records in a B+-tree than 32 bits can count.
  *
- * 2^32 + 3 numbers are loaded, looked up, passed through at both ends, and partly taken out.  Takes minutes and 33 GiB of
- * disk.
+ * 2^32 + 3 numbers are loaded, looked up, passed through at both ends, and partly taken out.  Takes minutes and 33 GiB
+ * of disk.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* test_btree_many.c -- calls on B+-trees for many records are what as many single ones would be, with fewer transfers. */
+/* test_btree_many.c -- calls on B+-trees for many records are what as many single ones would be, with fewer
+ * transfers. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -139,7 +139,8 @@ static void test_small(void **state)
 	}
 }
 
-/* The memory of a queue, with what it says of its blocks, whatever is done.  Another one has the disks at work before. */
+/* The memory of a queue, with what it says of its blocks, whatever is done.  Another one has the disks at work
+ * before. */
 static void test_budget(void **state)
 {
 	unsigned k, m;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_pq_faults.c -- priority queues when transfers, disks, allocations or functions of the order fail: what has failed
- * may be tried again, and nothing is lost.
+ * test_pq_faults.c -- priority queues when transfers, disks, allocations or functions of the order fail: what has
+ * failed may be tried again, and nothing is lost.
  */
 #include <stdarg.h>
 #include <stddef.h>

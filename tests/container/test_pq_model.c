@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * test_pq_model.c -- priority queues against a binary heap, by random operations with little memory, so that every level
- * and overflow happens.
+ * test_pq_model.c -- priority queues against a binary heap, by random operations with little memory, so that every
+ * level and overflow happens.
  */
 #include <stdarg.h>
 #include <stddef.h>
