@@ -340,10 +340,11 @@ static em_status run_tree(emi_kway *k, size_t most, size_t *n, em_errinfo *err)
 
 		if (k->dry != EMI_NONE)
 			st = load_dry(k, err);
-		/* What there is by now is lent first, and the next call fails. */
 		if (st != EM_OK && *n == 0)
 			return st;
+		/* What there is by now is lent first, and the next call tells. */
 		if (st != EM_OK) {
+			k->late = *err;
 			emi_errinfo_clear(err);
 			return EM_OK;
 		}
@@ -423,6 +424,11 @@ em_status emi_kway_next(emi_kway *k, const emi_kway_stop *stop, const char **rec
 
 	*records = NULL;
 	*n = 0;
+	if (st == EM_OK && k->late.status != EM_OK) {
+		*err = k->late;
+		emi_errinfo_clear(&k->late);
+		return err->status;
+	}
 	if (stop == NULL)
 		stop = &nowhere;
 	if (st == EM_OK && k->opts.tick != NULL && (st = k->opts.tick(k->opts.tick_arg)) != EM_OK)

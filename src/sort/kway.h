@@ -66,6 +66,7 @@ typedef struct emi_kway {
 	emi_collation *by;
 	emi_kway_opts opts;     /* as they are used */
 	size_t mix;             /* elements that are mixed at a time; 0: nothing is */
+	em_errinfo late;        /* a failure that the next call tells */
 	uint32_t k;             /* sources */
 	uint32_t room;          /* ... that there is room for */
 	emi_kway_slot *slot;    /* in the order of their ranks */
