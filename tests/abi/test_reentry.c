@@ -425,8 +425,13 @@ static void test_vector(void **state)
 	free(records);
 }
 
+/* Of the tree. */
+static em_btree_cursor *tree_cursor;
+
 static void btree_again(again *a)
 {
+	em_btree_loader *l;
+	em_btree_cursor *c;
 	em_btree_stats stats = EM_BTREE_STATS_INIT;
 	uint64_t one = 1, n = 77;
 
@@ -447,6 +452,27 @@ static void btree_again(again *a)
 	assert_int_equal(em_btree_clear(a->object), EM_ERR_BUSY);
 	assert_int_equal(em_btree_flush(a->object), EM_ERR_BUSY);
 	assert_int_equal(em_btree_verify(a->object), EM_ERR_BUSY);
+	assert_int_equal(em_btree_get_many(a->object, &one, 1, &one, NULL, &n), EM_ERR_BUSY);
+	assert_int_equal(em_btree_lower_bound_many(a->object, &one, 1, &one, NULL, &n), EM_ERR_BUSY);
+	assert_int_equal(em_btree_insert_many(a->object, &one, 1, &n), EM_ERR_BUSY);
+	assert_int_equal(em_btree_upsert_many(a->object, &one, 1, &n), EM_ERR_BUSY);
+	assert_int_equal(em_btree_erase_many(a->object, &one, 1, &n), EM_ERR_BUSY);
+	assert_int_equal(em_btree_insert_sorted(a->object, NULL, &n), EM_ERR_BUSY);
+	assert_int_equal(em_btree_load_sorted(a->object, NULL, NULL), EM_ERR_BUSY);
+	assert_int_equal(em_btree_loader_open(&l, a->object, NULL), EM_ERR_BUSY);
+	assert_null(l);
+	assert_int_equal(em_btree_cursor_open(&c, a->object), EM_ERR_BUSY);
+	assert_null(c);
+	assert_int_equal(em_btree_cursor_seek(tree_cursor, &one, EM_BTREE_GE), EM_ERR_BUSY);
+	assert_int_equal(em_btree_cursor_get(tree_cursor, &one), EM_ERR_BUSY);
+	assert_int_equal(em_btree_cursor_next(tree_cursor, &one), EM_ERR_BUSY);
+	assert_int_equal(em_btree_cursor_prev(tree_cursor, &one), EM_ERR_BUSY);
+	assert_int_equal(em_btree_cursor_next_many(tree_cursor, &one, 1, &n), EM_ERR_BUSY);
+	assert_int_equal(em_btree_cursor_prev_many(tree_cursor, &one, 1, &n), EM_ERR_BUSY);
+	assert_int_equal(em_btree_cursor_insert(tree_cursor, &one), EM_ERR_BUSY);
+	assert_int_equal(em_btree_cursor_put(tree_cursor, &one), EM_ERR_BUSY);
+	assert_int_equal(em_btree_cursor_erase(tree_cursor), EM_ERR_BUSY);
+	assert_int_equal(em_btree_cursor_count(tree_cursor, &n), EM_ERR_BUSY);
 	if (!a->locked)
 		assert_int_equal(em_btree_stats_get(a->object, &stats), EM_OK);
 	assert_int_equal(em_btree_record_bytes(a->object), 8);
@@ -465,10 +491,12 @@ static void test_btree(void **state)
 	assert_non_null(records);
 	make(records);
 	assert_int_equal(em_btree_open(&t, ctx, order, NULL), EM_OK);
+	assert_int_equal(em_btree_cursor_open(&tree_cursor, t), EM_OK);
 	begin(btree_again, t);
 	for (i = 0; i < N; i++)
 		assert_true(em_btree_insert(t, records + 8 * i) >= EM_OK);
 	end(N);
+	em_btree_cursor_close(tree_cursor);
 	em_btree_close(t);
 	em_order_close(order);
 	em_ctx_close(ctx);
