@@ -14,6 +14,10 @@
 #include <extmem/order.h>
 
 #include "common/test.h"
+#include "key/order.h"
+#include "key_model.h"
+
+static em_ctx ctx;
 
 static void check_good(const char *text, uint64_t offset, int32_t type, uint64_t width, uint32_t flags)
 {
@@ -174,11 +178,10 @@ static void test_null(void **state)
 static void test_order_names(void **state)
 {
 	test_rng rng = test_rng_make(test_seed());
-	em_ctx *ctx;
 	unsigned i, k;
 
 	(void)state;
-	assert_int_equal(em_ctx_open(&ctx, NULL), EM_OK);
+	model_ctx(&ctx, NULL);
 	for (i = 0; i < 2000; i++) {
 		const uint64_t record = 8 + test_below(&rng, 60);
 		const uint32_t n = (uint32_t)test_below(&rng, 6);
@@ -195,8 +198,8 @@ static void test_order_names(void **state)
 			}
 			keys[k].offset = test_below(&rng, record - 7);
 		}
-		assert_int_equal(em_order_keys(&order, ctx, record, keys, n, NULL), EM_OK);
-		assert_int_equal(em_order_parse(&again, ctx, record, em_order_name(order), NULL), EM_OK);
+		assert_int_equal(em_order_keys(&order, &ctx, record, keys, n, NULL), EM_OK);
+		assert_int_equal(em_order_parse(&again, &ctx, record, em_order_name(order), NULL), EM_OK);
 		assert_string_equal(em_order_name(again), em_order_name(order));
 		assert_int_equal(em_order_record_size(again), record);
 		for (k = 0; k < 20; k++) {
@@ -211,7 +214,7 @@ static void test_order_names(void **state)
 		em_order_close(again);
 		em_order_close(order);
 	}
-	em_ctx_close(ctx);
+	model_ctx_assert_clean(&ctx);
 }
 
 static void test_bad_order_names(void **state)
@@ -229,23 +232,22 @@ static void test_bad_order_names(void **state)
 		{ "bytes@0", EM_ERR_INVAL, "number of bytes" }, { "u64@1", EM_ERR_RANGE, "past the end" },
 		{ "compared by me", EM_ERR_INVAL, "unknown type" }, { "u8@0@1", EM_ERR_INVAL, "'0@1'" },
 	};
-	em_ctx *ctx;
 	size_t i;
 
 	(void)state;
-	assert_int_equal(em_ctx_open(&ctx, NULL), EM_OK);
+	model_ctx(&ctx, NULL);
 	for (i = 0; i < sizeof bad / sizeof *bad; i++) {
-		em_order *order = (em_order *)ctx;
+		em_order *order = (em_order *)&ctx;
 		em_errinfo err;
 
 		memset(&err, 0x5a, sizeof err);
-		assert_int_equal(em_order_parse(&order, ctx, 8, bad[i].name, &err), bad[i].status);
+		assert_int_equal(em_order_parse(&order, &ctx, 8, bad[i].name, &err), bad[i].status);
 		assert_null(order);
 		assert_int_equal(err.status, bad[i].status);
 		if (strstr(err.text, bad[i].says) == NULL)
 			fail_msg("%s: %s", bad[i].name, err.text);
 	}
-	em_ctx_close(ctx);
+	model_ctx_assert_clean(&ctx);
 }
 
 int main(void)
