@@ -14,8 +14,8 @@
  *         ... push others, whatever their keys ...
  *     em_pq_close(q);
  *
- * Where keys are numbers and never go back, as time does in a simulation, a radix heap (extmem/radix_heap.h) does less
- * work.  A queue has no decrease-key: push the record with its new key, and skip the old one when it comes out.
+ * Where keys are numbers and never go back, as time does in a simulation, there is also a radix heap
+ * (extmem/radix_heap.h).  A queue has no decrease-key: push the record with its new key, and skip the old one when it comes out.
  *
  * How it works.  Records are appended to an insertion buffer.  When that is full it is sorted and becomes a sequence in
  * memory.  When memory is full, its sequences are merged to one on disks, of level 1.  When there are enough sequences
