@@ -109,7 +109,8 @@ static uint64_t blocks_memory(size_t bytes, uint32_t frames, uint64_t blocks)
 	/* Of a tree that is small fewer frames are ever used. */
 	if (blocks < frames)
 		c.frames = (uint32_t)(blocks != 0 ? blocks : 1);
-	return emi_store_memory() + emi_store_array_memory(blocks) + emi_cache_memory(&c) + emi_btree_ids_memory(blocks);
+	return emi_store_memory() + emi_store_array_memory(blocks) + emi_cache_memory(&c) +
+	       emi_btree_ids_memory(blocks);
 }
 
 uint64_t emi_btree_memory(const emi_btree_plan *p, uint64_t records)
@@ -117,8 +118,8 @@ uint64_t emi_btree_memory(const emi_btree_plan *p, uint64_t records)
 	const uint64_t leaves = records / p->leaf_least + 2, nodes = leaves / (p->fan_least - 1) + 2;
 
 	return blocks_memory(p->leaf_bytes, p->leaf_frames, 2 * leaves) +
-	       blocks_memory(p->node_bytes, p->node_frames, 2 * nodes) + 3 * (uint64_t)p->leaf_bytes + 2 * p->node_bytes +
-	       3 * (p->record + ALIGN);
+	       blocks_memory(p->node_bytes, p->node_frames, 2 * nodes) + 3 * (uint64_t)p->leaf_bytes +
+	       2 * p->node_bytes + 3 * (p->record + ALIGN);
 }
 
 em_status emi_btree_clear(em_btree *t, em_errinfo *err)

@@ -393,7 +393,9 @@ static void test_freed(void **state)
 		emi_request rq = { 0 };
 
 		store_case_change(&s, i, s.buf);
-		assert_int_equal(emi_store_write(s.store, &rq, store_case_block(&s, i), CASE_BLOCK, s.bid[i], NULL, NULL), EM_OK);
+		assert_int_equal(
+			emi_store_write(s.store, &rq, store_case_block(&s, i), CASE_BLOCK, s.bid[i], NULL, NULL),
+			EM_OK);
 		assert_int_equal(emi_wait(&rq, NULL), EM_OK);
 	}
 	for (i = 0; i < s.n; i += 2) {
@@ -410,7 +412,9 @@ static void test_freed(void **state)
 		emi_request rq = { 0 };
 
 		store_case_change(&s, i, s.buf);
-		assert_int_equal(emi_store_write(s.store, &rq, store_case_block(&s, i), CASE_BLOCK, s.bid[i], NULL, NULL), EM_OK);
+		assert_int_equal(
+			emi_store_write(s.store, &rq, store_case_block(&s, i), CASE_BLOCK, s.bid[i], NULL, NULL),
+			EM_OK);
 		assert_int_equal(emi_wait(&rq, NULL), EM_OK);
 	}
 	store_case_check_store(&s, 0, s.n);

@@ -271,7 +271,8 @@ static void test_failures(void **state)
 			if (what == 0)
 				c.f.mem.fail_at = before + nth;
 			else
-				em_fault_set(&c.f.fault[0], what == 1 ? EM_FAULT_WRITE : EM_FAULT_READ, nth, 1 + nth % 6);
+				em_fault_set(&c.f.fault[0], what == 1 ? EM_FAULT_WRITE : EM_FAULT_READ, nth,
+					     1 + nth % 6);
 			finish(&c, push_all(&c, records, 333, NULL), 333);
 			while (em_btree_flush(c.t) != EM_OK)
 				failed++;
@@ -282,7 +283,8 @@ static void test_failures(void **state)
 			free(records);
 			btree_case_close(&c);
 		}
-		print_message("%u: %llu, %llu flushes failed\n", what, (unsigned long long)all, (unsigned long long)failed);
+		print_message("%u: %llu, %llu flushes failed\n", what, (unsigned long long)all,
+			      (unsigned long long)failed);
 	}
 }
 

@@ -253,7 +253,8 @@ static void test_failures(void **state)
 			if (what == 0)
 				c.f.mem.fail_at = before + nth;
 			else
-				em_fault_set(&c.f.fault[0], what == 1 ? EM_FAULT_WRITE : EM_FAULT_READ, nth, 1 + nth % 3);
+				em_fault_set(&c.f.fault[0], what == 1 ? EM_FAULT_WRITE : EM_FAULT_READ, nth,
+					     1 + nth % 3);
 			for (tries = 0; (st = em_btree_insert_many(c.t, records, 200, NULL)) != EM_OK; tries++) {
 				failures++;
 				if (tries > 3)
@@ -298,7 +299,8 @@ static void test_failures(void **state)
 			free(records);
 			btree_case_close(&c);
 		}
-		print_message("%u: %llu failures of %llu\n", what, (unsigned long long)failures, (unsigned long long)all);
+		print_message("%u: %llu failures of %llu\n", what, (unsigned long long)failures,
+			      (unsigned long long)all);
 		assert_true(failures != 0 || what == 1 || test_sparse() > 1);
 	}
 }
