@@ -22,7 +22,7 @@
  * the window gives it.
  *
  * One thread at a time uses an object and its cursor.  What em_cursor_refill() returns depends on the object, as does
- * what it costs: it is em_sorter_next(), em_top_next() or em_block_reader_next().
+ * what it costs: it is em_sorter_next(), em_top_next(), em_pq_next() or em_block_reader_next().
  */
 #ifndef EXTMEM_CURSOR_H
 #define EXTMEM_CURSOR_H

@@ -48,6 +48,7 @@
 
 #include <extmem/batch.h>
 #include <extmem/ctx.h>
+#include <extmem/cursor.h>
 #include <extmem/order.h>
 
 EM_BEGIN_DECLS
@@ -232,6 +233,14 @@ EM_API EM_NODISCARD em_status em_pq_replace(em_pq *q, const void *pushed, void *
  * Returns also EM_NOT_FOUND: the queue is empty; *batch is NULL then, as after any failure.
  */
 EM_API EM_NODISCARD em_status em_pq_next(em_pq *q, const em_batch **batch);
+
+/**
+ * The cursor of q (extmem/cursor.h), always the same: it drains the queue record by record, in place of batches.  Records
+ * in its window are out of the queue: they count no more, and pushes and pops know nothing of them.  em_pq_clear() and
+ * em_pq_next() end the window.  em_cursor_refill() is EM_NOT_FOUND where the queue is empty, and goes on after a push.
+ * NULL of NULL.
+ */
+EM_API em_cursor *em_pq_cursor(em_pq *q);
 
 /** Forget all records, and give back the memory and the space on disks. */
 EM_API EM_NODISCARD em_status em_pq_clear(em_pq *q);

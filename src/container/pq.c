@@ -42,6 +42,13 @@ static void remove_limit(em_pq *p)
 	p->limit.key = p->limit.val = 0;
 }
 
+void emi_pq_emptied(em_pq *p)
+{
+	remove_limit(p);
+	emi_pq_insertion_empty(&p->in);
+	emi_pq_sequences_empty(&p->sequences);
+}
+
 void emi_pq_clear(em_pq *p)
 {
 	em_ctx *ctx = p->object.ctx;
@@ -54,6 +61,7 @@ void emi_pq_clear(em_pq *p)
 		emi_buffer_free(ctx, p->lent, (size_t)p->plan.front * p->items.record);
 	if (p->limit_item != NULL)
 		emi_free(ctx, p->limit_item, p->items.bytes);
+	emi_cursor_clear(&p->cursor);
 	p->front = p->front_end = p->front_buf = p->lent = p->limit_item = NULL;
 	p->front_bytes = 0;
 	p->n = 0;
@@ -148,8 +156,6 @@ em_status emi_pq_push_slowly(em_pq *p, const char *record, em_errinfo *err)
 
 	if (st != EM_OK)
 		return st;
-	if (p->n == 0)
-		remove_limit(p);
 	emi_pq_load_one(&p->items, record, p->in.at);
 	early = emi_pq_is_early(p, p->in.at);
 	st = emi_pq_items_check(&p->items, err);
@@ -364,7 +370,7 @@ static void take_first(em_pq *p, int early, char *record)
 		emi_pq_store_one(&p->items, p->front, record);
 		p->front += p->items.bytes;
 	}
-	p->n--;
+	emi_pq_left(p, 1);
 }
 
 em_status emi_pq_pop_slowly(em_pq *p, char *record, em_errinfo *err)
@@ -432,7 +438,7 @@ static em_status pop_some(em_pq *p, char *records, uint64_t n, const emi_pair *b
 		return st;
 	emi_pq_store(&p->items, p->front, (size_t)left, records);
 	p->front += left * p->items.bytes;
-	p->n -= left;
+	emi_pq_left(p, left);
 	*done = left;
 	return EM_OK;
 }
@@ -456,19 +462,20 @@ em_status emi_pq_pop(em_pq *p, char *records, uint64_t n, uint64_t *done, em_err
 	return pop(p, records, n, NULL, 0, done, err);
 }
 
-em_status emi_pq_next(em_pq *p, em_errinfo *err)
+em_status emi_pq_next(em_pq *p, int copied, em_errinfo *err)
 {
 	em_status st = emi_pq_bring(p, err);
 	uint64_t n = p->plan.front;
 
 	if (st != EM_OK)
 		return st;
+	emi_cursor_clear(&p->cursor);
 	p->batch.ends = NULL;
-	if (p->early.n == 0 && p->items.form == EMI_PQ_AS_IS) {
+	if (!copied && p->early.n == 0 && p->items.form == EMI_PQ_AS_IS) {
 		n = front_left(p);
 		p->batch.records = p->front;
 		p->front = p->front_end;
-		p->n -= n;
+		emi_pq_left(p, n);
 	} else {
 		if (p->lent == NULL)
 			p->lent = emi_buffer_alloc(p->object.ctx, (size_t)p->plan.front * p->items.record, err);
@@ -545,11 +552,12 @@ em_status emi_pq_exchange(em_pq *p, const char *pushed, char *popped, int with_i
 		memmove(popped, pushed, p->items.record);
 		return EM_OK;
 	}
+	/* It counts before the other one leaves, as it lies in a queue that is not empty. */
+	p->n++;
 	take_first(p, early, popped);
 	if (emi_pq_is_early(p, item))
 		emi_pq_early_push(&p->early, item);
 	else
 		p->in.at += p->items.bytes;
-	p->n++;
 	return EM_OK;
 }

@@ -26,6 +26,7 @@
 #ifndef EMI_PQ_H
 #define EMI_PQ_H
 
+#include "base/cursor.h"
 #include "base/object.h"
 #include "block/public_pool.h"
 #include "container/pq_early.h"
@@ -53,6 +54,7 @@ struct em_pq {
 	emi_pq_sequences sequences;
 	char *lent;             /* records of a batch */
 	em_batch batch;
+	emi_cursor cursor;      /* its window is in `lent' */
 	uint64_t refills;       /* of the deletion buffer */
 	uint64_t returned;      /* items that came back from it */
 	em_placement placement; /* where one was given */
@@ -81,8 +83,9 @@ em_status emi_pq_pop(em_pq *p, char *records, uint64_t n, uint64_t *done, em_err
 em_status emi_pq_pop_until(em_pq *p, const char *bound, int inclusive, char *records, uint64_t n, uint64_t *done,
 			   em_errinfo *err);
 
-/* Lend the next records, of one or more, which are taken out. */
-em_status emi_pq_next(em_pq *p, em_errinfo *err);
+/* Lend the next records, of one or more, which are taken out.  copied: in memory where they stay, whatever is pushed and
+ * popped, until more are lent. */
+em_status emi_pq_next(em_pq *p, int copied, em_errinfo *err);
 
 /* Push a record and pop the first one; with_it: which may be that itself, as it must be if there are no others. */
 em_status emi_pq_exchange(em_pq *p, const char *pushed, char *popped, int with_it, em_errinfo *err);
@@ -110,6 +113,17 @@ static inline int emi_pq_is_early(const em_pq *p, const char *item)
 	return p->limited && emi_pq_before(&p->items, item, &p->limit);
 }
 
+/* The last item has left: no limit stays, and all room in memory is free again. */
+void emi_pq_emptied(em_pq *p);
+
+/* So many items have left. */
+static inline void emi_pq_left(em_pq *p, uint64_t n)
+{
+	p->n -= n;
+	if (p->n == 0)
+		emi_pq_emptied(p);
+}
+
 /* Add a record. */
 static inline em_status emi_pq_push_one(em_pq *p, const char *record, em_errinfo *err)
 {
@@ -132,7 +146,7 @@ static inline em_status emi_pq_pop_one(em_pq *p, char *record, em_errinfo *err)
 		return emi_pq_pop_slowly(p, record, err);
 	emi_pq_store_one(&p->items, p->front, record);
 	p->front += p->items.bytes;
-	p->n--;
+	emi_pq_left(p, 1);
 	return EM_OK;
 }
 

@@ -20,6 +20,12 @@ void emi_pq_insertion_give(emi_pq_insertion *in)
 	in->runs = 0;
 }
 
+void emi_pq_insertion_empty(emi_pq_insertion *in)
+{
+	in->at = in->tail = in->buf;
+	in->runs = 0;
+}
+
 void emi_pq_insertion_drop(emi_pq_insertion *in)
 {
 	if (in->buf != NULL && in->bytes == in->whole)

@@ -38,6 +38,9 @@ typedef struct emi_pq_insertion {
 
 void emi_pq_insertion_init(emi_pq_insertion *in, em_ctx *ctx, emi_pq_items *items, emi_buffers *pieces);
 
+/* Forget all items, and keep the memory. */
+void emi_pq_insertion_empty(emi_pq_insertion *in);
+
 /* Forget all, and free the memory. */
 void emi_pq_insertion_drop(emi_pq_insertion *in);
 

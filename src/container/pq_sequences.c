@@ -87,13 +87,16 @@ static void drop(emi_pq_sequences *s, emi_pq_sequence **at)
 	free_sequence(q);
 }
 
+void emi_pq_sequences_empty(emi_pq_sequences *s)
+{
+	while (s->first != NULL)
+		drop(s, &s->first);
+}
+
 void emi_pq_sequences_drop(emi_pq_sequences *s)
 {
+	emi_pq_sequences_empty(s);
 	emi_kway_close(&s->kway);
-	while (s->first != NULL) {
-		s->first->in = NULL;
-		drop(s, &s->first);
-	}
 	emi_block_pool_close(&s->own);
 	memset(&s->own, 0, sizeof s->own);
 	if (s->pool == &s->own) {

@@ -87,6 +87,9 @@ struct emi_pq_sequences {
 void emi_pq_sequences_init(emi_pq_sequences *s, em_ctx *ctx, const emi_pq_plan *plan, emi_pq_items *items,
 			   emi_block_pool *shared);
 
+/* Forget all sequences, and keep what was opened for them. */
+void emi_pq_sequences_empty(emi_pq_sequences *s);
+
 /* Forget all, and free the memory. */
 void emi_pq_sequences_drop(emi_pq_sequences *s);
 

@@ -66,6 +66,33 @@ static em_status make_plan(emi_pq_items *items, emi_pq_plan *plan, em_ctx *ctx, 
 	return st;
 }
 
+static em_status lend(em_pq *q, int copied, const em_batch **batch)
+{
+	em_errinfo err;
+	em_status st = emi_enter(q, &err);
+
+	if (batch != NULL)
+		*batch = NULL;
+	if (st != EM_OK)
+		return st;
+	st = emi_given(batch, "batch", &err);
+	if (st == EM_OK)
+		st = q->n != 0 ? emi_pq_next(q, copied, &err) : EM_NOT_FOUND;
+	if (st == EM_OK)
+		*batch = &q->batch;
+	return emi_leave(q, st, &err);
+}
+
+static em_status fill_cursor(emi_cursor *c, void *queue)
+{
+	const em_batch *batch;
+	const em_status st = lend(queue, 1, &batch);
+
+	if (st == EM_OK)
+		emi_cursor_show(c, batch);
+	return st;
+}
+
 static em_status open_pq(em_pq **out, em_ctx *ctx, const em_pq_opts *o, em_errinfo *err)
 {
 	em_pq *p = emi_object_new(ctx, sizeof *p, 0, release_pq, err);
@@ -86,6 +113,7 @@ static em_status open_pq(em_pq **out, em_ctx *ctx, const em_pq_opts *o, em_errin
 		p->object.turn = o->pool->share.object.turn;
 	}
 	emi_pq_init(p, ctx, o->placement);
+	emi_cursor_init(&p->cursor, (ptrdiff_t)p->items.record, fill_cursor, p);
 	*out = p;
 	return EM_OK;
 }
@@ -356,19 +384,12 @@ em_status em_pq_replace(em_pq *q, const void *pushed, void *popped)
 
 em_status em_pq_next(em_pq *q, const em_batch **batch)
 {
-	em_errinfo err;
-	em_status st = emi_enter(q, &err);
+	return lend(q, 0, batch);
+}
 
-	if (batch != NULL)
-		*batch = NULL;
-	if (st != EM_OK)
-		return st;
-	st = emi_given(batch, "batch", &err);
-	if (st == EM_OK)
-		st = q->n != 0 ? emi_pq_next(q, &err) : EM_NOT_FOUND;
-	if (st == EM_OK)
-		*batch = &q->batch;
-	return emi_leave(q, st, &err);
+em_cursor *em_pq_cursor(em_pq *q)
+{
+	return q != NULL ? &q->cursor.c : NULL;
 }
 
 em_status em_pq_clear(em_pq *q)

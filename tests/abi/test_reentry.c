@@ -560,6 +560,7 @@ static void pq_again(again *a)
 	assert_int_equal(em_pq_pushpop(a->object, &one, &one), EM_ERR_BUSY);
 	assert_int_equal(em_pq_replace(a->object, &one, &one), EM_ERR_BUSY);
 	assert_int_equal(em_pq_next(a->object, &batch), EM_ERR_BUSY);
+	assert_int_equal(em_cursor_refill(em_pq_cursor(a->object)), EM_ERR_BUSY);
 	assert_int_equal(em_pq_clear(a->object), EM_ERR_BUSY);
 	if (!a->locked)
 		assert_int_equal(em_pq_stats_get(a->object, &stats), EM_OK);

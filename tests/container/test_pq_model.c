@@ -97,6 +97,43 @@ static void lend(pq_case *t)
 	assert_int_equal(em_pq_size(t->q), t->n);
 }
 
+/* By the cursor: some of a window, then something is pushed and popped, and then the rest of it. */
+static void by_cursor(pq_case *t, unsigned shape)
+{
+	em_cursor *c = em_pq_cursor(t->q);
+	const void *record;
+	uint64_t left, i;
+
+	if (t->n == 0) {
+		assert_int_equal(em_cursor_next(c, &record), EM_NOT_FOUND);
+		assert_null(record);
+		return;
+	}
+	assert_pq_ok(t, em_cursor_refill(c));
+	left = (uint64_t)(c->end - c->cur) / t->kind->bytes;
+	assert_int_equal(em_pq_size(t->q), t->n - left);
+	/* The model takes all of them at once. */
+	for (i = 0; i < left; i++)
+		pq_case_came(t, c->cur + i * t->kind->bytes);
+	record = c->cur;
+	memcpy(t->buf, record, t->kind->bytes);
+	left = test_below(&t->f.rng, 2);
+	if (left != 0) {
+		char *first = malloc(t->kind->bytes);
+
+		assert_non_null(first);
+		memcpy(first, t->buf, t->kind->bytes);
+		pq_case_record(t, 0, pq_case_value(t, shape));
+		pq_case_push(t, 1);
+		pq_case_pop(t, 1);
+		assert_int_equal(em_cursor_next(c, &record), EM_OK);
+		assert_memory_equal(record, first, t->kind->bytes);
+		free(first);
+	}
+	/* What lends a batch passes over the rest, and so does emptying. */
+	c->cur = c->end;
+}
+
 /* Random operations, of which more are pushes or pops by turns. */
 static void operate(pq_case *t, uint64_t steps)
 {
@@ -122,7 +159,9 @@ static void operate(pq_case *t, uint64_t steps)
 			pq_case_top(t);
 			break;
 		case 4:
-			if (more == 2)
+			if (more == 2 && test_below(&t->f.rng, 2))
+				by_cursor(t, shape);
+			else if (more == 2)
 				lend(t);
 			break;
 		case 5:
