@@ -21,13 +21,14 @@ static uint64_t words_of(uint64_t n)
 uint64_t emi_radix_bucket_memory(size_t block)
 {
 	/* With bits for it and a few others. */
-	return block + sizeof(emi_radix_bucket) + sizeof(emi_radix_stack) + 1;
+	return emi_buffers_memory(block, 1) + sizeof(emi_radix_bucket) + sizeof(emi_radix_stack) + 1;
 }
 
 uint64_t emi_radix_buckets_memory(size_t block, uint32_t buffers)
 {
 	/* One buffer that grows is there twice. */
-	return 4 * sizeof(uint64_t) + block + emi_store_memory() + emi_block_pool_memory(block, buffers, buffers);
+	return 4 * sizeof(uint64_t) + emi_buffers_memory(block, 2 * buffers + 1) + emi_store_memory() +
+	       emi_block_pool_memory(0, buffers, buffers);
 }
 
 em_status emi_radix_buckets_open(emi_radix_buckets *b, em_ctx *ctx, const emi_radix_plan *plan, uint32_t n,
@@ -52,6 +53,8 @@ em_status emi_radix_buckets_open(emi_radix_buckets *b, em_ctx *ctx, const emi_ra
 	if (st == EM_OK)
 		st = emi_block_pool_open(&b->pool, ctx, b->store, b->block_bytes, plan->write_buffers,
 					 plan->read_buffers, &b->io, err);
+	emi_buffers_init(&b->buffers, ctx, b->block_bytes, n + plan->write_buffers + plan->read_buffers + 1);
+	b->pool.buffers = &b->buffers;
 	for (i = 0; st == EM_OK && i < n; i++)
 		b->bucket[i].min = UINT64_MAX;
 	if (st != EM_OK)
@@ -61,12 +64,10 @@ em_status emi_radix_buckets_open(emi_radix_buckets *b, em_ctx *ctx, const emi_ra
 
 static void free_buffer(emi_radix_buckets *b, char *buf, size_t bytes)
 {
-	if (bytes == b->block_bytes) {
-		memcpy(buf, &b->spare, sizeof b->spare);
-		b->spare = buf;
-	} else {
+	if (bytes == b->block_bytes)
+		emi_buffers_give(&b->buffers, buf);
+	else
 		emi_piece_free(b->ctx, buf, bytes);
-	}
 }
 
 /* Free the tables, and all records: blocks go with the store. */
@@ -78,26 +79,23 @@ static void free_bucket(emi_radix_buckets *b, uint32_t i)
 		before = ids->before;
 		emi_free(b->ctx, ids, sizeof *ids);
 	}
-	emi_piece_free(b->ctx, b->stack[i].buf, b->stack[i].bytes);
+	if (b->stack[i].buf != NULL)
+		free_buffer(b, b->stack[i].buf, b->stack[i].bytes);
 }
 
 void emi_radix_buckets_close(emi_radix_buckets *b)
 {
 	emi_radix_ids *ids;
 	uint32_t i;
-	char *buf;
 
 	for (i = 0; b->bucket != NULL && b->stack != NULL && i < b->n; i++)
 		free_bucket(b, i);
-	while ((buf = b->spare) != NULL) {
-		memcpy(&b->spare, buf, sizeof b->spare);
-		emi_piece_free(b->ctx, buf, b->block_bytes);
-	}
 	while ((ids = b->free_ids) != NULL) {
 		b->free_ids = ids->before;
 		emi_free(b->ctx, ids, sizeof *ids);
 	}
 	emi_block_pool_close(&b->pool);
+	emi_buffers_close(&b->buffers);
 	emi_store_close(b->store);
 	emi_free_array(b->ctx, b->words, words_of(words_of(b->n)), sizeof *b->words);
 	emi_free_array(b->ctx, b->used, words_of(b->n), sizeof *b->used);
@@ -110,15 +108,10 @@ void emi_radix_buckets_close(emi_radix_buckets *b)
 	b->blocks = 0;
 }
 
-/* A buffer of a block. */
-static char *take_buffer(emi_radix_buckets *b, em_errinfo *err)
+/* A buffer of so many bytes. */
+static char *take_buffer(emi_radix_buckets *b, size_t bytes, em_errinfo *err)
 {
-	char *buf = b->spare;
-
-	if (buf == NULL)
-		return emi_piece_alloc(b->ctx, b->block_bytes, err);
-	memcpy(&b->spare, buf, sizeof b->spare);
-	return buf;
+	return bytes == b->block_bytes ? emi_buffers_take(&b->buffers, err) : emi_piece_alloc(b->ctx, bytes, err);
 }
 
 static char *end_of_buffer(const emi_radix_buckets *b, uint32_t i)
@@ -167,9 +160,9 @@ static em_status begin(emi_radix_buckets *b, uint32_t i, em_errinfo *err)
 	emi_radix_stack *s = &b->stack[i];
 	size_t bytes = b->record <= BUFFER_FIRST ? BUFFER_FIRST : emi_piece_bytes(b->record);
 
-	if (b->spare != NULL || bytes > b->block_bytes)
+	if (b->buffers.free != NULL || bytes > b->block_bytes)
 		bytes = b->block_bytes;
-	s->buf = bytes == b->block_bytes ? take_buffer(b, err) : emi_piece_alloc(b->ctx, bytes, err);
+	s->buf = take_buffer(b, bytes, err);
 	if (s->buf == NULL)
 		return err->status;
 	s->bytes = bytes;
@@ -189,7 +182,7 @@ static em_status grow(emi_radix_buckets *b, uint32_t i, size_t bytes, em_errinfo
 
 	if (bytes >= b->block_bytes)
 		bytes = b->block_bytes;
-	buf = bytes == b->block_bytes ? take_buffer(b, err) : emi_piece_alloc(b->ctx, bytes, err);
+	buf = take_buffer(b, bytes, err);
 	if (buf == NULL)
 		return err->status;
 	memcpy(buf, s->buf, used);

@@ -62,7 +62,7 @@ typedef struct emi_radix_buckets {
 	emi_radix_stack *stack;
 	uint64_t *used;         /* a bit for each that has records ... */
 	uint64_t *words;        /* ... and for each word of those bits that is not 0 */
-	void *spare;            /* buffers of a block, each with the address of the next one in it */
+	emi_buffers buffers;    /* of a block: the buckets' and the pool's */
 	emi_radix_ids *free_ids;
 	emi_store *store;
 	emi_block_pool pool;
