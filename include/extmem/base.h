@@ -18,7 +18,7 @@
  * - NULL is never a crash.  Where an object is needed, or a place for a result, it is EM_ERR_INVAL, and the detail
  *   names the argument.  What returns no status does nothing, and returns 0, NULL or an empty text.  Closing NULL
  *   does nothing.  Options may be NULL where that is said, and so may places for details.  Inline functions do not
- *   look: they are made for inner loops.
+ *   look: they are made for inner loops.  Their symbols, for languages that cannot inline them, do.
  * - Mistakes, which are statuses from -1 to -99, leave the object as it was, and what was lent is still lent.
  * - Details of failures are told by em_X_error() of the object, or in errinfo of the options of what makes one.  They
  *   stay until the next failure.
@@ -50,6 +50,9 @@
  *   is less than that in the first release is EM_ERR_VERSION: the struct was made without its initialiser.  Fields that
  *   an older program does not have are the default; what it has no room for is not told.  Fields that a newer program
  *   has and this library does not know must be zero, or that is EM_ERR_VERSION, too.
+ *   em_X_init(x, bytes) does what the initialiser EM_X_INIT does, for who has no macros, on a struct of so many bytes,
+ *   which is sizeof(em_X) as the program knows it: what lies behind them stays, and fewer than those of `size' stay,
+ *   too.  Of a struct without a size it is em_X_init(x).
  *   Options that have no size tell no place for the detail of the failure, unless the size is 0: then they were zeroed
  *   in place of being initialised.
  * - What stands in arrays (em_key, em_text_key), or may be filled as it is found (em_errinfo, em_placement,
@@ -83,6 +86,9 @@
 #define EM_API
 #define EM_NODISCARD
 #endif
+
+/** A function that is inline for C and C++, and a symbol of the library for languages that call it by its name. */
+#define EM_INLINE static inline
 
 #define EM_VERSION_MAJOR 0
 #define EM_VERSION_MINOR 1

@@ -101,6 +101,8 @@ typedef struct em_ctx_opts {
 #define EM_CTX_OPTS_INIT                                                                                               \
 	{ sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0,  \
 	  0 }
+/** As EM_CTX_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_ctx_opts_init(em_ctx_opts *out, size_t bytes);
 
 /**
  * Make a context.  opts may be NULL for the defaults.  Starts no thread and opens no file;

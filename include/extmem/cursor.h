@@ -65,7 +65,7 @@ EM_NODISCARD static inline em_status em_cursor_need_(em_cursor *c)
 }
 
 /** Look at the next record, of one size, and leave it where it is.  Returns as em_cursor_next(). */
-EM_NODISCARD static inline em_status em_cursor_peek(em_cursor *c, const void **record)
+EM_NODISCARD EM_INLINE em_status em_cursor_peek(em_cursor *c, const void **record)
 {
 	const em_status st = em_cursor_need_(c);
 
@@ -79,7 +79,7 @@ EM_NODISCARD static inline em_status em_cursor_peek(em_cursor *c, const void **r
  * Returns: EM_OK; otherwise *record is NULL: what em_cursor_refill() returns, and EM_ERR_INVAL where records have any
  * length: nothing was taken.
  */
-EM_NODISCARD static inline em_status em_cursor_next(em_cursor *c, const void **record)
+EM_NODISCARD EM_INLINE em_status em_cursor_next(em_cursor *c, const void **record)
 {
 	const em_status st = em_cursor_peek(c, record);
 
@@ -90,7 +90,7 @@ EM_NODISCARD static inline em_status em_cursor_next(em_cursor *c, const void **r
 
 /** Take the next record, of any length or of one size, which may be empty and is not followed by a delimiter.
  *  Returns as em_cursor_next(); without EM_OK *bytes is 0. */
-EM_NODISCARD static inline em_status em_cursor_next_sized(em_cursor *c, const void **record, size_t *bytes)
+EM_NODISCARD EM_INLINE em_status em_cursor_next_sized(em_cursor *c, const void **record, size_t *bytes)
 {
 	em_status st = EM_OK;
 

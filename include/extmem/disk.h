@@ -70,6 +70,8 @@ typedef struct em_disk_opts {
 	                               counts. */
 } em_disk_opts;
 #define EM_DISK_OPTS_INIT { sizeof(em_disk_opts), 0, NULL, 0, NULL, NULL, EM_DIRECT_CONTEXT, 0 }
+/** As EM_DISK_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_disk_opts_init(em_disk_opts *out, size_t bytes);
 
 EM_END_DECLS
 

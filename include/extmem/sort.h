@@ -87,6 +87,8 @@ typedef struct em_sort_opts {
 	uint32_t last_run;      /**< EM_LAST_RUN_... */
 } em_sort_opts;
 #define EM_SORT_OPTS_INIT { sizeof(em_sort_opts), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0 }
+/** As EM_SORT_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_sort_opts_init(em_sort_opts *out, size_t bytes);
 
 /** What a sort is going to do; filled by em_sort_plan(). */
 typedef struct em_sort_plan_info {
@@ -116,6 +118,8 @@ typedef struct em_sort_plan_info {
 	                              needs no scratch space. */
 } em_sort_plan_info;
 #define EM_SORT_PLAN_INFO_INIT { sizeof(em_sort_plan_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_SORT_PLAN_INFO_INIT, by a call (extmem/base.h). */
+EM_API void em_sort_plan_info_init(em_sort_plan_info *out, size_t bytes);
 
 /** Time and traffic of one phase: em_sort_stats_phase(). */
 typedef struct em_phase_stats {
@@ -130,6 +134,8 @@ typedef struct em_phase_stats {
 	uint64_t ios_written;
 } em_phase_stats;
 #define EM_PHASE_STATS_INIT { sizeof(em_phase_stats), 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_PHASE_STATS_INIT, by a call (extmem/base.h). */
+EM_API void em_phase_stats_init(em_phase_stats *out, size_t bytes);
 
 /** What a sort has done so far. */
 typedef struct em_sort_stats {
@@ -154,6 +160,8 @@ typedef struct em_sort_stats {
 	uint64_t phases[64];    /**< The library's, for em_sort_stats_phase() to tell. */
 } em_sort_stats;
 #define EM_SORT_STATS_INIT { sizeof(em_sort_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0 } }
+/** As EM_SORT_STATS_INIT, by a call (extmem/base.h). */
+EM_API void em_sort_stats_init(em_sort_stats *out, size_t bytes);
 
 /**
  * Time and traffic of a phase, EM_PHASE_..., in statistics that were filled; all zero of one that did not take place.

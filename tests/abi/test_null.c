@@ -69,6 +69,7 @@ static outcome text(const char *s)
 #define NULL_HERE(name, args) static outcome with_##name(void) { return number(name args != NULL); }
 #define NULL_VOID(name, args) static outcome with_##name(void) { name args; return nothing; }
 #define NULL_TAKEN(name)
+#define NULL_INLINE(name)
 #include "null.inc"
 #undef NULL_STATUS
 #undef NULL_NUMBER
@@ -77,6 +78,7 @@ static outcome text(const char *s)
 #undef NULL_HERE
 #undef NULL_VOID
 #undef NULL_TAKEN
+#undef NULL_INLINE
 
 typedef struct function {
 	const char *name;
@@ -93,6 +95,7 @@ static const function functions[] = {
 #define NULL_HERE(name, args) { #name, with_##name, 1, NULL },
 #define NULL_VOID(name, args) { #name, with_##name, 0, NULL },
 #define NULL_TAKEN(name) { #name, NULL, 0, NULL },
+#define NULL_INLINE(name) { #name, NULL, 0, NULL },
 #include "null.inc"
 };
 
