@@ -94,11 +94,27 @@
 #define EM_VERSION_MINOR 1
 #define EM_VERSION_PATCH 0
 #define EM_VERSION_STRING "0.1.0"
+/** As a number that grows: 1000000 for each major version, 1000 for each minor one. */
+#define EM_VERSION_NUMBER (EM_VERSION_MAJOR * 1000000 + EM_VERSION_MINOR * 1000 + EM_VERSION_PATCH)
 
 EM_BEGIN_DECLS
 
 /** The version of the library that is running, as "0.1.0".  Static; any thread. */
 EM_API const char *em_version(void);
+
+/** The same as a number, to compare with EM_VERSION_NUMBER of the headers.  Any thread. */
+EM_API uint32_t em_version_number(void);
+
+/**
+ * Was the library built with it?  1 or 0; 0 of NULL, and of names that it does not know.  Names are "libaio",
+ * "io_uring", "lz4" (runs can be compressed), "avx2" and "avx512" (there are kernels for them).  Whether a backend or an
+ * instruction set works on this machine, em_backend_supported() and em_ctx_open() know.  Any thread.
+ */
+EM_API int em_feature(const char *name);
+
+/** Number of names that em_feature() knows, and the i-th of them (NULL past the end).  Static; any thread. */
+EM_API uint32_t em_feature_count(void);
+EM_API const char *em_feature_at(uint32_t i);
 
 EM_END_DECLS
 
