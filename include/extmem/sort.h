@@ -90,6 +90,25 @@ typedef struct em_sort_opts {
 /** As EM_SORT_OPTS_INIT, by a call (extmem/base.h). */
 EM_API void em_sort_opts_init(em_sort_opts *out, size_t bytes);
 
+/**
+ * Set options of a sort from text: options with commas between them, in any order.  They mean what the fields do, and
+ * names are those of the command's options.
+ *
+ *     em_sort_opts_parse(&opts, "memory=64M,unique,last-run=kept", NULL);
+ *
+ *   memory=SIZE  block-size=SIZE                (em_size_parse())
+ *   run-size=N  fan-in=N  read-buffers=N  write-buffers=N  prefetch-buffers=N  header=N
+ *   scratch-compress=auto|never|always  fetch=best|naive  place-runs=cycling|striping  last-run=auto|written|kept
+ *   stable  unique                               EM_SORT_STABLE, EM_SORT_UNIQUE
+ *
+ * opts must have been initialised; what the text does not tell stays.  err may be NULL.  Any thread.
+ *
+ * Returns: EM_OK; EM_ERR_INVAL: opts or text is NULL, an option is not known, was given before or has no legal value;
+ * the message names it and the byte at which it begins, which is also err->offset; EM_ERR_VERSION: opts was made
+ * without its initialiser.  After a failure opts is as it was.
+ */
+EM_API EM_NODISCARD em_status em_sort_opts_parse(em_sort_opts *opts, const char *text, em_errinfo *err);
+
 /** What a sort is going to do; filled by em_sort_plan(). */
 typedef struct em_sort_plan_info {
 	uint32_t size;           /**< sizeof(em_sort_plan_info); set by the initialiser. */
