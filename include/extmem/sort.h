@@ -234,6 +234,14 @@ EM_API EM_NODISCARD em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const
  */
 EM_API EM_NODISCARD em_status em_sorter_push(em_sorter *s, const void *records, uint64_t n);
 
+/** Add records of one size, given as bytes: as em_sorter_push(), and EM_ERR_INVAL: they are no whole number of records,
+ *  of which nothing was taken; the message names the record size. */
+EM_API EM_NODISCARD em_status em_sorter_push_bytes(em_sorter *s, const void *records, size_t bytes);
+
+/** Bytes of a record, 0: records have any length; and how many were pushed so far.  0 of NULL. */
+EM_API uint64_t em_sorter_record_bytes(const em_sorter *s);
+EM_API uint64_t em_sorter_pushed(const em_sorter *s);
+
 /**
  * End the input.  Merges runs until the rest can be merged while it is pulled.
  * Returns as em_sorter_push().

@@ -97,6 +97,24 @@ em_status em_sorter_push(em_sorter *s, const void *records, uint64_t n)
 	return st == EM_OK ? emi_front_did(&s->front, emi_front_push(&s->front, records, n, &s->front.e.job.err)) : st;
 }
 
+em_status em_sorter_push_bytes(em_sorter *s, const void *records, size_t bytes)
+{
+	uint64_t n = 0;
+	const em_status st = emi_front_may_push_bytes(front_of(s), records, bytes, &n);
+
+	return st == EM_OK ? emi_front_did(&s->front, emi_front_push(&s->front, records, n, &s->front.e.job.err)) : st;
+}
+
+uint64_t em_sorter_record_bytes(const em_sorter *s)
+{
+	return emi_front_record_bytes(s != NULL ? &s->front : NULL);
+}
+
+uint64_t em_sorter_pushed(const em_sorter *s)
+{
+	return emi_front_pushed(s != NULL ? &s->front : NULL);
+}
+
 /* Add a record of a batch, none of which is too long. */
 static em_status push_record(emi_front *f, const char *record, size_t n)
 {

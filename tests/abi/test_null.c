@@ -361,6 +361,7 @@ static void test_sorts(void **state)
 	(void)state;
 	assert_int_equal(em_sorter_open(&s, ctx, order, NULL), EM_OK);
 	told(em_sorter_push(s, NULL, 1), "records", sorter_error, s);
+	told(em_sorter_push_bytes(s, NULL, 8), "records", sorter_error, s);
 	told(em_sorter_push_batch(s, NULL, NULL, 1), "records", sorter_error, s);
 	assert_int_equal(em_sorter_push(s, numbers, 3), EM_OK);
 	assert_int_equal(em_sorter_stats_get(s, NULL), EM_ERR_INVAL);
@@ -371,6 +372,7 @@ static void test_sorts(void **state)
 	em_sorter_close(s);
 	assert_int_equal(em_top_open(&t, ctx, order, 0, 2, NULL), EM_OK);
 	told(em_top_push(t, NULL, 1), "records", top_error, t);
+	told(em_top_push_bytes(t, NULL, 8), "records", top_error, t);
 	told(em_top_push_batch(t, NULL, NULL, 1), "records", top_error, t);
 	assert_int_equal(em_top_push(t, numbers, 3), EM_OK);
 	assert_int_equal(em_top_stats_get(t, NULL), EM_ERR_INVAL);
