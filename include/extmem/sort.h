@@ -273,6 +273,17 @@ EM_API em_cursor *em_sorter_cursor(em_sorter *s);
 EM_API EM_NODISCARD em_status em_sorter_push_batch(em_sorter *s, const void *records, const uint64_t *ends, uint64_t n);
 
 /**
+ * Begin anew, at any time, also after a failure or when s was canceled: records that were pushed are gone, and others
+ * may be.  Order, options and cursor stay; statistics begin anew.  It costs what closing and opening do.
+ *
+ * There is no way back to the first record: scratch space is used again as soon as it was read.  Who needs records
+ * twice pushes them to a vector (extmem/vector.h), or writes them to a file.
+ *
+ * Returns as em_sorter_open().  After a failure s can only be cleared again, or closed.
+ */
+EM_API EM_NODISCARD em_status em_sorter_clear(em_sorter *s);
+
+/**
  * Bytes of the longest record that s takes.  For orders of records of any length that is a 32nd of its memory, less
  * what its key takes.  Where neither em_ctx_opts.memory nor em_sort_opts.memory is given, it is about a tenth of what
  * the machine has beyond the context's memory, if that is more.  Such a record is the reason to take more memory than

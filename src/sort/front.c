@@ -318,7 +318,7 @@ void emi_front_cancel(emi_front *f)
 
 uint64_t emi_front_record_bytes(const emi_front *f)
 {
-	return f != NULL && !emi_front_varied(f) ? f->e.job.by.codec->record_bytes : 0;
+	return f != NULL && f->e.job.ctx != NULL && !emi_front_varied(f) ? f->e.job.by.codec->record_bytes : 0;
 }
 
 uint64_t emi_front_pushed(const emi_front *f)

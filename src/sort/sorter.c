@@ -48,11 +48,18 @@ static void release(void *sorter)
 	emi_object_free(s, sizeof *s);
 }
 
-static em_status open_sorter(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts,
-			     em_errinfo *err)
+/* The engine is open. */
+static em_status begin(em_sorter *s, em_errinfo *err)
 {
 	const emi_needs needs = { .n = EMI_UNKNOWN, .pushed = 1, .held = sizeof(em_sorter), .bytes = EMI_UNKNOWN,
 				  .once = 1 };
+
+	return emi_front_begin(&s->front, &needs, engage, err);
+}
+
+static em_status open_sorter(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts,
+			     em_errinfo *err)
+{
 	em_sorter *s = emi_object_new(ctx, sizeof *s, 0, release, err);
 	em_status st;
 
@@ -63,7 +70,7 @@ static em_status open_sorter(em_sorter **out, em_ctx *ctx, const em_order *order
 		emi_object_free(s, sizeof *s);
 		return st;
 	}
-	st = emi_front_begin(&s->front, &needs, engage, err);
+	st = begin(s, err);
 	emi_front_cursor(&s->front, fill_cursor, s);
 	if (st != EM_OK)
 		release(s);
@@ -169,11 +176,52 @@ em_status em_sorter_push_batch(em_sorter *s, const void *records, const uint64_t
 	return emi_front_did(f, st);
 }
 
+/* The engine is closed and opened again with the same order, of which we keep a reference meanwhile, and options, which
+ * are a copy but for the format. */
+static em_status clear(em_sorter *s, em_errinfo *err)
+{
+	emi_front *f = &s->front;
+	emi_job *job = &f->e.job;
+	em_sort_opts opts = job->opts;
+	const em_format format = job->format;
+	em_order *order = job->by.order;
+	em_status st;
+
+	if (order == NULL)
+		return emi_fail(err, EM_ERR_STATE, "the sorter could not be cleared before");
+	if (opts.format != NULL)
+		opts.format = &format;
+	emi_order_ref(order);
+	emi_front_close(f);
+	emi_cursor_clear(&f->cursor);
+	f->stage = EMI_PUSHING;
+	f->n = f->room = 0;
+	f->area_bytes = 0;
+	st = emi_engine_open(&f->e, f->object.ctx, order, &opts, err);
+	if (st == EM_OK) {
+		job->opts.format = opts.format != NULL ? &job->format : NULL;
+		st = begin(s, err);
+	}
+	em_order_close(order);
+	if (st == EM_OK)
+		return EM_OK;
+	job->err = *err;
+	return emi_job_result(job, st);
+}
+
+em_status em_sorter_clear(em_sorter *s)
+{
+	em_errinfo err;
+	const em_status st = emi_enter(s, &err);
+
+	return st == EM_OK ? emi_leave(s, clear(s, &err), &err) : st;
+}
+
 uint64_t em_sorter_longest(const em_sorter *s)
 {
 	const emi_job *job;
 
-	if (s == NULL)
+	if (s == NULL || s->front.e.job.ctx == NULL)
 		return 0;
 	job = &s->front.e.job;
 	return emi_front_varied(&s->front) ? emi_front_longest(&s->front) - EMI_LENGTH_MAX
