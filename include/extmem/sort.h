@@ -238,6 +238,20 @@ EM_API EM_NODISCARD em_status em_sorter_push(em_sorter *s, const void *records, 
  *  of which nothing was taken; the message names the record size. */
 EM_API EM_NODISCARD em_status em_sorter_push_bytes(em_sorter *s, const void *records, size_t bytes);
 
+/**
+ * Add the records of a file, as em_sort_files() reads its inputs: "-" is standard input, pipes and devices are read to
+ * their end, and records of any length stand in it as em_sort_opts.format says, of which the first
+ * em_sort_opts.header are left out.  Any number of files may be pushed, and other records between them.
+ *
+ * What is wrong with the file is no failure of s: records before that were pushed (em_sorter_pushed()), and s goes on.
+ * I/O: scan(N).  Memory: three buffers of a 64th of the context's, 256 KiB at most, and the longest record.
+ *
+ * Returns as em_sorter_push(); and EM_ERR_INVAL (an argument is NULL, path is a directory), EM_ERR_FORMAT,
+ * EM_ERR_SHORT, EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO, EM_ERR_FDLIMIT as em_sort_files().  em_sorter_error() has the
+ * detail.
+ */
+EM_API EM_NODISCARD em_status em_sorter_push_file(em_sorter *s, const char *path);
+
 /** Bytes of a record, 0: records have any length; and how many were pushed so far.  0 of NULL. */
 EM_API uint64_t em_sorter_record_bytes(const em_sorter *s);
 EM_API uint64_t em_sorter_pushed(const em_sorter *s);
@@ -257,6 +271,20 @@ EM_API EM_NODISCARD em_status em_sorter_finish(em_sorter *s);
  * EM_ERR_CANCELED, EM_ERR_FORK.
  */
 EM_API EM_NODISCARD em_status em_sorter_next(em_sorter *s, const em_batch **batch);
+
+/**
+ * Write the sorted records that are left to a file: in place of batches, or behind those that were lent and records
+ * that were taken from the cursor.  The file appears complete or not at all, as that of em_sort_files() does, and
+ * records of any length stand in it as em_sort_opts.format says.  A delimiter within a record stays as it is.
+ *
+ * A failure of the file costs the records that were written until then; they cannot be pulled again.  One of opening it
+ * costs none.  I/O: scan(N) more.  Memory: as em_output_open() (extmem/sys/output.h).
+ *
+ * Returns as em_sorter_next(), EM_OK at the end; EM_ERR_INVAL (an argument is NULL, path is a directory); EM_ERR_NOENT,
+ * EM_ERR_ACCESS, EM_ERR_NOSPACE, EM_ERR_PIPE, EM_ERR_FDLIMIT, EM_ERR_MEMLIMIT, EM_ERR_NOMEM; EM_ERR_RANGE: a record is
+ * longer than a prefix of the format can tell.  em_sorter_error() has the detail.
+ */
+EM_API EM_NODISCARD em_status em_sorter_pull_file(em_sorter *s, const char *path);
 
 /** The cursor of s (extmem/cursor.h): sorted records one by one, in place of batches or behind those that were lent.
  *  It may be had at any time, and is always the same.  NULL of NULL. */

@@ -7,13 +7,9 @@
  */
 #include <string.h>
 
-#include "sort/front.h"
 #include "sort/plan_job.h"
 #include "sort/plan_vary.h"
-
-struct em_sorter {
-	emi_front front;
-};
+#include "sort/sorter.h"
 
 static emi_front *front_of(em_sorter *s)
 {
@@ -141,6 +137,21 @@ static em_status push_record(emi_front *f, const char *record, size_t n)
 		return st;
 	return emi_fail(&job->err, EM_ERR_INTERNAL, "a record of %llu bytes does not fit in memory",
 			(unsigned long long)n);
+}
+
+em_status emi_sorter_add(emi_front *f, const char *record, size_t n, em_errinfo *err)
+{
+	const uint64_t end = n;
+	em_batch one = { record, 1, n, &end };
+	em_status st = EM_OK;
+	size_t i = 0;
+
+	if (f->few)
+		st = emi_front_add_few(f, &one, &i, err);
+	if (st == EM_OK && i == 0)
+		st = push_record(f, record, n);
+	f->e.job.records_in += st == EM_OK;
+	return st;
 }
 
 static em_status push_batch(emi_front *f, const em_batch *batch)

@@ -362,6 +362,8 @@ static void test_sorts(void **state)
 	assert_int_equal(em_sorter_open(&s, ctx, order, NULL), EM_OK);
 	told(em_sorter_push(s, NULL, 1), "records", sorter_error, s);
 	told(em_sorter_push_bytes(s, NULL, 8), "records", sorter_error, s);
+	told(em_sorter_push_file(s, NULL), "path", sorter_error, s);
+	told(em_sorter_pull_file(s, NULL), "path", sorter_error, s);
 	told(em_sorter_push_batch(s, NULL, NULL, 1), "records", sorter_error, s);
 	assert_int_equal(em_sorter_push(s, numbers, 3), EM_OK);
 	assert_int_equal(em_sorter_stats_get(s, NULL), EM_ERR_INVAL);
