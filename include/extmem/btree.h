@@ -84,6 +84,8 @@ typedef struct em_btree_opts {
 	em_errinfo *errinfo;    /**< Filled when em_btree_open() fails; may be NULL. */
 } em_btree_opts;
 #define EM_BTREE_OPTS_INIT { sizeof(em_btree_opts), 0, 0, 0, 0, 0, 0, NULL, 0, NULL, NULL }
+/** As EM_BTREE_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_btree_opts_init(em_btree_opts *out, size_t bytes);
 
 typedef struct em_btree_stats {
 	uint32_t size;          /**< sizeof(em_btree_stats); set by the initialiser. */
@@ -109,6 +111,8 @@ typedef struct em_btree_stats {
 	uint64_t fusions;       /**< ... or became one with it. */
 } em_btree_stats;
 #define EM_BTREE_STATS_INIT { sizeof(em_btree_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_BTREE_STATS_INIT, by a call (extmem/base.h). */
+EM_API void em_btree_stats_init(em_btree_stats *out, size_t bytes);
 
 /**
  * Open a tree, which is empty.  opts may be NULL.  No I/O.
@@ -354,6 +358,8 @@ typedef struct em_btree_load_opts {
 	em_errinfo *errinfo;    /**< Filled when opening fails, or em_btree_load_sorted(); may be NULL. */
 } em_btree_load_opts;
 #define EM_BTREE_LOAD_OPTS_INIT { sizeof(em_btree_load_opts), 0, 0, 0, NULL }
+/** As EM_BTREE_LOAD_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_btree_load_opts_init(em_btree_load_opts *out, size_t bytes);
 
 /**
  * Load a tree, which is empty, with records in its order; opts may be NULL.  Until em_btree_loader_finish() the tree is

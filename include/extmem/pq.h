@@ -88,6 +88,8 @@ typedef struct em_pq_opts {
 	em_errinfo *errinfo;    /**< Filled when em_pq_open() fails; may be NULL. */
 } em_pq_opts;
 #define EM_PQ_OPTS_INIT { sizeof(em_pq_opts), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
+/** As EM_PQ_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_pq_opts_init(em_pq_opts *out, size_t bytes);
 
 /** What a queue is going to be made of; filled by em_pq_plan(). */
 typedef struct em_pq_plan_info {
@@ -110,6 +112,8 @@ typedef struct em_pq_plan_info {
 	uint64_t memory_min;    /**< The least that would do, with the other options as they are. */
 } em_pq_plan_info;
 #define EM_PQ_PLAN_INFO_INIT { sizeof(em_pq_plan_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_PQ_PLAN_INFO_INIT, by a call (extmem/base.h). */
+EM_API void em_pq_plan_info_init(em_pq_plan_info *out, size_t bytes);
 
 typedef struct em_pq_stats {
 	uint32_t size;          /**< sizeof(em_pq_stats); set by the initialiser. */
@@ -128,6 +132,8 @@ typedef struct em_pq_stats {
 	                             begun is neither. */
 } em_pq_stats;
 #define EM_PQ_STATS_INIT { sizeof(em_pq_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_PQ_STATS_INIT, by a call (extmem/base.h). */
+EM_API void em_pq_stats_init(em_pq_stats *out, size_t bytes);
 
 /**
  * Say what a queue with these options would be, without any I/O.
