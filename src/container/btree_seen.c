@@ -2,8 +2,9 @@
 /*
  * btree_seen.c -- blocks of a saved B+-tree, when they came from the file: are they what was saved?  See btree_file.h.
  *
- * A checksum says that a block is the one that was saved.  Where somebody has made a file with right checksums and wrong
- * contents, what a block says of itself and of others is looked at, too, so that nobody leaves a block or an array.
+ * A checksum says that a block is the one that was saved.  Where somebody has made a file with right checksums and
+ * wrong contents, what a block says of itself and of others is looked at, too, so that nobody leaves a block or an
+ * array.
  */
 #include <string.h>
 
