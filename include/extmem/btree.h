@@ -40,6 +40,8 @@
  * It is read-only then: its blocks are read from the file as they are needed, and all calls that change nothing work as
  * they do on any tree.
  *
+ * doc/btree.md tells more of the structure, of what calls cost, and of files.
+ *
  * One thread at a time.  A tree keeps its context and its order.  What fails changes nothing, and may be tried again:
  * all that is needed is read and allocated before anything is changed.  What cannot be written stays in memory, as long
  * as there are other frames, and em_btree_flush() tries it again.
