@@ -25,8 +25,8 @@ em_status emi_btree_way(em_btree *t, const emi_btree_probe *probe, int upper, ui
 em_status emi_btree_find(em_btree *t, const emi_btree_probe *probe, int upper, uint32_t mode, emi_btree_spot *spot,
 			 em_errinfo *err)
 {
-	uint64_t leaf;
-	em_status st = emi_btree_way(t, probe, upper, &leaf, err);
+	uint64_t leaf = EMI_BTREE_ROOT;
+	em_status st = t->height != 0 ? emi_btree_way(t, probe, upper, &leaf, err) : EM_OK;
 
 	if (st == EM_OK)
 		st = emi_btree_leaf(t, leaf, mode, &spot->pin, err);
@@ -58,12 +58,6 @@ em_status emi_btree_bound(em_btree *t, const emi_btree_probe *probe, int upper, 
 		spot->slot = 0;
 	}
 	return st;
-}
-
-int emi_btree_is(const em_btree *t, const emi_btree_spot *spot, const emi_btree_probe *probe)
-{
-	return emi_collation_compare_to(&t->by, emi_btree_record(t, &spot->pin, spot->slot), probe->head, probe->val) ==
-	       0;
 }
 
 /* Where to: to a record, or along an edge. */

@@ -16,6 +16,8 @@
 #ifndef EMI_BTREE_LEAF_H
 #define EMI_BTREE_LEAF_H
 
+#include <string.h>
+
 #include "key/collation.h"
 
 #define EMI_BTREE_NONE UINT64_MAX /* no block */
@@ -39,10 +41,11 @@ typedef struct emi_btree_probe {
 	const void *record;
 } emi_btree_probe;
 
-/* Where a leaf lies, and how much of it there is. */
+/* Where a leaf lies, and how much of it there is.  Of two words, so that it is handed on in registers. */
 typedef struct emi_leaf_place {
 	emi_leaf *leaf;
-	size_t bytes;
+	uint32_t bytes;
+	uint32_t most;          /* emi_leaf_most() */
 } emi_leaf_place;
 
 /* What all leaves of a tree have in common. */
@@ -91,6 +94,26 @@ struct emi_leaf_kind {
 };
 
 extern const emi_leaf_kind emi_leaf_fixed;
+
+/* The number at an address, of that width and order of bytes. */
+static inline __attribute__((always_inline)) uint64_t emi_leaf_number_at(const char *at, unsigned width, int swap)
+{
+	uint32_t small;
+	uint64_t v;
+
+	if (width == 4) {
+		memcpy(&small, at, sizeof small);
+		return swap ? __builtin_bswap32(small) : small;
+	}
+	memcpy(&v, at, sizeof v);
+	return swap ? __builtin_bswap64(v) : v;
+}
+
+/* The head of a record, where heads are numbers. */
+static inline uint64_t emi_leaf_head(const emi_number *m, const void *record)
+{
+	return emi_leaf_number_at((const char *)record + m->at, m->width, m->swap) ^ m->flip;
+}
 
 /* Records that a leaf of so many bytes has room for, whatever was done to it. */
 uint32_t emi_leaf_most(size_t bytes, size_t record);

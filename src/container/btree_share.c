@@ -33,22 +33,23 @@ static em_status uproot(em_btree *t, em_errinfo *err)
 	const emi_btree_node *root = t->root;
 	emi_btree_pin pin = { 0 };
 	emi_leaf_place from, to;
+	void *leaf;
 	em_status st = emi_btree_leaf(t, emi_node_children(root)[0], EM_CACHE_READ, &pin, err);
 
 	if (st != EM_OK)
 		return st;
-	to.bytes = t->plan.leaf_bytes;
-	to.leaf = emi_buffer_alloc(t->object.ctx, to.bytes, err);
-	if (to.leaf == NULL) {
+	leaf = emi_buffer_alloc(t->object.ctx, t->plan.leaf_bytes, err);
+	if (leaf == NULL) {
 		emi_btree_unpin_leaf(t, &pin, 0);
 		return err->status;
 	}
 	from = emi_btree_place(t, &pin);
+	to = emi_btree_leaf_in(t, leaf, t->plan.leaf_bytes);
 	t->form.kind->init(&t->form, to);
 	t->form.kind->copy(&t->form, from, 0, from.leaf->n, to.leaf + 1);
 	to.leaf->n = from.leaf->n;
 	emi_btree_cursors_head(t, pin.id, UINT32_MAX, EMI_BTREE_ROOT, 0);
-	emi_btree_set_root(t, to.leaf, to.bytes);
+	emi_btree_set_root(t, leaf, to.bytes);
 	emi_btree_drop_leaf(t, &pin);
 	t->height = 0;
 	t->first = t->last = EMI_BTREE_ROOT;

@@ -25,16 +25,17 @@ em_status emi_btree_begin(em_btree *t, em_errinfo *err)
 {
 	size_t bytes = ROOT_LEAST;
 	emi_leaf_place p;
+	void *root;
 
 	while (bytes < t->plan.leaf_bytes && emi_leaf_most(bytes, t->plan.record) < EMI_LEAF_LEAST)
 		bytes *= 2;
 	bytes = bytes < t->plan.leaf_bytes ? bytes : t->plan.leaf_bytes;
-	p.leaf = new_root(t, bytes, err);
-	p.bytes = bytes;
-	if (p.leaf == NULL)
+	root = new_root(t, bytes, err);
+	if (root == NULL)
 		return err->status;
+	p = emi_btree_leaf_in(t, root, bytes);
 	t->form.kind->init(&t->form, p);
-	emi_btree_set_root(t, p.leaf, bytes);
+	emi_btree_set_root(t, root, bytes);
 	t->first = t->last = EMI_BTREE_ROOT;
 	return EM_OK;
 }
@@ -50,22 +51,20 @@ static void copy_leaf(em_btree *t, emi_leaf_place from, emi_leaf_place to)
 /* The root is a leaf, and is to be larger. */
 static em_status grow_root(em_btree *t, em_errinfo *err)
 {
-	const emi_leaf_place from = { t->root, t->root_bytes };
-	emi_leaf_place to;
+	const size_t bytes = 2 * t->root_bytes < t->plan.leaf_bytes ? 2 * t->root_bytes : t->plan.leaf_bytes;
+	void *root = new_root(t, bytes, err);
 
-	to.bytes = 2 * t->root_bytes < t->plan.leaf_bytes ? 2 * t->root_bytes : t->plan.leaf_bytes;
-	to.leaf = new_root(t, to.bytes, err);
-	if (to.leaf == NULL)
+	if (root == NULL)
 		return err->status;
-	copy_leaf(t, from, to);
-	emi_btree_set_root(t, to.leaf, to.bytes);
+	copy_leaf(t, emi_btree_leaf_in(t, t->root, t->root_bytes), emi_btree_leaf_in(t, root, bytes));
+	emi_btree_set_root(t, root, bytes);
 	return EM_OK;
 }
 
 /* The root is a leaf, and becomes a block below another one, which is its parent. */
 static em_status plant(em_btree *t, em_errinfo *err)
 {
-	const emi_leaf_place from = { t->root, t->root_bytes };
+	const emi_leaf_place from = emi_btree_leaf_in(t, t->root, t->root_bytes);
 	emi_btree_node *root = new_root(t, t->plan.node_bytes, err);
 	emi_btree_pin pin = { 0 };
 	em_status st;
