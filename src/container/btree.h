@@ -232,6 +232,11 @@ em_status emi_btree_path_next(em_btree *t, emi_btree_path *path, em_errinfo *err
 /* From one leaf to the one before. */
 em_status emi_btree_path_prev(em_btree *t, emi_btree_path *path, em_errinfo *err);
 
+/* The leaf before one that is pinned; EMI_BTREE_NONE: it is the first.  What a leaf has as its link is a hint: it is true
+ * if that is a leaf whose next one is this.  When a leaf is split, or becomes one with its neighbour, the one behind is
+ * not told, as that would be another block to read and to write.  Then its place is found by the nodes above it. */
+em_status emi_btree_prev(em_btree *t, const emi_btree_pin *pin, uint64_t *prev, em_errinfo *err);
+
 /* btree_split.c: have room for a record in its leaf. */
 em_status emi_btree_split(em_btree *t, const emi_btree_probe *probe, int upper, em_errinfo *err);
 

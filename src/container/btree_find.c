@@ -126,6 +126,36 @@ em_status emi_btree_path_prev(em_btree *t, emi_btree_path *path, em_errinfo *err
 	return path_step(t, 0, path, err);
 }
 
+em_status emi_btree_prev(em_btree *t, const emi_btree_pin *pin, uint64_t *prev, em_errinfo *err)
+{
+	const uint64_t hint = pin->u.leaf->prev;
+	emi_btree_pin other = { 0 };
+	emi_btree_probe first;
+	emi_btree_path path;
+	em_status st = EM_OK;
+	int is_it = 0;
+
+	*prev = EMI_BTREE_NONE;
+	if (pin->id == t->first)
+		return EM_OK;
+	if (hint != pin->id && emi_btree_ids_used(&t->leaves.ids, hint)) {
+		st = emi_btree_leaf(t, hint, EM_CACHE_READ, &other, err);
+		is_it = st == EM_OK && other.u.leaf->next == pin->id;
+		emi_btree_unpin_leaf(t, &other, 0);
+	}
+	if (is_it)
+		*prev = hint;
+	if (st != EM_OK || is_it)
+		return st;
+	first = emi_btree_probe_of(&t->by, emi_btree_record(t, pin, 0));
+	st = emi_btree_path_to(t, &first, pin->id, &path, err);
+	if (st == EM_OK)
+		st = emi_btree_path_prev(t, &path, err);
+	if (st == EM_OK)
+		*prev = path.id[0];
+	return st != EM_NOT_FOUND ? st : emi_fail(err, EM_ERR_CORRUPT, "there is no leaf before one that is not first");
+}
+
 em_status emi_btree_path_to(em_btree *t, const emi_btree_probe *probe, uint64_t leaf, emi_btree_path *path,
 			    em_errinfo *err)
 {

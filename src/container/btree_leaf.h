@@ -27,12 +27,14 @@
 typedef struct emi_leaf {
 	uint32_t n;             /* records */
 	uint32_t flags;         /* EMI_LEAF_... */
-	uint64_t prev, next;    /* the leaves beside it, by their numbers */
+	uint64_t prev;          /* the leaf before it, by its number, or what was that once: see emi_btree_prev() */
+	uint64_t next;          /* the leaf behind it */
 	uint32_t last;          /* the slot of the last record that came, ... */
-	uint32_t run;           /* ... and how many before it came one behind the other */
+	uint32_t run;           /* ... and how many before it came one behind the other, or one before the other */
 } emi_leaf;
 
 #define EMI_LEAF_SLOTS 1u       /* an array has the order */
+#define EMI_LEAF_DOWN 2u        /* the run is one that descends */
 
 /* A key that is looked for: of a record, or of its first bytes. */
 typedef struct emi_btree_probe {
@@ -85,8 +87,12 @@ struct emi_leaf_kind {
 	/* How many of them that should be, or all of them if that is what one leaf had better have. */
 	uint32_t (*shares)(const emi_leaf_form *f, emi_leaf_place left, emi_leaf_place right);
 	/* How many stay when it is split for the sake of a record in that slot; at least one, and not all.  The record
-	 * goes behind them if it is not behind the first one of the others. */
-	uint32_t (*cut)(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot);
+	 * goes behind them if it is not behind the first one of the others.  *runs: the record is one of a series, for
+	 * which they are cut so, else in the middle. */
+	uint32_t (*cut)(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot, int *runs);
+	/* Two neighbours, of which one is full: should their records be in 2 leaves, each of which has room then, or in
+	 * 3, in parts of about the same number? */
+	uint32_t (*parts)(const emi_leaf_form *f, emi_leaf_place left, emi_leaf_place right);
 	/* Is it so empty that it should be shared with a neighbour before a record is taken out? */
 	int (*lean)(const emi_leaf_form *f, emi_leaf_place p);
 	/* Is what it says of itself impossible?  For what was read from a file. */

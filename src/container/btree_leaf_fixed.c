@@ -17,6 +17,7 @@
 #define PLACES_MOST UINT16_MAX  /* numbers of places have two bytes */
 #define RUN_LEAST 3u            /* records that came in order, so that more may, ... */
 #define RUN_SHARE 8u            /* ... or, if that is more, this part of a leaf */
+#define PARTS_SHARE 16u         /* the records of two leaves stay in two if there is room for this part of a leaf more */
 #define MOVED_LEAST 1024u      /* bytes: no more are moved rather than begin an array */
 
 /* With parameters that are known where it is called. */
@@ -193,6 +194,19 @@ static int make_slots(const emi_leaf_form *f, emi_leaf_place p, uint32_t n)
 	return 1;
 }
 
+/* A record came into a slot: behind the one that came before it, or before that, or elsewhere. */
+static void note_run(emi_leaf *leaf, uint32_t slot)
+{
+	const uint32_t down = slot == leaf->last ? EMI_LEAF_DOWN : 0;
+
+	if (!down && slot != leaf->last + 1)
+		leaf->run = 0;
+	else
+		leaf->run = (leaf->flags & EMI_LEAF_DOWN) == down ? leaf->run + 1 : 1;
+	leaf->flags = (leaf->flags & ~EMI_LEAF_DOWN) | down;
+	leaf->last = slot;
+}
+
 static void insert(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot, const void *record)
 {
 	const uint32_t n = p.leaf->n;
@@ -209,8 +223,7 @@ static void insert(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot, cons
 		emi_copy(at(f, p, n), record, f->record);
 	}
 	p.leaf->n = n + 1;
-	p.leaf->run = slot == p.leaf->last + 1 ? p.leaf->run + 1 : 0;
-	p.leaf->last = slot;
+	note_run(p.leaf, slot);
 }
 
 static void remove_slot(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot)
@@ -315,15 +328,35 @@ static uint32_t shares(const emi_leaf_form *f, emi_leaf_place left, emi_leaf_pla
 	return n <= one ? n : n / 2;
 }
 
-static uint32_t cut(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot)
+/* What comes in order goes on at the end of a leaf, or at its beginning.  But few leaves may become so empty by that.
+ * What descends can only come before all of a leaf that is first of all below a separator: so of those before it the
+ * last one comes with it, and the next time that one is alone. */
+static uint32_t cut(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot, int *runs)
 {
 	const uint32_t n = p.leaf->n, enough = n / RUN_SHARE > RUN_LEAST ? n / RUN_SHARE : RUN_LEAST;
+	const int down = (p.leaf->flags & EMI_LEAF_DOWN) != 0;
 
 	(void)f;
+	*runs = 1;
 	if (slot == n)
 		return slot - 1;
-	/* What comes in order goes on at the end of a leaf.  But few leaves may become so empty by that. */
-	return slot == p.leaf->last + 1 && p.leaf->run >= enough && slot >= n / 2 ? slot : n / 2;
+	if (slot == 0)
+		return 1;
+	if (p.leaf->run >= enough) {
+		if (!down && slot == p.leaf->last + 1 && slot >= n / 2)
+			return slot;
+		if (down && slot == p.leaf->last)
+			return slot > 1 ? slot - 1 : 1;
+	}
+	*runs = 0;
+	return n / 2;
+}
+
+static uint32_t parts(const emi_leaf_form *f, emi_leaf_place left, emi_leaf_place right)
+{
+	const uint32_t few = f->most / PARTS_SHARE > 2 ? f->most / PARTS_SHARE : 2;
+
+	return left.leaf->n + right.leaf->n + few <= 2 * f->most ? 2 : 3;
 }
 
 static int lean(const emi_leaf_form *f, emi_leaf_place p)
@@ -336,7 +369,7 @@ static int damaged(const emi_leaf_form *f, emi_leaf_place p)
 	const place *s = slots(p);
 	uint32_t i;
 
-	if ((p.leaf->flags & ~EMI_LEAF_SLOTS) != 0 || !has_room(f, p, p.leaf->n, has_slots(p)))
+	if ((p.leaf->flags & ~(EMI_LEAF_SLOTS | EMI_LEAF_DOWN)) != 0 || !has_room(f, p, p.leaf->n, has_slots(p)))
 		return 1;
 	for (i = 0; has_slots(p) && i < p.leaf->n; i++)
 		if (s[i] >= p.leaf->n)
@@ -345,4 +378,4 @@ static int damaged(const emi_leaf_form *f, emi_leaf_place p)
 }
 
 const emi_leaf_kind emi_leaf_fixed = { init, search, record_in, full, insert, remove_record, copy, append, room, share,
-				       shares, cut, lean, damaged };
+				       shares, cut, parts, lean, damaged };
