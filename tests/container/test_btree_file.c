@@ -436,7 +436,7 @@ static void flip_all(saved *s, uint64_t every)
 static void test_flips(void **state)
 {
 	static const struct { btree_shape shape; size_t n; } trees[] = {
-		{ BTREE_SET, 0 }, { BTREE_U64, 2 }, { BTREE_BYTES, 25 }, { BTREE_LARGE_FUNCTION, 60 }, { BTREE_U64, 400 }
+		{ BTREE_SET, 0 }, { BTREE_U64, 2 }, { BTREE_BYTES, 20 }, { BTREE_LARGE_FUNCTION, 15 }, { BTREE_U64, 400 }
 	};
 	unsigned k;
 
