@@ -87,7 +87,7 @@ typedef struct em_btree_opts {
 	uint64_t seed;          /**< For a policy that draws. */
 	const struct em_placement *placement; /**< Which block lies on which disk; NULL: one after the other.
 	                                           Copied. */
-	em_errinfo *errinfo;    /**< Filled when em_btree_open() fails; may be NULL. */
+	em_errinfo *errinfo;    /**< Filled when em_btree_open() or em_btree_open_file() fails; may be NULL. */
 } em_btree_opts;
 #define EM_BTREE_OPTS_INIT { sizeof(em_btree_opts), 0, 0, 0, 0, 0, 0, NULL, 0, NULL, NULL }
 /** As EM_BTREE_OPTS_INIT, by a call (extmem/base.h). */
