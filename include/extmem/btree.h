@@ -119,6 +119,8 @@ typedef struct em_btree_stats {
 #define EM_BTREE_STATS_INIT { sizeof(em_btree_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** As EM_BTREE_STATS_INIT, by a call (extmem/base.h). */
 EM_API void em_btree_stats_init(em_btree_stats *out, size_t bytes);
+/** It as a JSON object (extmem/base.h). */
+EM_API size_t em_btree_stats_json(const em_btree_stats *of, char *to, size_t bytes);
 
 /**
  * Open a tree, which is empty.  opts may be NULL.  No I/O.
