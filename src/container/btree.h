@@ -82,6 +82,7 @@ struct em_btree {
 	emi_btree_blocks leaves, nodes;
 	emi_btree_cursors cursors;
 	uint64_t splits, shares, fusions; /* of leaves and nodes */
+	uint64_t loaded;        /* leaves that were written past the cache */
 	struct emi_btree_load *loader; /* that is making the tree; NULL: none */
 };
 
@@ -142,6 +143,9 @@ static inline void emi_btree_unpin_leaf(em_btree *t, emi_btree_pin *pin, int dir
 		emi_btree_unpin_block(t, pin, dirty);
 	pin->u.at = NULL;
 }
+
+/* The number of a new leaf, which is nowhere yet. */
+em_status emi_btree_leaf_number(em_btree *t, uint64_t *id, em_errinfo *err);
 
 /* A new block, pinned, whose contents are anything. */
 em_status emi_btree_new_leaf(em_btree *t, emi_btree_pin *pin, em_errinfo *err);
