@@ -21,7 +21,8 @@
  *
  * Cursors (btree_cursors.h) are told of each record that comes, goes or moves.
  *
- * Files.  btree.c opens, closes, and has blocks; btree_find.c comes down; btree_change.c inserts and takes out;
+ * Files.  btree.c opens, closes, and has blocks; btree_find.c comes down; btree_change.c inserts and takes out, and
+ * btree_erase.c whole leaves;
  * btree_verify.c looks at everything.  What the public calls check is in public_btree.c and its relatives.
  */
 #ifndef EMI_BTREE_H
@@ -251,6 +252,14 @@ em_status emi_btree_begin(em_btree *t, em_errinfo *err);
  * as emi_btree_path_to(). */
 em_status emi_btree_unlean(em_btree *t, const emi_btree_probe *probe, uint64_t leaf, em_errinfo *err);
 
+/* The same of the nodes only, so that the leaf may be taken out of the one above it. */
+em_status emi_btree_unlean_nodes(em_btree *t, const emi_btree_probe *probe, uint64_t leaf, em_errinfo *err);
+
+/* btree_erase.c: take out all records from `from' on that are before `to', or, through, not behind it, as far as leaves
+ * have no others.  *erased counts also after a failure. */
+em_status emi_btree_erase_leaves(em_btree *t, const emi_btree_probe *from, const emi_btree_probe *to, int through,
+				 uint64_t *erased, em_errinfo *err);
+
 /* btree_change.c */
 
 /* Add a record.  EM_EXISTS: there is one, which stays, or, replace, is overwritten.  cursor: NULL, or it stands on the
@@ -270,6 +279,10 @@ em_status emi_btree_erase_range(em_btree *t, const emi_btree_probe *from, const 
 
 /* Copy the first or the last record; take it out, too.  EM_NOT_FOUND. */
 em_status emi_btree_end(em_btree *t, int last, int pop, void *record, em_errinfo *err);
+
+/* The first record that is not before `from', which may be NULL.  EM_NOT_FOUND. */
+em_status emi_btree_find_from(em_btree *t, const emi_btree_probe *from, uint32_t mode, emi_btree_spot *spot,
+			      em_errinfo *err);
 
 /* How many records there are from `from' on that are not behind `to'. */
 em_status emi_btree_count(em_btree *t, const emi_btree_probe *from, const emi_btree_probe *to, uint64_t *n,
