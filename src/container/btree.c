@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /* btree.c -- see btree.h: opening, closing, and blocks. */
-#include "container/btree_behind.h"
-#include "container/btree_file.h"
+#include "container/btree.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/context.h"
 #include "base/memory.h"
+#include "container/btree_behind.h"
+#include "container/btree_file.h"
 
 #define STEP_SHARE 4u           /* arrays grow by this part of what they have */
 #define STEP_LEAST 64u          /* blocks */
