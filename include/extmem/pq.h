@@ -15,10 +15,12 @@
  *     em_pq_close(q);
  *
  * Where keys are numbers and never go back, as time does in a simulation, there is also a radix heap
- * (extmem/radix_heap.h).  A queue has no decrease-key: push the record with its new key, and skip the old one when it comes out.
+ * (extmem/radix_heap.h).  A queue has no decrease-key: push the record with its new key, and skip the old one when it
+ * comes out.
  *
  * How it works.  Records are appended to an insertion buffer.  When that is full it is sorted and becomes a sequence in
- * memory.  When memory is full, its sequences are merged to one on disks, of level 1.  When there are enough sequences
+ * memory; if the context has more than one thread, another one sorts it while the next buffer is filled, unless the
+ * order has a function of the caller's.  When memory is full, its sequences are merged to one on disks, of level 1.  When there are enough sequences
  * of a level, they are merged to one of the next level.  What is popped comes from a deletion buffer, which the next
  * records of all sequences and of the insertion buffer are merged into.  Records that come before its end are in a heap
  * until they are popped.

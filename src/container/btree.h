@@ -21,8 +21,11 @@
  *
  * Cursors (btree_cursors.h) are told of each record that comes, goes or moves.
  *
+ * A tree that was saved (btree_file.h) is read by the same code: its blocks are in parts of a file, in place of arrays.
+ *
  * Files.  btree.c opens, closes, and has blocks; btree_find.c comes down; btree_change.c inserts and takes out;
- * btree_verify.c looks at everything.  What the public calls check is in public_btree.c and its relatives.
+ * btree_verify.c looks at everything; btree_save.c, btree_file.c and btree_seen.c are about files.  What the public
+ * calls check is in public_btree.c and its relatives.
  */
 #ifndef EMI_BTREE_H
 #define EMI_BTREE_H
@@ -36,6 +39,7 @@
 
 #define EMI_BTREE_ROOT (UINT64_MAX - 1) /* the number of a root that is a leaf */
 #define EMI_BTREE_HEIGHT_MOST 48u
+#define EMI_BTREE_UNSEEN 0x80000000u /* in the flags of a leaf, or the level of a node: see btree_file.h */
 
 /* A block in memory. */
 typedef struct emi_btree_pin {
@@ -68,12 +72,14 @@ struct em_btree {
 	uint32_t users;         /* the caller, and cursors and loaders: released with the last */
 	emi_btree_plan plan;
 	emi_collation by;
+	int sure;               /* no comparison fails, as none calls a function of the caller's */
 	emi_leaf_form form;
 	uint64_t n;             /* records */
 	uint32_t height;        /* 0: the root is a leaf */
 	uint64_t first, last;   /* leaves */
 	void *root;             /* a leaf or a node; NULL: there are no records */
 	size_t root_bytes;
+	uint32_t root_most;     /* emi_leaf_most(), of a root that is a leaf */
 	char *tmp;              /* as large as a leaf, for moving records; NULL: not needed yet */
 	char *probe;            /* two records at addresses that suit functions; NULL: not needed yet */
 	char *key;              /* a record with the key of a separator; NULL: not needed yet */
@@ -81,6 +87,7 @@ struct em_btree {
 	emi_btree_cursors cursors;
 	uint64_t splits, shares, fusions; /* of leaves and nodes */
 	struct emi_btree_load *loader; /* that is making the tree; NULL: none */
+	struct emi_btree_file *file; /* that it was saved to, and is read from; NULL: none */
 };
 
 /* btree.c */
@@ -96,17 +103,58 @@ uint64_t emi_btree_memory(const emi_btree_plan *p, uint64_t records);
 em_status emi_btree_clear(em_btree *t, em_errinfo *err);
 
 /* The probe of a key of the caller's, or of the second one (which is 0 or 1); EM_ERR_USER, EM_ERR_NOMEM. */
-em_status emi_btree_probe_key(em_btree *t, const void *key, int which, emi_btree_probe *probe, em_errinfo *err);
+em_status emi_btree_probe_any(em_btree *t, const void *key, int which, emi_btree_probe *probe, em_errinfo *err);
 
 /* Has a function of the caller's failed since?  Comparisons begin anew then. */
-em_status emi_btree_compared(em_btree *t, em_errinfo *err);
+em_status emi_btree_compared_by_function(em_btree *t, em_errinfo *err);
+
+static inline em_status emi_btree_compared(em_btree *t, em_errinfo *err)
+{
+	return t->sure ? EM_OK : emi_btree_compared_by_function(t, err);
+}
+
+static inline em_status emi_btree_probe_key(em_btree *t, const void *key, int which, emi_btree_probe *probe,
+					    em_errinfo *err)
+{
+	if (!t->sure || !t->form.is_number)
+		return emi_btree_probe_any(t, key, which, probe, err);
+	probe->head = emi_leaf_head(&t->form.number, key);
+	probe->val = emi_codec_val(t->by.codec, t->by.order, key);
+	probe->record = key;
+	return EM_OK;
+}
 
 /* Pin a leaf, or a node of a level.  All zeroes need no unpinning. */
-em_status emi_btree_leaf(em_btree *t, uint64_t id, uint32_t mode, emi_btree_pin *pin, em_errinfo *err);
+em_status emi_btree_leaf_block(em_btree *t, uint64_t id, uint32_t mode, emi_btree_pin *pin, em_errinfo *err);
 em_status emi_btree_node_of(em_btree *t, uint64_t id, uint32_t level, uint32_t mode, emi_btree_pin *pin,
 			    em_errinfo *err);
-void emi_btree_unpin_leaf(em_btree *t, emi_btree_pin *pin, int dirty);
+void emi_btree_unpin_block(em_btree *t, emi_btree_pin *pin, int dirty);
 void emi_btree_unpin_node(em_btree *t, emi_btree_pin *pin, int dirty);
+
+static inline em_status emi_btree_leaf(em_btree *t, uint64_t id, uint32_t mode, emi_btree_pin *pin, em_errinfo *err)
+{
+	if (id != EMI_BTREE_ROOT)
+		return emi_btree_leaf_block(t, id, mode, pin, err);
+	pin->id = id;
+	pin->frame = EM_CACHE_NONE;
+	pin->u.at = t->root;
+	return EM_OK;
+}
+
+static inline void emi_btree_unpin_leaf(em_btree *t, emi_btree_pin *pin, int dirty)
+{
+	if (pin->u.at != NULL && pin->frame != EM_CACHE_NONE)
+		emi_btree_unpin_block(t, pin, dirty);
+	pin->u.at = NULL;
+}
+
+/* btree_seen.c: a block has come from a file: it is marked; 0: it has the mark already, which is damage. */
+int emi_btree_mark(void *block);
+
+/* A block of a tree that was saved is pinned: if it is marked, it is what was saved, and not marked any more, or
+ * EM_ERR_CORRUPT. */
+em_status emi_btree_see(em_btree *t, uint32_t level, uint64_t id, void *block, em_errinfo *err);
+em_status emi_btree_see_root(em_btree *t, em_errinfo *err);
 
 /* A new block, pinned, whose contents are anything. */
 em_status emi_btree_new_leaf(em_btree *t, emi_btree_pin *pin, em_errinfo *err);
@@ -119,19 +167,37 @@ void emi_btree_drop_node(em_btree *t, emi_btree_pin *pin);
 /* The memory to move records with, and for the bytes of a separator. */
 em_status emi_btree_have_tmp(em_btree *t, em_errinfo *err);
 
+/* Memory of the caller's as a leaf. */
+static inline emi_leaf_place emi_btree_leaf_in(const em_btree *t, void *memory, size_t bytes)
+{
+	const emi_leaf_place p = { memory, (uint32_t)bytes, emi_leaf_most(bytes, t->plan.record) };
+
+	return p;
+}
+
 /* Another root, in place of what there is. */
 void emi_btree_set_root(em_btree *t, void *root, size_t bytes);
 
 static inline emi_leaf_place emi_btree_place(const em_btree *t, const emi_btree_pin *pin)
 {
-	const emi_leaf_place p = { pin->u.leaf, pin->id == EMI_BTREE_ROOT ? t->root_bytes : t->plan.leaf_bytes };
+	emi_leaf_place p = { pin->u.leaf, (uint32_t)t->plan.leaf_bytes, t->plan.leaf_most };
 
+	if (pin->id == EMI_BTREE_ROOT) {
+		p.bytes = (uint32_t)t->root_bytes;
+		p.most = t->root_most;
+	}
 	return p;
 }
 
 static inline char *emi_btree_record(const em_btree *t, const emi_btree_pin *pin, uint32_t slot)
 {
 	return t->form.kind->record(&t->form, emi_btree_place(t, pin), slot);
+}
+
+/* The number of a child. */
+static inline uint64_t emi_btree_child_id(const em_btree *t, const emi_btree_node *n, uint32_t i)
+{
+	return t->file == NULL ? emi_node_children(n)[i] : n->first + i;
 }
 
 /* btree_find.c */
@@ -163,7 +229,14 @@ em_status emi_btree_bound(em_btree *t, const emi_btree_probe *probe, int upper, 
 			  em_errinfo *err);
 
 /* Is the record in a spot equal to the probe? */
-int emi_btree_is(const em_btree *t, const emi_btree_spot *spot, const emi_btree_probe *probe);
+static inline int emi_btree_is(const em_btree *t, const emi_btree_spot *spot, const emi_btree_probe *probe)
+{
+	const char *record = emi_btree_record(t, &spot->pin, spot->slot);
+
+	if (t->form.is_number && t->by.tie.fn == NULL)
+		return emi_leaf_head(&t->form.number, record) == probe->head;
+	return emi_collation_compare_to(&t->by, record, probe->head, probe->val) == 0;
+}
 
 /* The way to a leaf of which a record is that is equal to the probe; or, NULL, to the first or last leaf, which leaf
  * is. */
@@ -177,6 +250,11 @@ em_status emi_btree_path_next(em_btree *t, emi_btree_path *path, em_errinfo *err
 
 /* From one leaf to the one before. */
 em_status emi_btree_path_prev(em_btree *t, emi_btree_path *path, em_errinfo *err);
+
+/* The leaf before one that is pinned; EMI_BTREE_NONE: it is the first.  What a leaf has as its link is a hint: it is true
+ * if that is a leaf whose next one is this.  When a leaf is split, or becomes one with its neighbour, the one behind is
+ * not told, as that would be another block to read and to write.  Then its place is found by the nodes above it. */
+em_status emi_btree_prev(em_btree *t, const emi_btree_pin *pin, uint64_t *prev, em_errinfo *err);
 
 /* btree_split.c: have room for a record in its leaf. */
 em_status emi_btree_split(em_btree *t, const emi_btree_probe *probe, int upper, em_errinfo *err);
@@ -232,6 +310,10 @@ em_status emi_btree_cursor_put(em_btree_cursor *c, const void *record, em_errinf
 
 /* btree_ahead.c: the leaf that is pinned is going to be followed by so many that way: begin to read them. */
 void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n);
+
+/* Somebody goes along all leaves, and is at that which the path leads to: begin to read those that come next, as far as
+ * their node is the same. */
+void emi_btree_ahead_along(em_btree *t, const emi_btree_path *path);
 
 /* btree_many.c: copy, for each of n keys, the first record that is not before it, or, upper, that is behind it, and,
  * equal, has that key, to its place; found[], which may be NULL, says for which there is one. */

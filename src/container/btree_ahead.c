@@ -2,11 +2,14 @@
 /*
  * btree_ahead.c -- reading leaves of a B+-tree before a cursor comes to them; see btree.h.
  *
- * A leaf knows its neighbours, so one can be read ahead by its links.  More of them are in the node above, which is
+ * A leaf knows its neighbours, or nearly (emi_btree_prev()), so one can be read ahead by its links.  More of them are in the node above, which is
  * found by the key of a record.  Where all records of a leaf have the same key there may be many such leaves, and
  * looking for this one among them could take long: then one is enough.
  */
 #include "container/btree.h"
+
+#define ALONG_SHARE 4u          /* of the frames are for what a walk along all leaves wants next, ... */
+#define ALONG_MOST 64u          /* ... and no more than so many */
 
 static void hint(em_btree *t, uint64_t leaf)
 {
@@ -33,7 +36,8 @@ void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_
 
 	if (beside == EMI_BTREE_NONE || n == 0)
 		return;
-	hint(t, beside);
+	if (emi_btree_ids_used(&t->leaves.ids, beside))
+		hint(t, beside);
 	if (n == 1 || pin->u.leaf->n == 0)
 		return;
 	first = emi_btree_probe_of(&t->by, emi_btree_record(t, pin, 0));
@@ -45,4 +49,19 @@ void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_
 		if (st == EM_OK)
 			hint(t, path.id[0]);
 	}
+}
+
+void emi_btree_ahead_along(em_btree *t, const emi_btree_path *path)
+{
+	const uint32_t share = t->plan.leaf_frames / ALONG_SHARE, most = share < ALONG_MOST ? share : ALONG_MOST;
+	const uint32_t child = path->child[1];
+	emi_btree_pin pin = { 0 };
+	uint32_t i;
+
+	if (t->height == 0 || emi_btree_node_of(t, path->id[1], 1, EM_CACHE_READ, &pin, NULL) != EM_OK)
+		return;
+	/* At the first one, all; then one more each time. */
+	for (i = child == 0 ? 1 : most; i <= most && i < pin.u.node->n - child; i++)
+		hint(t, emi_btree_child_id(t, pin.u.node, child + i));
+	emi_btree_unpin_node(t, &pin, 0);
 }

@@ -3,8 +3,10 @@
  * public_btree.c -- B+-trees as callers outside know them: what they give is checked, and the detail of failures is
  * kept.
  */
+#include "container/btree_file.h"
 #include "container/public_btree.h"
 
+#include "base/copy.h"
 #include "base/memory.h"
 #include "base/structs.h"
 #include "block/policy.h"
@@ -31,6 +33,17 @@ static void release_tree(void *tree)
 		emi_leave_quickly(&t->object);
 }
 
+em_btree *emi_btree_new(em_ctx *ctx, const emi_btree_plan *plan, em_errinfo *err)
+{
+	em_btree *t = emi_object_new(ctx, sizeof *t, 0, release_tree, err);
+
+	if (t != NULL) {
+		t->users = 1;
+		t->plan = *plan;
+	}
+	return t;
+}
+
 static em_status open_tree(em_btree **out, em_ctx *ctx, const em_order *order, em_btree_opts *o, em_errinfo *err)
 {
 	emi_btree_plan plan;
@@ -43,11 +56,9 @@ static em_status open_tree(em_btree **out, em_ctx *ctx, const em_order *order, e
 		st = emi_btree_plan_make(&plan, ctx, order, o, err);
 	if (st != EM_OK)
 		return st;
-	t = emi_object_new(ctx, sizeof *t, 0, release_tree, err);
+	t = emi_btree_new(ctx, &plan, err);
 	if (t == NULL)
 		return err->status;
-	t->users = 1;
-	t->plan = plan;
 	st = emi_btree_open(t, ctx, order, o, err);
 	if (st != EM_OK)
 		release_tree(t);
@@ -114,6 +125,9 @@ uint64_t em_btree_key_bytes(const em_btree *t)
 
 em_status emi_btree_may_change(const em_btree *t, em_errinfo *err)
 {
+	if (t->file != NULL)
+		return emi_fail_refused(err, EM_ERR_ACCESS, "a tree that was saved is for reading only", "write",
+					emi_file_path(t->file->file), EMI_NO_OFFSET, 0);
 	return t->loader == NULL ? EM_OK : emi_fail(err, EM_ERR_STATE, "the tree is being loaded");
 }
 
@@ -180,7 +194,7 @@ static em_status look_up(em_btree *t, const void *key, int upper, int equal, voi
 		if (equal && !emi_btree_is(t, &spot, &probe))
 			st = EM_NOT_FOUND;
 		else
-			memcpy(record, emi_btree_record(t, &spot.pin, spot.slot), t->plan.record);
+			emi_copy(record, emi_btree_record(t, &spot.pin, spot.slot), t->plan.record);
 		emi_btree_unpin_leaf(t, &spot.pin, 0);
 		if (emi_btree_compared(t, &err) != EM_OK)
 			st = err.status;

@@ -456,6 +456,7 @@ static void btree_again(again *a)
 	assert_int_equal(em_btree_clear(a->object), EM_ERR_BUSY);
 	assert_int_equal(em_btree_flush(a->object), EM_ERR_BUSY);
 	assert_int_equal(em_btree_verify(a->object), EM_ERR_BUSY);
+	assert_int_equal(em_btree_save(a->object, "none"), EM_ERR_BUSY);
 	assert_int_equal(em_btree_get_many(a->object, &one, 1, &one, NULL, &n), EM_ERR_BUSY);
 	assert_int_equal(em_btree_lower_bound_many(a->object, &one, 1, &one, NULL, &n), EM_ERR_BUSY);
 	assert_int_equal(em_btree_insert_many(a->object, &one, 1, &n), EM_ERR_BUSY);
