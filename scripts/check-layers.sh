@@ -22,6 +22,7 @@ BEGIN {
 	may["stream"] = "base io key block stream"
 	may["sort"] = "base io key kern ctx block stream sort"
 	may["container"] = "base io key block stream sort container"
+	may["abi"] = "base abi"
 	may["cli"] = "cli"
 	os["base"] = os["io"] = os["ctx"] = os["stream"] = os["cli"] = 1
 }

@@ -20,10 +20,10 @@
  *
  * How it works.  Records are appended to an insertion buffer.  When that is full it is sorted and becomes a sequence in
  * memory; if the context has more than one thread, another one sorts it while the next buffer is filled, unless the
- * order has a function of the caller's.  When memory is full, its sequences are merged to one on disks, of level 1.  When there are enough sequences
- * of a level, they are merged to one of the next level.  What is popped comes from a deletion buffer, which the next
- * records of all sequences and of the insertion buffer are merged into.  Records that come before its end are in a heap
- * until they are popped.
+ * order has a function of the caller's.  When memory is full, its sequences are merged to one on disks, of level 1.
+ * When there are enough sequences of a level, they are merged to one of the next level.  What is popped comes from a
+ * deletion buffer, which the next records of all sequences and of the insertion buffer are merged into.  Records that
+ * come before its end are in a heap until they are popped.
  *
  * I/O, for n records of R bytes: with a memory of M bytes and blocks of B there are about M / R records in a sequence
  * of level 1, and L = ceil(log_k(n R / M)) levels, where k is the arity.  A record is written once and read once for
@@ -247,10 +247,10 @@ EM_API EM_NODISCARD em_status em_pq_replace(em_pq *q, const void *pushed, void *
 EM_API EM_NODISCARD em_status em_pq_next(em_pq *q, const em_batch **batch);
 
 /**
- * The cursor of q (extmem/cursor.h), always the same: it drains the queue record by record, in place of batches.  Records
- * in its window are out of the queue: they count no more, and pushes and pops know nothing of them.  em_pq_clear() and
- * em_pq_next() end the window.  em_cursor_refill() is EM_NOT_FOUND where the queue is empty, and goes on after a push.
- * NULL of NULL.
+ * The cursor of q (extmem/cursor.h), always the same: it drains the queue record by record, in place of batches.
+ * Records in its window are out of the queue: they count no more, and pushes and pops know nothing of them.
+ * em_pq_clear() and em_pq_next() end the window.  em_cursor_refill() is EM_NOT_FOUND where the queue is empty, and goes
+ * on after a push.  NULL of NULL.
  */
 EM_API em_cursor *em_pq_cursor(em_pq *q);
 
