@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What everything hangs from."""
+import os
+
+from . import _extmem as _c
+from .errors import UsageError
+
+
+class _Object:
+    """What has a handle: closed once, by `with`, or by the collector."""
+    _h = None
+
+    def close(self):
+        if self._h is not None:
+            self._h.close()
+
+    @property
+    def closed(self):
+        return self._h is None or self._h.closed
+
+    def __enter__(self):
+        if self.closed:
+            raise UsageError("it is closed")
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Context(_Object):
+    """Budgets, scratch disks, threads: the fields of em_ctx_opts by name (memory, threads, dirs, disks, ...)."""
+
+    def __init__(self, **opts):
+        self._h = _c.em_ctx_open(opts)
+
+    def cancel(self):
+        """Cancel everything in it, from any thread; it cannot be undone."""
+        _c.em_ctx_cancel(self._h)
+
+    def stats(self):
+        """What all of its files moved, and its memory."""
+        return _c.em_ctx_io_stats_get(self._h) | {
+            "memory": _c.em_ctx_memory(self._h), "memory_used": _c.em_ctx_memory_used(self._h),
+            "memory_peak": _c.em_ctx_memory_peak(self._h), "threads": _c.em_ctx_threads(self._h),
+            "backend": _c.em_ctx_backend(self._h), "isa": _c.em_ctx_isa(self._h)}
+
+
+_default = (None, None)
+
+
+def default_context():
+    """The context of what was given none: one for each process."""
+    global _default
+    if _default[0] != os.getpid():
+        _default = os.getpid(), Context()
+    return _default[1]
