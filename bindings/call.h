@@ -75,18 +75,6 @@ static thread_local struct emb_call emb_call;
 static __thread struct emb_call emb_call;
 #endif
 
-/** An object becomes the receiver, unless there is one.  The sizes are for what does not know its own: those of what it
- *  was made of. */
-static void emb_receiver(const struct emb_kind *kind, const void *object, uint64_t record_bytes, uint64_t key_bytes)
-{
-	if (emb_call.kind)
-		return;
-	emb_call.kind = kind;
-	emb_call.object = object;
-	emb_call.record_bytes = kind->record_bytes ? kind->record_bytes(object) : record_bytes;
-	emb_call.key_bytes = kind->key_bytes ? kind->key_bytes(object) : key_bytes ? key_bytes : emb_call.record_bytes;
-}
-
 /** The call failed: complete its detail. */
 static const em_errinfo *emb_failed(em_status status)
 {

@@ -495,16 +495,104 @@ static int emb_buffer(PyObject *o, Py_buffer *view, int writable, uint64_t unit)
 	return -1;
 }
 
-/** The same for one record or key. */
-static int emb_one(PyObject *o, Py_buffer *view, uint64_t bytes)
+/* Records that are numbers. */
+
+union emb_value {
+	uint8_t B;
+	int8_t b;
+	uint16_t H;
+	int16_t h;
+	uint32_t I;
+	int32_t i;
+	uint64_t Q;
+	int64_t q;
+	float f;
+	double d;
+};
+
+static int emb_signed(PyObject *o, long long least, long long most, long long *to)
 {
-	if (PyObject_GetBuffer(o, view, PyBUF_SIMPLE))
+	*to = PyLong_AsLongLong(o);
+	if (*to == -1 && PyErr_Occurred())
 		return -1;
-	if ((uint64_t)view->len == bytes)
+	if (*to >= least && *to <= most)
 		return 0;
-	PyErr_Format(PyExc_ValueError, "%zd bytes are no record or key of %llu", view->len, (unsigned long long)bytes);
-	PyBuffer_Release(view);
+	PyErr_Format(PyExc_OverflowError, "%lld is no record of this size", *to);
 	return -1;
+}
+
+/** A number as a record: never rounded, never cut off. */
+static int emb_number_in(PyObject *o, char code, union emb_value *v)
+{
+	long long n = 0;
+
+	switch (code) {
+	case 'Q':
+		v->Q = PyLong_AsUnsignedLongLong(o);
+		return v->Q == UINT64_MAX && PyErr_Occurred() ? -1 : 0;
+	case 'd':
+	case 'f':
+		v->d = PyFloat_AsDouble(o);
+		if (v->d == -1 && PyErr_Occurred())
+			return -1;
+		if (code == 'f')
+			v->f = (float)v->d;
+		return 0;
+	case 'B':
+		return emb_signed(o, 0, UINT8_MAX, &n) ? -1 : (v->B = (uint8_t)n, 0);
+	case 'b':
+		return emb_signed(o, INT8_MIN, INT8_MAX, &n) ? -1 : (v->b = (int8_t)n, 0);
+	case 'H':
+		return emb_signed(o, 0, UINT16_MAX, &n) ? -1 : (v->H = (uint16_t)n, 0);
+	case 'h':
+		return emb_signed(o, INT16_MIN, INT16_MAX, &n) ? -1 : (v->h = (int16_t)n, 0);
+	case 'I':
+		return emb_signed(o, 0, UINT32_MAX, &n) ? -1 : (v->I = (uint32_t)n, 0);
+	case 'i':
+		return emb_signed(o, INT32_MIN, INT32_MAX, &n) ? -1 : (v->i = (int32_t)n, 0);
+	default:
+		return emb_signed(o, INT64_MIN, INT64_MAX, &n) ? -1 : (v->q = n, 0);
+	}
+}
+
+static PyObject *emb_number_out(char code, const union emb_value *v)
+{
+	switch (code) {
+	case 'Q':
+		return PyLong_FromUnsignedLongLong(v->Q);
+	case 'd':
+		return PyFloat_FromDouble(v->d);
+	case 'f':
+		return PyFloat_FromDouble(v->f);
+	case 'B':
+		return PyLong_FromLong(v->B);
+	case 'b':
+		return PyLong_FromLong(v->b);
+	case 'H':
+		return PyLong_FromLong(v->H);
+	case 'h':
+		return PyLong_FromLong(v->h);
+	case 'I':
+		return PyLong_FromUnsignedLong(v->I);
+	case 'i':
+		return PyLong_FromLong(v->i);
+	default:
+		return PyLong_FromLongLong(v->q);
+	}
+}
+
+/** One record or key, of so many bytes, as memory: *seen is 1 if that is a buffer to be released. */
+static const void *emb_one(PyObject *o, Py_buffer *view, int *seen, union emb_value *number, uint64_t bytes)
+{
+	if (emb_number)
+		return emb_number_in(o, emb_number, number) ? NULL : number;
+	if (PyObject_GetBuffer(o, view, PyBUF_SIMPLE))
+		return NULL;
+	*seen = 1;
+	if ((uint64_t)view->len == bytes)
+		return view->buf;
+	PyErr_Format(PyExc_ValueError, "%zd bytes are no record or key of %llu", view->len, (unsigned long long)bytes);
+	return NULL;
 }
 
 /** An id of a block is (disk, offset). */

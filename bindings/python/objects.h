@@ -27,8 +27,9 @@ typedef struct {
 	const void *owner;           /**< The thread that is inside: the address of its emb_call. */
 	uint32_t uses;               /**< Calls in progress. */
 	int closing;                 /**< To be closed when there are none. */
-	uint64_t record_bytes;       /**< Of what it was made of, or a pool's blocks, ... */
-	uint64_t key_bytes;          /**< ... where it does not know itself. */
+	uint64_t record_bytes;       /**< Of its records, or of a pool's blocks, ... */
+	uint64_t key_bytes;          /**< ... and of keys; 0: it has none. */
+	char number;                 /**< 'Q', 'q', 'd', ...: a record is that, and in Python a number; 0: it is bytes. */
 	PyObject *keep;              /**< What callbacks need as long as it lives; NULL: nothing. */
 	struct emb_batch *lent[2];   /**< The last batch, and the ends of its records.  Not kept: they keep the handle. */
 	PyObject *format;            /**< How its batches are read: (bytes of an item, format as bytes), or NULL. */
@@ -48,6 +49,8 @@ typedef struct emb_batch {
 
 static PyTypeObject *emb_handle_type, *emb_batch_type;
 static PyObject *emb_make_error; /* Makes an exception of a detail. */
+
+static __thread char emb_number; /* How the receiver's records are numbers, or 0. */
 
 /* Statuses and exceptions. */
 
@@ -94,7 +97,7 @@ static void emb_keep_raised(void)
 		PyErr_Fetch(&emb_raised[0], &emb_raised[1], &emb_raised[2]);
 }
 
-/** The status of a call as a result, or NULL with an exception. */
+/** The status of a call as a result, None where that is EM_OK; or NULL with an exception. */
 static PyObject *emb_status(em_status status)
 {
 	if (emb_raised[0]) {
@@ -106,7 +109,7 @@ static PyObject *emb_status(em_status status)
 		return emb_raise(status);
 	emb_call.status = status;
 	emb_call.outputs = 0;
-	return PyLong_FromLong(status);
+	return status ? PyLong_FromLong(status) : (Py_INCREF(Py_None), Py_None);
 }
 
 /** One more result takes the place of the status, or stands beside the others; without success there is None. */
@@ -352,6 +355,19 @@ static int emb_handle_set_format(PyObject *self, PyObject *value, void *unused)
 	return 0;
 }
 
+static int emb_handle_set_number(PyObject *self, PyObject *value, void *unused)
+{
+	char *code = value && PyBytes_Check(value) ? PyBytes_AsString(value) : NULL;
+
+	(void)unused;
+	if (!code || !strchr("BbHhIiQqfd", code[0])) {
+		PyErr_SetString(PyExc_TypeError, "a number is one of b\"BbHhIiQqfd\"");
+		return -1;
+	}
+	((emb_handle *)self)->number = code[0];
+	return 0;
+}
+
 static int emb_handle_set_bytes(PyObject *self, PyObject *value, void *unused)
 {
 	const unsigned long long bytes = value ? PyLong_AsUnsignedLongLong(value) : 0;
@@ -401,6 +417,7 @@ static PyMethodDef emb_handle_methods[] = {
 };
 static PyGetSetDef emb_handle_getset[] = {
 	{ "closed", emb_handle_closed, NULL, NULL, NULL },
+	{ "number", NULL, emb_handle_set_number, NULL, NULL },
 	{ "record_bytes", NULL, emb_handle_set_bytes, NULL, NULL },
 	{ "format", NULL, emb_handle_set_format, NULL, NULL },
 	{ NULL, NULL, NULL, NULL, NULL }
@@ -436,8 +453,9 @@ static PyObject *emb_handle_new(void *object, const struct emb_kind *kind)
 	memset((char *)h + sizeof(PyObject), 0, sizeof *h - sizeof(PyObject));
 	h->object = object;
 	h->kind = kind;
-	h->record_bytes = emb_call.order_bytes ? emb_call.order_bytes : emb_call.record_bytes;
-	h->key_bytes = emb_call.key_bytes;
+	h->record_bytes = kind->record_bytes ? kind->record_bytes(object)
+		: emb_call.order_bytes ? emb_call.order_bytes : emb_call.record_bytes;
+	h->key_bytes = kind->key_bytes ? kind->key_bytes(object) : emb_call.key_bytes;
 	h->keep = emb_keep;
 	emb_keep = NULL;
 	h->held = emb_held;
@@ -470,7 +488,13 @@ static emb_handle *emb_enter(PyObject *o, const struct emb_kind *kind, int tells
 		h->owner = &emb_call;
 	if (kind == &emb_kind_em_order)
 		emb_call.order_bytes = em_order_record_size((em_order *)h->object);
-	emb_receiver(kind, h->object, h->record_bytes, h->key_bytes);
+	if (!emb_call.kind) {
+		emb_call.kind = kind;
+		emb_call.object = h->object;
+		emb_call.record_bytes = h->record_bytes;
+		emb_call.key_bytes = h->key_bytes ? h->key_bytes : h->record_bytes;
+		emb_number = h->number;
+	}
 	Py_INCREF(o);
 	return h;
 }

@@ -86,14 +86,14 @@ class Build(build_ext):
             copy_core(source)
             run("sh", "autogen.sh", cwd=source)
         if not os.path.exists(os.path.join(built, "Makefile")):
-            run(os.path.join(source, "configure"), "-q", "--disable-shared", "--with-pic", "--without-python",
+            run(os.path.join(source, "configure"), "-q", "--disable-shared", "--with-pic", "--without-python", "CFLAGS=-O2",
                 *shlex.split(os.environ.get("EXTMEM_CONFIGURE", "")), cwd=built)
         run("make", "-s", "-j", str(os.cpu_count() or 1), "libextmem.la", "extmem.pc", cwd=built)
         ext.include_dirs.append(os.path.join(source, "include"))
         ext.extra_objects.append(os.path.join(built, ".libs", "libextmem.a"))
         with open(os.path.join(built, "extmem.pc"), encoding="ascii") as f:
             ext.extra_link_args += [word for line in f if line.startswith("Libs.private:") for word in line.split()[1:]]
-        ext.extra_link_args.append("-Wl,--exclude-libs,ALL")
+        ext.extra_link_args += ["-Wl,--exclude-libs,ALL", "-Wl,-s"]
 
 
 def copy_core(to):

@@ -216,20 +216,17 @@ static PyObject *emb_set_error(PyObject *self, PyObject *args)
 	if (seen$argnum > 1)
 		PyBuffer_Release(&ends$argnum);
 }
-%typemap(in) const void *EM_RECORD (Py_buffer view, int seen = 0) {
-	if (emb_one($input, &view, emb_call.record_bytes))
+%typemap(in) const void *EM_RECORD (Py_buffer view, int seen = 0, union emb_value number) {
+	$1 = (void *)(uintptr_t)emb_one($input, &view, &seen, &number, emb_call.record_bytes);
+	if (!$1)
 		SWIG_fail;
-	seen = 1;
-	$1 = view.buf;
 }
-%typemap(in) const void *EM_KEY (Py_buffer view, int seen = 0) {
-	if ($input == Py_None) {
-		$1 = NULL;
-	} else {
-		if (emb_one($input, &view, emb_call.key_bytes))
+%typemap(in) const void *EM_KEY (Py_buffer view, int seen = 0, union emb_value number) {
+	$1 = NULL;
+	if ($input != Py_None) {
+		$1 = (void *)(uintptr_t)emb_one($input, &view, &seen, &number, emb_call.key_bytes);
+		if (!$1)
 			SWIG_fail;
-		seen = 1;
-		$1 = view.buf;
 	}
 }
 %typemap(freearg) (const void *EM_RECORDS, uint64_t EM_N), (void *EM_ROOM, uint64_t EM_N),
@@ -237,17 +234,24 @@ static PyObject *emb_set_error(PyObject *self, PyObject *args)
 	if (seen$argnum)
 		PyBuffer_Release(&view$argnum);
 }
-%typemap(in, numinputs=0) void *EM_RECORD_OUT (PyObject *made = NULL) {
+%typemap(in, numinputs=0) void *EM_RECORD_OUT (PyObject *made = NULL, union emb_value number, char code = 0) {
 	$1 = NULL;
 }
 %typemap(check) void *EM_RECORD_OUT {
-	made$argnum = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)emb_call.record_bytes);
-	if (!made$argnum)
-		SWIG_fail;
-	$1 = PyBytes_AsString(made$argnum);
+	code$argnum = emb_number;
+	if (code$argnum) {
+		$1 = &number$argnum;
+	} else {
+		made$argnum = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)emb_call.record_bytes);
+		if (!made$argnum)
+			SWIG_fail;
+		$1 = PyBytes_AsString(made$argnum);
+	}
 }
 %typemap(argout) void *EM_RECORD_OUT {
-	if (emb_call.status == EM_OK) {
+	if (emb_call.status == EM_OK && code$argnum) {
+		$result = emb_output($result, emb_number_out(code$argnum, &number$argnum));
+	} else if (emb_call.status == EM_OK) {
 		$result = emb_output($result, made$argnum);
 		made$argnum = NULL;
 	} else {

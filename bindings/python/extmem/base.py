@@ -27,15 +27,21 @@ class _Object:
         self.close()
 
 
+def _call(fn, doc=None):
+    """A method that calls a function of the module with the handle and its own arguments."""
+    def method(self, *args):
+        return fn(self._h, *args)
+    method.__doc__ = doc
+    return method
+
+
 class Context(_Object):
     """Budgets, scratch disks, threads: the fields of em_ctx_opts by name (memory, threads, dirs, disks, ...)."""
 
     def __init__(self, **opts):
         self._h = _c.em_ctx_open(opts)
 
-    def cancel(self):
-        """Cancel everything in it, from any thread; it cannot be undone."""
-        _c.em_ctx_cancel(self._h)
+    cancel = _call(_c.em_ctx_cancel, "Cancel everything in it, from any thread; it cannot be undone.")
 
     def stats(self):
         """What all of its files moved, and its memory."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """What containers are made of: files, requests, blocks on scratch disks by their ids, pools.  An id is (disk, offset)."""
 from . import _extmem as _c
-from .base import _Object, default_context
+from .base import _call, _Object, default_context
 
 _MODES = {"r": _c.EM_OPEN_READ, "w": _c.EM_OPEN_READ | _c.EM_OPEN_WRITE,
           "x": _c.EM_OPEN_READ | _c.EM_OPEN_WRITE | _c.EM_OPEN_CREATE, "temp": _c.EM_OPEN_TEMP}
@@ -13,9 +13,7 @@ class Request(_Object):
     def __init__(self, handle):
         self._h = handle
 
-    def wait(self):
-        """Wait until it is done; a failure raises."""
-        _c.em_request_wait(self._h)
+    wait = _call(_c.em_request_wait, "Wait until it is done; a failure raises.")
 
     def wait_for(self, seconds):
         return _c.em_request_wait_for(self._h, seconds) != 0
@@ -44,19 +42,16 @@ class File(_Object):
         self._ctx = ctx or default_context()
         self._h = _c.em_file_open(self._ctx._h, path, {"flags": _MODES[mode] | flags})
 
-    def __len__(self):
-        return _c.em_file_size(self._h)
+    __len__ = _call(_c.em_file_size)
 
     def read(self, n, offset):
         room = bytearray(n)
         del room[_c.em_file_read(self._h, room, offset):]
         return room
 
-    def readinto(self, buffer, offset):
-        return _c.em_file_read(self._h, buffer, offset)
+    readinto = _call(_c.em_file_read)
 
-    def write(self, data, offset):
-        _c.em_file_write(self._h, data, offset)
+    write = _call(_c.em_file_write)
 
     def read_async(self, buffer, offset, done=None):
         """done(status, bytes moved) is called by the thread that notices."""
@@ -65,14 +60,11 @@ class File(_Object):
     def write_async(self, data, offset, done=None):
         return Request(_c.em_file_write_async(self._h, data, offset, done))
 
-    def resize(self, n):
-        _c.em_file_resize(self._h, n)
+    resize = _call(_c.em_file_resize)
 
-    def sync(self):
-        _c.em_file_sync(self._h)
+    sync = _call(_c.em_file_sync)
 
-    def stats(self):
-        return _c.em_file_stats_get(self._h)
+    stats = _call(_c.em_file_stats_get)
 
 
 class Disks(_Object):
@@ -82,14 +74,12 @@ class Disks(_Object):
         self._ctx = ctx or default_context()
         self._h = _c.em_disks_open(self._ctx._h, opts)
 
-    def __len__(self):
-        return _c.em_disks_count(self._h)
+    __len__ = _call(_c.em_disks_count)
 
     def alloc(self, n, block_bytes):
         return _c.em_bids_alloc(self._h, n, block_bytes, 0)
 
-    def free(self, bids, block_bytes):
-        _c.em_bids_free(self._h, bids, block_bytes)
+    free = _call(_c.em_bids_free)
 
     def read(self, bid, buffer, done=None):
         return Request(_c.em_block_read(self._h, bid, buffer, done))
@@ -110,15 +100,11 @@ class BlockPool(_Object):
                                                    "prefetch_buffers": prefetch_buffers})
         self._h.record_bytes = block_bytes
 
-    def lend(self):
-        """A buffer to fill, which write() or give_back() takes back."""
-        return _c.em_block_pool_lend(self._h)
+    lend = _call(_c.em_block_pool_lend, "A buffer to fill, which write() or give_back() takes back.")
 
-    def write(self, buffer, bid):
-        _c.em_block_pool_write(self._h, buffer, bid)
+    write = _call(_c.em_block_pool_write)
 
-    def give_back(self, buffer):
-        _c.em_block_pool_return(self._h, buffer)
+    give_back = _call(_c.em_block_pool_return)
 
     def hint(self, bid):
         return _c.em_block_pool_hint(self._h, bid) != 0
@@ -129,11 +115,8 @@ class BlockPool(_Object):
         _c.em_block_pool_read(self._h, bid, room)
         return room
 
-    def free(self, bid):
-        _c.em_block_pool_free(self._h, bid)
+    free = _call(_c.em_block_pool_free)
 
-    def flush(self):
-        _c.em_block_pool_flush(self._h)
+    flush = _call(_c.em_block_pool_flush)
 
-    def stats(self):
-        return _c.em_block_pool_stats_get(self._h)
+    stats = _call(_c.em_block_pool_stats_get)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
 """Containers of any number of records of one size: part of the package extmem."""
 from collections.abc import MutableMapping, MutableSequence
+from functools import partial
 
 from . import _extmem as _c
 from . import _progress
-from .base import _Object, default_context
+from .base import _call, _Object, default_context
 from .records import Order, Records
 
 _CHUNK = 1 << 20
@@ -20,6 +21,10 @@ class _Container(_Object):
         for fn in ("size", "stats_get", "clear"):
             setattr(self, "_" + fn, getattr(_c, f"em_{name}_{fn}", None))
         self._pack, self._unpack = self.records.pack, self.records.unpack
+        if self.records.native and name != "btree":
+            # The module takes and gives numbers.
+            self._h.number = self.records.native.encode()
+            self._pack = self._unpack = self.records.same
 
     def _open(self, fn, opts):
         return fn(self._ctx._h, opts)
@@ -41,15 +46,17 @@ class _Container(_Object):
             raise IndexError(what)
         return self._unpack(record)
 
-    def _pop_many(self, fn, n):
-        room = self.records.room(min(n, len(self)))
-        fn(self._h, room)
-        return self.records.wrap(room)
-
 
 class _Sequence(_Container, MutableSequence):
     """Positions and slices of vectors and deques.  Items come and go at the ends; elsewhere what is behind moves."""
     __hash__ = None
+
+    def _fill(self, items, back=""):
+        self._get, self._set, self._read, self._write, self._append, self._append_many = (
+            getattr(_c, f"em_{self._name}_{fn}") for fn in ("get", "set", "read", "write", "push" + back,
+                                                            f"push{back}_many"))
+        if items is not None:
+            self.extend(items)
 
     def _at(self, i):
         n = len(self)
@@ -137,17 +144,12 @@ class Vector(_Sequence):
             opts["flags"] = opts.get("flags", 0) | {"r": _c.EM_VECTOR_READ_ONLY, "r+": _c.EM_VECTOR_CREATE, "w":
                                                     _c.EM_VECTOR_CREATE | _c.EM_VECTOR_TRUNCATE}[mode]
         self._begin("vector", records, ctx, opts | {"record_bytes": records.bytes})
-        self._get, self._set, self._read = _c.em_vector_get, _c.em_vector_set, _c.em_vector_read
-        self._write, self._append, self._append_many = _c.em_vector_write, _c.em_vector_push, _c.em_vector_push_many
-        if items is not None:
-            self.extend(items)
+        self._fill(items)
 
     def _drop(self):
         _c.em_vector_resize(self._h, len(self) - 1)
 
-    def resize(self, n):
-        """Have n records; new ones are zeros."""
-        _c.em_vector_resize(self._h, n)
+    resize = _call(_c.em_vector_resize, "Have n records; new ones are zeros.")
 
     def clear(self):
         self.resize(0)
@@ -159,9 +161,7 @@ class Vector(_Sequence):
     def flush(self, durable=False):
         _c.em_vector_flush(self._h, durable)
 
-    def export(self, path):
-        """Write all into a file that appears when it is whole."""
-        _c.em_vector_export(self._h, path)
+    export = _call(_c.em_vector_export, "Write all into a file that appears when it is whole.")
 
     def sort(self, key=None, *, unique=False, **opts):
         """Sort in place; returns how many are left in front, which are fewer with unique."""
@@ -192,11 +192,7 @@ class Deque(_Sequence):
     def __init__(self, records, items=None, *, ctx=None, **opts):
         records = records if isinstance(records, Records) else Records(records)
         self._begin("deque", records, ctx, opts | {"record_bytes": records.bytes})
-        self._get, self._set, self._read = _c.em_deque_get, _c.em_deque_set, _c.em_deque_read
-        self._write, self._append = _c.em_deque_write, _c.em_deque_push_back
-        self._append_many = _c.em_deque_push_back_many
-        if items is not None:
-            self.extend(items)
+        self._fill(items, "_back")
 
     def _drop(self):
         _c.em_deque_pop_back(self._h)
@@ -211,50 +207,49 @@ class Deque(_Sequence):
         return self._one(_c.em_deque_pop_back(self._h)) if i == -1 else super().pop(i)
 
 
-class Stack(_Container):
+class _Ends(_Container):
+    """What is pushed, popped and looked at, one record or many."""
+    _functions = ("push", "push_many", "pop", "pop_many", "top")
+
     def __init__(self, records, *, ctx=None, **opts):
         records = records if isinstance(records, Records) else Records(records)
-        self._begin("stack", records, ctx, opts | {"record_bytes": records.bytes})
+        self._begin(self._kind, records, ctx, opts | {"record_bytes": records.bytes})
+
+    def _begin(self, name, records, ctx, opts):
+        super()._begin(name, records, ctx, opts)
+        self._push, self._push_many, self._pop, self._pop_n, self._top = (
+            getattr(_c, f"em_{name}_{fn}") for fn in self._functions)
 
     def push(self, value):
-        _c.em_stack_push(self._h, self._pack(value))
+        self._push(self._h, self._pack(value))
 
     def extend(self, values):
-        _c.em_stack_push_many(self._h, self.records.many(values))
+        self._push_many(self._h, self.records.many(values))
 
     def pop(self):
-        return self._one(_c.em_stack_pop(self._h))
+        return self._one(self._pop(self._h))
 
     def pop_many(self, n):
-        """The n on top, in the order in which they were pushed."""
-        return self._pop_many(_c.em_stack_pop_many, n)
+        """Up to n; of a stack in the order in which they were pushed."""
+        room = self.records.room(min(n, len(self)))
+        self._pop_n(self._h, room)
+        return self.records.wrap(room)
 
     def peek(self):
-        return self._one(_c.em_stack_peek(self._h))
+        return self._one(self._top(self._h))
 
 
-class Queue(_Container):
-    def __init__(self, records, *, ctx=None, **opts):
-        records = records if isinstance(records, Records) else Records(records)
-        self._begin("queue", records, ctx, opts | {"record_bytes": records.bytes})
-
-    def push(self, value):
-        _c.em_queue_push(self._h, self._pack(value))
-
-    def extend(self, values):
-        _c.em_queue_push_many(self._h, self.records.many(values))
-
-    def pop(self):
-        return self._one(_c.em_queue_pop(self._h))
-
-    def pop_many(self, n):
-        return self._pop_many(_c.em_queue_pop_many, n)
-
-    def peek(self):
-        return self._one(_c.em_queue_front(self._h))
+class Stack(_Ends):
+    """What was pushed last is popped first."""
+    _kind, _functions = "stack", ("push", "push_many", "pop", "pop_many", "peek")
 
 
-class PriorityQueue(_Container):
+class Queue(_Ends):
+    """What was pushed first is popped first."""
+    _kind, _functions = "queue", ("push", "push_many", "pop", "pop_many", "front")
+
+
+class PriorityQueue(_Ends):
     """The first record of an order comes out, whatever has been pushed."""
 
     def __init__(self, records, key=None, *, cmp=None, ctx=None, stable=False, **opts):
@@ -263,18 +258,16 @@ class PriorityQueue(_Container):
         self._begin("pq", order.records, ctx, opts | {"order": order._h})
         self._h.format = self.records.format
 
-    def push(self, value):
-        _c.em_pq_push(self._h, self._pack(value))
+        if self._pack is self.records.same:
+            # The path of one record is as short as can be.
+            self.push, take = partial(_c.em_pq_push, self._h), partial(_c.em_pq_pop, self._h)
 
-    def extend(self, values):
-        _c.em_pq_push_many(self._h, self.records.many(values))
-
-    def pop(self):
-        record = _c.em_pq_pop(self._h)
-        return self._unpack(record) if record is not None else self._one(None)
-
-    def peek(self):
-        return self._one(_c.em_pq_top(self._h))
+            def pop():
+                value = take()
+                if value is None:
+                    raise IndexError("pop from an empty container")
+                return value
+            self.pop = pop
 
     def pushpop(self, value):
         return self._one(_c.em_pq_pushpop(self._h, self._pack(value)))
@@ -282,18 +275,13 @@ class PriorityQueue(_Container):
     def replace(self, value):
         return self._one(_c.em_pq_replace(self._h, self._pack(value)))
 
-    def pop_many(self, n):
-        return self._pop_many(_c.em_pq_pop_many, n)
-
     def pop_until(self, bound, n=1 << 16, *, inclusive=False):
         """Up to n records that come before a bound."""
         room = self.records.room(min(n, len(self)))
         got = _c.em_pq_pop_until(self._h, self._pack(bound), inclusive * _c.EM_PQ_INCLUSIVE, room)
         return self.records.wrap(room[:(got or 0) * self.records.bytes])
 
-    def next_batch(self):
-        """A view of the next records, which are taken out, until the next call; None: it is empty."""
-        return _c.em_pq_next(self._h)
+    next_batch = _call(_c.em_pq_next, "A view of the next records, which are taken out, until the next call; None: it is empty.")
 
     def drain(self):
         """Take out item after item."""
@@ -303,7 +291,7 @@ class PriorityQueue(_Container):
             yield from items
 
 
-class RadixHeap(_Container):
+class RadixHeap(_Ends):
     """A priority queue for keys that are numbers and never go back: key names the field."""
 
     def __init__(self, records, key=None, *, ctx=None, **opts):
@@ -312,21 +300,6 @@ class RadixHeap(_Container):
         opts["key_type"] = getattr(_c, "EM_KEY_" + type_.removesuffix("le").removesuffix("be").upper())
         opts["key_flags"] = type_.endswith("be") * _c.EM_KEY_BIG_ENDIAN
         self._begin("radix_heap", records, ctx, opts | {"record_bytes": records.bytes, "key_offset": int(at)})
-
-    def push(self, value):
-        _c.em_radix_heap_push(self._h, self._pack(value))
-
-    def extend(self, values):
-        _c.em_radix_heap_push_many(self._h, self.records.many(values))
-
-    def pop(self):
-        return self._one(_c.em_radix_heap_pop(self._h))
-
-    def peek(self):
-        return self._one(_c.em_radix_heap_top(self._h))
-
-    def pop_many(self, n):
-        return self._pop_many(_c.em_radix_heap_pop_many, n)
 
     @property
     def last(self):
@@ -388,7 +361,7 @@ class BTree(_Container, MutableMapping):
             at, how = start, _c.EM_BTREE_GE
         low, high = (None if k is None else self._key(k) for k in (start, stop))
         n, empty, last = self.key_records.bytes, bytes(self.value_records.bytes), low if reverse else high
-        if _c.em_btree_cursor_seek(c, None if at is None else self._key(at), how) != _c.EM_OK:
+        if _c.em_btree_cursor_seek(c, None if at is None else self._key(at), how) is not None:
             return
         record = _c.em_btree_cursor_get(c)
         while record is not None:
@@ -416,9 +389,7 @@ class BTree(_Container, MutableMapping):
             raise KeyError("the tree is empty")
         return record
 
-    def update_records(self, records):
-        """Add or overwrite many: a buffer of keys with their values, in any order.  Returns how many entered."""
-        return _c.em_btree_upsert_many(self._h, records)
+    update_records = _call(_c.em_btree_upsert_many, "Add or overwrite many: a buffer of keys with their values, in any order.  Returns how many entered.")
 
     def get_many(self, keys):
         """For a buffer or an iterable of keys: a buffer of records, and one of bytes: 1 where there is one."""
@@ -432,8 +403,7 @@ class BTree(_Container, MutableMapping):
         """Take out keys that are at least start and less than stop; returns how many."""
         return _c.em_btree_erase_range(self._h, *(None if k is None else self._key(k) for k in (start, stop)))
 
-    def verify(self):
-        _c.em_btree_verify(self._h)
+    verify = _call(_c.em_btree_verify)
 
 
 class BTreeCursor(_Object):
@@ -447,7 +417,7 @@ class BTreeCursor(_Object):
 
     def seek(self, key, how=_c.EM_BTREE_GE):
         """To the first key that is not less, or as EM_BTREE_... says."""
-        if _c.em_btree_cursor_seek(self._h, None if key is None else self._tree._key(key), how) == _c.EM_OK:
+        if _c.em_btree_cursor_seek(self._h, None if key is None else self._tree._key(key), how) is None:
             return self.get()
         return None
 
@@ -460,6 +430,4 @@ class BTreeCursor(_Object):
     def prev(self):
         return self._item(_c.em_btree_cursor_prev(self._h))
 
-    def erase(self):
-        """Take out the item, and stand in the gap."""
-        _c.em_btree_cursor_erase(self._h)
+    erase = _call(_c.em_btree_cursor_erase, "Take out the item, and stand in the gap.")
