@@ -58,7 +58,7 @@ EM_TOLD(em_block_pool_stats, stats)
 /* Bytes. */
 %apply (const void *EM_BYTES, size_t EM_NBYTES) {
 	(const void *a, size_t na), (const void *b, size_t nb), (const void *record, size_t n),
-	(const void *data, size_t n), (const void *buf, size_t bytes)
+	(const void *data, size_t n), (const void *buf, size_t bytes), (const void *records, size_t bytes)
 };
 %apply (void *EM_BUF, size_t EM_NBYTES) { (void *buf, size_t bytes) };
 
@@ -68,7 +68,7 @@ EM_TOLD(em_block_pool_stats, stats)
 	uint64_t *n, uint64_t *got, uint64_t *n_found, uint64_t *left, uint64_t *position, uint64_t *count,
 	uint64_t *middle
 };
-%apply uint64_t *EM_NUMBER { uint64_t *bytes };
+%apply uint64_t *EM_NUMBER { uint64_t *bytes, uint64_t *out };
 %apply size_t *EM_SIZE { size_t *begin, size_t *end, size_t *moved };
 %apply int *EM_INT { int *result };
 

@@ -68,9 +68,17 @@
 %rename("$ignore", regextarget=1, %$isfunction) "^em_simdisk_.*$";
 /* reason: options name policies */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_policy_.*$";
+/* reason: options and statistics are by name, and initialised by the module */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_.*_init$";
+%ignore em_sort_opts_parse;
+%ignore em_disk_parse;
 /* reason: inlined by C compilers */
 %ignore em_order_kernels;
-%ignore em_cursor_refill;
+%rename("$ignore", regextarget=1, %$isfunction) "^em_cursor_.*$";
+%ignore em_block_at;
+%ignore em_block_info;
+%ignore em_block_link;
+%ignore em_block_record;
 %ignore em_window_push;
 %ignore em_window_pop;
 %ignore em_window_push_back;
