@@ -4,6 +4,7 @@
 
 %{
 #include "python/convert.h"
+#include "python/arrow.h"
 
 static const struct emb_struct *emb_struct_of(int kind)
 {
@@ -57,6 +58,12 @@ static PyObject *emb_set_error(PyObject *self, PyObject *args)
 	return emb_none();
 }
 %}
+
+%native(arrow_fields) PyObject *emb_arrow_fields(PyObject *self, PyObject *args);
+%native(arrow_is_struct) PyObject *emb_arrow_is_struct(PyObject *self, PyObject *args);
+%native(arrow_rows) PyObject *emb_arrow_rows(PyObject *self, PyObject *args);
+%native(arrow_next) PyObject *emb_arrow_next(PyObject *self, PyObject *args);
+%native(arrow_stream) PyObject *emb_arrow_stream(PyObject *self, PyObject *args);
 
 /* Handles. */
 

@@ -123,8 +123,12 @@ class Top(_Pull):
 
 def sort(data, key=None, *, records=None, cmp=None, memory=0, unique=False, ctx=None, **opts):
     """A sorted copy of an array: of NumPy, also structured (key="field,-other"), of array.array, or any buffer of
-    numbers, or with records=... of bytes or of items in an iterable.  key may be a function: see Order."""
+    numbers, or with records=... of bytes or of items in an iterable.  key may be a function: see Order.  Tables of
+    Arrow come back as what pyarrow, polars, pandas, DuckDB read."""
     kind = getattr(data, "dtype", None)
+    if records is None and (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")):
+        from .arrow import sort_table
+        return sort_table(data, key, Sorter, opts | {"cmp": cmp, "memory": memory, "unique": unique, "ctx": ctx})
     spec = records if records is not None else kind if kind is not None else memoryview(data).format
     with Sorter(spec, key, cmp=cmp, ctx=ctx, memory=memory, unique=unique, **opts) as s:
         s.push(data)

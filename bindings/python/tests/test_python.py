@@ -303,6 +303,44 @@ class Buffers(Base):
         self.assertRaises(extmem.UsageError, v.mutate, lambda i, some: v.append(1))
 
 
+try:
+    import pyarrow as pa
+except ImportError:
+    pa = None
+
+
+@unittest.skipIf(pa is None, "pyarrow is not there")
+class Arrow(Base):
+    def test_table(self):
+        n = 5000
+        columns = {"a": pa.array([self.rng.randrange(50) for _ in range(n)], pa.int32()),
+                   "b": pa.array([self.rng.random() for _ in range(n)]),
+                   "t": pa.array([self.rng.randrange(1 << 40) for _ in range(n)], pa.timestamp("us")),
+                   "f": pa.array([self.rng.randbytes(3) for _ in range(n)], pa.binary(3))}
+        whole = pa.table(columns)
+        table = pa.concat_tables([whole.slice(0, 1001), whole.slice(1001)])
+        got = pa.table(extmem.sort(table, "a,-b", ctx=self.ctx))
+        self.assertEqual(got.schema.types, table.schema.types)
+        self.assertEqual(got, table.sort_by([("a", "ascending"), ("b", "descending")]).combine_chunks().cast(got.schema))
+        self.assertRaises(KeyError, extmem.sort, table, "none")
+
+    def test_column(self):
+        numbers = self.numbers(3000)
+        got = pa.chunked_array(extmem.sort(pa.array(numbers, pa.uint64()).slice(7), ctx=self.ctx))
+        self.assertEqual(got.to_pylist(), sorted(numbers[7:]))
+        self.assertEqual(pa.table(extmem.sort(pa.table({"x": [3, 1]}), ctx=self.ctx))["x"].to_pylist(), [1, 3])
+
+    def test_refused(self):
+        self.assertRaises(ValueError, extmem.sort, pa.table({"x": [1, None]}))
+        self.assertRaises(TypeError, extmem.sort, pa.table({"x": ["text"]}))
+        stream = extmem.sort(pa.table({"x": [2, 1]})).__arrow_c_stream__()
+        del stream
+        s = extmem.sort(pa.table({"x": [2, 1]}))
+        s.sorter.close()
+        with self.assertRaises(Exception):
+            pa.table(s)
+
+
 class Files(Base):
     def test_files(self):
         a, b, out = self.path("a", b"b,2\na,10\n"), self.path("b", b"c,1\na,10\n"), self.path("out")
