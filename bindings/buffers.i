@@ -21,7 +21,7 @@ EM_OPTIONS(em_file_opts)
 EM_OPTIONS(em_disks_opts)
 EM_OPTIONS(em_block_pool_opts)
 
-EM_TOLD(em_sort_stats, stats)
+%apply em_sort_stats *EM_SORT_STATS { em_sort_stats *stats };
 EM_TOLD(em_sort_plan_info, info)
 EM_TOLD(em_check_info, info)
 EM_TOLD(em_container_stats, stats)

@@ -15,6 +15,8 @@ export LC_ALL
 # Those of close, error: see reasons in names.i.  Functions that C has inlined are no symbols.
 grep '^em_' | sort -u >"$work/wrapped"
 sed -n 's/^	\(em_[a-z0-9_]*\);$/\1/p' "$src/src/libextmem.map" | sort -u >"$work/exports"
+# The dollars are those of SWIG.
+# shellcheck disable=SC2016
 sed -n -e 's/^%ignore \(em_[a-z0-9_]*\);$/^\1$/p' \
 	-e 's/^%rename("$ignore", regextarget=1, %$isfunction) "\(.*\)";$/\1/p' "$src/bindings/names.i" >"$work/ignored"
 

@@ -9,7 +9,9 @@
 
 /* reason: details of failures are in exceptions */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_.*_error$";
-/* reason: handles are closed by their own method */
+/* reason: handles are canceled, by any thread, and closed by their own methods */
+%ignore em_sorter_cancel;
+%ignore em_top_cancel;
 %rename("$ignore", regextarget=1, %$isfunction) "^em_.*_close$";
 /* reason: loops over single records in C; languages have batches */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_.*_cursor$";

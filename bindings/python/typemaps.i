@@ -121,6 +121,37 @@ static PyObject *emb_set_error(PyObject *self, PyObject *args)
 }
 %enddef
 
+%{
+/** Statistics of a sort, with those of its phases. */
+static PyObject *emb_tell_sort(const em_sort_stats *stats)
+{
+	PyObject *d = emb_tell(&emb_struct_em_sort_stats, stats), *phases = PyDict_New();
+	em_phase_stats phase = EM_PHASE_STATS_INIT;
+	uint32_t i;
+
+	for (i = 0; d && phases && em_sort_stats_phase(stats, i, &phase) == EM_OK; i++) {
+		PyObject *one = emb_tell(&emb_struct_em_phase_stats, &phase);
+
+		if (!one || PyDict_SetItemString(phases, em_phase_name(i), one))
+			Py_CLEAR(d);
+		Py_XDECREF(one);
+	}
+	if (d && (!phases || PyDict_SetItemString(d, "phases", phases)))
+		Py_CLEAR(d);
+	Py_XDECREF(phases);
+	return d;
+}
+%}
+%typemap(argout) em_sort_stats *EM_SORT_STATS {
+	$result = emb_output($result, EMB_OUT(emb_tell_sort(&value$argnum)));
+	if (!$result)
+		SWIG_fail;
+}
+%typemap(in, numinputs=0) em_sort_stats *EM_SORT_STATS (em_sort_stats value) {
+	value = emb_init_em_sort_stats;
+	$1 = &value;
+}
+
 /* Records. */
 
 %typemap(in) (const void *EM_RECORDS, uint64_t EM_N) (Py_buffer view, int seen = 0) {

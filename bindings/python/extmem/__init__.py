@@ -40,8 +40,7 @@ class _Pull(_Object):
             self._h.format = self.records.format
         self._push, self._push_batch = getattr(_c, prefix + "push"), getattr(_c, prefix + "push_batch")
         self._finish, self._next = getattr(_c, prefix + "finish"), getattr(_c, prefix + "next")
-        self._stats = getattr(_c, prefix + "stats_get")
-        self._cancel, self._done = getattr(_c, prefix + "cancel"), False
+        self._stats, self._done = getattr(_c, prefix + "stats_get"), False
 
     def push(self, data):
         """Add records: a buffer, or an iterable of items; of lines, bytes or str without their newlines."""
@@ -95,7 +94,7 @@ class _Pull(_Object):
 
     def cancel(self):
         """Stop whatever it is doing, from any thread."""
-        self._cancel(self._h)
+        self._h.cancel()
 
     def stats(self):
         return self._stats(self._h)
@@ -132,16 +131,8 @@ def sort(data, key=None, *, records=None, cmp=None, memory=0, unique=False, ctx=
     spec = records if records is not None else kind if kind is not None else memoryview(data).format
     with Sorter(spec, key, cmp=cmp, ctx=ctx, memory=memory, unique=unique, **opts) as s:
         s.push(data)
-        if not hasattr(data, "__len__") or unique:
-            return s.read()
-        view = memoryview(s.records.many(data))
-        out, at = bytearray(view.nbytes), 0
-        to = memoryview(out)
-        for batch in s.batches():
-            to[at:(at := at + batch.nbytes)] = batch.cast("B") if batch.format != "B" else batch
-        if isinstance(data, _array):
-            return _array(data.typecode, bytes(out))
-        return s.records.wrap(out)
+        out = s.read()
+        return _array(data.typecode, out.tobytes()) if isinstance(data, _array) else out
 
 
 # Files.

@@ -196,7 +196,7 @@ class Buffers(Base):
         self.assertEqual(a[0], 2.5)
         self.assertEqual(bytes(extmem.sort(b"cab")), b"abc")
         self.assertEqual(bytes(extmem.sort([b"xy", b"ab"], records=2)), b"abxy")
-        self.assertEqual(list(extmem.sort(array.array("Q", [3, 1, 3]), unique=True)), [1, 3])
+        self.assertEqual(extmem.sort(array.array("Q", [3, 1, 3]), unique=True), array.array("Q", [1, 3]))
         got = extmem.sort(array.array("Q", range(1000)), lambda some: [2**64 - 1 - n for n in some])
         self.assertEqual(list(got), list(range(999, -1, -1)))
         self.assertRaises(TypeError, extmem.sort, 5)
@@ -210,6 +210,7 @@ class Buffers(Base):
                 s.push(data[i:i + 1000])
             self.assertEqual(s.read().tolist(), sorted(data))
             self.assertGreater(s.stats()["runs"], 1)
+            self.assertGreater(s.stats()["phases"]["runs"]["bytes_written"], 0)
             self.assertGreater(ctx.stats()["bytes_written"], 0)
 
     def test_keys_that_are_wrong(self):
@@ -504,6 +505,22 @@ class Life(Base):
             while True:
                 s.push(bytes(1 << 20))
         self.assertRaises(extmem.CanceledError, s.push, b"12345678")
+
+    def test_cancel_by_another_thread(self):
+        s, refused = extmem.Sorter("<Q", ctx=self.ctx, run_records=1000), []
+
+        def cancel():
+            try:
+                s.cancel()
+            except BaseException as e:  # noqa: B902
+                refused.append(e)
+        timer = threading.Timer(0.1, cancel)
+        timer.start()
+        with self.assertRaises(extmem.CanceledError):
+            while True:
+                s.push(bytes(4 << 20))
+        timer.join()
+        self.assertEqual(refused, [])
 
     def test_cancel(self):
         s = extmem.Sorter("<Q", ctx=self.ctx)
