@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* The kinds of handles: class, shared, close, cancel, error, bytes of a record and of a key.  Functions are called through those that take a void *, as C wants it. */
+/* The kinds of handles: class, shared, part, cancel, error, bytes of a record and of a key.  Functions are called through those that take a void *, as C wants it. */
 #ifndef EMB_KINDS_H
 #define EMB_KINDS_H
 
@@ -55,27 +55,27 @@ EMB_ERROR(em_request)
 EMB_CLOSE(em_block_pool)
 EMB_ERROR(em_block_pool)
 
-#define EMB_KIND(t, sh, c, e, r, k) static const struct emb_kind emb_kind_##t = { #t, sh, emb_close_##t, c, e, r, k };
+#define EMB_KIND(t, sh, p, c, e, r, k) static const struct emb_kind emb_kind_##t = { #t, sh, p, emb_close_##t, c, e, r, k };
 
-EMB_KIND(em_ctx, 1, NULL, NULL, NULL, NULL)
-EMB_KIND(em_order, 1, NULL, NULL, emb_record_size_em_order, NULL)
-EMB_KIND(em_sorter, 0, emb_cancel_em_sorter, emb_error_em_sorter, NULL, NULL)
-EMB_KIND(em_top, 0, emb_cancel_em_top, emb_error_em_top, NULL, NULL)
-EMB_KIND(em_vector, 0, NULL, emb_error_em_vector, emb_record_bytes_em_vector, NULL)
-EMB_KIND(em_vector_reader, 0, NULL, emb_error_em_vector_reader, NULL, NULL)
-EMB_KIND(em_vector_writer, 0, NULL, emb_error_em_vector_writer, NULL, NULL)
-EMB_KIND(em_deque, 0, NULL, emb_error_em_deque, emb_record_bytes_em_deque, NULL)
-EMB_KIND(em_deque_reader, 0, NULL, emb_error_em_deque_reader, NULL, NULL)
-EMB_KIND(em_stack, 0, NULL, emb_error_em_stack, emb_record_bytes_em_stack, NULL)
-EMB_KIND(em_queue, 0, NULL, emb_error_em_queue, emb_record_bytes_em_queue, NULL)
-EMB_KIND(em_pq, 0, NULL, emb_error_em_pq, emb_record_bytes_em_pq, NULL)
-EMB_KIND(em_radix_heap, 0, NULL, emb_error_em_radix_heap, emb_record_bytes_em_radix_heap, NULL)
-EMB_KIND(em_btree, 0, NULL, emb_error_em_btree, emb_record_bytes_em_btree, emb_key_bytes_em_btree)
-EMB_KIND(em_btree_cursor, 0, NULL, emb_error_em_btree_cursor, NULL, NULL)
-EMB_KIND(em_btree_loader, 0, NULL, emb_error_em_btree_loader, NULL, NULL)
-EMB_KIND(em_disks, 1, NULL, emb_error_em_disks, NULL, NULL)
-EMB_KIND(em_file, 1, NULL, emb_error_em_file, NULL, NULL)
-EMB_KIND(em_request, 1, NULL, emb_error_em_request, NULL, NULL)
-EMB_KIND(em_block_pool, 0, NULL, emb_error_em_block_pool, NULL, NULL)
+EMB_KIND(em_ctx, 1, 0, NULL, NULL, NULL, NULL)
+EMB_KIND(em_order, 1, 0, NULL, NULL, emb_record_size_em_order, NULL)
+EMB_KIND(em_sorter, 0, 0, emb_cancel_em_sorter, emb_error_em_sorter, NULL, NULL)
+EMB_KIND(em_top, 0, 0, emb_cancel_em_top, emb_error_em_top, NULL, NULL)
+EMB_KIND(em_vector, 0, 0, NULL, emb_error_em_vector, emb_record_bytes_em_vector, NULL)
+EMB_KIND(em_vector_reader, 0, 1, NULL, emb_error_em_vector_reader, NULL, NULL)
+EMB_KIND(em_vector_writer, 0, 1, NULL, emb_error_em_vector_writer, NULL, NULL)
+EMB_KIND(em_deque, 0, 0, NULL, emb_error_em_deque, emb_record_bytes_em_deque, NULL)
+EMB_KIND(em_deque_reader, 0, 1, NULL, emb_error_em_deque_reader, NULL, NULL)
+EMB_KIND(em_stack, 0, 0, NULL, emb_error_em_stack, emb_record_bytes_em_stack, NULL)
+EMB_KIND(em_queue, 0, 0, NULL, emb_error_em_queue, emb_record_bytes_em_queue, NULL)
+EMB_KIND(em_pq, 0, 0, NULL, emb_error_em_pq, emb_record_bytes_em_pq, NULL)
+EMB_KIND(em_radix_heap, 0, 0, NULL, emb_error_em_radix_heap, emb_record_bytes_em_radix_heap, NULL)
+EMB_KIND(em_btree, 0, 0, NULL, emb_error_em_btree, emb_record_bytes_em_btree, emb_key_bytes_em_btree)
+EMB_KIND(em_btree_cursor, 0, 1, NULL, emb_error_em_btree_cursor, NULL, NULL)
+EMB_KIND(em_btree_loader, 0, 1, NULL, emb_error_em_btree_loader, NULL, NULL)
+EMB_KIND(em_disks, 1, 0, NULL, emb_error_em_disks, NULL, NULL)
+EMB_KIND(em_file, 1, 0, NULL, emb_error_em_file, NULL, NULL)
+EMB_KIND(em_request, 1, 0, NULL, emb_error_em_request, NULL, NULL)
+EMB_KIND(em_block_pool, 0, 0, NULL, emb_error_em_block_pool, NULL, NULL)
 
 #endif

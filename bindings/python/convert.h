@@ -386,6 +386,8 @@ static int emb_fill_field(const struct emb_field *f, char *to, PyObject *value, 
 		}
 		if (f->kind == EMB_ORDER)
 			emb_call.order_bytes = em_order_record_size((em_order *)h->object);
+		else
+			emb_pool = h;
 		pointer = h->object;
 		break;
 	default:

@@ -19,8 +19,9 @@
 #include "kinds.h"
 
 struct emb_batch;
+struct emb_late;
 
-typedef struct {
+typedef struct emb_handle {
 	PyObject_HEAD
 	void *object;                /**< NULL: it is closed. */
 	const struct emb_kind *kind;
@@ -34,7 +35,16 @@ typedef struct {
 	struct emb_batch *lent[2];   /**< The last batch, and the ends of its records.  Not kept: they keep the handle. */
 	PyObject *format;            /**< How its batches are read: (bytes of an item, format as bytes), or NULL. */
 	Py_buffer *held;             /**< The memory of a request, or NULL. */
+	struct emb_handle *whole;    /**< What it is a part of (a cursor of its tree), or shares a pool with: one thread at a
+	                                  time is inside all of these; or NULL. */
+	struct emb_late *late;       /**< Parts that were collected while somebody was inside, to be closed afterwards. */
 } emb_handle;
+
+struct emb_late {
+	struct emb_late *next;
+	void *object;
+	const struct emb_kind *kind;
+};
 
 typedef struct emb_batch {
 	PyObject_HEAD
@@ -282,6 +292,30 @@ static int emb_take_back(emb_handle *h)
 
 /* Handles. */
 
+/** Is somebody inside it, or what it is a part of?  Then it is told which of these is the farthest. */
+static emb_handle *emb_inside(emb_handle *h)
+{
+	emb_handle *busy = NULL;
+
+	for (; h; h = h->whole) {
+		if (h->uses > 0 && !h->kind->shared)
+			busy = h;
+	}
+	return busy;
+}
+
+/** Close parts that came too early. */
+static void emb_close_late(emb_handle *h)
+{
+	struct emb_late *late;
+
+	while ((late = h->late)) {
+		h->late = late->next;
+		late->kind->close(late->object);
+		PyMem_Free(late);
+	}
+}
+
 /** Close what it has; nobody is inside. */
 static void emb_shut(emb_handle *h)
 {
@@ -318,6 +352,8 @@ static PyObject *emb_handle_close(PyObject *self, PyObject *unused)
 			h->kind->cancel(h->object);
 		return emb_none();
 	}
+	if (emb_inside(h))
+		return emb_refuse(EM_ERR_BUSY, "a call is in progress on what it is a part of");
 	if (emb_take_back(h))
 		return NULL;
 	emb_shut(h);
@@ -400,11 +436,24 @@ static int emb_handle_clear(PyObject *self)
 
 static void emb_handle_dealloc(PyObject *self)
 {
-	emb_handle *h = (emb_handle *)self;
+	emb_handle *h = (emb_handle *)self, *busy;
 	PyTypeObject *type = Py_TYPE(self);
 
 	PyObject_GC_UnTrack(self);
+	if (h->object && (busy = emb_inside(h))) {
+		struct emb_late *late = (struct emb_late *)PyMem_Malloc(sizeof *late);
+
+		/* Without memory for that it stays open. */
+		if (late) {
+			late->object = h->object;
+			late->kind = h->kind;
+			late->next = busy->late;
+			busy->late = late;
+		}
+		h->object = NULL;
+	}
 	emb_shut(h);
+	Py_XDECREF((PyObject *)h->whole);
 	Py_CLEAR(h->format);
 	PyObject_GC_Del(self);
 	Py_DECREF(type);
@@ -437,6 +486,8 @@ static PyType_Spec emb_handle_spec = { "_extmem.Handle", sizeof(emb_handle), 0,
 /* What options of a call want to be kept by the object that it makes; and memory of the request that it makes. */
 static __thread PyObject *emb_keep;
 static __thread Py_buffer *emb_held;
+/* The receiver, and the pool that options name: what a new object may be a part of. */
+static __thread emb_handle *emb_first, *emb_pool;
 
 /** A handle for an object that a call has made; it takes over emb_keep and emb_held. */
 static PyObject *emb_handle_new(void *object, const struct emb_kind *kind)
@@ -460,6 +511,9 @@ static PyObject *emb_handle_new(void *object, const struct emb_kind *kind)
 	emb_keep = NULL;
 	h->held = emb_held;
 	emb_held = NULL;
+	h->whole = kind->part ? emb_first : emb_pool;
+	Py_XINCREF((PyObject *)h->whole);
+	emb_pool = NULL;
 	PyObject_GC_Track((PyObject *)h);
 	return (PyObject *)h;
 }
@@ -468,7 +522,7 @@ static PyObject *emb_handle_new(void *object, const struct emb_kind *kind)
  *  so what was lent stays lent. */
 static emb_handle *emb_enter(PyObject *o, const struct emb_kind *kind, int tells)
 {
-	emb_handle *h = (emb_handle *)o;
+	emb_handle *h = (emb_handle *)o, *w;
 
 	if (Py_TYPE(o) != emb_handle_type || h->kind != kind) {
 		PyErr_Format(PyExc_TypeError, "a handle of an %s is wanted here", kind->name);
@@ -478,14 +532,18 @@ static emb_handle *emb_enter(PyObject *o, const struct emb_kind *kind, int tells
 		emb_refuse(EM_ERR_STATE, "it is closed");
 		return NULL;
 	}
-	if (h->uses > 0 && !kind->shared && h->owner != &emb_call) {
-		emb_refuse(EM_ERR_BUSY, "another thread is inside a call on it");
-		return NULL;
+	for (w = h; w; w = w->whole) {
+		if (w->uses > 0 && !w->kind->shared && w->owner != &emb_call) {
+			emb_refuse(EM_ERR_BUSY, "another thread is inside a call on it");
+			return NULL;
+		}
 	}
 	if (!tells && h->uses == 0 && (h->lent[0] || h->lent[1]) && emb_take_back(h))
 		return NULL;
-	if (h->uses++ == 0)
-		h->owner = &emb_call;
+	for (w = h; w; w = w->whole) {
+		if (w->uses++ == 0)
+			w->owner = &emb_call;
+	}
 	if (kind == &emb_kind_em_order)
 		emb_call.order_bytes = em_order_record_size((em_order *)h->object);
 	if (!emb_call.kind) {
@@ -494,6 +552,7 @@ static emb_handle *emb_enter(PyObject *o, const struct emb_kind *kind, int tells
 		emb_call.record_bytes = h->record_bytes;
 		emb_call.key_bytes = h->key_bytes ? h->key_bytes : h->record_bytes;
 		emb_number = h->number;
+		emb_first = h;
 	}
 	Py_INCREF(o);
 	return h;
@@ -502,14 +561,19 @@ static emb_handle *emb_enter(PyObject *o, const struct emb_kind *kind, int tells
 /** End it. */
 static void emb_leave(emb_handle *h)
 {
+	emb_handle *w;
+
 	if (!h)
 		return;
-	if (--h->uses == 0 && h->closing) {
+	for (w = h; w; w = w->whole) {
 		PyObject *x[3];
 
+		if (--w->uses > 0 || (!w->closing && !w->late))
+			continue;
 		PyErr_Fetch(&x[0], &x[1], &x[2]);
-		if (!emb_take_back(h))
-			emb_shut(h);
+		emb_close_late(w);
+		if (w->closing && !emb_take_back(w))
+			emb_shut(w);
 		PyErr_Restore(x[0], x[1], x[2]);
 	}
 	Py_DECREF((PyObject *)h);

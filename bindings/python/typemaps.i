@@ -105,6 +105,7 @@ static PyObject *emb_set_error(PyObject *self, PyObject *args)
 %typemap(freearg) const T *opts {
 	Py_XDECREF(temp$argnum);
 	Py_CLEAR(emb_keep);
+	emb_pool = NULL;
 	emb_end();
 }
 %enddef

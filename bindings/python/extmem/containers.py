@@ -391,6 +391,11 @@ class BTree(_Container, MutableMapping):
 
     update_records = _call(_c.em_btree_upsert_many, "Add or overwrite many: a buffer of keys with their values, in any order.  Returns how many entered.")
 
+    def load(self, sorter):
+        """Fill an empty tree with all that a Sorter of whole records, by the order of the tree, has: each block is
+        written once, and full."""
+        _c.em_btree_load_sorted(self._h, sorter._h, None)
+
     def get_many(self, keys):
         """For a buffer or an iterable of keys: a buffer of records, and one of bytes: 1 where there is one."""
         return _c.em_btree_get_many(self._h, self.key_records.many(keys))[:2]

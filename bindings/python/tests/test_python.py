@@ -147,6 +147,15 @@ class Contracts(Base):
         self.assertEqual(t.update_records(struct.pack("<4I", 3, 9, 2, 5)), 1)
         self.assertEqual((t[3], t[2], t.count(0, 3), t.erase_range(None, 3)), (9, 5, 3, 2))
 
+    def test_tree_is_loaded(self):
+        t = extmem.BTree("<Q", "<Q", ctx=self.ctx)
+        s = extmem.Sorter(16, t.order, ctx=self.ctx)
+        s.push(b"".join(struct.pack("<QQ", i * 7919 % 10007, i) for i in range(10007)))
+        s.finish()
+        t.load(s)
+        self.assertEqual((len(t), t[7919], list(t)[:3]), (10007, 1, [0, 1, 2]))
+        t.verify()
+
     def test_heaps(self):
         q, h, model = extmem.PriorityQueue("<IQ", "-f0", ctx=self.ctx), extmem.RadixHeap("<Q", ctx=self.ctx), []
         items = [(self.rng.getrandbits(32), i) for i in range(1000)]
@@ -479,6 +488,73 @@ class Life(Base):
         self.assertEqual(errors, [])
         self.assertLessEqual(set(refused), {"EM_ERR_BUSY"})
         self.assertEqual(sum(map(len, shared.batches())), 10000 * (300 - len(refused)))
+
+    def test_threads_on_parts(self):
+        """A tree and its cursors, and what shares a pool, are one object for threads."""
+        t, errors = extmem.BTree("<Q", "<Q", {i: i for i in range(1000)}, ctx=self.ctx), []
+        disks = extmem.Disks(self.ctx)
+        pool = extmem.BlockPool(disks, 65536)
+        queues = [extmem.Queue("<Q", ctx=self.ctx, pool=pool._h, memory_bytes=1 << 18) for _ in range(2)]
+        stop = time.monotonic() + 0.5
+
+        def pass_(k):
+            rng = random.Random(k)
+            while time.monotonic() < stop:
+                try:
+                    if k % 2:
+                        c = t.cursor()
+                        c.seek(rng.randrange(1000))
+                        for _ in range(20):
+                            c.next()
+                        if rng.random() < 0.5:
+                            c.close()
+                    else:
+                        t[rng.randrange(2000)] = 1
+                        t.update_records(rng.randbytes(16 * 500))
+                        t.erase_range(2000, None)
+                    queues[k % 2].extend(range(20000))
+                    queues[k % 2].pop_many(20000)
+                except extmem.UsageError as e:
+                    if e.status_name != "EM_ERR_BUSY":
+                        errors.append(e)
+                except BaseException as e:  # noqa: B902
+                    errors.append(e)
+        threads = [threading.Thread(target=pass_, args=(k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(errors, [])
+        t.verify()
+
+    def test_part_of_what_is_at_work(self):
+        """While a thread is inside a tree no other one comes in through a cursor; one that is collected waits."""
+        c, told, cursors = extmem._c, [], []
+
+        def other():
+            try:
+                c.em_btree_cursor_next(cursors[0])
+            except extmem.UsageError as e:
+                told.append(str(e))
+            try:
+                cursors[0].close()
+            except extmem.UsageError as e:
+                told.append(e.status_name)
+            cursors.clear()
+
+        def cmp(a, b):
+            if cursors:
+                thread = threading.Thread(target=other)
+                thread.start()
+                thread.join()
+            return (a > b) - (a < b)
+        order = c.em_order_cmp(self.ctx._h, (8, None, cmp))
+        tree = c.em_btree_open(self.ctx._h, order, None)
+        c.em_btree_insert(tree, bytes(8))
+        cursors.append(c.em_btree_cursor_open(tree))
+        c.em_btree_insert(tree, b"12345678")
+        self.assertEqual(told, ["another thread is inside a call on it", "EM_ERR_BUSY"])
+        self.assertEqual(c.em_btree_size(tree), 2)
 
     def test_lock_is_released(self):
         done = threading.Event()
