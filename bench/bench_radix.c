@@ -2,15 +2,15 @@
 /*
  * bench_radix.c -- what a push and a pop of a radix heap cost, and how much it moves.
  *
- *	bench_radix [--n 16M] [--c 1000] [--mem 64M] [--rec 8] [--block 0] [--budget 1G] [--many 1] [--hold 0] [--sort 0]
- *		[--threads 0] [--dir DIR]
+ *	bench_radix [--n 16M] [--c 1000] [--mem 64M] [--rec 8] [--block 0] [--budget 1G] [--many 1] [--hold 0]
+ *		[--queue 0] [--sort 0] [--threads 0] [--dir DIR]
  *
  * n records of --rec bytes with a 64-bit key are pushed, and then all are popped; keys are drawn from 0 to C (0: of 64
  * bits).  With --hold 1 each of n pops is followed by a push of a key up to C above it, with n records in the heap:
  * that is what a simulation does.  --many: records for a call.  CPU time is that of the process, transfers included;
  * ns are for a push or a pop.
  *
- * With --sort 1 the same records go through a sorter in a context of --mem bytes instead, with --threads threads (0: as
+ * With --queue 1 a priority queue has the same records by the same calls.  With --sort 1 the same records go through a sorter in a context of --mem bytes instead, with --threads threads (0: as
  * many as there are cores).  Pushing forms runs, popping merges them.
  */
 #ifndef _GNU_SOURCE
@@ -26,6 +26,7 @@
 enum { MANY_MOST = 4096, REC_MOST = 4096 };
 
 static em_radix_heap *heap;
+static em_pq *queue;            /* in its place, or NULL */
 static em_sorter *sorter;
 static uint64_t n = 16 << 20, range = 1000, rec = 8, many = 1, draws;
 static char records[MANY_MOST * REC_MOST];
@@ -36,7 +37,10 @@ static void must(em_status st, const char *what)
 
 	if (st >= EM_OK)
 		return;
-	em_radix_heap_error(heap, &err);
+	if (queue != NULL)
+		em_pq_error(queue, &err);
+	else
+		em_radix_heap_error(heap, &err);
 	fprintf(stderr, "FAILED: %s: %s: %s\n", what, em_status_text(st), err.text);
 	exit(1);
 }
@@ -79,6 +83,25 @@ static void draw_all(void)
 	draws = 0;
 }
 
+static inline void push(uint64_t k)
+{
+	if (queue != NULL)
+		must(k == 1 ? em_pq_push(queue, records) : em_pq_push_many(queue, records, k, NULL), "push");
+	else
+		must(k == 1 ? em_radix_heap_push(heap, records) : em_radix_heap_push_many(heap, records, k, NULL),
+		     "push");
+}
+
+/* Up to k records; returns how many. */
+static inline uint64_t pop(uint64_t k)
+{
+	if (queue != NULL)
+		must(k == 1 ? em_pq_pop(queue, records) : em_pq_pop_many(queue, records, k, &k), "pop");
+	else
+		must(k == 1 ? em_radix_heap_pop(heap, records) : em_radix_heap_pop_many(heap, records, k, &k), "pop");
+	return k;
+}
+
 static void push_all(void)
 {
 	uint64_t i, k;
@@ -86,10 +109,7 @@ static void push_all(void)
 	for (i = 0; i < n; i += k) {
 		k = n - i < many ? n - i : many;
 		fill(k, 0);
-		if (many == 1)
-			must(em_radix_heap_push(heap, records), "push");
-		else
-			must(em_radix_heap_push_many(heap, records, k, NULL), "push");
+		push(k);
 	}
 }
 
@@ -98,11 +118,7 @@ static void pop_all(void)
 	uint64_t i, k, last = 0, key;
 
 	for (i = 0; i < n; i += k) {
-		k = 1;
-		if (many == 1)
-			must(em_radix_heap_pop(heap, records), "pop");
-		else
-			must(em_radix_heap_pop_many(heap, records, many, &k), "pop");
+		k = pop(many);
 		memcpy(&key, records, sizeof key);
 		if (key < last || k == 0) {
 			fprintf(stderr, "FAILED: out of order\n");
@@ -117,10 +133,10 @@ static void hold(void)
 	uint64_t i, key;
 
 	for (i = 0; i < n; i++) {
-		must(em_radix_heap_pop(heap, records), "pop");
+		(void)pop(1);
 		memcpy(&key, records, sizeof key);
 		fill(1, key);
-		must(em_radix_heap_push(heap, records), "push");
+		push(1);
 	}
 }
 
@@ -135,10 +151,28 @@ static void timed(const char *name, void (*work)(void))
 	printf("phase=%-5s ns=%-7.1f cpu_ns=%-7.1f ", name, wall * 1e9 / (double)n, cpu * 1e9 / (double)n);
 }
 
+static void queue_phase(const char *name, void (*work)(void))
+{
+	em_pq_stats before = EM_PQ_STATS_INIT, after = EM_PQ_STATS_INIT;
+
+	must(em_pq_stats_get(queue, &before), "statistics");
+	timed(name, work);
+	must(em_pq_stats_get(queue, &after), "statistics");
+	printf("read_MiB=%-7.0f written_MiB=%-7.0f merged=%.2f\n",
+	       (double)((after.reads - before.reads) * after.block_bytes) / 1048576,
+	       (double)((after.writes - before.writes) * after.block_bytes) / 1048576,
+	       (double)(after.merged - before.merged) / (double)n);
+	fflush(stdout);
+}
+
 static void phase(const char *name, void (*work)(void))
 {
 	em_radix_heap_stats before = EM_RADIX_HEAP_STATS_INIT, after = EM_RADIX_HEAP_STATS_INIT;
 
+	if (queue != NULL) {
+		queue_phase(name, work);
+		return;
+	}
 	must(em_radix_heap_stats_get(heap, &before), "statistics");
 	timed(name, work);
 	must(em_radix_heap_stats_get(heap, &after), "statistics");
@@ -240,6 +274,32 @@ static int sort(em_ctx *ctx, em_errinfo *err)
 	return 0;
 }
 
+static em_status open_queue(em_ctx *ctx, uint64_t memory, em_order **order, em_errinfo *err)
+{
+	const em_key key = { 0, 0, EM_KEY_U64, 0, { 0, 0 } };
+	em_pq_opts opts = EM_PQ_OPTS_INIT;
+	em_status st = em_order_keys(order, ctx, rec, &key, 1, err);
+
+	opts.order = *order;
+	opts.memory_bytes = memory;
+	opts.errinfo = err;
+	return st == EM_OK ? em_pq_open(&queue, ctx, &opts) : st;
+}
+
+static em_status open_heap(em_ctx *ctx, const em_radix_heap_opts *opts)
+{
+	em_radix_heap_plan_info info = EM_RADIX_HEAP_PLAN_INFO_INIT;
+	em_status st = em_radix_heap_plan(ctx, opts, &info);
+
+	if (st == EM_OK)
+		st = em_radix_heap_open(&heap, ctx, opts);
+	if (st == EM_OK)
+		printf("n=%" PRIu64 " c=%" PRIu64 " rec=%" PRIu64 " h=%" PRIu32 " r=%" PRIu32 " block=%" PRIu64
+		       " memory_MiB=%.1f\n", n, range, rec, info.levels, info.radix, info.block_bytes,
+		       (double)info.memory / 1048576);
+	return st;
+}
+
 static uint64_t number(const char *text)
 {
 	char *end;
@@ -250,11 +310,12 @@ static uint64_t number(const char *text)
 
 int main(int argc, char **argv)
 {
-	em_radix_heap_plan_info info = EM_RADIX_HEAP_PLAN_INFO_INIT;
 	em_radix_heap_opts opts = EM_RADIX_HEAP_OPTS_INIT;
 	em_ctx_opts ctx_opts = EM_CTX_OPTS_INIT;
-	uint64_t holds = 0, sorts = 0;
+	uint64_t holds = 0, sorts = 0, queues = 0;
+	em_order *order = NULL;
 	em_errinfo err;
+	em_status st;
 	em_ctx *ctx;
 	int a;
 
@@ -280,6 +341,8 @@ int main(int argc, char **argv)
 			many = x;
 		else if (strcmp(argv[a], "--hold") == 0)
 			holds = x;
+		else if (strcmp(argv[a], "--queue") == 0)
+			queues = x;
 		else if (strcmp(argv[a], "--sort") == 0)
 			sorts = x;
 		else if (strcmp(argv[a], "--threads") == 0)
@@ -291,7 +354,7 @@ int main(int argc, char **argv)
 	}
 	if (a != argc || n == 0 || rec < 8 || rec > REC_MOST || many == 0 || many > MANY_MOST) {
 		fprintf(stderr, "usage: bench_radix [--n N] [--c C] [--mem BYTES] [--rec 8...%d] [--block BYTES] "
-				"[--budget BYTES] [--many 1...%d] [--hold 1] [--sort 1] [--threads N] [--dir DIR]\n",
+				"[--budget BYTES] [--many 1...%d] [--hold 1] [--queue 1] [--sort 1] [--threads N] [--dir DIR]\n",
 			REC_MOST, MANY_MOST);
 		return 2;
 	}
@@ -309,20 +372,23 @@ int main(int argc, char **argv)
 		em_ctx_close(ctx);
 		return failed;
 	}
-	if (em_ctx_open(&ctx, &ctx_opts) != EM_OK || em_radix_heap_plan(ctx, &opts, &info) != EM_OK ||
-	    em_radix_heap_open(&heap, ctx, &opts) != EM_OK) {
+	st = em_ctx_open(&ctx, &ctx_opts);
+	if (st == EM_OK && queues)
+		st = open_queue(ctx, opts.memory_bytes, &order, &err);
+	else if (st == EM_OK)
+		st = open_heap(ctx, &opts);
+	if (st != EM_OK) {
 		fprintf(stderr, "FAILED: open: %s\n", err.text);
-		return 1;
+		return st == EM_ERR_MEMLIMIT ? 2 : 1;
 	}
-	printf("n=%" PRIu64 " c=%" PRIu64 " rec=%" PRIu64 " h=%" PRIu32 " r=%" PRIu32 " block=%" PRIu64
-	       " memory_MiB=%.1f\n", n, range, rec, info.levels, info.radix, info.block_bytes,
-	       (double)info.memory / 1048576);
 	phase("draw", draw_all);
 	phase("push", push_all);
 	if (holds)
 		phase("hold", hold);
 	phase("pop", pop_all);
 	em_radix_heap_close(heap);
+	em_pq_close(queue);
+	em_order_close(order);
 	em_ctx_close(ctx);
 	return 0;
 }

@@ -47,8 +47,8 @@ function percent(a, b) {
 }
 END {
 	end_run()
-	printf "%-10s %4s %5s %2s %4s %7s %7s %7s %7s  %7s %7s %5s %5s  %7s %7s\n", "C", "M", "calls", "h", "r", "ns", "CPU ns", "read", \
-		"written", "sort", "CPU", "wall%", "CPU%", "queue", "CPU"
+	printf "%-10s %4s %5s %2s %4s %7s %7s %7s %7s  %7s %7s %5s %5s  %7s %7s\n", "C", "M", "calls", "h", "r", "ns", \
+		"CPU ns", "read", "written", "sort", "CPU", "wall%", "CPU%", "queue", "CPU"
 	nranges = split(ranges, range, " ")
 	nmemories = split(memories, memory, " ")
 	ncalls = split(calls, many, " ")
@@ -57,7 +57,7 @@ END {
 			for (k = 1; k <= ncalls; k++) {
 				heap = "heap" SUBSEP range[i] SUBSEP memory[j] SUBSEP many[k]
 				sort = "sort" SUBSEP range[i] SUBSEP memory[j] SUBSEP
-				queue = "queue" SUBSEP SUBSEP memory[j] SUBSEP many[k]
+				queue = "queue" SUBSEP range[i] SUBSEP memory[j] SUBSEP many[k]
 				printf "%-10s %4s %5s %2s %4s", range[i], memory[j], many[k], levels[heap], radix[heap]
 				printf " %s %s %s %s ", cell(of(heap, "ns"), 7, ".1f"), cell(of(heap, "cpu"), 7, ".1f"), \
 					cell(of(heap, "read"), 7, ".0f"), cell(of(heap, "written"), 7, ".0f")

@@ -50,7 +50,9 @@ EM_TOLD(em_block_pool_stats, stats)
 };
 
 /* One record in, one out; one key. */
-%apply const void *EM_RECORD { const void *record, const void *bound, const void *pushed, const void *a, const void *b };
+%apply const void *EM_RECORD {
+	const void *record, const void *bound, const void *pushed, const void *a, const void *b
+};
 %apply void *EM_RECORD_OUT { void *record, void *popped };
 %apply const void *EM_KEY { const void *key, const void *from, const void *to };
 %apply const em_batch **EM_BATCH { const em_batch **batch };

@@ -4,11 +4,13 @@
 /* Which live as long as an order: (bytes of a record, name, function). */
 %apply (uint64_t EM_OF, const char *EM_NAME, em_cmp_fn EM_CMP, uint32_t EM_FLAGS, void *EM_USER,
 	void (*EM_FREE)(void *user)) {
-	(uint64_t record_size, const char *name, em_cmp_fn cmp, uint32_t flags, void *user, void (*user_free)(void *user))
+	(uint64_t record_size, const char *name, em_cmp_fn cmp, uint32_t flags, void *user,
+	 void (*user_free)(void *user))
 };
 %apply (uint64_t EM_OF, const char *EM_NAME, em_key_fn EM_KEY, uint32_t EM_FLAGS, void *EM_USER,
 	void (*EM_FREE)(void *user)) {
-	(uint64_t record_size, const char *name, em_key_fn fn, uint32_t flags, void *user, void (*user_free)(void *user))
+	(uint64_t record_size, const char *name, em_key_fn fn, uint32_t flags, void *user,
+	 void (*user_free)(void *user))
 };
 
 /* Which are called before the call returns. */

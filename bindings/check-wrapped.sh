@@ -35,13 +35,17 @@ if [ -s "$work/both" ]; then
 	bad=1
 fi
 # Every function of names.i that is left out stands below a reason.
-awk '/^\/\* reason: / { reason = 1 } /^$/ { reason = 0 } /^%ignore em_|isfunction/ && !reason { print; bad = 1 } END { exit bad }' \
-	"$src/bindings/names.i" || {
+awk '
+/^\/\* reason: / { reason = 1 }
+/^$/ { reason = 0 }
+/^%ignore em_|isfunction/ && !reason { print; bad = 1 }
+END { exit bad }' "$src/bindings/names.i" || {
 	echo "check-wrapped: that has no reason in names.i"
 	bad=1
 }
 n=$(wc -l <"$work/exports")
 left=$(comm -23 "$work/exports" "$work/wrapped" | wc -l)
 [ "$n" -gt 100 ] || bad=1
-echo "check-wrapped: $language: $((n - left)) of $n symbols, $left left out: $([ $bad -eq 0 ] && echo ok || echo FAILED)"
+echo "check-wrapped: $language: $((n - left)) of $n symbols:" \
+	"$([ $bad -eq 0 ] && echo "ok, the others are left out for a reason" || echo FAILED)"
 exit $bad

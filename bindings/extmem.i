@@ -7,8 +7,8 @@
  *   callbacks.i   which are functions of the caller's
  *   names.i       what is left out, and why
  *
- * They say what arguments are, and apply typemaps with names in capital letters to them.  How a language has these is in
- * LANGUAGE/typemaps.i, and what is natural there in a facade over the module, which is private.
+ * They say what arguments are, and apply typemaps with names in capital letters to them.  How a language has these
+ * is in LANGUAGE/typemaps.i, and what is natural there in a facade over the module, which is private.
  */
 %module extmem
 

@@ -55,8 +55,8 @@ name != "" && /^\}/ {
 	if (sized) {
 		printf "static const %s emb_init_%s = %s_INIT;\n", name, name, toupper(name)
 		printf "static const struct emb_field emb_fields_%s[] = {\n%s\t{ NULL, 0, 0 }\n};\n", name, lines
-		printf "static const struct emb_struct emb_struct_%s = { \"%s\", sizeof(%s), &emb_init_%s, emb_fields_%s };\n",
-			name, name, name, name, name
+		printf "static const struct emb_struct emb_struct_%s = {\n", name
+		printf "\t\"%s\", sizeof(%s), &emb_init_%s, emb_fields_%s\n};\n", name, name, name, name
 	}
 	name = ""
 }

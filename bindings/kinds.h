@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* The kinds of handles: class, shared, part, cancel, error, bytes of a record and of a key.  Functions are called through those that take a void *, as C wants it. */
+/* The kinds of handles: type, shared, part, cancel, error, bytes of a record and of a key.  Functions are called
+ * through those that take a void *, as C wants it. */
 #ifndef EMB_KINDS_H
 #define EMB_KINDS_H
 
@@ -55,7 +56,8 @@ EMB_ERROR(em_request)
 EMB_CLOSE(em_block_pool)
 EMB_ERROR(em_block_pool)
 
-#define EMB_KIND(t, sh, p, c, e, r, k) static const struct emb_kind emb_kind_##t = { #t, sh, p, emb_close_##t, c, e, r, k };
+#define EMB_NAME(t) static const struct emb_kind emb_kind_##t
+#define EMB_KIND(t, s, p, c, e, r, k) EMB_NAME(t) = { #t, s, p, emb_close_##t, c, e, r, k };
 
 EMB_KIND(em_ctx, 1, 0, NULL, NULL, NULL, NULL)
 EMB_KIND(em_order, 1, 0, NULL, NULL, emb_record_size_em_order, NULL)

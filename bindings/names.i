@@ -40,7 +40,7 @@
 /* reason: statistics are told by name */
 %ignore em_io_stats_since;
 %ignore em_io_stats_text;
-%ignore em_io_stats_json;
+%rename("$ignore", regextarget=1, %$isfunction) "^em_.*_json$";
 %ignore em_sort_stats_phase;
 %ignore em_ctx_disk_stats_get;
 /* reason: exchanges memory of the library for memory of the caller's */
@@ -50,6 +50,8 @@
 %ignore em_bid_none;
 %ignore em_bid_equal;
 %ignore em_bid_is_none;
+/* reason: what it lends is the tree's; who made the tree has the order */
+%ignore em_btree_order;
 /* reason: texts of keys are what makes orders */
 %ignore em_key_parse;
 %ignore em_text_key_parse;

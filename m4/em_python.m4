@@ -3,8 +3,8 @@
 # PYTHON_CPPFLAGS and SWIG, and the conditionals WITH_PYTHON and HAVE_SWIG.
 AC_DEFUN([EM_PYTHON_BINDING], [
 AC_ARG_WITH([python],
-  [AS_HELP_STRING([--with-python], [build the binding for Python, for make check-python; needs SWIG 4.5 (pip install swig),
-                   unless the release has what that makes])], [], [with_python=no])
+  [AS_HELP_STRING([--with-python], [build the binding for Python, for make check-python; needs SWIG 4.5
+                   (pip install swig), unless the release has what that makes])], [], [with_python=no])
 AC_ARG_VAR([PYTHON], [Python, 3.11 or later])
 AC_ARG_VAR([SWIG], [SWIG, 4.5 or later])
 em_python=no

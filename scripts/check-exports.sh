@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
 # The symbols that the library exports, those in its version script, and those that the public headers declare with
-# EM_API are one and the same list, in each of the two tiers: the extension tier is what headers in sys/ and gen/
+# EM_API or EM_INLINE are one and the same list, in each of the two tiers: the extension tier is what headers in sys/ and gen/
 # declare.
 set -eu
 src=${EM_SRCDIR:-$(dirname "$0")/..}
@@ -11,14 +11,15 @@ trap 'rm -rf "$work"' EXIT
 LC_ALL=C
 export LC_ALL
 
-# declared NODE HEADER...: without comments and newlines, each EM_API is followed by a declaration whose name comes
-# before the first "(".
+# declared NODE HEADER...: without comments and newlines, each EM_API or EM_INLINE is followed by a
+# declaration whose name comes before the first "(".
 declared() {
 	node=$1
 	shift
 	cat "$@" | tr '\n' ' ' |
-		sed -e 's:/\*[^*]*\*\**\([^/*][^*]*\*\**\)*/: :g' -e 's/#define EM_API[^#]*/ /g' |
-		tr ';' '\n' | sed -n "s/^.*EM_API[^(]*[ *]\(em_[a-z0-9_]*\) *(.*\$/$node \1/p"
+		sed -e 's:/\*[^*]*\*\**\([^/*][^*]*\*\**\)*/: :g' -e 's/#define EM_API[^#]*/ /g' \
+			-e 's/#define EM_INLINE[^#]*/ /g' | tr ';' '\n' |
+		sed -n "s/^.*\(EM_API\|EM_INLINE\)[^(]*[ *]\(em_[a-z0-9_]*\) *(.*\$/$node \2/p"
 }
 {
 	declared EXTMEM_0 "$src"/include/*.h "$src"/include/extmem/*.h

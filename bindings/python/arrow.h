@@ -58,8 +58,8 @@ static size_t emb_arrow_width(const char *format)
 	case 'w':
 		return format[1] == ':' ? (size_t)strtoul(format + 2, NULL, 10) : 0;
 	case 't':
-		return strncmp(format, "tdD", 3) == 0 || strncmp(format, "tts", 3) == 0 || strncmp(format, "ttm", 3) == 0
-			? 4 : strncmp(format, "ti", 2) == 0 ? 0 : 8;
+		return strncmp(format, "tdD", 3) == 0 || strncmp(format, "tts", 3) == 0 ||
+			       strncmp(format, "ttm", 3) == 0 ? 4 : strncmp(format, "ti", 2) == 0 ? 0 : 8;
 	default:
 		return 0;
 	}
@@ -158,7 +158,8 @@ static PyObject *emb_arrow_rows(PyObject *self, PyObject *args)
 	if (!a)
 		return NULL;
 	n = PyTuple_Size(widths);
-	if (!a->release || (is_struct ? a->n_children : 1) != n || (is_struct && emb_arrow_nulls(a, a->offset, a->length))) {
+	if (!a->release || (is_struct ? a->n_children : 1) != n ||
+	    (is_struct && emb_arrow_nulls(a, a->offset, a->length))) {
 		PyErr_SetString(PyExc_ValueError, "the array is not what its schema says, or has rows that are null");
 		return NULL;
 	}

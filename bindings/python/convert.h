@@ -164,7 +164,8 @@ static int emb_take_keys(PyObject *r, size_t n, uint64_t *keys)
 	if (!list)
 		return -1;
 	if (PyList_Size(list) != (Py_ssize_t)n)
-		PyErr_Format(PyExc_ValueError, "the function of the keys gave %zd for %zu records", PyList_Size(list), n);
+		PyErr_Format(PyExc_ValueError, "the function of the keys gave %zd for %zu records", PyList_Size(list),
+			     n);
 	for (i = 0; i < n && !PyErr_Occurred(); i++)
 		keys[i] = PyLong_AsUnsignedLongLong(PyList_GetItem(list, (Py_ssize_t)i));
 	Py_DECREF(list);
@@ -444,7 +445,8 @@ static int emb_fill(const struct emb_struct *s, void *to, PyObject *from, PyObje
 			*(uint32_t *)(at + sizeof(void *)) = (uint32_t)PySequence_Size(value);
 	}
 	if (from != Py_None && used != PyDict_Size(from)) {
-		PyErr_Format(PyExc_TypeError, "among the options %R there is one that an %s does not have", from, s->name);
+		PyErr_Format(PyExc_TypeError, "among the options %R there is one that an %s does not have", from,
+			     s->name);
 		return -1;
 	}
 	return 0;

@@ -30,14 +30,14 @@ typedef struct emb_handle {
 	int closing;                 /**< To be closed when there are none. */
 	uint64_t record_bytes;       /**< Of its records, or of a pool's blocks, ... */
 	uint64_t key_bytes;          /**< ... and of keys; 0: it has none. */
-	char number;                 /**< 'Q', 'q', 'd', ...: a record is that, and in Python a number; 0: it is bytes. */
+	char number;                 /**< 'Q', 'q', 'd', ...: a record is a number in Python; 0: bytes. */
 	PyObject *keep;              /**< What callbacks need as long as it lives; NULL: nothing. */
-	struct emb_batch *lent[2];   /**< The last batch, and the ends of its records.  Not kept: they keep the handle. */
+	struct emb_batch *lent[2];   /**< The last batch, and ends of its records; they keep the handle. */
 	PyObject *format;            /**< How its batches are read: (bytes of an item, format as bytes), or NULL. */
 	Py_buffer *held;             /**< The memory of a request, or NULL. */
-	struct emb_handle *whole;    /**< What it is a part of (a cursor of its tree), or shares a pool with: one thread at a
-	                                  time is inside all of these; or NULL. */
-	struct emb_late *late;       /**< Parts that were collected while somebody was inside, to be closed afterwards. */
+	struct emb_handle *whole;    /**< What it is a part of (a cursor of its tree), or the pool that it
+	                                  shares: one thread at a time is inside all of these.  Or NULL. */
+	struct emb_late *late;       /**< Parts that were collected while somebody was inside. */
 } emb_handle;
 
 struct emb_late {
@@ -67,7 +67,13 @@ static __thread char emb_number; /* How the receiver's records are numbers, or 0
 static PyObject *emb_raise(em_status status)
 {
 	const em_errinfo *e = emb_failed(status);
-	PyObject *x, *done = emb_call.done ? PyLong_FromUnsignedLongLong(*emb_call.done) : (Py_INCREF(Py_None), Py_None);
+	PyObject *x, *done = Py_None;
+
+	Py_INCREF(Py_None);
+	if (emb_call.done) {
+		Py_DECREF(Py_None);
+		done = PyLong_FromUnsignedLongLong(*emb_call.done);
+	}
 
 	if (!emb_make_error) {
 		Py_XDECREF(done);

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
 """How the module is built, and from what.
 
-The library is built with it, and linked statically: so the wheel is one file that fits no other version by accident, and
-nobody needs to have installed the library before.  EXTMEM_SYSTEM=1 links an installed one, found by pkg-config, as
+The library is built with it, and linked statically: so the wheel is one file that fits no other version by accident,
+and nobody needs to have installed the library before.  EXTMEM_SYSTEM=1 links an installed one, found by pkg-config, as
 distributions want it.
 
-The sources of the library are those around this folder, or, in a source package, those in its folder core/, which making
-one fills.  EXTMEM_CONFIGURE has more arguments for configure, such as --without-libaio --without-lz4 for a wheel that
-needs nothing but the C library.
+The sources of the library are those around this folder, or, in a source package, those in its folder core/, which
+making one fills.  EXTMEM_CONFIGURE has more arguments for configure, such as --without-libaio --without-lz4 for a wheel
+that needs nothing but the C library.
 """
 import os
 import shlex
@@ -25,8 +25,8 @@ CORE = os.path.join(HERE, "core")
 TOP = CORE if os.path.isdir(CORE) else os.path.dirname(os.path.dirname(HERE))
 WRAP = os.path.join(HERE, "extmem_wrap.c")
 # What the library and the module are built from.
-PARTS = ("Makefile.am", "configure.ac", "autogen.sh", "extmem.pc.in", "LICENSE", "include", "src", "m4", "tests", "examples",
-         "bench", "doc", "scripts", "bindings", ".ci", ".clang-format", ".editorconfig", "CHANGELOG.md",
+PARTS = ("Makefile.am", "configure.ac", "autogen.sh", "extmem.pc.in", "LICENSE", "include", "src", "m4", "tests",
+         "examples", "bench", "doc", "scripts", "bindings", ".ci", ".clang-format", ".editorconfig", "CHANGELOG.md",
          "CONTRIBUTING.md", "README.md", "configure", "Makefile.in", "aclocal.m4", "config.h.in", "build-aux")
 
 
@@ -86,7 +86,8 @@ class Build(build_ext):
             copy_core(source)
             run("sh", "autogen.sh", cwd=source)
         if not os.path.exists(os.path.join(built, "Makefile")):
-            run(os.path.join(source, "configure"), "-q", "--disable-shared", "--with-pic", "--without-python", "CFLAGS=-O2",
+            run(os.path.join(source, "configure"), "-q", "--disable-shared", "--with-pic", "--without-python",
+                "CFLAGS=-O2",
                 *shlex.split(os.environ.get("EXTMEM_CONFIGURE", "")), cwd=built)
         run("make", "-s", "-j", str(os.cpu_count() or 1), "libextmem.la", "extmem.pc", cwd=built)
         ext.include_dirs.append(os.path.join(source, "include"))

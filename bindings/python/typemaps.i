@@ -75,10 +75,13 @@ static PyObject *emb_set_error(PyObject *self, PyObject *args)
 	$1 = (T *)held->object;
 }
 %typemap(in) const T * (emb_handle *held = NULL) {
-	held = emb_enter($input, &emb_kind_ ## T, 1);
-	if (!held)
-		SWIG_fail;
-	$1 = (T *)held->object;
+	$1 = NULL;
+	if ($input != Py_None) {
+		held = emb_enter($input, &emb_kind_ ## T, 1);
+		if (!held)
+			SWIG_fail;
+		$1 = (T *)held->object;
+	}
 }
 %typemap(freearg) T *, const T * {
 	emb_leave(held$argnum);

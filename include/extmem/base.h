@@ -18,7 +18,7 @@
  * - NULL is never a crash.  Where an object is needed, or a place for a result, it is EM_ERR_INVAL, and the detail
  *   names the argument.  What returns no status does nothing, and returns 0, NULL or an empty text.  Closing NULL
  *   does nothing.  Options may be NULL where that is said, and so may places for details.  Inline functions do not
- *   look: they are made for inner loops.
+ *   look: they are made for inner loops.  Their symbols, for languages that cannot inline them, do.
  * - Mistakes, which are statuses from -1 to -99, leave the object as it was, and what was lent is still lent.
  * - Details of failures are told by em_X_error() of the object, or in errinfo of the options of what makes one.  They
  *   stay until the next failure.
@@ -50,6 +50,9 @@
  *   is less than that in the first release is EM_ERR_VERSION: the struct was made without its initialiser.  Fields that
  *   an older program does not have are the default; what it has no room for is not told.  Fields that a newer program
  *   has and this library does not know must be zero, or that is EM_ERR_VERSION, too.
+ *   em_X_init(x, bytes) does what the initialiser EM_X_INIT does, for who has no macros, on a struct of so many bytes,
+ *   which is sizeof(em_X) as the program knows it: what lies behind them stays, and fewer than those of `size' stay,
+ *   too.  Of a struct without a size it is em_X_init(x).
  *   Options that have no size tell no place for the detail of the failure, unless the size is 0: then they were zeroed
  *   in place of being initialised.
  * - What stands in arrays (em_key, em_text_key), or may be filled as it is found (em_errinfo, em_placement,
@@ -84,15 +87,34 @@
 #define EM_NODISCARD
 #endif
 
+/** A function that is inline for C and C++, and a symbol of the library for languages that call it by its name. */
+#define EM_INLINE static inline
+
 #define EM_VERSION_MAJOR 0
 #define EM_VERSION_MINOR 1
 #define EM_VERSION_PATCH 0
 #define EM_VERSION_STRING "0.1.0"
+/** As a number that grows: 1000000 for each major version, 1000 for each minor one. */
+#define EM_VERSION_NUMBER (EM_VERSION_MAJOR * 1000000 + EM_VERSION_MINOR * 1000 + EM_VERSION_PATCH)
 
 EM_BEGIN_DECLS
 
 /** The version of the library that is running, as "0.1.0".  Static; any thread. */
 EM_API const char *em_version(void);
+
+/** The same as a number, to compare with EM_VERSION_NUMBER of the headers.  Any thread. */
+EM_API uint32_t em_version_number(void);
+
+/**
+ * Was the library built with it?  1 or 0; 0 of NULL, and of names that it does not know.  Names are "libaio",
+ * "io_uring", "lz4" (runs can be compressed), "avx2" and "avx512" (there are kernels for them).  Whether a backend or an
+ * instruction set works on this machine, em_backend_supported() and em_ctx_open() know.  Any thread.
+ */
+EM_API int em_feature(const char *name);
+
+/** Number of names that em_feature() knows, and the i-th of them (NULL past the end).  Static; any thread. */
+EM_API uint32_t em_feature_count(void);
+EM_API const char *em_feature_at(uint32_t i);
 
 EM_END_DECLS
 

@@ -36,6 +36,12 @@
  * 1/(B F) of the tree, so they are in memory nearly always.  Then a look-up reads one leaf, and a change writes it some
  * time later, too.  With caches that hold nothing it is one read more for each level.
  *
+ * Files.  em_btree_save() writes a tree to a file of its own, and em_btree_open_file() opens one, without reading it.
+ * It is read-only then: its blocks are read from the file as they are needed, and all calls that change nothing work as
+ * they do on any tree.
+ *
+ * doc/btree.md tells more of the structure, of what calls cost, and of files.
+ *
  * One thread at a time.  A tree keeps its context and its order.  What fails changes nothing, and may be tried again:
  * all that is needed is read and allocated before anything is changed.  What cannot be written stays in memory, as long
  * as there are other frames, and em_btree_flush() tries it again.
@@ -84,6 +90,8 @@ typedef struct em_btree_opts {
 	em_errinfo *errinfo;    /**< Filled when em_btree_open() fails; may be NULL. */
 } em_btree_opts;
 #define EM_BTREE_OPTS_INIT { sizeof(em_btree_opts), 0, 0, 0, 0, 0, 0, NULL, 0, NULL, NULL }
+/** As EM_BTREE_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_btree_opts_init(em_btree_opts *out, size_t bytes);
 
 typedef struct em_btree_stats {
 	uint32_t size;          /**< sizeof(em_btree_stats); set by the initialiser. */
@@ -109,6 +117,8 @@ typedef struct em_btree_stats {
 	uint64_t fusions;       /**< ... or became one with it. */
 } em_btree_stats;
 #define EM_BTREE_STATS_INIT { sizeof(em_btree_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_BTREE_STATS_INIT, by a call (extmem/base.h). */
+EM_API void em_btree_stats_init(em_btree_stats *out, size_t bytes);
 
 /**
  * Open a tree, which is empty.  opts may be NULL.  No I/O.
@@ -150,7 +160,9 @@ EM_API uint64_t em_btree_key_bytes(const em_btree *t);
  *   EM_EXISTS        there is one with an equal key, and nothing was changed; never with EM_BTREE_DUPLICATES
  *   EM_ERR_INVAL     a pointer is NULL
  *   EM_ERR_BUSY      another call is in progress
+ *   EM_ERR_ACCESS    it would change a tree that was opened from a file
  *   EM_ERR_IO, EM_ERR_CORRUPT  a block could not be read, or others not be written and no frame is left but theirs
+ *   EM_ERR_SHORT     the file that it was opened from is shorter than it was, by somebody else
  *   EM_ERR_NOSPACE   the disk is full, likewise
  *   EM_ERR_USER      a function of the order or of the policy has failed
  *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory
@@ -354,6 +366,8 @@ typedef struct em_btree_load_opts {
 	em_errinfo *errinfo;    /**< Filled when opening fails, or em_btree_load_sorted(); may be NULL. */
 } em_btree_load_opts;
 #define EM_BTREE_LOAD_OPTS_INIT { sizeof(em_btree_load_opts), 0, 0, 0, NULL }
+/** As EM_BTREE_LOAD_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_btree_load_opts_init(em_btree_load_opts *out, size_t bytes);
 
 /**
  * Load a tree, which is empty, with records in its order; opts may be NULL.  Until em_btree_loader_finish() the tree is
@@ -383,6 +397,67 @@ EM_API void em_btree_loader_close(em_btree_loader *l);
  *  sorter somewhere.  As em_btree_loader_push() and em_sorter_next().  I/O: what the sorter reads, and a write for each
  *  block. */
 EM_API EM_NODISCARD em_status em_btree_load_sorted(em_btree *t, em_sorter *sorted, const em_btree_load_opts *opts);
+
+/*
+ * Files.
+ */
+
+/**
+ * Write the tree to a file, from which em_btree_open_file() opens it.  The tree stays as it is, and may be one that was
+ * opened from a file itself, also from that one.
+ *
+ * The file appears at once, complete and on the disk, or not at all, and a file of that name is replaced as
+ * em_sort_files() replaces its output.  It is the same on all machines.  It says which order it is in, by the name of
+ * that, and how large keys, values and blocks are.  Each block has its checksum in the block above, so what is damaged
+ * later, or was never written, is found by whoever comes to it.
+ *
+ * Returns:
+ *   EM_OK
+ *   EM_ERR_INVAL     a pointer is NULL, path is a directory
+ *   EM_ERR_STATE     the tree is being loaded
+ *   EM_ERR_NOTSUP    path is no regular file
+ *   EM_ERR_RANGE     the name of the order has more than 2^20 bytes
+ *   EM_ERR_BUSY      another call is in progress
+ *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_FDLIMIT  the file or its directory
+ *   EM_ERR_NOSPACE   there is no room for it, or for blocks that leave a cache
+ *   EM_ERR_IO, EM_ERR_CORRUPT  a block could not be read or written
+ *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM, EM_ERR_CANCELED, EM_ERR_FORK
+ * I/O: a scan, and one write of all that is in the tree, in large pieces.  Memory: up to 2 MiB, or a 16th of the
+ * context's, and two nodes for each level.
+ */
+EM_API EM_NODISCARD em_status em_btree_save(em_btree *t, const char *path);
+
+/**
+ * Open a tree that was saved.  Only its header and its root are read.  Changing it is EM_ERR_ACCESS, and changes
+ * nothing.  To have one that can be changed, load an empty tree with what a cursor of it comes to.
+ *
+ * order may be NULL if that of the tree is by key fields: it is made of its name again, and em_btree_order() lends it.
+ * If the order is of a function, that cannot be in a file: order must be one of the same name.
+ *
+ * Of opts, which may be NULL, caches and policy are as those of any tree.  Flags, key_bytes, leaf_bytes and node_bytes
+ * are the file's, and must be the same, or 0; the placement means nothing.
+ *
+ * A block is looked at when it is read: EM_ERR_CORRUPT if it is not what was saved, with its place in the detail.
+ * em_btree_verify() comes to all of them.
+ *
+ * Returns:
+ *   EM_OK
+ *   EM_ERR_INVAL     a pointer is NULL, the order is of another context, order is NULL and that of the tree is of a
+ *                    function
+ *   EM_ERR_FORMAT    it is no saved tree; it is in another order, or opts say what it is not
+ *   EM_ERR_CORRUPT   it is damaged, too short, or not complete; the detail names the file and the offset
+ *   EM_ERR_VERSION   it was saved by a later version of the library; opts or the policy was made without its
+ *                    initialiser
+ *   EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO, EM_ERR_FDLIMIT  the file
+ *   EM_ERR_RANGE     the memory for a cache is too small or too large
+ *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM, EM_ERR_CANCELED, EM_ERR_FORK
+ * I/O: two reads.
+ */
+EM_API EM_NODISCARD em_status em_btree_open_file(em_btree **out, em_ctx *ctx, const char *path, const em_order *order,
+						 const em_btree_opts *opts);
+
+/** The order of a tree; lives as long as the tree.  NULL of NULL. */
+EM_API const em_order *em_btree_order(const em_btree *t);
 
 /* The tree as a whole. */
 

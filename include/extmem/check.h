@@ -26,6 +26,8 @@ typedef struct em_check_opts {
 	em_errinfo *errinfo;     /**< Filled when the call fails; may be NULL. */
 } em_check_opts;
 #define EM_CHECK_OPTS_INIT { sizeof(em_check_opts), 0, 0, NULL, NULL, NULL, NULL }
+/** As EM_CHECK_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_check_opts_init(em_check_opts *out, size_t bytes);
 
 /** What was found. */
 typedef struct em_check_info {
@@ -41,6 +43,8 @@ typedef struct em_check_info {
 	                              line in a CSV file; 0: none. */
 } em_check_info;
 #define EM_CHECK_INFO_INIT { sizeof(em_check_info), 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_CHECK_INFO_INIT, by a call (extmem/base.h). */
+EM_API void em_check_info_init(em_check_info *out, size_t bytes);
 
 /** Takes the first record that is out of order: n bytes, its number in the file (first_disorder). */
 typedef void (*em_disorder_fn)(void *user, uint64_t number, const void *record, size_t n);

@@ -57,6 +57,8 @@ typedef struct em_container_opts {
 	em_errinfo *errinfo;    /**< Filled when opening fails; may be NULL. */
 } em_container_opts;
 #define EM_CONTAINER_OPTS_INIT { sizeof(em_container_opts), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL }
+/** As EM_CONTAINER_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_container_opts_init(em_container_opts *out, size_t bytes);
 
 typedef struct em_container_stats {
 	uint32_t size;          /**< sizeof(em_container_stats); set by the initialiser. */
@@ -72,6 +74,8 @@ typedef struct em_container_stats {
 	uint64_t recalled;      /**< ... of them, those that were still in memory. */
 } em_container_stats;
 #define EM_CONTAINER_STATS_INIT { sizeof(em_container_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_CONTAINER_STATS_INIT, by a call (extmem/base.h). */
+EM_API void em_container_stats_init(em_container_stats *out, size_t bytes);
 
 EM_END_DECLS
 

@@ -101,6 +101,8 @@ typedef struct em_ctx_opts {
 #define EM_CTX_OPTS_INIT                                                                                               \
 	{ sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0,  \
 	  0 }
+/** As EM_CTX_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_ctx_opts_init(em_ctx_opts *out, size_t bytes);
 
 /**
  * Make a context.  opts may be NULL for the defaults.  Starts no thread and opens no file;
@@ -117,6 +119,36 @@ typedef struct em_ctx_opts {
  *   EM_ERR_NOMEM     no memory
  */
 EM_API EM_NODISCARD em_status em_ctx_open(em_ctx **out, const em_ctx_opts *opts);
+
+/**
+ * Make a context from text: options with commas between them, in any order.  The empty text is legal.
+ *
+ *     em_ctx_open_text(&ctx, "memory=1G,threads=2,disk=/fast/tmp,100G,syscall,disk=/slow/tmp", NULL);
+ *
+ *   memory=SIZE  threads=N  fds=N  queue-depth=N  scratch-max=SIZE  block-size=SIZE
+ *   dir=PATH                 a directory for scratch, as often as there are
+ *   disk=PATH[,SIZE[,BACKEND[,OPTION]...]]   a disk for scratch (em_disk_parse()), likewise; it ends where another
+ *                            option of the context follows, but for direct, which is the disk's then
+ *   direct=try|off|on  priority=write|read|none  backend=NAME  isa=NAME
+ *   checked  raise           EM_CTX_CHECKED, EM_CTX_RAISE
+ *
+ * They mean what the fields of em_ctx_opts do, and names are those of the command's options.  A SIZE is as
+ * em_size_parse() reads it.  In a PATH a backslash takes the meaning from a comma or a backslash behind it.
+ *
+ * opts has what no text can: log, allocator, errinfo, and whatever else the text does not tell.  NULL: defaults.
+ *
+ * Returns as em_ctx_open(); EM_ERR_INVAL also: text is NULL, an option is not known, was given before or has no legal
+ * value.  The message names the option and the byte at which it begins, which is also the offset of the detail.
+ */
+EM_API EM_NODISCARD em_status em_ctx_open_text(em_ctx **out, const char *text, const em_ctx_opts *opts);
+
+/**
+ * Read a size as the command does: decimal digits with, behind them, nothing or B for bytes, K M G T (or KiB ...) for
+ * powers of 1024, kB MB GB TB for powers of 1000.  err may be NULL.  Any thread.
+ *
+ * Returns: EM_OK, EM_ERR_INVAL: a pointer is NULL, or it is no size; the message says why, and *out is as it was.
+ */
+EM_API EM_NODISCARD em_status em_size_parse(uint64_t *out, const char *text, em_errinfo *err);
 
 /** Drop the caller's reference.  NULL is allowed.  Never fails, never writes.  After a fork, in the
  *  child, it only frees memory. */

@@ -56,6 +56,21 @@ typedef struct em_cursor {
  */
 EM_API EM_NODISCARD em_status em_cursor_refill(em_cursor *c);
 
+/**
+ * Copy the next records to where the caller has room: as many whole ones, at most `most', as fit into `bytes' bytes and
+ * there are.  They lie one behind the other, in the order in which the cursor has them.  *n is how many they are; what
+ * did not fit comes next time.  Of records of any length ends gets where each ends, an offset from `to'; it has room
+ * for `most' of them.  Of one size ends is NULL.
+ *
+ * So this is what languages call that copy anyway, and must not see memory that goes away.
+ *
+ * Returns: EM_OK: *n is not 0, unless `most' is; otherwise it is 0: EM_END; EM_ERR_INVAL (c, to or n is NULL, or ends,
+ * or it is not, against what records are); EM_ERR_RANGE: the next record alone has more than `bytes' bytes, and stays;
+ * what em_cursor_refill() returns.  A failure behind records that were copied is told by the next call.
+ */
+EM_API EM_NODISCARD em_status em_cursor_read(em_cursor *c, void *to, size_t bytes, uint64_t *ends, uint64_t most,
+					     uint64_t *n);
+
 /** Is the next record, of one size, in the window?  Otherwise have it come. */
 EM_NODISCARD static inline em_status em_cursor_need_(em_cursor *c)
 {
@@ -65,7 +80,7 @@ EM_NODISCARD static inline em_status em_cursor_need_(em_cursor *c)
 }
 
 /** Look at the next record, of one size, and leave it where it is.  Returns as em_cursor_next(). */
-EM_NODISCARD static inline em_status em_cursor_peek(em_cursor *c, const void **record)
+EM_NODISCARD EM_INLINE em_status em_cursor_peek(em_cursor *c, const void **record)
 {
 	const em_status st = em_cursor_need_(c);
 
@@ -79,7 +94,7 @@ EM_NODISCARD static inline em_status em_cursor_peek(em_cursor *c, const void **r
  * Returns: EM_OK; otherwise *record is NULL: what em_cursor_refill() returns, and EM_ERR_INVAL where records have any
  * length: nothing was taken.
  */
-EM_NODISCARD static inline em_status em_cursor_next(em_cursor *c, const void **record)
+EM_NODISCARD EM_INLINE em_status em_cursor_next(em_cursor *c, const void **record)
 {
 	const em_status st = em_cursor_peek(c, record);
 
@@ -90,7 +105,7 @@ EM_NODISCARD static inline em_status em_cursor_next(em_cursor *c, const void **r
 
 /** Take the next record, of any length or of one size, which may be empty and is not followed by a delimiter.
  *  Returns as em_cursor_next(); without EM_OK *bytes is 0. */
-EM_NODISCARD static inline em_status em_cursor_next_sized(em_cursor *c, const void **record, size_t *bytes)
+EM_NODISCARD EM_INLINE em_status em_cursor_next_sized(em_cursor *c, const void **record, size_t *bytes)
 {
 	em_status st = EM_OK;
 

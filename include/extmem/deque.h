@@ -131,6 +131,8 @@ typedef struct em_deque_reader_opts {
 	uint64_t n;             /**< ... and its records; UINT64_MAX: up to N. */
 } em_deque_reader_opts;
 #define EM_DEQUE_READER_OPTS_INIT { sizeof(em_deque_reader_opts), 0, 0, 0, NULL, 0, UINT64_MAX }
+/** As EM_DEQUE_READER_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_deque_reader_opts_init(em_deque_reader_opts *out, size_t bytes);
 
 /** Open a reader of a range; opts may be NULL: of all records, forward.  Records stay in the deque.  EM_ERR_RANGE:
  *  there is no such range, or there are more than 2^16 buffers; EM_ERR_VERSION: opts was made without its initialiser.

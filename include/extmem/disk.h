@@ -70,6 +70,28 @@ typedef struct em_disk_opts {
 	                               counts. */
 } em_disk_opts;
 #define EM_DISK_OPTS_INIT { sizeof(em_disk_opts), 0, NULL, 0, NULL, NULL, EM_DIRECT_CONTEXT, 0 }
+/** As EM_DISK_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_disk_opts_init(em_disk_opts *out, size_t bytes);
+
+struct em_simdisk; /* extmem/sys/simdisk.h */
+
+/**
+ * Set options of a disk from text, as the command's --disk and em_ctx_open_text() have it:
+ * PATH[,SIZE[,BACKEND[,OPTION]...]].
+ *
+ *   PATH     a backslash in it takes the meaning from a comma or a backslash behind it
+ *   SIZE     the capacity (em_size_parse()); empty: as many bytes as there are
+ *   BACKEND  empty: the context's
+ *   OPTION   force, keep, fixed, direct=try|off|on, queue=N; of a simulated disk also those of em_simdisk_parse()
+ *
+ * opts must have been initialised; what the text does not tell stays.  text is cut to pieces to which opts points
+ * then.  sim is where the parameters go of a disk whose backend is "simdisk", and must outlive the context; NULL: they
+ * are those of that backend.  err may be NULL.
+ *
+ * Returns: EM_OK; EM_ERR_INVAL: opts or text is NULL, or a part has no legal value; the message names it, and
+ * err->offset is where in the text it begins; EM_ERR_VERSION.  After a failure opts is as it was, and text is not.
+ */
+EM_API EM_NODISCARD em_status em_disk_parse(em_disk_opts *opts, struct em_simdisk *sim, char *text, em_errinfo *err);
 
 EM_END_DECLS
 

@@ -41,6 +41,8 @@ typedef struct em_format {
 
 /** Lines of text. */
 #define EM_FORMAT_INIT { sizeof(em_format), EM_FORMAT_DELIMITED, '\n', 0, 0, 0 }
+/** As EM_FORMAT_INIT, by a call (extmem/base.h). */
+EM_API void em_format_init(em_format *out, size_t bytes);
 
 /**
  * Where the record that begins at data ends, in n bytes: *end is the number of those up to and with its delimiter.

@@ -43,6 +43,8 @@ typedef struct em_key {
 } em_key;
 /** A key that is a number: { offset, 0, EM_KEY_..., flags, { 0 } }. */
 #define EM_KEY_INIT { 0, 0, 0, 0, { 0, 0 } }
+/** As EM_KEY_INIT, by a call (extmem/base.h). */
+EM_API void em_key_init(em_key *out);
 
 typedef struct em_order em_order;
 

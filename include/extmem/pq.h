@@ -15,10 +15,12 @@
  *     em_pq_close(q);
  *
  * Where keys are numbers and never go back, as time does in a simulation, there is also a radix heap
- * (extmem/radix_heap.h).  A queue has no decrease-key: push the record with its new key, and skip the old one when it comes out.
+ * (extmem/radix_heap.h).  A queue has no decrease-key: push the record with its new key, and skip the old one when it
+ * comes out.
  *
  * How it works.  Records are appended to an insertion buffer.  When that is full it is sorted and becomes a sequence in
- * memory.  When memory is full, its sequences are merged to one on disks, of level 1.  When there are enough sequences
+ * memory; if the context has more than one thread, another one sorts it while the next buffer is filled, unless the
+ * order has a function of the caller's.  When memory is full, its sequences are merged to one on disks, of level 1.  When there are enough sequences
  * of a level, they are merged to one of the next level.  What is popped comes from a deletion buffer, which the next
  * records of all sequences and of the insertion buffer are merged into.  Records that come before its end are in a heap
  * until they are popped.
@@ -86,6 +88,8 @@ typedef struct em_pq_opts {
 	em_errinfo *errinfo;    /**< Filled when em_pq_open() fails; may be NULL. */
 } em_pq_opts;
 #define EM_PQ_OPTS_INIT { sizeof(em_pq_opts), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
+/** As EM_PQ_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_pq_opts_init(em_pq_opts *out, size_t bytes);
 
 /** What a queue is going to be made of; filled by em_pq_plan(). */
 typedef struct em_pq_plan_info {
@@ -108,6 +112,8 @@ typedef struct em_pq_plan_info {
 	uint64_t memory_min;    /**< The least that would do, with the other options as they are. */
 } em_pq_plan_info;
 #define EM_PQ_PLAN_INFO_INIT { sizeof(em_pq_plan_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_PQ_PLAN_INFO_INIT, by a call (extmem/base.h). */
+EM_API void em_pq_plan_info_init(em_pq_plan_info *out, size_t bytes);
 
 typedef struct em_pq_stats {
 	uint32_t size;          /**< sizeof(em_pq_stats); set by the initialiser. */
@@ -126,6 +132,8 @@ typedef struct em_pq_stats {
 	                             begun is neither. */
 } em_pq_stats;
 #define EM_PQ_STATS_INIT { sizeof(em_pq_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_PQ_STATS_INIT, by a call (extmem/base.h). */
+EM_API void em_pq_stats_init(em_pq_stats *out, size_t bytes);
 
 /**
  * Say what a queue with these options would be, without any I/O.

@@ -73,6 +73,8 @@ typedef struct em_radix_heap_opts {
 	em_errinfo *errinfo;    /**< Filled when em_radix_heap_open() fails; may be NULL. */
 } em_radix_heap_opts;
 #define EM_RADIX_HEAP_OPTS_INIT { sizeof(em_radix_heap_opts), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
+/** As EM_RADIX_HEAP_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_radix_heap_opts_init(em_radix_heap_opts *out, size_t bytes);
 
 /** What a heap is going to be made of; filled by em_radix_heap_plan(). */
 typedef struct em_radix_heap_plan_info {
@@ -90,6 +92,8 @@ typedef struct em_radix_heap_plan_info {
 	uint64_t memory_min;    /**< The least that would do, with this block_bytes if it was named, else with any. */
 } em_radix_heap_plan_info;
 #define EM_RADIX_HEAP_PLAN_INFO_INIT { sizeof(em_radix_heap_plan_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_RADIX_HEAP_PLAN_INFO_INIT, by a call (extmem/base.h). */
+EM_API void em_radix_heap_plan_info_init(em_radix_heap_plan_info *out, size_t bytes);
 
 typedef struct em_radix_heap_stats {
 	uint32_t size;          /**< sizeof(em_radix_heap_stats); set by the initialiser. */
@@ -105,6 +109,8 @@ typedef struct em_radix_heap_stats {
 	uint64_t writes;        /**< ... and written.  One that is needed before its write has begun is neither. */
 } em_radix_heap_stats;
 #define EM_RADIX_HEAP_STATS_INIT { sizeof(em_radix_heap_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_RADIX_HEAP_STATS_INIT, by a call (extmem/base.h). */
+EM_API void em_radix_heap_stats_init(em_radix_heap_stats *out, size_t bytes);
 
 /**
  * Say what a heap with these options would be, without any I/O.

@@ -44,6 +44,8 @@ typedef struct em_shuffle_opts {
 	em_errinfo *errinfo;     /**< Filled when the call fails; may be NULL. */
 } em_shuffle_opts;
 #define EM_SHUFFLE_OPTS_INIT { sizeof(em_shuffle_opts), 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
+/** As EM_SHUFFLE_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_shuffle_opts_init(em_shuffle_opts *out, size_t bytes);
 
 /**
  * Write the records of files together in random order into a file: binary records of record_size bytes, or, if that is

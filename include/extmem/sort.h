@@ -87,6 +87,27 @@ typedef struct em_sort_opts {
 	uint32_t last_run;      /**< EM_LAST_RUN_... */
 } em_sort_opts;
 #define EM_SORT_OPTS_INIT { sizeof(em_sort_opts), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0 }
+/** As EM_SORT_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_sort_opts_init(em_sort_opts *out, size_t bytes);
+
+/**
+ * Set options of a sort from text: options with commas between them, in any order.  They mean what the fields do, and
+ * names are those of the command's options.
+ *
+ *     em_sort_opts_parse(&opts, "memory=64M,unique,last-run=kept", NULL);
+ *
+ *   memory=SIZE  block-size=SIZE                (em_size_parse())
+ *   run-size=N  fan-in=N  read-buffers=N  write-buffers=N  prefetch-buffers=N  header=N
+ *   scratch-compress=auto|never|always  fetch=best|naive  place-runs=cycling|striping  last-run=auto|written|kept
+ *   stable  unique                               EM_SORT_STABLE, EM_SORT_UNIQUE
+ *
+ * opts must have been initialised; what the text does not tell stays.  err may be NULL.  Any thread.
+ *
+ * Returns: EM_OK; EM_ERR_INVAL: opts or text is NULL, an option is not known, was given before or has no legal value;
+ * the message names it and the byte at which it begins, which is also err->offset; EM_ERR_VERSION: opts was made
+ * without its initialiser.  After a failure opts is as it was.
+ */
+EM_API EM_NODISCARD em_status em_sort_opts_parse(em_sort_opts *opts, const char *text, em_errinfo *err);
 
 /** What a sort is going to do; filled by em_sort_plan(). */
 typedef struct em_sort_plan_info {
@@ -116,6 +137,8 @@ typedef struct em_sort_plan_info {
 	                              needs no scratch space. */
 } em_sort_plan_info;
 #define EM_SORT_PLAN_INFO_INIT { sizeof(em_sort_plan_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_SORT_PLAN_INFO_INIT, by a call (extmem/base.h). */
+EM_API void em_sort_plan_info_init(em_sort_plan_info *out, size_t bytes);
 
 /** Time and traffic of one phase: em_sort_stats_phase(). */
 typedef struct em_phase_stats {
@@ -130,6 +153,8 @@ typedef struct em_phase_stats {
 	uint64_t ios_written;
 } em_phase_stats;
 #define EM_PHASE_STATS_INIT { sizeof(em_phase_stats), 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_PHASE_STATS_INIT, by a call (extmem/base.h). */
+EM_API void em_phase_stats_init(em_phase_stats *out, size_t bytes);
 
 /** What a sort has done so far. */
 typedef struct em_sort_stats {
@@ -154,6 +179,8 @@ typedef struct em_sort_stats {
 	uint64_t phases[64];    /**< The library's, for em_sort_stats_phase() to tell. */
 } em_sort_stats;
 #define EM_SORT_STATS_INIT { sizeof(em_sort_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0 } }
+/** As EM_SORT_STATS_INIT, by a call (extmem/base.h). */
+EM_API void em_sort_stats_init(em_sort_stats *out, size_t bytes);
 
 /**
  * Time and traffic of a phase, EM_PHASE_..., in statistics that were filled; all zero of one that did not take place.
@@ -207,6 +234,28 @@ EM_API EM_NODISCARD em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const
  */
 EM_API EM_NODISCARD em_status em_sorter_push(em_sorter *s, const void *records, uint64_t n);
 
+/** Add records of one size, given as bytes: as em_sorter_push(), and EM_ERR_INVAL: they are no whole number of records,
+ *  of which nothing was taken; the message names the record size. */
+EM_API EM_NODISCARD em_status em_sorter_push_bytes(em_sorter *s, const void *records, size_t bytes);
+
+/**
+ * Add the records of a file, as em_sort_files() reads its inputs: "-" is standard input, pipes and devices are read to
+ * their end, and records of any length stand in it as em_sort_opts.format says, of which the first
+ * em_sort_opts.header are left out.  Any number of files may be pushed, and other records between them.
+ *
+ * What is wrong with the file is no failure of s: records before that were pushed (em_sorter_pushed()), and s goes on.
+ * I/O: scan(N).  Memory: three buffers of a 64th of the context's, 256 KiB at most, and the longest record.
+ *
+ * Returns as em_sorter_push(); and EM_ERR_INVAL (an argument is NULL, path is a directory), EM_ERR_FORMAT,
+ * EM_ERR_SHORT, EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO, EM_ERR_FDLIMIT as em_sort_files().  em_sorter_error() has the
+ * detail.
+ */
+EM_API EM_NODISCARD em_status em_sorter_push_file(em_sorter *s, const char *path);
+
+/** Bytes of a record, 0: records have any length; and how many were pushed so far.  0 of NULL. */
+EM_API uint64_t em_sorter_record_bytes(const em_sorter *s);
+EM_API uint64_t em_sorter_pushed(const em_sorter *s);
+
 /**
  * End the input.  Merges runs until the rest can be merged while it is pulled.
  * Returns as em_sorter_push().
@@ -223,6 +272,20 @@ EM_API EM_NODISCARD em_status em_sorter_finish(em_sorter *s);
  */
 EM_API EM_NODISCARD em_status em_sorter_next(em_sorter *s, const em_batch **batch);
 
+/**
+ * Write the sorted records that are left to a file: in place of batches, or behind those that were lent and records
+ * that were taken from the cursor.  The file appears complete or not at all, as that of em_sort_files() does, and
+ * records of any length stand in it as em_sort_opts.format says.  A delimiter within a record stays as it is.
+ *
+ * A failure of the file costs the records that were written until then; they cannot be pulled again.  One of opening it
+ * costs none.  I/O: scan(N) more.  Memory: as em_output_open() (extmem/sys/output.h).
+ *
+ * Returns as em_sorter_next(), EM_OK at the end; EM_ERR_INVAL (an argument is NULL, path is a directory); EM_ERR_NOENT,
+ * EM_ERR_ACCESS, EM_ERR_NOSPACE, EM_ERR_PIPE, EM_ERR_FDLIMIT, EM_ERR_MEMLIMIT, EM_ERR_NOMEM; EM_ERR_RANGE: a record is
+ * longer than a prefix of the format can tell.  em_sorter_error() has the detail.
+ */
+EM_API EM_NODISCARD em_status em_sorter_pull_file(em_sorter *s, const char *path);
+
 /** The cursor of s (extmem/cursor.h): sorted records one by one, in place of batches or behind those that were lent.
  *  It may be had at any time, and is always the same.  NULL of NULL. */
 EM_API em_cursor *em_sorter_cursor(em_sorter *s);
@@ -236,6 +299,17 @@ EM_API em_cursor *em_sorter_cursor(em_sorter *s);
  * and EM_ERR_RANGE (a record is too long; the detail tells its number among these n).
  */
 EM_API EM_NODISCARD em_status em_sorter_push_batch(em_sorter *s, const void *records, const uint64_t *ends, uint64_t n);
+
+/**
+ * Begin anew, at any time, also after a failure or when s was canceled: records that were pushed are gone, and others
+ * may be.  Order, options and cursor stay; statistics begin anew.  It costs what closing and opening do.
+ *
+ * There is no way back to the first record: scratch space is used again as soon as it was read.  Who needs records
+ * twice pushes them to a vector (extmem/vector.h), or writes them to a file.
+ *
+ * Returns as em_sorter_open().  After a failure s can only be cleared again, or closed.
+ */
+EM_API EM_NODISCARD em_status em_sorter_clear(em_sorter *s);
 
 /**
  * Bytes of the longest record that s takes.  For orders of records of any length that is a 32nd of its memory, less

@@ -62,6 +62,8 @@ typedef struct em_errinfo {
 	uint64_t reserved[4]; /**< 0. */
 } em_errinfo;
 #define EM_ERRINFO_INIT { 0, 0, 0, 0, 0, "", "", "", { 0, 0, 0, 0 } }
+/** As EM_ERRINFO_INIT, by a call (extmem/base.h). */
+EM_API void em_errinfo_init(em_errinfo *out);
 
 /** The text of a status ("no space left for the data"); "unknown status" for others. Static; any thread. */
 EM_API const char *em_status_text(em_status status);

@@ -47,6 +47,8 @@ typedef struct em_text_key {
 } em_text_key;
 /** The whole record. */
 #define EM_TEXT_KEY_INIT { 1, 1, 0, 0, EM_TEXT_BYTES, 0, { 0, 0, 0 } }
+/** As EM_TEXT_KEY_INIT, by a call (extmem/base.h). */
+EM_API void em_text_key_init(em_text_key *out);
 
 /** Flags of a text order. */
 #define EM_TEXT_KEYS_ONLY 1u    /**< Records whose keys are equal are equal.  Default: they are compared as bytes, last
@@ -65,6 +67,8 @@ typedef struct em_text_opts {
 	uint32_t reserved;  /**< 0 */
 } em_text_opts;
 #define EM_TEXT_OPTS_INIT { sizeof(em_text_opts), 0, EM_TEXT_BLANKS, 0 }
+/** As EM_TEXT_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_text_opts_init(em_text_opts *out, size_t bytes);
 
 /**
  * An order of records of any length by n text keys, the most important first.  n == 0: the whole record as bytes, as

@@ -44,6 +44,11 @@ EM_API EM_NODISCARD em_status em_top_open(em_top **out, em_ctx *ctx, const em_or
 EM_API EM_NODISCARD em_status em_top_push(em_top *t, const void *records, uint64_t n);
 EM_API EM_NODISCARD em_status em_top_push_batch(em_top *t, const void *records, const uint64_t *ends, uint64_t n);
 
+/** As em_sorter_push_bytes(), em_sorter_record_bytes() and em_sorter_pushed(). */
+EM_API EM_NODISCARD em_status em_top_push_bytes(em_top *t, const void *records, size_t bytes);
+EM_API uint64_t em_top_record_bytes(const em_top *t);
+EM_API uint64_t em_top_pushed(const em_top *t);
+
 /** End the input.  Returns as em_sorter_finish(). */
 EM_API EM_NODISCARD em_status em_top_finish(em_top *t);
 

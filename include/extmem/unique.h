@@ -26,6 +26,8 @@ typedef struct em_unique_opts {
 	em_errinfo *errinfo;      /**< Filled when the call fails; NULL: sort->errinfo is, if there is one. */
 } em_unique_opts;
 #define EM_UNIQUE_OPTS_INIT { sizeof(em_unique_opts), 0, 0, 0, NULL, NULL }
+/** As EM_UNIQUE_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_unique_opts_init(em_unique_opts *out, size_t bytes);
 
 /**
  * Sort files and write the first record of each group of equal ones to a file, in order.  First is what comes first

@@ -87,6 +87,8 @@ typedef struct em_vector_opts {
 	em_errinfo *errinfo;    /**< Filled when em_vector_open() fails; may be NULL. */
 } em_vector_opts;
 #define EM_VECTOR_OPTS_INIT { sizeof(em_vector_opts), 0, 0, NULL, 0, 0, 0, 0, 0, NULL, 0, NULL, NULL }
+/** As EM_VECTOR_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_vector_opts_init(em_vector_opts *out, size_t bytes);
 
 typedef struct em_vector_stats {
 	uint32_t size;          /**< sizeof(em_vector_stats); set by the initialiser. */
@@ -102,6 +104,8 @@ typedef struct em_vector_stats {
 	uint64_t writes;        /**< ... and written. */
 } em_vector_stats;
 #define EM_VECTOR_STATS_INIT { sizeof(em_vector_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_VECTOR_STATS_INIT, by a call (extmem/base.h). */
+EM_API void em_vector_stats_init(em_vector_stats *out, size_t bytes);
 
 /**
  * Open a vector.  opts must name record_bytes.  Nothing is read, no block is allocated.
@@ -252,6 +256,8 @@ typedef struct em_vector_stream_opts {
 	uint64_t n;             /**< ... and its records; UINT64_MAX: up to N, or, of a writer, any number. */
 } em_vector_stream_opts;
 #define EM_VECTOR_STREAM_OPTS_INIT { sizeof(em_vector_stream_opts), 0, 0, 0, NULL, 0, UINT64_MAX }
+/** As EM_VECTOR_STREAM_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_vector_stream_opts_init(em_vector_stream_opts *out, size_t bytes);
 
 /**
  * Read a range in order; opts may be NULL: all, forward.  Several readers may be open.  What is changed through the

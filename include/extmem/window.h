@@ -49,7 +49,7 @@ EM_API EM_NODISCARD em_status em_window_push(em_window *w, const void *record, p
 EM_API EM_NODISCARD em_status em_window_pop(em_window *w, void *record, ptrdiff_t step);
 
 /** Push a record of so many bytes, the size of the container's records, at the back.  Returns as em_window_push(). */
-EM_NODISCARD static inline em_status em_window_push_back(em_window *w, const void *record, size_t bytes)
+EM_NODISCARD EM_INLINE em_status em_window_push_back(em_window *w, const void *record, size_t bytes)
 {
 	if (w->cur == w->high || w->step != (ptrdiff_t)bytes)
 		return em_window_push(w, record, (ptrdiff_t)bytes);
@@ -59,7 +59,7 @@ EM_NODISCARD static inline em_status em_window_push_back(em_window *w, const voi
 }
 
 /** Pop the last record.  Returns as em_window_pop(), among others EM_NOT_FOUND: there is none. */
-EM_NODISCARD static inline em_status em_window_pop_back(em_window *w, void *record, size_t bytes)
+EM_NODISCARD EM_INLINE em_status em_window_pop_back(em_window *w, void *record, size_t bytes)
 {
 	if (w->cur == w->low || w->step != (ptrdiff_t)bytes)
 		return em_window_pop(w, record, (ptrdiff_t)bytes);
@@ -69,7 +69,7 @@ EM_NODISCARD static inline em_status em_window_pop_back(em_window *w, void *reco
 }
 
 /** The same at the front. */
-EM_NODISCARD static inline em_status em_window_push_front(em_window *w, const void *record, size_t bytes)
+EM_NODISCARD EM_INLINE em_status em_window_push_front(em_window *w, const void *record, size_t bytes)
 {
 	if (w->cur == w->low || w->step != -(ptrdiff_t)bytes)
 		return em_window_push(w, record, -(ptrdiff_t)bytes);
@@ -78,7 +78,7 @@ EM_NODISCARD static inline em_status em_window_push_front(em_window *w, const vo
 	return EM_OK;
 }
 
-EM_NODISCARD static inline em_status em_window_pop_front(em_window *w, void *record, size_t bytes)
+EM_NODISCARD EM_INLINE em_status em_window_pop_front(em_window *w, void *record, size_t bytes)
 {
 	if (w->cur == w->high || w->step != -(ptrdiff_t)bytes)
 		return em_window_pop(w, record, -(ptrdiff_t)bytes);

@@ -58,6 +58,7 @@ static void release(em_ctx *ctx)
 	}
 	emi_strfree(ctx, ctx->dir);
 	emi_ctx_free_disks(ctx, ctx->ndisks);
+	emi_free(ctx, ctx->kept, ctx->kept_bytes);
 	copy = *ctx;
 	emi_free(&copy, ctx, sizeof(*ctx));
 }

@@ -78,6 +78,8 @@ struct em_ctx {
 	uint32_t ndisks;
 	uint64_t scratch_max;   /* bytes that they may take together; 0: any number */
 	uint64_t block_bytes;   /* of a block that nobody said a size of; 0: chosen */
+	void *kept;             /* what the choices point to: parameters of simulated disks, owned; or NULL */
+	size_t kept_bytes;
 	int warned;             /* it was logged that scratch is in memory; under the lock */
 
 	struct emi_disk_set *scratch; /* the scratch disks while anybody uses them; see block/disk.h */

@@ -7,7 +7,8 @@
  *   disks     the scratch disks of a context.  Blocks of any size are allocated and freed, and known by their ids.
  *   array     the same disks, but blocks of one size B that are numbered: block i is at {0, i * B}.  It gets its place
  *             on a disk when it is written for the first time, so neither making nor lengthening an array takes space.
- *   file      a user's file: block i of any size B is at {0, i * B}.  The last block may be there in part only.
+ *   file      a user's file: block i of any size B is at {0, i * B}.  The last block may be there in part only.  Or a
+ *             part of one, for reading only.
  *
  * Caches, pools, readers and writers stand on a store and do not ask which one it is:
  *
@@ -61,6 +62,11 @@ em_status emi_store_open_array(emi_store **out, em_ctx *ctx, size_t block_bytes,
 
 /* A file, which must stay open, with the length that it has now.  It is read-only if the file is.  EM_ERR_IO. */
 em_status emi_store_open_file(emi_store **out, em_file *file, em_errinfo *err);
+
+/* So many bytes of a file, from byte `at' on, which are there, for reading only.  arrived: NULL, or it gets each block that was read, before anybody else does, and returns 0 if the block
+ * is damaged, which is EM_ERR_CORRUPT then.  err is not NULL. */
+em_status emi_store_open_part(emi_store **out, em_file *file, uint64_t at, uint64_t bytes, int (*arrived)(void *block),
+			      em_errinfo *err);
 
 /* All of them: EM_ERR_NOMEM, EM_ERR_MEMLIMIT, EM_ERR_FORK. */
 

@@ -5,6 +5,9 @@
  * A block that the end is in is read as a whole where that needs no copy, and the end of the buffer is zeros.  Only
  * what is before the end is written, so the file never gets longer.
  *
+ * A part of a file is a store of its own, whose first byte is somewhere in the file.  It is for reading.  Whoever opens it
+ * is shown each block that was read, before anybody else.
+ *
  * Before each write the file is asked for its size.  That is a fraction of what the write takes.  Without it a file
  * that was cut short would be long enough again, and what is lost would be read as zeros.
  */
@@ -15,6 +18,7 @@
 #include "block/store_kind.h"
 
 #define CUT "somebody else has cut it short"
+#define DAMAGED "it is damaged"
 
 /* So many of the bytes there are before an end. */
 static size_t before(uint64_t end, uint64_t offset, size_t bytes)
@@ -28,7 +32,7 @@ static size_t before(uint64_t end, uint64_t offset, size_t bytes)
 static void judge_read(emi_request *rq, void *arg)
 {
 	const emi_store *s = arg;
-	const size_t n = before(s->written, rq->offset, rq->bytes);
+	const size_t n = before(s->written, rq->offset - s->at, rq->bytes);
 
 	if (rq->status != EM_OK)
 		return;
@@ -39,6 +43,10 @@ static void judge_read(emi_request *rq, void *arg)
 	}
 	memset((char *)rq->buf + n, 0, rq->bytes - n);
 	rq->done = rq->bytes;
+	if (s->arrived != NULL && !s->arrived(rq->buf)) {
+		rq->status = EM_ERR_CORRUPT;
+		rq->why = DAMAGED;
+	}
 }
 
 static int file_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io)
@@ -53,7 +61,7 @@ static int file_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_
 		memset((char *)buf + n, 0, bytes - n);
 		bytes = n;
 	}
-	emi_submit(s->file, rq, EMI_READ, buf, bytes, bid.offset, &calls);
+	emi_submit(s->file, rq, EMI_READ, buf, bytes, s->at + bid.offset, &calls);
 	return 1;
 }
 
@@ -106,4 +114,20 @@ em_status emi_store_open_file(emi_store **out, em_file *file, em_errinfo *err)
 	if (err != NULL && err->status >= EM_OK)
 		*err = own;
 	return own.status;
+}
+
+em_status emi_store_open_part(emi_store **out, em_file *file, uint64_t at, uint64_t bytes, int (*arrived)(void *block),
+			      em_errinfo *err)
+{
+	emi_store *s = emi_store_new(emi_file_ctx(file), &user_file, err);
+
+	*out = s;
+	if (s == NULL)
+		return err->status;
+	s->file = file;
+	s->at = at;
+	s->length = s->written = bytes;
+	s->read_only = 1;
+	s->arrived = arrived;
+	return EM_OK;
 }

@@ -49,6 +49,8 @@ struct emi_store {
 	em_file *file;          /* NULL: it is on scratch disks */
 	uint64_t length;        /* in bytes */
 	uint64_t written;       /* of a file: what is behind is zeros, up to the length */
+	uint64_t at;            /* of a part of a file: where it begins; else 0 */
+	int (*arrived)(void *block); /* of a part of a file; or NULL */
 	emi_array array;
 };
 

@@ -20,6 +20,7 @@ int cli_shuffle(int argc, char **argv);
 int cli_generate(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_disks(int argc, char **argv);
+int cli_btree(int argc, char **argv);
 int cli_bench(int argc, char **argv);
 
 #endif

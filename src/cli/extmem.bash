@@ -8,8 +8,8 @@ _extmem()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W 'sort merge unique top shuffle generate check disks bench --help --version' \
-			-- "$cur"))
+		opts='sort merge unique top shuffle generate check btree disks bench --help --version'
+		COMPREPLY=($(compgen -W "$opts" -- "$cur"))
 		return
 	fi
 
@@ -30,7 +30,14 @@ _extmem()
 	fi
 
 	case $prev in
-	-o | --output | --files0-from | --from | --disk | --config)
+	--from | --to)
+		# Of a tree these are keys.
+		[[ $command == btree ]] && return
+		compopt -o filenames
+		COMPREPLY=($(compgen -f -- "$cur"))
+		return
+		;;
+	-o | --output | --files0-from | --disk | --config)
 		compopt -o filenames
 		COMPREPLY=($(compgen -f -- "$cur"))
 		return
@@ -58,7 +65,7 @@ _extmem()
 		[[ $value ]] && opts='quiet silent diagnose-first'
 		;;
 	-n | --count)
-		[[ $command == top || $command == shuffle ]] && return
+		[[ $command == top || $command == shuffle || $command == btree ]] && return
 		;;
 	--scratch-compress)
 		opts='auto never always'
@@ -76,6 +83,7 @@ _extmem()
 		opts='write read none'
 		;;
 	-k | --key | -t | --field-separator | --header | --skip | -S | --buffer-size | --record-size | --records | \
+		--leaf-size | --node-size | --fill | \
 		--seed | --parallel | --min-count | --max-count | --batch-size | --run-size | --block-size | \
 		--read-buffers | --write-buffers | --prefetch-buffers | --scratch-max | \
 		--n | --k | --block | --element | --repeat)
@@ -88,7 +96,9 @@ _extmem()
 	fi
 
 	if [[ $cur != -* ]]; then
-		if [[ $command == bench ]]; then
+		if [[ $command == btree ]] && ((COMP_CWORD == 2)); then
+			COMPREPLY=($(compgen -W 'load get scan stat verify' -- "$cur"))
+		elif [[ $command == bench ]]; then
 			((COMP_CWORD == 2)) && COMPREPLY=($(compgen -W 'io blocks' -- "$cur"))
 		elif [[ $command != generate && $command != disks ]]; then
 			compopt -o filenames
@@ -128,6 +138,17 @@ _extmem()
 		;;
 	check)
 		opts="$lines --record-size= --unsorted --progress --no-progress --help --version"
+		;;
+	btree)
+		case ${COMP_WORDS[2]-} in
+		load)
+			opts="--unique --reverse --duplicates --presorted --leaf-size= --node-size= --fill=
+				${sorting#"$lines "}"
+			;;
+		get) opts='--output= --help --version' ;;
+		scan) opts='--from= --to= --count= --reverse --output= --help --version' ;;
+		*) opts='--help --version' ;;
+		esac
 		;;
 	disks)
 		opts='--temporary-directory= --disk= --scratch-max= --direct= --backend= --isa= --config= --no-config

@@ -33,6 +33,7 @@ static const char help[] =
 	"  shuffle   put lines or records into random order\n"
 	"  generate  write lines or records to try it with\n"
 	"  check     tell whether files are sorted; count and checksum their lines or records\n"
+	"  btree     make a B+-tree of records, in a file, and read it\n"
 	"  disks     print the disks that scratch space would go to, and measure them\n"
 	"  bench     measure input and output\n"
 	"\n"
@@ -67,6 +68,7 @@ static int run(int argc, char **argv)
 		{ "shuffle", "extmem shuffle", cli_shuffle },
 		{ "generate", "extmem generate", cli_generate },
 		{ "check", "extmem check", cli_check },
+		{ "btree", "extmem btree", cli_btree },
 		{ "disks", "extmem disks", cli_disks },
 		{ "bench", "extmem bench", cli_bench },
 	};
@@ -75,7 +77,8 @@ static int run(int argc, char **argv)
 
 	if (argc < 2) {
 		message("extmem",
-			"a command is missing: sort, merge, unique, top, shuffle, generate, check, disks or bench");
+			"a command is missing: sort, merge, unique, top, shuffle, generate, check, btree, disks or "
+			"bench");
 		message_try_help("extmem");
 		return CLI_TROUBLE;
 	}

@@ -12,21 +12,15 @@
 
 #include <extmem/sys/simdisk.h>
 
-#include "cli/context_options.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/scratch_directory.h"
-
-#define QUEUE_MOST 4096u
-#define PART_ROOM 64
-#define PATH_MOST 4096
 
 struct scratch_disk {
 	em_disk_opts opts;
 	char *text;             /* the argument, cut to pieces */
 	const char *option;     /* that it was given to, for messages */
 	em_simdisk sim;
-	int simulated;
 };
 
 static int no_memory(const char *command)
@@ -69,92 +63,6 @@ int scratch_disks_directory(scratch_disks *s, const char *command, const char *a
 	return 0;
 }
 
-/* Cut the path off the front: a backslash takes the meaning from a comma or a backslash.  What is behind the comma, or
- * NULL. */
-static char *cut_path(char *text)
-{
-	char *to = text;
-
-	for (; *text && *text != ','; text++) {
-		if (*text == '\\' && (text[1] == ',' || text[1] == '\\'))
-			text++;
-		*to++ = *text;
-	}
-	if (!*text)
-		text = NULL;
-	*to = '\0';
-	return text ? text + 1 : NULL;
-}
-
-/* Cut off what is before the next comma.  What is behind it, or NULL. */
-static char *cut(char *text)
-{
-	char *comma = strchr(text, ',');
-
-	if (!comma)
-		return NULL;
-	*comma = '\0';
-	return comma + 1;
-}
-
-/* What a part of the argument is called in messages. */
-static const char *part(const scratch_disk *d, const char *name, char out[PART_ROOM])
-{
-	snprintf(out, PART_ROOM, "%s %s", d->option, name);
-	return out;
-}
-
-static int take_direct(scratch_disk *d, const char *command, const char *value)
-{
-	char name[PART_ROOM];
-
-	return context_options_direct(command, part(d, "direct", name), value, &d->opts.direct);
-}
-
-static int take_queue(scratch_disk *d, const char *command, const char *value)
-{
-	char name[PART_ROOM];
-	uint64_t v;
-
-	if (option_number(command, part(d, "queue", name), value, 0, QUEUE_MOST, &v))
-		return -1;
-	d->opts.queue_depth = (uint32_t)v;
-	return 0;
-}
-
-/* What only simulated disks have, they know themselves. */
-static int take_simulated(scratch_disk *d, const char *command, const char *option)
-{
-	em_errinfo err = { 0 };
-
-	if (!d->simulated) {
-		message(command, "%s %s: there is no such option%s", d->option, option,
-			strchr(option, '=') ? " of disks that are not simulated (backend simdisk)" : "");
-		return -1;
-	}
-	if (em_simdisk_parse(&d->sim, option, &err) == EM_OK)
-		return 0;
-	message(command, "%s %s: %s", d->option, option, err.text);
-	return -1;
-}
-
-static int take_option(scratch_disk *d, const char *command, const char *option)
-{
-	if (!strcmp(option, "force"))
-		d->opts.flags |= EM_DISK_FORCE;
-	else if (!strcmp(option, "keep"))
-		d->opts.flags |= EM_DISK_KEEP;
-	else if (!strcmp(option, "fixed"))
-		d->opts.flags |= EM_DISK_FIXED;
-	else if (!strncmp(option, "direct=", 7))
-		return take_direct(d, command, option + 7);
-	else if (!strncmp(option, "queue=", 6))
-		return take_queue(d, command, option + 6);
-	else
-		return take_simulated(d, command, option);
-	return 0;
-}
-
 int scratch_disks_backend(const char *command, const char *name)
 {
 	em_ctx_opts opts = EM_CTX_OPTS_INIT;
@@ -173,46 +81,23 @@ int scratch_disks_backend(const char *command, const char *name)
 	return -1;
 }
 
-static int take_backend(scratch_disk *d, const char *command, const char *name)
-{
-	d->opts.backend = *name ? name : NULL;
-	d->simulated = !strcmp(name, "simdisk") && em_simdisk_init(&d->sim, sizeof d->sim, NULL, NULL) == EM_OK;
-	if (!d->simulated)
-		return *name ? scratch_disks_backend(command, name) : 0;
-	d->opts.backend = NULL;
-	d->opts.custom = em_simdisk_backend(&d->sim);
-	return 0;
-}
-
 static int parse(scratch_disk *d, const char *command, const char *arg)
 {
-	char *at = cut_path(d->text), *next, name[PART_ROOM];
-	int field, wrong = 0;
+	em_errinfo err;
 
-	d->opts.path = d->text;
-	if (!*d->text) {
-		message(command, "%s %s: the path is empty", d->option, arg);
-		return -1;
-	}
-	if (strlen(d->text) >= PATH_MOST) {
-		message(command, "%s: the path is longer than %d bytes", d->option, PATH_MOST - 1);
-		return -1;
-	}
-	for (field = 0; at && !wrong; at = next, field++) {
-		next = cut(at);
-		if (field == 0)
-			wrong = *at ? option_size(command, part(d, "size", name), at, 0, UINT64_MAX, &d->opts.capacity)
-				    : 0;
-		else if (field == 1)
-			wrong = take_backend(d, command, at);
+	if (em_disk_parse(&d->opts, &d->sim, d->text, &err) != EM_OK) {
+		/* Nothing that could be quoted is wrong with what is empty. */
+		if (!*d->text)
+			message(command, "%s %s: %s", d->option, arg, err.text);
 		else
-			wrong = take_option(d, command, at);
+			message(command, "%s%s %s", d->option, err.offset ? "" : ":", err.text);
+		return -1;
 	}
-	if (!wrong && (d->opts.flags & EM_DISK_FIXED) && !d->opts.capacity) {
+	if ((d->opts.flags & EM_DISK_FIXED) && !d->opts.capacity) {
 		message(command, "%s %s: what is fixed is a size, which is missing", d->option, arg);
 		return -1;
 	}
-	return wrong;
+	return d->opts.backend ? scratch_disks_backend(command, d->opts.backend) : 0;
 }
 
 static int add(scratch_disks *s, const char *command, scratch_disk *d)

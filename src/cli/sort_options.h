@@ -31,8 +31,17 @@ typedef struct sort_dialect {
 	 * NULL. */
 	int (*finish)(sort_options *so);
 	int obsolete_keys;      /* keys may be spelled +POS1 -POS2 */
-	enum { SORT_FILES, MERGE_FILES, UNIQUE_FILES, TOP_FILES, SHUFFLE_FILES } kind;
+	enum { SORT_FILES, MERGE_FILES, UNIQUE_FILES, TOP_FILES, SHUFFLE_FILES, LOAD_TREE } kind;
 } sort_dialect;
+
+/* LOAD_TREE: what the tree is going to be. */
+typedef struct load_options {
+	uint64_t leaf_bytes;    /* 0: not given */
+	uint64_t node_bytes;
+	uint64_t fill;          /* percent */
+	int duplicates;
+	int presorted;
+} load_options;
 
 struct sort_options {
 	const char *command;
@@ -67,6 +76,7 @@ struct sort_options {
 	uint64_t seed;          /* SHUFFLE_FILES ... */
 	int seeded;             /* ... and it was given */
 	em_unique_opts unique;  /* UNIQUE_FILES; `sort' is to be pointed to */
+	load_options btree;     /* LOAD_TREE */
 };
 
 /* Read the arguments.  Returns -1 to go on, otherwise the exit status.  so is to be freed in any case. */

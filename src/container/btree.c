@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /* btree.c -- see btree.h: opening, closing, and blocks. */
-#include "container/btree.h"
+#include "container/btree_file.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -29,8 +29,11 @@ static em_status open_blocks(emi_btree_blocks *b, em_ctx *ctx, const em_btree_op
 			     em_errinfo *err)
 {
 	emi_cache_opts c;
-	em_status st = emi_store_open_array(&b->store, ctx, bytes, o->placement, err);
+	em_status st = EM_OK;
 
+	/* That of a file is there. */
+	if (b->store == NULL)
+		st = emi_store_open_array(&b->store, ctx, bytes, o->placement, err);
 	if (st != EM_OK)
 		return st;
 	b->bytes = bytes;
@@ -99,6 +102,7 @@ void emi_btree_close(em_btree *t)
 	emi_free(ctx, t->probe, 2 * stride(t));
 	emi_btree_cursors_end(t);
 	emi_collation_close(&t->by);
+	emi_btree_file_close(t->file);
 }
 
 static uint64_t blocks_memory(size_t bytes, uint32_t frames, uint64_t blocks)
@@ -194,10 +198,26 @@ static void unpin(emi_btree_blocks *b, emi_btree_pin *pin, int dirty)
 	pin->u.at = NULL;
 }
 
+/* A block that came from a file was pinned.  One that is damaged is read again by who tries again. */
+static em_status see(em_btree *t, emi_btree_blocks *b, uint32_t level, emi_btree_pin *pin, em_errinfo *err)
+{
+	const emi_span span = { bid_of(b, pin->id), b->bytes };
+	const em_status st = emi_btree_see(t, level, pin->id, pin->u.at, err);
+
+	if (st == EM_OK)
+		return st;
+	unpin(b, pin, 0);
+	(void)emi_cache_forget_range(b->cache, &span, NULL);
+	return st;
+}
+
 em_status emi_btree_leaf(em_btree *t, uint64_t id, uint32_t mode, emi_btree_pin *pin, em_errinfo *err)
 {
-	if (id != EMI_BTREE_ROOT)
-		return pin_block(&t->leaves, id, mode, pin, err);
+	if (id != EMI_BTREE_ROOT) {
+		const em_status st = pin_block(&t->leaves, id, mode, pin, err);
+
+		return st == EM_OK && t->file != NULL ? see(t, &t->leaves, 0, pin, err) : st;
+	}
 	pin_root(t, id, pin);
 	return EM_OK;
 }
@@ -212,6 +232,8 @@ em_status emi_btree_node_of(em_btree *t, uint64_t id, uint32_t level, uint32_t m
 		return EM_OK;
 	}
 	st = pin_block(&t->nodes, id, mode, pin, err);
+	if (st == EM_OK && t->file != NULL)
+		st = see(t, &t->nodes, level, pin, err);
 	if (st == EM_OK && (pin->u.node->level != level || pin->u.node->n == 0 || pin->u.node->n > t->plan.fan)) {
 		unpin(&t->nodes, pin, 0);
 		st = emi_fail(err, EM_ERR_CORRUPT, "node %" PRIu64 " is none of level %" PRIu32, id, level);

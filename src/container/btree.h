@@ -21,8 +21,11 @@
  *
  * Cursors (btree_cursors.h) are told of each record that comes, goes or moves.
  *
+ * A tree that was saved (btree_file.h) is read by the same code: its blocks are in parts of a file, in place of arrays.
+ *
  * Files.  btree.c opens, closes, and has blocks; btree_find.c comes down; btree_change.c inserts and takes out;
- * btree_verify.c looks at everything.  What the public calls check is in public_btree.c and its relatives.
+ * btree_verify.c looks at everything; btree_save.c, btree_file.c and btree_seen.c are about files.  What the public
+ * calls check is in public_btree.c and its relatives.
  */
 #ifndef EMI_BTREE_H
 #define EMI_BTREE_H
@@ -36,6 +39,7 @@
 
 #define EMI_BTREE_ROOT (UINT64_MAX - 1) /* the number of a root that is a leaf */
 #define EMI_BTREE_HEIGHT_MOST 48u
+#define EMI_BTREE_UNSEEN 0x80000000u /* in the flags of a leaf, or the level of a node: see btree_file.h */
 
 /* A block in memory. */
 typedef struct emi_btree_pin {
@@ -81,6 +85,7 @@ struct em_btree {
 	emi_btree_cursors cursors;
 	uint64_t splits, shares, fusions; /* of leaves and nodes */
 	struct emi_btree_load *loader; /* that is making the tree; NULL: none */
+	struct emi_btree_file *file; /* that it was saved to, and is read from; NULL: none */
 };
 
 /* btree.c */
@@ -108,6 +113,14 @@ em_status emi_btree_node_of(em_btree *t, uint64_t id, uint32_t level, uint32_t m
 void emi_btree_unpin_leaf(em_btree *t, emi_btree_pin *pin, int dirty);
 void emi_btree_unpin_node(em_btree *t, emi_btree_pin *pin, int dirty);
 
+/* btree_seen.c: a block has come from a file: it is marked; 0: it has the mark already, which is damage. */
+int emi_btree_mark(void *block);
+
+/* A block of a tree that was saved is pinned: if it is marked, it is what was saved, and not marked any more, or
+ * EM_ERR_CORRUPT. */
+em_status emi_btree_see(em_btree *t, uint32_t level, uint64_t id, void *block, em_errinfo *err);
+em_status emi_btree_see_root(em_btree *t, em_errinfo *err);
+
 /* A new block, pinned, whose contents are anything. */
 em_status emi_btree_new_leaf(em_btree *t, emi_btree_pin *pin, em_errinfo *err);
 em_status emi_btree_new_node(em_btree *t, emi_btree_pin *pin, em_errinfo *err);
@@ -132,6 +145,12 @@ static inline emi_leaf_place emi_btree_place(const em_btree *t, const emi_btree_
 static inline char *emi_btree_record(const em_btree *t, const emi_btree_pin *pin, uint32_t slot)
 {
 	return t->form.kind->record(&t->form, emi_btree_place(t, pin), slot);
+}
+
+/* The number of a child. */
+static inline uint64_t emi_btree_child_id(const em_btree *t, const emi_btree_node *n, uint32_t i)
+{
+	return t->file == NULL ? emi_node_children(n)[i] : n->first + i;
 }
 
 /* btree_find.c */

@@ -15,7 +15,7 @@ em_status emi_btree_way(em_btree *t, const emi_btree_probe *probe, int upper, ui
 
 		if (st != EM_OK)
 			return st;
-		id = emi_node_children(pin.u.node)[emi_btree_child(t, pin.u.node, probe, upper)];
+		id = emi_btree_child_id(t, pin.u.node, emi_btree_child(t, pin.u.node, probe, upper));
 		emi_btree_unpin_node(t, &pin, 0);
 	}
 	*leaf = id;
@@ -87,7 +87,7 @@ static em_status go_down(em_btree *t, uint32_t level, const emi_btree_probe *pro
 		if (st != EM_OK)
 			return st;
 		path->child[level] = choose(t, pin.u.node, probe, to);
-		path->id[level - 1] = emi_node_children(pin.u.node)[path->child[level]];
+		path->id[level - 1] = emi_btree_child_id(t, pin.u.node, path->child[level]);
 		emi_btree_unpin_node(t, &pin, 0);
 	}
 	return EM_OK;
@@ -113,7 +113,7 @@ static em_status path_step(em_btree *t, int forward, emi_btree_path *path, em_er
 		more = forward ? path->child[level] + 1 < pin.u.node->n : path->child[level] != 0;
 		if (more) {
 			path->child[level] += forward ? 1 : UINT32_MAX;
-			path->id[level - 1] = emi_node_children(pin.u.node)[path->child[level]];
+			path->id[level - 1] = emi_btree_child_id(t, pin.u.node, path->child[level]);
 		}
 		emi_btree_unpin_node(t, &pin, 0);
 		if (more)

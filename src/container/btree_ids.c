@@ -55,7 +55,7 @@ void emi_btree_ids_give(emi_btree_ids *ids, uint64_t id)
 
 int emi_btree_ids_used(const emi_btree_ids *ids, uint64_t id)
 {
-	return id < ids->n && (ids->word[id / BITS] >> id % BITS & 1) == 0;
+	return id < ids->n && (ids->free == 0 || (ids->word[id / BITS] >> id % BITS & 1) == 0);
 }
 
 void emi_btree_ids_end(emi_btree_ids *ids, em_ctx *ctx)

@@ -10,7 +10,7 @@
 #include <extmem/ctx.h>
 
 typedef struct emi_btree_ids {
-	uint64_t *word;         /* a bit is set for each number that is free */
+	uint64_t *word;         /* a bit is set for each number that is free; NULL: none was ever given back */
 	uint64_t words;
 	uint64_t n;             /* numbers that were ever taken are less */
 	uint64_t free;          /* of them, those that are free */

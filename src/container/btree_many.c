@@ -101,7 +101,7 @@ static em_status look_in_node(many *m, seeker *s, const emi_btree_node *node, em
 
 	if (st != EM_OK)
 		return st;
-	s->id = emi_node_children(node)[emi_btree_child(m->t, node, &probe, m->upper)];
+	s->id = emi_btree_child_id(m->t, node, emi_btree_child(m->t, node, &probe, m->upper));
 	return emi_btree_compared(m->t, err);
 }
 
@@ -162,6 +162,9 @@ static em_status go_through(many *m, emi_btree_blocks *b, em_errinfo *err)
 		for (k = 0; k < got; k++) {
 			const size_t end = end_of_run(m, from);
 
+			if (st == EM_OK && m->t->file != NULL)
+				st = emi_btree_see(m->t, m->level, m->s[from].id,
+						   emi_cache_buf(b->cache, m->frame[k]), err);
 			if (st == EM_OK)
 				st = look_in(m, from, end, emi_cache_buf(b->cache, m->frame[k]), err);
 			emi_cache_unpin(b->cache, m->frame[k], 0);

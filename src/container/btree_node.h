@@ -17,7 +17,8 @@
 typedef struct emi_btree_node {
 	uint32_t n;             /* children, at least one */
 	uint32_t level;         /* 1: they are leaves */
-	uint64_t reserved;
+	uint64_t first;         /* of a saved tree: the number of the first child, behind which are the others; the
+	                           places of children have checksums (btree_file.h).  Else 0 */
 } emi_btree_node;
 
 /* A separator on its way into a node. */

@@ -17,7 +17,7 @@ void emi_pq_init(em_pq *p, em_ctx *ctx, const em_placement *placement)
 		p->sequences.placement = &p->placement;
 	}
 	emi_pq_sequences_init(&p->sequences, ctx, &p->plan, &p->items, p->shared != NULL ? &p->shared->pool : NULL);
-	emi_pq_insertion_init(&p->in, ctx, &p->items, &p->sequences.pieces);
+	emi_pq_insertion_init(&p->in, ctx, &p->items, &p->sequences.pieces, p->plan.threads);
 	emi_pq_early_init(&p->early, ctx, &p->items, p->plan.early);
 }
 
@@ -69,22 +69,33 @@ void emi_pq_clear(em_pq *p)
 	emi_pq_items_forget(&p->items);
 }
 
+/* Have a piece for a sequence.  Sequences are merged only when all are sorted. */
+static em_status reserve(em_pq *p, em_errinfo *err)
+{
+	if (emi_pq_sequences_full(&p->sequences))
+		emi_pq_sort_end(&p->in.sorting);
+	return emi_pq_sequences_reserve(&p->sequences, err);
+}
+
 /* The piece of the insertion buffer becomes a sequence. */
 static em_status give_piece(em_pq *p, em_errinfo *err)
 {
+	const char *from, *to;
 	emi_pq_sequence *q;
-	em_status st = emi_pq_insertion_sort(&p->in, 1, err);
+	em_status st = reserve(p, err);
+	char *piece;
 
-	if (st == EM_OK && p->in.runs != 0)
-		st = emi_pq_sequences_reserve(&p->sequences, err);
-	if (st != EM_OK || p->in.runs == 0)
+	if (st != EM_OK)
 		return st;
 	q = emi_pq_sequence_new(&p->sequences, err);
 	if (q == NULL)
 		return err->status;
-	emi_pq_sequences_add(&p->sequences, q, p->in.buf, p->in.run[0].source.at, p->in.run[0].source.end, 0);
-	emi_pq_insertion_give(&p->in);
-	return EM_OK;
+	st = emi_pq_insertion_give(&p->in, &piece, &from, &to, err);
+	if (st == EM_OK)
+		emi_pq_sequences_add(&p->sequences, q, piece, from, to, 0);
+	else
+		emi_free(p->object.ctx, q, sizeof *q);
+	return st;
 }
 
 /* Have room for so many items in the insertion buffer, of as many as a piece has. */
@@ -136,7 +147,7 @@ static em_status return_early(em_pq *p, em_errinfo *err)
 	em_status st = need_room(p, p->early.n, err);
 
 	if (st == EM_OK)
-		st = emi_pq_sequences_reserve(&p->sequences, err);
+		st = reserve(p, err);
 	if (st == EM_OK)
 		st = return_front(p, err);
 	if (st != EM_OK)
@@ -288,6 +299,7 @@ static em_status refill(em_pq *p, em_errinfo *err)
 	const size_t most = (size_t)n * p->items.bytes;
 	em_status st = emi_ctx_check(p->object.ctx, err);
 
+	emi_pq_sort_end(&p->in.sorting);
 	if (st == EM_OK)
 		st = emi_pq_insertion_sort(&p->in, 0, err);
 	if (st == EM_OK)

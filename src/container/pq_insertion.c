@@ -5,15 +5,17 @@
 #include "base/memory.h"
 #include "base/pieces.h"
 
-void emi_pq_insertion_init(emi_pq_insertion *in, em_ctx *ctx, emi_pq_items *items, emi_buffers *pieces)
+void emi_pq_insertion_init(emi_pq_insertion *in, em_ctx *ctx, emi_pq_items *items, emi_buffers *pieces,
+			   uint32_t threads)
 {
 	memset(in, 0, sizeof *in);
 	in->pieces = pieces;
 	in->whole = pieces->bytes;
-	emi_pq_sorting_init(&in->sorting, ctx, items);
+	emi_pq_sorting_init(&in->sorting, ctx, items, threads);
 }
 
-void emi_pq_insertion_give(emi_pq_insertion *in)
+/* There is no piece any more. */
+static void let_go(emi_pq_insertion *in)
 {
 	in->buf = in->at = in->end = in->tail = NULL;
 	in->bytes = 0;
@@ -32,7 +34,7 @@ void emi_pq_insertion_drop(emi_pq_insertion *in)
 		emi_buffers_give(in->pieces, in->buf);
 	else
 		emi_piece_free(in->sorting.ctx, in->buf, in->bytes);
-	emi_pq_insertion_give(in);
+	let_go(in);
 	emi_pq_sorting_drop(&in->sorting);
 }
 
@@ -109,15 +111,13 @@ static void close_gap(char *end, char **from, char **to)
 	*to = end + bytes;
 }
 
-em_status emi_pq_insertion_sort(emi_pq_insertion *in, int whole, em_errinfo *err)
+/* What was appended since the last run, and the runs that are to be sorted with it, are behind the tail then.  1: they
+ * are sorted. */
+static int gather(emi_pq_insertion *in, int whole)
 {
-	const size_t item = in->sorting.items->bytes;
 	char *from = in->tail, *to = in->at;
 	int sorted = from == to;
-	em_status st = EM_OK;
 
-	if (in->buf == NULL)
-		return EM_OK;
 	while (in->runs != 0) {
 		emi_sorted_memory *top = &in->run[in->runs - 1];
 		const size_t mine = left(top), others = (size_t)(to - from);
@@ -137,12 +137,40 @@ em_status emi_pq_insertion_sort(emi_pq_insertion *in, int whole, em_errinfo *err
 		close_gap(in->buf, &from, &to);
 	in->tail = from;
 	in->at = to;
-	if (!sorted)
-		st = emi_pq_sort(&in->sorting, from, (size_t)(to - from) / item, err);
-	if (st != EM_OK || from == to)
+	return sorted;
+}
+
+static size_t gathered(const emi_pq_insertion *in)
+{
+	return (size_t)(in->at - in->tail) / in->sorting.items->bytes;
+}
+
+em_status emi_pq_insertion_sort(emi_pq_insertion *in, int whole, em_errinfo *err)
+{
+	em_status st = EM_OK;
+
+	if (in->buf == NULL)
+		return EM_OK;
+	if (!gather(in, whole))
+		st = emi_pq_sort(&in->sorting, in->tail, gathered(in), err);
+	if (st != EM_OK || in->tail == in->at)
 		return st;
-	emi_sorted_memory_open(&in->run[in->runs++], from, (size_t)(to - from) / item, item);
-	in->tail = to;
+	emi_sorted_memory_open(&in->run[in->runs++], in->tail, gathered(in), in->sorting.items->bytes);
+	in->tail = in->at;
 	return EM_OK;
 }
 
+em_status emi_pq_insertion_give(emi_pq_insertion *in, char **piece, const char **from, const char **to, em_errinfo *err)
+{
+	em_status st = EM_OK;
+
+	if (!gather(in, 1))
+		st = emi_pq_sort_begin(&in->sorting, in->tail, gathered(in), err);
+	if (st != EM_OK)
+		return st;
+	*piece = in->buf;
+	*from = in->tail;
+	*to = in->at;
+	let_go(in);
+	return EM_OK;
+}

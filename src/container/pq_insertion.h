@@ -7,8 +7,8 @@
  *
  * When the deletion buffer is filled, what was appended since becomes a sorted run, and runs give items to the merge
  * from their beginnings.  A run that is at most twice as large as what is behind it is sorted together with that.  So
- * there are few runs, and an item is sorted few times.  All of them are sorted to one run when the piece is full: then
- * it becomes a sequence (pq_sequences.h), and there is a new piece.
+ * there are few runs, and an item is sorted few times.  When the piece is full, it becomes a sequence (pq_sequences.h):
+ * all of it is sorted to one run, while a new piece is filled.
  *
  * The first piece is small and grows until it is a whole one.
  *
@@ -36,7 +36,8 @@ typedef struct emi_pq_insertion {
 	emi_sorted_memory run[EMI_PQ_RUNS];
 } emi_pq_insertion;
 
-void emi_pq_insertion_init(emi_pq_insertion *in, em_ctx *ctx, emi_pq_items *items, emi_buffers *pieces);
+void emi_pq_insertion_init(emi_pq_insertion *in, em_ctx *ctx, emi_pq_items *items, emi_buffers *pieces,
+			   uint32_t threads);
 
 /* Forget all items, and keep the memory. */
 void emi_pq_insertion_empty(emi_pq_insertion *in);
@@ -53,7 +54,9 @@ size_t emi_pq_insertion_used(const emi_pq_insertion *in);
 /* Have all items in runs; whole: in one.  No run is in a merge.  As emi_pq_sort(). */
 em_status emi_pq_insertion_sort(emi_pq_insertion *in, int whole, em_errinfo *err);
 
-/* The piece is somebody else's from now on. */
-void emi_pq_insertion_give(emi_pq_insertion *in);
+/* Have all items in one run, which is sorted by the time that emi_pq_sort_end() returns; and then the piece is somebody
+ * else's.  *from and *to are where the run lies in *piece.  As emi_pq_sort_begin(). */
+em_status emi_pq_insertion_give(emi_pq_insertion *in, char **piece, const char **from, const char **to,
+				em_errinfo *err);
 
 #endif

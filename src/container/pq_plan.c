@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/pieces.h"
+#include "base/workers.h"
 #include "container/pq.h"
 
 #define RECORD_MOST ((uint64_t)1 << 24)
@@ -34,6 +35,7 @@
 #define WINDOW_MOST 256u
 #define MERGING_SHARE 8u        /* a merge that can mix has this part of the memory at most */
 #define BATCH_SHARE 64u
+#define THREADS_MOST 2u          /* the caller's, and one that sorts */
 #define STEP_LEAST ((uint64_t)64 << 10)
 
 static uint64_t between(uint64_t n, uint64_t least, uint64_t most)
@@ -90,6 +92,8 @@ static void shape(emi_pq_plan *p, const em_pq_opts *o, const emi_pq_items *items
 	p->front = (uint32_t)between(x / FRONT_SHARE / item, 1, FRONT_MOST);
 	p->front = (uint32_t)between(p->front, 1, p->piece / item);
 	p->early = (uint32_t)between(p->piece / item / 2, 1, EARLY_MOST);
+	p->threads = x != 0 && !items->functions ? emi_workers_fed(emi_order_ctx(items->order), 0) : 1;
+	p->threads = p->threads < THREADS_MOST ? p->threads : THREADS_MOST;
 	shape_merging(p, items, x);
 }
 
@@ -107,6 +111,8 @@ static uint64_t beside(const emi_pq_plan *p, const emi_pq_items *items, uint64_t
 	bytes += (p->sequences + pieces + 2) * sizeof(emi_pq_sequence);
 	if (!p->shared)
 		bytes += emi_store_memory() + emi_block_pool_memory(0, p->nwrite, p->nprefetch);
+	if (p->threads != 1)
+		bytes += emi_workers_memory(emi_order_ctx(items->order), p->threads);
 	/* The insertion buffer is there twice while it grows. */
 	return bytes + p->piece;
 }

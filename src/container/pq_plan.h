@@ -32,6 +32,7 @@ typedef struct emi_pq_plan {
 	uint32_t early;         /* items of the early heap */
 	uint32_t nwrite;        /* buffers of the pool */
 	uint32_t nprefetch;
+	uint32_t threads;       /* that sort */
 	emi_kway_opts merging;
 	int shared;
 } emi_pq_plan;

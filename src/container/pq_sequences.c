@@ -492,8 +492,7 @@ em_status emi_pq_sequences_reserve(emi_pq_sequences *s, em_errinfo *err)
 	em_status st = EM_OK;
 	int came_back = 0;
 
-	/* There is the insertion buffer, too, and what is to come. */
-	while (st == EM_OK && s->in_memory + 2 > s->plan->pieces) {
+	while (st == EM_OK && emi_pq_sequences_full(s)) {
 		while (st == EM_OK && too_many(s, &came_back, &low, &high))
 			st = merge(s, came_back, low, high, err);
 		if (st == EM_OK)

@@ -93,6 +93,12 @@ void emi_pq_sequences_empty(emi_pq_sequences *s);
 /* Forget all, and free the memory. */
 void emi_pq_sequences_drop(emi_pq_sequences *s);
 
+/* Are all pieces taken?  There is the insertion buffer, too, and what is to come. */
+static inline int emi_pq_sequences_full(const emi_pq_sequences *s)
+{
+	return s->in_memory + 2 > s->plan->pieces;
+}
+
 /* Have a whole piece free: for an insertion buffer, or a sequence in memory.  That may mean to merge.  EM_ERR_NOMEM,
  * EM_ERR_MEMLIMIT, EM_ERR_USER, and all of reading and writing blocks. */
 em_status emi_pq_sequences_reserve(emi_pq_sequences *s, em_errinfo *err);

@@ -2,6 +2,7 @@
 /* pq_sort.c -- see pq_sort.h. */
 #include "container/pq_sort.h"
 
+#include "base/context.h"
 #include "base/memory.h"
 #include "base/pieces.h"
 
@@ -17,15 +18,17 @@ static uint64_t scratch(const emi_pq_items *it, uint64_t n)
 	return n * (refers(it) ? 2 * sizeof(emi_pair) + it->bytes : it->bytes);
 }
 
-void emi_pq_sorting_init(emi_pq_sorting *s, em_ctx *ctx, emi_pq_items *items)
+void emi_pq_sorting_init(emi_pq_sorting *s, em_ctx *ctx, emi_pq_items *items, uint32_t threads)
 {
 	memset(s, 0, sizeof *s);
 	s->ctx = ctx;
 	s->items = items;
+	s->threads = threads;
 }
 
 void emi_pq_sorting_drop(emi_pq_sorting *s)
 {
+	emi_pq_sort_end(s);
 	emi_piece_free(s->ctx, s->tmp, s->tmp_bytes);
 	emi_piece_free(s->ctx, s->work, EMI_KERN_WORK);
 	s->tmp = s->work = NULL;
@@ -71,19 +74,59 @@ static void sort_records(emi_pq_sorting *s, char *records, size_t n)
 	memcpy(records, sorted, n * s->items->bytes);
 }
 
-em_status emi_pq_sort(emi_pq_sorting *s, char *items, size_t n, em_errinfo *err)
+static void sort(emi_pq_sorting *s, char *items, size_t n)
 {
 	emi_collation *by = &s->items->by;
-	em_status st;
 
-	if (n < 2)
-		return EM_OK;
-	st = need_scratch(s, scratch(s->items, n), err);
-	if (st != EM_OK)
-		return st;
 	if (refers(s->items))
 		sort_records(s, items, n);
 	else
 		emi_collation_sort(by, &by->tie, items, s->tmp, n, s->work);
-	return emi_collation_check(by, err);
+}
+
+em_status emi_pq_sort(emi_pq_sorting *s, char *items, size_t n, em_errinfo *err)
+{
+	em_status st;
+
+	if (n < 2)
+		return EM_OK;
+	emi_pq_sort_end(s);
+	st = need_scratch(s, scratch(s->items, n), err);
+	if (st != EM_OK)
+		return st;
+	sort(s, items, n);
+	return emi_collation_check(&s->items->by, err);
+}
+
+static void sort_task(void *sorting)
+{
+	emi_pq_sorting *s = sorting;
+
+	sort(s, s->at, s->n);
+}
+
+em_status emi_pq_sort_begin(emi_pq_sorting *s, char *items, size_t n, em_errinfo *err)
+{
+	em_errinfo own = EM_ERRINFO_INIT;
+	em_status st;
+
+	/* Functions of the caller's are called on his thread, and their failures are told at once. */
+	if (n < 2 || s->threads == 1 || s->items->functions || emi_workers_reach(s->ctx, s->threads, &own) != EM_OK)
+		return emi_pq_sort(s, items, n, err);
+	emi_pq_sort_end(s);
+	st = need_scratch(s, scratch(s->items, n), err);
+	if (st != EM_OK)
+		return st;
+	s->at = items;
+	s->n = n;
+	emi_task_submit(s->ctx, &s->task, sort_task, s);
+	return EM_OK;
+}
+
+void emi_pq_sort_end(emi_pq_sorting *s)
+{
+	/* In the child of a fork nobody sorts any more. */
+	if (s->n != 0 && !emi_ctx_forked(s->ctx))
+		emi_task_wait(s->ctx, &s->task);
+	s->n = 0;
 }

@@ -3,6 +3,7 @@
  * public_btree.c -- B+-trees as callers outside know them: what they give is checked, and the detail of failures is
  * kept.
  */
+#include "container/btree_file.h"
 #include "container/public_btree.h"
 
 #include "base/memory.h"
@@ -31,6 +32,17 @@ static void release_tree(void *tree)
 		emi_leave_quickly(&t->object);
 }
 
+em_btree *emi_btree_new(em_ctx *ctx, const emi_btree_plan *plan, em_errinfo *err)
+{
+	em_btree *t = emi_object_new(ctx, sizeof *t, 0, release_tree, err);
+
+	if (t != NULL) {
+		t->users = 1;
+		t->plan = *plan;
+	}
+	return t;
+}
+
 static em_status open_tree(em_btree **out, em_ctx *ctx, const em_order *order, em_btree_opts *o, em_errinfo *err)
 {
 	emi_btree_plan plan;
@@ -43,11 +55,9 @@ static em_status open_tree(em_btree **out, em_ctx *ctx, const em_order *order, e
 		st = emi_btree_plan_make(&plan, ctx, order, o, err);
 	if (st != EM_OK)
 		return st;
-	t = emi_object_new(ctx, sizeof *t, 0, release_tree, err);
+	t = emi_btree_new(ctx, &plan, err);
 	if (t == NULL)
 		return err->status;
-	t->users = 1;
-	t->plan = plan;
 	st = emi_btree_open(t, ctx, order, o, err);
 	if (st != EM_OK)
 		release_tree(t);
@@ -114,6 +124,9 @@ uint64_t em_btree_key_bytes(const em_btree *t)
 
 em_status emi_btree_may_change(const em_btree *t, em_errinfo *err)
 {
+	if (t->file != NULL)
+		return emi_fail_refused(err, EM_ERR_ACCESS, "a tree that was saved is for reading only", "write",
+					emi_file_path(t->file->file), EMI_NO_OFFSET, 0);
 	return t->loader == NULL ? EM_OK : emi_fail(err, EM_ERR_STATE, "the tree is being loaded");
 }
 

@@ -5,13 +5,16 @@
 
 #include "container/btree.h"
 
+/* A tree of one user, zeroed but for its plan.  NULL: as emi_object_new(). */
+em_btree *emi_btree_new(em_ctx *ctx, const emi_btree_plan *plan, em_errinfo *err);
+
 /* One user less: the last one has the tree closed. */
 void emi_btree_let(em_btree *t);
 
 /* Release cursors that were closed in the call that has just ended.  The tree may be no more then. */
 void emi_btree_release_closed(em_btree *t);
 
-/* EM_ERR_STATE: it is being loaded. */
+/* EM_ERR_STATE: it is being loaded.  EM_ERR_ACCESS: it is one that was saved. */
 em_status emi_btree_may_change(const em_btree *t, em_errinfo *err);
 
 #endif

@@ -166,10 +166,13 @@ em_status em_radix_heap_push(em_radix_heap *h, const void *record)
 	if (record == NULL)
 		return emi_leave(h, emi_given(record, "record", &err), &err);
 	key = emi_radix_key_of(&h->key, record);
-	st = emi_radix_heap_admits(h, key) ? emi_radix_heap_push_one(h, record, key, &err)
-					   : emi_radix_heap_check(h, key, 1, &err);
-	if (st != EM_OK)
-		return emi_leave(h, st, &err);
+	if (!emi_radix_heap_admits(h, key))
+		return emi_leave(h, emi_radix_heap_check(h, key, 1, &err), &err);
+	if (!emi_radix_heap_push_usual(h, record, key)) {
+		st = emi_radix_heap_push_one(h, record, key, &err);
+		if (st != EM_OK)
+			return emi_leave(h, st, &err);
+	}
 	emi_leave_quickly(&h->object);
 	return EM_OK;
 }
@@ -213,9 +216,13 @@ em_status em_radix_heap_pop(em_radix_heap *h, void *record)
 	err.status = EM_OK;
 	if (record == NULL)
 		return emi_leave(h, emi_given(record, "record", &err), &err);
-	st = h->n != 0 ? emi_radix_heap_pop_one(h, record, &err) : EM_NOT_FOUND;
-	if (st != EM_OK)
-		return emi_leave(h, st, &err);
+	if (h->n == 0)
+		return emi_leave(h, EM_NOT_FOUND, &err);
+	if (!emi_radix_heap_pop_usual(h, record)) {
+		st = emi_radix_heap_pop_one(h, record, &err);
+		if (st != EM_OK)
+			return emi_leave(h, st, &err);
+	}
 	emi_leave_quickly(&h->object);
 	return EM_OK;
 }

@@ -78,23 +78,18 @@ static inline em_status put(em_radix_heap *h, const char *record, uint64_t key, 
 		if (st != EM_OK)
 			return st;
 	}
-	if (!emi_copy_usual(b->at, record, bytes))
-		emi_copy(b->at, record, bytes);
-	b->at += bytes;
-	/* This is rare, and a store that is not made is cheaper than one that changes nothing. */
-	if (key < b->min)
-		b->min = key;
+	emi_radix_append(b, record, key, bytes);
 	return EM_OK;
 }
 
 /* Distribute what is in the buffer of a bucket to the levels below, the last record first. */
-static inline em_status put_all(em_radix_heap *h, emi_radix_bucket *b, uint32_t top, const emi_radix_key *key,
-				size_t bytes, em_errinfo *err)
+static inline em_status put_all(em_radix_heap *h, emi_radix_bucket *b, const char *buf, uint32_t top,
+				const emi_radix_key *key, size_t bytes, em_errinfo *err)
 {
 	const char *const end = b->at;
 	em_status st = EM_OK;
 
-	while (b->at != b->buf) {
+	while (b->at != buf) {
 		const char *record = b->at - bytes;
 
 		st = put(h, record, emi_radix_key_of(key, record), bytes, top, err);
@@ -107,33 +102,36 @@ static inline em_status put_all(em_radix_heap *h, emi_radix_bucket *b, uint32_t 
 }
 
 /* The same, with what is usual known when this is compiled. */
-static em_status put_buffer(em_radix_heap *h, emi_radix_bucket *b, uint32_t top, em_errinfo *err)
+static em_status put_buffer(em_radix_heap *h, uint32_t i, uint32_t top, em_errinfo *err)
 {
 	const emi_radix_key first64 = { 0, 8, 0, 0, UINT64_MAX }, first32 = { 0, 4, 0, 0, UINT32_MAX };
 	const size_t bytes = h->plan.record;
+	emi_radix_bucket *b = &h->buckets.bucket[i];
+	const char *buf;
 
+	emi_radix_unstage(&h->buckets, i);
+	buf = h->buckets.stack[i].buf;
 	if (!h->key.swap && h->key.offset == 0 && h->key.sign == 0) {
 		if (h->key.width == 8 && bytes == 8)
-			return put_all(h, b, top, &first64, 8, err);
+			return put_all(h, b, buf, top, &first64, 8, err);
 		if (h->key.width == 8 && bytes == 16)
-			return put_all(h, b, top, &first64, 16, err);
+			return put_all(h, b, buf, top, &first64, 16, err);
 		if (h->key.width == 4 && bytes == 4)
-			return put_all(h, b, top, &first32, 4, err);
+			return put_all(h, b, buf, top, &first32, 4, err);
 		if (h->key.width == 4 && bytes == 8)
-			return put_all(h, b, top, &first32, 8, err);
+			return put_all(h, b, buf, top, &first32, 8, err);
 	}
-	return put_all(h, b, top, &h->key, bytes, err);
+	return put_all(h, b, buf, top, &h->key, bytes, err);
 }
 
 /* Go on with the bucket that is being distributed. */
 static em_status distribute(em_radix_heap *h, em_errinfo *err)
 {
 	const uint32_t i = h->source, level = emi_radix_level_of(&h->digits, i);
-	emi_radix_bucket *b = &h->buckets.bucket[i];
 	em_status st;
 
 	for (;;) {
-		st = put_buffer(h, b, level - 1, err);
+		st = put_buffer(h, i, level - 1, err);
 		if (st != EM_OK || h->buckets.stack[i].blocks == 0)
 			break;
 		st = emi_ctx_check(h->object.ctx, err);
@@ -152,16 +150,16 @@ static em_status distribute(em_radix_heap *h, em_errinfo *err)
 /* A bucket that is small and in memory becomes the front. */
 static em_status become_front(em_radix_heap *h, uint32_t i, em_errinfo *err)
 {
-	emi_radix_bucket *b = &h->buckets.bucket[i];
-	const uint64_t n = (uint64_t)(b->at - b->buf) / h->plan.record;
+	const emi_radix_bucket *b = &h->buckets.bucket[i];
+	const char *record = h->buckets.stack[i].buf;
+	const uint64_t n = (uint64_t)(b->at - record) / h->plan.record;
 	const em_status st = emi_radix_front_reserve(&h->front, (uint32_t)n, err);
-	const char *record;
 
 	if (st != EM_OK)
 		return st;
 	h->edge = emi_radix_last(&h->digits, i);
 	emi_radix_refer(&h->digits, b->min, emi_radix_level_of(&h->digits, i));
-	for (record = b->buf; record != b->at; record += h->plan.record)
+	for (; record != b->at; record += h->plan.record)
 		emi_radix_front_add(&h->front, emi_radix_key_of(&h->key, record), record);
 	emi_radix_drained(&h->buckets, i);
 	h->range = EMI_RADIX_OPEN;
@@ -227,11 +225,6 @@ static void catch_up(em_radix_heap *h)
 		h->source = i;
 }
 
-static inline int is_behind(const em_radix_heap *h)
-{
-	return h->last > h->digits.level[h->digits.levels].below;
-}
-
 /* The reference may be raised to the last minimum, if the bucket that this is in has nothing. */
 static void raise(em_radix_heap *h)
 {
@@ -258,7 +251,7 @@ static em_status refer_to_last(em_radix_heap *h, em_errinfo *err)
 		begin_to_lower(h);
 	if (h->range == EMI_RADIX_LOWERING)
 		return lower(h, err);
-	if (is_behind(h))
+	if (emi_radix_heap_is_behind(h))
 		catch_up(h);
 	else if (h->last > h->digits.reference)
 		raise(h);
@@ -289,21 +282,6 @@ static em_status spread(em_radix_heap *h, em_errinfo *err)
 	return st;
 }
 
-/* Does a key belong in the front? */
-static inline int is_near(const em_radix_heap *h, uint64_t key)
-{
-	switch (h->range) {
-	case EMI_RADIX_OPEN:
-		return key <= h->edge;
-	case EMI_RADIX_CLOSED:
-		return key < h->digits.reference;
-	case EMI_RADIX_ALL:
-	case EMI_RADIX_LOWERING:
-	default:
-		return 1;
-	}
-}
-
 /* Have room in the front for a record that belongs there; or it does no longer. */
 static em_status make_room(em_radix_heap *h, em_errinfo *err)
 {
@@ -316,7 +294,7 @@ static inline em_status push_one(em_radix_heap *h, const char *record, uint64_t 
 {
 	em_status st;
 
-	while (is_near(h, key)) {
+	while (emi_radix_heap_is_near(h, key)) {
 		if (h->range != EMI_RADIX_LOWERING && emi_radix_front_has_room(&h->front)) {
 			emi_radix_front_add(&h->front, key, record);
 			return EM_OK;
@@ -325,7 +303,7 @@ static inline em_status push_one(em_radix_heap *h, const char *record, uint64_t 
 		if (st != EM_OK)
 			return st;
 	}
-	if (is_behind(h))
+	if (emi_radix_heap_is_behind(h))
 		catch_up(h);
 	return put(h, record, key, h->plan.record, h->digits.levels, err);
 }
@@ -372,7 +350,8 @@ static em_status refine(em_radix_heap *h, em_errinfo *err)
 	if (i == EMI_RADIX_NONE)
 		return emi_fail(err, EM_ERR_INTERNAL, "records of a radix heap are missing");
 	level = emi_radix_level_of(&h->digits, i);
-	if (level != 0 && all->stack[i].blocks == 0 && (uint64_t)(all->bucket[i].at - all->bucket[i].buf) <= h->small)
+	emi_radix_unstage(all, i);
+	if (level != 0 && all->stack[i].blocks == 0 && (uint64_t)(all->bucket[i].at - all->stack[i].buf) <= h->small)
 		return become_front(h, i, err);
 	emi_radix_refer(&h->digits, all->bucket[i].min, level);
 	h->range = EMI_RADIX_CLOSED;
@@ -390,9 +369,10 @@ static inline em_status take_equal(em_radix_heap *h, char *records, uint64_t *n,
 {
 	const uint32_t i = h->equal;
 	emi_radix_bucket *b = &h->buckets.bucket[i];
+	emi_radix_stack *s = &h->buckets.stack[i];
 	uint64_t bytes;
 
-	if (b->at == b->buf) {
+	if (b->at == s->buf) {
 		em_status st = emi_ctx_check(h->object.ctx, err);
 
 		if (st == EM_OK)
@@ -405,15 +385,15 @@ static inline em_status take_equal(em_radix_heap *h, char *records, uint64_t *n,
 		if (!emi_copy_usual(records, b->at - bytes, (size_t)bytes))
 			emi_copy(records, b->at - bytes, (size_t)bytes);
 	} else {
-		if (*n > (uint64_t)(b->at - b->buf) / bytes)
-			*n = (uint64_t)(b->at - b->buf) / bytes;
+		if (*n > (uint64_t)(b->at - s->buf) / bytes)
+			*n = (uint64_t)(b->at - s->buf) / bytes;
 		bytes *= *n;
 		memcpy(records, b->at - bytes, (size_t)bytes);
 	}
 	if (!take)
 		return EM_OK;
 	b->at -= bytes;
-	if (b->at == b->buf && h->buckets.stack[i].blocks == 0) {
+	if (b->at == s->buf && s->blocks == 0) {
 		emi_radix_drained(&h->buckets, i);
 		h->equal = EMI_RADIX_NONE;
 	}

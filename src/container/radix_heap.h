@@ -95,4 +95,76 @@ static inline int emi_radix_heap_admits(const em_radix_heap *h, uint64_t key)
 	return key - h->last <= h->plan.most && key >= h->last && key <= h->key.last;
 }
 
+/* Does a key belong in the front, once that may take it? */
+static inline int emi_radix_heap_is_near(const em_radix_heap *h, uint64_t key)
+{
+	switch (h->range) {
+	case EMI_RADIX_OPEN:
+		return key <= h->edge;
+	case EMI_RADIX_CLOSED:
+		return key < h->digits.reference;
+	case EMI_RADIX_ALL:
+	case EMI_RADIX_LOWERING:
+	default:
+		return 1;
+	}
+}
+
+/* Has the last minimum another digit above all levels than the reference? */
+static inline int emi_radix_heap_is_behind(const em_radix_heap *h)
+{
+	return h->last > h->digits.level[h->digits.levels].below;
+}
+
+/* Add a record to a bucket that has room, by its key. */
+static inline void emi_radix_append(emi_radix_bucket *b, const char *record, uint64_t key, size_t bytes)
+{
+	if (!emi_copy_usual(b->at, record, bytes))
+		emi_copy(b->at, record, bytes);
+	b->at += bytes;
+	/* This is rare, and a store that is not made is cheaper than one that changes nothing. */
+	if (key < b->min)
+		b->min = key;
+}
+
+/* The usual push and pop: to a bucket that has room, and of what is in the buffer of the lowest one or in order in the
+ * front.  0: it is another case, and nothing was done. */
+static inline int emi_radix_heap_push_usual(em_radix_heap *h, const char *record, uint64_t key)
+{
+	emi_radix_bucket *b;
+
+	if (emi_radix_heap_is_near(h, key) || emi_radix_heap_is_behind(h))
+		return 0;
+	b = &h->buckets.bucket[emi_radix_bucket_of(&h->digits, key, h->digits.levels)];
+	if (b->at == b->end)
+		return 0;
+	emi_radix_append(b, record, key, h->plan.record);
+	h->n++;
+	return 1;
+}
+
+static inline int emi_radix_heap_pop_usual(em_radix_heap *h, char *record)
+{
+	const size_t bytes = h->plan.record;
+	emi_radix_bucket *b;
+
+	if (emi_radix_front_count(&h->front) != 0) {
+		if (!emi_radix_front_pop_usual(&h->front, &h->last, record))
+			return 0;
+	} else {
+		if (h->equal == EMI_RADIX_NONE)
+			return 0;
+		b = &h->buckets.bucket[h->equal];
+		/* The last record of a buffer is not a usual one. */
+		if ((size_t)(b->at - h->buckets.stack[h->equal].buf) <= bytes)
+			return 0;
+		b->at -= bytes;
+		if (!emi_copy_usual(record, b->at, bytes))
+			emi_copy(record, b->at, bytes);
+		h->last = h->digits.reference;
+	}
+	h->n--;
+	return 1;
+}
+
 #endif

@@ -11,6 +11,7 @@
 
 #define BUFFER_FIRST ((size_t)4096)
 #define BUFFER_GROWS 4u         /* times */
+#define HINTED_MOST 32u         /* buckets whose blocks are read ahead */
 
 static uint64_t words_of(uint64_t n)
 {
@@ -20,13 +21,14 @@ static uint64_t words_of(uint64_t n)
 uint64_t emi_radix_bucket_memory(size_t block)
 {
 	/* With bits for it and a few others. */
-	return block + sizeof(emi_radix_bucket) + sizeof(emi_radix_stack) + 1;
+	return emi_buffers_memory(block, 1) + sizeof(emi_radix_bucket) + sizeof(emi_radix_stack) + 1;
 }
 
 uint64_t emi_radix_buckets_memory(size_t block, uint32_t buffers)
 {
 	/* One buffer that grows is there twice. */
-	return 4 * sizeof(uint64_t) + block + emi_store_memory() + emi_block_pool_memory(block, buffers, buffers);
+	return 4 * sizeof(uint64_t) + emi_buffers_memory(block, 2 * buffers + 1) + emi_store_memory() +
+	       emi_block_pool_memory(0, buffers, buffers);
 }
 
 em_status emi_radix_buckets_open(emi_radix_buckets *b, em_ctx *ctx, const emi_radix_plan *plan, uint32_t n,
@@ -39,6 +41,8 @@ em_status emi_radix_buckets_open(emi_radix_buckets *b, em_ctx *ctx, const emi_ra
 	b->record = plan->record;
 	b->block_bytes = plan->block_bytes;
 	b->payload = plan->block_bytes / plan->record * plan->record;
+	/* One record at a time would be no gain. */
+	b->stage = 2 * plan->record <= EMI_RADIX_STAGE ? EMI_RADIX_STAGE / plan->record * plan->record : 0;
 	b->n = n;
 	b->read_buffers = plan->read_buffers;
 	b->bucket = emi_alloc_array(ctx, n, sizeof *b->bucket, err);
@@ -49,6 +53,8 @@ em_status emi_radix_buckets_open(emi_radix_buckets *b, em_ctx *ctx, const emi_ra
 	if (st == EM_OK)
 		st = emi_block_pool_open(&b->pool, ctx, b->store, b->block_bytes, plan->write_buffers,
 					 plan->read_buffers, &b->io, err);
+	emi_buffers_init(&b->buffers, ctx, b->block_bytes, n + plan->write_buffers + plan->read_buffers + 1);
+	b->pool.buffers = &b->buffers;
 	for (i = 0; st == EM_OK && i < n; i++)
 		b->bucket[i].min = UINT64_MAX;
 	if (st != EM_OK)
@@ -58,12 +64,10 @@ em_status emi_radix_buckets_open(emi_radix_buckets *b, em_ctx *ctx, const emi_ra
 
 static void free_buffer(emi_radix_buckets *b, char *buf, size_t bytes)
 {
-	if (bytes == b->block_bytes) {
-		memcpy(buf, &b->spare, sizeof b->spare);
-		b->spare = buf;
-	} else {
+	if (bytes == b->block_bytes)
+		emi_buffers_give(&b->buffers, buf);
+	else
 		emi_piece_free(b->ctx, buf, bytes);
-	}
 }
 
 /* Free the tables, and all records: blocks go with the store. */
@@ -75,26 +79,23 @@ static void free_bucket(emi_radix_buckets *b, uint32_t i)
 		before = ids->before;
 		emi_free(b->ctx, ids, sizeof *ids);
 	}
-	emi_piece_free(b->ctx, b->bucket[i].buf, b->stack[i].bytes);
+	if (b->stack[i].buf != NULL)
+		free_buffer(b, b->stack[i].buf, b->stack[i].bytes);
 }
 
 void emi_radix_buckets_close(emi_radix_buckets *b)
 {
 	emi_radix_ids *ids;
 	uint32_t i;
-	char *buf;
 
 	for (i = 0; b->bucket != NULL && b->stack != NULL && i < b->n; i++)
 		free_bucket(b, i);
-	while ((buf = b->spare) != NULL) {
-		memcpy(&b->spare, buf, sizeof b->spare);
-		emi_piece_free(b->ctx, buf, b->block_bytes);
-	}
 	while ((ids = b->free_ids) != NULL) {
 		b->free_ids = ids->before;
 		emi_free(b->ctx, ids, sizeof *ids);
 	}
 	emi_block_pool_close(&b->pool);
+	emi_buffers_close(&b->buffers);
 	emi_store_close(b->store);
 	emi_free_array(b->ctx, b->words, words_of(words_of(b->n)), sizeof *b->words);
 	emi_free_array(b->ctx, b->used, words_of(b->n), sizeof *b->used);
@@ -107,39 +108,66 @@ void emi_radix_buckets_close(emi_radix_buckets *b)
 	b->blocks = 0;
 }
 
-/* A buffer of a block. */
-static char *take_buffer(emi_radix_buckets *b, em_errinfo *err)
+/* A buffer of so many bytes. */
+static char *take_buffer(emi_radix_buckets *b, size_t bytes, em_errinfo *err)
 {
-	char *buf = b->spare;
-
-	if (buf == NULL)
-		return emi_piece_alloc(b->ctx, b->block_bytes, err);
-	memcpy(&b->spare, buf, sizeof b->spare);
-	return buf;
+	return bytes == b->block_bytes ? emi_buffers_take(&b->buffers, err) : emi_piece_alloc(b->ctx, bytes, err);
 }
 
-static void set_end(emi_radix_buckets *b, uint32_t i)
+static char *end_of_buffer(const emi_radix_buckets *b, uint32_t i)
 {
 	const size_t bytes = b->stack[i].bytes;
 
-	b->bucket[i].end = b->bucket[i].buf + (bytes == b->block_bytes ? b->payload : bytes / b->record * b->record);
+	return b->stack[i].buf + (bytes == b->block_bytes ? b->payload : bytes / b->record * b->record);
+}
+
+/* The next record goes there, in the buffer. */
+static void go_on_at(emi_radix_buckets *b, uint32_t i, char *at)
+{
+	b->bucket[i].at = at;
+	b->bucket[i].end = end_of_buffer(b, i);
+	b->stack[i].staged_to = NULL;
+}
+
+/* The next records go to the stage, as many as fit into it, and then into the buffer. */
+static void stage(emi_radix_buckets *b, uint32_t i)
+{
+	emi_radix_bucket *k = &b->bucket[i];
+	const size_t room = (size_t)(k->end - k->at);
+
+	if (b->stage == 0 || room == 0)
+		return;
+	b->stack[i].staged_to = k->at;
+	k->at = k->stage;
+	k->end = k->stage + (room < b->stage ? room : b->stage);
+}
+
+void emi_radix_unstage(emi_radix_buckets *b, uint32_t i)
+{
+	emi_radix_bucket *k = &b->bucket[i];
+	char *to = b->stack[i].staged_to;
+	const size_t bytes = (size_t)(k->at - k->stage);
+
+	if (to == NULL)
+		return;
+	memcpy(to, k->stage, bytes);
+	go_on_at(b, i, to + bytes);
 }
 
 /* The first buffer of a bucket. */
 static em_status begin(emi_radix_buckets *b, uint32_t i, em_errinfo *err)
 {
-	emi_radix_bucket *k = &b->bucket[i];
+	emi_radix_stack *s = &b->stack[i];
 	size_t bytes = b->record <= BUFFER_FIRST ? BUFFER_FIRST : emi_piece_bytes(b->record);
 
-	if (b->spare != NULL || bytes > b->block_bytes)
+	if (b->buffers.free != NULL || bytes > b->block_bytes)
 		bytes = b->block_bytes;
-	k->buf = bytes == b->block_bytes ? take_buffer(b, err) : emi_piece_alloc(b->ctx, bytes, err);
-	if (k->buf == NULL)
+	s->buf = take_buffer(b, bytes, err);
+	if (s->buf == NULL)
 		return err->status;
-	k->at = k->buf;
-	k->min = UINT64_MAX;
-	b->stack[i].bytes = bytes;
-	set_end(b, i);
+	s->bytes = bytes;
+	go_on_at(b, i, s->buf);
+	b->bucket[i].min = UINT64_MAX;
 	b->used[i / 64] |= (uint64_t)1 << i % 64;
 	b->words[i / 4096] |= (uint64_t)1 << i / 64 % 64;
 	return EM_OK;
@@ -148,21 +176,20 @@ static em_status begin(emi_radix_buckets *b, uint32_t i, em_errinfo *err)
 /* A larger buffer. */
 static em_status grow(emi_radix_buckets *b, uint32_t i, size_t bytes, em_errinfo *err)
 {
-	emi_radix_bucket *k = &b->bucket[i];
-	const size_t used = (size_t)(k->at - k->buf), before = b->stack[i].bytes;
+	emi_radix_stack *s = &b->stack[i];
+	const size_t used = (size_t)(b->bucket[i].at - s->buf), before = s->bytes;
 	char *buf;
 
 	if (bytes >= b->block_bytes)
 		bytes = b->block_bytes;
-	buf = bytes == b->block_bytes ? take_buffer(b, err) : emi_piece_alloc(b->ctx, bytes, err);
+	buf = take_buffer(b, bytes, err);
 	if (buf == NULL)
 		return err->status;
-	memcpy(buf, k->buf, used);
-	free_buffer(b, k->buf, before);
-	k->buf = buf;
-	k->at = buf + used;
-	b->stack[i].bytes = bytes;
-	set_end(b, i);
+	memcpy(buf, s->buf, used);
+	free_buffer(b, s->buf, before);
+	s->buf = buf;
+	s->bytes = bytes;
+	go_on_at(b, i, buf + used);
 	return EM_OK;
 }
 
@@ -216,7 +243,6 @@ static em_status lend(emi_radix_buckets *b, char **buf, em_errinfo *err)
 /* A block is full: it goes to disk. */
 static em_status write_block(emi_radix_buckets *b, uint32_t i, em_errinfo *err)
 {
-	emi_radix_bucket *k = &b->bucket[i];
 	emi_radix_stack *s = &b->stack[i];
 	em_status st = id_room(b, s, err);
 	char *buf = NULL;
@@ -227,7 +253,7 @@ static em_status write_block(emi_radix_buckets *b, uint32_t i, em_errinfo *err)
 	if (st == EM_OK)
 		st = emi_store_alloc(b->store, b->placement, b->placed, b->block_bytes, &bid, 1, err);
 	if (st == EM_OK) {
-		st = emi_block_pool_write(&b->pool, k->buf, bid, err);
+		st = emi_block_pool_write(&b->pool, s->buf, bid, err);
 		if (st != EM_OK)
 			(void)emi_store_free(b->store, &b->pool.holder, bid, b->block_bytes, NULL);
 	}
@@ -241,45 +267,70 @@ static em_status write_block(emi_radix_buckets *b, uint32_t i, em_errinfo *err)
 	s->blocks++;
 	b->blocks++;
 	b->placed++;
-	k->at = k->buf = buf;
-	set_end(b, i);
+	s->buf = buf;
+	go_on_at(b, i, buf);
 	return EM_OK;
 }
 
 em_status emi_radix_room(emi_radix_buckets *b, uint32_t i, em_errinfo *err)
 {
-	if (b->bucket[i].buf == NULL)
-		return begin(b, i, err);
-	if (b->stack[i].bytes < b->block_bytes)
-		return grow(b, i, BUFFER_GROWS * b->stack[i].bytes, err);
-	return write_block(b, i, err);
+	const int fresh = b->stack[i].buf == NULL, staged = fresh || b->stack[i].staged_to != NULL;
+	em_status st = EM_OK;
+
+	emi_radix_unstage(b, i);
+	if (fresh)
+		st = begin(b, i, err);
+	else if (b->bucket[i].at != b->bucket[i].end)
+		st = EM_OK;
+	else if (b->stack[i].bytes < b->block_bytes)
+		st = grow(b, i, BUFFER_GROWS * b->stack[i].bytes, err);
+	else
+		st = write_block(b, i, err);
+	if (st == EM_OK && staged)
+		stage(b, i);
+	return st;
+}
+
+/* The first bucket with records from this one on, or EMI_RADIX_NONE. */
+static uint32_t next_in_use(const emi_radix_buckets *b, uint32_t i)
+{
+	uint64_t w = i / 64, bits;
+
+	if (i >= b->n)
+		return EMI_RADIX_NONE;
+	bits = b->used[w] & UINT64_MAX << i % 64;
+	while (bits == 0) {
+		if (++w == words_of(b->n))
+			return EMI_RADIX_NONE;
+		bits = b->used[w];
+	}
+	return (uint32_t)(w * 64 + (unsigned)__builtin_ctzll(bits));
 }
 
 void emi_radix_hint(emi_radix_buckets *b, uint32_t i)
 {
-	const emi_radix_ids *ids = b->stack[i].ids;
-	uint32_t left = b->read_buffers;
+	uint32_t left = b->read_buffers, tried = 0;
+	const emi_radix_ids *ids;
 	uint64_t k;
 
-	for (; ids != NULL && left != 0; ids = ids->before)
-		for (k = ids->n; k != 0 && left != 0; k--, left--)
-			(void)emi_block_pool_hint(&b->pool, ids->bid[k - 1]);
+	for (; i != EMI_RADIX_NONE && tried < HINTED_MOST; i = next_in_use(b, i + 1), tried++)
+		for (ids = b->stack[i].ids; ids != NULL; ids = ids->before)
+			for (k = ids->n; k != 0; k--)
+				if (left-- == 0 || !emi_block_pool_hint(&b->pool, ids->bid[k - 1]))
+					return;
 }
 
 em_status emi_radix_fetch(emi_radix_buckets *b, uint32_t i, em_errinfo *err)
 {
-	emi_radix_bucket *k = &b->bucket[i];
 	emi_radix_stack *s = &b->stack[i];
 	em_bid bid;
 	em_status st;
 
 	bid = s->ids->bid[s->ids->n - 1];
-	st = emi_block_pool_read(&b->pool, &k->buf, bid, err);
-	k->at = k->buf;
-	set_end(b, i);
+	st = emi_block_pool_read(&b->pool, &s->buf, bid, err);
+	go_on_at(b, i, st == EM_OK ? end_of_buffer(b, i) : s->buf);
 	if (st != EM_OK)
 		return st;
-	k->at = k->end;
 	s->ids->n--;
 	trim_ids(b, s);
 	s->blocks--;
@@ -293,9 +344,11 @@ em_status emi_radix_fetch(emi_radix_buckets *b, uint32_t i, em_errinfo *err)
 void emi_radix_drained(emi_radix_buckets *b, uint32_t i)
 {
 	emi_radix_bucket *k = &b->bucket[i];
+	emi_radix_stack *s = &b->stack[i];
 
-	free_buffer(b, k->buf, b->stack[i].bytes);
-	k->at = k->end = k->buf = NULL;
+	free_buffer(b, s->buf, s->bytes);
+	s->buf = s->staged_to = NULL;
+	k->at = k->end = NULL;
 	k->min = UINT64_MAX;
 	b->used[i / 64] &= ~((uint64_t)1 << i % 64);
 	if (b->used[i / 64] == 0)
@@ -307,12 +360,14 @@ em_status emi_radix_move(emi_radix_buckets *b, uint32_t from, uint32_t to, em_er
 	emi_radix_bucket *f = &b->bucket[from], *t = &b->bucket[to];
 	emi_radix_stack *s = &b->stack[from];
 	emi_radix_ids *last = s->ids;
-	em_status st = t->buf == NULL ? begin(b, to, err) : EM_OK;
+	em_status st = b->stack[to].buf == NULL ? begin(b, to, err) : EM_OK;
 
+	emi_radix_unstage(b, from);
+	emi_radix_unstage(b, to);
 	if (st == EM_OK && b->stack[to].bytes < b->block_bytes && s->blocks != 0)
 		st = grow(b, to, b->block_bytes, err);
 	t->min = f->min < t->min ? f->min : t->min;
-	while (st == EM_OK && f->at != f->buf) {
+	while (st == EM_OK && f->at != s->buf) {
 		if (t->at == t->end)
 			st = emi_radix_room(b, to, err);
 		if (st != EM_OK)

@@ -7,6 +7,10 @@
  * the bucket goes on.  So blocks on disk are always full, and a bucket of n records takes n / B blocks.  When the
  * buffer is empty, the block that was written last takes its place.  Buffers of empty buckets are kept for others.
  *
+ * Records for a thousand buckets in turn would each miss the cache, as ends of buffers are as far apart as blocks.  So a
+ * few records first go to a stage beside the bucket's own fields, and together to the buffer when that is full.  Whoever
+ * takes records out of a bucket has its stage emptied before, and from then on it does without.
+ *
  * Which blocks a bucket has is a chain of small tables, the last one first.  Which buckets have records is a bitmap
  * with another one over it, as the lowest one is what is asked for.
  *
@@ -21,12 +25,14 @@
 #define EMI_RADIX_NONE UINT32_MAX
 #define EMI_RADIX_IDS 15u
 
-/* What an append looks at. */
+#define EMI_RADIX_STAGE 104u
+
+/* What an append looks at: two lines of the cache. */
 typedef struct emi_radix_bucket {
-	char *at;               /* where the next record goes ... */
+	char *at;               /* where the next record goes, in the stage or in the buffer ... */
 	char *end;              /* ... if this is behind it */
-	uint64_t min;           /* no key is less; UINT64_MAX: it is empty, or ... */
-	char *buf;              /* NULL: it is empty */
+	uint64_t min;           /* no key is less; UINT64_MAX: it is empty, or has nothing else */
+	char stage[EMI_RADIX_STAGE];
 } emi_radix_bucket;
 
 typedef struct emi_radix_ids {
@@ -40,6 +46,8 @@ typedef struct emi_radix_stack {
 	emi_radix_ids *ids;     /* the last of them; NULL: no blocks are on disk */
 	uint64_t blocks;
 	size_t bytes;           /* of the buffer; a block if there are others on disk */
+	char *buf;              /* NULL: the bucket is empty */
+	char *staged_to;        /* where the records of the stage go; NULL: it does without */
 } emi_radix_stack;
 
 typedef struct emi_radix_buckets {
@@ -47,13 +55,14 @@ typedef struct emi_radix_buckets {
 	size_t record;
 	size_t block_bytes;
 	size_t payload;         /* bytes of a block that are records' */
+	size_t stage;           /* bytes of a stage that are; 0: there is none */
 	uint32_t n;             /* buckets */
 	uint32_t read_buffers;
 	emi_radix_bucket *bucket; /* NULL: nothing is there yet */
 	emi_radix_stack *stack;
 	uint64_t *used;         /* a bit for each that has records ... */
 	uint64_t *words;        /* ... and for each word of those bits that is not 0 */
-	void *spare;            /* buffers of a block, each with the address of the next one in it */
+	emi_buffers buffers;    /* of a block: the buckets' and the pool's */
 	emi_radix_ids *free_ids;
 	emi_store *store;
 	emi_block_pool pool;
@@ -79,10 +88,13 @@ void emi_radix_buckets_close(emi_radix_buckets *b);
 /* Have room for a record in a bucket that has none: at == end. */
 em_status emi_radix_room(emi_radix_buckets *b, uint32_t i, em_errinfo *err);
 
+/* All records of a bucket that are in memory are in its buffer, from stack[i].buf to `at', until it is drained. */
+void emi_radix_unstage(emi_radix_buckets *b, uint32_t i);
+
 /* The buffer of a bucket is empty, and there are blocks on disk: have the last one in its place. */
 em_status emi_radix_fetch(emi_radix_buckets *b, uint32_t i, em_errinfo *err);
 
-/* A bucket is going to be emptied: begin to read its last blocks. */
+/* A bucket is going to be emptied: begin to read its last blocks, and those of the buckets behind it. */
 void emi_radix_hint(emi_radix_buckets *b, uint32_t i);
 
 /* A bucket has become empty, its buffer too. */

@@ -101,6 +101,20 @@ static inline void emi_radix_front_add(emi_radix_front *f, uint64_t key, const c
 /* Copy the record with the least key, of one or more, and, if `take' is not 0, take it out. */
 em_status emi_radix_front_least(emi_radix_front *f, uint64_t *key, char *record, int take, em_errinfo *err);
 
+/* Take out the record with the least key, if all are in order and records are in their pairs.  0: they are not. */
+static inline int emi_radix_front_pop_usual(emi_radix_front *f, uint64_t *key, char *record)
+{
+	const emi_radix_pair *p;
+
+	if (f->late != 0 || f->record > EMI_RADIX_IN_PAIR)
+		return 0;
+	p = &f->in_order.at[--f->sorted];
+	*key = p->key;
+	if (!emi_copy_usual(record, &p->val, f->record))
+		emi_copy(record, &p->val, f->record);
+	return 1;
+}
+
 /* Have all sorted. */
 em_status emi_radix_front_sort(emi_radix_front *f, em_errinfo *err);
 

@@ -74,7 +74,20 @@ static em_status in_order(int right, const char *mistake, em_errinfo *err)
 	return right ? EM_OK : emi_fail(err, EM_ERR_STATE, "%s", mistake);
 }
 
-em_status emi_front_may_push(emi_front *f, const void *records, uint64_t n)
+/* Of bytes that may be no whole number of records. */
+static em_status count_records(const emi_front *f, size_t bytes, uint64_t *n, em_errinfo *err)
+{
+	const size_t size = f->e.job.by.codec->record_bytes;
+
+	*n = bytes / size;
+	if (bytes % size == 0)
+		return EM_OK;
+	return emi_fail(err, EM_ERR_INVAL, "%llu bytes are no whole number of records of %llu",
+			(unsigned long long)bytes, (unsigned long long)size);
+}
+
+/* bytes: they are, and *n follows from that; or NULL. */
+static em_status may_push(emi_front *f, const void *records, const size_t *bytes, uint64_t *n)
 {
 	em_errinfo err;
 	em_status st = enter(f, &err);
@@ -84,9 +97,21 @@ em_status emi_front_may_push(emi_front *f, const void *records, uint64_t n)
 	st = in_order(f->stage == EMI_PUSHING, "push after finish", &err);
 	if (st == EM_OK && emi_front_varied(f))
 		st = emi_fail(&err, EM_ERR_INVAL, "records of any length are pushed with their ends");
-	if (st == EM_OK && n != 0)
+	if (st == EM_OK && bytes != NULL)
+		st = count_records(f, *bytes, n, &err);
+	if (st == EM_OK && *n != 0)
 		st = emi_given(records, "records", &err);
 	return begun(f, st, &err);
+}
+
+em_status emi_front_may_push(emi_front *f, const void *records, uint64_t n)
+{
+	return may_push(f, records, NULL, &n);
+}
+
+em_status emi_front_may_push_bytes(emi_front *f, const void *records, size_t bytes, uint64_t *n)
+{
+	return may_push(f, records, &bytes, n);
 }
 
 /* Is record i of a batch, of n bytes, too long?  Where they are too many already, its key does not matter. */
@@ -289,6 +314,16 @@ void emi_front_cancel(emi_front *f)
 {
 	if (f != NULL)
 		emi_watch_cancel(&f->e.job.watch);
+}
+
+uint64_t emi_front_record_bytes(const emi_front *f)
+{
+	return f != NULL && f->e.job.ctx != NULL && !emi_front_varied(f) ? f->e.job.by.codec->record_bytes : 0;
+}
+
+uint64_t emi_front_pushed(const emi_front *f)
+{
+	return f != NULL ? f->e.job.records_in : 0;
 }
 
 em_status emi_front_stats(const emi_front *f, em_sort_stats *stats)

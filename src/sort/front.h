@@ -72,6 +72,8 @@ uint64_t emi_front_longest(const emi_front *f);
 
 /* Begin a call; f may be NULL, as may what it is given. */
 em_status emi_front_may_push(emi_front *f, const void *records, uint64_t n);
+/* The same of so many bytes; *n is how many records they are. */
+em_status emi_front_may_push_bytes(emi_front *f, const void *records, size_t bytes, uint64_t *n);
 /* Unless it is empty, batch becomes what was given, if that is of any length; no record is too long then. */
 em_status emi_front_may_push_batch(emi_front *f, const void *records, const uint64_t *ends, uint64_t n,
 				   em_batch *batch);
@@ -105,6 +107,8 @@ em_status emi_front_pull(emi_front *f, const em_batch **batch, em_errinfo *err);
 
 /* The rest of the life of a sorter, or of what resembles one; f may be NULL. */
 void emi_front_cancel(emi_front *f);
+uint64_t emi_front_record_bytes(const emi_front *f);
+uint64_t emi_front_pushed(const emi_front *f);
 em_status emi_front_stats(const emi_front *f, em_sort_stats *stats);
 
 #endif

@@ -160,6 +160,11 @@ void emi_job_stats(const emi_job *job, em_sort_stats *stats)
 	em_sort_stats full = EM_SORT_STATS_INIT;
 	emi_watch now = job->watch;
 
+	/* Of one that could not be opened again there is nothing to tell. */
+	if (job->ctx == NULL) {
+		(void)EMI_STRUCT_GIVE(em_sort_stats, stats, &full);
+		return;
+	}
 	emi_watch_settle(&now);
 	full.passes = job->passes;
 	full.records_in = job->records_in;

@@ -7,13 +7,9 @@
  */
 #include <string.h>
 
-#include "sort/front.h"
 #include "sort/plan_job.h"
 #include "sort/plan_vary.h"
-
-struct em_sorter {
-	emi_front front;
-};
+#include "sort/sorter.h"
 
 static emi_front *front_of(em_sorter *s)
 {
@@ -48,11 +44,18 @@ static void release(void *sorter)
 	emi_object_free(s, sizeof *s);
 }
 
-static em_status open_sorter(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts,
-			     em_errinfo *err)
+/* The engine is open. */
+static em_status begin(em_sorter *s, em_errinfo *err)
 {
 	const emi_needs needs = { .n = EMI_UNKNOWN, .pushed = 1, .held = sizeof(em_sorter), .bytes = EMI_UNKNOWN,
 				  .once = 1 };
+
+	return emi_front_begin(&s->front, &needs, engage, err);
+}
+
+static em_status open_sorter(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts,
+			     em_errinfo *err)
+{
 	em_sorter *s = emi_object_new(ctx, sizeof *s, 0, release, err);
 	em_status st;
 
@@ -63,7 +66,7 @@ static em_status open_sorter(em_sorter **out, em_ctx *ctx, const em_order *order
 		emi_object_free(s, sizeof *s);
 		return st;
 	}
-	st = emi_front_begin(&s->front, &needs, engage, err);
+	st = begin(s, err);
 	emi_front_cursor(&s->front, fill_cursor, s);
 	if (st != EM_OK)
 		release(s);
@@ -97,6 +100,24 @@ em_status em_sorter_push(em_sorter *s, const void *records, uint64_t n)
 	return st == EM_OK ? emi_front_did(&s->front, emi_front_push(&s->front, records, n, &s->front.e.job.err)) : st;
 }
 
+em_status em_sorter_push_bytes(em_sorter *s, const void *records, size_t bytes)
+{
+	uint64_t n = 0;
+	const em_status st = emi_front_may_push_bytes(front_of(s), records, bytes, &n);
+
+	return st == EM_OK ? emi_front_did(&s->front, emi_front_push(&s->front, records, n, &s->front.e.job.err)) : st;
+}
+
+uint64_t em_sorter_record_bytes(const em_sorter *s)
+{
+	return emi_front_record_bytes(s != NULL ? &s->front : NULL);
+}
+
+uint64_t em_sorter_pushed(const em_sorter *s)
+{
+	return emi_front_pushed(s != NULL ? &s->front : NULL);
+}
+
 /* Add a record of a batch, none of which is too long. */
 static em_status push_record(emi_front *f, const char *record, size_t n)
 {
@@ -116,6 +137,21 @@ static em_status push_record(emi_front *f, const char *record, size_t n)
 		return st;
 	return emi_fail(&job->err, EM_ERR_INTERNAL, "a record of %llu bytes does not fit in memory",
 			(unsigned long long)n);
+}
+
+em_status emi_sorter_add(emi_front *f, const char *record, size_t n, em_errinfo *err)
+{
+	const uint64_t end = n;
+	em_batch one = { record, 1, n, &end };
+	em_status st = EM_OK;
+	size_t i = 0;
+
+	if (f->few)
+		st = emi_front_add_few(f, &one, &i, err);
+	if (st == EM_OK && i == 0)
+		st = push_record(f, record, n);
+	f->e.job.records_in += st == EM_OK;
+	return st;
 }
 
 static em_status push_batch(emi_front *f, const em_batch *batch)
@@ -151,11 +187,52 @@ em_status em_sorter_push_batch(em_sorter *s, const void *records, const uint64_t
 	return emi_front_did(f, st);
 }
 
+/* The engine is closed and opened again with the same order, of which we keep a reference meanwhile, and options, which
+ * are a copy but for the format. */
+static em_status clear(em_sorter *s, em_errinfo *err)
+{
+	emi_front *f = &s->front;
+	emi_job *job = &f->e.job;
+	em_sort_opts opts = job->opts;
+	const em_format format = job->format;
+	em_order *order = job->by.order;
+	em_status st;
+
+	if (order == NULL)
+		return emi_fail(err, EM_ERR_STATE, "the sorter could not be cleared before");
+	if (opts.format != NULL)
+		opts.format = &format;
+	emi_order_ref(order);
+	emi_front_close(f);
+	emi_cursor_clear(&f->cursor);
+	f->stage = EMI_PUSHING;
+	f->n = f->room = 0;
+	f->area_bytes = 0;
+	st = emi_engine_open(&f->e, f->object.ctx, order, &opts, err);
+	if (st == EM_OK) {
+		job->opts.format = opts.format != NULL ? &job->format : NULL;
+		st = begin(s, err);
+	}
+	em_order_close(order);
+	if (st == EM_OK)
+		return EM_OK;
+	job->err = *err;
+	return emi_job_result(job, st);
+}
+
+em_status em_sorter_clear(em_sorter *s)
+{
+	em_errinfo err;
+	const em_status st = emi_enter(s, &err);
+
+	return st == EM_OK ? emi_leave(s, clear(s, &err), &err) : st;
+}
+
 uint64_t em_sorter_longest(const em_sorter *s)
 {
 	const emi_job *job;
 
-	if (s == NULL)
+	if (s == NULL || s->front.e.job.ctx == NULL)
 		return 0;
 	job = &s->front.e.job;
 	return emi_front_varied(&s->front) ? emi_front_longest(&s->front) - EMI_LENGTH_MAX

@@ -135,6 +135,24 @@ em_status em_top_push(em_top *t, const void *records, uint64_t n)
 	return st == EM_OK ? emi_front_did(&t->front, push_records(t, records, n)) : st;
 }
 
+em_status em_top_push_bytes(em_top *t, const void *records, size_t bytes)
+{
+	uint64_t n = 0;
+	const em_status st = emi_front_may_push_bytes(front_of(t), records, bytes, &n);
+
+	return st == EM_OK ? emi_front_did(&t->front, push_records(t, records, n)) : st;
+}
+
+uint64_t em_top_record_bytes(const em_top *t)
+{
+	return emi_front_record_bytes(t != NULL ? &t->front : NULL);
+}
+
+uint64_t em_top_pushed(const em_top *t)
+{
+	return emi_front_pushed(t != NULL ? &t->front : NULL);
+}
+
 static em_status push_batch(em_top *t, const em_batch *batch)
 {
 	emi_job *job = &t->front.e.job;

@@ -69,6 +69,7 @@ static outcome text(const char *s)
 #define NULL_HERE(name, args) static outcome with_##name(void) { return number(name args != NULL); }
 #define NULL_VOID(name, args) static outcome with_##name(void) { name args; return nothing; }
 #define NULL_TAKEN(name)
+#define NULL_INLINE(name)
 #include "null.inc"
 #undef NULL_STATUS
 #undef NULL_NUMBER
@@ -77,6 +78,7 @@ static outcome text(const char *s)
 #undef NULL_HERE
 #undef NULL_VOID
 #undef NULL_TAKEN
+#undef NULL_INLINE
 
 typedef struct function {
 	const char *name;
@@ -93,6 +95,7 @@ static const function functions[] = {
 #define NULL_HERE(name, args) { #name, with_##name, 1, NULL },
 #define NULL_VOID(name, args) { #name, with_##name, 0, NULL },
 #define NULL_TAKEN(name) { #name, NULL, 0, NULL },
+#define NULL_INLINE(name) { #name, NULL, 0, NULL },
 #include "null.inc"
 };
 
@@ -358,6 +361,9 @@ static void test_sorts(void **state)
 	(void)state;
 	assert_int_equal(em_sorter_open(&s, ctx, order, NULL), EM_OK);
 	told(em_sorter_push(s, NULL, 1), "records", sorter_error, s);
+	told(em_sorter_push_bytes(s, NULL, 8), "records", sorter_error, s);
+	told(em_sorter_push_file(s, NULL), "path", sorter_error, s);
+	told(em_sorter_pull_file(s, NULL), "path", sorter_error, s);
 	told(em_sorter_push_batch(s, NULL, NULL, 1), "records", sorter_error, s);
 	assert_int_equal(em_sorter_push(s, numbers, 3), EM_OK);
 	assert_int_equal(em_sorter_stats_get(s, NULL), EM_ERR_INVAL);
@@ -368,6 +374,7 @@ static void test_sorts(void **state)
 	em_sorter_close(s);
 	assert_int_equal(em_top_open(&t, ctx, order, 0, 2, NULL), EM_OK);
 	told(em_top_push(t, NULL, 1), "records", top_error, t);
+	told(em_top_push_bytes(t, NULL, 8), "records", top_error, t);
 	told(em_top_push_batch(t, NULL, NULL, 1), "records", top_error, t);
 	assert_int_equal(em_top_push(t, numbers, 3), EM_OK);
 	assert_int_equal(em_top_stats_get(t, NULL), EM_ERR_INVAL);

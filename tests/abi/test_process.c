@@ -177,6 +177,10 @@ static int refused(things *x)
 	int bad = 0;
 
 	bad += em_sorter_push(x->s, numbers, 1) != EM_ERR_FORK;
+	bad += em_sorter_push_file(x->s, "/dev/null") != EM_ERR_FORK;
+	bad += em_sorter_pull_file(x->s, "/dev/null") != EM_ERR_FORK;
+	bad += em_sorter_clear(x->s) != EM_ERR_FORK;
+	bad += em_sorter_push_bytes(x->s, numbers, sizeof *numbers) != EM_ERR_FORK;
 	bad += em_sorter_finish(x->s) != EM_ERR_FORK;
 	bad += em_sorter_next(x->s, &batch) != EM_ERR_FORK;
 	em_sorter_error(x->s, &err);

@@ -140,6 +140,10 @@ static void sorter_again(again *a)
 	em_errinfo err;
 
 	assert_int_equal(em_sorter_push(a->object, &end, 1), EM_ERR_BUSY);
+	assert_int_equal(em_sorter_push_bytes(a->object, &end, 8), EM_ERR_BUSY);
+	assert_int_equal(em_sorter_clear(a->object), EM_ERR_BUSY);
+	assert_int_equal(em_sorter_push_file(a->object, "/dev/null"), EM_ERR_BUSY);
+	assert_int_equal(em_sorter_pull_file(a->object, "/dev/null"), EM_ERR_BUSY);
 	assert_int_equal(em_sorter_push_batch(a->object, &end, NULL, 1), EM_ERR_BUSY);
 	assert_int_equal(em_sorter_finish(a->object), EM_ERR_BUSY);
 	assert_int_equal(em_sorter_next(a->object, &batch), EM_ERR_BUSY);
@@ -452,6 +456,7 @@ static void btree_again(again *a)
 	assert_int_equal(em_btree_clear(a->object), EM_ERR_BUSY);
 	assert_int_equal(em_btree_flush(a->object), EM_ERR_BUSY);
 	assert_int_equal(em_btree_verify(a->object), EM_ERR_BUSY);
+	assert_int_equal(em_btree_save(a->object, "none"), EM_ERR_BUSY);
 	assert_int_equal(em_btree_get_many(a->object, &one, 1, &one, NULL, &n), EM_ERR_BUSY);
 	assert_int_equal(em_btree_lower_bound_many(a->object, &one, 1, &one, NULL, &n), EM_ERR_BUSY);
 	assert_int_equal(em_btree_insert_many(a->object, &one, 1, &n), EM_ERR_BUSY);

@@ -21,7 +21,7 @@ static void note(void *user, int32_t level, const char *line)
 	snprintf(f->warning, sizeof f->warning, "%s", line);
 }
 
-void fixture_open_with(fixture *f, const em_backend *const *backends, uint32_t n, uint32_t flags)
+void fixture_open_threads(fixture *f, const em_backend *const *backends, uint32_t n, uint32_t flags, uint32_t threads)
 {
 	static uint64_t opened;
 	const em_disk_opts one = EM_DISK_OPTS_INIT;
@@ -34,7 +34,7 @@ void fixture_open_with(fixture *f, const em_backend *const *backends, uint32_t n
 	f->rng = test_rng_make(test_seed() + opened++);
 	test_memory_init(&f->mem, 0);
 	opts.memory = 32u << 20;
-	opts.threads = 1;
+	opts.threads = threads;
 	opts.allocator = &f->mem.allocator;
 	opts.flags = flags;
 	opts.log = note;
@@ -57,6 +57,11 @@ void fixture_open_with(fixture *f, const em_backend *const *backends, uint32_t n
 	assert_int_equal(em_ctx_open(&f->ctx, &opts), EM_OK);
 	if (emi_scratch_acquire(f->ctx, &f->disk, &f->err) != EM_OK)
 		fail_msg("%s", f->err.text);
+}
+
+void fixture_open_with(fixture *f, const em_backend *const *backends, uint32_t n, uint32_t flags)
+{
+	fixture_open_threads(f, backends, n, flags, 1);
 }
 
 void fixture_open_on(fixture *f, const em_backend *const *backends, uint32_t n)

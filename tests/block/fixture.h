@@ -30,8 +30,9 @@ typedef struct fixture {
  * open. */
 void fixture_open_on(fixture *f, const em_backend *const *backends, uint32_t n);
 
-/* The same with flags of the context (EM_CTX_...). */
+/* The same with flags of the context (EM_CTX_...); and with more threads than one. */
 void fixture_open_with(fixture *f, const em_backend *const *backends, uint32_t n, uint32_t flags);
+void fixture_open_threads(fixture *f, const em_backend *const *backends, uint32_t n, uint32_t flags, uint32_t threads);
 
 /* The same on one disk of a backend by its name. */
 void fixture_open(fixture *f, const char *backend);

@@ -421,13 +421,75 @@ static void test_freed(void **state)
 	store_case_close(&s);
 }
 
+/* Blocks that begin with that byte are damaged; the others are marked. */
+static char damaged;
+
+static int arrived(void *block)
+{
+	char *first = block;
+
+	if (*first == damaged)
+		return 0;
+	*first = (char)~*first;
+	return 1;
+}
+
+/* A part of a file: blocks are counted from its beginning, and shown when they come; nobody changes it. */
+static void test_part(void **state)
+{
+	enum { AT = 3, BLOCKS = 4, ALL = 9 };
+	store_case s;
+	emi_store *part;
+	emi_request rq;
+	em_bid bid = { 0, 0, 0 };
+	em_errinfo err = EM_ERRINFO_INIT;
+	char *buf;
+	uint32_t i;
+
+	(void)state;
+	store_case_open(&s, STORE_READ_ONLY, ALL);
+	buf = emi_buffer_alloc(s.f.ctx, CASE_BLOCK, NULL);
+	assert_non_null(buf);
+	assert_int_equal(emi_store_open_part(&part, s.file, AT * CASE_BLOCK, BLOCKS * CASE_BLOCK, arrived, &err), EM_OK);
+	assert_int_equal(emi_store_length(part), BLOCKS * CASE_BLOCK);
+	assert_true(emi_store_read_only(part));
+	for (i = 0; i < BLOCKS; i++) {
+		bid.offset = i * CASE_BLOCK;
+		damaged = (char)(*store_case_block(&s, AT + i) + 1);
+		assert_int_equal(emi_store_fetch(part, buf, CASE_BLOCK, bid, NULL, &err), EM_OK);
+		buf[0] = (char)~buf[0];
+		assert_memory_equal(buf, store_case_block(&s, AT + i), CASE_BLOCK);
+		damaged = buf[0];
+		assert_int_equal(emi_store_fetch(part, buf, CASE_BLOCK, bid, NULL, &err), EM_ERR_CORRUPT);
+		assert_int_equal(err.offset, (AT + i) * CASE_BLOCK);
+		assert_string_equal(err.path, s.path);
+		memset(&err, 0, sizeof err);
+	}
+	bid.offset = BLOCKS * CASE_BLOCK;
+	assert_int_equal(emi_store_fetch(part, buf, CASE_BLOCK, bid, NULL, NULL), EM_ERR_RANGE);
+	bid.offset = 0;
+	assert_int_equal(emi_store_check(part, EMI_WRITE, bid, CASE_BLOCK, NULL), EM_ERR_INVAL);
+	assert_int_equal(emi_store_resize(part, 0, NULL), EM_ERR_INVAL);
+	/* The file has become shorter than the part. */
+	assert_int_equal(truncate(s.path, AT * CASE_BLOCK), 0);
+	(void)emi_store_read(part, &rq, buf, CASE_BLOCK, bid, NULL);
+	assert_int_equal(emi_wait(&rq, NULL), EM_ERR_SHORT);
+	emi_store_close(part);
+	emi_buffer_free(s.f.ctx, buf, CASE_BLOCK);
+	emi_store_close(s.store);
+	s.store = NULL;
+	emi_file_close(s.file);
+	s.file = NULL;
+	store_case_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_coherent),	cmocka_unit_test(test_writer),
 		cmocka_unit_test(test_writer_given_up), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_cut_short),	cmocka_unit_test(test_array_memory),
-		cmocka_unit_test(test_freed),
+		cmocka_unit_test(test_freed),		cmocka_unit_test(test_part),
 	};
 
 	return cmocka_run_group_tests_name("stores", tests, NULL, NULL);

@@ -238,7 +238,7 @@ static void test_wrong_lines(void **state)
 		{ "disk = ,5M", "the path is empty" },
 		{ "disk = /tmp\ndisk = /tmp,1X", "disk size 1X: unknown unit" },
 		{ "disk = /tmp,,punchcards", "no backend 'punchcards'" },
-		{ "disk = /tmp,,,direct=maybe", "disk direct maybe: must be off, try or on" },
+		{ "disk = /tmp,,,direct=maybe", "disk direct maybe: must be try, off or on" },
 		{ "disk = /tmp,,,queue=9999", "disk queue 9999: must be at most" },
 		{ "disk = /tmp,,,forced", "disk forced: there is no such option" },
 		{ "disk = /tmp,,,fixed", "a size, which is missing" },

@@ -162,7 +162,7 @@ static void test_errors(void **state)
 	expect_trouble(NULL, "--disk", "the path is empty", SORT, "--disk=,1M", in, NULL);
 	expect_trouble(NULL, "--disk size 1X", "unknown unit", SORT, "--disk=/tmp,1X", in, NULL);
 	expect_trouble(NULL, "nosuch", "backend", SORT, "--disk=/tmp,,nosuch", in, NULL);
-	expect_trouble(NULL, "--disk direct maybe", "off, try or on", SORT, "--disk=/tmp,,,direct=maybe", in, NULL);
+	expect_trouble(NULL, "--disk direct maybe", "try, off or on", SORT, "--disk=/tmp,,,direct=maybe", in, NULL);
 	expect_trouble(NULL, "--disk queue 4097", "at most", SORT, "--disk=/tmp,,,queue=4097", in, NULL);
 	expect_trouble(NULL, "--disk forced", "no such option", SORT, "--disk=/tmp,,,forced", in, NULL);
 	expect_trouble(NULL, "--disk rate=5M", "simdisk", SORT, "--disk=/tmp,,,rate=5M", in, NULL);

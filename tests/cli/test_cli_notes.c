@@ -204,6 +204,10 @@ static void test_try_help(void **state)
 		{ { "shuffle", "--what" }, "Try 'extmem shuffle --help' for more information.\n" },
 		{ { "generate", "--what" }, "Try 'extmem generate --help' for more information.\n" },
 		{ { "check", "--what" }, "Try 'extmem check --help' for more information.\n" },
+		{ { "btree", "--what" }, "Try 'extmem btree --help' for more information.\n" },
+		{ { "btree", "load", "--what" }, "Try 'extmem btree load --help' for more information.\n" },
+		{ { "btree", "get", "--what" }, "Try 'extmem btree get --help' for more information.\n" },
+		{ { "btree", "stat", "--what" }, "Try 'extmem btree stat --help' for more information.\n" },
 		{ { "disks", "--what" }, "Try 'extmem disks --help' for more information.\n" },
 		{ { "bench", "--what" }, "Try 'extmem bench --help' for more information.\n" },
 		{ { "bench", "io", "--what" }, "Try 'extmem bench io --help' for more information.\n" },
@@ -231,7 +235,8 @@ static void test_lost(void **state)
 	static const char *const commands[][3] = {
 		{ "--help" }, { "sort", "--help" }, { "merge", "--help" }, { "unique", "--help" }, { "top", "--help" },
 		{ "shuffle", "--help" }, { "generate", "--help" }, { "check", "--help" }, { "disks", "--help" },
-		{ "bench", "--help" }, { "bench", "io", "--help" },
+		{ "bench", "--help" }, { "bench", "io", "--help" }, { "btree", "--help" },
+		{ "btree", "load", "--help" },
 	};
 	fixture *f = *state;
 	size_t i, k, full;

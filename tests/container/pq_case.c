@@ -170,10 +170,12 @@ void pq_case_make_order(pq_case *t)
 
 void pq_case_open(pq_case *t, const em_backend *backend, const pq_kind *kind, int stable, uint64_t pushes)
 {
+	static uint32_t opened;
 	const em_pq_opts plain = EM_PQ_OPTS_INIT;
 
 	memset(t, 0, sizeof *t);
-	fixture_open_with(&t->f, &backend, 1, 0);
+	/* By turns with a second thread that sorts, and without. */
+	fixture_open_threads(&t->f, &backend, 1, 0, 1 + opened++ % 2);
 	t->kind = kind;
 	t->stable = stable;
 	t->opts = plain;

@@ -12,6 +12,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <extmem/deque.h>
 #include <extmem/sys/placement.h>
 #include <extmem/sys/pool.h>
@@ -532,6 +535,38 @@ static void test_canceled(void **state)
 	pq_case_close(&t);
 }
 
+/* A child that closes a queue while its parent sorts frees memory, and waits for nobody. */
+static void test_fork(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	if (TEST_TSAN)
+		skip();
+	for (i = 0; i < 2; i++) {
+		int status = -1;
+		pq_case t;
+		pid_t pid;
+
+		pq_case_open(&t, memory(), &pq_kinds[2], 0, 100000);
+		t.opts.memory_bytes = 4u << 20;
+		pq_case_make(&t);
+		push_random(&t, 5 * plan_of(&t).piece_records + 1);
+		fflush(NULL);
+		pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			alarm(60);
+			em_pq_close(t.q);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+		pq_case_drain(&t);
+		pq_case_close(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -539,6 +574,7 @@ int main(void)
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_small),
 		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_transfers),
 		cmocka_unit_test(test_space),
 		cmocka_unit_test(test_options),

@@ -41,6 +41,7 @@ class _Pull(_Object):
         self._push, self._push_batch = getattr(_c, prefix + "push"), getattr(_c, prefix + "push_batch")
         self._finish, self._next = getattr(_c, prefix + "finish"), getattr(_c, prefix + "next")
         self._stats, self._done = getattr(_c, prefix + "stats_get"), False
+        self._pushed = getattr(_c, prefix + "pushed")
 
     def push(self, data):
         """Add records: a buffer, or an iterable of items; of lines, bytes or str without their newlines."""
@@ -92,6 +93,10 @@ class _Pull(_Object):
             out += batch
         return self.records.wrap(out)
 
+    def __len__(self):
+        """How many records were pushed."""
+        return self._pushed(self._h)
+
     def cancel(self):
         """Stop whatever it is doing, from any thread."""
         self._h.cancel()
@@ -109,6 +114,21 @@ class Sorter(_Pull):
 
     def __init__(self, records, key=None, *, cmp=None, ctx=None, memory=0, unique=False, **opts):
         self._begin(_c.em_sorter_open, "em_sorter_", ctx, records, key, cmp, memory, unique, opts)
+
+    def push_file(self, path):
+        """Add the records of a file."""
+        _c.em_sorter_push_file(self._h, path)
+
+    def write_file(self, path):
+        """Finish if that was not done, and write what is left to a file, which appears when it is whole."""
+        if not self._done:
+            self.finish()
+        _c.em_sorter_pull_file(self._h, path)
+
+    def clear(self):
+        """Begin anew, also after a failure."""
+        _c.em_sorter_clear(self._h)
+        self._done = False
 
 
 class Top(_Pull):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Tables of Arrow, of whoever has them: what has __arrow_c_stream__ or __arrow_c_array__ is sorted, and has it again."""
+"""Tables of Arrow: what has __arrow_c_stream__ or __arrow_c_array__ is sorted, and has the former again."""
 from . import _extmem as _c
 from .records import Records
 
@@ -7,7 +7,7 @@ _CODES = {"c": "b", "C": "B", "s": "h", "S": "H", "i": "i", "I": "I", "l": "q", 
 
 
 class SortedTable:
-    """A table in order, as a stream that is pulled once, batch by batch: pyarrow.table(it), polars.from_arrow(it), ..."""
+    """A table in order, as a stream that is pulled once, batch by batch: pyarrow.table(it), ..."""
 
     def __init__(self, sorter, fields, is_struct):
         self.sorter, self._fields, self._is_struct = sorter, fields, is_struct

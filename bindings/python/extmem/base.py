@@ -48,7 +48,8 @@ class Context(_Object):
         return _c.em_ctx_io_stats_get(self._h) | {
             "memory": _c.em_ctx_memory(self._h), "memory_used": _c.em_ctx_memory_used(self._h),
             "memory_peak": _c.em_ctx_memory_peak(self._h), "threads": _c.em_ctx_threads(self._h),
-            "backend": _c.em_ctx_backend(self._h), "isa": _c.em_ctx_isa(self._h)}
+            "version": _c.em_version(), "lz4": _c.em_feature("lz4") != 0, "backend": _c.em_ctx_backend(self._h),
+            "isa": _c.em_ctx_isa(self._h)}
 
 
 _default = (None, None)

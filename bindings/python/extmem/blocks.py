@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What containers are made of: files, requests, blocks on scratch disks by their ids, pools.  An id is (disk, offset)."""
+"""What containers are made of: files, requests, blocks on disks by ids, which are (disk, offset), pools."""
 from . import _extmem as _c
 from .base import _call, _Object, default_context
 

@@ -281,7 +281,7 @@ class PriorityQueue(_Ends):
         got = _c.em_pq_pop_until(self._h, self._pack(bound), inclusive * _c.EM_PQ_INCLUSIVE, room)
         return self.records.wrap(room[:(got or 0) * self.records.bytes])
 
-    next_batch = _call(_c.em_pq_next, "A view of the next records, which are taken out, until the next call; None: it is empty.")
+    next_batch = _call(_c.em_pq_next, "A view of the next records, which are taken out; None: it is empty.")
 
     def drain(self):
         """Take out item after item."""
@@ -308,12 +308,13 @@ class RadixHeap(_Ends):
 
 
 class BTree(_Container, MutableMapping):
-    """A B+-tree: keys and values of one size each.  Keys are sorted as Records has their fields."""
+    """A B+-tree: keys and values of one size each.  Keys are sorted as Records has their fields.  With path=...,
+    one that was saved, to be read."""
 
-    def __init__(self, key, value=0, items=None, *, order=None, ctx=None, **opts):
+    def __init__(self, key, value=0, items=None, *, order=None, path=None, ctx=None, **opts):
         self.key_records, self.value_records = (r if isinstance(r, Records) else Records(r) for r in (key, value))
         self._ctx, n = ctx or default_context(), self.key_records.bytes
-        records = Records(n + self.value_records.bytes)
+        self._path, records = path, Records(n + self.value_records.bytes)
         self.order = Order(records, self.key_records.names_of(order), ctx=self._ctx)
         self._begin("btree", records, self._ctx, opts)
         self._key = self.key_records.pack
@@ -321,7 +322,11 @@ class BTree(_Container, MutableMapping):
             self.update(items)
 
     def _open(self, fn, opts):
+        if self._path is not None:
+            return _c.em_btree_open_file(self._ctx._h, self._path, self.order._h, opts)
         return fn(self._ctx._h, self.order._h, opts)
+
+    save = _call(_c.em_btree_save, "Write it to a file, which path=... opens.")
 
     def _record(self, key, value):
         return self._key(key) + self.value_records.pack(value)
@@ -389,7 +394,7 @@ class BTree(_Container, MutableMapping):
             raise KeyError("the tree is empty")
         return record
 
-    update_records = _call(_c.em_btree_upsert_many, "Add or overwrite many: a buffer of keys with their values, in any order.  Returns how many entered.")
+    update_records = _call(_c.em_btree_upsert_many, "Add or overwrite a buffer of keys with values: how many are new.")
 
     def load(self, sorter):
         """Fill an empty tree with all that a Sorter of whole records, by the order of the tree, has: each block is

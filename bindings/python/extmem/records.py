@@ -68,7 +68,7 @@ class Records:
         for name in dtype.names or ["f0"]:
             one, offset = fields[name][:2]
             order = _NATIVE if one.byteorder in "=|" else one.byteorder
-            char = _NUMPY.get(one.str[1:3]) if one.kind in "uifbMm" else f"{one.itemsize}s" if one.kind in "SV" else None
+            char = f"{one.itemsize}s" if one.kind in "SV" else _NUMPY.get(one.str[1:3])
             if char is None or offset < end or one.fields or one.shape:
                 code = None
             if char:

@@ -55,7 +55,8 @@ class Contracts(Base):
         rng = self.rng
         for _ in range(steps):
             i, value = rng.randrange(-len(theirs) - 2, len(theirs) + 2), rng.getrandbits(64)
-            do = rng.choice(("append", "insert", "pop", "set", "get", "slice", "del", "extend", "iadd", "remove", "write"))
+            do = rng.choice(("append", "insert", "pop", "set", "get", "slice", "del", "extend", "iadd", "remove",
+                             "write"))
             results = []
             for s in (ours, theirs):
                 try:
@@ -188,7 +189,8 @@ class Buffers(Base):
     def test_any_buffer(self):
         want = self.numbers(1000)
         raw = want.tobytes()
-        for data in (want, raw, bytearray(raw), memoryview(raw), (ctypes.c_uint64 * 1000).from_buffer_copy(raw), list(want)):
+        for data in (want, raw, bytearray(raw), memoryview(raw),
+                     (ctypes.c_uint64 * 1000).from_buffer_copy(raw), list(want)):
             s = extmem.Sorter("<Q", ctx=self.ctx)
             s.push(data)
             self.assertEqual(list(s), sorted(want), SEED)
@@ -331,7 +333,8 @@ class Arrow(Base):
         table = pa.concat_tables([whole.slice(0, 1001), whole.slice(1001)])
         got = pa.table(extmem.sort(table, "a,-b", ctx=self.ctx))
         self.assertEqual(got.schema.types, table.schema.types)
-        self.assertEqual(got, table.sort_by([("a", "ascending"), ("b", "descending")]).combine_chunks().cast(got.schema))
+        want = table.sort_by([("a", "ascending"), ("b", "descending")])
+        self.assertEqual(got, want.combine_chunks().cast(got.schema))
         self.assertRaises(KeyError, extmem.sort, table, "none")
 
     def test_column(self):
@@ -373,6 +376,28 @@ class Files(Base):
         extmem.sort_file(self.path("c.csv", b'2,"x\ny"\n1,z\n'), out, "--csv -k1,1n")
         self.assertEqual(self.content(out), b'1,z\n2,"x\ny"\n')
 
+    def test_sorter_and_files(self):
+        s = extmem.Sorter("<q", ctx=self.ctx)
+        s.push_file(self.path("in", struct.pack("<3q", 5, -1, 2)))
+        s.push([3])
+        self.assertEqual(len(s), 4)
+        s.write_file(self.path("out"))
+        self.assertEqual(self.content(self.path("out")), struct.pack("<4q", -1, 2, 3, 5))
+        s.clear()
+        s.push([2, 1])
+        self.assertEqual((len(s), list(s)), (2, [1, 2]))
+
+    def test_saved_tree(self):
+        with extmem.BTree("<Q", "<Q", {i: i * i for i in range(1000)}, ctx=self.ctx) as t:
+            t.save(self.path("tree"))
+        with extmem.BTree("<Q", "<Q", path=self.path("tree"), ctx=self.ctx) as t:
+            self.assertEqual((len(t), t[31], list(t.range(998))), (1000, 961, [(998, 996004), (999, 998001)]))
+            with self.assertRaises(PermissionError):
+                t[1] = 2
+            with self.assertRaises(PermissionError):
+                del t[1]
+        self.assertRaises(extmem.DataError, extmem.BTree, "<I", "<Q", path=self.path("tree"), ctx=self.ctx)
+
     def test_errors(self):
         with self.assertRaises(FileNotFoundError) as caught:
             extmem.sort_file(self.path("none"), self.path("out"))
@@ -397,7 +422,8 @@ class Life(Base):
     def test_any_order(self):
         for _ in range(50):
             ctx = extmem.Context(memory=4 << 20)
-            things = [ctx, extmem.Order("<Q", ctx=ctx), extmem.Sorter("<Q", ctx=ctx), extmem.Vector("<Q", range(9), ctx=ctx),
+            things = [ctx, extmem.Order("<Q", ctx=ctx), extmem.Sorter("<Q", ctx=ctx),
+                      extmem.Vector("<Q", range(9), ctx=ctx),
                       extmem.BTree("<Q", 0, {1: b""}, ctx=ctx), extmem.PriorityQueue("<Q", ctx=ctx)]
             things.append(things[4].range())
             next(things[6])

@@ -25,6 +25,8 @@ typedef struct em_allocator {
 	void *user;
 } em_allocator;
 #define EM_ALLOCATOR_INIT { sizeof(em_allocator), 0, NULL, NULL, NULL }
+/** As EM_ALLOCATOR_INIT, by a call (extmem/base.h). */
+EM_API void em_allocator_init(em_allocator *out, size_t bytes);
 
 EM_END_DECLS
 

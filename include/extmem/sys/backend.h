@@ -145,6 +145,8 @@ typedef struct em_backend {
 	void (*close_channel)(void *channel, int forked);
 } em_backend;
 #define EM_BACKEND_INIT { sizeof(em_backend), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_BACKEND_INIT, by a call (extmem/base.h). */
+EM_API void em_backend_init(em_backend *out, size_t bytes);
 
 /** The built-in backend of that name, or NULL.  name NULL: the best that works here.  Static; any thread. */
 EM_API const em_backend *em_backend_find(const char *name);

@@ -65,19 +65,19 @@ typedef struct em_bid {
 } em_bid;
 
 /** The id of no block, as the end of a list of them. */
-static inline em_bid em_bid_none(void)
+EM_INLINE em_bid em_bid_none(void)
 {
 	const em_bid none = {UINT32_MAX, 0, UINT64_MAX};
 
 	return none;
 }
 
-static inline int em_bid_equal(em_bid a, em_bid b)
+EM_INLINE int em_bid_equal(em_bid a, em_bid b)
 {
 	return a.disk == b.disk && a.offset == b.offset;
 }
 
-static inline int em_bid_is_none(em_bid bid)
+EM_INLINE int em_bid_is_none(em_bid bid)
 {
 	return em_bid_equal(bid, em_bid_none());
 }
@@ -99,6 +99,8 @@ typedef struct em_disks_opts {
 	const char *path;       /**< A file of the caller's in place of the scratch disks; NULL: none. */
 } em_disks_opts;
 #define EM_DISKS_OPTS_INIT { sizeof(em_disks_opts), 0, NULL, NULL }
+/** As EM_DISKS_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_disks_opts_init(em_disks_opts *out, size_t bytes);
 
 /** Of all disks together. */
 #define EM_DISKS_ALL UINT32_MAX
@@ -115,6 +117,8 @@ typedef struct em_disks_stats {
 	uint64_t held_peak;     /**< ... and at most. */
 } em_disks_stats;
 #define EM_DISKS_STATS_INIT { sizeof(em_disks_stats), 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_DISKS_STATS_INIT, by a call (extmem/base.h). */
+EM_API void em_disks_stats_init(em_disks_stats *out, size_t bytes);
 
 /**
  * Open the disks of a context, or become another user of them if they are; or open a file. opts may be NULL. Each

@@ -60,6 +60,8 @@ typedef struct em_block_list_info {
 	uint64_t blocks;
 } em_block_list_info;
 #define EM_BLOCK_LIST_INFO_INIT { sizeof(em_block_list_info), 0, NULL, 0, 0, 0, 0, 0 }
+/** As EM_BLOCK_LIST_INFO_INIT, by a call (extmem/base.h). */
+EM_API void em_block_list_info_init(em_block_list_info *out, size_t bytes);
 
 /**
  * Make a list of blocks that the caller has; ids are copied, the blocks are the list's.
@@ -95,6 +97,8 @@ typedef struct em_block_writer_opts {
 	uint64_t offset;        /**< Of a file: where the first block goes, a multiple of B; else no matter. */
 } em_block_writer_opts;
 #define EM_BLOCK_WRITER_OPTS_INIT { sizeof(em_block_writer_opts), 0, 0, 0, NULL, 0, 0, 0 }
+/** As EM_BLOCK_WRITER_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_block_writer_opts_init(em_block_writer_opts *out, size_t bytes);
 
 /**
  * Open a writer. Takes the memory of its buffers; later about 34 bytes for each block.
@@ -143,6 +147,8 @@ typedef struct em_block_reader_opts {
 	em_errinfo *errinfo;    /**< Filled when em_block_reader_open() fails; may be NULL. */
 } em_block_reader_opts;
 #define EM_BLOCK_READER_OPTS_INIT { sizeof(em_block_reader_opts), 0, 0, 0, NULL }
+/** As EM_BLOCK_READER_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_block_reader_opts_init(em_block_reader_opts *out, size_t bytes);
 
 /**
  * Begin to read a list. Several readers may be at one list, unless one of them consumes it. opts may be NULL.

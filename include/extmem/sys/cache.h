@@ -88,6 +88,8 @@ typedef struct em_policy {
 	void *user;             /**< For init(). */
 } em_policy;
 #define EM_POLICY_INIT { sizeof(em_policy), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+/** As EM_POLICY_INIT, by a call (extmem/base.h). */
+EM_API void em_policy_init(em_policy *out, size_t bytes);
 
 /** What was not used for the longest time goes. Static, as those below. */
 EM_API const em_policy *em_policy_lru(void);
@@ -158,6 +160,8 @@ typedef struct em_cache_opts {
 	em_errinfo *errinfo;    /**< Filled when em_cache_open() fails; may be NULL. */
 } em_cache_opts;
 #define EM_CACHE_OPTS_INIT { sizeof(em_cache_opts), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
+/** As EM_CACHE_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_cache_opts_init(em_cache_opts *out, size_t bytes);
 
 /** For what a block is got. */
 enum {
@@ -180,6 +184,8 @@ typedef struct em_cache_stats {
 	uint64_t waits;         /**< For a write-back. */
 } em_cache_stats;
 #define EM_CACHE_STATS_INIT { sizeof(em_cache_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_CACHE_STATS_INIT, by a call (extmem/base.h). */
+EM_API void em_cache_stats_init(em_cache_stats *out, size_t bytes);
 
 /**
  * Open an empty cache of blocks on these disks, which takes no memory for blocks yet.

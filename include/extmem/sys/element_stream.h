@@ -62,6 +62,8 @@ typedef struct em_element_opts {
 	                             mapping. */
 } em_element_opts;
 #define EM_ELEMENT_OPTS_INIT { sizeof(em_element_opts), 0, 0, 0, NULL, 0, 0 }
+/** As EM_ELEMENT_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_element_opts_init(em_element_opts *out, size_t bytes);
 
 /** What a stream has done so far, or would do. */
 typedef struct em_element_stats {
@@ -74,6 +76,8 @@ typedef struct em_element_stats {
 	uint64_t buffer_bytes; /**< Bytes moved at a time: R, BUFSIZ, or B'. */
 } em_element_stats;
 #define EM_ELEMENT_STATS_INIT { sizeof(em_element_stats), 0, 0, 0, 0, 0 }
+/** As EM_ELEMENT_STATS_INIT, by a call (extmem/base.h). */
+EM_API void em_element_stats_init(em_element_stats *out, size_t bytes);
 
 /** The kind of that name ("simple", "buffer", "bufferb", "mapping"), 0 when there is none; and the name of a kind, NULL
  *  when there is none: kinds are numbered from 1 without gaps.  Static; any thread. */

@@ -39,6 +39,8 @@ typedef struct em_file_opts {
 	em_errinfo *errinfo;  /**< Filled when em_file_open() fails; may be NULL. */
 } em_file_opts;
 #define EM_FILE_OPTS_INIT { sizeof(em_file_opts), EM_OPEN_READ, 0, 0, NULL }
+/** As EM_FILE_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_file_opts_init(em_file_opts *out, size_t bytes);
 
 /**
  * Open a file. opts may be NULL: for reading. With EM_OPEN_TEMP path is a directory.

@@ -42,6 +42,8 @@ typedef struct em_io_stats {
 	double write_wait;
 } em_io_stats;
 #define EM_IO_STATS_INIT { sizeof(em_io_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_IO_STATS_INIT, by a call (extmem/base.h). */
+EM_API void em_io_stats_init(em_io_stats *out, size_t bytes);
 
 /**
  * What all files of a context moved since it was made, those that are closed included.

@@ -31,6 +31,8 @@ typedef struct em_output_opts {
 	uint64_t bytes;         /**< That are going to be written, for which there must be room; 0: nobody knows. */
 } em_output_opts;
 #define EM_OUTPUT_OPTS_INIT { sizeof(em_output_opts), 0, NULL, 0 }
+/** As EM_OUTPUT_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_output_opts_init(em_output_opts *out, size_t bytes);
 
 /**
  * Begin an output.  "-" is standard output; what is no regular file is written directly, by the calling thread.  opts

@@ -52,6 +52,8 @@ typedef struct em_block_pool_opts {
 	uint64_t block_bytes;   /**< Of a block, a multiple of EM_BLOCK_UNIT; 0: em_disks_block_bytes(). */
 } em_block_pool_opts;
 #define EM_BLOCK_POOL_OPTS_INIT { sizeof(em_block_pool_opts), 0, 0, 0, NULL, 0 }
+/** As EM_BLOCK_POOL_OPTS_INIT, by a call (extmem/base.h). */
+EM_API void em_block_pool_opts_init(em_block_pool_opts *out, size_t bytes);
 
 typedef struct em_block_pool_stats {
 	uint32_t size;          /**< sizeof(em_block_pool_stats); set by the initialiser. */
@@ -67,6 +69,8 @@ typedef struct em_block_pool_stats {
 	uint64_t waits;         /**< Calls that waited for a disk. */
 } em_block_pool_stats;
 #define EM_BLOCK_POOL_STATS_INIT { sizeof(em_block_pool_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_BLOCK_POOL_STATS_INIT, by a call (extmem/base.h). */
+EM_API void em_block_pool_stats_init(em_block_pool_stats *out, size_t bytes);
 
 /**
  * Open a pool of blocks on these disks, which has no buffers yet.

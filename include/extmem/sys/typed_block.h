@@ -57,24 +57,24 @@ EM_API EM_NODISCARD em_status em_block_layout_init(em_block_layout *l, size_t by
 						   size_t info, em_errinfo *err);
 
 /** Block i of several side by side. */
-static inline char *em_block_at(const em_block_layout *l, void *blocks, size_t i)
+EM_INLINE char *em_block_at(const em_block_layout *l, void *blocks, size_t i)
 {
 	return (char *)blocks + i * l->bytes;
 }
 
 /** Record i < capacity of a block. */
-static inline void *em_block_record(const em_block_layout *l, void *block, size_t i)
+EM_INLINE void *em_block_record(const em_block_layout *l, void *block, size_t i)
 {
 	return (char *)block + i * l->record;
 }
 
 /** Link i < links. */
-static inline em_bid *em_block_link(const em_block_layout *l, void *block, uint32_t i)
+EM_INLINE em_bid *em_block_link(const em_block_layout *l, void *block, uint32_t i)
 {
 	return (em_bid *)(void *)((char *)block + l->links_at) + i;
 }
 
-static inline void *em_block_info(const em_block_layout *l, void *block)
+EM_INLINE void *em_block_info(const em_block_layout *l, void *block)
 {
 	return (char *)block + l->info_at;
 }
