@@ -49,6 +49,7 @@ em_status emi_btree_open(em_btree *t, em_ctx *ctx, const em_order *order, const 
 
 	if (st != EM_OK)
 		return st;
+	t->sure = t->by.codec->exact && p->by_fields;
 	t->form.kind = &emi_leaf_fixed;
 	t->form.by = &t->by;
 	t->form.record = p->record;
@@ -66,6 +67,7 @@ void emi_btree_set_root(em_btree *t, void *root, size_t bytes)
 		emi_buffer_free(t->object.ctx, t->root, t->root_bytes);
 	t->root = root;
 	t->root_bytes = bytes;
+	t->root_most = bytes != 0 ? emi_leaf_most(bytes, t->plan.record) : 0;
 }
 
 static void forget_blocks(emi_btree_blocks *b, em_ctx *ctx)
@@ -141,9 +143,9 @@ em_status emi_btree_clear(em_btree *t, em_errinfo *err)
 	return st == EM_OK ? emi_store_resize(t->nodes.store, 0, err) : st;
 }
 
-em_status emi_btree_compared(em_btree *t, em_errinfo *err)
+em_status emi_btree_compared_by_function(em_btree *t, em_errinfo *err)
 {
-	const em_status st = t->by.codec->exact && t->plan.by_fields ? EM_OK : emi_collation_check(&t->by, err);
+	const em_status st = emi_collation_check(&t->by, err);
 
 	if (st != EM_OK) {
 		emi_collation_watch(&t->by, NULL, NULL);
@@ -152,7 +154,7 @@ em_status emi_btree_compared(em_btree *t, em_errinfo *err)
 	return st;
 }
 
-em_status emi_btree_probe_key(em_btree *t, const void *key, int which, emi_btree_probe *probe, em_errinfo *err)
+em_status emi_btree_probe_any(em_btree *t, const void *key, int which, emi_btree_probe *probe, em_errinfo *err)
 {
 	if (!t->plan.by_fields) {
 		/* What a function gets has the address and the size of a record. */
@@ -211,15 +213,11 @@ static em_status see(em_btree *t, emi_btree_blocks *b, uint32_t level, emi_btree
 	return st;
 }
 
-em_status emi_btree_leaf(em_btree *t, uint64_t id, uint32_t mode, emi_btree_pin *pin, em_errinfo *err)
+em_status emi_btree_leaf_block(em_btree *t, uint64_t id, uint32_t mode, emi_btree_pin *pin, em_errinfo *err)
 {
-	if (id != EMI_BTREE_ROOT) {
-		const em_status st = pin_block(&t->leaves, id, mode, pin, err);
+	const em_status st = pin_block(&t->leaves, id, mode, pin, err);
 
-		return st == EM_OK && t->file != NULL ? see(t, &t->leaves, 0, pin, err) : st;
-	}
-	pin_root(t, id, pin);
-	return EM_OK;
+	return st == EM_OK && t->file != NULL ? see(t, &t->leaves, 0, pin, err) : st;
 }
 
 em_status emi_btree_node_of(em_btree *t, uint64_t id, uint32_t level, uint32_t mode, emi_btree_pin *pin,
@@ -241,7 +239,7 @@ em_status emi_btree_node_of(em_btree *t, uint64_t id, uint32_t level, uint32_t m
 	return st;
 }
 
-void emi_btree_unpin_leaf(em_btree *t, emi_btree_pin *pin, int dirty)
+void emi_btree_unpin_block(em_btree *t, emi_btree_pin *pin, int dirty)
 {
 	unpin(&t->leaves, pin, dirty);
 }

@@ -72,12 +72,14 @@ struct em_btree {
 	uint32_t users;         /* the caller, and cursors and loaders: released with the last */
 	emi_btree_plan plan;
 	emi_collation by;
+	int sure;               /* no comparison fails, as none calls a function of the caller's */
 	emi_leaf_form form;
 	uint64_t n;             /* records */
 	uint32_t height;        /* 0: the root is a leaf */
 	uint64_t first, last;   /* leaves */
 	void *root;             /* a leaf or a node; NULL: there are no records */
 	size_t root_bytes;
+	uint32_t root_most;     /* emi_leaf_most(), of a root that is a leaf */
 	char *tmp;              /* as large as a leaf, for moving records; NULL: not needed yet */
 	char *probe;            /* two records at addresses that suit functions; NULL: not needed yet */
 	char *key;              /* a record with the key of a separator; NULL: not needed yet */
@@ -101,17 +103,50 @@ uint64_t emi_btree_memory(const emi_btree_plan *p, uint64_t records);
 em_status emi_btree_clear(em_btree *t, em_errinfo *err);
 
 /* The probe of a key of the caller's, or of the second one (which is 0 or 1); EM_ERR_USER, EM_ERR_NOMEM. */
-em_status emi_btree_probe_key(em_btree *t, const void *key, int which, emi_btree_probe *probe, em_errinfo *err);
+em_status emi_btree_probe_any(em_btree *t, const void *key, int which, emi_btree_probe *probe, em_errinfo *err);
 
 /* Has a function of the caller's failed since?  Comparisons begin anew then. */
-em_status emi_btree_compared(em_btree *t, em_errinfo *err);
+em_status emi_btree_compared_by_function(em_btree *t, em_errinfo *err);
+
+static inline em_status emi_btree_compared(em_btree *t, em_errinfo *err)
+{
+	return t->sure ? EM_OK : emi_btree_compared_by_function(t, err);
+}
+
+static inline em_status emi_btree_probe_key(em_btree *t, const void *key, int which, emi_btree_probe *probe,
+					    em_errinfo *err)
+{
+	if (!t->sure || !t->form.is_number)
+		return emi_btree_probe_any(t, key, which, probe, err);
+	probe->head = emi_leaf_head(&t->form.number, key);
+	probe->val = emi_codec_val(t->by.codec, t->by.order, key);
+	probe->record = key;
+	return EM_OK;
+}
 
 /* Pin a leaf, or a node of a level.  All zeroes need no unpinning. */
-em_status emi_btree_leaf(em_btree *t, uint64_t id, uint32_t mode, emi_btree_pin *pin, em_errinfo *err);
+em_status emi_btree_leaf_block(em_btree *t, uint64_t id, uint32_t mode, emi_btree_pin *pin, em_errinfo *err);
 em_status emi_btree_node_of(em_btree *t, uint64_t id, uint32_t level, uint32_t mode, emi_btree_pin *pin,
 			    em_errinfo *err);
-void emi_btree_unpin_leaf(em_btree *t, emi_btree_pin *pin, int dirty);
+void emi_btree_unpin_block(em_btree *t, emi_btree_pin *pin, int dirty);
 void emi_btree_unpin_node(em_btree *t, emi_btree_pin *pin, int dirty);
+
+static inline em_status emi_btree_leaf(em_btree *t, uint64_t id, uint32_t mode, emi_btree_pin *pin, em_errinfo *err)
+{
+	if (id != EMI_BTREE_ROOT)
+		return emi_btree_leaf_block(t, id, mode, pin, err);
+	pin->id = id;
+	pin->frame = EM_CACHE_NONE;
+	pin->u.at = t->root;
+	return EM_OK;
+}
+
+static inline void emi_btree_unpin_leaf(em_btree *t, emi_btree_pin *pin, int dirty)
+{
+	if (pin->u.at != NULL && pin->frame != EM_CACHE_NONE)
+		emi_btree_unpin_block(t, pin, dirty);
+	pin->u.at = NULL;
+}
 
 /* btree_seen.c: a block has come from a file: it is marked; 0: it has the mark already, which is damage. */
 int emi_btree_mark(void *block);
@@ -132,13 +167,25 @@ void emi_btree_drop_node(em_btree *t, emi_btree_pin *pin);
 /* The memory to move records with, and for the bytes of a separator. */
 em_status emi_btree_have_tmp(em_btree *t, em_errinfo *err);
 
+/* Memory of the caller's as a leaf. */
+static inline emi_leaf_place emi_btree_leaf_in(const em_btree *t, void *memory, size_t bytes)
+{
+	const emi_leaf_place p = { memory, (uint32_t)bytes, emi_leaf_most(bytes, t->plan.record) };
+
+	return p;
+}
+
 /* Another root, in place of what there is. */
 void emi_btree_set_root(em_btree *t, void *root, size_t bytes);
 
 static inline emi_leaf_place emi_btree_place(const em_btree *t, const emi_btree_pin *pin)
 {
-	const emi_leaf_place p = { pin->u.leaf, pin->id == EMI_BTREE_ROOT ? t->root_bytes : t->plan.leaf_bytes };
+	emi_leaf_place p = { pin->u.leaf, (uint32_t)t->plan.leaf_bytes, t->plan.leaf_most };
 
+	if (pin->id == EMI_BTREE_ROOT) {
+		p.bytes = (uint32_t)t->root_bytes;
+		p.most = t->root_most;
+	}
 	return p;
 }
 
@@ -182,7 +229,14 @@ em_status emi_btree_bound(em_btree *t, const emi_btree_probe *probe, int upper, 
 			  em_errinfo *err);
 
 /* Is the record in a spot equal to the probe? */
-int emi_btree_is(const em_btree *t, const emi_btree_spot *spot, const emi_btree_probe *probe);
+static inline int emi_btree_is(const em_btree *t, const emi_btree_spot *spot, const emi_btree_probe *probe)
+{
+	const char *record = emi_btree_record(t, &spot->pin, spot->slot);
+
+	if (t->form.is_number && t->by.tie.fn == NULL)
+		return emi_leaf_head(&t->form.number, record) == probe->head;
+	return emi_collation_compare_to(&t->by, record, probe->head, probe->val) == 0;
+}
 
 /* The way to a leaf of which a record is that is equal to the probe; or, NULL, to the first or last leaf, which leaf
  * is. */
@@ -196,6 +250,11 @@ em_status emi_btree_path_next(em_btree *t, emi_btree_path *path, em_errinfo *err
 
 /* From one leaf to the one before. */
 em_status emi_btree_path_prev(em_btree *t, emi_btree_path *path, em_errinfo *err);
+
+/* The leaf before one that is pinned; EMI_BTREE_NONE: it is the first.  What a leaf has as its link is a hint: it is true
+ * if that is a leaf whose next one is this.  When a leaf is split, or becomes one with its neighbour, the one behind is
+ * not told, as that would be another block to read and to write.  Then its place is found by the nodes above it. */
+em_status emi_btree_prev(em_btree *t, const emi_btree_pin *pin, uint64_t *prev, em_errinfo *err);
 
 /* btree_split.c: have room for a record in its leaf. */
 em_status emi_btree_split(em_btree *t, const emi_btree_probe *probe, int upper, em_errinfo *err);

@@ -2,7 +2,7 @@
 /*
  * btree_ahead.c -- reading leaves of a B+-tree before a cursor comes to them; see btree.h.
  *
- * A leaf knows its neighbours, so one can be read ahead by its links.  More of them are in the node above, which is
+ * A leaf knows its neighbours, or nearly (emi_btree_prev()), so one can be read ahead by its links.  More of them are in the node above, which is
  * found by the key of a record.  Where all records of a leaf have the same key there may be many such leaves, and
  * looking for this one among them could take long: then one is enough.
  */
@@ -33,7 +33,8 @@ void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_
 
 	if (beside == EMI_BTREE_NONE || n == 0)
 		return;
-	hint(t, beside);
+	if (emi_btree_ids_used(&t->leaves.ids, beside))
+		hint(t, beside);
 	if (n == 1 || pin->u.leaf->n == 0)
 		return;
 	first = emi_btree_probe_of(&t->by, emi_btree_record(t, pin, 0));

@@ -9,7 +9,8 @@ static void put_in(em_btree *t, emi_btree_spot *spot, const void *record, em_btr
 {
 	t->form.kind->insert(&t->form, emi_btree_place(t, &spot->pin), spot->slot, record);
 	t->n++;
-	emi_btree_cursors_insert(t, spot->pin.id, spot->slot, record);
+	if (t->cursors.n != 0)
+		emi_btree_cursors_insert(t, spot->pin.id, spot->slot, record);
 	if (cursor != NULL)
 		emi_btree_cursor_stand(cursor, EMI_CURSOR_ON, spot->pin.id, spot->slot, NULL);
 	emi_btree_unpin_leaf(t, &spot->pin, 1);
@@ -103,7 +104,8 @@ static void take(em_btree *t, const emi_btree_pin *pin, uint32_t slot, void *rec
 
 	if (record != NULL)
 		memcpy(record, at, t->plan.record);
-	emi_btree_cursors_erase(t, pin->id, slot, at);
+	if (t->cursors.n != 0)
+		emi_btree_cursors_erase(t, pin->id, slot, at);
 	t->form.kind->remove(&t->form, emi_btree_place(t, pin), slot);
 	t->n--;
 }

@@ -63,10 +63,13 @@ static em_status seek_before(em_btree_cursor *c, const emi_btree_probe *probe, i
 	if (t->n != 0)
 		st = emi_btree_find(t, probe, upper, EM_CACHE_READ, &spot, err);
 	if (st == EM_OK && spot.slot == 0) {
-		const uint64_t prev = spot.pin.u.leaf->prev;
+		uint64_t prev;
 
+		st = emi_btree_prev(t, &spot.pin, &prev, err);
 		emi_btree_unpin_leaf(t, &spot.pin, 0);
-		st = prev != EMI_BTREE_NONE ? emi_btree_leaf(t, prev, EM_CACHE_READ, &spot.pin, err) : EM_NOT_FOUND;
+		if (st == EM_OK)
+			st = prev != EMI_BTREE_NONE ? emi_btree_leaf(t, prev, EM_CACHE_READ, &spot.pin, err)
+						    : EM_NOT_FOUND;
 		spot.slot = st == EM_OK ? spot.pin.u.leaf->n : 0;
 	}
 	if (st == EM_OK)
@@ -187,8 +190,11 @@ static em_status next_spot(em_btree_cursor *c, int forward, emi_btree_spot *s, i
 		*came = 1;
 	}
 	while (s->slot == (forward ? s->pin.u.leaf->n : 0)) {
-		leaf = forward ? s->pin.u.leaf->next : s->pin.u.leaf->prev;
+		leaf = s->pin.u.leaf->next;
+		st = forward ? EM_OK : emi_btree_prev(t, &s->pin, &leaf, err);
 		emi_btree_unpin_leaf(t, &s->pin, 0);
+		if (st != EM_OK)
+			return st;
 		if (leaf == EMI_BTREE_NONE)
 			return EM_END;
 		st = emi_btree_leaf(t, leaf, EM_CACHE_READ, &s->pin, err);

@@ -61,7 +61,7 @@ void emi_btree_cursor_stand(em_btree_cursor *c, emi_cursor_state state, uint64_t
 /* All stand before the first record. */
 void emi_btree_cursors_reset(em_btree *t);
 
-/* A record came into a slot. */
+/* A record came into a slot, of a tree that has cursors. */
 void emi_btree_cursors_insert(em_btree *t, uint64_t leaf, uint32_t slot, const void *record);
 
 /* The record in a slot is going. */

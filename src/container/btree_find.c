@@ -25,8 +25,8 @@ em_status emi_btree_way(em_btree *t, const emi_btree_probe *probe, int upper, ui
 em_status emi_btree_find(em_btree *t, const emi_btree_probe *probe, int upper, uint32_t mode, emi_btree_spot *spot,
 			 em_errinfo *err)
 {
-	uint64_t leaf;
-	em_status st = emi_btree_way(t, probe, upper, &leaf, err);
+	uint64_t leaf = EMI_BTREE_ROOT;
+	em_status st = t->height != 0 ? emi_btree_way(t, probe, upper, &leaf, err) : EM_OK;
 
 	if (st == EM_OK)
 		st = emi_btree_leaf(t, leaf, mode, &spot->pin, err);
@@ -58,12 +58,6 @@ em_status emi_btree_bound(em_btree *t, const emi_btree_probe *probe, int upper, 
 		spot->slot = 0;
 	}
 	return st;
-}
-
-int emi_btree_is(const em_btree *t, const emi_btree_spot *spot, const emi_btree_probe *probe)
-{
-	return emi_collation_compare_to(&t->by, emi_btree_record(t, &spot->pin, spot->slot), probe->head, probe->val) ==
-	       0;
 }
 
 /* Where to: to a record, or along an edge. */
@@ -130,6 +124,36 @@ em_status emi_btree_path_next(em_btree *t, emi_btree_path *path, em_errinfo *err
 em_status emi_btree_path_prev(em_btree *t, emi_btree_path *path, em_errinfo *err)
 {
 	return path_step(t, 0, path, err);
+}
+
+em_status emi_btree_prev(em_btree *t, const emi_btree_pin *pin, uint64_t *prev, em_errinfo *err)
+{
+	const uint64_t hint = pin->u.leaf->prev;
+	emi_btree_pin other = { 0 };
+	emi_btree_probe first;
+	emi_btree_path path;
+	em_status st = EM_OK;
+	int is_it = 0;
+
+	*prev = EMI_BTREE_NONE;
+	if (pin->id == t->first)
+		return EM_OK;
+	if (hint != pin->id && emi_btree_ids_used(&t->leaves.ids, hint)) {
+		st = emi_btree_leaf(t, hint, EM_CACHE_READ, &other, err);
+		is_it = st == EM_OK && other.u.leaf->next == pin->id;
+		emi_btree_unpin_leaf(t, &other, 0);
+	}
+	if (is_it)
+		*prev = hint;
+	if (st != EM_OK || is_it)
+		return st;
+	first = emi_btree_probe_of(&t->by, emi_btree_record(t, pin, 0));
+	st = emi_btree_path_to(t, &first, pin->id, &path, err);
+	if (st == EM_OK)
+		st = emi_btree_path_prev(t, &path, err);
+	if (st == EM_OK)
+		*prev = path.id[0];
+	return st != EM_NOT_FOUND ? st : emi_fail(err, EM_ERR_CORRUPT, "there is no leaf before one that is not first");
 }
 
 em_status emi_btree_path_to(em_btree *t, const emi_btree_probe *probe, uint64_t leaf, emi_btree_path *path,

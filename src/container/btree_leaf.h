@@ -16,6 +16,8 @@
 #ifndef EMI_BTREE_LEAF_H
 #define EMI_BTREE_LEAF_H
 
+#include <string.h>
+
 #include "key/collation.h"
 
 #define EMI_BTREE_NONE UINT64_MAX /* no block */
@@ -25,12 +27,14 @@
 typedef struct emi_leaf {
 	uint32_t n;             /* records */
 	uint32_t flags;         /* EMI_LEAF_... */
-	uint64_t prev, next;    /* the leaves beside it, by their numbers */
+	uint64_t prev;          /* the leaf before it, by its number, or what was that once: see emi_btree_prev() */
+	uint64_t next;          /* the leaf behind it */
 	uint32_t last;          /* the slot of the last record that came, ... */
-	uint32_t run;           /* ... and how many before it came one behind the other */
+	uint32_t run;           /* ... and how many before it came one behind the other, or one before the other */
 } emi_leaf;
 
 #define EMI_LEAF_SLOTS 1u       /* an array has the order */
+#define EMI_LEAF_DOWN 2u        /* the run is one that descends */
 
 /* A key that is looked for: of a record, or of its first bytes. */
 typedef struct emi_btree_probe {
@@ -39,10 +43,11 @@ typedef struct emi_btree_probe {
 	const void *record;
 } emi_btree_probe;
 
-/* Where a leaf lies, and how much of it there is. */
+/* Where a leaf lies, and how much of it there is.  Of two words, so that it is handed on in registers. */
 typedef struct emi_leaf_place {
 	emi_leaf *leaf;
-	size_t bytes;
+	uint32_t bytes;
+	uint32_t most;          /* emi_leaf_most() */
 } emi_leaf_place;
 
 /* What all leaves of a tree have in common. */
@@ -82,8 +87,12 @@ struct emi_leaf_kind {
 	/* How many of them that should be, or all of them if that is what one leaf had better have. */
 	uint32_t (*shares)(const emi_leaf_form *f, emi_leaf_place left, emi_leaf_place right);
 	/* How many stay when it is split for the sake of a record in that slot; at least one, and not all.  The record
-	 * goes behind them if it is not behind the first one of the others. */
-	uint32_t (*cut)(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot);
+	 * goes behind them if it is not behind the first one of the others.  *runs: the record is one of a series, for
+	 * which they are cut so, else in the middle. */
+	uint32_t (*cut)(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot, int *runs);
+	/* Two neighbours, of which one is full: should their records be in 2 leaves, each of which has room then, or in
+	 * 3, in parts of about the same number? */
+	uint32_t (*parts)(const emi_leaf_form *f, emi_leaf_place left, emi_leaf_place right);
 	/* Is it so empty that it should be shared with a neighbour before a record is taken out? */
 	int (*lean)(const emi_leaf_form *f, emi_leaf_place p);
 	/* Is what it says of itself impossible?  For what was read from a file. */
@@ -91,6 +100,26 @@ struct emi_leaf_kind {
 };
 
 extern const emi_leaf_kind emi_leaf_fixed;
+
+/* The number at an address, of that width and order of bytes. */
+static inline __attribute__((always_inline)) uint64_t emi_leaf_number_at(const char *at, unsigned width, int swap)
+{
+	uint32_t small;
+	uint64_t v;
+
+	if (width == 4) {
+		memcpy(&small, at, sizeof small);
+		return swap ? __builtin_bswap32(small) : small;
+	}
+	memcpy(&v, at, sizeof v);
+	return swap ? __builtin_bswap64(v) : v;
+}
+
+/* The head of a record, where heads are numbers. */
+static inline uint64_t emi_leaf_head(const emi_number *m, const void *record)
+{
+	return emi_leaf_number_at((const char *)record + m->at, m->width, m->swap) ^ m->flip;
+}
 
 /* Records that a leaf of so many bytes has room for, whatever was done to it. */
 uint32_t emi_leaf_most(size_t bytes, size_t record);

@@ -12,10 +12,16 @@
 
 #include <string.h>
 
+#include "base/copy.h"
+
 #define PLACES_MOST UINT16_MAX  /* numbers of places have two bytes */
 #define RUN_LEAST 3u            /* records that came in order, so that more may, ... */
 #define RUN_SHARE 8u            /* ... or, if that is more, this part of a leaf */
-#define MOVED_LEAST 1024u       /* bytes: no more are moved rather than begin an array */
+#define PARTS_SHARE 16u         /* the records of two leaves stay in two if there is room for this part of a leaf more */
+#define MOVED_LEAST 1024u      /* bytes: no more are moved rather than begin an array */
+
+/* With parameters that are known where it is called. */
+#define LEAF_INLINE static inline __attribute__((always_inline))
 
 typedef uint16_t place;
 
@@ -36,11 +42,9 @@ uint32_t emi_leaf_most(size_t bytes, size_t record)
 	return places(bytes, record + sizeof(place));
 }
 
-static place *slots(const emi_leaf_form *f, emi_leaf_place p)
+static place *slots(emi_leaf_place p)
 {
-	const size_t n = emi_leaf_most(p.bytes, f->record);
-
-	return (place *)(void *)((char *)p.leaf + (p.bytes & ~(size_t)1)) - n;
+	return (place *)(void *)((char *)p.leaf + (p.bytes & ~1u)) - p.most;
 }
 
 static int has_slots(emi_leaf_place p)
@@ -50,7 +54,7 @@ static int has_slots(emi_leaf_place p)
 
 static char *record_in(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot)
 {
-	return at(f, p, has_slots(p) ? slots(f, p)[slot] : slot);
+	return at(f, p, has_slots(p) ? slots(p)[slot] : slot);
 }
 
 static void init(const emi_leaf_form *f, emi_leaf_place p)
@@ -74,20 +78,8 @@ static inline int before(const emi_collation *by, const char *record, const emi_
 	return upper ? c <= 0 : c < 0;
 }
 
-static inline uint64_t number_at(const char *at, unsigned width, int swap)
-{
-	uint32_t small;
-	uint64_t v;
-
-	if (width == 4) {
-		memcpy(&small, at, sizeof small);
-		return swap ? __builtin_bswap32(small) : small;
-	}
-	memcpy(&v, at, sizeof v);
-	return swap ? __builtin_bswap64(v) : v;
-}
-
-/* What a search for a head looks at; width, swap and slots are the same in all steps, and known to the compiler. */
+/* What a search for a head looks at; all but the base are the same in all steps, and known to the compiler where that
+ * pays. */
 typedef struct heads {
 	const char *base;       /* the number of the first place, ... */
 	size_t step;            /* ... and how far it is to the next */
@@ -95,49 +87,56 @@ typedef struct heads {
 	uint64_t flip;
 } heads;
 
-static inline const char *head_of(const heads *h, uint32_t i, int slots)
+LEAF_INLINE uint32_t is_less(const heads *h, size_t step, uint32_t i, uint64_t head, unsigned width, int swap,
+			     int slots)
 {
-	return h->base + (slots ? h->slot[i] : i) * h->step;
+	return (emi_leaf_number_at(h->base + (slots ? h->slot[i] : i) * step, width, swap) ^ h->flip) < head;
 }
 
-static inline uint32_t is_less(const heads *h, uint32_t i, uint64_t head, unsigned width, int swap, int slots)
+/* The first slot whose head is not less.  Each step looks at seven places, whose loads wait for one another no more
+ * than that of one would, and leaves an eighth.  There is no branch on what they have, so none is foreseen wrongly. */
+LEAF_INLINE uint32_t search_heads(const heads *h, size_t step, uint32_t n, uint64_t head, unsigned width, int swap,
+				  int slots)
 {
-	return (number_at(head_of(h, i, slots), width, swap) ^ h->flip) < head;
-}
+	uint32_t from = 0, less, i;
 
-/* The first slot whose head is not less.  Each step looks at three places, whose loads wait for one another no more
- * than that of one would, and leaves a quarter.  There is no branch on what they have, so none is foreseen wrongly. */
-static inline uint32_t search_heads(const heads *h, uint32_t n, uint64_t head, unsigned width, int swap, int slots)
-{
-	uint32_t from = 0, less = 0, i;
+	while (n >= 8) {
+		const uint32_t q = n / 8;
 
-	while (n >= 4) {
-		const uint32_t q = n / 4;
-
-		less = is_less(h, from + q - 1, head, width, swap, slots);
-		less += is_less(h, from + 2 * q - 1, head, width, swap, slots);
-		less += is_less(h, from + 3 * q - 1, head, width, swap, slots);
+		less = is_less(h, step, from + q - 1, head, width, swap, slots) +
+		       is_less(h, step, from + 2 * q - 1, head, width, swap, slots);
+		less += is_less(h, step, from + 3 * q - 1, head, width, swap, slots) +
+			is_less(h, step, from + 4 * q - 1, head, width, swap, slots);
+		less += is_less(h, step, from + 5 * q - 1, head, width, swap, slots) +
+			is_less(h, step, from + 6 * q - 1, head, width, swap, slots);
+		less += is_less(h, step, from + 7 * q - 1, head, width, swap, slots);
 		from += less * q;
-		n -= 3 * q;
+		n -= 7 * q;
 	}
 	for (less = i = 0; i < n; i++)
-		less += is_less(h, from + i, head, width, swap, slots);
+		less += is_less(h, step, from + i, head, width, swap, slots);
 	return from + less;
 }
 
-static inline uint32_t search_width(const heads *h, uint32_t n, uint64_t head, unsigned width, int swap)
+/* A multiplication for each place that is looked at takes as long as the rest, so bare numbers have a loop of their
+ * own. */
+LEAF_INLINE uint32_t search_width(const heads *h, uint32_t n, uint64_t head, unsigned width, int swap)
 {
-	return h->slot != NULL ? search_heads(h, n, head, width, swap, 1) : search_heads(h, n, head, width, swap, 0);
+	if (h->step == width)
+		return h->slot != NULL ? search_heads(h, width, n, head, width, swap, 1)
+				       : search_heads(h, width, n, head, width, swap, 0);
+	return h->slot != NULL ? search_heads(h, h->step, n, head, width, swap, 1)
+			       : search_heads(h, h->step, n, head, width, swap, 0);
 }
 
 static uint32_t search_number(const emi_leaf_form *f, emi_leaf_place p, uint64_t head)
 {
 	const emi_number *m = &f->number;
-	const heads h = { at(f, p, 0) + m->at, f->record, has_slots(p) ? slots(f, p) : NULL, m->flip };
+	const heads h = { at(f, p, 0) + m->at, f->record, has_slots(p) ? slots(p) : NULL, m->flip };
 	const uint32_t n = p.leaf->n;
 
 	/* What comes in order comes last. */
-	if (n != 0 && (number_at(record_in(f, p, n - 1) + m->at, m->width, m->swap) ^ m->flip) < head)
+	if (n != 0 && emi_leaf_head(m, record_in(f, p, n - 1)) < head)
 		return n;
 	if (m->width == 4)
 		return m->swap ? search_width(&h, n, head, 4, 1) : search_width(&h, n, head, 4, 0);
@@ -146,7 +145,7 @@ static uint32_t search_number(const emi_leaf_form *f, emi_leaf_place p, uint64_t
 
 static uint32_t search_any(const emi_leaf_form *f, emi_leaf_place p, const emi_btree_probe *probe, int upper)
 {
-	const place *slot = has_slots(p) ? slots(f, p) : NULL;
+	const place *slot = has_slots(p) ? slots(p) : NULL;
 	uint32_t from = 0, n = p.leaf->n;
 
 	while (n != 0) {
@@ -169,24 +168,25 @@ static uint32_t search(const emi_leaf_form *f, emi_leaf_place p, const emi_btree
 	return search_any(f, p, probe, upper);
 }
 
-static uint32_t most(const emi_leaf_form *f, emi_leaf_place p)
+/* Room for n records, as they lie.  Without a division, as it is asked for each that comes. */
+static int has_room(const emi_leaf_form *f, emi_leaf_place p, size_t n, int slots)
 {
-	return has_slots(p) ? emi_leaf_most(p.bytes, f->record) : places(p.bytes, f->record);
+	return slots ? n <= p.most : n <= PLACES_MOST && n * f->record <= p.bytes - sizeof(emi_leaf);
 }
 
 static int full(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot)
 {
 	(void)slot;
-	return p.leaf->n >= most(f, p);
+	return !has_room(f, p, (size_t)p.leaf->n + 1, has_slots(p));
 }
 
 /* Have the array, if there is room for it. */
 static int make_slots(const emi_leaf_form *f, emi_leaf_place p, uint32_t n)
 {
-	place *slot = slots(f, p);
+	place *slot = slots(p);
 	uint32_t i;
 
-	if (n > emi_leaf_most(p.bytes, f->record))
+	if (!has_room(f, p, n, 1))
 		return 0;
 	for (i = 0; i < p.leaf->n; i++)
 		slot[i] = (place)i;
@@ -194,30 +194,41 @@ static int make_slots(const emi_leaf_form *f, emi_leaf_place p, uint32_t n)
 	return 1;
 }
 
+/* A record came into a slot: behind the one that came before it, or before that, or elsewhere. */
+static void note_run(emi_leaf *leaf, uint32_t slot)
+{
+	const uint32_t down = slot == leaf->last ? EMI_LEAF_DOWN : 0;
+
+	if (!down && slot != leaf->last + 1)
+		leaf->run = 0;
+	else
+		leaf->run = (leaf->flags & EMI_LEAF_DOWN) == down ? leaf->run + 1 : 1;
+	leaf->flags = (leaf->flags & ~EMI_LEAF_DOWN) | down;
+	leaf->last = slot;
+}
+
 static void insert(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot, const void *record)
 {
-	const uint32_t n = p.leaf->n++;
+	const uint32_t n = p.leaf->n;
 	const size_t behind = (n - slot) * f->record;
 
-	p.leaf->n = n;
 	if (!has_slots(p) && (behind <= MOVED_LEAST || !make_slots(f, p, n + 1))) {
 		memmove(at(f, p, slot + 1), at(f, p, slot), behind);
-		memcpy(at(f, p, slot), record, f->record);
+		emi_copy(at(f, p, slot), record, f->record);
 	} else {
-		place *s = slots(f, p) + slot;
+		place *s = slots(p) + slot;
 
 		memmove(s + 1, s, (n - slot) * sizeof *s);
 		*s = (place)n;
-		memcpy(at(f, p, n), record, f->record);
+		emi_copy(at(f, p, n), record, f->record);
 	}
 	p.leaf->n = n + 1;
-	p.leaf->run = slot == p.leaf->last + 1 ? p.leaf->run + 1 : 0;
-	p.leaf->last = slot;
+	note_run(p.leaf, slot);
 }
 
 static void remove_slot(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot)
 {
-	place *s = slots(f, p);
+	place *s = slots(p);
 	const place hole = s[slot];
 	const uint32_t n = --p.leaf->n;
 	uint32_t i;
@@ -256,15 +267,15 @@ static void copy(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot, uint32
 		memcpy(to, at(f, p, slot), n * f->record);
 		return;
 	}
-	s = slots(f, p) + slot;
+	s = slots(p) + slot;
 	for (i = 0; i < n; i++, to += f->record)
-		memcpy(to, at(f, p, s[i]), f->record);
+		emi_copy(to, at(f, p, s[i]), f->record);
 }
 
 static void append(const emi_leaf_form *f, emi_leaf_place p, const void *records, uint32_t n)
 {
 	const uint32_t had = p.leaf->n;
-	place *s = slots(f, p);
+	place *s = slots(p);
 	uint32_t i;
 
 	memcpy(at(f, p, had), records, n * f->record);
@@ -275,7 +286,7 @@ static void append(const emi_leaf_form *f, emi_leaf_place p, const void *records
 
 static uint32_t room(const emi_leaf_form *f, emi_leaf_place p)
 {
-	const uint32_t n = most(f, p);
+	const uint32_t n = places(p.bytes, f->record + (has_slots(p) ? sizeof(place) : 0));
 
 	return n > p.leaf->n ? n - p.leaf->n : 0;
 }
@@ -317,15 +328,35 @@ static uint32_t shares(const emi_leaf_form *f, emi_leaf_place left, emi_leaf_pla
 	return n <= one ? n : n / 2;
 }
 
-static uint32_t cut(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot)
+/* What comes in order goes on at the end of a leaf, or at its beginning.  But few leaves may become so empty by that.
+ * What descends can only come before all of a leaf that is first of all below a separator: so of those before it the
+ * last one comes with it, and the next time that one is alone. */
+static uint32_t cut(const emi_leaf_form *f, emi_leaf_place p, uint32_t slot, int *runs)
 {
 	const uint32_t n = p.leaf->n, enough = n / RUN_SHARE > RUN_LEAST ? n / RUN_SHARE : RUN_LEAST;
+	const int down = (p.leaf->flags & EMI_LEAF_DOWN) != 0;
 
 	(void)f;
+	*runs = 1;
 	if (slot == n)
 		return slot - 1;
-	/* What comes in order goes on at the end of a leaf.  But few leaves may become so empty by that. */
-	return slot == p.leaf->last + 1 && p.leaf->run >= enough && slot >= n / 2 ? slot : n / 2;
+	if (slot == 0)
+		return 1;
+	if (p.leaf->run >= enough) {
+		if (!down && slot == p.leaf->last + 1 && slot >= n / 2)
+			return slot;
+		if (down && slot == p.leaf->last)
+			return slot > 1 ? slot - 1 : 1;
+	}
+	*runs = 0;
+	return n / 2;
+}
+
+static uint32_t parts(const emi_leaf_form *f, emi_leaf_place left, emi_leaf_place right)
+{
+	const uint32_t few = f->most / PARTS_SHARE > 2 ? f->most / PARTS_SHARE : 2;
+
+	return left.leaf->n + right.leaf->n + few <= 2 * f->most ? 2 : 3;
 }
 
 static int lean(const emi_leaf_form *f, emi_leaf_place p)
@@ -335,10 +366,10 @@ static int lean(const emi_leaf_form *f, emi_leaf_place p)
 
 static int damaged(const emi_leaf_form *f, emi_leaf_place p)
 {
-	const place *s = slots(f, p);
+	const place *s = slots(p);
 	uint32_t i;
 
-	if ((p.leaf->flags & ~EMI_LEAF_SLOTS) != 0 || p.leaf->n > most(f, p))
+	if ((p.leaf->flags & ~(EMI_LEAF_SLOTS | EMI_LEAF_DOWN)) != 0 || !has_room(f, p, p.leaf->n, has_slots(p)))
 		return 1;
 	for (i = 0; has_slots(p) && i < p.leaf->n; i++)
 		if (s[i] >= p.leaf->n)
@@ -347,4 +378,4 @@ static int damaged(const emi_leaf_form *f, emi_leaf_place p)
 }
 
 const emi_leaf_kind emi_leaf_fixed = { init, search, record_in, full, insert, remove_record, copy, append, room, share,
-				       shares, cut, lean, damaged };
+				       shares, cut, parts, lean, damaged };

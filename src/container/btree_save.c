@@ -282,7 +282,7 @@ static em_status save_leaf(saver *s, em_errinfo *err)
 {
 	em_btree *t = s->t;
 	row *r = &s->row[0];
-	const emi_leaf_place to = { place_of(r), t->plan.leaf_bytes };
+	const emi_leaf_place to = emi_btree_leaf_in(t, place_of(r), t->plan.leaf_bytes);
 	emi_btree_pin pin = { 0 };
 	uint64_t sum;
 	em_status st = look_ahead(s, s->path.child[1] == 0 ? 1 : s->ahead, s->ahead, err);

@@ -132,7 +132,7 @@ static em_status ask_above(em_btree *t, claim c, em_errinfo *err)
 
 static int is_sane_leaf(const em_btree *t, uint64_t id, emi_leaf *leaf, size_t bytes)
 {
-	const emi_leaf_place place = { leaf, bytes };
+	const emi_leaf_place place = emi_btree_leaf_in(t, leaf, bytes);
 	const uint64_t n = t->file->header->blocks[0];
 	const uint64_t prev = id != EMI_BTREE_ROOT && id != 0 ? id - 1 : EMI_BTREE_NONE;
 	const uint64_t next = id != EMI_BTREE_ROOT && id + 1 < n ? id + 1 : EMI_BTREE_NONE;

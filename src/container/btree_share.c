@@ -33,22 +33,23 @@ static em_status uproot(em_btree *t, em_errinfo *err)
 	const emi_btree_node *root = t->root;
 	emi_btree_pin pin = { 0 };
 	emi_leaf_place from, to;
+	void *leaf;
 	em_status st = emi_btree_leaf(t, emi_node_children(root)[0], EM_CACHE_READ, &pin, err);
 
 	if (st != EM_OK)
 		return st;
-	to.bytes = t->plan.leaf_bytes;
-	to.leaf = emi_buffer_alloc(t->object.ctx, to.bytes, err);
-	if (to.leaf == NULL) {
+	leaf = emi_buffer_alloc(t->object.ctx, t->plan.leaf_bytes, err);
+	if (leaf == NULL) {
 		emi_btree_unpin_leaf(t, &pin, 0);
 		return err->status;
 	}
 	from = emi_btree_place(t, &pin);
+	to = emi_btree_leaf_in(t, leaf, t->plan.leaf_bytes);
 	t->form.kind->init(&t->form, to);
 	t->form.kind->copy(&t->form, from, 0, from.leaf->n, to.leaf + 1);
 	to.leaf->n = from.leaf->n;
 	emi_btree_cursors_head(t, pin.id, UINT32_MAX, EMI_BTREE_ROOT, 0);
-	emi_btree_set_root(t, to.leaf, to.bytes);
+	emi_btree_set_root(t, leaf, to.bytes);
 	emi_btree_drop_leaf(t, &pin);
 	t->height = 0;
 	t->first = t->last = EMI_BTREE_ROOT;
@@ -83,9 +84,9 @@ out:
 	return st;
 }
 
-/* Two leaves beside each other, and the one behind them. */
+/* Two leaves beside each other. */
 typedef struct neighbours {
-	emi_btree_pin left, right, next;
+	emi_btree_pin left, right;
 	emi_btree_separator s;
 	uint32_t n;             /* records that the left one is to have */
 } neighbours;
@@ -96,9 +97,7 @@ static void fuse(em_btree *t, emi_btree_node *parent, uint32_t i, neighbours *w)
 	const uint32_t had = w->left.u.leaf->n;
 
 	w->left.u.leaf->next = w->right.u.leaf->next;
-	if (w->next.u.at != NULL)
-		w->next.u.leaf->prev = w->left.id;
-	else
+	if (w->left.u.leaf->next == EMI_BTREE_NONE)
 		t->last = w->left.id;
 	t->form.kind->share(&t->form, emi_btree_place(t, &w->left), emi_btree_place(t, &w->right), w->n, t->tmp);
 	emi_btree_cursors_head(t, w->right.id, UINT32_MAX, w->left.id, had);
@@ -137,9 +136,7 @@ static em_status prepare(em_btree *t, const emi_btree_node *parent, uint32_t i, 
 	had = w->left.u.leaf->n;
 	w->n = t->form.kind->shares(&t->form, emi_btree_place(t, &w->left), emi_btree_place(t, &w->right));
 	if (w->n == had + w->right.u.leaf->n)
-		return w->right.u.leaf->next == EMI_BTREE_NONE
-			       ? EM_OK
-			       : emi_btree_leaf(t, w->right.u.leaf->next, EM_CACHE_WRITE, &w->next, err);
+		return EM_OK;
 	first = w->n >= had ? emi_btree_record(t, &w->right, w->n - had) : emi_btree_record(t, &w->left, w->n);
 	memcpy(t->key, first, t->plan.key);
 	w->s.head = emi_collation_key(&t->by, first);
@@ -163,7 +160,6 @@ static em_status share_leaves(em_btree *t, emi_btree_node *parent, uint32_t i, e
 	}
 	emi_btree_unpin_leaf(t, &w.left, st == EM_OK);
 	emi_btree_unpin_leaf(t, &w.right, st == EM_OK);
-	emi_btree_unpin_leaf(t, &w.next, st == EM_OK);
 	return st;
 }
 

@@ -3,11 +3,17 @@
  * btree_split.c -- making room in a B+-tree: leaves and nodes that are full are split on the way down; see btree.h.
  *
  * A node that is entered has room for one more child.  So a split changes a block, its new neighbour and their parent,
- * and of leaves the links of the one behind.
+ * and nothing else.
  *
- * A leaf is cut in the middle, unless the record goes behind all others of it: then nearly all stay.  Where some came
- * in order before it, those that are behind it go, and it stays, so that more can follow it.  So leaves that are filled
- * in ascending order are full, wherever in the tree that is.
+ * A leaf gets room together with its neighbour below the same parent: if there is room in that the two share their
+ * records, else they become three (a B*-tree; Knuth, The Art of Computer Programming, volume 3, section 6.2.4).  So
+ * leaves are two thirds full and more, and a tree that was full grows by half and not to twice its size, for one leaf
+ * more that is read in a split.
+ *
+ * Records that come in order are another matter.  If one goes behind all others of its leaf, nearly all stay where they
+ * are, without the neighbour.  Where some came in order before it, those that are behind it go, and it stays, so that
+ * more can follow it.  So leaves that are filled in ascending order are full, wherever in the tree that is; and
+ * likewise in descending order.
  */
 #include <string.h>
 
@@ -25,16 +31,17 @@ em_status emi_btree_begin(em_btree *t, em_errinfo *err)
 {
 	size_t bytes = ROOT_LEAST;
 	emi_leaf_place p;
+	void *root;
 
 	while (bytes < t->plan.leaf_bytes && emi_leaf_most(bytes, t->plan.record) < EMI_LEAF_LEAST)
 		bytes *= 2;
 	bytes = bytes < t->plan.leaf_bytes ? bytes : t->plan.leaf_bytes;
-	p.leaf = new_root(t, bytes, err);
-	p.bytes = bytes;
-	if (p.leaf == NULL)
+	root = new_root(t, bytes, err);
+	if (root == NULL)
 		return err->status;
+	p = emi_btree_leaf_in(t, root, bytes);
 	t->form.kind->init(&t->form, p);
-	emi_btree_set_root(t, p.leaf, bytes);
+	emi_btree_set_root(t, root, bytes);
 	t->first = t->last = EMI_BTREE_ROOT;
 	return EM_OK;
 }
@@ -50,22 +57,20 @@ static void copy_leaf(em_btree *t, emi_leaf_place from, emi_leaf_place to)
 /* The root is a leaf, and is to be larger. */
 static em_status grow_root(em_btree *t, em_errinfo *err)
 {
-	const emi_leaf_place from = { t->root, t->root_bytes };
-	emi_leaf_place to;
+	const size_t bytes = 2 * t->root_bytes < t->plan.leaf_bytes ? 2 * t->root_bytes : t->plan.leaf_bytes;
+	void *root = new_root(t, bytes, err);
 
-	to.bytes = 2 * t->root_bytes < t->plan.leaf_bytes ? 2 * t->root_bytes : t->plan.leaf_bytes;
-	to.leaf = new_root(t, to.bytes, err);
-	if (to.leaf == NULL)
+	if (root == NULL)
 		return err->status;
-	copy_leaf(t, from, to);
-	emi_btree_set_root(t, to.leaf, to.bytes);
+	copy_leaf(t, emi_btree_leaf_in(t, t->root, t->root_bytes), emi_btree_leaf_in(t, root, bytes));
+	emi_btree_set_root(t, root, bytes);
 	return EM_OK;
 }
 
 /* The root is a leaf, and becomes a block below another one, which is its parent. */
 static em_status plant(em_btree *t, em_errinfo *err)
 {
-	const emi_leaf_place from = { t->root, t->root_bytes };
+	const emi_leaf_place from = emi_btree_leaf_in(t, t->root, t->root_bytes);
 	emi_btree_node *root = new_root(t, t->plan.node_bytes, err);
 	emi_btree_pin pin = { 0 };
 	em_status st;
@@ -121,59 +126,151 @@ static em_status split_node(em_btree *t, emi_btree_node *parent, uint32_t i, emi
 	return EM_OK;
 }
 
-/* What a split of a leaf needs. */
+/* A leaf that is full, what comes of it, and its neighbour on the right, or it is that of the other. */
 typedef struct leaf_split {
-	emi_btree_pin left, right, next;
-	emi_btree_separator s;
-	uint32_t cut;
+	emi_btree_pin left, added, right;
+	uint32_t i;             /* the left one is this child of the parent */
+	uint32_t stay;          /* records that stay in the left one */
+	uint32_t parts;         /* 1: it is cut; 2: the two share their records; 3: with the one that is added */
 } leaf_split;
 
 static void unpin_split(em_btree *t, leaf_split *w, int dirty)
 {
 	emi_btree_unpin_leaf(t, &w->left, dirty);
+	emi_btree_unpin_leaf(t, &w->added, dirty);
 	emi_btree_unpin_leaf(t, &w->right, dirty);
-	emi_btree_unpin_leaf(t, &w->next, dirty);
 }
 
-/* All that may fail. */
-static em_status prepare(em_btree *t, leaf_split *w, uint32_t slot, em_errinfo *err)
+/* A separator before a record, whose bytes stay where they are. */
+static emi_btree_separator separator_of(const em_btree *t, const emi_btree_pin *pin, uint32_t slot)
 {
-	const uint64_t next = w->left.u.leaf->next;
-	const char *first;
-	em_status st = EM_OK;
+	emi_btree_separator s;
 
-	w->cut = t->form.kind->cut(&t->form, emi_btree_place(t, &w->left), slot);
-	first = emi_btree_record(t, &w->left, w->cut);
-	memcpy(t->key, first, t->plan.key);
-	w->s.head = emi_collation_key(&t->by, first);
-	w->s.key = t->key;
-	st = emi_btree_compared(t, err);
-	if (st == EM_OK && next != EMI_BTREE_NONE)
-		st = emi_btree_leaf(t, next, EM_CACHE_WRITE, &w->next, err);
-	return st == EM_OK ? emi_btree_new_leaf(t, &w->right, err) : st;
+	s.key = emi_btree_record(t, pin, slot);
+	s.head = emi_collation_key(&t->by, s.key);
+	return s;
 }
 
-/* Child i of a parent that has room, a leaf, is full. */
-static em_status split_leaf(em_btree *t, emi_btree_node *parent, uint32_t i, leaf_split *w, uint32_t slot,
-			    em_errinfo *err)
+/* The records of two neighbours, one behind the other: a separator before one of them. */
+static emi_btree_separator separator_in(const em_btree *t, const leaf_split *w, uint32_t slot)
 {
-	emi_leaf_place right;
-	em_status st = prepare(t, w, slot, err);
+	const uint32_t had = w->left.u.leaf->n;
+
+	return slot < had ? separator_of(t, &w->left, slot) : separator_of(t, &w->right, slot - had);
+}
+
+/* Have its neighbour below the same parent, and see what they can do. */
+static em_status meet_neighbour(em_btree *t, const emi_btree_node *parent, leaf_split *w, em_errinfo *err)
+{
+	const int is_last = w->i + 1 == parent->n;
+	emi_btree_pin other = { 0 };
+	em_status st = emi_btree_leaf(t, emi_node_children(parent)[is_last ? w->i - 1 : w->i + 1], EM_CACHE_WRITE, &other,
+				      err);
+	uint32_t n;
 
 	if (st != EM_OK)
 		return st;
-	right = emi_btree_place(t, &w->right);
-	t->form.kind->init(&t->form, right);
-	right.leaf->prev = w->left.id;
-	right.leaf->next = w->left.u.leaf->next;
-	w->left.u.leaf->next = w->right.id;
-	if (w->next.u.at != NULL)
-		w->next.u.leaf->prev = w->right.id;
-	else
-		t->last = w->right.id;
-	emi_btree_cursors_tail(t, w->left.id, w->cut, w->right.id);
-	t->form.kind->share(&t->form, emi_btree_place(t, &w->left), right, w->cut, t->tmp);
-	emi_node_insert(&t->plan, parent, i, w->s, w->right.id);
+	if (is_last) {
+		w->right = w->left;
+		w->left = other;
+		w->i--;
+	} else {
+		w->right = other;
+	}
+	w->parts = t->form.kind->parts(&t->form, emi_btree_place(t, &w->left), emi_btree_place(t, &w->right));
+	n = w->left.u.leaf->n + w->right.u.leaf->n;
+	w->stay = n / w->parts;
+	return EM_OK;
+}
+
+/* A new leaf between two. */
+static void link_leaf(em_btree *t, leaf_split *w)
+{
+	emi_leaf *left = w->left.u.leaf, *added = w->added.u.leaf;
+
+	t->form.kind->init(&t->form, emi_btree_place(t, &w->added));
+	added->prev = w->left.id;
+	added->next = left->next;
+	left->next = w->added.id;
+	if (added->next == EMI_BTREE_NONE)
+		t->last = w->added.id;
+	if (w->right.u.at != NULL)
+		w->right.u.leaf->prev = w->added.id;
+}
+
+/* Those of the left one behind the first `stay' go to the new one, which has a separator before it. */
+static void split_off(em_btree *t, leaf_split *w)
+{
+	link_leaf(t, w);
+	emi_btree_cursors_tail(t, w->left.id, w->stay, w->added.id);
+	t->form.kind->share(&t->form, emi_btree_place(t, &w->left), emi_btree_place(t, &w->added), w->stay, t->tmp);
+}
+
+/* The left one of two neighbours has the first n of their records from now on. */
+static void move_border(em_btree *t, const emi_btree_pin *left, const emi_btree_pin *right, uint32_t n)
+{
+	const uint32_t had = left->u.leaf->n;
+
+	if (n > had) {
+		emi_btree_cursors_head(t, right->id, n - had, left->id, had);
+	} else {
+		emi_btree_cursors_shift(t, right->id, had - n);
+		emi_btree_cursors_tail(t, left->id, n, right->id);
+	}
+	t->form.kind->share(&t->form, emi_btree_place(t, left), emi_btree_place(t, right), n, t->tmp);
+}
+
+/* Two leaves become three: what the new one has less than a third comes from the one that had more. */
+static void spread(em_btree *t, leaf_split *w)
+{
+	const uint32_t n = w->left.u.leaf->n + w->right.u.leaf->n, had = w->left.u.leaf->n;
+	const uint32_t third = w->stay, two = n - n / 3;
+
+	if (had > third) {
+		split_off(t, w);
+		move_border(t, &w->added, &w->right, two - third);
+		return;
+	}
+	/* The left one is that which has few. */
+	link_leaf(t, w);
+	move_border(t, &w->added, &w->right, two - had);
+	move_border(t, &w->left, &w->added, third);
+}
+
+/* Child w->i of a parent that has room, a leaf, is full; a record is to come into that slot. */
+static em_status split_leaf(em_btree *t, emi_btree_node *parent, leaf_split *w, uint32_t slot, em_errinfo *err)
+{
+	emi_btree_separator s, beyond = { 0, NULL };
+	em_status st = EM_OK;
+	int runs;
+
+	w->parts = 1;
+	w->stay = t->form.kind->cut(&t->form, emi_btree_place(t, &w->left), slot, &runs);
+	if (!runs && parent->n > 1)
+		st = meet_neighbour(t, parent, w, err);
+	if (st != EM_OK)
+		return st;
+	s = separator_in(t, w, w->stay);
+	if (w->parts == 3)
+		beyond = separator_in(t, w, w->left.u.leaf->n + w->right.u.leaf->n - w->stay);
+	st = emi_btree_compared(t, err);
+	if (st == EM_OK && w->parts != 2)
+		st = emi_btree_new_leaf(t, &w->added, err);
+	if (st != EM_OK)
+		return st;
+	if (w->parts == 2) {
+		emi_node_set(&t->plan, parent, w->i, s);
+		move_border(t, &w->left, &w->right, w->stay);
+		t->shares++;
+		return EM_OK;
+	}
+	emi_node_insert(&t->plan, parent, w->i, s, w->added.id);
+	if (w->parts == 3) {
+		emi_node_set(&t->plan, parent, w->i + 1, beyond);
+		spread(t, w);
+	} else {
+		split_off(t, w);
+	}
 	t->splits++;
 	return EM_OK;
 }
@@ -207,19 +304,19 @@ static em_status enter(em_btree *t, emi_btree_pin *at, int *dirty, const emi_btr
 static em_status split_below(em_btree *t, emi_btree_node *parent, const emi_btree_probe *probe, int upper,
 			     em_errinfo *err)
 {
-	const uint32_t i = emi_btree_child(t, parent, probe, upper);
 	leaf_split w;
 	uint32_t slot;
 	em_status st;
 
 	memset(&w, 0, sizeof w);
-	st = emi_btree_leaf(t, emi_node_children(parent)[i], EM_CACHE_WRITE, &w.left, err);
+	w.i = emi_btree_child(t, parent, probe, upper);
+	st = emi_btree_leaf(t, emi_node_children(parent)[w.i], EM_CACHE_WRITE, &w.left, err);
 	if (st != EM_OK)
 		return st;
 	slot = t->form.kind->search(&t->form, emi_btree_place(t, &w.left), probe, upper);
 	st = emi_btree_compared(t, err);
 	if (st == EM_OK && t->form.kind->full(&t->form, emi_btree_place(t, &w.left), slot))
-		st = split_leaf(t, parent, i, &w, slot, err);
+		st = split_leaf(t, parent, &w, slot, err);
 	unpin_split(t, &w, st == EM_OK);
 	return st;
 }

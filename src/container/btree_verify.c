@@ -69,16 +69,20 @@ static em_status check_separators(em_btree *t, const walk *w, const emi_btree_pi
 static em_status check_leaf(em_btree *t, walk *w, const emi_btree_pin *pin, em_errinfo *err)
 {
 	const emi_leaf *leaf = pin->u.leaf;
+	em_errinfo own = EM_ERRINFO_INIT;
+	uint64_t before;
 	uint32_t i;
 
 	if (pin->id != EMI_BTREE_ROOT && !emi_btree_ids_used(&t->leaves.ids, pin->id))
 		return wrong(err, pin->id, "there is none of that number");
 	if (t->form.kind->damaged(&t->form, emi_btree_place(t, pin)))
 		return wrong(err, pin->id, "it is damaged");
-	if (leaf->prev != w->before)
-		return wrong(err, pin->id, "the leaf before it is another one");
 	if (leaf->n == 0)
 		return t->height != 0 ? wrong(err, pin->id, "it is empty") : EM_OK;
+	if (emi_btree_prev(t, pin, &before, &own) != EM_OK)
+		return emi_fail(err, own.status, "%s", own.text);
+	if (before != w->before)
+		return wrong(err, pin->id, "the leaf before it is another one");
 	for (i = 1; i < leaf->n; i++) {
 		const int c = emi_collation_compare(&t->by, emi_btree_record(t, pin, i - 1),
 						    emi_btree_record(t, pin, i));

@@ -6,6 +6,7 @@
 #include "container/btree_file.h"
 #include "container/public_btree.h"
 
+#include "base/copy.h"
 #include "base/memory.h"
 #include "base/structs.h"
 #include "block/policy.h"
@@ -193,7 +194,7 @@ static em_status look_up(em_btree *t, const void *key, int upper, int equal, voi
 		if (equal && !emi_btree_is(t, &spot, &probe))
 			st = EM_NOT_FOUND;
 		else
-			memcpy(record, emi_btree_record(t, &spot.pin, spot.slot), t->plan.record);
+			emi_copy(record, emi_btree_record(t, &spot.pin, spot.slot), t->plan.record);
 		emi_btree_unpin_leaf(t, &spot.pin, 0);
 		if (emi_btree_compared(t, &err) != EM_OK)
 			st = err.status;
