@@ -19,7 +19,7 @@ BEGIN {
 	kind["const struct em_policy *"] = "POLICY"
 	kind["em_progress_fn"] = "PROGRESS"
 	kind["const struct em_disk_opts *const *"] = "DISKS"
-	print "/* Made by fields.awk: not to be edited. */"
+	print "/* SPDX-License-Identifier: BSL-1.0 */\n/* Made by fields.awk: not to be edited. */"
 }
 
 /^typedef struct em_[a-z_]* \{/ {

@@ -58,8 +58,11 @@ def generate(to):
     else:
         unused = os.path.join(to, "unused")
         os.makedirs(unused, exist_ok=True)
-        run("swig", "-python", "-I" + include, "-I" + os.path.join(TOP, "bindings"), "-outdir", unused, "-o", wrap,
+        made = os.path.join(unused, "made.c")
+        run("swig", "-python", "-I" + include, "-I" + os.path.join(TOP, "bindings"), "-outdir", unused, "-o", made,
             os.path.join(TOP, "bindings", "extmem.i"))
+        with open(made, encoding="utf-8") as f, open(wrap, "w", encoding="utf-8") as to_:
+            to_.write("/* SPDX-License-Identifier: BSL-1.0 */\n" + f.read())
     return wrap
 
 
