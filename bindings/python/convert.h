@@ -346,7 +346,17 @@ static int emb_fill_field(const struct emb_field *f, char *to, PyObject *value, 
 	switch (f->kind) {
 	case EMB_U32:
 	case EMB_U64:
-		number = PyLong_AsUnsignedLongLong(value);
+		number = 0;
+		if (f->kind == EMB_U64 && PyUnicode_Check(value)) {
+			/* "64M" */
+			const char *text = emb_path(value, temp);
+			const em_status st = text ? em_size_parse(&number, text, &emb_call.detail) : EM_OK;
+
+			if (st)
+				emb_raise(st);
+		} else {
+			number = PyLong_AsUnsignedLongLong(value);
+		}
 		if (!PyErr_Occurred() && f->kind == EMB_U32 && number > UINT32_MAX)
 			PyErr_Format(PyExc_OverflowError, "%s is too large", f->name);
 		if (PyErr_Occurred())

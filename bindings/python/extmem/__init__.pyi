@@ -52,9 +52,9 @@ class _Object:
                  trace: TracebackType | None, /) -> None: ...
 
 class Context(_Object):
-    def __init__(self, *, memory: int = 0, threads: int = 0, fds: int = 0, direct: int = 0,
+    def __init__(self, text: str | None = None, *, memory: int | str = 0, threads: int = 0, fds: int = 0, direct: int = 0,
                  dirs: Sequence[_Path] | None = None, disks: Sequence[dict[str, Any]] | None = None,
-                 queue_depth: int = 0, backend: str | None = None, isa: str | None = None, scratch_max: int = 0,
+                 queue_depth: int = 0, backend: str | None = None, isa: str | None = None, scratch_max: int | str = 0,
                  priority: int = 0, flags: int = 0, block_bytes: int = 0) -> None: ...
     def cancel(self) -> None: ...
     def stats(self) -> _Stats: ...
@@ -90,7 +90,7 @@ class _Pull(_Object):
 
 class Sorter(_Pull):
     def __init__(self, records: _Spec | Records, key: _Keys | Order = None, *, cmp: _Cmp = None,
-                 ctx: Context | None = None, memory: int = 0, unique: bool = False, progress: _Progress | None = None,
+                 ctx: Context | None = None, memory: int | str = 0, unique: bool = False, progress: _Progress | None = None,
                  **opts: Any) -> None: ...
 
     def push_file(self, path: _Path) -> None: ...
@@ -99,19 +99,19 @@ class Sorter(_Pull):
 
 class Top(_Pull):
     def __init__(self, records: _Spec | Records, k: int, key: _Keys | Order = None, *, start: int = 0,
-                 cmp: _Cmp = None, ctx: Context | None = None, memory: int = 0, unique: bool = False,
+                 cmp: _Cmp = None, ctx: Context | None = None, memory: int | str = 0, unique: bool = False,
                  progress: _Progress | None = None, **opts: Any) -> None: ...
 
 @overload
 def sort(data: array.array[_Number], key: _Keys | Order = None, *, records: None = None, cmp: _Cmp = None,
-         memory: int = 0, unique: Literal[False] = False, ctx: Context | None = None,
+         memory: int | str = 0, unique: Literal[False] = False, ctx: Context | None = None,
          progress: _Progress | None = None, **opts: Any) -> array.array[_Number]: ...
 @overload
-def sort(data: Any, key: _Keys | Order = None, *, records: _Spec | Records = None, cmp: _Cmp = None, memory: int = 0,
+def sort(data: Any, key: _Keys | Order = None, *, records: _Spec | Records = None, cmp: _Cmp = None, memory: int | str = 0,
          unique: bool = False, ctx: Context | None = None, progress: _Progress | None = None, **opts: Any) -> Any: ...
 
 def sort_file(inputs: _Paths, output: _Path, key: _Keys | Order = None, *, records: _Spec | Records = "lines",
-              ctx: Context | None = None, memory: int = 0, progress: _Progress | None = None,
+              ctx: Context | None = None, memory: int | str = 0, progress: _Progress | None = None,
               **opts: Any) -> _Stats: ...
 def merge_files(inputs: _Paths, output: _Path, key: _Keys | Order = None, *, records: _Spec | Records = "lines",
                 ctx: Context | None = None, progress: _Progress | None = None, **opts: Any) -> _Stats: ...

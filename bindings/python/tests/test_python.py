@@ -8,6 +8,8 @@ import gc
 import os
 import random
 import struct
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -419,6 +421,30 @@ class Files(Base):
 
 
 class Life(Base):
+    def test_exit(self):
+        """A process that ends with everything open, and at work."""
+        code = """if True:
+            import extmem, threading, time
+            ctx = extmem.Context(memory="16M", dirs=["{0}"])
+            s = extmem.Sorter("<Q", lambda some: some, ctx=ctx, progress=lambda *a: None, run_records=1000)
+            s.push(bytes(8 << 16)); s.finish(); batch = s.next_batch()
+            t = extmem.BTree("<Q", "<Q", {{i: i for i in range(1000)}}, ctx=ctx)
+            it = t.range(); next(it); c = t.cursor()
+            disks = extmem.Disks(ctx)
+            rq = disks.write(disks.alloc(1, 1 << 20)[0], bytes(1 << 20), lambda *a: time.sleep(0.02))
+            other = extmem.Sorter("<Q", ctx=extmem.Context("memory=8M,dir={0}"))
+            threading.Thread(target=lambda: [other.push(bytes(1 << 20)) for _ in range(50)], daemon=True).start()
+            """.format(self.dir.name)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_sizes(self):
+        with extmem.Context("memory=8M,threads=1", flags=0) as ctx:
+            self.assertEqual((ctx.stats()["memory"], ctx.stats()["threads"]), (8 << 20, 1))
+        for bad in ("8X", "", "-1"):
+            self.assertRaises(extmem.UsageError, extmem.Context, memory=bad)
+        self.assertRaises(extmem.UsageError, extmem.Context, "what=1")
+
     def test_any_order(self):
         for _ in range(50):
             ctx = extmem.Context(memory=4 << 20)
