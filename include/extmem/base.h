@@ -53,6 +53,9 @@
  *   em_X_init(x, bytes) does what the initialiser EM_X_INIT does, for who has no macros, on a struct of so many bytes,
  *   which is sizeof(em_X) as the program knows it: what lies behind them stays, and fewer than those of `size' stay,
  *   too.  Of a struct without a size it is em_X_init(x).
+ *   em_X_json(x, to, bytes) writes statistics, plans and details as one JSON object whose keys are the names of the
+ *   fields, like snprintf: up to bytes - 1 characters and a zero.  It returns how many there would be: 0 if x is NULL
+ *   or was made without its initialiser.  Later versions have more keys.  Texts are UTF-8; other bytes of them are U+FFFD.
  *   Options that have no size tell no place for the detail of the failure, unless the size is 0: then they were zeroed
  *   in place of being initialised.
  * - What stands in arrays (em_key, em_text_key), or may be filled as it is found (em_errinfo, em_placement,
@@ -107,8 +110,8 @@ EM_API uint32_t em_version_number(void);
 
 /**
  * Was the library built with it?  1 or 0; 0 of NULL, and of names that it does not know.  Names are "libaio",
- * "io_uring", "lz4" (runs can be compressed), "avx2" and "avx512" (there are kernels for them).  Whether a backend or an
- * instruction set works on this machine, em_backend_supported() and em_ctx_open() know.  Any thread.
+ * "io_uring", "lz4" (runs can be compressed), "avx2" and "avx512" (there are kernels for them).  Whether a backend or
+ * an instruction set works on this machine, em_backend_supported() and em_ctx_open() know.  Any thread.
  */
 EM_API int em_feature(const char *name);
 

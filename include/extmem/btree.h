@@ -87,7 +87,7 @@ typedef struct em_btree_opts {
 	uint64_t seed;          /**< For a policy that draws. */
 	const struct em_placement *placement; /**< Which block lies on which disk; NULL: one after the other.
 	                                           Copied. */
-	em_errinfo *errinfo;    /**< Filled when em_btree_open() fails; may be NULL. */
+	em_errinfo *errinfo;    /**< Filled when em_btree_open() or em_btree_open_file() fails; may be NULL. */
 } em_btree_opts;
 #define EM_BTREE_OPTS_INIT { sizeof(em_btree_opts), 0, 0, 0, 0, 0, 0, NULL, 0, NULL, NULL }
 /** As EM_BTREE_OPTS_INIT, by a call (extmem/base.h). */
@@ -119,6 +119,8 @@ typedef struct em_btree_stats {
 #define EM_BTREE_STATS_INIT { sizeof(em_btree_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** As EM_BTREE_STATS_INIT, by a call (extmem/base.h). */
 EM_API void em_btree_stats_init(em_btree_stats *out, size_t bytes);
+/** It as a JSON object (extmem/base.h). */
+EM_API size_t em_btree_stats_json(const em_btree_stats *of, char *to, size_t bytes);
 
 /**
  * Open a tree, which is empty.  opts may be NULL.  No I/O.

@@ -45,6 +45,8 @@ typedef struct em_check_info {
 #define EM_CHECK_INFO_INIT { sizeof(em_check_info), 0, 0, 0, 0, 0, 0, 0 }
 /** As EM_CHECK_INFO_INIT, by a call (extmem/base.h). */
 EM_API void em_check_info_init(em_check_info *out, size_t bytes);
+/** It as a JSON object (extmem/base.h). */
+EM_API size_t em_check_info_json(const em_check_info *of, char *to, size_t bytes);
 
 /** Takes the first record that is out of order: n bytes, its number in the file (first_disorder). */
 typedef void (*em_disorder_fn)(void *user, uint64_t number, const void *record, size_t n);

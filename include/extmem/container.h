@@ -76,6 +76,8 @@ typedef struct em_container_stats {
 #define EM_CONTAINER_STATS_INIT { sizeof(em_container_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** As EM_CONTAINER_STATS_INIT, by a call (extmem/base.h). */
 EM_API void em_container_stats_init(em_container_stats *out, size_t bytes);
+/** It as a JSON object (extmem/base.h). */
+EM_API size_t em_container_stats_json(const em_container_stats *of, char *to, size_t bytes);
 
 EM_END_DECLS
 

@@ -24,7 +24,8 @@ typedef struct em_ctx em_ctx;
 #define EM_LOG_INFO 1
 #define EM_LOG_WARN 2
 
-/** Takes one line without a newline.  May be called from any thread of the library. */
+/** Takes one line without a newline.  May be called from any thread of the library, unless EM_CTX_LOG_CALLER says
+ *  otherwise. */
 typedef void (*em_log_fn)(void *user, int32_t level, const char *line);
 
 /** Direct I/O (O_DIRECT): past the page cache. */
@@ -47,6 +48,11 @@ typedef void (*em_log_fn)(void *user, int32_t level, const char *line);
  *  limits of this process allow.  A line of the log says so when a sort, merge or the like begins that needs it.
  *  Without it that is EM_ERR_MEMLIMIT. */
 #define EM_CTX_RAISE 2u
+
+/** The log function is called by threads of the caller's only.  What threads of the library have to say is kept, up to
+ *  256 lines, and told by the next thread of the caller's that begins or ends a call, or logs something itself, and at
+ *  last when the context ends. */
+#define EM_CTX_LOG_CALLER 4u
 
 typedef struct em_ctx_opts {
 	uint32_t size;            /**< sizeof(em_ctx_opts); set by the initialiser. */
@@ -97,10 +103,14 @@ typedef struct em_ctx_opts {
 	                               up to 1 GiB; 0: chosen.  Where a record is larger, memory too small, or it would
 	                               cost another pass, sorts choose it all the same; what else is made of blocks
 	                               never does (em_disks_block_bytes()). */
+	void (*log_free)(void *user); /**< Called once with log_user when the context ends, with its last reference, or
+	                               when opening fails, unless with EM_ERR_VERSION; NULL: nothing is. */
+	void (*allocator_free)(void *user); /**< The same for the user of the allocator, if there is one; then all of
+	                               its memory has been released. */
 } em_ctx_opts;
 #define EM_CTX_OPTS_INIT                                                                                               \
 	{ sizeof(em_ctx_opts), 0, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0,  \
-	  0 }
+	  0, NULL, NULL }
 /** As EM_CTX_OPTS_INIT, by a call (extmem/base.h). */
 EM_API void em_ctx_opts_init(em_ctx_opts *out, size_t bytes);
 
@@ -130,7 +140,7 @@ EM_API EM_NODISCARD em_status em_ctx_open(em_ctx **out, const em_ctx_opts *opts)
  *   disk=PATH[,SIZE[,BACKEND[,OPTION]...]]   a disk for scratch (em_disk_parse()), likewise; it ends where another
  *                            option of the context follows, but for direct, which is the disk's then
  *   direct=try|off|on  priority=write|read|none  backend=NAME  isa=NAME
- *   checked  raise           EM_CTX_CHECKED, EM_CTX_RAISE
+ *   checked  raise  log-caller   EM_CTX_CHECKED, EM_CTX_RAISE, EM_CTX_LOG_CALLER
  *
  * They mean what the fields of em_ctx_opts do, and names are those of the command's options.  A SIZE is as
  * em_size_parse() reads it.  In a PATH a backslash takes the meaning from a comma or a backslash behind it.

@@ -114,6 +114,8 @@ typedef struct em_pq_plan_info {
 #define EM_PQ_PLAN_INFO_INIT { sizeof(em_pq_plan_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** As EM_PQ_PLAN_INFO_INIT, by a call (extmem/base.h). */
 EM_API void em_pq_plan_info_init(em_pq_plan_info *out, size_t bytes);
+/** It as a JSON object (extmem/base.h). */
+EM_API size_t em_pq_plan_info_json(const em_pq_plan_info *of, char *to, size_t bytes);
 
 typedef struct em_pq_stats {
 	uint32_t size;          /**< sizeof(em_pq_stats); set by the initialiser. */
@@ -134,6 +136,8 @@ typedef struct em_pq_stats {
 #define EM_PQ_STATS_INIT { sizeof(em_pq_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** As EM_PQ_STATS_INIT, by a call (extmem/base.h). */
 EM_API void em_pq_stats_init(em_pq_stats *out, size_t bytes);
+/** It as a JSON object (extmem/base.h). */
+EM_API size_t em_pq_stats_json(const em_pq_stats *of, char *to, size_t bytes);
 
 /**
  * Say what a queue with these options would be, without any I/O.

@@ -94,6 +94,8 @@ typedef struct em_radix_heap_plan_info {
 #define EM_RADIX_HEAP_PLAN_INFO_INIT { sizeof(em_radix_heap_plan_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** As EM_RADIX_HEAP_PLAN_INFO_INIT, by a call (extmem/base.h). */
 EM_API void em_radix_heap_plan_info_init(em_radix_heap_plan_info *out, size_t bytes);
+/** It as a JSON object (extmem/base.h). */
+EM_API size_t em_radix_heap_plan_info_json(const em_radix_heap_plan_info *of, char *to, size_t bytes);
 
 typedef struct em_radix_heap_stats {
 	uint32_t size;          /**< sizeof(em_radix_heap_stats); set by the initialiser. */
@@ -111,6 +113,8 @@ typedef struct em_radix_heap_stats {
 #define EM_RADIX_HEAP_STATS_INIT { sizeof(em_radix_heap_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** As EM_RADIX_HEAP_STATS_INIT, by a call (extmem/base.h). */
 EM_API void em_radix_heap_stats_init(em_radix_heap_stats *out, size_t bytes);
+/** It as a JSON object (extmem/base.h). */
+EM_API size_t em_radix_heap_stats_json(const em_radix_heap_stats *of, char *to, size_t bytes);
 
 /**
  * Say what a heap with these options would be, without any I/O.

@@ -139,6 +139,8 @@ typedef struct em_sort_plan_info {
 #define EM_SORT_PLAN_INFO_INIT { sizeof(em_sort_plan_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** As EM_SORT_PLAN_INFO_INIT, by a call (extmem/base.h). */
 EM_API void em_sort_plan_info_init(em_sort_plan_info *out, size_t bytes);
+/** It as a JSON object (extmem/base.h). */
+EM_API size_t em_sort_plan_info_json(const em_sort_plan_info *of, char *to, size_t bytes);
 
 /** Time and traffic of one phase: em_sort_stats_phase(). */
 typedef struct em_phase_stats {
@@ -181,6 +183,9 @@ typedef struct em_sort_stats {
 #define EM_SORT_STATS_INIT { sizeof(em_sort_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0 } }
 /** As EM_SORT_STATS_INIT, by a call (extmem/base.h). */
 EM_API void em_sort_stats_init(em_sort_stats *out, size_t bytes);
+/** It as a JSON object (extmem/base.h), with a list "phases" of objects as em_phase_stats, each of which has the name
+ *  of the phase, too (em_phase_name()); those that did not take place are left out. */
+EM_API size_t em_sort_stats_json(const em_sort_stats *of, char *to, size_t bytes);
 
 /**
  * Time and traffic of a phase, EM_PHASE_..., in statistics that were filled; all zero of one that did not take place.

@@ -64,6 +64,9 @@ typedef struct em_errinfo {
 #define EM_ERRINFO_INIT { 0, 0, 0, 0, 0, "", "", "", { 0, 0, 0, 0 } }
 /** As EM_ERRINFO_INIT, by a call (extmem/base.h). */
 EM_API void em_errinfo_init(em_errinfo *out);
+/** It as a JSON object (extmem/base.h), with the status as a number and by its name; an offset that is unknown is
+ *  null. */
+EM_API size_t em_errinfo_json(const em_errinfo *of, char *to, size_t bytes);
 
 /** The text of a status ("no space left for the data"); "unknown status" for others. Static; any thread. */
 EM_API const char *em_status_text(em_status status);

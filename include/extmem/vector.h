@@ -106,6 +106,8 @@ typedef struct em_vector_stats {
 #define EM_VECTOR_STATS_INIT { sizeof(em_vector_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** As EM_VECTOR_STATS_INIT, by a call (extmem/base.h). */
 EM_API void em_vector_stats_init(em_vector_stats *out, size_t bytes);
+/** It as a JSON object (extmem/base.h). */
+EM_API size_t em_vector_stats_json(const em_vector_stats *of, char *to, size_t bytes);
 
 /**
  * Open a vector.  opts must name record_bytes.  Nothing is read, no block is allocated.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * context.c -- what every layer needs of a context: references, budgets of descriptors, log, fork check, canceling,
+ * context.c -- what every layer needs of a context: references, budgets of descriptors, fork check, canceling,
  * clocks.  Contexts are made in src/ctx, which knows backends and kernels; they end here, with the last reference,
  * whoever held it.
  *
@@ -13,13 +13,12 @@
 #endif
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/context.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/pieces.h"
 #include "base/process.h"
@@ -42,12 +41,22 @@ void emi_ctx_free_disks(em_ctx *ctx, uint32_t paths)
 	ctx->disk = NULL;
 }
 
+void emi_ctx_free_users(void (*log_free)(void *user), void *log_user, void (*allocator_free)(void *user),
+			void *allocator_user)
+{
+	if (log_free != NULL)
+		log_free(log_user);
+	if (allocator_free != NULL)
+		allocator_free(allocator_user);
+}
+
 /* The context is freed through a copy of itself: its memory is counted in it, and its allocator stands in it. */
 static void release(em_ctx *ctx)
 {
 	em_ctx copy;
 
 	emi_workers_stop(ctx);
+	emi_log_end(ctx);
 	emi_pieces_drop(ctx);
 	if (!emi_ctx_forked(ctx)) {
 		pthread_mutex_destroy(&ctx->lock);
@@ -61,6 +70,7 @@ static void release(em_ctx *ctx)
 	emi_free(ctx, ctx->kept, ctx->kept_bytes);
 	copy = *ctx;
 	emi_free(&copy, ctx, sizeof(*ctx));
+	emi_ctx_free_users(copy.log_free, copy.log_user, copy.allocator_free, copy.allocator.user);
 }
 
 void emi_ctx_unref(em_ctx *ctx)
@@ -87,19 +97,6 @@ void em_ctx_cancel(em_ctx *ctx)
 {
 	if (ctx != NULL)
 		__atomic_store_n(&ctx->canceled, 1, __ATOMIC_RELAXED);
-}
-
-void emi_log(const em_ctx *ctx, int32_t level, const char *fmt, ...)
-{
-	char line[512];
-	va_list ap;
-
-	if (ctx->log == NULL)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	ctx->log(ctx->log_user, level, line);
 }
 
 em_status emi_fd_take(em_ctx *ctx, const char *path, em_errinfo *err)

@@ -16,6 +16,7 @@ struct emi_kernels;             /* not known here */
 struct em_backend;
 struct emi_disk_set;
 struct emi_queue;
+struct emi_log_line;            /* base/log.c */
 struct emi_leftover;            /* base/leftovers.h */
 
 /* A scratch disk as it was asked for. */
@@ -62,6 +63,11 @@ struct em_ctx {
 	em_allocator allocator;
 	em_log_fn log;
 	void *log_user;
+	void (*log_free)(void *user); /* for log_user, and likewise the allocator's, when the context ends; or NULL */
+	void (*allocator_free)(void *user);
+	struct emi_log_line *lines; /* that wait to be told, the newest first, see base/log.h; atomic, as is: */
+	uint32_t lines_kept;    /* how many they are */
+	uint32_t lines_lost;    /* that there was no room for */
 
 	struct emi_workers *workers; /* NULL until the first emi_workers_start() */
 	pthread_mutex_t lock;   /* guards workers and scratch being made */
@@ -105,6 +111,10 @@ struct em_ctx {
 /* Free the choice of disks, of which so many have a path. */
 void emi_ctx_free_disks(em_ctx *ctx, uint32_t paths);
 
+/* Who made a context gave what these are called with, once.  NULL is allowed. */
+void emi_ctx_free_users(void (*log_free)(void *user), void *log_user, void (*allocator_free)(void *user),
+			void *allocator_user);
+
 /* Take and drop a reference; the last one releases the context. */
 void emi_ctx_ref(em_ctx *ctx);
 void emi_ctx_unref(em_ctx *ctx);
@@ -121,7 +131,7 @@ static inline int emi_ctx_canceled(const em_ctx *ctx)
 /* Is this a child of the process that made ctx? */
 int emi_ctx_forked(const em_ctx *ctx);
 
-/* Log a line, printf style, when there is a log. */
+/* Log a line, printf style, when there is a log (base/log.c). */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif

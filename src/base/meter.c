@@ -212,19 +212,3 @@ size_t em_io_stats_text(const em_io_stats *stats, char *to, size_t bytes)
 		s->reads, s->bytes_read, s->read_seconds, s->read_busy, s->read_wait, s->writes, s->bytes_written,
 		s->write_seconds, s->write_busy, s->write_wait, s->busy, s->queue, s->queue_most));
 }
-
-size_t em_io_stats_json(const em_io_stats *stats, char *to, size_t bytes)
-{
-	em_io_stats own, *s = &own;
-
-	if (!take(s, stats))
-		return nothing(to, bytes);
-	return length(snprintf(
-		to, to != NULL ? bytes : 0,
-		"{\"time\": %.6f, \"queue\": %" PRIu32 ", \"queue_most\": %" PRIu32 ", \"reads\": %" PRIu64
-		", \"writes\": %" PRIu64 ", \"bytes_read\": %" PRIu64 ", \"bytes_written\": %" PRIu64
-		", \"read_seconds\": %.6f, \"write_seconds\": %.6f, \"read_busy\": %.6f, \"write_busy\": %.6f"
-		", \"busy\": %.6f, \"read_wait\": %.6f, \"write_wait\": %.6f}",
-		s->time, s->queue, s->queue_most, s->reads, s->writes, s->bytes_read, s->bytes_written, s->read_seconds,
-		s->write_seconds, s->read_busy, s->write_busy, s->busy, s->read_wait, s->write_wait));
-}

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "base/log.h"
 #include "base/memory.h"
 
 void emi_object_init(emi_object *o, em_ctx *ctx, uint32_t flags, void (*release)(void *object))
@@ -27,6 +28,7 @@ void *emi_object_new(em_ctx *ctx, size_t bytes, uint32_t flags, void (*release)(
 {
 	emi_object *o = NULL;
 
+	emi_log_tell(ctx);
 	if (emi_ctx_check(ctx, err) == EM_OK)
 		o = emi_alloc(ctx, bytes, err);
 	if (o != NULL)
@@ -148,15 +150,29 @@ em_status emi_enter_slowly(emi_object *o)
 												    : EM_OK;
 }
 
+/* Tell lines of the log.  The object is busy, so that it is there still when the caller's function closes it; one of
+ * many threads never is. */
+static void tell(const emi_object *o)
+{
+	if ((o->state & EMI_OBJECT_SHARED) == 0)
+		emi_log_tell(o->ctx);
+}
+
 /* A busy object has its detail for the call in progress. */
 em_status emi_enter(void *object, em_errinfo *err)
 {
 	emi_object *o = object;
+	em_status st;
 
 	if (o == NULL)
 		return EM_ERR_INVAL;
 	err->status = EM_OK;
-	return emi_ctx_check(o->ctx, err) == EM_OK ? emi_enter_quickly(o) : emi_keep(o, err->status, err);
+	if (emi_ctx_check(o->ctx, err) != EM_OK)
+		return emi_keep(o, err->status, err);
+	st = emi_enter_quickly(o);
+	if (st == EM_OK)
+		tell(o);
+	return st;
 }
 
 em_status emi_enter_back(void *object, em_errinfo *err)
@@ -173,6 +189,7 @@ em_status emi_leave(void *object, em_status status, const em_errinfo *err)
 {
 	if (status < EM_OK)
 		(void)emi_keep(object, status, err);
+	tell(object);
 	emi_leave_quickly(object);
 	return status;
 }

@@ -18,6 +18,19 @@
 
 #define MOST_STACK ((size_t)1 << 20)
 
+/* What a thread is, it is for all contexts: so this is no state that they would share. */
+static __thread int ours;
+
+void emi_thread_enter(void)
+{
+	ours = 1;
+}
+
+int emi_thread_is_ours(void)
+{
+	return ours;
+}
+
 size_t emi_thread_stack(size_t least)
 {
 	const size_t page = EMI_PAGE;

@@ -15,4 +15,8 @@ size_t emi_thread_stack(size_t least);
 /* Start a thread that no signal of the program reaches.  0, or an errno; whoever asked does without it then. */
 int emi_thread_start(pthread_t *thread, size_t stack, void *(*fn)(void *arg), void *arg);
 
+/* This is a thread of the library: it says so when it begins.  Is this one? */
+void emi_thread_enter(void);
+int emi_thread_is_ours(void);
+
 #endif

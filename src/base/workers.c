@@ -100,6 +100,7 @@ static void *worker(void *arg)
 {
 	struct emi_workers *workers = arg;
 
+	emi_thread_enter();
 	pthread_mutex_lock(&workers->lock);
 	for (;;) {
 		if (workers->head != NULL)

@@ -22,6 +22,7 @@
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "cli/read_full.h"
 #include "cli/sort_command.h"
 #include "cli/sort_plan.h"
 
@@ -177,24 +178,10 @@ static int push(load *l, size_t n)
 	return st == EM_OK ? 0 : report(l, st);
 }
 
-static ssize_t read_full(int fd, char *buf, size_t bytes)
-{
-	size_t have = 0;
-	ssize_t n = 1;
-
-	while (have < bytes && n != 0) {
-		n = read(fd, buf + have, bytes - have);
-		if (n < 0 && errno != EINTR)
-			return -1;
-		have += n > 0 ? (size_t)n : 0;
-		n = n < 0 ? 1 : n;
-	}
-	return (ssize_t)have;
-}
-
 static int push_open_file(load *l, int fd, const char *name)
 {
 	const size_t size = (size_t)l->so->keys.record_size;
+	const uint64_t least = size_left(fd);
 	uint64_t at = 0;
 	ssize_t got;
 
@@ -215,7 +202,11 @@ static int push_open_file(load *l, int fd, const char *name)
 		l->read += (uint64_t)got;
 		progress_update(&l->bar, "read", l->read, 0);
 	} while ((size_t)got == l->room);
-	return 0;
+	if (at >= least)
+		return 0;
+	message(l->so->command, "%s: only %" PRIu64 " bytes could be read: it had %" PRIu64 " when it was opened", name,
+		at, least);
+	return -1;
 }
 
 static int push_files(load *l)

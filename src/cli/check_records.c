@@ -20,6 +20,7 @@
 #include "cli/check_options.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "cli/read_full.h"
 #include "cli/scan.h"
 
 /* What is read and looked at at a time: stays in the cache between the two. */
@@ -50,37 +51,6 @@ static uint64_t total_size(const char *const *path, uint32_t n)
 		total += (uint64_t)sb.st_size;
 	}
 	return total;
-}
-
-/* What a file has from here on, as far as that is known: one without blocks may only say so, as those of /sys do. */
-static uint64_t size_left(int fd)
-{
-	struct stat sb;
-	off_t at;
-
-	if (fstat(fd, &sb) || !S_ISREG(sb.st_mode) || sb.st_blocks == 0)
-		return 0;
-	at = lseek(fd, 0, SEEK_CUR);
-	return at >= 0 && at < sb.st_size ? (uint64_t)(sb.st_size - at) : 0;
-}
-
-/* Fill buf as far as the file reaches. Returns the bytes, or -1 with errno. */
-static ssize_t read_full(int fd, unsigned char *buf, size_t bytes)
-{
-	size_t have = 0;
-	ssize_t n;
-
-	while (have < bytes) {
-		n = read(fd, buf + have, bytes - have);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			break;
-		have += (size_t)n;
-	}
-	return (ssize_t)have;
 }
 
 /* Look at the n records in the buffer, which begin with that record of the file; name the first disorder of all. */

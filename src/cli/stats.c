@@ -14,6 +14,8 @@
 #include "cli/size.h"
 #include "cli/stats.h"
 
+#define JSON_ROOM 8192
+
 double process_cpu_seconds(void)
 {
 	struct rusage ru;
@@ -45,35 +47,19 @@ static int took_place(const em_phase_stats *p)
 	return p->seconds > 0 || p->bytes_read || p->bytes_written;
 }
 
+/* The sums of the phases, what the command has of its own, and then all that the library tells. */
 static void print_json(FILE *to, const em_sort_stats *st, double seconds, double cpu_seconds)
 {
 	const em_phase_stats sum = total_of(st);
-	em_phase_stats p = EM_PHASE_STATS_INIT;
-	const char *between = "";
-	uint32_t i;
+	char text[JSON_ROOM] = "{}";
 
+	em_sort_stats_json(st, text, sizeof(text));
 	fprintf(to,
 		"{\"seconds\": %.6f, \"cpu_seconds\": %.6f, \"bytes_read\": %" PRIu64 ", \"bytes_written\": %" PRIu64
-		", \"ios_read\": %" PRIu64 ", \"ios_written\": %" PRIu64 ", \"io_wait\": %.6f, \"runs\": %" PRIu64
-		", \"passes\": %" PRIu32 ", \"fan_in\": %" PRIu32 ", \"block_size\": %" PRIu64 ", \"threads\": %" PRIu32
-		", \"peak_memory\": %" PRIu64 ", \"peak_scratch\": %" PRIu64 ", \"peak_scratch_held\": %" PRIu64
-		", \"kept_records\": %" PRIu64 ", \"packed_from\": %" PRIu64 ", \"packed_to\": %" PRIu64
-		", \"memory_bytes\": %" PRIu64 ", \"phases\": [",
+		", \"ios_read\": %" PRIu64 ", \"ios_written\": %" PRIu64 ", \"io_wait\": %.6f, \"block_size\": %" PRIu64
+		", %s\n",
 		seconds, cpu_seconds, sum.bytes_read, sum.bytes_written, sum.ios_read, sum.ios_written, sum.io_wait,
-		st->runs, st->passes, st->fan_in, st->block_bytes, st->threads, st->peak_memory, st->peak_scratch,
-		st->peak_scratch_held, st->kept_records, st->packed_from, st->packed_to, st->memory_bytes);
-	for (i = 0; em_sort_stats_phase(st, i, &p) == EM_OK; i++) {
-		if (!took_place(&p))
-			continue;
-		fprintf(to,
-			"%s{\"name\": \"%s\", \"seconds\": %.6f, \"cpu_seconds\": %.6f, \"bytes_read\": %" PRIu64
-			", \"bytes_written\": %" PRIu64 ", \"ios_read\": %" PRIu64 ", \"ios_written\": %" PRIu64
-			", \"io_wait\": %.6f}",
-			between, em_phase_name(i), p.seconds, p.cpu_seconds, p.bytes_read, p.bytes_written, p.ios_read,
-			p.ios_written, p.io_wait);
-		between = ", ";
-	}
-	fputs("]}\n", to);
+		st->block_bytes, text + 1);
 }
 
 static void text_row(FILE *to, const char *name, double seconds, double cpu_seconds, const em_phase_stats *p)

@@ -311,6 +311,10 @@ em_status emi_btree_cursor_put(em_btree_cursor *c, const void *record, em_errinf
 /* btree_ahead.c: the leaf that is pinned is going to be followed by so many that way: begin to read them. */
 void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n);
 
+/* Somebody goes along all leaves, and is at that which the path leads to: begin to read those that come next, as far as
+ * their node is the same. */
+void emi_btree_ahead_along(em_btree *t, const emi_btree_path *path);
+
 /* btree_many.c: copy, for each of n keys, the first record that is not before it, or, upper, that is behind it, and,
  * equal, has that key, to its place; found[], which may be NULL, says for which there is one. */
 em_status emi_btree_get_many(em_btree *t, const char *keys, uint64_t n, int upper, int equal, char *records,

@@ -8,6 +8,9 @@
  */
 #include "container/btree.h"
 
+#define ALONG_SHARE 4u          /* of the frames are for what a walk along all leaves wants next, ... */
+#define ALONG_MOST 64u          /* ... and no more than so many */
+
 static void hint(em_btree *t, uint64_t leaf)
 {
 	const em_bid bid = { 0, 0, leaf * t->leaves.bytes };
@@ -46,4 +49,19 @@ void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_
 		if (st == EM_OK)
 			hint(t, path.id[0]);
 	}
+}
+
+void emi_btree_ahead_along(em_btree *t, const emi_btree_path *path)
+{
+	const uint32_t share = t->plan.leaf_frames / ALONG_SHARE, most = share < ALONG_MOST ? share : ALONG_MOST;
+	const uint32_t child = path->child[1];
+	emi_btree_pin pin = { 0 };
+	uint32_t i;
+
+	if (t->height == 0 || emi_btree_node_of(t, path->id[1], 1, EM_CACHE_READ, &pin, NULL) != EM_OK)
+		return;
+	/* At the first one, all; then one more each time. */
+	for (i = child == 0 ? 1 : most; i <= most && i < pin.u.node->n - child; i++)
+		hint(t, emi_btree_child_id(t, pin.u.node, child + i));
+	emi_btree_unpin_node(t, &pin, 0);
 }

@@ -21,8 +21,6 @@
 #define BUFFERS 2u
 #define BUFFER_MOST ((size_t)1 << 20)
 #define MEMORY_SHARE 32u        /* of the context's, for a buffer of leaves */
-#define AHEAD_SHARE 4u          /* of the frames are for leaves that are read ahead, ... */
-#define AHEAD_MOST 64u          /* ... and no more than that */
 
 /* The blocks of a level, or the header. */
 typedef struct row {
@@ -41,7 +39,6 @@ typedef struct saver {
 	emi_sink *sink;
 	emi_btree_header *header;
 	emi_btree_path path;
-	uint32_t ahead;         /* leaves that are read ahead */
 	uint64_t records;
 	row front;              /* the header */
 	row row[EMI_BTREE_HEIGHT_MOST + 1];
@@ -254,29 +251,6 @@ static em_status give_up(saver *s, uint64_t sum, em_errinfo *err)
 	return EM_OK;
 }
 
-/* Have leaves read ahead: those of the same node that come `from' to `to' leaves later. */
-static em_status look_ahead(saver *s, uint32_t from, uint32_t to, em_errinfo *err)
-{
-	em_btree *t = s->t;
-	const uint32_t child = s->path.child[1];
-	emi_btree_pin pin = { 0 };
-	uint32_t i;
-	em_status st;
-
-	if (t->height == 0)
-		return EM_OK;
-	st = emi_btree_node_of(t, s->path.id[1], 1, EM_CACHE_READ, &pin, err);
-	if (st != EM_OK)
-		return st;
-	for (i = from; i <= to && i < pin.u.node->n - child; i++) {
-		const em_bid bid = { 0, 0, emi_btree_child_id(t, pin.u.node, child + i) * t->leaves.bytes };
-
-		emi_cache_hint(t->leaves.cache, bid);
-	}
-	emi_btree_unpin_node(t, &pin, 0);
-	return EM_OK;
-}
-
 /* The leaf that the path leads to, with its records in order. */
 static em_status save_leaf(saver *s, em_errinfo *err)
 {
@@ -285,10 +259,8 @@ static em_status save_leaf(saver *s, em_errinfo *err)
 	const emi_leaf_place to = emi_btree_leaf_in(t, place_of(r), t->plan.leaf_bytes);
 	emi_btree_pin pin = { 0 };
 	uint64_t sum;
-	em_status st = look_ahead(s, s->path.child[1] == 0 ? 1 : s->ahead, s->ahead, err);
+	em_status st = emi_btree_leaf(t, s->path.id[0], EM_CACHE_READ, &pin, err);
 
-	if (st == EM_OK)
-		st = emi_btree_leaf(t, s->path.id[0], EM_CACHE_READ, &pin, err);
 	if (st != EM_OK)
 		return st;
 	memset(to.leaf, 0, to.bytes);
@@ -296,6 +268,7 @@ static em_status save_leaf(saver *s, em_errinfo *err)
 	t->form.kind->copy(&t->form, emi_btree_place(t, &pin), 0, pin.u.leaf->n, to.leaf + 1);
 	to.leaf->n = pin.u.leaf->n;
 	emi_btree_unpin_leaf(t, &pin, 0);
+	emi_btree_ahead_along(t, &s->path);
 	if (r->done != 0)
 		to.leaf->prev = r->done - 1;
 	if (r->done + 1 < r->blocks)
@@ -399,7 +372,6 @@ em_status emi_btree_save(em_btree *t, const char *path, em_errinfo *err)
 	if (s == NULL)
 		return err->status;
 	s->t = t;
-	s->ahead = t->plan.leaf_frames / AHEAD_SHARE < AHEAD_MOST ? t->plan.leaf_frames / AHEAD_SHARE : AHEAD_MOST;
 	st = save(s, path, err);
 	end_row(&s->front, ctx);
 	for (level = 0; level <= EMI_BTREE_HEIGHT_MOST; level++)

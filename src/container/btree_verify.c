@@ -130,6 +130,7 @@ static em_status check_next(em_btree *t, walk *w, em_errinfo *err)
 
 	if (st != EM_OK)
 		return st;
+	emi_btree_ahead_along(t, &w->path);
 	st = check_leaf(t, w, &pin, &own);
 	w->before = pin.id;
 	w->leaves++;

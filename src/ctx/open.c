@@ -31,6 +31,7 @@
 #include "base/process.h"
 #include "base/structs.h"
 #include "base/workers.h"
+#include "ctx/open.h"
 #include "io/backend.h"
 #include "io/queue.h"
 #include "kern/kern.h"
@@ -73,7 +74,7 @@ static em_status check_opts(const em_ctx_opts *o, em_errinfo *err)
 	if (o->priority < EM_PRIORITY_WRITE || o->priority > EM_PRIORITY_NONE)
 		return emi_fail(err, EM_ERR_INVAL, "priority is %" PRId32 ": it must be one of EM_PRIORITY_...",
 				o->priority);
-	if ((o->flags & ~(EM_CTX_CHECKED | EM_CTX_RAISE)) != 0)
+	if ((o->flags & ~(EM_CTX_CHECKED | EM_CTX_RAISE | EM_CTX_LOG_CALLER)) != 0)
 		return emi_fail(err, EM_ERR_INVAL, "unknown flags 0x%" PRIx32, o->flags);
 	if (o->threads > EMI_MAX_THREADS)
 		return emi_fail(err, EM_ERR_INVAL, "threads is %" PRIu32 ": it must not exceed %u", o->threads,
@@ -348,9 +349,13 @@ static em_status open_ctx(em_ctx **out, const em_ctx_opts *opts, em_errinfo *err
 	ctx.flags = o.flags;
 	ctx.log = o.log;
 	ctx.log_user = o.log_user;
+	ctx.log_free = o.log_free;
+	ctx.allocator_free = o.allocator_free;
 	st = choose_allocator(&ctx, o.allocator, err);
 	if (st != EM_OK)
 		return st;
+	if (o.allocator == NULL)
+		ctx.allocator_free = NULL;
 	emi_memory_bounds(bounds);
 	st = choose_memory(&ctx, o.memory, bounds, err);
 	if (st != EM_OK)
@@ -372,6 +377,17 @@ static em_status open_ctx(em_ctx **out, const em_ctx_opts *opts, em_errinfo *err
 	return EM_OK;
 }
 
+void emi_ctx_forget(const em_ctx_opts *opts)
+{
+	em_allocator a = EM_ALLOCATOR_INIT;
+	em_ctx_opts o;
+
+	if (opts == NULL || EMI_STRUCT_TAKE(em_ctx_opts, &o, opts, NULL) != EM_OK ||
+	    (o.allocator != NULL && EMI_STRUCT_TAKE(em_allocator, &a, o.allocator, NULL) != EM_OK))
+		return;
+	emi_ctx_free_users(o.log_free, o.log_user, o.allocator != NULL ? o.allocator_free : NULL, a.user);
+}
+
 em_status em_ctx_open(em_ctx **out, const em_ctx_opts *opts)
 {
 	em_errinfo err;
@@ -383,6 +399,8 @@ em_status em_ctx_open(em_ctx **out, const em_ctx_opts *opts)
 	st = emi_given(out, "out", &err);
 	if (st == EM_OK)
 		st = open_ctx(out, opts, &err);
+	if (st != EM_OK)
+		emi_ctx_forget(opts);
 	return emi_tell(EMI_ERRINFO_OF(em_ctx_opts, opts), st, &err);
 }
 

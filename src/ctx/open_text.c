@@ -19,6 +19,7 @@
 #include "base/options.h"
 #include "base/structs.h"
 #include "base/workers.h"
+#include "ctx/open.h"
 #include "io/queue.h"
 
 #define AT(field) offsetof(em_ctx_opts, field)
@@ -41,6 +42,7 @@ static const emi_option table[] = {
 	{ "block-size", EMI_OPTION_SIZE, 0, AT(block_bytes), 0, UINT64_C(1) << 30, NULL },
 	{ "checked", EMI_OPTION_FLAG, EM_CTX_CHECKED, AT(flags), 0, 0, NULL },
 	{ "raise", EMI_OPTION_FLAG, EM_CTX_RAISE, AT(flags), 0, 0, NULL },
+	{ "log-caller", EMI_OPTION_FLAG, EM_CTX_LOG_CALLER, AT(flags), 0, 0, NULL },
 };
 
 typedef struct context_text {
@@ -197,6 +199,8 @@ static em_status open_parsed(em_ctx **out, context_text *t, em_ctx *from, em_err
 	em_ctx *ctx = NULL;
 
 	t->ctx.errinfo = err;
+	/* The piece goes back to the allocator before its user is no more: see em_ctx_open_text(). */
+	t->ctx.log_free = t->ctx.allocator_free = NULL;
 	if (st == EM_OK)
 		st = em_ctx_open(&ctx, &t->ctx);
 	if (st == EM_OK && t->simulated)
@@ -229,6 +233,17 @@ static em_status open_text(em_ctx **out, const char *text, const em_ctx_opts *op
 	return st == EM_OK ? open_parsed(out, &t, &from, err) : st;
 }
 
+/* It calls what options have for the users of log and allocator. */
+static void adopt(em_ctx *ctx, const em_ctx_opts *opts)
+{
+	em_ctx_opts o;
+
+	if (opts == NULL || EMI_STRUCT_TAKE(em_ctx_opts, &o, opts, NULL) != EM_OK)
+		return;
+	ctx->log_free = o.log_free;
+	ctx->allocator_free = o.allocator != NULL ? o.allocator_free : NULL;
+}
+
 em_status em_ctx_open_text(em_ctx **out, const char *text, const em_ctx_opts *opts)
 {
 	em_errinfo err;
@@ -242,5 +257,9 @@ em_status em_ctx_open_text(em_ctx **out, const char *text, const em_ctx_opts *op
 		st = emi_given(text, "text", &err);
 	if (st == EM_OK)
 		st = open_text(out, text, opts, &err);
+	if (st == EM_OK)
+		adopt(*out, opts);
+	else
+		emi_ctx_forget(opts);
 	return emi_tell(EMI_ERRINFO_OF(em_ctx_opts, opts), st, &err);
 }

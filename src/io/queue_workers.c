@@ -106,6 +106,7 @@ static void *worker(void *arg)
 	uint64_t seen = 0;      /* requests there had been at the last nap */
 	int orphan;
 
+	emi_thread_enter();
 	pthread_mutex_lock(&q->lock);
 	while (!q->quit) {
 		if (q->left) {

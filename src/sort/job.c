@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "block/packer.h"
 #include "sort/phase_stats.h"
 #include "sort/plan_memory.h"
@@ -137,6 +138,7 @@ em_status emi_job_check(emi_job *job, em_errinfo *err)
 
 	if (st != EM_OK)
 		return st;
+	emi_log_tell(job->ctx);
 	st = emi_collation_check(&job->by, err);
 	if (st != EM_OK)
 		return st;
@@ -204,6 +206,7 @@ void emi_job_close(emi_job *job)
 	if (job->ctx == NULL)
 		return;
 	emi_job_release(job);
+	emi_log_tell(job->ctx);
 	emi_collation_close(&job->by);
 	emi_ctx_unref(job->ctx);
 	memset(job, 0, sizeof *job);

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/json.h"
 #include "base/structs.h"
 #include "sort/watch.h"
 
@@ -73,4 +74,35 @@ em_status em_sort_stats_phase(const em_sort_stats *stats, uint32_t phase, em_pha
 	p.ios_read = row[IOS_READ];
 	p.ios_written = row[IOS_WRITTEN];
 	return EMI_STRUCT_GIVE(em_phase_stats, out, &p);
+}
+
+static void put_phase(emi_json *j, uint32_t phase, const em_phase_stats *p)
+{
+	emi_json_open(j, '{');
+	emi_json_key(j, "name");
+	emi_json_text(j, em_phase_name(phase));
+	emi_json_fields(j, "em_phase_stats", p);
+	emi_json_close(j, '}');
+}
+
+size_t em_sort_stats_json(const em_sort_stats *of, char *to, size_t bytes)
+{
+	const em_status st = EMI_STRUCT_CHECK(em_sort_stats, of, NULL);
+	em_phase_stats p = EM_PHASE_STATS_INIT;
+	emi_json j;
+	uint32_t i;
+
+	emi_json_begin(&j, to, bytes);
+	if (st != EM_OK)
+		return 0;
+	emi_json_open(&j, '{');
+	emi_json_fields(&j, "em_sort_stats", of);
+	emi_json_key(&j, "phases");
+	emi_json_open(&j, '[');
+	for (i = 0; em_sort_stats_phase(of, i, &p) == EM_OK; i++)
+		if (p.seconds > 0 || p.bytes_read != 0 || p.bytes_written != 0)
+			put_phase(&j, i, &p);
+	emi_json_close(&j, ']');
+	emi_json_close(&j, '}');
+	return emi_json_end(&j);
 }

@@ -321,6 +321,21 @@ static void test_unique(void **state)
 	of_lines(&c);
 }
 
+/* Records go to scratch, a tree is made there, and then a file. */
+static void test_tree(void **state)
+{
+	const sweep_case c = {
+		.name = "btree load",
+		.args = { "btree", "load", "--record-size=16", "--duplicates", "--leaf-size=4K", "-S", "2M", "-o",
+			  "result", "--direct=off", "--backend=syscall", "--parallel=1", "--no-config", "--no-progress",
+			  "input-0", NULL },
+		.output = "result",
+	};
+
+	(void)state;
+	of_records(&c, RECORDS);
+}
+
 static void test_top(void **state)
 {
 	const sweep_case c = {
@@ -430,6 +445,7 @@ int preload_cases_run(const char *name, int all)
 		cmocka_unit_test(test_merge_lines),
 		cmocka_unit_test(test_merge_records),
 		cmocka_unit_test(test_unique),
+		cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_top),
 		cmocka_unit_test(test_shuffle),
 		cmocka_unit_test(test_top_records),

@@ -184,7 +184,7 @@ static void bad_numbers(void **state)
 	{
 		em_ctx_opts opts = EM_CTX_OPTS_INIT;
 
-		opts.flags = EM_CTX_CHECKED | 4;
+		opts.flags = EM_CTX_CHECKED | 8;
 		must_fail(&opts, EM_ERR_INVAL, &err);
 		assert_non_null(strstr(err.text, "flags 0x5"));
 	}

@@ -33,7 +33,7 @@ static em_ctx *open_ok(const char *text)
 static void test_numbers(void **state)
 {
 	em_ctx *ctx = open_ok("threads=2,memory=48M,fds=20,queue-depth=9,scratch-max=3GB,block-size=64K,priority=read,"
-			      "direct=off,isa=scalar,backend=memory,checked,raise");
+			      "direct=off,isa=scalar,backend=memory,checked,raise,log-caller");
 
 	(void)state;
 	assert_int_equal(em_ctx_threads(ctx), 2);
@@ -46,7 +46,7 @@ static void test_numbers(void **state)
 	assert_int_equal(ctx->direct, EM_DIRECT_OFF);
 	assert_string_equal(em_ctx_isa(ctx), "scalar");
 	assert_string_equal(em_ctx_backend(ctx), "memory");
-	assert_int_equal(ctx->flags, EM_CTX_CHECKED | EM_CTX_RAISE);
+	assert_int_equal(ctx->flags, EM_CTX_CHECKED | EM_CTX_RAISE | EM_CTX_LOG_CALLER);
 	em_ctx_close(ctx);
 	ctx = open_ok("");
 	em_ctx_close(ctx);

@@ -119,6 +119,8 @@ typedef struct em_disks_stats {
 #define EM_DISKS_STATS_INIT { sizeof(em_disks_stats), 0, 0, 0, 0, 0, 0, 0 }
 /** As EM_DISKS_STATS_INIT, by a call (extmem/base.h). */
 EM_API void em_disks_stats_init(em_disks_stats *out, size_t bytes);
+/** It as a JSON object (extmem/base.h). */
+EM_API size_t em_disks_stats_json(const em_disks_stats *of, char *to, size_t bytes);
 
 /**
  * Open the disks of a context, or become another user of them if they are; or open a file. opts may be NULL. Each

@@ -186,6 +186,8 @@ typedef struct em_cache_stats {
 #define EM_CACHE_STATS_INIT { sizeof(em_cache_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** As EM_CACHE_STATS_INIT, by a call (extmem/base.h). */
 EM_API void em_cache_stats_init(em_cache_stats *out, size_t bytes);
+/** It as a JSON object (extmem/base.h). */
+EM_API size_t em_cache_stats_json(const em_cache_stats *of, char *to, size_t bytes);
 
 /**
  * Open an empty cache of blocks on these disks, which takes no memory for blocks yet.

@@ -78,6 +78,8 @@ typedef struct em_element_stats {
 #define EM_ELEMENT_STATS_INIT { sizeof(em_element_stats), 0, 0, 0, 0, 0 }
 /** As EM_ELEMENT_STATS_INIT, by a call (extmem/base.h). */
 EM_API void em_element_stats_init(em_element_stats *out, size_t bytes);
+/** It as a JSON object (extmem/base.h). */
+EM_API size_t em_element_stats_json(const em_element_stats *of, char *to, size_t bytes);
 
 /** The kind of that name ("simple", "buffer", "bufferb", "mapping"), 0 when there is none; and the name of a kind, NULL
  *  when there is none: kinds are numbered from 1 without gaps.  Static; any thread. */

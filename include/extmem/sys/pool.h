@@ -71,6 +71,8 @@ typedef struct em_block_pool_stats {
 #define EM_BLOCK_POOL_STATS_INIT { sizeof(em_block_pool_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** As EM_BLOCK_POOL_STATS_INIT, by a call (extmem/base.h). */
 EM_API void em_block_pool_stats_init(em_block_pool_stats *out, size_t bytes);
+/** It as a JSON object (extmem/base.h). */
+EM_API size_t em_block_pool_stats_json(const em_block_pool_stats *of, char *to, size_t bytes);
 
 /**
  * Open a pool of blocks on these disks, which has no buffers yet.
