@@ -18,6 +18,7 @@ BEGIN {
 	kind["struct em_block_pool *"] = "POOL"
 	kind["const struct em_policy *"] = "POLICY"
 	kind["em_progress_fn"] = "PROGRESS"
+	kind["em_log_fn"] = "LOG"
 	kind["const struct em_disk_opts *const *"] = "DISKS"
 	print "/* SPDX-License-Identifier: BSL-1.0 */\n/* Made by fields.awk: not to be edited. */"
 }

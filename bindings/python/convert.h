@@ -287,6 +287,38 @@ static void emb_request_done(em_request *rq, void *user)
 	emb_fn_free(f);
 }
 
+/** Called by threads of the caller's, with nobody to raise to: EM_CTX_LOG_CALLER. */
+static void emb_log(void *user, int32_t level, const char *line)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	const struct emb_call saved = emb_call;
+	PyGILState_STATE gil;
+	PyObject *x[3], *r;
+
+	if (!Py_IsInitialized())
+		return;
+	gil = PyGILState_Ensure();
+	PyErr_Fetch(&x[0], &x[1], &x[2]);
+	r = PyObject_CallFunction(f->callable, "iy", (int)level, line);
+	if (!r)
+		PyErr_WriteUnraisable(f->callable);
+	Py_XDECREF(r);
+	PyErr_Restore(x[0], x[1], x[2]);
+	PyGILState_Release(gil);
+	emb_call = saved;
+}
+
+static int emb_fill_log(em_ctx_opts *to, PyObject *value)
+{
+	to->log_user = emb_fn_new(value, 0);
+	if (!to->log_user)
+		return -1;
+	to->log = emb_log;
+	to->log_free = emb_fn_free;
+	to->flags |= EM_CTX_LOG_CALLER;
+	return 0;
+}
+
 /* Options. */
 
 static int emb_fill(const struct emb_struct *s, void *to, PyObject *from, PyObject **temp);
@@ -428,8 +460,7 @@ static int emb_fill_progress(char *to, PyObject *value)
 	return 0;
 }
 
-/** Fill a struct from a dict, or None: 0, or -1 with an exception. */
-static int emb_fill(const struct emb_struct *s, void *to, PyObject *from, PyObject **temp)
+static int emb_fill_all(const struct emb_struct *s, void *to, PyObject *from, PyObject **temp)
 {
 	const struct emb_field *f;
 	Py_ssize_t used = 0;
@@ -448,6 +479,8 @@ static int emb_fill(const struct emb_struct *s, void *to, PyObject *from, PyObje
 			*(em_errinfo **)at = &emb_call.detail;
 		else if (f->kind == EMB_PROGRESS && emb_fill_progress(at, value))
 			return -1;
+		else if (f->kind == EMB_LOG)
+			continue;
 		else if (f->kind != EMB_PROGRESS && value && value != Py_None && emb_fill_field(f, at, value, temp))
 			return -1;
 		/* How many there are is the next field, which is a number. */
@@ -460,6 +493,18 @@ static int emb_fill(const struct emb_struct *s, void *to, PyObject *from, PyObje
 		return -1;
 	}
 	return 0;
+}
+
+/** Fill a struct from a dict, or None: 0, or -1 with an exception. */
+static int emb_fill(const struct emb_struct *s, void *to, PyObject *from, PyObject **temp)
+{
+	PyObject *log;
+
+	if (emb_fill_all(s, to, from, temp))
+		return -1;
+	/* Last, as the library frees what it needs, from when it is called. */
+	log = s == &emb_struct_em_ctx_opts && from != Py_None ? PyDict_GetItemString(from, "log") : NULL;
+	return log && log != Py_None ? emb_fill_log((em_ctx_opts *)to, log) : 0;
 }
 
 /** A struct as a dict. */

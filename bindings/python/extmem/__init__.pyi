@@ -52,7 +52,8 @@ class _Object:
                  trace: TracebackType | None, /) -> None: ...
 
 class Context(_Object):
-    def __init__(self, text: str | None = None, *, memory: int | str = 0, threads: int = 0, fds: int = 0, direct: int = 0,
+    def __init__(self, text: str | None = None, *, log: Callable[[int, str], object] | None = None,
+                 memory: int | str = 0, threads: int = 0, fds: int = 0, direct: int = 0,
                  dirs: Sequence[_Path] | None = None, disks: Sequence[dict[str, Any]] | None = None,
                  queue_depth: int = 0, backend: str | None = None, isa: str | None = None, scratch_max: int | str = 0,
                  priority: int = 0, flags: int = 0, block_bytes: int = 0) -> None: ...
@@ -90,7 +91,8 @@ class _Pull(_Object):
 
 class Sorter(_Pull):
     def __init__(self, records: _Spec | Records, key: _Keys | Order = None, *, cmp: _Cmp = None,
-                 ctx: Context | None = None, memory: int | str = 0, unique: bool = False, progress: _Progress | None = None,
+                 ctx: Context | None = None, memory: int | str = 0, unique: bool = False,
+                 progress: _Progress | None = None,
                  **opts: Any) -> None: ...
 
     def push_file(self, path: _Path) -> None: ...
@@ -107,7 +109,8 @@ def sort(data: array.array[_Number], key: _Keys | Order = None, *, records: None
          memory: int | str = 0, unique: Literal[False] = False, ctx: Context | None = None,
          progress: _Progress | None = None, **opts: Any) -> array.array[_Number]: ...
 @overload
-def sort(data: Any, key: _Keys | Order = None, *, records: _Spec | Records = None, cmp: _Cmp = None, memory: int | str = 0,
+def sort(data: Any, key: _Keys | Order = None, *, records: _Spec | Records = None, cmp: _Cmp = None,
+         memory: int | str = 0,
          unique: bool = False, ctx: Context | None = None, progress: _Progress | None = None, **opts: Any) -> Any: ...
 
 def sort_file(inputs: _Paths, output: _Path, key: _Keys | Order = None, *, records: _Spec | Records = "lines",

@@ -36,10 +36,13 @@ def _call(fn, doc=None):
 
 
 class Context(_Object):
-    """Budgets, scratch disks, threads: the fields of em_ctx_opts by name (memory, threads, dirs, disks, ...), or as a text
-    ("memory=64M,threads=2,dir=/fast").  Sizes may be texts, too."""
+    """Budgets, scratch disks, threads: the fields of em_ctx_opts by name (memory, threads, dirs, disks, ...), or as
+    a text ("memory=64M,threads=2,dir=/fast").  Sizes may be texts, too."""
 
-    def __init__(self, text=None, **opts):
+    def __init__(self, text=None, *, log=None, **opts):
+        # log(level, line): 0 to 2, from details to warnings.
+        if log is not None:
+            opts["log"] = lambda level, line: log(level, line.decode(errors="replace"))
         self._h = _c.em_ctx_open(opts) if text is None else _c.em_ctx_open_text(text, opts)
 
     cancel = _call(_c.em_ctx_cancel, "Cancel everything in it, from any thread; it cannot be undone.")

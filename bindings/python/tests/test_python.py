@@ -438,6 +438,22 @@ class Life(Base):
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_log(self):
+        lines = []
+
+        def log(level, line):
+            lines.append((level, line, threading.current_thread() is threading.main_thread()))
+        ctx = extmem.Context(memory="8M", dirs=[self.dir.name], log=log)
+        s = extmem.Sorter("<Q", ctx=ctx, run_records=1000)
+        s.push(self.rng.randbytes(8 << 17))
+        self.assertEqual(s.read().tolist()[0] >= 0, True)
+        with self.assertRaises(TypeError):
+            extmem.Context(log=log, what=1)
+        del s, ctx
+        gc.collect()
+        self.assertTrue(lines)
+        self.assertTrue(all(isinstance(line, str) and here for _, line, here in lines))
+
     def test_sizes(self):
         with extmem.Context("memory=8M,threads=1", flags=0) as ctx:
             self.assertEqual((ctx.stats()["memory"], ctx.stats()["threads"]), (8 << 20, 1))
