@@ -25,9 +25,9 @@
  *
  * Structure.  Records are in leaves, and above them are nodes with keys.  Both are blocks, of sizes of their own, and
  * both have caches: leaves of 32 KiB, as smaller ones take hardly less time to read, and nodes of 4 KiB.  The root is
- * always in memory.  Leaves know their neighbours.  A leaf that is full is split; where the new record comes behind
- * all others in it nearly all of these stay, so records that come in ascending order, anywhere, leave full leaves
- * behind.  What has lost so many that it is less than a third full gets some from a neighbour, or becomes one with it.
+ * always in memory.  Leaves know their neighbours.  A leaf that is full shares its records with a neighbour, or, when
+ * that is full, too, the two become three: so leaves are two thirds full at least, as long as nothing is taken out.
+ * Records that come in ascending or descending order, anywhere, leave full leaves behind.  What has lost so many that it is less than a third full gets some from a neighbour, or becomes one with it.
  *
  * Small trees.  Nothing is on a disk before the caches are full, and memory grows with the records: a tree with few of
  * them has one small piece of memory.
@@ -170,7 +170,8 @@ EM_API uint64_t em_btree_key_bytes(const em_btree *t);
  *   EM_ERR_MEMLIMIT, EM_ERR_NOMEM  no memory
  *   EM_ERR_CANCELED  the context was; as long as a call needs nothing but memory it may not notice
  *   EM_ERR_FORK      the context is the parent process's; likewise
- * I/O: the way down; one leaf in B/2 inserts, or less, is split, which writes another leaf.
+ * I/O: the way down.  A leaf that is full is split together with its neighbour, which may be read for that: one in B/3
+ * inserts, or less.
  */
 EM_API EM_NODISCARD em_status em_btree_insert(em_btree *t, const void *record);
 
@@ -194,8 +195,9 @@ EM_API EM_NODISCARD em_status em_btree_count(em_btree *t, const void *from, cons
 EM_API EM_NODISCARD em_status em_btree_erase(em_btree *t, const void *key, void *record);
 
 /** Take out all records whose keys are not less than `from' and less than `to'; NULL: from the first one, and with the
- *  last one.  *erased, which may be NULL, is how many they were, also after a failure.  I/O: a scan, whose leaves are
- *  written or given back. */
+ *  last one.  *erased, which may be NULL, is how many they were, also after a failure.  I/O: a scan, as only leaves
+ *  know how many records they have.  Those that lose all are given back and not written, but for the one before and
+ *  the one behind the range. */
 EM_API EM_NODISCARD em_status em_btree_erase_range(em_btree *t, const void *from, const void *to, uint64_t *erased);
 
 /** Take out all records with that key.  *erased likewise; none is EM_OK, too. */
@@ -232,7 +234,12 @@ EM_API EM_NODISCARD em_status em_btree_lower_bound_many(em_btree *t, const void 
  * Add n records, in any order: as em_btree_insert() or em_btree_upsert() of each would, but they are sorted first, by
  * an em_sorter with what memory the context has left.  So they come to one leaf after the other, and the next ones are
  * read ahead.  An empty tree is loaded.  *inserted, which may be NULL, is how many entered; of others there was one
- * with an equal key.  After a failure some have entered, as it says: without duplicates the call may be tried again.
+ * with an equal key.
+ *
+ * After a failure some have entered, and the tree is as if only these had come.  Without duplicates the call may be
+ * tried again as it is.  With EM_BTREE_DUPLICATES a record would enter twice by that: those that have entered are the
+ * first *inserted of the records in the order of the tree, equal ones in the order of the call.  So what is left is
+ * known to who sorts them (stably) and leaves these out.  Of an upsert all may be tried again.
  *
  * Returns as em_sorter_push(), em_sorter_finish(), em_sorter_next(), too.
  * I/O: that of sorting, and each leaf that is changed is read once, and written.

@@ -213,6 +213,19 @@ em_status emi_store_write(emi_store *s, emi_request *rq, const void *buf, size_t
 	return st;
 }
 
+em_status emi_store_write_run(emi_store *s, emi_request *rq, const void *buf, size_t block_bytes, em_bid bid,
+			      uint32_t *n, emi_io_stats *io, em_errinfo *err)
+{
+	const em_status st = s->kind->side_by_side != NULL ? s->kind->side_by_side(s, bid, n, err) : EM_OK;
+
+	if (st != EM_OK) {
+		memset(rq, 0, sizeof *rq);
+		rq->status = st;
+		return st;
+	}
+	return emi_store_write(s, rq, buf, *n * block_bytes, bid, io, err);
+}
+
 em_status emi_store_fetch(emi_store *s, void *buf, size_t bytes, em_bid bid, emi_io_stats *io, em_errinfo *err)
 {
 	const emi_span span = {bid, bytes};

@@ -130,6 +130,11 @@ void emi_store_read_written(emi_store *s, emi_request *rq, void *buf, size_t byt
 em_status emi_store_write(emi_store *s, emi_request *rq, const void *buf, size_t bytes, em_bid bid, emi_io_stats *io,
 			  em_errinfo *err);
 
+/* Begin to write up to *n blocks of that size, which follow each other in an array or a file, and which lie so in buf:
+ * *n becomes how many they are, at least one, as their places have to be side by side.  As emi_store_write(). */
+em_status emi_store_write_run(emi_store *s, emi_request *rq, const void *buf, size_t block_bytes, em_bid bid,
+			      uint32_t *n, emi_io_stats *io, em_errinfo *err);
+
 /* Read the newest contents now, whoever has them. */
 em_status emi_store_fetch(emi_store *s, void *buf, size_t bytes, em_bid bid, emi_io_stats *io, em_errinfo *err);
 

@@ -100,6 +100,7 @@ static em_status array_write(emi_store *s, emi_request *rq, const void *buf, siz
 	em_bid *place = place_of(s, bid.offset);
 	em_errinfo own = EM_ERRINFO_INIT;
 	em_status st = EM_OK;
+	uint64_t here;
 
 	if (place == NULL)
 		st = settle(s, bid.offset / s->array.block_bytes, &place, &own);
@@ -108,9 +109,36 @@ static em_status array_write(emi_store *s, emi_request *rq, const void *buf, siz
 			*err = own;
 		return st;
 	}
-	place->reserved = (uint32_t)(s->length - bid.offset < bytes ? s->length - bid.offset : bytes);
+	/* Of a run the others have theirs. */
+	here = s->array.block_bytes < bytes ? s->array.block_bytes : bytes;
+	place->reserved = (uint32_t)(s->length - bid.offset < here ? s->length - bid.offset : here);
 	emi_block_write(s->disk, rq, buf, bytes, bid_of(place), io);
 	return EM_OK;
+}
+
+/* Those that have no place get one. */
+static em_status side_by_side(emi_store *s, em_bid bid, uint32_t *n, em_errinfo *err)
+{
+	const uint64_t bytes = s->array.block_bytes;
+	em_bid *place, first = bid;
+	em_errinfo own = EM_ERRINFO_INIT;
+	uint32_t k;
+
+	for (k = 0; k < *n; k++) {
+		const uint64_t offset = bid.offset + k * bytes;
+
+		place = place_of(s, offset);
+		if (place == NULL && settle(s, offset / bytes, &place, &own) != EM_OK)
+			break;
+		place->reserved = (uint32_t)bytes;
+		if (k == 0)
+			first = *place;
+		else if (place->disk != first.disk || place->offset != first.offset + k * bytes)
+			break;
+	}
+	*n = k;
+	/* Of those behind the first nobody needs to know yet. */
+	return k != 0 ? EM_OK : emi_fail(err, own.status, "%s", own.text);
 }
 
 static void drop(emi_store *s, em_bid *place)
@@ -184,7 +212,7 @@ static void array_close(emi_store *s)
 	emi_free_array(s->ctx, s->array.part, s->array.parts, sizeof *s->array.part);
 }
 
-static const emi_store_kind array = { array_read, array_write, NULL, array_free, array_resize, array_resized,
+static const emi_store_kind array = { array_read, array_write, side_by_side, NULL, array_free, array_resize, array_resized,
 				      array_close };
 
 em_status emi_store_open_array(emi_store **out, em_ctx *ctx, size_t block_bytes, const em_placement *place,

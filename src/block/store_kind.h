@@ -12,6 +12,8 @@ typedef struct emi_store_kind {
 	int (*read)(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io);
 	em_status (*write)(emi_store *s, emi_request *rq, const void *buf, size_t bytes, em_bid bid, emi_io_stats *io,
 			   em_errinfo *err);
+	/* Have as many of the first *n blocks as lie side by side, one at least, and say how many.  NULL: all do. */
+	em_status (*side_by_side)(emi_store *s, em_bid bid, uint32_t *n, em_errinfo *err);
 	/* NULL: blocks are neither allocated nor freed, or it has no length. */
 	em_status (*alloc)(emi_store *s, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n,
 			   em_errinfo *err);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /* btree.c -- see btree.h: opening, closing, and blocks. */
-#include "container/btree_file.h"
+#include "container/btree.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/context.h"
 #include "base/memory.h"
+#include "container/btree_behind.h"
+#include "container/btree_file.h"
 
 #define STEP_SHARE 4u           /* arrays grow by this part of what they have */
 #define STEP_LEAST 64u          /* blocks */
@@ -125,7 +127,7 @@ uint64_t emi_btree_memory(const emi_btree_plan *p, uint64_t records)
 
 	return blocks_memory(p->leaf_bytes, p->leaf_frames, 2 * leaves) +
 	       blocks_memory(p->node_bytes, p->node_frames, 2 * nodes) + 3 * (uint64_t)p->leaf_bytes +
-	       2 * p->node_bytes + 3 * (p->record + ALIGN);
+	       2 * p->node_bytes + 3 * (p->record + ALIGN) + (leaves > p->leaf_frames ? emi_btree_behind_memory(p) : 0);
 }
 
 em_status emi_btree_clear(em_btree *t, em_errinfo *err)
@@ -262,19 +264,34 @@ static em_status cover(emi_btree_blocks *b, uint64_t id, em_errinfo *err)
 	return emi_store_resize(b->store, (id + 1) * b->bytes, err);
 }
 
-static em_status new_block(em_btree *t, emi_btree_blocks *b, emi_btree_pin *pin, em_errinfo *err)
+static em_status new_number(em_btree *t, emi_btree_blocks *b, uint64_t *id, em_errinfo *err)
 {
-	uint64_t id;
-	em_status st = emi_btree_ids_take(&b->ids, t->object.ctx, &id, err);
+	em_status st = emi_btree_ids_take(&b->ids, t->object.ctx, id, err);
 
 	if (st != EM_OK)
 		return st;
-	st = cover(b, id, err);
-	if (st == EM_OK)
-		st = pin_block(b, id, EM_CACHE_FRESH, pin, err);
+	st = cover(b, *id, err);
+	if (st != EM_OK)
+		emi_btree_ids_give(&b->ids, *id);
+	return st;
+}
+
+static em_status new_block(em_btree *t, emi_btree_blocks *b, emi_btree_pin *pin, em_errinfo *err)
+{
+	uint64_t id;
+	em_status st = new_number(t, b, &id, err);
+
+	if (st != EM_OK)
+		return st;
+	st = pin_block(b, id, EM_CACHE_FRESH, pin, err);
 	if (st != EM_OK)
 		emi_btree_ids_give(&b->ids, id);
 	return st;
+}
+
+em_status emi_btree_leaf_number(em_btree *t, uint64_t *id, em_errinfo *err)
+{
+	return new_number(t, &t->leaves, id, err);
 }
 
 em_status emi_btree_new_leaf(em_btree *t, emi_btree_pin *pin, em_errinfo *err)

@@ -23,9 +23,9 @@
  *
  * A tree that was saved (btree_file.h) is read by the same code: its blocks are in parts of a file, in place of arrays.
  *
- * Files.  btree.c opens, closes, and has blocks; btree_find.c comes down; btree_change.c inserts and takes out;
- * btree_verify.c looks at everything; btree_save.c, btree_file.c and btree_seen.c are about files.  What the public
- * calls check is in public_btree.c and its relatives.
+ * Files.  btree.c opens, closes, and has blocks; btree_find.c comes down; btree_change.c inserts and takes out, and
+ * btree_erase.c whole leaves; btree_verify.c looks at everything; btree_save.c, btree_file.c and btree_seen.c are about
+ * files.  What the public calls check is in public_btree.c and its relatives.
  */
 #ifndef EMI_BTREE_H
 #define EMI_BTREE_H
@@ -86,6 +86,7 @@ struct em_btree {
 	emi_btree_blocks leaves, nodes;
 	emi_btree_cursors cursors;
 	uint64_t splits, shares, fusions; /* of leaves and nodes */
+	uint64_t loaded;        /* leaves that were written past the cache */
 	struct emi_btree_load *loader; /* that is making the tree; NULL: none */
 	struct emi_btree_file *file; /* that it was saved to, and is read from; NULL: none */
 };
@@ -147,6 +148,9 @@ static inline void emi_btree_unpin_leaf(em_btree *t, emi_btree_pin *pin, int dir
 		emi_btree_unpin_block(t, pin, dirty);
 	pin->u.at = NULL;
 }
+
+/* The number of a new leaf, which is nowhere yet. */
+em_status emi_btree_leaf_number(em_btree *t, uint64_t *id, em_errinfo *err);
 
 /* btree_seen.c: a block has come from a file: it is marked; 0: it has the mark already, which is damage. */
 int emi_btree_mark(void *block);
@@ -266,6 +270,14 @@ em_status emi_btree_begin(em_btree *t, em_errinfo *err);
  * as emi_btree_path_to(). */
 em_status emi_btree_unlean(em_btree *t, const emi_btree_probe *probe, uint64_t leaf, em_errinfo *err);
 
+/* The same of the nodes only, so that the leaf may be taken out of the one above it. */
+em_status emi_btree_unlean_nodes(em_btree *t, const emi_btree_probe *probe, uint64_t leaf, em_errinfo *err);
+
+/* btree_erase.c: take out all records from `from' on that are before `to', or, through, not behind it, as far as leaves
+ * have no others.  *erased counts also after a failure. */
+em_status emi_btree_erase_leaves(em_btree *t, const emi_btree_probe *from, const emi_btree_probe *to, int through,
+				 uint64_t *erased, em_errinfo *err);
+
 /* btree_change.c */
 
 /* Add a record.  EM_EXISTS: there is one, which stays, or, replace, is overwritten.  cursor: NULL, or it stands on the
@@ -285,6 +297,10 @@ em_status emi_btree_erase_range(em_btree *t, const emi_btree_probe *from, const 
 
 /* Copy the first or the last record; take it out, too.  EM_NOT_FOUND. */
 em_status emi_btree_end(em_btree *t, int last, int pop, void *record, em_errinfo *err);
+
+/* The first record that is not before `from', which may be NULL.  EM_NOT_FOUND. */
+em_status emi_btree_find_from(em_btree *t, const emi_btree_probe *from, uint32_t mode, emi_btree_spot *spot,
+			      em_errinfo *err);
 
 /* How many records there are from `from' on that are not behind `to'. */
 em_status emi_btree_count(em_btree *t, const emi_btree_probe *from, const emi_btree_probe *to, uint64_t *n,

@@ -171,9 +171,8 @@ static int is_behind(const em_btree *t, const char *record, const emi_btree_prob
 	return through ? c > 0 : c >= 0;
 }
 
-/* The first record of a range.  EM_NOT_FOUND. */
-static em_status find_from(em_btree *t, const emi_btree_probe *from, uint32_t mode, emi_btree_spot *spot,
-			   em_errinfo *err)
+em_status emi_btree_find_from(em_btree *t, const emi_btree_probe *from, uint32_t mode, emi_btree_spot *spot,
+			      em_errinfo *err)
 {
 	em_status st;
 
@@ -210,11 +209,12 @@ em_status emi_btree_erase_range(em_btree *t, const emi_btree_probe *from, const 
 {
 	emi_btree_probe probe;
 	emi_btree_spot spot;
-	em_status st = EM_OK;
+	em_status st = emi_btree_erase_leaves(t, from, to, through, erased, err);
 	int more = 1;
 
+	/* What is left is in two leaves. */
 	while (st == EM_OK && more) {
-		st = find_from(t, from, EM_CACHE_WRITE, &spot, err);
+		st = emi_btree_find_from(t, from, EM_CACHE_WRITE, &spot, err);
 		if (st != EM_OK)
 			break;
 		if (!may_take(t, &spot.pin)) {
@@ -274,7 +274,7 @@ em_status emi_btree_count(em_btree *t, const emi_btree_probe *from, const emi_bt
 			  em_errinfo *err)
 {
 	emi_btree_spot spot;
-	em_status st = find_from(t, from, EM_CACHE_READ, &spot, err);
+	em_status st = emi_btree_find_from(t, from, EM_CACHE_READ, &spot, err);
 
 	*n = 0;
 	while (st == EM_OK) {

@@ -13,6 +13,7 @@ em_status emi_btree_load_open(emi_btree_load *l, em_btree *t, const em_btree_loa
 	uint32_t most;
 
 	l->tree = t;
+	l->behind.tree = t;
 	l->leaf_fill = o->leaf_fill != 0 ? o->leaf_fill : 100;
 	l->skip = (o->flags & EM_BTREE_LOAD_SKIP) != 0;
 	most = (uint32_t)((uint64_t)t->plan.fan * node_fill / 100);
@@ -45,6 +46,8 @@ void emi_btree_load_close(emi_btree_load *l)
 	for (k = 0; k <= EMI_BTREE_HEIGHT_MOST + 1; k++)
 		free_level(l, &l->level[k]);
 	emi_btree_unpin_leaf(t, &l->leaf, 0);
+	if (l->behind.tree != NULL)
+		emi_btree_behind_close(&l->behind);
 	if (!l->done && l->first != EMI_BTREE_NONE)
 		(void)emi_btree_clear(t, NULL);
 	emi_free(t->object.ctx, l->last, t->plan.record);
@@ -135,9 +138,10 @@ static em_status next_leaf(emi_btree_load *l, const char *record, em_errinfo *er
 	if (st == EM_OK)
 		st = have_room(l, 1, err);
 	if (st == EM_OK)
-		st = emi_btree_new_leaf(t, &pin, err);
+		st = emi_btree_behind_leaf(&l->behind, l->leaves, &pin, err);
 	if (st != EM_OK)
 		return st;
+	l->leaves++;
 	place = emi_btree_place(t, &pin);
 	t->form.kind->init(&t->form, place);
 	l->room = (uint32_t)((uint64_t)t->form.kind->room(&t->form, place) * l->leaf_fill / 100);
@@ -259,8 +263,10 @@ static em_status be_tree(emi_btree_load *l, em_errinfo *err)
 {
 	em_btree *t = l->tree;
 	uint32_t top = EMI_BTREE_HEIGHT_MOST, level;
-	em_status st = EM_OK;
+	em_status st;
 
+	l->ending = 1;
+	st = emi_btree_behind_finish(&l->behind, err);
 	while (top != 0 && !l->level[top].used)
 		top--;
 	for (level = 1; level < top && st == EM_OK; level++)
@@ -292,7 +298,7 @@ em_status emi_btree_load_finish(emi_btree_load *l, em_errinfo *err)
 	em_status st = EM_OK;
 
 	if (l->n == 0)
-		l->done = 1;
+		l->done = l->ending = 1;
 	if (!l->done)
 		st = be_tree(l, err);
 	/* It is a tree already; this is so that none of its nodes has only one child. */

@@ -13,7 +13,7 @@
 #ifndef EMI_BTREE_LOAD_H
 #define EMI_BTREE_LOAD_H
 
-#include "container/btree.h"
+#include "container/btree_behind.h"
 
 /* A node that is open, and what is to stand before it. */
 typedef struct emi_btree_edge {
@@ -33,6 +33,9 @@ struct emi_btree_load {
 	uint64_t n;             /* records that entered, ... */
 	uint64_t seen;          /* ... or were skipped */
 	uint64_t first;         /* leaf */
+	uint64_t leaves;        /* that were begun */
+	emi_btree_behind behind;
+	int ending;             /* finishing has begun, and no more can come */
 	uint32_t room;          /* of the leaf that is being filled */
 	emi_btree_pin leaf;
 	char *last;             /* the record that entered last, ... */

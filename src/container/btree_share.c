@@ -181,13 +181,14 @@ static em_status look(em_btree *t, const emi_btree_path *path, uint32_t level, i
 	return st;
 }
 
-/* The first one on the way that is lean is shared: *shared is its level and 1, or 0 if there is none. */
-static em_status share_one(em_btree *t, const emi_btree_path *path, uint32_t *shared, em_errinfo *err)
+/* The first one on the way that is lean, of the levels from `least' on, is shared: *shared is its level and 1, or 0 if
+ * there is none. */
+static em_status share_one(em_btree *t, const emi_btree_path *path, uint32_t least, uint32_t *shared, em_errinfo *err)
 {
 	uint32_t level;
 
 	*shared = 0;
-	for (level = t->height; level != 0; level--) {
+	for (level = t->height; level > least; level--) {
 		emi_btree_pin pin = { 0 };
 		uint32_t i = path->child[level];
 		int lean;
@@ -209,7 +210,8 @@ static em_status share_one(em_btree *t, const emi_btree_path *path, uint32_t *sh
 	return EM_OK;
 }
 
-em_status emi_btree_unlean(em_btree *t, const emi_btree_probe *probe, uint64_t leaf, em_errinfo *err)
+/* That of the nodes on the way; least is 0: and of the leaf. */
+static em_status unlean(em_btree *t, const emi_btree_probe *probe, uint64_t leaf, uint32_t least, em_errinfo *err)
 {
 	em_status st = emi_btree_have_tmp(t, err);
 	uint32_t shared = 2;
@@ -224,7 +226,17 @@ em_status emi_btree_unlean(em_btree *t, const emi_btree_probe *probe, uint64_t l
 		}
 		st = emi_btree_path_to(t, probe, leaf, &path, err);
 		if (st == EM_OK)
-			st = share_one(t, &path, &shared, err);
+			st = share_one(t, &path, least, &shared, err);
 	}
 	return st;
+}
+
+em_status emi_btree_unlean(em_btree *t, const emi_btree_probe *probe, uint64_t leaf, em_errinfo *err)
+{
+	return unlean(t, probe, leaf, 0, err);
+}
+
+em_status emi_btree_unlean_nodes(em_btree *t, const emi_btree_probe *probe, uint64_t leaf, em_errinfo *err)
+{
+	return unlean(t, probe, leaf, 1, err);
 }

@@ -399,7 +399,7 @@ em_status em_btree_stats_get(const em_btree *t, em_btree_stats *stats)
 	s.node_hits = nodes.hits;
 	s.node_misses = nodes.misses;
 	s.leaf_reads = leaves.reads;
-	s.leaf_writes = leaves.writes;
+	s.leaf_writes = leaves.writes + t->loaded;
 	s.node_reads = nodes.reads;
 	s.node_writes = nodes.writes;
 	s.splits = t->splits;

@@ -109,7 +109,7 @@ em_status em_btree_loader_push(em_btree_loader *l, const void *records, uint64_t
 	st = n != 0 ? emi_given(records, "records", &err) : EM_OK;
 	if (st == EM_OK)
 		st = working(l, &err);
-	if (st == EM_OK && l->load.done)
+	if (st == EM_OK && l->load.ending)
 		st = emi_fail(&err, EM_ERR_STATE, "the loader is finished, but for the last step");
 	if (st == EM_OK && n > SIZE_MAX / l->load.tree->plan.record)
 		st = emi_fail(&err, EM_ERR_RANGE, "%" PRIu64 " records more", n);

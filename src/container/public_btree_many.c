@@ -142,15 +142,39 @@ static em_status sort_and_update(em_btree *t, const char *items, uint64_t n, emi
 	return st;
 }
 
-/* A few need not be sorted. */
+/* Have a few in the order of the tree, equal ones as they came: it is in that order that they enter, so that who was told
+ * how many have entered knows which.  Where nothing is the same in another order that does not matter. */
+static em_status order_few(em_btree *t, const char *records, uint64_t n, uint8_t *order, em_errinfo *err)
+{
+	const size_t record = t->plan.record;
+	uint8_t i, k;
+
+	for (i = 0; i < n; i++) {
+		for (k = i; k != 0; k--) {
+			if (emi_collation_compare(&t->by, records + order[k - 1] * record, records + i * record) <= 0)
+				break;
+			order[k] = order[k - 1];
+		}
+		order[k] = i;
+	}
+	return emi_btree_compared(t, err);
+}
+
+/* A few need no sorter. */
 static em_status update_few(em_btree *t, const char *items, uint64_t n, emi_btree_update_kind kind, uint64_t *changed,
 			    em_errinfo *err)
 {
 	const size_t step = kind == EMI_BTREE_ERASE ? t->plan.key : t->plan.record;
+	uint8_t order[FEW];
 	em_status st = EM_OK;
+	uint64_t i;
 
-	for (; n != 0 && st == EM_OK; n--, items += step)
-		st = emi_btree_update(t, items, 1, kind, changed, err);
+	for (i = 0; i < n; i++)
+		order[i] = (uint8_t)i;
+	if (t->plan.duplicates && kind == EMI_BTREE_INSERT)
+		st = order_few(t, items, n, order, err);
+	for (i = 0; i < n && st == EM_OK; i++)
+		st = emi_btree_update(t, items + order[i] * step, 1, kind, changed, err);
 	return st;
 }
 

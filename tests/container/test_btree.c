@@ -187,6 +187,56 @@ static void test_links(void **state)
 	btree_case_close(&c);
 }
 
+/* Leaves that lose all of their records are read once, ahead of their turn, and not written. */
+static void test_range(void **state)
+{
+	em_btree_cursor *cursor;
+	em_btree_stats before, after;
+	uint64_t erased, i;
+	btree_case c;
+
+	(void)state;
+	btree_case_open(&c, memory(), BTREE_U64, 1, 0);
+	c.opts.cache_bytes = (uint64_t)64 * BLOCK;
+	c.opts.node_cache_bytes = (uint64_t)100 * BLOCK;
+	btree_case_make(&c);
+	for (i = 0; i < 60000; i++)
+		insert(&c, i + 1);
+	assert_int_equal(em_btree_flush(c.t), EM_OK);
+	assert_int_equal(em_btree_cursor_open(&cursor, c.t), EM_OK);
+	assert_int_equal(em_btree_cursor_seek(cursor, btree_case_key(&c, 30000), EM_BTREE_EQ), EM_OK);
+	before = btree_case_stats(&c);
+	memcpy(c.buf, btree_case_key(&c, 5000), before.key_bytes);
+	assert_int_equal(em_btree_erase_range(c.t, c.buf, btree_case_key(&c, 55000), &erased), EM_OK);
+	assert_int_equal(erased, 50000);
+	assert_int_equal(em_btree_flush(c.t), EM_OK);
+	after = btree_case_stats(&c);
+	assert_in_range(before.leaves - after.leaves, 50000 / 254 - 2, 50000 / 254 + 1);
+	assert_in_range(after.leaf_reads - before.leaf_reads, 100, before.leaves);
+	assert_true(after.leaf_writes - before.leaf_writes <= 4);
+	assert_int_equal(em_btree_verify(c.t), EM_OK);
+	/* The cursor is in the gap. */
+	assert_int_equal(em_btree_cursor_get(cursor, NULL), EM_NOT_FOUND);
+	assert_int_equal(em_btree_cursor_next(cursor, c.got), EM_OK);
+	assert_int_equal(em_btree_get(c.t, btree_case_key(&c, 55000), c.buf), EM_OK);
+	assert_memory_equal(c.got, c.buf, c.record);
+	assert_int_equal(em_btree_cursor_prev(cursor, c.got), EM_OK);
+	assert_int_equal(em_btree_get(c.t, btree_case_key(&c, 4999), c.buf), EM_OK);
+	assert_memory_equal(c.got, c.buf, c.record);
+	/* To either end, and all. */
+	assert_int_equal(em_btree_erase_range(c.t, btree_case_key(&c, 57000), NULL, &erased), EM_OK);
+	assert_int_equal(erased, 3001);
+	assert_int_equal(em_btree_erase_range(c.t, NULL, btree_case_key(&c, 3000), &erased), EM_OK);
+	assert_int_equal(erased, 2999);
+	assert_int_equal(em_btree_verify(c.t), EM_OK);
+	assert_int_equal(em_btree_erase_range(c.t, NULL, NULL, &erased), EM_OK);
+	assert_int_equal(erased, 4000);
+	assert_int_equal(em_btree_size(c.t), 0);
+	assert_int_equal(em_btree_verify(c.t), EM_OK);
+	em_btree_cursor_close(cursor);
+	btree_case_close(&c);
+}
+
 /* Whatever is taken out, leaves are a third full at least on average. */
 static void test_emptying(void **state)
 {
@@ -398,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_descending),
 		cmocka_unit_test(test_full_leaves),
 		cmocka_unit_test(test_links),
+		cmocka_unit_test(test_range),
 		cmocka_unit_test(test_emptying),
 		cmocka_unit_test(test_small),
 		cmocka_unit_test(test_transfers),

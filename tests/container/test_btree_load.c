@@ -146,6 +146,48 @@ static void test_how_full(void **state)
 	}
 }
 
+/* What the cache has no room for goes past it, some leaves in one write; and a loader that is given up leaves nothing
+ * of that. */
+static void test_past_the_cache(void **state)
+{
+	unsigned k;
+
+	(void)state;
+	for (k = 0; k < 2; k++) {
+		em_btree_loader *l;
+		em_btree_stats s;
+		btree_case c;
+		char *records;
+
+		btree_case_open(&c, em_backend_find("memory"), BTREE_U64, ROOM, 0);
+		c.opts.cache_bytes = 64 * BLOCK;
+		c.opts.node_cache_bytes = 16 * BLOCK;
+		btree_case_make(&c);
+		records = draw(&c, 60000);
+		c.f.fault[0].ops = EM_FAULT_WRITE;
+		c.f.fault[0].count = 0;
+		l = push_all(&c, records, k == 0 ? 16000 : 60000, NULL);
+		/* As long as there is room nothing is written. */
+		assert_true(k == 0 ? c.f.fault[0].count == 0 : c.f.fault[0].count > 30);
+		if (k == 1) {
+			finish(&c, l, 60000);
+			assert_int_equal(em_btree_flush(c.t), EM_OK);
+			s = btree_case_stats(&c);
+			assert_true(s.leaf_writes <= s.leaves + 4 && s.leaf_writes >= s.leaves - 4);
+			assert_true(c.f.fault[0].count < s.leaves - (s.leaves - 64) / 3);
+			btree_case_check(&c);
+			btree_case_clear(&c);
+			l = push_all(&c, records, 60000, NULL);
+		}
+		em_btree_loader_close(l);
+		assert_int_equal(em_btree_size(c.t), 0);
+		finish(&c, push_all(&c, records, 20000, NULL), 20000);
+		btree_case_check(&c);
+		free(records);
+		btree_case_close(&c);
+	}
+}
+
 /* What is not in order is refused by its number; what was right goes on. */
 static void test_refused(void **state)
 {
@@ -250,13 +292,14 @@ static void test_sorted(void **state)
 	}
 }
 
-/* Each transfer and each allocation fails. */
+/* Each transfer and each allocation fails; with a cache that is large enough for what is written past it, too. */
 static void test_failures(void **state)
 {
-	unsigned what;
+	unsigned kind;
 
 	(void)state;
-	for (what = 0; what < 3; what++) {
+	for (kind = 0; kind < 6; kind++) {
+		const unsigned what = kind % 3;
 		uint64_t nth, all = 1, failed = 0;
 
 		for (nth = 1 + test_first_of(test_sparse()); nth <= all; nth += test_sparse()) {
@@ -265,6 +308,8 @@ static void test_failures(void **state)
 			char *records;
 
 			btree_case_open(&c, em_backend_find("memory"), BTREE_BYTES, ROOM, 0);
+			if (kind >= 3)
+				c.opts.cache_bytes = 32 * BLOCK;
 			btree_case_make(&c);
 			records = draw(&c, 333);
 			before = c.f.mem.calls;
@@ -283,7 +328,7 @@ static void test_failures(void **state)
 			free(records);
 			btree_case_close(&c);
 		}
-		print_message("%u: %llu, %llu flushes failed\n", what, (unsigned long long)all,
+		print_message("%u: %llu, %llu flushes failed\n", kind, (unsigned long long)all,
 			      (unsigned long long)failed);
 	}
 }
@@ -292,7 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes),	cmocka_unit_test(test_how_full),	 cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_sorted),	cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_sorted),	cmocka_unit_test(test_failures), cmocka_unit_test(test_past_the_cache),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,7 +186,7 @@ static void bad_numbers(void **state)
 
 		opts.flags = EM_CTX_CHECKED | 8;
 		must_fail(&opts, EM_ERR_INVAL, &err);
-		assert_non_null(strstr(err.text, "flags 0x5"));
+		assert_non_null(strstr(err.text, "flags 0x9"));
 	}
 	{
 		em_ctx_opts opts = EM_CTX_OPTS_INIT;

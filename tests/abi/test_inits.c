@@ -27,19 +27,19 @@ typedef struct init_case {
 
 #define EM_INIT(s, init) static void fresh_##s(void *out) { const s fresh = init; memcpy(out, &fresh, sizeof fresh); }
 #define EM_INIT_FIXED EM_INIT
-#include "base/inits.inc"
+#include "abi/inits.inc"
 #undef EM_INIT
 #undef EM_INIT_FIXED
 #define EM_INIT(s, init) static void call_##s(void *out, size_t bytes) { s##_init(out, bytes); }
 #define EM_INIT_FIXED(s, init) static void call_##s(void *out, size_t bytes) { (void)bytes; s##_init(out); }
-#include "base/inits.inc"
+#include "abi/inits.inc"
 #undef EM_INIT
 #undef EM_INIT_FIXED
 
 static const init_case cases[] = {
 #define EM_INIT(type, init) { #type, sizeof(type), 0, fresh_##type, call_##type },
 #define EM_INIT_FIXED(type, init) { #type, sizeof(type), 1, fresh_##type, call_##type },
-#include "base/inits.inc"
+#include "abi/inits.inc"
 };
 
 enum { CASES = sizeof cases / sizeof cases[0] };
@@ -133,5 +133,5 @@ int main(void)
 		cmocka_unit_test(test_all),
 	};
 
-	return cmocka_run_group_tests_name("base/inits", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("abi/inits", tests, NULL, NULL);
 }

@@ -155,5 +155,5 @@ int main(void)
 		cmocka_unit_test(test_blocks),
 	};
 
-	return cmocka_run_group_tests_name("base/inlines", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("abi/inlines", tests, NULL, NULL);
 }

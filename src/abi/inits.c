@@ -30,4 +30,4 @@ static void init_fixed(void *out, const void *fresh, size_t full)
 
 #define EM_INIT(t, i) void t##_init(t *out, size_t bytes) { const t fresh = i; init(out, bytes, &fresh, sizeof fresh); }
 #define EM_INIT_FIXED(t, i) void t##_init(t *out) { const t fresh = i; init_fixed(out, &fresh, sizeof fresh); }
-#include "base/inits.inc"
+#include "abi/inits.inc"
