@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * The one interface that all languages are made from: the public headers, read by SWIG.
+ *
+ *   handles.i     which types are handles
+ *   buffers.i     which arguments are records, memory, results, paths, options
+ *   callbacks.i   which are functions of the caller's
+ *   names.i       what is left out, and why
+ *
+ * They say what arguments are, and apply typemaps with names in capital letters to them.  How a language has these
+ * is in LANGUAGE/typemaps.i, and what is natural there in a facade over the module, which is private.
+ */
+%module extmem
+
+#ifdef SWIGPYTHON
+#pragma SWIG nowarn=314
+#endif
+
+/* Not stdint.i: it would say which type of C each is, and what is generated is for all machines. */
+%apply unsigned char { uint8_t };
+%apply int { int32_t };
+%apply unsigned int { uint32_t };
+%apply unsigned long long { uint64_t };
+
+%{
+#include "call.h"
+#include "kinds.h"
+#include "fields.h"
+%}
+
+#ifdef SWIGPYTHON
+%include "python/typemaps.i"
+#endif
+
+%include "handles.i"
+%include "buffers.i"
+%include "callbacks.i"
+%include "names.i"
+
+%include "extmem/base.h"
+%include "status.i"
+%include "extmem/batch.h"
+%include "extmem/ctx.h"
+%include "extmem/disk.h"
+%include "extmem/order.h"
+%include "extmem/text.h"
+%include "extmem/format.h"
+%include "extmem/progress.h"
+%include "extmem/sort.h"
+%include "extmem/top.h"
+%include "extmem/unique.h"
+%include "extmem/shuffle.h"
+%include "extmem/check.h"
+%include "extmem/container.h"
+%include "extmem/vector.h"
+%include "extmem/vector_scan.h"
+%include "extmem/deque.h"
+%include "extmem/stack.h"
+%include "extmem/queue.h"
+%include "extmem/pq.h"
+%include "extmem/radix_heap.h"
+%include "extmem/btree.h"
+%include "extmem/sys/io_stats.h"
+%include "extmem/sys/backend.h"
+%include "extmem/sys/file.h"
+/* Memory of requests, which keep it. */
+%apply (void *EM_HELD, size_t EM_BYTES) { (void *buf, size_t bytes) };
+%apply (const void *EM_HELD, size_t EM_BYTES) { (const void *buf, size_t bytes) };
+%include "extmem/sys/request.h"
+%include "extmem/sys/placement.h"
+%include "extmem/sys/block.h"
+%include "extmem/sys/pool.h"
+%clear (void *buf, size_t bytes);
+%apply (void *EM_BUF, size_t EM_NBYTES) { (void *buf, size_t bytes) };
+em_status emb_block_pool_read(em_block_pool *p, em_bid bid, void *buf, size_t bytes);

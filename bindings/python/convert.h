@@ -1,0 +1,723 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* Arguments and results: options as dicts, paths, ids of blocks, functions of the caller's. */
+#ifndef EMB_CONVERT_H
+#define EMB_CONVERT_H
+
+#include "objects.h"
+
+/* Memory for the time of a call is bytes objects in a list, which typemaps call `temp'. */
+
+static void *emb_temp(PyObject **temp, size_t bytes)
+{
+	PyObject *o = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(bytes ? bytes : 1));
+	void *p = NULL;
+
+	if (o && (*temp || (*temp = PyList_New(0))) && PyList_Append(*temp, o) == 0) {
+		p = PyBytes_AsString(o);
+		memset(p, 0, bytes);
+	}
+	Py_XDECREF(o);
+	return p;
+}
+
+/** A path or a name: str, bytes or os.PathLike. */
+static const char *emb_path(PyObject *o, PyObject **temp)
+{
+	PyObject *b = NULL;
+	const char *path = NULL;
+
+	if (!PyUnicode_FSConverter(o, &b))
+		return NULL;
+	if ((*temp || (*temp = PyList_New(0))) && PyList_Append(*temp, b) == 0)
+		path = PyBytes_AsString(b);
+	Py_DECREF(b);
+	return path;
+}
+
+/** Several of them: NULL with an exception. */
+static const char **emb_paths(PyObject *o, uint32_t *n, PyObject **temp)
+{
+	Py_ssize_t count, i;
+	const char **list;
+
+	if (!PyList_Check(o) && !PyTuple_Check(o)) {
+		PyErr_SetString(PyExc_TypeError, "a list of paths is wanted here");
+		return NULL;
+	}
+	count = PySequence_Size(o);
+	list = (const char **)emb_temp(temp, (size_t)count * sizeof *list);
+	for (i = 0; list && i < count; i++) {
+		PyObject *one = PySequence_GetItem(o, i);
+
+		list[i] = one ? emb_path(one, temp) : NULL;
+		Py_XDECREF(one);
+		if (!list[i])
+			return NULL;
+	}
+	*n = (uint32_t)count;
+	return list;
+}
+
+/* Functions of the caller's.  The library calls them without the interpreter's lock. */
+
+static int emb_progress(void *user, uint32_t phase, uint64_t done, uint64_t total)
+{
+	const struct emb_call saved = emb_call;
+	PyGILState_STATE gil = PyGILState_Ensure();
+	PyObject *r;
+	int stop;
+
+	stop = PyErr_CheckSignals();
+	if (!stop && user) {
+		r = PyObject_CallFunction((PyObject *)user, "IKK", (unsigned)phase, (unsigned long long)done,
+					  (unsigned long long)total);
+		stop = !r || (r != Py_None && PyObject_IsTrue(r));
+		Py_XDECREF(r);
+	}
+	if (PyErr_Occurred())
+		emb_keep_raised();
+	PyGILState_Release(gil);
+	emb_call = saved;
+	return stop;
+}
+
+/** A function of the caller's with what is to be known of its records. */
+struct emb_fn {
+	PyObject *callable;
+	uint64_t record_bytes;
+};
+
+static void emb_fn_free(void *user)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	PyGILState_STATE gil;
+
+	/* At the end of the process it goes with that. */
+	if (!f || !Py_IsInitialized())
+		return;
+	gil = PyGILState_Ensure();
+	Py_XDECREF(f->callable);
+	PyMem_Free(f);
+	PyGILState_Release(gil);
+}
+
+static struct emb_fn *emb_fn_new(PyObject *callable, uint64_t record_bytes)
+{
+	struct emb_fn *f;
+
+	if (!PyCallable_Check(callable)) {
+		PyErr_SetString(PyExc_TypeError, "a function is wanted here");
+		return NULL;
+	}
+	f = (struct emb_fn *)PyMem_Malloc(sizeof *f);
+	if (!f) {
+		PyErr_NoMemory();
+		return NULL;
+	}
+	f->callable = callable;
+	f->record_bytes = record_bytes;
+	Py_INCREF(callable);
+	return f;
+}
+
+static int emb_cmp(const void *a, const void *b, void *user)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	const struct emb_call saved = emb_call;
+	PyGILState_STATE gil = PyGILState_Ensure();
+	const Py_ssize_t n = (Py_ssize_t)f->record_bytes;
+	PyObject *r = emb_raised[0] ? NULL :
+		PyObject_CallFunction(f->callable, "y#y#", (const char *)a, n, (const char *)b, n);
+	long result = r ? PyLong_AsLong(r) : EM_CMP_ERROR;
+
+	Py_XDECREF(r);
+	if (PyErr_Occurred()) {
+		emb_keep_raised();
+		result = EM_CMP_ERROR;
+	} else if (r) {
+		result = result < 0 ? -1 : result > 0;
+	}
+	PyGILState_Release(gil);
+	emb_call = saved;
+	return (int)result;
+}
+
+/** Keys from what a function gave: a buffer of n unsigned numbers of 8 bytes, or an iterable of n ints. */
+static int emb_take_keys(PyObject *r, size_t n, uint64_t *keys)
+{
+	Py_buffer view;
+	PyObject *list;
+	size_t i;
+
+	if (PyObject_CheckBuffer(r)) {
+		if (PyObject_GetBuffer(r, &view, PyBUF_SIMPLE))
+			return -1;
+		if (view.len == (Py_ssize_t)(n * 8))
+			memcpy(keys, view.buf, n * 8);
+		else
+			PyErr_Format(PyExc_ValueError, "the function of the keys gave %zd bytes for %zu records, and "
+				     "not 8 for each", view.len, n);
+		PyBuffer_Release(&view);
+		return PyErr_Occurred() ? -1 : 0;
+	}
+	list = PySequence_List(r);
+	if (!list)
+		return -1;
+	if (PyList_Size(list) != (Py_ssize_t)n)
+		PyErr_Format(PyExc_ValueError, "the function of the keys gave %zd for %zu records", PyList_Size(list),
+			     n);
+	for (i = 0; i < n && !PyErr_Occurred(); i++)
+		keys[i] = PyLong_AsUnsignedLongLong(PyList_GetItem(list, (Py_ssize_t)i));
+	Py_DECREF(list);
+	return PyErr_Occurred() ? -1 : 0;
+}
+
+/** Call a function with a copy of records, which the caller may keep: a bytearray if they may be changed. */
+static PyObject *emb_show(struct emb_fn *f, const uint64_t *number, void *data, size_t bytes, int change)
+{
+	PyObject *copy, *r;
+
+	copy = change ? PyByteArray_FromStringAndSize((const char *)data, (Py_ssize_t)bytes)
+		: PyBytes_FromStringAndSize((const char *)data, (Py_ssize_t)bytes);
+	if (!copy)
+		return NULL;
+	r = number ? PyObject_CallFunction(f->callable, "KO", (unsigned long long)*number, copy)
+		: PyObject_CallFunction(f->callable, "O", copy);
+	if (r && change && PyByteArray_Size(copy) == (Py_ssize_t)bytes) {
+		memcpy(data, PyByteArray_AsString(copy), bytes);
+	} else if (r && change) {
+		PyErr_SetString(PyExc_ValueError, "the records have another size than before");
+		Py_CLEAR(r);
+	}
+	Py_DECREF(copy);
+	return r;
+}
+
+static int emb_key(const void *records, size_t n, uint64_t *keys, void *user)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	const struct emb_call saved = emb_call;
+	PyGILState_STATE gil = PyGILState_Ensure();
+	PyObject *r = emb_raised[0] ? NULL : emb_show(f, NULL, (void *)(uintptr_t)records,
+								 n * (size_t)f->record_bytes, 0);
+	int failed = !r || emb_take_keys(r, n, keys);
+
+	Py_XDECREF(r);
+	if (PyErr_Occurred())
+		emb_keep_raised();
+	PyGILState_Release(gil);
+	emb_call = saved;
+	return failed;
+}
+
+static int emb_visit(void *user, uint64_t i, void *records, uint64_t n, int change)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	const struct emb_call saved = emb_call;
+	PyGILState_STATE gil = PyGILState_Ensure();
+	PyObject *r = emb_show(f, &i, records, (size_t)(n * f->record_bytes), change);
+	int failed = !r || (PyErr_CheckSignals() != 0);
+
+	Py_XDECREF(r);
+	if (PyErr_Occurred())
+		emb_keep_raised();
+	PyGILState_Release(gil);
+	emb_call = saved;
+	return failed;
+}
+
+static int emb_vector_visit(void *user, uint64_t i, const void *records, uint64_t n)
+{
+	return emb_visit(user, i, (void *)(uintptr_t)records, n, 0);
+}
+
+static int emb_vector_change(void *user, uint64_t i, void *records, uint64_t n)
+{
+	return emb_visit(user, i, records, n, 1);
+}
+
+static int emb_vector_test(void *user, const void *record)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	const struct emb_call saved = emb_call;
+	PyGILState_STATE gil = PyGILState_Ensure();
+	PyObject *r = emb_raised[0] ? NULL :
+		PyObject_CallFunction(f->callable, "y#", (const char *)record, (Py_ssize_t)f->record_bytes);
+	int result = r ? PyObject_IsTrue(r) : 0;
+
+	Py_XDECREF(r);
+	if (PyErr_Occurred()) {
+		emb_keep_raised();
+		result = 0;
+	}
+	PyGILState_Release(gil);
+	emb_call = saved;
+	return result;
+}
+
+static void emb_disorder(void *user, uint64_t number, const void *record, size_t n)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	const struct emb_call saved = emb_call;
+	PyGILState_STATE gil = PyGILState_Ensure();
+	PyObject *r = PyObject_CallFunction(f->callable, "Ky#", (unsigned long long)number, (const char *)record,
+					    (Py_ssize_t)n);
+
+	Py_XDECREF(r);
+	if (PyErr_Occurred())
+		emb_keep_raised();
+	PyGILState_Release(gil);
+	emb_call = saved;
+}
+
+/** Called by any thread, with nobody to raise to. */
+static void emb_request_done(em_request *rq, void *user)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	const struct emb_call saved = emb_call;
+	PyGILState_STATE gil = PyGILState_Ensure();
+	PyObject *r = PyObject_CallFunction(f->callable, "iK", (int)em_request_status(rq),
+					    (unsigned long long)em_request_moved(rq));
+
+	if (!r)
+		PyErr_WriteUnraisable(f->callable);
+	Py_XDECREF(r);
+	PyGILState_Release(gil);
+	emb_call = saved;
+	emb_fn_free(f);
+}
+
+/** Called by threads of the caller's, with nobody to raise to: EM_CTX_LOG_CALLER. */
+static void emb_log(void *user, int32_t level, const char *line)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	const struct emb_call saved = emb_call;
+	PyGILState_STATE gil;
+	PyObject *x[3], *r;
+
+	if (!Py_IsInitialized())
+		return;
+	gil = PyGILState_Ensure();
+	PyErr_Fetch(&x[0], &x[1], &x[2]);
+	r = PyObject_CallFunction(f->callable, "iy", (int)level, line);
+	if (!r)
+		PyErr_WriteUnraisable(f->callable);
+	Py_XDECREF(r);
+	PyErr_Restore(x[0], x[1], x[2]);
+	PyGILState_Release(gil);
+	emb_call = saved;
+}
+
+static int emb_fill_log(em_ctx_opts *to, PyObject *value)
+{
+	to->log_user = emb_fn_new(value, 0);
+	if (!to->log_user)
+		return -1;
+	to->log = emb_log;
+	to->log_free = emb_fn_free;
+	to->flags |= EM_CTX_LOG_CALLER;
+	return 0;
+}
+
+/* Options. */
+
+static int emb_fill(const struct emb_struct *s, void *to, PyObject *from, PyObject **temp);
+static const struct emb_struct *emb_struct_of(int kind);
+
+static int emb_fill_policy(const em_policy **to, PyObject *value)
+{
+	static const struct { const char *name; const em_policy *(*get)(void); } policies[] = {
+		{ "s3fifo", em_policy_s3fifo }, { "lru", em_policy_lru }, { "clock", em_policy_clock },
+		{ "random", em_policy_random }
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof policies / sizeof *policies; i++) {
+		if (PyUnicode_Check(value) && PyUnicode_CompareWithASCIIString(value, policies[i].name) == 0) {
+			*to = policies[i].get();
+			return 0;
+		}
+	}
+	PyErr_Format(PyExc_ValueError, "there is no policy %R", value);
+	return -1;
+}
+
+static void *emb_fill_nested(int kind, PyObject *value, PyObject **temp)
+{
+	const struct emb_struct *s = emb_struct_of(kind);
+	void *p = emb_temp(temp, s->size);
+
+	return p && !emb_fill(s, p, value, temp) ? p : NULL;
+}
+
+static void *emb_fill_disks(PyObject *value, PyObject **temp)
+{
+	const Py_ssize_t n = PySequence_Size(value);
+	const void **list = n < 0 ? NULL : (const void **)emb_temp(temp, (size_t)n * sizeof *list);
+	Py_ssize_t i;
+
+	for (i = 0; list && i < n; i++) {
+		PyObject *one = PySequence_GetItem(value, i);
+
+		list[i] = one ? emb_fill_nested(EMB_DISKS, one, temp) : NULL;
+		Py_XDECREF(one);
+		if (!list[i])
+			return NULL;
+	}
+	return list;
+}
+
+/** One option; `next' is what follows the field, which some come in pairs with. */
+static int emb_fill_field(const struct emb_field *f, char *to, PyObject *value, PyObject **temp)
+{
+	emb_handle *h = (emb_handle *)value;
+	void *pointer = NULL;
+	uint64_t number;
+	uint32_t n = 0;
+
+	switch (f->kind) {
+	case EMB_U32:
+	case EMB_U64:
+		number = 0;
+		if (f->kind == EMB_U64 && PyUnicode_Check(value)) {
+			/* "64M" */
+			const char *text = emb_path(value, temp);
+			const em_status st = text ? em_size_parse(&number, text, &emb_call.detail) : EM_OK;
+
+			if (st)
+				emb_raise(st);
+		} else {
+			number = PyLong_AsUnsignedLongLong(value);
+		}
+		if (!PyErr_Occurred() && f->kind == EMB_U32 && number > UINT32_MAX)
+			PyErr_Format(PyExc_OverflowError, "%s is too large", f->name);
+		if (PyErr_Occurred())
+			return -1;
+		if (f->kind == EMB_U32)
+			*(uint32_t *)to = (uint32_t)number;
+		else
+			*(uint64_t *)to = number;
+		return 0;
+	case EMB_I32:
+		*(int32_t *)to = (int32_t)PyLong_AsLong(value);
+		return PyErr_Occurred() ? -1 : 0;
+	case EMB_DOUBLE:
+		*(double *)to = PyFloat_AsDouble(value);
+		return PyErr_Occurred() ? -1 : 0;
+	case EMB_TEXT:
+		pointer = (void *)(uintptr_t)emb_path(value, temp);
+		break;
+	case EMB_TEXTS:
+		pointer = emb_paths(value, &n, temp);
+		break;
+	case EMB_FORMAT:
+	case EMB_SORT:
+		pointer = emb_fill_nested(f->kind, value, temp);
+		break;
+	case EMB_DISKS:
+		pointer = emb_fill_disks(value, temp);
+		break;
+	case EMB_POLICY:
+		return emb_fill_policy((const em_policy **)to, value);
+	case EMB_ORDER:
+	case EMB_POOL:
+		if (Py_TYPE(value) != emb_handle_type ||
+		    h->kind != (f->kind == EMB_ORDER ? &emb_kind_em_order : &emb_kind_em_block_pool) || !h->object ||
+		    h->closing) {
+			PyErr_Format(PyExc_TypeError, "%s is to be one that is open", f->name);
+			return -1;
+		}
+		if (f->kind == EMB_ORDER)
+			emb_call.order_bytes = em_order_record_size((em_order *)h->object);
+		else
+			emb_pool = h;
+		pointer = h->object;
+		break;
+	default:
+		PyErr_Format(PyExc_TypeError, "%s is no option for programs in Python", f->name);
+		return -1;
+	}
+	if (!pointer)
+		return -1;
+	*(void **)to = pointer;
+	return 0;
+}
+
+/** The function that watches, which its user follows, and what makes signals interrupt. */
+static int emb_fill_progress(char *to, PyObject *value)
+{
+	*(em_progress_fn *)to = emb_progress;
+	if (!value || value == Py_None)
+		return 0;
+	if (!PyCallable_Check(value)) {
+		PyErr_SetString(PyExc_TypeError, "progress is to be a function");
+		return -1;
+	}
+	*(void **)(to + sizeof(em_progress_fn)) = value;
+	Py_INCREF(value);
+	Py_XDECREF(emb_keep);
+	emb_keep = value;
+	return 0;
+}
+
+static int emb_fill_all(const struct emb_struct *s, void *to, PyObject *from, PyObject **temp)
+{
+	const struct emb_field *f;
+	Py_ssize_t used = 0;
+
+	memcpy(to, s->init, s->size);
+	if (from != Py_None && !PyDict_Check(from)) {
+		PyErr_Format(PyExc_TypeError, "options are a dict of the fields of an %s", s->name);
+		return -1;
+	}
+	for (f = s->fields; f->name; f++) {
+		PyObject *value = from == Py_None ? NULL : PyDict_GetItemString(from, f->name);
+		char *at = (char *)to + f->offset;
+
+		used += value != NULL;
+		if (f->kind == EMB_ERRINFO)
+			*(em_errinfo **)at = &emb_call.detail;
+		else if (f->kind == EMB_PROGRESS && emb_fill_progress(at, value))
+			return -1;
+		else if (f->kind == EMB_LOG)
+			continue;
+		else if (f->kind != EMB_PROGRESS && value && value != Py_None && emb_fill_field(f, at, value, temp))
+			return -1;
+		/* How many there are is the next field, which is a number. */
+		if ((f->kind == EMB_TEXTS || f->kind == EMB_DISKS) && value && value != Py_None)
+			*(uint32_t *)(at + sizeof(void *)) = (uint32_t)PySequence_Size(value);
+	}
+	if (from != Py_None && used != PyDict_Size(from)) {
+		PyErr_Format(PyExc_TypeError, "among the options %R there is one that an %s does not have", from,
+			     s->name);
+		return -1;
+	}
+	return 0;
+}
+
+/** Fill a struct from a dict, or None: 0, or -1 with an exception. */
+static int emb_fill(const struct emb_struct *s, void *to, PyObject *from, PyObject **temp)
+{
+	PyObject *log;
+
+	if (emb_fill_all(s, to, from, temp))
+		return -1;
+	/* Last, as the library frees what it needs, from when it is called. */
+	log = s == &emb_struct_em_ctx_opts && from != Py_None ? PyDict_GetItemString(from, "log") : NULL;
+	return log && log != Py_None ? emb_fill_log((em_ctx_opts *)to, log) : 0;
+}
+
+/** A struct as a dict. */
+static PyObject *emb_tell(const struct emb_struct *s, const void *from)
+{
+	PyObject *d = PyDict_New(), *v;
+	const struct emb_field *f;
+
+	for (f = s->fields; d && f->name; f++) {
+		const char *at = (const char *)from + f->offset;
+
+		switch (f->kind) {
+		case EMB_U32:
+			v = PyLong_FromUnsignedLong(*(const uint32_t *)at);
+			break;
+		case EMB_I32:
+			v = PyLong_FromLong(*(const int32_t *)at);
+			break;
+		case EMB_U64:
+			v = PyLong_FromUnsignedLongLong(*(const uint64_t *)at);
+			break;
+		case EMB_DOUBLE:
+			v = PyFloat_FromDouble(*(const double *)at);
+			break;
+		default:
+			continue;
+		}
+		if (!v || PyDict_SetItemString(d, f->name, v))
+			Py_CLEAR(d);
+		Py_XDECREF(v);
+	}
+	return d;
+}
+
+/* Buffers. */
+
+/** See an argument as memory: its bytes must be a multiple of unit (0: any). */
+static int emb_buffer(PyObject *o, Py_buffer *view, int writable, uint64_t unit)
+{
+	if (PyObject_GetBuffer(o, view, writable ? PyBUF_WRITABLE : PyBUF_SIMPLE))
+		return -1;
+	if (unit == 0 || (uint64_t)view->len % unit == 0)
+		return 0;
+	PyErr_Format(PyExc_ValueError, "%zd bytes are no whole number of records of %llu", view->len,
+		     (unsigned long long)unit);
+	PyBuffer_Release(view);
+	return -1;
+}
+
+/* Records that are numbers. */
+
+union emb_value {
+	uint8_t B;
+	int8_t b;
+	uint16_t H;
+	int16_t h;
+	uint32_t I;
+	int32_t i;
+	uint64_t Q;
+	int64_t q;
+	float f;
+	double d;
+};
+
+static int emb_signed(PyObject *o, long long least, long long most, long long *to)
+{
+	*to = PyLong_AsLongLong(o);
+	if (*to == -1 && PyErr_Occurred())
+		return -1;
+	if (*to >= least && *to <= most)
+		return 0;
+	PyErr_Format(PyExc_OverflowError, "%lld is no record of this size", *to);
+	return -1;
+}
+
+/** A number as a record: never rounded, never cut off. */
+static int emb_number_in(PyObject *o, char code, union emb_value *v)
+{
+	long long n = 0;
+
+	switch (code) {
+	case 'Q':
+		v->Q = PyLong_AsUnsignedLongLong(o);
+		return v->Q == UINT64_MAX && PyErr_Occurred() ? -1 : 0;
+	case 'd':
+	case 'f':
+		v->d = PyFloat_AsDouble(o);
+		if (v->d == -1 && PyErr_Occurred())
+			return -1;
+		if (code == 'f')
+			v->f = (float)v->d;
+		return 0;
+	case 'B':
+		return emb_signed(o, 0, UINT8_MAX, &n) ? -1 : (v->B = (uint8_t)n, 0);
+	case 'b':
+		return emb_signed(o, INT8_MIN, INT8_MAX, &n) ? -1 : (v->b = (int8_t)n, 0);
+	case 'H':
+		return emb_signed(o, 0, UINT16_MAX, &n) ? -1 : (v->H = (uint16_t)n, 0);
+	case 'h':
+		return emb_signed(o, INT16_MIN, INT16_MAX, &n) ? -1 : (v->h = (int16_t)n, 0);
+	case 'I':
+		return emb_signed(o, 0, UINT32_MAX, &n) ? -1 : (v->I = (uint32_t)n, 0);
+	case 'i':
+		return emb_signed(o, INT32_MIN, INT32_MAX, &n) ? -1 : (v->i = (int32_t)n, 0);
+	default:
+		return emb_signed(o, INT64_MIN, INT64_MAX, &n) ? -1 : (v->q = n, 0);
+	}
+}
+
+static PyObject *emb_number_out(char code, const union emb_value *v)
+{
+	switch (code) {
+	case 'Q':
+		return PyLong_FromUnsignedLongLong(v->Q);
+	case 'd':
+		return PyFloat_FromDouble(v->d);
+	case 'f':
+		return PyFloat_FromDouble(v->f);
+	case 'B':
+		return PyLong_FromLong(v->B);
+	case 'b':
+		return PyLong_FromLong(v->b);
+	case 'H':
+		return PyLong_FromLong(v->H);
+	case 'h':
+		return PyLong_FromLong(v->h);
+	case 'I':
+		return PyLong_FromUnsignedLong(v->I);
+	case 'i':
+		return PyLong_FromLong(v->i);
+	default:
+		return PyLong_FromLongLong(v->q);
+	}
+}
+
+/** One record or key, of so many bytes, as memory: *seen is 1 if that is a buffer to be released. */
+static const void *emb_one(PyObject *o, Py_buffer *view, int *seen, union emb_value *number, uint64_t bytes)
+{
+	if (emb_number)
+		return emb_number_in(o, emb_number, number) ? NULL : number;
+	if (PyObject_GetBuffer(o, view, PyBUF_SIMPLE))
+		return NULL;
+	*seen = 1;
+	if ((uint64_t)view->len == bytes)
+		return view->buf;
+	PyErr_Format(PyExc_ValueError, "%zd bytes are no record or key of %llu", view->len, (unsigned long long)bytes);
+	return NULL;
+}
+
+/** An id of a block is (disk, offset). */
+static int emb_bid(PyObject *o, em_bid *bid)
+{
+	unsigned long long offset;
+	unsigned int disk;
+
+	if (!PyTuple_Check(o) || !PyArg_ParseTuple(o, "IK;an id of a block is (disk, offset)", &disk, &offset)) {
+		if (!PyErr_Occurred())
+			PyErr_SetString(PyExc_TypeError, "an id of a block is (disk, offset)");
+		return -1;
+	}
+	memset(bid, 0, sizeof *bid);
+	bid->disk = disk;
+	bid->offset = offset;
+	return 0;
+}
+
+static em_bid *emb_bids(PyObject *o, size_t *n, PyObject **temp)
+{
+	const Py_ssize_t count = PySequence_Size(o);
+	em_bid *list = count < 0 ? NULL : (em_bid *)emb_temp(temp, (size_t)count * sizeof *list);
+	Py_ssize_t i;
+
+	for (i = 0; list && i < count; i++) {
+		PyObject *one = PySequence_GetItem(o, i);
+		int failed = !one || emb_bid(one, &list[i]);
+
+		Py_XDECREF(one);
+		if (failed)
+			return NULL;
+	}
+	*n = (size_t)count;
+	return list;
+}
+
+static PyObject *emb_bids_list(const em_bid *bid, size_t n)
+{
+	PyObject *list = PyList_New((Py_ssize_t)n);
+	size_t i;
+
+	for (i = 0; list && i < n; i++) {
+		PyObject *one = Py_BuildValue("(IK)", (unsigned)bid[i].disk, (unsigned long long)bid[i].offset);
+
+		if (!one || PyList_SetItem(list, (Py_ssize_t)i, one))
+			Py_CLEAR(list);
+	}
+	return list;
+}
+
+/** A batch: a view of its records, or, where they have any length, that and a view of where they end. */
+static PyObject *emb_batch_out(emb_handle *h, const em_batch *b)
+{
+	static PyObject *offsets;
+	PyObject *records = emb_lend(h, b->records, b->bytes, b->ends ? NULL : h->format, 0), *ends, *both;
+
+	if (!records || !b->ends)
+		return records;
+	if (!offsets)
+		offsets = Py_BuildValue("(ny)", (Py_ssize_t)8, "Q");
+	ends = offsets ? emb_lend(h, b->ends, b->n * 8, offsets, 0) : NULL;
+	both = ends ? PyTuple_Pack(2, records, ends) : NULL;
+	Py_XDECREF(ends);
+	Py_DECREF(records);
+	return both;
+}
+
+#endif

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSL-1.0
+"""External memory: sorting and containers for more records than memory holds, on the disks of libextmem.
+
+    import extmem
+    sorted_array = extmem.sort(array, memory=64 << 20)
+    extmem.sort_file("in.txt", "out.txt", key="-t, -k3,3nr")
+"""
+import os
+from array import array as _array
+
+from . import _extmem as _c
+from .errors import (AccessFailure, CallbackError, CanceledError, DataError, Error, ExistsFailure, IOFailure,
+                     MemoryLimitError, NoSpaceError, NotFoundFailure, PipeFailure, UsageError)
+from .base import Context, _Object, default_context
+from .records import Order, Records
+
+__version__ = _c.em_version()
+_PHASES = ("runs", "merge", "output")
+
+
+def _progress(opts):
+    """progress(phase, done, total) gets the name of the phase."""
+    fn = opts.get("progress")
+    if fn is not None:
+        opts["progress"] = lambda phase, done, total: fn(_PHASES[phase] if phase < 3 else str(phase), done, total)
+    return opts
+
+
+class _Pull(_Object):
+    """Push, finish, pull: what sorters and tops have in common."""
+
+    def _begin(self, open_, prefix, ctx, records, key, cmp, memory, unique, opts):
+        self._ctx = ctx or default_context()
+        self.order = key if isinstance(key, Order) else Order(records, key, cmp=cmp, ctx=self._ctx)
+        self.records = self.order.records
+        if unique or self.order.unique:
+            opts["flags"] = opts.get("flags", 0) | _c.EM_SORT_UNIQUE
+        self._h = open_(self._ctx._h, self.order._h, _progress(opts | {"memory": memory}))
+        if self.records:
+            self._h.format = self.records.format
+        self._push, self._push_batch = getattr(_c, prefix + "push"), getattr(_c, prefix + "push_batch")
+        self._finish, self._next = getattr(_c, prefix + "finish"), getattr(_c, prefix + "next")
+        self._stats, self._done = getattr(_c, prefix + "stats_get"), False
+        self._pushed = getattr(_c, prefix + "pushed")
+
+    def push(self, data):
+        """Add records: a buffer, or an iterable of items; of lines, bytes or str without their newlines."""
+        if self.records:
+            return self._push(self._h, self.records.many(data)) and None
+        lines = [line.encode() if isinstance(line, str) else bytes(line) for line in data]
+        ends, at = _array("Q"), 0
+        for line in lines:
+            at += len(line)
+            ends.append(at)
+        self._push_batch(self._h, (b"".join(lines), ends))
+
+    def finish(self):
+        """End the input."""
+        self._finish(self._h)
+        self._done = True
+
+    def next_batch(self):
+        """A view of the next records, or None behind the last; of lines, that and where they end.
+
+        The next call releases it.  If an array of NumPy still looks at it then, that call raises BufferError.
+        """
+        return self._next(self._h)
+
+    def batches(self):
+        """Finish if that was not done, and iterate over batches, which are views until the next one comes."""
+        if not self._done:
+            self.finish()
+        while (batch := self._next(self._h)) is not None:
+            yield batch
+            del batch
+
+    def __iter__(self):
+        for batch in self.batches():
+            if self.records:
+                yield from self.records.items(batch)
+            else:
+                data, ends = bytes(batch[0]), batch[1].tolist()
+                del batch
+                for begin, end in zip([0] + ends, ends):
+                    yield data[begin:end]
+
+    def read(self):
+        """All that is left, copied: an array of NumPy, a memoryview, or bytes; a list of lines."""
+        if not self.records:
+            return list(self)
+        out = bytearray()
+        for batch in self.batches():
+            out += batch
+        return self.records.wrap(out)
+
+    def __len__(self):
+        """How many records were pushed."""
+        return self._pushed(self._h)
+
+    def cancel(self):
+        """Stop whatever it is doing, from any thread."""
+        self._h.cancel()
+
+    def stats(self):
+        return self._stats(self._h)
+
+
+class Sorter(_Pull):
+    """Sort records: push, finish, and iterate, or pull batches.
+
+    records, key, cmp: see Order.  opts: the fields of em_sort_opts by name.  progress(phase, done, total): something
+    that is true stops it.
+    """
+
+    def __init__(self, records, key=None, *, cmp=None, ctx=None, memory=0, unique=False, **opts):
+        self._begin(_c.em_sorter_open, "em_sorter_", ctx, records, key, cmp, memory, unique, opts)
+
+    def push_file(self, path):
+        """Add the records of a file."""
+        _c.em_sorter_push_file(self._h, path)
+
+    def write_file(self, path):
+        """Finish if that was not done, and write what is left to a file, which appears when it is whole."""
+        if not self._done:
+            self.finish()
+        _c.em_sorter_pull_file(self._h, path)
+
+    def clear(self):
+        """Begin anew, also after a failure."""
+        _c.em_sorter_clear(self._h)
+        self._done = False
+
+
+class Top(_Pull):
+    """Keep the records of ranks start, ..., start + k - 1, without sorting the others."""
+
+    def __init__(self, records, k, key=None, *, start=0, cmp=None, ctx=None, memory=0, unique=False, **opts):
+        def open_(ctx_, order, opts_):
+            return _c.em_top_open(ctx_, order, start, k, opts_)
+        self._begin(open_, "em_top_", ctx, records, key, cmp, memory, unique, opts)
+
+
+def sort(data, key=None, *, records=None, cmp=None, memory=0, unique=False, ctx=None, **opts):
+    """A sorted copy of an array: of NumPy, also structured (key="field,-other"), of array.array, or any buffer of
+    numbers, or with records=... of bytes or of items in an iterable.  key may be a function: see Order.  Tables of
+    Arrow come back as what pyarrow, polars, pandas, DuckDB read."""
+    kind = getattr(data, "dtype", None)
+    if records is None and (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")):
+        from .arrow import sort_table
+        return sort_table(data, key, Sorter, opts | {"cmp": cmp, "memory": memory, "unique": unique, "ctx": ctx})
+    spec = records if records is not None else kind if kind is not None else memoryview(data).format
+    with Sorter(spec, key, cmp=cmp, ctx=ctx, memory=memory, unique=unique, **opts) as s:
+        s.push(data)
+        out = s.read()
+        return _array(data.typecode, out.tobytes()) if isinstance(data, _array) else out
+
+
+# Files.
+
+def _names(paths):
+    return [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
+
+
+class _Files:
+    """The order and the options of a call for files."""
+
+    def __init__(self, records, key, ctx, opts):
+        self.ctx = ctx or default_context()
+        self.order = key if isinstance(key, Order) else Order(records, key, ctx=self.ctx)
+        self.opts = _progress(opts)
+        if self.order.csv is not None and "format" not in opts:
+            opts["format"] = {"kind": _c.EM_FORMAT_CSV, "separator": self.order.csv}
+        if self.order.unique:
+            opts["flags"] = opts.get("flags", 0) | _c.EM_SORT_UNIQUE
+
+    @property
+    def handles(self):
+        return self.ctx._h, self.order._h
+
+
+def sort_file(inputs, output, key=None, *, records="lines", ctx=None, **opts):
+    """Sort one file or several into one, and return the statistics.  key is as the command has it ("-t, -k3,3nr"), or,
+    of binary records, as Order has it.  opts: the fields of em_sort_opts by name, also memory and progress."""
+    f = _Files(records, key, ctx, opts)
+    return _c.em_sort_files(*f.handles, _names(inputs), output, f.opts)
+
+
+def merge_files(inputs, output, key=None, *, records="lines", ctx=None, **opts):
+    """Merge files that are sorted."""
+    f = _Files(records, key, ctx, opts)
+    return _c.em_merge_files(*f.handles, _names(inputs), output, f.opts)
+
+
+def unique_file(inputs, output, key=None, *, records="lines", ctx=None, count=False, presorted=False, min_count=0,
+                max_count=0, **opts):
+    """The first of equal records; with count, how many there were."""
+    f = _Files(records, key, ctx, opts)
+    flags = count * _c.EM_UNIQUE_COUNT | presorted * _c.EM_UNIQUE_PRESORTED
+    return _c.em_unique_files(*f.handles, _names(inputs), output, {"flags": flags, "min_count": min_count,
+                                                                   "max_count": max_count, "sort": f.opts})
+
+
+def top_file(inputs, output, k, key=None, *, start=0, records="lines", ctx=None, **opts):
+    """The k first records."""
+    f = _Files(records, key, ctx, opts)
+    return _c.em_top_files(*f.handles, _names(inputs), start, k, output, f.opts)
+
+
+def shuffle_file(inputs, output, *, records="lines", seed=0, ctx=None, **opts):
+    """All records in random order, or count=... of them."""
+    size = 0 if records == "lines" else Records(records).bytes
+    return _c.em_shuffle_files((ctx or default_context())._h, size, _names(inputs), output,
+                               _progress(opts) | {"seed": seed})
+
+
+def check_file(path, key=None, *, records="lines", ctx=None, **opts):
+    """Look whether a file is sorted: what was found, with `first`, the first record that is not in its place."""
+    f, first = _Files(records, key, ctx, opts), []
+    found = _c.em_check_file(*f.handles, path, f.opts, lambda number, record: first.append(record))
+    return found | {"first": first[0] if first else None}
+
+
+from .containers import (BTree, BTreeCursor, Deque, PriorityQueue, Queue, RadixHeap, Stack, Vector)  # noqa: E402
+
+
+def __getattr__(name):
+    if name in ("File", "Request", "Disks", "BlockPool", "wait_all"):
+        from . import blocks
+        return getattr(blocks, name)
+    raise AttributeError(f"module 'extmem' has no attribute {name!r}")

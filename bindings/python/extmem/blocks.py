@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What containers are made of: files, requests, blocks on disks by ids, which are (disk, offset), pools."""
+from . import _extmem as _c
+from .base import _call, _Object, default_context
+
+_MODES = {"r": _c.EM_OPEN_READ, "w": _c.EM_OPEN_READ | _c.EM_OPEN_WRITE,
+          "x": _c.EM_OPEN_READ | _c.EM_OPEN_WRITE | _c.EM_OPEN_CREATE, "temp": _c.EM_OPEN_TEMP}
+
+
+class Request(_Object):
+    """A transfer under way; its memory is kept until it is done.  Closing waits for it."""
+
+    def __init__(self, handle):
+        self._h = handle
+
+    wait = _call(_c.em_request_wait, "Wait until it is done; a failure raises.")
+
+    def wait_for(self, seconds):
+        return _c.em_request_wait_for(self._h, seconds) != 0
+
+    def poll(self):
+        return _c.em_request_poll(self._h) != 0
+
+    def cancel(self):
+        """True if it had not begun."""
+        return _c.em_request_cancel(self._h) != 0
+
+    @property
+    def moved(self):
+        return _c.em_request_moved(self._h)
+
+
+def wait_all(requests):
+    """Wait for all; the first failure in their order raises."""
+    _c.em_request_wait_all([rq._h for rq in requests])
+
+
+class File(_Object):
+    """A file with transfers at any place; mode "r", "w" (and reading), "x" (make it), "temp" (path is a directory)."""
+
+    def __init__(self, path, mode="r", *, ctx=None, flags=0):
+        self._ctx = ctx or default_context()
+        self._h = _c.em_file_open(self._ctx._h, path, {"flags": _MODES[mode] | flags})
+
+    __len__ = _call(_c.em_file_size)
+
+    def read(self, n, offset):
+        room = bytearray(n)
+        del room[_c.em_file_read(self._h, room, offset):]
+        return room
+
+    readinto = _call(_c.em_file_read)
+
+    write = _call(_c.em_file_write)
+
+    def read_async(self, buffer, offset, done=None):
+        """done(status, bytes moved) is called by the thread that notices."""
+        return Request(_c.em_file_read_async(self._h, buffer, offset, done))
+
+    def write_async(self, data, offset, done=None):
+        return Request(_c.em_file_write_async(self._h, data, offset, done))
+
+    resize = _call(_c.em_file_resize)
+
+    sync = _call(_c.em_file_sync)
+
+    stats = _call(_c.em_file_stats_get)
+
+
+class Disks(_Object):
+    """Blocks on the scratch disks of a context."""
+
+    def __init__(self, ctx=None, **opts):
+        self._ctx = ctx or default_context()
+        self._h = _c.em_disks_open(self._ctx._h, opts)
+
+    __len__ = _call(_c.em_disks_count)
+
+    def alloc(self, n, block_bytes):
+        return _c.em_bids_alloc(self._h, n, block_bytes, 0)
+
+    free = _call(_c.em_bids_free)
+
+    def read(self, bid, buffer, done=None):
+        return Request(_c.em_block_read(self._h, bid, buffer, done))
+
+    def write(self, bid, data, done=None):
+        return Request(_c.em_block_write(self._h, bid, data, done))
+
+    def stats(self, disk=2**32 - 1):
+        return _c.em_disks_stats_get(self._h, disk)
+
+
+class BlockPool(_Object):
+    """Buffers for writing behind the caller's back, and for reading what was hinted at."""
+
+    def __init__(self, disks, block_bytes, write_buffers=4, prefetch_buffers=4):
+        self._disks, self.block_bytes = disks, block_bytes
+        self._h = _c.em_block_pool_open(disks._h, {"block_bytes": block_bytes, "write_buffers": write_buffers,
+                                                   "prefetch_buffers": prefetch_buffers})
+        self._h.record_bytes = block_bytes
+
+    lend = _call(_c.em_block_pool_lend, "A buffer to fill, which write() or give_back() takes back.")
+
+    write = _call(_c.em_block_pool_write)
+
+    give_back = _call(_c.em_block_pool_return)
+
+    def hint(self, bid):
+        return _c.em_block_pool_hint(self._h, bid) != 0
+
+    def read(self, bid):
+        """A copy of the block, as it was written last."""
+        room = bytearray(self.block_bytes)
+        _c.em_block_pool_read(self._h, bid, room)
+        return room
+
+    free = _call(_c.em_block_pool_free)
+
+    flush = _call(_c.em_block_pool_flush)
+
+    stats = _call(_c.em_block_pool_stats_get)

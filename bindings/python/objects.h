@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * Handles and batches, as Python sees them.
+ *
+ * A handle closes its object when it is closed or collected.  All of its fields belong to who holds the interpreter's
+ * lock, which is released while the library works: so a second thread sees that somebody is inside (`uses', `owner').
+ * An object that is closed then is canceled, if it can be, and closed when the call in progress ends.
+ *
+ * A batch is memory that the library has lent, with a view of it for the user.  The next call on the handle releases
+ * the view, which then raises.  If a view of the view is still there (of NumPy, for example), nobody can take it away:
+ * then that call raises BufferError, and the memory stays lent.
+ */
+#ifndef EMB_OBJECTS_H
+#define EMB_OBJECTS_H
+
+#include <Python.h>
+
+#include "call.h"
+#include "kinds.h"
+
+struct emb_batch;
+struct emb_late;
+
+typedef struct emb_handle {
+	PyObject_HEAD
+	void *object;                /**< NULL: it is closed. */
+	const struct emb_kind *kind;
+	const void *owner;           /**< The thread that is inside: the address of its emb_call. */
+	uint32_t uses;               /**< Calls in progress. */
+	int closing;                 /**< To be closed when there are none. */
+	uint64_t record_bytes;       /**< Of its records, or of a pool's blocks, ... */
+	uint64_t key_bytes;          /**< ... and of keys; 0: it has none. */
+	char number;                 /**< 'Q', 'q', 'd', ...: a record is a number in Python; 0: bytes. */
+	PyObject *keep;              /**< What callbacks need as long as it lives; NULL: nothing. */
+	struct emb_batch *lent[2];   /**< The last batch, and ends of its records; they keep the handle. */
+	PyObject *format;            /**< How its batches are read: (bytes of an item, format as bytes), or NULL. */
+	Py_buffer *held;             /**< The memory of a request, or NULL. */
+	struct emb_handle *whole;    /**< What it is a part of (a cursor of its tree), or the pool that it
+	                                  shares: one thread at a time is inside all of these.  Or NULL. */
+	struct emb_late *late;       /**< Parts that were collected while somebody was inside. */
+} emb_handle;
+
+struct emb_late {
+	struct emb_late *next;
+	void *object;
+	const struct emb_kind *kind;
+};
+
+typedef struct emb_batch {
+	PyObject_HEAD
+	emb_handle *handle;          /**< Kept, so that the memory is there; or NULL. */
+	PyObject *view;              /**< What the user has: a weak reference. */
+	char *data;
+	Py_ssize_t bytes, n, item;
+	PyObject *format;            /**< Bytes, or NULL. */
+	Py_ssize_t exports;
+	int writable;
+} emb_batch;
+
+static PyTypeObject *emb_handle_type, *emb_batch_type;
+static PyObject *emb_make_error; /* Makes an exception of a detail. */
+
+static __thread char emb_number; /* How the receiver's records are numbers, or 0. */
+
+/* Statuses and exceptions. */
+
+static PyObject *emb_raise(em_status status)
+{
+	const em_errinfo *e = emb_failed(status);
+	PyObject *x, *done = Py_None;
+
+	Py_INCREF(Py_None);
+	if (emb_call.done) {
+		Py_DECREF(Py_None);
+		done = PyLong_FromUnsignedLongLong(*emb_call.done);
+	}
+
+	if (!emb_make_error) {
+		Py_XDECREF(done);
+		PyErr_SetString(PyExc_RuntimeError, e->text);
+		return NULL;
+	}
+	x = PyObject_CallFunction(emb_make_error, "iisyKKKyN", (int)status, (int)e->sys_errno, e->op, e->path,
+				  (unsigned long long)e->offset, (unsigned long long)e->bytes,
+				  (unsigned long long)e->record, e->text, done);
+	if (x) {
+		PyErr_SetObject((PyObject *)Py_TYPE(x), x);
+		Py_DECREF(x);
+	}
+	return NULL;
+}
+
+/** A failure that the binding finds. */
+static PyObject *emb_refuse(em_status status, const char *text)
+{
+	memset(&emb_call.detail, 0, sizeof emb_call.detail);
+	emb_call.detail.status = status;
+	emb_call.detail.offset = UINT64_MAX;
+	strncpy(emb_call.detail.text, text, sizeof emb_call.detail.text - 1);
+	emb_raise(status);
+	emb_call.detail.status = 0;
+	return NULL;
+}
+
+/* What a function of the caller's has raised, until the library returns. */
+static __thread PyObject *emb_raised[3];
+
+static void emb_keep_raised(void)
+{
+	if (emb_raised[0])
+		PyErr_Clear();
+	else
+		PyErr_Fetch(&emb_raised[0], &emb_raised[1], &emb_raised[2]);
+}
+
+/** The status of a call as a result, None where that is EM_OK; or NULL with an exception. */
+static PyObject *emb_status(em_status status)
+{
+	if (emb_raised[0]) {
+		PyErr_Restore(emb_raised[0], emb_raised[1], emb_raised[2]);
+		memset(emb_raised, 0, sizeof emb_raised);
+		return NULL;
+	}
+	if (status < 0)
+		return emb_raise(status);
+	emb_call.status = status;
+	emb_call.outputs = 0;
+	return status ? PyLong_FromLong(status) : (Py_INCREF(Py_None), Py_None);
+}
+
+/** One more result takes the place of the status, or stands beside the others; without success there is None. */
+static PyObject *emb_output(PyObject *result, PyObject *value)
+{
+	PyObject *all;
+
+	if (!result || !value) {
+		Py_XDECREF(result);
+		Py_XDECREF(value);
+		return NULL;
+	}
+	/* One None stands for all. */
+	if (emb_call.status != EM_OK && emb_call.outputs == 1 && result == Py_None) {
+		Py_DECREF(value);
+		return result;
+	}
+	if (emb_call.outputs++ == 0) {
+		Py_DECREF(result);
+		return value;
+	}
+	if (emb_call.outputs == 2) {
+		all = PyTuple_Pack(2, result, value);
+	} else {
+		PyObject *one = PyTuple_Pack(1, value);
+
+		all = one ? PySequence_Concat(result, one) : NULL;
+		Py_XDECREF(one);
+	}
+	Py_DECREF(result);
+	Py_DECREF(value);
+	return all;
+}
+
+static PyObject *emb_none(void)
+{
+	Py_INCREF(Py_None);
+	return Py_None;
+}
+
+/* Batches. */
+
+static int emb_batch_getbuffer(PyObject *self, Py_buffer *view, int flags)
+{
+	emb_batch *b = (emb_batch *)self;
+
+	view->obj = NULL;
+	if (!b->data) {
+		PyErr_SetString(PyExc_BufferError, "the memory was given back");
+		return -1;
+	}
+	if (PyBuffer_FillInfo(view, self, b->data, b->bytes, !b->writable, flags))
+		return -1;
+	if (flags & PyBUF_FORMAT && b->format)
+		view->format = PyBytes_AsString(b->format);
+	if (flags & PyBUF_ND) {
+		view->itemsize = b->item;
+		view->shape = &b->n;
+		if ((flags & PyBUF_STRIDES) == PyBUF_STRIDES)
+			view->strides = &b->item;
+	}
+	b->exports++;
+	return 0;
+}
+
+static void emb_batch_releasebuffer(PyObject *self, Py_buffer *view)
+{
+	(void)view;
+	((emb_batch *)self)->exports--;
+}
+
+static void emb_batch_dealloc(PyObject *self)
+{
+	emb_batch *b = (emb_batch *)self;
+	PyTypeObject *type = Py_TYPE(self);
+
+	if (b->handle) {
+		if (b->handle->lent[0] == b)
+			b->handle->lent[0] = NULL;
+		if (b->handle->lent[1] == b)
+			b->handle->lent[1] = NULL;
+	}
+	Py_XDECREF((PyObject *)b->handle);
+	Py_XDECREF(b->view);
+	Py_XDECREF(b->format);
+	PyObject_Free(self);
+	Py_DECREF(type);
+}
+
+static PyType_Slot emb_batch_slots[] = {
+	{ Py_bf_getbuffer, (void *)emb_batch_getbuffer },
+	{ Py_bf_releasebuffer, (void *)emb_batch_releasebuffer },
+	{ Py_tp_dealloc, (void *)emb_batch_dealloc },
+	{ 0, NULL }
+};
+static PyType_Spec emb_batch_spec = { "_extmem.Batch", sizeof(emb_batch), 0,
+				      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, emb_batch_slots };
+
+/** A view of memory that is lent until the next call on h, or for as long as who has it says (lent to nobody: h is
+ *  NULL).  format: (bytes of an item, format), or NULL: bytes. */
+static PyObject *emb_lend(emb_handle *h, const void *data, size_t bytes, PyObject *format, int writable)
+{
+	emb_batch *b = PyObject_New(emb_batch, emb_batch_type);
+	PyObject *view;
+
+	if (!b)
+		return NULL;
+	b->handle = h;
+	Py_XINCREF((PyObject *)h);
+	b->view = NULL;
+	b->data = (char *)(uintptr_t)data;
+	b->bytes = (Py_ssize_t)bytes;
+	b->item = format ? PyLong_AsSsize_t(PyTuple_GetItem(format, 0)) : 1;
+	b->format = format ? PyTuple_GetItem(format, 1) : NULL;
+	Py_XINCREF(b->format);
+	if (b->item <= 0 || b->bytes % b->item != 0)
+		b->item = 1;
+	b->n = b->bytes / b->item;
+	b->exports = 0;
+	b->writable = writable;
+	view = PyMemoryView_FromObject((PyObject *)b);
+	if (view && h) {
+		b->view = PyWeakref_NewRef(view, NULL);
+		if (b->view)
+			h->lent[h->lent[0] != NULL] = b;
+		else
+			Py_CLEAR(view);
+	}
+	Py_DECREF((PyObject *)b);
+	return view;
+}
+
+/** The view that the user has of b raises from now on: 0, or -1 where something else still looks at the memory. */
+static int emb_release(emb_batch *b)
+{
+	PyObject *view = PyWeakref_GetObject(b->view), *done;
+	int busy;
+
+	Py_INCREF((PyObject *)b);
+	if (view && view != Py_None) {
+		Py_INCREF(view);
+		done = PyObject_CallMethod(view, "release", NULL);
+		if (!done)
+			PyErr_Clear();
+		Py_XDECREF(done);
+		Py_DECREF(view);
+	}
+	busy = b->exports > 0;
+	if (!busy)
+		b->data = NULL;
+	Py_DECREF((PyObject *)b);
+	return busy ? -1 : 0;
+}
+
+/** Take back what h has lent: 0, or -1 with BufferError. */
+static int emb_take_back(emb_handle *h)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (h->lent[i] && emb_release(h->lent[i])) {
+			PyErr_SetString(PyExc_BufferError, "an array or view of the last batch is still in use: "
+					"delete it before the next call, or copy it");
+			return -1;
+		}
+		h->lent[i] = NULL;
+	}
+	return 0;
+}
+
+/* Handles. */
+
+/** Is somebody inside it, or what it is a part of?  Then it is told which of these is the farthest. */
+static emb_handle *emb_inside(emb_handle *h)
+{
+	emb_handle *busy = NULL;
+
+	for (; h; h = h->whole) {
+		if (h->uses > 0 && !h->kind->shared)
+			busy = h;
+	}
+	return busy;
+}
+
+/** Close parts that came too early. */
+static void emb_close_late(emb_handle *h)
+{
+	struct emb_late *late;
+
+	while ((late = h->late)) {
+		h->late = late->next;
+		late->kind->close(late->object);
+		PyMem_Free(late);
+	}
+}
+
+/** Close what it has; nobody is inside. */
+static void emb_shut(emb_handle *h)
+{
+	void *object = h->object;
+
+	h->object = NULL;
+	if (object) {
+		PyObject *x[3];
+
+		PyErr_Fetch(&x[0], &x[1], &x[2]);
+		Py_BEGIN_ALLOW_THREADS
+		h->kind->close(object);
+		Py_END_ALLOW_THREADS
+		PyErr_Restore(x[0], x[1], x[2]);
+	}
+	if (h->held) {
+		PyBuffer_Release(h->held);
+		PyMem_Free(h->held);
+		h->held = NULL;
+	}
+	Py_CLEAR(h->keep);
+}
+
+static PyObject *emb_handle_close(PyObject *self, PyObject *unused)
+{
+	emb_handle *h = (emb_handle *)self;
+
+	(void)unused;
+	if (!h->object || h->closing)
+		return emb_none();
+	if (h->uses > 0) {
+		h->closing = 1;
+		if (h->kind->cancel)
+			h->kind->cancel(h->object);
+		return emb_none();
+	}
+	if (emb_inside(h))
+		return emb_refuse(EM_ERR_BUSY, "a call is in progress on what it is a part of");
+	if (emb_take_back(h))
+		return NULL;
+	emb_shut(h);
+	return emb_none();
+}
+
+static PyObject *emb_handle_cancel(PyObject *self, PyObject *unused)
+{
+	emb_handle *h = (emb_handle *)self;
+
+	(void)unused;
+	if (h->object && h->kind->cancel)
+		h->kind->cancel(h->object);
+	return emb_none();
+}
+
+static PyObject *emb_handle_closed(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyBool_FromLong(!((emb_handle *)self)->object || ((emb_handle *)self)->closing);
+}
+
+static int emb_handle_set_format(PyObject *self, PyObject *value, void *unused)
+{
+	emb_handle *h = (emb_handle *)self;
+
+	(void)unused;
+	if (!value || !PyTuple_Check(value) || PyTuple_Size(value) != 2 || !PyBytes_Check(PyTuple_GetItem(value, 1))) {
+		PyErr_SetString(PyExc_TypeError, "a format is (bytes of an item, format as bytes)");
+		return -1;
+	}
+	Py_INCREF(value);
+	Py_XDECREF(h->format);
+	h->format = value;
+	return 0;
+}
+
+static int emb_handle_set_number(PyObject *self, PyObject *value, void *unused)
+{
+	char *code = value && PyBytes_Check(value) ? PyBytes_AsString(value) : NULL;
+
+	(void)unused;
+	if (!code || !strchr("BbHhIiQqfd", code[0])) {
+		PyErr_SetString(PyExc_TypeError, "a number is one of b\"BbHhIiQqfd\"");
+		return -1;
+	}
+	((emb_handle *)self)->number = code[0];
+	return 0;
+}
+
+static int emb_handle_set_bytes(PyObject *self, PyObject *value, void *unused)
+{
+	const unsigned long long bytes = value ? PyLong_AsUnsignedLongLong(value) : 0;
+
+	(void)unused;
+	if (bytes == 0 || PyErr_Occurred())
+		return -1;
+	((emb_handle *)self)->record_bytes = bytes;
+	return 0;
+}
+
+static int emb_handle_traverse(PyObject *self, visitproc visit, void *arg)
+{
+	emb_handle *h = (emb_handle *)self;
+
+	Py_VISIT(Py_TYPE(self));
+	Py_VISIT(h->keep);
+	return 0;
+}
+
+static int emb_handle_clear(PyObject *self)
+{
+	emb_handle *h = (emb_handle *)self;
+
+	/* Its callbacks are about to go. */
+	if (h->keep && h->uses == 0)
+		emb_shut(h);
+	return 0;
+}
+
+static void emb_handle_dealloc(PyObject *self)
+{
+	emb_handle *h = (emb_handle *)self, *busy;
+	PyTypeObject *type = Py_TYPE(self);
+
+	PyObject_GC_UnTrack(self);
+	if (h->object && (busy = emb_inside(h))) {
+		struct emb_late *late = (struct emb_late *)PyMem_Malloc(sizeof *late);
+
+		/* Without memory for that it stays open. */
+		if (late) {
+			late->object = h->object;
+			late->kind = h->kind;
+			late->next = busy->late;
+			busy->late = late;
+		}
+		h->object = NULL;
+	}
+	emb_shut(h);
+	Py_XDECREF((PyObject *)h->whole);
+	Py_CLEAR(h->format);
+	PyObject_GC_Del(self);
+	Py_DECREF(type);
+}
+
+static PyMethodDef emb_handle_methods[] = {
+	{ "close", emb_handle_close, METH_NOARGS, NULL },
+	{ "cancel", emb_handle_cancel, METH_NOARGS, NULL },
+	{ NULL, NULL, 0, NULL }
+};
+static PyGetSetDef emb_handle_getset[] = {
+	{ "closed", emb_handle_closed, NULL, NULL, NULL },
+	{ "number", NULL, emb_handle_set_number, NULL, NULL },
+	{ "record_bytes", NULL, emb_handle_set_bytes, NULL, NULL },
+	{ "format", NULL, emb_handle_set_format, NULL, NULL },
+	{ NULL, NULL, NULL, NULL, NULL }
+};
+static PyType_Slot emb_handle_slots[] = {
+	{ Py_tp_dealloc, (void *)emb_handle_dealloc },
+	{ Py_tp_traverse, (void *)emb_handle_traverse },
+	{ Py_tp_clear, (void *)emb_handle_clear },
+	{ Py_tp_methods, emb_handle_methods },
+	{ Py_tp_getset, emb_handle_getset },
+	{ 0, NULL }
+};
+static PyType_Spec emb_handle_spec = { "_extmem.Handle", sizeof(emb_handle), 0,
+				       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+				       emb_handle_slots };
+
+/* What options of a call want to be kept by the object that it makes; and memory of the request that it makes. */
+static __thread PyObject *emb_keep;
+static __thread Py_buffer *emb_held;
+/* The receiver, and the pool that options name: what a new object may be a part of. */
+static __thread emb_handle *emb_first, *emb_pool;
+
+/** A handle for an object that a call has made; it takes over emb_keep and emb_held. */
+static PyObject *emb_handle_new(void *object, const struct emb_kind *kind)
+{
+	emb_handle *h;
+
+	if (!object)
+		return emb_none();
+	h = PyObject_GC_New(emb_handle, emb_handle_type);
+	if (!h) {
+		kind->close(object);
+		return NULL;
+	}
+	memset((char *)h + sizeof(PyObject), 0, sizeof *h - sizeof(PyObject));
+	h->object = object;
+	h->kind = kind;
+	h->record_bytes = kind->record_bytes ? kind->record_bytes(object)
+		: emb_call.order_bytes ? emb_call.order_bytes : emb_call.record_bytes;
+	h->key_bytes = kind->key_bytes ? kind->key_bytes(object) : emb_call.key_bytes;
+	h->keep = emb_keep;
+	emb_keep = NULL;
+	h->held = emb_held;
+	emb_held = NULL;
+	h->whole = kind->part ? emb_first : emb_pool;
+	Py_XINCREF((PyObject *)h->whole);
+	emb_pool = NULL;
+	PyObject_GC_Track((PyObject *)h);
+	return (PyObject *)h;
+}
+
+/** Begin a call on what is behind an argument: the handle, or NULL with an exception.  tells: it only tells something,
+ *  so what was lent stays lent. */
+static emb_handle *emb_enter(PyObject *o, const struct emb_kind *kind, int tells)
+{
+	emb_handle *h = (emb_handle *)o, *w;
+
+	if (Py_TYPE(o) != emb_handle_type || h->kind != kind) {
+		PyErr_Format(PyExc_TypeError, "a handle of an %s is wanted here", kind->name);
+		return NULL;
+	}
+	if (!h->object || h->closing) {
+		emb_refuse(EM_ERR_STATE, "it is closed");
+		return NULL;
+	}
+	for (w = h; w; w = w->whole) {
+		if (w->uses > 0 && !w->kind->shared && w->owner != &emb_call) {
+			emb_refuse(EM_ERR_BUSY, "another thread is inside a call on it");
+			return NULL;
+		}
+	}
+	if (!tells && h->uses == 0 && (h->lent[0] || h->lent[1]) && emb_take_back(h))
+		return NULL;
+	for (w = h; w; w = w->whole) {
+		if (w->uses++ == 0)
+			w->owner = &emb_call;
+	}
+	if (kind == &emb_kind_em_order)
+		emb_call.order_bytes = em_order_record_size((em_order *)h->object);
+	if (!emb_call.kind) {
+		emb_call.kind = kind;
+		emb_call.object = h->object;
+		emb_call.record_bytes = h->record_bytes;
+		emb_call.key_bytes = h->key_bytes ? h->key_bytes : h->record_bytes;
+		emb_number = h->number;
+		emb_first = h;
+	}
+	Py_INCREF(o);
+	return h;
+}
+
+/** End it. */
+static void emb_leave(emb_handle *h)
+{
+	emb_handle *w;
+
+	if (!h)
+		return;
+	for (w = h; w; w = w->whole) {
+		PyObject *x[3];
+
+		if (--w->uses > 0 || (!w->closing && !w->late))
+			continue;
+		PyErr_Fetch(&x[0], &x[1], &x[2]);
+		emb_close_late(w);
+		if (w->closing && !emb_take_back(w))
+			emb_shut(w);
+		PyErr_Restore(x[0], x[1], x[2]);
+	}
+	Py_DECREF((PyObject *)h);
+}
+
+/** The kinds of objects are made when the module is. */
+static int emb_objects_init(void)
+{
+	emb_handle_type = (PyTypeObject *)PyType_FromSpec(&emb_handle_spec);
+	emb_batch_type = (PyTypeObject *)PyType_FromSpec(&emb_batch_spec);
+	return emb_handle_type && emb_batch_type ? 0 : -1;
+}
+
+#endif

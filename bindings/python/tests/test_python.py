@@ -1,0 +1,764 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What is Python's own: contracts of collections.abc, buffers, NumPy, threads, signals, memory."""
+import _thread
+import array
+import collections
+import ctypes
+import gc
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from collections import abc
+
+import extmem
+
+try:
+    import numpy as np
+except ImportError:
+    np = None
+
+SEED = int(os.environ.get("EXTMEM_TEST_SEED", "0")) or random.SystemRandom().randrange(1 << 32)
+
+
+class Base(unittest.TestCase):
+    def setUp(self):
+        self.rng = random.Random(SEED)
+        self.ctx = extmem.Context(memory=16 << 20)
+        self.dir = tempfile.TemporaryDirectory()
+
+    def tearDown(self):
+        self.ctx.close()
+        self.dir.cleanup()
+
+    def path(self, name, data=None):
+        path = os.path.join(self.dir.name, name)
+        if data is not None:
+            with open(path, "wb") as f:
+                f.write(data)
+        return path
+
+    def content(self, path):
+        with open(path, "rb") as f:
+            return f.read()
+
+    def numbers(self, n):
+        return array.array("Q", self.rng.randbytes(8 * n))
+
+
+class Contracts(Base):
+    def model(self, ours, theirs, steps=400):
+        """A MutableSequence does what a list does."""
+        rng = self.rng
+        for _ in range(steps):
+            i, value = rng.randrange(-len(theirs) - 2, len(theirs) + 2), rng.getrandbits(64)
+            do = rng.choice(("append", "insert", "pop", "set", "get", "slice", "del", "extend", "iadd", "remove",
+                             "write"))
+            results = []
+            for s in (ours, theirs):
+                try:
+                    results.append(
+                        s.append(value) if do == "append" else
+                        s.insert(i, value) if do == "insert" else
+                        s.pop(i) if do == "pop" else
+                        s.__setitem__(i, value) if do == "set" else
+                        s[i] if do == "get" else
+                        list(s[min(i, 3):]) if do == "slice" else
+                        s.__delitem__(i) if do == "del" else
+                        s.extend([value, 1]) if do == "extend" else
+                        s.__iadd__([value]) and None if do == "iadd" else
+                        s.remove(1) if do == "remove" and 1 in s else
+                        s.__setitem__(slice(0, 2), [value, value]) if do == "write" and len(s) > 2 else None)
+                except IndexError:
+                    results.append(IndexError)
+            self.assertEqual(results[0], results[1], (SEED, do, i))
+            self.assertEqual(len(ours), len(theirs), (SEED, do, i))
+        self.assertEqual(list(ours), theirs, SEED)
+        self.assertEqual(list(reversed(ours)), theirs[::-1])
+        self.assertEqual(ours.count(1), theirs.count(1))
+        self.assertEqual(list(ours[::2]), theirs[::2])
+
+    def test_vector(self):
+        self.assertIsInstance(extmem.Vector("Q"), abc.MutableSequence)
+        self.model(extmem.Vector("<Q", ctx=self.ctx), [])
+
+    def test_deque(self):
+        self.assertIsInstance(extmem.Deque("Q"), abc.MutableSequence)
+        self.model(extmem.Deque("<Q", ctx=self.ctx), [])
+
+    def test_deque_ends(self):
+        ours, theirs = extmem.Deque(3, ctx=self.ctx), collections.deque()
+        for i in range(2000):
+            value = self.rng.randbytes(3)
+            if self.rng.random() < 0.6 or not theirs:
+                for d in (ours, theirs):
+                    (d.append if i % 3 else d.appendleft)(value)
+            else:
+                self.assertEqual((ours.pop if i % 2 else ours.popleft)(), (theirs.pop if i % 2 else theirs.popleft)())
+        self.assertEqual(list(ours), list(theirs), SEED)
+
+    def test_tree(self):
+        ours, theirs = extmem.BTree("<i", "<Q", ctx=self.ctx), {}
+        self.assertIsInstance(ours, abc.MutableMapping)
+        for _ in range(3000):
+            key, value = self.rng.randrange(-200, 200), self.rng.getrandbits(64)
+            do = self.rng.choice(("set", "set", "get", "del", "pop", "default", "in"))
+            results = []
+            for m in (ours, theirs):
+                try:
+                    results.append(m.__setitem__(key, value) if do == "set" else m[key] if do == "get" else
+                                   m.__delitem__(key) if do == "del" else m.pop(key, None) if do == "pop" else
+                                   m.setdefault(key, value) if do == "default" else key in m)
+                except KeyError:
+                    results.append(KeyError)
+            self.assertEqual(results[0], results[1], (SEED, do, key))
+        self.assertEqual(list(ours.items()), sorted(theirs.items()), SEED)
+        self.assertEqual(list(reversed(ours)), sorted(theirs, reverse=True))
+        self.assertEqual(dict(ours), theirs)
+        self.assertTrue(ours.keys() == theirs.keys())
+        for low, high in ((-50, 50), (None, 0), (0, None), (10, 5)):
+            want = [k for k in sorted(theirs) if (low is None or k >= low) and (high is None or k < high)]
+            self.assertEqual([k for k, _ in ours.range(low, high)], want)
+            self.assertEqual([k for k, _ in ours.range(low, high, reverse=True)], want[::-1])
+        self.assertEqual(ours.popitem(), (min(theirs), theirs[min(theirs)]))
+        ours.verify()
+        ours.clear()
+        self.assertRaises(KeyError, ours.popitem)
+
+    def test_tree_changes_while_passed(self):
+        t = extmem.BTree("<I", 0, {i: b"" for i in range(100)}, ctx=self.ctx)
+        for key in t:
+            del t[key]
+        self.assertEqual(len(t), 0)
+
+    def test_tree_cursor_and_many(self):
+        t = extmem.BTree("<I", "<I", {i: i * i for i in range(0, 100, 2)}, ctx=self.ctx)
+        c = t.cursor()
+        self.assertEqual(c.seek(51), (52, 2704))
+        self.assertEqual(c.prev(), (50, 2500))
+        c.erase()
+        self.assertIsNone(c.get())
+        self.assertEqual(c.next(), (52, 2704))
+        records, found = t.get_many([2, 3, 98])
+        self.assertEqual(bytes(found), b"\1\0\1")
+        self.assertEqual(struct.unpack("<6I", records), (2, 4, 0, 0, 98, 9604))
+        self.assertEqual(t.update_records(struct.pack("<4I", 3, 9, 2, 5)), 1)
+        self.assertEqual((t[3], t[2], t.count(0, 3), t.erase_range(None, 3)), (9, 5, 3, 2))
+
+    def test_tree_is_loaded(self):
+        t = extmem.BTree("<Q", "<Q", ctx=self.ctx)
+        s = extmem.Sorter(16, t.order, ctx=self.ctx)
+        s.push(b"".join(struct.pack("<QQ", i * 7919 % 10007, i) for i in range(10007)))
+        s.finish()
+        t.load(s)
+        self.assertEqual((len(t), t[7919], list(t)[:3]), (10007, 1, [0, 1, 2]))
+        t.verify()
+
+    def test_heaps(self):
+        q, h, model = extmem.PriorityQueue("<IQ", "-f0", ctx=self.ctx), extmem.RadixHeap("<Q", ctx=self.ctx), []
+        items = [(self.rng.getrandbits(32), i) for i in range(1000)]
+        q.extend(items)
+        q.push((5, 5))
+        self.assertEqual(q.pop()[0], max(items)[0])
+        self.assertEqual(q.pushpop((2**32 - 1, 1)), (2**32 - 1, 1))
+        self.assertEqual(len(bytes(q.pop_many(10))), 120)
+        self.assertEqual([k for k, _ in q.drain()], sorted([k for k, _ in items] + [5], reverse=True)[11:])
+        self.assertRaises(IndexError, q.pop)
+        h.extend(range(10))
+        self.assertEqual((h.pop(), h.peek(), list(h.pop_many(3)), h.last, len(h)), (0, 1, [1, 2, 3], 3, 6))
+        self.assertEqual(model, [])
+
+    def test_stack_queue(self):
+        for cls in (extmem.Stack, extmem.Queue):
+            c = cls("<Q", ctx=self.ctx)
+            self.assertFalse(c)
+            c.extend(range(100000))
+            c.push(7)
+            self.assertTrue(c)
+            self.assertEqual((c.peek(), c.pop()), (7, 7) if cls is extmem.Stack else (0, 0))
+            some = list(c.pop_many(200000))
+            self.assertEqual(len(some), 100000)
+            self.assertRaises(IndexError, c.pop)
+            self.assertEqual(c.stats()["records"], 0)
+
+
+class Buffers(Base):
+    def test_any_buffer(self):
+        want = self.numbers(1000)
+        raw = want.tobytes()
+        for data in (want, raw, bytearray(raw), memoryview(raw),
+                     (ctypes.c_uint64 * 1000).from_buffer_copy(raw), list(want)):
+            s = extmem.Sorter("<Q", ctx=self.ctx)
+            s.push(data)
+            self.assertEqual(list(s), sorted(want), SEED)
+        s = extmem.Sorter("<Q", ctx=self.ctx)
+        self.assertRaises(ValueError, s.push, b"1234567")
+        self.assertRaises(TypeError, s.push, array.array("I", [1, 2]))
+        self.assertRaises(TypeError, s.push, array.array("d", [1]))
+        self.assertRaises(BufferError, s.push, memoryview(raw)[::2])
+        self.assertEqual(list(s), [])
+
+    def test_sort(self):
+        a = array.array("d", [2.5, -1.0, 3.25])
+        self.assertEqual(extmem.sort(a), array.array("d", [-1.0, 2.5, 3.25]))
+        self.assertEqual(a[0], 2.5)
+        self.assertEqual(bytes(extmem.sort(b"cab")), b"abc")
+        self.assertEqual(bytes(extmem.sort([b"xy", b"ab"], records=2)), b"abxy")
+        self.assertEqual(extmem.sort(array.array("Q", [3, 1, 3]), unique=True), array.array("Q", [1, 3]))
+        got = extmem.sort(array.array("Q", range(1000)), lambda some: [2**64 - 1 - n for n in some])
+        self.assertEqual(list(got), list(range(999, -1, -1)))
+        self.assertRaises(TypeError, extmem.sort, 5)
+        self.assertRaises(KeyError, extmem.Sorter, "<QQ", "f2")
+
+    def test_external(self):
+        data, total = self.numbers(1 << 19), []
+        with extmem.Context(memory=2 << 20, dirs=[self.dir.name]) as ctx:
+            s = extmem.Sorter("<Q", ctx=ctx, progress=lambda phase, done, all_: total.append((phase, done)) and None)
+            for i in range(0, len(data), 1000):
+                s.push(data[i:i + 1000])
+            self.assertEqual(s.read().tolist(), sorted(data))
+            self.assertGreater(s.stats()["runs"], 1)
+            self.assertGreater(s.stats()["phases"]["runs"]["bytes_written"], 0)
+            self.assertGreater(ctx.stats()["bytes_written"], 0)
+
+    def test_keys_that_are_wrong(self):
+        for key in (lambda some: [1], lambda some: bytes(3), lambda some: [-1] * len(some), lambda some: 5):
+            s = extmem.Sorter("<Q", key, ctx=self.ctx)
+            with self.assertRaises((ValueError, OverflowError, TypeError)):
+                s.push(range(100))
+                s.read()
+
+    def test_lines(self):
+        lines = [b"%d\t%d" % (self.rng.randrange(50), i) for i in range(3000)]
+        s = extmem.Sorter("lines", "-k1,1n -s", ctx=self.ctx)
+        s.push(lines)
+        self.assertEqual(list(s), sorted(lines, key=lambda line: int(line.split(b"\t")[0])))
+        self.assertRaises(ValueError, extmem.Sorter, "lines", "-k0")
+        self.assertRaises(ValueError, extmem.Sorter, "lines", "--what")
+
+    @unittest.skipIf(np is None, "NumPy is not there")
+    def test_numpy(self):
+        rng = np.random.default_rng(SEED)
+        for dtype in ("u8", "i8", "u4", "i2", "u1", "f8", "f4", ">u8", ">i4", "S5", "M8[s]"):
+            a = np.frombuffer(rng.bytes(8000), "u1").view("u8") if dtype not in ("S5", "f8", "f4") else rng.random(1000)
+            a = a.astype(dtype)
+            got = extmem.sort(a, ctx=self.ctx)
+            self.assertEqual(got.dtype, a.dtype)
+            np.testing.assert_array_equal(got, np.sort(a, kind="stable"), dtype)
+        a = np.zeros(1000, dtype=[("name", "S4"), ("n", "<i4"), ("x", ">f8")])
+        a["n"], a["x"] = rng.integers(-5, 5, 1000), rng.random(1000)
+        np.testing.assert_array_equal(extmem.sort(a, "n,-x"), a[np.lexsort((-a["x"], a["n"]))])
+        got = extmem.sort(a, lambda some: some["n"].astype("i8").view("u8") ^ np.uint64(1 << 63))
+        np.testing.assert_array_equal(got, a[np.argsort(a["n"], kind="stable")])
+        self.assertRaises(TypeError, extmem.sort, a, lambda some: some["n"])
+        b = extmem.sort(a, "n", unique=True)
+        self.assertEqual(b["n"].tolist(), sorted(set(a["n"].tolist())))
+
+    @unittest.skipIf(np is None, "NumPy is not there")
+    def test_numpy_view_is_checked(self):
+        s = extmem.Sorter(np.dtype("u8"), ctx=self.ctx)
+        s.push(np.arange(100000, dtype="u8")[::-1].copy())
+        s.finish()
+        batch = s.next_batch()
+        view = np.asarray(batch)
+        self.assertEqual(view.dtype, np.dtype("u8"))
+        self.assertEqual(view[0], 0)
+        with self.assertRaises(BufferError):
+            s.next_batch()
+        self.assertRaises(BufferError, s.close)
+        self.assertFalse(s.closed)
+        self.assertEqual(view[5], 5)
+        del s, batch
+        gc.collect()
+        self.assertEqual(view[len(view) - 1], len(view) - 1)
+        del view
+        total = n = 0
+        s = extmem.Sorter("<Q", ctx=self.ctx)
+        s.push(range(1000))
+        for batch in s.batches():
+            total, n = total + int(np.asarray(batch).sum()), n + len(batch)
+        self.assertEqual((total, n), (499500, 1000))
+
+    @unittest.skipIf(np is None, "NumPy is not there")
+    def test_numpy_containers(self):
+        v = extmem.Vector(np.dtype("i4"), np.arange(10, dtype="i4"), ctx=self.ctx)
+        np.testing.assert_array_equal(v[2:5], np.array([2, 3, 4], "i4"))
+        v[0:2] = np.array([7, 8], "i4")
+        self.assertEqual((v[1], v.read_many([9, 0]).tolist()), (8, [9, 7]))
+        pair = np.dtype([("a", "<u4"), ("b", "<u4")])
+        v = extmem.Vector(pair, ctx=self.ctx)
+        v.append((1, 2))
+        self.assertEqual((v[0], v[0:1]["b"][0]), ((1, 2), 2))
+
+    def test_vector_functions(self):
+        v = extmem.Vector("<Q", range(100000), ctx=self.ctx)
+        seen = []
+        v.for_each(lambda i, some: seen.append((i, len(some))))
+        self.assertEqual(sum(n for _, n in seen), 100000)
+
+        def double(i, some):
+            for j in range(len(some)):
+                some[j] *= 2
+        v.mutate(double)
+        self.assertEqual(v[99999], 199998)
+        v.reverse()
+        v.shuffle(3)
+        self.assertEqual(v.sort(unique=True), 100000)
+        self.assertEqual(v[1], 2)
+        with self.assertRaises(ZeroDivisionError):
+            v.for_each(lambda i, some: 1 // 0)
+        v.export(self.path("exported"))
+        self.assertEqual(os.path.getsize(self.path("exported")), 800000)
+        self.assertRaises(extmem.UsageError, v.mutate, lambda i, some: v.append(1))
+
+
+try:
+    import pyarrow as pa
+except ImportError:
+    pa = None
+
+
+@unittest.skipIf(pa is None, "pyarrow is not there")
+class Arrow(Base):
+    def test_table(self):
+        n = 5000
+        columns = {"a": pa.array([self.rng.randrange(50) for _ in range(n)], pa.int32()),
+                   "b": pa.array([self.rng.random() for _ in range(n)]),
+                   "t": pa.array([self.rng.randrange(1 << 40) for _ in range(n)], pa.timestamp("us")),
+                   "f": pa.array([self.rng.randbytes(3) for _ in range(n)], pa.binary(3))}
+        whole = pa.table(columns)
+        table = pa.concat_tables([whole.slice(0, 1001), whole.slice(1001)])
+        got = pa.table(extmem.sort(table, "a,-b", ctx=self.ctx))
+        self.assertEqual(got.schema.types, table.schema.types)
+        want = table.sort_by([("a", "ascending"), ("b", "descending")])
+        self.assertEqual(got, want.combine_chunks().cast(got.schema))
+        self.assertRaises(KeyError, extmem.sort, table, "none")
+
+    def test_column(self):
+        numbers = self.numbers(3000)
+        got = pa.chunked_array(extmem.sort(pa.array(numbers, pa.uint64()).slice(7), ctx=self.ctx))
+        self.assertEqual(got.to_pylist(), sorted(numbers[7:]))
+        self.assertEqual(pa.table(extmem.sort(pa.table({"x": [3, 1]}), ctx=self.ctx))["x"].to_pylist(), [1, 3])
+
+    def test_refused(self):
+        self.assertRaises(ValueError, extmem.sort, pa.table({"x": [1, None]}))
+        self.assertRaises(TypeError, extmem.sort, pa.table({"x": ["text"]}))
+        stream = extmem.sort(pa.table({"x": [2, 1]})).__arrow_c_stream__()
+        del stream
+        s = extmem.sort(pa.table({"x": [2, 1]}))
+        s.sorter.close()
+        with self.assertRaises(Exception):
+            pa.table(s)
+
+
+class Files(Base):
+    def test_files(self):
+        a, b, out = self.path("a", b"b,2\na,10\n"), self.path("b", b"c,1\na,10\n"), self.path("out")
+        self.assertEqual(extmem.sort_file([a, b], out, "-t, -k2,2n")["records_out"], 4)
+        self.assertEqual(self.content(out), b"c,1\nb,2\na,10\na,10\n")
+        extmem.unique_file(out, self.path("u"), count=True)
+        self.assertEqual(self.content(self.path("u")), b"2\ta,10\n1\tb,2\n1\tc,1\n")
+        extmem.top_file([a, b], self.path("t"), 1, "-t, -k2,2n")
+        self.assertEqual(self.content(self.path("t")), b"c,1\n")
+        extmem.merge_files([self.path("t"), self.path("t")], self.path("m"))
+        self.assertEqual(self.content(self.path("m")), b"c,1\nc,1\n")
+        extmem.shuffle_file(out, self.path("s"), seed=3)
+        self.assertEqual(sorted(self.content(self.path("s")).split()), sorted(self.content(out).split()))
+        self.assertEqual(extmem.check_file(out, "-t, -k2,2n")["disorders"], 0)
+        found = extmem.check_file(out)
+        self.assertEqual((found["first_disorder"], found["first"]), (2, b"b,2"))
+        extmem.sort_file(self.path("n", struct.pack("<3q", 5, -1, 2)), self.path("no"), records="<q")
+        self.assertEqual(self.content(self.path("no")), struct.pack("<3q", -1, 2, 5))
+        self.assertRaises(TypeError, extmem.sort_file, a, out, what=1)
+        extmem.sort_file(self.path("c.csv", b'2,"x\ny"\n1,z\n'), out, "--csv -k1,1n")
+        self.assertEqual(self.content(out), b'1,z\n2,"x\ny"\n')
+
+    def test_sorter_and_files(self):
+        s = extmem.Sorter("<q", ctx=self.ctx)
+        s.push_file(self.path("in", struct.pack("<3q", 5, -1, 2)))
+        s.push([3])
+        self.assertEqual(len(s), 4)
+        s.write_file(self.path("out"))
+        self.assertEqual(self.content(self.path("out")), struct.pack("<4q", -1, 2, 3, 5))
+        s.clear()
+        s.push([2, 1])
+        self.assertEqual((len(s), list(s)), (2, [1, 2]))
+
+    def test_saved_tree(self):
+        with extmem.BTree("<Q", "<Q", {i: i * i for i in range(1000)}, ctx=self.ctx) as t:
+            t.save(self.path("tree"))
+        with extmem.BTree("<Q", "<Q", path=self.path("tree"), ctx=self.ctx) as t:
+            self.assertEqual((len(t), t[31], list(t.range(998))), (1000, 961, [(998, 996004), (999, 998001)]))
+            with self.assertRaises(PermissionError):
+                t[1] = 2
+            with self.assertRaises(PermissionError):
+                del t[1]
+        self.assertRaises(extmem.DataError, extmem.BTree, "<I", "<Q", path=self.path("tree"), ctx=self.ctx)
+
+    def test_errors(self):
+        with self.assertRaises(FileNotFoundError) as caught:
+            extmem.sort_file(self.path("none"), self.path("out"))
+        e = caught.exception
+        self.assertEqual((e.errno, e.filename, e.path, e.op, e.status_name), (2, self.path("none"), self.path("none"),
+                                                                             "open", "EM_ERR_NOENT"))
+        self.assertIsInstance(e, extmem.Error)
+        with self.assertRaises(extmem.DataError):
+            extmem.sort_file(self.path("odd", b"12345"), self.path("out"), records="<Q")
+        with self.assertRaises(extmem.UsageError):
+            extmem.Context(isa="none of these", flags=1 << 30)
+        v = extmem.Vector("<Q", path=self.path("v", bytes(8)), mode="r", ctx=self.ctx)
+        self.assertRaises(PermissionError, v.append, 1)
+        self.assertRaises(extmem.DataError, extmem.Vector, "<Q", path=self.path("w", bytes(9)), ctx=self.ctx)
+        odd = self.path(os.fsdecode(b"\xff\xfe"))
+        with self.assertRaises(FileNotFoundError) as caught:
+            extmem.sort_file(odd, self.path("out"))
+        self.assertEqual(caught.exception.filename, odd)
+
+
+class Life(Base):
+    def test_exit(self):
+        """A process that ends with everything open, and at work."""
+        code = """if True:
+            import extmem, threading, time
+            ctx = extmem.Context(memory="16M", dirs=["{0}"])
+            s = extmem.Sorter("<Q", lambda some: some, ctx=ctx, progress=lambda *a: None, run_records=1000)
+            s.push(bytes(8 << 16)); s.finish(); batch = s.next_batch()
+            t = extmem.BTree("<Q", "<Q", {{i: i for i in range(1000)}}, ctx=ctx)
+            it = t.range(); next(it); c = t.cursor()
+            disks = extmem.Disks(ctx)
+            rq = disks.write(disks.alloc(1, 1 << 20)[0], bytes(1 << 20), lambda *a: time.sleep(0.02))
+            other = extmem.Sorter("<Q", ctx=extmem.Context("memory=8M,dir={0}"))
+            threading.Thread(target=lambda: [other.push(bytes(1 << 20)) for _ in range(50)], daemon=True).start()
+            """.format(self.dir.name)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_log(self):
+        lines = []
+
+        def log(level, line):
+            lines.append((level, line, threading.current_thread() is threading.main_thread()))
+        ctx = extmem.Context(memory="8M", dirs=[self.dir.name], log=log)
+        s = extmem.Sorter("<Q", ctx=ctx, run_records=1000)
+        s.push(self.rng.randbytes(8 << 17))
+        self.assertEqual(s.read().tolist()[0] >= 0, True)
+        with self.assertRaises(TypeError):
+            extmem.Context(log=log, what=1)
+        del s, ctx
+        gc.collect()
+        self.assertTrue(lines)
+        self.assertTrue(all(isinstance(line, str) and here for _, line, here in lines))
+
+    def test_sizes(self):
+        with extmem.Context("memory=8M,threads=1", flags=0) as ctx:
+            self.assertEqual((ctx.stats()["memory"], ctx.stats()["threads"]), (8 << 20, 1))
+        for bad in ("8X", "", "-1"):
+            self.assertRaises(extmem.UsageError, extmem.Context, memory=bad)
+        self.assertRaises(extmem.UsageError, extmem.Context, "what=1")
+
+    def test_any_order(self):
+        for _ in range(50):
+            ctx = extmem.Context(memory=4 << 20)
+            things = [ctx, extmem.Order("<Q", ctx=ctx), extmem.Sorter("<Q", ctx=ctx),
+                      extmem.Vector("<Q", range(9), ctx=ctx),
+                      extmem.BTree("<Q", 0, {1: b""}, ctx=ctx), extmem.PriorityQueue("<Q", ctx=ctx)]
+            things.append(things[4].range())
+            next(things[6])
+            things.append(things[4].cursor())
+            self.rng.shuffle(things)
+            del ctx
+            while things:
+                thing = things.pop()
+                if self.rng.random() < 0.5:
+                    thing.close()
+
+    def test_cycle_through_a_callback(self):
+        class Watch:
+            def tell(self, *_):
+                return self.sorter is None
+        freed = []
+        w = Watch()
+        w.sorter = extmem.Sorter("<Q", ctx=self.ctx, progress=w.tell)
+        gone = __import__("weakref").finalize(w, freed.append, 1)
+        del w
+        gc.collect()
+        self.assertFalse(gone.alive)
+
+    def test_no_leak(self):
+        def one():
+            with extmem.Sorter("<Q", lambda some: some, ctx=self.ctx, memory=1 << 20, progress=print) as s:
+                s.push([2, 1])
+                list(s)
+            extmem.Vector("<Q", [1], ctx=self.ctx).close()
+
+        def churn(n):
+            handle = self.ctx._h
+            for _ in range(n):
+                extmem._c.em_order_parse(handle, 8, "u64le@0").close()
+
+        def resident():
+            with open("/proc/self/statm", encoding="ascii") as f:
+                return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        for _ in range(20):
+            one()
+        churn(1000)
+        gc.collect()
+        before, used = resident(), self.ctx.stats()["memory_used"]
+        churn(100000)
+        for _ in range(500):
+            one()
+        gc.collect()
+        self.assertEqual(self.ctx.stats()["memory_used"], used)
+        # AddressSanitizer keeps what is freed.
+        if "asan" not in os.environ.get("LD_PRELOAD", ""):
+            self.assertLess(resident() - before, 4 << 20)
+
+    def test_closed_while_used(self):
+        def progress(*_):
+            s.close()
+            return False
+        s = extmem.Sorter("<Q", ctx=self.ctx, run_records=1000, progress=progress)
+        with self.assertRaises((extmem.CanceledError, extmem.UsageError)):
+            while True:
+                s.push(bytes(8 << 16))
+        self.assertTrue(s.closed)
+
+    def test_threads(self):
+        """Each thread has its own objects, in one context; what two use at a time refuses, and never crashes."""
+        errors, refused = [], []
+        shared = extmem.Sorter("<Q", ctx=self.ctx, memory=4 << 20)
+
+        def work(seed):
+            try:
+                rng = random.Random(seed)
+                data = array.array("Q", rng.randbytes(80000))
+                s = extmem.Sorter("<Q", ctx=self.ctx, memory=2 << 20)
+                s.push(data)
+                if list(s) != sorted(data):
+                    errors.append("wrong")
+                for _ in range(100):
+                    try:
+                        shared.push(data)
+                    except extmem.UsageError as e:
+                        refused.append(e.status_name)
+            except BaseException as e:  # noqa: B902
+                errors.append(e)
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(errors, [])
+        self.assertLessEqual(set(refused), {"EM_ERR_BUSY"})
+        self.assertEqual(sum(map(len, shared.batches())), 10000 * (300 - len(refused)))
+
+    def test_threads_on_parts(self):
+        """A tree and its cursors, and what shares a pool, are one object for threads."""
+        t, errors = extmem.BTree("<Q", "<Q", {i: i for i in range(1000)}, ctx=self.ctx), []
+        disks = extmem.Disks(self.ctx)
+        pool = extmem.BlockPool(disks, 65536)
+        queues = [extmem.Queue("<Q", ctx=self.ctx, pool=pool._h, memory_bytes=1 << 18) for _ in range(2)]
+        stop = time.monotonic() + 0.5
+
+        def pass_(k):
+            rng = random.Random(k)
+            while time.monotonic() < stop:
+                try:
+                    if k % 2:
+                        c = t.cursor()
+                        c.seek(rng.randrange(1000))
+                        for _ in range(20):
+                            c.next()
+                        if rng.random() < 0.5:
+                            c.close()
+                    else:
+                        t[rng.randrange(2000)] = 1
+                        t.update_records(rng.randbytes(16 * 500))
+                        t.erase_range(2000, None)
+                    queues[k % 2].extend(range(20000))
+                    queues[k % 2].pop_many(20000)
+                except extmem.UsageError as e:
+                    if e.status_name != "EM_ERR_BUSY":
+                        errors.append(e)
+                except BaseException as e:  # noqa: B902
+                    errors.append(e)
+        threads = [threading.Thread(target=pass_, args=(k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(errors, [])
+        t.verify()
+
+    def test_part_of_what_is_at_work(self):
+        """While a thread is inside a tree no other one comes in through a cursor; one that is collected waits."""
+        c, told, cursors = extmem._c, [], []
+
+        def other():
+            try:
+                c.em_btree_cursor_next(cursors[0])
+            except extmem.UsageError as e:
+                told.append(str(e))
+            try:
+                cursors[0].close()
+            except extmem.UsageError as e:
+                told.append(e.status_name)
+            cursors.clear()
+
+        def cmp(a, b):
+            if cursors:
+                thread = threading.Thread(target=other)
+                thread.start()
+                thread.join()
+            return (a > b) - (a < b)
+        order = c.em_order_cmp(self.ctx._h, (8, None, cmp))
+        tree = c.em_btree_open(self.ctx._h, order, None)
+        c.em_btree_insert(tree, bytes(8))
+        cursors.append(c.em_btree_cursor_open(tree))
+        c.em_btree_insert(tree, b"12345678")
+        self.assertEqual(told, ["another thread is inside a call on it", "EM_ERR_BUSY"])
+        self.assertEqual(c.em_btree_size(tree), 2)
+
+    def test_lock_is_released(self):
+        done = threading.Event()
+        ticks = []
+
+        def tick():
+            while not done.is_set():
+                ticks.append(1)
+                time.sleep(0.001)
+        t = threading.Thread(target=tick)
+        t.start()
+        path = self.path("in", self.rng.randbytes(16 << 20))
+        before = len(ticks)
+        extmem.sort_file(path, path, records="<Q", ctx=self.ctx)
+        after = len(ticks)
+        done.set()
+        t.join()
+        self.assertGreater(after, before)
+
+    def test_interrupt(self):
+        """What Ctrl-C does in a long call: it comes out of that, and the work has ended."""
+        s = extmem.Sorter("<Q", ctx=self.ctx, run_records=1000, progress=lambda *_: _thread.interrupt_main())
+        with self.assertRaises(KeyboardInterrupt):
+            while True:
+                s.push(bytes(1 << 20))
+        self.assertRaises(extmem.CanceledError, s.push, b"12345678")
+
+    def test_cancel_by_another_thread(self):
+        s, refused = extmem.Sorter("<Q", ctx=self.ctx, run_records=1000), []
+
+        def cancel():
+            try:
+                s.cancel()
+            except BaseException as e:  # noqa: B902
+                refused.append(e)
+        timer = threading.Timer(0.1, cancel)
+        timer.start()
+        with self.assertRaises(extmem.CanceledError):
+            while True:
+                s.push(bytes(4 << 20))
+        timer.join()
+        self.assertEqual(refused, [])
+
+    def test_cancel(self):
+        s = extmem.Sorter("<Q", ctx=self.ctx)
+        s.cancel()
+        self.assertRaises(extmem.CanceledError, s.push, [1])
+        ctx = extmem.Context(memory=4 << 20)
+        ctx.cancel()
+        self.assertRaises(extmem.CanceledError, extmem.sort_file, self.path("i", b"a\n"), self.path("o"), ctx=ctx)
+
+    def test_fork(self):
+        s = extmem.Sorter("<Q", ctx=self.ctx)
+        s.push([2, 1])
+        pid = os.fork()
+        if pid == 0:
+            try:
+                s.push([3])
+            except extmem.UsageError as e:
+                os._exit(0 if e.status_name == "EM_ERR_FORK" else 1)
+            os._exit(2)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+        self.assertEqual(list(s), [1, 2])
+
+
+class Blocks(Base):
+    def test_listing_1(self):
+        """STXXL 2007, listing 1: read from a file, with a function that is called when it is done."""
+        data = self.rng.randbytes(1 << 16)
+        f = extmem.File(self.path("file", data), ctx=self.ctx)
+        buffer, told = bytearray(1 << 16), threading.Event()
+        rq = f.read_async(buffer, 0, lambda status, moved: told.set() if (status, moved) == (0, 1 << 16) else None)
+        rq.wait()
+        self.assertTrue(told.wait(10))
+        self.assertEqual(buffer, data)
+        with self.assertRaises(FileNotFoundError):
+            extmem.File(self.path("none"), ctx=self.ctx)
+        self.assertRaises(extmem.Error, f.write, b"x", 0)
+        g = extmem.File(self.path("new"), "x", ctx=self.ctx)
+        requests = [g.write_async(data[i:i + 4096], i) for i in range(0, 1 << 16, 4096)]
+        extmem.wait_all(requests)
+        self.assertEqual((g.read(1 << 20, 0), len(g)), (data, 1 << 16))
+
+    def test_listing_2(self):
+        """STXXL 2007, listing 2: 32 blocks of a megabyte over the disks, written at the same time, read, and freed."""
+        dirs = [self.dir.name, tempfile.gettempdir()]
+        with extmem.Context(memory=64 << 20, dirs=dirs) as ctx, extmem.Disks(ctx) as disks:
+            size = 1 << 20
+            bids = disks.alloc(32, size)
+            self.assertEqual({disk for disk, _ in bids}, {0, 1})
+            blocks = [bytes([i]) * size for i in range(32)]
+            extmem.wait_all([disks.write(bid, block) for bid, block in zip(bids, blocks)])
+            self.assertEqual(disks.stats()["blocks"], 32)
+            rooms = [bytearray(size) for _ in bids]
+            requests = [disks.read(bid, room) for bid, room in zip(bids, rooms)]
+            while not all(rq.poll() for rq in requests):
+                time.sleep(0.001)
+            self.assertEqual(rooms, blocks)
+            disks.free(bids, size)
+            self.assertEqual(disks.stats()["blocks"], 0)
+            self.assertRaises(extmem.UsageError, disks.read, bids[0], rooms[0])
+            self.assertRaises(TypeError, disks.read, 5, rooms[0])
+
+    def test_request_keeps_memory(self):
+        f = extmem.File(self.path("f", self.rng.randbytes(1 << 20)), ctx=self.ctx)
+        for _ in range(50):
+            f.read_async(bytearray(1 << 16), 0)
+        buffer = bytearray(1 << 16)
+        rq = f.read_async(buffer, 0)
+        with self.assertRaises(BufferError):
+            buffer.append(1)
+        rq.close()
+        buffer.append(1)
+
+    def test_pool(self):
+        with extmem.Disks(self.ctx) as disks:
+            pool, bids = extmem.BlockPool(disks, 4096), disks.alloc(20, 4096)
+            for i, bid in enumerate(bids):
+                buffer = pool.lend()
+                buffer[:] = bytes([i]) * 4096
+                pool.write(buffer, bid)
+                self.assertRaises(ValueError, lambda b: b[0], buffer)
+            buffer = pool.lend()
+            self.assertRaises(TypeError, pool.write, bytearray(4096), bids[0])
+            pool.give_back(buffer)
+            self.assertRaises((TypeError, ValueError), pool.give_back, buffer)
+            pool.hint(bids[3])
+            for i, bid in enumerate(bids):
+                self.assertEqual(pool.read(bid), bytes([i]) * 4096)
+            pool.flush()
+            self.assertEqual(pool.stats()["writes"], 20)
+            for bid in bids:
+                pool.free(bid)
+            pool.close()
+
+
+if __name__ == "__main__":
+    print("seed", SEED)
+    unittest.main()

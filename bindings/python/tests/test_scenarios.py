@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The scenarios that the tests of all languages run: bindings/scenarios.txt."""
+import os
+import random
+import struct
+import tempfile
+import unittest
+
+import extmem
+
+_SPECS = {"u64": "<Q", "i64": "<q", "u32": "<I", "i32": "<i"}
+
+
+def numbers(text):
+    return [] if text == "-" else [int(word) for word in text.split()]
+
+
+class Mine(Exception):
+    pass
+
+
+def fail(*_):
+    raise Mine("of the caller")
+
+
+class Scenarios(unittest.TestCase):
+    def setUp(self):
+        self.ctx = extmem.Context(memory=16 << 20)
+        self.dir = tempfile.TemporaryDirectory()
+
+    def tearDown(self):
+        self.ctx.close()
+        self.dir.cleanup()
+
+    def sort(self, spec, values):
+        return list(self.sorter(_SPECS[spec], values))
+
+    def sorter(self, records, values, key=None, **opts):
+        s = extmem.Sorter(records, key, ctx=self.ctx, **opts)
+        s.push(values)
+        return s
+
+    def run_sort(self, spec, values):
+        return self.sort(spec, numbers(values))
+
+    def run_sort2(self, name, first, second, expected):
+        pairs = list(self.sorter("<QQ", zip(numbers(first), numbers(second)), name))
+        self.assertEqual([a for a, _ in pairs], numbers(expected))
+        return [b for _, b in pairs]
+
+    def run_unique(self, spec, values):
+        return list(self.sorter(_SPECS[spec], numbers(values), unique=True))
+
+    def run_top(self, spec, k, values):
+        t = extmem.Top(_SPECS[spec], int(k), ctx=self.ctx)
+        t.push(numbers(values))
+        return list(t)
+
+    def run_lines(self, keys, text):
+        return b"|".join(self.sorter("lines", text.split("|"), keys)).decode()
+
+    def run_heap(self, spec, values):
+        q = extmem.PriorityQueue(_SPECS[spec], ctx=self.ctx)
+        for value in numbers(values):
+            q.push(value)
+        return [q.pop() for _ in range(len(q))]
+
+    def run_radix(self, values):
+        h = extmem.RadixHeap("<Q", ctx=self.ctx)
+        h.extend(numbers(values))
+        return [h.pop() for _ in range(len(h))]
+
+    def run_late(self, pushes, pops, late):
+        h = extmem.RadixHeap("<Q", ctx=self.ctx)
+        h.extend(numbers(pushes))
+        for _ in range(int(pops)):
+            h.pop()
+        h.push(int(late))
+
+    def run_tree(self, keys, erased):
+        t = extmem.BTree("<Q", "<Q", {key: 2 * key % 2**64 for key in numbers(keys)}, ctx=self.ctx)
+        for key in numbers(erased):
+            del t[key]
+        for key, value in t.items():
+            self.assertEqual(value, 2 * key % 2**64)
+        return list(t)
+
+    def run_range(self, keys, start, stop):
+        t = extmem.BTree("<Q", 0, {key: b"" for key in numbers(keys)}, ctx=self.ctx)
+        return [key for key, _ in t.range(int(start), int(stop))]
+
+    def run_vector(self, values):
+        path = os.path.join(self.dir.name, "vector")
+        with extmem.Vector("<Q", numbers(values), path=path, ctx=self.ctx) as v:
+            v.flush()
+        with open(path, "rb") as f:
+            data = f.read()
+        with extmem.Vector("<Q", path=path, mode="r", ctx=self.ctx) as v:
+            self.assertEqual(list(v), numbers(values))
+        return [n for n, in struct.iter_unpack("<Q", data)]
+
+    def run_callback(self, where):
+        s = extmem.Sorter("<Q", ctx=self.ctx, run_records=1000, **{where: fail})
+        with self.assertRaises(Mine) as caught:
+            # Progress is told five times a second at least: so this goes on until that is so.
+            while True:
+                s.push(random.Random(1).randbytes(8 * 300000))
+                if where != "progress":
+                    s.finish()
+        self.assertEqual(str(caught.exception), "of the caller")
+        s.push([1])
+
+    def run_full(self, limit, n):
+        with extmem.Context(memory=4 << 20, scratch_max=int(limit)) as ctx:
+            s = extmem.Sorter("<Q", ctx=ctx)
+            data = random.Random(1).randbytes(8 * int(n))
+            s.push(data)
+            s.finish()
+
+    def run_memory(self, limit):
+        extmem.Context(memory=int(limit))
+
+    def run_closed(self, what):
+        make = {"sorter": lambda: extmem.Sorter("<Q", ctx=self.ctx), "vector": lambda: extmem.Vector("<Q", ctx=self.ctx),
+                "tree": lambda: extmem.BTree("<Q", ctx=self.ctx), "heap": lambda: extmem.PriorityQueue("<Q", ctx=self.ctx)}
+        use = {"sorter": lambda x: x.push([1]), "vector": lambda x: x.append(1), "tree": lambda x: x[1], "heap":
+               lambda x: x.push(1)}
+        x = make[what]()
+        x.close()
+        x.close()
+        self.assertTrue(x.closed)
+        use[what](x)
+
+    def run_misorder(self, values):
+        s = self.sorter("<Q", numbers(values))
+        with self.assertRaises(extmem.UsageError) as caught:
+            s.next_batch()
+        self.assertEqual(caught.exception.status_name, "EM_ERR_STATE")
+        return list(s)
+
+    def run_reentry(self, what):
+        errors = []
+
+        def progress(*_):
+            try:
+                getattr(s, what)([1])
+            except extmem.Error as e:
+                errors.append(e)
+        s = extmem.Sorter("<Q", ctx=self.ctx, run_records=1000, progress=progress)
+        while not errors:
+            s.push(bytes(8 * 300000))
+        raise errors[0]
+
+    def run_batch(self, values):
+        s = self.sorter("<Q", numbers(values))
+        s.finish()
+        batch = s.next_batch()
+        self.assertEqual(batch.tolist(), sorted(numbers(values)))
+        self.assertIsNone(s.next_batch())
+        batch[0]
+
+    def run_missing(self, path):
+        extmem.sort_file(os.path.join(self.dir.name, path), os.path.join(self.dir.name, "out"), ctx=self.ctx)
+
+
+_CLASSES = {"EM_ERR_STATE": ValueError, "EM_ERR_BUSY": ValueError, "EM_ERR_RANGE": ValueError,
+            "EM_ERR_NOSPACE": OSError, "EM_ERR_NOENT": FileNotFoundError, "EM_ERR_MEMLIMIT": MemoryError,
+            "EM_ERR_USER": extmem.CallbackError, "EM_ERR_CANCELED": extmem.CanceledError, "": ValueError}
+
+
+def _add(name, kind, *rest):
+    *arguments, expected = rest
+
+    def test(self):
+        run = getattr(self, "run_" + kind)
+        if not expected.startswith("!"):
+            result = run(*arguments)
+            self.assertEqual(result, expected if isinstance(result, str) else numbers(expected))
+            return
+        with self.assertRaises(_CLASSES[expected[1:]]) as caught:
+            run(*arguments)
+        self.assertEqual(getattr(caught.exception, "status_name", ""), expected[1:])
+    setattr(Scenarios, "test_" + name.replace("-", "_"), test)
+
+
+with open(os.path.join(os.environ["EM_SRCDIR"], "bindings", "scenarios.txt"), encoding="ascii") as _file:
+    for _line in _file:
+        if not _line.startswith("#"):
+            _add(*_line.rstrip("\n").split("\t"))
+
+if __name__ == "__main__":
+    unittest.main()

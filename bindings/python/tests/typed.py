@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What mypy --strict looks at: a program as users write them, and what comes of it."""
+import array
+import extmem
+
+def main() -> None:
+    with extmem.Context(memory=1 << 24) as ctx:
+        a: array.array[int] = extmem.sort(array.array("Q", [3, 1]), ctx=ctx)
+        s = extmem.Sorter("<Q", ctx=ctx, progress=lambda phase, done, total: False)
+        s.push(a)
+        print(list(s), s.stats()["records_in"])
+        t = extmem.BTree("<Q", 8, ctx=ctx)
+        t[1] = b"x" * 8
+        for key, value in t.range(0, 5):
+            print(key, value)
+        try:
+            extmem.sort_file("no-such-file", "out", "-k1,1n")
+        except extmem.NotFoundFailure as e:
+            print(e.errno, e.status_name, e.path)
+
+if __name__ == "__main__":
+    main()
