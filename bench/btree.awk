@@ -16,7 +16,9 @@ function cell(x, form) {
 			f[substr($i, 1, p - 1)] = substr($i, p + 1)
 	phase = f["phase"]
 	if (phase == "filesize") {
-		value[f["of"], "bulk", "bytes"] = value[f["of"], "bulk", "bytes"] " " f["sum"] / data
+		# A file without a name has none.
+		if (f["sum"] > 0)
+			value[f["of"], "bulk", "bytes"] = value[f["of"], "bulk", "bytes"] " " f["sum"] / data
 		next
 	}
 	if (f["of"] == "raw")

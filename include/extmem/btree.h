@@ -27,7 +27,8 @@
  * both have caches: leaves of 32 KiB, as smaller ones take hardly less time to read, and nodes of 4 KiB.  The root is
  * always in memory.  Leaves know their neighbours.  A leaf that is full shares its records with a neighbour, or, when
  * that is full, too, the two become three: so leaves are two thirds full at least, as long as nothing is taken out.
- * Records that come in ascending or descending order, anywhere, leave full leaves behind.  What has lost so many that it is less than a third full gets some from a neighbour, or becomes one with it.
+ * Records that come in ascending or descending order, anywhere, leave full leaves behind.  What has lost so many that
+ * it is less than a third full gets some from a neighbour, or becomes one with it.
  *
  * Small trees.  Nothing is on a disk before the caches are full, and memory grows with the records: a tree with few of
  * them has one small piece of memory.

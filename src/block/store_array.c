@@ -212,8 +212,8 @@ static void array_close(emi_store *s)
 	emi_free_array(s->ctx, s->array.part, s->array.parts, sizeof *s->array.part);
 }
 
-static const emi_store_kind array = { array_read, array_write, side_by_side, NULL, array_free, array_resize, array_resized,
-				      array_close };
+static const emi_store_kind array = { array_read, array_write, side_by_side, NULL, array_free, array_resize,
+				      array_resized, array_close };
 
 em_status emi_store_open_array(emi_store **out, em_ctx *ctx, size_t block_bytes, const em_placement *place,
 			       em_errinfo *err)

@@ -232,14 +232,18 @@ em_status emi_btree_find(em_btree *t, const emi_btree_probe *probe, int upper, u
 em_status emi_btree_bound(em_btree *t, const emi_btree_probe *probe, int upper, uint32_t mode, emi_btree_spot *spot,
 			  em_errinfo *err);
 
-/* Is the record in a spot equal to the probe? */
-static inline int emi_btree_is(const em_btree *t, const emi_btree_spot *spot, const emi_btree_probe *probe)
+/* Is a record equal to the probe? */
+static inline int emi_btree_equals(const em_btree *t, const char *record, const emi_btree_probe *probe)
 {
-	const char *record = emi_btree_record(t, &spot->pin, spot->slot);
-
 	if (t->form.is_number && t->by.tie.fn == NULL)
 		return emi_leaf_head(&t->form.number, record) == probe->head;
 	return emi_collation_compare_to(&t->by, record, probe->head, probe->val) == 0;
+}
+
+/* Is the record in a spot? */
+static inline int emi_btree_is(const em_btree *t, const emi_btree_spot *spot, const emi_btree_probe *probe)
+{
+	return emi_btree_equals(t, emi_btree_record(t, &spot->pin, spot->slot), probe);
 }
 
 /* The way to a leaf of which a record is that is equal to the probe; or, NULL, to the first or last leaf, which leaf
@@ -255,9 +259,9 @@ em_status emi_btree_path_next(em_btree *t, emi_btree_path *path, em_errinfo *err
 /* From one leaf to the one before. */
 em_status emi_btree_path_prev(em_btree *t, emi_btree_path *path, em_errinfo *err);
 
-/* The leaf before one that is pinned; EMI_BTREE_NONE: it is the first.  What a leaf has as its link is a hint: it is true
- * if that is a leaf whose next one is this.  When a leaf is split, or becomes one with its neighbour, the one behind is
- * not told, as that would be another block to read and to write.  Then its place is found by the nodes above it. */
+/* The leaf before one that is pinned; EMI_BTREE_NONE: it is the first.  What a leaf has as its link is a hint: it is
+ * true if that is a leaf whose next one is this.  When a leaf is split, or becomes one with its neighbour, the one
+ * behind is not told, as that would be another block to read and to write.  Then the nodes above it tell. */
 em_status emi_btree_prev(em_btree *t, const emi_btree_pin *pin, uint64_t *prev, em_errinfo *err);
 
 /* btree_split.c: have room for a record in its leaf. */

@@ -2,9 +2,9 @@
 /*
  * btree_ahead.c -- reading leaves of a B+-tree before a cursor comes to them; see btree.h.
  *
- * A leaf knows its neighbours, or nearly (emi_btree_prev()), so one can be read ahead by its links.  More of them are in the node above, which is
- * found by the key of a record.  Where all records of a leaf have the same key there may be many such leaves, and
- * looking for this one among them could take long: then one is enough.
+ * A leaf knows its neighbours, or nearly (emi_btree_prev()), so one can be read ahead by its links.  More of them are
+ * in the node above, which is found by the key of a record.  Where all records of a leaf have the same key there may be
+ * many such leaves, and looking for this one among them could take long: then one is enough.
  */
 #include "container/btree.h"
 

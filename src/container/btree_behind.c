@@ -70,8 +70,9 @@ static em_status send(emi_btree_behind *b, emi_btree_piece *p, em_errinfo *err)
 	while (p->sent < p->n) {
 		const em_bid bid = { 0, 0, (p->first + p->sent) * leaves->bytes };
 		uint32_t some = p->n - p->sent;
-		const em_status st = emi_store_write_run(leaves->store, &p->rq[p->sent], p->leaves + p->sent * leaves->bytes,
-							 leaves->bytes, bid, &some, &leaves->io, err);
+		const char *at = p->leaves + p->sent * leaves->bytes;
+		const em_status st = emi_store_write_run(leaves->store, &p->rq[p->sent], at, leaves->bytes, bid, &some,
+							 &leaves->io, err);
 
 		if (st != EM_OK)
 			return st;

@@ -2,8 +2,8 @@
 /*
  * btree_erase.c -- taking leaves out of a B+-tree as a whole, where all their records go; see btree.h.
  *
- * How many records those are is known by the leaves only, so each is read, some ahead of the others.  It is not written:
- * its place is given back, and one more child of the node above is gone.  The leaf before it has a new link.
+ * How many records those are is known by the leaves only, so each is read, some ahead of the others.  It is not
+ * written: its place is given back, and one more child of the node above is gone.  The leaf before it has a new link.
  *
  * Each leaf is a step that is whole.  Nodes on the way to it that are lean are dealt with before, and then nothing can
  * fail any more.
@@ -93,8 +93,8 @@ static em_status prepare(em_btree *t, const emi_btree_probe *first, uint64_t lea
 	return st;
 }
 
-/* The first leaf that has no record before `from': its number, and the key of its first record at t->key.  EM_NOT_FOUND:
- * there is none, or it has some that are behind the range. */
+/* The first leaf that has no record before `from': its number, and the key of its first record at t->key.
+ * EM_NOT_FOUND: there is none, or it has some that are behind the range. */
 static em_status find_whole(em_btree *t, const emi_btree_probe *from, const emi_btree_probe *to, int through,
 			    uint64_t *leaf, uint32_t *n, em_errinfo *err)
 {

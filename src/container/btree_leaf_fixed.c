@@ -17,7 +17,7 @@
 #define PLACES_MOST UINT16_MAX  /* numbers of places have two bytes */
 #define RUN_LEAST 3u            /* records that came in order, so that more may, ... */
 #define RUN_SHARE 8u            /* ... or, if that is more, this part of a leaf */
-#define PARTS_SHARE 16u         /* the records of two leaves stay in two if there is room for this part of a leaf more */
+#define PARTS_SHARE 16u         /* two leaves stay two if there is room for this part of one more */
 #define MOVED_LEAST 1024u      /* bytes: no more are moved rather than begin an array */
 
 /* With parameters that are known where it is called. */

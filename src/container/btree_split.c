@@ -163,9 +163,9 @@ static emi_btree_separator separator_in(const em_btree *t, const leaf_split *w, 
 static em_status meet_neighbour(em_btree *t, const emi_btree_node *parent, leaf_split *w, em_errinfo *err)
 {
 	const int is_last = w->i + 1 == parent->n;
+	const uint64_t id = emi_node_children(parent)[is_last ? w->i - 1 : w->i + 1];
 	emi_btree_pin other = { 0 };
-	em_status st = emi_btree_leaf(t, emi_node_children(parent)[is_last ? w->i - 1 : w->i + 1], EM_CACHE_WRITE, &other,
-				      err);
+	em_status st = emi_btree_leaf(t, id, EM_CACHE_WRITE, &other, err);
 	uint32_t n;
 
 	if (st != EM_OK)

@@ -191,10 +191,12 @@ static em_status look_up(em_btree *t, const void *key, int upper, int equal, voi
 	if (st == EM_OK)
 		st = emi_btree_bound(t, &probe, upper, EM_CACHE_READ, &spot, &err);
 	if (st == EM_OK) {
-		if (equal && !emi_btree_is(t, &spot, &probe))
+		const char *at = emi_btree_record(t, &spot.pin, spot.slot);
+
+		if (equal && !emi_btree_equals(t, at, &probe))
 			st = EM_NOT_FOUND;
 		else
-			emi_copy(record, emi_btree_record(t, &spot.pin, spot.slot), t->plan.record);
+			emi_copy(record, at, t->plan.record);
 		emi_btree_unpin_leaf(t, &spot.pin, 0);
 		if (emi_btree_compared(t, &err) != EM_OK)
 			st = err.status;

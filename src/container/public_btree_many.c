@@ -142,8 +142,8 @@ static em_status sort_and_update(em_btree *t, const char *items, uint64_t n, emi
 	return st;
 }
 
-/* Have a few in the order of the tree, equal ones as they came: it is in that order that they enter, so that who was told
- * how many have entered knows which.  Where nothing is the same in another order that does not matter. */
+/* Have a few in the order of the tree, equal ones as they came: it is in that order that they enter, so that who was
+ * told how many have entered knows which. */
 static em_status order_few(em_btree *t, const char *records, uint64_t n, uint8_t *order, em_errinfo *err)
 {
 	const size_t record = t->plan.record;

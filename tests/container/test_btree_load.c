@@ -336,8 +336,12 @@ static void test_failures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sizes),	cmocka_unit_test(test_how_full),	 cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_sorted),	cmocka_unit_test(test_failures), cmocka_unit_test(test_past_the_cache),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_how_full),
+		cmocka_unit_test(test_past_the_cache),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_sorted),
+		cmocka_unit_test(test_failures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

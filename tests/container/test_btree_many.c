@@ -305,12 +305,82 @@ static void test_failures(void **state)
 	}
 }
 
+/* Insert n duplicates by a call that fails at some transfer, and those that did not enter, which are the last ones in
+ * order, by further ones.  Returns how often some had entered; *all: transfers. */
+static uint64_t insert_by_halves(size_t n, uint32_t ops, uint64_t nth, uint64_t *all)
+{
+	uint64_t key[200], number[200], inserted, halves = 0;
+	unsigned tries = 0;
+	size_t i, j, at = 0;
+	char *records, *sorted;
+	em_status st;
+	btree_case c;
+
+	btree_case_open(&c, em_backend_find("memory"), BTREE_BYTES, ROOM, 0);
+	c.opts.flags = EM_BTREE_DUPLICATES;
+	btree_case_make(&c);
+	for (i = 0; i < 200; i++)
+		assert_btree_ok(&c, btree_case_insert(&c, below(&c, 60)));
+	records = draw_records(&c, key, n, 60);
+	sorted = malloc(n * c.record);
+	assert_non_null(sorted);
+	for (i = 0; i < n; i++) {
+		for (j = i; j != 0 && key[number[j - 1]] > key[i]; j--)
+			number[j] = number[j - 1];
+		number[j] = i;
+	}
+	for (i = 0; i < n; i++)
+		memcpy(sorted + i * c.record, records + number[i] * c.record, c.record);
+	em_fault_set(&c.f.fault[0], ops, nth, 1 + nth % 3);
+	st = em_btree_insert_many(c.t, records, n, &inserted);
+	for (;;) {
+		for (i = 0; i < inserted; i++, at++)
+			btree_case_put(&c, key[number[at]], c.inserts + 1 + (uint32_t)number[at]);
+		if (st == EM_OK)
+			break;
+		halves += at != 0;
+		assert_true(++tries < TRIES);
+		(void)!em_btree_flush(c.t);
+		st = em_btree_insert_many(c.t, sorted + at * c.record, n - at, &inserted);
+	}
+	assert_int_equal(at, n);
+	*all = c.f.fault[0].count;
+	c.f.fault[0].ops = 0;
+	btree_case_check(&c);
+	free(sorted);
+	free(records);
+	btree_case_close(&c);
+	return halves;
+}
+
+/* Of duplicates a call says how many have entered, and none is there twice when the others are inserted again. */
+static void test_repeated(void **state)
+{
+	static const size_t many[] = { 20, 200 };
+	unsigned what, k;
+
+	(void)state;
+	for (k = 0; k < 2; k++) {
+		for (what = 0; what < 2; what++) {
+			uint64_t nth, all = 1, halves = 0;
+
+			for (nth = 1; nth <= all; nth += (1 + all / 50) * test_sparse())
+				halves += insert_by_halves(many[k], what == 0 ? EM_FAULT_WRITE : EM_FAULT_READ, nth,
+							   &all);
+			print_message("%u: %llu by halves, of %llu\n", what, (unsigned long long)halves,
+				      (unsigned long long)all);
+			assert_true(halves != 0 || what == 0 || test_sparse() > 1);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_transfers),
 		cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_repeated),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
