@@ -25,6 +25,7 @@
 #include <extmem/sort.h>
 #include <extmem/stack.h>
 #include <extmem/stream.h>
+#include <extmem/stream_containers.h>
 #include <extmem/text.h>
 #include <extmem/top.h>
 #include <extmem/unique.h>

@@ -2,8 +2,8 @@
 /*
  * flow_sink.h -- what all sinks have in common, and how they are made.
  *
- * A kind of sink is a struct that begins with em_sink, and an emi_sink_kind.  The public calls are the same for all: they
- * check arguments, keep failures, and count.
+ * A kind of sink is a struct that begins with em_sink, and an emi_sink_kind.  The public calls are the same for all:
+ * they check arguments, keep failures, and count.
  */
 #ifndef EMI_FLOW_SINK_H
 #define EMI_FLOW_SINK_H

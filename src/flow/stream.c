@@ -183,8 +183,8 @@ em_stream *emi_stream_new(em_ctx *ctx, size_t bytes, const emi_stream_kind *kind
 	if (st == EM_OK && n > (SIZE_MAX - whole) / sizeof(em_stream *))
 		st = emi_fail(err, EM_ERR_MEMLIMIT, "%" PRIu32 " inputs", n);
 	if (st == EM_OK)
-		s = emi_object_new(ctx != NULL ? ctx : inputs[0]->object.ctx, whole + n * sizeof(em_stream *), 0, release,
-				   err);
+		s = emi_object_new(ctx != NULL ? ctx : inputs[0]->object.ctx, whole + n * sizeof(em_stream *), 0,
+				   release, err);
 	if (s == NULL)
 		return NULL;
 	s->bytes = whole + n * sizeof(em_stream *);

@@ -16,8 +16,8 @@
  *	emi_stream_made(s, out)         owns the inputs from now on
  *
  * The calls of a program on an input are refused, as its node works with it.  So one flag is enough to tell that a
- * function of the caller's calls the graph that is calling it: that of the last node.  Those that make nodes enter their
- * inputs, and so find out, too.
+ * function of the caller's calls the graph that is calling it: that of the last node.  Those that make nodes enter
+ * their inputs, and so find out, too.
  *
  * At the end of its records, and after a failure, a stream gives back what it has, and so do its inputs, which may have
  * had more: memory is free for the phase that comes.  What is left then are the structs, as long as the graph lives.
@@ -88,7 +88,7 @@ em_status emi_stream_check_record(uint64_t record_bytes, em_errinfo *err);
 /* n records that begin there are in memory: EM_ERR_INVAL. */
 em_status emi_stream_check_records(const void *records, uint64_t n, size_t record, em_errinfo *err);
 
-/* A struct of so many zeroed bytes, for records of a size, with inputs that were checked: given, of this context, whole,
+/* A struct of so many zeroed bytes, for records of a size, with inputs that were checked: given, of this context,
  * nobody's input, each of them once, and not at work.  count: what em_stream_count() says.  NULL, with err filled.
  * ctx may be NULL where there are inputs. */
 em_stream *emi_stream_new(em_ctx *ctx, size_t bytes, const emi_stream_kind *kind, uint64_t record_bytes,
