@@ -97,8 +97,8 @@ EM_API EM_NODISCARD em_status em_sink_memory(em_sink **out, em_ctx *ctx, uint64_
 
 /**
  * A sink that writes a file, which appears complete when the sink is finished, or not at all (em_sort_files() says
- * where it goes and what is kept of one that is there).  "-" is standard output.  path is copied.  The file is opened with
- * the first push, or by finish.
+ * where it goes and what is kept of one that is there).  "-" is standard output.  path is copied.  The file is opened
+ * with the first push, or by finish.
  *
  * Pushing returns also EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO, EM_ERR_NOSPACE, EM_ERR_PIPE, EM_ERR_FDLIMIT, and
  * EM_ERR_INVAL (a directory).

@@ -131,11 +131,7 @@ emi_from *emi_from_new(const void *container, const emi_from_kind *how, uint64_t
 
 em_status emi_from_made(emi_from *f, em_stream **out, em_status st, em_errinfo *theirs, const em_errinfo *err)
 {
-	if (st == EM_OK && f == NULL)
-		st = err->status;
-	if (st == EM_OK)
-		emi_stream_made(&f->s, out);
-	return emi_tell(theirs, st, err);
+	return emi_stream_end(f != NULL ? &f->s : NULL, out, st, theirs, err);
 }
 
 static em_status push_failed(const emi_to *t, em_status st, em_errinfo *err)

@@ -108,6 +108,8 @@ static void release(void *stream)
 		s->input[i]->owner = NULL;
 		emi_object_close(s->input[i]);
 	}
+	if (s->stem != NULL && --s->stem->users == 0)
+		emi_object_close(s->stem);
 	emi_object_free(s, s->bytes);
 }
 
@@ -228,6 +230,15 @@ void emi_stream_made(em_stream *s, em_stream **out)
 	*out = s;
 }
 
+em_status emi_stream_end(em_stream *s, em_stream **out, em_status st, em_errinfo *theirs, const em_errinfo *err)
+{
+	if (st == EM_OK && s == NULL)
+		st = err->status;
+	if (st == EM_OK)
+		emi_stream_made(s, out);
+	return emi_tell(theirs, st, err);
+}
+
 em_status emi_stream_room(em_stream *s, em_errinfo *err)
 {
 	size_t n = s->most;
@@ -283,15 +294,20 @@ em_status emi_stream_user_status(em_status st, int ends, const char *what, em_er
 	return st;
 }
 
+static em_stream *above(const em_stream *s)
+{
+	return s->owner != NULL ? s->owner : s->above;
+}
+
 void emi_stream_sort_begun(em_stream *s)
 {
-	for (; s != NULL; s = s->owner)
+	for (; s != NULL; s = above(s))
 		s->sorts--;
 }
 
 uint32_t emi_stream_sorts_waiting(const em_stream *s)
 {
-	while (s->owner != NULL)
-		s = s->owner;
+	while (above(s) != NULL)
+		s = above(s);
 	return s->sorts;
 }

@@ -26,6 +26,7 @@
 #define EMI_FLOW_STREAM_H
 
 #include <extmem/stream.h>
+#include <extmem/stream_nodes.h>
 
 #include "base/cursor.h"
 #include "base/object.h"
@@ -56,6 +57,9 @@ struct em_stream {
 	em_stream *owner;       /* the node that it is an input of; NULL: it is the caller's */
 	em_stream **input;
 	uint32_t inputs;
+	uint32_t users;         /* of the stem of a tee: outputs that are not freed */
+	em_stream *stem;        /* of an output of a tee, which the last of them closes; else NULL */
+	em_stream *above;       /* of the stem of a tee: the output that has to do with its sorts; else NULL */
 	uint32_t sorts;         /* nodes that are going to take what memory there is, itself and all below it */
 	int begun;              /* it was pulled */
 	int retired;
@@ -99,6 +103,9 @@ void emi_stream_put_back(em_stream *s);
 
 /* It is made: own the inputs, and give it to the caller. */
 void emi_stream_made(em_stream *s, em_stream **out);
+
+/* What a function that makes one ends with: give it to the caller if st is EM_OK, and s is not NULL; tell failures. */
+em_status emi_stream_end(em_stream *s, em_stream **out, em_status st, em_errinfo *theirs, const em_errinfo *err);
 
 /* It could not be made: free it, and leave the inputs alone. */
 void emi_stream_drop(em_stream *s);

@@ -687,7 +687,7 @@ static void test_heaps(void **state)
 
 static void test_streams(void **state)
 {
-	em_stream *s;
+	em_stream *s, *t;
 	em_sink *k;
 
 	(void)state;
@@ -702,6 +702,14 @@ static void test_streams(void **state)
 	refused(em_sink_file(&k, ctx, 8, NULL, &err), "path");
 	refused(em_sink_discard(&k, NULL, 8, &err), "ctx");
 	assert_int_equal(em_stream_memory(&s, ctx, 8, numbers, 3, NULL), EM_OK);
+	refused(em_stream_map(&t, s, 8, NULL, NULL, &err), "fn");
+	refused(em_stream_filter(&t, NULL, NULL, NULL, &err), "in");
+	refused(em_stream_sort(&t, s, NULL, NULL, &err), "order");
+	refused(em_stream_merge(&t, NULL, 1, NULL, &err), "inputs");
+	refused(em_stream_join(&t, s, NULL, NULL, &err), "right");
+	refused(em_stream_tee(NULL, 1, s, NULL, &err), "out");
+	refused(em_stream_vector(&t, NULL, 0, 0, 0, &err), "v");
+	refused(em_sink_stack(&k, NULL, &err), "stack");
 	assert_int_equal(em_sink_discard(&k, ctx, 8, NULL), EM_OK);
 	told(em_stream_next(s, NULL), "batch", stream_error, s);
 	told(em_stream_pump(s, NULL, NULL), "k", stream_error, s);

@@ -55,7 +55,7 @@ void flow_assert(flow_case *t, em_stream *s, const void *records, size_t n);
 /* n numbers below a bound, for free(); sorted if asked to. */
 uint64_t *flow_numbers(flow_case *t, size_t n, uint64_t below, int sorted);
 
-/* An order by a number of 8 bytes at the beginning of records. */
+/* An order by a number of 8 bytes at the beginning of records.  No allocation of it fails, or is counted for that. */
 em_order *flow_order(flow_case *t, size_t record);
 
 #endif
