@@ -63,8 +63,8 @@ static double cpu_now(void)
 
 static void say(const char *phase, double seconds, uint64_t sum)
 {
-	printf("peer=extmem work=stream n=%" PRIu64 " recsize=8 phase=%s seconds=%.3f ns=%.3f sum=%" PRIu64 "\n", n, phase,
-	       seconds, seconds * 1e9 / (double)(n * rounds), sum);
+	printf("peer=extmem work=stream n=%" PRIu64 " recsize=8 phase=%s seconds=%.3f ns=%.3f sum=%" PRIu64 "\n", n,
+	       phase, seconds, seconds * 1e9 / (double)(n * rounds), sum);
 }
 
 static em_stream *open_memory(const uint64_t *x, em_map_fn fn)
