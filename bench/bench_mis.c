@@ -115,6 +115,8 @@ static void queue_failed(const mis *m, em_status st)
 {
 	em_errinfo err;
 
+	if (st >= EM_OK)
+		return;
 	em_pq_error(m->depend, &err);
 	must(st, &err);
 }

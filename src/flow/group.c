@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/copy.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "flow/flow_order.h"
@@ -20,7 +21,9 @@ typedef struct group {
 	int counted;            /* records end with how many there were */
 	char *first;            /* two records: the first as it was, ... */
 	char *sum;              /* ... and with what was added */
-	uint64_t key, val;      /* of the first */
+	uint64_t key, val;      /* of the first; val only if keys may be equal and records not */
+	uint64_t next_key;      /* of the next record, ... */
+	int known;              /* ... if it was looked at */
 	uint64_t n;             /* records of the group; 0: there is none */
 } group;
 
@@ -28,20 +31,31 @@ static void begin_group(group *g, const char *record)
 {
 	const size_t bytes = g->s.input[0]->record;
 
-	memcpy(g->first, record, bytes);
-	memcpy(g->sum, record, bytes);
-	g->key = emi_collation_key(&g->by, g->first);
-	g->val = emi_collation_val(&g->by, g->first);
+	emi_copy(g->sum, record, bytes);
+	g->key = g->known ? g->next_key : emi_collation_key(&g->by, record);
+	g->known = 0;
 	g->n = 1;
+	if (g->by.tie.fn == NULL)
+		return;
+	emi_copy(g->first, record, bytes);
+	g->val = emi_collation_val(&g->by, g->first);
 }
 
 /* How many of those in hand are of the group? */
-static size_t equal_ones(const group *g, const em_stream *in)
+static size_t equal_ones(group *g, const em_stream *in)
 {
+	const emi_tie *tie = &g->by.tie;
 	const char *at = in->source.at;
 
-	while (at != in->source.end && emi_collation_compare_to(&g->by, at, g->key, g->val) == 0)
-		at += in->record;
+	for (; at != in->source.end; at += in->record) {
+		const uint64_t key = emi_collation_key(&g->by, at);
+
+		if (key == g->key && (tie->fn == NULL || tie->fn(tie->arg, emi_collation_val(&g->by, at), g->val) == 0))
+			continue;
+		g->next_key = key;
+		g->known = 1;
+		break;
+	}
 	return (size_t)(at - in->source.at) / in->record;
 }
 
@@ -49,7 +63,7 @@ static void end_group(group *g, char *to)
 {
 	const size_t bytes = g->s.input[0]->record;
 
-	memcpy(to, g->sum, bytes);
+	emi_copy(to, g->sum, bytes);
 	if (g->counted)
 		memcpy(to + bytes, &g->n, sizeof g->n);
 	g->n = 0;

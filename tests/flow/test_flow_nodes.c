@@ -277,6 +277,79 @@ static void test_allocations(void **unused)
 	}
 }
 
+static int by_bytes(const void *a, const void *b)
+{
+	return memcmp(a, b, 24);
+}
+
+static int by_function(const void *a, const void *b, void *user)
+{
+	(void)user;
+	return ++node_calls == node_fail_call ? EM_CMP_ERROR : memcmp(a, b, 24);
+}
+
+/* Keys that are longer than what elements have of them, and functions: groups, and what two streams have. */
+static void test_long_keys(void **unused)
+{
+	enum { N = 200 };
+	unsigned char x[2][N][24], want[2 * N][24];
+	unsigned kind, k, i;
+
+	(void)unused;
+	for (kind = 0; kind < 3; kind++) {
+		for (k = 0; k < 20; k++) {
+			em_stream *in[2], *merged, *s;
+			em_order *order;
+			em_errinfo err;
+			em_status st;
+			flow_case t;
+			feed f[2];
+			size_t n = 0, got;
+			void *all;
+
+			flow_open(&t, 16 * MIB, 0);
+			memset(x, 7, sizeof x);
+			for (i = 0; i < 2 * N; i++) {
+				x[i / N][i % N][3] = (unsigned char)test_below(&t.rng, 2);
+				x[i / N][i % N][20] = (unsigned char)test_below(&t.rng, 60);
+			}
+			for (i = 0; i < 2; i++)
+				qsort(x[i], N, 24, by_bytes);
+			memcpy(want, x, sizeof want);
+			qsort(want, 2 * (size_t)N, 24, by_bytes);
+			for (i = 0; i < 2 * N; i++)
+				if (i == 0 || memcmp(want[i], want[n - 1], 24) != 0)
+					memmove(want[n++], want[i], 24);
+			node_calls = 0;
+			node_fail_call = kind == 2 ? 1 + test_below(&t.rng, 300) : 0;
+			if (kind == 0)
+				st = em_order_keys(&order, t.ctx, 24, NULL, 0, NULL);
+			else
+				st = em_order_cmp(&order, t.ctx, 24, NULL, by_function, 0, NULL, NULL, NULL);
+			assert_int_equal(st, EM_OK);
+			for (i = 0; i < 2; i++)
+				in[i] = feed_open(&f[i], &t, x[i], N, 24, 1 + (size_t)test_below(&t.rng, 50));
+			if (k % 2 == 0)
+				st = em_stream_merge(&merged, in, 2, order, &t.err);
+			else
+				st = em_stream_set(&merged, in[0], in[1], order, EM_SET_UNION, &t.err);
+			assert_int_equal(st, EM_OK);
+			assert_int_equal(em_stream_unique(&s, merged, order, 0, &t.err), EM_OK);
+			all = flow_drain(&t, s, SIZE_MAX, &got, &st);
+			assert_int_equal(st, kind == 2 ? EM_ERR_USER : EM_END);
+			assert_true(kind == 2 || got == n);
+			if (kind != 2)
+				assert_memory_equal(all, want, n * 24);
+			em_stream_error(s, &err);
+			assert_int_equal(err.status, kind == 2 ? EM_ERR_USER : EM_OK);
+			em_stream_close(s);
+			em_order_close(order);
+			free(all);
+			flow_close(&t);
+		}
+	}
+}
+
 /* A tee whose outputs are read one after the other, and closed in between. */
 static void test_tee(void **unused)
 {
@@ -469,6 +542,7 @@ int main(void)
 		cmocka_unit_test(test_functions_fail),
 		cmocka_unit_test(test_half_way),
 		cmocka_unit_test(test_allocations),
+		cmocka_unit_test(test_long_keys),
 		cmocka_unit_test(test_tee),
 		cmocka_unit_test(test_join_memory),
 		cmocka_unit_test(test_mistakes),
