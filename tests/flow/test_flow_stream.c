@@ -236,7 +236,7 @@ static void test_files(void **state)
 		assert_int_equal(em_stream_file(&s, t.ctx, r, paths, 3, &t.err), EM_OK);
 		assert_int_equal(em_stream_count(s), n);
 		flow_assert(&t, s, x, n);
-		/* The end of a file that shrank is missed when it is come to. */
+		/* One that is never pulled. */
 		assert_int_equal(em_stream_file(&s, t.ctx, r, paths, 3, &t.err), EM_OK);
 		em_stream_close(s);
 		free(x);
