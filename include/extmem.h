@@ -21,8 +21,12 @@
 #include <extmem/queue.h>
 #include <extmem/radix_heap.h>
 #include <extmem/shuffle.h>
+#include <extmem/sink.h>
 #include <extmem/sort.h>
 #include <extmem/stack.h>
+#include <extmem/stream.h>
+#include <extmem/stream_containers.h>
+#include <extmem/stream_nodes.h>
 #include <extmem/text.h>
 #include <extmem/top.h>
 #include <extmem/unique.h>

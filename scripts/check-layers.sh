@@ -22,6 +22,7 @@ BEGIN {
 	may["stream"] = "base io key block stream"
 	may["sort"] = "base io key kern ctx block stream sort"
 	may["container"] = "base io key block stream sort container"
+	may["flow"] = "base io key block stream sort container flow"
 	may["abi"] = "base abi"
 	may["cli"] = "cli"
 	os["base"] = os["io"] = os["ctx"] = os["stream"] = os["cli"] = 1
@@ -69,7 +70,7 @@ FNR == 1 {
 		complain("a public header includes <" target ">")
 	if (!public && !(layer in os) && target ~ /^(fcntl\.h|unistd\.h|sys\/|linux\/|libaio\.h|liburing\.h)/)
 		complain(layer " must not include <" target ">, which belongs to the operating system")
-	if (!public && target ~ /^(base|io|key|kern|ctx|block|stream|sort|container|cli)\//)
+	if (!public && target ~ /^(base|io|key|kern|ctx|block|stream|sort|container|flow|cli)\//)
 		complain("internal headers are included as \"" target "\"")
 	seen++
 }

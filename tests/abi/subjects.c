@@ -598,6 +598,70 @@ static subject make(const char *name, size_t first, em_status (*use)(void *their
 
 #define MAKE(type, use, told) make(#type, first_##type, use, told)
 
+static em_status no_more(void *user, em_batch *batch, em_errinfo *err)
+{
+	(void)user;
+	(void)batch;
+	(void)err;
+	return EM_END;
+}
+
+static em_status with_stream_ops(void *theirs)
+{
+	em_stream *s;
+	const em_status st = em_stream_open(&s, ctx, 8, 0, theirs, NULL, &subjects_err);
+
+	em_stream_close(s);
+	return st;
+}
+
+static em_status take_all(void *user, const em_batch *batch, em_errinfo *err)
+{
+	(void)user;
+	(void)batch;
+	(void)err;
+	return EM_OK;
+}
+
+static em_status with_sink_ops(void *theirs)
+{
+	em_sink *k;
+	const em_status st = em_sink_open(&k, ctx, 8, theirs, NULL, &subjects_err);
+
+	em_sink_close(k);
+	return st;
+}
+
+static const em_key by_first = { 0, 0, EM_KEY_U64, 0, { 0 } };
+
+static em_status with_join_opts(void *theirs)
+{
+	em_stream *both[2], *s;
+	em_status st;
+	int i;
+
+	for (i = 0; i < 2; i++)
+		assert_int_equal(em_stream_memory(&both[i], ctx, 8, numbers, 1, NULL), EM_OK);
+	st = em_stream_join(&s, both[0], both[1], theirs, &subjects_err);
+	em_stream_close(s);
+	for (i = 0; i < 2 && st != EM_OK; i++)
+		em_stream_close(both[i]);
+	return st;
+}
+
+static em_status with_tee_opts(void *theirs)
+{
+	em_stream *input, *s;
+	em_status st;
+
+	assert_int_equal(em_stream_memory(&input, ctx, 8, numbers, 1, NULL), EM_OK);
+	st = em_stream_tee(&s, 1, input, theirs, &subjects_err);
+	em_stream_close(s);
+	if (st != EM_OK)
+		em_stream_close(input);
+	return st;
+}
+
 /* All of them, but for those that the library makes. */
 static size_t make_subjects(subject *s)
 {
@@ -692,6 +756,18 @@ static size_t make_subjects(subject *s)
 	s[n].u.stream_opts = (em_element_opts)EM_ELEMENT_OPTS_INIT;
 	s[n++].u.stream_opts.errinfo = &subjects_err;
 	s[n++] = MAKE(em_element_stats, with_stream_stats, 1);
+	s[n] = MAKE(em_join_opts, with_join_opts, 1);
+	s[n].u.join_opts = (em_join_opts)EM_JOIN_OPTS_INIT;
+	s[n].u.join_opts.left = s[n].u.join_opts.right = &by_first;
+	s[n++].u.join_opts.nkeys = 1;
+	s[n] = MAKE(em_tee_opts, with_tee_opts, 1);
+	s[n++].u.tee_opts = (em_tee_opts)EM_TEE_OPTS_INIT;
+	s[n] = MAKE(em_sink_ops, with_sink_ops, 1);
+	s[n].u.sink_ops = (em_sink_ops)EM_SINK_OPS_INIT;
+	s[n++].u.sink_ops.push = take_all;
+	s[n] = MAKE(em_stream_ops, with_stream_ops, 1);
+	s[n].u.stream_ops = (em_stream_ops)EM_STREAM_OPS_INIT;
+	s[n++].u.stream_ops.next = no_more;
 	s[n] = MAKE(em_text_opts, with_text_opts, 1);
 	s[n++].u.text_opts = (em_text_opts)EM_TEXT_OPTS_INIT;
 	s[n] = MAKE(em_unique_opts, with_unique_opts, 1);

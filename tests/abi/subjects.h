@@ -62,6 +62,10 @@ typedef struct subject {
 		em_shuffle_opts shuffle_opts;
 		em_sort_opts sort_opts;
 		em_element_opts stream_opts;
+		em_join_opts join_opts;
+		em_sink_ops sink_ops;
+		em_stream_ops stream_ops;
+		em_tee_opts tee_opts;
 		em_text_opts text_opts;
 		em_unique_opts unique_opts;
 		em_vector_opts vector_opts;

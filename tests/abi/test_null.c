@@ -348,6 +348,8 @@ ERROR_OF(btree_cursor)
 ERROR_OF(btree_loader)
 ERROR_OF(pq)
 ERROR_OF(radix_heap)
+ERROR_OF(sink)
+ERROR_OF(stream)
 ERROR_OF(vector)
 ERROR_OF(vector_reader)
 ERROR_OF(vector_writer)
@@ -690,6 +692,42 @@ static void test_heaps(void **state)
 	em_radix_heap_close(h);
 }
 
+static void test_streams(void **state)
+{
+	em_stream *s, *t;
+	em_sink *k;
+
+	(void)state;
+	refused(em_stream_memory(NULL, ctx, 8, numbers, 3, &err), "out");
+	refused(em_stream_memory(&s, NULL, 8, numbers, 3, &err), "ctx");
+	refused(em_stream_memory(&s, ctx, 8, NULL, 3, &err), "records");
+	refused(em_stream_open(&s, ctx, 8, 0, NULL, NULL, &err), "ops");
+	refused(em_stream_generate(&s, ctx, 8, 0, NULL, NULL, &err), "fn");
+	refused(em_stream_file(&s, ctx, 8, NULL, 1, &err), "paths");
+	refused(em_sink_open(&k, ctx, 8, NULL, NULL, &err), "ops");
+	refused(em_sink_memory(&k, ctx, 8, NULL, 1, &err), "records");
+	refused(em_sink_file(&k, ctx, 8, NULL, &err), "path");
+	refused(em_sink_discard(&k, NULL, 8, &err), "ctx");
+	assert_int_equal(em_stream_memory(&s, ctx, 8, numbers, 3, NULL), EM_OK);
+	refused(em_stream_map(&t, s, 8, NULL, NULL, &err), "fn");
+	refused(em_stream_filter(&t, NULL, NULL, NULL, &err), "in");
+	refused(em_stream_sort(&t, s, NULL, NULL, &err), "order");
+	refused(em_stream_merge(&t, NULL, 1, NULL, &err), "inputs");
+	refused(em_stream_join(&t, s, NULL, NULL, &err), "right");
+	refused(em_stream_tee(NULL, 1, s, NULL, &err), "out");
+	refused(em_stream_vector(&t, NULL, 0, 0, 0, &err), "v");
+	refused(em_sink_stack(&k, NULL, &err), "stack");
+	assert_int_equal(em_sink_discard(&k, ctx, 8, NULL), EM_OK);
+	told(em_stream_next(s, NULL), "batch", stream_error, s);
+	told(em_stream_pump(s, NULL, NULL), "k", stream_error, s);
+	told(em_sink_push(k, NULL, 1), "records", sink_error, k);
+	assert_int_equal(em_sink_push(k, NULL, 0), EM_OK);
+	assert_int_equal(em_stream_pump(s, k, NULL), EM_OK);
+	assert_int_equal(em_sink_count(k), 3);
+	em_sink_close(k);
+	em_stream_close(s);
+}
+
 static void test_priority_queues(void **state)
 {
 	em_pq_plan_info info = EM_PQ_PLAN_INFO_INIT;
@@ -882,6 +920,7 @@ int main(void)
 		cmocka_unit_test(test_trees),
 		cmocka_unit_test(test_heaps),
 		cmocka_unit_test(test_priority_queues),
+		cmocka_unit_test(test_streams),
 		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_no_initialiser),
 	};

@@ -599,6 +599,73 @@ static void test_pq(void **state)
 	free(records);
 }
 
+static int make_numbers(void *user, uint64_t i, void *to, size_t *n)
+{
+	(void)user;
+	(void)i;
+	memset(to, 0, *n * 8);
+	called(0);
+	return 0;
+}
+
+static void stream_again(again *a)
+{
+	const em_batch *batch;
+	uint64_t n = 77;
+
+	assert_int_equal(em_stream_next(a->object, &batch), EM_ERR_BUSY);
+	assert_null(batch);
+	assert_int_equal(em_stream_batch(a->object, 1), EM_ERR_BUSY);
+	assert_int_equal(em_stream_pump(a->object, NULL, &n), EM_ERR_BUSY);
+	assert_int_equal(n, 0);
+	assert_int_equal(em_cursor_refill(em_stream_cursor(a->object)), EM_ERR_BUSY);
+	assert_int_equal(em_stream_record_bytes(a->object), 8);
+	assert_int_equal(em_stream_count(a->object), N);
+}
+
+static em_status push_numbers(void *user, const em_batch *batch, em_errinfo *err)
+{
+	(void)user;
+	(void)batch;
+	(void)err;
+	called(0);
+	return EM_OK;
+}
+
+static void sink_again(again *a)
+{
+	uint64_t one = 1;
+
+	assert_int_equal(em_sink_push(a->object, &one, 1), EM_ERR_BUSY);
+	assert_int_equal(em_sink_finish(a->object), EM_ERR_BUSY);
+	assert_int_equal(em_sink_record_bytes(a->object), 8);
+}
+
+static void test_streams(void **state)
+{
+	em_sink_ops ops = EM_SINK_OPS_INIT;
+	em_ctx *ctx = open_ctx(0);
+	uint64_t n;
+	em_stream *s;
+	em_sink *k;
+
+	(void)state;
+	ops.push = push_numbers;
+	assert_int_equal(em_stream_generate(&s, ctx, 8, N, make_numbers, NULL, NULL), EM_OK);
+	assert_int_equal(em_sink_open(&k, ctx, 8, &ops, NULL, NULL), EM_OK);
+	begin(stream_again, s);
+	while (em_stream_empty(em_stream_cursor(s)) == 0 && now.times == 0)
+		continue;
+	end(1);
+	begin(sink_again, k);
+	assert_int_equal(em_stream_pump(s, k, &n), EM_OK);
+	assert_int_equal(n, N);
+	end(2);
+	em_sink_close(k);
+	em_stream_close(s);
+	em_ctx_close(ctx);
+}
+
 static void pool_again(again *a)
 {
 	const em_bid bid = { 0, 0, 0 };
@@ -923,6 +990,7 @@ int main(void)
 		cmocka_unit_test(test_vector),
 		cmocka_unit_test(test_btree),
 		cmocka_unit_test(test_pq),
+		cmocka_unit_test(test_streams),
 		cmocka_unit_test(test_radix_heap),
 		cmocka_unit_test(test_pool),
 		cmocka_unit_test(test_deque),

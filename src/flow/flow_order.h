@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* flow_order.h -- the orders that nodes get: of the right context, and of records of the right size. */
+#ifndef EMI_FLOW_ORDER_H
+#define EMI_FLOW_ORDER_H
+
+#include "flow/stream.h"
+#include "key/collation.h"
+
+/* For records of `in', which may be NULL: EM_ERR_INVAL, EM_ERR_NOTSUP. */
+em_status emi_stream_check_order(const em_stream *in, const em_order *order, em_errinfo *err);
+
+/* The same, and open a collation by it.  That fails as emi_collation_open(). */
+em_status emi_stream_open_order(emi_collation *by, const em_stream *in, const em_order *order, em_errinfo *err);
+
+#endif
