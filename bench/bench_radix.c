@@ -10,8 +10,9 @@
  * that is what a simulation does.  --many: records for a call.  CPU time is that of the process, transfers included;
  * ns are for a push or a pop.
  *
- * With --queue 1 a priority queue has the same records by the same calls.  With --sort 1 the same records go through a sorter in a context of --mem bytes instead, with --threads threads (0: as
- * many as there are cores).  Pushing forms runs, popping merges them.
+ * With --queue 1 a priority queue has the same records by the same calls.  With --sort 1 they go through a sorter in a
+ * context of --mem bytes, with --threads threads (0: as many as there are cores).  Pushing forms runs, popping merges
+ * them.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

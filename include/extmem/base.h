@@ -55,7 +55,8 @@
  *   too.  Of a struct without a size it is em_X_init(x).
  *   em_X_json(x, to, bytes) writes statistics, plans and details as one JSON object whose keys are the names of the
  *   fields, like snprintf: up to bytes - 1 characters and a zero.  It returns how many there would be: 0 if x is NULL
- *   or was made without its initialiser.  Later versions have more keys.  Texts are UTF-8; other bytes of them are U+FFFD.
+ *   or was made without its initialiser.  Later versions have more keys.  Texts are UTF-8; other bytes of them are
+ *   U+FFFD.
  *   Options that have no size tell no place for the detail of the failure, unless the size is 0: then they were zeroed
  *   in place of being initialised.
  * - What stands in arrays (em_key, em_text_key), or may be filled as it is found (em_errinfo, em_placement,

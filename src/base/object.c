@@ -64,8 +64,8 @@ static void unguard(const emi_object *o, int guarded)
 		pthread_mutex_unlock(&o->ctx->io_lock);
 }
 
-/* Functions of the caller's that this calls find it busy, and whatever has the same flag.  Whose flag it is may be freed
- * here, too, with the last that has it.  In a child of a fork a call may be in progress for ever. */
+/* Functions of the caller's that this calls find it busy, and whatever has the same flag.  Whose flag it is may be
+ * freed here, too, with the last that has it.  In a child of a fork a call may be in progress for ever. */
 static void release(emi_object *o)
 {
 	emi_object *turn = o->turn;

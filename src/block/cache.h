@@ -52,8 +52,8 @@ void emi_cache_close(emi_cache *c);
  * they are, and there is no memory for more. */
 em_status emi_cache_get(emi_cache *c, em_bid bid, uint32_t mode, uint32_t *frame, em_errinfo *err);
 
-/* Pin a block once more if it is the one that was got last, and is there: 1, or 0.  The policy is not told, as this is no
- * other use: who passes through the records of a block gets it for each of them. */
+/* Pin a block once more if it is the one that was got last, and is there: 1, or 0.  The policy is not told, as this is
+ * no other use: who passes through the records of a block gets it for each of them. */
 int emi_cache_again(emi_cache *c, em_bid bid, uint32_t *frame);
 
 /* Pin n blocks, which may be the same, with all reads under way together: as many of the first ones as there are frames

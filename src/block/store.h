@@ -63,8 +63,9 @@ em_status emi_store_open_array(emi_store **out, em_ctx *ctx, size_t block_bytes,
 /* A file, which must stay open, with the length that it has now.  It is read-only if the file is.  EM_ERR_IO. */
 em_status emi_store_open_file(emi_store **out, em_file *file, em_errinfo *err);
 
-/* So many bytes of a file, from byte `at' on, which are there, for reading only.  arrived: NULL, or it gets each block that was read, before anybody else does, and returns 0 if the block
- * is damaged, which is EM_ERR_CORRUPT then.  err is not NULL. */
+/* So many bytes of a file, from byte `at' on, which are there, for reading only.  arrived: NULL, or it gets each block
+ * that was read, before anybody else does, and returns 0 if the block is damaged, which is EM_ERR_CORRUPT then.  err is
+ * not NULL. */
 em_status emi_store_open_part(emi_store **out, em_file *file, uint64_t at, uint64_t bytes, int (*arrived)(void *block),
 			      em_errinfo *err);
 
@@ -113,7 +114,8 @@ em_status emi_store_alloc(emi_store *s, const em_placement *place, uint64_t firs
 			  em_errinfo *err);
 
 /* Free a block, whose requests must be done, when other holders have forgotten it.  A block of an array has no place
- * then, and is zeros; one of a file is forgotten and nothing else.  me may be NULL.  EM_ERR_STATE: it is pinned; see emi_bids_free(). */
+ * then, and is zeros; one of a file is forgotten and nothing else.  me may be NULL.  EM_ERR_STATE: it is pinned; see
+ * emi_bids_free(). */
 em_status emi_store_free(emi_store *s, const emi_holder *me, em_bid bid, size_t bytes, em_errinfo *err);
 
 /* Begin to read a block into buf.  1: emi_wait() tells how it ends; all of buf is filled then, with zeros where nothing

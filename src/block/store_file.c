@@ -5,8 +5,8 @@
  * A block that the end is in is read as a whole where that needs no copy, and the end of the buffer is zeros.  Only
  * what is before the end is written, so the file never gets longer.
  *
- * A part of a file is a store of its own, whose first byte is somewhere in the file.  It is for reading.  Whoever opens it
- * is shown each block that was read, before anybody else.
+ * A part of a file is a store of its own, whose first byte is somewhere in the file.  It is for reading.  Whoever opens
+ * it is shown each block that was read, before anybody else.
  *
  * Before each write the file is asked for its size.  That is a fraction of what the write takes.  Without it a file
  * that was cut short would be long enough again, and what is lost would be read as zeros.

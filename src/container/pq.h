@@ -83,8 +83,8 @@ em_status emi_pq_pop(em_pq *p, char *records, uint64_t n, uint64_t *done, em_err
 em_status emi_pq_pop_until(em_pq *p, const char *bound, int inclusive, char *records, uint64_t n, uint64_t *done,
 			   em_errinfo *err);
 
-/* Lend the next records, of one or more, which are taken out.  copied: in memory where they stay, whatever is pushed and
- * popped, until more are lent. */
+/* Lend the next records, of one or more, which are taken out.  copied: in memory where they stay, whatever is pushed
+ * and popped, until more are lent. */
 em_status emi_pq_next(em_pq *p, int copied, em_errinfo *err);
 
 /* Push a record and pop the first one; with_it: which may be that itself, as it must be if there are no others. */

@@ -7,9 +7,9 @@
  * the bucket goes on.  So blocks on disk are always full, and a bucket of n records takes n / B blocks.  When the
  * buffer is empty, the block that was written last takes its place.  Buffers of empty buckets are kept for others.
  *
- * Records for a thousand buckets in turn would each miss the cache, as ends of buffers are as far apart as blocks.  So a
- * few records first go to a stage beside the bucket's own fields, and together to the buffer when that is full.  Whoever
- * takes records out of a bucket has its stage emptied before, and from then on it does without.
+ * Records for a thousand buckets in turn would each miss the cache, as ends of buffers are as far apart as blocks.  So
+ * a few records first go to a stage beside the bucket's own fields, and together to the buffer when that is full.
+ * Whoever takes records out of a bucket has its stage emptied before, and from then on it does without.
  *
  * Which blocks a bucket has is a chain of small tables, the last one first.  Which buckets have records is a bitmap
  * with another one over it, as the lowest one is what is asked for.
