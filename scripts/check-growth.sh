@@ -54,7 +54,7 @@ fi
 {
 	echo "CFLAGS = -std=c99 -O0 -fPIC -D_FILE_OFFSET_BITS=64 -I$tmp/include -I$tmp/src -I$tmp"
 	for source in src/base/*.c src/io/*.c src/key/*.c src/kern/k_scalar.c src/kern/dispatch.c src/kern/tags.c src/ctx/*.c src/block/*.c \
-		src/stream/*.c src/sort/*.c src/container/*.c; do
+		src/stream/*.c src/sort/*.c src/container/*.c src/flow/*.c src/abi/*.c; do
 		object=$tmp/objects/$(echo "${source%.c}" | tr / _).o
 		# make expands what begins with a dollar.
 		# shellcheck disable=SC2016

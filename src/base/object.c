@@ -47,11 +47,17 @@ void emi_object_free(void *object, size_t bytes)
 	emi_ctx_unref(ctx);
 }
 
+/* Others may mark it as busy meanwhile. */
+static int is_shared(const emi_object *o)
+{
+	return (__atomic_load_n(&o->state, __ATOMIC_RELAXED) & EMI_OBJECT_SHARED) != 0;
+}
+
 /* What many threads look at is guarded, but for a child of a fork, which has one, and where the lock may be held for
  * ever. */
 static int guard(const emi_object *o)
 {
-	const int guarded = o != NULL && (o->state & EMI_OBJECT_SHARED) != 0 && !emi_ctx_forked(o->ctx);
+	const int guarded = o != NULL && is_shared(o) && !emi_ctx_forked(o->ctx);
 
 	if (guarded)
 		pthread_mutex_lock(&o->ctx->io_lock);
@@ -154,7 +160,7 @@ em_status emi_enter_slowly(emi_object *o)
  * many threads never is. */
 static void tell(const emi_object *o)
 {
-	if ((o->state & EMI_OBJECT_SHARED) == 0)
+	if (!is_shared(o))
 		emi_log_tell(o->ctx);
 }
 
