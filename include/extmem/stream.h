@@ -8,14 +8,14 @@
  * (this file, extmem/stream_containers.h).  A node has them from other streams, its inputs (extmem/stream_nodes.h).
  * Streams that feed each other are a graph; its last node is what the program pulls.
  *
- *     em_stream_file(&s, ctx, 8, &path, 1, NULL);
- *     em_stream_sort(&s, s, order, NULL, NULL);
- *     em_stream_unique(&s, s, order, 0, NULL);
- *     while ((status = em_stream_next(s, &batch)) == EM_OK)
+ *     em_stream_file(&numbers, ctx, 8, &path, 1, NULL);
+ *     em_stream_sort(&sorted, numbers, order, NULL, NULL);
+ *     em_stream_unique(&once, sorted, order, 0, NULL);
+ *     while ((status = em_stream_next(once, &batch)) == EM_OK)
  *             ... batch->n records at batch->records ...
  *     if (status != EM_END)
- *             ... em_stream_error(s, &err) has the detail ...
- *     em_stream_close(s);
+ *             ... em_stream_error(once, &err) has the detail ...
+ *     em_stream_close(once);
  *
  * What pushes records somewhere is a sink (extmem/sink.h).
  *
@@ -25,8 +25,8 @@
  * Ownership.  A node that was made owns its inputs: it closes them.  They may be told of (em_stream_error(),
  * em_stream_record_bytes(), em_stream_count()) as long as it lives.  Closing one does nothing, and pulling one, or
  * giving it to another node, is EM_ERR_STATE.  A node that could not be made owns nothing.  `out' may be where an input
- * stands, as above: if the node cannot be made, *out is NULL, and the program needs another copy of the input to close
- * it.  Containers, sorters and orders stay the caller's, and containers and sorters live as long as the stream.
+ * stands.  But if the node cannot be made, *out is NULL, and the program needs another copy of the input to close it.
+ * Containers, sorters and orders stay the caller's, and containers and sorters live as long as the stream.
  *
  * An input that was pulled before goes on behind what was lent.  Records in the window of its cursor are not lost.
  *
