@@ -6,8 +6,10 @@
  * offset.  Tracks are read one after the other, one in each revolution, and are laid out so that going on to the next
  * never waits.  So stream() tells
  *
- *	how long a transfer takes:   stream(end) - stream(begin), which adds up exactly however a disk is cut in pieces;
- *	on which track an offset is: stream(offset) / turn, so that of two offsets the way of the arm is the difference;
+ *	how long a transfer takes:   stream(end) - stream(begin), which adds up exactly however a disk is cut in
+ *	                             pieces;
+ *	on which track an offset is: stream(offset) / turn, so that of two offsets the way of the arm is the
+ *	                             difference;
  *	where on its track it is:    stream(offset) % turn, which is under the head at all times with the same
  *	                             remainder.
  *
