@@ -31,4 +31,6 @@ AC_DEFUN([EM_SCRIPT_BINDINGS], [
 EM_SCRIPT_BINDING([lua], [LUA], [Lua 5.4], [lua5.4 lua54 lua],
   [${PKG_CONFIG:-pkg-config} --cflags lua5.4 2>/dev/null || ${PKG_CONFIG:-pkg-config} --cflags lua 2>/dev/null], [lua.h],
   [lua5.4 liblua5.4-dev])
+EM_SCRIPT_BINDING([perl], [PERL], [Perl], [perl],
+  [$PERL -MConfig -e 'print "$Config{ccflags} -I$Config{archlibexp}/CORE"' 2>/dev/null], [EXTERN.h], [libperl-dev])
 ])

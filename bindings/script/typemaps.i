@@ -490,3 +490,8 @@ static struct emb_many emb_packed(struct emb_items *of, const void *records, uin
 	emb_lua_init(L);
 %}
 #endif
+#ifdef SWIGPERL
+%init %{
+	emb_perl_init();
+%}
+#endif
