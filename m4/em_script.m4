@@ -33,4 +33,9 @@ EM_SCRIPT_BINDING([lua], [LUA], [Lua 5.4], [lua5.4 lua54 lua],
   [lua5.4 liblua5.4-dev])
 EM_SCRIPT_BINDING([perl], [PERL], [Perl], [perl],
   [$PERL -MConfig -e 'print "$Config{ccflags} -I$Config{archlibexp}/CORE"' 2>/dev/null], [EXTERN.h], [libperl-dev])
+EM_SCRIPT_BINDING([ruby], [RUBY], [Ruby], [ruby],
+  [$RUBY -rrbconfig -e 'puts %w(rubyhdrdir rubyarchhdrdir).map { |name| "-I" + RbConfig::CONFIG@<:@name@:>@ }.join(" ")' 2>/dev/null],
+  [ruby/version.h], [ruby-dev])
+AC_ARG_VAR([CXXFLAGS], [C++ compiler flags, for the binding for Ruby])
+: ${CXXFLAGS="-O2 -g"}
 ])

@@ -210,6 +210,16 @@ static void emb_temps_free(void)
 {
 }
 
+static void *emb_temps_away(void)
+{
+	return NULL;
+}
+
+static void emb_temps_back(void *temps)
+{
+	(void)temps;
+}
+
 /* Values that are made. */
 
 static emb_value emb_nil(lua_State *L)

@@ -17,7 +17,7 @@ typedef SV *emb_kept;
 #include "script/values.h"
 
 /* There is one interpreter for each thread, which Perl finds itself. */
-static const char emb_perl;
+static const char emb_perl = 0;
 
 /* Functions of the caller's may have made the stack another one. */
 #define EMB_ENV ((emb_env *)&emb_perl)
@@ -351,6 +351,16 @@ static void *emb_temp(emb_env *env, size_t bytes)
 
 static void emb_temps_free(void)
 {
+}
+
+static void *emb_temps_away(void)
+{
+	return NULL;
+}
+
+static void emb_temps_back(void *temps)
+{
+	(void)temps;
 }
 
 static emb_value emb_nil(emb_env *env)

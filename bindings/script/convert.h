@@ -10,17 +10,18 @@ static int emb_fill(emb_env *env, const struct emb_struct *s, void *to, emb_valu
 /** A list of texts, or one: NULL with an exception. */
 static const char **emb_texts(emb_env *env, emb_value v, uint32_t *n)
 {
-	const int64_t count = emb_is_bytes(env, v) ? 1 : emb_list_size(env, v);
+	const int one = emb_list_size(env, v) < 0 || emb_is_bytes(env, v);
+	const int64_t count = one ? 1 : emb_list_size(env, v);
 	const char **list;
 	int64_t i;
 
-	if (count < 0 || count > UINT32_MAX) {
+	if (count > UINT32_MAX) {
 		emb_wrong(env, "a list of texts is wanted here");
 		return NULL;
 	}
 	list = (const char **)emb_temp(env, ((size_t)count + 1) * sizeof *list);
 	for (i = 0; list && i < count; i++) {
-		list[i] = emb_text_of(env, emb_is_bytes(env, v) ? v : emb_list_get(env, v, (uint64_t)i));
+		list[i] = emb_text_of(env, one ? v : emb_list_get(env, v, (uint64_t)i));
 		if (!list[i])
 			return NULL;
 	}
@@ -100,9 +101,9 @@ static int emb_fill_shape(emb_env *env, uint64_t *to, emb_value value)
 
 	if (!shape)
 		return -1;
+	*to = shape->bytes;
 	emb_set_shape(shape);
 	emb_shape_unref(shape);
-	*to = shape->bytes;
 	return 0;
 }
 
@@ -578,7 +579,7 @@ static em_status emb_order_lines(em_order **out, em_ctx *ctx, const char *p, em_
 		}
 		for (at = letters; i == 0 && *at; at++) {
 			if (!strchr("us", *at))
-				strncat(own, at, 1);
+				own[strlen(own)] = *at;
 		}
 	}
 	if (st) {

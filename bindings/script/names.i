@@ -15,11 +15,11 @@
 %rename(order) emb_order;
 %rename(compare_keys) emb_compare_keys;
 %rename(format) emb_format;
-%rename(items) emb_items;
-%rename(packed) emb_packed;
-em_status emb_order(em_order **out, em_ctx *ctx, const struct emb_spec *spec, uint64_t *position, uint64_t *count,
+%rename(items) emb_unpack;
+%rename(packed) emb_pack;
+em_status emb_order(em_order **out, em_ctx *ctx, const emb_spec *spec, uint64_t *position, uint64_t *count,
 		    em_errinfo *err);
-em_status emb_format(const struct emb_spec *spec, uint64_t *bytes, uint64_t *n, uint64_t *position, uint64_t *count);
-struct emb_many emb_items(struct emb_items *of, const void *records, uint64_t n);
-struct emb_many emb_packed(struct emb_items *of, const void *records, uint64_t n);
+em_status emb_format(const emb_spec *spec, uint64_t *bytes, uint64_t *n, uint64_t *position, uint64_t *count);
+emb_many emb_unpack(emb_items *of, const void *records, uint64_t n);
+emb_many emb_pack(emb_items *of, const void *records, uint64_t n);
 int emb_compare_keys(em_btree *t, const void *from, const void *to);

@@ -402,12 +402,14 @@ static void emb_pause(emb_env *env)
 struct emb_away {
 	struct emb_call call;
 	struct emb_now now;
+	void *temps;
 };
 
 static void emb_put_away(struct emb_away *a)
 {
 	a->call = emb_call;
 	a->now = emb_now;
+	a->temps = emb_temps_away();
 	emb_now.fresh = 0;
 	emb_now.keep = NULL;
 	emb_now.held = NULL;
@@ -424,6 +426,7 @@ static void emb_put_back(const struct emb_away *a)
 	emb_set_shape(NULL);
 	emb_call = a->call;
 	emb_now = a->now;
+	emb_temps_back(a->temps);
 	/* Numbers of calls are never used again; a call that was left in the middle leaves nothing. */
 	emb_now.serial = serial;
 	emb_fn_free(keep);

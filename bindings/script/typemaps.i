@@ -411,22 +411,22 @@ EM_FUNCTION(em_vector_test_fn, emb_vector_test)
 
 /* Formats of records, orders by text, items. */
 
-%typemap(in) const struct emb_spec * (struct emb_spec spec = { NULL, NULL, NULL, 0 }) {
+%typemap(in) const emb_spec * (struct emb_spec spec = { NULL, NULL, NULL, 0 }) {
 	if (emb_spec_of(EMB_ENV, $input, &spec))
 		EMB_FAIL;
 	$1 = &spec;
 }
-%typemap(arginit) const struct emb_spec * {
+%typemap(arginit) const emb_spec * {
 	(void)emb_begin(EMB_ENV);
 }
-%typemap(freearg) const struct emb_spec * {
+%typemap(freearg) const emb_spec * {
 	emb_over();
 }
 /** Many records of a handle, side by side. */
-%typemap(arginit) struct emb_items * (unsigned serial = 0) {
+%typemap(arginit) emb_items * (unsigned serial = 0) {
 	serial = emb_begin(EMB_ENV);
 }
-%typemap(in) struct emb_items * (struct emb_items value = { NULL }) {
+%typemap(in) emb_items * (emb_items value = { NULL }) {
 	value.h = emb_handle_of(EMB_ENV, $input);
 	if (!value.h || emb_closed(value.h)) {
 		emb_wrong(EMB_ENV, "a handle that is open is wanted here");
@@ -438,28 +438,31 @@ EM_FUNCTION(em_vector_test_fn, emb_vector_test)
 	emb_now.brief = 1;
 	$1 = &value;
 }
-%typemap(freearg) struct emb_items * {
+%typemap(freearg) emb_items * {
 	emb_over();
 }
-%typemap(out) struct emb_many {
+%typemap(out) emb_many {
 	if (emb_status(EMB_ENV, EM_OK))
 		EMB_FAIL;
 	EMB_FIRST($result, $1.list ? emb_many_out(EMB_ENV, arg1->h->shape, $1.from, $1.n, emb_call.record_bytes)
 		  : emb_from_bytes(EMB_ENV, $1.from, (size_t)($1.n * emb_call.record_bytes)));
 }
 %{
-struct emb_items {
+typedef struct emb_spec emb_spec;
+
+typedef struct emb_items {
 	emb_handle *h;
-};
-struct emb_many {
+} emb_items;
+
+typedef struct emb_many {
 	const char *from;
 	uint64_t n;
 	int list;
-};
+} emb_many;
 
-static struct emb_many emb_many(const void *records, uint64_t n, int list)
+static emb_many emb_side(const void *records, uint64_t n, int list)
 {
-	struct emb_many m;
+	emb_many m;
 
 	m.from = (const char *)records;
 	m.n = n;
@@ -468,16 +471,16 @@ static struct emb_many emb_many(const void *records, uint64_t n, int list)
 }
 
 /** Bytes of a handle's records as a list of items; and items, or bytes, as bytes. */
-static struct emb_many emb_items(struct emb_items *of, const void *records, uint64_t n)
+static emb_many emb_unpack(emb_items *of, const void *records, uint64_t n)
 {
 	(void)of;
-	return emb_many(records, n, 1);
+	return emb_side(records, n, 1);
 }
 
-static struct emb_many emb_packed(struct emb_items *of, const void *records, uint64_t n)
+static emb_many emb_pack(emb_items *of, const void *records, uint64_t n)
 {
 	(void)of;
-	return emb_many(records, n, 0);
+	return emb_side(records, n, 0);
 }
 %}
 
@@ -493,5 +496,10 @@ static struct emb_many emb_packed(struct emb_items *of, const void *records, uin
 #ifdef SWIGPERL
 %init %{
 	emb_perl_init();
+%}
+#endif
+#ifdef SWIGRUBY
+%init %{
+	emb_ruby_init();
 %}
 #endif

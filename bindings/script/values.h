@@ -56,9 +56,12 @@ static emb_value emb_list_get(emb_env *, emb_value, uint64_t i);
 static uint64_t emb_dict_size(emb_env *, emb_value);
 static emb_value emb_dict_get(emb_env *, emb_value, const char *name, int *there);
 
-/* Memory, zeroed, until the wrapper returns; emb_temps_free() is called then. */
+/* Memory, zeroed, until the wrapper returns; emb_temps_free() is called then.  That of a call around which another one
+ * begins is put away, and put back.  temps.h has these for languages that cannot do better. */
 static void *emb_temp(emb_env *, size_t bytes);
 static void emb_temps_free(void);
+static void *emb_temps_away(void);
+static void emb_temps_back(void *);
 /** Values since emb_mark() are not used any more. */
 static int emb_mark(emb_env *);
 static void emb_reset(emb_env *, int mark);
