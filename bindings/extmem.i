@@ -31,6 +31,11 @@
 #ifdef SWIGPYTHON
 %include "python/typemaps.i"
 #endif
+#if defined(SWIGLUA) || defined(SWIGPERL) || defined(SWIGRUBY) || defined(SWIGTCL)
+#define EMB_SCRIPT
+#pragma SWIG nowarn=453
+%include "script/typemaps.i"
+#endif
 
 %include "handles.i"
 %include "buffers.i"
@@ -61,6 +66,9 @@
 %include "extmem/radix_heap.h"
 %include "extmem/btree.h"
 %include "extmem/sys/io_stats.h"
+#ifdef EMB_SCRIPT
+%include "script/names.i"
+#else
 %include "extmem/sys/backend.h"
 %include "extmem/sys/file.h"
 /* Memory of requests, which keep it. */
@@ -73,3 +81,4 @@
 %clear (void *buf, size_t bytes);
 %apply (void *EM_BUF, size_t EM_NBYTES) { (void *buf, size_t bytes) };
 em_status emb_block_pool_read(em_block_pool *p, em_bid bid, void *buf, size_t bytes);
+#endif
