@@ -31,6 +31,11 @@
 #ifdef SWIGPYTHON
 %include "python/typemaps.i"
 #endif
+/* Languages whose facades hand over numbers and bytes. */
+#ifdef EM_FLAT
+%include "typemaps.i"
+%include "flat/names.i"
+#endif
 
 %include "handles.i"
 %include "buffers.i"
@@ -61,6 +66,10 @@
 %include "extmem/radix_heap.h"
 %include "extmem/btree.h"
 %include "extmem/sys/io_stats.h"
+#ifdef EM_FLAT
+%apply (void *EM_ROOM, uint64_t EM_N) { (void *records, uint64_t n) };
+em_status emb_read(em_sorter *EM_READ, void *records, uint64_t n, uint64_t *got);
+#else
 %include "extmem/sys/backend.h"
 %include "extmem/sys/file.h"
 /* Memory of requests, which keep it. */
@@ -73,3 +82,4 @@
 %clear (void *buf, size_t bytes);
 %apply (void *EM_BUF, size_t EM_NBYTES) { (void *buf, size_t bytes) };
 em_status emb_block_pool_read(em_block_pool *p, em_bid bid, void *buf, size_t bytes);
+#endif
