@@ -36,6 +36,11 @@
 #pragma SWIG nowarn=453
 %include "script/typemaps.i"
 #endif
+/* Languages whose facades hand over numbers and bytes. */
+#ifdef EM_FLAT
+%include "typemaps.i"
+%include "flat/names.i"
+#endif
 
 %include "handles.i"
 %include "buffers.i"
@@ -68,6 +73,9 @@
 %include "extmem/sys/io_stats.h"
 #ifdef EMB_SCRIPT
 %include "script/names.i"
+#elif defined(EM_FLAT)
+%apply (void *EM_ROOM, uint64_t EM_N) { (void *records, uint64_t n) };
+em_status emb_read(em_sorter *EM_READ, void *records, uint64_t n, uint64_t *got);
 #else
 %include "extmem/sys/backend.h"
 %include "extmem/sys/file.h"
