@@ -10,8 +10,8 @@
 /* reason: details of failures are in exceptions */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_.*_error$";
 /* reason: handles are canceled, by any thread, and closed by their own methods */
-%ignore em_sorter_cancel;
-%ignore em_top_cancel;
+%rename("$ignore", regextarget=1, %$isfunction) "^em_(sorter|top|vector|stack|queue|deque)_cancel$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_(pq|radix_heap|btree|block_pool|cache)_cancel$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_.*_close$";
 /* reason: loops over single records in C; languages have batches */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_.*_cursor$";
@@ -37,6 +37,8 @@
 /* reason: memory of the language is used for transfers */
 %ignore em_buffer_alloc;
 %ignore em_buffer_free;
+/* reason: constants are the module's, made from the headers */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_constant.*$";
 /* reason: statistics are told by name */
 %ignore em_io_stats_since;
 %ignore em_io_stats_text;

@@ -33,16 +33,16 @@
  * - Signals: handlers and masks of the caller's threads are left as they are, and the library's own threads block all
  *   signals.  Calls that were interrupted go on.  A reader that is gone is EM_ERR_PIPE, and never SIGPIPE.  Who has a
  *   limit on the size of files (RLIMIT_FSIZE) ignores or handles SIGXFSZ, which otherwise ends the process: then it
- *   is EM_ERR_NOSPACE.  em_ctx_cancel(), em_sorter_cancel() and em_top_cancel() may be called by handlers.
+ *   is EM_ERR_NOSPACE.  em_ctx_cancel() and em_X_cancel() of objects may be called by handlers.
  * - Fork: a context and its objects belong to the process that made the context, which goes on as if nothing had
  *   happened.  In a child any call that does work is EM_ERR_FORK, whether it lists that or not.  Statistics and
  *   details may be asked for.  Closing frees memory, and touches no file.
  * - Canceling a context (em_ctx_cancel()) makes EM_ERR_CANCELED of any call that does work, whether it lists that or
- *   not.
+ *   not; canceling an object (em_X_cancel()) makes it of any call on that.
  * - A call for one record or block that finds all it needs in memory may notice neither a fork, nor that the context
- *   was canceled, nor that another object on the same pool is at work.  Nor may the functions of windows and cursors
- *   there.  They do what they always do; in a child of a fork, to the child's memory alone.  In a context with
- *   EM_CTX_CHECKED windows are empty, so pushing and popping does notice.
+ *   or the object was canceled, nor that another object on the same pool is at work.  Nor may the functions of windows
+ *   and cursors there.  They do what they always do; in a child of a fork, to the child's memory alone.  In a context
+ *   with EM_CTX_CHECKED windows are empty, so pushing and popping does notice.
  *
  * How structs grow, so that a program runs with every later library, compiled once against any header:
  *
@@ -119,6 +119,18 @@ EM_API int em_feature(const char *name);
 /** Number of names that em_feature() knows, and the i-th of them (NULL past the end).  Static; any thread. */
 EM_API uint32_t em_feature_count(void);
 EM_API const char *em_feature_at(uint32_t i);
+
+/**
+ * The value of a constant of the public headers by its name, as "EM_KEY_U64", for programs that cannot read them: 1,
+ * with *value; or 0 where there is none, or a pointer is NULL, and *value is as it was.  Constants are the names in
+ * capital letters that stand for an integer.  One of 64 bits without a sign comes as the number of the same bits.  Any
+ * thread.
+ */
+EM_API int em_constant(const char *name, int64_t *value);
+
+/** How many constants there are, and the name of the i-th of them (NULL past the end).  Static; any thread. */
+EM_API uint32_t em_constant_count(void);
+EM_API const char *em_constant_at(uint32_t i);
 
 EM_END_DECLS
 

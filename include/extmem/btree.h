@@ -144,6 +144,10 @@ EM_API EM_NODISCARD em_status em_btree_open(em_btree **out, em_ctx *ctx, const e
 /** Close it; what is in it is gone.  NULL is allowed. */
 EM_API void em_btree_close(em_btree *t);
 
+/** Cancel it (extmem/ctx.h): the call in progress on it, of its cursors and loader, and every later one, is
+ *  EM_ERR_CANCELED.  Any thread; signal handlers.  NULL is allowed. */
+EM_API void em_btree_cancel(em_btree *t);
+
 /** The most bytes of memory that a tree of up to `records' records takes; 0 if opts, which may be NULL, is not legal
  *  with the order.  Beside its caches these are 16 for each block on disk. */
 EM_API uint64_t em_btree_memory(const em_order *order, const em_btree_opts *opts, uint64_t records);

@@ -175,7 +175,10 @@ EM_API void em_ctx_close(em_ctx *ctx);
  * call returns EM_OK.  Of all others nothing is left, as after any failure.
  *
  * It cannot be undone: close the objects and ctx, and open another context, which takes some microseconds.
- * em_sorter_cancel(), em_top_cancel() and progress functions (extmem/progress.h) stop one thing only.
+ * em_X_cancel() and progress functions (extmem/progress.h) stop one thing only: an object with its readers, writers,
+ * cursors and loaders.  In all else em_X_cancel() of an object does to it what this does to all of a context.  Where an
+ * object shares a pool, or all of its disks, with others, its call in progress goes on to its end, unless the pool is
+ * canceled.
  *
  * May be called by any thread at any time while ctx is open, by functions of the caller that the library calls, and by
  * a signal handler: it stores one word atomically and does nothing else.  NULL is allowed.  Never fails.

@@ -43,6 +43,10 @@ EM_API EM_NODISCARD em_status em_deque_open(em_deque **out, em_ctx *ctx, const e
  *  NULL is allowed. */
 EM_API void em_deque_close(em_deque *d);
 
+/** Cancel it (extmem/ctx.h): the call in progress on it, of its readers, and every later one, is EM_ERR_CANCELED.
+ *  Any thread; signal handlers. NULL is allowed. */
+EM_API void em_deque_cancel(em_deque *d);
+
 /** The most bytes of memory that a deque of up to so many records takes, its readers and a shared pool not counted; 0
  *  if opts is not legal, UINT64_MAX if 64 bits cannot count them. */
 EM_API uint64_t em_deque_memory(const em_container_opts *opts, uint64_t records);

@@ -170,6 +170,10 @@ EM_API EM_NODISCARD em_status em_pq_open(em_pq **out, em_ctx *ctx, const em_pq_o
 /** Close it; what is in it is gone.  NULL is allowed. */
 EM_API void em_pq_close(em_pq *q);
 
+/** Cancel it (extmem/ctx.h): the call in progress on it, and every later one, is EM_ERR_CANCELED.  Any thread; signal
+ *  handlers.  NULL is allowed. */
+EM_API void em_pq_cancel(em_pq *q);
+
 /** The most bytes of memory that a queue of up to `records' records takes; 0 if opts is not legal. */
 EM_API uint64_t em_pq_memory(const em_pq_opts *opts, uint64_t records);
 

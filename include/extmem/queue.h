@@ -36,6 +36,10 @@ EM_API EM_NODISCARD em_status em_queue_open(em_queue **out, em_ctx *ctx, const e
 /** Close it; its records are gone, and their space is free.  NULL is allowed. */
 EM_API void em_queue_close(em_queue *q);
 
+/** Cancel it (extmem/ctx.h): the call in progress on it, and every later one, is EM_ERR_CANCELED.  Any thread; signal
+ *  handlers.  NULL is allowed. */
+EM_API void em_queue_cancel(em_queue *q);
+
 /** The most bytes of memory that a queue of up to so many records takes, a shared pool not counted; 0 if opts is not
  *  legal, UINT64_MAX if 64 bits cannot count them. */
 EM_API uint64_t em_queue_memory(const em_container_opts *opts, uint64_t records);

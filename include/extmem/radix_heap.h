@@ -144,6 +144,10 @@ EM_API EM_NODISCARD em_status em_radix_heap_open(em_radix_heap **out, em_ctx *ct
 /** Close it; what is in it is gone.  NULL is allowed. */
 EM_API void em_radix_heap_close(em_radix_heap *h);
 
+/** Cancel it (extmem/ctx.h): the call in progress on it, and every later one, is EM_ERR_CANCELED.  Any thread; signal
+ *  handlers.  NULL is allowed. */
+EM_API void em_radix_heap_cancel(em_radix_heap *h);
+
 /** The most bytes of memory that a heap of up to `records' records takes, where no memory is named with 64 MiB; 0 if
  *  opts is not legal, UINT64_MAX if 64 bits cannot count them. */
 EM_API uint64_t em_radix_heap_memory(const em_radix_heap_opts *opts, uint64_t records);

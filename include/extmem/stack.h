@@ -54,6 +54,10 @@ EM_API EM_NODISCARD em_status em_stack_open(em_stack **out, em_ctx *ctx, const e
 /** Close it; its records are gone, and their space is free.  NULL is allowed. */
 EM_API void em_stack_close(em_stack *s);
 
+/** Cancel it (extmem/ctx.h): the call in progress on it, and every later one, is EM_ERR_CANCELED.  Any thread; signal
+ *  handlers.  NULL is allowed. */
+EM_API void em_stack_cancel(em_stack *s);
+
 /** The most bytes of memory that a stack of up to so many records takes, a shared pool not counted; 0 if opts is not
  *  legal, UINT64_MAX if 64 bits cannot count them. */
 EM_API uint64_t em_stack_memory(const em_container_opts *opts, uint64_t records);

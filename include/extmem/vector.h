@@ -132,6 +132,10 @@ EM_API EM_NODISCARD em_status em_vector_open(em_vector **out, em_ctx *ctx, const
  *  pinned are no more.  A reader or a writer of it has it go on until that is closed, too.  NULL is allowed. */
 EM_API void em_vector_close(em_vector *v);
 
+/** Cancel it (extmem/ctx.h): the call in progress on it, of its readers and writer, and every later one, is
+ *  EM_ERR_CANCELED.  Any thread; signal handlers.  NULL is allowed. */
+EM_API void em_vector_cancel(em_vector *v);
+
 /** The most bytes of memory that a vector of `records' records takes, its readers and writer not counted, nor, of a
  *  file, what that takes (em_ctx_min_memory() has it); 0 if opts is not legal, UINT64_MAX if 64 bits cannot count
  *  them. */

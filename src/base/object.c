@@ -128,6 +128,21 @@ void emi_object_close(void *object)
 		release_closing(turn);
 }
 
+void emi_object_cancel(void *object)
+{
+	emi_object *o = object;
+
+	if (o != NULL)
+		__atomic_store_n(&o->canceled, 1, __ATOMIC_RELAXED);
+}
+
+em_status emi_object_check(const emi_object *o, em_errinfo *err)
+{
+	const em_status st = emi_ctx_check(o->ctx, err);
+
+	return st == EM_OK && emi_object_canceled(o) ? emi_fail(err, EM_ERR_CANCELED, "canceled: it was") : st;
+}
+
 void emi_object_error(const void *object, em_errinfo *err)
 {
 	const emi_object *o = object;
@@ -173,7 +188,7 @@ em_status emi_enter(void *object, em_errinfo *err)
 	if (o == NULL)
 		return EM_ERR_INVAL;
 	err->status = EM_OK;
-	if (emi_ctx_check(o->ctx, err) != EM_OK)
+	if (emi_object_check(o, err) != EM_OK)
 		return emi_keep(o, err->status, err);
 	st = emi_enter_quickly(o);
 	if (st == EM_OK)

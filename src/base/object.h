@@ -35,6 +35,7 @@ struct emi_object {
 	emi_object *turn;       /* whose flag it is that tells of a call in progress: its own or another's */
 	void (*release)(void *object); /* what closing ends with: frees what it has, then emi_object_free() */
 	uint32_t state;         /* EMI_OBJECT_..., of its own */
+	int canceled;           /* emi_object_cancel(): it stays so; atomic */
 	emi_object *closing;    /* those with this flag that are to be released; under io_lock ... */
 	emi_object *next;       /* ... and the next of them */
 	int *freed;             /* set when it is, while one with this flag is released; or NULL */
@@ -59,6 +60,19 @@ void emi_object_free(void *object, size_t bytes);
 /* Release it now, or when the call in progress ends.  NULL is allowed. */
 void emi_object_close(void *object);
 
+/* Let no call on it begin any more, and have the one in progress end soon: what moves its blocks looks at the flag
+ * (emi_store_watch()).  Any thread; signal handlers: a store, and nothing else.  NULL is allowed. */
+void emi_object_cancel(void *object);
+
+/* Was it, or whose flag of a call it has? */
+static inline int emi_object_canceled(const emi_object *o)
+{
+	return __atomic_load_n(&o->canceled, __ATOMIC_RELAXED) | __atomic_load_n(&o->turn->canceled, __ATOMIC_RELAXED);
+}
+
+/* May its work go on?  As emi_ctx_check(), or EM_ERR_CANCELED. */
+em_status emi_object_check(const emi_object *o, em_errinfo *err);
+
 /* Copy the detail of the last failure; all zero if there was none, or if object is NULL.  err may be NULL. */
 void emi_object_error(const void *object, em_errinfo *err);
 
@@ -79,10 +93,10 @@ static inline em_status emi_enter_quickly(emi_object *o)
 	return EM_OK;
 }
 
-/* Begin a call.  EM_ERR_INVAL: object is NULL; EM_ERR_FORK; EM_ERR_BUSY.  Then the call is over. */
+/* Begin a call.  EM_ERR_INVAL: object is NULL; EM_ERR_FORK; EM_ERR_CANCELED; EM_ERR_BUSY.  Then the call is over. */
 em_status emi_enter(void *object, em_errinfo *err);
 
-/* The same for one that only gives back, which it may although the context was canceled. */
+/* The same for one that only gives back, which it may although it or the context was canceled. */
 em_status emi_enter_back(void *object, em_errinfo *err);
 
 /* End a call that succeeded, or whose failure was kept. */

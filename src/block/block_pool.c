@@ -410,7 +410,7 @@ em_status emi_block_pool_free(emi_block_pool *p, em_bid bid, em_errinfo *err)
 
 em_status emi_block_pool_flush(emi_block_pool *p, em_errinfo *err)
 {
-	em_status first = emi_ctx_check(p->ctx, err);
+	em_status first = emi_store_check_work(p->store, err);
 	emi_pool_slot *s;
 	uint32_t n;
 

@@ -120,7 +120,7 @@ static void await(errand *e, uint32_t i, size_t from, size_t bytes)
 static em_status flush(emi_cache *c, const emi_span *span, em_errinfo *err)
 {
 	errand e = {c, span, send, NULL, 0, EM_OK, err};
-	const em_status st = emi_ctx_check(c->ctx, err);
+	const em_status st = emi_store_check_work(c->store, err);
 
 	if (st != EM_OK || c->ndirty == 0)
 		return st;
@@ -162,7 +162,7 @@ em_status emi_cache_forget_range(emi_cache *c, const emi_span *span, em_errinfo 
 	errand e = {c, span, leave, NULL, 0, EM_OK, err};
 
 	if (emi_ctx_forked(c->ctx))
-		return emi_ctx_check(c->ctx, err);
+		return emi_store_check_work(c->store, err);
 	if (pins(c, span))
 		return emi_fail(err, EM_ERR_STATE, "a block at %" PRIu64 " or behind is pinned", span->at.offset);
 	walk(&e);

@@ -155,12 +155,12 @@ static em_status await_one(emi_cache *c, em_errinfo *err)
 		return none_goes(c, err);
 	}
 	/* What was taken back, as the context is canceled, stays changed. */
-	return emi_ctx_check(c->ctx, err);
+	return emi_store_check_work(c->store, err);
 }
 
 em_status emi_cache_await_frame(emi_cache *c, uint32_t *frame, em_errinfo *err)
 {
-	em_status st = emi_ctx_check(c->ctx, err);
+	em_status st = emi_store_check_work(c->store, err);
 
 	while (st == EM_OK && (*frame = emi_cache_free_frame(c)) == EM_CACHE_NONE)
 		st = await_one(c, err);
@@ -169,7 +169,7 @@ em_status emi_cache_await_frame(emi_cache *c, uint32_t *frame, em_errinfo *err)
 
 em_status emi_cache_evict(emi_cache *c, em_errinfo *err)
 {
-	em_status st = emi_ctx_check(c->ctx, err);
+	em_status st = emi_store_check_work(c->store, err);
 
 	while (st == EM_OK) {
 		emi_cache_settle_done(c);

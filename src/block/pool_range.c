@@ -40,7 +40,7 @@ static em_status write_now(emi_block_pool *p, emi_pool_slot *s, em_errinfo *err)
 static em_status flush(emi_holder *h, const emi_span *span, em_errinfo *err)
 {
 	emi_block_pool *p = pool_of(h);
-	em_status first = emi_ctx_check(p->ctx, err);
+	em_status first = emi_store_check_work(p->store, err);
 	uint32_t i;
 	size_t from;
 

@@ -92,6 +92,11 @@ void em_cache_close(em_cache *c)
 	emi_object_close(c);
 }
 
+void em_cache_cancel(em_cache *c)
+{
+	emi_object_cancel(c);
+}
+
 uint64_t em_cache_memory(const em_cache_opts *opts)
 {
 	emi_cache_opts own;

@@ -84,6 +84,11 @@ void em_block_pool_close(em_block_pool *p)
 	emi_object_close(p);
 }
 
+void em_block_pool_cancel(em_block_pool *p)
+{
+	emi_object_cancel(p);
+}
+
 em_status em_block_pool_resize(em_block_pool *p, uint32_t write_buffers, uint32_t prefetch_buffers)
 {
 	em_errinfo err;

@@ -30,8 +30,13 @@ em_status emi_share_store(emi_share *s, em_errinfo *err)
 {
 	emi_store *all = s->disks->share.store;
 
-	if (all == NULL)
-		return emi_store_open_disks(&s->store, s->object.ctx, s->set, err);
+	if (all == NULL) {
+		const em_status st = emi_store_open_disks(&s->store, s->object.ctx, s->set, err);
+
+		if (st == EM_OK)
+			emi_store_watch(s->store, &s->object.canceled);
+		return st;
+	}
 	s->store = emi_store_hold(all);
 	emi_share_turn(s);
 	return EM_OK;

@@ -72,6 +72,23 @@ em_status emi_store_acquire(emi_store *s, em_errinfo *err)
 	return st;
 }
 
+void emi_store_watch(emi_store *s, const int *canceled)
+{
+	s->canceled = canceled;
+}
+
+int emi_store_canceled(const emi_store *s)
+{
+	return s->canceled != NULL && __atomic_load_n(s->canceled, __ATOMIC_RELAXED);
+}
+
+em_status emi_store_check_work(const emi_store *s, em_errinfo *err)
+{
+	const em_status st = emi_ctx_check(s->ctx, err);
+
+	return st == EM_OK && emi_store_canceled(s) ? emi_fail(err, EM_ERR_CANCELED, "canceled: it was") : st;
+}
+
 em_ctx *emi_store_ctx(const emi_store *s)
 {
 	return s->ctx;
@@ -143,7 +160,7 @@ em_status emi_store_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 	const uint64_t before = s->length;
 	const em_bid end = {0, 0, bytes < before ? bytes : before};
 	const emi_span off = {end, UINT64_MAX};
-	em_status st = emi_ctx_check(s->ctx, err);
+	em_status st = emi_store_check_work(s, err);
 
 	if (st != EM_OK)
 		return st;
@@ -188,14 +205,37 @@ int emi_store_zero(emi_request *rq, void *buf, size_t bytes)
 	return 0;
 }
 
+/* There is no transfer, and the request is idle. */
+static void fail(emi_request *rq, em_status st)
+{
+	memset(rq, 0, sizeof *rq);
+	rq->status = st;
+}
+
+/* A read that is not made, as it would be if it had been begun and then canceled.  0: there are no disks yet. */
+static int cancel_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid)
+{
+	const char *why;
+	em_file *file = s->file;
+
+	if (file == NULL && s->disk == NULL)
+		return 0;
+	if (file == NULL)
+		(void)emi_block_admit(s->disk, EMI_READ, bid, bytes, &file, &why);
+	emi_refuse(file, rq, EMI_READ, buf, bytes, bid.offset, EM_ERR_CANCELED, "canceled: it was");
+	return 1;
+}
+
 int emi_store_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io)
 {
+	if (emi_store_canceled(s) && cancel_read(s, rq, buf, bytes, bid))
+		return 1;
 	return s->kind->read(s, rq, buf, bytes, bid, io);
 }
 
 void emi_store_read_written(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io)
 {
-	if (s->kind->alloc != NULL)
+	if (s->kind->alloc != NULL && !emi_store_canceled(s))
 		emi_block_read(s->disk, rq, buf, bytes, bid, io);
 	else
 		(void)emi_store_read(s, rq, buf, bytes, bid, io);
@@ -204,12 +244,11 @@ void emi_store_read_written(emi_store *s, emi_request *rq, void *buf, size_t byt
 em_status emi_store_write(emi_store *s, emi_request *rq, const void *buf, size_t bytes, em_bid bid, emi_io_stats *io,
 			  em_errinfo *err)
 {
-	const em_status st = s->kind->write(s, rq, buf, bytes, bid, io, err);
+	const em_status st = emi_store_canceled(s) ? emi_fail(err, EM_ERR_CANCELED, "canceled: it was")
+						   : s->kind->write(s, rq, buf, bytes, bid, io, err);
 
-	if (st != EM_OK) {
-		memset(rq, 0, sizeof *rq);
-		rq->status = st;
-	}
+	if (st != EM_OK)
+		fail(rq, st);
 	return st;
 }
 
@@ -219,8 +258,7 @@ em_status emi_store_write_run(emi_store *s, emi_request *rq, const void *buf, si
 	const em_status st = s->kind->side_by_side != NULL ? s->kind->side_by_side(s, bid, n, err) : EM_OK;
 
 	if (st != EM_OK) {
-		memset(rq, 0, sizeof *rq);
-		rq->status = st;
+		fail(rq, st);
 		return st;
 	}
 	return emi_store_write(s, rq, buf, *n * block_bytes, bid, io, err);

@@ -82,6 +82,14 @@ emi_store *emi_store_hold(emi_store *s);
 /* NULL is allowed.  Requests must be done.  Never fails, and writes nothing. */
 void emi_store_close(emi_store *s);
 
+/* From now on transfers fail with EM_ERR_CANCELED when *canceled is not 0, which any thread may make it.  NULL: never.
+ * */
+void emi_store_watch(emi_store *s, const int *canceled);
+int emi_store_canceled(const emi_store *s);
+
+/* May work on it go on?  As emi_ctx_check(), or EM_ERR_CANCELED of this. */
+em_status emi_store_check_work(const emi_store *s, em_errinfo *err);
+
 em_ctx *emi_store_ctx(const emi_store *s);
 /* The disks that it is on: of disks and arrays, from the first allocation on; else NULL. */
 emi_disk *emi_store_disk(const emi_store *s);

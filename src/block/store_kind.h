@@ -46,6 +46,7 @@ struct emi_store {
 	uint32_t users;         /* who close it */
 	int owns;               /* the disks are its own */
 	int read_only;
+	const int *canceled;    /* whose work ends when this is not 0, atomically; or NULL */
 	emi_holder *first;      /* holders */
 	emi_disk *disk;         /* NULL: of a file, or none yet */
 	em_file *file;          /* NULL: it is on scratch disks */

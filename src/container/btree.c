@@ -60,7 +60,13 @@ em_status emi_btree_open(em_btree *t, em_ctx *ctx, const em_order *order, const 
 	t->form.least = p->leaf_least;
 	t->first = t->last = EMI_BTREE_NONE;
 	st = open_blocks(&t->leaves, ctx, o, p->leaf_bytes, p->leaf_frames, err);
-	return st == EM_OK ? open_blocks(&t->nodes, ctx, o, p->node_bytes, p->node_frames, err) : st;
+	if (st == EM_OK)
+		st = open_blocks(&t->nodes, ctx, o, p->node_bytes, p->node_frames, err);
+	if (st != EM_OK)
+		return st;
+	emi_store_watch(t->leaves.store, &t->object.canceled);
+	emi_store_watch(t->nodes.store, &t->object.canceled);
+	return EM_OK;
 }
 
 void emi_btree_set_root(em_btree *t, void *root, size_t bytes)

@@ -287,7 +287,7 @@ static em_status save_blocks(saver *s, em_errinfo *err)
 	em_status st = emi_btree_path_first(t, &s->path, err);
 
 	while (st == EM_OK && s->row[0].done < s->row[0].blocks) {
-		st = emi_ctx_check(t->object.ctx, err);
+		st = emi_object_check(&t->object, err);
 		if (st == EM_OK)
 			st = save_leaf(s, err);
 		if (st == EM_OK)

@@ -17,6 +17,7 @@ void emi_pq_init(em_pq *p, em_ctx *ctx, const em_placement *placement)
 		p->sequences.placement = &p->placement;
 	}
 	emi_pq_sequences_init(&p->sequences, ctx, &p->plan, &p->items, p->shared != NULL ? &p->shared->pool : NULL);
+	p->sequences.canceled = &p->object.canceled;
 	emi_pq_insertion_init(&p->in, ctx, &p->items, &p->sequences.pieces, p->plan.threads);
 	emi_pq_early_init(&p->early, ctx, &p->items, p->plan.early);
 }
@@ -297,7 +298,7 @@ static em_status refill(em_pq *p, em_errinfo *err)
 {
 	const uint64_t n = p->n < p->plan.front ? p->n : p->plan.front;
 	const size_t most = (size_t)n * p->items.bytes;
-	em_status st = emi_ctx_check(p->object.ctx, err);
+	em_status st = emi_object_check(&p->object, err);
 
 	emi_pq_sort_end(&p->in.sorting);
 	if (st == EM_OK)

@@ -214,8 +214,10 @@ static em_status need_pool(emi_pq_sequences *s, em_errinfo *err)
 	if (st != EM_OK) {
 		emi_store_close(s->store);
 		s->store = NULL;
+		return st;
 	}
-	return st;
+	emi_store_watch(s->store, s->canceled);
+	return EM_OK;
 }
 
 /* A buffer of the pool.  If blocks that could not be written have all of them, those are tried again. */

@@ -65,6 +65,7 @@ struct emi_pq_sequences {
 	emi_buffers pieces;
 	emi_buffers blocks;     /* of a pool of its own */
 	emi_block_pool *pool;
+	const int *canceled;    /* of the queue, for transfers on disks of its own */
 	emi_block_pool own;
 	emi_store *store;       /* NULL: nothing was written yet */
 	emi_io_stats io;

@@ -94,6 +94,11 @@ void em_btree_close(em_btree *t)
 	emi_object_close(t);
 }
 
+void em_btree_cancel(em_btree *t)
+{
+	emi_object_cancel(t);
+}
+
 uint64_t em_btree_memory(const em_order *order, const em_btree_opts *opts, uint64_t records)
 {
 	const em_btree_opts plain = EM_BTREE_OPTS_INIT;

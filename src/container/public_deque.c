@@ -30,6 +30,11 @@ void em_deque_close(em_deque *d)
 	emi_object_close(d);
 }
 
+void em_deque_cancel(em_deque *d)
+{
+	emi_object_cancel(d);
+}
+
 uint64_t em_deque_memory(const em_container_opts *opts, uint64_t records)
 {
 	return emi_container_memory(opts, EMI_DEQUE, records);

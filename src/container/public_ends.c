@@ -21,10 +21,12 @@ void emi_container_let(emi_container *c)
 		emi_pool_let(shared);
 }
 
-/* Have the flag of those with whom it shares a pool. */
+/* Have the flag of those with whom it shares a pool; the blocks of others are its own. */
 static void take_turn(emi_container *c)
 {
 	c->object.turn = c->shared != NULL ? c->shared->share.object.turn : &c->object;
+	if (c->shared == NULL)
+		emi_store_watch(c->ends->store, &c->object.canceled);
 }
 
 /* With readers it goes on for these. */
@@ -61,16 +63,17 @@ static em_status open_container(emi_container **out, em_ctx *ctx, const em_conta
 	init_window(c, EMI_BACK, 1, kind != EMI_QUEUE, (ptrdiff_t)shape.record);
 	init_window(c, EMI_FRONT, kind == EMI_DEQUE, kind != EMI_STACK, -(ptrdiff_t)shape.record);
 	st = emi_ends_open(&c->ends, ctx, &shape, o->placement, shared != NULL ? &shared->pool : NULL, err);
-	if (st == EM_OK && shared != NULL) {
+	if (st != EM_OK) {
+		emi_container_let(c);
+		return st;
+	}
+	if (shared != NULL) {
 		emi_pool_hold(shared);
 		c->shared = shared;
-		take_turn(c);
 	}
-	if (st != EM_OK)
-		emi_container_let(c);
-	else
-		*out = c;
-	return st;
+	take_turn(c);
+	*out = c;
+	return EM_OK;
 }
 
 /* The pool that is to be shared is one that can be. */

@@ -144,6 +144,11 @@ void em_pq_close(em_pq *q)
 	emi_object_close(q);
 }
 
+void em_pq_cancel(em_pq *q)
+{
+	emi_object_cancel(q);
+}
+
 static void tell_plan(em_pq_plan_info *i, const emi_pq_plan *p, const emi_pq_items *items, uint64_t n)
 {
 	i->levels = emi_pq_plan_levels(p, items, n);

@@ -28,6 +28,11 @@ void em_queue_close(em_queue *q)
 	emi_object_close(q);
 }
 
+void em_queue_cancel(em_queue *q)
+{
+	emi_object_cancel(q);
+}
+
 uint64_t em_queue_memory(const em_container_opts *opts, uint64_t records)
 {
 	return emi_container_memory(opts, EMI_QUEUE, records);

@@ -59,6 +59,11 @@ void em_radix_heap_close(em_radix_heap *h)
 	emi_object_close(h);
 }
 
+void em_radix_heap_cancel(em_radix_heap *h)
+{
+	emi_object_cancel(h);
+}
+
 static em_status plan_heap(em_ctx *ctx, const em_radix_heap_opts *opts, em_radix_heap_plan_info *info, em_errinfo *err)
 {
 	em_radix_heap_plan_info i = EM_RADIX_HEAP_PLAN_INFO_INIT;

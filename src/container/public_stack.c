@@ -28,6 +28,11 @@ void em_stack_close(em_stack *s)
 	emi_object_close(s);
 }
 
+void em_stack_cancel(em_stack *s)
+{
+	emi_object_cancel(s);
+}
+
 uint64_t em_stack_memory(const em_container_opts *opts, uint64_t records)
 {
 	return emi_container_memory(opts, EMI_STACK, records);

@@ -40,11 +40,13 @@ static em_status open_vector(em_vector **out, em_ctx *ctx, em_vector_opts *o, em
 	v->users = 1;
 	v->inner.layout = layout;
 	st = emi_vector_open(&v->inner, ctx, o, err);
-	if (st != EM_OK)
+	if (st != EM_OK) {
 		release_vector(v);
-	else
-		*out = v;
-	return st;
+		return st;
+	}
+	emi_store_watch(v->inner.store, &v->object.canceled);
+	*out = v;
+	return EM_OK;
 }
 
 em_status em_vector_open(em_vector **out, em_ctx *ctx, const em_vector_opts *opts)
@@ -68,6 +70,11 @@ em_status em_vector_open(em_vector **out, em_ctx *ctx, const em_vector_opts *opt
 void em_vector_close(em_vector *v)
 {
 	emi_object_close(v);
+}
+
+void em_vector_cancel(em_vector *v)
+{
+	emi_object_cancel(v);
 }
 
 uint64_t em_vector_memory(const em_vector_opts *opts, uint64_t records)

@@ -93,6 +93,8 @@ static em_status swap(em_vector *a, em_vector *b, em_errinfo *err)
 		return st;
 	a->inner = b->inner;
 	b->inner = inner;
+	emi_store_watch(a->inner.store, &a->object.canceled);
+	emi_store_watch(b->inner.store, &b->object.canceled);
 	return EM_OK;
 }
 

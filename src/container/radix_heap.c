@@ -134,7 +134,7 @@ static em_status distribute(em_radix_heap *h, em_errinfo *err)
 		st = put_buffer(h, i, level - 1, err);
 		if (st != EM_OK || h->buckets.stack[i].blocks == 0)
 			break;
-		st = emi_ctx_check(h->object.ctx, err);
+		st = emi_object_check(&h->object, err);
 		if (st == EM_OK)
 			st = emi_radix_fetch(&h->buckets, i, err);
 		if (st != EM_OK)
@@ -241,9 +241,12 @@ static em_status refer_to_last(em_radix_heap *h, em_errinfo *err)
 
 	h->equal = EMI_RADIX_NONE;
 	if (h->range == EMI_RADIX_ALL) {
-		if (h->buckets.bucket == NULL)
+		if (h->buckets.bucket == NULL) {
 			st = emi_radix_buckets_open(&h->buckets, h->object.ctx, &h->plan, emi_radix_count(&h->digits),
 						    err);
+			if (st == EM_OK)
+				emi_store_watch(h->buckets.store, &h->object.canceled);
+		}
 		emi_radix_refer(&h->digits, h->last, h->digits.levels);
 		return st;
 	}
@@ -265,7 +268,7 @@ static em_status spread(em_radix_heap *h, em_errinfo *err)
 	uint32_t k = 0;
 
 	if (st == EM_OK)
-		st = emi_ctx_check(h->object.ctx, err);
+		st = emi_object_check(&h->object, err);
 	if (st == EM_OK)
 		st = refer_to_last(h, err);
 	if (st != EM_OK)
@@ -373,7 +376,7 @@ static inline em_status take_equal(em_radix_heap *h, char *records, uint64_t *n,
 	uint64_t bytes;
 
 	if (b->at == s->buf) {
-		em_status st = emi_ctx_check(h->object.ctx, err);
+		em_status st = emi_object_check(&h->object, err);
 
 		if (st == EM_OK)
 			st = emi_radix_fetch(&h->buckets, i, err);

@@ -101,6 +101,20 @@ static em_status run(sorting *s, emi_vector_reader *r, emi_vector_writer *w, emi
 	return st;
 }
 
+/* Who watches the sort, and the vector that may be canceled meanwhile. */
+typedef struct watched {
+	const emi_store *store;
+	em_progress_fn fn;      /* or NULL */
+	void *user;
+} watched;
+
+static int watch(void *user, uint32_t phase, uint64_t done, uint64_t total)
+{
+	const watched *w = user;
+
+	return emi_store_canceled(w->store) || (w->fn != NULL && w->fn(w->user, phase, done, total) != 0);
+}
+
 /* Have all records of a range sorted, and write them back. */
 static em_status sort(sorting *s, emi_vector *v, uint64_t from, uint64_t n, emi_vector_visit_fn push,
 		      const em_order *order, const em_sort_opts *opts, uint64_t *left, em_errinfo *err)
@@ -108,11 +122,17 @@ static em_status sort(sorting *s, emi_vector *v, uint64_t from, uint64_t n, emi_
 	const em_sort_opts plain = EM_SORT_OPTS_INIT;
 	emi_vector_reader r;
 	emi_vector_writer w;
+	watched of;
 	em_sort_opts o;
 	em_status st = EMI_STRUCT_TAKE(em_sort_opts, &o, opts != NULL ? opts : &plain, err);
 
 	if (st != EM_OK)
 		return st;
+	of.store = v->store;
+	of.fn = o.progress;
+	of.user = o.progress_user;
+	o.progress = watch;
+	o.progress_user = &of;
 	o.errinfo = err;
 	memset(&r, 0, sizeof r);
 	memset(&w, 0, sizeof w);

@@ -205,6 +205,10 @@ EM_API EM_NODISCARD em_status em_cache_open(em_cache **out, em_disks *d, const e
 /** Close it; what was changed and not flushed is discarded, and blocks that are pinned are no more. NULL is allowed. */
 EM_API void em_cache_close(em_cache *c);
 
+/** Cancel it (extmem/ctx.h): the call in progress on it, and every later one, is
+ *  EM_ERR_CANCELED.  Any thread; signal handlers.  NULL is allowed. */
+EM_API void em_cache_cancel(em_cache *c);
+
 /** Most bytes of memory that a cache takes; 0 if opts is not legal or names no size of blocks. */
 EM_API uint64_t em_cache_memory(const em_cache_opts *opts);
 

@@ -91,6 +91,10 @@ EM_API EM_NODISCARD em_status em_block_pool_open(em_block_pool **out, em_disks *
  *  em_buffer_free(). Whether writes failed em_block_pool_flush() tells before. NULL is allowed. */
 EM_API void em_block_pool_close(em_block_pool *p);
 
+/** Cancel it (extmem/ctx.h): the call in progress on it, and on containers that share it, and every later one, is
+ *  EM_ERR_CANCELED.  Any thread; signal handlers.  NULL is allowed. */
+EM_API void em_block_pool_cancel(em_block_pool *p);
+
 /**
  * Have other numbers of buffers: what is too much is waited for, what was fetched last is forgotten.
  *
