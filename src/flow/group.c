@@ -11,12 +11,13 @@
 #include "base/copy.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "flow/distinct.h"
 #include "flow/flow_order.h"
 
 typedef struct group {
 	em_stream s;
 	emi_collation by;
-	em_reduce_fn fn;        /* NULL: others than the first are left out */
+	em_reduce_fn fn;        /* NULL: others than the first are only counted */
 	void *user;
 	int counted;            /* records end with how many there were */
 	char *first;            /* two records: the first as it was, ... */
@@ -116,7 +117,7 @@ static void retire(em_stream *s)
 	emi_collation_close(&g->by);
 }
 
-static group *make(em_stream *in, const em_order *order, int counted, em_errinfo *err)
+static em_stream *make(em_stream *in, const em_order *order, int counted, em_errinfo *err)
 {
 	static const emi_stream_kind kind = { next, retire };
 	em_status st = emi_stream_check_order(in, order, err);
@@ -131,7 +132,7 @@ static group *make(em_stream *in, const em_order *order, int counted, em_errinfo
 	g->first = emi_alloc(g->s.object.ctx, 2 * in->record, err);
 	if (g->first != NULL && emi_stream_open_order(&g->by, in, order, err) == EM_OK) {
 		g->sum = g->first + in->record;
-		return g;
+		return &g->s;
 	}
 	if (g->first != NULL)
 		emi_free(g->s.object.ctx, g->first, 2 * in->record);
@@ -143,13 +144,13 @@ em_status em_stream_unique(em_stream **out, em_stream *in, const em_order *order
 {
 	em_errinfo err;
 	em_status st = emi_stream_begin(out, &err);
-	group *g = NULL;
+	em_stream *s = NULL;
 
 	if (st == EM_OK && (flags & ~EM_UNIQUE_COUNT) != 0)
 		st = emi_fail(&err, EM_ERR_INVAL, "flags 0x%" PRIx32 " are not known here", flags);
 	if (st == EM_OK)
-		g = make(in, order, (flags & EM_UNIQUE_COUNT) != 0, &err);
-	return emi_stream_end(g != NULL ? &g->s : NULL, out, st, theirs, &err);
+		s = flags != 0 ? make(in, order, 1, &err) : emi_stream_distinct(in, order, &err);
+	return emi_stream_end(s, out, st, theirs, &err);
 }
 
 em_status em_stream_reduce(em_stream **out, em_stream *in, const em_order *order, em_reduce_fn fn, void *user,
@@ -157,15 +158,15 @@ em_status em_stream_reduce(em_stream **out, em_stream *in, const em_order *order
 {
 	em_errinfo err;
 	em_status st = emi_stream_begin(out, &err);
-	group *g = NULL;
+	em_stream *s = NULL;
 
 	if (st == EM_OK && fn == NULL)
 		st = emi_fail(&err, EM_ERR_INVAL, "fn is NULL");
 	if (st == EM_OK)
-		g = make(in, order, 0, &err);
-	if (g != NULL) {
-		g->fn = fn;
-		g->user = user;
+		s = make(in, order, 0, &err);
+	if (s != NULL) {
+		((group *)(void *)s)->fn = fn;
+		((group *)(void *)s)->user = user;
 	}
-	return emi_stream_end(g != NULL ? &g->s : NULL, out, st, theirs, &err);
+	return emi_stream_end(s, out, st, theirs, &err);
 }
