@@ -146,8 +146,10 @@ static em_status next(em_stream *s, em_errinfo *err)
 		made += gather(d, at, n, s->room + made * s->record);
 		pass(d, in, n);
 		st = emi_collation_check(&d->by, err);
+		if (st != EM_OK)
+			return st;
 	}
-	return st >= EM_OK ? emi_stream_show(s, made) : st;
+	return emi_stream_show_made(s, made, st);
 }
 
 static void retire(em_stream *s)

@@ -99,12 +99,14 @@ static em_status next(em_stream *s, em_errinfo *err)
 			continue;
 		}
 		st = add(g, in, err);
-		if (st == EM_OK && in->source.at != in->source.end)
+		if (st != EM_OK)
+			return st;
+		if (in->source.at != in->source.end)
 			end_group(g, s->room + made++ * s->record);
 	}
 	if (st == EM_END && g->n != 0)
 		end_group(g, s->room + made++ * s->record);
-	return st >= EM_OK ? emi_stream_show(s, made) : st;
+	return emi_stream_show_made(s, made, st);
 }
 
 static void retire(em_stream *s)
@@ -143,7 +145,7 @@ static em_stream *make(em_stream *in, const em_order *order, int counted, em_err
 em_status em_stream_unique(em_stream **out, em_stream *in, const em_order *order, uint32_t flags, em_errinfo *theirs)
 {
 	em_errinfo err;
-	em_status st = emi_stream_begin(out, &err);
+	em_status st = emi_stream_begin_node(out, &in, 1, &err);
 	em_stream *s = NULL;
 
 	if (st == EM_OK && (flags & ~EM_UNIQUE_COUNT) != 0)
@@ -157,7 +159,7 @@ em_status em_stream_reduce(em_stream **out, em_stream *in, const em_order *order
 			   em_errinfo *theirs)
 {
 	em_errinfo err;
-	em_status st = emi_stream_begin(out, &err);
+	em_status st = emi_stream_begin_node(out, &in, 1, &err);
 	em_stream *s = NULL;
 
 	if (st == EM_OK && fn == NULL)
