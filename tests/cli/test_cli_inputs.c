@@ -71,9 +71,12 @@ static void test_size_unknown(void **state)
 		for (i = 0; i < COUNT(readers); i++) {
 			run want, named, stdin_of;
 			char part[65536];
-			int fd = open(files[k], O_RDONLY | O_CLOEXEC);
 			ssize_t n, all = 0;
+			int fd;
 
+			if (test_left_out())
+				continue;
+			fd = open(files[k], O_RDONLY | O_CLOEXEC);
 			assert_true(fd >= 0);
 			while ((n = read(fd, part + all, sizeof(part) - (size_t)all)) > 0)
 				all += n;
@@ -126,6 +129,8 @@ static void test_offset(void **state)
 		setup.in_fd = open(f->in[0], O_RDONLY | O_CLOEXEC);
 		assert_true(setup.in_fd > 0);
 		for (k = 0; k < COUNT(commands); k++) {
+			if (test_left_out())
+				continue;
 			assert_true(lseek(setup.in_fd, cases[i].offset, SEEK_SET) == cases[i].offset);
 			run_command(&r, &setup, commands[k][0], "-", commands[k][1], NULL);
 			assert_status(&r, 0);
@@ -335,6 +340,8 @@ static void test_one_producer(void **state)
 			for (c = 0; c < COUNT(counts); c++) {
 				const char *lines = cases[i].header ? all : data;
 
+				if (test_left_out())
+					continue;
 				/* In pieces that end within records; opened in the other order; standard input among
 				 * them. */
 				merge_fifos(&t, &cases[i], lines, counts[c], 8, 4096, 0);

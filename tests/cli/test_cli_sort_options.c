@@ -313,7 +313,7 @@ static void compare_lines(const char *const *lines)
 
 	if (version)
 		for (; *lines; lines++)
-			different += !compare_line(dir, *lines, version == GNU_9_1);
+			different += !test_left_out() && !compare_line(dir, *lines, version == GNU_9_1);
 	else
 		print_message("# no GNU sort here to compare with\n");
 	test_dir_remove(dir);

@@ -249,7 +249,7 @@ static void test_space(void **state)
 		t.opts.memory_bytes = pq_case_least(&t);
 		pq_case_make(&t);
 		push_random(&t, n);
-		for (i = 0; i < 25 * n; i++) {
+		for (i = 0; i < 25 * n / test_fewer(); i++) {
 			pq_case_pop(&t, 1);
 			pq_case_record(&t, 0, pq_case_value(&t, shape));
 			pq_case_push(&t, 1);

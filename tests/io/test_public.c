@@ -302,12 +302,12 @@ static void test_wait_any(void **state)
 	test_dir_remove(dir);
 }
 
-/* A hundred thousand at once. */
+/* A hundred thousand at once, or a tenth. */
 static void test_very_many(void **state)
 {
-	enum { LOTS = TEST_TSAN ? 10000 : 100000 };
-	em_request **rq = calloc(LOTS, sizeof *rq);
-	char *dir = test_dir_make(), *buf = calloc(LOTS, 8);
+	const uint32_t lots = test_fewer() > 1 ? 10000 : 100000;
+	em_request **rq = calloc(lots, sizeof *rq);
+	char *dir = test_dir_make(), *buf = calloc(lots, 8);
 	uint32_t b, i;
 
 	(void)state;
@@ -316,15 +316,15 @@ static void test_very_many(void **state)
 		em_file *f = temp_file(ctx, dir, EM_OPEN_BUFFERED, 0);
 		em_io_stats stats = EM_IO_STATS_INIT;
 
-		for (i = 0; i < LOTS; i++)
+		for (i = 0; i < lots; i++)
 			assert_int_equal(em_file_write_async(f, buf + i * 8, 8, (uint64_t)i * 8, NULL, NULL, &rq[i]),
 					 EM_OK);
-		assert_int_equal(em_request_wait_all(rq, LOTS), EM_OK);
-		for (i = 0; i < LOTS; i++)
+		assert_int_equal(em_request_wait_all(rq, lots), EM_OK);
+		for (i = 0; i < lots; i++)
 			em_request_close(rq[i]);
 		assert_int_equal(em_ctx_io_stats_get(ctx, &stats), EM_OK);
-		assert_int_equal(stats.writes, LOTS);
-		assert_int_equal(stats.bytes_written, LOTS * 8);
+		assert_int_equal(stats.writes, lots);
+		assert_int_equal(stats.bytes_written, lots * 8);
 		assert_true(stats.queue_most > 0);
 		em_file_close(f);
 		em_ctx_close(ctx);
@@ -434,8 +434,9 @@ static void test_stats_text(void **state)
 /* As many through channels, which are for direct files that move enough. */
 static void test_very_many_direct(void **state)
 {
-	enum { LOTS = TEST_TSAN ? 10000 : 100000, PAGE = 4096 };
-	em_request **rq = calloc(LOTS, sizeof *rq);
+	enum { PAGE = 4096 };
+	const uint32_t lots = test_fewer() > 1 ? 10000 : 100000;
+	em_request **rq = calloc(lots, sizeof *rq);
 	char *dir = test_dir_make();
 	void *page;
 	uint32_t b, i;
@@ -452,16 +453,16 @@ static void test_very_many_direct(void **state)
 			continue;
 		ctx = backend_ctx(b, dir, 0, 0);
 		f = temp_file(ctx, dir, 0, 0);
-		for (i = 0; i < LOTS; i++)
+		for (i = 0; i < lots; i++)
 			assert_int_equal(em_file_write_async(f, page, PAGE, (uint64_t)i * PAGE, NULL, NULL, &rq[i]),
 					 EM_OK);
-		assert_int_equal(em_request_wait_all(rq, LOTS), EM_OK);
-		for (i = 0; i < LOTS; i++) {
+		assert_int_equal(em_request_wait_all(rq, lots), EM_OK);
+		for (i = 0; i < lots; i++) {
 			assert_int_equal(em_request_moved(rq[i]), PAGE);
 			em_request_close(rq[i]);
 		}
 		assert_int_equal(em_ctx_io_stats_get(ctx, &stats), EM_OK);
-		assert_int_equal(stats.writes, LOTS);
+		assert_int_equal(stats.writes, lots);
 		assert_int_equal(stats.queue, 0);
 		em_file_close(f);
 		em_ctx_close(ctx);

@@ -27,7 +27,7 @@
 #include "io/io_test.h"
 #include "io/queue.h"
 
-enum { SPACE = 1 << 16, UNIT = 64, MOST = 20, USERS = 3, ROUNDS = TEST_TSAN ? 200 : 2000, FILES = 3, EACH = 6 };
+enum { SPACE = 1 << 16, UNIT = 64, MOST = 20, USERS = 3, ROUNDS = 2000, FILES = 3, EACH = 6 };
 
 /* A small file in memory; every slow-th transfer takes a while. */
 typedef struct quick {
@@ -148,6 +148,7 @@ typedef struct user {
 	em_file *f;
 	uint64_t base;          /* its part of the file */
 	uint64_t seed;
+	unsigned rounds;
 	uint64_t submitted;
 	int wrong;
 	pthread_mutex_t lock;
@@ -214,7 +215,7 @@ static void *use(void *arg)
 	em_request *rq[2 * MOST];
 	unsigned round, i;
 
-	for (round = 0; round < ROUNDS; round++) {
+	for (round = 0; round < u->rounds; round++) {
 		const unsigned n = 1 + (unsigned)test_below(&rng, MOST);
 		const uint64_t way = test_below(&rng, 3);
 		const em_request_fn fn = way == 0 ? called : NULL;
@@ -257,6 +258,7 @@ static void users(test_rng *rng, uint32_t threads, unsigned slow)
 		u[i].f = f;
 		u[i].base = (uint64_t)i * MOST * UNIT;
 		u[i].seed = test_random(rng);
+		u[i].rounds = ROUNDS / test_fewer();
 		pthread_mutex_init(&u[i].lock, NULL);
 		pthread_cond_init(&u[i].change, NULL);
 		assert_int_equal(pthread_create(&thread[i], NULL, use, &u[i]), 0);

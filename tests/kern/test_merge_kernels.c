@@ -227,7 +227,7 @@ static void patterns_body(work *w)
 {
 	int how;
 
-	for (how = 0; how < P_COUNT; how++) {
+	for (how = (int)test_first_of(test_fewer()); how < P_COUNT; how += (int)test_step()) {
 		w->n = below(5000);
 		check_merge(w, (model_pattern)how, 0);
 		w->n = below(5000);
@@ -246,7 +246,7 @@ static void small_body(work *w)
 {
 	int i;
 
-	for (i = 0; i < 40; i++) {
+	for (i = 0; i < 40; i += (int)test_step()) {
 		w->n = below(8 * w->fan_in + 1);
 		w->max_piece = 1 + below(3);
 		w->max_cap = 1 + below(4);
@@ -327,7 +327,7 @@ static void liars_body(work *w)
 	if (w->elem != EMI_ELEM_PAIR)
 		return;
 	for (liar = 0; liar < MODEL_LIARS; liar++)
-		for (how = 0; how < P_COUNT; how++) {
+		for (how = (int)test_first_of(test_fewer()); how < P_COUNT; how += (int)test_step()) {
 			unsigned char *marks;
 			emi_pair *by_number;
 			char *out;
@@ -362,7 +362,7 @@ static void disorder_body(work *w)
 {
 	int how;
 
-	for (how = 0; how < P_COUNT; how++) {
+	for (how = (int)test_first_of(test_fewer()); how < P_COUNT; how += (int)test_step()) {
 		uint64_t before = 0, after = 0;
 		size_t i;
 		char *out;

@@ -145,12 +145,12 @@ static void sort_body(const emi_kernels *k, emi_elem elem)
 	int how;
 
 	for (i = 0; i < SIZES; i++)
-		for (how = 0; how < P_COUNT; how++)
+		for (how = (int)test_first_of(test_fewer()); how < P_COUNT; how += (int)test_step())
 			check_sort(k, elem, sizes[i], (model_pattern)how, 0);
-	for (how = 0; how < P_COUNT; how++)
+	for (how = (int)test_first_of(test_fewer()); how < P_COUNT; how += (int)test_step())
 		check_sort(k, elem, large_sizes[below(LARGE_SIZES)], (model_pattern)how, 0);
 	check_sort(k, elem, 200000, P_RANDOM, 0);
-	for (i = 0; i < 300; i++)
+	for (i = 0; i < 300; i += test_step())
 		check_sort(k, elem, below(3000), (model_pattern)below(P_COUNT), 0);
 }
 
@@ -167,9 +167,9 @@ static void sort_ties_body(const emi_kernels *k, emi_elem elem)
 	int how;
 
 	for (i = 0; i < SIZES; i++)
-		for (how = 0; how < P_COUNT; how++)
+		for (how = (int)test_first_of(test_fewer()); how < P_COUNT; how += (int)test_step())
 			check_sort(k, elem, sizes[i], (model_pattern)how, ranks[below(4)]);
-	for (i = 0; i < 300; i++)
+	for (i = 0; i < 300; i += test_step())
 		check_sort(k, elem, below(300), (model_pattern)below(P_COUNT),
 		           ranks[below(4)]);
 }
@@ -190,9 +190,9 @@ static void sort_numbers_body(const emi_kernels *k, emi_elem elem)
 	if (elem != EMI_ELEM_PAIR)
 		return;
 	for (i = 0; i < SIZES; i++)
-		for (how = 0; how < P_COUNT; how++)
+		for (how = (int)test_first_of(test_fewer()); how < P_COUNT; how += (int)test_step())
 			check_sort_by(k, elem, sizes[i], (model_pattern)how, ranks[below(3)], 1);
-	for (how = 0; how < P_COUNT; how++)
+	for (how = (int)test_first_of(test_fewer()); how < P_COUNT; how += (int)test_step())
 		check_sort_by(k, elem, large_sizes[below(LARGE_SIZES)], (model_pattern)how, ranks[below(3)], 1);
 }
 
@@ -211,7 +211,7 @@ static void sort_liars_body(const emi_kernels *k, emi_elem elem)
 	if (elem != EMI_ELEM_PAIR)
 		return;
 	for (i = 0; i < SIZES; i++)
-		for (how = 0; how < P_COUNT; how++)
+		for (how = (int)test_first_of(test_fewer()); how < P_COUNT; how += (int)test_step())
 			for (liar = 0; liar < MODEL_LIARS; liar++) {
 				const size_t n = sizes[i];
 				emi_pair *p = must_alloc(n, sizeof *p);
@@ -345,14 +345,14 @@ static void partition_body(const emi_kernels *k, emi_elem elem)
 	int how;
 
 	for (i = 0; i < SIZES; i++)
-		for (how = 0; how < P_COUNT; how++) {
+		for (how = (int)test_first_of(test_fewer()); how < P_COUNT; how += (int)test_step()) {
 			const unsigned bits = (unsigned)below(EMI_MAX_RADIX_BITS + 1);
 			const unsigned shift = (unsigned)below(width - bits + (bits ? 1 : 0));
 
 			check_partition(k, elem, sizes[i], (model_pattern)how, bits, shift);
 			check_partition(k, elem, sizes[i], (model_pattern)how, 8, width - 8);
 		}
-	for (i = 0; i < 6; i++) {
+	for (i = 0; i < 6; i += test_step()) {
 		const unsigned bits = EMI_MAX_RADIX_BITS - (unsigned)i % 3;
 
 		check_partition(k, elem, 200000, i == 0 ? P_RANDOM : any_pattern(), bits, width - bits);

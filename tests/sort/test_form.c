@@ -155,7 +155,7 @@ static void test_sizes(void **state)
 		bench b;
 
 		bench_open(&b, &shapes[s], 1 + (uint32_t)s % 4, NULL);
-		for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i += test_step())
 			check(&b, (sort_pattern)((i + s) % SORT_PATTERNS), sizes[i],
 			      (size_t)test_below(&b.rng, i % 2 ? 64 : EMI_PAGE));
 		bench_close(&b);
@@ -182,7 +182,8 @@ static void test_patterns(void **state)
 				if (emi_kernels_for(EMI_ELEM_U64, isas[i]) == NULL)
 					continue;
 				bench_open(&b, &shapes[s], threads, isas[i]);
-				for (pattern = 0; pattern < SORT_PATTERNS; pattern++)
+				for (pattern = (int)test_first_of(test_fewer()); pattern < SORT_PATTERNS;
+				     pattern += (int)test_step())
 					check(&b, (sort_pattern)pattern, 33000 + test_below(&b.rng, 10000),
 					      (size_t)test_below(&b.rng, EMI_PAGE));
 				bench_close(&b);

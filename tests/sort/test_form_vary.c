@@ -100,7 +100,7 @@ static void test_alike(void **state)
 	unsigned round;
 
 	(void)state;
-	for (round = 0; round < 6; round++) {
+	for (round = 0; round < 6; round += test_step()) {
 		const int zeroes = round % 2 == 0 || round >= 4;
 		unsigned char record[80];
 		size_t i, k;
@@ -143,7 +143,7 @@ static void test_guessed(void **state)
 	unsigned round;
 
 	(void)state;
-	for (round = 0; round < 6; round++) {
+	for (round = 0; round < 6; round += test_step()) {
 		unsigned char record[60];
 		size_t i, k;
 		uint64_t records;
@@ -190,6 +190,8 @@ static void test_many_wait(void **state)
 	bench b;
 
 	(void)state;
+	if (test_first_of(test_fewer()) != 0)
+		return;
 	bench_open_in(&b, 0, 5, 1, NULL, MEMORY);
 	bench_resize(&b, STORE);
 	for (i = 0; i < RECORDS; i++) {
