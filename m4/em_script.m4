@@ -36,6 +36,12 @@ EM_SCRIPT_BINDING([perl], [PERL], [Perl], [perl],
 EM_SCRIPT_BINDING([ruby], [RUBY], [Ruby], [ruby],
   [$RUBY -rrbconfig -e 'puts %w(rubyhdrdir rubyarchhdrdir).map { |name| "-I" + RbConfig::CONFIG@<:@name@:>@ }.join(" ")' 2>/dev/null],
   [ruby/version.h], [ruby-dev])
+EM_SCRIPT_BINDING([tcl], [TCL], [Tcl 8.6], [tclsh8.6 tclsh],
+  [${PKG_CONFIG:-pkg-config} --cflags tcl 2>/dev/null], [tcl.h], [tcl-dev])
+AC_ARG_VAR([TCL_LIBS], [the stubs of Tcl, in place of what pkg-config says])
+AS_IF([test "$em_tcl" = yes && test -z "$TCL_LIBS"],
+  [TCL_LIBS=`${PKG_CONFIG:-pkg-config} --variable=stub_libs tcl 2>/dev/null`
+   AS_IF([test -z "$TCL_LIBS"], [TCL_LIBS=-ltclstub8.6])])
 AC_ARG_VAR([CXXFLAGS], [C++ compiler flags, for the binding for Ruby])
 : ${CXXFLAGS="-O2 -g"}
 ])
