@@ -109,7 +109,8 @@ static struct emb_shape *emb_shape_new(emb_env *env, const char *text)
 static const char *emb_shape_key(emb_env *env, const struct emb_shape *s, const char *key)
 {
 	static const char codes[] = "bBhHiIlLqQfd";
-	static const char *const names[] = { "i8", "u8", "i16", "u16", "i32", "u32", "i32", "u32", "i64", "u64", "f32", "f64" };
+	static const char *const names[] = { "i8", "u8", "i16", "u16", "i32", "u32",
+					     "i32", "u32", "i64", "u64", "f32", "f64" };
 	const uint32_t keys = s->split ? s->keys : s->n;
 	uint32_t next = 0, n = key ? 1 : keys;
 	char *name, *to;

@@ -7,8 +7,8 @@
 #
 # Records are lines, or have a format: "<QI8s" (fields f0, f1, f2), or a number of bytes.  An item is the value of its
 # field, or a list of values.  What is many is a list of items; methods with packed in their names take and give byte
-# arrays of records side by side.  Options are the fields of those in <extmem/*.h> by name, and -ctx.  What is not there is
-# the empty string.  Failures have the errorcode {EXTMEM EM_ERR_... details}: try ... trap {EXTMEM EM_ERR_NOENT}.
+# arrays of records side by side.  Options are the fields of those in <extmem/*.h> by name, and -ctx.  What is not
+# there is the empty string.  Failures have the errorcode {EXTMEM EM_ERR_... details}: try ... trap {EXTMEM EM_ERR_NOENT}.
 package require Tcl 8.6
 
 namespace eval ::extmem {

@@ -89,7 +89,9 @@ t.test("sorting against table.sort", function()
 	for i = 1, 10 do
 		halves[i] = string.pack("<I8", i)
 	end
-	local packed = extmem.sort({3, 1, 2}, "<Q", opts {key = function(many) return table.concat(halves, "", 8, 7 + #many) end})
+	local packed = extmem.sort({3, 1, 2}, "<Q", opts {key = function(many)
+		return table.concat(halves, "", 8, 7 + #many)
+	end})
 	t.equal(packed, {3, 1, 2})
 end)
 
@@ -373,7 +375,9 @@ end)
 
 t.test("log, contexts, statistics", function()
 	local lines = {}
-	local ctx <close> = extmem.Context {memory = "4M", dirs = {t.dir}, log = function(_, line) lines[#lines + 1] = line end}
+	local ctx <close> = extmem.Context {memory = "4M", dirs = {t.dir}, log = function(_, line)
+		lines[#lines + 1] = line
+	end}
 	extmem.sort({2, 1}, "<Q", {ctx = ctx})
 	t.equal(#lines > 0, true)
 	t.equal(ctx:memory(), 4 << 20)
