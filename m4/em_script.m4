@@ -29,13 +29,19 @@ AM_CONDITIONAL([WITH_$2], [test "$em_$1" = yes])
 
 AC_DEFUN([EM_SCRIPT_BINDINGS], [
 EM_SCRIPT_BINDING([lua], [LUA], [Lua 5.4], [lua5.4 lua54 lua],
-  [${PKG_CONFIG:-pkg-config} --cflags lua5.4 2>/dev/null || ${PKG_CONFIG:-pkg-config} --cflags lua 2>/dev/null], [lua.h],
-  [lua5.4 liblua5.4-dev])
+  [${PKG_CONFIG:-pkg-config} --cflags lua5.4 2>/dev/null || ${PKG_CONFIG:-pkg-config} --cflags lua 2>/dev/null],
+  [lua.h], [lua5.4 liblua5.4-dev])
 EM_SCRIPT_BINDING([perl], [PERL], [Perl], [perl],
   [$PERL -MConfig -e 'print "$Config{ccflags} -I$Config{archlibexp}/CORE"' 2>/dev/null], [EXTERN.h], [libperl-dev])
 EM_SCRIPT_BINDING([ruby], [RUBY], [Ruby], [ruby],
-  [$RUBY -rrbconfig -e 'puts %w(rubyhdrdir rubyarchhdrdir).map { |name| "-I" + RbConfig::CONFIG@<:@name@:>@ }.join(" ")' 2>/dev/null],
+  [$RUBY -rrbconfig -e 'puts %w(rubyhdrdir rubyarchhdrdir).map { |n| "-I" + RbConfig::CONFIG@<:@n@:>@ }.join(" ")'],
   [ruby/version.h], [ruby-dev])
+EM_SCRIPT_BINDING([tcl], [TCL], [Tcl 8.6], [tclsh8.6 tclsh],
+  [${PKG_CONFIG:-pkg-config} --cflags tcl 2>/dev/null], [tcl.h], [tcl-dev])
+AC_ARG_VAR([TCL_LIBS], [the stubs of Tcl, in place of what pkg-config says])
+AS_IF([test "$em_tcl" = yes && test -z "$TCL_LIBS"],
+  [TCL_LIBS=`${PKG_CONFIG:-pkg-config} --variable=stub_libs tcl 2>/dev/null`
+   AS_IF([test -z "$TCL_LIBS"], [TCL_LIBS=-ltclstub8.6])])
 AC_ARG_VAR([CXXFLAGS], [C++ compiler flags, for the binding for Ruby])
 : ${CXXFLAGS="-O2 -g"}
 ])

@@ -432,7 +432,8 @@ function RadixHeap:init(format, opts)
 end
 
 -- A B+-tree: formats of key and value, both with any number of fields.  opts.path: one that was saved, to be read.
-local BTree = class(Container, "em_btree_", "save clear flush verify upsert_many insert_many erase_many count erase_range")
+local BTree = class(Container, "em_btree_",
+	"save clear flush verify upsert_many insert_many erase_many count erase_range")
 extmem.BTree, BTree.__len = BTree, Container.__len
 function BTree:init(key, value, opts)
 	local ctx, rest, order, path = split(opts, "order", "path")
@@ -488,8 +489,8 @@ function BTree:each(from, to, back)
 end
 BTree.__pairs = BTree.each
 
--- A place in a tree, which stays where it is while that changes.  get(), next(), prev() return an item or nil, seek(key,
--- how) 0 if there is one; how is core.EM_BTREE_...
+-- A place in a tree, which stays where it is while that changes.  get(), next(), prev() return an item or nil,
+-- seek(key, how) 0 if there is one; how is core.EM_BTREE_...
 local Cursor = class(Object, "em_btree_cursor_", "seek get next prev erase")
 function BTree:cursor()
 	local cursor = setmetatable({}, Cursor)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * Values of Ruby for script/typemaps.i: script/values.h tells what each function does.  This is C++, for one reason: what
- * a wrapper does becomes a function that runs without the interpreter's lock (EMB_WORK).
+ * Values of Ruby for script/typemaps.i: script/values.h tells what each function does.  This is C++, for one reason:
+ * what a wrapper does becomes a function that runs without the interpreter's lock (EMB_WORK).
  *
  * Calls that are about one record, or only tell something, keep the lock.  The others release it, and take it back
  * for functions of the caller's.  Signals are looked at when progress is told.
@@ -494,8 +494,9 @@ static void emb_handle_free(void *p)
 	emb_collecting = before;
 }
 
-static const rb_data_type_t emb_handle_type = { "Extmem::Handle", { emb_handle_mark, emb_handle_free, NULL, NULL, { NULL } },
-						NULL, NULL, 0 };
+static const rb_data_type_t emb_handle_type = {
+	"Extmem::Handle", { emb_handle_mark, emb_handle_free, NULL, NULL, { NULL } }, NULL, NULL, 0
+};
 
 static emb_handle *emb_handle_of(emb_env *env, emb_value v)
 {

@@ -10,7 +10,7 @@ static int emb_fill(emb_env *env, const struct emb_struct *s, void *to, emb_valu
 /** A list of texts, or one: NULL with an exception. */
 static const char **emb_texts(emb_env *env, emb_value v, uint32_t *n)
 {
-	const int one = emb_list_size(env, v) < 0 || emb_is_bytes(env, v);
+	const int one = emb_list_size(env, v) < 0;
 	const int64_t count = one ? 1 : emb_list_size(env, v);
 	const char **list;
 	int64_t i;
@@ -292,7 +292,7 @@ static emb_value emb_tell_sort(emb_env *env, const em_sort_stats *stats, const c
 static const void *emb_records(emb_env *env, emb_value v, emb_anchor *anchor, int key, uint64_t *n)
 {
 	const uint64_t unit = key ? emb_call.key_bytes : emb_call.record_bytes;
-	const int64_t count = emb_is_bytes(env, v) ? -1 : emb_list_size(env, v);
+	const int64_t count = emb_list_size(env, v);
 	size_t bytes = 0;
 	char *p;
 

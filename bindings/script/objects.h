@@ -49,6 +49,7 @@ struct emb_now {
 	emb_env *env;
 	unsigned serial;                                 /**< Changes with each call. */
 	int fresh;                                       /**< No argument was seen yet. */
+	int lost;                                        /**< The receiver was closed by a function of the caller's. */
 	int brief;                                       /**< It is about one record, or only tells something. */
 	uint32_t n;
 	struct { emb_handle *h; void *object; } in[EMB_HANDLES];
@@ -96,6 +97,9 @@ static int emb_status(emb_env *env, em_status status)
 	emb_call.outputs = 0;
 	if (emb_reraise(env))
 		return -1;
+	/* What it has lent is gone. */
+	if (emb_now.lost && status == EM_OK)
+		return emb_refuse(env, EM_ERR_STATE, "it was closed while it was at work");
 	if (status >= 0)
 		return 0;
 	emb_raise(env, status);
@@ -267,7 +271,7 @@ static unsigned emb_begin(emb_env *env)
 		emb_end();
 		emb_now.serial++;
 		emb_now.fresh = 1;
-		emb_now.brief = 0;
+		emb_now.brief = emb_now.lost = 0;
 		emb_now.n = 0;
 		emb_now.env = env;
 		emb_unref(emb_now.held);
@@ -385,6 +389,7 @@ static void emb_leave(emb_env *env)
 		emb_now.held->refs++;
 	}
 	emb_now.n = 0;
+	emb_now.lost = emb_now.first && emb_now.first->closing && !emb_now.first->kind->shared;
 	for (i = 0; i < n; i++)
 		emb_leave_one(env, emb_now.in[i].h);
 }

@@ -54,11 +54,13 @@ static struct emb_shape *emb_shape_new(emb_env *env, const char *text)
 		for (; *p >= '0' && *p <= '9' && count < 1u << 24; p++)
 			count = count * 10 + (uint64_t)(*p - '0');
 		at = *p ? strchr(codes, *p) : NULL;
-		if (p > digits && !*p && digits == text) {
-			s->bytes = count;
+		if (p > digits && (!*p || *p == '|') && (digits == text || digits[-1] == '|')) {
 			s->field[s->n].size = count;
+			s->field[s->n].offset = s->bytes;
 			s->field[s->n++].code = 's';
-			break;
+			s->bytes += count;
+			p--;
+			continue;
 		}
 		if (p == digits && strchr("<>=@! |", *p)) {
 			if (*p == '|' && !s->split) {
@@ -107,7 +109,8 @@ static struct emb_shape *emb_shape_new(emb_env *env, const char *text)
 static const char *emb_shape_key(emb_env *env, const struct emb_shape *s, const char *key)
 {
 	static const char codes[] = "bBhHiIlLqQfd";
-	static const char *const names[] = { "i8", "u8", "i16", "u16", "i32", "u32", "i32", "u32", "i64", "u64", "f32", "f64" };
+	static const char *const names[] = { "i8", "u8", "i16", "u16", "i32", "u32",
+					     "i32", "u32", "i64", "u64", "f32", "f64" };
 	const uint32_t keys = s->split ? s->keys : s->n;
 	uint32_t next = 0, n = key ? 1 : keys;
 	char *name, *to;

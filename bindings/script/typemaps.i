@@ -503,3 +503,8 @@ static emb_many emb_pack(emb_items *of, const void *records, uint64_t n)
 	emb_ruby_init();
 %}
 #endif
+#ifdef SWIGTCL
+%init %{
+	emb_tcl_init(interp);
+%}
+#endif

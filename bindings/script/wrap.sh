@@ -11,9 +11,9 @@ mkdir -p "$(dirname "$output")/unused"
 "$swig" "$@" -I"$src/include" -I"$src/bindings" -outdir "$(dirname "$output")/unused" -o "$output.tmp" \
 	"$src/bindings/extmem.i"
 rm -r "$(dirname "$output")/unused"
-if grep -E 'SWIGTYPE_p_em_|SWIG_ConvertPtr\(.*SWIGTYPE' "$output.tmp" | grep -v '^#define' | grep -q -E 'ConvertPtr|NewPointerObj'; then
+if grep -q -E '(ConvertPtr|NewPointerObj)\(.*SWIGTYPE' "$output.tmp"; then
 	echo "wrap.sh: $output: arguments without a typemap:" >&2
-	grep -E 'ConvertPtr.*SWIGTYPE' "$output.tmp" >&2
+	grep -E '(ConvertPtr|NewPointerObj)\(.*SWIGTYPE' "$output.tmp" >&2
 	rm "$output.tmp"
 	exit 1
 fi

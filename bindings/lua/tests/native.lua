@@ -89,7 +89,9 @@ t.test("sorting against table.sort", function()
 	for i = 1, 10 do
 		halves[i] = string.pack("<I8", i)
 	end
-	local packed = extmem.sort({3, 1, 2}, "<Q", opts {key = function(many) return table.concat(halves, "", 8, 7 + #many) end})
+	local packed = extmem.sort({3, 1, 2}, "<Q", opts {key = function(many)
+		return table.concat(halves, "", 8, 7 + #many)
+	end})
 	t.equal(packed, {3, 1, 2})
 end)
 
@@ -359,6 +361,9 @@ t.test("tree against a table", function()
 	t.equal({saved:last()}, {tree:last()})
 	t.equal(tree:erase_range({5, 0}, {7, 5}), #forth)
 	t.equal(#tree, #saved - #forth)
+	local bytes = extmem.BTree(2, 3, opts())
+	bytes:put("ab", "xyz")
+	t.equal(bytes:get "ab", "xyz")
 	local loaded = extmem.BTree("<Q", "<Q", opts())
 	loaded:load(extmem.Sorter("<QQ", opts {key = loaded.order}):push {{3, 9}, {1, 1}})
 	t.equal({loaded:get(3), loaded:get(1), #loaded}, {9, 1, 2})
@@ -370,7 +375,9 @@ end)
 
 t.test("log, contexts, statistics", function()
 	local lines = {}
-	local ctx <close> = extmem.Context {memory = "4M", dirs = {t.dir}, log = function(_, line) lines[#lines + 1] = line end}
+	local ctx <close> = extmem.Context {memory = "4M", dirs = {t.dir}, log = function(_, line)
+		lines[#lines + 1] = line
+	end}
 	extmem.sort({2, 1}, "<Q", {ctx = ctx})
 	t.equal(#lines > 0, true)
 	t.equal(ctx:memory(), 4 << 20)

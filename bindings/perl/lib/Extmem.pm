@@ -26,7 +26,7 @@ XSLoader::load('Extmem::Core');
 
 # Functions of the module without their prefix.
 sub core { no strict 'refs'; my $name = shift; return &{"Extmem::Corec::$name"}(@_) }
-sub constant { no strict 'refs'; return ${"Extmem::Core::$_[0]"} // ${"Extmem::Corec::$_[0]"} // die "no constant $_[0]" }
+sub constant { no strict 'refs'; return ${"Extmem::Corec::$_[0]"} // die "there is no constant $_[0]\n" }
 sub version { return core('em_version') }
 
 my ($default, $owner);

@@ -15,9 +15,20 @@ my @opts = (ctx => $ctx);
 sub some { my ($n, $most) = @_; return map { int rand($most // 1e6) } 1 .. $n }
 sub all { my ($it, @all) = shift; while (defined(my $x = $it->())) { push @all, $x } return \@all }
 sub keys_of { my ($it, @all) = shift; while (my ($k) = $it->()) { push @all, $k } return \@all }
-sub write_ { my ($name, $data) = @_; open my $f, '>:raw', "$dir/$name" or die; print $f $data; close $f; return "$dir/$name" }
+sub write_ {
+	my ($name, $data) = @_;
+	open my $f, '>:raw', "$dir/$name" or die;
+	print $f $data;
+	close $f;
+	return "$dir/$name";
+}
 sub read_ { open my $f, '<:raw', "$dir/$_[0]" or die; local $/; return <$f> }
-sub dies { my ($name, $code) = @_; is(eval { $code->(); 1 }, undef, 'dies'); is(ref $@ ? $@->name : $@, $name); return $@ }
+sub dies {
+	my ($name, $code) = @_;
+	is(eval { $code->(); 1 }, undef, 'dies');
+	is(ref $@ ? $@->name : $@, $name);
+	return $@;
+}
 sub refuses { my ($code, $what) = @_; is(eval { $code->(); 1 }, undef, $what // 'refused'); return }
 
 subtest 'DESTROY closes' => sub {
@@ -111,7 +122,8 @@ subtest 'a function that closes, forgets and calls' => sub {
 	$v->push($data);
 	is(length join('', map { pack 'Q', $_ } $v->read), length $copy);
 	my $tree = Extmem::BTree->new('<Q', undef, @opts);
-	{ package Closes; sub TIEHASH { bless {s => $_[1]}, $_[0] } sub FETCH { $_[0]{s}->close; undef } sub EXISTS { 1 } sub SCALAR { 0 }
+	{ package Closes; sub TIEHASH { bless {s => $_[1]}, $_[0] } sub FETCH { $_[0]{s}->close; undef } sub EXISTS { 1 }
+		sub SCALAR { 0 }
 		sub FIRSTKEY { 'fill' } sub NEXTKEY { } }
 	tie my %opts, 'Closes', $s;
 	refuses(sub { Extmem::core('em_btree_load_sorted', $tree->{handle}, $s->{handle}, \%opts) });
@@ -152,7 +164,8 @@ subtest errors => sub {
 	}
 	refuses(sub { Extmem::Sorter->new('<Q', @opts)->push('1234567') });
 	dies('EM_ERR_RANGE', sub { Extmem::Sorter->new('<Q', @opts, key => 'u64le@1') });
-	refuses(sub { Extmem::core('em_sorter_finish', $_) }) for $ctx->{handle}, 5, undef, bless(\(my $x = 5), 'Extmem::Handl');
+	my $other = bless \(my $x = 5), 'Extmem::Other';
+	refuses(sub { Extmem::core('em_sorter_finish', $_) }) for $ctx->{handle}, 5, undef, $other;
 	refuses(sub { Extmem::core('em_sorter_finish') });
 };
 

@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 use Test::More;
+use File::Basename;
 use File::Temp;
 use Extmem;
 
@@ -141,7 +142,8 @@ my %run = (
 	missing => sub { Extmem::sort_file("$dir/$_[0]", "$dir/out", ctx => $ctx) },
 );
 
-open my $f, '<', "$ENV{EM_SRCDIR}/bindings/scenarios.txt" or die;
+my $top = $ENV{EM_SRCDIR} // File::Basename::dirname(__FILE__) . "/../../..";
+open my $f, q(<), "$top/bindings/scenarios.txt" or die;
 while (my $line = <$f>) {
 	next if $line =~ /^#/;
 	chomp $line;

@@ -259,7 +259,7 @@ module Extmem
 
     def initialize(format, k, start: 0, key: nil, unique: false, cmp: nil, **opts, &block)
       super()
-      self.begin(format, key, cmp || block, unique, opts) { |ctx, order, own| Core.em_top_open(ctx, order, start, k, own) }
+      self.begin(format, key, cmp || block, unique, opts) { |*own, rest| Core.em_top_open(*own, start, k, rest) }
     end
   end
 
@@ -421,7 +421,8 @@ module Extmem
   # A B+-tree: formats of key and value, both with any number of fields.  path: one that was saved, to be read.
   class BTree < Container
     include Enumerable
-    calls 'em_btree_', :size, :save, :clear, :flush, :verify, :upsert_many, :insert_many, :erase_many, :count, :erase_range
+    calls 'em_btree_', :size, :save, :clear, :flush, :verify, :upsert_many, :insert_many, :erase_many, :count,
+          :erase_range
     attr_reader :order
 
     def initialize(key, value = nil, order: nil, path: nil, **opts)

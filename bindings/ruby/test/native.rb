@@ -288,7 +288,9 @@ check('threads go on') do
   done = true
   ticker.join
   # Many threads, each with objects of its own.
-  sums = Array.new(4) { |i| Thread.new { Extmem.sort((0..20_000).map { |n| (n * 7919 + i) % 20_011 }, '<Q', ctx: ctx).sum } }
+  sums = Array.new(4) do |i|
+    Thread.new { Extmem.sort((0..20_000).map { |n| (n * 7919 + i) % 20_011 }, '<Q', ctx: ctx).sum }
+  end
   equal(sums.map(&:value).all?(&:positive?), true)
 end
 

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: BSL-1.0
+# What is particular to Tcl, or not in the scenarios.
+
+check "destroy frees, foreach breaks, continues and returns" {
+	set used [$ctx memory_used]
+	set s [extmem sorter <Q -ctx $ctx]
+	$s push {3 1 2 4}
+	set seen {}
+	$s foreach n {
+		if {$n == 1} { continue }
+		if {$n == 4} { break }
+		lappend seen $n
+	}
+	equal $seen {2 3}
+	$s destroy
+	equal [$ctx memory_used] $used
+	equal [catch {$s read} message] 1
+	proc first {s} { $s foreach n { return "first $n" } }
+	set s [extmem sorter <Q -ctx $ctx]
+	equal [first [$s push {5 6}]] "first 5"
+	set s [extmem sorter <Q -ctx $ctx]
+	$s push {5 6}
+	equal [catch {$s foreach n { error "mine $n" info {MINE 2} }} message options] 1
+	equal [list $message [dict get $options -errorcode]] {{mine 5} {MINE 2}}
+}
+
+check formats {
+	set items [list [list 1 -2 3.5 abc] [list 255 -32768 -0.25 x\0z]]
+	foreach format {<Bhd3s >Bhd3s "=B2xh d3s"} {
+		set q [extmem queue $format -ctx $ctx]
+		$q push_many $items
+		equal [$q pop_many] $items
+		equal [list [$q pop] [$q size]] {{} 0}
+	}
+	set q [extmem queue <B -ctx $ctx]
+	foreach bad {256 -1 1.5 x {1 2} 1e3 0x100} { fails ARGUMENT { $q push $bad } }
+	$q push 0x10
+	equal [list [$q pop] [$q size]] {16 0}
+	set q [extmem queue >q -ctx $ctx]
+	set edges {-9223372036854775808 9223372036854775807 -1 0}
+	$q push_many $edges
+	foreach bad {9223372036854775808 -9223372036854775809 1e30} { fails ARGUMENT { $q push $bad } }
+	fails ARGUMENT { $q push [expr {2 ** 63}] }
+	equal [$q items [$q pop_packed]] $edges
+	set q [extmem queue <Q -ctx $ctx]
+	$q push_many [list [expr {2 ** 64 - 1}] 18446744073709551615 [expr {2 ** 63}] 0]
+	foreach bad {18446744073709551616 -1} { fails ARGUMENT { $q push $bad } }
+	fails ARGUMENT { $q push [expr {-(2 ** 64 - 5)}] }
+	equal [$q pop_many] {18446744073709551615 18446744073709551615 9223372036854775808 0}
+	foreach bad {< Z Q0B -1 <Q|Q|Q} { fails ARGUMENT { extmem queue $bad -ctx $ctx } }
+	set q [extmem queue 2 -ctx $ctx]
+	fails ARGUMENT { $q push \u0100x }
+	$q push \u00e9x
+	equal [$q pop] \u00e9x
+	# What looks like a number stays as it is.
+	$q push 08
+	$q push " 1"
+	equal [list [$q pop] [$q pop]] [list 08 " 1"]
+	set t [extmem btree 4 {} -ctx $ctx]
+	foreach key {0x10 1e00} { $t put $key }
+	equal [all $t] {0x10 1e00}
+	equal [[[extmem sorter 4 -ctx $ctx] push {0x10 0x09}] read] {0x09 0x10}
+}
+
+check "sorting against lsort" {
+	foreach n {0 1 2 1000 20000} {
+		set list [some $n]
+		set sorted [lsort -integer $list]
+		equal [extmem sort $list <q -ctx $ctx -run_records 7777] $sorted
+		set s [extmem sorter <q -ctx $ctx]
+		$s push_packed [binary format w* $list]
+		equal [$s read] $sorted
+		$s destroy
+	}
+	set list [some 500]
+	equal [extmem sort $list <q -ctx $ctx -keys {apply {{many} {lmap n $many {expr {1000000 - $n}}}}}] \
+		[lsort -integer -decreasing $list]
+	equal [extmem sort $list <q -ctx $ctx -keys {apply {{many} {binary format m* $many}}}] [lsort -integer $list]
+	equal [extmem sort $list <q -ctx $ctx -cmp {apply {{a b} {expr {$a - $b}}}}] [lsort -integer $list]
+	equal [extmem sort {3 1 2} <q -ctx $ctx -cmp {apply {{a b} {return -code return 0}}}] {3 1 2}
+}
+
+check "functions that give nonsense, and leave" {
+	foreach bad {{} 1 {1 x 3} short} {
+		fails ARGUMENT { extmem sort {3 1 2} <Q -ctx $ctx -keys [list apply [list {many} [list return $bad]]] }
+	}
+	fails ARGUMENT { extmem sort {3 1 2} <Q -ctx $ctx -cmp {apply {args {return x}}} }
+	foreach code {break continue} {
+		fails ARGUMENT { extmem sort {3 1 2} <Q -ctx $ctx -cmp [list apply [list args "return -code $code"]] }
+	}
+	equal [catch { extmem sort {3 1 2} <Q -ctx $ctx -cmp no-such-command } message] 1
+	equal [string match "invalid command name*" $message] 1
+	equal [extmem sort {3 1 2} <Q -ctx $ctx] {1 2 3}
+}
+
+check "a function that closes, forgets and calls" {
+	proc nested {a b} {
+		extmem sort {2 1} <Q -ctx $::ctx -cmp {apply {{a b} {expr {$a - $b}}}}
+		expr {$a - $b}
+	}
+	equal [extmem sort {3 1 2} <Q -ctx $ctx -cmp nested] {1 2 3}
+	proc closes {a b} {
+		$::s close
+		expr {$a - $b}
+	}
+	set ::s [extmem sorter <Q -ctx $ctx -cmp closes]
+	$::s push {2 1}
+	equal [catch { $::s read }] 1
+	equal [$::s closed] 1
+	proc destroys {a b} {
+		catch { $::s destroy }
+		expr {$a - $b}
+	}
+	set ::s [extmem sorter <Q -ctx $ctx -cmp destroys]
+	$::s push {2 1 3}
+	catch { $::s read }
+	# Data that becomes something else while it is pushed.
+	set ::data [random 800000]
+	proc spoils {a b} {
+		catch { llength $::data }
+		append ::data x
+		set ::data {}
+		expr {$a < $b ? -1 : $a > $b}
+	}
+	set s [extmem sorter <Q -ctx $ctx -run_records 1000 -cmp spoils]
+	binary scan $::data wu* wanted
+	$s push_packed $::data
+	equal [$s read] [lsort -integer $wanted]
+}
+
+check "closed in any order, and with the interpreter" {
+	for {set i 0} {$i < 20} {incr i} {
+		set own [extmem context -memory 4M]
+		set tree [extmem btree <Q <Q -ctx $own]
+		$tree put 1 2
+		set objects [list $own $tree [$tree cursor] [extmem sorter <Q -ctx $own -progress {apply {args {return 0}}}] \
+			[extmem vector <Q -ctx $own] [extmem pq <Q -ctx $own]]
+		while {[llength $objects] > 0} {
+			set at [rand [llength $objects]]
+			[lindex $objects $at] destroy
+			set objects [lreplace $objects $at $at]
+		}
+	}
+	set used [$ctx memory_used]
+	for {set i 0} {$i < 2000} {incr i} {
+		set s [extmem sorter <Q -ctx $ctx -progress {apply {args {return 0}}}]
+		$s push 1
+		catch { extmem sorter <Q -ctx $ctx -memory 1 }
+		$s destroy
+	}
+	equal [expr {[$ctx memory_used] < $used + 2000 * 100}] 1
+	foreach how {normal within} {
+		set child [interp create]
+		$child eval [list set auto_path $::auto_path]
+		$child eval {
+			package require extmem
+			set ctx [extmem context -memory 4M -log {apply {args {}}}]
+			set t [extmem btree <Q {} -ctx $ctx]
+			$t put 5
+			set c [$t cursor]
+		}
+		$child alias gone interp delete $child
+		if {$how eq "within"} {
+			catch { $child eval { extmem sort {3 1 2} <Q -ctx $ctx -cmp {apply {{a b} {gone; expr 0}}} } }
+		} else {
+			interp delete $child
+		}
+		equal [interp exists $child] 0
+	}
+}
+
+check errors {
+	set details [fails EM_ERR_NOENT { extmem sortfile [list $dir/none] $dir/out -ctx $ctx }]
+	equal [list [dict get $details path] [dict get $details errno]] [list $dir/none 2]
+	write bad [string repeat x 12]
+	fails EM_ERR_FORMAT { extmem sortfile [list $dir/bad] $dir/out -records <Q -ctx $ctx }
+	foreach bad {{-nonsense 1} {-memory much} {-flags -1} {nonsense 1}} {
+		equal [catch { extmem sorter <Q -ctx $ctx {*}$bad } message] 1
+	}
+	set s [extmem sorter <Q -ctx $ctx]
+	fails ARGUMENT { $s push_packed 1234567 }
+	fails EM_ERR_RANGE { extmem sorter <Q -ctx $ctx -key u64le@1 }
+	foreach bad [list [$ctx handle] 5 {}] { fails ARGUMENT { extmem::core::em_sorter_finish $bad } }
+	equal [catch { extmem::core::em_sorter_finish }] 1
+	set trapped [try { $s push x } trap {EXTMEM EM_ERR_STATE} {} { expr 1 } trap EXTMEM {} { expr 2 }]
+	equal $trapped 2
+}
+
+check files {
+	set a [list [write a b,2\na,10\nc,1\n]]
+	set stats [extmem sortfile $a $dir/b -key "-t, -k2,2n" -ctx $ctx]
+	equal [slurp b] c,1\nb,2\na,10\n
+	equal [list [dict get $stats records_in] [string match "*\"records_in\": 3*" [dict get $stats json]]] {3 1}
+	extmem mergefiles [list $dir/b $dir/b] $dir/c -key "-t, -k2,2n" -ctx $ctx
+	equal [slurp c] c,1\nc,1\nb,2\nb,2\na,10\na,10\n
+	extmem uniquefile [list $dir/c] $dir/d -count 1 -ctx $ctx
+	equal [slurp d] 2\ta,10\n2\tb,2\n2\tc,1\n
+	extmem topfile $a $dir/e 1 -start 1 -ctx $ctx
+	equal [slurp e] b,2\n
+	extmem shufflefile $a $dir/f -seed 1 -ctx $ctx
+	extmem sortfile [list $dir/f] $dir/f -ctx $ctx
+	equal [slurp f] a,10\nb,2\nc,1\n
+	equal [dict get [extmem checkfile [lindex $a 0] -ctx $ctx] first] a,10
+	equal [dict get [extmem checkfile $dir/f -ctx $ctx] first] {}
+	write csv "2,\"x\ny\"\n1,z\n"
+	extmem sortfile [list $dir/csv] $dir/csv -key "--csv -k1,1n" -ctx $ctx
+	equal [slurp csv] "1,z\n2,\"x\ny\"\n"
+	set s [extmem sorter lines -key -r -ctx $ctx]
+	$s push_file [lindex $a 0]
+	$s push zz
+	$s write_file $dir/g
+	equal [slurp g] zz\nc,1\nb,2\na,10\n
+	$s clear
+	equal [[$s push {y {} x}] read] {y x {}}
+}
+
+check vector {
+	set model [some 1000]
+	set v [extmem vector <I -ctx $ctx]
+	$v push_many $model
+	equal [all $v] $model
+	$v set 4 7
+	lset model 4 7
+	$v push 8
+	lappend model 8
+	equal [list [$v get 4] [$v size] [$v read 998]] [list 7 1001 [lrange $model 998 end]]
+	fails EM_ERR_RANGE { $v get 1001 }
+	equal [$v read_many {4 0 1000}] [list 7 [lindex $model 0] 8]
+	$v write 1 {1 2}
+	set model [lreplace $model 1 2 1 2]
+	equal [expr {[$v find {apply {{n} {expr {$n == 2}}}}] <= 2}] 1
+	equal [list [$v find {apply {args {return 0}}}] [$v count {apply {args {return 1}}}]] {{} 1001}
+	set ::seen {}
+	$v for_each {apply {{at items} { equal $at [llength $::seen]; lappend ::seen {*}$items }}}
+	equal $::seen $model
+	$v mutate {apply {{at items} { lmap n $items {expr {$n + 1}} }}}
+	set model [lmap n $model {expr {$n + 1}}]
+	equal [all $v] $model
+	$v sort -key -f0
+	equal [all $v] [lsort -integer -decreasing $model]
+	$v shuffle 3
+	$v sort -cmp {apply {{a b} {expr {$b - $a}}}}
+	$v reverse
+	equal [all $v] [lsort -integer $model]
+	$v clear
+	equal [$v size] 0
+}
+
+check "deque, stack, queue against lists" {
+	set d [extmem deque <q -ctx $ctx]
+	set model {}
+	for {set i 0} {$i < 1000} {incr i} {
+		set item [rand 1000]
+		switch [rand 5] {
+			0 { $d push_front $item; set model [linsert $model 0 $item] }
+			1 - 2 { $d push_back $item; lappend model $item }
+			3 { equal [$d pop_front] [lindex $model 0]; set model [lrange $model 1 end] }
+			default { equal [$d pop_back] [lindex $model end]; set model [lrange $model 0 end-1] }
+		}
+	}
+	equal [all $d] $model
+	set s [extmem stack <q -ctx $ctx]
+	$s push_many {1 2 3}
+	equal [list [$s peek] [$s pop] [$s pop_many 9] [$s size]] {3 3 {1 2} 0}
+	set q [extmem queue 8 -ctx $ctx]
+	$q push abcdefgh
+	$q push_packed 12345678
+	equal [list [$q front] [$q back] [$q pop] [$q pop_packed 5]] {abcdefgh 12345678 abcdefgh 12345678}
+	fails ARGUMENT { $q push short }
+	equal [dict get [$s stats] records] 0
+}
+
+check "priority queues" {
+	set q [extmem pq <qI -key -f0 -stable 1 -ctx $ctx]
+	for {set i 0} {$i < 500} {incr i} {
+		lappend list [list [rand 50] $i]
+		$q push [lindex $list end]
+	}
+	set list [lsort -integer -decreasing -index 0 $list]
+	equal [$q top] [lindex $list 0]
+	set first [$q pop_until {40 0}]
+	equal $first [lmap item $list { if {[lindex $item 0] <= 40} { break }; set item }]
+	equal [$q pushpop {99 1}] {99 1}
+	equal [lindex [$q items [$q next_packed]] 0] [lindex $list [llength $first]]
+	set r [extmem radixheap >IH -key f1 -ctx $ctx]
+	$r push_many {{1 7} {2 3}}
+	equal [list [$r pop] [$r last] [$r top]] {{2 3} 3 {1 7}}
+}
+
+check "tree against a dict" {
+	set tree [extmem btree >IH <d4s -ctx $ctx]
+	set model {}
+	for {set i 0} {$i < 500} {incr i} {
+		set key [list [rand 20] [rand 10]]
+		set there [dict exists $model $key]
+		if {[rand 3] == 0} {
+			equal [$tree erase $key] $there
+			dict unset model $key
+		} else {
+			set value [list [expr {rand()}] four]
+			$tree put $key $value
+			dict set model $key $value
+		}
+		equal [$tree exists $key] [dict exists $model $key]
+		equal [$tree get $key] [expr {[dict exists $model $key] ? [dict get $model $key] : ""}]
+	}
+	set keys [lsort -integer -index 0 [lsort -integer -index 1 [dict keys $model]]]
+	set wanted [lmap key $keys { list $key [dict get $model $key] }]
+	equal [all $tree] $wanted
+	equal [all $tree {} {} 1] [lreverse $wanted]
+	set forth [lmap item $wanted {
+		lassign [lindex $item 0] x y
+		if {$x * 100 + $y < 500 || $x * 100 + $y >= 705} { continue }
+		set item
+	}]
+	equal [all $tree {5 0} {7 5}] $forth
+	equal [all $tree {5 0} {7 5} 1] [lreverse $forth]
+	equal [$tree count {5 0} {7 4}] [llength $forth]
+	$tree verify
+	$tree save $dir/tree
+	set saved [extmem btree >IH <d4s -path $dir/tree -ctx $ctx]
+	equal [list [$saved first] [$saved last]] [list [lindex $wanted 0] [lindex $wanted end]]
+	equal [$tree erase_range {5 0} {7 5}] [llength $forth]
+	set loaded [extmem btree <Q <Q -ctx $ctx]
+	$loaded load [[extmem sorter <QQ -key f0 -ctx $ctx] push {{3 9} {1 1}}]
+	equal [list [$loaded get 3] [$loaded get 1] [$loaded get 2] [$loaded size]] {9 1 {} 2}
+	set c [$loaded cursor]
+	equal [list [$c seek 2 [extmem constant EM_BTREE_GE]] [$c get] [$c next] [$c prev]] {0 {3 9} {} {3 9}}
+	$c erase
+	equal [list [$loaded pop_first] [$loaded size]] {{1 1} 0}
+}
+
+check "log, contexts, interp cancel" {
+	set ::lines {}
+	set own [extmem context -memory 4M -dirs [list $dir] -log {apply {{level line} {lappend ::lines $line}}}]
+	extmem sort {2 1} <Q -ctx $own
+	equal [expr {[llength $::lines] > 0}] 1
+	equal [list [$own memory] [[extmem context memory=8M,threads=1] threads]] {4194304 1}
+	$own cancel
+	fails EM_ERR_CANCELED { extmem sort {2 1} <Q -ctx $own }
+	set s [extmem sorter <Q -ctx $ctx -run_records 1000 -progress {apply {args {interp cancel {}; return 0}}}]
+	set data [random 1600000]
+	equal [catch { while 1 { $s push_packed $data } } message] 1
+	equal [string match "*cancel*" $message] 1
+}

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSL-1.0
+# The scenarios that the tests of all languages run: bindings/scenarios.txt.
+set formats {u64 <Q i64 <q u32 <I i32 <i}
+
+proc numbers {text} { return [expr {$text eq "-" ? "" : $text}] }
+proc sorter {format items args} { return [[extmem sorter $format -ctx $::ctx {*}$args] push $items] }
+proc of {spec} { return [dict get $::formats $spec] }
+proc drained {q} {
+	set list {}
+	while {[$q size] > 0} { lappend list [$q pop] }
+	return $list
+}
+proc mine args { return -code error -errorcode {MINE 1} "of the caller" }
+
+proc run_sort {spec list} { return [[sorter [of $spec] [numbers $list]] read] }
+proc run_sort2 {name first second expected} {
+	foreach a $first b $second { lappend pairs [list $a $b] }
+	foreach pair [[sorter <QQ $pairs -key $name] read] {
+		lappend left [lindex $pair 0]
+		lappend right [lindex $pair 1]
+	}
+	equal $left $expected
+	return $right
+}
+proc run_unique {spec list} { return [[sorter [of $spec] $list -unique 1] read] }
+proc run_top {spec k list} { return [[[extmem top [of $spec] $k -ctx $::ctx] push $list] read] }
+proc run_lines {keys text} { return [join [[sorter lines [split $text |] -key $keys] read] |] }
+proc run_heap {spec list} {
+	set q [extmem pq [of $spec] -ctx $::ctx]
+	foreach n $list { $q push $n }
+	return [drained $q]
+}
+proc radix {list} {
+	set q [extmem radixheap <Q -ctx $::ctx]
+	$q push_many $list
+	return $q
+}
+proc run_radix {list} { return [drained [radix $list]] }
+proc run_late {pushes pops late} {
+	set q [radix $pushes]
+	for {set i 0} {$i < $pops} {incr i} { $q pop }
+	$q push $late
+}
+proc run_tree {keys erased} {
+	set tree [extmem btree <Q <Q -ctx $::ctx]
+	foreach key $keys { $tree put $key [expr {2 * $key % 2 ** 64}] }
+	foreach key $erased { equal [$tree erase $key] 1 }
+	set list {}
+	$tree foreach item {
+		equal [lindex $item 1] [expr {2 * [lindex $item 0] % 2 ** 64}]
+		lappend list [lindex $item 0]
+	}
+	return $list
+}
+proc run_range {keys from to} {
+	set tree [extmem btree <Q {} -ctx $::ctx]
+	foreach key $keys { $tree put $key }
+	return [all $tree $from $to]
+}
+proc run_vector {list} {
+	set path $::dir/vector
+	set v [extmem vector <Q -path $path -mode w -ctx $::ctx]
+	$v push_many $list
+	$v flush
+	$v destroy
+	set v [extmem vector <Q -path $path -mode r -ctx $::ctx]
+	equal [all $v] $list
+	$v close
+	binary scan [slurp vector] wu* result
+	return $result
+}
+proc run_callback {where} {
+	set s [extmem sorter <Q -ctx $::ctx -run_records 1000 -[dict get {progress progress key keys cmp cmp} $where] mine]
+	set data [random 2400000]
+	# Progress is told five times a second at least: so this goes on until that is so.
+	set code [catch {
+		while 1 {
+			$s push_packed $data
+			if {$where ne "progress"} { $s finish }
+		}
+	} message options]
+	equal [list $code $message [dict get $options -errorcode]] {1 {of the caller} {MINE 1}}
+	$s push {1}
+}
+proc run_full {limit n} {
+	set s [extmem sorter <Q -ctx [extmem context -memory 4M -scratch_max $limit]]
+	$s push_packed [random [expr {8 * $n}]]
+	$s finish
+}
+proc run_memory {limit} { extmem context -memory $limit }
+proc run_closed {what} {
+	set x [switch $what {
+		tree {extmem btree <Q {} -ctx $::ctx}
+		heap {extmem pq <Q -ctx $::ctx}
+		default {extmem $what <Q -ctx $::ctx}
+	}]
+	$x close
+	$x close
+	equal [$x closed] 1
+	if {$what eq "tree"} { $x get 1 } else { $x push 1 }
+}
+proc run_misorder {list} {
+	set s [sorter <Q $list]
+	fails EM_ERR_STATE { $s next_packed }
+	return [$s read]
+}
+proc run_reentry {what} {
+	set ::told {}
+	proc again args {
+		if {[catch { $::s $::what 1 } message options]} { set ::told $options }
+		return 0
+	}
+	set ::what $what
+	set ::s [extmem sorter <Q -ctx $::ctx -run_records 1000 -progress again]
+	while {$::told eq ""} { $::s push_packed [string repeat \0 2400000] }
+	return -options [dict merge $::told {-level 0}] "again"
+}
+# A batch is a copy, which nothing takes away.
+proc run_batch {list} {
+	set s [[sorter <Q $list] finish]
+	set batch [$s next_packed]
+	equal [$s next_packed] ""
+	equal [$s items $batch] [lsort -integer $list]
+	return copied
+}
+proc run_missing {name} { extmem sortfile [list $::dir/$name] $::dir/out -ctx $::ctx }
+
+set f [open $env(EM_SRCDIR)/bindings/scenarios.txt]
+while {[gets $f line] >= 0} {
+	if {[string match #* $line]} { continue }
+	set arguments [lassign [split $line \t] name kind]
+	set expected [lindex $arguments end]
+	set call [list run_$kind {*}[lrange $arguments 0 end-1]]
+	if {[string match !EM* $expected]} {
+		check $name [list fails [string range $expected 1 end] $call]
+	} else {
+		check $name "equal \[$call\] [list [expr {$kind eq "batch" ? "copied" : $expected eq "-" ? "" : $expected}]]"
+	}
+}
+close $f
