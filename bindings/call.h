@@ -32,6 +32,7 @@ struct emb_kind {
 	const char *name;                                /**< "em_sorter" */
 	int shared;                                      /**< Any number of threads may use it. */
 	int part;                                        /**< It is one with what it was made of. */
+	int watched;                                     /**< By a function of progress: that can stop it. */
 	void (*close)(void *object);
 	void (*cancel)(void *object);                    /**< NULL: it cannot be. */
 	void (*error)(const void *object, em_errinfo *); /**< NULL: it keeps no detail. */

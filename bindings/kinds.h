@@ -66,12 +66,13 @@ EMB_CANCEL(em_block_pool)
 EMB_CANCEL(em_ctx)
 
 #define EMB_NAME(t) static const struct emb_kind emb_kind_##t
-#define EMB_KIND(t, s, p, c, e, r, k) EMB_NAME(t) = { #t, s, p, emb_close_##t, c, e, r, k };
+#define EMB_KIND(t, s, p, c, e, r, k) EMB_NAME(t) = { #t, s, p, 0, emb_close_##t, c, e, r, k };
+#define EMB_WATCHED(t, s, p, c, e, r, k) EMB_NAME(t) = { #t, s, p, 1, emb_close_##t, c, e, r, k };
 
 EMB_KIND(em_ctx, 1, 0, emb_cancel_em_ctx, NULL, NULL, NULL)
 EMB_KIND(em_order, 1, 0, NULL, NULL, emb_record_size_em_order, NULL)
-EMB_KIND(em_sorter, 0, 0, emb_cancel_em_sorter, emb_error_em_sorter, NULL, NULL)
-EMB_KIND(em_top, 0, 0, emb_cancel_em_top, emb_error_em_top, NULL, NULL)
+EMB_WATCHED(em_sorter, 0, 0, emb_cancel_em_sorter, emb_error_em_sorter, NULL, NULL)
+EMB_WATCHED(em_top, 0, 0, emb_cancel_em_top, emb_error_em_top, NULL, NULL)
 EMB_KIND(em_vector, 0, 0, emb_cancel_em_vector, emb_error_em_vector, emb_record_bytes_em_vector, NULL)
 EMB_KIND(em_vector_reader, 0, 1, NULL, emb_error_em_vector_reader, NULL, NULL)
 EMB_KIND(em_vector_writer, 0, 1, NULL, emb_error_em_vector_writer, NULL, NULL)

@@ -7,6 +7,7 @@ import ctypes
 import gc
 import os
 import random
+import signal
 import struct
 import subprocess
 import sys
@@ -649,6 +650,58 @@ class Life(Base):
             while True:
                 s.push(bytes(1 << 20))
         self.assertRaises(extmem.CanceledError, s.push, b"12345678")
+
+    def test_interrupt_without_progress(self):
+        """The same in a call that tells of no progress: what it works on is canceled, and nothing else."""
+        with extmem.Context(memory=16 << 20, backend="simdisk") as slow:
+            data = self.rng.randbytes(8 << 20)
+            for make, work in ((extmem.Queue, "extend"), (extmem.Vector, "extend"), (extmem.PriorityQueue, "extend")):
+                x, other = make("<Q", ctx=slow, **self._small(make)), extmem.Queue("<Q", ctx=slow)
+                timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+                timer.start()
+                with self.assertRaises(KeyboardInterrupt):
+                    while True:
+                        getattr(x, work)(data)
+                timer.join()
+                self.assertRaises(extmem.CanceledError, x.extend, data)
+                other.extend(data)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
+    @staticmethod
+    def _small(make):
+        return {"cache_bytes": 1 << 20} if make is extmem.Vector else {"memory_bytes": 4 << 20}
+
+    def test_interrupt_while_waiting(self):
+        """Requests go on when waiting for them ends; so does what they write."""
+        with extmem.Context(memory=64 << 20, backend="simdisk") as slow, extmem.Disks(slow) as disks:
+            bids, data = disks.alloc(32, 1 << 20), self.rng.randbytes(1 << 20)
+            for wait in (extmem.wait_all, lambda some: [rq.wait() for rq in some]):
+                requests = [disks.write(bid, data) for bid in bids]
+                timer = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
+                timer.start()
+                with self.assertRaises(KeyboardInterrupt):
+                    wait(requests)
+                    time.sleep(10)
+                timer.join()
+                extmem.wait_all(requests)
+            self.assertEqual(len(disks), 1)
+
+    def test_handler_that_does_not_raise(self):
+        """Then it is as if it had been canceled."""
+        with extmem.Context(memory=16 << 20, backend="simdisk") as slow:
+            before = signal.signal(signal.SIGINT, lambda *_: told.append(1))
+            told, x, data = [], extmem.Queue("<Q", ctx=slow, memory_bytes=4 << 20), bytes(32 << 20)
+            timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            try:
+                with self.assertRaises(extmem.CanceledError):
+                    while not told:
+                        x.extend(data)
+                    x.extend(data)
+            finally:
+                timer.join()
+                signal.signal(signal.SIGINT, before)
+            self.assertEqual(told, [1])
 
     def test_cancel_by_another_thread(self):
         s, refused = extmem.Sorter("<Q", ctx=self.ctx, run_records=1000), []
