@@ -37,6 +37,7 @@ static const struct emb_struct *emb_struct_of(int kind)
 	uint32_t i;
 	int stop = 0;
 
+	result = EM_OK;
 	Py_BEGIN_ALLOW_THREADS
 	for (i = 0; i < n && !stop; i++) {
 		while (!stop && !em_request_wait_for(requests, 0.1)) {

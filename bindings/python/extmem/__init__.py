@@ -11,25 +11,16 @@ from array import array as _array
 from . import _extmem as _c
 from .errors import (AccessFailure, CallbackError, CanceledError, DataError, Error, ExistsFailure, IOFailure,
                      MemoryLimitError, NoSpaceError, NotFoundFailure, PipeFailure, UsageError)
-from .base import Context, _Object, default_context
+from .base import Context, _Object, _progress, default_context
 from .records import Order, Records
 
 __version__ = _c.em_version()
-_PHASES = ("runs", "merge", "output")
-
-
-def _progress(opts):
-    """progress(phase, done, total) gets the name of the phase."""
-    fn = opts.get("progress")
-    if fn is not None:
-        opts["progress"] = lambda phase, done, total: fn(_PHASES[phase] if phase < 3 else str(phase), done, total)
-    return opts
 
 
 class _Pull(_Object):
     """Push, finish, pull: what sorters and tops have in common."""
 
-    def _begin(self, open_, prefix, ctx, records, key, cmp, memory, unique, opts):
+    def _begin(self, open_, ctx, records, key, cmp, memory, unique, opts):
         self._ctx = ctx or default_context()
         self.order = key if isinstance(key, Order) else Order(records, key, cmp=cmp, ctx=self._ctx)
         self.records = self.order.records
@@ -38,10 +29,9 @@ class _Pull(_Object):
         self._h = open_(self._ctx._h, self.order._h, _progress(opts | {"memory": memory}))
         if self.records:
             self._h.format = self.records.format
-        self._push, self._push_batch = getattr(_c, prefix + "push"), getattr(_c, prefix + "push_batch")
-        self._finish, self._next = getattr(_c, prefix + "finish"), getattr(_c, prefix + "next")
-        self._stats, self._done = getattr(_c, prefix + "stats_get"), False
-        self._pushed = getattr(_c, prefix + "pushed")
+        self._push, self._finish, self._next = (getattr(_c, f"{self._h.kind}_{fn}") for fn in ("push", "finish",
+                                                                                              "next"))
+        self._done = False
 
     def push(self, data):
         """Add records: a buffer, or an iterable of items; of lines, bytes or str without their newlines."""
@@ -52,7 +42,7 @@ class _Pull(_Object):
         for line in lines:
             at += len(line)
             ends.append(at)
-        self._push_batch(self._h, (b"".join(lines), ends))
+        self.push_batch((b"".join(lines), ends))
 
     def finish(self):
         """End the input."""
@@ -95,14 +85,7 @@ class _Pull(_Object):
 
     def __len__(self):
         """How many records were pushed."""
-        return self._pushed(self._h)
-
-    def cancel(self):
-        """Stop whatever it is doing, from any thread."""
-        self._h.cancel()
-
-    def stats(self):
-        return self._stats(self._h)
+        return self.pushed()
 
 
 class Sorter(_Pull):
@@ -113,17 +96,13 @@ class Sorter(_Pull):
     """
 
     def __init__(self, records, key=None, *, cmp=None, ctx=None, memory=0, unique=False, **opts):
-        self._begin(_c.em_sorter_open, "em_sorter_", ctx, records, key, cmp, memory, unique, opts)
-
-    def push_file(self, path):
-        """Add the records of a file."""
-        _c.em_sorter_push_file(self._h, path)
+        self._begin(_c.em_sorter_open, ctx, records, key, cmp, memory, unique, opts)
 
     def write_file(self, path):
         """Finish if that was not done, and write what is left to a file, which appears when it is whole."""
         if not self._done:
             self.finish()
-        _c.em_sorter_pull_file(self._h, path)
+        self.pull_file(path)
 
     def clear(self):
         """Begin anew, also after a failure."""
@@ -137,7 +116,7 @@ class Top(_Pull):
     def __init__(self, records, k, key=None, *, start=0, cmp=None, ctx=None, memory=0, unique=False, **opts):
         def open_(ctx_, order, opts_):
             return _c.em_top_open(ctx_, order, start, k, opts_)
-        self._begin(open_, "em_top_", ctx, records, key, cmp, memory, unique, opts)
+        self._begin(open_, ctx, records, key, cmp, memory, unique, opts)
 
 
 def sort(data, key=None, *, records=None, cmp=None, memory=0, unique=False, ctx=None, **opts):
