@@ -78,6 +78,11 @@ EM_TOLD(em_block_pool_stats, stats)
 %apply const char *EM_PATH { const char *path, const char *output };
 %apply (const char *const *EM_PATHS, uint32_t EM_N) { (const char *const *inputs, uint32_t ninputs) };
 
+/* Streams that become a part of the one that is made, and are no longer the caller's. */
+%apply em_stream *EM_INPUT { em_stream *in, em_stream *a, em_stream *b };
+%apply (em_stream *const *EM_INPUTS, uint32_t EM_N) { (em_stream *const *inputs, uint32_t n) };
+%apply (const char *const *EM_PATHS, uint32_t EM_N) { (const char *const *paths, uint32_t n) };
+
 /* Keys. */
 %apply (const em_key *EM_KEY_LIST, uint32_t EM_N) { (const em_key *keys, uint32_t n) };
 %apply (const em_text_key *EM_TEXT_KEYS, uint32_t EM_N) { (const em_text_key *keys, uint32_t n) };

@@ -60,6 +60,9 @@
 %include "extmem/pq.h"
 %include "extmem/radix_heap.h"
 %include "extmem/btree.h"
+%include "extmem/stream.h"
+%include "extmem/stream_nodes.h"
+%include "extmem/stream_containers.h"
 %include "extmem/sys/io_stats.h"
 %include "extmem/sys/backend.h"
 %include "extmem/sys/file.h"
@@ -72,4 +75,9 @@
 %include "extmem/sys/pool.h"
 %clear (void *buf, size_t bytes);
 %apply (void *EM_BUF, size_t EM_NBYTES) { (void *buf, size_t bytes) };
+#ifdef SWIGPYTHON
+%rename(em_stream_iterate) emb_stream_iterate;
+em_status emb_stream_iterate(em_stream **out, em_ctx *ctx, uint64_t record_bytes, uint64_t count, PyObject *iterator,
+			     em_errinfo *err);
+#endif
 em_status emb_block_pool_read(em_block_pool *p, em_bid bid, void *buf, size_t bytes);

@@ -92,5 +92,13 @@
 %ignore em_window_push_front;
 %ignore em_window_pop_front;
 
-/* reason: graphs of streams are not wrapped yet */
-%rename("$ignore", regextarget=1, %$isfunction) "^em_(stream|sink)_.*$";
+/* reason: sources and nodes with a function of the caller's are iterators of the language, which streams are made of */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(open|generate|memory|map|filter|inspect|flat_map)$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(transform|reduce|join|tee)$";
+/* reason: iterators of containers' records are sources, too, and a loop over the batches of a stream is a sink */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(vector|stack|queue|deque|pq|btree|sorter|to_vector|pump)$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_sink_.*$";
+/* reason: inlined by C compilers */
+%ignore em_stream_empty;
+%ignore em_stream_front;
+%ignore em_stream_advance;

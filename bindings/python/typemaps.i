@@ -6,6 +6,7 @@
 #include "python/convert.h"
 #include "python/arrow.h"
 #include "python/interrupt.h"
+#include "python/source.h"
 
 static const struct emb_struct *emb_struct_of(int kind)
 {
@@ -169,6 +170,55 @@ static PyObject *emb_set_error(PyObject *self, PyObject *args)
 		SWIG_fail;
 }
 %enddef
+
+/* Streams that become inputs of the one that is made: their handles are closed then, without closing them. */
+%typemap(in) em_stream *EM_INPUT (emb_handle *held = NULL) {
+	held = emb_enter($input, &emb_kind_em_stream, 0);
+	if (!held)
+		SWIG_fail;
+	$1 = (em_stream *)held->object;
+}
+%typemap(argout) em_stream *EM_INPUT {
+	held$argnum->object = NULL;
+}
+%typemap(freearg) em_stream *EM_INPUT {
+	emb_leave(held$argnum);
+	emb_end();
+}
+%typemap(in) (em_stream *const *EM_INPUTS, uint32_t EM_N) (PyObject *temp = NULL, emb_handle **in = NULL) {
+	const Py_ssize_t count = PySequence_Size($input);
+	em_stream **list = count < 0 ? NULL : (em_stream **)emb_temp(&temp, (size_t)count * sizeof *list);
+	Py_ssize_t i;
+
+	in = list ? (emb_handle **)emb_temp(&temp, ((size_t)count + 1) * sizeof *in) : NULL;
+	for (i = 0; in && i < count; i++) {
+		PyObject *one = PySequence_GetItem($input, i);
+
+		in[i] = one ? emb_enter(one, &emb_kind_em_stream, 0) : NULL;
+		Py_XDECREF(one);
+		if (!in[i])
+			SWIG_fail;
+		list[i] = (em_stream *)in[i]->object;
+	}
+	if (!in)
+		SWIG_fail;
+	$1 = list;
+	$2 = (uint32_t)count;
+}
+%typemap(argout) (em_stream *const *EM_INPUTS, uint32_t EM_N) {
+	emb_handle **h;
+
+	for (h = in$argnum; *h; h++)
+		(*h)->object = NULL;
+}
+%typemap(freearg) (em_stream *const *EM_INPUTS, uint32_t EM_N) {
+	emb_handle **h;
+
+	for (h = in$argnum; h && *h; h++)
+		emb_leave(*h);
+	Py_XDECREF(temp$argnum);
+	emb_end();
+}
 
 /* Options, and what is told. */
 
