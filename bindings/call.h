@@ -43,7 +43,7 @@ struct emb_kind {
 /** Fields of structs, by name: tables of them are made by fields.awk. */
 enum {
 	EMB_U32, EMB_I32, EMB_U64, EMB_DOUBLE, EMB_TEXT, EMB_TEXTS, EMB_ERRINFO, EMB_FORMAT, EMB_SORT, EMB_ORDER,
-	EMB_POOL, EMB_POLICY, EMB_PROGRESS, EMB_DISKS, EMB_LOG
+	EMB_POOL, EMB_POLICY, EMB_PROGRESS, EMB_DISKS, EMB_LOG, EMB_PLACEMENT
 };
 
 struct emb_field {

@@ -66,6 +66,9 @@ EMB_ERROR(em_request)
 EMB_CLOSE(em_block_pool)
 EMB_ERROR(em_block_pool)
 EMB_CANCEL(em_block_pool)
+EMB_CLOSE(em_cache)
+EMB_ERROR(em_cache)
+EMB_CANCEL(em_cache)
 EMB_CANCEL(em_ctx)
 
 #define EMB_NAME(t) static const struct emb_kind emb_kind_##t
@@ -92,6 +95,7 @@ EMB_KIND(em_stream, 0, 0, NULL, emb_error_em_stream, emb_record_bytes_em_stream,
 EMB_KIND(em_disks, 1, 0, NULL, emb_error_em_disks, NULL, NULL)
 EMB_KIND(em_file, 1, 0, NULL, emb_error_em_file, NULL, NULL)
 EMB_KIND(em_request, 1, 0, NULL, emb_error_em_request, NULL, NULL)
+EMB_KIND(em_cache, 0, 0, emb_cancel_em_cache, emb_error_em_cache, NULL, NULL)
 EMB_KIND(em_block_pool, 0, 0, emb_cancel_em_block_pool, emb_error_em_block_pool, NULL, NULL)
 
 #endif

@@ -27,10 +27,11 @@
 %rename("$ignore", regextarget=1, %$isfunction) "^em_.*_swap$";
 /* reason: tables of functions in C */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_backend_.*$";
-%ignore em_placement_init;
 %ignore em_placement_own;
 %ignore em_placement_interleaved;
 %ignore em_placement_disk;
+/* reason: options name placements */
+%ignore em_placement_init;
 /* reason: lives in the caller's memory; em_request_wait_all() tells of several */
 %ignore em_request_wait_any;
 %ignore em_request_poll_any;
@@ -62,7 +63,8 @@
 %rename("$ignore", regextarget=1, %$isfunction) "^em_block_layout_.*$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_block_reader_.*$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_block_writer_.*$";
-%rename("$ignore", regextarget=1, %$isfunction) "^em_cache_.*$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_cache_(get|get_many|unpin|attach|detach)$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_cache_trace_.*$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_element_.*$";
 %ignore em_sort_blocks;
 %ignore em_schedule_fetches;

@@ -259,7 +259,9 @@ from .containers import (BTree, BTreeCursor, Deque, PriorityQueue, Queue, RadixH
 
 
 def __getattr__(name):
-    if name in ("File", "Request", "Disks", "BlockPool", "wait_all"):
+    if name.startswith("EM_"):
+        return getattr(_c, name)
+    if name in ("File", "Request", "Disks", "BlockPool", "Cache", "wait_all"):
         from . import blocks
         return getattr(blocks, name)
     raise AttributeError(f"module 'extmem' has no attribute {name!r}")

@@ -85,6 +85,20 @@ class Disks(_Object):
         return _c.em_disks_stats_get(self._h, disk)
 
 
+class Cache(_Object):
+    """Some blocks of many in memory: read(bid) and write(bid, data) copy them, and flush() writes what was changed."""
+
+    def __init__(self, disks, block_bytes, frames, **opts):
+        self._disks, self.block_bytes = disks, block_bytes
+        self._h = _c.em_cache_open(disks._h, opts | {"block_bytes": block_bytes, "frames": frames})
+        self._h.record_bytes = block_bytes
+
+    def read(self, bid):
+        room = bytearray(self.block_bytes)
+        _c.em_cache_read(self._h, bid, room)
+        return room
+
+
 class BlockPool(_Object):
     """Buffers for writing behind the caller's back, and for reading what was hinted at: lend() one to fill, which
     write() or give_back() takes back."""

@@ -199,7 +199,14 @@ class _Ends(_Container):
                                             for name in ("push", "pop", self._look))
         if self._pack is self.records.same:
             # The path of one number is as short as can be.
-            self.push = self._push
+            self.push, take = self._push, self._pop
+
+            def pop():
+                value = take()
+                if value is None:
+                    raise IndexError("pop from an empty container")
+                return value
+            self.pop = pop
 
     def push(self, value):
         self._push(self._pack(value))

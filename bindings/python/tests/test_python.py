@@ -900,6 +900,38 @@ class Blocks(Base):
         rq.close()
         buffer.append(1)
 
+    def test_cache(self):
+        """Random reads and writes are those of a dict, with fewer frames than blocks."""
+        with extmem.Disks(self.ctx) as disks:
+            bids, model = disks.alloc(20, 4096), {}
+            c = extmem.Cache(disks, 4096, 5, policy="lru")
+            for _ in range(500):
+                bid = self.rng.choice(bids)
+                if self.rng.random() < 0.5:
+                    model[bid] = self.rng.randbytes(4096)
+                    c.write(bid, model[bid])
+                else:
+                    c.hint(self.rng.choice(bids))
+                    self.assertEqual(c.read(bid), model.get(bid, bytes(4096)), SEED)
+            c.flush()
+            self.assertEqual(c.stats()["dirty"], 0)
+            self.assertRaises(extmem.UsageError, c.write, bids[0], bytes(4095))
+            c.cancel()
+            self.assertRaises(extmem.CanceledError, c.flush)
+            c.close()
+            self.assertRaises(extmem.UsageError, c.read, bids[0])
+
+    def test_placement(self):
+        with extmem.Context(memory=16 << 20, dirs=[self.dir.name, tempfile.gettempdir()]) as ctx:
+            for kind in (extmem.EM_PLACE_SINGLE, extmem.EM_PLACE_STRIPING, extmem.EM_PLACE_CYCLING):
+                v = extmem.Vector("<Q", ctx=ctx, placement=(kind, 2), block_bytes=4096, cache_bytes=1 << 16)
+                data = self.numbers(100000)
+                v.extend(data)
+                self.assertEqual(v[:].tolist(), data.tolist())
+            for bad in ((extmem.EM_PLACE_SINGLE, 3), (99, 2)):
+                self.assertRaises(extmem.UsageError, extmem.Vector, "<Q", ctx=ctx, placement=bad)
+            self.assertRaises(TypeError, extmem.Vector, "<Q", ctx=ctx, placement="single")
+
     def test_pool(self):
         with extmem.Disks(self.ctx) as disks:
             pool, bids = extmem.BlockPool(disks, 4096), disks.alloc(20, 4096)
