@@ -96,7 +96,9 @@
 
 /* reason: sources and nodes with a function of the caller's are iterators of the language, which streams are made of */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(open|generate|memory|map|filter|inspect|flat_map)$";
-%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(transform|reduce|join|tee)$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(transform|reduce|join|tee|split|parallel_map)$";
+/* reason: pulls on a thread of the library, which no function of a language may be called by */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_ahead$";
 /* reason: iterators of containers' records are sources, too, and a loop over the batches of a stream is a sink */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(vector|stack|queue|deque|pq|btree|sorter|to_vector|pump)$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_sink_.*$";
