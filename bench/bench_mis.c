@@ -6,7 +6,7 @@
  *
  * (Listing 8 of Dementiev, Kettner and Sanders 2007.)  The work is that of mis_stxxl: as many random edges of 16 bytes
  * as --bytes say, between --nodes nodes (0: a fourth of the edges); nodes that do not wait for a neighbour enter the
- * set, and tell their other neighbours by a priority queue of 128 MiB.
+ * set, and tell their other neighbours by a priority queue of 128 MiB.  The nodes of a batch of edges are taken together.
  *
  *   pipe    edges are made, sorted and each left once on their way (runs, mis)
  *   stl     the same by way of vectors (fill, sort, dedup, mis)
@@ -20,7 +20,8 @@
 
 #include "peers/peer_common.h"
 
-#define TELL 256u
+#define SPAN 4096u              /* nodes of a step, at most */
+#define SOME 1024u              /* messages, or nodes, that are moved together */
 #define QUEUE_BYTES ((uint64_t)128 << 20)
 
 typedef struct edge {
@@ -34,8 +35,12 @@ typedef struct mis {
 	uint64_t count, sum, edges;
 	uint32_t last;          /* node; they count from 1 */
 	int enters;             /* it is in the set */
-	uint32_t tell[TELL];    /* neighbours of it, */
-	uint64_t told;          /* so many */
+	uint32_t first, end;    /* nodes of this step, and which of them have a neighbour in the set */
+	unsigned char has[SPAN];
+	uint32_t tell[SOME];    /* neighbours of nodes in the set, behind this step, */
+	uint32_t told;          /* so many */
+	uint32_t member[SOME];  /* nodes that entered the set */
+	uint32_t members;
 } mis;
 
 static em_ctx *ctx;
@@ -121,52 +126,91 @@ static void queue_failed(const mis *m, em_status st)
 	must(st, &err);
 }
 
-/* What the edges of a node of the set have told. */
 static void flush_told(mis *m)
 {
-	if (m->told != 0)
-		queue_failed(m, em_pq_push_many(m->depend, m->tell, m->told, NULL));
+	queue_failed(m, em_pq_push_many(m->depend, m->tell, m->told, NULL));
 	m->told = 0;
 }
 
-/* The edges of another node begin: does it enter the set?  It does unless a neighbour in the set has told it. */
-static void visit(mis *m, uint32_t node)
+static void flush_members(mis *m)
 {
-	uint32_t passed[64], top;
-	uint64_t k = 0;
+	em_status st = em_sink_push(m->set, m->member, m->members);
 	em_errinfo err;
+
+	if (st != EM_OK)
+		em_sink_error(m->set, &err);
+	must(st, &err);
+	m->members = 0;
+}
+
+/* A step of nodes first to last begins: which of them were told of before? */
+static void begin_step(mis *m, uint32_t first, uint32_t last)
+{
+	uint32_t passed[SOME];
+	uint64_t k, i;
 	em_status st;
 
 	flush_told(m);
-	do
-		st = em_pq_pop_until(m->depend, &node, 0, passed, 64, &k);
-	while (st == EM_OK && k == 64);
-	queue_failed(m, st);
-	st = em_pq_top(m->depend, &top);
-	queue_failed(m, st);
-	m->enters = st != EM_OK || top != node;
+	m->first = first;
+	m->end = last + 1;
+	memset(m->has, 0, last - first + 1);
+	do {
+		st = em_pq_pop_until(m->depend, &last, EM_PQ_INCLUSIVE, passed, SOME, &k);
+		queue_failed(m, st);
+		for (i = 0; i < k; i++)
+			if (passed[i] >= first)
+				m->has[passed[i] - first] = 1;
+	} while (k == SOME);
+}
+
+/* The edges of another node begin: it enters the set unless a neighbour in it has told it. */
+static void visit(mis *m, uint32_t node)
+{
 	m->last = node;
+	m->enters = !m->has[node - m->first];
 	if (!m->enters)
 		return;
 	m->count++;
 	m->sum += peer_mix(node);
-	st = em_sink_push(m->set, &node, 1);
-	if (st != EM_OK)
-		em_sink_error(m->set, &err);
-	must(st, &err);
+	if (m->members == SOME)
+		flush_members(m);
+	m->member[m->members++] = node;
 }
 
 /* As other ends are greater, nothing that a node tells changes whether it enters. */
 static void see(mis *m, const edge *e)
 {
-	m->edges++;
 	if (e->src != m->last)
 		visit(m, e->src);
 	if (!m->enters)
 		return;
-	m->tell[m->told++] = e->dst;
-	if (m->told == TELL)
+	if (e->dst < m->end) {
+		m->has[e->dst - m->first] = 1;
+		return;
+	}
+	if (m->told == SOME)
 		flush_told(m);
+	m->tell[m->told++] = e->dst;
+}
+
+/* Time-forward processing, a step of some nodes at a time: what nodes tell each other within a step need not pass the
+ * queue. */
+static void step(mis *m, const edge *e, size_t edges)
+{
+	size_t i;
+
+	begin_step(m, e[0].src, e[edges - 1].src);
+	for (i = 0; i < edges; i++)
+		see(m, &e[i]);
+	m->edges += edges;
+}
+
+/* How many of the edges are of nodes within a step. */
+static size_t within(const edge *e, size_t edges)
+{
+	while (e[edges - 1].src - e[0].src >= SPAN)
+		edges = (edges + 1) / 2;
+	return edges;
 }
 
 static void process(mis *m, em_stream *s)
@@ -174,10 +218,17 @@ static void process(mis *m, em_stream *s)
 	em_cursor *c = em_stream_cursor(s);
 	em_errinfo err;
 
-	for (; !em_stream_empty(c); em_stream_advance(c))
-		see(m, em_stream_front(c));
+	/* What the cursor has in hand is a batch. */
+	while (!em_stream_empty(c)) {
+		const edge *e = em_stream_front(c);
+		const size_t edges = within(e, (size_t)(c->end - c->cur) / sizeof *e);
+
+		step(m, e, edges);
+		c->cur += edges * sizeof *e;
+	}
 	em_stream_error(s, &err);
 	must(c->status, &err);
+	flush_members(m);
 	must(em_sink_finish(m->set), &err);
 }
 

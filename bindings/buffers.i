@@ -81,8 +81,10 @@ EM_TOLD(em_cache_stats, stats)
 %apply (const char *const *EM_PATHS, uint32_t EM_N) { (const char *const *inputs, uint32_t ninputs) };
 
 /* Streams that become a part of the one that is made, and are no longer the caller's. */
+#ifdef SWIGPYTHON
 %apply em_stream *EM_INPUT { em_stream *in, em_stream *a, em_stream *b };
 %apply (em_stream *const *EM_INPUTS, uint32_t EM_N) { (em_stream *const *inputs, uint32_t n) };
+#endif
 %apply (const char *const *EM_PATHS, uint32_t EM_N) { (const char *const *paths, uint32_t n) };
 
 /* Keys. */

@@ -3,14 +3,21 @@
 # What a language wraps, against what the library exports: each symbol is wrapped, or names.i leaves it out with a
 # reason; and names.i leaves out nothing that is not there.  On standard input come the names that are wrapped:
 #
-#   check-wrapped.sh LANGUAGE SOURCE-DIRECTORY <NAMES
+# More files with reasons, which only this language has, may be named.
+#
+#   check-wrapped.sh LANGUAGE SOURCE-DIRECTORY [FILE...] <NAMES
 set -eu
 language=$1
 src=$2
+shift 2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 LC_ALL=C
 export LC_ALL
+cat "$src/bindings/names.i" >"$work/names"
+for file; do
+	cat "$src/$file" >>"$work/names"
+done
 
 # Those of close, error: see reasons in names.i.  Functions that C has inlined are no symbols.
 grep '^em_' | sort -u >"$work/wrapped"
@@ -18,7 +25,7 @@ sed -n 's/^	\(em_[a-z0-9_]*\);$/\1/p' "$src/src/libextmem.map" | sort -u >"$work
 # The dollars are those of SWIG.
 # shellcheck disable=SC2016
 sed -n -e 's/^%ignore \(em_[a-z0-9_]*\);$/^\1$/p' \
-	-e 's/^%rename("$ignore", regextarget=1, %$isfunction) "\(.*\)";$/\1/p' "$src/bindings/names.i" >"$work/ignored"
+	-e 's/^%rename("$ignore", regextarget=1, %$isfunction) "\(.*\)";$/\1/p' "$work/names" >"$work/ignored"
 
 bad=0
 comm -23 "$work/exports" "$work/wrapped" | grep -v -E -f "$work/ignored" >"$work/missing" || true
@@ -39,7 +46,7 @@ awk '
 /^\/\* reason: / { reason = 1 }
 /^$/ { reason = 0 }
 /^%ignore em_|isfunction/ && !reason { print; bad = 1 }
-END { exit bad }' "$src/bindings/names.i" || {
+END { exit bad }' "$work/names" || {
 	echo "check-wrapped: that has no reason in names.i"
 	bad=1
 }

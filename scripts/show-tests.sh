@@ -5,8 +5,20 @@
 # The last line is "N passed, N failed".  A CMocka program counts as many tests as it says, any other as one.  A
 # program that ended before it said anything is one failure.  So is each test that was skipped, unless EM_MAY_SKIP, a
 # list of names in the environment, holds its name: then it does not count.  Exit status 0 if nothing failed.
+#
+# EM_FAILURES names a file: what is worth knowing of each program with a failure is appended to it.
 set -eu
 cd "${1:-.}"
+
+# in_short NAME LOG: a failure.  Where tests follow the one that failed, its message is not among the last lines.
+in_short() {
+	echo "== $1"
+	sed -n 's/^# \(EXTMEM_TEST_SEED=.*\)$/\1/p' "$2"
+	grep -n -E '^\[ +(ERROR|FAILED|SKIPPED|LINE) +\]|ERROR:|runtime error:|SUMMARY:' "$2" | cut -c1-300 | head -n 40 ||
+		true
+	echo "-- the last lines of its log:"
+	tail -n 40 "$2" | cut -c1-500
+}
 
 find . -name '*.trs' | sed 's:^\./::' | LC_ALL=C sort | {
 	passed=0
@@ -29,6 +41,9 @@ find . -name '*.trs' | sed 's:^\./::' | LC_ALL=C sort | {
 		PASS) [ $((p + f)) -gt 0 ] || p=1 ;;
 		*) [ "$f" -gt 0 ] || f=1 ;;
 		esac
+		if [ "$f" -gt 0 ] && [ -n "${EM_FAILURES:-}" ]; then
+			in_short "${trs%.trs}" "$log" >>"$EM_FAILURES"
+		fi
 		passed=$((passed + p))
 		failed=$((failed + f))
 	done

@@ -25,14 +25,15 @@
  * Ownership.  A node that was made owns its inputs: it closes them.  They may be told of (em_stream_error(),
  * em_stream_record_bytes(), em_stream_count()) as long as it lives.  Closing one does nothing, and pulling one, or
  * giving it to another node, is EM_ERR_STATE.  A node that could not be made owns nothing.  `out' may be where an input
- * stands.  But if the node cannot be made, *out is NULL, and the program needs another copy of the input to close it.
+ * stands: em_stream_sort(&s, s, ...).  If the node cannot be made *out is that input then, as it was, and otherwise NULL.
  * Containers, sorters and orders stay the caller's, and containers and sorters live as long as the stream.
  *
  * An input that was pulled before goes on behind what was lent.  Records in the window of its cursor are not lost.
  *
  * Failures.  What a source or function fails with is what the pull of the last node returns, with the detail; so do all
- * nodes on the way.  It stays.  em_ctx_cancel() stops a graph, whatever it is doing.  A graph may be closed at any
- * time, and leaves nothing behind.
+ * nodes on the way.  It stays, but for mistakes that change nothing: a pull by a function that the graph is calling, or
+ * one of a container that is at work (EM_ERR_BUSY).  After these the next pull goes on.  em_ctx_cancel() stops a graph,
+ * whatever it is doing.  A graph may be closed at any time, and leaves nothing behind.
  *
  * All records of a stream have one size.  Orders of records of any length are refused (EM_ERR_NOTSUP).
  *
@@ -130,8 +131,8 @@ EM_API void em_stream_close(em_stream *s);
 /*
  * Sources.
  *
- * What is true of all that make one, and of all that make a node: *out is NULL after a failure, and err, which may be
- * NULL, has the detail.
+ * What is true of all that make one, and of all that make a node: *out is NULL after a failure, unless an input stands
+ * there, and err, which may be NULL, has the detail.
  *
  *   EM_OK
  *   EM_ERR_INVAL     a pointer is NULL

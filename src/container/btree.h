@@ -222,15 +222,53 @@ typedef struct emi_btree_spot {
 /* The leaf for a probe. */
 em_status emi_btree_way(em_btree *t, const emi_btree_probe *probe, int upper, uint64_t *leaf, em_errinfo *err);
 
+/* As emi_btree_compared(), of what was compared in a spot: after a failure nothing is pinned. */
+static inline em_status emi_btree_spot_compared(em_btree *t, emi_btree_spot *spot, em_errinfo *err)
+{
+	const em_status st = emi_btree_compared(t, err);
+
+	if (st != EM_OK)
+		emi_btree_unpin_leaf(t, &spot->pin, 0);
+	return st;
+}
+
+/* See below; of a tree with nodes. */
+em_status emi_btree_find_below(em_btree *t, const emi_btree_probe *probe, int upper, uint32_t mode,
+			       emi_btree_spot *spot, em_errinfo *err);
+em_status emi_btree_bound_behind(em_btree *t, uint32_t mode, emi_btree_spot *spot, em_errinfo *err);
+
 /* The first record that is not before the probe, or, upper, the place behind those that are not behind it; its leaf is
- * pinned in that mode.  It is where such a record belongs, so it may be behind the last one of a leaf. */
-em_status emi_btree_find(em_btree *t, const emi_btree_probe *probe, int upper, uint32_t mode, emi_btree_spot *spot,
-			 em_errinfo *err);
+ * pinned in that mode.  It is where such a record belongs, so it may be behind the last one of a leaf.  There is a
+ * root. */
+static inline em_status emi_btree_find(em_btree *t, const emi_btree_probe *probe, int upper, uint32_t mode,
+				       emi_btree_spot *spot, em_errinfo *err)
+{
+	const emi_leaf_place root = { t->root, (uint32_t)t->root_bytes, t->root_most };
+
+	if (t->height != 0)
+		return emi_btree_find_below(t, probe, upper, mode, spot, err);
+	spot->pin.id = EMI_BTREE_ROOT;
+	spot->pin.frame = EM_CACHE_NONE;
+	spot->pin.u.at = t->root;
+	spot->slot = t->form.kind->search(&t->form, root, probe, upper);
+	return emi_btree_spot_compared(t, spot, err);
+}
 
 /* The same, and what is behind the last record of a leaf is the first one of the next.  EM_NOT_FOUND: there is none,
  * and nothing is pinned. */
-em_status emi_btree_bound(em_btree *t, const emi_btree_probe *probe, int upper, uint32_t mode, emi_btree_spot *spot,
-			  em_errinfo *err);
+static inline em_status emi_btree_bound(em_btree *t, const emi_btree_probe *probe, int upper, uint32_t mode,
+					emi_btree_spot *spot, em_errinfo *err)
+{
+	em_status st;
+
+	spot->pin.u.at = NULL;
+	if (t->n == 0)
+		return EM_NOT_FOUND;
+	st = emi_btree_find(t, probe, upper, mode, spot, err);
+	if (st == EM_OK && spot->slot == spot->pin.u.leaf->n)
+		st = emi_btree_bound_behind(t, mode, spot, err);
+	return st;
+}
 
 /* Is a record equal to the probe? */
 static inline int emi_btree_equals(const em_btree *t, const char *record, const emi_btree_probe *probe)

@@ -27,15 +27,11 @@ static void meet(em_btree *t, emi_btree_spot *spot, const void *record, int repl
 }
 
 /* Is the record in a spot, if there is one, equal to the probe?  After a failure nothing is pinned. */
-static em_status compare(em_btree *t, emi_btree_spot *spot, const emi_btree_probe *probe, int *equal, em_errinfo *err)
+static inline em_status compare(em_btree *t, emi_btree_spot *spot, const emi_btree_probe *probe, int *equal,
+				em_errinfo *err)
 {
-	em_status st;
-
 	*equal = spot->slot != spot->pin.u.leaf->n && emi_btree_is(t, spot, probe);
-	st = emi_btree_compared(t, err);
-	if (st != EM_OK)
-		emi_btree_unpin_leaf(t, &spot->pin, 0);
-	return st;
+	return emi_btree_spot_compared(t, spot, err);
 }
 
 /* Find the first record that is equal to the probe.  EM_NOT_FOUND. */

@@ -22,32 +22,25 @@ em_status emi_btree_way(em_btree *t, const emi_btree_probe *probe, int upper, ui
 	return EM_OK;
 }
 
-em_status emi_btree_find(em_btree *t, const emi_btree_probe *probe, int upper, uint32_t mode, emi_btree_spot *spot,
-			 em_errinfo *err)
+em_status emi_btree_find_below(em_btree *t, const emi_btree_probe *probe, int upper, uint32_t mode,
+			       emi_btree_spot *spot, em_errinfo *err)
 {
-	uint64_t leaf = EMI_BTREE_ROOT;
-	em_status st = t->height != 0 ? emi_btree_way(t, probe, upper, &leaf, err) : EM_OK;
+	uint64_t leaf;
+	em_status st = emi_btree_way(t, probe, upper, &leaf, err);
 
+	memset(spot, 0, sizeof *spot);
 	if (st == EM_OK)
 		st = emi_btree_leaf(t, leaf, mode, &spot->pin, err);
 	if (st != EM_OK)
 		return st;
 	spot->slot = t->form.kind->search(&t->form, emi_btree_place(t, &spot->pin), probe, upper);
-	st = emi_btree_compared(t, err);
-	if (st != EM_OK)
-		emi_btree_unpin_leaf(t, &spot->pin, 0);
-	return st;
+	return emi_btree_spot_compared(t, spot, err);
 }
 
-em_status emi_btree_bound(em_btree *t, const emi_btree_probe *probe, int upper, uint32_t mode, emi_btree_spot *spot,
-			  em_errinfo *err)
+em_status emi_btree_bound_behind(em_btree *t, uint32_t mode, emi_btree_spot *spot, em_errinfo *err)
 {
-	em_status st;
+	em_status st = EM_OK;
 
-	memset(spot, 0, sizeof *spot);
-	if (t->n == 0)
-		return EM_NOT_FOUND;
-	st = emi_btree_find(t, probe, upper, mode, spot, err);
 	while (st == EM_OK && spot->slot == spot->pin.u.leaf->n) {
 		const uint64_t next = spot->pin.u.leaf->next;
 

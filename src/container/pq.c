@@ -10,6 +10,9 @@
 /* Records that are looked at one by one after they were loaded together. */
 #define AT_A_TIME 512u
 
+/* Bytes of an item for which no memory is asked. */
+#define SMALL 64u
+
 void emi_pq_init(em_pq *p, em_ctx *ctx, const em_placement *placement)
 {
 	if (placement != NULL) {
@@ -403,11 +406,21 @@ static int is_within(const em_pq *p, const emi_pair *item, const emi_pair *bound
 	return inclusive ? c <= 0 : c < 0;
 }
 
-/* How many of the first n items of the deletion buffer are up to the bound? */
+/* How many of the first n items of the deletion buffer are up to the bound?  Who asks often asks for few: the search
+ * goes on by steps that double, and then halves the last of them. */
 static uint64_t count_within(const em_pq *p, uint64_t n, const emi_pair *bound, int inclusive)
 {
-	uint64_t low = 0, high = n;
+	uint64_t low = 0, high = 1;
 
+	while (high <= n) {
+		const emi_pair item = emi_pq_pair(&p->items, p->front + (high - 1) * p->items.bytes);
+
+		if (!is_within(p, &item, bound, inclusive))
+			break;
+		low = high;
+		high = 2 * high;
+	}
+	high = high <= n ? high - 1 : n;
 	while (low < high) {
 		const uint64_t mid = low + (high - low) / 2;
 		const emi_pair item = emi_pq_pair(&p->items, p->front + mid * p->items.bytes);
@@ -508,8 +521,9 @@ em_status emi_pq_pop_until(em_pq *p, const char *bound, int inclusive, char *rec
 			   em_errinfo *err)
 {
 	const size_t bytes = p->items.bytes > p->items.record ? p->items.bytes : p->items.record;
+	uint64_t small[SMALL / sizeof(uint64_t)];
 	/* Aligned, and there whatever happens to other memory. */
-	char *item = emi_piece_alloc(p->object.ctx, bytes, err);
+	char *item = bytes <= sizeof small ? (char *)small : emi_piece_alloc(p->object.ctx, bytes, err);
 	emi_pair pair;
 	em_status st;
 
@@ -520,7 +534,8 @@ em_status emi_pq_pop_until(em_pq *p, const char *bound, int inclusive, char *rec
 	st = emi_pq_items_check(&p->items, err);
 	if (st == EM_OK)
 		st = pop(p, records, n, &pair, inclusive, done, err);
-	emi_piece_free(p->object.ctx, item, bytes);
+	if (item != (char *)small)
+		emi_piece_free(p->object.ctx, item, bytes);
 	return st;
 }
 

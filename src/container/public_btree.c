@@ -128,16 +128,16 @@ uint64_t em_btree_key_bytes(const em_btree *t)
 	return t != NULL ? t->plan.key : 0;
 }
 
-em_status emi_btree_may_change(const em_btree *t, em_errinfo *err)
+em_status emi_btree_refuse_change(const em_btree *t, em_errinfo *err)
 {
 	if (t->file != NULL)
 		return emi_fail_refused(err, EM_ERR_ACCESS, "a tree that was saved is for reading only", "write",
 					emi_file_path(t->file->file), EMI_NO_OFFSET, 0);
-	return t->loader == NULL ? EM_OK : emi_fail(err, EM_ERR_STATE, "the tree is being loaded");
+	return emi_fail(err, EM_ERR_STATE, "the tree is being loaded");
 }
 
 /* Begin a call that is made very often. */
-static em_status begin(em_btree *t, em_errinfo *err)
+static inline em_status begin(em_btree *t, em_errinfo *err)
 {
 	const em_status st = t != NULL ? emi_enter_quickly(&t->object) : EM_ERR_INVAL;
 
@@ -145,7 +145,7 @@ static em_status begin(em_btree *t, em_errinfo *err)
 	return st;
 }
 
-static em_status end(em_btree *t, em_status st, const em_errinfo *err)
+static inline em_status end(em_btree *t, em_status st, const em_errinfo *err)
 {
 	if (st < EM_OK)
 		return emi_leave(t, st, err);
@@ -200,7 +200,7 @@ static em_status look_up(em_btree *t, const void *key, int upper, int equal, voi
 
 		if (equal && !emi_btree_equals(t, at, &probe))
 			st = EM_NOT_FOUND;
-		else
+		else if (!emi_copy_usual(record, at, t->plan.record))
 			emi_copy(record, at, t->plan.record);
 		emi_btree_unpin_leaf(t, &spot.pin, 0);
 		if (emi_btree_compared(t, &err) != EM_OK)

@@ -15,6 +15,11 @@ void emi_btree_let(em_btree *t);
 void emi_btree_release_closed(em_btree *t);
 
 /* EM_ERR_STATE: it is being loaded.  EM_ERR_ACCESS: it is one that was saved. */
-em_status emi_btree_may_change(const em_btree *t, em_errinfo *err);
+em_status emi_btree_refuse_change(const em_btree *t, em_errinfo *err);
+
+static inline em_status emi_btree_may_change(const em_btree *t, em_errinfo *err)
+{
+	return t->file == NULL && t->loader == NULL ? EM_OK : emi_btree_refuse_change(t, err);
+}
 
 #endif

@@ -16,10 +16,12 @@ static em_status told(em_status st, em_errinfo *err)
 	return emi_fail(err, st, "%s", em_status_text(st));
 }
 
-static em_status failed(const emi_from *f, em_status st, em_errinfo *err)
+static em_status failed(emi_from *f, em_status st, em_errinfo *err)
 {
 	if (st == EM_END || st == EM_NOT_FOUND)
 		return EM_END;
+	/* A function of the caller's that works for it pulls: all is as it was. */
+	f->s.mild = st == EM_ERR_BUSY;
 	f->how->error(f, err);
 	return told(st, err);
 }
@@ -134,8 +136,9 @@ em_status emi_from_made(emi_from *f, em_stream **out, em_status st, em_errinfo *
 	return emi_stream_end(f != NULL ? &f->s : NULL, out, st, theirs, err);
 }
 
-static em_status push_failed(const emi_to *t, em_status st, em_errinfo *err)
+static em_status push_failed(emi_to *t, em_status st, em_errinfo *err)
 {
+	t->k.mild = st == EM_ERR_BUSY;
 	t->how->error(t, err);
 	return told(st, err);
 }

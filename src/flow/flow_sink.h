@@ -26,6 +26,7 @@ struct em_sink {
 	size_t bytes;           /* of the struct */
 	uint64_t n;             /* records taken */
 	int finished;
+	int mild;               /* what its functions fail with now changed nothing, and is not final */
 	em_status status;       /* a failure stays ... */
 	em_errinfo failure;     /* ... and its detail */
 };

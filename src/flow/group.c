@@ -11,12 +11,13 @@
 #include "base/copy.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "flow/distinct.h"
 #include "flow/flow_order.h"
 
 typedef struct group {
 	em_stream s;
 	emi_collation by;
-	em_reduce_fn fn;        /* NULL: others than the first are left out */
+	em_reduce_fn fn;        /* NULL: others than the first are only counted */
 	void *user;
 	int counted;            /* records end with how many there were */
 	char *first;            /* two records: the first as it was, ... */
@@ -98,12 +99,14 @@ static em_status next(em_stream *s, em_errinfo *err)
 			continue;
 		}
 		st = add(g, in, err);
-		if (st == EM_OK && in->source.at != in->source.end)
+		if (st != EM_OK)
+			return st;
+		if (in->source.at != in->source.end)
 			end_group(g, s->room + made++ * s->record);
 	}
 	if (st == EM_END && g->n != 0)
 		end_group(g, s->room + made++ * s->record);
-	return st >= EM_OK ? emi_stream_show(s, made) : st;
+	return emi_stream_show_made(s, made, st);
 }
 
 static void retire(em_stream *s)
@@ -116,7 +119,7 @@ static void retire(em_stream *s)
 	emi_collation_close(&g->by);
 }
 
-static group *make(em_stream *in, const em_order *order, int counted, em_errinfo *err)
+static em_stream *make(em_stream *in, const em_order *order, int counted, em_errinfo *err)
 {
 	static const emi_stream_kind kind = { next, retire };
 	em_status st = emi_stream_check_order(in, order, err);
@@ -131,7 +134,7 @@ static group *make(em_stream *in, const em_order *order, int counted, em_errinfo
 	g->first = emi_alloc(g->s.object.ctx, 2 * in->record, err);
 	if (g->first != NULL && emi_stream_open_order(&g->by, in, order, err) == EM_OK) {
 		g->sum = g->first + in->record;
-		return g;
+		return &g->s;
 	}
 	if (g->first != NULL)
 		emi_free(g->s.object.ctx, g->first, 2 * in->record);
@@ -142,30 +145,30 @@ static group *make(em_stream *in, const em_order *order, int counted, em_errinfo
 em_status em_stream_unique(em_stream **out, em_stream *in, const em_order *order, uint32_t flags, em_errinfo *theirs)
 {
 	em_errinfo err;
-	em_status st = emi_stream_begin(out, &err);
-	group *g = NULL;
+	em_status st = emi_stream_begin_node(out, &in, 1, &err);
+	em_stream *s = NULL;
 
 	if (st == EM_OK && (flags & ~EM_UNIQUE_COUNT) != 0)
 		st = emi_fail(&err, EM_ERR_INVAL, "flags 0x%" PRIx32 " are not known here", flags);
 	if (st == EM_OK)
-		g = make(in, order, (flags & EM_UNIQUE_COUNT) != 0, &err);
-	return emi_stream_end(g != NULL ? &g->s : NULL, out, st, theirs, &err);
+		s = flags != 0 ? make(in, order, 1, &err) : emi_stream_distinct(in, order, &err);
+	return emi_stream_end(s, out, st, theirs, &err);
 }
 
 em_status em_stream_reduce(em_stream **out, em_stream *in, const em_order *order, em_reduce_fn fn, void *user,
 			   em_errinfo *theirs)
 {
 	em_errinfo err;
-	em_status st = emi_stream_begin(out, &err);
-	group *g = NULL;
+	em_status st = emi_stream_begin_node(out, &in, 1, &err);
+	em_stream *s = NULL;
 
 	if (st == EM_OK && fn == NULL)
 		st = emi_fail(&err, EM_ERR_INVAL, "fn is NULL");
 	if (st == EM_OK)
-		g = make(in, order, 0, &err);
-	if (g != NULL) {
-		g->fn = fn;
-		g->user = user;
+		s = make(in, order, 0, &err);
+	if (s != NULL) {
+		((group *)(void *)s)->fn = fn;
+		((group *)(void *)s)->user = user;
 	}
-	return emi_stream_end(g != NULL ? &g->s : NULL, out, st, theirs, &err);
+	return emi_stream_end(s, out, st, theirs, &err);
 }

@@ -30,6 +30,7 @@ typedef struct join_side {
 	join_field *field;
 	char *key;              /* of the next record, if it is known */
 	int known;
+	em_status status;       /* of the last look */
 } join_side;
 
 typedef struct join {
@@ -46,6 +47,7 @@ typedef struct join {
 	char *group_key;
 	char *group;            /* right records with that key */
 	size_t group_n, group_room;
+	int gathering;          /* there may be more of them */
 	size_t paired;          /* of the group with the next left record */
 	uint64_t most;          /* bytes that a group may have */
 } join;
@@ -60,7 +62,7 @@ static size_t width_of(const em_key *k)
 /* The next record of a side and its key.  EM_END: there is none. */
 static em_status look(join *j, join_side *side, em_errinfo *err)
 {
-	const em_status st = emi_stream_need(side->in, err);
+	const em_status st = side->status = emi_stream_need(side->in, err);
 	uint32_t i;
 
 	if (st != EM_OK || side->known)
@@ -135,8 +137,11 @@ static em_status gather(join *j, em_errinfo *err)
 {
 	em_status st = EM_OK;
 
-	memcpy(j->group_key, j->right.key, j->key_bytes);
-	j->group_n = j->paired = 0;
+	if (!j->gathering) {
+		memcpy(j->group_key, j->right.key, j->key_bytes);
+		j->group_n = j->paired = 0;
+	}
+	j->gathering = 1;
 	while (st == EM_OK && emi_collation_compare(&j->by, j->right.key, j->group_key) == 0) {
 		st = keep(j, err);
 		if (st != EM_OK)
@@ -144,7 +149,10 @@ static em_status gather(join *j, em_errinfo *err)
 		pass(&j->right);
 		st = look(j, &j->right, err);
 	}
-	return st == EM_END ? EM_OK : st;
+	if (st < EM_OK)
+		return st;
+	j->gathering = 0;
+	return EM_OK;
 }
 
 /* The next left record with what is left of the group, as far as there is room. */
@@ -195,6 +203,9 @@ static em_status step(join *j, size_t *made, em_errinfo *err)
 
 	if (l < EM_OK || r < EM_OK)
 		return l < EM_OK ? l : r;
+	if (j->gathering && r == EM_OK)
+		return gather(j, err);
+	j->gathering = 0;
 	if (j->group_n != 0) {
 		if (l == EM_OK && emi_collation_compare(&j->by, j->left.key, j->group_key) == 0)
 			return pair(j, made, err);
@@ -218,7 +229,10 @@ static em_status next(em_stream *s, em_errinfo *err)
 
 	while (st == EM_OK && made < s->room_records)
 		st = step(j, &made, err);
-	return st >= EM_OK ? emi_stream_show(s, made) : st;
+	/* Of a failure of the join itself nobody would tell later. */
+	if (st < EM_OK && j->left.status >= EM_OK && j->right.status >= EM_OK)
+		return st;
+	return emi_stream_show_made(s, made, st);
 }
 
 static void retire(em_stream *s)
@@ -353,7 +367,7 @@ em_status em_stream_join(em_stream **out, em_stream *left, em_stream *right, con
 	em_join_opts o;
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin(out, &err);
+	em_status st = emi_stream_begin_node(out, inputs, 2, &err);
 
 	if (st == EM_OK)
 		st = emi_given(left, "left", &err);

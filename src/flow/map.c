@@ -86,7 +86,7 @@ static em_status filter_next(em_stream *s, em_errinfo *err)
 		made += gather(m->keep, in->source.at, n, s->record, s->room + made * s->record);
 		in->source.at += n * s->record;
 	}
-	return st >= EM_OK ? emi_stream_show(s, made) : st;
+	return emi_stream_show_made(s, made, st);
 }
 
 static em_status inspect_next(em_stream *s, em_errinfo *err)
@@ -111,7 +111,7 @@ static em_status inspect_next(em_stream *s, em_errinfo *err)
 static map_stream *make(em_stream **out, em_stream *in, uint64_t record_bytes, int given, const emi_stream_kind *kind,
 			int counted, void *user, em_errinfo *err)
 {
-	em_status st = emi_stream_begin(out, err);
+	em_status st = emi_stream_begin_node(out, &in, 1, err);
 	map_stream *m;
 
 	if (st == EM_OK)

@@ -27,6 +27,15 @@ static em_status begin(merge_stream *m, em_errinfo *err)
 	return st;
 }
 
+static int any_failed(const em_stream *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->inputs && s->input[i]->status >= EM_OK; i++)
+		continue;
+	return i < s->inputs;
+}
+
 static em_status next(em_stream *s, em_errinfo *err)
 {
 	merge_stream *m = (merge_stream *)(void *)s;
@@ -40,6 +49,8 @@ static em_status next(em_stream *s, em_errinfo *err)
 		s->source.at = records;
 		s->source.end = records + n * s->record;
 	}
+	/* The merge tells some failures later: whose it was is seen by who is over. */
+	s->mild = st == EM_ERR_BUSY && !any_failed(s);
 	return st;
 }
 
@@ -59,7 +70,7 @@ em_status em_stream_merge(em_stream **out, em_stream *const *inputs, uint32_t n,
 	static const emi_stream_kind kind = { next, retire };
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin(out, &err);
+	em_status st = emi_stream_begin_node(out, inputs, n, &err);
 	uint64_t count = 0;
 	uint32_t i;
 

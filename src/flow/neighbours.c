@@ -61,7 +61,7 @@ em_status em_stream_prefix_sum(em_stream **out, em_stream *in, uint64_t offset, 
 	static const emi_stream_kind kind = { sum_next, NULL };
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin(out, &err);
+	em_status st = emi_stream_begin_node(out, &in, 1, &err);
 
 	if (st == EM_OK)
 		st = emi_given(in, "in", &err);
@@ -156,7 +156,7 @@ static em_status window_next(em_stream *s, em_errinfo *err)
 		memcpy(s->room + made++ * s->record, w->piece + w->at * record, s->record);
 		go_on(w);
 	}
-	return st >= EM_OK ? emi_stream_show(s, made) : st;
+	return emi_stream_show_made(s, made, st);
 }
 
 static void window_retire(em_stream *s)
@@ -181,7 +181,7 @@ em_status em_stream_window(em_stream **out, em_stream *in, uint64_t records, uin
 	static const emi_stream_kind kind = { window_next, window_retire };
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin(out, &err);
+	em_status st = emi_stream_begin_node(out, &in, 1, &err);
 
 	if (st == EM_OK)
 		st = emi_given(in, "in", &err);

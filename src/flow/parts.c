@@ -54,7 +54,7 @@ em_status em_stream_concat(em_stream **out, em_stream *const *inputs, uint32_t n
 	static const emi_stream_kind kind = { concat_next, NULL };
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin(out, &err);
+	em_status st = emi_stream_begin_node(out, inputs, n, &err);
 	uint64_t count = 0;
 	uint32_t i;
 
@@ -115,7 +115,7 @@ em_status em_stream_slice(em_stream **out, em_stream *in, uint64_t skip, uint64_
 	static const emi_stream_kind kind = { slice_next, NULL };
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin(out, &err);
+	em_status st = emi_stream_begin_node(out, &in, 1, &err);
 
 	if (st == EM_OK)
 		st = emi_given(in, "in", &err);
@@ -167,7 +167,7 @@ em_status em_stream_zip(em_stream **out, em_stream *const *inputs, uint32_t n, e
 	static const emi_stream_kind kind = { zip_next, NULL };
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin(out, &err);
+	em_status st = emi_stream_begin_node(out, inputs, n, &err);
 	uint64_t count = EM_STREAM_UNKNOWN, record = 0;
 	uint32_t i;
 	int known = 1;

@@ -40,7 +40,7 @@ em_sink *emi_sink_new(em_ctx *ctx, size_t bytes, const emi_sink_kind *kind, uint
 /* A failure stays. */
 static em_status keep(em_sink *k, em_status st, em_errinfo *err)
 {
-	if (st < EM_OK) {
+	if (st < EM_OK && !k->mild) {
 		k->status = st;
 		(void)emi_tell(&k->failure, st, err);
 		*err = k->failure;
@@ -65,6 +65,7 @@ em_status emi_sink_take(em_sink *k, const void *records, size_t n, em_errinfo *e
 
 	if (st != EM_OK || n == 0)
 		return st;
+	k->mild = 0;
 	st = k->kind->push(k, records, n, &taken, err);
 	k->n += st == EM_OK ? n : taken;
 	return keep(k, st, err);
@@ -91,6 +92,7 @@ em_status em_sink_finish(em_sink *k)
 	if (st != EM_OK)
 		return st;
 	st = ready(k, &err);
+	k->mild = 0;
 	if (st == EM_OK && k->kind->finish != NULL)
 		st = keep(k, k->kind->finish(k, &err), &err);
 	k->finished |= st == EM_OK;

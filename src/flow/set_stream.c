@@ -38,7 +38,7 @@ static em_status next(em_stream *s, em_errinfo *err)
 		int c;
 
 		if (in_a < EM_OK || in_b < EM_OK)
-			return in_a < EM_OK ? in_a : in_b;
+			return emi_stream_show_made(s, made, in_a < EM_OK ? in_a : in_b);
 		if ((in_a == EM_END && (in_b == EM_END || !t->b)) || (in_b == EM_END && !t->a))
 			break;
 		c = in_a == EM_END ? 1 : in_b == EM_END ? -1 :
@@ -67,7 +67,7 @@ em_status em_stream_set(em_stream **out, em_stream *a, em_stream *b, const em_or
 	em_stream *const inputs[2] = { a, b };
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin(out, &err);
+	em_status st = emi_stream_begin_node(out, inputs, 2, &err);
 
 	if (st == EM_OK)
 		st = emi_stream_check_order(a, order, &err);

@@ -17,6 +17,7 @@ typedef struct sort_stream {
 	em_order *order;        /* a reference; NULL: the sorter is the caller's */
 	em_sort_opts opts;
 	em_sorter *sorter;      /* NULL: not yet, or no more */
+	int formed;             /* it has all of the input */
 	em_sort_stats stats;    /* when there is no more */
 } sort_stream;
 
@@ -73,6 +74,7 @@ static em_status form_runs(sort_stream *t, em_errinfo *err)
 	if (st != EM_END)
 		return st;
 	st = em_sorter_finish(t->sorter);
+	t->formed = 1;
 	return st == EM_OK ? st : tell(t->sorter, st, err);
 }
 
@@ -81,11 +83,10 @@ static em_status next(em_stream *s, em_errinfo *err)
 	sort_stream *t = (sort_stream *)(void *)s;
 	em_status st = EM_OK;
 
-	if (t->sorter == NULL) {
+	if (t->sorter == NULL)
 		st = open_sorter(t, err);
-		if (st == EM_OK)
-			st = form_runs(t, err);
-	}
+	if (st == EM_OK && !t->formed)
+		st = form_runs(t, err);
 	return st == EM_OK ? lend(s, err) : st;
 }
 
@@ -129,7 +130,7 @@ em_status em_stream_sort(em_stream **out, em_stream *in, const em_order *order, 
 	em_sort_opts o;
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin(out, &err);
+	em_status st = emi_stream_begin_node(out, &in, 1, &err);
 
 	if (st == EM_OK)
 		st = emi_stream_check_order(in, order, &err);

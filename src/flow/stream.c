@@ -49,7 +49,15 @@ static em_status pull(emi_sorted_source *source, em_errinfo *err)
 	s->begun = 1;
 	if (emi_ctx_canceled(s->object.ctx))
 		return ended(s, emi_fail(err, EM_ERR_CANCELED, "canceled: the context was"), err);
+	s->mild = 0;
 	st = s->kind->next(s, err);
+	if (st < EM_OK && s->mild) {
+		/* All is as it was.  So it is for the node that asked, if it has nothing to lend. */
+		s->source.at = s->source.end = s->held = NULL;
+		if (s->owner != NULL)
+			s->owner->mild = 1;
+		return emi_keep(&s->object, st, err);
+	}
 	if (st != EM_OK) {
 		s->source.at = s->source.end = NULL;
 		s->held = NULL;
@@ -167,7 +175,17 @@ static em_status check_inputs(em_stream *const *inputs, uint32_t n, const em_ctx
 
 em_status emi_stream_begin(em_stream **out, em_errinfo *err)
 {
+	return emi_stream_begin_node(out, NULL, 0, err);
+}
+
+em_status emi_stream_begin_node(em_stream **out, em_stream *const *inputs, uint32_t n, em_errinfo *err)
+{
+	uint32_t i;
+
 	emi_errinfo_clear(err);
+	for (i = 0; out != NULL && inputs != NULL && i < n; i++)
+		if (*out == inputs[i])
+			return EM_OK;
 	if (out != NULL)
 		*out = NULL;
 	return emi_given(out, "out", err);

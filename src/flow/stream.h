@@ -36,8 +36,10 @@
 #define EMI_STREAM_ROOM ((size_t)16 << 10)
 
 typedef struct emi_stream_kind {
-	/* Have the next window come: set source.at and source.end.  EM_OK, and they differ; EM_END; or a failure, which
-	 * is final.  err is not NULL, and without a failure. */
+	/* Have the next window come: set source.at and source.end.  EM_OK, and they differ; EM_END; or a failure.  err
+	 * is not NULL, and without a failure.  A failure is final, but for a mild one, which changed nothing: a
+	 * container was at work.  Then the next pull tries again.  So what was made of records that were taken is
+	 * lent before a failure of an input is told. */
 	em_status (*next)(em_stream *s, em_errinfo *err);
 	/* Give back all it has beside its inputs and its buffer.  Once; NULL: that is nothing. */
 	void (*retire)(em_stream *s);
@@ -62,6 +64,7 @@ struct em_stream {
 	em_stream *above;       /* of the stem of a tee: the output that has to do with its sorts; else NULL */
 	uint32_t sorts;         /* nodes that are going to take what memory there is, itself and all below it */
 	int begun;              /* it was pulled */
+	int mild;               /* what its function fails with now is not final */
 	int retired;
 	char *room;             /* the buffer of what it makes; NULL: none yet */
 	size_t room_records;
@@ -110,14 +113,24 @@ em_status emi_stream_end(em_stream *s, em_stream **out, em_status st, em_errinfo
 /* It could not be made: free it, and leave the inputs alone. */
 void emi_stream_drop(em_stream *s);
 
-/* What a function that makes one begins with: no detail, *out is NULL.  EM_ERR_INVAL: out is NULL. */
+/* What a function that makes a source begins with: no detail, *out is NULL.  EM_ERR_INVAL: out is NULL. */
 em_status emi_stream_begin(em_stream **out, em_errinfo *err);
+
+/* The same of a node: *out becomes NULL unless an input stands there, which the caller still has if there is no node in
+ * the end.  inputs may be NULL. */
+em_status emi_stream_begin_node(em_stream **out, em_stream *const *inputs, uint32_t n, em_errinfo *err);
 
 /* A buffer for some records, as many as s->most or EMI_STREAM_ROOM says, if there is none yet. */
 em_status emi_stream_room(em_stream *s, em_errinfo *err);
 
 /* The window is the first n records of the buffer: EM_OK; EM_END: n is 0. */
 em_status emi_stream_show(em_stream *s, size_t n);
+
+/* The same of n records that were made when an input ended or failed, which it says again: they come first. */
+static inline em_status emi_stream_show_made(em_stream *s, size_t n, em_status st)
+{
+	return n != 0 || st >= EM_OK ? emi_stream_show(s, n) : st;
+}
 
 /* Give back what it and its inputs have; it has no more records. */
 void emi_stream_retire(em_stream *s);

@@ -112,6 +112,11 @@ static em_status read_on(tee_output *o, em_errinfo *err)
 	t->reading = 1;
 	st = emi_stream_need(in, err);
 	t->reading = 0;
+	if (st < EM_OK && t->s.mild) {
+		t->s.mild = 0;
+		o->s.mild = 1;
+		return st;
+	}
 	if (st != EM_OK)
 		return fail_all(t, st, err);
 	n = emi_stream_hand(in);
@@ -270,7 +275,8 @@ em_status em_stream_tee(em_stream **out, uint32_t n, em_stream *in, const em_tee
 
 	emi_errinfo_clear(&err);
 	for (i = 0; out != NULL && i < n; i++)
-		out[i] = NULL;
+		if (in == NULL || out[i] != in)
+			out[i] = NULL;
 	st = emi_given(out, "out", &err);
 	if (st == EM_OK)
 		st = emi_given(in, "in", &err);

@@ -138,7 +138,7 @@ em_status em_stream_transform(em_stream **out, em_stream *const *inputs, uint32_
 {
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin(out, &err);
+	em_status st = emi_stream_begin_node(out, inputs, n, &err);
 
 	if (st == EM_OK)
 		st = make(inputs, n, record_bytes, fn, NULL, user, &err, &s);
@@ -150,7 +150,7 @@ em_status em_stream_flat_map(em_stream **out, em_stream *in, uint64_t record_byt
 {
 	em_errinfo err;
 	em_stream *s = NULL;
-	em_status st = emi_stream_begin(out, &err);
+	em_status st = emi_stream_begin_node(out, &in, 1, &err);
 
 	if (st == EM_OK)
 		st = emi_given(in, "in", &err);

@@ -14,6 +14,7 @@
  *   identity   the record is the element
  *   number     the prefix is 1, 2, 4 or 8 bytes side by side in one or the other byte order,
  *              which is what nearly everybody has (codec_number.c)
+ *   halves     the prefix is two numbers of 4 bytes (codec_halves.c)
  *   wide       keys of 9 to 16 bytes that are the whole record (codec_wide.c)
  *   any        piece by piece (codec_any.c)
  *   computed   by a function of the caller's (order_key_fn.c)
@@ -156,7 +157,7 @@ static void choose_prefix(em_order *o, size_t width)
 		c->elem = EMI_ELEM_U64;
 		c->elem_bytes = 8;
 	}
-	if (!emi_codec_number(o, c))
+	if (!emi_codec_number(o, c) && !emi_codec_halves(o, c))
 		emi_codec_any(c);
 }
 

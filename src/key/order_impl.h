@@ -47,9 +47,10 @@ void emi_codec_any(emi_codec *c);
  * filled, when this is not such a record. */
 int emi_codec_wide(em_order *o, size_t width);
 
-/* codec_number.c: faster ones for records whose prefix is one number.  Returns 0, with nothing filled, when
- * this is not such a record; emi_codec_any() takes it then. */
+/* Faster ones, for records whose prefix is one number (codec_number.c) or two of 4 bytes (codec_halves.c).  Return 0,
+ * with nothing filled, when this is not such a record; emi_codec_any() takes it then. */
 int emi_codec_number(const em_order *o, emi_codec *c);
+int emi_codec_halves(const em_order *o, emi_codec *c);
 
 /* order_key_fn.c: the codec of keys that are computed. */
 void emi_codec_key_fn(const em_order *o, emi_codec *c);

@@ -44,6 +44,7 @@ typedef struct emi_job {
 	em_format format;       /* any length: how records stand in files ... */
 	uint64_t out_extra;     /* ... and what each takes there beside its own bytes */
 	uint64_t lent;          /* bytes in use that go back while the memory of the plan is taken */
+	int cheap;              /* fresh memory is: emi_plan_price() */
 	int shares;             /* it waits for a fair share of the memory: emi_sharers_enter() */
 	int keeps;              /* the first of equal records is kept until all of them are there: see groups.h */
 	uint64_t mispredict;    /* for tests: scrambles the predicted order of blocks when not 0 */

@@ -200,6 +200,7 @@ em_status emi_job_few_share(emi_job *job, const emi_needs *needs, uint64_t *shar
 	*share = 0;
 	if (st != EM_OK || job->opts.run_records != 0)
 		return st;
+	emi_plan_price(job, needs);
 	memory = emi_plan_memory(job, needs, job_memory(job, needs, 1));
 	if (try_input(job, needs, memory, 1))
 		*share = memory;
@@ -230,6 +231,7 @@ em_status emi_job_plan(emi_job *job, const emi_needs *wanted, em_errinfo *err)
 	uint64_t left;
 	em_status st = check_forced(job, needs, err);
 
+	emi_plan_price(job, needs);
 	while (st == EM_OK && !choose_threads(job, needs, &left)) {
 		if (!copy.fair)
 			st = too_little(job, needs, err);

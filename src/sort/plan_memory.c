@@ -2,12 +2,16 @@
 /* plan_memory.c -- see plan_memory.h. */
 #include "sort/plan_memory.h"
 
+#include "base/memory_price.h"
+
 #define MIB ((uint64_t)1 << 20)
 #define SCALE (16 * MIB)
 #define SCALE_VARY (64 * MIB)           /* records of any length: runs are shorter, and blocks longer */
 #define LEAST (64 * MIB)
 #define WHOLE (128 * MIB)               /* of input a third of this, all can be sorted in it */
 #define USUAL ((uint64_t)1 << 30)       /* bytes to be sorted, when nobody knows */
+#define CHEAP_MOST (512 * MIB)          /* input that is sorted as a whole where memory is cheap, ... */
+#define CHEAP_TIMES 4u                  /* ... in so many times as much */
 
 /* The integer square root, rounded down. */
 static uint64_t root(uint64_t square)
@@ -29,18 +33,34 @@ static uint64_t input_bytes(const emi_job *job, const emi_needs *needs)
 	return needs->n < UINT64_MAX / size ? needs->n * size : UINT64_MAX;
 }
 
+/* Is all memory used that there is? */
+static int takes_all(const emi_job *job, const emi_needs *needs)
+{
+	return needs->all || job->ctx->memory_given || job->opts.memory != 0 || job->opts.run_records != 0;
+}
+
+void emi_plan_price(emi_job *job, const emi_needs *needs)
+{
+	const uint64_t bytes = input_bytes(job, needs);
+
+	job->cheap = !takes_all(job, needs) && job->ctx->enough == 0 && bytes > WHOLE / 3 && bytes <= CHEAP_MOST &&
+		     emi_memory_is_cheap(job->ctx);
+}
+
 uint64_t emi_plan_memory(const emi_job *job, const emi_needs *needs, uint64_t memory)
 {
 	const uint64_t bytes = input_bytes(job, needs);
 	const int vary = job->by.vary != NULL;
 	uint64_t enough, least;
 
-	if (needs->all || job->ctx->memory_given || job->opts.memory != 0 || job->opts.run_records != 0)
+	if (takes_all(job, needs))
 		return memory;
 	/* In MiB it is exact enough, and nothing overflows. */
 	enough = root(bytes / MIB * ((vary ? SCALE_VARY : SCALE) / MIB)) * MIB;
 	least = bytes <= WHOLE / 3 || vary ? WHOLE : LEAST;
 	enough = enough > least ? enough : least;
+	if (job->cheap && enough < CHEAP_TIMES * bytes)
+		enough = CHEAP_TIMES * bytes;
 	if (job->ctx->enough != 0)
 		enough = job->ctx->enough;
 	return enough < memory ? enough : memory;

@@ -60,8 +60,14 @@ static void measure_writing(emi_run_memory *m, uint64_t written)
 		r->deep_ns += now - r->when;
 		r->deep_bytes += written - r->done;
 	}
-	/* Pages are written, too, which nobody sends. */
-	r->deep = r->sent > written && r->sent - written >= (uint64_t)DEEP * m->disks * m->blocks.bytes;
+	/* Pages are written, too, which nobody sends.  While blocks stay, what is under way is written as fast as can
+	 * be, to the last byte. */
+	if (r->sent <= written)
+		r->deep = 0;
+	else if (r->sent - written >= (uint64_t)DEEP * m->disks * m->blocks.bytes)
+		r->deep = 1;
+	else if (!m->stays)
+		r->deep = 0;
 	r->when = now;
 	r->done = written;
 }

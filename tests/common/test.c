@@ -255,22 +255,31 @@ static const char *next_name(DIR *d)
 	return NULL;
 }
 
+/* Whatever path is, with all in it; of a link, the link. */
+static void remove_all(const char *path)
+{
+	DIR *d = NULL;
+	const char *name;
+
+	if (unlink(path) != 0 && errno != ENOENT)
+		d = opendir(path);
+	while (d != NULL && (name = next_name(d)) != NULL) {
+		char *inner = test_path(path, name);
+
+		remove_all(inner);
+		free(inner);
+	}
+	if (d != NULL)
+		closedir(d);
+	rmdir(path);
+}
+
 void test_dir_remove(char *dir)
 {
-	DIR *d = dir == NULL ? NULL : opendir(dir);
-
-	if (d != NULL) {
-		const char *name;
-
-		while ((name = next_name(d)) != NULL) {
-			char *path = test_path(dir, name);
-
-			unlink(path);
-			free(path);
-		}
-		closedir(d);
-		rmdir(dir);
-	}
+	if (dir != NULL)
+		remove_all(dir);
+	if (dir != NULL && access(dir, F_OK) == 0)
+		fail_msg("%s cannot be removed", dir);
 	free(dir);
 }
 
@@ -301,9 +310,8 @@ static void remove_leftovers(const char *parent)
 		char *path = test_path(parent, name);
 
 		if (is_leftover(path, name))
-			test_dir_remove(path);
-		else
-			free(path);
+			remove_all(path);
+		free(path);
 	}
 	if (d != NULL)
 		closedir(d);

@@ -41,7 +41,7 @@
  *
  * Directories.  test_dir_make() makes one under $TMPDIR, /var/tmp or the current directory, whose name has the process
  * in it: what others left that were killed more than an hour ago is removed first.  test_dir_remove() removes it and
- * the files in it, assert_dir_empty(path) says that nothing was left behind.
+ * all in it, assert_dir_empty(path) says that nothing was left behind.
  */
 #ifndef EM_TEST_H
 #define EM_TEST_H
@@ -132,7 +132,7 @@ void test_memory_assert_clean(const test_memory *mem);
 char *test_dir_make(void);
 /* dir/name, for free(). */
 char *test_path(const char *dir, const char *name);
-/* Remove it with the files in it (no directories), and free the name.  NULL is allowed. */
+/* Remove it with all in it, and free the name; where that cannot be done, the test fails.  NULL is allowed. */
 void test_dir_remove(char *dir);
 /* Fail the test, naming the file, when something is in the directory. */
 void test_assert_dir_empty(const char *dir, const char *file, int line);

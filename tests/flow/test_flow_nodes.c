@@ -3,7 +3,9 @@
  * test_flow_nodes.c -- every node against a model: with inputs and batches of all sizes, failures of inputs, functions
  * and allocations, cancellation, graphs that are closed half-way, and what a program may do wrong.
  */
+#include "base/error.h"
 #include "flow/node_cases.h"
+#include "flow/stream.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -186,6 +188,163 @@ static void test_inputs_fail(void **unused)
 		if (failed == 0)
 			fail_msg("%s never failed", node_cases[i].name);
 	}
+}
+
+/* A source that lends a few numbers at a time, or fails in a way that changes nothing. */
+typedef struct hesitant {
+	em_stream s;
+	test_rng *rng;
+	const uint64_t *x;
+	size_t n, at;
+	unsigned failed;
+} hesitant;
+
+static em_status hesitate(em_stream *s, em_errinfo *err)
+{
+	hesitant *h = (hesitant *)(void *)s;
+	size_t n = 1 + (size_t)test_below(h->rng, 30);
+
+	if (test_below(h->rng, 2) == 0) {
+		h->failed++;
+		s->mild = 1;
+		return emi_fail(err, EM_ERR_BUSY, "the source hesitates");
+	}
+	if (h->at == h->n)
+		return EM_END;
+	n = n < h->n - h->at ? n : h->n - h->at;
+	s->source.at = (const char *)(h->x + h->at);
+	s->source.end = (const char *)(h->x + h->at + n);
+	h->at += n;
+	return EM_OK;
+}
+
+static em_stream *hesitant_open(made *m, const node_input *in)
+{
+	static const emi_stream_kind kind = { hesitate, NULL };
+	em_stream *s = emi_stream_new(m->t.ctx, sizeof(hesitant), &kind, 8, NULL, 0, in->n, &m->t.err), *out;
+	hesitant *h = (hesitant *)(void *)s;
+
+	assert_non_null(s);
+	h->rng = &m->t.rng;
+	h->x = in->x;
+	h->n = in->n;
+	emi_stream_made(s, &out);
+	return out;
+}
+
+/* What comes of a node is the same if its inputs were not to be had now and then, and it was pulled again. */
+static void test_pulled_again(void **unused)
+{
+	unsigned i, k, failed;
+
+	(void)unused;
+	for (i = 0; i < node_cases_n; i++) {
+		for (k = failed = 0; k < 12; k++) {
+			const node_case *c = &node_cases[i];
+			const em_batch *batch;
+			em_stream *in[2], *s;
+			em_status st;
+			size_t n = 0, bytes;
+			unsigned which;
+			made m;
+
+			open_node(&m, c, 0, 200);
+			for (which = 0; which < c->inputs; which++)
+				in[which] = hesitant_open(&m, &m.in[which]);
+			assert_int_equal(c->make(&m.t, &s, in), EM_OK);
+			assert_int_equal(em_stream_batch(s, 1 + test_below(&m.t.rng, 50)), EM_OK);
+			while ((st = em_stream_next(s, &batch)) == EM_OK || st == EM_ERR_BUSY) {
+				if (st == EM_ERR_BUSY)
+					continue;
+				bytes = batch->n * (size_t)em_stream_record_bytes(s);
+				assert_true(n + bytes <= m.n * 8);
+				assert_memory_equal(batch->records, (const char *)m.want + n, bytes);
+				n += bytes;
+			}
+			assert_int_equal(st, EM_END);
+			assert_int_equal(n, m.n * 8);
+			for (which = 0; which < c->inputs; which++)
+				failed += ((hesitant *)(void *)in[which])->failed;
+			em_stream_close(s);
+			close_node(&m, c);
+		}
+		assert_true(failed > 0);
+	}
+}
+
+/* A node that cannot be made leaves an input where it stands, also among several. */
+static void test_input_stays(void **unused)
+{
+	em_order *order, *wide;
+	uint64_t x[3] = { 1, 2, 3 };
+	em_stream *s, *was, *in[2];
+	flow_case t;
+
+	(void)unused;
+	flow_open(&t, 16 * MIB, 0);
+	order = flow_order(&t, 8);
+	wide = flow_order(&t, 16);
+	assert_int_equal(em_stream_memory(&s, t.ctx, 8, x, 3, NULL), EM_OK);
+	was = s;
+	assert_int_equal(em_stream_sort(&s, s, wide, NULL, &t.err), EM_ERR_INVAL);
+	assert_ptr_equal(s, was);
+	assert_int_equal(em_stream_unique(&s, s, wide, 0, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_slice(&s, s, 1, 2, &t.err), EM_OK);
+	assert_ptr_not_equal(s, was);
+	assert_int_equal(em_stream_memory(&in[0], t.ctx, 8, x, 3, NULL), EM_OK);
+	in[1] = s;
+	assert_int_equal(em_stream_merge(&in[1], in, 2, wide, &t.err), EM_ERR_INVAL);
+	assert_ptr_equal(in[1], s);
+	assert_int_equal(em_stream_set(&in[0], in[0], in[1], order, 9, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_tee(in, 2, in[0], &(em_tee_opts){ sizeof(em_tee_opts), 8, 0 }, &t.err), EM_ERR_INVAL);
+	assert_non_null(in[0]);
+	assert_null(in[1]);
+	in[1] = s;
+	assert_int_equal(em_stream_concat(&in[0], in, 2, &t.err), EM_OK);
+	flow_assert(&t, in[0], (const uint64_t[]){ 1, 2, 3, 2, 3 }, 5);
+	em_order_close(order);
+	em_order_close(wide);
+	flow_close(&t);
+}
+
+static int pull_it(void *user, uint64_t i, void *records, uint64_t n)
+{
+	const em_batch *batch;
+
+	(void)i;
+	(void)records;
+	(void)n;
+	assert_int_equal(em_stream_next(user, &batch), EM_ERR_BUSY);
+	return 0;
+}
+
+/* So it is with containers that are at work. */
+static void test_busy_container(void **unused)
+{
+	em_vector_opts o = EM_VECTOR_OPTS_INIT;
+	uint64_t x[3] = { 5, 5, 6 };
+	em_order *order;
+	em_errinfo err;
+	em_vector *v;
+	em_stream *s;
+	flow_case t;
+
+	(void)unused;
+	flow_open(&t, 16 * MIB, 0);
+	order = flow_order(&t, 8);
+	o.record_bytes = 8;
+	assert_int_equal(em_vector_open(&v, t.ctx, &o), EM_OK);
+	assert_int_equal(em_vector_push_many(v, x, 3, NULL), EM_OK);
+	assert_int_equal(em_stream_vector(&s, v, 0, 3, EM_VECTOR_FORWARD, &t.err), EM_OK);
+	assert_int_equal(em_stream_sort(&s, s, order, NULL, &t.err), EM_OK);
+	assert_int_equal(em_stream_unique(&s, s, order, 0, &t.err), EM_OK);
+	assert_int_equal(em_vector_mutate(v, 0, 1, pull_it, s), EM_OK);
+	em_stream_error(s, &err);
+	assert_int_equal(err.status, EM_ERR_BUSY);
+	flow_assert(&t, s, x + 1, 2);
+	em_vector_close(v);
+	em_order_close(order);
+	flow_close(&t);
 }
 
 /* So does a function of the test. */
@@ -539,6 +698,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_models),
 		cmocka_unit_test(test_inputs_fail),
+		cmocka_unit_test(test_pulled_again),
+		cmocka_unit_test(test_input_stays),
+		cmocka_unit_test(test_busy_container),
 		cmocka_unit_test(test_functions_fail),
 		cmocka_unit_test(test_half_way),
 		cmocka_unit_test(test_allocations),

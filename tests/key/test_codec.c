@@ -244,6 +244,29 @@ static void test_special_values(void **state)
 	}
 }
 
+/* Two numbers of 4 bytes, signed or not, in both directions and byte orders, at any places: those that have loops of
+ * their own among them. */
+static void test_two_numbers(void **state)
+{
+	static const size_t sizes[] = { 8, 9, 12, 13, 16, 17, 24 };
+	size_t i, a, b;
+
+	(void)state;
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		for (a = 0; a + 4 <= sizes[i]; a++) {
+			for (b = 0; b + 4 <= sizes[i]; b++) {
+				const uint32_t flags = (uint32_t)test_below(&rng, 4);
+				em_key keys[2] = { { a, 0, EM_KEY_U32, flags, { 0 } },
+						   { b, 0, EM_KEY_U32, flags, { 0 } } };
+
+				keys[0].type = test_below(&rng, 2) == 0 ? EM_KEY_I32 : EM_KEY_U32;
+				keys[1].flags ^= test_below(&rng, 4) == 0 ? EM_KEY_DESCENDING : 0;
+				check_order(sizes[i], keys, 2);
+			}
+		}
+	}
+}
+
 static void test_byte_strings(void **state)
 {
 	static const size_t sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 20, 32, 100 };
@@ -517,6 +540,7 @@ int main(void)
 		cmocka_unit_test(test_known_elements),
 		cmocka_unit_test(test_one_number),
 		cmocka_unit_test(test_special_values),
+		cmocka_unit_test(test_two_numbers),
 		cmocka_unit_test(test_byte_strings),
 		cmocka_unit_test(test_whole_records),
 		cmocka_unit_test(test_random_fields),

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * Handles of languages that see an object as a number.
+ *
+ * A number names a place in a table, and how often that was used before, so that one that was closed is never another
+ * one.  Any thread may close a handle: its object is canceled, if it can be, and closed when the call in progress ends.
+ * A part, as a cursor is of its tree, may be collected while somebody is inside of the whole: then it is closed after
+ * that.  Everything here is guarded by one lock, which nobody holds while the library works.
+ */
+#ifndef EMB_HANDLE_H
+#define EMB_HANDLE_H
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "call.h"
+#include "kinds.h"
+
+#ifdef __cplusplus
+#define EMB_THREAD thread_local
+#else
+#define EMB_THREAD __thread
+#endif
+
+/** A function of the caller's. */
+struct emb_fn {
+	uint64_t id;           /**< As the language knows it. */
+	uint64_t record_bytes; /**< Of the records that it sees. */
+};
+
+typedef struct emb_handle {
+	uint64_t id;
+	void *object;
+	const struct emb_kind *kind;
+	const void *owner;        /**< The thread that is inside: the address of its emb_call. */
+	uint32_t uses;            /**< Calls in progress. */
+	uint32_t refs;            /**< Of this memory: by the object, and by each part of it. */
+	int closing;              /**< To be closed when nobody is inside. */
+	uint64_t record_bytes;    /**< Of its records, ... */
+	uint64_t key_bytes;       /**< ... and of keys; 0: it has none. */
+	struct emb_fn *keep;      /**< The function that watches it, or NULL. */
+	struct emb_handle *whole; /**< What it is a part of, or NULL. */
+	struct emb_handle *late;  /**< Parts that were collected while somebody was inside, ... */
+	struct emb_handle *next;  /**< ... by this link. */
+	const char *rest;         /**< What emb_read() has left of the last batch ... */
+	size_t rest_bytes;        /**< ... and how much that is. */
+} emb_handle;
+
+struct emb_slot {
+	emb_handle *handle; /**< NULL: it is free. */
+	uint64_t used;      /**< How often it was taken. */
+	uint32_t next;      /**< Of those that are free, plus 1. */
+};
+
+enum { EMB_SLOT_BITS = 24, EMB_OUTS = 8 };
+
+/** A result: where it is when the call ends, and what it is. */
+struct emb_out {
+	int kind;
+	const void *at;
+	const void *of; /**< The kind of a handle, the struct, ... */
+	size_t bytes;
+};
+
+enum emb_out_kind {
+	EMB_OUT_NUMBER, EMB_OUT_SIZE, EMB_OUT_INT, EMB_OUT_HANDLE, EMB_OUT_BYTES, EMB_OUT_BATCH, EMB_OUT_TOLD,
+	EMB_OUT_SORT
+};
+
+/** Memory for the time of a call. */
+struct emb_temp {
+	struct emb_temp *next;
+	uint64_t data[1];
+};
+
+/** What a call has besides emb_call. */
+struct emb_now {
+	em_status refused;     /**< The call is not made, as an argument is wrong: its status. */
+	int n;                 /**< Results. */
+	struct emb_out out[EMB_OUTS];
+	emb_handle *first;     /**< The receiver. */
+	struct emb_fn *keep;   /**< The function in the options; who has it sets this to NULL. */
+	struct emb_temp *temp;
+};
+
+static EMB_THREAD struct emb_now emb_now;
+
+static pthread_mutex_t emb_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct emb_slot *emb_slots;
+static uint32_t emb_nslots, emb_free_slot;
+
+/** The language forgets a function. */
+static void emb_up_release(uint64_t id);
+
+static void emb_fn_free(void *user)
+{
+	struct emb_fn *fn = (struct emb_fn *)user;
+
+	if (!fn)
+		return;
+	emb_up_release(fn->id);
+	free(fn);
+}
+
+/** A failure that the binding finds: the call is not made. */
+static void emb_refuse(em_status status, const char *text)
+{
+	if (emb_now.refused)
+		return;
+	emb_now.refused = status;
+	/* What a function of the library has told is better. */
+	if (emb_call.detail.status == status)
+		return;
+	memset(&emb_call.detail, 0, sizeof emb_call.detail);
+	emb_call.detail.status = status;
+	emb_call.detail.offset = UINT64_MAX;
+	snprintf(emb_call.detail.text, sizeof emb_call.detail.text, "%s", text);
+}
+
+static void *emb_temp(size_t bytes)
+{
+	struct emb_temp *t = (struct emb_temp *)calloc(1, sizeof *t + bytes);
+
+	if (!t) {
+		emb_refuse(EM_ERR_NOMEM, "out of memory");
+		return NULL;
+	}
+	t->next = emb_now.temp;
+	emb_now.temp = t;
+	return t->data;
+}
+
+/** What arguments have taken is given back; the same as often as one likes. */
+static void emb_finish(void)
+{
+	struct emb_temp *t;
+
+	while ((t = emb_now.temp)) {
+		emb_now.temp = t->next;
+		free(t);
+	}
+	emb_fn_free(emb_now.keep);
+	memset(&emb_now, 0, sizeof emb_now);
+	emb_end();
+}
+
+static void emb_out(int kind, const void *at, const void *of, size_t bytes)
+{
+	struct emb_out *o = &emb_now.out[emb_now.n++];
+
+	o->kind = kind;
+	o->at = at;
+	o->of = of;
+	o->bytes = bytes;
+}
+
+/* Of the table: the lock is held. */
+
+static emb_handle *emb_find(uint64_t id)
+{
+	const uint64_t i = id & ((UINT64_C(1) << EMB_SLOT_BITS) - 1);
+
+	return i < emb_nslots && emb_slots[i].handle && emb_slots[i].handle->id == id ? emb_slots[i].handle : NULL;
+}
+
+static int emb_more_slots(void)
+{
+	const uint32_t n = emb_nslots ? 2 * emb_nslots : 64;
+	struct emb_slot *more;
+	uint32_t i;
+
+	if (n > UINT32_C(1) << EMB_SLOT_BITS)
+		return -1;
+	more = (struct emb_slot *)realloc(emb_slots, n * sizeof *more);
+	if (!more)
+		return -1;
+	for (i = emb_nslots; i < n; i++) {
+		more[i].handle = NULL;
+		more[i].used = 1;
+		more[i].next = i + 1 < n ? i + 2 : emb_free_slot;
+	}
+	emb_free_slot = emb_nslots + 1;
+	emb_slots = more;
+	emb_nslots = n;
+	return 0;
+}
+
+static int emb_put(emb_handle *h)
+{
+	struct emb_slot *s;
+
+	if (!emb_free_slot && emb_more_slots())
+		return -1;
+	s = &emb_slots[emb_free_slot - 1];
+	h->id = s->used << EMB_SLOT_BITS | (emb_free_slot - 1);
+	s->handle = h;
+	emb_free_slot = s->next;
+	return 0;
+}
+
+static void emb_take_out(emb_handle *h)
+{
+	const uint32_t i = (uint32_t)(h->id & ((UINT64_C(1) << EMB_SLOT_BITS) - 1));
+	struct emb_slot *s = &emb_slots[i];
+
+	s->handle = NULL;
+	/* Numbers fit 53 bits, which any language has: then the place is not used any more. */
+	if (++s->used < UINT64_C(1) << (53 - EMB_SLOT_BITS)) {
+		s->next = emb_free_slot;
+		emb_free_slot = i + 1;
+	}
+}
+
+static void emb_unref(emb_handle *h)
+{
+	while (h && --h->refs == 0) {
+		emb_handle *whole = h->whole;
+
+		free(h);
+		h = whole;
+	}
+}
+
+static emb_handle *emb_inside(emb_handle *h)
+{
+	emb_handle *busy = NULL;
+
+	for (; h; h = h->whole) {
+		if (h->uses > 0 && !h->kind->shared)
+			busy = h;
+	}
+	return busy;
+}
+
+/* Without the lock: close what is out of the table, one after the other by `next'. */
+static void emb_shut(emb_handle *h)
+{
+	while (h) {
+		emb_handle *next = h->next;
+
+		h->kind->close(h->object);
+		emb_fn_free(h->keep);
+		pthread_mutex_lock(&emb_lock);
+		emb_unref(h);
+		pthread_mutex_unlock(&emb_lock);
+		h = next;
+	}
+}
+
+/** A handle for an object that a call has made, which takes over emb_now.keep; 0: there is no memory, or no object. */
+static uint64_t emb_handle_new(void *object, const struct emb_kind *kind)
+{
+	emb_handle *h = (emb_handle *)calloc(1, sizeof *h);
+	int failed;
+
+	if (h) {
+		h->object = object;
+		h->kind = kind;
+		h->refs = 1;
+		h->record_bytes = kind->record_bytes ? kind->record_bytes(object)
+			: emb_call.order_bytes ? emb_call.order_bytes : emb_call.record_bytes;
+		h->key_bytes = kind->key_bytes ? kind->key_bytes(object) : emb_call.key_bytes;
+		h->whole = kind->part ? emb_now.first : NULL;
+		pthread_mutex_lock(&emb_lock);
+		failed = emb_put(h);
+		if (!failed && h->whole)
+			h->whole->refs++;
+		pthread_mutex_unlock(&emb_lock);
+		if (!failed) {
+			h->keep = emb_now.keep;
+			emb_now.keep = NULL;
+			return h->id;
+		}
+		free(h);
+	}
+	kind->close(object);
+	return 0;
+}
+
+/** Begin a call on what is behind a number: the object, or NULL and a refusal.  tells: what it has read stays. */
+static void *emb_enter(uint64_t id, const struct emb_kind *kind, int tells, emb_handle **held)
+{
+	emb_handle *h, *w;
+
+	pthread_mutex_lock(&emb_lock);
+	h = emb_find(id);
+	if (!h || h->kind != kind || h->closing) {
+		pthread_mutex_unlock(&emb_lock);
+		emb_refuse(h && h->kind != kind ? EM_ERR_INVAL : EM_ERR_STATE,
+			   h && h->kind != kind ? "the handle is of another kind" : "it is closed");
+		return NULL;
+	}
+	for (w = h; w; w = w->whole) {
+		if (w->uses > 0 && !w->kind->shared && w->owner != &emb_call) {
+			pthread_mutex_unlock(&emb_lock);
+			emb_refuse(EM_ERR_BUSY, "another thread is inside a call on it");
+			return NULL;
+		}
+	}
+	for (w = h; w; w = w->whole) {
+		if (w->uses++ == 0)
+			w->owner = &emb_call;
+	}
+	pthread_mutex_unlock(&emb_lock);
+	*held = h;
+	if (!tells)
+		h->rest_bytes = 0;
+	if (kind == &emb_kind_em_order)
+		emb_call.order_bytes = em_order_record_size((em_order *)h->object);
+	if (!emb_call.kind) {
+		emb_call.kind = kind;
+		emb_call.object = h->object;
+		emb_call.record_bytes = h->record_bytes;
+		emb_call.key_bytes = h->key_bytes ? h->key_bytes : h->record_bytes;
+		emb_now.first = h;
+	}
+	return h->object;
+}
+
+/** End it. */
+static void emb_leave(emb_handle *h)
+{
+	emb_handle *w, *late, *done = NULL;
+
+	if (!h)
+		return;
+	pthread_mutex_lock(&emb_lock);
+	for (w = h; w; w = w->whole) {
+		if (--w->uses > 0)
+			continue;
+		while ((late = w->late)) {
+			w->late = late->next;
+			late->next = done;
+			done = late;
+		}
+		if (w->closing && w->id) {
+			emb_take_out(w);
+			w->id = 0;
+			w->next = done;
+			done = w;
+		}
+	}
+	pthread_mutex_unlock(&emb_lock);
+	emb_shut(done);
+}
+
+/** Close it: 1; 0: somebody is inside of what it is a part of.  collected: nobody has it any more, so it is closed
+ *  then.  One that is closed already is closed. */
+static int emb_close(uint64_t id, int collected)
+{
+	emb_handle *h, *busy;
+	int done = 1;
+
+	pthread_mutex_lock(&emb_lock);
+	h = emb_find(id);
+	if (!h || h->closing) {
+		h = NULL;
+	} else if (h->uses > 0) {
+		h->closing = 1;
+		if (h->kind->cancel)
+			h->kind->cancel(h->object);
+		h = NULL;
+	} else {
+		busy = emb_inside(h);
+		if (busy && !collected) {
+			done = 0;
+			h = NULL;
+		} else {
+			emb_take_out(h);
+			h->id = 0;
+			h->next = NULL;
+		}
+		if (busy && h) {
+			h->closing = 1;
+			h->next = busy->late;
+			busy->late = h;
+			h = NULL;
+		}
+	}
+	pthread_mutex_unlock(&emb_lock);
+	emb_shut(h);
+	return done;
+}
+
+/** Cancel it, if it can be: any thread. */
+static void emb_cancel(uint64_t id)
+{
+	emb_handle *h;
+
+	pthread_mutex_lock(&emb_lock);
+	h = emb_find(id);
+	if (h && h->kind->cancel)
+		h->kind->cancel(h->object);
+	else if (h && h->kind == &emb_kind_em_ctx)
+		em_ctx_cancel((em_ctx *)h->object);
+	pthread_mutex_unlock(&emb_lock);
+}
+
+static int emb_is_open(uint64_t id)
+{
+	emb_handle *h;
+	int open;
+
+	pthread_mutex_lock(&emb_lock);
+	h = emb_find(id);
+	open = h && !h->closing;
+	pthread_mutex_unlock(&emb_lock);
+	return open;
+}
+
+#endif

@@ -1,0 +1,382 @@
+-- SPDX-License-Identifier: BSL-1.0
+-- What is particular to Lua, or not in the scenarios.
+local extmem = require "extmem"
+local t = require "harness"
+local function opts(more)
+	more = more or {}
+	more.ctx = t.ctx
+	return more
+end
+local function sorted(list)
+	table.sort(list)
+	return list
+end
+local function some(n, most)
+	local list = {}
+	for i = 1, n do
+		list[i] = math.random(0, most or 1000000)
+	end
+	return list
+end
+local function collect(...)
+	local list = {}
+	for item in ... do
+		list[#list + 1] = item
+	end
+	return list
+end
+
+t.test("close by scope, and for ... in", function()
+	local kept
+	do
+		local s <close> = extmem.Sorter("<Q", opts()):push {2, 1}
+		kept = s
+		t.equal(collect(s:each()), {1, 2})
+	end
+	t.equal(kept:closed(), true)
+	t.raises("EM_ERR_STATE", kept.read, kept)
+end)
+
+t.test("formats", function()
+	local items = {{1, -2, 3.5, "abc"}, {255, -32768, -0.25, "xyz"}}
+	for _, format in ipairs {"<Bhd3s", ">Bhd3s", "=B2xh d3s"} do
+		local q = extmem.Queue(format, opts())
+		q:push_many(items)
+		t.equal(q:pop_many(9), items)
+		t.equal(q:pop(), nil)
+	end
+	local q = extmem.Queue("<B", opts())
+	for _, bad in ipairs {256, -1, 1.5, "1", {}} do
+		t.equal(pcall(q.push, q, bad), false)
+	end
+	t.equal(#q, 0)
+	q = extmem.Queue(">i", opts())
+	for _, n in ipairs {-2147483648, 2147483647, -1} do
+		q:push(n)
+	end
+	t.equal(pcall(q.push, q, 2147483648), false)
+	t.equal(q:items(q:pop_packed(3)), {-2147483648, 2147483647, -1})
+	for _, bad in ipairs {"", "<", "Z", "3", "Q0B", "-1", "<Q|Q|Q"} do
+		t.equal(pcall(extmem.Queue, bad, opts()), bad == "3")
+	end
+	t.equal(extmem.text(extmem.unsigned("18446744073709551615")), "18446744073709551615")
+	t.equal(pcall(extmem.unsigned, "18446744073709551616"), false)
+	t.equal(pcall(extmem.unsigned, "-1"), false)
+end)
+
+t.test("sorting against table.sort", function()
+	for _, n in ipairs {0, 1, 2, 1000, 50000} do
+		local list = some(n)
+		t.equal(extmem.sort(list, "<q", opts {run_records = 7777}), sorted(list))
+		local packed = {}
+		for i, v in ipairs(list) do
+			packed[i] = string.pack("<i8", v)
+		end
+		t.equal(extmem.sort(table.concat(packed), "<q", opts()), table.concat(packed))
+	end
+	local list = some(1000)
+	local by = extmem.sort(list, "<q", opts {key = function(many)
+		local keys = {}
+		for i, n in ipairs(many) do
+			keys[i] = 1000000 - n
+		end
+		return keys
+	end})
+	table.sort(list, function(a, b) return a > b end)
+	t.equal(by, list)
+	t.equal(extmem.sort(list, "<q", opts {cmp = function(a, b) return a < b and -1 or a > b and 1 or 0 end}), sorted(list))
+	local halves = {}
+	for i = 1, 10 do
+		halves[i] = string.pack("<I8", i)
+	end
+	local packed = extmem.sort({3, 1, 2}, "<Q", opts {key = function(many) return table.concat(halves, "", 8, 7 + #many) end})
+	t.equal(packed, {3, 1, 2})
+end)
+
+t.test("functions that give nonsense", function()
+	for _, nonsense in ipairs {{}, {1}, {1, "x", 3}, "short", 5, print} do
+		local ok = pcall(extmem.sort, {3, 1, 2}, "<Q", opts {key = function() return nonsense end})
+		t.equal(ok, false)
+	end
+	t.equal(pcall(extmem.sort, {3, 1, 2}, "<Q", opts {cmp = function() return "x" end}), false)
+	local ok, e = pcall(extmem.sort, {3, 1, 2}, "<Q", opts {cmp = function() coroutine.yield() end})
+	t.equal(ok, false)
+	t.equal(type(e), "string")
+end)
+
+t.test("work in a coroutine", function()
+	local co = coroutine.wrap(function()
+		for n in extmem.Sorter("<Q", opts {cmp = function(a, b) return a - b end}):push {3, 2, 1}:each() do
+			coroutine.yield(n)
+		end
+	end)
+	t.equal({co(), co(), co()}, {1, 2, 3})
+end)
+
+t.test("a function that collects, closes and calls", function()
+	local s
+	s = extmem.Sorter("<Q", opts {cmp = function(a, b)
+		collectgarbage()
+		extmem.sort({2, 1}, "<Q", opts())
+		return a - b
+	end})
+	t.equal(s:push({3, 1, 2}):read(), {1, 2, 3})
+	s = extmem.Sorter("<Q", opts {cmp = function(a, b)
+		s:close()
+		return a - b
+	end})
+	t.equal(pcall(s.read, s:push {2, 1}), false)
+	t.equal(s:closed(), true)
+end)
+
+t.test("collected in any order", function()
+	for _ = 1, 20 do
+		local ctx = extmem.Context {memory = "4M"}
+		local tree = extmem.BTree("<Q", "<Q", {ctx = ctx})
+		tree:put(1, 2)
+		local objects = {ctx, tree, tree:cursor(), extmem.Sorter("<Q", {ctx = ctx, progress = function() return tree end}),
+			extmem.Vector("<Q", {ctx = ctx}), extmem.PriorityQueue("<Q", {ctx = ctx})}
+		ctx, tree = nil, nil
+		while #objects > 0 do
+			table.remove(objects, math.random(#objects))
+			collectgarbage()
+		end
+	end
+	-- What looks at itself is collected.
+	local gone = setmetatable({}, {__mode = "k"})
+	do
+		local s
+		s = extmem.Sorter("<Q", opts {progress = function() return s.handle == nil end})
+		gone[s.handle] = true
+	end
+	collectgarbage()
+	collectgarbage()
+	t.equal(next(gone), nil)
+end)
+
+t.test("nothing is left by many", function()
+	local function once()
+		local s = extmem.Sorter("<Q", opts {progress = function() end})
+		s:push {1}
+		s:close()
+		pcall(extmem.Sorter, "<Q", opts {memory = 1})
+	end
+	for _ = 1, 500 do
+		once()
+	end
+	collectgarbage()
+	local before, used = collectgarbage("count"), t.ctx:memory_used()
+	for _ = 1, 5000 do
+		once()
+	end
+	collectgarbage()
+	t.equal(collectgarbage("count") < before + 200, true)
+	t.equal(t.ctx:memory_used(), used)
+end)
+
+t.test("errors", function()
+	local e = t.raises("EM_ERR_NOENT", extmem.sort_file, t.path("none"), t.path("out"), opts())
+	t.equal(e.path, t.path("none"))
+	t.equal(e.errno, 2)
+	t.equal(tostring(e):find("none", 1, true) ~= nil, true)
+	t.path("bad", ("x"):rep(12))
+	t.raises("EM_ERR_FORMAT", extmem.sort_file, t.path("bad"), t.path("out"), opts {records = "<Q"})
+	for _, bad in ipairs {{nonsense = 1}, {memory = "much"}, {memory = {}}, {flags = -1}, {progress = 1}} do
+		t.equal(pcall(extmem.Sorter, "<Q", opts(bad)), false)
+	end
+	t.equal(pcall(extmem.Sorter("<Q", opts()).push, extmem.Sorter("<Q", opts()), "1234567"), false)
+	t.raises("EM_ERR_RANGE", extmem.Sorter, "<Q", opts {key = "u64le@1"})
+	t.equal(pcall(extmem.core.em_sorter_finish, t.ctx.handle), false)
+	t.equal(pcall(extmem.core.em_sorter_finish), false)
+end)
+
+t.test("files", function()
+	t.path("a", "b,2\na,10\nc,1\n")
+	local stats = extmem.sort_file(t.path("a"), t.path("b"), opts {key = "-t, -k2,2n"})
+	t.equal(t.read("b"), "c,1\nb,2\na,10\n")
+	t.equal(stats.records_in, 3)
+	t.equal(stats.json:find('"records_in": 3', 1, true) ~= nil, true)
+	extmem.merge_files({t.path("b"), t.path("b")}, t.path("c"), opts {key = "-t, -k2,2n"})
+	t.equal(t.read("c"), "c,1\nc,1\nb,2\nb,2\na,10\na,10\n")
+	extmem.unique_file(t.path("c"), t.path("d"), opts {count = true})
+	t.equal(t.read("d"), "2\ta,10\n2\tb,2\n2\tc,1\n")
+	extmem.top_file(t.path("a"), t.path("e"), 1, opts {start = 1})
+	t.equal(t.read("e"), "b,2\n")
+	extmem.shuffle_file(t.path("a"), t.path("f"), opts {seed = 1})
+	extmem.sort_file(t.path("f"), t.path("f"), opts())
+	t.equal(t.read("f"), "a,10\nb,2\nc,1\n")
+	local found = extmem.check_file(t.path("a"), opts())
+	t.equal(found.first, "a,10")
+	t.equal(extmem.check_file(t.path("f"), opts()).first, nil)
+	t.path("csv", '2,"x\ny"\n1,z\n')
+	extmem.sort_file(t.path("csv"), t.path("csv"), opts {key = "--csv -k1,1n"})
+	t.equal(t.read("csv"), '1,z\n2,"x\ny"\n')
+	local s = extmem.Sorter("lines", opts {key = "-r"})
+	s:push_file(t.path("a"))
+	s:push {"zz"}
+	s:write_file(t.path("g"))
+	t.equal(t.read("g"), "zz\nc,1\nb,2\na,10\n")
+	s:clear()
+	t.equal(s:push({"y", "", "x"}):read(), {"y", "x", ""})
+end)
+
+t.test("vector", function()
+	local v, model = extmem.Vector("<I", opts()), some(1000)
+	v:push_many(model)
+	t.equal(collect(v:each()), model)
+	v[5], model[5] = 7, 7
+	v[1001], model[1001] = 8, 8
+	local n = 0
+	for i, item in ipairs(v) do
+		t.equal(item, model[i])
+		n = n + 1
+	end
+	t.equal(n, #v)
+	t.equal(v[0], nil)
+	t.equal(v[1002], nil)
+	t.equal(pcall(function() v[1005] = 1 end), false)
+	t.equal(v:items(v:read(999)), {model[999], model[1000], 8})
+	t.equal(v:read_many {5, 1, 1001}, {7, model[1], 8})
+	v:write(2, {1, 2})
+	model[2], model[3] = 1, 2
+	t.equal(v:find(function(item) return item == model[3] end) <= 3, true)
+	t.equal(v:find(function() return false end), nil)
+	t.equal(v:count(function() return true end), 1001)
+	local sum, expected = 0, 0
+	v:for_each(function(at, list)
+		for i, item in ipairs(list) do
+			t.equal(item, model[at + i - 1])
+			sum = sum + item
+		end
+	end)
+	for _, item in ipairs(model) do
+		expected = expected + item
+	end
+	t.equal(sum, expected)
+	v:mutate(function(_, list)
+		for i, item in ipairs(list) do
+			list[i] = item + 1
+		end
+		return list
+	end)
+	t.equal(v[1], model[1] + 1)
+	local e = {}
+	local ok, raised = pcall(v.for_each, v, function() error(e) end)
+	t.equal({ok, raised == e}, {false, true})
+	v:sort("-f0")
+	table.sort(model, function(a, b) return a > b end)
+	t.equal({v[1], v[1001]}, {model[1] + 1, model[1001] + 1})
+	v:reverse()
+	t.equal(v[1], model[1001] + 1)
+	v:shuffle(3)
+	v:sort()
+	t.equal(v[1], model[1001] + 1)
+	v:clear()
+	t.equal(#v, 0)
+end)
+
+t.test("deque, stack, queue against a table", function()
+	local d, model = extmem.Deque("<q", opts()), {}
+	for _ = 1, 2000 do
+		local what, item = math.random(5), math.random(1000)
+		if what == 1 then
+			d:push_front(item)
+			table.insert(model, 1, item)
+		elseif what <= 3 then
+			d:push(item)
+			table.insert(model, item)
+		elseif what == 4 then
+			t.equal(d:pop_front(), table.remove(model, 1))
+		else
+			t.equal(d:pop(), table.remove(model))
+		end
+		t.equal(#d, #model)
+	end
+	t.equal(collect(d:each()), model)
+	local s, q = extmem.Stack("<q", opts()), extmem.Queue(8, opts())
+	s:push_many {1, 2, 3}
+	t.equal({s:peek(), s:pop(), s:pop_many(9), #s}, {3, 3, {1, 2}, 0})
+	q:push("abcdefgh")
+	q:push_many("12345678")
+	t.equal({q:front(), q:back(), q:pop(), q:pop_packed(5)}, {"abcdefgh", "12345678", "abcdefgh", "12345678"})
+	t.equal(pcall(q.push, q, "short"), false)
+	t.equal(s:stats().records, 0)
+end)
+
+t.test("priority queues", function()
+	local q, list = extmem.PriorityQueue("<qI", opts {key = "-f0", stable = true}), {}
+	for i = 1, 1000 do
+		list[i] = {math.random(50), i}
+		q:push(list[i])
+	end
+	table.sort(list, function(a, b) return a[1] > b[1] or a[1] == b[1] and a[2] < b[2] end)
+	t.equal({q:top(), #q}, {list[1], 1000})
+	local first = q:pop_until({40, 0}, 5000)
+	for i, item in ipairs(first) do
+		t.equal(item, list[i])
+	end
+	t.equal(list[#first][1] > 40 and list[#first + 1][1] <= 40, true)
+	t.equal(q:pushpop({99, 1}), {99, 1})
+	t.equal(q:items(q:next_batch())[1], list[#first + 1])
+	local r = extmem.RadixHeap(">IH", opts {key = "f1"})
+	r:push_many {{1, 7}, {2, 3}}
+	t.equal({r:pop(), r:last(), r:top()}, {{2, 3}, 3, {1, 7}})
+end)
+
+t.test("tree against a table", function()
+	local tree, model = extmem.BTree(">IH", "<d4s", opts()), {}
+	for _ = 1, 1000 do
+		local a, b = math.random(20), math.random(10)
+		local at = a * 100 + b
+		if math.random(3) == 1 then
+			t.equal(tree:erase {a, b}, model[at] ~= nil)
+			model[at] = nil
+		else
+			model[at] = {math.random(), "four"}
+			tree:put({a, b}, model[at])
+		end
+		t.equal(tree:get {a, b}, model[at])
+	end
+	local n, last = 0, 0
+	for key, value in pairs(tree) do
+		local at = key[1] * 100 + key[2]
+		t.equal(value, model[at])
+		t.equal(at > last, true)
+		n, last = n + 1, at
+	end
+	t.equal(n, #tree)
+	local forth, back = collect(tree:each({5, 0}, {7, 5})), collect(tree:each({5, 0}, {7, 5}, true))
+	for i, key in ipairs(forth) do
+		t.equal(key, back[#back + 1 - i])
+		t.equal(key[1] >= 5 and (key[1] < 7 or key[1] == 7 and key[2] < 5), true)
+	end
+	t.equal(tree:count({5, 0}, {7, 4}), #forth)
+	t.equal(#collect(tree:each(nil, nil, true)), #tree)
+	tree:verify()
+	tree:save(t.path("tree"))
+	local saved = extmem.BTree(">IH", "<d4s", opts {path = t.path("tree")})
+	t.equal({saved:first()}, {tree:first()})
+	t.equal({saved:last()}, {tree:last()})
+	t.equal(tree:erase_range({5, 0}, {7, 5}), #forth)
+	t.equal(#tree, #saved - #forth)
+	local loaded = extmem.BTree("<Q", "<Q", opts())
+	loaded:load(extmem.Sorter("<QQ", opts {key = loaded.order}):push {{3, 9}, {1, 1}})
+	t.equal({loaded:get(3), loaded:get(1), #loaded}, {9, 1, 2})
+	local c = loaded:cursor()
+	t.equal({c:seek(2, extmem.core.EM_BTREE_GE), c:get(), c:next(), c:prev()}, {0, {3, 9}, nil, {3, 9}})
+	c:erase()
+	t.equal(#loaded, 1)
+end)
+
+t.test("log, contexts, statistics", function()
+	local lines = {}
+	local ctx <close> = extmem.Context {memory = "4M", dirs = {t.dir}, log = function(_, line) lines[#lines + 1] = line end}
+	extmem.sort({2, 1}, "<Q", {ctx = ctx})
+	t.equal(#lines > 0, true)
+	t.equal(ctx:memory(), 4 << 20)
+	local text <close> = extmem.Context("memory=8M,threads=1")
+	t.equal(text:threads(), 1)
+	t.equal(type(text:stats().reads), "number")
+	ctx:cancel()
+	t.raises("EM_ERR_CANCELED", extmem.sort, {2, 1}, "<Q", {ctx = ctx})
+end)

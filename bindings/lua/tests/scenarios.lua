@@ -1,0 +1,208 @@
+-- SPDX-License-Identifier: BSL-1.0
+-- The scenarios that the tests of all languages run: bindings/scenarios.txt.
+local extmem = require "extmem"
+local t = require "harness"
+local run = {}
+local FORMATS = {u64 = "<Q", i64 = "<q", u32 = "<I", i32 = "<i"}
+
+local function numbers(text)
+	local list = {}
+	for word in text:gmatch("[-%d]*%d") do
+		list[#list + 1] = word:sub(1, 1) == "-" and math.tointeger(word) or extmem.unsigned(word)
+	end
+	return list
+end
+local function words(text)
+	local list = {}
+	for word in text:gmatch("[^|]+") do
+		list[#list + 1] = word
+	end
+	return list
+end
+local function opts(t_)
+	t_ = t_ or {}
+	t_.ctx = t.ctx
+	return t_
+end
+local function sorter(format, many, more)
+	return extmem.Sorter(format, opts(more)):push(many)
+end
+local function drained(q)
+	local list = {}
+	for item in q:drain() do
+		list[#list + 1] = item
+	end
+	return list
+end
+local function fail()
+	error({mine = true})
+end
+
+function run.sort(spec, list)
+	return sorter(FORMATS[spec], numbers(list)):read()
+end
+function run.sort2(name, first, second, expected)
+	local a, b, pairs_, left, right = numbers(first), numbers(second), {}, {}, {}
+	for i in ipairs(a) do
+		pairs_[i] = {a[i], b[i]}
+	end
+	for i, pair in ipairs(sorter("<QQ", pairs_, {key = name}):read()) do
+		left[i], right[i] = pair[1], pair[2]
+	end
+	t.equal(left, numbers(expected))
+	return right
+end
+function run.unique(spec, list)
+	return sorter(FORMATS[spec], numbers(list), {unique = true}):read()
+end
+function run.top(spec, k, list)
+	return extmem.Top(FORMATS[spec], math.tointeger(k), opts()):push(numbers(list)):read()
+end
+function run.lines(keys, text)
+	return table.concat(sorter("lines", words(text), {key = keys}):read(), "|")
+end
+function run.heap(spec, list)
+	local q = extmem.PriorityQueue(FORMATS[spec], opts())
+	for _, n in ipairs(numbers(list)) do
+		q:push(n)
+	end
+	return drained(q)
+end
+function run.radix(list)
+	local q = extmem.RadixHeap("<Q", opts())
+	q:push_many(numbers(list))
+	return drained(q)
+end
+function run.late(pushes, pops, late)
+	local q = extmem.RadixHeap("<Q", opts())
+	q:push_many(numbers(pushes))
+	for _ = 1, pops do
+		q:pop()
+	end
+	q:push(numbers(late)[1])
+end
+function run.tree(keys, erased)
+	local tree, list = extmem.BTree("<Q", "<Q", opts()), {}
+	for _, key in ipairs(numbers(keys)) do
+		tree:put(key, 2 * key)
+	end
+	for _, key in ipairs(numbers(erased)) do
+		t.equal(tree:erase(key), true)
+	end
+	for key, value in pairs(tree) do
+		t.equal(value, 2 * key)
+		list[#list + 1] = key
+	end
+	return list
+end
+function run.range(keys, from, to)
+	local tree, list = extmem.BTree("<Q", nil, opts()), {}
+	for _, key in ipairs(numbers(keys)) do
+		tree:put(key)
+	end
+	for key in tree:each(numbers(from)[1], numbers(to)[1]) do
+		list[#list + 1] = key
+	end
+	return list
+end
+function run.vector(list)
+	local path, bytes = t.path("vector"), {}
+	do
+		local v <close> = extmem.Vector("<Q", opts {path = path, mode = "w"})
+		v:push_many(numbers(list))
+		v:flush()
+	end
+	local data = io.open(path, "rb"):read("a")
+	for at = 1, #data, 8 do
+		bytes[#bytes + 1] = string.unpack("<I8", data, at)
+	end
+	local v <close> = extmem.Vector("<Q", opts {path = path, mode = "r"})
+	local items = {}
+	for item in v:each() do
+		items[#items + 1] = item
+	end
+	t.equal(items, numbers(list))
+	return bytes
+end
+function run.callback(where)
+	local s = extmem.Sorter("<Q", opts {run_records = 1000, [where] = fail})
+	local ok, e
+	-- Progress is told five times a second at least: so this goes on until that is so.
+	repeat
+		ok, e = pcall(function()
+			s:push(t.random(8 * 300000))
+			if where ~= "progress" then
+				s:finish()
+			end
+		end)
+	until not ok
+	t.equal(e, {mine = true})
+	s:push({1})
+end
+function run.full(limit, n)
+	local ctx <close> = extmem.Context {memory = "4M", scratch_max = math.tointeger(limit)}
+	local s = extmem.Sorter("<Q", {ctx = ctx})
+	s:push(t.random(8 * n))
+	s:finish()
+end
+function run.memory(limit)
+	return extmem.Context {memory = math.tointeger(limit)}
+end
+function run.closed(what)
+	local make = {sorter = extmem.Sorter, vector = extmem.Vector, tree = extmem.BTree, heap = extmem.PriorityQueue}
+	local x = what == "tree" and make.tree("<Q", nil, opts()) or make[what]("<Q", opts())
+	x:close()
+	x:close()
+	t.equal(x:closed(), true)
+	if what == "tree" then
+		return x:get(1)
+	end
+	return x:push(what == "sorter" and {1} or 1)
+end
+function run.misorder(list)
+	local s = sorter("<Q", numbers(list))
+	t.raises("EM_ERR_STATE", s.next_batch, s)
+	return s:read()
+end
+function run.reentry(what)
+	local failed, s
+	s = extmem.Sorter("<Q", opts {run_records = 1000, progress = function()
+		local ok, e = pcall(s[what], s, {1})
+		failed = failed or not ok and e
+	end})
+	repeat
+		s:push(("\0"):rep(8 * 300000))
+	until failed
+	error(failed, 0)
+end
+-- A batch is a copy, which nothing takes away.
+function run.batch(list)
+	local s = sorter("<Q", numbers(list)):finish()
+	local batch = s:next_batch()
+	t.equal(s:next_batch(), nil)
+	t.equal(#s:items(batch), #numbers(list))
+	return "copied"
+end
+function run.missing(name)
+	return extmem.sort_file(t.path(name), t.path("out"), opts())
+end
+
+for line in io.lines(os.getenv("EM_SRCDIR") .. "/bindings/scenarios.txt") do
+	local fields = {}
+	for field in (line .. "\t"):gmatch("([^\t]*)\t") do
+		fields[#fields + 1] = field
+	end
+	if line:sub(1, 1) ~= "#" then
+		local name, kind, expected = fields[1], fields[2], fields[#fields]
+		t.test(name, function()
+			local arguments = {table.unpack(fields, 3, #fields - 1)}
+			local f = assert(run[kind], "there is no scenario " .. kind)
+			if expected:sub(1, 1) == "!" and kind ~= "batch" then
+				t.raises(expected:sub(2), f, table.unpack(arguments))
+				return
+			end
+			local result = f(table.unpack(arguments))
+			t.equal(result, kind == "batch" and "copied" or type(result) == "string" and expected or numbers(expected))
+		end)
+	end
+end

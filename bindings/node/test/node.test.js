@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSL-1.0
+'use strict';
+// What is Node's own: buffers, exact numbers, exceptions, iterators, collection.
+const assert = require('node:assert');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { test } = require('node:test');
+const { Worker } = require('node:worker_threads');
+const extmem = require(process.env.EM_PACKAGE || '..');
+
+const ctx = new extmem.Context({ memory: '32M' });
+const folder = (fn) => () => {
+	const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'extmem-node-'));
+	try {
+		fn((name) => path.join(dir, name));
+	} finally {
+		fs.rmSync(dir, { recursive: true });
+	}
+};
+const up = (a, b) => a < b ? -1 : a > b ? 1 : 0;
+let state = 88172645463325252n;
+function random() {
+	state ^= BigInt.asUintN(64, state << 13n);
+	state ^= state >> 7n;
+	return state ^= BigInt.asUintN(64, state << 17n);
+}
+
+test('buffers with offsets', () => {
+	const whole = new ArrayBuffer(64);
+	const view = new BigUint64Array(whole, 16, 4);
+	view.set([4n, 2n ** 64n - 1n, 0n, 2n]);
+	const want = [0n, 2n, 4n, 2n ** 64n - 1n];
+	for (const data of [view, Buffer.from(whole, 16, 32), new DataView(whole, 16, 32), whole.slice(16, 48)]) {
+		const s = new extmem.Sorter('u64', { ctx });
+		assert.deepStrictEqual([...s.push(data)], want);
+	}
+	const s = new extmem.Sorter('u64', { ctx }).push(view);
+	const room = new BigUint64Array(whole, 8, 3);
+	assert.strictEqual(s.readInto(room), 3);
+	assert.deepStrictEqual([...room], want.slice(0, 3));
+	assert.deepStrictEqual([...new BigUint64Array(whole)].slice(1, 4), want.slice(0, 3));
+	assert.strictEqual(s.readInto(room), 1);
+	assert.strictEqual(s.readInto(room), 0);
+	assert.throws(() => new extmem.Sorter('u64', { ctx }).push(Buffer.alloc(7)), extmem.UsageError);
+	assert.throws(() => new extmem.Sorter('u64', { ctx }).push(new Float64Array(1)), TypeError);
+	assert.deepStrictEqual(extmem.sort(Float64Array.of(2, -1), { ctx }), Float64Array.of(-1, 2));
+});
+
+test('many numbers, read in pieces of any size', () => {
+	const all = BigUint64Array.from({ length: 200000 }, random);
+	const s = new extmem.Sorter('u64', { ctx, run_records: 5000 }).push(all);
+	const got = [];
+	for (let n = 1; ; n = n * 3 % 4099) {
+		const room = new BigUint64Array(n), k = s.readInto(room);
+		got.push(...room.subarray(0, k));
+		if (k === 0)
+			break;
+	}
+	assert.deepStrictEqual(got, [...all].sort(up));
+	assert.strictEqual(s.pushed, 200000);
+	assert(s.stats().phases.runs.seconds >= 0);
+});
+
+test('numbers are exact', () => {
+	const q = new extmem.PriorityQueue('u64', { ctx });
+	q.push(2n ** 64n - 1n);
+	q.push(7);
+	assert.throws(() => q.push(2 ** 53), RangeError);
+	assert.throws(() => q.push(-1n), RangeError);
+	assert.throws(() => q.push(2n ** 64n), RangeError);
+	assert.throws(() => q.push(0.5), RangeError);
+	assert.throws(() => new extmem.Vector('u8', { ctx }).push(256), RangeError);
+	assert.throws(() => new extmem.Vector('u8', { ctx }).push('1'), TypeError);
+	assert.deepStrictEqual([q.pop(), q.pop(), q.pop()], [7n, 2n ** 64n - 1n, undefined]);
+	const v = new extmem.Vector({ a: 'i64', b: 'f32', c: 'u8' }, { ctx });
+	v.push({ a: -(2n ** 63n), b: 0.5, c: 255 });
+	assert.deepStrictEqual(v.get(-1), { a: -(2n ** 63n), b: 0.5, c: 255 });
+	assert.throws(() => v.get(1), RangeError);
+	assert.throws(() => v.get(2n ** 70n), RangeError);
+});
+
+test('errors have their details', folder((at) => {
+	const e = (fn) => { try { fn(); } catch (x) { return x; } return assert.fail('nothing was thrown'); };
+	const missing = e(() => extmem.sortFile(at('none'), at('out'), { ctx }));
+	assert(missing instanceof extmem.NotFoundError && missing instanceof extmem.IOError && missing instanceof Error);
+	assert.deepStrictEqual([missing.code, missing.errno, missing.path], ['EM_ERR_NOENT', 2, at('none')]);
+	fs.writeFileSync(at('odd'), '12345');
+	assert.strictEqual(e(() => extmem.sortFile(at('odd'), at('out'), { ctx, records: 'u32' })).path, at('odd'));
+	assert.throws(() => new extmem.Sorter('u64', { ctx, nothing: 1 }), /nothing/);
+	assert.throws(() => new extmem.Sorter('u64', { ctx, memory: 'much' }), extmem.UsageError);
+	assert.throws(() => new extmem.Order('u64', 'field'), RangeError);
+	assert(fs.readdirSync(path.dirname(at('x'))).length === 1);
+}));
+
+test('files', folder((at) => {
+	fs.writeFileSync(at('a'), 'b,2\na,10\nc,1\n');
+	extmem.sortFile(at('a'), at('b'), { key: '-t, -k2,2nr', ctx });
+	assert.strictEqual(fs.readFileSync(at('b'), 'utf8'), 'a,10\nb,2\nc,1\n');
+	assert.strictEqual(extmem.checkFile(at('b'), { key: '-t, -k2,2nr', ctx }).first, null);
+	assert.strictEqual(String(extmem.checkFile(at('b'), { key: '-r', ctx }).first), 'b,2');
+	extmem.mergeFiles([at('b'), at('b')], at('c'), { ctx });
+	extmem.uniqueFile(at('c'), at('d'), { ctx, count: true });
+	assert.match(fs.readFileSync(at('d'), 'utf8'), /^2\ta,10\n2\tb,2\n2\tc,1\n$/);
+	extmem.topFile(at('c'), at('e'), 2, { ctx, key: '-r' });
+	assert.strictEqual(fs.readFileSync(at('e'), 'utf8'), 'c,1\nc,1\n');
+	const stats = extmem.shuffleFile(at('c'), at('f'), { ctx, seed: 3 });
+	assert.strictEqual(JSON.parse(JSON.stringify(stats)).phases.output.seconds, stats.phases.output.seconds);
+	assert.strictEqual(fs.readFileSync(at('f'), 'utf8').split('\n').sort().join(), ',a,10,a,10,b,2,b,2,c,1,c,1');
+	const s = new extmem.Sorter('lines', { ctx });
+	s.pushFile(at('f'));
+	s.writeFile(at('g'));
+	assert.strictEqual(fs.readFileSync(at('g'), 'utf8'), 'a,10\na,10\nb,2\nb,2\nc,1\nc,1\n');
+}));
+
+test('functions: keys of many records, comparisons, progress that stops', () => {
+	const by = (a) => BigUint64Array.from(a, (n) => 2n ** 64n - 1n - n);
+	assert.deepStrictEqual([...extmem.sort(BigUint64Array.of(1n, 3n, 2n), { ctx, key: by })], [3n, 2n, 1n]);
+	const cmp = (a, b) => b.n - a.n || up(a.m, b.m);
+	const pairs = [{ n: 1, m: 2 }, { n: 2, m: 1 }, { n: 2, m: 0 }];
+	assert.deepStrictEqual([...new extmem.Sorter({ n: 'u32', m: 'u32' }, { ctx, cmp }).push(pairs)],
+		[{ n: 2, m: 0 }, { n: 2, m: 1 }, { n: 1, m: 2 }]);
+	assert.throws(() => extmem.sort(BigUint64Array.of(1n, 2n), { ctx, key: () => new BigUint64Array(1) }), TypeError);
+	const s = new extmem.Sorter('u64', { ctx, run_records: 1000, progress: () => true });
+	assert.throws(() => { for (;;) s.push(new BigUint64Array(300000)); }, extmem.CanceledError);
+	const closing = new extmem.Sorter('u64', { ctx, run_records: 1000, progress: () => closing.close() });
+	assert.throws(() => { for (;;) closing.push(new BigUint64Array(300000)); }, (e) =>
+		['EM_ERR_CANCELED', 'EM_ERR_STATE'].includes(e.code));
+	assert(closing.closed);
+	// Inside of a function everything else can be used.
+	const inner = new extmem.Vector('u16', { ctx });
+	const nested = (a) => { inner.push(a.length); return a; };
+	assert.deepStrictEqual([...extmem.sort(BigUint64Array.of(2n, 1n), { ctx, key: nested })], [1n, 2n]);
+	assert(inner.length > 0 && inner.get(0) === 2);
+});
+
+test('containers', folder((at) => {
+	const v = new extmem.Vector('u32', { ctx, items: [5, 1, 4] });
+	assert.strictEqual(v.sort({ key: '-value' }), 3);
+	assert.deepStrictEqual([...v], [5, 4, 1]);
+	v.mutate((some) => some.forEach((n, i) => { some[i] = n + 1; }));
+	assert.deepStrictEqual(v.slice(1, 9), Uint32Array.of(5, 2));
+	assert.deepStrictEqual(v.readMany([2, 0]), Uint32Array.of(2, 6));
+	assert.deepStrictEqual([v.findIndex((n) => n < 3), v.findIndex((n) => n < 1), v.count((n) => n > 2)], [2, -1, 2]);
+	assert.throws(() => v.forEach(() => { throw new TypeError('mine'); }), TypeError);
+	const d = new extmem.Deque('i8', { ctx, items: [1, 2] });
+	d.unshift(-1);
+	assert.deepStrictEqual([[...d], d.pop(), d.shift(), d.length], [[-1, 1, 2], 2, -1, 1]);
+	const s = new extmem.Stack('u16', { ctx });
+	s.extend([1, 2, 3]);
+	assert.deepStrictEqual([s.peek(), s.pop(), [...s.popMany(9)], s.pop()], [3, 3, [1, 2], undefined]);
+	const f = new extmem.Queue(3, { ctx });
+	f.push(Buffer.from('abc'));
+	f.extend(Buffer.from('defghi'));
+	assert.deepStrictEqual([...f.drain()].map(String.bind(null)).length, 3);
+	const q = new extmem.PriorityQueue('u64', { ctx, stable: true });
+	q.extend([4n, 2n, 9n]);
+	assert.deepStrictEqual([q.pushpop(3n), [...q.popUntil(9n)], q.replace(1n), [...q.drain()]], [2n, [3n, 4n], 9n, [1n]]);
+	const t = new extmem.BTree('u32', 'f64', { ctx, entries: Array.from({ length: 1000 }, (_, i) => [i, i / 2]) });
+	assert.deepStrictEqual([...t.range(10, 13)], [[10, 5], [11, 5.5], [12, 6]]);
+	assert.deepStrictEqual([...t.range(10, 13, { reverse: true })].map(([k]) => k), [12, 11, 10]);
+	assert.deepStrictEqual([t.get(1000), t.has(1), t.count(5, 9), t.deleteRange(0, 998)], [undefined, true, 5, 998]);
+	const { records, found } = t.getMany([1, 999]);
+	assert.deepStrictEqual([records.length, [...found]], [24, [0, 1]]);
+	t.save(at('tree'));
+	const again = new extmem.BTree('u32', 'f64', { ctx, path: at('tree') });
+	again.verify();
+	assert.deepStrictEqual([...again], [[998, 499], [999, 499.5]]);
+	const c = t.cursor();
+	assert.deepStrictEqual([c.seek(998), c.next(), c.next(), c.seek(0, 'lt')], [[998, 499], [999, 499.5], undefined,
+		undefined]);
+	const sorter = new extmem.Sorter({ k: 'u32', v: 'f64' }, { ctx, key: 'k' }).push([{ k: 2, v: 1 }, { k: 1, v: 0 }]);
+	const loaded = new extmem.BTree('u32', 'f64', { ctx });
+	loaded.load(sorter.finish());
+	assert.deepStrictEqual([...loaded], [[1, 0], [2, 1]]);
+}));
+
+test('whatever is closed first, nothing crashes', () => {
+	for (let i = 0; i < 20; i++) {
+		const own = new extmem.Context({ memory: '16M' });
+		const tree = new extmem.BTree('u64', 0, { ctx: own, entries: [[1n], [2n]] });
+		const cursor = tree.cursor();
+		const list = [own, tree, cursor, tree.order].sort(() => Number(random() % 3n) - 1);
+		list.forEach((o) => { o.close(); });
+		assert.throws(() => cursor.next(), extmem.UsageError);
+		assert.throws(() => tree.get(1n), extmem.UsageError);
+	}
+});
+
+test('no leak over many', () => {
+	const used = ctx.stats().memory_used;
+	for (let i = 0; i < 20000; i++)
+		new extmem.Order('u64', null, { ctx }).close();
+	assert(ctx.stats().memory_used <= used);
+});
+
+test('what is forgotten is collected', async () => {
+	require('node:v8').setFlagsFromString('--expose-gc');
+	const gc = require('node:vm').runInNewContext('gc');
+	const own = new extmem.Context({ memory: '32M' });
+	const before = own.stats().memory_used;
+	for (let i = 0; i < 4; i++)
+		new extmem.Stack('u64', { ctx: own }).push(1n);
+	assert(own.stats().memory_used > before);
+	for (let i = 0; i < 100 && own.stats().memory_used > before; i++) {
+		gc();
+		await new Promise((resolve) => setTimeout(resolve, 5));
+	}
+	assert.strictEqual(own.stats().memory_used, before);
+	own.close();
+});
+
+test('threads of Node each have their own', async () => {
+	const code = `const extmem = require(${JSON.stringify(path.resolve(process.env.EM_PACKAGE || path.join(__dirname, '..')))});
+		const ctx = new extmem.Context({ memory: '16M' });
+		const key = (a) => a;
+		require('worker_threads').parentPort.postMessage([...extmem.sort(BigUint64Array.of(2n, 1n), { ctx, key })]);`;
+	const results = await Promise.all([1, 2].map(() => new Promise((resolve, reject) => {
+		const worker = new Worker(code, { eval: true });
+		worker.once('message', resolve);
+		worker.once('error', reject);
+	})));
+	assert.deepStrictEqual(results, [[1n, 2n], [1n, 2n]]);
+});

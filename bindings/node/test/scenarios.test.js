@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSL-1.0
+'use strict';
+// The scenarios that the tests of all languages run: bindings/scenarios.txt.
+const assert = require('node:assert');
+const crypto = require('node:crypto');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { test } = require('node:test');
+const extmem = require(process.env.EM_PACKAGE || '..');
+
+const MIB = 1 << 20;
+const numbers = (text) => text === '-' ? [] : text.split(' ').map(BigInt);
+const items = (spec, text) => numbers(text).map((n) => spec.endsWith('32') ? Number(n) : n);
+const sorter = (ctx, records, values, opts) => new extmem.Sorter(records, { ctx, ...opts }).push(values);
+
+class Mine extends Error {}
+function fail() {
+	throw new Mine('of the caller');
+}
+
+const random = (n) => new BigUint64Array(new Uint8Array(crypto.randomBytes(8 * n)).buffer);
+
+const run = {
+	sort: (ctx, dir, spec, values) => [...sorter(ctx, spec, items(spec, values))],
+	sort2(ctx, dir, key, first, second, expected) {
+		const b = numbers(second);
+		const pairs = [...sorter(ctx, { a: 'u64', b: 'u64' }, numbers(first).map((a, i) => ({ a, b: b[i] })), { key })];
+		assert.deepStrictEqual(pairs.map((p) => p.a), numbers(expected));
+		return pairs.map((p) => p.b);
+	},
+	unique: (ctx, dir, spec, values) => [...sorter(ctx, spec, items(spec, values), { unique: true })],
+	top: (ctx, dir, spec, k, values) => [...new extmem.Top(spec, Number(k), { ctx }).push(items(spec, values))],
+	lines: (ctx, dir, key, text) => [...sorter(ctx, 'lines', text.split('|'), { key })].join('|'),
+	heap(ctx, dir, spec, values) {
+		const q = new extmem.PriorityQueue(spec, { ctx });
+		items(spec, values).forEach((n) => q.push(n));
+		return Array.from({ length: q.length }, () => q.pop());
+	},
+	radix(ctx, dir, values) {
+		const h = new extmem.RadixHeap('u64', { ctx });
+		h.extend(numbers(values));
+		return Array.from({ length: h.length }, () => h.pop());
+	},
+	late(ctx, dir, pushes, pops, late) {
+		const h = new extmem.RadixHeap('u64', { ctx });
+		h.extend(numbers(pushes));
+		for (let i = 0; i < Number(pops); i++)
+			h.pop();
+		h.push(BigInt(late));
+	},
+	tree(ctx, dir, keys, erased) {
+		const value = (key) => BigInt.asUintN(64, 2n * key);
+		const t = new extmem.BTree('u64', 'u64', { ctx, entries: numbers(keys).map((key) => [key, value(key)]) });
+		numbers(erased).forEach((key) => assert(t.delete(key)));
+		for (const [key, v] of t)
+			assert.strictEqual(v, value(key));
+		return [...t.keys()];
+	},
+	range(ctx, dir, keys, from, to) {
+		const t = new extmem.BTree('u64', 0, { ctx, entries: numbers(keys).map((key) => [key]) });
+		return [...t.range(BigInt(from), BigInt(to))].map(([key]) => key);
+	},
+	vector(ctx, dir, values) {
+		const file = path.join(dir, 'vector');
+		const v = new extmem.Vector('u64', { ctx, path: file, items: numbers(values) });
+		v.flush();
+		v.close();
+		const data = fs.readFileSync(file);
+		const again = new extmem.Vector('u64', { ctx, path: file, mode: 'r' });
+		assert.deepStrictEqual([...again], numbers(values));
+		again.close();
+		return Array.from({ length: data.length / 8 }, (_, i) => data.readBigUInt64LE(8 * i));
+	},
+	callback(ctx, dir, where) {
+		const s = new extmem.Sorter('u64', { ctx, run_records: 1000, [where]: fail });
+		const data = random(300000);
+		assert.throws(() => {
+			// Progress is told five times a second at least: so this goes on until that is so.
+			do {
+				s.push(data);
+				if (where !== 'progress')
+					s.finish();
+			} while (true);
+		}, (e) => e instanceof Mine && e.message === 'of the caller');
+		s.push([1n]);
+	},
+	full(ctx, dir, limit, n) {
+		const own = new extmem.Context({ memory: 4 * MIB, scratch_max: limit });
+		try {
+			new extmem.Sorter('u64', { ctx: own }).push(random(Number(n))).finish();
+		} finally {
+			own.close();
+		}
+	},
+	memory(ctx, dir, limit) {
+		new extmem.Context({ memory: limit });
+	},
+	closed(ctx, dir, what) {
+		const [x, use] = {
+			sorter: [new extmem.Sorter('u64', { ctx }), (s) => s.push([1n])],
+			vector: [new extmem.Vector('u64', { ctx }), (v) => v.push(1n)],
+			tree: [new extmem.BTree('u64', 0, { ctx }), (t) => t.get(1n)],
+			heap: [new extmem.PriorityQueue('u64', { ctx }), (q) => q.push(1n)],
+		}[what];
+		x.close();
+		x[Symbol.dispose]();
+		assert(x.closed);
+		use(x);
+	},
+	misorder(ctx, dir, values) {
+		const s = sorter(ctx, 'u64', numbers(values));
+		assert.throws(() => s.nextBatch(), { code: 'EM_ERR_STATE' });
+		assert.throws(() => { s._done = true; s.readInto(new BigUint64Array(1)); }, { code: 'EM_ERR_STATE' });
+		s._done = false;
+		return [...s];
+	},
+	reentry(ctx, dir, what) {
+		const errors = [];
+		const progress = () => {
+			try {
+				s[what]([1n]);
+			} catch (e) {
+				errors.push(e);
+			}
+		};
+		const s = new extmem.Sorter('u64', { ctx, run_records: 1000, progress });
+		const data = random(300000);
+		while (!errors.length)
+			s.push(data);
+		throw errors[0];
+	},
+	batch(ctx, dir, values) {
+		const s = sorter(ctx, 'u64', numbers(values));
+		s.finish();
+		const batch = s.nextBatch();
+		assert.strictEqual(s.nextBatch(), null);
+		s.close();
+		// A copy.
+		assert.deepStrictEqual([...batch], numbers(values).sort((a, b) => a < b ? -1 : a > b));
+		throw new Error('copied');
+	},
+	missing: (ctx, dir, name) => extmem.sortFile(path.join(dir, name), path.join(dir, 'out'), { ctx }),
+};
+
+const CLASSES = {
+	EM_ERR_STATE: extmem.UsageError, EM_ERR_BUSY: extmem.UsageError, EM_ERR_RANGE: extmem.UsageError,
+	EM_ERR_NOSPACE: extmem.NoSpaceError, EM_ERR_NOENT: extmem.NotFoundError, EM_ERR_MEMLIMIT: extmem.MemoryLimitError,
+	EM_ERR_USER: extmem.CallbackError, EM_ERR_CANCELED: extmem.CanceledError,
+};
+
+const file = process.env.EM_SCENARIOS || path.join(__dirname, '../../scenarios.txt');
+let n = 0;
+for (const line of fs.readFileSync(file, 'ascii').split('\n')) {
+	if (!line || line.startsWith('#'))
+		continue;
+	const [name, kind, ...rest] = line.split('\t');
+	const expected = rest.pop();
+	n++;
+	test(name, () => {
+		const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'extmem-node-'));
+		const ctx = new extmem.Context({ memory: 16 * MIB });
+		try {
+			const call = () => run[kind](ctx, dir, ...rest, expected);
+			if (!expected.startsWith('!')) {
+				const got = call();
+				if (typeof got === 'string')
+					assert.strictEqual(got, expected);
+				else
+					assert.deepStrictEqual(got.map(BigInt), numbers(expected));
+			} else if (expected === '!') {
+				assert.throws(call, /copied/);
+			} else {
+				assert.throws(call, (e) => e.code === expected.slice(1) && e instanceof CLASSES[e.code]);
+			}
+		} finally {
+			ctx.close();
+			fs.rmSync(dir, { recursive: true });
+		}
+	});
+}
+test('all scenarios were there', () => assert(n > 30));

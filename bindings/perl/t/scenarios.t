@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSL-1.0
+# The scenarios that the tests of all languages run: bindings/scenarios.txt.
+use strict;
+use warnings;
+use Test::More;
+use File::Temp;
+use Extmem;
+
+my %format = (u64 => '<Q', i64 => '<q', u32 => '<I', i32 => '<i');
+my ($ctx, $dir);
+# 64 bits are exact as integers of Perl.
+sub numbers { return $_[0] eq '-' ? () : map { 0 + $_ } split ' ', $_[0] }
+sub sorter { my ($format, $many, @opts) = @_; return Extmem::Sorter->new($format, ctx => $ctx, @opts)->push($many) }
+sub drained { my ($it, @all) = shift; while (defined(my $x = $it->())) { push @all, $x } return \@all }
+sub fail_ { die {mine => 1} }
+sub random { my $n = shift; return pack 'V*', map { int rand 2**32 } 1 .. $n / 4 }
+sub error_is {
+	my ($name, $code) = @_;
+	is(eval { $code->(); 1 }, undef, "fails with $name");
+	is(ref $@ ? $@->name : $@, $name);
+	return;
+}
+
+my %run = (
+	sort  => sub { my ($spec, $list) = @_; return [sorter($format{$spec}, [numbers($list)])->read] },
+	sort2 => sub {
+		my ($name, $first, $second, $expected) = @_;
+		my @b = numbers($second);
+		my @pairs = sorter('<QQ', [map { [$_, shift @b] } numbers($first)], key => $name)->read;
+		is_deeply([map { $_->[0] } @pairs], [numbers($expected)]);
+		return [map { $_->[1] } @pairs];
+	},
+	unique => sub { my ($spec, $list) = @_; return [sorter($format{$spec}, [numbers($list)], unique => 1)->read] },
+	top => sub {
+		my ($spec, $k, $list) = @_;
+		return [Extmem::Top->new($format{$spec}, $k, ctx => $ctx)->push([numbers($list)])->read];
+	},
+	lines => sub { my ($keys, $text) = @_; return join '|', sorter('lines', [split /\|/, $text], key => $keys)->read },
+	heap  => sub {
+		my ($spec, $list) = @_;
+		my $q = Extmem::PriorityQueue->new($format{$spec}, ctx => $ctx);
+		$q->push($_) for numbers($list);
+		return drained($q->drain);
+	},
+	radix => sub {
+		my $q = Extmem::RadixHeap->new('<Q', ctx => $ctx);
+		$q->push_many([numbers($_[0])]);
+		return drained($q->drain);
+	},
+	late => sub {
+		my ($pushes, $pops, $late) = @_;
+		my $q = Extmem::RadixHeap->new('<Q', ctx => $ctx);
+		$q->push_many([numbers($pushes)]);
+		$q->pop for 1 .. $pops;
+		$q->push(numbers($late));
+	},
+	tree => sub {
+		my ($keys, $erased) = @_;
+		use integer;
+		my $tree = Extmem::BTree->new('<Q', '<q', ctx => $ctx);
+		$tree->put($_, 2 * $_) for numbers($keys);
+		ok($tree->erase($_)) for numbers($erased);
+		my ($it, @all) = $tree->each;
+		while (my ($key, $value) = $it->()) {
+			is($value, 2 * $key);
+			push @all, $key;
+		}
+		return \@all;
+	},
+	range => sub {
+		my ($keys, $from, $to) = @_;
+		my $tree = Extmem::BTree->new('<Q', undef, ctx => $ctx);
+		$tree->put($_) for numbers($keys);
+		my $it = $tree->each($from, $to);
+		return drained(sub { return scalar +($it->())[0] });
+	},
+	vector => sub {
+		my $path = "$dir/vector";
+		my $v = Extmem::Vector->new('<Q', path => $path, mode => 'w', ctx => $ctx);
+		$v->push_many([numbers($_[0])]);
+		$v->flush;
+		$v->close;
+		open my $f, '<:raw', $path or die;
+		local $/;
+		my $data = <$f>;
+		$v = Extmem::Vector->new('<Q', path => $path, mode => 'r', ctx => $ctx);
+		is_deeply(drained($v->each), [numbers($_[0])]);
+		return [unpack 'Q<*', $data];
+	},
+	callback => sub {
+		my $where = shift;
+		my $s = Extmem::Sorter->new('<Q', ctx => $ctx, run_records => 1000, $where => \&fail_);
+		# Progress is told five times a second at least: so this goes on until that is so.
+		1 while eval {
+			$s->push(random(8 * 100000));
+			$s->finish if $where ne 'progress';
+			1;
+		};
+		is_deeply($@, {mine => 1});
+		$s->push([1]);
+	},
+	full => sub {
+		my ($limit, $n) = @_;
+		my $s = Extmem::Sorter->new('<Q', ctx => Extmem::Context->new(memory => '4M', scratch_max => $limit));
+		$s->push(random(8 * $n));
+		$s->finish;
+	},
+	memory => sub { Extmem::Context->new(memory => $_[0]) },
+	closed => sub {
+		my $class = {sorter => 'Sorter', vector => 'Vector', tree => 'BTree', heap => 'PriorityQueue'}->{$_[0]};
+		my $x = "Extmem::$class"->new('<Q', $class eq 'BTree' ? undef : (), ctx => $ctx);
+		$x->close;
+		$x->close;
+		ok($x->closed);
+		return $class eq 'BTree' ? $x->get(1) : $x->push($class eq 'Sorter' ? [1] : 1);
+	},
+	misorder => sub {
+		my $s = sorter('<Q', [numbers($_[0])]);
+		error_is('EM_ERR_STATE', sub { $s->call('next') });
+		return [$s->read];
+	},
+	reentry => sub {
+		my $what = shift;
+		my ($s, $failed);
+		$s = Extmem::Sorter->new('<Q', ctx => $ctx, run_records => 1000, progress => sub {
+			eval { $s->$what([1]); 1 } or $failed //= $@;
+			return 0;
+		});
+		$s->push("\0" x 2400000) until $failed;
+		$s->close;
+		die $failed;
+	},
+	# A batch is a copy, which nothing takes away.
+	batch => sub {
+		my $s = sorter('<Q', [numbers($_[0])]);
+		my $batch = $s->next_batch;
+		is($s->next_batch, undef);
+		is_deeply($s->items($batch), [sort { $a <=> $b } numbers($_[0])]);
+		return 'copied';
+	},
+	missing => sub { Extmem::sort_file("$dir/$_[0]", "$dir/out", ctx => $ctx) },
+);
+
+open my $f, '<', "$ENV{EM_SRCDIR}/bindings/scenarios.txt" or die;
+while (my $line = <$f>) {
+	next if $line =~ /^#/;
+	chomp $line;
+	my ($name, $kind, @arguments) = split /\t/, $line;
+	my $expected = pop @arguments;
+	$dir = File::Temp->newdir;
+	$ctx = Extmem::Context->new(memory => '16M');
+	subtest $name => sub {
+		if ($expected =~ /^!(\w+)$/) {
+			error_is($1, sub { $run{$kind}->(@arguments) });
+			return;
+		}
+		my $result = $run{$kind}->(@arguments);
+		is_deeply($result, $kind eq 'batch' ? 'copied' : ref $result ? [numbers($expected)] : $expected);
+	};
+	$ctx->close;
+}
+done_testing();

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: BSL-1.0
+# frozen_string_literal: true
+
+# What is particular to Ruby, or not in the scenarios.
+require_relative 'harness'
+require 'pathname'
+
+def some(count, most = 1_000_000) = Array.new(count) { rng.rand(most) }
+
+check('blocks close, each and Enumerable') do
+  kept = nil
+  equal(Extmem::Sorter.open('<Q', ctx: ctx) { |s| (kept = s).push([3, 1, 2]).map { |n| n * 2 } }, [2, 4, 6])
+  equal(kept.closed?, true)
+  fails('EM_ERR_STATE') { kept.to_a }
+  equal(Extmem::Sorter.new('<Q', ctx: ctx).push([3, 1, 2]).each.next, 1)
+  equal(Extmem::Sorter.new('<Q', ctx: ctx).push([3, 1, 2]).each_slice(2).to_a, [[1, 2], [3]])
+end
+
+check('formats') do
+  items = [[1, -2, 3.5, 'abc'], [255, -32_768, -0.25, "x\0z"]]
+  ['<Bhd3s', '>Bhd3s', '=B2xh d3s'].each do |format|
+    q = Extmem::Queue.new(format, ctx: ctx)
+    q.push_many(items)
+    equal(q.pop_many, items)
+    equal(q.pop, nil)
+  end
+  q = Extmem::Queue.new('<B', ctx: ctx)
+  [256, -1, 1.5, '1', [], nil, 2**64, :x].each { |bad| fails(ArgumentError) { q << bad } }
+  equal(q.size, 0)
+  q = Extmem::Queue.new('>q', ctx: ctx)
+  edges = [-2**63, 2**63 - 1, -1, 0, 2**62, -2**62]
+  q.push_many(edges)
+  [2**63, -2**63 - 1, 2**70].each { |bad| fails(ArgumentError) { q << bad } }
+  equal(q.items(q.pop_packed), edges)
+  q = Extmem::Queue.new('<Q', ctx: ctx)
+  q.push_many([2**64 - 1, 2**63, 0])
+  [2**64, -1].each { |bad| fails(ArgumentError) { q << bad } }
+  equal(q.pop_many, [2**64 - 1, 2**63, 0])
+  ['', '<', 'Z', 'Q0B', '-1', '<Q|Q|Q'].each { |bad| fails(ArgumentError) { Extmem::Queue.new(bad, ctx: ctx) } }
+end
+
+check('sorting against sort') do
+  [0, 1, 2, 1000, 50_000].each do |count|
+    list = some(count)
+    equal(Extmem.sort(list, '<q', ctx: ctx, run_records: 7777), list.sort)
+    equal(Extmem.sort(list.pack('q<*'), '<q', ctx: ctx), list.sort.pack('q<*'))
+  end
+  list = some(1000)
+  equal(Extmem.sort(list, '<q', ctx: ctx, key: ->(many) { many.map { |n| 1_000_000 - n } }), list.sort.reverse)
+  equal(Extmem.sort(list, '<q', ctx: ctx, key: ->(many) { many.pack('Q*') }), list.sort)
+  equal(Extmem.sort(list, '<q', ctx: ctx) { |a, b| b <=> a }, list.sort.reverse)
+end
+
+check('functions that give nonsense, raise, leave') do
+  [[], [1], [1, 'x', 3], 'short', 5, nil, {}].each do |bad|
+    fails(ArgumentError) { Extmem.sort([3, 1, 2], '<Q', ctx: ctx, key: ->(_) { bad }) }
+  end
+  fails(ArgumentError) { Extmem.sort([3, 1, 2], '<Q', ctx: ctx) { 'x' } }
+  fails(KeyError) { Extmem.sort([3, 1, 2], '<Q', ctx: ctx) { raise KeyError } }
+  equal(catch(:out) { Extmem.sort([3, 1, 2], '<Q', ctx: ctx) { throw :out, 5 } }, 5)
+  equal(Extmem.sort([3, 1, 2], '<Q', ctx: ctx) { break 6 }, 6)
+  equal(->(s) { s.sort([3, 1, 2], '<Q', ctx: ctx) { return 7 } }.call(Extmem), 7)
+  fails(SystemExit) { Extmem.sort([3, 1, 2], '<Q', ctx: ctx) { exit 3 } }
+  v = Extmem::Vector.new('<Q', ctx: ctx)
+  v.push_many([1, 2, 3])
+  equal(v.each_chunk { break 8 }, 8)
+  equal(v.to_a, [1, 2, 3])
+  # Nothing of that is left.
+  equal(Extmem.sort([3, 1, 2], '<Q', ctx: ctx) { |a, b| a <=> b }, [1, 2, 3])
+end
+
+check('a function that collects, closes and calls') do
+  s = Extmem::Sorter.new('<Q', ctx: ctx) do |a, b|
+    GC.start if rng.rand(3).zero?
+    Extmem.sort([2, 1], '<Q', ctx: ctx) { |c, d| c <=> d }
+    a <=> b
+  end
+  equal(s.push([3, 1, 2]).to_a, [1, 2, 3])
+  t = nil
+  t = Extmem::Sorter.new('<Q', ctx: ctx) { |a, b| t.close || a <=> b }
+  fails(Extmem::Error) { t.push([2, 1]).to_a }
+  equal(t.closed?, true)
+  # Data that changes while it is pushed.
+  data = rng.bytes(1_600_000)
+  u = Extmem::Sorter.new('<Q', ctx: ctx, run_records: 1000) do |a, b|
+    data.clear
+    a <=> b
+  end
+  copy = data.dup
+  equal(u.push(data).to_a, copy.unpack('Q<*').sort)
+end
+
+check('collected in any order') do
+  20.times do
+    own = Extmem::Context.new(memory: '4M')
+    tree = Extmem::BTree.new('<Q', '<Q', ctx: own)
+    tree[1] = 2
+    objects = [own, tree, tree.cursor, Extmem::Sorter.new('<Q', ctx: own, progress: ->(*) { tree && false }),
+               Extmem::Vector.new('<Q', ctx: own), Extmem::PriorityQueue.new('<Q', ctx: own)]
+    until objects.empty?
+      objects.delete_at(rng.rand(objects.size))
+      GC.start
+    end
+  end
+  GC.start
+  used = ctx.memory_used
+  5000.times do
+    s = Extmem::Sorter.new('<Q', ctx: ctx)
+    s << 1
+    fails('EM_ERR_MEMLIMIT') { Extmem::Sorter.new('<Q', ctx: ctx, memory: 1) }
+    s.close
+  end
+  GC.start
+  equal(ctx.memory_used < used + 50_000, true)
+  # What looks at itself is collected: few of many are left, as some may still be on the stack.
+  200.times do |i|
+    s = nil
+    s = Extmem::Sorter.new('<Q', ctx: ctx, progress: ->(*) { s && false })
+    GC.start if i % 20 == 19
+  end
+  GC.start
+  equal(ObjectSpace.each_object(Extmem::Sorter).count < 100, true)
+end
+
+check('errors') do
+  e = fails(Extmem::NotFoundFailure) { Extmem.sort_file(path('none'), path('out'), ctx: ctx) }
+  equal([e.name, e.path, e.errno, e.message.include?('none')], ['EM_ERR_NOENT', path('none'), 2, true])
+  path('bad', 'x' * 12)
+  fails(Extmem::DataError) { Extmem.sort_file(path('bad'), path('out'), records: '<Q', ctx: ctx) }
+  [{ nonsense: 1 }, { memory: 'much' }, { memory: [] }, { flags: -1 }, { progress: 1 }, { 'flags' => 1 }].each do |bad|
+    fails(StandardError) { Extmem::Sorter.new('<Q', ctx: ctx, **bad) }
+  end
+  fails(ArgumentError) { Extmem::Sorter.new('<Q', ctx: ctx).push('1234567') }
+  fails('EM_ERR_RANGE') { Extmem::Sorter.new('<Q', key: 'u64le@1', ctx: ctx) }
+  [ctx.handle, 5, nil, Object.new].each { |bad| fails(ArgumentError) { Extmem::Core.em_sorter_finish(bad) } }
+  fails(ArgumentError) { Extmem::Core.em_sorter_finish }
+  fails(TypeError) { Extmem::Handle.new }
+end
+
+check('files') do
+  a = Pathname(path('a', "b,2\na,10\nc,1\n"))
+  stats = Extmem.sort_file(a, path('b'), key: '-t, -k2,2n', ctx: ctx)
+  equal(File.read(path('b')), "c,1\nb,2\na,10\n")
+  equal([stats[:records_in], stats[:json].include?('"records_in": 3')], [3, true])
+  Extmem.merge_files([path('b'), path('b')], path('c'), key: '-t, -k2,2n', ctx: ctx)
+  equal(File.read(path('c')), "c,1\nc,1\nb,2\nb,2\na,10\na,10\n")
+  Extmem.unique_file(path('c'), path('d'), count: true, ctx: ctx)
+  equal(File.read(path('d')), "2\ta,10\n2\tb,2\n2\tc,1\n")
+  Extmem.top_file(a, path('e'), 1, start: 1, ctx: ctx)
+  equal(File.read(path('e')), "b,2\n")
+  Extmem.shuffle_file(a, path('f'), seed: 1, ctx: ctx)
+  Extmem.sort_file(path('f'), path('f'), ctx: ctx)
+  equal(File.read(path('f')), "a,10\nb,2\nc,1\n")
+  equal(Extmem.check_file(a, ctx: ctx)[:first], 'a,10')
+  equal(Extmem.check_file(path('f'), ctx: ctx)[:first], nil)
+  path('csv', %(2,"x\ny"\n1,z\n))
+  Extmem.sort_file(path('csv'), path('csv'), key: '--csv -k1,1n', ctx: ctx)
+  equal(File.read(path('csv')), %(1,z\n2,"x\ny"\n))
+  s = Extmem::Sorter.new('lines', key: '-r', ctx: ctx)
+  s.push_file(a)
+  s << 'zz'
+  s.write_file(path('g'))
+  equal(File.read(path('g')), "zz\nc,1\nb,2\na,10\n")
+  s.clear
+  equal(s.push(['y', '', 'x']).to_a, ['y', 'x', ''])
+end
+
+check('vector') do
+  model = some(1000)
+  v = Extmem::Vector.new('<I', ctx: ctx)
+  v.push_many(model)
+  equal(v.to_a, model)
+  v[4] = model[4] = 7
+  v << (model << 8).last
+  equal([v[4], v[-1], v[1001], v[-1002], v.size], [7, 8, nil, nil, 1001])
+  equal(v.items(v.read(998)), model[998..])
+  equal(v.values_at(4, 0, 1000), model.values_at(4, 0, 1000))
+  v.write(1, model[1, 2] = [1, 2])
+  equal(v.find_index { |n| n == 2 } <= 2, true)
+  equal(v.find_index { false }, nil)
+  equal(v.count_if { true }, 1001)
+  seen = []
+  v.each_chunk { |at, items| equal(at, seen.size) && seen.concat(items) || seen.concat(items) }
+  equal(seen, model)
+  v.map_chunks! { |_, items| items.map(&:succ) }
+  equal(v.to_a, model.map(&:succ))
+  v.sort!('-f0')
+  equal(v.to_a, model.map(&:succ).sort.reverse)
+  v.shuffle!(3)
+  v.sort! { |a, b| b <=> a }
+  v.reverse!
+  equal(v.to_a, model.map(&:succ).sort)
+  equal([v.min, v.include?(9)], [2, v.to_a.include?(9)])
+  v.clear
+  equal(v.empty?, true)
+end
+
+check('deque, stack, queue against arrays') do
+  d = Extmem::Deque.new('<q', ctx: ctx)
+  model = []
+  2000.times do
+    item = rng.rand(1000)
+    case rng.rand(5)
+    when 0 then d.unshift(item) && model.unshift(item)
+    when 1, 2 then d.push(item) && model.push(item)
+    when 3 then equal(d.shift, model.shift)
+    else equal(d.pop, model.pop)
+    end
+  end
+  equal(d.to_a, model)
+  s = Extmem::Stack.new('<q', ctx: ctx)
+  s.push_many([1, 2, 3])
+  equal([s.peek, s.pop, s.pop_many(9), s.size, s.stats[:records]], [3, 3, [1, 2], 0, 0])
+  q = Extmem::Queue.new(8, ctx: ctx)
+  q << 'abcdefgh'
+  q.push_many('12345678')
+  equal([q.front, q.back, q.pop, q.pop_packed(5)], %w[abcdefgh 12345678 abcdefgh 12345678])
+  fails(ArgumentError) { q << 'short' }
+end
+
+check('priority queues') do
+  q = Extmem::PriorityQueue.new('<qI', key: '-f0', stable: true, ctx: ctx)
+  list = Array.new(1000) { |i| [rng.rand(50), i] }
+  list.each { |item| q << item }
+  list.sort_by! { |n, i| [-n, i] }
+  equal(q.top, list.first)
+  first = q.pop_until([40, 0])
+  equal(first, list.take_while { |n, _| n > 40 })
+  equal(q.pushpop([99, 1]), [99, 1])
+  equal(q.items(q.next_batch).first, list[first.size])
+  r = Extmem::RadixHeap.new('>IH', key: 'f1', ctx: ctx)
+  r.push_many([[1, 7], [2, 3]])
+  equal([r.pop, r.last, r.top], [[2, 3], 3, [1, 7]])
+end
+
+check('tree against a hash') do
+  tree = Extmem::BTree.new('>IH', '<d4s', ctx: ctx)
+  model = {}
+  1000.times do
+    key = [rng.rand(20), rng.rand(10)]
+    if rng.rand(3).zero?
+      equal(tree.delete(key), !model.delete(key).nil?)
+    else
+      tree[key] = model[key] = [rng.rand, 'four']
+    end
+    equal([tree[key], tree.key?(key)], [model[key], model.key?(key)])
+  end
+  all = model.sort
+  equal([tree.to_a, tree.size], [all, all.size])
+  equal(tree.reverse_each.to_a, all.reverse)
+  forth = all.select { |key, _| (key <=> [5, 0]) >= 0 && (key <=> [7, 5]).negative? }
+  equal(tree.range([5, 0], [7, 5]).to_a, forth)
+  equal(tree.range([5, 0], [7, 5], back: true).to_a, forth.reverse)
+  equal(tree.count([5, 0], [7, 4]), forth.size)
+  tree.verify
+  tree.save(path('tree'))
+  saved = Extmem::BTree.new('>IH', '<d4s', path: path('tree'), ctx: ctx)
+  equal([saved.first_pair, saved.last_pair, saved.to_a], [all.first, all.last, all])
+  equal(tree.erase_range([5, 0], [7, 5]), forth.size)
+  loaded = Extmem::BTree.new('<Q', '<Q', ctx: ctx)
+  loaded.load(Extmem::Sorter.new('<QQ', key: loaded.order, ctx: ctx).push([[3, 9], [1, 1]]))
+  equal([loaded[3], loaded[1], loaded[2], loaded.size], [9, 1, nil, 2])
+  c = loaded.cursor
+  equal([c.seek(2, Extmem::Core::EM_BTREE_GE), c.get, c.next, c.prev], [0, [3, 9], nil, [3, 9]])
+  c.erase
+  equal([loaded.shift, loaded.pop, loaded.size], [[1, 1], nil, 0])
+end
+
+check('log, contexts, statistics') do
+  lines = []
+  own = Extmem::Context.new(memory: '4M', dirs: [Harness.dir], log: ->(_, line) { lines << line })
+  Extmem.sort([2, 1], '<Q', ctx: own)
+  equal(lines.empty?, false)
+  equal([own.memory, Extmem::Context.new('memory=8M,threads=1').threads], [4 << 20, 1])
+  own.cancel
+  fails(Extmem::CanceledError) { Extmem.sort([2, 1], '<Q', ctx: own) }
+  own.close
+end
+
+check('threads go on') do
+  done = false
+  ticks = 0
+  ticker = Thread.new { (ticks += 1) && sleep(0.001) until done }
+  path('in', rng.bytes(16 << 20))
+  before = ticks
+  Extmem.sort_file(path('in'), path('in'), records: '<Q', ctx: ctx)
+  equal(ticks > before, true)
+  done = true
+  ticker.join
+  # Many threads, each with objects of its own.
+  sums = Array.new(4) { |i| Thread.new { Extmem.sort((0..20_000).map { |n| (n * 7919 + i) % 20_011 }, '<Q', ctx: ctx).sum } }
+  equal(sums.map(&:value).all?(&:positive?), true)
+end
+
+check('one thread at a time') do
+  tree = Extmem::BTree.new('<Q', '<Q', ctx: ctx)
+  told = []
+  8.times.map do |k|
+    Thread.new do
+      20.times do |i|
+        tree.upsert_many(Array.new(500) { |j| [k * 10_000 + i * 500 + j, i] })
+      rescue Extmem::UsageError => e
+        told << e.name
+      end
+    end
+  end.each(&:join)
+  equal(told - ['EM_ERR_BUSY'], [])
+  tree.verify
+end
+
+check('signals, and what other threads raise') do
+  s = Extmem::Sorter.new('<Q', ctx: ctx, run_records: 1000)
+  data = "\1" * (1 << 24)
+  fails(Interrupt) do
+    Thread.new(Thread.current) { |main| sleep(0.2) && main.raise(Interrupt) }
+    loop { s.push(data) }
+  end
+  t = Thread.new { loop { s.clear && s.push(data) } }
+  sleep 0.2
+  t.kill
+  t.join
+  s.close
+  s = Extmem::Sorter.new('<Q', ctx: ctx, run_records: 1000)
+  canceled = Thread.new { sleep(0.2) && s.cancel }
+  fails(Extmem::CanceledError) { loop { s.push(data) } }
+  canceled.join
+end

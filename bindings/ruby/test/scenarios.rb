@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSL-1.0
+# frozen_string_literal: true
+
+# The scenarios that the tests of all languages run: bindings/scenarios.txt.
+require_relative 'harness'
+
+# Each kind is a method.
+module Scenarios
+  module_function
+
+  FORMATS = { 'u64' => '<Q', 'i64' => '<q', 'u32' => '<I', 'i32' => '<i' }.freeze
+  class Mine < StandardError; end
+
+  def numbers(text) = text == '-' ? [] : text.split.map { |word| Integer(word, 10) }
+  def sorter(format, many, **opts) = Extmem::Sorter.new(format, ctx: ctx, **opts).push(many)
+  def bytes(count) = rng.bytes(count)
+
+  def sort(spec, list) = sorter(FORMATS[spec], numbers(list)).to_a
+
+  def sort2(name, first, second, expected)
+    pairs = sorter('<QQ', numbers(first).zip(numbers(second)), key: name).to_a
+    equal(pairs.map(&:first), numbers(expected))
+    pairs.map(&:last)
+  end
+
+  def unique(spec, list) = sorter(FORMATS[spec], numbers(list), unique: true).to_a
+  def top(spec, count, list) = Extmem::Top.new(FORMATS[spec], count.to_i, ctx: ctx).push(numbers(list)).to_a
+  def lines(keys, text) = sorter('lines', text.split('|'), key: keys).to_a.join('|')
+
+  def heap(spec, list)
+    q = Extmem::PriorityQueue.new(FORMATS[spec], ctx: ctx)
+    numbers(list).each { |n| q << n }
+    q.drain.to_a
+  end
+
+  def radix_heap(list)
+    q = Extmem::RadixHeap.new('<Q', ctx: ctx)
+    q.push_many(numbers(list))
+    q
+  end
+
+  def radix(list) = radix_heap(list).drain.to_a
+
+  def late(pushes, pops, late)
+    q = radix_heap(pushes)
+    pops.to_i.times { q.pop }
+    q.push(late.to_i)
+  end
+
+  def tree(keys, erased)
+    tree = Extmem::BTree.new('<Q', '<Q', ctx: ctx)
+    numbers(keys).each { |key| tree[key] = 2 * key % 2**64 }
+    numbers(erased).each { |key| equal(tree.delete(key), true) }
+    tree.each { |key, value| equal(value, 2 * key % 2**64) }
+    tree.map(&:first)
+  end
+
+  def range(keys, from, to)
+    tree = Extmem::BTree.new('<Q', ctx: ctx)
+    numbers(keys).each { |key| tree << key }
+    tree.range(from.to_i, to.to_i).map(&:first)
+  end
+
+  def vector(list)
+    file = path('vector')
+    Extmem::Vector.open('<Q', path: file, mode: 'w', ctx: ctx) do |v|
+      v.push_many(numbers(list))
+      v.flush
+    end
+    Extmem::Vector.open('<Q', path: file, mode: 'r', ctx: ctx) { |v| equal(v.to_a, numbers(list)) }
+    File.binread(file).unpack('Q<*')
+  end
+
+  def callback(where)
+    s = Extmem::Sorter.new('<Q', ctx: ctx, run_records: 1000, where.to_sym => ->(*) { raise Mine })
+    fails(Mine) do
+      # Progress is told five times a second at least: so this goes on until that is so.
+      loop do
+        s.push(bytes(8 * 300_000))
+        s.finish if where != 'progress'
+      end
+    end
+    s.push([1])
+  end
+
+  def full(limit, count)
+    s = Extmem::Sorter.new('<Q', ctx: Extmem::Context.new(memory: '4M', scratch_max: limit.to_i))
+    s.push(bytes(8 * count.to_i)).finish
+  end
+
+  def memory(limit) = Extmem::Context.new(memory: limit.to_i)
+
+  def closed(what)
+    name = { 'sorter' => :Sorter, 'vector' => :Vector, 'tree' => :BTree, 'heap' => :PriorityQueue }[what]
+    x = Extmem.const_get(name).new('<Q', ctx: ctx)
+    2.times { x.close }
+    equal(x.closed?, true)
+    what == 'tree' ? x[1] : x << 1
+  end
+
+  def misorder(list)
+    s = sorter('<Q', numbers(list))
+    fails('EM_ERR_STATE') { s.next_batch }
+    s.to_a
+  end
+
+  def reentry(what)
+    failed = nil
+    s = nil
+    progress = lambda do |*|
+      s.send(what, [1])
+    rescue Extmem::Error => e
+      failed = e
+      false
+    end
+    s = Extmem::Sorter.new('<Q', ctx: ctx, run_records: 1000, progress: progress)
+    s.push("\0" * 2_400_000) until failed
+    raise failed
+  end
+
+  # A batch is a copy, which nothing takes away.
+  def batch(list)
+    s = sorter('<Q', numbers(list)).finish
+    batch = s.next_batch
+    equal(s.next_batch, nil)
+    equal(s.items(batch), numbers(list).sort)
+    'copied'
+  end
+
+  def missing(name) = Extmem.sort_file(path(name), path('out'), ctx: ctx)
+end
+
+File.foreach(File.join(ENV.fetch('EM_SRCDIR'), 'bindings/scenarios.txt'), chomp: true) do |line|
+  next if line.start_with?('#')
+
+  name, kind, *arguments, expected = line.split("\t")
+  check(name) do
+    if expected.start_with?('!EM')
+      fails(expected[1..]) { Scenarios.send(kind, *arguments) }
+    else
+      result = Scenarios.send(kind, *arguments)
+      equal(result, kind == 'batch' ? 'copied' : result.is_a?(Array) ? Scenarios.numbers(expected) : expected)
+    end
+  end
+end

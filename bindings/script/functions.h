@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * Functions of the caller's, which the library calls on the thread that called it.
+ *
+ * Each has a body that makes its arguments, calls, and takes the result.  emb_run() of the port runs it so that
+ * nothing jumps out: an error is kept, the function says that it failed, the library stops, and when its call returns
+ * the same error is raised again (emb_status()).  From then on no function is called any more.
+ */
+#ifndef EMB_SCRIPT_FUNCTIONS_H
+#define EMB_SCRIPT_FUNCTIONS_H
+
+#include "objects.h"
+
+/** What a body works on; not all of it is used by each. */
+struct emb_job {
+	struct emb_fn *f;
+	const void *a, *b;
+	void *data;
+	uint64_t number, total, n;
+	uint64_t *keys;
+	int64_t result;
+	uint32_t phase;
+	int change;
+	const char *text;
+};
+
+static int emb_do(int (*body)(emb_env *, struct emb_job *), struct emb_job *job)
+{
+	struct emb_away away;
+	int r;
+
+	emb_put_away(&away);
+	r = emb_run(away.now.env, body, job);
+	emb_put_back(&away);
+	return r;
+}
+
+/** A record as the function sees it. */
+static emb_value emb_seen(emb_env *env, const struct emb_fn *f, const void *record)
+{
+	return f->shape ? emb_item_out(env, f->shape, (const char *)record)
+		: emb_from_bytes(env, record, (size_t)f->record_bytes);
+}
+
+static int emb_cmp_body(emb_env *env, struct emb_job *j)
+{
+	emb_value argv[2], r;
+
+	argv[0] = emb_seen(env, j->f, j->a);
+	argv[1] = emb_seen(env, j->f, j->b);
+	return emb_call_fn(env, j->f, 2, argv, &r) || emb_i64_of(env, r, &j->result) ? -1 : 0;
+}
+
+static int emb_cmp(const void *a, const void *b, void *user)
+{
+	struct emb_job j = { 0 };
+
+	j.f = (struct emb_fn *)user;
+	j.a = a;
+	j.b = b;
+	if (emb_do(emb_cmp_body, &j))
+		return EM_CMP_ERROR;
+	return j.result < 0 ? -1 : j.result > 0;
+}
+
+/** Keys from what a function gave: 8 bytes for each, as the machine has them, or a list of n numbers. */
+static int emb_key_body(emb_env *env, struct emb_job *j)
+{
+	emb_value v = emb_many_out(env, j->f->shape, (const char *)j->a, j->n, j->f->record_bytes), r;
+	const char *bytes;
+	size_t size = 0;
+	uint64_t i;
+	int mark;
+
+	if (emb_call_fn(env, j->f, 1, &v, &r))
+		return -1;
+	if (emb_list_size(env, r) == (int64_t)j->n) {
+		mark = emb_mark(env);
+		for (i = 0; i < j->n; i++) {
+			if (emb_u64_of(env, emb_list_get(env, r, i), &j->keys[i]))
+				return -1;
+			emb_reset(env, mark);
+		}
+		return 0;
+	}
+	if (!emb_is_bytes(env, r) || !(bytes = emb_bytes_of(env, r, &size)) || size != j->n * 8)
+		return emb_wrong(env, "the function of the keys is to give a number, or 8 bytes, for each of %llu records",
+				 (unsigned long long)j->n);
+	memcpy(j->keys, bytes, size);
+	return 0;
+}
+
+static int emb_key(const void *records, size_t n, uint64_t *keys, void *user)
+{
+	struct emb_job j = { 0 };
+
+	j.f = (struct emb_fn *)user;
+	j.a = records;
+	j.n = n;
+	j.keys = keys;
+	return emb_do(emb_key_body, &j);
+}
+
+/** Records may be changed by giving others of the same size. */
+static int emb_visit_body(emb_env *env, struct emb_job *j)
+{
+	const size_t bytes = (size_t)(j->n * j->f->record_bytes);
+	emb_value argv[2], r;
+	const char *changed;
+	size_t size = 0;
+
+	argv[0] = emb_from_u64(env, j->number);
+	argv[1] = emb_many_out(env, j->f->shape, (const char *)j->data, j->n, j->f->record_bytes);
+	if (emb_call_fn(env, j->f, 2, argv, &r))
+		return -1;
+	if (!j->change || emb_is_nil(env, r))
+		return 0;
+	if (j->f->shape && emb_list_size(env, r) == (int64_t)j->n)
+		return emb_many_in(env, j->f->shape, 0, r, (char *)j->data, j->n, j->f->record_bytes);
+	if (!emb_is_bytes(env, r) || !(changed = emb_bytes_of(env, r, &size)) || size != bytes)
+		return emb_wrong(env, "the function is to give %llu records, or nothing", (unsigned long long)j->n);
+	memcpy(j->data, changed, bytes);
+	return 0;
+}
+
+static int emb_visit(void *user, uint64_t i, void *records, uint64_t n, int change)
+{
+	struct emb_job j = { 0 };
+
+	j.f = (struct emb_fn *)user;
+	j.number = i;
+	j.data = records;
+	j.n = n;
+	j.change = change;
+	return emb_do(emb_visit_body, &j);
+}
+
+static int emb_vector_visit(void *user, uint64_t i, const void *records, uint64_t n)
+{
+	return emb_visit(user, i, (void *)(uintptr_t)records, n, 0);
+}
+
+static int emb_vector_change(void *user, uint64_t i, void *records, uint64_t n)
+{
+	return emb_visit(user, i, records, n, 1);
+}
+
+static int emb_test_body(emb_env *env, struct emb_job *j)
+{
+	emb_value v = emb_seen(env, j->f, j->a), r;
+
+	if (emb_call_fn(env, j->f, 1, &v, &r))
+		return -1;
+	j->result = emb_is_true(env, r);
+	return 0;
+}
+
+static int emb_vector_test(void *user, const void *record)
+{
+	struct emb_job j = { 0 };
+
+	j.f = (struct emb_fn *)user;
+	j.a = record;
+	return emb_do(emb_test_body, &j) ? 0 : (int)j.result;
+}
+
+static int emb_disorder_body(emb_env *env, struct emb_job *j)
+{
+	emb_value argv[2], r;
+
+	argv[0] = emb_from_u64(env, j->number);
+	argv[1] = emb_from_bytes(env, j->a, (size_t)j->n);
+	return emb_call_fn(env, j->f, 2, argv, &r);
+}
+
+static void emb_disorder(void *user, uint64_t number, const void *record, size_t n)
+{
+	struct emb_job j = { 0 };
+
+	j.f = (struct emb_fn *)user;
+	j.number = number;
+	j.a = record;
+	j.n = n;
+	(void)emb_do(emb_disorder_body, &j);
+}
+
+/** Without a function it is there for signals, which interrupt. */
+static int emb_progress_body(emb_env *env, struct emb_job *j)
+{
+	emb_value argv[3], r;
+
+	if (emb_interrupted(env))
+		return -1;
+	if (!j->f)
+		return 0;
+	argv[0] = emb_from_text(env, em_phase_name(j->phase));
+	argv[1] = emb_from_u64(env, j->number);
+	argv[2] = emb_from_u64(env, j->total);
+	if (emb_call_fn(env, j->f, 3, argv, &r))
+		return -1;
+	j->result = emb_is_true(env, r);
+	return 0;
+}
+
+static int emb_progress(void *user, uint32_t phase, uint64_t done, uint64_t total)
+{
+	struct emb_job j = { 0 };
+
+	j.f = (struct emb_fn *)user;
+	j.phase = phase;
+	j.number = done;
+	j.total = total;
+	return emb_do(emb_progress_body, &j) || j.result != 0;
+}
+
+static int emb_log_body(emb_env *env, struct emb_job *j)
+{
+	emb_value argv[2], r;
+
+	argv[0] = emb_from_i64(env, j->result);
+	argv[1] = emb_from_text(env, j->text);
+	return emb_call_fn(env, j->f, 2, argv, &r);
+}
+
+/** What goes wrong in it is the error of the call that logs, if that can fail. */
+static void emb_log(void *user, int32_t level, const char *line)
+{
+	struct emb_job j = { 0 };
+
+	if (emb_collecting || !emb_now.env)
+		return;
+	j.f = (struct emb_fn *)user;
+	j.result = level;
+	j.text = line;
+	(void)emb_do(emb_log_body, &j);
+}
+
+#endif

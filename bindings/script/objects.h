@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * Handles, calls and functions of the caller's, for Lua, Perl, Ruby and Tcl alike.
+ *
+ * Each of these languages has a port.h with its values (values.h); all that decides something is here.  An
+ * interpreter may leave a function by longjmp() wherever it makes a value.  So a wrapper owns nothing: memory for the
+ * time of a call is the interpreter's, and handles are in use only while the library works, when nobody jumps.
+ *
+ * Call order in a wrapper: emb_begin(); emb_take() for each handle; conversions of the other arguments; emb_unmoved();
+ * emb_enter(), the call, emb_leave() (EMB_WORK of a port); results.  Whatever calls back into the language
+ * puts away the state of the call, and puts it back: emb_away(), emb_back().
+ */
+#ifndef EMB_SCRIPT_OBJECTS_H
+#define EMB_SCRIPT_OBJECTS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "script/shape.h"
+
+/** A function of the caller's, with what is to be known of its records. */
+struct emb_fn {
+	emb_kept callable;
+	uint64_t record_bytes;   /**< Of records that it gets. */
+	struct emb_shape *shape; /**< Or NULL: it gets bytes. */
+	emb_handle *owner;       /**< Who keeps it, as a handle does with its progress; NULL: nobody but the library. */
+};
+
+/** What a language has of an object. */
+struct emb_handle {
+	void *object;                /**< NULL: it is closed. */
+	const struct emb_kind *kind;
+	const void *owner;           /**< The thread that is inside: the address of its emb_call. */
+	uint32_t refs;               /**< The value of the language, parts of it, calls in progress. */
+	uint32_t uses;               /**< Calls in progress. */
+	int closing;                 /**< To be closed when there are none. */
+	uint64_t record_bytes;       /**< Of its records ... */
+	uint64_t key_bytes;          /**< ... and of keys; 0: it has none. */
+	struct emb_shape *shape;     /**< Of its records, or NULL: they are bytes. */
+	struct emb_fn *keep;         /**< Its progress, or NULL. */
+	emb_handle *whole;           /**< What it is a part of (a cursor of its tree), or NULL. */
+	emb_handle *late, *next;     /**< Parts that were collected while somebody was inside. */
+};
+
+#define EMB_HANDLES 8
+
+/** The call in progress, of this thread; what all languages know of it is emb_call. */
+struct emb_now {
+	emb_env *env;
+	unsigned serial;                                 /**< Changes with each call. */
+	int fresh;                                       /**< No argument was seen yet. */
+	int brief;                                       /**< It is about one record, or only tells something. */
+	uint32_t n;
+	struct { emb_handle *h; void *object; } in[EMB_HANDLES];
+	emb_handle *first;                               /**< The receiver. */
+	emb_handle *held;                                /**< The same: its memory stays until the next call. */
+	struct emb_shape *shape;                         /**< Of records of the object that is made ... */
+	struct emb_fn *keep;                             /**< ... and what it is to keep. */
+};
+
+#ifdef __cplusplus
+static thread_local struct emb_now emb_now;
+static thread_local int emb_collecting; /* The interpreter frees things: it cannot be called. */
+#else
+static __thread struct emb_now emb_now;
+static __thread int emb_collecting;
+#endif
+
+/* Errors. */
+
+/** The call failed: the exception is pending. */
+static void emb_raise(emb_env *env, em_status status)
+{
+	const em_errinfo e = *emb_failed(status);
+	const uint64_t done = emb_call.done ? *emb_call.done : 0;
+
+	emb_throw(env, &e, emb_call.done ? &done : NULL);
+}
+
+/** A failure that the binding finds: -1. */
+static int emb_refuse(emb_env *env, em_status status, const char *text)
+{
+	memset(&emb_call.detail, 0, sizeof emb_call.detail);
+	emb_call.detail.status = status;
+	emb_call.detail.offset = UINT64_MAX;
+	strncpy(emb_call.detail.text, text, sizeof emb_call.detail.text - 1);
+	emb_raise(env, status);
+	emb_call.detail.status = 0;
+	return -1;
+}
+
+/** What the status of a call means: 0, or -1 with a pending exception. */
+static int emb_status(emb_env *env, em_status status)
+{
+	emb_call.status = status;
+	emb_call.outputs = 0;
+	if (emb_reraise(env))
+		return -1;
+	if (status >= 0)
+		return 0;
+	emb_raise(env, status);
+	return -1;
+}
+
+/** Is there a value to tell?  A status that is positive takes the place of results: the first is nil. */
+static int emb_tells(void)
+{
+	return emb_call.status == EM_OK;
+}
+
+/* Functions of the caller's. */
+
+static void emb_fn_free(void *user)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+
+	if (!f)
+		return;
+	emb_unkeep(emb_now.env, f);
+	emb_shape_unref(f->shape);
+	free(f);
+}
+
+static struct emb_fn *emb_fn_new(emb_env *env, emb_value callable, uint64_t record_bytes)
+{
+	struct emb_fn *f;
+
+	if (!emb_is_function(env, callable)) {
+		emb_wrong(env, "a function is wanted here");
+		return NULL;
+	}
+	f = (struct emb_fn *)calloc(1, sizeof *f);
+	if (!f) {
+		emb_refuse(env, EM_ERR_NOMEM, "there is no memory for a function");
+		return NULL;
+	}
+	f->record_bytes = record_bytes;
+	emb_keep(env, f, callable);
+	return f;
+}
+
+/* Handles. */
+
+static void emb_unref(emb_handle *h)
+{
+	while (h && --h->refs == 0) {
+		emb_handle *whole = h->whole;
+
+		emb_shape_unref(h->shape);
+		free(h);
+		h = whole;
+	}
+}
+
+/** Is somebody inside it, or what it is a part of?  Then it is told which of these is the farthest. */
+static emb_handle *emb_inside(emb_handle *h)
+{
+	emb_handle *busy = NULL;
+
+	for (; h; h = h->whole) {
+		if (h->uses > 0 && !h->kind->shared)
+			busy = h;
+	}
+	return busy;
+}
+
+/** Close what it has; nobody is inside. */
+static void emb_shut(emb_env *env, emb_handle *h)
+{
+	emb_env *before = emb_now.env;
+	void *object = h->object;
+
+	h->object = NULL;
+	emb_now.env = env;
+	if (object)
+		h->kind->close(object);
+	emb_fn_free(h->keep);
+	h->keep = NULL;
+	emb_now.env = before;
+}
+
+/** Close it, or when the call in progress ends: 0, or -1 with an exception. */
+static int emb_close(emb_env *env, emb_handle *h)
+{
+	if (!h->object || h->closing)
+		return 0;
+	if (h->uses > 0) {
+		h->closing = 1;
+		if (h->kind->cancel)
+			h->kind->cancel(h->object);
+		return 0;
+	}
+	if (emb_inside(h))
+		return emb_refuse(env, EM_ERR_BUSY, "a call is in progress on what it is a part of");
+	emb_shut(env, h);
+	return 0;
+}
+
+static int emb_closed(const emb_handle *h)
+{
+	return !h->object || h->closing;
+}
+
+/** The value of the language is gone. */
+static void emb_drop(emb_env *env, emb_handle *h)
+{
+	emb_handle *busy = h->object ? emb_inside(h) : NULL;
+
+	if (busy == h || (h->object && h->uses > 0)) {
+		h->closing = 1;
+	} else if (busy) {
+		h->next = busy->late;
+		busy->late = h;
+		return;
+	} else {
+		emb_shut(env, h);
+	}
+	emb_unref(h);
+}
+
+/** A handle for an object that a call has made; it takes over what is to be kept.  NULL with an exception. */
+static emb_handle *emb_handle_new(emb_env *env, void *object, const struct emb_kind *kind)
+{
+	emb_handle *h = (emb_handle *)calloc(1, sizeof *h);
+
+	if (!h) {
+		kind->close(object);
+		emb_refuse(env, EM_ERR_NOMEM, "there is no memory for a handle");
+		return NULL;
+	}
+	h->object = object;
+	h->kind = kind;
+	h->refs = 1;
+	h->record_bytes = kind->record_bytes ? kind->record_bytes(object)
+		: emb_call.order_bytes ? emb_call.order_bytes : emb_call.record_bytes;
+	h->key_bytes = kind->key_bytes ? kind->key_bytes(object) : emb_call.key_bytes;
+	h->keep = emb_now.keep;
+	if (h->keep)
+		h->keep->owner = h;
+	emb_now.keep = NULL;
+	h->whole = kind->part ? emb_now.first : NULL;
+	if (h->whole)
+		h->whole->refs++;
+	h->shape = h->whole ? h->whole->shape : emb_now.shape;
+	if (h->shape)
+		h->shape->refs++;
+	return h;
+}
+
+/* Calls. */
+
+/** What is made has records of this shape; it is held as long as the call lasts. */
+static void emb_set_shape(struct emb_shape *shape)
+{
+	struct emb_shape *before = emb_now.shape;
+
+	if (shape)
+		shape->refs++;
+	emb_now.shape = shape;
+	emb_shape_unref(before);
+}
+
+/** A wrapper begins; returns what emb_unmoved() asks for. */
+static unsigned emb_begin(emb_env *env)
+{
+	if (!emb_now.fresh) {
+		emb_end();
+		emb_now.serial++;
+		emb_now.fresh = 1;
+		emb_now.brief = 0;
+		emb_now.n = 0;
+		emb_now.env = env;
+		emb_unref(emb_now.held);
+		emb_now.first = emb_now.held = NULL;
+		emb_fn_free(emb_now.keep);
+		emb_now.keep = NULL;
+		emb_set_shape(NULL);
+	}
+	emb_now.env = env;
+	return emb_now.serial;
+}
+
+/** Nobody may use it now: 0; otherwise -1 with an exception. */
+static int emb_usable(emb_env *env, emb_handle *h)
+{
+	emb_handle *w;
+
+	if (emb_closed(h))
+		return emb_refuse(env, EM_ERR_STATE, "it is closed");
+	for (w = h; w; w = w->whole) {
+		if (w->uses > 0 && !w->kind->shared && w->owner != &emb_call)
+			return emb_refuse(env, EM_ERR_BUSY, "another thread is inside a call on it");
+	}
+	return 0;
+}
+
+/** The handle that an argument is, or NULL with an exception. */
+static emb_handle *emb_take(emb_env *env, emb_value v, const struct emb_kind *kind)
+{
+	emb_handle *h = emb_handle_of(env, v);
+
+	emb_now.fresh = 0;
+	if (!h || h->kind != kind) {
+		emb_wrong(env, "a handle of an %s is wanted here", kind->name);
+		return NULL;
+	}
+	if (emb_usable(env, h))
+		return NULL;
+	if (emb_now.n == EMB_HANDLES) {
+		emb_wrong(env, "there are too many handles");
+		return NULL;
+	}
+	emb_now.in[emb_now.n].h = h;
+	emb_now.in[emb_now.n++].object = h->object;
+	if (kind == &emb_kind_em_order) {
+		emb_call.order_bytes = em_order_record_size((em_order *)h->object);
+		emb_set_shape(h->shape);
+	}
+	if (!emb_call.kind) {
+		emb_call.kind = kind;
+		emb_call.object = h->object;
+		emb_call.record_bytes = h->record_bytes;
+		emb_call.key_bytes = h->key_bytes ? h->key_bytes : h->record_bytes;
+		emb_now.first = h;
+	}
+	return h;
+}
+
+/** All arguments are there: has converting them called something else?  0, or -1 with an exception. */
+static int emb_unmoved(emb_env *env, unsigned serial)
+{
+	return emb_now.serial == serial ? 0
+		: emb_refuse(env, EM_ERR_BUSY, "an argument called the library when it was looked at");
+}
+
+/** Use the handles: 0, or -1 with an exception. */
+static int emb_enter(emb_env *env)
+{
+	emb_handle *w;
+	uint32_t i;
+
+	emb_now.fresh = 0;
+	for (i = 0; i < emb_now.n; i++) {
+		if (emb_now.in[i].h->object != emb_now.in[i].object)
+			return emb_refuse(env, EM_ERR_STATE, "it is closed");
+		if (emb_usable(env, emb_now.in[i].h))
+			return -1;
+	}
+	for (i = 0; i < emb_now.n; i++) {
+		emb_now.in[i].h->refs++;
+		for (w = emb_now.in[i].h; w; w = w->whole) {
+			if (w->uses++ == 0)
+				w->owner = &emb_call;
+		}
+	}
+	return 0;
+}
+
+static void emb_leave_one(emb_env *env, emb_handle *h)
+{
+	emb_handle *w, *late;
+
+	for (w = h; w; w = w->whole) {
+		if (--w->uses > 0)
+			continue;
+		while ((late = w->late)) {
+			w->late = late->next;
+			emb_shut(env, late);
+			/* It holds what it is a part of, as the caller does. */
+			emb_unref(late);
+		}
+		if (w->closing)
+			emb_shut(env, w);
+	}
+	emb_unref(h);
+}
+
+static void emb_leave(emb_env *env)
+{
+	const uint32_t n = emb_now.n;
+	uint32_t i;
+
+	if (n > 0 && !emb_now.held) {
+		emb_now.held = emb_now.first;
+		emb_now.held->refs++;
+	}
+	emb_now.n = 0;
+	for (i = 0; i < n; i++)
+		emb_leave_one(env, emb_now.in[i].h);
+}
+
+/** Leave without the call: it is tried again (n stays). */
+static void emb_pause(emb_env *env)
+{
+	const uint32_t n = emb_now.n;
+
+	emb_leave(env);
+	emb_now.n = n;
+}
+
+/** A function of the caller's is about to run, which may call the library again. */
+struct emb_away {
+	struct emb_call call;
+	struct emb_now now;
+	void *temps;
+};
+
+static void emb_put_away(struct emb_away *a)
+{
+	a->call = emb_call;
+	a->now = emb_now;
+	a->temps = emb_temps_away();
+	emb_now.fresh = 0;
+	emb_now.keep = NULL;
+	emb_now.held = NULL;
+	emb_now.shape = NULL;
+	emb_now.n = 0;
+}
+
+static void emb_put_back(const struct emb_away *a)
+{
+	const unsigned serial = emb_now.serial;
+	struct emb_fn *keep = emb_now.keep;
+
+	emb_unref(emb_now.held);
+	emb_set_shape(NULL);
+	emb_call = a->call;
+	emb_now = a->now;
+	emb_temps_back(a->temps);
+	/* Numbers of calls are never used again; a call that was left in the middle leaves nothing. */
+	emb_now.serial = serial;
+	emb_fn_free(keep);
+}
+
+#endif

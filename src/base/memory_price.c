@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* memory_price.c -- see memory_price.h. */
+#include "base/memory_price.h"
+
+#include "base/context.h"
+#include "base/memory.h"
+#include "base/meter.h"
+
+#define STEP ((size_t)4 << 20)
+#define CHEAP 0.5               /* nanoseconds of the processor for a byte */
+
+/* Nanoseconds for a byte that is used for the first time. */
+static double price_of(volatile char *bytes, size_t n)
+{
+	const uint64_t begin = emi_thread_ns();
+	size_t at;
+
+	for (at = 0; at < n; at += EMI_PAGE)
+		bytes[at] = 0;
+	return (double)(emi_thread_ns() - begin) / (double)n;
+}
+
+int emi_memory_is_cheap(em_ctx *ctx)
+{
+	char *tried = emi_buffer_alloc(ctx, EMI_PRICE_BYTES, NULL);
+	size_t at = 0;
+
+	if (tried == NULL)
+		return 0;
+	while (at < EMI_PRICE_BYTES && price_of(tried + at, STEP) < CHEAP)
+		at += STEP;
+	emi_buffer_free(ctx, tried, EMI_PRICE_BYTES);
+	return at == EMI_PRICE_BYTES;
+}
