@@ -20,6 +20,7 @@ EM_OPTIONS(em_btree_load_opts)
 EM_OPTIONS(em_file_opts)
 EM_OPTIONS(em_disks_opts)
 EM_OPTIONS(em_block_pool_opts)
+EM_OPTIONS(em_cache_opts)
 
 %apply em_sort_stats *EM_SORT_STATS { em_sort_stats *stats };
 EM_TOLD(em_sort_plan_info, info)
@@ -34,6 +35,7 @@ EM_TOLD(em_btree_stats, stats)
 EM_TOLD(em_io_stats, stats)
 EM_TOLD(em_disks_stats, stats)
 EM_TOLD(em_block_pool_stats, stats)
+EM_TOLD(em_cache_stats, stats)
 
 /* Records of the receiver's size, side by side; room for them. */
 %apply (const void *EM_RECORDS, uint64_t EM_N) { (const void *records, uint64_t n) };
@@ -78,6 +80,13 @@ EM_TOLD(em_block_pool_stats, stats)
 %apply const char *EM_PATH { const char *path, const char *output };
 %apply (const char *const *EM_PATHS, uint32_t EM_N) { (const char *const *inputs, uint32_t ninputs) };
 
+/* Streams that become a part of the one that is made, and are no longer the caller's. */
+#ifdef SWIGPYTHON
+%apply em_stream *EM_INPUT { em_stream *in, em_stream *a, em_stream *b };
+%apply (em_stream *const *EM_INPUTS, uint32_t EM_N) { (em_stream *const *inputs, uint32_t n) };
+#endif
+%apply (const char *const *EM_PATHS, uint32_t EM_N) { (const char *const *paths, uint32_t n) };
+
 /* Keys. */
 %apply (const em_key *EM_KEY_LIST, uint32_t EM_N) { (const em_key *keys, uint32_t n) };
 %apply (const em_text_key *EM_TEXT_KEYS, uint32_t EM_N) { (const em_text_key *keys, uint32_t n) };
@@ -106,3 +115,39 @@ static em_status emb_block_pool_read(em_block_pool *p, em_bid bid, void *buf, si
 %}
 %apply void **EM_LENT { void **buf };
 %apply void *EM_RETURNED { void *buf };
+
+/* Blocks of a cache are pinned for as long as they are copied. */
+%rename(em_cache_read) emb_cache_read;
+%rename(em_cache_write) emb_cache_write;
+%{
+static em_status emb_cache_copied(const void *buf, size_t bytes)
+{
+	return bytes == emb_call.record_bytes && buf ? EM_OK : EM_ERR_INVAL;
+}
+
+static em_status emb_cache_read(em_cache *c, em_bid bid, void *buf, size_t bytes)
+{
+	void *block;
+	em_status st = emb_cache_copied(buf, bytes);
+
+	if (!st)
+		st = em_cache_get(c, bid, EM_CACHE_READ, &block);
+	if (st)
+		return st;
+	memcpy(buf, block, bytes);
+	return em_cache_unpin(c, block, 0);
+}
+
+static em_status emb_cache_write(em_cache *c, em_bid bid, const void *buf, size_t bytes)
+{
+	void *block;
+	em_status st = emb_cache_copied(buf, bytes);
+
+	if (!st)
+		st = em_cache_get(c, bid, EM_CACHE_FRESH, &block);
+	if (st)
+		return st;
+	memcpy(block, buf, bytes);
+	return em_cache_unpin(c, block, 1);
+}
+%}

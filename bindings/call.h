@@ -32,6 +32,7 @@ struct emb_kind {
 	const char *name;                                /**< "em_sorter" */
 	int shared;                                      /**< Any number of threads may use it. */
 	int part;                                        /**< It is one with what it was made of. */
+	int watched;                                     /**< By a function of progress: that can stop it. */
 	void (*close)(void *object);
 	void (*cancel)(void *object);                    /**< NULL: it cannot be. */
 	void (*error)(const void *object, em_errinfo *); /**< NULL: it keeps no detail. */
@@ -42,7 +43,7 @@ struct emb_kind {
 /** Fields of structs, by name: tables of them are made by fields.awk. */
 enum {
 	EMB_U32, EMB_I32, EMB_U64, EMB_DOUBLE, EMB_TEXT, EMB_TEXTS, EMB_ERRINFO, EMB_FORMAT, EMB_SORT, EMB_ORDER,
-	EMB_POOL, EMB_POLICY, EMB_PROGRESS, EMB_DISKS, EMB_LOG
+	EMB_POOL, EMB_POLICY, EMB_PROGRESS, EMB_DISKS, EMB_LOG, EMB_PLACEMENT
 };
 
 struct emb_field {

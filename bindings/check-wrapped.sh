@@ -35,7 +35,7 @@ if [ -s "$work/missing" ]; then
 	bad=1
 fi
 # em_block_pool_read is wrapped by what replaces it.
-grep -E -f "$work/ignored" "$work/wrapped" | grep -v -x em_block_pool_read >"$work/both" || true
+grep -E -f "$work/ignored" "$work/wrapped" | grep -v -x -e em_block_pool_read >"$work/both" || true
 if [ -s "$work/both" ]; then
 	echo "check-wrapped: $language wraps what names.i leaves out:"
 	cat "$work/both"

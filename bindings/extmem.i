@@ -77,6 +77,9 @@
 %apply (void *EM_ROOM, uint64_t EM_N) { (void *records, uint64_t n) };
 em_status emb_read(em_sorter *EM_READ, void *records, uint64_t n, uint64_t *got);
 #else
+%include "extmem/stream.h"
+%include "extmem/stream_nodes.h"
+%include "extmem/stream_containers.h"
 %include "extmem/sys/backend.h"
 %include "extmem/sys/file.h"
 /* Memory of requests, which keep it. */
@@ -87,6 +90,14 @@ em_status emb_read(em_sorter *EM_READ, void *records, uint64_t n, uint64_t *got)
 %include "extmem/sys/block.h"
 %include "extmem/sys/pool.h"
 %clear (void *buf, size_t bytes);
+%clear (const void *buf, size_t bytes);
 %apply (void *EM_BUF, size_t EM_NBYTES) { (void *buf, size_t bytes) };
+%apply (const void *EM_BYTES, size_t EM_NBYTES) { (const void *buf, size_t bytes) };
+%rename(em_stream_iterate) emb_stream_iterate;
+em_status emb_stream_iterate(em_stream **out, em_ctx *ctx, uint64_t record_bytes, uint64_t count, PyObject *iterator,
+			     em_errinfo *err);
 em_status emb_block_pool_read(em_block_pool *p, em_bid bid, void *buf, size_t bytes);
+%include "extmem/sys/cache.h"
+em_status emb_cache_read(em_cache *c, em_bid bid, void *buf, size_t bytes);
+em_status emb_cache_write(em_cache *c, em_bid bid, const void *buf, size_t bytes);
 #endif

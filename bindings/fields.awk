@@ -17,6 +17,8 @@ BEGIN {
 	kind["const em_order *"] = "ORDER"
 	kind["struct em_block_pool *"] = "POOL"
 	kind["const struct em_policy *"] = "POLICY"
+	kind["const em_policy *"] = "POLICY"
+	kind["const struct em_placement *"] = "PLACEMENT"
 	kind["em_progress_fn"] = "PROGRESS"
 	kind["em_log_fn"] = "LOG"
 	kind["const struct em_disk_opts *const *"] = "DISKS"

@@ -55,6 +55,9 @@ EMB_CLOSE(em_btree_cursor)
 EMB_ERROR(em_btree_cursor)
 EMB_CLOSE(em_btree_loader)
 EMB_ERROR(em_btree_loader)
+EMB_CLOSE(em_stream)
+EMB_ERROR(em_stream)
+EMB_BYTES(em_stream, record_bytes)
 EMB_CLOSE(em_disks)
 EMB_ERROR(em_disks)
 EMB_CLOSE(em_file)
@@ -63,15 +66,19 @@ EMB_ERROR(em_request)
 EMB_CLOSE(em_block_pool)
 EMB_ERROR(em_block_pool)
 EMB_CANCEL(em_block_pool)
+EMB_CLOSE(em_cache)
+EMB_ERROR(em_cache)
+EMB_CANCEL(em_cache)
 EMB_CANCEL(em_ctx)
 
 #define EMB_NAME(t) static const struct emb_kind emb_kind_##t
-#define EMB_KIND(t, s, p, c, e, r, k) EMB_NAME(t) = { #t, s, p, emb_close_##t, c, e, r, k };
+#define EMB_KIND(t, s, p, c, e, r, k) EMB_NAME(t) = { #t, s, p, 0, emb_close_##t, c, e, r, k };
+#define EMB_WATCHED(t, s, p, c, e, r, k) EMB_NAME(t) = { #t, s, p, 1, emb_close_##t, c, e, r, k };
 
 EMB_KIND(em_ctx, 1, 0, emb_cancel_em_ctx, NULL, NULL, NULL)
 EMB_KIND(em_order, 1, 0, NULL, NULL, emb_record_size_em_order, NULL)
-EMB_KIND(em_sorter, 0, 0, emb_cancel_em_sorter, emb_error_em_sorter, NULL, NULL)
-EMB_KIND(em_top, 0, 0, emb_cancel_em_top, emb_error_em_top, NULL, NULL)
+EMB_WATCHED(em_sorter, 0, 0, emb_cancel_em_sorter, emb_error_em_sorter, NULL, NULL)
+EMB_WATCHED(em_top, 0, 0, emb_cancel_em_top, emb_error_em_top, NULL, NULL)
 EMB_KIND(em_vector, 0, 0, emb_cancel_em_vector, emb_error_em_vector, emb_record_bytes_em_vector, NULL)
 EMB_KIND(em_vector_reader, 0, 1, NULL, emb_error_em_vector_reader, NULL, NULL)
 EMB_KIND(em_vector_writer, 0, 1, NULL, emb_error_em_vector_writer, NULL, NULL)
@@ -84,9 +91,11 @@ EMB_KIND(em_radix_heap, 0, 0, emb_cancel_em_radix_heap, emb_error_em_radix_heap,
 EMB_KIND(em_btree, 0, 0, emb_cancel_em_btree, emb_error_em_btree, emb_record_bytes_em_btree, emb_key_bytes_em_btree)
 EMB_KIND(em_btree_cursor, 0, 1, NULL, emb_error_em_btree_cursor, NULL, NULL)
 EMB_KIND(em_btree_loader, 0, 1, NULL, emb_error_em_btree_loader, NULL, NULL)
+EMB_KIND(em_stream, 0, 0, NULL, emb_error_em_stream, emb_record_bytes_em_stream, NULL)
 EMB_KIND(em_disks, 1, 0, NULL, emb_error_em_disks, NULL, NULL)
 EMB_KIND(em_file, 1, 0, NULL, emb_error_em_file, NULL, NULL)
 EMB_KIND(em_request, 1, 0, NULL, emb_error_em_request, NULL, NULL)
+EMB_KIND(em_cache, 0, 0, emb_cancel_em_cache, emb_error_em_cache, NULL, NULL)
 EMB_KIND(em_block_pool, 0, 0, emb_cancel_em_block_pool, emb_error_em_block_pool, NULL, NULL)
 
 #endif

@@ -27,10 +27,11 @@
 %rename("$ignore", regextarget=1, %$isfunction) "^em_.*_swap$";
 /* reason: tables of functions in C */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_backend_.*$";
-%ignore em_placement_init;
 %ignore em_placement_own;
 %ignore em_placement_interleaved;
 %ignore em_placement_disk;
+/* reason: options name placements */
+%ignore em_placement_init;
 /* reason: lives in the caller's memory; em_request_wait_all() tells of several */
 %ignore em_request_wait_any;
 %ignore em_request_poll_any;
@@ -62,7 +63,8 @@
 %rename("$ignore", regextarget=1, %$isfunction) "^em_block_layout_.*$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_block_reader_.*$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_block_writer_.*$";
-%rename("$ignore", regextarget=1, %$isfunction) "^em_cache_.*$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_cache_(get|get_many|unpin|attach|detach)$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_cache_trace_.*$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_element_.*$";
 %ignore em_sort_blocks;
 %ignore em_schedule_fetches;
@@ -92,5 +94,15 @@
 %ignore em_window_push_front;
 %ignore em_window_pop_front;
 
-/* reason: graphs of streams are not wrapped yet */
-%rename("$ignore", regextarget=1, %$isfunction) "^em_(stream|sink)_.*$";
+/* reason: sources and nodes with a function of the caller's are iterators of the language, which streams are made of */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(open|generate|memory|map|filter|inspect|flat_map)$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(transform|reduce|join|tee|split|parallel_map)$";
+/* reason: pulls on a thread of the library, which no function of a language may be called by */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_ahead$";
+/* reason: iterators of containers' records are sources, too, and a loop over the batches of a stream is a sink */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(vector|stack|queue|deque|pq|btree|sorter|to_vector|pump)$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_sink_.*$";
+/* reason: inlined by C compilers */
+%ignore em_stream_empty;
+%ignore em_stream_front;
+%ignore em_stream_advance;

@@ -342,6 +342,23 @@ static int emb_fill_policy(const em_policy **to, PyObject *value)
 	return -1;
 }
 
+/** (EM_PLACE_..., disks), and first and seed where those are not 0. */
+static void *emb_fill_placement(PyObject *value, PyObject **temp)
+{
+	em_placement *p = (em_placement *)emb_temp(temp, sizeof *p);
+	unsigned kind, disks, first = 0;
+	unsigned long long seed = 0;
+	em_status st;
+
+	if (!p || !PyArg_ParseTuple(value, "II|IK;a placement is (kind, disks, first, seed)", &kind, &disks, &first,
+				    &seed))
+		return NULL;
+	st = em_placement_init(p, kind, disks, first, seed, 0);
+	if (st)
+		emb_raise(st);
+	return st ? NULL : p;
+}
+
 static void *emb_fill_nested(int kind, PyObject *value, PyObject **temp)
 {
 	const struct emb_struct *s = emb_struct_of(kind);
@@ -416,6 +433,13 @@ static int emb_fill_field(const struct emb_field *f, char *to, PyObject *value, 
 		break;
 	case EMB_DISKS:
 		pointer = emb_fill_disks(value, temp);
+		break;
+	case EMB_PLACEMENT:
+		if (!PyTuple_Check(value)) {
+			PyErr_SetString(PyExc_TypeError, "a placement is a tuple: (kind, disks, first, seed)");
+			return -1;
+		}
+		pointer = emb_fill_placement(value, temp);
 		break;
 	case EMB_POLICY:
 		return emb_fill_policy((const em_policy **)to, value);

@@ -382,6 +382,12 @@ static PyObject *emb_handle_closed(PyObject *self, void *unused)
 	return PyBool_FromLong(!((emb_handle *)self)->object || ((emb_handle *)self)->closing);
 }
 
+static PyObject *emb_handle_kind(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyUnicode_FromString(((emb_handle *)self)->kind->name);
+}
+
 static int emb_handle_set_format(PyObject *self, PyObject *value, void *unused)
 {
 	emb_handle *h = (emb_handle *)self;
@@ -472,6 +478,7 @@ static PyMethodDef emb_handle_methods[] = {
 };
 static PyGetSetDef emb_handle_getset[] = {
 	{ "closed", emb_handle_closed, NULL, NULL, NULL },
+	{ "kind", emb_handle_kind, NULL, NULL, NULL },
 	{ "number", NULL, emb_handle_set_number, NULL, NULL },
 	{ "record_bytes", NULL, emb_handle_set_bytes, NULL, NULL },
 	{ "format", NULL, emb_handle_set_format, NULL, NULL },

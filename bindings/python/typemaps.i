@@ -5,6 +5,8 @@
 %{
 #include "python/convert.h"
 #include "python/arrow.h"
+#include "python/interrupt.h"
+#include "python/source.h"
 
 static const struct emb_struct *emb_struct_of(int kind)
 {
@@ -20,12 +22,84 @@ static const struct emb_struct *emb_struct_of(int kind)
 		return -1;
 %}
 
-/* The lock is released by whatever may take long, and kept by what only tells. */
+/* The lock is released by all, and Ctrl-C ends whatever may take long. */
 %exception {
+	struct emb_wait wait;
+
+	emb_wait_begin(&wait);
+	Py_BEGIN_ALLOW_THREADS
+	$action
+	Py_END_ALLOW_THREADS
+	emb_wait_end(&wait);
+}
+/* Who waits for requests looks for signals ten times a second; they go on, and keep their memory. */
+%define EM_WAITS(function, requests, n)
+%exception function {
+	uint32_t i;
+	int stop = 0;
+
+	result = EM_OK;
+	Py_BEGIN_ALLOW_THREADS
+	for (i = 0; i < n && !stop; i++) {
+		while (!stop && !em_request_wait_for(requests, 0.1)) {
+			Py_BLOCK_THREADS
+			stop = PyErr_CheckSignals();
+			Py_UNBLOCK_THREADS
+		}
+	}
+	if (!stop) {
+		$action
+	}
+	Py_END_ALLOW_THREADS
+	if (stop)
+		emb_keep_raised();
+}
+%enddef
+EM_WAITS(em_request_wait, arg1, 1)
+EM_WAITS(em_request_wait_all, arg1[i], arg2)
+/* A call for one record takes no longer than one block. */
+%define EM_BRIEF(function)
+%exception function {
 	Py_BEGIN_ALLOW_THREADS
 	$action
 	Py_END_ALLOW_THREADS
 }
+%enddef
+EM_BRIEF(em_vector_get)
+EM_BRIEF(em_vector_set)
+EM_BRIEF(em_vector_push)
+EM_BRIEF(em_vector_size)
+EM_BRIEF(em_stack_push)
+EM_BRIEF(em_stack_pop)
+EM_BRIEF(em_stack_peek)
+EM_BRIEF(em_stack_size)
+EM_BRIEF(em_queue_push)
+EM_BRIEF(em_queue_pop)
+EM_BRIEF(em_queue_front)
+EM_BRIEF(em_queue_size)
+EM_BRIEF(em_deque_push_back)
+EM_BRIEF(em_deque_push_front)
+EM_BRIEF(em_deque_pop_back)
+EM_BRIEF(em_deque_pop_front)
+EM_BRIEF(em_deque_get)
+EM_BRIEF(em_deque_set)
+EM_BRIEF(em_deque_size)
+EM_BRIEF(em_pq_push)
+EM_BRIEF(em_pq_pop)
+EM_BRIEF(em_pq_top)
+EM_BRIEF(em_pq_size)
+EM_BRIEF(em_radix_heap_push)
+EM_BRIEF(em_radix_heap_pop)
+EM_BRIEF(em_radix_heap_top)
+EM_BRIEF(em_radix_heap_size)
+EM_BRIEF(em_btree_get)
+EM_BRIEF(em_btree_upsert)
+EM_BRIEF(em_btree_erase)
+EM_BRIEF(em_btree_size)
+EM_BRIEF(em_btree_cursor_get)
+EM_BRIEF(em_btree_cursor_next)
+EM_BRIEF(em_btree_cursor_prev)
+EM_BRIEF(em_order_compare)
 
 /* Statuses. */
 
@@ -96,6 +170,55 @@ static PyObject *emb_set_error(PyObject *self, PyObject *args)
 		SWIG_fail;
 }
 %enddef
+
+/* Streams that become inputs of the one that is made: their handles are closed then, without closing them. */
+%typemap(in) em_stream *EM_INPUT (emb_handle *held = NULL) {
+	held = emb_enter($input, &emb_kind_em_stream, 0);
+	if (!held)
+		SWIG_fail;
+	$1 = (em_stream *)held->object;
+}
+%typemap(argout) em_stream *EM_INPUT {
+	held$argnum->object = NULL;
+}
+%typemap(freearg) em_stream *EM_INPUT {
+	emb_leave(held$argnum);
+	emb_end();
+}
+%typemap(in) (em_stream *const *EM_INPUTS, uint32_t EM_N) (PyObject *temp = NULL, emb_handle **in = NULL) {
+	const Py_ssize_t count = PySequence_Size($input);
+	em_stream **list = count < 0 ? NULL : (em_stream **)emb_temp(&temp, (size_t)count * sizeof *list);
+	Py_ssize_t i;
+
+	in = list ? (emb_handle **)emb_temp(&temp, ((size_t)count + 1) * sizeof *in) : NULL;
+	for (i = 0; in && i < count; i++) {
+		PyObject *one = PySequence_GetItem($input, i);
+
+		in[i] = one ? emb_enter(one, &emb_kind_em_stream, 0) : NULL;
+		Py_XDECREF(one);
+		if (!in[i])
+			SWIG_fail;
+		list[i] = (em_stream *)in[i]->object;
+	}
+	if (!in)
+		SWIG_fail;
+	$1 = list;
+	$2 = (uint32_t)count;
+}
+%typemap(argout) (em_stream *const *EM_INPUTS, uint32_t EM_N) {
+	emb_handle **h;
+
+	for (h = in$argnum; *h; h++)
+		(*h)->object = NULL;
+}
+%typemap(freearg) (em_stream *const *EM_INPUTS, uint32_t EM_N) {
+	emb_handle **h;
+
+	for (h = in$argnum; h && *h; h++)
+		emb_leave(*h);
+	Py_XDECREF(temp$argnum);
+	emb_end();
+}
 
 /* Options, and what is told. */
 

@@ -24,8 +24,8 @@ typedef struct constant {
 	int64_t value;
 } constant;
 
-#define EM_CONSTANT(name) { #name, (int64_t)(name) },
-#define EM_STATUS(name, value, text) { "EM_" #name, value },
+#define EM_CONSTANT(name) {#name, (int64_t)(name)},
+#define EM_STATUS(name, value, text) {"EM_" #name, value},
 static const constant constants[] = {
 #include "abi/constants.inc"
 #include <extmem/status.def>

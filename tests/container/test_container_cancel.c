@@ -36,10 +36,22 @@ typedef struct kind {
 } kind;
 
 #define METHODS(t)                                                                                                     \
-	static uint64_t t##_size_of(const void *x) { return em_##t##_size(x); }                                        \
-	static void cancel_##t(void *x) { em_##t##_cancel(x); }                                                        \
-	static void error_##t(const void *x, em_errinfo *err) { em_##t##_error(x, err); }                              \
-	static void close_##t(void *x) { em_##t##_close(x); }
+	static uint64_t t##_size_of(const void *x)                                                                     \
+	{                                                                                                              \
+		return em_##t##_size(x);                                                                               \
+	}                                                                                                              \
+	static void cancel_##t(void *x)                                                                                \
+	{                                                                                                              \
+		em_##t##_cancel(x);                                                                                    \
+	}                                                                                                              \
+	static void error_##t(const void *x, em_errinfo *err)                                                          \
+	{                                                                                                              \
+		em_##t##_error(x, err);                                                                                \
+	}                                                                                                              \
+	static void close_##t(void *x)                                                                                 \
+	{                                                                                                              \
+		em_##t##_close(x);                                                                                     \
+	}
 
 METHODS(vector)
 METHODS(stack)
@@ -92,9 +104,18 @@ static em_status clear_vector(void *x)
 		const em_container_opts o = small(place);                                                              \
 		return em_##t##_open((em_##t **)out, ctx, &o);                                                         \
 	}                                                                                                              \
-	static em_status push_##t(void *x, const uint64_t *numbers, uint64_t n) { return push_fn(x, numbers, n, NULL); } \
-	static em_status pop_##t(void *x, uint64_t *numbers, uint64_t n) { return pop_fn(x, numbers, n, NULL); }       \
-	static em_status clear_##t(void *x) { return em_##t##_clear(x); }
+	static em_status push_##t(void *x, const uint64_t *numbers, uint64_t n)                                        \
+	{                                                                                                              \
+		return push_fn(x, numbers, n, NULL);                                                                   \
+	}                                                                                                              \
+	static em_status pop_##t(void *x, uint64_t *numbers, uint64_t n)                                               \
+	{                                                                                                              \
+		return pop_fn(x, numbers, n, NULL);                                                                    \
+	}                                                                                                              \
+	static em_status clear_##t(void *x)                                                                            \
+	{                                                                                                              \
+		return em_##t##_clear(x);                                                                              \
+	}
 
 ENDS(stack, em_stack_push_many, em_stack_pop_many)
 ENDS(queue, em_queue_push_many, em_queue_pop_many)
@@ -192,9 +213,11 @@ static em_status clear_btree(void *x)
 }
 
 #define KIND(t)                                                                                                        \
-	{ #t, open_##t, push_##t, pop_##t, clear_##t, t##_size_of, cancel_##t, error_##t, close_##t }
-static const kind kinds[] = { KIND(vector), KIND(stack), KIND(queue), KIND(deque), KIND(pq), KIND(radix_heap),
-			      KIND(btree) };
+	{                                                                                                              \
+#t, open_##t, push_##t, pop_##t, clear_##t, t##_size_of, cancel_##t, error_##t, close_##t              \
+	}
+static const kind kinds[] = {KIND(vector), KIND(stack),	     KIND(queue), KIND(deque),
+			     KIND(pq),	   KIND(radix_heap), KIND(btree)};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 /* Cancels what it is told to when block k is placed. */
@@ -272,7 +295,7 @@ static void test_idle(void **state)
 	(void)state;
 	for (i = 0; i < KINDS; i++) {
 		const kind *k = &kinds[i];
-		uint64_t n, some[2] = { 7, 8 };
+		uint64_t n, some[2] = {7, 8};
 		void *x, *other, *empty;
 		place p;
 
@@ -321,9 +344,9 @@ static void test_at_work(void **state)
 		assert_true(blocks > 20);
 
 		for (at = 1; at < blocks / 2; at += 1 + blocks / 8) {
-			uint64_t some[2] = { 7, 8 };
+			uint64_t some[2] = {7, 8};
 
-			setup(&p, test_random(&(test_rng){ at }) % 2 ? EM_CTX_CHECKED : 0, k);
+			setup(&p, test_random(&(test_rng){at}) % 2 ? EM_CTX_CHECKED : 0, k);
 			p.canceler.at = at;
 			assert_int_equal(k->open(&p.canceler.x, p.ctx, &p.placement), EM_OK);
 			assert_int_equal(k->push(p.canceler.x, p.numbers, N), EM_ERR_CANCELED);

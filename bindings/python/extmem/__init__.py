@@ -7,70 +7,39 @@
 """
 import os
 from array import array as _array
+from functools import partial
 
 from . import _extmem as _c
 from .errors import (AccessFailure, CallbackError, CanceledError, DataError, Error, ExistsFailure, IOFailure,
                      MemoryLimitError, NoSpaceError, NotFoundFailure, PipeFailure, UsageError)
-from .base import Context, _Object, default_context
-from .records import Order, Records
+from .base import Context, _Object, _progress, default_context
+from .records import Order, Records, of
 
 __version__ = _c.em_version()
-_PHASES = ("runs", "merge", "output")
 
 
-def _progress(opts):
-    """progress(phase, done, total) gets the name of the phase."""
-    fn = opts.get("progress")
-    if fn is not None:
-        opts["progress"] = lambda phase, done, total: fn(_PHASES[phase] if phase < 3 else str(phase), done, total)
-    return opts
+class _Batches(_Object):
+    """What has records that come once, in batches."""
+    _done = True
 
-
-class _Pull(_Object):
-    """Push, finish, pull: what sorters and tops have in common."""
-
-    def _begin(self, open_, prefix, ctx, records, key, cmp, memory, unique, opts):
-        self._ctx = ctx or default_context()
-        self.order = key if isinstance(key, Order) else Order(records, key, cmp=cmp, ctx=self._ctx)
-        self.records = self.order.records
-        if unique or self.order.unique:
-            opts["flags"] = opts.get("flags", 0) | _c.EM_SORT_UNIQUE
-        self._h = open_(self._ctx._h, self.order._h, _progress(opts | {"memory": memory}))
-        if self.records:
-            self._h.format = self.records.format
-        self._push, self._push_batch = getattr(_c, prefix + "push"), getattr(_c, prefix + "push_batch")
-        self._finish, self._next = getattr(_c, prefix + "finish"), getattr(_c, prefix + "next")
-        self._stats, self._done = getattr(_c, prefix + "stats_get"), False
-        self._pushed = getattr(_c, prefix + "pushed")
-
-    def push(self, data):
-        """Add records: a buffer, or an iterable of items; of lines, bytes or str without their newlines."""
-        if self.records:
-            return self._push(self._h, self.records.many(data)) and None
-        lines = [line.encode() if isinstance(line, str) else bytes(line) for line in data]
-        ends, at = _array("Q"), 0
-        for line in lines:
-            at += len(line)
-            ends.append(at)
-        self._push_batch(self._h, (b"".join(lines), ends))
-
-    def finish(self):
-        """End the input."""
-        self._finish(self._h)
-        self._done = True
+    def _opened(self, handle, records):
+        self._h, self.records, self._next = handle, records, partial(getattr(_c, handle.kind + "_next"), handle)
+        if records:
+            handle.format = records.format
+        return self
 
     def next_batch(self):
         """A view of the next records, or None behind the last; of lines, that and where they end.
 
         The next call releases it.  If an array of NumPy still looks at it then, that call raises BufferError.
         """
-        return self._next(self._h)
+        return self._next()
 
     def batches(self):
-        """Finish if that was not done, and iterate over batches, which are views until the next one comes."""
+        """Iterate over batches, which are views until the next one comes; a sorter is finished if it was not."""
         if not self._done:
             self.finish()
-        while (batch := self._next(self._h)) is not None:
+        while (batch := self._next()) is not None:
             yield batch
             del batch
 
@@ -93,16 +62,38 @@ class _Pull(_Object):
             out += batch
         return self.records.wrap(out)
 
+
+class _Pull(_Batches):
+    """Push, finish, pull: what sorters and tops have in common."""
+
+    def _begin(self, open_, ctx, records, key, cmp, memory, unique, opts):
+        self._ctx = ctx or default_context()
+        self.order = key if isinstance(key, Order) else Order(records, key, cmp=cmp, ctx=self._ctx)
+        if unique or self.order.unique:
+            opts["flags"] = opts.get("flags", 0) | _c.EM_SORT_UNIQUE
+        self._opened(open_(self._ctx._h, self.order._h, _progress(opts | {"memory": memory})), self.order.records)
+        self._push, self._finish = (partial(getattr(_c, f"{self._h.kind}_{fn}"), self._h) for fn in ("push", "finish"))
+        self._done = False
+
+    def push(self, data):
+        """Add records: a buffer, or an iterable of items; of lines, bytes or str without their newlines."""
+        if self.records:
+            return self._push(self.records.many(data)) and None
+        lines = [line.encode() if isinstance(line, str) else bytes(line) for line in data]
+        ends, at = _array("Q"), 0
+        for line in lines:
+            at += len(line)
+            ends.append(at)
+        self.push_batch((b"".join(lines), ends))
+
+    def finish(self):
+        """End the input."""
+        self._finish()
+        self._done = True
+
     def __len__(self):
         """How many records were pushed."""
-        return self._pushed(self._h)
-
-    def cancel(self):
-        """Stop whatever it is doing, from any thread."""
-        self._h.cancel()
-
-    def stats(self):
-        return self._stats(self._h)
+        return self.pushed()
 
 
 class Sorter(_Pull):
@@ -113,17 +104,13 @@ class Sorter(_Pull):
     """
 
     def __init__(self, records, key=None, *, cmp=None, ctx=None, memory=0, unique=False, **opts):
-        self._begin(_c.em_sorter_open, "em_sorter_", ctx, records, key, cmp, memory, unique, opts)
-
-    def push_file(self, path):
-        """Add the records of a file."""
-        _c.em_sorter_push_file(self._h, path)
+        self._begin(_c.em_sorter_open, ctx, records, key, cmp, memory, unique, opts)
 
     def write_file(self, path):
         """Finish if that was not done, and write what is left to a file, which appears when it is whole."""
         if not self._done:
             self.finish()
-        _c.em_sorter_pull_file(self._h, path)
+        self.pull_file(path)
 
     def clear(self):
         """Begin anew, also after a failure."""
@@ -137,7 +124,55 @@ class Top(_Pull):
     def __init__(self, records, k, key=None, *, start=0, cmp=None, ctx=None, memory=0, unique=False, **opts):
         def open_(ctx_, order, opts_):
             return _c.em_top_open(ctx_, order, start, k, opts_)
-        self._begin(open_, "em_top_", ctx, records, key, cmp, memory, unique, opts)
+        self._begin(open_, ctx, records, key, cmp, memory, unique, opts)
+
+
+def _some(batch):
+    return b"" if batch is None else batch
+
+
+class Stream(_Batches):
+    """Records that are made when they are asked for, batch by batch, with nothing in between on a disk.
+
+    batches: an iterable of buffers of records, such as a generator, or what NumPy makes of another stream's batches.
+    What takes streams has them from then on, and their own objects are closed.
+    """
+
+    def __init__(self, records, batches, *, ctx=None, count=2**64 - 1):
+        records, self._ctx = of(records), ctx or default_context()
+        self._opened(_c.em_stream_iterate(self._ctx._h, records.bytes, count, iter(batches)), records)
+
+    def _node(self, handle, records=None):
+        made = object.__new__(Stream)
+        made._ctx = self._ctx
+        return made._opened(handle, records or self.records)
+
+    def map(self, fn, records=None):
+        """What fn makes of each batch: a buffer of any number of records, None for none; of this kind, or another."""
+        def made():
+            for batch in self.batches():
+                yield _some(fn(self.records.wrap(batch)))
+        return Stream(records or self.records, made(), ctx=self._ctx)
+
+    def _order(self, key):
+        return (key if isinstance(key, Order) else Order(self.records, key, ctx=self._ctx))._h
+
+    def sort(self, key=None, **opts):
+        return self._node(_c.em_stream_sort(self._h, self._order(key), _progress(opts)))
+
+    def unique(self, key=None):
+        """Of neighbours that are equal the first."""
+        return self._node(_c.em_stream_unique(self._h, self._order(key), 0))
+
+    def slice(self, skip, take=2**64 - 1):
+        return self._node(_c.em_stream_slice(self._h, skip, take))
+
+    def concat(self, *others):
+        return self._node(_c.em_stream_concat([s._h for s in (self, *others)]))
+
+    def merge(self, *others, key=None):
+        """Those that are sorted, as one."""
+        return self._node(_c.em_stream_merge([s._h for s in (self, *others)], self._order(key)))
 
 
 def sort(data, key=None, *, records=None, cmp=None, memory=0, unique=False, ctx=None, **opts):
@@ -224,7 +259,9 @@ from .containers import (BTree, BTreeCursor, Deque, PriorityQueue, Queue, RadixH
 
 
 def __getattr__(name):
-    if name in ("File", "Request", "Disks", "BlockPool", "wait_all"):
+    if name.startswith("EM_"):
+        return getattr(_c, name)
+    if name in ("File", "Request", "Disks", "BlockPool", "Cache", "wait_all"):
         from . import blocks
         return getattr(blocks, name)
     raise AttributeError(f"module 'extmem' has no attribute {name!r}")

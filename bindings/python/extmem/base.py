@@ -1,18 +1,38 @@
 # SPDX-License-Identifier: BSL-1.0
 """What everything hangs from."""
 import os
+from functools import partial
 
 from . import _extmem as _c
 from .errors import UsageError
 
+_PHASES = ("runs", "merge", "output")
+
 
 class _Object:
-    """What has a handle: closed once, by `with`, or by the collector."""
+    """What has a handle: closed once, by `with`, or by the collector.
+
+    A function em_KIND_NAME() or em_KIND_NAME_get() of the C interface is its method NAME, without the handle and what
+    it returns by pointers; so here is only what Python does in another way.
+    """
     _h = None
+
+    def __getattr__(self, name):
+        if name[0] != "_" and self._h is not None:
+            function = f"{self._h.kind}_{name}"
+            function = getattr(_c, function, None) or getattr(_c, function + "_get", None)
+            if function:
+                method = self.__dict__[name] = partial(function, self._h)
+                return method
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def close(self):
         if self._h is not None:
             self._h.close()
+
+    def cancel(self):
+        """Stop whatever is done to it, from any thread; it cannot be undone."""
+        self._h.cancel()
 
     @property
     def closed(self):
@@ -27,12 +47,12 @@ class _Object:
         self.close()
 
 
-def _call(fn, doc=None):
-    """A method that calls a function of the module with the handle and its own arguments."""
-    def method(self, *args):
-        return fn(self._h, *args)
-    method.__doc__ = doc
-    return method
+def _progress(opts):
+    """progress(phase, done, total) gets the name of the phase."""
+    fn = opts.get("progress")
+    if fn is not None:
+        opts["progress"] = lambda phase, done, total: fn(_PHASES[phase] if phase < 3 else str(phase), done, total)
+    return opts
 
 
 class Context(_Object):
@@ -45,15 +65,11 @@ class Context(_Object):
             opts["log"] = lambda level, line: log(level, line.decode(errors="replace"))
         self._h = _c.em_ctx_open(opts) if text is None else _c.em_ctx_open_text(text, opts)
 
-    cancel = _call(_c.em_ctx_cancel, "Cancel everything in it, from any thread; it cannot be undone.")
-
     def stats(self):
         """What all of its files moved, and its memory."""
-        return _c.em_ctx_io_stats_get(self._h) | {
-            "memory": _c.em_ctx_memory(self._h), "memory_used": _c.em_ctx_memory_used(self._h),
-            "memory_peak": _c.em_ctx_memory_peak(self._h), "threads": _c.em_ctx_threads(self._h),
-            "version": _c.em_version(), "lz4": _c.em_feature("lz4") != 0, "backend": _c.em_ctx_backend(self._h),
-            "isa": _c.em_ctx_isa(self._h)}
+        more = {name: getattr(self, name)() for name in ("memory", "memory_used", "memory_peak", "threads", "backend",
+                                                         "isa")}
+        return self.io_stats() | more | {"version": _c.em_version(), "lz4": _c.em_feature("lz4") != 0}
 
 
 _default = (None, None)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """What containers are made of: files, requests, blocks on disks by ids, which are (disk, offset), pools."""
 from . import _extmem as _c
-from .base import _call, _Object, default_context
+from .base import _Object, default_context
 
 _MODES = {"r": _c.EM_OPEN_READ, "w": _c.EM_OPEN_READ | _c.EM_OPEN_WRITE,
           "x": _c.EM_OPEN_READ | _c.EM_OPEN_WRITE | _c.EM_OPEN_CREATE, "temp": _c.EM_OPEN_TEMP}
@@ -12,8 +12,6 @@ class Request(_Object):
 
     def __init__(self, handle):
         self._h = handle
-
-    wait = _call(_c.em_request_wait, "Wait until it is done; a failure raises.")
 
     def wait_for(self, seconds):
         return _c.em_request_wait_for(self._h, seconds) != 0
@@ -42,16 +40,16 @@ class File(_Object):
         self._ctx = ctx or default_context()
         self._h = _c.em_file_open(self._ctx._h, path, {"flags": _MODES[mode] | flags})
 
-    __len__ = _call(_c.em_file_size)
+    def __len__(self):
+        return self.size()
 
     def read(self, n, offset):
         room = bytearray(n)
-        del room[_c.em_file_read(self._h, room, offset):]
+        del room[self.readinto(room, offset):]
         return room
 
-    readinto = _call(_c.em_file_read)
-
-    write = _call(_c.em_file_write)
+    def readinto(self, buffer, offset):
+        return _c.em_file_read(self._h, buffer, offset)
 
     def read_async(self, buffer, offset, done=None):
         """done(status, bytes moved) is called by the thread that notices."""
@@ -59,12 +57,6 @@ class File(_Object):
 
     def write_async(self, data, offset, done=None):
         return Request(_c.em_file_write_async(self._h, data, offset, done))
-
-    resize = _call(_c.em_file_resize)
-
-    sync = _call(_c.em_file_sync)
-
-    stats = _call(_c.em_file_stats_get)
 
 
 class Disks(_Object):
@@ -74,12 +66,14 @@ class Disks(_Object):
         self._ctx = ctx or default_context()
         self._h = _c.em_disks_open(self._ctx._h, opts)
 
-    __len__ = _call(_c.em_disks_count)
+    def __len__(self):
+        return self.count()
 
     def alloc(self, n, block_bytes):
         return _c.em_bids_alloc(self._h, n, block_bytes, 0)
 
-    free = _call(_c.em_bids_free)
+    def free(self, bids, block_bytes):
+        _c.em_bids_free(self._h, bids, block_bytes)
 
     def read(self, bid, buffer, done=None):
         return Request(_c.em_block_read(self._h, bid, buffer, done))
@@ -91,8 +85,23 @@ class Disks(_Object):
         return _c.em_disks_stats_get(self._h, disk)
 
 
+class Cache(_Object):
+    """Some blocks of many in memory: read(bid) and write(bid, data) copy them, and flush() writes what was changed."""
+
+    def __init__(self, disks, block_bytes, frames, **opts):
+        self._disks, self.block_bytes = disks, block_bytes
+        self._h = _c.em_cache_open(disks._h, opts | {"block_bytes": block_bytes, "frames": frames})
+        self._h.record_bytes = block_bytes
+
+    def read(self, bid):
+        room = bytearray(self.block_bytes)
+        _c.em_cache_read(self._h, bid, room)
+        return room
+
+
 class BlockPool(_Object):
-    """Buffers for writing behind the caller's back, and for reading what was hinted at."""
+    """Buffers for writing behind the caller's back, and for reading what was hinted at: lend() one to fill, which
+    write() or give_back() takes back."""
 
     def __init__(self, disks, block_bytes, write_buffers=4, prefetch_buffers=4):
         self._disks, self.block_bytes = disks, block_bytes
@@ -100,11 +109,8 @@ class BlockPool(_Object):
                                                    "prefetch_buffers": prefetch_buffers})
         self._h.record_bytes = block_bytes
 
-    lend = _call(_c.em_block_pool_lend, "A buffer to fill, which write() or give_back() takes back.")
-
-    write = _call(_c.em_block_pool_write)
-
-    give_back = _call(_c.em_block_pool_return)
+    def give_back(self, buffer):
+        _c.em_block_pool_return(self._h, buffer)
 
     def hint(self, bid):
         return _c.em_block_pool_hint(self._h, bid) != 0
@@ -114,9 +120,3 @@ class BlockPool(_Object):
         room = bytearray(self.block_bytes)
         _c.em_block_pool_read(self._h, bid, room)
         return room
-
-    free = _call(_c.em_block_pool_free)
-
-    flush = _call(_c.em_block_pool_flush)
-
-    stats = _call(_c.em_block_pool_stats_get)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """Failures of the library as exceptions: each is an Error, and what Python calls such a thing beside."""
-from os import fsdecode, strerror
+from os import fsdecode
 
 from . import _extmem as _c
 
@@ -9,57 +9,29 @@ class Error(Exception):
     """status, status_name, errno, op, path, offset, bytes, record, done: the detail of the failure (em_errinfo)."""
     status = 0
     op = ""
-    path = None
-    offset = bytes = record = done = None
+    path = offset = bytes = record = done = None
 
     @property
     def status_name(self):
         return _c.em_status_name(self.status)
 
 
-class UsageError(Error, ValueError):
-    """A mistake of the caller's: the object is as it was."""
+def _kind(name, *bases, doc=None):
+    return type(name, bases, {"__doc__": doc, "__module__": __package__})
 
 
-class MemoryLimitError(Error, MemoryError):
-    """The budget, or the machine, has too little memory; bytes is what would do, if that is known."""
-
-
-class IOFailure(Error, OSError):
-    """Disks and files, descriptors and threads."""
-
-
-class NotFoundFailure(IOFailure, FileNotFoundError):
-    pass
-
-
-class AccessFailure(IOFailure, PermissionError):
-    pass
-
-
-class ExistsFailure(IOFailure, FileExistsError):
-    pass
-
-
-class PipeFailure(IOFailure, BrokenPipeError):
-    pass
-
-
-class NoSpaceError(IOFailure):
-    """No space is left for the data."""
-
-
-class DataError(Error, ValueError):
-    """Data is damaged, or not what the options say."""
-
-
-class CallbackError(Error):
-    """A function of the caller's said that it failed."""
-
-
-class CanceledError(Error):
-    """The work was canceled."""
-
+UsageError = _kind("UsageError", Error, ValueError, doc="A mistake of the caller's: the object is as it was.")
+MemoryLimitError = _kind("MemoryLimitError", Error, MemoryError, doc="""The budget, or the machine, has too little
+    memory; bytes is what would do, if that is known.""")
+IOFailure = _kind("IOFailure", Error, OSError, doc="Disks and files, descriptors and threads.")
+NotFoundFailure = _kind("NotFoundFailure", IOFailure, FileNotFoundError)
+AccessFailure = _kind("AccessFailure", IOFailure, PermissionError)
+ExistsFailure = _kind("ExistsFailure", IOFailure, FileExistsError)
+PipeFailure = _kind("PipeFailure", IOFailure, BrokenPipeError)
+NoSpaceError = _kind("NoSpaceError", IOFailure, doc="No space is left for the data.")
+DataError = _kind("DataError", Error, ValueError, doc="Data is damaged, or not what the options say.")
+CallbackError = _kind("CallbackError", Error, doc="A function of the caller's said that it failed.")
+CanceledError = _kind("CanceledError", Error, doc="The work was canceled.")
 
 _OF = {_c.EM_ERR_NOENT: NotFoundFailure, _c.EM_ERR_ACCESS: AccessFailure, _c.EM_ERR_EXIST: ExistsFailure,
        _c.EM_ERR_PIPE: PipeFailure, _c.EM_ERR_NOSPACE: NoSpaceError, _c.EM_ERR_NOMEM: MemoryLimitError,

@@ -144,6 +144,10 @@ class Records:
         return [self.unpack(data[i:i + self.bytes]) for i in range(0, len(data), self.bytes)]
 
 
+def of(spec):
+    return spec if isinstance(spec, Records) else Records(spec)
+
+
 def _text_order(ctx, key):
     """An order of lines from options of the command: "-t, -k3,3nr -k1,1"."""
     import shlex
@@ -190,7 +194,7 @@ class Order(_Object):
             self.records = None
             self._h, self.unique, self.csv = _text_order(handle, key)
             return
-        self.records = records = records if isinstance(records, Records) else Records(records)
+        self.records = records = of(records)
         if cmp:
             unpack = records.unpack
             self._h = _c.em_order_cmp(handle, (records.bytes, None, lambda a, b: cmp(unpack(a), unpack(b))))

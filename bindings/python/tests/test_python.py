@@ -3,10 +3,12 @@
 import _thread
 import array
 import collections
+import contextlib
 import ctypes
 import gc
 import os
 import random
+import signal
 import struct
 import subprocess
 import sys
@@ -650,6 +652,58 @@ class Life(Base):
                 s.push(bytes(1 << 20))
         self.assertRaises(extmem.CanceledError, s.push, b"12345678")
 
+    def test_interrupt_without_progress(self):
+        """The same in a call that tells of no progress: what it works on is canceled, and nothing else."""
+        with extmem.Context(memory=16 << 20, backend="simdisk") as slow:
+            data = self.rng.randbytes(8 << 20)
+            for make, work in ((extmem.Queue, "extend"), (extmem.Vector, "extend"), (extmem.PriorityQueue, "extend")):
+                x, other = make("<Q", ctx=slow, **self._small(make)), extmem.Queue("<Q", ctx=slow)
+                timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+                timer.start()
+                with self.assertRaises(KeyboardInterrupt):
+                    while True:
+                        getattr(x, work)(data)
+                timer.join()
+                self.assertRaises(extmem.CanceledError, x.extend, data)
+                other.extend(data)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
+    @staticmethod
+    def _small(make):
+        return {"cache_bytes": 1 << 20} if make is extmem.Vector else {"memory_bytes": 4 << 20}
+
+    def test_interrupt_while_waiting(self):
+        """Requests go on when waiting for them ends; so does what they write."""
+        with extmem.Context(memory=64 << 20, backend="simdisk") as slow, extmem.Disks(slow) as disks:
+            bids, data = disks.alloc(32, 1 << 20), self.rng.randbytes(1 << 20)
+            for wait in (extmem.wait_all, lambda some: [rq.wait() for rq in some]):
+                requests = [disks.write(bid, data) for bid in bids]
+                timer = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
+                timer.start()
+                with self.assertRaises(KeyboardInterrupt):
+                    wait(requests)
+                    time.sleep(10)
+                timer.join()
+                extmem.wait_all(requests)
+            self.assertEqual(len(disks), 1)
+
+    def test_handler_that_does_not_raise(self):
+        """Then it is as if it had been canceled."""
+        with extmem.Context(memory=16 << 20, backend="simdisk") as slow:
+            before = signal.signal(signal.SIGINT, lambda *_: told.append(1))
+            told, x, data = [], extmem.Queue("<Q", ctx=slow, memory_bytes=4 << 20), bytes(32 << 20)
+            timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            try:
+                with self.assertRaises(extmem.CanceledError):
+                    while not told:
+                        x.extend(data)
+                    x.extend(data)
+            finally:
+                timer.join()
+                signal.signal(signal.SIGINT, before)
+            self.assertEqual(told, [1])
+
     def test_cancel_by_another_thread(self):
         s, refused = extmem.Sorter("<Q", ctx=self.ctx, run_records=1000), []
 
@@ -686,6 +740,115 @@ class Life(Base):
             os._exit(2)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
         self.assertEqual(list(s), [1, 2])
+
+
+class Streams(Base):
+    def source(self, data, step, **opts):
+        return extmem.Stream("<Q", (data[i:i + step] for i in range(0, len(data), step)), ctx=self.ctx, **opts)
+
+    def test_model(self):
+        """Any graph of these nodes makes what lists make."""
+        for _ in range(30):
+            parts = [self.numbers(self.rng.choice((0, 1, 7, 5000))) for _ in range(self.rng.randrange(1, 4))]
+            s, *others = (self.source(part, self.rng.choice((1, 100, 4096))) for part in parts)
+            model = [n for part in parts for n in part]
+            if self.rng.random() < 0.5:
+                s = s.concat(*others)
+            else:
+                s = s.sort().merge(*[other.sort() for other in others])
+                model.sort()
+            if self.rng.random() < 0.5:
+                s = s.map(lambda batch: array.array("Q", [n // 2 for n in batch]))
+                model = [n // 2 for n in model]
+            if self.rng.random() < 0.5:
+                s = s.map(lambda batch: array.array("I", [n % 2**32 for n in batch if n % 3]), "<I")
+                model = [n % 2**32 for n in model if n % 3]
+                s = s.map(lambda batch: array.array("Q", batch), "<Q")
+            if self.rng.random() < 0.5:
+                s, model = s.sort(run_records=1000).unique(), sorted(set(model))
+            if self.rng.random() < 0.5:
+                s, model = s.slice(3, 1000), model[3:1003]
+            self.assertEqual(list(s), model, SEED)
+            self.assertEqual(list(s), [])
+            s.close()
+
+    def test_reading(self):
+        data = self.numbers(20000)
+        self.assertEqual(self.source(data, 1000).read().tolist(), data.tolist())
+        s = self.source(data, 1000, count=20000)
+        self.assertEqual(s.count(), 20000)
+        batch = s.next_batch()
+        self.assertEqual(batch.tolist(), data[:len(batch)].tolist())
+        s.next_batch()
+        self.assertRaises(ValueError, lambda: batch[0])
+
+    @unittest.skipIf(np is None, "NumPy is missing")
+    def test_numpy(self):
+        a = np.frombuffer(self.rng.randbytes(8 * 100000), "u8")
+        s = extmem.Stream(a.dtype, np.array_split(a, 7), ctx=self.ctx)
+        s = s.map(lambda b: b[b % 2 == 0]).map(lambda b: b >> 3).sort(memory=1 << 20)
+        got = s.read()
+        self.assertTrue((got == np.sort(a[a % 2 == 0] >> 3)).all())
+        v = extmem.Vector(a.dtype, ctx=self.ctx)
+        for batch in extmem.Stream(a.dtype, [a], ctx=self.ctx).map(lambda b: None).batches():
+            v.extend(batch)
+        self.assertEqual(len(v), 0)
+
+    def test_failures(self):
+        def bad():
+            yield bytes(80)
+            raise KeyError("of the caller")
+        s = extmem.Stream("<Q", bad(), ctx=self.ctx).map(lambda b: b)
+        with self.assertRaisesRegex(KeyError, "of the caller"):
+            s.sort().read()
+        with self.assertRaises(ValueError):
+            extmem.Stream("<Q", [bytes(8), bytes(9)], ctx=self.ctx).read()
+        with self.assertRaises(TypeError):
+            extmem.Stream("<Q", [5], ctx=self.ctx).read()
+        s = self.source(self.numbers(10), 3)
+        t = s.slice(0)
+        self.assertTrue(s.closed)
+        for use in (s.next_batch, s.sort, lambda: t.concat(s), lambda: t.concat(t)):
+            self.assertRaises(extmem.UsageError, use)
+        self.assertEqual(len(list(t)), 10)
+        self.assertRaises(TypeError, extmem.Stream, "<Q", 5, ctx=self.ctx)
+
+    def test_life(self):
+        """Whatever is closed, collected, or left in the middle, in any order, frees iterator and memory."""
+        used, alive = self.ctx.stats()["memory_used"], []
+
+        class Batch(bytearray):
+            pass
+
+        def made(n):
+            for _ in range(n):
+                batch = Batch(8 * 1000)
+                alive.append(__import__("weakref").ref(batch))
+                yield batch
+        for _ in range(300):
+            s = extmem.Stream("<Q", made(5), ctx=self.ctx).map(lambda b: bytes(b))
+            things = [s, s.sort() if self.rng.random() < 0.5 else s.map(lambda b: b)]
+            for _ in range(self.rng.randrange(3)):
+                things[1].next_batch()
+            self.rng.shuffle(things)
+            del s
+            while things:
+                thing = things.pop()
+                if self.rng.random() < 0.5:
+                    # One that made what another one still has goes later.
+                    with contextlib.suppress(BufferError):
+                        thing.close()
+            del thing
+        gc.collect()
+        self.assertEqual([ref for ref in alive if ref() is not None], [])
+        self.assertEqual(self.ctx.stats()["memory_used"], used)
+
+    def test_itself(self):
+        """A generator that pulls the stream that pulls it."""
+        def made():
+            yield s.next_batch()
+        s = extmem.Stream("<Q", made(), ctx=self.ctx)
+        self.assertRaises(extmem.UsageError, s.read)
 
 
 class Blocks(Base):
@@ -736,6 +899,38 @@ class Blocks(Base):
             buffer.append(1)
         rq.close()
         buffer.append(1)
+
+    def test_cache(self):
+        """Random reads and writes are those of a dict, with fewer frames than blocks."""
+        with extmem.Disks(self.ctx) as disks:
+            bids, model = disks.alloc(20, 4096), {}
+            c = extmem.Cache(disks, 4096, 5, policy="lru")
+            for _ in range(500):
+                bid = self.rng.choice(bids)
+                if self.rng.random() < 0.5:
+                    model[bid] = self.rng.randbytes(4096)
+                    c.write(bid, model[bid])
+                else:
+                    c.hint(self.rng.choice(bids))
+                    self.assertEqual(c.read(bid), model.get(bid, bytes(4096)), SEED)
+            c.flush()
+            self.assertEqual(c.stats()["dirty"], 0)
+            self.assertRaises(extmem.UsageError, c.write, bids[0], bytes(4095))
+            c.cancel()
+            self.assertRaises(extmem.CanceledError, c.flush)
+            c.close()
+            self.assertRaises(extmem.UsageError, c.read, bids[0])
+
+    def test_placement(self):
+        with extmem.Context(memory=16 << 20, dirs=[self.dir.name, tempfile.gettempdir()]) as ctx:
+            for kind in (extmem.EM_PLACE_SINGLE, extmem.EM_PLACE_STRIPING, extmem.EM_PLACE_CYCLING):
+                v = extmem.Vector("<Q", ctx=ctx, placement=(kind, 2), block_bytes=4096, cache_bytes=1 << 16)
+                data = self.numbers(100000)
+                v.extend(data)
+                self.assertEqual(v[:].tolist(), data.tolist())
+            for bad in ((extmem.EM_PLACE_SINGLE, 3), (99, 2)):
+                self.assertRaises(extmem.UsageError, extmem.Vector, "<Q", ctx=ctx, placement=bad)
+            self.assertRaises(TypeError, extmem.Vector, "<Q", ctx=ctx, placement="single")
 
     def test_pool(self):
         with extmem.Disks(self.ctx) as disks:
