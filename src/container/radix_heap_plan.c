@@ -189,7 +189,9 @@ static int choose_block(emi_radix_plan *p, uint64_t memory, uint64_t smallest)
 
 	while (block / 2 >= smallest && (!found || block / 2 >= BLOCK_LEAST)) {
 		block /= 2;
-		if (choose_with(&other, memory, block) && (!found || other.levels < p->levels)) {
+		if (choose_with(&other, memory, block) &&
+		    (!found || other.levels < p->levels ||
+		     (other.levels == p->levels && other.run != 0 && p->run == 0))) {
 			*p = other;
 			found = 1;
 		}
