@@ -25,7 +25,8 @@
  * has other digits above; r^h > C.  A bucket is a stack of blocks on disk, with its last block in memory, so a block
  * on disk is always full.  When there are no smaller records than those of some bucket, they are distributed to the
  * levels below, where keys agree with the new minimum in one digit more.  The least key of each bucket is known, so
- * this takes one scan.  A bucket that is small and in memory is sorted instead, whatever its level.
+ * this takes one scan.  A bucket that is small, or fits into a share of the memory, is sorted instead, whatever its
+ * level; a second thread of the context does it while the bucket before is popped.
  *
  * With C from the options, a memory of M bytes and blocks of B, h is the least that has h * r blocks in memory.  Ask
  * em_radix_heap_plan().

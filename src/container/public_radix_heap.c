@@ -282,7 +282,7 @@ em_status em_radix_heap_stats_get(const em_radix_heap *h, em_radix_heap_stats *s
 	s.block_bytes = h->plan.block_bytes;
 	s.blocks = h->buckets.blocks;
 	s.distributed = h->distributed;
-	s.sorted = h->front.ordered;
+	s.sorted = h->front.ordered + h->run_sorted;
 	s.reads = __atomic_load_n(&h->buckets.io.ios_read, __ATOMIC_RELAXED);
 	s.writes = __atomic_load_n(&h->buckets.io.ios_written, __ATOMIC_RELAXED);
 	return EMI_STRUCT_GIVE(em_radix_heap_stats, stats, &s);

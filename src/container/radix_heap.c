@@ -19,6 +19,7 @@ void emi_radix_heap_init(em_radix_heap *h, em_ctx *ctx, const em_placement *plac
 	h->equal = h->source = EMI_RADIX_NONE;
 	h->small = h->plan.front / SMALL_SHARE * (uint64_t)h->plan.record;
 	emi_radix_front_init(&h->front, ctx, h->plan.record, h->plan.front);
+	emi_radix_runs_init(&h->runs, ctx, &h->plan);
 	emi_radix_digits_init(&h->digits, h->plan.levels, h->plan.radix);
 	if (placement != NULL) {
 		h->placement = *placement;
@@ -29,6 +30,7 @@ void emi_radix_heap_init(em_radix_heap *h, em_ctx *ctx, const em_placement *plac
 void emi_radix_heap_clear(em_radix_heap *h)
 {
 	emi_radix_front_drop(&h->front);
+	emi_radix_runs_drop(&h->runs);
 	emi_radix_buckets_close(&h->buckets);
 	h->range = EMI_RADIX_ALL;
 	h->equal = h->source = EMI_RADIX_NONE;
@@ -72,7 +74,7 @@ static inline em_status put(em_radix_heap *h, const char *record, uint64_t key, 
 	const uint32_t i = emi_radix_bucket_of(&h->digits, key, top);
 	emi_radix_bucket *b = &h->buckets.bucket[i];
 
-	if (b->at == b->end) {
+	if (b->at == b->end && !emi_radix_restage(&h->buckets, i)) {
 		const em_status st = emi_radix_room(&h->buckets, i, err);
 
 		if (st != EM_OK)
@@ -124,13 +126,37 @@ static em_status put_buffer(em_radix_heap *h, uint32_t i, uint32_t top, em_errin
 	return put_all(h, b, buf, top, &h->key, bytes, err);
 }
 
+/* Distribute what is in the runs of a bucket, which may be sorted just now. */
+static em_status put_runs(em_radix_heap *h, uint32_t i, uint32_t top, em_errinfo *err)
+{
+	emi_radix_runs *r = &h->runs;
+	char room[EMI_RADIX_ITEM_ROOM];
+	em_status st = EM_OK;
+	emi_radix_run *run;
+	int more;
+
+	while (st == EM_OK && (run = emi_radix_run_of(r, i, &more)) != NULL) {
+		emi_pq_sort_end(&r->sorting);
+		for (; st == EM_OK && run->at != run->end; h->distributed += st == EM_OK) {
+			const char *record = emi_radix_runs_record(r, run->at, room);
+
+			st = put(h, record, emi_radix_key_of(&h->key, record), h->plan.record, top, err);
+			if (st == EM_OK)
+				run->at += r->items.bytes;
+		}
+		if (st == EM_OK)
+			run->bucket = EMI_RADIX_NONE;
+	}
+	return st;
+}
+
 /* Go on with the bucket that is being distributed. */
 static em_status distribute(em_radix_heap *h, em_errinfo *err)
 {
 	const uint32_t i = h->source, level = emi_radix_level_of(&h->digits, i);
-	em_status st;
+	em_status st = put_runs(h, i, level - 1, err);
 
-	for (;;) {
+	while (st == EM_OK) {
 		st = put_buffer(h, i, level - 1, err);
 		if (st != EM_OK || h->buckets.stack[i].blocks == 0)
 			break;
@@ -147,22 +173,97 @@ static em_status distribute(em_radix_heap *h, em_errinfo *err)
 	return st;
 }
 
-/* A bucket that is small and in memory becomes the front. */
-static em_status become_front(em_radix_heap *h, uint32_t i, em_errinfo *err)
+/* The front gets all records of a bucket that are in its buffer, for which it has room. */
+static em_status add_to_front(em_radix_heap *h, uint32_t i, em_errinfo *err)
 {
-	const emi_radix_bucket *b = &h->buckets.bucket[i];
-	const char *record = h->buckets.stack[i].buf;
-	const uint64_t n = (uint64_t)(b->at - record) / h->plan.record;
-	const em_status st = emi_radix_front_reserve(&h->front, (uint32_t)n, err);
+	emi_radix_bucket *b = &h->buckets.bucket[i];
+	char *const buf = h->buckets.stack[i].buf;
+	const char *record = buf;
+	const uint64_t n = b->at != buf ? (uint64_t)(b->at - buf) / h->plan.record : 0;
+	const em_status st = n != 0 ? emi_radix_front_reserve(&h->front, (uint32_t)n, err) : EM_OK;
 
-	if (st != EM_OK)
-		return st;
-	h->edge = emi_radix_last(&h->digits, i);
-	emi_radix_refer(&h->digits, b->min, emi_radix_level_of(&h->digits, i));
-	for (; record != b->at; record += h->plan.record)
+	for (; st == EM_OK && record != b->at; record += h->plan.record)
 		emi_radix_front_add(&h->front, emi_radix_key_of(&h->key, record), record);
+	if (st == EM_OK)
+		b->at = buf;
+	return st;
+}
+
+/* All of a bucket are in the front and the open run. */
+static void became_front(em_radix_heap *h, uint32_t i)
+{
+	h->edge = emi_radix_last(&h->digits, i);
+	emi_radix_refer(&h->digits, h->buckets.bucket[i].min, emi_radix_level_of(&h->digits, i));
 	emi_radix_drained(&h->buckets, i);
 	h->range = EMI_RADIX_OPEN;
+}
+
+/* Has a bucket few records, all of them in its buffer? */
+static int is_small(const em_radix_heap *h, uint32_t i)
+{
+	const emi_radix_stack *s = &h->buckets.stack[i];
+
+	return s->blocks == 0 &&
+	       (s->buf == NULL || (uint64_t)(h->buckets.bucket[i].at - s->buf) <= h->small);
+}
+
+/* May a bucket become a run, with what it has there already? */
+static int may_run(em_radix_heap *h, uint32_t i)
+{
+	uint64_t n = emi_radix_bucket_count(&h->buckets, i);
+	const emi_radix_run *run;
+	int more;
+
+	if (h->plan.run == 0 || n > h->plan.run)
+		return 0;
+	run = emi_radix_run_of(&h->runs, i, &more);
+	return !more && (run == NULL || n + emi_radix_run_count(&h->runs, run) <= h->plan.run);
+}
+
+/* Begin to sort the bucket that comes next, if it is one to run. */
+static void make_ready(em_radix_heap *h)
+{
+	const uint32_t i = emi_radix_lowest(&h->buckets);
+	em_errinfo own = EM_ERRINFO_INIT;
+	emi_radix_run *run;
+	em_status st;
+	int more;
+
+	if (i == EMI_RADIX_NONE || emi_radix_level_of(&h->digits, i) == 0 ||
+	    emi_radix_run_of(&h->runs, i, &more) != NULL)
+		return;
+	emi_radix_unstage(&h->buckets, i);
+	if (is_small(h, i) || !may_run(h, i))
+		return;
+	st = emi_radix_run_take(&h->runs, i, &run, &own);
+	if (st == EM_OK && run != NULL)
+		st = emi_radix_run_fill(&h->runs, run, &h->buckets, &own);
+	if (st == EM_OK && run != NULL)
+		(void)emi_radix_run_sort(&h->runs, run, 1, &own);
+}
+
+/* A bucket that is not large becomes the open run.  If it was made ready, what came since then is for the front.  0 in
+ * *done: there is no run for it. */
+static em_status become_run(em_radix_heap *h, uint32_t i, int *done, em_errinfo *err)
+{
+	emi_radix_run *run;
+	em_status st = emi_radix_run_take(&h->runs, i, &run, err);
+
+	*done = run != NULL;
+	if (st != EM_OK || !*done)
+		return st;
+	if (run->at != run->end && run->sorted && is_small(h, i))
+		st = add_to_front(h, i, err);
+	else
+		st = emi_radix_run_fill(&h->runs, run, &h->buckets, err);
+	if (st == EM_OK)
+		st = emi_radix_run_sort(&h->runs, run, 0, err);
+	if (st != EM_OK)
+		return st;
+	h->run_sorted += emi_radix_run_count(&h->runs, run);
+	emi_radix_run_open(&h->runs, run);
+	became_front(h, i);
+	make_ready(h);
 	return EM_OK;
 }
 
@@ -179,7 +280,10 @@ static em_status lower(em_radix_heap *h, em_errinfo *err)
 		h->source = EMI_RADIX_NONE;
 	while (st == EM_OK && (i = emi_radix_highest_before(&h->buckets, end)) != EMI_RADIX_NONE) {
 		st = emi_radix_move(&h->buckets, i, h->lower_to, err);
-		if (st == EM_OK && h->source == i)
+		if (st != EM_OK)
+			break;
+		emi_radix_runs_move(&h->runs, i, h->lower_to);
+		if (h->source == i)
 			h->source = EMI_RADIX_NONE;
 	}
 	if (st != EM_OK)
@@ -261,27 +365,68 @@ static em_status refer_to_last(em_radix_heap *h, em_errinfo *err)
 	return EM_OK;
 }
 
-/* What is in the front goes to buckets. */
+/* The key of the last record of the open run, or of the next one. */
+static uint64_t key_in_run(const em_radix_heap *h, const char *item)
+{
+	char room[EMI_RADIX_ITEM_ROOM];
+
+	return emi_radix_key_of(&h->key, emi_radix_runs_record(&h->runs, item, room));
+}
+
+/* The front is sorted: put the largest records of that and of the open run into buckets. */
+static em_status spread_all(em_radix_heap *h, em_errinfo *err)
+{
+	emi_radix_runs *r = &h->runs;
+	const emi_radix_pair *p = h->front.in_order.at;
+	const emi_radix_pair *const end = h->front.sorted != 0 ? p + h->front.sorted : p;
+	em_status st = EM_OK;
+
+	while (st == EM_OK && (p != end || emi_radix_runs_open(r))) {
+		const char *last = emi_radix_runs_open(r) ? r->end - r->items.bytes : NULL;
+		char room[EMI_RADIX_ITEM_ROOM];
+
+		if (last != NULL && (p == end || key_in_run(h, last) >= p->key)) {
+			const char *record = emi_radix_runs_record(r, last, room);
+
+			st = put(h, record, emi_radix_key_of(&h->key, record), h->plan.record, h->digits.levels, err);
+			if (st == EM_OK)
+				emi_radix_runs_cut(r);
+		} else {
+			st = put(h, emi_radix_front_record(&h->front, p), p->key, h->plan.record, h->digits.levels,
+				 err);
+			p += st == EM_OK;
+		}
+	}
+	if (h->front.sorted != 0)
+		emi_radix_front_cut(&h->front, (uint32_t)(p - h->front.in_order.at));
+	return st;
+}
+
+/* What is in the front and the open run goes to buckets. */
 static em_status spread(em_radix_heap *h, em_errinfo *err)
 {
 	em_status st = emi_radix_front_sort(&h->front, err);
-	uint32_t k = 0;
 
 	if (st == EM_OK)
 		st = emi_object_check(&h->object, err);
 	if (st == EM_OK)
 		st = refer_to_last(h, err);
-	if (st != EM_OK)
+	if (st == EM_OK)
+		st = spread_all(h, err);
+	else
 		return st;
-	for (; st == EM_OK && k < h->front.sorted; k += st == EM_OK) {
-		const emi_radix_pair *p = &h->front.in_order.at[k];
-
-		st = put(h, emi_radix_front_record(&h->front, p), p->key, h->plan.record, h->digits.levels, err);
-	}
-	emi_radix_front_cut(&h->front, k);
-	h->range = h->front.sorted != 0 ? EMI_RADIX_OPEN : EMI_RADIX_CLOSED;
-	if (h->front.sorted != 0)
+	h->range = EMI_RADIX_CLOSED;
+	h->edge = 0;
+	if (h->front.sorted != 0) {
+		h->range = EMI_RADIX_OPEN;
 		h->edge = h->front.in_order.at[0].key;
+	}
+	if (emi_radix_runs_open(&h->runs)) {
+		const uint64_t key = key_in_run(h, h->runs.end - h->runs.items.bytes);
+
+		h->range = EMI_RADIX_OPEN;
+		h->edge = key > h->edge ? key : h->edge;
+	}
 	return st;
 }
 
@@ -341,6 +486,7 @@ static em_status refine(em_radix_heap *h, em_errinfo *err)
 	emi_radix_buckets *all = &h->buckets;
 	uint32_t i, level;
 	em_status st;
+	int done;
 
 	if (h->range == EMI_RADIX_LOWERING) {
 		st = lower(h, err);
@@ -354,8 +500,17 @@ static em_status refine(em_radix_heap *h, em_errinfo *err)
 		return emi_fail(err, EM_ERR_INTERNAL, "records of a radix heap are missing");
 	level = emi_radix_level_of(&h->digits, i);
 	emi_radix_unstage(all, i);
-	if (level != 0 && all->stack[i].blocks == 0 && (uint64_t)(all->bucket[i].at - all->stack[i].buf) <= h->small)
-		return become_front(h, i, err);
+	if (level != 0 && is_small(h, i) && emi_radix_run_of(&h->runs, i, &done) == NULL) {
+		st = add_to_front(h, i, err);
+		if (st == EM_OK)
+			became_front(h, i);
+		return st;
+	}
+	if (level != 0 && may_run(h, i)) {
+		st = become_run(h, i, &done, err);
+		if (st != EM_OK || done)
+			return st;
+	}
 	emi_radix_refer(&h->digits, all->bucket[i].min, level);
 	h->range = EMI_RADIX_CLOSED;
 	emi_radix_hint(all, i);
@@ -403,12 +558,39 @@ static inline em_status take_equal(em_radix_heap *h, char *records, uint64_t *n,
 	return EM_OK;
 }
 
-/* Copy up to n records with the least keys, at least one; *n is how many they are. */
+/* There is an open run: what is least may be in the front all the same.  Of the run, all n may be taken, if there is
+ * no other record. */
+static em_status least_of_run(em_radix_heap *h, char *records, uint64_t *n, uint64_t *key, int take, em_errinfo *err)
+{
+	emi_radix_runs *r = &h->runs;
+	uint64_t in_front, left = (uint64_t)(r->end - r->at) / r->items.bytes;
+	em_status st;
+
+	*key = key_in_run(h, r->at);
+	if (emi_radix_front_count(&h->front) != 0) {
+		st = emi_radix_front_first(&h->front, &in_front, err);
+		if (st != EM_OK)
+			return st;
+		*n = 1;
+		if (in_front < *key)
+			return emi_radix_front_least(&h->front, key, records, take, err);
+	}
+	*n = *n < left ? *n : left;
+	emi_pq_store(&r->items, r->at, (size_t)*n, records);
+	*key = emi_radix_key_of(&h->key, records + (*n - 1) * h->plan.record);
+	if (take)
+		r->at += *n * r->items.bytes;
+	return EM_OK;
+}
+
+/* Copy up to n records with the least keys, at least one; *n is how many they are, and *key the largest one's. */
 static inline em_status least(em_radix_heap *h, char *records, uint64_t *n, uint64_t *key, int take, em_errinfo *err)
 {
 	em_status st;
 
 	for (;;) {
+		if (emi_radix_runs_open(&h->runs))
+			return least_of_run(h, records, n, key, take, err);
 		if (emi_radix_front_count(&h->front) != 0) {
 			*n = 1;
 			return emi_radix_front_least(&h->front, key, records, take, err);

@@ -6,19 +6,22 @@
  * numbered by the digits of their keys (radix_heap_digits.h), and what is in the front goes there.  From then on:
  *
  *   push    to the front, if the key is in its range, else to a bucket
- *   pop     from the front, if it has any; else from the bucket whose keys are all the same (of level 0); else the
- *           lowest bucket is refined: a small one becomes the front, another one is distributed to the levels below
+ *   pop     from the front or the open run, if they have any; else from the bucket whose keys are all the same (of
+ *           level 0); else the lowest bucket is refined: a small one becomes the front, one that is not large becomes
+ *           the open run (radix_heap_runs.h), another one is distributed to the levels below
  *
- * No key in a bucket is less than one in the front.  The range of the front is what is at most `edge', if it is open:
- * it was a bucket, and `edge' was the last key of that.  If it is closed, the range is what is below the reference.
+ * No key in a bucket is less than one in the front or the open run.  The range of the front is what is at most `edge',
+ * if it is open: it or the run was a bucket, and `edge' was the last key of that.  If it is closed, the range is what is below the reference.
  * There are such keys only after the reference has become the minimum of a bucket that is not popped yet: when a
  * record was only looked at, or when distributing has failed.
  *
  * Distributing stops where it fails.  `source' is the bucket that it stopped in, which is done with before the lowest
  * one is asked for.  Its keys are not below the reference.
  *
- * A front that is full is closed: its records go to buckets, the largest first, so what is left when that fails is a
- * front again.  The reference moves up to the last minimum, if the buckets allow that.  If it is above the last
+ * When a run is opened, the next bucket is made ready for that.  If this fails, it comes later.
+ *
+ * A front that is full is closed: its records and those of the open run go to buckets, the largest first, so what is
+ * left when that fails is a front again.  The reference moves up to the last minimum, if the buckets allow that.  If it is above the last
  * minimum, it has to go back there: then all levels below the digit in which the two differ become one bucket, that of
  * the reference's digit, without any I/O but for what no longer fits into memory.  Until that is done the front has no
  * range, and only what is in it can be popped.
@@ -34,6 +37,7 @@
 #include "container/radix_heap_buckets.h"
 #include "container/radix_heap_digits.h"
 #include "container/radix_heap_front.h"
+#include "container/radix_heap_runs.h"
 
 typedef enum emi_radix_range {
 	EMI_RADIX_ALL,          /* there are no buckets */
@@ -57,7 +61,9 @@ struct em_radix_heap {
 	uint64_t lower_by;      /* ... when this becomes the reference */
 	uint64_t small;         /* bytes of records that may become the front */
 	uint64_t distributed;   /* records */
+	uint64_t run_sorted;    /* records, in runs */
 	emi_radix_front front;
+	emi_radix_runs runs;
 	emi_radix_digits digits;
 	emi_radix_buckets buckets;
 	em_placement placement; /* where one was given */
@@ -127,16 +133,28 @@ static inline void emi_radix_append(emi_radix_bucket *b, const char *record, uin
 		b->min = key;
 }
 
-/* The usual push and pop: to a bucket that has room, and of what is in the buffer of the lowest one or in order in the
- * front.  0: it is another case, and nothing was done. */
+/* Take out the next record of the open run, which has one. */
+static inline void emi_radix_heap_take_run(em_radix_heap *h, char *record)
+{
+	emi_radix_runs *r = &h->runs;
+
+	emi_pq_store_one(&r->items, r->at, record);
+	r->at += r->items.bytes;
+	h->last = emi_radix_key_of(&h->key, record);
+}
+
+/* The usual push and pop: to a bucket that has room, and of a run, or what is in the buffer of the lowest one or in
+ * order in the front.  0: it is another case, and nothing was done. */
 static inline int emi_radix_heap_push_usual(em_radix_heap *h, const char *record, uint64_t key)
 {
 	emi_radix_bucket *b;
+	uint32_t i;
 
 	if (emi_radix_heap_is_near(h, key) || emi_radix_heap_is_behind(h))
 		return 0;
-	b = &h->buckets.bucket[emi_radix_bucket_of(&h->digits, key, h->digits.levels)];
-	if (b->at == b->end)
+	i = emi_radix_bucket_of(&h->digits, key, h->digits.levels);
+	b = &h->buckets.bucket[i];
+	if (b->at == b->end && !emi_radix_restage(&h->buckets, i))
 		return 0;
 	emi_radix_append(b, record, key, h->plan.record);
 	h->n++;
@@ -148,7 +166,11 @@ static inline int emi_radix_heap_pop_usual(em_radix_heap *h, char *record)
 	const size_t bytes = h->plan.record;
 	emi_radix_bucket *b;
 
-	if (emi_radix_front_count(&h->front) != 0) {
+	if (emi_radix_runs_open(&h->runs)) {
+		if (emi_radix_front_count(&h->front) != 0)
+			return 0;
+		emi_radix_heap_take_run(h, record);
+	} else if (emi_radix_front_count(&h->front) != 0) {
 		if (!emi_radix_front_pop_usual(&h->front, &h->last, record))
 			return 0;
 	} else {

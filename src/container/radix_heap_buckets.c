@@ -24,11 +24,11 @@ uint64_t emi_radix_bucket_memory(size_t block)
 	return emi_buffers_memory(block, 1) + sizeof(emi_radix_bucket) + sizeof(emi_radix_stack) + 1;
 }
 
-uint64_t emi_radix_buckets_memory(size_t block, uint32_t buffers)
+uint64_t emi_radix_buckets_memory(size_t block, uint32_t write_buffers, uint32_t read_buffers)
 {
 	/* One buffer that grows is there twice. */
-	return 4 * sizeof(uint64_t) + emi_buffers_memory(block, 2 * buffers + 1) + emi_store_memory() +
-	       emi_block_pool_memory(0, buffers, buffers);
+	return 4 * sizeof(uint64_t) + emi_buffers_memory(block, write_buffers + read_buffers + 1) +
+	       emi_store_memory() + emi_block_pool_memory(0, write_buffers, read_buffers);
 }
 
 em_status emi_radix_buckets_open(emi_radix_buckets *b, em_ctx *ctx, const emi_radix_plan *plan, uint32_t n,
@@ -138,6 +138,8 @@ static void stage(emi_radix_buckets *b, uint32_t i)
 	if (b->stage == 0 || room == 0)
 		return;
 	b->stack[i].staged_to = k->at;
+	b->stack[i].buf_end = k->end;
+	emi_radix_expect(k->at);
 	k->at = k->stage;
 	k->end = k->stage + (room < b->stage ? room : b->stage);
 }
@@ -167,7 +169,6 @@ static em_status begin(emi_radix_buckets *b, uint32_t i, em_errinfo *err)
 		return err->status;
 	s->bytes = bytes;
 	go_on_at(b, i, s->buf);
-	b->bucket[i].min = UINT64_MAX;
 	b->used[i / 64] |= (uint64_t)1 << i % 64;
 	b->words[i / 4096] |= (uint64_t)1 << i / 64 % 64;
 	return EM_OK;
@@ -341,18 +342,34 @@ em_status emi_radix_fetch(emi_radix_buckets *b, uint32_t i, em_errinfo *err)
 	return EM_OK;
 }
 
-void emi_radix_drained(emi_radix_buckets *b, uint32_t i)
+void emi_radix_give_buffer(emi_radix_buckets *b, uint32_t i)
 {
 	emi_radix_bucket *k = &b->bucket[i];
 	emi_radix_stack *s = &b->stack[i];
 
-	free_buffer(b, s->buf, s->bytes);
+	if (s->buf != NULL)
+		free_buffer(b, s->buf, s->bytes);
 	s->buf = s->staged_to = NULL;
 	k->at = k->end = NULL;
-	k->min = UINT64_MAX;
+}
+
+void emi_radix_drained(emi_radix_buckets *b, uint32_t i)
+{
+	emi_radix_give_buffer(b, i);
+	b->bucket[i].min = UINT64_MAX;
 	b->used[i / 64] &= ~((uint64_t)1 << i % 64);
 	if (b->used[i / 64] == 0)
 		b->words[i / 4096] &= ~((uint64_t)1 << i / 64 % 64);
+}
+
+uint64_t emi_radix_bucket_count(const emi_radix_buckets *b, uint32_t i)
+{
+	const emi_radix_stack *s = &b->stack[i];
+	uint64_t bytes = s->blocks * b->payload;
+
+	if (s->buf != NULL)
+		bytes += (uint64_t)((s->staged_to != NULL ? s->staged_to : b->bucket[i].at) - s->buf);
+	return bytes / b->record;
 }
 
 em_status emi_radix_move(emi_radix_buckets *b, uint32_t from, uint32_t to, em_errinfo *err)

@@ -19,6 +19,8 @@
 #ifndef EMI_RADIX_HEAP_BUCKETS_H
 #define EMI_RADIX_HEAP_BUCKETS_H
 
+#include <string.h>
+
 #include "block/block_pool.h"
 #include "container/radix_heap_plan.h"
 
@@ -48,6 +50,7 @@ typedef struct emi_radix_stack {
 	size_t bytes;           /* of the buffer; a block if there are others on disk */
 	char *buf;              /* NULL: the bucket is empty */
 	char *staged_to;        /* where the records of the stage go; NULL: it does without */
+	char *buf_end;          /* there is no more room in the buffer */
 } emi_radix_stack;
 
 typedef struct emi_radix_buckets {
@@ -75,7 +78,7 @@ typedef struct emi_radix_buckets {
 /* Bytes that a bucket takes at most, what all of them share, with so many buffers to write and to read, and what each
  * block on disk takes. */
 uint64_t emi_radix_bucket_memory(size_t block);
-uint64_t emi_radix_buckets_memory(size_t block, uint32_t buffers);
+uint64_t emi_radix_buckets_memory(size_t block, uint32_t write_buffers, uint32_t read_buffers);
 #define EMI_RADIX_IDS_BYTES ((sizeof(emi_radix_ids) + EMI_RADIX_IDS - 1) / EMI_RADIX_IDS)
 
 /* n buckets, all empty.  b is zeroed but for what was set before: placement.  After a failure nothing is there. */
@@ -84,6 +87,32 @@ em_status emi_radix_buckets_open(emi_radix_buckets *b, em_ctx *ctx, const emi_ra
 
 /* Free all, with what is in it.  Not opened, or closed: nothing is done. */
 void emi_radix_buckets_close(emi_radix_buckets *b);
+
+/* What comes next in a buffer, as far as a stage goes, is going to be written: have it in the cache by then. */
+static inline void emi_radix_expect(const char *at)
+{
+	__builtin_prefetch(at, 1);
+	__builtin_prefetch(at + 64, 1);
+	__builtin_prefetch(at + EMI_RADIX_STAGE - 1, 1);
+}
+
+/* The usual part of the next one: a stage that is full, when there is room in the buffer for that and another one.  0:
+ * it is another case. */
+static inline int emi_radix_restage(emi_radix_buckets *b, uint32_t i)
+{
+	emi_radix_bucket *k = &b->bucket[i];
+	emi_radix_stack *s = &b->stack[i];
+
+	if (s->staged_to == NULL || (size_t)(s->buf_end - s->staged_to) < 2 * EMI_RADIX_STAGE)
+		return 0;
+	/* What is too much is overwritten by the next one. */
+	memcpy(s->staged_to, k->stage, EMI_RADIX_STAGE);
+	s->staged_to += k->at - k->stage;
+	k->at = k->stage;
+	k->end = k->stage + b->stage;
+	emi_radix_expect(s->staged_to);
+	return 1;
+}
 
 /* Have room for a record in a bucket that has none: at == end. */
 em_status emi_radix_room(emi_radix_buckets *b, uint32_t i, em_errinfo *err);
@@ -97,8 +126,14 @@ em_status emi_radix_fetch(emi_radix_buckets *b, uint32_t i, em_errinfo *err);
 /* A bucket is going to be emptied: begin to read its last blocks, and those of the buckets behind it. */
 void emi_radix_hint(emi_radix_buckets *b, uint32_t i);
 
+/* The buffer of a bucket is empty, and there are no blocks: it needs none, but stays in use. */
+void emi_radix_give_buffer(emi_radix_buckets *b, uint32_t i);
+
 /* A bucket has become empty, its buffer too. */
 void emi_radix_drained(emi_radix_buckets *b, uint32_t i);
+
+/* Records of a bucket, without those in its stage. */
+uint64_t emi_radix_bucket_count(const emi_radix_buckets *b, uint32_t i);
 
 /* Move all records of a bucket to another one.  What has failed may be tried again: until then some are in either. */
 em_status emi_radix_move(emi_radix_buckets *b, uint32_t from, uint32_t to, em_errinfo *err);

@@ -248,6 +248,21 @@ static em_status settle(emi_radix_front *f, em_errinfo *err)
 	return EM_OK;
 }
 
+/* Is the least one in the heap?  All that came late are there. */
+static int late_is_first(const emi_radix_front *f)
+{
+	return f->sorted == 0 || (f->late != 0 && f->latest.at[0].key < f->in_order.at[f->sorted - 1].key);
+}
+
+em_status emi_radix_front_first(emi_radix_front *f, uint64_t *key, em_errinfo *err)
+{
+	const em_status st = f->heap != f->late ? settle(f, err) : EM_OK;
+
+	if (st == EM_OK)
+		*key = late_is_first(f) ? f->latest.at[0].key : f->in_order.at[f->sorted - 1].key;
+	return st;
+}
+
 em_status emi_radix_front_least(emi_radix_front *f, uint64_t *key, char *record, int take, em_errinfo *err)
 {
 	em_status st = f->heap != f->late ? settle(f, err) : EM_OK;
@@ -256,7 +271,7 @@ em_status emi_radix_front_least(emi_radix_front *f, uint64_t *key, char *record,
 
 	if (st != EM_OK)
 		return st;
-	late = f->sorted == 0 || (f->late != 0 && f->latest.at[0].key < f->in_order.at[f->sorted - 1].key);
+	late = late_is_first(f);
 	p = late ? f->latest.at[0] : f->in_order.at[f->sorted - 1];
 	*key = p.key;
 	if (f->record == EMI_RADIX_IN_PAIR)

@@ -98,6 +98,9 @@ static inline void emi_radix_front_add(emi_radix_front *f, uint64_t key, const c
 	}
 }
 
+/* The least key, of one or more records.  EM_ERR_NOMEM, EM_ERR_MEMLIMIT. */
+em_status emi_radix_front_first(emi_radix_front *f, uint64_t *key, em_errinfo *err);
+
 /* Copy the record with the least key, of one or more, and, if `take' is not 0, take it out. */
 em_status emi_radix_front_least(emi_radix_front *f, uint64_t *key, char *record, int take, em_errinfo *err);
 

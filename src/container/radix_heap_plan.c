@@ -8,6 +8,7 @@
 #include <extmem/sys/block.h>
 
 #include "base/error.h"
+#include "base/workers.h"
 #include "container/radix_heap.h"
 
 #define RECORD_MOST ((uint64_t)1 << 24)
@@ -21,7 +22,11 @@
 #define FRONT_LEAST 16u
 #define FRONT_SHARE 8u          /* the front has at most this part of the memory */
 #define LARGE 4096u             /* bytes of a record of which the front need not have so many */
-#define BUFFERS_MOST 16u        /* of either kind, and no more than this part of the memory has */
+#define RUN_SHARE 8u            /* runs have at most this part of the memory, ... */
+#define RUN_MOST ((uint64_t)8 << 20) /* ... and each so many bytes: they are sorted in a cache, best of all */
+#define THREADS_MOST 2u         /* the caller's, and one that sorts */
+#define WRITES_MOST 16u         /* buffers, and no more than this part of the memory has */
+#define READS_MOST 64u          /* so that the next run is read while one is popped */
 #define BUFFERS_LEAST 2u
 #define BUFFERS_SHARE 32u
 
@@ -29,11 +34,13 @@
 typedef struct room {
 	size_t block;
 	uint32_t front;
-	uint32_t buffers;
+	uint32_t writes, reads; /* buffers */
+	uint64_t run;
 } room;
 
-static em_status take_key(emi_radix_key *k, const em_radix_heap_opts *o, em_errinfo *err)
+static em_status take_key(emi_radix_plan *p, const em_radix_heap_opts *o, em_errinfo *err)
 {
+	emi_radix_key *k = &p->key;
 	const int32_t type = o->key_type != 0 ? o->key_type : EM_KEY_U64;
 	const int is_float = type == EM_KEY_F32 || type == EM_KEY_F64;
 
@@ -46,6 +53,9 @@ static em_status take_key(emi_radix_key *k, const em_radix_heap_opts *o, em_erri
 	if (is_float && o->range != 0)
 		return emi_fail(err, EM_ERR_INVAL, "a range of floats");
 	k->width = (unsigned)emi_type_width(type);
+	p->by.offset = o->key_offset;
+	p->by.type = type;
+	p->by.flags = o->key_flags;
 	if (o->key_offset > o->record_bytes || k->width > o->record_bytes - o->key_offset)
 		return emi_fail(err, EM_ERR_RANGE, "a key of %u bytes at %" PRIu64 " of records of %" PRIu64, k->width,
 				o->key_offset, o->record_bytes);
@@ -83,24 +93,37 @@ static uint32_t front_of(uint64_t memory, size_t record)
 	return n;
 }
 
-static uint32_t buffers_of(uint64_t memory, size_t block)
+static uint32_t buffers_of(uint64_t memory, size_t block, uint32_t most)
 {
 	const uint64_t n = memory / BUFFERS_SHARE / block;
 
-	return n < BUFFERS_LEAST ? BUFFERS_LEAST : n > BUFFERS_MOST ? BUFFERS_MOST : (uint32_t)n;
+	return n < BUFFERS_LEAST ? BUFFERS_LEAST : n > most ? most : (uint32_t)n;
+}
+
+/* Records of a run; 0: the front does as well. */
+static uint64_t run_of(const emi_radix_plan *p, uint64_t memory)
+{
+	const uint64_t fixed = emi_radix_runs_memory(p->record, p->key.width, 0), has = memory / RUN_SHARE;
+	const uint64_t each = emi_radix_runs_memory(p->record, p->key.width, 1) - fixed;
+	uint64_t n = has > fixed ? (has - fixed) / each : 0;
+
+	if (n > RUN_MOST / p->record)
+		n = RUN_MOST / p->record;
+	return n > front_of(memory, p->record) ? n : 0;
 }
 
 /* Bytes of a heap beside its buckets. */
 static uint64_t beside(const emi_radix_plan *p, const room *m)
 {
 	return sizeof(em_radix_heap) + emi_radix_front_memory(p->record, m->front) +
-	       emi_radix_buckets_memory(m->block, m->buffers);
+	       (m->run != 0 ? emi_radix_runs_memory(p->record, p->key.width, m->run) : 0) +
+	       emi_radix_buckets_memory(m->block, m->writes, m->reads);
 }
 
 /* The least memory with blocks of a size. */
 static uint64_t least_of(const emi_radix_plan *p, size_t block)
 {
-	const room m = { block, front_of(0, p->record), BUFFERS_LEAST };
+	const room m = { block, front_of(0, p->record), BUFFERS_LEAST, BUFFERS_LEAST, 0 };
 	uint64_t least = UINT64_MAX;
 	uint32_t h;
 
@@ -128,18 +151,33 @@ static int choose(emi_radix_plan *p, uint64_t memory, const room *m)
 	p->radix = h * power + EMI_RADIX_TOP <= most ? (uint32_t)power : p->radix_least[h];
 	p->block_bytes = m->block;
 	p->front = m->front;
-	p->write_buffers = p->read_buffers = m->buffers;
+	p->run = m->run;
+	p->write_buffers = m->writes;
+	p->read_buffers = m->reads;
 	p->takes = rest + ((uint64_t)h * p->radix + EMI_RADIX_TOP) * each;
 	return 1;
 }
 
-/* The same, with as much beside buckets as suits the memory, or as little as there must be. */
+/* The same, with as much beside buckets as suits the memory, or as little as there must be.  Runs are not worth a
+ * level. */
 static int choose_with(emi_radix_plan *p, uint64_t memory, uint64_t block)
 {
-	const room usual = { (size_t)block, front_of(memory, p->record), buffers_of(memory, (size_t)block) };
-	const room least = { (size_t)block, front_of(0, p->record), BUFFERS_LEAST };
+	room usual = { (size_t)block, front_of(memory, p->record),
+			     buffers_of(memory, (size_t)block, WRITES_MOST),
+			     buffers_of(memory, (size_t)block, READS_MOST), run_of(p, memory) };
+	const room least = { (size_t)block, front_of(0, p->record), BUFFERS_LEAST, BUFFERS_LEAST, 0 };
 
-	return choose(p, memory, &usual) || choose(p, memory, &least);
+	emi_radix_plan plain = *p;
+	int found = choose(p, memory, &usual);
+
+	if (usual.run != 0) {
+		usual.run = 0;
+		if (choose(&plain, memory, &usual) && (!found || plain.levels < p->levels)) {
+			*p = plain;
+			found = 1;
+		}
+	}
+	return found || choose(p, memory, &least);
 }
 
 /* The size of blocks that nobody has said. */
@@ -151,7 +189,9 @@ static int choose_block(emi_radix_plan *p, uint64_t memory, uint64_t smallest)
 
 	while (block / 2 >= smallest && (!found || block / 2 >= BLOCK_LEAST)) {
 		block /= 2;
-		if (choose_with(&other, memory, block) && (!found || other.levels < p->levels)) {
+		if (choose_with(&other, memory, block) &&
+		    (!found || other.levels < p->levels ||
+		     (other.levels == p->levels && other.run != 0 && p->run == 0))) {
 			*p = other;
 			found = 1;
 		}
@@ -171,10 +211,12 @@ em_status emi_radix_plan_make(emi_radix_plan *p, em_ctx *ctx, const em_radix_hea
 
 	memset(p, 0, sizeof *p);
 	if (st == EM_OK)
-		st = take_key(&p->key, o, err);
+		st = take_key(p, o, err);
 	if (st != EM_OK)
 		return st;
 	p->record = (size_t)o->record_bytes;
+	p->threads = ctx != NULL ? emi_workers_fed(ctx, 0) : 1;
+	p->threads = p->threads < THREADS_MOST ? p->threads : THREADS_MOST;
 	p->most = o->range != 0 && o->range < p->key.last ? o->range : p->key.last;
 	emi_radix_least(p->most, p->radix_least);
 	p->least = least_of(p, (size_t)(o->block_bytes != 0 ? o->block_bytes : whole));

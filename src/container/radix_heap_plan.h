@@ -7,7 +7,8 @@
  * number.  Blocks are as large as the same h allows, within bounds.
  *
  * Memory, beside the blocks of h * r + 2 buckets: what is known of each bucket, buffers on their way to and from disks,
- * and the front (radix_heap_front.h), which is an eighth or less.
+ * the front (radix_heap_front.h), which is an eighth or less, and runs (radix_heap_runs.h), another eighth, if that has
+ * runs of more records than the front.
  */
 #ifndef EMI_RADIX_HEAP_PLAN_H
 #define EMI_RADIX_HEAP_PLAN_H
@@ -19,6 +20,7 @@
 
 typedef struct emi_radix_plan {
 	emi_radix_key key;
+	em_key by;              /* the same for an order */
 	size_t record;          /* bytes of one */
 	size_t block_bytes;
 	uint64_t most;          /* C: the most that a key is above the last minimum */
@@ -28,6 +30,8 @@ typedef struct emi_radix_plan {
 	uint32_t levels;        /* h */
 	uint32_t radix;         /* r */
 	uint32_t front;         /* most records of the front */
+	uint64_t run;           /* most records of a run; 0: there are none */
+	uint32_t threads;       /* that sort runs */
 	uint32_t write_buffers;
 	uint32_t read_buffers;
 	uint32_t radix_least[EMI_RADIX_LEVELS + 1]; /* for each h the least r */

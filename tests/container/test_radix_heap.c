@@ -17,7 +17,7 @@
 #include "container/radix_case.h"
 #include "container/radix_heap_digits.h"
 
-enum { BLOCK = 4096 };
+enum { BLOCK = 4096, RUNS = 6 << 20 };
 
 static const em_backend *memory(void)
 {
@@ -360,11 +360,15 @@ static void test_ends(void **state)
 /* All in, all out: no more than n/B + 2hn/B transfers, whatever the order, and none if it fits into memory. */
 static void test_transfers(void **state)
 {
-	static const uint64_t ranges[] = { 1000, (uint64_t)1 << 31, 0, 5 };
+	/* Also with memory for runs. */
+	static const struct { uint64_t range, memory; } of[] = {
+		{ 1000, UINT64_MAX }, { (uint64_t)1 << 31, UINT64_MAX }, { 0, UINT64_MAX }, { 5, UINT64_MAX },
+		{ 0, RUNS }, { (uint64_t)1 << 60, RUNS }
+	};
 	unsigned i, order;
 
 	(void)state;
-	for (i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+	for (i = 0; i < sizeof of / sizeof *of; i++) {
 		for (order = 0; order < 6; order++) {
 			const uint64_t n = 150000;
 			em_radix_heap_stats s;
@@ -374,9 +378,9 @@ static void test_transfers(void **state)
 			if (test_left_out())
 				continue;
 			radix_case_open(&t, memory(), 16, n + 1);
-			t.opts.range = ranges[i];
+			t.opts.range = of[i].range;
 			t.opts.block_bytes = BLOCK;
-			t.opts.memory_bytes = UINT64_MAX;
+			t.opts.memory_bytes = of[i].memory;
 			radix_case_make(&t);
 			run(&t, n, order);
 			s = radix_case_stats(&t);

@@ -15,6 +15,10 @@
 
 enum { BLOCK = 4096, RECORD = 12, PUSHES = 40000, TRIES = 200 };
 
+/* With as much memory buckets become runs, where they are as few as those of all keys. */
+#define RUNS ((uint64_t)6 << 20)
+#define LEAST UINT64_MAX
+
 static const em_backend *memory(void)
 {
 	return em_backend_find("memory");
@@ -120,15 +124,15 @@ static void top(trial *t)
 	radix_case_top(&t->c);
 }
 
-/* A heap with little memory. */
-static void open_trial(trial *t, uint64_t range, uint64_t seed)
+/* A heap with little memory, or some. */
+static void open_trial(trial *t, uint64_t range, uint64_t bytes, uint64_t seed)
 {
 	memset(t, 0, sizeof *t);
 	radix_case_open(&t->c, memory(), RECORD, PUSHES * 2);
 	t->c.f.rng = test_rng_make(seed);
 	t->c.opts.range = range;
 	t->c.opts.block_bytes = BLOCK;
-	t->c.opts.memory_bytes = UINT64_MAX;
+	t->c.opts.memory_bytes = bytes;
 	radix_case_make(&t->c);
 }
 
@@ -181,20 +185,20 @@ static void test_transfers(void **state)
 		{ EM_FAULT_READ, 1, 5 }, { EM_FAULT_WRITE, 1, 5 }, { EM_FAULT_READ | EM_FAULT_WRITE, 7, 5 },
 		{ EM_FAULT_WRITE, 5, 28 }, { EM_FAULT_OPEN | EM_FAULT_SIZE | EM_FAULT_RESIZE | EM_FAULT_RESERVE, 1, 28 }
 	};
-	static const uint64_t ranges[] = { 0, 100000, 300 };
+	static const uint64_t ranges[] = { 0, 100000, 300, 0 };
 	const uint64_t seed = test_seed();
 	unsigned r, k;
 	uint64_t nth, all = 0;
 
 	(void)state;
-	for (r = 0; r < 3; r++) {
+	for (r = 0; r < 4; r++) {
 		for (k = 0; k < sizeof how / sizeof *how; k++) {
 			uint64_t failures = 0, runs = 0;
 
 			for (nth = 1;; nth += test_every(1 + all / 30 * test_sparse())) {
 				trial t;
 
-				open_trial(&t, ranges[r], seed);
+				open_trial(&t, ranges[r], r == 3 ? RUNS : LEAST, seed);
 				t.c.f.fault[0].sys_errno = how[k].sys_errno;
 				em_fault_set(&t.c.f.fault[0], how[k].ops, nth, how[k].times);
 				work(&t);
@@ -205,7 +209,8 @@ static void test_transfers(void **state)
 				if (nth > all)
 					break;
 			}
-			if (k < 3)
+			/* A run that was to be ready early may be read again before anybody has to know. */
+			if (k < 3 && r != 3)
 				assert_true(failures != 0 || how[k].ops == EM_FAULT_WRITE);
 			print_message("range %llu, kind %u: %llu failures in %llu runs of %llu\n",
 				      (unsigned long long)ranges[r], k, (unsigned long long)failures,
@@ -217,13 +222,13 @@ static void test_transfers(void **state)
 /* Each allocation fails once. */
 static void test_allocations(void **state)
 {
-	static const uint64_t ranges[] = { 0, 300 };
+	static const uint64_t ranges[] = { 0, 300, 0 };
 	const uint64_t seed = test_seed();
 	unsigned r;
 	uint64_t nth;
 
 	(void)state;
-	for (r = 0; r < 2; r++) {
+	for (r = 0; r < 3; r++) {
 		uint64_t all = 0, failures = 0;
 
 		for (nth = 1;; nth += test_sparse()) {
@@ -231,7 +236,7 @@ static void test_allocations(void **state)
 			int failed;
 			trial t;
 
-			open_trial(&t, ranges[r], seed);
+			open_trial(&t, ranges[r], r == 2 ? RUNS : LEAST, seed);
 			before = t.c.f.mem.calls;
 			t.c.f.mem.fail_at = before + nth;
 			work(&t);
@@ -282,7 +287,7 @@ static void test_no_reads(void **state)
 		static const uint64_t ranges[] = { 0, 100000, 300, (uint64_t)1 << 33 };
 		trial t;
 
-		open_trial(&t, ranges[r % 4], test_seed() + r);
+		open_trial(&t, ranges[r % 4], r / 4 % 2 ? RUNS : LEAST, test_seed() + r);
 		for (round = 0; round < 4; round++) {
 			uint64_t i, k;
 
@@ -343,7 +348,7 @@ static void test_going_back(void **state)
 		uint64_t from, to, i, round;
 		trial t;
 
-		open_trial(&t, ranges[r % 5], test_seed() + r);
+		open_trial(&t, ranges[r % 5], r / 5 % 2 ? RUNS : LEAST, test_seed() + r);
 		/* Begin anywhere among the digits. */
 		for (i = 0; i < r / 5 % 20; i++) {
 			draw(&t, 1, i % 2 ? 3 : 0);
@@ -464,7 +469,7 @@ static void test_closing(void **state)
 		trial t;
 		uint64_t i;
 
-		open_trial(&t, 0, test_seed() + k);
+		open_trial(&t, 0, k == 4 ? RUNS : LEAST, test_seed() + k);
 		if (k % 2)
 			em_fault_set(&t.c.f.fault[0], EM_FAULT_WRITE, 20, UINT64_MAX);
 		for (i = 0; i < PUSHES / 2; i += 500) {
@@ -496,7 +501,7 @@ static void test_canceled(void **state)
 	trial t;
 
 	(void)state;
-	open_trial(&t, 0, test_seed());
+	open_trial(&t, 0, LEAST, test_seed());
 	for (i = 0; i < 20000; i += 500) {
 		draw(&t, 500, 0);
 		push_all(&t, 500);

@@ -129,6 +129,53 @@ static void test_model(void **state)
 	}
 }
 
+/* With memory for runs, of all kinds of items: many records, of few buckets, some of them pushed when the next bucket
+ * is sorted already. */
+static void test_runs(void **state)
+{
+	static const struct { uint32_t record; int32_t type; unsigned width; } of[] = {
+		{ 8, EM_KEY_U64, 8 }, { 8, EM_KEY_F64, 8 }, { 8, EM_KEY_U32, 4 }, { 4, EM_KEY_U32, 4 },
+		{ 16, EM_KEY_U64, 8 }, { 12, EM_KEY_F32, 4 }, { 40, EM_KEY_U64, 8 }, { 100, EM_KEY_U32, 4 }
+	};
+	uint64_t sorted = 0;
+	unsigned c, i;
+
+	(void)state;
+	for (c = 0; c < 2 * sizeof of / sizeof *of; c += test_step()) {
+		radix_case t;
+
+		radix_case_open(&t, memory(), of[c / 2].record, 400000);
+		t.opts.key_type = of[c / 2].type;
+		t.opts.key_offset = below(&t, of[c / 2].record - of[c / 2].width + 1);
+		t.opts.key_flags = below(&t, 2) == 0 ? EM_KEY_BIG_ENDIAN : 0;
+		t.opts.block_bytes = 4096;
+		t.opts.memory_bytes = (6 + below(&t, 8)) << 20;
+		radix_case_make(&t);
+		for (i = 0; i < 100000; i += RADIX_MANY) {
+			uint64_t k;
+
+			for (k = 0; k < RADIX_MANY; k++)
+				radix_case_record(&t, k, radix_case_key(&t, 0));
+			radix_case_push(&t, RADIX_MANY);
+		}
+		/* As many come as go, mostly; or they are only popped. */
+		for (i = 0; c % 2 == 0 && i < 40000; i++) {
+			radix_case_pop(&t, 1);
+			radix_case_record(&t, 0, radix_case_key(&t, i % 64 == 0 ? 1 : i / 10000 % 3));
+			radix_case_push(&t, 1);
+			if (i % 5000 == 0)
+				radix_case_top(&t);
+			if (i % 1000 == 0)
+				radix_case_pop(&t, RADIX_MANY);
+		}
+		radix_case_drain(&t);
+		sorted += radix_case_stats(&t).sorted;
+		assert_int_equal(radix_case_stats(&t).blocks, 0);
+		radix_case_close(&t);
+	}
+	assert_true(sorted > 50000);
+}
+
 /* A million steps, of few levels and of many. */
 static void test_long(void **state)
 {
@@ -205,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_below_top),
 	};
