@@ -6,7 +6,7 @@
  *
  * (Listing 8 of Dementiev, Kettner and Sanders 2007.)  The work is that of mis_stxxl: as many random edges of 16 bytes
  * as --bytes say, between --nodes nodes (0: a fourth of the edges); nodes that do not wait for a neighbour enter the
- * set, and tell their other neighbours by a priority queue of 128 MiB.  The nodes of a batch of edges are taken together.
+ * set, and tell their other neighbours by a priority queue of 128 MiB.  The nodes of a batch of edges go together.
  *
  *   pipe    edges are made, sorted and each left once on their way (runs, mis)
  *   stl     the same by way of vectors (fill, sort, dedup, mis)
@@ -20,8 +20,8 @@
 
 #include "peers/peer_common.h"
 
-#define SPAN 4096u              /* nodes of a step, at most */
-#define SOME 1024u              /* messages, or nodes, that are moved together */
+#define SPAN 4096u /* nodes of a step, at most */
+#define SOME 1024u /* messages, or nodes, that are moved together */
 #define QUEUE_BYTES ((uint64_t)128 << 20)
 
 typedef struct edge {
@@ -33,13 +33,13 @@ typedef struct mis {
 	em_vector *out;
 	em_sink *set;
 	uint64_t count, sum, edges;
-	uint32_t last;          /* node; they count from 1 */
-	int enters;             /* it is in the set */
-	uint32_t first, end;    /* nodes of this step, and which of them have a neighbour in the set */
+	uint32_t last; /* node; they count from 1 */
+	int enters; /* it is in the set */
+	uint32_t first, end; /* nodes of this step, and which of them have a neighbour in the set */
 	unsigned char has[SPAN];
-	uint32_t tell[SOME];    /* neighbours of nodes in the set, behind this step, */
-	uint32_t told;          /* so many */
-	uint32_t member[SOME];  /* nodes that entered the set */
+	uint32_t tell[SOME]; /* neighbours of nodes in the set, behind this step, */
+	uint32_t told; /* so many */
+	uint32_t member[SOME]; /* nodes that entered the set */
 	uint32_t members;
 } mis;
 
@@ -303,7 +303,7 @@ static void materialised(void)
 
 int main(int argc, char **argv)
 {
-	const em_key edge_keys[2] = { { 0, 0, EM_KEY_U32, 0, { 0, 0 } }, { 4, 0, EM_KEY_U32, 0, { 0, 0 } } };
+	const em_key edge_keys[2] = {{0, 0, EM_KEY_U32, 0, {0, 0}}, {4, 0, EM_KEY_U32, 0, {0, 0}}};
 	const char *dir = peer_tmpdir(argc, argv), *algo = peer_arg(argc, argv, "algo", "pipe");
 	const int pipe = strcmp(algo, "pipe") == 0;
 	em_ctx_opts o = EM_CTX_OPTS_INIT;

@@ -696,6 +696,21 @@ static size_t model_tee_concat(const node_input *a, const node_input *b, uint64_
 	return model_concat(a, a, to);
 }
 
+static em_status make_reverse(flow_case *t, em_stream **out, em_stream *const *in)
+{
+	return em_stream_reverse(out, in[0], 0, &t->err);
+}
+
+static size_t model_reverse(const node_input *a, const node_input *b, uint64_t *to)
+{
+	size_t i;
+
+	(void)b;
+	for (i = 0; i < a->n; i++)
+		to[i] = a->x[a->n - 1 - i];
+	return a->n;
+}
+
 #define CASE(name, inputs, sorted, calls) { #name, inputs, sorted, make_##name, model_##name, calls }
 const node_case node_cases[] = {
 	CASE(map, 1, 0, 1),
@@ -726,6 +741,7 @@ const node_case node_cases[] = {
 	CASE(sums, 1, 0, 0),
 	CASE(slide, 1, 0, 0),
 	CASE(jump, 1, 0, 0),
+	CASE(reverse, 1, 0, 0),
 	CASE(tee_zip, 1, 0, 0),
 	CASE(tee_concat, 1, 0, 0),
 };
