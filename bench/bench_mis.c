@@ -20,8 +20,8 @@
 
 #include "peers/peer_common.h"
 
-#define SPAN 4096u /* nodes of a step, at most */
-#define SOME 1024u /* messages, or nodes, that are moved together */
+#define SPAN 4096u              /* nodes of a step, at most */
+#define SOME 1024u              /* messages, or nodes, that are moved together */
 #define QUEUE_BYTES ((uint64_t)128 << 20)
 
 typedef struct edge {
@@ -33,13 +33,13 @@ typedef struct mis {
 	em_vector *out;
 	em_sink *set;
 	uint64_t count, sum, edges;
-	uint32_t last; /* node; they count from 1 */
-	int enters; /* it is in the set */
-	uint32_t first, end; /* nodes of this step, and which of them have a neighbour in the set */
+	uint32_t last;          /* node; they count from 1 */
+	int enters;             /* it is in the set */
+	uint32_t first, end;    /* nodes of this step, and which of them have a neighbour in the set */
 	unsigned char has[SPAN];
-	uint32_t tell[SOME]; /* neighbours of nodes in the set, behind this step, */
-	uint32_t told; /* so many */
-	uint32_t member[SOME]; /* nodes that entered the set */
+	uint32_t tell[SOME];    /* neighbours of nodes in the set, behind this step, */
+	uint32_t told;          /* so many */
+	uint32_t member[SOME];  /* nodes that entered the set */
 	uint32_t members;
 } mis;
 

@@ -26,21 +26,21 @@
 
 typedef struct ahead {
 	em_stream s;
-	uint64_t wanted; /* bytes of all slots; 0: chosen */
-	char *slot; /* SLOTS of them; NULL: not yet */
-	size_t each; /* records of a slot */
-	size_t n[SLOTS]; /* records in it */
-	int synced; /* lock and change were made */
-	int running; /* there is a thread to be joined */
-	int lent; /* the oldest slot is with the caller */
+	uint64_t wanted;        /* bytes of all slots; 0: chosen */
+	char *slot;             /* SLOTS of them; NULL: not yet */
+	size_t each;            /* records of a slot */
+	size_t n[SLOTS];        /* records in it */
+	int synced;             /* lock and change were made */
+	int running;            /* there is a thread to be joined */
+	int lent;               /* the oldest slot is with the caller */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t change;
 	/* Under the lock. */
 	uint64_t filled, taken; /* slots */
-	int waiting; /* somebody waits for the next one; also read without the lock */
+	int waiting;            /* somebody waits for the next one; also read without the lock */
 	int stop;
-	em_status status; /* how the input ended; EM_OK: it goes on */
+	em_status status;       /* how the input ended; EM_OK: it goes on */
 	em_errinfo failure;
 } ahead;
 

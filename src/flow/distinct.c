@@ -23,9 +23,9 @@
 typedef struct distinct {
 	em_stream s;
 	emi_collation by;
-	char *last; /* the last record that came before, if there is one */
+	char *last;             /* the last record that came before, if there is one */
 	int have_last;
-	char *elem; /* of it, and of `most' records; NULL: not yet */
+	char *elem;             /* of it, and of `most' records; NULL: not yet */
 	size_t most;
 } distinct;
 

@@ -8,9 +8,9 @@
 
 typedef struct reverse {
 	em_stream s;
-	uint64_t memory; /* of the stack; 0: as it chooses */
-	em_stack *stack; /* NULL: not yet, or no more */
-	em_stream *from; /* what it has; NULL: the input is not over yet */
+	uint64_t memory;        /* of the stack; 0: as it chooses */
+	em_stack *stack;        /* NULL: not yet, or no more */
+	em_stream *from;        /* what it has; NULL: the input is not over yet */
 } reverse;
 
 static em_status open_stack(reverse *r, em_errinfo *err)

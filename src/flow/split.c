@@ -14,15 +14,15 @@
 #include "flow/flow_sink.h"
 #include "flow/stream.h"
 
-#define MOST 1024u /* records that are dealt at a time */
+#define MOST 1024u              /* records that are dealt at a time */
 
 typedef struct split {
 	em_stream s;
 	em_split_fn fn;
 	void *user;
-	uint32_t n; /* sinks */
+	uint32_t n;             /* sinks */
 	em_sink **sink;
-	size_t *at; /* where in the buffer the next record of each goes; [0] of what is lent */
+	size_t *at;             /* where in the buffer the next record of each goes; [0] of what is lent */
 	uint32_t to[MOST];
 } split;
 

@@ -10,15 +10,15 @@
 #include "key/order_impl.h"
 
 typedef struct halves {
-	size_t high, low; /* where the two numbers are, ... */
-	size_t rest; /* ... and what else there is */
+	size_t high, low;       /* where the two numbers are, ... */
+	size_t rest;            /* ... and what else there is */
 	uint64_t flip;
 } halves;
 
 EMI_INLINE halves places(const em_order *o)
 {
 	const emi_prefix *p = &o->prefix;
-	const halves h = {p->key.piece[0].at, p->key.piece[1].at, p->rest.n != 0 ? p->rest.piece[0].at : 0, p->flip};
+	const halves h = { p->key.piece[0].at, p->key.piece[1].at, p->rest.n != 0 ? p->rest.piece[0].at : 0, p->flip };
 
 	return h;
 }
