@@ -38,7 +38,7 @@
  * All records of a stream have one size.  Orders of records of any length are refused (EM_ERR_NOTSUP).
  *
  * Threads.  One at a time uses a graph and the containers that it is on.  Functions of the caller's are called by the
- * thread that pulls, but for those below em_stream_ahead().
+ * thread that pulls, but for those below em_stream_ahead() and those of em_stream_parallel_map().
  */
 #ifndef EXTMEM_STREAM_H
 #define EXTMEM_STREAM_H

@@ -41,6 +41,18 @@ typedef int (*em_map_fn)(void *user, const void *records, size_t n, void *to);
 EM_API EM_NODISCARD em_status em_stream_map(em_stream **out, em_stream *in, uint64_t record_bytes, em_map_fn fn,
 					    void *user, em_errinfo *err);
 
+/** Flags of em_stream_parallel_map(). */
+#define EM_MAP_UNORDERED 1u /**< Batches are lent as they are ready, in any order. */
+
+/**
+ * The same as em_stream_map(), with a function that is called on all threads of the context, by several at a time and
+ * in any order, for batches of up to 64 KiB, which are copied.  Records come in the order of the input, unless flags
+ * say EM_MAP_UNORDERED.  Closing waits for what has begun.  EM_ERR_INVAL: a flag is unknown.  Memory: four batches for
+ * each thread.
+ */
+EM_API EM_NODISCARD em_status em_stream_parallel_map(em_stream **out, em_stream *in, uint64_t record_bytes,
+						     em_map_fn fn, void *user, uint32_t flags, em_errinfo *err);
+
 /** Say which of n records stay: keep[i] is 1, others are 0.  All are 0 before. */
 typedef int (*em_filter_fn)(void *user, const void *records, size_t n, unsigned char *keep);
 

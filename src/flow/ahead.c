@@ -174,9 +174,11 @@ static em_status fill_here(ahead *a, em_errinfo *err)
 	return EM_OK;
 }
 
-/* Wait until there is a slot, or the input has ended. */
-static void wait_for_slot(ahead *a)
+/* Wait until there is a slot, or the input has ended: is there one? */
+static int wait_for_slot(ahead *a)
 {
+	int there;
+
 	pthread_mutex_lock(&a->lock);
 	if (a->lent)
 		a->taken++;
@@ -186,7 +188,9 @@ static void wait_for_slot(ahead *a)
 	while (a->filled == a->taken && a->status == EM_OK)
 		pthread_cond_wait(&a->change, &a->lock);
 	__atomic_store_n(&a->waiting, 0, __ATOMIC_RELAXED);
+	there = a->filled != a->taken;
 	pthread_mutex_unlock(&a->lock);
+	return there;
 }
 
 /* The input has ended, and all slots were lent. */
@@ -210,20 +214,22 @@ static em_status next(em_stream *s, em_errinfo *err)
 	ahead *a = (ahead *)(void *)s;
 	em_status st = get_memory(a, err);
 	const char *slot;
+	int there;
 
 	if (st != EM_OK)
 		return st;
 	if (!a->running && a->status == EM_OK)
 		start(a);
 	if (a->running) {
-		wait_for_slot(a);
+		there = wait_for_slot(a);
 	} else {
 		a->taken += a->lent != 0;
 		a->lent = 0;
 		while (a->filled == a->taken && a->status == EM_OK)
 			(void)fill_here(a, err);
+		there = a->filled != a->taken;
 	}
-	if (a->filled == a->taken)
+	if (!there)
 		return ended(a, err);
 	slot = a->slot + (a->taken % SLOTS) * slot_bytes(a);
 	s->source.at = slot;

@@ -620,6 +620,59 @@ static int count_up(void *user, uint64_t i, void *records, size_t *n)
 	return 0;
 }
 
+/* Numbers of batches that take their time on any thread; 0 fails. */
+static int halve(void *user, const void *records, size_t n, void *to)
+{
+	const uint64_t *x = records;
+	uint64_t *y = to;
+	size_t i;
+
+	(void)__atomic_add_fetch((uint64_t *)user, n, __ATOMIC_RELAXED);
+	for (i = 0; i < n; i++) {
+		if (x[i] == 0)
+			return 9;
+		y[i] = x[i] / 2;
+	}
+	return 0;
+}
+
+/* Whatever order batches come in, each record is there once. */
+static void test_unordered(void **unused)
+{
+	enum { N = 100000 };
+	unsigned k;
+
+	(void)unused;
+	for (k = 0; k < 6; k++) {
+		uint64_t seen = 0, sum = 0, want = 0, *x, *y, done = 0;
+		em_status st;
+		em_stream *s;
+		flow_case t;
+		size_t i, n;
+
+		flow_open(&t, 16 * MIB, 0);
+		x = flow_numbers(&t, N, UINT64_MAX - 1, 0);
+		for (i = 0; i < N; i++)
+			want += ++x[i] / 2;
+		if (k == 5)
+			x[N / 2] = 0;
+		assert_int_equal(em_stream_memory(&s, t.ctx, 8, x, N, NULL), EM_OK);
+		assert_int_equal(em_stream_parallel_map(&s, s, 8, halve, &done, 2, &t.err), EM_ERR_INVAL);
+		assert_int_equal(em_stream_parallel_map(&s, s, 8, halve, &done, EM_MAP_UNORDERED, &t.err), EM_OK);
+		if (k % 2 == 0)
+			assert_int_equal(em_stream_batch(s, 1 + test_below(&t.rng, 500)), EM_OK);
+		y = flow_drain(&t, s, k == 4 ? N / 3 : SIZE_MAX, &n, &st);
+		for (i = 0; i < n; i++, seen++)
+			sum += y[i];
+		assert_int_equal(st, k == 5 ? EM_ERR_USER : k == 4 ? EM_OK : EM_END);
+		assert_true(k >= 4 || (seen == N && sum == want && done == N));
+		em_stream_close(s);
+		free(x);
+		free(y);
+		flow_close(&t);
+	}
+}
+
 /* What is pulled ahead is the same, to its end or failure, or until it is closed or canceled. */
 static void test_ahead(void **unused)
 {
@@ -898,6 +951,7 @@ int main(void)
 		cmocka_unit_test(test_allocations),
 		cmocka_unit_test(test_long_keys),
 		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_unordered),
 		cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_ahead_of_sorts),
 		cmocka_unit_test(test_tee),
