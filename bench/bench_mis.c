@@ -6,7 +6,7 @@
  *
  * (Listing 8 of Dementiev, Kettner and Sanders 2007.)  The work is that of mis_stxxl: as many random edges of 16 bytes
  * as --bytes say, between --nodes nodes (0: a fourth of the edges); nodes that do not wait for a neighbour enter the
- * set, and tell their other neighbours by a priority queue of 128 MiB.  The nodes of a batch of edges are taken together.
+ * set, and tell their other neighbours by a priority queue of 128 MiB.  The nodes of a batch of edges go together.
  *
  *   pipe    edges are made, sorted and each left once on their way (runs, mis)
  *   stl     the same by way of vectors (fill, sort, dedup, mis)
@@ -303,7 +303,7 @@ static void materialised(void)
 
 int main(int argc, char **argv)
 {
-	const em_key edge_keys[2] = { { 0, 0, EM_KEY_U32, 0, { 0, 0 } }, { 4, 0, EM_KEY_U32, 0, { 0, 0 } } };
+	const em_key edge_keys[2] = {{0, 0, EM_KEY_U32, 0, {0, 0}}, {4, 0, EM_KEY_U32, 0, {0, 0}}};
 	const char *dir = peer_tmpdir(argc, argv), *algo = peer_arg(argc, argv, "algo", "pipe");
 	const int pipe = strcmp(algo, "pipe") == 0;
 	em_ctx_opts o = EM_CTX_OPTS_INIT;

@@ -25,7 +25,7 @@
  * Ownership.  A node that was made owns its inputs: it closes them.  They may be told of (em_stream_error(),
  * em_stream_record_bytes(), em_stream_count()) as long as it lives.  Closing one does nothing, and pulling one, or
  * giving it to another node, is EM_ERR_STATE.  A node that could not be made owns nothing.  `out' may be where an input
- * stands: em_stream_sort(&s, s, ...).  If the node cannot be made *out is that input then, as it was, and otherwise NULL.
+ * stands: em_stream_sort(&s, s, ...).  If the node cannot be made *out is that input, as it was, and otherwise NULL.
  * Containers, sorters and orders stay the caller's, and containers and sorters live as long as the stream.
  *
  * An input that was pulled before goes on behind what was lent.  Records in the window of its cursor are not lost.
@@ -38,7 +38,7 @@
  * All records of a stream have one size.  Orders of records of any length are refused (EM_ERR_NOTSUP).
  *
  * Threads.  One at a time uses a graph and the containers that it is on.  Functions of the caller's are called by the
- * thread that pulls.
+ * thread that pulls, but for those below em_stream_ahead() and those of em_stream_parallel_map().
  */
 #ifndef EXTMEM_STREAM_H
 #define EXTMEM_STREAM_H

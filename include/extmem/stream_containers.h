@@ -7,8 +7,8 @@
  *
  * Containers and sorters stay the caller's, and live as long as the stream or sink.  A function of the caller's that
  * works for a container may not pull a stream of it, or push to a sink.  That is EM_ERR_BUSY, changes nothing, and the
- * next pull or push goes on.  What a pull or push returns is what the call of the container does that is named here; the
- * detail is that of the container.
+ * next pull or push goes on.  What a pull or push returns is what the call of the container does that is named here;
+ * the detail is that of the container.
  */
 #ifndef EXTMEM_STREAM_CONTAINERS_H
 #define EXTMEM_STREAM_CONTAINERS_H

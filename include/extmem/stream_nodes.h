@@ -28,6 +28,8 @@
 
 EM_BEGIN_DECLS
 
+struct em_sink; /* extmem/sink.h */
+
 /*
  * Record by record.
  */
@@ -38,6 +40,18 @@ typedef int (*em_map_fn)(void *user, const void *records, size_t n, void *to);
 /** One record of record_bytes for each record of a stream. */
 EM_API EM_NODISCARD em_status em_stream_map(em_stream **out, em_stream *in, uint64_t record_bytes, em_map_fn fn,
 					    void *user, em_errinfo *err);
+
+/** Flags of em_stream_parallel_map(). */
+#define EM_MAP_UNORDERED 1u /**< Batches are lent as they are ready, in any order. */
+
+/**
+ * The same as em_stream_map(), with a function that is called on all threads of the context, by several at a time and
+ * in any order, for batches of up to 64 KiB, which are copied.  Records come in the order of the input, unless flags
+ * say EM_MAP_UNORDERED.  Closing waits for what has begun.  EM_ERR_INVAL: a flag is unknown.  Memory: four batches for
+ * each thread.
+ */
+EM_API EM_NODISCARD em_status em_stream_parallel_map(em_stream **out, em_stream *in, uint64_t record_bytes,
+						     em_map_fn fn, void *user, uint32_t flags, em_errinfo *err);
 
 /** Say which of n records stay: keep[i] is 1, others are 0.  All are 0 before. */
 typedef int (*em_filter_fn)(void *user, const void *records, size_t n, unsigned char *keep);
@@ -84,6 +98,18 @@ EM_API EM_NODISCARD em_status em_stream_transform(em_stream **out, em_stream *co
 						  uint64_t record_bytes, em_transform_fn fn, void *user,
 						  em_errinfo *err);
 
+/**
+ * The records of a stream as they are, pulled ahead by a thread of its own: whatever is below this node works while the
+ * program does something else with what came before.  buffer_bytes: of what is pulled ahead, three parts of it; 0: 192
+ * KiB.  At least three records.  If the system has no thread to give, nothing is pulled ahead.
+ *
+ * From the first pull to the end of the stream, or until it is closed, what is below belongs to that thread: functions
+ * of the caller's are called there, containers and sinks that it uses are not to be used, and its streams are not to be
+ * told of.  The thread has a stack of 256 KiB, and gets no signals.  Closing waits for the function that it is in.
+ * EM_ERR_RANGE: buffer_bytes is more than memory can have.
+ */
+EM_API EM_NODISCARD em_status em_stream_ahead(em_stream **out, em_stream *in, uint64_t buffer_bytes, em_errinfo *err);
+
 /*
  * Several streams, and parts of one.
  */
@@ -100,6 +126,26 @@ EM_API EM_NODISCARD em_status em_stream_zip(em_stream **out, em_stream *const *i
  *  are skipped are read; those behind the last are not.  None is copied. */
 EM_API EM_NODISCARD em_status em_stream_slice(em_stream **out, em_stream *in, uint64_t skip, uint64_t take,
 					      em_errinfo *err);
+
+/** The records of a stream from the last to the first.  With the first pull it reads all of its input to a stack
+ *  (extmem/stack.h) of memory_bytes; 0: as em_stack_open() chooses.  Pulling returns also what that does, and pushing
+ *  and popping.  I/O: a write and a read of what does not fit there. */
+EM_API EM_NODISCARD em_status em_stream_reverse(em_stream **out, em_stream *in, uint64_t memory_bytes,
+						em_errinfo *err);
+
+/** Say where n records go: to[i] is 0: it is lent; or k: it is pushed to sinks[k - 1].  All are 0 before. */
+typedef int (*em_split_fn)(void *user, const void *records, size_t n, uint32_t *to);
+
+/**
+ * The records of a stream that a function keeps, while it sends others to n sinks, n > 0, which it gets at most 1024 at
+ * a time for.  Records of a sink come in their order, before the stream lends any behind them.  The array is copied.
+ * Sinks stay the caller's, who finishes them when the stream is at its end.  They live as long as the stream.
+ * What a push fails with is what the pull does, and stays.
+ *
+ * Returns also EM_ERR_INVAL (there are no sinks; one is NULL, of another context or size of records, or comes twice).
+ */
+EM_API EM_NODISCARD em_status em_stream_split(em_stream **out, em_stream *in, struct em_sink *const *sinks, uint32_t n,
+					      em_split_fn fn, void *user, em_errinfo *err);
 
 /** Flags of a tee. */
 #define EM_TEE_SPILL 1u /**< What does not fit in its buffer goes to scratch. */

@@ -125,8 +125,7 @@ static em_status next(em_stream *s, em_errinfo *err)
 	em_status st = get_memory(d, err);
 	size_t made = 0;
 
-	while (st == EM_OK && (s->room == NULL || made < s->room_records) &&
-	       (st = emi_stream_need(in, err)) == EM_OK) {
+	while (st == EM_OK && (s->room == NULL || made < s->room_records) && (st = emi_stream_need(in, err)) == EM_OK) {
 		const char *at = in->source.at;
 		size_t n = some(d, in, made);
 
@@ -166,7 +165,7 @@ static void retire(em_stream *s)
 
 em_stream *emi_stream_distinct(em_stream *in, const em_order *order, em_errinfo *err)
 {
-	static const emi_stream_kind kind = { next, retire };
+	static const emi_stream_kind kind = {next, retire};
 	distinct *d = NULL;
 
 	if (emi_stream_check_order(in, order, err) == EM_OK)

@@ -49,13 +49,14 @@ static em_status pull(emi_sorted_source *source, em_errinfo *err)
 	s->begun = 1;
 	if (emi_ctx_canceled(s->object.ctx))
 		return ended(s, emi_fail(err, EM_ERR_CANCELED, "canceled: the context was"), err);
-	s->mild = 0;
+	/* What is below a stage with a thread of its own is pulled there. */
+	__atomic_store_n(&s->mild, 0, __ATOMIC_RELAXED);
 	st = s->kind->next(s, err);
-	if (st < EM_OK && s->mild) {
+	if (st < EM_OK && __atomic_load_n(&s->mild, __ATOMIC_RELAXED)) {
 		/* All is as it was.  So it is for the node that asked, if it has nothing to lend. */
 		s->source.at = s->source.end = s->held = NULL;
 		if (s->owner != NULL)
-			s->owner->mild = 1;
+			__atomic_store_n(&s->owner->mild, 1, __ATOMIC_RELAXED);
 		return emi_keep(&s->object, st, err);
 	}
 	if (st != EM_OK) {
@@ -320,12 +321,12 @@ static em_stream *above(const em_stream *s)
 void emi_stream_sort_begun(em_stream *s)
 {
 	for (; s != NULL; s = above(s))
-		s->sorts--;
+		(void)__atomic_fetch_sub(&s->sorts, 1, __ATOMIC_RELAXED);
 }
 
 uint32_t emi_stream_sorts_waiting(const em_stream *s)
 {
 	while (above(s) != NULL)
 		s = above(s);
-	return s->sorts;
+	return __atomic_load_n(&s->sorts, __ATOMIC_RELAXED);
 }

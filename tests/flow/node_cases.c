@@ -53,6 +53,21 @@ static int widen(void *user, const void *records, size_t n, void *to)
 	return fails();
 }
 
+/* The same on any thread. */
+static int widen_anywhere(void *user, const void *records, size_t n, void *to)
+{
+	const uint64_t *x = records;
+	uint64_t *y = to;
+	size_t i;
+
+	(void)user;
+	for (i = 0; i < n; i++) {
+		y[2 * i] = x[i];
+		y[2 * i + 1] = ~x[i];
+	}
+	return __atomic_add_fetch(&node_calls, 1, __ATOMIC_RELAXED) == node_fail_call ? 5 : 0;
+}
+
 static em_status make_wide(flow_case *t, em_stream **out, em_stream *const *in)
 {
 	return em_stream_map(out, in[0], 16, widen, NULL, &t->err);
@@ -696,6 +711,26 @@ static size_t model_tee_concat(const node_input *a, const node_input *b, uint64_
 	return model_concat(a, a, to);
 }
 
+static em_status make_reverse(flow_case *t, em_stream **out, em_stream *const *in)
+{
+	return em_stream_reverse(out, in[0], 0, &t->err);
+}
+
+static size_t model_reverse(const node_input *a, const node_input *b, uint64_t *to)
+{
+	size_t i;
+
+	(void)b;
+	for (i = 0; i < a->n; i++)
+		to[i] = a->x[a->n - 1 - i];
+	return a->n;
+}
+
+static em_status make_parallel(flow_case *t, em_stream **out, em_stream *const *in)
+{
+	return em_stream_parallel_map(out, in[0], 16, widen_anywhere, NULL, 0, &t->err);
+}
+
 #define CASE(name, inputs, sorted, calls) { #name, inputs, sorted, make_##name, model_##name, calls }
 const node_case node_cases[] = {
 	CASE(map, 1, 0, 1),
@@ -726,6 +761,8 @@ const node_case node_cases[] = {
 	CASE(sums, 1, 0, 0),
 	CASE(slide, 1, 0, 0),
 	CASE(jump, 1, 0, 0),
+	{ "parallel map", 1, 0, make_parallel, model_wide, 1 },
+	CASE(reverse, 1, 0, 0),
 	CASE(tee_zip, 1, 0, 0),
 	CASE(tee_concat, 1, 0, 0),
 };

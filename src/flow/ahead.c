@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * ahead.c -- a stage with a thread of its own, which pulls the input while the program works on what came before.
+ *
+ * There are some slots.  The thread fills one after the other; who pulls the stream is lent the oldest, and it is free
+ * with the next pull.  Counts of slots that were filled and that were taken, under a lock, are all that the two share:
+ * the input is the thread's from the first pull to the end, and then the program's again.
+ *
+ * The thread hands over what it has, though the slot is not full, when somebody waits for it.  It ends when its input
+ * does, with success or not.  If that failure was mild the next pull starts another thread.  Where the system has none
+ * to give, the program's thread fills slots itself.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/thread.h"
+#include "flow/stream.h"
+
+#define SLOTS 3u
+#define SLOT_BYTES ((uint64_t)64 << 10)
+#define STACK_BYTES ((size_t)256 << 10) /* functions of the caller's run here */
+
+typedef struct ahead {
+	em_stream s;
+	uint64_t wanted;        /* bytes of all slots; 0: chosen */
+	char *slot;             /* SLOTS of them; NULL: not yet */
+	size_t each;            /* records of a slot */
+	size_t n[SLOTS];        /* records in it */
+	int synced;             /* lock and change were made */
+	int running;            /* there is a thread to be joined */
+	int lent;               /* the oldest slot is with the caller */
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t change;
+	/* Under the lock. */
+	uint64_t filled, taken; /* slots */
+	int waiting;            /* somebody waits for the next one; also read without the lock */
+	int stop;
+	em_status status;       /* how the input ended; EM_OK: it goes on */
+	em_errinfo failure;
+} ahead;
+
+static size_t slot_bytes(const ahead *a)
+{
+	return a->each * a->s.record;
+}
+
+/* Records of the input go to a slot: all that there is room for, or what there is, if it is wanted now. */
+static em_status fill(ahead *a, char *to, size_t *n, em_errinfo *err)
+{
+	em_stream *in = a->s.input[0];
+	em_status st = EM_OK;
+
+	for (*n = 0; *n < a->each;) {
+		size_t some;
+
+		if (*n != 0 && in->source.at == in->source.end && __atomic_load_n(&a->waiting, __ATOMIC_RELAXED))
+			break;
+		st = emi_stream_need(in, err);
+		if (st != EM_OK)
+			break;
+		some = emi_stream_hand(in);
+		if (some > a->each - *n)
+			some = a->each - *n;
+		memcpy(to + *n * in->record, in->source.at, some * in->record);
+		in->source.at += some * in->record;
+		*n += some;
+	}
+	return st;
+}
+
+/* The lock is held: n records are in a slot, and the input is at st. */
+static void hand_over(ahead *a, size_t n, em_status st, const em_errinfo *err)
+{
+	if (n != 0)
+		a->n[a->filled++ % SLOTS] = n;
+	a->status = st;
+	if (st < EM_OK)
+		a->failure = *err;
+}
+
+static void *work(void *arg)
+{
+	ahead *a = arg;
+	em_errinfo err;
+
+	emi_thread_enter();
+	emi_errinfo_clear(&err);
+	pthread_mutex_lock(&a->lock);
+	while (!a->stop && a->status == EM_OK) {
+		char *to = a->slot + (a->filled % SLOTS) * slot_bytes(a);
+		em_status st;
+		size_t n;
+
+		if (a->filled - a->taken == SLOTS) {
+			pthread_cond_wait(&a->change, &a->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&a->lock);
+		st = fill(a, to, &n, &err);
+		pthread_mutex_lock(&a->lock);
+		hand_over(a, n, st, &err);
+		pthread_cond_broadcast(&a->change);
+	}
+	pthread_mutex_unlock(&a->lock);
+	return NULL;
+}
+
+static em_status get_memory(ahead *a, em_errinfo *err)
+{
+	const uint64_t bytes = a->wanted != 0 ? a->wanted / SLOTS : SLOT_BYTES;
+
+	if (a->slot != NULL)
+		return EM_OK;
+	a->each = bytes > a->s.record ? (size_t)(bytes / a->s.record) : 1;
+	if (a->s.most != 0 && a->s.most < a->each)
+		a->each = a->s.most;
+	a->slot = emi_buffer_alloc(a->s.object.ctx, SLOTS * slot_bytes(a), err);
+	return a->slot != NULL ? EM_OK : err->status;
+}
+
+/* Have a lock.  0: the system has none. */
+static int sync_with(ahead *a)
+{
+	if (a->synced)
+		return 1;
+	if (pthread_mutex_init(&a->lock, NULL) != 0)
+		return 0;
+	a->synced = pthread_cond_init(&a->change, NULL) == 0;
+	if (!a->synced)
+		pthread_mutex_destroy(&a->lock);
+	return a->synced;
+}
+
+static void join(ahead *a)
+{
+	if (!a->running)
+		return;
+	pthread_mutex_lock(&a->lock);
+	a->stop = 1;
+	pthread_cond_broadcast(&a->change);
+	pthread_mutex_unlock(&a->lock);
+	pthread_join(a->thread, NULL);
+	a->running = 0;
+}
+
+static void start(ahead *a)
+{
+	int error;
+
+	a->stop = 0;
+	a->status = EM_OK;
+	error = sync_with(a) ? emi_thread_start(&a->thread, emi_thread_stack(STACK_BYTES), work, a) : -1;
+	a->running = error == 0;
+	if (!a->running)
+		emi_log(a->s.object.ctx, EM_LOG_INFO, "a stream reads ahead without a thread: none could be started");
+}
+
+/* Without a thread: fill a slot here. */
+static em_status fill_here(ahead *a, em_errinfo *err)
+{
+	em_status st;
+	size_t n;
+
+	if (a->status != EM_OK)
+		return a->status;
+	__atomic_store_n(&a->waiting, 1, __ATOMIC_RELAXED);
+	st = fill(a, a->slot + (a->filled % SLOTS) * slot_bytes(a), &n, err);
+	hand_over(a, n, st, err);
+	return EM_OK;
+}
+
+/* Wait until there is a slot, or the input has ended: is there one? */
+static int wait_for_slot(ahead *a)
+{
+	int there;
+
+	pthread_mutex_lock(&a->lock);
+	if (a->lent)
+		a->taken++;
+	a->lent = 0;
+	__atomic_store_n(&a->waiting, 1, __ATOMIC_RELAXED);
+	pthread_cond_broadcast(&a->change);
+	while (a->filled == a->taken && a->status == EM_OK)
+		pthread_cond_wait(&a->change, &a->lock);
+	__atomic_store_n(&a->waiting, 0, __ATOMIC_RELAXED);
+	there = a->filled != a->taken;
+	pthread_mutex_unlock(&a->lock);
+	return there;
+}
+
+/* The input has ended, and all slots were lent. */
+static em_status ended(ahead *a, em_errinfo *err)
+{
+	const em_status st = a->status;
+
+	join(a);
+	if (st >= EM_OK)
+		return st;
+	*err = a->failure;
+	/* Nothing is wrong with the input: it goes on. */
+	__atomic_store_n(&a->s.mild, a->s.input[0]->status == EM_OK, __ATOMIC_RELAXED);
+	if (a->s.mild)
+		a->status = EM_OK;
+	return st;
+}
+
+static em_status next(em_stream *s, em_errinfo *err)
+{
+	ahead *a = (ahead *)(void *)s;
+	em_status st = get_memory(a, err);
+	const char *slot;
+	int there;
+
+	if (st != EM_OK)
+		return st;
+	if (!a->running && a->status == EM_OK)
+		start(a);
+	if (a->running) {
+		there = wait_for_slot(a);
+	} else {
+		a->taken += a->lent != 0;
+		a->lent = 0;
+		while (a->filled == a->taken && a->status == EM_OK)
+			(void)fill_here(a, err);
+		there = a->filled != a->taken;
+	}
+	if (!there)
+		return ended(a, err);
+	slot = a->slot + (a->taken % SLOTS) * slot_bytes(a);
+	s->source.at = slot;
+	s->source.end = slot + a->n[a->taken % SLOTS] * s->record;
+	a->lent = 1;
+	return EM_OK;
+}
+
+/* In a child of a fork there is no thread, and nobody knows who had the lock. */
+static void retire(em_stream *s)
+{
+	ahead *a = (ahead *)(void *)s;
+
+	if (!emi_ctx_forked(s->object.ctx)) {
+		join(a);
+		if (a->synced) {
+			pthread_cond_destroy(&a->change);
+			pthread_mutex_destroy(&a->lock);
+		}
+	}
+	a->synced = 0;
+	if (a->slot != NULL)
+		emi_buffer_free(s->object.ctx, a->slot, SLOTS * slot_bytes(a));
+	a->slot = NULL;
+}
+
+em_status em_stream_ahead(em_stream **out, em_stream *in, uint64_t buffer_bytes, em_errinfo *theirs)
+{
+	static const emi_stream_kind kind = {next, retire};
+	em_errinfo err;
+	em_stream *s = NULL;
+	em_status st = emi_stream_begin_node(out, &in, 1, &err);
+
+	if (st == EM_OK)
+		st = emi_given(in, "in", &err);
+	if (st == EM_OK && buffer_bytes > SIZE_MAX / 2)
+		st = emi_fail(&err, EM_ERR_RANGE, "a buffer of more bytes than memory can have");
+	if (st == EM_OK)
+		s = emi_stream_new(NULL, sizeof(ahead), &kind, in->record, &in, 1, emi_stream_left(in), &err);
+	if (s != NULL)
+		((ahead *)(void *)s)->wanted = buffer_bytes;
+	return emi_stream_end(s, out, st, theirs, &err);
+}
