@@ -3,7 +3,7 @@
  * bench_btree.c -- the B+-tree workload: loading, inserting, looking up, passing through, erasing.
  *
  *	bench_btree [--n 2^24] [--ops 100000] [--ins 1000000] [--scans 1000] [--cache 128M] [--many 1] [--unsorted 0]
- *		[--leaf 32K] [--node 4K] [--budget 0] [--simdisks 0] [--dir DIR]
+ *		[--leaf 32K] [--node 4K] [--budget 0] [--simdisks 0] [--ends 0] [--dir DIR]
  *
  * Keys are 8 characters a to z, and data 32 bytes.  The phases are those of other libraries' drivers: `bulk' loads n
  * sorted records that are made on the way; `insert', `locate' (the first key that is not less) and `erase' are ops
@@ -11,10 +11,12 @@
  * end of em_btree_flush().  `pointinsert' inserts --ins random records into an empty tree.
  *
  *   --many 1        also `locate_many' and `insert_many', one call for all ops, and `fullscan'
- *   --unsorted 1    also `unsorted': n records in no order go through a sorter into a tree
+ *   --unsorted 1    also `unsorted': n records in no order go through a sorter into a tree; 2: nothing before it
  *   --cache         of leaves and nodes together; nodes have a 16th
  *   --budget        memory of the context: what a sorter may take; 0: four times the cache
  *   --simdisks N    on N simulated disks in memory
+ *   --ends 1        only `fill', n records in no order into an empty tree, one by one, and `drain', the least one is
+ *                   taken out until it is empty (LEDA-SM's tables 3.1 and 3.2)
  *
  * Making the records of `bulk' is timed alone before, as `generate'.
  */
@@ -33,7 +35,7 @@ enum { KEY = 8, REC = 40, BATCH = 8192, DISKS_MOST = 8 };
 
 typedef struct settings {
 	uint64_t n, ops, ins, scans, cache, leaf, node;
-	int many, unsorted;
+	int many, unsorted, ends;
 } settings;
 
 static settings set;
@@ -284,6 +286,28 @@ static void unsorted(void)
 	report(&m, set.n, "unsorted", set.n, em_btree_size(tree));
 }
 
+static void ends(void)
+{
+	uint64_t sum = 0, count = 0, h;
+	char record[REC];
+	peer_mark m;
+
+	open_tree();
+	phase_begin(&m);
+	for (count = 0; count < set.n; count++) {
+		make(random_id(count, 0x9999), record);
+		must(em_btree_insert(tree, record), "insert");
+	}
+	report(&m, set.n, "fill", em_btree_size(tree), 0);
+	phase_begin(&m);
+	for (count = 0; em_btree_pop_min(tree, record) == EM_OK; count++) {
+		memcpy(&h, record, sizeof h);
+		sum = sum * 31 + h;
+	}
+	report(&m, set.n, "drain", count, sum);
+	em_btree_close(tree);
+}
+
 static void open_all(int argc, char **argv)
 {
 	static const em_key key = { 0, KEY, EM_KEY_BYTES, 0, { 0 } };
@@ -308,7 +332,7 @@ static void measure(void)
 {
 	peer_mark m;
 
-	if (set.n != 0) {
+	if (set.n != 0 && set.unsorted < 2) {
 		open_tree();
 		bulk();
 		insert(set.n, set.ops, 0x1111, "insert");
@@ -348,8 +372,12 @@ int main(int argc, char **argv)
 	set.node = peer_size(peer_arg(argc, argv, "node", "0"));
 	set.many = atoi(peer_arg(argc, argv, "many", "1"));
 	set.unsorted = atoi(peer_arg(argc, argv, "unsorted", "0"));
+	set.ends = atoi(peer_arg(argc, argv, "ends", "0"));
 	open_all(argc, argv);
-	measure();
+	if (set.ends)
+		ends();
+	else
+		measure();
 	em_order_close(order);
 	em_ctx_close(ctx);
 	return 0;

@@ -2,7 +2,7 @@
 #
 # btree.awk -- what bench/btree logged, as a table.
 #
-#   awk -v peers="NAME..." -v data=BYTES -f median.awk -f btree.awk LOG
+#   awk -v peers="NAME..." -v data=BYTES -v ops=LOOKUPS -f median.awk -f btree.awk LOG
 function of(name, phase, what) {
 	return (name, phase, what) in value ? median(value[name, phase, what]) : -1
 }
@@ -15,14 +15,18 @@ function cell(x, form) {
 		if ((p = index($i, "=")) > 0)
 			f[substr($i, 1, p - 1)] = substr($i, p + 1)
 	phase = f["phase"]
-	if (phase == "filesize") {
-		# A file without a name has none.
-		if (f["sum"] > 0)
-			value[f["of"], "bulk", "bytes"] = value[f["of"], "bulk", "bytes"] " " f["sum"] / data
+	if (phase ~ /^filesize/) {
+		phase = phase == "filesize" ? "bulk" : substr(phase, 10)
+		value[f["of"], phase, "bytes"] = value[f["of"], phase, "bytes"] " " f["sum"] / data
 		next
 	}
-	if (f["of"] == "raw")
-		phase = phase ~ /write/ ? "bulk" : phase ~ /read/ ? "scan" : "none"
+	if (f["of"] == "raw" && "peer" in f)
+		phase = phase ~ /write/ ? "bulk" : phase ~ /read/ ? "fullscan" : "none"
+	# Those that were stopped: as if they had gone on like that.
+	if (phase == "unsorted" && f["ops"] < f["n"]) {
+		stopped[f["of"]] = int(f["ops"] * 100 / f["n"])
+		f["seconds"] *= f["n"] / f["ops"]
+	}
 	value[f["of"], phase, "s"] = value[f["of"], phase, "s"] " " f["seconds"]
 	value[f["of"], phase, "MiB"] = value[f["of"], phase, "MiB"] " " f["bytes_written"] / 1048576
 	if ("bytes" in f)
@@ -30,7 +34,7 @@ function cell(x, form) {
 }
 END {
 	n = split("extmem raw " peers, name, " ")
-	rows = split("bulk insert locate scan erase pointinsert", row, " ")
+	rows = split("bulk insert locate locate_many fullscan scan erase unsorted pointinsert", row, " ")
 	printf "%-16s", "seconds"
 	for (k = 1; k <= n; k++)
 		printf "%10s", name[k]
@@ -40,17 +44,24 @@ END {
 		for (k = 1; k <= n; k++)
 			printf "%s", cell(of(name[k], row[i], "s"), ".2f")
 		printf "\n"
-		if (row[i] == "locate" || row[i] == "scan")
+		if (row[i] ~ /scan/)
 			continue
-		printf "%-16s", "  MiB written"
-		for (k = 1; k <= n; k++)
-			printf "%s", cell(of(name[k], row[i], "MiB"), ".0f")
+		printf "%-16s", row[i] ~ /locate/ ? "  us" : "  MiB written"
+		for (k = 1; k <= n; k++) {
+			x = of(name[k], row[i], row[i] ~ /locate/ ? "s" : "MiB")
+			printf "%s", row[i] ~ /locate/ ? cell(x < 0 ? x : x * 1e6 / ops, ".1f") : cell(x, ".0f")
+		}
 		printf "\n"
 	}
-	for (i = 1; i <= 2; i++) {
+	spaces = split("bulk insert erase", row, " ")
+	for (i = 1; i <= spaces; i++) {
 		printf "%-16s", "space, " row[i]
 		for (k = 1; k <= n; k++)
 			printf "%s", cell(of(name[k], row[i], "bytes"), ".2f")
 		printf "\n"
 	}
+	for (k = 1; k <= n; k++)
+		if (name[k] in stopped)
+			printf "%s was stopped with %d %% of unsorted: the time of all is reckoned from that\n", name[k],
+				stopped[name[k]]
 }

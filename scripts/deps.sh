@@ -6,7 +6,8 @@ set -eu
 
 build="autoconf automake libtool make gcc libc6-dev pkg-config libaio-dev liblz4-dev"
 check="$build g++ libcmocka-dev locales python3"
-bench="$build g++ libstxxl-dev libhwy-dev liburing-dev fio linux-perf"
+bench="$build g++ libstxxl-dev libhwy-dev liburing-dev libdb-dev liblmdb-dev librocksdb-dev libsqlite3-dev fio \
+linux-perf"
 # gcc-12-multilib and not gcc-multilib, which conflicts with the cross compiler.
 ci="$check liburing-dev clang libclang-rt-14-dev gcc-12-multilib libc6-dev-i386 gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user \
 shellcheck mandoc xz-utils python3-dev python3-venv lua5.4 liblua5.4-dev libperl-dev ruby ruby-dev tcl tcl-dev"

@@ -139,12 +139,14 @@ EM_API int em_order_compare(const em_order *order, const void *a, const void *b)
 EM_API EM_NODISCARD em_status em_key_parse(em_key *out, const char *text, em_errinfo *err);
 
 /**
- * Make an order by key fields again from its name (em_order_name()), for records of record_size bytes: TYPE@OFFSET[:r],
- * as above, one behind the other with commas between them, most significant first.  So the name of an order can be kept
+ * Make an order by key fields, or of text, again from its name (em_order_name()).  So the name of an order can be kept
  * with what is sorted by it.
  *
- * Returns as em_order_keys(); EM_ERR_INVAL with a message that names the part that is wrong, also when it is the name
- * of an order by a function or of text.  err may be NULL.
+ * Key fields are for records of record_size bytes: TYPE@OFFSET[:r], as above, one behind the other with commas between
+ * them, most significant first.  Text has records of any length: record_size is 0, and the name begins with "text:".
+ *
+ * Returns as em_order_keys() and em_order_text(); EM_ERR_INVAL with a message that names the part that is wrong, also
+ * when it is the name of an order by a function, or of text and record_size is not 0.  err may be NULL.
  */
 EM_API EM_NODISCARD em_status em_order_parse(em_order **out, em_ctx *ctx, uint64_t record_size, const char *name,
 					     em_errinfo *err);

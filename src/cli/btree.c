@@ -11,6 +11,7 @@
 
 #include "cli/btree.h"
 #include "cli/cli.h"
+#include "cli/context_options.h"
 #include "cli/message.h"
 #include "cli/options.h"
 
@@ -18,8 +19,8 @@ static const char help[] =
 	"Usage: extmem btree load [OPTION]... -o TREE [FILE]...\n"
 	"  or:  extmem btree get [OPTION]... TREE KEY...\n"
 	"  or:  extmem btree scan [OPTION]... TREE\n"
-	"  or:  extmem btree stat TREE\n"
-	"  or:  extmem btree verify TREE\n"
+	"  or:  extmem btree stat [OPTION]... TREE\n"
+	"  or:  extmem btree verify [OPTION]... TREE\n"
 	"Make a B+-tree of binary records, in a file of its own, and read it.\n"
 	"\n"
 	"  load      sort records and write a tree of them\n"
@@ -34,27 +35,43 @@ static const char help[] =
 	"Exit status: 0 success, 1 a key was not found (get) or the tree is damaged (verify), 2 trouble.\n";
 
 static const char stat_help[] =
-	"Usage: extmem btree stat TREE\n"
+	"Usage: extmem btree stat [OPTION]... TREE\n"
 	"Print what a B+-tree is that extmem btree load or em_btree_save() has written.  Its header and its root\n"
 	"are read, and nothing else.\n"
 	"\n"
+	BTREE_INPUT_HELP
 	"      --help     print this help\n"
 	"      --version  print the version\n"
 	"\n"
 	"Exit status: 0 success, 2 trouble.\n";
 
 static const char verify_help[] =
-	"Usage: extmem btree verify TREE\n"
+	"Usage: extmem btree verify [OPTION]... TREE\n"
 	"Read all of a B+-tree, and compare each block with its checksum, and each record with the one before.\n"
 	"\n"
+	BTREE_INPUT_HELP
 	"      --help     print this help\n"
 	"      --version  print the version\n"
 	"\n"
 	"Exit status: 0 it is as it was written, 1 it is damaged, or not complete, 2 trouble.\n";
 
-int btree_input_open(btree_input *in, const char *command, const char *path)
+int btree_input_take(em_ctx_opts *opts, const char *command, int c, const char *arg)
 {
-	em_ctx_opts opts = EM_CTX_OPTS_INIT;
+	switch (c) {
+	case 'S':
+		return option_size(command, "-S", arg, 0, UINT64_MAX, &opts->memory);
+	case BTREE_OPT_DIRECT:
+		return context_options_direct(command, "--direct", arg, &opts->direct);
+	case BTREE_OPT_BACKEND:
+		return option_name(command, "--backend", arg, &opts->backend);
+	default:
+		return 1;
+	}
+}
+
+int btree_input_open(btree_input *in, const char *command, const char *path, const em_ctx_opts *given)
+{
+	em_ctx_opts opts = *given;
 	em_btree_opts tree = EM_BTREE_OPTS_INIT;
 	em_errinfo err = { 0 };
 	em_status st;
@@ -94,19 +111,24 @@ void btree_input_report(const btree_input *in, em_status st)
 	message_errinfo(in->command, st, &err);
 }
 
-/* Read options, of which there are only the common ones, and the name of the tree.  Returns -1 to go on, otherwise the
- * exit status. */
-static int read_name(int argc, char **argv, const char *text, const char **path)
+/* Read options, and the name of the tree.  Returns -1 to go on, otherwise the exit status. */
+static int read_name(int argc, char **argv, const char *text, em_ctx_opts *opts, const char **path)
 {
 	static const struct option long_options[] = {
+		BTREE_INPUT_OPTIONS,
 		{ "help", no_argument, NULL, OPTION_HELP },
 		{ "version", no_argument, NULL, OPTION_VERSION },
 		{ NULL, 0, NULL, 0 },
 	};
-	int c, unused = 0;
+	int c, common, unused = 0;
 
-	while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1)
-		return option_common(argv[0], c, text, &unused) < 0 ? CLI_OK : CLI_TROUBLE;
+	while ((c = getopt_long(argc, argv, BTREE_INPUT_LETTERS, long_options, NULL)) != -1) {
+		common = option_common(argv[0], c, text, &unused);
+		if (common < 0)
+			return CLI_OK;
+		if (common > 0 && btree_input_take(opts, argv[0], c, optarg))
+			return CLI_TROUBLE;
+	}
 	if (optind + 1 == argc) {
 		*path = argv[optind];
 		return -1;
@@ -136,14 +158,15 @@ static void print_stats(const btree_input *in, const em_btree_stats *s)
 int btree_stat(int argc, char **argv)
 {
 	em_btree_stats stats = EM_BTREE_STATS_INIT;
+	em_ctx_opts opts = EM_CTX_OPTS_INIT;
 	const char *path;
 	btree_input in;
-	int status = read_name(argc, argv, stat_help, &path);
+	int status = read_name(argc, argv, stat_help, &opts, &path);
 
 	if (status >= 0)
 		return status;
 	status = CLI_TROUBLE;
-	if (!btree_input_open(&in, argv[0], path) && em_btree_stats_get(in.tree, &stats) == EM_OK) {
+	if (!btree_input_open(&in, argv[0], path, &opts) && em_btree_stats_get(in.tree, &stats) == EM_OK) {
 		print_stats(&in, &stats);
 		status = CLI_OK;
 	}
@@ -153,14 +176,15 @@ int btree_stat(int argc, char **argv)
 
 int btree_verify(int argc, char **argv)
 {
+	em_ctx_opts opts = EM_CTX_OPTS_INIT;
 	const char *path;
 	btree_input in;
 	em_status st;
-	int status = read_name(argc, argv, verify_help, &path);
+	int status = read_name(argc, argv, verify_help, &opts, &path);
 
 	if (status >= 0)
 		return status;
-	status = btree_input_open(&in, argv[0], path);
+	status = btree_input_open(&in, argv[0], path, &opts);
 	if (!status) {
 		st = em_btree_verify(in.tree);
 		if (st == EM_OK) {

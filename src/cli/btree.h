@@ -7,6 +7,8 @@
 
 #include <extmem/btree.h>
 
+#include "cli/options.h"
+
 /* argv[0] is the full name ("extmem btree load"). */
 int btree_load(int argc, char **argv);
 int btree_get(int argc, char **argv);
@@ -22,8 +24,22 @@ typedef struct btree_input {
 	char *key;              /* as long as a record, for btree_key_parse() */
 } btree_input;
 
-/* Open it: 0, or after a message 1 if it is damaged, else 2.  btree_input_close() follows in any case. */
-int btree_input_open(btree_input *in, const char *command, const char *path);
+/* The options that say how it is read: their letters as in getopt_long()'s list, and their long names. */
+enum { BTREE_OPT_DIRECT = OPTION_CONTEXT, BTREE_OPT_BACKEND };
+#define BTREE_INPUT_LETTERS "S:"
+#define BTREE_INPUT_OPTIONS { "buffer-size", required_argument, NULL, 'S' }, \
+	{ "direct", required_argument, NULL, BTREE_OPT_DIRECT }, { "backend", required_argument, NULL, BTREE_OPT_BACKEND }
+#define BTREE_INPUT_HELP \
+	"  -S, --buffer-size=SIZE  memory to read with (default: a quarter of what there is)\n" \
+	"      --direct=off|try|on  past the page cache, as in extmem sort\n" \
+	"      --backend=NAME   the way to reach the disk, as in extmem sort\n"
+
+/* Take one of these for the context: 0 taken, 1 it is none of them, -1 after a message. */
+int btree_input_take(em_ctx_opts *opts, const char *command, int c, const char *arg);
+
+/* Open it with those options: 0, or after a message 1 if it is damaged, else 2.  btree_input_close() follows in any
+ * case. */
+int btree_input_open(btree_input *in, const char *command, const char *path, const em_ctx_opts *given);
 void btree_input_close(btree_input *in);
 
 /* Print the detail of the tree's last failure. */

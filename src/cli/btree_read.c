@@ -31,6 +31,7 @@ static const char get_help[] =
 	"behind them.\n"
 	"\n"
 	"  -o, --output=FILE    write to FILE instead of standard output\n"
+	BTREE_INPUT_HELP
 	"      --help           print this help\n"
 	"      --version        print the version\n"
 	"\n"
@@ -45,6 +46,7 @@ static const char scan_help[] =
 	"  -n, --count=N        at most N records\n"
 	"  -r, --reverse        the last one first\n"
 	"  -o, --output=FILE    write to FILE instead of standard output\n"
+	BTREE_INPUT_HELP
 	"      --help           print this help\n"
 	"      --version        print the version\n"
 	"\n"
@@ -54,6 +56,7 @@ enum { OPT_FROM = OPTION_OTHERS, OPT_TO };
 
 static const struct option get_options[] = {
 	{ "output", required_argument, NULL, 'o' },
+	BTREE_INPUT_OPTIONS,
 	{ "help", no_argument, NULL, OPTION_HELP },
 	{ "version", no_argument, NULL, OPTION_VERSION },
 	{ NULL, 0, NULL, 0 },
@@ -65,6 +68,7 @@ static const struct option scan_options[] = {
 	{ "count", required_argument, NULL, 'n' },
 	{ "reverse", no_argument, NULL, 'r' },
 	{ "output", required_argument, NULL, 'o' },
+	BTREE_INPUT_OPTIONS,
 	{ "help", no_argument, NULL, OPTION_HELP },
 	{ "version", no_argument, NULL, OPTION_VERSION },
 	{ NULL, 0, NULL, 0 },
@@ -79,6 +83,7 @@ typedef struct reader {
 	int keys;
 	int reverse;
 	uint64_t count;
+	em_ctx_opts context;
 	btree_input in;
 	em_output *out;
 	interrupt interrupt;
@@ -105,20 +110,24 @@ static int take(reader *r, int c, const char *arg)
 		r->to = arg;
 		return 0;
 	default:
-		/* getopt_long() has said what is wrong. */
-		return -1;
+		/* Of what is none of these getopt_long() has said what is wrong. */
+		return btree_input_take(&r->context, r->command, c, arg);
 	}
 }
 
 /* Returns -1 to go on, otherwise the exit status. */
 static int read_options(reader *r, int argc, char **argv, int scan)
 {
+	const struct option *names = scan ? scan_options : get_options;
+	/* Keys may be negative numbers: options end at the name of the tree. */
+	const char *letters = scan ? "o:n:r" BTREE_INPUT_LETTERS : "+o:" BTREE_INPUT_LETTERS;
+	const em_ctx_opts plain = EM_CTX_OPTS_INIT;
 	int c, common, unused = 0;
 
 	r->command = argv[0];
 	r->count = UINT64_MAX;
-	/* Keys may be negative numbers: options end at the name of the tree. */
-	while ((c = getopt_long(argc, argv, scan ? "o:n:r" : "+o:", scan ? scan_options : get_options, NULL)) != -1) {
+	r->context = plain;
+	while ((c = getopt_long(argc, argv, letters, names, NULL)) != -1) {
 		common = option_common(argv[0], c, scan ? scan_help : get_help, &unused);
 		if (common < 0)
 			return CLI_OK;
@@ -304,7 +313,7 @@ static int run(reader *r)
 {
 	int status = CLI_TROUBLE;
 
-	if (!btree_input_open(&r->in, r->command, r->path)) {
+	if (!btree_input_open(&r->in, r->command, r->path, &r->context)) {
 		interrupt_begin(&r->interrupt, r->in.ctx);
 		if (!write_output(r))
 			status = r->missing ? CLI_UNSORTED : CLI_OK;

@@ -145,9 +145,12 @@ _extmem()
 			opts="--unique --reverse --duplicates --presorted --leaf-size= --node-size= --fill=
 				${sorting#"$lines "}"
 			;;
-		get) opts='--output= --help --version' ;;
-		scan) opts='--from= --to= --count= --reverse --output= --help --version' ;;
-		*) opts='--help --version' ;;
+		get) opts='--output= --buffer-size= --direct= --backend= --help --version' ;;
+		scan)
+			opts='--from= --to= --count= --reverse --output= --buffer-size= --direct= --backend= --help
+				--version'
+			;;
+		*) opts='--buffer-size= --direct= --backend= --help --version' ;;
 		esac
 		;;
 	disks)

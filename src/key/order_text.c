@@ -18,6 +18,8 @@
 	(EM_TEXT_REVERSE | EM_TEXT_SKIP_START | EM_TEXT_SKIP_END | EM_TEXT_DICTIONARY | EM_TEXT_FOLD | EM_TEXT_PRINTING)
 #define ALL_FLAGS (EM_TEXT_KEYS_ONLY | EM_TEXT_LAST_REVERSE | EM_TEXT_CSV)
 
+const char emi_text_kinds[] = "bnghMV";
+
 static int fits(uint64_t n)
 {
 	return n <= (SIZE_MAX - sizeof(emi_text)) / sizeof(em_text_key);
@@ -78,8 +80,7 @@ static em_status check_text(const em_text_key *keys, uint32_t n, const em_text_o
 /* What the order is called: its options and keys as numbers.  Returns the length, whatever the room. */
 static size_t describe(const emi_text *t, char *out, size_t room)
 {
-	static const char kind[] = "bnghMV";
-	size_t at = (size_t)snprintf(out, room, "text:%" PRIu32 ":%" PRIu32, t->separator, t->flags);
+	size_t at = (size_t)snprintf(out, room, EMI_TEXT_NAME "%" PRIu32 ":%" PRIu32, t->separator, t->flags);
 	uint32_t i;
 
 	for (i = 0; i < t->n; i++) {
@@ -87,7 +88,7 @@ static size_t describe(const emi_text *t, char *out, size_t room)
 
 		at += (size_t)snprintf(at < room ? out + at : NULL, at < room ? room - at : 0,
 				       ":%" PRIu64 ".%" PRIu64 ",%" PRIu64 ".%" PRIu64 "%c%" PRIu32, k->first_field,
-				       k->first_char, k->last_field, k->last_char, kind[k->kind], k->flags);
+				       k->first_char, k->last_field, k->last_char, emi_text_kinds[k->kind], k->flags);
 	}
 	return at;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * parse.c -- a key as the command spells it, OFFSET:TYPE[:r], and orders as they are named, TYPE@OFFSET[:r],...
+ * parse.c -- a key as the command spells it, OFFSET:TYPE[:r], and orders as they are named, TYPE@OFFSET[:r],...; those
+ * of text are in text_name.c.
  *
  * TYPE is u8 u16 u32 u64 i8 i16 i32 i64 f32 f64, each with an optional le (the default) or be, or bytesN.
  * Numbers are decimal digits and nothing else.  The message of a failure quotes the key, then names the part that is
@@ -11,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "key/normalise.h"
+#include "key/text.h"
 
 /* As much of a text as a message quotes. */
 #define QUOTED 64
@@ -209,6 +211,13 @@ em_status em_order_parse(em_order **out, em_ctx *ctx, uint64_t record_size, cons
 		status = emi_given(name, "name", &detail);
 	if (status != EM_OK)
 		goto out;
+	if (emi_is_text_name(name)) {
+		status = record_size == 0 ? emi_order_parse_text(out, ctx, name, &detail)
+					  : emi_fail(&detail, EM_ERR_INVAL,
+						     "order '%.*s': records of text are of any length: record_size is not 0",
+						     QUOTED, name);
+		goto out;
+	}
 	n = count_fields(name);
 	keys = emi_alloc_array(ctx, n, sizeof *keys, &detail);
 	status = keys != NULL ? EM_OK : detail.status;

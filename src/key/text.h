@@ -29,4 +29,12 @@ void emi_text_find(const emi_text *t, const em_text_key *key, const unsigned cha
  * than room, nothing that was written counts.  Pure; any thread.  In the C locale whatever the program's is. */
 size_t emi_text_key(const emi_text *t, const unsigned char *record, size_t n, unsigned char *out, size_t room);
 
+/* What names of text orders begin with, and the letters of kinds in them. */
+#define EMI_TEXT_NAME "text:"
+extern const char emi_text_kinds[];
+
+/* text_name.c: is it such a name?  The order of it. */
+int emi_is_text_name(const char *name);
+em_status emi_order_parse_text(em_order **out, em_ctx *ctx, const char *name, em_errinfo *err);
+
 #endif

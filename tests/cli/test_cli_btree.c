@@ -136,6 +136,10 @@ static void test_ranges(void **state)
 	expect_output("", "d1c2", "btree", "scan", "--from=98", "--to=100", "-r", "--count=2", f->out, NULL);
 	expect_output("", "a1b1", "btree", "scan", "--to=98", f->out, NULL);
 	expect_output("", "e1d1", "btree", "scan", "-r", "--from=100", f->out, NULL);
+	expect_output("", "e1d1", "btree", "scan", "-r", "--from=100", "-S16M", "--direct=off", "--backend=syscall", f->out,
+		      NULL);
+	expect_output("", "a1", "btree", "get", "--buffer-size=16M", "--backend", "syscall", f->out, "97", NULL);
+	expect_output("", "records:      6\n", "btree", "verify", "-S16M", f->out, NULL);
 	expect_output("", "", "btree", "scan", "--from=100", "--to=98", f->out, NULL);
 	expect_output("", "", "btree", "scan", "--from=102", f->out, NULL);
 	expect_output("", "", "btree", "scan", "-n0", f->out, NULL);
@@ -185,6 +189,9 @@ static void test_key_trouble(void **state)
 	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		expect_trouble(NULL, bad[i].what, "u8@0", "btree", "get", f->out, bad[i].text, NULL);
 	expect_trouble(NULL, "--from x", "u8@0", "btree", "scan", "--from=x", f->out, NULL);
+	expect_trouble(NULL, "-S x", "", "btree", "scan", "-Sx", f->out, NULL);
+	expect_trouble(NULL, "none-such", "", "btree", "get", "--backend=none-such", f->out, "97", NULL);
+	expect_trouble(NULL, "--direct", "perhaps", "btree", "verify", "--direct=perhaps", f->out, NULL);
 	load_letters(f, "a1", "0:bytes2");
 	expect_trouble(NULL, "too long", "bytes2@0", "btree", "get", f->out, "abc", NULL);
 	expect_trouble(NULL, "too long", "bytes2@0", "btree", "get", f->out, "0x616263", NULL);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <extmem/order.h>
+#include <extmem/text.h>
 
 #include "common/test.h"
 #include "key/order.h"
@@ -231,6 +232,7 @@ static void test_bad_order_names(void **state)
 		{ "u64@99999999999999999999", EM_ERR_INVAL, "too large" },
 		{ "bytes@0", EM_ERR_INVAL, "number of bytes" }, { "u64@1", EM_ERR_RANGE, "past the end" },
 		{ "compared by me", EM_ERR_INVAL, "unknown type" }, { "u8@0@1", EM_ERR_INVAL, "'0@1'" },
+		{ "text:256:0", EM_ERR_INVAL, "record_size" },
 	};
 	size_t i;
 
@@ -250,6 +252,90 @@ static void test_bad_order_names(void **state)
 	model_ctx_assert_clean(&ctx);
 }
 
+/* Every kind, flag, separator and number of keys; what the name says is all that there is of an order. */
+static void test_text_order_names(void **state)
+{
+	const uint64_t far[] = { 1, 2, 9, 1000, UINT64_MAX };
+	unsigned draw;
+
+	(void)state;
+	model_ctx(&ctx, NULL);
+	for (draw = 0; draw < 2000; draw++) {
+		em_text_key keys[3] = { EM_TEXT_KEY_INIT, EM_TEXT_KEY_INIT, EM_TEXT_KEY_INIT };
+		em_text_opts opts = EM_TEXT_OPTS_INIT;
+		em_order *order, *again;
+		uint32_t n = draw % 4, i;
+
+		opts.separator = draw % 257;
+		opts.flags = draw / 4 % 2 ? EM_TEXT_LAST_REVERSE : 0;
+		opts.flags |= n != 0 && draw % 3 == 0 ? EM_TEXT_KEYS_ONLY : 0;
+		opts.flags |= opts.separator != EM_TEXT_BLANKS && draw % 5 == 0 ? EM_TEXT_CSV : 0;
+		for (i = 0; i < n; i++) {
+			keys[i].first_field = far[(draw + i) % 5];
+			keys[i].first_char = far[(draw / 5 + i) % 5];
+			keys[i].last_field = draw % 7 == 0 ? 0 : far[(draw / 25 + i) % 5];
+			keys[i].last_char = draw % 11 == 0 ? 0 : far[(draw / 125 + i) % 5];
+			keys[i].kind = (int32_t)((draw + i) % 6);
+			keys[i].flags = (draw + 7 * i) % 64;
+		}
+		assert_int_equal(em_order_text(&order, &ctx, keys, n, &opts, NULL), EM_OK);
+		assert_int_equal(em_order_parse(&again, &ctx, 0, em_order_name(order), NULL), EM_OK);
+		assert_string_equal(em_order_name(again), em_order_name(order));
+		assert_int_equal(em_order_record_size(again), 0);
+		em_order_close(again);
+		em_order_close(order);
+	}
+	model_ctx_assert_clean(&ctx);
+}
+
+static void test_text_order_again(void **state)
+{
+	const em_text_key key = { 2, 1, 2, 0, EM_TEXT_NUMERIC, EM_TEXT_REVERSE, { 0, 0, 0 } };
+	em_text_opts opts = EM_TEXT_OPTS_INIT;
+	em_order *order, *again;
+	int c;
+
+	(void)state;
+	model_ctx(&ctx, NULL);
+	opts.separator = ',';
+	assert_int_equal(em_order_text(&order, &ctx, &key, 1, &opts, NULL), EM_OK);
+	assert_int_equal(em_order_parse(&again, &ctx, 0, em_order_name(order), NULL), EM_OK);
+	em_order_close(order);
+	assert_int_equal(em_text_compare(again, "x,9", 3, "x,10", 4, &c), EM_OK);
+	assert_int_equal(c, 1);
+	assert_int_equal(em_text_compare(again, "y,10", 4, "x,10", 4, &c), EM_OK);
+	assert_int_equal(c, 1);
+	em_order_close(again);
+	model_ctx_assert_clean(&ctx);
+}
+
+static void test_bad_text_order_names(void **state)
+{
+	static const char *const bad[] = {
+		"text:",       "text:256",           "text:256:",           "text:256:0:",       "text:257:0",
+		"text:256:8",  "text:256:0x",        "text:256:0:1.1,0.0",  "text:256:0:1.1,0b0", "text:256:0:1.1.0.0b0",
+		"text:-1:0",   "text:256:0:0.1,0.0b0", "text:256:0:1.1,0.0x0", "text:256:0:1.1,0.0b0:", "text:256:0:1.1,0.0b64",
+		"text:256:4",  "text:4294967296:0",  "text:256:0:99999999999999999999.1,0.0b0", "text:256:0:1.1,0.0b0 ",
+		"text:256:1",
+	};
+	size_t i;
+
+	(void)state;
+	model_ctx(&ctx, NULL);
+	for (i = 0; i < sizeof bad / sizeof *bad; i++) {
+		em_order *order = (em_order *)&ctx;
+		em_errinfo err;
+
+		memset(&err, 0x5a, sizeof err);
+		if (em_order_parse(&order, &ctx, 0, bad[i], &err) != EM_ERR_INVAL)
+			fail_msg("%s", bad[i]);
+		assert_null(order);
+		assert_int_equal(err.status, EM_ERR_INVAL);
+		assert_true(err.text[0] != '\0');
+	}
+	model_ctx_assert_clean(&ctx);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -262,6 +348,9 @@ int main(void)
 		cmocka_unit_test(test_null),
 		cmocka_unit_test(test_order_names),
 		cmocka_unit_test(test_bad_order_names),
+		cmocka_unit_test(test_text_order_names),
+		cmocka_unit_test(test_text_order_again),
+		cmocka_unit_test(test_bad_text_order_names),
 	};
 
 	return cmocka_run_group_tests_name("key/parse", tests, NULL, NULL);
