@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-# EM_FLAT_BINDINGS: what --with-node, --with-go and --with-java need, or a message that says what is missing.  Sets
-# em_node, em_go, em_java, and the conditionals WITH_NODE, WITH_GO, WITH_JAVA.
+# EM_FLAT_BINDINGS: what --with-node and --with-go need, or a message that says what is missing.  Sets
+# em_node, em_go, and the conditionals WITH_NODE, WITH_GO.
 
 # EM_FLAT_BINDING(name, NAME, title)
 AC_DEFUN([EM_FLAT_BINDING], [
@@ -13,12 +13,10 @@ em_$1=no
 AC_DEFUN([EM_FLAT_BINDINGS], [
 EM_FLAT_BINDING([node], [NODE], [Node])
 EM_FLAT_BINDING([go], [GO], [Go])
-EM_FLAT_BINDING([java], [JAVA], [Java])
 AC_ARG_VAR([NODE], [Node, 18.17 or later])
 AC_ARG_VAR([NODE_INCLUDE], [where node_api.h is])
 AC_ARG_VAR([NODE_ADDON_API], [the folder of the package node-addon-api, where Node does not find it])
 AC_ARG_VAR([GO], [Go, 1.23 or later])
-AC_ARG_VAR([JAVA_HOME], [a JDK, 17 or later])
 
 AS_IF([test "$with_node" != no], [
   AC_CHECK_PROGS([NODE], [node nodejs])
@@ -48,19 +46,6 @@ AS_IF([test "$with_go" != no], [
     [AC_MSG_ERROR([--with-go needs Go 1.23 or later; GO=... names it])])
   EM_WANT_WRAPPER([go])
 ])
-
-AS_IF([test "$with_java" != no], [
-  AC_PATH_PROGS([JAVAC], [javac], [], [$JAVA_HOME/bin:$PATH])
-  AC_MSG_CHECKING([for jni.h])
-  AS_IF([test -z "$JAVA_HOME" && test -n "$JAVAC"],
-    [JAVA_HOME=`dirname "\`readlink -f "$JAVAC"\`"`/..])
-  AS_IF([test -f "$JAVA_HOME/include/jni.h"], [AC_MSG_RESULT([$JAVA_HOME/include])],
-    [AC_MSG_RESULT([no])
-     AC_MSG_ERROR([--with-java needs a JDK, 17 or later (Debian and Ubuntu: default-jdk-headless); JAVA_HOME=... names it])])
-  em_java=yes
-  EM_WANT_WRAPPER([java])
-])
 AM_CONDITIONAL([WITH_NODE], [test "$em_node" = yes])
 AM_CONDITIONAL([WITH_GO], [test "$em_go" = yes])
-AM_CONDITIONAL([WITH_JAVA], [test "$em_java" = yes])
 ])

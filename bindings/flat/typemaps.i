@@ -16,6 +16,10 @@
 #include "flat/result.h"
 %}
 
+%define EM_CODE(code...)
+code
+%enddef
+
 %exception {
 	if (!emb_now.refused)
 		$action
@@ -177,17 +181,17 @@ EM_AS_BYTES(pattern)
 %typemap(check) pattern "";
 %enddef
 
-EM_VIEWED(%arg($1 = (void *)(uintptr_t)view.p; $2 = emb_units(&view, emb_call.record_bytes);),
+EM_VIEWED(EM_CODE($1 = (void *)(uintptr_t)view.p; $2 = emb_units(&view, emb_call.record_bytes);),
 	  (const void *EM_RECORDS, uint64_t EM_N))
-EM_VIEWED(%arg($1 = (void *)(uintptr_t)view.p; $2 = emb_units(&view, emb_call.key_bytes);),
+EM_VIEWED(EM_CODE($1 = (void *)(uintptr_t)view.p; $2 = emb_units(&view, emb_call.key_bytes);),
 	  (const void *EM_KEYS, uint64_t EM_N))
-EM_VIEWED(%arg($1 = (void *)(uintptr_t)view.p; $2 = (size_t)view.n;), (const void *EM_BYTES, size_t EM_NBYTES))
-EM_VIEWED(%arg($1 = (void *)(uintptr_t)emb_one(&view, emb_call.record_bytes);), const void *EM_RECORD)
-EM_VIEWED(%arg($1 = view.none ? NULL : (void *)(uintptr_t)emb_one(&view, emb_call.key_bytes);), const void *EM_KEY)
-EM_VIEWED(%arg($1 = (char *)(uintptr_t)emb_text_of(&view);), const char *)
-EM_VIEWED(%arg($1 = (char *)(uintptr_t)emb_text_of(&view);), const char *EM_PATH)
-EM_VIEWED(%arg($1 = (char **)(uintptr_t)emb_texts(&view, &$2);), (const char *const *EM_PATHS, uint32_t EM_N))
-EM_VIEWED(%arg(const uint64_t *ends; $1 = (void *)(uintptr_t)emb_ended(&view, &ends, &$3); $2 = (uint64_t *)(uintptr_t)ends;),
+EM_VIEWED(EM_CODE($1 = (void *)(uintptr_t)view.p; $2 = (size_t)view.n;), (const void *EM_BYTES, size_t EM_NBYTES))
+EM_VIEWED(EM_CODE($1 = (void *)(uintptr_t)emb_one(&view, emb_call.record_bytes);), const void *EM_RECORD)
+EM_VIEWED(EM_CODE($1 = view.none ? NULL : (void *)(uintptr_t)emb_one(&view, emb_call.key_bytes);), const void *EM_KEY)
+EM_VIEWED(EM_CODE($1 = (char *)(uintptr_t)emb_text_of(&view);), const char *)
+EM_VIEWED(EM_CODE($1 = (char *)(uintptr_t)emb_text_of(&view);), const char *EM_PATH)
+EM_VIEWED(EM_CODE($1 = (char **)(uintptr_t)emb_texts(&view, &$2);), (const char *const *EM_PATHS, uint32_t EM_N))
+EM_VIEWED(EM_CODE(const uint64_t *ends; $1 = (void *)(uintptr_t)emb_ended(&view, &ends, &$3); $2 = (uint64_t *)(uintptr_t)ends;),
 	  (const void *EM_RECORDS, const uint64_t *EM_ENDS, uint64_t EM_N))
 
 %define EM_WRITTEN(code, pattern...)
@@ -201,8 +205,8 @@ EM_AS_BYTES(pattern)
 	emb_finish();
 }
 %enddef
-EM_WRITTEN(%arg($1 = (void *)(uintptr_t)view.p; $2 = emb_units(&view, emb_call.record_bytes);), (void *EM_ROOM, uint64_t EM_N))
-EM_WRITTEN(%arg($1 = (char *)(uintptr_t)view.p; $2 = (size_t)view.n;), (void *EM_BUF, size_t EM_NBYTES))
+EM_WRITTEN(EM_CODE($1 = (void *)(uintptr_t)view.p; $2 = emb_units(&view, emb_call.record_bytes);), (void *EM_ROOM, uint64_t EM_N))
+EM_WRITTEN(EM_CODE($1 = (char *)(uintptr_t)view.p; $2 = (size_t)view.n;), (void *EM_BUF, size_t EM_NBYTES))
 
 EM_AS_BYTES((const void *EM_KEYS, uint64_t EM_N, void *EM_FOUND, uint8_t *EM_IS))
 %typemap(in) (const void *EM_KEYS, uint64_t EM_N, void *EM_FOUND, uint8_t *EM_IS) (struct emb_view view) {
@@ -284,8 +288,8 @@ EM_AS_BYTES(pattern)
 	emb_finish();
 }
 %enddef
-EM_SPELLED(em_key, %arg(em_key_parse(&$1[i], list[i], &emb_call.detail)), (const em_key *EM_KEY_LIST, uint32_t EM_N))
-EM_SPELLED(em_text_key, %arg(em_text_key_parse(&$1[i], NULL, list[i], &emb_call.detail)),
+EM_SPELLED(em_key, EM_CODE(em_key_parse(&$1[i], list[i], &emb_call.detail)), (const em_key *EM_KEY_LIST, uint32_t EM_N))
+EM_SPELLED(em_text_key, EM_CODE(em_text_key_parse(&$1[i], NULL, list[i], &emb_call.detail)),
 	   (const em_text_key *EM_TEXT_KEYS, uint32_t EM_N))
 
 /* Functions of the caller's: those that live as long as an order are options "record_size", "name" and "fn". */

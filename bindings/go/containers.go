@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: BSL-1.0
+
+package extmem
+
+import (
+	"io"
+	"iter"
+	"reflect"
+	"runtime"
+	"strings"
+	"unsafe"
+
+	"extmem/internal/raw"
+)
+
+// functions are those of a kind of container, by what they do.
+type functions struct {
+	size                   func(uint64) uint64
+	push                   func(uint64, []byte) uint64
+	pushMany, popMany      func(uint64, []byte) uint64
+	pop, top, clear, stats func(uint64) uint64
+	get                    func(uint64, uint64) uint64
+	set, read, write       func(uint64, uint64, []byte) uint64
+}
+
+// container is what all of them have.
+type container[T any] struct {
+	object
+	f   *functions
+	err error
+}
+
+func begin[T any](c *container[T], f *functions, open func(uint64, []byte) uint64, ctx *Context, opts, more Options) error {
+	var one T
+	if _, err := orderName[T](""); err != nil {
+		return err
+	}
+	if more == nil {
+		more = Options{}
+	}
+	if more["order"] == nil {
+		more["record_bytes"] = uint64(unsafe.Sizeof(one))
+	}
+	b, err := opts.encode(more)
+	if err != nil {
+		return err
+	}
+	c.f = f
+	return c.open(open(ctx.id, b), &ctx.object)
+}
+
+// one is finish of a call whose result is one record: false, if there is none.
+func one[T any](from uint64, o *object) (record T, ok bool, err error) {
+	r, err := finish(from, o)
+	if err == error(end) {
+		return record, false, nil
+	}
+	if err != nil {
+		return record, false, err
+	}
+	return recordOf[T](r.Slice()), true, nil
+}
+
+// Len is how many records there are.
+func (c *container[T]) Len() uint64 { return c.object.size(c.f.size) }
+
+// Stats of it.
+func (c *container[T]) Stats() (Stats, error) { return stats(c.f.stats(c.id), &c.object) }
+
+// Err is what stopped All.
+func (c *container[T]) Err() error { return c.err }
+
+// ends is what has a way in and a way out.
+type ends[T any] struct{ container[T] }
+
+// Push adds a record.
+func (c *ends[T]) Push(record T) error { return only(c.f.push(c.id, bytesOfOne(&record)), &c.object) }
+
+// PushMany adds records: how many it took, which are less than all if it failed.
+func (c *ends[T]) PushMany(records []T) (int, error) {
+	n, err := number(c.f.pushMany(c.id, bytesOf(records)), &c.object)
+	if e, is := err.(*Error); is {
+		n = e.Done
+	}
+	return int(n), err
+}
+
+// Pop takes out a record: false, if there is none.
+func (c *ends[T]) Pop() (T, bool, error) { return one[T](c.f.pop(c.id), &c.object) }
+
+// Peek looks at what Pop would take.
+func (c *ends[T]) Peek() (T, bool, error) { return one[T](c.f.top(c.id), &c.object) }
+
+// PopMany fills a slice with records that it takes out: how many there were; 0 and io.EOF: it is empty.
+func (c *ends[T]) PopMany(room []T) (int, error) {
+	room = room[:min(uint64(len(room)), c.Len())]
+	if len(room) == 0 {
+		if c.Closed() {
+			return 0, &Error{Status: ErrState, Text: "it is closed"}
+		}
+		return 0, io.EOF
+	}
+	n, err := number(c.f.popMany(c.id, bytesOf(room)), &c.object)
+	return int(n), eof(err)
+}
+
+// Clear takes out everything.
+func (c *ends[T]) Clear() error { return only(c.f.clear(c.id), &c.object) }
+
+// Drain takes out record after record; Err tells whether that failed.
+func (c *ends[T]) Drain() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for {
+			record, ok, err := c.Pop()
+			if err != nil {
+				c.err = err
+			}
+			if !ok || !yield(record) {
+				return
+			}
+		}
+	}
+}
+
+// Stack gives what was pushed last.
+type Stack[T any] struct{ ends[T] }
+
+var stackFunctions = functions{size: raw.Em_stack_size, push: raw.Em_stack_push, pushMany: raw.Em_stack_push_many,
+	pop: raw.Em_stack_pop, popMany: raw.Em_stack_pop_many, top: raw.Em_stack_peek, clear: raw.Em_stack_clear,
+	stats: raw.Em_stack_stats_get}
+
+// NewStack makes one with the fields of em_container_opts.
+func NewStack[T any](ctx *Context, opts Options) (*Stack[T], error) {
+	c := &Stack[T]{}
+	return c, begin(&c.container, &stackFunctions, raw.Em_stack_open, ctx, opts, nil)
+}
+
+// Queue gives what was pushed first.
+type Queue[T any] struct{ ends[T] }
+
+var queueFunctions = functions{size: raw.Em_queue_size, push: raw.Em_queue_push, pushMany: raw.Em_queue_push_many,
+	pop: raw.Em_queue_pop, popMany: raw.Em_queue_pop_many, top: raw.Em_queue_front, clear: raw.Em_queue_clear,
+	stats: raw.Em_queue_stats_get}
+
+// NewQueue makes one with the fields of em_container_opts.
+func NewQueue[T any](ctx *Context, opts Options) (*Queue[T], error) {
+	c := &Queue[T]{}
+	return c, begin(&c.container, &queueFunctions, raw.Em_queue_open, ctx, opts, nil)
+}
+
+// PriorityQueue gives the first record of an order.
+type PriorityQueue[T any] struct{ ends[T] }
+
+var pqFunctions = functions{size: raw.Em_pq_size, push: raw.Em_pq_push, pushMany: raw.Em_pq_push_many, pop: raw.Em_pq_pop,
+	popMany: raw.Em_pq_pop_many, top: raw.Em_pq_top, clear: raw.Em_pq_clear, stats: raw.Em_pq_stats_get}
+
+// NewPriorityQueue makes one for an order, or all fields (nil), with the fields of em_pq_opts.
+func NewPriorityQueue[T any](ctx *Context, order *Order, opts Options) (*PriorityQueue[T], error) {
+	order, err := orderOr[T](ctx, order)
+	if err != nil {
+		return nil, err
+	}
+	c := &PriorityQueue[T]{}
+	err = begin(&c.container, &pqFunctions, raw.Em_pq_open, ctx, opts, Options{"order": order})
+	runtime.KeepAlive(order)
+	return c, err
+}
+
+// PushPop pushes a record, and then takes out the first one.
+func (c *PriorityQueue[T]) PushPop(record T) (T, error) {
+	first, _, err := one[T](raw.Em_pq_pushpop(c.id, bytesOfOne(&record)), &c.object)
+	return first, err
+}
+
+// PopUntil fills a slice with records that come before a bound.
+func (c *PriorityQueue[T]) PopUntil(bound T, inclusive bool, room []T) (int, error) {
+	flags := uint(0)
+	if inclusive {
+		flags = uint(raw.EM_PQ_INCLUSIVE)
+	}
+	n, err := number(raw.Em_pq_pop_until(c.id, bytesOfOne(&bound), flags, bytesOf(room)), &c.object)
+	if err == error(end) {
+		err = nil
+	}
+	return int(n), err
+}
+
+// RadixHeap is a priority queue for keys that are numbers and never go back.
+type RadixHeap[T any] struct{ ends[T] }
+
+var radixFunctions = functions{size: raw.Em_radix_heap_size, push: raw.Em_radix_heap_push,
+	pushMany: raw.Em_radix_heap_push_many, pop: raw.Em_radix_heap_pop, popMany: raw.Em_radix_heap_pop_many,
+	top: raw.Em_radix_heap_top, clear: raw.Em_radix_heap_clear, stats: raw.Em_radix_heap_stats_get}
+
+var keyTypes = map[string]int{"u8": int(raw.EM_KEY_U8), "i8": int(raw.EM_KEY_I8), "u16": int(raw.EM_KEY_U16),
+	"i16": int(raw.EM_KEY_I16), "u32": int(raw.EM_KEY_U32), "i32": int(raw.EM_KEY_I32), "u64": int(raw.EM_KEY_U64),
+	"i64": int(raw.EM_KEY_I64), "f32": int(raw.EM_KEY_F32), "f64": int(raw.EM_KEY_F64)}
+
+// NewRadixHeap makes one whose key is a field, or the record (""), with the fields of em_radix_heap_opts.
+func NewRadixHeap[T any](ctx *Context, key string, opts Options) (*RadixHeap[T], error) {
+	name, err := orderName[T](key)
+	if err != nil {
+		return nil, err
+	}
+	kind, at, _ := strings.Cut(name, "@")
+	plain := strings.TrimSuffix(strings.TrimSuffix(kind, "le"), "be")
+	keyType, is := keyTypes[plain]
+	if !is {
+		return nil, &Error{Status: ErrInvalid, Text: "the key of a radix heap is a number, and not " + name}
+	}
+	more := Options{"key_type": keyType, "key_offset": at}
+	if strings.HasSuffix(kind, "be") {
+		more["key_flags"] = uint(raw.EM_KEY_BIG_ENDIAN)
+	}
+	c := &RadixHeap[T]{}
+	return c, begin(&c.container, &radixFunctions, raw.Em_radix_heap_open, ctx, opts, more)
+}
+
+// sequence is what has positions.
+type sequence[T any] struct{ container[T] }
+
+// Get reads a record.
+func (c *sequence[T]) Get(i uint64) (T, error) {
+	record, _, err := one[T](c.f.get(c.id, i), &c.object)
+	return record, err
+}
+
+// Set overwrites a record.
+func (c *sequence[T]) Set(i uint64, record T) error {
+	return only(c.f.set(c.id, i, bytesOfOne(&record)), &c.object)
+}
+
+// Read fills a slice with records from i on.
+func (c *sequence[T]) Read(i uint64, room []T) error {
+	return only(c.f.read(c.id, i, bytesOf(room)), &c.object)
+}
+
+// Write overwrites records from i on.
+func (c *sequence[T]) Write(i uint64, records []T) error {
+	return only(c.f.write(c.id, i, bytesOf(records)), &c.object)
+}
+
+// All iterates over the records with their positions; Err tells whether that failed.
+func (c *sequence[T]) All() iter.Seq2[uint64, T] {
+	return func(yield func(uint64, T) bool) {
+		var one T
+		room := make([]T, max(chunk/unsafe.Sizeof(one), 1))
+		for at := uint64(0); at < c.Len(); {
+			some := room[:min(uint64(len(room)), c.Len()-at)]
+			if c.err = c.Read(at, some); c.err != nil {
+				return
+			}
+			for i, record := range some {
+				if !yield(at+uint64(i), record) {
+					return
+				}
+			}
+			at += uint64(len(some))
+		}
+	}
+}
+
+// Vector is an array on disks with a cache, or, with the option "path", in a file.
+type Vector[T any] struct{ sequence[T] }
+
+var vectorFunctions = functions{size: raw.Em_vector_size, push: raw.Em_vector_push, pushMany: raw.Em_vector_push_many,
+	get: raw.Em_vector_get, set: raw.Em_vector_set, read: raw.Em_vector_read, write: raw.Em_vector_write,
+	stats: raw.Em_vector_stats_get}
+
+// Flags of a vector in a file: Options{"path": ..., "flags": VectorCreate}.
+var (
+	VectorCreate   = int(raw.EM_VECTOR_CREATE)
+	VectorTruncate = int(raw.EM_VECTOR_TRUNCATE)
+	VectorReadOnly = int(raw.EM_VECTOR_READ_ONLY)
+)
+
+// NewVector makes one with the fields of em_vector_opts.
+func NewVector[T any](ctx *Context, opts Options) (*Vector[T], error) {
+	c := &Vector[T]{}
+	return c, begin(&c.container, &vectorFunctions, raw.Em_vector_open, ctx, opts, nil)
+}
+
+// Push adds records behind the last.
+func (v *Vector[T]) Push(records ...T) error {
+	return only(raw.Em_vector_push_many(v.id, bytesOf(records)), &v.object)
+}
+
+// Resize makes it have n records; new ones are zeros.
+func (v *Vector[T]) Resize(n uint64) error { return only(raw.Em_vector_resize(v.id, n), &v.object) }
+
+// ReadMany reads the records of many positions.
+func (v *Vector[T]) ReadMany(positions []uint64) ([]T, error) {
+	r, err := finish(raw.Em_vector_read_many(v.id, bytesOf(positions)), &v.object)
+	if err != nil {
+		return nil, err
+	}
+	return recordsOf[T](r.Slice()), nil
+}
+
+// Flush writes what was changed; durable: so that it outlives a crash.
+func (v *Vector[T]) Flush(durable bool) error {
+	n := 0
+	if durable {
+		n = 1
+	}
+	return only(raw.Em_vector_flush(v.id, n), &v.object)
+}
+
+// Export writes all into a file that appears when it is whole.
+func (v *Vector[T]) Export(path string) error {
+	return only(raw.Em_vector_export(v.id, text(path)), &v.object)
+}
+
+// Sort sorts in place by an order, or all fields (nil).
+func (v *Vector[T]) Sort(ctx *Context, order *Order, opts Options) error {
+	order, err := orderOr[T](ctx, order)
+	if err != nil {
+		return err
+	}
+	b, err := sortOptions(order, opts)
+	if err != nil {
+		return err
+	}
+	return only(raw.Em_vector_sort(v.id, 0, v.Len(), order.id, b), &v.object, &order.object)
+}
+
+// Mutate calls a function with many records at a time and the position of the first; it may change, and not keep them.
+func (v *Vector[T]) Mutate(fn func(i uint64, records []T) error) error {
+	id := raw.Keep(raw.Visit(func(i uint64, b []byte) error {
+		var one T
+		return fn(i, unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b))/unsafe.Sizeof(one)))
+	}))
+	return only(raw.Em_vector_mutate(v.id, 0, v.Len(), id), &v.object)
+}
+
+// Find gives the first position for whose record a function is true, or false.
+func (v *Vector[T]) Find(fn func(record *T) bool) (uint64, bool, error) {
+	id := raw.Keep(raw.Test(func(record unsafe.Pointer) bool { return fn((*T)(record)) }))
+	n, err := number(raw.Em_vector_find(v.id, 0, v.Len(), id), &v.object)
+	if err == error(end) {
+		return 0, false, nil
+	}
+	return n, err == nil, err
+}
+
+// Deque has two ends at which records enter and leave.
+type Deque[T any] struct{ sequence[T] }
+
+var dequeFunctions = functions{size: raw.Em_deque_size, get: raw.Em_deque_get, set: raw.Em_deque_set,
+	read: raw.Em_deque_read, write: raw.Em_deque_write, stats: raw.Em_deque_stats_get}
+
+// NewDeque makes one with the fields of em_container_opts.
+func NewDeque[T any](ctx *Context, opts Options) (*Deque[T], error) {
+	c := &Deque[T]{}
+	return c, begin(&c.container, &dequeFunctions, raw.Em_deque_open, ctx, opts, nil)
+}
+
+// PushBack adds records behind the last.
+func (d *Deque[T]) PushBack(records ...T) error {
+	return only(raw.Em_deque_push_back_many(d.id, bytesOf(records)), &d.object)
+}
+
+// PushFront adds a record before the first.
+func (d *Deque[T]) PushFront(record T) error {
+	return only(raw.Em_deque_push_front(d.id, bytesOfOne(&record)), &d.object)
+}
+
+// PopBack takes out the last record: false, if there is none.
+func (d *Deque[T]) PopBack() (T, bool, error) { return one[T](raw.Em_deque_pop_back(d.id), &d.object) }
+
+// PopFront takes out the first record: false, if there is none.
+func (d *Deque[T]) PopFront() (T, bool, error) {
+	return one[T](raw.Em_deque_pop_front(d.id), &d.object)
+}
+
+// BTree is a B+-tree: a sorted map.
+type BTree[K, V any] struct {
+	container[entry[K, V]]
+	order *Order
+}
+
+// entry is a key with its value: two slices of bytes, as a struct of both may have gaps.
+type entry[K, V any] struct {
+	key   K
+	value V
+}
+
+var treeFunctions = functions{size: raw.Em_btree_size, stats: raw.Em_btree_stats_get}
+
+func openTree[K, V any](ctx *Context, key string, open func(order *Order) uint64) (*BTree[K, V], error) {
+	var k K
+	var v V
+	name, err := orderName[K](key)
+	if err == nil {
+		_, err = fields(reflect.TypeFor[V](), "", 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	bytes := unsafe.Sizeof(k) + unsafe.Sizeof(v)
+	t := &BTree[K, V]{}
+	t.f = &treeFunctions
+	if t.order, err = newOrder(bytes, raw.Em_order_parse(ctx.id, uint64(bytes), text(name)), ctx); err != nil {
+		return nil, err
+	}
+	return t, t.open(open(t.order), &ctx.object, &t.order.object)
+}
+
+// NewBTree makes one, sorted by fields of the keys (as NewOrder has them), with the fields of em_btree_opts.
+func NewBTree[K, V any](ctx *Context, key string, opts Options) (*BTree[K, V], error) {
+	b, err := opts.encode(nil)
+	if err != nil {
+		return nil, err
+	}
+	return openTree[K, V](ctx, key, func(order *Order) uint64 { return raw.Em_btree_open(ctx.id, order.id, b) })
+}
+
+// OpenBTree opens one that was saved, to be read.
+func OpenBTree[K, V any](ctx *Context, path, key string, opts Options) (*BTree[K, V], error) {
+	b, err := opts.encode(nil)
+	if err != nil {
+		return nil, err
+	}
+	return openTree[K, V](ctx, key, func(order *Order) uint64 {
+		return raw.Em_btree_open_file(ctx.id, text(path), order.id, b)
+	})
+}
+
+func (t *BTree[K, V]) record(key *K, value *V) []byte {
+	return append(append([]byte(nil), bytesOfOne(key)...), bytesOfOne(value)...)
+}
+
+func (t *BTree[K, V]) entry(from uint64, o *object) (key K, value V, ok bool, err error) {
+	r, err := finish(from, o, &t.object)
+	if err == error(end) {
+		return key, value, false, nil
+	}
+	if err != nil {
+		return key, value, false, err
+	}
+	b := r.Slice()
+	return recordOf[K](b[:unsafe.Sizeof(key)]), recordOf[V](b[unsafe.Sizeof(key):]), true, nil
+}
+
+// Get looks up a key: false, if there is none.
+func (t *BTree[K, V]) Get(key K) (V, bool, error) {
+	_, value, ok, err := t.entry(raw.Em_btree_get(t.id, bytesOfOne(&key)), &t.object)
+	return value, ok, err
+}
+
+// Set adds a key, or overwrites its value.
+func (t *BTree[K, V]) Set(key K, value V) error {
+	err := only(raw.Em_btree_upsert(t.id, t.record(&key, &value)), &t.object)
+	if err == error(end) {
+		return nil
+	}
+	return err
+}
+
+// Delete takes out a key: false, if there is none.
+func (t *BTree[K, V]) Delete(key K) (bool, error) {
+	_, _, ok, err := t.entry(raw.Em_btree_erase(t.id, bytesOfOne(&key)), &t.object)
+	return ok, err
+}
+
+// Min is the first entry: false, if there is none.
+func (t *BTree[K, V]) Min() (K, V, bool, error) { return t.entry(raw.Em_btree_min(t.id), &t.object) }
+
+// Max is the last entry: false, if there is none.
+func (t *BTree[K, V]) Max() (K, V, bool, error) { return t.entry(raw.Em_btree_max(t.id), &t.object) }
+
+func keyBytes[K any](key *K) []byte {
+	if key == nil {
+		return nil
+	}
+	return bytesOfOne(key)
+}
+
+// Count is how many keys are at least from and at most to; nil: no bound.
+func (t *BTree[K, V]) Count(from, to *K) (uint64, error) {
+	return number(raw.Em_btree_count(t.id, keyBytes(from), keyBytes(to)), &t.object)
+}
+
+// DeleteRange takes out keys that are at least from and less than to, and tells how many; nil: no bound.
+func (t *BTree[K, V]) DeleteRange(from, to *K) (uint64, error) {
+	return number(raw.Em_btree_erase_range(t.id, keyBytes(from), keyBytes(to)), &t.object)
+}
+
+// Load fills an empty tree with all that a sorter of entries, by the order of the tree, has.
+func (t *BTree[K, V]) Load(sorter interface{ handle() *object }) error {
+	s := sorter.handle()
+	return only(raw.Em_btree_load_sorted(t.id, s.id, []byte{}), &t.object, s)
+}
+
+func (o *object) handle() *object { return o }
+
+// Save writes it to a file, which OpenBTree opens.
+func (t *BTree[K, V]) Save(path string) error {
+	return only(raw.Em_btree_save(t.id, text(path)), &t.object)
+}
+
+// Verify reads all of it and looks whether it is whole.
+func (t *BTree[K, V]) Verify() error { return only(raw.Em_btree_verify(t.id), &t.object) }
+
+// All iterates over the entries in order; Err tells whether that failed.  The tree may change meanwhile.
+func (t *BTree[K, V]) All() iter.Seq2[K, V] { return t.Range(nil, nil) }
+
+// Range iterates over entries whose keys are at least from and less than to, in order; nil: no bound.
+func (t *BTree[K, V]) Range(from, to *K) iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		var zero V
+		c := &object{}
+		if t.err = c.open(raw.Em_btree_cursor_open(t.id), &t.object); t.err != nil {
+			return
+		}
+		defer c.Close()
+		err := only(raw.Em_btree_cursor_seek(c.id, keyBytes(from), uint(raw.EM_BTREE_GE)), c, &t.object)
+		for next := raw.Em_btree_cursor_get; err == nil; next = raw.Em_btree_cursor_next {
+			key, value, ok, failed := t.entry(next(c.id), c)
+			if err = failed; err != nil || !ok {
+				break
+			}
+			if to != nil && raw.Em_order_compare(t.order.id, t.record(&key, &zero), t.record(to, &zero)) >= 0 {
+				return
+			}
+			if !yield(key, value) {
+				return
+			}
+		}
+		if err != nil && err != error(end) {
+			t.err = err
+		}
+		runtime.KeepAlive(t)
+	}
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSL-1.0
+
+// Package raw is what SWIG makes of the headers, and what that needs of Go: results, and functions of the caller's.
+package raw
+
+/*
+#cgo pkg-config: extmem
+#cgo CFLAGS: -O2 -Wno-unused -Wno-maybe-uninitialized
+extern void emb_go_free(void *p);
+extern int emb_go_close(unsigned long long id, int collected);
+extern void emb_go_cancel(unsigned long long id);
+extern int emb_go_is_open(unsigned long long id);
+*/
+import "C"
+
+import (
+	"encoding/binary"
+	"sync"
+	"unsafe"
+)
+
+// Result is what a call has come to.
+type Result struct {
+	Status                      int
+	Errno                       int
+	Offset, Bytes, Record, Done uint64
+	HasDone                     bool
+	Op, Path, Text              string
+	Thrown                      any // What a function of the caller's has returned, or a Panic.
+	rest                        []byte
+}
+
+// Panic is what a function of the caller's has panicked with.
+type Panic struct{ Value any }
+
+// Number is the next result.
+func (r *Result) Number() uint64 {
+	n := binary.NativeEndian.Uint64(r.rest)
+	r.rest = r.rest[8:]
+	return n
+}
+
+// Slice is the next result.
+func (r *Result) Slice() []byte {
+	n := r.Number()
+	b := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+// Take makes the result of what a function of this package returned, or nil: it succeeded without results.
+func Take(from uint64) *Result {
+	if from == 0 {
+		return nil
+	}
+	p := *(*unsafe.Pointer)(unsafe.Pointer(&from))
+	all := append([]byte(nil), unsafe.Slice((*byte)(p), *(*uint64)(p))...)
+	C.emb_go_free(p)
+	r := &Result{rest: all[8:]}
+	if thrown := r.Number(); thrown != 0 {
+		r.Thrown = forget(thrown)
+	}
+	r.Status = int(int64(r.Number()))
+	if r.Status < 0 {
+		r.Errno = int(r.Number())
+		r.Offset, r.Bytes, r.Record = r.Number(), r.Number(), r.Number()
+		r.HasDone = r.Number() != 0
+		r.Done = r.Number()
+		r.Op, r.Path, r.Text = string(r.Slice()), string(r.Slice()), string(r.Slice())
+	}
+	return r
+}
+
+// Close closes a handle: false, if somebody is inside of what it is a part of.
+func Close(id uint64, collected bool) bool {
+	n := C.int(0)
+	if collected {
+		n = 1
+	}
+	return C.emb_go_close(C.ulonglong(id), n) != 0
+}
+
+// Cancel stops it.
+func Cancel(id uint64) { C.emb_go_cancel(C.ulonglong(id)) }
+
+// IsOpen tells whether it was not closed.
+func IsOpen(id uint64) bool { return C.emb_go_is_open(C.ulonglong(id)) != 0 }
+
+// Values that C has numbers for: functions, and what they have thrown.
+var (
+	lock   sync.Mutex
+	values = map[uint64]any{}
+	last   uint64
+)
+
+// Keep gives a value a number.
+func Keep(value any) uint64 {
+	lock.Lock()
+	defer lock.Unlock()
+	last++
+	values[last] = value
+	return last
+}
+
+// Kept is how many there are.
+func Kept() int {
+	lock.Lock()
+	defer lock.Unlock()
+	return len(values)
+}
+
+func forget(id uint64) any {
+	lock.Lock()
+	defer lock.Unlock()
+	value := values[id]
+	delete(values, id)
+	return value
+}
+
+func function[F any](id uint64) F {
+	lock.Lock()
+	defer lock.Unlock()
+	return values[id].(F)
+}
+
+// Functions of the caller's, as the facade keeps them.  Memory is that of the library until they return.
+type (
+	Progress func(phase uint, done, total uint64) bool
+	Cmp      func(a, b unsafe.Pointer) int
+	Keys     func(records unsafe.Pointer, keys []uint64) error
+	Visit    func(i uint64, records []byte) error
+	Test     func(record unsafe.Pointer) bool
+	Disorder func(number uint64, record []byte)
+	Log      func(level int, line string)
+)
+
+// caught keeps what a function has panicked with.
+func caught(thrown *uint64) {
+	if p := recover(); p != nil {
+		*thrown = Keep(Panic{p})
+	}
+}
+
+func failed(err error) uint64 {
+	if err == nil {
+		return 0
+	}
+	return Keep(err)
+}
+
+func truth(is bool) C.int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+//export embGoRelease
+func embGoRelease(id uint64) { forget(id) }
+
+//export embGoProgress
+func embGoProgress(id uint64, phase uint32, done, total uint64, stop *C.int) (thrown uint64) {
+	defer caught(&thrown)
+	*stop = truth(function[Progress](id)(uint(phase), done, total))
+	return 0
+}
+
+//export embGoCmp
+func embGoCmp(id uint64, a, b unsafe.Pointer, bytes uint64, result *C.int) (thrown uint64) {
+	defer caught(&thrown)
+	n := function[Cmp](id)(a, b)
+	*result = truth(n > 0) - truth(n < 0)
+	return 0
+}
+
+//export embGoKeys
+func embGoKeys(id uint64, records unsafe.Pointer, bytes uint64, keys unsafe.Pointer, n uint64) (thrown uint64) {
+	defer caught(&thrown)
+	return failed(function[Keys](id)(records, unsafe.Slice((*uint64)(keys), n)))
+}
+
+//export embGoVisit
+func embGoVisit(id, i uint64, records unsafe.Pointer, bytes uint64, change C.int) (thrown uint64) {
+	defer caught(&thrown)
+	return failed(function[Visit](id)(i, unsafe.Slice((*byte)(records), bytes)))
+}
+
+//export embGoTest
+func embGoTest(id uint64, record unsafe.Pointer, bytes uint64, result *C.int) (thrown uint64) {
+	defer caught(&thrown)
+	*result = truth(function[Test](id)(record))
+	return 0
+}
+
+//export embGoDisorder
+func embGoDisorder(id, number uint64, record unsafe.Pointer, bytes uint64) (thrown uint64) {
+	defer caught(&thrown)
+	function[Disorder](id)(number, append([]byte(nil), unsafe.Slice((*byte)(record), bytes)...))
+	return 0
+}
+
+//export embGoLog
+func embGoLog(id uint64, level C.int, line *C.char) {
+	defer func() { _ = recover() }() // With nobody to tell.
+	function[Log](id)(int(level), C.GoString(line))
+}
+
+// copied takes a text of C's, which may go.
+func copied(text []byte) []byte { return append([]byte(nil), text...) }

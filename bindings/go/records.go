@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSL-1.0
+
+package extmem
+
+import (
+	"encoding/binary"
+	"fmt"
+	"reflect"
+	"strings"
+	"unsafe"
+
+	"extmem/internal/raw"
+)
+
+// bytesOf sees records as memory.
+func bytesOf[T any](records []T) []byte {
+	if len(records) == 0 {
+		return []byte{}
+	}
+	var one T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(records))), uintptr(len(records))*unsafe.Sizeof(one))
+}
+
+func bytesOfOne[T any](record *T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(record)), unsafe.Sizeof(*record))
+}
+
+// recordOf copies a record out of memory that may be aligned in any way.
+func recordOf[T any](b []byte) (record T) {
+	copy(bytesOfOne(&record), b)
+	return record
+}
+
+func recordsOf[T any](b []byte) []T {
+	var one T
+	records := make([]T, uintptr(len(b))/unsafe.Sizeof(one))
+	copy(bytesOf(records), b)
+	return records
+}
+
+func endian() string {
+	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
+		return "le"
+	}
+	return "be"
+}
+
+var kinds = map[reflect.Kind]string{
+	reflect.Uint8: "u8", reflect.Int8: "i8", reflect.Uint16: "u16", reflect.Int16: "i16", reflect.Uint32: "u32",
+	reflect.Int32: "i32", reflect.Uint64: "u64", reflect.Int64: "i64", reflect.Uint: "u64", reflect.Int: "i64",
+	reflect.Float32: "f32", reflect.Float64: "f64", reflect.Bool: "u8",
+}
+
+type field struct{ name, key string }
+
+// fields are the parts of a type by name, with what an order calls them; those of a struct are the outer ones only.
+func fields(t reflect.Type, name string, at uintptr) ([]field, error) {
+	if kind, is := kinds[t.Kind()]; is {
+		if t.Size() > 1 {
+			kind += endian()
+		}
+		return []field{{name, fmt.Sprintf("%s@%d", kind, at)}}, nil
+	}
+	switch t.Kind() {
+	case reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return []field{{name, fmt.Sprintf("bytes%d@%d", t.Len(), at)}}, nil
+		}
+		var all []field
+		for i := 0; i < t.Len(); i++ {
+			one, err := fields(t.Elem(), fmt.Sprintf("%s[%d]", name, i), at+uintptr(i)*t.Elem().Size())
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, one...)
+		}
+		return all, nil
+	case reflect.Struct:
+		var all []field
+		for i := 0; i < t.NumField(); i++ {
+			f := t.Field(i)
+			if f.Name == "_" {
+				continue
+			}
+			inner := f.Name
+			if name != "" {
+				inner = name + "." + f.Name
+			}
+			one, err := fields(f.Type, inner, at+f.Offset)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, one...)
+		}
+		return all, nil
+	}
+	return nil, &Error{Status: ErrInvalid, Text: fmt.Sprintf("records cannot have a %v: they are bytes on disks", t)}
+}
+
+// orderName is that of em_order_name() for "Field,-Other", all fields (""), or as the library has it ("u64le@0:r").
+func orderName[T any](key string) (string, error) {
+	var one T
+	t := reflect.TypeFor[T]()
+	if t.Size() == 0 {
+		return "", &Error{Status: ErrInvalid, Text: fmt.Sprintf("%T has no bytes", one)}
+	}
+	all, err := fields(t, "", 0)
+	if err != nil || strings.Contains(key, "@") {
+		return key, err
+	}
+	var names []string
+	if key == "" {
+		for _, f := range all {
+			names = append(names, f.key)
+		}
+		return strings.Join(names, ","), nil
+	}
+	for _, want := range strings.Split(key, ",") {
+		name, descending := strings.CutPrefix(want, "-")
+		found := false
+		for _, f := range all {
+			if f.name == name || name == "." && f.name == "" {
+				found = true
+				name = f.key
+				break
+			}
+		}
+		if !found {
+			return "", &Error{Status: ErrInvalid, Text: "records have no field " + want}
+		}
+		if descending {
+			name += ":r"
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ","), nil
+}
+
+// Order is how records are sorted.  It may be shared.
+type Order struct {
+	object
+	unique bool
+	bytes  uint64
+}
+
+func newOrder(bytes uintptr, from uint64, ctx *Context) (*Order, error) {
+	o := &Order{bytes: uint64(bytes)}
+	if err := o.open(from, &ctx.object); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// NewOrder sorts by fields: "Field,-Other" (- descends; a number is called "."), or "": all of them.
+func NewOrder[T any](ctx *Context, key string) (*Order, error) {
+	var one T
+	name, err := orderName[T](key)
+	if err != nil {
+		return nil, err
+	}
+	return newOrder(unsafe.Sizeof(one), raw.Em_order_parse(ctx.id, uint64(unsafe.Sizeof(one)), text(name)), ctx)
+}
+
+// NewOrderKeys sorts by keys that a function computes of many records at a time, which it does not keep.
+func NewOrderKeys[T any](ctx *Context, fn func(records []T, keys []uint64) error) (*Order, error) {
+	var one T
+	if _, err := orderName[T](""); err != nil {
+		return nil, err
+	}
+	id := raw.Keep(raw.Keys(func(records unsafe.Pointer, keys []uint64) error {
+		return fn(unsafe.Slice((*T)(records), len(keys)), keys)
+	}))
+	opts := fmt.Appendf(nil, "record_size\x00%d\x00fn\x00%d\x00", unsafe.Sizeof(one), id)
+	return newOrder(unsafe.Sizeof(one), raw.Em_order_key_fn(ctx.id, opts), ctx)
+}
+
+// NewOrderCmp sorts by a comparison, which is slow.
+func NewOrderCmp[T any](ctx *Context, cmp func(a, b *T) int) (*Order, error) {
+	var one T
+	if _, err := orderName[T](""); err != nil {
+		return nil, err
+	}
+	id := raw.Keep(raw.Cmp(func(a, b unsafe.Pointer) int { return cmp((*T)(a), (*T)(b)) }))
+	opts := fmt.Appendf(nil, "record_size\x00%d\x00fn\x00%d\x00", unsafe.Sizeof(one), id)
+	return newOrder(unsafe.Sizeof(one), raw.Em_order_cmp(ctx.id, opts), ctx)
+}
+
+// NewTextOrder sorts lines by options of the command: "-t, -k3,3nr".
+func NewTextOrder(ctx *Context, options string) (*Order, error) {
+	var keys []string
+	letters, separator, flags := "", uint64(raw.EM_TEXT_BLANKS), uint64(0)
+	words := strings.Fields(options)
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		switch {
+		case strings.HasPrefix(word, "-k") || strings.HasPrefix(word, "-t"):
+			value := word[2:]
+			if value == "" && i+1 < len(words) {
+				i++
+				value = words[i]
+			}
+			if word[1] == 'k' {
+				keys = append(keys, value)
+			} else if value == `\t` {
+				separator = '\t'
+			} else if len(value) == 1 {
+				separator = uint64(value[0])
+			} else {
+				return nil, &Error{Status: ErrInvalid, Text: "-t takes one byte, and not " + value}
+			}
+		case len(word) > 1 && word[0] == '-' && strings.Trim(word[1:], "bdfghiMnrVus") == "":
+			letters += word[1:]
+		default:
+			return nil, &Error{Status: ErrInvalid, Text: "there is no option " + word}
+		}
+	}
+	own := strings.NewReplacer("u", "", "s", "").Replace(letters)
+	if strings.Contains(own, "r") {
+		flags = uint64(raw.EM_TEXT_LAST_REVERSE)
+	}
+	if len(keys) == 0 && strings.Trim(own, "r") != "" {
+		keys = []string{"1"}
+	}
+	for i, key := range keys {
+		if strings.IndexFunc(key, func(c rune) bool { return c >= 'A' }) < 0 {
+			keys[i] = key + own
+		}
+	}
+	if strings.ContainsAny(letters, "us") && len(keys) > 0 {
+		flags = uint64(raw.EM_TEXT_KEYS_ONLY)
+	}
+	opts := fmt.Appendf(nil, "flags\x00%d\x00separator\x00%d\x00", flags, separator)
+	o, err := newOrder(0, raw.Em_order_text(ctx.id, texts(keys), opts), ctx)
+	if err == nil {
+		o.unique = strings.Contains(letters, "u")
+	}
+	return o, err
+}
+
+// Name is what files call it, if it is not a function.
+func (o *Order) Name() string {
+	name := string(raw.Em_order_name(o.id))
+	return name
+}
+
+// orderOr is an order of its own for records of a type, if none is given.
+func orderOr[T any](ctx *Context, order *Order) (*Order, error) {
+	var one T
+	if order == nil {
+		return NewOrder[T](ctx, "")
+	}
+	if order.bytes != uint64(unsafe.Sizeof(one)) {
+		return nil, &Error{Status: ErrInvalid, Text: fmt.Sprintf("the order is of other records than %T", one)}
+	}
+	return order, nil
+}

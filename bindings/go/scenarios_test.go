@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: BSL-1.0
+
+package extmem
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The scenarios that the tests of all languages run: bindings/scenarios.txt.
+
+func parse(t *testing.T, text string) []uint64 {
+	if text == "-" {
+		return nil
+	}
+	var all []uint64
+	for _, word := range strings.Fields(text) {
+		if n, err := strconv.ParseUint(word, 10, 64); err == nil {
+			all = append(all, n)
+		} else if n, err := strconv.ParseInt(word, 10, 64); err == nil {
+			all = append(all, uint64(n))
+		} else {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+func as[T cmp.Ordered](all []uint64, to func(uint64) T) []T {
+	var out []T
+	for _, n := range all {
+		out = append(out, to(n))
+	}
+	return out
+}
+
+func i64(n uint64) int64 { return int64(n) }
+func i32(n uint64) int32 { return int32(n) }
+
+func back[T int32 | int64 | uint64](all []T) []uint64 {
+	var out []uint64
+	for _, n := range all {
+		out = append(out, uint64(n))
+	}
+	return out
+}
+
+func sorted[T int32 | int64 | uint64](ctx *Context, all []T, opts Options) ([]uint64, error) {
+	s, err := NewSorter[T](ctx, nil, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err = s.Push(all...); err != nil {
+		return nil, err
+	}
+	out := slices.Collect(s.All())
+	return back(out), s.Err()
+}
+
+func popped[T int32 | int64 | uint64](ctx *Context, all []T) ([]uint64, error) {
+	q, err := NewPriorityQueue[T](ctx, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range all {
+		if err = q.Push(n); err != nil {
+			return nil, err
+		}
+	}
+	out := slices.Collect(q.Drain())
+	return back(out), q.Err()
+}
+
+type pair struct{ A, B uint64 }
+
+var errMine = errors.New("of the caller")
+
+func noise(n int) []uint64 {
+	r := rand.New(rand.NewPCG(1, 2))
+	all := make([]uint64, n)
+	for i := range all {
+		all[i] = r.Uint64()
+	}
+	return all
+}
+
+type run func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error)
+
+var runs = map[string]run{
+	"sort": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		switch a[0] {
+		case "i64":
+			return sorted(ctx, as(parse(t, a[1]), i64), nil)
+		case "i32":
+			return sorted(ctx, as(parse(t, a[1]), i32), nil)
+		}
+		return sorted(ctx, parse(t, a[1]), nil)
+	},
+	"sort2": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		order, err := NewOrder[pair](ctx, a[0])
+		if err != nil {
+			return nil, err
+		}
+		s, err := NewSorter[pair](ctx, order, nil)
+		if err != nil {
+			return nil, err
+		}
+		second := parse(t, a[2])
+		for i, n := range parse(t, a[1]) {
+			if err = s.Push(pair{n, second[i]}); err != nil {
+				return nil, err
+			}
+		}
+		var first []uint64
+		second = nil
+		for p := range s.All() {
+			first, second = append(first, p.A), append(second, p.B)
+		}
+		if !slices.Equal(first, parse(t, a[3])) {
+			t.Fatal(first)
+		}
+		return second, s.Err()
+	},
+	"unique": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		return sorted(ctx, parse(t, a[1]), Options{"flags": SortUnique})
+	},
+	"top": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		s, err := NewTop[uint64](ctx, nil, 0, parse(t, a[1])[0], nil)
+		if err != nil {
+			return nil, err
+		}
+		if err = s.Push(parse(t, a[2])...); err != nil {
+			return nil, err
+		}
+		return slices.Collect(s.All()), s.Err()
+	},
+	"lines": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		order, err := NewTextOrder(ctx, a[0])
+		if err != nil {
+			return nil, err
+		}
+		s, err := NewLines(ctx, order, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err = s.Push(strings.Split(a[1], "|")...); err != nil {
+			return nil, err
+		}
+		if got := strings.Join(slices.Collect(s.All()), "|"); got != a[2] {
+			t.Fatal(got)
+		}
+		return nil, s.Err()
+	},
+	"heap": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		if a[0] == "i64" {
+			return popped(ctx, as(parse(t, a[1]), i64))
+		}
+		return popped(ctx, parse(t, a[1]))
+	},
+	"radix": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		h, err := NewRadixHeap[uint64](ctx, "", nil)
+		if err != nil {
+			return nil, err
+		}
+		if _, err = h.PushMany(parse(t, a[0])); err != nil {
+			return nil, err
+		}
+		return slices.Collect(h.Drain()), h.Err()
+	},
+	"late": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		h, err := NewRadixHeap[uint64](ctx, "", nil)
+		if err != nil {
+			return nil, err
+		}
+		if _, err = h.PushMany(parse(t, a[0])); err != nil {
+			return nil, err
+		}
+		for range parse(t, a[1])[0] {
+			if _, ok, err := h.Pop(); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+		}
+		return nil, h.Push(parse(t, a[2])[0])
+	},
+	"tree": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		tree, err := NewBTree[uint64, uint64](ctx, "", nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range parse(t, a[0]) {
+			if err = tree.Set(key, 2*key); err != nil {
+				return nil, err
+			}
+		}
+		for _, key := range parse(t, a[1]) {
+			if ok, err := tree.Delete(key); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+		}
+		var keys []uint64
+		for key, value := range tree.All() {
+			if value != 2*key {
+				t.Fatal(key, value)
+			}
+			keys = append(keys, key)
+		}
+		return keys, tree.Err()
+	},
+	"range": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		tree, err := NewBTree[uint64, struct{}](ctx, "", nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range parse(t, a[0]) {
+			if err = tree.Set(key, struct{}{}); err != nil {
+				return nil, err
+			}
+		}
+		from, to := parse(t, a[1])[0], parse(t, a[2])[0]
+		var keys []uint64
+		for key := range tree.Range(&from, &to) {
+			keys = append(keys, key)
+		}
+		return keys, tree.Err()
+	},
+	"vector": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		path := filepath.Join(dir, "vector")
+		v, err := NewVector[uint64](ctx, Options{"path": path, "flags": VectorCreate})
+		if err != nil {
+			return nil, err
+		}
+		if err = errors.Join(v.Push(parse(t, a[0])...), v.Flush(false), v.Close()); err != nil {
+			return nil, err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		var all []uint64
+		for ; len(data) > 0; data = data[8:] {
+			all = append(all, binary.LittleEndian.Uint64(data))
+		}
+		return all, nil
+	},
+	"callback": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		opts, data := Options{"run_records": 1000}, noise(300000)
+		var order *Order
+		var err error
+		switch a[0] {
+		case "progress":
+			opts["progress"] = func(string, uint64, uint64) bool { panic(errMine) }
+		case "key":
+			order, err = NewOrderKeys(ctx, func([]uint64, []uint64) error { return errMine })
+		case "cmp":
+			order, err = NewOrderCmp(ctx, func(*uint64, *uint64) int { panic(errMine) })
+		}
+		if err != nil {
+			return nil, err
+		}
+		s, err := NewSorter[uint64](ctx, order, opts)
+		if err != nil {
+			return nil, err
+		}
+		// Progress is told five times a second at least: so this goes on until that is so.
+		func() {
+			defer func() {
+				if p := recover(); p != nil {
+					err = p.(error)
+				}
+			}()
+			for err == nil {
+				if err = s.Push(data...); err == nil && a[0] != "progress" {
+					err = s.Finish()
+				}
+			}
+		}()
+		if err != errMine {
+			t.Fatal(err)
+		}
+		return nil, s.Push(1)
+	},
+	"full": func(t *testing.T, _ *Context, dir string, a []string) ([]uint64, error) {
+		ctx, err := Open(Options{"memory": "4M", "scratch_max": parse(t, a[0])[0]})
+		if err != nil {
+			return nil, err
+		}
+		defer ctx.Close()
+		s, err := NewSorter[uint64](ctx, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err = s.Push(noise(int(parse(t, a[1])[0]))...); err != nil {
+			return nil, err
+		}
+		return nil, s.Finish()
+	},
+	"memory": func(t *testing.T, _ *Context, dir string, a []string) ([]uint64, error) {
+		_, err := Open(Options{"memory": a[0]})
+		return nil, err
+	},
+	"closed": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		s, err := NewSorter[uint64](ctx, nil, nil)
+		v, err2 := NewVector[uint64](ctx, nil)
+		tree, err3 := NewBTree[uint64, uint64](ctx, "", nil)
+		q, err4 := NewPriorityQueue[uint64](ctx, nil, nil)
+		if err = errors.Join(err, err2, err3, err4); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err = errors.Join(s.Close(), v.Close(), tree.Close(), q.Close()); err != nil || !s.Closed() {
+				t.Fatal(err)
+			}
+		}
+		switch a[0] {
+		case "sorter":
+			return nil, s.Push(1)
+		case "vector":
+			return nil, v.Push(1)
+		case "tree":
+			_, _, err = tree.Get(1)
+			return nil, err
+		}
+		return nil, q.Push(1)
+	},
+	"misorder": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		s, err := NewSorter[uint64](ctx, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err = s.Push(parse(t, a[0])...); err != nil {
+			return nil, err
+		}
+		if _, err = s.Next(make([]uint64, 1)); !errors.Is(err, ErrState) {
+			t.Fatal(err)
+		}
+		return slices.Collect(s.All()), s.Err()
+	},
+	"reentry": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		var s *Sorter[uint64]
+		var inner error
+		s, err := NewSorter[uint64](ctx, nil, Options{"run_records": 1000, "progress": func(string, uint64, uint64) bool {
+			inner = s.Push(1)
+			return false
+		}})
+		for data := noise(300000); err == nil && inner == nil; {
+			err = s.Push(data...)
+		}
+		return nil, errors.Join(err, inner)
+	},
+	"batch": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		s, err := NewSorter[uint64](ctx, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err = s.Push(parse(t, a[0])...); err != nil {
+			return nil, err
+		}
+		batch := slices.Collect(s.All())
+		s.Close()
+		// A copy.
+		slices.Sort(batch)
+		want := parse(t, a[0])
+		slices.Sort(want)
+		if !slices.Equal(batch, want) {
+			t.Fatal(batch)
+		}
+		return nil, nil
+	},
+	"missing": func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		order, err := NewTextOrder(ctx, "")
+		if err != nil {
+			return nil, err
+		}
+		_, err = SortFile(ctx, order, []string{filepath.Join(dir, a[0])}, filepath.Join(dir, "out"), nil)
+		if !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		return nil, err
+	},
+}
+
+func TestScenarios(t *testing.T) {
+	src := os.Getenv("EM_SRCDIR")
+	if src == "" {
+		src = "../.."
+	}
+	data, err := os.ReadFile(filepath.Join(src, "bindings", "scenarios.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, line := range strings.Split(string(data), "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		fields := strings.Split(line, "\t")
+		n++
+		t.Run(fields[0], func(t *testing.T) {
+			kind, expected := fields[1], fields[len(fields)-1]
+			ctx, err := Open(Options{"memory": "16M", "dirs": []string{t.TempDir()}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ctx.Close()
+			got, err := runs[kind](t, ctx, t.TempDir(), fields[2:])
+			var e *Error
+			switch {
+			case kind == "lines" || expected == "!":
+				if err != nil {
+					t.Fatal(err)
+				}
+			case expected[0] == '!':
+				if !errors.As(err, &e) || e.Status.Name() != expected[1:] || !errors.Is(err, e.Status) {
+					t.Fatalf("%v, and not %s", err, expected)
+				}
+			case err != nil || !slices.Equal(got, parse(t, expected)):
+				t.Fatal(got, err)
+			}
+		})
+	}
+	if n < 30 {
+		t.Fatal("scenarios are missing")
+	}
+}

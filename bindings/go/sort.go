@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSL-1.0
+
+package extmem
+
+import (
+	"encoding/binary"
+	"io"
+	"iter"
+	"unsafe"
+
+	"extmem/internal/raw"
+)
+
+const chunk = 1 << 20
+
+// Flags of sorts: Options{"flags": SortUnique}.
+const SortUnique = uint(raw.EM_SORT_UNIQUE) // Of equal records the first.
+
+func sortOptions(order *Order, opts Options) ([]byte, error) {
+	if order.unique {
+		return opts.encode(Options{"flags": uint(raw.EM_SORT_UNIQUE)})
+	}
+	return opts.encode(nil)
+}
+
+// Sorter sorts records: Push, then Read or All.
+type Sorter[T any] struct {
+	object
+	finished bool
+	err      error
+}
+
+// NewSorter makes one for an order, or all fields (nil), with the fields of em_sort_opts.
+func NewSorter[T any](ctx *Context, order *Order, opts Options) (*Sorter[T], error) {
+	order, err := orderOr[T](ctx, order)
+	if err != nil {
+		return nil, err
+	}
+	b, err := sortOptions(order, opts)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sorter[T]{}
+	return s, s.open(raw.Em_sorter_open(ctx.id, order.id, b), &ctx.object, &order.object)
+}
+
+// Push adds records.
+func (s *Sorter[T]) Push(records ...T) error {
+	return only(raw.Em_sorter_push(s.id, bytesOf(records)), &s.object)
+}
+
+// PushFile adds the records of a file.
+func (s *Sorter[T]) PushFile(path string) error {
+	return only(raw.Em_sorter_push_file(s.id, text(path)), &s.object)
+}
+
+// Finish ends the input.
+func (s *Sorter[T]) Finish() error {
+	err := only(raw.Em_sorter_finish(s.id), &s.object)
+	s.finished = s.finished || err == nil
+	return err
+}
+
+func (s *Sorter[T]) end() error {
+	if s.finished {
+		return nil
+	}
+	return s.Finish()
+}
+
+// Next fills a slice with the next records, after Finish: how many there were; 0 and io.EOF behind the last.
+func (s *Sorter[T]) Next(room []T) (int, error) {
+	n, err := number(raw.Emb_read(s.id, bytesOf(room)), &s.object)
+	return int(n), eof(err)
+}
+
+// Read is Finish, if that was not called, and Next.
+func (s *Sorter[T]) Read(room []T) (int, error) {
+	if err := s.end(); err != nil {
+		return 0, err
+	}
+	return s.Next(room)
+}
+
+// All iterates over the rest of the records; Err tells whether that failed.
+func (s *Sorter[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		var one T
+		room := make([]T, max(chunk/unsafe.Sizeof(one), 1))
+		for {
+			n, err := s.Read(room)
+			if err != nil {
+				if err != io.EOF {
+					s.err = err
+				}
+				return
+			}
+			for _, record := range room[:n] {
+				if !yield(record) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Err is what stopped All.
+func (s *Sorter[T]) Err() error { return s.err }
+
+// WriteFile writes what is left into a file, which appears when it is whole.
+func (s *Sorter[T]) WriteFile(path string) error {
+	if err := s.end(); err != nil {
+		return err
+	}
+	return only(raw.Em_sorter_pull_file(s.id, text(path)), &s.object)
+}
+
+// Clear begins anew, also after a failure.
+func (s *Sorter[T]) Clear() error {
+	s.finished, s.err = false, nil
+	return only(raw.Em_sorter_clear(s.id), &s.object)
+}
+
+// Pushed is how many records were pushed.
+func (s *Sorter[T]) Pushed() uint64 { return s.size(raw.Em_sorter_pushed) }
+
+// Stats of the sort, with those of its phases.
+func (s *Sorter[T]) Stats() (Stats, error) { return stats(raw.Em_sorter_stats_get(s.id), &s.object) }
+
+// Sort sorts a slice in place, in the memory that opts["memory"] says beside it.
+func Sort[T any](ctx *Context, records []T, order *Order, opts Options) error {
+	s, err := NewSorter[T](ctx, order, opts)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err = s.Push(records...); err != nil {
+		return err
+	}
+	n, err := s.Read(records)
+	if err == io.EOF || err == nil && n == len(records) {
+		return nil
+	}
+	return err
+}
+
+// Lines sorts records of any length.
+type Lines struct {
+	object
+	finished bool
+	err      error
+}
+
+// NewLines makes one for an order of lines.
+func NewLines(ctx *Context, order *Order, opts Options) (*Lines, error) {
+	b, err := sortOptions(order, opts)
+	if err != nil {
+		return nil, err
+	}
+	s := &Lines{}
+	return s, s.open(raw.Em_sorter_open(ctx.id, order.id, b), &ctx.object, &order.object)
+}
+
+// Push adds lines, without their newlines.
+func (s *Lines) Push(lines ...string) error {
+	b := binary.NativeEndian.AppendUint64(nil, uint64(len(lines)))
+	at := 0
+	for _, line := range lines {
+		at += len(line)
+		b = binary.NativeEndian.AppendUint64(b, uint64(at))
+	}
+	for _, line := range lines {
+		b = append(b, line...)
+	}
+	return only(raw.Em_sorter_push_batch(s.id, b), &s.object)
+}
+
+// All iterates over the lines in order; Err tells whether that failed.
+func (s *Lines) All() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !s.finished {
+			if s.err = only(raw.Em_sorter_finish(s.id), &s.object); s.err != nil {
+				return
+			}
+			s.finished = true
+		}
+		for {
+			r, err := finish(raw.Em_sorter_next(s.id), &s.object)
+			if err != nil {
+				if err != error(end) {
+					s.err = err
+				}
+				return
+			}
+			lines, ends, begin := r.Slice(), recordsOf[uint64](r.Slice()), uint64(0)
+			for _, end := range ends {
+				if !yield(string(lines[begin:end])) {
+					return
+				}
+				begin = end
+			}
+		}
+	}
+}
+
+// Err is what stopped All.
+func (s *Lines) Err() error { return s.err }
+
+// Top keeps the records of ranks from, ..., from + k - 1.
+type Top[T any] struct {
+	object
+	finished bool
+	err      error
+}
+
+// NewTop makes one.
+func NewTop[T any](ctx *Context, order *Order, from, k uint64, opts Options) (*Top[T], error) {
+	order, err := orderOr[T](ctx, order)
+	if err != nil {
+		return nil, err
+	}
+	b, err := sortOptions(order, opts)
+	if err != nil {
+		return nil, err
+	}
+	t := &Top[T]{}
+	return t, t.open(raw.Em_top_open(ctx.id, order.id, from, k, b), &ctx.object, &order.object)
+}
+
+// Push adds records.
+func (t *Top[T]) Push(records ...T) error {
+	return only(raw.Em_top_push(t.id, bytesOf(records)), &t.object)
+}
+
+// All ends the input and iterates over the result; Err tells whether that failed.
+func (t *Top[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		if !t.finished {
+			if t.err = only(raw.Em_top_finish(t.id), &t.object); t.err != nil {
+				return
+			}
+			t.finished = true
+		}
+		for {
+			r, err := finish(raw.Em_top_next(t.id), &t.object)
+			if err != nil {
+				if err != error(end) {
+					t.err = err
+				}
+				return
+			}
+			for _, record := range recordsOf[T](r.Slice()) {
+				if !yield(record) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Err is what stopped All.
+func (t *Top[T]) Err() error { return t.err }
+
+// Files.  The order is of lines (NewTextOrder) or of records of one size; opts are the fields of em_sort_opts.
+
+// SortFile sorts files into one.
+func SortFile(ctx *Context, order *Order, inputs []string, output string, opts Options) (Stats, error) {
+	b, err := sortOptions(order, opts)
+	if err != nil {
+		return nil, err
+	}
+	return stats(raw.Em_sort_files(ctx.id, order.id, texts(inputs), text(output), b), &ctx.object, &order.object)
+}
+
+// MergeFiles merges files that are sorted.
+func MergeFiles(ctx *Context, order *Order, inputs []string, output string, opts Options) (Stats, error) {
+	b, err := sortOptions(order, opts)
+	if err != nil {
+		return nil, err
+	}
+	return stats(raw.Em_merge_files(ctx.id, order.id, texts(inputs), text(output), b), &ctx.object, &order.object)
+}
+
+// UniqueFile writes the first of equal records; opts are the fields of em_unique_opts.
+func UniqueFile(ctx *Context, order *Order, inputs []string, output string, opts Options) (Stats, error) {
+	b, err := opts.encode(nil)
+	if err != nil {
+		return nil, err
+	}
+	return stats(raw.Em_unique_files(ctx.id, order.id, texts(inputs), text(output), b), &ctx.object, &order.object)
+}
+
+// TopFile writes the records of ranks from, ..., from + k - 1.
+func TopFile(ctx *Context, order *Order, inputs []string, from, k uint64, output string, opts Options) (Stats, error) {
+	b, err := sortOptions(order, opts)
+	if err != nil {
+		return nil, err
+	}
+	return stats(raw.Em_top_files(ctx.id, order.id, texts(inputs), from, k, text(output), b), &ctx.object,
+		&order.object)
+}
+
+// ShuffleFile writes records in random order: of one size, or lines (0); opts are the fields of em_shuffle_opts.
+func ShuffleFile(ctx *Context, recordBytes uint64, inputs []string, output string, opts Options) (Stats, error) {
+	b, err := opts.encode(nil)
+	if err != nil {
+		return nil, err
+	}
+	return stats(raw.Em_shuffle_files(ctx.id, recordBytes, texts(inputs), text(output), b), &ctx.object)
+}
+
+// CheckFile looks whether a file is sorted, and gives the first record that is not in its place, or nil; opts are the
+// fields of em_check_opts.
+func CheckFile(ctx *Context, order *Order, path string, opts Options) (found Stats, first []byte, err error) {
+	b, err := opts.encode(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	id := raw.Keep(raw.Disorder(func(_ uint64, record []byte) {
+		if first == nil {
+			first = record
+		}
+	}))
+	found, err = stats(raw.Em_check_file(ctx.id, order.id, text(path), b, id), &ctx.object, &order.object)
+	return found, first, err
+}
