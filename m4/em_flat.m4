@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-# EM_FLAT_BINDINGS: what --with-node and --with-go need, or a message that says what is missing.  Sets
-# em_node, em_go, and the conditionals WITH_NODE, WITH_GO.
+# EM_FLAT_BINDINGS: what --with-node, --with-go and --with-java need, or a message that says what is
+# missing.  Sets em_node, em_go, em_java, and the conditionals WITH_NODE, WITH_GO, WITH_JAVA.
 
 # EM_FLAT_BINDING(name, NAME, title)
 AC_DEFUN([EM_FLAT_BINDING], [
@@ -13,10 +13,12 @@ em_$1=no
 AC_DEFUN([EM_FLAT_BINDINGS], [
 EM_FLAT_BINDING([node], [NODE], [Node])
 EM_FLAT_BINDING([go], [GO], [Go])
+EM_FLAT_BINDING([java], [JAVA], [Java])
 AC_ARG_VAR([NODE], [Node, 18.17 or later])
 AC_ARG_VAR([NODE_INCLUDE], [where node_api.h is])
 AC_ARG_VAR([NODE_ADDON_API], [the folder of the package node-addon-api, where Node does not find it])
 AC_ARG_VAR([GO], [Go, 1.23 or later])
+AC_ARG_VAR([JAVA_HOME], [where a JDK is, 17 or later; else javac is searched for])
 
 AS_IF([test "$with_node" != no], [
   AC_CHECK_PROGS([NODE], [node nodejs])
@@ -46,6 +48,30 @@ AS_IF([test "$with_go" != no], [
     [AC_MSG_ERROR([--with-go needs Go 1.23 or later; GO=... names it])])
   EM_WANT_WRAPPER([go])
 ])
+
+AS_IF([test "$with_java" != no], [
+  em_java_path=${JAVA_HOME:+$JAVA_HOME/bin:}$PATH
+  AC_PATH_PROG([JAVAC], [javac], [], [$em_java_path])
+  AC_PATH_PROG([JAVA], [java], [], [$em_java_path])
+  AC_PATH_PROG([JAR], [jar], [], [$em_java_path])
+  AC_MSG_CHECKING([for a JDK, 17 or later])
+  em_java_settings=`$JAVA -XshowSettings:properties -version 2>&1`
+  em_java_version=`AS_ECHO(["$em_java_settings"]) | sed -n 's/^ *java.specification.version = //p'`
+  em_java_home=`AS_ECHO(["$em_java_settings"]) | sed -n 's/^ *java.home = //p'`
+  JAVA_PLATFORM=`AS_ECHO(["$em_java_settings"]) | sed -n 's/^ *os.name = //p'`-`AS_ECHO(["$em_java_settings"]) |
+    sed -n 's/^ *os.arch = //p'`
+  AC_MSG_RESULT([${em_java_version:-no}])
+  AS_IF([test -z "$JAVAC" || test -z "$JAR" || test "${em_java_version:-0}" -lt 17 2>/dev/null ||
+      test ! -f "$em_java_home/include/jni.h"],
+    [AC_MSG_ERROR([--with-java needs a JDK, 17 or later, with jni.h (Debian and Ubuntu: default-jdk-headless); JAVA_HOME=...
+says where it is])])
+  JAVA_CPPFLAGS="-I$em_java_home/include -I$em_java_home/include/linux"
+  AC_SUBST([JAVA_CPPFLAGS])
+  AC_SUBST([JAVA_PLATFORM])
+  em_java=yes
+  EM_WANT_WRAPPER([java])
+])
 AM_CONDITIONAL([WITH_NODE], [test "$em_node" = yes])
 AM_CONDITIONAL([WITH_GO], [test "$em_go" = yes])
+AM_CONDITIONAL([WITH_JAVA], [test "$em_java" = yes])
 ])

@@ -267,6 +267,9 @@ static void emb_fill(const struct emb_struct *s, void *to, const void *p, size_t
 	}
 	snprintf(line, sizeof line, "among the options is one that an %s does not have, or twice: %.60s", s->name, name);
 	emb_refuse(EM_ERR_INVAL, line);
+	/* No context will free it. */
+	if (s == &emb_struct_em_ctx_opts && ((em_ctx_opts *)to)->log_free)
+		emb_fn_free(((em_ctx_opts *)to)->log_user);
 }
 
 #endif

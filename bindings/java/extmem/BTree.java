@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSL-1.0
+package extmem;
+
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.AbstractMap;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+
+/** A B+-tree: a sorted map. */
+public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V>> {
+	private static final int CHUNK = 1 << 14;
+	private final Type<K> keys;
+	private final Type<V> values;
+	private final Order<?> order;
+	private final int bytes;
+
+	private BTree(Type<K> keys, Type<V> values, Order<?> order, Object opened) {
+		super(Native.number(opened, order));
+		this.keys = keys;
+		this.values = values;
+		this.order = order;
+		own = order;
+		bytes = order.type.bytes;
+	}
+
+	/** The order of entries: that of keys, which stand in front; values may be null: a set. */
+	private static Order<byte[]> order(Context ctx, Type<?> keys, Type<?> values, String key) {
+		return Order.of(ctx, Type.bytes(keys.bytes + (values == null ? 0 : values.bytes)), keys.order(key));
+	}
+
+	/** Make one, sorted by fields of the keys (as {@link Order#of} has them), with the fields of em_btree_opts, or null. */
+	public static <K, V> BTree<K, V> create(Context ctx, Type<K> keys, Type<V> values, String key, Options opts) {
+		byte[] encoded = Options.encode(opts);
+		Order<?> order = order(ctx, keys, values, key);
+		return new BTree<>(keys, values, order, RawJNI.em_btree_open(ctx.id, order.id, encoded));
+	}
+
+	/** Open one that was saved, to be read. */
+	public static <K, V> BTree<K, V> open(Context ctx, Path path, Type<K> keys, Type<V> values, String key, Options opts) {
+		byte[] encoded = Options.encode(opts), text = Native.text(path);
+		Order<?> order = order(ctx, keys, values, key);
+		return new BTree<>(keys, values, order, RawJNI.em_btree_open_file(ctx.id, text, order.id, encoded));
+	}
+
+	private byte[] record(K key, V value) {
+		byte[] record = new byte[bytes];
+		ByteBuffer b = Native.wrap(record);
+		keys.put(b, key);
+		if (values != null && value != null)
+			values.put(b, value);
+		return record;
+	}
+
+	private byte[] key(K key) { return key == null ? null : keys.encode(key); }
+
+	private Map.Entry<K, V> entry(byte[] record) {
+		if (record == null)
+			return null;
+		ByteBuffer b = Native.wrap(record);
+		K key = keys.get(b);
+		// Of a set the value is null, which Map.entry() refuses.
+		return new AbstractMap.SimpleImmutableEntry<>(key, values == null ? null : values.get(b));
+	}
+
+	private Map.Entry<K, V> entry(Object result) { return entry(Native.bytes(result, this)); }
+
+	/** How many entries there are. */
+	public long size() { return number(RawJNI.em_btree_size(id)); }
+
+	/** Statistics, as JSON. */
+	public String stats() { return Native.json(RawJNI.em_btree_stats_get(id), this, null); }
+
+	/** The value of a key, or null. */
+	public V get(K key) {
+		Map.Entry<K, V> found = entry(RawJNI.em_btree_get(id, keys.encode(key)));
+		return found == null ? null : found.getValue();
+	}
+
+	/** Is there such a key? */
+	public boolean containsKey(K key) { return entry(RawJNI.em_btree_get(id, keys.encode(key))) != null; }
+
+	/** Add a key, or overwrite its value. */
+	public void put(K key, V value) { Native.take(RawJNI.em_btree_upsert(id, record(key, value)), this); }
+
+	/** Take out a key: was it there? */
+	public boolean remove(K key) { return entry(RawJNI.em_btree_erase(id, keys.encode(key))) != null; }
+
+	/** The first entry, or null. */
+	public Map.Entry<K, V> first() { return entry(RawJNI.em_btree_min(id)); }
+
+	/** The last entry, or null. */
+	public Map.Entry<K, V> last() { return entry(RawJNI.em_btree_max(id)); }
+
+	/** How many keys are at least from and at most to; null: no bound. */
+	public long count(K from, K to) { return Native.number(RawJNI.em_btree_count(id, key(from), key(to)), this); }
+
+	/** Take out keys that are at least from and less than to: how many; null: no bound. */
+	public long removeRange(K from, K to) {
+		return Native.number(RawJNI.em_btree_erase_range(id, key(from), key(to)), this);
+	}
+
+	/** Take out everything. */
+	public void clear() { Native.take(RawJNI.em_btree_clear(id), this); }
+
+	/** Fill an empty tree with all that a sorter of entries as bytes, by the order of the tree, has. */
+	public void load(Sorter<byte[]> sorter) {
+		Native.take(RawJNI.em_btree_load_sorted(id, sorter.id, new byte[0]), this, sorter);
+	}
+
+	/** A sorter for {@link #load}: {@link #entry(Object, Object)} makes what is pushed. */
+	public Sorter<byte[]> sorter(Options opts) {
+		@SuppressWarnings("unchecked")
+		Order<byte[]> bytes = (Order<byte[]>)order;
+		return new Sorter<>(bytes, opts);
+	}
+
+	/** The bytes of an entry. */
+	public byte[] entry(K key, V value) { return record(key, value); }
+
+	/** Save it to a file, which {@link #open} opens. */
+	public void save(Path path) { Native.take(RawJNI.em_btree_save(id, Native.text(path)), this); }
+
+	/** Read all of it and look whether it is whole. */
+	public void verify() { Native.take(RawJNI.em_btree_verify(id), this); }
+
+	/** Iterates over all entries in order.  The tree may change meanwhile; some records behind may be read already. */
+	@Override
+	public Iterator<Map.Entry<K, V>> iterator() { return range(null, null).iterator(); }
+
+	/** Entries whose keys are at least from and less than to, in order; null: no bound. */
+	public Iterable<Map.Entry<K, V>> range(K from, K to) {
+		return () -> new Batches<>(new Cursor(RawJNI.em_btree_cursor_open(id), from, to)::batch);
+	}
+
+	/** A place in the tree. */
+	private final class Cursor extends Handle {
+		private final byte[] from, end;
+		private boolean begun;
+
+		Cursor(Object opened, K from, K to) {
+			super(Native.number(opened, BTree.this));
+			this.from = key(from);
+			end = to == null ? null : record(to, null);
+		}
+
+		/** The next entries, or null behind the last. */
+		List<Map.Entry<K, V>> batch() {
+			if (isClosed())
+				return null;
+			// A cursor keeps its tree, also one that is closed.
+			BTree.this.size();
+			List<Map.Entry<K, V>> list = begun ? more() : first();
+			if (list.isEmpty() || !begun)
+				close();
+			return list.isEmpty() ? null : list;
+		}
+
+		private boolean before(byte[] record) {
+			return end == null || order.number(RawJNI.em_order_compare(order.id, record, end)) < 0;
+		}
+
+		private List<Map.Entry<K, V>> first() {
+			begun = true;
+			if (Native.take(RawJNI.em_btree_cursor_seek(id, from, RawConstants.EM_BTREE_GE), this) == Native.END)
+				return List.of();
+			byte[] record = Native.bytes(RawJNI.em_btree_cursor_get(id), this);
+			return record == null || !before(record) ? List.of() : List.of(entry(record));
+		}
+
+		private List<Map.Entry<K, V>> more() {
+			List<Map.Entry<K, V>> list = new ArrayList<>();
+			byte[] room = new byte[Math.max(CHUNK / bytes, 1) * bytes];
+			Object got = Native.take(RawJNI.em_btree_cursor_next_many(id, room), this);
+			long n = got == Native.END ? 0 : (Long)got;
+			for (int i = 0; i < n; i++) {
+				byte[] record = Arrays.copyOfRange(room, i * bytes, (i + 1) * bytes);
+				if (!before(record)) {
+					begun = false;
+					break;
+				}
+				list.add(entry(record));
+			}
+			return list;
+		}
+	}
+}

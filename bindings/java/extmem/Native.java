@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSL-1.0
+package extmem;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.lang.ref.Reference;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** The way to the module: its library, what calls give back, and functions that it calls. */
+final class Native {
+	/** What calls give back where there is none. */
+	static final Object END = new Object();
+	private static final String[] PHASES = { "runs", "merge", "output" };
+	private static final ConcurrentHashMap<Long, Object> FUNCTIONS = new ConcurrentHashMap<>();
+	private static final AtomicLong LAST = new AtomicLong();
+
+	private Native() { }
+
+	static native boolean close(long id, boolean collected);
+	static native void cancel(long id);
+	static native boolean isOpen(long id);
+
+	/* The library: the file that the property names, or the one in the jar, of which nothing stays. */
+
+	private static boolean loaded;
+
+	static synchronized void load() {
+		if (loaded)
+			return;
+		String file = System.getProperty("extmem.library");
+		if (file != null)
+			System.load(Path.of(file).toAbsolutePath().toString());
+		else
+			loadFromJar();
+		loaded = true;
+	}
+
+	private static void loadFromJar() {
+		String name = "native/" + System.getProperty("os.name") + "-" + System.getProperty("os.arch") + ".so";
+		try (InputStream in = Native.class.getResourceAsStream(name)) {
+			if (in == null)
+				throw new UnsatisfiedLinkError("this jar has no extmem/" + name
+					+ "; -Dextmem.library=FILE names a library");
+			Path copy = Files.createTempFile("extmem", ".so");
+			try {
+				Files.copy(in, copy, StandardCopyOption.REPLACE_EXISTING);
+				System.load(copy.toString());
+			} finally {
+				Files.deleteIfExists(copy);
+			}
+		} catch (IOException e) {
+			throw new UncheckedIOException(e);
+		}
+	}
+
+	static {
+		load();
+	}
+
+	/* Results. */
+
+	/** What a call gave back; the object that it used lives until then. */
+	static Object take(Object result, Object used) {
+		Reference.reachabilityFence(used);
+		if (result instanceof Throwable)
+			throw Native.<RuntimeException>as((Throwable)result);
+		return result;
+	}
+
+	static Object take(Object result, Object used, Object used2) {
+		Reference.reachabilityFence(used2);
+		return take(result, used);
+	}
+
+	@SuppressWarnings("unchecked")
+	private static <E extends Throwable> E as(Throwable e) throws E {
+		throw (E)e;
+	}
+
+	static long number(Object result, Object used) { return (Long)take(result, used); }
+
+	/** Bytes, or null where there is none. */
+	static byte[] bytes(Object result, Object used) {
+		result = take(result, used);
+		return result == END ? null : (byte[])result;
+	}
+
+	static String string(Object bytes) {
+		return bytes == null ? null : new String((byte[])bytes, StandardCharsets.UTF_8);
+	}
+
+	static String json(Object result, Object used, Object used2) {
+		return string(take(result, used, used2));
+	}
+
+	/* Arguments. */
+
+	static byte[] text(Object text) {
+		String s = text.toString();
+		if (s.indexOf(0) >= 0)
+			throw ExtmemException.usage("a text has a zero in it");
+		return (s + '\0').getBytes(StandardCharsets.UTF_8);
+	}
+
+	static byte[] texts(Iterable<?> list) {
+		StringBuilder all = new StringBuilder();
+		for (Object one : list) {
+			if (one.toString().indexOf(0) >= 0)
+				throw ExtmemException.usage("a text has a zero in it");
+			all.append(one).append('\0');
+		}
+		return all.toString().getBytes(StandardCharsets.UTF_8);
+	}
+
+	static ByteBuffer wrap(byte[] bytes) {
+		return ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder());
+	}
+
+	/** Bytes of a buffer from its position to its limit, to be read. */
+	static Object in(ByteBuffer b) {
+		if (b.isDirect())
+			return b.slice();
+		byte[] copy = new byte[b.remaining()];
+		b.duplicate().get(copy);
+		return copy;
+	}
+
+	/** The same, to be written. */
+	static Object room(ByteBuffer b) {
+		if (b.isReadOnly())
+			throw new java.nio.ReadOnlyBufferException();
+		return b.isDirect() ? b.slice() : new byte[b.remaining()];
+	}
+
+	/** So many bytes were written in the room of a buffer: move on behind them. */
+	static void written(ByteBuffer b, Object room, int bytes) {
+		if (room instanceof byte[])
+			b.put((byte[])room, 0, bytes);
+		else
+			b.position(b.position() + bytes);
+	}
+
+	/* Functions of the caller's have numbers in the module, which says when it forgets one. */
+
+	static long keep(Object function) {
+		long id = LAST.incrementAndGet();
+		FUNCTIONS.put(id, function);
+		return id;
+	}
+
+	static int kept() { return FUNCTIONS.size(); }
+
+	interface Compare { int compare(byte[] a, byte[] b); }
+	interface Visit { void visit(long i, byte[] records); }
+	interface Test { boolean test(byte[] record); }
+
+	static Throwable error(int status, int errno, byte[] op, byte[] path, long offset, long bytes, long record, byte[] text,
+			long done, boolean hasDone, byte[] name) {
+		return ExtmemException.of(new ExtmemException.Detail(status, errno, string(op), string(path), offset, bytes,
+			record, string(text), hasDone ? done : -1, string(name)));
+	}
+
+	static void release(long id) { FUNCTIONS.remove(id); }
+
+	static boolean progress(long id, int phase, long done, long total) {
+		return ((Options.Progress)FUNCTIONS.get(id)).stop(phase < PHASES.length ? PHASES[phase] : "" + phase, done, total);
+	}
+
+	static int compare(long id, byte[] a, byte[] b) { return ((Compare)FUNCTIONS.get(id)).compare(a, b); }
+
+	static void keys(long id, byte[] records, long[] keys) {
+		((Order.Keys)FUNCTIONS.get(id)).compute(wrap(records), keys);
+	}
+
+	static void visit(long id, long i, byte[] records) { ((Visit)FUNCTIONS.get(id)).visit(i, records); }
+
+	static boolean test(long id, byte[] record) { return ((Test)FUNCTIONS.get(id)).test(record); }
+
+	static void disorder(long id, long number, byte[] record) { ((Visit)FUNCTIONS.get(id)).visit(number, record); }
+
+	static void log(long id, int level, byte[] line) { ((Options.Log)FUNCTIONS.get(id)).tell(level, string(line)); }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSL-1.0
+package extmem;
+
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Fields of the structs in {@code <extmem/*.h>}, by name: numbers, texts (also sizes, "64M"), lists of texts, more options. */
+public final class Options {
+	private final Map<String, Object> all = new LinkedHashMap<>();
+
+	/** Told of progress several times a second: true stops the operation. */
+	@FunctionalInterface
+	public interface Progress { boolean stop(String phase, long done, long total); }
+
+	/** Told lines of the library; what it throws is lost. */
+	@FunctionalInterface
+	public interface Log { void tell(int level, String line); }
+
+	/** Options with one field. */
+	public static Options of(String name, Object value) { return new Options().set(name, value); }
+
+	/** Set a field. */
+	public Options set(String name, Object value) {
+		all.put(name, value);
+		return this;
+	}
+
+	/** Set the function of progress. */
+	public Options progress(Progress function) { return set("progress", function); }
+
+	/** Set the function of a context that is told lines. */
+	public Options log(Log function) { return set("log", function); }
+
+	static Options copy(Options opts) {
+		Options copy = new Options();
+		if (opts != null)
+			copy.all.putAll(opts.all);
+		return copy;
+	}
+
+	Options flag(long flag) {
+		Object flags = all.getOrDefault("flags", 0);
+		if (!(flags instanceof Number))
+			throw ExtmemException.usage("flags are a number");
+		return set("flags", ((Number)flags).longValue() | flag);
+	}
+
+	boolean has(String name) { return all.containsKey(name); }
+
+	private static void put(StringBuilder to, String name, Object value) {
+		String text = value.toString();
+		if (name.indexOf(0) >= 0 || text.indexOf(0) >= 0)
+			throw ExtmemException.usage("the option " + name + " has a zero in it");
+		to.append(name).append('\0').append(text).append('\0');
+	}
+
+	private void add(StringBuilder to, String prefix, boolean functions) {
+		for (Map.Entry<String, Object> e : all.entrySet()) {
+			String name = prefix + e.getKey();
+			Object value = e.getValue();
+			if (value instanceof Options)
+				((Options)value).add(to, name + ".", functions);
+			else if (value instanceof Progress || value instanceof Log) {
+				if (functions)
+					put(to, name, Native.keep(value));
+			} else if (functions)
+				continue;
+			else if (value instanceof List)
+				addList(to, name, (List<?>)value);
+			else if (value instanceof Order)
+				put(to, name, ((Order<?>)value).id);
+			else if (value instanceof Boolean)
+				put(to, name, (Boolean)value ? 1 : 0);
+			else if (value instanceof Number || value instanceof CharSequence || value instanceof java.nio.file.Path)
+				put(to, name, value);
+			else
+				throw ExtmemException.usage("the option " + name + " cannot be " + value);
+		}
+	}
+
+	private static void addList(StringBuilder to, String name, List<?> list) {
+		for (int i = 0; i < list.size(); i++) {
+			if (list.get(i) instanceof Options)
+				((Options)list.get(i)).add(to, name + "." + i + ".", false);
+			else
+				put(to, name, list.get(i));
+		}
+	}
+
+	/** Names and values, each with a zero behind it.  Functions last, as they are kept from then on. */
+	byte[] encode() {
+		StringBuilder to = new StringBuilder();
+		add(to, "", false);
+		add(to, "", true);
+		return to.toString().getBytes(StandardCharsets.UTF_8);
+	}
+
+	static byte[] encode(Options opts) { return copy(opts).encode(); }
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSL-1.0
+package extmem;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.reflect.RecordComponent;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+
+/**
+ * How a value is bytes of a record: numbers, bytes, and records (of Java) of these, one field behind the other.
+ *
+ * Unsigned numbers of 8 bytes are a long with all 64 bits.
+ */
+public final class Type<T> {
+	/** A field of a record that is an unsigned number. */
+	@Retention(RetentionPolicy.RUNTIME)
+	@Target(ElementType.RECORD_COMPONENT)
+	public @interface Unsigned { }
+
+	/** How many bytes a field of a record has that is an array of them. */
+	@Retention(RetentionPolicy.RUNTIME)
+	@Target(ElementType.RECORD_COMPONENT)
+	public @interface Size { int value(); }
+
+	/** A part of records by its name, and what an order calls it before and behind its offset. */
+	record Field(String name, String kind, int at) {
+		String key() { return kind + "@" + at; }
+	}
+
+	final int bytes;
+	final List<Field> fields;
+	private final BiConsumer<ByteBuffer, T> put;
+	private final Function<ByteBuffer, T> get;
+
+	private Type(int bytes, List<Field> fields, BiConsumer<ByteBuffer, T> put, Function<ByteBuffer, T> get) {
+		this.bytes = bytes;
+		this.fields = fields;
+		this.put = put;
+		this.get = get;
+	}
+
+	private static <T> Type<T> one(String kind, int bytes, BiConsumer<ByteBuffer, T> put, Function<ByteBuffer, T> get) {
+		String end = bytes == 1 ? "" : ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN ? "le" : "be";
+		return new Type<>(bytes, List.of(new Field(".", kind + end, 0)), put, get);
+	}
+
+	public static final Type<Long> U64 = one("u64", 8, ByteBuffer::putLong, ByteBuffer::getLong);
+	public static final Type<Long> I64 = one("i64", 8, ByteBuffer::putLong, ByteBuffer::getLong);
+	public static final Type<Long> U32 = one("u32", 4, (b, n) -> b.putInt((int)unsigned(n, 32)),
+		b -> b.getInt() & 0xffffffffL);
+	public static final Type<Integer> I32 = one("i32", 4, ByteBuffer::putInt, ByteBuffer::getInt);
+	public static final Type<Integer> U16 = one("u16", 2, (b, n) -> b.putShort((short)unsigned(n, 16)),
+		b -> b.getShort() & 0xffff);
+	public static final Type<Short> I16 = one("i16", 2, ByteBuffer::putShort, ByteBuffer::getShort);
+	public static final Type<Integer> U8 = one("u8", 1, (b, n) -> b.put((byte)unsigned(n, 8)), b -> b.get() & 0xff);
+	public static final Type<Byte> I8 = one("i8", 1, ByteBuffer::put, ByteBuffer::get);
+	public static final Type<Float> F32 = one("f32", 4, ByteBuffer::putFloat, ByteBuffer::getFloat);
+	public static final Type<Double> F64 = one("f64", 8, ByteBuffer::putDouble, ByteBuffer::getDouble);
+	private static final Type<Boolean> BOOLEAN = one("u8", 1, (b, is) -> b.put((byte)(is ? 1 : 0)), b -> b.get() != 0);
+
+	private static long unsigned(long n, int bits) {
+		if (n < 0 || n >> bits != 0)
+			throw ExtmemException.usage(n + " is no unsigned number of " + bits + " bits");
+		return n;
+	}
+
+	/** Arrays of so many bytes. */
+	public static Type<byte[]> bytes(int n) {
+		if (n <= 0)
+			throw ExtmemException.usage("records have at least one byte");
+		return new Type<>(n, List.of(new Field(".", "bytes" + n, 0)), (b, array) -> {
+			if (array.length != n)
+				throw ExtmemException.usage(array.length + " bytes are no record or field of " + n);
+			b.put(array);
+		}, b -> {
+			byte[] array = new byte[n];
+			b.get(array);
+			return array;
+		});
+	}
+
+	private static Type<?> of(RecordComponent c) {
+		Class<?> t = c.getType();
+		boolean unsigned = c.isAnnotationPresent(Unsigned.class);
+		if (t == long.class)
+			return unsigned ? U64 : I64;
+		if (t == int.class && !unsigned)
+			return I32;
+		if (t == short.class && !unsigned)
+			return I16;
+		if (t == byte.class && !unsigned)
+			return I8;
+		if (t == float.class && !unsigned)
+			return F32;
+		if (t == double.class && !unsigned)
+			return F64;
+		if (t == boolean.class && !unsigned)
+			return BOOLEAN;
+		if (t == byte[].class && c.isAnnotationPresent(Size.class))
+			return bytes(c.getAnnotation(Size.class).value());
+		if (t.isRecord() && !unsigned)
+			return of(t.asSubclass(Record.class));
+		throw ExtmemException.usage("records cannot have the field " + c + ": numbers, byte[] with @Size, and records can be "
+			+ "fields, and a long can be @Unsigned");
+	}
+
+	/** Records of a class of Java. */
+	public static <R extends Record> Type<R> of(Class<R> type) {
+		RecordComponent[] parts = type.getRecordComponents();
+		List<Field> fields = new ArrayList<>();
+		Part[] all = new Part[parts.length];
+		Class<?>[] types = new Class<?>[parts.length];
+		int at = 0;
+		MethodHandle make;
+
+		try {
+			MethodHandles.Lookup lookup = MethodHandles.lookup();
+			for (int i = 0; i < parts.length; i++) {
+				Type<?> one = of(parts[i]);
+				for (Field f : one.fields) {
+					String inner = f.name.equals(".") ? "" : "." + f.name;
+					fields.add(new Field(parts[i].getName() + inner, f.kind, at + f.at));
+				}
+				at += one.bytes;
+				types[i] = parts[i].getType();
+				parts[i].getAccessor().setAccessible(true);
+				all[i] = new Part(one, lookup.unreflect(parts[i].getAccessor()));
+			}
+			var constructor = type.getDeclaredConstructor(types);
+			constructor.setAccessible(true);
+			make = lookup.unreflectConstructor(constructor);
+		} catch (ReflectiveOperationException e) {
+			throw new IllegalArgumentException(e);
+		}
+		if (at == 0)
+			throw ExtmemException.usage(type + " has no bytes");
+		return new Type<>(at, fields, (b, record) -> {
+			for (Part p : all)
+				p.put(b, record);
+		}, b -> {
+			Object[] values = new Object[all.length];
+			for (int i = 0; i < all.length; i++)
+				values[i] = all[i].type.get.apply(b);
+			try {
+				return type.cast(make.invokeWithArguments(values));
+			} catch (RuntimeException | Error e) {
+				throw e;
+			} catch (Throwable e) {
+				throw new IllegalStateException(e);
+			}
+		});
+	}
+
+	private record Part(Type<?> type, MethodHandle accessor) {
+		@SuppressWarnings("unchecked")
+		void put(ByteBuffer b, Object record) {
+			try {
+				((Type<Object>)type).put.accept(b, accessor.invoke(record));
+			} catch (RuntimeException | Error e) {
+				throw e;
+			} catch (Throwable e) {
+				throw new IllegalStateException(e);
+			}
+		}
+	}
+
+	/** How many bytes a record has. */
+	public int bytes() { return bytes; }
+
+	void put(ByteBuffer to, T value) { put.accept(to, value); }
+
+	T get(ByteBuffer from) { return get.apply(from); }
+
+	byte[] encode(T value) {
+		byte[] record = new byte[bytes];
+		put.accept(Native.wrap(record), value);
+		return record;
+	}
+
+	T decode(byte[] record) { return record == null ? null : get.apply(Native.wrap(record)); }
+
+	List<T> decodeAll(byte[] records) {
+		ByteBuffer b = Native.wrap(records);
+		List<T> list = new ArrayList<>(records.length / bytes);
+		while (b.hasRemaining())
+			list.add(get.apply(b));
+		return list;
+	}
+
+	byte[] encodeAll(java.util.Collection<? extends T> values) {
+		byte[] records = new byte[Math.multiplyExact(values.size(), bytes)];
+		ByteBuffer b = Native.wrap(records);
+		for (T value : values)
+			put.accept(b, value);
+		return records;
+	}
+
+	/** The name of an order for "field,-other" (- descends), or "": all fields; or as the library has it ("u64le@0:r"). */
+	String order(String key) {
+		if (key.contains("@"))
+			return key;
+		List<String> names = new ArrayList<>();
+		if (key.isEmpty()) {
+			for (Field f : fields)
+				names.add(f.key());
+			return String.join(",", names);
+		}
+		for (String want : key.split(",", -1)) {
+			String name = want.startsWith("-") ? want.substring(1) : want;
+			Field found = null;
+			for (Field f : fields) {
+				if (f.name.equals(name))
+					found = f;
+			}
+			if (found == null)
+				throw ExtmemException.usage("records have no field " + want);
+			names.add(found.key() + (want.startsWith("-") ? ":r" : ""));
+		}
+		return String.join(",", names);
+	}
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+package extmem;
+
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.List;
+import java.util.function.Predicate;
+
+/** An array on disks with a cache, or, with the option "path", in a file. */
+public final class Vector<T> extends Sequence<T> {
+	private static final Functions F = new Functions(RawJNI::em_vector_size, RawJNI::em_vector_stats_get, RawJNI::em_vector_get,
+		RawJNI::em_vector_set, RawJNI::em_vector_read, RawJNI::em_vector_write);
+	/** Flags of one in a file: {@code Options.of("path", ...).set("flags", Vector.CREATE)}. */
+	public static final long CREATE = RawConstants.EM_VECTOR_CREATE;
+	public static final long TRUNCATE = RawConstants.EM_VECTOR_TRUNCATE;
+	public static final long READ_ONLY = RawConstants.EM_VECTOR_READ_ONLY;
+
+	/** Told of many records at a time, side by side, and the position of the first; what it changes is written. */
+	@FunctionalInterface
+	public interface Change { void change(long i, ByteBuffer records); }
+
+	/** Make one with the fields of em_vector_opts, or null. */
+	public Vector(Context ctx, Type<T> type, Options opts) {
+		super(F, open(RawJNI::em_vector_open, ctx, type, opts), ctx, type);
+	}
+
+	/** Add a record behind the last. */
+	public void push(T record) { done(RawJNI.em_vector_push(id, type.encode(record))); }
+
+	public void pushAll(Collection<? extends T> records) { pushMany(type.encodeAll(records)); }
+
+	/** Records side by side, in the native byte order. */
+	public void pushMany(byte[] records) { done(RawJNI.em_vector_push_many(id, records)); }
+
+	/** Records from the position to the limit, which becomes the position.  A direct buffer is not copied. */
+	public void pushMany(ByteBuffer records) {
+		done(RawJNI.em_vector_push_many(id, Native.in(records)));
+		records.position(records.limit());
+	}
+
+	/** Make it have n records; new ones are zeros. */
+	public void resize(long n) { done(RawJNI.em_vector_resize(id, n)); }
+
+	/** The records of many positions. */
+	public List<T> readMany(long[] positions) {
+		return type.decodeAll(Native.bytes(RawJNI.em_vector_read_many(id, positions), this));
+	}
+
+	/** Write what was changed; durable: so that it outlives a crash. */
+	public void flush(boolean durable) { done(RawJNI.em_vector_flush(id, durable ? 1 : 0)); }
+
+	/** Write all into a file that appears when it is whole. */
+	public void export(Path path) { done(RawJNI.em_vector_export(id, Native.text(path))); }
+
+	/** Sort in place, with the fields of em_sort_opts, or null. */
+	public void sort(Order<T> order, Options opts) {
+		Native.take(RawJNI.em_vector_sort(id, 0, size(), order.id, order.sortOptions(opts)), this, order);
+	}
+
+	/** Call a function with all records, many at a time, and write what it changes. */
+	public void mutate(Change function) {
+		Native.Visit visit = (i, records) -> function.change(i, Native.wrap(records));
+		done(RawJNI.em_vector_mutate(id, 0, size(), Native.keep(visit)));
+	}
+
+	/** The first position for whose record a function is true, or -1. */
+	public long find(Predicate<? super T> function) {
+		long n = size();
+		Native.Test test = record -> function.test(type.decode(record));
+		Object at = Native.take(RawJNI.em_vector_find(id, 0, n, Native.keep(test)), this);
+		return at == Native.END ? -1 : (Long)at;
+	}
+}

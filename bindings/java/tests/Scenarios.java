@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: BSL-1.0
+package extmem;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+
+/** The scenarios that the tests of all languages run: bindings/scenarios.txt. */
+final class Scenarios {
+	static final class Mine extends Exception {
+		private static final long serialVersionUID = 1;
+	}
+
+	record Pair(@Type.Unsigned long a, @Type.Unsigned long b) { }
+
+	private final Context ctx;
+	private final Path dir;
+	private final String[] a;
+
+	private Scenarios(Context ctx, Path dir, String[] a) {
+		this.ctx = ctx;
+		this.dir = dir;
+		this.a = a;
+	}
+
+	static void equal(Object got, Object want) {
+		if (!java.util.Objects.equals(got, want))
+			throw new AssertionError(got + ", and not " + want);
+	}
+
+	/** What a call throws, which it must. */
+	static <E extends Throwable> E thrown(Class<E> type, Runnable call) {
+		try {
+			call.run();
+		} catch (Throwable e) {
+			if (type.isInstance(e))
+				return type.cast(e);
+			throw new AssertionError("not the exception that was expected", e);
+		}
+		throw new AssertionError("nothing was thrown, and not " + type);
+	}
+
+	static <T> List<T> list(Iterable<T> all) {
+		List<T> list = new ArrayList<>();
+		all.forEach(list::add);
+		return list;
+	}
+
+	/** Numbers of 64 bits, signed or not. */
+	static List<Long> parse(String text) {
+		List<Long> all = new ArrayList<>();
+		if (text.equals("-"))
+			return all;
+		for (String word : text.split(" "))
+			all.add(word.startsWith("-") ? Long.parseLong(word) : Long.parseUnsignedLong(word));
+		return all;
+	}
+
+	static long[] noise(int n) { return new Random(1).longs(n).toArray(); }
+
+	private static Type<Long> type(String spec) { return spec.equals("i64") ? Type.I64 : Type.U64; }
+
+	private List<Long> sorted(Options opts) {
+		if (a[0].equals("i32")) {
+			try (Order<Integer> order = Order.of(ctx, Type.I32); Sorter<Integer> s = new Sorter<>(order, opts)) {
+				for (long n : parse(a[1]))
+					s.push((int)n);
+				return list(s).stream().map(n -> (long)n).toList();
+			}
+		}
+		try (Order<Long> order = Order.of(ctx, type(a[0])); Sorter<Long> s = new Sorter<>(order, opts)) {
+			s.pushAll(parse(a[1]));
+			return list(s);
+		}
+	}
+
+	private List<Long> pairs() {
+		List<Long> first = parse(a[1]), second = parse(a[2]);
+		// The scenario names fields by offset.
+		try (Order<Pair> order = Order.of(ctx, Type.of(Pair.class), a[0]); Sorter<Pair> s = new Sorter<>(order)) {
+			for (int i = 0; i < first.size(); i++)
+				s.push(new Pair(first.get(i), second.get(i)));
+			List<Pair> got = list(s);
+			equal(got.stream().map(Pair::a).toList(), parse(a[3]));
+			return got.stream().map(Pair::b).toList();
+		}
+	}
+
+	private List<Long> top() {
+		try (Order<Long> order = Order.of(ctx, Type.U64); Top<Long> s = new Top<>(order, 0, parse(a[1]).get(0), null)) {
+			s.pushAll(parse(a[2]));
+			return list(s);
+		}
+	}
+
+	private List<Long> lines() {
+		try (Order<String> order = Order.lines(ctx, a[0]); Lines s = new Lines(order, null)) {
+			s.pushAll(List.of(a[1].split("\\|")));
+			equal(String.join("|", s), a[2]);
+			return null;
+		}
+	}
+
+	private List<Long> heap() {
+		try (PriorityQueue<Long> q = new PriorityQueue<>(ctx, type(a[0]), null)) {
+			for (long n : parse(a[1]))
+				q.push(n);
+			return list(q);
+		}
+	}
+
+	private List<Long> radix() {
+		try (RadixHeap<Long> h = new RadixHeap<>(ctx, Type.U64, ".", null)) {
+			h.pushAll(parse(a[0]));
+			return list(h);
+		}
+	}
+
+	private List<Long> late() {
+		try (RadixHeap<Long> h = new RadixHeap<>(ctx, Type.U64, ".", null)) {
+			h.pushAll(parse(a[0]));
+			for (long i = parse(a[1]).get(0); i > 0; i--)
+				h.pop();
+			h.push(parse(a[2]).get(0));
+			return null;
+		}
+	}
+
+	private List<Long> tree() {
+		try (BTree<Long, Long> tree = BTree.create(ctx, Type.U64, Type.U64, "", null)) {
+			for (long key : parse(a[0]))
+				tree.put(key, 2 * key);
+			for (long key : parse(a[1]))
+				equal(tree.remove(key), true);
+			List<Long> keys = new ArrayList<>();
+			for (Map.Entry<Long, Long> e : tree) {
+				equal(e.getValue(), 2 * e.getKey());
+				keys.add(e.getKey());
+			}
+			return keys;
+		}
+	}
+
+	private List<Long> range() {
+		try (BTree<Long, Void> tree = BTree.create(ctx, Type.U64, null, "", null)) {
+			for (long key : parse(a[0]))
+				tree.put(key, null);
+			return list(tree.range(parse(a[1]).get(0), parse(a[2]).get(0))).stream().map(Map.Entry::getKey).toList();
+		}
+	}
+
+	private List<Long> vector() throws Exception {
+		Path path = dir.resolve("vector");
+		try (Vector<Long> v = new Vector<>(ctx, Type.U64, Options.of("path", path).set("flags", Vector.CREATE))) {
+			v.pushAll(parse(a[0]));
+			v.flush(false);
+		}
+		ByteBuffer data = ByteBuffer.wrap(Files.readAllBytes(path)).order(ByteOrder.LITTLE_ENDIAN);
+		List<Long> all = new ArrayList<>();
+		while (data.hasRemaining())
+			all.add(data.getLong());
+		return all;
+	}
+
+	@SuppressWarnings("unchecked")
+	static <E extends Throwable> RuntimeException sneaky(Throwable e) throws E { throw (E)e; }
+
+	private List<Long> callback() {
+		Mine mine = new Mine();
+		Options opts = Options.of("run_records", 1000);
+		Order<Long> order = Order.of(ctx, Type.U64);
+		if (a[0].equals("progress"))
+			opts.progress((phase, done, total) -> { throw Scenarios.<RuntimeException>sneaky(mine); });
+		else if (a[0].equals("key"))
+			order = Order.ofKeys(ctx, Type.U64, (records, keys) -> { throw Scenarios.<RuntimeException>sneaky(mine); });
+		else
+			order = Order.comparing(ctx, Type.U64, (x, y) -> { throw Scenarios.<RuntimeException>sneaky(mine); });
+		try (Sorter<Long> s = new Sorter<>(order, opts)) {
+			long[] data = noise(300000);
+			Mine got = thrown(Mine.class, () -> {
+				// Progress is told five times a second at least: so this goes on until that is so.
+				do
+					s.pushMany(data);
+				while (a[0].equals("progress"));
+				s.finish();
+			});
+			equal(got == mine, true);
+			s.push(1L);
+			return null;
+		}
+	}
+
+	private List<Long> full() {
+		try (Context small = new Context(Options.of("memory", "4M").set("scratch_max", a[0]));
+				Sorter<Long> s = new Sorter<>(small, Type.U64)) {
+			s.pushMany(noise(Integer.parseInt(a[1])));
+			s.finish();
+			return null;
+		}
+	}
+
+	private List<Long> memory() {
+		new Context(Options.of("memory", a[0])).close();
+		return null;
+	}
+
+	private List<Long> closed() {
+		Sorter<Long> s = new Sorter<>(ctx, Type.U64);
+		Vector<Long> v = new Vector<>(ctx, Type.U64, null);
+		BTree<Long, Long> tree = BTree.create(ctx, Type.U64, Type.U64, "", null);
+		PriorityQueue<Long> q = new PriorityQueue<>(ctx, Type.U64, null);
+		for (int i = 0; i < 2; i++) {
+			for (Handle h : List.of(s, v, tree, q)) {
+				h.close();
+				equal(h.isClosed(), true);
+			}
+		}
+		// What has no status tells it, too.
+		List<Runnable> sizes = List.of(s::pushed, v::size, tree::size, q::size);
+		for (Runnable size : sizes)
+			thrown(ExtmemException.State.class, size);
+		switch (a[0]) {
+		case "sorter" -> s.push(1L);
+		case "vector" -> v.push(1L);
+		case "tree" -> tree.get(1L);
+		default -> q.push(1L);
+		}
+		return null;
+	}
+
+	private List<Long> misorder() {
+		try (Sorter<Long> s = new Sorter<>(ctx, Type.U64)) {
+			s.pushAll(parse(a[0]));
+			thrown(ExtmemException.State.class, () -> s.next(new byte[8]));
+			return list(s);
+		}
+	}
+
+	private List<Long> reentry() {
+		List<Sorter<Long>> self = new ArrayList<>();
+		List<ExtmemException> inner = new ArrayList<>();
+		Options opts = Options.of("run_records", 1000).progress((phase, done, total) -> {
+			inner.add(thrown(ExtmemException.class, () -> self.get(0).push(1L)));
+			return false;
+		});
+		try (Sorter<Long> s = new Sorter<>(Order.of(ctx, Type.U64), opts)) {
+			self.add(s);
+			while (inner.isEmpty())
+				s.pushMany(noise(300000));
+			throw inner.get(0);
+		}
+	}
+
+	private List<Long> batch() {
+		List<Long> want = parse(a[0]), got;
+		byte[] room = new byte[8 * want.size()];
+		try (Sorter<Long> s = new Sorter<>(ctx, Type.U64)) {
+			s.pushAll(want);
+			equal(s.read(room), want.size());
+			equal(s.read(new byte[8]), -1);
+		}
+		// A copy.
+		got = Type.U64.decodeAll(room);
+		Collections.sort(want);
+		equal(got, want);
+		return null;
+	}
+
+	private List<Long> missing() {
+		try (Order<String> order = Order.lines(ctx, "")) {
+			order.sortFiles(List.of(dir.resolve(a[0])), dir.resolve("out"), null);
+			return null;
+		} catch (ExtmemException.NotFound e) {
+			equal(e.path(), dir.resolve(a[0]).toString());
+			equal(e.errno() != 0, true);
+			throw e;
+		}
+	}
+
+	private List<Long> run(String kind) throws Exception {
+		return switch (kind) {
+		case "sort" -> sorted(null);
+		case "sort2" -> pairs();
+		case "unique" -> sorted(Options.of("flags", RawConstants.EM_SORT_UNIQUE));
+		case "top" -> top();
+		case "lines" -> lines();
+		case "heap" -> heap();
+		case "radix" -> radix();
+		case "late" -> late();
+		case "tree" -> tree();
+		case "range" -> range();
+		case "vector" -> vector();
+		case "callback" -> callback();
+		case "full" -> full();
+		case "memory" -> memory();
+		case "closed" -> closed();
+		case "misorder" -> misorder();
+		case "reentry" -> reentry();
+		case "batch" -> batch();
+		case "missing" -> missing();
+		default -> throw new AssertionError("there is no scenario " + kind);
+		};
+	}
+
+	static void check(String kind, String[] a, Path dir) throws Exception {
+		String expected = a[a.length - 1];
+		try (Context ctx = new Context(Options.of("memory", "16M").set("dirs", List.of(dir)))) {
+			Scenarios s = new Scenarios(ctx, dir, a);
+			if (kind.equals("lines") || expected.equals("!")) {
+				s.run(kind);
+			} else if (expected.startsWith("!")) {
+				try {
+					s.run(kind);
+				} catch (ExtmemException e) {
+					equal(e.statusName(), expected.substring(1));
+					return;
+				}
+				throw new AssertionError("nothing was thrown, and not " + expected);
+			} else {
+				equal(s.run(kind), parse(expected));
+			}
+		}
+	}
+}
