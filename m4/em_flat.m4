@@ -63,8 +63,8 @@ AS_IF([test "$with_java" != no], [
   AC_MSG_RESULT([${em_java_version:-no}])
   AS_IF([test -z "$JAVAC" || test -z "$JAR" || test "${em_java_version:-0}" -lt 17 2>/dev/null ||
       test ! -f "$em_java_home/include/jni.h"],
-    [AC_MSG_ERROR([--with-java needs a JDK, 17 or later, with jni.h (Debian and Ubuntu: default-jdk-headless); JAVA_HOME=...
-says where it is])])
+    [AC_MSG_ERROR([--with-java needs a JDK, 17 or later, with jni.h (Debian and Ubuntu: default-jdk-headless);
+JAVA_HOME=... says where it is])])
   JAVA_CPPFLAGS="-I$em_java_home/include -I$em_java_home/include/linux"
   AC_SUBST([JAVA_CPPFLAGS])
   AC_SUBST([JAVA_PLATFORM])

@@ -14,6 +14,7 @@ shellcheck mandoc xz-utils python3-dev python3-venv lua5.4 liblua5.4-dev libperl
 # Node comes with its headers and npm, or without.
 [ -e /usr/include/node/node_api.h ] && command -v node >/dev/null || ci="$ci nodejs libnode-dev"
 command -v npm >/dev/null || ci="$ci npm"
+command -v javac >/dev/null || ci="$ci default-jdk-headless"
 
 case ${1:-} in
 build) wanted=$build ;;

@@ -3,9 +3,9 @@
  * How Java has what flat/typemaps.i asks for, by JNI.
  *
  * Numbers are long, with all 64 bits.  Bytes are a direct ByteBuffer from its beginning to its capacity, or an array of
- * any primitive type, which is copied, as the library may wait or call Java meanwhile.  A call with a status returns an object: null,
- * a Long, an array of bytes, several of these in an array, Native.END where there is none, or a Throwable, which the facade
- * throws.  So nothing is pending while the library works.
+ * any primitive type, which is copied, as the library may wait or call Java meanwhile.  A call with a status returns an
+ * object: null, a Long, an array of bytes, several of these in an array, Native.END where there is none, or a
+ * Throwable, which the facade throws.  So nothing is pending while the library works.
  */
 #pragma SWIG nowarn=453
 
@@ -101,7 +101,8 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *unused)
 			return JNI_ERR;
 	}
 	for (i = 0; i < sizeof emb_methods / sizeof *emb_methods; i++) {
-		*emb_methods[i].to = (*env)->GetStaticMethodID(env, emb_native, emb_methods[i].name, emb_methods[i].type);
+		*emb_methods[i].to =
+			(*env)->GetStaticMethodID(env, emb_native, emb_methods[i].name, emb_methods[i].type);
 		if (!*emb_methods[i].to)
 			return JNI_ERR;
 	}

@@ -32,7 +32,7 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 		return Order.of(ctx, Type.bytes(keys.bytes + (values == null ? 0 : values.bytes)), keys.order(key));
 	}
 
-	/** Make one, sorted by fields of the keys (as {@link Order#of} has them), with the fields of em_btree_opts, or null. */
+	/** Make one, sorted by fields of the keys (see {@link Order#of}), with the fields of em_btree_opts, or null. */
 	public static <K, V> BTree<K, V> create(Context ctx, Type<K> keys, Type<V> values, String key, Options opts) {
 		byte[] encoded = Options.encode(opts);
 		Order<?> order = order(ctx, keys, values, key);
@@ -40,7 +40,8 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 	}
 
 	/** Open one that was saved, to be read. */
-	public static <K, V> BTree<K, V> open(Context ctx, Path path, Type<K> keys, Type<V> values, String key, Options opts) {
+	public static <K, V> BTree<K, V> open(
+		Context ctx, Path path, Type<K> keys, Type<V> values, String key, Options opts) {
 		byte[] encoded = Options.encode(opts), text = Native.text(path);
 		Order<?> order = order(ctx, keys, values, key);
 		return new BTree<>(keys, values, order, RawJNI.em_btree_open_file(ctx.id, text, order.id, encoded));
@@ -113,8 +114,7 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 
 	/** A sorter for {@link #load}: {@link #entry(Object, Object)} makes what is pushed. */
 	public Sorter<byte[]> sorter(Options opts) {
-		@SuppressWarnings("unchecked")
-		Order<byte[]> bytes = (Order<byte[]>)order;
+		@SuppressWarnings("unchecked") Order<byte[]> bytes = (Order<byte[]>)order;
 		return new Sorter<>(bytes, opts);
 	}
 
@@ -127,9 +127,11 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 	/** Read all of it and look whether it is whole. */
 	public void verify() { Native.take(RawJNI.em_btree_verify(id), this); }
 
-	/** Iterates over all entries in order.  The tree may change meanwhile; some records behind may be read already. */
+	/** Iterates over all entries in order.  The tree may change meanwhile; some entries ahead are read already. */
 	@Override
-	public Iterator<Map.Entry<K, V>> iterator() { return range(null, null).iterator(); }
+	public Iterator<Map.Entry<K, V>> iterator() {
+		return range(null, null).iterator();
+	}
 
 	/** Entries whose keys are at least from and less than to, in order; null: no bound. */
 	public Iterable<Map.Entry<K, V>> range(K from, K to) {
@@ -165,7 +167,8 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 
 		private List<Map.Entry<K, V>> first() {
 			begun = true;
-			if (Native.take(RawJNI.em_btree_cursor_seek(id, from, RawConstants.EM_BTREE_GE), this) == Native.END)
+			if (Native.take(RawJNI.em_btree_cursor_seek(id, from, RawConstants.EM_BTREE_GE), this) ==
+				Native.END)
 				return List.of();
 			byte[] record = Native.bytes(RawJNI.em_btree_cursor_get(id), this);
 			return record == null || !before(record) ? List.of() : List.of(entry(record));

@@ -5,11 +5,13 @@ import java.util.Collection;
 
 /** Has two ends at which records enter and leave. */
 public final class Deque<T> extends Sequence<T> {
-	private static final Functions F = new Functions(RawJNI::em_deque_size, RawJNI::em_deque_stats_get, RawJNI::em_deque_get,
-		RawJNI::em_deque_set, RawJNI::em_deque_read, RawJNI::em_deque_write);
+	private static final Functions F = new Functions(RawJNI::em_deque_size, RawJNI::em_deque_stats_get,
+		RawJNI::em_deque_get, RawJNI::em_deque_set, RawJNI::em_deque_read, RawJNI::em_deque_write);
 
 	/** Make one with the fields of em_container_opts, or null. */
-	public Deque(Context ctx, Type<T> type, Options opts) { super(F, open(RawJNI::em_deque_open, ctx, type, opts), ctx, type); }
+	public Deque(Context ctx, Type<T> type, Options opts) {
+		super(F, open(RawJNI::em_deque_open, ctx, type, opts), ctx, type);
+	}
 
 	/** Add a record behind the last. */
 	public void pushBack(T record) { done(RawJNI.em_deque_push_back(id, type.encode(record))); }

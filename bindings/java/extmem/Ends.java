@@ -13,11 +13,13 @@ public abstract class Ends<T> extends Container<T> implements Iterable<T> {
 	private final Functions f;
 
 	@FunctionalInterface
-	interface Bytes { Object apply(long id, Object bytes); }
+	interface Bytes {
+		Object apply(long id, Object bytes);
+	}
 
 	/** What a kind of container calls. */
-	record Functions(LongUnaryOperator size, LongFunction<Object> stats, Bytes push, Bytes pushMany, LongFunction<Object> pop,
-			Bytes popMany, LongFunction<Object> peek, LongFunction<Object> clear) { }
+	record Functions(LongUnaryOperator size, LongFunction<Object> stats, Bytes push, Bytes pushMany,
+		LongFunction<Object> pop, Bytes popMany, LongFunction<Object> peek, LongFunction<Object> clear) {}
 
 	Ends(Functions f, Object opened, Object used, Type<T> type) {
 		super(opened, used, type, f.size, f.stats);

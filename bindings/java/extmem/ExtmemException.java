@@ -60,8 +60,8 @@ public class ExtmemException extends RuntimeException {
 		case "EM_ERR_USER": return new Callback(d);
 		case "EM_ERR_CANCELED": return new Canceled(d);
 		default:
-			return d.status > -100 ? new Usage(d) : d.status > -300 ? new IO(d) : d.status > -400 ? new Data(d)
-				: new ExtmemException(d);
+			return d.status > -100 ? new Usage(d)
+				: d.status > -300 ? new IO(d) : d.status > -400 ? new Data(d) : new ExtmemException(d);
 		}
 	}
 

@@ -63,7 +63,9 @@ public final class Lines extends Handle implements Iterable<String> {
 
 	/** Take out the rest of the lines, in order; finishes, if that was not done. */
 	@Override
-	public Iterator<String> iterator() { return new Batches<>(this::batch); }
+	public Iterator<String> iterator() {
+		return new Batches<>(this::batch);
+	}
 
 	/** Statistics of the sort and its phases, as JSON. */
 	public String stats() { return Native.json(RawJNI.em_sorter_stats_get(id), this, null); }

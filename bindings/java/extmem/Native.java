@@ -18,11 +18,11 @@ import java.util.concurrent.atomic.AtomicLong;
 final class Native {
 	/** What calls give back where there is none. */
 	static final Object END = new Object();
-	private static final String[] PHASES = { "runs", "merge", "output" };
+	private static final String[] PHASES = {"runs", "merge", "output"};
 	private static final ConcurrentHashMap<Long, Object> FUNCTIONS = new ConcurrentHashMap<>();
 	private static final AtomicLong LAST = new AtomicLong();
 
-	private Native() { }
+	private Native() {}
 
 	static native boolean close(long id, boolean collected);
 	static native void cancel(long id);
@@ -47,8 +47,8 @@ final class Native {
 		String name = "native/" + System.getProperty("os.name") + "-" + System.getProperty("os.arch") + ".so";
 		try (InputStream in = Native.class.getResourceAsStream(name)) {
 			if (in == null)
-				throw new UnsatisfiedLinkError("this jar has no extmem/" + name
-					+ "; -Dextmem.library=FILE names a library");
+				throw new UnsatisfiedLinkError(
+					"this jar has no extmem/" + name + "; -Dextmem.library=FILE names a library");
 			Path copy = Files.createTempFile("extmem", ".so");
 			try {
 				Files.copy(in, copy, StandardCopyOption.REPLACE_EXISTING);
@@ -61,9 +61,7 @@ final class Native {
 		}
 	}
 
-	static {
-		load();
-	}
+	static { load(); }
 
 	/* Results. */
 
@@ -82,7 +80,7 @@ final class Native {
 
 	@SuppressWarnings("unchecked")
 	private static <E extends Throwable> E as(Throwable e) throws E {
-		throw (E)e;
+		throw(E) e;
 	}
 
 	static long number(Object result, Object used) { return (Long)take(result, used); }
@@ -97,9 +95,7 @@ final class Native {
 		return bytes == null ? null : new String((byte[])bytes, StandardCharsets.UTF_8);
 	}
 
-	static String json(Object result, Object used, Object used2) {
-		return string(take(result, used, used2));
-	}
+	static String json(Object result, Object used, Object used2) { return string(take(result, used, used2)); }
 
 	/* Arguments. */
 
@@ -120,9 +116,7 @@ final class Native {
 		return all.toString().getBytes(StandardCharsets.UTF_8);
 	}
 
-	static ByteBuffer wrap(byte[] bytes) {
-		return ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder());
-	}
+	static ByteBuffer wrap(byte[] bytes) { return ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder()); }
 
 	/** Bytes of a buffer from its position to its limit, to be read. */
 	static Object in(ByteBuffer b) {
@@ -158,20 +152,27 @@ final class Native {
 
 	static int kept() { return FUNCTIONS.size(); }
 
-	interface Compare { int compare(byte[] a, byte[] b); }
-	interface Visit { void visit(long i, byte[] records); }
-	interface Test { boolean test(byte[] record); }
+	interface Compare {
+		int compare(byte[] a, byte[] b);
+	}
+	interface Visit {
+		void visit(long i, byte[] records);
+	}
+	interface Test {
+		boolean test(byte[] record);
+	}
 
-	static Throwable error(int status, int errno, byte[] op, byte[] path, long offset, long bytes, long record, byte[] text,
-			long done, boolean hasDone, byte[] name) {
-		return ExtmemException.of(new ExtmemException.Detail(status, errno, string(op), string(path), offset, bytes,
-			record, string(text), hasDone ? done : -1, string(name)));
+	static Throwable error(int status, int errno, byte[] op, byte[] path, long offset, long bytes, long record,
+		byte[] text, long done, boolean hasDone, byte[] name) {
+		return ExtmemException.of(new ExtmemException.Detail(status, errno, string(op), string(path), offset,
+			bytes, record, string(text), hasDone ? done : -1, string(name)));
 	}
 
 	static void release(long id) { FUNCTIONS.remove(id); }
 
 	static boolean progress(long id, int phase, long done, long total) {
-		return ((Options.Progress)FUNCTIONS.get(id)).stop(phase < PHASES.length ? PHASES[phase] : "" + phase, done, total);
+		return ((Options.Progress)FUNCTIONS.get(id))
+			.stop(phase < PHASES.length ? PHASES[phase] : "" + phase, done, total);
 	}
 
 	static int compare(long id, byte[] a, byte[] b) { return ((Compare)FUNCTIONS.get(id)).compare(a, b); }

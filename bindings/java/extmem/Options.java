@@ -6,17 +6,21 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Fields of the structs in {@code <extmem/*.h>}, by name: numbers, texts (also sizes, "64M"), lists of texts, more options. */
+/** Fields of the structs in {@code <extmem/*.h>}, by name: numbers, texts (also sizes, "64M"), lists, more options. */
 public final class Options {
 	private final Map<String, Object> all = new LinkedHashMap<>();
 
 	/** Told of progress several times a second: true stops the operation. */
 	@FunctionalInterface
-	public interface Progress { boolean stop(String phase, long done, long total); }
+	public interface Progress {
+		boolean stop(String phase, long done, long total);
+	}
 
 	/** Told lines of the library; what it throws is lost. */
 	@FunctionalInterface
-	public interface Log { void tell(int level, String line); }
+	public interface Log {
+		void tell(int level, String line);
+	}
 
 	/** Options with one field. */
 	public static Options of(String name, Object value) { return new Options().set(name, value); }
@@ -73,7 +77,8 @@ public final class Options {
 				put(to, name, ((Order<?>)value).id);
 			else if (value instanceof Boolean)
 				put(to, name, (Boolean)value ? 1 : 0);
-			else if (value instanceof Number || value instanceof CharSequence || value instanceof java.nio.file.Path)
+			else if (value instanceof Number || value instanceof CharSequence ||
+				 value instanceof java.nio.file.Path)
 				put(to, name, value);
 			else
 				throw ExtmemException.usage("the option " + name + " cannot be " + value);

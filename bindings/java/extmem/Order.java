@@ -14,9 +14,11 @@ public final class Order<T> extends Handle {
 	final Type<T> type;
 	private final boolean unique;
 
-	/** Computes a key, an unsigned number, for each of many records that stand side by side in the native byte order. */
+	/** Computes a key, an unsigned number, for each of many records, which stand side by side. */
 	@FunctionalInterface
-	public interface Keys { void compute(ByteBuffer records, long[] keys); }
+	public interface Keys {
+		void compute(ByteBuffer records, long[] keys);
+	}
 
 	private Order(Context ctx, Type<T> type, boolean unique, Object opened) {
 		super(Native.number(opened, ctx));
@@ -27,7 +29,8 @@ public final class Order<T> extends Handle {
 
 	/** By fields: "field,-other" (- descends; a number is called "."), or "": all of them. */
 	public static <T> Order<T> of(Context ctx, Type<T> type, String key) {
-		return new Order<>(ctx, type, false, RawJNI.em_order_parse(ctx.id, type.bytes, Native.text(type.order(key))));
+		return new Order<>(
+			ctx, type, false, RawJNI.em_order_parse(ctx.id, type.bytes, Native.text(type.order(key))));
 	}
 
 	/** By all fields. */
@@ -59,7 +62,8 @@ public final class Order<T> extends Handle {
 		for (int i = 0; i < words.length; i++) {
 			String word = words[i];
 			if (word.startsWith("-k") || word.startsWith("-t")) {
-				String value = word.length() == 2 && i + 1 < words.length ? words[++i] : word.substring(2);
+				String value =
+					word.length() == 2 && i + 1 < words.length ? words[++i] : word.substring(2);
 				if (word.charAt(1) == 'k')
 					keys.add(value);
 				else if (value.equals("\\t"))
@@ -83,7 +87,8 @@ public final class Order<T> extends Handle {
 		if (letters.matches(".*[us].*") && !keys.isEmpty())
 			flags = RawConstants.EM_TEXT_KEYS_ONLY;
 		byte[] opts = Options.of("flags", flags).set("separator", separator).encode();
-		return new Order<>(ctx, null, letters.contains("u"), RawJNI.em_order_text(ctx.id, Native.texts(keys), opts));
+		return new Order<>(
+			ctx, null, letters.contains("u"), RawJNI.em_order_text(ctx.id, Native.texts(keys), opts));
 	}
 
 	/** What files call it, or null, if it is a function. */
@@ -105,29 +110,33 @@ public final class Order<T> extends Handle {
 
 	/** Sort files into one, with the fields of em_sort_opts. */
 	public String sortFiles(List<Path> inputs, Path output, Options opts) {
-		return Native.json(RawJNI.em_sort_files(ctx.id, id, Native.texts(inputs), Native.text(output), sortOptions(opts)),
+		return Native.json(
+			RawJNI.em_sort_files(ctx.id, id, Native.texts(inputs), Native.text(output), sortOptions(opts)),
 			this, opts);
 	}
 
 	/** Merge files that are sorted. */
 	public String mergeFiles(List<Path> inputs, Path output, Options opts) {
-		return Native.json(RawJNI.em_merge_files(ctx.id, id, Native.texts(inputs), Native.text(output),
-			sortOptions(opts)), this, opts);
+		return Native.json(
+			RawJNI.em_merge_files(ctx.id, id, Native.texts(inputs), Native.text(output), sortOptions(opts)),
+			this, opts);
 	}
 
 	/** Write the first of equal records, with the fields of em_unique_opts. */
 	public String uniqueFiles(List<Path> inputs, Path output, Options opts) {
-		return Native.json(RawJNI.em_unique_files(ctx.id, id, Native.texts(inputs), Native.text(output),
-			Options.encode(opts)), this, opts);
+		return Native.json(RawJNI.em_unique_files(
+					   ctx.id, id, Native.texts(inputs), Native.text(output), Options.encode(opts)),
+			this, opts);
 	}
 
 	/** Write the records of ranks from, ..., from + k - 1. */
 	public String topFiles(List<Path> inputs, long from, long k, Path output, Options opts) {
 		return Native.json(RawJNI.em_top_files(ctx.id, id, Native.texts(inputs), from, k, Native.text(output),
-			sortOptions(opts)), this, opts);
+					   sortOptions(opts)),
+			this, opts);
 	}
 
-	/** Look whether a file is sorted, with the fields of em_check_opts; each record that is out of place is told. */
+	/** Look whether a file is sorted, with the fields of em_check_opts; records that are out of place are told. */
 	public String checkFile(Path path, Options opts, BiConsumer<Long, byte[]> disorder) {
 		byte[] encoded = Options.encode(opts);
 		byte[] text = Native.text(path);

@@ -6,12 +6,14 @@ import java.util.List;
 
 /** Gives the first record of an order. */
 public final class PriorityQueue<T> extends Ends<T> {
-	private static final Functions F = new Functions(RawJNI::em_pq_size, RawJNI::em_pq_stats_get, RawJNI::em_pq_push,
-		RawJNI::em_pq_push_many, RawJNI::em_pq_pop, RawJNI::em_pq_pop_many, RawJNI::em_pq_top, RawJNI::em_pq_clear);
+	private static final Functions F =
+		new Functions(RawJNI::em_pq_size, RawJNI::em_pq_stats_get, RawJNI::em_pq_push, RawJNI::em_pq_push_many,
+			RawJNI::em_pq_pop, RawJNI::em_pq_pop_many, RawJNI::em_pq_top, RawJNI::em_pq_clear);
 
 	/** Make one with the fields of em_pq_opts, or null. */
 	public PriorityQueue(Order<T> order, Options opts) {
-		super(F, RawJNI.em_pq_open(order.ctx.id, Options.copy(opts).set("order", order).encode()), order, order.type);
+		super(F, RawJNI.em_pq_open(order.ctx.id, Options.copy(opts).set("order", order).encode()), order,
+			order.type);
 	}
 
 	/** By all fields. */
@@ -31,6 +33,7 @@ public final class PriorityQueue<T> extends Ends<T> {
 		byte[] room = new byte[Math.multiplyExact((int)Math.min(n, size()), type.bytes)];
 		long flags = inclusive ? RawConstants.EM_PQ_INCLUSIVE : 0;
 		Object got = Native.take(RawJNI.em_pq_pop_until(id, type.encode(bound), flags, room), this);
-		return got == Native.END ? List.of() : type.decodeAll(Arrays.copyOf(room, (int)((Long)got * type.bytes)));
+		return got == Native.END ? List.of()
+					 : type.decodeAll(Arrays.copyOf(room, (int)((Long)got * type.bytes)));
 	}
 }

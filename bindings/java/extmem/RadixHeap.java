@@ -8,10 +8,10 @@ public final class RadixHeap<T> extends Ends<T> {
 	private static final Functions F = new Functions(RawJNI::em_radix_heap_size, RawJNI::em_radix_heap_stats_get,
 		RawJNI::em_radix_heap_push, RawJNI::em_radix_heap_push_many, RawJNI::em_radix_heap_pop,
 		RawJNI::em_radix_heap_pop_many, RawJNI::em_radix_heap_top, RawJNI::em_radix_heap_clear);
-	private static final Map<String, Integer> KINDS = Map.of("u8", RawConstants.EM_KEY_U8, "i8", RawConstants.EM_KEY_I8,
-		"u16", RawConstants.EM_KEY_U16, "i16", RawConstants.EM_KEY_I16, "u32", RawConstants.EM_KEY_U32,
-		"i32", RawConstants.EM_KEY_I32, "u64", RawConstants.EM_KEY_U64, "i64", RawConstants.EM_KEY_I64,
-		"f32", RawConstants.EM_KEY_F32, "f64", RawConstants.EM_KEY_F64);
+	private static final Map<String, Integer> KINDS = Map.of("u8", RawConstants.EM_KEY_U8, "i8",
+		RawConstants.EM_KEY_I8, "u16", RawConstants.EM_KEY_U16, "i16", RawConstants.EM_KEY_I16, "u32",
+		RawConstants.EM_KEY_U32, "i32", RawConstants.EM_KEY_I32, "u64", RawConstants.EM_KEY_U64, "i64",
+		RawConstants.EM_KEY_I64, "f32", RawConstants.EM_KEY_F32, "f64", RawConstants.EM_KEY_F64);
 
 	/** Make one whose key is a field, or the record ("."), with the fields of em_radix_heap_opts, or null. */
 	public RadixHeap(Context ctx, Type<T> type, String key, Options opts) {

@@ -13,13 +13,18 @@ public abstract class Sequence<T> extends Container<T> implements Iterable<T> {
 	private final Functions f;
 
 	@FunctionalInterface
-	interface At { Object apply(long id, long i); }
+	interface At {
+		Object apply(long id, long i);
+	}
 
 	@FunctionalInterface
-	interface BytesAt { Object apply(long id, long i, Object bytes); }
+	interface BytesAt {
+		Object apply(long id, long i, Object bytes);
+	}
 
 	/** What a kind of sequence calls. */
-	record Functions(LongUnaryOperator size, LongFunction<Object> stats, At get, BytesAt set, BytesAt read, BytesAt write) { }
+	record Functions(
+		LongUnaryOperator size, LongFunction<Object> stats, At get, BytesAt set, BytesAt read, BytesAt write) {}
 
 	Sequence(Functions f, Object opened, Object used, Type<T> type) {
 		super(opened, used, type, f.size, f.stats);
@@ -56,7 +61,7 @@ public abstract class Sequence<T> extends Container<T> implements Iterable<T> {
 	/** Reads record after record, many at a time; those that are added meanwhile too. */
 	@Override
 	public final Iterator<T> iterator() {
-		long[] at = { 0 };
+		long[] at = {0};
 		return new Batches<>(() -> {
 			long n = Math.min(Math.max(CHUNK / type.bytes, 1), size() - at[0]);
 			if (n <= 0)

@@ -74,12 +74,12 @@ public final class Sorter<T> extends Handle implements Iterable<T> {
 	/** Fill an array with the next records, after finish(): how many there were; -1 behind the last. */
 	public int next(byte[] room) { return next((Object)room); }
 
-	/** Finish, if that was not done, and fill an array with the next records: how many there were; -1 behind the last. */
+	/** Finish, if that was not done, and fill an array: how many records there were; -1 behind the last. */
 	public int read(byte[] room) { return readObject(room); }
 
 	public int read(long[] room) { return readObject(room); }
 
-	/** The same from the position of a buffer, which moves behind them.  A direct buffer is written without a copy. */
+	/** The same from the position of a buffer, which moves on.  A direct buffer is written without a copy. */
 	public int read(ByteBuffer room) {
 		Object memory = Native.room(room);
 		int n = readObject(memory);

@@ -12,7 +12,8 @@ public final class Top<T> extends Handle implements Iterable<T> {
 
 	/** Keep the records of ranks from, ..., from + k - 1, with the fields of em_sort_opts, or null. */
 	public Top(Order<T> order, long from, long k, Options opts) {
-		super(Native.number(RawJNI.em_top_open(order.ctx.id, order.id, from, k, order.sortOptions(opts)), order));
+		super(Native.number(
+			RawJNI.em_top_open(order.ctx.id, order.id, from, k, order.sortOptions(opts)), order));
 		type = order.type;
 	}
 
@@ -34,5 +35,7 @@ public final class Top<T> extends Handle implements Iterable<T> {
 
 	/** End the input, and take out the result, in order. */
 	@Override
-	public Iterator<T> iterator() { return new Batches<>(this::batch); }
+	public Iterator<T> iterator() {
+		return new Batches<>(this::batch);
+	}
 }

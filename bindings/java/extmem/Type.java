@@ -48,7 +48,8 @@ public final class Type<T> {
 		this.get = get;
 	}
 
-	private static <T> Type<T> one(String kind, int bytes, BiConsumer<ByteBuffer, T> put, Function<ByteBuffer, T> get) {
+	private static <T> Type<T> one(
+		String kind, int bytes, BiConsumer<ByteBuffer, T> put, Function<ByteBuffer, T> get) {
 		String end = bytes == 1 ? "" : ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN ? "le" : "be";
 		return new Type<>(bytes, List.of(new Field(".", kind + end, 0)), put, get);
 	}
@@ -65,7 +66,8 @@ public final class Type<T> {
 	public static final Type<Byte> I8 = one("i8", 1, ByteBuffer::put, ByteBuffer::get);
 	public static final Type<Float> F32 = one("f32", 4, ByteBuffer::putFloat, ByteBuffer::getFloat);
 	public static final Type<Double> F64 = one("f64", 8, ByteBuffer::putDouble, ByteBuffer::getDouble);
-	private static final Type<Boolean> BOOLEAN = one("u8", 1, (b, is) -> b.put((byte)(is ? 1 : 0)), b -> b.get() != 0);
+	private static final Type<Boolean> BOOLEAN =
+		one("u8", 1, (b, is) -> b.put((byte)(is ? 1 : 0)), b -> b.get() != 0);
 
 	private static long unsigned(long n, int bits) {
 		if (n < 0 || n >> bits != 0)
@@ -109,8 +111,8 @@ public final class Type<T> {
 			return bytes(c.getAnnotation(Size.class).value());
 		if (t.isRecord() && !unsigned)
 			return of(t.asSubclass(Record.class));
-		throw ExtmemException.usage("records cannot have the field " + c + ": numbers, byte[] with @Size, and records can be "
-			+ "fields, and a long can be @Unsigned");
+		throw ExtmemException.usage("records cannot have the field " + c
+			+ ": numbers, byte[] with @Size and records can be fields, and a long can be @Unsigned");
 	}
 
 	/** Records of a class of Java. */
@@ -204,7 +206,7 @@ public final class Type<T> {
 		return records;
 	}
 
-	/** The name of an order for "field,-other" (- descends), or "": all fields; or as the library has it ("u64le@0:r"). */
+	/** An order for "field,-other" (- descends), "" (all fields), or as the library has it ("u64le@0:r"). */
 	String order(String key) {
 		if (key.contains("@"))
 			return key;

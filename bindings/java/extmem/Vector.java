@@ -9,8 +9,8 @@ import java.util.function.Predicate;
 
 /** An array on disks with a cache, or, with the option "path", in a file. */
 public final class Vector<T> extends Sequence<T> {
-	private static final Functions F = new Functions(RawJNI::em_vector_size, RawJNI::em_vector_stats_get, RawJNI::em_vector_get,
-		RawJNI::em_vector_set, RawJNI::em_vector_read, RawJNI::em_vector_write);
+	private static final Functions F = new Functions(RawJNI::em_vector_size, RawJNI::em_vector_stats_get,
+		RawJNI::em_vector_get, RawJNI::em_vector_set, RawJNI::em_vector_read, RawJNI::em_vector_write);
 	/** Flags of one in a file: {@code Options.of("path", ...).set("flags", Vector.CREATE)}. */
 	public static final long CREATE = RawConstants.EM_VECTOR_CREATE;
 	public static final long TRUNCATE = RawConstants.EM_VECTOR_TRUNCATE;
@@ -18,7 +18,9 @@ public final class Vector<T> extends Sequence<T> {
 
 	/** Told of many records at a time, side by side, and the position of the first; what it changes is written. */
 	@FunctionalInterface
-	public interface Change { void change(long i, ByteBuffer records); }
+	public interface Change {
+		void change(long i, ByteBuffer records);
+	}
 
 	/** Make one with the fields of em_vector_opts, or null. */
 	public Vector(Context ctx, Type<T> type, Options opts) {

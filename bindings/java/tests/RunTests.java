@@ -12,7 +12,9 @@ import java.util.stream.Stream;
 
 /** Runs all scenarios, and the methods of Usage. */
 final class RunTests {
-	interface Body { void run(Path dir) throws Exception; }
+	interface Body {
+		void run(Path dir) throws Exception;
+	}
 
 	private static int passed, failed;
 
@@ -40,14 +42,16 @@ final class RunTests {
 				continue;
 			String[] fields = line.split("\t", -1);
 			scenarios++;
-			one(fields[0], dir -> Scenarios.check(fields[1], Arrays.copyOfRange(fields, 2, fields.length), dir));
+			one(fields[0],
+				dir -> Scenarios.check(fields[1], Arrays.copyOfRange(fields, 2, fields.length), dir));
 		}
 		if (scenarios < 30)
 			throw new AssertionError("scenarios are missing");
 		Method[] methods = Usage.class.getDeclaredMethods();
 		Arrays.sort(methods, Comparator.comparing(Method::getName));
 		for (Method m : methods) {
-			if (m.isSynthetic() || m.getReturnType() != void.class || m.getParameterCount() != 1 || m.getParameterTypes()[0] != Path.class)
+			if (m.isSynthetic() || m.getReturnType() != void.class || m.getParameterCount() != 1 ||
+				m.getParameterTypes()[0] != Path.class)
 				continue;
 			one(m.getName(), dir -> {
 				try {

@@ -13,11 +13,9 @@ import java.util.Random;
 
 /** The scenarios that the tests of all languages run: bindings/scenarios.txt. */
 final class Scenarios {
-	static final class Mine extends Exception {
-		private static final long serialVersionUID = 1;
-	}
+	static final class Mine extends Exception { private static final long serialVersionUID = 1; }
 
-	record Pair(@Type.Unsigned long a, @Type.Unsigned long b) { }
+	record Pair(@Type.Unsigned long a, @Type.Unsigned long b) {}
 
 	private final Context ctx;
 	private final Path dir;
@@ -68,7 +66,8 @@ final class Scenarios {
 
 	private List<Long> sorted(Options opts) {
 		if (a[0].equals("i32")) {
-			try (Order<Integer> order = Order.of(ctx, Type.I32); Sorter<Integer> s = new Sorter<>(order, opts)) {
+			try (Order<Integer> order = Order.of(ctx, Type.I32);
+				Sorter<Integer> s = new Sorter<>(order, opts)) {
 				for (long n : parse(a[1]))
 					s.push((int)n);
 				return list(s).stream().map(n -> (long)n).toList();
@@ -83,7 +82,8 @@ final class Scenarios {
 	private List<Long> pairs() {
 		List<Long> first = parse(a[1]), second = parse(a[2]);
 		// The scenario names fields by offset.
-		try (Order<Pair> order = Order.of(ctx, Type.of(Pair.class), a[0]); Sorter<Pair> s = new Sorter<>(order)) {
+		try (Order<Pair> order = Order.of(ctx, Type.of(Pair.class), a[0]);
+			Sorter<Pair> s = new Sorter<>(order)) {
 			for (int i = 0; i < first.size(); i++)
 				s.push(new Pair(first.get(i), second.get(i)));
 			List<Pair> got = list(s);
@@ -93,7 +93,8 @@ final class Scenarios {
 	}
 
 	private List<Long> top() {
-		try (Order<Long> order = Order.of(ctx, Type.U64); Top<Long> s = new Top<>(order, 0, parse(a[1]).get(0), null)) {
+		try (Order<Long> order = Order.of(ctx, Type.U64);
+			Top<Long> s = new Top<>(order, 0, parse(a[1]).get(0), null)) {
 			s.pushAll(parse(a[2]));
 			return list(s);
 		}
@@ -151,13 +152,17 @@ final class Scenarios {
 		try (BTree<Long, Void> tree = BTree.create(ctx, Type.U64, null, "", null)) {
 			for (long key : parse(a[0]))
 				tree.put(key, null);
-			return list(tree.range(parse(a[1]).get(0), parse(a[2]).get(0))).stream().map(Map.Entry::getKey).toList();
+			return list(tree.range(parse(a[1]).get(0), parse(a[2]).get(0)))
+				.stream()
+				.map(Map.Entry::getKey)
+				.toList();
 		}
 	}
 
 	private List<Long> vector() throws Exception {
 		Path path = dir.resolve("vector");
-		try (Vector<Long> v = new Vector<>(ctx, Type.U64, Options.of("path", path).set("flags", Vector.CREATE))) {
+		try (Vector<Long> v =
+				new Vector<>(ctx, Type.U64, Options.of("path", path).set("flags", Vector.CREATE))) {
 			v.pushAll(parse(a[0]));
 			v.flush(false);
 		}
@@ -169,7 +174,9 @@ final class Scenarios {
 	}
 
 	@SuppressWarnings("unchecked")
-	static <E extends Throwable> RuntimeException sneaky(Throwable e) throws E { throw (E)e; }
+	static <E extends Throwable> RuntimeException sneaky(Throwable e) throws E {
+		throw(E) e;
+	}
 
 	private List<Long> callback() {
 		Mine mine = new Mine();
@@ -178,9 +185,11 @@ final class Scenarios {
 		if (a[0].equals("progress"))
 			opts.progress((phase, done, total) -> { throw Scenarios.<RuntimeException>sneaky(mine); });
 		else if (a[0].equals("key"))
-			order = Order.ofKeys(ctx, Type.U64, (records, keys) -> { throw Scenarios.<RuntimeException>sneaky(mine); });
+			order = Order.ofKeys(
+				ctx, Type.U64, (records, keys) -> { throw Scenarios.<RuntimeException>sneaky(mine); });
 		else
-			order = Order.comparing(ctx, Type.U64, (x, y) -> { throw Scenarios.<RuntimeException>sneaky(mine); });
+			order = Order.comparing(
+				ctx, Type.U64, (x, y) -> { throw Scenarios.<RuntimeException>sneaky(mine); });
 		try (Sorter<Long> s = new Sorter<>(order, opts)) {
 			long[] data = noise(300000);
 			Mine got = thrown(Mine.class, () -> {
@@ -198,7 +207,7 @@ final class Scenarios {
 
 	private List<Long> full() {
 		try (Context small = new Context(Options.of("memory", "4M").set("scratch_max", a[0]));
-				Sorter<Long> s = new Sorter<>(small, Type.U64)) {
+			Sorter<Long> s = new Sorter<>(small, Type.U64)) {
 			s.pushMany(noise(Integer.parseInt(a[1])));
 			s.finish();
 			return null;

@@ -18,7 +18,7 @@ import java.util.jar.JarFile;
 
 /** Tests of what only Java has. */
 final class Usage {
-	private Usage() { }
+	private Usage() {}
 
 	private static Context context(Path dir) {
 		return new Context(Options.of("memory", "32M").set("dirs", List.of(dir)));
@@ -26,7 +26,9 @@ final class Usage {
 
 	private static void equal(Object got, Object want) { Scenarios.equal(got, want); }
 
-	private static <E extends Throwable> E thrown(Class<E> type, Runnable call) { return Scenarios.thrown(type, call); }
+	private static <E extends Throwable> E thrown(Class<E> type, Runnable call) {
+		return Scenarios.thrown(type, call);
+	}
 
 	private static long[] sortedUnsigned(long[] all) {
 		return Arrays.stream(all).map(n -> n ^ Long.MIN_VALUE).sorted().map(n -> n ^ Long.MIN_VALUE).toArray();
@@ -40,7 +42,7 @@ final class Usage {
 		heap.slice().order(ByteOrder.nativeOrder()).asLongBuffer().put(all, 0, 20000);
 		direct.slice().order(ByteOrder.nativeOrder()).asLongBuffer().put(all, 20000, 20000);
 		try (Context ctx = context(dir);
-				Sorter<Long> s = new Sorter<>(ctx, Type.U64, Options.of("run_records", 5000))) {
+			Sorter<Long> s = new Sorter<>(ctx, Type.U64, Options.of("run_records", 5000))) {
 			s.pushMany(heap.asReadOnlyBuffer());
 			s.pushMany(heap.duplicate().position(heap.limit()));
 			s.pushMany(direct);
@@ -49,7 +51,8 @@ final class Usage {
 			equal(s.pushed(), 60000L);
 			int at = 0;
 			for (int n = 1;; n = n * 3 % 4099) {
-				ByteBuffer room = n % 2 == 0 ? ByteBuffer.allocate(8 * n + 1) : ByteBuffer.allocateDirect(8 * n + 1);
+				ByteBuffer room = n % 2 == 0 ? ByteBuffer.allocate(8 * n + 1)
+							     : ByteBuffer.allocateDirect(8 * n + 1);
 				room.order(ByteOrder.nativeOrder()).position(1);
 				int k = s.read(room);
 				if (k < 0)
@@ -64,7 +67,7 @@ final class Usage {
 			thrown(ExtmemException.Usage.class, () -> s.read(new byte[12]));
 			equal(s.stats().contains("\"phases\":{\"runs\":"), true);
 			s.clear();
-			s.pushMany(new long[] { 2, 1 });
+			s.pushMany(new long[] {2, 1});
 			equal(s.iterator().next(), 1L);
 			thrown(ExtmemException.State.class, () -> s.push(1L));
 			s.clear();
@@ -76,24 +79,24 @@ final class Usage {
 		}
 	}
 
-	record Inner(short x, @Type.Size(3) byte[] name) { }
+	record Inner(short x, @Type.Size(3) byte[] name) {}
 
-	record All(long l, @Type.Unsigned long u, int i, byte b, boolean is, float f, double d, Inner inner) { }
+	record All(long l, @Type.Unsigned long u, int i, byte b, boolean is, float f, double d, Inner inner) {}
 
-	record Bad(String s) { }
+	record Bad(String s) {}
 
-	record None() { }
+	record None() {}
 
 	/** Records of Java are records. */
 	static void types(Path dir) {
 		Type<All> type = Type.of(All.class);
 		equal(type.bytes(), 8 + 8 + 4 + 1 + 1 + 4 + 8 + 2 + 3);
-		try (Context ctx = context(dir);
-				Order<All> order = Order.of(ctx, type, "-u,inner.x,inner.name");
-				Sorter<All> s = new Sorter<>(order)) {
+		try (Context ctx = context(dir); Order<All> order = Order.of(ctx, type, "-u,inner.x,inner.name");
+			Sorter<All> s = new Sorter<>(order)) {
 			for (int i = 0; i < 300; i++) {
-				Inner inner = new Inner((short)(i % 3 - 1), new byte[] { (byte)i, 0, 1 });
-				s.push(new All(i, i < 100 ? -1 : i % 2, -i, (byte)i, i % 2 == 0, i / 2f, -i / 3.0, inner));
+				Inner inner = new Inner((short)(i % 3 - 1), new byte[] {(byte)i, 0, 1});
+				s.push(new All(
+					i, i < 100 ? -1 : i % 2, -i, (byte)i, i % 2 == 0, i / 2f, -i / 3.0, inner));
 			}
 			long last = -1;
 			int n = 0;
@@ -108,7 +111,7 @@ final class Usage {
 				n++;
 			}
 			equal(n, 300);
-			for (String key : new String[] { "none", "l,", "-", "inner" })
+			for (String key : new String[] {"none", "l,", "-", "inner"})
 				thrown(ExtmemException.Usage.class, () -> Order.of(ctx, type, key));
 		}
 		thrown(ExtmemException.Usage.class, () -> Type.of(Bad.class));
@@ -126,9 +129,10 @@ final class Usage {
 		try (Context ctx = context(dir); Order<Long> order = Order.of(ctx, Type.U64)) {
 			int kept = Native.kept();
 			for (Options opts : List.of(Options.of("nothing", 1), Options.of("memory", "much"),
-					Options.of("memory", new Object()), Options.of("memory", "1\0"))) {
+				     Options.of("memory", new Object()), Options.of("memory", "1\0"))) {
 				opts.progress((phase, done, total) -> false);
-				ExtmemException e = thrown(ExtmemException.Usage.class, () -> new Sorter<>(order, opts));
+				ExtmemException e =
+					thrown(ExtmemException.Usage.class, () -> new Sorter<>(order, opts));
 				equal(e.statusName(), "EM_ERR_INVAL");
 			}
 			equal(Native.kept(), kept);
@@ -140,7 +144,7 @@ final class Usage {
 				equal(e.status(), RawConstants.EM_ERR_RANGE);
 			}
 			// A handle of another kind, and numbers that are none.
-			for (long id : new long[] { 0, -1, ctx.id, Long.MAX_VALUE })
+			for (long id : new long[] {0, -1, ctx.id, Long.MAX_VALUE})
 				equal(RawJNI.em_stack_pop(id) instanceof ExtmemException.Usage, true);
 			equal(RawJNI.em_sorter_push(order.id, "text") instanceof ExtmemException.Usage, true);
 			equal(RawJNI.em_ctx_open(new Object[1]) instanceof ExtmemException.Usage, true);
@@ -155,10 +159,8 @@ final class Usage {
 	static void files(Path dir) throws Exception {
 		Path a = dir.resolve("ä 1");
 		Files.writeString(a, "b,2\na,10\nc,1\n");
-		try (Context ctx = context(dir);
-				Order<String> numeric = Order.lines(ctx, "-t, -k2,2nr");
-				Order<String> plain = Order.lines(ctx, "");
-				Order<String> reverse = Order.lines(ctx, "-r")) {
+		try (Context ctx = context(dir); Order<String> numeric = Order.lines(ctx, "-t, -k2,2nr");
+			Order<String> plain = Order.lines(ctx, ""); Order<String> reverse = Order.lines(ctx, "-r")) {
 			List<String> told = new ArrayList<>();
 			Path b = dir.resolve("b"), c = dir.resolve("c"), d = dir.resolve("d"), e = dir.resolve("e");
 			numeric.sortFiles(List.of(a), b, Options.of("memory", "8M").progress((phase, done, total) -> {
@@ -166,13 +168,16 @@ final class Usage {
 				return false;
 			}));
 			List<String> wrong = new ArrayList<>();
-			numeric.checkFile(b, null, (number, line) -> wrong.add(new String(line, StandardCharsets.UTF_8)));
+			numeric.checkFile(
+				b, null, (number, line) -> wrong.add(new String(line, StandardCharsets.UTF_8)));
 			equal(wrong, List.of());
-			reverse.checkFile(b, null, (number, line) -> wrong.add(new String(line, StandardCharsets.UTF_8)));
+			reverse.checkFile(
+				b, null, (number, line) -> wrong.add(new String(line, StandardCharsets.UTF_8)));
 			equal(wrong.get(0), "b,2");
-			Scenarios.Mine mine = thrown(Scenarios.Mine.class, () -> reverse.checkFile(b, null, (number, line) -> {
-				throw Scenarios.<RuntimeException>sneaky(new Scenarios.Mine());
-			}));
+			Scenarios.Mine mine =
+				thrown(Scenarios.Mine.class, () -> reverse.checkFile(b, null, (number, line) -> {
+					throw Scenarios.<RuntimeException>sneaky(new Scenarios.Mine());
+				}));
 			equal(mine.getClass(), Scenarios.Mine.class);
 			plain.mergeFiles(List.of(b, b), c, null);
 			plain.uniqueFiles(List.of(c), d, Options.of("sort", Options.of("memory", "8M")));
@@ -181,10 +186,11 @@ final class Usage {
 			equal(Files.readString(d), "a,10\nb,2\nc,1\n");
 			equal(Files.readString(e), "c,1\nc,1\n");
 			ctx.shuffleFiles(0, List.of(c), d, Options.of("seed", 3));
-			equal(Files.readAllLines(d).stream().sorted().toList(), Files.readAllLines(c).stream().sorted().toList());
+			equal(Files.readAllLines(d).stream().sorted().toList(),
+				Files.readAllLines(c).stream().sorted().toList());
 			equal(ctx.stats().startsWith("{\""), true);
 			try (Sorter<Long> s = new Sorter<>(ctx, Type.U64)) {
-				s.pushMany(new long[] { 3, 1 });
+				s.pushMany(new long[] {3, 1});
 				s.writeFile(e);
 				s.clear();
 				s.pushFile(e);
@@ -203,18 +209,19 @@ final class Usage {
 					keys[i] = ~records.getLong();
 			});
 			try (Sorter<Long> s = new Sorter<>(down)) {
-				s.pushMany(new long[] { 1, 3, 2, -1 });
+				s.pushMany(new long[] {1, 3, 2, -1});
 				equal(Scenarios.list(s), List.of(-1L, 3L, 2L, 1L));
 			}
 			down.close();
-			Order<Pair> compared = Order.comparing(ctx, Type.of(Pair.class), (x, y) -> Integer.compare(x.b, y.b));
+			Order<Pair> compared =
+				Order.comparing(ctx, Type.of(Pair.class), (x, y) -> Integer.compare(x.b, y.b));
 			try (Sorter<Pair> s = new Sorter<>(compared)) {
 				s.pushAll(List.of(new Pair(1, 9), new Pair(2, 8), new Pair(3, -1)));
 				equal(Scenarios.list(s), List.of(new Pair(3, -1), new Pair(2, 8), new Pair(1, 9)));
 			}
 			compared.close();
-			try (Sorter<Long> s = new Sorter<>(ctx, Type.U64, Options.of("run_records", 1000).progress(
-					(phase, done, total) -> true))) {
+			try (Sorter<Long> s = new Sorter<>(ctx, Type.U64,
+				     Options.of("run_records", 1000).progress((phase, done, total) -> true))) {
 				thrown(ExtmemException.Canceled.class, () -> {
 					while (true)
 						s.pushMany(Scenarios.noise(300000));
@@ -230,7 +237,8 @@ final class Usage {
 				equal(v.find(n -> n == 2), 1L);
 				equal(v.find(n -> false), -1L);
 				Error mine = new StackOverflowError();
-				equal(thrown(Error.class, () -> v.mutate((at, records) -> { throw mine; })) == mine, true);
+				equal(thrown(Error.class, () -> v.mutate((at, records) -> { throw mine; })) == mine,
+					true);
 				equal(thrown(Error.class, () -> v.find(n -> { throw mine; })) == mine, true);
 				// A function may use other objects, and what it fails with within them stays its own.
 				equal(v.find(n -> {
@@ -239,24 +247,27 @@ final class Usage {
 						thrown(ExtmemException.class, () -> v.get(99));
 						return inner.pop() == 5;
 					}
-				}), 2L);
+				}),
+					2L);
 			}
 		}
 		List<String> lines = new ArrayList<>();
-		try (Context ctx = new Context(Options.of("memory", "16M").set("dirs", List.of(dir)).log((level, line) -> {
-			equal(Thread.currentThread().getName(), "main");
-			lines.add(line);
-			throw new IllegalArgumentException("lost");
-		})); Sorter<Long> s = new Sorter<>(ctx, Type.U64)) {
+		try (Context ctx =
+				new Context(Options.of("memory", "16M").set("dirs", List.of(dir)).log((level, line) -> {
+					equal(Thread.currentThread().getName(), "main");
+					lines.add(line);
+					throw new IllegalArgumentException("lost");
+				}));
+			Sorter<Long> s = new Sorter<>(ctx, Type.U64)) {
 			s.pushMany(Scenarios.noise(100));
 			s.finish();
 		}
 		equal(lines.isEmpty(), false);
-		thrown(ExtmemException.Usage.class, () -> new Context(Options.of("what", 1).log((level, line) -> { })));
+		thrown(ExtmemException.Usage.class, () -> new Context(Options.of("what", 1).log((level, line) -> {})));
 		equal(Native.kept(), before);
 	}
 
-	record Pair(int a, int b) { }
+	record Pair(int a, int b) {}
 
 	static void containers(Path dir) throws Exception {
 		try (Context ctx = context(dir)) {
@@ -264,7 +275,7 @@ final class Usage {
 			v.pushAll(List.of(5, -1, 4));
 			v.sort(Order.of(ctx, Type.I32), null);
 			equal(Scenarios.list(v), List.of(-1, 4, 5));
-			equal(v.readMany(new long[] { 2, 0 }), List.of(5, -1));
+			equal(v.readMany(new long[] {2, 0}), List.of(5, -1));
 			v.set(1, 7);
 			ByteBuffer two = ByteBuffer.allocateDirect(8).order(ByteOrder.nativeOrder());
 			v.read(1, two);
@@ -313,13 +324,14 @@ final class Usage {
 			RadixHeap<Timed> radix = new RadixHeap<>(ctx, Type.of(Timed.class), "at", null);
 			radix.pushAll(List.of(new Timed(-1, 2.5f), new Timed(-2, 0.5f)));
 			equal(radix.pop(), new Timed(-2, 0.5f));
-			for (String key : new String[] { "", "what", "none" })
-				thrown(ExtmemException.Usage.class, () -> new RadixHeap<>(ctx, Type.of(Timed.class), key, null));
+			for (String key : new String[] {"", "what", "none"})
+				thrown(ExtmemException.Usage.class,
+					() -> new RadixHeap<>(ctx, Type.of(Timed.class), key, null));
 			thrown(ExtmemException.Usage.class, () -> new Stack<>(ctx, Type.of(Bad.class), null));
 		}
 	}
 
-	record Timed(int what, float at) { }
+	record Timed(int what, float at) {}
 
 	/** A tree against a map, saved, opened, loaded. */
 	static void trees(Path dir) {
@@ -328,7 +340,7 @@ final class Usage {
 		java.util.Random random = new java.util.Random(seed);
 		System.out.println("seed " + seed);
 		try (Context ctx = context(dir);
-				BTree<Integer, Double> tree = BTree.create(ctx, Type.I32, Type.F64, "", null)) {
+			BTree<Integer, Double> tree = BTree.create(ctx, Type.I32, Type.F64, "", null)) {
 			for (int i = 0; i < 5000; i++) {
 				int key = random.nextInt(2000) - 1000;
 				if (random.nextInt(3) > 0) {
@@ -342,13 +354,15 @@ final class Usage {
 			}
 			equal(tree.size(), (long)model.size());
 			equal(Scenarios.list(tree), new ArrayList<>(model.entrySet()));
-			equal(Scenarios.list(tree.range(-100, 300)), new ArrayList<>(model.subMap(-100, 300).entrySet()));
+			equal(Scenarios.list(tree.range(-100, 300)),
+				new ArrayList<>(model.subMap(-100, 300).entrySet()));
 			equal(tree.count(-100, 300), (long)model.subMap(-100, true, 300, true).size());
 			equal(tree.removeRange(null, -500), (long)model.headMap(-500).size());
 			model.headMap(-500).clear();
 			equal(tree.first(), model.firstEntry());
 			tree.save(dir.resolve("tree"));
-			try (BTree<Integer, Double> again = BTree.open(ctx, dir.resolve("tree"), Type.I32, Type.F64, "", null)) {
+			try (BTree<Integer, Double> again =
+					BTree.open(ctx, dir.resolve("tree"), Type.I32, Type.F64, "", null)) {
 				again.verify();
 				equal(Scenarios.list(again), new ArrayList<>(model.entrySet()));
 				equal(again.last(), model.lastEntry());
@@ -389,7 +403,7 @@ final class Usage {
 			equal(ctx.memoryUsed(), before);
 			int kept = Native.kept();
 			for (int i = 0; i < 20000; i++)
-				Order.ofKeys(ctx, Type.U64, (records, keys) -> { }).close();
+				Order.ofKeys(ctx, Type.U64, (records, keys) -> {}).close();
 			equal(ctx.memoryUsed(), before);
 			equal(Native.kept(), kept);
 		}
@@ -406,12 +420,14 @@ final class Usage {
 		}
 	}
 
-	/** One object used by two threads says so; one that is closed meanwhile is canceled; objects of their own work. */
+	/** An object that two threads use says so, and nothing crashes; with objects of their own they work. */
 	static void threads(Path dir) throws Exception {
 		AtomicReference<Throwable> failure = new AtomicReference<>();
 		try (Context ctx = context(dir)) {
-			Order<Long> keys = Order.ofKeys(ctx, Type.U64, (records, all) -> records.asLongBuffer().get(all));
-			Sorter<Long> shared = new Sorter<>(ctx, Type.U64, Options.of("run_records", 1000).set("memory", "4M"));
+			Order<Long> keys =
+				Order.ofKeys(ctx, Type.U64, (records, all) -> records.asLongBuffer().get(all));
+			Sorter<Long> shared =
+				new Sorter<>(ctx, Type.U64, Options.of("run_records", 1000).set("memory", "4M"));
 			List<Thread> threads = new ArrayList<>();
 			for (int t = 0; t < 3; t++) {
 				Thread thread = new Thread(() -> {
@@ -427,7 +443,8 @@ final class Usage {
 						for (int i = 0; i < 50; i++) {
 							try {
 								shared.pushMany(data);
-							} catch (ExtmemException.Busy | ExtmemException.State | ExtmemException.Canceled e) {
+							} catch (ExtmemException.Busy | ExtmemException.State |
+								 ExtmemException.Canceled e) {
 								// Of these it is one.
 								equal(e.statusName().startsWith("EM_ERR_"), true);
 							}
@@ -452,7 +469,7 @@ final class Usage {
 	static void canceled(Path dir) throws Exception {
 		AtomicLong pushed = new AtomicLong();
 		try (Context ctx = context(dir);
-				Sorter<Long> s = new Sorter<>(ctx, Type.U64, Options.of("run_records", 1000))) {
+			Sorter<Long> s = new Sorter<>(ctx, Type.U64, Options.of("run_records", 1000))) {
 			Thread thread = new Thread(() -> {
 				while (pushed.get() < 100000)
 					Thread.onSpinWait();
@@ -473,9 +490,12 @@ final class Usage {
 		try (JarFile jar = new JarFile(file.toFile())) {
 			equal(jar.getManifest().getMainAttributes().getValue("Enable-Native-Access"), "ALL-UNNAMED");
 			equal(jar.stream().filter(e -> e.getName().matches("extmem/native/.*[.]so")).count(), 1L);
-			try (InputStream pom = jar.getInputStream(jar.getEntry("META-INF/maven/extmem/extmem/pom.xml"))) {
+			try (InputStream pom =
+					jar.getInputStream(jar.getEntry("META-INF/maven/extmem/extmem/pom.xml"))) {
 				String version = Context.version();
-				equal(new String(pom.readAllBytes(), StandardCharsets.UTF_8).contains("<version>" + version), true);
+				equal(new String(pom.readAllBytes(), StandardCharsets.UTF_8)
+						.contains("<version>" + version),
+					true);
 			}
 		}
 	}
