@@ -16,7 +16,8 @@ AS_IF([test -n "$em_wrappers"], [
 ])
 AS_IF([test "$em_swig" = no], [
   for em_wrapper in $em_wrappers; do
-    AS_IF([ls "$srcdir/bindings/$em_wrapper"/extmem_wrap.c* >/dev/null 2>&1], [],
+    AS_IF([ls "$srcdir/bindings/$em_wrapper"/extmem_wrap.c* "$srcdir/bindings/$em_wrapper"/*/*/extmem_wrap.c 2>/dev/null |
+        grep . >/dev/null], [],
       [AC_MSG_ERROR([--with-$em_wrapper needs SWIG 4.5 or later: pip install swig; SWIG=... names it.
 Releases have what it makes, and do not need it.])])
   done

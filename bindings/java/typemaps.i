@@ -269,9 +269,10 @@ static jobject emb_return(JNIEnv *env, em_status status)
 /** Of what has no status: is it about what is closed?  That is thrown; what follows copes with it (emb_up_release). */
 static int emb_failing(JNIEnv *env)
 {
-	if (emb_now.refused)
-		(*env)->Throw(env, (jthrowable)emb_failure(env, emb_now.refused));
-	return emb_now.refused != 0;
+	if (!emb_now.refused && !emb_thrown)
+		return 0;
+	(*env)->Throw(env, (jthrowable)emb_failure(env, emb_now.refused ? emb_now.refused : EM_ERR_USER));
+	return 1;
 }
 
 /* Functions of the caller's. */
@@ -283,12 +284,23 @@ static JNIEnv *emb_env(void)
 	return (*emb_vm)->GetEnv(emb_vm, (void **)&env, JNI_VERSION_1_8) == JNI_OK ? env : NULL;
 }
 
+static void emb_keep_thrown(JNIEnv *env)
+{
+	jobject x = emb_pending(env);
+
+	if (x)
+		emb_thrown = (jthrowable)(*env)->NewGlobalRef(env, x);
+}
+
 /** Before a function is called: its environment with room for references, or NULL. */
 static JNIEnv *emb_up_begin(void)
 {
 	JNIEnv *env = emb_thrown ? NULL : emb_env();
 
-	return env && (*env)->PushLocalFrame(env, 8) == 0 ? env : NULL;
+	if (!env || (*env)->PushLocalFrame(env, 8) == 0)
+		return env;
+	emb_keep_thrown(env);
+	return NULL;
 }
 
 /** After that: 0, or -1 and what it has thrown is kept. */
@@ -297,7 +309,7 @@ static int emb_up_end(JNIEnv *env)
 	const int failed = (*env)->ExceptionCheck(env);
 
 	if (failed)
-		emb_thrown = (jthrowable)(*env)->NewGlobalRef(env, emb_pending(env));
+		emb_keep_thrown(env);
 	(*env)->PopLocalFrame(env, NULL);
 	return failed ? -1 : 0;
 }
@@ -409,13 +421,16 @@ static int emb_up_log(uint64_t id, int32_t level, const char *line)
 	JNIEnv *env = emb_env();
 	jbyteArray text;
 
-	if (!env || (*env)->PushLocalFrame(env, 8))
+	if (!env)
 		return -1;
-	text = emb_string(env, line);
-	if (text)
-		(*env)->CallStaticVoidMethod(env, emb_native, emb_log_up, (jlong)id, (jint)level, text);
+	if ((*env)->PushLocalFrame(env, 8) == 0) {
+		text = emb_string(env, line);
+		if (text)
+			(*env)->CallStaticVoidMethod(env, emb_native, emb_log_up, (jlong)id, (jint)level, text);
+		(*env)->ExceptionClear(env);
+		(*env)->PopLocalFrame(env, NULL);
+	}
 	(*env)->ExceptionClear(env);
-	(*env)->PopLocalFrame(env, NULL);
 	return 0;
 }
 

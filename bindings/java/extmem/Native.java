@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 package extmem;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -99,21 +100,35 @@ final class Native {
 
 	/* Arguments. */
 
+	/** A text with a zero behind it: UTF-8, and of a path the bytes that it is of, whatever the locale. */
 	static byte[] text(Object text) {
 		String s = text.toString();
 		if (s.indexOf(0) >= 0)
 			throw ExtmemException.usage("a text has a zero in it");
+		if (text instanceof Path && s.chars().anyMatch(c -> c >= 128))
+			return unescaped(((Path)text).toUri().getRawPath());
 		return (s + '\0').getBytes(StandardCharsets.UTF_8);
 	}
 
-	static byte[] texts(Iterable<?> list) {
-		StringBuilder all = new StringBuilder();
-		for (Object one : list) {
-			if (one.toString().indexOf(0) >= 0)
-				throw ExtmemException.usage("a text has a zero in it");
-			all.append(one).append('\0');
+	private static byte[] unescaped(String uri) {
+		ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+		for (int i = 0; i < uri.length(); i++) {
+			if (uri.charAt(i) == '%') {
+				bytes.write(Integer.parseInt(uri.substring(i + 1, i + 3), 16));
+				i += 2;
+			} else {
+				bytes.write(uri.charAt(i));
+			}
 		}
-		return all.toString().getBytes(StandardCharsets.UTF_8);
+		bytes.write(0);
+		return bytes.toByteArray();
+	}
+
+	static byte[] texts(Iterable<?> list) {
+		ByteArrayOutputStream all = new ByteArrayOutputStream();
+		for (Object one : list)
+			all.writeBytes(text(one));
+		return all.toByteArray();
 	}
 
 	static ByteBuffer wrap(byte[] bytes) { return ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder()); }

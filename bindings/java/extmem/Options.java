@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 package extmem;
 
-import java.nio.charset.StandardCharsets;
+import java.io.ByteArrayOutputStream;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -51,16 +51,12 @@ public final class Options {
 		return set("flags", ((Number)flags).longValue() | flag);
 	}
 
-	boolean has(String name) { return all.containsKey(name); }
-
-	private static void put(StringBuilder to, String name, Object value) {
-		String text = value.toString();
-		if (name.indexOf(0) >= 0 || text.indexOf(0) >= 0)
-			throw ExtmemException.usage("the option " + name + " has a zero in it");
-		to.append(name).append('\0').append(text).append('\0');
+	private static void put(ByteArrayOutputStream to, String name, Object value) {
+		to.writeBytes(Native.text(name));
+		to.writeBytes(Native.text(value));
 	}
 
-	private void add(StringBuilder to, String prefix, boolean functions) {
+	private void add(ByteArrayOutputStream to, String prefix, boolean functions) {
 		for (Map.Entry<String, Object> e : all.entrySet()) {
 			String name = prefix + e.getKey();
 			Object value = e.getValue();
@@ -69,6 +65,8 @@ public final class Options {
 			else if (value instanceof Progress || value instanceof Log) {
 				if (functions)
 					put(to, name, Native.keep(value));
+				else
+					Native.text(name);
 			} else if (functions)
 				continue;
 			else if (value instanceof List)
@@ -85,7 +83,7 @@ public final class Options {
 		}
 	}
 
-	private static void addList(StringBuilder to, String name, List<?> list) {
+	private static void addList(ByteArrayOutputStream to, String name, List<?> list) {
 		for (int i = 0; i < list.size(); i++) {
 			if (list.get(i) instanceof Options)
 				((Options)list.get(i)).add(to, name + "." + i + ".", false);
@@ -96,10 +94,10 @@ public final class Options {
 
 	/** Names and values, each with a zero behind it.  Functions last, as they are kept from then on. */
 	byte[] encode() {
-		StringBuilder to = new StringBuilder();
+		ByteArrayOutputStream to = new ByteArrayOutputStream();
 		add(to, "", false);
 		add(to, "", true);
-		return to.toString().getBytes(StandardCharsets.UTF_8);
+		return to.toByteArray();
 	}
 
 	static byte[] encode(Options opts) { return copy(opts).encode(); }

@@ -98,6 +98,13 @@ public final class Order<T> extends Handle {
 		return Native.string(name);
 	}
 
+	/** The type of its records, which all have one size. */
+	Type<T> records() {
+		if (type == null)
+			throw ExtmemException.usage("the order is of lines, which have their own sorter");
+		return type;
+	}
+
 	/** Options of a sort by this order. */
 	byte[] sortOptions(Options opts) {
 		Options all = Options.copy(opts);

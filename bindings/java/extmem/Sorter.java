@@ -16,7 +16,7 @@ public final class Sorter<T> extends Handle implements Iterable<T> {
 	/** Make one with the fields of em_sort_opts, or null. */
 	public Sorter(Order<T> order, Options opts) {
 		super(Native.number(RawJNI.em_sorter_open(order.ctx.id, order.id, order.sortOptions(opts)), order));
-		type = order.type;
+		type = order.records();
 	}
 
 	public Sorter(Order<T> order) { this(order, null); }

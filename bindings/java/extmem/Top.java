@@ -14,7 +14,7 @@ public final class Top<T> extends Handle implements Iterable<T> {
 	public Top(Order<T> order, long from, long k, Options opts) {
 		super(Native.number(
 			RawJNI.em_top_open(order.ctx.id, order.id, from, k, order.sortOptions(opts)), order));
-		type = order.type;
+		type = order.records();
 	}
 
 	/** Push a record. */

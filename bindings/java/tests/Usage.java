@@ -2,6 +2,7 @@
 package extmem;
 
 import java.io.InputStream;
+import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -137,6 +138,17 @@ final class Usage {
 			}
 			equal(Native.kept(), kept);
 			thrown(ExtmemException.Usage.class, () -> Order.lines(ctx, "-x"));
+			Path none = Path.of(URI.create(dir.toUri() + "%C3%A4"));
+			ExtmemException lost = thrown(ExtmemException.NotFound.class,
+				() -> new Vector<>(ctx, Type.U64, Options.of("path", none)));
+			equal(lost.path().endsWith("/\u00e4"), true);
+			thrown(ExtmemException.Usage.class, () -> new Sorter<>(Order.lines(ctx, "")));
+			thrown(ExtmemException.Usage.class, () -> new PriorityQueue<>(Order.lines(ctx, ""), null));
+			Error mine = new Error();
+			Order<Long> bad = Order.comparing(ctx, Type.U64, (x, y) -> { throw mine; });
+			Runnable compare = () -> RawJNI.em_order_compare(bad.id, new byte[8], new byte[8]);
+			equal(thrown(Error.class, compare) == mine, true);
+			bad.close();
 			thrown(ExtmemException.Usage.class, () -> Order.lines(ctx, "-t ab"));
 			try (Vector<Long> v = new Vector<>(ctx, Type.U64, null)) {
 				ExtmemException e = thrown(ExtmemException.class, () -> v.get(3));
@@ -157,7 +169,7 @@ final class Usage {
 	}
 
 	static void files(Path dir) throws Exception {
-		Path a = dir.resolve("ä 1");
+		Path a = Path.of(URI.create(dir.toUri() + "%C3%A4%201"));
 		Files.writeString(a, "b,2\na,10\nc,1\n");
 		try (Context ctx = context(dir); Order<String> numeric = Order.lines(ctx, "-t, -k2,2nr");
 			Order<String> plain = Order.lines(ctx, ""); Order<String> reverse = Order.lines(ctx, "-r")) {
