@@ -254,7 +254,7 @@ static jobject emb_return(JNIEnv *env, em_status status)
 		all = (*env)->NewObjectArray(env, r.n, emb_object, NULL);
 	for (i = 0; i < r.n && !(*env)->ExceptionCheck(env); i++) {
 		one = emb_item_object(env, &r.item[i]);
-		if (!all)
+		if (!all || (*env)->ExceptionCheck(env))
 			break;
 		(*env)->SetObjectArrayElement(env, all, i, one);
 		(*env)->DeleteLocalRef(env, one);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 package extmem;
 
+import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.AbstractMap;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -96,6 +98,34 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 	/** The last entry, or null. */
 	public Map.Entry<K, V> last() { return entry(RawJNI.em_btree_max(id)); }
 
+	/** Take out the first entry, or null. */
+	public Map.Entry<K, V> popFirst() { return entry(RawJNI.em_btree_pop_min(id)); }
+
+	/** Take out the last entry, or null. */
+	public Map.Entry<K, V> popLast() { return entry(RawJNI.em_btree_pop_max(id)); }
+
+	/** Add or overwrite many entries, whose bytes ({@link #entry(Object, Object)}) stand side by side. */
+	public void putMany(byte[] entries) { Native.take(RawJNI.em_btree_upsert_many(id, entries), this); }
+
+	public void putAll(Map<? extends K, ? extends V> entries) {
+		ByteArrayOutputStream all = new ByteArrayOutputStream();
+		entries.forEach((key, value) -> all.writeBytes(record(key, value)));
+		putMany(all.toByteArray());
+	}
+
+	/** The values of many keys, with null where there is no such key. */
+	public List<V> getMany(Collection<? extends K> wanted) {
+		Object[] result = (Object[])Native.take(RawJNI.em_btree_get_many(id, keys.encodeAll(wanted)), this);
+		// How many were found, their records, and whether there is one.
+		byte[] records = (byte[])result[1], found = (byte[])result[2];
+		List<V> list = new ArrayList<>();
+		for (int i = 0; i < found.length; i++)
+			list.add(found[i] == 0
+					? null
+					: entry(Arrays.copyOfRange(records, i * bytes, (i + 1) * bytes)).getValue());
+		return list;
+	}
+
 	/** How many keys are at least from and at most to; null: no bound. */
 	public long count(K from, K to) { return Native.number(RawJNI.em_btree_count(id, key(from), key(to)), this); }
 
@@ -135,56 +165,97 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 
 	/** Entries whose keys are at least from and less than to, in order; null: no bound. */
 	public Iterable<Map.Entry<K, V>> range(K from, K to) {
-		return () -> new Batches<>(new Cursor(RawJNI.em_btree_cursor_open(id), from, to)::batch);
+		return () -> new Batches<>(new Range(from, to)::batch);
 	}
 
-	/** A place in the tree. */
-	private final class Cursor extends Handle {
-		private final byte[] from, end;
-		private boolean begun;
+	/** A cursor, which stands before the first entry. */
+	public Cursor cursor() { return new Cursor(); }
 
-		Cursor(Object opened, K from, K to) {
-			super(Native.number(opened, BTree.this));
-			this.from = key(from);
+	/** Where {@link Cursor#seek} goes: the first key that is at least or greater, the last at most or less. */
+	public enum Where {
+		GE(RawConstants.EM_BTREE_GE),
+		GT(RawConstants.EM_BTREE_GT),
+		LE(RawConstants.EM_BTREE_LE),
+		LT(RawConstants.EM_BTREE_LT),
+		EQ(RawConstants.EM_BTREE_EQ);
+
+		private final int how;
+
+		Where(int how) { this.how = how; }
+	}
+
+	/** A place in the tree, which stays where it is while that changes.  Methods give an entry, or null. */
+	public final class Cursor extends Handle {
+		Cursor() { super(Native.number(RawJNI.em_btree_cursor_open(BTree.this.id), BTree.this)); }
+
+		/** Go to a key; null with GE: to the first of all, with LE: to the last. */
+		public Map.Entry<K, V> seek(K key, Where where) {
+			byte[] encoded = BTree.this.key(key);
+			Object result = Native.take(RawJNI.em_btree_cursor_seek(id, encoded, where.how), this);
+			return result == Native.END ? null : get();
+		}
+
+		/** The entry that it stands on. */
+		public Map.Entry<K, V> get() { return entry(Native.bytes(RawJNI.em_btree_cursor_get(id), this)); }
+
+		/** Go to the next entry. */
+		public Map.Entry<K, V> next() { return entry(Native.bytes(RawJNI.em_btree_cursor_next(id), this)); }
+
+		/** Go to the previous entry. */
+		public Map.Entry<K, V> previous() { return entry(Native.bytes(RawJNI.em_btree_cursor_prev(id), this)); }
+
+		/** Take out the entry that it stands on: was there one? */
+		public boolean remove() { return Native.take(RawJNI.em_btree_cursor_erase(id), this) != Native.END; }
+
+		/** The next entries, as bytes of records, as many as fit: how many there were. */
+		int nextMany(byte[] room) {
+			Object n = Native.take(RawJNI.em_btree_cursor_next_many(id, room), this);
+			return n == Native.END ? 0 : (int)(long)(Long)n;
+		}
+	}
+
+	/** Entries of a range, many at a time. */
+	private final class Range {
+		private final Cursor cursor = cursor();
+		private final K from;
+		private final byte[] end;
+		private boolean begun, ended;
+
+		Range(K from, K to) {
+			this.from = from;
 			end = to == null ? null : record(to, null);
 		}
 
 		/** The next entries, or null behind the last. */
 		List<Map.Entry<K, V>> batch() {
-			if (isClosed())
-				return null;
 			// A cursor keeps its tree, also one that is closed.
 			BTree.this.size();
-			List<Map.Entry<K, V>> list = begun ? more() : first();
-			if (list.isEmpty() || !begun)
-				close();
+			List<Map.Entry<K, V>> list = ended ? List.of() : begun ? more() : first();
+			begun = true;
+			if (ended || list.isEmpty())
+				cursor.close();
 			return list.isEmpty() ? null : list;
 		}
 
 		private boolean before(byte[] record) {
-			return end == null || order.number(RawJNI.em_order_compare(order.id, record, end)) < 0;
+			ended = ended
+				|| end != null && order.number(RawJNI.em_order_compare(order.id, record, end)) >= 0;
+			return !ended;
 		}
 
 		private List<Map.Entry<K, V>> first() {
-			begun = true;
-			if (Native.take(RawJNI.em_btree_cursor_seek(id, from, RawConstants.EM_BTREE_GE), this) ==
-				Native.END)
-				return List.of();
-			byte[] record = Native.bytes(RawJNI.em_btree_cursor_get(id), this);
-			return record == null || !before(record) ? List.of() : List.of(entry(record));
+			Map.Entry<K, V> e = cursor.seek(from, Where.GE);
+			return e == null || !before(record(e.getKey(), e.getValue())) ? List.of() : List.of(e);
 		}
 
 		private List<Map.Entry<K, V>> more() {
 			List<Map.Entry<K, V>> list = new ArrayList<>();
 			byte[] room = new byte[Math.max(CHUNK / bytes, 1) * bytes];
-			Object got = Native.take(RawJNI.em_btree_cursor_next_many(id, room), this);
-			long n = got == Native.END ? 0 : (Long)got;
+			int n = cursor.nextMany(room);
 			for (int i = 0; i < n; i++) {
 				byte[] record = Arrays.copyOfRange(room, i * bytes, (i + 1) * bytes);
-				if (!before(record)) {
-					begun = false;
+				if (!before(record))
 					break;
-				}
 				list.add(entry(record));
 			}
 			return list;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 package extmem;
 
+import java.nio.ByteBuffer;
 import java.util.Collection;
 
 /** Has two ends at which records enter and leave. */
@@ -23,6 +24,12 @@ public final class Deque<T> extends Sequence<T> {
 
 	/** Records side by side, in the native byte order. */
 	public void pushBackMany(byte[] records) { done(RawJNI.em_deque_push_back_many(id, records)); }
+
+	/** Records from the position to the limit, which becomes the position.  A direct buffer is not copied. */
+	public void pushBackMany(ByteBuffer records) {
+		done(RawJNI.em_deque_push_back_many(id, Native.in(records)));
+		records.position(records.limit());
+	}
 
 	/** Take out the last record, or null. */
 	public T popBack() { return one(RawJNI.em_deque_pop_back(id)); }

@@ -28,6 +28,9 @@ public final class PriorityQueue<T> extends Ends<T> {
 	/** Push a record, and then take out the first one. */
 	public T pushPop(T record) { return one(RawJNI.em_pq_pushpop(id, type.encode(record))); }
 
+	/** Take out the first record, and then push one; null, and nothing is pushed: there was none. */
+	public T replace(T record) { return one(RawJNI.em_pq_replace(id, type.encode(record))); }
+
 	/** Take out at most n records that come before a bound. */
 	public List<T> popUntil(T bound, boolean inclusive, int n) {
 		byte[] room = new byte[Math.multiplyExact((int)Math.min(n, size()), type.bytes)];

@@ -18,6 +18,9 @@ public final class RadixHeap<T> extends Ends<T> {
 		super(F, open(RawJNI::em_radix_heap_open, ctx, type, keyed(type.order(key), opts)), ctx, type);
 	}
 
+	/** The last key that was popped, as an unsigned number in the order of keys; none may be pushed below it. */
+	public long last() { return number(RawJNI.em_radix_heap_last(id)); }
+
 	private static Options keyed(String name, Options opts) {
 		String[] parts = name.split("@");
 		Integer kind = KINDS.get(parts[0].replaceAll("(le|be)$", ""));

@@ -60,17 +60,60 @@ public final class Vector<T> extends Sequence<T> {
 		Native.take(RawJNI.em_vector_sort(id, 0, size(), order.id, order.sortOptions(opts)), this, order);
 	}
 
+	/** Bring the records into random order; the same seed makes the same one. */
+	public void shuffle(long seed, Options opts) {
+		done(RawJNI.em_vector_shuffle(id, 0, size(), seed, Options.encode(opts)));
+	}
+
+	/** Turn the order of the records around. */
+	public void reverse() { done(RawJNI.em_vector_reverse(id, 0, size())); }
+
+	/** Overwrite all records with one. */
+	public void fill(T record) { done(RawJNI.em_vector_fill(id, 0, size(), type.encode(record))); }
+
+	/** Of records that are sorted, the first position whose record is not before a given one, or size(). */
+	public long lowerBound(Order<T> order, T record) {
+		byte[] bound = type.encode(record);
+		Object at = Native.take(RawJNI.em_vector_lower_bound(id, 0, size(), order.id, bound), this, order);
+		return at == Native.END ? size() : (Long)at;
+	}
+
+	private long visit(Change function) {
+		return Native.keep((Native.Visit)(i, records) -> function.change(i, Native.wrap(records)));
+	}
+
+	private long test(Predicate<? super T> function) {
+		return Native.keep((Native.Test)record -> function.test(type.decode(record)));
+	}
+
+	/** Call a function with all records, many at a time, which are copies. */
+	public void forEachMany(Change function) {
+		long n = size();
+		done(RawJNI.em_vector_for_each(id, 0, n, visit(function)));
+	}
+
 	/** Call a function with all records, many at a time, and write what it changes. */
 	public void mutate(Change function) {
-		Native.Visit visit = (i, records) -> function.change(i, Native.wrap(records));
-		done(RawJNI.em_vector_mutate(id, 0, size(), Native.keep(visit)));
+		long n = size();
+		done(RawJNI.em_vector_mutate(id, 0, n, visit(function)));
 	}
 
 	/** The first position for whose record a function is true, or -1. */
 	public long find(Predicate<? super T> function) {
 		long n = size();
-		Native.Test test = record -> function.test(type.decode(record));
-		Object at = Native.take(RawJNI.em_vector_find(id, 0, n, Native.keep(test)), this);
+		Object at = Native.take(RawJNI.em_vector_find(id, 0, n, test(function)), this);
 		return at == Native.END ? -1 : (Long)at;
+	}
+
+	/** For how many records a function is true. */
+	public long count(Predicate<? super T> function) {
+		long n = size();
+		return Native.number(RawJNI.em_vector_count(id, 0, n, test(function)), this);
+	}
+
+	/** Bring records in front for which a function is true: the position of the first other one. */
+	public long partition(Predicate<? super T> function) {
+		long n = size();
+		return Native.number(RawJNI.em_vector_partition(id, 0, n, test(function)), this);
 	}
 }

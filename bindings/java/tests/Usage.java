@@ -165,6 +165,13 @@ final class Usage {
 				order.name();
 			});
 		}
+		Path disk = dir.resolve("disk");
+		try (Context ctx = new Context(Options.of("memory", "8M").set("disks",
+				List.of(Options.of("path", disk).set("capacity", "16M"), Options.of("path", dir))));
+			Sorter<Long> s = new Sorter<>(ctx, Type.U64, Options.of("run_records", 10000))) {
+			s.pushMany(Scenarios.noise(100000));
+			s.finish();
+		}
 		equal(Context.version().matches("[0-9]+[.][0-9]+[.][0-9]+.*"), true);
 	}
 
@@ -296,6 +303,28 @@ final class Usage {
 			equal(v.get(0), 7);
 			v.export(dir.resolve("export"));
 			equal(Files.size(dir.resolve("export")), 12L);
+			Order<Integer> up = Order.of(ctx, Type.I32);
+			v.writeAll(0, List.of(5, -1, 4));
+			v.sort(up, null);
+			List<Integer> sorted = Scenarios.list(v);
+			equal(v.lowerBound(up, sorted.get(1)), 1L);
+			equal(v.lowerBound(up, 1000), 3L);
+			equal(v.count(n -> n >= 4), 2L);
+			v.reverse();
+			equal(v.get(0), sorted.get(2));
+			equal(v.partition(n -> n < 5), 2L);
+			equal(v.get(2), 5);
+			v.shuffle(7, null);
+			equal(Scenarios.list(v).stream().sorted().toList(), sorted);
+			List<Integer> seen = new ArrayList<>();
+			v.forEachMany((at, records) -> {
+				while (records.hasRemaining())
+					seen.add(records.getInt());
+				records.putInt(0, 99);
+			});
+			equal(seen, Scenarios.list(v));
+			v.fill(8);
+			equal(Scenarios.list(v), List.of(8, 8, 8));
 			v.resize(100000);
 			equal(Scenarios.list(v).size(), 100000);
 
@@ -331,11 +360,17 @@ final class Usage {
 			equal(pq.pushPop(3L), 2L);
 			equal(pq.popUntil(4L, false, 9), List.of(3L));
 			equal(pq.popUntil(4L, true, 9), List.of(4L));
-			equal(pq.size(), 1L);
+			equal(pq.replace(6L), -1L);
+			equal(Scenarios.list(pq), List.of(6L));
+			equal(pq.replace(6L), null);
+			equal(pq.size(), 0L);
 			equal(pq.stats().startsWith("{\""), true);
 			RadixHeap<Timed> radix = new RadixHeap<>(ctx, Type.of(Timed.class), "at", null);
 			radix.pushAll(List.of(new Timed(-1, 2.5f), new Timed(-2, 0.5f)));
 			equal(radix.pop(), new Timed(-2, 0.5f));
+			long last = radix.last();
+			equal(radix.pop(), new Timed(-1, 2.5f));
+			equal(Long.compareUnsigned(radix.last(), last) > 0, true);
 			for (String key : new String[] {"", "what", "none"})
 				thrown(ExtmemException.Usage.class,
 					() -> new RadixHeap<>(ctx, Type.of(Timed.class), key, null));
@@ -372,6 +407,24 @@ final class Usage {
 			equal(tree.removeRange(null, -500), (long)model.headMap(-500).size());
 			model.headMap(-500).clear();
 			equal(tree.first(), model.firstEntry());
+			BTree<Integer, Double>.Cursor cursor = tree.cursor();
+			equal(cursor.get(), null);
+			equal(cursor.seek(100, BTree.Where.LT), model.lowerEntry(100));
+			equal(cursor.next(), model.ceilingEntry(100));
+			equal(cursor.previous(), model.lowerEntry(100));
+			equal(cursor.seek(100, BTree.Where.GT), model.higherEntry(100));
+			equal(cursor.seek(null, BTree.Where.LE), model.lastEntry());
+			equal(cursor.remove(), true);
+			equal(cursor.remove(), false);
+			model.pollLastEntry();
+			equal(tree.popFirst(), model.pollFirstEntry());
+			equal(tree.popLast(), model.pollLastEntry());
+			cursor.close();
+			thrown(ExtmemException.State.class, cursor::next);
+			Map<Integer, Double> more = Map.of(2000, 1.0, 2001, 2.0, -499, 3.0);
+			tree.putAll(more);
+			model.putAll(more);
+			equal(tree.getMany(List.of(2001, 5000, -499)), Arrays.asList(2.0, null, 3.0));
 			tree.save(dir.resolve("tree"));
 			try (BTree<Integer, Double> again =
 					BTree.open(ctx, dir.resolve("tree"), Type.I32, Type.F64, "", null)) {
