@@ -178,19 +178,24 @@ final class Scenarios {
 		throw(E) e;
 	}
 
+	private Order<Long> failing(Throwable mine) {
+		return switch (a[0]) {
+		case "key" -> Order.ofKeys(ctx, Type.U64, (records, keys) -> {
+			throw Scenarios.<RuntimeException>sneaky(mine);
+		});
+		case "cmp" -> Order.comparing(ctx, Type.U64, (x, y) -> {
+			throw Scenarios.<RuntimeException>sneaky(mine);
+		});
+		default -> Order.of(ctx, Type.U64);
+		};
+	}
+
 	private List<Long> callback() {
 		Mine mine = new Mine();
 		Options opts = Options.of("run_records", 1000);
-		Order<Long> order = Order.of(ctx, Type.U64);
 		if (a[0].equals("progress"))
 			opts.progress((phase, done, total) -> { throw Scenarios.<RuntimeException>sneaky(mine); });
-		else if (a[0].equals("key"))
-			order = Order.ofKeys(
-				ctx, Type.U64, (records, keys) -> { throw Scenarios.<RuntimeException>sneaky(mine); });
-		else
-			order = Order.comparing(
-				ctx, Type.U64, (x, y) -> { throw Scenarios.<RuntimeException>sneaky(mine); });
-		try (Sorter<Long> s = new Sorter<>(order, opts)) {
+		try (Order<Long> order = failing(mine); Sorter<Long> s = new Sorter<>(order, opts)) {
 			long[] data = noise(300000);
 			Mine got = thrown(Mine.class, () -> {
 				// Progress is told five times a second at least: so this goes on until that is so.

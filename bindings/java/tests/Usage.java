@@ -525,6 +525,7 @@ final class Usage {
 			for (Thread thread : threads)
 				thread.join();
 			equal(shared.isClosed(), true);
+			keys.close();
 		}
 		if (failure.get() != null)
 			throw new AssertionError(failure.get());
