@@ -273,9 +273,11 @@ em_status emi_stream_room(em_stream *s, em_errinfo *err)
 
 em_status emi_stream_show(em_stream *s, size_t n)
 {
-	s->source.at = s->room;
-	s->source.end = s->room + n * s->record;
-	return n != 0 ? EM_OK : EM_END;
+	s->source.at = s->source.end = s->room;
+	if (n == 0)
+		return EM_END;
+	s->source.end += n * s->record;
+	return EM_OK;
 }
 
 uint64_t emi_stream_left(const em_stream *s)

@@ -35,7 +35,7 @@ typedef struct bench {
 /* n disks, of which those in the mask have no room for what is written.  0: there is no such backend here. */
 static int bench_open(bench *b, const char *name, uint32_t n, uint32_t full, uint32_t flags)
 {
-	const em_backend *be[FIXTURE_DISKS];
+	const em_backend *be[FIXTURE_DISKS] = { NULL };
 	uint32_t i;
 
 	for (i = 0; i < n; i++)

@@ -107,7 +107,8 @@ static void work(trial *t)
 	}
 	for (i = 0; i < 10; i++)
 		insist(t, 12, 0);
-	t->c.f.fault[0].ops = 0;
+	/* Writes may be under way. */
+	__atomic_store_n(&t->c.f.fault[0].ops, 0, __ATOMIC_RELAXED);
 	t->c.f.mem.fail_at = 0;
 	btree_case_check(&t->c);
 }

@@ -809,7 +809,8 @@ static void test_tee(void **unused)
 	}
 	for (n = 0; n < 3; n++)
 		em_stream_close(out[n]);
-	/* Mistakes. */
+	/* Mistakes.  What stood in `out' before is no handle of the next input. */
+	out[0] = out[1] = out[2] = (em_stream *)(void *)&f;
 	in = feed_open(&f, &t, x, 10, 8, 10);
 	o.buffer_bytes = 7;
 	assert_int_equal(em_stream_tee(out, 3, in, &o, &t.err), EM_ERR_RANGE);
