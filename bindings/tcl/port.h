@@ -378,7 +378,8 @@ static emb_value emb_room(Tcl_Interp *interp, uint64_t n, uint64_t unit, char **
 {
 	*to = NULL;
 	if (unit == 0 || n > (INT_MAX >> 1) / unit)
-		emb_refuse(interp, EM_ERR_INVAL, unit == 0 ? "its records have no size" : "so many records fit nowhere");
+		emb_refuse(interp, EM_ERR_INVAL,
+			   unit == 0 ? "its records have no size" : "so many records fit nowhere");
 	else
 		*to = (char *)emb_temp(interp, (size_t)(n * unit) + 1);
 	return NULL;
