@@ -10,10 +10,10 @@
  *           level 0); else the lowest bucket is refined: a small one becomes the front, one that is not large becomes
  *           the open run (radix_heap_runs.h), another one is distributed to the levels below
  *
- * No key in a bucket is less than one in the front or the open run.  The range of the front is what is at most `edge',
- * if it is open: it or the run was a bucket, and `edge' was the last key of that.  If it is closed, the range is what
- * is below the reference.  There are such keys only after the reference has become the minimum of a bucket that is not popped yet: when a
- * record was only looked at, or when distributing has failed.
+ * No key in a bucket is less than one in the front or the open run.  The range of the front is what is at most
+ * `edge', if it is open: it or the run was a bucket, and `edge' was the last key of that.  If it is closed, the
+ * range is what is below the reference.  There are such keys only after the reference has become the minimum of a
+ * bucket that is not popped yet: when a record was only looked at, or when distributing has failed.
  *
  * Distributing stops where it fails.  `source' is the bucket that it stopped in, which is done with before the lowest
  * one is asked for.  Its keys are not below the reference.
@@ -21,10 +21,10 @@
  * When a run is opened, the next bucket is made ready for that.  If this fails, it comes later.
  *
  * A front that is full is closed: its records and those of the open run go to buckets, the largest first, so what is
- * left when that fails is a front again.  The reference moves up to the last minimum, if the buckets allow that.  If it
- * is above the last minimum, it has to go back there: then all levels below the digit in which the two differ become one bucket, that of
- * the reference's digit, without any I/O but for what no longer fits into memory.  Until that is done the front has no
- * range, and only what is in it can be popped.
+ * left when that fails is a front again.  The reference moves up to the last minimum, if the buckets allow that.  If
+ * it is above the last minimum, it has to go back there: then all levels below the digit in which the two differ
+ * become one bucket, that of the reference's digit, without any I/O but for what no longer fits into memory.  Until
+ * that is done the front has no range, and only what is in it can be popped.
  *
  * Callers are trusted here; what the public calls check is in public_radix_heap.c.
  */
