@@ -190,7 +190,7 @@ void emi_cache_hint(emi_cache *c, em_bid bid)
 	if (i == EM_CACHE_NONE)
 		return;
 	emi_frame_place(c, i, bid);
-	c->frame[i].hinted = 1;
+	c->frame[i].hinted = c->frame[i].ahead = 1;
 	emi_frame_read(c, i, EMI_FRAMES_READS);
 	c->stats.hints += c->frame[i].busy == EMI_FRAME_READING;
 }

@@ -300,7 +300,7 @@ void emi_frame_place(emi_cache *c, uint32_t i, em_bid bid)
 
 	emi_list_remove(c->link, i);
 	c->block[i].bid = bid;
-	f->hinted = 0;
+	f->hinted = f->ahead = 0;
 	f->here = 1;
 	emi_bid_map_add(&c->map, bid, i);
 	c->policy->came(c->state, i, bid);
@@ -336,6 +336,7 @@ void emi_frame_move_block(emi_cache *c, uint32_t from, uint32_t to)
 	if (f.dirty != EMI_FRAME_CLEAN)
 		emi_frame_be_dirty(c, &c->frame[to]);
 	c->frame[to].hinted = f.hinted;
+	c->frame[to].ahead = f.ahead;
 	c->frame[to].failed = f.failed;
 	c->nfailed += f.failed;
 }

@@ -39,6 +39,7 @@ typedef struct emi_cache_frame {
 	unsigned dirty : 2;
 	unsigned failed : 1;    /* it could not be written */
 	unsigned hinted : 1;    /* and not got since */
+	unsigned ahead : 1;     /* its read was begun by a hint */
 	unsigned here : 1;      /* it has a block */
 	unsigned detached : 1;  /* it is elsewhere */
 	unsigned seen : 1;      /* while tables are made anew */

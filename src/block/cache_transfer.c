@@ -5,6 +5,8 @@
  * What cannot be read has no block.  What cannot be written stays: it is changed still, and `failed', so that it is not
  * tried again and again while frames are short.  The last reason is kept for whoever gets no frame for that.
  *
+ * A read that a hint began fails for nobody: who then gets the block reads it once more, and is told of that read.
+ *
  * Before a block is written the other holders of the store forget it.  One of them may have changed a part of it, and
  * write that first; then it asks this cache, which leaves out the very block that it is asking for.
  */
@@ -86,11 +88,18 @@ em_status emi_frame_write(emi_cache *c, uint32_t i, em_errinfo *err)
 em_status emi_frame_settle_read(emi_cache *c, uint32_t i, em_errinfo *err)
 {
 	emi_cache_frame *f = &c->frame[i];
-	const em_status st = emi_wait(c->block[i].rq, err);
+	const int again = f->ahead && f->pins != 0;
+	em_errinfo *const told = again ? NULL : err;
+	const em_status st = emi_wait(c->block[i].rq, told);
 
 	c->nreading--;
 	emi_list_remove(c->link, i);
 	f->busy = EMI_FRAME_IDLE;
+	f->ahead = 0;
+	if (st != EM_OK && again) {
+		emi_frame_read(c, i, EMI_FRAMES_PINNED_READS);
+		return f->busy == EMI_FRAME_READING ? emi_frame_settle_read(c, i, err) : EM_OK;
+	}
 	if (st != EM_OK) {
 		f->pins = 0;
 		emi_frame_drop(c, i, 0);

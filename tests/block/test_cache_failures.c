@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -60,6 +61,39 @@ static void test_failing_reads(void **state)
 	}
 	/* How many of 40 hints have taken on themselves is chance. */
 	assert_true(failed > 3);
+}
+
+/* The hint of a block whose read fails, however late the cache learns of it. */
+static void hint_in_vain(cache_case *b, uint32_t i)
+{
+	em_fault_set(&b->f.fault[0], EM_FAULT_READ, 1, UINT64_MAX);
+	emi_cache_hint(b->c, b->bid[i]);
+	while (__atomic_load_n(&b->f.fault[0].count, __ATOMIC_ACQUIRE) == 0)
+		sched_yield();
+}
+
+/* A hint's read that failed is not held against who gets the block once reads work again. */
+static void test_failing_hints(void **state)
+{
+	uint32_t frame;
+	size_t got;
+	cache_case b;
+
+	(void)state;
+	cache_case_open(&b, "memory", 20);
+	case_open_cache(&b, 16, NULL);
+	hint_in_vain(&b, 0);
+	assert_int_equal(case_try_get(&b, 0, EM_CACHE_READ, &frame), EM_ERR_IO);
+	hint_in_vain(&b, 1);
+	em_fault_set(&b.f.fault[0], 0, 0, 0);
+	case_use(&b, 1);
+	hint_in_vain(&b, 2);
+	em_fault_set(&b.f.fault[0], 0, 0, 0);
+	assert_int_equal(emi_cache_get_many(b.c, &b.bid[2], 1, EM_CACHE_READ, NULL, 0, &frame, &got, NULL), EM_OK);
+	assert_int_equal(got, 1);
+	case_check(&b, 2, emi_cache_buf(b.c, frame));
+	emi_cache_unpin(b.c, frame, 0);
+	cache_case_close(&b);
 }
 
 /* Every write fails once: the block stays, nobody is bothered while there are other frames, and flush writes it. */
@@ -290,6 +324,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_failing_reads),
+		cmocka_unit_test(test_failing_hints),
 		cmocka_unit_test(test_failing_writes),
 		cmocka_unit_test(test_broken_disk),
 		cmocka_unit_test(test_closed_unsaved),

@@ -251,8 +251,8 @@ EM_API EM_NODISCARD em_status em_cache_get_many(em_cache *c, const em_bid *bids,
  *  this cache; dirty, and the file is for reading only: it is still pinned); EM_ERR_STATE (it is not pinned). */
 EM_API EM_NODISCARD em_status em_cache_unpin(em_cache *c, void *block, int dirty);
 
-/** It is going to be got: begin to read it if there is a frame that can be had without waiting. I/O: at most one read
- *  of B bytes, and writes of what is changed. */
+/** It is going to be got: begin to read it if there is a frame that can be had without waiting. A read that fails is
+ *  not told: em_cache_get() reads once more. I/O: at most one read of B bytes, and writes of what is changed. */
 EM_API void em_cache_hint(em_cache *c, em_bid bid);
 
 /** Write all that was changed, also what is pinned, as it is now, and wait. EM_OK; EM_ERR_INVAL; the first failure:
