@@ -153,7 +153,7 @@ static void test_transfers(void **state)
 			}
 			print_message("shape %u, kind %u: %llu failures in %llu runs of %llu\n", shape, k,
 				      (unsigned long long)failures, (unsigned long long)runs, (unsigned long long)all);
-			assert_true(failures != 0 || k != 0);
+			assert_true(failures != 0 || k != 0 || runs < 5);
 		}
 	}
 }
