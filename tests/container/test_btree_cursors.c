@@ -13,7 +13,7 @@
 #include "container/btree_case.h"
 #include "container/held.h"
 
-enum { BLOCK = 4096, OPERATIONS = 20000, ROOM = 60000, CASES = 4 * BTREE_SHAPES, MANY = 30000, SCAN = 200000,
+enum { BLOCK = 4096, OPERATIONS = 20000, ROOM = 60000, CASES = 4 * BTREE_SHAPES, MANY = 100000, SCAN = 200000,
        COLD_LEAVES = 1600, COLD_FRAMES = 1280 };
 
 static uint64_t below(btree_case *c, uint64_t n)
