@@ -3,7 +3,8 @@
  * bench_btree.c -- the B+-tree workload: loading, inserting, looking up, passing through, erasing.
  *
  *	bench_btree [--n 2^24] [--ops 100000] [--ins 1000000] [--scans 1000] [--cache 128M] [--many 1] [--unsorted 0]
- *		[--leaf 32K] [--node 4K] [--budget 0] [--simdisks 0] [--ends 0] [--only PHASES] [--dir DIR]
+ *		[--leaf 32K] [--node 4K] [--budget 0] [--simdisks 0] [--ends 0] [--only PHASES] [--depth 0]
+ *		[--dir DIR]
  *
  * Keys are 8 characters a to z, and data 32 bytes.  The phases are those of other libraries' drivers: `bulk' loads n
  * sorted records that are made on the way; `insert', `locate' (the first key that is not less) and `erase' are ops
@@ -17,6 +18,7 @@
  *   --simdisks N    on N simulated disks in memory
  *   --only PHASES   of insert, locate, locate_many, insert_many, fullscan, scan, erase and verify only these, with
  *                   commas between them
+ *   --depth         requests of a disk that are under way; 0: the default
  *   --ends 1        only `fill', n records in no order into an empty tree, one by one, and `drain', the least one is
  *                   taken out until it is empty (LEDA-SM's tables 3.1 and 3.2)
  *
@@ -325,6 +327,7 @@ static void open_all(int argc, char **argv)
 	if (o.memory == 0)
 		o.memory = 4 * set.cache;
 	o.dirs = dirs;
+	o.queue_depth = (uint32_t)peer_size(peer_arg(argc, argv, "depth", "0"));
 	o.ndirs = disks == 0 ? 1 : disks < DISKS_MOST ? (uint32_t)disks : DISKS_MOST;
 	o.backend = disks != 0 ? "simdisk" : NULL;
 	if (em_ctx_open(&ctx, &o) != EM_OK || em_order_keys(&order, ctx, REC, &key, 1, NULL) != EM_OK)

@@ -75,9 +75,7 @@ em_status emi_cache_get_many(emi_cache *c, const em_bid *bid, size_t n, uint32_t
 {
 	em_errinfo none = EM_ERRINFO_INIT, unread = EM_ERRINFO_INIT;
 	size_t k, there;
-	int gathers;
 
-	gathers = emi_store_gather(c->store);
 	for (there = 0; there < n; there++) {
 		emi_cache_tell(c, bid[there], mode);
 		if (emi_cache_bring(c, bid[there], mode, &frame[there], &none) != EM_OK)
@@ -86,8 +84,6 @@ em_status emi_cache_get_many(emi_cache *c, const em_bid *bid, size_t n, uint32_t
 	/* What will be wanted next begins before anybody waits for these. */
 	for (k = 0; k < more && there == n; k++)
 		emi_cache_hint(c, next[k]);
-	if (gathers)
-		emi_store_gathered(c->store);
 	*got = await_all(c, frame, there, &unread);
 	if (*got != 0 || n == 0)
 		return EM_OK;

@@ -18,14 +18,6 @@ static void hint(em_btree *t, uint64_t leaf)
 	emi_cache_hint(t->leaves.cache, bid);
 }
 
-/* Is it in memory, or on its way? */
-static int is_there(const em_btree *t, uint64_t leaf)
-{
-	const em_bid bid = { 0, 0, leaf * t->leaves.bytes };
-
-	return emi_cache_find(t->leaves.cache, bid) != EM_CACHE_NONE;
-}
-
 /* Do all records of a leaf have the key of the first? */
 static int is_one_key(const em_btree *t, const emi_btree_pin *pin, const emi_btree_probe *first)
 {
@@ -34,54 +26,29 @@ static int is_one_key(const em_btree *t, const emi_btree_pin *pin, const emi_btr
 					first->val) == 0;
 }
 
-/* In the order of their numbers: then there are some side by side on the disk, that are read together. */
-static void hint_all(em_btree *t, const uint64_t *leaf, uint32_t n)
-{
-	const int gathers = emi_store_gather(t->leaves.store);
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		hint(t, leaf[i]);
-	if (gathers)
-		emi_store_gathered(t->leaves.store);
-}
-
-/* To those that are sorted. */
-static void add(uint64_t *leaf, uint32_t n, uint64_t id)
-{
-	for (; n != 0 && leaf[n - 1] > id; n--)
-		leaf[n] = leaf[n - 1];
-	leaf[n] = id;
-}
-
 void emi_btree_ahead(em_btree *t, const emi_btree_pin *pin, int forward, uint32_t n)
 {
 	const uint64_t beside = forward ? pin->u.leaf->next : pin->u.leaf->prev;
-	uint64_t leaf[EMI_BTREE_AHEAD_MOST];
-	uint32_t i, found = 0;
-	int alone = n == 1 || pin->u.leaf->n == 0;
 	emi_btree_probe first;
 	emi_btree_path path;
 	em_status st;
+	uint32_t i;
 
 	if (beside == EMI_BTREE_NONE || n == 0)
 		return;
-	if (!alone) {
-		first = emi_btree_probe_of(&t->by, emi_btree_record(t, pin, 0));
-		alone = is_one_key(t, pin, &first) || emi_btree_compared(t, NULL) != EM_OK;
-	}
-	if (alone) {
-		if (emi_btree_ids_used(&t->leaves.ids, beside))
-			hint(t, beside);
+	if (emi_btree_ids_used(&t->leaves.ids, beside))
+		hint(t, beside);
+	if (n == 1 || pin->u.leaf->n == 0)
 		return;
-	}
+	first = emi_btree_probe_of(&t->by, emi_btree_record(t, pin, 0));
+	if (is_one_key(t, pin, &first) || emi_btree_compared(t, NULL) != EM_OK)
+		return;
 	st = emi_btree_path_to(t, &first, pin->id, &path, NULL);
-	for (i = 0; i < n && i < EMI_BTREE_AHEAD_MOST && st == EM_OK; i++) {
+	for (i = 0; i < n && st == EM_OK; i++) {
 		st = forward ? emi_btree_path_next(t, &path, NULL) : emi_btree_path_prev(t, &path, NULL);
-		if (st == EM_OK && !is_there(t, path.id[0]))
-			add(leaf, found++, path.id[0]);
+		if (st == EM_OK)
+			hint(t, path.id[0]);
 	}
-	hint_all(t, leaf, found);
 }
 
 void emi_btree_ahead_along(em_btree *t, const emi_btree_path *path)

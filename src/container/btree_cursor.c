@@ -9,7 +9,8 @@
 #include "container/btree.h"
 
 #define AHEAD_SHARE 16u         /* of the frames: leaves that are read ahead, so that they are there when they are
-				   wanted, and no more than EMI_BTREE_AHEAD_MOST */
+				   wanted, ... */
+#define AHEAD_MOST 256u         /* ... and so many at most */
 #define AGAIN_SHARE 4u          /* when this part of them is missing there are more */
 #define NEAR_MOST 32u           /* leaves that are guessed to be wanted, as many were passed, ... */
 #define FAR_SHARE 4u            /* ... and more than that when they are this part of these */
@@ -185,7 +186,7 @@ static void read_ahead(em_btree_cursor *c, const emi_btree_spot *s, uint64_t wan
 {
 	const uint32_t share = c->tree->plan.leaf_frames / AHEAD_SHARE, here = s->pin.u.leaf->n;
 	const uint32_t there = c->forward ? here - s->slot : s->slot + 1;
-	const uint32_t most = share == 0 ? 1 : share < EMI_BTREE_AHEAD_MOST ? share : EMI_BTREE_AHEAD_MOST;
+	const uint32_t most = share == 0 ? 1 : share < AHEAD_MOST ? share : AHEAD_MOST;
 	uint64_t leaves = wanted > there ? (wanted - there - 1) / here + 1 : 0;
 
 	leaves += guess(c, n);

@@ -444,17 +444,7 @@ void emi_queue_submit(emi_request *rq)
 	admit(q, rq);
 	if (rq->kind != EMI_DISCARD)
 		emi_overlap_add(&f->ranges, &rq->range);
-	/* Who waits for one that was not handed over makes it. */
-	if (rq->listed && (q->gathering == 0 || !q->async || q->queued >= EMI_IO_BATCH))
-		emi_queue_kick(q);
-	emi_queue_unlock(q);
-}
-
-void emi_queue_gather(emi_queue *q, int on)
-{
-	pthread_mutex_lock(&q->lock);
-	q->gathering += on ? 1 : UINT32_MAX;
-	if (q->gathering == 0 && q->queued > 0)
+	if (rq->listed)
 		emi_queue_kick(q);
 	emi_queue_unlock(q);
 }

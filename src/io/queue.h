@@ -94,7 +94,6 @@ typedef struct emi_queue {
 	int async;              /* and they are in use */
 	void *channel;          /* that is, this is open */
 	int reaping;            /* a thread is in the backend's reap: one at a time */
-	uint32_t gathering;     /* who submit several requests now: they are handed over some at a time */
 	int alone;              /* there is no worker, and a thread collects in place of one */
 	int64_t accepted;       /* taken by submit and not reaped; for a moment below 0, when reaped at once */
 	emi_slot *slots, *free;
@@ -162,10 +161,6 @@ void emi_queue_submit(emi_request *rq);
  * emi_queue_go_on(). */
 void emi_queue_list(emi_request *rq);
 void emi_queue_go_on(emi_queue *q);
-
-/* Somebody begins to submit several requests, or, off, has done so.  Those that are behind each other on the disk are
- * one transfer for the kernel when they are handed over together.  Waiting meanwhile is allowed. */
-void emi_queue_gather(emi_queue *q, int on);
 
 /* Run a request with the calling thread, whether the context was canceled or not, if nothing overlaps it: 0 when
  * something does. */
