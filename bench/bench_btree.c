@@ -3,7 +3,8 @@
  * bench_btree.c -- the B+-tree workload: loading, inserting, looking up, passing through, erasing.
  *
  *	bench_btree [--n 2^24] [--ops 100000] [--ins 1000000] [--scans 1000] [--cache 128M] [--many 1] [--unsorted 0]
- *		[--leaf 32K] [--node 4K] [--budget 0] [--simdisks 0] [--ends 0] [--dir DIR]
+ *		[--leaf 32K] [--node 4K] [--budget 0] [--simdisks 0] [--ends 0] [--only PHASES] [--depth 0]
+ *		[--dir DIR]
  *
  * Keys are 8 characters a to z, and data 32 bytes.  The phases are those of other libraries' drivers: `bulk' loads n
  * sorted records that are made on the way; `insert', `locate' (the first key that is not less) and `erase' are ops
@@ -15,6 +16,9 @@
  *   --cache         of leaves and nodes together; nodes have a 16th
  *   --budget        memory of the context: what a sorter may take; 0: four times the cache
  *   --simdisks N    on N simulated disks in memory
+ *   --only PHASES   of insert, locate, locate_many, insert_many, fullscan, scan, erase and verify only these, with
+ *                   commas between them
+ *   --depth         requests of a disk that are under way; 0: the default
  *   --ends 1        only `fill', n records in no order into an empty tree, one by one, and `drain', the least one is
  *                   taken out until it is empty (LEDA-SM's tables 3.1 and 3.2)
  *
@@ -36,6 +40,7 @@ enum { KEY = 8, REC = 40, BATCH = 8192, DISKS_MOST = 8 };
 typedef struct settings {
 	uint64_t n, ops, ins, scans, cache, leaf, node;
 	int many, unsorted, ends;
+	const char *only;       /* NULL: all phases */
 } settings;
 
 static settings set;
@@ -322,31 +327,59 @@ static void open_all(int argc, char **argv)
 	if (o.memory == 0)
 		o.memory = 4 * set.cache;
 	o.dirs = dirs;
+	o.queue_depth = (uint32_t)peer_size(peer_arg(argc, argv, "depth", "0"));
 	o.ndirs = disks == 0 ? 1 : disks < DISKS_MOST ? (uint32_t)disks : DISKS_MOST;
 	o.backend = disks != 0 ? "simdisk" : NULL;
 	if (em_ctx_open(&ctx, &o) != EM_OK || em_order_keys(&order, ctx, REC, &key, 1, NULL) != EM_OK)
 		peer_die("context");
 }
 
-static void measure(void)
+static int wanted(const char *phase)
+{
+	const size_t n = strlen(phase);
+	const char *at = set.only;
+
+	if (at == NULL)
+		return 1;
+	while ((at = strstr(at, phase)) != NULL) {
+		if ((at == set.only || at[-1] == ',') && (at[n] == ',' || at[n] == 0))
+			return 1;
+		at += n;
+	}
+	return 0;
+}
+
+static void verify(void)
 {
 	peer_mark m;
+
+	phase_begin(&m);
+	must(em_btree_verify(tree), "verify");
+	report(&m, set.n, "verify", em_btree_size(tree), 0);
+}
+
+static void measure(void)
+{
 
 	if (set.n != 0 && set.unsorted < 2) {
 		open_tree();
 		bulk();
-		insert(set.n, set.ops, 0x1111, "insert");
-		locate();
-		if (set.many) {
+		if (wanted("insert"))
+			insert(set.n, set.ops, 0x1111, "insert");
+		if (wanted("locate"))
+			locate();
+		if (set.many && wanted("locate_many"))
 			locate_many();
+		if (set.many && wanted("insert_many"))
 			insert_many();
+		if (set.many && wanted("fullscan"))
 			scan(0, "fullscan");
-		}
-		scan(set.scans, "scan");
-		erase();
-		phase_begin(&m);
-		must(em_btree_verify(tree), "verify");
-		report(&m, set.n, "verify", em_btree_size(tree), 0);
+		if (wanted("scan"))
+			scan(set.scans, "scan");
+		if (wanted("erase"))
+			erase();
+		if (wanted("verify"))
+			verify();
 		em_btree_close(tree);
 	}
 	if (set.n != 0 && set.unsorted) {
@@ -372,6 +405,7 @@ int main(int argc, char **argv)
 	set.node = peer_size(peer_arg(argc, argv, "node", "0"));
 	set.many = atoi(peer_arg(argc, argv, "many", "1"));
 	set.unsorted = atoi(peer_arg(argc, argv, "unsorted", "0"));
+	set.only = peer_arg(argc, argv, "only", NULL);
 	set.ends = atoi(peer_arg(argc, argv, "ends", "0"));
 	open_all(argc, argv);
 	if (set.ends)

@@ -9,13 +9,24 @@
 #include "container/btree.h"
 
 #define AHEAD_SHARE 16u         /* of the frames: leaves that are read ahead, so that they are there when they are
-                                   wanted, ... */
-#define AHEAD_MOST 5u           /* ... and two to this, at most; after so many steps */
+				   wanted, ... */
+#define AHEAD_MOST 256u         /* ... and so many at most */
+#define AGAIN_SHARE 4u          /* when this part of them is missing there are more */
+#define NEAR_MOST 32u           /* leaves that are guessed to be wanted, as many were passed, ... */
+#define FAR_SHARE 4u            /* ... and more than that when they are this part of these */
+
+/* It is where it did not come to by going on. */
+static void begin_anew(em_btree_cursor *c)
+{
+	c->passed = 0;
+	c->ahead = 0;
+	c->asked = 0;
+}
 
 static void stand_outside(em_btree_cursor *c, int forward)
 {
 	emi_btree_cursor_stand(c, forward ? EMI_CURSOR_END : EMI_CURSOR_BEGIN, 0, 0, NULL);
-	c->steps = 0;
+	begin_anew(c);
 }
 
 /* On a record, whose leaf is not pinned any more then. */
@@ -112,7 +123,7 @@ static em_status seek_equal(em_btree_cursor *c, const emi_btree_probe *probe, em
 
 em_status emi_btree_seek(em_btree_cursor *c, const emi_btree_probe *probe, uint32_t how, em_errinfo *err)
 {
-	c->steps = 0;
+	begin_anew(c);
 	switch (how) {
 	case EM_BTREE_GE:
 		return probe == NULL ? seek_end(c, 0, err) : seek_after(c, probe, 0, err);
@@ -145,27 +156,45 @@ em_status emi_btree_cursor_get(em_btree_cursor *c, void *record, em_errinfo *err
 	return EM_OK;
 }
 
-/* It goes on that way: from one leaf to the next, or by a call for many records. */
-static void go_on(em_btree_cursor *c, int forward)
+/* It goes on that way; came: to another leaf. */
+static void go_on(em_btree_cursor *c, int forward, int came)
 {
-	c->steps = c->forward == forward ? c->steps : 0;
-	c->forward = (uint8_t)forward;
-	c->steps = (uint8_t)(c->steps <= AHEAD_MOST ? c->steps + 1 : c->steps);
+	if (c->forward != forward)
+		begin_anew(c);
+	c->forward = forward;
+	c->passed += (uint32_t)(came && c->passed < UINT32_MAX);
+	c->ahead -= (uint32_t)(came && c->ahead != 0);
 }
 
-/* It is in a leaf, and `wanted' more records are going to be.  Have the leaves read ahead that those need, and some
- * more when it has come here from others: the longer it has gone on, the more. */
-static void read_ahead(em_btree_cursor *c, const emi_btree_spot *s, int forward, int came, uint64_t wanted)
+/* How many leaves it will want behind those of a call for n records, to guess by how many it has passed: the more, the
+ * more, so that little is read in vain.  Who asks for many at a time has those under way together, and needs fewer.
+ * The first such call may be all, and one for fewer than the one before is the last of a range. */
+static uint32_t guess(const em_btree_cursor *c, uint64_t n)
+{
+	uint32_t near = n > 1 ? c->passed / 2 : c->passed;
+
+	if (n > 1 && (c->asked == 0 || n < c->asked))
+		return 0;
+	near = near < NEAR_MOST ? near : NEAR_MOST;
+	return c->passed / FAR_SHARE > near ? c->passed / FAR_SHARE : near;
+}
+
+/* It is in a leaf, and `wanted' more records of a call for n are going to be.  Have the leaves read ahead that those
+ * need, and some more.  When most of them are, all is well for some leaves: so what this takes does not grow with their
+ * number. */
+static void read_ahead(em_btree_cursor *c, const emi_btree_spot *s, uint64_t wanted, uint64_t n)
 {
 	const uint32_t share = c->tree->plan.leaf_frames / AHEAD_SHARE, here = s->pin.u.leaf->n;
-	const uint32_t there = forward ? here - s->slot : s->slot + 1;
-	uint64_t n = wanted > there ? (wanted - there) / here + 1 : 0, most = (uint64_t)1 << AHEAD_MOST;
+	const uint32_t there = c->forward ? here - s->slot : s->slot + 1;
+	const uint32_t most = share == 0 ? 1 : share < AHEAD_MOST ? share : AHEAD_MOST;
+	uint64_t leaves = wanted > there ? (wanted - there - 1) / here + 1 : 0;
 
-	if (came && c->steps != 0)
-		n += (uint64_t)1 << (c->steps - 1);
-	most = share < most ? share + (share == 0) : most;
-	if (n != 0)
-		emi_btree_ahead(c->tree, &s->pin, forward, (uint32_t)(n < most ? n : most));
+	leaves += guess(c, n);
+	leaves = leaves < most ? leaves : most;
+	if (c->ahead >= leaves - leaves / AGAIN_SHARE)
+		return;
+	emi_btree_ahead(c->tree, &s->pin, c->forward, (uint32_t)leaves);
+	c->ahead = (uint32_t)leaves;
 }
 
 /* Pin the leaf where the next records that way are; *came: it is another one.  EM_END: there are none. */
@@ -239,15 +268,16 @@ em_status emi_btree_cursor_step(em_btree_cursor *c, int forward, void *records, 
 		st = next_spot(c, forward, &s, &came, err);
 		if (st != EM_OK)
 			break;
-		if (n > 1 ? *got == 0 : came)
-			go_on(c, forward);
-		read_ahead(c, &s, forward, came, n - *got);
+		go_on(c, forward, came);
+		if (came || n > 1)
+			read_ahead(c, &s, n - *got, n);
 		some = copy(t, &s, forward, to, n - *got);
 		stand_on(c, &s.pin, forward ? s.slot + some - 1 : s.slot - (some - 1));
 		*got += some;
 		if (to != NULL)
 			to += some * t->plan.record;
 	}
+	c->asked = n > 1 ? n : c->asked;
 	if (st == EM_END && *got == 0)
 		stand_outside(c, forward);
 	/* What was had is had; the next call tells. */

@@ -37,8 +37,10 @@ struct em_btree_cursor {
 	emi_cursor_state state;
 	uint32_t slot;
 	uint64_t leaf;
-	uint8_t forward;        /* the way that it went last from leaf to leaf, ... */
-	uint8_t steps;          /* ... how often, up to a few */
+	uint64_t asked;         /* records, by the last call for many */
+	uint32_t passed;        /* leaves that it came to, one behind the other, ... */
+	uint32_t ahead;         /* ... and leaves from there on that are read, or on their way, as far as it knows */
+	int forward;            /* that way */
 	char *key;              /* of a gap; behind the struct */
 };
 

@@ -13,7 +13,8 @@
 #include "container/btree_case.h"
 #include "container/held.h"
 
-enum { BLOCK = 4096, OPERATIONS = 20000, ROOM = 60000, CASES = 4 * BTREE_SHAPES, MANY = 30000, SCAN = 200000 };
+enum { BLOCK = 4096, OPERATIONS = 20000, ROOM = 60000, CASES = 4 * BTREE_SHAPES, MANY = 100000, SCAN = 200000,
+       COLD_LEAVES = 1600, COLD_FRAMES = 1280 };
 
 static uint64_t below(btree_case *c, uint64_t n)
 {
@@ -211,6 +212,172 @@ static void test_ahead(void **state)
 	held_end(&h);
 }
 
+/* A tree of full leaves in a file, of which nothing is in memory, and how many leaves were read. */
+typedef struct cold {
+	btree_case c;
+	held h;
+	char *dir, *path;
+	uint64_t per;           /* records in a leaf */
+	uint64_t nodes;         /* of them that were read before */
+} cold;
+
+static void cold_open(cold *k)
+{
+	const uint64_t n = (uint64_t)COLD_LEAVES * 254;
+	em_btree_loader *l;
+	btree_case *c = &k->c;
+	uint64_t i;
+
+	held_init(&k->h, em_backend_find("syscall"));
+	btree_case_open(c, &k->h.backend, BTREE_U64, 1, 0);
+	k->dir = test_dir_make();
+	k->path = test_path(k->dir, "tree");
+	btree_case_make(c);
+	assert_int_equal(em_btree_loader_open(&l, c->t, NULL), EM_OK);
+	for (i = 0; i < n; i++) {
+		btree_case_record(c, c->buf, i, (uint32_t)i);
+		assert_int_equal(em_btree_loader_push(l, c->buf, 1, NULL), EM_OK);
+	}
+	assert_int_equal(em_btree_loader_finish(l), EM_OK);
+	em_btree_loader_close(l);
+	assert_btree_ok(c, em_btree_save(c->t, k->path));
+	k->per = n / btree_case_stats(c).leaves;
+}
+
+static void cold_close(cold *k)
+{
+	free(k->path);
+	test_dir_remove(k->dir);
+	btree_case_close(&k->c);
+	held_end(&k->h);
+}
+
+/* It is cold, and its cursor stands on the first record of a leaf, or, backward, on the last one. */
+static void cold_begin(cold *k, uint64_t leaf, int forward)
+{
+	btree_case *c = &k->c;
+	em_btree_opts opts = c->opts;
+
+	em_btree_cursor_close(c->stand[0].cursor);
+	em_btree_close(c->t);
+	c->t = NULL;
+	c->stands = 0;
+	opts.cache_bytes = (uint64_t)COLD_FRAMES * BLOCK;
+	opts.node_cache_bytes = (uint64_t)64 * BLOCK;
+	assert_btree_ok(c, em_btree_open_file(&c->t, c->f.ctx, k->path, c->order, &opts));
+	btree_case_cursors(c, 1);
+	(void)held_average(&k->h, NULL);
+	assert_int_equal(em_btree_cursor_seek(c->stand[0].cursor,
+					      btree_case_key(c, forward ? leaf * k->per : (leaf + 1) * k->per - 1),
+					      EM_BTREE_EQ),
+			 EM_OK);
+}
+
+/* A call for many. */
+static void cold_go(cold *k, int forward, uint64_t n)
+{
+	em_btree_cursor *cursor = k->c.stand[0].cursor;
+	uint64_t got;
+
+	assert_int_equal(forward ? em_btree_cursor_next_many(cursor, NULL, n, &got)
+				 : em_btree_cursor_prev_many(cursor, NULL, n, &got),
+			 EM_OK);
+	assert_int_equal(got, n);
+}
+
+/* Leaves that were read, or are on their way, which is as good: the oldest are done first. */
+static uint64_t cold_reads(cold *k)
+{
+	uint64_t reads;
+
+	assert_int_equal(em_btree_max(k->c.t, k->c.got), EM_OK);
+	(void)held_average(&k->h, &reads);
+	return reads - 1 - btree_case_stats(&k->c).node_reads;
+}
+
+/* A look-up reads one leaf, a call for many as many as it needs, and what goes on guesses no more than it has passed.
+ */
+static void test_reads(void **state)
+{
+	int forward;
+	cold k;
+
+	(void)state;
+	memset(&k, 0, sizeof k);
+	cold_open(&k);
+	for (forward = 0; forward < 2; forward++) {
+		const uint64_t from = COLD_LEAVES / 2;
+		uint64_t i, reads;
+
+		cold_begin(&k, from, forward);
+		assert_int_equal(em_btree_cursor_get(k.c.stand[0].cursor, k.c.got), EM_OK);
+		assert_int_equal(cold_reads(&k), 1);
+		/* All of a range by one call. */
+		for (i = 1; i <= 70; i = i * 2 + 1) {
+			cold_begin(&k, from, forward);
+			cold_go(&k, forward, i * k.per - 1);
+			assert_int_equal(cold_reads(&k), i);
+		}
+		/* By calls of the same size, of which the last is for fewer. */
+		cold_begin(&k, from, forward);
+		cold_go(&k, forward, 4 * k.per - 1);
+		assert_int_equal(cold_reads(&k), 4);
+		cold_begin(&k, from, forward);
+		cold_go(&k, forward, 4 * k.per - 1);
+		for (i = 0; i < 9; i++)
+			cold_go(&k, forward, 4 * k.per);
+		cold_go(&k, forward, k.per);
+		reads = cold_reads(&k);
+		print_message("41 leaves by calls for 4: %llu were read\n", (unsigned long long)reads);
+		assert_in_range(reads, 41, 41 + 41 / 2);
+		/* Record by record. */
+		for (i = 1; i <= 50; i += i / 2 + 1) {
+			uint64_t left;
+
+			cold_begin(&k, from, forward);
+			for (left = i * k.per - 1; left != 0; left--)
+				assert_int_equal((forward ? em_btree_cursor_next : em_btree_cursor_prev)(
+							 k.c.stand[0].cursor, NULL),
+						 EM_OK);
+			reads = cold_reads(&k);
+			assert_in_range(reads, i, 2 * i - 1);
+			assert_true(reads <= i + 32);
+		}
+	}
+	cold_close(&k);
+}
+
+/* Who goes on for long has as much under way as the cache may have for that. */
+static void test_far_ahead(void **state)
+{
+	int forward, many;
+	cold k;
+
+	(void)state;
+	memset(&k, 0, sizeof k);
+	cold_open(&k);
+	for (forward = 0; forward < 2; forward++) {
+		for (many = 0; many < 2; many++) {
+			uint64_t i, reads;
+			double together;
+
+			cold_begin(&k, forward ? 0 : COLD_LEAVES - 1, forward);
+			for (i = 0; i < 500; i++)
+				cold_go(&k, forward, k.per - (i == 0));
+			(void)held_average(&k.h, NULL);
+			k.nodes = btree_case_stats(&k.c).node_reads;
+			for (; i < COLD_LEAVES; i += many ? 4 : 1)
+				cold_go(&k, forward, many ? 4 * k.per : k.per);
+			together = held_average(&k.h, &reads);
+			reads -= btree_case_stats(&k.c).node_reads - k.nodes;
+			print_message("%llu reads, %.1f at a time\n", (unsigned long long)reads, together);
+			assert_in_range(reads, COLD_LEAVES - 500 - COLD_FRAMES / 16 - 2, COLD_LEAVES - 500 + 2);
+			assert_true(together > COLD_FRAMES / 16 / 2);
+		}
+	}
+	cold_close(&k);
+}
+
 /* Closed within a call, by a function of the order. */
 static em_btree_cursor *victim;
 
@@ -257,6 +424,8 @@ int main(void)
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_reads),
+		cmocka_unit_test(test_far_ahead),
 		cmocka_unit_test(test_closed_within),
 	};
 
