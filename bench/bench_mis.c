@@ -2,14 +2,17 @@
 /*
  * bench_mis.c -- a maximal independent set of a random graph by time-forward processing.
  *
- *	bench_mis [--algo pipe|stl] [--bytes 2000M] [--nodes 0] [--mem 512M] [--dir DIR]
+ *	bench_mis [--algo pipe|stl] [--loop listing|steps] [--bytes 2000M] [--nodes 0] [--mem 512M] [--dir DIR]
  *
  * (Listing 8 of Dementiev, Kettner and Sanders 2007.)  The work is that of mis_stxxl: as many random edges of 16 bytes
  * as --bytes say, between --nodes nodes (0: a fourth of the edges); nodes that do not wait for a neighbour enter the
- * set, and tell their other neighbours by a priority queue of 128 MiB.  The nodes of a batch of edges go together.
+ * set, and tell their other neighbours by a priority queue of 128 MiB.
  *
- *   pipe    edges are made, sorted and each left once on their way (runs, mis)
- *   stl     the same by way of vectors (fill, sort, dedup, mis)
+ *   pipe     edges are made, sorted and each left once on their way (runs, mis)
+ *   stl      the same by way of vectors (fill, sort, dedup, mis)
+ *
+ *   listing  edge by edge, and message by message, as the paper has it
+ *   steps    the nodes of a batch of edges go together
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -46,6 +49,7 @@ typedef struct mis {
 static em_ctx *ctx;
 static em_order *by_edge, *by_node;
 static uint64_t n, nodes, memory;
+static int steps;
 
 static void must(em_status st, const em_errinfo *err)
 {
@@ -143,6 +147,37 @@ static void flush_members(mis *m)
 	m->members = 0;
 }
 
+static void enter(mis *m, uint32_t node)
+{
+	m->count++;
+	m->sum += peer_mix(node);
+	if (m->members == SOME)
+		flush_members(m);
+	m->member[m->members++] = node;
+}
+
+/* The listing.  An empty queue has EM_NOT_FOUND for its top. */
+static void list(mis *m, em_cursor *edges)
+{
+	em_status st = EM_OK;
+	uint32_t top;
+
+	for (; !em_stream_empty(edges); em_stream_advance(edges)) {
+		const edge *e = em_stream_front(edges);
+
+		m->edges++;
+		while ((st = em_pq_top(m->depend, &top)) == EM_OK && e->src > top)
+			queue_failed(m, em_pq_pop(m->depend, &top));
+		queue_failed(m, st);
+		if (st == EM_OK && e->src == top)
+			continue;
+		if (m->last != e->src)
+			enter(m, e->src);
+		m->last = e->src;
+		queue_failed(m, em_pq_push(m->depend, &e->dst));
+	}
+}
+
 /* A step of nodes first to last begins: which of them were told of before? */
 static void begin_step(mis *m, uint32_t first, uint32_t last)
 {
@@ -168,13 +203,8 @@ static void visit(mis *m, uint32_t node)
 {
 	m->last = node;
 	m->enters = !m->has[node - m->first];
-	if (!m->enters)
-		return;
-	m->count++;
-	m->sum += peer_mix(node);
-	if (m->members == SOME)
-		flush_members(m);
-	m->member[m->members++] = node;
+	if (m->enters)
+		enter(m, node);
 }
 
 /* As other ends are greater, nothing that a node tells changes whether it enters. */
@@ -213,12 +243,9 @@ static size_t within(const edge *e, size_t edges)
 	return edges;
 }
 
-static void process(mis *m, em_stream *s)
+/* What the cursor has in hand is a batch. */
+static void go_by_steps(mis *m, em_cursor *c)
 {
-	em_cursor *c = em_stream_cursor(s);
-	em_errinfo err;
-
-	/* What the cursor has in hand is a batch. */
 	while (!em_stream_empty(c)) {
 		const edge *e = em_stream_front(c);
 		const size_t edges = within(e, (size_t)(c->end - c->cur) / sizeof *e);
@@ -226,6 +253,17 @@ static void process(mis *m, em_stream *s)
 		step(m, e, edges);
 		c->cur += edges * sizeof *e;
 	}
+}
+
+static void process(mis *m, em_stream *s)
+{
+	em_cursor *c = em_stream_cursor(s);
+	em_errinfo err;
+
+	if (steps)
+		go_by_steps(m, c);
+	else
+		list(m, c);
 	em_stream_error(s, &err);
 	must(c->status, &err);
 	flush_members(m);
@@ -305,11 +343,15 @@ int main(int argc, char **argv)
 {
 	const em_key edge_keys[2] = {{0, 0, EM_KEY_U32, 0, {0, 0}}, {4, 0, EM_KEY_U32, 0, {0, 0}}};
 	const char *dir = peer_tmpdir(argc, argv), *algo = peer_arg(argc, argv, "algo", "pipe");
+	const char *loop = peer_arg(argc, argv, "loop", "listing");
 	const int pipe = strcmp(algo, "pipe") == 0;
 	em_ctx_opts o = EM_CTX_OPTS_INIT;
 	em_errinfo err;
 	peer_mark all;
 
+	steps = strcmp(loop, "steps") == 0;
+	if ((!pipe && strcmp(algo, "stl") != 0) || (!steps && strcmp(loop, "listing") != 0))
+		peer_die("usage: --algo pipe|stl --loop listing|steps");
 	n = peer_size(peer_arg(argc, argv, "bytes", "2000M")) / sizeof(edge);
 	memory = peer_size(peer_arg(argc, argv, "mem", "512M"));
 	nodes = peer_size(peer_arg(argc, argv, "nodes", "0"));
