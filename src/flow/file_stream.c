@@ -132,7 +132,7 @@ static em_status look(file_stream *f, em_errinfo *err)
 em_status em_stream_file(em_stream **out, em_ctx *ctx, uint64_t record_bytes, const char *const *paths, uint32_t n,
 			 em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { next, retire };
+	static const emi_stream_kind kind = { next, retire, "file", 0 };
 	em_errinfo err;
 	file_stream *f = NULL;
 	em_status st = emi_stream_begin(out, &err);

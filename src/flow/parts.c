@@ -51,7 +51,7 @@ static em_status check_inputs(em_stream *const *inputs, uint32_t n, em_errinfo *
 
 em_status em_stream_concat(em_stream **out, em_stream *const *inputs, uint32_t n, em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { concat_next, NULL };
+	static const emi_stream_kind kind = { concat_next, NULL, "concat", EMI_STREAM_IN_TURN };
 	em_errinfo err;
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin_node(out, inputs, n, &err);
@@ -112,7 +112,7 @@ static em_status slice_next(em_stream *s, em_errinfo *err)
 
 em_status em_stream_slice(em_stream **out, em_stream *in, uint64_t skip, uint64_t take, em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { slice_next, NULL };
+	static const emi_stream_kind kind = { slice_next, NULL, "slice", 0 };
 	em_errinfo err;
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin_node(out, &in, 1, &err);
@@ -164,7 +164,7 @@ static em_status zip_next(em_stream *s, em_errinfo *err)
 
 em_status em_stream_zip(em_stream **out, em_stream *const *inputs, uint32_t n, em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { zip_next, NULL };
+	static const emi_stream_kind kind = { zip_next, NULL, "zip", 0 };
 	em_errinfo err;
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin_node(out, inputs, n, &err);

@@ -104,7 +104,7 @@ static void retire(em_stream *s)
 	t->order = NULL;
 }
 
-static const emi_stream_kind sort_kind = { next, retire };
+static const emi_stream_kind sort_kind = { next, retire, "sort", EMI_STREAM_BLOCKS };
 
 /* Are values that the caller forces legal?  Whether the memory is enough is seen when it is there. */
 static em_status check_plan(const em_stream *in, const em_order *order, const em_sort_opts *opts, em_errinfo *err)
@@ -190,7 +190,7 @@ static em_ctx *ctx_of(const em_sorter *sorter)
 
 em_status em_stream_sorter(em_stream **out, em_sorter *sorter, em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { lend, NULL };
+	static const emi_stream_kind kind = { lend, NULL, "sorter", 0 };
 	em_errinfo err;
 	size_t record = 0;
 	em_status st = emi_stream_begin(out, &err);

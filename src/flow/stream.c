@@ -8,6 +8,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "flow/paths.h"
 
 /* Of the window that the kind made as much as may be lent at a time. */
 static void open_window(em_stream *s)
@@ -201,6 +202,8 @@ em_stream *emi_stream_new(em_ctx *ctx, size_t bytes, const emi_stream_kind *kind
 
 	if (st == EM_OK)
 		st = emi_stream_check_record(record_bytes, err);
+	if (st == EM_OK && n > 1)
+		st = emi_paths_check(kind, inputs, n, err);
 	if (st == EM_OK && n > (SIZE_MAX - whole) / sizeof(em_stream *))
 		st = emi_fail(err, EM_ERR_MEMLIMIT, "%" PRIu32 " inputs", n);
 	if (st == EM_OK)

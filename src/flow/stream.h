@@ -43,7 +43,14 @@ typedef struct emi_stream_kind {
 	em_status (*next)(em_stream *s, em_errinfo *err);
 	/* Give back all it has beside its inputs and its buffer.  Once; NULL: that is nothing. */
 	void (*retire)(em_stream *s);
+	const char *name;       /* for people */
+	unsigned flags;         /* EMI_STREAM_... */
 } emi_stream_kind;
+
+/* What is to be known of a kind when paths between a tee and a node are checked (paths.h). */
+#define EMI_STREAM_BLOCKS  1u /* it reads its input to the end before it lends */
+#define EMI_STREAM_IN_TURN 2u /* it reads an input to the end before it looks at the next one */
+#define EMI_STREAM_THREAD  4u /* its input is pulled by a thread of its own */
 
 struct em_stream {
 	emi_object object;
