@@ -196,8 +196,8 @@ static void plan_queue(emi_tee *t, const em_tee_opts *o)
 static emi_tee *new_stem(em_stream *in, uint32_t n, const em_tee_opts *o, em_errinfo *err)
 {
 	static const emi_stream_kind kind = { no_next, free_stem, "tee", 0 };
-	emi_tee *t = (emi_tee *)(void *)emi_stream_new(NULL, sizeof *t, &kind, in->record, &in, 1,
-							 EM_STREAM_UNKNOWN, err);
+	emi_tee *t =
+		(emi_tee *)(void *)emi_stream_new(NULL, sizeof *t, &kind, in->record, &in, 1, EM_STREAM_UNKNOWN, err);
 
 	if (t == NULL)
 		return NULL;
