@@ -322,7 +322,7 @@ static void test_paths_that_began(void **unused)
 	const em_batch *batch;
 	em_status st;
 	path_case p;
-	size_t n, lent;
+	size_t n = 0, lent;
 
 	(void)unused;
 	path_open(&p, PATH_HELD, 0);
@@ -333,7 +333,9 @@ static void test_paths_that_began(void **unused)
 	lent = batch->n;
 	assert_int_equal(em_stream_memory(&in[1], p.t.ctx, 8, p.x, PATH_N, &p.t.err), EM_OK);
 	assert_int_equal(em_stream_zip(&s, in, 2, &p.t.err), EM_OK);
-	free(flow_drain(&p.t, s, SIZE_MAX, &n, &st));
+	/* The feed draws numbers on the other thread, so nothing is drawn here. */
+	while ((st = em_stream_next(s, &batch)) == EM_OK)
+		n += batch->n;
 	assert_int_equal(st, EM_END);
 	assert_int_equal(n, PATH_N - lent);
 	em_stream_close(s);
