@@ -2,14 +2,21 @@
 /*
  * bench_mis.c -- a maximal independent set of a random graph by time-forward processing.
  *
- *	bench_mis [--algo pipe|stl] [--bytes 2000M] [--nodes 0] [--mem 512M] [--dir DIR]
+ *	bench_mis [--algo pipe|stl] [--loop listing|steps] [--bytes 2000M] [--nodes 0] [--mem 512M] [--dir DIR]
+ *	          [--simdisks 0] [--disk rate=50MB,seek=0ms]
  *
  * (Listing 8 of Dementiev, Kettner and Sanders 2007.)  The work is that of mis_stxxl: as many random edges of 16 bytes
  * as --bytes say, between --nodes nodes (0: a fourth of the edges); nodes that do not wait for a neighbour enter the
- * set, and tell their other neighbours by a priority queue of 128 MiB.  The nodes of a batch of edges go together.
+ * set, and tell their other neighbours by a priority queue of 136 MiB.
  *
- *   pipe    edges are made, sorted and each left once on their way (runs, mis)
- *   stl     the same by way of vectors (fill, sort, dedup, mis)
+ *   pipe     edges are made, sorted and each left once on their way (runs, mis)
+ *   stl      the same by way of vectors (fill, sort, dedup, mis)
+ *
+ *   listing  edge by edge, and message by message, as the paper has it
+ *   steps    the nodes of a batch of edges go together
+ *
+ * --simdisks: that many simulated disks, in memory; --disk: as em_simdisk_parse().  Each phase tells what the library
+ * moved, in bytes and MB/s, and for how long somebody waited for that.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -17,12 +24,15 @@
 #include <inttypes.h>
 
 #include <extmem.h>
+#include <extmem/sys/io_stats.h>
+#include <extmem/sys/simdisk.h>
 
 #include "peers/peer_common.h"
 
 #define SPAN 4096u              /* nodes of a step, at most */
 #define SOME 1024u              /* messages, or nodes, that are moved together */
-#define QUEUE_BYTES ((uint64_t)128 << 20)
+#define QUEUE_BYTES ((uint64_t)136 << 20)
+#define DISKS_MOST 16u
 
 typedef struct edge {
 	uint32_t src, dst, d1, d2;
@@ -46,6 +56,14 @@ typedef struct mis {
 static em_ctx *ctx;
 static em_order *by_edge, *by_node;
 static uint64_t n, nodes, memory;
+static int steps;
+static const char *name;        /* of what is measured */
+
+/* Where a phase began. */
+typedef struct phase {
+	peer_mark mark;
+	em_io_stats io;
+} phase;
 
 static void must(em_status st, const em_errinfo *err)
 {
@@ -53,6 +71,35 @@ static void must(em_status st, const em_errinfo *err)
 		return;
 	fprintf(stderr, "FAILED: %s: %s\n", em_status_text(st), err->text);
 	exit(1);
+}
+
+static void get_io(em_io_stats *io)
+{
+	const em_io_stats none = EM_IO_STATS_INIT;
+
+	*io = none;
+	if (em_ctx_io_stats_get(ctx, io) != EM_OK)
+		peer_die("statistics");
+}
+
+static void begin(phase *p)
+{
+	get_io(&p->io);
+	phase_begin(&p->mark);
+}
+
+static void end(const phase *p, const char *what, const char *extra)
+{
+	em_io_stats io;
+	char text[400];
+
+	get_io(&io);
+	em_io_stats_since(&io, &p->io);
+	snprintf(text, sizeof text, "lib_read=%" PRIu64 " lib_written=%" PRIu64 " mb_per_s=%.0f io_wait=%.2f%s%s",
+		 io.bytes_read, io.bytes_written,
+		 io.time > 0 ? (double)(io.bytes_read + io.bytes_written) / io.time / 1e6 : 0.0,
+		 io.read_wait + io.write_wait, *extra != '\0' ? " " : "", extra);
+	phase_end(&p->mark, name, "mis", n, sizeof(edge), memory, what, text);
 }
 
 static void must_vector(em_status st, const em_vector *v)
@@ -102,6 +149,19 @@ static em_vector *open_vector(uint64_t record)
 	return v;
 }
 
+/* What the sort does not have: most of it is the queue's, the rest for the vector and the nodes. */
+static uint64_t beside_sort(void)
+{
+	return memory / 4 + (memory < (uint64_t)128 << 20 ? memory / 8 : memory / 16);
+}
+
+static uint64_t queue_bytes(void)
+{
+	const uint64_t share = memory / 64 * 17;
+
+	return share < QUEUE_BYTES ? share : QUEUE_BYTES;
+}
+
 static void open_mis(mis *m)
 {
 	em_pq_opts o = EM_PQ_OPTS_INIT;
@@ -109,7 +169,7 @@ static void open_mis(mis *m)
 
 	memset(m, 0, sizeof *m);
 	o.order = by_node;
-	o.memory_bytes = QUEUE_BYTES < memory / 4 ? QUEUE_BYTES : memory / 4;
+	o.memory_bytes = queue_bytes();
 	o.errinfo = &err;
 	must(em_pq_open(&m->depend, ctx, &o), &err);
 	m->out = open_vector(4);
@@ -143,6 +203,37 @@ static void flush_members(mis *m)
 	m->members = 0;
 }
 
+static void enter(mis *m, uint32_t node)
+{
+	m->count++;
+	m->sum += peer_mix(node);
+	if (m->members == SOME)
+		flush_members(m);
+	m->member[m->members++] = node;
+}
+
+/* The listing.  An empty queue has EM_NOT_FOUND for its top. */
+static void list(mis *m, em_cursor *edges)
+{
+	em_status st = EM_OK;
+	uint32_t top;
+
+	for (; !em_stream_empty(edges); em_stream_advance(edges)) {
+		const edge *e = em_stream_front(edges);
+
+		m->edges++;
+		while ((st = em_pq_top(m->depend, &top)) == EM_OK && e->src > top)
+			queue_failed(m, em_pq_pop(m->depend, &top));
+		queue_failed(m, st);
+		if (st == EM_OK && e->src == top)
+			continue;
+		if (m->last != e->src)
+			enter(m, e->src);
+		m->last = e->src;
+		queue_failed(m, em_pq_push(m->depend, &e->dst));
+	}
+}
+
 /* A step of nodes first to last begins: which of them were told of before? */
 static void begin_step(mis *m, uint32_t first, uint32_t last)
 {
@@ -168,13 +259,8 @@ static void visit(mis *m, uint32_t node)
 {
 	m->last = node;
 	m->enters = !m->has[node - m->first];
-	if (!m->enters)
-		return;
-	m->count++;
-	m->sum += peer_mix(node);
-	if (m->members == SOME)
-		flush_members(m);
-	m->member[m->members++] = node;
+	if (m->enters)
+		enter(m, node);
 }
 
 /* As other ends are greater, nothing that a node tells changes whether it enters. */
@@ -213,12 +299,9 @@ static size_t within(const edge *e, size_t edges)
 	return edges;
 }
 
-static void process(mis *m, em_stream *s)
+/* What the cursor has in hand is a batch. */
+static void go_by_steps(mis *m, em_cursor *c)
 {
-	em_cursor *c = em_stream_cursor(s);
-	em_errinfo err;
-
-	/* What the cursor has in hand is a batch. */
 	while (!em_stream_empty(c)) {
 		const edge *e = em_stream_front(c);
 		const size_t edges = within(e, (size_t)(c->end - c->cur) / sizeof *e);
@@ -226,19 +309,30 @@ static void process(mis *m, em_stream *s)
 		step(m, e, edges);
 		c->cur += edges * sizeof *e;
 	}
+}
+
+static void process(mis *m, em_stream *s)
+{
+	em_cursor *c = em_stream_cursor(s);
+	em_errinfo err;
+
+	if (steps)
+		go_by_steps(m, c);
+	else
+		list(m, c);
 	em_stream_error(s, &err);
 	must(c->status, &err);
 	flush_members(m);
 	must(em_sink_finish(m->set), &err);
 }
 
-static void close_mis(mis *m, const peer_mark *mark, const char *algo)
+static void close_mis(mis *m, const phase *p)
 {
 	char extra[200];
 
 	snprintf(extra, sizeof extra, "nodes=%" PRIu64 " unique=%" PRIu64 " mis=%" PRIu64 " missum=%" PRIu64, nodes,
 		 m->edges, m->count, m->sum);
-	phase_end(mark, algo, "mis", n, sizeof(edge), memory, "mis", extra);
+	end(p, "mis", extra);
 	em_sink_close(m->set);
 	em_pq_close(m->depend);
 	em_vector_close(m->out);
@@ -249,22 +343,22 @@ static void pipelined(void)
 	em_sort_opts o = EM_SORT_OPTS_INIT;
 	em_stream *in, *sorted, *once;
 	em_errinfo err;
-	peer_mark mark;
+	phase p;
 	mis m;
 
 	/* What the queue and the set take is not the sort's. */
-	o.memory = memory - memory / 4 - ((uint64_t)32 << 20);
-	phase_begin(&mark);
+	o.memory = memory - beside_sort();
+	begin(&p);
 	must(em_stream_generate(&in, ctx, sizeof(edge), n, make_edges, NULL, &err), &err);
 	must(em_stream_sort(&sorted, in, by_edge, &o, &err), &err);
 	must(em_stream_unique(&once, sorted, by_edge, 0, &err), &err);
 	if (em_stream_empty(em_stream_cursor(once)))
 		peer_die("no edges");
-	phase_end(&mark, "extmem_pipe", "mis", n, sizeof(edge), memory, "runs", "");
-	phase_begin(&mark);
+	end(&p, "runs", "");
+	begin(&p);
 	open_mis(&m);
 	process(&m, once);
-	close_mis(&m, &mark, "extmem_pipe");
+	close_mis(&m, &p);
 	em_stream_close(once);
 }
 
@@ -274,60 +368,94 @@ static void materialised(void)
 	em_sort_opts o = EM_SORT_OPTS_INIT;
 	em_stream *s, *once;
 	em_errinfo err;
-	peer_mark mark;
+	phase p;
 	mis m;
 
 	o.memory = memory / 4 * 3;
-	phase_begin(&mark);
+	begin(&p);
 	must_vector(em_vector_generate(v, 0, n, fill_edges, NULL), v);
-	phase_end(&mark, "extmem_stl", "mis", n, sizeof(edge), memory, "fill", "");
-	phase_begin(&mark);
+	end(&p, "fill", "");
+	begin(&p);
 	must_vector(em_vector_sort(v, 0, n, by_edge, &o, NULL), v);
-	phase_end(&mark, "extmem_stl", "mis", n, sizeof(edge), memory, "sort", "");
-	phase_begin(&mark);
+	end(&p, "sort", "");
+	begin(&p);
 	must(em_stream_vector(&s, v, 0, n, EM_VECTOR_FORWARD, &err), &err);
 	must(em_stream_unique(&once, s, by_edge, 0, &err), &err);
 	if (em_stream_to_vector(once, u, 0, NULL) != EM_OK)
 		peer_die("copy");
 	em_stream_close(once);
 	em_vector_close(v);
-	phase_end(&mark, "extmem_stl", "mis", n, sizeof(edge), memory, "dedup", "");
-	phase_begin(&mark);
+	end(&p, "dedup", "");
+	begin(&p);
 	must(em_stream_vector(&s, u, 0, UINT64_MAX, EM_VECTOR_FORWARD, &err), &err);
 	open_mis(&m);
 	process(&m, s);
-	close_mis(&m, &mark, "extmem_stl");
+	close_mis(&m, &p);
 	em_stream_close(s);
 	em_vector_close(u);
+}
+
+/* Disks that take their time, in memory. */
+static void simulate(em_ctx_opts *o, uint32_t disks, const char *options)
+{
+	static const em_disk_opts plain = EM_DISK_OPTS_INIT;
+	static const em_disk_opts *list[DISKS_MOST];
+	static em_disk_opts disk[DISKS_MOST];
+	static em_simdisk sim[DISKS_MOST];
+	em_errinfo err = EM_ERRINFO_INIT;
+	uint32_t i;
+
+	for (i = 0; i < disks; i++) {
+		must(em_simdisk_init(&sim[i], sizeof sim[i], NULL, &err), &err);
+		must(em_simdisk_parse(&sim[i], options, &err), &err);
+		disk[i] = plain;
+		disk[i].path = "/";
+		disk[i].custom = em_simdisk_backend(&sim[i]);
+		list[i] = &disk[i];
+	}
+	o->disks = list;
+	o->ndisks = disks;
 }
 
 int main(int argc, char **argv)
 {
 	const em_key edge_keys[2] = {{0, 0, EM_KEY_U32, 0, {0, 0}}, {4, 0, EM_KEY_U32, 0, {0, 0}}};
 	const char *dir = peer_tmpdir(argc, argv), *algo = peer_arg(argc, argv, "algo", "pipe");
+	const char *loop = peer_arg(argc, argv, "loop", "listing");
+	const uint64_t disks = peer_size(peer_arg(argc, argv, "simdisks", "0"));
 	const int pipe = strcmp(algo, "pipe") == 0;
 	em_ctx_opts o = EM_CTX_OPTS_INIT;
 	em_errinfo err;
-	peer_mark all;
+	phase all;
 
+	name = pipe ? "extmem_pipe" : "extmem_stl";
+	steps = strcmp(loop, "steps") == 0;
+	if ((!pipe && strcmp(algo, "stl") != 0) || (!steps && strcmp(loop, "listing") != 0))
+		peer_die("usage: --algo pipe|stl --loop listing|steps");
 	n = peer_size(peer_arg(argc, argv, "bytes", "2000M")) / sizeof(edge);
 	memory = peer_size(peer_arg(argc, argv, "mem", "512M"));
 	nodes = peer_size(peer_arg(argc, argv, "nodes", "0"));
 	if (nodes == 0)
 		nodes = n / 4;
 	o.memory = memory;
-	o.dirs = &dir;
-	o.ndirs = 1;
+	if (disks > DISKS_MOST)
+		peer_die("too many disks");
+	if (disks != 0) {
+		simulate(&o, (uint32_t)disks, peer_arg(argc, argv, "disk", "rate=50MB,seek=0ms"));
+	} else {
+		o.dirs = &dir;
+		o.ndirs = 1;
+	}
 	o.errinfo = &err;
 	must(em_ctx_open(&ctx, &o), &err);
 	must(em_order_keys(&by_edge, ctx, sizeof(edge), edge_keys, 2, &err), &err);
 	must(em_order_keys(&by_node, ctx, 4, edge_keys, 1, &err), &err);
-	phase_begin(&all);
+	begin(&all);
 	if (pipe)
 		pipelined();
 	else
 		materialised();
-	phase_end(&all, pipe ? "extmem_pipe" : "extmem_stl", "mis", n, sizeof(edge), memory, "total", "");
+	end(&all, "total", "");
 	em_order_close(by_edge);
 	em_order_close(by_node);
 	em_ctx_close(ctx);

@@ -102,6 +102,8 @@
 /* reason: iterators of containers' records are sources, too, and a loop over the batches of a stream is a sink */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(vector|stack|queue|deque|pq|btree|sorter|to_vector|pump)$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_sink_.*$";
+/* reason: lines of files are sorted and pulled by sorters, which languages have */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_lines.*$";
 /* reason: inlined by C compilers */
 %ignore em_stream_empty;
 %ignore em_stream_front;

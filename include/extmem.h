@@ -26,6 +26,7 @@
 #include <extmem/stack.h>
 #include <extmem/stream.h>
 #include <extmem/stream_containers.h>
+#include <extmem/stream_lines.h>
 #include <extmem/stream_nodes.h>
 #include <extmem/text.h>
 #include <extmem/top.h>

@@ -14,7 +14,8 @@
  * Order of calls: make it, push..., finish, close.  Without finish nothing is promised: a file is not there, and what
  * had come to a container is in it.  Making a sink does no I/O and calls no function of the caller's.
  *
- * All records of a sink have one size; those of any length are EM_ERR_NOTSUP.  A failure of a push or of finish stays.
+ * All records of a sink have one size, but for those of em_sink_lines() (extmem/stream_lines.h).  A failure of a push or
+ * of finish stays.
  * Containers and sorters stay the caller's, and live as long as the sink.  One thread at a time.  Those that keep
  * records in containers are in extmem/stream_containers.h.
  */
@@ -32,7 +33,8 @@ typedef struct em_sink em_sink;
  *
  * Returns:
  *   EM_OK            all were taken
- *   EM_ERR_INVAL     a pointer is NULL and n is not 0, or they are more bytes than memory can have
+ *   EM_ERR_INVAL     a pointer is NULL and n is not 0, they are more bytes than memory can have, or records of the sink
+ *                    have any length
  *   EM_ERR_STATE     it is finished
  *   EM_ERR_BUSY      it was called from a function that the sink is calling
  *   EM_ERR_USER, EM_ERR_CANCELED, EM_ERR_FORK, EM_ERR_MEMLIMIT, EM_ERR_NOMEM
@@ -43,7 +45,7 @@ EM_API EM_NODISCARD em_status em_sink_push(em_sink *k, const void *records, uint
 /** There are no more: have all of them where they belong.  Returns as em_sink_push(). */
 EM_API EM_NODISCARD em_status em_sink_finish(em_sink *k);
 
-/** Bytes of a record; 0 of NULL. */
+/** Bytes of a record; 0: they have any length, or k is NULL. */
 EM_API uint64_t em_sink_record_bytes(const em_sink *k);
 
 /** How many records it took; 0 of NULL. */

@@ -35,7 +35,8 @@
  * one of a container that is at work (EM_ERR_BUSY).  After these the next pull goes on.  em_ctx_cancel() stops a graph,
  * whatever it is doing.  A graph may be closed at any time, and leaves nothing behind.
  *
- * All records of a stream have one size.  Orders of records of any length are refused (EM_ERR_NOTSUP).
+ * All records of a stream have one size, but for streams of lines and the like (extmem/stream_lines.h), which some nodes
+ * take.  Others refuse them, and orders of records of any length (EM_ERR_NOTSUP).
  *
  * Threads.  One at a time uses a graph and the containers that it is on.  Functions of the caller's are called by the
  * thread that pulls, but for those below em_stream_ahead() and those of em_stream_parallel_map().
@@ -106,7 +107,7 @@ static inline void em_stream_advance(em_cursor *c)
 	c->cur += c->step;
 }
 
-/** Bytes of a record; 0 of NULL. */
+/** Bytes of a record; 0: they have any length, or s is NULL. */
 EM_API uint64_t em_stream_record_bytes(const em_stream *s);
 
 /** How many records were not lent yet, as far as that is known without reading them: as its maker said, or as its

@@ -39,7 +39,8 @@ EM_BEGIN_DECLS
  * sort that feeds another one leaves it half.
  *
  * Returns also EM_ERR_INVAL (in or order is NULL, they are of two contexts or two sizes of records, a forced value of
- * opts is illegal), EM_ERR_NOTSUP (the order is of records of any length; opts->compress), EM_ERR_VERSION.
+ * opts is illegal), EM_ERR_NOTSUP (the order is of records of any length, and the stream is not; opts->compress),
+ * EM_ERR_VERSION.
  * Pulling returns what em_sorter_open(), em_sorter_push(), em_sorter_finish() and em_sorter_next() do.
  * I/O: a write and a read of each record for each pass (em_sort_plan(), less the input and the output); nothing of what
  * fits in memory.

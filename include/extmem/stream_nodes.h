@@ -16,6 +16,12 @@
  * Orders are of the context of the inputs and for their records (EM_ERR_INVAL); those of records of any length are
  * EM_ERR_NOTSUP.
  *
+ * Inputs may come from one tee (em_stream_tee()).  Where one path reads to the end before it lends, by a sort or
+ * em_stream_reverse(), or where inputs are read one after the other, as by em_stream_concat(), the tee would have to
+ * keep the whole stream for another path.  If its buffer may be too small for that, and has no EM_TEE_SPILL, the node
+ * is not made: EM_ERR_MEMLIMIT, with a detail that names the outputs and what is on the paths.  Nor may a path have
+ * em_stream_ahead(), as two threads would use the tee: EM_ERR_INVAL.
+ *
  * Costs: no I/O but that of inputs, and a buffer of 16 KiB, unless something else is said.  Where an order is needed,
  * inputs must be sorted by it; of others the output is some, and there is no failure.
  */
@@ -169,7 +175,7 @@ EM_API void em_tee_opts_init(em_tee_opts *out, size_t bytes);
  * records go to a queue on scratch disks, for one write and one read each.  An output that was closed needs none.
  *
  * A graph in which one output has to be read to its end before another one, such as a sort beside a merge, needs
- * EM_TEE_SPILL, or a buffer for all.
+ * EM_TEE_SPILL, or a buffer for all.  Where outputs come together in a node, making that finds out (see above).
  *
  * After a failure out[] are NULL.  EM_ERR_VERSION, EM_ERR_RANGE (buffer_bytes is less than a record).
  */

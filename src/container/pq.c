@@ -327,25 +327,13 @@ em_status emi_pq_bring(em_pq *p, em_errinfo *err)
 	return p->front != p->front_end || p->early.n != 0 ? EM_OK : refill(p, err);
 }
 
-/* Is the first item that of the early heap?  There is one. */
-static int early_is_first(const em_pq *p)
-{
-	emi_pair mine;
-
-	if (p->early.n == 0 || p->front == p->front_end)
-		return p->early.n != 0;
-	/* Equal ones in the deletion buffer are older. */
-	mine = emi_pq_pair(&p->items, p->front);
-	return emi_pair_compare(&p->items.by.tie, &mine, &p->early.heap[0].pair) > 0;
-}
-
 /* Have the first item of one or more, and know where.  A comparison that failed is told here, before anything is taken
  * out by it. */
 static em_status find_first(em_pq *p, int *early, em_errinfo *err)
 {
 	const em_status st = emi_pq_bring(p, err);
 
-	*early = early_is_first(p);
+	*early = emi_pq_early_is_first(p);
 	return st == EM_OK && p->items.functions ? emi_pq_items_check(&p->items, err) : st;
 }
 

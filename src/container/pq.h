@@ -139,10 +139,39 @@ static inline em_status emi_pq_push_one(em_pq *p, const char *record, em_errinfo
 	return EM_OK;
 }
 
+/* Is the first item, of one or more that are in memory, that of the early heap? */
+static inline int emi_pq_early_is_first(const em_pq *p)
+{
+	emi_pair mine;
+
+	if (p->early.n == 0 || p->front == p->front_end)
+		return p->early.n != 0;
+	/* Equal ones in the deletion buffer are older. */
+	mine = emi_pq_pair(&p->items, p->front);
+	return emi_pair_compare(&p->items.by.tie, &mine, &p->early.heap[0].pair) > 0;
+}
+
+/* Is it surely that of the deletion buffer?  Where a comparison may fail nobody knows. */
+static inline int emi_pq_front_is_first(const em_pq *p)
+{
+	if (p->front == p->front_end || p->early.n == 0)
+		return p->front != p->front_end;
+	return !p->items.functions && !emi_pq_early_is_first(p);
+}
+
+/* Copy the first record, of one or more. */
+static inline em_status emi_pq_top_one(em_pq *p, char *record, em_errinfo *err)
+{
+	if (!emi_pq_front_is_first(p))
+		return emi_pq_top(p, record, err);
+	emi_pq_store_one(&p->items, p->front, record);
+	return EM_OK;
+}
+
 /* Take out the first record, of one or more. */
 static inline em_status emi_pq_pop_one(em_pq *p, char *record, em_errinfo *err)
 {
-	if (p->front == p->front_end || p->early.n != 0)
+	if (!emi_pq_front_is_first(p))
 		return emi_pq_pop_slowly(p, record, err);
 	emi_pq_store_one(&p->items, p->front, record);
 	p->front += p->items.bytes;

@@ -348,10 +348,14 @@ em_status em_pq_top(em_pq *q, void *record)
 	if (st != EM_OK)
 		return st;
 	err.status = EM_OK;
-	st = emi_given(record, "record", &err);
-	if (st == EM_OK)
-		st = q->n != 0 ? emi_pq_top(q, record, &err) : EM_NOT_FOUND;
-	return emi_leave(q, st, &err);
+	if (record == NULL)
+		st = emi_given(record, "record", &err);
+	else
+		st = q->n != 0 ? emi_pq_top_one(q, record, &err) : EM_NOT_FOUND;
+	if (st != EM_OK)
+		return emi_leave(q, st, &err);
+	emi_leave_quickly(&q->object);
+	return EM_OK;
 }
 
 static em_status given_both(const void *pushed, const void *popped, em_errinfo *err)

@@ -120,7 +120,7 @@ static void retire(em_stream *s)
 emi_from *emi_from_new(const void *container, const emi_from_kind *how, uint64_t record_bytes, uint64_t count,
 		       em_errinfo *err)
 {
-	static const emi_stream_kind kind = { next, retire };
+	static const emi_stream_kind kind = { next, retire, "container", 0 };
 	emi_from *f = (emi_from *)(void *)emi_stream_new(emi_container_ctx(container), sizeof *f, &kind, record_bytes,
 							 NULL, 0, count, err);
 

@@ -165,7 +165,7 @@ static void retire(em_stream *s)
 
 em_stream *emi_stream_distinct(em_stream *in, const em_order *order, em_errinfo *err)
 {
-	static const emi_stream_kind kind = {next, retire};
+	static const emi_stream_kind kind = { next, retire, "unique", 0 };
 	distinct *d = NULL;
 
 	if (emi_stream_check_order(in, order, err) == EM_OK)

@@ -11,6 +11,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "flow/file_paths.h"
 #include "flow/stream.h"
 #include "stream/records.h"
 #include "stream/source.h"
@@ -21,8 +22,7 @@
 
 typedef struct file_stream {
 	em_stream s;
-	const char **path;      /* copies */
-	uint32_t paths;
+	emi_file_paths paths;
 	emi_records *in;        /* NULL: it was not pulled yet */
 	emi_chunk chunk;
 	int lent;               /* the chunk is not given back */
@@ -51,7 +51,7 @@ static em_status open_reader(file_stream *f, em_errinfo *err)
 	o.record_bytes = f->s.record;
 	o.chunks = CHUNKS;
 	o.chunk_bytes = request < f->s.record ? (f->s.record + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE : (size_t)request;
-	return emi_records_open(&f->in, f->s.object.ctx, f->path, f->paths, &o, &f->io, err);
+	return emi_records_open(&f->in, f->s.object.ctx, f->paths.path, f->paths.n, &o, &f->io, err);
 }
 
 static em_status next(em_stream *s, em_errinfo *err)
@@ -74,16 +74,6 @@ static em_status next(em_stream *s, em_errinfo *err)
 	return EM_OK;
 }
 
-static void free_paths(em_ctx *ctx, const char **path, uint32_t n)
-{
-	uint32_t i;
-
-	for (i = 0; path != NULL && i < n; i++)
-		emi_strfree(ctx, (char *)(uintptr_t)path[i]);
-	if (path != NULL)
-		emi_free_array(ctx, (void *)(uintptr_t)path, n, sizeof *path);
-}
-
 static void retire(em_stream *s)
 {
 	file_stream *f = (file_stream *)(void *)s;
@@ -91,36 +81,14 @@ static void retire(em_stream *s)
 	release_chunk(f);
 	emi_records_close(f->in);
 	f->in = NULL;
-	free_paths(s->object.ctx, f->path, f->paths);
-	f->path = NULL;
-}
-
-static em_status copy_paths(file_stream *f, const char *const *paths, uint32_t n, em_errinfo *err)
-{
-	em_ctx *ctx = f->s.object.ctx;
-	uint32_t i;
-
-	if (n == 0)
-		return EM_OK;
-	f->path = emi_alloc_array(ctx, n, sizeof *f->path, err);
-	if (f->path == NULL)
-		return err->status;
-	f->paths = n;
-	for (i = 0; i < n; i++) {
-		if (paths[i] == NULL)
-			return emi_fail(err, EM_ERR_INVAL, "paths[%" PRIu32 "] is NULL", i);
-		f->path[i] = emi_strdup(ctx, paths[i], err);
-		if (f->path[i] == NULL)
-			return err->status;
-	}
-	return EM_OK;
+	emi_file_paths_free(&f->paths, s->object.ctx);
 }
 
 /* How many records are there?  And is everything well with the files? */
 static em_status look(file_stream *f, em_errinfo *err)
 {
 	emi_source *in;
-	em_status st = emi_source_open(&in, f->s.object.ctx, f->path, f->paths, f->s.record, &f->io, err);
+	em_status st = emi_source_open(&in, f->s.object.ctx, f->paths.path, f->paths.n, f->s.record, &f->io, err);
 
 	if (st != EM_OK)
 		return st;
@@ -132,7 +100,7 @@ static em_status look(file_stream *f, em_errinfo *err)
 em_status em_stream_file(em_stream **out, em_ctx *ctx, uint64_t record_bytes, const char *const *paths, uint32_t n,
 			 em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { next, retire };
+	static const emi_stream_kind kind = { next, retire, "file", 0 };
 	em_errinfo err;
 	file_stream *f = NULL;
 	em_status st = emi_stream_begin(out, &err);
@@ -147,13 +115,13 @@ em_status em_stream_file(em_stream **out, em_ctx *ctx, uint64_t record_bytes, co
 		st = f != NULL ? EM_OK : err.status;
 	}
 	if (st == EM_OK) {
-		st = copy_paths(f, paths, n, &err);
+		st = emi_file_paths_copy(&f->paths, ctx, paths, n, &err);
 		if (st == EM_OK)
 			st = look(f, &err);
 		if (st == EM_OK) {
 			emi_stream_made(&f->s, out);
 		} else {
-			free_paths(ctx, f->path, f->paths);
+			emi_file_paths_free(&f->paths, ctx);
 			emi_stream_drop(&f->s);
 		}
 	}

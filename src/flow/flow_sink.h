@@ -22,7 +22,9 @@ typedef struct emi_sink_kind {
 struct em_sink {
 	emi_object object;
 	const emi_sink_kind *kind;
-	size_t record;          /* bytes */
+	size_t record;          /* bytes; 0: any length */
+	/* Of any length: take the records of a batch, one or more; *taken: how many were, also after a failure. */
+	em_status (*push_lines)(em_sink *k, const em_batch *batch, size_t *taken, em_errinfo *err);
 	size_t bytes;           /* of the struct */
 	uint64_t n;             /* records taken */
 	int finished;
@@ -39,5 +41,8 @@ em_sink *emi_sink_new(em_ctx *ctx, size_t bytes, const emi_sink_kind *kind, uint
 
 /* A call on it has begun: push. */
 em_status emi_sink_take(em_sink *k, const void *records, size_t n, em_errinfo *err);
+
+/* The same of records of any length. */
+em_status emi_sink_take_lines(em_sink *k, const em_batch *batch, em_errinfo *err);
 
 #endif

@@ -121,7 +121,7 @@ static void retire(em_stream *s)
 
 static em_stream *make(em_stream *in, const em_order *order, int counted, em_errinfo *err)
 {
-	static const emi_stream_kind kind = { next, retire };
+	static const emi_stream_kind kind = { next, retire, "reduce", 0 };
 	em_status st = emi_stream_check_order(in, order, err);
 	group *g = NULL;
 

@@ -362,7 +362,7 @@ static em_status set_up(join *j, const em_join_opts *o, em_errinfo *err)
 em_status em_stream_join(em_stream **out, em_stream *left, em_stream *right, const em_join_opts *opts,
 			 em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { next, retire };
+	static const emi_stream_kind kind = { next, retire, "join", 0 };
 	em_stream *const inputs[2] = { left, right };
 	em_join_opts o;
 	em_errinfo err;

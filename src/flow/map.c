@@ -137,7 +137,7 @@ static em_status made(map_stream *m, em_stream **out, em_errinfo *theirs, const 
 em_status em_stream_map(em_stream **out, em_stream *in, uint64_t record_bytes, em_map_fn fn, void *user,
 			em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { map_next, NULL };
+	static const emi_stream_kind kind = { map_next, NULL, "map", 0 };
 	const uint64_t record = record_bytes != UINT64_MAX ? record_bytes : 0;
 	em_errinfo err;
 	map_stream *m = make(out, in, record, fn != NULL, &kind, 1, user, &err);
@@ -149,7 +149,7 @@ em_status em_stream_map(em_stream **out, em_stream *in, uint64_t record_bytes, e
 
 em_status em_stream_filter(em_stream **out, em_stream *in, em_filter_fn fn, void *user, em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { filter_next, NULL };
+	static const emi_stream_kind kind = { filter_next, NULL, "filter", 0 };
 	em_errinfo err;
 	map_stream *m = make(out, in, UINT64_MAX, fn != NULL, &kind, 0, user, &err);
 
@@ -160,7 +160,7 @@ em_status em_stream_filter(em_stream **out, em_stream *in, em_filter_fn fn, void
 
 em_status em_stream_inspect(em_stream **out, em_stream *in, em_inspect_fn fn, void *user, em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { inspect_next, NULL };
+	static const emi_stream_kind kind = { inspect_next, NULL, "inspect", 0 };
 	em_errinfo err;
 	map_stream *m = make(out, in, UINT64_MAX, fn != NULL, &kind, 1, user, &err);
 

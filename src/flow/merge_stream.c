@@ -67,7 +67,7 @@ static void retire(em_stream *s)
 em_status em_stream_merge(em_stream **out, em_stream *const *inputs, uint32_t n, const em_order *order,
 			  em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { next, retire };
+	static const emi_stream_kind kind = { next, retire, "merge", 0 };
 	em_errinfo err;
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin_node(out, inputs, n, &err);

@@ -58,7 +58,7 @@ static em_status sum_next(em_stream *s, em_errinfo *err)
 
 em_status em_stream_prefix_sum(em_stream **out, em_stream *in, uint64_t offset, int32_t type, em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { sum_next, NULL };
+	static const emi_stream_kind kind = { sum_next, NULL, "prefix sum", 0 };
 	em_errinfo err;
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin_node(out, &in, 1, &err);
@@ -178,7 +178,7 @@ static uint64_t windows_of(uint64_t n, uint64_t records, uint64_t step)
 
 em_status em_stream_window(em_stream **out, em_stream *in, uint64_t records, uint64_t step, em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { window_next, window_retire };
+	static const emi_stream_kind kind = { window_next, window_retire, "window", 0 };
 	em_errinfo err;
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin_node(out, &in, 1, &err);

@@ -40,7 +40,7 @@ static void own_retire(em_stream *s)
 em_status em_stream_open(em_stream **out, em_ctx *ctx, uint64_t record_bytes, uint64_t count, const em_stream_ops *ops,
 			 void *user, em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { own_next, own_retire };
+	static const emi_stream_kind kind = { own_next, own_retire, "stream", 0 };
 	em_stream_ops o;
 	em_errinfo err;
 	em_stream *s = NULL;
@@ -99,7 +99,7 @@ static em_status generate(em_stream *s, em_errinfo *err)
 em_status em_stream_generate(em_stream **out, em_ctx *ctx, uint64_t record_bytes, uint64_t count, em_generate_fn fn,
 			     void *user, em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { generate, NULL };
+	static const emi_stream_kind kind = { generate, NULL, "generator", 0 };
 	em_errinfo err;
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin(out, &err);
@@ -145,7 +145,7 @@ static em_status lend_memory(em_stream *s, em_errinfo *err)
 em_status em_stream_memory(em_stream **out, em_ctx *ctx, uint64_t record_bytes, const void *records, uint64_t n,
 			   em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { lend_memory, NULL };
+	static const emi_stream_kind kind = { lend_memory, NULL, "memory", 0 };
 	em_errinfo err;
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin(out, &err);

@@ -185,7 +185,7 @@ static void retire(em_stream *s)
 em_status em_stream_parallel_map(em_stream **out, em_stream *in, uint64_t record_bytes, em_map_fn fn, void *user,
 				 uint32_t flags, em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { next, retire };
+	static const emi_stream_kind kind = { next, retire, "parallel map", 0 };
 	em_errinfo err;
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin_node(out, &in, 1, &err);

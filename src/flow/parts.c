@@ -5,7 +5,7 @@
 
 #include "base/copy.h"
 #include "base/error.h"
-#include "flow/stream.h"
+#include "flow/lines.h"
 
 /* What is in the hand of an input becomes the window. */
 static em_status pass_on(em_stream *s, em_stream *in)
@@ -13,6 +13,7 @@ static em_status pass_on(em_stream *s, em_stream *in)
 	s->source.at = in->source.at;
 	s->source.end = in->source.end;
 	in->source.at = in->source.end;
+	emi_stream_same_text(s, in);
 	return EM_OK;
 }
 
@@ -51,7 +52,7 @@ static em_status check_inputs(em_stream *const *inputs, uint32_t n, em_errinfo *
 
 em_status em_stream_concat(em_stream **out, em_stream *const *inputs, uint32_t n, em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { concat_next, NULL };
+	static const emi_stream_kind kind = { concat_next, NULL, "concat", EMI_STREAM_IN_TURN | EMI_STREAM_VARIED };
 	em_errinfo err;
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin_node(out, inputs, n, &err);
@@ -64,12 +65,16 @@ em_status em_stream_concat(em_stream **out, em_stream *const *inputs, uint32_t n
 		const uint64_t left = emi_stream_left(inputs[i]);
 
 		count = left > EM_STREAM_UNKNOWN - count ? EM_STREAM_UNKNOWN : count + left;
-		if (inputs[i]->record != inputs[0]->record)
+		if (inputs[i]->varied != inputs[0]->varied)
+			st = emi_fail(&err, EM_ERR_INVAL, "inputs of records of one size and of any length");
+		else if (inputs[i]->record != inputs[0]->record)
 			st = emi_fail(&err, EM_ERR_INVAL, "inputs of records of %zu and of %zu bytes",
 				      inputs[0]->record, inputs[i]->record);
 	}
 	if (st == EM_OK)
 		s = emi_stream_new(NULL, sizeof(concat), &kind, inputs[0]->record, inputs, n, count, &err);
+	if (s != NULL && inputs[0]->varied)
+		emi_stream_vary(s);
 	return emi_stream_end(s, out, st, theirs, &err);
 }
 
@@ -105,6 +110,7 @@ static em_status slice_next(em_stream *s, em_errinfo *err)
 	n = at_most(in, c->take);
 	s->source.at = in->source.at;
 	s->source.end = in->source.at += n * s->record;
+	emi_stream_same_text(s, in);
 	if (c->take != EM_STREAM_UNKNOWN)
 		c->take -= n;
 	return EM_OK;
@@ -112,7 +118,7 @@ static em_status slice_next(em_stream *s, em_errinfo *err)
 
 em_status em_stream_slice(em_stream **out, em_stream *in, uint64_t skip, uint64_t take, em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { slice_next, NULL };
+	static const emi_stream_kind kind = { slice_next, NULL, "slice", EMI_STREAM_VARIED };
 	em_errinfo err;
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin_node(out, &in, 1, &err);
@@ -131,6 +137,8 @@ em_status em_stream_slice(em_stream **out, em_stream *in, uint64_t skip, uint64_
 	if (s != NULL) {
 		((slice *)(void *)s)->skip = skip;
 		((slice *)(void *)s)->take = take;
+		if (in->varied)
+			emi_stream_vary(s);
 	}
 	return emi_stream_end(s, out, st, theirs, &err);
 }
@@ -164,7 +172,7 @@ static em_status zip_next(em_stream *s, em_errinfo *err)
 
 em_status em_stream_zip(em_stream **out, em_stream *const *inputs, uint32_t n, em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { zip_next, NULL };
+	static const emi_stream_kind kind = { zip_next, NULL, "zip", 0 };
 	em_errinfo err;
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin_node(out, inputs, n, &err);

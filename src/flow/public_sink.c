@@ -2,9 +2,11 @@
 /* public_sink.c -- sinks as callers outside know them, and the pump; see flow_sink.h. */
 #include <inttypes.h>
 
+#include <extmem/stream_lines.h>
+
 #include "base/error.h"
 #include "flow/flow_sink.h"
-#include "flow/stream.h"
+#include "flow/lines.h"
 
 static void release(void *sink)
 {
@@ -71,6 +73,53 @@ em_status emi_sink_take(em_sink *k, const void *records, size_t n, em_errinfo *e
 	return keep(k, st, err);
 }
 
+em_status emi_sink_take_lines(em_sink *k, const em_batch *batch, em_errinfo *err)
+{
+	size_t taken = 0;
+	em_status st = ready(k, err);
+
+	if (st != EM_OK)
+		return st;
+	k->mild = 0;
+	st = k->push_lines(k, batch, &taken, err);
+	k->n += st == EM_OK ? batch->n : taken;
+	return keep(k, st, err);
+}
+
+/* Are those records of any length? */
+static em_status check_lines(const em_batch *b, em_errinfo *err)
+{
+	em_status st = emi_given(b->ends, "batch->ends", err);
+	size_t i;
+
+	for (i = 1; st == EM_OK && i < b->n; i++)
+		if (b->ends[i] < b->ends[i - 1])
+			st = emi_fail(err, EM_ERR_INVAL, "batch->ends[%zu] is before the end of the record before it",
+				      i);
+	if (st == EM_OK && b->ends[b->n - 1] > SIZE_MAX)
+		st = emi_fail(err, EM_ERR_INVAL, "records of more bytes than memory can have");
+	return st == EM_OK && b->ends[b->n - 1] != 0 ? emi_given(b->records, "batch->records", err) : st;
+}
+
+em_status em_sink_push_lines(em_sink *k, const em_batch *batch)
+{
+	em_errinfo err;
+	em_status st = emi_enter(k, &err);
+
+	if (st != EM_OK)
+		return st;
+	st = emi_given(batch, "batch", &err);
+	if (st == EM_OK && k->push_lines == NULL)
+		st = emi_fail(&err, EM_ERR_INVAL, "the sink has records of %zu bytes, and not of any length",
+			      k->record);
+	if (st == EM_OK && batch->n != 0) {
+		st = check_lines(batch, &err);
+		if (st == EM_OK)
+			st = emi_sink_take_lines(k, batch, &err);
+	}
+	return emi_leave(k, st, &err);
+}
+
 em_status em_sink_push(em_sink *k, const void *records, uint64_t n)
 {
 	em_errinfo err;
@@ -78,7 +127,10 @@ em_status em_sink_push(em_sink *k, const void *records, uint64_t n)
 
 	if (st != EM_OK)
 		return st;
-	st = emi_stream_check_records(records, n, k->record, &err);
+	if (k->record == 0)
+		st = emi_fail(&err, EM_ERR_INVAL, "the sink has records of any length: em_sink_push_lines()");
+	if (st == EM_OK)
+		st = emi_stream_check_records(records, n, k->record, &err);
 	if (st == EM_OK)
 		st = emi_sink_take(k, records, (size_t)n, &err);
 	return emi_leave(k, st, &err);
@@ -119,6 +171,18 @@ void em_sink_close(em_sink *k)
 	emi_object_close(k);
 }
 
+/* Push what is in hand, or some of it. */
+static em_status push_some(em_stream *s, em_sink *k, em_errinfo *err)
+{
+	uint64_t ends[EMI_LINES_MOST];
+	em_batch b;
+
+	if (!s->varied)
+		return emi_sink_take(k, s->source.at, emi_stream_hand(s), err);
+	emi_lines_look(s, ends, EMI_LINES_MOST, &b);
+	return emi_sink_take_lines(k, &b, err);
+}
+
 /* Calls on both have begun. */
 static em_status pump(em_stream *s, em_sink *k, uint64_t *moved, em_errinfo *err)
 {
@@ -126,14 +190,15 @@ static em_status pump(em_stream *s, em_sink *k, uint64_t *moved, em_errinfo *err
 
 	if (s->owner != NULL)
 		return emi_fail(err, EM_ERR_STATE, "the stream is an input of a node");
-	if (s->record != k->record)
-		return emi_fail(err, EM_ERR_INVAL, "a stream of records of %zu bytes, and a sink of %zu", s->record,
-				k->record);
+	if (em_stream_record_bytes(s) != k->record)
+		return emi_fail(err, EM_ERR_INVAL,
+				"a stream of records of %" PRIu64 " bytes, and a sink of %zu (0: any length)",
+				em_stream_record_bytes(s), k->record);
 	st = ready(k, err);
 	while (st == EM_OK && (st = emi_stream_need(s, err)) == EM_OK) {
 		const uint64_t before = k->n;
 
-		st = emi_sink_take(k, s->source.at, emi_stream_hand(s), err);
+		st = push_some(s, k, err);
 		*moved += k->n - before;
 		s->source.at += (size_t)(k->n - before) * s->record;
 		if (st != EM_OK)

@@ -3,15 +3,18 @@
 #include <inttypes.h>
 
 #include "base/error.h"
-#include "flow/stream.h"
+#include "flow/lines.h"
 
 /* Lend what is in hand. */
-static void lend(em_stream *s)
+static em_status lend(em_stream *s, em_errinfo *err)
 {
+	if (s->varied)
+		return emi_lines_lend(s, err);
 	s->batch.records = s->source.at;
 	s->batch.bytes = (size_t)(s->source.end - s->source.at);
 	s->batch.n = s->batch.bytes / s->record;
 	s->source.at = s->source.end;
+	return EM_OK;
 }
 
 static em_status next(em_stream *s, em_errinfo *err)
@@ -21,9 +24,7 @@ static em_status next(em_stream *s, em_errinfo *err)
 	if (s->owner != NULL)
 		return emi_fail(err, EM_ERR_STATE, "the stream is an input of a node");
 	st = emi_stream_need(s, err);
-	if (st == EM_OK)
-		lend(s);
-	return st;
+	return st == EM_OK ? lend(s, err) : st;
 }
 
 em_status em_stream_next(em_stream *s, const em_batch **batch)
@@ -69,7 +70,7 @@ em_cursor *em_stream_cursor(em_stream *s)
 
 uint64_t em_stream_record_bytes(const em_stream *s)
 {
-	return s != NULL ? s->record : 0;
+	return s != NULL && !s->varied ? s->record : 0;
 }
 
 uint64_t em_stream_count(const em_stream *s)

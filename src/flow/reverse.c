@@ -69,7 +69,7 @@ static void retire(em_stream *s)
 
 em_status em_stream_reverse(em_stream **out, em_stream *in, uint64_t memory_bytes, em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = {next, retire};
+	static const emi_stream_kind kind = { next, retire, "reverse", EMI_STREAM_BLOCKS };
 	em_errinfo err;
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin_node(out, &in, 1, &err);

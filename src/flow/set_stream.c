@@ -63,7 +63,7 @@ static void retire(em_stream *s)
 em_status em_stream_set(em_stream **out, em_stream *a, em_stream *b, const em_order *order, uint32_t operation,
 			em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { next, retire };
+	static const emi_stream_kind kind = { next, retire, "set operation", 0 };
 	em_stream *const inputs[2] = { a, b };
 	em_errinfo err;
 	em_stream *s = NULL;

@@ -10,6 +10,7 @@
 #include "base/structs.h"
 #include "flow/flow_order.h"
 #include "flow/flow_sink.h"
+#include "flow/lines.h"
 #include "sort/front.h"
 
 typedef struct sort_stream {
@@ -39,7 +40,9 @@ static em_status lend(em_stream *s, em_errinfo *err)
 
 	if (st < EM_OK)
 		return tell(t->sorter, st, err);
-	if (st == EM_OK) {
+	if (st == EM_OK && s->varied) {
+		emi_lines_show(s, batch->records, batch->ends, batch->n);
+	} else if (st == EM_OK) {
 		s->source.at = batch->records;
 		s->source.end = s->source.at + batch->bytes;
 	}
@@ -60,13 +63,30 @@ static em_status open_sorter(sort_stream *t, em_errinfo *err)
 	return em_sorter_open(&t->sorter, ctx, t->order, &o);
 }
 
+/* All that is in hand. */
+static em_status push_lines(em_sorter *sorter, em_stream *in)
+{
+	uint64_t ends[EMI_LINES_MOST];
+	em_status st = EM_OK;
+
+	while (st == EM_OK && in->source.at != in->source.end) {
+		em_batch b;
+
+		emi_lines_look(in, ends, EMI_LINES_MOST, &b);
+		st = em_sorter_push_batch(sorter, b.records, b.ends, b.n);
+		in->source.at += b.n * in->record;
+	}
+	return st;
+}
+
 static em_status form_runs(sort_stream *t, em_errinfo *err)
 {
 	em_stream *in = t->s.input[0];
 	em_status st;
 
 	while ((st = emi_stream_need(in, err)) == EM_OK) {
-		st = em_sorter_push(t->sorter, in->source.at, emi_stream_hand(in));
+		st = in->varied ? push_lines(t->sorter, in)
+				: em_sorter_push(t->sorter, in->source.at, emi_stream_hand(in));
 		if (st != EM_OK)
 			return tell(t->sorter, st, err);
 		in->source.at = in->source.end;
@@ -104,7 +124,7 @@ static void retire(em_stream *s)
 	t->order = NULL;
 }
 
-static const emi_stream_kind sort_kind = { next, retire };
+static const emi_stream_kind sort_kind = { next, retire, "sort", EMI_STREAM_BLOCKS | EMI_STREAM_VARIED };
 
 /* Are values that the caller forces legal?  Whether the memory is enough is seen when it is there. */
 static em_status check_plan(const em_stream *in, const em_order *order, const em_sort_opts *opts, em_errinfo *err)
@@ -123,6 +143,19 @@ static em_status check_plan(const em_stream *in, const em_order *order, const em
 	return st;
 }
 
+/* An order of records of any length is for such a stream. */
+static em_status check_order(const em_stream *in, const em_order *order, em_errinfo *err)
+{
+	if (in == NULL || order == NULL || !in->varied)
+		return emi_stream_check_order(in, order, err);
+	if (emi_order_ctx(order) != in->object.ctx)
+		return emi_fail(err, EM_ERR_INVAL, "the order is of another context");
+	if (emi_order_vary(order) == NULL)
+		return emi_fail(err, EM_ERR_INVAL,
+				"the order is of records of one size, and those of the stream have any length");
+	return EM_OK;
+}
+
 em_status em_stream_sort(em_stream **out, em_stream *in, const em_order *order, const em_sort_opts *opts,
 			 em_errinfo *theirs)
 {
@@ -133,7 +166,7 @@ em_status em_stream_sort(em_stream **out, em_stream *in, const em_order *order, 
 	em_status st = emi_stream_begin_node(out, &in, 1, &err);
 
 	if (st == EM_OK)
-		st = emi_stream_check_order(in, order, &err);
+		st = check_order(in, order, &err);
 	if (st == EM_OK)
 		st = EMI_STRUCT_TAKE(em_sort_opts, &o, opts, &err);
 	if (st == EM_OK)
@@ -152,6 +185,8 @@ em_status em_stream_sort(em_stream **out, em_stream *in, const em_order *order, 
 		t->order = (em_order *)(uintptr_t)order;
 		emi_order_ref(t->order);
 		s->sorts = 1;
+		if (in->varied)
+			emi_stream_vary(s);
 		emi_stream_made(s, out);
 	}
 	return emi_tell(theirs, st, &err);
@@ -190,7 +225,7 @@ static em_ctx *ctx_of(const em_sorter *sorter)
 
 em_status em_stream_sorter(em_stream **out, em_sorter *sorter, em_errinfo *theirs)
 {
-	static const emi_stream_kind kind = { lend, NULL };
+	static const emi_stream_kind kind = { lend, NULL, "sorter", 0 };
 	em_errinfo err;
 	size_t record = 0;
 	em_status st = emi_stream_begin(out, &err);

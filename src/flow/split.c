@@ -136,7 +136,7 @@ static em_status check_sinks(const em_stream *in, em_sink *const *sinks, uint32_
 
 static em_stream *make(em_stream *in, em_sink *const *sinks, uint32_t n, em_errinfo *err)
 {
-	static const emi_stream_kind kind = {next, retire};
+	static const emi_stream_kind kind = { next, retire, "split", 0 };
 	split *p = (split *)(void *)emi_stream_new(NULL, sizeof *p, &kind, in->record, &in, 1, EM_STREAM_UNKNOWN, err);
 
 	if (p == NULL)

@@ -8,6 +8,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "flow/paths.h"
 
 /* Of the window that the kind made as much as may be lent at a time. */
 static void open_window(em_stream *s)
@@ -139,7 +140,8 @@ em_status emi_stream_check_records(const void *records, uint64_t n, size_t recor
 }
 
 /* May it become an input?  It is in ctx, if that is not NULL. */
-static em_status check_input(em_stream *in, const em_ctx *ctx, uint32_t i, em_errinfo *err)
+static em_status check_input(const emi_stream_kind *kind, em_stream *in, const em_ctx *ctx, uint32_t i,
+			     em_errinfo *err)
 {
 	em_status st;
 
@@ -154,16 +156,20 @@ static em_status check_input(em_stream *in, const em_ctx *ctx, uint32_t i, em_er
 		return emi_fail(err, st, "input %" PRIu32 " is at work", i);
 	if (st == EM_OK)
 		emi_leave_quickly(&in->object);
+	if (st == EM_OK && in->varied && (kind->flags & EMI_STREAM_VARIED) == 0)
+		st = emi_fail(err, EM_ERR_NOTSUP, "input %" PRIu32 " has records of any length, which a %s cannot take",
+			      i, kind->name);
 	return st;
 }
 
-static em_status check_inputs(em_stream *const *inputs, uint32_t n, const em_ctx *ctx, em_errinfo *err)
+static em_status check_inputs(const emi_stream_kind *kind, em_stream *const *inputs, uint32_t n, const em_ctx *ctx,
+			      em_errinfo *err)
 {
 	em_status st = EM_OK;
 	uint32_t i, k;
 
 	for (i = 0; i < n && st == EM_OK; i++) {
-		st = check_input(inputs[i], ctx, i, err);
+		st = check_input(kind, inputs[i], ctx, i, err);
 		for (k = 0; st == EM_OK && k < i; k++)
 			if (inputs[k] == inputs[i])
 				st = emi_fail(err, EM_ERR_INVAL,
@@ -195,12 +201,14 @@ em_status emi_stream_begin_node(em_stream **out, em_stream *const *inputs, uint3
 em_stream *emi_stream_new(em_ctx *ctx, size_t bytes, const emi_stream_kind *kind, uint64_t record_bytes,
 			  em_stream *const *inputs, uint32_t n, uint64_t count, em_errinfo *err)
 {
-	em_status st = n != 0 ? check_inputs(inputs, n, ctx, err) : emi_given(ctx, "ctx", err);
+	em_status st = n != 0 ? check_inputs(kind, inputs, n, ctx, err) : emi_given(ctx, "ctx", err);
 	const size_t whole = (bytes + sizeof(em_stream *) - 1) / sizeof(em_stream *) * sizeof(em_stream *);
 	em_stream *s = NULL;
 
 	if (st == EM_OK)
 		st = emi_stream_check_record(record_bytes, err);
+	if (st == EM_OK && n > 1)
+		st = emi_paths_check(kind, inputs, n, err);
 	if (st == EM_OK && n > (SIZE_MAX - whole) / sizeof(em_stream *))
 		st = emi_fail(err, EM_ERR_MEMLIMIT, "%" PRIu32 " inputs", n);
 	if (st == EM_OK)
@@ -226,13 +234,23 @@ void emi_stream_drop(em_stream *s)
 	emi_object_free(s, s->bytes);
 }
 
+void emi_stream_vary(em_stream *s)
+{
+	s->varied = 1;
+	emi_cursor_init(&s->cursor, 0, NULL, s);
+}
+
 void emi_stream_put_back(em_stream *in)
 {
-	em_cursor *c = &in->cursor.c;
+	const em_cursor *c = &in->cursor.c;
 
-	if (c->cur == c->end)
+	if (c->cur == c->end && c->ends == c->last)
 		return;
-	in->source.at = c->cur;
+	/* Ends may be copies, of the last ones before `at'. */
+	if (in->varied)
+		in->source.at -= (size_t)(c->last - c->ends) * in->record;
+	else
+		in->source.at = c->cur;
 	open_window(in);
 	emi_cursor_clear(&in->cursor);
 }

@@ -19,6 +19,9 @@
  * function of the caller's calls the graph that is calling it: that of the last node.  Those that make nodes enter
  * their inputs, and so find out, too.
  *
+ * Of records of any length the window is where each of them ends (lines.h), so that all that counts records, or takes
+ * some of them, is the same.
+ *
  * At the end of its records, and after a failure, a stream gives back what it has, and so do its inputs, which may have
  * had more: memory is free for the phase that comes.  What is left then are the structs, as long as the graph lives.
  */
@@ -43,7 +46,15 @@ typedef struct emi_stream_kind {
 	em_status (*next)(em_stream *s, em_errinfo *err);
 	/* Give back all it has beside its inputs and its buffer.  Once; NULL: that is nothing. */
 	void (*retire)(em_stream *s);
+	const char *name;       /* for people */
+	unsigned flags;         /* EMI_STREAM_... */
 } emi_stream_kind;
+
+/* What is to be known of a kind when paths between a tee and a node are checked (paths.h). */
+#define EMI_STREAM_BLOCKS  1u /* it reads its input to the end before it lends */
+#define EMI_STREAM_IN_TURN 2u /* it reads an input to the end before it looks at the next one */
+#define EMI_STREAM_THREAD  4u /* its input is pulled by a thread of its own */
+#define EMI_STREAM_VARIED  8u /* it takes records of any length */
 
 struct em_stream {
 	emi_object object;
@@ -52,7 +63,10 @@ struct em_stream {
 	emi_cursor cursor;
 	em_batch batch;         /* that was lent last */
 	const char *held;       /* where the window ends that the kind made; source.end may be before it */
-	size_t record;          /* bytes */
+	size_t record;          /* bytes; of any length: of an end */
+	int varied;             /* records have any length (lines.h) */
+	const char *text;       /* of any length: where ends count from, ... */
+	const uint64_t *first;  /* ... and that of the record that begins there */
 	size_t bytes;           /* of the struct */
 	size_t most;            /* records of a window at most; 0: any number */
 	uint64_t left;          /* records that were in no window yet; EM_STREAM_UNKNOWN */
@@ -103,6 +117,9 @@ em_stream *emi_stream_new(em_ctx *ctx, size_t bytes, const emi_stream_kind *kind
 
 /* What is in the window of its cursor was not taken: it comes next. */
 void emi_stream_put_back(em_stream *s);
+
+/* Its records have any length: a struct that was made for records of sizeof(uint64_t) bytes. */
+void emi_stream_vary(em_stream *s);
 
 /* It is made: own the inputs, and give it to the caller. */
 void emi_stream_made(em_stream *s, em_stream **out);

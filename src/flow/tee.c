@@ -14,36 +14,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <extmem/queue.h>
-
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
-#include "flow/stream.h"
+#include "flow/tee.h"
 
 #define MEMORY_SHARE 64u
 #define BLOCKS_LEAST 16u
-
-typedef struct tee_output tee_output;
-
-typedef struct tee_stem {
-	em_stream s;
-	uint32_t outputs;       /* that are not over */
-	int reading;            /* the input is at work */
-	uint32_t n;
-	tee_output **output;    /* n; NULL: it is closed */
-	uint64_t most;          /* records that a queue may have; UINT64_MAX: any number */
-	em_container_opts queue; /* how queues are made */
-	em_status status;       /* how the input ended */
-	em_errinfo failure;
-} tee_stem;
-
-struct tee_output {
-	em_stream s;
-	tee_stem *stem;         /* NULL: it has no more to do with it */
-	uint32_t i;
-	em_queue *queue;        /* NULL: it was never behind */
-};
 
 static em_status queue_failed(const em_queue *q, em_status st, em_errinfo *err)
 {
@@ -54,25 +31,29 @@ static em_status queue_failed(const em_queue *q, em_status st, em_errinfo *err)
 	return emi_fail(err, st, "%s", em_status_text(st));
 }
 
-/* Can the others keep so many records more?  This changes nothing. */
-static em_status check_room(const tee_stem *t, const tee_output *reads, size_t n, em_errinfo *err)
+/* Of n records, how many can the others keep?  None: one of them is too far behind, and this changes nothing. */
+static em_status check_room(const emi_tee *t, const emi_tee_output *reads, size_t *n, em_errinfo *err)
 {
 	uint32_t i;
 
 	for (i = 0; i < t->n; i++) {
-		const tee_output *o = t->output[i];
+		const emi_tee_output *o = t->output[i];
+		uint64_t room;
 
-		if (o == NULL || o == reads || n <= t->most - em_queue_size(o->queue))
+		if (o == NULL || o == reads)
 			continue;
-		return emi_fail(err, EM_ERR_MEMLIMIT,
-				"output %" PRIu32 " of a tee is %" PRIu64 " records behind output %" PRIu32
-				", and the buffer holds %" PRIu64 ": EM_TEE_SPILL, or more buffer_bytes",
-				o->i, em_queue_size(o->queue), reads->i, t->most);
+		room = t->most - em_queue_size(o->queue);
+		if (room == 0)
+			return emi_fail(err, EM_ERR_MEMLIMIT,
+					"output %" PRIu32 " of a tee is %" PRIu64 " records behind output %" PRIu32
+					", and the buffer holds no more: EM_TEE_SPILL, or more buffer_bytes",
+					o->i, t->most, reads->i);
+		*n = *n < room ? *n : (size_t)room;
 	}
 	return EM_OK;
 }
 
-static em_status keep(tee_stem *t, tee_output *o, const char *records, size_t n, em_errinfo *err)
+static em_status keep(emi_tee *t, emi_tee_output *o, const char *records, size_t n, em_errinfo *err)
 {
 	em_container_opts opts = t->queue;
 	em_status st = EM_OK;
@@ -87,7 +68,7 @@ static em_status keep(tee_stem *t, tee_output *o, const char *records, size_t n,
 }
 
 /* It can be told to every output: what the others were to get is lost to them. */
-static em_status fail_all(tee_stem *t, em_status st, const em_errinfo *err)
+static em_status fail_all(emi_tee *t, em_status st, const em_errinfo *err)
 {
 	t->status = st;
 	t->failure = *err;
@@ -95,9 +76,9 @@ static em_status fail_all(tee_stem *t, em_status st, const em_errinfo *err)
 }
 
 /* Some records of the input to an output, and to the queues of the others. */
-static em_status read_on(tee_output *o, em_errinfo *err)
+static em_status read_on(emi_tee_output *o, em_errinfo *err)
 {
-	tee_stem *t = o->stem;
+	emi_tee *t = o->stem;
 	em_stream *in = t->s.input[0];
 	em_status st = t->status;
 	uint32_t i;
@@ -122,7 +103,7 @@ static em_status read_on(tee_output *o, em_errinfo *err)
 	n = emi_stream_hand(in);
 	if (n > o->s.room_records)
 		n = o->s.room_records;
-	st = check_room(t, o, n, err);
+	st = check_room(t, o, &n, err);
 	if (st != EM_OK)
 		return st;
 	for (i = 0; i < t->n; i++) {
@@ -139,7 +120,7 @@ static em_status read_on(tee_output *o, em_errinfo *err)
 
 static em_status next(em_stream *s, em_errinfo *err)
 {
-	tee_output *o = (tee_output *)(void *)s;
+	emi_tee_output *o = (emi_tee_output *)(void *)s;
 	em_status st = emi_stream_room(s, err);
 	uint64_t got;
 
@@ -153,7 +134,7 @@ static em_status next(em_stream *s, em_errinfo *err)
 
 static void free_stem(em_stream *s)
 {
-	tee_stem *t = (tee_stem *)(void *)s;
+	emi_tee *t = (emi_tee *)(void *)s;
 
 	if (t->output != NULL)
 		emi_free_array(s->object.ctx, t->output, t->n, sizeof *t->output);
@@ -162,8 +143,8 @@ static void free_stem(em_stream *s)
 
 static void retire(em_stream *s)
 {
-	tee_output *o = (tee_output *)(void *)s;
-	tee_stem *t = o->stem;
+	emi_tee_output *o = (emi_tee_output *)(void *)s;
+	emi_tee *t = o->stem;
 
 	em_queue_close(o->queue);
 	o->queue = NULL;
@@ -184,7 +165,7 @@ static em_status no_next(em_stream *s, em_errinfo *err)
 }
 
 /* The memory of a queue that keeps so many bytes without a disk, or with one. */
-static void plan_queue(tee_stem *t, const em_tee_opts *o)
+static void plan_queue(emi_tee *t, const em_tee_opts *o)
 {
 	const em_container_opts plain = EM_CONTAINER_OPTS_INIT;
 	const size_t record = t->s.record;
@@ -212,11 +193,11 @@ static void plan_queue(tee_stem *t, const em_tee_opts *o)
 		t->queue.memory_bytes = BLOCKS_LEAST * t->queue.block_bytes;
 }
 
-static tee_stem *new_stem(em_stream *in, uint32_t n, const em_tee_opts *o, em_errinfo *err)
+static emi_tee *new_stem(em_stream *in, uint32_t n, const em_tee_opts *o, em_errinfo *err)
 {
-	static const emi_stream_kind kind = { no_next, free_stem };
-	tee_stem *t = (tee_stem *)(void *)emi_stream_new(NULL, sizeof *t, &kind, in->record, &in, 1,
-							 EM_STREAM_UNKNOWN, err);
+	static const emi_stream_kind kind = { no_next, free_stem, "tee", 0 };
+	emi_tee *t =
+		(emi_tee *)(void *)emi_stream_new(NULL, sizeof *t, &kind, in->record, &in, 1, EM_STREAM_UNKNOWN, err);
 
 	if (t == NULL)
 		return NULL;
@@ -233,15 +214,15 @@ static tee_stem *new_stem(em_stream *in, uint32_t n, const em_tee_opts *o, em_er
 /* Without all outputs there are none, and the input is the caller's. */
 static em_status grow(em_stream **out, uint32_t n, em_stream *in, const em_tee_opts *o, em_errinfo *err)
 {
-	static const emi_stream_kind kind = { next, retire };
-	tee_stem *t = new_stem(in, n, o, err);
+	static const emi_stream_kind kind = { next, retire, "tee output", 0 };
+	emi_tee *t = new_stem(in, n, o, err);
 	em_stream *stem;
 	uint32_t i;
 
 	if (t == NULL)
 		return err->status;
 	for (i = 0; i < n; i++) {
-		t->output[i] = (tee_output *)(void *)emi_stream_new(t->s.object.ctx, sizeof(tee_output), &kind,
+		t->output[i] = (emi_tee_output *)(void *)emi_stream_new(t->s.object.ctx, sizeof(emi_tee_output), &kind,
 								    in->record, NULL, 0, emi_stream_left(in), err);
 		if (t->output[i] == NULL)
 			break;

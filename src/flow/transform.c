@@ -107,7 +107,9 @@ static void retire(em_stream *s)
 static em_status make(em_stream *const *inputs, uint32_t n, uint64_t record_bytes, em_transform_fn fn,
 		      em_flat_map_fn flat, void *user, em_errinfo *err, em_stream **made)
 {
-	static const emi_stream_kind kind = { next, retire };
+	static const emi_stream_kind transforms = { next, retire, "transform", 0 };
+	static const emi_stream_kind flat_maps = { next, retire, "flat-map", 0 };
+	const emi_stream_kind *kind = flat != NULL ? &flat_maps : &transforms;
 	em_status st = emi_given(inputs, "inputs", err);
 	transform *t = NULL;
 
@@ -117,7 +119,7 @@ static em_status make(em_stream *const *inputs, uint32_t n, uint64_t record_byte
 		st = emi_fail(err, EM_ERR_INVAL, "fn is NULL");
 	if (st != EM_OK)
 		return st;
-	t = (transform *)(void *)emi_stream_new(NULL, sizeof *t, &kind, record_bytes, inputs, n, EM_STREAM_UNKNOWN,
+	t = (transform *)(void *)emi_stream_new(NULL, sizeof *t, kind, record_bytes, inputs, n, EM_STREAM_UNKNOWN,
 						err);
 	if (t == NULL)
 		return err->status;

@@ -3,8 +3,6 @@
  * test_flow_nodes.c -- every node against a model: with inputs and batches of all sizes, failures of inputs, functions
  * and allocations, cancellation, graphs that are closed half-way, and what a program may do wrong.
  */
-#include <pthread.h>
-
 #include "base/error.h"
 #include "flow/node_cases.h"
 #include "flow/stream.h"
@@ -222,7 +220,7 @@ static em_status hesitate(em_stream *s, em_errinfo *err)
 
 static em_stream *hesitant_open(made *m, const node_input *in)
 {
-	static const emi_stream_kind kind = { hesitate, NULL };
+	static const emi_stream_kind kind = { hesitate, NULL, "hesitant", 0 };
 	em_stream *s = emi_stream_new(m->t.ctx, sizeof(hesitant), &kind, 8, NULL, 0, in->n, &m->t.err), *out;
 	hesitant *h = (hesitant *)(void *)s;
 
@@ -438,13 +436,6 @@ static void test_allocations(void **unused)
 	}
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int by_bytes(const void *a, const void *b)
 {
 	return memcmp(a, b, 24);
@@ -516,313 +507,6 @@ static void test_long_keys(void **unused)
 			flow_close(&t);
 		}
 	}
-}
-
-/* By what is left of a division by 4: lent, to one sink, to another one, and to the first. */
-static int by_four(void *user, const void *records, size_t n, uint32_t *to)
-{
-	const uint64_t *x = records;
-	size_t i;
-
-	assert_true(n > 0 && n <= 1024);
-	for (i = 0; i < n; i++) {
-		assert_int_equal(to[i], 0);
-		to[i] = x[i] % 4 == 3 ? 1 : (uint32_t)(x[i] % 4);
-		if (x[i] == *(const uint64_t *)user)
-			to[i] = 3;
-	}
-	return 0;
-}
-
-static void test_split(void **unused)
-{
-	enum { N = 5000 };
-	uint64_t *x, want[4][N], got[2][N], wrong = UINT64_MAX;
-	size_t n[4], i, k;
-
-	(void)unused;
-	for (k = 0; k < 20; k++) {
-		em_sink *sink[2], *twice[2];
-		em_stream *s;
-		em_errinfo err;
-		em_status st;
-		flow_case t;
-		void *lent;
-		feed f;
-
-		flow_open(&t, 16 * MIB, 0);
-		x = flow_numbers(&t, N, 1 + test_below(&t.rng, 40), 0);
-		memset(n, 0, sizeof n);
-		for (i = 0; i < N; i++) {
-			const size_t to = x[i] % 4 == 3 ? 1 : x[i] % 4;
-
-			want[to][n[to]++] = x[i];
-		}
-		wrong = k % 5 == 4 ? x[N / 2] : UINT64_MAX;
-		assert_int_equal(em_sink_memory(&sink[0], t.ctx, 8, got[0], k % 5 == 3 ? n[1] / 2 : N, NULL), EM_OK);
-		assert_int_equal(em_sink_memory(&sink[1], t.ctx, 8, got[1], N, NULL), EM_OK);
-		twice[0] = twice[1] = sink[0];
-		s = feed_open(&f, &t, x, N, 8, 1 + (size_t)test_below(&t.rng, 3000));
-		assert_int_equal(em_stream_split(&s, s, sink, 0, by_four, &wrong, &t.err), EM_ERR_INVAL);
-		assert_int_equal(em_stream_split(&s, s, twice, 2, by_four, &wrong, &t.err), EM_ERR_INVAL);
-		assert_int_equal(em_stream_split(&s, s, sink, 2, NULL, &wrong, &t.err), EM_ERR_INVAL);
-		assert_int_equal(em_stream_split(&s, s, sink, 2, by_four, &wrong, &t.err), EM_OK);
-		if (k % 2 == 0)
-			assert_int_equal(em_stream_batch(s, 1 + test_below(&t.rng, 2000)), EM_OK);
-		lent = flow_drain(&t, s, SIZE_MAX, &i, &st);
-		em_stream_error(s, &err);
-		if (k % 5 == 3 && n[1] > 0) {
-			assert_int_equal(st, EM_ERR_NOSPACE);
-			n[1] /= 2;
-		} else if (k % 5 == 4) {
-			assert_int_equal(st, EM_ERR_USER);
-			assert_non_null(strstr(err.text, "sink 3 of 2"));
-			n[1] = (size_t)em_sink_count(sink[0]);
-		} else {
-			assert_int_equal(st, EM_END);
-			assert_int_equal(i, n[0]);
-			assert_int_equal(em_sink_count(sink[1]), n[2]);
-		}
-		assert_memory_equal(lent, want[0], i * 8);
-		assert_int_equal(em_sink_count(sink[0]), n[1]);
-		assert_memory_equal(got[0], want[1], n[1] * 8);
-		assert_memory_equal(got[1], want[2], em_sink_count(sink[1]) * 8);
-		em_stream_close(s);
-		em_sink_close(sink[0]);
-		em_sink_close(sink[1]);
-		free(lent);
-		free(x);
-		flow_close(&t);
-	}
-}
-
-/* Numbers that a function makes on another thread: from 0, and it may fail. */
-typedef struct counter {
-	uint64_t fail_at;
-	pthread_t maker;
-	int made;
-} counter;
-
-static int count_up(void *user, uint64_t i, void *records, size_t *n)
-{
-	counter *c = user;
-	uint64_t *x = records;
-	size_t k;
-
-	c->maker = pthread_self();
-	c->made = 1;
-	*n = 1 + (size_t)(i * 7 % *n);
-	for (k = 0; k < *n; k++) {
-		if (i + k == c->fail_at)
-			return 3;
-		x[k] = i + k;
-	}
-	return 0;
-}
-
-/* Numbers of batches that take their time on any thread; 0 fails. */
-static int halve(void *user, const void *records, size_t n, void *to)
-{
-	const uint64_t *x = records;
-	uint64_t *y = to;
-	size_t i;
-
-	(void)__atomic_add_fetch((uint64_t *)user, n, __ATOMIC_RELAXED);
-	for (i = 0; i < n; i++) {
-		if (x[i] == 0)
-			return 9;
-		y[i] = x[i] / 2;
-	}
-	return 0;
-}
-
-/* Whatever order batches come in, each record is there once. */
-static void test_unordered(void **unused)
-{
-	enum { N = 100000 };
-	unsigned k;
-
-	(void)unused;
-	for (k = 0; k < 6; k++) {
-		uint64_t seen = 0, sum = 0, want = 0, *x, *y, done = 0;
-		em_status st;
-		em_stream *s;
-		flow_case t;
-		size_t i, n;
-
-		flow_open(&t, 16 * MIB, 0);
-		x = flow_numbers(&t, N, UINT64_MAX - 1, 0);
-		for (i = 0; i < N; i++)
-			want += ++x[i] / 2;
-		if (k == 5)
-			x[N / 2] = 0;
-		assert_int_equal(em_stream_memory(&s, t.ctx, 8, x, N, NULL), EM_OK);
-		assert_int_equal(em_stream_parallel_map(&s, s, 8, halve, &done, 2, &t.err), EM_ERR_INVAL);
-		assert_int_equal(em_stream_parallel_map(&s, s, 8, halve, &done, EM_MAP_UNORDERED, &t.err), EM_OK);
-		if (k % 2 == 0)
-			assert_int_equal(em_stream_batch(s, 1 + test_below(&t.rng, 500)), EM_OK);
-		y = flow_drain(&t, s, k == 4 ? N / 3 : SIZE_MAX, &n, &st);
-		for (i = 0; i < n; i++, seen++)
-			sum += y[i];
-		assert_int_equal(st, k == 5 ? EM_ERR_USER : k == 4 ? EM_OK : EM_END);
-		assert_true(k >= 4 || (seen == N && sum == want && done == N));
-		em_stream_close(s);
-		free(x);
-		free(y);
-		flow_close(&t);
-	}
-}
-
-/* What is pulled ahead is the same, to its end or failure, or until it is closed or canceled. */
-static void test_ahead(void **unused)
-{
-	unsigned k;
-
-	(void)unused;
-	for (k = 0; k < 60; k++) {
-		const uint64_t n = k % 6 == 0 ? k % 12 / 6 : 1000 * k;
-		counter c = { UINT64_MAX, pthread_self(), 0 };
-		uint64_t seen = 0, most;
-		const em_batch *batch;
-		em_errinfo err;
-		em_status st;
-		em_stream *s;
-		flow_case t;
-		size_t i;
-
-		flow_open(&t, 16 * MIB, 0);
-		most = 1 + test_below(&t.rng, 20000);
-		if (k % 3 == 1)
-			c.fail_at = test_below(&t.rng, n + 1);
-		assert_int_equal(em_stream_generate(&s, t.ctx, 8, n, count_up, &c, &t.err), EM_OK);
-		assert_int_equal(em_stream_ahead(&s, s, 1 + test_below(&t.rng, 50000), &t.err), EM_OK);
-		if (k % 2 == 0)
-			assert_int_equal(em_stream_batch(s, most), EM_OK);
-		assert_int_equal(em_stream_count(s), n);
-		assert_false(c.made);
-		while ((st = em_stream_next(s, &batch)) == EM_OK) {
-			for (i = 0; i < batch->n; i++)
-				assert_int_equal(((const uint64_t *)batch->records)[i], seen + i);
-			seen += batch->n;
-			if (k % 3 == 2 && seen > n / 2)
-				break;
-		}
-		if (k % 6 == 5)
-			em_ctx_cancel(t.ctx);
-		em_stream_error(s, &err);
-		if (st == EM_ERR_USER)
-			assert_non_null(strstr(err.text, "returned 3"));
-		assert_int_equal(st, k % 3 == 2 && n != 0 ? EM_OK : c.fail_at < n ? EM_ERR_USER : EM_END);
-		assert_true(seen <= c.fail_at);
-		assert_true(st != EM_END || seen == n);
-		em_stream_close(s);
-		assert_true(!c.made || !pthread_equal(c.maker, pthread_self()));
-		flow_close(&t);
-	}
-}
-
-/* A sort that is pulled ahead has threads of its own, and one above it, too; a mistake below does not end it. */
-static void test_ahead_of_sorts(void **unused)
-{
-	enum { N = 200000 };
-	em_order *order;
-	em_stream *s;
-	uint64_t *x;
-	flow_case t;
-
-	(void)unused;
-	flow_open(&t, 16 * MIB, 0);
-	order = flow_order(&t, 8);
-	x = flow_numbers(&t, N, UINT64_MAX, 0);
-	assert_int_equal(em_stream_memory(&s, t.ctx, 8, x, N, &t.err), EM_OK);
-	assert_int_equal(em_stream_sort(&s, s, order, NULL, &t.err), EM_OK);
-	assert_int_equal(em_stream_ahead(&s, s, 0, &t.err), EM_OK);
-	assert_int_equal(em_stream_reverse(&s, s, 0, &t.err), EM_OK);
-	assert_int_equal(em_stream_sort(&s, s, order, NULL, &t.err), EM_OK);
-	assert_int_equal(em_stream_ahead(&s, s, 0, &t.err), EM_OK);
-	{
-		uint64_t *sorted = malloc(N * sizeof *sorted);
-
-		assert_non_null(sorted);
-		memcpy(sorted, x, N * sizeof *sorted);
-		qsort(sorted, N, sizeof *sorted, by_number);
-		flow_assert(&t, s, sorted, N);
-		free(sorted);
-	}
-	em_order_close(order);
-	free(x);
-	flow_close(&t);
-}
-
-/* A tee whose outputs are read one after the other, and closed in between. */
-static void test_tee(void **unused)
-{
-	em_tee_opts o = EM_TEE_OPTS_INIT;
-	const em_batch *batch;
-	em_stream *in, *out[3];
-	em_errinfo err;
-	uint64_t *x;
-	flow_case t;
-	em_status st;
-	size_t n;
-	feed f;
-
-	(void)unused;
-	flow_open(&t, 16 * MIB, 0);
-	x = flow_numbers(&t, 1000, UINT64_MAX, 0);
-	/* The buffer is too small for all: the one that reads is told, and the others go on. */
-	o.buffer_bytes = 100 * 8;
-	in = feed_open(&f, &t, x, 1000, 8, 10);
-	assert_int_equal(em_stream_tee(out, 3, in, &o, &t.err), EM_OK);
-	assert_int_equal(em_stream_count(out[1]), 1000);
-	free(flow_drain(&t, out[0], SIZE_MAX, &n, &st));
-	assert_int_equal(st, EM_ERR_MEMLIMIT);
-	assert_true(n > 90 && n <= 100);
-	em_stream_error(out[0], &err);
-	assert_non_null(strstr(err.text, "tee"));
-	em_stream_close(out[2]);
-	flow_assert(&t, out[1], x, 1000);
-	assert_int_equal(em_stream_record_bytes(in), 8);
-	em_stream_close(in);
-	em_stream_close(out[0]);
-	assert_int_equal(f.closed, 1);
-	/* On disks, one after the other. */
-	o.flags = EM_TEE_SPILL;
-	in = feed_open(&f, &t, x, 1000, 8, 10);
-	assert_int_equal(em_stream_tee(out, 3, in, &o, &t.err), EM_OK);
-	flow_assert(&t, out[2], x, 1000);
-	flow_assert(&t, out[0], x, 1000);
-	flow_assert(&t, out[1], x, 1000);
-	/* The failure of an input comes to all, behind what there was. */
-	in = feed_open(&f, &t, x, 1000, 8, 10);
-	f.fail_at = 500;
-	assert_int_equal(em_stream_tee(out, 3, in, &o, &t.err), EM_OK);
-	for (n = 0; n < 3; n++) {
-		size_t got;
-
-		free(flow_drain(&t, out[n], SIZE_MAX, &got, &st));
-		assert_int_equal(st, EM_ERR_IO);
-		assert_int_equal(got, 500);
-		em_stream_error(out[n], &err);
-		assert_string_equal(err.text, "the feed is torn");
-		assert_int_equal(em_stream_next(out[n], &batch), EM_ERR_IO);
-	}
-	for (n = 0; n < 3; n++)
-		em_stream_close(out[n]);
-	/* Mistakes.  What stood in `out' before is no handle of the next input. */
-	out[0] = out[1] = out[2] = (em_stream *)(void *)&f;
-	in = feed_open(&f, &t, x, 10, 8, 10);
-	o.buffer_bytes = 7;
-	assert_int_equal(em_stream_tee(out, 3, in, &o, &t.err), EM_ERR_RANGE);
-	assert_null(out[2]);
-	o.buffer_bytes = 0;
-	o.flags = 8;
-	assert_int_equal(em_stream_tee(out, 3, in, &o, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_tee(out, 0, in, NULL, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_tee(out, 1, NULL, NULL, &t.err), EM_ERR_INVAL);
-	flow_assert(&t, in, x, 10);
-	free(x);
-	flow_close(&t);
 }
 
 /* Many right records with one key. */
@@ -951,11 +635,6 @@ int main(void)
 		cmocka_unit_test(test_half_way),
 		cmocka_unit_test(test_allocations),
 		cmocka_unit_test(test_long_keys),
-		cmocka_unit_test(test_split),
-		cmocka_unit_test(test_unordered),
-		cmocka_unit_test(test_ahead),
-		cmocka_unit_test(test_ahead_of_sorts),
-		cmocka_unit_test(test_tee),
 		cmocka_unit_test(test_join_memory),
 		cmocka_unit_test(test_mistakes),
 	};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/**
+ * @file extmem/stream_lines.h  Streams of records of any length, such as lines of text.
+ *
+ *     em_stream_lines(&s, ctx, &path, 1, NULL, NULL);
+ *     em_stream_lines_filter(&s, s, no_comment, NULL, NULL);
+ *     em_stream_sort(&s, s, order, NULL, NULL);                 (an order of extmem/text.h)
+ *     em_sink_lines(&k, ctx, "sorted", NULL, NULL);
+ *     status = em_stream_pump(s, k, NULL);
+ *
+ * All that extmem/stream.h and sink.h say is true of them.  em_stream_record_bytes() is 0, batches have ends
+ * (extmem/batch.h), cursors are asked by em_cursor_next_sized(), and records have no delimiter or prefix.  Functions of
+ * the caller's get batches of at most 512 records, which have one or more and are theirs until they return.
+ *
+ * Nodes that take such streams are those of this file, em_stream_sort(), em_stream_concat() and em_stream_slice();
+ * em_stream_lines_map() leads to records of one size, and so to all others, which return EM_ERR_NOTSUP.  Equal lines
+ * are left once by EM_SORT_UNIQUE.
+ */
+#ifndef EXTMEM_STREAM_LINES_H
+#define EXTMEM_STREAM_LINES_H
+
+#include <extmem/format.h>
+#include <extmem/sink.h>
+#include <extmem/stream.h>
+
+EM_BEGIN_DECLS
+
+/**
+ * A stream of the records of n files, one file after the other; "-" is standard input.  They are read ahead, in
+ * requests of 1 MiB or a 32nd of the context's memory, and copied once.  format says how they stand there; NULL: lines.
+ * A record has at most a 32nd of the context's memory, or 4096 bytes.  paths are copied.
+ *
+ * Returns also EM_ERR_INVAL (there is no such format), EM_ERR_VERSION (it was made without its initialiser).  Pulling
+ * it returns also EM_ERR_NOENT, EM_ERR_ACCESS, EM_ERR_IO, EM_ERR_FORMAT (a record is longer or cut off), EM_ERR_SHORT
+ * (a file became shorter), EM_ERR_FDLIMIT, EM_ERR_INVAL (a directory).
+ * I/O: one pass.  Memory: five requests and 32 KiB, from when it is first pulled.
+ */
+EM_API EM_NODISCARD em_status em_stream_lines(em_stream **out, em_ctx *ctx, const char *const *paths, uint32_t n,
+					      const em_format *format, em_errinfo *err);
+
+/** Say which records of a batch stay: keep[i] is 1, others are 0.  All are 0 before. */
+typedef int (*em_lines_filter_fn)(void *user, const em_batch *lines, unsigned char *keep);
+
+/** The records of a stream that a function keeps.  EM_ERR_INVAL: those of `in' have one size.  Memory: that of the
+ *  longest 512 neighbours. */
+EM_API EM_NODISCARD em_status em_stream_lines_filter(em_stream **out, em_stream *in, em_lines_filter_fn fn, void *user,
+						     em_errinfo *err);
+
+/** Look at records that are on their way. */
+typedef int (*em_lines_inspect_fn)(void *user, const em_batch *lines);
+
+/** The records of a stream as they are, shown to a function before they are lent.  EM_ERR_INVAL: as above. */
+EM_API EM_NODISCARD em_status em_stream_lines_inspect(em_stream **out, em_stream *in, em_lines_inspect_fn fn,
+						      void *user, em_errinfo *err);
+
+/** Write for each record of a batch one to `to', of the size that was said. */
+typedef int (*em_lines_map_fn)(void *user, const em_batch *lines, void *to);
+
+/** One record of record_bytes for each record of a stream.  EM_ERR_INVAL: as above; EM_ERR_RANGE: there are no records
+ *  of so many bytes. */
+EM_API EM_NODISCARD em_status em_stream_lines_map(em_stream **out, em_stream *in, uint64_t record_bytes,
+						  em_lines_map_fn fn, void *user, em_errinfo *err);
+
+/**
+ * A sink that writes records of any length to a file, as em_sink_file() does, with a delimiter or prefix as format
+ * says; NULL: lines.  A delimiter in a record stays as it is.  Pushing returns also EM_ERR_RANGE: a record is longer
+ * than a prefix can tell.
+ */
+EM_API EM_NODISCARD em_status em_sink_lines(em_sink **out, em_ctx *ctx, const char *path, const em_format *format,
+					    em_errinfo *err);
+
+/**
+ * Push the records of a batch to a sink of records of any length.  batch->ends must be given where batch->n is not 0;
+ * batch->bytes does not count.
+ *
+ * Returns as em_sink_push(), and EM_ERR_INVAL: the sink has records of one size, ends are missing or do not ascend.
+ */
+EM_API EM_NODISCARD em_status em_sink_push_lines(em_sink *k, const em_batch *batch);
+
+EM_END_DECLS
+
+#endif
