@@ -50,12 +50,9 @@ static em_status open_sorter(sort_stream *t, em_errinfo *err)
 {
 	em_ctx *ctx = t->s.object.ctx;
 	em_sort_opts o = t->opts;
-	const uint32_t sorts = emi_stream_sorts_waiting(&t->s);
-	const uint64_t memory = em_ctx_memory(ctx), used = em_ctx_memory_used(ctx);
 
 	o.errinfo = err;
-	if (o.memory == 0 && sorts > 1 && used < memory)
-		o.memory = (memory - used) / sorts;
+	o.memory = emi_stream_sort_memory(&t->s, o.memory);
 	emi_stream_sort_begun(&t->s);
 	return em_sorter_open(&t->sorter, ctx, t->order, &o);
 }
@@ -106,8 +103,7 @@ static void retire(em_stream *s)
 
 static const emi_stream_kind sort_kind = { next, retire };
 
-/* Are values that the caller forces legal?  Whether the memory is enough is seen when it is there. */
-static em_status check_plan(const em_stream *in, const em_order *order, const em_sort_opts *opts, em_errinfo *err)
+em_status emi_stream_check_sort(const em_stream *in, const em_order *order, const em_sort_opts *opts, em_errinfo *err)
 {
 	em_sort_plan_info info = EM_SORT_PLAN_INFO_INIT;
 	em_sort_opts o = *opts;
@@ -137,7 +133,7 @@ em_status em_stream_sort(em_stream **out, em_stream *in, const em_order *order, 
 	if (st == EM_OK)
 		st = EMI_STRUCT_TAKE(em_sort_opts, &o, opts, &err);
 	if (st == EM_OK)
-		st = check_plan(in, order, &o, &err);
+		st = emi_stream_check_sort(in, order, &o, &err);
 	if (st == EM_OK) {
 		s = emi_stream_new(NULL, sizeof(sort_stream), &sort_kind, in->record, &in, 1,
 				   (o.flags & EM_SORT_UNIQUE) != 0 ? EM_STREAM_UNKNOWN : emi_stream_left(in), &err);

@@ -326,9 +326,18 @@ void emi_stream_sort_begun(em_stream *s)
 		(void)__atomic_fetch_sub(&s->sorts, 1, __ATOMIC_RELAXED);
 }
 
-uint32_t emi_stream_sorts_waiting(const em_stream *s)
+/* How many sorts of the graph still are to take what memory there is. */
+static uint32_t sorts_waiting(const em_stream *s)
 {
 	while (above(s) != NULL)
 		s = above(s);
 	return __atomic_load_n(&s->sorts, __ATOMIC_RELAXED);
+}
+
+uint64_t emi_stream_sort_memory(const em_stream *s, uint64_t named)
+{
+	const uint32_t sorts = sorts_waiting(s);
+	const uint64_t memory = em_ctx_memory(s->object.ctx), used = em_ctx_memory_used(s->object.ctx);
+
+	return named == 0 && sorts > 1 && used < memory ? (memory - used) / sorts : named;
 }

@@ -148,7 +148,8 @@ em_status emi_stream_user_status(em_status st, int ends, const char *what, em_er
 /* It was sorts of s that now have their memory: less by one, here and above. */
 void emi_stream_sort_begun(em_stream *s);
 
-/* How many sorts of the graph still are to take what memory there is. */
-uint32_t emi_stream_sorts_waiting(const em_stream *s);
+/* The memory of a sort whose options name so many bytes: those, or, where others wait, a share of what is left, or 0: it
+ * is the only one.  Before emi_stream_sort_begun(). */
+uint64_t emi_stream_sort_memory(const em_stream *s, uint64_t named);
 
 #endif
