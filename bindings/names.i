@@ -102,6 +102,12 @@
 /* reason: iterators of containers' records are sources, too, and a loop over the batches of a stream is a sink */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(vector|stack|queue|deque|pq|btree|sorter|to_vector|pump)$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_sink_.*$";
+/* reason: what combines records, or reads runs in part, is a function in C so far; languages have sorters and merges */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_runs_.*$";
+%ignore em_stream_sort_reduce;
+%ignore em_stream_runs_info_get;
+/* reason: a graph of a language has iterators of its own, of which it would tell nothing */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_graph_info_.*$";
 /* reason: inlined by C compilers */
 %ignore em_stream_empty;
 %ignore em_stream_front;

@@ -147,9 +147,9 @@ typedef struct em_runs_merge_opts {
 	const void *from;       /**< A record: only those that do not come before it; NULL: all.  Copied. */
 	const void *to;         /**< A record: only those before it; NULL: all.  Copied. */
 	uint64_t skip;          /**< Of those the first are left out ... */
-	uint64_t take;          /**< ... and so many come at most; EM_STREAM_UNKNOWN: all. */
+	uint64_t take;          /**< ... and so many come at most; 0: all. */
 } em_runs_merge_opts;
-#define EM_RUNS_MERGE_OPTS_INIT { sizeof(em_runs_merge_opts), 0, 0, NULL, NULL, 0, EM_STREAM_UNKNOWN }
+#define EM_RUNS_MERGE_OPTS_INIT { sizeof(em_runs_merge_opts), 0, 0, NULL, NULL, 0, 0 }
 /** As EM_RUNS_MERGE_OPTS_INIT, by a call (extmem/base.h). */
 EM_API void em_runs_merge_opts_init(em_runs_merge_opts *out, size_t bytes);
 
@@ -193,6 +193,9 @@ EM_API void em_runs_info_init(em_runs_info *out, size_t bytes);
 
 /** Fill info.  EM_OK; EM_ERR_INVAL: a pointer is NULL; EM_ERR_VERSION.  No I/O. */
 EM_API EM_NODISCARD em_status em_runs_info_get(const em_runs *r, em_runs_info *info);
+
+/** It as a JSON object (extmem/base.h). */
+EM_API size_t em_runs_info_json(const em_runs_info *of, char *to, size_t bytes);
 
 /** Have the call in progress end soon, and every one from now on, with EM_ERR_CANCELED.  Any thread; signal handlers.
  *  NULL is allowed. */

@@ -224,8 +224,9 @@ static em_status begin(em_runs *r, em_errinfo *err)
 	f->n = f->room = 0;
 	f->area_bytes = 0;
 	f->spill = spill;
+	needs.later = r->later;
 	if (r->combine != NULL)
-		needs.later = COMBINING + 4 * (uint64_t)record_bytes(r);
+		needs.later += COMBINING + 4 * (uint64_t)record_bytes(r);
 	/* Two areas are planned for. */
 	needs.pushed = !needs_other(r);
 	return emi_front_begin(f, &needs, engage, err);
@@ -264,8 +265,8 @@ static em_status check_order(em_ctx *ctx, const em_order *order, em_errinfo *err
 	return st;
 }
 
-static em_status open_runs(em_runs **out, em_ctx *ctx, const em_order *order, const em_runs_opts *opts,
-			   em_errinfo *err)
+em_status emi_kept_open(em_runs **out, em_ctx *ctx, const em_order *order, const em_runs_opts *opts, uint64_t later,
+			em_errinfo *err)
 {
 	em_status st = check_order(ctx, order, err);
 	em_runs *r;
@@ -282,6 +283,7 @@ static em_status open_runs(em_runs **out, em_ctx *ctx, const em_order *order, co
 	}
 	r->order = (em_order *)(uintptr_t)order;
 	emi_order_ref(r->order);
+	r->later = later;
 	st = begin(r, err);
 	if (st != EM_OK)
 		release(r);
@@ -299,7 +301,7 @@ em_status em_runs_open(em_runs **out, em_ctx *ctx, const em_order *order, const 
 		*out = NULL;
 	st = emi_begin_open(out, ctx, "ctx", &err);
 	if (st == EM_OK)
-		st = open_runs(out, ctx, order, opts, &err);
+		st = emi_kept_open(out, ctx, order, opts, 0, &err);
 	return emi_tell(theirs, st, &err);
 }
 

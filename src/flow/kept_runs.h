@@ -31,6 +31,7 @@ struct em_runs {
 	em_reduce_fn combine;   /* NULL: equal records stay */
 	void *user;
 	uint64_t merge_memory;  /* 0: as for forming */
+	uint64_t later;         /* bytes that somebody else is going to take beside forming */
 	uint64_t form_memory;   /* that runs were formed with */
 	char *other;            /* combining, where elements refer to records: memory that these are sorted to ... */
 	size_t other_bytes;
@@ -52,6 +53,10 @@ static inline emi_job *emi_kept_job(em_runs *r)
 {
 	return &r->front.e.job;
 }
+
+/* As em_runs_open(), with arguments that were given; the caller is going to take `later' bytes beside them. */
+em_status emi_kept_open(em_runs **out, em_ctx *ctx, const em_order *order, const em_runs_opts *opts, uint64_t later,
+			em_errinfo *err);
 
 /* Bytes of memory for merging k of the runs, with so many buffers for each, and what stayed in memory. */
 uint64_t emi_kept_need(em_runs *r, uint64_t k, uint32_t buffers);

@@ -369,14 +369,16 @@ static em_status make_merge(em_stream **out, em_runs *r, const em_runs_merge_opt
 
 em_status em_runs_merge(em_stream **out, em_runs *r, const em_runs_merge_opts *opts, em_errinfo *theirs)
 {
-	em_runs_merge_opts o = EM_RUNS_MERGE_OPTS_INIT;
+	em_runs_merge_opts o;
 	em_errinfo err;
 	em_status st = emi_stream_begin(out, &err);
 
 	if (st == EM_OK)
 		st = emi_given(r, "runs", &err);
-	if (st == EM_OK && opts != NULL)
+	if (st == EM_OK)
 		st = EMI_STRUCT_TAKE(em_runs_merge_opts, &o, opts, &err);
+	if (st == EM_OK && o.take == 0)
+		o.take = EM_STREAM_UNKNOWN;
 	if (st == EM_OK)
 		st = make_merge(out, r, &o, &err);
 	return emi_tell(theirs, st, &err);

@@ -7,6 +7,7 @@
 #include "base/context.h"
 #include "base/structs.h"
 #include "flow/flow_order.h"
+#include "flow/graph.h"
 #include "flow/kept_runs.h"
 
 typedef struct sort_reduce {
@@ -31,13 +32,14 @@ static em_status open_runs(sort_reduce *t, em_errinfo *err)
 {
 	em_sort_opts form = t->opts;
 	em_runs_opts o = EM_RUNS_OPTS_INIT;
+	uint64_t later = 0;
 
-	form.memory = emi_stream_sort_memory(&t->s, form.memory);
+	if (form.memory == 0)
+		form.memory = emi_graph_share(&t->s, &later);
 	o.form = &form;
 	o.combine = t->fn;
 	o.user = t->user;
-	emi_stream_sort_begun(&t->s);
-	return em_runs_open(&t->runs, t->s.object.ctx, t->order, &o, err);
+	return emi_kept_open(&t->runs, t->s.object.ctx, t->order, &o, later, err);
 }
 
 static em_status form(sort_reduce *t, em_errinfo *err)
@@ -56,6 +58,7 @@ static em_status form(sort_reduce *t, em_errinfo *err)
 	if (st != EM_END)
 		return st;
 	st = em_runs_finish(t->runs);
+	t->s.formed = 1;
 	if (st != EM_OK)
 		return tell(t->runs, st, err);
 	return em_runs_merge(&t->merged, t->runs, NULL, err);
@@ -134,7 +137,7 @@ em_status em_stream_sort_reduce(em_stream **out, em_stream *in, const em_order *
 		t->info = none;
 		t->order = (em_order *)(uintptr_t)order;
 		emi_order_ref(t->order);
-		t->s.sorts = 1;
+		emi_stream_is_sort(&t->s, o.memory);
 		emi_stream_made(&t->s, out);
 	}
 	return emi_tell(theirs, st, &err);

@@ -2,22 +2,22 @@
 /*
  * sort_stream.c -- sorting as a node; sorters as streams and sinks.
  *
- * A node has a sorter from its first pull on.  Before it reads its input it decides on memory, as sorts below it are
- * going to want some, too: those of a graph that have not begun yet share what is left.
+ * A node has a sorter from its first pull on.  Before it reads its input it decides on memory, as sorts below it and
+ * above it are going to want some, too (graph.h).
  */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/structs.h"
 #include "flow/flow_order.h"
 #include "flow/flow_sink.h"
-#include "sort/front.h"
+#include "flow/graph.h"
+#include "sort/sorter.h"
 
 typedef struct sort_stream {
 	em_stream s;
 	em_order *order;        /* a reference; NULL: the sorter is the caller's */
 	em_sort_opts opts;
 	em_sorter *sorter;      /* NULL: not yet, or no more */
-	int formed;             /* it has all of the input */
 	em_sort_stats stats;    /* when there is no more */
 } sort_stream;
 
@@ -50,11 +50,12 @@ static em_status open_sorter(sort_stream *t, em_errinfo *err)
 {
 	em_ctx *ctx = t->s.object.ctx;
 	em_sort_opts o = t->opts;
+	uint64_t later = 0;
 
 	o.errinfo = err;
-	o.memory = emi_stream_sort_memory(&t->s, o.memory);
-	emi_stream_sort_begun(&t->s);
-	return em_sorter_open(&t->sorter, ctx, t->order, &o);
+	if (o.memory == 0)
+		o.memory = emi_graph_share(&t->s, &later);
+	return emi_sorter_open(&t->sorter, ctx, t->order, &o, later, err);
 }
 
 static em_status form_runs(sort_stream *t, em_errinfo *err)
@@ -71,7 +72,7 @@ static em_status form_runs(sort_stream *t, em_errinfo *err)
 	if (st != EM_END)
 		return st;
 	st = em_sorter_finish(t->sorter);
-	t->formed = 1;
+	t->s.formed = 1;
 	return st == EM_OK ? st : tell(t->sorter, st, err);
 }
 
@@ -82,7 +83,7 @@ static em_status next(em_stream *s, em_errinfo *err)
 
 	if (t->sorter == NULL)
 		st = open_sorter(t, err);
-	if (st == EM_OK && !t->formed)
+	if (st == EM_OK && !t->s.formed)
 		st = form_runs(t, err);
 	return st == EM_OK ? lend(s, err) : st;
 }
@@ -147,7 +148,7 @@ em_status em_stream_sort(em_stream **out, em_stream *in, const em_order *order, 
 		t->stats = none;
 		t->order = (em_order *)(uintptr_t)order;
 		emi_order_ref(t->order);
-		s->sorts = 1;
+		emi_stream_is_sort(s, o.memory);
 		emi_stream_made(s, out);
 	}
 	return emi_tell(theirs, st, &err);

@@ -36,6 +36,7 @@ static em_status pull(emi_sorted_source *source, em_errinfo *err)
 {
 	em_stream *s = emi_stream_of(source);
 	em_status st = s->status;
+	uint64_t n;
 
 	if (s->source.at != s->held) {
 		open_window(s);
@@ -65,11 +66,10 @@ static em_status pull(emi_sorted_source *source, em_errinfo *err)
 		return ended(s, st, err);
 	}
 	s->held = s->source.end;
-	if (s->left != EM_STREAM_UNKNOWN) {
-		const uint64_t n = (size_t)(s->held - s->source.at) / s->record;
-
+	n = (size_t)(s->held - s->source.at) / s->record;
+	s->lent += n;
+	if (s->left != EM_STREAM_UNKNOWN)
 		s->left -= n < s->left ? n : s->left;
-	}
 	open_window(s);
 	return EM_OK;
 }
@@ -217,6 +217,7 @@ em_stream *emi_stream_new(em_ctx *ctx, size_t bytes, const emi_stream_kind *kind
 	s->kind = kind;
 	s->record = (size_t)record_bytes;
 	s->left = count;
+	s->claim = EMI_STREAM_ROOM + s->record;
 	emi_cursor_init(&s->cursor, (ptrdiff_t)s->record, NULL, s);
 	return s;
 }
@@ -244,7 +245,6 @@ void emi_stream_made(em_stream *s, em_stream **out)
 	for (i = 0; i < s->inputs; i++) {
 		emi_stream_put_back(s->input[i]);
 		s->input[i]->owner = s;
-		s->sorts += s->input[i]->sorts;
 	}
 	*out = s;
 }
@@ -315,29 +315,9 @@ em_status emi_stream_user_status(em_status st, int ends, const char *what, em_er
 	return st;
 }
 
-static em_stream *above(const em_stream *s)
+void emi_stream_is_sort(em_stream *s, uint64_t named)
 {
-	return s->owner != NULL ? s->owner : s->above;
-}
-
-void emi_stream_sort_begun(em_stream *s)
-{
-	for (; s != NULL; s = above(s))
-		(void)__atomic_fetch_sub(&s->sorts, 1, __ATOMIC_RELAXED);
-}
-
-/* How many sorts of the graph still are to take what memory there is. */
-static uint32_t sorts_waiting(const em_stream *s)
-{
-	while (above(s) != NULL)
-		s = above(s);
-	return __atomic_load_n(&s->sorts, __ATOMIC_RELAXED);
-}
-
-uint64_t emi_stream_sort_memory(const em_stream *s, uint64_t named)
-{
-	const uint32_t sorts = sorts_waiting(s);
-	const uint64_t memory = em_ctx_memory(s->object.ctx), used = em_ctx_memory_used(s->object.ctx);
-
-	return named == 0 && sorts > 1 && used < memory ? (memory - used) / sorts : named;
+	s->sorts = 1;
+	s->named = named != 0;
+	s->claim = named;
 }

@@ -649,6 +649,17 @@ static em_status with_join_opts(void *theirs)
 	return st;
 }
 
+static em_status with_stream_graph_info(void *theirs)
+{
+	em_stream *s;
+	em_status st;
+
+	assert_int_equal(em_stream_memory(&s, ctx, 8, numbers, 1, NULL), EM_OK);
+	st = em_stream_graph_info_get(s, theirs);
+	em_stream_close(s);
+	return st;
+}
+
 static em_status with_tee_opts(void *theirs)
 {
 	em_stream *input, *s;
@@ -810,6 +821,7 @@ static size_t make_subjects(subject *s)
 	s[n] = MAKE(em_sink_ops, with_sink_ops, 1);
 	s[n].u.sink_ops = (em_sink_ops)EM_SINK_OPS_INIT;
 	s[n++].u.sink_ops.push = take_all;
+	s[n++] = MAKE(em_stream_graph_info, with_stream_graph_info, 0);
 	s[n] = MAKE(em_stream_ops, with_stream_ops, 1);
 	s[n].u.stream_ops = (em_stream_ops)EM_STREAM_OPS_INIT;
 	s[n++].u.stream_ops.next = no_more;

@@ -170,6 +170,7 @@ static void test_initialisers(void **state)
 	CHECK_INIT(em_join_opts, EM_JOIN_OPTS_INIT);
 	CHECK_INIT(em_tee_opts, EM_TEE_OPTS_INIT);
 	CHECK_INIT(em_sink_ops, EM_SINK_OPS_INIT);
+	CHECK_INIT(em_stream_graph_info, EM_STREAM_GRAPH_INFO_INIT);
 	CHECK_INIT(em_stream_ops, EM_STREAM_OPS_INIT);
 	CHECK_INIT(em_unique_opts, EM_UNIQUE_OPTS_INIT);
 	check_zero(&err, 0, sizeof err);
