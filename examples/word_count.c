@@ -4,11 +4,11 @@
  *
  *	word_count [MOST [FILE]]
  *
- * Bytes of a file become words with a count of one.  They are sorted, and counts of one word are added up as early as can
- * be: in memory, before any of it is written.  Then the counts are sorted again.  Nothing but runs of different words is
- * ever on a disk, so the text may be larger than memory.  Words are letters and digits of ASCII, lower
- * case, cut at 24 bytes.  Without a file the text is made: words of which the k-th is drawn with a probability of about
- * 1/k, as in a language, and their counts are checked.  Build it against an installed library with
+ * Bytes of a file become words with a count of one.  They are sorted, and counts of one word are added up as early as
+ * can be: in memory, before any of it is written.  Then the counts are sorted again.  Nothing but runs of different
+ * words is ever on a disk, so the text may be larger than memory.  Words are letters and digits of ASCII, lower case,
+ * cut at 24 bytes.  Without a file the text is made: words of which the k-th is drawn with a probability of about 1/k,
+ * as in a language, and their counts are checked.  Build it against an installed library with
  *
  *	cc -O2 word_count.c $(pkg-config --cflags --libs extmem)
  *
@@ -64,7 +64,8 @@ static char letter(unsigned char c)
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? (char)c : '\0';
 }
 
-/* Bytes to words, each of which is there once: one that goes on in the next batch is remembered.  At the end it is called with *n = 0. */
+/* Bytes to words, each of which is there once: one that goes on in the next batch is remembered.  At the end it is
+ * called with *n = 0. */
 static int to_words(void *user, const void *records, size_t *n, void *to, size_t *room)
 {
 	const unsigned char *text = (const unsigned char *)records;

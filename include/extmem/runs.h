@@ -2,11 +2,11 @@
 /**
  * @file extmem/runs.h  Sorted runs apart from merging: formed once, merged as often as one likes.
  *
- * (STXXL's runs_creator and runs_merger: Dementiev, Kettner and Sanders 2007, section 7.)  A sorter forms runs and merges
- * them once.  Here the two are apart: records are pushed, or pulled from a stream, or come in sequences that are sorted
- * already; that makes runs.  A merge of them is a stream (extmem/stream.h), of all records or of a range.  It leaves the
- * runs where they are, so there may be another one, also at the same time.  Then the runs are cleared, and others are
- * formed by the same object: in a loop, or a recursion.
+ * (STXXL's runs_creator and runs_merger: Dementiev, Kettner and Sanders 2007, section 7.)  A sorter forms runs and
+ * merges them once.  Here the two are apart: records are pushed, or pulled from a stream, or come in sequences that are
+ * sorted already; that makes runs.  A merge of them is a stream (extmem/stream.h), of all records or of a range.  It
+ * leaves the runs where they are, so there may be another one, also at the same time.  Then the runs are cleared, and
+ * others are formed by the same object: in a loop, or a recursion.
  *
  *     em_runs_open(&runs, ctx, order, NULL, NULL);
  *     em_runs_push(runs, records, n);                 as often as you like
@@ -62,8 +62,8 @@ typedef struct em_runs_opts {
 EM_API void em_runs_opts_init(em_runs_opts *out, size_t bytes);
 
 /**
- * Make an object without runs.  Takes a reference of the order, and next to no memory before records come.  opts and err
- * may be NULL.
+ * Make an object without runs.  Takes a reference of the order, and next to no memory before records come.  opts and
+ * err may be NULL.
  *
  * Returns:
  *   EM_OK
@@ -163,8 +163,8 @@ EM_API void em_runs_merge_opts_init(em_runs_merge_opts *out, size_t bytes);
  * Returns as sources do (extmem/stream.h), and EM_ERR_INVAL: r is NULL; EM_ERR_VERSION.  Pulling returns also
  *   EM_ERR_STATE     the runs are not finished (finish them and pull again), or were cleared since the stream was made
  *   EM_ERR_BUSY      a function that the runs are calling pulls; the next pull goes on
- *   EM_ERR_MEMLIMIT  there is too little memory for the runs, and no pass can be made, as other merges are reading them;
- *                    the message says how much would do
+ *   EM_ERR_MEMLIMIT  there is too little memory for the runs, and no pass can be made, as other merges are reading
+ *                    them; the message says how much would do
  *   EM_ERR_CORRUPT, EM_ERR_IO, EM_ERR_USER, and what else reading fails with, and writing, if there is a pass
  * I/O: one read of what it lends.  A pass, if the memory is less than was planned for.
  */
@@ -175,7 +175,7 @@ typedef struct em_runs_info {
 	uint32_t size;           /**< sizeof(em_runs_info); set by the initialiser. */
 	uint32_t readers;        /**< Merges that have begun and are not at their end. */
 	uint64_t pushed;         /**< Records that were added. */
-	uint64_t records;        /**< Records in runs or memory now: fewer, where they are combined.  While they are added: of
+	uint64_t records;        /**< Records in runs or memory now: fewer, where they are combined.  While they are added:
 	                              those in runs. */
 	uint64_t runs;           /**< Runs on disks. */
 	uint64_t formed;         /**< Runs that were formed or appended. */
@@ -206,11 +206,11 @@ EM_API void em_runs_error(const em_runs *r, em_errinfo *err);
 
 /**
  * A node: one record for each group of equal ones of a stream, sorted, as of em_stream_sort() and em_stream_reduce()
- * behind it.  Here records are combined when runs are formed and in each merge, so that runs have what is left.  opts is
- * as of em_stream_sort(), and may be NULL; it shares memory with other sorts of the graph as those do.
+ * behind it.  Here records are combined when runs are formed and in each merge, so that runs have what is left.  opts
+ * is as of em_stream_sort(), and may be NULL; it shares memory with other sorts of the graph as those do.
  *
- * Returns as em_stream_sort(); EM_ERR_INVAL: fn is NULL, or opts has EM_SORT_UNIQUE.  Pulling returns what em_runs_push(),
- * em_runs_finish() and a merge of runs do.
+ * Returns as em_stream_sort(); EM_ERR_INVAL: fn is NULL, or opts has EM_SORT_UNIQUE.  Pulling returns what
+ * em_runs_push(), em_runs_finish() and a merge of runs do.
  * I/O: a write and a read of what is left when a run is formed, for each pass.
  */
 EM_API EM_NODISCARD em_status em_stream_sort_reduce(em_stream **out, em_stream *in, const em_order *order,

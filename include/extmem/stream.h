@@ -134,11 +134,11 @@ typedef struct em_stream_graph_info {
 	uint32_t phases;        /**< One for each sort, and the last one. */
 	uint32_t phase;         /**< Which is at work or comes next: 1 to phases. */
 	uint32_t sorts;         /**< Sorts without memory of their own that live at the same time, at most. */
-	uint64_t claimed;       /**< Bytes that the other nodes of a phase take, and sorts whose memory is named, at most.
-	                             Containers have theirs already. */
+	uint64_t claimed;       /**< Bytes that the other nodes of a phase take, and sorts whose memory is named, at
+	                             most.  Containers have theirs already. */
 	uint64_t share;         /**< Bytes that each of those sorts has; 0: there are none, or nothing is left. */
-	uint64_t done;          /**< Records that came to the end of the phase that is at work: to its sort, or to whoever
-	                             pulls. */
+	uint64_t done;          /**< Records that came to the end of the phase that is at work: to its sort, or to
+	                             whoever pulls. */
 	uint64_t total;         /**< How many there will be in it; EM_STREAM_UNKNOWN: nobody knows. */
 } em_stream_graph_info;
 #define EM_STREAM_GRAPH_INFO_INIT { sizeof(em_stream_graph_info), 0, 0, 0, 0, 0, 0, 0 }

@@ -2,11 +2,11 @@
 /*
  * kept_runs.h -- em_runs: runs that stay, apart from the merges of them.
  *
- * Forming (kept_runs.c) is a front's (sort/front.h): records go to an area, and the engine sorts that and writes it as a
- * run.  Three things are different.  A sequence that is sorted is appended to a run of its own.  Where equal records are
- * combined, an area is sorted in memory and combined there; as long as that leaves half of it free, nothing is written.
- * And when all are formed, the engine gives back what it has but for its job: that knows the runs, their disks, their
- * order, and how the work goes on.
+ * Forming (kept_runs.c) is a front's (sort/front.h): records go to an area, and the engine sorts that and writes it as
+ * a run.  Three things are different.  A sequence that is sorted is appended to a run of its own.  Where equal records
+ * are combined, an area is sorted in memory and combined there; as long as that leaves half of it free, nothing is
+ * written.  And when all are formed, the engine gives back what it has but for its job: that knows the runs, their
+ * disks, their order, and how the work goes on.
  *
  * A merge (runs_stream.c) is a stream over runs as sorted sources (sort/sorted_run.h) and what stayed in memory, by the
  * merge over those (sort/kway.h).  A pass is such a stream, too, which consumes its runs, and is appended to a new one.

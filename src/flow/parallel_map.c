@@ -206,9 +206,9 @@ em_status em_stream_parallel_map(em_stream **out, em_stream *in, uint64_t record
 		s = emi_stream_new(NULL, sizeof(parallel_map), &kind, record_bytes, &in, 1, emi_stream_left(in), &err);
 	if (s != NULL) {
 		parallel_map *m = (parallel_map *)(void *)s;
+		const size_t each = records_of_slot(m);
 
-		s->claim = slots(s->object.ctx) *
-			   (uint64_t)(page_up(records_of_slot(m) * in->record) + page_up(records_of_slot(m) * s->record));
+		s->claim = (uint64_t)slots(s->object.ctx) * (page_up(each * in->record) + page_up(each * s->record));
 		m->fn = fn;
 		m->user = user;
 		m->unordered = (flags & EM_MAP_UNORDERED) != 0;

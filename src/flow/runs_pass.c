@@ -146,7 +146,7 @@ em_status emi_kept_reduce(em_runs *r, uint64_t memory, em_errinfo *err)
 	fan_in = may > out ? merged_with(r, last, may - out) : 0;
 	if (fan_in < 2)
 		return emi_fail_memory(err, used + out + emi_kept_need(r, 2, 2),
-				       "merging two of %" PRIu64 " runs takes %" PRIu64 " bytes, and there are %" PRIu64,
+				       "merging two of %" PRIu64 " runs takes %" PRIu64 " bytes; there are %" PRIu64,
 				       job->runs.n, out + emi_kept_need(r, 2, 2), may);
 	emi_watch_phase(&job->watch, EM_PHASE_MERGE, 0);
 	/* A pass has less memory than the last merge, which has nothing to write. */

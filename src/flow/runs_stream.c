@@ -156,7 +156,7 @@ static em_status fit(runs_stream *m, uint32_t *buffers, em_errinfo *err)
 
 		if (r->readers != 0)
 			return emi_fail_memory(err, used + need,
-					       "merging %" PRIu64 " runs takes %" PRIu64 " bytes, and there are %" PRIu64
+					       "merging %" PRIu64 " runs takes %" PRIu64 " bytes; there are %" PRIu64
 					       "; another merge is reading them, so they cannot become fewer",
 					       job->runs.n, need, memory);
 		st = emi_kept_reduce(r, memory, err);

@@ -63,7 +63,7 @@ struct em_stream {
 	em_stream *stem;        /* of an output of a tee, which the last of them closes; else NULL */
 	em_stream *above;       /* of the stem of a tee: the output that stands for it in the graph; else NULL */
 	uint64_t claim;         /* bytes that it takes, or is going to; of a sort only those that its options name */
-	uint64_t budget;        /* of a last node: what sorts and claims of its graph share (graph.h); 0: not known yet */
+	uint64_t budget;        /* of a last node: what its graph shares (graph.h); 0: not known yet */
 	uint64_t lent;          /* records of the windows so far */
 	int sorts;              /* it reads all of its input before it lends anything: a sort */
 	int named;              /* ... whose options name its memory */

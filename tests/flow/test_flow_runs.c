@@ -499,7 +499,8 @@ static void test_recursion(void **state)
 /* A sequence that is not sorted is refused, and changes nothing. */
 static void test_mistakes(void **state)
 {
-	const pair p[4] = { { 1, 0 }, { 2, 0 }, { 2, 1 }, { 1, 1 } }, zero = { 0, 0 }, want[4] = { p[0], p[3], p[1], p[2] };
+	const pair p[4] = { { 1, 0 }, { 2, 0 }, { 2, 1 }, { 1, 1 } }, zero = { 0, 0 };
+	const pair want[4] = { p[0], p[3], p[1], p[2] };
 	em_runs_opts o = EM_RUNS_OPTS_INIT;
 	em_sort_opts form = EM_SORT_OPTS_INIT;
 	flow_case t;
@@ -539,8 +540,8 @@ static void test_mistakes(void **state)
 	flow_close(&t);
 }
 
-/* What a run of this test does, which may fail anywhere, or be canceled: form runs, pass, merge a part.  pairs: calls of
- * add() before it fails, or NULL. */
+/* What a run of this test does, which may fail anywhere, or be canceled: form runs, pass, merge a part.  pairs: calls
+ * of add() before it fails, or NULL. */
 static em_status work(flow_case *t, em_order *order, em_reduce_fn combine, int *calls, const pair *p, size_t n,
 		      const pair *y, size_t m)
 {
