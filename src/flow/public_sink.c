@@ -130,6 +130,9 @@ static em_status pump(em_stream *s, em_sink *k, uint64_t *moved, em_errinfo *err
 		return emi_fail(err, EM_ERR_INVAL, "a stream of records of %zu bytes, and a sink of %zu", s->record,
 				k->record);
 	st = ready(k, err);
+	/* Sorts that are going to share what there is leave the sink its part. */
+	if (st == EM_OK && !s->begun)
+		s->claim += k->claim;
 	while (st == EM_OK && (st = emi_stream_need(s, err)) == EM_OK) {
 		const uint64_t before = k->n;
 

@@ -135,6 +135,50 @@ static void test_join_beside_sorts(void **state)
 	flow_close(&t);
 }
 
+/* A vector is read, sorted, and written to another one, all of them large: the reader and the writer have their part. */
+static void test_vectors_beside_sort(void **state)
+{
+	enum { N = 500000 };
+	em_vector_opts o = EM_VECTOR_OPTS_INIT;
+	em_vector *from, *to;
+	em_order *order;
+	em_stream *s;
+	uint64_t *x, *y, end;
+	flow_case t;
+
+	(void)state;
+	flow_open(&t, 4 * MIB, 0);
+	order = flow_order(&t, 8);
+	x = flow_numbers(&t, N, UINT64_MAX, 0);
+	y = malloc(N * sizeof *y);
+	assert_non_null(y);
+	o.record_bytes = 8;
+	o.block_bytes = 16 * KIB;
+	o.cache_bytes = 64 * KIB;
+	assert_int_equal(em_vector_open(&from, t.ctx, &o), EM_OK);
+	assert_int_equal(em_vector_open(&to, t.ctx, &o), EM_OK);
+	assert_int_equal(em_vector_push_many(from, x, N, NULL), EM_OK);
+	qsort(x, N, sizeof *x, by_value);
+	assert_int_equal(em_stream_vector(&s, from, 0, UINT64_MAX, EM_VECTOR_FORWARD, &t.err), EM_OK);
+	assert_true(info_of(s).claimed >= 256 * KIB);
+	s = sorted(&t, s, order);
+	if (em_stream_to_vector(s, to, 0, &end) != EM_OK) {
+		em_stream_error(s, &t.err);
+		fail_msg("%s", t.err.text);
+	}
+	assert_int_equal(end, N);
+	assert_int_equal(em_vector_read(to, 0, y, N), EM_OK);
+	assert_memory_equal(x, y, N * sizeof *x);
+	assert_true(em_ctx_memory_peak(t.ctx) <= 4 * MIB);
+	em_stream_close(s);
+	em_vector_close(from);
+	em_vector_close(to);
+	em_order_close(order);
+	free(x);
+	free(y);
+	flow_close(&t);
+}
+
 /* What is seen from within a graph. */
 typedef struct seen {
 	em_stream *top;
@@ -243,6 +287,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plan),
 		cmocka_unit_test(test_join_beside_sorts),
+		cmocka_unit_test(test_vectors_beside_sort),
 		cmocka_unit_test(test_progress),
 		cmocka_unit_test(test_ahead),
 	};
