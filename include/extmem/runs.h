@@ -175,8 +175,8 @@ typedef struct em_runs_info {
 	uint32_t size;           /**< sizeof(em_runs_info); set by the initialiser. */
 	uint32_t readers;        /**< Merges that have begun and are not at their end. */
 	uint64_t pushed;         /**< Records that were added. */
-	uint64_t records;        /**< Records in runs or memory now: fewer, where they are combined.  While they are added:
-	                              those in runs. */
+	uint64_t records;        /**< Records in runs or memory now: fewer, where they are combined.  While they are
+	                              added: those in runs. */
 	uint64_t runs;           /**< Runs on disks. */
 	uint64_t formed;         /**< Runs that were formed or appended. */
 	uint64_t merged;         /**< Runs that passes have made. */

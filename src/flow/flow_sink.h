@@ -25,7 +25,7 @@ struct em_sink {
 	size_t record;          /* bytes */
 	size_t bytes;           /* of the struct */
 	uint64_t n;             /* records taken */
-	uint64_t claim;         /* bytes that it takes from the first push on, beside those of its container (graph.h) */
+	uint64_t claim;         /* bytes that it takes from the first push on, beside its container (graph.h) */
 	int finished;
 	int mild;               /* what its functions fail with now changed nothing, and is not final */
 	em_status status;       /* a failure stays ... */

@@ -135,7 +135,7 @@ static void test_join_beside_sorts(void **state)
 	flow_close(&t);
 }
 
-/* A vector is read, sorted, and written to another one, all of them large: the reader and the writer have their part. */
+/* A vector is read, sorted, and written to another one: the reader and the writer have their part. */
 static void test_vectors_beside_sort(void **state)
 {
 	enum { N = 500000 };
