@@ -2,12 +2,14 @@
 /*
  * bench_stream.c -- what a record costs in nodes of streams, and a sort of a generated stream.
  *
- *	bench_stream [--test map|sort] [--n 4M] [--rounds 32] [--mem 512M] [--dir DIR]
+ *	bench_stream [--test map|sort|reduce] [--n 4M] [--keys 100] [--rounds 32] [--mem 512M] [--dir DIR]
  *
  *   map     n records of 8 bytes in memory, --rounds times: copied by memcpy() in pieces of 16 KiB (copy), by a node
  *           whose function does the same (map_copy) or writes x * 3 + 1 (map), as batches (batch) and one by one by the
  *           cursor (cursor), each of the last two adding all up; ns are for a record
  *   sort    n records of 8 bytes, made by a function, sorted as a node, and added up
+ *   reduce  n records of 16 bytes, a key of so many and a 1, made by a function, of which those of a key are added up:
+ *           by a sort and a node behind it (sort+reduce), and by one node that adds up early (sort_reduce)
  *
  * CPU time is that of the process, transfers included.
  */
@@ -24,7 +26,7 @@
 #define PIECE 2048u
 
 static em_ctx *ctx;
-static uint64_t n, rounds, memory;
+static uint64_t n, keys, rounds, memory;
 
 static void must(em_status st, const em_errinfo *err)
 {
@@ -213,13 +215,85 @@ static void sort(void)
 	em_order_close(order);
 }
 
+typedef struct counted {
+	uint64_t key, times;
+} counted;
+
+static int make_counted(void *user, uint64_t i, void *records, size_t *k)
+{
+	counted *x = records;
+	uint64_t j;
+
+	(void)user;
+	for (j = 0; j < *k; j++) {
+		x[j].key = peer_mix(i + j) % keys;
+		x[j].times = 1;
+	}
+	return 0;
+}
+
+static int add_up(void *user, void *sum, const void *records, size_t k)
+{
+	const counted *x = records;
+	counted *all = sum;
+	size_t i;
+
+	(void)user;
+	for (i = 0; i < k; i++)
+		all->times += x[i].times;
+	return 0;
+}
+
+static void reduce(const char *name, int early)
+{
+	const em_key key = { 0, 0, EM_KEY_U64, 0, { 0 } };
+	em_sort_opts opts = EM_SORT_OPTS_INIT;
+	uint64_t sum = 0, got = 0;
+	const em_batch *batch;
+	em_errinfo err;
+	em_order *order;
+	em_stream *s;
+	em_status st;
+	peer_mark m;
+	char extra[128];
+	size_t i;
+
+	opts.memory = memory;
+	must(em_order_keys(&order, ctx, sizeof(counted), &key, 1, &err), &err);
+	phase_begin(&m);
+	must(em_stream_generate(&s, ctx, sizeof(counted), n, make_counted, NULL, &err), &err);
+	if (early) {
+		must(em_stream_sort_reduce(&s, s, order, &opts, add_up, NULL, &err), &err);
+	} else {
+		must(em_stream_sort(&s, s, order, &opts, &err), &err);
+		must(em_stream_reduce(&s, s, order, add_up, NULL, &err), &err);
+	}
+	while ((st = em_stream_next(s, &batch)) == EM_OK) {
+		const counted *x = batch->records;
+
+		for (i = 0; i < batch->n; i++)
+			sum += x[i].times;
+		got += batch->n;
+	}
+	em_stream_error(s, &err);
+	must(st, &err);
+	if (sum != n)
+		peer_die("the sum");
+	snprintf(extra, sizeof extra, "keys=%" PRIu64, got);
+	phase_end(&m, "extmem", name, n, sizeof(counted), memory, "reduce", extra);
+	em_stream_close(s);
+	em_order_close(order);
+}
+
 int main(int argc, char **argv)
 {
+	const char *test = peer_arg(argc, argv, "test", "map");
 	const char *dir = peer_tmpdir(argc, argv);
 	em_ctx_opts o = EM_CTX_OPTS_INIT;
 	em_errinfo err;
 
 	n = peer_size(peer_arg(argc, argv, "n", "4M"));
+	keys = peer_size(peer_arg(argc, argv, "keys", "100"));
 	rounds = peer_size(peer_arg(argc, argv, "rounds", "32"));
 	memory = peer_size(peer_arg(argc, argv, "mem", "512M"));
 	o.memory = memory + ((uint64_t)64 << 20);
@@ -227,10 +301,14 @@ int main(int argc, char **argv)
 	o.ndirs = 1;
 	o.errinfo = &err;
 	must(em_ctx_open(&ctx, &o), &err);
-	if (strcmp(peer_arg(argc, argv, "test", "map"), "sort") == 0)
+	if (strcmp(test, "sort") == 0) {
 		sort();
-	else
+	} else if (strcmp(test, "reduce") == 0) {
+		reduce("sort+reduce", 0);
+		reduce("sort_reduce", 1);
+	} else {
 		maps();
+	}
 	em_ctx_close(ctx);
 	return 0;
 }

@@ -104,6 +104,12 @@
 %rename("$ignore", regextarget=1, %$isfunction) "^em_sink_.*$";
 /* reason: lines of files are sorted and pulled by sorters, which languages have */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_lines.*$";
+/* reason: what combines records, or reads runs in part, is a function in C so far; languages have sorters and merges */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_runs_.*$";
+%ignore em_stream_sort_reduce;
+%ignore em_stream_runs_info_get;
+/* reason: a graph of a language has iterators of its own, of which it would tell nothing */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_graph_info_.*$";
 /* reason: inlined by C compilers */
 %ignore em_stream_empty;
 %ignore em_stream_front;

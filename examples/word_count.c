@@ -4,10 +4,11 @@
  *
  *	word_count [MOST [FILE]]
  *
- * Bytes of a file become words, words are sorted and counted, and the counts are sorted again.  Nothing but the runs of
- * the two sorts is ever on a disk, so the text may be larger than memory.  Words are letters and digits of ASCII, lower
- * case, cut at 24 bytes.  Without a file the text is made: words of which the k-th is drawn with a probability of about
- * 1/k, as in a language, and their counts are checked.  Build it against an installed library with
+ * Bytes of a file become words with a count of one.  They are sorted, and counts of one word are added up as early as
+ * can be: in memory, before any of it is written.  Then the counts are sorted again.  Nothing but runs of different
+ * words is ever on a disk, so the text may be larger than memory.  Words are letters and digits of ASCII, lower case,
+ * cut at 24 bytes.  Without a file the text is made: words of which the k-th is drawn with a probability of about 1/k,
+ * as in a language, and their counts are checked.  Build it against an installed library with
  *
  *	cc -O2 word_count.c $(pkg-config --cflags --libs extmem)
  *
@@ -63,12 +64,13 @@ static char letter(unsigned char c)
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? (char)c : '\0';
 }
 
-/* Bytes to words: one that goes on in the next batch is remembered.  At the end it is called with *n = 0. */
+/* Bytes to words, each of which is there once: one that goes on in the next batch is remembered.  At the end it is
+ * called with *n = 0. */
 static int to_words(void *user, const void *records, size_t *n, void *to, size_t *room)
 {
 	const unsigned char *text = (const unsigned char *)records;
 	reader *r = (reader *)user;
-	char *word = (char *)to;
+	counted *counts = (counted *)to;
 	const int at_end = *n == 0;
 	size_t i = 0, made = 0;
 
@@ -81,13 +83,31 @@ static int to_words(void *user, const void *records, size_t *n, void *to, size_t
 			continue;
 		}
 		if (r->n != 0) {
-			memset(word + made * WORD, 0, WORD);
-			memcpy(word + made++ * WORD, r->word, r->n);
+			counted one = { "", 1 };
+
+			memcpy(one.word, r->word, r->n);
+			memcpy(counts + made++, &one, sizeof one);
 		}
 		r->n = 0;
 	}
 	*n = i;
 	*room = made;
+	return 0;
+}
+
+/* Add up the counts of one word. */
+static int add_up(void *user, void *sum, const void *records, size_t n)
+{
+	counted all, one;
+	size_t i;
+
+	(void)user;
+	memcpy(&all, sum, sizeof all);
+	for (i = 0; i < n; i++) {
+		memcpy(&one, (const counted *)records + i, sizeof one);
+		all.times += one.times;
+	}
+	memcpy(sum, &all, sizeof all);
 	return 0;
 }
 
@@ -148,14 +168,14 @@ static em_stream *open_counts(em_stream *text, reader *r, em_order **orders)
 {
 	const em_key frequent[2] = { { WORD, 0, EM_KEY_U64, EM_KEY_DESCENDING, { 0, 0 } },
 				     { 0, WORD, EM_KEY_BYTES, 0, { 0, 0 } } };
+	const em_key word = { 0, WORD, EM_KEY_BYTES, 0, { 0, 0 } };
 	em_stream *s;
 	em_errinfo err;
 
-	check(em_order_keys(&orders[0], ctx, WORD, NULL, 0, &err), &err);
+	check(em_order_keys(&orders[0], ctx, sizeof(counted), &word, 1, &err), &err);
 	check(em_order_keys(&orders[1], ctx, sizeof(counted), frequent, 2, &err), &err);
-	check(em_stream_flat_map(&s, text, WORD, to_words, r, &err), &err);
-	check(em_stream_sort(&s, s, orders[0], NULL, &err), &err);
-	check(em_stream_unique(&s, s, orders[0], EM_UNIQUE_COUNT, &err), &err);
+	check(em_stream_flat_map(&s, text, sizeof(counted), to_words, r, &err), &err);
+	check(em_stream_sort_reduce(&s, s, orders[0], NULL, add_up, NULL, &err), &err);
 	check(em_stream_sort(&s, s, orders[1], NULL, &err), &err);
 	return s;
 }

@@ -22,6 +22,7 @@
 #include <extmem/radix_heap.h>
 #include <extmem/shuffle.h>
 #include <extmem/sink.h>
+#include <extmem/runs.h>
 #include <extmem/sort.h>
 #include <extmem/stack.h>
 #include <extmem/stream.h>

@@ -123,6 +123,41 @@ EM_API uint64_t em_stream_count(const em_stream *s);
  */
 EM_API EM_NODISCARD em_status em_stream_batch(em_stream *s, uint64_t records);
 
+/**
+ * What a graph takes of the context's memory, and how far it got.
+ *
+ * A sort reads all of its input before it lends anything.  So sorts cut a graph into phases: in each one of them forms
+ * its runs, and in the last one the last node is pulled.  Nodes take memory while they live in a phase that is at work.
+ * Sorts whose options name no memory share what is left beside those of the phases that they live in.
+ */
+typedef struct em_stream_graph_info {
+	uint32_t size;          /**< sizeof(em_stream_graph_info); set by the initialiser. */
+	uint32_t phases;        /**< One for each sort, and the last one. */
+	uint32_t phase;         /**< Which is at work or comes next: 1 to phases. */
+	uint32_t sorts;         /**< Sorts without memory of their own that live at the same time, at most. */
+	uint64_t claimed;       /**< Bytes that the other nodes of a phase take, and sorts whose memory is named, at
+	                             most.  Containers have theirs already. */
+	uint64_t share;         /**< Bytes that each of those sorts has; 0: there are none, or nothing is left. */
+	uint64_t done;          /**< Records that came to the end of the phase that is at work: to its sort, or to
+	                             whoever pulls. */
+	uint64_t total;         /**< How many there will be in it; EM_STREAM_UNKNOWN: nobody knows. */
+} em_stream_graph_info;
+#define EM_STREAM_GRAPH_INFO_INIT { sizeof(em_stream_graph_info), 0, 0, 0, 0, 0, 0, 0 }
+/** As EM_STREAM_GRAPH_INFO_INIT, by a call (extmem/base.h). */
+EM_API void em_stream_graph_info_init(em_stream_graph_info *out, size_t bytes);
+
+/**
+ * Fill info of the graph that s is in, at any time: before the first pull as a plan, and later for the progress; also
+ * from a function that the graph is calling.  Of what is below an em_stream_ahead() that was pulled nothing is told but
+ * claims.
+ *
+ * Returns: EM_OK; EM_ERR_INVAL (a pointer is NULL); EM_ERR_VERSION.
+ */
+EM_API EM_NODISCARD em_status em_stream_graph_info_get(const em_stream *s, em_stream_graph_info *info);
+
+/** It as a JSON object (extmem/base.h). */
+EM_API size_t em_stream_graph_info_json(const em_stream_graph_info *of, char *to, size_t bytes);
+
 /** Copy the detail of the last failure of s; all zero when there was none.  err may be NULL. */
 EM_API void em_stream_error(const em_stream *s, em_errinfo *err);
 

@@ -35,8 +35,9 @@ EM_BEGIN_DECLS
  * input give back its memory; from then on it merges while it is pulled.  opts may be NULL; its errinfo is not used.
  * With EM_SORT_UNIQUE there is one record of each group of equal ones.
  *
- * Where opts->memory is 0 the sorts of a graph that have not begun share what the context has left then, equally.  So a
- * sort that feeds another one leaves it half.
+ * Where opts->memory is 0 the sorts of a graph share what the context has left when the first of them begins, less what
+ * else the nodes take that live at the same time (em_stream_graph_info_get()).  So a sort that feeds another one leaves
+ * it half.
  *
  * Returns also EM_ERR_INVAL (in or order is NULL, they are of two contexts or two sizes of records, a forced value of
  * opts is illegal), EM_ERR_NOTSUP (the order is of records of any length, and the stream is not; opts->compress),

@@ -20,7 +20,7 @@
 #define HOLD_MOST ((uint64_t)1 << 28)
 #define ENTRIES_MOST ((uint64_t)1 << 56) /* of a ring: more have more bytes than 64 bits can count */
 
-static uint64_t usual_memory(const em_ctx *ctx)
+uint64_t emi_ends_usual_memory(const em_ctx *ctx)
 {
 	const uint64_t share = ctx != NULL ? em_ctx_memory(ctx) / MEMORY_SHARE : MEMORY_USUAL;
 
@@ -114,7 +114,7 @@ static em_status check_pool(const em_container_opts *o, const emi_block_pool *sh
 em_status emi_ends_shape_init(emi_ends_shape *s, emi_ends_kind kind, const em_container_opts *o, const em_ctx *ctx,
 			      const emi_block_pool *shared, em_errinfo *err)
 {
-	uint64_t memory = o->memory_bytes != 0 ? o->memory_bytes : usual_memory(ctx);
+	uint64_t memory = o->memory_bytes != 0 ? o->memory_bytes : emi_ends_usual_memory(ctx);
 	uint64_t block = o->block_bytes;
 	em_status st = shared != NULL ? check_pool(o, shared, err) : EM_OK;
 

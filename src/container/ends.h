@@ -82,6 +82,9 @@ typedef struct emi_ends {
 	uint64_t written, read, recalled; /* blocks */
 } emi_ends;
 
+/* Bytes of memory where options name none. */
+uint64_t emi_ends_usual_memory(const em_ctx *ctx);
+
 /* Fill in what is 0 in options.  ctx may be NULL: its memory is not asked for then.  shared: the pool in them, or NULL.
  * EM_ERR_INVAL, EM_ERR_RANGE. */
 em_status emi_ends_shape_init(emi_ends_shape *s, emi_ends_kind kind, const em_container_opts *o, const em_ctx *ctx,

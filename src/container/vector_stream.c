@@ -28,21 +28,38 @@ static uint32_t usual(const emi_vector *v)
 	return n < 2 ? 2 : (uint32_t)n;
 }
 
+/* Buffers for a range of so many blocks, and bytes of each. */
+static uint32_t shape(const emi_vector *v, uint32_t asked, uint64_t blocks, size_t *bytes)
+{
+	const uint32_t n = v->layout.straddles ? 1 : asked != 0 ? asked : usual(v);
+
+	*bytes = v->layout.block_bytes;
+	if (*bytes < v->layout.record)
+		*bytes = ((size_t)v->layout.record + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
+	if (n > blocks)
+		return blocks != 0 ? (uint32_t)blocks : 1;
+	return n;
+}
+
+uint64_t emi_vector_ring_memory(const emi_vector *v, uint64_t records)
+{
+	const uint64_t each = v->layout.block_bytes / v->layout.record;
+	const uint64_t blocks = each > 1 ? records / each + 2 : UINT64_MAX;
+	size_t bytes;
+	const uint64_t n = shape(v, 0, blocks, &bytes);
+
+	return n * (bytes + sizeof(emi_request) + 1) + EMI_PAGE;
+}
+
 em_status emi_vector_ring_open(emi_vector_ring *ring, const emi_vector *v, uint32_t asked, uint64_t blocks,
 			       em_errinfo *err)
 {
-	uint32_t n = asked != 0 ? asked : usual(v);
+	uint32_t n;
 
 	if (asked == 1 || asked > BUFFERS_MOST)
 		return emi_fail(err, EM_ERR_RANGE, "%" PRIu32 " buffers", asked);
-	if (v->layout.straddles)
-		n = 1;
-	if (n > blocks)
-		n = blocks != 0 ? (uint32_t)blocks : 1;
+	n = shape(v, asked, blocks, &ring->bytes);
 	ring->buffers = n;
-	ring->bytes = v->layout.block_bytes;
-	if (ring->bytes < v->layout.record)
-		ring->bytes = ((size_t)v->layout.record + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 	ring->rq = emi_alloc_array(v->ctx, n, sizeof *ring->rq, err);
 	if (ring->rq != NULL)
 		ring->state = emi_alloc(v->ctx, n, err);

@@ -29,6 +29,9 @@ typedef struct emi_vector_ring {
 	uint8_t *state;         /* of each, the reader's */
 } emi_vector_ring;
 
+/* About how much memory that takes for a range of so many records, where nobody asks for buffers. */
+uint64_t emi_vector_ring_memory(const emi_vector *v, uint64_t records);
+
 /* asked: buffers, or 0; as many as a range of so many blocks needs, and not more.  EM_ERR_RANGE, EM_ERR_NOMEM,
  * EM_ERR_MEMLIMIT. */
 em_status emi_vector_ring_open(emi_vector_ring *ring, const emi_vector *v, uint32_t asked, uint64_t blocks,

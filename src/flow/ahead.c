@@ -269,7 +269,12 @@ em_status em_stream_ahead(em_stream **out, em_stream *in, uint64_t buffer_bytes,
 		st = emi_fail(&err, EM_ERR_RANGE, "a buffer of more bytes than memory can have");
 	if (st == EM_OK)
 		s = emi_stream_new(NULL, sizeof(ahead), &kind, in->record, &in, 1, emi_stream_left(in), &err);
-	if (s != NULL)
+	if (s != NULL) {
+		const uint64_t each = buffer_bytes != 0 ? buffer_bytes / SLOTS : SLOT_BYTES;
+
 		((ahead *)(void *)s)->wanted = buffer_bytes;
+		s->claim = SLOTS * (each > s->record ? each : s->record) + STACK_BYTES;
+		s->apart = 1;
+	}
 	return emi_stream_end(s, out, st, theirs, &err);
 }

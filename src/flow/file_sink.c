@@ -6,6 +6,9 @@
 #include "base/memory.h"
 #include "flow/flow_sink.h"
 
+#define MEMORY_SHARE 8u         /* an output takes this part of the memory, ... */
+#define MEMORY_MOST ((uint64_t)2 << 20) /* ... and not more than that */
+
 typedef struct file_sink {
 	em_sink k;
 	char *path;             /* a copy */
@@ -66,8 +69,11 @@ em_status em_sink_file(em_sink **out, em_ctx *ctx, uint64_t record_bytes, const 
 	if (st == EM_OK) {
 		file_sink *f = (file_sink *)(void *)emi_sink_new(ctx, sizeof *f, &kind, record_bytes, &err);
 
-		if (f != NULL)
+		if (f != NULL) {
+			f->k.claim = em_ctx_memory(ctx) / MEMORY_SHARE;
+			f->k.claim = f->k.claim < MEMORY_MOST ? f->k.claim : MEMORY_MOST;
 			f->path = emi_strdup(ctx, path, &err);
+		}
 		if (f != NULL && f->path == NULL)
 			emi_object_free(f, sizeof *f);
 		else if (f != NULL)

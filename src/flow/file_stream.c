@@ -41,16 +41,22 @@ static em_status tick(void *ctx)
 	return emi_ctx_canceled(ctx) ? EM_ERR_CANCELED : EM_OK;
 }
 
-static em_status open_reader(file_stream *f, em_errinfo *err)
+static size_t request_bytes(const file_stream *f)
 {
 	const uint64_t share = em_ctx_memory(f->s.object.ctx) / MEMORY_SHARE / EMI_PAGE * EMI_PAGE;
 	const uint64_t request = share < REQUEST_MOST ? share : REQUEST_MOST;
+
+	return request < f->s.record ? (f->s.record + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE : (size_t)request;
+}
+
+static em_status open_reader(file_stream *f, em_errinfo *err)
+{
 	emi_records_opts o;
 
 	memset(&o, 0, sizeof o);
 	o.record_bytes = f->s.record;
 	o.chunks = CHUNKS;
-	o.chunk_bytes = request < f->s.record ? (f->s.record + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE : (size_t)request;
+	o.chunk_bytes = request_bytes(f);
 	return emi_records_open(&f->in, f->s.object.ctx, f->paths.path, f->paths.n, &o, &f->io, err);
 }
 
@@ -119,6 +125,7 @@ em_status em_stream_file(em_stream **out, em_ctx *ctx, uint64_t record_bytes, co
 		if (st == EM_OK)
 			st = look(f, &err);
 		if (st == EM_OK) {
+			f->s.claim = CHUNKS * (uint64_t)request_bytes(f);
 			emi_stream_made(&f->s, out);
 		} else {
 			emi_file_paths_free(&f->paths, ctx);

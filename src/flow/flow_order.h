@@ -3,6 +3,8 @@
 #ifndef EMI_FLOW_ORDER_H
 #define EMI_FLOW_ORDER_H
 
+#include <extmem/sort.h>
+
 #include "flow/stream.h"
 #include "key/collation.h"
 
@@ -11,5 +13,8 @@ em_status emi_stream_check_order(const em_stream *in, const em_order *order, em_
 
 /* The same, and open a collation by it.  That fails as emi_collation_open(). */
 em_status emi_stream_open_order(emi_collation *by, const em_stream *in, const em_order *order, em_errinfo *err);
+
+/* Are values that options of a sort force legal?  Whether memory is enough is seen when it is there. */
+em_status emi_stream_check_sort(const em_stream *in, const em_order *order, const em_sort_opts *opts, em_errinfo *err);
 
 #endif

@@ -27,6 +27,7 @@ struct em_sink {
 	em_status (*push_lines)(em_sink *k, const em_batch *batch, size_t *taken, em_errinfo *err);
 	size_t bytes;           /* of the struct */
 	uint64_t n;             /* records taken */
+	uint64_t claim;         /* bytes that it takes from the first push on, beside its container (graph.h) */
 	int finished;
 	int mild;               /* what its functions fail with now changed nothing, and is not final */
 	em_status status;       /* a failure stays ... */

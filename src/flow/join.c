@@ -347,6 +347,7 @@ static em_status set_up(join *j, const em_join_opts *o, em_errinfo *err)
 	j->left.in = j->s.input[0];
 	j->right.in = j->s.input[1];
 	j->most = o->memory_bytes != 0 ? o->memory_bytes : share > j->right.in->record ? share : j->right.in->record;
+	j->s.claim += j->most;
 	st = set_keys(j, o, err);
 	if (st != EM_OK) {
 		retire(&j->s);

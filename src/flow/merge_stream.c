@@ -89,7 +89,11 @@ em_status em_stream_merge(em_stream **out, em_stream *const *inputs, uint32_t n,
 	if (st == EM_OK)
 		s = emi_stream_new(NULL, sizeof(merge_stream), &kind, inputs[0]->record, inputs, n, count, &err);
 	if (s != NULL) {
-		st = emi_stream_open_order(&((merge_stream *)(void *)s)->by, inputs[0], order, &err);
+		merge_stream *m = (merge_stream *)(void *)s;
+
+		st = emi_stream_open_order(&m->by, inputs[0], order, &err);
+		if (st == EM_OK)
+			s->claim = emi_kway_memory(&m->by, NULL, n);
 		if (st != EM_OK)
 			emi_stream_drop(s);
 	}

@@ -64,10 +64,16 @@ static size_t page_up(size_t bytes)
 	return (bytes + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE;
 }
 
+static uint32_t slots(em_ctx *ctx)
+{
+	const uint32_t threads = em_ctx_threads(ctx);
+
+	return SLOTS_PER_THREAD * (threads != 0 ? threads : 1);
+}
+
 static em_status get_memory(parallel_map *m, em_errinfo *err)
 {
 	em_ctx *ctx = m->s.object.ctx;
-	const uint32_t threads = em_ctx_threads(ctx);
 	size_t in, out;
 	em_status st;
 	uint32_t i;
@@ -77,7 +83,7 @@ static em_status get_memory(parallel_map *m, em_errinfo *err)
 	m->each = records_of_slot(m);
 	in = page_up(m->each * m->s.input[0]->record);
 	out = page_up(m->each * m->s.record);
-	m->slots = SLOTS_PER_THREAD * (threads != 0 ? threads : 1);
+	m->slots = slots(ctx);
 	m->memory_bytes = m->slots * (in + out);
 	st = emi_workers_start(ctx, err);
 	if (st != EM_OK)
@@ -200,7 +206,9 @@ em_status em_stream_parallel_map(em_stream **out, em_stream *in, uint64_t record
 		s = emi_stream_new(NULL, sizeof(parallel_map), &kind, record_bytes, &in, 1, emi_stream_left(in), &err);
 	if (s != NULL) {
 		parallel_map *m = (parallel_map *)(void *)s;
+		const size_t each = records_of_slot(m);
 
+		s->claim = (uint64_t)slots(s->object.ctx) * (page_up(each * in->record) + page_up(each * s->record));
 		m->fn = fn;
 		m->user = user;
 		m->unordered = (flags & EM_MAP_UNORDERED) != 0;

@@ -73,8 +73,12 @@ em_status em_stream_concat(em_stream **out, em_stream *const *inputs, uint32_t n
 	}
 	if (st == EM_OK)
 		s = emi_stream_new(NULL, sizeof(concat), &kind, inputs[0]->record, inputs, n, count, &err);
-	if (s != NULL && inputs[0]->varied)
-		emi_stream_vary(s);
+	if (s != NULL) {
+		s->claim = 0;
+		s->in_turn = 1;
+		if (inputs[0]->varied)
+			emi_stream_vary(s);
+	}
 	return emi_stream_end(s, out, st, theirs, &err);
 }
 

@@ -195,6 +195,9 @@ static em_status pump(em_stream *s, em_sink *k, uint64_t *moved, em_errinfo *err
 				"a stream of records of %" PRIu64 " bytes, and a sink of %zu (0: any length)",
 				em_stream_record_bytes(s), k->record);
 	st = ready(k, err);
+	/* Sorts that are going to share what there is leave the sink its part. */
+	if (st == EM_OK && !s->begun)
+		s->claim += k->claim;
 	while (st == EM_OK && (st = emi_stream_need(s, err)) == EM_OK) {
 		const uint64_t before = k->n;
 

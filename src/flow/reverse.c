@@ -4,6 +4,7 @@
 #include <extmem/stream_containers.h>
 
 #include "base/error.h"
+#include "container/ends.h"
 #include "flow/stream.h"
 
 typedef struct reverse {
@@ -78,7 +79,9 @@ em_status em_stream_reverse(em_stream **out, em_stream *in, uint64_t memory_byte
 		st = emi_given(in, "in", &err);
 	if (st == EM_OK)
 		s = emi_stream_new(NULL, sizeof(reverse), &kind, in->record, &in, 1, emi_stream_left(in), &err);
-	if (s != NULL)
+	if (s != NULL) {
 		((reverse *)(void *)s)->memory = memory_bytes;
+		s->claim += memory_bytes != 0 ? memory_bytes : emi_ends_usual_memory(s->object.ctx);
+	}
 	return emi_stream_end(s, out, st, theirs, &err);
 }

@@ -2,23 +2,24 @@
 /*
  * sort_stream.c -- sorting as a node; sorters as streams and sinks.
  *
- * A node has a sorter from its first pull on.  Before it reads its input it decides on memory, as sorts below it are
- * going to want some, too: those of a graph that have not begun yet share what is left.
+ * A node has a sorter from its first pull on.  Before it reads its input it decides on memory, as sorts below it and
+ * above it are going to want some, too (graph.h).
  */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/structs.h"
 #include "flow/flow_order.h"
 #include "flow/flow_sink.h"
+#include "flow/graph.h"
 #include "flow/lines.h"
 #include "sort/front.h"
+#include "sort/sorter.h"
 
 typedef struct sort_stream {
 	em_stream s;
 	em_order *order;        /* a reference; NULL: the sorter is the caller's */
 	em_sort_opts opts;
 	em_sorter *sorter;      /* NULL: not yet, or no more */
-	int formed;             /* it has all of the input */
 	em_sort_stats stats;    /* when there is no more */
 } sort_stream;
 
@@ -53,14 +54,12 @@ static em_status open_sorter(sort_stream *t, em_errinfo *err)
 {
 	em_ctx *ctx = t->s.object.ctx;
 	em_sort_opts o = t->opts;
-	const uint32_t sorts = emi_stream_sorts_waiting(&t->s);
-	const uint64_t memory = em_ctx_memory(ctx), used = em_ctx_memory_used(ctx);
+	uint64_t later = 0;
 
 	o.errinfo = err;
-	if (o.memory == 0 && sorts > 1 && used < memory)
-		o.memory = (memory - used) / sorts;
-	emi_stream_sort_begun(&t->s);
-	return em_sorter_open(&t->sorter, ctx, t->order, &o);
+	if (o.memory == 0)
+		o.memory = emi_graph_share(&t->s, &later);
+	return emi_sorter_open(&t->sorter, ctx, t->order, &o, later, err);
 }
 
 /* All that is in hand. */
@@ -94,7 +93,7 @@ static em_status form_runs(sort_stream *t, em_errinfo *err)
 	if (st != EM_END)
 		return st;
 	st = em_sorter_finish(t->sorter);
-	t->formed = 1;
+	t->s.formed = 1;
 	return st == EM_OK ? st : tell(t->sorter, st, err);
 }
 
@@ -105,7 +104,7 @@ static em_status next(em_stream *s, em_errinfo *err)
 
 	if (t->sorter == NULL)
 		st = open_sorter(t, err);
-	if (st == EM_OK && !t->formed)
+	if (st == EM_OK && !t->s.formed)
 		st = form_runs(t, err);
 	return st == EM_OK ? lend(s, err) : st;
 }
@@ -126,8 +125,7 @@ static void retire(em_stream *s)
 
 static const emi_stream_kind sort_kind = { next, retire, "sort", EMI_STREAM_BLOCKS | EMI_STREAM_VARIED };
 
-/* Are values that the caller forces legal?  Whether the memory is enough is seen when it is there. */
-static em_status check_plan(const em_stream *in, const em_order *order, const em_sort_opts *opts, em_errinfo *err)
+em_status emi_stream_check_sort(const em_stream *in, const em_order *order, const em_sort_opts *opts, em_errinfo *err)
 {
 	em_sort_plan_info info = EM_SORT_PLAN_INFO_INIT;
 	em_sort_opts o = *opts;
@@ -170,7 +168,7 @@ em_status em_stream_sort(em_stream **out, em_stream *in, const em_order *order, 
 	if (st == EM_OK)
 		st = EMI_STRUCT_TAKE(em_sort_opts, &o, opts, &err);
 	if (st == EM_OK)
-		st = check_plan(in, order, &o, &err);
+		st = emi_stream_check_sort(in, order, &o, &err);
 	if (st == EM_OK) {
 		s = emi_stream_new(NULL, sizeof(sort_stream), &sort_kind, in->record, &in, 1,
 				   (o.flags & EM_SORT_UNIQUE) != 0 ? EM_STREAM_UNKNOWN : emi_stream_left(in), &err);
@@ -184,7 +182,7 @@ em_status em_stream_sort(em_stream **out, em_stream *in, const em_order *order, 
 		t->stats = none;
 		t->order = (em_order *)(uintptr_t)order;
 		emi_order_ref(t->order);
-		s->sorts = 1;
+		emi_stream_is_sort(s, o.memory);
 		if (in->varied)
 			emi_stream_vary(s);
 		emi_stream_made(s, out);

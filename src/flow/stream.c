@@ -37,6 +37,7 @@ static em_status pull(emi_sorted_source *source, em_errinfo *err)
 {
 	em_stream *s = emi_stream_of(source);
 	em_status st = s->status;
+	uint64_t n;
 
 	if (s->source.at != s->held) {
 		open_window(s);
@@ -66,11 +67,10 @@ static em_status pull(emi_sorted_source *source, em_errinfo *err)
 		return ended(s, st, err);
 	}
 	s->held = s->source.end;
-	if (s->left != EM_STREAM_UNKNOWN) {
-		const uint64_t n = (size_t)(s->held - s->source.at) / s->record;
-
+	n = (size_t)(s->held - s->source.at) / s->record;
+	s->lent += n;
+	if (s->left != EM_STREAM_UNKNOWN)
 		s->left -= n < s->left ? n : s->left;
-	}
 	open_window(s);
 	return EM_OK;
 }
@@ -225,6 +225,7 @@ em_stream *emi_stream_new(em_ctx *ctx, size_t bytes, const emi_stream_kind *kind
 	s->kind = kind;
 	s->record = (size_t)record_bytes;
 	s->left = count;
+	s->claim = EMI_STREAM_ROOM + s->record;
 	emi_cursor_init(&s->cursor, (ptrdiff_t)s->record, NULL, s);
 	return s;
 }
@@ -262,7 +263,6 @@ void emi_stream_made(em_stream *s, em_stream **out)
 	for (i = 0; i < s->inputs; i++) {
 		emi_stream_put_back(s->input[i]);
 		s->input[i]->owner = s;
-		s->sorts += s->input[i]->sorts;
 	}
 	*out = s;
 }
@@ -333,20 +333,9 @@ em_status emi_stream_user_status(em_status st, int ends, const char *what, em_er
 	return st;
 }
 
-static em_stream *above(const em_stream *s)
+void emi_stream_is_sort(em_stream *s, uint64_t named)
 {
-	return s->owner != NULL ? s->owner : s->above;
-}
-
-void emi_stream_sort_begun(em_stream *s)
-{
-	for (; s != NULL; s = above(s))
-		(void)__atomic_fetch_sub(&s->sorts, 1, __ATOMIC_RELAXED);
-}
-
-uint32_t emi_stream_sorts_waiting(const em_stream *s)
-{
-	while (above(s) != NULL)
-		s = above(s);
-	return __atomic_load_n(&s->sorts, __ATOMIC_RELAXED);
+	s->sorts = 1;
+	s->named = named != 0;
+	s->claim = named;
 }

@@ -75,8 +75,15 @@ struct em_stream {
 	uint32_t inputs;
 	uint32_t users;         /* of the stem of a tee: outputs that are not freed */
 	em_stream *stem;        /* of an output of a tee, which the last of them closes; else NULL */
-	em_stream *above;       /* of the stem of a tee: the output that has to do with its sorts; else NULL */
-	uint32_t sorts;         /* nodes that are going to take what memory there is, itself and all below it */
+	em_stream *above;       /* of the stem of a tee: the output that stands for it in the graph; else NULL */
+	uint64_t claim;         /* bytes that it takes, or is going to; of a sort only those that its options name */
+	uint64_t budget;        /* of a last node: what its graph shares (graph.h); 0: not known yet */
+	uint64_t lent;          /* records of the windows so far */
+	int sorts;              /* it reads all of its input before it lends anything: a sort */
+	int named;              /* ... whose options name its memory */
+	int formed;             /* ... and which has read all */
+	int in_turn;            /* one input after the other is pulled */
+	int apart;              /* inputs are pulled by a thread of its own */
 	int begun;              /* it was pulled */
 	int mild;               /* what its function fails with now is not final */
 	int retired;
@@ -162,10 +169,7 @@ em_status emi_stream_user_failed(const char *does, int returned, em_errinfo *err
  * filled err, or else `what' has failed. */
 em_status emi_stream_user_status(em_status st, int ends, const char *what, em_errinfo *err);
 
-/* It was sorts of s that now have their memory: less by one, here and above. */
-void emi_stream_sort_begun(em_stream *s);
-
-/* How many sorts of the graph still are to take what memory there is. */
-uint32_t emi_stream_sorts_waiting(const em_stream *s);
+/* It is a sort, whose options name so many bytes, or 0. */
+void emi_stream_is_sort(em_stream *s, uint64_t named);
 
 #endif

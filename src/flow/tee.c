@@ -240,10 +240,10 @@ static em_status grow(em_stream **out, uint32_t n, em_stream *in, const em_tee_o
 		t->output[i]->stem = t;
 		t->output[i]->s.stem = stem;
 		t->output[i]->i = i;
+		t->output[i]->s.claim += t->most != UINT64_MAX ? t->most * in->record : t->queue.memory_bytes;
 		emi_stream_made(&t->output[i]->s, &out[i]);
 	}
 	stem->above = out[0];
-	out[0]->sorts = stem->sorts;
 	return EM_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/error.h"
+#include "container/vector_stream.h"
 #include "flow/container_stream.h"
 
 static em_status open_reader(emi_from *f)
@@ -63,6 +64,7 @@ em_status em_stream_vector(em_stream **out, em_vector *v, uint64_t from, uint64_
 		f->direction = direction;
 		f->from = from;
 		f->n = n;
+		f->s.claim += emi_vector_ring_memory(&v->inner, n);
 	}
 	return emi_from_made(f, out, st, theirs, &err);
 }
@@ -122,6 +124,7 @@ em_status em_sink_vector(em_sink **out, em_vector *v, uint64_t from, em_errinfo 
 	}
 	if (t != NULL) {
 		t->from = from;
+		t->k.claim = emi_vector_ring_memory(&v->inner, UINT64_MAX);
 		*out = &t->k;
 	}
 	return emi_tell(theirs, st, &err);

@@ -224,7 +224,7 @@ static em_status open_fetch(emi_engine *e, uint32_t k, em_errinfo *err)
 	emi_job *job = &e->job;
 	const emi_plan *plan = &job->plan;
 	emi_run_fetch_opts o = { k, plan->read_buffers, plan->prefetch_buffers, 0, plan->packers != 0,
-				 job->mispredict };
+				 job->mispredict, 0 };
 	uint64_t i, most = plan->block_bytes;
 
 	for (i = 0; i < job->runs.n; i++)
@@ -273,34 +273,10 @@ static int any_coming(const emi_run *runs, uint32_t k)
 	return i < k;
 }
 
-static uint64_t bytes_of(const emi_run *runs, uint64_t k)
-{
-	uint64_t i, n = 0;
-
-	for (i = 0; i < k; i++)
-		n += runs[i].bytes;
-	return n;
-}
-
 /* Bytes of the last merge. */
 static uint64_t all_bytes(const emi_engine *e)
 {
-	return bytes_of(e->job.runs.run, e->job.runs.n) + e->kept.bytes;
-}
-
-/* The k neighbours with the fewest bytes: only neighbours, as equal records keep the order of their runs. */
-static uint64_t smallest_group(const emi_job *job, uint32_t k)
-{
-	uint64_t sum = bytes_of(job->runs.run, k), best_sum = sum, best = 0, i;
-
-	for (i = k; i < job->runs.n; i++) {
-		sum += job->runs.run[i].bytes - job->runs.run[i - k].bytes;
-		if (sum < best_sum) {
-			best_sum = sum;
-			best = i - k + 1;
-		}
-	}
-	return best;
+	return emi_run_bytes(e->job.runs.run, e->job.runs.n) + e->kept.bytes;
 }
 
 /* Neighbours that are merged. */
@@ -312,14 +288,9 @@ typedef struct group {
 
 static group next_group(const emi_job *job)
 {
-	/* The first merge takes only as many runs as make all later ones full (Knuth, vol. 3, 5.4.9). */
-	const uint64_t excess = job->runs.n - job->plan.fan_in + 1;
 	group g = { 0, 0, 0 };
 
-	if (job->runs.n <= job->plan.fan_in)
-		return g;
-	g.k = excess < job->plan.fan_in ? (uint32_t)excess : job->plan.fan_in;
-	g.first = smallest_group(job, g.k);
+	g.k = emi_runs_group(&job->runs, job->plan.fan_in, job->plan.fan_in, &g.first);
 	return g;
 }
 
@@ -330,7 +301,7 @@ static void replace_runs(emi_job *job, const group *g)
 	uint32_t i;
 
 	memset(&run, 0, sizeof run);
-	run.bytes = bytes_of(runs, g->k);
+	run.bytes = emi_run_bytes(runs, g->k);
 	for (i = 0; i < g->k; i++)
 		if (runs[i].level > run.level)
 			run.level = runs[i].level;
@@ -387,7 +358,7 @@ static em_status merge_group(emi_engine *e, group *g, em_errinfo *err)
 		emi_run_fetch_expect(&e->fetch, runs, g->k);
 	}
 	if (st == EM_OK)
-		st = emi_engine_begin_run(e, bytes_of(runs, g->k), err);
+		st = emi_engine_begin_run(e, emi_run_bytes(runs, g->k), err);
 	if (st != EM_OK)
 		return st;
 	st = emi_merger_open(&e->merger, job, &e->fetch, runs, g->k, &e->kept, &e->out, err);

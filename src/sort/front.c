@@ -227,6 +227,8 @@ em_status emi_front_spill(emi_front *f, em_errinfo *err)
 {
 	const uint64_t n = f->n;
 
+	if (f->spill != NULL)
+		return f->spill(f, err);
 	if (n == 0)
 		return f->e.store.n != 0 ? emi_engine_spill_store(&f->e, err) : EM_OK;
 	f->n = 0;

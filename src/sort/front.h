@@ -33,6 +33,8 @@ typedef struct emi_front {
 	size_t few_bytes;       /* ... any length: or more bytes of a store */
 	emi_needs needs;        /* of the plan that is made then, ... */
 	em_status (*engage)(struct emi_front *f, em_errinfo *err); /* ... by this, which also gets all memory */
+	em_status (*spill)(struct emi_front *f, em_errinfo *err); /* what is done with a full area of n records, which
+	                           need not be empty then; NULL: it is sorted and written */
 	emi_cursor cursor;      /* on the batch that was lent last, if it was lent to it */
 } emi_front;
 

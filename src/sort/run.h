@@ -54,6 +54,8 @@ typedef struct emi_run {
 	em_bid dir;            /* first page of the directory */
 	uint32_t level;         /* merges its records went through */
 	uint32_t coming;        /* the end of it may still be on its way to the disks */
+	uint32_t from;          /* the first entry of that page that counts: blocks before it are left out */
+	uint32_t reserved;
 } emi_run;
 
 static inline uint64_t emi_dir_place(em_bid bid)

@@ -13,6 +13,7 @@ em_status emi_run_fetch_open(emi_run_fetch *f, emi_runs *runs, const emi_run_fet
 	memset(f, 0, sizeof *f);
 	f->runs = runs;
 	st = emi_run_reader_open(&f->reader, runs, o->k, o->block_bytes, err);
+	f->reader.keeps = o->keeps;
 	if (st == EM_OK)
 		st = emi_prefetch_open(&f->blocks, runs->ctx, runs->scratch, o->k, o->extra, o->best, o->block_bytes,
 				       o->packs, emi_run_hint, &f->reader, runs->io, o->scramble, err);
@@ -68,7 +69,7 @@ em_status emi_run_fetch_admit(emi_run_fetch *f, emi_fetched *block, em_errinfo *
 	const emi_hint *hint = &block->hint;
 	const size_t bytes = hint->packed != 0 ? hint->packed : hint->data;
 
-	if (hint->memory == NULL)
+	if (hint->memory == NULL && !f->reader.keeps)
 		emi_bid_free(f->runs->scratch, hint->bid, hint->bytes);
 	if (hint->sum != emi_block_sum(block->buf, bytes, (f->runs->ctx->flags & EM_CTX_CHECKED) != 0))
 		return emi_block_damaged(f->runs->scratch, hint->bid, hint->bytes, err);

@@ -22,6 +22,7 @@ typedef struct emi_run_fetch_opts {
 	size_t block_bytes;     /* of the largest block */
 	int packs;              /* blocks may be packed */
 	uint64_t scramble;      /* for tests: not 0 makes predictions wrong */
+	int keeps;              /* runs stay, to be read again: nothing is freed on the disks */
 } emi_run_fetch_opts;
 
 typedef struct emi_run_fetch {
@@ -40,8 +41,8 @@ void emi_run_fetch_expect(emi_run_fetch *f, const emi_run *run, uint32_t k);
 /* The merge at hand used all its blocks: the one that was expected is at hand now. */
 em_status emi_run_fetch_turn(emi_run_fetch *f, em_errinfo *err);
 
-/* A block of it was read: its place on the disks is free.  It is what was written, or EM_ERR_CORRUPT; then it is
- * unpacked. */
+/* A block of it was read: its place on the disks is free, unless runs stay.  It is what was written, or EM_ERR_CORRUPT;
+ * then it is unpacked. */
 em_status emi_run_fetch_admit(emi_run_fetch *f, emi_fetched *block, em_errinfo *err);
 
 /* Buffers came back: request what there are buffers for. */

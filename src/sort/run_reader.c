@@ -20,10 +20,10 @@ static void read_page(emi_run_reader *r, emi_run_cursor *c, em_bid at, emi_reque
 		emi_block_read(r->runs->scratch, rq, c->page, EMI_DIR_BYTES, at, r->runs->io);
 }
 
-/* In memory pages stay where they are. */
+/* In memory pages stay where they are, and so do those of runs that are read again. */
 static void free_page(const emi_run_reader *r, const emi_run_cursor *c)
 {
-	if (c->at.disk != EMI_IN_MEMORY)
+	if (!r->keeps && c->at.disk != EMI_IN_MEMORY)
 		emi_bid_free(r->runs->scratch, c->at, EMI_DIR_BYTES);
 }
 
@@ -35,10 +35,10 @@ static em_status damaged(const emi_run_reader *r, const emi_run_cursor *c, em_er
 /* What was read must be a page: a damaged one must not lead us astray. */
 static em_status check_page(const emi_run_reader *r, const emi_run_cursor *c, em_errinfo *err)
 {
-	uint64_t expected = c->blocks < EMI_DIR_ENTRIES ? c->blocks : EMI_DIR_ENTRIES;
+	const uint64_t blocks = c->blocks + c->entry, expected = blocks < EMI_DIR_ENTRIES ? blocks : EMI_DIR_ENTRIES;
 
 	if (emi_dir_sum(c->page) == c->page->sum && c->page->count == expected &&
-	    (c->page->next == EMI_DIR_END) == (c->blocks == expected) &&
+	    (c->page->next == EMI_DIR_END) == (blocks == expected) &&
 	    (c->page->next_disk < r->disks || c->page->next_disk == EMI_IN_MEMORY))
 		return EM_OK;
 	return damaged(r, c, err);
@@ -95,6 +95,7 @@ static void pass_on(emi_run_reader *r, uint32_t i)
 	c->coming = 1;
 	c->blocks = r->next[i].blocks;
 	read_page(r, c, r->next[i].dir, &c->rq);
+	c->entry = r->next[i].from;
 }
 
 void emi_run_reader_expect(emi_run_reader *r, const emi_run *runs, uint32_t k)

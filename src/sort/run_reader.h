@@ -30,6 +30,7 @@ typedef struct emi_run_reader {
 	char *pages;            /* of all of them, side by side */
 	const emi_run *next;    /* the runs of the next merge; NULL: nobody told */
 	uint32_t nnext;
+	int keeps;              /* runs stay: pages are not freed */
 	uint32_t arrived;       /* first pages of these, from the first on, that are known to be there */
 } emi_run_reader;
 
@@ -48,7 +49,7 @@ int emi_run_reader_ready(emi_run_reader *r);
  * EM_ERR_CORRUPT, and what reading or a tick fails with. */
 em_status emi_run_reader_turn(emi_run_reader *r, em_errinfo *err);
 
-/* arg is the emi_run_reader.  Pages that were used up are freed on the disk. */
+/* arg is the emi_run_reader.  Pages that were used up are freed on the disk, unless runs stay. */
 em_status emi_run_hint(void *arg, uint32_t seq, emi_hint *hint, em_errinfo *err);
 
 #endif

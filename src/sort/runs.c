@@ -89,6 +89,42 @@ em_status emi_runs_add(emi_runs *r, const emi_run *run, em_errinfo *err)
 	return st;
 }
 
+uint64_t emi_run_bytes(const emi_run *run, uint64_t k)
+{
+	uint64_t i, n = 0;
+
+	for (i = 0; i < k; i++)
+		n += run[i].bytes;
+	return n;
+}
+
+/* The k neighbours with the fewest bytes: only neighbours, as equal records keep the order of their runs. */
+static uint64_t smallest_group(const emi_runs *r, uint32_t k)
+{
+	uint64_t sum = emi_run_bytes(r->run, k), best_sum = sum, best = 0, i;
+
+	for (i = k; i < r->n; i++) {
+		sum += r->run[i].bytes - r->run[i - k].bytes;
+		if (sum < best_sum) {
+			best_sum = sum;
+			best = i - k + 1;
+		}
+	}
+	return best;
+}
+
+uint32_t emi_runs_group(const emi_runs *r, uint32_t fan_in, uint64_t most, uint64_t *first)
+{
+	/* A merge takes only as many runs as leave the last one full (Knuth, vol. 3, 5.4.9). */
+	const uint64_t excess = r->n - most + 1;
+	const uint32_t k = excess < fan_in ? (uint32_t)excess : fan_in;
+
+	if (r->n <= most)
+		return 0;
+	*first = smallest_group(r, k);
+	return k;
+}
+
 em_status emi_runs_tick(const emi_runs *r)
 {
 	return r->watch != NULL ? emi_tick(r->watch) : EM_OK;

@@ -53,6 +53,13 @@ em_status emi_runs_scratch(emi_runs *r, em_errinfo *err);
 em_status emi_runs_reserve(emi_runs *r, uint64_t room, em_errinfo *err);
 em_status emi_runs_add(emi_runs *r, const emi_run *run, em_errinfo *err);
 
+/* Which runs to merge next, if fan_in can be merged at a time, until there are `most': returns how many, from *first
+ * on, or 0: there are no more. */
+uint32_t emi_runs_group(const emi_runs *r, uint32_t fan_in, uint64_t most, uint64_t *first);
+
+/* Bytes of k runs. */
+uint64_t emi_run_bytes(const emi_run *run, uint64_t k);
+
 /* Is the work to go on?  EM_OK or EM_ERR_CANCELED. */
 em_status emi_runs_tick(const emi_runs *r);
 

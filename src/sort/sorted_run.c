@@ -84,10 +84,11 @@ static void close_source(emi_sorted_source *s)
 	emi_sorted_run_close((emi_sorted_run *)(void *)s);
 }
 
-em_status emi_sorted_run_open(emi_sorted_run *s, emi_runs *runs, const emi_run *run, uint32_t buffers, em_errinfo *err)
+em_status emi_sorted_run_open(emi_sorted_run *s, emi_runs *runs, const emi_run *run, uint32_t buffers, int keeps,
+			      em_errinfo *err)
 {
 	static const emi_sorted_ops ops = { next, close_source };
-	const emi_run_fetch_opts o = { 1, buffers - 1, 0, block_bytes(run), packs(runs), 0 };
+	const emi_run_fetch_opts o = { 1, buffers - 1, 0, block_bytes(run), packs(runs), 0, keeps };
 	em_status st;
 
 	memset(s, 0, sizeof *s);

@@ -48,13 +48,13 @@ static void release(void *sorter)
 static em_status begin(em_sorter *s, em_errinfo *err)
 {
 	const emi_needs needs = { .n = EMI_UNKNOWN, .pushed = 1, .held = sizeof(em_sorter), .bytes = EMI_UNKNOWN,
-				  .once = 1 };
+				  .later = s->later, .once = 1 };
 
 	return emi_front_begin(&s->front, &needs, engage, err);
 }
 
-static em_status open_sorter(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts,
-			     em_errinfo *err)
+em_status emi_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, uint64_t later,
+			  em_errinfo *err)
 {
 	em_sorter *s = emi_object_new(ctx, sizeof *s, 0, release, err);
 	em_status st;
@@ -66,6 +66,7 @@ static em_status open_sorter(em_sorter **out, em_ctx *ctx, const em_order *order
 		emi_object_free(s, sizeof *s);
 		return st;
 	}
+	s->later = later;
 	st = begin(s, err);
 	emi_front_cursor(&s->front, fill_cursor, s);
 	if (st != EM_OK)
@@ -83,7 +84,7 @@ em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, co
 	if (out != NULL)
 		*out = NULL;
 	st = emi_begin_open(out, ctx, "ctx", err);
-	return st == EM_OK ? open_sorter(out, ctx, order, opts, err) : st;
+	return st == EM_OK ? emi_sorter_open(out, ctx, order, opts, 0, err) : st;
 }
 
 void em_sorter_close(em_sorter *s)

@@ -9,7 +9,12 @@
 
 struct em_sorter {
 	emi_front front;
+	uint64_t later;         /* bytes that whoever opened it is going to take beside it */
 };
+
+/* As em_sorter_open(), with arguments that were given; the caller is going to take `later' bytes beside it. */
+em_status emi_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, uint64_t later,
+			  em_errinfo *err);
 
 /* Add a record of any length that is not too long. */
 em_status emi_sorter_add(emi_front *f, const char *record, size_t n, em_errinfo *err);

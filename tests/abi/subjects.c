@@ -649,6 +649,17 @@ static em_status with_join_opts(void *theirs)
 	return st;
 }
 
+static em_status with_stream_graph_info(void *theirs)
+{
+	em_stream *s;
+	em_status st;
+
+	assert_int_equal(em_stream_memory(&s, ctx, 8, numbers, 1, NULL), EM_OK);
+	st = em_stream_graph_info_get(s, theirs);
+	em_stream_close(s);
+	return st;
+}
+
 static em_status with_tee_opts(void *theirs)
 {
 	em_stream *input, *s;
@@ -659,6 +670,46 @@ static em_status with_tee_opts(void *theirs)
 	em_stream_close(s);
 	if (st != EM_OK)
 		em_stream_close(input);
+	return st;
+}
+
+static em_runs *open_runs(const em_runs_opts *opts, em_status *st)
+{
+	em_runs *r;
+
+	*st = em_runs_open(&r, ctx, order, opts, &subjects_err);
+	return r;
+}
+
+static em_status with_runs_opts(void *theirs)
+{
+	em_status st;
+
+	em_runs_close(open_runs(theirs, &st));
+	return st;
+}
+
+static em_status with_runs_merge_opts(void *theirs)
+{
+	em_status st;
+	em_runs *r = open_runs(NULL, &st);
+	em_stream *s;
+
+	assert_int_equal(st, EM_OK);
+	st = em_runs_merge(&s, r, theirs, &subjects_err);
+	em_stream_close(s);
+	em_runs_close(r);
+	return st;
+}
+
+static em_status with_runs_info(void *theirs)
+{
+	em_status st;
+	em_runs *r = open_runs(NULL, &st);
+
+	assert_int_equal(st, EM_OK);
+	st = em_runs_info_get(r, theirs);
+	em_runs_close(r);
 	return st;
 }
 
@@ -762,9 +813,15 @@ static size_t make_subjects(subject *s)
 	s[n++].u.join_opts.nkeys = 1;
 	s[n] = MAKE(em_tee_opts, with_tee_opts, 1);
 	s[n++].u.tee_opts = (em_tee_opts)EM_TEE_OPTS_INIT;
+	s[n++] = MAKE(em_runs_info, with_runs_info, 0);
+	s[n] = MAKE(em_runs_merge_opts, with_runs_merge_opts, 1);
+	s[n++].u.runs_merge_opts = (em_runs_merge_opts)EM_RUNS_MERGE_OPTS_INIT;
+	s[n] = MAKE(em_runs_opts, with_runs_opts, 1);
+	s[n++].u.runs_opts = (em_runs_opts)EM_RUNS_OPTS_INIT;
 	s[n] = MAKE(em_sink_ops, with_sink_ops, 1);
 	s[n].u.sink_ops = (em_sink_ops)EM_SINK_OPS_INIT;
 	s[n++].u.sink_ops.push = take_all;
+	s[n++] = MAKE(em_stream_graph_info, with_stream_graph_info, 0);
 	s[n] = MAKE(em_stream_ops, with_stream_ops, 1);
 	s[n].u.stream_ops = (em_stream_ops)EM_STREAM_OPS_INIT;
 	s[n++].u.stream_ops.next = no_more;

@@ -59,6 +59,8 @@ typedef struct subject {
 		em_btree_opts btree_opts;
 		em_pq_opts pq_opts;
 		em_radix_heap_opts radix_heap_opts;
+		em_runs_merge_opts runs_merge_opts;
+		em_runs_opts runs_opts;
 		em_shuffle_opts shuffle_opts;
 		em_sort_opts sort_opts;
 		em_element_opts stream_opts;

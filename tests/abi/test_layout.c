@@ -158,6 +158,9 @@ static void test_initialisers(void **state)
 	CHECK_INIT(em_output_opts, EM_OUTPUT_OPTS_INIT);
 	CHECK_INIT(em_phase_stats, EM_PHASE_STATS_INIT);
 	CHECK_INIT(em_policy, EM_POLICY_INIT);
+	CHECK_INIT(em_runs_info, EM_RUNS_INFO_INIT);
+	CHECK_INIT(em_runs_merge_opts, EM_RUNS_MERGE_OPTS_INIT);
+	CHECK_INIT(em_runs_opts, EM_RUNS_OPTS_INIT);
 	CHECK_INIT(em_shuffle_opts, EM_SHUFFLE_OPTS_INIT);
 	CHECK_INIT(em_sort_opts, EM_SORT_OPTS_INIT);
 	CHECK_INIT(em_sort_plan_info, EM_SORT_PLAN_INFO_INIT);
@@ -167,6 +170,7 @@ static void test_initialisers(void **state)
 	CHECK_INIT(em_join_opts, EM_JOIN_OPTS_INIT);
 	CHECK_INIT(em_tee_opts, EM_TEE_OPTS_INIT);
 	CHECK_INIT(em_sink_ops, EM_SINK_OPS_INIT);
+	CHECK_INIT(em_stream_graph_info, EM_STREAM_GRAPH_INFO_INIT);
 	CHECK_INIT(em_stream_ops, EM_STREAM_OPS_INIT);
 	CHECK_INIT(em_unique_opts, EM_UNIQUE_OPTS_INIT);
 	check_zero(&err, 0, sizeof err);

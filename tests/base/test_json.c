@@ -48,8 +48,10 @@ JSON(em_pq_plan_info)
 JSON(em_pq_stats)
 JSON(em_radix_heap_plan_info)
 JSON(em_radix_heap_stats)
+JSON(em_runs_info)
 JSON(em_sort_plan_info)
 JSON(em_sort_stats)
+JSON(em_stream_graph_info)
 JSON(em_vector_stats)
 #undef JSON
 
@@ -58,7 +60,8 @@ static const told all[] = {
 	JSON(em_block_pool_stats), JSON(em_btree_stats), JSON(em_cache_stats), JSON(em_check_info),
 	JSON(em_container_stats), JSON(em_disks_stats), JSON(em_element_stats), JSON(em_errinfo), JSON(em_io_stats),
 	JSON(em_pq_plan_info), JSON(em_pq_stats), JSON(em_radix_heap_plan_info), JSON(em_radix_heap_stats),
-	JSON(em_sort_plan_info), JSON(em_sort_stats), JSON(em_vector_stats),
+	JSON(em_runs_info), JSON(em_sort_plan_info), JSON(em_sort_stats), JSON(em_stream_graph_info),
+	JSON(em_vector_stats),
 };
 
 enum { ALL = sizeof all / sizeof all[0], ROOM = 8192 };

@@ -246,7 +246,7 @@ static void test_sizes(void **state)
 			if (n[i] != 0) {
 				assert_true(emi_disk_used(b.runs.scratch) >= n[i] * b.bytes);
 				before = em_ctx_memory_used(b.ctx);
-				assert_int_equal(emi_sorted_run_open(s, &b.runs, &run, buffers, &b.err), EM_OK);
+				assert_int_equal(emi_sorted_run_open(s, &b.runs, &run, buffers, 0, &b.err), EM_OK);
 				assert_true(em_ctx_memory_used(b.ctx) - before <=
 					    emi_sorted_run_memory(&b.runs, &run, buffers));
 				assert_int_equal(read_all(&b, &s->source, records, n[i]), EM_END);
@@ -318,7 +318,7 @@ static void test_packed_and_kept(void **state)
 				if (!kept)
 					assert_int_equal(b.runs.packed_from != 0, packed);
 				assert_int_equal(b.runs.scratch == NULL, kept);
-				assert_int_equal(emi_sorted_run_open(s, &b.runs, &run, 2, &b.err), EM_OK);
+				assert_int_equal(emi_sorted_run_open(s, &b.runs, &run, 2, 0, &b.err), EM_OK);
 				assert_int_equal(read_all(&b, &s->source, records, n), EM_END);
 				emi_sorted_close(&s->source);
 				free(records);
@@ -382,7 +382,7 @@ static em_status open_run(bench *b, supply *s, size_t n)
 	emi_run run;
 	em_status st = write_run(b, s->records, n, &run);
 
-	return st == EM_OK ? emi_sorted_run_open(&s->run, &b->runs, &run, 2, &b->err) : st;
+	return st == EM_OK ? emi_sorted_run_open(&s->run, &b->runs, &run, 2, 0, &b->err) : st;
 }
 
 /* Another source, which has these records from now on. */
@@ -590,7 +590,7 @@ static void test_closed_early(void **state)
 	assert_int_equal(bench_open(&b, 3, EM_COMPRESS_NEVER, 0), EM_OK);
 	records = records_of(&b, 20000, 0);
 	assert_int_equal(write_run(&b, records, 20000, &run), EM_OK);
-	assert_int_equal(emi_sorted_run_open(s, &b.runs, &run, 3, &b.err), EM_OK);
+	assert_int_equal(emi_sorted_run_open(s, &b.runs, &run, 3, 0, &b.err), EM_OK);
 	assert_int_equal(emi_sorted_next(&s->source, &b.err), EM_OK);
 	s->source.at = s->source.end;
 	assert_int_equal(emi_sorted_next(&s->source, &b.err), EM_OK);
@@ -600,7 +600,7 @@ static void test_closed_early(void **state)
 	emi_runs_release(&b.runs);
 	/* They can be begun anew. */
 	assert_int_equal(write_run(&b, records, 20000, &run), EM_OK);
-	assert_int_equal(emi_sorted_run_open(s, &b.runs, &run, 2, &b.err), EM_OK);
+	assert_int_equal(emi_sorted_run_open(s, &b.runs, &run, 2, 0, &b.err), EM_OK);
 	assert_int_equal(read_all(&b, &s->source, records, 20000), EM_END);
 	emi_sorted_close(&s->source);
 	assert_int_equal(emi_disk_used(b.runs.scratch), 0);
@@ -646,7 +646,7 @@ static void test_damaged(void **state)
 		emi_block_write(b.runs.scratch, &rq, page, BLOCK, bid, NULL);
 		assert_int_equal(emi_wait(&rq, &b.err), EM_OK);
 		emi_buffer_free(b.ctx, page, BLOCK);
-		assert_int_equal(emi_sorted_run_open(s, &b.runs, &run, 2, &b.err), EM_OK);
+		assert_int_equal(emi_sorted_run_open(s, &b.runs, &run, 2, 0, &b.err), EM_OK);
 		while ((st = emi_sorted_next(&s->source, &b.err)) == EM_OK)
 			s->source.at = s->source.end;
 		assert_int_equal(st, EM_ERR_CORRUPT);
@@ -674,7 +674,7 @@ static void test_lines(void **state)
 	assert_int_equal(em_order_text(&order, ctx, NULL, 0, NULL, NULL), EM_OK);
 	assert_int_equal(emi_collation_open(&by, order, NULL, NULL, &err), EM_OK);
 	emi_runs_init(&runs, ctx, &by, &io, NULL);
-	assert_int_equal(emi_sorted_run_open(&s, &runs, &run, 2, &err), EM_ERR_NOTSUP);
+	assert_int_equal(emi_sorted_run_open(&s, &runs, &run, 2, 0, &err), EM_ERR_NOTSUP);
 	emi_sorted_run_close(&s);
 	emi_runs_release(&runs);
 	emi_collation_close(&by);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * graph.h -- what a graph as a whole takes, and how far it got.
+ *
+ * A sort reads all of its input before it lends its first record.  So sorts cut a graph into phases: in each of them
+ * one sort forms its runs, or the last node is pulled.  What lives in a phase is what is between the sort that reads
+ * and those that it reads from: both, and the nodes in between.  Each node claims what it is going to take, when it is
+ * made.  A sort whose options name no memory has a share: of what is left, less what is claimed in its phases, divided
+ * by the sorts of the phase that has most.  It lives in two: that in which it forms runs, and that in which it merges
+ * them.
+ *
+ * Nothing here depends on how far a graph got, but for em_stream_graph_info_get().  So a thread below em_stream_ahead()
+ * may ask while another one is pulling.
+ */
+#ifndef EMI_FLOW_GRAPH_H
+#define EMI_FLOW_GRAPH_H
+
+#include "flow/stream.h"
+
+/* What lives at the same time. */
+typedef struct emi_graph_phase {
+	uint64_t claims;        /* bytes, but for those of shares */
+	uint32_t sorts;         /* that have shares */
+} emi_graph_phase;
+
+/* The memory of a sort whose options name none: a share, or 0: it is the only one.  Then *later is what others are
+ * going to take beside it. */
+uint64_t emi_graph_share(em_stream *sort, uint64_t *later);
+
+#endif
