@@ -75,7 +75,7 @@ static em_stream *open_memory(const uint64_t *x, em_map_fn fn)
 	must(em_stream_memory(&in, ctx, 8, x, n, &err), &err);
 	if (fn == NULL)
 		return in;
-	must(em_stream_map(&s, in, 8, fn, NULL, &err), &err);
+	must(em_stream_map(&s, in, 8, fn, NULL, NULL, &err), &err);
 	return s;
 }
 
@@ -191,7 +191,7 @@ static void sort(void)
 	opts.memory = memory;
 	must(em_order_keys(&order, ctx, 8, &key, 1, &err), &err);
 	phase_begin(&m);
-	must(em_stream_generate(&in, ctx, 8, n, make_random, NULL, &err), &err);
+	must(em_stream_generate(&in, ctx, 8, n, make_random, NULL, NULL, &err), &err);
 	must(em_stream_sort(&s, in, order, &opts, &err), &err);
 	while ((st = em_stream_next(s, &batch)) == EM_OK) {
 		const uint64_t *x = batch->records;

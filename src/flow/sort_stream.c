@@ -54,6 +54,7 @@ static em_status open_sorter(sort_stream *t, em_errinfo *err)
 	const uint64_t memory = em_ctx_memory(ctx), used = em_ctx_memory_used(ctx);
 
 	o.errinfo = err;
+	o.progress_free = NULL;
 	if (o.memory == 0 && sorts > 1 && used < memory)
 		o.memory = (memory - used) / sorts;
 	emi_stream_sort_begun(&t->s);
@@ -131,6 +132,7 @@ em_status em_stream_sort(em_stream **out, em_stream *in, const em_order *order, 
 	em_errinfo err;
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin_node(out, &in, 1, &err);
+	const emi_user watching = emi_job_user(opts);
 
 	if (st == EM_OK)
 		st = emi_stream_check_order(in, order, &err);
@@ -152,9 +154,8 @@ em_status em_stream_sort(em_stream **out, em_stream *in, const em_order *order, 
 		t->order = (em_order *)(uintptr_t)order;
 		emi_order_ref(t->order);
 		s->sorts = 1;
-		emi_stream_made(s, out);
 	}
-	return emi_tell(theirs, st, &err);
+	return emi_stream_end_user(s, out, st, watching.user, watching.free, theirs, &err);
 }
 
 em_status em_stream_sort_stats_get(const em_stream *s, em_sort_stats *stats)

@@ -41,6 +41,7 @@ static void release(void *sorter)
 	em_sorter *s = sorter;
 
 	emi_front_close(&s->front);
+	emi_user_free(&s->watching);
 	emi_object_free(s, sizeof *s);
 }
 
@@ -77,13 +78,16 @@ static em_status open_sorter(em_sorter **out, em_ctx *ctx, const em_order *order
 
 em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts)
 {
+	const emi_user watching = emi_job_user(opts);
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	em_status st;
 
 	if (out != NULL)
 		*out = NULL;
 	st = emi_begin_open(out, ctx, "ctx", err);
-	return st == EM_OK ? open_sorter(out, ctx, order, opts, err) : st;
+	if (st == EM_OK)
+		st = open_sorter(out, ctx, order, opts, err);
+	return emi_user_give(st == EM_OK ? &(*out)->watching : NULL, &watching, st);
 }
 
 void em_sorter_close(em_sorter *s)

@@ -9,6 +9,7 @@
 
 struct em_sorter {
 	emi_front front;
+	emi_user watching;      /* of progress */
 };
 
 /* Add a record of any length that is not too long. */

@@ -563,10 +563,10 @@ static void test_split(void **unused)
 		assert_int_equal(em_sink_memory(&sink[1], t.ctx, 8, got[1], N, NULL), EM_OK);
 		twice[0] = twice[1] = sink[0];
 		s = feed_open(&f, &t, x, N, 8, 1 + (size_t)test_below(&t.rng, 3000));
-		assert_int_equal(em_stream_split(&s, s, sink, 0, by_four, &wrong, &t.err), EM_ERR_INVAL);
-		assert_int_equal(em_stream_split(&s, s, twice, 2, by_four, &wrong, &t.err), EM_ERR_INVAL);
-		assert_int_equal(em_stream_split(&s, s, sink, 2, NULL, &wrong, &t.err), EM_ERR_INVAL);
-		assert_int_equal(em_stream_split(&s, s, sink, 2, by_four, &wrong, &t.err), EM_OK);
+		assert_int_equal(em_stream_split(&s, s, sink, 0, by_four, &wrong, NULL, &t.err), EM_ERR_INVAL);
+		assert_int_equal(em_stream_split(&s, s, twice, 2, by_four, &wrong, NULL, &t.err), EM_ERR_INVAL);
+		assert_int_equal(em_stream_split(&s, s, sink, 2, NULL, &wrong, NULL, &t.err), EM_ERR_INVAL);
+		assert_int_equal(em_stream_split(&s, s, sink, 2, by_four, &wrong, NULL, &t.err), EM_OK);
 		if (k % 2 == 0)
 			assert_int_equal(em_stream_batch(s, 1 + test_below(&t.rng, 2000)), EM_OK);
 		lent = flow_drain(&t, s, SIZE_MAX, &i, &st);
@@ -657,8 +657,8 @@ static void test_unordered(void **unused)
 		if (k == 5)
 			x[N / 2] = 0;
 		assert_int_equal(em_stream_memory(&s, t.ctx, 8, x, N, NULL), EM_OK);
-		assert_int_equal(em_stream_parallel_map(&s, s, 8, halve, &done, 2, &t.err), EM_ERR_INVAL);
-		assert_int_equal(em_stream_parallel_map(&s, s, 8, halve, &done, EM_MAP_UNORDERED, &t.err), EM_OK);
+		assert_int_equal(em_stream_parallel_map(&s, s, 8, halve, &done, NULL, 2, &t.err), EM_ERR_INVAL);
+		assert_int_equal(em_stream_parallel_map(&s, s, 8, halve, &done, NULL, EM_MAP_UNORDERED, &t.err), EM_OK);
 		if (k % 2 == 0)
 			assert_int_equal(em_stream_batch(s, 1 + test_below(&t.rng, 500)), EM_OK);
 		y = flow_drain(&t, s, k == 4 ? N / 3 : SIZE_MAX, &n, &st);
@@ -694,7 +694,7 @@ static void test_ahead(void **unused)
 		most = 1 + test_below(&t.rng, 20000);
 		if (k % 3 == 1)
 			c.fail_at = test_below(&t.rng, n + 1);
-		assert_int_equal(em_stream_generate(&s, t.ctx, 8, n, count_up, &c, &t.err), EM_OK);
+		assert_int_equal(em_stream_generate(&s, t.ctx, 8, n, count_up, &c, NULL, &t.err), EM_OK);
 		assert_int_equal(em_stream_ahead(&s, s, 1 + test_below(&t.rng, 50000), &t.err), EM_OK);
 		if (k % 2 == 0)
 			assert_int_equal(em_stream_batch(s, most), EM_OK);
@@ -875,14 +875,14 @@ static void test_mistakes(void **unused)
 	assert_int_equal(em_stream_memory(&in[1], t.ctx, 8, x, 3, NULL), EM_OK);
 	assert_int_equal(em_stream_memory(&in[2], t.ctx, 4, x, 3, NULL), EM_OK);
 	assert_int_equal(em_stream_memory(&far, other.ctx, 8, x, 3, NULL), EM_OK);
-	assert_int_equal(em_stream_map(&s, in[0], 8, NULL, NULL, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_map(&s, NULL, 8, triple, NULL, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_map(&s, in[0], 0, triple, NULL, &t.err), EM_ERR_RANGE);
-	assert_int_equal(em_stream_map(&s, in[0], UINT64_MAX, triple, NULL, &t.err), EM_ERR_RANGE);
-	assert_int_equal(em_stream_filter(&s, in[0], NULL, NULL, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_inspect(NULL, in[0], see, NULL, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_flat_map(&s, in[0], 8, NULL, NULL, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_transform(&s, in, 0, 8, add_pairs, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_map(&s, in[0], 8, NULL, NULL, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_map(&s, NULL, 8, triple, NULL, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_map(&s, in[0], 0, triple, NULL, NULL, &t.err), EM_ERR_RANGE);
+	assert_int_equal(em_stream_map(&s, in[0], UINT64_MAX, triple, NULL, NULL, &t.err), EM_ERR_RANGE);
+	assert_int_equal(em_stream_filter(&s, in[0], NULL, NULL, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_inspect(NULL, in[0], see, NULL, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_flat_map(&s, in[0], 8, NULL, NULL, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_transform(&s, in, 0, 8, add_pairs, NULL, NULL, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_concat(&s, in, 3, &t.err), EM_ERR_INVAL);
 	twice[0] = twice[1] = in[0];
 	assert_int_equal(em_stream_concat(&s, twice, 2, &t.err), EM_ERR_INVAL);
@@ -895,7 +895,7 @@ static void test_mistakes(void **unused)
 	assert_int_equal(em_stream_merge(&s, in, 0, order, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_unique(&s, in[0], wide, 0, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_unique(&s, in[0], order, 8, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_reduce(&s, in[0], order, NULL, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_reduce(&s, in[0], order, NULL, NULL, NULL, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_set(&s, in[0], in[1], order, 4, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_set(&s, in[0], in[0], order, 0, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_prefix_sum(&s, in[2], 0, EM_KEY_U64, &t.err), EM_ERR_RANGE);
@@ -916,9 +916,9 @@ static void test_mistakes(void **unused)
 	assert_null(s);
 	/* A node owns its input. */
 	node_calls = node_fail_call = 0;
-	assert_int_equal(em_stream_map(&s, in[0], 8, triple, NULL, &t.err), EM_OK);
+	assert_int_equal(em_stream_map(&s, in[0], 8, triple, NULL, NULL, &t.err), EM_OK);
 	assert_int_equal(em_stream_next(in[0], &batch), EM_ERR_STATE);
-	assert_int_equal(em_stream_map(&twice[0], in[0], 8, triple, NULL, &t.err), EM_ERR_STATE);
+	assert_int_equal(em_stream_map(&twice[0], in[0], 8, triple, NULL, NULL, &t.err), EM_ERR_STATE);
 	assert_int_equal(em_stream_record_bytes(in[0]), 8);
 	em_stream_close(in[0]);
 	assert_int_equal(em_stream_next(s, &batch), EM_OK);
