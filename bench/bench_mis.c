@@ -349,7 +349,7 @@ static void pipelined(void)
 	/* What the queue and the set take is not the sort's. */
 	o.memory = memory - beside_sort();
 	begin(&p);
-	must(em_stream_generate(&in, ctx, sizeof(edge), n, make_edges, NULL, &err), &err);
+	must(em_stream_generate(&in, ctx, sizeof(edge), n, make_edges, NULL, NULL, &err), &err);
 	must(em_stream_sort(&sorted, in, by_edge, &o, &err), &err);
 	must(em_stream_unique(&once, sorted, by_edge, 0, &err), &err);
 	if (em_stream_empty(em_stream_cursor(once)))

@@ -77,7 +77,7 @@ static em_stream *open_memory(const uint64_t *x, em_map_fn fn)
 	must(em_stream_memory(&in, ctx, 8, x, n, &err), &err);
 	if (fn == NULL)
 		return in;
-	must(em_stream_map(&s, in, 8, fn, NULL, &err), &err);
+	must(em_stream_map(&s, in, 8, fn, NULL, NULL, &err), &err);
 	return s;
 }
 
@@ -193,7 +193,7 @@ static void sort(void)
 	opts.memory = memory;
 	must(em_order_keys(&order, ctx, 8, &key, 1, &err), &err);
 	phase_begin(&m);
-	must(em_stream_generate(&in, ctx, 8, n, make_random, NULL, &err), &err);
+	must(em_stream_generate(&in, ctx, 8, n, make_random, NULL, NULL, &err), &err);
 	must(em_stream_sort(&s, in, order, &opts, &err), &err);
 	while ((st = em_stream_next(s, &batch)) == EM_OK) {
 		const uint64_t *x = batch->records;
@@ -261,12 +261,12 @@ static void reduce(const char *name, int early)
 	opts.memory = memory;
 	must(em_order_keys(&order, ctx, sizeof(counted), &key, 1, &err), &err);
 	phase_begin(&m);
-	must(em_stream_generate(&s, ctx, sizeof(counted), n, make_counted, NULL, &err), &err);
+	must(em_stream_generate(&s, ctx, sizeof(counted), n, make_counted, NULL, NULL, &err), &err);
 	if (early) {
-		must(em_stream_sort_reduce(&s, s, order, &opts, add_up, NULL, &err), &err);
+		must(em_stream_sort_reduce(&s, s, order, &opts, add_up, NULL, NULL, &err), &err);
 	} else {
 		must(em_stream_sort(&s, s, order, &opts, &err), &err);
-		must(em_stream_reduce(&s, s, order, add_up, NULL, &err), &err);
+		must(em_stream_reduce(&s, s, order, add_up, NULL, NULL, &err), &err);
 	}
 	while ((st = em_stream_next(s, &batch)) == EM_OK) {
 		const counted *x = batch->records;

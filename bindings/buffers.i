@@ -21,6 +21,7 @@ EM_OPTIONS(em_file_opts)
 EM_OPTIONS(em_disks_opts)
 EM_OPTIONS(em_block_pool_opts)
 EM_OPTIONS(em_cache_opts)
+EM_OPTIONS(em_tee_opts)
 
 %apply em_sort_stats *EM_SORT_STATS { em_sort_stats *stats };
 EM_TOLD(em_sort_plan_info, info)
@@ -67,7 +68,8 @@ EM_TOLD(em_cache_stats, stats)
 %apply (void *EM_BUF, size_t EM_NBYTES) { (void *buf, size_t bytes) };
 
 /* Numbers that are results.  EM_DONE is known after a failure, too. */
-%apply uint64_t *EM_DONE { uint64_t *pushed, uint64_t *popped, uint64_t *erased, uint64_t *inserted };
+%apply uint64_t *EM_DONE {
+	uint64_t *moved, uint64_t *end, uint64_t *pushed, uint64_t *popped, uint64_t *erased, uint64_t *inserted };
 %apply uint64_t *EM_NUMBER {
 	uint64_t *n, uint64_t *got, uint64_t *n_found, uint64_t *left, uint64_t *position, uint64_t *count,
 	uint64_t *middle
@@ -84,6 +86,8 @@ EM_TOLD(em_cache_stats, stats)
 #ifdef SWIGPYTHON
 %apply em_stream *EM_INPUT { em_stream *in, em_stream *a, em_stream *b };
 %apply (em_stream *const *EM_INPUTS, uint32_t EM_N) { (em_stream *const *inputs, uint32_t n) };
+%apply (em_stream **EM_OUTS, uint32_t EM_N) { (em_stream **out, uint32_t n) };
+%apply (struct em_sink *const *EM_SINKS, uint32_t EM_N) { (struct em_sink *const *sinks, uint32_t n) };
 #endif
 %apply (const char *const *EM_PATHS, uint32_t EM_N) { (const char *const *paths, uint32_t n) };
 

@@ -21,3 +21,20 @@
 
 /* Which are called once, by any thread. */
 %apply (em_request_fn EM_FN, void *EM_USER) { (em_request_fn fn, void *user) };
+
+/* Which live as long as a stream or a sink. */
+#ifdef SWIGPYTHON
+%apply (em_filter_fn EM_FN, void *EM_USER, void (*EM_FREE)(void *user)) {
+	(em_filter_fn fn, void *user, void (*user_free)(void *user))
+};
+%apply (em_inspect_fn EM_FN, void *EM_USER, void (*EM_FREE)(void *user)) {
+	(em_inspect_fn fn, void *user, void (*user_free)(void *user))
+};
+%apply (em_split_fn EM_FN, void *EM_USER, void (*EM_FREE)(void *user)) {
+	(em_split_fn fn, void *user, void (*user_free)(void *user))
+};
+%apply (em_reduce_fn EM_FN, void *EM_USER, void (*EM_FREE)(void *user)) {
+	(em_reduce_fn fn, void *user, void (*user_free)(void *user))
+};
+%apply (void *EM_USER, void (*EM_FREE)(void *user)) { (void *user, void (*user_free)(void *user)) };
+#endif

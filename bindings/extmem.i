@@ -78,6 +78,7 @@
 em_status emb_read(em_sorter *EM_READ, void *records, uint64_t n, uint64_t *got);
 #else
 %include "extmem/stream.h"
+%include "extmem/sink.h"
 %include "extmem/stream_nodes.h"
 %include "extmem/stream_containers.h"
 %include "extmem/sys/backend.h"
@@ -96,6 +97,14 @@ em_status emb_read(em_sorter *EM_READ, void *records, uint64_t n, uint64_t *got)
 %rename(em_stream_iterate) emb_stream_iterate;
 em_status emb_stream_iterate(em_stream **out, em_ctx *ctx, uint64_t record_bytes, uint64_t count, PyObject *iterator,
 			     em_errinfo *err);
+%rename(em_stream_join) emb_stream_join;
+%apply const char *EM_PATH { const char *left, const char *right };
+em_status emb_stream_join(em_stream **out, em_stream *a, em_stream *b, uint32_t kind, const char *left,
+			  const char *right, uint64_t memory_bytes, uint64_t record_bytes, void *user,
+			  void (*user_free)(void *user), em_errinfo *err);
+%rename(em_sink_function) emb_sink_function;
+em_status emb_sink_function(em_sink **out, em_ctx *ctx, uint64_t record_bytes, void *user,
+			    void (*user_free)(void *user), em_errinfo *err);
 em_status emb_block_pool_read(em_block_pool *p, em_bid bid, void *buf, size_t bytes);
 %include "extmem/sys/cache.h"
 em_status emb_cache_read(em_cache *c, em_bid bid, void *buf, size_t bytes);

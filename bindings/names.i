@@ -15,7 +15,7 @@
 %rename("$ignore", regextarget=1, %$isfunction) "^em_.*_close$";
 /* reason: loops over single records in C; languages have batches */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_.*_cursor$";
-%rename("$ignore", regextarget=1, %$isfunction) "^em_.*_window$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_(stack|queue|deque)_.*window$";
 /* reason: records in place have no owner; reading and writing copies them */
 %ignore em_vector_pin;
 %ignore em_vector_unpin;
@@ -94,14 +94,17 @@
 %ignore em_window_push_front;
 %ignore em_window_pop_front;
 
-/* reason: sources and nodes with a function of the caller's are iterators of the language, which streams are made of */
-%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(open|generate|memory|map|filter|inspect|flat_map)$";
-%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(transform|reduce|join|tee|split|parallel_map)$";
-/* reason: pulls on a thread of the library, which no function of a language may be called by */
-%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_ahead$";
-/* reason: iterators of containers' records are sources, too, and a loop over the batches of a stream is a sink */
-%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(vector|stack|queue|deque|pq|btree|sorter|to_vector|pump)$";
-%rename("$ignore", regextarget=1, %$isfunction) "^em_sink_.*$";
+/* reason: iterators of the language, which streams are made of, give any number of records of any number of streams */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(open|generate|memory|map|flat_map|transform)$";
+/* reason: a function that is made for the language has its place: emb_stream_join(), emb_sink_function() */
+%ignore em_stream_join;
+%ignore em_sink_open;
+/* reason: functions of a language run one at a time: what iterators make is as fast */
+%ignore em_stream_parallel_map;
+/* reason: pulls on a thread of the library, whose stack of 256 KiB is too small for functions of languages */
+%ignore em_stream_ahead;
+/* reason: reading copies, to memory that languages keep themselves */
+%ignore em_sink_memory;
 /* reason: lines of files are sorted and pulled by sorters, which languages have */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_lines.*$";
 /* reason: what combines records, or reads runs in part, is a function in C so far; languages have sorters and merges */
@@ -114,3 +117,5 @@
 %ignore em_stream_empty;
 %ignore em_stream_front;
 %ignore em_stream_advance;
+/* reason: text for people: emb_pq_dump() */
+%ignore em_pq_dump;

@@ -108,7 +108,7 @@ static em_stream *open_edges(void)
 	em_stream *s;
 
 	opts.memory = (memory_mib << 20) / 4;
-	check(em_stream_generate(&s, ctx, sizeof(edge), edges, draw, NULL, &err), &err);
+	check(em_stream_generate(&s, ctx, sizeof(edge), edges, draw, NULL, NULL, &err), &err);
 	check(em_stream_sort(&s, s, by_edge, &opts, &err), &err);
 	check(em_stream_unique(&s, s, by_edge, 0, &err), &err);
 	return s;
@@ -227,7 +227,7 @@ static em_stream *open_neighbours(em_vector *v)
 	join.nkeys = 1;
 	opts.memory = (memory_mib << 20) / 4;
 	check(em_stream_join(&s, open_edges(), open_set(v), &join, &err), &err);
-	check(em_stream_map(&s, s, sizeof(uint32_t), second_node, NULL, &err), &err);
+	check(em_stream_map(&s, s, sizeof(uint32_t), second_node, NULL, NULL, &err), &err);
 	check(em_stream_sort(&s, s, by_node, &opts, &err), &err);
 	check(em_stream_unique(&s, s, by_node, 0, &err), &err);
 	return s;
@@ -245,7 +245,7 @@ static int is_right(em_vector *v)
 	em_stream *s;
 	em_sink *nowhere;
 
-	check(em_stream_inspect(&s, open_neighbours(v), count, &neighbours, &err), &err);
+	check(em_stream_inspect(&s, open_neighbours(v), count, &neighbours, NULL, &err), &err);
 	check(em_stream_set(&s, s, open_set(v), by_node, EM_SET_UNION, &err), &err);
 	check(em_sink_discard(&nowhere, ctx, sizeof(uint32_t), &err), &err);
 	check_stream(em_stream_pump(s, nowhere, &all), s);

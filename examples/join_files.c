@@ -200,7 +200,7 @@ static void make_file(const table *t, uint64_t n, em_generate_fn fn)
 	em_stream *s;
 	em_sink *k;
 
-	check(em_stream_generate(&s, ctx, t->bytes, n, fn, NULL, &err), &err);
+	check(em_stream_generate(&s, ctx, t->bytes, n, fn, NULL, NULL, &err), &err);
 	check(em_sink_file(&k, ctx, t->bytes, t->path, &err), &err);
 	status = em_stream_pump(s, k, NULL);
 	em_stream_error(s, &err);

@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 	if (path != NULL)
 		check(em_stream_file(&numbers, ctx, sizeof(uint64_t), &path, 1, &err), &err);
 	else
-		check(em_stream_generate(&numbers, ctx, sizeof(uint64_t), MADE, make, NULL, &err), &err);
+		check(em_stream_generate(&numbers, ctx, sizeof(uint64_t), MADE, make, NULL, NULL, &err), &err);
 	check(em_runs_open(&runs, ctx, order, NULL, &err), &err);
 	check(em_runs_feed(runs, numbers, 0, &err), &err);
 	check_runs(em_runs_finish(runs), runs);

@@ -135,7 +135,7 @@ static em_vector *pipelined(void)
 	uint64_t end;
 
 	opts.memory = (memory_mib << 20) / 2;
-	check(em_stream_generate(&random, ctx, sizeof(edge), edges, generate, NULL, &err), &err);
+	check(em_stream_generate(&random, ctx, sizeof(edge), edges, generate, NULL, NULL, &err), &err);
 	check(em_stream_sort(&sorted, random, order, &opts, &err), &err);
 	check(em_stream_unique(&once, sorted, order, 0, &err), &err);
 	status = em_stream_to_vector(once, v, 0, &end);

@@ -127,7 +127,7 @@ static em_stream *open_edges(em_ctx *ctx, const em_order *by_edge, uint64_t edge
 	em_stream *s;
 
 	opts.memory = memory;
-	check(em_stream_generate(&s, ctx, sizeof(edge), edges, random_edges, NULL, &err), &err);
+	check(em_stream_generate(&s, ctx, sizeof(edge), edges, random_edges, NULL, NULL, &err), &err);
 	check(em_stream_sort(&s, s, by_edge, &opts, &err), &err);
 	check(em_stream_unique(&s, s, by_edge, 0, &err), &err);
 	return s;

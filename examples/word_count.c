@@ -174,8 +174,8 @@ static em_stream *open_counts(em_stream *text, reader *r, em_order **orders)
 
 	check(em_order_keys(&orders[0], ctx, sizeof(counted), &word, 1, &err), &err);
 	check(em_order_keys(&orders[1], ctx, sizeof(counted), frequent, 2, &err), &err);
-	check(em_stream_flat_map(&s, text, sizeof(counted), to_words, r, &err), &err);
-	check(em_stream_sort_reduce(&s, s, orders[0], NULL, add_up, NULL, &err), &err);
+	check(em_stream_flat_map(&s, text, sizeof(counted), to_words, r, NULL, &err), &err);
+	check(em_stream_sort_reduce(&s, s, orders[0], NULL, add_up, NULL, NULL, &err), &err);
 	check(em_stream_sort(&s, s, orders[1], NULL, &err), &err);
 	return s;
 }
@@ -225,7 +225,7 @@ int main(int argc, char **argv)
 	if (path != NULL)
 		check(em_stream_file(&s, ctx, 1, &path, 1, &err), &err);
 	else
-		check(em_stream_generate(&s, ctx, 1, EM_STREAM_UNKNOWN, make_text, &made, &err), &err);
+		check(em_stream_generate(&s, ctx, 1, EM_STREAM_UNKNOWN, make_text, &made, NULL, &err), &err);
 	s = open_counts(s, &r, orders);
 	print_counts(s, most, path == NULL ? &made : NULL);
 	em_stream_close(s);

@@ -58,12 +58,38 @@ static const char **emb_paths(PyObject *o, uint32_t *n, PyObject **temp)
 	return list;
 }
 
+/** Begin a call on all handles of a sequence, which *in has up to NULL: the objects, or NULL with an exception. */
+static void **emb_enter_all(PyObject *o, const struct emb_kind *kind, PyObject **temp, emb_handle ***in, uint32_t *n)
+{
+	const Py_ssize_t count = PySequence_Size(o);
+	void **list = count < 0 ? NULL : (void **)emb_temp(temp, (size_t)count * sizeof *list);
+	Py_ssize_t i;
+
+	*in = list ? (emb_handle **)emb_temp(temp, ((size_t)count + 1) * sizeof **in) : NULL;
+	for (i = 0; *in && i < count; i++) {
+		PyObject *one = PySequence_GetItem(o, i);
+
+		(*in)[i] = one ? emb_enter(one, kind, 0) : NULL;
+		Py_XDECREF(one);
+		if (!(*in)[i])
+			return NULL;
+		list[i] = (*in)[i]->object;
+	}
+	*n = (uint32_t)count;
+	return *in ? list : NULL;
+}
+
+static void emb_leave_all(emb_handle **in)
+{
+	for (; in && *in; in++)
+		emb_leave(*in);
+}
+
 /* Functions of the caller's.  The library calls them without the interpreter's lock. */
 
 static int emb_progress(void *user, uint32_t phase, uint64_t done, uint64_t total)
 {
-	const struct emb_call saved = emb_call;
-	PyGILState_STATE gil = PyGILState_Ensure();
+	struct emb_nested nested = emb_nest();
 	PyObject *r;
 	int stop;
 
@@ -74,10 +100,8 @@ static int emb_progress(void *user, uint32_t phase, uint64_t done, uint64_t tota
 		stop = !r || (r != Py_None && PyObject_IsTrue(r));
 		Py_XDECREF(r);
 	}
-	if (PyErr_Occurred())
-		emb_keep_raised();
-	PyGILState_Release(gil);
-	emb_call = saved;
+	(void)emb_nested_failed(&nested);
+	emb_unnest(&nested);
 	return stop;
 }
 
@@ -85,20 +109,24 @@ static int emb_progress(void *user, uint32_t phase, uint64_t done, uint64_t tota
 struct emb_fn {
 	PyObject *callable;
 	uint64_t record_bytes;
+	uint64_t left, right;        /**< Of a join: bytes of the records of its inputs. */
 };
 
 static void emb_fn_free(void *user)
 {
 	struct emb_fn *f = (struct emb_fn *)user;
-	PyGILState_STATE gil;
+	struct emb_nested nested;
+	PyObject *x[3];
 
 	/* At the end of the process it goes with that. */
 	if (!f || !Py_IsInitialized())
 		return;
-	gil = PyGILState_Ensure();
+	nested = emb_nest();
+	PyErr_Fetch(&x[0], &x[1], &x[2]);
 	Py_XDECREF(f->callable);
 	PyMem_Free(f);
-	PyGILState_Release(gil);
+	PyErr_Restore(x[0], x[1], x[2]);
+	emb_unnest(&nested);
 }
 
 static struct emb_fn *emb_fn_new(PyObject *callable, uint64_t record_bytes)
@@ -123,22 +151,19 @@ static struct emb_fn *emb_fn_new(PyObject *callable, uint64_t record_bytes)
 static int emb_cmp(const void *a, const void *b, void *user)
 {
 	struct emb_fn *f = (struct emb_fn *)user;
-	const struct emb_call saved = emb_call;
-	PyGILState_STATE gil = PyGILState_Ensure();
+	struct emb_nested nested = emb_nest();
 	const Py_ssize_t n = (Py_ssize_t)f->record_bytes;
-	PyObject *r = emb_raised[0] ? NULL :
+	PyObject *r = nested.raised[0] ? NULL :
 		PyObject_CallFunction(f->callable, "y#y#", (const char *)a, n, (const char *)b, n);
 	long result = r ? PyLong_AsLong(r) : EM_CMP_ERROR;
 
 	Py_XDECREF(r);
-	if (PyErr_Occurred()) {
-		emb_keep_raised();
+	if (emb_nested_failed(&nested)) {
 		result = EM_CMP_ERROR;
 	} else if (r) {
 		result = result < 0 ? -1 : result > 0;
 	}
-	PyGILState_Release(gil);
-	emb_call = saved;
+	emb_unnest(&nested);
 	return (int)result;
 }
 
@@ -196,33 +221,27 @@ static PyObject *emb_show(struct emb_fn *f, const uint64_t *number, void *data, 
 static int emb_key(const void *records, size_t n, uint64_t *keys, void *user)
 {
 	struct emb_fn *f = (struct emb_fn *)user;
-	const struct emb_call saved = emb_call;
-	PyGILState_STATE gil = PyGILState_Ensure();
-	PyObject *r = emb_raised[0] ? NULL : emb_show(f, NULL, (void *)(uintptr_t)records,
+	struct emb_nested nested = emb_nest();
+	PyObject *r = nested.raised[0] ? NULL : emb_show(f, NULL, (void *)(uintptr_t)records,
 								 n * (size_t)f->record_bytes, 0);
 	int failed = !r || emb_take_keys(r, n, keys);
 
 	Py_XDECREF(r);
-	if (PyErr_Occurred())
-		emb_keep_raised();
-	PyGILState_Release(gil);
-	emb_call = saved;
+	(void)emb_nested_failed(&nested);
+	emb_unnest(&nested);
 	return failed;
 }
 
 static int emb_visit(void *user, uint64_t i, void *records, uint64_t n, int change)
 {
 	struct emb_fn *f = (struct emb_fn *)user;
-	const struct emb_call saved = emb_call;
-	PyGILState_STATE gil = PyGILState_Ensure();
+	struct emb_nested nested = emb_nest();
 	PyObject *r = emb_show(f, &i, records, (size_t)(n * f->record_bytes), change);
 	int failed = !r || (PyErr_CheckSignals() != 0);
 
 	Py_XDECREF(r);
-	if (PyErr_Occurred())
-		emb_keep_raised();
-	PyGILState_Release(gil);
-	emb_call = saved;
+	(void)emb_nested_failed(&nested);
+	emb_unnest(&nested);
 	return failed;
 }
 
@@ -239,51 +258,43 @@ static int emb_vector_change(void *user, uint64_t i, void *records, uint64_t n)
 static int emb_vector_test(void *user, const void *record)
 {
 	struct emb_fn *f = (struct emb_fn *)user;
-	const struct emb_call saved = emb_call;
-	PyGILState_STATE gil = PyGILState_Ensure();
-	PyObject *r = emb_raised[0] ? NULL :
+	struct emb_nested nested = emb_nest();
+	PyObject *r = nested.raised[0] ? NULL :
 		PyObject_CallFunction(f->callable, "y#", (const char *)record, (Py_ssize_t)f->record_bytes);
 	int result = r ? PyObject_IsTrue(r) : 0;
 
 	Py_XDECREF(r);
-	if (PyErr_Occurred()) {
-		emb_keep_raised();
+	if (emb_nested_failed(&nested)) {
 		result = 0;
 	}
-	PyGILState_Release(gil);
-	emb_call = saved;
+	emb_unnest(&nested);
 	return result;
 }
 
 static void emb_disorder(void *user, uint64_t number, const void *record, size_t n)
 {
 	struct emb_fn *f = (struct emb_fn *)user;
-	const struct emb_call saved = emb_call;
-	PyGILState_STATE gil = PyGILState_Ensure();
+	struct emb_nested nested = emb_nest();
 	PyObject *r = PyObject_CallFunction(f->callable, "Ky#", (unsigned long long)number, (const char *)record,
 					    (Py_ssize_t)n);
 
 	Py_XDECREF(r);
-	if (PyErr_Occurred())
-		emb_keep_raised();
-	PyGILState_Release(gil);
-	emb_call = saved;
+	(void)emb_nested_failed(&nested);
+	emb_unnest(&nested);
 }
 
 /** Called by any thread, with nobody to raise to. */
 static void emb_request_done(em_request *rq, void *user)
 {
 	struct emb_fn *f = (struct emb_fn *)user;
-	const struct emb_call saved = emb_call;
-	PyGILState_STATE gil = PyGILState_Ensure();
+	struct emb_nested nested = emb_nest();
 	PyObject *r = PyObject_CallFunction(f->callable, "iK", (int)em_request_status(rq),
 					    (unsigned long long)em_request_moved(rq));
 
 	if (!r)
 		PyErr_WriteUnraisable(f->callable);
 	Py_XDECREF(r);
-	PyGILState_Release(gil);
-	emb_call = saved;
+	emb_unnest(&nested);
 	emb_fn_free(f);
 }
 
@@ -291,21 +302,19 @@ static void emb_request_done(em_request *rq, void *user)
 static void emb_log(void *user, int32_t level, const char *line)
 {
 	struct emb_fn *f = (struct emb_fn *)user;
-	const struct emb_call saved = emb_call;
-	PyGILState_STATE gil;
+	struct emb_nested nested;
 	PyObject *x[3], *r;
 
 	if (!Py_IsInitialized())
 		return;
-	gil = PyGILState_Ensure();
+	nested = emb_nest();
 	PyErr_Fetch(&x[0], &x[1], &x[2]);
 	r = PyObject_CallFunction(f->callable, "iy", (int)level, line);
 	if (!r)
 		PyErr_WriteUnraisable(f->callable);
 	Py_XDECREF(r);
 	PyErr_Restore(x[0], x[1], x[2]);
-	PyGILState_Release(gil);
-	emb_call = saved;
+	emb_unnest(&nested);
 }
 
 static int emb_fill_log(em_ctx_opts *to, PyObject *value)

@@ -67,10 +67,11 @@ static void emb_wait_begin(struct emb_wait *w)
 {
 	struct sigaction mine;
 	emb_handle *h = emb_call.kind ? emb_first : NULL;
+	size_t i = 0;
 
 	w->kind = NULL;
-	while (h && !h->kind->cancel && h->whole)
-		h = h->whole;
+	while (h && !h->kind->cancel && i < emb_first->n_on)
+		h = emb_first->on[i++];
 	if (!h || !h->object || !h->kind->cancel || h->kind->shared || h->kind->watched || !emb_is_main())
 		return;
 	if (sigaction(SIGINT, NULL, &w->before) || (!(w->before.sa_flags & SA_SIGINFO) &&

@@ -35,8 +35,11 @@ typedef struct emb_handle {
 	struct emb_batch *lent[2];   /**< The last batch, and ends of its records; they keep the handle. */
 	PyObject *format;            /**< How its batches are read: (bytes of an item, format as bytes), or NULL. */
 	Py_buffer *held;             /**< The memory of a request, or NULL. */
-	struct emb_handle *whole;    /**< What it is a part of (a cursor of its tree), or the pool that it
-	                                  shares: one thread at a time is inside all of these.  Or NULL. */
+	struct emb_handle **on;      /**< What it is a part of (a cursor of its tree), the pool that it shares, or
+	                                  what its stream takes records from and its sinks: one thread at a time is
+	                                  inside all of these. */
+	size_t n_on;
+	uint32_t users;              /**< Streams and sinks that are on it: it is closed after them. */
 	struct emb_late *late;       /**< Parts that were collected while somebody was inside. */
 } emb_handle;
 
@@ -44,6 +47,8 @@ struct emb_late {
 	struct emb_late *next;
 	void *object;
 	const struct emb_kind *kind;
+	struct emb_handle **on;
+	size_t n_on;
 };
 
 typedef struct emb_batch {
@@ -301,13 +306,45 @@ static int emb_take_back(emb_handle *h)
 /** Is somebody inside it, or what it is a part of?  Then it is told which of these is the farthest. */
 static emb_handle *emb_inside(emb_handle *h)
 {
-	emb_handle *busy = NULL;
+	emb_handle *busy = h->uses > 0 && !h->kind->shared ? h : NULL;
+	size_t i;
 
-	for (; h; h = h->whole) {
-		if (h->uses > 0 && !h->kind->shared)
-			busy = h;
+	for (i = 0; i < h->n_on; i++) {
+		if (h->on[i]->uses > 0 && !h->on[i]->kind->shared)
+			busy = h->on[i];
 	}
 	return busy;
+}
+
+static void emb_shut(emb_handle *h);
+
+/** Streams are closed after those that are made of them, and what they are on after all of these. */
+static int emb_has_users(const struct emb_kind *kind)
+{
+	return kind == &emb_kind_em_stream || kind == &emb_kind_em_sink;
+}
+
+/** Nothing of this kind is on these any more. */
+static void emb_let(emb_handle **on, size_t n, const struct emb_kind *kind)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (emb_has_users(kind) && --on[i]->users == 0 && on[i]->closing && on[i]->uses == 0)
+			emb_shut(on[i]);
+		Py_DECREF((PyObject *)on[i]);
+	}
+	PyMem_Free(on);
+}
+
+static void emb_let_all(emb_handle *h)
+{
+	emb_handle **on = h->on;
+	const size_t n = h->n_on;
+
+	h->on = NULL;
+	h->n_on = 0;
+	emb_let(on, n, h->kind);
 }
 
 /** Close parts that came too early. */
@@ -318,6 +355,7 @@ static void emb_close_late(emb_handle *h)
 	while ((late = h->late)) {
 		h->late = late->next;
 		late->kind->close(late->object);
+		emb_let(late->on, late->n_on, late->kind);
 		PyMem_Free(late);
 	}
 }
@@ -343,6 +381,7 @@ static void emb_shut(emb_handle *h)
 		h->held = NULL;
 	}
 	Py_CLEAR(h->keep);
+	emb_let_all(h);
 }
 
 static PyObject *emb_handle_close(PyObject *self, PyObject *unused)
@@ -362,7 +401,10 @@ static PyObject *emb_handle_close(PyObject *self, PyObject *unused)
 		return emb_refuse(EM_ERR_BUSY, "a call is in progress on what it is a part of");
 	if (emb_take_back(h))
 		return NULL;
-	emb_shut(h);
+	if (h->users > 0)
+		h->closing = 1;
+	else
+		emb_shut(h);
 	return emb_none();
 }
 
@@ -459,13 +501,16 @@ static void emb_handle_dealloc(PyObject *self)
 		if (late) {
 			late->object = h->object;
 			late->kind = h->kind;
+			late->on = h->on;
+			late->n_on = h->n_on;
+			h->on = NULL;
+			h->n_on = 0;
 			late->next = busy->late;
 			busy->late = late;
 		}
 		h->object = NULL;
 	}
 	emb_shut(h);
-	Py_XDECREF((PyObject *)h->whole);
 	Py_CLEAR(h->format);
 	PyObject_GC_Del(self);
 	Py_DECREF(type);
@@ -501,11 +546,142 @@ static __thread PyObject *emb_keep;
 static __thread Py_buffer *emb_held;
 /* The receiver, and the pool that options name: what a new object may be a part of. */
 static __thread emb_handle *emb_first, *emb_pool;
+/* All that the call is inside of but for what is shared: what a new stream is on. */
+static __thread emb_handle **emb_entered;
+static __thread size_t emb_n_entered, emb_room_entered;
+
+/** One more: 0, or -1 with an exception. */
+static int emb_note(emb_handle *h)
+{
+	if (emb_n_entered == emb_room_entered) {
+		const size_t room = emb_room_entered * 2 + 8;
+		emb_handle **more = (emb_handle **)PyMem_Realloc(emb_entered, room * sizeof *more);
+
+		if (!more) {
+			PyErr_NoMemory();
+			return -1;
+		}
+		emb_entered = more;
+		emb_room_entered = room;
+	}
+	emb_entered[emb_n_entered++] = h;
+	return 0;
+}
+
+/** h is on `to' from now on, and on what that is on: 0, or -1 with an exception. */
+static int emb_put_on(emb_handle *h, emb_handle *to, int itself)
+{
+	const size_t n = h->n_on + to->n_on + (itself != 0);
+	emb_handle **on = (emb_handle **)PyMem_Realloc(h->on, (n + 1) * sizeof *on);
+	size_t i;
+
+	if (!on) {
+		PyErr_NoMemory();
+		return -1;
+	}
+	h->on = on;
+	if (itself)
+		on[h->n_on++] = to;
+	for (i = 0; i < to->n_on; i++)
+		on[h->n_on++] = to->on[i];
+	for (i = n - to->n_on - (itself != 0); i < n; i++) {
+		Py_INCREF((PyObject *)on[i]);
+		on[i]->users += emb_has_users(h->kind);
+	}
+	return 0;
+}
+
+/** A new object is on what it was made of: 0, or -1 with an exception. */
+static int emb_put_on_all(emb_handle *h, emb_handle *pool)
+{
+	size_t i;
+	int failed = 0;
+
+	if (emb_has_users(h->kind)) {
+		for (i = 0; i < emb_n_entered && !failed; i++)
+			failed = emb_put_on(h, emb_entered[i], emb_entered[i]->kind != &emb_kind_em_stream);
+		return failed;
+	}
+	if (h->kind->part)
+		return emb_put_on(h, emb_first, 1);
+	return pool ? emb_put_on(h, pool, 1) : 0;
+}
+
+/*
+ * A function of the caller's, which may call the library again: then that call has a receiver of its own, and nothing
+ * of the call in progress, to which all of it comes back.
+ */
+struct emb_nested {
+	struct emb_call call;
+	PyGILState_STATE gil;
+	PyObject *keep, *raised[3];
+	Py_buffer *held;
+	emb_handle *first, *pool;
+	emb_handle **entered;
+	size_t n_entered, room_entered;
+	char number;
+};
+
+/** Begin it, with the interpreter's lock. */
+static struct emb_nested emb_nest(void)
+{
+	struct emb_nested n;
+
+	n.call = emb_call;
+	n.gil = PyGILState_Ensure();
+	n.keep = emb_keep;
+	n.held = emb_held;
+	n.first = emb_first;
+	n.pool = emb_pool;
+	n.entered = emb_entered;
+	n.n_entered = emb_n_entered;
+	n.room_entered = emb_room_entered;
+	emb_entered = NULL;
+	emb_n_entered = emb_room_entered = 0;
+	n.number = emb_number;
+	memcpy(n.raised, emb_raised, sizeof emb_raised);
+	memset(&emb_call, 0, sizeof emb_call);
+	memset(emb_raised, 0, sizeof emb_raised);
+	emb_keep = NULL;
+	emb_held = NULL;
+	emb_first = emb_pool = NULL;
+	emb_number = 0;
+	return n;
+}
+
+/** If it has raised something, that comes out of the call in progress, unless something was raised before. */
+static int emb_nested_failed(struct emb_nested *n)
+{
+	if (!PyErr_Occurred())
+		return 0;
+	if (n->raised[0])
+		PyErr_Clear();
+	else
+		PyErr_Fetch(&n->raised[0], &n->raised[1], &n->raised[2]);
+	return 1;
+}
+
+static void emb_unnest(struct emb_nested *n)
+{
+	memcpy(emb_raised, n->raised, sizeof emb_raised);
+	emb_call = n->call;
+	emb_keep = n->keep;
+	emb_held = n->held;
+	emb_first = n->first;
+	emb_pool = n->pool;
+	PyMem_Free(emb_entered);
+	emb_entered = n->entered;
+	emb_n_entered = n->n_entered;
+	emb_room_entered = n->room_entered;
+	emb_number = n->number;
+	PyGILState_Release(n->gil);
+}
 
 /** A handle for an object that a call has made; it takes over emb_keep and emb_held. */
 static PyObject *emb_handle_new(void *object, const struct emb_kind *kind)
 {
 	emb_handle *h;
+	int failed = 0;
 
 	if (!object)
 		return emb_none();
@@ -524,10 +700,12 @@ static PyObject *emb_handle_new(void *object, const struct emb_kind *kind)
 	emb_keep = NULL;
 	h->held = emb_held;
 	emb_held = NULL;
-	h->whole = kind->part ? emb_first : emb_pool;
-	Py_XINCREF((PyObject *)h->whole);
+	if (emb_put_on_all(h, emb_pool))
+		failed = 1;
 	emb_pool = NULL;
 	PyObject_GC_Track((PyObject *)h);
+	if (failed)
+		Py_CLEAR(h);
 	return (PyObject *)h;
 }
 
@@ -536,6 +714,7 @@ static PyObject *emb_handle_new(void *object, const struct emb_kind *kind)
 static emb_handle *emb_enter(PyObject *o, const struct emb_kind *kind, int tells)
 {
 	emb_handle *h = (emb_handle *)o, *w;
+	size_t i;
 
 	if (Py_TYPE(o) != emb_handle_type || h->kind != kind) {
 		PyErr_Format(PyExc_TypeError, "a handle of an %s is wanted here", kind->name);
@@ -545,7 +724,8 @@ static emb_handle *emb_enter(PyObject *o, const struct emb_kind *kind, int tells
 		emb_refuse(EM_ERR_STATE, "it is closed");
 		return NULL;
 	}
-	for (w = h; w; w = w->whole) {
+	for (i = 0; i <= h->n_on; i++) {
+		w = i < h->n_on ? h->on[i] : h;
 		if (w->uses > 0 && !w->kind->shared && w->owner != &emb_call) {
 			emb_refuse(EM_ERR_BUSY, "another thread is inside a call on it");
 			return NULL;
@@ -553,7 +733,12 @@ static emb_handle *emb_enter(PyObject *o, const struct emb_kind *kind, int tells
 	}
 	if (!tells && h->uses == 0 && (h->lent[0] || h->lent[1]) && emb_take_back(h))
 		return NULL;
-	for (w = h; w; w = w->whole) {
+	if (!emb_call.kind)
+		emb_n_entered = 0;
+	if (!kind->shared && emb_note(h))
+		return NULL;
+	for (i = 0; i <= h->n_on; i++) {
+		w = i < h->n_on ? h->on[i] : h;
 		if (w->uses++ == 0)
 			w->owner = &emb_call;
 	}
@@ -574,21 +759,25 @@ static emb_handle *emb_enter(PyObject *o, const struct emb_kind *kind, int tells
 /** End it. */
 static void emb_leave(emb_handle *h)
 {
-	emb_handle *w;
+	size_t i;
 
 	if (!h)
 		return;
-	for (w = h; w; w = w->whole) {
+	for (i = 0; i <= h->n_on; i++) {
+		emb_handle *w = i < h->n_on ? h->on[i] : h;
 		PyObject *x[3];
 
 		if (--w->uses > 0 || (!w->closing && !w->late))
 			continue;
 		PyErr_Fetch(&x[0], &x[1], &x[2]);
 		emb_close_late(w);
-		if (w->closing && !emb_take_back(w))
+		if (w->closing && w->users == 0 && !emb_take_back(w))
 			emb_shut(w);
 		PyErr_Restore(x[0], x[1], x[2]);
 	}
+	/* A stream that has become a part of another one. */
+	if (!h->object)
+		emb_let_all(h);
 	Py_DECREF((PyObject *)h);
 }
 

@@ -52,42 +52,40 @@ static em_status emb_source_pull(struct emb_source *s)
 static em_status emb_source_next(void *user, em_batch *batch, em_errinfo *err)
 {
 	struct emb_source *s = (struct emb_source *)user;
-	const struct emb_call saved = emb_call;
-	emb_handle *first = emb_first;
-	PyGILState_STATE gil = PyGILState_Ensure();
-	const char number = emb_number;
-	em_status st;
+	struct emb_nested nested = emb_nest();
+	em_status st = nested.raised[0] ? EM_ERR_USER : emb_source_pull(s);
 
 	(void)err;
-	st = emb_raised[0] ? EM_ERR_USER : emb_source_pull(s);
-	if (PyErr_Occurred())
-		emb_keep_raised();
+	(void)emb_nested_failed(&nested);
 	if (st == EM_OK) {
 		batch->records = s->view.buf;
 		batch->n = (uint64_t)s->view.len / s->record_bytes;
 	}
-	PyGILState_Release(gil);
-	emb_number = number;
-	emb_first = first;
-	emb_call = saved;
+	emb_unnest(&nested);
 	return st;
 }
 
+/** There are no more: neither the buffer nor the iterator is needed. */
 static void emb_source_close(void *user)
 {
 	struct emb_source *s = (struct emb_source *)user;
-	PyGILState_STATE gil;
+	struct emb_nested nested;
 	PyObject *x[3];
 
 	if (!Py_IsInitialized())
 		return;
-	gil = PyGILState_Ensure();
+	nested = emb_nest();
 	PyErr_Fetch(&x[0], &x[1], &x[2]);
 	emb_source_release(s);
-	Py_DECREF(s->iterator);
-	PyMem_Free(s);
+	Py_CLEAR(s->iterator);
 	PyErr_Restore(x[0], x[1], x[2]);
-	PyGILState_Release(gil);
+	emb_unnest(&nested);
+}
+
+static void emb_source_free(void *user)
+{
+	emb_source_close(user);
+	free(user);
 }
 
 /** Called without the lock. */
@@ -96,8 +94,7 @@ static em_status emb_stream_iterate(em_stream **out, em_ctx *ctx, uint64_t recor
 {
 	em_stream_ops ops = EM_STREAM_OPS_INIT;
 	const PyGILState_STATE gil = PyGILState_Ensure();
-	struct emb_source *s = (struct emb_source *)PyMem_Malloc(sizeof *s);
-	em_status st;
+	struct emb_source *s = (struct emb_source *)malloc(sizeof *s);
 
 	if (s) {
 		memset(s, 0, sizeof *s);
@@ -110,10 +107,8 @@ static em_status emb_stream_iterate(em_stream **out, em_ctx *ctx, uint64_t recor
 		return EM_ERR_NOMEM;
 	ops.next = emb_source_next;
 	ops.close = emb_source_close;
-	st = em_stream_open(out, ctx, record_bytes, count, &ops, s, err);
-	if (st)
-		emb_source_close(s);
-	return st;
+	ops.user_free = emb_source_free;
+	return em_stream_open(out, ctx, record_bytes, count, &ops, s, err);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include "python/arrow.h"
 #include "python/interrupt.h"
 #include "python/source.h"
+#include "python/flow.h"
 
 static const struct emb_struct *emb_struct_of(int kind)
 {
@@ -171,54 +172,21 @@ static PyObject *emb_set_error(PyObject *self, PyObject *args)
 }
 %enddef
 
-/* Streams that become inputs of the one that is made: their handles are closed then, without closing them. */
-%typemap(in) em_stream *EM_INPUT (emb_handle *held = NULL) {
-	held = emb_enter($input, &emb_kind_em_stream, 0);
-	if (!held)
+/* Several. */
+%define EM_HANDLES(T, ARGUMENT)
+%typemap(in) (ARGUMENT, uint32_t EM_N) (PyObject *temp = NULL, emb_handle **in = NULL) {
+	$1 = (T **)emb_enter_all($input, &emb_kind_ ## T, &temp, &in, &$2);
+	if (!$1)
 		SWIG_fail;
-	$1 = (em_stream *)held->object;
 }
-%typemap(argout) em_stream *EM_INPUT {
-	held$argnum->object = NULL;
-}
-%typemap(freearg) em_stream *EM_INPUT {
-	emb_leave(held$argnum);
-	emb_end();
-}
-%typemap(in) (em_stream *const *EM_INPUTS, uint32_t EM_N) (PyObject *temp = NULL, emb_handle **in = NULL) {
-	const Py_ssize_t count = PySequence_Size($input);
-	em_stream **list = count < 0 ? NULL : (em_stream **)emb_temp(&temp, (size_t)count * sizeof *list);
-	Py_ssize_t i;
-
-	in = list ? (emb_handle **)emb_temp(&temp, ((size_t)count + 1) * sizeof *in) : NULL;
-	for (i = 0; in && i < count; i++) {
-		PyObject *one = PySequence_GetItem($input, i);
-
-		in[i] = one ? emb_enter(one, &emb_kind_em_stream, 0) : NULL;
-		Py_XDECREF(one);
-		if (!in[i])
-			SWIG_fail;
-		list[i] = (em_stream *)in[i]->object;
-	}
-	if (!in)
-		SWIG_fail;
-	$1 = list;
-	$2 = (uint32_t)count;
-}
-%typemap(argout) (em_stream *const *EM_INPUTS, uint32_t EM_N) {
-	emb_handle **h;
-
-	for (h = in$argnum; *h; h++)
-		(*h)->object = NULL;
-}
-%typemap(freearg) (em_stream *const *EM_INPUTS, uint32_t EM_N) {
-	emb_handle **h;
-
-	for (h = in$argnum; h && *h; h++)
-		emb_leave(*h);
+%typemap(freearg) (ARGUMENT, uint32_t EM_N) {
+	emb_leave_all(in$argnum);
 	Py_XDECREF(temp$argnum);
 	emb_end();
 }
+%enddef
+
+%include "python/flow.i"
 
 /* Options, and what is told. */
 
@@ -668,6 +636,34 @@ EM_FUNCTION(em_request_fn, emb_request_done)
 	user$argnum = NULL;
 }
 
+%native(em_pq_dump) PyObject *emb_pq_dump(PyObject *self, PyObject *args);
+%{
+/** Its state as text. */
+static PyObject *emb_pq_dump(PyObject *self, PyObject *args)
+{
+	PyObject *o, *text = NULL;
+	emb_handle *h;
+	size_t bytes;
+	char *to;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "O", &o) || !(h = emb_enter(o, &emb_kind_em_pq, 1)))
+		return NULL;
+	bytes = em_pq_dump((const em_pq *)h->object, NULL, 0) + 1;
+	to = (char *)PyMem_Malloc(bytes);
+	if (to) {
+		(void)em_pq_dump((const em_pq *)h->object, to, bytes);
+		text = PyUnicode_DecodeUTF8(to, (Py_ssize_t)strlen(to), "replace");
+	} else {
+		PyErr_NoMemory();
+	}
+	PyMem_Free(to);
+	emb_leave(h);
+	emb_end();
+	return text;
+}
+%}
+
 /* Blocks. */
 
 %typemap(in) em_bid {
@@ -696,35 +692,8 @@ EM_FUNCTION(em_request_fn, emb_request_done)
 %typemap(in, numinputs=0) const em_placement *place {
 	$1 = NULL;
 }
-%typemap(in) (em_request *const *EM_REQUESTS, uint32_t EM_N) (PyObject *temp = NULL, emb_handle **in = NULL) {
-	const Py_ssize_t count = PySequence_Size($input);
-	em_request **list = count < 0 ? NULL : (em_request **)emb_temp(&temp, (size_t)count * sizeof *list);
-	Py_ssize_t i;
-
-	in = list ? (emb_handle **)emb_temp(&temp, ((size_t)count + 1) * sizeof *in) : NULL;
-	for (i = 0; in && i < count; i++) {
-		PyObject *one = PySequence_GetItem($input, i);
-
-		in[i] = one ? emb_enter(one, &emb_kind_em_request, 0) : NULL;
-		Py_XDECREF(one);
-		if (!in[i])
-			SWIG_fail;
-		list[i] = (em_request *)in[i]->object;
-	}
-	if (!in)
-		SWIG_fail;
-	$1 = list;
-	$2 = (uint32_t)count;
-}
+EM_HANDLES(em_request, em_request *const *EM_REQUESTS)
 %typemap(argout) (em_request *const *EM_REQUESTS, uint32_t EM_N) "";
-%typemap(freearg) (em_request *const *EM_REQUESTS, uint32_t EM_N) {
-	emb_handle **h;
-
-	for (h = in$argnum; h && *h; h++)
-		emb_leave(*h);
-	Py_XDECREF(temp$argnum);
-	emb_end();
-}
 
 /* A buffer that is lent is a view; whoever has it returns it, or it stays with him. */
 %typemap(in, numinputs=0) void **EM_LENT (void *got = NULL) {

@@ -11,7 +11,7 @@
 %rename("$ignore", regextarget=1, %$isfunction) "^em_block_(read|write)$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_blocks_.*$";
 /* reason: streams and caches of blocks are Python's so far */
-%rename("$ignore", regextarget=1, %$isfunction) "^em_(stream|cache)_.*$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_(stream|sink|cache)_.*$";
 
 /* What is there for facades. */
 %rename(order) emb_order;

@@ -24,8 +24,10 @@ typedef struct em_check_opts {
 	em_progress_fn progress; /**< NULL: none.  The phase is EM_PHASE_RUNS. */
 	void *progress_user;
 	em_errinfo *errinfo;     /**< Filled when the call fails; may be NULL. */
+	void (*progress_free)(void *user); /**< As in em_sort_opts. */
+	void *reserved_last;     /**< NULL. */
 } em_check_opts;
-#define EM_CHECK_OPTS_INIT { sizeof(em_check_opts), 0, 0, NULL, NULL, NULL, NULL }
+#define EM_CHECK_OPTS_INIT { sizeof(em_check_opts), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
 /** As EM_CHECK_OPTS_INIT, by a call (extmem/base.h). */
 EM_API void em_check_opts_init(em_check_opts *out, size_t bytes);
 

@@ -56,8 +56,9 @@ typedef struct em_runs_opts {
 	                             be equal to it by the order, and must not depend on what was added first.  NULL:
 	                             equal records stay. */
 	void *user;             /**< Of combine. */
+	void (*user_free)(void *user); /**< Of user (extmem/stream.h). */
 } em_runs_opts;
-#define EM_RUNS_OPTS_INIT { sizeof(em_runs_opts), 0, NULL, 0, NULL, NULL }
+#define EM_RUNS_OPTS_INIT { sizeof(em_runs_opts), 0, NULL, 0, NULL, NULL, NULL }
 /** As EM_RUNS_OPTS_INIT, by a call (extmem/base.h). */
 EM_API void em_runs_opts_init(em_runs_opts *out, size_t bytes);
 
@@ -215,7 +216,7 @@ EM_API void em_runs_error(const em_runs *r, em_errinfo *err);
  */
 EM_API EM_NODISCARD em_status em_stream_sort_reduce(em_stream **out, em_stream *in, const em_order *order,
 						    const em_sort_opts *opts, em_reduce_fn fn, void *user,
-						    em_errinfo *err);
+						    void (*user_free)(void *user), em_errinfo *err);
 
 /** Fill info of the runs of a stream made by em_stream_sort_reduce(), also after its end.  All zero before the first
  *  pull.  EM_OK; EM_ERR_INVAL: a pointer is NULL, or s is another kind of stream; EM_ERR_VERSION. */

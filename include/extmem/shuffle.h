@@ -42,8 +42,10 @@ typedef struct em_shuffle_opts {
 	em_progress_fn progress; /**< NULL: none. */
 	void *progress_user;
 	em_errinfo *errinfo;     /**< Filled when the call fails; may be NULL. */
+	void (*progress_free)(void *user); /**< As in em_sort_opts. */
+	void *reserved_last;     /**< NULL. */
 } em_shuffle_opts;
-#define EM_SHUFFLE_OPTS_INIT { sizeof(em_shuffle_opts), 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
+#define EM_SHUFFLE_OPTS_INIT { sizeof(em_shuffle_opts), 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
 /** As EM_SHUFFLE_OPTS_INIT, by a call (extmem/base.h). */
 EM_API void em_shuffle_opts_init(em_shuffle_opts *out, size_t bytes);
 

@@ -81,8 +81,10 @@ typedef struct em_sink_ops {
 	em_status (*finish)(void *user, em_errinfo *err);
 	/** Called once, when it is closed.  May be NULL. */
 	void (*close)(void *user);
+	/** Called once, behind it, or when em_sink_open() fails, unless with EM_ERR_VERSION.  May be NULL. */
+	void (*user_free)(void *user);
 } em_sink_ops;
-#define EM_SINK_OPS_INIT { sizeof(em_sink_ops), 0, NULL, NULL, NULL }
+#define EM_SINK_OPS_INIT { sizeof(em_sink_ops), 0, NULL, NULL, NULL, NULL }
 /** As EM_SINK_OPS_INIT, by a call (extmem/base.h). */
 EM_API void em_sink_ops_init(em_sink_ops *out, size_t bytes);
 

@@ -85,8 +85,14 @@ typedef struct em_sort_opts {
 	uint32_t fetch;         /**< EM_FETCH_... */
 	uint32_t place;         /**< EM_PLACE_RUNS_... */
 	uint32_t last_run;      /**< EM_LAST_RUN_... */
+	void (*progress_free)(void *user); /**< Of progress_user: called with it once, unless the call fails with
+	                             EM_ERR_VERSION.  When what was made with these options is closed, or could not
+	                             be made; of a call that makes nothing, before it returns.  em_sort_plan() does
+	                             not call it.  NULL: nothing is. */
+	void *reserved_last;    /**< NULL. */
 } em_sort_opts;
-#define EM_SORT_OPTS_INIT { sizeof(em_sort_opts), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0 }
+#define EM_SORT_OPTS_INIT                                                                                              \
+	{ sizeof(em_sort_opts), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL }
 /** As EM_SORT_OPTS_INIT, by a call (extmem/base.h). */
 EM_API void em_sort_opts_init(em_sort_opts *out, size_t bytes);
 

@@ -19,6 +19,10 @@
  *
  * What pushes records somewhere is a sink (extmem/sink.h).
  *
+ * Functions of the caller's come with a `user', and with a user_free.  When that is not NULL it is called with user once:
+ * when the stream is closed, as the last of its functions; or by the call that was to make the stream, when that fails.
+ * The end of a stream frees nothing.
+ *
  * Laziness.  Making a source or node does no I/O and calls no function of the caller's.  Nodes take memory for records
  * when they are first pulled, and give it back when they have no more.
  *
@@ -190,8 +194,11 @@ typedef struct em_stream_ops {
 	em_status (*next)(void *user, em_batch *batch, em_errinfo *err);
 	/** Called once, whether it was pulled or not: when it has no more, has failed or is closed.  May be NULL. */
 	void (*close)(void *user);
+	/** Called once, last of all: when it was closed, or when em_stream_open() fails, unless with EM_ERR_VERSION.
+	 *  May be NULL. */
+	void (*user_free)(void *user);
 } em_stream_ops;
-#define EM_STREAM_OPS_INIT { sizeof(em_stream_ops), 0, NULL, NULL }
+#define EM_STREAM_OPS_INIT { sizeof(em_stream_ops), 0, NULL, NULL, NULL }
 /** As EM_STREAM_OPS_INIT, by a call (extmem/base.h). */
 EM_API void em_stream_ops_init(em_stream_ops *out, size_t bytes);
 
@@ -211,7 +218,8 @@ typedef int (*em_generate_fn)(void *user, uint64_t i, void *records, size_t *n);
 /** A stream of records that a function makes: until it says that there are no more, or count of them.
  *  EM_STREAM_UNKNOWN: until it says so.  Memory: a batch. */
 EM_API EM_NODISCARD em_status em_stream_generate(em_stream **out, em_ctx *ctx, uint64_t record_bytes, uint64_t count,
-						 em_generate_fn fn, void *user, em_errinfo *err);
+						 em_generate_fn fn, void *user, void (*user_free)(void *user),
+						 em_errinfo *err);
 
 /** A stream of n records in memory, which stay there, unchanged, as long as the stream lives.  They are not copied, and
  *  lent as they are.  With n = 0 records may be NULL.  EM_ERR_INVAL: more bytes than memory can have. */

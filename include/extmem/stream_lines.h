@@ -44,14 +44,15 @@ typedef int (*em_lines_filter_fn)(void *user, const em_batch *lines, unsigned ch
 /** The records of a stream that a function keeps.  EM_ERR_INVAL: those of `in' have one size.  Memory: that of the
  *  longest 512 neighbours. */
 EM_API EM_NODISCARD em_status em_stream_lines_filter(em_stream **out, em_stream *in, em_lines_filter_fn fn, void *user,
-						     em_errinfo *err);
+						     void (*user_free)(void *user), em_errinfo *err);
 
 /** Look at records that are on their way. */
 typedef int (*em_lines_inspect_fn)(void *user, const em_batch *lines);
 
 /** The records of a stream as they are, shown to a function before they are lent.  EM_ERR_INVAL: as above. */
 EM_API EM_NODISCARD em_status em_stream_lines_inspect(em_stream **out, em_stream *in, em_lines_inspect_fn fn,
-						      void *user, em_errinfo *err);
+						      void *user, void (*user_free)(void *user),
+						      em_errinfo *err);
 
 /** Write for each record of a batch one to `to', of the size that was said. */
 typedef int (*em_lines_map_fn)(void *user, const em_batch *lines, void *to);
@@ -59,7 +60,8 @@ typedef int (*em_lines_map_fn)(void *user, const em_batch *lines, void *to);
 /** One record of record_bytes for each record of a stream.  EM_ERR_INVAL: as above; EM_ERR_RANGE: there are no records
  *  of so many bytes. */
 EM_API EM_NODISCARD em_status em_stream_lines_map(em_stream **out, em_stream *in, uint64_t record_bytes,
-						  em_lines_map_fn fn, void *user, em_errinfo *err);
+						  em_lines_map_fn fn, void *user, void (*user_free)(void *user),
+						  em_errinfo *err);
 
 /**
  * A sink that writes records of any length to a file, as em_sink_file() does, with a delimiter or prefix as format

@@ -8,8 +8,8 @@
  *     em_stream_map(&s, in, sizeof(struct edge), to_edges, &graph, NULL);
  *
  * Functions of the caller's get many records at a time, which lie one behind the other at any address, and the `user'
- * that was given with them.  They return 0; anything else is a failure, and the pull EM_ERR_USER.  They may use other
- * objects, but not the graph that is calling them.
+ * that was given with them, which user_free frees (extmem/stream.h).  They return 0; anything else is a failure, and the
+ * pull EM_ERR_USER.  They may use other objects, but not the graph that is calling them.
  *
  * Making a node returns, beside what is said there, EM_ERR_INVAL (a pointer is NULL, an input is of another context
  * than the others or comes twice), EM_ERR_STATE (it is the input of another node), and EM_ERR_BUSY (it is at work).
@@ -45,7 +45,7 @@ typedef int (*em_map_fn)(void *user, const void *records, size_t n, void *to);
 
 /** One record of record_bytes for each record of a stream. */
 EM_API EM_NODISCARD em_status em_stream_map(em_stream **out, em_stream *in, uint64_t record_bytes, em_map_fn fn,
-					    void *user, em_errinfo *err);
+					    void *user, void (*user_free)(void *user), em_errinfo *err);
 
 /** Flags of em_stream_parallel_map(). */
 #define EM_MAP_UNORDERED 1u /**< Batches are lent as they are ready, in any order. */
@@ -57,14 +57,15 @@ EM_API EM_NODISCARD em_status em_stream_map(em_stream **out, em_stream *in, uint
  * each thread.
  */
 EM_API EM_NODISCARD em_status em_stream_parallel_map(em_stream **out, em_stream *in, uint64_t record_bytes,
-						     em_map_fn fn, void *user, uint32_t flags, em_errinfo *err);
+						     em_map_fn fn, void *user, void (*user_free)(void *user),
+						     uint32_t flags, em_errinfo *err);
 
 /** Say which of n records stay: keep[i] is 1, others are 0.  All are 0 before. */
 typedef int (*em_filter_fn)(void *user, const void *records, size_t n, unsigned char *keep);
 
 /** The records of a stream that a function keeps.  It gets at most 1024 of them at a time. */
 EM_API EM_NODISCARD em_status em_stream_filter(em_stream **out, em_stream *in, em_filter_fn fn, void *user,
-					       em_errinfo *err);
+					       void (*user_free)(void *user), em_errinfo *err);
 
 /** Look at n records that are on their way. */
 typedef int (*em_inspect_fn)(void *user, const void *records, size_t n);
@@ -72,7 +73,7 @@ typedef int (*em_inspect_fn)(void *user, const void *records, size_t n);
 /** The records of a stream as they are, shown to a function before they are lent: to count, to add up, to check.  None
  *  is copied. */
 EM_API EM_NODISCARD em_status em_stream_inspect(em_stream **out, em_stream *in, em_inspect_fn fn, void *user,
-						em_errinfo *err);
+						void (*user_free)(void *user), em_errinfo *err);
 
 /**
  * Make any number of records out of each: take some of *n records, and write some to `to', where there is room for
@@ -84,7 +85,8 @@ typedef int (*em_flat_map_fn)(void *user, const void *records, size_t *n, void *
 
 /** Any number of records of record_bytes for each record of a stream. */
 EM_API EM_NODISCARD em_status em_stream_flat_map(em_stream **out, em_stream *in, uint64_t record_bytes,
-						 em_flat_map_fn fn, void *user, em_errinfo *err);
+						 em_flat_map_fn fn, void *user, void (*user_free)(void *user),
+						 em_errinfo *err);
 
 /** What one of several inputs has in hand. */
 typedef struct em_transform_in {
@@ -102,7 +104,7 @@ typedef int (*em_transform_fn)(void *user, em_transform_in *in, uint32_t n, void
 /** Records of record_bytes that a function makes of those of n streams, n > 0. */
 EM_API EM_NODISCARD em_status em_stream_transform(em_stream **out, em_stream *const *inputs, uint32_t n,
 						  uint64_t record_bytes, em_transform_fn fn, void *user,
-						  em_errinfo *err);
+						  void (*user_free)(void *user), em_errinfo *err);
 
 /**
  * The records of a stream as they are, pulled ahead by a thread of its own: whatever is below this node works while the
@@ -151,7 +153,8 @@ typedef int (*em_split_fn)(void *user, const void *records, size_t n, uint32_t *
  * Returns also EM_ERR_INVAL (there are no sinks; one is NULL, of another context or size of records, or comes twice).
  */
 EM_API EM_NODISCARD em_status em_stream_split(em_stream **out, em_stream *in, struct em_sink *const *sinks, uint32_t n,
-					      em_split_fn fn, void *user, em_errinfo *err);
+					      em_split_fn fn, void *user, void (*user_free)(void *user),
+					      em_errinfo *err);
 
 /** Flags of a tee. */
 #define EM_TEE_SPILL 1u /**< What does not fit in its buffer goes to scratch. */
@@ -201,7 +204,7 @@ typedef int (*em_reduce_fn)(void *user, void *sum, const void *records, size_t n
 
 /** One record for each group of equal neighbours: a copy of the first one, to which a function adds the others. */
 EM_API EM_NODISCARD em_status em_stream_reduce(em_stream **out, em_stream *in, const em_order *order, em_reduce_fn fn,
-					       void *user, em_errinfo *err);
+					       void *user, void (*user_free)(void *user), em_errinfo *err);
 
 /** What to take of two sorted streams, of which equal records count as often as they come (as C++'s std::set_union()
  *  and others do). */
@@ -242,8 +245,11 @@ typedef struct em_join_opts {
 	                             one that is missing; EM_JOIN_SEMI, EM_JOIN_ANTI: the left record. */
 	void *user;             /**< Of fn. */
 	uint64_t memory_bytes;  /**< For the right records of one key; 0: an eighth of the context's memory. */
+	void (*user_free)(void *user); /**< Of user (extmem/stream.h), unless em_stream_join() fails with
+	                             EM_ERR_VERSION; NULL: nothing is called. */
+	void *reserved_last;    /**< NULL. */
 } em_join_opts;
-#define EM_JOIN_OPTS_INIT { sizeof(em_join_opts), 0, NULL, NULL, 0, 0, 0, NULL, NULL, 0 }
+#define EM_JOIN_OPTS_INIT { sizeof(em_join_opts), 0, NULL, NULL, 0, 0, 0, NULL, NULL, 0, NULL, NULL }
 /** As EM_JOIN_OPTS_INIT, by a call (extmem/base.h). */
 EM_API void em_join_opts_init(em_join_opts *out, size_t bytes);
 

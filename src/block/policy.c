@@ -25,6 +25,18 @@ const em_policy *em_policy_s3fifo(void)
 	return &emi_policy_s3fifo;
 }
 
+emi_user emi_policy_user(const em_policy *policy)
+{
+	em_policy p;
+	emi_user u = { NULL, NULL };
+
+	if (EMI_STRUCT_TAKE(em_policy, &p, policy, NULL) == EM_OK) {
+		u.user = p.user;
+		u.free = p.user_free;
+	}
+	return u;
+}
+
 em_status emi_policy_choose(const em_policy **policy, em_errinfo *err)
 {
 	em_policy p;

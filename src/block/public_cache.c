@@ -16,6 +16,7 @@ struct em_cache {
 	emi_share share;
 	emi_cache *cache;
 	uint32_t most;          /* the last mode that there may be */
+	emi_user policy, trace; /* what their functions have, to be freed */
 };
 
 /* What is the same in both, with the size of blocks; the rest is the cache's to check. */
@@ -42,6 +43,8 @@ static void release_cache(void *cache)
 	em_cache *c = cache;
 
 	emi_cache_close(c->cache);
+	emi_user_free(&c->policy);
+	emi_user_free(&c->trace);
 	emi_share_free(c, sizeof *c);
 }
 
@@ -73,10 +76,16 @@ em_status em_cache_open(em_cache **out, em_disks *d, const em_cache_opts *opts)
 {
 	em_cache_opts o;
 	em_errinfo err;
+	emi_user policy, trace;
 	em_status st;
 
 	if (out != NULL)
 		*out = NULL;
+	/* Whatever is wrong, what they hold is freed. */
+	(void)EMI_STRUCT_TAKE(em_cache_opts, &o, opts, NULL);
+	policy = emi_policy_user(o.policy);
+	trace.user = o.trace_user;
+	trace.free = o.trace_free;
 	st = emi_begin_open(out, d, "d", &err);
 	if (st == EM_OK)
 		st = emi_given(opts, "opts", &err);
@@ -84,6 +93,8 @@ em_status em_cache_open(em_cache **out, em_disks *d, const em_cache_opts *opts)
 		st = EMI_STRUCT_TAKE(em_cache_opts, &o, opts, &err);
 	if (st == EM_OK)
 		st = open_cache(out, d, &o, &err);
+	(void)emi_user_give(st == EM_OK ? &(*out)->policy : NULL, &policy, st);
+	(void)emi_user_give(st == EM_OK ? &(*out)->trace : NULL, &trace, st);
 	return emi_tell(EMI_ERRINFO_OF(em_cache_opts, opts), st, &err);
 }
 

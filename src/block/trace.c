@@ -110,6 +110,7 @@ static em_status tell(em_status st, const em_errinfo *own, em_errinfo *err)
 em_status em_cache_trace_policy(em_ctx *ctx, const em_cache_access *access, uint64_t n, const em_policy *policy,
 				uint64_t seed, uint32_t frames, uint64_t *misses, em_errinfo *err)
 {
+	const emi_user user = emi_policy_user(policy);
 	em_errinfo own = EM_ERRINFO_INIT;
 	em_status st = check(ctx, access, n, frames, misses, &own);
 
@@ -119,6 +120,7 @@ em_status em_cache_trace_policy(em_ctx *ctx, const em_cache_access *access, uint
 		st = emi_policy_choose(&policy, &own);
 	if (st == EM_OK)
 		st = replay(ctx, access, n, policy, seed, frames, misses, &own);
+	emi_user_free(&user);
 	return tell(st, &own, err);
 }
 

@@ -113,6 +113,7 @@ void emi_btree_close(em_btree *t)
 	emi_btree_cursors_end(t);
 	emi_collation_close(&t->by);
 	emi_btree_file_close(t->file);
+	emi_user_free(&t->policy);
 }
 
 static uint64_t blocks_memory(size_t bytes, uint32_t frames, uint64_t blocks)

@@ -31,6 +31,7 @@
 #define EMI_BTREE_H
 
 #include "base/object.h"
+#include "base/user.h"
 #include "block/cache.h"
 #include "container/btree_cursors.h"
 #include "container/btree_ids.h"
@@ -89,6 +90,7 @@ struct em_btree {
 	uint64_t loaded;        /* leaves that were written past the cache */
 	struct emi_btree_load *loader; /* that is making the tree; NULL: none */
 	struct emi_btree_file *file; /* that it was saved to, and is read from; NULL: none */
+	emi_user policy;        /* what it has, to be freed when the caches are closed */
 };
 
 /* btree.c */

@@ -72,11 +72,15 @@ em_status em_btree_open(em_btree **out, em_ctx *ctx, const em_order *order, cons
 	const em_btree_opts plain = EM_BTREE_OPTS_INIT;
 	em_btree_opts o;
 	em_errinfo err;
+	emi_user policy;
 	em_status st;
 
 	emi_errinfo_clear(&err);
 	if (out != NULL)
 		*out = NULL;
+	/* Whatever is wrong, what the policy has is freed. */
+	(void)EMI_STRUCT_TAKE(em_btree_opts, &o, opts, NULL);
+	policy = emi_policy_user(o.policy);
 	st = emi_given(out, "out", &err);
 	if (st == EM_OK)
 		st = emi_given(ctx, "ctx", &err);
@@ -86,6 +90,7 @@ em_status em_btree_open(em_btree **out, em_ctx *ctx, const em_order *order, cons
 		st = EMI_STRUCT_TAKE(em_btree_opts, &o, opts != NULL ? opts : &plain, &err);
 	if (st == EM_OK)
 		st = open_tree(out, ctx, order, &o, &err);
+	(void)emi_user_give(st == EM_OK ? &(*out)->policy : NULL, &policy, st);
 	return emi_tell(opts != NULL ? EMI_ERRINFO_OF(em_btree_opts, opts) : NULL, st, &err);
 }
 

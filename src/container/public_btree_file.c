@@ -72,10 +72,14 @@ em_status em_btree_open_file(em_btree **out, em_ctx *ctx, const char *path, cons
 	const em_btree_opts plain = EM_BTREE_OPTS_INIT;
 	em_btree_opts o;
 	em_errinfo err;
+	emi_user policy;
 	em_status st;
 
 	if (out != NULL)
 		*out = NULL;
+	/* Whatever is wrong, what the policy has is freed. */
+	(void)EMI_STRUCT_TAKE(em_btree_opts, &o, opts, NULL);
+	policy = emi_policy_user(o.policy);
 	st = emi_begin_open(out, ctx, "ctx", &err);
 	if (st == EM_OK)
 		st = emi_given(path, "path", &err);
@@ -83,6 +87,7 @@ em_status em_btree_open_file(em_btree **out, em_ctx *ctx, const char *path, cons
 		st = EMI_STRUCT_TAKE(em_btree_opts, &o, opts != NULL ? opts : &plain, &err);
 	if (st == EM_OK)
 		st = open_file(out, ctx, path, order, &o, &err);
+	(void)emi_user_give(st == EM_OK ? &(*out)->policy : NULL, &policy, st);
 	return emi_tell(opts != NULL ? EMI_ERRINFO_OF(em_btree_opts, opts) : NULL, st, &err);
 }
 

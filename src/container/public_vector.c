@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/structs.h"
+#include "block/policy.h"
 
 void emi_vector_let(em_vector *v)
 {
@@ -53,10 +54,14 @@ em_status em_vector_open(em_vector **out, em_ctx *ctx, const em_vector_opts *opt
 {
 	em_vector_opts o;
 	em_errinfo err;
+	emi_user policy;
 	em_status st;
 
 	if (out != NULL)
 		*out = NULL;
+	/* Whatever is wrong, what the policy has is freed. */
+	(void)EMI_STRUCT_TAKE(em_vector_opts, &o, opts, NULL);
+	policy = emi_policy_user(o.policy);
 	st = emi_begin_open(out, ctx, "ctx", &err);
 	if (st == EM_OK)
 		st = emi_given(opts, "opts", &err);
@@ -64,6 +69,7 @@ em_status em_vector_open(em_vector **out, em_ctx *ctx, const em_vector_opts *opt
 		st = EMI_STRUCT_TAKE(em_vector_opts, &o, opts, &err);
 	if (st == EM_OK)
 		st = open_vector(out, ctx, &o, &err);
+	(void)emi_user_give(st == EM_OK ? &(*out)->inner.policy : NULL, &policy, st);
 	return emi_tell(EMI_ERRINFO_OF(em_vector_opts, opts), st, &err);
 }
 

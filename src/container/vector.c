@@ -165,6 +165,7 @@ void emi_vector_close(emi_vector *v)
 	emi_cache_close(v->cache);
 	emi_store_close(v->store);
 	emi_file_close(v->file);
+	emi_user_free(&v->policy);
 	memset(v, 0, sizeof *v);
 }
 

@@ -18,6 +18,7 @@
 #include <extmem/vector.h>
 
 #include "base/object.h"
+#include "base/user.h"
 #include "block/cache.h"
 #include "container/vector_layout.h"
 
@@ -36,6 +37,7 @@ typedef struct emi_vector {
 	uint32_t writers;       /* open: 0 or 1 */
 	int read_only;
 	uint64_t read, written; /* blocks, past the cache */
+	emi_user policy;        /* what it has, to be freed when the cache is closed */
 } emi_vector;
 
 struct em_vector {

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/structs.h"
 #include "container/vector_algorithm.h"
+#include "sort/job.h"
 #include "sort/shuffle_number.h"
 
 #define UNDEFINED "; the range is undefined"
@@ -133,6 +134,7 @@ static em_status sort(sorting *s, emi_vector *v, uint64_t from, uint64_t n, emi_
 	of.user = o.progress_user;
 	o.progress = watch;
 	o.progress_user = &of;
+	o.progress_free = NULL;
 	o.errinfo = err;
 	memset(&r, 0, sizeof r);
 	memset(&w, 0, sizeof w);
@@ -159,8 +161,8 @@ em_status emi_vector_sort(emi_vector *v, uint64_t from, uint64_t n, const em_ord
 	return sort(&s, v, from, n, feed, order, opts, left, err);
 }
 
-em_status em_vector_sort(em_vector *v, uint64_t from, uint64_t n, const em_order *order, const em_sort_opts *opts,
-			 uint64_t *left)
+static em_status sort_vector(em_vector *v, uint64_t from, uint64_t n, const em_order *order, const em_sort_opts *opts,
+			     uint64_t *left)
 {
 	uint64_t have;
 	em_errinfo err;
@@ -176,6 +178,16 @@ em_status em_vector_sort(em_vector *v, uint64_t from, uint64_t n, const em_order
 	if (st == EM_OK && left != NULL)
 		*left = have;
 	return emi_leave(v, st, &err);
+}
+
+em_status em_vector_sort(em_vector *v, uint64_t from, uint64_t n, const em_order *order, const em_sort_opts *opts,
+			 uint64_t *left)
+{
+	const emi_user watching = emi_job_user(opts);
+	const em_status st = sort_vector(v, from, n, order, opts, left);
+
+	emi_user_free(&watching);
+	return st;
 }
 
 #define STAGE_BYTES ((size_t)64 << 10) /* of records with their numbers */
@@ -232,7 +244,7 @@ static em_status shuffle(emi_vector *v, uint64_t from, uint64_t n, uint64_t seed
 	return st;
 }
 
-em_status em_vector_shuffle(em_vector *v, uint64_t from, uint64_t n, uint64_t seed, const em_sort_opts *opts)
+static em_status shuffle_vector(em_vector *v, uint64_t from, uint64_t n, uint64_t seed, const em_sort_opts *opts)
 {
 	em_errinfo err;
 	em_status st = emi_enter(v, &err);
@@ -241,4 +253,13 @@ em_status em_vector_shuffle(em_vector *v, uint64_t from, uint64_t n, uint64_t se
 		return st;
 	st = emi_vector_change_range(v, from, &n, &err);
 	return emi_leave(v, st == EM_OK ? shuffle(&v->inner, from, n, seed, opts, &err) : st, &err);
+}
+
+em_status em_vector_shuffle(em_vector *v, uint64_t from, uint64_t n, uint64_t seed, const em_sort_opts *opts)
+{
+	const emi_user watching = emi_job_user(opts);
+	const em_status st = shuffle_vector(v, from, n, seed, opts);
+
+	emi_user_free(&watching);
+	return st;
 }

@@ -156,7 +156,7 @@ em_status em_stream_unique(em_stream **out, em_stream *in, const em_order *order
 }
 
 em_status em_stream_reduce(em_stream **out, em_stream *in, const em_order *order, em_reduce_fn fn, void *user,
-			   em_errinfo *theirs)
+			   void (*user_free)(void *user), em_errinfo *theirs)
 {
 	em_errinfo err;
 	em_status st = emi_stream_begin_node(out, &in, 1, &err);
@@ -170,5 +170,5 @@ em_status em_stream_reduce(em_stream **out, em_stream *in, const em_order *order
 		((group *)(void *)s)->fn = fn;
 		((group *)(void *)s)->user = user;
 	}
-	return emi_stream_end(s, out, st, theirs, &err);
+	return emi_stream_end_user(s, out, st, user, user_free, theirs, &err);
 }

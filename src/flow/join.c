@@ -370,6 +370,8 @@ em_status em_stream_join(em_stream **out, em_stream *left, em_stream *right, con
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin_node(out, inputs, 2, &err);
 
+	/* Whatever is wrong, what they hold is freed. */
+	(void)EMI_STRUCT_TAKE(em_join_opts, &o, opts, NULL);
 	if (st == EM_OK)
 		st = emi_given(left, "left", &err);
 	if (st == EM_OK)
@@ -385,5 +387,5 @@ em_status em_stream_join(em_stream **out, em_stream *left, em_stream *right, con
 				   &err);
 		st = s != NULL ? set_up((join *)(void *)s, &o, &err) : err.status;
 	}
-	return emi_stream_end(s, out, st, theirs, &err);
+	return emi_stream_end_user(s, out, st, o.user, o.user_free, theirs, &err);
 }

@@ -58,7 +58,7 @@ static em_status combine(em_runs *r, char *records, uint64_t n, uint64_t *m, em_
 
 	*m = 0;
 	if (st == EM_OK)
-		st = em_stream_reduce(&s, s, r->order, r->combine, r->user, err);
+		st = em_stream_reduce(&s, s, r->order, r->combine, r->user, NULL, err);
 	if (st != EM_OK) {
 		em_stream_close(s);
 		return st;
@@ -206,6 +206,8 @@ static void release(void *runs)
 
 	free_all(r);
 	em_order_close(r->order);
+	emi_user_free(&r->owned);
+	emi_user_free(&r->watching);
 	emi_object_free(r, sizeof *r);
 }
 
@@ -290,16 +292,35 @@ em_status emi_kept_open(em_runs **out, em_ctx *ctx, const em_order *order, const
 	return st;
 }
 
+/* What functions of the options are called with. */
+static void take_users(const em_runs_opts *opts, emi_user *combining, emi_user *watching)
+{
+	em_runs_opts o;
+
+	memset(combining, 0, sizeof *combining);
+	memset(watching, 0, sizeof *watching);
+	if (EMI_STRUCT_TAKE(em_runs_opts, &o, opts, NULL) != EM_OK)
+		return;
+	combining->user = o.user;
+	combining->free = o.user_free;
+	*watching = emi_job_user(o.form);
+}
+
 em_status em_runs_open(em_runs **out, em_ctx *ctx, const em_order *order, const em_runs_opts *opts, em_errinfo *theirs)
 {
+	emi_user combining, watching;
 	em_errinfo err;
 	em_status st;
+
+	take_users(opts, &combining, &watching);
 
 	if (out != NULL)
 		*out = NULL;
 	st = emi_begin_open(out, ctx, "ctx", &err);
 	if (st == EM_OK)
 		st = emi_kept_open(out, ctx, order, opts, 0, &err);
+	(void)emi_user_give(st == EM_OK ? &(*out)->owned : NULL, &combining, st);
+	(void)emi_user_give(st == EM_OK ? &(*out)->watching : NULL, &watching, st);
 	return emi_tell(theirs, st, &err);
 }
 

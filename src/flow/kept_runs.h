@@ -30,6 +30,8 @@ struct em_runs {
 	em_order *order;        /* a reference */
 	em_reduce_fn combine;   /* NULL: equal records stay */
 	void *user;
+	emi_user owned;         /* user, if it is to be freed, ... */
+	emi_user watching;      /* ... and that of progress */
 	uint64_t merge_memory;  /* 0: as for forming */
 	uint64_t later;         /* bytes that somebody else is going to take beside forming */
 	uint64_t form_memory;   /* that runs were formed with */

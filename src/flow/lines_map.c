@@ -137,12 +137,15 @@ static lines_map *make(em_stream **out, em_stream *in, uint64_t record_bytes, in
 	return m;
 }
 
-static em_status made(lines_map *m, em_stream **out, em_errinfo *theirs, const em_errinfo *err)
+static em_status made(lines_map *m, em_stream **out, void *user, void (*user_free)(void *user), em_errinfo *theirs,
+		      const em_errinfo *err)
 {
-	return emi_stream_end(m != NULL ? &m->s : NULL, out, m != NULL ? EM_OK : err->status, theirs, err);
+	return emi_stream_end_user(m != NULL ? &m->s : NULL, out, m != NULL ? EM_OK : err->status, user, user_free,
+				   theirs, err);
 }
 
-em_status em_stream_lines_filter(em_stream **out, em_stream *in, em_lines_filter_fn fn, void *user, em_errinfo *theirs)
+em_status em_stream_lines_filter(em_stream **out, em_stream *in, em_lines_filter_fn fn, void *user,
+				 void (*user_free)(void *user), em_errinfo *theirs)
 {
 	static const emi_stream_kind kind = { filter_next, retire, "filter", EMI_STREAM_VARIED };
 	em_errinfo err;
@@ -150,11 +153,11 @@ em_status em_stream_lines_filter(em_stream **out, em_stream *in, em_lines_filter
 
 	if (m != NULL)
 		m->fn.filter = fn;
-	return made(m, out, theirs, &err);
+	return made(m, out, user, user_free, theirs, &err);
 }
 
 em_status em_stream_lines_inspect(em_stream **out, em_stream *in, em_lines_inspect_fn fn, void *user,
-				  em_errinfo *theirs)
+				  void (*user_free)(void *user), em_errinfo *theirs)
 {
 	static const emi_stream_kind kind = { inspect_next, NULL, "inspect", EMI_STREAM_VARIED };
 	em_errinfo err;
@@ -162,26 +165,25 @@ em_status em_stream_lines_inspect(em_stream **out, em_stream *in, em_lines_inspe
 
 	if (m != NULL)
 		m->fn.inspect = fn;
-	return made(m, out, theirs, &err);
+	return made(m, out, user, user_free, theirs, &err);
 }
 
 em_status em_stream_lines_map(em_stream **out, em_stream *in, uint64_t record_bytes, em_lines_map_fn fn, void *user,
-			      em_errinfo *theirs)
+			      void (*user_free)(void *user), em_errinfo *theirs)
 {
 	static const emi_stream_kind kind = { map_next, NULL, "map", EMI_STREAM_VARIED };
 	em_errinfo err;
-	lines_map *m = NULL;
-	em_status st = EM_OK;
+	lines_map *m;
 
-	emi_errinfo_clear(&err);
 	if (record_bytes == 0) {
-		st = emi_stream_begin_node(out, &in, 1, &err);
+		em_status st = emi_stream_begin_node(out, &in, 1, &err);
+
 		if (st == EM_OK)
 			st = emi_stream_check_record(record_bytes, &err);
-		return emi_tell(theirs, st, &err);
+		return emi_stream_end_user(NULL, out, st, user, user_free, theirs, &err);
 	}
 	m = make(out, in, record_bytes, fn != NULL, &kind, user, &err);
 	if (m != NULL)
 		m->fn.map = fn;
-	return made(m, out, theirs, &err);
+	return made(m, out, user, user_free, theirs, &err);
 }

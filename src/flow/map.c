@@ -129,13 +129,15 @@ static map_stream *make(em_stream **out, em_stream *in, uint64_t record_bytes, i
 	return m;
 }
 
-static em_status made(map_stream *m, em_stream **out, em_errinfo *theirs, const em_errinfo *err)
+static em_status made(map_stream *m, em_stream **out, void *user, void (*user_free)(void *user), em_errinfo *theirs,
+		      const em_errinfo *err)
 {
-	return emi_stream_end(m != NULL ? &m->s : NULL, out, m != NULL ? EM_OK : err->status, theirs, err);
+	return emi_stream_end_user(m != NULL ? &m->s : NULL, out, m != NULL ? EM_OK : err->status, user, user_free,
+				   theirs, err);
 }
 
 em_status em_stream_map(em_stream **out, em_stream *in, uint64_t record_bytes, em_map_fn fn, void *user,
-			em_errinfo *theirs)
+			void (*user_free)(void *user), em_errinfo *theirs)
 {
 	static const emi_stream_kind kind = { map_next, NULL, "map", 0 };
 	const uint64_t record = record_bytes != UINT64_MAX ? record_bytes : 0;
@@ -144,10 +146,11 @@ em_status em_stream_map(em_stream **out, em_stream *in, uint64_t record_bytes, e
 
 	if (m != NULL)
 		m->fn.map = fn;
-	return made(m, out, theirs, &err);
+	return made(m, out, user, user_free, theirs, &err);
 }
 
-em_status em_stream_filter(em_stream **out, em_stream *in, em_filter_fn fn, void *user, em_errinfo *theirs)
+em_status em_stream_filter(em_stream **out, em_stream *in, em_filter_fn fn, void *user,
+			   void (*user_free)(void *user), em_errinfo *theirs)
 {
 	static const emi_stream_kind kind = { filter_next, NULL, "filter", 0 };
 	em_errinfo err;
@@ -155,10 +158,11 @@ em_status em_stream_filter(em_stream **out, em_stream *in, em_filter_fn fn, void
 
 	if (m != NULL)
 		m->fn.filter = fn;
-	return made(m, out, theirs, &err);
+	return made(m, out, user, user_free, theirs, &err);
 }
 
-em_status em_stream_inspect(em_stream **out, em_stream *in, em_inspect_fn fn, void *user, em_errinfo *theirs)
+em_status em_stream_inspect(em_stream **out, em_stream *in, em_inspect_fn fn, void *user,
+			    void (*user_free)(void *user), em_errinfo *theirs)
 {
 	static const emi_stream_kind kind = { inspect_next, NULL, "inspect", 0 };
 	em_errinfo err;
@@ -166,5 +170,5 @@ em_status em_stream_inspect(em_stream **out, em_stream *in, em_inspect_fn fn, vo
 
 	if (m != NULL)
 		m->fn.inspect = fn;
-	return made(m, out, theirs, &err);
+	return made(m, out, user, user_free, theirs, &err);
 }

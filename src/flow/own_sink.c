@@ -11,6 +11,7 @@ typedef struct own_sink {
 	em_sink k;
 	em_sink_ops ops;
 	void *user;
+	emi_user held;          /* it, to be freed */
 } own_sink;
 
 static em_status own_push(em_sink *k, const void *records, size_t n, size_t *taken, em_errinfo *err)
@@ -37,6 +38,7 @@ static void own_close(em_sink *k)
 
 	if (o->ops.close != NULL)
 		o->ops.close(o->user);
+	emi_user_free(&o->held);
 }
 
 em_status em_sink_open(em_sink **out, em_ctx *ctx, uint64_t record_bytes, const em_sink_ops *ops, void *user,
@@ -47,6 +49,8 @@ em_status em_sink_open(em_sink **out, em_ctx *ctx, uint64_t record_bytes, const 
 	em_errinfo err;
 	em_status st = emi_sink_begin(out, &err);
 
+	/* Whatever is wrong, user is freed. */
+	(void)EMI_STRUCT_TAKE(em_sink_ops, &o, ops, NULL);
 	if (st == EM_OK)
 		st = emi_given(ops, "ops", &err);
 	if (st == EM_OK)
@@ -60,9 +64,13 @@ em_status em_sink_open(em_sink **out, em_ctx *ctx, uint64_t record_bytes, const 
 		if (k != NULL) {
 			k->ops = o;
 			k->user = user;
+			k->held.user = user;
+			k->held.free = o.user_free;
 			*out = &k->k;
 		}
 	}
+	if (st != EM_OK && o.user_free != NULL)
+		o.user_free(user);
 	return emi_tell(theirs, st, &err);
 }
 

@@ -46,6 +46,8 @@ em_status em_stream_open(em_stream **out, em_ctx *ctx, uint64_t record_bytes, ui
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin(out, &err);
 
+	/* Whatever is wrong, user is freed. */
+	(void)EMI_STRUCT_TAKE(em_stream_ops, &o, ops, NULL);
 	if (st == EM_OK)
 		st = emi_given(ctx, "ctx", &err);
 	if (st == EM_OK)
@@ -61,9 +63,8 @@ em_status em_stream_open(em_stream **out, em_ctx *ctx, uint64_t record_bytes, ui
 	if (st == EM_OK) {
 		((own_stream *)(void *)s)->ops = o;
 		((own_stream *)(void *)s)->user = user;
-		emi_stream_made(s, out);
 	}
-	return emi_tell(theirs, st, &err);
+	return emi_stream_end_user(s, out, st, user, o.user_free, theirs, &err);
 }
 
 typedef struct generated {
@@ -97,7 +98,7 @@ static em_status generate(em_stream *s, em_errinfo *err)
 }
 
 em_status em_stream_generate(em_stream **out, em_ctx *ctx, uint64_t record_bytes, uint64_t count, em_generate_fn fn,
-			     void *user, em_errinfo *theirs)
+			     void *user, void (*user_free)(void *user), em_errinfo *theirs)
 {
 	static const emi_stream_kind kind = { generate, NULL, "generator", 0 };
 	em_errinfo err;
@@ -118,9 +119,8 @@ em_status em_stream_generate(em_stream **out, em_ctx *ctx, uint64_t record_bytes
 		g->fn = fn;
 		g->user = user;
 		g->end = count;
-		emi_stream_made(s, out);
 	}
-	return emi_tell(theirs, st, &err);
+	return emi_stream_end_user(s, out, st, user, user_free, theirs, &err);
 }
 
 typedef struct in_memory {

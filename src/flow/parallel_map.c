@@ -189,7 +189,7 @@ static void retire(em_stream *s)
 }
 
 em_status em_stream_parallel_map(em_stream **out, em_stream *in, uint64_t record_bytes, em_map_fn fn, void *user,
-				 uint32_t flags, em_errinfo *theirs)
+				 void (*user_free)(void *user), uint32_t flags, em_errinfo *theirs)
 {
 	static const emi_stream_kind kind = { next, retire, "parallel map", 0 };
 	em_errinfo err;
@@ -213,5 +213,5 @@ em_status em_stream_parallel_map(em_stream **out, em_stream *in, uint64_t record
 		m->user = user;
 		m->unordered = (flags & EM_MAP_UNORDERED) != 0;
 	}
-	return emi_stream_end(s, out, st, theirs, &err);
+	return emi_stream_end_user(s, out, st, user, user_free, theirs, &err);
 }

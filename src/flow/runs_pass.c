@@ -111,7 +111,7 @@ static em_status merge(em_runs *r, uint64_t first, uint32_t k, em_errinfo *err)
 
 	memset(&a, 0, sizeof a);
 	if (st == EM_OK && r->combine != NULL)
-		st = em_stream_reduce(&s, s, r->order, r->combine, r->user, err);
+		st = em_stream_reduce(&s, s, r->order, r->combine, r->user, NULL, err);
 	if (st == EM_OK)
 		st = open_writing(r, &a, err);
 	if (st == EM_OK) {

@@ -337,7 +337,7 @@ static uint64_t count(em_runs *r, const em_runs_merge_opts *o)
 static em_status combined(em_stream **out, em_runs *r, const em_runs_merge_opts *o, em_errinfo *err)
 {
 	em_stream *s = *out;
-	em_status st = em_stream_reduce(&s, s, r->order, r->combine, r->user, err);
+	em_status st = em_stream_reduce(&s, s, r->order, r->combine, r->user, NULL, err);
 
 	if (st == EM_OK && (o->skip != 0 || o->take != EM_STREAM_UNKNOWN))
 		st = em_stream_slice(&s, s, o->skip, o->take, err);

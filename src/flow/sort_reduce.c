@@ -4,11 +4,14 @@
  *
  * The runs are made with the first pull.  The stream that merges them is the node's own, and not an input.
  */
+#include <string.h>
+
 #include "base/context.h"
 #include "base/structs.h"
 #include "flow/flow_order.h"
 #include "flow/graph.h"
 #include "flow/kept_runs.h"
+#include "sort/job.h"
 
 typedef struct sort_reduce {
 	em_stream s;
@@ -16,6 +19,7 @@ typedef struct sort_reduce {
 	em_sort_opts opts;
 	em_reduce_fn fn;
 	void *user;
+	emi_user watching;      /* of progress */
 	em_runs *runs;          /* NULL: not yet, or no more */
 	em_stream *merged;
 	em_runs_info info;      /* when there are no more */
@@ -34,6 +38,7 @@ static em_status open_runs(sort_reduce *t, em_errinfo *err)
 	em_runs_opts o = EM_RUNS_OPTS_INIT;
 	uint64_t later = 0;
 
+	form.progress_free = NULL;
 	if (form.memory == 0)
 		form.memory = emi_graph_share(&t->s, &later);
 	o.form = &form;
@@ -95,6 +100,8 @@ static void retire(em_stream *s)
 	t->runs = NULL;
 	em_order_close(t->order);
 	t->order = NULL;
+	emi_user_free(&t->watching);
+	memset(&t->watching, 0, sizeof t->watching);
 }
 
 static const emi_stream_kind kind = { next, retire, "sort and reduce", EMI_STREAM_BLOCKS };
@@ -111,9 +118,10 @@ static em_status check(em_stream *in, const em_order *order, const em_sort_opts 
 }
 
 em_status em_stream_sort_reduce(em_stream **out, em_stream *in, const em_order *order, const em_sort_opts *opts,
-				em_reduce_fn fn, void *user, em_errinfo *theirs)
+				em_reduce_fn fn, void *user, void (*user_free)(void *user), em_errinfo *theirs)
 {
 	const em_runs_info none = EM_RUNS_INFO_INIT;
+	const emi_user watching = emi_job_user(opts);
 	em_sort_opts o;
 	em_errinfo err;
 	sort_reduce *t = NULL;
@@ -134,13 +142,15 @@ em_status em_stream_sort_reduce(em_stream **out, em_stream *in, const em_order *
 		t->opts.errinfo = NULL;
 		t->fn = fn;
 		t->user = user;
+		t->watching = watching;
 		t->info = none;
 		t->order = (em_order *)(uintptr_t)order;
 		emi_order_ref(t->order);
 		emi_stream_is_sort(&t->s, o.memory);
-		emi_stream_made(&t->s, out);
+	} else {
+		emi_user_free(&watching);
 	}
-	return emi_tell(theirs, st, &err);
+	return emi_stream_end_user(t != NULL ? &t->s : NULL, out, st, user, user_free, theirs, &err);
 }
 
 em_status em_stream_runs_info_get(const em_stream *s, em_runs_info *info)

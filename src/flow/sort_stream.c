@@ -57,6 +57,7 @@ static em_status open_sorter(sort_stream *t, em_errinfo *err)
 	uint64_t later = 0;
 
 	o.errinfo = err;
+	o.progress_free = NULL;
 	if (o.memory == 0)
 		o.memory = emi_graph_share(&t->s, &later);
 	return emi_sorter_open(&t->sorter, ctx, t->order, &o, later, err);
@@ -162,6 +163,7 @@ em_status em_stream_sort(em_stream **out, em_stream *in, const em_order *order, 
 	em_errinfo err;
 	em_stream *s = NULL;
 	em_status st = emi_stream_begin_node(out, &in, 1, &err);
+	const emi_user watching = emi_job_user(opts);
 
 	if (st == EM_OK)
 		st = check_order(in, order, &err);
@@ -185,9 +187,8 @@ em_status em_stream_sort(em_stream **out, em_stream *in, const em_order *order, 
 		emi_stream_is_sort(s, o.memory);
 		if (in->varied)
 			emi_stream_vary(s);
-		emi_stream_made(s, out);
 	}
-	return emi_tell(theirs, st, &err);
+	return emi_stream_end_user(s, out, st, watching.user, watching.free, theirs, &err);
 }
 
 em_status em_stream_sort_stats_get(const em_stream *s, em_sort_stats *stats)

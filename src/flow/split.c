@@ -154,7 +154,7 @@ static em_stream *make(em_stream *in, em_sink *const *sinks, uint32_t n, em_erri
 }
 
 em_status em_stream_split(em_stream **out, em_stream *in, em_sink *const *sinks, uint32_t n, em_split_fn fn, void *user,
-			  em_errinfo *theirs)
+			  void (*user_free)(void *user), em_errinfo *theirs)
 {
 	em_errinfo err;
 	em_stream *s = NULL;
@@ -172,5 +172,5 @@ em_status em_stream_split(em_stream **out, em_stream *in, em_sink *const *sinks,
 		((split *)(void *)s)->fn = fn;
 		((split *)(void *)s)->user = user;
 	}
-	return emi_stream_end(s, out, st, theirs, &err);
+	return emi_stream_end_user(s, out, st, user, user_free, theirs, &err);
 }

@@ -120,6 +120,7 @@ static void release(void *stream)
 	}
 	if (s->stem != NULL && --s->stem->users == 0)
 		emi_object_close(s->stem);
+	emi_user_free(&s->owned);
 	emi_object_free(s, s->bytes);
 }
 
@@ -274,6 +275,15 @@ em_status emi_stream_end(em_stream *s, em_stream **out, em_status st, em_errinfo
 	if (st == EM_OK)
 		emi_stream_made(s, out);
 	return emi_tell(theirs, st, err);
+}
+
+em_status emi_stream_end_user(em_stream *s, em_stream **out, em_status st, void *user, void (*user_free)(void *user),
+			      em_errinfo *theirs, const em_errinfo *err)
+{
+	const emi_user u = { user, user_free };
+
+	st = emi_stream_end(s, out, st, theirs, err);
+	return emi_user_give(st == EM_OK ? &s->owned : NULL, &u, st);
 }
 
 em_status emi_stream_room(em_stream *s, em_errinfo *err)

@@ -33,6 +33,7 @@
 
 #include "base/cursor.h"
 #include "base/object.h"
+#include "base/user.h"
 #include "sort/sorted_source.h"
 
 /* Bytes of a node's buffer, unless the program says how many records it has. */
@@ -91,6 +92,7 @@ struct em_stream {
 	size_t room_records;
 	em_status status;       /* how it ended, as it goes on to say */
 	em_errinfo failure;     /* the detail of that */
+	emi_user owned;         /* freed when it is closed */
 };
 
 static inline em_stream *emi_stream_of(emi_sorted_source *source)
@@ -133,6 +135,10 @@ void emi_stream_made(em_stream *s, em_stream **out);
 
 /* What a function that makes one ends with: give it to the caller if st is EM_OK, and s is not NULL; tell failures. */
 em_status emi_stream_end(em_stream *s, em_stream **out, em_status st, em_errinfo *theirs, const em_errinfo *err);
+
+/* The same of one that has a function of the caller's: user is freed with the stream, or now if there is none. */
+em_status emi_stream_end_user(em_stream *s, em_stream **out, em_status st, void *user, void (*user_free)(void *user),
+			      em_errinfo *theirs, const em_errinfo *err);
 
 /* It could not be made: free it, and leave the inputs alone. */
 void emi_stream_drop(em_stream *s);

@@ -136,7 +136,7 @@ static em_status make(em_stream *const *inputs, uint32_t n, uint64_t record_byte
 }
 
 em_status em_stream_transform(em_stream **out, em_stream *const *inputs, uint32_t n, uint64_t record_bytes,
-			      em_transform_fn fn, void *user, em_errinfo *theirs)
+			      em_transform_fn fn, void *user, void (*user_free)(void *user), em_errinfo *theirs)
 {
 	em_errinfo err;
 	em_stream *s = NULL;
@@ -144,11 +144,11 @@ em_status em_stream_transform(em_stream **out, em_stream *const *inputs, uint32_
 
 	if (st == EM_OK)
 		st = make(inputs, n, record_bytes, fn, NULL, user, &err, &s);
-	return emi_stream_end(s, out, st, theirs, &err);
+	return emi_stream_end_user(s, out, st, user, user_free, theirs, &err);
 }
 
 em_status em_stream_flat_map(em_stream **out, em_stream *in, uint64_t record_bytes, em_flat_map_fn fn, void *user,
-			     em_errinfo *theirs)
+			     void (*user_free)(void *user), em_errinfo *theirs)
 {
 	em_errinfo err;
 	em_stream *s = NULL;
@@ -158,5 +158,5 @@ em_status em_stream_flat_map(em_stream **out, em_stream *in, uint64_t record_byt
 		st = emi_given(in, "in", &err);
 	if (st == EM_OK)
 		st = make(&in, 1, record_bytes, NULL, fn, user, &err, &s);
-	return emi_stream_end(s, out, st, theirs, &err);
+	return emi_stream_end_user(s, out, st, user, user_free, theirs, &err);
 }

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
+#include "base/user.h"
 #include "key/vary.h"
 #include "sort/check_fixed.h"
 #include "sort/record_hash.h"
@@ -316,10 +317,9 @@ static em_status run(checking *c, const char *path, em_errinfo *err)
 	return st == EM_END ? EM_OK : st;
 }
 
-em_status em_check_file(em_ctx *ctx, const em_order *order, const char *path, const em_check_opts *opts,
-			em_check_info *info, em_disorder_fn fn, void *user)
+static em_status check_file(em_ctx *ctx, const em_order *order, const char *path, const em_check_opts *opts,
+			    em_check_info *info, em_disorder_fn fn, void *user, em_errinfo *err)
 {
-	em_errinfo own, *theirs = EMI_ERRINFO_OF(em_check_opts, opts), *err = theirs != NULL ? theirs : &own;
 	em_status st;
 	checking c;
 	int i;
@@ -336,5 +336,21 @@ em_status em_check_file(em_ctx *ctx, const em_order *order, const char *path, co
 	for (i = 0; i < 2; i++)
 		if (c.room[i].base != NULL)
 			emi_buffer_free(ctx, c.room[i].base, c.room[i].bytes + SLACK);
+	return st;
+}
+
+em_status em_check_file(em_ctx *ctx, const em_order *order, const char *path, const em_check_opts *opts,
+			em_check_info *info, em_disorder_fn fn, void *user)
+{
+	em_errinfo own, *theirs = EMI_ERRINFO_OF(em_check_opts, opts);
+	const em_status st = check_file(ctx, order, path, opts, info, fn, user, theirs != NULL ? theirs : &own);
+	em_check_opts o;
+	emi_user watching;
+
+	/* What options of no version hold is nobody's. */
+	(void)EMI_STRUCT_TAKE(em_check_opts, &o, opts, NULL);
+	watching.user = o.progress_user;
+	watching.free = o.progress_free;
+	emi_user_free(&watching);
 	return st;
 }

@@ -52,6 +52,18 @@ em_errinfo *emi_job_errinfo(const em_sort_opts *opts, em_errinfo *own)
 	return theirs != NULL ? theirs : own;
 }
 
+emi_user emi_job_user(const em_sort_opts *opts)
+{
+	em_sort_opts o;
+	emi_user u = { NULL, NULL };
+
+	if (EMI_STRUCT_TAKE(em_sort_opts, &o, opts, NULL) == EM_OK) {
+		u.user = o.progress_user;
+		u.free = o.progress_free;
+	}
+	return u;
+}
+
 em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, em_errinfo *err)
 {
 	em_status st;

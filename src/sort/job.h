@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
+#include "base/user.h"
 #include "key/collation.h"
 #include "sort/plan.h"
 #include "sort/runs.h"
@@ -57,6 +58,9 @@ em_status emi_job_open(emi_job *job, em_ctx *ctx, const em_order *order, const e
 /* A copy of a job for another thread, with counters and failures of its own.  It ends with the job, and is not
  * closed. */
 void emi_job_view(emi_job *view, const emi_job *job);
+
+/* The user of progress in options; nothing in options of no version. */
+emi_user emi_job_user(const em_sort_opts *opts);
 
 /* The detail that the options of a call name, or own. */
 em_errinfo *emi_job_errinfo(const em_sort_opts *opts, em_errinfo *own);

@@ -225,7 +225,16 @@ em_status em_shuffle_files(em_ctx *ctx, uint64_t record_size, const char *const 
 {
 	em_errinfo own, *theirs = EMI_ERRINFO_OF(em_shuffle_opts, opts), *err = theirs != NULL ? theirs : &own;
 	call c = { ctx, record_size, inputs, ninputs, output, opts, stats };
-	const em_status st = emi_files_check(ctx, inputs, ninputs, output, stats, err);
+	em_status st = emi_files_check(ctx, inputs, ninputs, output, stats, err);
+	em_shuffle_opts o;
+	emi_user watching;
 
-	return st == EM_OK ? emi_trials(attempt, &c, err) : st;
+	/* What options of no version hold is nobody's. */
+	(void)EMI_STRUCT_TAKE(em_shuffle_opts, &o, opts, NULL);
+	watching.user = o.progress_user;
+	watching.free = o.progress_free;
+	if (st == EM_OK)
+		st = emi_trials(attempt, &c, err);
+	emi_user_free(&watching);
+	return st;
 }

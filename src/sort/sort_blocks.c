@@ -315,10 +315,9 @@ static em_status check_arguments(em_block_list **out, em_block_list *const *list
 	return st == EM_OK && stats != NULL ? EMI_STRUCT_CHECK(em_sort_stats, stats, err) : st;
 }
 
-em_status em_sort_blocks(em_block_list **out, em_block_list *const *lists, uint32_t n, const em_order *order,
-			 uint32_t flags, const em_sort_opts *opts, em_sort_stats *stats)
+static em_status sort_blocks(em_block_list **out, em_block_list *const *lists, uint32_t n, const em_order *order,
+			     uint32_t flags, const em_sort_opts *opts, em_sort_stats *stats, em_errinfo *err)
 {
-	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	block_sort *s;
 	em_status st;
 	em_ctx *ctx;
@@ -346,5 +345,16 @@ em_status em_sort_blocks(em_block_list **out, em_block_list *const *lists, uint3
 		emi_list_let(lists[--s->held]);
 	emi_free_array(ctx, s->all, n, sizeof *s->all);
 	emi_free(ctx, s, sizeof *s);
+	return st;
+}
+
+em_status em_sort_blocks(em_block_list **out, em_block_list *const *lists, uint32_t n, const em_order *order,
+			 uint32_t flags, const em_sort_opts *opts, em_sort_stats *stats)
+{
+	const emi_user watching = emi_job_user(opts);
+	em_errinfo own;
+	const em_status st = sort_blocks(out, lists, n, order, flags, opts, stats, emi_job_errinfo(opts, &own));
+
+	emi_user_free(&watching);
 	return st;
 }

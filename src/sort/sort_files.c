@@ -334,10 +334,14 @@ em_status emi_sort_files(em_ctx *ctx, const em_order *order, const char *const *
 em_status em_sort_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
 			const char *output, const em_sort_opts *opts, em_sort_stats *stats)
 {
+	const emi_user watching = emi_job_user(opts);
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	em_status st = emi_files_check(ctx, inputs, ninputs, output, stats, err);
 
 	if (st == EM_OK)
 		st = emi_given(order, "order", err);
-	return st == EM_OK ? emi_sort_files(ctx, order, inputs, ninputs, output, opts, stats, NULL, err) : st;
+	if (st == EM_OK)
+		st = emi_sort_files(ctx, order, inputs, ninputs, output, opts, stats, NULL, err);
+	emi_user_free(&watching);
+	return st;
 }

@@ -41,6 +41,7 @@ static void release(void *sorter)
 	em_sorter *s = sorter;
 
 	emi_front_close(&s->front);
+	emi_user_free(&s->watching);
 	emi_object_free(s, sizeof *s);
 }
 
@@ -78,13 +79,16 @@ em_status emi_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, c
 
 em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts)
 {
+	const emi_user watching = emi_job_user(opts);
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	em_status st;
 
 	if (out != NULL)
 		*out = NULL;
 	st = emi_begin_open(out, ctx, "ctx", err);
-	return st == EM_OK ? emi_sorter_open(out, ctx, order, opts, 0, err) : st;
+	if (st == EM_OK)
+		st = emi_sorter_open(out, ctx, order, opts, 0, err);
+	return emi_user_give(st == EM_OK ? &(*out)->watching : NULL, &watching, st);
 }
 
 void em_sorter_close(em_sorter *s)

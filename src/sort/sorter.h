@@ -10,6 +10,7 @@
 struct em_sorter {
 	emi_front front;
 	uint64_t later;         /* bytes that whoever opened it is going to take beside it */
+	emi_user watching;      /* of progress */
 };
 
 /* As em_sorter_open(), with arguments that were given; the caller is going to take `later' bytes beside it. */

@@ -30,6 +30,7 @@ static void release(void *top)
 	em_top *t = top;
 
 	emi_top_end(t);
+	emi_user_free(&t->watching);
 	emi_object_free(t, sizeof *t);
 }
 
@@ -59,13 +60,16 @@ static em_status open_top(em_top **out, em_ctx *ctx, const em_order *order, uint
 em_status em_top_open(em_top **out, em_ctx *ctx, const em_order *order, uint64_t from, uint64_t k,
 		      const em_sort_opts *opts)
 {
+	const emi_user watching = emi_job_user(opts);
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	em_status st;
 
 	if (out != NULL)
 		*out = NULL;
 	st = emi_begin_open(out, ctx, "ctx", err);
-	return st == EM_OK ? open_top(out, ctx, order, from, k, opts, err) : st;
+	if (st == EM_OK)
+		st = open_top(out, ctx, order, from, k, opts, err);
+	return emi_user_give(st == EM_OK ? &(*out)->watching : NULL, &watching, st);
 }
 
 void em_top_close(em_top *t)

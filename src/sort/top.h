@@ -59,6 +59,7 @@ typedef struct emi_top_use {
 
 struct em_top {
 	emi_front front;        /* candidates are what was pushed */
+	emi_user watching;      /* of progress */
 	uint64_t from, k;       /* still to be left out, and to be lent */
 	uint64_t need;          /* from + k, as it was; 0: nothing is asked for */
 	uint64_t read;          /* bytes of input, for the progress function */

@@ -40,11 +40,15 @@ static em_status attempt(void *arg, emi_trial *t, em_errinfo *err)
 em_status em_top_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs, uint64_t from,
 		       uint64_t k, const char *output, const em_sort_opts *opts, em_sort_stats *stats)
 {
+	const emi_user watching = emi_job_user(opts);
 	em_errinfo own, *err = emi_job_errinfo(opts, &own);
 	call c = { ctx, order, inputs, ninputs, from, k, output, opts, stats };
 	em_status st = emi_files_check(ctx, inputs, ninputs, output, stats, err);
 
 	if (st == EM_OK)
 		st = emi_given(order, "order", err);
-	return st == EM_OK ? emi_trials(attempt, &c, err) : st;
+	if (st == EM_OK)
+		st = emi_trials(attempt, &c, err);
+	emi_user_free(&watching);
+	return st;
 }

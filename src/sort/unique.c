@@ -27,14 +27,39 @@ static em_errinfo *errinfo_of(const em_unique_opts *opts, const em_unique_opts *
 	return theirs != NULL ? theirs : emi_job_errinfo(ours->sort, own);
 }
 
+static em_status unique_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
+			      const char *output, const em_unique_opts *o, em_sort_stats *stats, em_errinfo *err)
+{
+	em_sort_opts sort;
+	emi_group_opts groups;
+	const emi_group_opts *wanted = &groups;
+	em_status st = emi_files_check(ctx, inputs, ninputs, output, stats, err);
+	if (st == EM_OK)
+		st = emi_given(order, "order", err);
+	if (st == EM_OK)
+		st = check_opts(o, err);
+	if (st == EM_OK)
+		st = EMI_STRUCT_TAKE(em_sort_opts, &sort, o->sort, err);
+	if (st != EM_OK)
+		return st;
+	groups.counts = (o->flags & EM_UNIQUE_COUNT) != 0;
+	groups.least = o->min_count > 1 ? o->min_count : 1;
+	groups.most = o->max_count != 0 ? o->max_count : UINT64_MAX;
+	sort.flags &= ~EM_SORT_UNIQUE;
+	if (!groups.counts && groups.least == 1 && groups.most == UINT64_MAX) {
+		sort.flags |= EM_SORT_UNIQUE;
+		wanted = NULL;
+	}
+	return ((o->flags & EM_UNIQUE_PRESORTED) != 0 ? emi_merge_files : emi_sort_files)(
+		ctx, order, inputs, ninputs, output, &sort, stats, wanted, err);
+}
+
 em_status em_unique_files(em_ctx *ctx, const em_order *order, const char *const *inputs, uint32_t ninputs,
 			  const char *output, const em_unique_opts *opts, em_sort_stats *stats)
 {
 	em_unique_opts o = EM_UNIQUE_OPTS_INIT;
-	em_sort_opts sort;
-	emi_group_opts groups;
 	em_errinfo own, detail, *err;
-	const emi_group_opts *wanted = &groups;
+	emi_user watching;
 	em_status st;
 
 	emi_errinfo_clear(&detail);
@@ -44,23 +69,8 @@ em_status em_unique_files(em_ctx *ctx, const em_order *order, const char *const 
 		*err = detail;
 		return st;
 	}
-	st = emi_files_check(ctx, inputs, ninputs, output, stats, err);
-	if (st == EM_OK)
-		st = emi_given(order, "order", err);
-	if (st == EM_OK)
-		st = check_opts(&o, err);
-	if (st == EM_OK)
-		st = EMI_STRUCT_TAKE(em_sort_opts, &sort, o.sort, err);
-	if (st != EM_OK)
-		return st;
-	groups.counts = (o.flags & EM_UNIQUE_COUNT) != 0;
-	groups.least = o.min_count > 1 ? o.min_count : 1;
-	groups.most = o.max_count != 0 ? o.max_count : UINT64_MAX;
-	sort.flags &= ~EM_SORT_UNIQUE;
-	if (!groups.counts && groups.least == 1 && groups.most == UINT64_MAX) {
-		sort.flags |= EM_SORT_UNIQUE;
-		wanted = NULL;
-	}
-	return ((o.flags & EM_UNIQUE_PRESORTED) != 0 ? emi_merge_files : emi_sort_files)(
-		ctx, order, inputs, ninputs, output, &sort, stats, wanted, err);
+	watching = emi_job_user(o.sort);
+	st = unique_files(ctx, order, inputs, ninputs, output, &o, stats, err);
+	emi_user_free(&watching);
+	return st;
 }

@@ -702,15 +702,15 @@ static void test_streams(void **state)
 	refused(em_stream_memory(&s, NULL, 8, numbers, 3, &err), "ctx");
 	refused(em_stream_memory(&s, ctx, 8, NULL, 3, &err), "records");
 	refused(em_stream_open(&s, ctx, 8, 0, NULL, NULL, &err), "ops");
-	refused(em_stream_generate(&s, ctx, 8, 0, NULL, NULL, &err), "fn");
+	refused(em_stream_generate(&s, ctx, 8, 0, NULL, NULL, NULL, &err), "fn");
 	refused(em_stream_file(&s, ctx, 8, NULL, 1, &err), "paths");
 	refused(em_sink_open(&k, ctx, 8, NULL, NULL, &err), "ops");
 	refused(em_sink_memory(&k, ctx, 8, NULL, 1, &err), "records");
 	refused(em_sink_file(&k, ctx, 8, NULL, &err), "path");
 	refused(em_sink_discard(&k, NULL, 8, &err), "ctx");
 	assert_int_equal(em_stream_memory(&s, ctx, 8, numbers, 3, NULL), EM_OK);
-	refused(em_stream_map(&t, s, 8, NULL, NULL, &err), "fn");
-	refused(em_stream_filter(&t, NULL, NULL, NULL, &err), "in");
+	refused(em_stream_map(&t, s, 8, NULL, NULL, NULL, &err), "fn");
+	refused(em_stream_filter(&t, NULL, NULL, NULL, NULL, &err), "in");
 	refused(em_stream_sort(&t, s, NULL, NULL, &err), "order");
 	refused(em_stream_merge(&t, NULL, 1, NULL, &err), "inputs");
 	refused(em_stream_join(&t, s, NULL, NULL, &err), "right");

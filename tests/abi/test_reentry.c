@@ -651,7 +651,7 @@ static void test_streams(void **state)
 
 	(void)state;
 	ops.push = push_numbers;
-	assert_int_equal(em_stream_generate(&s, ctx, 8, N, make_numbers, NULL, NULL), EM_OK);
+	assert_int_equal(em_stream_generate(&s, ctx, 8, N, make_numbers, NULL, NULL, NULL), EM_OK);
 	assert_int_equal(em_sink_open(&k, ctx, 8, &ops, NULL, NULL), EM_OK);
 	begin(stream_again, s);
 	while (em_stream_empty(em_stream_cursor(s)) == 0 && now.times == 0)

@@ -26,7 +26,7 @@ static int triple(void *user, const void *records, size_t n, void *to)
 
 static em_status make_map(flow_case *t, em_stream **out, em_stream *const *in)
 {
-	return em_stream_map(out, in[0], 8, triple, NULL, &t->err);
+	return em_stream_map(out, in[0], 8, triple, NULL, NULL, &t->err);
 }
 
 static size_t model_map(const node_input *a, const node_input *b, uint64_t *to)
@@ -70,7 +70,7 @@ static int widen_anywhere(void *user, const void *records, size_t n, void *to)
 
 static em_status make_wide(flow_case *t, em_stream **out, em_stream *const *in)
 {
-	return em_stream_map(out, in[0], 16, widen, NULL, &t->err);
+	return em_stream_map(out, in[0], 16, widen, NULL, NULL, &t->err);
 }
 
 static size_t model_wide(const node_input *a, const node_input *b, uint64_t *to)
@@ -101,7 +101,7 @@ static int thirds(void *user, const void *records, size_t n, unsigned char *keep
 
 static em_status make_filter(flow_case *t, em_stream **out, em_stream *const *in)
 {
-	return em_stream_filter(out, in[0], thirds, NULL, &t->err);
+	return em_stream_filter(out, in[0], thirds, NULL, NULL, &t->err);
 }
 
 static size_t model_filter(const node_input *a, const node_input *b, uint64_t *to)
@@ -125,7 +125,7 @@ static int see(void *user, const void *records, size_t n)
 
 static em_status make_inspect(flow_case *t, em_stream **out, em_stream *const *in)
 {
-	return em_stream_inspect(out, in[0], see, NULL, &t->err);
+	return em_stream_inspect(out, in[0], see, NULL, NULL, &t->err);
 }
 
 static size_t model_same(const node_input *a, const node_input *b, uint64_t *to)
@@ -165,7 +165,7 @@ static int repeat(void *user, const void *records, size_t *n, void *to, size_t *
 static em_status make_flat(flow_case *t, em_stream **out, em_stream *const *in)
 {
 	state[0] = state[1] = 0;
-	return em_stream_flat_map(out, in[0], 8, repeat, NULL, &t->err);
+	return em_stream_flat_map(out, in[0], 8, repeat, NULL, NULL, &t->err);
 }
 
 static size_t model_flat(const node_input *a, const node_input *b, uint64_t *to)
@@ -204,7 +204,7 @@ static int add_pairs(void *user, em_transform_in *in, uint32_t n, void *to, size
 
 static em_status make_transform(flow_case *t, em_stream **out, em_stream *const *in)
 {
-	return em_stream_transform(out, in, 2, 8, add_pairs, NULL, &t->err);
+	return em_stream_transform(out, in, 2, 8, add_pairs, NULL, NULL, &t->err);
 }
 
 static size_t model_transform(const node_input *a, const node_input *b, uint64_t *to)
@@ -389,10 +389,10 @@ static em_status make_reduce(flow_case *t, em_stream **out, em_stream *const *in
 {
 	em_order *order = flow_order(t, 16);
 	em_stream *pairs;
-	em_status st = em_stream_map(&pairs, in[0], 16, pair_with_itself, NULL, &t->err);
+	em_status st = em_stream_map(&pairs, in[0], 16, pair_with_itself, NULL, NULL, &t->err);
 
 	if (st == EM_OK) {
-		st = em_stream_reduce(out, pairs, order, add_second, NULL, &t->err);
+		st = em_stream_reduce(out, pairs, order, add_second, NULL, NULL, &t->err);
 		if (st != EM_OK) {
 			em_stream_close(pairs);
 			st = EM_END; /* the input is gone */
@@ -728,7 +728,7 @@ static size_t model_reverse(const node_input *a, const node_input *b, uint64_t *
 
 static em_status make_parallel(flow_case *t, em_stream **out, em_stream *const *in)
 {
-	return em_stream_parallel_map(out, in[0], 16, widen_anywhere, NULL, 0, &t->err);
+	return em_stream_parallel_map(out, in[0], 16, widen_anywhere, NULL, NULL, 0, &t->err);
 }
 
 #define CASE(name, inputs, sorted, calls) { #name, inputs, sorted, make_##name, model_##name, calls }

@@ -225,11 +225,11 @@ static void test_progress(void **state)
 	memcpy(y, x, N * sizeof *y);
 	qsort(y, N, sizeof *y, by_value);
 	s = feed_open(&f, &t, x, N, 8, 1000);
-	assert_int_equal(em_stream_inspect(&s, s, look, &eyes, &t.err), EM_OK);
+	assert_int_equal(em_stream_inspect(&s, s, look, &eyes, NULL, &t.err), EM_OK);
 	s = sorted(&t, s, order);
-	assert_int_equal(em_stream_inspect(&s, s, look, &eyes, &t.err), EM_OK);
+	assert_int_equal(em_stream_inspect(&s, s, look, &eyes, NULL, &t.err), EM_OK);
 	s = sorted(&t, s, order);
-	assert_int_equal(em_stream_inspect(&s, s, look, &eyes, &t.err), EM_OK);
+	assert_int_equal(em_stream_inspect(&s, s, look, &eyes, NULL, &t.err), EM_OK);
 	eyes.top = s;
 	all = flow_drain(&t, s, 1000, &n, &st);
 	assert_int_equal(st, EM_OK);

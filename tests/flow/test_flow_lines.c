@@ -317,8 +317,8 @@ static void test_nodes(void **unused)
 		}
 		in[1] = open_files(&t, &f, 1, NULL);
 		assert_int_equal(em_stream_concat(&s, in, 2, &t.err), EM_OK);
-		assert_int_equal(em_stream_lines_inspect(&s, s, count_lines, seen, &t.err), EM_OK);
-		assert_int_equal(em_stream_lines_filter(&s, s, short_ones, &rest, &t.err), EM_OK);
+		assert_int_equal(em_stream_lines_inspect(&s, s, count_lines, seen, NULL, &t.err), EM_OK);
+		assert_int_equal(em_stream_lines_filter(&s, s, short_ones, &rest, NULL, &t.err), EM_OK);
 		if (k % 2 == 0)
 			assert_int_equal(em_stream_batch(s, 1 + test_below(&t.rng, 50)), EM_OK);
 		assert_int_equal(em_stream_slice(&s, s, 3, 2000, &t.err), EM_OK);
@@ -339,7 +339,7 @@ static void test_nodes(void **unused)
 		assert_true(seen[0] <= 2 * m.n - skip);
 		/* Their lengths. */
 		s = open_files(&t, &f, 2, NULL);
-		assert_int_equal(em_stream_lines_map(&s, s, 4, lengths, &ok, &t.err), EM_OK);
+		assert_int_equal(em_stream_lines_map(&s, s, 4, lengths, &ok, NULL, &t.err), EM_OK);
 		{
 			uint32_t *x = malloc((2 * m.n + 1) * sizeof *x);
 
@@ -442,7 +442,7 @@ static void test_failures(void **unused)
 	random_lines(&t, &m, 5000, 60);
 	write_lines(f.path[0], &m, 0, 1);
 	s = open_files(&t, &f, 1, NULL);
-	assert_int_equal(em_stream_lines_inspect(&s, s, count_lines, seen, &t.err), EM_OK);
+	assert_int_equal(em_stream_lines_inspect(&s, s, count_lines, seen, NULL, &t.err), EM_OK);
 	assert_int_equal(drain_lines(&t, s, &got, SIZE_MAX), EM_ERR_USER);
 	assert_true(got.n < 700);
 	em_stream_error(s, &err);
@@ -450,7 +450,7 @@ static void test_failures(void **unused)
 	free_model(&got);
 	em_stream_close(s);
 	s = open_files(&t, &f, 1, NULL);
-	assert_int_equal(em_stream_lines_map(&s, s, 4, lengths, &fails, &t.err), EM_OK);
+	assert_int_equal(em_stream_lines_map(&s, s, 4, lengths, &fails, NULL, &t.err), EM_OK);
 	assert_true(em_stream_empty(em_stream_cursor(s)));
 	assert_int_equal(em_stream_cursor(s)->status, EM_ERR_USER);
 	em_stream_close(s);
@@ -477,7 +477,7 @@ static void test_failures(void **unused)
 		assert_int_equal(em_order_text(&order, t.ctx, NULL, 0, NULL, &t.err), EM_OK);
 		t.mem.fail_at = t.mem.calls + nth;
 		st = em_stream_lines(&s, t.ctx, f.list, 1, NULL, &t.err);
-		if (st == EM_OK && (st = em_stream_lines_filter(&s, s, short_ones, &rest, &t.err)) == EM_OK)
+		if (st == EM_OK && (st = em_stream_lines_filter(&s, s, short_ones, &rest, NULL, &t.err)) == EM_OK)
 			st = em_stream_sort(&s, s, order, NULL, &t.err);
 		if (st == EM_OK) {
 			st = em_sink_lines(&to, t.ctx, f.path[2], NULL, &t.err);
@@ -532,7 +532,7 @@ static void test_mistakes(void **unused)
 	write_lines(f.path[0], &m, 0, 1);
 	in[0] = open_files(&t, &f, 1, NULL);
 	assert_int_equal(em_stream_memory(&in[1], t.ctx, 8, numbers, 2, &t.err), EM_OK);
-	assert_int_equal(em_stream_filter(&s, in[0], never, NULL, &t.err), EM_ERR_NOTSUP);
+	assert_int_equal(em_stream_filter(&s, in[0], never, NULL, NULL, &t.err), EM_ERR_NOTSUP);
 	assert_non_null(strstr(t.err.text, "any length"));
 	assert_int_equal(em_stream_zip(&s, in, 2, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_concat(&s, in, 2, &t.err), EM_ERR_INVAL);
@@ -544,9 +544,9 @@ static void test_mistakes(void **unused)
 	assert_int_equal(em_stream_prefix_sum(&s, in[0], 0, EM_KEY_U64, &t.err), EM_ERR_NOTSUP);
 	assert_int_equal(em_stream_sort(&s, in[0], order, NULL, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_sort(&s, in[1], text, NULL, &t.err), EM_ERR_NOTSUP);
-	assert_int_equal(em_stream_lines_filter(&s, in[1], short_ones, &rest, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_lines_filter(&s, in[0], NULL, &rest, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_lines_map(&s, in[0], 0, lengths, NULL, &t.err), EM_ERR_RANGE);
+	assert_int_equal(em_stream_lines_filter(&s, in[1], short_ones, &rest, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_lines_filter(&s, in[0], NULL, &rest, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_lines_map(&s, in[0], 0, lengths, NULL, NULL, &t.err), EM_ERR_RANGE);
 	format.kind = 77;
 	assert_int_equal(em_stream_lines(&s, t.ctx, f.list, 1, &format, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_sink_lines(&k, t.ctx, f.path[2], &format, &t.err), EM_ERR_INVAL);

@@ -559,14 +559,14 @@ static void test_mistakes(void **unused)
 	assert_int_equal(em_stream_memory(&in[1], t.ctx, 8, x, 3, NULL), EM_OK);
 	assert_int_equal(em_stream_memory(&in[2], t.ctx, 4, x, 3, NULL), EM_OK);
 	assert_int_equal(em_stream_memory(&far, other.ctx, 8, x, 3, NULL), EM_OK);
-	assert_int_equal(em_stream_map(&s, in[0], 8, NULL, NULL, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_map(&s, NULL, 8, triple, NULL, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_map(&s, in[0], 0, triple, NULL, &t.err), EM_ERR_RANGE);
-	assert_int_equal(em_stream_map(&s, in[0], UINT64_MAX, triple, NULL, &t.err), EM_ERR_RANGE);
-	assert_int_equal(em_stream_filter(&s, in[0], NULL, NULL, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_inspect(NULL, in[0], see, NULL, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_flat_map(&s, in[0], 8, NULL, NULL, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_transform(&s, in, 0, 8, add_pairs, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_map(&s, in[0], 8, NULL, NULL, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_map(&s, NULL, 8, triple, NULL, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_map(&s, in[0], 0, triple, NULL, NULL, &t.err), EM_ERR_RANGE);
+	assert_int_equal(em_stream_map(&s, in[0], UINT64_MAX, triple, NULL, NULL, &t.err), EM_ERR_RANGE);
+	assert_int_equal(em_stream_filter(&s, in[0], NULL, NULL, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_inspect(NULL, in[0], see, NULL, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_flat_map(&s, in[0], 8, NULL, NULL, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_transform(&s, in, 0, 8, add_pairs, NULL, NULL, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_concat(&s, in, 3, &t.err), EM_ERR_INVAL);
 	twice[0] = twice[1] = in[0];
 	assert_int_equal(em_stream_concat(&s, twice, 2, &t.err), EM_ERR_INVAL);
@@ -579,7 +579,7 @@ static void test_mistakes(void **unused)
 	assert_int_equal(em_stream_merge(&s, in, 0, order, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_unique(&s, in[0], wide, 0, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_unique(&s, in[0], order, 8, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_reduce(&s, in[0], order, NULL, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_reduce(&s, in[0], order, NULL, NULL, NULL, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_set(&s, in[0], in[1], order, 4, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_set(&s, in[0], in[0], order, 0, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_prefix_sum(&s, in[2], 0, EM_KEY_U64, &t.err), EM_ERR_RANGE);
@@ -600,9 +600,9 @@ static void test_mistakes(void **unused)
 	assert_null(s);
 	/* A node owns its input. */
 	node_calls = node_fail_call = 0;
-	assert_int_equal(em_stream_map(&s, in[0], 8, triple, NULL, &t.err), EM_OK);
+	assert_int_equal(em_stream_map(&s, in[0], 8, triple, NULL, NULL, &t.err), EM_OK);
 	assert_int_equal(em_stream_next(in[0], &batch), EM_ERR_STATE);
-	assert_int_equal(em_stream_map(&twice[0], in[0], 8, triple, NULL, &t.err), EM_ERR_STATE);
+	assert_int_equal(em_stream_map(&twice[0], in[0], 8, triple, NULL, NULL, &t.err), EM_ERR_STATE);
 	assert_int_equal(em_stream_record_bytes(in[0]), 8);
 	em_stream_close(in[0]);
 	assert_int_equal(em_stream_next(s, &batch), EM_OK);

@@ -205,7 +205,7 @@ static void test_early(void **state)
 		y[p[i].key].val += p[i].val;
 	form.memory = MIB;
 	assert_int_equal(em_stream_memory(&s, t.ctx, sizeof(pair), p, N, &t.err), EM_OK);
-	assert_int_equal(em_stream_sort_reduce(&s, s, order, &form, runs_add, NULL, &t.err), EM_OK);
+	assert_int_equal(em_stream_sort_reduce(&s, s, order, &form, runs_add, NULL, NULL, &t.err), EM_OK);
 	assert_int_equal(em_stream_runs_info_get(s, &info), EM_OK);
 	assert_int_equal(info.pushed, 0);
 	got = flow_drain(&t, s, SIZE_MAX, &m, &st);

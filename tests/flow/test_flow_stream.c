@@ -176,17 +176,17 @@ static void test_generate(void **state)
 		em_errinfo err;
 		em_stream *s;
 
-		assert_int_equal(em_stream_generate(&s, t.ctx, 8, EM_STREAM_UNKNOWN, count_up, &c, NULL), EM_OK);
+		assert_int_equal(em_stream_generate(&s, t.ctx, 8, EM_STREAM_UNKNOWN, count_up, &c, NULL, NULL), EM_OK);
 		assert_int_equal(em_stream_batch(s, batch), EM_OK);
 		flow_assert(&t, s, x, 3000);
 		c.next = 0;
-		assert_int_equal(em_stream_generate(&s, t.ctx, 8, 100, count_up, &c, NULL), EM_OK);
+		assert_int_equal(em_stream_generate(&s, t.ctx, 8, 100, count_up, &c, NULL, NULL), EM_OK);
 		assert_int_equal(em_stream_batch(s, batch), EM_OK);
 		flow_assert(&t, s, x, 100);
 		c.next = c.calls = 0;
 		c.end = 0;
 		c.fail = 1;
-		assert_int_equal(em_stream_generate(&s, t.ctx, 8, 100, count_up, &c, NULL), EM_OK);
+		assert_int_equal(em_stream_generate(&s, t.ctx, 8, 100, count_up, &c, NULL, NULL), EM_OK);
 		assert_int_equal(c.calls, 0);
 		assert_int_equal(em_stream_next(s, &b), EM_ERR_USER);
 		assert_int_equal(em_stream_next(s, &b), EM_ERR_USER);
@@ -358,7 +358,7 @@ static void test_mistakes(void **state)
 	assert_int_equal(em_stream_memory(&s, NULL, 8, x, 2, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_open(&s, t.ctx, 8, 0, NULL, NULL, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_open(&s, t.ctx, 8, 0, &ops, NULL, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_generate(&s, t.ctx, 8, 0, NULL, NULL, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_generate(&s, t.ctx, 8, 0, NULL, NULL, NULL, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_file(&s, t.ctx, 8, NULL, 1, &t.err), EM_ERR_INVAL);
 	assert_int_equal(em_stream_memory(&s, t.ctx, 8, x, 2, &t.err), EM_OK);
 	assert_int_equal(em_stream_next(s, NULL), EM_ERR_INVAL);
@@ -404,7 +404,7 @@ static void test_again(void **state)
 
 	(void)state;
 	flow_open(&t, 16 * MIB, 0);
-	assert_int_equal(em_stream_generate(&in.s, t.ctx, 8, EM_STREAM_UNKNOWN, call_again, &in, NULL), EM_OK);
+	assert_int_equal(em_stream_generate(&in.s, t.ctx, 8, EM_STREAM_UNKNOWN, call_again, &in, NULL, NULL), EM_OK);
 	assert_int_equal(em_stream_next(in.s, &batch), EM_OK);
 	assert_int_equal(em_stream_next(in.s, &batch), EM_OK);
 	assert_int_equal(in.calls, 2);

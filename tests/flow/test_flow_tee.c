@@ -49,10 +49,10 @@ static void test_split(void **unused)
 		assert_int_equal(em_sink_memory(&sink[1], t.ctx, 8, got[1], N, NULL), EM_OK);
 		twice[0] = twice[1] = sink[0];
 		s = feed_open(&f, &t, x, N, 8, 1 + (size_t)test_below(&t.rng, 3000));
-		assert_int_equal(em_stream_split(&s, s, sink, 0, by_four, &wrong, &t.err), EM_ERR_INVAL);
-		assert_int_equal(em_stream_split(&s, s, twice, 2, by_four, &wrong, &t.err), EM_ERR_INVAL);
-		assert_int_equal(em_stream_split(&s, s, sink, 2, NULL, &wrong, &t.err), EM_ERR_INVAL);
-		assert_int_equal(em_stream_split(&s, s, sink, 2, by_four, &wrong, &t.err), EM_OK);
+		assert_int_equal(em_stream_split(&s, s, sink, 0, by_four, &wrong, NULL, &t.err), EM_ERR_INVAL);
+		assert_int_equal(em_stream_split(&s, s, twice, 2, by_four, &wrong, NULL, &t.err), EM_ERR_INVAL);
+		assert_int_equal(em_stream_split(&s, s, sink, 2, NULL, &wrong, NULL, &t.err), EM_ERR_INVAL);
+		assert_int_equal(em_stream_split(&s, s, sink, 2, by_four, &wrong, NULL, &t.err), EM_OK);
 		if (k % 2 == 0)
 			assert_int_equal(em_stream_batch(s, 1 + test_below(&t.rng, 2000)), EM_OK);
 		lent = flow_drain(&t, s, SIZE_MAX, &i, &st);
@@ -249,8 +249,8 @@ static void test_paths(void **unused)
 
 		/* What is too small for all, what spills, what holds all, and what lacks one record for that. */
 		path_open(&p, k == 2 ? PATH_N : k == 3 ? PATH_N - 1 : PATH_HELD, k == 1 ? EM_TEE_SPILL : 0);
-		assert_int_equal(em_stream_map(&in[0], p.out[0], 8, add_one, NULL, &p.t.err), EM_OK);
-		assert_int_equal(em_stream_map(&in[1], p.out[1], 8, add_one, NULL, &p.t.err), EM_OK);
+		assert_int_equal(em_stream_map(&in[0], p.out[0], 8, add_one, NULL, NULL, &p.t.err), EM_OK);
+		assert_int_equal(em_stream_map(&in[1], p.out[1], 8, add_one, NULL, NULL, &p.t.err), EM_OK);
 		assert_int_equal(em_stream_sort(&in[1], in[1], p.order, NULL, &p.t.err), EM_OK);
 		in[2] = p.out[2];
 		if (!holds) {
@@ -355,7 +355,7 @@ static void test_paths_of_two_tees(void **unused)
 
 		path_open(&p, PATH_HELD, 0);
 		assert_int_equal(em_stream_zip(&s, p.out, 2, &p.t.err), EM_OK);
-		assert_int_equal(em_stream_map(&s, s, 8, fold, NULL, &p.t.err), EM_OK);
+		assert_int_equal(em_stream_map(&s, s, 8, fold, NULL, NULL, &p.t.err), EM_OK);
 		tee_off(&p, s, upper, 2, PATH_HELD, EM_TEE_SPILL);
 		in[0] = upper[0];
 		in[1] = upper[1];
@@ -412,7 +412,7 @@ static void grow_one(path_case *p, live *a, unsigned kind)
 	size_t i;
 
 	if (kind == 0) {
-		assert_int_equal(em_stream_map(&a->s, a->s, 8, add_one, NULL, &p->t.err), EM_OK);
+		assert_int_equal(em_stream_map(&a->s, a->s, 8, add_one, NULL, NULL, &p->t.err), EM_OK);
 		for (i = 0; i < GRAPH_N; i++)
 			a->x[i]++;
 	} else if (kind == 1) {
@@ -446,7 +446,7 @@ static int join_two(path_case *p, live *a, live *b)
 		assert_ptr_equal(a->s, in[0]);
 		return 0;
 	}
-	assert_int_equal(em_stream_map(&a->s, a->s, 8, fold, NULL, &p->t.err), EM_OK);
+	assert_int_equal(em_stream_map(&a->s, a->s, 8, fold, NULL, NULL, &p->t.err), EM_OK);
 	for (i = 0; i < GRAPH_N; i++)
 		a->x[i] = a->x[i] * 3 + b->x[i];
 	free(b->x);

@@ -74,8 +74,8 @@ static void test_unordered(void **unused)
 		if (k == 5)
 			x[N / 2] = 0;
 		assert_int_equal(em_stream_memory(&s, t.ctx, 8, x, N, NULL), EM_OK);
-		assert_int_equal(em_stream_parallel_map(&s, s, 8, halve, &done, 2, &t.err), EM_ERR_INVAL);
-		assert_int_equal(em_stream_parallel_map(&s, s, 8, halve, &done, EM_MAP_UNORDERED, &t.err), EM_OK);
+		assert_int_equal(em_stream_parallel_map(&s, s, 8, halve, &done, NULL, 2, &t.err), EM_ERR_INVAL);
+		assert_int_equal(em_stream_parallel_map(&s, s, 8, halve, &done, NULL, EM_MAP_UNORDERED, &t.err), EM_OK);
 		if (k % 2 == 0)
 			assert_int_equal(em_stream_batch(s, 1 + test_below(&t.rng, 500)), EM_OK);
 		y = flow_drain(&t, s, k == 4 ? N / 3 : SIZE_MAX, &n, &st);
@@ -111,7 +111,7 @@ static void test_ahead(void **unused)
 		most = 1 + test_below(&t.rng, 20000);
 		if (k % 3 == 1)
 			c.fail_at = test_below(&t.rng, n + 1);
-		assert_int_equal(em_stream_generate(&s, t.ctx, 8, n, count_up, &c, &t.err), EM_OK);
+		assert_int_equal(em_stream_generate(&s, t.ctx, 8, n, count_up, &c, NULL, &t.err), EM_OK);
 		assert_int_equal(em_stream_ahead(&s, s, 1 + test_below(&t.rng, 50000), &t.err), EM_OK);
 		if (k % 2 == 0)
 			assert_int_equal(em_stream_batch(s, most), EM_OK);

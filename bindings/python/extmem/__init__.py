@@ -13,54 +13,10 @@ from . import _extmem as _c
 from .errors import (AccessFailure, CallbackError, CanceledError, DataError, Error, ExistsFailure, IOFailure,
                      MemoryLimitError, NoSpaceError, NotFoundFailure, PipeFailure, UsageError)
 from .base import Context, _Object, _progress, default_context
-from .records import Order, Records, of
+from .records import Order, Records
+from .streams import Sink, Stream, _Batches, _Flows
 
 __version__ = _c.em_version()
-
-
-class _Batches(_Object):
-    """What has records that come once, in batches."""
-    _done = True
-
-    def _opened(self, handle, records):
-        self._h, self.records, self._next = handle, records, partial(getattr(_c, handle.kind + "_next"), handle)
-        if records:
-            handle.format = records.format
-        return self
-
-    def next_batch(self):
-        """A view of the next records, or None behind the last; of lines, that and where they end.
-
-        The next call releases it.  If an array of NumPy still looks at it then, that call raises BufferError.
-        """
-        return self._next()
-
-    def batches(self):
-        """Iterate over batches, which are views until the next one comes; a sorter is finished if it was not."""
-        if not self._done:
-            self.finish()
-        while (batch := self._next()) is not None:
-            yield batch
-            del batch
-
-    def __iter__(self):
-        for batch in self.batches():
-            if self.records:
-                yield from self.records.items(batch)
-            else:
-                data, ends = bytes(batch[0]), batch[1].tolist()
-                del batch
-                for begin, end in zip([0] + ends, ends):
-                    yield data[begin:end]
-
-    def read(self):
-        """All that is left, copied: an array of NumPy, a memoryview, or bytes; a list of lines."""
-        if not self.records:
-            return list(self)
-        out = bytearray()
-        for batch in self.batches():
-            out += batch
-        return self.records.wrap(out)
 
 
 class _Pull(_Batches):
@@ -96,7 +52,7 @@ class _Pull(_Batches):
         return self.pushed()
 
 
-class Sorter(_Pull):
+class Sorter(_Pull, _Flows):
     """Sort records: push, finish, and iterate, or pull batches.
 
     records, key, cmp: see Order.  opts: the fields of em_sort_opts by name.  progress(phase, done, total): something
@@ -125,54 +81,6 @@ class Top(_Pull):
         def open_(ctx_, order, opts_):
             return _c.em_top_open(ctx_, order, start, k, opts_)
         self._begin(open_, ctx, records, key, cmp, memory, unique, opts)
-
-
-def _some(batch):
-    return b"" if batch is None else batch
-
-
-class Stream(_Batches):
-    """Records that are made when they are asked for, batch by batch, with nothing in between on a disk.
-
-    batches: an iterable of buffers of records, such as a generator, or what NumPy makes of another stream's batches.
-    What takes streams has them from then on, and their own objects are closed.
-    """
-
-    def __init__(self, records, batches, *, ctx=None, count=2**64 - 1):
-        records, self._ctx = of(records), ctx or default_context()
-        self._opened(_c.em_stream_iterate(self._ctx._h, records.bytes, count, iter(batches)), records)
-
-    def _node(self, handle, records=None):
-        made = object.__new__(Stream)
-        made._ctx = self._ctx
-        return made._opened(handle, records or self.records)
-
-    def map(self, fn, records=None):
-        """What fn makes of each batch: a buffer of any number of records, None for none; of this kind, or another."""
-        def made():
-            for batch in self.batches():
-                yield _some(fn(self.records.wrap(batch)))
-        return Stream(records or self.records, made(), ctx=self._ctx)
-
-    def _order(self, key):
-        return (key if isinstance(key, Order) else Order(self.records, key, ctx=self._ctx))._h
-
-    def sort(self, key=None, **opts):
-        return self._node(_c.em_stream_sort(self._h, self._order(key), _progress(opts)))
-
-    def unique(self, key=None):
-        """Of neighbours that are equal the first."""
-        return self._node(_c.em_stream_unique(self._h, self._order(key), 0))
-
-    def slice(self, skip, take=2**64 - 1):
-        return self._node(_c.em_stream_slice(self._h, skip, take))
-
-    def concat(self, *others):
-        return self._node(_c.em_stream_concat([s._h for s in (self, *others)]))
-
-    def merge(self, *others, key=None):
-        """Those that are sorted, as one."""
-        return self._node(_c.em_stream_merge([s._h for s in (self, *others)], self._order(key)))
 
 
 def sort(data, key=None, *, records=None, cmp=None, memory=0, unique=False, ctx=None, **opts):

@@ -6,11 +6,12 @@ from functools import partial
 from . import _extmem as _c
 from .base import _Object, _progress, default_context
 from .records import Order, Records, of
+from .streams import _Flows
 
 _CHUNK = 1 << 20
 
 
-class _Container(_Object):
+class _Container(_Object, _Flows):
     """opts are the fields of its options by name."""
 
     def _begin(self, open_, records, ctx, *args):

@@ -3,7 +3,6 @@
 import _thread
 import array
 import collections
-import contextlib
 import ctypes
 import gc
 import os
@@ -12,7 +11,6 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
@@ -20,37 +18,7 @@ from collections import abc
 
 import extmem
 
-try:
-    import numpy as np
-except ImportError:
-    np = None
-
-SEED = int(os.environ.get("EXTMEM_TEST_SEED", "0")) or random.SystemRandom().randrange(1 << 32)
-
-
-class Base(unittest.TestCase):
-    def setUp(self):
-        self.rng = random.Random(SEED)
-        self.ctx = extmem.Context(memory=16 << 20)
-        self.dir = tempfile.TemporaryDirectory()
-
-    def tearDown(self):
-        self.ctx.close()
-        self.dir.cleanup()
-
-    def path(self, name, data=None):
-        path = os.path.join(self.dir.name, name)
-        if data is not None:
-            with open(path, "wb") as f:
-                f.write(data)
-        return path
-
-    def content(self, path):
-        with open(path, "rb") as f:
-            return f.read()
-
-    def numbers(self, n):
-        return array.array("Q", self.rng.randbytes(8 * n))
+from common import Base, SEED, np
 
 
 class Contracts(Base):
@@ -741,217 +709,36 @@ class Life(Base):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
         self.assertEqual(list(s), [1, 2])
 
+    def test_nested(self):
+        """A call within a function of the caller's knows records of its own receiver, and leaves those of the other."""
+        with extmem.Vector(24, [bytes([i]) * 24 for i in range(3)], ctx=self.ctx) as other:
+            def key(some):
+                self.assertEqual(other.get(1), bytes([1]) * 24)
+                made = extmem.Stack("<I", ctx=self.ctx)
+                made.push(7)
+                self.assertEqual((other[1], other[0:2].nbytes, made.pop()), (bytes([1]) * 24, 48, 7))
+                other[2] = bytes([9]) * 24
+                return some
+            self.assertEqual(extmem.sort(array.array("Q", [3, 1, 2]), key, ctx=self.ctx).tolist(), [1, 2, 3])
+            self.assertEqual(other[2], bytes([9]) * 24)
+            failed = []
 
-class Streams(Base):
-    def source(self, data, step, **opts):
-        return extmem.Stream("<Q", (data[i:i + step] for i in range(0, len(data), step)), ctx=self.ctx, **opts)
+            def refuses(some):
+                try:
+                    other[99]
+                except IndexError:
+                    failed.append(1)
+                with self.assertRaises(extmem.UsageError):
+                    extmem.Order("<Q", "nothing@0", ctx=self.ctx)
+                return some
+            self.assertEqual(extmem.sort(array.array("Q", [2, 1]), refuses, ctx=self.ctx).tolist(), [1, 2])
+            self.assertTrue(failed)
 
-    def test_model(self):
-        """Any graph of these nodes makes what lists make."""
-        for _ in range(30):
-            parts = [self.numbers(self.rng.choice((0, 1, 7, 5000))) for _ in range(self.rng.randrange(1, 4))]
-            s, *others = (self.source(part, self.rng.choice((1, 100, 4096))) for part in parts)
-            model = [n for part in parts for n in part]
-            if self.rng.random() < 0.5:
-                s = s.concat(*others)
-            else:
-                s = s.sort().merge(*[other.sort() for other in others])
-                model.sort()
-            if self.rng.random() < 0.5:
-                s = s.map(lambda batch: array.array("Q", [n // 2 for n in batch]))
-                model = [n // 2 for n in model]
-            if self.rng.random() < 0.5:
-                s = s.map(lambda batch: array.array("I", [n % 2**32 for n in batch if n % 3]), "<I")
-                model = [n % 2**32 for n in model if n % 3]
-                s = s.map(lambda batch: array.array("Q", batch), "<Q")
-            if self.rng.random() < 0.5:
-                s, model = s.sort(run_records=1000).unique(), sorted(set(model))
-            if self.rng.random() < 0.5:
-                s, model = s.slice(3, 1000), model[3:1003]
-            self.assertEqual(list(s), model, SEED)
-            self.assertEqual(list(s), [])
-            s.close()
-
-    def test_reading(self):
-        data = self.numbers(20000)
-        self.assertEqual(self.source(data, 1000).read().tolist(), data.tolist())
-        s = self.source(data, 1000, count=20000)
-        self.assertEqual(s.count(), 20000)
-        batch = s.next_batch()
-        self.assertEqual(batch.tolist(), data[:len(batch)].tolist())
-        s.next_batch()
-        self.assertRaises(ValueError, lambda: batch[0])
-
-    @unittest.skipIf(np is None, "NumPy is missing")
-    def test_numpy(self):
-        a = np.frombuffer(self.rng.randbytes(8 * 100000), "u8")
-        s = extmem.Stream(a.dtype, np.array_split(a, 7), ctx=self.ctx)
-        s = s.map(lambda b: b[b % 2 == 0]).map(lambda b: b >> 3).sort(memory=1 << 20)
-        got = s.read()
-        self.assertTrue((got == np.sort(a[a % 2 == 0] >> 3)).all())
-        v = extmem.Vector(a.dtype, ctx=self.ctx)
-        for batch in extmem.Stream(a.dtype, [a], ctx=self.ctx).map(lambda b: None).batches():
-            v.extend(batch)
-        self.assertEqual(len(v), 0)
-
-    def test_failures(self):
-        def bad():
-            yield bytes(80)
-            raise KeyError("of the caller")
-        s = extmem.Stream("<Q", bad(), ctx=self.ctx).map(lambda b: b)
-        with self.assertRaisesRegex(KeyError, "of the caller"):
-            s.sort().read()
-        with self.assertRaises(ValueError):
-            extmem.Stream("<Q", [bytes(8), bytes(9)], ctx=self.ctx).read()
-        with self.assertRaises(TypeError):
-            extmem.Stream("<Q", [5], ctx=self.ctx).read()
-        s = self.source(self.numbers(10), 3)
-        t = s.slice(0)
-        self.assertTrue(s.closed)
-        for use in (s.next_batch, s.sort, lambda: t.concat(s), lambda: t.concat(t)):
-            self.assertRaises(extmem.UsageError, use)
-        self.assertEqual(len(list(t)), 10)
-        self.assertRaises(TypeError, extmem.Stream, "<Q", 5, ctx=self.ctx)
-
-    def test_life(self):
-        """Whatever is closed, collected, or left in the middle, in any order, frees iterator and memory."""
-        used, alive = self.ctx.stats()["memory_used"], []
-
-        class Batch(bytearray):
-            pass
-
-        def made(n):
-            for _ in range(n):
-                batch = Batch(8 * 1000)
-                alive.append(__import__("weakref").ref(batch))
-                yield batch
-        for _ in range(300):
-            s = extmem.Stream("<Q", made(5), ctx=self.ctx).map(lambda b: bytes(b))
-            things = [s, s.sort() if self.rng.random() < 0.5 else s.map(lambda b: b)]
-            for _ in range(self.rng.randrange(3)):
-                things[1].next_batch()
-            self.rng.shuffle(things)
-            del s
-            while things:
-                thing = things.pop()
-                if self.rng.random() < 0.5:
-                    # One that made what another one still has goes later.
-                    with contextlib.suppress(BufferError):
-                        thing.close()
-            del thing
-        gc.collect()
-        self.assertEqual([ref for ref in alive if ref() is not None], [])
-        self.assertEqual(self.ctx.stats()["memory_used"], used)
-
-    def test_itself(self):
-        """A generator that pulls the stream that pulls it."""
-        def made():
-            yield s.next_batch()
-        s = extmem.Stream("<Q", made(), ctx=self.ctx)
-        self.assertRaises(extmem.UsageError, s.read)
-
-
-class Blocks(Base):
-    def test_listing_1(self):
-        """STXXL 2007, listing 1: read from a file, with a function that is called when it is done."""
-        data = self.rng.randbytes(1 << 16)
-        f = extmem.File(self.path("file", data), ctx=self.ctx)
-        buffer, told = bytearray(1 << 16), threading.Event()
-        rq = f.read_async(buffer, 0, lambda status, moved: told.set() if (status, moved) == (0, 1 << 16) else None)
-        rq.wait()
-        self.assertTrue(told.wait(10))
-        self.assertEqual(buffer, data)
-        with self.assertRaises(FileNotFoundError):
-            extmem.File(self.path("none"), ctx=self.ctx)
-        self.assertRaises(extmem.Error, f.write, b"x", 0)
-        g = extmem.File(self.path("new"), "x", ctx=self.ctx)
-        requests = [g.write_async(data[i:i + 4096], i) for i in range(0, 1 << 16, 4096)]
-        extmem.wait_all(requests)
-        self.assertEqual((g.read(1 << 20, 0), len(g)), (data, 1 << 16))
-
-    def test_listing_2(self):
-        """STXXL 2007, listing 2: 32 blocks of a megabyte over the disks, written at the same time, read, and freed."""
-        dirs = [self.dir.name, tempfile.gettempdir()]
-        with extmem.Context(memory=64 << 20, dirs=dirs) as ctx, extmem.Disks(ctx) as disks:
-            size = 1 << 20
-            bids = disks.alloc(32, size)
-            self.assertEqual({disk for disk, _ in bids}, {0, 1})
-            blocks = [bytes([i]) * size for i in range(32)]
-            extmem.wait_all([disks.write(bid, block) for bid, block in zip(bids, blocks)])
-            self.assertEqual(disks.stats()["blocks"], 32)
-            rooms = [bytearray(size) for _ in bids]
-            requests = [disks.read(bid, room) for bid, room in zip(bids, rooms)]
-            while not all(rq.poll() for rq in requests):
-                time.sleep(0.001)
-            self.assertEqual(rooms, blocks)
-            disks.free(bids, size)
-            self.assertEqual(disks.stats()["blocks"], 0)
-            self.assertRaises(extmem.UsageError, disks.read, bids[0], rooms[0])
-            self.assertRaises(TypeError, disks.read, 5, rooms[0])
-
-    def test_request_keeps_memory(self):
-        f = extmem.File(self.path("f", self.rng.randbytes(1 << 20)), ctx=self.ctx)
-        for _ in range(50):
-            f.read_async(bytearray(1 << 16), 0)
-        buffer = bytearray(1 << 16)
-        rq = f.read_async(buffer, 0)
-        with self.assertRaises(BufferError):
-            buffer.append(1)
-        rq.close()
-        buffer.append(1)
-
-    def test_cache(self):
-        """Random reads and writes are those of a dict, with fewer frames than blocks."""
-        with extmem.Disks(self.ctx) as disks:
-            bids, model = disks.alloc(20, 4096), {}
-            c = extmem.Cache(disks, 4096, 5, policy="lru")
-            for _ in range(500):
-                bid = self.rng.choice(bids)
-                if self.rng.random() < 0.5:
-                    model[bid] = self.rng.randbytes(4096)
-                    c.write(bid, model[bid])
-                else:
-                    c.hint(self.rng.choice(bids))
-                    self.assertEqual(c.read(bid), model.get(bid, bytes(4096)), SEED)
-            c.flush()
-            self.assertEqual(c.stats()["dirty"], 0)
-            self.assertRaises(extmem.UsageError, c.write, bids[0], bytes(4095))
-            c.cancel()
-            self.assertRaises(extmem.CanceledError, c.flush)
-            c.close()
-            self.assertRaises(extmem.UsageError, c.read, bids[0])
-
-    def test_placement(self):
-        with extmem.Context(memory=16 << 20, dirs=[self.dir.name, tempfile.gettempdir()]) as ctx:
-            for kind in (extmem.EM_PLACE_SINGLE, extmem.EM_PLACE_STRIPING, extmem.EM_PLACE_CYCLING):
-                v = extmem.Vector("<Q", ctx=ctx, placement=(kind, 2), block_bytes=4096, cache_bytes=1 << 16)
-                data = self.numbers(100000)
-                v.extend(data)
-                self.assertEqual(v[:].tolist(), data.tolist())
-            for bad in ((extmem.EM_PLACE_SINGLE, 3), (99, 2)):
-                self.assertRaises(extmem.UsageError, extmem.Vector, "<Q", ctx=ctx, placement=bad)
-            self.assertRaises(TypeError, extmem.Vector, "<Q", ctx=ctx, placement="single")
-
-    def test_pool(self):
-        with extmem.Disks(self.ctx) as disks:
-            pool, bids = extmem.BlockPool(disks, 4096), disks.alloc(20, 4096)
-            for i, bid in enumerate(bids):
-                buffer = pool.lend()
-                buffer[:] = bytes([i]) * 4096
-                pool.write(buffer, bid)
-                self.assertRaises(ValueError, lambda b: b[0], buffer)
-            buffer = pool.lend()
-            self.assertRaises(TypeError, pool.write, bytearray(4096), bids[0])
-            pool.give_back(buffer)
-            self.assertRaises((TypeError, ValueError), pool.give_back, buffer)
-            pool.hint(bids[3])
-            for i, bid in enumerate(bids):
-                self.assertEqual(pool.read(bid), bytes([i]) * 4096)
-            pool.flush()
-            self.assertEqual(pool.stats()["writes"], 20)
-            for bid in bids:
-                pool.free(bid)
-            pool.close()
+    def test_dump(self):
+        q = extmem.PriorityQueue("<Q", ctx=self.ctx)
+        self.assertIn("record bytes: 8", q.dump())
+        q.close()
+        self.assertRaises(extmem.UsageError, lambda: q.dump())
 
 
 if __name__ == "__main__":

@@ -13,6 +13,9 @@ def main() -> None:
         t[1] = b"x" * 8
         for key, value in t.range(0, 5):
             print(key, value)
+        stream = extmem.Stream("<Q", [a], ctx=ctx).filter(lambda some: [x > 1 for x in some])
+        with extmem.Stack("<Q", ctx=ctx) as stack, stack.sink() as sink:
+            print(stream.concat(stack.stream()).slice(0, 1).pump(sink), len(sink))
         try:
             extmem.sort_file("no-such-file", "out", "-k1,1n")
         except extmem.NotFoundFailure as e:

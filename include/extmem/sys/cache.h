@@ -86,8 +86,11 @@ typedef struct em_policy {
 	 *  is enough; nothing changes. */
 	void (*next)(void *state, em_verdict_fn ask, void *arg);
 	void *user;             /**< For init(). */
+	void (*user_free)(void *user); /**< Called with user once for each cache, vector or tree that was to have the
+	                             policy: when it has been closed, or could not be made, unless with EM_ERR_VERSION.
+	                             em_cache_trace_policy() calls it before it returns.  NULL: nothing is called. */
 } em_policy;
-#define EM_POLICY_INIT { sizeof(em_policy), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+#define EM_POLICY_INIT { sizeof(em_policy), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 /** As EM_POLICY_INIT, by a call (extmem/base.h). */
 EM_API void em_policy_init(em_policy *out, size_t bytes);
 
@@ -158,8 +161,11 @@ typedef struct em_cache_opts {
 	em_cache_access_fn trace; /**< NULL: nobody is told. */
 	void *trace_user;
 	em_errinfo *errinfo;    /**< Filled when em_cache_open() fails; may be NULL. */
+	void (*trace_free)(void *user); /**< Called with trace_user once, when the cache has been closed or could not be
+	                             opened, unless with EM_ERR_VERSION; NULL: nothing is. */
+	void *reserved_last;    /**< NULL. */
 } em_cache_opts;
-#define EM_CACHE_OPTS_INIT { sizeof(em_cache_opts), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
+#define EM_CACHE_OPTS_INIT { sizeof(em_cache_opts), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
 /** As EM_CACHE_OPTS_INIT, by a call (extmem/base.h). */
 EM_API void em_cache_opts_init(em_cache_opts *out, size_t bytes);
 

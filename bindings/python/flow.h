@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * Nodes of streams, and sinks, that call functions of Python: with copies of many records at a time, which they may
+ * keep.  What they raise comes out of the call that pulled or pushed.
+ */
+#ifndef EMB_FLOW_H
+#define EMB_FLOW_H
+
+#include <extmem/stream_nodes.h>
+#include <extmem/sink.h>
+
+#include "convert.h"
+
+/** A number for each of n records, from a buffer of so many bytes (of NumPy: bool, or u1) or an iterable of ints; each
+ *  is at most `most'.  0, or -1 with an exception. */
+static int emb_take_numbers(PyObject *r, size_t n, uint32_t most, unsigned char *small, uint32_t *large)
+{
+	Py_buffer view = { 0 };
+	PyObject *list = NULL;
+	size_t i, have;
+
+	if (PyObject_CheckBuffer(r)) {
+		if (PyObject_GetBuffer(r, &view, PyBUF_SIMPLE))
+			return -1;
+		have = (size_t)view.len;
+	} else {
+		list = PySequence_List(r);
+		if (!list)
+			return -1;
+		have = (size_t)PyList_Size(list);
+	}
+	if (have != n)
+		PyErr_Format(PyExc_ValueError, "a function chose for %zu records, and got %zu", have, n);
+	for (i = 0; i < n && !PyErr_Occurred(); i++) {
+		const unsigned long one = list ? PyLong_AsUnsignedLong(PyList_GetItem(list, (Py_ssize_t)i))
+			: ((const unsigned char *)view.buf)[i];
+
+		if (!PyErr_Occurred() && one > most)
+			PyErr_Format(PyExc_ValueError, "a function chose %lu of %lu", one, (unsigned long)most);
+		if (small)
+			small[i] = (unsigned char)one;
+		else
+			large[i] = (uint32_t)one;
+	}
+	if (!list)
+		PyBuffer_Release(&view);
+	Py_XDECREF(list);
+	return PyErr_Occurred() ? -1 : 0;
+}
+
+/** A record that a function gave: 0, or -1 with an exception. */
+static int emb_take_record(PyObject *r, void *to, uint64_t bytes)
+{
+	Py_buffer view;
+
+	if (emb_buffer(r, &view, 0, 0))
+		return -1;
+	if ((uint64_t)view.len == bytes)
+		memcpy(to, view.buf, (size_t)bytes);
+	else
+		PyErr_Format(PyExc_ValueError, "%zd bytes are no record of %llu", view.len, (unsigned long long)bytes);
+	PyBuffer_Release(&view);
+	return PyErr_Occurred() ? -1 : 0;
+}
+
+/** What is the same for all: records, and what is to be done with what the function says of them. */
+static int emb_choose(void *user, const void *records, size_t n, uint32_t most, unsigned char *small, uint32_t *large)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	struct emb_nested nested = emb_nest();
+	PyObject *r = nested.raised[0] ? NULL
+		: emb_show(f, NULL, (void *)(uintptr_t)records, n * (size_t)f->record_bytes, 0);
+	int failed = !r || ((small || large) && emb_take_numbers(r, n, most, small, large));
+
+	Py_XDECREF(r);
+	failed |= emb_nested_failed(&nested);
+	emb_unnest(&nested);
+	return failed;
+}
+
+static int emb_filter(void *user, const void *records, size_t n, unsigned char *keep)
+{
+	return emb_choose(user, records, n, 1, keep, NULL);
+}
+
+static int emb_inspect(void *user, const void *records, size_t n)
+{
+	return emb_choose(user, records, n, 0, NULL, NULL);
+}
+
+static int emb_split(void *user, const void *records, size_t n, uint32_t *to)
+{
+	return emb_choose(user, records, n, UINT32_MAX, NULL, to);
+}
+
+/** The sum and the records that are to be added to it: the function gives another sum. */
+static int emb_reduce(void *user, void *sum, const void *records, size_t n)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	struct emb_nested nested = emb_nest();
+	PyObject *r = nested.raised[0] ? NULL
+		: PyObject_CallFunction(f->callable, "y#y#", (const char *)sum, (Py_ssize_t)f->record_bytes,
+					(const char *)records, (Py_ssize_t)(n * f->record_bytes));
+	int failed = !r || emb_take_record(r, sum, f->record_bytes);
+
+	Py_XDECREF(r);
+	failed |= emb_nested_failed(&nested);
+	emb_unnest(&nested);
+	return failed;
+}
+
+/** A pair, in which None is what is missing. */
+static int emb_join(void *user, const void *left, const void *right, void *to)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	struct emb_nested nested = emb_nest();
+	PyObject *r = nested.raised[0] ? NULL
+		: PyObject_CallFunction(f->callable, "y#y#", (const char *)left, (Py_ssize_t)f->left,
+					(const char *)right, (Py_ssize_t)f->right);
+	int failed = !r || emb_take_record(r, to, f->record_bytes);
+
+	Py_XDECREF(r);
+	failed |= emb_nested_failed(&nested);
+	emb_unnest(&nested);
+	return failed;
+}
+
+/** A sink of Python's: the function gets many records, and None at the end. */
+static em_status emb_sink_call(struct emb_fn *f, const em_batch *batch)
+{
+	struct emb_nested nested = emb_nest();
+	PyObject *r = nested.raised[0] ? NULL : batch
+		? emb_show(f, NULL, (void *)(uintptr_t)batch->records, (size_t)(batch->n * f->record_bytes), 0)
+		: PyObject_CallFunction(f->callable, "O", Py_None);
+
+	Py_XDECREF(r);
+	(void)emb_nested_failed(&nested);
+	emb_unnest(&nested);
+	return r ? EM_OK : EM_ERR_USER;
+}
+
+static em_status emb_sink_push(void *user, const em_batch *batch, em_errinfo *err)
+{
+	(void)err;
+	return emb_sink_call((struct emb_fn *)user, batch);
+}
+
+static em_status emb_sink_finish(void *user, em_errinfo *err)
+{
+	(void)err;
+	return emb_sink_call((struct emb_fn *)user, NULL);
+}
+
+#define EMB_TEE_MOST 4096u
+
+/** A list of n streams that are one graph: on a handle of it, which has no object, and on what the others are on. */
+static PyObject *emb_streams_new(em_stream *const *streams, uint32_t n)
+{
+	emb_handle *graph = PyObject_GC_New(emb_handle, emb_handle_type);
+	PyObject *list = PyList_New((Py_ssize_t)n);
+	uint32_t i;
+
+	if (graph) {
+		memset((char *)graph + sizeof(PyObject), 0, sizeof *graph - sizeof(PyObject));
+		graph->kind = &emb_kind_em_stream;
+		PyObject_GC_Track((PyObject *)graph);
+	}
+	for (i = 0; i < n; i++) {
+		PyObject *one = emb_handle_new(streams[i], &emb_kind_em_stream);
+
+		if (one && (!graph || emb_put_on((emb_handle *)one, graph, 1)))
+			Py_CLEAR(one);
+		if (!one || !list || PyList_SetItem(list, (Py_ssize_t)i, one))
+			Py_CLEAR(list);
+	}
+	Py_XDECREF((PyObject *)graph);
+	return list;
+}
+
+/* Called without the lock. */
+
+static em_status emb_sink_function(em_sink **out, em_ctx *ctx, uint64_t record_bytes, void *user,
+				   void (*user_free)(void *user), em_errinfo *err)
+{
+	em_sink_ops ops = EM_SINK_OPS_INIT;
+
+	((struct emb_fn *)user)->record_bytes = record_bytes;
+	ops.push = emb_sink_push;
+	ops.finish = emb_sink_finish;
+	ops.user_free = user_free;
+	return em_sink_open(out, ctx, record_bytes, &ops, user, err);
+}
+
+#define EMB_JOIN_KEYS 64u
+
+/** Keys as the command spells them, with commas between. */
+static em_status emb_join_keys(const char *text, em_key *key, uint32_t *n, em_errinfo *err)
+{
+	em_status st = EM_OK;
+
+	for (*n = 0; st == EM_OK && *text && *n < EMB_JOIN_KEYS; ++*n) {
+		const size_t length = strcspn(text, ",");
+		char one[64] = "";
+
+		if (length < sizeof one)
+			memcpy(one, text, length);
+		st = em_key_parse(&key[*n], one, err);
+		text += length + (text[length] == ',');
+	}
+	return st;
+}
+
+/** fn is None without one of the caller's; then record_bytes is 0. */
+static em_status emb_stream_join(em_stream **out, em_stream *a, em_stream *b, uint32_t kind, const char *left,
+				 const char *right, uint64_t memory_bytes, uint64_t record_bytes, void *user,
+				 void (*user_free)(void *user), em_errinfo *err)
+{
+	em_join_opts o = EM_JOIN_OPTS_INIT;
+	em_key l[EMB_JOIN_KEYS], r[EMB_JOIN_KEYS];
+	struct emb_fn *f = (struct emb_fn *)user;
+	uint32_t nl = 0, nr = 0;
+	em_status st = emb_join_keys(left, l, &nl, err);
+
+	if (st == EM_OK)
+		st = emb_join_keys(right, r, &nr, err);
+	o.kind = kind;
+	o.left = l;
+	o.right = r;
+	/* Of another number of fields the others are not equal. */
+	o.nkeys = nl == nr ? nl : 0;
+	o.memory_bytes = memory_bytes;
+	if (f) {
+		f->record_bytes = o.record_bytes = record_bytes;
+		f->left = em_stream_record_bytes(a);
+		f->right = em_stream_record_bytes(b);
+		o.fn = emb_join;
+		o.user = user;
+		o.user_free = user_free;
+	}
+	if (st == EM_OK)
+		return em_stream_join(out, a, b, &o, err);
+	if (f)
+		user_free(user);
+	return st;
+}
+
+#endif
