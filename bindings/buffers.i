@@ -67,10 +67,10 @@ EM_TOLD(em_cache_stats, stats)
 %apply (void *EM_BUF, size_t EM_NBYTES) { (void *buf, size_t bytes) };
 
 /* Numbers that are results.  EM_DONE is known after a failure, too. */
-%apply uint64_t *EM_DONE { uint64_t *pushed, uint64_t *popped, uint64_t *erased, uint64_t *inserted };
+%apply uint64_t *EM_DONE { uint64_t *pushed, uint64_t *popped, uint64_t *erased, uint64_t *inserted, uint64_t *moved };
 %apply uint64_t *EM_NUMBER {
 	uint64_t *n, uint64_t *got, uint64_t *n_found, uint64_t *left, uint64_t *position, uint64_t *count,
-	uint64_t *middle
+	uint64_t *middle, uint64_t *end
 };
 %apply uint64_t *EM_NUMBER { uint64_t *bytes, uint64_t *out };
 %apply size_t *EM_SIZE { size_t *begin, size_t *end, size_t *moved };
@@ -81,10 +81,8 @@ EM_TOLD(em_cache_stats, stats)
 %apply (const char *const *EM_PATHS, uint32_t EM_N) { (const char *const *inputs, uint32_t ninputs) };
 
 /* Streams that become a part of the one that is made, and are no longer the caller's. */
-#ifdef SWIGPYTHON
-%apply em_stream *EM_INPUT { em_stream *in, em_stream *a, em_stream *b };
+%apply em_stream *EM_INPUT { em_stream *in, em_stream *a, em_stream *b, em_stream *left, em_stream *right };
 %apply (em_stream *const *EM_INPUTS, uint32_t EM_N) { (em_stream *const *inputs, uint32_t n) };
-#endif
 %apply (const char *const *EM_PATHS, uint32_t EM_N) { (const char *const *paths, uint32_t n) };
 
 /* Keys. */
