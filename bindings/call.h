@@ -59,8 +59,20 @@ struct emb_struct {
 	const struct emb_field *fields; /**< Up to one without a name. */
 };
 
+/** What a function of a stream is handed and answers (stream.h): records; records, of which it says what is true; a
+ *  sum and records; a pair of records. */
+enum { EMB_MANY, EMB_TRUTHS, EMB_SUM, EMB_PAIR };
+
+/** What a function of the language answers. */
+struct emb_made {
+	char *p;
+	size_t n, room;
+	int none;
+};
+
 struct emb_call {
 	em_errinfo detail;
+	char why[120];               /**< What an answer of a function is, which was no use. */
 	const struct emb_kind *kind; /**< Of the receiver; NULL: there is none. */
 	const void *object;
 	uint64_t record_bytes;       /**< Of the receiver's records ... */
@@ -89,6 +101,8 @@ static const em_errinfo *emb_failed(em_status status)
 			emb_call.detail.status = status;
 		}
 	}
+	if (status == EM_ERR_USER && emb_call.why[0])
+		strncpy(emb_call.detail.text, emb_call.why, sizeof emb_call.detail.text - 1);
 	if (!emb_call.detail.text[0])
 		strncpy(emb_call.detail.text, em_status_text(status), sizeof emb_call.detail.text - 1);
 	return &emb_call.detail;
@@ -98,6 +112,7 @@ static const em_errinfo *emb_failed(em_status status)
 static void emb_end(void)
 {
 	emb_call.detail.status = 0;
+	emb_call.why[0] = 0;
 	emb_call.kind = NULL;
 	emb_call.object = NULL;
 	emb_call.record_bytes = 0;

@@ -71,6 +71,9 @@
 %include "extmem/radix_heap.h"
 %include "extmem/btree.h"
 %include "extmem/sys/io_stats.h"
+#ifndef SWIGPYTHON
+%include "stream.i"
+#endif
 #ifdef EMB_SCRIPT
 %include "script/names.i"
 #elif defined(EM_FLAT)

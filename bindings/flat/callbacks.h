@@ -17,6 +17,9 @@ static int emb_up_visit(uint64_t id, uint64_t i, void *records, size_t bytes, in
 static int emb_up_test(uint64_t id, const void *record, size_t bytes, int *result);
 static int emb_up_disorder(uint64_t id, uint64_t number, const void *record, size_t bytes);
 static int emb_up_log(uint64_t id, int32_t level, const char *line);
+/* One of streams: up to two arrays of bytes, NULL: none.  The answer goes to emb_answer(), or f->made.none is 1. */
+static int emb_up_ask(struct emb_fn *f, const void *a, size_t na, const void *b, size_t nb);
+static char *emb_answer(struct emb_fn *f, size_t n);
 
 struct emb_saved {
 	struct emb_call call;
@@ -119,9 +122,22 @@ static void emb_log(void *user, int32_t level, const char *line)
 	emb_end_up(&s);
 }
 
+static int emb_ask(struct emb_fn *f, const void *a, size_t na, const void *b, size_t nb)
+{
+	struct emb_saved s;
+	int failed;
+
+	(void)emb_begin_up(&s, f);
+	f->made.none = 1;
+	f->made.n = 0;
+	failed = emb_up_ask(f, a, na, b, nb);
+	emb_end_up(&s);
+	return failed;
+}
+
 static struct emb_fn *emb_fn_new(uint64_t id, uint64_t record_bytes)
 {
-	struct emb_fn *fn = (struct emb_fn *)malloc(sizeof *fn);
+	struct emb_fn *fn = (struct emb_fn *)calloc(1, sizeof *fn);
 
 	if (!fn) {
 		emb_up_release(id);

@@ -6,6 +6,10 @@
  * one.  Any thread may close a handle: its object is canceled, if it can be, and closed when the call in progress ends.
  * A part, as a cursor is of its tree, may be collected while somebody is inside of the whole: then it is closed after
  * that.  Everything here is guarded by one lock, which nobody holds while the library works.
+ *
+ * Streams that feed each other are parts of what has no object, and no number: their group.  It keeps the functions of
+ * nodes, and one thread at a time is inside.  A node that has inputs of several groups makes them one.  The handle of an
+ * input is closed when the node is made, and its object is the node's.
  */
 #ifndef EMB_HANDLE_H
 #define EMB_HANDLE_H
@@ -26,7 +30,13 @@
 /** A function of the caller's. */
 struct emb_fn {
 	uint64_t id;           /**< As the language knows it. */
-	uint64_t record_bytes; /**< Of the records that it sees. */
+	uint64_t record_bytes; /**< Of the records that it sees, ... */
+	uint64_t other_bytes;  /**< ... of those that it sees beside them ... */
+	uint64_t out_bytes;    /**< ... and of those that it makes. */
+	int form;              /**< EMB_MANY, ... */
+	struct emb_made made;  /**< What it made ... */
+	size_t at;             /**< ... and how much of that was used. */
+	struct emb_fn *next;   /**< Of those that a handle keeps. */
 };
 
 typedef struct emb_handle {
@@ -39,7 +49,7 @@ typedef struct emb_handle {
 	int closing;              /**< To be closed when nobody is inside. */
 	uint64_t record_bytes;    /**< Of its records, ... */
 	uint64_t key_bytes;       /**< ... and of keys; 0: it has none. */
-	struct emb_fn *keep;      /**< The function that watches it, or NULL. */
+	struct emb_fn *keep;      /**< Functions that it uses: one that watches it, those of nodes. */
 	struct emb_handle *whole; /**< What it is a part of, or NULL. */
 	struct emb_handle *late;  /**< Parts that were collected while somebody was inside, ... */
 	struct emb_handle *next;  /**< ... by this link. */
@@ -68,6 +78,12 @@ enum emb_out_kind {
 	EMB_OUT_SORT
 };
 
+/** A stream that becomes a part of the one that is made. */
+struct emb_input {
+	struct emb_input *next;
+	emb_handle *handle;
+};
+
 /** Memory for the time of a call. */
 struct emb_temp {
 	struct emb_temp *next;
@@ -82,6 +98,8 @@ struct emb_now {
 	emb_handle *first;     /**< The receiver. */
 	struct emb_fn *keep;   /**< The function in the options; who has it sets this to NULL. */
 	struct emb_temp *temp;
+	struct emb_input *inputs;
+	emb_handle *group;     /**< Of the streams that it has made. */
 };
 
 static EMB_THREAD struct emb_now emb_now;
@@ -100,7 +118,18 @@ static void emb_fn_free(void *user)
 	if (!fn)
 		return;
 	emb_up_release(fn->id);
+	free(fn->made.p);
 	free(fn);
+}
+
+static void emb_fns_free(struct emb_fn *list)
+{
+	while (list) {
+		struct emb_fn *next = list->next;
+
+		emb_fn_free(list);
+		list = next;
+	}
 }
 
 /** A failure that the binding finds: the call is not made. */
@@ -212,11 +241,19 @@ static void emb_take_out(emb_handle *h)
 	}
 }
 
-static void emb_unref(emb_handle *h)
+/* What nobody has any more is added to `gone', to be freed without the lock. */
+static void emb_unref(emb_handle *h, struct emb_fn **gone)
 {
 	while (h && --h->refs == 0) {
 		emb_handle *whole = h->whole;
 
+		while (h->keep) {
+			struct emb_fn *fn = h->keep;
+
+			h->keep = fn->next;
+			fn->next = *gone;
+			*gone = fn;
+		}
 		free(h);
 		h = whole;
 	}
@@ -238,20 +275,86 @@ static void emb_shut(emb_handle *h)
 {
 	while (h) {
 		emb_handle *next = h->next;
+		struct emb_fn *gone = NULL;
 
-		h->kind->close(h->object);
-		emb_fn_free(h->keep);
+		if (h->object)
+			h->kind->close(h->object);
 		pthread_mutex_lock(&emb_lock);
-		emb_unref(h);
+		emb_unref(h, &gone);
 		pthread_mutex_unlock(&emb_lock);
+		emb_fns_free(gone);
 		h = next;
+	}
+}
+
+/* Of streams: the lock is held. */
+
+static emb_handle *emb_root(emb_handle *h)
+{
+	while (h->whole)
+		h = h->whole;
+	return h;
+}
+
+/** The group of a stream that is made: a new one, or that of its inputs, which become one.  NULL: no memory. */
+static emb_handle *emb_group(void)
+{
+	emb_handle *all = emb_now.group, *root;
+	const struct emb_input *in;
+	struct emb_fn **end;
+
+	for (in = emb_now.inputs; in; in = in->next) {
+		root = emb_root(in->handle);
+		all = all ? emb_root(all) : root;
+		if (root == all)
+			continue;
+		for (end = &all->keep; *end; end = &(*end)->next)
+			;
+		*end = root->keep;
+		root->keep = NULL;
+		/* Who is inside of the one is inside of the other. */
+		root->whole = all;
+		all->refs++;
+		all->uses += root->uses;
+		all->owner = &emb_call;
+	}
+	if (!all) {
+		all = (emb_handle *)calloc(1, sizeof *all);
+		if (!all)
+			return NULL;
+		all->kind = &emb_kind_em_stream;
+	}
+	return emb_now.group = all;
+}
+
+/** The streams that a call was given belong to what it has made. */
+static void emb_consume(void)
+{
+	const struct emb_input *in;
+
+	pthread_mutex_lock(&emb_lock);
+	for (in = emb_now.inputs; in; in = in->next) {
+		in->handle->object = NULL;
+		in->handle->closing = 1;
+	}
+	pthread_mutex_unlock(&emb_lock);
+}
+
+static void emb_input(emb_handle *h)
+{
+	struct emb_input *in = h ? (struct emb_input *)emb_temp(sizeof *in) : NULL;
+
+	if (in) {
+		in->handle = h;
+		in->next = emb_now.inputs;
+		emb_now.inputs = in;
 	}
 }
 
 /** A handle for an object that a call has made, which takes over emb_now.keep; 0: there is no memory, or no object. */
 static uint64_t emb_handle_new(void *object, const struct emb_kind *kind)
 {
-	emb_handle *h = (emb_handle *)calloc(1, sizeof *h);
+	emb_handle *h = (emb_handle *)calloc(1, sizeof *h), *to;
 	int failed;
 
 	if (h) {
@@ -263,15 +366,24 @@ static uint64_t emb_handle_new(void *object, const struct emb_kind *kind)
 		h->key_bytes = kind->key_bytes ? kind->key_bytes(object) : emb_call.key_bytes;
 		h->whole = kind->part ? emb_now.first : NULL;
 		pthread_mutex_lock(&emb_lock);
-		failed = emb_put(h);
+		if (kind == &emb_kind_em_stream)
+			h->whole = emb_group();
+		failed = (kind == &emb_kind_em_stream && !h->whole) || emb_put(h);
 		if (!failed && h->whole)
 			h->whole->refs++;
-		pthread_mutex_unlock(&emb_lock);
-		if (!failed) {
-			h->keep = emb_now.keep;
+		to = h->whole && kind == &emb_kind_em_stream ? h->whole : h;
+		if (!failed && emb_now.keep) {
+			emb_now.keep->next = to->keep;
+			to->keep = emb_now.keep;
 			emb_now.keep = NULL;
-			return h->id;
 		}
+		if (failed && h->whole && h->whole->refs == 0) {
+			free(h->whole);
+			emb_now.group = NULL;
+		}
+		pthread_mutex_unlock(&emb_lock);
+		if (!failed)
+			return h->id;
 		free(h);
 	}
 	kind->close(object);

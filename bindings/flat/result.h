@@ -151,6 +151,13 @@ static void emb_complete(struct emb_result *r, em_status status)
 		emb_take(r, &emb_now.out[i]);
 	if (r->status == EM_OK && emb_now.refused)
 		r->status = emb_now.refused;
+	if (status == EM_OK && emb_now.inputs)
+		emb_consume();
+	/* Nobody would know of a handle that was made before something failed. */
+	for (i = 0; r->status < 0 && i < r->n; i++) {
+		if (emb_now.out[i].kind == EMB_OUT_HANDLE && r->item[i].number)
+			(void)emb_close(r->item[i].number, 1);
+	}
 	if (r->status < 0)
 		(void)emb_failed(r->status);
 }

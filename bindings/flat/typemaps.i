@@ -49,6 +49,49 @@ EM_AS_ID(const T *)
 }
 %enddef
 
+/* Streams that become a part of what is made: one, or the numbers of several. */
+%{
+static void emb_enter_input(uint64_t id, em_stream **object, emb_handle **held)
+{
+	*object = (em_stream *)emb_enter(id, &emb_kind_em_stream, 0, held);
+	emb_input(*held);
+}
+%}
+EM_AS_ID(em_stream *EM_INPUT)
+%typemap(in) em_stream *EM_INPUT (emb_handle *held = NULL) {
+	emb_enter_input(EMB_ID($input), &$1, &held);
+}
+%typemap(freearg) em_stream *EM_INPUT {
+	emb_leave(held$argnum);
+	emb_finish();
+}
+EM_AS_BYTES((em_stream *const *EM_INPUTS, uint32_t EM_N))
+%typemap(in) (em_stream *const *EM_INPUTS, uint32_t EM_N)
+	(struct emb_view view, emb_handle **in = NULL, uint32_t entered = 0) {
+	EMB_VIEW($input, view, 0);
+	$2 = (uint32_t)(view.n / sizeof(uint64_t));
+	$1 = (em_stream **)calloc((size_t)$2 + 1, sizeof(em_stream *));
+	in = (emb_handle **)calloc((size_t)$2 + 1, sizeof *in);
+	if (!$1 || !in)
+		emb_refuse(EM_ERR_NOMEM, "out of memory");
+	for (; entered < $2 && !emb_now.refused; entered++) {
+		uint64_t id;
+
+		memcpy(&id, (const char *)view.p + entered * sizeof id, sizeof id);
+		emb_enter_input(id, (em_stream **)&$1[entered], &in[entered]);
+	}
+}
+%typemap(freearg) (em_stream *const *EM_INPUTS, uint32_t EM_N) {
+	while (in$argnum && entered$argnum > 0)
+		emb_leave(in$argnum[--entered$argnum]);
+	free(in$argnum);
+	free((void *)$1);
+	in$argnum = NULL;
+	$1 = NULL;
+	EMB_UNVIEW(view$argnum);
+	emb_finish();
+}
+
 %typemap(in, numinputs=0) em_errinfo *err {
 	$1 = &emb_call.detail;
 }
@@ -359,6 +402,19 @@ EM_FUNCTION(em_vector_visit_fn, emb_visit)
 EM_FUNCTION(em_vector_change_fn, emb_change)
 EM_FUNCTION(em_vector_test_fn, emb_test)
 EM_FUNCTION(em_disorder_fn, emb_disorder)
+
+/* Of streams: 0 is none. */
+EM_AS_NUMBER(emb_fn *EM_ASKED)
+%typemap(in) emb_fn *EM_ASKED {
+	const uint64_t id = EMB_WHOLE($input);
+
+	emb_fn_free(emb_now.keep);
+	emb_now.keep = id ? emb_fn_new(id, 0) : NULL;
+	$1 = emb_now.keep;
+}
+%typemap(freearg) emb_fn *EM_ASKED {
+	emb_finish();
+}
 
 /* A sorter that keeps what was read of its batch. */
 EM_AS_ID(em_sorter *EM_READ)

@@ -120,9 +120,13 @@ func (o *object) open(from uint64, uses ...*object) error {
 	if err != nil {
 		return err
 	}
+	o.hold(id)
+	return nil
+}
+
+func (o *object) hold(id uint64) {
 	o.id = id
 	runtime.SetFinalizer(o, func(o *object) { raw.Close(o.id, true) })
-	return nil
 }
 
 // Close gives back what it has; to close it again does nothing.

@@ -387,6 +387,67 @@ var runs = map[string]run{
 	},
 }
 
+func streamed(t *testing.T, ctx *Context, text string) *Stream[uint64] {
+	all := parse(t, text)
+	s, err := StreamOf(ctx, func() ([]uint64, error) {
+		some := all
+		all = nil
+		return some, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func init() {
+	runs["stream"] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		order, err := NewOrder[uint64](ctx, "")
+		more, err2 := MapStream(streamed(t, ctx, a[0]), func(some []uint64) ([]uint64, error) {
+			out := slices.Clone(some)
+			for i := range out {
+				out[i]++
+			}
+			return out, nil
+		})
+		if err = errors.Join(err, err2); err != nil {
+			return nil, err
+		}
+		sorted, err := more.Sort(order, nil)
+		if err != nil {
+			return nil, err
+		}
+		s, err := sorted.Unique(order)
+		if err != nil {
+			return nil, err
+		}
+		return slices.Collect(s.All()), s.Err()
+	}
+	runs["set"] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		order, err := NewOrder[uint64](ctx, "")
+		if err != nil {
+			return nil, err
+		}
+		how := map[string]uint{"union": Union, "symmetric": Symmetric}[a[0]]
+		s, err := streamed(t, ctx, a[1]).Set(how, streamed(t, ctx, a[2]), order)
+		if err != nil {
+			return nil, err
+		}
+		return slices.Collect(s.All()), s.Err()
+	}
+	runs["broken"] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		s, err := MapStream(streamed(t, ctx, a[0]), func(some []uint64) ([]uint64, error) { return nil, errMine })
+		if err != nil {
+			return nil, err
+		}
+		if _, err = s.Next(); err != errMine {
+			t.Fatal(err)
+		}
+		_, err = s.Next()
+		return nil, err
+	}
+}
+
 func TestScenarios(t *testing.T) {
 	src := os.Getenv("EM_SRCDIR")
 	if src == "" {

@@ -46,6 +46,9 @@ extern unsigned long long embGoDisorder(unsigned long long id, unsigned long lon
 					unsigned long long bytes);
 extern void embGoLog(unsigned long long id, int level, char *line);
 
+extern unsigned long long embGoAsk(unsigned long long id, void *a, unsigned long long na, void *b,
+				   unsigned long long nb, void *f, int *some);
+
 /* What a function of the caller's has come to, until the library returns. */
 static __thread unsigned long long emb_thrown;
 
@@ -86,6 +89,21 @@ static int emb_up_test(uint64_t id, const void *record, size_t bytes, int *resul
 static int emb_up_disorder(uint64_t id, uint64_t number, const void *record, size_t bytes)
 {
 	return EMB_KEEP(embGoDisorder(id, number, (void *)(uintptr_t)record, bytes));
+}
+
+static int emb_up_ask(struct emb_fn *f, const void *a, size_t na, const void *b, size_t nb)
+{
+	int some = 0;
+
+	if (EMB_KEEP(embGoAsk(f->id, (void *)(uintptr_t)a, na, (void *)(uintptr_t)b, nb, f, &some)))
+		return -1;
+	return some < 0 ? -1 : 0;
+}
+
+/** Room for what a function answers. */
+void *emb_go_answer(void *f, unsigned long long n)
+{
+	return emb_answer((struct emb_fn *)f, (size_t)n);
 }
 
 static int emb_up_log(uint64_t id, int32_t level, const char *line)

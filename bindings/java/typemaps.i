@@ -52,7 +52,7 @@ static jclass emb_native, emb_long, emb_object;
 static jobject emb_nothing;
 static jclass emb_arrays[8];
 static jmethodID emb_value_of, emb_error, emb_release, emb_progress_up, emb_cmp_up, emb_keys_up, emb_visit_up;
-static jmethodID emb_test_up, emb_disorder_up, emb_log_up;
+static jmethodID emb_test_up, emb_disorder_up, emb_log_up, emb_ask_up;
 
 /* What a function of the caller's has thrown: a global reference, until the library returns. */
 static EMB_THREAD jthrowable emb_thrown;
@@ -70,7 +70,8 @@ static const struct { jmethodID *to; const char *name; const char *type; } emb_m
 	{ &emb_visit_up, "visit", "(JJ[B)V" },
 	{ &emb_test_up, "test", "(J[B)Z" },
 	{ &emb_disorder_up, "disorder", "(JJ[B)V" },
-	{ &emb_log_up, "log", "(JI[B)V" }
+	{ &emb_log_up, "log", "(JI[B)V" },
+	{ &emb_ask_up, "ask", "(J[B[B)[B" }
 };
 
 static jclass emb_class(JNIEnv *env, const char *name)
@@ -413,6 +414,30 @@ static int emb_up_disorder(uint64_t id, uint64_t number, const void *record, siz
 	if (copy)
 		(*env)->CallStaticVoidMethod(env, emb_native, emb_disorder_up, (jlong)id, (jlong)number, copy);
 	return emb_up_end(env) || !copy ? -1 : 0;
+}
+
+static int emb_up_ask(struct emb_fn *f, const void *a, size_t na, const void *b, size_t nb)
+{
+	JNIEnv *env = emb_up_begin();
+	jbyteArray first, second, answer = NULL;
+	char *to = NULL;
+
+	if (!env)
+		return -1;
+	first = a ? emb_bytes(env, a, na) : NULL;
+	second = b && !(*env)->ExceptionCheck(env) ? emb_bytes(env, b, nb) : NULL;
+	if ((!a || first) && (!b || second))
+		answer = (jbyteArray)(*env)->CallStaticObjectMethod(env, emb_native, emb_ask_up, (jlong)f->id, first, second);
+	else if (!(*env)->ExceptionCheck(env))
+		return emb_up_end(env), -1;
+	if (answer && !(*env)->ExceptionCheck(env)) {
+		const jsize n = (*env)->GetArrayLength(env, answer);
+
+		to = emb_answer(f, (size_t)n);
+		if (to)
+			(*env)->GetByteArrayRegion(env, answer, 0, n, (jbyte *)to);
+	}
+	return emb_up_end(env) || (answer && !to) ? -1 : 0;
 }
 
 /** With nobody to throw to. */

@@ -14,6 +14,7 @@ build = {
 	type = "builtin",
 	modules = {
 		extmem = "bindings/lua/extmem.lua",
+		["extmem.streams"] = "bindings/lua/streams.lua",
 		["extmem.core"] = {
 			sources = {"bindings/lua/extmem_wrap.c"},
 			incdirs = {"bindings", "bindings/lua", "$(EXTMEM_INCDIR)"},

@@ -497,4 +497,5 @@ function BTree:cursor()
 	cursor.handle = c.em_btree_cursor_open(self.handle)
 	return cursor
 end
+require "extmem.streams"(extmem, c, class, Object, split, order_of)
 return extmem

@@ -44,16 +44,20 @@ function makeError(status, errno, op, file, offset, bytes, record, text, name, d
 const functions = new Map();
 let lastFunction = 0;
 
-function register(fn) {
-	functions.set(++lastFunction, fn);
+/** forgotten: called when the library does not need it any more. */
+function register(fn, forgotten) {
+	functions.set(++lastFunction, forgotten ? Object.assign(fn, { forgotten }) : fn);
 	return lastFunction;
 }
 
 c.set_up((what, id, ...rest) => {
 	if (what === 0)
 		return makeError(id, ...rest);
-	if (what === 1)
-		return functions.delete(id);
+	if (what === 1) {
+		const { forgotten } = functions.get(id) || {};
+		functions.delete(id);
+		return forgotten?.();
+	}
 	return functions.get(id)(...rest);
 });
 

@@ -58,6 +58,41 @@ export class Context extends Base {
 }
 export function defaultContext(): Context;
 
+type Some = any;
+/** Records that are made when they are asked for.  A stream that another one is made of belongs to that. */
+export class Stream extends Base implements Iterable<Item> {
+	constructor(records: RecordSpec, source: (() => Some | null) | Iterable<Some> | Pull | Bytes,
+		opts?: { ctx?: Context; count?: number | bigint });
+	static file(records: RecordSpec, paths: string | string[], opts?: { ctx?: Context }): Stream;
+	readonly count: number | bigint | null;
+	map(fn: (batch: Some) => Some, records?: RecordSpec): Stream;
+	flatMap(fn: (batch: Some) => Some | null, records?: RecordSpec): Stream;
+	filter(fn: (batch: Some) => ArrayLike<unknown>): Stream;
+	inspect(fn: (batch: Some) => unknown): Stream;
+	reduce(fn: (sum: Some, batch: Some) => Some, key?: Key): Stream;
+	sort(opts?: SortOptions): Stream;
+	unique(key?: Key, opts?: { counted?: boolean | RecordSpec }): Stream;
+	concat(...others: Stream[]): Stream;
+	merge(others: Stream[], key?: Key): Stream;
+	zip(others: Stream[], records?: RecordSpec): Stream;
+	set(operation: 'union' | 'intersection' | 'difference' | 'symmetric', other: Stream, key?: Key): Stream;
+	join(other: Stream, left: string, right?: string, opts?: { kind?: 'inner' | 'left' | 'full' | 'semi' | 'anti';
+		fn?: (left: Item | null, right: Item | null) => Item; records?: RecordSpec; memory_bytes?: number }): Stream;
+	slice(skip?: number | bigint, take?: number | bigint): Stream;
+	take(n: number | bigint): Stream;
+	skip(n: number | bigint): Stream;
+	reverse(opts?: { memory_bytes?: number }): Stream;
+	prefixSum(field: string): Stream;
+	window(n: number, step?: number, records?: RecordSpec): Stream;
+	tee(opts?: { spill?: boolean; buffer_bytes?: number }): [Stream, Stream];
+	batch(n: number): this;
+	nextBatch(): any | null;
+	batches(): Generator<any>;
+	[Symbol.iterator](): Iterator<Item>;
+	to(sink: string | Sorter | Vector | Stack | Queue | Deque | PriorityQueue | BTree): number | bigint;
+	sortStats(): Stats;
+}
+
 export class Records {
 	constructor(spec: NumberType | number | { [field: string]: NumberType });
 	readonly bytes: number;

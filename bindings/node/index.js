@@ -7,6 +7,7 @@ const { c, ExtmemError, UsageError, MemoryLimitError, IOError, NoSpaceError, Not
 	defaultContext } = require('./base');
 const { NUMBERS, Records, Order, orderOf, bytesOf } = require('./records');
 const containers = require('./containers');
+const streams = require('./streams');
 
 // Sorters.
 
@@ -182,5 +183,5 @@ function checkFile(file, { key, records = 'lines', ctx = defaultContext(), ...op
 module.exports = {
 	version: c.em_version(), ExtmemError, UsageError, MemoryLimitError, IOError, NoSpaceError, NotFoundError, DataError,
 	CallbackError, CanceledError, Context, Records, Order, Sorter, Top, sort, sortFile, mergeFiles, uniqueFile, topFile,
-	shuffleFile, checkFile, defaultContext, ...containers,
+	shuffleFile, checkFile, defaultContext, ...containers, ...streams,
 };

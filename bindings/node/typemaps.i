@@ -374,6 +374,26 @@ static int emb_up_disorder(uint64_t id, uint64_t number, const void *record, siz
 	return emb_call_fn(id, emb_bigint(emb_env, number), emb_bytes(emb_env, record, bytes), NULL) ? 0 : -1;
 }
 
+static int emb_up_ask(struct emb_fn *f, const void *a, size_t na, const void *b, size_t nb)
+{
+	emb_scope scope;
+	napi_value none, r;
+	struct emb_view view;
+	char *to;
+
+	napi_get_null(emb_env, &none);
+	r = emb_call_fn(f->id, a ? emb_bytes(emb_env, a, na) : none, b ? emb_bytes(emb_env, b, nb) : none, NULL);
+	if (!r)
+		return -1;
+	emb_view_get(emb_env, r, &view);
+	if (view.none)
+		return 0;
+	to = emb_now.refused ? NULL : emb_answer(f, (size_t)view.n);
+	if (to)
+		memcpy(to, view.p, (size_t)view.n);
+	return to ? 0 : -1;
+}
+
 /** With nobody to throw to. */
 static int emb_up_log(uint64_t id, int32_t level, const char *line)
 {

@@ -523,6 +523,69 @@ static struct emb_fn *emb_order_fn(emb_env *env, emb_value v, uint64_t *bytes, c
 	return f;
 }
 
+/** A function of a stream: (function, format of what it makes, or nil), or nil: 0, or -1. */
+static int emb_asked(emb_env *env, emb_value v, struct emb_fn **to)
+{
+	uint64_t bytes;
+	struct emb_fn *f;
+
+	*to = NULL;
+	if (emb_is_nil(env, v))
+		return 0;
+	if (emb_list_size(env, v) != 2)
+		return emb_wrong(env, "a list is wanted here: function, format of records");
+	if (!emb_is_nil(env, emb_list_get(env, v, 1)) && emb_fill_shape(env, &bytes, emb_list_get(env, v, 1)))
+		return -1;
+	f = emb_fn_new(env, emb_list_get(env, v, 0), 0);
+	if (!f)
+		return -1;
+	f->shape = emb_now.ninputs > 0 ? emb_now.inputs[0]->shape : NULL;
+	f->other = emb_now.ninputs > 1 ? emb_now.inputs[1]->shape : NULL;
+	f->to = emb_now.shape;
+	if (f->shape)
+		f->shape->refs++;
+	if (f->other)
+		f->other->refs++;
+	if (f->to)
+		f->to->refs++;
+	emb_fn_free(emb_now.keep);
+	emb_now.keep = *to = f;
+	return 0;
+}
+
+/** A stream that becomes a part of what is made. */
+static em_stream *emb_take_input(emb_env *env, emb_value v)
+{
+	emb_handle *h = emb_take(env, v, &emb_kind_em_stream);
+
+	if (!h)
+		return NULL;
+	if (emb_now.ninputs == 0)
+		emb_set_shape(h->shape);
+	emb_now.inputs[emb_now.ninputs++] = h;
+	return (em_stream *)h->object;
+}
+
+static em_stream **emb_inputs(emb_env *env, emb_value v, uint32_t *n)
+{
+	const int64_t count = emb_list_size(env, v);
+	em_stream **list;
+	int64_t i;
+
+	if (count < 0 || count > EMB_HANDLES) {
+		emb_wrong(env, "a list of streams is wanted here, at most %d", EMB_HANDLES);
+		return NULL;
+	}
+	list = (em_stream **)emb_temp(env, ((size_t)count + 1) * sizeof *list);
+	for (i = 0; list && i < count; i++) {
+		list[i] = emb_take_input(env, emb_list_get(env, v, (uint64_t)i));
+		if (!list[i])
+			return NULL;
+	}
+	*n = (uint32_t)count;
+	return list;
+}
+
 /* Orders by text. */
 
 /** Options of the command that are letters, up to a blank: 0, or -1. */

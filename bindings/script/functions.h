@@ -184,6 +184,86 @@ static void emb_disorder(void *user, uint64_t number, const void *record, size_t
 	(void)emb_do(emb_disorder_body, &j);
 }
 
+static char *emb_answer(struct emb_fn *f, size_t n);
+
+/** Records as a function of streams sees them: one, or many. */
+static emb_value emb_shown(emb_env *env, const struct emb_shape *shape, const void *from, uint64_t n, uint64_t bytes,
+			   int one)
+{
+	if (!from)
+		return emb_nil(env);
+	return one && shape ? emb_item_out(env, shape, (const char *)from)
+		: emb_many_out(env, shape, (const char *)from, n, bytes);
+}
+
+/** The answer of a function that says of each record what is true. */
+static int emb_truths(emb_env *env, struct emb_fn *f, emb_value r, uint64_t n)
+{
+	const int mark = emb_mark(env);
+	char *to = emb_answer(f, (size_t)n);
+	uint64_t i;
+
+	for (i = 0; to && i < n; i++) {
+		to[i] = (char)emb_is_true(env, emb_list_get(env, r, i));
+		emb_reset(env, mark);
+	}
+	return to ? 0 : emb_wrong(env, "out of memory");
+}
+
+static int emb_ask_body(emb_env *env, struct emb_job *j)
+{
+	struct emb_fn *f = j->f;
+	const int one = j->change != EMB_MANY && j->change != EMB_TRUTHS;
+	const struct emb_shape *other = f->other ? f->other : f->shape;
+	const char *bytes;
+	emb_value argv[2], r;
+	size_t size = 0;
+	int64_t count;
+	char *to;
+
+	argv[0] = emb_shown(env, f->shape, j->a, j->n, f->record_bytes, one);
+	argv[1] = emb_shown(env, other, j->b, j->total, j->number, j->change == EMB_PAIR);
+	if (emb_call_fn(env, f, j->change == EMB_PAIR ? 2 : j->b ? 2 : j->a ? 1 : 0, argv, &r))
+		return -1;
+	if (emb_is_nil(env, r))
+		return 0;
+	count = one && f->to ? -1 : emb_list_size(env, r);
+	if (count >= 0 && j->change == EMB_TRUTHS)
+		return emb_truths(env, f, r, (uint64_t)count);
+	if (count >= 0 || (one && f->to)) {
+		to = emb_answer(f, (size_t)(count >= 0 ? (uint64_t)count * f->out_bytes : f->out_bytes));
+		if (!to)
+			return emb_wrong(env, "out of memory");
+		if (count >= 0)
+			return emb_many_in(env, f->to, 0, r, to, (uint64_t)count, f->out_bytes);
+		memset(to, 0, (size_t)f->out_bytes);
+		return emb_item_in(env, f->to, 0, r, to);
+	}
+	bytes = emb_is_bytes(env, r) ? emb_bytes_of(env, r, &size) : NULL;
+	to = bytes ? emb_answer(f, size) : NULL;
+	if (!to)
+		return emb_wrong(env, "a function of a stream is to give records: bytes, or a list of items");
+	memcpy(to, bytes, size);
+	return 0;
+}
+
+/** stream.h: up to two arrays of records. */
+static int emb_ask(struct emb_fn *f, const void *a, size_t na, const void *b, size_t nb)
+{
+	struct emb_job j = { 0 };
+
+	j.f = f;
+	j.a = a;
+	j.b = b;
+	j.n = a ? na / f->record_bytes : 0;
+	j.number = f->form == EMB_PAIR ? f->other_bytes : f->record_bytes;
+	j.total = b ? nb / j.number : 0;
+	j.change = f->form;
+	f->made.none = 1;
+	f->made.n = 0;
+	return emb_do(emb_ask_body, &j);
+}
+
 /** Without a function it is there for signals, which interrupt. */
 static int emb_progress_body(emb_env *env, struct emb_job *j)
 {

@@ -10,8 +10,16 @@
 %rename("$ignore", regextarget=1, %$isfunction) "^em_buffer_.*$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_block_(read|write)$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_blocks_.*$";
-/* reason: streams and caches of blocks are Python's so far */
-%rename("$ignore", regextarget=1, %$isfunction) "^em_(stream|sink|cache)_.*$";
+/* reason: caches of blocks are for programs that work on blocks in place; languages have containers */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_cache_.*$";
+/* reason: emb_stream_...() of stream.h are these, with functions of the language and for sinks in one call */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(open|generate|memory|map|filter|inspect|flat_map)$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(transform|reduce|join|tee|split|pump)$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_sink_.*$";
+/* reason: iterators of containers are sources */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(vector|stack|queue|deque|pq|btree|sorter)$";
+/* reason: would call functions of the language on threads of the library */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(ahead|parallel_map)$";
 
 /* What is there for facades. */
 %rename(order) emb_order;
@@ -19,9 +27,11 @@
 %rename(format) emb_format;
 %rename(items) emb_unpack;
 %rename(packed) emb_pack;
+%rename(retype) emb_retype;
 em_status emb_order(em_order **out, em_ctx *ctx, const emb_spec *spec, uint64_t *position, uint64_t *count,
 		    em_errinfo *err);
 em_status emb_format(const emb_spec *spec, uint64_t *bytes, uint64_t *n, uint64_t *position, uint64_t *count);
+em_status emb_retype(emb_items *of, const emb_spec *spec, em_errinfo *err);
 emb_many emb_unpack(emb_items *of, const void *records, uint64_t n);
 emb_many emb_pack(emb_items *of, const void *records, uint64_t n);
 int emb_compare_keys(em_btree *t, const void *from, const void *to);

@@ -9,6 +9,10 @@
  * Call order in a wrapper: emb_begin(); emb_take() for each handle; conversions of the other arguments; emb_unmoved();
  * emb_enter(), the call, emb_leave() (EMB_WORK of a port); results.  Whatever calls back into the language
  * puts away the state of the call, and puts it back: emb_away(), emb_back().
+ *
+ * Streams that feed each other are parts of what has no object, their group.  It keeps the functions of nodes, and one
+ * thread at a time is inside.  A node that has inputs of several groups makes them one.  The handle of an input is
+ * closed when the node is made, and its object is the node's.
  */
 #ifndef EMB_SCRIPT_OBJECTS_H
 #define EMB_SCRIPT_OBJECTS_H
@@ -21,8 +25,15 @@
 /** A function of the caller's, with what is to be known of its records. */
 struct emb_fn {
 	emb_kept callable;
-	uint64_t record_bytes;   /**< Of records that it gets. */
-	struct emb_shape *shape; /**< Or NULL: it gets bytes. */
+	uint64_t record_bytes;   /**< Of records that it gets, ... */
+	uint64_t other_bytes;    /**< ... of others beside them, and of those that it makes. */
+	uint64_t out_bytes;
+	struct emb_shape *shape; /**< Of the same, or NULL: they are bytes. */
+	struct emb_shape *other, *to;
+	int form;                /**< EMB_MANY, ...: of a function of streams, ... */
+	struct emb_made made;    /**< ... what it made, ... */
+	size_t at;               /**< ... how much of that was used, ... */
+	struct emb_fn *next;     /**< ... and others of its group. */
 	emb_handle *owner;       /**< Who keeps it, as a handle does with its progress; NULL: nobody but the library. */
 };
 
@@ -38,11 +49,12 @@ struct emb_handle {
 	uint64_t key_bytes;          /**< ... and of keys; 0: it has none. */
 	struct emb_shape *shape;     /**< Of its records, or NULL: they are bytes. */
 	struct emb_fn *keep;         /**< Its progress, or NULL. */
+	struct emb_fn *nodes;        /**< Of a group of streams, their functions. */
 	emb_handle *whole;           /**< What it is a part of (a cursor of its tree), or NULL. */
 	emb_handle *late, *next;     /**< Parts that were collected while somebody was inside. */
 };
 
-#define EMB_HANDLES 8
+#define EMB_HANDLES 32
 
 /** The call in progress, of this thread; what all languages know of it is emb_call. */
 struct emb_now {
@@ -53,6 +65,9 @@ struct emb_now {
 	int brief;                                       /**< It is about one record, or only tells something. */
 	uint32_t n;
 	struct { emb_handle *h; void *object; } in[EMB_HANDLES];
+	uint32_t ninputs;
+	emb_handle *inputs[EMB_HANDLES];                 /**< Streams that become a part of the one that is made, ... */
+	emb_handle *group;                               /**< ... and what they all are a part of. */
 	emb_handle *first;                               /**< The receiver. */
 	emb_handle *held;                                /**< The same: its memory stays until the next call. */
 	struct emb_shape *shape;                         /**< Of records of the object that is made ... */
@@ -90,11 +105,20 @@ static int emb_refuse(emb_env *env, em_status status, const char *text)
 	return -1;
 }
 
+/** Streams that a call was given belong to what it has made. */
+static void emb_consume(void)
+{
+	while (emb_now.ninputs > 0)
+		emb_now.inputs[--emb_now.ninputs]->object = NULL;
+}
+
 /** What the status of a call means: 0, or -1 with a pending exception. */
 static int emb_status(emb_env *env, em_status status)
 {
 	emb_call.status = status;
 	emb_call.outputs = 0;
+	if (status == EM_OK)
+		emb_consume();
 	if (emb_reraise(env))
 		return -1;
 	/* What it has lent is gone. */
@@ -122,6 +146,9 @@ static void emb_fn_free(void *user)
 		return;
 	emb_unkeep(emb_now.env, f);
 	emb_shape_unref(f->shape);
+	emb_shape_unref(f->other);
+	emb_shape_unref(f->to);
+	free(f->made.p);
 	free(f);
 }
 
@@ -145,11 +172,21 @@ static struct emb_fn *emb_fn_new(emb_env *env, emb_value callable, uint64_t reco
 
 /* Handles. */
 
-static void emb_unref(emb_handle *h)
+static void emb_unref(emb_env *env, emb_handle *h)
 {
+	emb_env *before = emb_now.env;
+
 	while (h && --h->refs == 0) {
 		emb_handle *whole = h->whole;
 
+		emb_now.env = env;
+		while (h->nodes) {
+			struct emb_fn *f = h->nodes;
+
+			h->nodes = f->next;
+			emb_fn_free(f);
+		}
+		emb_now.env = before;
 		emb_shape_unref(h->shape);
 		free(h);
 		h = whole;
@@ -219,15 +256,67 @@ static void emb_drop(emb_env *env, emb_handle *h)
 	} else {
 		emb_shut(env, h);
 	}
-	emb_unref(h);
+	emb_unref(env, h);
+}
+
+static emb_handle *emb_root(emb_handle *h)
+{
+	while (h->whole)
+		h = h->whole;
+	return h;
+}
+
+/** The streams that are given become one group, a new one if there are none: NULL, if there is no memory. */
+static emb_handle *emb_group(void)
+{
+	emb_handle *all = emb_now.group ? emb_root(emb_now.group) : NULL;
+	struct emb_fn **end;
+	uint32_t i;
+
+	for (i = 0; i < emb_now.ninputs; i++) {
+		emb_handle *root = emb_root(emb_now.inputs[i]);
+
+		all = all ? all : root;
+		if (root == all)
+			continue;
+		for (end = &all->nodes; *end; end = &(*end)->next)
+			;
+		*end = root->nodes;
+		root->nodes = NULL;
+		root->whole = all;
+		all->refs++;
+		all->uses += root->uses;
+		all->owner = &emb_call;
+	}
+	if (!all) {
+		all = (emb_handle *)calloc(1, sizeof *all);
+		if (all)
+			all->kind = &emb_kind_em_stream;
+	}
+	return emb_now.group = all;
+}
+
+/** The group of a stream, which has its functions. */
+static emb_handle *emb_join_group(void)
+{
+	emb_handle *group = emb_group();
+
+	if (group && emb_now.keep) {
+		emb_now.keep->next = group->nodes;
+		group->nodes = emb_now.keep;
+		emb_now.keep = NULL;
+	}
+	return group;
 }
 
 /** A handle for an object that a call has made; it takes over what is to be kept.  NULL with an exception. */
 static emb_handle *emb_handle_new(emb_env *env, void *object, const struct emb_kind *kind)
 {
 	emb_handle *h = (emb_handle *)calloc(1, sizeof *h);
+	emb_handle *group = h && kind == &emb_kind_em_stream ? emb_join_group() : NULL;
 
-	if (!h) {
+	if (!h || (kind == &emb_kind_em_stream && !group)) {
+		free(h);
 		kind->close(object);
 		emb_refuse(env, EM_ERR_NOMEM, "there is no memory for a handle");
 		return NULL;
@@ -242,10 +331,10 @@ static emb_handle *emb_handle_new(emb_env *env, void *object, const struct emb_k
 	if (h->keep)
 		h->keep->owner = h;
 	emb_now.keep = NULL;
-	h->whole = kind->part ? emb_now.first : NULL;
+	h->whole = kind->part ? emb_now.first : group;
 	if (h->whole)
 		h->whole->refs++;
-	h->shape = h->whole ? h->whole->shape : emb_now.shape;
+	h->shape = kind->part ? h->whole->shape : emb_now.shape;
 	if (h->shape)
 		h->shape->refs++;
 	return h;
@@ -272,9 +361,11 @@ static unsigned emb_begin(emb_env *env)
 		emb_now.serial++;
 		emb_now.fresh = 1;
 		emb_now.brief = emb_now.lost = 0;
+		emb_now.ninputs = 0;
+		emb_now.group = NULL;
 		emb_now.n = 0;
 		emb_now.env = env;
-		emb_unref(emb_now.held);
+		emb_unref(env, emb_now.held);
 		emb_now.first = emb_now.held = NULL;
 		emb_fn_free(emb_now.keep);
 		emb_now.keep = NULL;
@@ -371,12 +462,12 @@ static void emb_leave_one(emb_env *env, emb_handle *h)
 			w->late = late->next;
 			emb_shut(env, late);
 			/* It holds what it is a part of, as the caller does. */
-			emb_unref(late);
+			emb_unref(env, late);
 		}
 		if (w->closing)
 			emb_shut(env, w);
 	}
-	emb_unref(h);
+	emb_unref(env, h);
 }
 
 static void emb_leave(emb_env *env)
@@ -419,7 +510,8 @@ static void emb_put_away(struct emb_away *a)
 	emb_now.keep = NULL;
 	emb_now.held = NULL;
 	emb_now.shape = NULL;
-	emb_now.n = 0;
+	emb_now.n = emb_now.ninputs = 0;
+	emb_now.group = NULL;
 }
 
 static void emb_put_back(const struct emb_away *a)
@@ -427,7 +519,7 @@ static void emb_put_back(const struct emb_away *a)
 	const unsigned serial = emb_now.serial;
 	struct emb_fn *keep = emb_now.keep;
 
-	emb_unref(emb_now.held);
+	emb_unref(a->now.env, emb_now.held);
 	emb_set_shape(NULL);
 	emb_call = a->call;
 	emb_now = a->now;

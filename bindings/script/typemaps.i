@@ -158,6 +158,37 @@ EM_NUMBER_OF(long, i64, int64_t)
 }
 %enddef
 
+/* Streams that become a part of what is made, and functions of streams. */
+%typemap(arginit) em_stream *EM_INPUT (unsigned serial = 0),
+	(em_stream *const *EM_INPUTS, uint32_t EM_N) (unsigned serial = 0) {
+	serial = emb_begin(EMB_ENV);
+}
+%typemap(in) em_stream *EM_INPUT {
+	$1 = emb_take_input(EMB_ENV, $input);
+	if (!$1)
+		EMB_FAIL;
+}
+%typemap(in) (em_stream *const *EM_INPUTS, uint32_t EM_N) {
+	$1 = ($1_ltype)emb_inputs(EMB_ENV, $input, &$2);
+	if (!$1)
+		EMB_FAIL;
+}
+%typemap(check) em_stream *EM_INPUT, (em_stream *const *EM_INPUTS, uint32_t EM_N) {
+	if (emb_unmoved(EMB_ENV, serial$argnum))
+		EMB_FAIL;
+}
+%typemap(argout) em_stream *EM_INPUT, (em_stream *const *EM_INPUTS, uint32_t EM_N) "";
+%typemap(freearg) em_stream *EM_INPUT, (em_stream *const *EM_INPUTS, uint32_t EM_N), emb_fn *EM_ASKED {
+	emb_over();
+}
+%typemap(arginit) emb_fn *EM_ASKED {
+	(void)emb_begin(EMB_ENV);
+}
+%typemap(in) emb_fn *EM_ASKED {
+	if (emb_asked(EMB_ENV, $input, &$1))
+		EMB_FAIL;
+}
+
 /* Options, and what is told. */
 
 %define EM_OPTIONS(T)
@@ -481,6 +512,19 @@ static emb_many emb_pack(emb_items *of, const void *records, uint64_t n)
 {
 	(void)of;
 	return emb_side(records, n, 0);
+}
+
+/** Say what records of a handle look like. */
+static em_status emb_retype(emb_items *of, const struct emb_spec *spec, em_errinfo *err)
+{
+	if (!spec->shape || spec->shape->bytes != of->h->record_bytes) {
+		snprintf(err->text, sizeof err->text, "%s", "records of that format have another size");
+		return err->status = EM_ERR_INVAL;
+	}
+	emb_shape_unref(of->h->shape);
+	of->h->shape = spec->shape;
+	spec->shape->refs++;
+	return EM_OK;
 }
 %}
 

@@ -19,4 +19,4 @@ exec {*}[from CC echo cc] -shared -fPIC -DUSE_TCL_STUBS {*}[from CFLAGS echo -O2
 	{*}[from EXTMEM_CFLAGS pkg-config --cflags extmem] -I$here -I[file dirname $here] $here/extmem_wrap.c \
 	-o $to/extmem_core[info sharedlibextension] {*}[from EXTMEM_LIBS pkg-config --libs extmem] \
 	-ltclstub8.6 >@stdout 2>@stderr
-file copy -force $here/extmem.tcl $here/pkgIndex.tcl $to
+file copy -force $here/extmem.tcl $here/streams.tcl $here/pkgIndex.tcl $to

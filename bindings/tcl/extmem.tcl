@@ -15,7 +15,7 @@ namespace eval ::extmem {
 	variable default {}
 	variable objects 0
 	namespace export *
-	namespace ensemble create -subcommands {context order sorter top vector deque stack queue pq radixheap btree sort
+	namespace ensemble create -subcommands {context order sorter top vector deque stack queue pq radixheap btree stream streamfile sort
 		sortfile mergefiles uniquefile topfile shufflefile checkfile version constant}
 }
 

@@ -19,7 +19,7 @@
  *
  * What pushes records somewhere is a sink (extmem/sink.h).
  *
- * Functions of the caller's come with a `user', and with a user_free.  When that is not NULL it is called with user once:
+ * Functions of the caller's come with a `user' and a user_free.  When that is not NULL it is called with user once:
  * when the stream is closed, as the last of its functions; or by the call that was to make the stream, when that fails.
  * The end of a stream frees nothing.
  *

@@ -176,6 +176,9 @@ final class Native {
 	interface Test {
 		boolean test(byte[] record);
 	}
+	interface Ask {
+		byte[] ask(byte[] a, byte[] b);
+	}
 
 	static Throwable error(int status, int errno, byte[] op, byte[] path, long offset, long bytes, long record,
 		byte[] text, long done, boolean hasDone, byte[] name) {
@@ -199,6 +202,8 @@ final class Native {
 	static void visit(long id, long i, byte[] records) { ((Visit)FUNCTIONS.get(id)).visit(i, records); }
 
 	static boolean test(long id, byte[] record) { return ((Test)FUNCTIONS.get(id)).test(record); }
+
+	static byte[] ask(long id, byte[] a, byte[] b) { return ((Ask)FUNCTIONS.get(id)).ask(a, b); }
 
 	static void disorder(long id, long number, byte[] record) { ((Visit)FUNCTIONS.get(id)).visit(number, record); }
 

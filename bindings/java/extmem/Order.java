@@ -113,6 +113,11 @@ public final class Order<T> extends Handle {
 		return all.encode();
 	}
 
+	/** How n records would be sorted, with the fields of em_sort_opts: as JSON. */
+	public String plan(long n, Options opts) {
+		return Native.json(RawJNI.em_sort_plan(ctx.id, id, n, sortOptions(opts)), this, opts);
+	}
+
 	/* Files.  What is told is statistics, as JSON. */
 
 	/** Sort files into one, with the fields of em_sort_opts. */

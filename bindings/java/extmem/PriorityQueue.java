@@ -16,6 +16,12 @@ public final class PriorityQueue<T> extends Ends<T> {
 			order.records());
 	}
 
+	/** What a queue with these options would be, as JSON. */
+	public static String plan(Order<?> order, Options opts) {
+		return Native.json(RawJNI.em_pq_plan(order.ctx.id, Options.copy(opts).set("order", order).encode()),
+			order, opts);
+	}
+
 	/** By all fields. */
 	public PriorityQueue(Context ctx, Type<T> type, Options opts) { this(Order.of(ctx, type), opts, true); }
 

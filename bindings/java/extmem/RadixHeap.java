@@ -18,6 +18,12 @@ public final class RadixHeap<T> extends Ends<T> {
 		super(F, open(RawJNI::em_radix_heap_open, ctx, type, keyed(type.order(key), opts)), ctx, type);
 	}
 
+	/** What a heap with these options would be, as JSON. */
+	public static String plan(Context ctx, Type<?> type, String key, Options opts) {
+		Options all = keyed(type.order(key), opts).set("record_bytes", type.bytes);
+		return Native.json(RawJNI.em_radix_heap_plan(ctx.id, all.encode()), ctx, opts);
+	}
+
 	/** The last key that was popped, as an unsigned number in the order of keys; none may be pushed below it. */
 	public long last() { return number(RawJNI.em_radix_heap_last(id)); }
 

@@ -44,6 +44,52 @@ public final class Vector<T> extends Sequence<T> {
 	/** Make it have n records; new ones are zeros. */
 	public void resize(long n) { done(RawJNI.em_vector_resize(id, n)); }
 
+	/** Reads a range ahead, batch by batch. */
+	public static final class Reader<T> extends Handle implements Iterable<T> {
+		private final Type<T> type;
+
+		private Reader(Vector<T> of, Options opts) {
+			super(Native.number(RawJNI.em_vector_reader_open(of.id, Options.encode(opts)), of));
+			type = of.type;
+		}
+
+		/** The next records, side by side, or null behind the last. */
+		public byte[] next() { return Native.bytes(RawJNI.em_vector_reader_next(id), this); }
+
+		@Override
+		public java.util.Iterator<T> iterator() {
+			return new Batches<>(() -> {
+				byte[] some = next();
+				return some == null ? null : type.decodeAll(some);
+			});
+		}
+	}
+
+	/** Writes records behind others; they are there when it is finished. */
+	public static final class Writer<T> extends Handle {
+		private final Type<T> type;
+
+		private Writer(Vector<T> of, Options opts) {
+			super(Native.number(RawJNI.em_vector_writer_open(
+				      of.id, (opts == null ? Options.of("from", of.size()) : opts).encode()),
+				of));
+			type = of.type;
+		}
+
+		/** Records side by side, in the native byte order. */
+		public void pushMany(byte[] records) { Native.take(RawJNI.em_vector_writer_push(id, records), this); }
+
+		public void pushAll(Collection<? extends T> records) { pushMany(type.encodeAll(records)); }
+
+		public void finish() { Native.take(RawJNI.em_vector_writer_finish(id), this); }
+	}
+
+	/** With the fields of em_vector_stream_opts, or null: all of it. */
+	public Reader<T> reader(Options opts) { return new Reader<>(this, opts); }
+
+	/** With the fields of em_vector_stream_opts, or null: at the end. */
+	public Writer<T> writer(Options opts) { return new Writer<>(this, opts); }
+
 	/** The records of many positions. */
 	public List<T> readMany(long[] positions) {
 		return type.decodeAll(Native.bytes(RawJNI.em_vector_read_many(id, positions), this));

@@ -297,6 +297,32 @@ final class Scenarios {
 		}
 	}
 
+	private Stream<Long> streamed(String text) { return Stream.of(ctx, Type.U64, parse(text).iterator()); }
+
+	private List<Long> stream() {
+		try (Order<Long> order = Order.of(ctx, Type.U64);
+			Stream<Long> s = streamed(a[0]).map(Type.U64, n -> n + 1).sort(order, null).unique(order)) {
+			return list(s);
+		}
+	}
+
+	private List<Long> set() {
+		try (Order<Long> order = Order.of(ctx, Type.U64);
+			Stream<Long> s = streamed(a[1]).set(
+				Stream.Operation.valueOf(a[0].toUpperCase()), streamed(a[2]), order)) {
+			return list(s);
+		}
+	}
+
+	private List<Long> broken() {
+		IllegalStateException mine = new IllegalStateException();
+		try (Stream<Long> s = streamed(a[0]).map(Type.U64, n -> { throw mine; })) {
+			equal(thrown(IllegalStateException.class, s::next) == mine, true);
+			s.next();
+			return null;
+		}
+	}
+
 	private List<Long> run(String kind) throws Exception {
 		return switch (kind) {
 		case "sort" -> sorted(null);
@@ -318,6 +344,9 @@ final class Scenarios {
 		case "reentry" -> reentry();
 		case "batch" -> batch();
 		case "missing" -> missing();
+		case "stream" -> stream();
+		case "set" -> set();
+		case "broken" -> broken();
 		default -> throw new AssertionError("there is no scenario " + kind);
 		};
 	}

@@ -35,6 +35,93 @@ final class Usage {
 		return Arrays.stream(all).map(n -> n ^ Long.MIN_VALUE).sorted().map(n -> n ^ Long.MIN_VALUE).toArray();
 	}
 
+	record Counted(@Type.Unsigned long n, @Type.Unsigned long many) {}
+
+	private static Stream<Long> of(Context ctx, Long... all) {
+		return Stream.of(ctx, Type.U64, Arrays.asList(all).iterator());
+	}
+
+	/** Streams: nodes, where they come from and go to. */
+	static void streams(Path dir) throws InterruptedException {
+		int kept = Native.kept();
+		Type<Counted> counted = Type.of(Counted.class);
+		try (Context ctx = context(dir); Order<Long> order = Order.of(ctx, Type.U64)) {
+			equal(Scenarios.list(of(ctx, 1L, 2L, 3L).filter(n -> n != 2)), List.of(1L, 3L));
+			equal(Scenarios.list(of(ctx, 1L, 2L).flatMap(Type.I32, n -> List.of((int)(long)n, -(int)(long)n))),
+				List.of(1, -1, 2, -2));
+			List<Long> seen = new ArrayList<>();
+			equal(Scenarios.list(of(ctx, 1L, 1L, 2L).peek(seen::add).reduce(order, Long::sum)), List.of(2L, 2L));
+			equal(seen, List.of(1L, 1L, 2L));
+			equal(Scenarios.list(of(ctx, 7L, 7L).uniqueCounted(order, counted)), List.of(new Counted(7, 2)));
+			equal(Scenarios.list(of(ctx, 1L, 2L).concat(List.of(of(ctx, 9L), of(ctx, 8L))).slice(1, 2).reverse()),
+				List.of(9L, 2L));
+			equal(Scenarios.list(of(ctx, 1L, 5L).merge(List.of(of(ctx, 2L)), order)), List.of(1L, 2L, 5L));
+			equal(Scenarios.list(of(ctx, 1L, 5L).zip(of(ctx, 2L), counted)), List.of(new Counted(1, 2)));
+			equal(Scenarios.list(of(ctx, 1L, 2L).window(2, 1, counted)), List.of(new Counted(1, 2)));
+			equal(Scenarios.list(of(ctx, 1L, 2L, 2L).join(Stream.Join.LEFT, of(ctx, 2L), ".", ".", Type.U64,
+				      (a, b) -> 10 * a + (b == null ? 0 : b))),
+				List.of(10L, 22L, 22L));
+			List<Stream<Long>> two = of(ctx, 4L, 1L).tee(true);
+			equal(Scenarios.list(two.get(0).batch(1)), List.of(4L, 1L));
+			equal(Scenarios.list(two.get(1).prefixSum(".")), List.of(4L, 5L));
+			equal(thrown(ExtmemException.Callback.class, () -> of(ctx, 1L).mapMany(Type.U64, b -> new byte[3]).next())
+					.getMessage(),
+				"a function gave 3 bytes in place of 1 records of 8");
+			Stream<Long> in = of(ctx, 1L);
+			Stream<Long> out = in.slice(0, Stream.UNKNOWN);
+			thrown(ExtmemException.State.class, in::next);
+			equal(in.isClosed(), true);
+			in.close();
+			equal(Scenarios.list(out), List.of(1L));
+			Path file = dir.resolve("out");
+			try (Sorter<Long> s = new Sorter<>(ctx, Type.U64); Queue<Long> q = new Queue<>(ctx, Type.U64, null);
+				Vector<Long> v = new Vector<>(ctx, Type.U64, null);
+				BTree<Long, Void> tree = BTree.create(ctx, Type.U64, null, "", null)) {
+				equal(of(ctx, 2L, 1L).to(s), 2L);
+				equal(Stream.of(ctx, Type.U64, s.iterator()).toFile(file), 2L);
+				equal(Stream.ofFiles(ctx, Type.U64, List.of(file, file)).to(v, 0), 4L);
+				equal(Scenarios.list(v), List.of(1L, 2L, 1L, 2L));
+				equal(Scenarios.list(v.reader(Options.of("from", 1).set("n", 2))), List.of(2L, 1L));
+				try (Vector.Writer<Long> w = v.writer(null)) {
+					w.pushAll(List.of(9L));
+					w.finish();
+				}
+				equal(v.get(4), 9L);
+				equal(of(ctx, 3L).to(q), 1L);
+				equal(of(ctx, 3L, 4L).to(tree), 2L);
+				equal(tree.size(), 2L);
+			}
+			for (int i = 0; i < 100; i++) {
+				Stream<Long> half = of(ctx, 1L, 2L).map(Type.U64, n -> n).concat(List.of(of(ctx, 3L)));
+				half.batch(1).next();
+				half.close();
+			}
+		}
+		// Those that were not closed are collected.
+		for (int i = 0; i < 100 && Native.kept() > kept; i++) {
+			System.gc();
+			Thread.sleep(10);
+		}
+		equal(Native.kept(), kept);
+	}
+
+	/** What a sort, a queue, a heap would be; a tree by a comparison. */
+	static void plans(Path dir) {
+		try (Context ctx = context(dir); Order<Long> order = Order.of(ctx, Type.U64)) {
+			equal(order.plan(1L << 30, null).contains("\"passes\":"), true);
+			equal(PriorityQueue.plan(order, null).startsWith("{"), true);
+			equal(RadixHeap.plan(ctx, Type.U64, ".", null).startsWith("{"), true);
+			try (Order<byte[]> back = BTree.comparing(ctx, Type.I64, Type.I64, (a, b) -> Long.compare(b, a));
+				BTree<Long, Long> tree = BTree.create(Type.I64, Type.I64, back, null)) {
+				for (long i = -300; i < 300; i++)
+					tree.put(i, 2 * i);
+				equal(tree.first().getKey(), 299L);
+				equal(tree.get(-7L), -14L);
+				equal(Scenarios.list(tree.range(2L, 0L)).stream().map(Map.Entry::getKey).toList(), List.of(2L, 1L));
+			}
+		}
+	}
+
 	/** Arrays and buffers of any kind go in, and come out in pieces of any length. */
 	static void buffers(Path dir) {
 		long[] all = Scenarios.noise(60000), want = sortedUnsigned(all), got = new long[all.length];

@@ -186,6 +186,26 @@ end
 function run.missing(name)
 	return extmem.sort_file(t.path(name), t.path("out"), opts())
 end
+local function stream(list)
+	return extmem.Stream("<Q", numbers(list), opts())
+end
+function run.stream(list)
+	return stream(list):map(function(some)
+		for i, n in ipairs(some) do
+			some[i] = n + 1
+		end
+		return some
+	end):sort():unique():read()
+end
+function run.set(operation, first, second)
+	return stream(first):set(operation, stream(second)):read()
+end
+function run.broken(list)
+	local s = stream(list):map(fail)
+	local ok, e = pcall(s.next_batch, s)
+	t.equal({ok, e}, {false, {mine = true}})
+	s:next_batch()
+end
 
 for line in io.lines(os.getenv("EM_SRCDIR") .. "/bindings/scenarios.txt") do
 	local fields = {}

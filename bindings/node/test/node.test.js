@@ -47,6 +47,87 @@ test('buffers with offsets', () => {
 	assert.deepStrictEqual(extmem.sort(Float64Array.of(2, -1), { ctx }), Float64Array.of(-1, 2));
 });
 
+test('streams', folder((at) => {
+	const stream = (...values) => new extmem.Stream('u64', [BigUint64Array.from(values)], { ctx });
+	assert.deepStrictEqual([...stream(1n, 2n, 3n).filter((b) => Array.from(b, (n) => n % 2n))], [1n, 3n]);
+	assert.deepStrictEqual([...stream(1n, 2n).flatMap((b) => Array.from(b).flatMap((n) => Array(Number(n)).fill(n)))],
+		[1n, 2n, 2n]);
+	const seen = [];
+	assert.deepStrictEqual([...stream(1n, 1n, 2n).inspect((b) => seen.push(...b)).reduce((sum, b) =>
+		sum.map((n) => b.reduce((p, c) => p + c, n)))], [2n, 2n]);
+	assert.deepStrictEqual(seen, [1n, 1n, 2n]);
+	assert.deepStrictEqual([...stream(1n, 2n).concat(stream(9n), stream(8n)).skip(1).take(2).reverse()], [9n, 2n]);
+	assert.deepStrictEqual([...stream(1n, 5n).merge([stream(2n), stream(3n)])], [1n, 2n, 3n, 5n]);
+	assert.deepStrictEqual([...stream(1n, 5n).zip([stream(2n)], { a: 'u64', b: 'u64' })], [{ a: 1n, b: 2n }]);
+	assert.deepStrictEqual([...stream(7n, 7n).unique(undefined, { counted: { n: 'u64', many: 'u64' } })],
+		[{ n: 7n, many: 2n }]);
+	assert.deepStrictEqual([...stream(1n, 2n, 3n).window(2, 1, { a: 'u64', b: 'u64' })].map(({ a, b }) => [a, b]),
+		[[1n, 2n], [2n, 3n]]);
+	const fn = (l, r) => l * 10n + (r ?? 0n);
+	assert.deepStrictEqual([...stream(1n, 2n, 2n).join(stream(2n, 3n), 'value', 'value', { kind: 'left', fn,
+		records: 'u64' })], [10n, 22n, 22n]);
+	assert.deepStrictEqual([...stream(1n, 2n).join(stream(2n), 'value', 'value', { kind: 'anti' })], [1n]);
+	const [a, b] = stream(4n, 1n).tee({ spill: true });
+	assert.deepStrictEqual([[...a.batch(1)], [...b.prefixSum('value')]], [[4n, 1n], [4n, 5n]]);
+	assert.throws(() => [...stream(1n).map(() => Buffer.alloc(3))], /3 bytes in place of 1 records of 8/);
+	// Where streams come from, and go to.
+	const v = new extmem.Vector('u64', { ctx }), s = new extmem.Sorter('u64', { ctx });
+	assert.strictEqual(stream(7n, 8n).to(v), 2);
+	assert.strictEqual(new extmem.Stream('u64', v, { ctx }).to(s), 2);
+	assert.strictEqual(stream(1n).to(s), 1);
+	assert.strictEqual(new extmem.Stream('u64', s, { ctx }).to(at('out')), 3);
+	assert.deepStrictEqual([...extmem.Stream.file('u64', [at('out'), at('out')], { ctx })], [1n, 7n, 8n, 1n, 7n, 8n]);
+	for (const Class of [extmem.Stack, extmem.Queue, extmem.Deque, extmem.PriorityQueue]) {
+		const c = new Class('u64', { ctx });
+		assert.strictEqual(stream(5n, 6n).to(c), 2);
+		assert.strictEqual(c.length, 2);
+	}
+	const tree = new extmem.BTree('u64', 0, { ctx });
+	stream(5n, 6n).to(tree);
+	assert.deepStrictEqual([...tree.keys()], [5n, 6n]);
+	assert.throws(() => extmem.Stream.file('u64', [at('none')], { ctx }), extmem.NotFoundError);
+}));
+
+test('streams that belong to others, or are closed half-way', () => {
+	let ended = 0;
+	const endless = () => new extmem.Stream('u64', (function* () {
+		try {
+			for (let i = 0n; ; i++)
+				yield BigUint64Array.of(i);
+		} finally {
+			ended++;
+		}
+	})(), { ctx });
+	const input = endless(), node = input.slice(1);
+	assert.throws(() => input.nextBatch(), { code: 'EM_ERR_STATE' });
+	assert(input.closed);
+	input.close();
+	assert.deepStrictEqual(node.nextBatch(), BigUint64Array.of(1n));
+	assert.throws(() => node.merge([node]), { code: 'EM_ERR_INVAL' });
+	assert.deepStrictEqual(node.nextBatch(), BigUint64Array.of(2n));
+	node.close();
+	assert.strictEqual(ended, 1);
+	// Two groups become one, and a tee leaves two of it.
+	const [a, b] = endless().map((x) => x).concat(endless().filter(() => [1])).tee();
+	a.nextBatch();
+	a.close();
+	b.nextBatch();
+	b.close();
+	assert.strictEqual(ended, 2);
+	const self = endless().map((x) => {
+		self.close();
+		return x;
+	});
+	assert.deepStrictEqual(self.nextBatch(), BigUint64Array.of(0n));
+	assert.throws(() => self.nextBatch(), { code: 'EM_ERR_STATE' });
+	const again = endless().map(() => again.nextBatch());
+	assert.throws(() => again.nextBatch(), { code: 'EM_ERR_BUSY' });
+	const early = new extmem.Context({ memory: '8M' });
+	const left = new extmem.Stream('u64', [BigUint64Array.of(1n)], { ctx: early }).sort();
+	early.close();
+	assert.deepStrictEqual([...left], [1n]);
+});
+
 test('many numbers, read in pieces of any size', () => {
 	const all = BigUint64Array.from({ length: 200000 }, random);
 	const s = new extmem.Sorter('u64', { ctx, run_records: 5000 }).push(all);

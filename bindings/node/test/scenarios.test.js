@@ -19,6 +19,7 @@ function fail() {
 	throw new Mine('of the caller');
 }
 
+const stream = (ctx, values) => new extmem.Stream('u64', numbers(values), { ctx });
 const random = (n) => new BigUint64Array(new Uint8Array(crypto.randomBytes(8 * n)).buffer);
 
 const run = {
@@ -141,6 +142,13 @@ const run = {
 		throw new Error('copied');
 	},
 	missing: (ctx, dir, name) => extmem.sortFile(path.join(dir, name), path.join(dir, 'out'), { ctx }),
+	stream: (ctx, dir, values) => [...stream(ctx, values).map((some) => some.map((n) => n + 1n)).sort().unique()],
+	set: (ctx, dir, operation, a, b) => [...stream(ctx, a).set(operation, stream(ctx, b))],
+	broken(ctx, dir, values) {
+		const s = stream(ctx, values).map(fail);
+		assert.throws(() => s.nextBatch(), (e) => e instanceof Mine && e.message === 'of the caller');
+		s.nextBatch();
+	},
 };
 
 const CLASSES = {

@@ -478,4 +478,5 @@ sub check_file {
 	our @ISA = 'Extmem::Object';
 	__PACKAGE__->calls('em_btree_cursor_', qw(seek get next prev erase));
 }
+require Extmem::Stream;
 1;

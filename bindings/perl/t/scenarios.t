@@ -139,6 +139,21 @@ my %run = (
 		is_deeply($s->items($batch), [sort { $a <=> $b } numbers($_[0])]);
 		return 'copied';
 	},
+	stream => sub {
+		my $s = Extmem::Stream->new('<Q', [numbers($_[0])], ctx => $ctx);
+		return [$s->map(sub { return [map { $_ == 18446744073709551615 ? 0 : $_ + 1 } @{$_[0]}] })->sort->unique->read];
+	},
+	set => sub {
+		my ($operation, @lists) = @_;
+		my ($x, $y) = map { Extmem::Stream->new('<Q', [numbers($_)], ctx => $ctx) } @lists;
+		return [$x->set($operation, $y)->read];
+	},
+	broken => sub {
+		my $s = Extmem::Stream->new('<Q', [numbers($_[0])], ctx => $ctx)->map(\&fail_);
+		is(eval { $s->next_batch; 1 }, undef);
+		is_deeply($@, {mine => 1});
+		$s->next_batch;
+	},
 	missing => sub { Extmem::sort_file("$dir/$_[0]", "$dir/out", ctx => $ctx) },
 );
 

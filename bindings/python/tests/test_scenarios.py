@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 import extmem
+from extmem import _extmem as _c
 
 _SPECS = {"u64": "<Q", "i64": "<q", "u32": "<I", "i32": "<i"}
 
@@ -161,6 +162,27 @@ class Scenarios(unittest.TestCase):
 
     def run_missing(self, path):
         extmem.sort_file(os.path.join(self.dir.name, path), os.path.join(self.dir.name, "out"), ctx=self.ctx)
+
+    def stream(self, values):
+        return extmem.Stream("<Q", [struct.pack(f"<{len(numbers(values))}Q", *numbers(values))], ctx=self.ctx)
+
+    def run_stream(self, values):
+        def more(batch):
+            some = [(n + 1) % 2**64 for n, in struct.iter_unpack("<Q", bytes(batch))]
+            return struct.pack(f"<{len(some)}Q", *some)
+        return list(self.stream(values).map(more).sort().unique())
+
+    def run_set(self, operation, first, second):
+        a, b = self.stream(first), self.stream(second)
+        which = getattr(_c, "EM_SET_" + operation.upper())
+        return list(a._node(_c.em_stream_set(a._h, b._h, a._order(None), which)))
+
+    def run_broken(self, values):
+        s = self.stream(values).map(fail)
+        with self.assertRaises(Mine) as caught:
+            s.next_batch()
+        self.assertEqual(str(caught.exception), "of the caller")
+        s.next_batch()
 
 
 _CLASSES = {"EM_ERR_STATE": ValueError, "EM_ERR_BUSY": ValueError, "EM_ERR_RANGE": ValueError,

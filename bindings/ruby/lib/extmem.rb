@@ -493,3 +493,4 @@ module Extmem
     end
   end
 end
+require 'extmem/streams'

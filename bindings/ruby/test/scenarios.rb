@@ -127,6 +127,20 @@ module Scenarios
     'copied'
   end
 
+  def streamed(list) = Extmem::Stream.new('<Q', numbers(list).each, ctx: ctx)
+
+  def stream(list)
+    streamed(list).map_batches { |some| some.map { |n| (n + 1) % 2**64 } }.sorted.unique.to_a
+  end
+
+  def set(operation, first, second) = streamed(first).set(operation, streamed(second)).to_a
+
+  def broken(list)
+    s = streamed(list).map_batches { raise Mine }
+    fails(Mine) { s.next_batch }
+    s.next_batch
+  end
+
   def missing(name) = Extmem.sort_file(path(name), path('out'), ctx: ctx)
 end
 

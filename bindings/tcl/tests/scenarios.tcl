@@ -123,6 +123,27 @@ proc run_batch {list} {
 	equal [$s items $batch] [lsort -integer $list]
 	return copied
 }
+proc once {list} {
+	set ::given($list) 1
+	return [list apply {{list} {
+		if {[info exists ::given($list)]} {
+			unset ::given($list)
+			return $list
+		}
+	}} $list]
+}
+proc streamed {list} { return [extmem stream <Q [once [numbers $list]] -ctx $::ctx] }
+proc run_stream {list} {
+	set more {apply {{some} { lmap n $some { expr {($n + 1) % 2 ** 64} } }}}
+	return [[[[[streamed $list] map $more] sort] unique] read]
+}
+proc run_set {operation first second} { return [[[streamed $first] set $operation [streamed $second]] read] }
+proc run_broken {list} {
+	set s [[streamed $list] map mine]
+	equal [list [catch { $s packednext } message options] $message [dict get $options -errorcode]] \
+		{1 {of the caller} {MINE 1}}
+	$s packednext
+}
 proc run_missing {name} { extmem sortfile [list $::dir/$name] $::dir/out -ctx $::ctx }
 
 set f [open $env(EM_SRCDIR)/bindings/scenarios.txt]

@@ -10,6 +10,7 @@ extern void emb_go_free(void *p);
 extern int emb_go_close(unsigned long long id, int collected);
 extern void emb_go_cancel(unsigned long long id);
 extern int emb_go_is_open(unsigned long long id);
+extern void *emb_go_answer(void *f, unsigned long long n);
 */
 import "C"
 
@@ -132,7 +133,14 @@ type (
 	Test     func(record unsafe.Pointer) bool
 	Disorder func(number uint64, record []byte)
 	Log      func(level int, line string)
+	Ask      func(a, b []byte) (answer []byte, some bool, err error)
 )
+
+// Asked is a function of a stream, and what is to be done when nobody will call it any more.
+type Asked struct {
+	Ask
+	Stop func()
+}
 
 // caught keeps what a function has panicked with.
 func caught(thrown *uint64) {
@@ -156,7 +164,12 @@ func truth(is bool) C.int {
 }
 
 //export embGoRelease
-func embGoRelease(id uint64) { forget(id) }
+func embGoRelease(id uint64) {
+	if f, is := forget(id).(Asked); is && f.Stop != nil {
+		defer func() { _ = recover() }()
+		f.Stop()
+	}
+}
 
 //export embGoProgress
 func embGoProgress(id uint64, phase uint32, done, total uint64, stop *C.int) (thrown uint64) {
@@ -196,6 +209,22 @@ func embGoTest(id uint64, record unsafe.Pointer, bytes uint64, result *C.int) (t
 func embGoDisorder(id, number uint64, record unsafe.Pointer, bytes uint64) (thrown uint64) {
 	defer caught(&thrown)
 	function[Disorder](id)(number, append([]byte(nil), unsafe.Slice((*byte)(record), bytes)...))
+	return 0
+}
+
+//export embGoAsk
+func embGoAsk(id uint64, a unsafe.Pointer, na uint64, b unsafe.Pointer, nb uint64, f unsafe.Pointer,
+	some *C.int) (thrown uint64) {
+	defer caught(&thrown)
+	answer, is, err := function[Asked](id).Ask(unsafe.Slice((*byte)(a), na), unsafe.Slice((*byte)(b), nb))
+	if err != nil || !is {
+		return failed(err)
+	}
+	*some = -1
+	if to := C.emb_go_answer(f, C.ulonglong(len(answer))); to != nil {
+		copy(unsafe.Slice((*byte)(to), len(answer)), answer)
+		*some = 1
+	}
 	return 0
 }
 

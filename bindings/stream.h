@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/*
+ * Streams for languages: sources and nodes whose function is one of the language, tees, and where a stream goes to.
+ *
+ * All functions have one form.  emb_ask() hands one over up to two arrays of bytes, and has an answer in bytes or none:
+ *
+ *   source     ()               the next records; none: there are no more
+ *   map        (records)        as many records
+ *   filter     (records)        a byte for each: not 0, it stays
+ *   inspect    (records)        whatever it is
+ *   flat_map   (records)        any number of records, or none
+ *   reduce     (sum, records)   the sum again, or none: it stays as it is
+ *   join       (left, right)    a record; none of the two is there where there is none
+ *
+ * An answer that does not fit is a failure, which says why.  Containers and sorters are not sources here: a language
+ * has iterators for them, which are sources, and hold what they need.  They are where a stream goes to, as that is one
+ * call.  Functions live as long as the streams that use them: a source's is the library's, those of nodes are held by
+ * what is below the handles.
+ */
+#ifndef EMB_STREAM_H
+#define EMB_STREAM_H
+
+#include <extmem/sink.h>
+#include <extmem/stream.h>
+#include <extmem/stream_containers.h>
+#include <extmem/stream_nodes.h>
+
+typedef struct emb_fn emb_fn;
+
+enum { EMB_MAP, EMB_FILTER, EMB_INSPECT, EMB_FLAT_MAP };
+
+
+/** Ask a function: 0, or -1 as it failed.  The answer is at f->made. */
+static int emb_ask(struct emb_fn *f, const void *a, size_t na, const void *b, size_t nb);
+
+/** Room for an answer of n bytes: NULL, if there is no memory. */
+static char *emb_answer(struct emb_fn *f, size_t n)
+{
+	if (n > f->made.room) {
+		char *more = (char *)realloc(f->made.p, n);
+
+		if (!more)
+			return NULL;
+		f->made.p = more;
+		f->made.room = n;
+	}
+	f->made.none = 0;
+	f->made.n = n;
+	/* Not NULL, also of nothing. */
+	return n ? f->made.p : (char *)&f->made;
+}
+
+/** An answer that does not fit: bytes of n records, or, with 0, of any number. */
+static int emb_unfit(size_t is, uint64_t n, uint64_t unit)
+{
+	if (n)
+		snprintf(emb_call.why, sizeof emb_call.why, "a function gave %llu bytes in place of %llu records of %llu",
+			 (unsigned long long)is, (unsigned long long)n, (unsigned long long)unit);
+	else
+		snprintf(emb_call.why, sizeof emb_call.why, "a function gave %llu bytes, and records have %llu",
+			 (unsigned long long)is, (unsigned long long)unit);
+	return -1;
+}
+
+static em_status emb_source_next(void *user, em_batch *batch, em_errinfo *err)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+
+	(void)err;
+	do {
+		if (emb_ask(f, NULL, 0, NULL, 0))
+			return EM_ERR_USER;
+		if (f->made.none)
+			return EM_END;
+	} while (f->made.n == 0);
+	batch->records = f->made.p;
+	batch->n = f->made.n / f->out_bytes;
+	return f->made.n % f->out_bytes == 0 || !emb_unfit(f->made.n, 0, f->out_bytes) ? EM_OK : EM_ERR_USER;
+}
+
+static em_status emb_stream_source(em_stream **out, em_ctx *ctx, uint64_t record_bytes, uint64_t count,
+				   struct emb_fn *fn, em_errinfo *err)
+{
+	em_stream_ops ops = EM_STREAM_OPS_INIT;
+	em_status st;
+
+	if (!fn)
+		return EM_ERR_INVAL;
+	fn->out_bytes = record_bytes;
+	ops.next = emb_source_next;
+	ops.close = emb_fn_free;
+	st = em_stream_open(out, ctx, record_bytes, count, &ops, fn, err);
+	/* The library has it. */
+	if (!st)
+		emb_now.keep = NULL;
+	return st;
+}
+
+static int emb_map_records(void *user, const void *records, size_t n, void *to)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+
+	if (emb_ask(f, records, n * (size_t)f->record_bytes, NULL, 0))
+		return -1;
+	if (f->made.none || f->made.n != n * f->out_bytes)
+		return emb_unfit(f->made.none ? 0 : f->made.n, n, f->out_bytes);
+	memcpy(to, f->made.p, f->made.n);
+	return 0;
+}
+
+static int emb_filter_records(void *user, const void *records, size_t n, unsigned char *keep)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	size_t i;
+
+	if (emb_ask(f, records, n * (size_t)f->record_bytes, NULL, 0))
+		return -1;
+	if (f->made.none || f->made.n != n)
+		return emb_unfit(f->made.none ? 0 : f->made.n, n, 1);
+	for (i = 0; i < n; i++)
+		keep[i] = f->made.p[i] != 0;
+	return 0;
+}
+
+static int emb_inspect_records(void *user, const void *records, size_t n)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+
+	return emb_ask(f, records, n * (size_t)f->record_bytes, NULL, 0);
+}
+
+/** What a function made at once is written as there is room. */
+static int emb_flat_map_records(void *user, const void *records, size_t *n, void *to, size_t *room)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	size_t some;
+
+	if (f->made.none || f->at == f->made.n) {
+		f->made.n = f->at = 0;
+		if (*n && emb_ask(f, records, *n * (size_t)f->record_bytes, NULL, 0))
+			return -1;
+		if (!f->made.none && f->made.n % f->out_bytes)
+			return emb_unfit(f->made.n, 0, f->out_bytes);
+	} else {
+		*n = 0;
+	}
+	some = f->made.none ? 0 : (size_t)((f->made.n - f->at) / f->out_bytes);
+	*room = some < *room ? some : *room;
+	if (*room)
+		memcpy(to, f->made.p + f->at, *room * (size_t)f->out_bytes);
+	f->at += *room * (size_t)f->out_bytes;
+	return 0;
+}
+
+/** A node that asks a function; record_bytes: of what it makes, 0: as they are. */
+static em_status emb_stream_node(em_stream **out, em_stream *in, uint32_t what, uint64_t record_bytes,
+				 struct emb_fn *fn, em_errinfo *err)
+{
+	if (!fn)
+		return EM_ERR_INVAL;
+	fn->record_bytes = em_stream_record_bytes(in);
+	fn->out_bytes = record_bytes ? record_bytes : fn->record_bytes;
+	switch (what) {
+	case EMB_MAP:
+		return em_stream_map(out, in, fn->out_bytes, emb_map_records, fn, err);
+	case EMB_FILTER:
+		fn->form = EMB_TRUTHS;
+		return em_stream_filter(out, in, emb_filter_records, fn, err);
+	case EMB_INSPECT:
+		return em_stream_inspect(out, in, emb_inspect_records, fn, err);
+	case EMB_FLAT_MAP:
+		return em_stream_flat_map(out, in, fn->out_bytes, emb_flat_map_records, fn, err);
+	default:
+		return EM_ERR_INVAL;
+	}
+}
+
+static int emb_reduce_records(void *user, void *sum, const void *records, size_t n)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	const size_t bytes = (size_t)f->record_bytes;
+
+	if (emb_ask(f, sum, bytes, records, n * bytes))
+		return -1;
+	if (f->made.none)
+		return 0;
+	if (f->made.n != bytes)
+		return emb_unfit(f->made.n, 1, bytes);
+	memcpy(sum, f->made.p, bytes);
+	return 0;
+}
+
+static em_status emb_stream_reduce(em_stream **out, em_stream *in, const em_order *order, struct emb_fn *fn,
+				   em_errinfo *err)
+{
+	if (!fn)
+		return EM_ERR_INVAL;
+	fn->form = EMB_SUM;
+	fn->record_bytes = fn->out_bytes = em_stream_record_bytes(in);
+	return em_stream_reduce(out, in, order, emb_reduce_records, fn, err);
+}
+
+static int emb_join_records(void *user, const void *left, const void *right, void *to)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+
+	if (emb_ask(f, left, left ? (size_t)f->record_bytes : 0, right, right ? (size_t)f->other_bytes : 0))
+		return -1;
+	if (f->made.none || f->made.n != f->out_bytes)
+		return emb_unfit(f->made.none ? 0 : f->made.n, 1, f->out_bytes);
+	memcpy(to, f->made.p, f->made.n);
+	return 0;
+}
+
+enum { EMB_JOIN_KEYS = 64 };
+
+/** The fields of an order by its name: "u64le@0,i32be@8:r". */
+static em_status emb_join_keys(const char *name, em_key *keys, uint32_t *n, em_errinfo *err)
+{
+	char text[120], type[40];
+	em_status st = EM_OK;
+	size_t len;
+
+	for (*n = 0; st == EM_OK && *name && *n < EMB_JOIN_KEYS; name += len + (name[len] == ',')) {
+		const size_t head = strcspn(name, "@,");
+
+		len = strcspn(name, ",");
+		snprintf(type, sizeof type, "%.*s", (int)head, name);
+		/* What stands behind the offset, as ":r", stays behind the type. */
+		if (head < len) {
+			const char *at = name + head + 1;
+			const size_t digits = strspn(at, "0123456789");
+
+			snprintf(text, sizeof text, "%.*s:%s%.*s", (int)digits, at, type, (int)(len - head - 1 - digits),
+				 at + digits);
+		} else {
+			snprintf(text, sizeof text, "%s", type);
+		}
+		st = em_key_parse(&keys[(*n)++], text, err);
+	}
+	return st;
+}
+
+/** Keys are fields, by the name of an order.  fn may be NULL; memory_bytes: for the right records of one key, or 0. */
+static em_status emb_stream_join(em_stream **out, em_stream *left, em_stream *right, uint32_t kind,
+				 const char *left_keys, const char *right_keys, uint64_t record_bytes,
+				 uint64_t memory_bytes, struct emb_fn *fn, em_errinfo *err)
+{
+	em_key keys[2][EMB_JOIN_KEYS];
+	em_join_opts opts = EM_JOIN_OPTS_INIT;
+	uint32_t nright;
+	em_status st;
+
+	if (!left_keys || !right_keys)
+		return EM_ERR_INVAL;
+	st = emb_join_keys(left_keys, keys[0], &opts.nkeys, err);
+	if (!st)
+		st = emb_join_keys(right_keys, keys[1], &nright, err);
+	if (!st && opts.nkeys != nright) {
+		snprintf(err->text, sizeof err->text, "%s", "both sides of a join have the same number of keys");
+		st = err->status = EM_ERR_INVAL;
+	}
+	if (st)
+		return st;
+	opts.kind = kind;
+	opts.left = keys[0];
+	opts.right = keys[1];
+	opts.memory_bytes = memory_bytes;
+	if (fn) {
+		fn->form = EMB_PAIR;
+		fn->record_bytes = em_stream_record_bytes(left);
+		fn->other_bytes = em_stream_record_bytes(right);
+		opts.record_bytes = fn->out_bytes = record_bytes;
+		opts.fn = emb_join_records;
+		opts.user = fn;
+	}
+	return em_stream_join(out, left, right, &opts, err);
+}
+
+/** Two streams of all records; for more, one of them is divided again.  spill: to scratch, if not 0. */
+static em_status emb_stream_tee(em_stream **first, em_stream **second, em_stream *in, int spill,
+				uint64_t buffer_bytes, em_errinfo *err)
+{
+	em_tee_opts opts = EM_TEE_OPTS_INIT;
+	em_stream *out[2] = { NULL, NULL };
+	em_status st;
+
+	opts.flags = spill ? EM_TEE_SPILL : 0;
+	opts.buffer_bytes = buffer_bytes;
+	st = em_stream_tee(out, 2, in, &opts, err);
+	*first = out[0];
+	*second = out[1];
+	return st;
+}
+
+static em_status emb_stream_window(em_stream **out, em_stream *in, uint64_t records, uint64_t step, em_errinfo *err)
+{
+	return em_stream_window(out, in, records, step, err);
+}
+
+/** Push all that is left to a sink, and close that: *moved is how many records it took. */
+static em_status emb_stream_pour(em_stream *s, em_status made, em_sink *k, int finish, uint64_t *moved, em_errinfo *err)
+{
+	em_status st = made ? made : em_stream_pump(s, k, moved);
+
+	if (!made && st)
+		em_stream_error(s, err);
+	if (!st && finish) {
+		st = em_sink_finish(k);
+		if (st)
+			em_sink_error(k, err);
+	}
+	em_sink_close(k);
+	return st;
+}
+
+#define EMB_INTO(name, type, make, finish)                                                             \
+	static em_status emb_stream_to_##name(em_stream *s, type *to, uint64_t *moved, em_errinfo *err) \
+	{                                                                                              \
+		em_sink *k = NULL;                                                                     \
+		const em_status st = make;                                                             \
+                                                                                                       \
+		return emb_stream_pour(s, st, k, finish, moved, err);                                  \
+	}
+/* A sorter may be given more. */
+EMB_INTO(sorter, em_sorter, em_sink_sorter(&k, to, err), 0)
+EMB_INTO(stack, em_stack, em_sink_stack(&k, to, err), 1)
+EMB_INTO(queue, em_queue, em_sink_queue(&k, to, err), 1)
+EMB_INTO(deque, em_deque, em_sink_deque(&k, to, err), 1)
+EMB_INTO(pq, em_pq, em_sink_pq(&k, to, err), 1)
+EMB_INTO(btree, em_btree, em_sink_btree(&k, to, NULL, err), 1)
+
+/** From a position on: *end is that behind the last record. */
+static em_status emb_stream_to_vector(em_stream *s, em_vector *to, uint64_t from, uint64_t *end, em_errinfo *err)
+{
+	const em_status st = em_stream_to_vector(s, to, from, end);
+
+	if (st)
+		em_stream_error(s, err);
+	return st;
+}
+
+static em_status emb_stream_to_file(em_stream *s, em_ctx *ctx, const char *path, uint64_t *moved, em_errinfo *err)
+{
+	em_sink *k = NULL;
+	const em_status st = em_sink_file(&k, ctx, em_stream_record_bytes(s), path, err);
+
+	return emb_stream_pour(s, st, k, 1, moved, err);
+}
+
+#endif
