@@ -56,9 +56,11 @@ typedef struct em_runs_opts {
 	                             be equal to it by the order, and must not depend on what was added first.  NULL:
 	                             equal records stay. */
 	void *user;             /**< Of combine. */
-	void (*user_free)(void *user); /**< Of user (extmem/stream.h). */
+	void (*user_free)(void *user); /**< Of user (extmem/stream.h), unless em_runs_open() fails with
+	                             EM_ERR_VERSION; NULL: nothing is called. */
+	void *reserved_last;    /**< NULL. */
 } em_runs_opts;
-#define EM_RUNS_OPTS_INIT { sizeof(em_runs_opts), 0, NULL, 0, NULL, NULL, NULL }
+#define EM_RUNS_OPTS_INIT { sizeof(em_runs_opts), 0, NULL, 0, NULL, NULL, NULL, NULL }
 /** As EM_RUNS_OPTS_INIT, by a call (extmem/base.h). */
 EM_API void em_runs_opts_init(em_runs_opts *out, size_t bytes);
 

@@ -14,8 +14,8 @@
  * Order of calls: make it, push..., finish, close.  Without finish nothing is promised: a file is not there, and what
  * had come to a container is in it.  Making a sink does no I/O and calls no function of the caller's.
  *
- * All records of a sink have one size, but for those of em_sink_lines() (extmem/stream_lines.h).  A failure of a push or
- * of finish stays.
+ * All records of a sink have one size, but for those of em_sink_lines() (extmem/stream_lines.h).  A failure of a push
+ * or of finish stays.
  * Containers and sorters stay the caller's, and live as long as the sink.  One thread at a time.  Those that keep
  * records in containers are in extmem/stream_containers.h.
  */

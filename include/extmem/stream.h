@@ -39,8 +39,8 @@
  * one of a container that is at work (EM_ERR_BUSY).  After these the next pull goes on.  em_ctx_cancel() stops a graph,
  * whatever it is doing.  A graph may be closed at any time, and leaves nothing behind.
  *
- * All records of a stream have one size, but for streams of lines and the like (extmem/stream_lines.h), which some nodes
- * take.  Others refuse them, and orders of records of any length (EM_ERR_NOTSUP).
+ * All records of a stream have one size, but for streams of lines and the like (extmem/stream_lines.h), which some
+ * nodes take.  Others refuse them, and orders of records of any length (EM_ERR_NOTSUP).
  *
  * Threads.  One at a time uses a graph and the containers that it is on.  Functions of the caller's are called by the
  * thread that pulls, but for those below em_stream_ahead() and those of em_stream_parallel_map().

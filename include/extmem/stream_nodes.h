@@ -8,8 +8,8 @@
  *     em_stream_map(&s, in, sizeof(struct edge), to_edges, &graph, NULL);
  *
  * Functions of the caller's get many records at a time, which lie one behind the other at any address, and the `user'
- * that was given with them, which user_free frees (extmem/stream.h).  They return 0; anything else is a failure, and the
- * pull EM_ERR_USER.  They may use other objects, but not the graph that is calling them.
+ * that was given with them, which user_free frees (extmem/stream.h).  They return 0; anything else is a failure, and
+ * the pull EM_ERR_USER.  They may use other objects, but not the graph that is calling them.
  *
  * Making a node returns, beside what is said there, EM_ERR_INVAL (a pointer is NULL, an input is of another context
  * than the others or comes twice), EM_ERR_STATE (it is the input of another node), and EM_ERR_BUSY (it is at work).

@@ -4,8 +4,6 @@
  *
  * The runs are made with the first pull.  The stream that merges them is the node's own, and not an input.
  */
-#include <string.h>
-
 #include "base/context.h"
 #include "base/structs.h"
 #include "flow/flow_order.h"
@@ -19,7 +17,6 @@ typedef struct sort_reduce {
 	em_sort_opts opts;
 	em_reduce_fn fn;
 	void *user;
-	emi_user watching;      /* of progress */
 	em_runs *runs;          /* NULL: not yet, or no more */
 	em_stream *merged;
 	em_runs_info info;      /* when there are no more */
@@ -100,8 +97,6 @@ static void retire(em_stream *s)
 	t->runs = NULL;
 	em_order_close(t->order);
 	t->order = NULL;
-	emi_user_free(&t->watching);
-	memset(&t->watching, 0, sizeof t->watching);
 }
 
 static const emi_stream_kind kind = { next, retire, "sort and reduce", EMI_STREAM_BLOCKS };
@@ -142,7 +137,7 @@ em_status em_stream_sort_reduce(em_stream **out, em_stream *in, const em_order *
 		t->opts.errinfo = NULL;
 		t->fn = fn;
 		t->user = user;
-		t->watching = watching;
+		t->s.watching = watching;
 		t->info = none;
 		t->order = (em_order *)(uintptr_t)order;
 		emi_order_ref(t->order);

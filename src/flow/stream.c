@@ -121,6 +121,7 @@ static void release(void *stream)
 	if (s->stem != NULL && --s->stem->users == 0)
 		emi_object_close(s->stem);
 	emi_user_free(&s->owned);
+	emi_user_free(&s->watching);
 	emi_object_free(s, s->bytes);
 }
 

@@ -92,7 +92,8 @@ struct em_stream {
 	size_t room_records;
 	em_status status;       /* how it ended, as it goes on to say */
 	em_errinfo failure;     /* the detail of that */
-	emi_user owned;         /* freed when it is closed */
+	emi_user owned;         /* freed when it is closed, ... */
+	emi_user watching;      /* ... and that of progress, where both are given */
 };
 
 static inline em_stream *emi_stream_of(emi_sorted_source *source)

@@ -159,6 +159,17 @@ static void drain(given *g, em_stream *s)
 	em_stream_close(s);
 }
 
+static void watched(given *g, em_sort_opts *o)
+{
+	const em_sort_opts init = EM_SORT_OPTS_INIT;
+
+	*o = init;
+	o->progress = progress_fn;
+	o->progress_user = g;
+	o->progress_free = count_free;
+	g->given = 1;
+}
+
 /* Nodes. */
 
 typedef em_status (*make_node)(given *g, em_stream **out, em_stream *in, em_stream *other, const em_order *order,
@@ -250,6 +261,17 @@ static em_status make_sort(given *g, em_stream **out, em_stream *in, em_stream *
 	return em_stream_sort(out, in, g->no_function ? NULL : order, &o, NULL);
 }
 
+static em_status make_sort_reduce(given *g, em_stream **out, em_stream *in, em_stream *other, const em_order *order,
+				  em_sink *sink)
+{
+	em_sort_opts o;
+
+	(void)other, (void)sink;
+	watched(g, &o);
+	g->given = 2;
+	return em_stream_sort_reduce(out, in, order, &o, FN(g, reduce_fn), g, count_free, NULL);
+}
+
 /* A node of a graph, and one that is no more than an input; or no input is there to make it of. */
 static void run_node(given *g, make_node make)
 {
@@ -294,6 +316,7 @@ NODE(split)
 NODE(reduce)
 NODE(join)
 NODE(sort)
+NODE(sort_reduce)
 
 /* Sources and sinks. */
 
@@ -336,17 +359,6 @@ static void run_sink_ops(given *g)
 
 /* Progress. */
 
-static void watched(given *g, em_sort_opts *o)
-{
-	const em_sort_opts init = EM_SORT_OPTS_INIT;
-
-	*o = init;
-	o->progress = progress_fn;
-	o->progress_user = g;
-	o->progress_free = count_free;
-	g->given = 1;
-}
-
 static em_order *order_of(given *g)
 {
 	em_order *order = NULL;
@@ -373,6 +385,32 @@ static void run_sorter(given *g)
 		assert_int_equal(g->freed, 0);
 	}
 	em_sorter_close(s);
+	em_order_close(order);
+}
+
+static void run_runs(given *g)
+{
+	em_order *order = order_of(g);
+	em_runs_opts o = EM_RUNS_OPTS_INIT;
+	em_runs *r = NULL;
+	em_sort_opts form;
+	uint64_t i;
+
+	watched(g, &form);
+	g->given = 2;
+	o.form = &form;
+	o.combine = reduce_fn;
+	o.user = g;
+	o.user_free = count_free;
+	if (em_runs_open(&r, g->ctx, g->no_function ? NULL : order, &o, NULL) == EM_OK) {
+		for (i = 0; i < 2; i++) {
+			(void)!em_runs_push(r, numbers, N);
+			(void)!em_runs_finish(r);
+			(void)!em_runs_clear(r);
+		}
+		assert_int_equal(g->freed, 0);
+	}
+	em_runs_close(r);
 	em_order_close(order);
 }
 
@@ -553,10 +591,12 @@ static const subject subjects[] = {
 	{"reduce", run_reduce},
 	{"join", run_join},
 	{"sort", run_sort},
+	{"sort_reduce", run_sort_reduce},
 	{"generate", run_generate},
 	{"stream_ops", run_stream_ops},
 	{"sink_ops", run_sink_ops},
 	{"sorter", run_sorter},
+	{"runs", run_runs},
 	{"top", run_top},
 	{"vector_sort", run_vector_sort},
 	{"sort_blocks", run_sort_blocks},

@@ -296,7 +296,8 @@ static void test_input_stays(void **unused)
 	assert_int_equal(em_stream_merge(&in[1], in, 2, wide, &t.err), EM_ERR_INVAL);
 	assert_ptr_equal(in[1], s);
 	assert_int_equal(em_stream_set(&in[0], in[0], in[1], order, 9, &t.err), EM_ERR_INVAL);
-	assert_int_equal(em_stream_tee(in, 2, in[0], &(em_tee_opts){ sizeof(em_tee_opts), 8, 0 }, &t.err), EM_ERR_INVAL);
+	assert_int_equal(em_stream_tee(in, 2, in[0], &(em_tee_opts){ sizeof(em_tee_opts), 8, 0 }, &t.err),
+			 EM_ERR_INVAL);
 	assert_non_null(in[0]);
 	assert_null(in[1]);
 	in[1] = s;
