@@ -281,8 +281,8 @@ EM_API EM_NODISCARD em_status em_btree_erase_many(em_btree *t, const void *keys,
  * leaf pinned, and reading leaves leaves as they are: they are not written.  A cursor that goes from leaf to leaf,
  * either way, has the next ones read ahead: as many as it has passed, up to 32, then a quarter of these, up to 256, or
  * a 16th of the cache.  A call for many records has all leaves read that it needs.  When it is not the first one there
- * are half as many as were passed behind these, but none if it is for fewer than the call before, as that is the end of
- * a range.
+ * are a quarter of those that were passed behind these, but none if it is for fewer than the call before, as that is
+ * the end of a range.
  *
  * The time for an insertion or erasure grows with the number of cursors on the same leaf.
  *

@@ -12,7 +12,7 @@
 				   wanted, ... */
 #define AHEAD_MOST 256u         /* ... and so many at most */
 #define AGAIN_SHARE 4u          /* when this part of them is missing there are more */
-#define NEAR_MOST 32u           /* leaves that are guessed to be wanted, as many were passed, ... */
+#define NEAR_MOST 32u           /* leaves that are guessed to be wanted one by one: as many as were passed, ... */
 #define FAR_SHARE 4u            /* ... and more than that when they are this part of these */
 
 /* It is where it did not come to by going on. */
@@ -171,12 +171,11 @@ static void go_on(em_btree_cursor *c, int forward, int came)
  * The first such call may be all, and one for fewer than the one before is the last of a range. */
 static uint32_t guess(const em_btree_cursor *c, uint64_t n)
 {
-	uint32_t near = n > 1 ? c->passed / 2 : c->passed;
+	const uint32_t far = c->passed / FAR_SHARE, near = c->passed < NEAR_MOST ? c->passed : NEAR_MOST;
 
-	if (n > 1 && (c->asked == 0 || n < c->asked))
-		return 0;
-	near = near < NEAR_MOST ? near : NEAR_MOST;
-	return c->passed / FAR_SHARE > near ? c->passed / FAR_SHARE : near;
+	if (n > 1)
+		return c->asked == 0 || n < c->asked ? 0 : far;
+	return far > near ? far : near;
 }
 
 /* It is in a leaf, and `wanted' more records of a call for n are going to be.  Have the leaves read ahead that those

@@ -329,7 +329,7 @@ static void test_reads(void **state)
 		cold_go(&k, forward, k.per);
 		reads = cold_reads(&k);
 		print_message("41 leaves by calls for 4: %llu were read\n", (unsigned long long)reads);
-		assert_in_range(reads, 41, 41 + 41 / 2);
+		assert_in_range(reads, 41, 41 + 41 / 4);
 		/* Record by record. */
 		for (i = 1; i <= 50; i += i / 2 + 1) {
 			uint64_t left;
