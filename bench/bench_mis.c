@@ -7,7 +7,7 @@
  *
  * (Listing 8 of Dementiev, Kettner and Sanders 2007.)  The work is that of mis_stxxl: as many random edges of 16 bytes
  * as --bytes say, between --nodes nodes (0: a fourth of the edges); nodes that do not wait for a neighbour enter the
- * set, and tell their other neighbours by a priority queue of 136 MiB.
+ * set, and tell their other neighbours by a priority queue of 9/32 of the memory, or a fifth of less than 128 MiB.
  *
  *   pipe     edges are made, sorted and each left once on their way (runs, mis)
  *   stl      the same by way of vectors (fill, sort, dedup, mis)
@@ -31,7 +31,6 @@
 
 #define SPAN 4096u              /* nodes of a step, at most */
 #define SOME 1024u              /* messages, or nodes, that are moved together */
-#define QUEUE_BYTES ((uint64_t)136 << 20)
 #define DISKS_MOST 16u
 
 typedef struct edge {
@@ -149,17 +148,15 @@ static em_vector *open_vector(uint64_t record)
 	return v;
 }
 
-/* What the sort does not have: most of it is the queue's, the rest for the vector and the nodes. */
-static uint64_t beside_sort(void)
-{
-	return memory / 4 + (memory < (uint64_t)128 << 20 ? memory / 8 : memory / 16);
-}
-
 static uint64_t queue_bytes(void)
 {
-	const uint64_t share = memory / 64 * 17;
+	return memory < (uint64_t)128 << 20 ? memory / 5 : memory / 32 * 9;
+}
 
-	return share < QUEUE_BYTES ? share : QUEUE_BYTES;
+/* What the sort does not have: the queue's, and some for the vector and the nodes. */
+static uint64_t beside_sort(void)
+{
+	return queue_bytes() + memory / 16 + ((uint64_t)3 << 19);
 }
 
 static void open_mis(mis *m)
