@@ -108,8 +108,10 @@ static int emb_refuse(emb_env *env, em_status status, const char *text)
 /** Streams that a call was given belong to what it has made. */
 static void emb_consume(void)
 {
-	while (emb_now.ninputs > 0)
-		emb_now.inputs[--emb_now.ninputs]->object = NULL;
+	uint32_t i;
+
+	for (i = 0; i < emb_now.ninputs; i++)
+		emb_now.inputs[i]->object = NULL;
 }
 
 /** What the status of a call means: 0, or -1 with a pending exception. */
