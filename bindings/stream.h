@@ -167,6 +167,7 @@ static em_status emb_stream_node(em_stream **out, em_stream *in, uint32_t what, 
 		fn->form = EMB_TRUTHS;
 		return em_stream_filter(out, in, emb_filter_records, fn, err);
 	case EMB_INSPECT:
+		fn->form = EMB_NOTHING;
 		return em_stream_inspect(out, in, emb_inspect_records, fn, err);
 	case EMB_FLAT_MAP:
 		return em_stream_flat_map(out, in, fn->out_bytes, emb_flat_map_records, fn, err);

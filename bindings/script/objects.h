@@ -466,6 +466,13 @@ static void emb_leave_one(emb_env *env, emb_handle *h)
 			/* It holds what it is a part of, as the caller does. */
 			emb_unref(env, late);
 		}
+		/* What has failed in it is asked for after that. */
+		if (w->closing && emb_call.object && emb_call.object == w->object) {
+			if (w->kind->error && emb_call.detail.status == 0)
+				w->kind->error(w->object, &emb_call.detail);
+			emb_call.kind = NULL;
+			emb_call.object = NULL;
+		}
 		if (w->closing)
 			emb_shut(env, w);
 	}

@@ -14,7 +14,7 @@ module Extmem
     def initialize(format, source, ctx: Extmem.default_context)
       super()
       @ctx, @format = ctx, format.to_s
-      more = source.respond_to?(:call) ? source : stepping(source)
+      more = source.respond_to?(:each) ? stepping(source) : source
       @handle = Core.emb_stream_source(ctx.handle, size(@format), ALL, [more, @format])
     end
 
