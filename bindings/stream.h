@@ -54,8 +54,8 @@ static char *emb_answer(struct emb_fn *f, size_t n)
 static int emb_unfit(size_t is, uint64_t n, uint64_t unit)
 {
 	if (n)
-		snprintf(emb_call.why, sizeof emb_call.why, "a function gave %llu bytes in place of %llu records of %llu",
-			 (unsigned long long)is, (unsigned long long)n, (unsigned long long)unit);
+		snprintf(emb_call.why, sizeof emb_call.why,
+			 "a function gave %llu bytes in place of %llu records of %llu", (unsigned long long)is, (unsigned long long)n, (unsigned long long)unit);
 	else
 		snprintf(emb_call.why, sizeof emb_call.why, "a function gave %llu bytes, and records have %llu",
 			 (unsigned long long)is, (unsigned long long)unit);
@@ -232,8 +232,8 @@ static em_status emb_join_keys(const char *name, em_key *keys, uint32_t *n, em_e
 			const char *at = name + head + 1;
 			const size_t digits = strspn(at, "0123456789");
 
-			snprintf(text, sizeof text, "%.*s:%s%.*s", (int)digits, at, type, (int)(len - head - 1 - digits),
-				 at + digits);
+			snprintf(text, sizeof text, "%.*s:%s%.*s", (int)digits, at, type,
+				 (int)(len - head - 1 - digits), at + digits);
 		} else {
 			snprintf(text, sizeof text, "%s", type);
 		}
