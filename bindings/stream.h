@@ -30,6 +30,9 @@ typedef struct emb_fn emb_fn;
 enum { EMB_MAP, EMB_FILTER, EMB_INSPECT, EMB_FLAT_MAP };
 
 
+/** The user of a node's function, which the group of its stream keeps. */
+#define EMB_KEPT(fn) fn
+
 /** Ask a function: 0, or -1 as it failed.  The answer is at f->made. */
 static int emb_ask(struct emb_fn *f, const void *a, size_t na, const void *b, size_t nb);
 
@@ -54,8 +57,8 @@ static char *emb_answer(struct emb_fn *f, size_t n)
 static int emb_unfit(size_t is, uint64_t n, uint64_t unit)
 {
 	if (n)
-		snprintf(emb_call.why, sizeof emb_call.why, "a function gave %llu bytes in place of %llu records of %llu",
-			 (unsigned long long)is, (unsigned long long)n, (unsigned long long)unit);
+		snprintf(emb_call.why, sizeof emb_call.why,
+			 "a function gave %llu bytes in place of %llu records of %llu", (unsigned long long)is, (unsigned long long)n, (unsigned long long)unit);
 	else
 		snprintf(emb_call.why, sizeof emb_call.why, "a function gave %llu bytes, and records have %llu",
 			 (unsigned long long)is, (unsigned long long)unit);
@@ -162,14 +165,15 @@ static em_status emb_stream_node(em_stream **out, em_stream *in, uint32_t what, 
 	fn->out_bytes = record_bytes ? record_bytes : fn->record_bytes;
 	switch (what) {
 	case EMB_MAP:
-		return em_stream_map(out, in, fn->out_bytes, emb_map_records, fn, err);
+		return em_stream_map(out, in, fn->out_bytes, emb_map_records, EMB_KEPT(fn), err);
 	case EMB_FILTER:
 		fn->form = EMB_TRUTHS;
-		return em_stream_filter(out, in, emb_filter_records, fn, err);
+		return em_stream_filter(out, in, emb_filter_records, EMB_KEPT(fn), err);
 	case EMB_INSPECT:
-		return em_stream_inspect(out, in, emb_inspect_records, fn, err);
+		fn->form = EMB_NOTHING;
+		return em_stream_inspect(out, in, emb_inspect_records, EMB_KEPT(fn), err);
 	case EMB_FLAT_MAP:
-		return em_stream_flat_map(out, in, fn->out_bytes, emb_flat_map_records, fn, err);
+		return em_stream_flat_map(out, in, fn->out_bytes, emb_flat_map_records, EMB_KEPT(fn), err);
 	default:
 		return EM_ERR_INVAL;
 	}
@@ -197,7 +201,7 @@ static em_status emb_stream_reduce(em_stream **out, em_stream *in, const em_orde
 		return EM_ERR_INVAL;
 	fn->form = EMB_SUM;
 	fn->record_bytes = fn->out_bytes = em_stream_record_bytes(in);
-	return em_stream_reduce(out, in, order, emb_reduce_records, fn, err);
+	return em_stream_reduce(out, in, order, emb_reduce_records, EMB_KEPT(fn), err);
 }
 
 static int emb_join_records(void *user, const void *left, const void *right, void *to)
@@ -231,8 +235,8 @@ static em_status emb_join_keys(const char *name, em_key *keys, uint32_t *n, em_e
 			const char *at = name + head + 1;
 			const size_t digits = strspn(at, "0123456789");
 
-			snprintf(text, sizeof text, "%.*s:%s%.*s", (int)digits, at, type, (int)(len - head - 1 - digits),
-				 at + digits);
+			snprintf(text, sizeof text, "%.*s:%s%.*s", (int)digits, at, type,
+				 (int)(len - head - 1 - digits), at + digits);
 		} else {
 			snprintf(text, sizeof text, "%s", type);
 		}

@@ -47,7 +47,8 @@ return function(extmem, c, class, Object, split, order_of)
 	end
 
 	-- fn(list of items) gives as many, of this format or another; any number; a truth for each; nothing.
-	for name, what in pairs {map = c.EMB_MAP, flat_map = c.EMB_FLAT_MAP, filter = c.EMB_FILTER, inspect = c.EMB_INSPECT} do
+	local asking = {map = c.EMB_MAP, flat_map = c.EMB_FLAT_MAP, filter = c.EMB_FILTER, inspect = c.EMB_INSPECT}
+	for name, what in pairs(asking) do
 		Stream[name] = function(self, fn, format)
 			format = format or self.format
 			return self:node("emb_stream_node", format, what, (c.format({text(format)})), {fn, text(format)})
@@ -77,7 +78,8 @@ return function(extmem, c, class, Object, split, order_of)
 	end
 	-- operation: "union", "intersection", "difference", "symmetric".
 	function Stream:set(operation, other, key)
-		return self:node("em_stream_set", nil, other.handle, self:order(key), c["EM_SET_" .. operation:upper()] or 99)
+		local how = c["EM_SET_" .. operation:upper()] or 99
+		return self:node("em_stream_set", nil, other.handle, self:order(key), how)
 	end
 	-- left, right: their fields, by which they are sorted; fn(left, right) gets items, one of which may be nil.
 	function Stream:join(other, kind, left, right, format, fn)

@@ -127,7 +127,8 @@ class Stream extends Base {
 		const seen = (r, b) => b === null ? null : r.unpack(b);
 		const ask = fn && register((a, b) => to.pack(fn(seen(this.records, a), seen(other.records, b))));
 		return this._node(c.emb_stream_join(this._h, handle(other), c[`EM_JOIN_${kind.toUpperCase()}`] ?? 99,
-			text(this.records.order(left)), text(other.records.order(right)), to.bytes, memory_bytes, ask || 0), to);
+			text(this.records.order(left)), text(other.records.order(right)), to.bytes, memory_bytes, ask || 0),
+			to);
 	}
 
 	slice(skip = 0, take = ALL) { return this._node(c.em_stream_slice(this._h, skip, take)); }
@@ -141,7 +142,8 @@ class Stream extends Base {
 	/** A field, a number of 64 bits, becomes its sum with those of all records before. */
 	prefixSum(field) {
 		const [type, at] = this.records.order(field).split('@');
-		return this._node(c.em_stream_prefix_sum(this._h, Number(at), c[`EM_KEY_${type.slice(0, 3).toUpperCase()}`]));
+		const kind = c[`EM_KEY_${type.slice(0, 3).toUpperCase()}`];
+		return this._node(c.em_stream_prefix_sum(this._h, Number(at), kind));
 	}
 
 	/** Each window of n neighbours as one record. */
@@ -182,7 +184,8 @@ class Stream extends Base {
 			return count(c.emb_stream_to_file(this._h, handle(this.ctx), text(sink)));
 		if (sink instanceof containers.Vector)
 			return count(c.emb_stream_to_vector(this._h, handle(sink), c.em_vector_size(handle(sink))));
-		return count(c[`emb_stream_to_${(sink._name || sink._prefix).slice(3)}`.replace(/_$/, '')](this._h, handle(sink)));
+		const name = `emb_stream_to_${(sink._name || sink._prefix).slice(3, -1)}`;
+		return count(c[name](this._h, handle(sink)));
 	}
 
 	/** How many records were not lent yet, or null: nobody knows. */

@@ -213,7 +213,7 @@ static int emb_truths(emb_env *env, struct emb_fn *f, emb_value r, uint64_t n)
 static int emb_ask_body(emb_env *env, struct emb_job *j)
 {
 	struct emb_fn *f = j->f;
-	const int one = j->change != EMB_MANY && j->change != EMB_TRUTHS;
+	const int one = j->change == EMB_SUM || j->change == EMB_PAIR;
 	const struct emb_shape *other = f->other ? f->other : f->shape;
 	const char *bytes;
 	emb_value argv[2], r;
@@ -225,7 +225,7 @@ static int emb_ask_body(emb_env *env, struct emb_job *j)
 	argv[1] = emb_shown(env, other, j->b, j->total, j->number, j->change == EMB_PAIR);
 	if (emb_call_fn(env, f, j->change == EMB_PAIR ? 2 : j->b ? 2 : j->a ? 1 : 0, argv, &r))
 		return -1;
-	if (emb_is_nil(env, r))
+	if (j->change == EMB_NOTHING || emb_is_nil(env, r))
 		return 0;
 	count = one && f->to ? -1 : emb_list_size(env, r);
 	if (count >= 0 && j->change == EMB_TRUTHS)

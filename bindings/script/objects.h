@@ -108,8 +108,10 @@ static int emb_refuse(emb_env *env, em_status status, const char *text)
 /** Streams that a call was given belong to what it has made. */
 static void emb_consume(void)
 {
-	while (emb_now.ninputs > 0)
-		emb_now.inputs[--emb_now.ninputs]->object = NULL;
+	uint32_t i;
+
+	for (i = 0; i < emb_now.ninputs; i++)
+		emb_now.inputs[i]->object = NULL;
 }
 
 /** What the status of a call means: 0, or -1 with a pending exception. */
@@ -463,6 +465,13 @@ static void emb_leave_one(emb_env *env, emb_handle *h)
 			emb_shut(env, late);
 			/* It holds what it is a part of, as the caller does. */
 			emb_unref(env, late);
+		}
+		/* What has failed in it is asked for after that. */
+		if (w->closing && emb_call.object && emb_call.object == w->object) {
+			if (w->kind->error && emb_call.detail.status == 0)
+				w->kind->error(w->object, &emb_call.detail);
+			emb_call.kind = NULL;
+			emb_call.object = NULL;
 		}
 		if (w->closing)
 			emb_shut(env, w);

@@ -9,7 +9,9 @@ oo::class create ::extmem::Stream {
 		lassign [list em_stream_ $ctx_ $format_ $handle_] prefix ctx format handle
 		if {$as} { ::extmem::core::retype $handle [list $format] }
 	}
-	method Made {format_ handle_ {as 0}} { return [::extmem::Stream create [::extmem::Name] $ctx $format_ $handle_ $as] }
+	method Made {format_ handle_ {as 0}} {
+		return [::extmem::Stream create [::extmem::Name] $ctx $format_ $handle_ $as]
+	}
 	method Node {name format_ args} {
 		return [my Made [expr {$format_ eq "" ? $format : $format_}] [::extmem::core::$name $handle {*}$args] \
 			[expr {$format_ ne ""}]]

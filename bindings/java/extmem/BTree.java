@@ -44,13 +44,15 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 	/** Make one by an order of whole entries as bytes, such as {@link Order#comparing}, which looks at keys alone. */
 	public static <K, V> BTree<K, V> create(Type<K> keys, Type<V> values, Order<byte[]> order, Options opts) {
 		byte[] encoded = Options.copy(opts).set("key_bytes", keys.bytes).encode();
-		BTree<K, V> tree = new BTree<>(keys, values, order, RawJNI.em_btree_open(order.ctx.id, order.id, encoded));
+		BTree<K, V> tree =
+			new BTree<>(keys, values, order, RawJNI.em_btree_open(order.ctx.id, order.id, encoded));
 		tree.own = null;
 		return tree;
 	}
 
 	/** An order of entries by a comparison of their keys, for {@link #create(Type, Type, Order, Options)}. */
-	public static <K> Order<byte[]> comparing(Context ctx, Type<K> keys, Type<?> values, java.util.Comparator<K> cmp) {
+	public static <K> Order<byte[]> comparing(
+		Context ctx, Type<K> keys, Type<?> values, java.util.Comparator<K> cmp) {
 		Type<byte[]> entries = Type.bytes(keys.bytes + (values == null ? 0 : values.bytes));
 		return Order.comparing(ctx, entries,
 			(a, b) -> cmp.compare(keys.get(Native.wrap(a)), keys.get(Native.wrap(b))));

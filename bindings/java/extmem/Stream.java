@@ -250,6 +250,6 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 
 	/** Write a file, which appears when it is whole. */
 	public long toFile(Path path) {
-		return Native.number(Native.take(RawJNI.emb_stream_to_file(id, ctx.id, Native.text(path)), this, ctx), null);
+		return Native.number(RawJNI.emb_stream_to_file(id, ctx.id, Native.text(path)), this);
 	}
 }

@@ -387,3 +387,95 @@ t.test("log, contexts, statistics", function()
 	ctx:cancel()
 	t.raises("EM_ERR_CANCELED", extmem.sort, {2, 1}, "<Q", {ctx = ctx})
 end)
+
+local function stream(...)
+	return extmem.Stream("<Q", {...}, opts())
+end
+
+t.test("streams: nodes", function()
+	t.equal(stream(1, 2, 3):filter(function(list)
+		local keep = {}
+		for i, n in ipairs(list) do
+			keep[i] = n ~= 2
+		end
+		return keep
+	end):read(), {1, 3})
+	t.equal(stream(1, 2):flat_map(function(list)
+		local out = {}
+		for _, n in ipairs(list) do
+			out[#out + 1], out[#out + 2] = {n, -n}, {n, n}
+		end
+		return out
+	end, "<qq"):read(), {{1, -1}, {1, 1}, {2, -2}, {2, 2}})
+	local seen = 0
+	t.equal(stream(1, 1, 2):inspect(function(list) seen = seen + #list end):reduce(function(sum, list)
+		for _, n in ipairs(list) do
+			sum = sum + n
+		end
+		return sum
+	end):read(), {2, 2})
+	t.equal(seen, 3)
+	t.equal(stream(7, 7):unique(nil, "<QQ"):read(), {{7, 2}})
+	t.equal(stream(1, 2):concat(stream(9), stream(8)):slice(1, 2):reverse():read(), {9, 2})
+	t.equal(stream(1, 5):merge({stream(2), stream(3)}):read(), {1, 2, 3, 5})
+	t.equal(stream(1, 5):zip({stream(2)}, "<QQ"):read(), {{1, 2}})
+	t.equal(stream(1, 2, 3):window(2, 1, "<QQ"):read(), {{1, 2}, {2, 3}})
+	t.equal(stream(1, 2, 2):join(stream(2, 3), "left", "f0", "f0", "<Q", function(a, b)
+		return 10 * a + (b or 0)
+	end):read(), {10, 22, 22})
+	t.equal(stream(1, 2):join(stream(2), "inner", nil, nil, "<QQ"):read(), {{2, 2}})
+	local a, b = stream(4, 1):tee(true)
+	a:batch(1)
+	t.equal(a:read(), {4, 1})
+	t.equal(b:prefix_sum():read(), {4, 5})
+	t.equal(stream(1, 2):map(function() return "123456789" end).handle ~= nil, true)
+	t.raises("EM_ERR_USER", function() stream(1):map(function() return "123" end):read() end)
+end)
+
+t.test("streams: where they come from and go to", function()
+	local v, s = extmem.Vector("<Q", opts()), extmem.Sorter("<Q", opts())
+	t.equal({stream(7, 8):to(v), v[2]}, {2, 8})
+	t.equal(extmem.Stream("<Q", s:push({3, 1}):batches(), opts()):to(v), 2)
+	t.equal(v[4], 3)
+	t.equal(stream(5):to(t.path("out")), 1)
+	t.equal(extmem.stream_file("<Q", {t.path("out"), t.path("out")}, opts()):read(), {5, 5})
+	for _, name in ipairs {"Stack", "Queue", "Deque", "PriorityQueue"} do
+		local c = extmem[name]("<Q", opts())
+		t.equal({stream(5, 6):to(c), #c}, {2, 2})
+	end
+	local tree = extmem.BTree("<Q", nil, opts())
+	t.equal({stream(5, 6):to(tree), #tree}, {2, 2})
+end)
+
+t.test("streams: owners, and ends half-way", function()
+	local function endless()
+		return extmem.Stream("<Q", function() return {1} end, opts())
+	end
+	local input = endless()
+	local node = input:slice(1)
+	t.raises("EM_ERR_STATE", input.next_batch, input)
+	t.equal(input:closed(), true)
+	input:close()
+	t.equal(node:items(node:next_batch()), {1})
+	t.raises("EM_ERR_INVAL", node.merge, node, {node})
+	t.equal(node:items(node:next_batch()), {1})
+	for _ = 1, 50 do
+		local a, b = endless():map(function(x) return x end):concat(endless():filter(function() return {true} end)):tee()
+		a:next_batch()
+		b:next_batch()
+		a:close()
+		if _ % 2 == 0 then
+			b:close()
+		end
+	end
+	collectgarbage()
+	local self
+	self = endless():map(function(x)
+		self:close()
+		return x
+	end)
+	t.raises("EM_ERR_STATE", self.next_batch, self)
+	local again
+	again = endless():map(function() return again:next_batch() end)
+	t.raises("EM_ERR_BUSY", again.next_batch, again)
+end)

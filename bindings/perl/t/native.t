@@ -318,4 +318,76 @@ subtest 'log, contexts, signals, threads' => sub {
 	is($@, "alarm\n");
 	$s->close;
 };
+
+sub stream { return Extmem::Stream->new('<Q', [@_], @opts) }
+
+subtest 'streams: nodes' => sub {
+	is_deeply([stream(1, 2, 3)->filter(sub { return [map { $_ != 2 } @{$_[0]}] })->read], [1, 3]);
+	is_deeply([stream(1, 2)->flat_map(sub { return [map { ([$_, -$_], [$_, $_]) } @{$_[0]}] }, '<qq')->read],
+		[[1, -1], [1, 1], [2, -2], [2, 2]]);
+	my $seen = 0;
+	my $sum = sub { my ($all, $list) = @_; $all += $_ for @$list; return $all };
+	is_deeply([stream(1, 1, 2)->inspect(sub { $seen += @{$_[0]}; return })->reduce($sum)->read], [2, 2]);
+	is($seen, 3);
+	is_deeply([stream(7, 7)->unique(undef, '<QQ')->read], [[7, 2]]);
+	is_deeply([stream(1, 2)->concat(stream(9), stream(8))->slice(1, 2)->reverse->read], [9, 2]);
+	is_deeply([stream(1, 5)->merge([stream(2), stream(3)])->read], [1, 2, 3, 5]);
+	is_deeply([stream(1, 5)->zip([stream(2)], '<QQ')->read], [[1, 2]]);
+	is_deeply([stream(1, 2, 3)->window(2, 1, '<QQ')->read], [[1, 2], [2, 3]]);
+	is_deeply([stream(1, 2, 2)->join(stream(2, 3), 'left', 'f0', 'f0', '<Q', sub { 10 * $_[0] + ($_[1] // 0) })->read],
+		[10, 22, 22]);
+	is_deeply([stream(1, 2)->join(stream(2), 'inner', undef, undef, '<QQ')->read], [[2, 2]]);
+	my ($x, $y) = stream(4, 1)->tee(1);
+	$x->batch(1);
+	is_deeply([$x->read], [4, 1]);
+	is_deeply([$y->prefix_sum->read], [4, 5]);
+	dies('EM_ERR_USER', sub { stream(1)->map(sub { '123' })->read });
+};
+
+subtest 'streams: where they come from and go to' => sub {
+	my ($v, $s) = (Extmem::Vector->new('<Q', @opts), Extmem::Sorter->new('<Q', @opts));
+	is(stream(7, 8)->to($v), 2);
+	is(stream(3, 1)->to($s), 2);
+	is(Extmem::Stream->new('<Q', sub { $s->next_batch }, @opts)->to($v), 2);
+	is_deeply(all($v->each), [7, 8, 1, 3]);
+	is(stream(5)->to("$dir/out"), 1);
+	is_deeply([Extmem::Stream->file('<Q', ["$dir/out", "$dir/out"], @opts)->read], [5, 5]);
+	for my $class (qw(Stack Queue Deque PriorityQueue)) {
+		my $c = "Extmem::$class"->new('<Q', @opts);
+		is(stream(5, 6)->to($c), 2);
+		is($c->size, 2);
+	}
+	is(stream(5, 6)->to(Extmem::BTree->new('<Q', undef, @opts)), 2);
+};
+
+subtest 'streams: owners, and ends half-way' => sub {
+	my $used = $ctx->memory_used;
+	my $endless = sub { return Extmem::Stream->new('<Q', sub { return [1] }, @opts) };
+	{
+		my $input = $endless->();
+		my $node = $input->slice(1);
+		dies('EM_ERR_STATE', sub { $input->next_batch });
+		ok($input->closed);
+		$input->close;
+		is_deeply($node->items($node->next_batch), [1]);
+		dies('EM_ERR_INVAL', sub { $node->merge([$node]) });
+		is_deeply($node->items($node->next_batch), [1]);
+		for my $i (1 .. 50) {
+			my $both = $endless->()->map(sub { $_[0] })->concat($endless->()->filter(sub { [1] }));
+			my ($x, $y) = $both->tee;
+			$x->next_batch;
+			$y->next_batch;
+			$x->close;
+			$y->close if $i % 2;
+		}
+		my $self;
+		$self = $endless->()->map(sub { $self->close; return $_[0] });
+		dies('EM_ERR_STATE', sub { $self->next_batch });
+		my $again;
+		$again = $endless->()->map(sub { return $again->next_batch });
+		dies('EM_ERR_BUSY', sub { $again->next_batch });
+		$again->close;
+	}
+	is($ctx->memory_used, $used);
+};
 done_testing();

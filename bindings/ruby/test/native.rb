@@ -327,3 +327,70 @@ check('signals, and what other threads raise') do
   fails(Extmem::CanceledError) { loop { s.push(data) } }
   canceled.join
 end
+
+def streamed(*list) = Extmem::Stream.new('<Q', list.each, ctx: ctx)
+
+check('streams: nodes') do
+  equal(streamed(1, 2, 3).filter_batches { |some| some.map { |n| n != 2 } }.to_a, [1, 3])
+  equal(streamed(1, 2).flat_map_batches('<qq') { |some| some.flat_map { |n| [[n, -n], [n, n]] } }.to_a,
+        [[1, -1], [1, 1], [2, -2], [2, 2]])
+  seen = 0
+  summed = streamed(1, 1, 2).inspect_each_batches { |some| seen += some.size }
+                            .reduce_batches { |sum, some| sum + some.sum }
+  equal(summed.to_a, [2, 2])
+  equal(seen, 3)
+  equal(streamed(7, 7).unique(counted: '<QQ').to_a, [[7, 2]])
+  equal(streamed(1, 2).concat(streamed(9), streamed(8)).slice(1, 2).reversed.to_a, [9, 2])
+  equal(streamed(1, 5).merge([streamed(2), streamed(3)]).to_a, [1, 2, 3, 5])
+  equal(streamed(1, 5).beside([streamed(2)], '<QQ').to_a, [[1, 2]])
+  equal(streamed(1, 2, 3).window(2, 1, '<QQ').to_a, [[1, 2], [2, 3]])
+  equal(streamed(1, 2, 2).join(streamed(2, 3), :left, 'f0', 'f0', '<Q') { |a, b| (10 * a) + (b || 0) }.to_a,
+        [10, 22, 22])
+  equal(streamed(1, 2).join(streamed(2), :inner, nil, nil, '<QQ').to_a, [[2, 2]])
+  one, other = streamed(4, 1).tee(spill: true)
+  one.batch(1)
+  equal(one.to_a, [4, 1])
+  equal(other.prefix_sum.to_a, [4, 5])
+  fails('EM_ERR_USER') { streamed(1).map_batches { '123' }.to_a }
+end
+
+check('streams: where they come from and go to') do
+  v = Extmem::Vector.new('<Q', ctx: ctx)
+  s = Extmem::Sorter.new('<Q', ctx: ctx)
+  equal([streamed(7, 8).to(v), streamed(3, 1).to(s)], [2, 2])
+  equal(Extmem::Stream.new('<Q', s.finish.method(:next_batch), ctx: ctx).to(v), 2)
+  equal(Extmem::Stream.new('<Q', v, ctx: ctx).to_a, [7, 8, 1, 3])
+  equal(streamed(5).to(path('out')), 1)
+  equal(Extmem::Stream.file('<Q', [path('out'), path('out')], ctx: ctx).to_a, [5, 5])
+  %i[Stack Queue Deque PriorityQueue].each do |name|
+    c = Extmem.const_get(name).new('<Q', ctx: ctx)
+    equal([streamed(5, 6).to(c), c.size], [2, 2])
+  end
+  equal(streamed(5, 6).to(Extmem::BTree.new('<Q', ctx: ctx)), 2)
+end
+
+check('streams: owners, and ends half-way') do
+  endless = -> { Extmem::Stream.new('<Q', -> { [1] }, ctx: ctx) }
+  input = endless.call
+  node = input.slice(1)
+  fails('EM_ERR_STATE') { input.next_batch }
+  equal(input.closed?, true)
+  input.close
+  equal(node.first(2), [1, 1])
+  fails('EM_ERR_INVAL') { node.merge([node]) }
+  equal(node.first, 1)
+  50.times do |i|
+    both = endless.call.map_batches(&:itself).concat(endless.call.filter_batches { [true] })
+    one, other = both.tee
+    [one, other].each(&:next_batch)
+    one.close
+    other.close if i.odd?
+  end
+  GC.start
+  same = nil
+  same = endless.call.map_batches { |some| same.close || some }
+  fails('EM_ERR_STATE') { same.next_batch }
+  again = nil
+  again = endless.call.map_batches { again.next_batch }
+  fails('EM_ERR_BUSY') { again.next_batch }
+end

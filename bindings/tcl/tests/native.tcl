@@ -343,3 +343,67 @@ check "log, contexts, interp cancel" {
 	equal [catch { while 1 { $s push_packed $data } } message] 1
 	equal [string match "*cancel*" $message] 1
 }
+
+check "streams: nodes" {
+	proc odd {some} { lmap n $some { expr {$n != 2} } }
+	equal [[[streamed {1 2 3}] filter odd] read] {1 3}
+	proc both {some} { concat {*}[lmap n $some { list [list $n -$n] [list $n $n] }] }
+	equal [[[streamed {1 2}] flatmap both <qq] read] {{1 -1} {1 1} {2 -2} {2 2}}
+	set ::seen 0
+	proc see {some} { incr ::seen [llength $some]; return }
+	proc sum {sum some} { expr "$sum + [join $some +]" }
+	equal [[[[streamed {1 1 2}] inspect see] reduce sum] read] {2 2}
+	equal $::seen 3
+	equal [[[streamed {7 7}] unique {} <QQ] read] {{7 2}}
+	equal [[[[[streamed {1 2}] concat [streamed 9] [streamed 8]] slice 1 2] reverse] read] {9 2}
+	equal [[[streamed {1 5}] merge [list [streamed 2] [streamed 3]]] read] {1 2 3 5}
+	equal [[[streamed {1 5}] zip [list [streamed 2]] <QQ] read] {{1 2}}
+	equal [[[streamed {1 2 3}] window 2 1 <QQ] read] {{1 2} {2 3}}
+	proc pair {a b} { expr {10 * $a + ($b eq "" ? 0 : $b)} }
+	equal [[[streamed {1 2 2}] join [streamed {2 3}] left f0 f0 <Q pair] read] {10 22 22}
+	equal [[[streamed {1 2}] join [streamed 2] inner {} {} <QQ] read] {{2 2}}
+	lassign [[streamed {4 1}] tee 1] a b
+	$a batch 1
+	equal [$a read] {4 1}
+	equal [[$b prefixsum] read] {4 5}
+	fails EM_ERR_USER { [[streamed 1] map {apply {some {binary format a3 123}}}] read }
+}
+
+check "streams: where they come from and go to" {
+	set v [extmem vector <Q -ctx $ctx]
+	set s [extmem sorter <Q -ctx $ctx]
+	equal [list [[streamed {7 8}] to $v] [[streamed {3 1}] to $s]] {2 2}
+	equal [[streamed [$s read]] to $v] 2
+	equal [all $v] {7 8 1 3}
+	equal [[streamed 5] tofile $dir/out] 1
+	equal [[extmem streamfile <Q [list $dir/out $dir/out] -ctx $ctx] read] {5 5}
+	foreach kind {stack queue deque pq} {
+		set c [extmem $kind <Q -ctx $ctx]
+		equal [list [[streamed {5 6}] to $c] [$c size]] {2 2}
+	}
+	equal [[streamed {5 6}] to [extmem btree <Q {} -ctx $ctx]] 2
+}
+
+check "streams: owners, and ends half-way" {
+	proc endless {} { extmem stream <Q {apply {{} {return 1}}} -ctx $::ctx }
+	set input [endless]
+	set node [$input slice 1]
+	fails EM_ERR_STATE { $input packednext }
+	equal [$input closed] 1
+	$input close
+	equal [$node items [$node packednext]] 1
+	fails EM_ERR_INVAL { $node merge [list $node] }
+	equal [$node items [$node packednext]] 1
+	proc same {some} { return $some }
+	for {set i 0} {$i < 50} {incr i} {
+		lassign [[[[endless] map same] concat [[endless] filter same]] tee] a b
+		$a packednext
+		$b packednext
+		$a close
+		if {$i % 2} { $b destroy }
+	}
+	set ::again [[endless] map {apply {some {$::again packednext}}}]
+	fails EM_ERR_BUSY { $::again packednext }
+	set ::again [[endless] map {apply {some {$::again close; return $some}}}]
+	fails EM_ERR_STATE { $::again packednext }
+}

@@ -19,7 +19,8 @@ sub _made {
 # What a function of the module makes of this stream, with that format, or its own.
 sub _node {
 	my ($self, $name, $format, @rest) = @_;
-	return _made($self->{ctx}, $format // $self->{format}, Extmem::core($name, $self->{handle}, @rest), defined $format);
+	my $handle = Extmem::core($name, $self->{handle}, @rest);
+	return _made($self->{ctx}, $format // $self->{format}, $handle, defined $format);
 }
 sub _order { my ($self, $key) = @_; return Extmem::_order($self->{format}, $key, $self->{ctx})->{handle} }
 sub _with  { my ($self, @others) = @_; return [map { $_->{handle} } $self, @others] }
@@ -29,7 +30,8 @@ sub new {
 	my ($class, $format, $source, %opts) = @_;
 	my ($ctx) = Extmem::_split(\%opts);
 	my $more = ref $source eq 'CODE' ? $source : sub { my $some = $source; undef $source; return $some };
-	return _made($ctx, $format, Extmem::core('emb_stream_source', $ctx->{handle}, _size($format), $ALL, [$more, "$format"]));
+	my @asked = ($ctx->{handle}, _size($format), $ALL, [$more, "$format"]);
+	return _made($ctx, $format, Extmem::core('emb_stream_source', @asked));
 }
 
 # The records of files, one after the other.
@@ -97,7 +99,8 @@ sub set {
 sub join {    ## no critic
 	my ($self, $other, $kind, $left, $right, $format, $fn) = @_;
 	return $self->_node('emb_stream_join', $format, $other->{handle}, Extmem::constant('EM_JOIN_' . uc $kind),
-		(map { Extmem::_order($_->[0]{format}, $_->[1], $self->{ctx})->name } [$self, $left], [$other, $right]), $fn ? _size($format) : 0, 0, $fn ? [$fn, "$format"] : undef);
+		(map { Extmem::_order($_->[0]{format}, $_->[1], $self->{ctx})->name } [$self, $left], [$other, $right]),
+		$fn ? _size($format) : 0, 0, $fn ? [$fn, "$format"] : undef);
 }
 sub slice   { my ($self, $skip, $take) = @_; return $self->_node('em_stream_slice', undef, $skip, $take // $ALL) }
 sub reverse { return $_[0]->_node('em_stream_reverse', undef, 0) }    ## no critic
@@ -112,7 +115,8 @@ sub window { my ($self, $n, $step, $format) = @_; return $self->_node('emb_strea
 # Two streams of all records; spill: what one has read and the other has not may go to scratch.
 sub tee {
 	my ($self, $spill) = @_;
-	return map { _made($self->{ctx}, $self->{format}, $_) } Extmem::core('emb_stream_tee', $self->{handle}, $spill ? 1 : 0, 0);
+	my @two = Extmem::core('emb_stream_tee', $self->{handle}, $spill ? 1 : 0, 0);
+	return map { _made($self->{ctx}, $self->{format}, $_) } @two;
 }
 
 # The next records in a string, or undef.

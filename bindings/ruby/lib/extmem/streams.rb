@@ -14,7 +14,7 @@ module Extmem
     def initialize(format, source, ctx: Extmem.default_context)
       super()
       @ctx, @format = ctx, format.to_s
-      more = source.respond_to?(:call) ? source : stepping(source)
+      more = source.respond_to?(:each) ? stepping(source) : source
       @handle = Core.emb_stream_source(ctx.handle, size(@format), ALL, [more, @format])
     end
 
@@ -53,7 +53,8 @@ module Extmem
     # left, right: fields by which they are sorted; yields two items, one of which may be nil.
     def join(other, kind, left, right, format, &fn)
       node(:emb_stream_join, format, other.handle, Core.const_get("EM_JOIN_#{kind.upcase}"),
-           Extmem.order(@format, left, @ctx).name, Extmem.order(other.format, right, @ctx).name, fn ? size(format) : 0, 0, fn && [fn, format.to_s])
+           Extmem.order(@format, left, @ctx).name, Extmem.order(other.format, right, @ctx).name,
+           fn ? size(format) : 0, 0, fn && [fn, format.to_s])
     end
 
     def slice(skip, take = ALL) = node(:em_stream_slice, nil, skip, take)
