@@ -93,4 +93,4 @@ static void clock_next(void *state, em_verdict_fn ask, void *arg)
 }
 
 const em_policy emi_policy_clock = {sizeof(em_policy), 0, "CLOCK", clock_bytes, clock_init, clock_came, clock_hit,
-				    clock_left, clock_victim, clock_next, NULL};
+				    clock_left, clock_victim, clock_next, NULL, NULL};

@@ -128,4 +128,4 @@ static void lru_next(void *state, em_verdict_fn ask, void *arg)
 }
 
 const em_policy emi_policy_lru = {sizeof(em_policy), 0, "LRU", lru_bytes, lru_init, lru_came, lru_hit, lru_left,
-				  lru_victim, lru_next, NULL};
+				  lru_victim, lru_next, NULL, NULL};

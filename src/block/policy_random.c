@@ -94,4 +94,4 @@ static void random_next(void *state, em_verdict_fn ask, void *arg)
 }
 
 const em_policy emi_policy_random = {sizeof(em_policy), 0, "random", bag_bytes, bag_init, bag_came, bag_hit, bag_left,
-				     random_victim, random_next, NULL};
+				     random_victim, random_next, NULL, NULL};

@@ -175,4 +175,4 @@ static void s3fifo_next(void *state, em_verdict_fn ask, void *arg)
 }
 
 const em_policy emi_policy_s3fifo = {sizeof(em_policy), 0, "S3-FIFO", s3fifo_bytes, s3fifo_init, s3fifo_came,
-				     s3fifo_hit, s3fifo_left, s3fifo_victim, s3fifo_next, NULL};
+				     s3fifo_hit, s3fifo_left, s3fifo_victim, s3fifo_next, NULL, NULL};
