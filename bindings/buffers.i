@@ -22,6 +22,8 @@ EM_OPTIONS(em_disks_opts)
 EM_OPTIONS(em_block_pool_opts)
 EM_OPTIONS(em_cache_opts)
 EM_OPTIONS(em_tee_opts)
+EM_OPTIONS(em_block_writer_opts)
+EM_OPTIONS(em_block_reader_opts)
 
 %apply em_sort_stats *EM_SORT_STATS { em_sort_stats *stats };
 EM_TOLD(em_sort_plan_info, info)
@@ -37,9 +39,10 @@ EM_TOLD(em_io_stats, stats)
 EM_TOLD(em_disks_stats, stats)
 EM_TOLD(em_block_pool_stats, stats)
 EM_TOLD(em_cache_stats, stats)
+EM_TOLD(em_block_list_info, info)
 
 /* Records of the receiver's size, side by side; room for them. */
-%apply (const void *EM_RECORDS, uint64_t EM_N) { (const void *records, uint64_t n) };
+%apply (const void *EM_RECORDS, uint64_t EM_N) { (const void *records, uint64_t n), (const void *records, size_t n) };
 %apply (void *EM_ROOM, uint64_t EM_N) { (void *records, uint64_t n) };
 %apply (const void *EM_KEYS, uint64_t EM_N) { (const void *keys, uint64_t n) };
 %apply (const void *EM_KEYS, uint64_t EM_N, void *EM_FOUND, uint8_t *EM_IS) {

@@ -93,6 +93,7 @@ em_status emb_read(em_sorter *EM_READ, void *records, uint64_t n, uint64_t *got)
 %include "extmem/sys/placement.h"
 %include "extmem/sys/block.h"
 %include "extmem/sys/pool.h"
+%include "extmem/sys/block_stream.h"
 %clear (void *buf, size_t bytes);
 %clear (const void *buf, size_t bytes);
 %apply (void *EM_BUF, size_t EM_NBYTES) { (void *buf, size_t bytes) };

@@ -59,10 +59,10 @@
 %ignore em_key_parse;
 %ignore em_text_key_parse;
 /* reason: pointers into blocks that C programs work on in place; languages have containers, pools and files */
-%rename("$ignore", regextarget=1, %$isfunction) "^em_block_list_.*$";
+%ignore em_block_list_open;
 %rename("$ignore", regextarget=1, %$isfunction) "^em_block_layout_.*$";
-%rename("$ignore", regextarget=1, %$isfunction) "^em_block_reader_.*$";
-%rename("$ignore", regextarget=1, %$isfunction) "^em_block_writer_.*$";
+%ignore em_block_writer_lend;
+%ignore em_block_writer_took;
 %rename("$ignore", regextarget=1, %$isfunction) "^em_cache_(get|get_many|unpin|attach|detach)$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_cache_trace_.*$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_element_.*$";

@@ -572,7 +572,7 @@ static void test_own_policy(void **state)
 {
 	uint32_t calls = 0, i;
 	const em_policy own = {sizeof(em_policy), 0, "own", stack_bytes, stack_init, stack_came, stack_hit, stack_left,
-			       stack_victim, stack_next, &calls};
+			       stack_victim, stack_next, &calls, NULL};
 	em_cache_access access[30];
 	uint64_t misses, best;
 	test_memory mem;

@@ -255,7 +255,7 @@ static void test_cache_own_policy(void **state)
 {
 	unsigned opened = 0;
 	const em_policy naive = {sizeof naive, 0, "naive", naive_bytes, naive_init, naive_came, naive_hit, naive_left,
-				 naive_victim, naive_next, &opened};
+				 naive_victim, naive_next, &opened, NULL};
 	uint32_t i, k;
 	round_trip r;
 	em_cache *c;

@@ -169,7 +169,7 @@ from .containers import (BTree, BTreeCursor, Deque, PriorityQueue, Queue, RadixH
 def __getattr__(name):
     if name.startswith("EM_"):
         return getattr(_c, name)
-    if name in ("File", "Request", "Disks", "BlockPool", "Cache", "wait_all"):
+    if name in ("File", "Request", "Disks", "BlockPool", "BlockWriter", "BlockList", "BlockReader", "Cache", "wait_all"):
         from . import blocks
         return getattr(blocks, name)
     raise AttributeError(f"module 'extmem' has no attribute {name!r}")

@@ -2,6 +2,8 @@
 """What containers are made of: files, requests, blocks on disks by ids, which are (disk, offset), pools."""
 from . import _extmem as _c
 from .base import _Object, default_context
+from .records import of
+from .streams import _Batches
 
 _MODES = {"r": _c.EM_OPEN_READ, "w": _c.EM_OPEN_READ | _c.EM_OPEN_WRITE,
           "x": _c.EM_OPEN_READ | _c.EM_OPEN_WRITE | _c.EM_OPEN_CREATE, "temp": _c.EM_OPEN_TEMP}
@@ -97,6 +99,40 @@ class Cache(_Object):
         room = bytearray(self.block_bytes)
         _c.em_cache_read(self._h, bid, room)
         return room
+
+
+class BlockWriter(_Object):
+    """Records to new blocks, one after the other, written behind; finish() gives the list of them."""
+
+    def __init__(self, disks, records, **opts):
+        self._disks, self.records = disks, of(records)
+        self._h = _c.em_block_writer_open(disks._h, opts | {"record_bytes": self.records.bytes})
+        self._h.record_bytes = self.records.bytes
+
+    def push(self, data):
+        _c.em_block_writer_push(self._h, self.records.many(data))
+
+    def finish(self):
+        return BlockList(_c.em_block_writer_finish(self._h), self)
+
+
+class BlockList(_Object):
+    """Blocks with records; they stay until free_blocks(), or until a reader consumes them."""
+
+    def __init__(self, handle, writer):
+        self._h, self._disks, self.records = handle, writer._disks, writer.records
+
+    def info(self):
+        return _c.em_block_list_info_get(self._h)
+
+    def reader(self, **opts):
+        """Batches, read ahead; flags=EM_BLOCKS_REVERSE: from the last block to the first; EM_BLOCKS_CONSUME: which are
+        freed when they were read."""
+        return BlockReader()._opened(_c.em_block_reader_open(self._h, opts), self.records)
+
+
+class BlockReader(_Batches):
+    """The records of a list."""
 
 
 class BlockPool(_Object):

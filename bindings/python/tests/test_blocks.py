@@ -112,6 +112,26 @@ class Blocks(Base):
                 pool.free(bid)
             pool.close()
 
+    def test_block_streams(self):
+        """Records go to blocks and come back, in order, backwards by blocks, and once only if they are consumed."""
+        with extmem.Disks(self.ctx) as disks:
+            for n in (0, 1, 511, 512, 513, 50000):
+                data = self.numbers(n)
+                with extmem.BlockWriter(disks, "<Q", block_bytes=4096) as w:
+                    for i in range(0, n, 1000):
+                        w.push(data[i:i + 1000])
+                    blocks = w.finish()
+                    self.assertRaises(extmem.UsageError, w.push, data[:1] or [1])
+                self.assertEqual(blocks.reader().read().tolist(), data.tolist())
+                self.assertEqual((blocks.info()["records"], disks.stats()["blocks"]), (n, -(-n // 512)))
+                back = [batch.tolist() for batch in blocks.reader(flags=extmem.EM_BLOCKS_REVERSE).batches()]
+                self.assertEqual(sum(back[::-1], []), data.tolist())
+                r = blocks.reader(flags=extmem.EM_BLOCKS_CONSUME)
+                blocks.close()
+                self.assertEqual(list(r), data.tolist())
+                r.close()
+                self.assertEqual(disks.stats()["blocks"], 0)
+
 
 if __name__ == "__main__":
     print("seed", SEED)
