@@ -31,7 +31,7 @@ enum { EMB_MAP, EMB_FILTER, EMB_INSPECT, EMB_FLAT_MAP };
 
 
 /** The user of a node's function, which the group of its stream keeps. */
-#define EMB_KEPT(fn) fn
+#define EMB_KEPT(fn) fn, NULL
 
 /** Ask a function: 0, or -1 as it failed.  The answer is at f->made. */
 static int emb_ask(struct emb_fn *f, const void *a, size_t na, const void *b, size_t nb);
