@@ -29,10 +29,6 @@ typedef struct emb_fn emb_fn;
 
 enum { EMB_MAP, EMB_FILTER, EMB_INSPECT, EMB_FLAT_MAP };
 
-
-/** The user of a node's function, which the group of its stream keeps. */
-#define EMB_KEPT(fn) fn, NULL
-
 /** Ask a function: 0, or -1 as it failed.  The answer is at f->made. */
 static int emb_ask(struct emb_fn *f, const void *a, size_t na, const void *b, size_t nb);
 
@@ -165,15 +161,15 @@ static em_status emb_stream_node(em_stream **out, em_stream *in, uint32_t what, 
 	fn->out_bytes = record_bytes ? record_bytes : fn->record_bytes;
 	switch (what) {
 	case EMB_MAP:
-		return em_stream_map(out, in, fn->out_bytes, emb_map_records, EMB_KEPT(fn), err);
+		return em_stream_map(out, in, fn->out_bytes, emb_map_records, fn, NULL, err);
 	case EMB_FILTER:
 		fn->form = EMB_TRUTHS;
-		return em_stream_filter(out, in, emb_filter_records, EMB_KEPT(fn), err);
+		return em_stream_filter(out, in, emb_filter_records, fn, NULL, err);
 	case EMB_INSPECT:
 		fn->form = EMB_NOTHING;
-		return em_stream_inspect(out, in, emb_inspect_records, EMB_KEPT(fn), err);
+		return em_stream_inspect(out, in, emb_inspect_records, fn, NULL, err);
 	case EMB_FLAT_MAP:
-		return em_stream_flat_map(out, in, fn->out_bytes, emb_flat_map_records, EMB_KEPT(fn), err);
+		return em_stream_flat_map(out, in, fn->out_bytes, emb_flat_map_records, fn, NULL, err);
 	default:
 		return EM_ERR_INVAL;
 	}
@@ -201,7 +197,7 @@ static em_status emb_stream_reduce(em_stream **out, em_stream *in, const em_orde
 		return EM_ERR_INVAL;
 	fn->form = EMB_SUM;
 	fn->record_bytes = fn->out_bytes = em_stream_record_bytes(in);
-	return em_stream_reduce(out, in, order, emb_reduce_records, EMB_KEPT(fn), err);
+	return em_stream_reduce(out, in, order, emb_reduce_records, fn, NULL, err);
 }
 
 static int emb_join_records(void *user, const void *left, const void *right, void *to)

@@ -173,9 +173,7 @@ class Scenarios(unittest.TestCase):
         return list(self.stream(values).map(more).sort().unique())
 
     def run_set(self, operation, first, second):
-        a, b = self.stream(first), self.stream(second)
-        which = getattr(_c, "EM_SET_" + operation.upper())
-        return list(a._node(_c.em_stream_set(a._h, b._h, a._order(None), which)))
+        return list(self.stream(first).set(operation, self.stream(second)))
 
     def run_broken(self, values):
         s = self.stream(values).map(fail)
