@@ -107,8 +107,10 @@
 %ignore em_sink_memory;
 /* reason: lines of files are sorted and pulled by sorters, which languages have */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_lines.*$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_sink_(lines|push_lines)$";
 /* reason: what combines records, or reads runs in part, is a function in C so far; languages have sorters and merges */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_runs_.*$";
+%ignore em_sink_runs;
 %ignore em_stream_sort_reduce;
 %ignore em_stream_runs_info_get;
 /* reason: a graph of a language has iterators of its own, of which it would tell nothing */
