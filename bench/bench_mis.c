@@ -7,7 +7,7 @@
  *
  * (Listing 8 of Dementiev, Kettner and Sanders 2007.)  The work is that of mis_stxxl: as many random edges of 16 bytes
  * as --bytes say, between --nodes nodes (0: a fourth of the edges); nodes that do not wait for a neighbour enter the
- * set, and tell their other neighbours by a priority queue of 9/32 of the memory, or a fourth of less than 128 MiB.
+ * set, and tell their other neighbours by a priority queue of 9/32 of the memory, or a sixth of less than 128 MiB.
  *
  *   pipe     edges are made, sorted and each left once on their way (runs, mis)
  *   stl      the same by way of vectors (fill, sort, dedup, mis)
@@ -156,13 +156,13 @@ static int is_little(void)
 
 static uint64_t queue_bytes(void)
 {
-	return is_little() ? memory / 4 : memory / 32 * 9;
+	return is_little() ? memory / 6 : memory / 32 * 9;
 }
 
 /* What the sort does not have: the queue's, and some for the vector and the nodes. */
 static uint64_t beside_sort(void)
 {
-	return queue_bytes() + (is_little() ? memory / 8 : memory / 16 + ((uint64_t)3 << 19));
+	return queue_bytes() + (is_little() ? memory / 5 : memory / 16 + ((uint64_t)3 << 19));
 }
 
 static void open_mis(mis *m)
