@@ -71,15 +71,16 @@
 %include "extmem/radix_heap.h"
 %include "extmem/btree.h"
 %include "extmem/sys/io_stats.h"
+#ifdef EMB_SCRIPT
+%include "script/names.i"
+#endif
 #ifndef SWIGPYTHON
 %include "stream.i"
 #endif
-#ifdef EMB_SCRIPT
-%include "script/names.i"
-#elif defined(EM_FLAT)
+#ifdef EM_FLAT
 %apply (void *EM_ROOM, uint64_t EM_N) { (void *records, uint64_t n) };
 em_status emb_read(em_sorter *EM_READ, void *records, uint64_t n, uint64_t *got);
-#else
+#elif !defined(EMB_SCRIPT)
 %include "extmem/stream.h"
 %include "extmem/sink.h"
 %include "extmem/stream_nodes.h"
