@@ -54,7 +54,8 @@ static int emb_unfit(size_t is, uint64_t n, uint64_t unit)
 {
 	if (n)
 		snprintf(emb_call.why, sizeof emb_call.why,
-			 "a function gave %llu bytes in place of %llu records of %llu", (unsigned long long)is, (unsigned long long)n, (unsigned long long)unit);
+			 "a function gave %llu bytes in place of %llu records of %llu", (unsigned long long)is,
+			 (unsigned long long)n, (unsigned long long)unit);
 	else
 		snprintf(emb_call.why, sizeof emb_call.why, "a function gave %llu bytes, and records have %llu",
 			 (unsigned long long)is, (unsigned long long)unit);

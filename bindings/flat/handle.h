@@ -8,8 +8,8 @@
  * that.  Everything here is guarded by one lock, which nobody holds while the library works.
  *
  * Streams that feed each other are parts of what has no object, and no number: their group.  It keeps the functions of
- * nodes, and one thread at a time is inside.  A node that has inputs of several groups makes them one.  The handle of an
- * input is closed when the node is made, and its object is the node's.
+ * nodes, and one thread at a time is inside.  A node that has inputs of several groups makes them one.  The handle of
+ * an input is closed when the node is made, and its object is the node's.
  */
 #ifndef EMB_HANDLE_H
 #define EMB_HANDLE_H

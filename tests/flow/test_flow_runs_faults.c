@@ -212,7 +212,8 @@ static void test_halfway(void **state)
 		n = (size_t)test_below(&t.rng, N);
 		if (round % 4 == 3) {
 			in = feed_open(&f, &t, p, n, sizeof *p, 500);
-			assert_int_equal(em_stream_sort_reduce(&s, in, order, &form, runs_add, NULL, NULL, &t.err), EM_OK);
+			assert_int_equal(em_stream_sort_reduce(&s, in, order, &form, runs_add, NULL, NULL, &t.err),
+					 EM_OK);
 			free(flow_drain(&t, s, (size_t)test_below(&t.rng, n + 1), &n, &st));
 			em_stream_close(s);
 			em_order_close(order);
