@@ -22,6 +22,7 @@ EM_OPTIONS(em_disks_opts)
 EM_OPTIONS(em_block_pool_opts)
 EM_OPTIONS(em_cache_opts)
 EM_OPTIONS(em_tee_opts)
+EM_OPTIONS(em_runs_opts)
 EM_OPTIONS(em_block_writer_opts)
 EM_OPTIONS(em_block_reader_opts)
 
@@ -40,6 +41,8 @@ EM_TOLD(em_disks_stats, stats)
 EM_TOLD(em_block_pool_stats, stats)
 EM_TOLD(em_cache_stats, stats)
 EM_TOLD(em_block_list_info, info)
+EM_TOLD(em_runs_info, info)
+EM_TOLD(em_stream_graph_info, info)
 
 /* Records of the receiver's size, side by side; room for them. */
 %apply (const void *EM_RECORDS, uint64_t EM_N) { (const void *records, uint64_t n), (const void *records, size_t n) };
@@ -89,6 +92,7 @@ EM_TOLD(em_block_list_info, info)
 %apply em_stream *EM_INPUT { em_stream *in, em_stream *a, em_stream *b, em_stream *left, em_stream *right };
 %apply (em_stream *const *EM_INPUTS, uint32_t EM_N) { (em_stream *const *inputs, uint32_t n) };
 #ifdef SWIGPYTHON
+%apply const em_format *opts { const em_format *format };
 %apply (em_stream **EM_OUTS, uint32_t EM_N) { (em_stream **out, uint32_t n) };
 %apply (struct em_sink *const *EM_SINKS, uint32_t EM_N) { (struct em_sink *const *sinks, uint32_t n) };
 #endif

@@ -36,5 +36,11 @@
 %apply (em_reduce_fn EM_FN, void *EM_USER, void (*EM_FREE)(void *user)) {
 	(em_reduce_fn fn, void *user, void (*user_free)(void *user))
 };
+%apply (em_lines_filter_fn EM_FN, void *EM_USER, void (*EM_FREE)(void *user)) {
+	(em_lines_filter_fn fn, void *user, void (*user_free)(void *user))
+};
+%apply (em_lines_inspect_fn EM_FN, void *EM_USER, void (*EM_FREE)(void *user)) {
+	(em_lines_inspect_fn fn, void *user, void (*user_free)(void *user))
+};
 %apply (void *EM_USER, void (*EM_FREE)(void *user)) { (void *user, void (*user_free)(void *user)) };
 #endif

@@ -85,6 +85,8 @@ em_status emb_read(em_sorter *EM_READ, void *records, uint64_t n, uint64_t *got)
 %include "extmem/sink.h"
 %include "extmem/stream_nodes.h"
 %include "extmem/stream_containers.h"
+%include "extmem/stream_lines.h"
+%include "extmem/runs.h"
 %include "extmem/sys/backend.h"
 %include "extmem/sys/file.h"
 /* Memory of requests, which keep it. */
@@ -110,6 +112,16 @@ em_status emb_stream_join(em_stream **out, em_stream *a, em_stream *b, uint32_t 
 %rename(em_sink_function) emb_sink_function;
 em_status emb_sink_function(em_sink **out, em_ctx *ctx, uint64_t record_bytes, void *user,
 			    void (*user_free)(void *user), em_errinfo *err);
+%rename(em_sink_push_lines) emb_sink_push_lines;
+em_status emb_sink_push_lines(em_sink *k, const void *records, const uint64_t *ends, uint64_t n);
+%rename(em_runs_open) emb_runs_open;
+em_status emb_runs_open(em_runs **out, em_ctx *ctx, const em_order *order, const em_runs_opts *opts, void *user,
+			void (*user_free)(void *user), em_errinfo *err);
+%rename(em_runs_feed) emb_runs_feed;
+em_status emb_runs_feed(em_runs *r, em_stream *s, uint32_t flags, em_errinfo *err);
+%rename(em_runs_merge) emb_runs_merge;
+em_status emb_runs_merge(em_stream **out, em_runs *r, const void *from, const void *to, uint64_t skip, uint64_t take,
+			 uint64_t memory, em_errinfo *err);
 em_status emb_block_pool_read(em_block_pool *p, em_bid bid, void *buf, size_t bytes);
 %include "extmem/sys/cache.h"
 em_status emb_cache_read(em_cache *c, em_bid bid, void *buf, size_t bytes);

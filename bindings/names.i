@@ -95,7 +95,7 @@
 %ignore em_window_pop_front;
 
 /* reason: iterators of the language, which streams are made of, give any number of records of any number of streams */
-%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(open|generate|memory|map|flat_map|transform)$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(open|generate|memory|map|flat_map|lines_map|transform)$";
 /* reason: a function that is made for the language has its place: emb_stream_join(), emb_sink_function() */
 %ignore em_stream_join;
 %ignore em_sink_open;
@@ -105,16 +105,6 @@
 %ignore em_stream_ahead;
 /* reason: reading copies, to memory that languages keep themselves */
 %ignore em_sink_memory;
-/* reason: lines of files are sorted and pulled by sorters, which languages have */
-%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_lines.*$";
-%rename("$ignore", regextarget=1, %$isfunction) "^em_sink_(lines|push_lines)$";
-/* reason: what combines records, or reads runs in part, is a function in C so far; languages have sorters and merges */
-%rename("$ignore", regextarget=1, %$isfunction) "^em_runs_.*$";
-%ignore em_sink_runs;
-%ignore em_stream_sort_reduce;
-%ignore em_stream_runs_info_get;
-/* reason: a graph of a language has iterators of its own, of which it would tell nothing */
-%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_graph_info_.*$";
 /* reason: inlined by C compilers */
 %ignore em_stream_empty;
 %ignore em_stream_front;

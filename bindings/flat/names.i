@@ -13,3 +13,11 @@
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(vector|stack|queue|deque|pq|btree|sorter)$";
 /* reason: would call functions of the language on threads of the library */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(ahead|parallel_map)$";
+/* reason: lines of files are sorted and pulled by sorters, which languages have */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_lines.*$";
+/* reason: what combines records, or reads runs in part, needs functions of C or Python; others have sorters */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_runs_.*$";
+%ignore em_stream_sort_reduce;
+%ignore em_stream_runs_info_get;
+/* reason: a graph of a language has iterators of its own, of which it would tell nothing */
+%rename("$ignore", regextarget=1, %$isfunction) "^em_stream_graph_info_.*$";

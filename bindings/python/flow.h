@@ -6,8 +6,10 @@
 #ifndef EMB_FLOW_H
 #define EMB_FLOW_H
 
-#include <extmem/stream_nodes.h>
+#include <extmem/runs.h>
 #include <extmem/sink.h>
+#include <extmem/stream_lines.h>
+#include <extmem/stream_nodes.h>
 
 #include "convert.h"
 
@@ -63,19 +65,57 @@ static int emb_take_record(PyObject *r, void *to, uint64_t bytes)
 	return PyErr_Occurred() ? -1 : 0;
 }
 
-/** What is the same for all: records, and what is to be done with what the function says of them. */
-static int emb_choose(void *user, const void *records, size_t n, uint32_t most, unsigned char *small, uint32_t *large)
+/** Records of any length as a list of bytes. */
+static PyObject *emb_lines(const em_batch *lines)
+{
+	PyObject *list = PyList_New((Py_ssize_t)lines->n);
+	uint64_t at = 0;
+	size_t i;
+
+	for (i = 0; list && i < lines->n; i++) {
+		PyObject *one = PyBytes_FromStringAndSize((const char *)lines->records + at,
+							  (Py_ssize_t)(lines->ends[i] - at));
+
+		if (!one || PyList_SetItem(list, (Py_ssize_t)i, one))
+			Py_CLEAR(list);
+		at = lines->ends[i];
+	}
+	return list;
+}
+
+/** Call a function with a copy of a batch. */
+static PyObject *emb_show_batch(struct emb_fn *f, const em_batch *batch)
+{
+	PyObject *list, *r;
+
+	if (!batch->ends)
+		return emb_show(f, NULL, (void *)(uintptr_t)batch->records, batch->n * (size_t)f->record_bytes, 0);
+	list = emb_lines(batch);
+	r = list ? PyObject_CallFunction(f->callable, "O", list) : NULL;
+	Py_XDECREF(list);
+	return r;
+}
+
+/** What is the same for all: a batch, and what is to be done with what the function says of its records. */
+static int emb_choose_of(void *user, const em_batch *batch, uint32_t most, unsigned char *small, uint32_t *large)
 {
 	struct emb_fn *f = (struct emb_fn *)user;
 	struct emb_nested nested = emb_nest();
-	PyObject *r = nested.raised[0] ? NULL
-		: emb_show(f, NULL, (void *)(uintptr_t)records, n * (size_t)f->record_bytes, 0);
-	int failed = !r || ((small || large) && emb_take_numbers(r, n, most, small, large));
+	PyObject *r = nested.raised[0] ? NULL : emb_show_batch(f, batch);
+	int failed = !r || ((small || large) && emb_take_numbers(r, batch->n, most, small, large));
 
 	Py_XDECREF(r);
 	failed |= emb_nested_failed(&nested);
 	emb_unnest(&nested);
 	return failed;
+}
+
+/** The same of records of one size. */
+static int emb_choose(void *user, const void *records, size_t n, uint32_t most, unsigned char *small, uint32_t *large)
+{
+	const em_batch batch = { records, n, 0, NULL };
+
+	return emb_choose_of(user, &batch, most, small, large);
 }
 
 static int emb_filter(void *user, const void *records, size_t n, unsigned char *keep)
@@ -86,6 +126,16 @@ static int emb_filter(void *user, const void *records, size_t n, unsigned char *
 static int emb_inspect(void *user, const void *records, size_t n)
 {
 	return emb_choose(user, records, n, 0, NULL, NULL);
+}
+
+static int emb_lines_filter(void *user, const em_batch *lines, unsigned char *keep)
+{
+	return emb_choose_of(user, lines, 1, keep, NULL);
+}
+
+static int emb_lines_inspect(void *user, const em_batch *lines)
+{
+	return emb_choose_of(user, lines, 0, NULL, NULL);
 }
 
 static int emb_split(void *user, const void *records, size_t n, uint32_t *to)
@@ -130,7 +180,7 @@ static em_status emb_sink_call(struct emb_fn *f, const em_batch *batch)
 {
 	struct emb_nested nested = emb_nest();
 	PyObject *r = nested.raised[0] ? NULL : batch
-		? emb_show(f, NULL, (void *)(uintptr_t)batch->records, (size_t)(batch->n * f->record_bytes), 0)
+		? emb_show_batch(f, batch)
 		: PyObject_CallFunction(f->callable, "O", Py_None);
 
 	Py_XDECREF(r);
@@ -189,6 +239,52 @@ static em_status emb_sink_function(em_sink **out, em_ctx *ctx, uint64_t record_b
 	ops.finish = emb_sink_finish;
 	ops.user_free = user_free;
 	return em_sink_open(out, ctx, record_bytes, &ops, user, err);
+}
+
+static em_status emb_sink_push_lines(em_sink *k, const void *records, const uint64_t *ends, uint64_t n)
+{
+	em_batch batch;
+
+	memset(&batch, 0, sizeof batch);
+	batch.records = records;
+	batch.n = (size_t)n;
+	batch.ends = ends;
+	return em_sink_push_lines(k, &batch);
+}
+
+/** user is NULL without a function that combines. */
+static em_status emb_runs_open(em_runs **out, em_ctx *ctx, const em_order *order, const em_runs_opts *opts, void *user,
+			       void (*user_free)(void *user), em_errinfo *err)
+{
+	em_runs_opts o = *opts;
+
+	if (user) {
+		((struct emb_fn *)user)->record_bytes = em_order_record_size(order);
+		o.combine = emb_reduce;
+		o.user = user;
+		o.user_free = user_free;
+	}
+	return em_runs_open(out, ctx, order, &o, err);
+}
+
+/** The stream stays the caller's. */
+static em_status emb_runs_feed(em_runs *r, em_stream *s, uint32_t flags, em_errinfo *err)
+{
+	return em_runs_feed(r, s, flags, err);
+}
+
+/** The options one by one. */
+static em_status emb_runs_merge(em_stream **out, em_runs *r, const void *from, const void *to, uint64_t skip,
+				uint64_t take, uint64_t memory, em_errinfo *err)
+{
+	em_runs_merge_opts o = EM_RUNS_MERGE_OPTS_INIT;
+
+	o.from = from;
+	o.to = to;
+	o.skip = skip;
+	o.take = take;
+	o.memory = memory;
+	return em_runs_merge(out, r, &o, err);
 }
 
 #define EMB_JOIN_KEYS 64u

@@ -37,6 +37,8 @@ EM_KEPT(em_filter_fn, emb_filter)
 EM_KEPT(em_inspect_fn, emb_inspect)
 EM_KEPT(em_split_fn, emb_split)
 EM_KEPT(em_reduce_fn, emb_reduce)
+EM_KEPT(em_lines_filter_fn, emb_lines_filter)
+EM_KEPT(em_lines_inspect_fn, emb_lines_inspect)
 %typemap(in) (void *EM_USER, void (*EM_FREE)(void *user)) {
 	$1 = NULL;
 	$2 = emb_fn_free;
@@ -74,3 +76,9 @@ EM_KEPT(em_reduce_fn, emb_reduce)
 /* Sinks, which stay the caller's. */
 EM_HANDLES(em_sink, struct em_sink *const *EM_SINKS)
 %typemap(argout) (struct em_sink *const *EM_SINKS, uint32_t EM_N) "";
+
+/* Those of flow.h take their places. */
+%ignore em_sink_push_lines;
+%ignore em_runs_open;
+%ignore em_runs_feed;
+%ignore em_runs_merge;

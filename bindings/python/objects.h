@@ -568,7 +568,8 @@ static int emb_note(emb_handle *h)
 	return 0;
 }
 
-/** h is on `to' from now on, and on what that is on: 0, or -1 with an exception. */
+/** h is on `to' from now on, and on what that is on; without `itself' that becomes a part of h, which keeps its
+ *  callbacks.  0, or -1 with an exception. */
 static int emb_put_on(emb_handle *h, emb_handle *to, int itself)
 {
 	const size_t n = h->n_on + to->n_on + (itself != 0);
@@ -587,6 +588,13 @@ static int emb_put_on(emb_handle *h, emb_handle *to, int itself)
 	for (i = n - to->n_on - (itself != 0); i < n; i++) {
 		Py_INCREF((PyObject *)on[i]);
 		on[i]->users += emb_has_users(h->kind);
+	}
+	if (!itself && to->keep) {
+		PyObject *both = PyTuple_Pack(2, h->keep ? h->keep : Py_None, to->keep);
+
+		Py_XDECREF(h->keep);
+		h->keep = both;
+		return both ? 0 : -1;
 	}
 	return 0;
 }

@@ -13,8 +13,8 @@ from . import _extmem as _c
 from .errors import (AccessFailure, CallbackError, CanceledError, DataError, Error, ExistsFailure, IOFailure,
                      MemoryLimitError, NoSpaceError, NotFoundFailure, PipeFailure, UsageError)
 from .base import Context, _Object, _progress, default_context
-from .records import Order, Records
-from .streams import Sink, Stream, _Batches, _Flows
+from .records import Order, Records, joined
+from .streams import Runs, Sink, Stream, _Batches, _Flows
 
 __version__ = _c.em_version()
 
@@ -35,12 +35,7 @@ class _Pull(_Batches):
         """Add records: a buffer, or an iterable of items; of lines, bytes or str without their newlines."""
         if self.records:
             return self._push(self.records.many(data)) and None
-        lines = [line.encode() if isinstance(line, str) else bytes(line) for line in data]
-        ends, at = _array("Q"), 0
-        for line in lines:
-            at += len(line)
-            ends.append(at)
-        self.push_batch((b"".join(lines), ends))
+        self.push_batch(joined(data))
 
     def finish(self):
         """End the input."""

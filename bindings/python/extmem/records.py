@@ -2,6 +2,8 @@
 """What records look like, and in which order they come."""
 import struct
 import sys
+from array import array
+from itertools import accumulate
 
 from . import _extmem as _c
 from .base import _Object, default_context
@@ -146,6 +148,18 @@ class Records:
 
 def of(spec):
     return spec if isinstance(spec, Records) else Records(spec)
+
+
+def joined(lines):
+    """Lines, bytes or str, side by side, and where they end."""
+    lines = [line.encode() if isinstance(line, str) else bytes(line) for line in lines]
+    return b"".join(lines), array("Q", accumulate(map(len, lines)))
+
+
+def split(batch):
+    """A batch of lines as a list."""
+    data, ends = bytes(batch[0]), batch[1].tolist()
+    return [data[begin:end] for begin, end in zip([0] + ends, ends)]
 
 
 def _text_order(ctx, key):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
 """Streams, whose records are made when they are asked for, and sinks, to which they are pushed: batch by batch, with
-nothing in between on a disk."""
+nothing in between on a disk; and runs, which streams are merged of."""
 from functools import partial
 
 from . import _extmem as _c
 from .base import _Object, _progress, default_context
-from .records import Order, Records, of
+from .records import Order, Records, joined, of, split
 
 _ALL = 2**64 - 1
 _SETS = ("union", "intersection", "difference", "symmetric")
@@ -42,10 +42,9 @@ class _Batches(_Object):
             if self.records:
                 yield from self.records.items(batch)
             else:
-                data, ends = bytes(batch[0]), batch[1].tolist()
+                lines = split(batch)
                 del batch
-                for begin, end in zip([0] + ends, ends):
-                    yield data[begin:end]
+                yield from lines
 
     def read(self):
         """All that is left, copied: an array of NumPy, a memoryview, or bytes; a list of lines."""
@@ -93,9 +92,17 @@ def _made(cls, ctx, handle, records):
     return made._opened(handle, records)
 
 
+def _sum(records, fn):
+    """fn(sum, many more), of items and records, for bytes."""
+    return lambda sum_, more: records.pack(fn(records.unpack(sum_), records.wrap(more)))
+
+
 class Stream(_Batches):
     """batches: an iterable of buffers of records, such as a generator, or what NumPy makes of another stream's batches.
-    What takes streams has them from then on, and their own objects are closed."""
+    What takes streams has them from then on, and their own objects are closed.
+
+    A stream of lines has records None.  It is sorted as Order("lines", key) says; functions get lists of bytes.  Nodes
+    of lines are filter(), inspect(), sort(), slice(), concat() and map(), which makes records of one size."""
 
     def __init__(self, records, batches, *, ctx=None, count=_ALL):
         records, self._ctx = of(records), ctx or default_context()
@@ -107,36 +114,68 @@ class Stream(_Batches):
         records, ctx, names = of(records), ctx or default_context(), paths if isinstance(paths, list) else [paths]
         return _made(cls, ctx, _c.em_stream_file(ctx._h, records.bytes, names), records)
 
+    @classmethod
+    def lines(cls, paths, format=None, *, ctx=None):
+        """The lines of files; format has fields of em_format, and says how other records of any length stand there."""
+        ctx, names = ctx or default_context(), paths if isinstance(paths, list) else [paths]
+        return _made(cls, ctx, _c.em_stream_lines(ctx._h, names, format), None)
+
     def _node(self, handle, records=None):
-        records = of(records) if records else self.records
-        size = _c.em_stream_record_bytes(handle)
-        return _made(Stream, self._ctx, handle, records if size == records.bytes else Records(size))
+        records, size = of(records) if records else self.records, _c.em_stream_record_bytes(handle)
+        if size != (records.bytes if records else 0):
+            records = Records(size)
+        return _made(Stream, self._ctx, handle, records)
+
+    def _ordered(self, key):
+        return key if isinstance(key, Order) else Order(self.records or "lines", key, ctx=self._ctx)
 
     def _order(self, key):
-        return (key if isinstance(key, Order) else Order(self.records, key, ctx=self._ctx))._h
+        return self._ordered(key)._h
+
+    def _named(self, key):
+        if not self.records:
+            raise TypeError("records of any length have no fields")
+        return self.records.names_of(key)
 
     def _show(self, fn):
-        return lambda some: fn(self.records.wrap(some))
+        """fn with what is natural; of lines the module makes lists."""
+        wrap = self.records and self.records.wrap
+        return (lambda some: fn(wrap(some))) if wrap else fn
 
     def map(self, fn, records=None):
-        """What fn makes of each batch: a buffer of any number of records, None for none; of this kind, or another."""
+        """What fn makes of each batch: a buffer of any number of records, None for none; of this kind, or another,
+        which has to be told for lines."""
+        if not (records or self.records):
+            raise TypeError("map() of lines needs records: what they become")
+        show = self._show(fn if self.records else lambda batch: fn(split(batch)))
+
         def made():
             for batch in self.batches():
-                some = fn(self.records.wrap(batch))
+                some = show(batch)
                 yield b"" if some is None else some
                 del some
         return Stream(records or self.records, made(), ctx=self._ctx)
 
     def filter(self, fn):
         """Those for which fn(many records) has 1, or True: an array of bool of NumPy, bytes, or an iterable."""
-        return self._node(_c.em_stream_filter(self._h, self._show(fn)))
+        node = _c.em_stream_filter if self.records else _c.em_stream_lines_filter
+        return self._node(node(self._h, self._show(fn)))
 
     def inspect(self, fn):
         """As they are, shown to fn(many records)."""
-        return self._node(_c.em_stream_inspect(self._h, self._show(fn)))
+        node = _c.em_stream_inspect if self.records else _c.em_stream_lines_inspect
+        return self._node(node(self._h, self._show(fn)))
 
     def sort(self, key=None, **opts):
-        return self._node(_c.em_stream_sort(self._h, self._order(key), _progress(opts)))
+        order = self._ordered(key)
+        if order.unique:
+            opts["flags"] = opts.get("flags", 0) | _c.EM_SORT_UNIQUE
+        return self._node(_c.em_stream_sort(self._h, order._h, _progress(opts)))
+
+    def sort_reduce(self, fn, key=None, **opts):
+        """As sort() and reduce() behind it, which adds before anything is written: sums must not depend on the order
+        of what is added, nor change how records are sorted.  runs_info() tells of its runs."""
+        return self._node(_c.em_stream_sort_reduce(self._h, self._order(key), _progress(opts), _sum(self.records, fn)))
 
     def unique(self, key=None, *, count=False, records=None):
         """Of neighbours that are equal the first; count: with how many they were, 8 bytes more."""
@@ -144,9 +183,7 @@ class Stream(_Batches):
 
     def reduce(self, fn, key=None):
         """Of neighbours that are equal one record: fn(sum, many more) gives another sum; it begins as the first."""
-        one = self.records
-        return self._node(_c.em_stream_reduce(self._h, self._order(key), lambda sum_, more: one.pack(
-            fn(one.unpack(sum_), one.wrap(more)))))
+        return self._node(_c.em_stream_reduce(self._h, self._order(key), _sum(self.records, fn)))
 
     def slice(self, skip, take=_ALL):
         return self._node(_c.em_stream_slice(self._h, skip, take))
@@ -160,7 +197,7 @@ class Stream(_Batches):
 
     def prefix_sum(self, field=None):
         """A field, a number of 8 bytes, becomes its sum with those before."""
-        type_, _, at = self.records.names_of(field).partition("@")
+        type_, _, at = self._named(field).partition("@")
         return self._node(_c.em_stream_prefix_sum(self._h, int(at), getattr(_c, "EM_KEY_" + type_[:3].upper())))
 
     def concat(self, *others):
@@ -181,13 +218,13 @@ class Stream(_Batches):
     def join(self, other, key=None, other_key=None, *, how="inner", fn=None, records=None, memory=0):
         """Pairs with equal keys of two that are sorted by them: how is "inner", "left", "full", "semi" or "anti".
         fn(left, right) makes a record of such items, of which one may be None; without it they stand side by side."""
+        keys = [",".join(map(_spelled, one._named(k).split(","))) for one, k in (
+            (self, key), (other, key if other_key is None else other_key))]
         if fn:
             records, left, right = of(records or self.records), self.records.unpack, other.records.unpack
 
             def pair(a, b):
                 return records.pack(fn(None if a is None else left(a), None if b is None else right(b)))
-        keys = [",".join(map(_spelled, one.names_of(k).split(","))) for one, k in (
-            (self.records, key), (other.records, key if other_key is None else other_key))]
         return self._node(_c.em_stream_join(self._h, other._h, _JOINS.index(how), *keys, memory, records.bytes if fn
                                             else 0, pair if fn else None), records)
 
@@ -232,14 +269,23 @@ class Sink(_Object):
         return _made(cls, ctx, _c.em_sink_file(ctx._h, records.bytes, path), records)
 
     @classmethod
+    def lines(cls, path, format=None, *, ctx=None):
+        """A file of lines, or of other records of any length, as Stream.lines() has them."""
+        ctx = ctx or default_context()
+        return _made(cls, ctx, _c.em_sink_lines(ctx._h, path, format), None)
+
+    @classmethod
     def discard(cls, records, *, ctx=None):
         """Nothing: they are counted."""
         records, ctx = of(records), ctx or default_context()
         return _made(cls, ctx, _c.em_sink_discard(ctx._h, records.bytes), records)
 
     def push(self, data):
-        """A buffer, or an iterable of items."""
-        _c.em_sink_push(self._h, self.records.many(data))
+        """A buffer, or an iterable of items; of lines, bytes or str without their newlines."""
+        if self.records:
+            _c.em_sink_push(self._h, self.records.many(data))
+        else:
+            _c.em_sink_push_lines(self._h, joined(data))
 
     def __len__(self):
         return _c.em_sink_count(self._h)
@@ -250,3 +296,44 @@ class Sink(_Object):
                 self.finish()
         finally:
             self.close()
+
+
+class Runs(_Object):
+    """Sorted runs: formed once, merged as often as one likes, also in parts; then cleared, and formed anew.
+
+    records, key, cmp: see Order.  combine(sum, many more) makes one of equal records, as Stream.sort_reduce() does.
+    memory, merge_memory: bytes for forming runs, and for a merge.  opts: the fields of em_sort_opts, for forming."""
+
+    def __init__(self, records, key=None, *, cmp=None, combine=None, ctx=None, memory=0, merge_memory=0, unique=False,
+                 **opts):
+        self._ctx = ctx or default_context()
+        self.order = key if isinstance(key, Order) else Order(records, key, cmp=cmp, ctx=self._ctx)
+        self.records = self.order.records
+        opts["flags"] = opts.get("flags", 0) | unique * _c.EM_SORT_UNIQUE
+        self._h = _c.em_runs_open(self._ctx._h, self.order._h, {
+            "form": _progress(opts | {"memory": memory}), "merge_memory": merge_memory},
+            combine and _sum(self.records, combine))
+
+    def push(self, data):
+        """Add records in any order: a buffer, or an iterable of items."""
+        _c.em_runs_push(self._h, self.records.many(data))
+
+    def append(self, data):
+        """Add records of a sorted sequence, which goes on with the next call, and ends with end()."""
+        _c.em_runs_append(self._h, self.records.many(data))
+
+    def feed(self, stream, *, sorted=False):
+        """Add what a stream has, which stays the caller's, at its end."""
+        _c.em_runs_feed(self._h, stream._h, sorted * _c.EM_RUNS_SORTED)
+
+    def sink(self, *, sorted=False, more=False):
+        """A Sink that adds, and finishes the runs when it is finished; more: it ends a sequence."""
+        return _made(Sink, self._ctx, _c.em_sink_runs(self._h, sorted * _c.EM_RUNS_SORTED | more * _c.EM_RUNS_MORE),
+                     self.records)
+
+    def merge(self, start=None, stop=None, *, skip=0, take=_ALL, memory=0):
+        """A Stream of the records from start to before stop, which are items; of these `take' behind the first `skip'.
+        The runs stay, also for other merges at the same time."""
+        low, high = (None if one is None else self.records.pack(one) for one in (start, stop))
+        made = _made(Stream, self._ctx, _c.em_runs_merge(self._h, low, high, skip, take, memory), self.records)
+        return made if take else made.slice(0, 0)

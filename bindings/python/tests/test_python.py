@@ -624,7 +624,8 @@ class Life(Base):
         """The same in a call that tells of no progress: what it works on is canceled, and nothing else."""
         with extmem.Context(memory=16 << 20, backend="simdisk") as slow:
             data = self.rng.randbytes(8 << 20)
-            for make, work in ((extmem.Queue, "extend"), (extmem.Vector, "extend"), (extmem.PriorityQueue, "extend")):
+            for make, work in ((extmem.Queue, "extend"), (extmem.Vector, "extend"), (extmem.PriorityQueue, "extend"),
+                               (extmem.Runs, "push")):
                 x, other = make("<Q", ctx=slow, **self._small(make)), extmem.Queue("<Q", ctx=slow)
                 timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
                 timer.start()
@@ -632,13 +633,14 @@ class Life(Base):
                     while True:
                         getattr(x, work)(data)
                 timer.join()
-                self.assertRaises(extmem.CanceledError, x.extend, data)
+                self.assertRaises(extmem.CanceledError, getattr(x, work), data)
                 other.extend(data)
         self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
 
     @staticmethod
     def _small(make):
-        return {"cache_bytes": 1 << 20} if make is extmem.Vector else {"memory_bytes": 4 << 20}
+        return {extmem.Vector: {"cache_bytes": 1 << 20}, extmem.Runs: {"memory": 4 << 20}}.get(
+            make, {"memory_bytes": 4 << 20})
 
     def test_interrupt_while_waiting(self):
         """Requests go on when waiting for them ends; so does what they write."""

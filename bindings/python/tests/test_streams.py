@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Streams and sinks: any graph makes what lists make, whatever fails, and in which order whatever is closed."""
+"""Streams, sinks and runs: any graph makes what lists make, whatever fails, and in which order whatever is closed."""
 import array
 import collections
 import contextlib
 import gc
+import itertools
 import os
+import struct
 import threading
 import weakref
 import unittest
@@ -283,6 +285,13 @@ class Streams(Base):
                      lambda fn: self.source(array.array("Q"), 1).reduce(fn),
                      lambda fn: self.source(array.array("Q"), 1).split(fn),
                      lambda fn: self.source(array.array("Q"), 1).join(self.source(array.array("I", [1]), 1), fn=fn),
+                     lambda fn: self.source(array.array("Q"), 1).sort_reduce(fn),
+                     lambda fn: self.source(array.array("Q"), 1).sort_reduce(fn, memory=1),
+                     lambda fn: self.source(array.array("Q"), 1).sort_reduce(bytes, progress=fn).slice(0),
+                     lambda fn: extmem.Stream.lines("no-such-file", ctx=self.ctx).filter(fn).inspect(fn).sort(),
+                     lambda fn: self.source(array.array("Q"), 1).slice(0).sort(memory=1, progress=fn),
+                     lambda fn: extmem.Runs("<Q", combine=fn, progress=fn, ctx=self.ctx),
+                     lambda fn: extmem.Runs("<Q", combine=fn, unique=True, ctx=self.ctx),
                      lambda fn: extmem.Sink(1 << 30, fn, ctx=self.ctx)):
             fn = Fn()
             ref = weakref.ref(fn)
@@ -291,6 +300,44 @@ class Streams(Base):
             del fn
             gc.collect()
             self.assertIsNone(ref())
+
+    def test_progress_kept(self):
+        """A function that watches a sort lives as long as that, also as an input of an input."""
+        class Fn:
+            def __call__(self, *_):
+                pass
+        fns = [Fn() for _ in range(3)]
+        refs = [weakref.ref(fn) for fn in fns]
+        s = self.source(self.numbers(5000), 99).sort(run_records=100, progress=fns[0]).slice(0)
+        s = s.sort_reduce(lambda total, more: total, run_records=100, progress=fns[1]).concat(
+            self.source(self.numbers(10), 3).sort(progress=fns[2]))
+        s, t = s.slice(0).tee(spill=True)
+        del fns
+        gc.collect()
+        self.assertTrue(all(ref() for ref in refs))
+        self.assertEqual(len(s.read()), 5010)
+        del s, t
+        gc.collect()
+        self.assertFalse(any(ref() for ref in refs))
+
+    def test_sort_reduce(self):
+        """Sums of equal records, in few runs; and what a graph tells of itself, also from within."""
+        data, told = array.array("Q", (self.rng.randrange(97) for _ in range(60000))), []
+        s = self.source(data, 1000).map(lambda some: b"".join(struct.pack("<QQ", x, 1) for x in some), "<QQ")
+
+        def add(total, more):
+            return total[0], total[1] + sum(n for _, n in struct.iter_unpack("<QQ", more))
+        s = s.sort_reduce(add, "f0", run_records=1000).inspect(lambda some: told.append(s.graph_info()))
+        before = s.graph_info()
+        self.assertEqual((before["phases"], before["phase"], before["done"]), (2, 1, 0))
+        self.assertEqual(list(s), sorted(collections.Counter(data).items()), SEED)
+        self.assertEqual(told[-1]["phase"], 2)
+        self.assertRaises(extmem.UsageError, s.runs_info)
+        s = self.source(data, 1000).sort_reduce(lambda total, more: total, run_records=1000, block_bytes=4096,
+                                                memory=1 << 20)
+        self.assertEqual(list(s), sorted(set(data)))
+        self.assertEqual(s.runs_info()["pushed"], 60000)
+        self.assertRaises(extmem.UsageError, self.source(data, 9).sort_reduce, min, flags=extmem.EM_SORT_UNIQUE)
 
     def test_many(self):
         """No leak over many graphs."""
@@ -305,6 +352,260 @@ class Streams(Base):
                 before = self.ctx.stats()["memory_used"]
         gc.collect()
         self.assertLessEqual(self.ctx.stats()["memory_used"], before)
+
+
+class Runs(Base):
+    def pairs(self, n, below=1000):
+        return [(self.rng.randrange(below), i) for i in range(n)]
+
+    def runs(self, key="f0", **opts):
+        return extmem.Runs("<QQ", key, ctx=self.ctx, **{"memory": 1 << 20, "run_records": 500, "block_bytes": 4096} |
+                           opts)
+
+    def fill(self, runs, pieces):
+        """Add each piece in one of the ways that there are, and finish."""
+        pack = runs.records.pack
+        for piece in pieces:
+            step, how = self.rng.choice((1, 100, 100000)), self.rng.randrange(6)
+            parts = [piece[i:i + step] for i in range(0, len(piece), step)]
+            batches = [b"".join(map(pack, part)) for part in parts]
+            if how == 0:
+                for part in parts:
+                    runs.push(part)
+                continue
+            if how == 1:
+                runs.feed(extmem.Stream("<QQ", batches, ctx=self.ctx))
+                continue
+            if how == 2:
+                with runs.sink(more=True) as k:
+                    for batch in batches:
+                        k.push(batch)
+                continue
+            piece.sort(key=lambda record: record[0])
+            batches = [b"".join(map(pack, piece[i:i + step])) for i in range(0, len(piece), step)]
+            if how == 3:
+                for batch in batches:
+                    runs.append(batch)
+                runs.end()
+            elif how == 4:
+                runs.feed(extmem.Stream("<QQ", batches, ctx=self.ctx), sorted=True)
+            else:
+                with runs.sink(sorted=True, more=True) as k:
+                    for batch in batches:
+                        k.push(batch)
+        runs.finish()
+        return sorted(itertools.chain(*pieces), key=lambda record: record[0])
+
+    def test_model(self):
+        """Merges of all and of ranges, as often as one likes and at the same time, are what sorted lists are."""
+        runs, few = self.runs(), self.runs(fan_in=2, merge_memory=1 << 19)
+        for one in (runs, few) * 4:
+            model = self.fill(one, [self.pairs(self.rng.choice((0, 1, 3000))) for _ in range(self.rng.randrange(5))])
+            self.assertEqual(one.info()["records"], len(model), SEED)
+            self.assertEqual(list(one.merge()), model, SEED)
+            low, high = sorted(self.rng.randrange(1000) for _ in range(2))
+            part = [record for record in model if low <= record[0] < high]
+            self.assertEqual(list(one.merge((low, 0), (high, 0))), part, SEED)
+            skip, take = self.rng.randrange(3000), self.rng.choice((0, 1, 3000))
+            self.assertEqual(list(one.merge((low, 0), skip=skip, take=take)),
+                             [record for record in model if low <= record[0]][skip:skip + take], SEED)
+            both = zip(one.merge(), one.merge().reverse())
+            self.assertEqual(list(both), list(zip(model, model[::-1])), SEED)
+            one.clear()
+            self.assertEqual(one.info()["records"], 0)
+        runs.close()
+        self.assertRaises(extmem.UsageError, runs.push, [(1, 2)])
+
+    def test_combine(self):
+        """A sum for each key, wherever equal records meet."""
+        def add(total, more):
+            return total[0], total[1] + sum(n for _, n in struct.iter_unpack("<QQ", more))
+        for _ in range(5):
+            runs = self.runs(combine=add)
+            model = self.fill(runs, [self.pairs(self.rng.choice((1, 3000)), 50) for _ in range(4)])
+            sums = collections.Counter()
+            for key, n in model:
+                sums[key] += n
+            self.assertEqual(list(runs.merge()), sorted(sums.items()), SEED)
+            self.assertEqual(list(runs.merge(skip=3, take=5)), sorted(sums.items())[3:8], SEED)
+        runs = self.runs(unique=True)
+        model = self.fill(runs, [self.pairs(2000, 50)])
+        self.assertEqual(list(runs.merge()), [next(group) for _, group in itertools.groupby(model, lambda r: r[0])])
+        self.assertRaises(extmem.UsageError, self.runs, unique=True, combine=add)
+
+    @unittest.skipIf(np is None, "NumPy is missing")
+    def test_numpy(self):
+        a = np.zeros(5000, [("key", "u4"), ("n", "f8")])
+        a["key"], a["n"] = np.frombuffer(self.rng.randbytes(5000), "u1"), 1
+        with extmem.Runs(a.dtype, "key", ctx=self.ctx, combine=lambda total, more: (
+                total[0], total[1] + more["n"].sum())) as runs:
+            runs.push(a)
+            runs.finish()
+            got = runs.merge().read()
+            keys, counts = np.unique(a["key"], return_counts=True)
+            self.assertTrue((got["key"] == keys).all() and (got["n"] == counts).all())
+
+    def test_misuse(self):
+        runs = self.runs()
+        with self.assertRaises(extmem.DataError) as failed:
+            runs.append([(1, 0), (3, 0), (2, 0)])
+        self.assertEqual(failed.exception.record, 3)
+        self.assertRaises(ValueError, runs.push, bytes(15))
+        self.assertRaises(extmem.UsageError, runs.feed, extmem.Stream("<Q", [], ctx=self.ctx))
+        s = runs.merge()
+        runs.push([(5, 0), (4, 0)])
+        self.assertRaises(extmem.UsageError, s.next_batch)
+        runs.finish()
+        self.assertRaises(extmem.UsageError, runs.push, [(1, 1)])
+        self.assertRaises(extmem.UsageError, runs.finish)
+        t = runs.merge()
+        batch = s.next_batch()
+        self.assertEqual(runs.records.items(batch), [(4, 0), (5, 0)])
+        self.assertRaises(extmem.UsageError, runs.clear)
+        del batch
+        self.assertEqual(list(s), [])
+        runs.clear()
+        self.assertRaises(extmem.UsageError, t.next_batch)
+        for args in (dict(memory=1), dict(block_bytes=5), dict(nothing=1)):
+            self.assertRaises((extmem.Error, TypeError), self.runs, **args)
+        self.assertRaises(extmem.UsageError, extmem.Runs, "lines", ctx=self.ctx)
+
+    def test_life(self):
+        """Merges go on when their runs are closed, which are gone with the last of them."""
+        for i in range(50):
+            runs = self.runs()
+            runs.push(self.pairs(self.rng.choice((5, 2000))))
+            runs.finish()
+            things = [runs, runs.merge(), runs.merge().slice(1), runs.merge((3, 0))]
+            count = runs.info()["records"]
+            del runs
+            self.rng.shuffle(things)
+            while things:
+                thing = things.pop()
+                if isinstance(thing, extmem.Runs):
+                    thing.close()
+                elif self.rng.random() < 0.5:
+                    self.assertLessEqual(len(list(thing)), count)
+            del thing
+            if i == 0:
+                used = self.ctx.stats()["memory_used"]
+        gc.collect()
+        self.assertEqual(self.ctx.stats()["memory_used"], used)
+
+    def test_functions_fail(self):
+        """What a function raises comes out, stays, and is over when the runs are cleared."""
+        def add(total, more):
+            if bad:
+                raise KeyError("of the caller")
+            return total
+        bad, runs = True, self.runs(combine=add)
+        with self.assertRaisesRegex(KeyError, "of the caller"):
+            runs.push([(1, 1)] * 2000)
+            runs.finish()
+        self.assertRaises(extmem.CallbackError, runs.finish)
+        runs.clear()
+        bad = False
+        runs.push([(1, 1)] * 2000)
+        runs.finish()
+        self.assertEqual(list(runs.merge()), [(1, 1)])
+        for wrong in (b"1", (1,), None):
+            runs = self.runs(combine=lambda total, more: wrong)
+            runs.push([(1, 1)] * 2)
+            with self.assertRaises((struct.error, TypeError)):
+                runs.finish()
+        runs = self.runs(combine=lambda total, more: runs.push([total]))
+        runs.push([(1, 1)] * 2)
+        self.assertRaises(extmem.UsageError, runs.finish)
+
+
+class Lines(Base):
+    number = itertools.count()
+
+    def lines(self, n):
+        return [bytes(self.rng.choice(b"0123456789 ab") for _ in range(self.rng.choice((0, 1, 5, 30))))
+                for _ in range(n)]
+
+    def stream(self, *parts, end=b"\n", **opts):
+        names = [self.path(f"in{next(self.number)}", b"".join(line + end for line in part)) for part in parts]
+        return extmem.Stream.lines(names if self.rng.random() < 0.5 or len(names) > 1 else names[0], ctx=self.ctx,
+                                   **opts)
+
+    def test_model(self):
+        """Any graph of nodes of lines makes what lists make."""
+        for _ in range(20):
+            parts = [self.lines(self.rng.choice((0, 1, 3000))) for _ in range(self.rng.randrange(1, 4))]
+            s, model, seen = self.stream(*parts), [line for part in parts for line in part], []
+            if self.rng.random() < 0.5:
+                s, model = s.filter(lambda some: [b"a" in line for line in some]), [x for x in model if b"a" in x]
+            if self.rng.random() < 0.5:
+                s, model = s.concat(self.stream([b"last"])), model + [b"last"]
+            if self.rng.random() < 0.5:
+                s, model = s.sort(run_records=1000), sorted(model)
+            if self.rng.random() < 0.5:
+                s, model = s.sort("-u"), sorted(set(model))
+            if self.rng.random() < 0.5:
+                s, model = s.slice(3, 1000), model[3:1003]
+            s = s.inspect(seen.extend)
+            if self.rng.random() < 0.5:
+                s = s.map(lambda some: array.array("Q", [len(x) for x in some if x]), "<Q").sort()
+                self.assertEqual(list(s), sorted(len(x) for x in model if x), SEED)
+            else:
+                self.assertEqual(list(s), model, SEED)
+            self.assertEqual(seen, model, SEED)
+
+    def test_orders(self):
+        lines = [b"%d,%d" % (self.rng.randrange(50), i) for i in range(2000)]
+        self.assertEqual(self.stream(lines).sort("-t, -k1,1nr -s").read(),
+                         sorted(lines, key=lambda line: -int(line.split(b",")[0])), SEED)
+        order = extmem.Order("lines", "-n -u", ctx=self.ctx)
+        self.assertEqual(self.stream([b"07", b"7", b"1"]).sort(order).read(), [b"1", b"07"])
+
+    def test_sinks(self):
+        """Files of lines, and of records that other things end or precede, come back as they were."""
+        lines = self.lines(3000)
+        for form in (None, {"delimiter": 0}, {"kind": extmem.EM_FORMAT_PREFIXED, "width": 2},
+                     {"kind": extmem.EM_FORMAT_PREFIXED, "width": 4, "flags": extmem.EM_FORMAT_BIG_ENDIAN}):
+            path = self.path("out")
+            with extmem.Sink.lines(path, form, ctx=self.ctx) as k:
+                self.assertEqual(self.stream(lines).pump(k), 3000)
+                k.push([b"x", "\u00e4", b""])
+                k.push([])
+                for batch in self.stream([b"one", b"two"]).batches():
+                    k.push_lines(batch)
+                    del batch
+                self.assertEqual(len(k), 3005)
+            got = extmem.Stream.lines(path, form, ctx=self.ctx).read()
+            self.assertEqual(got, lines + [b"x", b"\xc3\xa4", b"", b"one", b"two"], (form, SEED))
+        self.assertTrue(self.content(path).endswith(b"\0\0\0\3one\0\0\0\3two"))
+        with self.assertRaises(KeyError), extmem.Sink.lines(self.path("none"), ctx=self.ctx) as k:
+            k.push([b"x"])
+            raise KeyError
+        self.assertFalse(os.path.exists(self.path("none")))
+        k = extmem.Sink.lines(self.path("none"), {"kind": extmem.EM_FORMAT_PREFIXED, "width": 1}, ctx=self.ctx)
+        self.assertRaises(extmem.UsageError, k.push, [bytes(256)])
+        self.assertRaises(extmem.UsageError, k.finish)
+
+    def test_failures(self):
+        def bad(some):
+            raise KeyError("of the caller")
+        for make in (lambda s: s.filter(bad), lambda s: s.inspect(bad), lambda s: s.map(bad, 8)):
+            with self.assertRaisesRegex(KeyError, "of the caller"):
+                make(self.stream([b"a", b"b"])).read()
+        for wrong, what in (([1], ValueError), ([1, 2], ValueError), (5, TypeError), (["a", "b"], TypeError)):
+            with self.assertRaises(what):
+                self.stream([b"a", b"b"]).filter(lambda some: wrong).read()
+        with self.assertRaises(extmem.NotFoundFailure):
+            extmem.Stream.lines(self.path("none"), ctx=self.ctx).read()
+        self.assertRaises(extmem.UsageError, extmem.Stream.lines, "x", {"kind": 9}, ctx=self.ctx)
+        self.assertRaises(TypeError, self.stream([b"a"]).map, bad)
+        with self.assertRaises(extmem.DataError):
+            extmem.Stream.lines(self.path("cut", b"\5abc"), {"kind": extmem.EM_FORMAT_PREFIXED, "width": 1},
+                                ctx=self.ctx).read()
+        for use in (lambda s: s.unique(), lambda s: s.reduce(min), lambda s: s.sort_reduce(min), lambda s: s.tee(),
+                    lambda s: s.reverse(), lambda s: s.zip(self.stream([])), lambda s: s.window(2),
+                    lambda s: s.prefix_sum(), lambda s: s.join(self.stream([])), lambda s: s.merge(self.stream([])),
+                    lambda s: s.pump(extmem.Sink.discard(8, ctx=self.ctx))):
+            self.assertRaises((extmem.UsageError, TypeError), use, self.stream([b"a"]))
 
 
 if __name__ == "__main__":
