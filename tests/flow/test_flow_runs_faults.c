@@ -2,6 +2,8 @@
 /* test_flow_runs_faults.c -- runs that stay, when memory, disks or functions fail, or nobody wants them any more. */
 #include "flow/runs_case.h"
 
+#include <limits.h>
+
 #include <extmem/sys/fault.h>
 
 /* What a run of this test does, which may fail anywhere, or be canceled: form runs, pass, merge a part.  pairs: calls
@@ -164,7 +166,7 @@ static void test_user_fails(void **state)
 		pair *p, *y;
 		em_status st;
 		size_t m;
-		int calls = (int)nth;
+		int calls = nth < INT_MAX ? (int)nth : INT_MAX;
 
 		flow_open(&t, 8 * MIB, 0);
 		order = flow_order(&t, sizeof(pair));
@@ -180,7 +182,7 @@ static void test_user_fails(void **state)
 		free(y);
 		flow_close(&t);
 	}
-	assert_true(failures > 0);
+	assert_true(failures > 0 || test_sparse() > 1);
 }
 
 /* Closed or canceled anywhere, nothing is left behind. */
