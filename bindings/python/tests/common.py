@@ -3,6 +3,7 @@
 import array
 import os
 import random
+import signal
 import tempfile
 import unittest
 
@@ -12,6 +13,9 @@ try:
     import numpy as np
 except ImportError:
     np = None
+
+# A program that a shell has started in the background ignores it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SEED = int(os.environ.get("EXTMEM_TEST_SEED", "0")) or random.SystemRandom().randrange(1 << 32)
 
