@@ -427,7 +427,8 @@ static int emb_up_ask(struct emb_fn *f, const void *a, size_t na, const void *b,
 	first = a ? emb_bytes(env, a, na) : NULL;
 	second = b && !(*env)->ExceptionCheck(env) ? emb_bytes(env, b, nb) : NULL;
 	if ((!a || first) && (!b || second))
-		answer = (jbyteArray)(*env)->CallStaticObjectMethod(env, emb_native, emb_ask_up, (jlong)f->id, first, second);
+		answer = (jbyteArray)(*env)->CallStaticObjectMethod(env, emb_native, emb_ask_up, (jlong)f->id,
+								       first, second);
 	else if (!(*env)->ExceptionCheck(env))
 		return emb_up_end(env), -1;
 	if (answer && !(*env)->ExceptionCheck(env)) {
