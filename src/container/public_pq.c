@@ -415,6 +415,7 @@ em_status em_pq_clear(em_pq *q)
 static void count(const em_pq *q, em_pq_stats *s)
 {
 	const emi_pq_sequences *q_s = &q->sequences;
+	const emi_io_stats io = emi_io_snapshot(&q_s->io);
 
 	s->levels = q_s->level;
 	s->records = q->n;
@@ -426,8 +427,8 @@ static void count(const em_pq *q, em_pq_stats *s)
 	s->returned = q->returned;
 	s->merges = q_s->merged;
 	s->merged = q_s->moved;
-	s->reads = __atomic_load_n(&q_s->io.ios_read, __ATOMIC_RELAXED);
-	s->writes = __atomic_load_n(&q_s->io.ios_written, __ATOMIC_RELAXED);
+	s->reads = io.ios_read;
+	s->writes = io.ios_written;
 }
 
 em_status em_pq_stats_get(const em_pq *q, em_pq_stats *stats)

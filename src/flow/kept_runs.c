@@ -618,6 +618,8 @@ em_status em_runs_info_get(const em_runs *runs, em_runs_info *info)
 		return st;
 	job = emi_kept_job(r);
 	if (job->ctx != NULL) {
+		const emi_io_stats io = emi_io_snapshot(&job->io);
+
 		i.readers = r->readers;
 		i.pushed = job->records_in;
 		i.records = r->records + r->kept_records;
@@ -628,8 +630,8 @@ em_status em_runs_info_get(const em_runs *runs, em_runs_info *info)
 		i.kept_bytes = r->kept_records * record_bytes(r);
 		i.block_bytes = job->runs_formed != 0 ? job->plan.block_bytes : 0;
 		i.memory_min = r->front.stage == EMI_FINISHED ? least(r) : 0;
-		i.bytes_read = job->io.bytes_read;
-		i.bytes_written = job->io.bytes_written;
+		i.bytes_read = io.bytes_read;
+		i.bytes_written = io.bytes_written;
 	}
 	return EMI_STRUCT_GIVE(em_runs_info, info, &i);
 }

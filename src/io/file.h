@@ -23,7 +23,7 @@
 #include "io/overlap.h"
 
 /* Traffic of somebody's requests; counted atomically when they complete.  While some are not waited for, read it
- * atomically too. */
+ * by emi_io_snapshot(). */
 typedef struct emi_io_stats {
 	uint64_t bytes_read;
 	uint64_t bytes_written;
@@ -31,6 +31,19 @@ typedef struct emi_io_stats {
 	uint64_t ios_written;
 	uint64_t wait_ns;       /* time spent in emi_wait() */
 } emi_io_stats;
+
+/* What has been counted by now, while requests may still complete. */
+static inline emi_io_stats emi_io_snapshot(const emi_io_stats *io)
+{
+	emi_io_stats s;
+
+	s.bytes_read = __atomic_load_n(&io->bytes_read, __ATOMIC_RELAXED);
+	s.bytes_written = __atomic_load_n(&io->bytes_written, __ATOMIC_RELAXED);
+	s.ios_read = __atomic_load_n(&io->ios_read, __ATOMIC_RELAXED);
+	s.ios_written = __atomic_load_n(&io->ios_written, __ATOMIC_RELAXED);
+	s.wait_ns = __atomic_load_n(&io->wait_ns, __ATOMIC_RELAXED);
+	return s;
+}
 
 /* What a request does: it transfers, or gives space back. */
 typedef enum emi_request_kind { EMI_READ, EMI_WRITE, EMI_DISCARD, EMI_REQUEST_KINDS } emi_request_kind;

@@ -9,18 +9,6 @@
 
 #define INTERVAL 0.1            /* seconds between two calls of the progress function */
 
-static emi_io_stats snapshot(const emi_io_stats *io)
-{
-	emi_io_stats s;
-
-	s.bytes_read = __atomic_load_n(&io->bytes_read, __ATOMIC_RELAXED);
-	s.bytes_written = __atomic_load_n(&io->bytes_written, __ATOMIC_RELAXED);
-	s.ios_read = __atomic_load_n(&io->ios_read, __ATOMIC_RELAXED);
-	s.ios_written = __atomic_load_n(&io->ios_written, __ATOMIC_RELAXED);
-	s.wait_ns = __atomic_load_n(&io->wait_ns, __ATOMIC_RELAXED);
-	return s;
-}
-
 void emi_watch_init(emi_watch *w, const em_ctx *ctx, em_progress_fn fn, void *user, const emi_io_stats *io)
 {
 	memset(w, 0, sizeof *w);
@@ -30,7 +18,7 @@ void emi_watch_init(emi_watch *w, const em_ctx *ctx, em_progress_fn fn, void *us
 	w->io = io;
 	w->last = w->wall0 = emi_now();
 	w->cpu0 = -1;
-	w->io0 = snapshot(io);
+	w->io0 = emi_io_snapshot(io);
 }
 
 void emi_watch_cpu(emi_watch *w)
@@ -43,7 +31,7 @@ void emi_watch_cpu(emi_watch *w)
 void emi_watch_settle(emi_watch *w)
 {
 	em_phase_stats *p = &w->stats[w->phase];
-	emi_io_stats now = snapshot(w->io);
+	emi_io_stats now = emi_io_snapshot(w->io);
 	double wall = emi_now(), cpu = w->cpu0 < 0 ? w->cpu0 : emi_cpu_now();
 
 	p->seconds += wall - w->wall0;
