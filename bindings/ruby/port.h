@@ -462,10 +462,30 @@ static void emb_keep(emb_env *env, struct emb_fn *f, emb_value v)
 	rb_gc_register_address(&f->callable);
 }
 
+static void *emb_unregister(void *address)
+{
+	rb_gc_unregister_address((VALUE *)address);
+	return NULL;
+}
+
+/** The library frees functions at the end of a stream, too, which is when the lock is not held. */
 static void emb_unkeep(emb_env *env, struct emb_fn *f)
 {
 	(void)env;
-	rb_gc_unregister_address(&f->callable);
+	if (!emb_unlocked_now) {
+		emb_unregister(&f->callable);
+		return;
+	}
+	emb_unlocked_now = 0;
+	rb_thread_call_with_gvl(emb_unregister, &f->callable);
+	emb_unlocked_now = 1;
+}
+
+static void emb_pin(emb_env *env, struct emb_fn *f)
+{
+	(void)env;
+	emb_unregister(&f->callable);
+	rb_gc_register_address(&f->callable);
 }
 
 static int emb_call_fn(emb_env *env, struct emb_fn *f, int n, const emb_value *argv, emb_value *result)
@@ -479,10 +499,10 @@ static int emb_call_fn(emb_env *env, struct emb_fn *f, int n, const emb_value *a
 
 static void emb_handle_mark(void *p)
 {
-	emb_handle *h = (emb_handle *)p;
+	const struct emb_fn *f;
 
-	if (h->keep)
-		rb_gc_mark(h->keep->callable);
+	for (f = ((emb_handle *)p)->keep; f; f = f->next)
+		rb_gc_mark(f->callable);
 }
 
 static void emb_handle_free(void *p)
@@ -506,13 +526,14 @@ static emb_handle *emb_handle_of(emb_env *env, emb_value v)
 
 static emb_value emb_from_handle(emb_env *env, emb_handle *h)
 {
+	struct emb_fn *f;
 	VALUE v;
 
 	if (!h)
 		return emb_nil(env);
 	v = rb_data_typed_object_wrap(emb_handle_class, h, &emb_handle_type);
-	if (h->keep)
-		rb_gc_unregister_address(&h->keep->callable);
+	for (f = h->keep; f; f = f->next)
+		rb_gc_unregister_address(&f->callable);
 	return v;
 }
 
