@@ -484,8 +484,7 @@ static void emb_unkeep(emb_env *env, struct emb_fn *f)
 static void emb_pin(emb_env *env, struct emb_fn *f)
 {
 	(void)env;
-	emb_unregister(&f->callable);
-	rb_gc_register_address(&f->callable);
+	(void)f;
 }
 
 static int emb_call_fn(emb_env *env, struct emb_fn *f, int n, const emb_value *argv, emb_value *result)
@@ -497,11 +496,15 @@ static int emb_call_fn(emb_env *env, struct emb_fn *f, int n, const emb_value *a
 
 /* Handles. */
 
+/** Values of handles keep functions, and those of a group all of its. */
 static void emb_handle_mark(void *p)
 {
+	emb_handle *h = (emb_handle *)p;
 	const struct emb_fn *f;
 
-	for (f = ((emb_handle *)p)->keep; f; f = f->next)
+	for (f = h->keep; f; f = f->next)
+		rb_gc_mark(f->callable);
+	for (f = emb_root(h)->nodes; f; f = f->next)
 		rb_gc_mark(f->callable);
 }
 
@@ -524,16 +527,24 @@ static emb_handle *emb_handle_of(emb_env *env, emb_value v)
 	return rb_typeddata_is_kind_of(v, &emb_handle_type) ? (emb_handle *)RTYPEDDATA_DATA(v) : NULL;
 }
 
+static void emb_has(struct emb_fn *f)
+{
+	for (; f; f = f->next) {
+		if (!f->slot)
+			rb_gc_unregister_address(&f->callable);
+		f->slot = 1;
+	}
+}
+
 static emb_value emb_from_handle(emb_env *env, emb_handle *h)
 {
-	struct emb_fn *f;
 	VALUE v;
 
 	if (!h)
 		return emb_nil(env);
 	v = rb_data_typed_object_wrap(emb_handle_class, h, &emb_handle_type);
-	for (f = h->keep; f; f = f->next)
-		rb_gc_unregister_address(&f->callable);
+	emb_has(h->keep);
+	emb_has(emb_root(h)->nodes);
 	return v;
 }
 

@@ -31,7 +31,7 @@ struct emb_fn {
 	uint64_t out_bytes;
 	struct emb_shape *shape; /**< Of the same, or NULL: they are bytes. */
 	struct emb_shape *other, *to;
-	int slot;                /**< Where a value that keeps several has it. */
+	int slot;                /**< Where a value has it, or that it has. */
 	int form;                /**< EMB_MANY, ...: of a function of streams, ... */
 	struct emb_made made;    /**< ... what it made, ... */
 	size_t at;               /**< ... how much of that was used, ... */
@@ -51,7 +51,7 @@ struct emb_handle {
 	uint64_t key_bytes;          /**< ... and of keys; 0: it has none. */
 	struct emb_shape *shape;     /**< Of its records, or NULL: they are bytes. */
 	struct emb_fn *keep;         /**< Its progress, or NULL. */
-	struct emb_fn *nodes;        /**< Of a group of streams, their functions, ... */
+	struct emb_fn *nodes;        /**< Of a group of streams, functions of its parts, ... */
 	uint32_t streams, users;     /**< ... how many of these are open, and with sinks. */
 	int unique;                  /**< Of an order: equal records count once, ... */
 	uint32_t csv;                /**< ... and what separates fields of CSV, or 0. */
@@ -357,19 +357,21 @@ static void emb_join_root(emb_handle *root, emb_handle *all)
 	/* It may outlive its value. */
 	for (f = root->keep; f; f = f->next)
 		emb_pin(emb_now.env, f);
-
 	while (*fn)
 		fn = &(*fn)->next;
+	*fn = root->keep;
+	while (*fn)
+		fn = &(*fn)->next;
+	*fn = root->nodes;
 	while (*late)
 		late = &(*late)->next;
-	*fn = root->nodes;
 	*late = root->late;
 	all->users += root->users;
 	all->streams += root->streams;
 	all->uses += root->uses;
 	all->owner = &emb_call;
 	all->refs++;
-	root->nodes = NULL;
+	root->nodes = root->keep = NULL;
 	root->late = NULL;
 	root->users = root->streams = 0;
 	root->whole = all;

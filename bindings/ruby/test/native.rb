@@ -547,4 +547,12 @@ check('streams, sinks and runs: collected in any order') do
       GC.start
     end
   end
+  # What looks at itself is collected, but for what a stack still shows.
+  before = ctx.memory_used
+  300.times do
+    s = streamed(1).map_batches { |some| s && some }.filter_batches { |some| some.map { s } }
+    s.next_batch
+  end
+  GC.start
+  equal(ctx.memory_used < before + 2_000_000, true)
 end
