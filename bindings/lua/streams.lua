@@ -68,13 +68,11 @@ return function(extmem, c, class, split, order_of, base)
 		return self:node("emb_stream_reduce", nil, self:order_of(key), ask(fn))
 	end
 	function Stream:sort(key, opts)
-		local _, rest = split(opts)
-		return self:node("em_stream_sort", nil, self:order_of(key), rest)
+		return self:node("em_stream_sort", nil, self:order_of(key), (select(2, split(opts))))
 	end
 	-- As both, and adds before anything is written; runs_info() tells of it.
 	function Stream:sort_reduce(fn, key, opts)
-		local _, rest = split(opts)
-		return self:node("emb_stream_sort_reduce", nil, self:order_of(key), rest, ask(fn))
+		return self:node("emb_stream_sort_reduce", nil, self:order_of(key), select(2, split(opts)), ask(fn))
 	end
 	-- Of equal neighbours the first; counted: a format with a Q at its end, how many they were.
 	function Stream:unique(key, counted)

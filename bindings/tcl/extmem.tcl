@@ -69,9 +69,7 @@ proc ::extmem::Files {arguments args} {
 }
 
 # Call with the handle of an order that nobody else has.
-proc ::extmem::With {order call args} {
-	try { return [core::$call {*}$args] } finally { $order destroy }
-}
+proc ::extmem::With {order call args} { try { return [core::$call {*}$args] } finally { $order destroy } }
 
 foreach {name function} {sortfile em_sort_files mergefiles em_merge_files} {
 	proc ::extmem::$name {inputs output args} "
@@ -109,22 +107,11 @@ proc ::extmem::checkfile {path args} {
 # Sorted: a list of a list.
 proc ::extmem::sort {items format args} {
 	set s [sorter $format {*}$args]
-	try {
-		$s push $items
-		return [$s read]
-	} finally {
-		$s destroy
-	}
+	try { return [[$s push $items] read] } finally { $s destroy }
 }
 
-proc ::extmem::Name {} {
-	variable objects
-	return ::extmem::object[incr objects]
-}
-
-proc ::extmem::MakeOrder {format key ctx {keys {}} {cmp {}}} {
-	return [Order create [Name] $format $key $ctx $keys $cmp]
-}
+proc ::extmem::Name {} { return ::extmem::object[incr ::extmem::objects] }
+proc ::extmem::MakeOrder {format key ctx args} { return [Order create [Name] $format $key $ctx {*}$args] }
 
 # What has a handle: closed by close, and gone by destroy.
 oo::class create ::extmem::Object {
@@ -138,6 +125,11 @@ oo::class create ::extmem::Object {
 	method closed {} { return [::extmem::core::closed $handle] }
 	method cancel {} { ::extmem::core::cancel $handle }
 	method call {name args} { return [::extmem::core::$prefix$name $handle {*}$args] }
+	# The same, and then itself.
+	method Then {name args} {
+		my call $name {*}$args
+		return [self]
+	}
 	method stats {} { return [my call stats_get] }
 	method json {} { return [dict get [my stats] json] }
 	method items {packed} { return [::extmem::core::items $handle [binary format a* $packed]] }
@@ -174,14 +166,11 @@ oo::class create ::extmem::Context {
 oo::class create ::extmem::Order {
 	superclass ::extmem::Object
 	variable handle prefix format
-	constructor {format_ key ctx keys cmp} {
+	constructor {format_ key ctx {keys {}} {cmp {}}} {
 		lassign [list em_order_ $format_] prefix format
-		if {$cmp ne "" || $keys ne ""} {
-			set open [expr {$cmp ne "" ? "em_order_cmp" : "em_order_key_fn"}]
-			set handle [::extmem::core::$open [$ctx handle] [list $format {} [concat $cmp $keys]]]
-		} else {
-			set handle [::extmem::core::order [$ctx handle] [list $format $key]]
-		}
+		set open [expr {$cmp ne "" ? "em_order_cmp" : $keys ne "" ? "em_order_key_fn" : "order"}]
+		set spec [if {$open eq "order"} {list $format $key} else {list $format {} [concat $cmp $keys]}]
+		set handle [::extmem::core::$open [$ctx handle] $spec]
 	}
 	method name {} { return [my call name] }
 	method compare {a b} {
@@ -205,22 +194,13 @@ oo::class create ::extmem::Pull {
 		set handle [::extmem::core::${prefix}open [$ctx handle] [$order handle] {*}$args $rest]
 	}
 	method order {} { return $order }
-	method push {items} {
-		my call [expr {$format eq "lines" ? "push_batch" : "push"}] [list {*}$items]
-		return [self]
-	}
-	method push_packed {records} {
-		my call push [binary format a* $records]
-		return [self]
-	}
+	method push {items} { my Then [expr {$format eq "lines" ? "push_batch" : "push"}] [list {*}$items] }
+	method push_packed {records} { my Then push [binary format a* $records] }
 	method finish {} {
-		my call finish
 		set finished 1
-		return [self]
+		my Then finish
 	}
-	method Ended {} {
-		if {!$finished} { my finish }
-	}
+	method Ended {} { if {!$finished} { my finish } }
 	method finished {} { return $finished }
 	# The next records side by side, or, of lines, in a list; empty behind the last.
 	method next_packed {} { return [my call next] }
@@ -236,10 +216,7 @@ oo::class create ::extmem::Pull {
 		}
 	}
 	method read {} {
-		set all {}
-		while {[llength [set items [my Batch]]] > 0} {
-			lappend all {*}$items
-		}
+		for {set all {}} {[llength [set items [my Batch]]] > 0} {lappend all {*}$items} {}
 		return $all
 	}
 	method size {} { return [my call pushed] }
@@ -400,18 +377,12 @@ oo::class create ::extmem::BTree {
 		lassign [::extmem::Split $args order path] ctx rest fields path
 		lassign [list em_btree_ [expr {$value eq ""}] $key|$value] prefix set format
 		set order [::extmem::MakeOrder $format $fields $ctx]
-		if {$path ne ""} {
-			set handle [::extmem::core::em_btree_open_file [$ctx handle] $path [$order handle] $rest]
-		} else {
-			set handle [::extmem::core::em_btree_open [$ctx handle] [$order handle] $rest]
-		}
+		set open [if {$path eq ""} {list em_btree_open [$ctx handle]} else {list em_btree_open_file [$ctx handle] $path}]
+		set handle [::extmem::core::[lindex $open 0] {*}[lrange $open 1 end] [$order handle] $rest]
 	}
 	method order {} { return $order }
 	# The value of a key, of a set 1; or nothing, which exists tells from a value that is empty.
-	method get {key} {
-		set item [my call get $key]
-		return [if {$set} {expr {$item ne ""}} else {lindex $item 1}]
-	}
+	method get {key} { return [if {$set} {my exists $key} else {lindex [my call get $key] 1}] }
 	method exists {key} { return [expr {[my call get $key] ne ""}] }
 	method put {key {value ""}} { my call upsert [if {$set} {set key} else {list $key $value}] }
 	# Whether it was there.

@@ -15,10 +15,7 @@ oo::class create ::extmem::Flow {
 	constructor {ctx_ format_ handle_ {as ""}} {
 		set kind [string tolower [namespace tail [info object class [self]]]]
 		lassign [list em_${kind}_ $ctx_ $format_ $handle_ 1] prefix ctx format handle finished
-		if {$as ne ""} {
-			set format $as
-			::extmem::core::retype $handle [list $format]
-		}
+		if {$as ne ""} { ::extmem::core::retype $handle [list [set format $as]] }
 	}
 	method format {} { return $format }
 }
@@ -50,8 +47,7 @@ oo::class create ::extmem::Stream {
 	}
 	# As both, and adds before anything is written; runs_info tells of it.
 	method sortreduce {command {key {}} args} {
-		set opts [lindex [::extmem::Split [list -ctx none {*}$args]] 1]
-		my By $key Node emb_stream_sort_reduce {} % $opts [list $command {}]
+		my By $key Node emb_stream_sort_reduce {} % [lindex [::extmem::Split [list -ctx none {*}$args]] 1] [list $command {}]
 	}
 	# Of equal neighbours the first; counted: a format with a Q at its end, how many they were.
 	method unique {{key {}} {counted {}}} {
@@ -68,9 +64,7 @@ oo::class create ::extmem::Stream {
 	# left, right: fields by which they are sorted; the command gets two items, one of which may be empty.
 	method join {other kind left right format_ {command {}}} {
 		foreach {of key} [list $format left [$other format] right] {
-			set order [::extmem::MakeOrder $of [set $key] $ctx]
-			set $key [$order name]
-			$order destroy
+			set $key [::extmem::With [set order [::extmem::MakeOrder $of [set $key] $ctx]] em_order_name [$order handle]]
 		}
 		my Node emb_stream_join $format_ [$other handle] [::extmem::constant EM_JOIN_[string toupper $kind]] $left \
 			$right 0 0 [expr {$command eq "" ? "" : [list $command $format_]}]
@@ -88,14 +82,10 @@ oo::class create ::extmem::Stream {
 	method tee {{spill 0}} { return [lmap h [::extmem::core::emb_stream_tee $handle $spill 0] {my Made $h}] }
 	# Push all to a sink or sorter, which may be given more, or a container: how many there were.
 	method to {sink} {
-		switch [info object class $sink] {
-			::extmem::Sink { return [my call pump [$sink handle]] }
-			::extmem::Vector {
-				set n [$sink size]
-				return [expr {[::extmem::core::emb_stream_to_vector $handle [$sink handle] $n] - $n}]
-			}
-		}
-		return [::extmem::core::emb_stream_to_[string range [$sink prefix] 3 end-1] $handle [$sink handle]]
+		if {[$sink prefix] eq "em_sink_"} { return [my call pump [$sink handle]] }
+		set n [if {[$sink prefix] eq "em_vector_"} {$sink size}]
+		set moved [::extmem::core::emb_stream_to_[string range [$sink prefix] 3 end-1] $handle [$sink handle] {*}$n]
+		return [expr {$n eq "" ? $moved : $moved - $n}]
 	}
 	# To a file; own: fields of em_format, for records of any length.
 	method tofile {path {own {}}} { return [::extmem::core::stream_to_path $handle [$ctx handle] $path $own] }
@@ -167,10 +157,7 @@ oo::class create ::extmem::Runs {
 			[dict create form $rest merge_memory $least] [expr {$combine eq "" ? "" : [list $combine {}]}]]
 	}
 	# Records of a sorted sequence, which goes on with the next call, and ends with end_run.
-	method append {items} {
-		my call append [list {*}$items]
-		return [self]
-	}
+	method append {items} { my Then append [list {*}$items] }
 	# All that a stream has, which stays open.
 	method feed {stream {sorted 0}} {
 		::extmem::core::emb_runs_feed $handle [$stream handle] $sorted

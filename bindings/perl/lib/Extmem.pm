@@ -198,19 +198,10 @@ sub check_file {
 		return $self;
 	}
 
-	sub finish {
-		my $self = shift;
-		$self->call('finish');
-		$self->{finished} = 1;
-		return $self;
-	}
+	sub finish { my $self = shift; $self->call('finish'); $self->{finished} = 1; return $self }
 
 	# The next records: side by side, or, of lines, in an array; undef behind the last.  Ends the input.
-	sub next_batch {
-		my $self = shift;
-		$self->finish if !$self->{finished};
-		return $self->call('next');
-	}
+	sub next_batch { my $self = shift; $self->finish if !$self->{finished}; return $self->call('next') }
 
 	# An iterator: a function that returns the next item, or undef.
 	sub each {    ## no critic
@@ -240,17 +231,11 @@ sub check_file {
 	sub write_file {
 		my ($self, $path) = @_;
 		$self->finish if !$self->{finished};
-		$self->call('pull_file', $path);
-		return;
+		return $self->call('pull_file', $path);
 	}
 
 	# Begin anew, also after a failure.
-	sub clear {
-		my $self = shift;
-		$self->call('clear');
-		$self->{finished} = 0;
-		return;
-	}
+	sub clear { my $self = shift; $self->call('clear'); $self->{finished} = 0; return }
 }
 {
 	# The records of ranks start, ..., start + k - 1.
@@ -411,8 +396,7 @@ sub check_file {
 	# Fill an empty tree with what a Sorter of its order has: each block is written once, and full.
 	sub load {
 		my ($self, $sorter) = @_;
-		$sorter->finish if !$sorter->{finished};
-		return $self->call('load_sorted', $sorter->{handle}, undef);
+		return $self->call('load_sorted', ($sorter->{finished} ? $sorter : $sorter->finish)->{handle}, undef);
 	}
 
 	# An iterator of (key, value) with from <= key < to, undef being open ends; back => 1: the last one first.  The tree
@@ -427,9 +411,7 @@ sub check_file {
 		};
 	}
 
-	sub cursor {
-		return bless {handle => Extmem::core('em_btree_cursor_open', $_[0]{handle})}, 'Extmem::Cursor';
-	}
+	sub cursor { return bless {handle => Extmem::core('em_btree_cursor_open', $_[0]{handle})}, 'Extmem::Cursor' }
 }
 {
 	# A place in a tree, which stays where it is while that changes.  seek(key, how) is 0 if there is one; how is

@@ -20,6 +20,13 @@ sub _made {
 	return bless {ctx => $of->{ctx}, format => $format, handle => $handle, finished => 1}, $class // __PACKAGE__;
 }
 
+# What one makes of the context and more.
+sub _opened {
+	my ($function, $class, $format, $given, %opts) = @_;
+	my ($ctx) = Extmem::_split(\%opts);
+	return _made({ctx => $ctx}, $format, Extmem::core($function, $ctx->{handle}, @$given), 0, $class);
+}
+
 # What a function of the module makes of this stream, or of several, with that format, or its own.
 sub _node {
 	my ($self, $name, $format, @rest) = @_;
@@ -34,19 +41,16 @@ sub _ask { my ($fn, $format) = @_; return $fn ? [$fn, defined $format ? "$format
 
 # source: a function that returns the next records, an array of items or a string, or undef; or such records.
 sub new {
-	my ($class, $format, $source, %opts) = @_;
-	my ($ctx) = Extmem::_split(\%opts);
+	my ($class, $format, $source, @opts) = @_;
 	my $more = ref $source eq 'CODE' ? $source : sub { my $some = $source; undef $source; return $some };
-	return _made({ctx => $ctx}, $format, Extmem::core('emb_stream_source', $ctx->{handle}, 0, $ALL, _ask($more, $format)));
+	return _opened('emb_stream_source', $class, $format, [0, $ALL, _ask($more, $format)], @opts);
 }
 
-# Of files, one after the other, or, of a sink, to one.  format => {...}: fields of em_format, for records of any length.
-sub _file {
-	my ($kind, $class, $format, $path, %opts) = @_;
-	my ($ctx, $rest) = Extmem::_split(\%opts);
-	return _made({ctx => $ctx}, $format, Extmem::core($kind, $ctx->{handle}, ["$format"], $path, $rest->{format}), 0, $class);
+# The records of files, one after the other.  format => {...}: fields of em_format, for records of any length.
+sub file {
+	my ($class, $format, $paths, %opts) = @_;
+	return _opened('stream_paths', $class, $format, [["$format"], $paths, delete $opts{format}], %opts);
 }
-sub file { return _file('stream_paths', @_) }
 
 # A function gets an array of items and returns one: as many, of this format or another; any number; a truth for each;
 # nothing.
@@ -130,11 +134,9 @@ sub to {
 	my ($self, $sink, $format) = @_;
 	return Extmem::core('stream_to_path', $self->{handle}, $self->{ctx}{handle}, $sink, $format) if !ref $sink;
 	return $self->call('pump', $sink->{handle}) if $sink->isa('Extmem::Sink');
-	if ($sink->prefix eq 'em_vector_') {
-		my $n = $sink->call('size');
-		return Extmem::core('emb_stream_to_vector', $self->{handle}, $sink->{handle}, $n) - $n;
-	}
-	return Extmem::core('emb_stream_to_' . substr($sink->prefix, 3, -1), $self->{handle}, $sink->{handle});
+	my @from = $sink->prefix eq 'em_vector_' ? $sink->size : ();
+	my $n = Extmem::core('emb_stream_to_' . substr($sink->prefix, 3, -1), $self->{handle}, $sink->{handle}, @from);
+	return @from ? $n - $from[0] : $n;
 }
 
 {
@@ -144,21 +146,17 @@ sub to {
 	__PACKAGE__->calls('em_sink_', qw(count));
 
 	sub new {
-		my ($class, $format, $fn, %opts) = @_;
-		my ($ctx) = Extmem::_split(\%opts);
-		my $handle = Extmem::core('emb_sink_function', $ctx->{handle}, 0, Extmem::Stream::_ask($fn, $format));
-		return Extmem::Stream::_made({ctx => $ctx}, $format, $handle, 0, $class);
+		my ($class, $format, $fn, @opts) = @_;
+		return Extmem::Stream::_opened('emb_sink_function', $class, $format, [0, Extmem::Stream::_ask($fn, $format)], @opts);
 	}
 
-	# A file, which is there when the sink is finished; and nothing.
-	sub file { return Extmem::Stream::_file('sink_path', @_) }
-
-	sub discard {
-		my ($class, $format, %opts) = @_;
-		my ($ctx) = Extmem::_split(\%opts);
-		my $handle = Extmem::core('sink_none', $ctx->{handle}, ["$format"]);
-		return Extmem::Stream::_made({ctx => $ctx}, $format, $handle, 0, $class);
+	# A file, which is there when the sink is finished, as Extmem::Stream->file has them; and nothing.
+	sub file {
+		my ($class, $format, $path, %opts) = @_;
+		my @given = (["$format"], $path, delete $opts{format});
+		return Extmem::Stream::_opened('sink_path', $class, $format, \@given, %opts);
 	}
+	sub discard { my ($class, $format, @opts) = @_; return Extmem::Stream::_opened('sink_none', $class, $format, [["$format"]], @opts) }
 
 	sub push {    ## no critic
 		my ($self, $many) = @_;
@@ -180,7 +178,8 @@ sub to {
 		my ($class, $format, %opts) = @_;
 		my ($combine, $least) = delete @opts{qw(combine merge_memory)};
 		return Extmem::Pull::begin($class, $format, \%opts, sub {
-			Extmem::core('emb_runs_open', @_[0, 1], {form => $_[2], merge_memory => $least}, Extmem::Stream::_ask($combine));
+			my %own = (form => $_[2], merge_memory => $least);
+			return Extmem::core('emb_runs_open', @_[0, 1], \%own, Extmem::Stream::_ask($combine));
 		});
 	}
 
@@ -189,7 +188,8 @@ sub to {
 
 	sub _flags {
 		my (%opts) = @_;
-		return ($opts{sorted} ? Extmem::constant('EM_RUNS_SORTED') : 0) | ($opts{more} ? Extmem::constant('EM_RUNS_MORE') : 0);
+		my ($sorted, $more) = map { Extmem::constant("EM_RUNS_$_") } qw(SORTED MORE);
+		return ($opts{sorted} ? $sorted : 0) | ($opts{more} ? $more : 0);
 	}
 
 	# All that a stream has, which stays open.  sorted => 1: it is a sorted sequence.
@@ -210,7 +210,8 @@ sub to {
 	sub merge {
 		my ($self, $from, $to, %opts) = @_;
 		my @own = ($opts{skip} // 0, $opts{take} // $ALL, $opts{memory} // 0);
-		return Extmem::Stream::_made($self, $self->{format}, Extmem::core('emb_runs_merge', $self->{handle}, $from, $to, @own));
+		my $handle = Extmem::core('emb_runs_merge', $self->{handle}, $from, $to, @own);
+		return Extmem::Stream::_made($self, $self->{format}, $handle);
 	}
 }
 
