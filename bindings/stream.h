@@ -84,6 +84,7 @@ static em_status emb_source_next(void *user, em_batch *batch, em_errinfo *err)
 	return f->made.n % f->out_bytes == 0 || !emb_unfit(f->made.n, 0, f->out_bytes) ? EM_OK : EM_ERR_USER;
 }
 
+/** record_bytes: 0: as the function is known to make them; of nodes, too. */
 static em_status emb_stream_source(em_stream **out, em_ctx *ctx, uint64_t record_bytes, uint64_t count,
 				   struct emb_fn *fn, em_errinfo *err)
 {
@@ -92,10 +93,11 @@ static em_status emb_stream_source(em_stream **out, em_ctx *ctx, uint64_t record
 
 	if (!fn)
 		return EM_ERR_INVAL;
-	fn->out_bytes = record_bytes;
+	if (record_bytes)
+		fn->out_bytes = record_bytes;
 	ops.next = emb_source_next;
 	ops.close = emb_fn_free;
-	st = em_stream_open(out, ctx, record_bytes, count, &ops, fn, err);
+	st = em_stream_open(out, ctx, fn->out_bytes, count, &ops, fn, err);
 	/* The library has it. */
 	if (!st)
 		emb_now.keep = NULL;
@@ -218,7 +220,8 @@ static em_status emb_stream_node(em_stream **out, em_stream *in, uint32_t what, 
 	if (!fn)
 		return EM_ERR_INVAL;
 	fn->record_bytes = em_stream_record_bytes(in);
-	fn->out_bytes = record_bytes ? record_bytes : fn->record_bytes;
+	if (record_bytes || !fn->out_bytes)
+		fn->out_bytes = record_bytes ? record_bytes : fn->record_bytes;
 	if (!fn->record_bytes)
 		return emb_lines_node(out, in, what, fn, err);
 	switch (what) {
@@ -413,7 +416,9 @@ static em_status emb_stream_join(em_stream **out, em_stream *left, em_stream *ri
 		fn->form = EMB_PAIR;
 		fn->record_bytes = em_stream_record_bytes(left);
 		fn->other_bytes = em_stream_record_bytes(right);
-		opts.record_bytes = fn->out_bytes = record_bytes;
+		if (record_bytes)
+			fn->out_bytes = record_bytes;
+		opts.record_bytes = fn->out_bytes;
 		opts.fn = emb_join_records;
 		opts.user = fn;
 	}
@@ -464,21 +469,26 @@ static em_status emb_sink_function(em_sink **out, em_ctx *ctx, uint64_t record_b
 	if (!fn)
 		return EM_ERR_INVAL;
 	fn->form = EMB_NOTHING;
-	fn->record_bytes = fn->out_bytes = record_bytes;
+	if (record_bytes)
+		fn->out_bytes = record_bytes;
+	fn->record_bytes = fn->out_bytes;
 	ops.push = emb_sink_take;
 	ops.finish = emb_sink_end;
 	ops.close = emb_fn_free;
-	st = em_sink_open(out, ctx, record_bytes, &ops, fn, err);
+	st = em_sink_open(out, ctx, fn->out_bytes, &ops, fn, err);
 	/* The library has it. */
 	if (!st)
 		emb_now.keep = NULL;
 	return st;
 }
 
+/** ends: NULL of records of one size. */
 static em_status emb_sink_push_lines(em_sink *k, const void *records, const uint64_t *ends, uint64_t n)
 {
 	em_batch batch;
 
+	if (!ends)
+		return em_sink_push(k, records, n);
 	memset(&batch, 0, sizeof batch);
 	batch.records = records;
 	batch.n = (size_t)n;

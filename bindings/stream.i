@@ -27,7 +27,6 @@ em_status emb_stream_to_deque(em_stream *s, em_deque *to, uint64_t *moved, em_er
 em_status emb_stream_to_pq(em_stream *s, em_pq *to, uint64_t *moved, em_errinfo *err);
 em_status emb_stream_to_btree(em_stream *s, em_btree *to, uint64_t *moved, em_errinfo *err);
 em_status emb_stream_to_file(em_stream *s, em_ctx *ctx, const char *path, uint64_t *moved, em_errinfo *err);
-#ifdef EM_FLAT
 em_status emb_stream_split(em_stream **out, em_stream *in, em_sink *const *EM_SINKS, uint32_t EM_N, emb_fn *EM_ASKED,
 			   em_errinfo *err);
 em_status emb_stream_sort_reduce(em_stream **out, em_stream *in, const em_order *order, const em_sort_opts *opts,
@@ -44,7 +43,6 @@ em_status emb_runs_merge(em_stream **out, em_runs *r, const void *from, const vo
 %include "extmem/sink.h"
 %include "extmem/stream_lines.h"
 %include "extmem/runs.h"
-#endif
 %include "extmem/stream.h"
 %include "extmem/stream_nodes.h"
 %include "extmem/stream_containers.h"
