@@ -211,8 +211,10 @@ my %run = (
 	missing => sub { Extmem::sort_file("$dir/$_[0]", "$dir/out", ctx => $ctx) },
 );
 
-my $top = $ENV{EM_SRCDIR} // File::Basename::dirname(__FILE__) . "/../../..";
-open my $f, q(<), "$top/bindings/scenarios.txt" or die;
+# In the source tree; or in a distribution, which has a copy.
+my $here = File::Basename::dirname(__FILE__);
+my ($scenarios) = grep { -e } map { "$_/scenarios.txt" } $ENV{EM_SRCDIR} ? "$ENV{EM_SRCDIR}/bindings" : (), "$here/../core", "$here/../..";
+open my $f, q(<), $scenarios or die;
 while (my $line = <$f>) {
 	next if $line =~ /^#/;
 	chomp $line;
