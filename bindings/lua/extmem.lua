@@ -35,9 +35,7 @@ local function class(base, prefix, names)
 	end
 	for name in (names or ""):gmatch("%S+") do
 		local fn = c[prefix .. name]
-		new[name] = function(self, ...)
-			return fn(self.handle, ...)
-		end
+		new[name] = function(self, ...) return fn(self.handle, ...) end
 	end
 	return setmetatable(new, {__index = base, __call = function(_, ...)
 		local object = setmetatable({}, new)
@@ -48,31 +46,15 @@ end
 
 -- What has a handle: closed by close(), <close>, or the collector.
 local Object = class()
-function Object:close()
-	self.handle:close()
-end
+function Object:close() self.handle:close() end
 Object.__close = Object.close
-function Object:closed()
-	return self.handle:closed()
-end
-function Object:cancel()
-	self.handle:cancel()
-end
-function Object:call(name, ...)
-	return c[self.prefix .. name](self.handle, ...)
-end
-function Object:stats()
-	return self:call("stats_get")
-end
-function Object:json()
-	return self:stats().json
-end
-function Object:items(bytes)
-	return c.items(self.handle, bytes)
-end
-function Object:packed(items)
-	return c.packed(self.handle, items)
-end
+function Object:closed() return self.handle:closed() end
+function Object:cancel() self.handle:cancel() end
+function Object:call(name, ...) return c[self.prefix .. name](self.handle, ...) end
+function Object:stats() return self:call("stats_get") end
+function Object:json() return self:stats().json end
+function Object:items(bytes) return c.items(self.handle, bytes) end
+function Object:packed(items) return c.packed(self.handle, items) end
 
 -- Budgets, scratch disks, threads: fields of em_ctx_opts, or a text ("memory=64M,threads=2,dir=/fast").
 local Context = class(Object, "em_ctx_", "cancel memory memory_used memory_peak threads backend isa")
@@ -80,9 +62,7 @@ extmem.Context = Context
 function Context:init(opts)
 	self.handle = type(opts) == "string" and c.em_ctx_open_text(opts, nil) or c.em_ctx_open(opts)
 end
-function Context:stats()
-	return c.em_ctx_io_stats_get(self.handle)
-end
+function Context:stats() return c.em_ctx_io_stats_get(self.handle) end
 
 local default
 function extmem.default_context()
@@ -103,8 +83,16 @@ local function split(opts, ...)
 	end
 	return own[1] or extmem.default_context(), rest, table.unpack(own, 2, 1 + select("#", ...))
 end
-local function flag(opts, on, bit)
-	opts.flags = (opts.flags or 0) | (on and bit or 0)
+-- Items one by one, of lists that a function gives until there is none.
+local function each(more)
+	local list, at = {}, 0
+	return function()
+		at = at + 1
+		if list[at] == nil then
+			list, at = more() or {}, 1
+		end
+		return list[at]
+	end
 end
 
 -- How records are sorted.  key: fields ("f1,-f0", where - is descending), options of the command for lines
@@ -114,13 +102,11 @@ local Order = class(Object, "em_order_", "name")
 extmem.Order = Order
 function Order:init(format, key, opts)
 	local ctx, _, cmp = split(opts, "cmp")
-	self.format, self.csv = format, 0
-	if cmp then
-		self.handle = c.em_order_cmp(ctx.handle, {format, false, cmp})
-	elseif type(key) == "function" then
-		self.handle = c.em_order_key_fn(ctx.handle, {format, false, key})
+	self.format = format
+	if cmp or type(key) == "function" then
+		self.handle = c[cmp and "em_order_cmp" or "em_order_key_fn"](ctx.handle, {format, false, cmp or key})
 	else
-		self.handle, self.unique, self.csv = c.order(ctx.handle, {tostring(format), key})
+		self.handle = c.order(ctx.handle, {tostring(format), key})
 	end
 end
 -- Below, at or above 0.
@@ -134,13 +120,12 @@ end
 -- Push, finish, pull: what sorters and tops have in common.
 local Pull = class(Object)
 function Pull:begin(format, opts, open)
-	local ctx, rest, key, cmp, unique = split(opts, "key", "cmp", "unique")
-	self.order = order_of(format, key, ctx, cmp)
-	flag(rest, unique or self.order.unique == 1, c.EM_SORT_UNIQUE)
+	local ctx, rest, key, cmp = split(opts, "key", "cmp")
+	self.ctx, self.format, self.order = ctx, format, order_of(format, key, ctx, cmp)
 	self.handle = open(ctx.handle, self.order.handle, rest)
 end
 function Pull:push(many)
-	self:call(self.order.format == "lines" and "push_batch" or "push", many)
+	self:call(self.format == "lines" and "push_batch" or "push", many)
 	return self
 end
 function Pull:finish()
@@ -149,9 +134,7 @@ function Pull:finish()
 	return self
 end
 -- The next records: a string, or, of lines, a list; nil behind the last.
-function Pull:next_batch()
-	return self:call("next")
-end
+function Pull:next_batch() return self:call("next") end
 function Pull:batches()
 	if not self.finished then
 		self:finish()
@@ -161,15 +144,11 @@ function Pull:batches()
 	end
 end
 function Pull:each()
-	local batches, list, at = self:batches(), {}, 0
-	return function()
-		at = at + 1
-		if list[at] == nil then
-			local batch = batches()
-			list, at = type(batch) == "string" and self:items(batch) or batch or {}, 1
-		end
-		return list[at]
-	end
+	local batches = self:batches()
+	return each(function()
+		local batch = batches()
+		return type(batch) == "string" and self:items(batch) or batch
+	end)
 end
 function Pull:read()
 	local all = {}
@@ -178,15 +157,11 @@ function Pull:read()
 	end
 	return all
 end
-function Pull:__len()
-	return self:call("pushed")
-end
+function Pull:__len() return self:call("pushed") end
 
 local Sorter = class(Pull, "em_sorter_", "push_file")
 extmem.Sorter, Sorter.__len = Sorter, Pull.__len
-function Sorter:init(format, opts)
-	self:begin(format, opts, c.em_sorter_open)
-end
+function Sorter:init(format, opts) self:begin(format, opts, c.em_sorter_open) end
 function Sorter:write_file(path)
 	if not self.finished then
 		self:finish()
@@ -227,12 +202,7 @@ end
 local function files(opts, ...)
 	local own = {split(opts, "records", "key", ...)}
 	local ctx, rest = own[1], own[2]
-	local order = order_of(own[3] or "lines", own[4], ctx)
-	if order.csv > 0 and not rest.format then
-		rest.format = {kind = c.EM_FORMAT_CSV, separator = order.csv}
-	end
-	flag(rest, order.unique == 1, c.EM_SORT_UNIQUE)
-	return ctx.handle, order.handle, rest, table.unpack(own, 5, 4 + select("#", ...))
+	return ctx.handle, order_of(own[3] or "lines", own[4], ctx).handle, rest, table.unpack(own, 5, 4 + select("#", ...))
 end
 for name, fn in pairs {sort_file = c.em_sort_files, merge_files = c.em_merge_files} do
 	extmem[name] = function(inputs, output, opts)
@@ -242,10 +212,8 @@ for name, fn in pairs {sort_file = c.em_sort_files, merge_files = c.em_merge_fil
 end
 function extmem.unique_file(inputs, output, opts)
 	local ctx, order, rest, count, presorted, least, most = files(opts, "count", "presorted", "min_count", "max_count")
-	local own = {min_count = least, max_count = most, sort = rest}
-	flag(own, count, c.EM_UNIQUE_COUNT)
-	flag(own, presorted, c.EM_UNIQUE_PRESORTED)
-	return c.em_unique_files(ctx, order, inputs, output, own)
+	return c.em_unique_files(ctx, order, inputs, output,
+		{min_count = least, max_count = most, count = count, presorted = presorted, sort = rest})
 end
 function extmem.top_file(inputs, output, k, opts)
 	local ctx, order, rest, start = files(opts, "start")
@@ -270,12 +238,10 @@ end
 local Container = class(Object)
 function Container:init(format, opts)
 	local ctx, rest = split(opts)
-	rest.record_bytes = tostring(format)
+	self.ctx, self.format, rest.record_bytes = ctx, format, tostring(format)
 	self.handle = c[self.prefix .. "open"](ctx.handle, rest)
 end
-function Container:__len()
-	return self:call("size")
-end
+function Container:__len() return self:call("size") end
 
 -- Arrays: v[i] and v[i] = item, positions from 1; #v, ipairs(v), each().
 local Sequence = class(Container)
@@ -302,41 +268,22 @@ end
 function Sequence:read(at, n)
 	return self:call("read", at - 1, math.max(math.min(n or math.maxinteger, #self - at + 1), 0))
 end
-function Sequence:write(at, many)
-	self:call("write", at - 1, many)
-end
+function Sequence:write(at, many) self:call("write", at - 1, many) end
 function Sequence:each()
-	local list, at, from = {}, 0, 1
-	return function()
-		at = at + 1
-		if list[at] == nil then
-			from = from + #list
-			list, at = self:items(self:read(from, 65536)), 1
-		end
-		return list[at]
-	end
+	local from = 1
+	return each(function()
+		local list = self:items(self:read(from, 65536))
+		from = from + #list
+		return list
+	end)
 end
 
 -- opts.path, opts.mode ("r", "r+", "w"): the file is the array.
 local Vector = class(Sequence, "em_vector_", "push push_many resize reserve shrink flush export")
 extmem.Vector = Vector
 positions(Vector)
-function Vector:init(format, opts)
-	local ctx, rest, mode = split(opts, "mode")
-	rest.ctx = ctx
-	flag(rest, rest.path and mode == "r", c.EM_VECTOR_READ_ONLY)
-	flag(rest, rest.path and mode ~= "r", c.EM_VECTOR_CREATE)
-	flag(rest, rest.path and mode == "w", c.EM_VECTOR_TRUNCATE)
-	rawset(self, "format", format)
-	rawset(self, "ctx", ctx)
-	Container.init(self, format, rest)
-end
-function Vector:flush(durable)
-	self:call("flush", durable or false)
-end
-function Vector:clear()
-	self:resize(0)
-end
+function Vector:flush(durable) self:call("flush", durable or false) end
+function Vector:clear() self:resize(0) end
 -- Items of a list of positions, many read at a time.
 function Vector:read_many(at)
 	local from = {}
@@ -347,32 +294,23 @@ function Vector:read_many(at)
 end
 -- Sort in place; returns how many are left in front, which are fewer with opts.unique.
 function Vector:sort(key, opts)
-	local _, rest, unique, cmp = split(opts, "unique", "cmp")
-	flag(rest, unique, c.EM_SORT_UNIQUE)
+	local _, rest, cmp = split(opts, "cmp")
 	return self:call("sort", 0, #self, order_of(self.format, key, self.ctx, cmp).handle, rest)
 end
 function Vector:shuffle(seed, opts)
 	local _, rest = split(opts)
 	self:call("shuffle", 0, #self, seed or 0, rest)
 end
-function Vector:reverse()
-	self:call("reverse", 0, #self)
-end
+function Vector:reverse() self:call("reverse", 0, #self) end
 -- fn(position, list of items) for all; mutate(): what it returns, if it does, takes their place.
-function Vector:for_each(fn)
-	self:call("for_each", 0, #self, function(at, list) fn(at + 1, list) end)
-end
-function Vector:mutate(fn)
-	self:call("mutate", 0, #self, function(at, list) return fn(at + 1, list) end)
-end
+function Vector:for_each(fn) self:call("for_each", 0, #self, function(at, list) fn(at + 1, list) end) end
+function Vector:mutate(fn) self:call("mutate", 0, #self, function(at, list) return fn(at + 1, list) end) end
 -- The first position whose item is so, or nil; how many are.
 function Vector:find(test)
 	local at = self:call("find", 0, #self, test)
 	return at and at < #self and at + 1 or nil
 end
-function Vector:count(test)
-	return self:call("count", 0, #self, test)
-end
+function Vector:count(test) return self:call("count", 0, #self, test) end
 
 local Deque = class(Sequence, "em_deque_", "push_back push_front push_back_many push_front_many pop_back pop_front " ..
 	"back front clear prefetch")
@@ -382,12 +320,8 @@ Deque.push, Deque.pop, Deque.push_many = Deque.push_back, Deque.pop_back, Deque.
 
 -- pop() and what looks return an item, or nil; pop_many(n) a list, pop_packed(n) a string.
 local Ends = class(Container)
-function Ends:pop_packed(n)
-	return (self:call("pop_many", math.min(n, #self))) or ""
-end
-function Ends:pop_many(n)
-	return self:items(self:pop_packed(n))
-end
+function Ends:pop_packed(n) return (self:call("pop_many", math.min(n, #self))) or "" end
+function Ends:pop_many(n) return self:items(self:pop_packed(n)) end
 -- Take out item after item.
 function Ends:drain()
 	return function()
@@ -406,10 +340,9 @@ ends("Queue", "em_queue_", "front back prefetch")
 -- The first record of an order comes out, whatever has been pushed.
 local PriorityQueue = ends("PriorityQueue", "em_pq_", "top pushpop replace")
 function PriorityQueue:init(format, opts)
-	local ctx, rest, key, cmp, stable = split(opts, "key", "cmp", "stable")
-	self.order = order_of(format, key, ctx, cmp)
+	local ctx, rest, key, cmp = split(opts, "key", "cmp")
+	self.ctx, self.format, self.order = ctx, format, order_of(format, key, ctx, cmp)
 	rest.order = self.order.handle
-	flag(rest, stable, c.EM_PQ_STABLE)
 	self.handle = c.em_pq_open(ctx.handle, rest)
 end
 -- Up to n items that come before a bound.
@@ -418,17 +351,15 @@ function PriorityQueue:pop_until(bound, n, inclusive)
 	return self:items((some or ""):sub(1, (got or 0) * self:call("record_bytes")))
 end
 -- The next records, which are taken out, in a string; nil: it is empty.
-function PriorityQueue:next_batch()
-	return self:call("next")
-end
+function PriorityQueue:next_batch() return self:call("next") end
 
 -- A queue for keys that are numbers and never go back: key names the field.
 local RadixHeap = ends("RadixHeap", "em_radix_heap_", "top last")
 function RadixHeap:init(format, opts)
 	local ctx, rest, key = split(opts, "key")
-	local _, type_, at, flags = c.format({tostring(format), key or "f0"})
-	rest.record_bytes, rest.key_type, rest.key_offset, rest.key_flags = tostring(format), type_, at, flags
-	self.handle = c.em_radix_heap_open(ctx.handle, rest)
+	local _
+	rest.ctx, _, rest.key_type, rest.key_offset, rest.key_flags = ctx, c.format({tostring(format), key or "f0"})
+	Container.init(self, format, rest)
 end
 
 -- A B+-tree: formats of key and value, both with any number of fields.  opts.path: one that was saved, to be read.
@@ -437,8 +368,8 @@ local BTree = class(Container, "em_btree_",
 extmem.BTree, BTree.__len = BTree, Container.__len
 function BTree:init(key, value, opts)
 	local ctx, rest, order, path = split(opts, "order", "path")
-	self.set = (value or "") == ""
-	self.order = order_of(tostring(key) .. "|" .. tostring(value or ""), order, ctx)
+	self.set, self.ctx, self.format = (value or "") == "", ctx, tostring(key) .. "|" .. tostring(value or "")
+	self.order = order_of(self.format, order, ctx)
 	self.handle = path and c.em_btree_open_file(ctx.handle, path, self.order.handle, rest) or
 		c.em_btree_open(ctx.handle, self.order.handle, rest)
 end
@@ -449,20 +380,12 @@ function BTree:pair(item)
 	end
 	return item[1], item[2]
 end
-function BTree:get(key)
-	return select(2, self:pair(self:call("get", key)))
-end
-function BTree:put(key, value)
-	return self:call("upsert", self.set and key or {key, value})
-end
+function BTree:get(key) return select(2, self:pair(self:call("get", key))) end
+function BTree:put(key, value) return self:call("upsert", self.set and key or {key, value}) end
 -- Whether it was there.
-function BTree:erase(key)
-	return self:call("erase", key) ~= nil
-end
+function BTree:erase(key) return self:call("erase", key) ~= nil end
 for name, fn in pairs {first = "min", last = "max", pop_first = "pop_min", pop_last = "pop_max"} do
-	BTree[name] = function(self)
-		return self:pair(self:call(fn))
-	end
+	BTree[name] = function(self) return self:pair(self:call(fn)) end
 end
 -- Fill an empty tree with what a Sorter of its order has: each block is written once, and full.
 function BTree:load(sorter)
@@ -470,21 +393,11 @@ function BTree:load(sorter)
 end
 -- Keys from <= key < to with their values, nil being open ends; back: the last one first.  The tree may change.
 function BTree:each(from, to, back)
-	local cursor, step = c.em_btree_cursor_open(self.handle), back and c.em_btree_cursor_prev or c.em_btree_cursor_next
-	local start, how = from, c.EM_BTREE_GE
-	if back then
-		start, how = to, to == nil and c.EM_BTREE_LE or c.EM_BTREE_LT
-	end
-	local item = c.em_btree_cursor_seek(cursor, start, how) == 0 and c.em_btree_cursor_get(cursor) or nil
+	local cursor, begin = c.em_btree_cursor_open(self.handle), 1
 	return function()
-		local key, value = self:pair(item)
-		if key == nil or back and from ~= nil and c.compare_keys(self.handle, key, from) < 0 or
-			not back and to ~= nil and c.compare_keys(self.handle, key, to) >= 0 then
-			item = nil
-			return nil
-		end
-		item = step(cursor)
-		return key, value
+		local item = begin and c.btree_walk(cursor, from, to, begin, back and 1 or 0)
+		begin = item and 0
+		return self:pair(item or nil)
 	end
 end
 BTree.__pairs = BTree.each
@@ -497,5 +410,6 @@ function BTree:cursor()
 	cursor.handle = c.em_btree_cursor_open(self.handle)
 	return cursor
 end
-require "extmem.streams"(extmem, c, class, Object, split, order_of)
+require "extmem.streams"(extmem, c, class, split, order_of, {Object = Object, Pull = Pull, Container = Container,
+	Sequence = Sequence})
 return extmem

@@ -406,17 +406,34 @@ static void emb_unkeep(lua_State *L, struct emb_fn *f)
 		luaL_unref(L, LUA_REGISTRYINDEX, f->callable);
 }
 
+/** The function that a value has is pushed. */
+static void emb_push_kept(lua_State *L, const struct emb_fn *f)
+{
+	lua_getfield(L, LUA_REGISTRYINDEX, EMB_HANDLES_KEPT);
+	if (lua_rawgetp(L, -1, f->owner) == LUA_TUSERDATA)
+		lua_getiuservalue(L, -1, f->slot);
+}
+
+static void emb_pin(lua_State *L, struct emb_fn *f)
+{
+	const int top = lua_gettop(L);
+
+	if (f->callable != LUA_NOREF)
+		return;
+	luaL_checkstack(L, 8, NULL);
+	emb_push_kept(L, f);
+	f->callable = luaL_ref(L, LUA_REGISTRYINDEX);
+	lua_settop(L, top);
+}
+
 static int emb_call_fn(lua_State *L, struct emb_fn *f, int n, const emb_value *argv, emb_value *result)
 {
 	int i;
 
-	if (f->callable != LUA_NOREF) {
+	if (f->callable != LUA_NOREF)
 		lua_rawgeti(L, LUA_REGISTRYINDEX, f->callable);
-	} else {
-		lua_getfield(L, LUA_REGISTRYINDEX, EMB_HANDLES_KEPT);
-		if (lua_rawgetp(L, -1, f->owner) == LUA_TUSERDATA)
-			lua_getiuservalue(L, -1, 1);
-	}
+	else
+		emb_push_kept(L, f);
 	for (i = 0; i < n; i++)
 		lua_pushvalue(L, argv[i]);
 	lua_call(L, n, 1);
@@ -436,21 +453,27 @@ static emb_handle *emb_handle_of(lua_State *L, emb_value v)
 static emb_value emb_from_handle(lua_State *L, emb_handle *h)
 {
 	emb_handle **to;
+	struct emb_fn *f;
+	int n = 0;
 
 	if (!h)
 		return emb_nil(L);
-	to = (emb_handle **)lua_newuserdatauv(L, sizeof *to, 1);
+	for (f = h->keep; f; f = f->next)
+		f->slot = ++n;
+	to = (emb_handle **)lua_newuserdatauv(L, sizeof *to, n);
 	*to = h;
 	luaL_setmetatable(L, EMB_HANDLE_CLASS);
-	if (h->keep) {
-		lua_rawgeti(L, LUA_REGISTRYINDEX, h->keep->callable);
-		lua_setiuservalue(L, -2, 1);
+	if (n > 0) {
 		lua_getfield(L, LUA_REGISTRYINDEX, EMB_HANDLES_KEPT);
 		lua_pushvalue(L, -2);
 		lua_rawsetp(L, -2, h);
 		lua_pop(L, 1);
-		luaL_unref(L, LUA_REGISTRYINDEX, h->keep->callable);
-		h->keep->callable = LUA_NOREF;
+	}
+	for (f = h->keep; f; f = f->next) {
+		lua_rawgeti(L, LUA_REGISTRYINDEX, f->callable);
+		lua_setiuservalue(L, -2, f->slot);
+		luaL_unref(L, LUA_REGISTRYINDEX, f->callable);
+		f->callable = LUA_NOREF;
 	}
 	return lua_gettop(L);
 }

@@ -548,6 +548,12 @@ static void emb_unkeep(emb_env *env, struct emb_fn *f)
 	SvREFCNT_dec(f->callable);
 }
 
+static void emb_pin(emb_env *env, struct emb_fn *f)
+{
+	(void)env;
+	(void)f;
+}
+
 /** die() comes back.  A stack of its own, as loops outside cannot be left from within; exit() waits until the library
  *  has returned. */
 static int emb_call_sv(SV *function, int n, const emb_value *argv, emb_value *result)

@@ -462,10 +462,29 @@ static void emb_keep(emb_env *env, struct emb_fn *f, emb_value v)
 	rb_gc_register_address(&f->callable);
 }
 
+static void *emb_unregister(void *address)
+{
+	rb_gc_unregister_address((VALUE *)address);
+	return NULL;
+}
+
+/** The library frees functions at the end of a stream, too, which is when the lock is not held. */
 static void emb_unkeep(emb_env *env, struct emb_fn *f)
 {
 	(void)env;
-	rb_gc_unregister_address(&f->callable);
+	if (!emb_unlocked_now) {
+		emb_unregister(&f->callable);
+		return;
+	}
+	emb_unlocked_now = 0;
+	rb_thread_call_with_gvl(emb_unregister, &f->callable);
+	emb_unlocked_now = 1;
+}
+
+static void emb_pin(emb_env *env, struct emb_fn *f)
+{
+	(void)env;
+	(void)f;
 }
 
 static int emb_call_fn(emb_env *env, struct emb_fn *f, int n, const emb_value *argv, emb_value *result)
@@ -477,12 +496,16 @@ static int emb_call_fn(emb_env *env, struct emb_fn *f, int n, const emb_value *a
 
 /* Handles. */
 
+/** Values of handles keep functions, and those of a group all of its. */
 static void emb_handle_mark(void *p)
 {
 	emb_handle *h = (emb_handle *)p;
+	const struct emb_fn *f;
 
-	if (h->keep)
-		rb_gc_mark(h->keep->callable);
+	for (f = h->keep; f; f = f->next)
+		rb_gc_mark(f->callable);
+	for (f = emb_root(h)->nodes; f; f = f->next)
+		rb_gc_mark(f->callable);
 }
 
 static void emb_handle_free(void *p)
@@ -504,6 +527,15 @@ static emb_handle *emb_handle_of(emb_env *env, emb_value v)
 	return rb_typeddata_is_kind_of(v, &emb_handle_type) ? (emb_handle *)RTYPEDDATA_DATA(v) : NULL;
 }
 
+static void emb_has(struct emb_fn *f)
+{
+	for (; f; f = f->next) {
+		if (!f->slot)
+			rb_gc_unregister_address(&f->callable);
+		f->slot = 1;
+	}
+}
+
 static emb_value emb_from_handle(emb_env *env, emb_handle *h)
 {
 	VALUE v;
@@ -511,8 +543,8 @@ static emb_value emb_from_handle(emb_env *env, emb_handle *h)
 	if (!h)
 		return emb_nil(env);
 	v = rb_data_typed_object_wrap(emb_handle_class, h, &emb_handle_type);
-	if (h->keep)
-		rb_gc_unregister_address(&h->keep->callable);
+	emb_has(h->keep);
+	emb_has(emb_root(h)->nodes);
 	return v;
 }
 

@@ -3,6 +3,9 @@
 #ifndef EMB_SCRIPT_CONVERT_H
 #define EMB_SCRIPT_CONVERT_H
 
+#include <extmem/runs.h>
+#include <extmem/stream_lines.h>
+
 #include "functions.h"
 
 static int emb_fill(emb_env *env, const struct emb_struct *s, void *to, emb_value from);
@@ -179,10 +182,71 @@ static int emb_fill_progress(emb_env *env, char *to, emb_value *value)
 		f = emb_fn_new(env, *value, 0);
 		if (!f)
 			return -1;
-		emb_fn_free(emb_now.keep);
-		emb_now.keep = f;
+		emb_fn_keep(f);
 	}
 	*(void **)(void *)(to + sizeof(em_progress_fn)) = f;
+	return 0;
+}
+
+/** Flags that are options by a name of their own: of the struct, unless this is nothing; the bit. */
+static const struct {
+	const char *of, *name;
+	uint32_t bit;
+} emb_named_flags[] = {
+	{ "em_sort_opts", "unique", EM_SORT_UNIQUE }, { "em_unique_opts", "count", EM_UNIQUE_COUNT },
+	{ "em_unique_opts", "presorted", EM_UNIQUE_PRESORTED }, { "em_pq_opts", "stable", EM_PQ_STABLE }
+};
+
+/** What is more than a field: 0, or -1.  used: options that were found. */
+static int emb_fill_more(emb_env *env, const struct emb_struct *s, void *to, emb_value from, uint64_t *used)
+{
+	const int none = emb_is_nil(env, from);
+	uint32_t flags = 0;
+	const struct emb_field *f;
+	const char *mode = NULL;
+	em_format *csv;
+	int there;
+	size_t i;
+
+	for (i = 0; !none && i < sizeof emb_named_flags / sizeof *emb_named_flags; i++) {
+		emb_value on = from;
+
+		if (strcmp(s->name, emb_named_flags[i].of) != 0)
+			continue;
+		on = emb_dict_get(env, from, emb_named_flags[i].name, &there);
+		*used += (uint64_t)there;
+		if (there && !emb_is_nil(env, on) && emb_is_true(env, on))
+			flags |= emb_named_flags[i].bit;
+	}
+	if (!none && s == &emb_struct_em_vector_opts) {
+		emb_value v = emb_dict_get(env, from, "mode", &there);
+
+		*used += (uint64_t)there;
+		mode = there && !emb_is_nil(env, v) ? emb_text_of(env, v) : "r+";
+		if (!mode || (strcmp(mode, "r") != 0 && strcmp(mode, "r+") != 0 && strcmp(mode, "w") != 0))
+			return mode ? emb_wrong(env, "the mode is r, r+ or w") : -1;
+		if (((em_vector_opts *)to)->path)
+			flags = *mode == 'w' ? EM_VECTOR_CREATE | EM_VECTOR_TRUNCATE
+				: mode[1] ? EM_VECTOR_CREATE : EM_VECTOR_READ_ONLY;
+	}
+	/* As the order says, which came before. */
+	if (emb_now.unique && s == &emb_struct_em_sort_opts)
+		flags |= EM_SORT_UNIQUE;
+	for (f = s->fields; f->name; f++) {
+		char *at = (char *)to + f->offset;
+
+		if (flags && strcmp(f->name, "flags") == 0)
+			*(uint32_t *)(void *)at |= flags;
+		if (f->kind == EMB_FORMAT && emb_now.csv && !*(void **)(void *)at) {
+			csv = (em_format *)emb_temp(env, sizeof *csv);
+			if (!csv)
+				return -1;
+			*csv = emb_init_em_format;
+			csv->kind = EM_FORMAT_CSV;
+			csv->separator = emb_now.csv;
+			*(em_format **)(void *)at = csv;
+		}
+	}
 	return 0;
 }
 
@@ -212,6 +276,8 @@ static int emb_fill_all(emb_env *env, const struct emb_struct *s, void *to, emb_
 			 : given && emb_fill_field(env, f, at, value))
 			return -1;
 	}
+	if (emb_fill_more(env, s, to, from, &used))
+		return -1;
 	if (!none && used != emb_dict_size(env, from))
 		return emb_wrong(env, "among the options there is one that an %s does not have", s->name);
 	return 0;
@@ -483,17 +549,8 @@ static em_text_key *emb_text_keys(emb_env *env, emb_value v, uint32_t *n)
 static emb_value emb_batch_out(emb_env *env, const em_batch *b)
 {
 	const char *records = (const char *)b->records;
-	emb_value list;
-	uint64_t i, at = 0;
 
-	if (!b->ends)
-		return emb_from_bytes(env, records, b->bytes);
-	list = emb_list_new(env, b->n);
-	for (i = 0; i < b->n; i++) {
-		emb_list_put(env, list, i, emb_from_bytes(env, records + at, (size_t)(b->ends[i] - at)));
-		at = b->ends[i];
-	}
-	return list;
+	return b->ends ? emb_lines_out(env, records, b->ends, b->n) : emb_from_bytes(env, records, b->bytes);
 }
 
 /** (format of records, name or nil, function): what an order is made of. */
@@ -539,17 +596,19 @@ static int emb_asked(emb_env *env, emb_value v, struct emb_fn **to)
 	f = emb_fn_new(env, emb_list_get(env, v, 0), 0);
 	if (!f)
 		return -1;
-	f->shape = emb_now.ninputs > 0 ? emb_now.inputs[0]->shape : NULL;
+	/* Without a format they make what they get. */
+	f->shape = emb_now.ninputs > 0 ? emb_now.inputs[0]->shape : emb_now.shape;
 	f->other = emb_now.ninputs > 1 ? emb_now.inputs[1]->shape : NULL;
 	f->to = emb_now.shape;
 	if (f->shape)
 		f->shape->refs++;
 	if (f->other)
 		f->other->refs++;
-	if (f->to)
+	if (f->to) {
 		f->to->refs++;
-	emb_fn_free(emb_now.keep);
-	emb_now.keep = *to = f;
+		f->out_bytes = f->to->bytes;
+	}
+	*to = emb_fn_keep(f);
 	return 0;
 }
 
@@ -566,19 +625,24 @@ static em_stream *emb_take_input(emb_env *env, emb_value v)
 	return (em_stream *)h->object;
 }
 
-static em_stream **emb_inputs(emb_env *env, emb_value v, uint32_t *n)
+/** A list of objects: of a kind, or, with NULL, streams that become a part of what is made. */
+static void **emb_handles(emb_env *env, emb_value v, const struct emb_kind *kind, uint32_t *n)
 {
 	const int64_t count = emb_list_size(env, v);
-	em_stream **list;
+	emb_handle *h;
+	void **list;
 	int64_t i;
 
 	if (count < 0 || count > EMB_HANDLES) {
-		emb_wrong(env, "a list of streams is wanted here, at most %d", EMB_HANDLES);
+		emb_wrong(env, "a list of streams or sinks is wanted here, at most %d", EMB_HANDLES);
 		return NULL;
 	}
-	list = (em_stream **)emb_temp(env, ((size_t)count + 1) * sizeof *list);
+	list = (void **)emb_temp(env, ((size_t)count + 1) * sizeof *list);
 	for (i = 0; list && i < count; i++) {
-		list[i] = emb_take_input(env, emb_list_get(env, v, (uint64_t)i));
+		emb_value one = emb_list_get(env, v, (uint64_t)i);
+
+		h = kind ? emb_take(env, one, kind) : NULL;
+		list[i] = kind ? h ? h->object : NULL : emb_take_input(env, one);
 		if (!list[i])
 			return NULL;
 	}
@@ -601,13 +665,12 @@ static int emb_letters(const char **p, char *letters)
 }
 
 /** An order of lines by options of the command: "-t, -k3,3nr".  keys: room for as many as there are bytes. */
-static em_status emb_order_lines(em_order **out, em_ctx *ctx, const char *p, em_text_key *keys, uint64_t *unique,
-				 uint64_t *csv, em_errinfo *err)
+static em_status emb_order_lines(em_order **out, em_ctx *ctx, const char *p, em_text_key *keys, em_errinfo *err)
 {
 	em_text_opts opts = emb_init_em_text_opts;
 	char letters[64] = "", own[64] = "", text[256];
 	uint32_t n = 0, i;
-	int separator = -1;
+	int separator = -1, csv = 0;
 	em_status st = EM_OK;
 
 	/* Twice: keys without letters take those that stand outside. */
@@ -634,7 +697,7 @@ static em_status emb_order_lines(em_order **out, em_ctx *ctx, const char *p, em_
 				at += *at != 0;
 				st = separator == 0 || (*at && *at != ' ') ? EM_ERR_INVAL : EM_OK;
 			} else if (strncmp(at, "--csv", 5) == 0 && strchr(" ", at[5])) {
-				*csv = 1;
+				csv = 1;
 				at += 5;
 			} else if (*at++ != '-' || emb_letters(&at, i == 0 ? letters : text + (text[0] = 0))) {
 				st = EM_ERR_INVAL;
@@ -664,11 +727,11 @@ static em_status emb_order_lines(em_order **out, em_ctx *ctx, const char *p, em_
 		opts.flags = EM_TEXT_LAST_REVERSE;
 	if (n > 0 && strpbrk(letters, "us"))
 		opts.flags = EM_TEXT_KEYS_ONLY;
-	*unique = strchr(letters, 'u') != NULL;
-	if (*csv) {
+	emb_now.unique = strchr(letters, 'u') != NULL;
+	if (csv) {
 		opts.flags |= EM_TEXT_CSV;
 		separator = separator < 0 ? ',' : separator;
-		*csv = (uint64_t)separator;
+		emb_now.csv = (uint32_t)separator;
 	}
 	if (separator >= 0)
 		opts.separator = separator;
@@ -711,30 +774,72 @@ static int emb_spec_of(emb_env *env, emb_value v, struct emb_spec *to)
 	return to->key ? 0 : -1;
 }
 
-/** An order from [format, key]: with whether it is unique, and the separator of CSV. */
-static em_status emb_order(em_order **out, em_ctx *ctx, const struct emb_spec *spec, uint64_t *unique, uint64_t *csv,
-			   em_errinfo *err)
+/** An order from [format, key]; of lines it knows whether equal ones are one, and the separator of CSV. */
+static em_status emb_order(em_order **out, em_ctx *ctx, const struct emb_spec *spec, em_errinfo *err)
 {
 	if (!spec->shape)
-		return emb_order_lines(out, ctx, spec->key, spec->keys, unique, csv, err);
+		return emb_order_lines(out, ctx, spec->key, spec->keys, err);
 	emb_call.order_bytes = spec->shape->bytes;
 	return em_order_parse(out, ctx, spec->shape->bytes, spec->key, err);
 }
 
-/** Keys of a tree: below, at or above 0.  An order sees records, which begin with them. */
-static int emb_compare_keys(em_btree *t, const void *from, const void *to)
+/** The first or next record of a tree with from <= key < to, back: the last or one before; positive: there is none. */
+static em_status emb_btree_walk(em_btree_cursor *cursor, const void *from, const void *to, int begin, int back,
+				void *record)
 {
-	const size_t n = (size_t)em_btree_record_bytes(t), k = (size_t)em_btree_key_bytes(t);
-	char *both = from && to ? (char *)calloc(2, n) : NULL;
-	int result = 0;
+	const em_btree *t = (const em_btree *)emb_now.first->whole->object;
+	const void *start = back ? to : from, *stop = back ? from : to;
+	em_status st;
+	char *key;
+	int side;
 
-	if (both) {
-		memcpy(both, from, k);
-		memcpy(both + n, to, k);
-		result = em_order_compare(em_btree_order(t), both, both + n);
+	if (begin) {
+		st = em_btree_cursor_seek(cursor, start, !back ? EM_BTREE_GE : start ? EM_BTREE_LT : EM_BTREE_LE);
+		st = st ? st : em_btree_cursor_get(cursor, record);
+	} else {
+		st = back ? em_btree_cursor_prev(cursor, record) : em_btree_cursor_next(cursor, record);
 	}
-	free(both);
-	return result;
+	if (st || !stop || !t)
+		return st;
+	/* An order sees records, which begin with their keys. */
+	key = (char *)calloc(1, (size_t)em_btree_record_bytes(t));
+	if (!key)
+		return EM_ERR_NOMEM;
+	memcpy(key, stop, (size_t)em_btree_key_bytes(t));
+	side = em_order_compare(em_btree_order(t), record, key);
+	free(key);
+	return (back ? side < 0 : side >= 0) ? EM_END : EM_OK;
+}
+
+/* Files, by the format of their records. */
+
+static em_status emb_stream_paths(em_stream **out, em_ctx *ctx, const struct emb_spec *spec, const char *const *paths,
+				  uint32_t n, const em_format *format, em_errinfo *err)
+{
+	return spec->shape ? em_stream_file(out, ctx, spec->shape->bytes, paths, n, err)
+		: em_stream_lines(out, ctx, paths, n, format, err);
+}
+
+static em_status emb_sink_path(em_sink **out, em_ctx *ctx, const struct emb_spec *spec, const char *path,
+			       const em_format *format, em_errinfo *err)
+{
+	return spec->shape ? em_sink_file(out, ctx, spec->shape->bytes, path, err)
+		: em_sink_lines(out, ctx, path, format, err);
+}
+
+static em_status emb_sink_none(em_sink **out, em_ctx *ctx, const struct emb_spec *spec, em_errinfo *err)
+{
+	return em_sink_discard(out, ctx, spec->shape ? spec->shape->bytes : 0, err);
+}
+
+static em_status emb_stream_to_file(em_stream *, em_ctx *, const char *, uint64_t *, em_errinfo *);
+static em_status emb_stream_to_lines(em_stream *, em_ctx *, const char *, const em_format *, uint64_t *, em_errinfo *);
+
+static em_status emb_stream_to_path(em_stream *s, em_ctx *ctx, const char *path, const em_format *format,
+				    uint64_t *moved, em_errinfo *err)
+{
+	return em_stream_record_bytes(s) ? emb_stream_to_file(s, ctx, path, moved, err)
+		: emb_stream_to_lines(s, ctx, path, format, moved, err);
 }
 
 /** Of [format, key]: the bytes of a record, and the type, offset and flags of the first field of the key. */

@@ -196,6 +196,39 @@ static emb_value emb_shown(emb_env *env, const struct emb_shape *shape, const vo
 		: emb_many_out(env, shape, (const char *)from, n, bytes);
 }
 
+/** Records of any length: a list of bytes. */
+static emb_value emb_lines_out(emb_env *env, const char *records, const uint64_t *ends, uint64_t n)
+{
+	emb_value list = emb_list_new(env, n);
+	uint64_t i, at = 0;
+
+	for (i = 0; i < n; i++) {
+		emb_list_put(env, list, i, emb_from_bytes(env, records + at, (size_t)(ends[i] - at)));
+		at = ends[i];
+	}
+	return list;
+}
+
+/** The answer of a function that says where each record goes. */
+static int emb_choices(emb_env *env, struct emb_fn *f, emb_value r, uint64_t n)
+{
+	const int mark = emb_mark(env);
+	char *to = emb_answer(f, (size_t)n * sizeof(uint32_t));
+	uint64_t i, number = 0;
+	uint32_t which;
+
+	if (!to)
+		return emb_wrong(env, "out of memory");
+	for (i = 0; i < n; i++) {
+		if (emb_u64_of(env, emb_list_get(env, r, i), &number))
+			return -1;
+		which = number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+		memcpy(to + i * sizeof which, &which, sizeof which);
+		emb_reset(env, mark);
+	}
+	return 0;
+}
+
 /** The answer of a function that says of each record what is true. */
 static int emb_truths(emb_env *env, struct emb_fn *f, emb_value r, uint64_t n)
 {
@@ -216,20 +249,27 @@ static int emb_ask_body(emb_env *env, struct emb_job *j)
 	const int one = j->change == EMB_SUM || j->change == EMB_PAIR;
 	const struct emb_shape *other = f->other ? f->other : f->shape;
 	const char *bytes;
+	const int lines = f->record_bytes == 0 && j->b;
 	emb_value argv[2], r;
 	size_t size = 0;
 	int64_t count;
 	char *to;
 
-	argv[0] = emb_shown(env, f->shape, j->a, j->n, f->record_bytes, one);
-	argv[1] = emb_shown(env, other, j->b, j->total, j->number, j->change == EMB_PAIR);
-	if (emb_call_fn(env, f, j->change == EMB_PAIR ? 2 : j->b ? 2 : j->a ? 1 : 0, argv, &r))
+	if (lines) {
+		argv[0] = emb_lines_out(env, (const char *)j->a, (const uint64_t *)j->b, j->n);
+	} else {
+		argv[0] = emb_shown(env, f->shape, j->a, j->n, f->record_bytes, one);
+		argv[1] = emb_shown(env, other, j->b, j->total, j->number, j->change == EMB_PAIR);
+	}
+	if (emb_call_fn(env, f, lines ? 1 : j->change == EMB_PAIR || j->b ? 2 : j->a ? 1 : 0, argv, &r))
 		return -1;
 	if (j->change == EMB_NOTHING || emb_is_nil(env, r))
 		return 0;
 	count = one && f->to ? -1 : emb_list_size(env, r);
 	if (count >= 0 && j->change == EMB_TRUTHS)
 		return emb_truths(env, f, r, (uint64_t)count);
+	if (count >= 0 && j->change == EMB_CHOICES)
+		return emb_choices(env, f, r, (uint64_t)count);
 	if (count >= 0 || (one && f->to)) {
 		to = emb_answer(f, (size_t)(count >= 0 ? (uint64_t)count * f->out_bytes : f->out_bytes));
 		if (!to)
@@ -247,7 +287,7 @@ static int emb_ask_body(emb_env *env, struct emb_job *j)
 	return 0;
 }
 
-/** stream.h: up to two arrays of records. */
+/** stream.h: up to two arrays of records; or records of any length, and where they end. */
 static int emb_ask(struct emb_fn *f, const void *a, size_t na, const void *b, size_t nb)
 {
 	struct emb_job j = { 0 };
@@ -255,9 +295,12 @@ static int emb_ask(struct emb_fn *f, const void *a, size_t na, const void *b, si
 	j.f = f;
 	j.a = a;
 	j.b = b;
-	j.n = a ? na / f->record_bytes : 0;
 	j.number = f->form == EMB_PAIR ? f->other_bytes : f->record_bytes;
-	j.total = b ? nb / j.number : 0;
+	if (f->record_bytes == 0)
+		j.n = nb / sizeof(uint64_t);
+	else
+		j.n = a ? na / f->record_bytes : 0;
+	j.total = b && j.number ? nb / j.number : 0;
 	j.change = f->form;
 	f->made.none = 1;
 	f->made.n = 0;

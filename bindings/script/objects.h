@@ -12,7 +12,8 @@
  *
  * Streams that feed each other are parts of what has no object, their group.  It keeps the functions of nodes, and one
  * thread at a time is inside.  A node that has inputs of several groups makes them one.  The handle of an input is
- * closed when the node is made, and its object is the node's.
+ * closed when the node is made, and its object is the node's.  What streams and sinks are on, such as a container, runs
+ * or a sorter, is of their group, too: it is closed after them, in whatever order the program closes or forgets them.
  */
 #ifndef EMB_SCRIPT_OBJECTS_H
 #define EMB_SCRIPT_OBJECTS_H
@@ -30,10 +31,11 @@ struct emb_fn {
 	uint64_t out_bytes;
 	struct emb_shape *shape; /**< Of the same, or NULL: they are bytes. */
 	struct emb_shape *other, *to;
+	int slot;                /**< Where a value has it, or that it has. */
 	int form;                /**< EMB_MANY, ...: of a function of streams, ... */
 	struct emb_made made;    /**< ... what it made, ... */
 	size_t at;               /**< ... how much of that was used, ... */
-	struct emb_fn *next;     /**< ... and others of its group. */
+	struct emb_fn *next;     /**< ... and others of its group, or of the call. */
 	emb_handle *owner;       /**< Who keeps it, as a handle does with its progress; NULL: nobody but the library. */
 };
 
@@ -44,14 +46,17 @@ struct emb_handle {
 	const void *owner;           /**< The thread that is inside: the address of its emb_call. */
 	uint32_t refs;               /**< The value of the language, parts of it, calls in progress. */
 	uint32_t uses;               /**< Calls in progress. */
-	int closing;                 /**< To be closed when there are none. */
+	int closing;                 /**< To be closed when there are none; 2: when what it waits for (`late') is over. */
 	uint64_t record_bytes;       /**< Of its records ... */
 	uint64_t key_bytes;          /**< ... and of keys; 0: it has none. */
 	struct emb_shape *shape;     /**< Of its records, or NULL: they are bytes. */
 	struct emb_fn *keep;         /**< Its progress, or NULL. */
-	struct emb_fn *nodes;        /**< Of a group of streams, their functions. */
+	struct emb_fn *nodes;        /**< Of a group of streams, functions of its parts, ... */
+	uint32_t streams, users;     /**< ... how many of these are open, and with sinks. */
+	int unique;                  /**< Of an order: equal records count once, ... */
+	uint32_t csv;                /**< ... and what separates fields of CSV, or 0. */
 	emb_handle *whole;           /**< What it is a part of (a cursor of its tree), or NULL. */
-	emb_handle *late, *next;     /**< Parts that were collected while somebody was inside. */
+	emb_handle *late, *next;     /**< What waits until nobody is inside, or no stream is open; held. */
 };
 
 #define EMB_HANDLES 32
@@ -64,12 +69,15 @@ struct emb_now {
 	int lost;                                        /**< The receiver was closed by a function of the caller's. */
 	int brief;                                       /**< It is about one record, or only tells something. */
 	uint32_t n;
+	uint32_t used;                                   /**< So many it was given, when it is over. */
 	struct { emb_handle *h; void *object; } in[EMB_HANDLES];
 	uint32_t ninputs;
 	emb_handle *inputs[EMB_HANDLES];                 /**< Streams that become a part of the one that is made, ... */
 	emb_handle *group;                               /**< ... and what they all are a part of. */
 	emb_handle *first;                               /**< The receiver. */
 	emb_handle *held;                                /**< The same: its memory stays until the next call. */
+	int unique;                                      /**< Of the order that was given, or made. */
+	uint32_t csv;
 	struct emb_shape *shape;                         /**< Of records of the object that is made ... */
 	struct emb_fn *keep;                             /**< ... and what it is to keep. */
 };
@@ -105,13 +113,32 @@ static int emb_refuse(emb_env *env, em_status status, const char *text)
 	return -1;
 }
 
+static emb_handle *emb_root(emb_handle *h)
+{
+	while (h->whole)
+		h = h->whole;
+	return h;
+}
+
+/** A stream or sink is opened, or closed. */
+static void emb_count(emb_handle *h, int by)
+{
+	emb_handle *root = emb_root(h);
+
+	root->users += (uint32_t)by;
+	if (h->kind == &emb_kind_em_stream)
+		root->streams += (uint32_t)by;
+}
+
 /** Streams that a call was given belong to what it has made. */
 static void emb_consume(void)
 {
 	uint32_t i;
 
-	for (i = 0; i < emb_now.ninputs; i++)
+	for (i = 0; i < emb_now.ninputs; i++) {
 		emb_now.inputs[i]->object = NULL;
+		emb_count(emb_now.inputs[i], -1);
+	}
 }
 
 /** What the status of a call means: 0, or -1 with a pending exception. */
@@ -154,6 +181,26 @@ static void emb_fn_free(void *user)
 	free(f);
 }
 
+static void emb_fns_free(struct emb_fn *list)
+{
+	while (list) {
+		struct emb_fn *next = list->next;
+
+		emb_fn_free(list);
+		list = next;
+	}
+}
+
+/** A function is one of the call's, until something keeps it. */
+static struct emb_fn *emb_fn_keep(struct emb_fn *f)
+{
+	if (f) {
+		f->next = emb_now.keep;
+		emb_now.keep = f;
+	}
+	return f;
+}
+
 static struct emb_fn *emb_fn_new(emb_env *env, emb_value callable, uint64_t record_bytes)
 {
 	struct emb_fn *f;
@@ -182,12 +229,7 @@ static void emb_unref(emb_env *env, emb_handle *h)
 		emb_handle *whole = h->whole;
 
 		emb_now.env = env;
-		while (h->nodes) {
-			struct emb_fn *f = h->nodes;
-
-			h->nodes = f->next;
-			emb_fn_free(f);
-		}
+		emb_fns_free(h->nodes);
 		emb_now.env = before;
 		emb_shape_unref(h->shape);
 		free(h);
@@ -207,6 +249,20 @@ static emb_handle *emb_inside(emb_handle *h)
 	return busy;
 }
 
+static int emb_flows(const struct emb_kind *kind)
+{
+	return kind == &emb_kind_em_stream || kind == &emb_kind_em_sink;
+}
+
+/** Is nothing on it, in this group?  Streams are on sinks, and both on containers. */
+static int emb_free_of(const emb_handle *h, const emb_handle *root)
+{
+	return h->kind->part || h->kind == &emb_kind_em_stream || root->users == 0 ||
+		(h->kind == &emb_kind_em_sink && root->streams == 0);
+}
+
+static void emb_close_late(emb_env *env, emb_handle *w);
+
 /** Close what it has; nobody is inside. */
 static void emb_shut(emb_env *env, emb_handle *h)
 {
@@ -217,9 +273,47 @@ static void emb_shut(emb_env *env, emb_handle *h)
 	emb_now.env = env;
 	if (object)
 		h->kind->close(object);
-	emb_fn_free(h->keep);
+	emb_fns_free(h->keep);
 	h->keep = NULL;
 	emb_now.env = before;
+	if (object && emb_flows(h->kind)) {
+		emb_count(h, -1);
+		emb_close_late(env, emb_root(h));
+	}
+}
+
+/** Close what has waited for the end of a call on w, or of streams. */
+static void emb_close_late(emb_env *env, emb_handle *w)
+{
+	emb_handle **at = &w->late, *h;
+
+	while (w->uses == 0 && (h = *at)) {
+		if (!emb_free_of(h, w)) {
+			at = &h->next;
+			continue;
+		}
+		*at = h->next;
+		emb_shut(env, h);
+		emb_unref(env, h);
+		at = &w->late;
+	}
+}
+
+/** Close it now, or when nobody is inside of what it is a part of, and no stream is on it any more. */
+static void emb_shut_soon(emb_env *env, emb_handle *h)
+{
+	emb_handle *to = emb_inside(h);
+
+	if (!to && !emb_free_of(h, emb_root(h)))
+		to = emb_root(h);
+	if (!to) {
+		emb_shut(env, h);
+		return;
+	}
+	h->closing = 2;
+	h->refs++;
+	h->next = to->late;
+	to->late = h;
 }
 
 /** Close it, or when the call in progress ends: 0, or -1 with an exception. */
@@ -233,9 +327,9 @@ static int emb_close(emb_env *env, emb_handle *h)
 			h->kind->cancel(h->object);
 		return 0;
 	}
-	if (emb_inside(h))
+	if (emb_inside(h) && (h->kind == &emb_kind_em_stream || h->kind->part))
 		return emb_refuse(env, EM_ERR_BUSY, "a call is in progress on what it is a part of");
-	emb_shut(env, h);
+	emb_shut_soon(env, h);
 	return 0;
 }
 
@@ -247,77 +341,92 @@ static int emb_closed(const emb_handle *h)
 /** The value of the language is gone. */
 static void emb_drop(emb_env *env, emb_handle *h)
 {
-	emb_handle *busy = h->object ? emb_inside(h) : NULL;
-
-	if (busy == h || (h->object && h->uses > 0)) {
+	if (h->object && h->uses > 0 && !h->closing)
 		h->closing = 1;
-	} else if (busy) {
-		h->next = busy->late;
-		busy->late = h;
-		return;
-	} else {
-		emb_shut(env, h);
-	}
+	else if (h->object && !h->closing)
+		emb_shut_soon(env, h);
 	emb_unref(env, h);
 }
 
-static emb_handle *emb_root(emb_handle *h)
+/** What one is a part of becomes a part of the group `all'. */
+static void emb_join_root(emb_handle *root, emb_handle *all)
 {
-	while (h->whole)
-		h = h->whole;
-	return h;
+	struct emb_fn **fn = &all->nodes, *f;
+	emb_handle **late = &all->late;
+
+	/* It may outlive its value. */
+	for (f = root->keep; f; f = f->next)
+		emb_pin(emb_now.env, f);
+	while (*fn)
+		fn = &(*fn)->next;
+	*fn = root->keep;
+	while (*fn)
+		fn = &(*fn)->next;
+	*fn = root->nodes;
+	while (*late)
+		late = &(*late)->next;
+	*late = root->late;
+	all->users += root->users;
+	all->streams += root->streams;
+	all->uses += root->uses;
+	all->owner = &emb_call;
+	all->refs++;
+	root->nodes = root->keep = NULL;
+	root->late = NULL;
+	root->users = root->streams = 0;
+	root->whole = all;
 }
 
-/** The streams that are given become one group, a new one if there are none: NULL, if there is no memory. */
+/** The streams, sinks and containers that the call was given become one group: NULL, if there is no memory.  What is
+ *  shared, as a context, is of none. */
 static emb_handle *emb_group(void)
 {
-	emb_handle *all = emb_now.group ? emb_root(emb_now.group) : NULL;
-	struct emb_fn **end;
+	emb_handle *all = emb_now.group ? emb_root(emb_now.group) : NULL, *root;
 	uint32_t i;
 
-	for (i = 0; i < emb_now.ninputs; i++) {
-		emb_handle *root = emb_root(emb_now.inputs[i]);
-
-		all = all ? all : root;
-		if (root == all)
-			continue;
-		for (end = &all->nodes; *end; end = &(*end)->next)
-			;
-		*end = root->nodes;
-		root->nodes = NULL;
-		root->whole = all;
-		all->refs++;
-		all->uses += root->uses;
-		all->owner = &emb_call;
+	for (i = 0; i < emb_now.used && !all; i++) {
+		root = emb_root(emb_now.in[i].h);
+		if (root->kind == &emb_kind_em_stream)
+			all = root;
 	}
 	if (!all) {
 		all = (emb_handle *)calloc(1, sizeof *all);
 		if (all)
 			all->kind = &emb_kind_em_stream;
 	}
+	for (i = 0; i < emb_now.used && all; i++) {
+		root = emb_root(emb_now.in[i].h);
+		if (root != all && !root->kind->shared)
+			emb_join_root(root, all);
+	}
 	return emb_now.group = all;
 }
 
-/** The group of a stream, which has its functions. */
+/** The group of a stream or sink, which has its functions. */
 static emb_handle *emb_join_group(void)
 {
 	emb_handle *group = emb_group();
+	struct emb_fn **end = &emb_now.keep;
 
-	if (group && emb_now.keep) {
-		emb_now.keep->next = group->nodes;
-		group->nodes = emb_now.keep;
-		emb_now.keep = NULL;
-	}
+	if (!group)
+		return NULL;
+	while (*end)
+		end = &(*end)->next;
+	*end = group->nodes;
+	group->nodes = emb_now.keep;
+	emb_now.keep = NULL;
 	return group;
 }
 
 /** A handle for an object that a call has made; it takes over what is to be kept.  NULL with an exception. */
 static emb_handle *emb_handle_new(emb_env *env, void *object, const struct emb_kind *kind)
 {
+	const int flows = emb_flows(kind);
 	emb_handle *h = (emb_handle *)calloc(1, sizeof *h);
-	emb_handle *group = h && kind == &emb_kind_em_stream ? emb_join_group() : NULL;
+	emb_handle *group = h && flows ? emb_join_group() : NULL;
+	struct emb_fn *f;
 
-	if (!h || (kind == &emb_kind_em_stream && !group)) {
+	if (!h || (flows && !group)) {
 		free(h);
 		kind->close(object);
 		emb_refuse(env, EM_ERR_NOMEM, "there is no memory for a handle");
@@ -330,13 +439,21 @@ static emb_handle *emb_handle_new(emb_env *env, void *object, const struct emb_k
 		: emb_call.order_bytes ? emb_call.order_bytes : emb_call.record_bytes;
 	h->key_bytes = kind->key_bytes ? kind->key_bytes(object) : emb_call.key_bytes;
 	h->keep = emb_now.keep;
-	if (h->keep)
-		h->keep->owner = h;
+	for (f = h->keep; f; f = f->next)
+		f->owner = h;
 	emb_now.keep = NULL;
 	h->whole = kind->part ? emb_now.first : group;
 	if (h->whole)
 		h->whole->refs++;
-	h->shape = kind->part ? h->whole->shape : emb_now.shape;
+	if (flows)
+		emb_count(h, 1);
+	if (kind == &emb_kind_em_order) {
+		h->unique = emb_now.unique;
+		h->csv = emb_now.csv;
+	}
+	/* Streams and sinks have that of what they are on. */
+	h->shape = kind->part ? h->whole->shape : !emb_now.shape && flows && emb_now.first ? emb_now.first->shape
+		: emb_now.shape;
 	if (h->shape)
 		h->shape->refs++;
 	return h;
@@ -365,11 +482,13 @@ static unsigned emb_begin(emb_env *env)
 		emb_now.brief = emb_now.lost = 0;
 		emb_now.ninputs = 0;
 		emb_now.group = NULL;
-		emb_now.n = 0;
+		emb_now.n = emb_now.used = 0;
+		emb_now.unique = 0;
+		emb_now.csv = 0;
 		emb_now.env = env;
 		emb_unref(env, emb_now.held);
 		emb_now.first = emb_now.held = NULL;
-		emb_fn_free(emb_now.keep);
+		emb_fns_free(emb_now.keep);
 		emb_now.keep = NULL;
 		emb_set_shape(NULL);
 	}
@@ -412,6 +531,8 @@ static emb_handle *emb_take(emb_env *env, emb_value v, const struct emb_kind *ki
 	if (kind == &emb_kind_em_order) {
 		emb_call.order_bytes = em_order_record_size((em_order *)h->object);
 		emb_set_shape(h->shape);
+		emb_now.unique = h->unique;
+		emb_now.csv = h->csv;
 	}
 	if (!emb_call.kind) {
 		emb_call.kind = kind;
@@ -455,17 +576,12 @@ static int emb_enter(emb_env *env)
 
 static void emb_leave_one(emb_env *env, emb_handle *h)
 {
-	emb_handle *w, *late;
+	emb_handle *w;
 
 	for (w = h; w; w = w->whole) {
 		if (--w->uses > 0)
 			continue;
-		while ((late = w->late)) {
-			w->late = late->next;
-			emb_shut(env, late);
-			/* It holds what it is a part of, as the caller does. */
-			emb_unref(env, late);
-		}
+		emb_close_late(env, w);
 		/* What has failed in it is asked for after that. */
 		if (w->closing && emb_call.object && emb_call.object == w->object) {
 			if (w->kind->error && emb_call.detail.status == 0)
@@ -473,8 +589,8 @@ static void emb_leave_one(emb_env *env, emb_handle *h)
 			emb_call.kind = NULL;
 			emb_call.object = NULL;
 		}
-		if (w->closing)
-			emb_shut(env, w);
+		if (w->closing == 1)
+			emb_shut_soon(env, w);
 	}
 	emb_unref(env, h);
 }
@@ -489,6 +605,7 @@ static void emb_leave(emb_env *env)
 		emb_now.held->refs++;
 	}
 	emb_now.n = 0;
+	emb_now.used = n;
 	emb_now.lost = emb_now.first && emb_now.first->closing && !emb_now.first->kind->shared;
 	for (i = 0; i < n; i++)
 		emb_leave_one(env, emb_now.in[i].h);
@@ -519,7 +636,7 @@ static void emb_put_away(struct emb_away *a)
 	emb_now.keep = NULL;
 	emb_now.held = NULL;
 	emb_now.shape = NULL;
-	emb_now.n = emb_now.ninputs = 0;
+	emb_now.n = emb_now.used = emb_now.ninputs = 0;
 	emb_now.group = NULL;
 }
 
@@ -535,7 +652,7 @@ static void emb_put_back(const struct emb_away *a)
 	emb_temps_back(a->temps);
 	/* Numbers of calls are never used again; a call that was left in the middle leaves nothing. */
 	emb_now.serial = serial;
-	emb_fn_free(keep);
+	emb_fns_free(keep);
 }
 
 #endif

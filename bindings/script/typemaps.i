@@ -21,7 +21,7 @@
 /** The call is over. */
 static void emb_over(void)
 {
-	emb_fn_free(emb_now.keep);
+	emb_fns_free(emb_now.keep);
 	emb_now.keep = NULL;
 	emb_temps_free();
 	emb_end();
@@ -169,7 +169,7 @@ EM_NUMBER_OF(long, i64, int64_t)
 		EMB_FAIL;
 }
 %typemap(in) (em_stream *const *EM_INPUTS, uint32_t EM_N) {
-	$1 = ($1_ltype)emb_inputs(EMB_ENV, $input, &$2);
+	$1 = ($1_ltype)emb_handles(EMB_ENV, $input, NULL, &$2);
 	if (!$1)
 		EMB_FAIL;
 }
@@ -187,6 +187,24 @@ EM_NUMBER_OF(long, i64, int64_t)
 %typemap(in) emb_fn *EM_ASKED {
 	if (emb_asked(EMB_ENV, $input, &$1))
 		EMB_FAIL;
+}
+
+/* Sinks, which stay the caller's. */
+%typemap(arginit) (em_sink *const *EM_SINKS, uint32_t EM_N) (unsigned serial = 0) {
+	serial = emb_begin(EMB_ENV);
+}
+%typemap(in) (em_sink *const *EM_SINKS, uint32_t EM_N) {
+	$1 = ($1_ltype)emb_handles(EMB_ENV, $input, &emb_kind_em_sink, &$2);
+	if (!$1)
+		EMB_FAIL;
+}
+%typemap(check) (em_sink *const *EM_SINKS, uint32_t EM_N) {
+	if (emb_unmoved(EMB_ENV, serial$argnum))
+		EMB_FAIL;
+}
+%typemap(argout) (em_sink *const *EM_SINKS, uint32_t EM_N) "";
+%typemap(freearg) (em_sink *const *EM_SINKS, uint32_t EM_N) {
+	emb_over();
 }
 
 /* Options, and what is told. */
@@ -288,8 +306,14 @@ EM_NUMBER_OF(long, i64, int64_t)
 %typemap(argout) (const uint64_t *EM_POSITIONS, uint64_t EM_N, void *EM_FOUND) {
 	EMB_OUTPUT($result, emb_from_room(EMB_ENV, room$argnum, to$argnum, (size_t)($2 * emb_call.record_bytes)));
 }
-%typemap(in) (const void *EM_RECORDS, const uint64_t *EM_ENDS, uint64_t EM_N) (const void *side = NULL) {
-	if (emb_list(EMB_ENV, $input, &side, &$2, &$3))
+%typemap(in) (const void *EM_RECORDS, const uint64_t *EM_ENDS, uint64_t EM_N)
+	(const void *side = NULL, emb_anchor anchor) {
+	/* Of a receiver whose records have one size they are these. */
+	if (emb_call.record_bytes) {
+		$2 = NULL;
+		side = emb_records(EMB_ENV, $input, &anchor, 0, &$3);
+	}
+	if (emb_call.record_bytes ? !side : emb_list(EMB_ENV, $input, &side, &$2, &$3))
 		EMB_FAIL;
 	$1 = ($1_ltype)(uintptr_t)side;
 }
@@ -408,9 +432,7 @@ EM_NUMBER_OF(long, i64, int64_t)
 	$1 = NULL;
 	$2 = NULL;
 	if (!emb_is_nil(EMB_ENV, $input)) {
-		emb_fn_free(emb_now.keep);
-		emb_now.keep = emb_fn_new(EMB_ENV, $input, emb_call.record_bytes);
-		if (!emb_now.keep)
+		if (!emb_fn_keep(emb_fn_new(EMB_ENV, $input, emb_call.record_bytes)))
 			EMB_FAIL;
 		emb_now.keep->shape = emb_now.first->shape;
 		if (emb_now.keep->shape)
@@ -517,6 +539,8 @@ static emb_many emb_pack(emb_items *of, const void *records, uint64_t n)
 /** Say what records of a handle look like. */
 static em_status emb_retype(emb_items *of, const struct emb_spec *spec, em_errinfo *err)
 {
+	if (!spec->shape && of->h->record_bytes == 0)
+		return EM_OK;
 	if (!spec->shape || spec->shape->bytes != of->h->record_bytes) {
 		snprintf(err->text, sizeof err->text, "%s", "records of that format have another size");
 		return err->status = EM_ERR_INVAL;

@@ -84,6 +84,8 @@ static emb_value emb_from_room(emb_env *, emb_value room, const char *from, size
 /* Functions and handles. */
 static void emb_keep(emb_env *, struct emb_fn *, emb_value);
 static void emb_unkeep(emb_env *, struct emb_fn *);
+/** A function that a handle has kept with its value, so that cycles are collected, is its group's from now on. */
+static void emb_pin(emb_env *, struct emb_fn *);
 /** Within emb_run(): call it. */
 static int emb_call_fn(emb_env *, struct emb_fn *, int n, const emb_value *argv, emb_value *result);
 /** The handle that a value is, or NULL, without an exception. */

@@ -15,8 +15,8 @@ namespace eval ::extmem {
 	variable default {}
 	variable objects 0
 	namespace export *
-	namespace ensemble create -subcommands {context order sorter top vector deque stack queue pq radixheap btree stream streamfile sort
-		sortfile mergefiles uniquefile topfile shufflefile checkfile version constant}
+	namespace ensemble create -subcommands {context order sorter top vector deque stack queue pq radixheap btree runs stream streamfile
+		sink sinkfile sinkdiscard sort sortfile mergefiles uniquefile topfile shufflefile checkfile version constant}
 }
 
 proc ::extmem::version {} { core::em_version }
@@ -45,13 +45,6 @@ proc ::extmem::Split {arguments args} {
 	return [list [expr {$ctx eq "" ? [defaultContext] : $ctx}] $rest {*}[lrange $own 1 end]]
 }
 
-proc ::extmem::Flag {opts on bit} {
-	upvar 1 $opts rest
-	if {$on ne "" && $on} {
-		dict set rest flags [expr {([dict exists $rest flags] ? [dict get $rest flags] : 0) | [set core::$bit]}]
-	}
-}
-
 # Run a body for each item in the scope of who called a method.
 proc ::extmem::Run {level name items body} {
 	upvar $level $name item
@@ -72,18 +65,11 @@ proc ::extmem::Run {level name items body} {
 # Files: one or several into one, each in a list.  Those that write return statistics.
 proc ::extmem::Files {arguments args} {
 	set own [lassign [Split $arguments records key {*}$args] ctx rest records key]
-	set order [MakeOrder [expr {$records eq "" ? "lines" : $records}] $key $ctx]
-	if {[$order csv] > 0 && ![dict exists $rest format]} {
-		dict set rest format [dict create kind $core::EM_FORMAT_CSV separator [$order csv]]
-	}
-	Flag rest [$order unique] EM_SORT_UNIQUE
-	return [list [$ctx handle] $order $rest {*}$own]
+	return [list [$ctx handle] [MakeOrder [expr {$records eq "" ? "lines" : $records}] $key $ctx] $rest {*}$own]
 }
 
 # Call with the handle of an order that nobody else has.
-proc ::extmem::With {order call args} {
-	try { return [core::$call {*}$args] } finally { $order destroy }
-}
+proc ::extmem::With {order call args} { try { return [core::$call {*}$args] } finally { $order destroy } }
 
 foreach {name function} {sortfile em_sort_files mergefiles em_merge_files} {
 	proc ::extmem::$name {inputs output args} "
@@ -94,9 +80,7 @@ foreach {name function} {sortfile em_sort_files mergefiles em_merge_files} {
 
 proc ::extmem::uniquefile {inputs output args} {
 	lassign [Files $args count presorted min_count max_count] ctx order rest count presorted least most
-	set own [dict create min_count $least max_count $most sort $rest]
-	Flag own $count EM_UNIQUE_COUNT
-	Flag own $presorted EM_UNIQUE_PRESORTED
+	set own [dict create min_count $least max_count $most count $count presorted $presorted sort $rest]
 	return [With $order em_unique_files $ctx [$order handle] $inputs $output $own]
 }
 
@@ -123,22 +107,11 @@ proc ::extmem::checkfile {path args} {
 # Sorted: a list of a list.
 proc ::extmem::sort {items format args} {
 	set s [sorter $format {*}$args]
-	try {
-		$s push $items
-		return [$s read]
-	} finally {
-		$s destroy
-	}
+	try { return [[$s push $items] read] } finally { $s destroy }
 }
 
-proc ::extmem::Name {} {
-	variable objects
-	return ::extmem::object[incr objects]
-}
-
-proc ::extmem::MakeOrder {format key ctx {keys {}} {cmp {}}} {
-	return [Order create [Name] $format $key $ctx $keys $cmp]
-}
+proc ::extmem::Name {} { return ::extmem::object[incr ::extmem::objects] }
+proc ::extmem::MakeOrder {format key ctx args} { return [Order create [Name] $format $key $ctx {*}$args] }
 
 # What has a handle: closed by close, and gone by destroy.
 oo::class create ::extmem::Object {
@@ -152,6 +125,11 @@ oo::class create ::extmem::Object {
 	method closed {} { return [::extmem::core::closed $handle] }
 	method cancel {} { ::extmem::core::cancel $handle }
 	method call {name args} { return [::extmem::core::$prefix$name $handle {*}$args] }
+	# The same, and then itself.
+	method Then {name args} {
+		my call $name {*}$args
+		return [self]
+	}
 	method stats {} { return [my call stats_get] }
 	method json {} { return [dict get [my stats] json] }
 	method items {packed} { return [::extmem::core::items $handle [binary format a* $packed]] }
@@ -187,22 +165,16 @@ oo::class create ::extmem::Context {
 # items, slow.
 oo::class create ::extmem::Order {
 	superclass ::extmem::Object
-	variable handle prefix format unique csv
-	constructor {format_ key ctx keys cmp} {
-		lassign [list em_order_ $format_ 0 0] prefix format unique csv
-		if {$cmp ne "" || $keys ne ""} {
-			set open [expr {$cmp ne "" ? "em_order_cmp" : "em_order_key_fn"}]
-			set handle [::extmem::core::$open [$ctx handle] [list $format {} [concat $cmp $keys]]]
-		} else {
-			lassign [::extmem::core::order [$ctx handle] [list $format $key]] handle unique csv
-		}
+	variable handle prefix format
+	constructor {format_ key ctx {keys {}} {cmp {}}} {
+		lassign [list em_order_ $format_] prefix format
+		set open [expr {$cmp ne "" ? "em_order_cmp" : $keys ne "" ? "em_order_key_fn" : "order"}]
+		set spec [if {$open eq "order"} {list $format $key} else {list $format {} [concat $cmp $keys]}]
+		set handle [::extmem::core::$open [$ctx handle] $spec]
 	}
-	method lines {} { return [expr {$format eq "lines"}] }
-	method unique {} { return $unique }
-	method csv {} { return $csv }
 	method name {} { return [my call name] }
 	method compare {a b} {
-		return [if {[my lines]} {::extmem::core::em_text_compare $handle $a $b} else {my call compare $a $b}]
+		return [if {$format eq "lines"} {::extmem::core::em_text_compare $handle $a $b} else {my call compare $a $b}]
 	}
 }
 
@@ -214,39 +186,28 @@ proc ::extmem::order {format args} {
 # Push, finish, pull: what sorters and tops have in common.
 oo::class create ::extmem::Pull {
 	superclass ::extmem::Object
-	variable handle prefix order finished
-	method Begin {format arguments name args} {
-		set prefix em_${name}_
-		set finished 0
-		lassign [::extmem::Split $arguments key keys cmp unique] ctx rest key keys cmp unique
+	variable handle prefix order finished format ctx
+	method Begin {format_ arguments name args} {
+		lassign [list em_${name}_ 0 $format_] prefix finished format
+		lassign [::extmem::Split $arguments key keys cmp] ctx rest key keys cmp
 		set order [::extmem::MakeOrder $format $key $ctx $keys $cmp]
-		::extmem::Flag rest [expr {[$order unique] || $unique ne "" && $unique}] EM_SORT_UNIQUE
 		set handle [::extmem::core::${prefix}open [$ctx handle] [$order handle] {*}$args $rest]
 	}
 	method order {} { return $order }
-	method push {items} {
-		my call [expr {[$order lines] ? "push_batch" : "push"}] [list {*}$items]
-		return [self]
-	}
-	method push_packed {records} {
-		my call push [binary format a* $records]
-		return [self]
-	}
+	method push {items} { my Then [expr {$format eq "lines" ? "push_batch" : "push"}] [list {*}$items] }
+	method push_packed {records} { my Then push [binary format a* $records] }
 	method finish {} {
-		my call finish
 		set finished 1
-		return [self]
+		my Then finish
 	}
-	method Ended {} {
-		if {!$finished} { my finish }
-	}
+	method Ended {} { if {!$finished} { my finish } }
 	method finished {} { return $finished }
 	# The next records side by side, or, of lines, in a list; empty behind the last.
 	method next_packed {} { return [my call next] }
 	method Batch {} {
 		my Ended
 		set batch [my call next]
-		if {[$order lines] || [string length $batch] == 0} { return $batch }
+		if {$format eq "lines" || [string length $batch] == 0} { return $batch }
 		return [::extmem::core::items $handle $batch]
 	}
 	method foreach {name body} {
@@ -255,10 +216,7 @@ oo::class create ::extmem::Pull {
 		}
 	}
 	method read {} {
-		set all {}
-		while {[llength [set items [my Batch]]] > 0} {
-			lappend all {*}$items
-		}
+		for {set all {}} {[llength [set items [my Batch]]] > 0} {lappend all {*}$items} {}
 		return $all
 	}
 	method size {} { return [my call pushed] }
@@ -329,14 +287,7 @@ oo::class create ::extmem::Sequence {
 oo::class create ::extmem::Vector {
 	superclass ::extmem::Sequence
 	variable format ctx
-	constructor {format_ args} {
-		lassign [::extmem::Split $args mode] of rest mode
-		set file [dict exists $rest path]
-		::extmem::Flag rest [expr {$file && $mode eq "r"}] EM_VECTOR_READ_ONLY
-		::extmem::Flag rest [expr {$file && $mode ne "r"}] EM_VECTOR_CREATE
-		::extmem::Flag rest [expr {$file && $mode eq "w"}] EM_VECTOR_TRUNCATE
-		my Begin vector $format_ $of $rest
-	}
+	constructor {format_ args} { my Begin vector $format_ {*}[::extmem::Split $args] }
 	method All {name args} { return [my call $name 0 [my size] {*}$args] }
 	method flush {{durable 0}} { my call flush $durable }
 	method clear {} { my call resize 0 }
@@ -346,8 +297,7 @@ oo::class create ::extmem::Vector {
 	method read_many {positions} { return [my items [my call read_many $positions]] }
 	# In place; returns how many are left in front, which are fewer with -unique 1.
 	method sort {args} {
-		lassign [::extmem::Split $args key keys cmp unique] - rest key keys cmp unique
-		::extmem::Flag rest $unique EM_SORT_UNIQUE
+		lassign [::extmem::Split $args key keys cmp] - rest key keys cmp
 		set order [::extmem::MakeOrder $format $key $ctx $keys $cmp]
 		return [::extmem::With $order em_vector_sort [my handle] 0 [my size] [$order handle] $rest]
 	}
@@ -389,11 +339,10 @@ foreach {class name more} {Stack stack {peek prefetch} Queue queue {front back p
 # The first record of an order comes out, whatever has been pushed: -key, -keys, -cmp, -stable 1.
 oo::class create ::extmem::PriorityQueue {
 	superclass ::extmem::Ends
-	variable handle prefix order
-	constructor {format args} {
-		lassign [::extmem::Split $args key keys cmp stable] ctx rest key keys cmp stable
-		::extmem::Flag rest $stable EM_PQ_STABLE
-		set prefix em_pq_
+	variable handle prefix order format ctx
+	constructor {format_ args} {
+		lassign [::extmem::Split $args key keys cmp] ctx rest key keys cmp
+		lassign [list em_pq_ $format_] prefix format
 		set order [::extmem::MakeOrder $format $key $ctx $keys $cmp]
 		set handle [::extmem::core::em_pq_open [$ctx handle] [dict replace $rest order [$order handle]]]
 	}
@@ -423,23 +372,17 @@ oo::class create ::extmem::RadixHeap {
 # A B+-tree: formats of key and value, both with any number of fields.  -path: one that was saved, to be read; -order.
 oo::class create ::extmem::BTree {
 	superclass ::extmem::Container
-	variable handle prefix order set
+	variable handle prefix order set format ctx
 	constructor {key value args} {
 		lassign [::extmem::Split $args order path] ctx rest fields path
-		lassign [list em_btree_ [expr {$value eq ""}]] prefix set
-		set order [::extmem::MakeOrder $key|$value $fields $ctx]
-		if {$path ne ""} {
-			set handle [::extmem::core::em_btree_open_file [$ctx handle] $path [$order handle] $rest]
-		} else {
-			set handle [::extmem::core::em_btree_open [$ctx handle] [$order handle] $rest]
-		}
+		lassign [list em_btree_ [expr {$value eq ""}] $key|$value] prefix set format
+		set order [::extmem::MakeOrder $format $fields $ctx]
+		set open [if {$path eq ""} {list em_btree_open [$ctx handle]} else {list em_btree_open_file [$ctx handle] $path}]
+		set handle [::extmem::core::[lindex $open 0] {*}[lrange $open 1 end] [$order handle] $rest]
 	}
 	method order {} { return $order }
 	# The value of a key, of a set 1; or nothing, which exists tells from a value that is empty.
-	method get {key} {
-		set item [my call get $key]
-		return [if {$set} {expr {$item ne ""}} else {lindex $item 1}]
-	}
+	method get {key} { return [if {$set} {my exists $key} else {lindex [my call get $key] 1}] }
 	method exists {key} { return [expr {[my call get $key] ne ""}] }
 	method put {key {value ""}} { my call upsert [if {$set} {set key} else {list $key $value}] }
 	# Whether it was there.
@@ -453,23 +396,11 @@ oo::class create ::extmem::BTree {
 	# last one first.  The tree may change meanwhile.
 	method foreach {name body {from ""} {to ""} {back 0}} {
 		set cursor [::extmem::core::em_btree_cursor_open $handle]
-		lassign [list $from 0 next $to] start how step stop
-		if {$back} {
-			lassign [list $to [expr {$to eq "" ? 2 : 3}] prev $from] start how step stop
-		}
+		set begin 1
 		try {
-			set item {}
-			if {[::extmem::core::em_btree_cursor_seek $cursor $start $how] == 0} {
-				set item [::extmem::core::em_btree_cursor_get $cursor]
-			}
-			while {$item ne ""} {
-				if {$stop ne ""} {
-					set key [if {$set} {set item} else {lindex $item 0}]
-					set side [::extmem::core::compare_keys $handle $key $stop]
-					if {$back ? $side < 0 : $side >= 0} { return }
-				}
+			while {[set item [::extmem::core::btree_walk $cursor $from $to $begin $back]] ne ""} {
 				if {[::extmem::Run 2 $name [list $item] $body]} { return }
-				set item [::extmem::core::em_btree_cursor_$step $cursor]
+				set begin 0
 			}
 		} finally {
 			::extmem::core::release $cursor
@@ -493,7 +424,7 @@ oo::class create ::extmem::Cursor {
 ::extmem::Calls ::extmem::Cursor {seek get next=next prev erase}
 
 foreach {name class} {context Context sorter Sorter top Top vector Vector deque Deque stack Stack queue Queue
-	pq PriorityQueue radixheap RadixHeap btree BTree} {
+	pq PriorityQueue radixheap RadixHeap btree BTree runs Runs} {
 	proc ::extmem::$name args "uplevel 1 \[list ::extmem::$class create \[::extmem::Name\] {*}\$args\]"
 }
 package provide extmem 0.1.0

@@ -460,6 +460,12 @@ static void emb_unkeep(Tcl_Interp *interp, struct emb_fn *f)
 	Tcl_DecrRefCount(f->callable);
 }
 
+static void emb_pin(Tcl_Interp *interp, struct emb_fn *f)
+{
+	(void)interp;
+	(void)f;
+}
+
 static int emb_call_fn(Tcl_Interp *interp, struct emb_fn *f, int n, const emb_value *argv, emb_value *result)
 {
 	Tcl_Obj *command = Tcl_DuplicateObj(f->callable);

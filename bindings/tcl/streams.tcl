@@ -1,76 +1,76 @@
 # SPDX-License-Identifier: BSL-1.0
-# Streams: records that are made when they are asked for, batch by batch, with nothing in between on a disk.  A stream
-# that a node is made of belongs to that, and is closed.  What a command fails with comes out of the call that pulled.
+# Streams: records that are made when they are asked for, batch by batch, with nothing in between on a disk; sinks, to
+# which they are pushed; and runs, which streams are merged of.  A stream that a node is made of belongs to that, and is
+# closed.  What a command fails with comes out of the call that pulled.
+#
+# A stream or sink may be used as long as it is open, also when what it is on was closed, which is done then.  Streams of
+# lines have strings of any length; nodes of them are filter, inspect, sort, concat, slice, and map, which makes items of
+# a format.
 oo::define ::extmem::Object method prefix {} { return $prefix }
+
+# What streams and sinks have in common.
+oo::class create ::extmem::Flow {
+	superclass ::extmem::Pull
+	variable handle prefix ctx format finished
+	constructor {ctx_ format_ handle_ {as ""}} {
+		set kind [string tolower [namespace tail [info object class [self]]]]
+		lassign [list em_${kind}_ $ctx_ $format_ $handle_ 1] prefix ctx format handle finished
+		if {$as ne ""} { ::extmem::core::retype $handle [list [set format $as]] }
+	}
+	method format {} { return $format }
+}
 oo::class create ::extmem::Stream {
-	superclass ::extmem::Object
-	variable handle prefix ctx format
-	constructor {ctx_ format_ handle_ as} {
-		lassign [list em_stream_ $ctx_ $format_ $handle_] prefix ctx format handle
-		if {$as} { ::extmem::core::retype $handle [list $format] }
+	superclass ::extmem::Flow
+	variable handle ctx format
+	# What a function of the module makes of this stream, or of others, too, with a format, or this one.
+	method Made {handle_ {as ""}} { return [::extmem::Stream create [::extmem::Name] $ctx $format $handle_ $as] }
+	method Node {name format_ args} { my Made [::extmem::core::$name $handle {*}$args] $format_ }
+	method Several {name format_ others args} {
+		my Made [::extmem::core::$name [list $handle {*}[lmap one $others {$one handle}]] {*}$args] $format_
 	}
-	method Made {format_ handle_ {as 0}} {
-		return [::extmem::Stream create [::extmem::Name] $ctx $format_ $handle_ $as]
-	}
-	method Node {name format_ args} {
-		return [my Made [expr {$format_ eq "" ? $format : $format_}] [::extmem::core::$name $handle {*}$args] \
-			[expr {$format_ ne ""}]]
-	}
-	# A script that uses the handle of an order by a key, `by', which is gone behind it.
-	method Ordered {key script} {
+	# The same with the handle of an order by a key, for %.
+	method By {key method args} {
 		set order [::extmem::MakeOrder $format $key $ctx]
-		upvar 1 by by
-		set by [$order handle]
-		try { return [uplevel 1 $script] } finally { $order destroy }
+		try { my $method {*}[lmap one $args {expr {$one eq "%" ? [$order handle] : $one}}] } finally { $order destroy }
 	}
-	method With {others} { return [list $handle {*}[lmap one $others {$one handle}]] }
 	# A command gets a list of items and gives one: as many, of this format or another; any number; a truth for each;
 	# nothing.
-	method Ask {what command format_} {
-		set to [expr {$format_ eq "" ? $format : $format_}]
-		return [my Node emb_stream_node $to $what [::extmem::Bytes $to] [list $command $to]]
-	}
+	method Ask {what command {format_ {}}} { my Node emb_stream_node $format_ $what 0 [list $command $format_] }
 	method map {command {format {}}} { my Ask $::extmem::core::EMB_MAP $command $format }
 	method flatmap {command {format {}}} { my Ask $::extmem::core::EMB_FLAT_MAP $command $format }
-	method filter {command} { my Ask $::extmem::core::EMB_FILTER $command {} }
-	method inspect {command} { my Ask $::extmem::core::EMB_INSPECT $command {} }
+	method filter {command} { my Ask $::extmem::core::EMB_FILTER $command }
+	method inspect {command} { my Ask $::extmem::core::EMB_INSPECT $command }
 	# Of neighbours with equal keys one item: the command gets a sum and a list of items, and gives the sum with them.
-	method reduce {command {key {}}} {
-		my Ordered $key { my Node emb_stream_reduce {} $by [list $command $format] }
-	}
+	method reduce {command {key {}}} { my By $key Node emb_stream_reduce {} % [list $command {}] }
 	method sort {{key {}} args} {
-		set opts [lindex [::extmem::Split [list -ctx none {*}$args]] 1]
-		my Ordered $key { my Node em_stream_sort {} $by $opts }
+		my By $key Node em_stream_sort {} % [lindex [::extmem::Split [list -ctx none {*}$args]] 1]
+	}
+	# As both, and adds before anything is written; runs_info tells of it.
+	method sortreduce {command {key {}} args} {
+		my By $key Node emb_stream_sort_reduce {} % [lindex [::extmem::Split [list -ctx none {*}$args]] 1] [list $command {}]
 	}
 	# Of equal neighbours the first; counted: a format with a Q at its end, how many they were.
 	method unique {{key {}} {counted {}}} {
-		set flags [expr {$counted eq "" ? 0 : $::extmem::core::EM_UNIQUE_COUNT}]
-		my Ordered $key { my Node em_stream_unique $counted $by $flags }
+		my By $key Node em_stream_unique $counted % [expr {$counted eq "" ? 0 : $::extmem::core::EM_UNIQUE_COUNT}]
 	}
-	method concat {args} { my Made $format [::extmem::core::em_stream_concat [my With $args]] }
-	method merge {others {key {}}} {
-		my Ordered $key { my Made $format [::extmem::core::em_stream_merge [my With $others] $by] }
-	}
+	method concat {args} { my Several em_stream_concat {} $args }
+	method merge {others {key {}}} { my By $key Several em_stream_merge {} $others % }
 	# Records of all side by side, which have that format.
-	method zip {others format_} { my Made $format_ [::extmem::core::em_stream_zip [my With $others]] 1 }
+	method zip {others format_} { my Several em_stream_zip $format_ $others }
 	# operation: union, intersection, difference, symmetric.
 	method set {operation other {key {}}} {
-		set which [::extmem::constant EM_SET_[string toupper $operation]]
-		my Ordered $key { my Node em_stream_set {} [$other handle] $by $which }
+		my By $key Node em_stream_set {} [$other handle] % [::extmem::constant EM_SET_[string toupper $operation]]
 	}
 	# left, right: fields by which they are sorted; the command gets two items, one of which may be empty.
-	method format {} { return $format }
 	method join {other kind left right format_ {command {}}} {
 		foreach {of key} [list $format left [$other format] right] {
-			set order [::extmem::MakeOrder $of [set $key] $ctx]
-			set $key [$order name]
-			$order destroy
+			set $key [::extmem::With [set order [::extmem::MakeOrder $of [set $key] $ctx]] em_order_name [$order handle]]
 		}
-		set kind [::extmem::constant EM_JOIN_[string toupper $kind]]
-		my Node emb_stream_join $format_ [$other handle] $kind $left $right \
-			[expr {$command eq "" ? 0 : [::extmem::Bytes $format_]}] 0 \
-			[expr {$command eq "" ? "" : [list $command $format_]}]
+		my Node emb_stream_join $format_ [$other handle] [::extmem::constant EM_JOIN_[string toupper $kind]] $left \
+			$right 0 0 [expr {$command eq "" ? "" : [list $command $format_]}]
 	}
+	# What stays, while a command of a list of items gives a number for each: 0, or that of the sink to which it goes.
+	method split {command args} { my Node emb_stream_split {} [lmap one $args {$one handle}] [list $command {}] }
 	method slice {skip {take 18446744073709551615}} { my Node em_stream_slice {} $skip $take }
 	method reverse {} { my Node em_stream_reverse {} 0 }
 	# The field at that offset, a number of 64 bits, becomes its sum with those before.
@@ -79,43 +79,99 @@ oo::class create ::extmem::Stream {
 	}
 	method window {n step format_} { my Node emb_stream_window $format_ $n $step }
 	# Two streams of all records; spill: what one has read and the other has not may go to scratch.
-	method tee {{spill 0}} { return [lmap h [::extmem::core::emb_stream_tee $handle $spill 0] {my Made $format $h}] }
-	# The next records, packed; empty behind the last.
-	method packednext {} { my call next }
-	method foreach {name body} {
-		while {[set batch [my packednext]] ne ""} {
-			if {[::extmem::Run 2 $name [my items $batch] $body]} break
-		}
-	}
-	method read {} {
-		set all {}
-		while {[set batch [my packednext]] ne ""} { lappend all {*}[my items $batch] }
-		return $all
-	}
-	# Push all to a sorter, which may be given more, or a container: how many there were.
+	method tee {{spill 0}} { return [lmap h [::extmem::core::emb_stream_tee $handle $spill 0] {my Made $h}] }
+	# Push all to a sink or sorter, which may be given more, or a container: how many there were.
 	method to {sink} {
-		if {[info object class $sink] eq "::extmem::Vector"} {
-			set n [$sink size]
-			return [expr {[::extmem::core::emb_stream_to_vector $handle [$sink handle] $n] - $n}]
-		}
-		return [::extmem::core::emb_stream_to_[string range [$sink prefix] 3 end-1] $handle [$sink handle]]
+		if {[$sink prefix] eq "em_sink_"} { return [my call pump [$sink handle]] }
+		set n [if {[$sink prefix] eq "em_vector_"} {$sink size}]
+		set moved [::extmem::core::emb_stream_to_[string range [$sink prefix] 3 end-1] $handle [$sink handle] {*}$n]
+		return [expr {$n eq "" ? $moved : $moved - $n}]
 	}
-	method tofile {path} { return [::extmem::core::emb_stream_to_file $handle [$ctx handle] $path] }
-	method stats {} { my call sort_stats_get }
+	# To a file; own: fields of em_format, for records of any length.
+	method tofile {path {own {}}} { return [::extmem::core::stream_to_path $handle [$ctx handle] $path $own] }
 }
-::extmem::Calls ::extmem::Stream {batch count}
+::extmem::Calls ::extmem::Stream {batch count packednext=next stats=sort_stats_get runs_info=runs_info_get
+	graph_info=graph_info_get}
 
-proc ::extmem::Bytes {format} { return [lindex [core::format [list $format]] 0] }
+# Where records are pushed to.
+oo::class create ::extmem::Sink {
+	superclass ::extmem::Flow
+	variable handle
+	method push {many} {
+		::extmem::core::emb_sink_push_lines $handle [list {*}$many]
+		return [self]
+	}
+}
+::extmem::Calls ::extmem::Sink {size=count}
 
-# A stream of what a command prefix gives: a list of items, empty behind the last.
-proc ::extmem::stream {format command args} {
-	set ctx [lindex [Split $args] 0]
-	return [Stream create [Name] $ctx $format \
-		[core::emb_stream_source [$ctx handle] [Bytes $format] 18446744073709551615 [list $command $format]] 0]
+# A stream of what a command prefix gives: a list of items, empty behind the last.  A sink of a command prefix, which
+# gets a list of items, and nothing more when it is finished; and of nothing.
+foreach {name class arguments call} {
+	stream Stream {format command} {emb_stream_source [$ctx handle] 0 18446744073709551615 [list $command $format]}
+	sink Sink {format command} {emb_sink_function [$ctx handle] 0 [list $command $format]}
+	sinkdiscard Sink {format} {sink_none [$ctx handle] [list $format]}
+} {
+	proc ::extmem::$name [list {*}$arguments args] "set ctx \[lindex \[Split \$args\] 0\]
+		return \[$class create \[Name\] \$ctx \$format \[core::$call\]\]"
 }
 
-# The records of files, one after the other.
-proc ::extmem::streamfile {format paths args} {
-	set ctx [lindex [Split $args] 0]
-	return [Stream create [Name] $ctx $format [core::em_stream_file [$ctx handle] [Bytes $format] $paths] 1]
+# The records of files, one after the other; and a file, which is there when the sink is finished.  -format: fields of
+# em_format, for records of any length.
+foreach {name class call} {streamfile Stream stream_paths sinkfile Sink sink_path} {
+	proc ::extmem::$name {format path args} "lassign \[Split \$args format\] ctx - own
+		return \[$class create \[Name\] \$ctx \$format \[core::$call \[\$ctx handle\] \[list \$format\] \$path \$own\]\]"
 }
+
+# What streams take records from, and sinks push them to: containers and sorters.
+oo::define ::extmem::Object method Flow {class args} {
+	my variable format ctx
+	set name em_[string tolower $class]_[string range $prefix 3 end-1]
+	return [::extmem::$class create [::extmem::Name] $ctx $format [::extmem::core::$name $handle {*}$args]]
+}
+foreach class {Container Sorter} {
+	oo::define ::extmem::$class method stream {} { my Flow Stream }
+	oo::define ::extmem::$class method sink {} { my Flow Sink }
+}
+
+# Up to n items from a position on, with back the last one first.
+oo::define ::extmem::Sequence method stream {{at 0} {n ""} {back 0}} {
+	set left [expr {max([my size] - $at, 0)}]
+	my Flow Stream $at [expr {$n eq "" ? $left : min($n, $left)}] $back
+}
+# Over items from a position on, or behind the last one.
+oo::define ::extmem::Vector method sink {{at ""}} { my Flow Sink [expr {$at eq "" ? [my size] : $at}] }
+# Keys with from <= key < to.
+oo::define ::extmem::BTree method stream {{from ""} {to ""}} { my Flow Stream $from $to }
+oo::define ::extmem::BTree method sink {} { my Flow Sink {} }
+
+# Sorted runs: formed once, merged as often as one likes, also in parts.  -merge_memory; -combine: a command that makes
+# one of equal items, as of sortreduce.
+oo::class create ::extmem::Runs {
+	superclass ::extmem::Pull
+	variable handle prefix order finished format ctx
+	constructor {format_ args} {
+		lassign [list em_runs_ 0 $format_] prefix finished format
+		lassign [::extmem::Split $args key keys cmp combine merge_memory] ctx rest key keys cmp combine least
+		set order [::extmem::MakeOrder $format $key $ctx $keys $cmp]
+		set handle [::extmem::core::emb_runs_open [$ctx handle] [$order handle] \
+			[dict create form $rest merge_memory $least] [expr {$combine eq "" ? "" : [list $combine {}]}]]
+	}
+	# Records of a sorted sequence, which goes on with the next call, and ends with end_run.
+	method append {items} { my Then append [list {*}$items] }
+	# All that a stream has, which stays open.
+	method feed {stream {sorted 0}} {
+		::extmem::core::emb_runs_feed $handle [$stream handle] $sorted
+		return [self]
+	}
+	# more: it ends a sequence, and does not finish the runs.
+	method sink {{sorted 0} {more 0}} {
+		return [::extmem::Sink create [::extmem::Name] $ctx $format \
+			[::extmem::core::em_sink_runs $handle [expr {$sorted | $more << 1}]]]
+	}
+	# A stream of items with from <= item < to; of these `take' behind the first `skip'.
+	method merge {{from ""} {to ""} {skip 0} {take 18446744073709551615} {memory 0}} {
+		return [::extmem::Stream create [::extmem::Name] $ctx $format \
+			[::extmem::core::emb_runs_merge $handle $from $to $skip $take $memory]]
+	}
+}
+::extmem::Calls ::extmem::Runs {clear end_run=end stats=info_get}

@@ -467,6 +467,124 @@ final class Usage {
 
 	record Timed(int what, float at) {}
 
+	private static <T> void pushed(Sink<T> k, List<T> records) {
+		try (k) {
+			k.pushAll(records);
+			k.finish();
+			equal(k.count(), (long)records.size());
+			thrown(ExtmemException.State.class, () -> k.pushAll(records));
+		}
+	}
+
+	/** Containers, sorters and functions as sources and sinks, closed in any order. */
+	static void sourcesAndSinks(Path dir) {
+		List<Long> three = List.of(3L, 1L, 2L);
+		try (Context ctx = context(dir);
+			Vector<Long> v = new Vector<>(ctx, Type.U64, null);
+			Deque<Long> d = new Deque<>(ctx, Type.U64, null);
+			Stack<Long> st = new Stack<>(ctx, Type.U64, null);
+			Sorter<Long> s = new Sorter<>(ctx, Type.U64);
+			BTree<Long, Long> tree = BTree.create(ctx, Type.U64, Type.U64, "", null)) {
+			PriorityQueue<Long> pq = new PriorityQueue<>(ctx, Type.U64, null);
+			Queue<Long> q = new Queue<>(ctx, Type.U64, null);
+			for (Sink<Long> k : List.of(v.sink(0), d.sink(), st.sink(), s.sink(), pq.sink()))
+				pushed(k, three);
+			tree.putAll(Map.of(1L, 10L, 2L, 20L));
+			equal(Scenarios.list(v.stream(1, Stream.UNKNOWN)), List.of(1L, 2L));
+			equal(Scenarios.list(d.stream(0, 2)), List.of(3L, 1L));
+			equal(Scenarios.list(st.stream()), List.of(2L, 1L, 3L));
+			equal(Scenarios.list(s.stream()), List.of(1L, 2L, 3L));
+			equal(Scenarios.list(tree.stream(2L, null, Type.of(Counted.class))), List.of(new Counted(2, 20)));
+			thrown(ExtmemException.Usage.class, () -> tree.stream(null, null, Type.U64));
+
+			// What a stream is on is closed behind it, and what it leads to, too.
+			Sink<Long> k = q.sink();
+			try (Stream<Long> some = pq.stream().split(n -> (int)(n / 3), List.of(k))) {
+				for (Handle h : List.of(pq, k, q)) {
+					h.close();
+					equal(h.isClosed(), true);
+				}
+				thrown(ExtmemException.State.class, () -> k.push(1L));
+				thrown(ExtmemException.State.class, pq::stream);
+				equal(Scenarios.list(some), List.of(1L, 2L));
+				equal(some.graph().contains("\"phases\":1,"), true);
+			}
+			List<Long> got = new ArrayList<>();
+			Sink<Long> f = Sink.of(ctx, Type.U64, got::addAll, () -> got.add(99L));
+			equal(v.stream(0, 2).to(f), 2L);
+			f.finish();
+			equal(got, List.of(3L, 1L, 99L));
+			f.close();
+			IllegalStateException mine = new IllegalStateException();
+			Sink<Long> broken = Sink.of(ctx, Type.U64, some -> { throw mine; }, null);
+			equal(thrown(IllegalStateException.class, () -> broken.push(1L)) == mine, true);
+			thrown(ExtmemException.Callback.class, () -> broken.push(1L));
+			broken.close();
+			Options zero = Options.of("delimiter", 0);
+			pushed(Sink.ofLines(ctx, dir.resolve("zero"), zero), List.of("b", "a\nc", "\u20ac"));
+			equal(Scenarios.list(Stream.ofLines(ctx, List.of(dir.resolve("zero")), zero)),
+				List.of("b", "a\nc", "\u20ac"));
+			pushed(Sink.discard(ctx, Type.U64), three);
+			pushed(Sink.ofFile(ctx, Type.U64, dir.resolve("file")), three);
+			equal(Scenarios.list(Stream.ofFiles(ctx, Type.U64, List.of(dir.resolve("file")))), three);
+		}
+	}
+
+	/** Runs in a loop, fed by streams and sinks; with two functions, which are forgotten. */
+	static void runs(Path dir) throws InterruptedException {
+		long[] all = Scenarios.noise(100000), want = sortedUnsigned(all);
+		List<Long> told = new ArrayList<>();
+		int kept = Native.kept();
+		try (Context ctx = context(dir); Order<Long> order = Order.of(ctx, Type.U64)) {
+			Options form = Options.of("memory", "1M").set("block_bytes", 4096).progress((phase, done, total) -> {
+				told.add(done);
+				return false;
+			});
+			Runs<Long> r = new Runs<>(order, (sum, more) -> sum, Options.of("form", form).set("merge_memory", "4M"));
+			for (int round = 0; round < 2; round++) {
+				try (Stream<Long> in = Stream.ofBatches(ctx, Type.U64, new java.util.function.Supplier<byte[]>() {
+					private int at;
+
+					@Override
+					public byte[] get() {
+						int from = at;
+						at = Math.min(at + 10000, all.length);
+						return from == at ? null
+								  : Type.U64.encodeAll(Arrays.stream(all, from, at).boxed().toList());
+					}
+				})) {
+					r.feed(in, false);
+				}
+				try (Sink<Long> k = r.sink(true, true)) {
+					k.pushMany(Arrays.copyOf(want, 1000));
+					k.finish();
+				}
+				r.finish();
+				equal(r.info().contains("\"pushed\":101000,"), true);
+				try (Stream<Long> s = r.merge(want[1000], want[2000], 10, 100, 0)) {
+					equal(Scenarios.list(s), Arrays.stream(want, 1010, 1110).boxed().toList());
+				}
+				try (Stream<Long> s = r.merge(null, null, 0, 0, 0)) {
+					equal(Scenarios.list(s), List.of());
+				}
+				Stream<Long> half = r.merge();
+				equal(half.iterator().next(), want[0]);
+				if (round > 0)
+					break;
+				thrown(ExtmemException.State.class, r::clear);
+				half.close();
+				r.clear();
+			}
+			// Closed with a merge on it, which nobody has any more.
+			r.close();
+			for (int i = 0; i < 1000 && Native.kept() > kept; i++) {
+				System.gc();
+				Thread.sleep(5);
+			}
+			equal(Native.kept(), kept);
+		}
+	}
+
 	/** A tree against a map, saved, opened, loaded. */
 	static void trees(Path dir) {
 		TreeMap<Integer, Double> model = new TreeMap<>();

@@ -479,3 +479,252 @@ t.test("streams: owners, and ends half-way", function()
 	again = endless():map(function() return again:next_batch() end)
 	t.raises("EM_ERR_BUSY", again.next_batch, again)
 end)
+
+t.test("runs", function()
+	local runs, model = extmem.Runs("<q", opts {memory = "1M", run_records = 500}), some(3000, 500)
+	runs:push(model):finish()
+	table.sort(model)
+	local all, part = runs:merge(), runs:merge(100, 200)
+	t.equal(all:next_batch() ~= nil, true)
+	for item in part:each() do
+		t.equal(item >= 100 and item < 200, true)
+	end
+	t.equal(runs:stats().readers, 1)
+	t.raises("EM_ERR_STATE", runs.clear, runs)
+	all:close()
+	t.equal(runs:merge():read(), model)
+	t.equal(runs:merge(nil, nil, 5, 2):read(), {model[6], model[7]})
+	t.equal(runs:merge(nil, nil, 5, 0):read(), {})
+	t.raises("EM_ERR_STATE", runs.push, runs, {1})
+	runs:clear()
+	runs:append {1, 5}
+	runs:append {7}
+	runs:end_run()
+	t.raises("EM_ERR_FORMAT", runs.append, runs, {5, 2})
+	runs:feed(stream(9, 8)):feed(stream(2, 3), true)
+	local sink = runs:sink()
+	sink:push {0}:finish()
+	t.equal(#sink, 1)
+	t.equal(runs:merge():read(), {0, 1, 2, 3, 5, 7, 8, 9})
+	t.equal(runs:stats().pushed, 8)
+end)
+
+t.test("runs that combine, and watch", function()
+	local list, counts, told = {}, {}, 0
+	for i = 1, 20000 do
+		local key = math.random(0, 20)
+		list[i], counts[key] = {key, 1}, (counts[key] or 0) + 1
+	end
+	local function add(first, more)
+		for _, item in ipairs(more) do
+			first[2] = first[2] + item[2]
+		end
+		return first
+	end
+	local runs = extmem.Runs("<qq", opts {key = "f0", combine = add, run_records = 1000, progress = function()
+		told = told + 1
+	end})
+	runs:push(list):finish()
+	local reduced = extmem.Stream("<qq", list, opts()):sort_reduce(add, "f0")
+	for _, of in ipairs {runs:merge(), reduced} do
+		local n = 0
+		for item in of:each() do
+			t.equal(item[2], counts[item[1]])
+			n = n + 1
+		end
+		t.equal(n, 21)
+	end
+	t.equal(reduced:runs_info().pushed, 20000)
+	t.equal(reduced:graph_info().sorts, 1)
+	local bad = extmem.Runs("<q", opts {combine = function() error("mine", 0) end})
+	bad:push {1, 1}
+	local ok, e = pcall(bad.finish, bad)
+	t.equal({ok, e}, {false, "mine"})
+	t.raises("EM_ERR_USER", bad.finish, bad)
+	bad:clear()
+	bad:push({1}):finish()
+	-- What is merged lives without its runs, and so does its function.
+	runs = extmem.Runs("<qq", opts {key = "f0", combine = add, run_records = 2})
+	local merged = runs:push({{3, 1}, {3, 1}, {1, 1}, {3, 1}, {1, 1}}):finish():merge()
+	runs = nil
+	collectgarbage()
+	collectgarbage()
+	t.equal(merged:read(), {{1, 2}, {3, 3}})
+end)
+
+t.test("streams on containers, and sinks", function()
+	for _ = 1, 10 do
+		local v = extmem.Vector("<q", opts())
+		v:push_many {1, 2, 3, 4}
+		local order = {v, v:stream(2), v:stream(1, 3, true), v:sink(2)}
+		t.equal(order[2]:read(), {2, 3, 4})
+		t.equal(order[3]:read(), {3, 2, 1})
+		order[4]:push {9, 8}:finish()
+		t.equal(v[2], 9)
+		local used = t.ctx:memory_used()
+		while #order > 0 do
+			table.remove(order, math.random(#order)):close()
+		end
+		t.equal(v:closed(), true)
+		t.equal(t.ctx:memory_used() < used, true)
+	end
+	local v = extmem.Vector("<q", opts())
+	v:push(5)
+	local s = v:stream()
+	v:close()
+	t.raises("EM_ERR_STATE", v.push, v, 1)
+	t.equal(s:read(), {5})
+	v = extmem.Vector("<q", opts())
+	v:push(5)
+	s = v:stream():map(function(list)
+		v:close()
+		v = nil
+		collectgarbage()
+		return list
+	end)
+	t.equal(s:read(), {5})
+	local tree = extmem.BTree("<q", "<q", opts())
+	local sink = tree:sink()
+	sink:push {{1, 10}, {2, 20}, {3, 30}}:finish()
+	t.equal(tree:stream(2):read(), {{2, 20}, {3, 30}})
+	t.equal(tree:stream(nil, 2):map(function() return {7} end, "<q"):read(), {7})
+	local sorter = extmem.Sorter("<q", opts())
+	sorter:sink():push {2, 1}:finish()
+	t.equal(sorter:stream():read(), {1, 2})
+	for _, name in ipairs {"Stack", "Queue", "Deque", "PriorityQueue"} do
+		local c = extmem[name]("<Q", opts())
+		c:sink():push {5, 6}
+		local got = c:stream():read()
+		table.sort(got)
+		t.equal(got, {5, 6})
+	end
+	local got, ended = {}, 0
+	sink = extmem.Sink("<q", function(list)
+		ended = ended + (list and 0 or 1)
+		for _, n in ipairs(list or {}) do
+			got[#got + 1] = n
+		end
+	end, opts())
+	t.equal({stream(4, 5):to(sink), stream(6):to(sink), #sink}, {2, 1, 3})
+	sink:finish()
+	t.equal({got, ended}, {{4, 5, 6}, 1})
+	t.raises("EM_ERR_STATE", sink.push, sink, {1})
+	sink = extmem.Sink("<q", function() error("mine", 0) end, opts())
+	local ok, e = pcall(sink.push, sink, {1})
+	t.equal({ok, e}, {false, "mine"})
+	t.raises("EM_ERR_USER", sink.push, sink, {1})
+	sink = extmem.sink_file("<q", t.path("sunk"), opts())
+	sink:push {1, 2}:finish()
+	t.equal(#t.read("sunk"), 16)
+	t.equal(stream(1, 2):to(extmem.sink_discard("<Q", opts())), 2)
+end)
+
+t.test("split", function()
+	local odd, third = extmem.Vector("<Q", opts()), extmem.Sorter("<Q", opts())
+	local list, to_odd, to_third = some(2000), odd:sink(), third:sink()
+	local s = extmem.Stream("<Q", list, opts()):split(function(many)
+		for i, n in ipairs(many) do
+			many[i] = n % 3 == 0 and 2 or n % 2
+		end
+		return many
+	end, to_odd, to_third)
+	local rest, counts = s:read(), {0, 0, 0}
+	to_odd:finish()
+	for _, n in ipairs(list) do
+		local to = n % 3 == 0 and 3 or n % 2 + 1
+		counts[to] = counts[to] + 1
+	end
+	t.equal({#rest, #odd, #third}, counts)
+	for _, item in ipairs(third:read()) do
+		t.equal(item % 3, 0)
+	end
+	for _, bad in ipairs {{3}, {-1}, {"x"}, {}, {0, 0}, "x"} do
+		local node = stream(1):split(function() return bad end, extmem.sink_discard("<Q", opts()))
+		t.equal(pcall(node.read, node), false)
+	end
+	local node
+	node = stream(1):split(function() error("mine", 0) end, extmem.sink_discard("<Q", opts()))
+	local ok, e = pcall(node.read, node)
+	t.equal({ok, e}, {false, "mine"})
+	t.raises("EM_ERR_INVAL", stream(1).split, stream(1), print)
+	-- Sinks that are gone, and what they are on, too.
+	local gone = extmem.Vector("<Q", opts())
+	node = stream(1, 2):split(function() return {0, 1} end, gone:sink())
+	gone = nil
+	collectgarbage()
+	t.equal(node:read(), {1})
+end)
+
+t.test("records of any length", function()
+	t.path("lines", "b\n#c\n\naa\n")
+	local function lines()
+		return extmem.stream_file("lines", t.path("lines"), opts())
+	end
+	t.equal(lines():read(), {"b", "#c", "", "aa"})
+	local seen = {}
+	t.equal(lines():filter(function(list)
+		for i, line in ipairs(list) do
+			list[i] = line:sub(1, 1) ~= "#"
+		end
+		return list
+	end):inspect(function(list)
+		for _, line in ipairs(list) do
+			seen[#seen + 1] = line
+		end
+	end):sort("-r"):to(t.path("sorted")), 3)
+	t.equal({t.read("sorted"), seen}, {"b\naa\n\n", {"b", "", "aa"}})
+	t.equal(lines():map(function(list)
+		for i, line in ipairs(list) do
+			list[i] = #line
+		end
+		return list
+	end, "<Q"):sort():read(), {0, 1, 2, 2})
+	t.equal(lines():concat(lines()):slice(3, 2):read(), {"aa", "b"})
+	t.equal(lines():sort("-u"):read(), {"", "#c", "aa", "b"})
+	local zero = {kind = 0, delimiter = 0}
+	t.equal(lines():to(t.path("zeros"), zero), 4)
+	t.equal(t.read("zeros"), "b\0#c\0\0aa\0")
+	local sink = extmem.sink_file("lines", t.path("more"), opts {format = {kind = 1, width = 1}})
+	sink:push {"xyz", ""}:push {"w"}:finish()
+	t.equal({t.read("more"), #sink}, {"\3xyz\0\1w", 3})
+	local prefixed = opts {format = {kind = 1, width = 1}}
+	t.equal(extmem.stream_file("lines", {t.path("more")}, prefixed):read(), {"xyz", "", "w"})
+	t.raises("EM_ERR_NOTSUP", function() return lines():reverse() end)
+	t.raises("EM_ERR_NOENT", function() return extmem.stream_file("lines", t.path("none"), opts()):read() end)
+	t.equal(pcall(function() return lines():map(function(list) return list end):read() end), false)
+	local ok, e = pcall(function() return lines():filter(function() error("mine", 0) end):read() end)
+	t.equal({ok, e}, {false, "mine"})
+end)
+
+t.test("streams, sinks and runs: collected in any order", function()
+	for _ = 1, 30 do
+		local v, runs = extmem.Vector("<Q", opts()), extmem.Runs("<Q", opts {combine = function(a) return a end})
+		runs:push {1, 2, 2}
+		runs:finish()
+		local sink = v:sink()
+		local split = runs:merge():split(function(many) return many end, sink, extmem.sink_discard("<Q", opts()))
+		local a, b = split:tee()
+		local objects = {v, runs, sink, a, b, runs:merge(1, 2), v:stream()}
+		v, runs, sink, split = nil, nil, nil, nil
+		local pulled = pcall(a.next_batch, a)
+		a, b = nil, nil
+		t.equal(type(pulled), "boolean")
+		while #objects > 0 do
+			table.remove(objects, math.random(#objects))
+			collectgarbage()
+		end
+	end
+	local used = t.ctx:memory_used()
+	collectgarbage()
+	t.equal(t.ctx:memory_used() <= used, true)
+	-- Runs that look at themselves are collected.
+	local gone = setmetatable({}, {__mode = "k"})
+	do
+		local runs
+		runs = extmem.Runs("<Q", opts {combine = function() return runs end, progress = function() return runs == nil end})
+		gone[runs.handle] = true
+	end
+	collectgarbage()
+	collectgarbage()
+	t.equal(next(gone), nil)
+end)

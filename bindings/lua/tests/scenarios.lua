@@ -206,6 +206,94 @@ function run.broken(list)
 	t.equal({ok, e}, {false, {mine = true}})
 	s:next_batch()
 end
+function run.split(list)
+	local q = extmem.Queue("<Q", opts())
+	local all = stream(list):split(function(some)
+		for i, n in ipairs(some) do
+			some[i] = n & 1
+		end
+		return some
+	end, q:sink()):read()
+	return table.move(drained(q), 1, #q + #numbers(list), #all + 1, all)
+end
+local function runs(list, more)
+	return extmem.Runs("<Q", opts(more)):push(numbers(list))
+end
+function run.runs(pushed, sorted, from, to, skip, take)
+	local r = runs(pushed)
+	r:append(numbers(sorted))
+	return r:finish():merge(numbers(from)[1], numbers(to)[1], numbers(skip)[1], numbers(take)[1]):read()
+end
+function run.twice(list)
+	local r, all = runs(list):finish(), {}
+	local a, b = r:merge():each(), r:merge():each()
+	all[1], all[2] = a(), b()
+	r:close()
+	for item in a do
+		all[#all + 1], all[#all + 2] = item, b()
+	end
+	return all
+end
+function run.early(list)
+	local r = runs(list)
+	local s = r:merge()
+	t.raises("EM_ERR_STATE", s.next_batch, s)
+	r:finish()
+	return s:read()
+end
+local function add(sum, more)
+	for _, item in ipairs(more) do
+		sum[2] = sum[2] + item[2]
+	end
+	return sum
+end
+local function counted(keys, counts)
+	local list, n = {}, numbers(counts)
+	for i, key in ipairs(numbers(keys)) do
+		list[i] = {key, n[i]}
+	end
+	return list
+end
+local function flat(s)
+	local all = {}
+	for item in s:each() do
+		all[#all + 1], all[#all + 2] = item[1], item[2]
+	end
+	return all
+end
+function run.combine(keys, counts)
+	local r = extmem.Runs("<QQ", opts {key = "f0", combine = add})
+	return flat(r:push(counted(keys, counts)):finish():merge())
+end
+function run.totals(keys, counts)
+	return flat(extmem.Stream("<QQ", counted(keys, counts), opts()):sort_reduce(add, "f0"))
+end
+function run.sour(list)
+	local r = runs(list, {combine = fail})
+	local ok, e = pcall(r.finish, r)
+	t.equal({ok, e}, {false, {mine = true}})
+	r:push {1}
+end
+local function file(text)
+	return extmem.stream_file("lines", t.path("lines", text:gsub("|", "\n") .. "\n"), opts())
+end
+function run.text(keys, text)
+	file(text):filter(function(some)
+		for i, line in ipairs(some) do
+			some[i] = line:sub(1, 1) ~= "#"
+		end
+		return some
+	end):sort(keys):to(t.path("out"))
+	return (t.read("out"):gsub("\n$", ""):gsub("\n", "|"))
+end
+function run.lengths(text)
+	return file(text):map(function(some)
+		for i, line in ipairs(some) do
+			some[i] = #line
+		end
+		return some
+	end, "<Q"):read()
+end
 
 for line in io.lines(os.getenv("EM_SRCDIR") .. "/bindings/scenarios.txt") do
 	local fields = {}

@@ -44,10 +44,14 @@ sub _split {
 	return ($ctx // default_context(), \%rest, map { delete $rest{$_} } @names);
 }
 
-sub _flag {
-	my ($opts, $on, $bit) = @_;
-	$opts->{flags} = ($opts->{flags} // 0) | constant($bit) if $on;
-	return;
+# Items one by one, of arrays that a function gives until there is none.
+sub _each {
+	my ($more) = @_;
+	my ($list, $at) = ([], 0);
+	return sub {
+		($list, $at) = ($more->() // return, 0) while $at >= @$list;
+		return $list->[$at++];
+	};
 }
 
 sub _order {
@@ -71,38 +75,29 @@ sub sort {    ## no critic
 sub _files {
 	my ($opts, @names) = @_;
 	my ($ctx, $rest, $records, $key, @own) = _split($opts, 'records', 'key', @names);
-	my $order = _order($records // 'lines', $key, $ctx);
-	$rest->{format} //= {kind => constant('EM_FORMAT_CSV'), separator => $order->{csv}} if $order->{csv};
-	_flag($rest, $order->{unique}, 'EM_SORT_UNIQUE');
-	return ($ctx->{handle}, $order->{handle}, $rest, @own);
+	return ($ctx->{handle}, _order($records // 'lines', $key, $ctx), $rest, @own);
 }
 
-sub sort_file {
-	my ($inputs, $output, %opts) = @_;
+sub _sort {
+	my ($function, $inputs, $output, %opts) = @_;
 	my ($ctx, $order, $rest) = _files(\%opts);
-	return core('em_sort_files', $ctx, $order, $inputs, $output, $rest);
+	return core($function, $ctx, $order->{handle}, $inputs, $output, $rest);
 }
-
-sub merge_files {
-	my ($inputs, $output, %opts) = @_;
-	my ($ctx, $order, $rest) = _files(\%opts);
-	return core('em_merge_files', $ctx, $order, $inputs, $output, $rest);
-}
+sub sort_file   { return _sort('em_sort_files', @_) }
+sub merge_files { return _sort('em_merge_files', @_) }
 
 sub unique_file {
 	my ($inputs, $output, %opts) = @_;
-	my ($ctx, $order, $rest, $count, $presorted, $least, $most) =
-		_files(\%opts, qw(count presorted min_count max_count));
-	my %own = (min_count => $least, max_count => $most, sort => $rest);
-	_flag(\%own, $count, 'EM_UNIQUE_COUNT');
-	_flag(\%own, $presorted, 'EM_UNIQUE_PRESORTED');
-	return core('em_unique_files', $ctx, $order, $inputs, $output, \%own);
+	my @names = qw(count presorted min_count max_count);
+	my ($ctx, $order, $rest, @own) = _files(\%opts, @names);
+	my %own = (sort => $rest, map { ($names[$_] => $own[$_]) } 0 .. $#names);
+	return core('em_unique_files', $ctx, $order->{handle}, $inputs, $output, \%own);
 }
 
 sub top_file {
 	my ($inputs, $output, $k, %opts) = @_;
 	my ($ctx, $order, $rest, $start) = _files(\%opts, 'start');
-	return core('em_top_files', $ctx, $order, $inputs, $start // 0, $k, $output, $rest);
+	return core('em_top_files', $ctx, $order->{handle}, $inputs, $start // 0, $k, $output, $rest);
 }
 
 sub shuffle_file {
@@ -117,7 +112,7 @@ sub check_file {
 	my ($path, %opts) = @_;
 	my ($ctx, $order, $rest) = _files(\%opts);
 	my $first;
-	my $found = core('em_check_file', $ctx, $order, $path, $rest, sub { $first //= $_[1]; return });
+	my $found = core('em_check_file', $ctx, $order->{handle}, $path, $rest, sub { $first //= $_[1]; return });
 	$found->{first} = $first;
 	return $found;
 }
@@ -135,13 +130,14 @@ sub check_file {
 	sub packed  { return Extmem::core('packed', $_[0]{handle}, $_[1]) }
 	sub call    { my ($self, $name, @rest) = @_; return Extmem::core($self->prefix . $name, $self->{handle}, @rest) }
 
-	# Methods that call the function of the module of their name.
+	# Methods that call the function of the module of their name, or of another one: "last=max".
 	sub calls {
 		my ($class, $prefix, @names) = @_;
 		no strict 'refs';
 		*{"${class}::prefix"} = sub { $prefix };
-		for my $name (@names) {
-			my $fn = \&{"Extmem::Corec::$prefix$name"};
+		for (@names) {
+			my ($name, $other) = split /=/;
+			my $fn = \&{"Extmem::Corec::$prefix" . ($other // $name)};
 			*{"${class}::$name"} = sub { my $self = shift; return $fn->($self->{handle}, @_) };
 		}
 		return;
@@ -171,14 +167,9 @@ sub check_file {
 	sub new {
 		my ($class, $format, $key, %opts) = @_;
 		my ($ctx, undef, $cmp) = Extmem::_split(\%opts, 'cmp');
-		my $self = bless {format => $format}, $class;
-		if ($cmp || ref $key) {
-			$self->{handle} = Extmem::core($cmp ? 'em_order_cmp' : 'em_order_key_fn', $ctx->{handle},
-				[$format, undef, $cmp // $key]);
-		} else {
-			@$self{qw(handle unique csv)} = Extmem::core('order', $ctx->{handle}, [$format, $key]);
-		}
-		return $self;
+		my @made = $cmp || ref $key ? ($cmp ? 'em_order_cmp' : 'em_order_key_fn', [$format, undef, $cmp // $key])
+			: ('order', [$format, $key]);
+		return bless {format => $format, handle => Extmem::core($made[0], $ctx->{handle}, $made[1])}, $class;
 	}
 
 	sub compare {
@@ -194,44 +185,28 @@ sub check_file {
 
 	sub begin {
 		my ($class, $format, $opts, $open) = @_;
-		my ($ctx, $rest, $key, $cmp, $unique) = Extmem::_split($opts, qw(key cmp unique));
+		my ($ctx, $rest, $key, $cmp) = Extmem::_split($opts, qw(key cmp));
 		my $order = Extmem::_order($format, $key, $ctx, $cmp);
-		Extmem::_flag($rest, $unique || $order->{unique}, 'EM_SORT_UNIQUE');
-		return bless {order => $order, handle => $open->($ctx->{handle}, $order->{handle}, $rest)}, $class;
+		my $handle = $open->($ctx->{handle}, $order->{handle}, $rest);
+		return bless {ctx => $ctx, format => $format, order => $order, handle => $handle}, $class;
 	}
 
 	# An array of items, or records side by side.
 	sub push {    ## no critic
 		my ($self, $many) = @_;
-		$self->call($self->{order}{format} eq 'lines' ? 'push_batch' : 'push', $many);
+		$self->call($self->{format} eq 'lines' ? 'push_batch' : 'push', $many);
 		return $self;
 	}
 
-	sub finish {
-		my $self = shift;
-		$self->call('finish');
-		$self->{finished} = 1;
-		return $self;
-	}
+	sub finish { my $self = shift; $self->call('finish'); $self->{finished} = 1; return $self }
 
 	# The next records: side by side, or, of lines, in an array; undef behind the last.  Ends the input.
-	sub next_batch {
-		my $self = shift;
-		$self->finish if !$self->{finished};
-		return $self->call('next');
-	}
+	sub next_batch { my $self = shift; $self->finish if !$self->{finished}; return $self->call('next') }
 
 	# An iterator: a function that returns the next item, or undef.
 	sub each {    ## no critic
 		my $self = shift;
-		my ($list, $at) = ([], 0);
-		return sub {
-			while ($at >= @$list) {
-				my $batch = $self->next_batch // return;
-				($list, $at) = (ref $batch ? $batch : $self->items($batch), 0);
-			}
-			return $list->[$at++];
-		};
+		return Extmem::_each(sub { my $batch = $self->next_batch; !defined $batch || ref $batch ? $batch : $self->items($batch) });
 	}
 
 	sub read {    ## no critic
@@ -256,17 +231,11 @@ sub check_file {
 	sub write_file {
 		my ($self, $path) = @_;
 		$self->finish if !$self->{finished};
-		$self->call('pull_file', $path);
-		return;
+		return $self->call('pull_file', $path);
 	}
 
 	# Begin anew, also after a failure.
-	sub clear {
-		my $self = shift;
-		$self->call('clear');
-		$self->{finished} = 0;
-		return;
-	}
+	sub clear { my $self = shift; $self->call('clear'); $self->{finished} = 0; return }
 }
 {
 	# The records of ranks start, ..., start + k - 1.
@@ -308,15 +277,12 @@ sub check_file {
 
 	sub each {    ## no critic
 		my $self = shift;
-		my ($list, $at, $from) = ([], 0, 0);
-		return sub {
-			if ($at >= @$list) {
-				$from += @$list;
-				return if $from >= $self->size;
-				($list, $at) = ($self->items($self->read($from, 65536)), 0);
-			}
-			return $list->[$at++];
-		};
+		my $from = 0;
+		return Extmem::_each(sub {
+			my $list = $self->items($self->read($from, 65536));
+			$from += @$list;
+			return @$list ? $list : undef;
+		});
 	}
 }
 {
@@ -324,15 +290,6 @@ sub check_file {
 	package Extmem::Vector;
 	our @ISA = 'Extmem::Sequence';
 	__PACKAGE__->calls('em_vector_', qw(size get set write push push_many resize reserve shrink export));
-
-	sub new {
-		my ($class, $format, %opts) = @_;
-		my $mode = delete $opts{mode} // 'r+';
-		Extmem::_flag(\%opts, $opts{path} && $mode eq 'r', 'EM_VECTOR_READ_ONLY');
-		Extmem::_flag(\%opts, $opts{path} && $mode ne 'r', 'EM_VECTOR_CREATE');
-		Extmem::_flag(\%opts, $opts{path} && $mode eq 'w', 'EM_VECTOR_TRUNCATE');
-		return $class->SUPER::new($format, %opts);
-	}
 	sub all     { my ($self, $name, @rest) = @_; return $self->call($name, 0, $self->size, @rest) }
 	sub flush   { return $_[0]->call('flush', $_[1] ? 1 : 0) }
 	sub clear   { return $_[0]->resize(0) }
@@ -345,9 +302,7 @@ sub check_file {
 	# In place; returns how many are left in front, which are fewer with unique => 1.
 	sub sort {    ## no critic
 		my ($self, $key, %opts) = @_;
-		my ($unique, $cmp) = delete @opts{qw(unique cmp)};
-		Extmem::_flag(\%opts, $unique, 'EM_SORT_UNIQUE');
-		my $order = Extmem::_order($self->{format}, $key, $self->{ctx}, $cmp);
+		my $order = Extmem::_order($self->{format}, $key, $self->{ctx}, delete $opts{cmp});
 		return $self->all('sort', $order->{handle}, \%opts);
 	}
 
@@ -385,11 +340,8 @@ sub check_file {
 
 	sub new {
 		my ($class, $format, %opts) = @_;
-		my ($ctx, $rest, $key, $cmp, $stable) = Extmem::_split(\%opts, qw(key cmp stable));
-		my $order = Extmem::_order($format, $key, $ctx, $cmp);
-		Extmem::_flag($rest, $stable, 'EM_PQ_STABLE');
-		my $handle = Extmem::core('em_pq_open', $ctx->{handle}, {%$rest, order => $order->{handle}});
-		return bless {handle => $handle, order => $order}, $class;
+		my $open = sub { Extmem::core('em_pq_open', $_[0], {%{$_[2]}, order => $_[1]}) };
+		return Extmem::Pull::begin($class, $format, \%opts, $open);
 	}
 
 	# Up to n items that come before a bound.
@@ -424,10 +376,11 @@ sub check_file {
 	sub new {
 		my ($class, $key, $value, %opts) = @_;
 		my ($ctx, $rest, $fields, $path) = Extmem::_split(\%opts, qw(order path));
-		my $order = Extmem::_order("$key|" . ($value // ''), $fields, $ctx);
+		my $format = "$key|" . ($value // '');
+		my $order = Extmem::_order($format, $fields, $ctx);
 		my $handle = defined $path ? Extmem::core('em_btree_open_file', $ctx->{handle}, $path, $order->{handle}, $rest)
 			: Extmem::core('em_btree_open', $ctx->{handle}, $order->{handle}, $rest);
-		return bless {handle => $handle, order => $order, set => ($value // '') eq ''}, $class;
+		return bless {ctx => $ctx, format => $format, handle => $handle, order => $order, set => ($value // '') eq ''}, $class;
 	}
 
 	# (key, value), of a set (key, 1), or nothing.
@@ -443,33 +396,22 @@ sub check_file {
 	# Fill an empty tree with what a Sorter of its order has: each block is written once, and full.
 	sub load {
 		my ($self, $sorter) = @_;
-		$sorter->finish if !$sorter->{finished};
-		return $self->call('load_sorted', $sorter->{handle}, undef);
+		return $self->call('load_sorted', ($sorter->{finished} ? $sorter : $sorter->finish)->{handle}, undef);
 	}
 
 	# An iterator of (key, value) with from <= key < to, undef being open ends; back => 1: the last one first.  The tree
 	# may change meanwhile.
 	sub each {    ## no critic
 		my ($self, $from, $to, %opts) = @_;
-		my $back = $opts{back};
-		my $cursor = $self->cursor;
-		my ($start, $how) = !$back ? ($from, 'GE') : defined $to ? ($to, 'LT') : ($to, 'LE');
-		my $item = $cursor->seek($start, Extmem::constant("EM_BTREE_$how")) == 0 ? $cursor->get : undef;
-		my ($stop, $sign) = $back ? ($from, -1) : ($to, 1);
+		my ($cursor, $begin) = ($self->cursor, 1);
 		return sub {
-			my ($key, $value) = $self->pair($item);
-			undef $item;
-			return if !defined $key;
-			my $side = defined $stop ? Extmem::core('compare_keys', $self->{handle}, $key, $stop) * $sign : -1;
-			return if $side > 0 || $side == 0 && !$back;
-			$item = $back ? $cursor->prev : $cursor->next;
-			return ($key, $value);
+			my $item = $begin < 2 ? Extmem::core('btree_walk', $cursor->{handle}, $from, $to, $begin, $opts{back} ? 1 : 0) : undef;
+			$begin = defined $item ? 0 : 2;
+			return $self->pair($item);
 		};
 	}
 
-	sub cursor {
-		return bless {handle => Extmem::core('em_btree_cursor_open', $_[0]{handle})}, 'Extmem::Cursor';
-	}
+	sub cursor { return bless {handle => Extmem::core('em_btree_cursor_open', $_[0]{handle})}, 'Extmem::Cursor' }
 }
 {
 	# A place in a tree, which stays where it is while that changes.  seek(key, how) is 0 if there is one; how is

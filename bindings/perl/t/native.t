@@ -390,4 +390,155 @@ subtest 'streams: owners, and ends half-way' => sub {
 	}
 	is($ctx->memory_used, $used);
 };
+
+subtest 'runs' => sub {
+	my ($runs, @model) = (Extmem::Runs->new('<q', @opts, memory => '1M', run_records => 500), some(3000, 500));
+	$runs->push(\@model)->finish;
+	@model = sort { $a <=> $b } @model;
+	my ($whole, $part) = ($runs->merge, $runs->merge(100, 200));
+	ok(defined $whole->next_batch);
+	is_deeply([$part->read], [grep { $_ >= 100 && $_ < 200 } @model]);
+	is($runs->stats->{readers}, 1);
+	dies('EM_ERR_STATE', sub { $runs->clear });
+	$whole->close;
+	is_deeply([$runs->merge->read], \@model);
+	is_deeply([$runs->merge(undef, undef, skip => 5, take => 2)->read], [@model[5, 6]]);
+	is_deeply([$runs->merge(undef, undef, take => 0)->read], []);
+	dies('EM_ERR_STATE', sub { $runs->push([1]) });
+	$runs->clear;
+	$runs->append([1, 5])->append([7])->end_run;
+	dies('EM_ERR_FORMAT', sub { $runs->append([5, 2]) });
+	$runs->feed(stream(9, 8))->feed(stream(2, 3), sorted => 1);
+	is($runs->sink->push([0])->finish->count, 1);
+	is_deeply([$runs->merge->read], [0, 1, 2, 3, 5, 7, 8, 9]);
+	is($runs->stats->{pushed}, 8);
+};
+
+subtest 'runs that combine, and watch' => sub {
+	my (@list, %count);
+	for (1 .. 10000) { my $key = int rand 20; push @list, [$key, 1]; $count{$key}++ }
+	my $told = 0;
+	my $add = sub { my ($sum, $more) = @_; $sum->[1] += $_->[1] for @$more; return $sum };
+	my $runs = Extmem::Runs->new('<qq', @opts, key => 'f0', combine => $add, run_records => 1000, progress => sub { $told++; 0 });
+	$runs->push(\@list)->finish;
+	my $reduced = Extmem::Stream->new('<qq', \@list, @opts)->sort_reduce($add, 'f0');
+	for my $of ($runs->merge, $reduced) { is_deeply({map { @$_ } $of->read}, \%count) }
+	is($reduced->runs_info->{pushed}, 10000);
+	is($reduced->graph_info->{sorts}, 1);
+	my $bad = Extmem::Runs->new('<q', @opts, combine => sub { die "mine\n" });
+	$bad->push([1, 1]);
+	is(eval { $bad->finish; 1 }, undef);
+	is($@, "mine\n");
+	dies('EM_ERR_USER', sub { $bad->finish });
+	$bad->clear;
+	$bad->push([1])->finish;
+	# What is merged lives without its runs, and so does its function.
+	my $merged = Extmem::Runs->new('<qq', @opts, key => 'f0', combine => $add, run_records => 2)
+		->push([map { [$_, 1] } 3, 3, 1, 3, 1])->finish->merge;
+	is_deeply([$merged->read], [[1, 2], [3, 3]]);
+};
+
+subtest 'streams on containers, and sinks' => sub {
+	my $used = $ctx->memory_used;
+	for (1 .. 10) {
+		my $v = Extmem::Vector->new('<q', @opts);
+		$v->push_many([1 .. 4]);
+		my @order = ($v, $v->stream(1), $v->stream(0, 3, back => 1), $v->sink(1));
+		is_deeply([[$order[1]->read], [$order[2]->read]], [[2, 3, 4], [3, 2, 1]]);
+		$order[3]->push([9, 8])->finish;
+		is($v->get(1), 9);
+		(splice @order, int rand @order, 1)->close while @order;
+		ok($v->closed);
+	}
+	is($ctx->memory_used, $used);
+	my $v = Extmem::Vector->new('<q', @opts);
+	$v->push(5);
+	my $s = $v->stream->map(sub { $v->close; undef $v; return $_[0] });
+	is_deeply([$s->read], [5]);
+	my $tree = Extmem::BTree->new('<q', '<q', @opts);
+	$tree->sink->push([[1, 10], [2, 20], [3, 30]])->finish;
+	is_deeply([$tree->stream(2)->read], [[2, 20], [3, 30]]);
+	my $sorter = Extmem::Sorter->new('<q', @opts);
+	$sorter->sink->push([2, 1])->finish;
+	is_deeply([$sorter->stream->read], [1, 2]);
+	for my $class (qw(Stack Queue Deque PriorityQueue)) {
+		my $c = "Extmem::$class"->new('<Q', @opts);
+		$c->sink->push([5, 6]);
+		is_deeply([sort $c->stream->read], [5, 6]);
+	}
+	my ($ended, @got) = 0;
+	my $sink = Extmem::Sink->new('<q', sub { @_ ? push @got, @{$_[0]} : $ended++; return }, @opts);
+	is_deeply([stream(4, 5)->to($sink), stream(6)->to($sink), $sink->count], [2, 1, 3]);
+	$sink->finish;
+	is_deeply([\@got, $ended], [[4, 5, 6], 1]);
+	dies('EM_ERR_STATE', sub { $sink->push([1]) });
+	$sink = Extmem::Sink->new('<q', sub { die "mine\n" }, @opts);
+	is(eval { $sink->push([1]); 1 }, undef);
+	is($@, "mine\n");
+	dies('EM_ERR_USER', sub { $sink->push([1]) });
+	Extmem::Sink->file('<q', "$dir/sunk", @opts)->push([1, 2])->finish;
+	is(read_('sunk'), pack 'q<2', 1, 2);
+	is(stream(1, 2)->to(Extmem::Sink->discard('<Q', @opts)), 2);
+};
+
+subtest 'split' => sub {
+	my ($odd, $third) = (Extmem::Vector->new('<Q', @opts), Extmem::Sorter->new('<Q', @opts));
+	my @list = some(2000);
+	my @sinks = ($odd->sink, $third->sink);
+	my $s = Extmem::Stream->new('<Q', \@list, @opts)->split(sub { [map { $_ % 3 ? $_ % 2 : 2 } @{$_[0]}] }, @sinks);
+	is_deeply([$s->read], [grep { $_ % 3 && $_ % 2 == 0 } @list]);
+	$sinks[0]->finish;
+	is_deeply(all($odd->each), [grep { $_ % 3 && $_ % 2 } @list]);
+	is_deeply([$third->read], [sort { $a <=> $b } grep { $_ % 3 == 0 } @list]);
+	for my $bad ([3], [-1], ['x'], [], [0, 0], 'x') {
+		refuses(sub { stream(1)->split(sub { $bad }, Extmem::Sink->discard('<Q', @opts))->read });
+	}
+	my $node = stream(1)->split(sub { die "mine\n" }, Extmem::Sink->discard('<Q', @opts));
+	is(eval { $node->read; 1 }, undef);
+	is($@, "mine\n");
+	# Sinks that are gone, and what they are on, too.
+	my $gone = Extmem::Vector->new('<Q', @opts);
+	$node = stream(1, 2)->split(sub { [0, 1] }, $gone->sink);
+	undef $gone;
+	is_deeply([$node->read], [1]);
+};
+
+subtest 'records of any length' => sub {
+	write_('lines', "b\n#c\n\naa\n");
+	my $lines = sub { return Extmem::Stream->file('lines', "$dir/lines", @opts) };
+	is_deeply([$lines->()->read], ['b', '#c', '', 'aa']);
+	my @seen;
+	is($lines->()->filter(sub { [map { !/^#/ } @{$_[0]}] })->inspect(sub { push @seen, @{$_[0]}; return })->sort('-r')
+		->to("$dir/sorted"), 3);
+	is_deeply([read_('sorted'), \@seen], ["b\naa\n\n", ['b', '', 'aa']]);
+	is_deeply([$lines->()->map(sub { [map { length } @{$_[0]}] }, '<Q')->sort->read], [0, 1, 2, 2]);
+	is_deeply([$lines->()->concat($lines->())->slice(3, 2)->read], ['aa', 'b']);
+	is_deeply([$lines->()->sort('-u')->read], ['', '#c', 'aa', 'b']);
+	is($lines->()->to("$dir/zeros", {kind => 0, delimiter => 0}), 4);
+	is(read_('zeros'), "b\0#c\0\0aa\0");
+	my @own = (@opts, format => {kind => 1, width => 1});
+	is(Extmem::Sink->file('lines', "$dir/more", @own)->push(['xyz', ''])->push(['w'])->finish->count, 3);
+	is(read_('more'), "\3xyz\0\1w");
+	is_deeply([Extmem::Stream->file('lines', ["$dir/more"], @own)->read], ['xyz', '', 'w']);
+	dies('EM_ERR_NOTSUP', sub { $lines->()->reverse });
+	dies('EM_ERR_NOENT', sub { Extmem::Stream->file('lines', "$dir/none", @opts)->read });
+	refuses(sub { $lines->()->map(sub { $_[0] })->read });
+	is(eval { $lines->()->filter(sub { die "mine\n" })->read; 1 }, undef);
+	is($@, "mine\n");
+};
+
+subtest 'streams, sinks and runs: forgotten in any order' => sub {
+	my $used = $ctx->memory_used;
+	for (1 .. 30) {
+		my ($v, $runs) = (Extmem::Vector->new('<Q', @opts), Extmem::Runs->new('<Q', @opts, combine => sub { $_[0] }));
+		$runs->push([1, 2, 2])->finish;
+		my $sink = $v->sink;
+		my ($x, $y) = $runs->merge->split(sub { $_[0] }, $sink, Extmem::Sink->discard('<Q', @opts))->tee;
+		my @objects = ($v, $runs, $sink, $x, $y, $runs->merge(1, 2), $v->stream);
+		eval { $x->next_batch };
+		undef $_ for $v, $runs, $sink, $x, $y;
+		splice @objects, int rand @objects, 1 while @objects;
+	}
+	is($ctx->memory_used, $used);
+};
 done_testing();

@@ -21,6 +21,15 @@ sub error_is {
 	is(ref $@ ? $@->name : $@, $name);
 	return;
 }
+sub runs { my ($list, @opts) = @_; return Extmem::Runs->new('<Q', ctx => $ctx, @opts)->push([numbers($list)]) }
+sub add { my ($sum, $more) = @_; $sum->[1] += $_->[1] for @$more; return $sum }
+sub counted { my ($keys, $counts) = @_; my @n = numbers($counts); return [map { [$_, shift @n] } numbers($keys)] }
+sub file {
+	open my $f, '>', "$dir/lines" or die;
+	print $f join "\n", split(/\|/, $_[0]), '';
+	close $f;
+	return Extmem::Stream->file('lines', "$dir/lines", ctx => $ctx);
+}
 
 my %run = (
 	sort  => sub { my ($spec, $list) = @_; return [sorter($format{$spec}, [numbers($list)])->read] },
@@ -154,11 +163,58 @@ my %run = (
 		is_deeply($@, {mine => 1});
 		$s->next_batch;
 	},
+	split => sub {
+		my $q = Extmem::Queue->new('<Q', ctx => $ctx);
+		my $s = Extmem::Stream->new('<Q', [numbers($_[0])], ctx => $ctx)->split(sub { [map { $_ & 1 } @{$_[0]}] }, $q->sink);
+		return [$s->read, @{drained($q->drain)}];
+	},
+	runs => sub {
+		my ($pushed, $sorted, @bounds) = @_;
+		my $r = runs($pushed)->append([numbers($sorted)])->finish;
+		my ($from, $to, $skip, $take) = map { scalar((numbers($_))[0]) } @bounds;
+		return [$r->merge($from, $to, skip => $skip, take => $take)->read];
+	},
+	twice => sub {
+		my $r = runs($_[0])->finish;
+		my ($x, $y) = map { $r->merge->each } 1, 2;
+		my @all = ($x->(), $y->());
+		$r->close;
+		while (defined(my $item = $x->())) { push @all, $item, $y->() }
+		return \@all;
+	},
+	early => sub {
+		my $r = runs($_[0]);
+		my $s = $r->merge;
+		error_is('EM_ERR_STATE', sub { $s->next_batch });
+		$r->finish;
+		return [$s->read];
+	},
+	combine => sub {
+		my $r = Extmem::Runs->new('<QQ', ctx => $ctx, key => 'f0', combine => \&add);
+		return [map { @$_ } $r->push(counted(@_))->finish->merge->read];
+	},
+	totals => sub { return [map { @$_ } Extmem::Stream->new('<QQ', counted(@_), ctx => $ctx)->sort_reduce(\&add, 'f0')->read] },
+	sour => sub {
+		my $r = runs($_[0], combine => \&fail_);
+		is(eval { $r->finish; 1 }, undef);
+		is_deeply($@, {mine => 1});
+		$r->push([1]);
+	},
+	text => sub {
+		my ($keys, $text) = @_;
+		file($text)->filter(sub { [map { !/^#/ } @{$_[0]}] })->sort($keys)->to("$dir/out");
+		open my $f, '<', "$dir/out" or die;
+		chomp(my @lines = <$f>);
+		return join '|', @lines;
+	},
+	lengths => sub { return [file($_[0])->map(sub { [map { length } @{$_[0]}] }, '<Q')->read] },
 	missing => sub { Extmem::sort_file("$dir/$_[0]", "$dir/out", ctx => $ctx) },
 );
 
-my $top = $ENV{EM_SRCDIR} // File::Basename::dirname(__FILE__) . "/../../..";
-open my $f, q(<), "$top/bindings/scenarios.txt" or die;
+# In the source tree; or in a distribution, which has a copy.
+my $here = File::Basename::dirname(__FILE__);
+my ($scenarios) = grep { -e } map { "$_/scenarios.txt" } $ENV{EM_SRCDIR} ? "$ENV{EM_SRCDIR}/bindings" : (), "$here/../core", "$here/../..";
+open my $f, q(<), $scenarios or die;
 while (my $line = <$f>) {
 	next if $line =~ /^#/;
 	chomp $line;

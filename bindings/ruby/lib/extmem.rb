@@ -104,11 +104,6 @@ module Extmem
       [opts[:ctx] || default_context, opts.reject { |name, value| name == :ctx || value.nil? }]
     end
 
-    def flags(opts, *bits)
-      opts[:flags] = bits.reduce(opts[:flags] || 0) { |all, bit| bit ? all | bit : all }
-      opts
-    end
-
     def order(format, key, ctx, cmp = nil)
       key.is_a?(Order) ? key : Order.new(format, key, cmp: cmp, ctx: ctx)
     end
@@ -127,9 +122,8 @@ module Extmem
 
     def unique_file(inputs, output, count: false, presorted: false, min_count: nil, max_count: nil, **opts)
       ctx, order = files(opts)
-      own = flags({ min_count: min_count, max_count: max_count, sort: opts }, count && Core::EM_UNIQUE_COUNT,
-                  presorted && Core::EM_UNIQUE_PRESORTED)
-      Core.em_unique_files(ctx, order, inputs, output, own)
+      Core.em_unique_files(ctx, order, inputs, output, { min_count: min_count, max_count: max_count, count: count,
+                                                         presorted: presorted, sort: opts })
     end
 
     def top_file(inputs, output, k, start: 0, **opts)
@@ -153,8 +147,6 @@ module Extmem
     def files(opts)
       ctx = opts.delete(:ctx) || default_context
       order = order(opts.delete(:records) || 'lines', opts.delete(:key), ctx)
-      opts[:format] ||= { kind: Core::EM_FORMAT_CSV, separator: order.csv } if order.csv.positive?
-      flags(opts, order.unique && Core::EM_SORT_UNIQUE)
       # The order lives as long as the options do not.
       [ctx.handle, order.handle]
     end
@@ -164,17 +156,16 @@ module Extmem
   # ('-t, -k3,3nr'), or what is called with an array of items and returns one of numbers.  cmp: of two items, slow.
   class Order < Base
     calls 'em_order_', :name
-    attr_reader :format, :unique, :csv
+    attr_reader :format
 
     def initialize(format, key = nil, cmp: nil, ctx: Extmem.default_context)
       super()
-      @format, @unique, @csv = format.to_s, false, 0
-      if cmp || key.respond_to?(:call)
-        @handle = Core.send(cmp ? :em_order_cmp : :em_order_key_fn, ctx.handle, [@format, nil, cmp || key])
-      else
-        @handle, unique, @csv = Core.order(ctx.handle, [@format, key])
-        @unique = unique == 1
-      end
+      @format = format.to_s
+      @handle = if cmp || key.respond_to?(:call)
+                  Core.send(cmp ? :em_order_cmp : :em_order_key_fn, ctx.handle, [@format, nil, cmp || key])
+                else
+                  Core.order(ctx.handle, [@format, key])
+                end
     end
 
     def lines? = @format == 'lines'
@@ -184,18 +175,17 @@ module Extmem
   # Push, finish, pull: what sorters and tops have in common.
   class Pull < Base
     include Enumerable
-    attr_reader :order
+    attr_reader :order, :format, :ctx
 
-    def begin(format, key, cmp, unique, opts)
-      ctx, own = Extmem.context(opts)
-      @order = Extmem.order(format, key, ctx, cmp)
-      Extmem.flags(own, (unique || @order.unique) && Core::EM_SORT_UNIQUE)
-      @handle = yield(ctx.handle, @order.handle, own)
+    def begin(format, key, cmp, opts)
+      @ctx, own = Extmem.context(opts)
+      @order, @format = Extmem.order(format, key, @ctx, cmp), format.to_s
+      @handle = yield(@ctx.handle, @order.handle, own)
       @finished = false
     end
 
     def push(many)
-      call(@order.lines? ? :push_batch : :push, many)
+      call(@format == 'lines' ? :push_batch : :push, many)
       self
     end
 
@@ -236,9 +226,9 @@ module Extmem
   class Sorter < Pull
     calls 'em_sorter_', :push_file
 
-    def initialize(format, key: nil, unique: false, cmp: nil, **opts, &block)
+    def initialize(format, key: nil, cmp: nil, **opts, &block)
       super()
-      self.begin(format, key, cmp || block, unique, opts) { |*all| Core.em_sorter_open(*all) }
+      self.begin(format, key, cmp || block, opts) { |*all| Core.em_sorter_open(*all) }
     end
 
     def write_file(path)
@@ -257,14 +247,16 @@ module Extmem
   class Top < Pull
     calls 'em_top_'
 
-    def initialize(format, k, start: 0, key: nil, unique: false, cmp: nil, **opts, &block)
+    def initialize(format, k, start: 0, key: nil, cmp: nil, **opts, &block)
       super()
-      self.begin(format, key, cmp || block, unique, opts) { |*own, rest| Core.em_top_open(*own, start, k, rest) }
+      self.begin(format, key, cmp || block, opts) { |*own, rest| Core.em_top_open(*own, start, k, rest) }
     end
   end
 
   # Any number of records of one format.
   class Container < Base
+    attr_reader :format, :ctx
+
     def initialize(format, **opts)
       super()
       @format = format.to_s
@@ -321,14 +313,6 @@ module Extmem
   class Vector < Sequence
     calls 'em_vector_', :size, :write, :push, :push_many, :resize, :reserve, :shrink, :export
 
-    def initialize(format, mode: 'r+', **opts)
-      if opts[:path]
-        Extmem.flags(opts, mode == 'r' ? Core::EM_VECTOR_READ_ONLY : Core::EM_VECTOR_CREATE,
-                     mode == 'w' && Core::EM_VECTOR_TRUNCATE)
-      end
-      super(format, **opts)
-    end
-
     def all(name, *arguments) = call(name, 0, size, *arguments)
     def flush(durable: false) = call(:flush, durable)
     def clear = resize(0)
@@ -339,9 +323,7 @@ module Extmem
     def values_at(*positions) = items(call(:read_many, positions))
 
     # In place; returns how many are left in front, which are fewer with unique.
-    def sort!(key = nil, unique: false, **opts, &cmp)
-      all(:sort, order(key, cmp).handle, Extmem.flags(opts, unique && Core::EM_SORT_UNIQUE))
-    end
+    def sort!(key = nil, **opts, &cmp) = all(:sort, order(key, cmp).handle, opts)
 
     # With a position and an array of items; what a block of map_chunks! returns, if it does, takes their place.
     def each_chunk(&block) = all(:for_each, block)
@@ -395,10 +377,9 @@ module Extmem
   class PriorityQueue < Ends
     calls 'em_pq_', *ALL, :top, :pushpop, :replace, next_batch: :next
 
-    def initialize(format, key: nil, cmp: nil, stable: false, ctx: Extmem.default_context, **opts, &block)
-      @order = Extmem.order(format, key, ctx, cmp || block)
-      opts[:order] = @order.handle
-      @handle = Core.em_pq_open(ctx.handle, Extmem.flags(opts, stable && Core::EM_PQ_STABLE))
+    def initialize(format, key: nil, cmp: nil, ctx: Extmem.default_context, **opts, &block)
+      @ctx, @format, @order = ctx, format.to_s, Extmem.order(format, key, ctx, cmp || block)
+      @handle = Core.em_pq_open(ctx.handle, opts.merge(order: @order.handle))
     end
 
     # Up to n items that come before a bound.
@@ -427,10 +408,11 @@ module Extmem
 
     def initialize(key, value = nil, order: nil, path: nil, **opts)
       @set = value.to_s.empty?
-      ctx, own = Extmem.context(opts)
-      @order = Extmem.order("#{key}|#{value}", order, ctx)
-      @handle = path ? Core.em_btree_open_file(ctx.handle, path, @order.handle, own)
-                     : Core.em_btree_open(ctx.handle, @order.handle, own)
+      @ctx, own = Extmem.context(opts)
+      @format = "#{key}|#{value}"
+      @order = Extmem.order(@format, order, @ctx)
+      @handle = path ? Core.em_btree_open_file(@ctx.handle, path, @order.handle, own)
+                     : Core.em_btree_open(@ctx.handle, @order.handle, own)
     end
 
     # [key, value], of a set [key, true]; or nil.
@@ -463,16 +445,10 @@ module Extmem
     def range(from = nil, to = nil, back: false)
       return to_enum(:range, from, to, back: back) unless block_given?
 
-      cursor = self.cursor
-      start, how = back ? [to, to.nil? ? Core::EM_BTREE_LE : Core::EM_BTREE_LT] : [from, Core::EM_BTREE_GE]
-      item = cursor.seek(start, how).zero? ? cursor.get : nil
-      until item.nil?
-        key, value = pair(item)
-        break if back ? from && Core.compare_keys(@handle, key, from).negative?
-                      : to && Core.compare_keys(@handle, key, to) >= 0
-
-        yield [key, value]
-        item = back ? cursor.prev : cursor.next
+      cursor, begin_ = self.cursor.handle, 1
+      until (item = Core.btree_walk(cursor, from, to, begin_, back ? 1 : 0)).nil?
+        begin_ = 0
+        yield pair(item).to_a
       end
       self
     end

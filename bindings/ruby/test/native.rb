@@ -394,3 +394,165 @@ check('streams: owners, and ends half-way') do
   again = endless.call.map_batches { again.next_batch }
   fails('EM_ERR_BUSY') { again.next_batch }
 end
+
+check('runs') do
+  runs = Extmem::Runs.new('<q', ctx: ctx, memory: '1M', run_records: 500)
+  model = some(3000, 500)
+  runs.push(model).finish
+  model.sort!
+  whole, part = runs.merge, runs.merge(100, 200)
+  equal(whole.next_batch.nil?, false)
+  equal(part.to_a, model.select { |n| n.between?(100, 199) })
+  equal(runs.stats[:readers], 1)
+  fails('EM_ERR_STATE') { runs.clear }
+  whole.close
+  equal(runs.merge.to_a, model)
+  equal(runs.merge(skip: 5, take: 2).to_a, model[5, 2])
+  equal(runs.merge(take: 0).to_a, [])
+  fails('EM_ERR_STATE') { runs.push([1]) }
+  runs.clear
+  runs.append([1, 5]).append([7]).end_run
+  fails('EM_ERR_FORMAT') { runs.append([5, 2]) }
+  runs.feed(streamed(9, 8)).feed(streamed(2, 3), sorted: true)
+  equal(runs.sink.push([0]).finish.size, 1)
+  equal(runs.merge.to_a, [0, 1, 2, 3, 5, 7, 8, 9])
+  equal(runs.stats[:pushed], 8)
+end
+
+check('runs that combine, and watch') do
+  list = Array.new(10_000) { [rng.rand(20), 1] }
+  told = 0
+  add = ->(sum, more) { [sum[0], sum[1] + more.sum(&:last)] }
+  runs = Extmem::Runs.new('<qq', key: 'f0', run_records: 1000, ctx: ctx, progress: ->(*) { (told += 1) && false }, &add)
+  runs.push(list).finish
+  reduced = Extmem::Stream.new('<qq', list.each, ctx: ctx).sort_reduce('f0', &add)
+  [runs.merge, reduced].each { |of| equal(of.to_a, list.group_by(&:first).transform_values(&:size).sort) }
+  equal([reduced.runs_info[:pushed], reduced.graph_info[:sorts]], [10_000, 1])
+  bad = Extmem::Runs.new('<q', ctx: ctx) { raise 'mine' }
+  bad.push([1, 1])
+  equal(fails(RuntimeError) { bad.finish }.message, 'mine')
+  fails('EM_ERR_USER') { bad.finish }
+  bad.clear
+  bad.push([1]).finish
+  # What is merged lives without its runs, and so does its function.
+  merged = lambda do
+    Extmem::Runs.new('<qq', key: 'f0', ctx: ctx, run_records: 2, &add).push([3, 3, 1, 3, 1].zip([1] * 5)).finish.merge
+  end.call
+  GC.start
+  equal(merged.to_a, [[1, 2], [3, 3]])
+end
+
+check('streams on containers, and sinks') do
+  10.times do
+    v = Extmem::Vector.new('<q', ctx: ctx)
+    v.push_many([1, 2, 3, 4])
+    order = [v, v.stream(1), v.stream(0, 3, back: true), v.sink(1)]
+    equal(order[1, 2].map(&:to_a), [[2, 3, 4], [3, 2, 1]])
+    order[3].push([9, 8]).finish
+    equal(v[1], 9)
+    used = ctx.memory_used
+    order.shuffle(random: rng).each(&:close)
+    equal([v.closed?, ctx.memory_used < used], [true, true])
+  end
+  v = Extmem::Vector.new('<q', ctx: ctx)
+  v.push(5)
+  s = v.stream.map_batches { |some| (v&.close || v = nil) || GC.start || some }
+  equal(s.to_a, [5])
+  tree = Extmem::BTree.new('<q', '<q', ctx: ctx)
+  tree.sink.push([[1, 10], [2, 20], [3, 30]]).finish
+  equal(tree.stream(2).to_a, [[2, 20], [3, 30]])
+  sorter = Extmem::Sorter.new('<q', ctx: ctx)
+  sorter.sink.push([2, 1]).finish
+  equal(sorter.stream.to_a, [1, 2])
+  %i[Stack Queue Deque PriorityQueue].each do |name|
+    c = Extmem.const_get(name).new('<Q', ctx: ctx)
+    c.sink.push([5, 6])
+    equal(c.stream.to_a.sort, [5, 6])
+  end
+  got = []
+  sink = Extmem::Sink.new('<q', ctx: ctx) { |some = :end| got << some }
+  equal([streamed(4, 5).to(sink), streamed(6).to(sink), sink.size], [2, 1, 3])
+  sink.finish
+  equal([got.pop, got.flatten], [:end, [4, 5, 6]])
+  fails('EM_ERR_STATE') { sink.push([1]) }
+  sink = Extmem::Sink.new('<q', ctx: ctx) { raise 'mine' }
+  equal(fails(RuntimeError) { sink.push([1]) }.message, 'mine')
+  fails('EM_ERR_USER') { sink.push([1]) }
+  Extmem::Sink.file('<q', path('sunk'), ctx: ctx).push([1, 2]).finish
+  equal(File.binread(path('sunk')), [1, 2].pack('q<2'))
+  equal(streamed(1, 2).to(Extmem::Sink.discard('<Q', ctx: ctx)), 2)
+end
+
+check('split') do
+  odd = Extmem::Vector.new('<Q', ctx: ctx)
+  third = Extmem::Sorter.new('<Q', ctx: ctx)
+  list = some(2000)
+  sinks = [odd.sink, third.sink]
+  node = streamed(*list).split(*sinks) { |many| many.map { |n| (n % 3).zero? ? 2 : n % 2 } }
+  equal(node.to_a, list.select { |n| n % 3 != 0 && n.even? })
+  sinks[0].finish
+  equal(odd.to_a, list.select { |n| n % 3 != 0 && n.odd? })
+  equal(third.to_a, list.select { |n| (n % 3).zero? }.sort)
+  [[3], [-1], ['x'], [], [0, 0], 'x'].each do |bad|
+    fails(StandardError) { streamed(1).split(Extmem::Sink.discard('<Q', ctx: ctx)) { bad }.to_a }
+  end
+  node = streamed(1).split(Extmem::Sink.discard('<Q', ctx: ctx)) { raise 'mine' }
+  equal(fails(RuntimeError) { node.to_a }.message, 'mine')
+  # Sinks that are gone, and what they are on, too.
+  node = -> { streamed(1, 2).split(Extmem::Vector.new('<Q', ctx: ctx).sink) { [0, 1] } }.call
+  GC.start
+  equal(node.to_a, [1])
+end
+
+check('records of any length') do
+  path('lines', "b\n#c\n\naa\n")
+  lines = -> { Extmem::Stream.file('lines', path('lines'), ctx: ctx) }
+  equal(lines.call.to_a, ['b', '#c', '', 'aa'])
+  seen = []
+  kept = lines.call.filter_batches { |some| some.map { |line| line[0] != '#' } }.inspect_each_batches { |some| seen += some }
+  equal(kept.sorted('-r').to(path('sorted')), 3)
+  equal([File.read(path('sorted')), seen], ["b\naa\n\n", ['b', '', 'aa']])
+  equal(lines.call.map_batches('<Q') { |some| some.map(&:size) }.sorted.to_a, [0, 1, 2, 2])
+  equal(lines.call.concat(lines.call).slice(3, 2).to_a, %w[aa b])
+  equal(lines.call.sorted('-u').to_a, ['', '#c', 'aa', 'b'])
+  equal(lines.call.to(path('zeros'), { kind: 0, delimiter: 0 }), 4)
+  equal(File.read(path('zeros')), "b\0#c\0\0aa\0")
+  own = { kind: 1, width: 1 }
+  sink = Extmem::Sink.file('lines', path('more'), own, ctx: ctx)
+  equal(sink.push(['xyz', '']).push(['w']).finish.size, 3)
+  equal(File.binread(path('more')), "\3xyz\0\1w".b)
+  equal(Extmem::Stream.file('lines', [path('more')], own, ctx: ctx).to_a, ['xyz', '', 'w'])
+  fails('EM_ERR_NOTSUP') { lines.call.reversed }
+  fails('EM_ERR_NOENT') { Extmem::Stream.file('lines', path('none'), ctx: ctx).to_a }
+  fails(StandardError) { lines.call.map_batches(&:itself).to_a }
+  equal(fails(RuntimeError) { lines.call.filter_batches { raise 'mine' }.to_a }.message, 'mine')
+end
+
+check('streams, sinks and runs: collected in any order') do
+  30.times do
+    objects = lambda do
+      v = Extmem::Vector.new('<Q', ctx: ctx)
+      runs = Extmem::Runs.new('<Q', ctx: ctx, progress: ->(*) { runs.nil? }) { |sum| sum }
+      runs.push([1, 2, 2]).finish
+      sink = v.sink
+      one, other = runs.merge.split(sink, Extmem::Sink.discard('<Q', ctx: ctx), &:itself).tee
+      begin
+        one.next_batch
+      rescue Extmem::Error
+        nil
+      end
+      [v, runs, sink, one, other, runs.merge(1, 2), v.stream]
+    end.call.shuffle(random: rng)
+    while objects.pop
+      GC.start
+    end
+  end
+  # What looks at itself is collected, but for what a stack still shows.
+  before = ctx.memory_used
+  300.times do
+    s = streamed(1).map_batches { |some| s && some }.filter_batches { |some| some.map { s } }
+    s.next_batch
+  end
+  GC.start
+  equal(ctx.memory_used < before + 2_000_000, true)
+end

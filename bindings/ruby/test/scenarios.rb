@@ -141,6 +141,62 @@ module Scenarios
     s.next_batch
   end
 
+  def split(list)
+    q = Extmem::Queue.new('<Q', ctx: ctx)
+    streamed(list).split(q.sink) { |some| some.map { |n| n & 1 } }.to_a + q.drain.to_a
+  end
+
+  def formed(list, **opts, &combine) = Extmem::Runs.new('<Q', ctx: ctx, **opts, &combine).push(numbers(list))
+
+  def runs(pushed, sorted, *bounds)
+    from, to, skip, take = bounds.map { |text| numbers(text).first }
+    formed(pushed).append(numbers(sorted)).finish.merge(from, to, **{ skip: skip, take: take }.compact).to_a
+  end
+
+  def twice(list)
+    r = formed(list).finish
+    one, other = r.merge.each_entry, r.merge.each_entry
+    all = [one.next, other.next]
+    r.close
+    loop { all << one.next << other.next }
+    all
+  end
+
+  def early(list)
+    r = formed(list)
+    s = r.merge
+    fails('EM_ERR_STATE') { s.next_batch }
+    r.finish
+    s.to_a
+  end
+
+  def add(sum, more) = [sum[0], sum[1] + more.sum(&:last)]
+  def counted(keys, counts) = numbers(keys).zip(numbers(counts))
+
+  def combine(keys, counts)
+    r = Extmem::Runs.new('<QQ', key: 'f0', ctx: ctx) { |*all| add(*all) }
+    r.push(counted(keys, counts)).finish.merge.to_a.flatten
+  end
+
+  def totals(keys, counts)
+    Extmem::Stream.new('<QQ', counted(keys, counts).each, ctx: ctx).sort_reduce('f0') { |*all| add(*all) }.to_a.flatten
+  end
+
+  def sour(list)
+    r = formed(list) { raise Mine }
+    fails(Mine) { r.finish }
+    r.push([1])
+  end
+
+  def file(text) = Extmem::Stream.file('lines', path('lines', "#{text.tr('|', "\n")}\n"), ctx: ctx)
+
+  def text(keys, text)
+    file(text).filter_batches { |some| some.map { |line| !line.start_with?('#') } }.sorted(keys).to(path('out'))
+    File.readlines(path('out'), chomp: true).join('|')
+  end
+
+  def lengths(text) = file(text).map_batches('<Q') { |some| some.map(&:size) }.to_a
+
   def missing(name) = Extmem.sort_file(path(name), path('out'), ctx: ctx)
 end
 

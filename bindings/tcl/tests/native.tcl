@@ -407,3 +407,170 @@ check "streams: owners, and ends half-way" {
 	set ::again [[endless] map {apply {some {$::again close; return $some}}}]
 	fails EM_ERR_STATE { $::again packednext }
 }
+
+check runs {
+	set runs [extmem runs <q -ctx $ctx -memory 1M -run_records 500]
+	set model [some 3000 500]
+	[$runs push $model] finish
+	set model [lsort -integer $model]
+	set whole [$runs merge]
+	equal [expr {[$whole packednext] ne ""}] 1
+	equal [[$runs merge 100 200] read] [lmap n $model { if {$n < 100 || $n >= 200} { continue }; set n }]
+	equal [dict get [$runs stats] readers] 1
+	fails EM_ERR_STATE { $runs clear }
+	$whole close
+	equal [[$runs merge] read] $model
+	equal [[$runs merge "" "" 5 2] read] [lrange $model 5 6]
+	equal [[$runs merge "" "" 0 0] read] {}
+	fails EM_ERR_STATE { $runs push 1 }
+	$runs clear
+	[[$runs append {1 5}] append 7] end_run
+	fails EM_ERR_FORMAT { $runs append {5 2} }
+	[$runs feed [streamed {9 8}]] feed [streamed {2 3}] 1
+	equal [[[[$runs sink] push 0] finish] size] 1
+	equal [[$runs merge] read] {0 1 2 3 5 7 8 9}
+	equal [dict get [$runs stats] pushed] 8
+}
+
+check "runs that combine, and watch" {
+	for {set i 0} {$i < 5000} {incr i} {
+		set key [rand 20]
+		lappend list [list $key 1]
+		dict incr counts $key
+	}
+	set runs [extmem runs <qq -key f0 -combine add -run_records 1000 -progress {apply {args {return 0}}} -ctx $ctx]
+	[$runs push $list] finish
+	set reduced [[extmem stream <qq [once $list] -ctx $ctx] sortreduce add f0]
+	foreach of [list [$runs merge] $reduced] {
+		equal [concat {*}[$of read]] [lsort -integer -stride 2 $counts]
+	}
+	equal [list [dict get [$reduced runs_info] pushed] [dict get [$reduced graph_info] sorts]] {5000 1}
+	set bad [extmem runs <q -combine mine -ctx $ctx]
+	$bad push {1 1}
+	equal [list [catch { $bad finish } message] $message] {1 {of the caller}}
+	fails EM_ERR_USER { $bad finish }
+	$bad clear
+	[$bad push 1] finish
+	# What is merged lives without its runs, and so does its function.
+	set runs [extmem runs <qq -key f0 -ctx $ctx -combine add -run_records 2]
+	set merged [[[$runs push {{3 1} {3 1} {1 1} {3 1} {1 1}}] finish] merge]
+	$runs destroy
+	equal [$merged read] {{1 2} {3 3}}
+}
+
+check "streams on containers, and sinks" {
+	for {set i 0} {$i < 10} {incr i} {
+		set v [extmem vector <q -ctx $ctx]
+		$v push_many {1 2 3 4}
+		set order [list $v [$v stream 1] [$v stream 0 3 1] [$v sink 1]]
+		equal [lmap s [lrange $order 1 2] { $s read }] {{2 3 4} {3 2 1}}
+		[[lindex $order 3] push {9 8}] finish
+		equal [$v get 1] 9
+		set used [$ctx memory_used]
+		while {[llength $order] > 0} {
+			set at [rand [llength $order]]
+			[lindex $order $at] destroy
+			set order [lreplace $order $at $at]
+		}
+		equal [expr {[$ctx memory_used] < $used}] 1
+	}
+	set ::v [extmem vector <q -ctx $ctx]
+	$::v push 5
+	set s [[$::v stream] map {apply {some {
+		catch { $::v destroy }
+		return $some
+	}}}]
+	equal [$s read] 5
+	set tree [extmem btree <q <q -ctx $ctx]
+	[[$tree sink] push {{1 10} {2 20} {3 30}}] finish
+	equal [[$tree stream 2] read] {{2 20} {3 30}}
+	set sorter [extmem sorter <q -ctx $ctx]
+	[[$sorter sink] push {2 1}] finish
+	equal [[$sorter stream] read] {1 2}
+	foreach kind {stack queue deque pq} {
+		set c [extmem $kind <Q -ctx $ctx]
+		[$c sink] push {5 6}
+		equal [lsort [[$c stream] read]] {5 6}
+	}
+	set ::got {}
+	set sink [extmem sink <q {apply {args { lappend ::got {*}[lindex $args 0] [llength $args] }}} -ctx $ctx]
+	equal [list [[streamed {4 5}] to $sink] [[streamed 6] to $sink] [$sink size]] {2 1 3}
+	$sink finish
+	equal $::got {4 5 1 6 1 0}
+	fails EM_ERR_STATE { $sink push 1 }
+	set sink [extmem sink <q mine -ctx $ctx]
+	equal [list [catch { $sink push 1 } message] $message] {1 {of the caller}}
+	fails EM_ERR_USER { $sink push 1 }
+	[[extmem sinkfile <q $dir/sunk -ctx $ctx] push {1 2}] finish
+	equal [slurp sunk] [binary format w* {1 2}]
+	equal [[streamed {1 2}] to [extmem sinkdiscard <Q -ctx $ctx]] 2
+}
+
+check split {
+	set odd [extmem vector <Q -ctx $ctx]
+	set third [extmem sorter <Q -ctx $ctx]
+	set list [some 1000]
+	proc choose {some} { lmap n $some { expr {$n % 3 ? $n % 2 : 2} } }
+	set sinks [list [$odd sink] [$third sink]]
+	set rest [[[streamed $list] split choose {*}$sinks] read]
+	[lindex $sinks 0] finish
+	foreach n $list { lappend wanted([choose $n]) $n }
+	equal [list $rest [all $odd] [$third read]] [list $wanted(0) $wanted(1) [lsort -integer $wanted(2)]]
+	foreach bad {3 -1 x {} {0 0}} {
+		set node [[streamed 1] split [list apply [list some [list return $bad]]] [extmem sinkdiscard <Q -ctx $ctx]]
+		equal [catch { $node read }] 1
+	}
+	set node [[streamed 1] split mine [extmem sinkdiscard <Q -ctx $ctx]]
+	equal [list [catch { $node read } message] $message] {1 {of the caller}}
+	# Sinks that are gone, and what they are on, too.
+	set gone [extmem vector <Q -ctx $ctx]
+	set sink [$gone sink]
+	set node [[streamed {1 2}] split {apply {some { list 0 1 }}} $sink]
+	$gone destroy
+	$sink destroy
+	equal [$node read] 1
+}
+
+check "records of any length" {
+	set file [list [write lines "b\n#c\n\naa\n"]]
+	proc all_lines {} { return [extmem streamfile lines [list $::dir/lines] -ctx $::ctx] }
+	equal [[all_lines] read] [list b #c {} aa]
+	set ::seen {}
+	set kept [[all_lines] filter {apply {{some} { lmap line $some { expr {![string match #* $line]} } }}}]
+	set kept [$kept inspect {apply {{some} { lappend ::seen {*}$some; return }}}]
+	equal [list [[$kept sort -r] tofile $dir/sorted] [slurp sorted] $::seen] [list 3 "b\naa\n\n" {b {} aa}]
+	proc lengths {some} { lmap line $some { string length $line } }
+	equal [[[[all_lines] map lengths <Q] sort] read] {0 1 2 2}
+	equal [[[[all_lines] concat [all_lines]] slice 3 2] read] {aa b}
+	equal [[[all_lines] sort -u] read] [lsort {b #c {} aa}]
+	equal [list [[all_lines] tofile $dir/zeros {kind 0 delimiter 0}] [slurp zeros]] [list 4 b\0#c\0\0aa\0]
+	set sink [extmem sinkfile lines $dir/more -format {kind 1 width 1} -ctx $ctx]
+	equal [[[[$sink push {xyz {}}] push w] finish] size] 3
+	equal [slurp more] \3xyz\0\1w
+	equal [[extmem streamfile lines [list $dir/more] -format {kind 1 width 1} -ctx $ctx] read] {xyz {} w}
+	fails EM_ERR_NOTSUP { [all_lines] reverse }
+	fails EM_ERR_NOENT { [extmem streamfile lines $dir/none -ctx $ctx] read }
+	equal [catch { [[all_lines] map {apply {some {return $some}}}] read }] 1
+	equal [list [catch { [[all_lines] filter mine] read } message] $message] {1 {of the caller}}
+}
+
+check "streams, sinks and runs: destroyed in any order" {
+	proc first {sum more} { return $sum }
+	proc same {some} { return $some }
+	set used [$ctx memory_used]
+	for {set i 0} {$i < 30} {incr i} {
+		set v [extmem vector <Q -ctx $ctx]
+		set runs [extmem runs <Q -ctx $ctx -combine first]
+		[$runs push {1 2 2}] finish
+		set sinks [list [$v sink] [extmem sinkdiscard <Q -ctx $ctx]]
+		lassign [[[$runs merge] split same {*}$sinks] tee] a b
+		set objects [list $v $runs {*}$sinks $a $b [$runs merge 1 2] [$v stream]]
+		catch { $a packednext }
+		while {[llength $objects] > 0} {
+			set at [rand [llength $objects]]
+			[lindex $objects $at] destroy
+			set objects [lreplace $objects $at $at]
+		}
+	}
+	equal [expr {[$ctx memory_used] - $used < 3000}] 1
+}

@@ -144,6 +144,60 @@ proc run_broken {list} {
 		{1 {of the caller} {MINE 1}}
 	$s packednext
 }
+proc run_split {list} {
+	set q [extmem queue <Q -ctx $::ctx]
+	set rest [[[streamed $list] split {apply {{some} { lmap n $some { expr {$n & 1} } }}} [$q sink]] read]
+	return [concat $rest [drained $q]]
+}
+proc formed {list args} { return [[extmem runs <Q -ctx $::ctx {*}$args] push [numbers $list]] }
+proc run_runs {pushed sorted args} {
+	set r [[[formed $pushed] append [numbers $sorted]] finish]
+	lassign [lmap text $args none {"" "" 0 18446744073709551615} { expr {$text eq "-" ? $none : $text} }] from to skip take
+	return [[$r merge $from $to $skip $take] read]
+}
+proc run_twice {list} {
+	set r [[formed $list] finish]
+	set a [$r merge]
+	set b [$r merge]
+	$a batch 1
+	$b batch 1
+	set all [concat [$a items [$a packednext]] [$b items [$b packednext]]]
+	$r close
+	while {[set some [$a items [$a packednext]]] ne ""} { lappend all $some [$b items [$b packednext]] }
+	return $all
+}
+proc run_early {list} {
+	set r [formed $list]
+	set s [$r merge]
+	fails EM_ERR_STATE { $s packednext }
+	$r finish
+	return [$s read]
+}
+proc add {sum more} {
+	foreach item $more { lset sum 1 [expr {[lindex $sum 1] + [lindex $item 1]}] }
+	return $sum
+}
+proc counted {keys counts} { return [lmap key $keys n $counts { list $key $n }] }
+proc run_combine {keys counts} {
+	set r [extmem runs <QQ -key f0 -combine add -ctx $::ctx]
+	return [concat {*}[[[[$r push [counted $keys $counts]] finish] merge] read]]
+}
+proc run_totals {keys counts} {
+	return [concat {*}[[[extmem stream <QQ [once [counted $keys $counts]] -ctx $::ctx] sortreduce add f0] read]]
+}
+proc run_sour {list} {
+	set r [formed $list -combine mine]
+	equal [list [catch { $r finish } message options] $message [dict get $options -errorcode]] \
+		{1 {of the caller} {MINE 1}}
+	$r push 1
+}
+proc lines {text} { return [extmem streamfile lines [list [write lines [string map {| \n} $text]\n]] -ctx $::ctx] }
+proc run_text {keys text} {
+	set kept [[lines $text] filter {apply {{some} { lmap line $some { expr {![string match #* $line]} } }}}]
+	[$kept sort $keys] tofile $::dir/out
+	return [string map {\n |} [string trimright [slurp out] \n]]
+}
+proc run_lengths {text} { return [[[lines $text] map {apply {{some} { lmap line $some { string length $line } }}} <Q] read] }
 proc run_missing {name} { extmem sortfile [list $::dir/$name] $::dir/out -ctx $::ctx }
 
 set f [open $env(EM_SRCDIR)/bindings/scenarios.txt]
