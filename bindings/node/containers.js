@@ -95,10 +95,9 @@ class Vector extends Sequence {
 	export(file) { this._do('export', text(file)); }
 
 	/** Sort in place: how many are left in front, which are fewer with unique. */
-	sort({ key, unique, ...opts } = {}) {
+	sort({ key, ...opts } = {}) {
 		const order = orderOf(this.records, key, { ctx: this._ctx });
-		return count(this._do('sort', 0, this._do('size'), handle(order), options(sortOptions(opts, unique
-			? c.EM_SORT_UNIQUE : 0))));
+		return count(this._do('sort', 0, this._do('size'), handle(order), options(sortOptions(opts))));
 	}
 
 	shuffle({ seed = 0, ...opts } = {}) { this._do('shuffle', 0, this._do('size'), seed, options(sortOptions(opts))); }
@@ -197,12 +196,11 @@ class Queue extends Ends {
 
 /** The first record of an order comes out, whatever has been pushed. */
 class PriorityQueue extends Ends {
-	constructor(records, { key, cmp, stable, ctx = defaultContext(), ...opts } = {}) {
+	constructor(records, { key, cmp, ctx = defaultContext(), ...opts } = {}) {
 		super();
 		const order = orderOf(records, key, { cmp, ctx });
-		const flags = (opts.flags || 0) | (stable ? c.EM_PQ_STABLE : 0);
 		this._peek = 'top';
-		this._begin('pq', order.records, c.em_pq_open(handle(ctx), options({ ...opts, flags, order })));
+		this._begin('pq', order.records, c.em_pq_open(handle(ctx), options({ ...opts, order })));
 	}
 
 	pushpop(item) { return this._item(this._do('pushpop', this.records.pack(item))); }
@@ -222,11 +220,8 @@ class RadixHeap extends Ends {
 	constructor(records, { key, ctx = defaultContext(), ...opts } = {}) {
 		super();
 		const r = Records.of(records);
-		const [type, at] = r.order(key).split('@');
 		this._peek = 'top';
-		this._begin('radix_heap', r, openPlain('radix_heap', r, ctx, { ...opts, key_offset: at,
-			key_type: c[`EM_KEY_${type.replace(/[lb]e$/, '').toUpperCase()}`],
-			key_flags: type.endsWith('be') ? c.EM_KEY_BIG_ENDIAN : 0 }));
+		this._begin('radix_heap', r, openPlain('radix_heap', r, ctx, { ...opts, key: r.order(key) }));
 	}
 
 	/** The key that was popped last: a later one may not be less. */

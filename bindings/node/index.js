@@ -22,11 +22,10 @@ function ended(lines) {
 }
 
 class Pull extends Base {
-	_begin(prefix, open, ctx, records, key, cmp, unique, opts) {
+	_begin(prefix, open, ctx, records, key, cmp, opts) {
 		this.order = orderOf(records, key, { cmp, ctx });
 		this.records = this.order.records;
-		const flags = unique || this.order.unique ? c.EM_SORT_UNIQUE : 0;
-		this._own(open(handle(ctx), handle(this.order), options(sortOptions(opts, flags))), this.order);
+		this._own(open(handle(ctx), handle(this.order), options(sortOptions(opts))), this.order);
 		this._prefix = prefix;
 		this._done = false;
 	}
@@ -91,9 +90,9 @@ class Pull extends Base {
 }
 
 class Sorter extends Pull {
-	constructor(records, { key, cmp, ctx = defaultContext(), unique, ...opts } = {}) {
+	constructor(records, { key, cmp, ctx = defaultContext(), ...opts } = {}) {
 		super();
-		this._begin('em_sorter_', c.em_sorter_open, ctx, records, key, cmp, unique, opts);
+		this._begin('em_sorter_', c.em_sorter_open, ctx, records, key, cmp, opts);
 	}
 
 	/** Fill a TypedArray or buffer with the next records: how many there were; 0 behind the last. */
@@ -119,10 +118,10 @@ class Sorter extends Pull {
 }
 
 class Top extends Pull {
-	constructor(records, k, { key, cmp, ctx = defaultContext(), start = 0, unique, ...opts } = {}) {
+	constructor(records, k, { key, cmp, ctx = defaultContext(), start = 0, ...opts } = {}) {
 		super();
 		this._begin('em_top_', (...rest) => c.em_top_open(rest[0], rest[1], start, k, rest[2]), ctx, records, key, cmp,
-			unique, opts);
+			opts);
 	}
 }
 
@@ -141,7 +140,7 @@ function sort(data, { records, ...opts } = {}) {
 
 function files(records, key, ctx, opts) {
 	const order = orderOf(records, key, { ctx });
-	return { order, h: [handle(ctx), handle(order)], opts: sortOptions(opts, order.unique ? c.EM_SORT_UNIQUE : 0) };
+	return { order, h: [handle(ctx), handle(order)], opts: sortOptions(opts) };
 }
 
 function sortFile(inputs, output, { key, records = 'lines', ctx = defaultContext(), ...opts } = {}) {
@@ -157,8 +156,7 @@ function mergeFiles(inputs, output, { key, records = 'lines', ctx = defaultConte
 function uniqueFile(inputs, output, { key, records = 'lines', ctx = defaultContext(), count: counted, presorted,
 	min_count, max_count, ...opts } = {}) {
 	const f = files(records, key, ctx, opts);
-	const flags = (counted ? c.EM_UNIQUE_COUNT : 0) | (presorted ? c.EM_UNIQUE_PRESORTED : 0);
-	return told(c.em_unique_files(...f.h, texts(inputs), text(output), options({ flags, min_count, max_count,
+	return told(c.em_unique_files(...f.h, texts(inputs), text(output), options({ count: counted, presorted, min_count, max_count,
 		sort: f.opts })));
 }
 

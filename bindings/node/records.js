@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 'use strict';
 // What records look like, and in which order they come.
-const { c, NATIVE, Base, handle, options, register, text, texts, defaultContext } = require('./base');
+const { c, NATIVE, Base, handle, options, register, text, defaultContext } = require('./base');
 
 const CHUNK = 1 << 20;
 
@@ -125,46 +125,13 @@ class Records {
 	}
 }
 
-/** An order of lines from options of the command: '-t, -k3,3nr'. */
-function textOrder(ctx, key) {
-	const words = (key || '').split(/\s+/).filter(Boolean);
-	let letters = '', separator = c.EM_TEXT_BLANKS, flags = 0, keys = [];
-	while (words.length) {
-		const word = words.shift();
-		if (/^-[kt]/.test(word)) {
-			const value = word.slice(2) || words.shift() || '';
-			if (word[1] === 'k')
-				keys.push(value);
-			else if (value === '\\t' || Buffer.byteLength(value) === 1)
-				separator = value === '\\t' ? 9 : value.charCodeAt(0);
-			else
-				throw new RangeError(`-t takes one byte, and not ${value}`);
-		} else if (/^-[bdfghiMnrVus]+$/.test(word)) {
-			letters += word.slice(1);
-		} else {
-			throw new RangeError(`there is no option ${word}`);
-		}
-	}
-	const own = letters.replace(/[us]/g, '');
-	if (own.includes('r'))
-		flags |= c.EM_TEXT_LAST_REVERSE;
-	if (!keys.length && own.replace(/r/g, ''))
-		keys = ['1'];
-	keys = keys.map((k) => /[a-zA-Z]/.test(k) ? k : k + own);
-	if (/[us]/.test(letters) && keys.length)
-		flags = c.EM_TEXT_KEYS_ONLY;
-	return { h: c.em_order_text(ctx, texts(keys), options({ flags, separator })), unique: letters.includes('u') };
-}
-
 class Order extends Base {
 	/** key: fields, options of the command for 'lines', or a function of many records that returns BigUint64Array. */
 	constructor(records, key, { cmp, ctx = defaultContext() } = {}) {
 		super();
 		if (records === 'lines') {
-			const made = textOrder(handle(ctx), key);
 			this.records = null;
-			this.unique = made.unique;
-			this._own(made.h);
+			this._own(c.emb_order_options(handle(ctx), text(key ?? '')));
 			return;
 		}
 		const r = this.records = Records.of(records);

@@ -92,9 +92,8 @@ class Stream extends Base {
 		return this._node(c.emb_stream_reduce(this._h, this._order(key), register(ask)));
 	}
 
-	sort({ key, unique, ...opts } = {}) {
-		return this._node(c.em_stream_sort(this._h, this._order(key), options(sortOptions(opts, unique
-			? c.EM_SORT_UNIQUE : 0))));
+	sort({ key, ...opts } = {}) {
+		return this._node(c.em_stream_sort(this._h, this._order(key), options(sortOptions(opts))));
 	}
 
 	/** Of neighbours that are equal the first; counted: followed by how many they were, as a u64. */
@@ -140,11 +139,7 @@ class Stream extends Base {
 	reverse({ memory_bytes = 0 } = {}) { return this._node(c.em_stream_reverse(this._h, memory_bytes)); }
 
 	/** A field, a number of 64 bits, becomes its sum with those of all records before. */
-	prefixSum(field) {
-		const [type, at] = this.records.order(field).split('@');
-		const kind = c[`EM_KEY_${type.slice(0, 3).toUpperCase()}`];
-		return this._node(c.em_stream_prefix_sum(this._h, Number(at), kind));
-	}
+	prefixSum(field) { return this._node(c.emb_stream_sums(this._h, text(this.records.order(field)))); }
 
 	/** Each window of n neighbours as one record. */
 	window(n, step = 1, records = this.records.bytes * n) {
