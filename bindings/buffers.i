@@ -91,8 +91,8 @@ EM_TOLD(em_stream_graph_info, info)
 /* Streams that become a part of the one that is made, and are no longer the caller's. */
 %apply em_stream *EM_INPUT { em_stream *in, em_stream *a, em_stream *b, em_stream *left, em_stream *right };
 %apply (em_stream *const *EM_INPUTS, uint32_t EM_N) { (em_stream *const *inputs, uint32_t n) };
-#ifdef SWIGPYTHON
 %apply const em_format *opts { const em_format *format };
+#ifdef SWIGPYTHON
 %apply (em_stream **EM_OUTS, uint32_t EM_N) { (em_stream **out, uint32_t n) };
 %apply (struct em_sink *const *EM_SINKS, uint32_t EM_N) { (struct em_sink *const *sinks, uint32_t n) };
 #endif

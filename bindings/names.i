@@ -10,7 +10,7 @@
 /* reason: details of failures are in exceptions */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_.*_error$";
 /* reason: handles are canceled, by any thread, and closed by their own methods */
-%rename("$ignore", regextarget=1, %$isfunction) "^em_(sorter|top|vector|stack|queue|deque)_cancel$";
+%rename("$ignore", regextarget=1, %$isfunction) "^em_(sorter|top|vector|stack|queue|deque|runs)_cancel$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_(pq|radix_heap|btree|block_pool|cache)_cancel$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_.*_close$";
 /* reason: loops over single records in C; languages have batches */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /*
- * Streams for languages: sources and nodes whose function is one of the language, tees, and where a stream goes to.
+ * Streams for languages: sources, nodes and sinks whose function is one of the language, tees, runs, and where a stream
+ * goes to.
  *
  * All functions have one form.  emb_ask() hands one over up to two arrays of bytes, and has an answer in bytes or none:
  *
@@ -9,20 +10,25 @@
  *   filter     (records)        a byte for each: not 0, it stays
  *   inspect    (records)        whatever it is
  *   flat_map   (records)        any number of records, or none
+ *   split      (records)        a number of 4 bytes for each: 0, it stays; k: it goes to the k-th sink
  *   reduce     (sum, records)   the sum again, or none: it stays as it is
  *   join       (left, right)    a record; none of the two is there where there is none
+ *   sink       (records)        whatever it is; without records: there are no more
  *
- * An answer that does not fit is a failure, which says why.  Containers and sorters are not sources here: a language
- * has iterators for them, which are sources, and hold what they need.  They are where a stream goes to, as that is one
- * call.  Functions live as long as the streams that use them: a source's is the library's, those of nodes are held by
- * what is below the handles.
+ * Of records of any length, of which `record_bytes' is 0, the second array is where they end: numbers of 8 bytes.  Map,
+ * filter and inspect have those.  An answer that does not fit is a failure, which says why.
+ *
+ * Functions live as long as the streams that use them: a source's and a sink's are the library's, those of nodes and
+ * runs are held by what is below the handles.
  */
 #ifndef EMB_STREAM_H
 #define EMB_STREAM_H
 
+#include <extmem/runs.h>
 #include <extmem/sink.h>
 #include <extmem/stream.h>
 #include <extmem/stream_containers.h>
+#include <extmem/stream_lines.h>
 #include <extmem/stream_nodes.h>
 
 #include "keys.h"
@@ -154,6 +160,59 @@ static int emb_flat_map_records(void *user, const void *records, size_t *n, void
 	return 0;
 }
 
+static int emb_ask_lines(struct emb_fn *f, const em_batch *lines)
+{
+	return emb_ask(f, lines->records, (size_t)lines->ends[lines->n - 1], lines->ends, lines->n * sizeof(uint64_t));
+}
+
+static int emb_map_lines(void *user, const em_batch *lines, void *to)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+
+	if (emb_ask_lines(f, lines))
+		return -1;
+	if (f->made.none || f->made.n != lines->n * f->out_bytes)
+		return emb_unfit(f->made.none ? 0 : f->made.n, lines->n, f->out_bytes);
+	memcpy(to, f->made.p, f->made.n);
+	return 0;
+}
+
+static int emb_filter_lines(void *user, const em_batch *lines, unsigned char *keep)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+	size_t i;
+
+	if (emb_ask_lines(f, lines))
+		return -1;
+	if (f->made.none || f->made.n != lines->n)
+		return emb_unfit(f->made.none ? 0 : f->made.n, lines->n, 1);
+	for (i = 0; i < lines->n; i++)
+		keep[i] = f->made.p[i] != 0;
+	return 0;
+}
+
+static int emb_inspect_lines(void *user, const em_batch *lines)
+{
+	return emb_ask_lines((struct emb_fn *)user, lines);
+}
+
+/** The same for records of any length; what a map makes has one size. */
+static em_status emb_lines_node(em_stream **out, em_stream *in, uint32_t what, struct emb_fn *fn, em_errinfo *err)
+{
+	switch (what) {
+	case EMB_MAP:
+		return em_stream_lines_map(out, in, fn->out_bytes, emb_map_lines, fn, NULL, err);
+	case EMB_FILTER:
+		fn->form = EMB_TRUTHS;
+		return em_stream_lines_filter(out, in, emb_filter_lines, fn, NULL, err);
+	case EMB_INSPECT:
+		fn->form = EMB_NOTHING;
+		return em_stream_lines_inspect(out, in, emb_inspect_lines, fn, NULL, err);
+	default:
+		return EM_ERR_NOTSUP;
+	}
+}
+
 /** A node that asks a function; record_bytes: of what it makes, 0: as they are. */
 static em_status emb_stream_node(em_stream **out, em_stream *in, uint32_t what, uint64_t record_bytes,
 				 struct emb_fn *fn, em_errinfo *err)
@@ -162,6 +221,8 @@ static em_status emb_stream_node(em_stream **out, em_stream *in, uint32_t what, 
 		return EM_ERR_INVAL;
 	fn->record_bytes = em_stream_record_bytes(in);
 	fn->out_bytes = record_bytes ? record_bytes : fn->record_bytes;
+	if (!fn->record_bytes)
+		return emb_lines_node(out, in, what, fn, err);
 	switch (what) {
 	case EMB_MAP:
 		return em_stream_map(out, in, fn->out_bytes, emb_map_records, fn, NULL, err);
@@ -176,6 +237,30 @@ static em_status emb_stream_node(em_stream **out, em_stream *in, uint32_t what, 
 	default:
 		return EM_ERR_INVAL;
 	}
+}
+
+static int emb_split_records(void *user, const void *records, size_t n, uint32_t *to)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+
+	if (emb_ask(f, records, n * (size_t)f->record_bytes, NULL, 0))
+		return -1;
+	if (f->made.none || f->made.n != n * sizeof *to)
+		return emb_unfit(f->made.none ? 0 : f->made.n, n, sizeof *to);
+	memcpy(to, f->made.p, f->made.n);
+	return 0;
+}
+
+/** What stays, while others go to sinks, which are the caller's, and finished by him. */
+static em_status emb_stream_split(em_stream **out, em_stream *in, em_sink *const *sinks, uint32_t n, struct emb_fn *fn,
+				  em_errinfo *err)
+{
+	if (!fn)
+		return EM_ERR_INVAL;
+	fn->form = EMB_CHOICES;
+	fn->record_bytes = em_stream_record_bytes(in);
+	fn->out_bytes = sizeof(uint32_t);
+	return em_stream_split(out, in, sinks, n, emb_split_records, fn, NULL, err);
 }
 
 static int emb_reduce_records(void *user, void *sum, const void *records, size_t n)
@@ -201,6 +286,63 @@ static em_status emb_stream_reduce(em_stream **out, em_stream *in, const em_orde
 	fn->form = EMB_SUM;
 	fn->record_bytes = fn->out_bytes = em_stream_record_bytes(in);
 	return em_stream_reduce(out, in, order, emb_reduce_records, fn, NULL, err);
+}
+
+/** The same behind a sort, which adds before anything is written. */
+static em_status emb_stream_sort_reduce(em_stream **out, em_stream *in, const em_order *order,
+					const em_sort_opts *opts, struct emb_fn *fn, em_errinfo *err)
+{
+	if (!fn)
+		return EM_ERR_INVAL;
+	fn->form = EMB_SUM;
+	fn->record_bytes = fn->out_bytes = em_stream_record_bytes(in);
+	return em_stream_sort_reduce(out, in, order, opts, emb_reduce_records, fn, NULL, err);
+}
+
+/** fn, which may be NULL, makes one of equal records, as of emb_stream_reduce(). */
+static em_status emb_runs_open(em_runs **out, em_ctx *ctx, const em_order *order, const em_runs_opts *opts,
+			       struct emb_fn *fn, em_errinfo *err)
+{
+	em_runs_opts o = *opts;
+
+	if (fn) {
+		fn->form = EMB_SUM;
+		fn->record_bytes = fn->out_bytes = em_order_record_size(order);
+		o.combine = emb_reduce_records;
+		o.user = fn;
+	}
+	return em_runs_open(out, ctx, order, &o, err);
+}
+
+/** The stream stays the caller's, at its end. */
+static em_status emb_runs_feed(em_runs *r, em_stream *s, uint32_t flags, em_errinfo *err)
+{
+	return em_runs_feed(r, s, flags, err);
+}
+
+/** A stream of the records from one to before another one, which may be NULL: of those without the first `skip', so
+ *  many; EM_STREAM_UNKNOWN: all.  memory: bytes; 0: as was planned. */
+static em_status emb_runs_merge(em_stream **out, em_runs *r, const void *from, const void *to, uint64_t skip,
+				uint64_t take, uint64_t memory, em_errinfo *err)
+{
+	em_runs_merge_opts o = EM_RUNS_MERGE_OPTS_INIT;
+	em_status st;
+
+	o.from = from;
+	o.to = to;
+	o.skip = skip;
+	o.take = take;
+	o.memory = memory;
+	st = em_runs_merge(out, r, &o, err);
+	if (st || take)
+		return st;
+	/* 0 is all to the library. */
+	st = em_stream_slice(out, *out, 0, 0, err);
+	if (st) {
+		em_stream_close(*out);
+		*out = NULL;
+	}
+	return st;
 }
 
 static int emb_join_records(void *user, const void *left, const void *right, void *to)
@@ -272,6 +414,51 @@ static em_status emb_stream_window(em_stream **out, em_stream *in, uint64_t reco
 	return em_stream_window(out, in, records, step, err);
 }
 
+static em_status emb_sink_take(void *user, const em_batch *batch, em_errinfo *err)
+{
+	struct emb_fn *f = (struct emb_fn *)user;
+
+	(void)err;
+	return emb_ask(f, batch->records, batch->n * (size_t)f->record_bytes, NULL, 0) ? EM_ERR_USER : EM_OK;
+}
+
+static em_status emb_sink_end(void *user, em_errinfo *err)
+{
+	(void)err;
+	return emb_ask((struct emb_fn *)user, NULL, 0, NULL, 0) ? EM_ERR_USER : EM_OK;
+}
+
+static em_status emb_sink_function(em_sink **out, em_ctx *ctx, uint64_t record_bytes, struct emb_fn *fn,
+				   em_errinfo *err)
+{
+	em_sink_ops ops = EM_SINK_OPS_INIT;
+	em_status st;
+
+	if (!fn)
+		return EM_ERR_INVAL;
+	fn->form = EMB_NOTHING;
+	fn->record_bytes = fn->out_bytes = record_bytes;
+	ops.push = emb_sink_take;
+	ops.finish = emb_sink_end;
+	ops.close = emb_fn_free;
+	st = em_sink_open(out, ctx, record_bytes, &ops, fn, err);
+	/* The library has it. */
+	if (!st)
+		emb_now.keep = NULL;
+	return st;
+}
+
+static em_status emb_sink_push_lines(em_sink *k, const void *records, const uint64_t *ends, uint64_t n)
+{
+	em_batch batch;
+
+	memset(&batch, 0, sizeof batch);
+	batch.records = records;
+	batch.n = (size_t)n;
+	batch.ends = ends;
+	return em_sink_push_lines(k, &batch);
+}
+
 /** Push all that is left to a sink, and close that: *moved is how many records it took. */
 static em_status emb_stream_pour(em_stream *s, em_status made, em_sink *k, int finish, uint64_t *moved, em_errinfo *err)
 {
@@ -318,6 +505,16 @@ static em_status emb_stream_to_file(em_stream *s, em_ctx *ctx, const char *path,
 {
 	em_sink *k = NULL;
 	const em_status st = em_sink_file(&k, ctx, em_stream_record_bytes(s), path, err);
+
+	return emb_stream_pour(s, st, k, 1, moved, err);
+}
+
+/** Records of any length, as a format says. */
+static em_status emb_stream_to_lines(em_stream *s, em_ctx *ctx, const char *path, const em_format *format,
+				     uint64_t *moved, em_errinfo *err)
+{
+	em_sink *k = NULL;
+	const em_status st = em_sink_lines(&k, ctx, path, format, err);
 
 	return emb_stream_pour(s, st, k, 1, moved, err);
 }

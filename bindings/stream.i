@@ -27,6 +27,24 @@ em_status emb_stream_to_deque(em_stream *s, em_deque *to, uint64_t *moved, em_er
 em_status emb_stream_to_pq(em_stream *s, em_pq *to, uint64_t *moved, em_errinfo *err);
 em_status emb_stream_to_btree(em_stream *s, em_btree *to, uint64_t *moved, em_errinfo *err);
 em_status emb_stream_to_file(em_stream *s, em_ctx *ctx, const char *path, uint64_t *moved, em_errinfo *err);
+#ifdef EM_FLAT
+em_status emb_stream_split(em_stream **out, em_stream *in, em_sink *const *EM_SINKS, uint32_t EM_N, emb_fn *EM_ASKED,
+			   em_errinfo *err);
+em_status emb_stream_sort_reduce(em_stream **out, em_stream *in, const em_order *order, const em_sort_opts *opts,
+				 emb_fn *EM_ASKED, em_errinfo *err);
+em_status emb_stream_to_lines(em_stream *s, em_ctx *ctx, const char *path, const em_format *format, uint64_t *moved,
+			      em_errinfo *err);
+em_status emb_sink_function(em_sink **out, em_ctx *ctx, uint64_t record_bytes, emb_fn *EM_ASKED, em_errinfo *err);
+em_status emb_sink_push_lines(em_sink *k, const void *records, const uint64_t *ends, uint64_t n);
+em_status emb_runs_open(em_runs **out, em_ctx *ctx, const em_order *order, const em_runs_opts *opts,
+			emb_fn *EM_ASKED, em_errinfo *err);
+em_status emb_runs_feed(em_runs *r, em_stream *s, uint32_t flags, em_errinfo *err);
+em_status emb_runs_merge(em_stream **out, em_runs *r, const void *from, const void *to, uint64_t skip, uint64_t take,
+			 uint64_t memory, em_errinfo *err);
+%include "extmem/sink.h"
+%include "extmem/stream_lines.h"
+%include "extmem/runs.h"
+#endif
 %include "extmem/stream.h"
 %include "extmem/stream_nodes.h"
 %include "extmem/stream_containers.h"

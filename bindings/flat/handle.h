@@ -10,6 +10,10 @@
  * Streams that feed each other are parts of what has no object, and no number: their group.  It keeps the functions of
  * nodes, and one thread at a time is inside.  A node that has inputs of several groups makes them one.  The handle of
  * an input is closed when the node is made, and its object is the node's.
+ *
+ * A group is on containers, sorters, runs and sinks that its streams use, and a sink on what it leads to.  Who is inside
+ * of the one is inside of the other.  What something is on is closed for the program when it is closed, and in fact
+ * behind the last that is on it.
  */
 #ifndef EMB_HANDLE_H
 #define EMB_HANDLE_H
@@ -46,17 +50,32 @@ typedef struct emb_handle {
 	const void *owner;        /**< The thread that is inside: the address of its emb_call. */
 	uint32_t uses;            /**< Calls in progress. */
 	uint32_t refs;            /**< Of this memory: by the object, and by each part of it. */
-	int closing;              /**< To be closed when nobody is inside. */
+	int closing;              /**< To be closed when nobody is inside, and nothing is on it; ... */
+	int waits;                /**< ... it is among the late ones of another; ... */
+	int shut;                 /**< ... that is being done. */
 	uint64_t record_bytes;    /**< Of its records, ... */
 	uint64_t key_bytes;       /**< ... and of keys; 0: it has none. */
 	struct emb_lines lines;   /**< Of an order of lines. */
 	struct emb_fn *keep;      /**< Functions that it uses: one that watches it, those of nodes. */
 	struct emb_handle *whole; /**< What it is a part of, or NULL. */
-	struct emb_handle *late;  /**< Parts that were collected while somebody was inside, ... */
+	struct emb_on *on;        /**< What it is on, ... */
+	uint32_t load;            /**< ... and how many are on it. */
+	struct emb_handle *late;  /**< Those to be closed when nobody is inside of this, ... */
 	struct emb_handle *next;  /**< ... by this link. */
 	const char *rest;         /**< What emb_read() has left of the last batch ... */
 	size_t rest_bytes;        /**< ... and how much that is. */
 } emb_handle;
+
+struct emb_on {
+	struct emb_on *next;
+	emb_handle *what;
+};
+
+/** What is to be done when the lock is given back. */
+struct emb_gone {
+	struct emb_fn *fns;  /**< To be freed. */
+	emb_handle *handles; /**< To be closed, by `next'. */
+};
 
 struct emb_slot {
 	emb_handle *handle; /**< NULL: it is free. */
@@ -79,7 +98,7 @@ enum emb_out_kind {
 	EMB_OUT_SORT
 };
 
-/** A stream that becomes a part of the one that is made. */
+/** A stream that becomes a part of the one that is made, or a sink that this will be on. */
 struct emb_input {
 	struct emb_input *next;
 	emb_handle *handle;
@@ -97,9 +116,10 @@ struct emb_now {
 	int n;                 /**< Results. */
 	struct emb_out out[EMB_OUTS];
 	emb_handle *first;     /**< The receiver. */
-	struct emb_fn *keep;   /**< The function in the options; who has it sets this to NULL. */
+	struct emb_fn *keep;   /**< Functions among the arguments; who has them sets this to NULL. */
 	struct emb_temp *temp;
 	struct emb_input *inputs;
+	struct emb_input *sinks;
 	emb_handle *group;     /**< Of the streams that it has made. */
 };
 
@@ -131,6 +151,16 @@ static void emb_fns_free(struct emb_fn *list)
 		emb_fn_free(list);
 		list = next;
 	}
+}
+
+/** Keep a function for what the call makes. */
+static struct emb_fn *emb_keep(struct emb_fn *fn)
+{
+	if (fn) {
+		fn->next = emb_now.keep;
+		emb_now.keep = fn;
+	}
+	return fn;
 }
 
 /** A failure that the binding finds: the call is not made. */
@@ -170,7 +200,7 @@ static void emb_finish(void)
 		emb_now.temp = t->next;
 		free(t);
 	}
-	emb_fn_free(emb_now.keep);
+	emb_fns_free(emb_now.keep);
 	memset(&emb_now, 0, sizeof emb_now);
 	emb_end();
 }
@@ -242,8 +272,113 @@ static void emb_take_out(emb_handle *h)
 	}
 }
 
-/* What nobody has any more is added to `gone', to be freed without the lock. */
-static void emb_unref(emb_handle *h, struct emb_fn **gone)
+/** Where somebody is inside: of it, of what it is a part of, or of what it is on. */
+static emb_handle *emb_inside(emb_handle *h)
+{
+	emb_handle *busy = NULL, *below;
+	const struct emb_on *o;
+
+	for (; h; h = h->whole) {
+		for (o = h->on; o; o = o->next) {
+			below = emb_inside(o->what);
+			busy = below ? below : busy;
+		}
+		if (h->uses > 0 && !h->kind->shared)
+			busy = h;
+	}
+	return busy;
+}
+
+/** May this thread come in? */
+static int emb_usable(const emb_handle *h)
+{
+	const struct emb_on *o;
+
+	for (; h; h = h->whole) {
+		if (h->uses > 0 && !h->kind->shared && h->owner != &emb_call)
+			return 0;
+		for (o = h->on; o; o = o->next) {
+			if (!emb_usable(o->what))
+				return 0;
+		}
+	}
+	return 1;
+}
+
+static void emb_use(emb_handle *h, uint32_t n)
+{
+	const struct emb_on *o;
+
+	for (; h && n; h = h->whole) {
+		if (h->uses == 0)
+			h->owner = &emb_call;
+		h->uses += n;
+		for (o = h->on; o; o = o->next)
+			emb_use(o->what, n);
+	}
+}
+
+/** If it is to be closed, and can be, it is added to a list; or it waits for who is inside of something else. */
+static void emb_due(emb_handle *h, emb_handle **list)
+{
+	emb_handle *busy;
+
+	if (!h->closing || h->uses || h->load || h->waits || h->shut)
+		return;
+	busy = emb_inside(h);
+	if (busy) {
+		h->waits = 1;
+		list = &busy->late;
+	} else {
+		h->shut = 1;
+	}
+	h->next = *list;
+	*list = h;
+}
+
+static void emb_unuse(emb_handle *h, emb_handle **list)
+{
+	const struct emb_on *o;
+	emb_handle *late, *next;
+
+	for (; h; h = h->whole) {
+		for (o = h->on; o; o = o->next)
+			emb_unuse(o->what, list);
+		if (--h->uses > 0)
+			continue;
+		if (h->closing && h->id) {
+			emb_take_out(h);
+			h->id = 0;
+		}
+		late = h->late;
+		h->late = NULL;
+		for (; late; late = next) {
+			next = late->next;
+			late->waits = 0;
+			emb_due(late, list);
+		}
+		emb_due(h, list);
+	}
+}
+
+/** Put one on another: 0, or -1 and there is no memory. */
+static int emb_put_on(emb_handle *h, emb_handle *what)
+{
+	struct emb_on *o = (struct emb_on *)calloc(1, sizeof *o);
+
+	if (!o)
+		return -1;
+	o->what = what;
+	o->next = h->on;
+	h->on = o;
+	what->load++;
+	what->refs++;
+	emb_use(what, h->uses);
+	return 0;
+}
+
+/* What nobody has any more is added to `gone'. */
+static void emb_unref(emb_handle *h, struct emb_gone *gone)
 {
 	while (h && --h->refs == 0) {
 		emb_handle *whole = h->whole;
@@ -252,39 +387,37 @@ static void emb_unref(emb_handle *h, struct emb_fn **gone)
 			struct emb_fn *fn = h->keep;
 
 			h->keep = fn->next;
-			fn->next = *gone;
-			*gone = fn;
+			fn->next = gone->fns;
+			gone->fns = fn;
+		}
+		while (h->on) {
+			struct emb_on *o = h->on;
+
+			h->on = o->next;
+			o->what->load--;
+			/* Its object has a reference. */
+			o->what->refs--;
+			emb_due(o->what, &gone->handles);
+			free(o);
 		}
 		free(h);
 		h = whole;
 	}
 }
 
-static emb_handle *emb_inside(emb_handle *h)
-{
-	emb_handle *busy = NULL;
-
-	for (; h; h = h->whole) {
-		if (h->uses > 0 && !h->kind->shared)
-			busy = h;
-	}
-	return busy;
-}
-
 /* Without the lock: close what is out of the table, one after the other by `next'. */
 static void emb_shut(emb_handle *h)
 {
 	while (h) {
-		emb_handle *next = h->next;
-		struct emb_fn *gone = NULL;
+		struct emb_gone gone = { NULL, h->next };
 
 		if (h->object)
 			h->kind->close(h->object);
 		pthread_mutex_lock(&emb_lock);
 		emb_unref(h, &gone);
 		pthread_mutex_unlock(&emb_lock);
-		emb_fns_free(gone);
-		h = next;
+		emb_fns_free(gone.fns);
+		h = gone.handles;
 	}
 }
 
@@ -297,27 +430,40 @@ static emb_handle *emb_root(emb_handle *h)
 	return h;
 }
 
+/** Two groups become one: who is inside of the one is inside of the other. */
+static void emb_unite(emb_handle *all, emb_handle *root)
+{
+	const uint32_t inside = all->uses;
+	struct emb_fn **fns = &all->keep;
+	struct emb_on **on = &all->on;
+
+	for (; *on; on = &(*on)->next)
+		emb_use((*on)->what, root->uses);
+	*on = root->on;
+	root->on = NULL;
+	for (; *on; on = &(*on)->next)
+		emb_use((*on)->what, inside);
+	while (*fns)
+		fns = &(*fns)->next;
+	*fns = root->keep;
+	root->keep = NULL;
+	root->whole = all;
+	all->refs++;
+	all->uses += root->uses;
+	all->owner = &emb_call;
+}
+
 /** The group of a stream that is made: a new one, or that of its inputs, which become one.  NULL: no memory. */
 static emb_handle *emb_group(void)
 {
 	emb_handle *all = emb_now.group, *root;
 	const struct emb_input *in;
-	struct emb_fn **end;
 
 	for (in = emb_now.inputs; in; in = in->next) {
 		root = emb_root(in->handle);
 		all = all ? emb_root(all) : root;
-		if (root == all)
-			continue;
-		for (end = &all->keep; *end; end = &(*end)->next)
-			;
-		*end = root->keep;
-		root->keep = NULL;
-		/* Who is inside of the one is inside of the other. */
-		root->whole = all;
-		all->refs++;
-		all->uses += root->uses;
-		all->owner = &emb_call;
+		if (root != all)
+			emb_unite(all, root);
 	}
 	if (!all) {
 		all = (emb_handle *)calloc(1, sizeof *all);
@@ -341,62 +487,89 @@ static void emb_consume(void)
 	pthread_mutex_unlock(&emb_lock);
 }
 
-static void emb_input(emb_handle *h)
+static void emb_input(emb_handle *h, struct emb_input **list)
 {
 	struct emb_input *in = h ? (struct emb_input *)emb_temp(sizeof *in) : NULL;
 
 	if (in) {
 		in->handle = h;
-		in->next = emb_now.inputs;
-		emb_now.inputs = in;
+		in->next = *list;
+		*list = in;
 	}
+}
+
+static int emb_flows(const struct emb_kind *kind)
+{
+	return kind == &emb_kind_em_stream || kind == &emb_kind_em_sink;
+}
+
+/** A place in the table, and in what it is a part of, which has its functions; and on what it is: 0, or -1. */
+static int emb_place(emb_handle *h)
+{
+	const struct emb_input *in;
+	emb_handle *to = h;
+
+	if (h->kind == &emb_kind_em_stream) {
+		to = h->whole = emb_group();
+		if (!to)
+			return -1;
+	} else if (h->kind->part) {
+		h->whole = emb_now.first;
+	}
+	if (h->whole)
+		h->whole->refs++;
+	if (emb_flows(h->kind) && !emb_now.first->kind->shared && !emb_flows(emb_now.first->kind) &&
+	    emb_put_on(to, emb_now.first))
+		return -1;
+	for (in = emb_now.sinks; in; in = in->next) {
+		if (emb_put_on(to, in->handle))
+			return -1;
+	}
+	if (emb_put(h))
+		return -1;
+	while (emb_now.keep) {
+		struct emb_fn *fn = emb_now.keep;
+
+		emb_now.keep = fn->next;
+		fn->next = to->keep;
+		to->keep = fn;
+	}
+	return 0;
 }
 
 /** A handle for an object that a call has made, which takes over emb_now.keep; 0: there is no memory, or no object. */
 static uint64_t emb_handle_new(void *object, const struct emb_kind *kind)
 {
-	emb_handle *h = (emb_handle *)calloc(1, sizeof *h), *to;
+	emb_handle *h = (emb_handle *)calloc(1, sizeof *h);
 	int failed;
 
-	if (h) {
-		h->object = object;
-		h->kind = kind;
-		h->refs = 1;
-		h->record_bytes = kind->record_bytes ? kind->record_bytes(object)
-			: emb_call.order_bytes ? emb_call.order_bytes : emb_call.record_bytes;
-		h->key_bytes = kind->key_bytes ? kind->key_bytes(object) : emb_call.key_bytes;
-		if (kind == &emb_kind_em_order)
-			h->lines = emb_call.lines;
-		h->whole = kind->part ? emb_now.first : NULL;
-		pthread_mutex_lock(&emb_lock);
-		if (kind == &emb_kind_em_stream)
-			h->whole = emb_group();
-		failed = (kind == &emb_kind_em_stream && !h->whole) || emb_put(h);
-		if (!failed && h->whole)
-			h->whole->refs++;
-		to = h->whole && kind == &emb_kind_em_stream ? h->whole : h;
-		if (!failed && emb_now.keep) {
-			emb_now.keep->next = to->keep;
-			to->keep = emb_now.keep;
-			emb_now.keep = NULL;
-		}
-		if (failed && h->whole && h->whole->refs == 0) {
-			free(h->whole);
-			emb_now.group = NULL;
-		}
-		pthread_mutex_unlock(&emb_lock);
-		if (!failed)
-			return h->id;
-		free(h);
+	if (!h) {
+		kind->close(object);
+		return 0;
 	}
-	kind->close(object);
+	h->object = object;
+	h->kind = kind;
+	h->refs = 1;
+	h->record_bytes = kind->record_bytes ? kind->record_bytes(object)
+		: emb_call.order_bytes ? emb_call.order_bytes : emb_call.record_bytes;
+	h->key_bytes = kind->key_bytes ? kind->key_bytes(object) : emb_call.key_bytes;
+	if (kind == &emb_kind_em_order)
+		h->lines = emb_call.lines;
+	pthread_mutex_lock(&emb_lock);
+	failed = emb_place(h);
+	pthread_mutex_unlock(&emb_lock);
+	if (!failed)
+		return h->id;
+	emb_now.group = NULL;
+	h->next = NULL;
+	emb_shut(h);
 	return 0;
 }
 
 /** Begin a call on what is behind a number: the object, or NULL and a refusal.  tells: what it has read stays. */
 static void *emb_enter(uint64_t id, const struct emb_kind *kind, int tells, emb_handle **held)
 {
-	emb_handle *h, *w;
+	emb_handle *h;
 
 	pthread_mutex_lock(&emb_lock);
 	h = emb_find(id);
@@ -406,17 +579,12 @@ static void *emb_enter(uint64_t id, const struct emb_kind *kind, int tells, emb_
 			   h && h->kind != kind ? "the handle is of another kind" : "it is closed");
 		return NULL;
 	}
-	for (w = h; w; w = w->whole) {
-		if (w->uses > 0 && !w->kind->shared && w->owner != &emb_call) {
-			pthread_mutex_unlock(&emb_lock);
-			emb_refuse(EM_ERR_BUSY, "another thread is inside a call on it");
-			return NULL;
-		}
+	if (!emb_usable(h)) {
+		pthread_mutex_unlock(&emb_lock);
+		emb_refuse(EM_ERR_BUSY, "another thread is inside a call on it");
+		return NULL;
 	}
-	for (w = h; w; w = w->whole) {
-		if (w->uses++ == 0)
-			w->owner = &emb_call;
-	}
+	emb_use(h, 1);
 	pthread_mutex_unlock(&emb_lock);
 	*held = h;
 	if (!tells)
@@ -438,65 +606,39 @@ static void *emb_enter(uint64_t id, const struct emb_kind *kind, int tells, emb_
 /** End it. */
 static void emb_leave(emb_handle *h)
 {
-	emb_handle *w, *late, *done = NULL;
+	emb_handle *done = NULL;
 
 	if (!h)
 		return;
 	pthread_mutex_lock(&emb_lock);
-	for (w = h; w; w = w->whole) {
-		if (--w->uses > 0)
-			continue;
-		while ((late = w->late)) {
-			w->late = late->next;
-			late->next = done;
-			done = late;
-		}
-		if (w->closing && w->id) {
-			emb_take_out(w);
-			w->id = 0;
-			w->next = done;
-			done = w;
-		}
-	}
+	emb_unuse(h, &done);
 	pthread_mutex_unlock(&emb_lock);
 	emb_shut(done);
 }
 
-/** Close it: 1; 0: somebody is inside of what it is a part of.  collected: nobody has it any more, so it is closed
- *  then.  One that is closed already is closed. */
+/** Close it: 1; 0: somebody is inside of what it is a part of, or on.  collected: nobody has it any more, so it is
+ *  closed then.  One that is closed already is closed. */
 static int emb_close(uint64_t id, int collected)
 {
-	emb_handle *h, *busy;
+	emb_handle *h, *due = NULL;
 	int done = 1;
 
 	pthread_mutex_lock(&emb_lock);
 	h = emb_find(id);
-	if (!h || h->closing) {
-		h = NULL;
-	} else if (h->uses > 0) {
+	if (h && !h->closing && h->uses > 0) {
 		h->closing = 1;
 		if (h->kind->cancel)
 			h->kind->cancel(h->object);
-		h = NULL;
-	} else {
-		busy = emb_inside(h);
-		if (busy && !collected) {
-			done = 0;
-			h = NULL;
-		} else {
-			emb_take_out(h);
-			h->id = 0;
-			h->next = NULL;
-		}
-		if (busy && h) {
-			h->closing = 1;
-			h->next = busy->late;
-			busy->late = h;
-			h = NULL;
-		}
+	} else if (h && !h->closing && !collected && emb_inside(h)) {
+		done = 0;
+	} else if (h && !h->closing) {
+		emb_take_out(h);
+		h->id = 0;
+		h->closing = 1;
+		emb_due(h, &due);
 	}
 	pthread_mutex_unlock(&emb_lock);
-	emb_shut(h);
+	emb_shut(due);
 	return done;
 }
 

@@ -5,6 +5,7 @@
  * Names are those of the fields.  A field that is a struct has names with its own in front, "sort.memory"; one of
  * several disks its number, "disks.0.path"; one of several texts its name again.  Numbers are digits, sizes also as the
  * command has them ("64M"); an order is the number of its handle, a function the number that the language has for it.
+ * A language that could not write an option writes one without a name: why that is.
  */
 #ifndef EMB_OPTIONS_H
 #define EMB_OPTIONS_H
@@ -180,14 +181,12 @@ static void emb_fill_fn(const struct emb_struct *s, const struct emb_field *f, v
 
 	if (!fn)
 		return;
-	emb_fn_free(emb_now.keep);
-	emb_now.keep = fn;
 	*(void **)(at + sizeof(void (*)(void))) = fn;
 	if (f->kind == EMB_PROGRESS) {
+		emb_keep(fn);
 		*(em_progress_fn *)at = emb_progress;
 	} else if (s == &emb_struct_em_ctx_opts) {
-		/* Kept by the handle of the context, which may end before its last reference: so the library has it. */
-		emb_now.keep = NULL;
+		/* The handle of the context may end before its last reference: so the library has it. */
 		((em_ctx_opts *)to)->log = emb_log;
 		((em_ctx_opts *)to)->log_free = emb_fn_free;
 		((em_ctx_opts *)to)->flags |= EM_CTX_LOG_CALLER;
@@ -294,7 +293,7 @@ static void emb_fill(const struct emb_struct *s, void *to, const void *p, size_t
 			break;
 	}
 	snprintf(line, sizeof line, "among the options is one that an %s does not have, or twice: %.60s", s->name, name);
-	emb_refuse(EM_ERR_INVAL, line);
+	emb_refuse(EM_ERR_INVAL, *name ? line : value);
 	/* No context will free it. */
 	if (s == &emb_struct_em_ctx_opts && ((em_ctx_opts *)to)->log_free)
 		emb_fn_free(((em_ctx_opts *)to)->log_user);

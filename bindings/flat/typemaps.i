@@ -49,28 +49,30 @@ EM_AS_ID(const T *)
 }
 %enddef
 
-/* Streams that become a part of what is made: one, or the numbers of several. */
+/* Streams that become a part of what is made: one, or the numbers of several; and sinks that it will be on. */
 %{
-static void emb_enter_input(uint64_t id, em_stream **object, emb_handle **held)
+static void *emb_enter_one(uint64_t id, const struct emb_kind *kind, struct emb_input **list, emb_handle **held)
 {
-	*object = (em_stream *)emb_enter(id, &emb_kind_em_stream, 0, held);
-	emb_input(*held);
+	void *object = emb_enter(id, kind, 0, held);
+
+	emb_input(*held, list);
+	return object;
 }
 %}
 EM_AS_ID(em_stream *EM_INPUT)
 %typemap(in) em_stream *EM_INPUT (emb_handle *held = NULL) {
-	emb_enter_input(EMB_ID($input), &$1, &held);
+	$1 = (em_stream *)emb_enter_one(EMB_ID($input), &emb_kind_em_stream, &emb_now.inputs, &held);
 }
 %typemap(freearg) em_stream *EM_INPUT {
 	emb_leave(held$argnum);
 	emb_finish();
 }
-EM_AS_BYTES((em_stream *const *EM_INPUTS, uint32_t EM_N))
-%typemap(in) (em_stream *const *EM_INPUTS, uint32_t EM_N)
-	(struct emb_view view, emb_handle **in = NULL, uint32_t entered = 0) {
+%define EM_HANDLES(T, list, pattern...)
+EM_AS_BYTES(pattern)
+%typemap(in) pattern (struct emb_view view, emb_handle **in = NULL, uint32_t entered = 0) {
 	EMB_VIEW($input, view, 0);
 	$2 = (uint32_t)(view.n / sizeof(uint64_t));
-	$1 = (em_stream **)calloc((size_t)$2 + 1, sizeof(em_stream *));
+	$1 = (T **)calloc((size_t)$2 + 1, sizeof(T *));
 	in = (emb_handle **)calloc((size_t)$2 + 1, sizeof *in);
 	if (!$1 || !in)
 		emb_refuse(EM_ERR_NOMEM, "out of memory");
@@ -78,10 +80,10 @@ EM_AS_BYTES((em_stream *const *EM_INPUTS, uint32_t EM_N))
 		uint64_t id;
 
 		memcpy(&id, (const char *)view.p + entered * sizeof id, sizeof id);
-		emb_enter_input(id, (em_stream **)&$1[entered], &in[entered]);
+		((T **)(uintptr_t)$1)[entered] = (T *)emb_enter_one(id, &emb_kind_ ## T, list, &in[entered]);
 	}
 }
-%typemap(freearg) (em_stream *const *EM_INPUTS, uint32_t EM_N) {
+%typemap(freearg) pattern {
 	while (in$argnum && entered$argnum > 0)
 		emb_leave(in$argnum[--entered$argnum]);
 	free(in$argnum);
@@ -91,6 +93,9 @@ EM_AS_BYTES((em_stream *const *EM_INPUTS, uint32_t EM_N))
 	EMB_UNVIEW(view$argnum);
 	emb_finish();
 }
+%enddef
+EM_HANDLES(em_stream, &emb_now.inputs, (em_stream *const *EM_INPUTS, uint32_t EM_N))
+EM_HANDLES(em_sink, &emb_now.sinks, (em_sink *const *EM_SINKS, uint32_t EM_N))
 
 %typemap(in, numinputs=0) em_errinfo *err {
 	$1 = &emb_call.detail;
@@ -390,9 +395,7 @@ EM_AS_NUMBER((T EM_FN, void *EM_USER))
 	const uint64_t id = EMB_WHOLE($input);
 
 	$1 = trampoline;
-	emb_fn_free(emb_now.keep);
-	emb_now.keep = emb_fn_new(id, emb_call.record_bytes);
-	$2 = emb_now.keep;
+	$2 = emb_keep(emb_fn_new(id, emb_call.record_bytes));
 }
 %typemap(freearg) (T EM_FN, void *EM_USER) {
 	emb_finish();
@@ -408,9 +411,7 @@ EM_AS_NUMBER(emb_fn *EM_ASKED)
 %typemap(in) emb_fn *EM_ASKED {
 	const uint64_t id = EMB_WHOLE($input);
 
-	emb_fn_free(emb_now.keep);
-	emb_now.keep = id ? emb_fn_new(id, 0) : NULL;
-	$1 = emb_now.keep;
+	$1 = id ? emb_keep(emb_fn_new(id, 0)) : NULL;
 }
 %typemap(freearg) emb_fn *EM_ASKED {
 	emb_finish();

@@ -19,19 +19,20 @@ type functions struct {
 	push                   func(uint64, []byte) uint64
 	pushMany, popMany      func(uint64, []byte) uint64
 	pop, top, clear, stats func(uint64) uint64
+	stream, sink           func(uint64) uint64
 	get                    func(uint64, uint64) uint64
 	set, read, write       func(uint64, uint64, []byte) uint64
+	scan                   func(uint64, uint64, uint64, uint) uint64
 }
 
 // container is what all of them have.
 type container[T any] struct {
 	object
+	ctx *Context
 	f   *functions
-	err error
 }
 
 func begin[T any](c *container[T], f *functions, open func(uint64, []byte) uint64, ctx *Context, opts, more Options) error {
-	var one T
 	if _, err := orderName[T](""); err != nil {
 		return err
 	}
@@ -39,26 +40,10 @@ func begin[T any](c *container[T], f *functions, open func(uint64, []byte) uint6
 		more = Options{}
 	}
 	if more["order"] == nil {
-		more["record_bytes"] = uint64(unsafe.Sizeof(one))
+		more["record_bytes"] = sizeOf[T]()
 	}
-	b, err := opts.encode(more)
-	if err != nil {
-		return err
-	}
-	c.f = f
-	return c.open(open(ctx.id, b), &ctx.object)
-}
-
-// one is finish of a call whose result is one record: false, if there is none.
-func one[T any](from uint64, o *object) (record T, ok bool, err error) {
-	r, err := finish(from, o)
-	if err == error(end) {
-		return record, false, nil
-	}
-	if err != nil {
-		return record, false, err
-	}
-	return recordOf[T](r.Slice()), true, nil
+	c.ctx, c.f = ctx, f
+	return c.open(open(ctx.id, opts.encode(more)), &ctx.object)
 }
 
 // Len is how many records there are.
@@ -66,9 +51,6 @@ func (c *container[T]) Len() uint64 { return c.object.size(c.f.size) }
 
 // Stats of it.
 func (c *container[T]) Stats() (Stats, error) { return stats(c.f.stats(c.id), &c.object) }
-
-// Err is what stopped All.
-func (c *container[T]) Err() error { return c.err }
 
 // ends is what has a way in and a way out.
 type ends[T any] struct{ container[T] }
@@ -86,10 +68,10 @@ func (c *ends[T]) PushMany(records []T) (int, error) {
 }
 
 // Pop takes out a record: false, if there is none.
-func (c *ends[T]) Pop() (T, bool, error) { return one[T](c.f.pop(c.id), &c.object) }
+func (c *ends[T]) Pop() (T, bool, error) { return single[T](c.f.pop(c.id), &c.object) }
 
 // Peek looks at what Pop would take.
-func (c *ends[T]) Peek() (T, bool, error) { return one[T](c.f.top(c.id), &c.object) }
+func (c *ends[T]) Peek() (T, bool, error) { return single[T](c.f.top(c.id), &c.object) }
 
 // PopMany fills a slice with records that it takes out: how many there were; 0 and io.EOF: it is empty.
 func (c *ends[T]) PopMany(room []T) (int, error) {
@@ -109,50 +91,58 @@ func (c *ends[T]) Clear() error { return only(c.f.clear(c.id), &c.object) }
 
 // Drain takes out record after record; Err tells whether that failed.
 func (c *ends[T]) Drain() iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for {
-			record, ok, err := c.Pop()
-			if err != nil {
-				c.err = err
-			}
-			if !ok || !yield(record) {
-				return
-			}
+	return each(&c.object, func() ([]T, error) {
+		one, ok, err := c.Pop()
+		if err == nil && !ok {
+			err = io.EOF
 		}
-	}
+		return []T{one}, err
+	})
 }
 
+// flows are ends that streams come from and lead to.
+type flows[T any] struct{ ends[T] }
+
+// Stream takes out all records, batch by batch.
+func (c *flows[T]) Stream() (*Stream[T], error) {
+	return newStream[T](c.ctx, c.f.stream(c.id), &c.object)
+}
+
+// Sink pushes.
+func (c *flows[T]) Sink() (*Sink[T], error) { return newSink[T](c.f.sink(c.id), &c.object) }
+
 // Stack gives what was pushed last.
-type Stack[T any] struct{ ends[T] }
+type Stack[T any] struct{ flows[T] }
 
 var stackFunctions = functions{size: raw.Em_stack_size, push: raw.Em_stack_push, pushMany: raw.Em_stack_push_many,
 	pop: raw.Em_stack_pop, popMany: raw.Em_stack_pop_many, top: raw.Em_stack_peek, clear: raw.Em_stack_clear,
-	stats: raw.Em_stack_stats_get}
+	stats: raw.Em_stack_stats_get, stream: raw.Em_stream_stack, sink: raw.Em_sink_stack}
 
 // NewStack makes one with the fields of em_container_opts.
 func NewStack[T any](ctx *Context, opts Options) (*Stack[T], error) {
 	c := &Stack[T]{}
-	return c, begin(&c.container, &stackFunctions, raw.Em_stack_open, ctx, opts, nil)
+	return opened(c, begin(&c.container, &stackFunctions, raw.Em_stack_open, ctx, opts, nil))
 }
 
 // Queue gives what was pushed first.
-type Queue[T any] struct{ ends[T] }
+type Queue[T any] struct{ flows[T] }
 
 var queueFunctions = functions{size: raw.Em_queue_size, push: raw.Em_queue_push, pushMany: raw.Em_queue_push_many,
 	pop: raw.Em_queue_pop, popMany: raw.Em_queue_pop_many, top: raw.Em_queue_front, clear: raw.Em_queue_clear,
-	stats: raw.Em_queue_stats_get}
+	stats: raw.Em_queue_stats_get, stream: raw.Em_stream_queue, sink: raw.Em_sink_queue}
 
 // NewQueue makes one with the fields of em_container_opts.
 func NewQueue[T any](ctx *Context, opts Options) (*Queue[T], error) {
 	c := &Queue[T]{}
-	return c, begin(&c.container, &queueFunctions, raw.Em_queue_open, ctx, opts, nil)
+	return opened(c, begin(&c.container, &queueFunctions, raw.Em_queue_open, ctx, opts, nil))
 }
 
 // PriorityQueue gives the first record of an order.
-type PriorityQueue[T any] struct{ ends[T] }
+type PriorityQueue[T any] struct{ flows[T] }
 
 var pqFunctions = functions{size: raw.Em_pq_size, push: raw.Em_pq_push, pushMany: raw.Em_pq_push_many, pop: raw.Em_pq_pop,
-	popMany: raw.Em_pq_pop_many, top: raw.Em_pq_top, clear: raw.Em_pq_clear, stats: raw.Em_pq_stats_get}
+	popMany: raw.Em_pq_pop_many, top: raw.Em_pq_top, clear: raw.Em_pq_clear, stats: raw.Em_pq_stats_get,
+	stream: raw.Em_stream_pq, sink: raw.Em_sink_pq}
 
 // NewPriorityQueue makes one for an order, or all fields (nil), with the fields of em_pq_opts.
 func NewPriorityQueue[T any](ctx *Context, order *Order, opts Options) (*PriorityQueue[T], error) {
@@ -163,12 +153,12 @@ func NewPriorityQueue[T any](ctx *Context, order *Order, opts Options) (*Priorit
 	c := &PriorityQueue[T]{}
 	err = begin(&c.container, &pqFunctions, raw.Em_pq_open, ctx, opts, Options{"order": order})
 	runtime.KeepAlive(order)
-	return c, err
+	return opened(c, err)
 }
 
 // PushPop pushes a record, and then takes out the first one.
 func (c *PriorityQueue[T]) PushPop(record T) (T, error) {
-	first, _, err := one[T](raw.Em_pq_pushpop(c.id, bytesOfOne(&record)), &c.object)
+	first, _, err := single[T](raw.Em_pq_pushpop(c.id, bytesOfOne(&record)), &c.object)
 	return first, err
 }
 
@@ -210,10 +200,10 @@ func NewRadixHeap[T any](ctx *Context, key string, opts Options) (*RadixHeap[T],
 	}
 	more := Options{"key_type": keyType, "key_offset": at}
 	if strings.HasSuffix(kind, "be") {
-		more["key_flags"] = uint(raw.EM_KEY_BIG_ENDIAN)
+		more["key_flags"] = raw.EM_KEY_BIG_ENDIAN
 	}
 	c := &RadixHeap[T]{}
-	return c, begin(&c.container, &radixFunctions, raw.Em_radix_heap_open, ctx, opts, more)
+	return opened(c, begin(&c.container, &radixFunctions, raw.Em_radix_heap_open, ctx, opts, more))
 }
 
 // sequence is what has positions.
@@ -221,8 +211,8 @@ type sequence[T any] struct{ container[T] }
 
 // Get reads a record.
 func (c *sequence[T]) Get(i uint64) (T, error) {
-	record, _, err := one[T](c.f.get(c.id, i), &c.object)
-	return record, err
+	one, _, err := single[T](c.f.get(c.id, i), &c.object)
+	return one, err
 }
 
 // Set overwrites a record.
@@ -243,15 +233,14 @@ func (c *sequence[T]) Write(i uint64, records []T) error {
 // All iterates over the records with their positions; Err tells whether that failed.
 func (c *sequence[T]) All() iter.Seq2[uint64, T] {
 	return func(yield func(uint64, T) bool) {
-		var one T
-		room := make([]T, max(chunk/unsafe.Sizeof(one), 1))
+		room := make([]T, max(chunk/sizeOf[T](), 1))
 		for at := uint64(0); at < c.Len(); {
 			some := room[:min(uint64(len(room)), c.Len()-at)]
 			if c.err = c.Read(at, some); c.err != nil {
 				return
 			}
-			for i, record := range some {
-				if !yield(at+uint64(i), record) {
+			for i, one := range some {
+				if !yield(at+uint64(i), one) {
 					return
 				}
 			}
@@ -260,12 +249,20 @@ func (c *sequence[T]) All() iter.Seq2[uint64, T] {
 	}
 }
 
+// Stream reads n records from a position on; Unknown: all behind it.
+func (c *sequence[T]) Stream(from, n uint64) (*Stream[T], error) {
+	if n == Unknown {
+		n = c.Len() - min(from, c.Len())
+	}
+	return newStream[T](c.ctx, c.f.scan(c.id, from, n, 0), &c.object)
+}
+
 // Vector is an array on disks with a cache, or, with the option "path", in a file.
 type Vector[T any] struct{ sequence[T] }
 
 var vectorFunctions = functions{size: raw.Em_vector_size, push: raw.Em_vector_push, pushMany: raw.Em_vector_push_many,
 	get: raw.Em_vector_get, set: raw.Em_vector_set, read: raw.Em_vector_read, write: raw.Em_vector_write,
-	stats: raw.Em_vector_stats_get}
+	stats: raw.Em_vector_stats_get, scan: raw.Em_stream_vector}
 
 // Flags of a vector in a file: Options{"path": ..., "flags": VectorCreate}.
 var (
@@ -277,7 +274,7 @@ var (
 // NewVector makes one with the fields of em_vector_opts.
 func NewVector[T any](ctx *Context, opts Options) (*Vector[T], error) {
 	c := &Vector[T]{}
-	return c, begin(&c.container, &vectorFunctions, raw.Em_vector_open, ctx, opts, nil)
+	return opened(c, begin(&c.container, &vectorFunctions, raw.Em_vector_open, ctx, opts, nil))
 }
 
 // Push adds records behind the last.
@@ -285,16 +282,17 @@ func (v *Vector[T]) Push(records ...T) error {
 	return only(raw.Em_vector_push_many(v.id, bytesOf(records)), &v.object)
 }
 
+// Sink writes from a position on, which is at most its length.
+func (v *Vector[T]) Sink(from uint64) (*Sink[T], error) {
+	return newSink[T](raw.Em_sink_vector(v.id, from), &v.object)
+}
+
 // Resize makes it have n records; new ones are zeros.
 func (v *Vector[T]) Resize(n uint64) error { return only(raw.Em_vector_resize(v.id, n), &v.object) }
 
 // ReadMany reads the records of many positions.
 func (v *Vector[T]) ReadMany(positions []uint64) ([]T, error) {
-	r, err := finish(raw.Em_vector_read_many(v.id, bytesOf(positions)), &v.object)
-	if err != nil {
-		return nil, err
-	}
-	return recordsOf[T](r.Slice()), nil
+	return batch[T](raw.Em_vector_read_many(v.id, bytesOf(positions)), &v.object)
 }
 
 // Flush writes what was changed; durable: so that it outlives a crash.
@@ -317,18 +315,13 @@ func (v *Vector[T]) Sort(ctx *Context, order *Order, opts Options) error {
 	if err != nil {
 		return err
 	}
-	b, err := sortOptions(order, opts)
-	if err != nil {
-		return err
-	}
-	return only(raw.Em_vector_sort(v.id, 0, v.Len(), order.id, b), &v.object, &order.object)
+	return only(raw.Em_vector_sort(v.id, 0, v.Len(), order.id, order.options(opts)), &v.object, &order.object)
 }
 
 // Mutate calls a function with many records at a time and the position of the first; it may change, and not keep them.
 func (v *Vector[T]) Mutate(fn func(i uint64, records []T) error) error {
 	id := raw.Keep(raw.Visit(func(i uint64, b []byte) error {
-		var one T
-		return fn(i, unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b))/unsafe.Sizeof(one)))
+		return fn(i, unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), uint64(len(b))/sizeOf[T]()))
 	}))
 	return only(raw.Em_vector_mutate(v.id, 0, v.Len(), id), &v.object)
 }
@@ -347,12 +340,12 @@ func (v *Vector[T]) Find(fn func(record *T) bool) (uint64, bool, error) {
 type Deque[T any] struct{ sequence[T] }
 
 var dequeFunctions = functions{size: raw.Em_deque_size, get: raw.Em_deque_get, set: raw.Em_deque_set,
-	read: raw.Em_deque_read, write: raw.Em_deque_write, stats: raw.Em_deque_stats_get}
+	read: raw.Em_deque_read, write: raw.Em_deque_write, stats: raw.Em_deque_stats_get, scan: raw.Em_stream_deque}
 
 // NewDeque makes one with the fields of em_container_opts.
 func NewDeque[T any](ctx *Context, opts Options) (*Deque[T], error) {
 	c := &Deque[T]{}
-	return c, begin(&c.container, &dequeFunctions, raw.Em_deque_open, ctx, opts, nil)
+	return opened(c, begin(&c.container, &dequeFunctions, raw.Em_deque_open, ctx, opts, nil))
 }
 
 // PushBack adds records behind the last.
@@ -360,17 +353,22 @@ func (d *Deque[T]) PushBack(records ...T) error {
 	return only(raw.Em_deque_push_back_many(d.id, bytesOf(records)), &d.object)
 }
 
+// Sink pushes behind the last.
+func (d *Deque[T]) Sink() (*Sink[T], error) { return newSink[T](raw.Em_sink_deque(d.id), &d.object) }
+
 // PushFront adds a record before the first.
 func (d *Deque[T]) PushFront(record T) error {
 	return only(raw.Em_deque_push_front(d.id, bytesOfOne(&record)), &d.object)
 }
 
 // PopBack takes out the last record: false, if there is none.
-func (d *Deque[T]) PopBack() (T, bool, error) { return one[T](raw.Em_deque_pop_back(d.id), &d.object) }
+func (d *Deque[T]) PopBack() (T, bool, error) {
+	return single[T](raw.Em_deque_pop_back(d.id), &d.object)
+}
 
 // PopFront takes out the first record: false, if there is none.
 func (d *Deque[T]) PopFront() (T, bool, error) {
-	return one[T](raw.Em_deque_pop_front(d.id), &d.object)
+	return single[T](raw.Em_deque_pop_front(d.id), &d.object)
 }
 
 // BTree is a B+-tree: a sorted map.
@@ -388,8 +386,6 @@ type entry[K, V any] struct {
 var treeFunctions = functions{size: raw.Em_btree_size, stats: raw.Em_btree_stats_get}
 
 func openTree[K, V any](ctx *Context, key string, open func(order *Order) uint64) (*BTree[K, V], error) {
-	var k K
-	var v V
 	name, err := orderName[K](key)
 	if err == nil {
 		_, err = fields(reflect.TypeFor[V](), "", 0)
@@ -397,32 +393,26 @@ func openTree[K, V any](ctx *Context, key string, open func(order *Order) uint64
 	if err != nil {
 		return nil, err
 	}
-	bytes := unsafe.Sizeof(k) + unsafe.Sizeof(v)
+	bytes := sizeOf[K]() + sizeOf[V]()
 	t := &BTree[K, V]{}
-	t.f = &treeFunctions
-	if t.order, err = newOrder(bytes, raw.Em_order_parse(ctx.id, uint64(bytes), text(name)), ctx); err != nil {
+	t.ctx, t.f = ctx, &treeFunctions
+	if t.order, err = newOrder(bytes, raw.Em_order_parse(ctx.id, bytes, text(name)), ctx); err != nil {
 		return nil, err
 	}
-	return t, t.open(open(t.order), &ctx.object, &t.order.object)
+	return opened(t, t.open(open(t.order), &ctx.object, &t.order.object))
 }
 
 // NewBTree makes one, sorted by fields of the keys (as NewOrder has them), with the fields of em_btree_opts.
 func NewBTree[K, V any](ctx *Context, key string, opts Options) (*BTree[K, V], error) {
-	b, err := opts.encode(nil)
-	if err != nil {
-		return nil, err
-	}
-	return openTree[K, V](ctx, key, func(order *Order) uint64 { return raw.Em_btree_open(ctx.id, order.id, b) })
+	return openTree[K, V](ctx, key, func(order *Order) uint64 {
+		return raw.Em_btree_open(ctx.id, order.id, opts.encode(nil))
+	})
 }
 
 // OpenBTree opens one that was saved, to be read.
 func OpenBTree[K, V any](ctx *Context, path, key string, opts Options) (*BTree[K, V], error) {
-	b, err := opts.encode(nil)
-	if err != nil {
-		return nil, err
-	}
 	return openTree[K, V](ctx, key, func(order *Order) uint64 {
-		return raw.Em_btree_open_file(ctx.id, text(path), order.id, b)
+		return raw.Em_btree_open_file(ctx.id, text(path), order.id, opts.encode(nil))
 	})
 }
 
@@ -432,14 +422,14 @@ func (t *BTree[K, V]) record(key *K, value *V) []byte {
 
 func (t *BTree[K, V]) entry(from uint64, o *object) (key K, value V, ok bool, err error) {
 	r, err := finish(from, o, &t.object)
+	if err == nil {
+		b := r.Slice()
+		return recordOf[K](b[:unsafe.Sizeof(key)]), recordOf[V](b[unsafe.Sizeof(key):]), true, nil
+	}
 	if err == error(end) {
-		return key, value, false, nil
+		err = nil
 	}
-	if err != nil {
-		return key, value, false, err
-	}
-	b := r.Slice()
-	return recordOf[K](b[:unsafe.Sizeof(key)]), recordOf[V](b[unsafe.Sizeof(key):]), true, nil
+	return key, value, false, err
 }
 
 // Get looks up a key: false, if there is none.

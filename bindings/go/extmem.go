@@ -2,16 +2,19 @@
 
 // Package extmem has external memory for Go: sorting and containers for more records than memory holds, on disks.
 //
-// Records are values of a type T of one size: numbers, arrays and structs of these.  A mistake of the caller's changes
-// nothing and is an *Error, as is every other failure.  An object is used by one goroutine at a time, a Context by any.
-// What is not closed is closed when it is collected.
+// Records are values of a type T of one size: numbers, arrays and structs of these; or, in sorters, streams and sinks of
+// lines, strings of any length.  A mistake of the caller's changes nothing and is an *Error, as is every other failure.
+// An object is used by one goroutine at a time, a Context by any.  What is not closed is closed when it is collected.
 package extmem
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -109,10 +112,58 @@ func number(from uint64, objects ...*object) (uint64, error) {
 	return r.Number(), nil
 }
 
+// single is finish of a call whose result is one record: false, if there is none.
+func single[T any](from uint64, objects ...*object) (one T, ok bool, err error) {
+	r, err := finish(from, objects...)
+	if err == nil {
+		return recordOf[T](r.Slice()), true, nil
+	}
+	if err == error(end) {
+		err = nil
+	}
+	return one, false, err
+}
+
+// batch is finish of a call whose result is some records; io.EOF: there are no more.
+func batch[T any](from uint64, objects ...*object) ([]T, error) {
+	r, err := finish(from, objects...)
+	if err != nil {
+		return nil, eof(err)
+	}
+	b := r.Slice()
+	if sizeOf[T]() == 0 {
+		return seen[T](b, r.Slice()), nil
+	}
+	return seen[T](b, nil), nil
+}
+
 // object is what has a handle.
 type object struct {
-	id   uint64
-	kept []any
+	id  uint64
+	err error
+}
+
+// Err is what stopped an iterator.
+func (o *object) Err() error { return o.err }
+
+// each iterates over what comes in batches, up to io.EOF.
+func each[T any](o *object, next func() ([]T, error)) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for {
+			some, err := next()
+			if err != nil {
+				if err != io.EOF {
+					o.err = err
+				}
+				return
+			}
+			for _, one := range some {
+				if !yield(one) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func (o *object) open(from uint64, uses ...*object) error {
@@ -122,6 +173,14 @@ func (o *object) open(from uint64, uses ...*object) error {
 	}
 	o.hold(id)
 	return nil
+}
+
+// opened is an object, or nil and why it could not be made.
+func opened[O any](o *O, err error) (*O, error) {
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
 }
 
 func (o *object) hold(id uint64) {
@@ -164,25 +223,22 @@ type Options map[string]any
 
 var phases = []string{"runs", "merge", "output"}
 
-func (opts Options) add(to *strings.Builder, prefix string) error {
+// add writes names and values, each with a zero behind it; what cannot be is told by one without a name.
+func (opts Options) add(to *strings.Builder, prefix string) {
 	for name, value := range opts {
 		name = prefix + name
 		switch v := value.(type) {
 		case Options:
-			if err := v.add(to, name+"."); err != nil {
-				return err
-			}
+			v.add(to, name+".")
 			continue
 		case []Options:
 			for i, one := range v {
-				if err := one.add(to, fmt.Sprintf("%s.%d.", name, i)); err != nil {
-					return err
-				}
+				one.add(to, fmt.Sprintf("%s.%d.", name, i))
 			}
 			continue
 		case []string:
 			for _, one := range v {
-				to.WriteString(name + "\x00" + one + "\x00")
+				Options{name: one}.add(to, "")
 			}
 			continue
 		case func(phase string, done, total uint64) bool:
@@ -203,36 +259,33 @@ func (opts Options) add(to *strings.Builder, prefix string) error {
 			}
 		case int, int32, int64, uint, uint32, uint64, float64, string:
 		default:
-			return &Error{Status: ErrInvalid, Text: fmt.Sprintf("the option %s cannot be a %T", name, value)}
+			name, value = "", fmt.Sprintf("the option %s cannot be a %T", name, value)
 		}
 		text := fmt.Sprint(value)
 		if strings.ContainsRune(name+text, 0) {
-			return &Error{Status: ErrInvalid, Text: "the option " + name + " has a zero in it"}
+			name, text = "", "an option has a zero in it"
 		}
 		to.WriteString(name + "\x00" + text + "\x00")
 	}
-	return nil
 }
 
 // encode makes of options, and more of them, what C wants.
-func (opts Options) encode(more Options) ([]byte, error) {
+func (opts Options) encode(more Options) []byte {
 	var to strings.Builder
-	if flags, is := opts["flags"]; is && more["flags"] != nil {
-		var n uint64
-		if _, err := fmt.Sscan(fmt.Sprint(flags), &n); err != nil {
-			return nil, &Error{Status: ErrInvalid, Text: "flags are a number"}
-		}
-		more["flags"] = uint64(more["flags"].(uint)) | n
-	}
 	all := Options{}
-	for name, value := range opts {
-		all[name] = value
-	}
+	maps.Copy(all, opts)
 	for name, value := range more {
+		if flags, is := all[name]; is && name == "flags" {
+			if n, err := strconv.ParseUint(fmt.Sprint(flags), 10, 32); err != nil {
+				value = flags
+			} else {
+				value = n | value.(uint64)
+			}
+		}
 		all[name] = value
 	}
-	err := all.add(&to, "")
-	return []byte(to.String()), err
+	all.add(&to, "")
+	return []byte(to.String())
 }
 
 func text(s string) []byte { return []byte(s + "\x00") }
@@ -274,15 +327,8 @@ type Context struct{ object }
 
 // Open makes a context of the fields of em_ctx_opts.
 func Open(opts Options) (*Context, error) {
-	b, err := opts.encode(nil)
-	if err != nil {
-		return nil, err
-	}
 	c := new(Context)
-	if err = c.open(raw.Em_ctx_open(b)); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return opened(c, c.open(raw.Em_ctx_open(opts.encode(nil))))
 }
 
 // Cancel stops everything in it, for good; any goroutine.

@@ -6,19 +6,28 @@ import (
 	"encoding/binary"
 	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"unsafe"
 
 	"extmem/internal/raw"
 )
 
+// sizeOf is how many bytes a record has; 0: it is a string, of any length.
+func sizeOf[T any]() uint64 {
+	var one T
+	if _, is := any(one).(string); is {
+		return 0
+	}
+	return uint64(unsafe.Sizeof(one))
+}
+
 // bytesOf sees records as memory.
 func bytesOf[T any](records []T) []byte {
 	if len(records) == 0 {
 		return []byte{}
 	}
-	var one T
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(records))), uintptr(len(records))*unsafe.Sizeof(one))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(records))), uint64(len(records))*sizeOf[T]())
 }
 
 func bytesOfOne[T any](record *T) []byte {
@@ -31,11 +40,44 @@ func recordOf[T any](b []byte) (record T) {
 	return record
 }
 
-func recordsOf[T any](b []byte) []T {
+// seen are bytes as records: the same memory, if it is aligned, and a copy of lines, which end where `ends' says.
+func seen[T any](b, ends []byte) []T {
 	var one T
-	records := make([]T, uintptr(len(b))/unsafe.Sizeof(one))
-	copy(bytesOf(records), b)
-	return records
+	if sizeOf[T]() == 0 {
+		lines, begin := make([]string, 0, len(ends)/8), uint64(0)
+		for _, end := range seen[uint64](ends, nil) {
+			lines = append(lines, string(b[begin:end]))
+			begin = end
+		}
+		return any(lines).([]T)
+	}
+	p := unsafe.Pointer(unsafe.SliceData(b))
+	n := uint64(len(b)) / sizeOf[T]()
+	if uintptr(p)%unsafe.Alignof(one) == 0 {
+		return unsafe.Slice((*T)(p), n)
+	}
+	all := make([]T, n)
+	copy(bytesOf(all), b)
+	return all
+}
+
+// joined are lines as C wants them: how many, where they end, and they.
+func joined(lines []string) []byte {
+	b := binary.NativeEndian.AppendUint64(nil, uint64(len(lines)))
+	at := 0
+	for _, line := range lines {
+		at += len(line)
+		b = binary.NativeEndian.AppendUint64(b, uint64(at))
+	}
+	return append(b, strings.Join(lines, "")...)
+}
+
+// pushed pushes records, or lines, by one of two functions.
+func pushed[T any](o *object, records []T, many, lines func(uint64, []byte) uint64) error {
+	if all, is := any(records).([]string); is {
+		return only(lines(o.id, joined(all)), o)
+	}
+	return only(many(o.id, bytesOf(records)), o)
 }
 
 func endian() string {
@@ -97,6 +139,15 @@ func fields(t reflect.Type, name string, at uintptr) ([]field, error) {
 	return nil, &Error{Status: ErrInvalid, Text: fmt.Sprintf("records cannot have a %v: they are bytes on disks", t)}
 }
 
+// valid tells whether records may have a type: also lines.
+func valid[T any]() error {
+	if sizeOf[T]() == 0 && reflect.TypeFor[T]().Kind() == reflect.String {
+		return nil
+	}
+	_, err := orderName[T]("")
+	return err
+}
+
 // orderName is that of em_order_name() for "Field,-Other", all fields (""), or as the library has it ("u64le@0:r").
 func orderName[T any](key string) (string, error) {
 	var one T
@@ -143,46 +194,40 @@ type Order struct {
 	bytes  uint64
 }
 
-func newOrder(bytes uintptr, from uint64, ctx *Context) (*Order, error) {
-	o := &Order{bytes: uint64(bytes)}
-	if err := o.open(from, &ctx.object); err != nil {
-		return nil, err
-	}
-	return o, nil
+func newOrder(bytes, from uint64, ctx *Context) (*Order, error) {
+	o := &Order{bytes: bytes}
+	return opened(o, o.open(from, &ctx.object))
 }
 
 // NewOrder sorts by fields: "Field,-Other" (- descends; a number is called "."), or "": all of them.
 func NewOrder[T any](ctx *Context, key string) (*Order, error) {
-	var one T
 	name, err := orderName[T](key)
 	if err != nil {
 		return nil, err
 	}
-	return newOrder(unsafe.Sizeof(one), raw.Em_order_parse(ctx.id, uint64(unsafe.Sizeof(one)), text(name)), ctx)
+	return newOrder(sizeOf[T](), raw.Em_order_parse(ctx.id, sizeOf[T](), text(name)), ctx)
+}
+
+func functionOrder[T any](ctx *Context, how func(uint64, []byte) uint64, fn any) (*Order, error) {
+	if _, err := orderName[T](""); err != nil {
+		return nil, err
+	}
+	opts := fmt.Appendf(nil, "record_size\x00%d\x00fn\x00%d\x00", sizeOf[T](), raw.Keep(fn))
+	return newOrder(sizeOf[T](), how(ctx.id, opts), ctx)
 }
 
 // NewOrderKeys sorts by keys that a function computes of many records at a time, which it does not keep.
 func NewOrderKeys[T any](ctx *Context, fn func(records []T, keys []uint64) error) (*Order, error) {
-	var one T
-	if _, err := orderName[T](""); err != nil {
-		return nil, err
-	}
-	id := raw.Keep(raw.Keys(func(records unsafe.Pointer, keys []uint64) error {
+	return functionOrder[T](ctx, raw.Em_order_key_fn, raw.Keys(func(records unsafe.Pointer, keys []uint64) error {
 		return fn(unsafe.Slice((*T)(records), len(keys)), keys)
 	}))
-	opts := fmt.Appendf(nil, "record_size\x00%d\x00fn\x00%d\x00", unsafe.Sizeof(one), id)
-	return newOrder(unsafe.Sizeof(one), raw.Em_order_key_fn(ctx.id, opts), ctx)
 }
 
 // NewOrderCmp sorts by a comparison, which is slow.
 func NewOrderCmp[T any](ctx *Context, cmp func(a, b *T) int) (*Order, error) {
-	var one T
-	if _, err := orderName[T](""); err != nil {
-		return nil, err
-	}
-	id := raw.Keep(raw.Cmp(func(a, b unsafe.Pointer) int { return cmp((*T)(a), (*T)(b)) }))
-	opts := fmt.Appendf(nil, "record_size\x00%d\x00fn\x00%d\x00", unsafe.Sizeof(one), id)
-	return newOrder(unsafe.Sizeof(one), raw.Em_order_cmp(ctx.id, opts), ctx)
+	return functionOrder[T](ctx, raw.Em_order_cmp, raw.Cmp(func(a, b unsafe.Pointer) int {
+		return cmp((*T)(a), (*T)(b))
+	}))
 }
 
 // NewTextOrder sorts lines by options of the command: "-t, -k3,3nr".
@@ -240,16 +285,20 @@ func NewTextOrder(ctx *Context, options string) (*Order, error) {
 // Name is what files call it, if it is not a function.
 func (o *Order) Name() string {
 	name := string(raw.Em_order_name(o.id))
+	runtime.KeepAlive(o)
 	return name
 }
 
 // orderOr is an order of its own for records of a type, if none is given.
 func orderOr[T any](ctx *Context, order *Order) (*Order, error) {
-	var one T
+	if order == nil && sizeOf[T]() == 0 {
+		return NewTextOrder(ctx, "")
+	}
 	if order == nil {
 		return NewOrder[T](ctx, "")
 	}
-	if order.bytes != uint64(unsafe.Sizeof(one)) {
+	if order.bytes != sizeOf[T]() {
+		var one T
 		return nil, &Error{Status: ErrInvalid, Text: fmt.Sprintf("the order is of other records than %T", one)}
 	}
 	return order, nil

@@ -448,6 +448,161 @@ func init() {
 	}
 }
 
+func add(sum *pair, more []pair) error {
+	for _, p := range more {
+		sum.B += p.B
+	}
+	return nil
+}
+
+func pairs(t *testing.T, a []string) []pair {
+	var all []pair
+	counts := parse(t, a[1])
+	for i, n := range parse(t, a[0]) {
+		all = append(all, pair{n, counts[i]})
+	}
+	return all
+}
+
+func flat(s *Stream[pair]) ([]uint64, error) {
+	var all []uint64
+	for p := range s.All() {
+		all = append(all, p.A, p.B)
+	}
+	return all, s.Err()
+}
+
+// formed are runs of what was pushed, and of a sorted sequence.
+func formed(t *testing.T, ctx *Context, pushed, sorted []uint64) *Runs[uint64] {
+	r, err := NewRuns[uint64](ctx, nil, nil, nil)
+	check(t, err)
+	check(t, errors.Join(r.Push(pushed...), r.Append(sorted...), r.Finish()))
+	return r
+}
+
+func bound(t *testing.T, text string) *uint64 {
+	if all := parse(t, text); all != nil {
+		return &all[0]
+	}
+	return nil
+}
+
+func lineFile(t *testing.T, dir, text string) string {
+	path := filepath.Join(dir, "lines")
+	check(t, os.WriteFile(path, []byte(strings.ReplaceAll(text, "|", "\n")+"\n"), 0o600))
+	return path
+}
+
+func init() {
+	runs["split"] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		q, err := NewQueue[uint64](ctx, nil)
+		check(t, err)
+		odd, err := q.Sink()
+		check(t, err)
+		s, err := streamed(t, ctx, a[0]).Split(func(n *uint64) uint32 { return uint32(*n % 2) }, odd)
+		check(t, err)
+		all := slices.Collect(s.All())
+		check(t, errors.Join(s.Err(), odd.Finish()))
+		return append(all, slices.Collect(q.Drain())...), q.Err()
+	}
+	runs["runs"] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		part := Part[uint64]{From: bound(t, a[2]), To: bound(t, a[3])}
+		if n := bound(t, a[4]); n != nil {
+			part.Skip = *n
+		}
+		if n := bound(t, a[5]); n != nil {
+			part.Take = *n
+		}
+		s, err := formed(t, ctx, parse(t, a[0]), parse(t, a[1])).Merge(part)
+		check(t, err)
+		return slices.Collect(s.All()), s.Err()
+	}
+	runs["twice"] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		r := formed(t, ctx, parse(t, a[0]), nil)
+		first, err := r.Merge(Part[uint64]{})
+		check(t, err)
+		second, err := r.Merge(Part[uint64]{})
+		check(t, errors.Join(err, r.Close(), first.Batch(1), second.Batch(1)))
+		if !r.Closed() {
+			t.Fatal("it is not closed")
+		}
+		var all []uint64
+		for n := range first.All() {
+			other, err := second.Next()
+			check(t, err)
+			all = append(all, n, other[0])
+		}
+		return all, errors.Join(first.Err(), first.Close(), second.Close())
+	}
+	runs["early"] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		r, err := NewRuns[uint64](ctx, nil, nil, nil)
+		check(t, err)
+		s, err := r.Merge(Part[uint64]{})
+		check(t, errors.Join(err, r.Push(parse(t, a[0])...)))
+		if _, err = s.Next(); !errors.Is(err, ErrState) {
+			t.Fatal(err)
+		}
+		check(t, r.Finish())
+		return slices.Collect(s.All()), s.Err()
+	}
+	runs["combine"] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		order, err := NewOrder[pair](ctx, "A")
+		check(t, err)
+		r, err := NewRuns(ctx, order, add, nil)
+		check(t, err)
+		check(t, errors.Join(r.Push(pairs(t, a)...), r.Finish()))
+		s, err := r.Merge(Part[pair]{})
+		check(t, err)
+		return flat(s)
+	}
+	runs["totals"] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		order, err := NewOrder[pair](ctx, "A")
+		check(t, err)
+		in, err := StreamSeq(ctx, slices.Values(pairs(t, a)))
+		check(t, err)
+		s, err := in.SortReduce(order, nil, add)
+		check(t, err)
+		return flat(s)
+	}
+	runs["sour"] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		r, err := NewRuns(ctx, nil, func(*uint64, []uint64) error { return errMine }, nil)
+		check(t, err)
+		if err = errors.Join(r.Push(parse(t, a[0])...), r.Finish()); !errors.Is(err, errMine) {
+			t.Fatal(err)
+		}
+		return nil, r.Push(1)
+	}
+	runs["text"] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		order, err := NewTextOrder(ctx, a[0])
+		check(t, err)
+		all, err := StreamLines(ctx, nil, lineFile(t, dir, a[1]))
+		check(t, err)
+		some, err := all.Filter(func(line *string) bool { return !strings.HasPrefix(*line, "#") })
+		check(t, err)
+		s, err := some.Sort(order, nil)
+		check(t, err)
+		n, err := s.ToFile(filepath.Join(dir, "out"))
+		check(t, err)
+		got, err := os.ReadFile(filepath.Join(dir, "out"))
+		if want := strings.Split(a[2], "|"); n != uint64(len(want)) || string(got) != strings.Join(want, "\n")+"\n" {
+			t.Fatal(n, string(got))
+		}
+		return nil, err
+	}
+	runs["lengths"] = func(t *testing.T, ctx *Context, dir string, a []string) ([]uint64, error) {
+		all, err := StreamLines(ctx, nil, lineFile(t, dir, a[0]))
+		check(t, err)
+		s, err := MapStream(all, func(lines []string) (out []uint64, err error) {
+			for _, line := range lines {
+				out = append(out, uint64(len(line)))
+			}
+			return out, nil
+		})
+		check(t, err)
+		return slices.Collect(s.All()), s.Err()
+	}
+}
+
 func TestScenarios(t *testing.T) {
 	src := os.Getenv("EM_SRCDIR")
 	if src == "" {
@@ -474,7 +629,7 @@ func TestScenarios(t *testing.T) {
 			got, err := runs[kind](t, ctx, t.TempDir(), fields[2:])
 			var e *Error
 			switch {
-			case kind == "lines" || expected == "!":
+			case kind == "lines" || kind == "text" || expected == "!":
 				if err != nil {
 					t.Fatal(err)
 				}

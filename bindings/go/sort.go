@@ -3,10 +3,8 @@
 package extmem
 
 import (
-	"encoding/binary"
 	"io"
 	"iter"
-	"unsafe"
 
 	"extmem/internal/raw"
 )
@@ -16,18 +14,19 @@ const chunk = 1 << 20
 // Flags of sorts: Options{"flags": SortUnique}.
 const SortUnique = uint(raw.EM_SORT_UNIQUE) // Of equal records the first.
 
-func sortOptions(order *Order, opts Options) ([]byte, error) {
-	if order.unique {
-		return opts.encode(Options{"flags": uint(raw.EM_SORT_UNIQUE)})
+// options of a sort by an order.
+func (o *Order) options(opts Options) []byte {
+	if o.unique {
+		return opts.encode(Options{"flags": uint64(SortUnique)})
 	}
 	return opts.encode(nil)
 }
 
-// Sorter sorts records: Push, then Read or All.
+// Sorter sorts records, or lines: Push, then Read or All.
 type Sorter[T any] struct {
 	object
+	ctx      *Context
 	finished bool
-	err      error
 }
 
 // NewSorter makes one for an order, or all fields (nil), with the fields of em_sort_opts.
@@ -36,17 +35,21 @@ func NewSorter[T any](ctx *Context, order *Order, opts Options) (*Sorter[T], err
 	if err != nil {
 		return nil, err
 	}
-	b, err := sortOptions(order, opts)
-	if err != nil {
-		return nil, err
-	}
-	s := &Sorter[T]{}
-	return s, s.open(raw.Em_sorter_open(ctx.id, order.id, b), &ctx.object, &order.object)
+	s := &Sorter[T]{ctx: ctx}
+	return opened(s, s.open(raw.Em_sorter_open(ctx.id, order.id, order.options(opts)), &ctx.object, &order.object))
 }
 
-// Push adds records.
+// Lines sorts records of any length.
+type Lines = Sorter[string]
+
+// NewLines makes one for an order of lines.
+func NewLines(ctx *Context, order *Order, opts Options) (*Lines, error) {
+	return NewSorter[string](ctx, order, opts)
+}
+
+// Push adds records; lines without their newlines.
 func (s *Sorter[T]) Push(records ...T) error {
-	return only(raw.Em_sorter_push(s.id, bytesOf(records)), &s.object)
+	return pushed(&s.object, records, raw.Em_sorter_push, raw.Em_sorter_push_batch)
 }
 
 // PushFile adds the records of a file.
@@ -68,7 +71,8 @@ func (s *Sorter[T]) end() error {
 	return s.Finish()
 }
 
-// Next fills a slice with the next records, after Finish: how many there were; 0 and io.EOF behind the last.
+// Next fills a slice with the next records, after Finish: how many there were; 0 and io.EOF behind the last.  Not of
+// lines.
 func (s *Sorter[T]) Next(room []T) (int, error) {
 	n, err := number(raw.Emb_read(s.id, bytesOf(room)), &s.object)
 	return int(n), eof(err)
@@ -84,28 +88,21 @@ func (s *Sorter[T]) Read(room []T) (int, error) {
 
 // All iterates over the rest of the records; Err tells whether that failed.
 func (s *Sorter[T]) All() iter.Seq[T] {
-	return func(yield func(T) bool) {
-		var one T
-		room := make([]T, max(chunk/unsafe.Sizeof(one), 1))
-		for {
-			n, err := s.Read(room)
-			if err != nil {
-				if err != io.EOF {
-					s.err = err
-				}
-				return
-			}
-			for _, record := range room[:n] {
-				if !yield(record) {
-					return
-				}
-			}
+	var room []T
+	return each(&s.object, func() ([]T, error) {
+		if err := s.end(); err != nil {
+			return nil, err
 		}
-	}
+		if sizeOf[T]() == 0 {
+			return batch[T](raw.Em_sorter_next(s.id), &s.object)
+		}
+		if room == nil {
+			room = make([]T, max(chunk/sizeOf[T](), 1))
+		}
+		n, err := s.Next(room)
+		return room[:n], err
+	})
 }
-
-// Err is what stopped All.
-func (s *Sorter[T]) Err() error { return s.err }
 
 // WriteFile writes what is left into a file, which appears when it is whole.
 func (s *Sorter[T]) WriteFile(path string) error {
@@ -137,80 +134,16 @@ func Sort[T any](ctx *Context, records []T, order *Order, opts Options) error {
 	if err = s.Push(records...); err != nil {
 		return err
 	}
-	n, err := s.Read(records)
-	if err == io.EOF || err == nil && n == len(records) {
+	if _, err = s.Read(records); err == io.EOF {
 		return nil
 	}
 	return err
 }
 
-// Lines sorts records of any length.
-type Lines struct {
-	object
-	finished bool
-	err      error
-}
-
-// NewLines makes one for an order of lines.
-func NewLines(ctx *Context, order *Order, opts Options) (*Lines, error) {
-	b, err := sortOptions(order, opts)
-	if err != nil {
-		return nil, err
-	}
-	s := &Lines{}
-	return s, s.open(raw.Em_sorter_open(ctx.id, order.id, b), &ctx.object, &order.object)
-}
-
-// Push adds lines, without their newlines.
-func (s *Lines) Push(lines ...string) error {
-	b := binary.NativeEndian.AppendUint64(nil, uint64(len(lines)))
-	at := 0
-	for _, line := range lines {
-		at += len(line)
-		b = binary.NativeEndian.AppendUint64(b, uint64(at))
-	}
-	for _, line := range lines {
-		b = append(b, line...)
-	}
-	return only(raw.Em_sorter_push_batch(s.id, b), &s.object)
-}
-
-// All iterates over the lines in order; Err tells whether that failed.
-func (s *Lines) All() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		if !s.finished {
-			if s.err = only(raw.Em_sorter_finish(s.id), &s.object); s.err != nil {
-				return
-			}
-			s.finished = true
-		}
-		for {
-			r, err := finish(raw.Em_sorter_next(s.id), &s.object)
-			if err != nil {
-				if err != error(end) {
-					s.err = err
-				}
-				return
-			}
-			lines, ends, begin := r.Slice(), recordsOf[uint64](r.Slice()), uint64(0)
-			for _, end := range ends {
-				if !yield(string(lines[begin:end])) {
-					return
-				}
-				begin = end
-			}
-		}
-	}
-}
-
-// Err is what stopped All.
-func (s *Lines) Err() error { return s.err }
-
 // Top keeps the records of ranks from, ..., from + k - 1.
 type Top[T any] struct {
 	object
 	finished bool
-	err      error
 }
 
 // NewTop makes one.
@@ -219,108 +152,67 @@ func NewTop[T any](ctx *Context, order *Order, from, k uint64, opts Options) (*T
 	if err != nil {
 		return nil, err
 	}
-	b, err := sortOptions(order, opts)
-	if err != nil {
-		return nil, err
-	}
 	t := &Top[T]{}
-	return t, t.open(raw.Em_top_open(ctx.id, order.id, from, k, b), &ctx.object, &order.object)
+	return opened(t, t.open(raw.Em_top_open(ctx.id, order.id, from, k, order.options(opts)), &ctx.object, &order.object))
 }
 
-// Push adds records.
+// Push adds records; lines without their newlines.
 func (t *Top[T]) Push(records ...T) error {
-	return only(raw.Em_top_push(t.id, bytesOf(records)), &t.object)
+	return pushed(&t.object, records, raw.Em_top_push, raw.Em_top_push_batch)
 }
 
 // All ends the input and iterates over the result; Err tells whether that failed.
 func (t *Top[T]) All() iter.Seq[T] {
-	return func(yield func(T) bool) {
+	return each(&t.object, func() ([]T, error) {
 		if !t.finished {
-			if t.err = only(raw.Em_top_finish(t.id), &t.object); t.err != nil {
-				return
+			if err := only(raw.Em_top_finish(t.id), &t.object); err != nil {
+				return nil, err
 			}
 			t.finished = true
 		}
-		for {
-			r, err := finish(raw.Em_top_next(t.id), &t.object)
-			if err != nil {
-				if err != error(end) {
-					t.err = err
-				}
-				return
-			}
-			for _, record := range recordsOf[T](r.Slice()) {
-				if !yield(record) {
-					return
-				}
-			}
-		}
-	}
+		return batch[T](raw.Em_top_next(t.id), &t.object)
+	})
 }
-
-// Err is what stopped All.
-func (t *Top[T]) Err() error { return t.err }
 
 // Files.  The order is of lines (NewTextOrder) or of records of one size; opts are the fields of em_sort_opts.
 
 // SortFile sorts files into one.
 func SortFile(ctx *Context, order *Order, inputs []string, output string, opts Options) (Stats, error) {
-	b, err := sortOptions(order, opts)
-	if err != nil {
-		return nil, err
-	}
-	return stats(raw.Em_sort_files(ctx.id, order.id, texts(inputs), text(output), b), &ctx.object, &order.object)
+	return stats(raw.Em_sort_files(ctx.id, order.id, texts(inputs), text(output), order.options(opts)), &ctx.object,
+		&order.object)
 }
 
 // MergeFiles merges files that are sorted.
 func MergeFiles(ctx *Context, order *Order, inputs []string, output string, opts Options) (Stats, error) {
-	b, err := sortOptions(order, opts)
-	if err != nil {
-		return nil, err
-	}
-	return stats(raw.Em_merge_files(ctx.id, order.id, texts(inputs), text(output), b), &ctx.object, &order.object)
+	return stats(raw.Em_merge_files(ctx.id, order.id, texts(inputs), text(output), order.options(opts)), &ctx.object,
+		&order.object)
 }
 
 // UniqueFile writes the first of equal records; opts are the fields of em_unique_opts.
 func UniqueFile(ctx *Context, order *Order, inputs []string, output string, opts Options) (Stats, error) {
-	b, err := opts.encode(nil)
-	if err != nil {
-		return nil, err
-	}
-	return stats(raw.Em_unique_files(ctx.id, order.id, texts(inputs), text(output), b), &ctx.object, &order.object)
+	return stats(raw.Em_unique_files(ctx.id, order.id, texts(inputs), text(output), opts.encode(nil)), &ctx.object,
+		&order.object)
 }
 
 // TopFile writes the records of ranks from, ..., from + k - 1.
 func TopFile(ctx *Context, order *Order, inputs []string, from, k uint64, output string, opts Options) (Stats, error) {
-	b, err := sortOptions(order, opts)
-	if err != nil {
-		return nil, err
-	}
-	return stats(raw.Em_top_files(ctx.id, order.id, texts(inputs), from, k, text(output), b), &ctx.object,
-		&order.object)
+	return stats(raw.Em_top_files(ctx.id, order.id, texts(inputs), from, k, text(output), order.options(opts)),
+		&ctx.object, &order.object)
 }
 
 // ShuffleFile writes records in random order: of one size, or lines (0); opts are the fields of em_shuffle_opts.
 func ShuffleFile(ctx *Context, recordBytes uint64, inputs []string, output string, opts Options) (Stats, error) {
-	b, err := opts.encode(nil)
-	if err != nil {
-		return nil, err
-	}
-	return stats(raw.Em_shuffle_files(ctx.id, recordBytes, texts(inputs), text(output), b), &ctx.object)
+	return stats(raw.Em_shuffle_files(ctx.id, recordBytes, texts(inputs), text(output), opts.encode(nil)), &ctx.object)
 }
 
 // CheckFile looks whether a file is sorted, and gives the first record that is not in its place, or nil; opts are the
 // fields of em_check_opts.
 func CheckFile(ctx *Context, order *Order, path string, opts Options) (found Stats, first []byte, err error) {
-	b, err := opts.encode(nil)
-	if err != nil {
-		return nil, nil, err
-	}
 	id := raw.Keep(raw.Disorder(func(_ uint64, record []byte) {
 		if first == nil {
 			first = record
 		}
 	}))
-	found, err = stats(raw.Em_check_file(ctx.id, order.id, text(path), b, id), &ctx.object, &order.object)
+	found, err = stats(raw.Em_check_file(ctx.id, order.id, text(path), opts.encode(nil), id), &ctx.object, &order.object)
 	return found, first, err
 }

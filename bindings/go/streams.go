@@ -3,10 +3,11 @@
 package extmem
 
 import (
+	"fmt"
 	"io"
 	"iter"
+	"strconv"
 	"strings"
-	"unsafe"
 
 	"extmem/internal/raw"
 )
@@ -17,39 +18,25 @@ const Unknown = ^uint64(0)
 // Stream has records that are made when they are asked for, batch by batch, with nothing in between on a disk.  A stream
 // that another one is made of belongs to that, and is closed.  What a function returns as error, or panics with, comes
 // out of the call that pulled.  Functions get the memory of the library, which they do not keep.
+//
+// What it is on, a container, sorter or Runs, may be closed before: that is done behind the stream.  Records that are
+// strings are lines, which are filtered, inspected, sorted, concatenated, sliced, and mapped to records of one size.
 type Stream[T any] struct {
 	object
 	ctx *Context
-	err error
 }
 
 func newStream[T any](ctx *Context, from uint64, uses ...*object) (*Stream[T], error) {
 	s := &Stream[T]{ctx: ctx}
-	if _, err := orderName[T](""); err != nil {
-		return nil, err
+	err := s.open(from, append(uses, &ctx.object)...)
+	if err == nil {
+		err = valid[T]()
 	}
-	if err := s.open(from, append(uses, &ctx.object)...); err != nil {
-		return nil, err
+	// 0: another goroutine is inside.
+	if bytes := s.size(raw.Em_stream_record_bytes); err == nil && bytes != 0 && bytes != sizeOf[T]() {
+		err = &Error{Status: ErrInvalid, Text: fmt.Sprintf("records have %d bytes, and no %T has", bytes, *new(T))}
 	}
-	return s, nil
-}
-
-func sizeOf[T any]() uint64 {
-	var one T
-	return uint64(unsafe.Sizeof(one))
-}
-
-// seen are bytes as records, whose memory is aligned or else copied.
-func seen[T any](b []byte) []T {
-	var one T
-	p := unsafe.Pointer(unsafe.SliceData(b))
-	n := len(b) / int(unsafe.Sizeof(one))
-	if uintptr(p)%unsafe.Alignof(one) == 0 {
-		return unsafe.Slice((*T)(p), n)
-	}
-	all := make([]T, n)
-	copy(bytesOf(all), b)
-	return all
+	return opened(s, err)
 }
 
 // StreamOf has batches that a function returns; nil, or io.EOF, says that there are no more.
@@ -68,8 +55,9 @@ func source[T any](ctx *Context, next func() ([]T, error), stop func()) (*Stream
 	return newStream[T](ctx, raw.Emb_stream_source(ctx.id, sizeOf[T](), Unknown, raw.Keep(ask)))
 }
 
-// StreamSeq has the records of an iterator, such as those of containers and sorters.  It runs in a goroutine of its own,
-// which works only while a pull waits for it: iter.Pull cannot be resumed by what C calls.
+// StreamSeq has the records of an iterator: also what a function makes of any number of others, such as those of streams,
+// which it pulls as it likes.  It runs in a goroutine of its own, which works only while a pull waits for it: iter.Pull
+// cannot be resumed by what C calls.
 func StreamSeq[T any](ctx *Context, all iter.Seq[T]) (*Stream[T], error) {
 	var begun, ended bool
 	want, got := make(chan bool), make(chan func() []T)
@@ -117,13 +105,18 @@ func StreamSeq[T any](ctx *Context, all iter.Seq[T]) (*Stream[T], error) {
 	})
 }
 
+// StreamLines has the lines of files; format is nil, or the fields of em_format.
+func StreamLines(ctx *Context, format Options, paths ...string) (*Stream[string], error) {
+	return newStream[string](ctx, raw.Em_stream_lines(ctx.id, texts(paths), format.encode(nil)))
+}
+
 // StreamFiles has the records of files, one after the other.
 func StreamFiles[T any](ctx *Context, paths ...string) (*Stream[T], error) {
 	return newStream[T](ctx, raw.Em_stream_file(ctx.id, sizeOf[T](), texts(paths)))
 }
 
 func ask[T, U any](s *Stream[T], what int, fn func(records []T) ([]byte, bool, error)) (*Stream[U], error) {
-	id := raw.Keep(raw.Asked{Ask: func(a, _ []byte) ([]byte, bool, error) { return fn(seen[T](a)) }})
+	id := raw.Keep(raw.Asked{Ask: func(a, ends []byte) ([]byte, bool, error) { return fn(seen[T](a, ends)) }})
 	return newStream[U](s.ctx, raw.Emb_stream_node(s.id, uint(what), sizeOf[U](), id), &s.object)
 }
 
@@ -161,23 +154,30 @@ func (s *Stream[T]) Inspect(fn func(records []T) error) (*Stream[T], error) {
 	return ask[T, T](s, raw.EMB_INSPECT, func(records []T) ([]byte, bool, error) { return nil, false, fn(records) })
 }
 
-// Reduce has one record for neighbours that are equal in an order: the first, to which a function adds others.
-func (s *Stream[T]) Reduce(order *Order, fn func(sum *T, records []T) error) (*Stream[T], error) {
-	id := raw.Keep(raw.Asked{Ask: func(a, b []byte) ([]byte, bool, error) {
+// adding is a function that adds records to the first of them.
+func adding[T any](fn func(sum *T, records []T) error) uint64 {
+	return raw.Keep(raw.Asked{Ask: func(a, b []byte) ([]byte, bool, error) {
 		sum := recordOf[T](a)
-		err := fn(&sum, seen[T](b))
+		err := fn(&sum, seen[T](b, nil))
 		return bytesOfOne(&sum), true, err
 	}})
-	return newStream[T](s.ctx, raw.Emb_stream_reduce(s.id, order.id, id), &s.object, &order.object)
+}
+
+// Reduce has one record for neighbours that are equal in an order: the first, to which a function adds others.
+func (s *Stream[T]) Reduce(order *Order, fn func(sum *T, records []T) error) (*Stream[T], error) {
+	return newStream[T](s.ctx, raw.Emb_stream_reduce(s.id, order.id, adding(fn)), &s.object, &order.object)
 }
 
 // Sort has the records in order, with the fields of em_sort_opts.
 func (s *Stream[T]) Sort(order *Order, opts Options) (*Stream[T], error) {
-	b, err := sortOptions(order, opts)
-	if err != nil {
-		return nil, err
-	}
-	return newStream[T](s.ctx, raw.Em_stream_sort(s.id, order.id, b), &s.object, &order.object)
+	return newStream[T](s.ctx, raw.Em_stream_sort(s.id, order.id, order.options(opts)), &s.object, &order.object)
+}
+
+// SortReduce is Sort and Reduce, which adds before anything is written: sums must not depend on what was added first, nor
+// change how records are sorted.
+func (s *Stream[T]) SortReduce(order *Order, opts Options, fn func(sum *T, records []T) error) (*Stream[T], error) {
+	return newStream[T](s.ctx, raw.Emb_stream_sort_reduce(s.id, order.id, opts.encode(nil), adding(fn)), &s.object,
+		&order.object)
 }
 
 // Unique has of neighbours that are equal the first.
@@ -234,6 +234,15 @@ func (s *Stream[T]) Set(operation uint, other *Stream[T], order *Order) (*Stream
 		&order.object)
 }
 
+// side is a copy of a record of a join, or nil.
+func side[T any](b []byte) *T {
+	if b == nil {
+		return nil
+	}
+	one := recordOf[T](b)
+	return &one
+}
+
 // JoinStreams joins two streams that are sorted by fields (see NewOrder); a function makes a record of two, one of which
 // may be nil.
 func JoinStreams[A, B, C any](kind uint, a *Stream[A], b *Stream[B], left, right string,
@@ -247,18 +256,8 @@ func JoinStreams[A, B, C any](kind uint, a *Stream[A], b *Stream[B], left, right
 		return nil, err
 	}
 	id := raw.Keep(raw.Asked{Ask: func(x, y []byte) ([]byte, bool, error) {
-		var l *A
-		var r *B
-		if x != nil {
-			one := recordOf[A](x)
-			l = &one
-		}
-		if y != nil {
-			one := recordOf[B](y)
-			r = &one
-		}
-		made, err := fn(l, r)
-		return append([]byte(nil), bytesOfOne(&made)...), true, err
+		made, err := fn(side[A](x), side[B](y))
+		return bytesOfOne(&made), true, err
 	}})
 	return newStream[C](a.ctx, raw.Emb_stream_join(a.id, b.id, kind, text(leftKeys), text(rightKeys),
 		sizeOf[C](), 0, id), &a.object, &b.object)
@@ -282,10 +281,7 @@ func (s *Stream[T]) PrefixSum(field string) (*Stream[T], error) {
 	}
 	key, at, _ := strings.Cut(name, "@")
 	kind := map[string]int{"u64": raw.EM_KEY_U64, "i64": raw.EM_KEY_I64, "f64": raw.EM_KEY_F64}[key[:min(3, len(key))]]
-	var offset uint64
-	for _, digit := range at {
-		offset = 10*offset + uint64(digit-'0')
-	}
+	offset, _ := strconv.ParseUint(at, 10, 64)
 	return newStream[T](s.ctx, raw.Em_stream_prefix_sum(s.id, offset, kind), &s.object)
 }
 
@@ -317,35 +313,11 @@ func (s *Stream[T]) Batch(records uint64) error {
 
 // Next returns the next records, or io.EOF.
 func (s *Stream[T]) Next() ([]T, error) {
-	r, err := finish(raw.Em_stream_next(s.id), &s.object)
-	if err != nil {
-		return nil, eof(err)
-	}
-	return seen[T](r.Slice()), nil
+	return batch[T](raw.Em_stream_next(s.id), &s.object)
 }
 
 // All iterates over the rest of the records; Err tells whether that failed.
-func (s *Stream[T]) All() iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for {
-			some, err := s.Next()
-			if err != nil && err != io.EOF {
-				s.err = err
-			}
-			if err != nil {
-				return
-			}
-			for _, record := range some {
-				if !yield(record) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// Err is what stopped All.
-func (s *Stream[T]) Err() error { return s.err }
+func (s *Stream[T]) All() iter.Seq[T] { return each(&s.object, s.Next) }
 
 // Count is how many records were not returned yet, or Unknown.
 func (s *Stream[T]) Count() uint64 { return s.size(raw.Em_stream_count) }
@@ -355,7 +327,13 @@ func (s *Stream[T]) SortStats() (Stats, error) {
 	return stats(raw.Em_stream_sort_stats_get(s.id), &s.object)
 }
 
-// To pushes all to a sorter, which may be given more, or a container: how many there were.
+// Runs are what is told of those of SortReduce, Graph what a graph takes of the memory, and how far it got.
+func (s *Stream[T]) Runs() (Stats, error) { return stats(raw.Em_stream_runs_info_get(s.id), &s.object) }
+func (s *Stream[T]) Graph() (Stats, error) {
+	return stats(raw.Em_stream_graph_info_get(s.id), &s.object)
+}
+
+// To pushes all to a container, or to a sorter or Sink, which may be given more: how many there were.
 func (s *Stream[T]) To(sink interface{ sink() (*object, sinkFunc) }) (uint64, error) {
 	o, to := sink.sink()
 	return number(to(s.id, o.id), &s.object, o)
@@ -364,6 +342,7 @@ func (s *Stream[T]) To(sink interface{ sink() (*object, sinkFunc) }) (uint64, er
 type sinkFunc = func(stream, sink uint64) uint64
 
 func (c *Sorter[T]) sink() (*object, sinkFunc)        { return &c.object, raw.Emb_stream_to_sorter }
+func (c *Sink[T]) sink() (*object, sinkFunc)          { return &c.object, raw.Em_stream_pump }
 func (c *Stack[T]) sink() (*object, sinkFunc)         { return &c.object, raw.Emb_stream_to_stack }
 func (c *Queue[T]) sink() (*object, sinkFunc)         { return &c.object, raw.Emb_stream_to_queue }
 func (c *Deque[T]) sink() (*object, sinkFunc)         { return &c.object, raw.Emb_stream_to_deque }
@@ -377,5 +356,91 @@ func (s *Stream[T]) ToVector(v *Vector[T], from uint64) (uint64, error) {
 
 // ToFile writes a file, which appears when it is whole: how many records there were.
 func (s *Stream[T]) ToFile(path string) (uint64, error) {
+	if sizeOf[T]() == 0 {
+		return s.ToLines(path, nil)
+	}
 	return number(raw.Emb_stream_to_file(s.id, s.ctx.id, text(path)), &s.object, &s.ctx.object)
+}
+
+// ToLines writes a file of lines; format is nil, or the fields of em_format.
+func (s *Stream[T]) ToLines(path string, format Options) (uint64, error) {
+	return number(raw.Emb_stream_to_lines(s.id, s.ctx.id, text(path), format.encode(nil)), &s.object, &s.ctx.object)
+}
+
+// Split leaves records for which a function says 0, and sends others to sinks: k to the k-th.  Sinks are finished by the
+// caller, when the stream is at its end.
+func (s *Stream[T]) Split(fn func(record *T) uint32, sinks ...*Sink[T]) (*Stream[T], error) {
+	ids, objects := []uint64{}, []*object{&s.object}
+	for _, k := range sinks {
+		ids, objects = append(ids, k.id), append(objects, &k.object)
+	}
+	id := raw.Keep(raw.Asked{Ask: func(a, _ []byte) ([]byte, bool, error) {
+		records := seen[T](a, nil)
+		to := make([]uint32, len(records))
+		for i := range records {
+			to[i] = fn(&records[i])
+		}
+		return bytesOf(to), true, nil
+	}})
+	return newStream[T](s.ctx, raw.Emb_stream_split(s.id, bytesOf(ids), id), objects...)
+}
+
+// Sink is what records are pushed to, wherever they go: Push, Finish, Close.
+type Sink[T any] struct{ object }
+
+func newSink[T any](from uint64, uses ...*object) (*Sink[T], error) {
+	k := &Sink[T]{}
+	return opened(k, k.open(from, uses...))
+}
+
+// SinkFunc hands records to a function, and nil when it is finished.
+func SinkFunc[T any](ctx *Context, fn func(records []T) error) (*Sink[T], error) {
+	if _, err := orderName[T](""); err != nil {
+		return nil, err
+	}
+	id := raw.Keep(raw.Asked{Ask: func(a, _ []byte) ([]byte, bool, error) {
+		if a == nil {
+			return nil, false, fn(nil)
+		}
+		return nil, false, fn(seen[T](a, nil))
+	}})
+	return newSink[T](raw.Emb_sink_function(ctx.id, sizeOf[T](), id), &ctx.object)
+}
+
+// SinkFile writes a file, which appears when it is finished; of lines as format says: nil, or the fields of em_format.
+func SinkFile[T any](ctx *Context, path string, format Options) (*Sink[T], error) {
+	if sizeOf[T]() == 0 {
+		return newSink[T](raw.Em_sink_lines(ctx.id, text(path), format.encode(nil)), &ctx.object)
+	}
+	return newSink[T](raw.Em_sink_file(ctx.id, sizeOf[T](), text(path)), &ctx.object)
+}
+
+// SinkNowhere counts records, and forgets them.
+func SinkNowhere[T any](ctx *Context) (*Sink[T], error) {
+	return newSink[T](raw.Em_sink_discard(ctx.id, sizeOf[T]()), &ctx.object)
+}
+
+// Push adds records; lines without their newlines.
+func (k *Sink[T]) Push(records ...T) error {
+	return pushed(&k.object, records, raw.Em_sink_push, raw.Emb_sink_push_lines)
+}
+
+// Finish has all of them where they belong.
+func (k *Sink[T]) Finish() error { return only(raw.Em_sink_finish(k.id), &k.object) }
+
+// Count is how many it took.
+func (k *Sink[T]) Count() uint64 { return k.size(raw.Em_sink_count) }
+
+// Stream has what the sorter is going to lend, also if it is finished later, before the first pull.
+func (s *Sorter[T]) Stream() (*Stream[T], error) {
+	return newStream[T](s.ctx, raw.Em_stream_sorter(s.id), &s.object)
+}
+
+// Sink pushes, and finishes the sorter when it is finished.
+func (s *Sorter[T]) Sink() (*Sink[T], error) { return newSink[T](raw.Em_sink_sorter(s.id), &s.object) }
+
+// StreamTree has the entries of a tree whose keys are at least from and less than to, each a key with its value behind it
+// without a gap; nil: no bound.
+func StreamTree[T, K, V any](t *BTree[K, V], from, to *K) (*Stream[T], error) {
+	return newStream[T](t.ctx, raw.Em_stream_btree(t.id, keyBytes(from), keyBytes(to)), &t.object)
 }

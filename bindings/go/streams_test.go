@@ -3,12 +3,15 @@
 package extmem
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"extmem/internal/raw"
 )
@@ -158,4 +161,154 @@ func TestStreamsLeaveNothing(t *testing.T) {
 	if raw.Kept() > before {
 		t.Fatal(raw.Kept(), before)
 	}
+}
+
+// Containers, sorters and runs as sources and sinks, closed and collected in any order.
+func TestSourcesAndSinks(t *testing.T) {
+	ctx := must[*Context](t)(Open(Options{"memory": "16M", "dirs": []string{t.TempDir()}}))
+	defer ctx.Close()
+	numbers, sinks := must[*Stream[uint64]](t), must[*Sink[uint64]](t)
+	v := must[*Vector[uint64]](t)(NewVector[uint64](ctx, nil))
+	d := must[*Deque[uint64]](t)(NewDeque[uint64](ctx, nil))
+	st := must[*Stack[uint64]](t)(NewStack[uint64](ctx, nil))
+	pq := must[*PriorityQueue[uint64]](t)(NewPriorityQueue[uint64](ctx, nil, nil))
+	s := must[*Sorter[uint64]](t)(NewSorter[uint64](ctx, nil, nil))
+	tree := must[*BTree[uint64, uint64]](t)(NewBTree[uint64, uint64](ctx, "", nil))
+	for _, k := range []*Sink[uint64]{sinks(v.Sink(0)), sinks(d.Sink()), sinks(st.Sink()), sinks(pq.Sink()), sinks(s.Sink())} {
+		check(t, errors.Join(k.Push(3, 1, 2), k.Finish()))
+		equal(t, k.Count(), 3)
+		if err := k.Push(1); !errors.Is(err, ErrState) {
+			t.Fatal(err)
+		}
+		check(t, k.Close())
+	}
+	check(t, errors.Join(tree.Set(1, 10), tree.Set(2, 20), tree.Set(3, 30)))
+	collected(t, numbers(v.Stream(1, Unknown)), 1, 2)
+	collected(t, numbers(d.Stream(0, 2)), 3, 1)
+	collected(t, numbers(st.Stream()), 2, 1, 3)
+	collected(t, numbers(s.Stream()), 1, 2, 3)
+	from := uint64(2)
+	collected(t, must[*Stream[pair]](t)(StreamTree[pair](tree, &from, nil)), pair{2, 20}, pair{3, 30})
+	if _, err := StreamTree[uint64](tree, nil, nil); !errors.Is(err, ErrInvalid) {
+		t.Fatal(err)
+	}
+
+	// What a stream is on is closed behind it, and what it leads to, too.
+	q := must[*Queue[uint64]](t)(NewQueue[uint64](ctx, nil))
+	k := sinks(q.Sink())
+	some := numbers(numbers(pq.Stream()).Split(func(n *uint64) uint32 { return uint32(*n / 3) }, k))
+	check(t, errors.Join(pq.Close(), k.Push(9), k.Close(), q.Close()))
+	if err := k.Push(1); !errors.Is(err, ErrState) || !pq.Closed() || !q.Closed() || !k.Closed() {
+		t.Fatal(err)
+	}
+	if _, err := pq.Stream(); !errors.Is(err, ErrState) {
+		t.Fatal(err)
+	}
+	collected(t, some, 1, 2)
+	told := must[Stats](t)(some.Graph())
+	equal(t, told["phases"].(json.Number), "1")
+	check(t, some.Close())
+
+	// Functions as sinks, and what they fail with.
+	var got []uint64
+	ended := false
+	f := sinks(SinkFunc(ctx, func(more []uint64) error {
+		got, ended = append(got, more...), more == nil
+		if len(more) > 0 && more[0] == 9 {
+			return errMine
+		}
+		return nil
+	}))
+	equal(t, must[uint64](t)(numbers(v.Stream(0, 2)).To(f)), 2)
+	check(t, f.Finish())
+	equal(t, slices.Equal(got, []uint64{3, 1}) && ended, true)
+	f = sinks(SinkFunc(ctx, func([]uint64) error { return errMine }))
+	equal(t, f.Push(9), errMine)
+	if err := f.Push(9); !errors.Is(err, ErrUser) {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "csv")
+	lines := must[*Sink[string]](t)(SinkFile[string](ctx, path, Options{"delimiter": 0}))
+	check(t, errors.Join(lines.Push("b", "a\nc"), lines.Push(), lines.Finish(), lines.Close()))
+	collected(t, must[*Stream[string]](t)(StreamLines(ctx, Options{"delimiter": 0}, path)), "b", "a\nc")
+	nowhere := sinks(SinkNowhere[uint64](ctx))
+	check(t, nowhere.Push(1, 2))
+	equal(t, nowhere.Count(), 2)
+}
+
+// Runs in a loop, fed by streams, and what is left of them when they are collected with their merges.
+func TestRuns(t *testing.T) {
+	ctx := must[*Context](t)(Open(Options{"memory": "32M", "dirs": []string{t.TempDir()}}))
+	defer ctx.Close()
+	numbers := must[*Stream[uint64]](t)
+	phases, kept := map[string]bool{}, raw.Kept()
+	sum := func(sum *uint64, more []uint64) error { return nil }
+	opts := Options{"merge_memory": "8M", "form": Options{"memory": "1M", "block_bytes": 4096,
+		"progress": func(phase string, _, _ uint64) bool {
+			phases[phase] = true
+			return false
+		}}}
+	r := must[*Runs[uint64]](t)(NewRuns(ctx, nil, sum, opts))
+	all := noise(300000)
+	for round := range 2 {
+		for part := range slices.Chunk(all, 50000) {
+			s := numbers(StreamSeq(ctx, slices.Values(part)))
+			check(t, errors.Join(r.Feed(s, 0), s.Close()))
+		}
+		check(t, r.Push(all[:1000]...))
+		check(t, r.Finish())
+		merged := numbers(r.Merge(Part[uint64]{}))
+		got := slices.Collect(merged.All())
+		want := slices.Clone(all)
+		slices.Sort(want)
+		equal(t, merged.Err() == nil && slices.Equal(got, want), true)
+		info := must[Stats](t)(r.Info())
+		equal(t, info["pushed"].(json.Number), "301000")
+		middle := numbers(r.Merge(Part[uint64]{From: &want[1000], To: &want[2000]}))
+		equal(t, slices.Equal(slices.Collect(middle.All()), want[1000:2000]), true)
+		if round == 0 {
+			half := numbers(r.Merge(Part[uint64]{}))
+			_, err := half.Next()
+			check(t, err)
+			if err = r.Clear(); !errors.Is(err, ErrState) {
+				t.Fatal(err)
+			}
+			check(t, errors.Join(half.Close(), r.Clear()))
+		}
+	}
+	k := must[*Sink[uint64]](t)(r.Sink(0))
+	if err := k.Push(1); !errors.Is(err, ErrState) {
+		t.Fatal(err)
+	}
+	r, k = nil, nil
+	for i := 0; i < 400 && raw.Kept() > kept; i++ {
+		runtime.GC()
+		time.Sleep(5 * time.Millisecond)
+	}
+	equal(t, raw.Kept(), kept)
+
+	// Two threads are told.
+	shared := must[*Runs[uint64]](t)(NewRuns[uint64](ctx, nil, nil, nil))
+	check(t, errors.Join(shared.Push(all...), shared.Finish()))
+	var both sync.WaitGroup
+	for range 2 {
+		both.Add(1)
+		go func() {
+			defer both.Done()
+			for range 20 {
+				s, err := shared.Merge(Part[uint64]{Take: 100000})
+				for err == nil {
+					_, err = s.Next()
+				}
+				if err != io.EOF && !errors.Is(err, ErrBusy) {
+					t.Error(err)
+				}
+				if s != nil && s.Close() != nil {
+					runtime.Gosched()
+				}
+			}
+		}()
+	}
+	both.Wait()
+	check(t, shared.Close())
 }

@@ -6,10 +6,16 @@ const { Records, Order, orderOf, bytesOf } = require('./records');
 
 /** A container with the functions em_NAME_...(); opts are the fields of its options. */
 class Container extends Base {
-	_begin(name, records, h) {
+	_begin(name, records, h, ctx) {
 		this.records = Records.of(records);
+		this._ctx = ctx;
 		this._name = `em_${name}_`;
 		this._own(h);
+	}
+
+	_plain(name, records, ctx, opts) {
+		const all = options({ ...opts, record_bytes: Records.of(records).bytes });
+		this._begin(name, records, c[`em_${name}_open`](handle(ctx), all), ctx);
 	}
 
 	_do(name, ...rest) { return c[this._name + name](this._h, ...rest); }
@@ -22,9 +28,6 @@ class Container extends Base {
 
 	clear() { this._do('clear'); }
 }
-
-const openPlain = (name, records, ctx, opts) =>
-	c[`em_${name}_open`](handle(ctx), options({ ...opts, record_bytes: Records.of(records).bytes }));
 
 /** What has positions. */
 class Sequence extends Container {
@@ -73,8 +76,7 @@ class Vector extends Sequence {
 			throw new TypeError(`there is no mode ${mode}`);
 		if (path !== undefined)
 			opts = { ...opts, path, flags: (opts.flags || 0) | MODES[mode] };
-		this._ctx = ctx;
-		this._begin('vector', records, openPlain('vector', records, ctx, opts));
+		this._plain('vector', records, ctx, opts);
 		if (items)
 			this.extend(items);
 	}
@@ -136,7 +138,7 @@ class Vector extends Sequence {
 class Deque extends Sequence {
 	constructor(records, { items, ctx = defaultContext(), ...opts } = {}) {
 		super();
-		this._begin('deque', records, openPlain('deque', records, ctx, opts));
+		this._plain('deque', records, ctx, opts);
 		if (items)
 			this.extend(items);
 	}
@@ -181,7 +183,7 @@ class Stack extends Ends {
 	constructor(records, { ctx = defaultContext(), ...opts } = {}) {
 		super();
 		this._peek = 'peek';
-		this._begin('stack', records, openPlain('stack', records, ctx, opts));
+		this._plain('stack', records, ctx, opts);
 	}
 }
 
@@ -190,7 +192,7 @@ class Queue extends Ends {
 	constructor(records, { ctx = defaultContext(), ...opts } = {}) {
 		super();
 		this._peek = 'front';
-		this._begin('queue', records, openPlain('queue', records, ctx, opts));
+		this._plain('queue', records, ctx, opts);
 	}
 }
 
@@ -200,7 +202,7 @@ class PriorityQueue extends Ends {
 		super();
 		const order = orderOf(records, key, { cmp, ctx });
 		this._peek = 'top';
-		this._begin('pq', order.records, c.em_pq_open(handle(ctx), options({ ...opts, order })));
+		this._begin('pq', order.records, c.em_pq_open(handle(ctx), options({ ...opts, order })), ctx);
 	}
 
 	pushpop(item) { return this._item(this._do('pushpop', this.records.pack(item))); }
@@ -221,7 +223,7 @@ class RadixHeap extends Ends {
 		super();
 		const r = Records.of(records);
 		this._peek = 'top';
-		this._begin('radix_heap', r, openPlain('radix_heap', r, ctx, { ...opts, key: r.order(key) }));
+		this._plain('radix_heap', r, ctx, { ...opts, key: r.order(key) });
 	}
 
 	/** The key that was popped last: a later one may not be less. */
@@ -238,7 +240,7 @@ class BTree extends Container {
 		this.order = orderOf(bytes, order instanceof Order ? order : this.keys_.order(order), { ctx });
 		this._begin('btree', bytes, path === undefined
 			? c.em_btree_open(handle(ctx), handle(this.order), options(opts))
-			: c.em_btree_open_file(handle(ctx), text(path), handle(this.order), options(opts)));
+			: c.em_btree_open_file(handle(ctx), text(path), handle(this.order), options(opts)), ctx);
 		for (const [k, v] of entries || [])
 			this.set(k, v);
 	}
@@ -370,4 +372,4 @@ class Cursor extends Base {
 	delete() { c.em_btree_cursor_erase(this._h); }
 }
 
-module.exports = { Vector, Deque, Stack, Queue, PriorityQueue, RadixHeap, BTree, Cursor };
+module.exports = { Container, Vector, Deque, Stack, Queue, PriorityQueue, RadixHeap, BTree, Cursor };

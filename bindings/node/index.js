@@ -5,26 +5,17 @@
 const { c, ExtmemError, UsageError, MemoryLimitError, IOError, NoSpaceError, NotFoundError, DataError, CallbackError,
 	CanceledError, Base, Context, handle, options, sortOptions, register, told, count, text, texts,
 	defaultContext } = require('./base');
-const { NUMBERS, Records, Order, orderOf, bytesOf } = require('./records');
+const { NUMBERS, Records, Order, orderOf, bytesOf, ended, split } = require('./records');
 const containers = require('./containers');
-const streams = require('./streams');
+const { Stream, Sink, Runs, flowing } = require('./streams');
 
 // Sorters.
-
-/** Lines as the module wants them: how many, where they end, and they. */
-function ended(lines) {
-	const list = Array.from(lines, (line) => typeof line === 'string' ? Buffer.from(line) : bytesOf(line));
-	const head = new BigUint64Array(1 + list.length);
-	let at = 0;
-	head[0] = BigInt(list.length);
-	list.forEach((line, i) => { head[i + 1] = BigInt(at += line.byteLength); });
-	return Buffer.concat([bytesOf(head), ...list]);
-}
 
 class Pull extends Base {
 	_begin(prefix, open, ctx, records, key, cmp, opts) {
 		this.order = orderOf(records, key, { cmp, ctx });
 		this.records = this.order.records;
+		this._ctx = ctx;
 		this._own(open(handle(ctx), handle(this.order), options(sortOptions(opts))), this.order);
 		this._prefix = prefix;
 		this._done = false;
@@ -52,14 +43,7 @@ class Pull extends Base {
 		const got = this._do('next');
 		if (got === null)
 			return null;
-		if (this.records)
-			return this.records.wrap(got);
-		let begin = 0;
-		return Array.from(new BigUint64Array(got[1].buffer), (end) => {
-			const line = Buffer.from(got[0].buffer, begin, Number(end) - begin);
-			begin = Number(end);
-			return line;
-		});
+		return this.records ? this.records.wrap(got) : split(...got);
 	}
 
 	*batches() {
@@ -117,6 +101,8 @@ class Sorter extends Pull {
 	}
 }
 
+flowing(Sorter);
+
 class Top extends Pull {
 	constructor(records, k, { key, cmp, ctx = defaultContext(), start = 0, ...opts } = {}) {
 		super();
@@ -156,8 +142,8 @@ function mergeFiles(inputs, output, { key, records = 'lines', ctx = defaultConte
 function uniqueFile(inputs, output, { key, records = 'lines', ctx = defaultContext(), count: counted, presorted,
 	min_count, max_count, ...opts } = {}) {
 	const f = files(records, key, ctx, opts);
-	return told(c.em_unique_files(...f.h, texts(inputs), text(output), options({ count: counted, presorted, min_count, max_count,
-		sort: f.opts })));
+	const all = { count: counted, presorted, min_count, max_count, sort: f.opts };
+	return told(c.em_unique_files(...f.h, texts(inputs), text(output), options(all)));
 }
 
 function topFile(inputs, output, k, { key, start = 0, records = 'lines', ctx = defaultContext(), ...opts } = {}) {
@@ -181,5 +167,5 @@ function checkFile(file, { key, records = 'lines', ctx = defaultContext(), ...op
 module.exports = {
 	version: c.em_version(), ExtmemError, UsageError, MemoryLimitError, IOError, NoSpaceError, NotFoundError, DataError,
 	CallbackError, CanceledError, Context, Records, Order, Sorter, Top, sort, sortFile, mergeFiles, uniqueFile, topFile,
-	shuffleFile, checkFile, defaultContext, ...containers, ...streams,
+	shuffleFile, checkFile, defaultContext, ...containers, Stream, Sink, Runs,
 };

@@ -125,6 +125,26 @@ class Records {
 	}
 }
 
+/** Lines as the module wants them: how many, where they end, and they. */
+function ended(lines) {
+	const list = Array.from(lines, (line) => typeof line === 'string' ? Buffer.from(line) : bytesOf(line));
+	const head = new BigUint64Array(1 + list.length);
+	let at = 0;
+	head[0] = BigInt(list.length);
+	list.forEach((line, i) => { head[i + 1] = BigInt(at += line.byteLength); });
+	return Buffer.concat([bytesOf(head), ...list]);
+}
+
+/** The other way: bytes of lines, and where they end. */
+function split(lines, ends) {
+	let begin = 0;
+	return Array.from(new BigUint64Array(ends.buffer, ends.byteOffset, ends.byteLength / 8), (end) => {
+		const line = Buffer.from(lines.buffer, lines.byteOffset + begin, Number(end) - begin);
+		begin = Number(end);
+		return line;
+	});
+}
+
 class Order extends Base {
 	/** key: fields, options of the command for 'lines', or a function of many records that returns BigUint64Array. */
 	constructor(records, key, { cmp, ctx = defaultContext() } = {}) {
@@ -164,4 +184,4 @@ class Order extends Base {
 
 const orderOf = (records, key, opts) => key instanceof Order ? key : new Order(records, key, opts);
 
-module.exports = { NUMBERS, Records, Order, orderOf, bytesOf };
+module.exports = { NUMBERS, Records, Order, orderOf, bytesOf, ended, split };

@@ -20,6 +20,8 @@ static em_status own_push(em_sink *k, const void *records, size_t n, size_t *tak
 	const em_batch batch = { records, n, n * k->record, NULL };
 
 	(void)taken;
+	/* What he does not fill is not to be what was there. */
+	emi_errinfo_clear(err);
 	return emi_stream_user_status(o->ops.push(o->user, &batch, err), 0, "a sink's own function", err);
 }
 
@@ -29,6 +31,7 @@ static em_status own_finish(em_sink *k, em_errinfo *err)
 
 	if (o->ops.finish == NULL)
 		return EM_OK;
+	emi_errinfo_clear(err);
 	return emi_stream_user_status(o->ops.finish(o->user, err), 0, "a sink's own function", err);
 }
 

@@ -16,7 +16,11 @@ static em_status own_next(em_stream *s, em_errinfo *err)
 {
 	own_stream *o = (own_stream *)(void *)s;
 	em_batch batch = { NULL, 0, 0, NULL };
-	em_status st = emi_stream_user_status(o->ops.next(o->user, &batch, err), 1, "a stream's own function", err);
+	em_status st;
+
+	/* What he does not fill is not to be what was there. */
+	emi_errinfo_clear(err);
+	st = emi_stream_user_status(o->ops.next(o->user, &batch, err), 1, "a stream's own function", err);
 
 	if (st != EM_OK)
 		return st;

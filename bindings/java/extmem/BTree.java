@@ -185,6 +185,11 @@ public final class BTree<K, V> extends Handle implements Iterable<Map.Entry<K, V
 		return () -> new Batches<>(new Range(from, to)::batch);
 	}
 
+	/** Entries of a range as a stream of values that have the bytes of a key and those of its value. */
+	public <T> Stream<T> stream(K from, K to, Type<T> type) {
+		return new Stream<>(order.ctx, type, RawJNI.em_stream_btree(id, key(from), key(to)), this);
+	}
+
 	/** A cursor, which stands before the first entry. */
 	public Cursor cursor() { return new Cursor(); }
 

@@ -7,12 +7,14 @@ import java.util.function.LongUnaryOperator;
 
 /** What all containers have. */
 public abstract class Container<T> extends Handle {
+	final Context ctx;
 	final Type<T> type;
 	private final LongUnaryOperator size;
 	private final LongFunction<Object> stats;
 
-	Container(Object opened, Object used, Type<T> type, LongUnaryOperator size, LongFunction<Object> stats) {
+	Container(Context ctx, Object opened, Object used, Type<T> type, LongUnaryOperator size, LongFunction<Object> stats) {
 		super(Native.number(opened, used));
+		this.ctx = ctx;
 		this.type = type;
 		this.size = size;
 		this.stats = stats;
@@ -33,6 +35,10 @@ public abstract class Container<T> extends Handle {
 
 	/** A record that a call gave back, or null. */
 	final T one(Object result) { return type.decode(Native.bytes(result, this)); }
+
+	final Stream<T> stream(Object made) { return new Stream<>(ctx, type, made, this); }
+
+	final Sink<T> sink(Object made) { return new Sink<>(made, this, type); }
 
 	final void done(Object result) { Native.take(result, this); }
 }

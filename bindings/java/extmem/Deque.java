@@ -11,7 +11,7 @@ public final class Deque<T> extends Sequence<T> {
 
 	/** Make one with the fields of em_container_opts, or null. */
 	public Deque(Context ctx, Type<T> type, Options opts) {
-		super(F, open(RawJNI::em_deque_open, ctx, type, opts), ctx, type);
+		super(F, ctx, open(RawJNI::em_deque_open, ctx, type, opts), ctx, type);
 	}
 
 	/** Add a record behind the last. */
@@ -42,6 +42,12 @@ public final class Deque<T> extends Sequence<T> {
 
 	/** The first record, or null. */
 	public T front() { return one(RawJNI.em_deque_front(id)); }
+
+	/** Records from a position on, so many. */
+	public Stream<T> stream(long from, long n) { return stream(RawJNI.em_stream_deque(id, from, n, 0)); }
+
+	/** Push behind the last record. */
+	public Sink<T> sink() { return sink(RawJNI.em_sink_deque(id)); }
 
 	/** Take out everything. */
 	public void clear() { done(RawJNI.em_deque_clear(id)); }

@@ -21,8 +21,8 @@ public abstract class Ends<T> extends Container<T> implements Iterable<T> {
 	record Functions(LongUnaryOperator size, LongFunction<Object> stats, Bytes push, Bytes pushMany,
 		LongFunction<Object> pop, Bytes popMany, LongFunction<Object> peek, LongFunction<Object> clear) {}
 
-	Ends(Functions f, Object opened, Object used, Type<T> type) {
-		super(opened, used, type, f.size, f.stats);
+	Ends(Functions f, Context ctx, Object opened, Object used, Type<T> type) {
+		super(ctx, opened, used, type, f.size, f.stats);
 		this.f = f;
 	}
 

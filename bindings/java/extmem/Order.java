@@ -88,7 +88,7 @@ public final class Order<T> extends Handle {
 			flags = RawConstants.EM_TEXT_KEYS_ONLY;
 		byte[] opts = Options.of("flags", flags).set("separator", separator).encode();
 		return new Order<>(
-			ctx, null, letters.contains("u"), RawJNI.em_order_text(ctx.id, Native.texts(keys), opts));
+			ctx, Type.LINES, letters.contains("u"), RawJNI.em_order_text(ctx.id, Native.texts(keys), opts));
 	}
 
 	/** What files call it, or null, if it is a function. */
@@ -100,8 +100,8 @@ public final class Order<T> extends Handle {
 
 	/** The type of its records, which all have one size. */
 	Type<T> records() {
-		if (type == null)
-			throw ExtmemException.usage("the order is of lines, which have their own sorter");
+		if (type.bytes == 0)
+			throw ExtmemException.usage("the order is of lines, which are not for this");
 		return type;
 	}
 

@@ -12,7 +12,7 @@ public final class PriorityQueue<T> extends Ends<T> {
 
 	/** Make one with the fields of em_pq_opts, or null. */
 	public PriorityQueue(Order<T> order, Options opts) {
-		super(F, RawJNI.em_pq_open(order.ctx.id, Options.copy(opts).set("order", order).encode()), order,
+		super(F, order.ctx, RawJNI.em_pq_open(order.ctx.id, Options.copy(opts).set("order", order).encode()), order,
 			order.records());
 	}
 
@@ -30,6 +30,11 @@ public final class PriorityQueue<T> extends Ends<T> {
 		if (own)
 			this.own = order;
 	}
+
+	/** Take out all records, in order. */
+	public Stream<T> stream() { return stream(RawJNI.em_stream_pq(id)); }
+
+	public Sink<T> sink() { return sink(RawJNI.em_sink_pq(id)); }
 
 	/** Push a record, and then take out the first one. */
 	public T pushPop(T record) { return one(RawJNI.em_pq_pushpop(id, type.encode(record))); }

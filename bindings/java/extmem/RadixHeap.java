@@ -15,7 +15,7 @@ public final class RadixHeap<T> extends Ends<T> {
 
 	/** Make one whose key is a field, or the record ("."), with the fields of em_radix_heap_opts, or null. */
 	public RadixHeap(Context ctx, Type<T> type, String key, Options opts) {
-		super(F, open(RawJNI::em_radix_heap_open, ctx, type, keyed(type.order(key), opts)), ctx, type);
+		super(F, ctx, open(RawJNI::em_radix_heap_open, ctx, type, keyed(type.order(key), opts)), ctx, type);
 	}
 
 	/** What a heap with these options would be, as JSON. */

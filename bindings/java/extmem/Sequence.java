@@ -26,8 +26,8 @@ public abstract class Sequence<T> extends Container<T> implements Iterable<T> {
 	record Functions(
 		LongUnaryOperator size, LongFunction<Object> stats, At get, BytesAt set, BytesAt read, BytesAt write) {}
 
-	Sequence(Functions f, Object opened, Object used, Type<T> type) {
-		super(opened, used, type, f.size, f.stats);
+	Sequence(Functions f, Context ctx, Object opened, Object used, Type<T> type) {
+		super(ctx, opened, used, type, f.size, f.stats);
 		this.f = f;
 	}
 

@@ -3,20 +3,23 @@ package extmem;
 
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
-import java.util.Collection;
+import java.util.Arrays;
 import java.util.Iterator;
-import java.util.NoSuchElementException;
+import java.util.List;
 
 /** Sorts records of one size: push, then read, or iterate over what is left. */
-public final class Sorter<T> extends Handle implements Iterable<T> {
+public class Sorter<T> extends Input<T> implements Iterable<T> {
 	private static final int CHUNK = 1 << 16;
-	private final Type<T> type;
+	private final Context ctx;
 	private boolean finished;
 
 	/** Make one with the fields of em_sort_opts, or null. */
-	public Sorter(Order<T> order, Options opts) {
-		super(Native.number(RawJNI.em_sorter_open(order.ctx.id, order.id, order.sortOptions(opts)), order));
-		type = order.records();
+	public Sorter(Order<T> order, Options opts) { this(order, opts, order.records()); }
+
+	/** Also of lines. */
+	Sorter(Order<T> order, Options opts, Type<T> type) {
+		super(RawJNI.em_sorter_open(order.ctx.id, order.id, order.sortOptions(opts)), order, type);
+		ctx = order.ctx;
 	}
 
 	public Sorter(Order<T> order) { this(order, null); }
@@ -32,24 +35,10 @@ public final class Sorter<T> extends Handle implements Iterable<T> {
 			this.own = order;
 	}
 
-	private void pushObject(Object records) { Native.take(RawJNI.em_sorter_push(id, records), this); }
-
-	/** Push one record. */
-	public void push(T record) { pushObject(type.encode(record)); }
-
-	public void pushAll(Collection<? extends T> records) { pushObject(type.encodeAll(records)); }
-
-	/** Records side by side, in the native byte order. */
-	public void pushMany(byte[] records) { pushObject(records); }
-
-	/** Records from the position to the limit, which becomes the position.  A direct buffer is not copied. */
-	public void pushMany(ByteBuffer records) {
-		pushObject(Native.in(records));
-		records.position(records.limit());
+	@Override
+	Object add(Object records) {
+		return type.bytes == 0 ? RawJNI.em_sorter_push_batch(id, records) : RawJNI.em_sorter_push(id, records);
 	}
-
-	/** Records of 8 bytes, or several numbers for each. */
-	public void pushMany(long[] records) { pushObject(records); }
 
 	/** The records of a file. */
 	public void pushFile(Path path) { Native.take(RawJNI.em_sorter_push_file(id, Native.text(path)), this); }
@@ -88,29 +77,27 @@ public final class Sorter<T> extends Handle implements Iterable<T> {
 		return n;
 	}
 
+	private List<T> batch() {
+		if (!finished)
+			finish();
+		if (type.bytes == 0)
+			return type.batch(Native.take(RawJNI.em_sorter_next(id), this));
+		byte[] room = new byte[Math.max(CHUNK / type.bytes, 1) * type.bytes];
+		int n = next(room);
+		return n < 0 ? null : type.decodeAll(n * type.bytes < room.length ? Arrays.copyOf(room, n * type.bytes) : room);
+	}
+
 	/** Take out the rest of the records, in order; finishes, if that was not done. */
 	@Override
 	public Iterator<T> iterator() {
-		byte[] room = new byte[Math.max(CHUNK / type.bytes, 1) * type.bytes];
-		ByteBuffer records = Native.wrap(room).limit(0);
-		return new Iterator<>() {
-			@Override
-			public boolean hasNext() {
-				if (records.hasRemaining())
-					return true;
-				int n = read(room);
-				records.position(0).limit(Math.max(n, 0) * type.bytes);
-				return n > 0;
-			}
-
-			@Override
-			public T next() {
-				if (!hasNext())
-					throw new NoSuchElementException();
-				return type.get(records);
-			}
-		};
+		return new Batches<>(this::batch);
 	}
+
+	/** What is left as a stream; it may be finished later, before the first pull. */
+	public Stream<T> stream() { return new Stream<>(ctx, type, RawJNI.em_stream_sorter(id), this); }
+
+	/** Push to it; it is finished when that is. */
+	public Sink<T> sink() { return new Sink<>(RawJNI.em_sink_sorter(id), this, type); }
 
 	/** Write what is left into a file, which appears when it is whole. */
 	public void writeFile(Path path) {

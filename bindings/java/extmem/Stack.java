@@ -9,6 +9,11 @@ public final class Stack<T> extends Ends<T> {
 
 	/** Make one with the fields of em_container_opts, or null. */
 	public Stack(Context ctx, Type<T> type, Options opts) {
-		super(F, open(RawJNI::em_stack_open, ctx, type, opts), ctx, type);
+		super(F, ctx, open(RawJNI::em_stack_open, ctx, type, opts), ctx, type);
 	}
+
+	/** Take out all records. */
+	public Stream<T> stream() { return stream(RawJNI.em_stream_stack(id)); }
+
+	public Sink<T> sink() { return sink(RawJNI.em_sink_stack(id)); }
 }

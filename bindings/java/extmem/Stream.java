@@ -4,6 +4,7 @@ package extmem;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.function.BiFunction;
@@ -12,10 +13,14 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.function.ToIntFunction;
 
 /**
  * Records that are made when they are asked for, batch by batch, with nothing in between on a disk.  A stream that a
  * method makes another one of belongs to that, and is closed.  What functions throw comes out of the call that pulled.
+ *
+ * What it is on, a container, sorter or runs, may be closed before: that is done behind the stream.  Lines are filtered,
+ * looked at, sorted, concatenated, sliced, and mapped to records of one size.
  */
 public final class Stream<T> extends Handle implements Iterable<T> {
 	/** How many records there are, if nobody knows. */
@@ -31,10 +36,15 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 	 *  of the left side with, or without, another one. */
 	public enum Join { INNER, LEFT, FULL, SEMI, ANTI }
 
-	private Stream(Context ctx, Type<T> type, Object made, Object used) {
+	Stream(Context ctx, Type<T> type, Object made, Object used) {
 		super(Native.number(made, used));
 		this.ctx = ctx;
 		this.type = type;
+		long bytes = number(RawJNI.em_stream_record_bytes(id));
+		if (bytes == type.bytes)
+			return;
+		close();
+		throw ExtmemException.usage("records have " + bytes + " bytes, and not " + type.bytes);
 	}
 
 	private Stream(Context ctx, Type<T> type, long id) { this(ctx, type, (Object)id, null); }
@@ -45,7 +55,7 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 		return new Stream<>(ctx, type, RawJNI.emb_stream_source(ctx.id, type.bytes, UNKNOWN, fn), ctx);
 	}
 
-	/** The records of an iterator. */
+	/** The records of an iterator: also of one that makes them of any number of others, such as those of streams. */
 	public static <T> Stream<T> of(Context ctx, Type<T> type, Iterator<? extends T> all) {
 		return ofBatches(ctx, type, () -> {
 			ByteArrayOutputStream some = new ByteArrayOutputStream();
@@ -58,6 +68,12 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 	/** The records of files, one after the other. */
 	public static <T> Stream<T> ofFiles(Context ctx, Type<T> type, List<Path> paths) {
 		return new Stream<>(ctx, type, RawJNI.em_stream_file(ctx.id, type.bytes, Native.texts(paths)), ctx);
+	}
+
+	/** The lines of files, one after the other; or, with the fields of em_format, other records of any length. */
+	public static Stream<String> ofLines(Context ctx, List<Path> paths, Options format) {
+		byte[] encoded = Options.encode(format);
+		return new Stream<>(ctx, Type.LINES, RawJNI.em_stream_lines(ctx.id, Native.texts(paths), encoded), ctx);
 	}
 
 	private <U> Stream<U> made(Type<U> to, Object made) { return new Stream<>(ctx, to, made, this); }
@@ -79,12 +95,11 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 
 	/** What a function makes of each record. */
 	public <U> Stream<U> map(Type<U> to, Function<? super T, ? extends U> fn) {
-		return ask(RawConstants.EMB_MAP, to, (some, none) -> {
-			ByteBuffer from = Native.wrap(some);
-			ByteBuffer made = Native.wrap(new byte[some.length / type.bytes * to.bytes]);
-			while (from.hasRemaining())
-				to.put(made, fn.apply(type.get(from)));
-			return made.array();
+		return ask(RawConstants.EMB_MAP, to, (some, ends) -> {
+			List<U> made = new ArrayList<>();
+			for (T record : type.decodeAll(some, ends))
+				made.add(fn.apply(record));
+			return to.encodeAll(made);
 		});
 	}
 
@@ -100,32 +115,48 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 
 	/** Those for which a function is true. */
 	public Stream<T> filter(Predicate<? super T> fn) {
-		return ask(RawConstants.EMB_FILTER, type, (some, none) -> {
-			ByteBuffer from = Native.wrap(some);
-			byte[] keep = new byte[some.length / type.bytes];
+		return ask(RawConstants.EMB_FILTER, type, (some, ends) -> {
+			List<T> all = type.decodeAll(some, ends);
+			byte[] keep = new byte[all.size()];
 			for (int i = 0; i < keep.length; i++)
-				keep[i] = (byte)(fn.test(type.get(from)) ? 1 : 0);
+				keep[i] = (byte)(fn.test(all.get(i)) ? 1 : 0);
 			return keep;
 		});
 	}
 
 	/** Shown to a function as they go by. */
 	public Stream<T> peek(Consumer<? super T> fn) {
-		return ask(RawConstants.EMB_INSPECT, type, (some, none) -> {
-			type.decodeAll(some).forEach(fn);
+		return ask(RawConstants.EMB_INSPECT, type, (some, ends) -> {
+			type.decodeAll(some, ends).forEach(fn);
 			return null;
 		});
 	}
 
 	/** Of neighbours that are equal in an order one record, what a function makes of two at a time. */
 	public Stream<T> reduce(Order<T> order, BinaryOperator<T> fn) {
-		Native.Ask ask = (sum, some) -> {
-			T all = type.decode(sum);
-			for (T record : type.decodeAll(some))
-				all = fn.apply(all, record);
-			return type.encode(all);
+		return made(type, RawJNI.emb_stream_reduce(id, order.id, Native.keep(type.adding(fn))));
+	}
+
+	/** sort() and reduce(), which adds before anything is written: sums must not depend on what was added first, nor
+	 *  change how records are sorted. */
+	public Stream<T> sortReduce(Order<T> order, Options opts, BinaryOperator<T> fn) {
+		byte[] encoded = Options.encode(opts);
+		return made(type, RawJNI.emb_stream_sort_reduce(id, order.id, encoded, Native.keep(type.adding(fn))));
+	}
+
+	/** Without records for which a function says k, which go to the k-th sink, and not 0.  Sinks are finished by the
+	 *  caller, when this is at its end. */
+	public Stream<T> split(ToIntFunction<? super T> fn, List<Sink<T>> sinks) {
+		ByteBuffer ids = Native.wrap(new byte[8 * sinks.size()]);
+		sinks.forEach(k -> ids.putLong(k.id));
+		Native.Ask ask = (some, none) -> {
+			ByteBuffer to = Native.wrap(new byte[some.length / type.bytes * 4]);
+			type.decodeAll(some).forEach(record -> to.putInt(fn.applyAsInt(record)));
+			return to.array();
 		};
-		return made(type, RawJNI.emb_stream_reduce(id, order.id, Native.keep(ask)));
+		Stream<T> made = made(type, RawJNI.emb_stream_split(id, ids.array(), Native.keep(ask)));
+		java.lang.ref.Reference.reachabilityFence(sinks);
+		return made;
 	}
 
 	/** Sorted, with the fields of em_sort_opts, or null. */
@@ -203,15 +234,16 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 		return this;
 	}
 
-	/** The next records, side by side, or null. */
-	public byte[] next() { return Native.bytes(RawJNI.em_stream_next(id), this); }
+	/** The next records, side by side, or null.  Not of lines. */
+	public byte[] next() {
+		if (type.bytes == 0)
+			throw ExtmemException.usage("lines are iterated over");
+		return Native.bytes(RawJNI.em_stream_next(id), this);
+	}
 
 	@Override
 	public Iterator<T> iterator() {
-		return new Batches<>(() -> {
-			byte[] some = next();
-			return some == null ? null : type.decodeAll(some);
-		});
+		return new Batches<>(() -> type.batch(Native.take(RawJNI.em_stream_next(id), this)));
 	}
 
 	/** How many records were not lent yet, or {@link #UNKNOWN}. */
@@ -220,13 +252,22 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 	/** Of the sort that it is, as JSON. */
 	public String sortStats() { return Native.json(RawJNI.em_stream_sort_stats_get(id), this, null); }
 
-	private interface Sink {
+	/** Of the runs of sortReduce(), as JSON. */
+	public String runsInfo() { return Native.json(RawJNI.em_stream_runs_info_get(id), this, null); }
+
+	/** What a graph takes of the memory, and how far it got, as JSON. */
+	public String graph() { return Native.json(RawJNI.em_stream_graph_info_get(id), this, null); }
+
+	private interface Pour {
 		Object to(long id, long sink);
 	}
 
-	private long to(Sink sink, Handle to) {
-		return Native.number(Native.take(sink.to(id, to.id), this, to), null);
+	private long to(Pour how, Handle to) {
+		return Native.number(Native.take(how.to(id, to.id), this, to), null);
 	}
+
+	/** Push all to a sink, which is left open: how many there were. */
+	public long to(Sink<T> sink) { return to(RawJNI::em_stream_pump, sink); }
 
 	/** Push all to a sorter, which may be given more: how many there were. */
 	public long to(Sorter<T> sink) { return to(RawJNI::emb_stream_to_sorter, sink); }
@@ -250,6 +291,14 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 
 	/** Write a file, which appears when it is whole. */
 	public long toFile(Path path) {
+		if (type.bytes == 0)
+			return toLines(path, null);
 		return Native.number(RawJNI.emb_stream_to_file(id, ctx.id, Native.text(path)), this);
+	}
+
+	/** Write a file of lines, or, with the fields of em_format, of other records of any length. */
+	public long toLines(Path path, Options format) {
+		byte[] encoded = Options.encode(format);
+		return Native.number(RawJNI.emb_stream_to_lines(id, ctx.id, Native.text(path), encoded), this);
 	}
 }

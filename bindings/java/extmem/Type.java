@@ -10,9 +10,11 @@ import java.lang.invoke.MethodHandles;
 import java.lang.reflect.RecordComponent;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiConsumer;
+import java.util.function.BinaryOperator;
 import java.util.function.Function;
 
 /**
@@ -47,6 +49,9 @@ public final class Type<T> {
 		this.put = put;
 		this.get = get;
 	}
+
+	/** Lines, or other records of any length, as texts in UTF-8. */
+	public static final Type<String> LINES = new Type<>(0, List.of(), null, null);
 
 	private static <T> Type<T> one(
 		String kind, int bytes, BiConsumer<ByteBuffer, T> put, Function<ByteBuffer, T> get) {
@@ -198,7 +203,60 @@ public final class Type<T> {
 		return list;
 	}
 
+	/** The same of what a function of a stream gets: of lines with where they end. */
+	@SuppressWarnings("unchecked")
+	List<T> decodeAll(byte[] records, byte[] ends) {
+		if (bytes > 0)
+			return decodeAll(records);
+		List<String> list = new ArrayList<>(ends.length / 8);
+		ByteBuffer b = Native.wrap(ends);
+		for (int begin = 0; b.hasRemaining();) {
+			int end = (int)b.getLong();
+			list.add(new String(records, begin, end - begin, StandardCharsets.UTF_8));
+			begin = end;
+		}
+		return (List<T>)list;
+	}
+
+	/** A batch that a call gave back, or null. */
+	List<T> batch(Object result) {
+		if (result == Native.END)
+			return null;
+		if (result instanceof byte[])
+			return decodeAll((byte[])result);
+		return decodeAll((byte[])((Object[])result)[0], (byte[])((Object[])result)[1]);
+	}
+
+	/** Of neighbours that are equal one record, what a function makes of two at a time. */
+	Native.Ask adding(BinaryOperator<T> fn) {
+		return (sum, some) -> {
+			T all = decode(sum);
+			for (T record : decodeAll(some))
+				all = fn.apply(all, record);
+			return encode(all);
+		};
+	}
+
+	/** How many lines, where they end, and they. */
+	private static byte[] join(java.util.Collection<?> lines) {
+		List<byte[]> all = new ArrayList<>(lines.size());
+		long bytes = 8L + 8L * lines.size();
+		for (Object line : lines) {
+			all.add(((String)line).getBytes(StandardCharsets.UTF_8));
+			bytes += all.get(all.size() - 1).length;
+		}
+		ByteBuffer batch = Native.wrap(new byte[Math.toIntExact(bytes)]).putLong(all.size());
+		long end = 0;
+		for (byte[] line : all)
+			batch.putLong(end += line.length);
+		for (byte[] line : all)
+			batch.put(line);
+		return batch.array();
+	}
+
 	byte[] encodeAll(java.util.Collection<? extends T> values) {
+		if (bytes == 0)
+			return join(values);
 		byte[] records = new byte[Math.multiplyExact(values.size(), bytes)];
 		ByteBuffer b = Native.wrap(records);
 		for (T value : values)

@@ -24,7 +24,7 @@ public final class Vector<T> extends Sequence<T> {
 
 	/** Make one with the fields of em_vector_opts, or null. */
 	public Vector(Context ctx, Type<T> type, Options opts) {
-		super(F, open(RawJNI::em_vector_open, ctx, type, opts), ctx, type);
+		super(F, ctx, open(RawJNI::em_vector_open, ctx, type, opts), ctx, type);
 	}
 
 	/** Add a record behind the last. */
@@ -40,6 +40,12 @@ public final class Vector<T> extends Sequence<T> {
 		done(RawJNI.em_vector_push_many(id, Native.in(records)));
 		records.position(records.limit());
 	}
+
+	/** Records from a position on, so many; {@link Stream#UNKNOWN}: all behind it. */
+	public Stream<T> stream(long from, long n) { return stream(RawJNI.em_stream_vector(id, from, n, 0)); }
+
+	/** Write from a position on, which is at most size(). */
+	public Sink<T> sink(long from) { return sink(RawJNI.em_sink_vector(id, from)); }
 
 	/** Make it have n records; new ones are zeros. */
 	public void resize(long n) { done(RawJNI.em_vector_resize(id, n)); }
@@ -58,28 +64,21 @@ public final class Vector<T> extends Sequence<T> {
 
 		@Override
 		public java.util.Iterator<T> iterator() {
-			return new Batches<>(() -> {
-				byte[] some = next();
-				return some == null ? null : type.decodeAll(some);
-			});
+			return new Batches<>(() -> type.batch(Native.take(RawJNI.em_vector_reader_next(id), this)));
 		}
 	}
 
 	/** Writes records behind others; they are there when it is finished. */
-	public static final class Writer<T> extends Handle {
-		private final Type<T> type;
-
+	public static final class Writer<T> extends Input<T> {
 		private Writer(Vector<T> of, Options opts) {
-			super(Native.number(RawJNI.em_vector_writer_open(
-				      of.id, (opts == null ? Options.of("from", of.size()) : opts).encode()),
-				of));
-			type = of.type;
+			super(RawJNI.em_vector_writer_open(of.id, (opts == null ? Options.of("from", of.size()) : opts).encode()),
+				of, of.type);
 		}
 
-		/** Records side by side, in the native byte order. */
-		public void pushMany(byte[] records) { Native.take(RawJNI.em_vector_writer_push(id, records), this); }
-
-		public void pushAll(Collection<? extends T> records) { pushMany(type.encodeAll(records)); }
+		@Override
+		Object add(Object records) {
+			return RawJNI.em_vector_writer_push(id, records);
+		}
 
 		public void finish() { Native.take(RawJNI.em_vector_writer_finish(id), this); }
 	}

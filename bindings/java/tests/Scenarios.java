@@ -323,6 +323,133 @@ final class Scenarios {
 		}
 	}
 
+	private List<Long> split() {
+		try (Queue<Long> q = new Queue<>(ctx, Type.U64, null);
+			Sink<Long> odd = q.sink();
+			Stream<Long> s = streamed(a[0]).split(n -> (int)(n % 2), List.of(odd))) {
+			List<Long> all = list(s);
+			odd.finish();
+			all.addAll(list(q));
+			return all;
+		}
+	}
+
+	private Runs<Long> formed(String pushed, String sorted) {
+		try (Order<Long> order = Order.of(ctx, Type.U64)) {
+			Runs<Long> r = new Runs<>(order, null);
+			r.pushAll(parse(pushed));
+			r.append(Type.U64.encodeAll(parse(sorted)));
+			r.finish();
+			return r;
+		}
+	}
+
+	private static Long bound(String text, Long none) { return text.equals("-") ? none : parse(text).get(0); }
+
+	private List<Long> runs() {
+		try (Runs<Long> r = formed(a[0], a[1]);
+			Stream<Long> s = r.merge(
+				bound(a[2], null), bound(a[3], null), bound(a[4], 0L), bound(a[5], Stream.UNKNOWN), 0)) {
+			return list(s);
+		}
+	}
+
+	private List<Long> twice() {
+		Runs<Long> r = formed(a[0], "-");
+		try (Stream<Long> first = r.merge().batch(1); Stream<Long> second = r.merge().batch(1)) {
+			r.close();
+			equal(r.isClosed(), true);
+			List<Long> all = new ArrayList<>();
+			for (long n : first) {
+				all.add(n);
+				all.addAll(Type.U64.decodeAll(second.next()));
+			}
+			return all;
+		}
+	}
+
+	private List<Long> early() {
+		try (Order<Long> order = Order.of(ctx, Type.U64);
+			Runs<Long> r = new Runs<>(order, null);
+			Stream<Long> s = r.merge()) {
+			r.pushAll(parse(a[0]));
+			thrown(ExtmemException.State.class, s::next);
+			r.finish();
+			return list(s);
+		}
+	}
+
+	private static Pair add(Pair sum, Pair more) { return new Pair(sum.a, sum.b + more.b); }
+
+	private List<Pair> counted() {
+		List<Long> counts = parse(a[1]);
+		List<Pair> all = new ArrayList<>();
+		for (long n : parse(a[0]))
+			all.add(new Pair(n, counts.get(all.size())));
+		return all;
+	}
+
+	private static List<Long> flat(Stream<Pair> s) {
+		List<Long> all = new ArrayList<>();
+		for (Pair p : s)
+			all.addAll(List.of(p.a, p.b));
+		return all;
+	}
+
+	private List<Long> combine() {
+		try (Order<Pair> order = Order.of(ctx, Type.of(Pair.class), "a");
+			Runs<Pair> r = new Runs<>(order, Scenarios::add, null)) {
+			r.pushAll(counted());
+			r.finish();
+			try (Stream<Pair> s = r.merge()) {
+				return flat(s);
+			}
+		}
+	}
+
+	private List<Long> totals() {
+		Type<Pair> type = Type.of(Pair.class);
+		try (Order<Pair> order = Order.of(ctx, type, "a");
+			Stream<Pair> s = Stream.of(ctx, type, counted().iterator()).sortReduce(order, null, Scenarios::add)) {
+			return flat(s);
+		}
+	}
+
+	private List<Long> sour() {
+		Mine mine = new Mine();
+		try (Order<Long> order = Order.of(ctx, Type.U64);
+			Runs<Long> r = new Runs<>(order,
+				(sum, more) -> { throw Scenarios.<RuntimeException>sneaky(mine); }, null)) {
+			equal(thrown(Mine.class, () -> {
+				r.pushAll(parse(a[0]));
+				r.finish();
+			}) == mine, true);
+			r.push(1L);
+			return null;
+		}
+	}
+
+	private Stream<String> lineFile(String text) throws Exception {
+		Path path = dir.resolve("lines");
+		Files.writeString(path, text.replace('|', '\n') + "\n");
+		return Stream.ofLines(ctx, List.of(path), null);
+	}
+
+	private List<Long> text() throws Exception {
+		try (Order<String> order = Order.lines(ctx, a[0]);
+			Stream<String> s = lineFile(a[1]).filter(line -> !line.startsWith("#")).sort(order, null)) {
+			equal(s.toFile(dir.resolve("out")), (long)a[2].split("\\|").length);
+			equal(Files.readString(dir.resolve("out")), a[2].replace('|', '\n') + "\n");
+			return null;
+		}
+	}
+
+	private List<Long> lengths() throws Exception {
+		try (Stream<Long> s = lineFile(a[0]).map(Type.U64, line -> (long)line.length())) {
+			return list(s);
+		}
+	}
+
 	private List<Long> run(String kind) throws Exception {
 		return switch (kind) {
 		case "sort" -> sorted(null);
@@ -347,6 +474,15 @@ final class Scenarios {
 		case "stream" -> stream();
 		case "set" -> set();
 		case "broken" -> broken();
+		case "split" -> split();
+		case "runs" -> runs();
+		case "twice" -> twice();
+		case "early" -> early();
+		case "combine" -> combine();
+		case "totals" -> totals();
+		case "sour" -> sour();
+		case "text" -> text();
+		case "lengths" -> lengths();
 		default -> throw new AssertionError("there is no scenario " + kind);
 		};
 	}
@@ -355,7 +491,7 @@ final class Scenarios {
 		String expected = a[a.length - 1];
 		try (Context ctx = new Context(Options.of("memory", "16M").set("dirs", List.of(dir)))) {
 			Scenarios s = new Scenarios(ctx, dir, a);
-			if (kind.equals("lines") || expected.equals("!")) {
+			if (kind.equals("lines") || kind.equals("text") || expected.equals("!")) {
 				s.run(kind);
 			} else if (expected.startsWith("!")) {
 				try {
