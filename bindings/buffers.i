@@ -85,7 +85,7 @@ EM_TOLD(em_stream_graph_info, info)
 %apply int *EM_INT { int *result };
 
 /* Texts: of the file system, or names. */
-%apply const char *EM_PATH { const char *path, const char *output };
+%apply const char *EM_PATH { const char *path, const char *output, const char *field };
 %apply (const char *const *EM_PATHS, uint32_t EM_N) { (const char *const *inputs, uint32_t ninputs) };
 
 /* Streams that become a part of the one that is made, and are no longer the caller's. */

@@ -70,6 +70,12 @@ struct emb_made {
 	int none;
 };
 
+/** What is known of an order of lines beside its keys (keys.h). */
+struct emb_lines {
+	int unique;   /**< It keeps the first of equal ones. */
+	uint32_t csv; /**< The separator of a CSV file; 0: it is none. */
+};
+
 struct emb_call {
 	em_errinfo detail;
 	char why[120];               /**< What an answer of a function is, which was no use. */
@@ -78,16 +84,18 @@ struct emb_call {
 	uint64_t record_bytes;       /**< Of the receiver's records ... */
 	uint64_t key_bytes;          /**< ... and their keys; 0: it has none. */
 	uint64_t order_bytes;        /**< Of the records of the order among the arguments. */
+	struct emb_lines lines;      /**< Of that order, or of the one that is made. */
 	const uint64_t *done;        /**< How far it came, also where it failed; NULL: it does not say. */
 	em_status status;
 	int outputs;                 /**< Results so far. */
 };
 
 #ifdef __cplusplus
-static thread_local struct emb_call emb_call;
+#define EMB_OF_THREAD thread_local
 #else
-static __thread struct emb_call emb_call;
+#define EMB_OF_THREAD __thread
 #endif
+static EMB_OF_THREAD struct emb_call emb_call;
 
 /** The call failed: complete its detail. */
 static const em_errinfo *emb_failed(em_status status)
@@ -118,6 +126,7 @@ static void emb_end(void)
 	emb_call.record_bytes = 0;
 	emb_call.key_bytes = 0;
 	emb_call.order_bytes = 0;
+	memset(&emb_call.lines, 0, sizeof emb_call.lines);
 	emb_call.done = NULL;
 	emb_call.outputs = 0;
 }

@@ -26,6 +26,7 @@
 #include "call.h"
 #include "kinds.h"
 #include "fields.h"
+#include "keys.h"
 %}
 
 #ifdef SWIGPYTHON
@@ -76,6 +77,10 @@
 #endif
 #ifndef SWIGPYTHON
 %include "stream.i"
+#endif
+#ifndef EMB_SCRIPT
+em_status emb_order_options(em_order **out, em_ctx *ctx, const char *text, em_errinfo *err);
+em_status emb_stream_sums(em_stream **out, em_stream *in, const char *field, em_errinfo *err);
 #endif
 #ifdef EM_FLAT
 %apply (void *EM_ROOM, uint64_t EM_N) { (void *records, uint64_t n) };

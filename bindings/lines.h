@@ -28,7 +28,7 @@ static em_status emb_order_lines(em_order **out, em_ctx *ctx, const char *p, em_
 	em_text_opts opts = emb_init_em_text_opts;
 	char letters[64] = "", own[64] = "", text[256];
 	uint32_t n = 0, i;
-	int separator = -1, csv = 0;
+	int separator = -1, csv = 0, quoted;
 	em_status st = EM_OK;
 
 	/* Twice: keys without letters take those that stand outside. */
@@ -51,8 +51,11 @@ static em_status emb_order_lines(em_order **out, em_ctx *ctx, const char *p, em_
 				at += len;
 			} else if (strncmp(at, "-t", 2) == 0) {
 				at += 2 + strspn(at + 2, " ");
+				/* A byte, or one in quotes, as a shell has it. */
+				quoted = (*at == '\'' || *at == '"') && at[1] && at[2] == *at ? 1 : 0;
+				at += quoted;
 				separator = at[0] == '\\' && at[1] == 't' ? (at++, '\t') : (unsigned char)*at;
-				at += *at != 0;
+				at += (*at != 0) + quoted;
 				st = separator == 0 || (*at && *at != ' ') ? EM_ERR_INVAL : EM_OK;
 			} else if (strncmp(at, "--csv", 5) == 0 && strchr(" ", at[5])) {
 				csv = 1;

@@ -31,6 +31,8 @@
 #include <extmem/stream_lines.h>
 #include <extmem/stream_nodes.h>
 
+#include "keys.h"
+
 typedef struct emb_fn emb_fn;
 
 enum { EMB_MAP, EMB_FILTER, EMB_INSPECT, EMB_FLAT_MAP };
@@ -356,35 +358,6 @@ static int emb_join_records(void *user, const void *left, const void *right, voi
 		return emb_unfit(f->made.none ? 0 : f->made.n, 1, f->out_bytes);
 	memcpy(to, f->made.p, f->made.n);
 	return 0;
-}
-
-enum { EMB_JOIN_KEYS = 64 };
-
-/** The fields of an order by its name: "u64le@0,i32be@8:r". */
-static em_status emb_join_keys(const char *name, em_key *keys, uint32_t *n, em_errinfo *err)
-{
-	char text[120], type[40];
-	em_status st = EM_OK;
-	size_t len;
-
-	for (*n = 0; st == EM_OK && *name && *n < EMB_JOIN_KEYS; name += len + (name[len] == ',')) {
-		const size_t head = strcspn(name, "@,");
-
-		len = strcspn(name, ",");
-		snprintf(type, sizeof type, "%.*s", (int)head, name);
-		/* What stands behind the offset, as ":r", stays behind the type. */
-		if (head < len) {
-			const char *at = name + head + 1;
-			const size_t digits = strspn(at, "0123456789");
-
-			snprintf(text, sizeof text, "%.*s:%s%.*s", (int)digits, at, type,
-				 (int)(len - head - 1 - digits), at + digits);
-		} else {
-			snprintf(text, sizeof text, "%s", type);
-		}
-		st = em_key_parse(&keys[(*n)++], text, err);
-	}
-	return st;
 }
 
 /** Keys are fields, by the name of an order.  fn may be NULL; memory_bytes: for the right records of one key, or 0. */

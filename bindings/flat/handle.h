@@ -55,6 +55,7 @@ typedef struct emb_handle {
 	int shut;                 /**< ... that is being done. */
 	uint64_t record_bytes;    /**< Of its records, ... */
 	uint64_t key_bytes;       /**< ... and of keys; 0: it has none. */
+	struct emb_lines lines;   /**< Of an order of lines. */
 	struct emb_fn *keep;      /**< Functions that it uses: one that watches it, those of nodes. */
 	struct emb_handle *whole; /**< What it is a part of, or NULL. */
 	struct emb_on *on;        /**< What it is on, ... */
@@ -552,6 +553,8 @@ static uint64_t emb_handle_new(void *object, const struct emb_kind *kind)
 	h->record_bytes = kind->record_bytes ? kind->record_bytes(object)
 		: emb_call.order_bytes ? emb_call.order_bytes : emb_call.record_bytes;
 	h->key_bytes = kind->key_bytes ? kind->key_bytes(object) : emb_call.key_bytes;
+	if (kind == &emb_kind_em_order)
+		h->lines = emb_call.lines;
 	pthread_mutex_lock(&emb_lock);
 	failed = emb_place(h);
 	pthread_mutex_unlock(&emb_lock);
@@ -586,8 +589,10 @@ static void *emb_enter(uint64_t id, const struct emb_kind *kind, int tells, emb_
 	*held = h;
 	if (!tells)
 		h->rest_bytes = 0;
-	if (kind == &emb_kind_em_order)
+	if (kind == &emb_kind_em_order) {
 		emb_call.order_bytes = em_order_record_size((em_order *)h->object);
+		emb_call.lines = h->lines;
+	}
 	if (!emb_call.kind) {
 		emb_call.kind = kind;
 		emb_call.object = h->object;

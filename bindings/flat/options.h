@@ -193,6 +193,33 @@ static void emb_fill_fn(const struct emb_struct *s, const struct emb_field *f, v
 	}
 }
 
+/** What a struct has no field for (keys.h): how many these were. */
+static size_t emb_fill_words(const struct emb_struct *s, void *to, struct emb_options from, const char *prefix)
+{
+	const size_t n = strlen(prefix);
+	struct emb_options rest = from;
+	const char *name, *value;
+	size_t used = 0;
+
+	while (emb_pair(&rest, &name, &value)) {
+		const uint32_t flag = strncmp(name, prefix, n) == 0 ? emb_flag_of(s, name + n) : 0;
+
+		used += flag != 0;
+		if (strcmp(value, "0") != 0)
+			emb_flags_on(s, to, flag);
+	}
+	value = s == &emb_struct_em_radix_heap_opts ? emb_option(from, prefix, "key", 0) : NULL;
+	if (value) {
+		const em_status st = emb_radix_key((em_radix_heap_opts *)to, value, &emb_call.detail);
+
+		used++;
+		if (st)
+			emb_refuse(st, "the key of a radix heap is one field");
+	}
+	emb_more_opts(s, to);
+	return used;
+}
+
 /** Fill a struct with the options below a prefix: how many these were. */
 static size_t emb_fill_some(const struct emb_struct *s, void *to, struct emb_options from, const char *prefix)
 {
@@ -231,6 +258,7 @@ static size_t emb_fill_some(const struct emb_struct *s, void *to, struct emb_opt
 				emb_fill_number(f, at, value);
 		}
 	}
+	used += emb_fill_words(s, to, from, prefix);
 	/* Last, as the library frees what it needs, from when it is called. */
 	if (log && !emb_now.refused)
 		emb_fill_fn(s, log, to, emb_option(from, prefix, log->name, 0));

@@ -4,7 +4,7 @@
 #define EMB_RESULT_H
 
 #include "flat/options.h"
-#include "lines.h"
+#include "keys.h"
 
 enum { EMB_NUMBER, EMB_SIGNED, EMB_BYTES_COPY, EMB_JSON };
 
@@ -195,15 +195,9 @@ static em_status emb_read(em_sorter *s, void *records, uint64_t n, uint64_t *got
 /* An order by options of the command, and whether it leaves the first of equal lines. */
 static em_status emb_text_order(em_order **out, em_ctx *ctx, const char *options, uint64_t *unique, em_errinfo *err)
 {
-	em_text_key *keys = (em_text_key *)emb_temp((strlen(options) + 2) * sizeof *keys);
-	uint32_t separator;
-	int once = 0;
-	em_status st;
+	const em_status st = emb_order_options(out, ctx, options, err);
 
-	if (!keys)
-		return EM_ERR_NOMEM;
-	st = emb_order_lines(out, ctx, options, keys, &once, &separator, err);
-	*unique = (uint64_t)once;
+	*unique = (uint64_t)emb_call.lines.unique;
 	return st;
 }
 

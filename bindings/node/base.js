@@ -90,9 +90,7 @@ function options(opts) {
 }
 
 /** Options of a sort: progress gets the name of the phase, and numbers. */
-function sortOptions({ progress, ...opts } = {}, flags = 0) {
-	if (flags)
-		opts.flags = (opts.flags || 0) | flags;
+function sortOptions({ progress, ...opts } = {}) {
 	if (progress)
 		opts.progress = (phase, done, total) => progress(PHASES[phase] || String(phase), Number(done), Number(total));
 	return opts;

@@ -6,10 +6,16 @@ const { Records, Order, orderOf, bytesOf } = require('./records');
 
 /** A container with the functions em_NAME_...(); opts are the fields of its options. */
 class Container extends Base {
-	_begin(name, records, h) {
+	_begin(name, records, h, ctx) {
 		this.records = Records.of(records);
+		this._ctx = ctx;
 		this._name = `em_${name}_`;
 		this._own(h);
+	}
+
+	_plain(name, records, ctx, opts) {
+		const all = options({ ...opts, record_bytes: Records.of(records).bytes });
+		this._begin(name, records, c[`em_${name}_open`](handle(ctx), all), ctx);
 	}
 
 	_do(name, ...rest) { return c[this._name + name](this._h, ...rest); }
@@ -22,9 +28,6 @@ class Container extends Base {
 
 	clear() { this._do('clear'); }
 }
-
-const openPlain = (name, records, ctx, opts) =>
-	c[`em_${name}_open`](handle(ctx), options({ ...opts, record_bytes: Records.of(records).bytes }));
 
 /** What has positions. */
 class Sequence extends Container {
@@ -73,8 +76,7 @@ class Vector extends Sequence {
 			throw new TypeError(`there is no mode ${mode}`);
 		if (path !== undefined)
 			opts = { ...opts, path, flags: (opts.flags || 0) | MODES[mode] };
-		this._ctx = ctx;
-		this._begin('vector', records, openPlain('vector', records, ctx, opts));
+		this._plain('vector', records, ctx, opts);
 		if (items)
 			this.extend(items);
 	}
@@ -95,10 +97,9 @@ class Vector extends Sequence {
 	export(file) { this._do('export', text(file)); }
 
 	/** Sort in place: how many are left in front, which are fewer with unique. */
-	sort({ key, unique, ...opts } = {}) {
+	sort({ key, ...opts } = {}) {
 		const order = orderOf(this.records, key, { ctx: this._ctx });
-		return count(this._do('sort', 0, this._do('size'), handle(order), options(sortOptions(opts, unique
-			? c.EM_SORT_UNIQUE : 0))));
+		return count(this._do('sort', 0, this._do('size'), handle(order), options(sortOptions(opts))));
 	}
 
 	shuffle({ seed = 0, ...opts } = {}) { this._do('shuffle', 0, this._do('size'), seed, options(sortOptions(opts))); }
@@ -137,7 +138,7 @@ class Vector extends Sequence {
 class Deque extends Sequence {
 	constructor(records, { items, ctx = defaultContext(), ...opts } = {}) {
 		super();
-		this._begin('deque', records, openPlain('deque', records, ctx, opts));
+		this._plain('deque', records, ctx, opts);
 		if (items)
 			this.extend(items);
 	}
@@ -182,7 +183,7 @@ class Stack extends Ends {
 	constructor(records, { ctx = defaultContext(), ...opts } = {}) {
 		super();
 		this._peek = 'peek';
-		this._begin('stack', records, openPlain('stack', records, ctx, opts));
+		this._plain('stack', records, ctx, opts);
 	}
 }
 
@@ -191,18 +192,17 @@ class Queue extends Ends {
 	constructor(records, { ctx = defaultContext(), ...opts } = {}) {
 		super();
 		this._peek = 'front';
-		this._begin('queue', records, openPlain('queue', records, ctx, opts));
+		this._plain('queue', records, ctx, opts);
 	}
 }
 
 /** The first record of an order comes out, whatever has been pushed. */
 class PriorityQueue extends Ends {
-	constructor(records, { key, cmp, stable, ctx = defaultContext(), ...opts } = {}) {
+	constructor(records, { key, cmp, ctx = defaultContext(), ...opts } = {}) {
 		super();
 		const order = orderOf(records, key, { cmp, ctx });
-		const flags = (opts.flags || 0) | (stable ? c.EM_PQ_STABLE : 0);
 		this._peek = 'top';
-		this._begin('pq', order.records, c.em_pq_open(handle(ctx), options({ ...opts, flags, order })));
+		this._begin('pq', order.records, c.em_pq_open(handle(ctx), options({ ...opts, order })), ctx);
 	}
 
 	pushpop(item) { return this._item(this._do('pushpop', this.records.pack(item))); }
@@ -222,11 +222,8 @@ class RadixHeap extends Ends {
 	constructor(records, { key, ctx = defaultContext(), ...opts } = {}) {
 		super();
 		const r = Records.of(records);
-		const [type, at] = r.order(key).split('@');
 		this._peek = 'top';
-		this._begin('radix_heap', r, openPlain('radix_heap', r, ctx, { ...opts, key_offset: at,
-			key_type: c[`EM_KEY_${type.replace(/[lb]e$/, '').toUpperCase()}`],
-			key_flags: type.endsWith('be') ? c.EM_KEY_BIG_ENDIAN : 0 }));
+		this._plain('radix_heap', r, ctx, { ...opts, key: r.order(key) });
 	}
 
 	/** The key that was popped last: a later one may not be less. */
@@ -243,7 +240,7 @@ class BTree extends Container {
 		this.order = orderOf(bytes, order instanceof Order ? order : this.keys_.order(order), { ctx });
 		this._begin('btree', bytes, path === undefined
 			? c.em_btree_open(handle(ctx), handle(this.order), options(opts))
-			: c.em_btree_open_file(handle(ctx), text(path), handle(this.order), options(opts)));
+			: c.em_btree_open_file(handle(ctx), text(path), handle(this.order), options(opts)), ctx);
 		for (const [k, v] of entries || [])
 			this.set(k, v);
 	}
@@ -375,4 +372,4 @@ class Cursor extends Base {
 	delete() { c.em_btree_cursor_erase(this._h); }
 }
 
-module.exports = { Vector, Deque, Stack, Queue, PriorityQueue, RadixHeap, BTree, Cursor };
+module.exports = { Container, Vector, Deque, Stack, Queue, PriorityQueue, RadixHeap, BTree, Cursor };

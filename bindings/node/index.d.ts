@@ -9,6 +9,8 @@ export type Bytes = ArrayBuffer | ArrayBufferView;
 export type Item = any;
 export type Key = string | string[] | Order | ((records: any) => BigUint64Array);
 export type Size = number | bigint | string;
+/** Fields of em_format. */
+export type Format = { [field: string]: number };
 export type Stats = { [name: string]: any };
 /** Other fields of the structs in <extmem/*.h>, by name. */
 export interface Options { memory?: Size; ctx?: Context; [field: string]: any }
@@ -64,6 +66,9 @@ export class Stream extends Base implements Iterable<Item> {
 	constructor(records: RecordSpec, source: (() => Some | null) | Iterable<Some> | Pull | Bytes,
 		opts?: { ctx?: Context; count?: number | bigint });
 	static file(records: RecordSpec, paths: string | string[], opts?: { ctx?: Context }): Stream;
+	/** Lines, or what the fields of em_format say.  Functions get and lists have buffers, without newlines.  Nodes of
+	 *  lines are map, which makes records, filter, inspect, sort, slice and concat. */
+	static lines(paths: string | string[], opts?: { format?: Format; ctx?: Context }): Stream;
 	readonly count: number | bigint | null;
 	map(fn: (batch: Some) => Some, records?: RecordSpec): Stream;
 	flatMap(fn: (batch: Some) => Some | null, records?: RecordSpec): Stream;
@@ -71,6 +76,10 @@ export class Stream extends Base implements Iterable<Item> {
 	inspect(fn: (batch: Some) => unknown): Stream;
 	reduce(fn: (sum: Some, batch: Some) => Some, key?: Key): Stream;
 	sort(opts?: SortOptions): Stream;
+	/** As sort() and reduce(), which adds before anything is written. */
+	sortReduce(fn: (sum: Some, batch: Some) => Some, opts?: SortOptions): Stream;
+	/** What stays; fn has 0 for it, or the number of a sink, from 1. */
+	split(fn: (batch: Some) => Iterable<number | bigint>, ...sinks: Sink[]): Stream;
 	unique(key?: Key, opts?: { counted?: boolean | RecordSpec }): Stream;
 	concat(...others: Stream[]): Stream;
 	merge(others: Stream[], key?: Key): Stream;
@@ -89,8 +98,40 @@ export class Stream extends Base implements Iterable<Item> {
 	nextBatch(): any | null;
 	batches(): Generator<any>;
 	[Symbol.iterator](): Iterator<Item>;
-	to(sink: string | Sorter | Vector | Stack | Queue | Deque | PriorityQueue | BTree): number | bigint;
+	/** To a sink, which is left open, and not finished. */
+	pump(sink: Sink): number | bigint;
+	to(sink: string | Sorter | Vector | Stack | Queue | Deque | PriorityQueue | BTree,
+		opts?: { format?: Format }): number | bigint;
 	sortStats(): Stats;
+	runsInfo(): Stats;
+	graphInfo(): Stats;
+}
+
+/** Where records are pushed to. */
+export class Sink extends Base {
+	constructor(records: RecordSpec, fn: (batch: Some | null) => unknown, opts?: { ctx?: Context });
+	static file(records: RecordSpec, path: string, opts?: { ctx?: Context }): Sink;
+	static lines(path: string, opts?: { format?: Format; ctx?: Context }): Sink;
+	static discard(records: RecordSpec, opts?: { ctx?: Context }): Sink;
+	push(data: Bytes | Iterable<Item>): this;
+	finish(): void;
+	readonly length: number | bigint;
+}
+
+/** Sorted runs: formed once, merged as often as one likes, also in parts; then cleared, and formed anew. */
+export class Runs extends Base {
+	constructor(records: RecordSpec, opts?: SortOptions & { combine?: (sum: Some, batch: Some) => Some;
+		merge_memory?: Size });
+	push(data: Bytes | Iterable<Item>): this;
+	append(data: Bytes | Iterable<Item>): this;
+	end(): void;
+	feed(stream: Stream, opts?: { sorted?: boolean }): void;
+	sink(opts?: { sorted?: boolean; more?: boolean }): Sink;
+	finish(): this;
+	clear(): void;
+	merge(part?: { from?: Item; to?: Item; skip?: number | bigint; take?: number | bigint; memory?: number }): Stream;
+	cancel(): void;
+	info(): Stats;
 }
 
 export class Records {
@@ -121,6 +162,9 @@ export class Sorter extends Pull {
 	constructor(records: RecordSpec | 'lines', opts?: SortOptions);
 	readInto(room: Bytes): number;
 	pushFile(file: string): void;
+	/** Sorted records; the sorter has to be finished. */
+	stream(): Stream;
+	sink(): Sink;
 	writeFile(file: string): void;
 	clear(): void;
 }
@@ -141,6 +185,8 @@ export function checkFile(file: string, opts?: FileOptions): Stats & { first: Bu
 
 declare class Container extends Base {
 	readonly length: number;
+	stream(part?: { from?: any; to?: any; reverse?: boolean }): Stream;
+	sink(opts?: { from?: number }): Sink;
 	stats(): Stats;
 	clear(): void;
 }

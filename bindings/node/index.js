@@ -5,28 +5,18 @@
 const { c, ExtmemError, UsageError, MemoryLimitError, IOError, NoSpaceError, NotFoundError, DataError, CallbackError,
 	CanceledError, Base, Context, handle, options, sortOptions, register, told, count, text, texts,
 	defaultContext } = require('./base');
-const { NUMBERS, Records, Order, orderOf, bytesOf } = require('./records');
+const { NUMBERS, Records, Order, orderOf, bytesOf, ended, split } = require('./records');
 const containers = require('./containers');
-const streams = require('./streams');
+const { Stream, Sink, Runs, flowing } = require('./streams');
 
 // Sorters.
 
-/** Lines as the module wants them: how many, where they end, and they. */
-function ended(lines) {
-	const list = Array.from(lines, (line) => typeof line === 'string' ? Buffer.from(line) : bytesOf(line));
-	const head = new BigUint64Array(1 + list.length);
-	let at = 0;
-	head[0] = BigInt(list.length);
-	list.forEach((line, i) => { head[i + 1] = BigInt(at += line.byteLength); });
-	return Buffer.concat([bytesOf(head), ...list]);
-}
-
 class Pull extends Base {
-	_begin(prefix, open, ctx, records, key, cmp, unique, opts) {
+	_begin(prefix, open, ctx, records, key, cmp, opts) {
 		this.order = orderOf(records, key, { cmp, ctx });
 		this.records = this.order.records;
-		const flags = unique || this.order.unique ? c.EM_SORT_UNIQUE : 0;
-		this._own(open(handle(ctx), handle(this.order), options(sortOptions(opts, flags))), this.order);
+		this._ctx = ctx;
+		this._own(open(handle(ctx), handle(this.order), options(sortOptions(opts))), this.order);
 		this._prefix = prefix;
 		this._done = false;
 	}
@@ -53,14 +43,7 @@ class Pull extends Base {
 		const got = this._do('next');
 		if (got === null)
 			return null;
-		if (this.records)
-			return this.records.wrap(got);
-		let begin = 0;
-		return Array.from(new BigUint64Array(got[1].buffer), (end) => {
-			const line = Buffer.from(got[0].buffer, begin, Number(end) - begin);
-			begin = Number(end);
-			return line;
-		});
+		return this.records ? this.records.wrap(got) : split(...got);
 	}
 
 	*batches() {
@@ -91,9 +74,9 @@ class Pull extends Base {
 }
 
 class Sorter extends Pull {
-	constructor(records, { key, cmp, ctx = defaultContext(), unique, ...opts } = {}) {
+	constructor(records, { key, cmp, ctx = defaultContext(), ...opts } = {}) {
 		super();
-		this._begin('em_sorter_', c.em_sorter_open, ctx, records, key, cmp, unique, opts);
+		this._begin('em_sorter_', c.em_sorter_open, ctx, records, key, cmp, opts);
 	}
 
 	/** Fill a TypedArray or buffer with the next records: how many there were; 0 behind the last. */
@@ -118,11 +101,13 @@ class Sorter extends Pull {
 	}
 }
 
+flowing(Sorter);
+
 class Top extends Pull {
-	constructor(records, k, { key, cmp, ctx = defaultContext(), start = 0, unique, ...opts } = {}) {
+	constructor(records, k, { key, cmp, ctx = defaultContext(), start = 0, ...opts } = {}) {
 		super();
 		this._begin('em_top_', (...rest) => c.em_top_open(rest[0], rest[1], start, k, rest[2]), ctx, records, key, cmp,
-			unique, opts);
+			opts);
 	}
 }
 
@@ -141,7 +126,7 @@ function sort(data, { records, ...opts } = {}) {
 
 function files(records, key, ctx, opts) {
 	const order = orderOf(records, key, { ctx });
-	return { order, h: [handle(ctx), handle(order)], opts: sortOptions(opts, order.unique ? c.EM_SORT_UNIQUE : 0) };
+	return { order, h: [handle(ctx), handle(order)], opts: sortOptions(opts) };
 }
 
 function sortFile(inputs, output, { key, records = 'lines', ctx = defaultContext(), ...opts } = {}) {
@@ -157,9 +142,8 @@ function mergeFiles(inputs, output, { key, records = 'lines', ctx = defaultConte
 function uniqueFile(inputs, output, { key, records = 'lines', ctx = defaultContext(), count: counted, presorted,
 	min_count, max_count, ...opts } = {}) {
 	const f = files(records, key, ctx, opts);
-	const flags = (counted ? c.EM_UNIQUE_COUNT : 0) | (presorted ? c.EM_UNIQUE_PRESORTED : 0);
-	return told(c.em_unique_files(...f.h, texts(inputs), text(output), options({ flags, min_count, max_count,
-		sort: f.opts })));
+	const all = { count: counted, presorted, min_count, max_count, sort: f.opts };
+	return told(c.em_unique_files(...f.h, texts(inputs), text(output), options(all)));
 }
 
 function topFile(inputs, output, k, { key, start = 0, records = 'lines', ctx = defaultContext(), ...opts } = {}) {
@@ -183,5 +167,5 @@ function checkFile(file, { key, records = 'lines', ctx = defaultContext(), ...op
 module.exports = {
 	version: c.em_version(), ExtmemError, UsageError, MemoryLimitError, IOError, NoSpaceError, NotFoundError, DataError,
 	CallbackError, CanceledError, Context, Records, Order, Sorter, Top, sort, sortFile, mergeFiles, uniqueFile, topFile,
-	shuffleFile, checkFile, defaultContext, ...containers, ...streams,
+	shuffleFile, checkFile, defaultContext, ...containers, Stream, Sink, Runs,
 };

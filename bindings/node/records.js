@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 'use strict';
 // What records look like, and in which order they come.
-const { c, NATIVE, Base, handle, options, register, text, texts, defaultContext } = require('./base');
+const { c, NATIVE, Base, handle, options, register, text, defaultContext } = require('./base');
 
 const CHUNK = 1 << 20;
 
@@ -125,35 +125,24 @@ class Records {
 	}
 }
 
-/** An order of lines from options of the command: '-t, -k3,3nr'. */
-function textOrder(ctx, key) {
-	const words = (key || '').split(/\s+/).filter(Boolean);
-	let letters = '', separator = c.EM_TEXT_BLANKS, flags = 0, keys = [];
-	while (words.length) {
-		const word = words.shift();
-		if (/^-[kt]/.test(word)) {
-			const value = word.slice(2) || words.shift() || '';
-			if (word[1] === 'k')
-				keys.push(value);
-			else if (value === '\\t' || Buffer.byteLength(value) === 1)
-				separator = value === '\\t' ? 9 : value.charCodeAt(0);
-			else
-				throw new RangeError(`-t takes one byte, and not ${value}`);
-		} else if (/^-[bdfghiMnrVus]+$/.test(word)) {
-			letters += word.slice(1);
-		} else {
-			throw new RangeError(`there is no option ${word}`);
-		}
-	}
-	const own = letters.replace(/[us]/g, '');
-	if (own.includes('r'))
-		flags |= c.EM_TEXT_LAST_REVERSE;
-	if (!keys.length && own.replace(/r/g, ''))
-		keys = ['1'];
-	keys = keys.map((k) => /[a-zA-Z]/.test(k) ? k : k + own);
-	if (/[us]/.test(letters) && keys.length)
-		flags = c.EM_TEXT_KEYS_ONLY;
-	return { h: c.em_order_text(ctx, texts(keys), options({ flags, separator })), unique: letters.includes('u') };
+/** Lines as the module wants them: how many, where they end, and they. */
+function ended(lines) {
+	const list = Array.from(lines, (line) => typeof line === 'string' ? Buffer.from(line) : bytesOf(line));
+	const head = new BigUint64Array(1 + list.length);
+	let at = 0;
+	head[0] = BigInt(list.length);
+	list.forEach((line, i) => { head[i + 1] = BigInt(at += line.byteLength); });
+	return Buffer.concat([bytesOf(head), ...list]);
+}
+
+/** The other way: bytes of lines, and where they end. */
+function split(lines, ends) {
+	let begin = 0;
+	return Array.from(new BigUint64Array(ends.buffer, ends.byteOffset, ends.byteLength / 8), (end) => {
+		const line = Buffer.from(lines.buffer, lines.byteOffset + begin, Number(end) - begin);
+		begin = Number(end);
+		return line;
+	});
 }
 
 class Order extends Base {
@@ -161,10 +150,8 @@ class Order extends Base {
 	constructor(records, key, { cmp, ctx = defaultContext() } = {}) {
 		super();
 		if (records === 'lines') {
-			const made = textOrder(handle(ctx), key);
 			this.records = null;
-			this.unique = made.unique;
-			this._own(made.h);
+			this._own(c.emb_order_options(handle(ctx), text(key ?? '')));
 			return;
 		}
 		const r = this.records = Records.of(records);
@@ -197,4 +184,4 @@ class Order extends Base {
 
 const orderOf = (records, key, opts) => key instanceof Order ? key : new Order(records, key, opts);
 
-module.exports = { NUMBERS, Records, Order, orderOf, bytesOf };
+module.exports = { NUMBERS, Records, Order, orderOf, bytesOf, ended, split };

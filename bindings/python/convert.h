@@ -34,26 +34,21 @@ static const char *emb_path(PyObject *o, PyObject **temp)
 	return path;
 }
 
-/** Several of them: NULL with an exception. */
+/** Several of them, or one: NULL with an exception. */
 static const char **emb_paths(PyObject *o, uint32_t *n, PyObject **temp)
 {
-	Py_ssize_t count, i;
-	const char **list;
+	const int one = PyUnicode_Check(o) || PyBytes_Check(o) || PyObject_HasAttrString(o, "__fspath__");
+	PyObject *all = one ? PyTuple_Pack(1, o) : PySequence_Tuple(o);
+	const Py_ssize_t count = all ? PyTuple_Size(all) : 0;
+	const char **list = all ? (const char **)emb_temp(temp, (size_t)count * sizeof *list) : NULL;
+	Py_ssize_t i;
 
-	if (!PyList_Check(o) && !PyTuple_Check(o)) {
-		PyErr_SetString(PyExc_TypeError, "a list of paths is wanted here");
-		return NULL;
-	}
-	count = PySequence_Size(o);
-	list = (const char **)emb_temp(temp, (size_t)count * sizeof *list);
 	for (i = 0; list && i < count; i++) {
-		PyObject *one = PySequence_GetItem(o, i);
-
-		list[i] = one ? emb_path(one, temp) : NULL;
-		Py_XDECREF(one);
+		list[i] = emb_path(PyTuple_GetItem(all, i), temp);
 		if (!list[i])
-			return NULL;
+			list = NULL;
 	}
+	Py_XDECREF(all);
 	*n = (uint32_t)count;
 	return list;
 }
@@ -95,7 +90,9 @@ static int emb_progress(void *user, uint32_t phase, uint64_t done, uint64_t tota
 
 	stop = PyErr_CheckSignals();
 	if (!stop && user) {
-		r = PyObject_CallFunction((PyObject *)user, "IKK", (unsigned)phase, (unsigned long long)done,
+		const char *name = em_phase_name(phase);
+
+		r = PyObject_CallFunction((PyObject *)user, "sKK", name ? name : "later", (unsigned long long)done,
 					  (unsigned long long)total);
 		stop = !r || (r != Py_None && PyObject_IsTrue(r));
 		Py_XDECREF(r);
@@ -108,6 +105,7 @@ static int emb_progress(void *user, uint32_t phase, uint64_t done, uint64_t tota
 /** A function of the caller's with what is to be known of its records. */
 struct emb_fn {
 	PyObject *callable;
+	struct emb_form form;        /**< What it gets and gives. */
 	uint64_t record_bytes;
 	uint64_t left, right;        /**< Of a join: bytes of the records of its inputs. */
 };
@@ -124,6 +122,7 @@ static void emb_fn_free(void *user)
 	nested = emb_nest();
 	PyErr_Fetch(&x[0], &x[1], &x[2]);
 	Py_XDECREF(f->callable);
+	emb_form_clear(&f->form);
 	PyMem_Free(f);
 	PyErr_Restore(x[0], x[1], x[2]);
 	emb_unnest(&nested);
@@ -142,8 +141,11 @@ static struct emb_fn *emb_fn_new(PyObject *callable, uint64_t record_bytes)
 		PyErr_NoMemory();
 		return NULL;
 	}
+	memset(f, 0, sizeof *f);
 	f->callable = callable;
 	f->record_bytes = record_bytes;
+	if (emb_call.kind && emb_form)
+		emb_form_copy(&f->form, emb_form);
 	Py_INCREF(callable);
 	return f;
 }
@@ -197,24 +199,47 @@ static int emb_take_keys(PyObject *r, size_t n, uint64_t *keys)
 	return PyErr_Occurred() ? -1 : 0;
 }
 
+/** One of the functions of records, with what it is called with: a new reference, or NULL with an exception; bytes and
+ *  buffers that are records themselves stay as they are.  NULL is what it is without an exception of before, too. */
+static PyObject *emb_formed(const struct emb_form *f, int which, PyObject *o)
+{
+	PyObject *fn = f ? f->of[which] : NULL;
+
+	if (o && fn && fn != (PyObject *)&PyBytes_Type)
+		return PyObject_CallFunctionObjArgs(fn, o, NULL);
+	Py_XINCREF(o);
+	return o;
+}
+
+/** The same of memory. */
+static PyObject *emb_formed_bytes(const struct emb_form *f, int which, const void *data, size_t bytes)
+{
+	PyObject *copy = PyBytes_FromStringAndSize((const char *)data, (Py_ssize_t)bytes);
+	PyObject *made = emb_formed(f, which, copy);
+
+	Py_XDECREF(copy);
+	return made;
+}
+
 /** Call a function with a copy of records, which the caller may keep: a bytearray if they may be changed. */
 static PyObject *emb_show(struct emb_fn *f, const uint64_t *number, void *data, size_t bytes, int change)
 {
-	PyObject *copy, *r;
+	PyObject *copy, *seen, *r = NULL;
 
 	copy = change ? PyByteArray_FromStringAndSize((const char *)data, (Py_ssize_t)bytes)
 		: PyBytes_FromStringAndSize((const char *)data, (Py_ssize_t)bytes);
-	if (!copy)
-		return NULL;
-	r = number ? PyObject_CallFunction(f->callable, "KO", (unsigned long long)*number, copy)
-		: PyObject_CallFunction(f->callable, "O", copy);
+	seen = emb_formed(&f->form, EMB_WRAP, copy);
+	if (seen)
+		r = number ? PyObject_CallFunction(f->callable, "KO", (unsigned long long)*number, seen)
+			: PyObject_CallFunctionObjArgs(f->callable, seen, NULL);
+	Py_XDECREF(seen);
 	if (r && change && PyByteArray_Size(copy) == (Py_ssize_t)bytes) {
 		memcpy(data, PyByteArray_AsString(copy), bytes);
 	} else if (r && change) {
 		PyErr_SetString(PyExc_ValueError, "the records have another size than before");
 		Py_CLEAR(r);
 	}
-	Py_DECREF(copy);
+	Py_XDECREF(copy);
 	return r;
 }
 
@@ -259,10 +284,12 @@ static int emb_vector_test(void *user, const void *record)
 {
 	struct emb_fn *f = (struct emb_fn *)user;
 	struct emb_nested nested = emb_nest();
-	PyObject *r = nested.raised[0] ? NULL :
-		PyObject_CallFunction(f->callable, "y#", (const char *)record, (Py_ssize_t)f->record_bytes);
+	PyObject *item = nested.raised[0] ? NULL
+		: emb_formed_bytes(&f->form, EMB_UNPACK, record, (size_t)f->record_bytes);
+	PyObject *r = item ? PyObject_CallFunctionObjArgs(f->callable, item, NULL) : NULL;
 	int result = r ? PyObject_IsTrue(r) : 0;
 
+	Py_XDECREF(item);
 	Py_XDECREF(r);
 	if (emb_nested_failed(&nested)) {
 		result = 0;
@@ -303,13 +330,15 @@ static void emb_log(void *user, int32_t level, const char *line)
 {
 	struct emb_fn *f = (struct emb_fn *)user;
 	struct emb_nested nested;
-	PyObject *x[3], *r;
+	PyObject *x[3], *text, *r;
 
 	if (!Py_IsInitialized())
 		return;
 	nested = emb_nest();
 	PyErr_Fetch(&x[0], &x[1], &x[2]);
-	r = PyObject_CallFunction(f->callable, "iy", (int)level, line);
+	text = PyUnicode_DecodeUTF8(line, (Py_ssize_t)strlen(line), "replace");
+	r = text ? PyObject_CallFunction(f->callable, "iO", (int)level, text) : NULL;
+	Py_XDECREF(text);
 	if (!r)
 		PyErr_WriteUnraisable(f->callable);
 	Py_XDECREF(r);
@@ -396,7 +425,7 @@ static void *emb_fill_disks(PyObject *value, PyObject **temp)
 /** One option; `next' is what follows the field, which some come in pairs with. */
 static int emb_fill_field(const struct emb_field *f, char *to, PyObject *value, PyObject **temp)
 {
-	emb_handle *h = (emb_handle *)value;
+	emb_handle *h;
 	void *pointer = NULL;
 	uint64_t number;
 	uint32_t n = 0;
@@ -454,9 +483,12 @@ static int emb_fill_field(const struct emb_field *f, char *to, PyObject *value, 
 		return emb_fill_policy((const em_policy **)to, value);
 	case EMB_ORDER:
 	case EMB_POOL:
-		if (Py_TYPE(value) != emb_handle_type ||
-		    h->kind != (f->kind == EMB_ORDER ? &emb_kind_em_order : &emb_kind_em_block_pool) || !h->object ||
-		    h->closing) {
+		h = emb_handle_of(value, f->kind == EMB_ORDER ? &emb_kind_em_order : &emb_kind_em_block_pool);
+		if (!h)
+			return -1;
+		/* The dict has it. */
+		Py_DECREF((PyObject *)h);
+		if (!h->object || h->closing) {
 			PyErr_Format(PyExc_TypeError, "%s is to be one that is open", f->name);
 			return -1;
 		}
@@ -464,6 +496,8 @@ static int emb_fill_field(const struct emb_field *f, char *to, PyObject *value, 
 			emb_call.order_bytes = em_order_record_size((em_order *)h->object);
 		else
 			emb_pool = h;
+		if (f->kind == EMB_ORDER && !emb_form && h->form.of[EMB_TYPE])
+			emb_form = &h->form;
 		pointer = h->object;
 		break;
 	default:
@@ -493,10 +527,48 @@ static int emb_fill_progress(char *to, PyObject *value)
 	return 0;
 }
 
+/** What a struct has no field for: words for flags, and the key of a radix heap.  1: it was that, -1 with an
+ *  exception. */
+static int emb_fill_word(const struct emb_struct *s, void *to, PyObject *name, PyObject *value, PyObject **temp)
+{
+	const char *word = emb_path(name, temp), *text;
+	const uint32_t flag = word ? emb_flag_of(s, word) : 0;
+	int is = flag ? PyObject_IsTrue(value) : 0;
+	em_status st;
+
+	if (!word || is < 0)
+		return -1;
+	if (is)
+		emb_flags_on(s, to, flag);
+	if (flag || s != &emb_struct_em_radix_heap_opts || strcmp(word, "key") != 0)
+		return flag != 0;
+	text = emb_path(value, temp);
+	st = text ? emb_radix_key((em_radix_heap_opts *)to, text, &emb_call.detail) : EM_OK;
+	if (st)
+		emb_raise(st);
+	return text && !st ? 1 : -1;
+}
+
+static int emb_fill_words(const struct emb_struct *s, void *to, PyObject *from, PyObject **temp)
+{
+	PyObject *name, *value;
+	Py_ssize_t at = 0;
+	int some = 0, one;
+
+	while (PyDict_Next(from, &at, &name, &value)) {
+		one = PyUnicode_Check(name) ? emb_fill_word(s, to, name, value, temp) : 0;
+		if (one < 0)
+			return -1;
+		some += one;
+	}
+	return some;
+}
+
 static int emb_fill_all(const struct emb_struct *s, void *to, PyObject *from, PyObject **temp)
 {
 	const struct emb_field *f;
 	Py_ssize_t used = 0;
+	int words = 0;
 
 	memcpy(to, s->init, s->size);
 	if (from != Py_None && !PyDict_Check(from)) {
@@ -521,6 +593,19 @@ static int emb_fill_all(const struct emb_struct *s, void *to, PyObject *from, Py
 			*(uint32_t *)(at + sizeof(void *)) = (uint32_t)PySequence_Size(value);
 	}
 	if (from != Py_None && used != PyDict_Size(from)) {
+		words = emb_fill_words(s, to, from, temp);
+		if (words < 0)
+			return -1;
+	}
+	emb_more_opts(s, to);
+	/* Blocks of what is made are its records. */
+	if (s == &emb_struct_em_cache_opts)
+		emb_call.record_bytes = ((em_cache_opts *)to)->block_bytes;
+	else if (s == &emb_struct_em_block_pool_opts)
+		emb_call.record_bytes = ((em_block_pool_opts *)to)->block_bytes;
+	else if (s == &emb_struct_em_block_writer_opts)
+		emb_call.record_bytes = ((em_block_writer_opts *)to)->record_bytes;
+	if (from != Py_None && used + words != PyDict_Size(from)) {
 		PyErr_Format(PyExc_TypeError, "among the options %R there is one that an %s does not have", from,
 			     s->name);
 		return -1;
@@ -674,16 +759,51 @@ static PyObject *emb_number_out(char code, const union emb_value *v)
 }
 
 /** One record or key, of so many bytes, as memory: *seen is 1 if that is a buffer to be released. */
-static const void *emb_one(PyObject *o, Py_buffer *view, int *seen, union emb_value *number, uint64_t bytes)
+static const void *emb_one(PyObject *o, Py_buffer *view, int *seen, union emb_value *number, uint64_t bytes,
+			   const struct emb_form *form)
 {
+	int failed;
+
 	if (emb_number)
 		return emb_number_in(o, emb_number, number) ? NULL : number;
-	if (PyObject_GetBuffer(o, view, PyBUF_SIMPLE))
+	o = emb_formed(form, EMB_PACK, o);
+	failed = !o || PyObject_GetBuffer(o, view, PyBUF_SIMPLE);
+	Py_XDECREF(o);
+	if (failed)
 		return NULL;
 	*seen = 1;
 	if ((uint64_t)view->len == bytes)
 		return view->buf;
 	PyErr_Format(PyExc_ValueError, "%zd bytes are no record or key of %llu", view->len, (unsigned long long)bytes);
+	return NULL;
+}
+
+/** Many records or keys as memory, from anything: 0, or -1 with an exception. */
+static int emb_many(PyObject *o, const struct emb_form *form, Py_buffer *view, uint64_t unit)
+{
+	int failed;
+
+	o = emb_formed(form, EMB_BUFFER, o);
+	failed = !o || emb_buffer(o, view, 0, unit);
+	Py_XDECREF(o);
+	return failed ? -1 : 0;
+}
+
+/** Many records that were copied, as what is natural; it takes the bytearray. */
+static PyObject *emb_wrapped(PyObject *copy)
+{
+	PyObject *made = emb_formed(emb_form, EMB_WRAP, copy);
+
+	Py_XDECREF(copy);
+	return made;
+}
+
+/** No record where one is wanted: None, or the exception of the receiver. */
+static PyObject *emb_at_end(void)
+{
+	if (!emb_first || !emb_first->end)
+		return emb_none();
+	PyErr_SetObject(PyTuple_GetItem(emb_first->end, 0), PyTuple_GetItem(emb_first->end, 1));
 	return NULL;
 }
 

@@ -148,11 +148,16 @@ static int emb_reduce(void *user, void *sum, const void *records, size_t n)
 {
 	struct emb_fn *f = (struct emb_fn *)user;
 	struct emb_nested nested = emb_nest();
-	PyObject *r = nested.raised[0] ? NULL
-		: PyObject_CallFunction(f->callable, "y#y#", (const char *)sum, (Py_ssize_t)f->record_bytes,
-					(const char *)records, (Py_ssize_t)(n * f->record_bytes));
-	int failed = !r || emb_take_record(r, sum, f->record_bytes);
+	PyObject *item = nested.raised[0] ? NULL
+		: emb_formed_bytes(&f->form, EMB_UNPACK, sum, (size_t)f->record_bytes);
+	PyObject *more = item ? emb_formed_bytes(&f->form, EMB_WRAP, records, n * (size_t)f->record_bytes) : NULL;
+	PyObject *r = more ? PyObject_CallFunctionObjArgs(f->callable, item, more, NULL) : NULL;
+	PyObject *made = emb_formed(&f->form, EMB_PACK, r);
+	int failed = !made || emb_take_record(made, sum, f->record_bytes);
 
+	Py_XDECREF(item);
+	Py_XDECREF(more);
+	Py_XDECREF(made);
 	Py_XDECREF(r);
 	failed |= emb_nested_failed(&nested);
 	emb_unnest(&nested);
@@ -278,31 +283,21 @@ static em_status emb_runs_merge(em_stream **out, em_runs *r, const void *from, c
 				uint64_t take, uint64_t memory, em_errinfo *err)
 {
 	em_runs_merge_opts o = EM_RUNS_MERGE_OPTS_INIT;
+	em_stream *all;
+	em_status st;
 
 	o.from = from;
 	o.to = to;
 	o.skip = skip;
 	o.take = take;
 	o.memory = memory;
-	return em_runs_merge(out, r, &o, err);
-}
-
-#define EMB_JOIN_KEYS 64u
-
-/** Keys as the command spells them, with commas between. */
-static em_status emb_join_keys(const char *text, em_key *key, uint32_t *n, em_errinfo *err)
-{
-	em_status st = EM_OK;
-
-	for (*n = 0; st == EM_OK && *text && *n < EMB_JOIN_KEYS; ++*n) {
-		const size_t length = strcspn(text, ",");
-		char one[64] = "";
-
-		if (length < sizeof one)
-			memcpy(one, text, length);
-		st = em_key_parse(&key[*n], one, err);
-		text += length + (text[length] == ',');
-	}
+	st = em_runs_merge(take ? out : &all, r, &o, err);
+	if (st || take)
+		return st;
+	/* There 0 is all. */
+	st = em_stream_slice(out, all, 0, 0, err);
+	if (st)
+		em_stream_close(all);
 	return st;
 }
 

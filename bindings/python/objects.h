@@ -21,6 +21,15 @@
 struct emb_batch;
 struct emb_late;
 
+/** Records in Python: an object of the facade, and functions of it: an item becomes bytes, and these an item; anything
+ *  becomes a buffer of many records, and that what is natural.  All NULL: bytes and buffers. */
+enum { EMB_TYPE, EMB_PACK, EMB_UNPACK, EMB_BUFFER, EMB_WRAP, EMB_FORM };
+
+struct emb_form {
+	PyObject *of[EMB_FORM];
+	uint64_t bytes;              /**< Of a record. */
+};
+
 typedef struct emb_handle {
 	PyObject_HEAD
 	void *object;                /**< NULL: it is closed. */
@@ -30,7 +39,11 @@ typedef struct emb_handle {
 	int closing;                 /**< To be closed when there are none. */
 	uint64_t record_bytes;       /**< Of its records, or of a pool's blocks, ... */
 	uint64_t key_bytes;          /**< ... and of keys; 0: it has none. */
-	char number;                 /**< 'Q', 'q', 'd', ...: a record is a number in Python; 0: bytes. */
+	char number;                 /**< 'Q', 'q', 'd', ...: a record is a number in Python; 0: none. */
+	struct emb_form form;        /**< What its records are in Python, ... */
+	struct emb_form keys;        /**< ... and its keys, where these are something else. */
+	PyObject *end;               /**< (exception, text) where there is no record; NULL: None is. */
+	struct emb_lines lines;      /**< Of an order. */
 	PyObject *keep;              /**< What callbacks need as long as it lives; NULL: nothing. */
 	struct emb_batch *lent[2];   /**< The last batch, and ends of its records; they keep the handle. */
 	PyObject *format;            /**< How its batches are read: (bytes of an item, format as bytes), or NULL. */
@@ -66,6 +79,8 @@ static PyTypeObject *emb_handle_type, *emb_batch_type;
 static PyObject *emb_make_error; /* Makes an exception of a detail. */
 
 static __thread char emb_number; /* How the receiver's records are numbers, or 0. */
+/* What records and keys are, in a call that has a receiver; NULL: bytes. */
+static __thread const struct emb_form *emb_form, *emb_keys;
 
 /* Statuses and exceptions. */
 
@@ -430,51 +445,123 @@ static PyObject *emb_handle_kind(PyObject *self, void *unused)
 	return PyUnicode_FromString(((emb_handle *)self)->kind->name);
 }
 
-static int emb_handle_set_format(PyObject *self, PyObject *value, void *unused)
+static void emb_form_clear(struct emb_form *f)
+{
+	int i;
+
+	for (i = 0; i < EMB_FORM; i++)
+		Py_CLEAR(f->of[i]);
+}
+
+static void emb_form_copy(struct emb_form *to, const struct emb_form *from)
+{
+	int i;
+
+	*to = *from;
+	for (i = 0; i < EMB_FORM; i++)
+		Py_XINCREF(to->of[i]);
+}
+
+/** From an object with these attributes, and how many bytes a record has: 0, or -1 with an exception. */
+static int emb_form_set(struct emb_form *to, PyObject *records)
+{
+	static const char *const names[EMB_FORM] = { NULL, "pack", "unpack", "many", "wrap" };
+	PyObject *bytes = records ? PyObject_GetAttrString(records, "bytes") : NULL;
+	struct emb_form f = { { NULL }, bytes ? PyLong_AsUnsignedLongLong(bytes) : 0 };
+	int i;
+
+	Py_XDECREF(bytes);
+	for (i = EMB_PACK; i < EMB_FORM && !PyErr_Occurred(); i++)
+		f.of[i] = PyObject_GetAttrString(records, names[i]);
+	if (!records || PyErr_Occurred()) {
+		emb_form_clear(&f);
+		return -1;
+	}
+	f.of[EMB_TYPE] = records;
+	Py_INCREF(records);
+	emb_form_clear(to);
+	*to = f;
+	return 0;
+}
+
+/** What its records are has also the format of batches, and whether they are numbers. */
+static int emb_handle_set_records(PyObject *self, PyObject *value, void *unused)
+{
+	emb_handle *h = (emb_handle *)self;
+	PyObject *format, *code;
+	int failed;
+
+	(void)unused;
+	if (emb_form_set(&h->form, value))
+		return -1;
+	if (h->kind->record_bytes && h->form.bytes != h->record_bytes) {
+		PyErr_Format(PyExc_ValueError, "records of %llu bytes cannot stand for those of %llu",
+			     (unsigned long long)h->form.bytes, (unsigned long long)h->record_bytes);
+		emb_form_clear(&h->form);
+		return -1;
+	}
+	h->record_bytes = h->form.bytes;
+	format = PyObject_GetAttrString(value, "format");
+	code = format ? PyTuple_GetItem(format, 1) : NULL;
+	failed = !code || !PyBytes_Check(code);
+	Py_XDECREF(h->format);
+	h->format = format;
+	if (failed)
+		return -1;
+	code = PyObject_GetAttrString(value, "native");
+	h->number = code && code != Py_None ? PyBytes_AsString(PyTuple_GetItem(format, 1))[0] : 0;
+	Py_XDECREF(code);
+	return code ? 0 : -1;
+}
+
+static PyObject *emb_handle_records(PyObject *self, void *unused)
+{
+	PyObject *records = ((emb_handle *)self)->form.of[EMB_TYPE];
+
+	(void)unused;
+	records = records ? records : Py_None;
+	Py_INCREF(records);
+	return records;
+}
+
+static int emb_handle_set_keys(PyObject *self, PyObject *value, void *unused)
+{
+	(void)unused;
+	return emb_form_set(&((emb_handle *)self)->keys, value);
+}
+
+static int emb_handle_set_end(PyObject *self, PyObject *value, void *unused)
 {
 	emb_handle *h = (emb_handle *)self;
 
 	(void)unused;
-	if (!value || !PyTuple_Check(value) || PyTuple_Size(value) != 2 || !PyBytes_Check(PyTuple_GetItem(value, 1))) {
-		PyErr_SetString(PyExc_TypeError, "a format is (bytes of an item, format as bytes)");
+	if (!value || !PyTuple_Check(value) || PyTuple_Size(value) != 2) {
+		PyErr_SetString(PyExc_TypeError, "an exception and its text are wanted here");
 		return -1;
 	}
 	Py_INCREF(value);
-	Py_XDECREF(h->format);
-	h->format = value;
+	Py_XDECREF(h->end);
+	h->end = value;
 	return 0;
 }
 
-static int emb_handle_set_number(PyObject *self, PyObject *value, void *unused)
+static PyObject *emb_handle_record_bytes(PyObject *self, void *unused)
 {
-	char *code = value && PyBytes_Check(value) ? PyBytes_AsString(value) : NULL;
-
 	(void)unused;
-	if (!code || !strchr("BbHhIiQqfd", code[0])) {
-		PyErr_SetString(PyExc_TypeError, "a number is one of b\"BbHhIiQqfd\"");
-		return -1;
-	}
-	((emb_handle *)self)->number = code[0];
-	return 0;
-}
-
-static int emb_handle_set_bytes(PyObject *self, PyObject *value, void *unused)
-{
-	const unsigned long long bytes = value ? PyLong_AsUnsignedLongLong(value) : 0;
-
-	(void)unused;
-	if (bytes == 0 || PyErr_Occurred())
-		return -1;
-	((emb_handle *)self)->record_bytes = bytes;
-	return 0;
+	return PyLong_FromUnsignedLongLong(((emb_handle *)self)->record_bytes);
 }
 
 static int emb_handle_traverse(PyObject *self, visitproc visit, void *arg)
 {
 	emb_handle *h = (emb_handle *)self;
+	int i;
 
 	Py_VISIT(Py_TYPE(self));
 	Py_VISIT(h->keep);
+	for (i = 0; i < EMB_FORM; i++) {
+		Py_VISIT(h->form.of[i]);
+		Py_VISIT(h->keys.of[i]);
+	}
 	return 0;
 }
 
@@ -512,6 +599,9 @@ static void emb_handle_dealloc(PyObject *self)
 	}
 	emb_shut(h);
 	Py_CLEAR(h->format);
+	Py_CLEAR(h->end);
+	emb_form_clear(&h->form);
+	emb_form_clear(&h->keys);
 	PyObject_GC_Del(self);
 	Py_DECREF(type);
 }
@@ -524,9 +614,10 @@ static PyMethodDef emb_handle_methods[] = {
 static PyGetSetDef emb_handle_getset[] = {
 	{ "closed", emb_handle_closed, NULL, NULL, NULL },
 	{ "kind", emb_handle_kind, NULL, NULL, NULL },
-	{ "number", NULL, emb_handle_set_number, NULL, NULL },
-	{ "record_bytes", NULL, emb_handle_set_bytes, NULL, NULL },
-	{ "format", NULL, emb_handle_set_format, NULL, NULL },
+	{ "record_bytes", emb_handle_record_bytes, NULL, NULL, NULL },
+	{ "records", emb_handle_records, emb_handle_set_records, NULL, NULL },
+	{ "keys", NULL, emb_handle_set_keys, NULL, NULL },
+	{ "end", NULL, emb_handle_set_end, NULL, NULL },
 	{ NULL, NULL, NULL, NULL, NULL }
 };
 static PyType_Slot emb_handle_slots[] = {
@@ -627,6 +718,7 @@ struct emb_nested {
 	emb_handle *first, *pool;
 	emb_handle **entered;
 	size_t n_entered, room_entered;
+	const struct emb_form *form, *keys;
 	char number;
 };
 
@@ -647,12 +739,15 @@ static struct emb_nested emb_nest(void)
 	emb_entered = NULL;
 	emb_n_entered = emb_room_entered = 0;
 	n.number = emb_number;
+	n.form = emb_form;
+	n.keys = emb_keys;
 	memcpy(n.raised, emb_raised, sizeof emb_raised);
 	memset(&emb_call, 0, sizeof emb_call);
 	memset(emb_raised, 0, sizeof emb_raised);
 	emb_keep = NULL;
 	emb_held = NULL;
 	emb_first = emb_pool = NULL;
+	emb_form = emb_keys = NULL;
 	emb_number = 0;
 	return n;
 }
@@ -682,6 +777,8 @@ static void emb_unnest(struct emb_nested *n)
 	emb_n_entered = n->n_entered;
 	emb_room_entered = n->room_entered;
 	emb_number = n->number;
+	emb_form = n->form;
+	emb_keys = n->keys;
 	PyGILState_Release(n->gil);
 }
 
@@ -704,6 +801,14 @@ static PyObject *emb_handle_new(void *object, const struct emb_kind *kind)
 	h->record_bytes = kind->record_bytes ? kind->record_bytes(object)
 		: emb_call.order_bytes ? emb_call.order_bytes : emb_call.record_bytes;
 	h->key_bytes = kind->key_bytes ? kind->key_bytes(object) : emb_call.key_bytes;
+	/* Records of the same size are the same. */
+	if (emb_call.kind && emb_form && emb_form->bytes == h->record_bytes && emb_handle_set_records((PyObject *)h,
+										     emb_form->of[EMB_TYPE], NULL))
+		failed = 1;
+	if (kind->part && emb_call.kind && emb_keys)
+		emb_form_copy(&h->keys, emb_keys);
+	if (kind == &emb_kind_em_order)
+		h->lines = emb_call.lines;
 	h->keep = emb_keep;
 	emb_keep = NULL;
 	h->held = emb_held;
@@ -717,17 +822,34 @@ static PyObject *emb_handle_new(void *object, const struct emb_kind *kind)
 	return (PyObject *)h;
 }
 
+/** The handle that an object is, or has: NULL with an exception. */
+static emb_handle *emb_handle_of(PyObject *o, const struct emb_kind *kind)
+{
+	static PyObject *name;
+
+	if (!name)
+		name = PyUnicode_InternFromString("_h");
+	if (Py_TYPE(o) == emb_handle_type)
+		Py_INCREF(o);
+	else
+		o = name ? PyObject_GetAttr(o, name) : NULL;
+	if (o && Py_TYPE(o) == emb_handle_type && ((emb_handle *)o)->kind == kind)
+		return (emb_handle *)o;
+	Py_XDECREF(o);
+	PyErr_Format(PyExc_TypeError, "what is open and has an %s is wanted here", kind->name);
+	return NULL;
+}
+
 /** Begin a call on what is behind an argument: the handle, or NULL with an exception.  tells: it only tells something,
  *  so what was lent stays lent. */
 static emb_handle *emb_enter(PyObject *o, const struct emb_kind *kind, int tells)
 {
-	emb_handle *h = (emb_handle *)o, *w;
+	emb_handle *h = emb_handle_of(o, kind), *w;
 	size_t i;
 
-	if (Py_TYPE(o) != emb_handle_type || h->kind != kind) {
-		PyErr_Format(PyExc_TypeError, "a handle of an %s is wanted here", kind->name);
+	if (!h)
 		return NULL;
-	}
+	Py_DECREF((PyObject *)h);
 	if (!h->object || h->closing) {
 		emb_refuse(EM_ERR_STATE, "it is closed");
 		return NULL;
@@ -750,17 +872,24 @@ static emb_handle *emb_enter(PyObject *o, const struct emb_kind *kind, int tells
 		if (w->uses++ == 0)
 			w->owner = &emb_call;
 	}
-	if (kind == &emb_kind_em_order)
+	if (!emb_call.kind)
+		emb_form = emb_keys = NULL;
+	if (kind == &emb_kind_em_order) {
 		emb_call.order_bytes = em_order_record_size((em_order *)h->object);
+		emb_call.lines = h->lines;
+	}
+	if (!emb_form && h->form.of[EMB_TYPE])
+		emb_form = &h->form;
 	if (!emb_call.kind) {
 		emb_call.kind = kind;
 		emb_call.object = h->object;
 		emb_call.record_bytes = h->record_bytes;
 		emb_call.key_bytes = h->key_bytes ? h->key_bytes : h->record_bytes;
 		emb_number = h->number;
+		emb_keys = h->keys.of[EMB_TYPE] ? &h->keys : emb_form;
 		emb_first = h;
 	}
-	Py_INCREF(o);
+	Py_INCREF((PyObject *)h);
 	return h;
 }
 

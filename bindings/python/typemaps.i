@@ -254,21 +254,55 @@ static PyObject *emb_tell_sort(const em_sort_stats *stats)
 		emb_refuse(EM_ERR_INVAL, "records of any length are given with where they end");
 		SWIG_fail;
 	}
-	if (emb_buffer($input, &view, 0, emb_call.record_bytes))
+	if (emb_many($input, emb_form, &view, emb_call.record_bytes))
 		SWIG_fail;
 	seen = 1;
 	$1 = view.buf ? view.buf : (void *)"";
 	$2 = (uint64_t)view.len / emb_call.record_bytes;
 }
-%typemap(in) (void *EM_ROOM, uint64_t EM_N) (Py_buffer view, int seen = 0) {
-	if (!emb_call.record_bytes || emb_buffer($input, &view, 1, emb_call.record_bytes))
+/* A buffer that is filled, or a number: then the result is what it has filled of so many. */
+%typemap(in) (void *EM_ROOM, uint64_t EM_N) (Py_buffer view, int seen = 0, PyObject *room = NULL) {
+	if (PyLong_Check($input)) {
+		const size_t count = PyLong_AsSize_t($input);
+
+		if (PyErr_Occurred())
+			SWIG_fail;
+		if (count > PY_SSIZE_T_MAX / (emb_call.record_bytes + 1)) {
+			PyErr_NoMemory();
+			SWIG_fail;
+		}
+		room = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(count * emb_call.record_bytes));
+		if (!room)
+			SWIG_fail;
+	}
+	if (emb_buffer(room ? room : $input, &view, 1, emb_call.record_bytes))
 		SWIG_fail;
 	seen = 1;
 	$1 = view.buf ? view.buf : (void *)&view;
-	$2 = (uint64_t)view.len / emb_call.record_bytes;
+	$2 = emb_call.record_bytes ? (uint64_t)view.len / emb_call.record_bytes : 0;
+}
+%typemap(argout) (void *EM_ROOM, uint64_t EM_N) {
+	if (room$argnum) {
+		const uint64_t count = emb_call.done ? *emb_call.done : $2;
+
+		PyBuffer_Release(&view$argnum);
+		seen$argnum = 0;
+		emb_call.done = NULL;
+		if (PyByteArray_Resize(room$argnum, (Py_ssize_t)(count * emb_call.record_bytes)))
+			SWIG_fail;
+		$result = emb_output($result, emb_wrapped(room$argnum));
+		room$argnum = NULL;
+		if (!$result)
+			SWIG_fail;
+	}
+}
+%typemap(freearg) (void *EM_ROOM, uint64_t EM_N) {
+	if (seen$argnum)
+		PyBuffer_Release(&view$argnum);
+	Py_XDECREF(room$argnum);
 }
 %typemap(in) (const void *EM_KEYS, uint64_t EM_N) (Py_buffer view, int seen = 0) {
-	if (emb_buffer($input, &view, 0, emb_call.key_bytes))
+	if (emb_many($input, emb_keys, &view, emb_call.key_bytes))
 		SWIG_fail;
 	seen = 1;
 	$1 = view.buf ? view.buf : (void *)"";
@@ -276,7 +310,7 @@ static PyObject *emb_tell_sort(const em_sort_stats *stats)
 }
 %typemap(in) (const void *EM_KEYS, uint64_t EM_N, void *EM_FOUND, uint8_t *EM_IS)
 	(Py_buffer view, int seen = 0, PyObject *found = NULL, PyObject *is = NULL) {
-	if (emb_buffer($input, &view, 0, emb_call.key_bytes))
+	if (emb_many($input, emb_keys, &view, emb_call.key_bytes))
 		SWIG_fail;
 	seen = 1;
 	$1 = view.buf ? view.buf : (void *)"";
@@ -314,7 +348,7 @@ static PyObject *emb_tell_sort(const em_sort_stats *stats)
 	$3 = PyByteArray_AsString(found);
 }
 %typemap(argout) (const uint64_t *EM_POSITIONS, uint64_t EM_N, void *EM_FOUND) {
-	$result = emb_output($result, found$argnum);
+	$result = emb_output($result, emb_wrapped(found$argnum));
 	found$argnum = NULL;
 	if (!$result)
 		SWIG_fail;
@@ -350,19 +384,21 @@ static PyObject *emb_tell_sort(const em_sort_stats *stats)
 		PyBuffer_Release(&ends$argnum);
 }
 %typemap(in) const void *EM_RECORD (Py_buffer view, int seen = 0, union emb_value number) {
-	$1 = (void *)(uintptr_t)emb_one($input, &view, &seen, &number, emb_call.record_bytes);
+	$1 = (void *)(uintptr_t)emb_one($input, &view, &seen, &number, emb_call.record_bytes,
+						emb_form);
 	if (!$1)
 		SWIG_fail;
 }
 %typemap(in) const void *EM_KEY (Py_buffer view, int seen = 0, union emb_value number) {
 	$1 = NULL;
 	if ($input != Py_None) {
-		$1 = (void *)(uintptr_t)emb_one($input, &view, &seen, &number, emb_call.key_bytes);
+		$1 = (void *)(uintptr_t)emb_one($input, &view, &seen, &number, emb_call.key_bytes,
+							emb_keys);
 		if (!$1)
 			SWIG_fail;
 	}
 }
-%typemap(freearg) (const void *EM_RECORDS, uint64_t EM_N), (void *EM_ROOM, uint64_t EM_N),
+%typemap(freearg) (const void *EM_RECORDS, uint64_t EM_N),
 	(const void *EM_KEYS, uint64_t EM_N), const void *EM_RECORD, const void *EM_KEY {
 	if (seen$argnum)
 		PyBuffer_Release(&view$argnum);
@@ -385,10 +421,9 @@ static PyObject *emb_tell_sort(const em_sort_stats *stats)
 	if (emb_call.status == EM_OK && code$argnum) {
 		$result = emb_output($result, emb_number_out(code$argnum, &number$argnum));
 	} else if (emb_call.status == EM_OK) {
-		$result = emb_output($result, made$argnum);
-		made$argnum = NULL;
+		$result = emb_output($result, emb_formed(emb_form, EMB_UNPACK, made$argnum));
 	} else {
-		$result = emb_output($result, emb_none());
+		$result = emb_output($result, emb_at_end());
 	}
 	if (!$result)
 		SWIG_fail;
@@ -411,7 +446,7 @@ static PyObject *emb_tell_sort(const em_sort_stats *stats)
 %typemap(check) const void *EM_RECORD, const void *EM_KEY, (const void *EM_BYTES, size_t EM_NBYTES),
 	(const void *EM_RECORDS, uint64_t EM_N) "";
 %typemap(argout) const void *EM_RECORD, const void *EM_KEY, (const void *EM_BYTES, size_t EM_NBYTES),
-	(const void *EM_RECORDS, uint64_t EM_N), (void *EM_BUF, size_t EM_NBYTES), (void *EM_HELD, size_t EM_BYTES),
+	(const void *EM_RECORDS, uint64_t EM_N), (void *EM_HELD, size_t EM_BYTES),
 	(const void *EM_HELD, size_t EM_BYTES) "";
 
 %typemap(in) (const void *EM_BYTES, size_t EM_NBYTES) (Py_buffer view, int seen = 0) {
@@ -421,16 +456,37 @@ static PyObject *emb_tell_sort(const em_sort_stats *stats)
 	$1 = view.buf ? view.buf : (void *)"";
 	$2 = (size_t)view.len;
 }
-%typemap(in) (void *EM_BUF, size_t EM_NBYTES) (Py_buffer view, int seen = 0) {
-	if (emb_buffer($input, &view, 1, 0))
+/* A buffer that is filled, or how many bytes: then the result is a bytearray. */
+%typemap(in) (void *EM_BUF, size_t EM_NBYTES) (Py_buffer view, int seen = 0, PyObject *room = NULL) {
+	if (PyLong_Check($input)) {
+		const Py_ssize_t count = PyLong_AsSsize_t($input);
+
+		room = PyErr_Occurred() ? NULL : PyByteArray_FromStringAndSize(NULL, count);
+		if (!room)
+			SWIG_fail;
+	}
+	if (emb_buffer(room ? room : $input, &view, 1, 0))
 		SWIG_fail;
 	seen = 1;
 	$1 = view.buf;
 	$2 = (size_t)view.len;
 }
-%typemap(freearg) (const void *EM_BYTES, size_t EM_NBYTES), (void *EM_BUF, size_t EM_NBYTES) {
+%typemap(argout) (void *EM_BUF, size_t EM_NBYTES) {
+	if (room$argnum) {
+		$result = emb_output($result, room$argnum);
+		room$argnum = NULL;
+		if (!$result)
+			SWIG_fail;
+	}
+}
+%typemap(freearg) (const void *EM_BYTES, size_t EM_NBYTES) {
 	if (seen$argnum)
 		PyBuffer_Release(&view$argnum);
+}
+%typemap(freearg) (void *EM_BUF, size_t EM_NBYTES) {
+	if (seen$argnum)
+		PyBuffer_Release(&view$argnum);
+	Py_XDECREF(room$argnum);
 }
 
 /* Memory that a request keeps. */
@@ -471,10 +527,18 @@ static PyObject *emb_tell_sort(const em_sort_stats *stats)
 	$1 = &value;
 	emb_call.done = &value;
 }
-%typemap(argout) uint64_t *EM_NUMBER, uint64_t *EM_DONE {
+%typemap(argout) uint64_t *EM_NUMBER {
 	$result = emb_output($result, EMB_OUT(PyLong_FromUnsignedLongLong(value$argnum)));
 	if (!$result)
 		SWIG_fail;
+}
+/* What says how much of some room was filled needs no number. */
+%typemap(argout) uint64_t *EM_DONE {
+	if (emb_call.done) {
+		$result = emb_output($result, EMB_OUT(PyLong_FromUnsignedLongLong(value$argnum)));
+		if (!$result)
+			SWIG_fail;
+	}
 }
 %typemap(argout) uint64_t *EM_ALWAYS {
 	emb_call.outputs++;

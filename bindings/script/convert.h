@@ -651,8 +651,6 @@ static void **emb_handles(emb_env *env, emb_value v, const struct emb_kind *kind
 	return list;
 }
 
-/* Orders by text. */
-
 /** What a wrapper knows before the call: a format, or "lines", and a key of it. */
 struct emb_spec {
 	struct emb_shape *shape; /**< Held by the call; NULL: lines. */

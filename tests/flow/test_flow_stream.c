@@ -338,6 +338,50 @@ static void test_own_failures(void **state)
 	flow_close(&t);
 }
 
+static em_status fail_quietly(void *user, em_batch *batch, em_errinfo *err)
+{
+	(void)user;
+	(void)batch;
+	(void)err;
+	return EM_ERR_USER;
+}
+
+/* Something has been where the library will have its errinfo. */
+static int dirty_stack(void)
+{
+	volatile char some[16 * 1024];
+	size_t i;
+
+	for (i = 0; i < sizeof some; i++)
+		some[i] = 'x';
+	return some[sizeof some / 2];
+}
+
+/* One that says nothing but a status. */
+static void test_own_failure_without_detail(void **state)
+{
+	em_stream_ops ops = EM_STREAM_OPS_INIT;
+	const em_batch *batch;
+	char text[EM_ERRINFO_TEXT];
+	em_errinfo err;
+	em_stream *s;
+	flow_case t;
+
+	(void)state;
+	flow_open(&t, 16 * MIB, 0);
+	ops.next = fail_quietly;
+	assert_int_equal(em_stream_open(&s, t.ctx, 8, EM_STREAM_UNKNOWN, &ops, NULL, NULL), EM_OK);
+	assert_int_equal(dirty_stack(), 'x');
+	assert_int_equal(em_stream_next(s, &batch), EM_ERR_USER);
+	em_stream_error(s, &err);
+	snprintf(text, sizeof text, "a stream's own function: %s", em_status_text(EM_ERR_USER));
+	assert_string_equal(err.text, text);
+	assert_string_equal(err.op, "");
+	assert_string_equal(err.path, "");
+	em_stream_close(s);
+	flow_close(&t);
+}
+
 static void test_mistakes(void **state)
 {
 	em_stream_ops ops = EM_STREAM_OPS_INIT;
@@ -475,6 +519,7 @@ int main(void)
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_file_changes),
 		cmocka_unit_test(test_own_failures),
+		cmocka_unit_test(test_own_failure_without_detail),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_cancel),

@@ -88,6 +88,91 @@ test('streams', folder((at) => {
 	assert.throws(() => extmem.Stream.file('u64', [at('none')], { ctx }), extmem.NotFoundError);
 }));
 
+test('runs, sinks, and streams of containers', folder((at) => {
+	const data = Array.from({ length: 5000 }, () => random() % 1000n);
+	const want = [...data].sort(up);
+	const r = new extmem.Runs('u64', { ctx, run_records: 400, memory: '2M' });
+	r.push(data.slice(0, 1000));
+	r.append(BigUint64Array.from(data.slice(1000, 2000).sort(up))).end();
+	r.feed(new extmem.Stream('u64', data.slice(2000, 3000), { ctx }));
+	r.feed(new extmem.Stream('u64', data.slice(3000, 4000).sort(up), { ctx }), { sorted: true });
+	const k = r.sink({ more: true });
+	k.push(data.slice(4000)).finish();
+	assert.strictEqual(k.length, 1000);
+	r.finish();
+	assert(r.info().runs > 1);
+	assert.deepStrictEqual([...r.merge()], want);
+	const part = want.filter((n) => n >= 100n && n < 200n);
+	assert.deepStrictEqual([...r.merge({ from: 100n, to: 200n, skip: 3, take: 7 })], part.slice(3, 10));
+	const left = r.merge();
+	r.close();
+	assert.deepStrictEqual([...left], want);
+	// Containers.
+	for (const Class of [extmem.Vector, extmem.Deque, extmem.Stack, extmem.Queue, extmem.PriorityQueue]) {
+		const c = new Class('u64', { ctx }), into = c.sink();
+		assert.strictEqual(new extmem.Stream('u64', [4n, 1n, 3n], { ctx }).pump(into), 3);
+		into.finish();
+		const s = c.stream();
+		c.close();
+		assert.throws(() => c.length, { code: 'EM_ERR_STATE' });
+		assert.deepStrictEqual([...s], Class === extmem.Stack ? [3n, 1n, 4n] : Class === extmem.PriorityQueue ? [1n, 3n, 4n]
+			: [4n, 1n, 3n]);
+	}
+	const v = new extmem.Vector('u64', { ctx, items: [1n, 2n, 3n, 4n] });
+	assert.deepStrictEqual([...v.stream({ from: 1, to: 3, reverse: true })], [3n, 2n]);
+	v.sink({ from: 3 }).push([8n, 9n]).finish();
+	assert.deepStrictEqual([...v], [1n, 2n, 3n, 8n, 9n]);
+	const t = new extmem.BTree('u32', 0, { ctx, entries: [[1], [2], [3]] });
+	assert.strictEqual([...t.stream({ from: 2 })].length, 2);
+	const sorter = new extmem.Sorter('u64', { ctx });
+	sorter.sink().push([2n, 1n]).finish();
+	assert.deepStrictEqual([...sorter.stream()], [1n, 2n]);
+	// Functions and files.
+	const seen = [];
+	const all = new extmem.Sink('u64', (some) => { seen.push(some && [...some]); }, { ctx });
+	all.push([1n, 2n]).finish();
+	assert.deepStrictEqual([seen.slice(0, -1).flat(), seen.at(-1)], [[1n, 2n], null]);
+	const bad = new extmem.Sink('u64', () => { throw new RangeError('mine'); }, { ctx });
+	assert.throws(() => { bad.push([1n]).finish(); }, RangeError);
+	const file = extmem.Sink.file('u64', at('sunk'), { ctx });
+	file.push([7n]);
+	assert(!fs.existsSync(at('sunk')));
+	file.finish();
+	assert.strictEqual(fs.statSync(at('sunk')).size, 8);
+	const none = extmem.Sink.discard('u64', { ctx });
+	const halves = new extmem.Stream('u64', [1n, 2n, 3n], { ctx }).split((some) => Array.from(some, (n) => n % 2n), none);
+	assert.deepStrictEqual([[...halves], none.length], [[2n], 2]);
+	const summed = new extmem.Stream('u64', data, { ctx }).sortReduce((sum) => sum, { run_records: 500 });
+	assert.strictEqual(summed.graphInfo().phases, 2);
+	assert.deepStrictEqual([...summed], [...new Set(want)]);
+	assert.strictEqual(summed.runsInfo().pushed, 5000);
+}));
+
+test('lines of any length', folder((at) => {
+	fs.writeFileSync(at('a'), 'b,2\n\na,10\nc,1\n');
+	const lines = () => extmem.Stream.lines([at('a'), at('a')], { ctx });
+	assert.deepStrictEqual([...lines()].map(String), ['b,2', '', 'a,10', 'c,1', 'b,2', '', 'a,10', 'c,1']);
+	const seen = [];
+	const s = lines().filter((some) => some.map((line) => line.length)).inspect((some) => seen.push(...some)).sort({
+		key: '-t, -k2,2n -u' });
+	assert.deepStrictEqual([[...s].map(String), seen.length], [['c,1', 'b,2', 'a,10'], 6]);
+	const format = { kind: 1, width: 2 };
+	assert.strictEqual(lines().slice(1, 2).to(at('b'), { format }), 2);
+	assert.strictEqual(fs.readFileSync(at('b'), 'latin1'), '\0\0\x04\0a,10');
+	assert.deepStrictEqual([...extmem.Stream.lines(at('b'), { format, ctx })].map(String), ['', 'a,10']);
+	const k = extmem.Sink.lines(at('c'), { ctx });
+	k.push(['\u00e4', Buffer.from('x'), '']);
+	assert.strictEqual(lines().pump(k), 8);
+	assert.strictEqual(k.length, 11);
+	k.finish();
+	assert(fs.readFileSync(at('c'), 'utf8').startsWith('\u00e4\nx\n\nb,2\n'));
+	assert.throws(() => lines().map((some) => some), TypeError);
+	assert.throws(() => [...lines().map(() => { throw new RangeError('mine'); }, 'u64')], RangeError);
+	assert.throws(() => [...lines().filter(() => [1])], /1 bytes in place of/);
+	assert.throws(() => lines().reduce((sum) => sum), extmem.UsageError);
+	assert.throws(() => extmem.Stream.lines(at('none'), { ctx }).nextBatch(), extmem.NotFoundError);
+}));
+
 test('streams that belong to others, or are closed half-way', () => {
 	let ended = 0;
 	const endless = () => new extmem.Stream('u64', (function* () {

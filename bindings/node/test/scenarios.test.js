@@ -22,6 +22,31 @@ function fail() {
 const stream = (ctx, values) => new extmem.Stream('u64', numbers(values), { ctx });
 const random = (n) => new BigUint64Array(new Uint8Array(crypto.randomBytes(8 * n)).buffer);
 
+const PAIR = { key: 'u64', n: 'u64' };
+const pairs = (keys, counts) => {
+	const n = numbers(counts);
+	return numbers(keys).map((key, i) => ({ key, n: n[i] }));
+};
+/** Adds what comes third, fifth, ... among u64 in bytes. */
+const add = (sum, some) => {
+	const view = (b) => new DataView(b.buffer, b.byteOffset, b.byteLength), all = view(some);
+	let n = view(sum).getBigUint64(8, true);
+	for (let at = 8; at < some.byteLength; at += 16)
+		n += all.getBigUint64(at, true);
+	view(sum).setBigUint64(8, n, true);
+	return sum;
+};
+const formed = (ctx, pushed, sorted) => {
+	const r = new extmem.Runs('u64', { ctx }).push(pushed);
+	if (sorted.length)
+		r.append(sorted).end();
+	return r.finish();
+};
+const lineFile = (dir, text) => {
+	fs.writeFileSync(path.join(dir, 'in'), text.replaceAll('|', '\n') + '\n');
+	return path.join(dir, 'in');
+};
+
 const run = {
 	sort: (ctx, dir, spec, values) => [...sorter(ctx, spec, items(spec, values))],
 	sort2(ctx, dir, key, first, second, expected) {
@@ -144,6 +169,51 @@ const run = {
 	missing: (ctx, dir, name) => extmem.sortFile(path.join(dir, name), path.join(dir, 'out'), { ctx }),
 	stream: (ctx, dir, values) => [...stream(ctx, values).map((some) => some.map((n) => n + 1n)).sort().unique()],
 	set: (ctx, dir, operation, a, b) => [...stream(ctx, a).set(operation, stream(ctx, b))],
+	split(ctx, dir, values) {
+		const q = new extmem.Queue('u64', { ctx }), odd = q.sink();
+		const stays = [...stream(ctx, values).split((some) => some.map((n) => n % 2n), odd)];
+		odd.finish();
+		return [...stays, ...q.drain()];
+	},
+	runs(ctx, dir, pushed, sorted, from, to, skip, take) {
+		const r = formed(ctx, numbers(pushed), numbers(sorted)), given = (n) => n === '-' ? undefined : BigInt(n);
+		return [...r.merge({ from: given(from), to: given(to), skip: given(skip), take: given(take) })];
+	},
+	twice(ctx, dir, values) {
+		const r = formed(ctx, numbers(values), []);
+		const first = r.merge().batch(1), second = r.merge().batch(1);
+		r.close();
+		assert(r.closed);
+		return [...first].flatMap((n) => [n, second.nextBatch()[0]]);
+	},
+	early(ctx, dir, values) {
+		const r = new extmem.Runs('u64', { ctx }), s = r.merge();
+		r.push(numbers(values));
+		assert.throws(() => s.nextBatch(), { code: 'EM_ERR_STATE' });
+		r.finish();
+		return [...s];
+	},
+	combine(ctx, dir, keys, counts) {
+		const r = new extmem.Runs(PAIR, { ctx, key: 'key', combine: add });
+		return [...r.push(pairs(keys, counts)).finish().merge()].flatMap(({ key, n }) => [key, n]);
+	},
+	totals(ctx, dir, keys, counts) {
+		const s = new extmem.Stream(PAIR, pairs(keys, counts), { ctx }).sortReduce(add, { key: 'key' });
+		return [...s].flatMap(({ key, n }) => [key, n]);
+	},
+	sour(ctx, dir, values) {
+		const r = new extmem.Runs('u64', { ctx, combine: fail });
+		assert.throws(() => r.push(numbers(values)).finish(), (e) => e instanceof Mine);
+		r.push([1n]);
+	},
+	text(ctx, dir, key, text, expected) {
+		const all = extmem.Stream.lines(lineFile(dir, text), { ctx });
+		const n = all.filter((some) => some.map((line) => line[0] !== 35)).sort({ key }).to(path.join(dir, 'out'));
+		assert.strictEqual(n, expected.split('|').length);
+		return fs.readFileSync(path.join(dir, 'out'), 'ascii').replace(/\n$/, '').replaceAll('\n', '|');
+	},
+	lengths: (ctx, dir, text) => [...extmem.Stream.lines([lineFile(dir, text)], { ctx }).map((some) =>
+		BigUint64Array.from(some, (line) => BigInt(line.length)), 'u64')],
 	broken(ctx, dir, values) {
 		const s = stream(ctx, values).map(fail);
 		assert.throws(() => s.nextBatch(), (e) => e instanceof Mine && e.message === 'of the caller');

@@ -6,7 +6,7 @@ from array import array
 from itertools import accumulate
 
 from . import _extmem as _c
-from .base import _Object, default_context
+from .base import NAMES, _Object, default_context
 
 _KEYS = {"B": "u8", "b": "i8", "H": "u16", "h": "i16", "I": "u32", "i": "i32", "Q": "u64", "q": "i64", "f": "f32",
          "d": "f64", "?": "u8"}
@@ -48,20 +48,17 @@ class Records:
 
     def _of_struct(self, spec):
         order, codes = (spec[0], spec[1:]) if spec[0] in "<>=@!" else ("=", spec)
-        order, at, count = ">" if order == "!" else order, 0, ""
-        for code in codes:
+        order, count = ">" if order == "!" else order, ""
+        for at, code in enumerate(codes):
             if code.isdigit():
                 count += code
-                continue
-            if code.isspace():
-                continue
-            # struct itself knows where a field lies that is aligned.
-            end = struct.calcsize(order + codes[:codes.index(code, at) + 1])
-            at = codes.index(code, at) + 1
-            size = struct.calcsize("=" + (count if code in "sx" else "") + code)
-            n, count = 1 if code in "sx" else int(count or 1), ""
-            for i in range(n if code != "x" else 0):
-                self._field(f"f{len(self.fields)}", code, size, end - size * (n - i), order)
+            elif not code.isspace():
+                # struct itself knows where a field lies that is aligned.
+                end = struct.calcsize(order + codes[:at + 1])
+                size = struct.calcsize("=" + count * (code in "sx") + code)
+                n, count = 1 if code in "sx" else int(count or 1), ""
+                for i in range(n if code != "x" else 0):
+                    self._field(f"f{len(self.fields)}", code, size, end - size * (n - i), order)
         return order + codes
 
     def _of_numpy(self, dtype):
@@ -162,72 +159,42 @@ def split(batch):
     return [data[begin:end] for begin, end in zip([0] + ends, ends)]
 
 
-def _text_order(ctx, key):
-    """An order of lines from options of the command: "-t, -k3,3nr -k1,1"."""
-    import shlex
-    keys, letters, flags, separator, csv, words = [], "", 0, None, 0, shlex.split(key or "")
-    while words:
-        word = words.pop(0)
-        if word[:2] in ("-k", "-t"):
-            value = word[2:] or (words.pop(0) if words else "")
-            if word[1] == "k":
-                keys.append(value)
-            elif len(value.encode()) == 1 or value == "\\t":
-                separator = 9 if value == "\\t" else value.encode()[0]
-            else:
-                raise ValueError(f"-t takes one byte, and not {value!r}")
-        elif word == "--csv":
-            csv, separator = _c.EM_TEXT_CSV, ord(",") if separator is None else separator
-        elif word[:1] == "-" and word[1:] and not set(word[1:]) - set("bdfghiMnrVus"):
-            letters += word[1:]
-        else:
-            raise ValueError(f"there is no option {word!r}")
-    own = "".join(c for c in letters if c not in "us")
-    if "r" in own:
-        flags |= _c.EM_TEXT_LAST_REVERSE
-    if not keys and own.strip("r"):
-        keys = ["1"]
-    keys = [k if any(c.isalpha() for c in k) else k + own for k in keys]
-    if set(letters) & set("us") and keys:
-        flags = _c.EM_TEXT_KEYS_ONLY
-    opts = {"flags": flags | csv, "separator": _c.EM_TEXT_BLANKS if separator is None else separator}
-    return _c.em_order_text(ctx, keys, opts), "u" in letters, separator if csv else None
-
-
 class Order(_Object):
     """How records are sorted; `records` is what Records() takes, or "lines".
 
-    key: None (all fields, or bytes), fields as Records.names_of() has them, options of the command for lines, or a
-    function that gets many records and returns a number below 2**64 for each.  cmp: a function of two items, slow.
+    key: None (all fields, or bytes), fields as Records.names_of() has them, options of the command for lines
+    ("-t, -k3,3nr -k1,1"), or a function that gets many records and returns a number below 2**64 for each.  cmp: a
+    function of two items, slow.
     """
+    _kind = "em_order"
 
     def __init__(self, records, key=None, *, cmp=None, ctx=None):
-        handle = (ctx or default_context())._h
-        self.csv = self.unique = None
+        ctx = ctx or default_context()
         if records == "lines":
-            self.records = None
-            self._h, self.unique, self.csv = _text_order(handle, key)
+            self._h = _c.emb_order_options(ctx, key)
             return
-        self.records = records = of(records)
+        records = of(records)
         if cmp:
             unpack = records.unpack
-            self._h = _c.em_order_cmp(handle, (records.bytes, None, lambda a, b: cmp(unpack(a), unpack(b))))
+            self._h = _c.em_order_cmp(ctx, (records.bytes, None, lambda a, b: cmp(unpack(a), unpack(b))))
         elif callable(key):
             def keys(some):
                 result = key(records.wrap(some))
-                if getattr(result, "dtype", None) is None:
-                    return result
-                return result.astype("u8", order="C", casting="safe", copy=False)
-            self._h = _c.em_order_key_fn(handle, (records.bytes, None, keys))
+                return result if getattr(result, "dtype", None) is None else result.astype(
+                    "u8", order="C", casting="safe", copy=False)
+            self._h = _c.em_order_key_fn(ctx, (records.bytes, None, keys))
         else:
-            self._h = _c.em_order_parse(handle, records.bytes, records.names_of(key))
+            self._h = _c.em_order_parse(ctx, records.bytes, records.names_of(key))
+        self._h.records = records
 
-    @property
-    def name(self):
-        return _c.em_order_name(self._h)
 
-    def compare(self, a, b):
-        """-1, 0, 1."""
-        if self.records is None:
-            return _c.em_text_compare(self._h, a, b)
-        return _c.em_order_compare(self._h, self.records.pack(a), self.records.pack(b))
+def order_of(records, key, ctx, cmp=None):
+    return key if isinstance(key, Order) else Order(records, key, cmp=cmp, ctx=ctx)
+
+
+def ordered(self, key):
+    """The order of what has records, or lines."""
+    return order_of(self.records or "lines", key, self._ctx)
+
+
+NAMES |= {"of": of, "joined": joined, "order_of": order_of, "ordered": ordered}

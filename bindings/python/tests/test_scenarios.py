@@ -175,6 +175,78 @@ class Scenarios(unittest.TestCase):
     def run_set(self, operation, first, second):
         return list(self.stream(first).set(operation, self.stream(second)))
 
+    def run_split(self, values):
+        q = extmem.Queue("<Q", ctx=self.ctx)
+        with q.sink() as odd:
+            stays = list(self.stream(values).split(lambda some: [n % 2 for n in some], odd))
+        return stays + list(q.stream())
+
+    def formed(self, pushed, in_order=(), records="<Q", **opts):
+        r = extmem.Runs(records, ctx=self.ctx, **opts)
+        r.push(pushed)
+        if in_order:
+            r.append(in_order)
+            r.end()
+        r.finish()
+        return r
+
+    def run_runs(self, pushed, in_order, start, stop, skip, take):
+        part = {"start": start, "stop": stop, "skip": skip, "take": take}
+        r = self.formed(numbers(pushed), numbers(in_order))
+        return list(r.merge(**{name: int(n) for name, n in part.items() if n != "-"}))
+
+    def run_twice(self, values):
+        r = self.formed(numbers(values))
+        first, second = r.merge(), r.merge()
+        r.close()
+        self.assertTrue(r.closed)
+        return [n for pair in zip(first, second) for n in pair]
+
+    def run_early(self, values):
+        r = extmem.Runs("<Q", ctx=self.ctx)
+        s = r.merge()
+        r.push(numbers(values))
+        with self.assertRaises(extmem.UsageError) as caught:
+            s.next_batch()
+        self.assertEqual(caught.exception.status_name, "EM_ERR_STATE")
+        r.finish()
+        return list(s)
+
+    @staticmethod
+    def add(total, more):
+        return total[0], total[1] + sum(n for _, n in struct.iter_unpack("<QQ", more))
+
+    def run_combine(self, keys, counts):
+        r = self.formed(zip(numbers(keys), numbers(counts)), records="<QQ", key="f0", combine=self.add)
+        return [n for pair in r.merge() for n in pair]
+
+    def run_totals(self, keys, counts):
+        batches = [struct.pack("<QQ", *pair) for pair in zip(numbers(keys), numbers(counts))]
+        return [n for pair in extmem.Stream("<QQ", batches, ctx=self.ctx).sort_reduce(self.add, "f0") for n in pair]
+
+    def run_sour(self, values):
+        r = extmem.Runs("<Q", combine=fail, ctx=self.ctx)
+        with self.assertRaises(Mine):
+            r.push(numbers(values))
+            r.finish()
+        r.push([1])
+
+    def lines(self, text):
+        path = os.path.join(self.dir.name, "in")
+        with open(path, "w", encoding="ascii") as f:
+            f.write(text.replace("|", "\n") + "\n")
+        return extmem.Stream.lines(path, ctx=self.ctx)
+
+    def run_text(self, key, text):
+        path = os.path.join(self.dir.name, "out")
+        with extmem.Sink.lines(path, ctx=self.ctx) as out:
+            self.lines(text).filter(lambda some: [not line.startswith(b"#") for line in some]).sort(key).pump(out)
+        with open(path, encoding="ascii") as f:
+            return f.read().removesuffix("\n").replace("\n", "|")
+
+    def run_lengths(self, text):
+        return list(self.lines(text).map(lambda some: b"".join(struct.pack("<Q", len(line)) for line in some), "<Q"))
+
     def run_broken(self, values):
         s = self.stream(values).map(fail)
         with self.assertRaises(Mine) as caught:
