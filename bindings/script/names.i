@@ -28,6 +28,7 @@
 %ignore em_stream_runs_info_get;
 /* reason: a graph of a language has iterators of its own, of which it would tell nothing */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_graph_info_.*$";
+%ignore em_stream_progress;
 
 /* What is there for facades. */
 %rename(order) emb_order;
