@@ -166,6 +166,12 @@ class Stream(_Batches):
         node = _c.em_stream_inspect if self.records else _c.em_stream_lines_inspect
         return self._node(node(self._h, self._show(fn)))
 
+    def progress(self, fn):
+        """Have fn(phase, done, total) called, at most every 0.1 s, while this is pulled: phases, from 1, and records
+        are those of graph_info(); total is 0 if nobody knows.  If it returns what is true, the graph is canceled."""
+        _c.em_stream_progress(self._h, fn)
+        return self
+
     def sort(self, key=None, **opts):
         order = self._ordered(key)
         if order.unique:
