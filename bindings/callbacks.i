@@ -36,6 +36,9 @@
 %apply (em_reduce_fn EM_FN, void *EM_USER, void (*EM_FREE)(void *user)) {
 	(em_reduce_fn fn, void *user, void (*user_free)(void *user))
 };
+%apply (em_progress_fn EM_FN, void *EM_USER, void (*EM_FREE)(void *user)) {
+	(em_progress_fn fn, void *user, void (*user_free)(void *user))
+};
 %apply (em_lines_filter_fn EM_FN, void *EM_USER, void (*EM_FREE)(void *user)) {
 	(em_lines_filter_fn fn, void *user, void (*user_free)(void *user))
 };

@@ -10,3 +10,5 @@
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_lines_(filter|inspect)$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_runs_(open|feed|merge)$";
 %ignore em_sink_push_lines;
+/* reason: its function may be called where no call of the language is */
+%ignore em_stream_progress;

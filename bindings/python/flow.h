@@ -128,6 +128,11 @@ static int emb_inspect(void *user, const void *records, size_t n)
 	return emb_choose(user, records, n, 0, NULL, NULL);
 }
 
+static int emb_progress_of(void *user, uint32_t phase, uint64_t done, uint64_t total)
+{
+	return emb_progress(((struct emb_fn *)user)->callable, phase, done, total);
+}
+
 static int emb_lines_filter(void *user, const em_batch *lines, unsigned char *keep)
 {
 	return emb_choose_of(user, lines, 1, keep, NULL);

@@ -37,6 +37,7 @@ EM_KEPT(em_filter_fn, emb_filter)
 EM_KEPT(em_inspect_fn, emb_inspect)
 EM_KEPT(em_split_fn, emb_split)
 EM_KEPT(em_reduce_fn, emb_reduce)
+EM_KEPT(em_progress_fn, emb_progress_of)
 EM_KEPT(em_lines_filter_fn, emb_lines_filter)
 EM_KEPT(em_lines_inspect_fn, emb_lines_inspect)
 %typemap(in) (void *EM_USER, void (*EM_FREE)(void *user)) {

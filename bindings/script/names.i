@@ -20,6 +20,8 @@
 %ignore em_sink_push_lines;
 /* reason: would call functions of the language on threads of the library */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(ahead|parallel_map)$";
+/* reason: its function may be called where no call of the language is */
+%ignore em_stream_progress;
 
 /* What is there for facades. */
 %rename(order) emb_order;

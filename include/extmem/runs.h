@@ -23,7 +23,8 @@
  *
  * Combining.  Where equal records are to be one, such as counts of the same word, a function combines them as early as
  * can be: when a run is formed, in each pass, and in merges.  What is in memory is combined again and again before any
- * of it is written.  So few keys take little scratch, however many records there are.
+ * of it is written.  So few keys take little scratch, however many records there are.  Where nearly all keys in memory
+ * are different, most runs are written as they are, and merges combine.
  *
  * Equal records that are not combined come in the order in which they were given.
  *
@@ -146,7 +147,8 @@ typedef struct em_runs_merge_opts {
 	uint32_t size;          /**< sizeof(em_runs_merge_opts); set by the initialiser. */
 	uint32_t reserved;      /**< 0. */
 	uint64_t memory;        /**< Bytes it may use; 0: what the passes were planned for.  It takes no more than it
-	                             needs to have four blocks of each run in memory. */
+	                             needs to have four blocks of each run in memory, and some for each thread and
+	                             disk. */
 	const void *from;       /**< A record: only those that do not come before it; NULL: all.  Copied. */
 	const void *to;         /**< A record: only those before it; NULL: all.  Copied. */
 	uint64_t skip;          /**< Of those the first are left out ... */
@@ -159,6 +161,9 @@ EM_API void em_runs_merge_opts_init(em_runs_merge_opts *out, size_t bytes);
 /**
  * A stream of the records of all runs, sorted, or of a range of them.  opts may be NULL.  The runs stay.  They may be
  * finished later, before the first pull; they live as long as the stream.
+ *
+ * All threads of the context that the memory feeds merge, also while the program works on what was lent.  A function
+ * that compares or combines is called by the thread that pulls alone.
  *
  * Where a range begins is found in the directories of the runs.  So of what is before it hardly more than a block of
  * each run is read, unless keys of the order begin with the same 8 bytes, or skip counts what was combined.

@@ -51,6 +51,7 @@
 #include <extmem/batch.h>
 #include <extmem/ctx.h>
 #include <extmem/cursor.h>
+#include <extmem/progress.h>
 
 EM_BEGIN_DECLS
 
@@ -162,6 +163,24 @@ EM_API EM_NODISCARD em_status em_stream_graph_info_get(const em_stream *s, em_st
 /** It as a JSON object (extmem/base.h). */
 EM_API size_t em_stream_graph_info_json(const em_stream_graph_info *of, char *to, size_t bytes);
 
+/**
+ * Have fn called while the graph whose last node is s is pulled, as that of a sort is (extmem/progress.h), but at most
+ * every 0.1 s: by the thread that pulls, also while sorts of the graph form and merge runs.  phase is that of the
+ * graph, 1 to phases (em_stream_graph_info); done and total are records that came to its end, as told there, and total
+ * is 0 where nobody knows.  It may ask for more by em_stream_graph_info_get(s).  If it returns anything but 0, the pull
+ * is EM_ERR_CANCELED, and stays so.  A function of the caller's is not interrupted, nor is what a thread of
+ * em_stream_ahead() is at; who waits for that thread is told meanwhile.  If s becomes an input later, fn is called as
+ * long as that node pulls it.
+ *
+ * It takes the place of another one, whose user is freed.  fn NULL: there is none any more.  user_free is as of those
+ * that make streams.
+ *
+ * Returns: EM_OK; EM_ERR_INVAL (s is NULL); EM_ERR_STATE (s was pulled, or is an input of a node); EM_ERR_BUSY,
+ * EM_ERR_FORK, EM_ERR_CANCELED.
+ */
+EM_API EM_NODISCARD em_status em_stream_progress(em_stream *s, em_progress_fn fn, void *user,
+						 void (*user_free)(void *user));
+
 /** Copy the detail of the last failure of s; all zero when there was none.  err may be NULL. */
 EM_API void em_stream_error(const em_stream *s, em_errinfo *err);
 
@@ -203,8 +222,9 @@ typedef struct em_stream_ops {
 EM_API void em_stream_ops_init(em_stream_ops *out, size_t bytes);
 
 /**
- * A stream of the caller's own.  count: how many records there will be, or EM_STREAM_UNKNOWN; nothing depends on it
- * but what em_stream_count() says.  If this fails, ops->close is not called.
+ * A stream of the caller's own.  count: how many records there will be, or EM_STREAM_UNKNOWN.  em_stream_count() goes
+ * by it, and sorts choose their blocks for so many; what comes out does not depend on it.  If this fails, ops->close is
+ * not called.
  *
  * Returns also EM_ERR_VERSION (ops was made without its initialiser).  Pulling it returns what ops->next does.
  */

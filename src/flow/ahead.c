@@ -13,14 +13,16 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/condition.h"
 #include "base/context.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/thread.h"
-#include "flow/stream.h"
+#include "flow/graph.h"
 
 #define SLOTS 3u
+#define TICK 0.1                /* seconds that it waits at a time, if somebody listens */
 #define SLOT_BYTES ((uint64_t)64 << 10)
 #define STACK_BYTES ((size_t)256 << 10) /* functions of the caller's run here */
 
@@ -130,7 +132,7 @@ static int sync_with(ahead *a)
 		return 1;
 	if (pthread_mutex_init(&a->lock, NULL) != 0)
 		return 0;
-	a->synced = pthread_cond_init(&a->change, NULL) == 0;
+	a->synced = emi_cond_init(&a->change) == 0;
 	if (!a->synced)
 		pthread_mutex_destroy(&a->lock);
 	return a->synced;
@@ -174,10 +176,26 @@ static em_status fill_here(ahead *a, em_errinfo *err)
 	return EM_OK;
 }
 
-/* Wait until there is a slot, or the input has ended: is there one? */
-static int wait_for_slot(ahead *a)
+/* Wait until something changes.  A program that listens to the graph hears of it meanwhile. */
+static em_status wait_for_change(ahead *a, em_errinfo *err)
 {
-	int there;
+	em_status st;
+
+	if (!emi_graph_listens(&a->s)) {
+		pthread_cond_wait(&a->change, &a->lock);
+		return EM_OK;
+	}
+	emi_cond_wait_until(&a->change, &a->lock, emi_now() + TICK);
+	pthread_mutex_unlock(&a->lock);
+	st = emi_graph_tick(&a->s, err);
+	pthread_mutex_lock(&a->lock);
+	return st;
+}
+
+/* Wait until there is a slot, or the input has ended: *there: there is one.  EM_ERR_CANCELED. */
+static em_status wait_for_slot(ahead *a, int *there, em_errinfo *err)
+{
+	em_status st = EM_OK;
 
 	pthread_mutex_lock(&a->lock);
 	if (a->lent)
@@ -185,12 +203,12 @@ static int wait_for_slot(ahead *a)
 	a->lent = 0;
 	__atomic_store_n(&a->waiting, 1, __ATOMIC_RELAXED);
 	pthread_cond_broadcast(&a->change);
-	while (a->filled == a->taken && a->status == EM_OK)
-		pthread_cond_wait(&a->change, &a->lock);
+	while (st == EM_OK && a->filled == a->taken && a->status == EM_OK)
+		st = wait_for_change(a, err);
 	__atomic_store_n(&a->waiting, 0, __ATOMIC_RELAXED);
-	there = a->filled != a->taken;
+	*there = a->filled != a->taken;
 	pthread_mutex_unlock(&a->lock);
-	return there;
+	return st;
 }
 
 /* The input has ended, and all slots were lent. */
@@ -214,14 +232,16 @@ static em_status next(em_stream *s, em_errinfo *err)
 	ahead *a = (ahead *)(void *)s;
 	em_status st = get_memory(a, err);
 	const char *slot;
-	int there;
+	int there = 0;
 
 	if (st != EM_OK)
 		return st;
 	if (!a->running && a->status == EM_OK)
 		start(a);
 	if (a->running) {
-		there = wait_for_slot(a);
+		st = wait_for_slot(a, &there, err);
+		if (st != EM_OK)
+			return st;
 	} else {
 		a->taken += a->lent != 0;
 		a->lent = 0;

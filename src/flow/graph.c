@@ -2,7 +2,10 @@
 /* graph.c -- see graph.h. */
 #include "flow/graph.h"
 
+#include "base/context.h"
 #include "base/structs.h"
+
+#define INTERVAL 0.1            /* seconds between two calls of the function of progress */
 
 static em_stream *above(const em_stream *s)
 {
@@ -184,6 +187,86 @@ static void fill(const em_stream *s, em_stream_graph_info *g)
 	left = now->retired ? 0 : emi_stream_left(now);
 	g->done = now->lent;
 	g->total = left == EM_STREAM_UNKNOWN ? left : g->done + left;
+}
+
+/* Who is listening: the first one from s upwards.  What is below a stage with a thread of its own is not pulled by the
+ * thread that would be told. */
+static em_stream *listener(const em_stream *s)
+{
+	for (; s != NULL && s->progress.fn == NULL; s = above(s))
+		if (above(s) != NULL && above(s)->apart)
+			return NULL;
+	return (em_stream *)(uintptr_t)s;
+}
+
+int emi_graph_listens(const em_stream *s)
+{
+	return listener(s) != NULL;
+}
+
+em_status emi_graph_tick(em_stream *s, em_errinfo *err)
+{
+	em_stream *to = listener(s);
+	em_stream_graph_info g = EM_STREAM_GRAPH_INFO_INIT;
+	double now;
+
+	if (to == NULL)
+		return EM_OK;
+	now = emi_now();
+	if (now - to->progress.last < INTERVAL)
+		return EM_OK;
+	to->progress.last = now;
+	fill(to, &g);
+	if (to->progress.fn(to->progress.user.user, g.phase, g.done, g.total == EM_STREAM_UNKNOWN ? 0 : g.total) == 0)
+		return EM_OK;
+	return emi_fail(err, EM_ERR_CANCELED, "canceled");
+}
+
+static int tick_of_sort(void *watcher, uint32_t phase, uint64_t done, uint64_t total)
+{
+	const emi_graph_watcher *w = watcher;
+	em_errinfo err;
+
+	if (w->fn != NULL && w->fn(w->user, phase, done, total) != 0)
+		return 1;
+	return emi_graph_tick(w->s, &err) != EM_OK;
+}
+
+void emi_graph_watch(em_stream *s, em_sort_opts *opts, emi_graph_watcher *w)
+{
+	if (!emi_graph_listens(s))
+		return;
+	w->s = s;
+	w->fn = opts->progress;
+	w->user = opts->progress_user;
+	opts->progress = tick_of_sort;
+	opts->progress_user = w;
+}
+
+static em_status set_progress(em_stream *s, em_progress_fn fn, const emi_user *user, em_errinfo *err)
+{
+	if (s->owner != NULL)
+		return emi_fail(err, EM_ERR_STATE, "the stream is an input of a node");
+	if (s->begun)
+		return emi_fail(err, EM_ERR_STATE, "the stream was pulled already");
+	emi_user_free(&s->progress.user);
+	s->progress.fn = fn;
+	s->progress.user = *user;
+	s->progress.last = emi_now();
+	return EM_OK;
+}
+
+em_status em_stream_progress(em_stream *s, em_progress_fn fn, void *user, void (*user_free)(void *user))
+{
+	const emi_user u = { user, user_free };
+	em_errinfo err;
+	em_status st = emi_enter(s, &err);
+
+	if (st == EM_OK)
+		st = emi_leave(s, set_progress(s, fn, &u, &err), &err);
+	if (st != EM_OK)
+		emi_user_free(&u);
+	return st;
 }
 
 em_status em_stream_graph_info_get(const em_stream *s, em_stream_graph_info *info)

@@ -10,6 +10,8 @@
 #include "sort/plan_job.h"
 
 #define KEPT_SHARE 8u           /* of the memory for forming runs, what stays in use when nothing was written */
+#define PAYS 4u                 /* combining an area is worth its time where it removes this part of it; if not, ... */
+#define PLAIN 15u               /* ... so many are written without it, before it is tried again */
 #define COMBINING ((uint64_t)256 << 10) /* bytes that combining takes beside the area */
 
 static size_t record_bytes(const em_runs *r)
@@ -135,35 +137,59 @@ static em_status write_sorted(em_runs *r, em_errinfo *err)
 	return append_end(r, &a, n, err);
 }
 
-/* Write what is in the area, if anything, as a run. */
-static em_status write_area(em_runs *r, em_errinfo *err)
+/* The area is not sorted: sort it and write it as a run, with all threads. */
+static em_status write_plain(em_runs *r, em_errinfo *err)
 {
 	emi_front *f = &r->front;
 	const uint64_t n = f->n;
 	em_status st;
 
-	if (n == 0)
-		return EM_OK;
-	if (r->combine != NULL) {
-		st = combine_area(r, err);
-		return st == EM_OK ? write_sorted(r, err) : st;
-	}
 	f->n = 0;
 	st = emi_engine_spill(&f->e, f->area, n, err);
 	r->records += st == EM_OK ? n : 0;
 	return st;
 }
 
+/* Sort and combine what is in the area, unless that has turned out not to be worth it: *done, or not. */
+static em_status combine_if_worth(em_runs *r, int *done, em_errinfo *err)
+{
+	const uint64_t n = r->front.n;
+	em_status st;
+
+	*done = r->combine != NULL && r->plain == 0;
+	r->plain -= r->plain != 0;
+	if (!*done)
+		return EM_OK;
+	st = combine_area(r, err);
+	r->plain = st == EM_OK && r->front.n > n - n / PAYS ? PLAIN : 0;
+	return st;
+}
+
+/* Write what is in the area, if anything, as a run. */
+static em_status write_area(em_runs *r, em_errinfo *err)
+{
+	emi_front *f = &r->front;
+	em_status st;
+	int combined;
+
+	if (f->n == 0)
+		return EM_OK;
+	st = combine_if_worth(r, &combined, err);
+	if (st != EM_OK || combined)
+		return st == EM_OK ? write_sorted(r, err) : st;
+	return write_plain(r, err);
+}
+
 /* The area is full. */
 static em_status spill(emi_front *f, em_errinfo *err)
 {
 	em_runs *r = (em_runs *)(void *)f;
-	em_status st;
+	int combined;
+	const em_status st = combine_if_worth(r, &combined, err);
 
-	if (r->combine == NULL)
-		return write_area(r, err);
-	st = combine_area(r, err);
-	return st == EM_OK && f->n > f->room / 2 ? write_sorted(r, err) : st;
+	if (st != EM_OK || (combined && f->n <= f->room / 2))
+		return st;
+	return combined ? write_sorted(r, err) : write_plain(r, err);
 }
 
 static void free_forming(em_runs *r)
@@ -215,7 +241,7 @@ static void release(void *runs)
 static em_status begin(em_runs *r, em_errinfo *err)
 {
 	emi_front *f = &r->front;
-	emi_needs needs = { .n = EMI_UNKNOWN, .pushed = 1, .held = sizeof(em_runs), .bytes = EMI_UNKNOWN };
+	emi_needs needs = { .n = EMI_UNKNOWN, .pushed = 1, .held = sizeof(em_runs), .bytes = r->expected };
 	em_status st = emi_engine_open(&f->e, f->object.ctx, r->order, &r->form, err);
 
 	if (st != EM_OK)
@@ -224,6 +250,7 @@ static em_status begin(em_runs *r, em_errinfo *err)
 	f->n = f->room = 0;
 	f->area_bytes = 0;
 	f->spill = spill;
+	r->plain = 0;
 	needs.later = r->later;
 	if (r->combine != NULL)
 		needs.later += COMBINING + 4 * (uint64_t)record_bytes(r);
@@ -266,7 +293,7 @@ static em_status check_order(em_ctx *ctx, const em_order *order, em_errinfo *err
 }
 
 em_status emi_kept_open(em_runs **out, em_ctx *ctx, const em_order *order, const em_runs_opts *opts, uint64_t later,
-			em_errinfo *err)
+			uint64_t expected, em_errinfo *err)
 {
 	em_status st = check_order(ctx, order, err);
 	em_runs *r;
@@ -284,6 +311,7 @@ em_status emi_kept_open(em_runs **out, em_ctx *ctx, const em_order *order, const
 	r->order = (em_order *)(uintptr_t)order;
 	emi_order_ref(r->order);
 	r->later = later;
+	r->expected = expected;
 	st = begin(r, err);
 	if (st != EM_OK)
 		release(r);
@@ -318,7 +346,7 @@ em_status em_runs_open(em_runs **out, em_ctx *ctx, const em_order *order, const 
 		*out = NULL;
 	st = emi_begin_open(out, ctx, "ctx", &err);
 	if (st == EM_OK)
-		st = emi_kept_open(out, ctx, order, opts, 0, &err);
+		st = emi_kept_open(out, ctx, order, opts, 0, EMI_UNKNOWN, &err);
 	(void)emi_user_give(st == EM_OK ? &(*out)->owned : NULL, &combining, st);
 	(void)emi_user_give(st == EM_OK ? &(*out)->watching : NULL, &watching, st);
 	return emi_tell(theirs, st, &err);
@@ -516,21 +544,22 @@ static em_status end_area(em_runs *r, em_errinfo *err)
 	emi_front *f = &r->front;
 	em_errinfo none = EM_ERRINFO_INIT;
 	const void *elems = NULL;
-	em_status st = EM_OK;
+	em_status st;
+	int combined;
 
 	if (f->few)
 		return f->n != 0 ? keep_few(r, err) : EM_OK;
 	if (f->n == 0)
 		return EM_OK;
-	if (r->combine != NULL)
-		st = combine_area(r, err);
-	else if (is_little(r))
-		st = emi_form_elems(&f->e.former, f->area, f->n, &elems, err);
+	st = combine_if_worth(r, &combined, err);
 	if (st != EM_OK)
 		return st;
-	if (r->combine != NULL)
+	if (combined)
 		return is_little(r) && keep(r, NULL, &none) == EM_OK ? EM_OK : write_sorted(r, err);
-	return elems != NULL ? keep(r, elems, err) : write_area(r, err);
+	if (!is_little(r))
+		return write_plain(r, err);
+	st = emi_form_elems(&f->e.former, f->area, f->n, &elems, err);
+	return st == EM_OK ? keep(r, elems, err) : st;
 }
 
 /* Wait until all runs are on the disks. */
@@ -604,7 +633,7 @@ em_status em_runs_clear(em_runs *r)
 /* All of it fits in memory, and needs none for merging. */
 static uint64_t least(em_runs *r)
 {
-	return emi_kept_job(r)->runs.n != 0 ? emi_kept_need(r, emi_kept_job(r)->runs.n, 2) : 0;
+	return emi_kept_job(r)->runs.n != 0 ? emi_kept_need(r, emi_kept_job(r)->runs.n) : 0;
 }
 
 em_status em_runs_info_get(const em_runs *runs, em_runs_info *info)

@@ -8,9 +8,9 @@
  * written.  And when all are formed, the engine gives back what it has but for its job: that knows the runs, their
  * disks, their order, and how the work goes on.
  *
- * A merge (runs_stream.c) is a stream over runs as sorted sources (sort/sorted_run.h) and what stayed in memory, by the
- * merge over those (sort/kway.h).  A pass is such a stream, too, which consumes its runs, and is appended to a new one.
- * Combining in merges is the node that reduces (em_stream_reduce()) above that stream.
+ * A merge (runs_stream.c) is a stream over what stayed in memory, or over a merge of all runs by the engine's merger,
+ * with all threads and memory of its own (sort/run_merge.h).  A pass is such a stream, too, which consumes its runs, and
+ * is appended to a new one.  Combining in merges is the node that reduces (em_stream_reduce()) above that stream.
  *
  * Ranges (runs_range.c): the directory of a run has the key of each block's first record.  So blocks that lie before a
  * key as a whole are left out; what else is before a range is read and passed over.
@@ -34,9 +34,11 @@ struct em_runs {
 	emi_user watching;      /* ... and that of progress */
 	uint64_t merge_memory;  /* 0: as for forming */
 	uint64_t later;         /* bytes that somebody else is going to take beside forming */
+	uint64_t expected;      /* bytes of records that are expected, or EMI_UNKNOWN */
 	uint64_t form_memory;   /* that runs were formed with */
 	char *other;            /* combining, where elements refer to records: memory that these are sorted to ... */
 	size_t other_bytes;
+	uint32_t plain;         /* combining: so many areas are written as they are */
 	emi_run_append append;  /* of a sequence that is sorted, ... */
 	int appending;          /* ... which has begun, ... */
 	char *last;             /* ... and its last record; */
@@ -56,12 +58,15 @@ static inline emi_job *emi_kept_job(em_runs *r)
 	return &r->front.e.job;
 }
 
-/* As em_runs_open(), with arguments that were given; the caller is going to take `later' bytes beside them. */
+/* As em_runs_open(), with arguments that were given; the caller is going to take `later' bytes beside them,
+ * and expects to push so many bytes of records, or EMI_UNKNOWN. */
 em_status emi_kept_open(em_runs **out, em_ctx *ctx, const em_order *order, const em_runs_opts *opts, uint64_t later,
-			em_errinfo *err);
+			uint64_t expected, em_errinfo *err);
 
-/* Bytes of memory for merging k of the runs, with so many buffers for each, and what stayed in memory. */
-uint64_t emi_kept_need(em_runs *r, uint64_t k, uint32_t buffers);
+/* The least bytes of memory for merging k of the runs; and what is done with more, if that is enough:
+ * EM_ERR_MEMLIMIT. */
+uint64_t emi_kept_need(em_runs *r, uint64_t k);
+em_status emi_kept_plan(em_runs *r, uint32_t k, uint64_t memory, int keeps, emi_plan *plan, em_errinfo *err);
 
 /* Merge runs until a merge of all of them can do with so many bytes.  EM_ERR_MEMLIMIT: not even two can be merged; then
  * nothing has changed. */

@@ -54,6 +54,16 @@ static em_status feed(em_runs *r, em_stream *in, uint32_t flags, em_errinfo *err
 	}
 }
 
+/* If runs are planned when these records come, it is for as many as that, and those that are there. */
+static void expect(em_runs *r, const em_stream *in)
+{
+	emi_front *f = &r->front;
+	const uint64_t bytes = emi_stream_left_bytes(in), there = f->n * in->record;
+
+	if (f->few && f->needs.bytes == EMI_UNKNOWN && bytes < EMI_UNKNOWN - there)
+		f->needs.bytes = bytes + there;
+}
+
 em_status em_runs_feed(em_runs *r, em_stream *in, uint32_t flags, em_errinfo *theirs)
 {
 	em_errinfo err = EM_ERRINFO_INIT;
@@ -64,6 +74,7 @@ em_status em_runs_feed(em_runs *r, em_stream *in, uint32_t flags, em_errinfo *th
 	/* Another sequence begins, and ends. */
 	st = em_runs_end(r);
 	if (st == EM_OK) {
+		expect(r, in);
 		st = feed(r, in, flags, &err);
 		if (st != EM_OK)
 			return emi_tell(theirs, st, &err);

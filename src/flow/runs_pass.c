@@ -28,7 +28,7 @@ static uint64_t merged_with(em_runs *r, uint64_t most, uint64_t memory)
 	while (low < high) {
 		const uint64_t k = high - (high - low) / 2;
 
-		if (emi_kept_need(r, k, 2) <= memory)
+		if (emi_kept_need(r, k) <= memory)
 			low = k;
 		else
 			high = k - 1;
@@ -99,17 +99,22 @@ static uint64_t records_of(em_runs *r, uint64_t first, uint32_t k)
 	return emi_run_bytes(job->runs.run + first, k) / job->by.codec->record_bytes;
 }
 
-/* Merge k runs.  Once they are read they are lost, so a failure is for ever then. */
-static em_status merge(em_runs *r, uint64_t first, uint32_t k, em_errinfo *err)
+/* Merge k runs with so much memory.  Once they are read they are lost, so a failure is for ever then. */
+static em_status merge(em_runs *r, uint64_t first, uint32_t k, uint64_t memory, em_errinfo *err)
 {
 	const uint64_t before = records_of(r, first, k);
-	em_stream *s = emi_runs_pass(r, first, k, err);
-	em_status st = s != NULL ? EM_OK : err->status;
+	em_stream *s = NULL;
 	uint64_t records = 0;
+	emi_plan plan;
+	em_status st = emi_kept_plan(r, k, memory, 0, &plan, err);
 	emi_run_append a;
 	emi_run run;
 
 	memset(&a, 0, sizeof a);
+	if (st == EM_OK) {
+		s = emi_runs_pass(r, first, k, &plan, err);
+		st = s != NULL ? EM_OK : err->status;
+	}
 	if (st == EM_OK && r->combine != NULL)
 		st = em_stream_reduce(&s, s, r->order, r->combine, r->user, NULL, err);
 	if (st == EM_OK)
@@ -145,12 +150,12 @@ em_status emi_kept_reduce(em_runs *r, uint64_t memory, em_errinfo *err)
 		return EM_OK;
 	fan_in = may > out ? merged_with(r, last, may - out) : 0;
 	if (fan_in < 2)
-		return emi_fail_memory(err, used + out + emi_kept_need(r, 2, 2),
+		return emi_fail_memory(err, used + out + emi_kept_need(r, 2),
 				       "merging two of %" PRIu64 " runs takes %" PRIu64 " bytes; there are %" PRIu64,
-				       job->runs.n, out + emi_kept_need(r, 2, 2), may);
+				       job->runs.n, out + emi_kept_need(r, 2), may);
 	emi_watch_phase(&job->watch, EM_PHASE_MERGE, 0);
 	/* A pass has less memory than the last merge, which has nothing to write. */
 	while (st == EM_OK && (k = emi_runs_group(&job->runs, (uint32_t)fan_in, last, &first)) != 0)
-		st = merge(r, first, k, err);
+		st = merge(r, first, k, may - out, err);
 	return st;
 }

@@ -5,13 +5,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/copy.h"
 #include "base/structs.h"
-#include "sort/kway.h"
-#include "sort/sorted_memory.h"
-#include "sort/sorted_run.h"
+#include "sort/run_merge.h"
 
-#define MOST_BUFFERS 4u         /* of each run: one is merged, and others are read meanwhile */
+#define LITTLE ((size_t)64 << 10) /* bytes that are lent of what stayed in memory */
 
 typedef struct runs_stream {
 	em_stream s;
@@ -27,75 +24,41 @@ typedef struct runs_stream {
 	uint64_t skip;          /* records that are still to be left out */
 	uint64_t take;          /* that are still to be lent */
 	int begun;              /* it has all of what follows */
-	emi_kway kway;
-	emi_sorted_run *run;
-	emi_sorted_memory kept;
+	emi_plan plan;          /* of the merge */
+	emi_run_merge merge;    /* there are runs; else ... */
+	size_t kept;            /* ... bytes that were taken of what stayed in memory */
+	const char *at, *end;   /* records that were merged */
+	int last;               /* those behind them are not in the range */
 } runs_stream;
 
-static emi_kway_opts kway_opts(em_runs *r)
+uint64_t emi_kept_need(em_runs *r, uint64_t k)
 {
-	const emi_kway_opts o = { 0, 0, emi_watch_tick, &emi_kept_job(r)->watch };
-
-	return o;
+	/* Room for copies of the runs, too. */
+	return emi_run_merge_least(emi_kept_job(r), k) + k * sizeof(emi_run) + 2u * EMI_PAGE;
 }
 
-uint64_t emi_kept_need(em_runs *r, uint64_t k, uint32_t buffers)
+em_status emi_kept_plan(em_runs *r, uint32_t k, uint64_t memory, int keeps, emi_plan *plan, em_errinfo *err)
 {
 	const emi_job *job = emi_kept_job(r);
-	const emi_kway_opts o = kway_opts(r);
-	uint64_t bytes = emi_kway_memory(&job->by, &o, k < UINT32_MAX / 2 ? (uint32_t)k : UINT32_MAX / 2), i;
-	emi_run longest;
+	const uint64_t need = emi_kept_need(r, k), beside = need - emi_run_merge_least(job, k);
 
-	/* Room for copies of the runs, too. */
-	bytes += k * (sizeof(emi_sorted_run) + sizeof(emi_run)) + 2u * EMI_PAGE;
-	memset(&longest, 0, sizeof longest);
-	longest.longest = job->plan.block_bytes;
-	for (i = 0; i < job->runs.n; i++)
-		if (job->runs.run[i].longest > longest.longest)
-			longest.longest = job->runs.run[i].longest;
-	return bytes + k * emi_sorted_run_memory(&job->runs, &longest, buffers);
+	if (memory >= need && emi_run_merge_plan(job, k, memory - beside, keeps, plan))
+		return EM_OK;
+	return emi_fail_memory(err, em_ctx_memory_used(job->ctx) + need,
+			       "merging %" PRIu32 " runs takes %" PRIu64 " bytes; there are %" PRIu64, k, need, memory);
 }
 
 static void close_runs(runs_stream *m)
 {
-	uint32_t i;
-
-	emi_kway_close(&m->kway);
-	memset(&m->kway, 0, sizeof m->kway);
-	for (i = 0; m->run != NULL && i < m->k; i++)
-		emi_sorted_run_close(&m->run[i]);
-	emi_free_array(m->s.object.ctx, m->run, m->k, sizeof *m->run);
-	m->run = NULL;
+	emi_run_merge_close(&m->merge);
 	if (m->begun && !m->pass)
 		m->r->readers--;
 	m->begun = 0;
 }
 
-/* Have k runs open, and merge them with what stayed in memory. */
-static em_status open_runs(runs_stream *m, const emi_run *runs, uint32_t buffers, em_errinfo *err)
+static em_status open_runs(runs_stream *m, const emi_run *runs, em_errinfo *err)
 {
-	em_runs *r = m->r;
-	emi_job *job = emi_kept_job(r);
-	const emi_kway_opts o = kway_opts(r);
-	em_status st = emi_kway_open(&m->kway, &job->by, &o, err);
-	uint32_t i;
-
-	if (st == EM_OK && m->k != 0) {
-		m->run = emi_alloc_array(job->ctx, m->k, sizeof *m->run, err);
-		st = m->run != NULL ? EM_OK : err->status;
-	}
-	if (st == EM_OK)
-		st = emi_kway_reserve(&m->kway, m->k + 1, err);
-	/* One without blocks would be over at once, and is left out. */
-	for (i = 0; i < m->k && st == EM_OK; i++) {
-		st = emi_sorted_run_open(&m->run[i], &job->runs, &runs[i], buffers, !m->pass, err);
-		if (st == EM_OK)
-			st = emi_kway_add(&m->kway, &m->run[i].source, i, err);
-	}
-	if (st != EM_OK || m->pass)
-		return st;
-	emi_sorted_memory_open(&m->kept, r->kept, (size_t)r->kept_records, m->s.record);
-	return emi_kway_add(&m->kway, &m->kept.source, m->k, err);
+	return emi_run_merge_open(&m->merge, emi_kept_job(m->r), runs, m->k, !m->pass, &m->plan, err);
 }
 
 /* Blocks that lie before the range are left out of the copies of the runs. */
@@ -117,28 +80,29 @@ static em_status cut_runs(runs_stream *m, emi_run *runs, em_errinfo *err)
 	return st;
 }
 
-static em_status open_range(runs_stream *m, uint32_t buffers, em_errinfo *err)
+static em_status open_range(runs_stream *m, em_errinfo *err)
 {
 	emi_job *job = emi_kept_job(m->r);
-	emi_run *runs = NULL;
-	em_status st = EM_OK;
+	emi_run *runs;
+	em_status st;
 
 	m->k = (uint32_t)job->runs.n;
-	if (m->k != 0) {
-		runs = emi_alloc_array(job->ctx, m->k, sizeof *runs, err);
-		if (runs == NULL)
-			return err->status;
-		memcpy(runs, job->runs.run, m->k * sizeof *runs);
-		st = cut_runs(m, runs, err);
-	}
+	if (m->k == 0)
+		return EM_OK;
+	runs = emi_alloc_array(job->ctx, m->k, sizeof *runs, err);
+	if (runs == NULL)
+		return err->status;
+	memcpy(runs, job->runs.run, m->k * sizeof *runs);
+	st = cut_runs(m, runs, err);
 	if (st == EM_OK)
-		st = open_runs(m, runs, buffers, err);
+		st = open_runs(m, runs, err);
 	emi_free_array(job->ctx, runs, m->k, sizeof *runs);
 	return st;
 }
 
-/* Is there memory for a merge of all runs?  If not, and nobody is reading them, have fewer of them. */
-static em_status fit(runs_stream *m, uint32_t *buffers, em_errinfo *err)
+/* Is there memory for a merge of all runs?  If not, and nobody is reading them, have fewer of them.  Then make its
+ * plan. */
+static em_status fit(runs_stream *m, em_errinfo *err)
 {
 	em_runs *r = m->r;
 	emi_job *job = emi_kept_job(r);
@@ -147,12 +111,11 @@ static em_status fit(runs_stream *m, uint32_t *buffers, em_errinfo *err)
 	uint64_t memory = m->memory != 0 ? m->memory : r->merge_memory != 0 ? r->merge_memory : r->form_memory;
 	em_status st = EM_OK;
 
-	*buffers = 2;
 	if (job->runs.n == 0)
 		return EM_OK;
 	memory = memory < left ? memory : left;
-	if (emi_kept_need(r, job->runs.n, 2) > memory) {
-		const uint64_t need = emi_kept_need(r, job->runs.n, 2);
+	if (emi_kept_need(r, job->runs.n) > memory) {
+		const uint64_t need = emi_kept_need(r, job->runs.n);
 
 		if (r->readers != 0)
 			return emi_fail_memory(err, used + need,
@@ -161,21 +124,18 @@ static em_status fit(runs_stream *m, uint32_t *buffers, em_errinfo *err)
 					       job->runs.n, need, memory);
 		st = emi_kept_reduce(r, memory, err);
 	}
-	while (*buffers < MOST_BUFFERS && emi_kept_need(r, job->runs.n, *buffers + 1) <= memory)
-		++*buffers;
-	return st;
+	return st == EM_OK ? emi_kept_plan(r, (uint32_t)job->runs.n, memory, 1, &m->plan, err) : st;
 }
 
 static em_status begin(runs_stream *m, em_errinfo *err)
 {
 	em_runs *r = m->r;
 	emi_job *job = emi_kept_job(r);
-	uint32_t buffers;
 	em_status st;
 
 	if (m->pass) {
 		m->begun = 1;
-		return open_runs(m, job->runs.run + m->first, 2, err);
+		return open_runs(m, job->runs.run + m->first, err);
 	}
 	/* All is as it was then. */
 	m->s.mild = 1;
@@ -184,63 +144,118 @@ static em_status begin(runs_stream *m, em_errinfo *err)
 	if (r->front.stage != EMI_FINISHED)
 		return emi_fail(err, EM_ERR_STATE, "the runs are not finished");
 	m->s.mild = 0;
-	st = fit(m, &buffers, err);
+	st = fit(m, err);
 	if (st != EM_OK)
 		return st;
 	m->begun = 1;
 	r->readers++;
 	emi_watch_phase(&job->watch, EM_PHASE_OUTPUT,
 			emi_run_bytes(job->runs.run, job->runs.n) + r->kept_records * m->s.record);
-	return open_range(m, buffers, err);
+	return open_range(m, err);
+}
+
+/* What stayed in memory, some of it at a time: then there are no runs. */
+static em_status next_kept(runs_stream *m, em_errinfo *err)
+{
+	const em_runs *r = m->r;
+	const size_t record = m->s.record, left = (size_t)r->kept_records * record - m->kept,
+		     some = record < LITTLE ? LITTLE / record * record : record, n = left < some ? left : some;
+	em_status st = emi_job_check(emi_kept_job(m->r), err);
+
+	if (st != EM_OK || n == 0)
+		return st == EM_OK ? EM_END : st;
+	m->at = r->kept + m->kept;
+	m->end = m->at + n;
+	m->kept += n;
+	emi_watch_add(&emi_kept_job(m->r)->watch, n);
+	return EM_OK;
+}
+
+static em_status next_merged(runs_stream *m, em_errinfo *err)
+{
+	size_t n;
+	em_status st;
+
+	if (m->k == 0)
+		return next_kept(m, err);
+	st = emi_run_merge_next(&m->merge, &m->at, &n, err);
+	if (st == EM_OK)
+		m->end = m->at + n * m->s.record;
+	return st;
+}
+
+/* The first record in hand that does not come before another one. */
+static const char *find(const runs_stream *m, const char *record)
+{
+	const emi_collation *by = &emi_kept_job(m->r)->by;
+	size_t low = 0, high = (size_t)(m->end - m->at) / m->s.record;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (emi_collation_compare(by, m->at + middle * m->s.record, record) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return m->at + low * m->s.record;
+}
+
+/* Leave out of what is in hand what is not in the range. */
+static em_status narrow(runs_stream *m, em_errinfo *err)
+{
+	const size_t record = m->s.record;
+	const char *end;
+	uint64_t n;
+
+	if (m->from != NULL) {
+		m->at = find(m, m->from);
+		m->from = m->at == m->end ? m->from : NULL;
+	}
+	if (m->to != NULL && m->at != m->end) {
+		end = find(m, m->to);
+		m->last = end != m->end;
+		m->end = end;
+	}
+	n = (uint64_t)(m->end - m->at) / record;
+	n = n < m->skip ? n : m->skip;
+	m->at += (size_t)n * record;
+	m->skip -= n;
+	n = (uint64_t)(m->end - m->at) / record;
+	if (n >= m->take) {
+		m->end = m->at + (size_t)m->take * record;
+		m->last = 1;
+	}
+	if (m->take != EM_STREAM_UNKNOWN)
+		m->take -= n < m->take ? n : m->take;
+	return emi_collation_check(&emi_kept_job(m->r)->by, err);
 }
 
 /* The next records of the range. */
-static em_status advance(runs_stream *m, const char **records, size_t *n, em_errinfo *err)
+static em_status advance(runs_stream *m, em_errinfo *err)
 {
-	emi_kway_stop stop = { 0, NULL, 0 };
 	em_status st;
 
-	/* What comes before the first record of the range goes. */
-	while (m->from != NULL) {
-		stop.bound = m->from;
-		st = emi_kway_next(&m->kway, &stop, records, n, err);
-		if (st != EM_OK)
-			return st;
-		if (*n == 0)
-			m->from = NULL;
-	}
-	stop.bound = m->to;
-	while (m->skip != 0) {
-		stop.most = m->skip < SIZE_MAX ? (size_t)m->skip : SIZE_MAX;
-		st = emi_kway_next(&m->kway, &stop, records, n, err);
-		if (st != EM_OK || *n == 0)
-			return st == EM_OK ? EM_END : st;
-		m->skip -= *n;
-	}
-	if (m->take == 0)
-		return EM_END;
-	stop.most = m->take < SIZE_MAX ? (size_t)m->take : 0;
-	st = emi_kway_next(&m->kway, &stop, records, n, err);
-	if (st == EM_OK && *n == 0)
-		return EM_END;
-	if (st == EM_OK && m->take != EM_STREAM_UNKNOWN)
-		m->take -= *n;
+	do {
+		if (m->last || m->take == 0)
+			return EM_END;
+		st = next_merged(m, err);
+		if (st == EM_OK)
+			st = narrow(m, err);
+	} while (st == EM_OK && m->at == m->end);
 	return st;
 }
 
 static em_status work(runs_stream *m, em_errinfo *err)
 {
-	const char *records;
-	size_t n;
 	em_status st = m->begun ? EM_OK : begin(m, err);
 
 	if (st == EM_OK)
-		st = advance(m, &records, &n, err);
+		st = advance(m, err);
 	if (st != EM_OK)
 		return st;
-	m->s.source.at = records;
-	m->s.source.end = records + n * m->s.record;
-	emi_watch_add(&emi_kept_job(m->r)->watch, n * m->s.record);
+	m->s.source.at = m->at;
+	m->s.source.end = m->end;
 	return EM_OK;
 }
 
@@ -288,7 +303,7 @@ static runs_stream *make(em_runs *r, em_errinfo *err)
 	return m;
 }
 
-em_stream *emi_runs_pass(em_runs *r, uint64_t first, uint32_t k, em_errinfo *err)
+em_stream *emi_runs_pass(em_runs *r, uint64_t first, uint32_t k, const emi_plan *plan, em_errinfo *err)
 {
 	runs_stream *m = make(r, err);
 	em_stream *s = NULL;
@@ -298,6 +313,7 @@ em_stream *emi_runs_pass(em_runs *r, uint64_t first, uint32_t k, em_errinfo *err
 	m->pass = 1;
 	m->first = first;
 	m->k = k;
+	m->plan = *plan;
 	emi_stream_made(&m->s, &s);
 	return s;
 }

@@ -5,8 +5,8 @@
 
 #include "flow/kept_runs.h"
 
-/* A stream that consumes k runs from the first-th on.  It is the owner's of the runs, who closes it within the same
- * call. */
-em_stream *emi_runs_pass(em_runs *r, uint64_t first, uint32_t k, em_errinfo *err);
+/* A stream that consumes k runs from the first-th on, as it was planned.  It is the owner's of the runs, who closes it
+ * within the same call. */
+em_stream *emi_runs_pass(em_runs *r, uint64_t first, uint32_t k, const emi_plan *plan, em_errinfo *err);
 
 #endif

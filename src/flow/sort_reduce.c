@@ -15,6 +15,7 @@ typedef struct sort_reduce {
 	em_stream s;
 	em_order *order;        /* a reference */
 	em_sort_opts opts;
+	emi_graph_watcher watcher; /* of the runs */
 	em_reduce_fn fn;
 	void *user;
 	em_runs *runs;          /* NULL: not yet, or no more */
@@ -38,10 +39,12 @@ static em_status open_runs(sort_reduce *t, em_errinfo *err)
 	form.progress_free = NULL;
 	if (form.memory == 0)
 		form.memory = emi_graph_share(&t->s, &later);
+	emi_graph_watch(&t->s, &form, &t->watcher);
 	o.form = &form;
 	o.combine = t->fn;
 	o.user = t->user;
-	return emi_kept_open(&t->runs, t->s.object.ctx, t->order, &o, later, err);
+	return emi_kept_open(&t->runs, t->s.object.ctx, t->order, &o, later, emi_stream_left_bytes(t->s.input[0]),
+			     err);
 }
 
 static em_status form(sort_reduce *t, em_errinfo *err)

@@ -19,6 +19,7 @@ typedef struct sort_stream {
 	em_stream s;
 	em_order *order;        /* a reference; NULL: the sorter is the caller's */
 	em_sort_opts opts;
+	emi_graph_watcher watcher; /* of the sorter */
 	em_sorter *sorter;      /* NULL: not yet, or no more */
 	em_sort_stats stats;    /* when there is no more */
 } sort_stream;
@@ -60,7 +61,9 @@ static em_status open_sorter(sort_stream *t, em_errinfo *err)
 	o.progress_free = NULL;
 	if (o.memory == 0)
 		o.memory = emi_graph_share(&t->s, &later);
-	return emi_sorter_open(&t->sorter, ctx, t->order, &o, later, err);
+	emi_graph_watch(&t->s, &o, &t->watcher);
+	return emi_sorter_open(&t->sorter, ctx, t->order, &o, later,
+			       emi_stream_left_bytes(t->s.input[0]), err);
 }
 
 /* All that is in hand. */

@@ -8,6 +8,7 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "flow/graph.h"
 #include "flow/paths.h"
 
 /* Of the window that the kind made as much as may be lent at a time. */
@@ -18,6 +19,12 @@ static void open_window(em_stream *s)
 	s->source.end = s->held;
 	if (s->most != 0 && n > s->most)
 		s->source.end = s->source.at + s->most * s->record;
+}
+
+/* Does it tick?  See graph.h. */
+static int ticks(const em_stream *s)
+{
+	return s->inputs == 0 || (s->kind->flags & (EMI_STREAM_BLOCKS | EMI_STREAM_THREAD)) != 0;
 }
 
 /* It is over: what it has is given back, and the next pull says the same. */
@@ -51,6 +58,8 @@ static em_status pull(emi_sorted_source *source, em_errinfo *err)
 	s->begun = 1;
 	if (emi_ctx_canceled(s->object.ctx))
 		return ended(s, emi_fail(err, EM_ERR_CANCELED, "canceled: the context was"), err);
+	if (ticks(s) && (st = emi_graph_tick(s, err)) != EM_OK)
+		return ended(s, st, err);
 	/* What is below a stage with a thread of its own is pulled there. */
 	__atomic_store_n(&s->mild, 0, __ATOMIC_RELAXED);
 	st = s->kind->next(s, err);
@@ -122,6 +131,7 @@ static void release(void *stream)
 		emi_object_close(s->stem);
 	emi_user_free(&s->owned);
 	emi_user_free(&s->watching);
+	emi_user_free(&s->progress.user);
 	emi_object_free(s, s->bytes);
 }
 
@@ -316,6 +326,13 @@ uint64_t emi_stream_left(const em_stream *s)
 	if (s->left == EM_STREAM_UNKNOWN)
 		return s->left;
 	return s->left + (size_t)(s->held - s->source.at) / s->record + (size_t)(c->end - c->cur) / s->record;
+}
+
+uint64_t emi_stream_left_bytes(const em_stream *s)
+{
+	const uint64_t n = s->varied ? EM_STREAM_UNKNOWN : emi_stream_left(s);
+
+	return n < EM_STREAM_UNKNOWN / s->record ? n * s->record : EM_STREAM_UNKNOWN;
 }
 
 em_status emi_stream_user_failed(const char *does, int returned, em_errinfo *err)

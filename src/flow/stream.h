@@ -57,6 +57,13 @@ typedef struct emi_stream_kind {
 #define EMI_STREAM_THREAD  4u /* its input is pulled by a thread of its own */
 #define EMI_STREAM_VARIED  8u /* it takes records of any length */
 
+/* What a program hears of a graph (graph.h). */
+typedef struct emi_stream_progress {
+	em_progress_fn fn;      /* NULL: nobody listens */
+	emi_user user;
+	double last;            /* when it was called */
+} emi_stream_progress;
+
 struct em_stream {
 	emi_object object;
 	emi_sorted_source source; /* the window; its functions are the same for all kinds */
@@ -80,6 +87,7 @@ struct em_stream {
 	uint64_t claim;         /* bytes that it takes, or is going to; of a sort only those that its options name */
 	uint64_t budget;        /* of a last node: what its graph shares (graph.h); 0: not known yet */
 	uint64_t lent;          /* records of the windows so far */
+	emi_stream_progress progress; /* of the graph while it is pulled */
 	int sorts;              /* it reads all of its input before it lends anything: a sort */
 	int named;              /* ... whose options name its memory */
 	int formed;             /* ... and which has read all */
@@ -166,8 +174,9 @@ static inline em_status emi_stream_show_made(em_stream *s, size_t n, em_status s
 /* Give back what it and its inputs have; it has no more records. */
 void emi_stream_retire(em_stream *s);
 
-/* How many records are still to be lent. */
+/* How many records are still to be lent; and their bytes, where they have one size.  EM_STREAM_UNKNOWN. */
 uint64_t emi_stream_left(const em_stream *s);
+uint64_t emi_stream_left_bytes(const em_stream *s);
 
 /* A function of the caller's has failed, which does what is said: EM_ERR_USER. */
 em_status emi_stream_user_failed(const char *does, int returned, em_errinfo *err);

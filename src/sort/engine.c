@@ -361,7 +361,7 @@ static em_status merge_group(emi_engine *e, group *g, em_errinfo *err)
 		st = emi_engine_begin_run(e, emi_run_bytes(runs, g->k), err);
 	if (st != EM_OK)
 		return st;
-	st = emi_merger_open(&e->merger, job, &e->fetch, runs, g->k, &e->kept, &e->out, err);
+	st = emi_merger_open(&e->merger, job, &job->plan, &e->fetch, runs, g->k, &e->kept, &e->out, err);
 	if (st == EM_OK) {
 		replace_runs(job, g);
 		next = look_ahead(e);
@@ -442,7 +442,7 @@ static em_status open_last(emi_engine *e, em_errinfo *err)
 	if (st != EM_OK)
 		return st;
 	emi_run_fetch_expect(&e->fetch, job->runs.run, k);
-	return emi_merger_open(&e->merger, job, &e->fetch, job->runs.run, k, &e->kept, &e->out, err);
+	return emi_merger_open(&e->merger, job, &job->plan, &e->fetch, job->runs.run, k, &e->kept, &e->out, err);
 }
 
 em_status emi_engine_merge_to(emi_engine *e, const emi_dest *dest, em_errinfo *err)
@@ -459,24 +459,15 @@ em_status emi_engine_merge_to(emi_engine *e, const emi_dest *dest, em_errinfo *e
 	return st == EM_OK ? emi_outseq_end(&e->out, err) : st;
 }
 
-static em_status lend_block(void *arg, emi_outblock *block, em_errinfo *err)
-{
-	(void)arg;
-	(void)block;
-	(void)err;
-	return EM_OK;
-}
-
 em_status emi_engine_pull_begin(emi_engine *e, void *records, uint64_t n, em_errinfo *err)
 {
-	static const emi_dest lend = { lend_block, NULL, NULL, 1, 0, NULL };
 	emi_job *job = &e->job;
 	const void *elems;
 	em_status st;
 
 	if (records == NULL) {
 		emi_watch_phase(&job->watch, EM_PHASE_OUTPUT, all_bytes(e));
-		emi_engine_begin_out(e, &lend, all_bytes(e));
+		emi_engine_begin_out(e, &emi_dest_lends, all_bytes(e));
 		return open_last(e, err);
 	}
 	st = emi_form_elems(&e->former, records, n, &elems, err);
@@ -519,17 +510,7 @@ static em_status pull_elems(emi_engine *e)
 
 em_status emi_engine_pull_block(emi_engine *e, const emi_outblock **block, em_errinfo *err)
 {
-	if (e->lent)
-		emi_outseq_release(&e->out);
-	e->lent = 0;
-	while ((*block = emi_outseq_front(&e->out)) == NULL) {
-		em_status st = emi_merger_step(&e->merger, err);
-
-		if (st != EM_OK)
-			return st;
-	}
-	e->lent = 1;
-	return emi_merger_feed(&e->merger, err);
+	return emi_merger_pull(&e->merger, &e->lent, block, err);
 }
 
 static em_status pull_merged(emi_engine *e, em_errinfo *err)

@@ -73,7 +73,7 @@ struct emi_needs {
 	uint32_t spare;         /* block buffers that the caller wants for itself, ... */
 	uint32_t files;         /* files that are going to be open at once, the scratch disks not among them */
 	uint64_t held;          /* bytes that the caller took for this sort already */
-	uint64_t bytes;         /* any length: of the input in files, or EMI_UNKNOWN */
+	uint64_t bytes;         /* any length: of the input in files; pushed: that are expected; or EMI_UNKNOWN */
 	uint32_t form;          /* ... and more of them while runs are formed */
 	int all;                /* all of the memory is wanted: it has other uses than forming runs */
 	uint32_t open;          /* files that are open already, and the caller's as what he holds is */

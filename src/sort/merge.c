@@ -32,8 +32,8 @@ static void next_kept(emi_merger *m, emi_merge_input *in)
 	m->kept_byte += in->left;
 }
 
-em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, const emi_run *runs, uint32_t k,
-			  const emi_kept_run *kept, emi_outseq *q, em_errinfo *err)
+em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_plan *plan, emi_run_fetch *fetch, const emi_run *runs,
+			  uint32_t k, const emi_kept_run *kept, emi_outseq *q, em_errinfo *err)
 {
 	const size_t rb = job->by.codec->record_bytes;
 	em_status st;
@@ -41,6 +41,7 @@ em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, con
 
 	memset(m, 0, sizeof *m);
 	m->job = job;
+	m->plan = plan;
 	m->fetch = fetch;
 	m->q = q;
 	m->k = k + (kept->area != NULL);
@@ -48,14 +49,14 @@ em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, con
 	m->target = rb != 0 ? q->cap * rb : q->cap;
 	m->least = rb != 0 ? rb : LEAST_REACH;
 	m->in = emi_alloc_array(job->ctx, m->k, sizeof *m->in, err);
-	m->task = emi_alloc_array(job->ctx, job->plan.tasks, sizeof *m->task, err);
+	m->task = emi_alloc_array(job->ctx, plan->tasks, sizeof *m->task, err);
 	if (m->in == NULL || m->task == NULL) {
 		st = err->status;
 		goto out;
 	}
-	m->ntasks = job->plan.tasks;
+	m->ntasks = plan->tasks;
 	for (i = 0; i < m->ntasks; i++) {
-		st = emi_merge_task_init(&m->task[i], job, q, m->k, err);
+		st = emi_merge_task_init(&m->task[i], job, plan, q, m->k, err);
 		if (st != EM_OK)
 			goto out;
 	}
@@ -89,7 +90,7 @@ void emi_merger_close(emi_merger *m)
 	if (m->task != NULL) {
 		for (i = 0; i < m->ntasks; i++)
 			emi_merge_task_free(&m->task[i], m->k);
-		emi_free_array(m->job->ctx, m->task, m->job->plan.tasks, sizeof *m->task);
+		emi_free_array(m->job->ctx, m->task, m->plan->tasks, sizeof *m->task);
 	}
 	if (m->in != NULL)
 		emi_free_array(m->job->ctx, m->in, m->k, sizeof *m->in);
@@ -225,7 +226,7 @@ static uint64_t cut_all(const emi_merger *m, size_t s, struct emi_merge_task *t)
 /* The reach that would have cut nearly a block, if what is cut grows with it; at most twice or half of what it was. */
 static size_t better_reach(const emi_merger *m, uint64_t size)
 {
-	const double fit = (double)m->target * 15 / 16 / (double)size, most = (double)m->job->plan.block_bytes;
+	const double fit = (double)m->target * 15 / 16 / (double)size, most = (double)m->plan->block_bytes;
 	const double reach = (double)m->reach * (fit > 2 ? 2 : fit < 0.5 ? 0.5 : fit);
 
 	return (size_t)(reach < most ? reach : most);
@@ -370,4 +371,29 @@ em_status emi_merger_feed(emi_merger *m, em_errinfo *err)
 		}
 	}
 	return st;
+}
+
+static em_status lend_block(void *arg, emi_outblock *block, em_errinfo *err)
+{
+	(void)arg;
+	(void)block;
+	(void)err;
+	return EM_OK;
+}
+
+const emi_dest emi_dest_lends = { lend_block, NULL, NULL, 1, 0, NULL };
+
+em_status emi_merger_pull(emi_merger *m, int *lent, const emi_outblock **block, em_errinfo *err)
+{
+	if (*lent)
+		emi_outseq_release(m->q);
+	*lent = 0;
+	while ((*block = emi_outseq_front(m->q)) == NULL) {
+		const em_status st = emi_merger_step(m, err);
+
+		if (st != EM_OK)
+			return st;
+	}
+	*lent = 1;
+	return emi_merger_feed(m, err);
 }

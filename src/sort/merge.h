@@ -36,6 +36,7 @@ typedef struct emi_kept_run {
 
 typedef struct emi_merger {
 	emi_job *job;
+	const emi_plan *plan;   /* of this merge: the job's, or another one */
 	emi_outseq *q;
 	uint32_t k;
 	emi_run_fetch *fetch;   /* where blocks of runs come from */
@@ -56,10 +57,10 @@ typedef struct emi_merger {
 } emi_merger;
 
 /* Merge k runs, which fetch expects as its next merge, and behind them the one that was kept, if any, into a sequence,
- * which must have been begun for all their records.  Blocks are freed as they are read.  The list of runs is not needed
- * later. */
-em_status emi_merger_open(emi_merger *m, emi_job *job, emi_run_fetch *fetch, const emi_run *runs, uint32_t k,
-			  const emi_kept_run *kept, emi_outseq *q, em_errinfo *err);
+ * which must have been begun for all their records.  Tasks and what each has are those of the plan, which stays as it
+ * is meanwhile.  Blocks are freed as they are read, unless fetch keeps them.  The list of runs is not needed later. */
+em_status emi_merger_open(emi_merger *m, emi_job *job, const emi_plan *plan, emi_run_fetch *fetch, const emi_run *runs,
+			  uint32_t k, const emi_kept_run *kept, emi_outseq *q, em_errinfo *err);
 void emi_merger_close(emi_merger *m);
 
 /* Do a bit more of the merge.  EM_OK; EM_END when all is dispatched and done; or a failure.  When the sequence lends
@@ -69,5 +70,10 @@ em_status emi_merger_step(emi_merger *m, em_errinfo *err);
 /* Give the other threads what there is room for, without waiting for them: so that they have work while a block is
  * lent. */
 em_status emi_merger_feed(emi_merger *m, em_errinfo *err);
+
+/* The destination of a sequence that lends its blocks; and the next one of them, in place of that which is `lent',
+ * until it is asked for another one.  EM_END after the last. */
+extern const emi_dest emi_dest_lends;
+em_status emi_merger_pull(emi_merger *m, int *lent, const emi_outblock **block, em_errinfo *err);
 
 #endif

@@ -13,29 +13,31 @@
 
 typedef struct emi_merge_task merge_task;
 
-em_status emi_merge_task_init(merge_task *t, emi_job *job, emi_outseq *q, uint32_t k, em_errinfo *err)
+em_status emi_merge_task_init(merge_task *t, emi_job *job, const emi_plan *plan, emi_outseq *q, uint32_t k,
+			      em_errinfo *err)
 {
 	size_t eb = job->by.codec->elem_bytes;
 	int ok;
 
 	memset(t, 0, sizeof *t);
 	t->job = job;
+	t->plan = plan;
 	t->q = q;
 	t->slice = emi_alloc_array(job->ctx, k, sizeof *t->slice, err);
 	t->win = emi_alloc_array(job->ctx, k, sizeof *t->win, err);
 	t->tree = emi_alloc(job->ctx, emi_merge_tree_bytes(k), err);
 	ok = t->slice != NULL && t->win != NULL && t->tree != NULL;
-	if (ok && job->plan.window != 0) {
-		t->elems = emi_alloc_array(job->ctx, (uint64_t)k * job->plan.window, eb, err);
+	if (ok && plan->window != 0) {
+		t->elems = emi_alloc_array(job->ctx, (uint64_t)k * plan->window, eb, err);
 		ok = t->elems != NULL;
 	}
 	if (ok && !emi_codec_in_place(job->by.codec)) {
 		t->made = emi_alloc_array(job->ctx, EMI_TASK_OUT, eb, err);
 		ok = t->made != NULL;
 	}
-	if (ok && job->plan.mix_bytes != 0) {
+	if (ok && plan->mix_bytes != 0) {
 		t->taken = emi_alloc_array(job->ctx, k, sizeof *t->taken, err);
-		t->mixed = emi_alloc(job->ctx, job->plan.mix_bytes, err);
+		t->mixed = emi_alloc(job->ctx, plan->mix_bytes, err);
 		ok = t->taken != NULL && t->mixed != NULL;
 	}
 	if (ok)
@@ -54,13 +56,13 @@ void emi_merge_task_free(merge_task *t, uint32_t k)
 	ctx = t->job->ctx;
 	eb = t->job->by.codec->elem_bytes;
 	if (t->mixed != NULL)
-		emi_free(ctx, t->mixed, t->job->plan.mix_bytes);
+		emi_free(ctx, t->mixed, t->plan->mix_bytes);
 	if (t->taken != NULL)
 		emi_free_array(ctx, t->taken, k, sizeof *t->taken);
 	if (t->made != NULL)
 		emi_free_array(ctx, t->made, EMI_TASK_OUT, eb);
 	if (t->elems != NULL)
-		emi_free_array(ctx, t->elems, (uint64_t)k * t->job->plan.window, eb);
+		emi_free_array(ctx, t->elems, (uint64_t)k * t->plan->window, eb);
 	if (t->tree != NULL)
 		emi_free(ctx, t->tree, emi_merge_tree_bytes(k));
 	if (t->win != NULL)
@@ -132,8 +134,8 @@ static void refill(merge_task *t, uint32_t i)
 {
 	const emi_codec *codec = t->job->by.codec;
 	emi_slice *s = &t->slice[i];
-	size_t left = s->bytes / codec->record_bytes, n = left < t->job->plan.window ? left : t->job->plan.window;
-	char *win = t->elems + (size_t)i * t->job->plan.window * codec->elem_bytes;
+	size_t left = s->bytes / codec->record_bytes, n = left < t->plan->window ? left : t->plan->window;
+	char *win = t->elems + (size_t)i * t->plan->window * codec->elem_bytes;
 
 	if (n != 0)
 		load(t, s, n, win);

@@ -13,6 +13,7 @@
 struct emi_merge_task {
 	emi_task task;
 	emi_job *job;
+	const emi_plan *plan;
 	emi_outseq *q;
 	uint64_t pos;           /* bytes in the sequence before it */
 	size_t bytes;           /* of all slices */
@@ -24,9 +25,9 @@ struct emi_merge_task {
 	emi_slice *slice;       /* the slices that are not empty, in the order of the runs */
 	uint32_t slices;
 	emi_window *win;        /* one per slice */
-	void *mixed;            /* job->plan.mix_bytes for the elements of a mix; NULL: there is none */
+	void *mixed;            /* plan->mix_bytes for the elements of a mix; NULL: there is none */
 	void *tree;
-	char *elems;            /* conversion windows, job->plan.window elements per slice; NULL: none is needed */
+	char *elems;            /* conversion windows, plan->window elements per slice; NULL: none is needed */
 	void *made;             /* EMI_TASK_OUT elements on their way to records; NULL: none is needed */
 	size_t *taken;          /* one per slice, for a mix; NULL: it is a tree that merges, always */
 	emi_fetched *used_up;   /* blocks that nobody needs when this task and those before it are done */
@@ -35,7 +36,8 @@ struct emi_merge_task {
 #define EMI_TASK_OUT 256u
 
 /* Storage for up to k slices. */
-em_status emi_merge_task_init(struct emi_merge_task *t, emi_job *job, emi_outseq *q, uint32_t k, em_errinfo *err);
+em_status emi_merge_task_init(struct emi_merge_task *t, emi_job *job, const emi_plan *plan, emi_outseq *q, uint32_t k,
+			      em_errinfo *err);
 void emi_merge_task_free(struct emi_merge_task *t, uint32_t k);
 
 /* What was in a block, which is NULL if it never was on a disk, cannot be: EM_ERR_CORRUPT. */

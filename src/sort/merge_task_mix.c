@@ -48,7 +48,7 @@ static void mix_slices(struct emi_merge_task *t)
 {
 	emi_job *job = t->job;
 	const emi_codec *codec = job->by.codec;
-	const size_t most = job->by.own != NULL ? job->plan.mix_bytes / 2 / codec->elem_bytes : EMI_MIX;
+	const size_t most = job->by.own != NULL ? t->plan->mix_bytes / 2 / codec->elem_bytes : EMI_MIX;
 	char *const out = t->mixed, *const tmp = out + most * codec->elem_bytes;
 	uint64_t at = t->pos / codec->record_bytes;
 	const uint64_t end = at + t->bytes / codec->record_bytes;

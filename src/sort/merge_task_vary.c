@@ -140,9 +140,9 @@ static void refill(merging *m, uint32_t i)
 	merge_task *t = m->t;
 	emi_slice *s = &t->slice[i];
 	const unsigned char *p = (const unsigned char *)s->first, *end = p + s->bytes;
-	emi_pair *win = (emi_pair *)(void *)t->elems + (size_t)i * t->job->plan.window;
+	emi_pair *win = (emi_pair *)(void *)t->elems + (size_t)i * t->plan->window;
 	const unsigned char *before = s->before;
-	const size_t window = t->job->plan.window;
+	const size_t window = t->plan->window;
 	emi_frame last = { NULL, 0, 0 }, f;
 	uint64_t bytes = 0;
 	int sound = 1;

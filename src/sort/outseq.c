@@ -127,15 +127,16 @@ void emi_outseq_begin_stay(emi_outseq *q, char *memory, size_t bytes, size_t cap
 static void clean_locked(emi_outseq *q, emi_outblock *b)
 {
 	emi_run_memory *memory = &q->runs->memory;
+	const int measures = memory->most != 0 && !q->dest.lends;
 	uint64_t begin = 0;
 
 	b->state = EMI_OUT_ACQUIRING;
 	pthread_mutex_unlock(&q->lock);
-	if (memory->most != 0)
+	if (measures)
 		begin = emi_thread_ns();
 	memset(b->buf.base, 0, q->buffer_bytes);
 	pthread_mutex_lock(&q->lock);
-	if (memory->most != 0)
+	if (measures)
 		emi_run_memory_measured(memory, q->buffer_bytes, emi_thread_ns() - begin);
 	b->state = EMI_OUT_FREE;
 	b->clean = 1;

@@ -55,6 +55,8 @@
 #define TASKS_AHEAD 3u                  /* merge tasks beside those that threads are at: the one who cuts them has
                                            transfers to begin, too, before it can cut more */
 #define SEQ_BYTES 864u                  /* bookkeeping per run being merged, beside buffers; generous */
+#define APART_BYTES (4 * KIB)           /* structs of a merge apart */
+#define APART_AHEAD 3u                  /* block buffers for each of its runs, beside the one being merged */
 #define FIXED_BYTES (84 * KIB)          /* structs, directory pages being written */
 
 static uint64_t page_up(uint64_t bytes)
@@ -132,12 +134,17 @@ static uint32_t ordered(const emi_plan_input *in, uint32_t read_buffers)
 	return read_buffers <= least ? read_buffers : least + ORDERED(read_buffers - least);
 }
 
-static uint64_t merge_cost(const emi_plan *p, const emi_plan_input *in, uint64_t k)
+/* Bytes for reading k runs and for the tasks that merge them. */
+static uint64_t input_cost(const emi_plan *p, const emi_plan_input *in, uint64_t k)
 {
-	return fixed_cost(p, in) + bits_cost(p, in, k) + k * run_cost(p, in) +
-	       (uint64_t)(p->read_buffers + (p->packers != 0)) * read_bytes(p, in) +
+	return k * run_cost(p, in) + (uint64_t)(p->read_buffers + (p->packers != 0)) * read_bytes(p, in) +
 	       emi_prefetch_window_memory(k, in->disks, p->prefetch_buffers) +
 	       p->tasks * (MAX_WINDOW * (uint64_t)in->codec->elem_bytes + p->mix_bytes);
+}
+
+static uint64_t merge_cost(const emi_plan *p, const emi_plan_input *in, uint64_t k)
+{
+	return fixed_cost(p, in) + bits_cost(p, in, k) + input_cost(p, in, k);
 }
 
 /* Bytes that are not for records while runs are formed. */
@@ -459,6 +466,90 @@ int emi_plan_merging(emi_plan *plan, const emi_plan_input *in, uint64_t runs, ui
 	if (merge_cost(&was, in, was.fan_in) <= was.memory && emi_plan_time(&was, in) < emi_plan_time(&p, in))
 		p = was;
 	p.memory = plan->memory;
+	*plan = p;
+	return 1;
+}
+
+/* Bytes of a merge apart from its sort, which has output buffers of its own. */
+static uint64_t apart_cost(const emi_plan *p, const emi_plan_input *in, uint64_t k)
+{
+	return APART_BYTES + input_cost(p, in, k) + p->write_buffers * ((uint64_t)p->block_bytes + 2u * EMI_PAGE);
+}
+
+/* The fewest buffers and tasks with which runs can be merged. */
+static emi_plan apart_least(const emi_plan *plan, const emi_plan_input *in)
+{
+	emi_plan p = *plan;
+
+	p.tasks = 1;
+	p.window = in->codec->identity ? 0 : MIN_WINDOW;
+	p.mix_bytes = 0;
+	p.read_buffers = MIN_PREFETCH;
+	p.prefetch_buffers = 0;
+	p.write_buffers = MIN_WRITE;
+	return p;
+}
+
+uint64_t emi_plan_apart_least(const emi_plan *plan, const emi_plan_input *in, uint64_t k)
+{
+	const emi_plan p = apart_least(plan, in);
+
+	return apart_cost(&p, in, k);
+}
+
+/* Have q in place of p, if there is memory for it. */
+static int take_if_fits(emi_plan *p, const emi_plan *q, const emi_plan_input *in, uint32_t k, uint64_t memory)
+{
+	if (apart_cost(q, in, k) > memory)
+		return 0;
+	*p = *q;
+	return 1;
+}
+
+/* Buffers beyond the fewest: so that no task waits for another one, and runs are read ahead. */
+static void more_buffers(emi_plan *p, const emi_plan_input *in, uint32_t k, uint64_t memory)
+{
+	const uint64_t ahead = APART_AHEAD * (uint64_t)k + DISK_BUFFERS * disks(in) + p->tasks;
+	const uint64_t out = (uint64_t)p->block_bytes + 2u * EMI_PAGE;
+	uint64_t more;
+
+	p->fan_in = k;
+	more = (memory - apart_cost(p, in, k)) / 4 / out;
+	p->write_buffers += (uint32_t)min64(more, 2 * (uint64_t)p->threads + 1);
+	more = (memory - apart_cost(p, in, k)) / read_bytes(p, in);
+	p->read_buffers += (uint32_t)min64(more, ahead - p->read_buffers);
+	for (; p->read_buffers > MIN_PREFETCH; p->read_buffers--) {
+		p->prefetch_buffers = ordered(in, p->read_buffers);
+		if (apart_cost(p, in, k) <= memory)
+			return;
+	}
+	p->prefetch_buffers = 0;
+}
+
+int emi_plan_apart(emi_plan *plan, const emi_plan_input *in, uint32_t k, uint64_t memory)
+{
+	emi_plan p = apart_least(plan, in), q = p;
+
+	if (apart_cost(&p, in, k) > memory)
+		return 0;
+	/* First the threads, and what keeps each of them busy. */
+	if (plan->tasks > 1) {
+		q.tasks = plan->threads + 1;
+		q.read_buffers = q.tasks + MIN_PREFETCH;
+		(void)take_if_fits(&p, &q, in, k, memory);
+	}
+	for (q = p; p.window != 0 && p.window < MAX_WINDOW; q = p) {
+		q.window *= 2;
+		if (!take_if_fits(&p, &q, in, k, memory))
+			break;
+	}
+	q = p;
+	q.mix_bytes = plan->mix_bytes;
+	(void)take_if_fits(&p, &q, in, k, memory);
+	q = p;
+	q.tasks = p.tasks > 1 ? plan->tasks : 1;
+	(void)take_if_fits(&p, &q, in, k, memory / 2);
+	more_buffers(&p, in, k, memory);
 	*plan = p;
 	return 1;
 }

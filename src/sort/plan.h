@@ -32,7 +32,8 @@ typedef struct emi_plan_input {
 	int write_behind;       /* runs go on being written while the next one is read: more output buffers */
 	uint32_t spare_blocks;  /* block buffers that the caller wants for itself, ... */
 	uint32_t form_blocks;   /* ... and more of them while runs are formed */
-	uint64_t expect_runs;   /* with n unknown: how many runs may come; 0: nobody knows */
+	uint64_t expect_runs;   /* with n unknown: how many runs may come; 0: nobody knows, ... */
+	uint64_t expect_bytes;  /* ... one size: or how many bytes of records; 0: nobody knows */
 	uint64_t longest_record; /* any length: bytes of the longest frame that is allowed */
 	uint64_t longest;       /* any length: bytes of data of the largest block, when that is known */
 	uint64_t files_bytes;   /* memory of its files, the scratch disks not among them, ... */
@@ -72,6 +73,12 @@ em_status emi_plan_make(emi_plan *plan, const emi_plan_input *in, em_errinfo *er
 /* Runs were formed and are as many as this, of which one may hold so many bytes of memory: choose fan-in and buffers
  * anew, for the same block size.  Returns 0, and the plan stays, if the memory is too little for that. */
 int emi_plan_merging(emi_plan *plan, const emi_plan_input *in, uint64_t runs, uint64_t kept);
+
+/* A merge of k runs that were formed by this plan, apart from the sort, with buffers of its own, among them those for
+ * what comes out: the least memory for it; and a plan for so much of it, in which fan_in, tasks, windows and buffers
+ * are those of the merge.  Returns 0, and the plan stays, if that is too little. */
+uint64_t emi_plan_apart_least(const emi_plan *plan, const emi_plan_input *in, uint64_t k);
+int emi_plan_apart(emi_plan *plan, const emi_plan_input *in, uint32_t k, uint64_t memory);
 
 /* Are forced values legal?  EM_ERR_INVAL. */
 em_status emi_plan_check(const emi_plan_input *in, em_errinfo *err);

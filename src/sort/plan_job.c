@@ -98,6 +98,8 @@ static void plan_input(emi_job *job, const emi_needs *wanted, uint64_t memory, u
 	in->min_records = needs.have;
 	if (job->by.vary != NULL)
 		emi_plan_vary(job, &needs, thrifty);
+	else if (needs.n == EMI_UNKNOWN && needs.bytes != EMI_UNKNOWN)
+		in->expect_bytes = needs.bytes;
 }
 
 /* Is there a plan for so much memory and so many threads?  Then job->plan_input is for one. */

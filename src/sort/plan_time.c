@@ -53,6 +53,16 @@ double emi_plan_stretch(uint32_t disks, uint32_t read_buffers, uint32_t write_bu
 	return (1 / busy(disks, read_buffers, READ_SHARE) + 1 / busy(disks, write_buffers, WRITE_SHARE)) / 2;
 }
 
+/* How many runs may come, when their number is not known. */
+static uint64_t expected_runs(const emi_plan *plan, const emi_plan_input *in)
+{
+	const uint64_t size = in->codec->record_bytes;
+
+	if (in->expect_runs != 0)
+		return in->expect_runs;
+	return in->expect_bytes != 0 ? in->expect_bytes / size / plan->run_records + 1 : USUAL_RUNS;
+}
+
 double emi_plan_rounds(const emi_plan *plan, const emi_plan_input *in)
 {
 	uint64_t runs = plan->runs;
@@ -60,7 +70,7 @@ double emi_plan_rounds(const emi_plan *plan, const emi_plan_input *in)
 	if (runs == 0)
 		return 0;
 	if (runs == EMI_UNKNOWN)
-		runs = in->expect_runs != 0 ? in->expect_runs : USUAL_RUNS;
+		runs = expected_runs(plan, in);
 	/* One disk is busy with any buffers: what is chosen there are passes, each of which counts as a whole one. */
 	if (in->disks < 2 || runs == 1)
 		return 1 + emi_plan_merge_passes(runs, plan->fan_in);

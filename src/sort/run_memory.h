@@ -69,7 +69,8 @@ typedef struct emi_run_memory {
 void emi_run_memory_init(emi_run_memory *m, em_ctx *ctx, uint64_t most, size_t block_bytes, uint32_t disks);
 void emi_run_memory_free(emi_run_memory *m);
 
-/* A buffer of so many bytes was used for the first time, which took so many nanoseconds.  One thread at a time. */
+/* A buffer for a block that is going to be written was used for the first time, of so many bytes, which took so many
+ * nanoseconds.  One thread at a time. */
 void emi_run_memory_measured(emi_run_memory *m, size_t bytes, uint64_t ns);
 
 /* Should the next block of so many bytes stay?  written: bytes of those before that are on the disks.  Here and below:

@@ -48,14 +48,15 @@ static void release(void *sorter)
 /* The engine is open. */
 static em_status begin(em_sorter *s, em_errinfo *err)
 {
-	const emi_needs needs = { .n = EMI_UNKNOWN, .pushed = 1, .held = sizeof(em_sorter), .bytes = EMI_UNKNOWN,
+	const emi_needs needs = { .n = EMI_UNKNOWN, .pushed = 1, .held = sizeof(em_sorter),
+				  .bytes = emi_front_varied(&s->front) ? EMI_UNKNOWN : s->expected,
 				  .later = s->later, .once = 1 };
 
 	return emi_front_begin(&s->front, &needs, engage, err);
 }
 
 em_status emi_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, const em_sort_opts *opts, uint64_t later,
-			  em_errinfo *err)
+			  uint64_t expected, em_errinfo *err)
 {
 	em_sorter *s = emi_object_new(ctx, sizeof *s, 0, release, err);
 	em_status st;
@@ -68,6 +69,7 @@ em_status emi_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, c
 		return st;
 	}
 	s->later = later;
+	s->expected = expected;
 	st = begin(s, err);
 	emi_front_cursor(&s->front, fill_cursor, s);
 	if (st != EM_OK)
@@ -87,7 +89,7 @@ em_status em_sorter_open(em_sorter **out, em_ctx *ctx, const em_order *order, co
 		*out = NULL;
 	st = emi_begin_open(out, ctx, "ctx", err);
 	if (st == EM_OK)
-		st = emi_sorter_open(out, ctx, order, opts, 0, err);
+		st = emi_sorter_open(out, ctx, order, opts, 0, EMI_UNKNOWN, err);
 	return emi_user_give(st == EM_OK ? &(*out)->watching : NULL, &watching, st);
 }
 

@@ -290,6 +290,152 @@ static void test_readers(void **state)
 	flow_close(&t);
 }
 
+/* Three merges in so much memory each, pulled in turn: they need no pass, take no more, and change nothing. */
+static void merge_in(flow_case *t, em_runs *r, uint64_t memory, const char *y, size_t n, size_t record)
+{
+	em_runs_merge_opts o = EM_RUNS_MERGE_OPTS_INIT;
+	em_runs_info before = EM_RUNS_INFO_INIT, after = EM_RUNS_INFO_INIT;
+	const uint64_t used = em_ctx_memory_used(t->ctx);
+	size_t at[3] = { 0, 0, 0 };
+	const em_batch *batch;
+	unsigned open = 3, i;
+	em_stream *s[3];
+	em_status st;
+
+	assert_int_equal(em_runs_info_get(r, &before), EM_OK);
+	o.memory = memory;
+	for (i = 0; i < 3; i++)
+		s[i] = runs_merge(t, r, &o);
+	while (open != 0) {
+		i = (unsigned)test_below(&t->rng, 3);
+		if (s[i] == NULL)
+			continue;
+		st = em_stream_next(s[i], &batch);
+		assert_true(em_ctx_memory_used(t->ctx) <= used + open * (memory + 2048));
+		if (st == EM_OK) {
+			assert_true(batch->n <= n - at[i]);
+			assert_memory_equal(batch->records, y + at[i] * record, batch->bytes);
+			at[i] += batch->n;
+			continue;
+		}
+		assert_int_equal(st, EM_END);
+		assert_int_equal(at[i], n);
+		em_stream_close(s[i]);
+		s[i] = NULL;
+		open--;
+	}
+	assert_int_equal(em_runs_info_get(r, &after), EM_OK);
+	assert_int_equal(after.merged, before.merged);
+	assert_int_equal(after.bytes_written, before.bytes_written);
+}
+
+static size_t compared;         /* bytes of a record */
+
+/* By a signed number, and then as they were given. */
+static int by_signed(const void *a, const void *b)
+{
+	int64_t x, y;
+
+	memcpy(&x, a, sizeof x);
+	memcpy(&y, b, sizeof y);
+	if (x != y)
+		return x < y ? -1 : 1;
+	return compared < 16 ? 0 : memcmp((const char *)a + 8, (const char *)b + 8, 8);
+}
+
+/* With any number of threads, of records that are elements or not, the least memory that was told is enough, more is
+ * used, and what is in between as well. */
+static void test_merge_memory(void **state)
+{
+	static const size_t sizes[] = { 8, 16, 40 };
+	const em_key key = { 0, 0, EM_KEY_I64, 0, { 0 } };
+	unsigned round;
+
+	(void)state;
+	for (round = 0; round < 12; round += test_step()) {
+		const size_t record = sizes[round % 3], n = 30000;
+		em_ctx_opts co = EM_CTX_OPTS_INIT;
+		em_sort_opts form = EM_SORT_OPTS_INIT;
+		em_runs_info info = EM_RUNS_INFO_INIT;
+		char *x = calloc(n, record), *y = malloc(n * record);
+		em_order *order;
+		flow_case t;
+		em_runs *r;
+		uint64_t i;
+
+		assert_true(x != NULL && y != NULL);
+		memset(&t, 0, sizeof t);
+		t.rng = test_rng_make(test_seed() + round);
+		test_memory_init(&t.mem, 0);
+		co.allocator = &t.mem.allocator;
+		co.memory = 32 * MIB;
+		co.backend = "memory";
+		co.threads = 1 + round / 3;
+		assert_int_equal(em_ctx_open(&t.ctx, &co), EM_OK);
+		assert_int_equal(em_order_keys(&order, t.ctx, record, &key, 1, &t.err), EM_OK);
+		for (i = 0; i < n; i++) {
+			const uint64_t key_bits = test_random(&t.rng) >> test_below(&t.rng, 60) << (i % 2 * 3);
+			size_t k;
+
+			memcpy(x + i * record, &key_bits, 8);
+			for (k = 8; k < 16 && k < record; k++)
+				x[i * record + k] = (char)(i >> (120 - 8 * k));
+		}
+		memcpy(y, x, n * record);
+		compared = record;
+		qsort(y, n, record, by_signed);
+		form.memory = 4 * MIB;
+		form.block_bytes = 4096u << test_below(&t.rng, 3);
+		form.run_records = 1500 + test_below(&t.rng, 2000);
+		r = runs_open(&t, order, &form, NULL);
+		runs_assert(r, em_runs_push(r, x, n));
+		runs_assert(r, em_runs_finish(r));
+		assert_int_equal(em_runs_info_get(r, &info), EM_OK);
+		assert_true(info.runs > 5 && info.merged == 0);
+		merge_in(&t, r, info.memory_min, y, n, record);
+		merge_in(&t, r, info.memory_min + test_below(&t.rng, MIB), y, n, record);
+		merge_in(&t, r, 4 * MIB, y, n, record);
+		em_runs_close(r);
+		em_order_close(order);
+		free(x);
+		free(y);
+		flow_close(&t);
+	}
+}
+
+/* As many runs as were expected need no pass, whose blocks nobody chose. */
+static void test_no_pass(void **state)
+{
+	enum { N = 2000000 };
+	em_sort_opts form = EM_SORT_OPTS_INIT;
+	em_runs_info info = EM_RUNS_INFO_INIT;
+	em_order *order;
+	uint64_t *x;
+	flow_case t;
+	em_stream *s;
+	em_runs *r;
+
+	(void)state;
+	flow_open(&t, 8 * MIB, 0);
+	order = flow_order(&t, 8);
+	x = flow_numbers(&t, N, UINT64_MAX, 0);
+	form.memory = 4 * MIB;
+	r = runs_open(&t, order, &form, NULL);
+	assert_int_equal(em_stream_memory(&s, t.ctx, 8, x, N, &t.err), EM_OK);
+	assert_int_equal(em_runs_feed(r, s, 0, &t.err), EM_OK);
+	em_stream_close(s);
+	runs_assert(r, em_runs_finish(r));
+	assert_int_equal(em_runs_info_get(r, &info), EM_OK);
+	assert_true(info.runs > 3);
+	assert_int_equal(info.formed, info.runs);
+	assert_int_equal(info.merged, 0);
+	assert_true(info.memory_min <= 4 * MIB);
+	em_runs_close(r);
+	em_order_close(order);
+	free(x);
+	flow_close(&t);
+}
+
 /* Half of the records of a level, with half their keys, make the next one, with the same runs. */
 static uint64_t descend(flow_case *t, em_runs *r, unsigned level, const pair *p, size_t n)
 {
@@ -483,6 +629,8 @@ int main(void)
 		cmocka_unit_test(test_unique),
 		cmocka_unit_test(test_early),
 		cmocka_unit_test(test_readers),
+		cmocka_unit_test(test_merge_memory),
+		cmocka_unit_test(test_no_pass),
 		cmocka_unit_test(test_recursion),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_others),

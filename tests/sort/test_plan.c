@@ -578,6 +578,86 @@ static void test_bits(void **state)
 	planner_close(&p);
 }
 
+/* Where bytes are expected, and not known, the plan is for those: 200 times the memory is merged twice, and no block is
+ * better for it than the one that was chosen. */
+static void test_expected(void **state)
+{
+	const uint64_t mib = (uint64_t)1 << 20;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 300; i++) {
+		const sort_shape shape = sort_shape_of(EM_KEY_U64, 0, 0, 16 + (size_t)i % 49);
+		uint64_t runs, block;
+		emi_plan plan, other;
+		emi_plan_input in;
+		planner p;
+
+		planner_open(&p);
+		p.order = sort_order(p.ctx, &shape);
+		memset(&p.in, 0, sizeof p.in);
+		p.in.codec = emi_order_codec(p.order);
+		p.in.n = EMI_UNKNOWN;
+		p.in.pushed = 1;
+		p.in.threads = 1 + i % 2;
+		p.in.disks = 1;
+		p.in.memory = 12 * mib + planner_spread(&p.rng, 0, 100 * mib);
+		p.in.expect_bytes = 200 * p.in.memory;
+		assert_int_equal(emi_plan_make(&plan, &p.in, NULL), EM_OK);
+		planner_assert_sound(&plan, &p.in);
+		runs = p.in.expect_bytes / p.in.codec->record_bytes / plan.run_records + 1;
+		if (emi_plan_merge_passes(runs, plan.fan_in) > 2)
+			fail_msg("%llu runs of records of %zu bytes, %u at a time in blocks of %zu",
+				 (unsigned long long)runs, p.in.codec->record_bytes, plan.fan_in, plan.block_bytes);
+		in = p.in;
+		for (block = PAGE; block <= mib; block *= 2) {
+			in.block_bytes = block;
+			if (emi_plan_make(&other, &in, NULL) == EM_OK)
+				assert_true(emi_plan_time(&plan, &in) <= 1.02 * emi_plan_time(&other, &in));
+		}
+		planner_close(&p);
+	}
+}
+
+/* As many runs as a plan merges, a merge apart from the sort can merge with as much memory; with the least for them it
+ * can, with less it cannot, and it keeps to what it has. */
+static void test_apart(void **state)
+{
+	unsigned i, planned = 0;
+	planner p;
+
+	(void)state;
+	planner_open(&p);
+	for (i = 0; i < 2000; i++) {
+		emi_plan plan, apart;
+		uint64_t least, memory;
+		uint32_t k;
+
+		planner_random_input(&p);
+		if (emi_plan_make(&plan, &p.in, NULL) != EM_OK || plan.runs == 0)
+			continue;
+		apart = plan;
+		assert_true(emi_plan_apart(&apart, &p.in, plan.fan_in, plan.memory));
+		assert_int_equal(apart.fan_in, plan.fan_in);
+		k = 2 + (uint32_t)planner_spread(&p.rng, 0, 1000);
+		least = emi_plan_apart_least(&plan, &p.in, k);
+		assert_true(least > emi_plan_apart_least(&plan, &p.in, k - 1));
+		apart = plan;
+		assert_false(emi_plan_apart(&apart, &p.in, k, least - 1));
+		assert_memory_equal(&apart, &plan, sizeof plan);
+		memory = least + planner_spread(&p.rng, 0, 4 * least);
+		assert_true(emi_plan_apart(&apart, &p.in, k, memory));
+		assert_true(apart.tasks == 1 || apart.tasks > apart.threads);
+		assert_true(apart.read_buffers * (uint64_t)plan.block_bytes + k * (uint64_t)plan.block_bytes +
+				    apart.write_buffers * (uint64_t)plan.block_bytes <=
+			    memory);
+		assert_true(apart.window == 0 || apart.window >= 8);
+		planned++;
+	}
+	assert_true(planned > 100);
+	planner_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -595,6 +675,8 @@ int main(void)
 		cmocka_unit_test(test_illegal),
 		cmocka_unit_test(test_huge),
 		cmocka_unit_test(test_bits),
+		cmocka_unit_test(test_expected),
+		cmocka_unit_test(test_apart),
 	};
 
 	return cmocka_run_group_tests_name("plan", tests, NULL, NULL);

@@ -116,6 +116,7 @@ class Stream(_Batches):
         # = (em_stream_filter if self.records else em_stream_lines_filter)(self, fn)
         # Those for which fn(many records) has 1, or True: an array of bool of NumPy, bytes, or an iterable.
     def inspect(self, fn: Callable[[Any], object]) -> Stream: ...
+    def progress(self, fn: Callable[[int, int, int], object]) -> Stream: ...
         # = (em_stream_inspect if self.records else em_stream_lines_inspect)(self, fn)
         # As they are, shown to fn(many records).
     def sort(self, key: _Keys | Order = None, *, progress: _Progress | None = None,

@@ -91,6 +91,12 @@ class Stream(_Batches):
                 del one
         return Stream(records or self.records, some(), ctx=self._ctx)
 
+    def progress(self, fn):
+        """Have fn(phase, done, total) called, at most every 0.1 s, while this is pulled: phases, from 1, and records
+        are those of graph_info(); total is 0 if nobody knows.  If it returns what is true, the graph is canceled."""
+        _c.em_stream_progress(self, fn)
+        return self
+
     def join(self, other, key=None, other_key=None, *, how="inner", fn=None, records=None, memory=0):
         """Pairs with equal keys of two that are sorted by them: how is "inner", "left", "full", "semi" or "anti".
         fn(left, right) makes a record of such items, of which one may be None; without it they stand side by side."""

@@ -339,6 +339,22 @@ class Streams(Base):
         self.assertEqual(s.runs_info()["pushed"], 60000)
         self.assertRaises(extmem.UsageError, self.source(data, 9).sort_reduce, min, flags=extmem.EM_SORT_UNIQUE)
 
+    def test_progress(self):
+        """A graph tells how far it got, until it is told to stop, or the function raises."""
+        told = []
+
+        def tell(phase, done, total):
+            told.append((phase, done, total))
+            return len(told) == 3
+        block = self.numbers(1000)
+        s = self.source(block, 1000).concat(extmem.Stream("<Q", itertools.repeat(block), ctx=self.ctx)).progress(tell)
+        self.assertRaises(extmem.CanceledError, lambda: [None for _ in s.batches()])
+        self.assertEqual([t[0] for t in told], [1] * 3)
+        self.assertEqual([t[1] for t in told], sorted(t[1] for t in told))
+        s = extmem.Stream("<Q", itertools.repeat(block), ctx=self.ctx).progress(lambda *_: 1 // 0).sort()
+        self.assertRaises(ZeroDivisionError, s.read)
+        self.assertRaises(extmem.StateError, s.progress, tell)
+
     def test_many(self):
         """No leak over many graphs."""
         before = None
