@@ -4,6 +4,7 @@
 #define EMB_RESULT_H
 
 #include "flat/options.h"
+#include "lines.h"
 
 enum { EMB_NUMBER, EMB_SIGNED, EMB_BYTES_COPY, EMB_JSON };
 
@@ -189,6 +190,21 @@ static em_status emb_read(em_sorter *s, void *records, uint64_t n, uint64_t *got
 	*got = (uint64_t)(to - (char *)records) / emb_call.record_bytes;
 	/* Bytes that were read before it failed are his; the failure stays. */
 	return st < 0 && *got == 0 ? st : *got || n == 0 ? EM_OK : st;
+}
+
+/* An order by options of the command, and whether it leaves the first of equal lines. */
+static em_status emb_text_order(em_order **out, em_ctx *ctx, const char *options, uint64_t *unique, em_errinfo *err)
+{
+	em_text_key *keys = (em_text_key *)emb_temp((strlen(options) + 2) * sizeof *keys);
+	uint32_t separator;
+	int once = 0;
+	em_status st;
+
+	if (!keys)
+		return EM_ERR_NOMEM;
+	st = emb_order_lines(out, ctx, options, keys, &once, &separator, err);
+	*unique = (uint64_t)once;
+	return st;
 }
 
 #endif

@@ -232,54 +232,14 @@ func NewOrderCmp[T any](ctx *Context, cmp func(a, b *T) int) (*Order, error) {
 
 // NewTextOrder sorts lines by options of the command: "-t, -k3,3nr".
 func NewTextOrder(ctx *Context, options string) (*Order, error) {
-	var keys []string
-	letters, separator, flags := "", uint64(raw.EM_TEXT_BLANKS), uint64(0)
-	words := strings.Fields(options)
-	for i := 0; i < len(words); i++ {
-		word := words[i]
-		switch {
-		case strings.HasPrefix(word, "-k") || strings.HasPrefix(word, "-t"):
-			value := word[2:]
-			if value == "" && i+1 < len(words) {
-				i++
-				value = words[i]
-			}
-			if word[1] == 'k' {
-				keys = append(keys, value)
-			} else if value == `\t` {
-				separator = '\t'
-			} else if len(value) == 1 {
-				separator = uint64(value[0])
-			} else {
-				return nil, &Error{Status: ErrInvalid, Text: "-t takes one byte, and not " + value}
-			}
-		case len(word) > 1 && word[0] == '-' && strings.Trim(word[1:], "bdfghiMnrVus") == "":
-			letters += word[1:]
-		default:
-			return nil, &Error{Status: ErrInvalid, Text: "there is no option " + word}
-		}
+	r, err := finish(raw.Emb_text_order(ctx.id, text(options)), &ctx.object)
+	if err != nil {
+		return nil, err
 	}
-	own := strings.NewReplacer("u", "", "s", "").Replace(letters)
-	if strings.Contains(own, "r") {
-		flags = uint64(raw.EM_TEXT_LAST_REVERSE)
-	}
-	if len(keys) == 0 && strings.Trim(own, "r") != "" {
-		keys = []string{"1"}
-	}
-	for i, key := range keys {
-		if strings.IndexFunc(key, func(c rune) bool { return c >= 'A' }) < 0 {
-			keys[i] = key + own
-		}
-	}
-	if strings.ContainsAny(letters, "us") && len(keys) > 0 {
-		flags = uint64(raw.EM_TEXT_KEYS_ONLY)
-	}
-	opts := fmt.Appendf(nil, "flags\x00%d\x00separator\x00%d\x00", flags, separator)
-	o, err := newOrder(0, raw.Em_order_text(ctx.id, texts(keys), opts), ctx)
-	if err == nil {
-		o.unique = strings.Contains(letters, "u")
-	}
-	return o, err
+	o := &Order{}
+	o.hold(r.Number())
+	o.unique = r.Number() != 0
+	return o, nil
 }
 
 // Name is what files call it, if it is not a function.

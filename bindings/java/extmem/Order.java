@@ -3,7 +3,6 @@ package extmem;
 
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.BiConsumer;
@@ -55,40 +54,8 @@ public final class Order<T> extends Handle {
 
 	/** Lines by options of the command: "-t, -k3,3nr". */
 	public static Order<String> lines(Context ctx, String options) {
-		List<String> keys = new ArrayList<>();
-		String letters = "";
-		long separator = RawConstants.EM_TEXT_BLANKS, flags = 0;
-		String[] words = options.trim().split("\\s+");
-		for (int i = 0; i < words.length; i++) {
-			String word = words[i];
-			if (word.startsWith("-k") || word.startsWith("-t")) {
-				String value =
-					word.length() == 2 && i + 1 < words.length ? words[++i] : word.substring(2);
-				if (word.charAt(1) == 'k')
-					keys.add(value);
-				else if (value.equals("\\t"))
-					separator = '\t';
-				else if (value.length() == 1 && value.charAt(0) < 128)
-					separator = value.charAt(0);
-				else
-					throw ExtmemException.usage("-t takes one byte, and not " + value);
-			} else if (word.matches("-[bdfghiMnrVus]+")) {
-				letters += word.substring(1);
-			} else if (!word.isEmpty()) {
-				throw ExtmemException.usage("there is no option " + word);
-			}
-		}
-		String own = letters.replaceAll("[us]", "");
-		if (own.contains("r"))
-			flags = RawConstants.EM_TEXT_LAST_REVERSE;
-		if (keys.isEmpty() && !own.replace("r", "").isEmpty())
-			keys.add("1");
-		keys.replaceAll(key -> key.matches(".*[A-Za-z].*") ? key : key + own);
-		if (letters.matches(".*[us].*") && !keys.isEmpty())
-			flags = RawConstants.EM_TEXT_KEYS_ONLY;
-		byte[] opts = Options.of("flags", flags).set("separator", separator).encode();
-		return new Order<>(
-			ctx, Type.LINES, letters.contains("u"), RawJNI.em_order_text(ctx.id, Native.texts(keys), opts));
+		Object[] made = (Object[])Native.take(RawJNI.emb_text_order(ctx.id, Native.text(options)), ctx);
+		return new Order<>(ctx, Type.LINES, (Long)made[1] != 0, made[0]);
 	}
 
 	/** What files call it, or null, if it is a function. */
