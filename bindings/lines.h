@@ -20,8 +20,8 @@ static int emb_letters(const char **p, char *letters)
 	return 0;
 }
 
-/** An order of lines by options of the command: "-t, -k3,3nr".  keys: room for as many as there are bytes; unique: whether
- *  equal ones are one; csv_separator: that of CSV, or left alone. */
+/** An order of lines by options of the command: "-t, -k3,3nr".  keys: room for as many as there are bytes; unique:
+ *  whether equal ones are one; csv_separator: that of CSV, or left alone. */
 static em_status emb_order_lines(em_order **out, em_ctx *ctx, const char *p, em_text_key *keys, int *unique,
 				 uint32_t *csv_separator, em_errinfo *err)
 {

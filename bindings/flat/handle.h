@@ -11,9 +11,9 @@
  * nodes, and one thread at a time is inside.  A node that has inputs of several groups makes them one.  The handle of
  * an input is closed when the node is made, and its object is the node's.
  *
- * A group is on containers, sorters, runs and sinks that its streams use, and a sink on what it leads to.  Who is inside
- * of the one is inside of the other.  What something is on is closed for the program when it is closed, and in fact
- * behind the last that is on it.
+ * A group is on containers, sorters, runs and sinks that its streams use, and a sink on what it leads to.  Who is
+ * inside of the one is inside of the other.  What something is on is closed for the program when it is closed, and in
+ * fact behind the last that is on it.
  */
 #ifndef EMB_HANDLE_H
 #define EMB_HANDLE_H

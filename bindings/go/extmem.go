@@ -2,9 +2,10 @@
 
 // Package extmem has external memory for Go: sorting and containers for more records than memory holds, on disks.
 //
-// Records are values of a type T of one size: numbers, arrays and structs of these; or, in sorters, streams and sinks of
-// lines, strings of any length.  A mistake of the caller's changes nothing and is an *Error, as is every other failure.
-// An object is used by one goroutine at a time, a Context by any.  What is not closed is closed when it is collected.
+// Records are values of a type T of one size: numbers, arrays and structs of these; or, in sorters, streams and sinks
+// of lines, strings of any length.  A mistake of the caller's changes nothing and is an *Error, as is every other
+// failure.  An object is used by one goroutine at a time, a Context by any.  What is not closed is closed when it is
+// collected.
 package extmem
 
 import (

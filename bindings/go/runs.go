@@ -13,7 +13,8 @@ type Runs[T any] struct {
 
 // NewRuns makes an object without runs for an order, or all fields (nil), with the fields of em_runs_opts.  A function,
 // if there is one, adds equal records to the first of them, as early as can be (SortReduce).
-func NewRuns[T any](ctx *Context, order *Order, combine func(sum *T, records []T) error, opts Options) (*Runs[T], error) {
+func NewRuns[T any](ctx *Context, order *Order, combine func(sum *T, records []T) error,
+	opts Options) (*Runs[T], error) {
 	order, err := orderOr[T](ctx, order)
 	if err != nil {
 		return nil, err
@@ -73,8 +74,8 @@ func (r *Runs[T]) Merge(part Part[T]) (*Stream[T], error) {
 	if part.Take == 0 {
 		part.Take = Unknown
 	}
-	return newStream[T](r.ctx, raw.Emb_runs_merge(r.id, keyBytes(part.From), keyBytes(part.To), part.Skip, part.Take,
-		part.Memory), &r.object)
+	return newStream[T](r.ctx, raw.Emb_runs_merge(r.id, keyBytes(part.From), keyBytes(part.To), part.Skip,
+		part.Take, part.Memory), &r.object)
 }
 
 // Info is what is told of them.

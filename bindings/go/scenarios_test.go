@@ -584,7 +584,8 @@ func init() {
 		n, err := s.ToFile(filepath.Join(dir, "out"))
 		check(t, err)
 		got, err := os.ReadFile(filepath.Join(dir, "out"))
-		if want := strings.Split(a[2], "|"); n != uint64(len(want)) || string(got) != strings.Join(want, "\n")+"\n" {
+		want := strings.Split(a[2], "|")
+		if n != uint64(len(want)) || string(got) != strings.Join(want, "\n")+"\n" {
 			t.Fatal(n, string(got))
 		}
 		return nil, err

@@ -153,7 +153,8 @@ func NewTop[T any](ctx *Context, order *Order, from, k uint64, opts Options) (*T
 		return nil, err
 	}
 	t := &Top[T]{}
-	return opened(t, t.open(raw.Em_top_open(ctx.id, order.id, from, k, order.options(opts)), &ctx.object, &order.object))
+	return opened(t, t.open(raw.Em_top_open(ctx.id, order.id, from, k, order.options(opts)), &ctx.object,
+		&order.object))
 }
 
 // Push adds records; lines without their newlines.
@@ -184,8 +185,8 @@ func SortFile(ctx *Context, order *Order, inputs []string, output string, opts O
 
 // MergeFiles merges files that are sorted.
 func MergeFiles(ctx *Context, order *Order, inputs []string, output string, opts Options) (Stats, error) {
-	return stats(raw.Em_merge_files(ctx.id, order.id, texts(inputs), text(output), order.options(opts)), &ctx.object,
-		&order.object)
+	return stats(raw.Em_merge_files(ctx.id, order.id, texts(inputs), text(output), order.options(opts)),
+		&ctx.object, &order.object)
 }
 
 // UniqueFile writes the first of equal records; opts are the fields of em_unique_opts.
@@ -202,7 +203,8 @@ func TopFile(ctx *Context, order *Order, inputs []string, from, k uint64, output
 
 // ShuffleFile writes records in random order: of one size, or lines (0); opts are the fields of em_shuffle_opts.
 func ShuffleFile(ctx *Context, recordBytes uint64, inputs []string, output string, opts Options) (Stats, error) {
-	return stats(raw.Em_shuffle_files(ctx.id, recordBytes, texts(inputs), text(output), opts.encode(nil)), &ctx.object)
+	return stats(raw.Em_shuffle_files(ctx.id, recordBytes, texts(inputs), text(output), opts.encode(nil)),
+		&ctx.object)
 }
 
 // CheckFile looks whether a file is sorted, and gives the first record that is not in its place, or nil; opts are the
@@ -213,6 +215,7 @@ func CheckFile(ctx *Context, order *Order, path string, opts Options) (found Sta
 			first = record
 		}
 	}))
-	found, err = stats(raw.Em_check_file(ctx.id, order.id, text(path), opts.encode(nil), id), &ctx.object, &order.object)
+	found, err = stats(raw.Em_check_file(ctx.id, order.id, text(path), opts.encode(nil), id), &ctx.object,
+		&order.object)
 	return found, first, err
 }

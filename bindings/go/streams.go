@@ -34,7 +34,8 @@ func newStream[T any](ctx *Context, from uint64, uses ...*object) (*Stream[T], e
 	}
 	// 0: another goroutine is inside.
 	if bytes := s.size(raw.Em_stream_record_bytes); err == nil && bytes != 0 && bytes != sizeOf[T]() {
-		err = &Error{Status: ErrInvalid, Text: fmt.Sprintf("records have %d bytes, and no %T has", bytes, *new(T))}
+		err = &Error{Status: ErrInvalid,
+			Text: fmt.Sprintf("records have %d bytes, and no %T has", bytes, *new(T))}
 	}
 	return opened(s, err)
 }
@@ -55,9 +56,9 @@ func source[T any](ctx *Context, next func() ([]T, error), stop func()) (*Stream
 	return newStream[T](ctx, raw.Emb_stream_source(ctx.id, sizeOf[T](), Unknown, raw.Keep(ask)))
 }
 
-// StreamSeq has the records of an iterator: also what a function makes of any number of others, such as those of streams,
-// which it pulls as it likes.  It runs in a goroutine of its own, which works only while a pull waits for it: iter.Pull
-// cannot be resumed by what C calls.
+// StreamSeq has the records of an iterator: also what a function makes of any number of others, such as those of
+// streams, which it pulls as it likes.  It runs in a goroutine of its own, which works only while a pull waits for it:
+// iter.Pull cannot be resumed by what C calls.
 func StreamSeq[T any](ctx *Context, all iter.Seq[T]) (*Stream[T], error) {
 	var begun, ended bool
 	want, got := make(chan bool), make(chan func() []T)
@@ -173,8 +174,8 @@ func (s *Stream[T]) Sort(order *Order, opts Options) (*Stream[T], error) {
 	return newStream[T](s.ctx, raw.Em_stream_sort(s.id, order.id, order.options(opts)), &s.object, &order.object)
 }
 
-// SortReduce is Sort and Reduce, which adds before anything is written: sums must not depend on what was added first, nor
-// change how records are sorted.
+// SortReduce is Sort and Reduce, which adds before anything is written: sums must not depend on what was added first,
+// nor change how records are sorted.
 func (s *Stream[T]) SortReduce(order *Order, opts Options, fn func(sum *T, records []T) error) (*Stream[T], error) {
 	return newStream[T](s.ctx, raw.Emb_stream_sort_reduce(s.id, order.id, opts.encode(nil), adding(fn)), &s.object,
 		&order.object)
@@ -367,8 +368,8 @@ func (s *Stream[T]) ToLines(path string, format Options) (uint64, error) {
 	return number(raw.Emb_stream_to_lines(s.id, s.ctx.id, text(path), format.encode(nil)), &s.object, &s.ctx.object)
 }
 
-// Split leaves records for which a function says 0, and sends others to sinks: k to the k-th.  Sinks are finished by the
-// caller, when the stream is at its end.
+// Split leaves records for which a function says 0, and sends others to sinks: k to the k-th.  Sinks are finished by
+// the caller, when the stream is at its end.
 func (s *Stream[T]) Split(fn func(record *T) uint32, sinks ...*Sink[T]) (*Stream[T], error) {
 	ids, objects := []uint64{}, []*object{&s.object}
 	for _, k := range sinks {
@@ -439,8 +440,8 @@ func (s *Sorter[T]) Stream() (*Stream[T], error) {
 // Sink pushes, and finishes the sorter when it is finished.
 func (s *Sorter[T]) Sink() (*Sink[T], error) { return newSink[T](raw.Em_sink_sorter(s.id), &s.object) }
 
-// StreamTree has the entries of a tree whose keys are at least from and less than to, each a key with its value behind it
-// without a gap; nil: no bound.
+// StreamTree has the entries of a tree whose keys are at least from and less than to, each a key with its value behind
+// it without a gap; nil: no bound.
 func StreamTree[T, K, V any](t *BTree[K, V], from, to *K) (*Stream[T], error) {
 	return newStream[T](t.ctx, raw.Em_stream_btree(t.id, keyBytes(from), keyBytes(to)), &t.object)
 }

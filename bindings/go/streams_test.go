@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -103,6 +104,18 @@ func TestStreams(t *testing.T) {
 		many[i] = uint64(i)
 	}
 	collected(t, of(many...), many...)
+	// A function of several streams is an iterator over theirs.
+	collected(t, numbers(StreamSeq(ctx, func(yield func(uint64) bool) {
+		odd, even := of(1, 3, 5), of(2, 4)
+		next, stop := iter.Pull(even.All())
+		defer stop()
+		for n := range odd.All() {
+			other, is := next()
+			if !yield(n) || is && !yield(10*other) {
+				return
+			}
+		}
+	})), 1, 20, 3, 40, 5)
 
 	// What fails.
 	broken := numbers(MapStream(of(1), func(some []uint64) ([]uint64, error) { return nil, nil }))
@@ -174,7 +187,8 @@ func TestSourcesAndSinks(t *testing.T) {
 	pq := must[*PriorityQueue[uint64]](t)(NewPriorityQueue[uint64](ctx, nil, nil))
 	s := must[*Sorter[uint64]](t)(NewSorter[uint64](ctx, nil, nil))
 	tree := must[*BTree[uint64, uint64]](t)(NewBTree[uint64, uint64](ctx, "", nil))
-	for _, k := range []*Sink[uint64]{sinks(v.Sink(0)), sinks(d.Sink()), sinks(st.Sink()), sinks(pq.Sink()), sinks(s.Sink())} {
+	for _, k := range []*Sink[uint64]{
+		sinks(v.Sink(0)), sinks(d.Sink()), sinks(st.Sink()), sinks(pq.Sink()), sinks(s.Sink())} {
 		check(t, errors.Join(k.Push(3, 1, 2), k.Finish()))
 		equal(t, k.Count(), 3)
 		if err := k.Push(1); !errors.Is(err, ErrState) {

@@ -86,7 +86,8 @@ return function(extmem, c, class, split, order_of, base)
 	function Stream:zip(others, format) return self:several("em_stream_zip", others, format) end
 	-- operation: "union", "intersection", "difference", "symmetric".
 	function Stream:set(operation, other, key)
-		return self:node("em_stream_set", nil, other.handle, self:order_of(key), c["EM_SET_" .. operation:upper()] or 99)
+		local how = c["EM_SET_" .. operation:upper()] or 99
+		return self:node("em_stream_set", nil, other.handle, self:order_of(key), how)
 	end
 	-- left, right: their fields, by which they are sorted; fn(left, right) gets items, one of which may be nil.
 	function Stream:join(other, kind, left, right, format, fn)
@@ -128,12 +129,11 @@ return function(extmem, c, class, split, order_of, base)
 
 	-- What streams take records from, and sinks push them to: containers and sorters.
 	local function flow(of, stream_args, sink_args)
-		function of:stream(...)
-			return made(self.ctx, self.format, c["em_stream_" .. self.prefix:sub(4, -2)](self.handle, stream_args(self, ...)))
-		end
-		function of:sink(...)
-			return made(self.ctx, self.format, c["em_sink_" .. self.prefix:sub(4, -2)](self.handle, sink_args(self, ...)), nil,
-				Sink)
+		for name, way in pairs {stream = {Stream, stream_args}, sink = {Sink, sink_args}} do
+			of[name] = function(self, ...)
+				local fn = c["em_" .. name .. self.prefix:sub(3, -2)]
+				return made(self.ctx, self.format, fn(self.handle, way[2](self, ...)), nil, way[1])
+			end
 		end
 	end
 	local function none() end
@@ -159,10 +159,7 @@ return function(extmem, c, class, split, order_of, base)
 		local ctx = split(opts)
 		return made(ctx, format, c.sink_none(ctx.handle, {tostring(format)}), nil, Sink)
 	end
-	function Sink:push(many)
-		c.emb_sink_push_lines(self.handle, many)
-		return self
-	end
+	function Sink:push(many) c.emb_sink_push_lines(self.handle, many) return self end
 	Sink.finish, Sink.__len = Pull.finish, function(self) return self:count() end
 
 	-- Sorted runs: formed once, merged as often as one likes, also in parts.  opts: key, cmp, merge_memory, how they are
@@ -170,14 +167,12 @@ return function(extmem, c, class, split, order_of, base)
 	function Runs:init(format, opts)
 		local ctx, rest, key, cmp, combine, least = split(opts, "key", "cmp", "combine", "merge_memory")
 		self.ctx, self.format, self.order = ctx, format, order_of(format, key, ctx, cmp)
-		self.handle = c.emb_runs_open(ctx.handle, self.order.handle, {form = rest, merge_memory = least}, ask(combine))
+		local own = {form = rest, merge_memory = least}
+		self.handle = c.emb_runs_open(ctx.handle, self.order.handle, own, ask(combine))
 	end
 	Runs.push, Runs.finish = Pull.push, Pull.finish
 	-- Records of a sorted sequence, which goes on with the next call, and ends with end_run().
-	function Runs:append(many)
-		self:call("append", many)
-		return self
-	end
+	function Runs:append(many) self:call("append", many) return self end
 	function Runs:end_run() self:call("end") end
 	local function flags(sorted, more)
 		return (sorted and c.EM_RUNS_SORTED or 0) | (more and c.EM_RUNS_MORE or 0)
@@ -193,7 +188,8 @@ return function(extmem, c, class, split, order_of, base)
 	end
 	-- A Stream of items from <= item < to; of these `take' behind the first `skip'.
 	function Runs:merge(from, to, skip, take, memory)
-		return made(self.ctx, self.format, c.emb_runs_merge(self.handle, from, to, skip or 0, take or ALL, memory or 0))
+		local handle = c.emb_runs_merge(self.handle, from, to, skip or 0, take or ALL, memory or 0)
+		return made(self.ctx, self.format, handle)
 	end
 	function Runs:stats() return self:call("info_get") end
 end

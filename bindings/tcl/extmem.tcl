@@ -15,8 +15,9 @@ namespace eval ::extmem {
 	variable default {}
 	variable objects 0
 	namespace export *
-	namespace ensemble create -subcommands {context order sorter top vector deque stack queue pq radixheap btree runs stream streamfile
-		sink sinkfile sinkdiscard sort sortfile mergefiles uniquefile topfile shufflefile checkfile version constant}
+	namespace ensemble create -subcommands {context order sorter top vector deque stack queue pq radixheap btree runs
+		stream streamfile sink sinkfile sinkdiscard sort sortfile mergefiles uniquefile topfile shufflefile checkfile
+		version constant}
 }
 
 proc ::extmem::version {} { core::em_version }
@@ -377,8 +378,8 @@ oo::class create ::extmem::BTree {
 		lassign [::extmem::Split $args order path] ctx rest fields path
 		lassign [list em_btree_ [expr {$value eq ""}] $key|$value] prefix set format
 		set order [::extmem::MakeOrder $format $fields $ctx]
-		set open [if {$path eq ""} {list em_btree_open [$ctx handle]} else {list em_btree_open_file [$ctx handle] $path}]
-		set handle [::extmem::core::[lindex $open 0] {*}[lrange $open 1 end] [$order handle] $rest]
+		set open [expr {$path eq "" ? "em_btree_open" : "em_btree_open_file"}]
+		set handle [::extmem::core::$open [$ctx handle] {*}[if {$path ne ""} {list $path}] [$order handle] $rest]
 	}
 	method order {} { return $order }
 	# The value of a key, of a set 1; or nothing, which exists tells from a value that is empty.

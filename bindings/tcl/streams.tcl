@@ -47,7 +47,8 @@ oo::class create ::extmem::Stream {
 	}
 	# As both, and adds before anything is written; runs_info tells of it.
 	method sortreduce {command {key {}} args} {
-		my By $key Node emb_stream_sort_reduce {} % [lindex [::extmem::Split [list -ctx none {*}$args]] 1] [list $command {}]
+		set opts [lindex [::extmem::Split [list -ctx none {*}$args]] 1]
+		my By $key Node emb_stream_sort_reduce {} % $opts [list $command {}]
 	}
 	# Of equal neighbours the first; counted: a format with a Q at its end, how many they were.
 	method unique {{key {}} {counted {}}} {
@@ -64,7 +65,8 @@ oo::class create ::extmem::Stream {
 	# left, right: fields by which they are sorted; the command gets two items, one of which may be empty.
 	method join {other kind left right format_ {command {}}} {
 		foreach {of key} [list $format left [$other format] right] {
-			set $key [::extmem::With [set order [::extmem::MakeOrder $of [set $key] $ctx]] em_order_name [$order handle]]
+			set order [::extmem::MakeOrder $of [set $key] $ctx]
+			set $key [::extmem::With $order em_order_name [$order handle]]
 		}
 		my Node emb_stream_join $format_ [$other handle] [::extmem::constant EM_JOIN_[string toupper $kind]] $left \
 			$right 0 0 [expr {$command eq "" ? "" : [list $command $format_]}]

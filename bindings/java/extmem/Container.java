@@ -12,7 +12,8 @@ public abstract class Container<T> extends Handle {
 	private final LongUnaryOperator size;
 	private final LongFunction<Object> stats;
 
-	Container(Context ctx, Object opened, Object used, Type<T> type, LongUnaryOperator size, LongFunction<Object> stats) {
+	Container(Context ctx, Object opened, Object used, Type<T> type, LongUnaryOperator size,
+		LongFunction<Object> stats) {
 		super(Native.number(opened, used));
 		this.ctx = ctx;
 		this.type = type;

@@ -12,7 +12,8 @@ public final class PriorityQueue<T> extends Ends<T> {
 
 	/** Make one with the fields of em_pq_opts, or null. */
 	public PriorityQueue(Order<T> order, Options opts) {
-		super(F, order.ctx, RawJNI.em_pq_open(order.ctx.id, Options.copy(opts).set("order", order).encode()), order,
+		super(F, order.ctx,
+			RawJNI.em_pq_open(order.ctx.id, Options.copy(opts).set("order", order).encode()), order,
 			order.records());
 	}
 

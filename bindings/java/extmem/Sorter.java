@@ -84,7 +84,7 @@ public class Sorter<T> extends Input<T> implements Iterable<T> {
 			return type.batch(Native.take(RawJNI.em_sorter_next(id), this));
 		byte[] room = new byte[Math.max(CHUNK / type.bytes, 1) * type.bytes];
 		int n = next(room);
-		return n < 0 ? null : type.decodeAll(n * type.bytes < room.length ? Arrays.copyOf(room, n * type.bytes) : room);
+		return n < 0 ? null : type.decodeAll(Arrays.copyOf(room, n * type.bytes));
 	}
 
 	/** Take out the rest of the records, in order; finishes, if that was not done. */

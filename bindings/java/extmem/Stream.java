@@ -19,8 +19,8 @@ import java.util.function.ToIntFunction;
  * Records that are made when they are asked for, batch by batch, with nothing in between on a disk.  A stream that a
  * method makes another one of belongs to that, and is closed.  What functions throw comes out of the call that pulled.
  *
- * What it is on, a container, sorter or runs, may be closed before: that is done behind the stream.  Lines are filtered,
- * looked at, sorted, concatenated, sliced, and mapped to records of one size.
+ * What it is on, a container, sorter or runs, may be closed before: that is done behind the stream.  Lines are
+ * filtered, looked at, sorted, concatenated, sliced, and mapped to records of one size.
  */
 public final class Stream<T> extends Handle implements Iterable<T> {
 	/** How many records there are, if nobody knows. */
@@ -55,7 +55,7 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 		return new Stream<>(ctx, type, RawJNI.emb_stream_source(ctx.id, type.bytes, UNKNOWN, fn), ctx);
 	}
 
-	/** The records of an iterator: also of one that makes them of any number of others, such as those of streams. */
+	/** The records of an iterator, which may make them of any number of others, such as those of streams. */
 	public static <T> Stream<T> of(Context ctx, Type<T> type, Iterator<? extends T> all) {
 		return ofBatches(ctx, type, () -> {
 			ByteArrayOutputStream some = new ByteArrayOutputStream();
@@ -137,15 +137,15 @@ public final class Stream<T> extends Handle implements Iterable<T> {
 		return made(type, RawJNI.emb_stream_reduce(id, order.id, Native.keep(type.adding(fn))));
 	}
 
-	/** sort() and reduce(), which adds before anything is written: sums must not depend on what was added first, nor
-	 *  change how records are sorted. */
+	/** sort() and reduce(), which adds before anything is written: sums must not depend on what was added first,
+	 *  nor change how records are sorted. */
 	public Stream<T> sortReduce(Order<T> order, Options opts, BinaryOperator<T> fn) {
 		byte[] encoded = Options.encode(opts);
 		return made(type, RawJNI.emb_stream_sort_reduce(id, order.id, encoded, Native.keep(type.adding(fn))));
 	}
 
-	/** Without records for which a function says k, which go to the k-th sink, and not 0.  Sinks are finished by the
-	 *  caller, when this is at its end. */
+	/** Without records for which a function says k, which go to the k-th sink, and not 0.  Sinks are finished by
+	 *  the caller, when this is at its end. */
 	public Stream<T> split(ToIntFunction<? super T> fn, List<Sink<T>> sinks) {
 		ByteBuffer ids = Native.wrap(new byte[8 * sinks.size()]);
 		sinks.forEach(k -> ids.putLong(k.id));

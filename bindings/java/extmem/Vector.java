@@ -71,7 +71,8 @@ public final class Vector<T> extends Sequence<T> {
 	/** Writes records behind others; they are there when it is finished. */
 	public static final class Writer<T> extends Input<T> {
 		private Writer(Vector<T> of, Options opts) {
-			super(RawJNI.em_vector_writer_open(of.id, (opts == null ? Options.of("from", of.size()) : opts).encode()),
+			super(RawJNI.em_vector_writer_open(
+				      of.id, (opts == null ? Options.of("from", of.size()) : opts).encode()),
 				of, of.type);
 		}
 

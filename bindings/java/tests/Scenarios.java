@@ -348,8 +348,8 @@ final class Scenarios {
 
 	private List<Long> runs() {
 		try (Runs<Long> r = formed(a[0], a[1]);
-			Stream<Long> s = r.merge(
-				bound(a[2], null), bound(a[3], null), bound(a[4], 0L), bound(a[5], Stream.UNKNOWN), 0)) {
+			Stream<Long> s = r.merge(bound(a[2], null), bound(a[3], null), bound(a[4], 0L),
+				bound(a[5], Stream.UNKNOWN), 0)) {
 			return list(s);
 		}
 	}
@@ -410,7 +410,8 @@ final class Scenarios {
 	private List<Long> totals() {
 		Type<Pair> type = Type.of(Pair.class);
 		try (Order<Pair> order = Order.of(ctx, type, "a");
-			Stream<Pair> s = Stream.of(ctx, type, counted().iterator()).sortReduce(order, null, Scenarios::add)) {
+			Stream<Pair> s =
+				Stream.of(ctx, type, counted().iterator()).sortReduce(order, null, Scenarios::add)) {
 			return flat(s);
 		}
 	}

@@ -494,7 +494,8 @@ final class Usage {
 			equal(Scenarios.list(d.stream(0, 2)), List.of(3L, 1L));
 			equal(Scenarios.list(st.stream()), List.of(2L, 1L, 3L));
 			equal(Scenarios.list(s.stream()), List.of(1L, 2L, 3L));
-			equal(Scenarios.list(tree.stream(2L, null, Type.of(Counted.class))), List.of(new Counted(2, 20)));
+			equal(Scenarios.list(tree.stream(2L, null, Type.of(Counted.class))),
+				List.of(new Counted(2, 20)));
 			thrown(ExtmemException.Usage.class, () -> tree.stream(null, null, Type.U64));
 
 			// What a stream is on is closed behind it, and what it leads to, too.
@@ -536,23 +537,12 @@ final class Usage {
 		List<Long> told = new ArrayList<>();
 		int kept = Native.kept();
 		try (Context ctx = context(dir); Order<Long> order = Order.of(ctx, Type.U64)) {
-			Options form = Options.of("memory", "1M").set("block_bytes", 4096).progress((phase, done, total) -> {
-				told.add(done);
-				return false;
-			});
-			Runs<Long> r = new Runs<>(order, (sum, more) -> sum, Options.of("form", form).set("merge_memory", "4M"));
+			Options form = Options.of("memory", "1M").set("block_bytes", 4096);
+			form.progress((phase, done, total) -> !told.add(done));
+			Options opts = Options.of("form", form).set("merge_memory", "4M");
+			Runs<Long> r = new Runs<>(order, (sum, more) -> sum, opts);
 			for (int round = 0; round < 2; round++) {
-				try (Stream<Long> in = Stream.ofBatches(ctx, Type.U64, new java.util.function.Supplier<byte[]>() {
-					private int at;
-
-					@Override
-					public byte[] get() {
-						int from = at;
-						at = Math.min(at + 10000, all.length);
-						return from == at ? null
-								  : Type.U64.encodeAll(Arrays.stream(all, from, at).boxed().toList());
-					}
-				})) {
+				try (Stream<Long> in = Stream.of(ctx, Type.U64, Arrays.stream(all).boxed().iterator())) {
 					r.feed(in, false);
 				}
 				try (Sink<Long> k = r.sink(true, true)) {

@@ -8,15 +8,15 @@ our $VERSION = '0.1.0';
 our $nothing = sub { };
 XSLoader::load('Extmem::Core');
 
-{
+package Extmem::Error {
 	# Failures die as objects: name, status, message, errno, op, path, offset, bytes, record, done.
-	package Extmem::Error;
 	use overload '""' => \&text, bool => sub { 1 }, fallback => 1;
 
 	sub text {
 		my $self = shift;
 		my $path = $self->{path};
-		return (defined $path && index($self->{message}, $path) < 0 ? "$path: " : '') . $self->{message} . $self->{at};
+		my $told = !defined $path || index($self->{message}, $path) >= 0;
+		return ($told ? '' : "$path: ") . $self->{message} . $self->{at};
 	}
 	for my $field (qw(name status message errno op path offset bytes record done)) {
 		no strict 'refs';
@@ -63,12 +63,8 @@ sub _order {
 # Sorted: an array of an array, records side by side of such.
 sub sort {    ## no critic
 	my ($many, $format, @opts) = @_;
-	my $sorter = Extmem::Sorter->new($format, @opts);
-	$sorter->push($many);
-	return [$sorter->read] if ref $many;
-	my $out = '';
-	while (defined(my $batch = $sorter->next_batch)) { $out .= $batch }
-	return $out;
+	my $sorter = Extmem::Sorter->new($format, @opts)->push($many);
+	return ref $many ? [$sorter->read] : join '', $sorter->batches;
 }
 
 # Files.  Options: records ('lines'), key, ctx, and the fields of the options.  Those that write return statistics.
@@ -117,9 +113,8 @@ sub check_file {
 	return $found;
 }
 
-{
+package Extmem::Object {
 	# What has a handle: closed by close(), or when nobody has it any more.
-	package Extmem::Object;
 
 	sub close   { $_[0]{handle}->close;  return }    ## no critic
 	sub cancel  { $_[0]{handle}->cancel; return }
@@ -143,24 +138,22 @@ sub check_file {
 		return;
 	}
 }
-{
+package Extmem::Context {
 	# Budgets, scratch disks, threads: fields of em_ctx_opts, or a text ("memory=64M,threads=2,dir=/fast").
-	package Extmem::Context;
 	our @ISA = 'Extmem::Object';
 	__PACKAGE__->calls('em_ctx_', qw(cancel memory memory_used memory_peak threads backend isa));
 
 	sub new {
 		my ($class, @opts) = @_;
-		my $handle = @opts == 1 ? Extmem::core('em_ctx_open_text', $opts[0], undef) : Extmem::core('em_ctx_open', {@opts});
-		return bless {handle => $handle}, $class;
+		my @given = @opts == 1 ? ('em_ctx_open_text', $opts[0], undef) : ('em_ctx_open', {@opts});
+		return bless {handle => Extmem::core(@given)}, $class;
 	}
 	sub stats { return Extmem::core('em_ctx_io_stats_get', $_[0]{handle}) }
 }
-{
+package Extmem::Order {
 	# How records are sorted.  Key: fields ("f1,-f0", where - is descending), options of the command for lines
 	# ("-t, -k3,3nr"), or a function that gets an array of items and returns one of numbers.  cmp: a function of two
 	# items, slow.
-	package Extmem::Order;
 	our @ISA = 'Extmem::Object';
 	__PACKAGE__->calls('em_order_', qw(name));
 
@@ -178,9 +171,8 @@ sub check_file {
 			: $self->call('compare', $x, $y);
 	}
 }
-{
+package Extmem::Pull {
 	# Push, finish, pull: what sorters and tops have in common.
-	package Extmem::Pull;
 	our @ISA = 'Extmem::Object';
 
 	sub begin {
@@ -206,20 +198,28 @@ sub check_file {
 	# An iterator: a function that returns the next item, or undef.
 	sub each {    ## no critic
 		my $self = shift;
-		return Extmem::_each(sub { my $batch = $self->next_batch; !defined $batch || ref $batch ? $batch : $self->items($batch) });
+		return Extmem::_each(sub { return $self->next_items });
 	}
 
 	sub read {    ## no critic
 		my ($self, @all) = @_;
-		while (defined(my $batch = $self->next_batch)) {
-			CORE::push @all, @{ref $batch ? $batch : $self->items($batch)};
-		}
+		while (my $list = $self->next_items) { CORE::push @all, @$list }
+		return @all;
+	}
+
+	sub next_items {
+		my $batch = $_[0]->next_batch;
+		return !defined $batch || ref $batch ? $batch : $_[0]->items($batch);
+	}
+
+	sub batches {
+		my ($self, @all) = @_;
+		while (defined(my $batch = $self->next_batch)) { CORE::push @all, $batch }
 		return @all;
 	}
 	sub pushed { return $_[0]->call('pushed') }
 }
-{
-	package Extmem::Sorter;
+package Extmem::Sorter {
 	our @ISA = 'Extmem::Pull';
 	__PACKAGE__->calls('em_sorter_', qw(push_file));
 
@@ -237,9 +237,8 @@ sub check_file {
 	# Begin anew, also after a failure.
 	sub clear { my $self = shift; $self->call('clear'); $self->{finished} = 0; return }
 }
-{
+package Extmem::Top {
 	# The records of ranks start, ..., start + k - 1.
-	package Extmem::Top;
 	our @ISA = 'Extmem::Pull';
 	__PACKAGE__->calls('em_top_');
 
@@ -249,9 +248,8 @@ sub check_file {
 		return $class->begin($format, \%opts, sub { Extmem::core('em_top_open', @_[0, 1], $start, $k, $_[2]) });
 	}
 }
-{
+package Extmem::Container {
 	# Containers: any number of records of one format.
-	package Extmem::Container;
 	our @ISA = 'Extmem::Object';
 
 	sub new {
@@ -268,9 +266,8 @@ sub check_file {
 		return ($self->call($name, @rest, $n))[0] // '';
 	}
 }
-{
+package Extmem::Sequence {
 	# Positions are counted from 0.
-	package Extmem::Sequence;
 	our @ISA = 'Extmem::Container';
 
 	sub read { my ($self, $at, $n) = @_; return $self->some('read', $n, $self->size - $at, $at) }    ## no critic
@@ -285,9 +282,8 @@ sub check_file {
 		});
 	}
 }
-{
+package Extmem::Vector {
 	# With path => ..., mode => 'r', 'r+' or 'w', the file is the array.
-	package Extmem::Vector;
 	our @ISA = 'Extmem::Sequence';
 	__PACKAGE__->calls('em_vector_', qw(size get set write push push_many resize reserve shrink export));
 	sub all     { my ($self, $name, @rest) = @_; return $self->call($name, 0, $self->size, @rest) }
@@ -314,15 +310,13 @@ sub check_file {
 	sub find  { my $at = $_[0]->all('find', $_[1]); return defined $at && $at < $_[0]->size ? $at : undef }
 	sub count { return $_[0]->all('count', $_[1]) }
 }
-{
-	package Extmem::Deque;
+package Extmem::Deque {
 	our @ISA = 'Extmem::Sequence';
 	__PACKAGE__->calls('em_deque_', qw(size get set write push_back push_front push_back_many push_front_many pop_back
 		pop_front back front clear prefetch));
 }
-{
+package Extmem::Ends {
 	# pop() and what looks return an item, or undef; pop_many(n) an array, pop_packed(n) records side by side.
-	package Extmem::Ends;
 	our @ISA = 'Extmem::Container';
 	sub pop_packed { my ($self, $n) = @_; return $self->some('pop_many', $n, $self->size) }
 	sub pop_many   { my ($self, $n) = @_; return $self->items($self->pop_packed($n)) }
@@ -334,9 +328,8 @@ sub check_file {
 	Extmem::PriorityQueue->calls('em_pq_', @ends, qw(top pushpop replace));
 	Extmem::RadixHeap->calls('em_radix_heap_', @ends, qw(top last));
 }
-{
+package Extmem::PriorityQueue {
 	# The first record of an order comes out, whatever has been pushed.
-	package Extmem::PriorityQueue;
 
 	sub new {
 		my ($class, $format, %opts) = @_;
@@ -356,9 +349,8 @@ sub check_file {
 	# The next records, which are taken out, side by side; undef: it is empty.
 	sub next_batch { return $_[0]->call('next') }
 }
-{
+package Extmem::RadixHeap {
 	# A queue for keys that are numbers and never go back: key names the field.
-	package Extmem::RadixHeap;
 
 	sub new {
 		my ($class, $format, %opts) = @_;
@@ -367,25 +359,26 @@ sub check_file {
 		return $class->SUPER::new($format, %opts);
 	}
 }
-{
+package Extmem::BTree {
 	# A B+-tree: formats of key and value, both with any number of fields.  path => ...: one that was saved, to be read.
-	package Extmem::BTree;
 	our @ISA = 'Extmem::Container';
-	__PACKAGE__->calls('em_btree_', qw(size save clear flush verify upsert_many insert_many erase_many count erase_range));
+	__PACKAGE__->calls('em_btree_',
+		qw(size save clear flush verify upsert_many insert_many erase_many count erase_range));
 
 	sub new {
 		my ($class, $key, $value, %opts) = @_;
 		my ($ctx, $rest, $fields, $path) = Extmem::_split(\%opts, qw(order path));
 		my $format = "$key|" . ($value // '');
 		my $order = Extmem::_order($format, $fields, $ctx);
-		my $handle = defined $path ? Extmem::core('em_btree_open_file', $ctx->{handle}, $path, $order->{handle}, $rest)
-			: Extmem::core('em_btree_open', $ctx->{handle}, $order->{handle}, $rest);
-		return bless {ctx => $ctx, format => $format, handle => $handle, order => $order, set => ($value // '') eq ''}, $class;
+		my @made = ($ctx->{handle}, defined $path ? $path : (), $order->{handle}, $rest);
+		my %self = (ctx => $ctx, format => $format, order => $order, set => ($value // '') eq '');
+		$self{handle} = Extmem::core(defined $path ? 'em_btree_open_file' : 'em_btree_open', @made);
+		return bless \%self, $class;
 	}
 
 	# (key, value), of a set (key, 1), or nothing.
 	sub pair  { my ($self, $item) = @_; return defined $item ? $self->{set} ? ($item, 1) : @$item : () }
-	sub get   { my ($self, $key) = @_; my (undef, $value) = $self->pair(scalar $self->call('get', $key)); return $value }
+	sub get   { my ($self, $key) = @_; my @pair = $self->pair(scalar $self->call('get', $key)); return $pair[1] }
 	sub put   { my ($self, $key, $value) = @_; return $self->call('upsert', $self->{set} ? $key : [$key, $value]) }
 	sub erase { my ($self, $key) = @_; return defined $self->call('erase', $key) }
 	sub first { return $_[0]->pair(scalar $_[0]->call('min')) }
@@ -405,18 +398,18 @@ sub check_file {
 		my ($self, $from, $to, %opts) = @_;
 		my ($cursor, $begin) = ($self->cursor, 1);
 		return sub {
-			my $item = $begin < 2 ? Extmem::core('btree_walk', $cursor->{handle}, $from, $to, $begin, $opts{back} ? 1 : 0) : undef;
-			$begin = defined $item ? 0 : 2;
+			return if !defined $begin;
+			my $item = Extmem::core('btree_walk', $cursor->{handle}, $from, $to, $begin, $opts{back} ? 1 : 0);
+			$begin = defined $item ? 0 : undef;
 			return $self->pair($item);
 		};
 	}
 
 	sub cursor { return bless {handle => Extmem::core('em_btree_cursor_open', $_[0]{handle})}, 'Extmem::Cursor' }
 }
-{
+package Extmem::Cursor {
 	# A place in a tree, which stays where it is while that changes.  seek(key, how) is 0 if there is one; how is
 	# Extmem::constant('EM_BTREE_...').
-	package Extmem::Cursor;
 	our @ISA = 'Extmem::Object';
 	__PACKAGE__->calls('em_btree_cursor_', qw(seek get next prev erase));
 }

@@ -58,7 +58,8 @@ for my $name (qw(map flat_map filter inspect)) {
 	no strict 'refs';
 	*$name = sub {
 		my ($self, $fn, $format) = @_;
-		return $self->_node('emb_stream_node', $format, Extmem::constant('EMB_' . uc $name), 0, _ask($fn, $format));
+		my $what = Extmem::constant('EMB_' . uc $name);
+		return $self->_node('emb_stream_node', $format, $what, 0, _ask($fn, $format));
 	};
 }
 
@@ -103,8 +104,8 @@ sub set {
 sub join {    ## no critic
 	my ($self, $other, $kind, $left, $right, $format, $fn) = @_;
 	my @names = map { Extmem::_order($_->[0]{format}, $_->[1], $self->{ctx})->name } [$self, $left], [$other, $right];
-	return $self->_node('emb_stream_join', $format, $other->{handle}, Extmem::constant('EM_JOIN_' . uc $kind), @names, 0, 0,
-		_ask($fn, $format));
+	my @given = ($other->{handle}, Extmem::constant('EM_JOIN_' . uc $kind), @names, 0, 0);
+	return $self->_node('emb_stream_join', $format, @given, _ask($fn, $format));
 }
 
 # What stays, while a function of an array of items returns a number for each: 0, or that of the sink to which it goes.
@@ -139,15 +140,15 @@ sub to {
 	return @from ? $n - $from[0] : $n;
 }
 
-{
+package Extmem::Sink {
 	# Where records are pushed to: a function of an array of items, called without any when the sink is finished.
-	package Extmem::Sink;
 	our @ISA = 'Extmem::Object';
 	__PACKAGE__->calls('em_sink_', qw(count));
 
 	sub new {
 		my ($class, $format, $fn, @opts) = @_;
-		return Extmem::Stream::_opened('emb_sink_function', $class, $format, [0, Extmem::Stream::_ask($fn, $format)], @opts);
+		my @given = (0, Extmem::Stream::_ask($fn, $format));
+		return Extmem::Stream::_opened('emb_sink_function', $class, $format, \@given, @opts);
 	}
 
 	# A file, which is there when the sink is finished, as Extmem::Stream->file has them; and nothing.
@@ -156,19 +157,18 @@ sub to {
 		my @given = (["$format"], $path, delete $opts{format});
 		return Extmem::Stream::_opened('sink_path', $class, $format, \@given, %opts);
 	}
-	sub discard { my ($class, $format, @opts) = @_; return Extmem::Stream::_opened('sink_none', $class, $format, [["$format"]], @opts) }
 
-	sub push {    ## no critic
-		my ($self, $many) = @_;
-		Extmem::core('emb_sink_push_lines', $self->{handle}, $many);
-		return $self;
+	sub discard {
+		my ($class, $format, @opts) = @_;
+		return Extmem::Stream::_opened('sink_none', $class, $format, [["$format"]], @opts);
 	}
+
+	sub push { Extmem::core('emb_sink_push_lines', $_[0]{handle}, $_[1]); return $_[0] }    ## no critic
 	*finish = \&Extmem::Pull::finish;
 }
-{
+package Extmem::Runs {
 	# Sorted runs: formed once, merged as often as one likes, also in parts.  Options: key, cmp, merge_memory, how they
 	# are formed, and combine: a function that makes one of equal items, as of sort_reduce().
-	package Extmem::Runs;
 	our @ISA = 'Extmem::Object';
 	__PACKAGE__->calls('em_runs_', qw(clear end_run=end stats=info_get));
 	*push = \&Extmem::Pull::push;

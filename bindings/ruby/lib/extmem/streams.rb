@@ -11,7 +11,9 @@ module Extmem
     # What a function of the module has made.
     def self.made(kind, ctx, format, handle, as = nil)
       kind.allocate.tap do |object|
-        { :@ctx => ctx, :@format => format.to_s, :@handle => handle }.each { |name, v| object.instance_variable_set(name, v) }
+        { :@ctx => ctx, :@format => format.to_s, :@handle => handle }.each do |name, value|
+          object.instance_variable_set(name, value)
+        end
         Core.retype(handle, [format.to_s]) if as
       end
     end
@@ -76,7 +78,8 @@ module Extmem
     # left, right: fields by which they are sorted; yields two items, one of which may be nil.
     def join(other, kind, left, right, format, &fn)
       node(:emb_stream_join, format, other.handle, Core.const_get("EM_JOIN_#{kind.upcase}"),
-           Extmem.order(@format, left, @ctx).name, Extmem.order(other.format, right, @ctx).name, 0, 0, Flow.ask(fn, format))
+           Extmem.order(@format, left, @ctx).name, Extmem.order(other.format, right, @ctx).name, 0, 0,
+           Flow.ask(fn, format))
     end
 
     # What stays, while a block of an array of items has a number for each: 0, or that of the sink to which it goes.
@@ -194,7 +197,8 @@ module Extmem
       super()
       @ctx, form = Extmem.context(opts)
       @format, @order = format.to_s, Extmem.order(format, key, @ctx, cmp)
-      @handle = Core.emb_runs_open(@ctx.handle, @order.handle, { form: form, merge_memory: merge_memory }, Flow.ask(combine))
+      own = { form: form, merge_memory: merge_memory }
+      @handle = Core.emb_runs_open(@ctx.handle, @order.handle, own, Flow.ask(combine))
     end
 
     # Records in any order; and of a sorted sequence, which goes on with the next call, and ends with end_run.
@@ -217,7 +221,9 @@ module Extmem
     end
 
     # more: it ends a sequence, and does not finish the runs.
-    def sink(sorted: false, more: false) = Flow.made(Sink, @ctx, @format, Core.em_sink_runs(@handle, flags(sorted, more)))
+    def sink(sorted: false, more: false)
+      Flow.made(Sink, @ctx, @format, Core.em_sink_runs(@handle, flags(sorted, more)))
+    end
 
     # A Stream of items with from <= item < to; of these `take' behind the first `skip'.
     def merge(from = nil, to = nil, skip: 0, take: Stream::ALL, memory: 0)
