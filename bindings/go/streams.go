@@ -432,7 +432,8 @@ func (k *Sink[T]) Finish() error { return only(raw.Em_sink_finish(k.id), &k.obje
 // Count is how many it took.
 func (k *Sink[T]) Count() uint64 { return k.size(raw.Em_sink_count) }
 
-// Stream has what the sorter is going to lend, also if it is finished later, before the first pull.
+// Stream has what the sorter is going to lend, also if it is finished later, before the first pull: all, or what is
+// behind the batch that was read from last.
 func (s *Sorter[T]) Stream() (*Stream[T], error) {
 	return newStream[T](s.ctx, raw.Em_stream_sorter(s.id), &s.object)
 }

@@ -93,7 +93,8 @@ public class Sorter<T> extends Input<T> implements Iterable<T> {
 		return new Batches<>(this::batch);
 	}
 
-	/** What is left as a stream; it may be finished later, before the first pull. */
+	/** What is left as a stream: all, or what is behind the batch that was read from last.  It may be finished
+	 *  later, before the first pull. */
 	public Stream<T> stream() { return new Stream<>(ctx, type, RawJNI.em_stream_sorter(id), this); }
 
 	/** Push to it; it is finished when that is. */
