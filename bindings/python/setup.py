@@ -3,7 +3,7 @@
 
 The library is built with it, and linked statically: so the wheel is one file that fits no other version by accident,
 and nobody needs to have installed the library before.  EXTMEM_SYSTEM=1 links an installed one, found by pkg-config, as
-distributions want it.
+distributions want it; EXTMEM_BUILT=folder takes what a build in this folder has made for its shared library.
 
 The sources of the library are those around this folder, or, in a source package, those in its folder core/, which
 making one fills.  EXTMEM_CONFIGURE has more arguments for configure, such as --without-libaio --without-lz4 for a wheel
@@ -79,6 +79,16 @@ class Build(build_ext):
         super().build_extension(ext)
 
     def core(self, ext, to):
+        built = os.environ.get("EXTMEM_BUILT") or self.build_core(to)
+        ext.include_dirs.append(os.path.join(TOP, "include"))
+        # All objects; one that makes no static library has them for the shared one.
+        archives = [os.path.join(built, ".libs", name) for name in ("libextmem.a", "libextmem_internal.a")]
+        ext.extra_objects.append(next(filter(os.path.exists, archives)))
+        with open(os.path.join(built, "extmem.pc"), encoding="ascii") as f:
+            ext.extra_link_args += [word for line in f if line.startswith("Libs.private:") for word in line.split()[1:]]
+        ext.extra_link_args += ["-Wl,--exclude-libs,ALL", "-Wl,-s"]
+
+    def build_core(self, to):
         built = os.path.join(to, "core")
         os.makedirs(built, exist_ok=True)
         source = TOP
@@ -93,11 +103,7 @@ class Build(build_ext):
                 "CFLAGS=-O2",
                 *shlex.split(os.environ.get("EXTMEM_CONFIGURE", "")), cwd=built)
         run("make", "-s", "-j", str(os.cpu_count() or 1), "libextmem.la", "extmem.pc", cwd=built)
-        ext.include_dirs.append(os.path.join(source, "include"))
-        ext.extra_objects.append(os.path.join(built, ".libs", "libextmem.a"))
-        with open(os.path.join(built, "extmem.pc"), encoding="ascii") as f:
-            ext.extra_link_args += [word for line in f if line.startswith("Libs.private:") for word in line.split()[1:]]
-        ext.extra_link_args += ["-Wl,--exclude-libs,ALL", "-Wl,-s"]
+        return built
 
 
 def copy_core(to):
