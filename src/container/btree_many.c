@@ -5,6 +5,9 @@
  * All keys go down level by level.  On each they are sorted by the numbers of the blocks that they have come to, so
  * each block is got once, and many are read at a time: those that are needed next are hinted at while these are waited
  * for.
+ *
+ * A record may be the first one of the leaf behind that which its key has come to.  If that is the next leaf here, the
+ * key joins those of it; the few others go through their leaves once more.
  */
 #include <string.h>
 
@@ -29,6 +32,7 @@ typedef struct many {
 	seeker *s, *other;      /* room for `room' each */
 	size_t room, n;
 	uint32_t level;         /* of the blocks */
+	int beyond;             /* they are in the leaves behind those that they came to */
 	em_bid bid[2 * WINDOW_MOST];
 	uint32_t frame[WINDOW_MOST];
 } many;
@@ -70,27 +74,27 @@ static void give(many *m, const seeker *s, const char *record)
 	m->n_found++;
 }
 
-/* One of them is in its leaf.  What is not there is perhaps in the next: its block stays. */
+/* One of them is in its leaf, or, beyond, in the next, of which it is to get the first record.  Where no two keys are
+ * equal, one that is in the next leaf has come there by the nodes. */
 static em_status look_in_leaf(many *m, seeker *s, const emi_btree_spot *leaf, em_errinfo *err)
 {
 	em_btree *t = m->t;
 	emi_btree_spot at = *leaf;
 	emi_btree_probe probe;
 	em_status st = probe_of(m, s, &probe, err);
-	int there;
+	int there, is_it;
 
 	if (st != EM_OK)
 		return st;
-	at.slot = t->form.kind->search(&t->form, emi_btree_place(t, &at.pin), &probe, m->upper);
+	at.slot = m->beyond ? 0 : t->form.kind->search(&t->form, emi_btree_place(t, &at.pin), &probe, m->upper);
 	there = at.slot < at.pin.u.leaf->n;
-	if (there && m->equal)
-		there = emi_btree_is(t, &at, &probe) ? 1 : -1;
+	is_it = there && (!m->equal || emi_btree_is(t, &at, &probe));
 	st = emi_btree_compared(t, err);
 	if (st != EM_OK)
 		return st;
-	if (there > 0)
+	if (is_it)
 		give(m, s, emi_btree_record(t, &at.pin, at.slot));
-	s->id = there == 0 && at.pin.u.leaf->next != EMI_BTREE_NONE ? EMI_BTREE_ROOT : EMI_BTREE_NONE;
+	s->id = there || m->beyond || (m->equal && !t->plan.duplicates) ? EMI_BTREE_NONE : at.pin.u.leaf->next;
 	return EM_OK;
 }
 
@@ -144,6 +148,24 @@ static size_t collect(many *m, const emi_btree_blocks *b, size_t from, size_t mo
 	return k;
 }
 
+/* Those of [from, to) whose record is in the leaf that comes next here join those of it, which begin there then. */
+static size_t hand_on(many *m, size_t from, size_t to)
+{
+	const uint64_t next = to < m->n ? m->s[to].id : EMI_BTREE_NONE;
+	size_t k;
+
+	if (m->level != 0 || next == EMI_BTREE_NONE)
+		return to;
+	for (k = to; k-- > from;)
+		if (m->s[k].id == next) {
+			const seeker s = m->s[k];
+
+			m->s[k] = m->s[--to];
+			m->s[to] = s;
+		}
+	return to;
+}
+
 /* All go through the blocks that they have come to. */
 static em_status go_through(many *m, emi_btree_blocks *b, em_errinfo *err)
 {
@@ -168,35 +190,23 @@ static em_status go_through(many *m, emi_btree_blocks *b, em_errinfo *err)
 			if (st == EM_OK)
 				st = look_in(m, from, end, emi_cache_buf(b->cache, m->frame[k]), err);
 			emi_cache_unpin(b->cache, m->frame[k], 0);
-			from = end;
+			from = st == EM_OK ? hand_on(m, from, end) : end;
 		}
 	}
 	return st;
 }
 
-/* Those whose record is the first of the next leaf, or none. */
+/* Those that are not done yet get the first record of the leaf behind. */
 static em_status look_beyond(many *m, em_errinfo *err)
 {
-	em_status st = EM_OK;
-	size_t k;
+	size_t k, n = 0;
 
-	for (k = 0; k < m->n && (st == EM_OK || st == EM_NOT_FOUND); k++) {
-		emi_btree_probe probe;
-		emi_btree_spot spot;
-
-		if (m->s[k].id != EMI_BTREE_ROOT)
-			continue;
-		st = probe_of(m, &m->s[k], &probe, err);
-		if (st == EM_OK)
-			st = emi_btree_bound(m->t, &probe, m->upper, EM_CACHE_READ, &spot, err);
-		if (st != EM_OK)
-			continue;
-		if (!m->equal || emi_btree_is(m->t, &spot, &probe))
-			give(m, &m->s[k], emi_btree_record(m->t, &spot.pin, spot.slot));
-		emi_btree_unpin_leaf(m->t, &spot.pin, 0);
-		st = emi_btree_compared(m->t, err);
-	}
-	return st == EM_NOT_FOUND ? EM_OK : st;
+	for (k = 0; k < m->n; k++)
+		if (m->s[k].id != EMI_BTREE_NONE)
+			m->s[n++] = m->s[k];
+	m->n = n;
+	m->beyond = 1;
+	return n != 0 ? go_through(m, &m->t->leaves, err) : EM_OK;
 }
 
 static em_status look_up(many *m, uint64_t first, size_t n, em_errinfo *err)
@@ -211,6 +221,7 @@ static em_status look_up(many *m, uint64_t first, size_t n, em_errinfo *err)
 		m->s[k].i = first + k;
 	}
 	m->level = t->height;
+	m->beyond = 0;
 	st = look_in(m, 0, n, t->root, err);
 	while (st == EM_OK && m->level != 0) {
 		m->level--;

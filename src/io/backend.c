@@ -82,6 +82,8 @@ const char *emi_backend_flaw(const em_backend *be)
 		return "it lacks a function";
 	if (!be->submit != !be->reap || (be->submit && !emi_backend_has_channel(be)))
 		return "it lacks some of submit, reap, open_channel and close_channel";
+	if (!be->readv != !be->writev)
+		return "it lacks one of readv and writev";
 	return NULL;
 }
 
@@ -105,6 +107,11 @@ int emi_backend_discards(const em_backend *be)
 int emi_backend_syncs(const em_backend *be)
 {
 	return be->sync != NULL;
+}
+
+int emi_backend_has_vectors(const em_backend *be)
+{
+	return be->readv && be->writev;
 }
 
 int emi_backend_has_channel(const em_backend *be)

@@ -91,3 +91,45 @@ int64_t emi_ram_write(void *handle, const void *buf, size_t bytes, uint64_t offs
 	return f->named ? emi_backend_syscall.write(f->named, buf, bytes, offset)
 			: emi_memory_store_write(&f->store, buf, bytes, offset);
 }
+
+int64_t emi_ram_readv(void *handle, const em_piece *piece, uint32_t n, uint64_t offset)
+{
+	emi_ram *f = handle;
+	int64_t moved = 0;
+	uint32_t i;
+
+	if (f->named)
+		return emi_backend_syscall.readv(f->named, piece, n, offset);
+	for (i = 0; i < n; i++) {
+		const int64_t one = emi_memory_store_read(&f->store, piece[i].buf, piece[i].bytes,
+							  offset + (uint64_t)moved);
+
+		if (one < 0)
+			return moved != 0 ? moved : one;
+		moved += one;
+		if ((uint64_t)one < piece[i].bytes)
+			break;
+	}
+	return moved;
+}
+
+int64_t emi_ram_writev(void *handle, const em_piece *piece, uint32_t n, uint64_t offset)
+{
+	emi_ram *f = handle;
+	int64_t moved = 0;
+	uint32_t i;
+
+	if (f->named)
+		return emi_backend_syscall.writev(f->named, piece, n, offset);
+	for (i = 0; i < n; i++) {
+		const int64_t one = emi_memory_store_write(&f->store, piece[i].buf, piece[i].bytes,
+							   offset + (uint64_t)moved);
+
+		if (one < 0)
+			return moved != 0 ? moved : one;
+		moved += one;
+		if ((uint64_t)one < piece[i].bytes)
+			break;
+	}
+	return moved;
+}

@@ -81,6 +81,8 @@ void pool_case_open_disks(pool_case *b, uint32_t disks, uint32_t nwrite, uint32_
 	gate.write = b->slow.write;
 	gate.lags = 0;
 	b->slow.write = gate_write;
+	b->slow.readv = NULL;
+	b->slow.writev = NULL;
 	fixture_open_on(&b->f, backends, disks);
 	b->own = emi_buffer_alloc(b->f.ctx, BLOCK, &b->f.err);
 	assert_non_null(b->own);
