@@ -314,10 +314,15 @@ static void emb_disorder(void *user, uint64_t number, const void *record, size_t
 static void emb_request_done(em_request *rq, void *user)
 {
 	struct emb_fn *f = (struct emb_fn *)user;
-	struct emb_nested nested = emb_nest();
-	PyObject *r = PyObject_CallFunction(f->callable, "iK", (int)em_request_status(rq),
-					    (unsigned long long)em_request_moved(rq));
+	struct emb_nested nested;
+	PyObject *r;
 
+	/* At the end of the process there is nobody to tell any more. */
+	if (!Py_IsInitialized())
+		return;
+	nested = emb_nest();
+	r = PyObject_CallFunction(f->callable, "iK", (int)em_request_status(rq),
+				  (unsigned long long)em_request_moved(rq));
 	if (!r)
 		PyErr_WriteUnraisable(f->callable);
 	Py_XDECREF(r);
