@@ -199,8 +199,8 @@ static int emb_take_keys(PyObject *r, size_t n, uint64_t *keys)
 	return PyErr_Occurred() ? -1 : 0;
 }
 
-/** One of the functions of records, with what it is called with: a new reference, or NULL with an exception; bytes and
- *  buffers that are records themselves stay as they are.  NULL is what it is without an exception of before, too. */
+/** What one of the functions of records makes of something: a new reference, or NULL with an exception.  Without such a
+ *  function, and where records are bytes, it stays as it is.  NULL, of what has failed before, stays so, too. */
 static PyObject *emb_formed(const struct emb_form *f, int which, PyObject *o)
 {
 	PyObject *fn = f ? f->of[which] : NULL;
@@ -314,10 +314,15 @@ static void emb_disorder(void *user, uint64_t number, const void *record, size_t
 static void emb_request_done(em_request *rq, void *user)
 {
 	struct emb_fn *f = (struct emb_fn *)user;
-	struct emb_nested nested = emb_nest();
-	PyObject *r = PyObject_CallFunction(f->callable, "iK", (int)em_request_status(rq),
-					    (unsigned long long)em_request_moved(rq));
+	struct emb_nested nested;
+	PyObject *r;
 
+	/* At the end of the process there is nobody to tell any more. */
+	if (!Py_IsInitialized())
+		return;
+	nested = emb_nest();
+	r = PyObject_CallFunction(f->callable, "iK", (int)em_request_status(rq),
+				  (unsigned long long)em_request_moved(rq));
 	if (!r)
 		PyErr_WriteUnraisable(f->callable);
 	Py_XDECREF(r);
