@@ -5,7 +5,7 @@
 require 'fileutils'
 Dir.chdir(__dir__) do
   FileUtils.mkdir_p('core/script')
-  FileUtils.cp(%w[../call.h ../kinds.h ../fields.h ../stream.h], 'core') if File.exist?('../fields.h')
+  FileUtils.cp(Dir['../*.h'], 'core') if File.exist?('../fields.h')
   FileUtils.cp(Dir['../script/*.h'], 'core/script') if File.exist?('../script')
 end
 
