@@ -74,6 +74,12 @@ const em_backend *emi_backend_find(const char *name)
 	return name ? emi_backend_named(name, &why) : emi_backend_at(0);
 }
 
+/* A table of an older program ends before. */
+static int knows_vectors(const em_backend *be)
+{
+	return be->size >= sizeof *be;
+}
+
 const char *emi_backend_flaw(const em_backend *be)
 {
 	if (!be->name)
@@ -82,7 +88,7 @@ const char *emi_backend_flaw(const em_backend *be)
 		return "it lacks a function";
 	if (!be->submit != !be->reap || (be->submit && !emi_backend_has_channel(be)))
 		return "it lacks some of submit, reap, open_channel and close_channel";
-	if (!be->readv != !be->writev)
+	if (knows_vectors(be) && !be->readv != !be->writev)
 		return "it lacks one of readv and writev";
 	return NULL;
 }
@@ -111,7 +117,7 @@ int emi_backend_syncs(const em_backend *be)
 
 int emi_backend_has_vectors(const em_backend *be)
 {
-	return be->readv && be->writev;
+	return knows_vectors(be) && be->readv && be->writev;
 }
 
 int emi_backend_has_channel(const em_backend *be)
