@@ -22,12 +22,16 @@ failed=0
 
 # check NAME COMMAND...
 check() {
-	local name=$1 rc=0
+	local name=$1 rc
 	shift
+	# Not as part of a condition: there nothing that fails would end it.
+	set +e
 	(
 		set -e
 		"$@"
-	) >"$work/log" 2>&1 || rc=$?
+	) >"$work/log" 2>&1
+	rc=$?
+	set -e
 	if [ $rc -eq 0 ]; then
 		passed=$((passed + 1))
 		echo "the package for $name: ok"
