@@ -353,7 +353,7 @@ class Streams(Base):
         self.assertEqual([t[1] for t in told], sorted(t[1] for t in told))
         s = extmem.Stream("<Q", itertools.repeat(block), ctx=self.ctx).progress(lambda *_: 1 // 0).sort()
         self.assertRaises(ZeroDivisionError, s.read)
-        self.assertRaises(extmem.StateError, s.progress, tell)
+        self.assertRaises(extmem.UsageError, s.progress, tell)
 
     def test_many(self):
         """No leak over many graphs."""
