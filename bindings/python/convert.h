@@ -82,21 +82,29 @@ static void emb_leave_all(emb_handle **in)
 
 /* Functions of the caller's.  The library calls them without the interpreter's lock. */
 
-static int emb_progress(void *user, uint32_t phase, uint64_t done, uint64_t total)
+/** fn(phase, done, total); fn is NULL: only signals are looked at.  phase is given up. */
+static int emb_tell(PyObject *fn, PyObject *phase, uint64_t done, uint64_t total)
 {
-	struct emb_nested nested = emb_nest();
-	PyObject *r;
-	int stop;
+	int stop = PyErr_CheckSignals();
 
-	stop = PyErr_CheckSignals();
-	if (!stop && user) {
-		const char *name = em_phase_name(phase);
+	if (!stop && fn) {
+		PyObject *r = !phase ? NULL : PyObject_CallFunction(fn, "OKK", phase, (unsigned long long)done,
+								    (unsigned long long)total);
 
-		r = PyObject_CallFunction((PyObject *)user, "sKK", name ? name : "later", (unsigned long long)done,
-					  (unsigned long long)total);
 		stop = !r || (r != Py_None && PyObject_IsTrue(r));
 		Py_XDECREF(r);
 	}
+	Py_XDECREF(phase);
+	return stop;
+}
+
+/** Of a sort: a phase has a name. */
+static int emb_progress(void *user, uint32_t phase, uint64_t done, uint64_t total)
+{
+	struct emb_nested nested = emb_nest();
+	const char *name = em_phase_name(phase);
+	const int stop = emb_tell((PyObject *)user, user ? PyUnicode_FromString(name ? name : "later") : NULL, done, total);
+
 	(void)emb_nested_failed(&nested);
 	emb_unnest(&nested);
 	return stop;

@@ -128,9 +128,15 @@ static int emb_inspect(void *user, const void *records, size_t n)
 	return emb_choose(user, records, n, 0, NULL, NULL);
 }
 
+/** Of a graph: a phase has a number. */
 static int emb_progress_of(void *user, uint32_t phase, uint64_t done, uint64_t total)
 {
-	return emb_progress(((struct emb_fn *)user)->callable, phase, done, total);
+	struct emb_nested nested = emb_nest();
+	const int stop = emb_tell(((struct emb_fn *)user)->callable, PyLong_FromUnsignedLong(phase), done, total);
+
+	(void)emb_nested_failed(&nested);
+	emb_unnest(&nested);
+	return stop;
 }
 
 static int emb_lines_filter(void *user, const em_batch *lines, unsigned char *keep)
