@@ -83,7 +83,7 @@ static void emb_leave_all(emb_handle **in)
 /* Functions of the caller's.  The library calls them without the interpreter's lock. */
 
 /** fn(phase, done, total); fn is NULL: only signals are looked at.  phase is given up. */
-static int emb_tell(PyObject *fn, PyObject *phase, uint64_t done, uint64_t total)
+static int emb_progressed(PyObject *fn, PyObject *phase, uint64_t done, uint64_t total)
 {
 	int stop = PyErr_CheckSignals();
 
@@ -103,7 +103,7 @@ static int emb_progress(void *user, uint32_t phase, uint64_t done, uint64_t tota
 {
 	struct emb_nested nested = emb_nest();
 	const char *name = em_phase_name(phase);
-	const int stop = emb_tell((PyObject *)user, user ? PyUnicode_FromString(name ? name : "later") : NULL, done, total);
+	const int stop = emb_progressed((PyObject *)user, user ? PyUnicode_FromString(name ? name : "later") : NULL, done, total);
 
 	(void)emb_nested_failed(&nested);
 	emb_unnest(&nested);

@@ -132,7 +132,7 @@ static int emb_inspect(void *user, const void *records, size_t n)
 static int emb_progress_of(void *user, uint32_t phase, uint64_t done, uint64_t total)
 {
 	struct emb_nested nested = emb_nest();
-	const int stop = emb_tell(((struct emb_fn *)user)->callable, PyLong_FromUnsignedLong(phase), done, total);
+	const int stop = emb_progressed(((struct emb_fn *)user)->callable, PyLong_FromUnsignedLong(phase), done, total);
 
 	(void)emb_nested_failed(&nested);
 	emb_unnest(&nested);
