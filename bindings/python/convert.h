@@ -103,7 +103,8 @@ static int emb_progress(void *user, uint32_t phase, uint64_t done, uint64_t tota
 {
 	struct emb_nested nested = emb_nest();
 	const char *name = em_phase_name(phase);
-	const int stop = emb_progressed((PyObject *)user, user ? PyUnicode_FromString(name ? name : "later") : NULL, done, total);
+	PyObject *phase_name = user ? PyUnicode_FromString(name ? name : "later") : NULL;
+	const int stop = emb_progressed((PyObject *)user, phase_name, done, total);
 
 	(void)emb_nested_failed(&nested);
 	emb_unnest(&nested);
