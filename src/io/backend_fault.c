@@ -5,7 +5,7 @@
  * Wraps any backend.  Asynchronous transfers that are to fail are never passed on: they go to a list that reap
  * gives out before it asks the inner backend, so they end like others, after submit has returned.  A short
  * transfer is passed on with half of its size (whole pages of a direct one); one that cannot be halved is interrupted.
- * One of several pieces is one transfer, and half of it may end within a piece.
+ * It has no transfers of several buffers, so that what fails is what one request asked for.
  *
  * Settings are read when an operation comes; counting is atomic, so that exactly `times' operations fail however
  * many threads there are.
@@ -182,53 +182,6 @@ static int64_t fault_write(void *handle, const void *buf, size_t bytes, uint64_t
 	return e ? e : f->be->write(f->handle, buf, bytes, offset);
 }
 
-static size_t bytes_of(const em_piece *piece, uint32_t n)
-{
-	size_t bytes = 0;
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		bytes += piece[i].bytes;
-	return bytes;
-}
-
-/* As many pieces as have so many bytes, the last of them cut. */
-static uint32_t cut(em_piece *piece, size_t bytes)
-{
-	uint32_t i = 0;
-
-	while (piece[i].bytes < bytes)
-		bytes -= piece[i++].bytes;
-	piece[i].bytes = bytes;
-	return i + 1;
-}
-
-static int64_t fault_readv(void *handle, const em_piece *piece, uint32_t n, uint64_t offset)
-{
-	fault_file *f = handle;
-	size_t bytes = bytes_of(piece, n);
-	int e = fate(f, EM_FAULT_READ, &bytes);
-	em_piece part[EM_PIECES_MOST];
-
-	if (e)
-		return e;
-	memcpy(part, piece, n * sizeof *part);
-	return f->be->readv(f->handle, part, cut(part, bytes), offset);
-}
-
-static int64_t fault_writev(void *handle, const em_piece *piece, uint32_t n, uint64_t offset)
-{
-	fault_file *f = handle;
-	size_t bytes = bytes_of(piece, n);
-	int e = fate(f, EM_FAULT_WRITE, &bytes);
-	em_piece part[EM_PIECES_MOST];
-
-	if (e)
-		return e;
-	memcpy(part, piece, n * sizeof *part);
-	return f->be->writev(f->handle, part, cut(part, bytes), offset);
-}
-
 static int fault_sync(void *handle)
 {
 	fault_file *f = handle;
@@ -283,8 +236,6 @@ static int fault_submit(void *channel, em_transfer *const *list, uint32_t n)
 	e = fate(f, t->write ? EM_FAULT_WRITE : EM_FAULT_READ, &bytes);
 	if (e == 0) {
 		t->bytes = bytes;
-		if (t->pieces != 0)
-			t->pieces = cut(t->buf, bytes);
 		t->handle = f->handle;
 		return c->be->submit(c->channel, list, 1);
 	}
@@ -342,8 +293,6 @@ em_status em_fault_init(em_fault *fault, size_t size, const em_backend *inner)
 	be->write = fault_write;
 	be->discard = emi_backend_discards(fault->inner) ? fault_discard : NULL;
 	be->sync = emi_backend_syncs(fault->inner) ? fault_sync : NULL;
-	be->readv = emi_backend_has_vectors(fault->inner) ? fault_readv : NULL;
-	be->writev = emi_backend_has_vectors(fault->inner) ? fault_writev : NULL;
 	if (!emi_backend_has_channel(fault->inner))
 		return EM_OK;
 	be->submit = fault_submit;

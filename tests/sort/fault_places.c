@@ -183,34 +183,15 @@ static int64_t places_write(void *handle, const void *buf, size_t bytes, uint64_
 	return n;
 }
 
-static int64_t places_readv(void *handle, const em_piece *piece, uint32_t n, uint64_t offset)
-{
-	const int strikes = begin(EM_FAULT_READ, piece[0].buf, offset);
-	const int64_t moved = inner->readv(handle, piece, n, offset);
-
-	end(strikes);
-	return moved;
-}
-
-static int64_t places_writev(void *handle, const em_piece *piece, uint32_t n, uint64_t offset)
-{
-	const int strikes = begin(EM_FAULT_WRITE, piece[0].buf, offset);
-	const int64_t moved = inner->writev(handle, piece, n, offset);
-
-	end(strikes);
-	return moved;
-}
-
 /* The fault takes one at a time.  Handing it over may fail, or the transfer. */
 static int places_submit(void *channel, em_transfer *const *list, uint32_t n)
 {
 	const em_transfer *t = list[0];
-	const void *buf = t->pieces != 0 ? ((const em_piece *)t->buf)->buf : t->buf;
-	int strikes = begin(EM_FAULT_SUBMIT, buf, t->offset), taken;
+	int strikes = begin(EM_FAULT_SUBMIT, t->buf, t->offset), taken;
 
 	if (!strikes) {
 		end(0);
-		strikes = begin(t->write ? EM_FAULT_WRITE : EM_FAULT_READ, buf, t->offset);
+		strikes = begin(t->write ? EM_FAULT_WRITE : EM_FAULT_READ, t->buf, t->offset);
 	}
 	taken = inner->submit(channel, list, n);
 	end(strikes);
@@ -229,8 +210,6 @@ void fault_places_set(em_fault *f, test_places *p)
 	backend.reserve = places_reserve;
 	backend.read = places_read;
 	backend.write = places_write;
-	backend.readv = inner->readv != NULL ? places_readv : NULL;
-	backend.writev = inner->writev != NULL ? places_writev : NULL;
 	backend.discard = inner->discard != NULL ? places_discard : NULL;
 	backend.sync = inner->sync != NULL ? places_sync : NULL;
 	backend.submit = inner->submit != NULL ? places_submit : NULL;
