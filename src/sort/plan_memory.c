@@ -10,7 +10,7 @@
 #define LEAST (64 * MIB)
 #define WHOLE (128 * MIB)               /* of input a third of this, all can be sorted in it */
 #define USUAL ((uint64_t)1 << 30)       /* bytes to be sorted, when nobody knows */
-#define CHEAP_MOST (1024 * MIB)         /* input that is sorted as a whole where memory is cheap, ... */
+#define CHEAP_MOST (512 * MIB)          /* input that is sorted as a whole where memory is cheap, ... */
 #define CHEAP_TIMES 4u                  /* ... in so many times as much */
 
 /* The integer square root, rounded down. */
@@ -24,13 +24,12 @@ static uint64_t root(uint64_t square)
 	return r;
 }
 
-/* Bytes of input; 0: none, or nobody knows. */
-static uint64_t known_bytes(const emi_job *job, const emi_needs *needs)
+static uint64_t input_bytes(const emi_job *job, const emi_needs *needs)
 {
 	const uint64_t size = job->by.codec->record_bytes;
 
 	if (needs->n == EMI_UNKNOWN || size == 0)
-		return needs->bytes != EMI_UNKNOWN ? needs->bytes : 0;
+		return needs->bytes != EMI_UNKNOWN && needs->bytes != 0 ? needs->bytes : USUAL;
 	return needs->n < UINT64_MAX / size ? needs->n * size : UINT64_MAX;
 }
 
@@ -42,7 +41,7 @@ static int takes_all(const emi_job *job, const emi_needs *needs)
 
 void emi_plan_price(emi_job *job, const emi_needs *needs)
 {
-	const uint64_t bytes = known_bytes(job, needs);
+	const uint64_t bytes = input_bytes(job, needs);
 
 	job->cheap = !takes_all(job, needs) && job->ctx->enough == 0 && bytes > WHOLE / 3 && bytes <= CHEAP_MOST &&
 		     emi_memory_is_cheap(job->ctx);
@@ -50,13 +49,12 @@ void emi_plan_price(emi_job *job, const emi_needs *needs)
 
 uint64_t emi_plan_memory(const emi_job *job, const emi_needs *needs, uint64_t memory)
 {
+	const uint64_t bytes = input_bytes(job, needs);
 	const int vary = job->by.vary != NULL;
-	uint64_t bytes = known_bytes(job, needs), enough, least;
+	uint64_t enough, least;
 
 	if (takes_all(job, needs))
 		return memory;
-	if (bytes == 0)
-		bytes = USUAL;
 	/* In MiB it is exact enough, and nothing overflows. */
 	enough = root(bytes / MIB * ((vary ? SCALE_VARY : SCALE) / MIB)) * MIB;
 	least = bytes <= WHOLE / 3 || vary ? WHOLE : LEAST;
