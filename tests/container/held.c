@@ -33,22 +33,14 @@ static void held_close_channel(void *channel, int forked)
 	(void)forked;
 }
 
-/* Of one block each. */
-static uint32_t requests_of(const em_transfer *t)
-{
-	return t->pieces != 0 ? t->pieces : 1;
-}
-
 static int held_submit(void *channel, em_transfer *const *list, uint32_t n)
 {
 	held *h = channel;
 	uint32_t k;
 
 	pthread_mutex_lock(&h->lock);
-	for (k = 0; k < n && h->n < HELD_MOST; k++) {
+	for (k = 0; k < n && h->n < HELD_MOST; k++)
 		h->list[h->n++] = list[k];
-		h->requests += requests_of(list[k]);
-	}
 	pthread_mutex_unlock(&h->lock);
 	return k != 0 ? (int)k : -EAGAIN;
 }
@@ -63,17 +55,12 @@ static int held_reap(void *channel, em_transfer **list, uint32_t max, int64_t ti
 	pthread_mutex_lock(&h->lock);
 	assert_true(h->n != 0);
 	t = h->list[0];
-	h->transfers[t->write != 0]++;
-	h->done[t->write != 0] += requests_of(t);
-	h->together[t->write != 0] += (uint64_t)h->requests * requests_of(t);
-	h->requests -= requests_of(t);
+	h->done[t->write != 0]++;
+	h->together[t->write != 0] += h->n;
 	memmove(h->list, h->list + 1, --h->n * sizeof *h->list);
 	pthread_mutex_unlock(&h->lock);
-	if (t->pieces != 0)
-		t->result = (t->write ? h->inner->writev : h->inner->readv)(t->handle, t->buf, t->pieces, t->offset);
-	else
-		t->result = t->write ? h->inner->write(t->handle, t->buf, t->bytes, t->offset)
-				     : h->inner->read(t->handle, t->buf, t->bytes, t->offset);
+	t->result = t->write ? h->inner->write(t->handle, t->buf, t->bytes, t->offset)
+			     : h->inner->read(t->handle, t->buf, t->bytes, t->offset);
 	list[0] = t;
 	return 1;
 }
@@ -86,6 +73,9 @@ void held_init(held *h, const em_backend *inner)
 	h->backend.name = "held";
 	h->backend.user = h;
 	h->backend.depth = HELD_MOST;
+	/* What is counted are requests. */
+	h->backend.readv = NULL;
+	h->backend.writev = NULL;
 	h->backend.open = held_open;
 	h->backend.submit = held_submit;
 	h->backend.reap = held_reap;
@@ -108,7 +98,7 @@ static double average(held *h, int write, uint64_t *n)
 	together = h->done[write] != 0 ? (double)h->together[write] / (double)h->done[write] : 0;
 	if (n != NULL)
 		*n = h->done[write];
-	h->done[write] = h->together[write] = h->transfers[write] = 0;
+	h->done[write] = h->together[write] = 0;
 	pthread_mutex_unlock(&h->lock);
 	return together;
 }

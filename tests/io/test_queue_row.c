@@ -301,12 +301,80 @@ static void test_canceled(void **state)
 	}
 }
 
-/* A file of every backend, of which pieces are read and written, many side by side, with faults. */
+/* A file of every backend, of which pieces are read and written, many side by side: by the backend itself, with faults
+ * of single requests, and with faults of transfers of several buffers. */
 
 enum { REGION = 256, ROUNDS = 60, FLIGHT = 48 };
 
+enum { BARE, FAULTY, FAULTY_ROWS, WAYS };
+
+/* Rows of a backend, of which some fail: a table has no user. */
+static struct {
+	const em_backend *inner;
+	uint64_t nth, times;    /* the first that fails, and how many do */
+	int32_t sys_errno;      /* 0: half of its bytes are moved */
+	uint64_t seen;
+} vector;
+
+/* What becomes of the next one: bytes that it may move, or a negative errno. */
+static int64_t row_fate(const em_piece *piece, uint32_t n)
+{
+	const uint64_t seen = __atomic_add_fetch(&vector.seen, 1, __ATOMIC_RELAXED);
+	int64_t bytes = 0;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		bytes += (int64_t)piece[i].bytes;
+	if (seen < vector.nth || seen - vector.nth >= vector.times)
+		return bytes;
+	return vector.sys_errno != 0 ? -vector.sys_errno : bytes / 2 / (int64_t)PAGE * (int64_t)PAGE;
+}
+
+/* As many of the buffers as have so many bytes, which are whole pages. */
+static uint32_t row_part(const em_piece *piece, int64_t bytes)
+{
+	uint32_t n = 0;
+
+	for (; bytes > 0; bytes -= (int64_t)piece[n++].bytes)
+		assert_true(bytes >= (int64_t)piece[n].bytes);
+	return n;
+}
+
+static int64_t row_readv(void *handle, const em_piece *piece, uint32_t n, uint64_t offset)
+{
+	const int64_t bytes = row_fate(piece, n);
+
+	return bytes <= 0 ? bytes : vector.inner->readv(handle, piece, row_part(piece, bytes), offset);
+}
+
+static int64_t row_writev(void *handle, const em_piece *piece, uint32_t n, uint64_t offset)
+{
+	const int64_t bytes = row_fate(piece, n);
+
+	return bytes <= 0 ? bytes : vector.inner->writev(handle, piece, row_part(piece, bytes), offset);
+}
+
+/* It without a channel, so that a row is a call. */
+static em_backend faulty_rows(const em_backend *be)
+{
+	em_backend own = *be;
+
+	memset(&vector, 0, sizeof vector);
+	vector.inner = be;
+	own.submit = NULL;
+	own.reap = NULL;
+	own.open_channel = NULL;
+	own.close_channel = NULL;
+	if (be->readv != NULL) {
+		own.readv = row_readv;
+		own.writev = row_writev;
+	}
+	return own;
+}
+
 typedef struct traffic {
 	em_fault fault;
+	em_backend faulty;
 	em_ctx *ctx;
 	em_file *f;
 	test_rng rng;
@@ -372,7 +440,44 @@ static void run_round(traffic *t)
 		settle(t, i);
 }
 
-static void run(const em_backend *be, int32_t direct, uint32_t depth, int32_t sys_errno, uint64_t nth, uint64_t times)
+static const em_backend *backend_for(traffic *t, const em_backend *be, int way)
+{
+	if (way == BARE)
+		return be;
+	if (way == FAULTY) {
+		assert_int_equal(em_fault_init(&t->fault, sizeof t->fault, be), EM_OK);
+		return em_fault_backend(&t->fault);
+	}
+	t->faulty = faulty_rows(be);
+	return &t->faulty;
+}
+
+static void begin_faults(traffic *t, int way, int32_t sys_errno, uint64_t nth, uint64_t times)
+{
+	if (way == FAULTY) {
+		t->fault.sys_errno = sys_errno;
+		em_fault_set(&t->fault, EM_FAULT_READ | EM_FAULT_WRITE | EM_FAULT_SUBMIT, nth, times);
+	} else if (way == FAULTY_ROWS) {
+		vector.sys_errno = sys_errno;
+		vector.nth = vector.seen + nth;
+		vector.times = times;
+	}
+}
+
+/* What is short, or interrupted, is survived, and so is what becomes of a row: each request of it is made once more. */
+static void end_faults(traffic *t, int way, int32_t sys_errno)
+{
+	if (way != FAULTY || sys_errno != EIO)
+		assert_int_equal(t->failures, 0);
+	if (way == FAULTY) {
+		assert_true(t->failures <= t->fault.injected);
+		em_fault_set(&t->fault, 0, 0, 0);
+	}
+	vector.times = 0;
+}
+
+static void run(const em_backend *be, int way, int32_t direct, uint32_t depth, int32_t sys_errno, uint64_t nth,
+		uint64_t times)
 {
 	char *dir = test_dir_make();
 	io_setup setup = { 0 };
@@ -380,8 +485,7 @@ static void run(const em_backend *be, int32_t direct, uint32_t depth, int32_t sy
 	unsigned i;
 
 	memset(&t, 0, sizeof t);
-	assert_int_equal(em_fault_init(&t.fault, sizeof t.fault, be), EM_OK);
-	setup.custom = em_fault_backend(&t.fault);
+	setup.custom = backend_for(&t, be, way);
 	setup.dir = dir;
 	setup.direct = direct;
 	setup.depth = depth;
@@ -393,15 +497,10 @@ static void run(const em_backend *be, int32_t direct, uint32_t depth, int32_t sy
 	t.model = io_buffer(&t.rng, REGION * PAGE);
 	t.room = io_buffer(&t.rng, FLIGHT * PAGE);
 	assert_int_equal(io_write(t.f, t.model, REGION * PAGE, 0, NULL), EM_OK);
-	t.fault.sys_errno = sys_errno;
-	em_fault_set(&t.fault, EM_FAULT_READ | EM_FAULT_WRITE | EM_FAULT_SUBMIT, nth, times);
+	begin_faults(&t, way, sys_errno, nth, times);
 	for (i = 0; i < ROUNDS; i++)
 		run_round(&t);
-	/* What is short, or interrupted, is survived. */
-	if (sys_errno != EIO)
-		assert_int_equal(t.failures, 0);
-	assert_true(t.failures <= t.fault.injected);
-	em_fault_set(&t.fault, 0, 0, 0);
+	end_faults(&t, way, sys_errno);
 	assert_int_equal(io_read(t.f, t.room, FLIGHT * PAGE, 0, NULL), EM_OK);
 	assert_memory_equal(t.room, t.model, FLIGHT * PAGE);
 	emi_file_close(t.f);
@@ -416,18 +515,18 @@ static void test_backends(void **state)
 	static const int32_t kinds[] = { 0, EINTR, EAGAIN, EIO };
 	static const uint64_t times[] = { 1, 4, 20 };
 	const em_backend *be;
-	uint32_t b, k, i, direct;
+	uint32_t b, c;
 
 	(void)state;
 	for (b = 0; (be = io_backend_at(b)) != NULL; b++)
-		for (direct = 0; direct < 2; direct++)
-			for (k = 0; k < 4; k++)
-				for (i = 0; i < 3; i++) {
-					if (test_left_out())
-						continue;
-					run(be, direct ? EM_DIRECT_TRY : EM_DIRECT_OFF, i == 1 ? 3 : 0, kinds[k],
-					    1 + (b * 7 + k * 3 + i) % 40, times[i]);
-				}
+		for (c = 0; c < WAYS * 2 * 4 * 3; c++) {
+			const uint32_t way = c % WAYS, direct = c / WAYS % 2, k = c / (WAYS * 2) % 4, i = c / (WAYS * 8);
+
+			if (test_left_out())
+				continue;
+			run(be, (int)way, direct ? EM_DIRECT_TRY : EM_DIRECT_OFF, i == 1 ? 3 : 0, kinds[k],
+			    1 + (b * 7 + k * 3 + i) % 40, times[i]);
+		}
 }
 
 int main(void)
