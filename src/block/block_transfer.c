@@ -252,26 +252,3 @@ void emi_block_write(emi_disk *d, emi_request *rq, const void *buf, size_t bytes
 {
 	transfer(d, rq, EMI_WRITE, buf, bytes, bid, judge_block, stats);
 }
-
-static void with_each(emi_disk *d, void (*fn)(em_file *f))
-{
-	uint32_t i;
-
-	for (i = 0; i < d->set->n; i++)
-		fn(emi_one_disk_file(d->set->disk[i]));
-}
-
-void emi_disk_plug(emi_disk *d)
-{
-	with_each(d, emi_file_plug);
-}
-
-void emi_disk_unplug(emi_disk *d)
-{
-	with_each(d, emi_file_unplug);
-}
-
-void emi_disk_go_on(emi_disk *d)
-{
-	with_each(d, emi_file_go_on);
-}

@@ -5,13 +5,9 @@
  * First all blocks are pinned, and those that are missing begin to be read; then they are waited for.  A block whose
  * read fails leaves at once, although it is pinned: nobody but this call has pinned it, since others wait for a read
  * before.
- *
- * Reads are begun in the order of their places, with a plug in the store, so those that are side by side are one
- * transfer.
  */
 #include "block/cache_frames.h"
 
-#include "base/context.h"
 #include "base/error.h"
 
 /* A frame with a transfer, whose block is to be got: 0 if it has left. */
@@ -54,51 +50,6 @@ em_status emi_cache_bring(emi_cache *c, em_bid bid, uint32_t mode, uint32_t *fra
 	return EM_OK;
 }
 
-enum { SORTED_MOST = 64 };
-
-/* A block, and where it is. */
-typedef struct placed {
-	em_bid at, bid;
-} placed;
-
-static int is_before(em_bid a, em_bid b)
-{
-	return a.disk != b.disk ? a.disk < b.disk : a.offset < b.offset;
-}
-
-/* Sort up to SORTED_MOST by their places; they are nearly so, most often. */
-static void sort(const emi_cache *c, em_bid *bid, size_t n)
-{
-	placed list[SORTED_MOST];
-	size_t i, k;
-
-	for (i = 0; i < n; i++) {
-		const placed p = { emi_store_place(c->store, bid[i]), bid[i] };
-
-		for (k = i; k != 0 && is_before(p.at, list[k - 1].at); k--)
-			list[k] = list[k - 1];
-		list[k] = p;
-	}
-	for (i = 0; i < n; i++)
-		bid[i] = list[i].bid;
-}
-
-void emi_cache_hint_many(emi_cache *c, em_bid *bid, size_t n)
-{
-	size_t k, some;
-
-	if (n == 0 || emi_ctx_forked(c->ctx))
-		return;
-	emi_store_plug(c->store);
-	for (; n != 0; bid += some, n -= some) {
-		some = n < SORTED_MOST ? n : SORTED_MOST;
-		sort(c, bid, some);
-		for (k = 0; k < some; k++)
-			emi_cache_hint(c, bid[k]);
-	}
-	emi_store_unplug(c->store);
-}
-
 /* Wait for all that were pinned: how many of the first ones are there.  Those behind are unpinned. */
 static size_t await_all(emi_cache *c, const uint32_t *frame, size_t n, em_errinfo *err)
 {
@@ -125,8 +76,6 @@ em_status emi_cache_get_many(emi_cache *c, const em_bid *bid, size_t n, uint32_t
 	em_errinfo none = EM_ERRINFO_INIT, unread = EM_ERRINFO_INIT;
 	size_t k, there;
 
-	if (n > 1)
-		emi_store_plug(c->store);
 	for (there = 0; there < n; there++) {
 		emi_cache_tell(c, bid[there], mode);
 		if (emi_cache_bring(c, bid[there], mode, &frame[there], &none) != EM_OK)
@@ -135,8 +84,6 @@ em_status emi_cache_get_many(emi_cache *c, const em_bid *bid, size_t n, uint32_t
 	/* What will be wanted next begins before anybody waits for these. */
 	for (k = 0; k < more && there == n; k++)
 		emi_cache_hint(c, next[k]);
-	if (n > 1)
-		emi_store_unplug(c->store);
 	*got = await_all(c, frame, there, &unread);
 	if (*got != 0 || n == 0)
 		return EM_OK;

@@ -124,9 +124,7 @@ static em_status flush(emi_cache *c, const emi_span *span, em_errinfo *err)
 
 	if (st != EM_OK || c->ndirty == 0)
 		return st;
-	emi_store_plug(c->store);
 	walk(&e);
-	emi_store_unplug(c->store);
 	e.run = await;
 	walk(&e);
 	return e.status;

@@ -33,17 +33,13 @@ static void choose(search *s, uint32_t i)
 
 static void send_chosen(emi_cache *c)
 {
-	uint32_t i = emi_frame_first(c, EMI_FRAMES_CHOSEN);
+	uint32_t i;
 
-	if (i == EM_CACHE_NONE)
-		return;
-	emi_store_plug(c->store);
-	for (; i != EM_CACHE_NONE; i = emi_frame_first(c, EMI_FRAMES_CHOSEN)) {
+	while ((i = emi_frame_first(c, EMI_FRAMES_CHOSEN)) != EM_CACHE_NONE) {
 		emi_list_remove(c->link, i);
 		c->frame[i].busy = EMI_FRAME_IDLE;
 		c->stats.write_backs += emi_frame_write(c, i, NULL) == EM_OK;
 	}
-	emi_store_unplug(c->store);
 }
 
 static int32_t may_go(void *arg, uint32_t i)
@@ -150,7 +146,6 @@ static em_status await_one(emi_cache *c, em_errinfo *err)
 		c->policy_error = 0;
 		return emi_fail(err, EM_ERR_USER, "policy %s proposes a frame that may not go", c->policy->name);
 	}
-	emi_store_go_on(c->store);
 	if ((i = emi_frame_first(c, EMI_FRAMES_WRITES)) != EM_CACHE_NONE) {
 		c->stats.waits++;
 		(void)emi_frame_settle_write(c, i, NULL);

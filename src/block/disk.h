@@ -92,11 +92,6 @@ void emi_block_write(emi_disk *disk, emi_request *rq, const void *buf, size_t by
 int emi_block_read_or_zero(emi_disk *disk, emi_request *rq, void *buf, size_t bytes, size_t there, em_bid bid,
 			   emi_io_stats *stats);
 
-/* As emi_file_plug() and emi_file_unplug(), of all disks; and emi_file_go_on(). */
-void emi_disk_plug(emi_disk *disk);
-void emi_disk_unplug(emi_disk *disk);
-void emi_disk_go_on(emi_disk *disk);
-
 /* Why a block is not read that was never written: this very text. */
 extern const char emi_never_written[];
 

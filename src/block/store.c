@@ -264,43 +264,6 @@ em_status emi_store_write_run(emi_store *s, emi_request *rq, const void *buf, si
 	return emi_store_write(s, rq, buf, *n * block_bytes, bid, io, err);
 }
 
-em_bid emi_store_place(const emi_store *s, em_bid bid)
-{
-	return s->kind->place != NULL ? s->kind->place(s, bid) : bid;
-}
-
-void emi_store_plug(emi_store *s)
-{
-	if (s->plugs++ != 0)
-		return;
-	/* Disks that come meanwhile have no plug. */
-	s->plugged = s->disk;
-	if (s->file != NULL)
-		emi_file_plug(s->file);
-	else if (s->plugged != NULL)
-		emi_disk_plug(s->plugged);
-}
-
-void emi_store_unplug(emi_store *s)
-{
-	if (--s->plugs != 0)
-		return;
-	if (s->file != NULL)
-		emi_file_unplug(s->file);
-	else if (s->plugged != NULL)
-		emi_disk_unplug(s->plugged);
-}
-
-void emi_store_go_on(emi_store *s)
-{
-	if (s->plugs == 0)
-		return;
-	if (s->file != NULL)
-		emi_file_go_on(s->file);
-	else if (s->plugged != NULL)
-		emi_disk_go_on(s->plugged);
-}
-
 em_status emi_store_fetch(emi_store *s, void *buf, size_t bytes, em_bid bid, emi_io_stats *io, em_errinfo *err)
 {
 	const emi_span span = {bid, bytes};

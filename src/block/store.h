@@ -126,17 +126,6 @@ em_status emi_store_alloc(emi_store *s, const em_placement *place, uint64_t firs
  * emi_bids_free(). */
 em_status emi_store_free(emi_store *s, const emi_holder *me, em_bid bid, size_t bytes, em_errinfo *err);
 
-/* Where a block is: a disk and an offset there, that of a neighbour is next to it.  Of what was never written
- * anything. */
-em_bid emi_store_place(const emi_store *s, em_bid bid);
-
-/* Transfers that are begun from now on wait for one another, until the plug is pulled as often as it was put in, so
- * that blocks that are side by side are transferred together if they are begun in the order of their places; or until
- * somebody waits for one.  emi_store_go_on(): those that were begun do not wait any more. */
-void emi_store_plug(emi_store *s);
-void emi_store_unplug(emi_store *s);
-void emi_store_go_on(emi_store *s);
-
 /* Begin to read a block into buf.  1: emi_wait() tells how it ends; all of buf is filled then, with zeros where nothing
  * was ever written.  0: nothing was written at all, so nothing is read: buf is zeros, and the request is idle.  io may
  * be NULL. */

@@ -45,13 +45,6 @@ static em_bid bid_of(const em_bid *place)
 	return bid;
 }
 
-static em_bid array_place(const emi_store *s, em_bid bid)
-{
-	const em_bid *place = place_of(s, bid.offset);
-
-	return place != NULL ? bid_of(place) : bid;
-}
-
 static int array_read(emi_store *s, emi_request *rq, void *buf, size_t bytes, em_bid bid, emi_io_stats *io)
 {
 	const em_bid *place = place_of(s, bid.offset);
@@ -219,8 +212,8 @@ static void array_close(emi_store *s)
 	emi_free_array(s->ctx, s->array.part, s->array.parts, sizeof *s->array.part);
 }
 
-static const emi_store_kind array = { array_read, array_write, side_by_side, array_place, NULL, array_free,
-				      array_resize, array_resized, array_close };
+static const emi_store_kind array = { array_read, array_write, side_by_side, NULL, array_free, array_resize,
+				      array_resized, array_close };
 
 em_status emi_store_open_array(emi_store **out, em_ctx *ctx, size_t block_bytes, const em_placement *place,
 			       em_errinfo *err)

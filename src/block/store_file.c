@@ -95,8 +95,7 @@ static em_status file_resize(emi_store *s, uint64_t bytes, em_errinfo *err)
 	return st;
 }
 
-static const emi_store_kind user_file = { file_read, file_write, NULL, NULL, NULL, NULL, file_resize, NULL,
-					  NULL };
+static const emi_store_kind user_file = { file_read, file_write, NULL, NULL, NULL, file_resize, NULL, NULL };
 
 em_status emi_store_open_file(emi_store **out, em_file *file, em_errinfo *err)
 {

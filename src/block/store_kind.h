@@ -14,8 +14,6 @@ typedef struct emi_store_kind {
 			   em_errinfo *err);
 	/* Have as many of the first *n blocks as lie side by side, one at least, and say how many.  NULL: all do. */
 	em_status (*side_by_side)(emi_store *s, em_bid bid, uint32_t *n, em_errinfo *err);
-	/* Where a block is on its disk; of one that has no place anything.  NULL: where its id says. */
-	em_bid (*place)(const emi_store *s, em_bid bid);
 	/* NULL: blocks are neither allocated nor freed, or it has no length. */
 	em_status (*alloc)(emi_store *s, const em_placement *place, uint64_t first, size_t bytes, em_bid *bid, size_t n,
 			   em_errinfo *err);
@@ -48,8 +46,6 @@ struct emi_store {
 	uint32_t users;         /* who close it */
 	int owns;               /* the disks are its own */
 	int read_only;
-	uint32_t plugs;
-	emi_disk *plugged;      /* while there are plugs; NULL: there were no disks yet */
 	const int *canceled;    /* whose work ends when this is not 0, atomically; or NULL */
 	emi_holder *first;      /* holders */
 	emi_disk *disk;         /* NULL: of a file, or none yet */

@@ -74,12 +74,6 @@ const em_backend *emi_backend_find(const char *name)
 	return name ? emi_backend_named(name, &why) : emi_backend_at(0);
 }
 
-/* A table of an older program ends before. */
-static int knows_vectors(const em_backend *be)
-{
-	return be->size >= sizeof *be;
-}
-
 const char *emi_backend_flaw(const em_backend *be)
 {
 	if (!be->name)
@@ -88,8 +82,6 @@ const char *emi_backend_flaw(const em_backend *be)
 		return "it lacks a function";
 	if (!be->submit != !be->reap || (be->submit && !emi_backend_has_channel(be)))
 		return "it lacks some of submit, reap, open_channel and close_channel";
-	if (knows_vectors(be) && !be->readv != !be->writev)
-		return "it lacks one of readv and writev";
 	return NULL;
 }
 
@@ -113,11 +105,6 @@ int emi_backend_discards(const em_backend *be)
 int emi_backend_syncs(const em_backend *be)
 {
 	return be->sync != NULL;
-}
-
-int emi_backend_has_vectors(const em_backend *be)
-{
-	return knows_vectors(be) && be->readv && be->writev;
 }
 
 int emi_backend_has_channel(const em_backend *be)

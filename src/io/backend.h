@@ -25,10 +25,9 @@ const em_backend *emi_backend_at(uint32_t i);
 /* Is a caller's own backend complete?  NULL, or what is wrong with it. */
 const char *emi_backend_flaw(const em_backend *be);
 
-/* Can it give space back, bring data to the device, move several buffers at once, take transfers through a channel? */
+/* Can it give space back, bring data to the device, take transfers through a channel? */
 int emi_backend_discards(const em_backend *be);
 int emi_backend_syncs(const em_backend *be);
-int emi_backend_has_vectors(const em_backend *be);
 int emi_backend_has_channel(const em_backend *be);
 
 /* Are temporary files in memory, and files with names real ones?  Is all of it, as far as we know, in a file system? */

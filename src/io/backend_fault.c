@@ -5,7 +5,6 @@
  * Wraps any backend.  Asynchronous transfers that are to fail are never passed on: they go to a list that reap
  * gives out before it asks the inner backend, so they end like others, after submit has returned.  A short
  * transfer is passed on with half of its size (whole pages of a direct one); one that cannot be halved is interrupted.
- * It has no transfers of several buffers, so that what fails is what one request asked for.
  *
  * Settings are read when an operation comes; counting is atomic, so that exactly `times' operations fail however
  * many threads there are.

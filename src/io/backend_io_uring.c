@@ -233,10 +233,10 @@ static void fill(const uring_channel *c, struct io_uring_sqe *sqe, em_transfer *
 	sqe->fd = emi_backend_syscall.fd(t->handle);
 	sqe->off = t->offset;
 	sqe->user_data = (uintptr_t)t;
-	if (c->vectors || t->pieces != 0) {
+	if (c->vectors) {
 		sqe->opcode = t->write ? IORING_OP_WRITEV : IORING_OP_READV;
-		sqe->addr = t->pieces != 0 ? (uintptr_t)t->buf : (uintptr_t)t;
-		sqe->len = t->pieces != 0 ? t->pieces : 1;
+		sqe->addr = (uintptr_t)t;
+		sqe->len = 1;
 	} else {
 		sqe->opcode = t->write ? IORING_OP_WRITE : IORING_OP_READ;
 		sqe->addr = (uintptr_t)t->buf;

@@ -85,11 +85,7 @@ static int aio_submit(void *channel, em_transfer *const *list, uint32_t n)
 		em_transfer *t = list[i];
 		int fd = emi_backend_syscall.fd(t->handle);
 
-		if (t->pieces != 0 && t->write)
-			io_prep_pwritev(&cb[i], fd, t->buf, (int)t->pieces, (long long)t->offset);
-		else if (t->pieces != 0)
-			io_prep_preadv(&cb[i], fd, t->buf, (int)t->pieces, (long long)t->offset);
-		else if (t->write)
+		if (t->write)
 			io_prep_pwrite(&cb[i], fd, t->buf, t->bytes, (long long)t->offset);
 		else
 			io_prep_pread(&cb[i], fd, t->buf, t->bytes, (long long)t->offset);

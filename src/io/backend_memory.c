@@ -42,6 +42,4 @@ const em_backend emi_backend_memory = {
 	.write = emi_ram_write,
 	.discard = emi_ram_discard,
 	.sync = emi_ram_sync,
-	.readv = emi_ram_readv,
-	.writev = emi_ram_writev,
 };

@@ -145,79 +145,46 @@ static int sim_reserve(void *handle, uint64_t offset, uint64_t bytes)
 }
 
 /* How many bytes there are to read. */
-static uint64_t present(sim_file *f, uint64_t bytes, uint64_t offset)
+static size_t present(sim_file *f, size_t bytes, uint64_t offset)
 {
 	uint64_t size = emi_memory_store_size(&f->ram.store);
 
 	if (offset >= size)
 		return 0;
-	return bytes < size - offset ? bytes : size - offset;
-}
-
-static uint64_t bytes_of(const em_piece *piece, uint32_t n)
-{
-	uint64_t bytes = 0;
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		bytes += piece[i].bytes;
-	return bytes;
-}
-
-static int64_t sim_readv(void *handle, const em_piece *piece, uint32_t n, uint64_t offset)
-{
-	sim_file *f = handle;
-	uint64_t done, bytes;
-	int64_t moved;
-
-	if (f->ram.named)
-		return emi_ram_readv(f, piece, n, offset);
-	bytes = present(f, bytes_of(piece, n), offset);
-	if (bytes == 0)
-		return 0;
-	done = serve(f, offset, bytes, 0);
-	moved = emi_ram_readv(f, piece, n, offset);
-	sleep_until(done);
-	return moved;
-}
-
-static int64_t sim_writev(void *handle, const em_piece *piece, uint32_t n, uint64_t offset)
-{
-	sim_file *f = handle;
-	const uint64_t bytes = bytes_of(piece, n);
-	uint64_t done;
-	int64_t moved;
-
-	if (f->ram.named)
-		return emi_ram_writev(f, piece, n, offset);
-	if (beyond(f, offset, bytes))
-		return -ENOSPC;
-	done = serve(f, offset, bytes, 1);
-	moved = emi_ram_writev(f, piece, n, offset);
-	sleep_until(done);
-	return moved;
+	return bytes < size - offset ? bytes : (size_t)(size - offset);
 }
 
 static int64_t sim_read(void *handle, void *buf, size_t bytes, uint64_t offset)
 {
-	const em_piece whole = { buf, bytes };
+	sim_file *f = handle;
+	uint64_t done;
+	int64_t n;
 
-	return sim_readv(handle, &whole, 1, offset);
+	if (f->ram.named)
+		return emi_ram_read(f, buf, bytes, offset);
+	bytes = present(f, bytes, offset);
+	if (bytes == 0)
+		return 0;
+	done = serve(f, offset, bytes, 0);
+	n = emi_ram_read(f, buf, bytes, offset);
+	sleep_until(done);
+	return n;
 }
 
 static int64_t sim_write(void *handle, const void *buf, size_t bytes, uint64_t offset)
 {
-	/* A piece serves both ways; only a read stores through it. */
-	union {
-		const void *from;
-		void *any;
-	} u;
-	em_piece whole;
+	sim_file *f = handle;
+	uint64_t done;
+	int64_t n;
 
-	u.from = buf;
-	whole.buf = u.any;
-	whole.bytes = bytes;
-	return sim_writev(handle, &whole, 1, offset);
+	if (f->ram.named)
+		return emi_ram_write(f, buf, bytes, offset);
+	if (beyond(f, offset, bytes))
+		return -ENOSPC;
+	done = serve(f, offset, bytes, 1);
+	n = emi_ram_write(f, buf, bytes, offset);
+	sleep_until(done);
+	return n;
 }
 
 /* Fields are named so that the table does not change when functions that it lacks are added. */
@@ -235,6 +202,4 @@ const em_backend emi_backend_simdisk = {
 	.write = sim_write,
 	.discard = emi_ram_discard,
 	.sync = emi_ram_sync,
-	.readv = sim_readv,
-	.writev = sim_writev,
 };

@@ -25,13 +25,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -387,38 +385,8 @@ static int64_t sys_write(void *handle, const void *buf, size_t bytes, uint64_t o
 	return n < 0 ? -errno : n;
 }
 
-/* Pieces are iovecs. */
-typedef char piece_is_iovec[sizeof(struct iovec) == sizeof(em_piece) &&
-			    offsetof(struct iovec, iov_base) == offsetof(em_piece, buf) &&
-			    offsetof(struct iovec, iov_len) == offsetof(em_piece, bytes) ? 1 : -1];
-
-static const struct iovec *iovec_of(const em_piece *piece)
-{
-	return (const struct iovec *)(const void *)piece;
-}
-
-static int64_t sys_readv(void *handle, const em_piece *piece, uint32_t n, uint64_t offset)
-{
-	ssize_t moved;
-
-	if (!fits(offset))
-		return -EFBIG;
-	moved = preadv(fd_of(handle), iovec_of(piece), (int)n, (off_t)offset);
-	return moved < 0 ? -errno : moved;
-}
-
-static int64_t sys_writev(void *handle, const em_piece *piece, uint32_t n, uint64_t offset)
-{
-	ssize_t moved;
-
-	if (!fits(offset))
-		return -EFBIG;
-	moved = pwritev(fd_of(handle), iovec_of(piece), (int)n, (off_t)offset);
-	return moved < 0 ? -errno : moved;
-}
-
 const em_backend emi_backend_syscall = {
 	sizeof(em_backend), 0, 0, 0, "syscall", NULL,
 	sys_open, sys_close, sys_get_size, sys_set_size, sys_reserve, sys_fd, sys_read, sys_write, NULL, NULL,
-	sys_discard, sys_sync, NULL, NULL, sys_readv, sys_writev,
+	sys_discard, sys_sync, NULL, NULL,
 };

@@ -192,18 +192,6 @@ void emi_file_go_on(em_file *f)
 	emi_queue_go_on(f->queue);
 }
 
-void emi_file_plug(em_file *f)
-{
-	if (!emi_ctx_forked(f->object.ctx))
-		emi_queue_plug(f->queue);
-}
-
-void emi_file_unplug(em_file *f)
-{
-	if (!emi_ctx_forked(f->object.ctx))
-		emi_queue_unplug(f->queue);
-}
-
 void emi_file_close(em_file *f)
 {
 	int forked;

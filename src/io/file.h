@@ -228,12 +228,6 @@ int emi_is_over(const emi_request *rq);
 /* Without such a lock: have the queue of the file go on. */
 void emi_file_go_on(em_file *f);
 
-/* Requests that are submitted from now on wait for one another until as many have pulled the plug as put it in, so that
- * those that lie side by side become one transfer.  Who waits for one has it run, and emi_file_go_on() begins all that
- * have come.  It is a matter of a moment: others who use the disk wait, too. */
-void emi_file_plug(em_file *f);
-void emi_file_unplug(em_file *f);
-
 /* Return when it is done, with its status; err is filled with operation, path, offset.  An idle request is done.
  * After that the request is idle.  May be called by any thread, one per request. */
 em_status emi_wait(emi_request *rq, em_errinfo *err);

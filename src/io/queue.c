@@ -83,40 +83,14 @@ static unsigned first_list(const emi_queue *q)
 	return q->ctx->priority == EM_PRIORITY_READ ? EMI_LIST_READ : EMI_LIST_WRITE;
 }
 
-emi_request *emi_queue_take(emi_queue *q, uint32_t most)
+emi_request *emi_queue_take(emi_queue *q)
 {
-	const unsigned list = first_list(q);
-	emi_request *row = take(q, list), *last = row, *rq;
-	size_t bytes;
-	uint32_t n;
-
-	if (!row)
-		return NULL;
-	bytes = row->bytes;
-	for (n = 1; n < most && (rq = q->head[list]) != NULL && emi_row_goes_on(last, rq, bytes); n++) {
-		(void)take(q, list);
-		bytes += rq->bytes;
-		last->next = rq;
-		last = rq;
-	}
-	last->next = NULL;
-	return row;
-}
-
-emi_request *emi_queue_take_share(emi_queue *q)
-{
-	const uint32_t share = q->queued / (q->max_threads ? q->max_threads : 1);
-
-	return emi_queue_take(q, share < EM_PIECES_MOST ? share : EM_PIECES_MOST);
+	return take(q, first_list(q));
 }
 
 emi_request *emi_queue_take_chore(emi_queue *q)
 {
-	emi_request *rq = take(q, EMI_LIST_CHORE);
-
-	if (rq)
-		rq->next = NULL;
-	return rq;
+	return take(q, EMI_LIST_CHORE);
 }
 
 emi_request *emi_queue_pick(emi_queue *q, emi_request *rq)
@@ -132,7 +106,6 @@ emi_request *emi_queue_pick(emi_queue *q, emi_request *rq)
 		q->head[list] = rq->next;
 	if (q->tail[list] == rq)
 		q->tail[list] = before;
-	rq->next = NULL;
 	rq->listed = 0;
 	--*length(q, list);
 	return rq;
@@ -174,35 +147,25 @@ static void meter_back(emi_queue *q, const emi_request *rq, uint64_t now)
 	pthread_mutex_unlock(&q->ctx->io_lock);
 }
 
-void emi_queue_put_back(emi_queue *q, emi_request *row)
+void emi_queue_put_back(emi_queue *q, emi_request *rq)
 {
-	const unsigned list = list_of(row);
-	const uint64_t now = emi_now_ns();
-	emi_request *rq = row, *last;
+	const unsigned list = list_of(rq);
 
-	do {
-		meter_back(q, rq, now);
-		rq->begun = 0;
-		rq->listed = 1;
-		++*length(q, list);
-		last = rq;
-		rq = rq->next;
-	} while (rq);
-	last->next = q->head[list];
-	q->head[list] = row;
+	meter_back(q, rq, emi_now_ns());
+	rq->begun = 0;
+	rq->next = q->head[list];
+	q->head[list] = rq;
 	if (!q->tail[list])
-		q->tail[list] = last;
+		q->tail[list] = rq;
+	rq->listed = 1;
+	++*length(q, list);
 }
 
-void emi_queue_begin(emi_queue *q, emi_request *row, uint64_t now)
+void emi_queue_begin(emi_queue *q, emi_request *rq, uint64_t now)
 {
-	emi_request *rq;
-
-	for (rq = row; rq; rq = rq->next) {
-		rq->begun = now;
-		if (metered(rq))
-			meter_begin(q, rq, now);
-	}
+	rq->begun = now;
+	if (metered(rq))
+		meter_begin(q, rq, now);
 }
 
 static void meter_submit(emi_queue *q, emi_request *rq)
@@ -383,19 +346,9 @@ static void complete(emi_queue *q, emi_request *rq, uint64_t now)
 	tell_watchers(q->ctx);
 }
 
-static void complete_row(emi_queue *q, emi_request *row, uint64_t now)
+void emi_queue_complete(emi_queue *q, emi_request *rq)
 {
-	emi_request *next;
-
-	for (; row; row = next) {
-		next = row->next;
-		complete(q, row, now);
-	}
-}
-
-void emi_queue_complete(emi_queue *q, emi_request *row)
-{
-	complete_row(q, row, emi_now_ns());
+	complete(q, rq, emi_now_ns());
 }
 
 /* A moving average of what transfers take.  One that was held up by something else, like a thread that had to leave its
@@ -407,40 +360,35 @@ static void learn(emi_queue *q, uint64_t ns)
 	q->service_ns = q->service_ns - q->service_ns / 16 + ns / 16;
 }
 
-static void run(emi_queue *q, emi_request *row)
+static void run(emi_queue *q, emi_request *rq)
 {
 	const uint64_t begin = emi_now_ns();
-	const int alone = row->next == NULL;
 	uint64_t end;
 
-	emi_queue_begin(q, row, begin);
-	if (row->kind == EMI_DISCARD)
-		row->file->discard = row;
+	emi_queue_begin(q, rq, begin);
+	if (rq->kind == EMI_DISCARD)
+		rq->file->discard = rq;
 	pthread_mutex_unlock(&q->lock);
-	emi_row_run(row);
+	emi_request_run(rq);
 	end = emi_now_ns();
 	pthread_mutex_lock(&q->lock);
 	/* Of several the last one is kept in mind; those before it end earlier, most likely. */
-	if (row->file->discard == row)
-		row->file->discard = NULL;
-	/* What a transfer of several takes tells little of one. */
-	if (alone && !emi_request_is_chore(row))
+	if (rq->file->discard == rq)
+		rq->file->discard = NULL;
+	if (!emi_request_is_chore(rq))
 		learn(q, end - begin);
-	complete_row(q, row, end);
+	complete(q, rq, end);
 }
 
-void emi_queue_run(emi_queue *q, emi_request *row)
+void emi_queue_run(emi_queue *q, emi_request *rq)
 {
-	emi_request *rq;
-
 	/* Space is given back all the same. */
-	if (row->kind == EMI_DISCARD || !emi_ctx_canceled(q->ctx)) {
-		run(q, row);
+	if (rq->kind == EMI_DISCARD || !emi_ctx_canceled(q->ctx)) {
+		run(q, rq);
 		return;
 	}
-	for (rq = row; rq; rq = rq->next)
-		rq->status = EM_ERR_CANCELED;
-	emi_queue_complete(q, row);
+	rq->status = EM_ERR_CANCELED;
+	emi_queue_complete(q, rq);
 }
 
 void emi_queue_unlock(emi_queue *q)
@@ -511,37 +459,10 @@ void emi_queue_list(emi_request *rq)
 	pthread_mutex_unlock(&q->lock);
 }
 
-/* Is the first of a list to wait? */
-static int is_held(const emi_queue *q, unsigned list)
-{
-	return !q->head[list] || q->head[list]->range.seq > q->unplugged;
-}
-
-int emi_queue_is_plugged(const emi_queue *q)
-{
-	return q->plugs > 0 && is_held(q, EMI_LIST_READ) && is_held(q, EMI_LIST_WRITE);
-}
-
 void emi_queue_go_on(emi_queue *q)
 {
 	pthread_mutex_lock(&q->lock);
-	q->unplugged = q->seq;
 	if (q->queued + q->chores > 0)
-		emi_queue_kick(q);
-	emi_queue_unlock(q);
-}
-
-void emi_queue_plug(emi_queue *q)
-{
-	pthread_mutex_lock(&q->lock);
-	q->plugs++;
-	pthread_mutex_unlock(&q->lock);
-}
-
-void emi_queue_unplug(emi_queue *q)
-{
-	pthread_mutex_lock(&q->lock);
-	if (--q->plugs == 0 && q->queued + q->chores > 0)
 		emi_queue_kick(q);
 	emi_queue_unlock(q);
 }
@@ -559,7 +480,6 @@ int emi_queue_run_now(emi_request *rq)
 	}
 	enlist(q, rq);
 	emi_overlap_add(&f->ranges, &rq->range);
-	rq->next = NULL;
 	run(q, rq);
 	if (q->queued + q->chores > 0)
 		emi_queue_kick(q);
@@ -581,7 +501,6 @@ int emi_queue_cancel(emi_request *rq)
 		for (at = &rq->blocker->waiting; *at != rq; at = &(*at)->next)
 			continue;
 		*at = rq->next;
-		rq->next = NULL;
 		rq->blocker = NULL;
 		found = 1;
 	}

@@ -12,9 +12,6 @@
  *	with a thread that runs it through the backend's read or write (a worker, or whoever waits for it); or
  *	in flight through the backend's channel, occupying a slot.
  *
- * Requests that follow each other on a list and in a file are taken off together, as a row, and are one transfer where
- * the backend has those of several buffers (queue_row.c).
- *
  * `lock' guards everything of the queue, and the requests and the tree of ranges of its files; it is never held during
  * a transfer or a call of the caller's functions.
  */
@@ -38,13 +35,10 @@ enum { EMI_IO_THREADS = 4, EMI_IO_THREADS_MAX = 16, EMI_IO_DEPTH = 64, EMI_IO_DE
 /* What a transfer takes as long as nothing is known, and the most that one counts for. */
 #define EMI_IO_SERVICE_NS 500000u
 
-/* Most bytes of a transfer that is made of several requests: what is larger does not get faster. */
-#define EMI_IO_ROW ((size_t)1 << 20)
-
 /* A transfer that was handed to the backend. */
 typedef struct emi_slot {
 	em_transfer transfer;
-	emi_request *rq;        /* the first of a row */
+	emi_request *rq;
 	struct emi_slot *next;  /* in the list of free ones */
 } emi_slot;
 
@@ -103,10 +97,7 @@ typedef struct emi_queue {
 	int alone;              /* there is no worker, and a thread collects in place of one */
 	int64_t accepted;       /* taken by submit and not reaped; for a moment below 0, when reaped at once */
 	emi_slot *slots, *free;
-	em_piece *pieces;       /* EM_PIECES_MOST for each slot; NULL: requests are transferred one by one */
 	uint32_t depth;
-	uint32_t plugs;         /* what comes waits on the lists for others that may belong to it, ... */
-	uint64_t unplugged;     /* ... but for requests up to this one */
 } emi_queue;
 
 struct em_file {
@@ -171,10 +162,6 @@ void emi_queue_submit(emi_request *rq);
 void emi_queue_list(emi_request *rq);
 void emi_queue_go_on(emi_queue *q);
 
-/* See emi_file_plug(). */
-void emi_queue_plug(emi_queue *q);
-void emi_queue_unplug(emi_queue *q);
-
 /* Run a request with the calling thread, whether the context was canceled or not, if nothing overlaps it: 0 when
  * something does. */
 int emi_queue_run_now(emi_request *rq);
@@ -201,33 +188,27 @@ void emi_queue_poll(emi_queue *q);
 
 /* The parts of a queue; all are called with the lock held and may drop it meanwhile. */
 
-/* Next transfer to run, or NULL: a row of up to `most' requests, linked by next. */
-emi_request *emi_queue_take(emi_queue *q, uint32_t most);
-
-/* The same for a thread, which leaves others their share. */
-emi_request *emi_queue_take_share(emi_queue *q);
+/* Next transfer to run, or NULL. */
+emi_request *emi_queue_take(emi_queue *q);
 
 /* Next chore, or NULL. */
 emi_request *emi_queue_take_chore(emi_queue *q);
 
-/* Take rq off the list it is on; it, a row of one. */
+/* Take rq off the list it is on; it. */
 emi_request *emi_queue_pick(emi_queue *q, emi_request *rq);
 
-/* Does what is on the lists wait?  Not for who waits for it. */
-int emi_queue_is_plugged(const emi_queue *q);
+/* The backend did not take what was handed to it. */
+void emi_queue_put_back(emi_queue *q, emi_request *rq);
 
-/* The backend did not take a row that was handed to it. */
-void emi_queue_put_back(emi_queue *q, emi_request *row);
-
-/* Run a row that was taken off a list with the calling thread; transfers of a context that was canceled are over
+/* Run a request that was taken off a list with the calling thread; a transfer of a context that was canceled is over
  * instead. */
-void emi_queue_run(emi_queue *q, emi_request *row);
+void emi_queue_run(emi_queue *q, emi_request *rq);
 
-/* A row was handed on. */
-void emi_queue_begin(emi_queue *q, emi_request *row, uint64_t now);
+/* It was handed on. */
+void emi_queue_begin(emi_queue *q, emi_request *rq, uint64_t now);
 
-/* A row is done: count each, call its function, let those go that it blocked, tell those who wait. */
-void emi_queue_complete(emi_queue *q, emi_request *row);
+/* It is done: count it, call its function, let those go that it blocked, tell those who wait. */
+void emi_queue_complete(emi_queue *q, emi_request *rq);
 
 /* A snapshot of a meter that is under the queue's lock; called without it. */
 void emi_queue_read_meter(emi_queue *q, const emi_meter *m, em_io_stats *stats);
@@ -270,18 +251,6 @@ void emi_request_settle(emi_request *rq, int64_t result);
 
 /* Say in err how it failed. */
 void emi_request_fail(const emi_request *rq, em_errinfo *err);
-
-/* queue_row.c, without the lock. */
-
-/* May rq be in a row behind `last', which has so many bytes with it already? */
-int emi_row_goes_on(const emi_request *last, const emi_request *rq, size_t bytes);
-
-/* The buffers of a row of several: how many, and their bytes. */
-uint32_t emi_row_pieces(const emi_request *row, em_piece *piece, size_t *bytes);
-
-/* As emi_request_run() and emi_request_settle(), of all that are in a row. */
-void emi_row_run(emi_request *row);
-void emi_row_settle(emi_request *row, int64_t result);
 
 /* The same of a direct file whose buffer, offset or size is not aligned; see unaligned.c. */
 void emi_request_run_unaligned(emi_request *rq);

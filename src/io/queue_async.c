@@ -12,8 +12,6 @@
  * submission was refused goes back to the front of its list; when nothing is in flight whose end could be waited for,
  * it is made with the blocking functions, so there is always progress.
  *
- * A slot has a row of requests (queue_row.c), which are one transfer.
- *
  * All functions are called with the queue's lock and drop it for calls of the backend.
  */
 #ifndef _GNU_SOURCE
@@ -38,7 +36,7 @@ static void release(emi_queue *q, emi_slot *slot)
 	q->free = slot;
 }
 
-/* Move waiting requests to up to EMI_IO_BATCH slots. */
+/* Move up to EMI_IO_BATCH waiting requests to slots. */
 static uint32_t fill(emi_queue *q, em_transfer **list)
 {
 	const uint64_t now = q->queued > 0 ? emi_now_ns() : 0;
@@ -46,26 +44,20 @@ static uint32_t fill(emi_queue *q, em_transfer **list)
 
 	while (n < EMI_IO_BATCH && q->free && q->queued > 0) {
 		emi_slot *slot = q->free;
-		emi_request *row = emi_queue_take(q, EM_PIECES_MOST);
+		emi_request *rq = emi_queue_take(q);
 		em_transfer t = {NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL};
 
 		q->free = slot->next;
-		slot->rq = row;
-		t.buf = row->buf;
-		t.bytes = row->bytes;
-		if (row->next) {
-			em_piece *piece = q->pieces + (slot - q->slots) * EM_PIECES_MOST;
-
-			t.pieces = emi_row_pieces(row, piece, &t.bytes);
-			t.buf = piece;
-		}
-		t.offset = row->offset;
-		t.write = row->kind == EMI_WRITE;
+		slot->rq = rq;
+		t.buf = rq->buf;
+		t.bytes = rq->bytes;
+		t.offset = rq->offset;
+		t.write = rq->kind == EMI_WRITE;
 		t.owner = slot;
-		t.handle = row->file->handle;
+		t.handle = rq->file->handle;
 		slot->transfer = t;
 		list[n++] = &slot->transfer;
-		emi_queue_begin(q, row, now);
+		emi_queue_begin(q, rq, now);
 	}
 	return n;
 }
@@ -97,9 +89,9 @@ void emi_async_pump(emi_queue *q)
 	emi_request *rq;
 	int go_on = 1;
 
-	while (emi_ctx_canceled(q->ctx) && (rq = emi_queue_take(q, 1)) != NULL)
+	while (emi_ctx_canceled(q->ctx) && (rq = emi_queue_take(q)) != NULL)
 		emi_queue_run(q, rq);
-	while (go_on && q->async && !emi_queue_is_plugged(q)) {
+	while (go_on && q->async) {
 		uint32_t n = fill(q, list), sent = 0;
 
 		if (n == 0)
@@ -151,7 +143,7 @@ static void reap(emi_queue *q, int64_t timeout_ns)
 	emi_async_pump(q);
 	pthread_mutex_unlock(&q->lock);
 	for (i = 0; i < n; i++)
-		emi_row_settle(done[i], result[i]);
+		emi_request_settle(done[i], result[i]);
 	pthread_mutex_lock(&q->lock);
 	for (i = 0; i < n; i++)
 		emi_queue_complete(q, done[i]);

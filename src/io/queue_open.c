@@ -46,16 +46,10 @@ uint32_t emi_queue_depth(const em_ctx *ctx, const em_backend *be, uint32_t depth
 	return depth < EMI_IO_DEPTH_MAX ? depth : EMI_IO_DEPTH_MAX;
 }
 
-/* Pieces of each slot. */
-static uint32_t pieces_of(const em_backend *be)
-{
-	return emi_backend_has_vectors(be) ? EM_PIECES_MOST : 0;
-}
-
 uint64_t emi_queue_memory(const em_ctx *ctx, const em_backend *be, uint32_t depth)
 {
 	return sizeof(emi_queue) + EMI_PAGE + (uint64_t)most_threads(ctx, be) * stack_size(be) +
-	       (uint64_t)emi_queue_depth(ctx, be, depth) * (sizeof(emi_slot) + pieces_of(be) * sizeof(em_piece));
+	       (uint64_t)emi_queue_depth(ctx, be, depth) * sizeof(emi_slot);
 }
 
 static void release(emi_queue *q)
@@ -63,7 +57,6 @@ static void release(emi_queue *q)
 	em_ctx *ctx = q->ctx;
 
 	emi_memory_drop(ctx, (uint64_t)q->max_threads * q->stack);
-	emi_free_array(ctx, q->pieces, (uint64_t)q->depth * EM_PIECES_MOST, sizeof *q->pieces);
 	if (q->slots)
 		emi_free_array(ctx, q->slots, q->depth, sizeof *q->slots);
 	emi_strfree(ctx, q->name);
@@ -79,11 +72,6 @@ static em_status make_slots(emi_queue *q, const em_backend_open *how, em_errinfo
 	if (!q->slots)
 		return err->status;
 	q->depth = how->depth;
-	if (pieces_of(q->be) != 0) {
-		q->pieces = emi_alloc_array(q->ctx, (uint64_t)q->depth * EM_PIECES_MOST, sizeof *q->pieces, err);
-		if (!q->pieces)
-			return err->status;
-	}
 	for (i = 0; i < q->depth; i++) {
 		q->slots[i].next = q->free;
 		q->free = &q->slots[i];

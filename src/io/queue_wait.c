@@ -28,7 +28,7 @@ static emi_request *to_run(emi_queue *q, emi_request *rq, double deadline)
 		rq = rq->blocker;
 	if (rq && rq->listed)
 		return emi_queue_pick(q, rq);
-	return alone || (emi_queue_is_quick(q) && !emi_queue_is_calling(q)) ? emi_queue_take_share(q) : NULL;
+	return alone || (emi_queue_is_quick(q) && !emi_queue_is_calling(q)) ? emi_queue_take(q) : NULL;
 }
 
 static int finished(const em_file *f, const emi_request *rq)

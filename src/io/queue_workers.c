@@ -45,8 +45,8 @@ static int work(emi_queue *q)
 	emi_request *rq = emi_queue_take_chore(q);
 	const int chore = rq != NULL;
 
-	if (!rq && !q->async && !emi_queue_is_plugged(q))
-		rq = emi_queue_take_share(q);
+	if (!rq && !q->async)
+		rq = emi_queue_take(q);
 	if (!rq)
 		return emi_queue_wants_reaper(q) && emi_async_help(q, -1);
 	q->choring += (uint32_t)chore;
@@ -135,8 +135,7 @@ static int wants_worker(const emi_queue *q)
 		return 1;
 	if (q->async)
 		return q->calls == 0 && !q->reaping && emi_queue_wants_reaper(q);
-	return !emi_queue_is_plugged(q) && q->queued > q->calls &&
-	       (q->queued - q->calls) * q->service_ns >= awake * WAKE_NS;
+	return q->queued > q->calls && (q->queued - q->calls) * q->service_ns >= awake * WAKE_NS;
 }
 
 int emi_queue_call_worker(emi_queue *q)
@@ -165,13 +164,11 @@ void emi_queue_kick(emi_queue *q)
 {
 	emi_request *rq;
 
-	if (emi_queue_is_plugged(q) && q->chores == 0)
-		return;
 	if (q->async)
 		emi_async_pump(q);
 	if (emi_queue_call_worker(q))
 		return;
-	while ((rq = emi_queue_take_chore(q)) != NULL || (!q->async && (rq = emi_queue_take_share(q)) != NULL))
+	while ((rq = emi_queue_take_chore(q)) != NULL || (!q->async && (rq = emi_queue_take(q)) != NULL))
 		emi_queue_run(q, rq);
 	/* What it runs may submit and finish more: that comes back here, and is left to this loop. */
 	if (q->alone)

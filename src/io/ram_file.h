@@ -33,7 +33,5 @@ int emi_ram_sync(void *handle);
 int emi_ram_fd(void *handle);
 int64_t emi_ram_read(void *handle, void *buf, size_t bytes, uint64_t offset);
 int64_t emi_ram_write(void *handle, const void *buf, size_t bytes, uint64_t offset);
-int64_t emi_ram_readv(void *handle, const em_piece *piece, uint32_t n, uint64_t offset);
-int64_t emi_ram_writev(void *handle, const em_piece *piece, uint32_t n, uint64_t offset);
 
 #endif

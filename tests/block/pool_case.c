@@ -73,19 +73,14 @@ void pool_gate_lag(int lags)
 
 void pool_case_open_disks(pool_case *b, uint32_t disks, uint32_t nwrite, uint32_t nprefetch)
 {
-	const em_backend *memory = em_backend_find("memory"), *backends[FIXTURE_DISKS] = {&b->slow, &b->plain, &b->plain};
+	const em_backend *memory = em_backend_find("memory"), *backends[FIXTURE_DISKS] = {&b->slow, memory, memory};
 
 	memset(b, 0, sizeof(*b));
 	b->slow = *memory;
 	b->slow.threads = 1;
-	b->plain = *memory;
-	b->plain.readv = NULL;
-	b->plain.writev = NULL;
 	gate.write = b->slow.write;
 	gate.lags = 0;
 	b->slow.write = gate_write;
-	b->slow.readv = NULL;
-	b->slow.writev = NULL;
 	fixture_open_on(&b->f, backends, disks);
 	b->own = emi_buffer_alloc(b->f.ctx, BLOCK, &b->f.err);
 	assert_non_null(b->own);

@@ -20,7 +20,6 @@
 typedef struct pool_case {
 	fixture f;
 	em_backend slow;
-	em_backend plain;       /* of the others: a transfer for each block */
 	emi_store *store;
 	emi_block_pool pool;
 	char *own;              /* a user's buffer */

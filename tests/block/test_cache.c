@@ -140,8 +140,6 @@ static void slow_open(cache_case *b, em_backend *slow, uint32_t n, long ns)
 {
 	*slow = *em_backend_find("memory");
 	slow->write = slow_write;
-	slow->readv = NULL;
-	slow->writev = NULL;
 	__atomic_store_n(&write_ns, 0, __ATOMIC_RELAXED);
 	cache_case_open_on(b, slow, n);
 	__atomic_store_n(&write_ns, ns, __ATOMIC_RELAXED);
@@ -180,8 +178,6 @@ static void test_several_disks(void **state)
 			cache_case b;
 
 			slow.write = slow_write;
-			slow.readv = NULL;
-			slow.writev = NULL;
 			__atomic_store_n(&write_ns, 0, __ATOMIC_RELAXED);
 			cache_case_open_disks(&b, backends, disks, 60);
 			__atomic_store_n(&write_ns, 50000, __ATOMIC_RELAXED);

@@ -146,8 +146,6 @@ static void late_init(int plain)
 	w.be.threads = (uint32_t)plain;
 	w.be.open = late_open;
 	w.be.write = late_write;
-	w.be.readv = NULL;
-	w.be.writev = NULL;
 	w.be.discard = late_discard;
 	w.be.submit = late_submit;
 	w.be.reap = late_reap;

@@ -16,7 +16,7 @@
 #include "block/store_case.h"
 
 static const em_policy *const policies[] = {&emi_policy_lru, &emi_policy_clock, &emi_policy_random, &emi_policy_s3fifo};
-enum { POLICIES = 4, GROUP = 8, HINTS = 100 };
+enum { POLICIES = 4, GROUP = 8 };
 
 /* A cache, and what a random caller holds of it. */
 typedef struct caller {
@@ -118,7 +118,6 @@ static void get_one(caller *k)
 static void get_group(caller *k)
 {
 	const uint32_t mode = below(k, 4) == 0 ? any_mode(k) : EM_CACHE_READ, n = (uint32_t)below(k, GROUP);
-	const int in_row = (int)below(k, 2);
 	uint32_t block[GROUP], frame[GROUP], i;
 	em_bid bid[GROUP], next[GROUP];
 	size_t got = 99;
@@ -126,9 +125,6 @@ static void get_group(caller *k)
 
 	for (i = 0; i < GROUP; i++) {
 		block[i] = i > 0 && below(k, 8) == 0 ? block[i - 1] : any(k);
-		/* Neighbours are read together. */
-		if (i > 0 && in_row && block[i - 1] + 1 < k->s.n && store_case_there(&k->s, block[i - 1] + 1) != 0)
-			block[i] = block[i - 1] + 1;
 		bid[i] = k->s.bid[block[i]];
 		next[i] = k->s.bid[any(k)];
 	}
@@ -151,25 +147,6 @@ static void get_group(caller *k)
 			store_case_change(&k->s, block[i], emi_cache_buf(k->c, frame[i]));
 		emi_cache_unpin(k->c, frame[i], mode != EM_CACHE_READ);
 	}
-}
-
-/* Some side by side, in any order, more than are sorted at a time; whether they are there or not. */
-static void hint_some(caller *k)
-{
-	const uint32_t n = 1 + (uint32_t)below(k, HINTS), first = (uint32_t)below(k, k->s.n);
-	em_bid bid[HINTS];
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		bid[i] = k->s.bid[(first + i) % k->s.n];
-	for (i = n; i > 1 && below(k, 2) == 0; i--) {
-		const em_bid one = bid[i - 1];
-		const size_t at = (size_t)below(k, i);
-
-		bid[i - 1] = bid[at];
-		bid[at] = one;
-	}
-	emi_cache_hint_many(k->c, bid, n);
 }
 
 static void some_range(caller *k)
@@ -251,8 +228,6 @@ static void random_calls(caller *k, uint32_t calls)
 			get_one(k);
 		else if (what < 55)
 			get_group(k);
-		else if (what < 60)
-			hint_some(k);
 		else if (what < 65)
 			emi_cache_hint(k->c, k->s.bid[below(k, k->s.n)]);
 		else if (what < 80 && k->held != 0)
@@ -335,7 +310,7 @@ static void test_failures(void **state)
 			memset(&k, 0, sizeof k);
 			store_case_open(&k.s, kind, 30);
 			open_cache(&k, 12, policies[nth % POLICIES]);
-			em_fault_set(&k.s.f.fault[0], EM_FAULT_READ | EM_FAULT_WRITE, nth, 1);
+			em_fault_set(&k.s.f.fault[0], EM_FAULT_READ | EM_FAULT_WRITE, nth, 0);
 			k.s.f.fault[0].count = 0;
 			for (round = 0; round < 20; round++) {
 				uint32_t block[GROUP], frame[GROUP];

@@ -113,8 +113,6 @@ static void bench_open(bench *b)
 	w.be.close = late_close;
 	w.be.read = late_read;
 	w.be.write = late_write;
-	w.be.readv = NULL;
-	w.be.writev = NULL;
 	two_disks_open(&b->on, &w.be);
 	b->buf = emi_buffer_alloc(b->on.ctx, BLOCK, NULL);
 	b->other = emi_buffer_alloc(b->on.ctx, BLOCK, NULL);

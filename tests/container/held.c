@@ -73,9 +73,6 @@ void held_init(held *h, const em_backend *inner)
 	h->backend.name = "held";
 	h->backend.user = h;
 	h->backend.depth = HELD_MOST;
-	/* What is counted are requests. */
-	h->backend.readv = NULL;
-	h->backend.writev = NULL;
 	h->backend.open = held_open;
 	h->backend.submit = held_submit;
 	h->backend.reap = held_reap;

@@ -201,8 +201,6 @@ static void test_damage(void **state)
 	(void)state;
 	cut.inner = em_backend_find("memory");
 	bare.read = read_cut;
-	bare.readv = NULL;
-	bare.writev = NULL;
 	for (kind = 0; kind < 3; kind++) {
 		uint64_t n;
 		em_status st = EM_OK;

@@ -54,7 +54,7 @@ static int gate_resize(void *handle, uint64_t bytes)
 	return 0;
 }
 
-static void enter(gate *g, uint64_t offset, uint32_t buffers)
+static void enter(gate *g, uint64_t offset)
 {
 	sigset_t set;
 
@@ -66,7 +66,6 @@ static void enter(gate *g, uint64_t offset, uint32_t buffers)
 	}
 	if (g->entered < GATE_LOG) {
 		g->page[g->entered] = offset / PAGE;
-		g->buffers[g->entered] = buffers;
 		g->thread[g->entered] = pthread_self();
 	}
 	g->entered++;
@@ -83,79 +82,31 @@ static void leave(gate *g)
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* Move what there is of so many bytes, which may be half of all. */
-static int64_t move(gate *g, const em_piece *piece, uint64_t offset, uint64_t bytes, int write)
-{
-	const uint64_t end = g->end != 0 && !write ? g->end : PAGES * PAGE;
-	uint64_t moved = 0;
-
-	if (g->bad != 0 && offset < (g->bad + 1) * PAGE && offset + bytes > g->bad * PAGE)
-		return -EIO;
-	if (offset >= end)
-		return 0;
-	if (bytes > end - offset)
-		bytes = end - offset;
-	for (; moved < bytes; piece++) {
-		const size_t n = piece->bytes < bytes - moved ? piece->bytes : (size_t)(bytes - moved);
-
-		if (write)
-			memcpy(g->data + offset + moved, piece->buf, n);
-		else
-			memcpy(piece->buf, g->data + offset + moved, n);
-		moved += n;
-	}
-	return (int64_t)moved;
-}
-
-static uint64_t bytes_of(const em_piece *piece, uint32_t n)
-{
-	uint64_t bytes = 0;
-
-	while (n-- > 0)
-		bytes += piece[n].bytes;
-	return bytes;
-}
-
-static int64_t pass(gate *g, const em_piece *piece, uint32_t n, uint64_t offset, int write)
-{
-	int64_t moved;
-
-	enter(g, offset, n);
-	moved = move(g, piece, offset, bytes_of(piece, n), write);
-	leave(g);
-	return moved;
-}
-
 static int64_t gate_read(void *handle, void *buf, size_t bytes, uint64_t offset)
 {
-	const em_piece whole = { buf, bytes };
+	gate *g = handle;
 
-	return pass(handle, &whole, 1, offset, 0);
+	enter(g, offset);
+	memcpy(buf, g->data + offset, bytes);
+	leave(g);
+	return (int64_t)bytes;
 }
 
 static int64_t gate_write(void *handle, const void *buf, size_t bytes, uint64_t offset)
 {
-	em_piece whole = { NULL, bytes };
+	gate *g = handle;
 
-	memcpy(&whole.buf, &buf, sizeof buf);
-	return pass(handle, &whole, 1, offset, 1);
-}
-
-static int64_t gate_readv(void *handle, const em_piece *piece, uint32_t n, uint64_t offset)
-{
-	return pass(handle, piece, n, offset, 0);
-}
-
-static int64_t gate_writev(void *handle, const em_piece *piece, uint32_t n, uint64_t offset)
-{
-	return pass(handle, piece, n, offset, 1);
+	enter(g, offset);
+	memcpy(g->data + offset, buf, bytes);
+	leave(g);
+	return (int64_t)bytes;
 }
 
 static int gate_discard(void *handle, uint64_t offset, uint64_t bytes)
 {
 	gate *g = handle;
 
-	enter(g, offset, 0);
+	enter(g, offset);
 	memset(g->data + offset, 0, bytes);
 	leave(g);
 	return 0;
@@ -180,13 +131,8 @@ static int gate_submit(void *handle, em_transfer *const *list, uint32_t n)
 	uint32_t i;
 
 	pthread_mutex_lock(&g->lock);
-	for (i = 0; i < n && !g->refuse && g->holds < g->room; i++) {
-		if (g->submits < GATE_LOG) {
-			g->submit_page[g->submits] = list[i]->offset / PAGE;
-			g->submit_buffers[g->submits++] = list[i]->pieces;
-		}
+	for (i = 0; i < n && !g->refuse && g->holds < g->room; i++)
 		g->held[g->holds++] = list[i];
-	}
 	g->taken += i;
 	if (g->holds > g->most_held)
 		g->most_held = g->holds;
@@ -208,10 +154,13 @@ static int gate_reap(void *handle, em_transfer **list, uint32_t max, int64_t tim
 		g->broken = 1;
 	while (n < max && n < 2 && g->holds > 0) {
 		em_transfer *t = g->held[--g->holds];
-		const em_piece whole = { t->buf, t->bytes };
+		size_t bytes = g->half ? t->bytes / 2 : t->bytes;
 
-		t->result = move(g, t->pieces != 0 ? t->buf : &whole, t->offset, g->half ? t->bytes / 2 : t->bytes,
-				 t->write);
+		if (t->write)
+			memcpy(g->data + t->offset, t->buf, bytes);
+		else
+			memcpy(t->buf, g->data + t->offset, bytes);
+		t->result = (int64_t)bytes;
 		list[n++] = t;
 	}
 	pthread_mutex_unlock(&g->lock);
@@ -245,12 +194,6 @@ gate *gate_make(uint32_t threads, int async)
 	pthread_mutex_init(&g->lock, NULL);
 	pthread_cond_init(&g->change, NULL);
 	return g;
-}
-
-void gate_have_vectors(gate *g)
-{
-	g->be.readv = gate_readv;
-	g->be.writev = gate_writev;
 }
 
 void gate_set(gate *g, int closed)

@@ -28,30 +28,21 @@ typedef struct gate {
 	int closed;             /* transfers of page 0 wait until it is open */
 	unsigned entered;       /* blocking transfers begun */
 	unsigned left;          /* and ended */
-	uint64_t page[GATE_LOG];     /* which, in the order of their beginning; the first of several buffers */
-	uint32_t buffers[GATE_LOG];
+	uint64_t page[GATE_LOG];     /* which, in the order of their beginning */
 	pthread_t thread[GATE_LOG];
 	int signals;            /* a signal could have reached a thread of the queue */
 	pthread_t caller;
 	/* the asynchronous side */
 	em_transfer *held[GATE_LOG];
 	unsigned holds, most_held, taken, room;
-	uint64_t submit_page[GATE_LOG]; /* where transfers that were taken begin, in their order, ... */
-	uint32_t submit_buffers[GATE_LOG]; /* ... and their pieces */
-	unsigned submits;
 	int refuse;             /* submit fails with this */
 	int broken;             /* the library did what it promised not to */
 	int half;               /* asynchronous transfers move half */
 	int one_write;          /* writes to a file get on one at a time */
-	uint64_t bad;           /* a page that cannot be read or written; 0: none */
-	uint64_t end;           /* of the file; 0: as long as it is */
 } gate;
 
 /* With so many threads for blocking transfers; async: it has channels, too. */
 gate *gate_make(uint32_t threads, int async);
-
-/* It has transfers of several buffers. */
-void gate_have_vectors(gate *g);
 
 /* A context and a file of it, with so many transfers under way at a time (0: the default). */
 em_file *gate_file(gate *g, uint32_t depth);

@@ -121,8 +121,6 @@ static em_file *make_file(em_ctx **ctx, const char *dir, int32_t direct)
 	g.be = *g.inner;
 	g.be.read = held_read;
 	g.be.write = held_write;
-	g.be.readv = NULL;
-	g.be.writev = NULL;
 	g.open = 1;
 	opts.custom = &g.be;
 	opts.direct = direct;

@@ -101,8 +101,6 @@ static void bench_open(bench *b, size_t most, int without_memory)
 	w.be.open = claim_open;
 	w.be.read = rough_read;
 	w.be.write = rough_write;
-	w.be.readv = NULL;
-	w.be.writev = NULL;
 	w.be.get_size = rough_size;
 	w.most = most;
 	b->rng = test_rng_make(test_seed());

@@ -238,8 +238,6 @@ em_status cancel_run(cancel_work work, const cancel_place *p, const cancel_how *
 	be.set_size = count_resize;
 	be.read = count_read;
 	be.write = count_write;
-	be.readv = NULL;
-	be.writev = NULL;
 	be.submit = be.submit != NULL ? count_submit : NULL;
 	be.sync = be.sync != NULL ? count_sync : NULL;
 	test_memory_init(&now.mem, 0);

@@ -78,8 +78,6 @@ static void watch(void)
 	w.be.open = watch_open;
 	w.be.reserve = watch_reserve;
 	w.be.write = watch_write;
-	w.be.readv = NULL;
-	w.be.writev = NULL;
 }
 
 /* Sort a file beside the output with scratch in these directories; memory for about a part of it, or for all. */

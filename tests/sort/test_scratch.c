@@ -203,8 +203,6 @@ static void watch(void)
 	w.be.close = watch_close;
 	w.be.read = watch_read;
 	w.be.write = watch_write;
-	w.be.readv = NULL;
-	w.be.writev = NULL;
 	w.be.reserve = watch_reserve;
 	w.be.discard = watch_discard;
 }

@@ -409,8 +409,6 @@ static void test_tick_on_file(void **state)
 
 	(void)state;
 	slow.read = slow_read;
-	slow.readv = NULL;
-	slow.writev = NULL;
 	slow.submit = NULL;
 	slow.reap = NULL;
 	ctx_opts.custom = &slow;

@@ -10,10 +10,6 @@
  * A backend that can do better offers a channel too, and submit and reap through it; then transfers
  * are handed to it and collected later, mostly by the thread that waits for them.
  *
- * A backend with readv and writev is given requests that lie side by side in a file as one transfer of several buffers,
- * as a disk makes large transfers faster than small ones.  What such a transfer has not moved, for an error or as it is
- * short, is asked for again, request by request.
- *
  * What the library does and a backend need not: retrying what was short, interrupted (EINTR) or refused for the
  * moment (EAGAIN), holding back what exceeds the depth, priorities, statistics, error texts.
  * Buffer, offset and size of transfers of a direct file are multiples of 4096.
@@ -82,25 +78,15 @@ typedef struct em_backend_open {
 	                          the library may have the kernel make huge pages of what is about to be written. */
 } em_backend_open;
 
-/** One of the buffers of a transfer; as a struct iovec. */
-typedef struct em_piece {
-	void *buf;
-	size_t bytes;        /**< More than 0. */
-} em_piece;
-
-/** Most pieces of a transfer. */
-#define EM_PIECES_MOST 16u
-
 /** One transfer on its way through submit and reap.  All of it is the backend's until reap hands it back. */
 typedef struct em_transfer {
-	void *buf;           /**< Where to or from; or pieces. */
-	size_t bytes;        /**< More than 0; of all pieces together. */
+	void *buf;           /**< Where to or from. */
+	size_t bytes;        /**< More than 0. */
 	uint64_t offset;     /**< In the file. */
 	int64_t result;      /**< Set by the backend: bytes moved (a read at the end of the file: 0), or a negative
 	                          errno. */
 	int32_t write;       /**< 0: read. */
-	uint32_t pieces;     /**< 0: there is one buffer, buf.  Else buf is an em_piece[] of so many: only of a backend
-	                          that has readv. */
+	int32_t reserved;
 	void *priv;          /**< For the backend's own use. */
 	void *owner;         /**< The library's: leave it alone. */
 	void *handle;        /**< The file. */
@@ -157,14 +143,8 @@ typedef struct em_backend {
 	    closed, after it; forked as for close.  NULL where submit is. */
 	int (*open_channel)(void *user, uint32_t depth, void **channel);
 	void (*close_channel)(void *channel, int forked);
-
-	/** As read and write, between n buffers, one behind the other, from 1 to EM_PIECES_MOST, and the file at
-	    offset.  Both may be NULL.  A table that is a copy of another one with its own read and write needs its own
-	    of these, too, or NULL. */
-	int64_t (*readv)(void *handle, const em_piece *piece, uint32_t n, uint64_t offset);
-	int64_t (*writev)(void *handle, const em_piece *piece, uint32_t n, uint64_t offset);
 } em_backend;
-#define EM_BACKEND_INIT { sizeof(em_backend), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define EM_BACKEND_INIT { sizeof(em_backend), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** As EM_BACKEND_INIT, by a call (extmem/base.h). */
 EM_API void em_backend_init(em_backend *out, size_t bytes);
 

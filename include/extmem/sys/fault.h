@@ -4,7 +4,7 @@
  *
  * A fault is a backend that passes everything on to another, counts the operations, and
  * lets the Nth of them fail.  It sits below the library's retrying: what is injected as short or EINTR is survived,
- * EIO or ENOSPC comes out as an error.  It has neither readv nor writev, so each request is an operation.
+ * EIO or ENOSPC comes out as an error.
  *
  *     em_fault fault;
  *     em_ctx_opts opts = EM_CTX_OPTS_INIT;
