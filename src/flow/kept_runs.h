@@ -9,8 +9,8 @@
  * disks, their order, and how the work goes on.
  *
  * A merge (runs_stream.c) is a stream over what stayed in memory, or over a merge of all runs by the engine's merger,
- * with all threads and memory of its own (sort/run_merge.h).  A pass is such a stream, too, which consumes its runs, and
- * is appended to a new one.  Combining in merges is the node that reduces (em_stream_reduce()) above that stream.
+ * with all threads and memory of its own (sort/run_merge.h).  A pass is such a stream, too, which consumes its runs,
+ * and is appended to a new one.  Combining in merges is the node that reduces (em_stream_reduce()) above that stream.
  *
  * Ranges (runs_range.c): the directory of a run has the key of each block's first record.  So blocks that lie before a
  * key as a whole are left out; what else is before a range is read and passed over.
