@@ -45,7 +45,7 @@ static em_status emb_order_lines(em_order **out, em_ctx *ctx, const char *p, em_
 				if (len == 0 || len > 128)
 					st = EM_ERR_INVAL;
 				snprintf(text, sizeof text, "%.*s%s", (int)len, at,
-					 len == strcspn(at, "bdfghiMnrV") || strcspn(at, "bdfghiMnrV") > len ? own : "");
+					 strcspn(at, "bdfghiMnrV") >= len ? own : "");
 				if (!st)
 					st = em_text_key_parse(&keys[n++], NULL, text, err);
 				at += len;

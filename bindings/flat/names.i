@@ -10,5 +10,5 @@
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_lines_(filter|inspect)$";
 %rename("$ignore", regextarget=1, %$isfunction) "^em_runs_(open|feed|merge)$";
 %ignore em_sink_push_lines;
-/* reason: em_stream_graph_info_get() tells the same when it is asked; the function would have to live with its stream */
+/* reason: em_stream_graph_info_get() tells the same when asked; the function would have to live with its stream */
 %ignore em_stream_progress;

@@ -20,7 +20,7 @@
 %ignore em_sink_push_lines;
 /* reason: would call functions of the language on threads of the library */
 %rename("$ignore", regextarget=1, %$isfunction) "^em_stream_(ahead|parallel_map)$";
-/* reason: em_stream_graph_info_get() tells the same when it is asked; the function would have to live with its stream */
+/* reason: em_stream_graph_info_get() tells the same when asked; the function would have to live with its stream */
 %ignore em_stream_progress;
 
 /* What is there for facades. */

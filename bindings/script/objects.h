@@ -46,7 +46,7 @@ struct emb_handle {
 	const void *owner;           /**< The thread that is inside: the address of its emb_call. */
 	uint32_t refs;               /**< The value of the language, parts of it, calls in progress. */
 	uint32_t uses;               /**< Calls in progress. */
-	int closing;                 /**< To be closed when there are none; 2: when what it waits for (`late') is over. */
+	int closing;                 /**< To be closed when there are none; 2: when what it waits for (`late') ends. */
 	uint64_t record_bytes;       /**< Of its records ... */
 	uint64_t key_bytes;          /**< ... and of keys; 0: it has none. */
 	struct emb_shape *shape;     /**< Of its records, or NULL: they are bytes. */
