@@ -6,6 +6,7 @@
 
 #include "base/pieces.h"
 #include "sort/block_vary.h"
+#include "sort/plan_job.h"
 #include "sort/plan_vary.h"
 #include "sort/room.h"
 
@@ -150,25 +151,12 @@ static uint64_t all_runs(const emi_engine *e)
 	return e->job.runs.n + (e->kept.area != NULL);
 }
 
-/* What is merged, when the longest records are known. */
-static emi_plan_input merge_input(const emi_job *job)
-{
-	emi_plan_input in = job->plan_input;
-	uint64_t i;
-
-	for (i = 0; i < job->runs.n; i++)
-		if (job->runs.run[i].longest > in.longest)
-			in.longest = job->runs.run[i].longest;
-	emi_plan_vary_merging(job, &in);
-	return in;
-}
-
 /* Is there memory for it beside the buffers of a merge of all runs, without too few of them being left to read
  * ahead? */
 int emi_engine_can_keep(const emi_engine *e, size_t bytes)
 {
 	const emi_job *job = &e->job;
-	const emi_plan_input in = merge_input(job);
+	const emi_plan_input in = emi_job_merging(job);
 	emi_plan with = job->plan, without = job->plan;
 	uint64_t ahead;
 
@@ -418,7 +406,7 @@ em_status emi_engine_reduce(emi_engine *e, em_errinfo *err)
 
 	emi_former_free(&e->former);
 	emi_line_store_free(&e->store);
-	job->plan_input = merge_input(job);
+	job->plan_input = emi_job_merging(job);
 	plan_merges(e);
 	if (st == EM_OK && job->runs.n > job->plan.fan_in)
 		st = merge_groups(e, err);

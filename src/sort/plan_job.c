@@ -209,6 +209,18 @@ em_status emi_job_few_share(emi_job *job, const emi_needs *needs, uint64_t *shar
 	return EM_OK;
 }
 
+emi_plan_input emi_job_merging(const emi_job *job)
+{
+	emi_plan_input in = job->plan_input;
+	uint64_t i;
+
+	for (i = 0; i < job->runs.n; i++)
+		if (job->runs.run[i].longest > in.longest)
+			in.longest = job->runs.run[i].longest;
+	emi_plan_vary_merging(job, &in);
+	return in;
+}
+
 void emi_job_few_plan(emi_job *job)
 {
 	const size_t bytes = job->by.codec->record_bytes;

@@ -29,6 +29,9 @@ em_status emi_job_plan(emi_job *job, const emi_needs *needs, em_errinfo *err);
  */
 em_status emi_job_few_share(emi_job *job, const emi_needs *needs, uint64_t *share, em_errinfo *err);
 
+/* What is planned for when its runs are merged: the longest records of them are known then. */
+emi_plan_input emi_job_merging(const emi_job *job);
+
 /* Make job->plan one for sorting some records, all there are, on the calling thread, which needs no more than memory
  * for them. */
 void emi_job_few_plan(emi_job *job);

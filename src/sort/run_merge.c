@@ -4,17 +4,7 @@
 
 #include <string.h>
 
-/* What is merged: blocks may be longer than those that the plan writes. */
-static emi_plan_input merge_input(const emi_job *job)
-{
-	emi_plan_input in = job->plan_input;
-	uint64_t i;
-
-	for (i = 0; i < job->runs.n; i++)
-		if (job->runs.run[i].longest > in.longest)
-			in.longest = job->runs.run[i].longest;
-	return in;
-}
+#include "sort/plan_job.h"
 
 /* Mixing turns records into elements where they are, and a block that stays in memory is to be merged again. */
 static int spoils(const emi_job *job, int keeps)
@@ -24,14 +14,14 @@ static int spoils(const emi_job *job, int keeps)
 
 uint64_t emi_run_merge_least(const emi_job *job, uint64_t k)
 {
-	const emi_plan_input in = merge_input(job);
+	const emi_plan_input in = emi_job_merging(job);
 
 	return emi_plan_apart_least(&job->plan, &in, k);
 }
 
 int emi_run_merge_plan(const emi_job *job, uint32_t k, uint64_t memory, int keeps, emi_plan *plan)
 {
-	const emi_plan_input in = merge_input(job);
+	const emi_plan_input in = emi_job_merging(job);
 
 	*plan = job->plan;
 	if (spoils(job, keeps))
@@ -41,7 +31,7 @@ int emi_run_merge_plan(const emi_job *job, uint32_t k, uint64_t memory, int keep
 
 static em_status open_fetch(emi_run_merge *m, emi_job *job, const emi_run *runs, uint32_t k, int keeps, em_errinfo *err)
 {
-	const emi_plan_input in = merge_input(job);
+	const emi_plan_input in = emi_job_merging(job);
 	const uint64_t most = in.longest > m->plan.block_bytes ? in.longest : m->plan.block_bytes;
 	const emi_run_fetch_opts o = { k, m->plan.read_buffers, m->plan.prefetch_buffers,
 				       (size_t)(most + EMI_PAGE - 1) / EMI_PAGE * EMI_PAGE, m->plan.packers != 0,

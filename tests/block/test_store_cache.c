@@ -310,7 +310,7 @@ static void test_failures(void **state)
 			memset(&k, 0, sizeof k);
 			store_case_open(&k.s, kind, 30);
 			open_cache(&k, 12, policies[nth % POLICIES]);
-			em_fault_set(&k.s.f.fault[0], EM_FAULT_READ | EM_FAULT_WRITE, nth, 0);
+			em_fault_set(&k.s.f.fault[0], EM_FAULT_READ | EM_FAULT_WRITE, nth, 1);
 			k.s.f.fault[0].count = 0;
 			for (round = 0; round < 20; round++) {
 				uint32_t block[GROUP], frame[GROUP];
